@@ -1,0 +1,25 @@
+// Assertions that stay on in release. A broken invariant prints what was broken and aborts:
+// a wrong result is worse than none.
+#pragma once
+
+#include <cstdint>
+
+namespace weft {
+
+// Simulated time and seed of the run, kept here only so that a failed check can print them.
+struct CheckContext {
+  std::int64_t time_ps = 0;
+  std::uint64_t seed = 0;
+};
+CheckContext& check_context();
+
+[[noreturn]] void check_failed(const char* file, int line, const char* condition, const char* message);
+
+}  // namespace weft
+
+#define WEFT_CHECK(condition, message)                                                      \
+  do {                                                                                      \
+    if (!(condition)) [[unlikely]] {                                                        \
+      ::weft::check_failed(__FILE__, __LINE__, #condition, message);                        \
+    }                                                                                       \
+  } while (false)

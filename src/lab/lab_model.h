@@ -1,0 +1,149 @@
+// The checked lab: what a lab file says once every name is resolved, every quantity has a unit and
+// every rule was checked. Everything below (world, workloads, report) reads this and never YAML.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "host/host_model.h"
+#include "nic/nic_model.h"
+
+namespace weft::lab {
+
+// An IPv4 address is kept in its IPv4-mapped form (::ffff:a.b.c.d), as a GID keeps it.
+struct IpAddress {
+  std::uint8_t bytes[16] = {};
+  bool is_v4 = true;
+  friend bool operator==(const IpAddress&, const IpAddress&) = default;
+};
+std::string to_string(const IpAddress& address);
+
+struct PortConfig {
+  std::string name;  // "p0"
+  IpAddress address;
+  std::uint32_t prefix_bits = 24;
+  std::int64_t netdev_mtu_B = 1500;
+  std::optional<std::uint16_t> vlan;  // 802.1Q VID; PCP is the QoS priority
+};
+
+struct NicConfig {
+  nic::NicModel model;  // resolved from the catalog, lab overrides applied
+  std::vector<PortConfig> ports;
+};
+
+struct HostConfig {
+  std::string name;
+  host::HostModel model;
+  std::vector<NicConfig> nics;
+  std::vector<std::string> gpus;  // catalog names; shown, not modelled yet
+};
+
+struct PortRef {
+  std::uint32_t host = 0;
+  std::uint32_t nic = 0;
+  std::uint32_t port = 0;
+  friend bool operator==(const PortRef&, const PortRef&) = default;
+};
+
+enum class CableKind : std::uint8_t { kDac, kAoc, kFibre };
+enum class Fec : std::uint8_t { kNone, kBaseR, kRs528, kRs544 };
+
+struct LinkConfig {
+  PortRef a, b;
+  std::int64_t rate_bps = 0;
+  CableKind cable = CableKind::kDac;
+  std::int64_t length_mm = 1000;
+  Time_ps propagation_ps = 0;  // length * 4.6 ns/m (copper) or 4.9 ns/m (fibre)
+  Fec fec = Fec::kNone;
+  Time_ps fec_latency_ps = 0;
+  double bit_error_rate = 0;  // after FEC
+};
+
+struct QosConfig {
+  std::uint8_t dscp = 0;      // of RoCE traffic
+  std::uint8_t priority = 0;  // 802.1p / PFC priority of RoCE traffic
+  bool ect = true;            // RoCE packets are sent ECT(0)
+  std::uint8_t cnp_dscp = 48;
+  std::uint8_t cnp_priority = 6;
+};
+
+enum class FaultAction : std::uint8_t { kDrop, kCorrupt, kCeMark, kDelay, kDuplicate, kCut, kFlap };
+enum class FaultFrames : std::uint8_t { kAny, kRequest, kResponse };  // response: ACK, NAK, READ response, atomic ACK
+
+struct FaultConfig {
+  std::string name;        // for comments and the report: "faults[0]" or the given name
+  PortRef from;            // the direction: frames that leave this port
+  bool both_directions = false;
+  FaultAction action = FaultAction::kDrop;
+  FaultFrames frames = FaultFrames::kAny;
+  // Which frames. All that are given must match.
+  std::optional<std::uint32_t> qp;         // 0-based: n-th destination QP seen in this direction
+  std::optional<std::uint32_t> psn;        // relative to the first PSN of that QP in this direction
+  std::optional<std::uint32_t> transmission;  // 1 = first time this PSN is seen (needs psn)
+  std::optional<std::uint64_t> probability_ppb;
+  Time_ps start_ps = 0;
+  Time_ps end_ps = kNever_ps;
+  // Action parameters.
+  Time_ps delay_ps = 0;         // kDelay; kDuplicate: of the copy
+  Time_ps flap_down_ps = 0;     // kFlap: down and up alternate from start_ps on
+  Time_ps flap_up_ps = 0;
+};
+
+struct PerftestConfig {
+  std::string test;               // "write_bw" …
+  std::vector<std::string> args;  // perftest's own flags, split into words and checked
+};
+
+enum class TransferOp : std::uint8_t { kWrite, kWriteImm, kSend, kSendImm, kSendInv, kRead, kFetchAdd, kCompareSwap };
+// What is wrong on purpose.
+enum class Misuse : std::uint8_t { kNone, kWrongRkey, kBeyondRegion, kNoRemoteWrite, kNoReceive, kDeadPeer };
+
+// A verified transfer: every byte is made from the seed, moved and compared.
+struct TransferConfig {
+  TransferOp op = TransferOp::kWrite;
+  bool ud = false;
+  std::uint64_t size_B = 65536;
+  std::uint64_t count = 1;
+  std::uint32_t depth = 16;  // outstanding work requests
+  std::uint8_t timeout = 14;
+  std::uint8_t retry_cnt = 7;
+  std::uint8_t rnr_retry = 7;
+  std::uint8_t min_rnr_timer = 12;
+  std::uint32_t receives = 0;  // receives posted in all; 0 = as many as needed
+  Time_ps receive_delay_ps = 0;  // the receiver posts each receive so late
+  Misuse misuse = Misuse::kNone;
+};
+
+struct WorkloadConfig {
+  std::string name;
+  PortRef client, server;
+  std::uint32_t client_function = 0, server_function = 0;  // PCIe function of the port (DGX Spark)
+  Time_ps start_ps = 0;
+  std::optional<PerftestConfig> perftest;  // exactly one of the two
+  std::optional<TransferConfig> transfer;
+};
+
+struct Expectation {
+  std::string subject;  // workload name, or "vm00:p0" for a counter of that port
+  std::string metric;   // "bw_average_Gbps", "out_of_sequence"
+  std::optional<double> min, max;  // equal: both the same
+  int line = 0, column = 0;
+};
+
+struct Lab {
+  std::string file;  // as given, for messages
+  std::string name;
+  std::string description;
+  std::uint64_t seed = 1;
+  std::vector<HostConfig> hosts;
+  std::vector<LinkConfig> links;
+  QosConfig qos;
+  std::vector<FaultConfig> faults;
+  std::vector<WorkloadConfig> workloads;
+  std::vector<Expectation> expectations;
+};
+
+}  // namespace weft::lab

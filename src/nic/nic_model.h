@@ -1,0 +1,61 @@
+// The parameters of one NIC model: everything that distinguishes a ConnectX-4 Lx from an E810 in
+// this simulator. Values come from catalog/nics.yaml, each with its source; nothing here has a
+// default that a device would silently inherit.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/time.h"
+
+namespace weft::nic {
+
+// Local ACK timeout. kFormula: 4.096 us * 2^T for every try (IBTA vol 1, 9.7.6.1.3).
+// kConnectX: what firmware with the timeout floor and adaptive retransmission was measured to do
+// (facts PROTOCOL 5.9): T is at least 16, eight adaptive retransmissions with doubling gaps cost one
+// retry, then R-1 tries spaced 2 * 4.096 us * 2^T.
+enum class AckTimeoutMode : std::uint8_t { kFormula, kConnectX };
+
+// Who shares one CNP pacing interval at the notification point (Lumina, facts PROTOCOL 7).
+enum class CnpScope : std::uint8_t { kPort, kDestinationAddress, kQueuePair };
+
+struct NicModel {
+  std::string name;         // catalog key, e.g. "cx4-lx-25g"
+  std::string description;  // "NVIDIA ConnectX-4 Lx EN, 2x 25GbE SFP28"
+  std::string driver;       // "mlx5" or "irdma": decides device and counter names
+  std::string pci_id;
+  std::string firmware;
+  std::string oui;          // "50:6b:4b", of the made-up MAC addresses
+
+  std::int64_t line_rate_bps = 0;  // of one port
+  std::uint32_t ports = 0;
+  std::int64_t max_netdev_mtu_B = 0;
+
+  std::uint32_t pcie_generation = 0;  // 3, 4, 5
+  std::uint32_t pcie_lanes = 0;       // of one function
+  std::uint32_t pcie_functions_per_port = 1;  // DGX Spark: each port is fed by two x4 functions
+  std::uint32_t pcie_max_payload_B = 256;
+
+  std::int64_t message_rate_per_s = 0;  // whole NIC
+  Time_ps wqe_interval_ps = 0;          // one QP: shortest time between two messages
+  Time_ps tx_latency_ps = 0;            // doorbell at the NIC -> first bit at the port
+  Time_ps rx_latency_ps = 0;            // last bit at the port -> DMA write leaves, or response is ready to send
+  Time_ps port_latency_ps = 0;          // MAC, PCS and SerDes of one port, one direction, without FEC
+  Time_ps atomic_interval_ps = 0;       // the atomic unit: shortest time between two atomics
+  std::int64_t rx_buffer_B = 0;         // between port and PCIe; beyond it rx_discards_phy
+
+  std::uint32_t ack_interval_packets = 0;  // the responder acknowledges at the latest after so many packets
+  std::uint32_t max_rd_atomic = 0;         // outstanding READ and atomic requests of one QP
+  std::uint32_t max_inline_B = 0;
+  bool end_to_end_credits = false;  // AETH carries receive credits (IBTA 9.7.7.2), else code 31
+  bool mig_req = true;              // BTH MigReq bit (ConnectX 1, E810 0)
+
+  AckTimeoutMode ack_timeout_mode = AckTimeoutMode::kFormula;
+  Time_ps nak_generation_ps = 0;  // gap seen -> NAK ready to send
+  Time_ps nak_reaction_ps = 0;    // NAK received -> first retransmission ready to send
+
+  CnpScope cnp_scope = CnpScope::kPort;
+  Time_ps min_time_between_cnps_ps = 0;
+};
+
+}  // namespace weft::nic
