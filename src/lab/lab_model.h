@@ -8,8 +8,11 @@
 #include <vector>
 
 #include "base/time.h"
+#include "fabric/fault_rule.h"
 #include "host/host_model.h"
 #include "nic/nic_model.h"
+#include "workload/perftest_options.h"
+#include "workload/transfer_options.h"
 
 namespace weft::lab {
 
@@ -70,51 +73,10 @@ struct QosConfig {
   std::uint8_t cnp_priority = 6;
 };
 
-enum class FaultAction : std::uint8_t { kDrop, kCorrupt, kCeMark, kDelay, kDuplicate, kCut, kFlap };
-enum class FaultFrames : std::uint8_t { kAny, kRequest, kResponse };  // response: ACK, NAK, READ response, atomic ACK
-
 struct FaultConfig {
-  std::string name;        // for comments and the report: "faults[0]" or the given name
-  PortRef from;            // the direction: frames that leave this port
+  PortRef from;  // the direction: frames that leave this port
   bool both_directions = false;
-  FaultAction action = FaultAction::kDrop;
-  FaultFrames frames = FaultFrames::kAny;
-  // Which frames. All that are given must match.
-  std::optional<std::uint32_t> qp;         // 0-based: n-th destination QP seen in this direction
-  std::optional<std::uint32_t> psn;        // relative to the first PSN of that QP in this direction
-  std::optional<std::uint32_t> transmission;  // 1 = first time this PSN is seen (needs psn)
-  std::optional<std::uint64_t> probability_ppb;
-  Time_ps start_ps = 0;
-  Time_ps end_ps = kNever_ps;
-  // Action parameters.
-  Time_ps delay_ps = 0;         // kDelay; kDuplicate: of the copy
-  Time_ps flap_down_ps = 0;     // kFlap: down and up alternate from start_ps on
-  Time_ps flap_up_ps = 0;
-};
-
-struct PerftestConfig {
-  std::string test;               // "write_bw" …
-  std::vector<std::string> args;  // perftest's own flags, split into words and checked
-};
-
-enum class TransferOp : std::uint8_t { kWrite, kWriteImm, kSend, kSendImm, kSendInv, kRead, kFetchAdd, kCompareSwap };
-// What is wrong on purpose.
-enum class Misuse : std::uint8_t { kNone, kWrongRkey, kBeyondRegion, kNoRemoteWrite, kNoReceive, kDeadPeer };
-
-// A verified transfer: every byte is made from the seed, moved and compared.
-struct TransferConfig {
-  TransferOp op = TransferOp::kWrite;
-  bool ud = false;
-  std::uint64_t size_B = 65536;
-  std::uint64_t count = 1;
-  std::uint32_t depth = 16;  // outstanding work requests
-  std::uint8_t timeout = 14;
-  std::uint8_t retry_cnt = 7;
-  std::uint8_t rnr_retry = 7;
-  std::uint8_t min_rnr_timer = 12;
-  std::uint32_t receives = 0;  // receives posted in all; 0 = as many as needed
-  Time_ps receive_delay_ps = 0;  // the receiver posts each receive so late
-  Misuse misuse = Misuse::kNone;
+  fabric::FaultRule rule;
 };
 
 struct WorkloadConfig {
@@ -122,8 +84,8 @@ struct WorkloadConfig {
   PortRef client, server;
   std::uint32_t client_function = 0, server_function = 0;  // PCIe function of the port (DGX Spark)
   Time_ps start_ps = 0;
-  std::optional<PerftestConfig> perftest;  // exactly one of the two
-  std::optional<TransferConfig> transfer;
+  std::optional<workload::PerftestOptions> perftest;  // exactly one of the two
+  std::optional<workload::TransferOptions> transfer;
 };
 
 struct Expectation {
