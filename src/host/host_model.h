@@ -13,7 +13,7 @@ struct HostModel {
   std::string description;
 
   // One ibv_post_send. The doorbell leaves the CPU after wqe + doorbell; the rest of the call and the
-  // benchmark's loop around it take `loop`. A list of n WQEs pays n * (wqe + loop) + doorbell.
+  // benchmark's loop around it take `loop`. A list of n WQEs pays n * wqe + doorbell + loop.
   Time_ps post_wqe_ps = 0;
   Time_ps doorbell_ps = 0;
   Time_ps post_loop_ps = 0;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/time.h"
@@ -23,6 +24,9 @@ struct IpAddress {
   friend bool operator==(const IpAddress&, const IpAddress&) = default;
 };
 std::string to_string(const IpAddress& address);
+// "10.0.0.1/24", "2001:db8::1/64": sets address and prefix; false when it is neither.
+bool parse_address(std::string_view text, IpAddress& address, std::uint32_t& prefix_bits);
+bool same_subnet(const IpAddress& a, const IpAddress& b, std::uint32_t prefix_bits);
 
 struct PortConfig {
   std::string name;  // "p0"
@@ -53,6 +57,8 @@ struct PortRef {
 
 enum class CableKind : std::uint8_t { kDac, kAoc, kFibre };
 enum class Fec : std::uint8_t { kNone, kBaseR, kRs528, kRs544 };
+std::string_view to_string(CableKind kind);  // "dac"
+std::string_view to_string(Fec fec);         // "base-r"
 
 struct LinkConfig {
   PortRef a, b;
@@ -61,8 +67,8 @@ struct LinkConfig {
   std::int64_t length_mm = 1000;
   Time_ps propagation_ps = 0;  // length * 4.6 ns/m (copper) or 4.9 ns/m (fibre)
   Fec fec = Fec::kNone;
-  Time_ps fec_latency_ps = 0;
-  double bit_error_rate = 0;  // after FEC
+  Time_ps fec_latency_ps = 0;  // one way, encoder and decoder
+  double bit_error_rate = 0;   // after FEC
 };
 
 struct QosConfig {
@@ -89,8 +95,8 @@ struct WorkloadConfig {
 };
 
 struct Expectation {
-  std::string subject;  // workload name, or "vm00:p0" for a counter of that port
-  std::string metric;   // "bw_average_Gbps", "out_of_sequence"
+  std::string subject;             // workload name, or "vm00:p0" for a counter of that port
+  std::string metric;              // "bw_average_Gbps", "out_of_sequence"
   std::optional<double> min, max;  // equal: both the same
   int line = 0, column = 0;
 };
@@ -107,5 +113,8 @@ struct Lab {
   std::vector<WorkloadConfig> workloads;
   std::vector<Expectation> expectations;
 };
+
+// "vm00:p0"
+std::string port_name(const Lab& lab, const PortRef& port);
 
 }  // namespace weft::lab

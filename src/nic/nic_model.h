@@ -39,7 +39,8 @@ struct NicModel {
   std::int64_t message_rate_per_s = 0;  // whole NIC
   Time_ps wqe_interval_ps = 0;          // one QP: shortest time between two messages
   Time_ps tx_latency_ps = 0;            // doorbell at the NIC -> first bit at the port
-  Time_ps rx_latency_ps = 0;            // last bit at the port -> DMA write leaves, or response is ready to send
+  Time_ps rx_latency_ps = 0;            // last bit at the port -> packet checked, DMA write leaves
+  Time_ps response_latency_ps = 0;      // request checked -> ACK, CNP or response can leave (no doorbell, no WQE)
   Time_ps port_latency_ps = 0;          // MAC, PCS and SerDes of one port, one direction, without FEC
   Time_ps atomic_interval_ps = 0;       // the atomic unit: shortest time between two atomics
   std::int64_t rx_buffer_B = 0;         // between port and PCIe; beyond it rx_discards_phy

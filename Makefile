@@ -1,0 +1,51 @@
+# Developers' targets. Users need only ./run and ./test, which also install what is missing.
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+BENCH_ARGS ?=
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := all
+.PHONY: all run test bench fuzz asan tsan format tidy install clean help
+LIB := source scripts/lib.sh
+
+all: ## build/weft and the tests (release)
+	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}"; configure_release_with_tests; build build
+
+run: ## the first lab
+	@./run
+
+test: ## everything that CI runs
+	@./test
+
+bench: ## benchmarks; BENCH_ARGS=--benchmark_filter=icrc
+	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}"; configure_release_with_tests; \
+	  build build weft_bench; build/weft_bench $(BENCH_ARGS)
+
+fuzz: ## each fuzz target for FUZZ_SECONDS (60)
+	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}"; configure_asan; \
+	  mapfile -t targets < <(fuzz_targets); build build-asan "$${targets[@]}"; \
+	  for target in "$${targets[@]}"; do fuzz_one "$$target" $(FUZZ_SECONDS); done
+
+asan: ## unit tests and short fuzzing under ASan and UBSan
+	@./test asan
+
+tsan: ## threaded tests under TSan
+	@./test tsan
+
+format: ## clang-format, in place
+	@$(LIB); source_files | xargs clang-format -i
+
+tidy: ## clang-tidy over src
+	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}" "$${packages_to_tidy[@]}"; \
+	  configure_release_with_tests; run-clang-tidy -quiet -p build -j "$$(cores)" "$$PWD/src/.*"
+
+install: ## build/weft to PREFIX/bin (PREFIX=/usr/local, DESTDIR honoured)
+	@$(LIB); need_packages "$${packages_to_build[@]}"; configure_release; build build weft
+	@cmake --install build --prefix "$(PREFIX)"
+
+clean: ## remove all build directories
+	@rm -rf build build-debug build-asan build-tsan
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 12

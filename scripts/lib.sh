@@ -1,0 +1,145 @@
+# shellcheck shell=bash disable=SC2034
+# What ./run and ./test share: packages, configuring, building, step headings. Sourced, not executed.
+# Talk goes to stderr; stdout stays for results. Callers set -euo pipefail and cd to the repository root.
+
+# Debian 12. The first list builds build/weft; the second is what the tests, fuzzers and checks need besides.
+packages_to_build=(g++ cmake ninja-build ccache libfmt-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev
+  libexpected-dev)
+packages_to_test=(clang libclang-rt-14-dev clang-format libgtest-dev librapidcheck-dev libbenchmark-dev tshark perftest)
+packages_to_tidy=(clang-tidy)
+
+say() { printf '%s\n' "$*" >&2; }
+die() { say "$*"; exit 1; }
+
+# The packages among "$@" that are not installed, one per line.
+missing_packages() {
+  local package
+  for package in "$@"; do
+    [[ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" == installed ]] || printf '%s\n' "$package"
+  done
+}
+
+# Installs what is missing of "$@": as root, through sudo, or by telling the user the one command to type.
+need_packages() {
+  local missing
+  if ! command -v apt-get dpkg-query >/dev/null; then
+    die "This script installs Debian packages. On another system, install the equivalents of: $*"
+  fi
+  mapfile -t missing < <(missing_packages "$@")
+  ((${#missing[@]} == 0)) && return
+  say "== installing ${missing[*]}"
+  local install="apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends ${missing[*]}"
+  local as_root=()
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null || die "These packages are missing and neither root nor sudo is at hand. Please type:
+
+    su -c '$install'"
+    as_root=(sudo)
+  fi
+  # tshark asks whether others may capture; noninteractive answers no, and nothing here captures from a device.
+  "${as_root[@]}" apt-get -q -o DPkg::Lock::Timeout=120 update >&2 ||
+    say "apt-get update failed; trying with the package lists at hand"
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=120 install -y \
+    --no-install-recommends "${missing[@]}" >&2 || die "The packages could not be installed. Please type:
+
+    ${as_root[*]:+sudo }bash -c '$install'"
+}
+
+cores() { nproc 2>/dev/null || echo 2; }
+
+# configure PRESET BUILD_DIR [-D…]: once, or again when the cache was made with other options.
+configure() {
+  local preset=$1 dir=$2
+  shift 2
+  command -v ccache >/dev/null && set -- "$@" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
+  local wanted="$preset $*"
+  if [[ -f $dir/build.ninja && "$(cat "$dir/.configured" 2>/dev/null)" == "$wanted" ]]; then return; fi
+  local log=$dir/configure.log
+  mkdir -p "$dir"
+  if ! cmake --preset "$preset" "$@" >"$log" 2>&1; then
+    cat "$log" >&2
+    say "Configuring $dir failed; the text above is also in $log. If an old cache is to blame: rm -rf $dir"
+    return 1
+  fi
+  printf '%s\n' "$wanted" >"$dir/.configured"
+}
+
+# build BUILD_DIR [TARGET…]: ninja's progress on a terminal; elsewhere nothing, unless it fails.
+build() {
+  local dir=$1 log=$1/build.log status=0
+  shift
+  if [[ -t 2 ]]; then
+    ninja -C "$dir" -j "$(cores)" "$@" >&2 || status=$?
+  else
+    ninja -C "$dir" -j "$(cores)" "$@" >"$log" 2>&1 || status=$?
+    ((status == 0)) || grep -v '^\[[0-9]*/[0-9]*\] [A-Z]' "$log" >&2
+  fi
+  ((status == 0)) || say "Building in $dir failed; to see one error at a time: ninja -C $dir -j 1 $*"
+  return "$status"
+}
+
+# The release build directory has the tests only once ./test has asked for them, so that ./run needs few packages.
+release_has_tests() { grep -qs 'WEFT_TESTS=ON' build/.configured; }
+configure_release_with_tests() { configure release build -DWEFT_TESTS=ON -DWEFT_BENCH=ON; }
+configure_release() {
+  if release_has_tests; then
+    configure_release_with_tests
+  else
+    configure release build -DWEFT_TESTS=OFF -DWEFT_BENCH=OFF
+  fi
+}
+
+# Tests of these builds are started directly, so nothing has to run while building.
+sanitizer_options=(-DCMAKE_GTEST_DISCOVER_TESTS_DISCOVERY_MODE=PRE_TEST)
+# libFuzzer steers by the coverage of our libraries too, not only of the fuzz target's own file.
+configure_asan() { configure asan build-asan "${sanitizer_options[@]}" -DCMAKE_CXX_FLAGS=-fsanitize=fuzzer-no-link; }
+configure_tsan() { configure tsan build-tsan "${sanitizer_options[@]}"; }
+
+# Names of the test programs, as tests/CMakeLists.txt makes them.
+unit_test_targets() {
+  local dir
+  for dir in tests/unit/*/; do
+    compgen -G "$dir*_test.cc" >/dev/null && printf '%s_test\n' "$(basename "$dir")"
+  done
+  return 0
+}
+fuzz_targets() {
+  local source
+  for source in tests/fuzz/*_fuzz.cc; do
+    [[ -e $source ]] && basename "$source" .cc
+  done
+  return 0
+}
+# What runs on more than one thread: the engine, and the world split into domains.
+thread_test_targets() {
+  compgen -G 'tests/unit/engine/*_test.cc' >/dev/null && echo engine_test
+  local source
+  for source in tests/{unit,property,labs}/*domain*_test.cc; do
+    [[ -e $source ]] && basename "$source" .cc
+  done
+  return 0
+}
+
+# Runs a sanitized program without address randomisation where that is allowed: the sanitizers of GCC 12 and
+# clang 14 fail to start on kernels that spread mappings over more than 28 bits.
+sanitized() {
+  local machine
+  machine=$(uname -m)
+  if setarch "$machine" -R true 2>/dev/null; then setarch "$machine" -R "$@"; else "$@"; fi
+}
+
+# fuzz_one TARGET SECONDS [libFuzzer flags…]. New inputs stay in the build directory; the corpus in the
+# repository is only read.
+fuzz_one() {
+  local target=$1 seconds=$2
+  shift 2
+  local found=build-asan/corpus/$target seeds=() dir
+  mkdir -p "$found"
+  for dir in "tests/fuzz/corpus/$target" "tests/fuzz/corpus/${target%_fuzz}"; do
+    [[ -d $dir ]] && seeds+=("$dir")
+  done
+  sanitized "build-asan/$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 \
+    -artifact_prefix="build-asan/$target-" "$@" "$found" "${seeds[@]}"
+}
+
+source_files() { find src tests bench -name '*.h' -o -name '*.cc' | sort; }

@@ -1,0 +1,64 @@
+// A domain owns some nodes, the packets that wait for them and their cold sides; one thread runs it.
+// In a window every node with something to do runs to the window's end, one after the other
+// (docs/mechanisms/event-order.md). Nodes are called through one function pointer per visit.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "base/time.h"
+#include "engine/packet.h"
+#include "engine/slot_pool.h"
+
+namespace weft::engine {
+
+// A node runs its events with time < end and returns when it next has one (kNever_ps: when something arrives).
+struct NodeHook {
+  void* self = nullptr;
+  Time_ps (*run)(void* self, Time_ps end_ps) = nullptr;
+};
+
+class Domain {
+ public:
+  std::uint32_t add_node(NodeHook hook) {
+    nodes_.push_back(hook);
+    wake_ps_.push_back(0);
+    return static_cast<std::uint32_t>(nodes_.size() - 1);
+  }
+
+  // A packet for `node` is due at `time_ps`, or the node wants to be visited then.
+  void wake(std::uint32_t node, Time_ps time_ps) { wake_ps_[node] = std::min(wake_ps_[node], time_ps); }
+
+  Time_ps next_wake_ps() const {
+    Time_ps earliest = kNever_ps;
+    for (Time_ps t : wake_ps_) earliest = std::min(earliest, t);
+    return earliest;
+  }
+
+  void run_window(Time_ps end_ps) {
+    for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+      if (wake_ps_[i] >= end_ps) continue;
+      wake_ps_[i] = kNever_ps;
+      wake(i, nodes_[i].run(nodes_[i].self, end_ps));
+    }
+  }
+
+  SlotPool<Cold> cold;
+  SlotPool<PayloadSlot> payload;
+
+  void free_cold(std::uint32_t slot) {
+    if (cold[slot].payload != kNoSlot) payload.give_back(cold[slot].payload);
+    cold.give_back(slot);
+  }
+  // The packet ends here: its cold side, if any, goes back to the pool.
+  void release(const Packet& packet) {
+    if (packet.flags & Packet::kHasCold) free_cold(packet.aux);
+  }
+
+ private:
+  std::vector<NodeHook> nodes_;
+  std::vector<Time_ps> wake_ps_;
+};
+
+}  // namespace weft::engine

@@ -1,0 +1,55 @@
+// Virtual time: advances all domains in windows no longer than the shortest link latency, so that
+// nothing sent in a window can be due in it. Idle stretches are skipped. The result does not depend on
+// the window's length, the number of domains or the number of threads.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "engine/channel.h"
+#include "engine/domain.h"
+
+namespace weft::engine {
+
+enum class RunEnd { kIdle, kDeadline, kCancelled };
+
+class Engine {
+ public:
+  explicit Engine(std::uint32_t domain_count);
+
+  Domain& domain(std::uint32_t index) { return *domains_[index]; }
+  std::uint32_t domain_count() const { return static_cast<std::uint32_t>(domains_.size()); }
+  // A channel between two nodes; the engine keeps it. `latency_ps` bounds the window.
+  Channel& connect(std::uint32_t source_domain, std::uint32_t destination_domain, std::uint32_t destination_node,
+                   Time_ps latency_ps);
+  void divide_window(std::int64_t divisor) { window_divisor_ = divisor; }
+
+  // Runs until nothing is left to do, the next event is at or after `deadline_ps`, or `cancel` is set.
+  // `progress` is called now and then, between windows, on one thread.
+  RunEnd run(Time_ps deadline_ps, std::uint32_t threads = 1, const std::atomic<bool>* cancel = nullptr,
+             const std::function<void(Time_ps)>& progress = {});
+
+  Time_ps now_ps() const { return now_ps_; }
+  std::uint64_t windows() const { return windows_; }
+
+ private:
+  // Sets the next window; false when the run ends, with the reason in end_.
+  bool open_window(Time_ps deadline_ps, const std::atomic<bool>* cancel, const std::function<void(Time_ps)>& progress);
+  void run_serial(Time_ps deadline_ps, const std::atomic<bool>* cancel, const std::function<void(Time_ps)>& progress);
+  void run_threads(Time_ps deadline_ps, std::uint32_t threads, const std::atomic<bool>* cancel,
+                   const std::function<void(Time_ps)>& progress);
+
+  std::vector<std::unique_ptr<Domain>> domains_;
+  std::vector<std::unique_ptr<Channel>> channels_;
+  std::vector<std::vector<Channel*>> mail_for_;  // by receiving domain: channels from other domains
+  Time_ps window_ps_ = kNever_ps;
+  std::int64_t window_divisor_ = 1;
+  Time_ps now_ps_ = 0;
+  Time_ps window_end_ps_ = 0;
+  std::uint64_t windows_ = 0;
+  RunEnd end_ = RunEnd::kIdle;
+};
+
+}  // namespace weft::engine

@@ -1,0 +1,56 @@
+// Decides what the faults of one link direction do to each packet. Rules are tried in the order of the
+// lab; a drop ends the matter, the other actions add up. Bit errors are drawn per packet from the rate
+// after FEC and its line bytes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "engine/packet.h"
+#include "fabric/fault_rule.h"
+#include "fabric/ledger.h"
+
+namespace weft::fabric {
+
+struct FaultVerdict {
+  bool lost = false;
+  Fate loss = Fate::kFaultDrop;
+  bool corrupt = false;
+  bool bit_error = false;
+  bool ce_mark = false;
+  bool duplicate = false;
+  Time_ps duplicate_delay_ps = 0;
+  Time_ps delay_ps = 0;
+  std::string comment;  // for captures; empty when nothing happened
+};
+
+class FaultInjector {
+ public:
+  FaultInjector(std::vector<FaultRule> rules, std::uint64_t seed, std::uint64_t link_id, double bit_error_rate);
+
+  FaultVerdict judge(const engine::Packet& packet, std::uint32_t line_B, Time_ps time_ps);
+
+  // How often each rule hit, in the order of the rules.
+  const std::vector<std::uint64_t>& hits() const { return hits_; }
+  const std::vector<FaultRule>& rules() const { return rules_; }
+
+ private:
+  struct SeenQp {
+    std::uint32_t dest_qp;
+    std::uint32_t first_psn;
+  };
+  bool matches(std::size_t rule, const engine::Packet& packet, std::uint32_t qp_index, Time_ps time_ps);
+  std::uint32_t qp_index(const engine::Packet& packet);
+
+  std::vector<FaultRule> rules_;
+  std::vector<RandomStream> random_;       // one stream per rule
+  std::vector<std::uint32_t> psn_seen_;    // per rule: transmissions of its PSN so far
+  std::vector<std::uint64_t> hits_;
+  std::vector<SeenQp> seen_;
+  RandomStream bit_errors_;
+  std::uint64_t bit_error_ppt_per_byte_ = 0;  // parts per 1e18 and byte
+};
+
+}  // namespace weft::fabric

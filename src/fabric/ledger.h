@@ -1,0 +1,49 @@
+// The packet ledger: every packet that enters a link ends in exactly one fate or is still in flight,
+// and at the end of every run sent + copies == sum of fates + in flight.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace weft::fabric {
+
+enum class Fate : std::uint8_t {
+  // Reached the transport.
+  kAccepted,        // moved the protocol forward
+  kDuplicate,       // a PSN already received: answered or ignored, data not placed again
+  kOutOfSequence,   // beyond the expected PSN: discarded, NAK if it is the first of its gap
+  kStaleResponse,   // an ACK or response that acknowledges nothing new
+  kNotReady,        // no receive posted: RNR NAK
+  kRefused,         // NAK: invalid request, access or operational error
+  kUnknownQp,       // no such QP, a QP that cannot receive, or a wrong Q_Key: silently discarded
+  // Lost on the way.
+  kFaultDrop,       // a drop fault of the lab
+  kLinkDown,        // a cut or flapping link
+  kFcsError,        // rx_crc_errors_phy
+  kIcrcError,       // rx_icrc_encapsulated
+  kRxBufferFull,    // rx_discards_phy
+};
+inline constexpr std::size_t kFateCount = 12;
+inline constexpr std::array<std::string_view, kFateCount> kFateNames = {
+    "accepted",   "duplicate",  "out of sequence", "stale response", "receiver not ready", "refused",
+    "unknown QP", "fault drop", "link down",       "FCS error",      "ICRC error",         "RX buffer full"};
+
+// Kept at both ends of a direction: the sending end counts what it sent and what the link lost, the
+// receiving end what became of the rest. Each end belongs to one node, so no counter has two writers.
+struct Ledger {
+  std::uint64_t sent = 0;
+  std::uint64_t copies = 0;  // made by duplicate faults
+  std::array<std::uint64_t, kFateCount> fates{};
+
+  void count(Fate fate) { ++fates[static_cast<std::size_t>(fate)]; }
+  std::uint64_t of(Fate fate) const { return fates[static_cast<std::size_t>(fate)]; }
+  std::uint64_t ended() const {
+    std::uint64_t sum = 0;
+    for (std::uint64_t n : fates) sum += n;
+    return sum;
+  }
+};
+
+}  // namespace weft::fabric

@@ -1,0 +1,97 @@
+#include "fabric/link_wrapper.h"
+
+#include <algorithm>
+
+#include "fabric/link.h"
+
+namespace weft::fabric {
+
+namespace {
+
+constexpr std::uint64_t kEcnMask = 3;
+constexpr std::uint64_t kEcnCe = 3;
+
+}  // namespace
+
+void LinkDirection::send_wrapped(const engine::Packet& packet, Time_ps start_ps) { wrapper_->send(*this, packet, start_ps); }
+void LinkDirection::tap_arrival(const engine::Packet& packet) { wrapper_->arrive(*this, packet); }
+Time_ps LinkDirection::wrapped_release_ps() const { return wrapper_->next_release_ps(*this); }
+void LinkDirection::release(Time_ps now_ps) { wrapper_->release(*this, now_ps); }
+std::uint64_t LinkDirection::in_flight() const {
+  return channel_.in_flight() + (wrapper_ == nullptr ? 0 : wrapper_->waiting());
+}
+
+void LinkWrapper::send(LinkDirection& link, engine::Packet packet, Time_ps start_ps) {
+  FaultVerdict verdict = faults_.judge(packet, link.line_B(packet), start_ps);
+  if (send_tap_.frame != nullptr) send_tap_.frame(send_tap_.self, packet, link.source(), start_ps, true, verdict.comment);
+  if (verdict.lost) {
+    link.sent.count(verdict.loss);
+    link.source().release(packet);
+    return;
+  }
+  if (verdict.ce_mark && (packet.tos & kEcnMask) != 0) packet.tos |= kEcnCe;
+  if (verdict.corrupt) packet.flags |= engine::Packet::kBadIcrc;
+  if (verdict.bit_error) packet.flags |= engine::Packet::kBadFcs;
+  Time_ps due_ps = packet.time_ps;
+  packet.time_ps += verdict.delay_ps;
+  if (verdict.duplicate) {
+    engine::Packet twin = copy(link, packet);
+    twin.time_ps += std::max(verdict.duplicate_delay_ps, link.serialisation_ps(packet));
+    ++link.sent.copies;
+    hold(twin);
+  }
+  flush(link, due_ps);
+  if (verdict.delay_ps > 0) {
+    hold(packet);
+  } else {
+    link.channel().push(packet);
+  }
+}
+
+void LinkWrapper::arrive(LinkDirection& link, const engine::Packet& packet) {
+  // A frame with a bad FCS never leaves the MAC, so no capture on a host shows it.
+  if (receive_tap_.frame == nullptr || (packet.flags & engine::Packet::kBadFcs) != 0) return;
+  Time_ps first_bit_ps = packet.time_ps - link.timing().pipeline_ps - link.serialisation_ps(packet);
+  std::string_view comment = (packet.flags & engine::Packet::kBadIcrc) != 0 ? "weft: corrupted on purpose (bad ICRC)" : "";
+  receive_tap_.frame(receive_tap_.self, packet, link.destination(), first_bit_ps, false, comment);
+}
+
+void LinkWrapper::hold(const engine::Packet& packet) {
+  delayed_.push_back({packet.time_ps, next_order_++, packet});
+  std::push_heap(delayed_.begin(), delayed_.end());
+}
+
+void LinkWrapper::flush(LinkDirection& link, Time_ps time_ps) {
+  while (!delayed_.empty() && delayed_.front().due_ps <= time_ps) {
+    std::pop_heap(delayed_.begin(), delayed_.end());
+    link.channel().push(delayed_.back().packet);
+    delayed_.pop_back();
+  }
+}
+
+Time_ps LinkWrapper::next_release_ps(const LinkDirection& link) const {
+  if (delayed_.empty()) return kNever_ps;
+  return delayed_.front().due_ps - link.timing().flight_ps - link.timing().pipeline_ps;
+}
+
+void LinkWrapper::release(LinkDirection& link, Time_ps now_ps) {
+  flush(link, now_ps + link.timing().flight_ps + link.timing().pipeline_ps);
+}
+
+engine::Packet LinkWrapper::copy(LinkDirection& link, const engine::Packet& packet) {
+  engine::Packet twin = packet;
+  if (packet.flags & engine::Packet::kHasCold) {
+    engine::Domain& domain = link.source();
+    twin.aux = domain.cold.take();
+    engine::Cold& cold = domain.cold[twin.aux];
+    cold = domain.cold[packet.aux];
+    if (cold.payload != engine::kNoSlot) {
+      std::uint32_t slot = domain.payload.take();
+      domain.payload[slot] = domain.payload[cold.payload];
+      cold.payload = slot;
+    }
+  }
+  return twin;
+}
+
+}  // namespace weft::fabric

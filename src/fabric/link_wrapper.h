@@ -1,0 +1,62 @@
+// What can stand around a link direction: a tap at the sending port, the faults on the cable, a tap at
+// the receiving port, in this order. Only wrapped links pay for it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/domain.h"
+#include "engine/packet.h"
+#include "fabric/fault_injector.h"
+
+namespace weft::fabric {
+
+// Sees each frame with the physical time of its first bit at the port.
+struct Tap {
+  void* self = nullptr;
+  void (*frame)(void* self, const engine::Packet& packet, const engine::Domain& domain, Time_ps time_ps, bool outbound,
+                std::string_view comment) = nullptr;
+};
+
+class LinkDirection;
+
+class LinkWrapper {
+ public:
+  LinkWrapper(std::vector<FaultRule> rules, std::uint64_t seed, std::uint64_t link_id, double bit_error_rate)
+      : faults_(std::move(rules), seed, link_id, bit_error_rate) {}
+
+  void set_send_tap(Tap tap) { send_tap_ = tap; }
+  void set_receive_tap(Tap tap) { receive_tap_ = tap; }
+
+  void send(LinkDirection& link, engine::Packet packet, Time_ps start_ps);
+  void arrive(LinkDirection& link, const engine::Packet& packet);
+  // Earliest visit that a delayed packet needs, and what a visit at `now_ps` does.
+  Time_ps next_release_ps(const LinkDirection& link) const;
+  void release(LinkDirection& link, Time_ps now_ps);
+  std::size_t waiting() const { return delayed_.size(); }
+  const FaultInjector& faults() const { return faults_; }
+
+ private:
+  struct Delayed {
+    Time_ps due_ps;
+    std::uint64_t order;
+    engine::Packet packet;
+    // A heap on (due, order): the earliest first.
+    friend bool operator<(const Delayed& a, const Delayed& b) {
+      return a.due_ps != b.due_ps ? a.due_ps > b.due_ps : a.order > b.order;
+    }
+  };
+  void hold(const engine::Packet& packet);
+  // Everything due at or before `time_ps` enters the channel, which must stay sorted.
+  void flush(LinkDirection& link, Time_ps time_ps);
+  engine::Packet copy(LinkDirection& link, const engine::Packet& packet);
+
+  FaultInjector faults_;
+  Tap send_tap_, receive_tap_;
+  std::vector<Delayed> delayed_;
+  std::uint64_t next_order_ = 0;
+};
+
+}  // namespace weft::fabric

@@ -1,0 +1,150 @@
+#include "host/host.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace weft::host {
+
+Host::Host(HostModel model, engine::Domain& domain, std::uint64_t seed, std::uint64_t id)
+    : model_(std::move(model)), domain_(domain), node_(domain.add_node({this, &Host::run_hook})) {
+  if (model_.interrupt_period_ps > 0) {
+    RandomStream phase(seed, 0x10000 + id, RandomPurpose::kHostJitter);
+    interrupt_phase_ps_ = static_cast<Time_ps>(phase.below(static_cast<std::uint64_t>(model_.interrupt_period_ps)));
+  }
+}
+
+nic::Card& Host::add_card(const nic::NicModel& model) {
+  auto card = std::make_unique<nic::Card>();
+  nic::PcieLink link{model.pcie_generation, model.pcie_lanes, model.pcie_max_payload_B};
+  for (std::uint32_t i = 0; i < model.pcie_functions_per_port; ++i) card->functions.emplace_back(link);
+  cards_.push_back(std::move(card));
+  return *cards_.back();
+}
+
+nic::Device& Host::add_device(nic::DeviceConfig config, nic::Card& card, fabric::LinkDirection& out, fabric::LinkDirection& in) {
+  auto slot = std::make_unique<DeviceSlot>();
+  slot->host = this;
+  config.host = {model_.mmio_write_ps,     model_.dma_read_ps, model_.dma_write_ps,  model_.memory_jitter_ps,
+                 slot.get(), &Host::completion_hook, &Host::write_hook};
+  slot->device = std::make_unique<nic::Device>(std::move(config), card, out, in);
+  devices_.push_back(std::move(slot));
+  return *devices_.back()->device;
+}
+
+std::uint32_t Host::start(Program& program, Time_ps at_ps) {
+  auto slot = std::find_if(programs_.begin(), programs_.end(), [](const ProgramSlot& s) { return s.program == nullptr; });
+  if (slot == programs_.end()) slot = programs_.insert(programs_.end(), ProgramSlot{});
+  *slot = {&program, at_ps};
+  domain_.wake(node_, at_ps);
+  return static_cast<std::uint32_t>(slot - programs_.begin());
+}
+
+void Host::stop(std::uint32_t program) {
+  if (program == kNoProgram) return;
+  programs_[program] = {};
+  for (const Waiter& waiter : cq_waiters_) {
+    if (waiter.program == program) waiter.device->cq(waiter.id).armed = false;
+  }
+  auto mine = [&](const Waiter& waiter) { return waiter.program == program; };
+  std::erase_if(cq_waiters_, mine);
+  std::erase_if(watchers_, mine);
+}
+
+void Host::wake(std::uint32_t program, Time_ps at_ps) {
+  programs_[program].wake_ps = std::min(programs_[program].wake_ps, at_ps);
+  domain_.wake(node_, programs_[program].wake_ps);
+}
+
+Time_ps Host::wait(std::uint32_t program, nic::Device& device, std::uint32_t cq) {
+  nic::CompletionQueue& queue = device.cq(cq);
+  if (queue.next_visible_ps() != kNever_ps) return cpu_ps(queue.next_visible_ps());
+  if (!queue.armed) {
+    queue.armed = true;
+    cq_waiters_.push_back({&device, cq, program});
+  }
+  return kNever_ps;
+}
+
+void Host::watch(std::uint32_t program, nic::Device& device, std::uint32_t key) {
+  device.memory().find(key)->watched = true;
+  watchers_.push_back({&device, key, program});
+}
+
+void Host::completion_hook(void* self, std::uint32_t cq, Time_ps visible_ps) {
+  auto* slot = static_cast<DeviceSlot*>(self);
+  Host& host = *slot->host;
+  for (std::size_t i = 0; i < host.cq_waiters_.size(); ++i) {
+    const Waiter waiter = host.cq_waiters_[i];
+    if (waiter.device != slot->device.get() || waiter.id != cq) continue;
+    slot->device->cq(cq).armed = false;
+    host.cq_waiters_.erase(host.cq_waiters_.begin() + static_cast<std::ptrdiff_t>(i));
+    host.wake(waiter.program, host.cpu_ps(visible_ps));
+    return;
+  }
+}
+
+void Host::write_hook(void* self, std::uint32_t key, Time_ps visible_ps) {
+  auto* slot = static_cast<DeviceSlot*>(self);
+  for (const Waiter& watcher : slot->host->watchers_) {
+    if (watcher.device != slot->device.get() || watcher.id != key) continue;
+    slot->host->programs_[watcher.program].program->memory_written(visible_ps);
+    slot->host->wake(watcher.program, slot->host->cpu_ps(visible_ps));
+  }
+}
+
+Time_ps Host::cpu_ps(Time_ps t_ps) const {
+  if (model_.interrupt_period_ps == 0) return t_ps;
+  Time_ps into_ps = (t_ps + interrupt_phase_ps_) % model_.interrupt_period_ps;
+  return into_ps < model_.interrupt_cost_ps ? t_ps + model_.interrupt_cost_ps - into_ps : t_ps;
+}
+
+Time_ps Host::run_program(std::uint32_t index, Time_ps now_ps) {
+  programs_[index].wake_ps = kNever_ps;
+  Time_ps next_ps = programs_[index].program->step(now_ps);
+  WEFT_CHECK(next_ps > now_ps, "a program must take time");
+  programs_[index].wake_ps = std::min(programs_[index].wake_ps, next_ps);
+  return next_ps;
+}
+
+Time_ps Host::run(Time_ps end_ps) {
+  enum class Kind { kNone, kRelease, kService, kArrival, kTimer, kProgram };
+  for (;;) {
+    Time_ps next_ps = kNever_ps;
+    Kind kind = Kind::kNone;
+    nic::Device* device = nullptr;
+    std::uint32_t program = 0;
+    auto consider = [&](Time_ps at_ps, Kind what, nic::Device* which) {
+      if (at_ps < next_ps || (at_ps == next_ps && what < kind)) {
+        next_ps = at_ps;
+        kind = what;
+        device = which;
+      }
+    };
+    for (const auto& slot : devices_) {
+      nic::Device* each = slot->device.get();
+      consider(each->out().next_release_ps(), Kind::kRelease, each);
+      consider(each->next_service_ps(), Kind::kService, each);
+      consider(each->next_arrival_ps(), Kind::kArrival, each);
+      consider(each->next_timer_ps(), Kind::kTimer, each);
+    }
+    for (std::uint32_t i = 0; i < programs_.size(); ++i) {
+      if (programs_[i].wake_ps < next_ps) {
+        next_ps = programs_[i].wake_ps;
+        kind = Kind::kProgram;
+        program = i;
+      }
+    }
+    if (next_ps >= end_ps) return next_ps;
+    switch (kind) {
+      case Kind::kRelease: device->out().release(next_ps); break;
+      case Kind::kService: device->serve(next_ps); break;
+      case Kind::kArrival: device->receive(next_ps); break;
+      case Kind::kTimer: device->on_timer(next_ps); break;
+      case Kind::kProgram: run_program(program, next_ps); break;
+      case Kind::kNone: return next_ps;
+    }
+  }
+}
+
+}  // namespace weft::host

@@ -1,0 +1,77 @@
+// A host: its NIC ports, the programs on its CPUs, and the loop that runs their events in order.
+// Order at one instant: delayed frames of a faulty cable, port service, arrival, timer, program; within a kind
+// by port or program number (docs/mechanisms/event-order.md). Every program has a core of its own.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/domain.h"
+#include "host/host_model.h"
+#include "host/program.h"
+#include "nic/device.h"
+
+namespace weft::host {
+
+inline constexpr std::uint32_t kNoProgram = 0xffffffff;
+
+class Host {
+ public:
+  Host(HostModel model, engine::Domain& domain, std::uint64_t seed, std::uint64_t id);
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  std::uint32_t node() const { return node_; }
+  nic::Card& add_card(const nic::NicModel& model);
+  // Completes `config` with this host's side.
+  nic::Device& add_device(nic::DeviceConfig config, nic::Card& card, fabric::LinkDirection& out, fabric::LinkDirection& in);
+  std::uint32_t device_count() const { return static_cast<std::uint32_t>(devices_.size()); }
+  nic::Device& device(std::uint32_t index) { return *devices_[index]->device; }
+
+  // Programs are owned by whoever made them, who also stops them. Returns the program's number.
+  std::uint32_t start(Program& program, Time_ps at_ps);
+  void stop(std::uint32_t program);
+  // The program sleeps until this CQ has an entry that is not visible yet, or wakes at once for one that is.
+  Time_ps wait(std::uint32_t program, nic::Device& device, std::uint32_t cq);
+  void watch(std::uint32_t program, nic::Device& device, std::uint32_t key);
+  void wake(std::uint32_t program, Time_ps at_ps);
+
+  // A CPU that polls is not there while an interrupt is: the first time at or after `t_ps` that it runs.
+  Time_ps cpu_ps(Time_ps t_ps) const;
+
+  const HostModel& model() const { return model_; }
+
+ private:
+  struct DeviceSlot {
+    Host* host;
+    std::unique_ptr<nic::Device> device;
+  };
+  struct ProgramSlot {
+    Program* program = nullptr;  // null: free
+    Time_ps wake_ps = kNever_ps;
+  };
+  struct Waiter {
+    nic::Device* device;
+    std::uint32_t id;  // CQ or memory key
+    std::uint32_t program;
+  };
+
+  static Time_ps run_hook(void* self, Time_ps end_ps) { return static_cast<Host*>(self)->run(end_ps); }
+  static void completion_hook(void* self, std::uint32_t cq, Time_ps visible_ps);
+  static void write_hook(void* self, std::uint32_t key, Time_ps visible_ps);
+  Time_ps run(Time_ps end_ps);
+  Time_ps run_program(std::uint32_t index, Time_ps now_ps);
+
+  HostModel model_;
+  engine::Domain& domain_;
+  std::uint32_t node_;
+  Time_ps interrupt_phase_ps_ = 0;
+  std::vector<std::unique_ptr<nic::Card>> cards_;
+  std::vector<std::unique_ptr<DeviceSlot>> devices_;
+  std::vector<ProgramSlot> programs_;
+  std::vector<Waiter> cq_waiters_;
+  std::vector<Waiter> watchers_;
+};
+
+}  // namespace weft::host

@@ -1,0 +1,191 @@
+// expect: assertions on what workloads measured and what ports counted.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lab/lab_sections.h"
+#include "lab/lab_words.h"
+#include "lab/metrics.h"
+#include "lab/nearest.h"
+#include "lab/yaml_walk.h"
+
+namespace weft::lab {
+namespace {
+
+constexpr std::uint64_t kLargestOfAllSizes_B = 1 << 23;  // perftest -a: 2 .. 2^23
+
+bool contains(std::span<const std::string_view> words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool is_any_metric(std::string_view word) {
+  return contains(metrics_of(MetricGroup::kBandwidth), word) || contains(metrics_of(MetricGroup::kLatency), word) ||
+         contains(metrics_of(MetricGroup::kTransfer), word);
+}
+
+class ExpectationReader {
+ public:
+  ExpectationReader(const YamlKey& key, const YamlNode& value, LabContext& context)
+      : key_(key), value_(value), context_(context), problems_(context.problems) {}
+
+  void read() {
+    expectation_.line = key_.place.line;
+    expectation_.column = key_.place.column;
+    read_subject();
+    read_bounds();
+    context_.lab.expectations.push_back(expectation_);
+  }
+
+ private:
+  void fail(std::string message, std::string remedy) {
+    problems_.add(key_.place, std::move(message), std::move(remedy));
+  }
+
+  // "bw.bw_average_Gbps.65536", "bw_average_Gbps", "vm00:p0.out_of_sequence"
+  void read_subject() {
+    const std::string_view text = key_.text;
+    const std::size_t dot = text.find('.');
+    const std::string_view head = text.substr(0, dot);
+    const std::string_view tail = dot == std::string_view::npos ? std::string_view() : text.substr(dot + 1);
+    if (head.find(':') != std::string_view::npos) {
+      read_counter(head, tail);
+    } else if (const auto index = find_workload(head)) {
+      read_metric(*index, tail);
+    } else if (is_any_metric(head)) {
+      read_metric_of_the_only_workload(text);
+    } else {
+      std::vector<std::string_view> names;
+      for (const WorkloadConfig& workload : context_.lab.workloads) names.push_back(workload.name);
+      fail(fmt::format("there is no workload {}", quoted(head)),
+           names.empty() ? "write WORKLOAD.METRIC or NODE:PORT.COUNTER" : did_you_mean(head, names, "workloads"));
+    }
+  }
+
+  std::optional<std::size_t> find_workload(std::string_view name) const {
+    for (std::size_t i = 0; i < context_.lab.workloads.size(); ++i) {
+      if (context_.lab.workloads[i].name == name) return i;
+    }
+    return std::nullopt;
+  }
+
+  void read_counter(std::string_view port, std::string_view counter) {
+    const EndpointText endpoint = split_endpoint(port);
+    HostState* host = find_host(endpoint.host, key_.place, context_);
+    if (host != nullptr) find_port(*host, endpoint.host, *endpoint.port, key_.place, context_);
+    if (!is_known_counter(counter)) {
+      const auto names = nearest(counter, known_counters());
+      fail(fmt::format("there is no counter {}", quoted(counter)),
+           names.empty() ? "counters have the names of ethtool -S and rdma statistic: docs/lab-file.md lists them"
+                         : fmt::format("did you mean {}?", fmt::join(names, ", or ")));
+    }
+    expectation_.subject = port;
+    expectation_.metric = counter;
+  }
+
+  void read_metric_of_the_only_workload(std::string_view metric) {
+    const std::size_t count = context_.lab.workloads.size();
+    if (count == 1) {
+      read_metric(0, metric);
+    } else {
+      fail(fmt::format("{} of which workload? there are {}", quoted(metric), count), "write WORKLOAD.METRIC");
+    }
+  }
+
+  void read_metric(std::size_t index, std::string_view text) {
+    const WorkloadConfig& workload = context_.lab.workloads[index];
+    expectation_.subject = workload.name;
+    expectation_.metric = text;
+    if (!context_.workload_usable[index]) return;
+    const std::size_t dot = text.find('.');
+    const std::string_view metric = text.substr(0, dot);
+    const MetricGroup group = workload.transfer            ? MetricGroup::kTransfer
+                              : workload.perftest->latency ? MetricGroup::kLatency
+                                                           : MetricGroup::kBandwidth;
+    if (!contains(metrics_of(group), metric)) {
+      fail(fmt::format("{} does not measure {}", workload.name, quoted(metric)),
+           "it measures " + join(metrics_of(group)));
+      return;
+    }
+    if (workload.perftest) check_perftest_metric(*workload.perftest, metric);
+    const bool sweeps = workload.perftest && workload.perftest->all_sizes;
+    if (dot != std::string_view::npos) {
+      check_size(text.substr(dot + 1), sweeps ? std::min(workload.perftest->size_B, kLargestOfAllSizes_B) : 0);
+    } else if (sweeps) {
+      fail(fmt::format("{} of which size? {} runs all (-a)", metric, workload.name),
+           fmt::format("write {}.{}.65536", workload.name, metric));
+    }
+  }
+
+  void check_perftest_metric(const workload::PerftestOptions& options, std::string_view metric) {
+    if (options.no_peak && metric == "bw_peak_Gbps") {
+      fail("no peak is measured in this run", "-D, -N and more than 20000 iterations turn it off: use bw_average_Gbps");
+    }
+    if (options.latency && options.duration_s > 0 && metric != "t_avg_us") {
+      fail(fmt::format("with -D a latency test gives no {}", metric), "use t_avg_us, or -n instead of -D");
+    }
+  }
+
+  void check_size(std::string_view text, std::uint64_t largest_B) {
+    if (largest_B == 0) {
+      fail(fmt::format("a size ({}) after the metric", text),
+           "only a perftest with -a has several sizes: leave it out");
+      return;
+    }
+    const auto size_B = parse_unsigned(text);
+    const bool good = size_B && *size_B >= 2 && *size_B <= largest_B && (*size_B & (*size_B - 1)) == 0;
+    if (!good)
+      fail(fmt::format("{} is not a size that -a runs", quoted(text)),
+           fmt::format("powers of two from 2 to {}", largest_B));
+  }
+
+  void read_bounds() {
+    const MapReader map(value_, "an expectation", expectation_keys(), problems_);
+    if (!map.ok()) return;
+    const YamlNode *min = map.get("min"), *max = map.get("max"), *equal = map.get("equal");
+    if (min == nullptr && max == nullptr && equal == nullptr) {
+      problems_.add(value_.place, "an expectation without a bound", "write {min: 24.0}, {max: 1.5} or {equal: 1}");
+    }
+    if (equal != nullptr && (min != nullptr || max != nullptr)) {
+      problems_.add(equal->place, "equal beside min or max", "write equal alone, or min and max");
+    }
+    read_bound(min, "min", expectation_.min);
+    read_bound(max, "max", expectation_.max);
+    if (equal != nullptr) {
+      read_bound(equal, "equal", expectation_.min);
+      expectation_.max = expectation_.min;
+    }
+    if (expectation_.min && expectation_.max && *expectation_.min > *expectation_.max) {
+      problems_.add(max->place, "max is below min", "swap them");
+    }
+  }
+
+  void read_bound(const YamlNode* node, std::string_view what, std::optional<double>& target) {
+    if (node == nullptr) return;
+    // wc_status may be given by the name that ibv_wc_status_str's enum has.
+    if (node->is_scalar() && expectation_.metric == "wc_status") {
+      if (const auto status = wc_status_value(node->text)) {
+        target = *status;
+        return;
+      }
+    }
+    if (const auto value = read_number(*node, what, problems_)) target = *value;
+  }
+
+  const YamlKey& key_;
+  const YamlNode& value_;
+  LabContext& context_;
+  ProblemList& problems_;
+  Expectation expectation_;
+};
+
+}  // namespace
+
+void read_expectations(const YamlNode& node, LabContext& context) {
+  if (!node.is_map()) {
+    context.problems.add(node.place, "expect is not a map", "write e.g. bw.bw_average_Gbps: {min: 24.0}");
+    return;
+  }
+  for (std::size_t i = 0; i < node.keys.size(); ++i) ExpectationReader(node.keys[i], node.children[i], context).read();
+}
+
+}  // namespace weft::lab

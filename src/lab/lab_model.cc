@@ -1,0 +1,75 @@
+#include "lab/lab_model.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "lab/lab_words.h"
+#include "lab/units.h"
+
+namespace weft::lab {
+namespace {
+
+constexpr std::size_t kV4Offset = 12;  // ::ffff:a.b.c.d
+
+template <class Enum>
+std::string_view word_of(std::span<const Word<Enum>> words, Enum value) {
+  const auto found = std::find_if(words.begin(), words.end(), [&](const auto& word) { return word.value == value; });
+  return found == words.end() ? "" : found->text;
+}
+
+}  // namespace
+
+std::string to_string(const IpAddress& address) {
+  char text[INET6_ADDRSTRLEN] = {};
+  if (address.is_v4) {
+    inet_ntop(AF_INET, address.bytes + kV4Offset, text, sizeof text);
+  } else {
+    inet_ntop(AF_INET6, address.bytes, text, sizeof text);
+  }
+  return text;
+}
+
+bool parse_address(std::string_view text, IpAddress& address, std::uint32_t& prefix_bits) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return false;
+  const std::string host(text.substr(0, slash));
+  const auto bits = parse_unsigned(text.substr(slash + 1));
+  IpAddress parsed;
+  if (inet_pton(AF_INET, host.c_str(), parsed.bytes + kV4Offset) == 1) {
+    parsed.bytes[10] = parsed.bytes[11] = 0xff;
+  } else if (inet_pton(AF_INET6, host.c_str(), parsed.bytes) == 1) {
+    parsed.is_v4 = false;
+  } else {
+    return false;
+  }
+  if (!bits || *bits < 1 || *bits > (parsed.is_v4 ? 32 : 128)) return false;
+  address = parsed;
+  prefix_bits = static_cast<std::uint32_t>(*bits);
+  return true;
+}
+
+bool same_subnet(const IpAddress& a, const IpAddress& b, std::uint32_t prefix_bits) {
+  if (a.is_v4 != b.is_v4) return false;
+  const std::size_t bits = prefix_bits + (a.is_v4 ? 8 * kV4Offset : 0);
+  if (std::memcmp(a.bytes, b.bytes, bits / 8) != 0) return false;
+  if (bits % 8 == 0) return true;
+  const unsigned mask = 0xffU << (8 - bits % 8) & 0xffU;
+  return ((a.bytes[bits / 8] ^ b.bytes[bits / 8]) & mask) == 0;
+}
+
+std::string_view to_string(CableKind kind) {
+  return word_of(cable_words(), kind);
+}
+std::string_view to_string(Fec fec) {
+  return word_of(fec_words(), fec);
+}
+
+std::string port_name(const Lab& lab, const PortRef& port) {
+  const HostConfig& host = lab.hosts[port.host];
+  return fmt::format("{}:{}", host.name, host.nics[port.nic].ports[port.port].name);
+}
+
+}  // namespace weft::lab

@@ -1,0 +1,114 @@
+#include "lab/lab_words.h"
+
+namespace weft::lab {
+namespace {
+
+using fabric::FaultAction;
+using fabric::FaultFrames;
+using workload::Misuse;
+using workload::TransferOp;
+
+constexpr std::string_view kLabKeys[] = {"version", "name", "description", "seed",      "nodes",
+                                         "links",   "qos",  "faults",      "workloads", "expect"};
+constexpr std::string_view kNodeKeys[] = {"kind", "host", "set", "gpus", "nics"};
+constexpr std::string_view kNicKeys[] = {"model", "ports", "set"};
+constexpr std::string_view kPortKeys[] = {"address", "mtu", "vlan"};
+constexpr std::string_view kLinkKeys[] = {"endpoints", "cable"};
+constexpr std::string_view kCableKeys[] = {"kind", "length", "rate", "fec", "bit_error_rate"};
+constexpr std::string_view kQosKeys[] = {"dscp", "priority", "ecn", "cnp_dscp", "cnp_priority"};
+constexpr std::string_view kFaultKeys[] = {
+    "name",         "link",        "both_directions", "action", "frames", "qp",   "psn",
+    "transmission", "probability", "start",           "end",    "delay",  "down", "up"};
+constexpr std::string_view kWorkloadKeys[] = {
+    "name",  "perftest",   "args",    "transfer",  "client",    "server",        "start",    "size",          "count",
+    "depth", "connection", "timeout", "retry_cnt", "rnr_retry", "min_rnr_timer", "receives", "receive_delay", "misuse"};
+constexpr std::string_view kPerftestOnlyKeys[] = {"args"};
+constexpr std::string_view kTransferOnlyKeys[] = {"size",     "count",         "depth",     "connection",
+                                                  "timeout",  "retry_cnt",     "rnr_retry", "min_rnr_timer",
+                                                  "receives", "receive_delay", "misuse"};
+constexpr std::string_view kExpectationKeys[] = {"min", "max", "equal"};
+
+constexpr Word<CableKind> kCableWords[] = {
+    {"dac", CableKind::kDac}, {"aoc", CableKind::kAoc}, {"fibre", CableKind::kFibre}};
+constexpr Word<Fec> kFecWords[] = {
+    {"none", Fec::kNone}, {"base-r", Fec::kBaseR}, {"rs528", Fec::kRs528}, {"rs544", Fec::kRs544}};
+constexpr Word<FaultAction> kFaultActionWords[] = {
+    {"drop", FaultAction::kDrop},   {"corrupt", FaultAction::kCorrupt},     {"ce-mark", FaultAction::kCeMark},
+    {"delay", FaultAction::kDelay}, {"duplicate", FaultAction::kDuplicate}, {"cut", FaultAction::kCut},
+    {"flap", FaultAction::kFlap}};
+constexpr Word<FaultFrames> kFaultFramesWords[] = {
+    {"any", FaultFrames::kAny}, {"request", FaultFrames::kRequest}, {"response", FaultFrames::kResponse}};
+constexpr std::string_view kPerftestWords[] = {"write_bw", "write_lat", "send_bw",   "send_lat",
+                                               "read_bw",  "read_lat",  "atomic_bw", "atomic_lat"};
+constexpr Word<TransferOp> kTransferWords[] = {
+    {"write", TransferOp::kWrite},        {"write-imm", TransferOp::kWriteImm},      {"send", TransferOp::kSend},
+    {"send-imm", TransferOp::kSendImm},   {"send-inv", TransferOp::kSendInv},        {"read", TransferOp::kRead},
+    {"fetch-add", TransferOp::kFetchAdd}, {"compare-swap", TransferOp::kCompareSwap}};
+constexpr Word<Misuse> kMisuseWords[] = {{"wrong-rkey", Misuse::kWrongRkey},
+                                         {"beyond-region", Misuse::kBeyondRegion},
+                                         {"no-remote-write", Misuse::kNoRemoteWrite},
+                                         {"no-receive", Misuse::kNoReceive},
+                                         {"dead-peer", Misuse::kDeadPeer}};
+
+}  // namespace
+
+std::span<const std::string_view> lab_keys() {
+  return kLabKeys;
+}
+std::span<const std::string_view> node_keys() {
+  return kNodeKeys;
+}
+std::span<const std::string_view> nic_keys() {
+  return kNicKeys;
+}
+std::span<const std::string_view> port_keys() {
+  return kPortKeys;
+}
+std::span<const std::string_view> link_keys() {
+  return kLinkKeys;
+}
+std::span<const std::string_view> cable_keys() {
+  return kCableKeys;
+}
+std::span<const std::string_view> qos_keys() {
+  return kQosKeys;
+}
+std::span<const std::string_view> fault_keys() {
+  return kFaultKeys;
+}
+std::span<const std::string_view> workload_keys() {
+  return kWorkloadKeys;
+}
+std::span<const std::string_view> perftest_only_keys() {
+  return kPerftestOnlyKeys;
+}
+std::span<const std::string_view> transfer_only_keys() {
+  return kTransferOnlyKeys;
+}
+std::span<const std::string_view> expectation_keys() {
+  return kExpectationKeys;
+}
+
+std::span<const Word<CableKind>> cable_words() {
+  return kCableWords;
+}
+std::span<const Word<Fec>> fec_words() {
+  return kFecWords;
+}
+std::span<const Word<FaultAction>> fault_action_words() {
+  return kFaultActionWords;
+}
+std::span<const Word<FaultFrames>> fault_frames_words() {
+  return kFaultFramesWords;
+}
+std::span<const std::string_view> perftest_words() {
+  return kPerftestWords;
+}
+std::span<const Word<TransferOp>> transfer_words() {
+  return kTransferWords;
+}
+std::span<const Word<Misuse>> misuse_words() {
+  return kMisuseWords;
+}
+
+}  // namespace weft::lab

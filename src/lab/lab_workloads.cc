@@ -1,0 +1,213 @@
+// workloads: who sends what to whom, from when on.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lab/lab_sections.h"
+#include "lab/lab_words.h"
+#include "lab/link_rules.h"
+#include "lab/nearest.h"
+#include "lab/yaml_walk.h"
+
+namespace weft::lab {
+namespace {
+
+// One end as written, and what was found of it.
+struct End {
+  const YamlNode* node = nullptr;
+  EndpointText text;
+  HostState* host = nullptr;
+  PortState* port = nullptr;
+  std::uint32_t function = 0;
+};
+
+class WorkloadReader {
+ public:
+  WorkloadReader(const YamlNode& node, LabContext& context)
+      : context_(context),
+        problems_(context.problems),
+        map_(node, fmt::format("workloads[{}]", context.lab.workloads.size()), workload_keys(), context.problems) {}
+
+  void read() {
+    const std::size_t problems_before = problems_.size();
+    read_name_and_start();
+    const bool connected = read_ends();
+    const YamlNode *perftest = map_.get("perftest"), *transfer = map_.get("transfer");
+    if (map_.ok() && (perftest == nullptr) == (transfer == nullptr)) {
+      problems_.add(map_.place(),
+                    perftest == nullptr ? "a workload that does nothing" : "perftest and transfer in one workload",
+                    "write one of perftest: write_bw and transfer: write");
+    } else if (perftest != nullptr) {
+      forbid(transfer_only_keys(), "perftest takes its own flags, in args");
+      read_perftest(*perftest, connected);
+    } else if (transfer != nullptr) {
+      forbid(perftest_only_keys(), "only perftest has args");
+      workload_.transfer = read_transfer(map_, *transfer, connected ? path_mtu_B() : kUnknownMtu_B, problems_);
+    }
+    context_.lab.workloads.push_back(std::move(workload_));
+    context_.workload_usable.push_back(problems_.size() == problems_before);
+  }
+
+ private:
+  void read_name_and_start() {
+    const YamlNode* node = map_.require("name", "name: bw");
+    const auto name = node == nullptr ? std::nullopt : read_name(*node, "name", problems_);
+    if (name) workload_.name = *name;
+    for (const WorkloadConfig& other : context_.lab.workloads) {
+      if (name && other.name == *name)
+        problems_.add(node->place, fmt::format("two workloads are named {}", *name), "give each a name of its own");
+    }
+    if (const YamlNode* start = map_.get("start")) {
+      store(workload_.start_ps, read_quantity(*start, "start", Quantity::kTime, {0, 3600 * kSecond_ps}, problems_));
+    }
+  }
+
+  End read_end(std::string_view key) {
+    End end;
+    end.node = map_.require(key, fmt::format("{}: vm00, or \"vm00:p0\"", key));
+    if (end.node == nullptr || !read_text(*end.node, key, problems_)) return end;
+    end.text = split_endpoint(end.node->text);
+    end.host = find_host(end.text.host, end.node->place, context_);
+    if (end.host == nullptr || !end.text.port) return end;
+    end.port = find_port(*end.host, end.text.host, *end.text.port, end.node->place, context_);
+    if (end.port != nullptr && !end.port->link) {
+      if (!end.port->link_unknown) {
+        problems_.add(end.node->place, fmt::format("{} has no cable", quoted(end.node->text)),
+                      "join it to its peer in links");
+      }
+      end.port = nullptr;
+    }
+    return end;
+  }
+
+  // True when client and server are the two ends of one link.
+  bool read_ends() {
+    if (!map_.ok()) return false;
+    End client = read_end("client"), server = read_end("server");
+    for (const End* end : {&client, &server}) {
+      if (end->host == nullptr || (end->text.port && end->port == nullptr)) return false;
+    }
+    std::vector<const LinkConfig*> joining;
+    bool swapped = false;
+    for (const LinkConfig& link : context_.lab.links) {
+      const bool forward = fits(link.a, client) && fits(link.b, server);
+      const bool backward = fits(link.b, client) && fits(link.a, server);
+      if (!forward && !backward) continue;
+      joining.push_back(&link);
+      swapped = backward;
+    }
+    if (joining.size() != 1) {
+      report_not_one(joining, client, server);
+      return false;
+    }
+    workload_.client = swapped ? joining[0]->b : joining[0]->a;
+    workload_.server = swapped ? joining[0]->a : joining[0]->b;
+    return read_function(client, workload_.client, workload_.client_function) &&
+           read_function(server, workload_.server, workload_.server_function);
+  }
+
+  static bool fits(const PortRef& ref, const End& end) {
+    return end.port != nullptr ? ref == end.port->ref : ref.host == end.host->index;
+  }
+
+  void report_not_one(const std::vector<const LinkConfig*>& joining, const End& client, const End& server) {
+    if (joining.empty()) {
+      bool may_be_broken = !client.host->complete || !server.host->complete;
+      for (const End* end : {&client, &server}) {
+        for (const auto& [name, port] : end->host->ports) may_be_broken = may_be_broken || port.link_unknown;
+      }
+      if (may_be_broken) return;
+      problems_.add(server.node->place,
+                    fmt::format("no link joins {} and {}", quoted(client.node->text), quoted(server.node->text)),
+                    "a workload runs between the two ends of one cable: add it to links");
+      return;
+    }
+    std::vector<std::string> ports;
+    for (const LinkConfig* link : joining)
+      ports.push_back(port_name(context_.lab, link->a.host == client.host->index ? link->a : link->b));
+    problems_.add(client.node->place,
+                  fmt::format("{} links join {} and {}", joining.size(), client.text.host, server.text.host),
+                  fmt::format("name the port: {}", fmt::join(ports, ", ")));
+  }
+
+  bool read_function(const End& end, const PortRef& ref, std::uint32_t& target) {
+    if (!end.text.function) return true;
+    const nic::NicModel& model = context_.nic(ref).model;
+    const auto number = parse_unsigned(*end.text.function);
+    if (number && *number < model.pcie_functions_per_port) {
+      target = static_cast<std::uint32_t>(*number);
+      return true;
+    }
+    problems_.add(end.node->place,
+                  fmt::format("{}: a port of {} has {} PCIe function{}", quoted(end.node->text), model.name,
+                              model.pcie_functions_per_port, model.pcie_functions_per_port == 1 ? "" : "s"),
+                  model.pcie_functions_per_port == 1
+                      ? "leave out the /"
+                      : fmt::format("write /0 to /{}", model.pcie_functions_per_port - 1));
+    return false;
+  }
+
+  void forbid(std::span<const std::string_view> keys, std::string_view why) {
+    for (std::string_view key : keys) {
+      if (const YamlNode* node = map_.get(key))
+        problems_.add(node->place, fmt::format("{} does not fit here", key), std::string(why));
+    }
+  }
+
+  std::uint32_t path_mtu_B() {
+    return std::min(roce_mtu_B(context_.port(workload_.client).netdev_mtu_B),
+                    roce_mtu_B(context_.port(workload_.server).netdev_mtu_B));
+  }
+
+  void read_perftest(const YamlNode& test, bool connected) {
+    if (!test.is_scalar()) {
+      problems_.add(test.place, "perftest is not the name of a test", "write e.g. perftest: write_bw");
+      return;
+    }
+    const std::string_view name =
+        std::string_view(test.text).starts_with("ib_") ? std::string_view(test.text).substr(3) : test.text;
+    const auto tests = perftest_words();
+    if (std::find(tests.begin(), tests.end(), name) == tests.end()) {
+      problems_.add(test.place, fmt::format("there is no perftest {}", quoted(test.text)),
+                    did_you_mean(name, tests, "tests"));
+      return;
+    }
+    const YamlNode* args = map_.get("args");
+    std::vector<std::string> words;
+    if (args != nullptr) {
+      const auto text = read_text(*args, "args", problems_);
+      if (!text) return;
+      words = workload::split_words(*text);
+    }
+    auto options = workload::parse_perftest(name, words);
+    const Place& place = args == nullptr ? test.place : args->place;
+    if (!options) {
+      // One line each: what is wrong; what to do.
+      for (const std::string& error : options.error()) {
+        const std::size_t split = error.find("; ");
+        problems_.add(place, error.substr(0, split), split == std::string::npos ? "" : error.substr(split + 2));
+      }
+      return;
+    }
+    if (connected && options->mtu_B > path_mtu_B()) {
+      problems_.add(place, fmt::format("-m {}: the path has a RoCE MTU of {} B", options->mtu_B, path_mtu_B()),
+                    fmt::format("raise the netdev mtu to {} B at both ends", options->mtu_B + kRoceHeadroom_B));
+    }
+    workload_.perftest = *std::move(options);
+  }
+
+  LabContext& context_;
+  ProblemList& problems_;
+  MapReader map_;
+  WorkloadConfig workload_;
+};
+
+}  // namespace
+
+void read_workloads(const YamlNode& node, LabContext& context) {
+  const auto* list = read_list(node, "workloads", context.problems);
+  if (list == nullptr) return;
+  for (const YamlNode& item : *list) WorkloadReader(item, context).read();
+}
+
+}  // namespace weft::lab

@@ -1,0 +1,52 @@
+// The fields of NIC and host models by their catalog names: one table each, used to read the catalog,
+// to apply a lab's `set:`, and to check the JSON schema against.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "host/host_model.h"
+#include "lab/yaml_walk.h"
+#include "nic/nic_model.h"
+
+namespace weft::lab {
+
+template <class Model>
+struct ModelField {
+  std::string_view key;
+  std::variant<std::string Model::*, std::int64_t Model::*, std::uint32_t Model::*, bool Model::*,
+               nic::AckTimeoutMode Model::*, nic::CnpScope Model::*>
+      member;
+  std::optional<Quantity> quantity = {};  // none: a plain number
+  Range<std::int64_t> range = {};
+
+  bool is_text() const { return std::holds_alternative<std::string Model::*>(member); }
+};
+
+std::span<const ModelField<nic::NicModel>> nic_fields();
+std::span<const ModelField<host::HostModel>> host_fields();
+
+// Words of the two enumerations.
+std::span<const Word<nic::AckTimeoutMode>> ack_timeout_words();
+std::span<const Word<nic::CnpScope>> cnp_scope_words();
+
+// Reads `node` into the field; false when something was wrong.
+bool read_field(const YamlNode& node, const ModelField<nic::NicModel>& field, nic::NicModel& model,
+                ProblemList& problems);
+bool read_field(const YamlNode& node, const ModelField<host::HostModel>& field, host::HostModel& model,
+                ProblemList& problems);
+
+// `set: {ack_interval: 16 packets}`: any field that is a number, a flag or a choice.
+void apply_set(const YamlNode& node, nic::NicModel& model, ProblemList& problems);
+void apply_set(const YamlNode& node, host::HostModel& model, ProblemList& problems);
+
+// The keys that `set:` accepts.
+std::vector<std::string_view> settable_nic_keys();
+std::vector<std::string_view> settable_host_keys();
+
+}  // namespace weft::lab

@@ -1,0 +1,42 @@
+// A completion queue: entries become visible to the CPU in order, each at its own time.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/check.h"
+#include "nic/work.h"
+
+namespace weft::nic {
+
+class CompletionQueue {
+ public:
+  explicit CompletionQueue(std::uint32_t capacity) : entries_(capacity) {}
+
+  // Returns the time at which the entry is visible: never before the one ahead of it.
+  Time_ps push(Completion completion) {
+    WEFT_CHECK(tail_ - head_ < entries_.size(), "completion queue overrun");
+    if (completion.visible_ps < last_visible_ps_) completion.visible_ps = last_visible_ps_;
+    last_visible_ps_ = completion.visible_ps;
+    entries_[tail_++ % entries_.size()] = completion;
+    return completion.visible_ps;
+  }
+  // Null when nothing is visible at `now_ps`.
+  const Completion* peek(Time_ps now_ps) const {
+    if (head_ == tail_) return nullptr;
+    const Completion& first = entries_[head_ % entries_.size()];
+    return first.visible_ps <= now_ps ? &first : nullptr;
+  }
+  void pop() { ++head_; }
+  Time_ps next_visible_ps() const { return head_ == tail_ ? kNever_ps : entries_[head_ % entries_.size()].visible_ps; }
+
+  bool armed = false;  // a program waits: tell the host of the next entry
+
+ private:
+  std::vector<Completion> entries_;
+  std::uint64_t head_ = 0;
+  std::uint64_t tail_ = 0;
+  Time_ps last_visible_ps_ = 0;
+};
+
+}  // namespace weft::nic

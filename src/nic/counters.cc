@@ -1,0 +1,61 @@
+#include "nic/counters.h"
+
+#include <fmt/format.h>
+
+namespace weft::nic {
+
+namespace {
+constexpr std::uint64_t kFcs_B = 4;
+}
+
+std::vector<NamedCounter> named(const Counters& c) {
+  const CounterGroup hw = CounterGroup::kHardware;
+  const CounterGroup eth = CounterGroup::kEthtool;
+  std::vector<NamedCounter> list = {
+      {hw, "rx_write_requests", c.rx_write_requests},
+      {hw, "rx_read_requests", c.rx_read_requests},
+      {hw, "rx_atomic_requests", c.rx_atomic_requests},
+      {hw, "out_of_buffer", c.out_of_buffer},
+      {hw, "out_of_sequence", c.out_of_sequence},
+      {hw, "duplicate_request", c.duplicate_request},
+      {hw, "rnr_nak_retry_err", c.rnr_nak_retry_err},
+      {hw, "packet_seq_err", c.packet_seq_err},
+      {hw, "implied_nak_seq_err", c.implied_nak_seq_err},
+      {hw, "local_ack_timeout_err", c.local_ack_timeout_err},
+      {hw, "resp_local_length_error", c.resp_local_length_error},
+      {hw, "resp_cqe_error", c.resp_cqe_error},
+      {hw, "req_cqe_error", c.req_cqe_error},
+      {hw, "req_remote_invalid_request", c.req_remote_invalid_request},
+      {hw, "req_remote_access_errors", c.req_remote_access_errors},
+      {hw, "resp_remote_access_errors", c.resp_remote_access_errors},
+      {hw, "resp_cqe_flush_error", c.resp_cqe_flush_error},
+      {hw, "req_cqe_flush_error", c.req_cqe_flush_error},
+      {hw, "req_transport_retries_exceeded", c.req_transport_retries_exceeded},
+      {hw, "req_rnr_retries_exceeded", c.req_rnr_retries_exceeded},
+      {hw, "roce_adp_retrans", c.roce_adp_retrans},
+      {hw, "roce_adp_retrans_to", c.roce_adp_retrans_to},
+      {hw, "rp_cnp_ignored", c.rp_cnp_ignored},
+      {hw, "rp_cnp_handled", c.rp_cnp_handled},
+      {hw, "np_ecn_marked_roce_packets", c.np_ecn_marked_roce_packets},
+      {hw, "np_cnp_sent", c.np_cnp_sent},
+      {hw, "rx_icrc_encapsulated", c.rx_icrc_encapsulated},
+      {eth, "rx_vport_rdma_unicast_packets", c.rx_packets},
+      {eth, "rx_vport_rdma_unicast_bytes", c.rx_bytes},
+      {eth, "tx_vport_rdma_unicast_packets", c.tx_packets},
+      {eth, "tx_vport_rdma_unicast_bytes", c.tx_bytes},
+      {eth, "tx_packets_phy", c.tx_packets},
+      {eth, "rx_packets_phy", c.rx_packets + c.rx_crc_errors_phy + c.rx_discards_phy + c.rx_icrc_encapsulated},
+      {eth, "rx_crc_errors_phy", c.rx_crc_errors_phy},
+      {eth, "tx_bytes_phy", c.tx_bytes + kFcs_B * c.tx_packets},
+      {eth, "rx_discards_phy", c.rx_discards_phy},
+  };
+  for (std::size_t p = 0; p < 8; ++p) {
+    list.push_back({eth, fmt::format("rx_prio{}_bytes", p), c.rx_prio_bytes[p]});
+    list.push_back({eth, fmt::format("rx_prio{}_packets", p), c.rx_prio_packets[p]});
+    list.push_back({eth, fmt::format("tx_prio{}_bytes", p), c.tx_prio_bytes[p]});
+    list.push_back({eth, fmt::format("tx_prio{}_packets", p), c.tx_prio_packets[p]});
+  }
+  return list;
+}
+
+}  // namespace weft::nic

@@ -1,0 +1,69 @@
+// Counters of one port, under the names that the Linux drivers give them: hw_counters of mlx5
+// (`rdma statistic`, /sys/class/infiniband/*/ports/1/hw_counters) and `ethtool -S`. The hot path keeps
+// few; named() derives the rest.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weft::nic {
+
+struct Counters {
+  // hw_counters
+  std::uint64_t rx_write_requests = 0;
+  std::uint64_t rx_read_requests = 0;
+  std::uint64_t rx_atomic_requests = 0;
+  std::uint64_t out_of_buffer = 0;
+  std::uint64_t out_of_sequence = 0;
+  std::uint64_t duplicate_request = 0;
+  std::uint64_t rnr_nak_retry_err = 0;
+  std::uint64_t packet_seq_err = 0;
+  std::uint64_t implied_nak_seq_err = 0;
+  std::uint64_t local_ack_timeout_err = 0;
+  std::uint64_t resp_local_length_error = 0;
+  std::uint64_t resp_cqe_error = 0;
+  std::uint64_t req_cqe_error = 0;
+  std::uint64_t req_remote_invalid_request = 0;
+  std::uint64_t req_remote_access_errors = 0;
+  std::uint64_t resp_remote_access_errors = 0;
+  std::uint64_t resp_cqe_flush_error = 0;
+  std::uint64_t req_cqe_flush_error = 0;
+  std::uint64_t req_transport_retries_exceeded = 0;
+  std::uint64_t req_rnr_retries_exceeded = 0;
+  std::uint64_t roce_adp_retrans = 0;
+  std::uint64_t roce_adp_retrans_to = 0;
+  std::uint64_t rp_cnp_ignored = 0;
+  std::uint64_t rp_cnp_handled = 0;
+  std::uint64_t np_ecn_marked_roce_packets = 0;
+  std::uint64_t np_cnp_sent = 0;
+  std::uint64_t rx_icrc_encapsulated = 0;
+  // ethtool -S. Every frame is RoCE unicast today, so vport_rdma and phy counters come from these.
+  std::uint64_t tx_packets = 0;
+  std::uint64_t tx_bytes = 0;  // frames without FCS
+  std::uint64_t rx_packets = 0;
+  std::uint64_t rx_bytes = 0;
+  std::uint64_t rx_crc_errors_phy = 0;
+  std::uint64_t rx_discards_phy = 0;
+  std::array<std::uint64_t, 8> tx_prio_packets{};
+  std::array<std::uint64_t, 8> rx_prio_packets{};
+  std::array<std::uint64_t, 8> tx_prio_bytes{};
+  std::array<std::uint64_t, 8> rx_prio_bytes{};
+  // No driver has these; the report's own words.
+  std::uint64_t retransmitted_packets = 0;
+  std::uint64_t acks_sent = 0;
+  std::uint64_t naks_sent = 0;
+};
+
+enum class CounterGroup : std::uint8_t { kHardware, kEthtool };
+struct NamedCounter {
+  CounterGroup group;
+  std::string name;
+  std::uint64_t value;
+};
+// In the order in which the drivers print them.
+std::vector<NamedCounter> named(const Counters& counters);
+
+}  // namespace weft::nic

@@ -1,0 +1,129 @@
+// Set-up: queues, the queue pair's state machine, and posting.
+#include "nic/device.h"
+
+#include <bit>
+
+#include "nic/psn.h"
+#include "wire/flow.h"
+
+namespace weft::nic {
+
+Device::Device(DeviceConfig config, Card& card, fabric::LinkDirection& out, fabric::LinkDirection& in)
+    : config_(std::move(config)),
+      card_(card),
+      out_(out),
+      in_(in),
+      memory_(config_.seed, config_.port_id),
+      psns_(config_.seed, config_.port_id, RandomPurpose::kPsn),
+      jitter_(config_.seed, config_.port_id, RandomPurpose::kHostJitter),
+      message_interval_ps_(kSecond_ps / config_.model.message_rate_per_s),
+      rx_buffer_ps_(card.functions.front().transfer_ps(4096) * config_.model.rx_buffer_B / 4096) {}
+
+std::uint32_t Device::create_cq(std::uint32_t entries) {
+  cqs_.emplace_back(entries);
+  return static_cast<std::uint32_t>(cqs_.size() - 1);
+}
+
+std::uint32_t Device::create_qp(QpType type, std::uint32_t send_cq, std::uint32_t receive_cq, std::uint32_t send_depth,
+                                std::uint32_t receive_depth, std::uint8_t function) {
+  QueuePair qp;
+  qp.qpn = kFirstQpn + static_cast<std::uint32_t>(qps_.size());
+  qp.type = type;
+  qp.function = function;
+  qp.send_cq = send_cq;
+  qp.receive_cq = receive_cq;
+  qp.req.wqes.resize(std::bit_ceil(send_depth));
+  qp.req.mask = static_cast<std::uint32_t>(qp.req.wqes.size() - 1);
+  qp.resp.receives.resize(std::bit_ceil(receive_depth));
+  qp.resp.mask = static_cast<std::uint32_t>(qp.resp.receives.size() - 1);
+  // Room for every READ and atomic that the peer may have outstanding, their duplicates, and acknowledgements between.
+  qp.resp.replies.resize(std::size_t{4} * config_.model.max_rd_atomic);
+  qp.resp.atomics.resize(config_.model.max_rd_atomic);
+  qps_.push_back(std::move(qp));
+  return qps_.back().qpn;
+}
+
+bool Device::modify(std::uint32_t qpn, QpState to, const QpAttributes& attributes, Time_ps now_ps) {
+  QueuePair& qp = *find_qp(qpn);
+  QpState from = qp.state;
+  bool arrow = to == QpState::kReset || to == QpState::kErr || (to == QpState::kInit && from <= QpState::kInit) ||
+               (to == QpState::kRtr && from == QpState::kInit) ||
+               (to == QpState::kRts && (from == QpState::kRtr || from == QpState::kRts || (from == QpState::kSqe && qp.type == QpType::kUd)));
+  if (!arrow || (to == QpState::kErr && from == QpState::kReset)) return false;
+  QpAttributes& a = qp.attributes;
+  switch (to) {
+    case QpState::kReset:
+      qp.req.head = qp.req.tx = qp.req.tail = qp.req.tx_packet = 0;
+      qp.req.deadline_ps = kNever_ps;
+      qp.resp.head = qp.resp.tail = 0;
+      qp.resp.reply_head = qp.resp.reply_tail = 0;
+      qp.resp.in_message = false;
+      qp.resp.msn = 0;
+      qp.resp.gap = Gap::kNone;
+      break;
+    case QpState::kInit:
+      a.access = attributes.access;
+      a.qkey = attributes.qkey;
+      break;
+    case QpState::kRtr:
+      a.path_mtu_B = attributes.path_mtu_B;
+      a.remote_port = attributes.remote_port;
+      a.remote_qpn = attributes.remote_qpn;
+      a.min_rnr_timer = attributes.min_rnr_timer;
+      a.tos = attributes.tos;
+      qp.resp.expected_psn = attributes.rq_psn;
+      qp.udp_src_port = wire::udp_source_port(qp.qpn, qp.type == QpType::kRc ? a.remote_qpn : qp.qpn);
+      break;
+    case QpState::kRts:
+      if (from != QpState::kRtr) break;
+      a.timeout = attributes.timeout;
+      a.retry_cnt = attributes.retry_cnt;
+      a.rnr_retry = attributes.rnr_retry;
+      a.max_rd_atomic = std::min(attributes.max_rd_atomic, config_.model.max_rd_atomic);
+      qp.req.next_psn = qp.req.una_psn = qp.req.high_psn = attributes.sq_psn;
+      qp.req.retries_left = a.retry_cnt;
+      qp.req.rnr_left = a.rnr_retry;
+      break;
+    case QpState::kErr:
+      enter_error(qp, now_ps);
+      break;
+    case QpState::kSqe:
+      return false;
+  }
+  qp.state = to;
+  return true;
+}
+
+bool Device::post_send(std::uint32_t qpn, const SendRequest& request, Time_ps doorbell_ps) {
+  QueuePair& qp = *find_qp(qpn);
+  Requester& req = qp.req;
+  if (qp.state < QpState::kRts || req.tail - req.head > req.mask) return false;
+  SendWqe& wqe = req.at(req.tail++);
+  wqe.request = request;
+  // The NIC has the WQE when the doorbell write arrives (BlueFlame carries it); payload that is not inline is read from memory.
+  bool fetch = request.length_B > 0 && !request.inline_data && !needs_response(request.opcode);
+  wqe.ready_ps = doorbell_ps + config_.host.mmio_write_ps + config_.model.tx_latency_ps + (fetch ? config_.host.dma_read_ps : 0);
+  wqe.first_psn = req.next_psn;
+  std::uint32_t mtu_B = qp.type == QpType::kUd ? kMaxDatagram_B : qp.attributes.path_mtu_B;
+  bool one_psn = request.length_B == 0 || is_atomic(request.opcode);
+  wqe.packets = one_psn ? 1 : (request.length_B + mtu_B - 1) / mtu_B;
+  req.next_psn = psn_add(req.next_psn, wqe.packets);
+  if (qp.state != QpState::kRts) {
+    // ERR and SQE take work requests only to flush them.
+    ++counters.req_cqe_flush_error;
+    finish_head(qp, WcStatus::kFlushError, doorbell_ps, 0);
+    return true;
+  }
+  if (req.tx == req.tail - 1) queue_request(qp, std::max(wqe.ready_ps, req.hold_until_ps));
+  return true;
+}
+
+bool Device::post_receive(std::uint32_t qpn, const ReceiveRequest& request) {
+  QueuePair& qp = *find_qp(qpn);
+  Responder& resp = qp.resp;
+  if (qp.state < QpState::kInit || qp.state == QpState::kErr || resp.tail - resp.head > resp.mask) return false;
+  resp.receives[resp.tail++ & resp.mask] = request;
+  return true;
+}
+
+}  // namespace weft::nic

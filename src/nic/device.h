@@ -1,0 +1,207 @@
+// One RDMA device: a NIC port with its queue pairs, completion queues and memory (mlx5 has one device per
+// port). The host's loop calls serve / receive / on_timer at the times that next_*_ps() name; programs call
+// the verbs. It meets the fabric only at two link directions and a packet.
+// Not modelled: UC, XRC, SRQ, SQD, automatic path migration.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "base/random.h"
+#include "fabric/link.h"
+#include "nic/completion_queue.h"
+#include "nic/counters.h"
+#include "nic/memory.h"
+#include "nic/nic_model.h"
+#include "nic/pcie.h"
+#include "nic/queue_pair.h"
+#include "nic/work_heap.h"
+#include "wire/aeth_syndrome.h"
+
+namespace weft::nic {
+
+// What the host around the device adds to its timing, and whom to tell.
+struct HostSide {
+  Time_ps mmio_write_ps = 0;
+  Time_ps dma_read_ps = 0;
+  Time_ps dma_write_ps = 0;
+  Time_ps memory_jitter_ps = 0;
+  void* self = nullptr;
+  void (*on_completion)(void* self, std::uint32_t cq, Time_ps visible_ps) = nullptr;  // armed CQs only
+  void (*on_write)(void* self, std::uint32_t key, Time_ps visible_ps) = nullptr;      // watched regions only
+};
+
+// What the ports of one card share.
+struct Card {
+  std::vector<PcieFunction> functions;
+  Time_ps message_free_ps = 0;
+  Time_ps atomic_free_ps = 0;
+};
+
+struct DeviceConfig {
+  NicModel model;
+  std::string name;            // "mlx5_0"
+  std::uint32_t port_id = 0;   // in the world
+  std::uint64_t seed = 0;
+  std::uint8_t priority = 0;
+  std::uint8_t cnp_tos = 0xc2;
+  std::uint8_t cnp_priority = 6;
+  bool carry_payload = false;  // somebody looks at the bytes
+  HostSide host;
+};
+
+class Device {
+ public:
+  Device(DeviceConfig config, Card& card, fabric::LinkDirection& out, fabric::LinkDirection& in);
+
+  // Verbs: set-up.
+  std::uint32_t create_cq(std::uint32_t entries);
+  std::uint32_t create_qp(QpType type, std::uint32_t send_cq, std::uint32_t receive_cq, std::uint32_t send_depth,
+                          std::uint32_t receive_depth, std::uint8_t function = 0);
+  // The transitions of IBTA vol 1, 10.3.1; false when there is no such arrow.
+  bool modify(std::uint32_t qpn, QpState to, const QpAttributes& attributes = {}, Time_ps now_ps = 0);
+  std::uint32_t random_psn() { return static_cast<std::uint32_t>(psns_.below(1 << 24)); }
+
+  // Verbs: data path. A post returns false when the queue is full or the state forbids it. The doorbell
+  // leaves the CPU at `doorbell_ps`, which may lie after now.
+  bool post_send(std::uint32_t qpn, const SendRequest& request, Time_ps doorbell_ps);
+  bool post_receive(std::uint32_t qpn, const ReceiveRequest& request);
+  CompletionQueue& cq(std::uint32_t index) { return cqs_[index]; }
+  MemoryTable& memory() { return memory_; }
+  const QueuePair& qp(std::uint32_t qpn) const { return qps_[qpn - kFirstQpn]; }
+
+  // The host's loop.
+  Time_ps next_service_ps() const { return service_ps_; }
+  Time_ps next_arrival_ps() const { return in_.next_arrival_ps(); }
+  Time_ps next_timer_ps() const { return timers_.next_ps(); }
+  void serve(Time_ps now_ps);
+  void receive(Time_ps now_ps);
+  void on_timer(Time_ps now_ps);
+
+  const NicModel& model() const { return config_.model; }
+  const std::string& name() const { return config_.name; }
+  std::uint32_t port_id() const { return config_.port_id; }
+  fabric::LinkDirection& out() { return out_; }
+  fabric::LinkDirection& in() { return in_; }
+  Counters counters;
+
+ private:
+  static constexpr std::uint32_t kFirstQpn = 0x108;  // low numbers are the driver's own, as on mlx5
+  static constexpr std::uint32_t kCqe_B = 64;
+  static constexpr std::uint32_t kMaxDatagram_B = 4096;
+
+  QueuePair* find_qp(std::uint32_t qpn) {
+    std::uint32_t index = qpn - kFirstQpn;
+    return index < qps_.size() ? &qps_[index] : nullptr;
+  }
+
+  // transmit.cc: the port picks who sends next. A context is a QP's requester or its responder.
+  static std::uint32_t request_context(const QueuePair& qp) { return (qp.qpn - kFirstQpn) * 2; }
+  void queue_context(Time_ps& queued_ps, std::uint32_t context, Time_ps at_ps);
+  void queue_request(QueuePair& qp, Time_ps at_ps);
+  void queue_reply(QueuePair& qp, Time_ps at_ps);
+  void plan_service(Time_ps now_ps);
+  void service_by(Time_ps at_ps) { service_ps_ = std::min(service_ps_, std::max(at_ps, free_ps_)); }
+  void put(engine::Packet& packet, Time_ps now_ps);
+  bool serve_context(std::uint32_t context, Time_ps now_ps);
+  bool send_request(QueuePair& qp, Time_ps now_ps);
+  bool send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
+  void send_response_request(QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
+  void send_datagram(QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
+  bool send_reply(QueuePair& qp, Time_ps now_ps);
+  bool send_read_reply(QueuePair& qp, Reply& reply, Time_ps now_ps);
+  engine::Packet new_packet(const QueuePair& qp, wire::Opcode opcode, std::uint32_t psn) const;
+  engine::Cold& add_cold(engine::Packet& packet);
+  // Fills the cold side with the payload when somebody looks.
+  void add_payload(engine::Packet& packet, std::uint32_t key, std::uint64_t va);
+  void arm_timer(QueuePair& qp, Time_ps now_ps);
+  bool message_may_start(QueuePair& qp, Time_ps now_ps, Time_ps& at_ps);
+
+  // cnp.cc: the notification point.
+  static constexpr std::uint32_t kCnpContext = 0xffffffff;
+  void note_ce(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
+  void send_cnp(Time_ps now_ps);
+
+  // receive.cc
+  void receive_packet(engine::Packet& packet, Time_ps now_ps);
+  void end(const engine::Packet& packet, fabric::Fate fate);
+  std::span<const std::uint8_t> payload_of(const engine::Packet& packet);
+
+  // requester.cc: what comes back.
+  fabric::Fate receive_response(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  fabric::Fate receive_ack(QueuePair& qp, std::uint32_t psn, std::uint32_t aeth, Time_ps now_ps);
+  fabric::Fate receive_data(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  bool acknowledge(QueuePair& qp, std::uint32_t next_una, Time_ps now_ps);
+  void finish_head(QueuePair& qp, WcStatus status, Time_ps now_ps, Time_ps data_visible_ps);
+  void push_send_completion(QueuePair& qp, const SendWqe& wqe, WcStatus status, Time_ps visible_ps);
+  Time_ps cpu_visible_ps(Time_ps left_nic_ps);
+
+  // recovery.cc: retransmission, timers, errors.
+  void go_back(QueuePair& qp, std::uint32_t psn, Time_ps at_ps);
+  void on_nak(QueuePair& qp, std::uint8_t code, Time_ps now_ps);
+  void on_rnr(QueuePair& qp, std::uint8_t timer, Time_ps now_ps);
+  void on_ack_timeout(QueuePair& qp, Time_ps now_ps);
+  Time_ps ack_timeout_ps(const QueuePair& qp) const;
+  void progress(QueuePair& qp, Time_ps now_ps);
+  void fail_send_queue(QueuePair& qp, WcStatus status, Time_ps now_ps);
+  void enter_error(QueuePair& qp, Time_ps now_ps);
+
+  // responder.cc: requests that arrive.
+  fabric::Fate receive_request(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  fabric::Fate receive_duplicate(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  fabric::Fate accept_message_packet(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  fabric::Fate accept_read(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  fabric::Fate accept_atomic(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  std::optional<fabric::Fate> begin_message(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
+  std::optional<fabric::Fate> place(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
+  void end_message(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
+  const engine::Cold& cold_of(const engine::Packet& packet) const;
+  fabric::Fate receive_datagram(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  fabric::Fate refuse(QueuePair& qp, wire::NakCode code, Time_ps now_ps);
+  fabric::Fate not_ready(QueuePair& qp, Time_ps now_ps);
+
+  // reply.cc: ACK, NAK, READ and atomic replies.
+  std::uint32_t ack_word(const QueuePair& qp) const;
+  bool push_reply(QueuePair& qp, const Reply& reply);
+  bool reply_read(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
+  bool reply_atomic(QueuePair& qp, std::uint32_t psn, std::uint64_t original, Time_ps ready_ps);
+  void reply_ack(QueuePair& qp, std::uint32_t psn, Time_ps now_ps);
+  void reply_nak(QueuePair& qp, std::uint8_t syndrome, Time_ps at_ps);
+  void push_receive_completion(QueuePair& qp, const Completion& completion);
+
+  DeviceConfig config_;
+  Card& card_;
+  fabric::LinkDirection& out_;
+  fabric::LinkDirection& in_;
+  std::vector<QueuePair> qps_;
+  std::vector<CompletionQueue> cqs_;
+  MemoryTable memory_;
+  RandomStream psns_;
+  RandomStream jitter_;
+
+  // The port's transmitter. Control replies go first; READ data and requests share round robin.
+  struct PendingCnp {
+    std::uint32_t qpn;
+    Time_ps ready_ps;
+  };
+  struct CnpPace {
+    std::uint32_t scope;
+    Time_ps last_ps;
+  };
+  ContextRing control_, ready_;
+  WorkHeap waiting_;   // contexts that become ready at a time
+  std::vector<PendingCnp> cnps_;
+  WorkHeap timers_;    // QPs with an ACK timeout to check
+  Time_ps free_ps_ = 0;     // the port has sent its last frame
+  Time_ps service_ps_ = kNever_ps;
+  Time_ps message_interval_ps_ = 0;
+  Time_ps rx_buffer_ps_ = 0;  // the receive buffer, as PCIe time
+  std::vector<CnpPace> cnp_pace_;  // by port, address or QP
+};
+
+}  // namespace weft::nic

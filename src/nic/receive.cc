@@ -1,0 +1,69 @@
+// A packet arrives at the port: MAC, receive buffer and ICRC first, then the queue pair it names.
+#include "nic/device.h"
+
+namespace weft::nic {
+
+using engine::Packet;
+using fabric::Fate;
+using wire::Opcode;
+
+namespace {
+constexpr std::uint64_t kEcnCe = 3;
+}
+
+std::span<const std::uint8_t> Device::payload_of(const Packet& packet) {
+  if ((packet.flags & Packet::kHasCold) == 0) return {};
+  engine::Domain& domain = in_.destination();
+  std::uint32_t slot = domain.cold[packet.aux].payload;
+  if (slot == engine::kNoSlot) return {};
+  return std::span(domain.payload[slot]).first(packet.payload_B);
+}
+
+void Device::end(const Packet& packet, Fate fate) {
+  in_.received.count(fate);
+  in_.destination().release(packet);
+}
+
+void Device::receive(Time_ps now_ps) {
+  Packet packet = in_.take();
+  receive_packet(packet, now_ps);
+}
+
+void Device::receive_packet(Packet& packet, Time_ps now_ps) {
+  if (packet.flags & (Packet::kBadFcs | Packet::kBadIcrc)) [[unlikely]] {
+    bool fcs = (packet.flags & Packet::kBadFcs) != 0;
+    ++(fcs ? counters.rx_crc_errors_phy : counters.rx_icrc_encapsulated);
+    end(packet, fcs ? Fate::kFcsError : Fate::kIcrcError);
+    return;
+  }
+  QueuePair* qp = find_qp(packet.dest_qp);
+  if (qp == nullptr) {
+    end(packet, Fate::kUnknownQp);
+    return;
+  }
+  // Payload that PCIe cannot take yet waits in the receive buffer.
+  if (packet.payload_B > 0 && card_.functions[qp->function].write_backlog_ps(now_ps) > rx_buffer_ps_) [[unlikely]] {
+    ++counters.rx_discards_phy;
+    end(packet, Fate::kRxBufferFull);
+    return;
+  }
+  std::uint32_t frame_B = in_.line_B(packet) - 24;  // without preamble, FCS and gap
+  ++counters.rx_packets;
+  counters.rx_bytes += frame_B;
+  ++counters.rx_prio_packets[packet.priority];
+  counters.rx_prio_bytes[packet.priority] += frame_B;
+  if ((packet.tos & kEcnCe) == kEcnCe) note_ce(*qp, packet, now_ps);
+  auto opcode = static_cast<Opcode>(packet.opcode);
+  if (qp->type == QpType::kUd) {
+    end(packet, receive_datagram(*qp, packet, now_ps));
+  } else if (wire::is_request(opcode)) {
+    end(packet, receive_request(*qp, packet, now_ps));
+  } else if (opcode == Opcode::kCnp) {
+    ++counters.rp_cnp_ignored;  // no reaction point yet
+    end(packet, Fate::kAccepted);
+  } else {
+    end(packet, receive_response(*qp, packet, now_ps));
+  }
+}
+
+}  // namespace weft::nic

@@ -1,0 +1,180 @@
+// Go-back-N, RNR waits, the local ACK timeout and what happens when tries run out (IBTA vol 1, 9.7.5.1, 9.7.6;
+// firmware behaviour: facts PROTOCOL 5.9).
+#include "nic/device.h"
+#include "nic/psn.h"
+#include "wire/aeth_syndrome.h"
+
+namespace weft::nic {
+
+namespace {
+
+constexpr Time_ps kTimeoutUnit_ps = 4'096'000;  // 4.096 us
+constexpr std::uint8_t kInfiniteRnrRetry = 7;
+
+// ConnectX with adaptive retransmission: eight early tries whose gaps double. Fitted to the measured time to
+// failure (T 16 to 20, R 7): the nine gaps before the first regular try add up to 0.8 of a regular one.
+constexpr std::uint8_t kConnectXTimeoutFloor = 16;
+constexpr std::uint8_t kAdaptiveTries = 8;
+constexpr Time_ps kAdaptiveFirstGapDivisor = 640;
+
+}  // namespace
+
+void Device::go_back(QueuePair& qp, std::uint32_t psn, Time_ps at_ps) {
+  Requester& req = qp.req;
+  req.tx = req.head;
+  req.started = false;
+  req.responses_due = 0;
+  while (req.tx != req.tail && psn_distance(psn, req.at(req.tx).first_psn) >= req.at(req.tx).packets) {
+    if (needs_response(req.at(req.tx).request.opcode)) ++req.responses_due;
+    ++req.tx;
+  }
+  req.tx_packet = req.tx == req.tail ? 0 : psn_distance(psn, req.at(req.tx).first_psn);
+  req.hold_until_ps = at_ps;
+  if (req.tx != req.tail) queue_request(qp, at_ps);
+}
+
+Time_ps Device::ack_timeout_ps(const QueuePair& qp) const {
+  std::uint8_t exponent = qp.attributes.timeout;
+  if (exponent == 0) return kNever_ps;
+  if (config_.model.ack_timeout_mode == AckTimeoutMode::kFormula) return kTimeoutUnit_ps << exponent;
+  Time_ps regular_ps = 2 * kTimeoutUnit_ps << std::max(exponent, kConnectXTimeoutFloor);
+  if (qp.req.adaptive_step > kAdaptiveTries) return regular_ps;
+  return (regular_ps / kAdaptiveFirstGapDivisor) << qp.req.adaptive_step;
+}
+
+void Device::arm_timer(QueuePair& qp, Time_ps now_ps) {
+  Time_ps wait_ps = ack_timeout_ps(qp);
+  qp.req.deadline_ps = wait_ps == kNever_ps ? kNever_ps : now_ps + wait_ps;
+  if (qp.req.deadline_ps != kNever_ps && !qp.req.timer_queued) {
+    qp.req.timer_queued = true;
+    timers_.push(qp.req.deadline_ps, qp.qpn);
+  }
+}
+
+// Something new was acknowledged: tries are whole again and the timeout starts over.
+void Device::progress(QueuePair& qp, Time_ps now_ps) {
+  Requester& req = qp.req;
+  req.retries_left = qp.attributes.retry_cnt;
+  req.rnr_left = qp.attributes.rnr_retry;
+  req.adaptive_step = 0;
+  req.implied_nak = false;
+  if (req.una_psn == req.high_psn) {
+    req.deadline_ps = kNever_ps;
+  } else {
+    arm_timer(qp, now_ps);
+  }
+}
+
+// Deadlines move with every ACK; the heap entry stays and is looked at when it comes up.
+void Device::on_timer(Time_ps now_ps) {
+  QueuePair& qp = *find_qp(timers_.pop().context);
+  qp.req.timer_queued = false;
+  if (qp.state != QpState::kRts || qp.req.deadline_ps == kNever_ps) return;
+  if (qp.req.deadline_ps > now_ps) {
+    qp.req.timer_queued = true;
+    timers_.push(qp.req.deadline_ps, qp.qpn);
+    return;
+  }
+  on_ack_timeout(qp, now_ps);
+}
+
+void Device::on_ack_timeout(QueuePair& qp, Time_ps now_ps) {
+  Requester& req = qp.req;
+  req.deadline_ps = kNever_ps;
+  bool adaptive = config_.model.ack_timeout_mode == AckTimeoutMode::kConnectX && req.adaptive_step < kAdaptiveTries;
+  bool costs_retry = !adaptive || req.adaptive_step == 0;
+  if (costs_retry && req.retries_left == 0) {
+    fail_send_queue(qp, WcStatus::kRetryExceeded, now_ps);
+    return;
+  }
+  if (costs_retry) --req.retries_left;
+  if (adaptive) {
+    ++counters.roce_adp_retrans;
+  } else {
+    if (req.adaptive_step == kAdaptiveTries) ++counters.roce_adp_retrans_to;
+    ++counters.local_ack_timeout_err;
+  }
+  if (req.adaptive_step <= kAdaptiveTries) ++req.adaptive_step;
+  req.implied_nak = false;
+  go_back(qp, req.una_psn, now_ps);
+  arm_timer(qp, now_ps);
+}
+
+void Device::on_rnr(QueuePair& qp, std::uint8_t timer, Time_ps now_ps) {
+  ++counters.rnr_nak_retry_err;
+  if (qp.req.rnr_left == 0) {
+    fail_send_queue(qp, WcStatus::kRnrRetryExceeded, now_ps);
+    return;
+  }
+  if (qp.attributes.rnr_retry != kInfiniteRnrRetry) --qp.req.rnr_left;
+  Time_ps again_ps = now_ps + wire::rnr_timer_ps(timer);
+  go_back(qp, qp.req.una_psn, again_ps);
+  arm_timer(qp, again_ps);  // the peer lives: the ACK timeout starts with the next try
+}
+
+void Device::on_nak(QueuePair& qp, std::uint8_t code, Time_ps now_ps) {
+  switch (static_cast<wire::NakCode>(code)) {
+    case wire::NakCode::kPsnSequenceError:
+      ++counters.packet_seq_err;
+      if (qp.req.retries_left == 0) {
+        fail_send_queue(qp, WcStatus::kRetryExceeded, now_ps);
+        return;
+      }
+      --qp.req.retries_left;
+      go_back(qp, qp.req.una_psn, now_ps + config_.model.nak_reaction_ps);
+      arm_timer(qp, now_ps);
+      return;
+    case wire::NakCode::kInvalidRequest:
+      ++counters.req_remote_invalid_request;
+      fail_send_queue(qp, WcStatus::kRemoteInvalidRequest, now_ps);
+      return;
+    case wire::NakCode::kRemoteAccessError:
+      ++counters.req_remote_access_errors;
+      fail_send_queue(qp, WcStatus::kRemoteAccessError, now_ps);
+      return;
+    case wire::NakCode::kRemoteOperationalError:
+      fail_send_queue(qp, WcStatus::kRemoteOperationError, now_ps);
+      return;
+    case wire::NakCode::kInvalidRdRequest:
+      return;
+  }
+}
+
+// The oldest WQE fails; everything behind it is flushed. RC enters ERR, UD only SQE.
+void Device::fail_send_queue(QueuePair& qp, WcStatus status, Time_ps now_ps) {
+  if (status == WcStatus::kRetryExceeded) ++counters.req_transport_retries_exceeded;
+  if (status == WcStatus::kRnrRetryExceeded) ++counters.req_rnr_retries_exceeded;
+  ++counters.req_cqe_error;
+  finish_head(qp, status, now_ps, 0);
+  if (qp.type == QpType::kUd) {
+    qp.state = QpState::kSqe;
+    while (qp.req.head != qp.req.tail) {
+      ++counters.req_cqe_flush_error;
+      finish_head(qp, WcStatus::kFlushError, now_ps, 0);
+    }
+    return;
+  }
+  enter_error(qp, now_ps);
+}
+
+void Device::enter_error(QueuePair& qp, Time_ps now_ps) {
+  qp.state = QpState::kErr;
+  qp.req.deadline_ps = kNever_ps;
+  while (qp.req.head != qp.req.tail) {
+    ++counters.req_cqe_flush_error;
+    finish_head(qp, WcStatus::kFlushError, now_ps, 0);
+  }
+  Responder& resp = qp.resp;
+  while (resp.head != resp.tail) {
+    ++counters.resp_cqe_flush_error;
+    Completion flushed;
+    flushed.wr_id = resp.receives[resp.head++ & resp.mask].wr_id;
+    flushed.visible_ps = now_ps + config_.host.dma_write_ps;
+    flushed.status = WcStatus::kFlushError;
+    flushed.vendor_error = mlx5_vendor_error(WcStatus::kFlushError);
+    flushed.opcode = WcOpcode::kReceive;
+    push_receive_completion(qp, flushed);
+  }
+}
+
+}  // namespace weft::nic

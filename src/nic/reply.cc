@@ -1,0 +1,140 @@
+// What a responder sends: ACK, NAK, READ data and atomic results, in PSN order within a queue pair.
+#include "nic/device.h"
+#include "nic/psn.h"
+
+namespace weft::nic {
+
+using engine::Packet;
+using wire::Opcode;
+
+// The AETH of a positive acknowledgement.
+std::uint32_t Device::ack_word(const QueuePair& qp) const {
+  std::uint8_t code = wire::kCreditCodeUnlimited;
+  if (config_.model.end_to_end_credits) code = wire::code_of_credits(qp.resp.tail - qp.resp.head);
+  return std::uint32_t{wire::ack_syndrome(code)} << 24 | qp.resp.msn;
+}
+
+bool Device::push_reply(QueuePair& qp, const Reply& reply) {
+  Responder& resp = qp.resp;
+  if (resp.reply_tail - resp.reply_head == resp.replies.size()) return false;
+  resp.replies[resp.reply_tail++ % resp.replies.size()] = reply;
+  queue_reply(qp, reply.ready_ps);
+  return true;
+}
+
+void Device::reply_ack(QueuePair& qp, std::uint32_t psn, Time_ps now_ps) {
+  Responder& resp = qp.resp;
+  resp.unacked = 0;
+  if (resp.reply_head != resp.reply_tail) {
+    Reply& last = resp.replies[(resp.reply_tail - 1) % resp.replies.size()];
+    bool positive_ack = last.kind == Reply::Kind::kAck && wire::aeth_kind(static_cast<std::uint8_t>(last.aeth >> 24)) == wire::AethKind::kAck;
+    if (positive_ack) {
+      // Still waiting for the port: one cumulative ACK will do.
+      last.psn = psn;
+      last.aeth = ack_word(qp);
+      return;
+    }
+  }
+  Reply reply;
+  reply.psn = psn;
+  reply.aeth = ack_word(qp);
+  reply.ready_ps = now_ps + config_.model.response_latency_ps;
+  push_reply(qp, reply);
+}
+
+void Device::reply_nak(QueuePair& qp, std::uint8_t syndrome, Time_ps at_ps) {
+  Reply reply;
+  reply.psn = qp.resp.expected_psn;
+  reply.aeth = std::uint32_t{syndrome} << 24 | qp.resp.msn;
+  reply.ready_ps = at_ps;
+  push_reply(qp, reply);
+}
+
+bool Device::reply_read(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
+  const engine::Cold& cold = cold_of(packet);
+  Reply reply;
+  reply.kind = Reply::Kind::kRead;
+  reply.psn = packet.psn;
+  reply.aeth = ack_word(qp);
+  reply.ready_ps = now_ps + config_.host.dma_read_ps + config_.model.response_latency_ps;
+  reply.value = cold.va;
+  reply.rkey = cold.rkey;
+  reply.left_B = cold.dma_len;
+  return push_reply(qp, reply);
+}
+
+bool Device::reply_atomic(QueuePair& qp, std::uint32_t psn, std::uint64_t original, Time_ps ready_ps) {
+  Reply reply;
+  reply.kind = Reply::Kind::kAtomic;
+  reply.psn = psn;
+  reply.aeth = ack_word(qp);
+  reply.ready_ps = ready_ps;
+  reply.value = original;
+  return push_reply(qp, reply);
+}
+
+bool Device::send_reply(QueuePair& qp, Time_ps now_ps) {
+  Responder& resp = qp.resp;
+  resp.queued_ps = kNever_ps;
+  if (resp.reply_head == resp.reply_tail) return false;
+  Reply& reply = resp.next_reply();
+  if (reply.ready_ps > now_ps) {
+    queue_reply(qp, reply.ready_ps);
+    return false;
+  }
+  bool done = true;
+  if (reply.kind == Reply::Kind::kRead) {
+    if (!send_read_reply(qp, reply, now_ps)) return false;
+    done = reply.left_B == 0;
+  } else {
+    bool atomic = reply.kind == Reply::Kind::kAtomic;
+    Packet packet = new_packet(qp, atomic ? Opcode::kAtomicAck : Opcode::kAck, reply.psn);
+    packet.aux = reply.aeth;
+    if (atomic) add_cold(packet).compare = reply.value;
+    bool positive = wire::aeth_kind(static_cast<std::uint8_t>(reply.aeth >> 24)) == wire::AethKind::kAck;
+    ++(positive ? counters.acks_sent : counters.naks_sent);
+    put(packet, now_ps);
+  }
+  if (done) ++resp.reply_head;
+  if (resp.reply_head != resp.reply_tail) {
+    queue_reply(qp, std::max(now_ps, resp.next_reply().ready_ps));
+  }
+  return true;
+}
+
+// One packet of READ data. False when the payload is not in the NIC yet.
+bool Device::send_read_reply(QueuePair& qp, Reply& reply, Time_ps now_ps) {
+  std::uint32_t chunk_B = std::min(reply.left_B, qp.attributes.path_mtu_B);
+  PcieFunction& pcie = card_.functions[qp.function];
+  if (chunk_B > 0) {
+    Time_ps available_ps = pcie.read_available_ps(chunk_B, now_ps);
+    if (available_ps > now_ps) {
+      queue_reply(qp, available_ps);
+      return false;
+    }
+    pcie.take_read(available_ps);
+  }
+  bool last = chunk_B == reply.left_B;
+  Opcode opcode = reply.first ? (last ? Opcode::kReadResponseOnly : Opcode::kReadResponseFirst)
+                              : (last ? Opcode::kReadResponseLast : Opcode::kReadResponseMiddle);
+  Packet packet = new_packet(qp, opcode, reply.psn);
+  packet.payload_B = chunk_B & engine::kPayloadMask;
+  packet.aux = reply.aeth;
+  add_payload(packet, reply.rkey, reply.value);
+  put(packet, now_ps);
+  reply.psn = psn_add(reply.psn, 1);
+  reply.value += chunk_B;
+  reply.left_B -= chunk_B;
+  reply.first = false;
+  return true;
+}
+
+void Device::push_receive_completion(QueuePair& qp, const Completion& completion) {
+  CompletionQueue& queue = cqs_[qp.receive_cq];
+  Completion entry = completion;
+  entry.qpn = qp.qpn;
+  Time_ps visible_ps = queue.push(entry);
+  if (queue.armed) config_.host.on_completion(config_.host.self, qp.receive_cq, visible_ps);
+}
+
+}  // namespace weft::nic

@@ -1,0 +1,147 @@
+// What comes back to a requester: ACK, NAK, READ and atomic responses (IBTA vol 1, 9.7.5 and 9.7.6).
+#include "nic/device.h"
+#include "nic/psn.h"
+#include "wire/aeth_syndrome.h"
+
+namespace weft::nic {
+
+using engine::Packet;
+using fabric::Fate;
+using wire::Opcode;
+
+fabric::Fate Device::receive_response(QueuePair& qp, Packet& packet, Time_ps now_ps) {
+  Requester& req = qp.req;
+  if (qp.state != QpState::kRts) return Fate::kUnknownQp;
+  // Only PSNs that were sent and are not yet acknowledged mean anything.
+  if (psn_distance(packet.psn, req.una_psn) >= psn_distance(req.high_psn, req.una_psn)) return Fate::kStaleResponse;
+  if (static_cast<Opcode>(packet.opcode) == Opcode::kAck) return receive_ack(qp, packet.psn, packet.aux, now_ps);
+  return receive_data(qp, packet, now_ps);
+}
+
+fabric::Fate Device::receive_ack(QueuePair& qp, std::uint32_t psn, std::uint32_t aeth_word, Time_ps now_ps) {
+  auto syndrome = static_cast<std::uint8_t>(aeth_word >> 24);
+  wire::AethKind kind = wire::aeth_kind(syndrome);
+  bool positive = kind == wire::AethKind::kAck;
+  // A NAK acknowledges everything before its PSN.
+  if (!acknowledge(qp, positive ? psn_add(psn, 1) : psn, now_ps)) {
+    if (!qp.req.implied_nak) {
+      // The peer acknowledged past a READ or atomic whose response never came.
+      ++counters.implied_nak_seq_err;
+      qp.req.implied_nak = true;
+      go_back(qp, qp.req.una_psn, now_ps + config_.model.nak_reaction_ps);
+    }
+    return Fate::kAccepted;
+  }
+  if (positive) {
+    std::optional<std::uint32_t> credits = wire::credits_of_code(wire::aeth_value(syndrome));
+    qp.req.limited = credits.has_value();
+    qp.req.acked_msn = aeth_word & kPsnMask;
+    qp.req.limit_msn = psn_add(qp.req.acked_msn, credits.value_or(0));
+  }
+  if (kind == wire::AethKind::kRnrNak) {
+    on_rnr(qp, wire::aeth_value(syndrome), now_ps);
+  } else if (kind == wire::AethKind::kNak) {
+    on_nak(qp, wire::aeth_value(syndrome), now_ps);
+  } else if (qp.req.tx != qp.req.tail) {
+    queue_request(qp, now_ps);
+  }
+  return Fate::kAccepted;
+}
+
+// A READ response or an atomic ACK: must be the next one due; implicitly acknowledges SENDs and WRITEs before it.
+fabric::Fate Device::receive_data(QueuePair& qp, Packet& packet, Time_ps now_ps) {
+  Requester& req = qp.req;
+  if (!acknowledge(qp, packet.psn, now_ps) || req.una_psn != packet.psn) {
+    if (!req.implied_nak) {
+      ++counters.implied_nak_seq_err;
+      req.implied_nak = true;
+      go_back(qp, req.una_psn, now_ps + config_.model.nak_reaction_ps);
+    }
+    return Fate::kOutOfSequence;
+  }
+  SendWqe& wqe = req.at(req.head);
+  std::uint32_t index = psn_distance(packet.psn, wqe.first_psn);
+  if (req.head == req.tail || !needs_response(wqe.request.opcode) || index >= wqe.packets) return Fate::kStaleResponse;
+  const engine::Cold* cold = (packet.flags & Packet::kHasCold) ? &in_.destination().cold[packet.aux] : nullptr;
+  Time_ps left_ps = card_.functions[qp.function].write(std::max<std::uint32_t>(packet.payload_B, 8), now_ps);
+  if (MemoryRegion* region = memory_.find(wqe.request.lkey); region != nullptr && !region->bytes.empty()) {
+    if (is_atomic(wqe.request.opcode)) {
+      std::uint8_t bytes[8];
+      for (unsigned i = 0; i < 8; ++i) bytes[i] = static_cast<std::uint8_t>(cold->compare >> (8 * i));
+      MemoryTable::write(*region, wqe.request.local_va, bytes);
+    } else {
+      MemoryTable::write(*region, wqe.request.local_va + index * qp.attributes.path_mtu_B, payload_of(packet));
+    }
+  }
+  req.una_psn = psn_add(packet.psn, 1);
+  if (index + 1 == wqe.packets) finish_head(qp, WcStatus::kSuccess, now_ps, left_ps);
+  progress(qp, now_ps);
+  if (req.tx != req.tail) queue_request(qp, now_ps);
+  return Fate::kAccepted;
+}
+
+// Everything before `next_una` is acknowledged. False when that passes a READ or atomic that has no answer yet:
+// then una stops there.
+bool Device::acknowledge(QueuePair& qp, std::uint32_t next_una, Time_ps now_ps) {
+  Requester& req = qp.req;
+  bool moved = false;
+  bool complete = true;
+  while (psn_before(req.una_psn, next_una)) {
+    SendWqe& wqe = req.at(req.head);
+    if (needs_response(wqe.request.opcode)) {
+      complete = false;
+      break;
+    }
+    moved = true;
+    std::uint32_t end_psn = psn_add(wqe.first_psn, wqe.packets);
+    if (psn_before(next_una, end_psn)) {
+      req.una_psn = next_una;
+      // A late ACK can overtake a retransmission: do not send again what has arrived.
+      if (req.tx == req.head) req.tx_packet = std::max(req.tx_packet, psn_distance(next_una, wqe.first_psn));
+      break;
+    }
+    req.una_psn = end_psn;
+    finish_head(qp, WcStatus::kSuccess, now_ps, 0);
+  }
+  if (moved) progress(qp, now_ps);
+  return complete;
+}
+
+// The oldest WQE is done. `data_left_ps`: when its READ data left the NIC for memory, 0 if it has none.
+void Device::finish_head(QueuePair& qp, WcStatus status, Time_ps now_ps, Time_ps data_left_ps) {
+  Requester& req = qp.req;
+  const SendWqe& wqe = req.at(req.head);
+  if (needs_response(wqe.request.opcode) && req.tx != req.head) --req.responses_due;
+  if (wqe.request.signaled || status != WcStatus::kSuccess) {
+    Time_ps left_ps = card_.functions[qp.function].write(kCqe_B, std::max(now_ps, data_left_ps));
+    push_send_completion(qp, wqe, status, cpu_visible_ps(left_ps));
+  }
+  if (req.tx == req.head) req.next_wqe();
+  ++req.head;
+}
+
+void Device::push_send_completion(QueuePair& qp, const SendWqe& wqe, WcStatus status, Time_ps visible_ps) {
+  static constexpr WcOpcode kOpcode[] = {WcOpcode::kWrite, WcOpcode::kWrite, WcOpcode::kSend,     WcOpcode::kSend,
+                                         WcOpcode::kSend,  WcOpcode::kRead,  WcOpcode::kFetchAdd, WcOpcode::kCompareSwap};
+  Completion completion;
+  completion.wr_id = wqe.request.wr_id;
+  completion.visible_ps = visible_ps;
+  completion.byte_len = wqe.request.length_B;
+  completion.qpn = qp.qpn;
+  completion.status = status;
+  completion.opcode = kOpcode[static_cast<int>(wqe.request.opcode)];
+  completion.vendor_error = mlx5_vendor_error(status);
+  CompletionQueue& queue = cqs_[qp.send_cq];
+  visible_ps = queue.push(completion);
+  if (queue.armed) config_.host.on_completion(config_.host.self, qp.send_cq, visible_ps);
+}
+
+// A posted write that left the NIC then: root complex, memory and a little jitter.
+Time_ps Device::cpu_visible_ps(Time_ps left_nic_ps) {
+  Time_ps jitter_ps = config_.host.memory_jitter_ps == 0
+                          ? 0
+                          : static_cast<Time_ps>(jitter_.below(static_cast<std::uint64_t>(config_.host.memory_jitter_ps)));
+  return left_nic_ps + config_.host.dma_write_ps + jitter_ps;
+}
+
+}  // namespace weft::nic

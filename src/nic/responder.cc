@@ -1,0 +1,279 @@
+// The responder: requests that arrive, in sequence or not (IBTA vol 1, 9.7.4 and 9.7.5).
+#include "nic/device.h"
+#include "nic/psn.h"
+
+namespace weft::nic {
+
+using engine::Packet;
+using fabric::Fate;
+using wire::NakCode;
+using wire::Opcode;
+
+namespace {
+
+constexpr std::uint32_t kGrh_B = 40;  // a UD receive starts with the peer's GRH
+
+bool is_write(Opcode opcode) {
+  return opcode >= Opcode::kWriteFirst && opcode <= Opcode::kWriteOnlyImm;
+}
+
+std::uint64_t load_le64(std::span<const std::uint8_t> bytes) {
+  std::uint64_t value = 0;
+  for (unsigned i = 0; i < 8; ++i) value |= std::uint64_t{bytes[i]} << (8 * i);
+  return value;
+}
+
+}  // namespace
+
+const engine::Cold& Device::cold_of(const Packet& packet) const {
+  static const engine::Cold kNothing{};
+  return (packet.flags & Packet::kHasCold) ? in_.destination().cold[packet.aux] : kNothing;
+}
+
+Fate Device::receive_request(QueuePair& qp, Packet& packet, Time_ps now_ps) {
+  if (qp.state != QpState::kRtr && qp.state != QpState::kRts) return Fate::kUnknownQp;
+  Responder& resp = qp.resp;
+  std::uint32_t ahead = psn_distance(packet.psn, resp.expected_psn);
+  if (ahead != 0) {
+    if (ahead >= kPsnHalf) return receive_duplicate(qp, packet, now_ps);
+    if (resp.gap == Gap::kNone) {
+      // One NAK for each gap; the rest of the flight is discarded in silence.
+      resp.gap = Gap::kSequence;
+      ++counters.out_of_sequence;
+      reply_nak(qp, wire::nak_syndrome(NakCode::kPsnSequenceError), now_ps + config_.model.nak_generation_ps);
+    }
+    return Fate::kOutOfSequence;
+  }
+  resp.gap = Gap::kNone;
+  switch (static_cast<Opcode>(packet.opcode)) {
+    case Opcode::kReadRequest: return accept_read(qp, packet, now_ps);
+    case Opcode::kCompareSwap:
+    case Opcode::kFetchAdd: return accept_atomic(qp, packet, now_ps);
+    default: return accept_message_packet(qp, packet, now_ps);
+  }
+}
+
+Fate Device::accept_message_packet(QueuePair& qp, Packet& packet, Time_ps now_ps) {
+  Responder& resp = qp.resp;
+  auto opcode = static_cast<Opcode>(packet.opcode);
+  bool begins = wire::is_first(opcode) || wire::is_only(opcode);
+  bool ends = wire::is_last(opcode) || wire::is_only(opcode);
+  if (begins == resp.in_message || (!begins && is_write(opcode) != resp.is_write)) return refuse(qp, NakCode::kInvalidRequest, now_ps);
+  std::uint32_t mtu_B = qp.attributes.path_mtu_B;
+  if (packet.payload_B > mtu_B || (!ends && packet.payload_B != mtu_B)) return refuse(qp, NakCode::kInvalidRequest, now_ps);
+  if (begins) {
+    if (auto fate = begin_message(qp, packet, now_ps)) return *fate;
+  }
+  // WRITE with immediate takes a receive, but only for its completion.
+  if (resp.is_write && wire::has_imm(opcode) && resp.head == resp.tail) {
+    if (begins) resp.in_message = false;
+    return not_ready(qp, now_ps);
+  }
+  if (packet.payload_B > 0) {
+    if (auto fate = place(qp, packet, now_ps)) return *fate;
+  }
+  resp.expected_psn = psn_add(resp.expected_psn, 1);
+  ++resp.unacked;
+  if (ends) end_message(qp, packet, now_ps);
+  if ((packet.flags & Packet::kAckReq) || resp.unacked >= config_.model.ack_interval_packets) reply_ack(qp, packet.psn, now_ps);
+  return Fate::kAccepted;
+}
+
+// First packet of a SEND or WRITE. Returns a fate only when the message cannot begin.
+std::optional<Fate> Device::begin_message(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
+  Responder& resp = qp.resp;
+  resp.is_write = is_write(static_cast<Opcode>(packet.opcode));
+  if (resp.is_write) {
+    ++counters.rx_write_requests;
+    if (!qp.attributes.access.remote_write) return refuse(qp, NakCode::kInvalidRequest, now_ps);
+    const engine::Cold& cold = cold_of(packet);
+    resp.va = cold.va;
+    resp.rkey = cold.rkey;
+    resp.left_B = cold.dma_len;
+  } else {
+    if (resp.head == resp.tail) return not_ready(qp, now_ps);
+    const ReceiveRequest& receive = resp.receives[resp.head & resp.mask];
+    resp.va = receive.va;
+    resp.rkey = receive.lkey;
+    resp.left_B = receive.length_B;
+  }
+  resp.in_message = true;
+  resp.received_B = 0;
+  return std::nullopt;
+}
+
+// Payload goes to memory packet by packet, so a WRITE across the end of a region leaves its first part behind, as
+// measured on ConnectX (facts PROTOCOL 5.10). Returns a fate only when it may not.
+std::optional<Fate> Device::place(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
+  Responder& resp = qp.resp;
+  if (packet.payload_B > resp.left_B) {
+    if (!resp.is_write) {
+      ++counters.resp_local_length_error;
+      ++counters.resp_cqe_error;
+      Completion failed;
+      failed.wr_id = resp.receives[resp.head++ & resp.mask].wr_id;
+      failed.status = WcStatus::kLocalLengthError;
+      failed.vendor_error = mlx5_vendor_error(failed.status);
+      failed.opcode = WcOpcode::kReceive;
+      failed.visible_ps = cpu_visible_ps(now_ps);
+      push_receive_completion(qp, failed);
+    }
+    return refuse(qp, NakCode::kInvalidRequest, now_ps);
+  }
+  MemoryRegion* region = memory_.find(resp.rkey);
+  bool allowed = region != nullptr && region->covers(resp.va, packet.payload_B) &&
+                 (resp.is_write ? region->access.remote_write : region->access.local_write);
+  if (!allowed) return refuse(qp, resp.is_write ? NakCode::kRemoteAccessError : NakCode::kRemoteOperationalError, now_ps);
+  if (!region->bytes.empty()) MemoryTable::write(*region, resp.va, payload_of(packet));
+  resp.placed_ps = card_.functions[qp.function].write(packet.payload_B, now_ps);
+  resp.va += packet.payload_B;
+  resp.left_B -= packet.payload_B;
+  resp.received_B += packet.payload_B;
+  return std::nullopt;
+}
+
+void Device::end_message(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
+  Responder& resp = qp.resp;
+  auto opcode = static_cast<Opcode>(packet.opcode);
+  resp.in_message = false;
+  resp.msn = psn_add(resp.msn, 1);
+  if (resp.is_write && resp.received_B > 0) {
+    const MemoryRegion* region = memory_.find(resp.rkey);
+    if (region->watched) config_.host.on_write(config_.host.self, resp.rkey, cpu_visible_ps(resp.placed_ps));
+  }
+  if (resp.is_write && !wire::has_imm(opcode)) return;
+  Completion completion;
+  completion.wr_id = resp.receives[resp.head++ & resp.mask].wr_id;
+  completion.opcode = resp.is_write ? WcOpcode::kReceiveWithImm : WcOpcode::kReceive;
+  completion.byte_len = resp.received_B;
+  completion.with_imm = wire::has_imm(opcode);
+  completion.with_invalidate = wire::has_ieth(opcode);
+  completion.imm = completion.with_invalidate ? cold_of(packet).rkey : cold_of(packet).imm;
+  if (completion.with_invalidate) {
+    if (MemoryRegion* region = memory_.find(cold_of(packet).rkey)) region->valid = false;
+  }
+  Time_ps left_ps = card_.functions[qp.function].write(kCqe_B, std::max(now_ps, resp.placed_ps));
+  completion.visible_ps = cpu_visible_ps(left_ps);
+  push_receive_completion(qp, completion);
+}
+
+Fate Device::accept_read(QueuePair& qp, Packet& packet, Time_ps now_ps) {
+  Responder& resp = qp.resp;
+  ++counters.rx_read_requests;
+  if (!qp.attributes.access.remote_read || resp.in_message) return refuse(qp, NakCode::kInvalidRequest, now_ps);
+  const engine::Cold& cold = cold_of(packet);
+  const MemoryRegion* region = memory_.find(cold.rkey);
+  if (cold.dma_len > 0 && (region == nullptr || !region->covers(cold.va, cold.dma_len) || !region->access.remote_read)) {
+    return refuse(qp, NakCode::kRemoteAccessError, now_ps);
+  }
+  std::uint32_t mtu_B = qp.attributes.path_mtu_B;
+  std::uint32_t packets = cold.dma_len == 0 ? 1 : (cold.dma_len + mtu_B - 1) / mtu_B;
+  resp.msn = psn_add(resp.msn, 1);
+  resp.expected_psn = psn_add(resp.expected_psn, packets);
+  resp.unacked = 0;
+  if (!reply_read(qp, packet, now_ps)) return refuse(qp, NakCode::kInvalidRequest, now_ps);
+  return Fate::kAccepted;
+}
+
+Fate Device::accept_atomic(QueuePair& qp, Packet& packet, Time_ps now_ps) {
+  Responder& resp = qp.resp;
+  ++counters.rx_atomic_requests;
+  const engine::Cold& cold = cold_of(packet);
+  if (!qp.attributes.access.remote_atomic || resp.in_message || cold.va % 8 != 0) return refuse(qp, NakCode::kInvalidRequest, now_ps);
+  MemoryRegion* region = memory_.find(cold.rkey);
+  if (region == nullptr || !region->covers(cold.va, 8) || !region->access.remote_atomic) {
+    return refuse(qp, NakCode::kRemoteAccessError, now_ps);
+  }
+  std::uint8_t bytes[8];
+  MemoryTable::read(*region, cold.va, bytes);
+  std::uint64_t original = load_le64(bytes);
+  bool swap = static_cast<Opcode>(packet.opcode) == Opcode::kCompareSwap;
+  std::uint64_t result = swap ? (original == cold.compare ? cold.swap_add : original) : original + cold.swap_add;
+  for (unsigned i = 0; i < 8; ++i) bytes[i] = static_cast<std::uint8_t>(result >> (8 * i));
+  MemoryTable::write(*region, cold.va, bytes);
+  resp.atomics[resp.atomic_next++ % resp.atomics.size()] = {packet.psn, original, true};
+  resp.msn = psn_add(resp.msn, 1);
+  resp.expected_psn = psn_add(resp.expected_psn, 1);
+  resp.unacked = 0;
+  // Read, modify, write: the unit takes one atomic at a time.
+  card_.atomic_free_ps = std::max(card_.atomic_free_ps, now_ps) + config_.model.atomic_interval_ps;
+  Time_ps ready_ps = card_.atomic_free_ps + config_.host.dma_read_ps + config_.model.response_latency_ps;
+  if (!reply_atomic(qp, packet.psn, original, ready_ps)) return refuse(qp, NakCode::kInvalidRequest, now_ps);
+  return Fate::kAccepted;
+}
+
+// Seen before (IBTA 9.7.5.1.4): SEND and WRITE are acknowledged again, READ is executed again, an atomic is answered
+// from what was saved.
+Fate Device::receive_duplicate(QueuePair& qp, Packet& packet, Time_ps now_ps) {
+  ++counters.duplicate_request;
+  Responder& resp = qp.resp;
+  switch (static_cast<Opcode>(packet.opcode)) {
+    case Opcode::kReadRequest: {
+      const engine::Cold& cold = cold_of(packet);
+      const MemoryRegion* region = memory_.find(cold.rkey);
+      if (cold.dma_len > 0 && (region == nullptr || !region->covers(cold.va, cold.dma_len))) break;
+      reply_read(qp, packet, now_ps);
+      break;
+    }
+    case Opcode::kCompareSwap:
+    case Opcode::kFetchAdd:
+      for (const SavedAtomic& saved : resp.atomics) {
+        if (saved.used && saved.psn == packet.psn) {
+          reply_atomic(qp, packet.psn, saved.original, now_ps + config_.model.response_latency_ps);
+          break;
+        }
+      }
+      break;
+    default:
+      reply_ack(qp, psn_add(resp.expected_psn, kPsnMask), now_ps);  // expected - 1
+      break;
+  }
+  return Fate::kDuplicate;
+}
+
+Fate Device::receive_datagram(QueuePair& qp, Packet& packet, Time_ps now_ps) {
+  Responder& resp = qp.resp;
+  bool can_receive = qp.state == QpState::kRtr || qp.state == QpState::kRts || qp.state == QpState::kSqe;
+  const engine::Cold& cold = cold_of(packet);
+  if (!can_receive || cold.qkey != qp.attributes.qkey) return Fate::kUnknownQp;
+  if (resp.head == resp.tail) {
+    ++counters.out_of_buffer;
+    return Fate::kNotReady;
+  }
+  const ReceiveRequest receive = resp.receives[resp.head++ & resp.mask];
+  Completion completion;
+  completion.wr_id = receive.wr_id;
+  completion.opcode = WcOpcode::kReceive;
+  completion.byte_len = packet.payload_B + kGrh_B;
+  completion.src_qp = cold.src_qp;
+  completion.with_imm = wire::has_imm(static_cast<Opcode>(packet.opcode));
+  completion.imm = cold.imm;
+  if (completion.byte_len > receive.length_B) {
+    ++counters.resp_local_length_error;
+    ++counters.resp_cqe_error;
+    completion.status = WcStatus::kLocalLengthError;
+    completion.vendor_error = mlx5_vendor_error(completion.status);
+  } else if (MemoryRegion* region = memory_.find(receive.lkey); region != nullptr && !region->bytes.empty()) {
+    MemoryTable::write(*region, receive.va + kGrh_B, payload_of(packet));
+  }
+  Time_ps left_ps = card_.functions[qp.function].write(completion.byte_len + kCqe_B, now_ps);
+  completion.visible_ps = cpu_visible_ps(left_ps);
+  push_receive_completion(qp, completion);
+  return Fate::kAccepted;
+}
+
+Fate Device::not_ready(QueuePair& qp, Time_ps now_ps) {
+  ++counters.out_of_buffer;
+  qp.resp.gap = Gap::kNotReady;
+  reply_nak(qp, wire::rnr_nak_syndrome(qp.attributes.min_rnr_timer), now_ps + config_.model.response_latency_ps);
+  return Fate::kNotReady;
+}
+
+// The request is answered with an error and the responder is finished (IBTA 9.9.3.1).
+Fate Device::refuse(QueuePair& qp, NakCode code, Time_ps now_ps) {
+  reply_nak(qp, wire::nak_syndrome(code), now_ps + config_.model.response_latency_ps);
+  enter_error(qp, now_ps);
+  return Fate::kRefused;
+}
+
+}  // namespace weft::nic

@@ -1,0 +1,271 @@
+// The port's transmitter: which queue pair sends the next packet, and the packets that requesters send.
+#include "nic/device.h"
+#include "nic/psn.h"
+
+namespace weft::nic {
+
+using engine::kPayloadMask;
+using engine::kPortMask;
+using engine::Packet;
+using wire::Opcode;
+
+namespace {
+
+// Opcode of a data packet by operation and place in its message: first, middle, last, only.
+constexpr Opcode kDataOpcode[5][4] = {
+    {Opcode::kWriteFirst, Opcode::kWriteMiddle, Opcode::kWriteLast, Opcode::kWriteOnly},        // kWrite
+    {Opcode::kWriteFirst, Opcode::kWriteMiddle, Opcode::kWriteLastImm, Opcode::kWriteOnlyImm},  // kWriteImm
+    {Opcode::kSendFirst, Opcode::kSendMiddle, Opcode::kSendLast, Opcode::kSendOnly},            // kSend
+    {Opcode::kSendFirst, Opcode::kSendMiddle, Opcode::kSendLastImm, Opcode::kSendOnlyImm},      // kSendImm
+    {Opcode::kSendFirst, Opcode::kSendMiddle, Opcode::kSendLastInv, Opcode::kSendOnlyInv},      // kSendInv
+};
+
+}  // namespace
+
+// A context waits in at most one place; an older, later entry of the waiting list is ignored when it comes up.
+void Device::queue_context(Time_ps& queued_ps, std::uint32_t context, Time_ps at_ps) {
+  if (queued_ps <= at_ps) return;
+  queued_ps = at_ps;
+  waiting_.push(at_ps, context);
+  service_by(at_ps);
+}
+
+void Device::queue_request(QueuePair& qp, Time_ps at_ps) { queue_context(qp.req.queued_ps, request_context(qp), at_ps); }
+void Device::queue_reply(QueuePair& qp, Time_ps at_ps) { queue_context(qp.resp.queued_ps, request_context(qp) + 1, at_ps); }
+
+void Device::plan_service(Time_ps now_ps) {
+  bool ready = !control_.empty() || !ready_.empty();
+  Time_ps from_ps = ready ? now_ps : waiting_.next_ps();
+  service_ps_ = from_ps == kNever_ps ? kNever_ps : std::max(from_ps, free_ps_);
+}
+
+void Device::serve(Time_ps now_ps) {
+  while (waiting_.next_ps() <= now_ps) {
+    auto [time_ps, context] = waiting_.pop();
+    if (context == kCnpContext) {
+      control_.push(context);
+      continue;
+    }
+    QueuePair& qp = qps_[context / 2];
+    bool reply = (context & 1) != 0;
+    Time_ps& queued_ps = reply ? qp.resp.queued_ps : qp.req.queued_ps;
+    if (queued_ps != time_ps) continue;
+    queued_ps = kInRing_ps;
+    bool control = reply && qp.resp.reply_head != qp.resp.reply_tail && qp.resp.next_reply().kind != Reply::Kind::kRead;
+    (control ? control_ : ready_).push(context);
+  }
+  while (!control_.empty() || !ready_.empty()) {
+    if (serve_context(control_.empty() ? ready_.pop() : control_.pop(), now_ps)) break;
+  }
+  plan_service(now_ps);
+}
+
+bool Device::serve_context(std::uint32_t context, Time_ps now_ps) {
+  if (context == kCnpContext) {
+    send_cnp(now_ps);
+    return true;
+  }
+  QueuePair& qp = qps_[context / 2];
+  return (context & 1) == 0 ? send_request(qp, now_ps) : send_reply(qp, now_ps);
+}
+
+void Device::put(Packet& packet, Time_ps now_ps) {
+  std::uint32_t frame_B = out_.line_B(packet) - 24;  // without preamble, FCS and gap
+  free_ps_ = now_ps + out_.send(packet, now_ps);
+  ++counters.tx_packets;
+  counters.tx_bytes += frame_B;
+  ++counters.tx_prio_packets[packet.priority];
+  counters.tx_prio_bytes[packet.priority] += frame_B;
+}
+
+Packet Device::new_packet(const QueuePair& qp, Opcode opcode, std::uint32_t psn) const {
+  Packet packet;
+  packet.src = config_.port_id & kPortMask;
+  packet.dst = qp.attributes.remote_port & kPortMask;
+  packet.tos = qp.attributes.tos;
+  packet.priority = config_.priority & 7;
+  packet.udp_src_port = qp.udp_src_port;
+  packet.dest_qp = qp.attributes.remote_qpn & kPsnMask;
+  packet.opcode = static_cast<std::uint8_t>(opcode);
+  packet.psn = psn & kPsnMask;
+  packet.flags = config_.model.mig_req ? Packet::kMigReq : 0;
+  return packet;
+}
+
+engine::Cold& Device::add_cold(Packet& packet) {
+  engine::Domain& domain = out_.source();
+  if ((packet.flags & Packet::kHasCold) == 0) {
+    std::uint32_t aeth_word = packet.aux;
+    packet.aux = domain.cold.take();
+    packet.flags |= Packet::kHasCold;
+    domain.cold[packet.aux] = {};
+    domain.cold[packet.aux].aeth = aeth_word;
+  }
+  return domain.cold[packet.aux];
+}
+
+void Device::add_payload(Packet& packet, std::uint32_t key, std::uint64_t va) {
+  if (!config_.carry_payload || packet.payload_B == 0) return;
+  const MemoryRegion* region = memory_.find(key);
+  if (region == nullptr || !region->covers(va, packet.payload_B)) return;
+  engine::Domain& domain = out_.source();
+  std::uint32_t slot = domain.payload.take();
+  MemoryTable::read(*region, va, std::span(domain.payload[slot]).first(packet.payload_B));
+  add_cold(packet).payload = slot;
+}
+
+bool Device::message_may_start(QueuePair& qp, Time_ps now_ps, Time_ps& at_ps) {
+  at_ps = std::max(qp.req.next_message_ps, card_.message_free_ps);
+  if (at_ps > now_ps) return false;
+  qp.req.next_message_ps = now_ps + config_.model.wqe_interval_ps;
+  card_.message_free_ps = now_ps + message_interval_ps_;
+  return true;
+}
+
+bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
+  Requester& req = qp.req;
+  req.queued_ps = kNever_ps;
+  if (req.tx == req.tail || qp.state != QpState::kRts) return false;
+  SendWqe& wqe = req.at(req.tx);
+  Time_ps at_ps = std::max(wqe.ready_ps, req.hold_until_ps);
+  if (at_ps > now_ps) {
+    queue_request(qp, at_ps);
+    return false;
+  }
+  const SendRequest& request = wqe.request;
+  if (!req.started) {
+    if (needs_response(request.opcode) && req.responses_due >= qp.attributes.max_rd_atomic) return false;  // finish_head resumes
+    if (req.limited && req.tx != req.head && consumes_receive(request.opcode) &&
+        req.tx - req.head >= psn_distance(req.limit_msn, req.acked_msn)) {
+      return false;  // out of credits: the next ACK resumes
+    }
+    if (!message_may_start(qp, now_ps, at_ps)) {
+      queue_request(qp, at_ps);
+      return false;
+    }
+    if (request.length_B > 0 && !request.inline_data) {
+      const MemoryRegion* region = memory_.find(request.lkey);
+      bool writes = needs_response(request.opcode);
+      if (region == nullptr || !region->covers(request.local_va, request.length_B) || (writes && !region->access.local_write)) {
+        fail_send_queue(qp, WcStatus::kLocalProtectionError, now_ps);
+        return false;
+      }
+    }
+    req.started = true;
+  }
+  if (qp.type == QpType::kUd) {
+    send_datagram(qp, wqe, now_ps);
+  } else if (needs_response(request.opcode)) {
+    send_response_request(qp, wqe, now_ps);
+  } else if (!send_data(qp, wqe, now_ps)) {
+    return false;
+  }
+  if (req.tx != req.tail) {
+    // What is ready before the port is free again needs no place in the waiting list.
+    Time_ps next_ps = req.at(req.tx).ready_ps;
+    if (next_ps <= free_ps_) {
+      req.queued_ps = kInRing_ps;
+      ready_.push(request_context(qp));
+    } else {
+      queue_request(qp, next_ps);
+    }
+  }
+  return true;
+}
+
+bool Device::send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
+  Requester& req = qp.req;
+  const SendRequest& request = wqe.request;
+  std::uint32_t offset_B = req.tx_packet * qp.attributes.path_mtu_B;
+  std::uint32_t left_B = request.length_B - offset_B;
+  std::uint32_t chunk_B = std::min(left_B, qp.attributes.path_mtu_B);
+  if (chunk_B > 0 && !request.inline_data) {
+    PcieFunction& pcie = card_.functions[qp.function];
+    Time_ps available_ps = pcie.read_available_ps(chunk_B, now_ps);
+    if (available_ps > now_ps) {
+      queue_request(qp, available_ps);
+      return false;
+    }
+    pcie.take_read(available_ps);
+  }
+  bool first = req.tx_packet == 0;
+  bool last = chunk_B == left_B;
+  Opcode opcode = kDataOpcode[static_cast<int>(request.opcode)][first ? (last ? 3 : 0) : (last ? 2 : 1)];
+  std::uint32_t psn = psn_add(wqe.first_psn, req.tx_packet);
+  Packet packet = new_packet(qp, opcode, psn);
+  packet.payload_B = chunk_B & kPayloadMask;
+  if (last) packet.flags |= Packet::kAckReq;
+  if (last && request.solicited) packet.flags |= Packet::kSolicited;
+  if (wire::has_reth(opcode) || wire::has_imm(opcode) || wire::has_ieth(opcode)) {
+    engine::Cold& cold = add_cold(packet);
+    cold.va = request.remote_va;
+    cold.rkey = wire::has_ieth(opcode) ? request.imm : request.rkey;
+    cold.dma_len = request.length_B;
+    cold.imm = request.imm;
+  }
+  if (config_.carry_payload) add_payload(packet, request.lkey, request.local_va + offset_B);
+  std::uint32_t next_psn = psn_add(psn, 1);
+  if (psn_before(psn, req.high_psn)) {
+    packet.flags |= Packet::kRetransmission;
+    ++counters.retransmitted_packets;
+  } else {
+    req.high_psn = next_psn;
+  }
+  put(packet, now_ps);
+  if (last) {
+    req.next_wqe();
+  } else {
+    ++req.tx_packet;
+  }
+  if (req.deadline_ps == kNever_ps) arm_timer(qp, now_ps);
+  return true;
+}
+
+// READ and atomics: one request packet. A READ that goes back asks only for what is missing.
+void Device::send_response_request(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
+  Requester& req = qp.req;
+  const SendRequest& request = wqe.request;
+  bool read = request.opcode == WrOpcode::kRead;
+  Opcode opcode = read ? Opcode::kReadRequest : (request.opcode == WrOpcode::kFetchAdd ? Opcode::kFetchAdd : Opcode::kCompareSwap);
+  std::uint32_t offset_B = req.tx_packet * qp.attributes.path_mtu_B;
+  std::uint32_t psn = psn_add(wqe.first_psn, req.tx_packet);
+  Packet packet = new_packet(qp, opcode, psn);
+  packet.flags |= Packet::kAckReq;
+  engine::Cold& cold = add_cold(packet);
+  cold.va = request.remote_va + offset_B;
+  cold.rkey = request.rkey;
+  cold.dma_len = request.length_B - offset_B;
+  cold.swap_add = request.swap_add;
+  cold.compare = request.compare;
+  std::uint32_t next_psn = psn_add(wqe.first_psn, wqe.packets);
+  if (psn_before(psn, req.high_psn)) {
+    packet.flags |= Packet::kRetransmission;
+    ++counters.retransmitted_packets;
+  }
+  if (psn_before(req.high_psn, next_psn)) req.high_psn = next_psn;
+  put(packet, now_ps);
+  ++req.responses_due;
+  req.next_wqe();
+  if (req.deadline_ps == kNever_ps) arm_timer(qp, now_ps);
+}
+
+// UD: one packet, complete as soon as it is on the wire.
+void Device::send_datagram(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
+  const SendRequest& request = wqe.request;
+  Opcode opcode = request.opcode == WrOpcode::kSendImm ? Opcode::kUdSendOnlyImm : Opcode::kUdSendOnly;
+  Packet packet = new_packet(qp, opcode, wqe.first_psn);
+  packet.dst = request.dest_port & kPortMask;
+  packet.dest_qp = request.dest_qp & kPsnMask;
+  packet.payload_B = request.length_B & kPayloadMask;
+  if (request.solicited) packet.flags |= Packet::kSolicited;
+  engine::Cold& cold = add_cold(packet);
+  cold.qkey = request.qkey;
+  cold.src_qp = qp.qpn;
+  cold.imm = request.imm;
+  add_payload(packet, request.lkey, request.local_va);
+  put(packet, now_ps);
+  qp.req.next_wqe();
+  finish_head(qp, WcStatus::kSuccess, free_ps_, 0);
+}
+
+}  // namespace weft::nic

@@ -1,0 +1,81 @@
+// Work requests and completions: the verbs' own vocabulary (ibv_send_wr, ibv_wc).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/time.h"
+
+namespace weft::nic {
+
+enum class WrOpcode : std::uint8_t {
+  kWrite, kWriteImm, kSend, kSendImm, kSendInv, kRead, kFetchAdd, kCompareSwap
+};
+constexpr bool is_atomic(WrOpcode op) { return op == WrOpcode::kFetchAdd || op == WrOpcode::kCompareSwap; }
+// READ and atomics wait for a response with data and are limited by max_rd_atomic.
+constexpr bool needs_response(WrOpcode op) { return op >= WrOpcode::kRead; }
+constexpr bool consumes_receive(WrOpcode op) {
+  return op == WrOpcode::kWriteImm || op == WrOpcode::kSend || op == WrOpcode::kSendImm || op == WrOpcode::kSendInv;
+}
+
+struct SendRequest {
+  std::uint64_t wr_id = 0;
+  WrOpcode opcode = WrOpcode::kWrite;
+  bool signaled = true;
+  bool inline_data = false;
+  bool solicited = false;
+  std::uint64_t local_va = 0;
+  std::uint32_t lkey = 0;
+  std::uint32_t length_B = 0;
+  std::uint64_t remote_va = 0;
+  std::uint32_t rkey = 0;
+  std::uint32_t imm = 0;  // immediate data, or the rkey to invalidate
+  std::uint64_t swap_add = 0;
+  std::uint64_t compare = 0;
+  // UD: the address handle.
+  std::uint32_t dest_port = 0;
+  std::uint32_t dest_qp = 0;
+  std::uint32_t qkey = 0;
+};
+
+struct ReceiveRequest {
+  std::uint64_t wr_id = 0;
+  std::uint64_t va = 0;
+  std::uint32_t lkey = 0;
+  std::uint32_t length_B = 0;
+};
+
+// ibv_wc_status, same numbers.
+enum class WcStatus : std::uint8_t {
+  kSuccess = 0,
+  kLocalLengthError = 1,
+  kLocalProtectionError = 4,
+  kFlushError = 5,
+  kRemoteInvalidRequest = 9,
+  kRemoteAccessError = 10,
+  kRemoteOperationError = 11,
+  kRetryExceeded = 12,
+  kRnrRetryExceeded = 13,
+};
+// As ibv_wc_status_str prints it.
+std::string_view name(WcStatus status);
+// The vendor syndrome that mlx5 puts beside the status (facts PROTOCOL 5.10; flush and protection from public logs).
+std::uint8_t mlx5_vendor_error(WcStatus status);
+
+enum class WcOpcode : std::uint8_t { kSend, kWrite, kRead, kCompareSwap, kFetchAdd, kReceive, kReceiveWithImm };
+
+struct Completion {
+  std::uint64_t wr_id = 0;
+  Time_ps visible_ps = 0;  // when the CPU can see the CQE
+  std::uint32_t byte_len = 0;
+  std::uint32_t imm = 0;
+  std::uint32_t qpn = 0;
+  std::uint32_t src_qp = 0;  // UD
+  WcStatus status = WcStatus::kSuccess;
+  WcOpcode opcode = WcOpcode::kSend;
+  std::uint8_t vendor_error = 0;
+  bool with_imm = false;
+  bool with_invalidate = false;
+};
+
+}  // namespace weft::nic

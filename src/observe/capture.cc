@@ -1,0 +1,80 @@
+#include "observe/capture.h"
+
+#include <algorithm>
+#include <array>
+
+#include "observe/frame_of.h"
+
+namespace weft::observe {
+
+tl::expected<std::unique_ptr<Capture>, std::string> Capture::create(const std::string& path, const fabric::AddressBook& book) {
+  auto writer = PcapngWriter::create(path);
+  if (!writer) return tl::make_unexpected(writer.error());
+  return std::unique_ptr<Capture>(new Capture(std::move(*writer), book));
+}
+
+fabric::Tap Capture::add_port(std::uint32_t port, std::int64_t speed_bps, const std::string& description) {
+  auto entry = std::make_unique<Port>();
+  entry->capture = this;
+  entry->interface = writer_.add_interface(book_[port].name, static_cast<std::uint64_t>(speed_bps), description);
+  ports_.push_back(std::move(entry));
+  return {ports_.back().get(), &Capture::on_frame};
+}
+
+void Capture::on_frame(void* self, const engine::Packet& packet, const engine::Domain& domain, Time_ps time_ps, bool outbound,
+                       std::string_view comment) {
+  auto& port = *static_cast<Port*>(self);
+  std::size_t at = port.bytes.size();
+  port.bytes.resize(at + kMaxFrame_B);
+  std::size_t size_B = frame_of(packet, domain, port.capture->book_, std::span(port.bytes).subspan(at));
+  port.bytes.resize(at + size_B);
+  std::string text(comment);
+  if (outbound && (packet.flags & engine::Packet::kRetransmission) != 0) {
+    text = text.empty() ? "weft: retransmission" : "weft: retransmission; " + text;
+  }
+  port.records.push_back({time_ps, port.interface, outbound, static_cast<std::uint32_t>(size_B), port.next_order++, at, std::move(text)});
+}
+
+void Capture::flush(Time_ps time_ps) {
+  struct Pending {
+    const Record* record;
+    const std::uint8_t* bytes;
+  };
+  std::vector<Pending> due;
+  for (const auto& port : ports_) {
+    for (const Record& record : port->records) {
+      if (record.time_ps < time_ps) due.push_back({&record, port->bytes.data() + record.bytes_at});
+    }
+  }
+  std::sort(due.begin(), due.end(), [](const Pending& a, const Pending& b) {
+    if (a.record->time_ps != b.record->time_ps) return a.record->time_ps < b.record->time_ps;
+    if (a.record->interface != b.record->interface) return a.record->interface < b.record->interface;
+    if (a.record->outbound != b.record->outbound) return a.record->outbound;
+    return a.record->order < b.record->order;
+  });
+  for (const Pending& each : due) {
+    const Record& record = *each.record;
+    writer_.write(record.interface, kEpoch_ns + record.time_ps / kNanosecond_ps, record.outbound, {each.bytes, record.size_B}, record.comment);
+  }
+  frames_ += due.size();
+  for (const auto& port : ports_) {
+    std::vector<Record> rest;
+    std::vector<std::uint8_t> bytes;
+    for (Record& record : port->records) {
+      if (record.time_ps < time_ps) continue;
+      const std::uint8_t* from = port->bytes.data() + record.bytes_at;
+      record.bytes_at = bytes.size();
+      bytes.insert(bytes.end(), from, from + record.size_B);
+      rest.push_back(std::move(record));
+    }
+    port->records = std::move(rest);
+    port->bytes = std::move(bytes);
+  }
+}
+
+bool Capture::close() {
+  flush(kNever_ps);
+  return writer_.close();
+}
+
+}  // namespace weft::observe

@@ -1,0 +1,20 @@
+// Turns a packet record into the bytes of its frame, where somebody looks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "engine/domain.h"
+#include "fabric/address_book.h"
+
+namespace weft::observe {
+
+inline constexpr std::size_t kMaxFrame_B = 4096 + 256;
+
+// Writes the frame without FCS and returns its size. `domain` holds the packet's cold side. A packet that was
+// corrupted on purpose has one payload or header bit flipped, so that its ICRC is wrong.
+std::size_t frame_of(const engine::Packet& packet, const engine::Domain& domain, const fabric::AddressBook& book,
+                     std::span<std::uint8_t> out);
+
+}  // namespace weft::observe

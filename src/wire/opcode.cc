@@ -1,0 +1,63 @@
+#include "wire/opcode.h"
+
+namespace weft::wire {
+
+const char* name(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kSendFirst:
+      return "RC SEND First";
+    case Opcode::kSendMiddle:
+      return "RC SEND Middle";
+    case Opcode::kSendLast:
+      return "RC SEND Last";
+    case Opcode::kSendLastImm:
+      return "RC SEND Last with Immediate";
+    case Opcode::kSendOnly:
+      return "RC SEND Only";
+    case Opcode::kSendOnlyImm:
+      return "RC SEND Only with Immediate";
+    case Opcode::kWriteFirst:
+      return "RC RDMA WRITE First";
+    case Opcode::kWriteMiddle:
+      return "RC RDMA WRITE Middle";
+    case Opcode::kWriteLast:
+      return "RC RDMA WRITE Last";
+    case Opcode::kWriteLastImm:
+      return "RC RDMA WRITE Last with Immediate";
+    case Opcode::kWriteOnly:
+      return "RC RDMA WRITE Only";
+    case Opcode::kWriteOnlyImm:
+      return "RC RDMA WRITE Only with Immediate";
+    case Opcode::kReadRequest:
+      return "RC RDMA READ Request";
+    case Opcode::kReadResponseFirst:
+      return "RC RDMA READ response First";
+    case Opcode::kReadResponseMiddle:
+      return "RC RDMA READ response Middle";
+    case Opcode::kReadResponseLast:
+      return "RC RDMA READ response Last";
+    case Opcode::kReadResponseOnly:
+      return "RC RDMA READ response Only";
+    case Opcode::kAck:
+      return "RC Acknowledge";
+    case Opcode::kAtomicAck:
+      return "RC ATOMIC Acknowledge";
+    case Opcode::kCompareSwap:
+      return "RC CmpSwap";
+    case Opcode::kFetchAdd:
+      return "RC FetchAdd";
+    case Opcode::kSendLastInv:
+      return "RC SEND Last with Invalidate";
+    case Opcode::kSendOnlyInv:
+      return "RC SEND Only with Invalidate";
+    case Opcode::kUdSendOnly:
+      return "UD SEND Only";
+    case Opcode::kUdSendOnlyImm:
+      return "UD SEND Only with Immediate";
+    case Opcode::kCnp:
+      return "CNP";
+  }
+  return "unknown opcode";
+}
+
+}  // namespace weft::wire

@@ -1,0 +1,210 @@
+#include "workload/bandwidth_program.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+
+namespace weft::workload {
+
+namespace {
+
+constexpr std::uint32_t kPollBatch = 16;  // perftest's CTX_POLL_BATCH
+
+nic::WrOpcode opcode_of(const PerftestOptions& options) {
+  switch (options.verb) {
+    case PerftestVerb::kWrite: return nic::WrOpcode::kWrite;
+    case PerftestVerb::kRead: return nic::WrOpcode::kRead;
+    case PerftestVerb::kSend: return nic::WrOpcode::kSend;
+    case PerftestVerb::kAtomic: break;
+  }
+  return options.atomic == AtomicKind::kFetchAdd ? nic::WrOpcode::kFetchAdd : nic::WrOpcode::kCompareSwap;
+}
+
+}  // namespace
+
+nic::SendRequest perftest_request(const PerftestOptions& options, const PerftestSide& side, std::size_t qp, std::uint64_t size_B) {
+  nic::SendRequest request;
+  request.wr_id = qp;
+  request.opcode = opcode_of(options);
+  request.length_B = static_cast<std::uint32_t>(size_B);
+  request.inline_data = size_B <= options.inline_B && !nic::needs_response(request.opcode);
+  request.local_va = side.va + qp * side.stride_B;
+  request.lkey = side.key;
+  request.remote_va = side.remote_va + qp * side.stride_B;
+  request.rkey = side.remote_key;
+  request.swap_add = 1;
+  request.dest_port = side.remote_port;
+  request.dest_qp = side.remote_qps[qp];
+  request.qkey = kWorkloadQkey;
+  return request;
+}
+
+std::string describe_failure(const nic::Completion& completion) {
+  return fmt::format("Completion with error: status {} ({}), vendor syndrome 0x{:02x}", static_cast<int>(completion.status),
+                     nic::name(completion.status), completion.vendor_error);
+}
+
+BandwidthSender::BandwidthSender(const PerftestOptions& options, const PerftestSide& side, std::uint64_t size_B)
+    : options_(options), side_(side), size_B_(size_B), counts_(side.qps.size()) {
+  if (options_.duration_s == 0) {
+    posted_ps_.reserve(options_.iterations * side.qps.size());
+    completed_ps_.resize(options_.iterations * side.qps.size());
+  }
+}
+
+void BandwidthSender::start(Time_ps at_ps) {
+  start_ps_ = at_ps;
+  if (options_.duration_s > 0) stop_ps_ = at_ps + options_.duration_s * kSecond_ps;
+  program_ = side_.end.host->start(*this, at_ps);
+}
+
+bool BandwidthSender::all_posted(const QpCount& count, Time_ps now_ps) const {
+  return options_.duration_s > 0 ? now_ps >= stop_ps_ : count.posted >= options_.iterations;
+}
+
+bool BandwidthSender::may_post(std::size_t qp) const {
+  const QpCount& count = counts_[qp];
+  bool room = count.posted + options_.post_list <= count.completed + options_.tx_depth;
+  return room && (options_.duration_s > 0 || count.posted < options_.iterations);
+}
+
+Time_ps BandwidthSender::step(Time_ps now_ps) {
+  if (done_) return kNever_ps;
+  for (; turn_ < counts_.size(); ++turn_) {
+    if (may_post(turn_) && now_ps < stop_ps_) return side_.end.host->cpu_ps(post(turn_, now_ps));
+  }
+  turn_ = 0;
+  return poll(now_ps);
+}
+
+Time_ps BandwidthSender::post(std::size_t qp, Time_ps now_ps) {
+  const host::HostModel& cpu = side_.end.host->model();
+  QpCount& count = counts_[qp];
+  nic::SendRequest request = perftest_request(options_, side_, qp, size_B_);
+  Time_ps doorbell_ps = now_ps + options_.post_list * cpu.post_wqe_ps + cpu.doorbell_ps;
+  for (std::uint32_t i = 0; i < options_.post_list; ++i) {
+    ++count.posted;
+    request.signaled = count.posted % options_.cq_mod == 0 || (options_.duration_s == 0 && count.posted == options_.iterations);
+    if (options_.duration_s == 0) posted_ps_.push_back(now_ps);
+    bool taken = side_.end.device->post_send(side_.qps[qp], request, doorbell_ps);
+    WEFT_CHECK(taken, "the send queue has room for tx_depth");
+  }
+  total_posted_ += options_.post_list;
+  return doorbell_ps + cpu.post_loop_ps;
+}
+
+Time_ps BandwidthSender::poll(Time_ps now_ps) {
+  const host::HostModel& cpu = side_.end.host->model();
+  nic::CompletionQueue& cq = side_.end.device->cq(side_.send_cq);
+  std::uint32_t found = 0;
+  while (found < kPollBatch) {
+    const nic::Completion* completion = cq.peek(now_ps);
+    if (completion == nullptr) break;
+    ++found;
+    if (completion->status != nic::WcStatus::kSuccess) {
+      failure_ = describe_failure(*completion);
+      done_ = true;
+      return kNever_ps;
+    }
+    QpCount& count = counts_[completion->wr_id];
+    cq.pop();
+    std::uint64_t fresh = std::min<std::uint64_t>(options_.cq_mod, count.posted - count.completed);
+    count.completed += fresh;
+    total_completed_ += fresh;
+    last_completed_ps_ = now_ps;
+    if (options_.duration_s == 0) {
+      completed_ps_[total_completed_ - 1] = now_ps;
+    } else {
+      Time_ps margin_ps = options_.margin_s * kSecond_ps;
+      if (now_ps >= start_ps_ + margin_ps && now_ps < stop_ps_ - margin_ps) counted_ += fresh;
+    }
+  }
+  bool posting = false;
+  bool finished = true;
+  for (std::size_t qp = 0; qp < counts_.size(); ++qp) {
+    posting = posting || (may_post(qp) && now_ps < stop_ps_);
+    finished = finished && all_posted(counts_[qp], now_ps) && (options_.duration_s > 0 || counts_[qp].completed >= counts_[qp].posted);
+  }
+  if (finished) {
+    done_ = true;
+    return kNever_ps;
+  }
+  if (found > 0) return side_.end.host->cpu_ps(now_ps + found * cpu.poll_hit_ps);
+  if (posting) return side_.end.host->cpu_ps(now_ps + cpu.poll_empty_ps);
+  return side_.end.host->wait(program_, *side_.end.device, side_.send_cq);
+}
+
+BwMeasure BandwidthSender::measure() const {
+  BwMeasure measure;
+  if (options_.duration_s > 0) {
+    measure.messages = counted_;
+    measure.elapsed_ps = (options_.duration_s - 2 * options_.margin_s) * kSecond_ps;
+    return measure;
+  }
+  measure.messages = total_completed_;
+  measure.elapsed_ps = posted_ps_.empty() ? 0 : last_completed_ps_ - posted_ps_.front();
+  if (!options_.no_peak && failure_.empty()) find_peak(measure);
+  return measure;
+}
+
+// perftest's peak: the stretch of messages i..j with the least time per message from post to completion.
+void BandwidthSender::find_peak(BwMeasure& measure) const {
+  std::uint64_t total = posted_ps_.size();
+  Time_ps best_ps = kNever_ps;
+  for (std::uint64_t i = 0; i < total; i += options_.post_list) {
+    for (std::uint64_t j = (i / options_.cq_mod + 1) * options_.cq_mod - 1; j < total; j += options_.cq_mod) {
+      if (completed_ps_[j] == 0) continue;
+      Time_ps each_ps = (completed_ps_[j] - posted_ps_[i]) / static_cast<Time_ps>(j - i + 1);
+      if (each_ps < best_ps) {
+        best_ps = each_ps;
+        measure.peak_messages = j - i + 1;
+        measure.peak_ps = completed_ps_[j] - posted_ps_[i];
+      }
+    }
+  }
+}
+
+BandwidthReceiver::BandwidthReceiver(const PerftestOptions& options, const PerftestSide& side)
+    : options_(options), side_(side), free_(side.qps.size(), options.rx_depth) {}
+
+void BandwidthReceiver::post(std::size_t qp) {
+  nic::ReceiveRequest receive;
+  receive.wr_id = qp;
+  receive.va = side_.va + qp * side_.stride_B;
+  receive.lkey = side_.key;
+  receive.length_B = static_cast<std::uint32_t>(side_.stride_B);
+  bool taken = side_.end.device->post_receive(side_.qps[qp], receive);
+  WEFT_CHECK(taken, "the receive queue has room for rx_depth");
+}
+
+void BandwidthReceiver::start(Time_ps at_ps) {
+  for (std::size_t qp = 0; qp < free_.size(); ++qp) {
+    for (; free_[qp] > 0; --free_[qp]) post(qp);
+  }
+  if (program_ == host::kNoProgram) {
+    program_ = side_.end.host->start(*this, at_ps);
+  } else {
+    side_.end.host->wake(program_, at_ps);
+  }
+}
+
+Time_ps BandwidthReceiver::step(Time_ps now_ps) {
+  const host::HostModel& cpu = side_.end.host->model();
+  nic::CompletionQueue& cq = side_.end.device->cq(side_.receive_cq);
+  std::uint32_t found = 0;
+  while (found < kPollBatch) {
+    const nic::Completion* completion = cq.peek(now_ps);
+    if (completion == nullptr) break;
+    if (completion->status != nic::WcStatus::kSuccess) return kNever_ps;
+    ++found;
+    std::size_t qp = completion->wr_id;
+    cq.pop();
+    post(qp);
+  }
+  if (found > 0) return side_.end.host->cpu_ps(now_ps + found * (cpu.poll_hit_ps + cpu.post_recv_ps));
+  return side_.end.host->wait(program_, *side_.end.device, side_.receive_cq);
+}
+
+}  // namespace weft::workload

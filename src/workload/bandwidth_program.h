@@ -1,0 +1,92 @@
+// The two loops of perftest's bandwidth tests: post until the send queue is full, poll up to 16 completions, start
+// over; and for SEND the receiver that polls and posts again. Every call costs CPU time from the host model.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "workload/connection.h"
+#include "workload/perftest_options.h"
+#include "workload/perftest_result.h"
+
+namespace weft::workload {
+
+// One end's view of its queue pairs and buffers.
+struct PerftestSide {
+  Endpoint end;
+  std::uint32_t send_cq = 0;
+  std::uint32_t receive_cq = 0;
+  std::vector<std::uint32_t> qps;
+  std::vector<std::uint32_t> remote_qps;
+  std::uint32_t remote_port = 0;
+  std::uint32_t key = 0;         // of the local buffer
+  std::uint64_t va = 0;
+  std::uint32_t remote_key = 0;
+  std::uint64_t remote_va = 0;
+  std::uint64_t stride_B = 0;    // buffer of one QP
+};
+
+// The work request of `options` for QP number `qp` of a side.
+nic::SendRequest perftest_request(const PerftestOptions& options, const PerftestSide& side, std::size_t qp, std::uint64_t size_B);
+// "Completion with error at client …" in perftest's words.
+std::string describe_failure(const nic::Completion& completion);
+
+class BandwidthSender final : public host::Program {
+ public:
+  BandwidthSender(const PerftestOptions& options, const PerftestSide& side, std::uint64_t size_B);
+  ~BandwidthSender() override { side_.end.host->stop(program_); }
+
+  void start(Time_ps at_ps);
+  Time_ps step(Time_ps now_ps) override;
+  bool done() const { return done_; }
+  const std::string& failure() const { return failure_; }
+  BwMeasure measure() const;
+  std::uint64_t iterations() const { return options_.duration_s > 0 ? counted_ : options_.iterations; }
+
+ private:
+  struct QpCount {
+    std::uint64_t posted = 0;
+    std::uint64_t completed = 0;
+  };
+  bool may_post(std::size_t qp) const;
+  Time_ps post(std::size_t qp, Time_ps now_ps);
+  Time_ps poll(Time_ps now_ps);
+  bool all_posted(const QpCount& count, Time_ps now_ps) const;
+  void find_peak(BwMeasure& measure) const;
+
+  const PerftestOptions& options_;
+  const PerftestSide& side_;
+  std::uint64_t size_B_;
+  std::uint32_t program_ = host::kNoProgram;
+  std::vector<QpCount> counts_;
+  std::size_t turn_ = 0;
+  std::uint64_t total_posted_ = 0;
+  std::uint64_t total_completed_ = 0;
+  std::vector<Time_ps> posted_ps_, completed_ps_;  // by message, as perftest keeps them
+  Time_ps start_ps_ = 0, stop_ps_ = kNever_ps;      // -D
+  std::uint64_t counted_ = 0;
+  Time_ps last_completed_ps_ = 0;
+  bool done_ = false;
+  std::string failure_;
+};
+
+class BandwidthReceiver final : public host::Program {
+ public:
+  BandwidthReceiver(const PerftestOptions& options, const PerftestSide& side);
+  ~BandwidthReceiver() override { side_.end.host->stop(program_); }
+
+  // Fills every receive queue and starts polling.
+  void start(Time_ps at_ps);
+  Time_ps step(Time_ps now_ps) override;
+
+ private:
+  void post(std::size_t qp);
+
+  const PerftestOptions& options_;
+  const PerftestSide& side_;
+  std::uint32_t program_ = host::kNoProgram;
+  std::vector<std::uint32_t> free_;  // receives to post again, by QP
+};
+
+}  // namespace weft::workload

@@ -1,0 +1,54 @@
+// Two ends of a workload and the queue pairs between them: what perftest exchanges over TCP before it starts.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "host/host.h"
+
+namespace weft::workload {
+
+struct Endpoint {
+  host::Host* host = nullptr;
+  nic::Device* device = nullptr;
+  std::uint8_t function = 0;       // PCIe function of the port
+  std::uint32_t active_mtu_B = 0;  // from the netdev MTU
+  std::uint8_t tos = 0x02;
+  std::uint8_t gid[16] = {};
+};
+
+struct QpPair {
+  std::uint32_t client = 0;  // QP numbers
+  std::uint32_t server = 0;
+  std::uint32_t client_psn = 0;
+  std::uint32_t server_psn = 0;
+};
+
+struct ConnectionSettings {
+  bool ud = false;
+  std::uint32_t qps = 1;
+  std::uint32_t mtu_B = 0;  // 0: the smaller active MTU
+  std::uint32_t send_depth = 128;
+  std::uint32_t receive_depth = 512;
+  std::uint32_t max_rd_atomic = 16;
+  std::uint8_t timeout = 14;
+  std::uint8_t retry_cnt = 7;
+  std::uint8_t rnr_retry = 7;
+  std::uint8_t min_rnr_timer = 12;
+  nic::Access server_access{true, true, true, true};
+  bool connect_server = true;  // false: the server's QPs stay in RESET, a dead peer
+};
+
+struct Connection {
+  std::uint32_t mtu_B = 0;
+  std::uint32_t client_send_cq = 0, client_receive_cq = 0;
+  std::uint32_t server_send_cq = 0, server_receive_cq = 0;
+  std::vector<QpPair> qps;
+};
+
+inline constexpr std::uint32_t kWorkloadQkey = 0x11111111;  // perftest's DEF_QKEY
+
+Connection connect(const Endpoint& client, const Endpoint& server, const ConnectionSettings& settings);
+
+}  // namespace weft::workload

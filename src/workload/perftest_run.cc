@@ -1,0 +1,139 @@
+#include "workload/perftest_run.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::workload {
+
+namespace {
+
+constexpr std::uint64_t kLargestSize_B = 1 << 23;
+constexpr std::uint64_t kGrh_B = 40;
+constexpr std::uint64_t kBufferBase = 0x7f2e40000000;
+
+}  // namespace
+
+PerftestRun::PerftestRun(PerftestOptions options, const Endpoint& client, const Endpoint& server) : options_(std::move(options)) {
+  ConnectionSettings settings;
+  settings.ud = options_.ud;
+  settings.qps = options_.qps;
+  settings.mtu_B = options_.mtu_B;
+  settings.send_depth = options_.tx_depth;
+  settings.receive_depth = options_.rx_depth;
+  settings.max_rd_atomic = options_.outstanding_reads;
+  settings.timeout = static_cast<std::uint8_t>(options_.qp_timeout);
+  Endpoint client_end = client;
+  Endpoint server_end = server;
+  if (options_.traffic_class != 0) client_end.tos = server_end.tos = static_cast<std::uint8_t>(options_.traffic_class);
+  Connection connection = connect(client_end, server_end, settings);
+
+  std::uint64_t largest_B = options_.size_B;
+  if (options_.all_sizes) {
+    largest_B = options_.ud ? connection.mtu_B : kLargestSize_B;
+    for (std::uint64_t size_B = 2; size_B <= largest_B; size_B *= 2) sizes_B_.push_back(size_B);
+  } else {
+    sizes_B_.push_back(options_.size_B);
+  }
+  client_ = side(client_end, server_end, connection, true);
+  server_ = side(server_end, client_end, connection, false);
+  nic::Access everything{true, true, true, true};
+  for (PerftestSide* each : {&client_, &server_}) {
+    each->stride_B = std::max<std::uint64_t>(largest_B, 8) + (options_.ud ? kGrh_B : 0);
+    each->va = kBufferBase + (std::uint64_t{each->end.device->port_id()} << 32);
+    each->key = each->end.device->memory().add(each->va, each->stride_B * options_.qps, everything);
+  }
+  client_.remote_key = server_.key;
+  client_.remote_va = server_.va;
+  server_.remote_key = client_.key;
+  server_.remote_va = client_.va;
+
+  result_.device = client.device->name();
+  result_.mtu_B = connection.mtu_B;
+  for (const QpPair& pair : connection.qps) {
+    PerftestEndpoint local{pair.client, pair.client_psn, client_.key, client_.va, {}};
+    PerftestEndpoint remote{pair.server, pair.server_psn, server_.key, server_.va, {}};
+    std::memcpy(local.gid, client.gid, sizeof local.gid);
+    std::memcpy(remote.gid, server.gid, sizeof remote.gid);
+    result_.local.push_back(local);
+    result_.remote.push_back(remote);
+  }
+}
+
+PerftestSide PerftestRun::side(const Endpoint& end, const Endpoint& peer, const Connection& connection, bool client) const {
+  PerftestSide side;
+  side.end = end;
+  side.send_cq = client ? connection.client_send_cq : connection.server_send_cq;
+  side.receive_cq = client ? connection.client_receive_cq : connection.server_receive_cq;
+  side.remote_port = peer.device->port_id();
+  for (const QpPair& pair : connection.qps) {
+    side.qps.push_back(client ? pair.client : pair.server);
+    side.remote_qps.push_back(client ? pair.server : pair.client);
+  }
+  return side;
+}
+
+bool PerftestRun::start_phase(Time_ps at_ps) {
+  if (next_size_ == sizes_B_.size() || (!result_.rows.empty() && !result_.rows.back().failure.empty())) return false;
+  std::uint64_t size_B = sizes_B_[next_size_++];
+  if (options_.latency) {
+    start_latency(at_ps, size_B);
+  } else {
+    start_bandwidth(at_ps, size_B);
+  }
+  return true;
+}
+
+void PerftestRun::start_bandwidth(Time_ps at_ps, std::uint64_t size_B) {
+  if (options_.verb == PerftestVerb::kSend) {
+    if (!server_receiver_) server_receiver_ = std::make_unique<BandwidthReceiver>(options_, server_);
+    server_receiver_->start(at_ps);
+    if (options_.bidirectional) {
+      if (!client_receiver_) client_receiver_ = std::make_unique<BandwidthReceiver>(options_, client_);
+      client_receiver_->start(at_ps);
+    }
+  }
+  senders_.push_back(std::make_unique<BandwidthSender>(options_, client_, size_B));
+  if (options_.bidirectional) senders_.push_back(std::make_unique<BandwidthSender>(options_, server_, size_B));
+  for (auto& sender : senders_) sender->start(at_ps);
+}
+
+void PerftestRun::start_latency(Time_ps at_ps, std::uint64_t size_B) {
+  latency_.push_back(std::make_unique<LatencyProgram>(options_, client_, size_B, true));
+  latency_.back()->start(at_ps);
+  if (options_.verb == PerftestVerb::kWrite || options_.verb == PerftestVerb::kSend) {
+    latency_.push_back(std::make_unique<LatencyProgram>(options_, server_, size_B, false));
+    latency_.back()->start(at_ps);
+  }
+}
+
+void PerftestRun::finish_phase() {
+  PerftestRow row;
+  row.size_B = sizes_B_[next_size_ - 1];
+  auto end_of = [&](const auto& program) {
+    if (!row.failure.empty()) return;
+    row.failure = program.failure();
+    if (row.failure.empty() && !program.done()) row.failure = "stalled: nothing is in flight and nothing more will happen";
+  };
+  if (options_.latency) {
+    const LatencyProgram& client = *latency_.front();
+    end_of(client);
+    row.iterations = options_.duration_s > 0 ? client.counted() : options_.iterations;
+    if (options_.duration_s > 0) {
+      row.duration_iterations = client.counted();
+      row.duration_elapsed_ps = (options_.duration_s - 2 * options_.margin_s) * kSecond_ps;
+    } else {
+      row.samples_ps = client.samples_ps();
+    }
+  } else {
+    for (const auto& sender : senders_) {
+      end_of(*sender);
+      row.bw.push_back(sender->measure());
+    }
+    row.iterations = senders_.front()->iterations();
+  }
+  senders_.clear();
+  latency_.clear();
+  result_.rows.push_back(std::move(row));
+}
+
+}  // namespace weft::workload

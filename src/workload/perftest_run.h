@@ -1,0 +1,41 @@
+// One perftest between two ports: connects, runs each size, gathers the rows.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "workload/bandwidth_program.h"
+#include "workload/latency_program.h"
+#include "workload/perftest_result.h"
+#include "workload/workload.h"
+
+namespace weft::workload {
+
+class PerftestRun final : public Workload {
+ public:
+  PerftestRun(PerftestOptions options, const Endpoint& client, const Endpoint& server);
+  PerftestRun(const PerftestRun&) = delete;
+  PerftestRun& operator=(const PerftestRun&) = delete;
+
+  bool start_phase(Time_ps at_ps) override;
+  void finish_phase() override;
+  const PerftestOptions& options() const { return options_; }
+  const PerftestResult& result() const { return result_; }
+
+ private:
+  PerftestSide side(const Endpoint& end, const Endpoint& peer, const Connection& connection, bool client) const;
+  void start_bandwidth(Time_ps at_ps, std::uint64_t size_B);
+  void start_latency(Time_ps at_ps, std::uint64_t size_B);
+
+  PerftestOptions options_;
+  std::vector<std::uint64_t> sizes_B_;
+  std::size_t next_size_ = 0;
+  PerftestSide client_, server_;
+  PerftestResult result_;
+  // Programs of this phase, the client's first.
+  std::vector<std::unique_ptr<BandwidthSender>> senders_;
+  std::vector<std::unique_ptr<LatencyProgram>> latency_;
+  std::unique_ptr<BandwidthReceiver> client_receiver_, server_receiver_;
+};
+
+}  // namespace weft::workload

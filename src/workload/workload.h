@@ -1,0 +1,17 @@
+// A workload runs in phases: each is started while the world is at rest, runs until the world is at rest again, and
+// is then read out. What the two ends of perftest agree on between sizes over TCP happens there.
+#pragma once
+
+#include "base/time.h"
+
+namespace weft::workload {
+
+class Workload {
+ public:
+  virtual ~Workload() = default;
+  // False when there is no further phase.
+  virtual bool start_phase(Time_ps at_ps) = 0;
+  virtual void finish_phase() = 0;
+};
+
+}  // namespace weft::workload

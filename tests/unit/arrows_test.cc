@@ -1,0 +1,216 @@
+// The mechanical rules of the house, checked on the text of src/ so that people need not: which module
+// may include which, where third-party headers may appear, how a header begins, how long a file may be.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A module may include itself and those before it.
+constexpr std::string_view kModules[] = {"base", "wire",    "engine",   "fabric", "nic",
+                                         "host", "observe", "workload", "lab",    "cli"};
+constexpr std::size_t kMaxColumns = 120;
+constexpr std::size_t kMaxLines = 400;
+
+// Third-party headers that only one module may see, in its .cc files.
+struct Confined {
+  std::string_view prefix;
+  std::string_view module;
+};
+constexpr Confined kConfined[] = {{"yaml-cpp/", "lab"}, {"nlohmann/", "lab"}, {"CLI/", "cli"}};
+
+int rank(std::string_view module) {
+  const auto* it = std::find(std::begin(kModules), std::end(kModules), module);
+  return it == std::end(kModules) ? -1 : static_cast<int>(it - std::begin(kModules));
+}
+
+// fabric and nic meet only at a port and a packet.
+bool is_meeting_point(std::string_view header) {
+  return header == "fabric/packet.h" || header.starts_with("fabric/link") || header.starts_with("fabric/port");
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+// The name between the quotes or brackets of an #include, with its opening character; empty otherwise.
+std::string included(std::string_view line) {
+  const std::size_t hash = line.find_first_not_of(' ');
+  if (hash == line.npos || line[hash] != '#') return "";
+  std::string_view rest = line.substr(hash + 1);
+  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  if (!rest.starts_with("include")) return "";
+  const std::size_t open = rest.find_first_of("\"<");
+  if (open == rest.npos) return "";
+  const std::size_t close = rest.find_first_of("\">", open + 1);
+  return std::string(rest.substr(open, close == rest.npos ? close : close - open));
+}
+
+class FileChecker {
+ public:
+  // `path` is relative to src/: "nic/requester.cc".
+  FileChecker(std::string path, const std::string& text)
+      : path_(std::move(path)), module_(path_.substr(0, path_.find('/'))), lines_(lines_of(text)) {}
+
+  std::vector<std::string> check() {
+    if (rank(module_) < 0) complain(1, "the module " + module_ + " has no place in the order of modules");
+    if (is_header()) check_header();
+    if (lines_.size() > kMaxLines) complain(kMaxLines, "more than 400 lines: two ideas in one file");
+    for (std::size_t i = 0; i < lines_.size(); ++i) check_line(i + 1, lines_[i]);
+    return std::move(complaints_);
+  }
+
+ private:
+  bool is_header() const { return path_.ends_with(".h"); }
+
+  void complain(std::size_t line, const std::string& what) {
+    complaints_.push_back("src/" + path_ + ":" + std::to_string(line) + ": " + what);
+  }
+
+  void check_header() {
+    if (lines_.empty() || !lines_.front().starts_with("// ")) complain(1, "a header opens by saying what it is");
+    if (std::find(lines_.begin(), lines_.end(), "#pragma once") == lines_.end()) complain(1, "no #pragma once");
+  }
+
+  void check_line(std::size_t number, const std::string& line) {
+    if (line.find('\t') != line.npos) complain(number, "a tab");
+    // Bytes that continue a UTF-8 character take no column.
+    const auto columns = std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; });
+    if (static_cast<std::size_t>(columns) > kMaxColumns) complain(number, "longer than 120 columns");
+    // Spelt in halves, so that this file does not contain them.
+    for (const char* word : {"TO"
+                             "DO",
+                             "FIX"
+                             "ME"}) {
+      if (line.find(word) != line.npos) complain(number, std::string(word) + ": an issue is the place for it");
+    }
+    const std::string name = included(line);
+    if (name.empty()) return;
+    if (name[0] == '"') {
+      check_own_include(number, name.substr(1));
+    } else {
+      check_foreign_include(number, name.substr(1));
+    }
+  }
+
+  void check_own_include(std::size_t number, const std::string& header) {
+    const int theirs = rank(header.substr(0, header.find('/')));
+    if (header.find('/') == header.npos || theirs < 0) {
+      complain(number, "\"" + header + "\": our headers are included as \"module/file.h\", others in <>");
+    } else if (theirs > rank(module_)) {
+      complain(number, "\"" + header + "\": " + module_ + " may not look at what stands above it");
+    } else if (module_ == "nic" && header.starts_with("fabric/") && !is_meeting_point(header)) {
+      complain(number, "\"" + header + "\": nic and fabric meet only at a port and a packet");
+    }
+  }
+
+  void check_foreign_include(std::size_t number, const std::string& header) {
+    for (const Confined& confined : kConfined) {
+      if (header.starts_with(confined.prefix) && (module_ != confined.module || is_header())) {
+        complain(number, "<" + header + ">: only in src/" + std::string(confined.module) + "/*.cc");
+      }
+    }
+    if (header == "iostream" && (module_ == "engine" || module_ == "fabric" || module_ == "nic")) {
+      complain(number, "<iostream>: the packet path does not print");
+    }
+    if (rank(header.substr(0, header.find('/'))) >= 0 && header.find('/') != header.npos) {
+      complain(number, "<" + header + ">: our own headers are included with \"\"");
+    }
+  }
+
+  std::string path_;
+  std::string module_;
+  std::vector<std::string> lines_;
+  std::vector<std::string> complaints_;
+};
+
+std::vector<std::string> check(const std::string& path, const std::string& text) {
+  return FileChecker(path, text).check();
+}
+
+TEST(Arrows, SourcesFollowTheRules) {
+  const fs::path root = fs::path(WEFT_SOURCE_DIR) / "src";
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root)) {
+    const std::string extension = entry.path().extension().string();
+    if (entry.is_regular_file() && (extension == ".h" || extension == ".cc")) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  ASSERT_FALSE(files.empty());
+  for (const fs::path& file : files) {
+    std::ifstream in(file, std::ios::binary);
+    std::ostringstream text;
+    text << in.rdbuf();
+    for (const std::string& complaint : check(fs::relative(file, root).generic_string(), text.str())) {
+      ADD_FAILURE() << complaint;
+    }
+  }
+}
+
+TEST(Arrows, GoodExamplesPass) {
+  EXPECT_TRUE(check("nic/a.h", "// A thing.\n#pragma once\n\n#include <vector>\n\n#include \"base/time.h\"\n").empty());
+  EXPECT_TRUE(check("nic/a.cc", "#include \"fabric/link.h\"\n#include \"fabric/port_queue.h\"\n").empty());
+  EXPECT_TRUE(check("lab/a.cc", "#include <yaml-cpp/yaml.h>\n#include \"workload/perftest_options.h\"\n").empty());
+  EXPECT_TRUE(check("cli/a.cc", "#include <CLI/CLI.hpp>\n#include <iostream>\n").empty());
+  EXPECT_TRUE(check("base/a.cc", "// " + std::string(117, 'x') + "\n").empty());
+  EXPECT_TRUE(check("base/a.cc", "//" + std::string(117, 'x') + "\xc2\xb5\n").empty());
+}
+
+TEST(Arrows, BadExamplesAreCaught) {
+  const std::string long_file = [] {
+    std::string text;
+    for (std::size_t i = 0; i <= kMaxLines; ++i) text += "\n";
+    return text;
+  }();
+  const struct {
+    const char* path;
+    std::string text;
+    const char* complaint;
+  } examples[] = {
+      {"base/a.cc", "#include \"wire/bth.h\"\n", "base may not look at what stands above it"},
+      {"fabric/a.cc", "#include \"nic/nic.h\"\n", "fabric may not look at what stands above it"},
+      {"workload/a.cc", "  #  include \"lab/lab.h\"\n", "workload may not look at what stands above it"},
+      {"nic/a.cc", "#include \"fabric/ledger.h\"\n", "nic and fabric meet only at a port and a packet"},
+      {"nic/a.cc", "#include \"nic.h\"\n", "our headers are included as"},
+      {"nic/a.cc", "#include <nic/nic.h>\n", "our own headers are included with"},
+      {"nic/a.cc", "#include <iostream>\n", "the packet path does not print"},
+      {"lab/a.h", "// A.\n#pragma once\n#include <yaml-cpp/yaml.h>\n", "only in src/lab/*.cc"},
+      {"workload/a.cc", "#include <nlohmann/json.hpp>\n", "only in src/lab/*.cc"},
+      {"lab/a.cc", "#include <CLI/CLI.hpp>\n", "only in src/cli/*.cc"},
+      {"attic/a.cc", "\n", "has no place in the order of modules"},
+      {"base/a.h", "#pragma once\n", "a header opens by saying what it is"},
+      {"base/a.h", "// A.\n", "no #pragma once"},
+      {"base/a.cc", "\tint x;\n", "a tab"},
+      {"base/a.cc", std::string(121, 'x') + "\n", "longer than 120 columns"},
+      {"base/a.cc",
+       "// TO"
+       "DO later\n",
+       "an issue is the place for it"},
+      {"base/a.cc",
+       "// FIX"
+       "ME\n",
+       "an issue is the place for it"},
+      {"base/a.cc", long_file, "more than 400 lines"},
+  };
+  for (const auto& example : examples) {
+    const std::vector<std::string> complaints = check(example.path, example.text);
+    ASSERT_EQ(complaints.size(), 1u) << example.path << ": " << example.complaint;
+    EXPECT_NE(complaints[0].find(example.complaint), std::string::npos) << complaints[0];
+  }
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,83 @@
+#include "wire/opcode.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+namespace weft::wire {
+namespace {
+
+TEST(Opcode, ValidOpcodesAreTheListedOnes) {
+  int count = 0;
+  for (int byte = 0; byte < 256; ++byte) count += is_valid_opcode(static_cast<std::uint8_t>(byte)) ? 1 : 0;
+  EXPECT_EQ(count, 26);
+  EXPECT_TRUE(is_valid_opcode(0x00));
+  EXPECT_TRUE(is_valid_opcode(0x81));
+  EXPECT_FALSE(is_valid_opcode(0x15));
+  EXPECT_FALSE(is_valid_opcode(0x18));
+  EXPECT_FALSE(is_valid_opcode(0x80)) << "the CNP group's base, not what is on the wire";
+}
+
+TEST(Opcode, HeaderSizesAreThoseOfTheStandard) {
+  EXPECT_EQ(header_size_B(Opcode::kSendMiddle), 12U);
+  EXPECT_EQ(header_size_B(Opcode::kSendLastImm), 16U);
+  EXPECT_EQ(header_size_B(Opcode::kWriteFirst), 28U);
+  EXPECT_EQ(header_size_B(Opcode::kWriteMiddle), 12U);
+  EXPECT_EQ(header_size_B(Opcode::kWriteOnlyImm), 32U);
+  EXPECT_EQ(header_size_B(Opcode::kReadRequest), 28U);
+  EXPECT_EQ(header_size_B(Opcode::kReadResponseFirst), 16U);
+  EXPECT_EQ(header_size_B(Opcode::kReadResponseMiddle), 12U);
+  EXPECT_EQ(header_size_B(Opcode::kAck), 16U);
+  EXPECT_EQ(header_size_B(Opcode::kAtomicAck), 24U);
+  EXPECT_EQ(header_size_B(Opcode::kCompareSwap), 40U);
+  EXPECT_EQ(header_size_B(Opcode::kFetchAdd), 40U);
+  EXPECT_EQ(header_size_B(Opcode::kSendOnlyInv), 16U);
+  EXPECT_EQ(header_size_B(Opcode::kUdSendOnly), 20U);
+  EXPECT_EQ(header_size_B(Opcode::kUdSendOnlyImm), 24U);
+  EXPECT_EQ(header_size_B(Opcode::kCnp), 28U);
+  EXPECT_EQ(header_size_B(static_cast<Opcode>(0x15)), 0U);
+  for (int byte = 0; byte < 256; ++byte) EXPECT_LE(header_size_B(static_cast<Opcode>(byte)), kMaxHeaderSize_B);
+}
+
+TEST(Opcode, EachIsRequestOrResponseAndOnePlaceExceptTheCnp) {
+  for (int byte = 0; byte < 256; ++byte) {
+    const auto opcode = static_cast<Opcode>(byte);
+    if (!is_valid_opcode(static_cast<std::uint8_t>(byte)) || opcode == Opcode::kCnp) {
+      EXPECT_FALSE(is_request(opcode) || is_response(opcode) || is_only(opcode) || has_payload(opcode)) << byte;
+      continue;
+    }
+    EXPECT_NE(is_request(opcode), is_response(opcode)) << name(opcode);
+    EXPECT_EQ(is_first(opcode) + is_middle(opcode) + is_last(opcode) + is_only(opcode), 1) << name(opcode);
+    EXPECT_FALSE(has_reth(opcode) && has_aeth(opcode)) << name(opcode);
+  }
+  EXPECT_TRUE(is_response(Opcode::kAck));
+  EXPECT_TRUE(is_request(Opcode::kFetchAdd));
+  EXPECT_FALSE(has_payload(Opcode::kReadRequest));
+  EXPECT_TRUE(has_payload(Opcode::kReadResponseOnly));
+}
+
+// The word in the name and the trait come from two tables; they must tell the same story.
+TEST(Opcode, NamesAgreeWithTraits) {
+  std::set<std::string> names;
+  for (int byte = 0; byte < 256; ++byte) {
+    const auto opcode = static_cast<Opcode>(byte);
+    const std::string text = name(opcode);
+    if (!is_valid_opcode(static_cast<std::uint8_t>(byte))) {
+      EXPECT_EQ(text, "unknown opcode");
+      continue;
+    }
+    EXPECT_TRUE(names.insert(text).second) << text;
+    auto says = [&text](const char* word) { return text.find(word) != std::string::npos; };
+    EXPECT_EQ(says("First"), is_first(opcode)) << text;
+    EXPECT_EQ(says("Middle"), is_middle(opcode)) << text;
+    EXPECT_EQ(says("Last"), is_last(opcode)) << text;
+    EXPECT_EQ(says("Immediate"), has_imm(opcode)) << text;
+    EXPECT_EQ(says("Invalidate"), has_ieth(opcode)) << text;
+    EXPECT_EQ(says("UD "), has_deth(opcode)) << text;
+  }
+  EXPECT_STREQ(name(Opcode::kWriteFirst), "RC RDMA WRITE First");
+}
+
+}  // namespace
+}  // namespace weft::wire
