@@ -136,6 +136,7 @@ Time_ps Host::run(Time_ps end_ps) {
       }
     }
     if (next_ps >= end_ps) return next_ps;
+    last_event_ps_ = next_ps;
     switch (kind) {
       case Kind::kRelease: device->out().release(next_ps); break;
       case Kind::kService: device->serve(next_ps); break;

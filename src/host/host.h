@@ -41,6 +41,7 @@ class Host {
   Time_ps cpu_ps(Time_ps t_ps) const;
 
   const HostModel& model() const { return model_; }
+  Time_ps last_event_ps() const { return last_event_ps_; }
 
  private:
   struct DeviceSlot {
@@ -67,6 +68,7 @@ class Host {
   engine::Domain& domain_;
   std::uint32_t node_;
   Time_ps interrupt_phase_ps_ = 0;
+  Time_ps last_event_ps_ = 0;
   std::vector<std::unique_ptr<nic::Card>> cards_;
   std::vector<std::unique_ptr<DeviceSlot>> devices_;
   std::vector<ProgramSlot> programs_;

@@ -89,7 +89,8 @@ struct WorkloadConfig {
   std::string name;
   PortRef client, server;
   std::uint32_t client_function = 0, server_function = 0;  // PCIe function of the port (DGX Spark)
-  Time_ps start_ps = 0;
+  // Given: starts at that time, beside others. Not given: in turn, when the one before it in the file is finished.
+  std::optional<Time_ps> start_ps;
   std::optional<workload::PerftestOptions> perftest;  // exactly one of the two
   std::optional<workload::TransferOptions> transfer;
 };
@@ -106,6 +107,7 @@ struct Lab {
   std::string name;
   std::string description;
   std::uint64_t seed = 1;
+  std::vector<std::string> overrides;  // --set, as given
   std::vector<HostConfig> hosts;
   std::vector<LinkConfig> links;
   QosConfig qos;

@@ -1,0 +1,52 @@
+// weft catalog: the devices that a lab can name, every value with its source.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/common.h"
+#include "cli/verbs.h"
+#include "lab/catalog.h"
+#include "lab/catalog_text.h"
+
+namespace weft::cli {
+
+namespace {
+
+struct Arguments {
+  std::string name;
+  bool json = false;
+};
+
+int list(bool json) {
+  fmt::print("{}", json ? lab::catalog_list_json(lab::Catalog::built_in()) : lab::catalog_list_text(lab::Catalog::built_in()));
+  return kExitWell;
+}
+
+int show(const Arguments& arguments) {
+  const lab::Catalog& catalog = lab::Catalog::built_in();
+  const lab::CatalogEntry* entry = catalog.entry(arguments.name);
+  if (entry == nullptr) {
+    auto near = catalog.nearest(arguments.name);
+    fmt::print(stderr, "weft: no device {} in the catalog\n  {}\n", arguments.name,
+               near.empty() ? "weft catalog list shows them all" : fmt::format("did you mean {}?", fmt::join(near, ", ")));
+    return kExitWrongInput;
+  }
+  fmt::print("{}", arguments.json ? lab::catalog_entry_json(*entry) : lab::catalog_entry_text(*entry));
+  return kExitWell;
+}
+
+}  // namespace
+
+void add_catalog(CLI::App& app, int& status) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* verb = app.add_subcommand("catalog", "The devices that a lab can name, with the source of every value");
+  verb->require_subcommand(0, 1);
+  verb->add_flag("--json", arguments->json, "Print JSON");
+  verb->add_subcommand("list", "All devices (the default)")->fallthrough();
+  CLI::App* show_verb = verb->add_subcommand("show", "One device");
+  show_verb->fallthrough();
+  show_verb->add_option("NAME", arguments->name, "Device name")->required();
+  verb->callback([arguments, show_verb, &status] { status = show_verb->parsed() ? show(*arguments) : list(arguments->json); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,24 @@
+// weft: the AI-interconnect lab on one machine.
+#include <cstdio>
+
+#include "cli/common.h"
+#include "cli/verbs.h"
+
+int main(int argc, char** argv) {
+  using namespace weft::cli;
+  CLI::App app("Weft: an AI-interconnect lab in software. Describe hosts, NICs and cables in one file; run real RoCEv2 through them.");
+  app.set_version_flag("--version", "weft " WEFT_VERSION);
+  app.require_subcommand(1);
+  int status = kExitWell;
+  add_run(app, status);
+  add_validate(app, status);
+  add_perftest(app, status);
+  add_catalog(app, status);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    int code = app.exit(error);
+    return code == 0 ? kExitWell : kExitWrongInput;
+  }
+  return status;
+}

@@ -1,0 +1,44 @@
+// weft validate LAB: every problem of a lab file at once, or what it describes.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/common.h"
+#include "cli/verbs.h"
+
+namespace weft::cli {
+
+namespace {
+
+struct Arguments {
+  std::string lab;
+  std::vector<std::string> set;
+  bool json = false;
+};
+
+int validate(const Arguments& arguments) {
+  auto file = load_lab(arguments.lab, arguments.set, std::nullopt);
+  if (!file) return kExitWrongInput;
+  const lab::Lab& lab = file->lab;
+  if (arguments.json) {
+    fmt::print("{{\"lab\": \"{}\", \"valid\": true, \"hosts\": {}, \"links\": {}, \"workloads\": {}, \"faults\": {}}}\n", lab.name,
+               lab.hosts.size(), lab.links.size(), lab.workloads.size(), lab.faults.size());
+  } else {
+    fmt::print("{}: {} hosts, {} links, {} workloads, {} faults, {} expectations; no problems\n", arguments.lab, lab.hosts.size(),
+               lab.links.size(), lab.workloads.size(), lab.faults.size(), lab.expectations.size());
+  }
+  return kExitWell;
+}
+
+}  // namespace
+
+void add_validate(CLI::App& app, int& status) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* verb = app.add_subcommand("validate", "Check a lab file and report every problem at once");
+  verb->add_option("LAB", arguments->lab, "Lab file (docs/lab-file.md)")->required();
+  verb->add_option("--set", arguments->set, "Change the lab before it is checked: path=value")->expected(1)->take_all();
+  verb->add_flag("--json", arguments->json, "Print a summary as JSON");
+  verb->callback([arguments, &status] { status = validate(*arguments); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,15 @@
+// The verbs of the command line. Each parses its arguments, calls lab and prints; no logic. Exit status: 0 well,
+// 1 a failed expectation or a test that ended in an error, 2 wrong input, 130 interrupted.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace weft::cli {
+
+// Each adds its subcommand; when it was chosen, `status` is set to the exit status.
+void add_run(CLI::App& app, int& status);
+void add_validate(CLI::App& app, int& status);
+void add_perftest(CLI::App& app, int& status);
+void add_catalog(CLI::App& app, int& status);
+
+}  // namespace weft::cli

@@ -1,0 +1,17 @@
+// The report of a run: what an engineer reads first. Plain text that is also Markdown.
+#pragma once
+
+#include <string>
+
+#include "lab/runner.h"
+
+namespace weft::lab {
+
+struct ReportPaths {
+  std::string directory;  // as the user wrote it
+  std::string capture;    // empty: nothing was captured
+};
+
+std::string report(const Lab& lab, const RunResult& result, const ReportPaths& paths);
+
+}  // namespace weft::lab

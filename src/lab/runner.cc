@@ -1,0 +1,155 @@
+#include "lab/runner.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "base/check.h"
+#include "lab/metric_value.h"
+#include "lab/world.h"
+#include "observe/capture.h"
+#include "workload/perftest_run.h"
+
+namespace weft::lab {
+
+namespace {
+
+constexpr Time_ps kPhaseGap_ps = us(100);  // the two ends talk over TCP before the next size
+// No frame is stamped earlier than this before the event that shows it: receive pipeline and the longest frame.
+constexpr Time_ps kCaptureHorizon_ps = us(20);
+
+struct Act {
+  const WorkloadConfig* config = nullptr;
+  std::unique_ptr<workload::PerftestRun> perftest;
+  std::unique_ptr<workload::TransferRun> transfer;
+  bool running = false;
+
+  workload::Workload& run() { return perftest ? static_cast<workload::Workload&>(*perftest) : *transfer; }
+};
+
+// Plays the acts: those with a start time together, the others in turn.
+class Stage {
+ public:
+  Stage(World& world, const RunOptions& options, observe::Capture* capture) : world_(world), options_(options), capture_(capture) {
+    for (const WorkloadConfig& config : world.lab().workloads) {
+      Act act;
+      act.config = &config;
+      workload::Endpoint client = world.endpoint(config.client, config.client_function);
+      workload::Endpoint server = world.endpoint(config.server, config.server_function);
+      if (config.perftest) {
+        act.perftest = std::make_unique<workload::PerftestRun>(*config.perftest, client, server);
+      } else {
+        act.transfer = std::make_unique<workload::TransferRun>(*config.transfer, client, server, world.lab().seed);
+      }
+      acts_.push_back(std::move(act));
+    }
+  }
+
+  // True when everything was played, false when it was cancelled.
+  bool play() {
+    std::vector<Act*> on_stage;
+    std::vector<Act*> in_turn;
+    for (Act& act : acts_) (act.config->start_ps ? on_stage : in_turn).push_back(&act);
+    auto next = in_turn.begin();
+    Time_ps at_ps = 0;
+    for (;;) {
+      if (next != in_turn.end() && std::none_of(on_stage.begin(), on_stage.end(), [](Act* a) { return !a->config->start_ps; })) {
+        on_stage.push_back(*next++);
+      }
+      if (on_stage.empty()) return true;
+      std::erase_if(on_stage, [&](Act* act) {
+        act->running = act->run().start_phase(std::max(at_ps, act->config->start_ps.value_or(0)));
+        return !act->running;
+      });
+      if (on_stage.empty()) continue;
+      engine::RunEnd end = world_.engine().run(kNever_ps, options_.threads, options_.cancel, [&](Time_ps now_ps) {
+        if (capture_ != nullptr) capture_->flush(now_ps - kCaptureHorizon_ps);
+        if (options_.progress) options_.progress(now_ps, on_stage.front()->config->name);
+      });
+      for (Act* act : on_stage) act->run().finish_phase();
+      if (end == engine::RunEnd::kCancelled) return false;
+      at_ps = world_.last_event_ps() + kPhaseGap_ps;
+    }
+  }
+
+  std::vector<Act>& acts() { return acts_; }
+
+ private:
+  World& world_;
+  const RunOptions& options_;
+  observe::Capture* capture_;
+  std::vector<Act> acts_;
+};
+
+void read_out(World& world, std::vector<Act>& acts, RunResult& result) {
+  for (Act& act : acts) {
+    WorkloadOutcome outcome;
+    outcome.config = act.config;
+    if (act.perftest) outcome.perftest = act.perftest->result();
+    if (act.transfer) outcome.transfer = act.transfer->result();
+    result.workloads.push_back(std::move(outcome));
+  }
+  for (std::uint32_t port = 0; port < world.port_count(); ++port) {
+    if (nic::Device* device = world.device(port)) result.ports.push_back({world.book()[port].name, device->name(), device->counters});
+  }
+  std::vector<std::uint64_t> hits(world.lab().faults.size());
+  for (WorldLink& link : world.links()) {
+    LinkOutcome outcome;
+    outcome.from = world.book()[link.from].name;
+    outcome.to = world.book()[link.to].name;
+    outcome.ledger = link.direction->sent;
+    for (std::size_t f = 0; f < fabric::kFateCount; ++f) outcome.ledger.fates[f] += link.direction->received.fates[f];
+    outcome.in_flight = link.direction->in_flight();
+    result.links.push_back(outcome);
+    for (std::size_t i = 0; i < link.faults.size(); ++i) hits[link.faults[i]] += link.wrapper->faults().hits()[i];
+  }
+  for (std::size_t f = 0; f < hits.size(); ++f) {
+    const FaultConfig& fault = world.lab().faults[f];
+    result.faults.push_back({fault.rule.name, world.book()[world.port_id(fault.from)].name, hits[f]});
+  }
+}
+
+}  // namespace
+
+bool RunResult::expectations_met() const {
+  return std::all_of(expectations.begin(), expectations.end(), [](const ExpectationOutcome& e) { return e.met; });
+}
+
+bool RunResult::ledger_balances() const {
+  return std::all_of(links.begin(), links.end(), [](const LinkOutcome& l) { return l.balances(); });
+}
+
+tl::expected<RunResult, std::string> run_lab(const Lab& lab, const RunOptions& options) {
+  check_context().seed = lab.seed;
+  WorldOptions world_options;
+  world_options.domains = options.domains;
+  world_options.window_divisor = options.window_divisor;
+  world_options.carry_payload = !options.capture_ports.empty() || std::any_of(lab.workloads.begin(), lab.workloads.end(),
+                                                                              [](const WorkloadConfig& w) { return w.transfer.has_value(); });
+  World world(lab, world_options);
+  std::unique_ptr<observe::Capture> capture;
+  if (!options.capture_ports.empty()) {
+    auto created = observe::Capture::create(options.capture_path, world.book());
+    if (!created) return tl::make_unexpected(created.error());
+    capture = std::move(*created);
+    for (const PortRef& ref : options.capture_ports) {
+      std::uint32_t port = world.port_id(ref);
+      if (world.device(port) == nullptr) continue;
+      world.tap(port, capture->add_port(port, world.rate_bps(port), lab.hosts[ref.host].nics[ref.nic].model.description));
+    }
+  }
+  Stage stage(world, options, capture.get());
+  RunResult result;
+  result.interrupted = !stage.play();
+  result.end_ps = world.last_event_ps();
+  read_out(world, stage.acts(), result);
+  WEFT_CHECK(result.ledger_balances(), "the packet ledger does not balance");
+  for (const Expectation& expectation : lab.expectations) result.expectations.push_back(judge(expectation, result));
+  if (capture) {
+    bool written = capture->close();
+    result.captured_frames = capture->frames();
+    if (!written) return tl::make_unexpected("cannot write all of " + options.capture_path + " (is the disk full?)");
+  }
+  return result;
+}
+
+}  // namespace weft::lab

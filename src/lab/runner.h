@@ -1,0 +1,81 @@
+// Runs a lab: builds the world, plays its workloads, reads out what happened, checks the expectations. Everything a
+// report says is in the RunResult; nothing in it depends on wall time, threads or windows.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "fabric/ledger.h"
+#include "lab/lab_model.h"
+#include "nic/counters.h"
+#include "workload/perftest_result.h"
+#include "workload/transfer_run.h"
+
+namespace weft::lab {
+
+struct RunOptions {
+  std::vector<PortRef> capture_ports;
+  std::string capture_path;  // used when capture_ports is not empty
+  std::uint32_t domains = 1;
+  std::uint32_t threads = 1;
+  std::int64_t window_divisor = 1;
+  const std::atomic<bool>* cancel = nullptr;
+  // Now and then, with simulated time and the name of the workload that runs.
+  std::function<void(Time_ps, const std::string&)> progress;
+};
+
+struct WorkloadOutcome {
+  const WorkloadConfig* config = nullptr;
+  std::optional<workload::PerftestResult> perftest;
+  std::optional<workload::TransferResult> transfer;
+};
+
+struct PortOutcome {
+  std::string name;    // "vm00:p0"
+  std::string device;  // "mlx5_0"
+  nic::Counters counters;
+};
+
+struct LinkOutcome {
+  std::string from, to;
+  fabric::Ledger ledger;  // both ends added
+  std::uint64_t in_flight = 0;
+  bool balances() const { return ledger.sent + ledger.copies == ledger.ended() + in_flight; }
+};
+
+struct FaultOutcome {
+  std::string name;
+  std::string where;
+  std::uint64_t hits = 0;
+};
+
+struct ExpectationOutcome {
+  const Expectation* expectation = nullptr;
+  std::optional<double> value;  // nothing: the run has no such value
+  bool met = false;
+};
+
+struct RunResult {
+  Time_ps end_ps = 0;
+  bool interrupted = false;
+  std::vector<WorkloadOutcome> workloads;
+  std::vector<PortOutcome> ports;
+  std::vector<LinkOutcome> links;
+  std::vector<FaultOutcome> faults;
+  std::vector<ExpectationOutcome> expectations;
+  std::uint64_t captured_frames = 0;
+
+  bool expectations_met() const;
+  bool ledger_balances() const;
+};
+
+// The error says what could not be written.
+tl::expected<RunResult, std::string> run_lab(const Lab& lab, const RunOptions& options);
+
+}  // namespace weft::lab
