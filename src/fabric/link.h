@@ -17,7 +17,8 @@ class LinkWrapper;
 // Bytes of line time that are not BTH, extension headers or payload: preamble 8, Ethernet 14, IP 20 or 40,
 // UDP 8, ICRC 4, FCS 4, inter-frame gap 12 (+4 with a VLAN tag).
 constexpr std::uint32_t framing_B(bool v4, bool vlan) { return 8 + 14 + (v4 ? 20 : 40) + 8 + 4 + 4 + 12 + (vlan ? 4 : 0); }
-inline constexpr std::uint32_t kMinLine_B = 84;  // 64-byte frame, preamble, gap
+inline constexpr std::uint32_t kMinLine_B = 84;       // 64-byte frame, preamble, gap
+inline constexpr std::uint32_t kLineOverhead_B = 24;  // preamble, FCS, gap: line bytes that no capture shows
 
 struct LinkTiming {
   Time_ps ps_per_byte = 0;
@@ -38,9 +39,9 @@ class LinkDirection {
   }
   Time_ps serialisation_ps(const engine::Packet& packet) const { return line_B(packet) * timing_.ps_per_byte; }
 
-  // The first bit of `packet` leaves at `start_ps`; returns its serialisation time.
-  Time_ps send(engine::Packet packet, Time_ps start_ps) {
-    Time_ps length_ps = serialisation_ps(packet);
+  // The first bit of `packet`, which is `line_B` long on the line, leaves at `start_ps`; returns its serialisation time.
+  Time_ps send(engine::Packet& packet, std::uint32_t line_bytes, Time_ps start_ps) {
+    Time_ps length_ps = line_bytes * timing_.ps_per_byte;
     packet.time_ps = start_ps + length_ps + timing_.flight_ps + timing_.pipeline_ps;
     ++sent.sent;
     if (wrapper_ != nullptr) [[unlikely]] {

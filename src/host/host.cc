@@ -28,14 +28,16 @@ nic::Device& Host::add_device(nic::DeviceConfig config, nic::Card& card, fabric:
   config.host = {model_.mmio_write_ps,     model_.dma_read_ps, model_.dma_write_ps,  model_.memory_jitter_ps,
                  slot.get(), &Host::completion_hook, &Host::write_hook};
   slot->device = std::make_unique<nic::Device>(std::move(config), card, out, in);
+  ports_.push_back(slot->device.get());
   devices_.push_back(std::move(slot));
-  return *devices_.back()->device;
+  return *ports_.back();
 }
 
 std::uint32_t Host::start(Program& program, Time_ps at_ps) {
   auto slot = std::find_if(programs_.begin(), programs_.end(), [](const ProgramSlot& s) { return s.program == nullptr; });
   if (slot == programs_.end()) slot = programs_.insert(programs_.end(), ProgramSlot{});
   *slot = {&program, at_ps};
+  plan_programs();
   domain_.wake(node_, at_ps);
   return static_cast<std::uint32_t>(slot - programs_.begin());
 }
@@ -43,6 +45,7 @@ std::uint32_t Host::start(Program& program, Time_ps at_ps) {
 void Host::stop(std::uint32_t program) {
   if (program == kNoProgram) return;
   programs_[program] = {};
+  plan_programs();
   for (const Waiter& waiter : cq_waiters_) {
     if (waiter.program == program) waiter.device->cq(waiter.id).armed = false;
   }
@@ -53,7 +56,8 @@ void Host::stop(std::uint32_t program) {
 
 void Host::wake(std::uint32_t program, Time_ps at_ps) {
   programs_[program].wake_ps = std::min(programs_[program].wake_ps, at_ps);
-  domain_.wake(node_, programs_[program].wake_ps);
+  programs_ps_ = std::min(programs_ps_, at_ps);
+  domain_.wake(node_, at_ps);
 }
 
 Time_ps Host::wait(std::uint32_t program, nic::Device& device, std::uint32_t cq) {
@@ -99,52 +103,37 @@ Time_ps Host::cpu_ps(Time_ps t_ps) const {
   return into_ps < model_.interrupt_cost_ps ? t_ps + model_.interrupt_cost_ps - into_ps : t_ps;
 }
 
-Time_ps Host::run_program(std::uint32_t index, Time_ps now_ps) {
-  programs_[index].wake_ps = kNever_ps;
-  Time_ps next_ps = programs_[index].program->step(now_ps);
-  WEFT_CHECK(next_ps > now_ps, "a program must take time");
-  programs_[index].wake_ps = std::min(programs_[index].wake_ps, next_ps);
-  return next_ps;
+// The first program that is due runs; others due at the same time have their turn in the next round.
+void Host::run_programs(Time_ps now_ps) {
+  for (ProgramSlot& slot : programs_) {
+    if (slot.wake_ps > now_ps) continue;
+    slot.wake_ps = kNever_ps;
+    Time_ps next_ps = slot.program->step(now_ps);
+    WEFT_CHECK(next_ps > now_ps, "a program must take time");
+    slot.wake_ps = std::min(slot.wake_ps, next_ps);
+    break;
+  }
+  plan_programs();
+}
+
+void Host::plan_programs() {
+  programs_ps_ = kNever_ps;
+  for (const ProgramSlot& slot : programs_) programs_ps_ = std::min(programs_ps_, slot.wake_ps);
 }
 
 Time_ps Host::run(Time_ps end_ps) {
-  enum class Kind { kNone, kRelease, kService, kArrival, kTimer, kProgram };
   for (;;) {
-    Time_ps next_ps = kNever_ps;
-    Kind kind = Kind::kNone;
-    nic::Device* device = nullptr;
-    std::uint32_t program = 0;
-    auto consider = [&](Time_ps at_ps, Kind what, nic::Device* which) {
-      if (at_ps < next_ps || (at_ps == next_ps && what < kind)) {
-        next_ps = at_ps;
-        kind = what;
-        device = which;
-      }
-    };
-    for (const auto& slot : devices_) {
-      nic::Device* each = slot->device.get();
-      consider(each->out().next_release_ps(), Kind::kRelease, each);
-      consider(each->next_service_ps(), Kind::kService, each);
-      consider(each->next_arrival_ps(), Kind::kArrival, each);
-      consider(each->next_timer_ps(), Kind::kTimer, each);
+    // The earliest instant, and at that instant the first kind in the order of the header, then the lowest port.
+    Time_ps now_ps = programs_ps_;
+    for (nic::Device* port : ports_) now_ps = std::min(now_ps, port->next_ps());
+    if (now_ps >= end_ps) return now_ps;
+    last_event_ps_ = now_ps;
+    ++events_;
+    bool done = false;
+    for (nic::Device* port : ports_) {
+      if (port->next_ps() == now_ps && (done = port->run_event(now_ps))) break;
     }
-    for (std::uint32_t i = 0; i < programs_.size(); ++i) {
-      if (programs_[i].wake_ps < next_ps) {
-        next_ps = programs_[i].wake_ps;
-        kind = Kind::kProgram;
-        program = i;
-      }
-    }
-    if (next_ps >= end_ps) return next_ps;
-    last_event_ps_ = next_ps;
-    switch (kind) {
-      case Kind::kRelease: device->out().release(next_ps); break;
-      case Kind::kService: device->serve(next_ps); break;
-      case Kind::kArrival: device->receive(next_ps); break;
-      case Kind::kTimer: device->on_timer(next_ps); break;
-      case Kind::kProgram: run_program(program, next_ps); break;
-      case Kind::kNone: return next_ps;
-    }
+    if (!done) run_programs(now_ps);
   }
 }
 

@@ -1,6 +1,6 @@
 // A host: its NIC ports, the programs on its CPUs, and the loop that runs their events in order.
-// Order at one instant: delayed frames of a faulty cable, port service, arrival, timer, program; within a kind
-// by port or program number (docs/mechanisms/event-order.md). Every program has a core of its own.
+// Order at one instant: port by port, and at a port delayed frames of a faulty cable, service, arrival, timer; then
+// programs by number (docs/mechanisms/event-order.md). Every program has a core of its own.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +42,7 @@ class Host {
 
   const HostModel& model() const { return model_; }
   Time_ps last_event_ps() const { return last_event_ps_; }
+  std::uint64_t events() const { return events_; }
 
  private:
   struct DeviceSlot {
@@ -62,16 +63,20 @@ class Host {
   static void completion_hook(void* self, std::uint32_t cq, Time_ps visible_ps);
   static void write_hook(void* self, std::uint32_t key, Time_ps visible_ps);
   Time_ps run(Time_ps end_ps);
-  Time_ps run_program(std::uint32_t index, Time_ps now_ps);
+  void run_programs(Time_ps now_ps);
+  void plan_programs();
 
   HostModel model_;
   engine::Domain& domain_;
   std::uint32_t node_;
   Time_ps interrupt_phase_ps_ = 0;
   Time_ps last_event_ps_ = 0;
+  std::uint64_t events_ = 0;
   std::vector<std::unique_ptr<nic::Card>> cards_;
   std::vector<std::unique_ptr<DeviceSlot>> devices_;
+  std::vector<nic::Device*> ports_;  // the same devices, for the loop
   std::vector<ProgramSlot> programs_;
+  Time_ps programs_ps_ = kNever_ps;  // the earliest wake of any program
   std::vector<Waiter> cq_waiters_;
   std::vector<Waiter> watchers_;
 };

@@ -72,14 +72,24 @@ class ExpectationReader {
     const EndpointText endpoint = split_endpoint(port);
     HostState* host = find_host(endpoint.host, key_.place, context_);
     if (host != nullptr) find_port(*host, endpoint.host, *endpoint.port, key_.place, context_);
-    if (!is_known_counter(counter)) {
-      const auto names = nearest(counter, known_counters());
-      fail(fmt::format("there is no counter {}", quoted(counter)),
-           names.empty() ? "counters have the names of ethtool -S and rdma statistic: docs/lab-file.md lists them"
-                         : fmt::format("did you mean {}?", fmt::join(names, ", or ")));
-    }
+    check_counter(counter);
     expectation_.subject = port;
     expectation_.metric = counter;
+  }
+
+  void check_counter(std::string_view counter) {
+    const auto counted = counted_counters();
+    if (std::find(counted.begin(), counted.end(), counter) != counted.end()) return;
+    if (is_known_counter(counter)) {
+      fail(fmt::format("{} is a real counter, but nothing that it counts is modelled", counter),
+           "docs/lab-file.md lists those that are");
+      return;
+    }
+    const std::vector<std::string_view> candidates(counted.begin(), counted.end());
+    const auto names = nearest(counter, candidates);
+    fail(fmt::format("there is no counter {}", quoted(counter)),
+         names.empty() ? "counters have the names of ethtool -S and rdma statistic: docs/lab-file.md lists them"
+                       : fmt::format("did you mean {}?", fmt::join(names, ", or ")));
   }
 
   void read_metric_of_the_only_workload(std::string_view metric) {

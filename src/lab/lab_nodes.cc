@@ -10,12 +10,14 @@
 #include "lab/model_fields.h"
 #include "lab/nearest.h"
 #include "lab/yaml_walk.h"
+#include "wire/mtu.h"
 
 namespace weft::lab {
 namespace {
 
 constexpr std::string_view kDefaultHost = "generic-x86";
-constexpr std::int64_t kMinIpv4Mtu_B = 68;    // RFC 791
+constexpr std::int64_t kMinIpv4Mtu_B = 68;  // RFC 791
+constexpr std::int64_t kMinRoceMtu_B = 256 + wire::kIboeHeaderReserve_B;
 constexpr std::int64_t kMinIpv6Mtu_B = 1280;  // RFC 8200 section 5; Linux turns IPv6 off below
 constexpr std::uint64_t kMaxVlan = 4094;      // 802.1Q: 0 and 4095 are reserved
 
@@ -223,10 +225,10 @@ class NodeReader {
     } else if (*mtu_B < kMinIpv4Mtu_B) {
       problems_.add(node.place, fmt::format("mtu {} B: no device takes less than {} B", *mtu_B, kMinIpv4Mtu_B),
                     "write 1500 B, or 4200 B for RoCE MTU 4096 B");
-    } else if (*mtu_B < kMinRoceNetdevMtu_B) {
+    } else if (*mtu_B < kMinRoceMtu_B) {
       problems_.add(node.place, fmt::format("mtu {} B leaves no room for RoCE", *mtu_B),
                     fmt::format("at least {} B: the smallest RoCE MTU, 256 B, and {} B that Linux keeps for headers",
-                                kMinRoceNetdevMtu_B, kRoceHeadroom_B));
+                                kMinRoceMtu_B, wire::kIboeHeaderReserve_B));
     } else if (!port.address.is_v4 && *mtu_B < kMinIpv6Mtu_B) {
       problems_.add(node.place, fmt::format("mtu {} B: IPv6 needs {} B", *mtu_B, kMinIpv6Mtu_B),
                     "raise the mtu or use an IPv4 address");

@@ -59,6 +59,7 @@ tl::expected<Lab, std::vector<Problem>> read_lab(std::string_view text, std::str
   ProblemList problems(overrides);
   LabContext context{Catalog::built_in(), problems, {}, {}, {}};
   context.lab.file = file_name;
+  context.lab.overrides.assign(overrides.begin(), overrides.end());
   if (auto root = parse_yaml(text, problems)) {
     apply_overrides(*root, overrides, problems);
     read_sections(*root, context);

@@ -5,9 +5,9 @@
 
 #include "lab/lab_sections.h"
 #include "lab/lab_words.h"
-#include "lab/link_rules.h"
 #include "lab/nearest.h"
 #include "lab/yaml_walk.h"
+#include "wire/mtu.h"
 
 namespace weft::lab {
 namespace {
@@ -154,9 +154,12 @@ class WorkloadReader {
     }
   }
 
+  // The smaller of the two ends' RoCE MTUs.
   std::uint32_t path_mtu_B() {
-    return std::min(roce_mtu_B(context_.port(workload_.client).netdev_mtu_B),
-                    roce_mtu_B(context_.port(workload_.server).netdev_mtu_B));
+    const auto of = [&](const PortRef& ref) {
+      return wire::path_mtu_from_netdev_mtu(static_cast<std::uint32_t>(context_.port(ref).netdev_mtu_B));
+    };
+    return std::min(of(workload_.client), of(workload_.server));
   }
 
   void read_perftest(const YamlNode& test, bool connected) {
@@ -190,8 +193,9 @@ class WorkloadReader {
       return;
     }
     if (connected && options->mtu_B > path_mtu_B()) {
-      problems_.add(place, fmt::format("-m {}: the path has a RoCE MTU of {} B", options->mtu_B, path_mtu_B()),
-                    fmt::format("raise the netdev mtu to {} B at both ends", options->mtu_B + kRoceHeadroom_B));
+      problems_.add(
+          place, fmt::format("-m {}: the path has a RoCE MTU of {} B", options->mtu_B, path_mtu_B()),
+          fmt::format("raise the netdev mtu to {} B at both ends", options->mtu_B + wire::kIboeHeaderReserve_B));
     }
     workload_.perftest = *std::move(options);
   }

@@ -21,11 +21,4 @@ Fec auto_fec(std::int64_t rate_bps, CableKind cable, std::int64_t length_mm) {
   return Fec::kNone;
 }
 
-std::uint32_t roce_mtu_B(std::int64_t netdev_mtu_B) {
-  for (std::uint32_t mtu_B = 4096; mtu_B >= 256; mtu_B /= 2) {
-    if (netdev_mtu_B - kRoceHeadroom_B >= mtu_B) return mtu_B;
-  }
-  return 0;
-}
-
 }  // namespace weft::lab

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "nic/counters.h"
+
 namespace weft::lab {
 namespace {
 
@@ -180,6 +182,15 @@ std::span<const std::string_view> known_counters() {
 bool is_known_counter(std::string_view name) {
   const auto counters = known_counters();
   return std::find(counters.begin(), counters.end(), name) != counters.end();
+}
+
+std::span<const std::string> counted_counters() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> list;
+    for (const nic::NamedCounter& counter : nic::named(nic::Counters{})) list.push_back(counter.name);
+    return list;
+  }();
+  return names;
 }
 
 std::optional<int> wc_status_value(std::string_view name) {

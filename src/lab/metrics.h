@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace weft::lab {
@@ -17,6 +18,8 @@ std::span<const std::string_view> metrics_of(MetricGroup group);
 // (facts PROTOCOL 4). "rx_prio3_pause" and its seven sisters are all in the list.
 std::span<const std::string_view> known_counters();
 bool is_known_counter(std::string_view name);
+// Those that this simulator counts (nic/counters.h); the others are real names of things not modelled.
+std::span<const std::string> counted_counters();
 
 // IBV_WC_SUCCESS .. IBV_WC_TM_RNDV_INCOMPLETE -> enum ibv_wc_status of libibverbs.
 std::optional<int> wc_status_value(std::string_view name);

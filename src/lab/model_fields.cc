@@ -37,6 +37,7 @@ const ModelField<NicModel> kNicFields[] = {
     {"wqe_interval", &NicModel::wqe_interval_ps, Quantity::kTime, kTime},
     {"tx_latency", &NicModel::tx_latency_ps, Quantity::kTime, kTime},
     {"rx_latency", &NicModel::rx_latency_ps, Quantity::kTime, kTime},
+    {"response_latency", &NicModel::response_latency_ps, Quantity::kTime, kTime},
     {"port_latency", &NicModel::port_latency_ps, Quantity::kTime, kTime},
     {"atomic_interval", &NicModel::atomic_interval_ps, Quantity::kTime, kTime},
     {"rx_buffer", &NicModel::rx_buffer_B, Quantity::kSize, {16 << 10, 1 << 30}},

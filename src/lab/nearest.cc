@@ -66,8 +66,10 @@ std::vector<std::string> nearest(std::string_view word, std::span<const std::str
     return std::tie(std::get<0>(a), std::get<1>(a)) < std::tie(std::get<0>(b), std::get<1>(b));
   });
   std::vector<std::string> names;
-  for (const Ranked& entry : ranked) {
-    if (names.size() < limit) names.emplace_back(std::get<2>(entry));
+  for (const auto& [rank, distance, name] : ranked) {
+    // Beside a good match the poor ones only distract.
+    const bool poor = rank > std::get<0>(ranked[0]) || (rank == 0 && distance > std::get<1>(ranked[0]) + 1);
+    if (!poor && names.size() < limit) names.emplace_back(name);
   }
   return names;
 }

@@ -73,7 +73,7 @@ std::string wire_section(const RunResult& result) {
         lost += link.ledger.of(fate);
       }
     }
-    out += fmt::format("{:<12} {:>12} {:>14} {:>9} {:>6} {:>7} {:>8} {:>6} {:>7} {:>8}\n", port.name, c.tx_packets, c.tx_bytes,
+    out += fmt::format("{:<12} {:>12} {:>14} {:>9} {:>6} {:>7} {:>8} {:>6} {:>7} {:>8}\n", port.name, c.tx().packets, c.tx().bytes,
                        c.acks_sent, c.naks_sent, c.retransmitted_packets, c.np_ecn_marked_roce_packets, c.np_cnp_sent, 0, lost);
   }
   out += "```\n";

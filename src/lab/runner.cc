@@ -141,6 +141,7 @@ tl::expected<RunResult, std::string> run_lab(const Lab& lab, const RunOptions& o
   RunResult result;
   result.interrupted = !stage.play();
   result.end_ps = world.last_event_ps();
+  result.events = world.events();
   read_out(world, stage.acts(), result);
   WEFT_CHECK(result.ledger_balances(), "the packet ledger does not balance");
   for (const Expectation& expectation : lab.expectations) result.expectations.push_back(judge(expectation, result));

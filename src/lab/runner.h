@@ -70,6 +70,7 @@ struct RunResult {
   std::vector<FaultOutcome> faults;
   std::vector<ExpectationOutcome> expectations;
   std::uint64_t captured_frames = 0;
+  std::uint64_t events = 0;  // of all hosts: port service, arrivals, timers, program steps
 
   bool expectations_met() const;
   bool ledger_balances() const;

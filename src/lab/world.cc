@@ -162,4 +162,10 @@ Time_ps World::last_event_ps() const {
   return last_ps;
 }
 
+std::uint64_t World::events() const {
+  std::uint64_t sum = 0;
+  for (const auto& host : hosts_) sum += host->events();
+  return sum;
+}
+
 }  // namespace weft::lab

@@ -50,6 +50,7 @@ class World {
 
   // The time of the last event anywhere: the moment the world came to rest.
   Time_ps last_event_ps() const;
+  std::uint64_t events() const;
 
  private:
   void number_ports();

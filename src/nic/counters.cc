@@ -9,6 +9,8 @@ constexpr std::uint64_t kFcs_B = 4;
 }
 
 std::vector<NamedCounter> named(const Counters& c) {
+  const Counters::Traffic tx = c.tx();
+  const Counters::Traffic rx = c.rx();
   const CounterGroup hw = CounterGroup::kHardware;
   const CounterGroup eth = CounterGroup::kEthtool;
   std::vector<NamedCounter> list = {
@@ -39,21 +41,21 @@ std::vector<NamedCounter> named(const Counters& c) {
       {hw, "np_ecn_marked_roce_packets", c.np_ecn_marked_roce_packets},
       {hw, "np_cnp_sent", c.np_cnp_sent},
       {hw, "rx_icrc_encapsulated", c.rx_icrc_encapsulated},
-      {eth, "rx_vport_rdma_unicast_packets", c.rx_packets},
-      {eth, "rx_vport_rdma_unicast_bytes", c.rx_bytes},
-      {eth, "tx_vport_rdma_unicast_packets", c.tx_packets},
-      {eth, "tx_vport_rdma_unicast_bytes", c.tx_bytes},
-      {eth, "tx_packets_phy", c.tx_packets},
-      {eth, "rx_packets_phy", c.rx_packets + c.rx_crc_errors_phy + c.rx_discards_phy + c.rx_icrc_encapsulated},
+      {eth, "rx_vport_rdma_unicast_packets", rx.packets},
+      {eth, "rx_vport_rdma_unicast_bytes", rx.bytes},
+      {eth, "tx_vport_rdma_unicast_packets", tx.packets},
+      {eth, "tx_vport_rdma_unicast_bytes", tx.bytes},
+      {eth, "tx_packets_phy", tx.packets},
+      {eth, "rx_packets_phy", rx.packets + c.rx_crc_errors_phy + c.rx_discards_phy + c.rx_icrc_encapsulated},
       {eth, "rx_crc_errors_phy", c.rx_crc_errors_phy},
-      {eth, "tx_bytes_phy", c.tx_bytes + kFcs_B * c.tx_packets},
+      {eth, "tx_bytes_phy", tx.bytes + kFcs_B * tx.packets},
       {eth, "rx_discards_phy", c.rx_discards_phy},
   };
   for (std::size_t p = 0; p < 8; ++p) {
-    list.push_back({eth, fmt::format("rx_prio{}_bytes", p), c.rx_prio_bytes[p]});
-    list.push_back({eth, fmt::format("rx_prio{}_packets", p), c.rx_prio_packets[p]});
-    list.push_back({eth, fmt::format("tx_prio{}_bytes", p), c.tx_prio_bytes[p]});
-    list.push_back({eth, fmt::format("tx_prio{}_packets", p), c.tx_prio_packets[p]});
+    list.push_back({eth, fmt::format("rx_prio{}_bytes", p), c.rx_prio[p].bytes});
+    list.push_back({eth, fmt::format("rx_prio{}_packets", p), c.rx_prio[p].packets});
+    list.push_back({eth, fmt::format("tx_prio{}_bytes", p), c.tx_prio[p].bytes});
+    list.push_back({eth, fmt::format("tx_prio{}_packets", p), c.tx_prio[p].packets});
   }
   return list;
 }

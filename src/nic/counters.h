@@ -40,21 +40,32 @@ struct Counters {
   std::uint64_t np_ecn_marked_roce_packets = 0;
   std::uint64_t np_cnp_sent = 0;
   std::uint64_t rx_icrc_encapsulated = 0;
-  // ethtool -S. Every frame is RoCE unicast today, so vport_rdma and phy counters come from these.
-  std::uint64_t tx_packets = 0;
-  std::uint64_t tx_bytes = 0;  // frames without FCS
-  std::uint64_t rx_packets = 0;
-  std::uint64_t rx_bytes = 0;
+  // ethtool -S. Every frame is RoCE unicast today, so vport_rdma and phy counters are sums of these.
+  struct Traffic {
+    std::uint64_t packets = 0;
+    std::uint64_t bytes = 0;  // frames without FCS
+  };
+  std::array<Traffic, 8> tx_prio{};
+  std::array<Traffic, 8> rx_prio{};
   std::uint64_t rx_crc_errors_phy = 0;
   std::uint64_t rx_discards_phy = 0;
-  std::array<std::uint64_t, 8> tx_prio_packets{};
-  std::array<std::uint64_t, 8> rx_prio_packets{};
-  std::array<std::uint64_t, 8> tx_prio_bytes{};
-  std::array<std::uint64_t, 8> rx_prio_bytes{};
   // No driver has these; the report's own words.
   std::uint64_t retransmitted_packets = 0;
   std::uint64_t acks_sent = 0;
   std::uint64_t naks_sent = 0;
+
+  Traffic tx() const { return sum(tx_prio); }
+  Traffic rx() const { return sum(rx_prio); }
+
+ private:
+  static Traffic sum(const std::array<Traffic, 8>& by_priority) {
+    Traffic all;
+    for (const Traffic& each : by_priority) {
+      all.packets += each.packets;
+      all.bytes += each.bytes;
+    }
+    return all;
+  }
 };
 
 enum class CounterGroup : std::uint8_t { kHardware, kEthtool };

@@ -1,6 +1,5 @@
 // One RDMA device: a NIC port with its queue pairs, completion queues and memory (mlx5 has one device per
-// port). The host's loop calls serve / receive / on_timer at the times that next_*_ps() name; programs call
-// the verbs. It meets the fabric only at two link directions and a packet.
+// port). The host's loop calls run_event at the times that next_ps names; programs call the verbs. It meets the fabric only at two link directions and a packet.
 // Not modelled: UC, XRC, SRQ, SQD, automatic path migration.
 #pragma once
 
@@ -75,13 +74,13 @@ class Device {
   MemoryTable& memory() { return memory_; }
   const QueuePair& qp(std::uint32_t qpn) const { return qps_[qpn - kFirstQpn]; }
 
-  // The host's loop.
-  Time_ps next_service_ps() const { return service_ps_; }
-  Time_ps next_arrival_ps() const { return in_.next_arrival_ps(); }
-  Time_ps next_timer_ps() const { return timers_.next_ps(); }
-  void serve(Time_ps now_ps);
-  void receive(Time_ps now_ps);
-  void on_timer(Time_ps now_ps);
+  // The host's loop: when the port next has something to do, and doing the first thing that is due then, in the
+  // order release of a delayed frame, service, arrival, timer. False when nothing is due.
+  Time_ps next_ps() const {
+    Time_ps next_ps = std::min(service_ps_, in_.next_arrival_ps());
+    return std::min(next_ps, std::min(timers_.next_ps(), out_.next_release_ps()));
+  }
+  bool run_event(Time_ps now_ps);
 
   const NicModel& model() const { return config_.model; }
   const std::string& name() const { return config_.name; }
@@ -99,6 +98,10 @@ class Device {
     std::uint32_t index = qpn - kFirstQpn;
     return index < qps_.size() ? &qps_[index] : nullptr;
   }
+
+  void serve(Time_ps now_ps);
+  void receive(Time_ps now_ps);
+  void on_timer(Time_ps now_ps);
 
   // transmit.cc: the port picks who sends next. A context is a QP's requester or its responder.
   static std::uint32_t request_context(const QueuePair& qp) { return (qp.qpn - kFirstQpn) * 2; }

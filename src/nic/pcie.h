@@ -34,8 +34,12 @@ class PcieFunction {
       : shift_(shift_of(link.max_payload_B)), ps_per_byte_q16_((8 * kSecond_ps << 16) / link.tlp_bps()) {}
 
   Time_ps transfer_ps(std::uint32_t payload_B) const {
+    if (payload_B == last_payload_B_) return last_transfer_ps_;
+    last_payload_B_ = payload_B;
     std::uint32_t tlps = (payload_B + (1u << shift_) - 1) >> shift_;
-    return static_cast<Time_ps>((static_cast<std::uint64_t>(payload_B + tlps * kTlpOverhead_B) * static_cast<std::uint64_t>(ps_per_byte_q16_)) >> 16);
+    auto link_B = static_cast<std::int64_t>(payload_B + tlps * kTlpOverhead_B);
+    last_transfer_ps_ = (link_B * ps_per_byte_q16_) >> 16;
+    return last_transfer_ps_;
   }
 
   // Reads run ahead of the wire: payload for a packet that is due now may have been fetched during the last
@@ -63,6 +67,8 @@ class PcieFunction {
 
   std::uint32_t shift_;
   std::int64_t ps_per_byte_q16_;
+  mutable std::uint32_t last_payload_B_ = 0;  // most packets of a run are of one size
+  mutable Time_ps last_transfer_ps_ = 0;
   Time_ps read_until_ps_ = 0;
   Time_ps write_until_ps_ = 0;
 };

@@ -24,6 +24,21 @@ void Device::end(const Packet& packet, Fate fate) {
   in_.destination().release(packet);
 }
 
+bool Device::run_event(Time_ps now_ps) {
+  if (out_.next_release_ps() == now_ps) [[unlikely]] {
+    out_.release(now_ps);
+  } else if (service_ps_ == now_ps) {
+    serve(now_ps);
+  } else if (in_.next_arrival_ps() == now_ps) {
+    receive(now_ps);
+  } else if (timers_.next_ps() == now_ps) {
+    on_timer(now_ps);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 void Device::receive(Time_ps now_ps) {
   Packet packet = in_.take();
   receive_packet(packet, now_ps);
@@ -47,11 +62,9 @@ void Device::receive_packet(Packet& packet, Time_ps now_ps) {
     end(packet, Fate::kRxBufferFull);
     return;
   }
-  std::uint32_t frame_B = in_.line_B(packet) - 24;  // without preamble, FCS and gap
-  ++counters.rx_packets;
-  counters.rx_bytes += frame_B;
-  ++counters.rx_prio_packets[packet.priority];
-  counters.rx_prio_bytes[packet.priority] += frame_B;
+  Counters::Traffic& traffic = counters.rx_prio[packet.priority];
+  ++traffic.packets;
+  traffic.bytes += in_.line_B(packet) - fabric::kLineOverhead_B;
   if ((packet.tos & kEcnCe) == kEcnCe) note_ce(*qp, packet, now_ps);
   auto opcode = static_cast<Opcode>(packet.opcode);
   if (qp->type == QpType::kUd) {

@@ -70,12 +70,11 @@ bool Device::serve_context(std::uint32_t context, Time_ps now_ps) {
 }
 
 void Device::put(Packet& packet, Time_ps now_ps) {
-  std::uint32_t frame_B = out_.line_B(packet) - 24;  // without preamble, FCS and gap
-  free_ps_ = now_ps + out_.send(packet, now_ps);
-  ++counters.tx_packets;
-  counters.tx_bytes += frame_B;
-  ++counters.tx_prio_packets[packet.priority];
-  counters.tx_prio_bytes[packet.priority] += frame_B;
+  std::uint32_t line_B = out_.line_B(packet);
+  free_ps_ = now_ps + out_.send(packet, line_B, now_ps);
+  Counters::Traffic& traffic = counters.tx_prio[packet.priority];
+  ++traffic.packets;
+  traffic.bytes += line_B - fabric::kLineOverhead_B;
 }
 
 Packet Device::new_packet(const QueuePair& qp, Opcode opcode, std::uint32_t psn) const {

@@ -94,19 +94,20 @@ struct Clock {
 
   // nullopt where 64 bits of nanoseconds cannot hold it.
   std::optional<std::int64_t> time_ns(std::uint64_t ticks) const {
-    __int128 ns = static_cast<__int128>(ticks);
+    // Unsigned, below 2^94: clang's overflow check of a signed 128-bit product needs a runtime that gcc lacks.
+    unsigned __int128 elapsed_ns = ticks;
     const int exponent = resolution & 0x7f;
     if ((resolution & 0x80) != 0) {
-      ns = ns * kSecond_ns >> exponent;  // below 2^94 before the shift
+      elapsed_ns = elapsed_ns * kSecond_ns >> exponent;
     } else {
-      for (int e = exponent; e < 9; ++e) ns *= 10;
-      for (int e = exponent; e > 9 && ns != 0; --e) ns /= 10;
+      for (int e = exponent; e < 9; ++e) elapsed_ns *= 10;
+      for (int e = exponent; e > 9 && elapsed_ns != 0; --e) elapsed_ns /= 10;
     }
-    ns += static_cast<__int128>(offset_s) * kSecond_ns;
-    if (ns > std::numeric_limits<std::int64_t>::max() || ns < std::numeric_limits<std::int64_t>::min()) {
-      return std::nullopt;
-    }
-    return static_cast<std::int64_t>(ns);
+    constexpr std::int64_t kMax_ns = std::numeric_limits<std::int64_t>::max();
+    if (offset_s > kMax_ns / kSecond_ns || offset_s < -kMax_ns / kSecond_ns) return std::nullopt;
+    const __int128 time_ns = static_cast<__int128>(elapsed_ns) + offset_s * kSecond_ns;
+    if (time_ns > kMax_ns || time_ns < -kMax_ns) return std::nullopt;
+    return static_cast<std::int64_t>(time_ns);
   }
 };
 

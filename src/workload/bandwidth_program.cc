@@ -151,16 +151,18 @@ BwMeasure BandwidthSender::measure() const {
 
 // perftest's peak: the stretch of messages i..j with the least time per message from post to completion.
 void BandwidthSender::find_peak(BwMeasure& measure) const {
+  using Wide = __int128;
   std::uint64_t total = posted_ps_.size();
-  Time_ps best_ps = kNever_ps;
   for (std::uint64_t i = 0; i < total; i += options_.post_list) {
     for (std::uint64_t j = (i / options_.cq_mod + 1) * options_.cq_mod - 1; j < total; j += options_.cq_mod) {
       if (completed_ps_[j] == 0) continue;
-      Time_ps each_ps = (completed_ps_[j] - posted_ps_[i]) / static_cast<Time_ps>(j - i + 1);
-      if (each_ps < best_ps) {
-        best_ps = each_ps;
-        measure.peak_messages = j - i + 1;
-        measure.peak_ps = completed_ps_[j] - posted_ps_[i];
+      Time_ps took_ps = completed_ps_[j] - posted_ps_[i];
+      std::uint64_t messages = j - i + 1;
+      // took / messages < peak, without a division.
+      bool better = measure.peak_messages == 0 || Wide{took_ps} * measure.peak_messages < Wide{measure.peak_ps} * messages;
+      if (better) {
+        measure.peak_messages = messages;
+        measure.peak_ps = took_ps;
       }
     }
   }

@@ -288,7 +288,7 @@ Buffer read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// What the Linux kernel's rxe sent during perftest and rping runs: each frame parses with a good
+// What the Linux kernel's rxe sent: each frame parses with a good
 // ICRC and is rebuilt byte for byte.
 TEST(PcapReader, LinuxRxeCaptureRebuildsByteForByte) {
   const std::string path = WEFT_SOURCE_DIR "/../shared/captures/linux-rxe-6.1.pcap";

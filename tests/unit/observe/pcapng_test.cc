@@ -173,6 +173,12 @@ TEST(Pcapng, FullDiskIsTold) {
   auto small = PcapngWriter::create("/dev/full");
   EXPECT_TRUE(small->ok());
   EXPECT_FALSE(small->close()) << "what fits the buffer fails at the end";
+
+  std::FILE* borrowed = std::fopen("/dev/full", "wb");
+  ASSERT_NE(borrowed, nullptr);
+  PcapngWriter buffered(borrowed);  // stdio takes the bytes; only the flush finds the disk full
+  EXPECT_FALSE(buffered.close());
+  std::fclose(borrowed);
 }
 
 TEST(Pcapng, DirectoryThatDoesNotExistIsTold) {

@@ -61,7 +61,7 @@ TEST(RoceFrame, ReadsTheRxeReadRequest) {
   EXPECT_EQ(build(frame->headers, frame->payload), kRxeReadRequest);
 }
 
-TEST(RoceFrame, SizesOfTheFacts) {
+TEST(RoceFrame, SizesSeenOnRealLinks) {
   RoceHeaders headers;
   headers.opcode = Opcode::kAck;
   EXPECT_EQ(roce_frame_size_B(headers, 0), 62U);
@@ -134,6 +134,20 @@ TEST(RoceFrame, EveryCutIsRefused) {
   const auto frame = build(write_only(), kFiveBytes);
   for (std::size_t size_B = 0; size_B < frame.size(); ++size_B) {
     const auto parsed = parse_roce_frame(Bytes(frame).first(size_B));
+    ASSERT_FALSE(parsed) << size_B;
+    EXPECT_EQ(parsed.error(), WireError::kTruncated) << size_B;
+  }
+}
+
+// Packets whose IP and UDP lengths agree, but leave no room for the headers of their opcode and the ICRC.
+TEST(RoceFrame, EveryShortTransportIsTruncated) {
+  const auto whole = build(write_only(), {});
+  const std::size_t bth_at = 42;
+  for (std::size_t size_B = bth_at; size_B < whole.size(); ++size_B) {
+    std::vector<std::uint8_t> frame(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size_B));
+    put_be16(frame, 16, static_cast<std::uint16_t>(size_B - 14));
+    put_be16(frame, 38, static_cast<std::uint16_t>(size_B - 34));
+    const auto parsed = parse_roce_frame(frame);
     ASSERT_FALSE(parsed) << size_B;
     EXPECT_EQ(parsed.error(), WireError::kTruncated) << size_B;
   }

@@ -1,0 +1,183 @@
+#include "engine/engine.h"
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+
+namespace weft::engine {
+namespace {
+
+constexpr Time_ps kLatency_ps = ns(500);
+constexpr std::uint32_t kNodes = 4;
+
+// A node of a full mesh: what arrives is logged and sent on, to a node and after a time that depend on the packet
+// alone. Its own timer sends the first packets.
+struct MeshNode {
+  std::uint32_t index = 0;
+  std::vector<Channel*> in;
+  std::vector<Channel*> out;
+  Domain* domain = nullptr;
+  Time_ps timer_ps = 0;
+  std::uint32_t to_start = 0;
+  std::vector<std::uint64_t> log;
+  std::vector<Time_ps> last_ps = std::vector<Time_ps>(kNodes);
+
+  void forward(std::uint32_t value, std::uint32_t hops, Time_ps now_ps) {
+    if (hops == 0) return;
+    std::uint64_t dice = mix64(value);
+    std::uint32_t to = (index + 1 + static_cast<std::uint32_t>(dice % (kNodes - 1))) % kNodes;
+    Packet p;
+    // A link never reorders.
+    p.time_ps = std::max(last_ps[to], now_ps + kLatency_ps + static_cast<Time_ps>(dice % 700'000));
+    last_ps[to] = p.time_ps;
+    p.aux = static_cast<std::uint32_t>(dice >> 32);
+    p.psn = (hops - 1) & 0xffffff;
+    out[to]->push(p);
+  }
+
+  static Time_ps run(void* self, Time_ps end_ps) { return static_cast<MeshNode*>(self)->run_to(end_ps); }
+  Time_ps run_to(Time_ps end_ps) {
+    for (;;) {
+      Time_ps next_ps = to_start > 0 ? timer_ps : kNever_ps;
+      Channel* from = nullptr;
+      for (Channel* channel : in) {
+        if (channel != nullptr && channel->next_ps() < next_ps) {
+          next_ps = channel->next_ps();
+          from = channel;
+        }
+      }
+      if (next_ps >= end_ps) return next_ps;
+      if (from == nullptr) {
+        --to_start;
+        forward(index * 1000 + to_start, 50, timer_ps);
+        timer_ps += ns(130);
+      } else {
+        Packet p = from->front();
+        from->pop();
+        log.push_back(mix64(static_cast<std::uint64_t>(next_ps)) ^ p.aux);
+        forward(p.aux, p.psn, next_ps);
+      }
+    }
+  }
+};
+
+struct Mesh {
+  Engine engine;
+  MeshNode nodes[kNodes];
+
+  explicit Mesh(std::uint32_t domains, std::int64_t divisor = 1, std::uint32_t packets = 20) : engine(domains) {
+    engine.divide_window(divisor);
+    for (std::uint32_t i = 0; i < kNodes; ++i) {
+      nodes[i].index = i;
+      nodes[i].to_start = packets;
+      nodes[i].domain = &engine.domain(i % domains);
+      nodes[i].domain->add_node({&nodes[i], &MeshNode::run});
+      nodes[i].out.resize(kNodes);
+      nodes[i].in.resize(kNodes);
+    }
+    for (std::uint32_t from = 0; from < kNodes; ++from) {
+      for (std::uint32_t to = 0; to < kNodes; ++to) {
+        if (from == to) continue;
+        Channel& channel = engine.connect(from % domains, to % domains, to / domains, kLatency_ps);
+        nodes[from].out[to] = &channel;
+        nodes[to].in[from] = &channel;
+      }
+    }
+  }
+  std::vector<std::vector<std::uint64_t>> logs() const {
+    std::vector<std::vector<std::uint64_t>> all;
+    for (const MeshNode& node : nodes) all.push_back(node.log);
+    return all;
+  }
+};
+
+std::vector<std::vector<std::uint64_t>> reference() {
+  Mesh mesh(1);
+  EXPECT_EQ(mesh.engine.run(kNever_ps), RunEnd::kIdle);
+  std::size_t events = 0;
+  for (const auto& log : mesh.logs()) events += log.size();
+  EXPECT_EQ(events, kNodes * 20 * 50);
+  return mesh.logs();
+}
+
+TEST(Engine, ResultDoesNotDependOnTheWindow) {
+  auto expected = reference();
+  for (std::int64_t divisor : {2, 3, 7, 100}) {
+    Mesh mesh(1, divisor);
+    mesh.engine.run(kNever_ps);
+    EXPECT_EQ(mesh.logs(), expected) << "window / " << divisor;
+  }
+}
+
+TEST(Engine, ResultDoesNotDependOnDomainsOrThreads) {
+  auto expected = reference();
+  for (std::uint32_t domains : {2U, 4U}) {
+    for (std::uint32_t threads : {1U, 2U, 4U}) {
+      Mesh mesh(domains, 3);
+      EXPECT_EQ(mesh.engine.run(kNever_ps, threads), RunEnd::kIdle);
+      EXPECT_EQ(mesh.logs(), expected) << domains << " domains, " << threads << " threads";
+    }
+  }
+}
+
+TEST(Engine, StopsAtTheDeadlineAndGoesOn) {
+  auto expected = reference();
+  for (std::uint32_t threads : {1U, 2U}) {
+    Mesh mesh(2);
+    for (Time_ps deadline_ps = us(1);; deadline_ps += us(1)) {
+      RunEnd end = mesh.engine.run(deadline_ps, threads);
+      ASSERT_LT(mesh.engine.now_ps(), deadline_ps);
+      if (end == RunEnd::kIdle) break;
+      ASSERT_EQ(end, RunEnd::kDeadline);
+    }
+    EXPECT_EQ(mesh.logs(), expected);
+  }
+}
+
+TEST(Engine, SkipsIdleTime) {
+  Engine engine(1);
+  struct Sleeper {
+    int visits = 0;
+    static Time_ps run(void* self, Time_ps end_ps) {
+      auto& me = *static_cast<Sleeper*>(self);
+      if (me.visits == 3) return kNever_ps;
+      ++me.visits;
+      return end_ps + kSecond_ps;
+    }
+  } sleeper;
+  std::uint32_t node = engine.domain(0).add_node({&sleeper, &Sleeper::run});
+  engine.connect(0, 0, node, ns(1));
+  EXPECT_EQ(engine.run(kNever_ps), RunEnd::kIdle);
+  EXPECT_EQ(sleeper.visits, 3);
+  EXPECT_GT(engine.now_ps(), 2 * kSecond_ps);
+  EXPECT_LT(engine.windows(), 10U);
+}
+
+TEST(Engine, CanBeCancelled) {
+  for (std::uint32_t threads : {1U, 2U}) {
+    Mesh mesh(2, 50, 100'000);
+    std::atomic<bool> cancel = true;
+    EXPECT_EQ(mesh.engine.run(kNever_ps, threads, &cancel), RunEnd::kCancelled);
+    EXPECT_GT(mesh.nodes[0].to_start, 0U);
+  }
+}
+
+TEST(Engine, ReportsProgressWithTimeThatGrows) {
+  Mesh mesh(2, 50, 1000);
+  Time_ps last_ps = -1;
+  int calls = 0;
+  mesh.engine.run(kNever_ps, 2, nullptr, [&](Time_ps now_ps) {
+    EXPECT_GT(now_ps, last_ps);
+    last_ps = now_ps;
+    ++calls;
+  });
+  EXPECT_GT(calls, 0);
+}
+
+TEST(EngineDeathTest, RefusesALinkWithoutDelay) {
+  Engine engine(1);
+  EXPECT_DEATH(engine.connect(0, 0, 0, 0), "delay above zero");
+}
+
+}  // namespace
+}  // namespace weft::engine
