@@ -26,8 +26,7 @@ void Channel::empty_mailbox() {
       mail.packet.aux = destination_.cold.take();
       destination_.cold[mail.packet.aux] = mail.cold;
     }
-    ring_.push(mail.packet);
-    destination_.wake(destination_node_, mail.packet.time_ps);
+    enter(mail.packet);
   }
   mail_.clear();
   mail_bytes_.clear();

@@ -22,14 +22,16 @@ class Channel {
       push_remote(packet);
       return;
     }
-    ring_.push(packet);
-    destination_.wake(destination_node_, packet.time_ps);
+    enter(packet);
   }
 
   bool empty() const { return ring_.empty(); }
-  Time_ps next_ps() const { return ring_.empty() ? kNever_ps : ring_.front().time_ps; }
+  Time_ps next_ps() const { return next_ps_; }
   const Packet& front() const { return ring_.front(); }
-  void pop() { ring_.pop(); }
+  void pop() {
+    ring_.pop();
+    next_ps_ = ring_.empty() ? kNever_ps : ring_.front().time_ps;
+  }
   std::uint32_t in_flight() const { return ring_.size() + static_cast<std::uint32_t>(mail_.size()); }
 
   // At the barrier, by the receiving domain.
@@ -42,7 +44,15 @@ class Channel {
     std::uint32_t bytes_at;  // of the payload in mail_bytes_
   };
   void push_remote(const Packet& packet);
+  void enter(const Packet& packet) {
+    if (ring_.empty()) {
+      next_ps_ = packet.time_ps;
+      destination_.wake(destination_node_, packet.time_ps);
+    }
+    ring_.push(packet);
+  }
 
+  Time_ps next_ps_ = kNever_ps;  // of the first packet in the ring
   Domain& source_;
   Domain& destination_;
   std::uint32_t destination_node_;

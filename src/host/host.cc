@@ -123,17 +123,30 @@ void Host::plan_programs() {
 
 Time_ps Host::run(Time_ps end_ps) {
   for (;;) {
-    // The earliest instant, and at that instant the first kind in the order of the header, then the lowest port.
-    Time_ps now_ps = programs_ps_;
-    for (nic::Device* port : ports_) now_ps = std::min(now_ps, port->next_ps());
-    if (now_ps >= end_ps) return now_ps;
-    last_event_ps_ = now_ps;
-    ++events_;
-    bool done = false;
+    // The port whose next event is first (the lowest of equals) runs until another port or a program is due.
+    nic::Device* first = nullptr;
+    Time_ps first_ps = kNever_ps;
+    Time_ps other_ps = kNever_ps;
     for (nic::Device* port : ports_) {
-      if (port->next_ps() == now_ps && (done = port->run_event(now_ps))) break;
+      Time_ps port_ps = port->next_ps();
+      if (port_ps < first_ps) {
+        other_ps = first_ps;
+        first = port;
+        first_ps = port_ps;
+      } else {
+        other_ps = std::min(other_ps, port_ps);
+      }
     }
-    if (!done) run_programs(now_ps);
+    if (std::min(first_ps, programs_ps_) >= end_ps) return std::min(first_ps, programs_ps_);
+    if (first_ps <= programs_ps_) {
+      // Another port at the same instant has its turn in the next round.
+      events_ += first->run_until(std::min(end_ps, std::max(other_ps, first_ps + 1)), &programs_ps_);
+      last_event_ps_ = std::max(last_event_ps_, first->last_event_ps());
+    } else {
+      last_event_ps_ = programs_ps_;
+      ++events_;
+      run_programs(programs_ps_);
+    }
   }
 }
 

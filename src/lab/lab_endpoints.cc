@@ -34,7 +34,7 @@ EndpointText split_endpoint(std::string_view text) {
 HostState* find_host(std::string_view name, const Place& place, LabContext& context) {
   const auto found = context.hosts.find(name);
   if (found != context.hosts.end()) return &found->second;
-  context.problems.add(place, fmt::format("there is no node {}", quoted(name)),
+  context.problems.add(place, fmt::format("there is no node {}", in_quotes(name)),
                        did_you_mean(name, names_of(context.hosts), "nodes"));
   return nullptr;
 }
@@ -44,7 +44,7 @@ PortState* find_port(HostState& host, std::string_view host_name, std::string_vi
   const auto found = host.ports.find(port_name);
   if (found != host.ports.end()) return &found->second;
   if (host.complete) {
-    context.problems.add(place, fmt::format("{} has no port {}", host_name, quoted(port_name)),
+    context.problems.add(place, fmt::format("{} has no port {}", host_name, in_quotes(port_name)),
                          did_you_mean(port_name, names_of(host.ports), "ports"));
   }
   return nullptr;
@@ -55,7 +55,7 @@ PortState* read_port(const YamlNode& node, std::string_view what, LabContext& co
   if (!text) return nullptr;
   const EndpointText endpoint = split_endpoint(*text);
   if (!endpoint.port || endpoint.function) {
-    context.problems.add(node.place, fmt::format("{} {} is not NODE:PORT", what, quoted(*text)),
+    context.problems.add(node.place, fmt::format("{} {} is not NODE:PORT", what, in_quotes(*text)),
                          "write e.g. \"vm00:p0\"");
     return nullptr;
   }

@@ -56,7 +56,7 @@ class ExpectationReader {
     } else {
       std::vector<std::string_view> names;
       for (const WorkloadConfig& workload : context_.lab.workloads) names.push_back(workload.name);
-      fail(fmt::format("there is no workload {}", quoted(head)),
+      fail(fmt::format("there is no workload {}", in_quotes(head)),
            names.empty() ? "write WORKLOAD.METRIC or NODE:PORT.COUNTER" : did_you_mean(head, names, "workloads"));
     }
   }
@@ -87,7 +87,7 @@ class ExpectationReader {
     }
     const std::vector<std::string_view> candidates(counted.begin(), counted.end());
     const auto names = nearest(counter, candidates);
-    fail(fmt::format("there is no counter {}", quoted(counter)),
+    fail(fmt::format("there is no counter {}", in_quotes(counter)),
          names.empty() ? "counters have the names of ethtool -S and rdma statistic: docs/lab-file.md lists them"
                        : fmt::format("did you mean {}?", fmt::join(names, ", or ")));
   }
@@ -97,7 +97,7 @@ class ExpectationReader {
     if (count == 1) {
       read_metric(0, metric);
     } else {
-      fail(fmt::format("{} of which workload? there are {}", quoted(metric), count), "write WORKLOAD.METRIC");
+      fail(fmt::format("{} of which workload? there are {}", in_quotes(metric), count), "write WORKLOAD.METRIC");
     }
   }
 
@@ -112,7 +112,7 @@ class ExpectationReader {
                               : workload.perftest->latency ? MetricGroup::kLatency
                                                            : MetricGroup::kBandwidth;
     if (!contains(metrics_of(group), metric)) {
-      fail(fmt::format("{} does not measure {}", workload.name, quoted(metric)),
+      fail(fmt::format("{} does not measure {}", workload.name, in_quotes(metric)),
            "it measures " + join(metrics_of(group)));
       return;
     }
@@ -144,7 +144,7 @@ class ExpectationReader {
     const auto size_B = parse_unsigned(text);
     const bool good = size_B && *size_B >= 2 && *size_B <= largest_B && (*size_B & (*size_B - 1)) == 0;
     if (!good)
-      fail(fmt::format("{} is not a size that -a runs", quoted(text)),
+      fail(fmt::format("{} is not a size that -a runs", in_quotes(text)),
            fmt::format("powers of two from 2 to {}", largest_B));
   }
 

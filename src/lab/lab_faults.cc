@@ -48,7 +48,8 @@ class FaultReader {
     if (port != nullptr) {
       fault.from = port->ref;
       if (!port->link && !port->link_unknown) {
-        problems_.add(link->place, fmt::format("{} has no cable", quoted(link->text)), "name a port that a link uses");
+        problems_.add(link->place, fmt::format("{} has no cable", in_quotes(link->text)),
+                      "name a port that a link uses");
       }
     }
     if (const YamlNode* both = map_.get("both_directions"))

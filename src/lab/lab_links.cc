@@ -67,7 +67,7 @@ class LinkReader {
 
   bool take(const YamlNode& node, PortState& port) {
     if (port.link) {
-      problems_.add(node.place, fmt::format("{} has a cable already", quoted(node.text)),
+      problems_.add(node.place, fmt::format("{} has a cable already", in_quotes(node.text)),
                     fmt::format("a port takes one cable: the other is in line {}", port.link_place.line));
       return false;
     }

@@ -68,7 +68,7 @@ class NodeReader {
   void read_kind(const MapReader& map) {
     const YamlNode* kind = map.require("kind", "kind: host");
     if (kind == nullptr || (kind->is_scalar() && kind->text == "host")) return;
-    problems_.add(kind->place, fmt::format("kind {} is not modelled", quoted(kind->text)),
+    problems_.add(kind->place, fmt::format("kind {} is not modelled", in_quotes(kind->text)),
                   "write kind: host; hosts are joined by cables");
   }
 
@@ -79,7 +79,7 @@ class NodeReader {
     if (const host::HostModel* model = context_.catalog.host(name)) {
       host_.model = *model;
     } else {
-      problems_.add(node->place, fmt::format("there is no host profile {} in the catalog", quoted(name)),
+      problems_.add(node->place, fmt::format("there is no host profile {} in the catalog", in_quotes(name)),
                     did_you_mean(name, context_.catalog.names(CatalogKind::kHost), "profiles"));
     }
     if (const YamlNode* set = map.get("set")) apply_set(*set, host_.model, problems_);
@@ -95,7 +95,7 @@ class NodeReader {
       if (context_.catalog.has_gpu(*name)) {
         host_.gpus.push_back(*name);
       } else {
-        problems_.add(item.place, fmt::format("there is no GPU {} in the catalog", quoted(*name)),
+        problems_.add(item.place, fmt::format("there is no GPU {} in the catalog", in_quotes(*name)),
                       did_you_mean(*name, context_.catalog.names(CatalogKind::kGpu), "GPUs"));
       }
     }
@@ -145,7 +145,7 @@ class NodeReader {
     const auto name = node == nullptr ? std::nullopt : read_text(*node, "model", problems_);
     const nic::NicModel* model = name ? context_.catalog.nic(*name) : nullptr;
     if (name && model == nullptr) {
-      problems_.add(node->place, fmt::format("there is no NIC {} in the catalog", quoted(*name)),
+      problems_.add(node->place, fmt::format("there is no NIC {} in the catalog", in_quotes(*name)),
                     did_you_mean(*name, context_.catalog.names(CatalogKind::kNic), "NICs"));
     }
     if (model != nullptr) nic.model = *model;
@@ -162,7 +162,7 @@ class NodeReader {
     const auto rates_bps = ethernet_rates_bps();
     const YamlNode* rate = set.find("line_rate");
     if (rate != nullptr && std::find(rates_bps.begin(), rates_bps.end(), model.line_rate_bps) == rates_bps.end()) {
-      problems_.add(rate->place, fmt::format("{} is not an Ethernet rate", quoted(rate->text)),
+      problems_.add(rate->place, fmt::format("{} is not an Ethernet rate", in_quotes(rate->text)),
                     "write 1, 10, 25, 40, 50, 100, 200, 400 or 800 Gbps");
     }
     const YamlNode* payload = set.find("pcie_max_payload");
@@ -194,7 +194,7 @@ class NodeReader {
     const auto text = read_text(node, "address", problems_);
     if (!text) return;
     if (!parse_address(*text, port.address, port.prefix_bits)) {
-      problems_.add(node.place, fmt::format("address {} is not ADDRESS/PREFIX", quoted(*text)),
+      problems_.add(node.place, fmt::format("address {} is not ADDRESS/PREFIX", in_quotes(*text)),
                     "write e.g. 10.0.0.1/24 or fd00::1/64");
       return;
     }

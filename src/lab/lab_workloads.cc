@@ -72,7 +72,7 @@ class WorkloadReader {
     end.port = find_port(*end.host, end.text.host, *end.text.port, end.node->place, context_);
     if (end.port != nullptr && !end.port->link) {
       if (!end.port->link_unknown) {
-        problems_.add(end.node->place, fmt::format("{} has no cable", quoted(end.node->text)),
+        problems_.add(end.node->place, fmt::format("{} has no cable", in_quotes(end.node->text)),
                       "join it to its peer in links");
       }
       end.port = nullptr;
@@ -118,7 +118,7 @@ class WorkloadReader {
       }
       if (may_be_broken) return;
       problems_.add(server.node->place,
-                    fmt::format("no link joins {} and {}", quoted(client.node->text), quoted(server.node->text)),
+                    fmt::format("no link joins {} and {}", in_quotes(client.node->text), in_quotes(server.node->text)),
                     "a workload runs between the two ends of one cable: add it to links");
       return;
     }
@@ -139,7 +139,7 @@ class WorkloadReader {
       return true;
     }
     problems_.add(end.node->place,
-                  fmt::format("{}: a port of {} has {} PCIe function{}", quoted(end.node->text), model.name,
+                  fmt::format("{}: a port of {} has {} PCIe function{}", in_quotes(end.node->text), model.name,
                               model.pcie_functions_per_port, model.pcie_functions_per_port == 1 ? "" : "s"),
                   model.pcie_functions_per_port == 1
                       ? "leave out the /"
@@ -171,7 +171,7 @@ class WorkloadReader {
         std::string_view(test.text).starts_with("ib_") ? std::string_view(test.text).substr(3) : test.text;
     const auto tests = perftest_words();
     if (std::find(tests.begin(), tests.end(), name) == tests.end()) {
-      problems_.add(test.place, fmt::format("there is no perftest {}", quoted(test.text)),
+      problems_.add(test.place, fmt::format("there is no perftest {}", in_quotes(test.text)),
                     did_you_mean(name, tests, "tests"));
       return;
     }

@@ -37,7 +37,7 @@ std::vector<Problem> ProblemList::take() {
   return std::exchange(problems_, {});
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t kLongest = 48;
   if (text.size() <= kLongest) return fmt::format("\"{}\"", text);
   std::size_t cut = kLongest;

@@ -43,6 +43,6 @@ class ProblemList {
 };
 
 // The text in double quotes for a message, cut when it is long.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 }  // namespace weft::lab

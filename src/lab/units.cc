@@ -95,18 +95,18 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) {
 
 std::optional<TextError> surprising_number(std::string_view text) {
   if (text.size() > 1 && text[0] == '0' && is_digit(text[1])) {
-    return TextError{fmt::format("{} looks octal: YAML 1.1 reads 010 as 8", quoted(text)),
+    return TextError{fmt::format("{} looks octal: YAML 1.1 reads 010 as 8", in_quotes(text)),
                      "write the decimal number without leading zeros"};
   }
   if (text.size() > 1 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X' || text[1] == 'o' || text[1] == 'b')) {
-    return TextError{fmt::format("{} is not a decimal number", quoted(text)), "write it in decimal"};
+    return TextError{fmt::format("{} is not a decimal number", in_quotes(text)), "write it in decimal"};
   }
   if (text.find(':') != std::string_view::npos && count_digits(text) > 0) {
-    return TextError{fmt::format("{} looks sexagesimal: YAML 1.1 reads 1:30 as 90", quoted(text)),
+    return TextError{fmt::format("{} looks sexagesimal: YAML 1.1 reads 1:30 as 90", in_quotes(text)),
                      "write a plain decimal number"};
   }
   if (text.find('_') != std::string_view::npos && count_digits(text) > 0) {
-    return TextError{fmt::format("{} has underscores", quoted(text)), "write the digits without separators"};
+    return TextError{fmt::format("{} has underscores", in_quotes(text)), "write the digits without separators"};
   }
   return std::nullopt;
 }
@@ -150,7 +150,7 @@ TextError wrong_unit(std::string_view unit, Quantity quantity) {
   for (const KnownSlip& slip : kSlips) {
     if (slip.quantity == quantity && slip.written == unit) remedy = slip.remedy;
   }
-  return {fmt::format("{} is not a unit that fits here", quoted(unit)), remedy};
+  return {fmt::format("{} is not a unit that fits here", in_quotes(unit)), remedy};
 }
 
 }  // namespace
@@ -186,16 +186,16 @@ std::string accepted_units(Quantity quantity) {
 tl::expected<std::int64_t, TextError> parse_quantity(std::string_view text, Quantity quantity) {
   const std::string remedy =
       fmt::format("write a number and a unit, e.g. {} ({})", example(quantity), accepted_units(quantity));
-  if (text.starts_with('-')) return tl::unexpected(TextError{fmt::format("{} is negative", quoted(text)), remedy});
+  if (text.starts_with('-')) return tl::unexpected(TextError{fmt::format("{} is negative", in_quotes(text)), remedy});
   const std::string_view number_part = text.substr(0, text.find(' '));
   if (auto surprise = surprising_number(number_part)) return tl::unexpected(*surprise);
   const auto number = scan_decimal(text);
   if (!number)
-    return tl::unexpected(TextError{fmt::format("{} does not start with a plain number", quoted(text)), remedy});
+    return tl::unexpected(TextError{fmt::format("{} does not start with a plain number", in_quotes(text)), remedy});
 
   std::string_view unit_text = text.substr(number->length);
   if (unit_text.starts_with(' ')) unit_text.remove_prefix(1);
-  if (unit_text.empty()) return tl::unexpected(TextError{fmt::format("{} has no unit", quoted(text)), remedy});
+  if (unit_text.empty()) return tl::unexpected(TextError{fmt::format("{} has no unit", in_quotes(text)), remedy});
   const Unit* unit = find_unit(unit_text, quantity);
   if (unit == nullptr) return tl::unexpected(wrong_unit(unit_text, quantity));
 
@@ -203,10 +203,10 @@ tl::expected<std::int64_t, TextError> parse_quantity(std::string_view text, Quan
   const __int128 divisor = k10(number->decimals);
   if (scaled % divisor != 0) {
     return tl::unexpected(
-        TextError{fmt::format("{} is finer than 1 {}", quoted(text), units_of(quantity)[0].name), "round it"});
+        TextError{fmt::format("{} is finer than 1 {}", in_quotes(text), units_of(quantity)[0].name), "round it"});
   }
   if (scaled / divisor > std::numeric_limits<std::int64_t>::max()) {
-    return tl::unexpected(TextError{fmt::format("{} is too large", quoted(text)), "write a smaller number"});
+    return tl::unexpected(TextError{fmt::format("{} is too large", in_quotes(text)), "write a smaller number"});
   }
   return static_cast<std::int64_t>(scaled / divisor);
 }
@@ -233,15 +233,15 @@ tl::expected<std::uint64_t, TextError> parse_unsigned(std::string_view text) {
   const std::string_view remedy = "write a whole decimal number, e.g. 16";
   if (auto surprise = surprising_number(text)) return tl::unexpected(*surprise);
   if (text.starts_with('-') && count_digits(text.substr(1)) == text.size() - 1 && text.size() > 1) {
-    return tl::unexpected(TextError{fmt::format("{} is negative", quoted(text)), std::string(remedy)});
+    return tl::unexpected(TextError{fmt::format("{} is negative", in_quotes(text)), std::string(remedy)});
   }
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::result_out_of_range) {
-    return tl::unexpected(TextError{fmt::format("{} is too large", quoted(text)), "write a smaller number"});
+    return tl::unexpected(TextError{fmt::format("{} is too large", in_quotes(text)), "write a smaller number"});
   }
   if (error != std::errc() || end != text.data() + text.size()) {
-    return tl::unexpected(TextError{fmt::format("{} is not a whole number", quoted(text)), std::string(remedy)});
+    return tl::unexpected(TextError{fmt::format("{} is not a whole number", in_quotes(text)), std::string(remedy)});
   }
   return value;
 }
@@ -254,7 +254,7 @@ tl::expected<double, TextError> parse_number(std::string_view text) {
   const bool starts_well = !unsigned_part.empty() && is_digit(unsigned_part[0]);
   if (!starts_well || error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
     return tl::unexpected(
-        TextError{fmt::format("{} is not a number", quoted(text)), "write a decimal number, e.g. 24.5 or 1e-12"});
+        TextError{fmt::format("{} is not a number", in_quotes(text)), "write a decimal number, e.g. 24.5 or 1e-12"});
   }
   return value;
 }
@@ -270,9 +270,9 @@ tl::expected<bool, TextError> parse_bool(std::string_view text) {
   if (text == "false") return false;
   if (is_yaml11_bool(text)) {
     return tl::unexpected(
-        TextError{fmt::format("{} is a boolean only in YAML 1.1", quoted(text)), "write true or false"});
+        TextError{fmt::format("{} is a boolean only in YAML 1.1", in_quotes(text)), "write true or false"});
   }
-  return tl::unexpected(TextError{fmt::format("{} is not true or false", quoted(text)), "write true or false"});
+  return tl::unexpected(TextError{fmt::format("{} is not true or false", in_quotes(text)), "write true or false"});
 }
 
 }  // namespace weft::lab

@@ -34,7 +34,7 @@ class PathWalk {
   YamlNode* value(YamlNode& map) {
     if (map.is_null()) map.kind = YamlNode::Kind::kMap;
     if (!map.is_map())
-      return fail(fmt::format("{} is not a map", quoted(followed())), "check the path before this key");
+      return fail(fmt::format("{} is not a map", in_quotes(followed())), "check the path before this key");
     // The longest key that is there, so that keys with dots can be named; else the next word.
     std::size_t length = 0;
     for (const YamlKey& key : map.keys) {
@@ -59,10 +59,10 @@ class PathWalk {
     const std::string_view index_text = rest_.substr(1, close - 1);
     if (list.is_null()) list.kind = YamlNode::Kind::kSequence;
     if (!list.is_sequence())
-      return fail(fmt::format("{} is not a list", quoted(followed())), "check the path before the [");
+      return fail(fmt::format("{} is not a list", in_quotes(followed())), "check the path before the [");
     rest_.remove_prefix(close + 1);
     if (!rest_.empty() && rest_.front() != '.' && rest_.front() != '[') {
-      return fail(fmt::format("{} follows a ]", quoted(rest_.substr(0, 1))), "write list[0].key");
+      return fail(fmt::format("{} follows a ]", in_quotes(rest_.substr(0, 1))), "write list[0].key");
     }
     const auto index = parse_unsigned(index_text);
     if (index && *index < list.children.size()) return &list.children[*index];
@@ -74,7 +74,7 @@ class PathWalk {
       const YamlNode* name = child.find("name");
       if (!index && name != nullptr && name->text == index_text) return &child;
     }
-    return fail(fmt::format("there is no item {} in a list of {}", quoted(index_text), list.children.size()),
+    return fail(fmt::format("there is no item {} in a list of {}", in_quotes(index_text), list.children.size()),
                 "count from 0, or give the name of the item");
   }
 

@@ -140,7 +140,7 @@ class TreeBuilder : public YAML::EventHandler {
     }
   }
   void reject_tag(const YAML::Mark& mark, const std::string& tag) {
-    problems_.add(place(mark), fmt::format("the tag {}", quoted(tag)), "remove it: labs do not use YAML tags");
+    problems_.add(place(mark), fmt::format("the tag {}", in_quotes(tag)), "remove it: labs do not use YAML tags");
   }
 
   void start(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YamlNode::Kind kind) {
@@ -188,7 +188,7 @@ class TreeBuilder : public YAML::EventHandler {
     if (node.text == "<<") stop(node.place, "a merge key (<<)", "write the values out: labs do not use merge keys");
     const auto [first, is_new] = map.lines.emplace(node.text, node.place.line);
     if (!is_new) {
-      problems_.add(node.place, fmt::format("key {} is given twice", quoted(node.text)),
+      problems_.add(node.place, fmt::format("key {} is given twice", in_quotes(node.text)),
                     fmt::format("remove this one or the one in line {}", first->second));
     }
     map.key = {node.text, node.place, node.quoted};

@@ -57,7 +57,7 @@ MapReader::MapReader(const YamlNode& node, std::string_view what, std::span<cons
   }
   for (const YamlKey& key : node.keys) {
     if (std::find(keys.begin(), keys.end(), key.text) != keys.end()) continue;
-    problems.add(key.place, fmt::format("{} has no key {}", what, quoted(key.text)),
+    problems.add(key.place, fmt::format("{} has no key {}", what, in_quotes(key.text)),
                  did_you_mean(key.text, keys, "keys"));
   }
 }
@@ -65,7 +65,7 @@ MapReader::MapReader(const YamlNode& node, std::string_view what, std::span<cons
 const YamlNode* MapReader::require(std::string_view key, std::string_view example) const {
   const YamlNode* found = get(key);
   if (found == nullptr && ok()) {
-    problems_.add(node_.place, fmt::format("{} has no {}", what_, quoted(key)), fmt::format("add {}", example));
+    problems_.add(node_.place, fmt::format("{} has no {}", what_, in_quotes(key)), fmt::format("add {}", example));
   }
   return found;
 }
@@ -141,7 +141,7 @@ std::optional<std::string> read_name(const YamlNode& node, std::string_view what
   const bool good = !text.empty() && text.size() <= kLongest && text[0] != '-' && text[0] != '_' &&
                     std::all_of(text.begin(), text.end(), is_name_char);
   if (good) return text;
-  problems.add(node.place, fmt::format("{} {} is not a name", what, quoted(text)),
+  problems.add(node.place, fmt::format("{} {} is not a name", what, in_quotes(text)),
                "use letters, digits, - and _, at most 63, a letter or digit first");
   return std::nullopt;
 }
@@ -158,7 +158,7 @@ std::optional<std::size_t> read_word(const YamlNode& node, std::string_view what
   if (!is_single_value(node, what, problems)) return std::nullopt;
   const auto found = std::find(words.begin(), words.end(), node.text);
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
-  problems.add(node.place, fmt::format("{} {} is not known", what, quoted(node.text)),
+  problems.add(node.place, fmt::format("{} {} is not known", what, in_quotes(node.text)),
                fmt::format("write one of {}", join(words)));
   return std::nullopt;
 }

@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "nic/psn.h"
-#include "wire/flow.h"
 
 namespace weft::nic {
 
@@ -72,7 +71,7 @@ bool Device::modify(std::uint32_t qpn, QpState to, const QpAttributes& attribute
       a.min_rnr_timer = attributes.min_rnr_timer;
       a.tos = attributes.tos;
       qp.resp.expected_psn = attributes.rq_psn;
-      qp.udp_src_port = wire::udp_source_port(qp.qpn, qp.type == QpType::kRc ? a.remote_qpn : qp.qpn);
+      make_template(qp);
       break;
     case QpState::kRts:
       if (from != QpState::kRtr) break;

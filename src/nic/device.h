@@ -1,5 +1,5 @@
 // One RDMA device: a NIC port with its queue pairs, completion queues and memory (mlx5 has one device per
-// port). The host's loop calls run_event at the times that next_ps names; programs call the verbs. It meets the fabric only at two link directions and a packet.
+// port). The host's loop calls run_until when next_ps says so; programs call the verbs. It meets the fabric only at two link directions and a packet.
 // Not modelled: UC, XRC, SRQ, SQD, automatic path migration.
 #pragma once
 
@@ -74,13 +74,12 @@ class Device {
   MemoryTable& memory() { return memory_; }
   const QueuePair& qp(std::uint32_t qpn) const { return qps_[qpn - kFirstQpn]; }
 
-  // The host's loop: when the port next has something to do, and doing the first thing that is due then, in the
-  // order release of a delayed frame, service, arrival, timer. False when nothing is due.
-  Time_ps next_ps() const {
-    Time_ps next_ps = std::min(service_ps_, in_.next_arrival_ps());
-    return std::min(next_ps, std::min(timers_.next_ps(), out_.next_release_ps()));
-  }
-  bool run_event(Time_ps now_ps);
+  // The host's loop: when the port next has something to do, and doing it, as long as it is due before `end_ps` and
+  // not after `*programs_ps`, which an event may bring forward. At one instant: release of a delayed frame, service,
+  // arrival, timer. Returns the number of events.
+  Time_ps next_ps() const { return std::min(std::min(service_ps_, in_.next_arrival_ps()), rare_ps()); }
+  std::uint64_t run_until(Time_ps end_ps, const Time_ps* programs_ps);
+  Time_ps last_event_ps() const { return last_event_ps_; }
 
   const NicModel& model() const { return config_.model; }
   const std::string& name() const { return config_.name; }
@@ -99,6 +98,7 @@ class Device {
     return index < qps_.size() ? &qps_[index] : nullptr;
   }
 
+  Time_ps rare_ps() const { return std::min(timers_.next_ps(), out_.next_release_ps()); }
   void serve(Time_ps now_ps);
   void receive(Time_ps now_ps);
   void on_timer(Time_ps now_ps);
@@ -118,7 +118,8 @@ class Device {
   void send_datagram(QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
   bool send_reply(QueuePair& qp, Time_ps now_ps);
   bool send_read_reply(QueuePair& qp, Reply& reply, Time_ps now_ps);
-  engine::Packet new_packet(const QueuePair& qp, wire::Opcode opcode, std::uint32_t psn) const;
+  static engine::Packet new_packet(const QueuePair& qp, wire::Opcode opcode, std::uint32_t psn);
+  void make_template(QueuePair& qp) const;
   engine::Cold& add_cold(engine::Packet& packet);
   // Fills the cold side with the payload when somebody looks.
   void add_payload(engine::Packet& packet, std::uint32_t key, std::uint64_t va);
@@ -202,6 +203,7 @@ class Device {
   WorkHeap timers_;    // QPs with an ACK timeout to check
   Time_ps free_ps_ = 0;     // the port has sent its last frame
   Time_ps service_ps_ = kNever_ps;
+  Time_ps last_event_ps_ = 0;
   Time_ps message_interval_ps_ = 0;
   Time_ps rx_buffer_ps_ = 0;  // the receive buffer, as PCIe time
   std::vector<CnpPace> cnp_pace_;  // by port, address or QP

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "engine/packet.h"
 #include "nic/memory.h"
 #include "nic/work.h"
 
@@ -129,7 +130,7 @@ struct QueuePair {
   QpType type = QpType::kRc;
   QpState state = QpState::kReset;
   std::uint8_t function = 0;
-  std::uint16_t udp_src_port = 0;
+  engine::Packet packet;  // what all packets of this QP have in common
   std::uint32_t send_cq = 0;
   std::uint32_t receive_cq = 0;
   QpAttributes attributes;

@@ -24,19 +24,30 @@ void Device::end(const Packet& packet, Fate fate) {
   in_.destination().release(packet);
 }
 
-bool Device::run_event(Time_ps now_ps) {
-  if (out_.next_release_ps() == now_ps) [[unlikely]] {
-    out_.release(now_ps);
-  } else if (service_ps_ == now_ps) {
-    serve(now_ps);
-  } else if (in_.next_arrival_ps() == now_ps) {
-    receive(now_ps);
-  } else if (timers_.next_ps() == now_ps) {
-    on_timer(now_ps);
-  } else {
-    return false;
+std::uint64_t Device::run_until(Time_ps end_ps, const Time_ps* programs_ps) {
+  std::uint64_t events = 0;
+  for (;;) {
+    Time_ps arrival_ps = in_.next_arrival_ps();
+    Time_ps now_ps = std::min(service_ps_, arrival_ps);
+    Time_ps other_ps = rare_ps();
+    if (std::min(now_ps, other_ps) >= end_ps || std::min(now_ps, other_ps) > *programs_ps) return events;
+    ++events;
+    if (other_ps <= now_ps) [[unlikely]] {
+      // A release comes before everything at its instant, a timer after everything.
+      bool release = out_.next_release_ps() == other_ps;
+      if (release || other_ps < now_ps) {
+        last_event_ps_ = other_ps;
+        release ? out_.release(other_ps) : on_timer(other_ps);
+        continue;
+      }
+    }
+    last_event_ps_ = now_ps;
+    if (service_ps_ <= arrival_ps) {
+      serve(now_ps);
+    } else {
+      receive(now_ps);
+    }
   }
-  return true;
 }
 
 void Device::receive(Time_ps now_ps) {

@@ -1,6 +1,7 @@
 // The port's transmitter: which queue pair sends the next packet, and the packets that requesters send.
 #include "nic/device.h"
 #include "nic/psn.h"
+#include "wire/flow.h"
 
 namespace weft::nic {
 
@@ -77,17 +78,21 @@ void Device::put(Packet& packet, Time_ps now_ps) {
   traffic.bytes += line_B - fabric::kLineOverhead_B;
 }
 
-Packet Device::new_packet(const QueuePair& qp, Opcode opcode, std::uint32_t psn) const {
-  Packet packet;
-  packet.src = config_.port_id & kPortMask;
-  packet.dst = qp.attributes.remote_port & kPortMask;
-  packet.tos = qp.attributes.tos;
-  packet.priority = config_.priority & 7;
-  packet.udp_src_port = qp.udp_src_port;
-  packet.dest_qp = qp.attributes.remote_qpn & kPsnMask;
+void Device::make_template(QueuePair& qp) const {
+  qp.packet = {};
+  qp.packet.src = config_.port_id & kPortMask;
+  qp.packet.dst = qp.attributes.remote_port & kPortMask;
+  qp.packet.tos = qp.attributes.tos;
+  qp.packet.priority = config_.priority & 7;
+  qp.packet.udp_src_port = wire::udp_source_port(qp.qpn, qp.type == QpType::kRc ? qp.attributes.remote_qpn : qp.qpn);
+  qp.packet.dest_qp = qp.attributes.remote_qpn & kPsnMask;
+  qp.packet.flags = config_.model.mig_req ? Packet::kMigReq : 0;
+}
+
+Packet Device::new_packet(const QueuePair& qp, Opcode opcode, std::uint32_t psn) {
+  Packet packet = qp.packet;
   packet.opcode = static_cast<std::uint8_t>(opcode);
   packet.psn = psn & kPsnMask;
-  packet.flags = config_.model.mig_req ? Packet::kMigReq : 0;
   return packet;
 }
 

@@ -70,6 +70,7 @@ class Node {
   void at(Time_ps time_ps, std::function<void()> action) {
     script_.push_back({time_ps, std::move(action)});
     std::stable_sort(script_.begin(), script_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    plan();
     domain_->wake(node_, time_ps);
   }
   std::uint32_t node() const { return node_; }
@@ -93,24 +94,15 @@ class Node {
   static void write_hook(void* self, std::uint32_t key, Time_ps) { static_cast<Node*>(self)->writes.push_back(key); }
   Time_ps run(Time_ps end_ps) {
     for (;;) {
-      nic::Device& d = *device_;
-      const std::array<Time_ps, 5> next_ps = {d.out().next_release_ps(), d.next_service_ps(), d.next_arrival_ps(),
-                                              d.next_timer_ps(), script_.empty() ? kNever_ps : script_.front().first};
-      auto first = std::min_element(next_ps.begin(), next_ps.end());
-      if (*first >= end_ps) return *first;
-      switch (first - next_ps.begin()) {
-        case 0: d.out().release(*first); break;
-        case 1: d.serve(*first); break;
-        case 2: d.receive(*first); break;
-        case 3: d.on_timer(*first); break;
-        default: {
-          std::function<void()> action = std::move(script_.front().second);
-          script_.erase(script_.begin());
-          action();
-        }
-      }
+      device_->run_until(end_ps, &script_ps_);
+      if (script_ps_ >= end_ps) return std::min(device_->next_ps(), script_ps_);
+      std::function<void()> action = std::move(script_.front().second);
+      script_.erase(script_.begin());
+      plan();
+      action();
     }
   }
+  void plan() { script_ps_ = script_.empty() ? kNever_ps : script_.front().first; }
 
   std::uint32_t port_;
   std::uint32_t node_;
@@ -119,6 +111,7 @@ class Node {
   std::unique_ptr<nic::Device> device_;
   std::vector<std::uint8_t> bytes_;
   std::vector<std::pair<Time_ps, std::function<void()>>> script_;
+  Time_ps script_ps_ = kNever_ps;  // of its next action
 };
 
 class Pair {

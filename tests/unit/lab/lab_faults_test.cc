@@ -3,11 +3,16 @@
 namespace weft::lab {
 namespace {
 
-std::string with_fault(std::string_view fault) { return good_lab_and(fmt::format("faults:\n  - {}\n", fault)); }
-FaultConfig fault_of(std::string_view fault) { return read_good(with_fault(fault)).faults.at(0); }
+std::string with_fault(std::string_view fault) {
+  return good_lab_and(fmt::format("faults:\n  - {}\n", fault));
+}
+FaultConfig fault_of(std::string_view fault) {
+  return read_good(with_fault(fault)).faults.at(0);
+}
 
 TEST(LabFaults, Qos) {
-  const QosConfig qos = read_good(good_lab_and("qos: {dscp: 26, priority: 3, ecn: false, cnp_dscp: 40, cnp_priority: 5}\n")).qos;
+  const QosConfig qos =
+      read_good(good_lab_and("qos: {dscp: 26, priority: 3, ecn: false, cnp_dscp: 40, cnp_priority: 5}\n")).qos;
   EXPECT_EQ(qos.dscp, 26);
   EXPECT_EQ(qos.priority, 3);
   EXPECT_FALSE(qos.ect);
@@ -15,12 +20,14 @@ TEST(LabFaults, Qos) {
   EXPECT_EQ(qos.cnp_priority, 5);
   expect_problem(good_lab_and("qos: {dscp: 64}\n"), "23:13 dscp 64 is out of range | it goes from 0 to 63");
   expect_problem(good_lab_and("qos: {priority: 8}\n"), "23:17 priority 8 is out of range");
-  expect_problem(good_lab_and("qos: {ecn: on}\n"), "23:12 ecn: \"on\" is a boolean only in YAML 1.1 | write true or false");
+  expect_problem(good_lab_and("qos: {ecn: on}\n"),
+                 "23:12 ecn: \"on\" is a boolean only in YAML 1.1 | write true or false");
   expect_problem(good_lab_and("qos: {pfc: 3}\n"), "23:7 qos has no key \"pfc\"");
 }
 
 TEST(LabFaults, Selection) {
-  const FaultConfig fault = fault_of("{link: \"vm00:p0\", action: drop, frames: request, qp: 1, psn: 5, transmission: 2, start: 10 us, end: 20 us}");
+  const FaultConfig fault = fault_of(
+      "{link: \"vm00:p0\", action: drop, frames: request, qp: 1, psn: 5, transmission: 2, start: 10 us, end: 20 us}");
   EXPECT_EQ(fault.from, (PortRef{0, 0, 0}));
   EXPECT_FALSE(fault.both_directions);
   EXPECT_EQ(fault.rule.action, fabric::FaultAction::kDrop);
@@ -51,13 +58,18 @@ TEST(LabFaults, Problems) {
   expect_problem(with_fault("{link: \"vm00:p0\"}"), "24:5 faults[0] has no \"action\"");
   expect_problem(with_fault("{link: \"vm00:p1\", action: drop}"), "24:12 \"vm00:p1\" has no cable");
   expect_problem(with_fault("{link: \"vm00\", action: drop}"), "24:12 link \"vm00\" is not NODE:PORT");
-  expect_problem(with_fault("{link: \"vm00:p0\", action: lose}"), "24:31 action \"lose\" is not known | write one of drop, corrupt, ce-mark");
+  expect_problem(with_fault("{link: \"vm00:p0\", action: lose}"),
+                 "24:31 action \"lose\" is not known | write one of drop, corrupt, ce-mark");
   expect_problem(with_fault("{link: \"vm00:p0\", action: drop, transmission: 1}"), "24:51 transmission without psn");
   expect_problem(with_fault("{link: \"vm00:p0\", action: drop, psn: 16777216}"), "24:42 psn 16777216 is out of range");
-  expect_problem(with_fault("{link: \"vm00:p0\", action: drop, probability: 0.01}"), "24:50 probability: \"0.01\" has no unit");
-  expect_problem(with_fault("{link: \"vm00:p0\", action: drop, probability: 101 %}"), "24:50 probability 101 % is too large | at most 100 %");
-  expect_problem(with_fault("{link: \"vm00:p0\", action: drop, start: 2 us, end: 1 us}"), "24:56 the fault ends before it starts");
-  expect_problem(with_fault("{link: \"vm00:p0\", action: drop, delay: 1 us}"), "24:44 delay does not go with action drop");
+  expect_problem(with_fault("{link: \"vm00:p0\", action: drop, probability: 0.01}"),
+                 "24:50 probability: \"0.01\" has no unit");
+  expect_problem(with_fault("{link: \"vm00:p0\", action: drop, probability: 101 %}"),
+                 "24:50 probability 101 % is too large | at most 100 %");
+  expect_problem(with_fault("{link: \"vm00:p0\", action: drop, start: 2 us, end: 1 us}"),
+                 "24:56 the fault ends before it starts");
+  expect_problem(with_fault("{link: \"vm00:p0\", action: drop, delay: 1 us}"),
+                 "24:44 delay does not go with action drop");
   expect_problem(with_fault("{link: \"vm00:p0\", action: delay}"), "24:5 faults[0] has no \"delay\" | add delay: 5 us");
   expect_problem(with_fault("{link: \"vm00:p0\", action: cut, psn: 1}"), "24:41 psn does not go with action cut");
   expect_problem(with_fault("{link: \"vm00:p0\", action: cut, down: 1 us}"), "24:42 down does not go with action cut");

@@ -24,7 +24,8 @@ TEST(LabModel, AddressesRoundTrip) {
 TEST(LabModel, RefusesWhatIsNoAddress) {
   IpAddress address;
   std::uint32_t prefix_bits = 0;
-  for (const char* text : {"10.0.0.1", "10.0.0.1/", "10.0.0.1/33", "10.0.0.1/0", "10.0.0.1/024", "10.0.0/24", "10.0.0.256/24", "fd00::1/129", "/24", "", "vm00/24"}) {
+  for (const char* text : {"10.0.0.1", "10.0.0.1/", "10.0.0.1/33", "10.0.0.1/0", "10.0.0.1/024", "10.0.0/24",
+                           "10.0.0.256/24", "fd00::1/129", "/24", "", "vm00/24"}) {
     EXPECT_FALSE(parse_address(text, address, prefix_bits)) << text;
   }
 }

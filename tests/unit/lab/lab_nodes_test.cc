@@ -5,10 +5,14 @@ namespace {
 
 constexpr std::string_view kPort = "{address: 10.0.0.1/24, mtu: 4200 B}";
 
-void expect_port_problem(std::string_view port, std::string_view expected) { expect_problem(good_lab_with(kPort, port), expected); }
+void expect_port_problem(std::string_view port, std::string_view expected) {
+  expect_problem(good_lab_with(kPort, port), expected);
+}
 
 TEST(LabNodes, ReadsHostsNicsAndPorts) {
-  std::string text = good_lab_with("    kind: host\n    nics:\n", "    kind: host\n    host: epyc-7551p\n    gpus: [rtx-3090, rtx-3090]\n    set: {poll_hit: 61 ns}\n    nics:\n");
+  std::string text = good_lab_with(
+      "    kind: host\n    nics:\n",
+      "    kind: host\n    host: epyc-7551p\n    gpus: [rtx-3090, rtx-3090]\n    set: {poll_hit: 61 ns}\n    nics:\n");
   const std::size_t at = text.find("model: cx4-lx-25g\n");
   text.insert(at + 18, "        set: {ack_interval: 16 packets, ack_timeout_mode: connectx}\n");
   const HostConfig& host = read_good(text).hosts[0];
@@ -29,12 +33,18 @@ TEST(LabNodes, ReadsHostsNicsAndPorts) {
 TEST(LabNodes, Nodes) {
   expect_problem(good_lab_with("kind: host", "kind: switch"), "5:11 kind \"switch\" is not modelled");
   expect_problem(good_lab_with("    kind: host\n", ""), "5:5 node vm00 has no \"kind\" | add kind: host");
-  expect_problem(good_lab_with("    kind: host\n", "    kind: host\n    host: epyc\n"), "6:11 there is no host profile \"epyc\" in the catalog | did you mean epyc-7551p?");
-  expect_problem(good_lab_with("    kind: host\n", "    kind: host\n    gpus: [h300]\n"), "6:12 there is no GPU \"h300\" in the catalog | did you mean h200?");
-  expect_problem(good_lab_with("    kind: host\n", "    kind: host\n    gpus: h200\n"), "6:11 gpus is a single value, not a list");
-  expect_problem(good_lab_with("    kind: host\n", "    kind: host\n    image: x\n"), "6:5 node vm00 has no key \"image\"");
-  expect_problem(good_lab_with("    kind: host\n", "    kind: host\n    set: {poll_hot: 1 ns}\n"), "6:11 set has no key \"poll_hot\" | did you mean poll_hit?");
-  expect_problem(good_lab_with("    kind: host\n", "    kind: host\n    set: {poll_hit: 0 ns}\n"), "6:21 poll_hit 0 ns is too small | at least 1 ps");
+  expect_problem(good_lab_with("    kind: host\n", "    kind: host\n    host: epyc\n"),
+                 "6:11 there is no host profile \"epyc\" in the catalog | did you mean epyc-7551p?");
+  expect_problem(good_lab_with("    kind: host\n", "    kind: host\n    gpus: [h300]\n"),
+                 "6:12 there is no GPU \"h300\" in the catalog | did you mean h200?");
+  expect_problem(good_lab_with("    kind: host\n", "    kind: host\n    gpus: h200\n"),
+                 "6:11 gpus is a single value, not a list");
+  expect_problem(good_lab_with("    kind: host\n", "    kind: host\n    image: x\n"),
+                 "6:5 node vm00 has no key \"image\"");
+  expect_problem(good_lab_with("    kind: host\n", "    kind: host\n    set: {poll_hot: 1 ns}\n"),
+                 "6:11 set has no key \"poll_hot\" | did you mean poll_hit?");
+  expect_problem(good_lab_with("    kind: host\n", "    kind: host\n    set: {poll_hit: 0 ns}\n"),
+                 "6:21 poll_hit 0 ns is too small | at least 1 ps");
   expect_problem(good_lab_and("---\n"), "23:1 a second document starts here");
 }
 
@@ -44,23 +54,33 @@ TEST(LabNodes, NodeNames) {
   expect_problem("version: 1\nname: x\nnodes:\n  a:\n", "4:5 node a is empty, not a map");
   expect_problem("version: 1\nname: x\nnodes:\n  a: {kind: host}\n", "4:6 node a has no \"nics\"");
   expect_problem("version: 1\nname: x\nnodes:\n  a: {kind: host, nics: []}\n", "4:25 a has no NIC");
-  expect_problem("version: 1\nname: x\nnodes:\n  a: {kind: host, nics: [{model: cx5-25g, ports: {}}]}\n", "4:50 a NIC without ports");
-  expect_problem("version: 1\nname: x\nnodes:\n  a: {kind: host, nics: [{model: cx5-25g, ports: [p0]}]}\n", "4:50 ports is not a map");
+  expect_problem("version: 1\nname: x\nnodes:\n  a: {kind: host, nics: [{model: cx5-25g, ports: {}}]}\n",
+                 "4:50 a NIC without ports");
+  expect_problem("version: 1\nname: x\nnodes:\n  a: {kind: host, nics: [{model: cx5-25g, ports: [p0]}]}\n",
+                 "4:50 ports is not a map");
 }
 
 TEST(LabNodes, Models) {
-  expect_problem(good_lab_with("model: cx4-lx-25g", "model: cx4-lx"), "7:16 there is no NIC \"cx4-lx\" in the catalog | did you mean cx4-lx-25g?");
-  expect_problem(good_lab_with("model: cx4-lx-25g", "model: cx4-lx-25g\n        set: {tx_latency: 5}"), "8:27 tx_latency: \"5\" has no unit");
-  expect_problem(good_lab_with("model: cx4-lx-25g", "model: cx4-lx-25g\n        set: {line_rate: 30 Gbps}"), "8:26 \"30 Gbps\" is not an Ethernet rate");
-  expect_problem(good_lab_with("model: cx4-lx-25g", "model: cx4-lx-25g\n        set: {pcie_max_payload: 300 B}"), "8:33 PCIe has no maximum payload of 300 B");
-  expect_problem(good_lab_with("model: cx4-lx-25g", "model: cx4-lx-25g\n        set: {pcie_lanes: 3}"), "8:27 PCIe has no x3 link");
-  expect_problem(good_lab_with("model: cx4-lx-25g", "model: cx4-lx-25g\n        set: {mig_req: on}"), "8:24 mig_req: \"on\" is a boolean only in YAML 1.1");
-  expect_problem(good_lab_with("          p1: {address: 10.0.1.1/24}\n", "          p1: {address: 10.0.1.1/24}\n          p2: {address: 10.0.2.1/24}\n"),
+  expect_problem(good_lab_with("model: cx4-lx-25g", "model: cx4-lx"),
+                 "7:16 there is no NIC \"cx4-lx\" in the catalog | did you mean cx4-lx-25g?");
+  expect_problem(good_lab_with("model: cx4-lx-25g", "model: cx4-lx-25g\n        set: {tx_latency: 5}"),
+                 "8:27 tx_latency: \"5\" has no unit");
+  expect_problem(good_lab_with("model: cx4-lx-25g", "model: cx4-lx-25g\n        set: {line_rate: 30 Gbps}"),
+                 "8:26 \"30 Gbps\" is not an Ethernet rate");
+  expect_problem(good_lab_with("model: cx4-lx-25g", "model: cx4-lx-25g\n        set: {pcie_max_payload: 300 B}"),
+                 "8:33 PCIe has no maximum payload of 300 B");
+  expect_problem(good_lab_with("model: cx4-lx-25g", "model: cx4-lx-25g\n        set: {pcie_lanes: 3}"),
+                 "8:27 PCIe has no x3 link");
+  expect_problem(good_lab_with("model: cx4-lx-25g", "model: cx4-lx-25g\n        set: {mig_req: on}"),
+                 "8:24 mig_req: \"on\" is a boolean only in YAML 1.1");
+  expect_problem(good_lab_with("          p1: {address: 10.0.1.1/24}\n",
+                               "          p1: {address: 10.0.1.1/24}\n          p2: {address: 10.0.2.1/24}\n"),
                  "11:11 cx4-lx-25g has 2 ports, this is one more");
 }
 
 TEST(LabNodes, PortNamesAreUniqueInAHost) {
-  const std::string text = good_lab_with("  vm01:\n", "      - {model: cx5-25g, ports: {p0: {address: 10.0.9.1/24}}}\n  vm01:\n");
+  const std::string text =
+      good_lab_with("  vm01:\n", "      - {model: cx5-25g, ports: {p0: {address: 10.0.9.1/24}}}\n  vm01:\n");
   expect_problem(text, "11:34 vm00 already has a port p0 | port names are unique in a host: the other is in line 9");
 }
 
@@ -92,7 +112,8 @@ TEST(LabNodes, Mtu) {
   expect_port_problem("{address: 10.0.0.1/24, mtu: 351 B}", "9:43 mtu 351 B leaves no room for RoCE | at least 352 B");
   expect_port_problem("{address: 10.0.0.1/24, mtu: 9979 B}", "9:43 mtu 9979 B: cx4-lx-25g takes at most 9978 B");
   expect_port_problem("{address: 10.0.0.1/24, mtu: 4200}", "9:43 mtu: \"4200\" has no unit");
-  expect_port_problem("{address: 10.0.0.1/24, mtu: 4.2 KB}", "9:43 mtu: \"KB\" is not a unit that fits here | write KiB (1024 B) or kB (1000 B)");
+  expect_port_problem("{address: 10.0.0.1/24, mtu: 4.2 KB}",
+                      "9:43 mtu: \"KB\" is not a unit that fits here | write KiB (1024 B) or kB (1000 B)");
   expect_port_problem("{address: \"fd00::1/64\", mtu: 1279 B}", "9:44 mtu 1279 B: IPv6 needs 1280 B");
 }
 

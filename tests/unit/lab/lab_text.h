@@ -1,14 +1,14 @@
 // A good lab as text, to break in one place, and the problems that come out of it.
 #pragma once
 
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include "lab/lab_reader.h"
 
@@ -45,7 +45,9 @@ inline std::string good_lab_with(std::string_view old_text, std::string_view new
   if (at != std::string::npos) text.replace(at, old_text.size(), new_text);
   return text;
 }
-inline std::string good_lab_and(std::string_view more) { return std::string(kGoodLab) + std::string(more); }
+inline std::string good_lab_and(std::string_view more) {
+  return std::string(kGoodLab) + std::string(more);
+}
 
 // "line:column message | remedy"; "--set path message | remedy" for overrides.
 inline std::vector<std::string> problems_of(std::string_view text, const std::vector<std::string>& overrides = {}) {
@@ -53,15 +55,19 @@ inline std::vector<std::string> problems_of(std::string_view text, const std::ve
   const auto lab = read_lab(text, "lab.yaml", overrides);
   if (lab) return lines;
   for (const Problem& p : lab.error()) {
-    lines.push_back(fmt::format("{} {} | {}", p.where.empty() ? fmt::format("{}:{}", p.line, p.column) : p.where, p.message, p.remedy));
+    lines.push_back(fmt::format("{} {} | {}", p.where.empty() ? fmt::format("{}:{}", p.line, p.column) : p.where,
+                                p.message, p.remedy));
   }
   return lines;
 }
 
 // Exactly one problem, which begins with `expected`.
-inline void expect_problem(std::string_view text, std::string_view expected, const std::vector<std::string>& overrides = {}) {
+inline void expect_problem(std::string_view text, std::string_view expected,
+                           const std::vector<std::string>& overrides = {}) {
   const std::vector<std::string> problems = problems_of(text, overrides);
-  ASSERT_EQ(problems.size(), 1U) << "wanted " << expected << "\n" << fmt::format("{}", fmt::join(problems, "\n")) << "\n" << text;
+  ASSERT_EQ(problems.size(), 1U) << "wanted " << expected << "\n"
+                                 << fmt::format("{}", fmt::join(problems, "\n")) << "\n"
+                                 << text;
   EXPECT_EQ(problems[0].substr(0, expected.size()), expected) << problems[0] << "\n" << text;
 }
 

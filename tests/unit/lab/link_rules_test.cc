@@ -11,7 +11,8 @@ namespace {
 constexpr std::int64_t kGbps = 1'000'000'000;
 
 TEST(LinkRules, OneByteTakesAWholeNumberOfPicoseconds) {
-  for (std::int64_t rate_bps : ethernet_rates_bps()) EXPECT_EQ(ps_per_byte(rate_bps) * rate_bps, 8 * kSecond_ps) << rate_bps;
+  for (std::int64_t rate_bps : ethernet_rates_bps())
+    EXPECT_EQ(ps_per_byte(rate_bps) * rate_bps, 8 * kSecond_ps) << rate_bps;
 }
 
 TEST(LinkRules, AutoFec) {

@@ -17,7 +17,8 @@ TEST(Metrics, CounterNamesAreUniqueAndExpanded) {
                            "rx_discards_phy", "port_xmit_data", "np_cnp_sent", "cnpSent"}) {
     EXPECT_TRUE(is_known_counter(name)) << name;
   }
-  for (const char* name : {"", "rx_prio8_pause", "rx_prio{}_pause", "Out_of_sequence"}) EXPECT_FALSE(is_known_counter(name)) << name;
+  for (const char* name : {"", "rx_prio8_pause", "rx_prio{}_pause", "Out_of_sequence"})
+    EXPECT_FALSE(is_known_counter(name)) << name;
 }
 
 // What the NIC counts goes by a name that a driver has.

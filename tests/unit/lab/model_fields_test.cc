@@ -15,7 +15,9 @@ struct Anything {
 };
 template <class T, std::size_t... I>
 constexpr bool takes(std::index_sequence<I...>) {
-  return requires { T{(static_cast<void>(I), Anything{})...}; };
+  return requires {
+    T{(static_cast<void>(I), Anything{})...};
+  };
 }
 template <class T, std::size_t N = 64>
 constexpr std::size_t member_count() {
@@ -52,8 +54,10 @@ TEST(ModelFields, KeysAndMembersAreUnique) {
 TEST(ModelFields, SetChangesNumbersFlagsAndChoices) {
   ProblemList problems;
   nic::NicModel nic;
-  apply_set(*parse_yaml("{ack_interval: 16 packets, mig_req: false, cnp_scope: queue-pair, tx_latency: 0.5 us, ports: 4}", problems),
-            nic, problems);
+  apply_set(
+      *parse_yaml("{ack_interval: 16 packets, mig_req: false, cnp_scope: queue-pair, tx_latency: 0.5 us, ports: 4}",
+                  problems),
+      nic, problems);
   EXPECT_TRUE(problems.empty());
   EXPECT_EQ(nic.ack_interval_packets, 16U);
   EXPECT_FALSE(nic.mig_req);

@@ -23,14 +23,15 @@ TEST(Problem, ListsAreInLineOrderAndOverridesLast) {
   problems.add({3, 7, -1}, "right too");
   std::vector<std::string> messages;
   for (const Problem& problem : problems.take()) messages.push_back(problem.where + problem.message);
-  EXPECT_EQ(messages, (std::vector<std::string>{"left", "right", "right too", "late", "--set afirst override", "--set bsecond override"}));
+  EXPECT_EQ(messages, (std::vector<std::string>{"left", "right", "right too", "late", "--set afirst override",
+                                                "--set bsecond override"}));
   EXPECT_TRUE(problems.empty());
 }
 
 TEST(Problem, QuotedTextIsCutBetweenCharacters) {
-  EXPECT_EQ(quoted("on"), "\"on\"");
+  EXPECT_EQ(in_quotes("on"), "\"on\"");
   const std::string long_text = std::string(47, 'a') + "é and more";
-  EXPECT_EQ(quoted(long_text), "\"" + std::string(47, 'a') + "…\"");
+  EXPECT_EQ(in_quotes(long_text), "\"" + std::string(47, 'a') + "…\"");
 }
 
 }  // namespace

@@ -8,8 +8,9 @@
 namespace weft::lab {
 namespace {
 
-constexpr Quantity kAll[] = {Quantity::kBitRate,     Quantity::kLength,  Quantity::kSize,        Quantity::kTime,
-                             Quantity::kProbability, Quantity::kPackets, Quantity::kMessageRate, Quantity::kDelayPerLength};
+constexpr Quantity kAll[] = {Quantity::kBitRate,     Quantity::kLength,        Quantity::kSize,
+                             Quantity::kTime,        Quantity::kProbability,   Quantity::kPackets,
+                             Quantity::kMessageRate, Quantity::kDelayPerLength};
 
 TEST(Units, ReadsNumbersWithUnits) {
   struct Case {
@@ -67,24 +68,32 @@ TEST(Units, RefusesWithARemedy) {
     const char* remedy;
   };
   const Case cases[] = {
-      {"4200", Quantity::kSize, "\"4200\" has no unit", "write a number and a unit, e.g. 4200 B (B, KiB, MiB, GiB, kB, MB, GB)"},
-      {"4200 ", Quantity::kSize, "\"4200 \" has no unit", "write a number and a unit, e.g. 4200 B (B, KiB, MiB, GiB, kB, MB, GB)"},
+      {"4200", Quantity::kSize, "\"4200\" has no unit",
+       "write a number and a unit, e.g. 4200 B (B, KiB, MiB, GiB, kB, MB, GB)"},
+      {"4200 ", Quantity::kSize, "\"4200 \" has no unit",
+       "write a number and a unit, e.g. 4200 B (B, KiB, MiB, GiB, kB, MB, GB)"},
       {"64 KB", Quantity::kSize, "\"KB\" is not a unit that fits here", "write KiB (1024 B) or kB (1000 B)"},
       {"25 gbps", Quantity::kBitRate, "\"gbps\" is not a unit that fits here", "write Gbps: units are case-sensitive"},
       {"25 G", Quantity::kBitRate, "\"G\" is not a unit that fits here", "write Gbps"},
-      {"3 GB/s", Quantity::kBitRate, "\"GB/s\" is not a unit that fits here", "rates of links are in bits: write Gbps (8 Gbps = 1 GB/s)"},
+      {"3 GB/s", Quantity::kBitRate, "\"GB/s\" is not a unit that fits here",
+       "rates of links are in bits: write Gbps (8 Gbps = 1 GB/s)"},
       {"3 m", Quantity::kTime, "\"m\" is not a unit that fits here", "use one of ps, ns, us, ms, s, µs"},
       {"3  m", Quantity::kLength, "\" m\" is not a unit that fits here", "use one of mm, cm, m, km"},
       {"-3 m", Quantity::kLength, "\"-3 m\" is negative", "write a number and a unit, e.g. 3 m (mm, cm, m, km)"},
-      {"010 m", Quantity::kLength, "\"010\" looks octal: YAML 1.1 reads 010 as 8", "write the decimal number without leading zeros"},
+      {"010 m", Quantity::kLength, "\"010\" looks octal: YAML 1.1 reads 010 as 8",
+       "write the decimal number without leading zeros"},
       {"0x10 B", Quantity::kSize, "\"0x10\" is not a decimal number", "write it in decimal"},
-      {"1:30 s", Quantity::kTime, "\"1:30\" looks sexagesimal: YAML 1.1 reads 1:30 as 90", "write a plain decimal number"},
+      {"1:30 s", Quantity::kTime, "\"1:30\" looks sexagesimal: YAML 1.1 reads 1:30 as 90",
+       "write a plain decimal number"},
       {"1_000 B", Quantity::kSize, "\"1_000\" has underscores", "write the digits without separators"},
       {"1.5 B", Quantity::kSize, "\"1.5 B\" is finer than 1 B", "round it"},
-      {"1. m", Quantity::kLength, "\"1. m\" does not start with a plain number", "write a number and a unit, e.g. 3 m (mm, cm, m, km)"},
-      {".5 m", Quantity::kLength, "\".5 m\" does not start with a plain number", "write a number and a unit, e.g. 3 m (mm, cm, m, km)"},
+      {"1. m", Quantity::kLength, "\"1. m\" does not start with a plain number",
+       "write a number and a unit, e.g. 3 m (mm, cm, m, km)"},
+      {".5 m", Quantity::kLength, "\".5 m\" does not start with a plain number",
+       "write a number and a unit, e.g. 3 m (mm, cm, m, km)"},
       {"1e3 m", Quantity::kLength, "\"e3 m\" is not a unit that fits here", "use one of mm, cm, m, km"},
-      {"", Quantity::kLength, "\"\" does not start with a plain number", "write a number and a unit, e.g. 3 m (mm, cm, m, km)"},
+      {"", Quantity::kLength, "\"\" does not start with a plain number",
+       "write a number and a unit, e.g. 3 m (mm, cm, m, km)"},
       {"999999999 s", Quantity::kTime, "\"999999999 s\" is too large", "write a smaller number"},
   };
   for (const Case& c : cases) {
@@ -128,7 +137,8 @@ TEST(Units, WhatIsFormattedIsReadBack) {
 TEST(Units, WholeNumbers) {
   EXPECT_EQ(parse_unsigned("0").value(), 0U);
   EXPECT_EQ(parse_unsigned("18446744073709551615").value(), std::numeric_limits<std::uint64_t>::max());
-  for (const char* text : {"", "-1", "+1", "1.0", "010", "0x10", "0b1", "0o7", "1:30", "1_0", "1e3", " 1", "1 ", "18446744073709551616", "yes", "16 B"}) {
+  for (const char* text : {"", "-1", "+1", "1.0", "010", "0x10", "0b1", "0o7", "1:30", "1_0", "1e3", " 1", "1 ",
+                           "18446744073709551616", "yes", "16 B"}) {
     EXPECT_FALSE(parse_unsigned(text).has_value()) << text;
   }
 }

@@ -7,8 +7,8 @@ namespace {
 
 TEST(YamlOverride, ReachesEveryPlace) {
   const Lab lab = read_good(kGoodLab, {"nodes.vm00.nics[0].ports.p0.mtu=1500 B", "links[0].cable.length=2.5 m",
-                                       "links[0].cable.kind=aoc", "qos.dscp=26", "workloads[bw].args=-s 64", "name=other",
-                                       "nodes.vm01.nics[0].set={ack_interval: 16 packets}"});
+                                       "links[0].cable.kind=aoc", "qos.dscp=26", "workloads[bw].args=-s 64",
+                                       "name=other", "nodes.vm01.nics[0].set={ack_interval: 16 packets}"});
   EXPECT_EQ(lab.hosts[0].nics[0].ports[0].netdev_mtu_B, 1500);
   EXPECT_EQ(lab.links[0].length_mm, 2500);
   EXPECT_EQ(lab.links[0].cable, CableKind::kAoc);
@@ -21,10 +21,11 @@ TEST(YamlOverride, ReachesEveryPlace) {
 }
 
 TEST(YamlOverride, ListsGrowAndSectionsAreReplaced) {
-  const Lab lab = read_good(kGoodLab, {"workloads[2]={name: r, transfer: read, client: vm00, server: vm01}",
-                                       "links[1].endpoints=[\"vm00:p1\", \"vm01:p1\"]", "workloads[0].client=vm00:p0",
-                                       "workloads[0].server=vm01:p0", "workloads[1].client=vm00:p1", "workloads[1].server=vm01:p1",
-                                       "workloads[2].client=vm01:p1", "workloads[2].server=vm00:p1"});
+  const Lab lab =
+      read_good(kGoodLab, {"workloads[2]={name: r, transfer: read, client: vm00, server: vm01}",
+                           "links[1].endpoints=[\"vm00:p1\", \"vm01:p1\"]", "workloads[0].client=vm00:p0",
+                           "workloads[0].server=vm01:p0", "workloads[1].client=vm00:p1", "workloads[1].server=vm01:p1",
+                           "workloads[2].client=vm01:p1", "workloads[2].server=vm00:p1"});
   ASSERT_EQ(lab.workloads.size(), 3U);
   EXPECT_EQ(lab.workloads[2].name, "r");
   EXPECT_EQ(lab.links.size(), 2U);
@@ -43,8 +44,10 @@ TEST(YamlOverride, TheLastOneWins) {
 
 TEST(YamlOverride, ProblemsNameTheOverride) {
   expect_problem(kGoodLab, "--set seed seed: \"x\" is not a whole number", {"seed=x"});
-  expect_problem(kGoodLab, "--set links[0].cable.lenght cable has no key \"lenght\" | did you mean length?", {"links[0].cable.lenght=3 m"});
-  expect_problem(kGoodLab, "--set links[4].cable.length there is no item \"4\" in a list of 1", {"links[4].cable.length=3 m"});
+  expect_problem(kGoodLab, "--set links[0].cable.lenght cable has no key \"lenght\" | did you mean length?",
+                 {"links[0].cable.lenght=3 m"});
+  expect_problem(kGoodLab, "--set links[4].cable.length there is no item \"4\" in a list of 1",
+                 {"links[4].cable.length=3 m"});
   expect_problem(kGoodLab, "--set workloads[nope].args there is no item \"nope\"", {"workloads[nope].args=-a"});
   expect_problem(kGoodLab, "--set links.cable \"links\" is not a map", {"links.cable=x"});
   expect_problem(kGoodLab, "--set nodes[0].kind \"nodes\" is not a list", {"nodes[0].kind=host"});
@@ -54,7 +57,8 @@ TEST(YamlOverride, ProblemsNameTheOverride) {
   expect_problem(kGoodLab, "--set  no path=value", {"=3"});
   expect_problem(kGoodLab, "--set a..b an empty name in the path", {"a..b=3"});
   expect_problem(kGoodLab, "--set links[0].cable not YAML", {"links[0].cable={kind: dac"});
-  expect_problem(kGoodLab, "--set nodes.vm00.nics[0].ports.p0.mtu mtu: \"1500\" has no unit", {"nodes.vm00.nics[0].ports.p0.mtu=1500"});
+  expect_problem(kGoodLab, "--set nodes.vm00.nics[0].ports.p0.mtu mtu: \"1500\" has no unit",
+                 {"nodes.vm00.nics[0].ports.p0.mtu=1500"});
 }
 
 }  // namespace

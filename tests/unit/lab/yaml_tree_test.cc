@@ -1,8 +1,7 @@
 #include "lab/yaml_tree.h"
 
-#include <gtest/gtest.h>
-
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 namespace weft::lab {
 namespace {
@@ -46,7 +45,8 @@ TEST(YamlTree, RefusesWhatLabsDoNotUse) {
   EXPECT_EQ(problems_of_yaml("a: 1\n---\nb: 2\n"), Lines{"2:1 a second document starts here"});
   EXPECT_EQ(problems_of_yaml("? [a, b]\n: 1\n"), Lines{"1:3 a key that is a list or a map"});
   EXPECT_EQ(problems_of_yaml("\"\": 1\n"), Lines{"1:1 an empty key"});
-  EXPECT_EQ(problems_of_yaml("a:\n\tb: 1\n\tc: 2\n"), (Lines{"2:1 a tab in the indentation", "3:1 a tab in the indentation"}));
+  EXPECT_EQ(problems_of_yaml("a:\n\tb: 1\n\tc: 2\n"),
+            (Lines{"2:1 a tab in the indentation", "3:1 a tab in the indentation"}));
   EXPECT_EQ(problems_of_yaml(std::string_view("a: \x01\n")), Lines{"1:4 control character 0x01"});
   EXPECT_EQ(problems_of_yaml(std::string_view("a: \0b\n", 6)), Lines{"1:4 control character 0x00"});
   EXPECT_EQ(problems_of_yaml("a: \"\\e[31m\"\n"), Lines{"1:4 a control character in the text"});

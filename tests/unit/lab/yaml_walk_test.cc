@@ -1,8 +1,7 @@
 #include "lab/yaml_walk.h"
 
-#include <gtest/gtest.h>
-
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 namespace weft::lab {
 namespace {
@@ -12,8 +11,9 @@ class YamlWalk : public ::testing::Test {
   YamlNode value(const std::string& yaml) { return *parse_yaml(yaml, problems_); }
   std::string problem() {
     const auto list = problems_.take();
-    return list.size() == 1 ? fmt::format("{}:{} {} | {}", list[0].line, list[0].column, list[0].message, list[0].remedy)
-                            : fmt::format("{} problems", list.size());
+    return list.size() == 1
+               ? fmt::format("{}:{} {} | {}", list[0].line, list[0].column, list[0].message, list[0].remedy)
+               : fmt::format("{} problems", list.size());
   }
   ProblemList problems_;
 };

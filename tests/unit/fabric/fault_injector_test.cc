@@ -1,0 +1,237 @@
+#include "fabric/fault_injector.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "wire/opcode.h"
+
+namespace weft::fabric {
+namespace {
+
+using wire::Opcode;
+
+engine::Packet packet(std::uint32_t psn, std::uint32_t qp = 0x108, Opcode opcode = Opcode::kSendOnly) {
+  engine::Packet p;
+  p.psn = psn & 0xffffff;
+  p.dest_qp = qp & 0xffffff;
+  p.opcode = static_cast<std::uint8_t>(opcode);
+  return p;
+}
+
+FaultRule rule(FaultAction action) {
+  FaultRule r;
+  r.name = std::string("f");
+  r.action = action;
+  return r;
+}
+
+FaultInjector injector(const FaultRule& r, double bit_error_rate = 0) { return {{r}, 1, 0, bit_error_rate}; }
+
+TEST(FaultInjector, WithoutRulesNothingHappens) {
+  FaultInjector faults({}, 1, 0, 0);
+  FaultVerdict verdict = faults.judge(packet(1), 100, 0);
+  EXPECT_FALSE(verdict.lost || verdict.corrupt || verdict.bit_error || verdict.ce_mark || verdict.duplicate);
+  EXPECT_EQ(verdict.delay_ps, 0);
+  EXPECT_TRUE(verdict.comment.empty());
+}
+
+TEST(FaultInjector, EachActionDoesItsOwnThing) {
+  FaultInjector drop = injector(rule(FaultAction::kDrop));
+  FaultVerdict dropped = drop.judge(packet(1), 100, 0);
+  EXPECT_TRUE(dropped.lost);
+  EXPECT_EQ(dropped.loss, Fate::kFaultDrop);
+  EXPECT_EQ(dropped.comment, "weft: dropped by fault f");
+  EXPECT_EQ(drop.hits().front(), 1U);
+
+  FaultVerdict corrupt = injector(rule(FaultAction::kCorrupt)).judge(packet(1), 100, 0);
+  EXPECT_TRUE(corrupt.corrupt);
+  EXPECT_FALSE(corrupt.lost);
+  FaultVerdict marked = injector(rule(FaultAction::kCeMark)).judge(packet(1), 100, 0);
+  EXPECT_TRUE(marked.ce_mark);
+  FaultRule late = rule(FaultAction::kDelay);
+  late.delay_ps = us(3);
+  EXPECT_EQ(injector(late).judge(packet(1), 100, 0).delay_ps, us(3));
+  FaultRule twice = rule(FaultAction::kDuplicate);
+  twice.delay_ps = us(2);
+  FaultVerdict duplicate = injector(twice).judge(packet(1), 100, 0);
+  EXPECT_TRUE(duplicate.duplicate);
+  EXPECT_EQ(duplicate.duplicate_delay_ps, us(2));
+  EXPECT_EQ(duplicate.delay_ps, 0);
+  for (const FaultVerdict& v : {corrupt, marked, duplicate}) EXPECT_NE(v.comment.find("by fault f"), std::string::npos);
+}
+
+TEST(FaultInjector, ActionsAddUpUntilADrop) {
+  FaultRule late = rule(FaultAction::kDelay);
+  late.delay_ps = us(1);
+  FaultInjector faults({late, rule(FaultAction::kCorrupt), late, rule(FaultAction::kDrop), rule(FaultAction::kCeMark)}, 1, 0, 0);
+  FaultVerdict verdict = faults.judge(packet(1), 100, 0);
+  EXPECT_EQ(verdict.delay_ps, us(2));
+  EXPECT_TRUE(verdict.corrupt);
+  EXPECT_TRUE(verdict.lost);
+  EXPECT_FALSE(verdict.ce_mark);
+  EXPECT_EQ(faults.hits(), (std::vector<std::uint64_t>{1, 1, 1, 1, 0}));
+}
+
+TEST(FaultInjector, SelectsRequestsOrResponses) {
+  FaultRule requests = rule(FaultAction::kDrop);
+  requests.frames = FaultFrames::kRequest;
+  FaultRule responses = rule(FaultAction::kDrop);
+  responses.frames = FaultFrames::kResponse;
+  const struct {
+    Opcode opcode;
+    bool request;
+  } table[] = {{Opcode::kSendFirst, true},      {Opcode::kWriteLast, true},          {Opcode::kReadRequest, true},
+               {Opcode::kFetchAdd, true},       {Opcode::kUdSendOnly, true},         {Opcode::kAck, false},
+               {Opcode::kReadResponseOnly, false}, {Opcode::kAtomicAck, false},      {Opcode::kCnp, false}};
+  for (const auto& row : table) {
+    EXPECT_EQ(injector(requests).judge(packet(1, 1, row.opcode), 100, 0).lost, row.request) << wire::name(row.opcode);
+    EXPECT_EQ(injector(responses).judge(packet(1, 1, row.opcode), 100, 0).lost, !row.request) << wire::name(row.opcode);
+    EXPECT_TRUE(injector(rule(FaultAction::kDrop)).judge(packet(1, 1, row.opcode), 100, 0).lost);
+  }
+}
+
+TEST(FaultInjector, PsnIsRelativeToTheFirstOfItsQpAndWraps) {
+  FaultRule third = rule(FaultAction::kDrop);
+  third.psn = 3;
+  FaultInjector faults = injector(third);
+  std::vector<std::uint32_t> lost;
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    if (faults.judge(packet(0xfffffe + i, 0x108), 100, 0).lost) lost.push_back(i);
+    if (faults.judge(packet(500 + i, 0x109), 100, 0).lost) lost.push_back(100 + i);
+  }
+  EXPECT_EQ(lost, (std::vector<std::uint32_t>{3, 103}));
+}
+
+TEST(FaultInjector, QpIsByOrderOfAppearance) {
+  FaultRule second = rule(FaultAction::kDrop);
+  second.qp = 1;
+  FaultInjector faults = injector(second);
+  EXPECT_FALSE(faults.judge(packet(0, 0x200), 100, 0).lost);
+  EXPECT_TRUE(faults.judge(packet(0, 0x100), 100, 0).lost);
+  EXPECT_FALSE(faults.judge(packet(1, 0x200), 100, 0).lost);
+  EXPECT_FALSE(faults.judge(packet(0, 0x300), 100, 0).lost);
+  EXPECT_TRUE(faults.judge(packet(1, 0x100), 100, 0).lost);
+}
+
+TEST(FaultInjector, TransmissionCountsOnlyItsPsn) {
+  FaultRule second = rule(FaultAction::kDrop);
+  second.psn = 1;
+  second.transmission = 2;
+  FaultInjector faults = injector(second);
+  EXPECT_FALSE(faults.judge(packet(10), 100, 0).lost);
+  EXPECT_FALSE(faults.judge(packet(11), 100, 0).lost);
+  EXPECT_FALSE(faults.judge(packet(10), 100, 0).lost);
+  EXPECT_TRUE(faults.judge(packet(11), 100, 0).lost);
+  EXPECT_FALSE(faults.judge(packet(11), 100, 0).lost);
+}
+
+// A CNP carries PSN 0 and has no place in the PSN space (facts PROTOCOL 1.7).
+TEST(FaultInjector, ACnpIsNotTheFirstPsn) {
+  FaultRule first = rule(FaultAction::kDrop);
+  first.psn = 0;
+  FaultInjector faults = injector(first);
+  EXPECT_FALSE(faults.judge(packet(0, 0x108, Opcode::kCnp), 100, 0).lost);
+  EXPECT_TRUE(faults.judge(packet(777, 0x108, Opcode::kAck), 100, 0).lost);
+}
+
+// Both ends of a QP send: its requests and the acknowledgements of the other's requests have their own PSNs.
+TEST(FaultInjector, RequestsAndResponsesHaveTheirOwnFirstPsn) {
+  FaultRule third = rule(FaultAction::kDrop);
+  third.psn = 2;
+  third.frames = FaultFrames::kRequest;
+  FaultInjector faults = injector(third);
+  EXPECT_FALSE(faults.judge(packet(70000, 0x108, Opcode::kAck), 100, 0).lost);
+  EXPECT_FALSE(faults.judge(packet(5, 0x108), 100, 0).lost);
+  EXPECT_FALSE(faults.judge(packet(6, 0x108), 100, 0).lost);
+  EXPECT_TRUE(faults.judge(packet(7, 0x108), 100, 0).lost);
+}
+
+TEST(FaultInjector, EveryQpCountsItsOwnTransmissions) {
+  FaultRule first = rule(FaultAction::kDrop);
+  first.psn = 0;
+  first.transmission = 1;
+  FaultInjector faults = injector(first);
+  EXPECT_TRUE(faults.judge(packet(10, 0x108), 100, 0).lost);
+  EXPECT_TRUE(faults.judge(packet(20, 0x109), 100, 0).lost);
+  EXPECT_FALSE(faults.judge(packet(10, 0x108), 100, 0).lost);
+  EXPECT_FALSE(faults.judge(packet(20, 0x109), 100, 0).lost);
+}
+
+TEST(FaultInjector, TimeWindowIsHalfOpen) {
+  FaultRule window = rule(FaultAction::kDrop);
+  window.start_ps = us(1);
+  window.end_ps = us(2);
+  FaultInjector faults = injector(window);
+  EXPECT_FALSE(faults.judge(packet(1), 100, us(1) - 1).lost);
+  EXPECT_TRUE(faults.judge(packet(2), 100, us(1)).lost);
+  EXPECT_TRUE(faults.judge(packet(3), 100, us(2) - 1).lost);
+  EXPECT_FALSE(faults.judge(packet(4), 100, us(2)).lost);
+}
+
+TEST(FaultInjector, ProbabilityStaysInsideABinomialInterval) {
+  for (std::uint64_t percent : {1, 10, 50}) {
+    FaultRule some = rule(FaultAction::kDrop);
+    some.probability_ppb = percent * 10'000'000;
+    FaultInjector faults = injector(some);
+    constexpr double kPackets = 20'000;
+    for (std::uint32_t i = 0; i < kPackets; ++i) faults.judge(packet(i), 100, 0);
+    double p = static_cast<double>(percent) / 100;
+    EXPECT_NEAR(static_cast<double>(faults.hits().front()), kPackets * p, 5 * std::sqrt(kPackets * p * (1 - p)));
+  }
+}
+
+TEST(FaultInjector, SeedAndLinkDecideWhichPackets) {
+  FaultRule some = rule(FaultAction::kDrop);
+  some.probability_ppb = 500'000'000;
+  auto pattern = [&](std::uint64_t seed, std::uint64_t link) {
+    FaultInjector faults({some}, seed, link, 0);
+    std::vector<bool> lost;
+    for (std::uint32_t i = 0; i < 64; ++i) lost.push_back(faults.judge(packet(i), 100, 0).lost);
+    return lost;
+  };
+  EXPECT_EQ(pattern(1, 0), pattern(1, 0));
+  EXPECT_NE(pattern(1, 0), pattern(2, 0));
+  EXPECT_NE(pattern(1, 0), pattern(1, 1));
+}
+
+TEST(FaultInjector, CutLosesEverythingInItsTime) {
+  FaultRule cut = rule(FaultAction::kCut);
+  cut.start_ps = us(10);
+  cut.end_ps = us(20);
+  FaultInjector faults = injector(cut);
+  EXPECT_FALSE(faults.judge(packet(1), 100, us(9)).lost);
+  FaultVerdict verdict = faults.judge(packet(1), 100, us(10));
+  EXPECT_TRUE(verdict.lost);
+  EXPECT_EQ(verdict.loss, Fate::kLinkDown);
+  EXPECT_FALSE(faults.judge(packet(1), 100, us(20)).lost);
+}
+
+TEST(FaultInjector, FlapAlternatesFromItsStart) {
+  FaultRule flap = rule(FaultAction::kFlap);
+  flap.start_ps = us(10);
+  flap.end_ps = us(20);
+  flap.flap_down_ps = us(2);
+  flap.flap_up_ps = us(3);
+  FaultInjector faults = injector(flap);
+  std::vector<int> down_us;
+  for (int t = 8; t < 22; ++t) {
+    if (faults.judge(packet(1), 100, us(t)).lost) down_us.push_back(t);
+  }
+  EXPECT_EQ(down_us, (std::vector<int>{10, 11, 15, 16}));
+  EXPECT_EQ(faults.hits().front(), 4U);
+}
+
+TEST(FaultInjector, BitErrorsFollowTheRateAndTheSize) {
+  for (std::uint32_t line_B : {100U, 4000U}) {
+    FaultInjector faults({}, 1, 0, 1e-6);
+    constexpr int kPackets = 50'000;
+    int hits = 0;
+    for (std::uint32_t i = 0; i < kPackets; ++i) hits += faults.judge(packet(i), line_B, 0).bit_error;
+    double p = 8e-6 * line_B;
+    EXPECT_NEAR(hits, kPackets * p, 5 * std::sqrt(kPackets * p * (1 - p)));
+  }
+}
+
+}  // namespace
+}  // namespace weft::fabric

@@ -1,0 +1,183 @@
+// schema/lab.schema.json says what the reader says: the same keys, words, units and catalog names, and
+// every lab that we ship conforms.
+#include <filesystem>
+#include <set>
+
+#include "lab/catalog.h"
+#include "lab/lab_words.h"
+#include "lab/model_fields.h"
+#include "lab/units.h"
+#include "unit/lab/json_schema.h"
+#include "unit/lab/lab_text.h"
+
+namespace weft::lab {
+namespace {
+
+using Json = JsonSchema::Json;
+using Names = std::set<std::string>;
+
+const JsonSchema& schema() {
+  static const JsonSchema instance(Json::parse(read_source_file("schema/lab.schema.json")));
+  return instance;
+}
+const Json& definition(const std::string& name) {
+  return schema().root().at("$defs").at(name);
+}
+
+Names keys_of(const Json& object) {
+  Names names;
+  for (const auto& [key, value] : object.at("properties").items()) names.insert(key);
+  return names;
+}
+Names words_of(const Json& property) {
+  Names names;
+  for (const Json& word : property.at("enum")) names.insert(word.get<std::string>());
+  return names;
+}
+template <class Range>
+Names names_of(const Range& range) {
+  return Names(range.begin(), range.end());
+}
+template <class Enum>
+Names names_of(std::span<const Word<Enum>> words) {
+  Names names;
+  for (const auto& word : words) names.insert(std::string(word.text));
+  return names;
+}
+const Json& property(const std::string& name, const std::string& key) {
+  return definition(name).at("properties").at(key);
+}
+
+// What YAML 1.2 makes of the tree.
+Json to_json(const YamlNode& node) {
+  Json json;
+  if (node.is_map()) {
+    json = Json::object();
+    for (std::size_t i = 0; i < node.keys.size(); ++i) json[node.keys[i].text] = to_json(node.children[i]);
+  } else if (node.is_sequence()) {
+    json = Json::array();
+    for (const YamlNode& child : node.children) json.push_back(to_json(child));
+  } else if (node.is_scalar()) {
+    json = node.text;
+    if (node.quoted) return json;
+    if (node.text == "true" || node.text == "false") json = node.text == "true";
+    if (const auto whole = parse_unsigned(node.text)) return *whole;
+    if (const auto number = parse_number(node.text)) return *number;
+  }
+  return json;
+}
+std::vector<std::string> schema_errors(std::string_view text) {
+  ProblemList problems;
+  const auto root = parse_yaml(text, problems);
+  EXPECT_TRUE(root.has_value());
+  return root ? schema().errors_of(to_json(*root)) : std::vector<std::string>{};
+}
+
+TEST(Schema, HasTheReadersKeys) {
+  EXPECT_EQ(keys_of(schema().root()), names_of(lab_keys()));
+  EXPECT_EQ(keys_of(definition("node")), names_of(node_keys()));
+  EXPECT_EQ(keys_of(definition("nic")), names_of(nic_keys()));
+  EXPECT_EQ(keys_of(definition("port")), names_of(port_keys()));
+  EXPECT_EQ(keys_of(definition("link")), names_of(link_keys()));
+  EXPECT_EQ(keys_of(definition("cable")), names_of(cable_keys()));
+  EXPECT_EQ(keys_of(definition("qos")), names_of(qos_keys()));
+  EXPECT_EQ(keys_of(definition("fault")), names_of(fault_keys()));
+  EXPECT_EQ(keys_of(definition("workload")), names_of(workload_keys()));
+  EXPECT_EQ(keys_of(definition("expectation")), names_of(expectation_keys()));
+  EXPECT_EQ(keys_of(definition("nic_set")), names_of(settable_nic_keys()));
+  EXPECT_EQ(keys_of(definition("host_set")), names_of(settable_host_keys()));
+}
+
+TEST(Schema, HasTheReadersWords) {
+  const Catalog& catalog = Catalog::built_in();
+  EXPECT_EQ(words_of(property("nic", "model")), names_of(catalog.names(CatalogKind::kNic)));
+  EXPECT_EQ(words_of(property("node", "host")), names_of(catalog.names(CatalogKind::kHost)));
+  EXPECT_EQ(words_of(property("node", "gpus").at("items")), names_of(catalog.names(CatalogKind::kGpu)));
+  EXPECT_EQ(words_of(property("cable", "kind")), names_of(cable_words()));
+  Names fec = names_of(fec_words());
+  fec.insert("auto");
+  EXPECT_EQ(words_of(property("cable", "fec")), fec);
+  EXPECT_EQ(words_of(property("fault", "action")), names_of(fault_action_words()));
+  EXPECT_EQ(words_of(property("fault", "frames")), names_of(fault_frames_words()));
+  Names tests;
+  for (std::string_view test : perftest_words()) tests.insert({std::string(test), "ib_" + std::string(test)});
+  EXPECT_EQ(words_of(property("workload", "perftest")), tests);
+  EXPECT_EQ(words_of(property("workload", "transfer")), names_of(transfer_words()));
+  EXPECT_EQ(words_of(property("workload", "misuse")), names_of(misuse_words()));
+  EXPECT_EQ(words_of(property("nic_set", "ack_timeout_mode")), names_of(ack_timeout_words()));
+  EXPECT_EQ(words_of(property("nic_set", "cnp_scope")), names_of(cnp_scope_words()));
+}
+
+TEST(Schema, HasTheReadersUnits) {
+  const std::pair<const char*, Quantity> kQuantities[] = {{"rate", Quantity::kBitRate},
+                                                          {"length", Quantity::kLength},
+                                                          {"size", Quantity::kSize},
+                                                          {"time", Quantity::kTime},
+                                                          {"probability", Quantity::kProbability},
+                                                          {"packets", Quantity::kPackets},
+                                                          {"message_rate", Quantity::kMessageRate}};
+  for (const auto& [name, quantity] : kQuantities) {
+    const std::regex pattern(definition(name).at("pattern").get<std::string>());
+    for (const Unit& unit : units_of(quantity)) {
+      for (const char* number : {"7 ", "7", "7.5 ", "0 "}) {
+        EXPECT_TRUE(std::regex_search(number + std::string(unit.name), pattern)) << name << " " << number << unit.name;
+      }
+    }
+    for (const char* bad : {"7", "7 parsec", "-7 B", "07 B", "7  B", "7 m ", "0x7 B"}) {
+      EXPECT_FALSE(std::regex_search(bad, pattern) && !parse_quantity(bad, quantity)) << name << " " << bad;
+    }
+    EXPECT_TRUE(parse_quantity(definition(name).at("examples").at(0).get<std::string>(), quantity)) << name;
+  }
+}
+
+TEST(Schema, RefusesWhatTheReaderRefuses) {
+  EXPECT_TRUE(schema_errors(kGoodLab).empty());
+  const std::pair<const char*, const char*> kBad[] = {
+      {"version: 1", "version: 2"},
+      {"name: good\n", ""},
+      {"name: good", "nmae: good"},
+      {"kind: host", "kind: switch"},
+      {"model: cx4-lx-25g", "model: cx4"},
+      {"mtu: 4200 B", "mtu: 4200"},
+      {"mtu: 4200 B", "mtu: 4200 m"},
+      {"{address: 10.0.1.1/24}", "{address: 10.0.1.1}"},
+      {"{address: 10.0.1.1/24}", "{}"},
+      {"[\"vm00:p0\", \"vm01:p0\"]", "[\"vm00:p0\"]"},
+      {"[\"vm00:p0\", ", "[vm00, "},
+      {"perftest: write_bw", "perftest: write"},
+      {"perftest: write_bw", "perftest: write_bw, transfer: write"},
+      {"perftest: write_bw, ", ""},
+      {"perftest: write_bw, ", "perftest: write_bw, size: 1 B, "},
+      {"transfer: write, ", "transfer: write, args: -a, "},
+      {"transfer: write, ", "transfer: write, retry_cnt: 8, "},
+  };
+  for (const auto& [old_text, new_text] : kBad) {
+    const std::string text = good_lab_with(old_text, new_text);
+    EXPECT_FALSE(schema_errors(text).empty()) << old_text << " -> " << new_text;
+    EXPECT_FALSE(problems_of(text).empty()) << old_text << " -> " << new_text;
+  }
+  for (const char* more :
+       {"faults: [{link: \"vm00:p0\", action: drop, transmission: 1}]\n", "qos: {dscp: 64}\n", "qos: {ecn: \"on\"}\n",
+        "expect: {bw.bw_average_Gbps: {}}\n", "expect: {bw.bw_average_Gbps: {min: 1, equal: 1}}\n"}) {
+    EXPECT_FALSE(schema_errors(good_lab_and(more)).empty()) << more;
+    EXPECT_FALSE(problems_of(good_lab_and(more)).empty()) << more;
+  }
+}
+
+TEST(Schema, EveryLabThatWeShipConformsAndIsRead) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(std::string(WEFT_SOURCE_DIR) + "/labs")) {
+    if (entry.path().extension() != ".yaml") continue;
+    ++count;
+    const std::string path = std::filesystem::relative(entry.path(), WEFT_SOURCE_DIR).string();
+    const std::string text = read_source_file(path);
+    EXPECT_EQ(schema_errors(text), std::vector<std::string>{}) << path;
+    EXPECT_EQ(problems_of(text), std::vector<std::string>{}) << path;
+    EXPECT_NE(text.find("What to look at:"), std::string::npos) << path;
+    EXPECT_FALSE(read_good(text).expectations.empty()) << path;
+  }
+  EXPECT_GE(count, 16);
+}
+
+}  // namespace
+}  // namespace weft::lab

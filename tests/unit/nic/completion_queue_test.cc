@@ -1,0 +1,57 @@
+#include "nic/completion_queue.h"
+
+#include <gtest/gtest.h>
+
+namespace weft::nic {
+namespace {
+
+Completion entry(std::uint64_t id, Time_ps visible_ps) {
+  Completion c;
+  c.wr_id = id;
+  c.visible_ps = visible_ps;
+  return c;
+}
+
+TEST(CompletionQueue, AnEntryIsSeenFromItsTimeOn) {
+  CompletionQueue queue(4);
+  EXPECT_EQ(queue.peek(kNever_ps), nullptr);
+  EXPECT_EQ(queue.next_visible_ps(), kNever_ps);
+  EXPECT_EQ(queue.push(entry(7, 100)), 100);
+  EXPECT_EQ(queue.peek(99), nullptr);
+  ASSERT_NE(queue.peek(100), nullptr);
+  EXPECT_EQ(queue.peek(100)->wr_id, 7U);
+  EXPECT_EQ(queue.next_visible_ps(), 100);
+  queue.pop();
+  EXPECT_EQ(queue.peek(kNever_ps), nullptr);
+}
+
+TEST(CompletionQueue, NoEntryOvertakesTheOneBefore) {
+  CompletionQueue queue(4);
+  queue.push(entry(1, 200));
+  EXPECT_EQ(queue.push(entry(2, 150)), 200);
+  EXPECT_EQ(queue.peek(199), nullptr);
+  queue.pop();
+  EXPECT_EQ(queue.peek(200)->wr_id, 2U);
+}
+
+TEST(CompletionQueue, WrapsAround) {
+  CompletionQueue queue(3);
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    queue.push(entry(2 * i, 0));
+    queue.push(entry(2 * i + 1, 0));
+    ASSERT_EQ(queue.peek(0)->wr_id, 2 * i);
+    queue.pop();
+    ASSERT_EQ(queue.peek(0)->wr_id, 2 * i + 1);
+    queue.pop();
+  }
+}
+
+TEST(CompletionQueueDeathTest, OverrunIsABrokenInvariant) {
+  CompletionQueue queue(2);
+  queue.push(entry(1, 0));
+  queue.push(entry(2, 0));
+  EXPECT_DEATH(queue.push(entry(3, 0)), "overrun");
+}
+
+}  // namespace
+}  // namespace weft::nic
