@@ -47,7 +47,7 @@ class FaultReader {
     PortState* port = link == nullptr ? nullptr : read_port(*link, "link", context_);
     if (port != nullptr) {
       fault.from = port->ref;
-      if (!port->link && !port->link_unknown) {
+      if (!port->link && context_.links_complete) {
         problems_.add(link->place, fmt::format("{} has no cable", in_quotes(link->text)),
                       "name a port that a link uses");
       }

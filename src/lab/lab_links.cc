@@ -24,6 +24,7 @@ class LinkReader {
     link.a = link.b = kNoPort;
     const YamlNode* endpoints = map.require("endpoints", "endpoints: [\"vm00:p0\", \"vm01:p0\"]");
     const bool joined = endpoints != nullptr && read_endpoints(*endpoints, link);
+    context_.links_complete = context_.links_complete && joined;
     const YamlNode* cable = map.get("cable");
     const bool cable_good = cable == nullptr || read_cable(*cable, link);
     if (joined) {
@@ -49,12 +50,7 @@ class LinkReader {
       ends[i] = read_port((*list)[i], "endpoint", context_);
       if (ends[i] != nullptr && !take((*list)[i], *ends[i])) ends[i] = nullptr;
     }
-    if (ends[0] == nullptr || ends[1] == nullptr) {
-      for (PortState* end : ends) {
-        if (end != nullptr) end->link_unknown = true;
-      }
-      return false;
-    }
+    if (ends[0] == nullptr || ends[1] == nullptr) return false;
     link.a = ends[0]->ref;
     link.b = ends[1]->ref;
     if (link.a.host == link.b.host) {
@@ -196,6 +192,7 @@ class LinkReader {
 
 void read_links(const YamlNode& node, LabContext& context) {
   const auto* list = read_list(node, "links", context.problems);
+  context.links_complete = list != nullptr;
   if (list == nullptr) return;
   for (const YamlNode& item : *list) LinkReader(context).read(item);
 }

@@ -128,8 +128,7 @@ class NodeReader {
                       "put it in another NIC of the host");
       }
       const PortRef ref{state_.index, index, static_cast<std::uint32_t>(nic.ports.size())};
-      const auto [entry, is_new] =
-          state_.ports.try_emplace(key.text, PortState{ref, key.place, model_known, {}, {}, false});
+      const auto [entry, is_new] = state_.ports.try_emplace(key.text, PortState{ref, key.place, model_known, {}, {}});
       if (!is_new) {
         problems_.add(
             key.place, fmt::format("{} already has a port {}", host_.name, key.text),

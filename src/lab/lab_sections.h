@@ -24,7 +24,6 @@ struct PortState {
   bool usable = true;               // false: it was reported already, do not build on its values
   std::optional<std::size_t> link;  // index in Lab::links
   Place link_place;
-  bool link_unknown = false;  // a link that was reported may have meant this port
 };
 
 struct HostState {
@@ -38,6 +37,7 @@ struct LabContext {
   ProblemList& problems;
   Lab lab;
   std::map<std::string, HostState, std::less<>> hosts;
+  bool links_complete = true;         // false: a link was reported, so a cable that is missing may be that one
   std::vector<bool> workload_usable;  // parallel to Lab::workloads
 
   PortConfig& port(const PortRef& ref) { return lab.hosts[ref.host].nics[ref.nic].ports[ref.port]; }

@@ -71,7 +71,7 @@ class WorkloadReader {
     if (end.host == nullptr || !end.text.port) return end;
     end.port = find_port(*end.host, end.text.host, *end.text.port, end.node->place, context_);
     if (end.port != nullptr && !end.port->link) {
-      if (!end.port->link_unknown) {
+      if (context_.links_complete) {
         problems_.add(end.node->place, fmt::format("{} has no cable", in_quotes(end.node->text)),
                       "join it to its peer in links");
       }
@@ -112,11 +112,7 @@ class WorkloadReader {
 
   void report_not_one(const std::vector<const LinkConfig*>& joining, const End& client, const End& server) {
     if (joining.empty()) {
-      bool may_be_broken = !client.host->complete || !server.host->complete;
-      for (const End* end : {&client, &server}) {
-        for (const auto& [name, port] : end->host->ports) may_be_broken = may_be_broken || port.link_unknown;
-      }
-      if (may_be_broken) return;
+      if (!context_.links_complete || !client.host->complete || !server.host->complete) return;
       problems_.add(server.node->place,
                     fmt::format("no link joins {} and {}", in_quotes(client.node->text), in_quotes(server.node->text)),
                     "a workload runs between the two ends of one cable: add it to links");

@@ -24,7 +24,11 @@ class PathWalk {
   }
 
  private:
-  std::string followed() const { return std::string(path_.substr(0, path_.size() - rest_.size())); }
+  // What was followed so far, for messages.
+  std::string_view followed() const {
+    const std::string_view path = path_.substr(0, path_.size() - rest_.size());
+    return path.ends_with('.') ? path.substr(0, path.size() - 1) : path;
+  }
 
   YamlNode* fail(std::string message, std::string remedy) {
     problems_.add(place_, std::move(message), std::move(remedy));
@@ -99,7 +103,11 @@ void apply_overrides(YamlNode& root, std::span<const std::string> overrides, Pro
     value.emplace().place = place;
     if (equals + 1 < text.size()) value = parse_yaml(text.substr(equals + 1), problems, static_cast<int>(i));
     if (problems.size() > problems_before) continue;
-    if (YamlNode* node = PathWalk(text.substr(0, equals), place, problems).walk(&root)) *node = *std::move(value);
+    YamlNode changed = root;  // a path that fails half way must leave nothing behind
+    if (YamlNode* node = PathWalk(text.substr(0, equals), place, problems).walk(&changed)) {
+      *node = *std::move(value);
+      root = std::move(changed);
+    }
   }
 }
 

@@ -78,7 +78,13 @@ void check_characters(std::string_view text, ProblemList& problems, int override
 
 class TreeBuilder : public YAML::EventHandler {
  public:
-  TreeBuilder(ProblemList& problems, int override_index) : problems_(problems), override_index_(override_index) {}
+  TreeBuilder(std::string_view source, ProblemList& problems, int override_index)
+      : source_(source), problems_(problems), override_index_(override_index) {
+    line_starts_.push_back(0);
+    for (std::size_t i = 0; i < source.size(); ++i) {
+      if (source[i] == '\n') line_starts_.push_back(i + 1);
+    }
+  }
 
   std::optional<YamlNode> take_root() { return std::move(root_); }
 
@@ -105,6 +111,7 @@ class TreeBuilder : public YAML::EventHandler {
     node.place = place(mark);
     node.text = value;
     node.quoted = tag == "!";
+    if (node.quoted) check_closed(mark);
     add(std::move(node));
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -130,6 +137,24 @@ class TreeBuilder : public YAML::EventHandler {
 
   Place place(const YAML::Mark& mark) const { return {mark.line + 1, mark.column + 1, override_index_}; }
 
+  // yaml-cpp takes the end of the file for the closing quote when a newline stands before it.
+  void check_closed(const YAML::Mark& mark) {
+    if (static_cast<std::size_t>(mark.line) >= line_starts_.size()) return;
+    const std::size_t start = line_starts_[static_cast<std::size_t>(mark.line)] + static_cast<std::size_t>(mark.column);
+    if (start >= source_.size() || (source_[start] != '"' && source_[start] != '\'')) return;  // a block
+    const char quote = source_[start];
+    for (std::size_t at = start + 1; at < source_.size(); ++at) {
+      if (quote == '"' && source_[at] == '\\') {
+        ++at;
+      } else if (source_[at] == quote) {
+        const bool is_escaped = quote == '\'' && at + 1 < source_.size() && source_[at + 1] == quote;
+        if (!is_escaped) return;
+        ++at;
+      }
+    }
+    stop(place(mark), "a quote that is not closed", fmt::format("end the text with {}", quote));
+  }
+
   [[noreturn]] void stop(const Place& at, std::string message, std::string remedy) {
     problems_.add(at, std::move(message), std::move(remedy));
     throw Stop{};
@@ -151,7 +176,8 @@ class TreeBuilder : public YAML::EventHandler {
            "no lab needs that; check the brackets");
     }
     if (!open_.empty() && open_.back().node.is_map() && !open_.back().has_key) {
-      stop(place(mark), "a key that is a list or a map", "a key is one word");
+      stop(place(mark), "a list or a map where a key should be, or a bracket that is not closed",
+           "a key is one word; close every [ and {");
     }
     Open open;
     open.node.kind = kind;
@@ -177,6 +203,7 @@ class TreeBuilder : public YAML::EventHandler {
     }
     if (parent.node.is_map()) {
       parent.has_key = false;
+      if (node.is_null()) node.place = parent.key.place;  // yaml-cpp's is that of whatever comes next
       if (parent.is_repeated) return;
       parent.node.keys.push_back(std::move(parent.key));
     }
@@ -196,6 +223,8 @@ class TreeBuilder : public YAML::EventHandler {
     map.is_repeated = !is_new;
   }
 
+  const std::string_view source_;
+  std::vector<std::size_t> line_starts_;
   ProblemList& problems_;
   const int override_index_;
   int documents_ = 0;
@@ -223,11 +252,12 @@ std::optional<YamlNode> parse_yaml(std::string_view text, ProblemList& problems,
                  "a lab is a small file: is this one?");
     return std::nullopt;
   }
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // byte order mark
   const std::size_t problems_before = problems.size();
   check_characters(text, problems, override_index);
   if (problems.size() > problems_before) return std::nullopt;
 
-  TreeBuilder builder(problems, override_index);
+  TreeBuilder builder(text, problems, override_index);
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);

@@ -126,6 +126,20 @@ TEST(FaultInjector, TransmissionCountsOnlyItsPsn) {
   EXPECT_FALSE(faults.judge(packet(11), 100, 0).lost);
 }
 
+// Two rules for the first and the second transmission: a drop by the first must not hide the packet from the second.
+TEST(FaultInjector, TransmissionsAreCountedWhateverEarlierRulesDid) {
+  std::vector<FaultRule> rules;
+  for (std::uint32_t n : {1U, 2U}) {
+    rules.push_back(rule(FaultAction::kDrop));
+    rules.back().psn = 0;
+    rules.back().transmission = n;
+  }
+  FaultInjector faults(rules, 1, 0, 0);
+  std::vector<bool> lost;
+  for (int i = 0; i < 4; ++i) lost.push_back(faults.judge(packet(10), 100, 0).lost);
+  EXPECT_EQ(lost, (std::vector<bool>{true, true, false, false}));
+}
+
 // A CNP carries PSN 0 and has no place in the PSN space (facts PROTOCOL 1.7).
 TEST(FaultInjector, ACnpIsNotTheFirstPsn) {
   FaultRule first = rule(FaultAction::kDrop);

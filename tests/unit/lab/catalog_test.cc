@@ -117,9 +117,9 @@ std::vector<std::string> errors_of(const char* text) {
 TEST(Catalog, MistakesAreFound) {
   const auto gpu =
       errors_of("kind: gpu\nentries:\n  x1:\n    description: X\n    memory: {value: 1 GB, source: \"\", tag: Q}\n");
-  EXPECT_NE(fmt::format("{}", fmt::join(gpu, "\n")).find("more.yaml:5:34: an empty source"), std::string::npos);
+  EXPECT_NE(fmt::format("{}", fmt::join(gpu, "\n")).find("more.yaml:5:35: an empty source"), std::string::npos);
   EXPECT_NE(fmt::format("{}", fmt::join(gpu, "\n"))
-                .find("more.yaml:5:43: tag \"Q\" is not known\n  write one of V, S, R, E, F"),
+                .find("more.yaml:5:44: tag \"Q\" is not known\n  write one of V, S, R, E, F"),
             std::string::npos);
   EXPECT_NE(fmt::format("{}", fmt::join(gpu, "\n")).find("x1 has no \"gpudirect\""), std::string::npos);
   EXPECT_EQ(errors_of("kind: tape\nentries: {}\n"),

@@ -67,7 +67,7 @@ TEST(LabFaults, Problems) {
   expect_problem(with_fault("{link: \"vm00:p0\", action: drop, probability: 101 %}"),
                  "24:50 probability 101 % is too large | at most 100 %");
   expect_problem(with_fault("{link: \"vm00:p0\", action: drop, start: 2 us, end: 1 us}"),
-                 "24:56 the fault ends before it starts");
+                 "24:55 the fault ends before it starts");
   expect_problem(with_fault("{link: \"vm00:p0\", action: drop, delay: 1 us}"),
                  "24:44 delay does not go with action drop");
   expect_problem(with_fault("{link: \"vm00:p0\", action: delay}"), "24:5 faults[0] has no \"delay\" | add delay: 5 us");

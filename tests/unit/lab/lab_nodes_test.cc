@@ -15,7 +15,7 @@ TEST(LabNodes, ReadsHostsNicsAndPorts) {
       "    kind: host\n    host: epyc-7551p\n    gpus: [rtx-3090, rtx-3090]\n    set: {poll_hit: 61 ns}\n    nics:\n");
   const std::size_t at = text.find("model: cx4-lx-25g\n");
   text.insert(at + 18, "        set: {ack_interval: 16 packets, ack_timeout_mode: connectx}\n");
-  const HostConfig& host = read_good(text).hosts[0];
+  const HostConfig host = read_good(text).hosts.at(0);
   EXPECT_EQ(host.model.name, "epyc-7551p");
   EXPECT_EQ(host.model.poll_hit_ps, ns(61));
   EXPECT_EQ(host.gpus.size(), 2U);
@@ -51,7 +51,7 @@ TEST(LabNodes, Nodes) {
 TEST(LabNodes, NodeNames) {
   expect_problem("version: 1\nname: x\nnodes:\n  \"a.b\": {}\n", "4:3 node \"a.b\" is not a name");
   expect_problem("version: 1\nname: x\nnodes:\n  no: {}\n", "4:3 node: no is a boolean in YAML 1.1");
-  expect_problem("version: 1\nname: x\nnodes:\n  a:\n", "4:5 node a is empty, not a map");
+  expect_problem("version: 1\nname: x\nnodes:\n  a:\n", "4:3 node a is empty, not a map");
   expect_problem("version: 1\nname: x\nnodes:\n  a: {kind: host}\n", "4:6 node a has no \"nics\"");
   expect_problem("version: 1\nname: x\nnodes:\n  a: {kind: host, nics: []}\n", "4:25 a has no NIC");
   expect_problem("version: 1\nname: x\nnodes:\n  a: {kind: host, nics: [{model: cx5-25g, ports: {}}]}\n",

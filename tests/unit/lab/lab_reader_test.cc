@@ -85,7 +85,7 @@ expect:
       "18:43 mtu 20000 B: cx4-lx-25g takes at most 9978 B | 4200 B is enough for the largest RoCE MTU, 4096 B",
       "21:21 cable length: \"3\" has no unit | write a number and a unit, e.g. 3 m (mm, cm, m, km)",
       "22:17 \"vm00:p0\" has a cable already | a port takes one cable: the other is in line 20",
-      "22:28 there is no node \"vm1\" | did you mean vm01, or vm00?",
+      "22:28 there is no node \"vm1\" | did you mean vm01?",
       "23:12 ecn: \"yes\" is a boolean only in YAML 1.1 | write true or false",
       "25:70 --bogus: perftest has no such flag | see ib_write_bw --help",
       "28:3 there is no counter \"out_of_sequenc\" | did you mean out_of_sequence?",

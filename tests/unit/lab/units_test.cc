@@ -126,12 +126,12 @@ TEST(Units, Formats) {
 }
 
 TEST(Units, WhatIsFormattedIsReadBack) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const Quantity quantity = *rc::gen::elementOf(std::vector<Quantity>(std::begin(kAll), std::end(kAll)));
     // Up to 15 digits, so that format_quantity's text stays below the reader's 18.
     const auto value = *rc::gen::inRange<std::int64_t>(0, 1'000'000'000'000'000);
     RC_ASSERT(parse_quantity(format_quantity(value, quantity), quantity).value() == value);
-  });
+  }));
 }
 
 TEST(Units, WholeNumbers) {

@@ -72,8 +72,8 @@ TEST(Transmit, SegmentsEveryOperationAtEveryBoundary) {
           EXPECT_EQ(frames[i].cold.rkey, request.rkey);
           EXPECT_EQ(frames[i].cold.dma_len, size_B);
         }
-        if (wire::has_imm(expected)) EXPECT_EQ(frames[i].cold.imm, 0xdeadU);
-        if (wire::has_ieth(expected)) EXPECT_EQ(frames[i].cold.rkey, 0xdeadU);
+        EXPECT_TRUE(!wire::has_imm(expected) || frames[i].cold.imm == 0xdead);
+        EXPECT_TRUE(!wire::has_ieth(expected) || frames[i].cold.rkey == 0xdead);
       }
       EXPECT_EQ(pair.only_completion().status, WcStatus::kSuccess);
       EXPECT_TRUE(pair.same_bytes(4096, 200'000, size_B)) << wire::name(kind.only) << " of " << size_B;
@@ -84,7 +84,7 @@ TEST(Transmit, SegmentsEveryOperationAtEveryBoundary) {
         EXPECT_EQ(received[0].byte_len, size_B);
         EXPECT_EQ(received[0].with_imm, wire::has_imm(kind.only));
         EXPECT_EQ(received[0].with_invalidate, wire::has_ieth(kind.only));
-        if (received[0].with_imm) EXPECT_EQ(received[0].imm, 0xdeadU);
+        EXPECT_TRUE(!received[0].with_imm || received[0].imm == 0xdead);
       }
       EXPECT_TRUE(pair.ledger_balances());
       EXPECT_EQ(pair.slots_in_use(), 0U);

@@ -1,0 +1,72 @@
+// Hostile lab files and --set arguments: a checked lab or a list of problems, never anything else. The
+// input is the file, then, each after a NUL, the overrides. Start from the labs that we ship:
+//   lab_fuzz CORPUS labs labs/faults
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/check.h"
+#include "lab/lab_reader.h"
+
+namespace {
+
+using namespace weft::lab;
+
+void check_port(const Lab& lab, const PortRef& ref) {
+  WEFT_CHECK(ref.host < lab.hosts.size(), "a host that is there");
+  WEFT_CHECK(ref.nic < lab.hosts[ref.host].nics.size(), "a NIC that is there");
+  WEFT_CHECK(ref.port < lab.hosts[ref.host].nics[ref.nic].ports.size(), "a port that is there");
+}
+
+// What the world relies on without asking again.
+void check_lab(const Lab& lab) {
+  for (const LinkConfig& link : lab.links) {
+    check_port(lab, link.a);
+    check_port(lab, link.b);
+    WEFT_CHECK(link.a.host != link.b.host, "a cable joins two hosts");
+    WEFT_CHECK(link.rate_bps > 0 && link.propagation_ps >= 0 && link.fec_latency_ps >= 0, "a cable that can be");
+  }
+  for (const FaultConfig& fault : lab.faults) {
+    check_port(lab, fault.from);
+    WEFT_CHECK(fault.rule.end_ps > fault.rule.start_ps, "a fault that lasts");
+  }
+  for (const WorkloadConfig& workload : lab.workloads) {
+    check_port(lab, workload.client);
+    check_port(lab, workload.server);
+    WEFT_CHECK(workload.perftest.has_value() != workload.transfer.has_value(), "one kind of workload");
+  }
+}
+
+void check_problems(const std::vector<Problem>& problems) {
+  WEFT_CHECK(!problems.empty(), "a refusal has a reason");
+  int line = 0;
+  for (const Problem& problem : problems) {
+    WEFT_CHECK(!problem.message.empty(), "a problem says what is wrong");
+    if (problem.where.empty()) {
+      WEFT_CHECK(problem.line >= line && problem.line > 0 && problem.column > 0, "problems are in line order");
+      line = problem.line;
+    }
+    (void)format_problem("lab.yaml", problem);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  std::string_view input(reinterpret_cast<const char*>(data), size);
+  std::vector<std::string> parts;
+  for (std::size_t end = 0; end != std::string_view::npos;
+       input.remove_prefix(end == std::string_view::npos ? 0 : end + 1)) {
+    end = input.find('\0');
+    parts.emplace_back(input.substr(0, end));
+  }
+  const std::vector<std::string> overrides(parts.begin() + 1, parts.end());
+  const auto lab = read_lab(parts[0], "lab.yaml", overrides);
+  if (lab) {
+    check_lab(*lab);
+  } else {
+    check_problems(lab.error());
+  }
+  return 0;
+}

@@ -1,0 +1,199 @@
+// The measured public tables that the device and host parameters are held against (facts AI, seeds): each row with what
+// was measured, what Weft gives and the distance. The whole table is checked in (tests/labs/calibration.txt), so that a
+// change of a parameter shows everything it moves; beside it stand the tolerances of the rows, and the framing limit
+// computed here from header sizes alone.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "lab/lab_reader.h"
+#include "lab/runner.h"
+#include "workload/perftest_report.h"
+
+namespace {
+
+using namespace weft;
+
+enum class Column { kGbps, kMpps, kTypical_us };
+
+struct Row {
+  const char* source;
+  const char* lab;   // under labs/
+  const char* test;  // perftest and its flags
+  std::uint64_t size_B;
+  Column column;
+  double measured;
+  double tolerance_pct;  // 0: a check, its distance is reported only
+};
+
+constexpr const char* kSweep = "write_bw -a --report_gbits";
+
+constexpr Row kRows[] = {
+    // Seed 2 and V1: ConnectX-4 Lx back to back.
+    {"V1", "two-node-25g", kSweep, 2, Column::kMpps, 3.751204, 3},
+    {"V1", "two-node-25g", kSweep, 64, Column::kGbps, 1.93, 3},
+    {"V1", "two-node-25g", kSweep, 64, Column::kMpps, 3.769190, 3},
+    {"V1", "two-node-25g", kSweep, 512, Column::kGbps, 15.43, 3},
+    {"V1", "two-node-25g", kSweep, 512, Column::kMpps, 3.768025, 3},
+    {"V1", "two-node-25g", kSweep, 1024, Column::kGbps, 22.67, 3},
+    {"V1", "two-node-25g", kSweep, 1024, Column::kMpps, 2.766892, 3},
+    {"V1", "two-node-25g", kSweep, 4096, Column::kGbps, 24.40, 3},
+    {"V1", "two-node-25g", kSweep, 4096, Column::kMpps, 0.744519, 3},
+    {"V1", "two-node-25g", kSweep, 65536, Column::kGbps, 24.50, 3},
+    {"V1", "two-node-25g", kSweep, 65536, Column::kMpps, 0.046733, 3},
+    {"V1", "two-node-25g", kSweep, 1048576, Column::kGbps, 24.51, 3},
+    {"V1", "two-node-25g", kSweep, 1048576, Column::kMpps, 0.002922, 3},
+    {"V1", "two-node-25g", "write_lat", 2, Column::kTypical_us, 1.41, 5},
+    {"framing 1024", "two-node-25g-mtu1500", "write_bw --report_gbits", 65536, Column::kGbps, 23.141, 0.5},
+    // V7: 100G, IB MTU 1024.
+    {"V7", "measured/v7-100g-gpu-memory", kSweep, 2, Column::kMpps, 6.897, 5},
+    {"V7", "measured/v7-100g-gpu-memory", kSweep, 64, Column::kMpps, 7.007, 5},
+    {"V7", "measured/v7-100g-gpu-memory", kSweep, 256, Column::kMpps, 7.314, 5},
+    {"V7", "measured/v7-100g-gpu-memory", kSweep, 512, Column::kMpps, 7.259, 5},
+    {"V7", "measured/v7-100g-gpu-memory", kSweep, 1024, Column::kMpps, 7.179, 5},
+    {"V7", "measured/v7-100g-gpu-memory", kSweep, 2048, Column::kGbps, 91.47, 5},
+    {"V7", "measured/v7-100g-gpu-memory", kSweep, 4096, Column::kGbps, 92.06, 5},
+    {"V7", "measured/v7-100g-gpu-memory", kSweep, 8192, Column::kGbps, 92.31, 5},
+    {"V7", "measured/v7-100g-gpu-memory", kSweep, 16384, Column::kGbps, 92.46, 5},
+    {"V7", "measured/v7-100g-gpu-memory", kSweep, 65536, Column::kGbps, 92.38, 5},
+    {"V7", "measured/v7-100g-gpu-memory", kSweep, 1048576, Column::kGbps, 92.40, 5},
+    {"V7", "measured/v7-100g-gpu-memory", kSweep, 8388608, Column::kGbps, 92.39, 5},
+    // V11: ConnectX-5 to ConnectX-6 at 25G. 2709.48 MiB/s.
+    {"V11", "measured/v11-25g-cx5-cx6", "write_bw --report_gbits", 65536, Column::kGbps, 22.729, 5},
+    {"V11", "measured/v11-25g-cx5-cx6", "write_lat", 2, Column::kTypical_us, 1.33, 5},
+    // Large messages against the framing limit of the facts sheet.
+    {"framing 4096", "two-node-100g", "write_bw --report_gbits", 65536, Column::kGbps, 98.014, 0.5},
+    {"framing 4096", "two-node-200g", "write_bw --report_gbits", 65536, Column::kGbps, 196.03, 0.5},
+    {"framing 4096", "two-node-400g", "write_bw --report_gbits", 65536, Column::kGbps, 392.06, 0.5},
+    // Checks, not fitted: V12 is InfiniBand framing, V22 does not name its NIC, the latencies their hosts.
+    {"V12 (IB)", "two-node-400g", "send_lat", 2, Column::kTypical_us, 1.27, 0},
+    {"V12 (IB)", "two-node-400g", "send_bw --report_gbits", 65536, Column::kGbps, 390.5, 0},
+    {"V12 (IB)", "two-node-400g", "read_bw --report_gbits", 65536, Column::kGbps, 328.61, 0},
+    {"V12 (IB)", "two-node-400g", "write_bw --report_gbits", 65536, Column::kGbps, 392.34, 0},
+    {"V22", "two-node-100g", "send_bw -a --report_gbits", 2, Column::kMpps, 2.85, 0},
+    {"V22", "two-node-100g", "send_bw -a --report_gbits", 4096, Column::kGbps, 84.23, 0},
+    {"V22", "two-node-100g", "send_bw -a --report_gbits", 8192, Column::kGbps, 97.31, 0},
+    {"V22", "two-node-100g", "send_bw -a --report_gbits", 65536, Column::kGbps, 98.14, 0},
+    {"facts 7", "two-node-100g", "write_lat", 2, Column::kTypical_us, 1.58, 0},
+    {"facts 7", "two-node-100g", "read_lat", 2, Column::kTypical_us, 2.69, 0},
+    {"facts 7", "two-node-100g", "atomic_lat", 8, Column::kTypical_us, 2.65, 0},
+    {"facts 7", "dgx-spark", "write_lat", 2, Column::kTypical_us, 1.47, 0},
+    {"facts 5.1", "dgx-spark", "write_bw -q 4 --report_gbits", 65536, Column::kGbps, 111.7, 0},
+    {"facts AI 5.4", "two-node-25g", "write_bw -b --report_gbits", 65536, Column::kGbps, 48.912, 0},
+    {"seed 4", "two-node-100g", "send_lat", 2, Column::kTypical_us, 1.25, 0},
+    {"seed 4", "two-node-200g", "send_lat", 2, Column::kTypical_us, 1.10, 0},
+    {"seed 4", "two-node-400g", "send_lat", 2, Column::kTypical_us, 0.95, 0},
+};
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// One simulated perftest; several rows share it.
+const workload::PerftestNumbers& simulated(const Row& row) {
+  static std::map<std::string, std::map<std::uint64_t, workload::PerftestNumbers>> cache;
+  auto& sizes = cache[fmt::format("{} {}", row.lab, row.test)];
+  if (sizes.empty()) {
+    std::string path = fmt::format("{}/labs/{}.yaml", WEFT_SOURCE_DIR, row.lab);
+    auto lab = lab::read_lab(read_file(path), path);
+    EXPECT_TRUE(lab) << path;
+    std::vector<std::string> words = workload::split_words(row.test);
+    std::string test = words.front();
+    words.erase(words.begin());
+    auto options = workload::parse_perftest(test, words);
+    EXPECT_TRUE(options) << row.test;
+    lab::WorkloadConfig workload;
+    workload.name = test;
+    workload.client = lab->links.front().a;
+    workload.server = lab->links.front().b;
+    workload.perftest = *options;
+    lab->workloads = {workload};
+    lab->expectations.clear();
+    auto result = lab::run_lab(*lab, {});
+    EXPECT_TRUE(result);
+    for (const workload::PerftestRow& measured : result->workloads.front().perftest->rows) {
+      EXPECT_EQ(measured.failure, "");
+      sizes[measured.size_B] = workload::perftest_numbers(*options, measured);
+    }
+  }
+  return sizes.at(row.size_B);
+}
+
+double value_of(const Row& row) {
+  const workload::PerftestNumbers& numbers = simulated(row);
+  switch (row.column) {
+    case Column::kGbps: return numbers.bw_average_Gbps;
+    case Column::kMpps: return numbers.msg_rate_Mpps;
+    case Column::kTypical_us: return numbers.t_typical_us;
+  }
+  return 0;
+}
+
+std::string table() {
+  constexpr const char* kUnits[] = {"Gb/s", "Mpps", "us typ"};
+  std::string out = fmt::format("{:<13} {:<28} {:<32} {:>8} {:<7} {:>10} {:>10} {:>7} {:>7}\n", "source", "lab", "test", "bytes", "unit",
+                                "measured", "weft", "%", "allowed");
+  for (const Row& row : kRows) {
+    double value = value_of(row);
+    std::string allowed = row.tolerance_pct > 0 ? fmt::format("{}", row.tolerance_pct) : "check";
+    out += fmt::format("{:<13} {:<28} {:<32} {:>8} {:<7} {:>10.6g} {:>10.6g} {:>+7.2f} {:>7}\n", row.source, row.lab, row.test,
+                       row.size_B, kUnits[static_cast<int>(row.column)], row.measured, value,
+                       100 * (value / row.measured - 1), allowed);
+  }
+  return out;
+}
+
+TEST(Calibration, EveryFittedRowIsWithinItsTolerance) {
+  for (const Row& row : kRows) {
+    if (row.tolerance_pct == 0) continue;
+    double distance_pct = 100 * (value_of(row) / row.measured - 1);
+    EXPECT_LE(std::abs(distance_pct), row.tolerance_pct) << row.source << " " << row.lab << " " << row.test << " " << row.size_B;
+  }
+}
+
+// What the wire allows, from header sizes alone: preamble 8, Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4, gap 12
+// for each packet and a RETH of 16 for each message.
+double framing_limit_Gbps(double rate_Gbps, double message_B, double mtu_B) {
+  double packets = std::ceil(message_B / mtu_B);
+  return rate_Gbps * message_B / (message_B + packets * 82 + 16);
+}
+
+TEST(Calibration, NothingIsFasterThanItsFraming) {
+  const std::map<std::string, std::pair<double, double>> wires = {{"two-node-25g", {25, 4096}},
+                                                                  {"two-node-25g-mtu1500", {25, 1024}},
+                                                                  {"measured/v7-100g-gpu-memory", {100, 1024}},
+                                                                  {"two-node-100g", {100, 4096}},
+                                                                  {"two-node-200g", {200, 4096}},
+                                                                  {"two-node-400g", {400, 4096}}};
+  int compared = 0;
+  for (const Row& row : kRows) {
+    bool write_bw = std::string(row.test).rfind("write_bw", 0) == 0 && std::string(row.test).find(" -b") == std::string::npos;
+    auto wire = wires.find(row.lab);
+    if (!write_bw || wire == wires.end()) continue;
+    double limit = framing_limit_Gbps(wire->second.first, static_cast<double>(row.size_B), wire->second.second);
+    EXPECT_LE(simulated(row).bw_average_Gbps, limit * 1.00001) << row.lab << " " << row.size_B;
+    // From 4 KiB on the wire is the only limit.
+    if (row.size_B >= 4096) {
+      EXPECT_GE(simulated(row).bw_average_Gbps, limit * 0.995) << row.lab << " " << row.size_B;
+    }
+    ++compared;
+  }
+  EXPECT_GT(compared, 20);
+}
+
+TEST(Calibration, TheTableIsTheOneCheckedIn) {
+  std::string path = std::string(WEFT_SOURCE_DIR) + "/tests/labs/calibration.txt";
+  std::string now = table();
+  if (std::getenv("WEFT_REGENERATE") != nullptr) std::ofstream(path) << now;
+  EXPECT_EQ(now, read_file(path)) << "after a deliberate change: WEFT_REGENERATE=1, and say why in the commit";
+}
+
+}  // namespace

@@ -1,0 +1,235 @@
+// Go-back-N, RNR, the local ACK timeout and running out of tries.
+#include <gtest/gtest.h>
+
+#include "support/rc_pair.h"
+
+namespace weft::nic {
+namespace {
+
+using fabric::FaultAction;
+using support::Frame;
+using support::RcOptions;
+using support::RcPair;
+using wire::Opcode;
+
+constexpr Time_ps kUnit_ps = 4'096'000;
+
+// Nobody answers: everything that side 0 sends is dropped.
+RcOptions dead_peer(std::uint8_t timeout, std::uint8_t retries, const NicModel& model) {
+  RcOptions options;
+  options.pair.model[0] = model;
+  options.pair.faults[0].push_back(support::always(FaultAction::kDrop));
+  options.attributes.timeout = timeout;
+  options.attributes.retry_cnt = retries;
+  return options;
+}
+
+Time_ps time_to_failure(RcPair& pair) {
+  pair.post(WrOpcode::kWrite, 64);
+  pair.run();
+  Completion completion = pair.only_completion();
+  EXPECT_EQ(completion.status, WcStatus::kRetryExceeded);
+  EXPECT_EQ(completion.vendor_error, 0x81);
+  return completion.visible_ps - pair.sent(0).front().time_ps;
+}
+
+TEST(Recovery, FormulaTimeoutIsExact) {
+  for (std::uint8_t timeout : std::initializer_list<std::uint8_t>{1, 8, 14, 20, 31}) {
+    for (std::uint8_t retries : std::initializer_list<std::uint8_t>{0, 1, 7}) {
+      RcPair pair(dead_peer(timeout, retries, support::test_nic()));
+      Time_ps expected_ps = (retries + 1) * (kUnit_ps << timeout);
+      EXPECT_NEAR(static_cast<double>(time_to_failure(pair)), static_cast<double>(expected_ps), us(1)) << +timeout;
+      EXPECT_EQ(pair.sent(0).size(), retries + 1U);
+      EXPECT_EQ(pair.counters(0).local_ack_timeout_err, retries);
+      EXPECT_EQ(pair.counters(0).req_transport_retries_exceeded, 1U);
+      EXPECT_EQ(pair.counters(0).roce_adp_retrans, 0U);
+      EXPECT_EQ(pair.state(0), QpState::kErr);
+    }
+  }
+}
+
+// facts PROTOCOL 5.9 and 5.10, R = 7.
+TEST(Recovery, ConnectXTimeoutIsAsMeasured) {
+  const struct {
+    std::uint8_t timeout;
+    double measured_ms;
+  } table[] = {{1, 3661.8}, {14, 3661.8}, {16, 3661.8}, {17, 7151.7}, {18, 14667.8}, {19, 29700.8}, {20, 59770}};
+  for (const auto& row : table) {
+    RcPair pair(dead_peer(row.timeout, 7, support::test_connectx()));
+    double ms = static_cast<double>(time_to_failure(pair)) / 1e9;
+    EXPECT_NEAR(ms, row.measured_ms, 0.03 * row.measured_ms) << "T " << +row.timeout;
+    EXPECT_EQ(pair.sent(0).size(), 15U);
+    EXPECT_EQ(pair.counters(0).local_ack_timeout_err, 6U);
+    EXPECT_EQ(pair.counters(0).roce_adp_retrans, 8U);
+    EXPECT_EQ(pair.counters(0).req_transport_retries_exceeded, 1U);
+    EXPECT_EQ(pair.counters(0).req_cqe_error, 1U);
+    // The regular tries are 2 * 4.096 us * 2^max(T, 16) apart.
+    Time_ps regular_ps = 2 * (kUnit_ps << std::max<int>(row.timeout, 16));
+    for (std::size_t i = 10; i < 15; ++i) {
+      EXPECT_NEAR(static_cast<double>(pair.sent(0)[i].time_ps - pair.sent(0)[i - 1].time_ps), static_cast<double>(regular_ps), us(1));
+    }
+  }
+}
+
+TEST(Recovery, TimeoutZeroWaitsForEver) {
+  for (const NicModel& model : {support::test_nic(), support::test_connectx()}) {
+    RcPair pair(dead_peer(0, 7, model));
+    pair.post(WrOpcode::kWrite, 64);
+    pair.run();
+    EXPECT_TRUE(pair.sent_completions().empty());
+    EXPECT_EQ(pair.sent(0).size(), 1U);
+  }
+}
+
+TEST(Recovery, ProgressMakesTheTriesWholeAgain) {
+  RcOptions options;
+  options.attributes.timeout = 4;
+  options.attributes.retry_cnt = 2;
+  // Each ACK is lost twice.
+  for (std::uint32_t message = 0; message < 5; ++message) {
+    for (std::uint32_t n : {1U, 2U}) options.pair.faults[1].push_back(support::drop_response(message, n));
+  }
+  RcPair pair(options);
+  for (int i = 0; i < 5; ++i) {
+    pair.node(0).at(ms(i), [&pair, i] { pair.post(pair.request(WrOpcode::kWrite, 64), ms(i)); });
+  }
+  pair.run();
+  auto completions = pair.sent_completions();
+  ASSERT_EQ(completions.size(), 5U);
+  for (const Completion& completion : completions) EXPECT_EQ(completion.status, WcStatus::kSuccess);
+  EXPECT_EQ(pair.counters(0).local_ack_timeout_err, 10U);
+  EXPECT_EQ(pair.counters(1).duplicate_request, 10U);
+}
+
+TEST(Recovery, GoesBackToThePsnOfTheNak) {
+  RcOptions options;
+  options.pair.faults[0].push_back(support::drop_request(5));
+  RcPair pair(options);
+  pair.post(WrOpcode::kWrite, 12 * 1024, 0, 100'000);
+  pair.run();
+  EXPECT_EQ(pair.only_completion().status, WcStatus::kSuccess);
+  // The NAK comes back while the rest of the message is on its way: 0..11, then again from 5.
+  std::vector<std::uint32_t> expected;
+  for (std::uint32_t psn = 0; psn < 12; ++psn) expected.push_back(psn);
+  for (std::uint32_t psn = 5; psn < 12; ++psn) expected.push_back(psn);
+  EXPECT_EQ(pair.psns(0), expected);
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(pair.sent(0)[i].retransmission(), i >= 12);
+  EXPECT_EQ(pair.counters(0).retransmitted_packets, 7U);
+  // Gap seen, 1 us to make the NAK, 1.1 us flight and pipeline, 1 us to react.
+  Time_ps gap_ps = pair.sent(0)[6].time_ps + 1106 * 80 + us(1) + ns(100);
+  Time_ps nak_ps = gap_ps + us(1) + 86 * 80 + us(1) + ns(100);
+  EXPECT_EQ(pair.sent(0)[12].time_ps, nak_ps + us(1));
+}
+
+TEST(Recovery, ALostNakIsReplacedByTheTimeout) {
+  RcOptions options;
+  options.attributes.timeout = 5;
+  options.pair.faults[0].push_back(support::drop_request(2));
+  options.pair.faults[1].push_back(support::drop_response(0));  // the first response of all is the NAK
+  RcPair pair(options);
+  pair.post(WrOpcode::kWrite, 6 * 1024, 0, 100'000);
+  pair.run();
+  EXPECT_EQ(pair.only_completion().status, WcStatus::kSuccess);
+  EXPECT_TRUE(pair.same_bytes(0, 100'000, 6 * 1024));
+  EXPECT_EQ(pair.counters(1).out_of_sequence, 1U);
+  EXPECT_EQ(pair.counters(0).packet_seq_err, 0U);
+  EXPECT_EQ(pair.counters(0).local_ack_timeout_err, 1U);
+}
+
+TEST(Recovery, NaksCostTries) {
+  RcOptions options;
+  options.attributes.retry_cnt = 3;
+  for (std::uint32_t n = 1; n < 20; ++n) {
+    options.pair.faults[0].push_back(support::drop_request(0, n));
+  }
+  options.attributes.timeout = 8;
+  RcPair pair(options);
+  pair.post(WrOpcode::kWrite, 64);
+  pair.post(WrOpcode::kWrite, 64);
+  pair.run();
+  auto completions = pair.sent_completions();
+  ASSERT_EQ(completions.size(), 2U);
+  EXPECT_EQ(completions[0].status, WcStatus::kRetryExceeded);
+  EXPECT_EQ(completions[1].status, WcStatus::kFlushError);
+  EXPECT_EQ(pair.counters(0).packet_seq_err + pair.counters(0).local_ack_timeout_err, 3U);
+}
+
+TEST(Recovery, RnrWaitsForItsTimer) {
+  for (std::uint8_t timer : std::initializer_list<std::uint8_t>{1, 5, 12}) {
+    RcOptions options;
+    options.attributes.min_rnr_timer = timer;
+    RcPair pair(options);
+    Time_ps wait_ps = wire::rnr_timer_ps(timer);
+    pair.node(1).at(wait_ps / 2, [&pair] { pair.receive(4096, 100'000); });
+    pair.post(WrOpcode::kSend, 3000);
+    pair.run();
+    EXPECT_EQ(pair.only_completion().status, WcStatus::kSuccess);
+    EXPECT_TRUE(pair.same_bytes(0, 100'000, 3000));
+    EXPECT_EQ(pair.sent(1)[0].syndrome(), 0x20 | timer);
+    EXPECT_EQ(pair.psns(0), (std::vector<std::uint32_t>{0, 1, 2, 0, 1, 2}));
+    Time_ps nak_arrives_ps = pair.sent(1)[0].time_ps + 86 * 80 + us(1) + ns(100);
+    EXPECT_EQ(pair.sent(0)[3].time_ps, nak_arrives_ps + wait_ps);
+    EXPECT_EQ(pair.counters(1).out_of_buffer, 1U);
+    EXPECT_EQ(pair.counters(0).rnr_nak_retry_err, 1U);
+    EXPECT_EQ(pair.counters(1).out_of_sequence, 0U) << "what follows an RNR NAK is not a gap";
+  }
+}
+
+TEST(Recovery, RnrTriesRunOut) {
+  for (std::uint8_t retries : std::initializer_list<std::uint8_t>{0, 1, 6}) {
+    RcOptions options;
+    options.attributes.rnr_retry = retries;
+    RcPair pair(options);
+    pair.post(WrOpcode::kSend, 64);
+    pair.run();
+    Completion completion = pair.only_completion();
+    EXPECT_EQ(completion.status, WcStatus::kRnrRetryExceeded);
+    EXPECT_EQ(completion.vendor_error, 0x87);
+    EXPECT_EQ(pair.sent(0).size(), retries + 1U);
+    EXPECT_EQ(pair.counters(0).rnr_nak_retry_err, retries + 1U);
+    EXPECT_EQ(pair.counters(0).req_rnr_retries_exceeded, 1U);
+    EXPECT_EQ(pair.counters(1).out_of_buffer, retries + 1U);
+    EXPECT_EQ(pair.state(0), QpState::kErr);
+    EXPECT_EQ(pair.state(1), QpState::kRts) << "RNR does not end the responder";
+  }
+}
+
+TEST(Recovery, RnrRetrySevenIsForEver) {
+  RcOptions options;
+  options.attributes.rnr_retry = 7;
+  RcPair pair(options);
+  pair.node(1).at(ms(2), [&pair] { pair.receive(64, 100'000); });
+  pair.post(WrOpcode::kSend, 64);
+  pair.run();
+  EXPECT_EQ(pair.only_completion().status, WcStatus::kSuccess);
+  EXPECT_GT(pair.counters(0).rnr_nak_retry_err, 100U);
+}
+
+// Only the packet with the immediate needs the receive: the data before it is not sent again.
+TEST(Recovery, RnrOfAWriteWithImmediateRepeatsItsLastPacket) {
+  RcPair pair;
+  pair.node(1).at(us(8), [&pair] { pair.receive(0); });
+  pair.post(WrOpcode::kWriteImm, 3000, 0, 100'000);
+  pair.run();
+  EXPECT_EQ(pair.only_completion().status, WcStatus::kSuccess);
+  EXPECT_EQ(pair.psns(0), (std::vector<std::uint32_t>{0, 1, 2, 2}));
+  EXPECT_TRUE(pair.same_bytes(0, 100'000, 3000));
+  EXPECT_EQ(pair.received().size(), 1U);
+}
+
+TEST(Recovery, DelayedPacketsAreAGapThatHealsItself) {
+  RcOptions options;
+  options.pair.faults[0].push_back(support::fault(FaultAction::kDelay, fabric::FaultFrames::kRequest, 2));
+  options.pair.faults[0].back().delay_ps = us(2);
+  RcPair pair(options);
+  pair.post(WrOpcode::kWrite, 40 * 1024, 0, 100'000);
+  pair.run();
+  EXPECT_EQ(pair.only_completion().status, WcStatus::kSuccess);
+  EXPECT_TRUE(pair.same_bytes(0, 100'000, 40 * 1024));
+  EXPECT_EQ(pair.counters(1).out_of_sequence, pair.counters(0).packet_seq_err);
+  EXPECT_GE(pair.counters(1).out_of_sequence, 1U);
+  EXPECT_TRUE(pair.ledger_balances());
+}
+
+}  // namespace
+}  // namespace weft::nic
