@@ -8,6 +8,7 @@ namespace weft::fabric {
 
 namespace {
 
+using Wide = unsigned __int128;
 constexpr std::uint64_t kBitErrorScale = 1'000'000'000'000'000'000ULL;
 constexpr std::uint32_t kPsnMask = 0xffffff;
 
@@ -24,7 +25,7 @@ FaultInjector::FaultInjector(std::vector<FaultRule> rules, std::uint64_t seed, s
       psn_seen_(rules_.size()),
       hits_(rules_.size()),
       bit_errors_(seed, link_id, RandomPurpose::kBitError),
-      bit_error_ppt_per_byte_(static_cast<std::uint64_t>(bit_error_rate * 8 * static_cast<double>(kBitErrorScale))) {
+      bit_error_per_byte_(static_cast<std::uint64_t>(bit_error_rate * 8 * static_cast<double>(kBitErrorScale))) {
   for (std::size_t i = 0; i < rules_.size(); ++i) random_.emplace_back(seed, link_id * 1000 + i, RandomPurpose::kFault);
 }
 
@@ -98,7 +99,7 @@ FaultVerdict FaultInjector::judge(const engine::Packet& packet, std::uint32_t li
         break;
     }
   }
-  if (bit_error_ppt_per_byte_ != 0 && bit_errors_.below(kBitErrorScale) < bit_error_ppt_per_byte_ * line_B) {
+  if (bit_error_per_byte_ != 0 && Wide{bit_errors_.below(kBitErrorScale)} < Wide{bit_error_per_byte_} * line_B) {
     verdict.bit_error = true;
     if (!verdict.comment.empty()) verdict.comment += "; ";
     verdict.comment += "weft: bit error on the cable, bad FCS";

@@ -50,7 +50,7 @@ class FaultInjector {
   std::vector<std::uint64_t> hits_;
   std::vector<SeenQp> seen_;
   RandomStream bit_errors_;
-  std::uint64_t bit_error_ppt_per_byte_ = 0;  // parts per 1e18 and byte
+  std::uint64_t bit_error_per_byte_ = 0;  // parts per 1e18
 };
 
 }  // namespace weft::fabric

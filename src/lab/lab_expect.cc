@@ -49,23 +49,16 @@ class ExpectationReader {
     const std::string_view tail = dot == std::string_view::npos ? std::string_view() : text.substr(dot + 1);
     if (head.find(':') != std::string_view::npos) {
       read_counter(head, tail);
-    } else if (const auto index = find_workload(head)) {
-      read_metric(*index, tail);
+    } else if (const auto found = context_.workloads.find(head); found != context_.workloads.end()) {
+      read_metric(found->second, tail);
     } else if (is_any_metric(head)) {
       read_metric_of_the_only_workload(text);
     } else {
       std::vector<std::string_view> names;
-      for (const WorkloadConfig& workload : context_.lab.workloads) names.push_back(workload.name);
+      for (const auto& [name, index] : context_.workloads) names.push_back(name);
       fail(fmt::format("there is no workload {}", in_quotes(head)),
            names.empty() ? "write WORKLOAD.METRIC or NODE:PORT.COUNTER" : did_you_mean(head, names, "workloads"));
     }
-  }
-
-  std::optional<std::size_t> find_workload(std::string_view name) const {
-    for (std::size_t i = 0; i < context_.lab.workloads.size(); ++i) {
-      if (context_.lab.workloads[i].name == name) return i;
-    }
-    return std::nullopt;
   }
 
   void read_counter(std::string_view port, std::string_view counter) {

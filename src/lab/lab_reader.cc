@@ -57,7 +57,7 @@ tl::expected<Lab, std::vector<Problem>> read_lab(std::string_view text, std::str
                                                  std::span<const std::string> overrides,
                                                  std::optional<std::uint64_t> seed) {
   ProblemList problems(overrides);
-  LabContext context{Catalog::built_in(), problems, {}, {}, true, {}};
+  LabContext context{Catalog::built_in(), problems, {}, {}, true, {}, {}};
   context.lab.file = file_name;
   context.lab.overrides.assign(overrides.begin(), overrides.end());
   if (auto root = parse_yaml(text, problems)) {

@@ -52,10 +52,11 @@ class WorkloadReader {
   void read_name_and_start() {
     const YamlNode* node = map_.require("name", "name: bw");
     const auto name = node == nullptr ? std::nullopt : read_name(*node, "name", problems_);
-    if (name) workload_.name = *name;
-    for (const WorkloadConfig& other : context_.lab.workloads) {
-      if (name && other.name == *name)
+    if (name) {
+      workload_.name = *name;
+      if (!context_.workloads.emplace(*name, context_.lab.workloads.size()).second) {
         problems_.add(node->place, fmt::format("two workloads are named {}", *name), "give each a name of its own");
+      }
     }
     if (const YamlNode* start = map_.get("start")) {
       store(workload_.start_ps, read_quantity(*start, "start", Quantity::kTime, {0, 3600 * kSecond_ps}, problems_));

@@ -14,9 +14,6 @@ namespace weft::lab {
 namespace {
 
 constexpr Time_ps kPhaseGap_ps = us(100);  // the two ends talk over TCP before the next size
-// No frame is stamped earlier than this before the event that shows it: receive pipeline and the longest frame.
-constexpr Time_ps kCaptureHorizon_ps = us(20);
-
 struct Act {
   const WorkloadConfig* config = nullptr;
   std::unique_ptr<workload::PerftestRun> perftest;
@@ -62,10 +59,10 @@ class Stage {
       });
       if (on_stage.empty()) continue;
       engine::RunEnd end = world_.engine().run(kNever_ps, options_.threads, options_.cancel, [&](Time_ps now_ps) {
-        if (capture_ != nullptr) capture_->flush(now_ps - kCaptureHorizon_ps);
+        if (capture_ != nullptr) capture_->flush(now_ps - world_.stamp_lag_ps());
         if (options_.progress) options_.progress(now_ps, on_stage.front()->config->name);
       });
-      for (Act* act : on_stage) act->run().finish_phase();
+      for (Act* act : on_stage) act->run().finish_phase(end == engine::RunEnd::kCancelled);
       if (end == engine::RunEnd::kCancelled) return false;
       at_ps = world_.last_event_ps() + kPhaseGap_ps;
     }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "observe/frame_of.h"
 #include "wire/mtu.h"
 
 namespace weft::lab {
@@ -160,6 +161,15 @@ Time_ps World::last_event_ps() const {
   Time_ps last_ps = 0;
   for (const auto& host : hosts_) last_ps = std::max(last_ps, host->last_event_ps());
   return last_ps;
+}
+
+Time_ps World::stamp_lag_ps() const {
+  Time_ps lag_ps = 0;
+  for (const WorldLink& link : links_) {
+    const fabric::LinkTiming& timing = link.direction->timing();
+    lag_ps = std::max(lag_ps, timing.pipeline_ps + timing.ps_per_byte * static_cast<Time_ps>(observe::kMaxFrame_B));
+  }
+  return lag_ps;
 }
 
 std::uint64_t World::events() const {

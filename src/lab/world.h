@@ -51,6 +51,8 @@ class World {
   // The time of the last event anywhere: the moment the world came to rest.
   Time_ps last_event_ps() const;
   std::uint64_t events() const;
+  // No frame is stamped earlier than this before the event that shows it: receive pipeline and the longest frame.
+  Time_ps stamp_lag_ps() const;
 
  private:
   void number_ports();

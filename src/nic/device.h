@@ -115,7 +115,8 @@ class Device {
   bool send_request(QueuePair& qp, Time_ps now_ps);
   bool send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
   void send_response_request(QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
-  void send_datagram(QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
+  bool fetch(QueuePair& qp, std::uint32_t payload_B, Time_ps now_ps);
+  bool send_datagram(QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
   bool send_reply(QueuePair& qp, Time_ps now_ps);
   bool send_read_reply(QueuePair& qp, Reply& reply, Time_ps now_ps);
   static engine::Packet new_packet(const QueuePair& qp, wire::Opcode opcode, std::uint32_t psn);

@@ -158,7 +158,7 @@ bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
     req.started = true;
   }
   if (qp.type == QpType::kUd) {
-    send_datagram(qp, wqe, now_ps);
+    if (!send_datagram(qp, wqe, now_ps)) return false;
   } else if (needs_response(request.opcode)) {
     send_response_request(qp, wqe, now_ps);
   } else if (!send_data(qp, wqe, now_ps)) {
@@ -177,21 +177,26 @@ bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
   return true;
 }
 
+// Payload comes over PCIe. False when it is not in the NIC yet: the QP is queued for when it is.
+bool Device::fetch(QueuePair& qp, std::uint32_t payload_B, Time_ps now_ps) {
+  if (payload_B == 0) return true;
+  PcieFunction& pcie = card_.functions[qp.function];
+  Time_ps available_ps = pcie.read_available_ps(payload_B, now_ps);
+  if (available_ps > now_ps) {
+    queue_request(qp, available_ps);
+    return false;
+  }
+  pcie.take_read(available_ps);
+  return true;
+}
+
 bool Device::send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   Requester& req = qp.req;
   const SendRequest& request = wqe.request;
   std::uint32_t offset_B = req.tx_packet * qp.attributes.path_mtu_B;
   std::uint32_t left_B = request.length_B - offset_B;
   std::uint32_t chunk_B = std::min(left_B, qp.attributes.path_mtu_B);
-  if (chunk_B > 0 && !request.inline_data) {
-    PcieFunction& pcie = card_.functions[qp.function];
-    Time_ps available_ps = pcie.read_available_ps(chunk_B, now_ps);
-    if (available_ps > now_ps) {
-      queue_request(qp, available_ps);
-      return false;
-    }
-    pcie.take_read(available_ps);
-  }
+  if (!request.inline_data && !fetch(qp, chunk_B, now_ps)) return false;
   bool first = req.tx_packet == 0;
   bool last = chunk_B == left_B;
   Opcode opcode = kDataOpcode[static_cast<int>(request.opcode)][first ? (last ? 3 : 0) : (last ? 2 : 1)];
@@ -254,8 +259,9 @@ void Device::send_response_request(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) 
 }
 
 // UD: one packet, complete as soon as it is on the wire.
-void Device::send_datagram(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
+bool Device::send_datagram(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   const SendRequest& request = wqe.request;
+  if (!request.inline_data && !fetch(qp, request.length_B, now_ps)) return false;
   Opcode opcode = request.opcode == WrOpcode::kSendImm ? Opcode::kUdSendOnlyImm : Opcode::kUdSendOnly;
   Packet packet = new_packet(qp, opcode, wqe.first_psn);
   packet.dst = request.dest_port & kPortMask;
@@ -270,6 +276,7 @@ void Device::send_datagram(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   put(packet, now_ps);
   qp.req.next_wqe();
   finish_head(qp, WcStatus::kSuccess, free_ps_, 0);
+  return true;
 }
 
 }  // namespace weft::nic

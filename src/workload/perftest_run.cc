@@ -27,6 +27,8 @@ PerftestRun::PerftestRun(PerftestOptions options, const Endpoint& client, const 
   if (options_.traffic_class != 0) client_end.tos = server_end.tos = static_cast<std::uint8_t>(options_.traffic_class);
   Connection connection = connect(client_end, server_end, settings);
 
+  // A datagram is one packet; perftest, too, goes down to the MTU and carries on.
+  if (options_.ud) options_.size_B = std::min<std::uint64_t>(options_.size_B, connection.mtu_B);
   std::uint64_t largest_B = options_.size_B;
   if (options_.all_sizes) {
     largest_B = options_.ud ? connection.mtu_B : kLargestSize_B;
@@ -106,13 +108,15 @@ void PerftestRun::start_latency(Time_ps at_ps, std::uint64_t size_B) {
   }
 }
 
-void PerftestRun::finish_phase() {
+void PerftestRun::finish_phase(bool interrupted) {
   PerftestRow row;
   row.size_B = sizes_B_[next_size_ - 1];
   auto end_of = [&](const auto& program) {
     if (!row.failure.empty()) return;
     row.failure = program.failure();
-    if (row.failure.empty() && !program.done()) row.failure = "stalled: nothing is in flight and nothing more will happen";
+    if (row.failure.empty() && !program.done()) {
+      row.failure = interrupted ? "interrupted" : "stalled: nothing is in flight and nothing more will happen";
+    }
   };
   if (options_.latency) {
     const LatencyProgram& client = *latency_.front();

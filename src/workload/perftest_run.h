@@ -18,7 +18,7 @@ class PerftestRun final : public Workload {
   PerftestRun& operator=(const PerftestRun&) = delete;
 
   bool start_phase(Time_ps at_ps) override;
-  void finish_phase() override;
+  void finish_phase(bool interrupted) override;
   const PerftestOptions& options() const { return options_; }
   const PerftestResult& result() const { return result_; }
 

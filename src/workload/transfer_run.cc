@@ -198,9 +198,9 @@ std::uint64_t TransferRun::verified_datagrams() {
   return right;
 }
 
-void TransferRun::finish_phase() {
+void TransferRun::finish_phase(bool interrupted) {
   result_.posted = client_program_.posted;
-  result_.stalled = client_program_.done < client_program_.posted || (client_program_.posted < options_.count && result_.failed == 0);
+  result_.stalled = !interrupted && (client_program_.done < client_program_.posted || (client_program_.posted < options_.count && result_.failed == 0));
   if (options_.ud) {
     result_.verified = verified_datagrams();
   } else {

@@ -35,7 +35,7 @@ class TransferRun final : public Workload {
   TransferRun& operator=(const TransferRun&) = delete;
 
   bool start_phase(Time_ps at_ps) override;
-  void finish_phase() override;
+  void finish_phase(bool interrupted) override;
   const TransferOptions& options() const { return options_; }
   const TransferResult& result() const { return result_; }
 

@@ -11,7 +11,8 @@ class Workload {
   virtual ~Workload() = default;
   // False when there is no further phase.
   virtual bool start_phase(Time_ps at_ps) = 0;
-  virtual void finish_phase() = 0;
+  // Reads the phase out; `interrupted` when it was cut short.
+  virtual void finish_phase(bool interrupted) = 0;
 };
 
 }  // namespace weft::workload
