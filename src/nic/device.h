@@ -172,9 +172,11 @@ class Device {
 
   // reply.cc: ACK, NAK, READ and atomic replies.
   std::uint32_t ack_word(const QueuePair& qp) const;
-  bool push_reply(QueuePair& qp, const Reply& reply);
-  bool reply_read(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
-  bool reply_atomic(QueuePair& qp, std::uint32_t psn, std::uint64_t original, Time_ps ready_ps);
+  static bool has_room_for_response(const QueuePair& qp);
+  void push_reply(QueuePair& qp, const Reply& reply);
+  static void withdraw_replies(QueuePair& qp, std::uint32_t psn);
+  void reply_read(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
+  void reply_atomic(QueuePair& qp, std::uint32_t psn, std::uint64_t original, Time_ps ready_ps);
   void reply_ack(QueuePair& qp, std::uint32_t psn, Time_ps now_ps);
   void reply_nak(QueuePair& qp, std::uint8_t syndrome, Time_ps at_ps);
   void push_receive_completion(QueuePair& qp, const Completion& completion);

@@ -14,12 +14,29 @@ std::uint32_t Device::ack_word(const QueuePair& qp) const {
   return std::uint32_t{wire::ack_syndrome(code)} << 24 | qp.resp.msn;
 }
 
-bool Device::push_reply(QueuePair& qp, const Reply& reply) {
+// READ and atomic replies leave a few places for acknowledgements.
+bool Device::has_room_for_response(const QueuePair& qp) {
+  constexpr std::size_t kPlacesForAcks = 8;
+  return qp.resp.reply_tail - qp.resp.reply_head + kPlacesForAcks < qp.resp.replies.size();
+}
+
+void Device::push_reply(QueuePair& qp, const Reply& reply) {
   Responder& resp = qp.resp;
-  if (resp.reply_tail - resp.reply_head == resp.replies.size()) return false;
+  if (resp.reply_tail - resp.reply_head == resp.replies.size()) return;  // a lost ACK: the requester asks again
   resp.replies[resp.reply_tail++ % resp.replies.size()] = reply;
   queue_reply(qp, reply.ready_ps);
-  return true;
+}
+
+// A request came again: everything from its PSN on will be asked for again, so what waits to be sent is void.
+void Device::withdraw_replies(QueuePair& qp, std::uint32_t psn) {
+  Responder& resp = qp.resp;
+  while (resp.reply_tail != resp.reply_head) {
+    const Reply& last = resp.replies[(resp.reply_tail - 1) % resp.replies.size()];
+    if (psn_before(last.psn, psn)) return;
+    bool nak = last.kind == Reply::Kind::kAck && wire::aeth_kind(static_cast<std::uint8_t>(last.aeth >> 24)) != wire::AethKind::kAck;
+    if (nak) resp.gap = Gap::kNone;  // it may be needed again
+    --resp.reply_tail;
+  }
 }
 
 void Device::reply_ack(QueuePair& qp, std::uint32_t psn, Time_ps now_ps) {
@@ -50,7 +67,7 @@ void Device::reply_nak(QueuePair& qp, std::uint8_t syndrome, Time_ps at_ps) {
   push_reply(qp, reply);
 }
 
-bool Device::reply_read(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
+void Device::reply_read(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   const engine::Cold& cold = cold_of(packet);
   Reply reply;
   reply.kind = Reply::Kind::kRead;
@@ -60,17 +77,17 @@ bool Device::reply_read(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   reply.value = cold.va;
   reply.rkey = cold.rkey;
   reply.left_B = cold.dma_len;
-  return push_reply(qp, reply);
+  push_reply(qp, reply);
 }
 
-bool Device::reply_atomic(QueuePair& qp, std::uint32_t psn, std::uint64_t original, Time_ps ready_ps) {
+void Device::reply_atomic(QueuePair& qp, std::uint32_t psn, std::uint64_t original, Time_ps ready_ps) {
   Reply reply;
   reply.kind = Reply::Kind::kAtomic;
   reply.psn = psn;
   reply.aeth = ack_word(qp);
   reply.ready_ps = ready_ps;
   reply.value = original;
-  return push_reply(qp, reply);
+  push_reply(qp, reply);
 }
 
 bool Device::send_reply(QueuePair& qp, Time_ps now_ps) {

@@ -166,12 +166,13 @@ Fate Device::accept_read(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   if (cold.dma_len > 0 && (region == nullptr || !region->covers(cold.va, cold.dma_len) || !region->access.remote_read)) {
     return refuse(qp, NakCode::kRemoteAccessError, now_ps);
   }
+  if (!has_room_for_response(qp)) return Fate::kNotReady;  // discarded; the requester asks again
   std::uint32_t mtu_B = qp.attributes.path_mtu_B;
   std::uint32_t packets = cold.dma_len == 0 ? 1 : (cold.dma_len + mtu_B - 1) / mtu_B;
   resp.msn = psn_add(resp.msn, 1);
   resp.expected_psn = psn_add(resp.expected_psn, packets);
   resp.unacked = 0;
-  if (!reply_read(qp, packet, now_ps)) return refuse(qp, NakCode::kInvalidRequest, now_ps);
+  reply_read(qp, packet, now_ps);
   return Fate::kAccepted;
 }
 
@@ -184,6 +185,7 @@ Fate Device::accept_atomic(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   if (region == nullptr || !region->covers(cold.va, 8) || !region->access.remote_atomic) {
     return refuse(qp, NakCode::kRemoteAccessError, now_ps);
   }
+  if (!has_room_for_response(qp)) return Fate::kNotReady;  // discarded, not executed
   std::uint8_t bytes[8];
   MemoryTable::read(*region, cold.va, bytes);
   std::uint64_t original = load_le64(bytes);
@@ -198,7 +200,7 @@ Fate Device::accept_atomic(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   // Read, modify, write: the unit takes one atomic at a time.
   card_.atomic_free_ps = std::max(card_.atomic_free_ps, now_ps) + config_.model.atomic_interval_ps;
   Time_ps ready_ps = card_.atomic_free_ps + config_.host.dma_read_ps + config_.model.response_latency_ps;
-  if (!reply_atomic(qp, packet.psn, original, ready_ps)) return refuse(qp, NakCode::kInvalidRequest, now_ps);
+  reply_atomic(qp, packet.psn, original, ready_ps);
   return Fate::kAccepted;
 }
 
@@ -212,6 +214,7 @@ Fate Device::receive_duplicate(QueuePair& qp, Packet& packet, Time_ps now_ps) {
       const engine::Cold& cold = cold_of(packet);
       const MemoryRegion* region = memory_.find(cold.rkey);
       if (cold.dma_len > 0 && (region == nullptr || !region->covers(cold.va, cold.dma_len))) break;
+      withdraw_replies(qp, packet.psn);
       reply_read(qp, packet, now_ps);
       break;
     }
@@ -219,6 +222,7 @@ Fate Device::receive_duplicate(QueuePair& qp, Packet& packet, Time_ps now_ps) {
     case Opcode::kFetchAdd:
       for (const SavedAtomic& saved : resp.atomics) {
         if (saved.used && saved.psn == packet.psn) {
+          withdraw_replies(qp, packet.psn);
           reply_atomic(qp, packet.psn, saved.original, now_ps + config_.model.response_latency_ps);
           break;
         }

@@ -11,6 +11,7 @@ namespace weft::workload {
 namespace {
 
 constexpr std::uint32_t kPollBatch = 16;  // perftest's CTX_POLL_BATCH
+constexpr std::uint64_t kCacheLine_B = 64;
 
 nic::WrOpcode opcode_of(const PerftestOptions& options) {
   switch (options.verb) {
@@ -24,15 +25,20 @@ nic::WrOpcode opcode_of(const PerftestOptions& options) {
 
 }  // namespace
 
-nic::SendRequest perftest_request(const PerftestOptions& options, const PerftestSide& side, std::size_t qp, std::uint64_t size_B) {
+nic::SendRequest perftest_request(const PerftestOptions& options, const PerftestSide& side, std::size_t qp, std::uint64_t size_B,
+                                  std::uint64_t message) {
+  // Small messages of a bandwidth test walk through one page, a cache line at a time, as perftest's do.
+  std::uint64_t step_B = (size_B + kCacheLine_B - 1) / kCacheLine_B * kCacheLine_B;
+  std::uint64_t offset_B = 0;
+  if (!options.latency && size_B > 0 && size_B <= kCycleBuffer_B / 2) offset_B = message % (kCycleBuffer_B / step_B) * step_B;
   nic::SendRequest request;
   request.wr_id = qp;
   request.opcode = opcode_of(options);
   request.length_B = static_cast<std::uint32_t>(size_B);
   request.inline_data = size_B <= options.inline_B && !nic::needs_response(request.opcode);
-  request.local_va = side.va + qp * side.stride_B;
+  request.local_va = side.va + qp * side.stride_B + offset_B;
   request.lkey = side.key;
-  request.remote_va = side.remote_va + qp * side.stride_B;
+  request.remote_va = side.remote_va + qp * side.stride_B + offset_B;
   request.rkey = side.remote_key;
   request.swap_add = 1;
   request.dest_port = side.remote_port;
@@ -82,9 +88,9 @@ Time_ps BandwidthSender::step(Time_ps now_ps) {
 Time_ps BandwidthSender::post(std::size_t qp, Time_ps now_ps) {
   const host::HostModel& cpu = side_.end.host->model();
   QpCount& count = counts_[qp];
-  nic::SendRequest request = perftest_request(options_, side_, qp, size_B_);
   Time_ps doorbell_ps = now_ps + options_.post_list * cpu.post_wqe_ps + cpu.doorbell_ps;
   for (std::uint32_t i = 0; i < options_.post_list; ++i) {
+    nic::SendRequest request = perftest_request(options_, side_, qp, size_B_, count.posted);
     ++count.posted;
     request.signaled = count.posted % options_.cq_mod == 0 || (options_.duration_s == 0 && count.posted == options_.iterations);
     if (options_.duration_s == 0) posted_ps_.push_back(now_ps);

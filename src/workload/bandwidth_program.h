@@ -27,8 +27,10 @@ struct PerftestSide {
   std::uint64_t stride_B = 0;    // buffer of one QP
 };
 
-// The work request of `options` for QP number `qp` of a side.
-nic::SendRequest perftest_request(const PerftestOptions& options, const PerftestSide& side, std::size_t qp, std::uint64_t size_B);
+// The work request of `options` for the n-th message of QP number `qp` of a side.
+nic::SendRequest perftest_request(const PerftestOptions& options, const PerftestSide& side, std::size_t qp, std::uint64_t size_B,
+                                  std::uint64_t message);
+inline constexpr std::uint64_t kCycleBuffer_B = 4096;  // perftest's: a page
 // "Completion with error at client …" in perftest's words.
 std::string describe_failure(const nic::Completion& completion);
 

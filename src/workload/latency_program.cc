@@ -79,7 +79,7 @@ Time_ps LatencyProgram::post(Time_ps now_ps) {
   const host::HostModel& cpu = side_.end.host->model();
   posted_ps_.push_back(now_ps);
   ++sent_;
-  nic::SendRequest request = perftest_request(options_, side_, 0, size_B_);
+  nic::SendRequest request = perftest_request(options_, side_, 0, size_B_, 0);
   Time_ps doorbell_ps = now_ps + cpu.post_wqe_ps + cpu.doorbell_ps;
   bool taken = side_.end.device->post_send(side_.qps[0], request, doorbell_ps);
   WEFT_CHECK(taken, "one request at a time always fits");

@@ -40,7 +40,7 @@ PerftestRun::PerftestRun(PerftestOptions options, const Endpoint& client, const 
   server_ = side(server_end, client_end, connection, false);
   nic::Access everything{true, true, true, true};
   for (PerftestSide* each : {&client_, &server_}) {
-    each->stride_B = std::max<std::uint64_t>(largest_B, 8) + (options_.ud ? kGrh_B : 0);
+    each->stride_B = std::max<std::uint64_t>(largest_B, kCycleBuffer_B) + (options_.ud ? kGrh_B : 0);
     each->va = kBufferBase + (std::uint64_t{each->end.device->port_id()} << 32);
     each->key = each->end.device->memory().add(each->va, each->stride_B * options_.qps, everything);
   }

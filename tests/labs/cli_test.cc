@@ -1,0 +1,144 @@
+// The command line as a user meets it: exit status, what goes to stdout and stderr, files, JSON.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+namespace {
+
+struct Ran {
+  int status = -1;
+  std::string out;
+  std::string err;
+};
+
+std::string slurp(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+class Cli : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "weft-cli-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    directory_ = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  Ran weft(const std::string& arguments) {
+    Ran ran;
+    std::string command = "cd " + directory_.string() + " && " WEFT_BINARY " " + arguments + " >out 2>err";
+    int raw = std::system(command.c_str());
+    ran.status = WIFEXITED(raw) ? WEXITSTATUS(raw) : -1;
+    ran.out = slurp(directory_ / "out");
+    ran.err = slurp(directory_ / "err");
+    return ran;
+  }
+  void write(const std::string& name, const std::string& text) { std::ofstream(directory_ / name) << text; }
+
+  static std::string lab(const std::string& name) { return std::string(WEFT_SOURCE_DIR) + "/labs/" + name + ".yaml"; }
+
+  std::filesystem::path directory_;
+};
+
+TEST_F(Cli, RunLeavesADirectoryAndTheSameBytesAgain) {
+  Ran first = weft("run " + lab("first-light") + " --capture all --out a");
+  EXPECT_EQ(first.status, 0) << first.err;
+  EXPECT_EQ(first.err, "");
+  Ran second = weft("run " + lab("first-light") + " --capture all --out b");
+  EXPECT_EQ(second.status, 0);
+  for (const char* name : {"report.md", "results.json", "capture.pcapng", "lab.yaml"}) {
+    std::string a = slurp(directory_ / "a" / name);
+    EXPECT_FALSE(a.empty()) << name;
+    EXPECT_EQ(a, slurp(directory_ / "b" / name)) << name;
+  }
+  auto json = nlohmann::json::parse(slurp(directory_ / "a/results.json"));
+  EXPECT_EQ(json["lab"], "first-light");
+  EXPECT_EQ(json["ports"][1]["hw_counters"]["out_of_sequence"], 1);
+  Ran uncaptured = weft("run " + lab("first-light") + " --out c --json");
+  auto without = nlohmann::json::parse(uncaptured.out);
+  json.erase("captured_frames");
+  without.erase("captured_frames");
+  EXPECT_EQ(json, without) << "looking must not change the result";
+}
+
+TEST_F(Cli, ASeedAndASettingChangeTheResult) {
+  std::string one = weft("run " + lab("first-light") + " --json").out;
+  std::string other = weft("run " + lab("first-light") + " --json --seed 2").out;
+  EXPECT_NE(nlohmann::json::parse(one)["seed"], nlohmann::json::parse(other)["seed"]);
+  Ran changed = weft("run " + lab("first-light") + " --json --set 'links[0].cable.length=100 m' --set expect={}");
+  auto json = nlohmann::json::parse(changed.out);
+  EXPECT_EQ(json["set"].size(), 2U);
+  double far_us = json["workloads"][1]["perftest"]["results"]["t_typical"];
+  double near_us = nlohmann::json::parse(one)["workloads"][1]["perftest"]["results"]["t_typical"];
+  // 97 m more of fibre at 4.9 ns/m, one way.
+  EXPECT_NEAR(far_us - near_us, 0.475, 0.02);
+}
+
+TEST_F(Cli, AFailedExpectationIsOne) {
+  Ran ran = weft("run " + lab("first-light") + " --set 'expect={bw.bw_average_Gbps: {min: 99}}'");
+  EXPECT_EQ(ran.status, 1) << ran.err;
+  EXPECT_NE(ran.out.find("FAIL bw.bw_average_Gbps"), std::string::npos) << ran.out;
+}
+
+TEST_F(Cli, WrongInputIsTwoWithPlaceAndRemedy) {
+  write("bad.yaml", "version: 1\nname: x\nseed: 010\nnodes: {}\nnodes: {}\n");
+  Ran ran = weft("validate bad.yaml");
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_NE(ran.err.find("bad.yaml:3:7: "), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("bad.yaml:5:1: "), std::string::npos) << ran.err;
+  EXPECT_EQ(weft("run nowhere.yaml").status, 2);
+  EXPECT_EQ(weft("run").status, 2);
+  EXPECT_EQ(weft("fly").status, 2);
+  EXPECT_EQ(weft("run " + lab("first-light") + " --capture vm07:p0").status, 2);
+  EXPECT_EQ(weft("run " + lab("first-light") + " --out /dev/null/x").status, 2);
+  EXPECT_EQ(weft("perftest " + lab("first-light") + " write_bw --nonsense").status, 2);
+  EXPECT_EQ(weft("catalog show nothing-like-it").status, 2);
+}
+
+TEST_F(Cli, PerftestPrintsItsTableOrItsJson) {
+  Ran table = weft("perftest " + lab("two-node-25g") + " write_bw -s 65536 -n 100 --report_gbits");
+  EXPECT_EQ(table.status, 0) << table.err;
+  EXPECT_NE(table.out.find(" #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]"), std::string::npos);
+  EXPECT_NE(table.out.find("65536      100"), std::string::npos) << table.out;
+  Ran json = weft("perftest --json " + lab("two-node-25g") + " read_lat -n 50 --out_json_file=p.json");
+  auto parsed = nlohmann::json::parse(json.out);
+  EXPECT_GT(parsed["results"]["t_typical"], 1.0);
+  EXPECT_EQ(parsed, nlohmann::json::parse(slurp(directory_ / "p.json")));
+  auto all = nlohmann::json::parse(weft("perftest --json " + lab("two-node-25g") + " write_bw -a -n 100").out);
+  EXPECT_EQ(all["results"].size(), 23U);
+}
+
+TEST_F(Cli, AnInterruptedRunStillReports) {
+  Ran ran;
+  std::string command = "cd " + directory_.string() + " && timeout -s INT 1 " WEFT_BINARY " run " + lab("two-node-400g") +
+                        " --out i --set 'expect={}' --set "
+                        "'workloads=[{name: long, perftest: write_bw, client: node00, server: node01, args: \"-D 600\"}]'"
+                        " >out 2>err; true";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  auto json = nlohmann::json::parse(slurp(directory_ / "i/results.json"));
+  EXPECT_EQ(json["interrupted"], true);
+  EXPECT_GT(json["ports"][0]["ethtool"]["tx_packets_phy"], 0);
+  EXPECT_NE(slurp(directory_ / "i/report.md").find("Interrupted"), std::string::npos);
+}
+
+TEST_F(Cli, TheCatalogShowsSources) {
+  Ran list = weft("catalog");
+  EXPECT_EQ(list.status, 0);
+  EXPECT_NE(list.out.find("cx7-400g"), std::string::npos);
+  auto json = nlohmann::json::parse(weft("catalog show cx4-lx-25g --json").out);
+  for (const auto& [field, value] : json["fields"].items()) EXPECT_FALSE(value["source"].get<std::string>().empty()) << field;
+  EXPECT_NE(weft("--version").out.find("weft "), std::string::npos);
+}
+
+}  // namespace

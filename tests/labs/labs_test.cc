@@ -1,0 +1,55 @@
+// Every ready lab runs, meets its own expectations and balances its ledger.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "lab/lab_reader.h"
+#include "lab/report.h"
+#include "lab/runner.h"
+
+namespace {
+
+using namespace weft;
+
+std::vector<std::string> lab_files() {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(std::string(WEFT_SOURCE_DIR) + "/labs")) {
+    if (entry.path().extension() == ".yaml") files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+class ReadyLab : public testing::TestWithParam<std::string> {};
+
+TEST_P(ReadyLab, RunsAndMeetsItsExpectations) {
+  std::ifstream file(GetParam());
+  std::ostringstream text;
+  text << file.rdbuf();
+  auto lab = lab::read_lab(text.str(), GetParam());
+  if (!lab) {
+    for (const lab::Problem& problem : lab.error()) ADD_FAILURE() << lab::format_problem(GetParam(), problem);
+    return;
+  }
+  EXPECT_FALSE(lab->workloads.empty()) << "a lab shows something";
+  EXPECT_FALSE(lab->expectations.empty()) << "a lab says what is right";
+  auto result = lab::run_lab(*lab, {});
+  ASSERT_TRUE(result) << result.error();
+  EXPECT_TRUE(result->ledger_balances());
+  EXPECT_TRUE(result->expectations_met()) << lab::report(*lab, *result, {});
+  EXPECT_GT(result->links.front().ledger.sent, 0U);
+}
+
+std::string test_name(const testing::TestParamInfo<std::string>& info) {
+  std::string name = std::filesystem::path(info.param).stem().string();
+  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Labs, ReadyLab, testing::ValuesIn(lab_files()), test_name);
+
+TEST(ReadyLabs, AreAllThere) { EXPECT_GE(lab_files().size(), 16U); }
+
+}  // namespace

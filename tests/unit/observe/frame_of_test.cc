@@ -1,0 +1,129 @@
+#include "observe/frame_of.h"
+
+#include <gtest/gtest.h>
+
+#include "wire/roce_frame.h"
+
+namespace weft::observe {
+namespace {
+
+using engine::Packet;
+using wire::Opcode;
+
+struct Maker {
+  engine::Domain domain;
+  fabric::AddressBook book{{"a:p0", {2, 0, 0, 0, 0, 1}, {}, true, std::nullopt}, {"b:p0", {2, 0, 0, 0, 0, 2}, {}, true, std::nullopt}};
+  std::vector<std::uint8_t> bytes = std::vector<std::uint8_t>(kMaxFrame_B);
+
+  Maker() {
+    for (std::uint8_t i = 0; i < 2; ++i) {
+      book[i].ip[10] = book[i].ip[11] = 0xff;
+      book[i].ip[12] = 10;
+      book[i].ip[15] = static_cast<std::uint8_t>(i + 1);
+    }
+  }
+  Packet packet(Opcode opcode) {
+    Packet p;
+    p.src = 0;
+    p.dst = 1;
+    p.tos = 0x6a;
+    p.priority = 3;
+    p.udp_src_port = 0xc123;
+    p.dest_qp = 0x108;
+    p.psn = 0x123456;
+    p.opcode = static_cast<std::uint8_t>(opcode);
+    return p;
+  }
+  engine::Cold& cold(Packet& p) {
+    p.flags |= Packet::kHasCold;
+    p.aux = domain.cold.take();
+    domain.cold[p.aux] = {};
+    return domain.cold[p.aux];
+  }
+  wire::RoceFrame frame(const Packet& p) {
+    std::size_t size_B = frame_of(p, domain, book, bytes);
+    auto parsed = wire::parse_roce_frame(std::span(bytes).first(size_B));
+    EXPECT_TRUE(parsed.has_value());
+    return *parsed;
+  }
+};
+
+TEST(FrameOf, HeadersComeFromThePacketAndTheAddressBook) {
+  Maker m;
+  Packet p = m.packet(Opcode::kWriteFirst);
+  p.flags = Packet::kAckReq | Packet::kSolicited | Packet::kMigReq;
+  p.payload_B = 5;
+  engine::Cold& cold = m.cold(p);
+  cold.va = 0x1122334455667788;
+  cold.rkey = 0xabcd;
+  cold.dma_len = 5000;
+  cold.payload = m.domain.payload.take();
+  for (std::uint8_t i = 0; i < 5; ++i) m.domain.payload[cold.payload][i] = static_cast<std::uint8_t>(0xa0 + i);
+  wire::RoceFrame f = m.frame(p);
+  EXPECT_TRUE(f.icrc_ok);
+  EXPECT_EQ(f.headers.src_mac[5], 1);
+  EXPECT_EQ(f.headers.dst_mac[5], 2);
+  EXPECT_EQ(f.headers.dst_ip[15], 2);
+  EXPECT_EQ(f.headers.tos, 0x6a);
+  EXPECT_EQ(f.headers.src_port, 0xc123);
+  EXPECT_EQ(f.headers.opcode, Opcode::kWriteFirst);
+  EXPECT_TRUE(f.headers.ack_req && f.headers.solicited && f.headers.mig_req);
+  EXPECT_EQ(f.headers.psn, 0x123456U);
+  EXPECT_EQ(f.headers.dest_qp, 0x108U);
+  EXPECT_EQ(f.headers.va, 0x1122334455667788U);
+  EXPECT_EQ(f.headers.rkey, 0xabcdU);
+  EXPECT_EQ(f.headers.dma_len, 5000U);
+  EXPECT_EQ(f.pad_B, 3);
+  EXPECT_EQ(std::vector<std::uint8_t>(f.payload.begin(), f.payload.end()), (std::vector<std::uint8_t>{0xa0, 0xa1, 0xa2, 0xa3, 0xa4}));
+  EXPECT_FALSE(f.headers.vlan_tci.has_value());
+}
+
+TEST(FrameOf, AnAckWithoutColdSideCarriesItsWord) {
+  Maker m;
+  Packet p = m.packet(Opcode::kAck);
+  p.aux = 0x1f000007;
+  wire::RoceFrame f = m.frame(p);
+  EXPECT_EQ(f.headers.aeth_syndrome, 0x1f);
+  EXPECT_EQ(f.headers.msn, 7U);
+  EXPECT_EQ(frame_of(p, m.domain, m.book, m.bytes), 62U);
+}
+
+TEST(FrameOf, EveryOpcodeParsesWithAGoodIcrc) {
+  for (int byte = 0; byte < 256; ++byte) {
+    if (!wire::is_valid_opcode(static_cast<std::uint8_t>(byte))) continue;
+    for (bool v4 : {true, false}) {
+      Maker m;
+      m.book[0].v4 = m.book[1].v4 = v4;
+      Packet p = m.packet(static_cast<Opcode>(byte));
+      p.payload_B = wire::has_payload(static_cast<Opcode>(byte)) ? 1021 : 0;
+      m.cold(p).compare = 0x42;
+      wire::RoceFrame f = m.frame(p);
+      EXPECT_TRUE(f.icrc_ok) << byte;
+      EXPECT_EQ(f.headers.becn, static_cast<Opcode>(byte) == Opcode::kCnp);
+      EXPECT_EQ(f.payload.size(), p.payload_B);
+      EXPECT_EQ(f.headers.v4, v4);
+    }
+  }
+}
+
+TEST(FrameOf, ABadIcrcIsBad) {
+  for (Opcode opcode : {Opcode::kSendOnly, Opcode::kAck, Opcode::kReadRequest}) {
+    Maker m;
+    Packet p = m.packet(opcode);
+    p.payload_B = wire::has_payload(opcode) ? 100 : 0;
+    EXPECT_TRUE(m.frame(p).icrc_ok);
+    p.flags |= Packet::kBadIcrc;
+    EXPECT_FALSE(m.frame(p).icrc_ok) << wire::name(opcode);
+  }
+}
+
+TEST(FrameOf, AVlanPortTagsWithItsPriority) {
+  Maker m;
+  m.book[0].vlan = 100;
+  wire::RoceFrame f = m.frame(m.packet(Opcode::kSendOnly));
+  ASSERT_TRUE(f.headers.vlan_tci.has_value());
+  EXPECT_EQ(*f.headers.vlan_tci, 3 << 13 | 100);
+}
+
+}  // namespace
+}  // namespace weft::observe
