@@ -91,8 +91,7 @@ configure_release() {
 
 # Tests of these builds are started directly, so nothing has to run while building.
 sanitizer_options=(-DCMAKE_GTEST_DISCOVER_TESTS_DISCOVERY_MODE=PRE_TEST)
-# libFuzzer steers by the coverage of our libraries too, not only of the fuzz target's own file.
-configure_asan() { configure asan build-asan "${sanitizer_options[@]}" -DCMAKE_CXX_FLAGS=-fsanitize=fuzzer-no-link; }
+configure_asan() { configure asan build-asan "${sanitizer_options[@]}"; }
 configure_tsan() { configure tsan build-tsan "${sanitizer_options[@]}"; }
 
 # Names of the test programs, as tests/CMakeLists.txt makes them.

@@ -11,6 +11,7 @@ namespace {
 template <class Map>
 std::vector<std::string_view> names_of(const Map& map) {
   std::vector<std::string_view> names;
+  names.reserve(map.size());
   for (const auto& [name, state] : map) names.push_back(name);
   return names;
 }

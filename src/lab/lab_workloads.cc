@@ -120,6 +120,7 @@ class WorkloadReader {
       return;
     }
     std::vector<std::string> ports;
+    ports.reserve(joining.size());
     for (const LinkConfig* link : joining)
       ports.push_back(port_name(context_.lab, link->a.host == client.host->index ? link->a : link->b));
     problems_.add(client.node->place,

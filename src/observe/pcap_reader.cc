@@ -56,9 +56,9 @@ std::string_view text_of(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-tl::expected<Capture, CaptureError> read_pcap(Bytes file, Order order, bool nanoseconds) {
+tl::expected<CaptureFile, CaptureError> read_pcap(Bytes file, Order order, bool nanoseconds) {
   if (file.size() < kPcapHeader_B) return error_at(0, "pcap header is cut");
-  Capture capture;
+  CaptureFile capture;
   CaptureInterface interface;
   interface.snap_B = order.u32(file, 16);
   interface.link_type = static_cast<std::uint16_t>(order.u32(file, 20));  // above it: FCS length
@@ -115,7 +115,7 @@ class PcapngReader {
  public:
   explicit PcapngReader(Bytes file) : file_(file) {}
 
-  tl::expected<Capture, CaptureError> read() {
+  tl::expected<CaptureFile, CaptureError> read() {
     while (at_ < file_.size() && !capture_.cut_at_B) {
       if (const Result block = read_block(); !block) return tl::unexpected(block.error());
     }
@@ -250,12 +250,12 @@ class PcapngReader {
   Order order_;
   std::size_t section_base_ = 0;  // first interface of the section
   std::vector<Clock> clocks_;     // of each interface
-  Capture capture_;
+  CaptureFile capture_;
 };
 
 }  // namespace
 
-tl::expected<Capture, CaptureError> read_capture(Bytes file) {
+tl::expected<CaptureFile, CaptureError> read_capture(Bytes file) {
   if (file.size() < 4) return error_at(0, "too short for a capture");
   for (const bool big_endian : {false, true}) {
     const std::uint32_t magic = load32(file, 0, big_endian);

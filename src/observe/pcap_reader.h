@@ -30,7 +30,7 @@ struct CaptureInterface {
 
 struct CapturedPacket {
   std::int64_t time_ns = 0;     // since 1970; 0 in a simple packet block, which has no time
-  std::uint32_t interface = 0;  // index into Capture::interfaces
+  std::uint32_t interface = 0;  // index into CaptureFile::interfaces
   std::span<const std::uint8_t> bytes;
   std::uint32_t original_B = 0;  // length on the wire; larger than bytes where the capture cut it
   std::string_view comment;      // the first one, where there are several
@@ -38,7 +38,7 @@ struct CapturedPacket {
 };
 
 // Points into the bytes it was read from.
-struct Capture {
+struct CaptureFile {
   std::vector<CaptureInterface> interfaces;
   std::vector<CapturedPacket> packets;
   // Where the last record begins, when the file ends within it: a capture that was interrupted.
@@ -50,6 +50,6 @@ struct CaptureError {
   const char* message = "";
 };
 
-tl::expected<Capture, CaptureError> read_capture(std::span<const std::uint8_t> file);
+tl::expected<CaptureFile, CaptureError> read_capture(std::span<const std::uint8_t> file);
 
 }  // namespace weft::observe

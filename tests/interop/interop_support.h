@@ -108,7 +108,7 @@ struct Frame {
 // A capture and the bytes that it points into.
 struct CaptureFile {
   std::vector<std::uint8_t> bytes;
-  observe::Capture capture;
+  observe::CaptureFile capture;
   std::vector<Frame> frames;        // those that are RoCEv2
   std::vector<std::string> errors;  // frames to port 4791 that do not parse
 };

@@ -32,9 +32,9 @@ TEST(LabExpect, Subjects) {
   EXPECT_EQ(counter.min, 1.0);
   EXPECT_EQ(counter.max, 1.0);
   const Lab alone = read_good(only("write_bw", "", "bw_average_Gbps: {min: 24}"));
-  EXPECT_EQ(alone.expectations[0].subject, "bw");
+  EXPECT_EQ(alone.expectations.at(0).subject, "bw");
   const Lab sized = read_good(only("write_bw", "-a", "bw_average_Gbps.65536: {min: 24}"));
-  EXPECT_EQ(sized.expectations[0].metric, "bw_average_Gbps.65536");
+  EXPECT_EQ(sized.expectations.at(0).metric, "bw_average_Gbps.65536");
 }
 
 TEST(LabExpect, CompletionStatusByName) {

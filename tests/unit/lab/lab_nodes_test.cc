@@ -100,7 +100,7 @@ TEST(LabNodes, Addresses) {
 TEST(LabNodes, PointToPointPrefixes) {
   std::string text = good_lab_with("10.0.0.1/24", "10.0.0.0/31");
   text.replace(text.find("10.0.0.2/24"), 11, "10.0.0.1/31");
-  EXPECT_EQ(read_good(text).hosts[0].nics[0].ports[0].prefix_bits, 31U);
+  EXPECT_EQ(read_good(text).hosts.at(0).nics[0].ports[0].prefix_bits, 31U);
 }
 
 // From the smallest RoCE MTU to what the NIC takes.

@@ -13,8 +13,8 @@ TEST(LabReader, ReadsAGoodLab) {
   ASSERT_EQ(lab.hosts.size(), 2U);
   EXPECT_EQ(lab.hosts[0].model.name, "generic-x86");
   ASSERT_EQ(lab.links.size(), 1U);
-  EXPECT_EQ(port_name(lab, lab.links[0].a), "vm00:p0");
-  EXPECT_EQ(port_name(lab, lab.links[0].b), "vm01:p0");
+  EXPECT_EQ(port_name(lab, lab.links.at(0).a), "vm00:p0");
+  EXPECT_EQ(port_name(lab, lab.links.at(0).b), "vm01:p0");
   EXPECT_EQ(lab.workloads.size(), 2U);
 }
 

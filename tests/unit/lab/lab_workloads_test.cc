@@ -38,7 +38,7 @@ TEST(LabWorkloads, EndsMayNamePorts) {
         two_links(fmt::format("{{name: bw, perftest: write_bw, client: \"{}\", server: \"{}\"}}", client, server)));
     return lab.workloads.empty()
                ? ""
-               : port_name(lab, lab.workloads[0].client) + " " + port_name(lab, lab.workloads[0].server);
+               : port_name(lab, lab.workloads.at(0).client) + " " + port_name(lab, lab.workloads.at(0).server);
   };
   EXPECT_EQ(ends("vm00:p0", "vm01:p0"), "vm00:p0 vm01:p0");
   EXPECT_EQ(ends("vm00:p1", "vm01"), "vm00:p1 vm01:p1");

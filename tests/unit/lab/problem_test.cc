@@ -22,7 +22,10 @@ TEST(Problem, ListsAreInLineOrderAndOverridesLast) {
   problems.add({3, 2, -1}, "left");
   problems.add({3, 7, -1}, "right too");
   std::vector<std::string> messages;
-  for (const Problem& problem : problems.take()) messages.push_back(problem.where + problem.message);
+  for (const Problem& problem : problems.take()) {
+    messages.push_back(problem.where + problem.message);
+    EXPECT_EQ(problem.line > 0, problem.where.empty()) << problem.message;
+  }
   EXPECT_EQ(messages, (std::vector<std::string>{"left", "right", "right too", "late", "--set afirst override",
                                                 "--set bsecond override"}));
   EXPECT_TRUE(problems.empty());

@@ -9,14 +9,14 @@ TEST(YamlOverride, ReachesEveryPlace) {
   const Lab lab = read_good(kGoodLab, {"nodes.vm00.nics[0].ports.p0.mtu=1500 B", "links[0].cable.length=2.5 m",
                                        "links[0].cable.kind=aoc", "qos.dscp=26", "workloads[bw].args=-s 64",
                                        "name=other", "nodes.vm01.nics[0].set={ack_interval: 16 packets}"});
-  EXPECT_EQ(lab.hosts[0].nics[0].ports[0].netdev_mtu_B, 1500);
-  EXPECT_EQ(lab.links[0].length_mm, 2500);
-  EXPECT_EQ(lab.links[0].cable, CableKind::kAoc);
+  EXPECT_EQ(lab.hosts.at(0).nics.at(0).ports[0].netdev_mtu_B, 1500);
+  EXPECT_EQ(lab.links.at(0).length_mm, 2500);
+  EXPECT_EQ(lab.links.at(0).cable, CableKind::kAoc);
   EXPECT_EQ(lab.qos.dscp, 26);
-  EXPECT_EQ(lab.workloads[0].perftest->size_B, 64U);
+  EXPECT_EQ(lab.workloads.at(0).perftest->size_B, 64U);
   EXPECT_EQ(lab.name, "other");
-  EXPECT_EQ(lab.hosts[1].nics[0].model.ack_interval_packets, 16U);
-  EXPECT_EQ(lab.hosts[0].nics[0].model.ack_interval_packets, 29U);
+  EXPECT_EQ(lab.hosts.at(1).nics.at(0).model.ack_interval_packets, 16U);
+  EXPECT_EQ(lab.hosts.at(0).nics.at(0).model.ack_interval_packets, 29U);
   EXPECT_EQ(lab.overrides.size(), 7U);
 }
 
@@ -27,7 +27,7 @@ TEST(YamlOverride, ListsGrowAndSectionsAreReplaced) {
                            "workloads[0].server=vm01:p0", "workloads[1].client=vm00:p1", "workloads[1].server=vm01:p1",
                            "workloads[2].client=vm01:p1", "workloads[2].server=vm00:p1"});
   ASSERT_EQ(lab.workloads.size(), 3U);
-  EXPECT_EQ(lab.workloads[2].name, "r");
+  EXPECT_EQ(lab.workloads.at(2).name, "r");
   EXPECT_EQ(lab.links.size(), 2U);
   EXPECT_TRUE(read_good(kGoodLab, {"workloads="}).workloads.empty());
 }
@@ -35,7 +35,7 @@ TEST(YamlOverride, ListsGrowAndSectionsAreReplaced) {
 TEST(YamlOverride, KeysWithDotsAreFound) {
   const std::string text = good_lab_and("expect:\n  bw.bw_average_Gbps: {min: 24.0}\n");
   const Lab lab = read_good(text, {"expect.bw.bw_average_Gbps.min=20"});
-  EXPECT_EQ(lab.expectations[0].min, 20.0);
+  EXPECT_EQ(lab.expectations.at(0).min, 20.0);
 }
 
 TEST(YamlOverride, TheLastOneWins) {

@@ -25,7 +25,7 @@ struct Bench {
     Time_ps at_ps = 0;
     while (perftest.start_phase(at_ps)) {
       pair.run();
-      perftest.finish_phase();
+      perftest.finish_phase(false);
       at_ps = std::max(pair.host(0).last_event_ps(), pair.host(1).last_event_ps()) + us(100);
     }
     return perftest.result();

@@ -21,7 +21,7 @@ TransferResult run(const TransferOptions& options, const HostPairOptions& pair_o
   TransferRun transfer(options, ends[0], ends[1], 7);
   EXPECT_TRUE(transfer.start_phase(us(1)));
   pair.run();
-  transfer.finish_phase();
+  transfer.finish_phase(false);
   EXPECT_FALSE(transfer.start_phase(us(1))) << "one phase only";
   return transfer.result();
 }

@@ -1,0 +1,62 @@
+// docs/lab-file.md knows every word of the reader, and its examples work.
+#include <regex>
+
+#include "lab/lab_words.h"
+#include "lab/metrics.h"
+#include "lab/units.h"
+#include "unit/lab/lab_text.h"
+
+namespace weft::lab {
+namespace {
+
+const std::string& page() {
+  static const std::string text = read_source_file("docs/lab-file.md");
+  return text;
+}
+void expect_documented(std::string_view word) {
+  EXPECT_NE(page().find(fmt::format("`{}`", word)), std::string::npos) << word << " is not in docs/lab-file.md";
+}
+template <class Enum>
+void expect_words(std::span<const Word<Enum>> words) {
+  for (const auto& word : words) expect_documented(word.text);
+}
+
+TEST(Docs, EveryKeyIsExplained) {
+  for (const auto& keys : {lab_keys(), node_keys(), nic_keys(), port_keys(), link_keys(), cable_keys(), qos_keys(),
+                           fault_keys(), workload_keys(), expectation_keys()}) {
+    for (std::string_view key : keys) expect_documented(key);
+  }
+}
+
+TEST(Docs, EveryWordIsExplained) {
+  expect_words(cable_words());
+  expect_words(fec_words());
+  expect_words(fault_action_words());
+  expect_words(fault_frames_words());
+  expect_words(transfer_words());
+  expect_words(misuse_words());
+  for (std::string_view test : perftest_words()) expect_documented(test);
+  for (MetricGroup group : {MetricGroup::kBandwidth, MetricGroup::kLatency, MetricGroup::kTransfer}) {
+    for (std::string_view metric : metrics_of(group)) expect_documented(metric);
+  }
+}
+
+TEST(Docs, EveryCounterIsListed) {
+  for (const std::string& counter : counted_counters())
+    expect_documented(std::regex_replace(counter, std::regex("prio[0-7]"), "prioN"));
+}
+
+TEST(Docs, TheFirstLabWorksAndTheFaultsDoToo) {
+  std::vector<std::string> blocks;
+  const std::string_view fence = "```yaml\n";
+  for (std::size_t at = page().find(fence); at != std::string::npos; at = page().find(fence, at + 1)) {
+    const std::size_t start = at + fence.size();
+    blocks.push_back(page().substr(start, page().find("```", start) - start));
+  }
+  ASSERT_EQ(blocks.size(), 2U);
+  EXPECT_EQ(read_good(blocks[0]).workloads.size(), 1U);
+  EXPECT_EQ(read_good(blocks[0] + blocks[1]).faults.size(), 4U);
+}
+
+}  // namespace
+}  // namespace weft::lab
