@@ -1,10 +1,9 @@
 // Packet-hops and events per second between two hosts with nothing captured: the whole NIC model, one core.
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 
 #include <stdexcept>
 #include <string>
-
-#include <fmt/format.h>
 
 #include "lab/lab_reader.h"
 #include "lab/runner.h"
@@ -43,13 +42,27 @@ void run(benchmark::State& state, const std::string& nic, const std::string& tes
   state.counters["events"] = benchmark::Counter(static_cast<double>(events), benchmark::Counter::kIsRate);
 }
 
-void WriteOneMiB25G(benchmark::State& state) { run(state, "cx4-lx-25g", "write_bw", "-s 1048576 -n 2000 -N"); }
-void WriteOneMiB100G(benchmark::State& state) { run(state, "cx5-100g", "write_bw", "-s 1048576 -n 2000 -N"); }
-void WriteOneMiB400G(benchmark::State& state) { run(state, "cx7-400g", "write_bw", "-s 1048576 -n 2000 -N"); }
-void WriteBothWays100G(benchmark::State& state) { run(state, "cx5-100g", "write_bw", "-s 1048576 -n 1000 -b -N"); }
-void Write64B100G(benchmark::State& state) { run(state, "cx5-100g", "write_bw", "-s 64 -n 100000 -N"); }
-void ReadOneMiB100G(benchmark::State& state) { run(state, "cx5-100g", "read_bw", "-s 1048576 -n 2000 -N"); }
-void SendLatency100G(benchmark::State& state) { run(state, "cx5-100g", "send_lat", "-n 20000"); }
+void WriteOneMiB25G(benchmark::State& state) {
+  run(state, "cx4-lx-25g", "write_bw", "-s 1048576 -n 2000 -N");
+}
+void WriteOneMiB100G(benchmark::State& state) {
+  run(state, "cx5-100g", "write_bw", "-s 1048576 -n 2000 -N");
+}
+void WriteOneMiB400G(benchmark::State& state) {
+  run(state, "cx7-400g", "write_bw", "-s 1048576 -n 2000 -N");
+}
+void WriteBothWays100G(benchmark::State& state) {
+  run(state, "cx5-100g", "write_bw", "-s 1048576 -n 1000 -b -N");
+}
+void Write64B100G(benchmark::State& state) {
+  run(state, "cx5-100g", "write_bw", "-s 64 -n 100000 -N");
+}
+void ReadOneMiB100G(benchmark::State& state) {
+  run(state, "cx5-100g", "read_bw", "-s 1048576 -n 2000 -N");
+}
+void SendLatency100G(benchmark::State& state) {
+  run(state, "cx5-100g", "send_lat", "-n 20000");
+}
 
 BENCHMARK(WriteOneMiB25G)->Unit(benchmark::kMillisecond);
 BENCHMARK(WriteOneMiB100G)->Unit(benchmark::kMillisecond);

@@ -11,8 +11,8 @@ CheckContext& check_context() {
 }
 
 void check_failed(const char* file, int line, const char* condition, const char* message) {
-  std::fprintf(stderr, "weft: internal error at %s:%d: %s (%s), simulated time %lld ps, seed %llu\n", file, line, message,
-               condition, static_cast<long long>(check_context().time_ps),
+  std::fprintf(stderr, "weft: internal error at %s:%d: %s (%s), simulated time %lld ps, seed %llu\n", file, line,
+               message, condition, static_cast<long long>(check_context().time_ps),
                static_cast<unsigned long long>(check_context().seed));
   std::abort();
 }

@@ -17,9 +17,9 @@ CheckContext& check_context();
 
 }  // namespace weft
 
-#define WEFT_CHECK(condition, message)                                                      \
-  do {                                                                                      \
-    if (!(condition)) [[unlikely]] {                                                        \
-      ::weft::check_failed(__FILE__, __LINE__, #condition, message);                        \
-    }                                                                                       \
+#define WEFT_CHECK(condition, message)                               \
+  do {                                                               \
+    if (!(condition)) [[unlikely]] {                                 \
+      ::weft::check_failed(__FILE__, __LINE__, #condition, message); \
+    }                                                                \
   } while (false)

@@ -15,13 +15,21 @@ constexpr std::uint64_t mix64(std::uint64_t x) {
 }
 
 // What a stream is for; part of its key.
-enum class RandomPurpose : std::uint64_t { kPsn = 1, kKeys = 2, kFault = 3, kBitError = 4, kHostJitter = 5, kPayload = 6, kTest = 7 };
+enum class RandomPurpose : std::uint64_t {
+  kPsn = 1,
+  kKeys = 2,
+  kFault = 3,
+  kBitError = 4,
+  kHostJitter = 5,
+  kPayload = 6,
+  kTest = 7
+};
 
 class RandomStream {
  public:
   constexpr RandomStream() = default;
   constexpr RandomStream(std::uint64_t seed, std::uint64_t owner, RandomPurpose purpose)
-      : key_(mix64(mix64(seed) ^ mix64(owner * 0x100 + static_cast<std::uint64_t>(purpose)))) {}
+      : key_(mix64(mix64(mix64(seed) ^ owner) ^ static_cast<std::uint64_t>(purpose))) {}
 
   constexpr std::uint64_t next() { return mix64(key_ ^ mix64(counter_++)); }
   // Uniform in [0, bound); bound > 0. Fixed point, no modulo bias worth a loop at 64 bits.

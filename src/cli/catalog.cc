@@ -1,11 +1,12 @@
 // weft catalog: the devices that a lab can name, every value with its source.
+#include "lab/catalog.h"
+
 #include <fmt/format.h>
 
 #include <memory>
 
 #include "cli/common.h"
 #include "cli/verbs.h"
-#include "lab/catalog.h"
 #include "lab/catalog_text.h"
 
 namespace weft::cli {
@@ -18,7 +19,8 @@ struct Arguments {
 };
 
 int list(bool json) {
-  fmt::print("{}", json ? lab::catalog_list_json(lab::Catalog::built_in()) : lab::catalog_list_text(lab::Catalog::built_in()));
+  fmt::print(
+      "{}", json ? lab::catalog_list_json(lab::Catalog::built_in()) : lab::catalog_list_text(lab::Catalog::built_in()));
   return kExitWell;
 }
 
@@ -27,8 +29,9 @@ int show(const Arguments& arguments) {
   const lab::CatalogEntry* entry = catalog.entry(arguments.name);
   if (entry == nullptr) {
     auto near = catalog.nearest(arguments.name);
-    fmt::print(stderr, "weft: no device {} in the catalog\n  {}\n", arguments.name,
-               near.empty() ? "weft catalog list shows them all" : fmt::format("did you mean {}?", fmt::join(near, ", ")));
+    fmt::print(
+        stderr, "weft: no device {} in the catalog\n  {}\n", arguments.name,
+        near.empty() ? "weft catalog list shows them all" : fmt::format("did you mean {}?", fmt::join(near, ", ")));
     return kExitWrongInput;
   }
   fmt::print("{}", arguments.json ? lab::catalog_entry_json(*entry) : lab::catalog_entry_text(*entry));
@@ -46,7 +49,8 @@ void add_catalog(CLI::App& app, int& status) {
   CLI::App* show_verb = verb->add_subcommand("show", "One device");
   show_verb->fallthrough();
   show_verb->add_option("NAME", arguments->name, "Device name")->required();
-  verb->callback([arguments, show_verb, &status] { status = show_verb->parsed() ? show(*arguments) : list(arguments->json); });
+  verb->callback(
+      [arguments, show_verb, &status] { status = show_verb->parsed() ? show(*arguments) : list(arguments->json); });
 }
 
 }  // namespace weft::cli

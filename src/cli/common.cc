@@ -28,7 +28,8 @@ void on_signal(int signal) {
 
 }  // namespace
 
-std::optional<LabFile> load_lab(const std::string& path, const std::vector<std::string>& overrides, std::optional<std::uint64_t> seed) {
+std::optional<LabFile> load_lab(const std::string& path, const std::vector<std::string>& overrides,
+                                std::optional<std::uint64_t> seed) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
@@ -80,7 +81,9 @@ bool write_file(const std::string& path, const std::string& text) {
   return !file.fail();
 }
 
-const std::atomic<bool>& interrupted() { return g_interrupted; }
+const std::atomic<bool>& interrupted() {
+  return g_interrupted;
+}
 
 void catch_interrupts() {
   std::signal(SIGINT, on_signal);

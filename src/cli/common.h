@@ -23,7 +23,8 @@ struct LabFile {
 };
 
 // Prints every problem to stderr and returns nothing when the lab cannot be used.
-std::optional<LabFile> load_lab(const std::string& path, const std::vector<std::string>& overrides, std::optional<std::uint64_t> seed);
+std::optional<LabFile> load_lab(const std::string& path, const std::vector<std::string>& overrides,
+                                std::optional<std::uint64_t> seed);
 
 // "all", "none", or "vm00:p0,vm01:p0". Prints to stderr and returns nothing for an unknown port.
 std::optional<std::vector<lab::PortRef>> choose_ports(const lab::Lab& lab, const std::string& choice);

@@ -6,7 +6,9 @@
 
 int main(int argc, char** argv) {
   using namespace weft::cli;
-  CLI::App app("Weft: an AI-interconnect lab in software. Describe hosts, NICs and cables in one file; run real RoCEv2 through them.");
+  CLI::App app(
+      "Weft: an AI-interconnect lab in software. Describe hosts, NICs and cables in one file; run real RoCEv2 through "
+      "them.");
   app.set_version_flag("--version", "weft " WEFT_VERSION);
   app.require_subcommand(1);
   int status = kExitWell;

@@ -37,8 +37,10 @@ bool choose_ends(const lab::Lab& lab, const Arguments& arguments, lab::WorkloadC
       return true;
     }
   }
-  fmt::print(stderr, "weft: no cable joins --client {} and --server {}\n  name a host or a port of the lab, e.g. vm00 or vm00:p0\n",
-             arguments.client.empty() ? "(any)" : arguments.client, arguments.server.empty() ? "(any)" : arguments.server);
+  fmt::print(
+      stderr,
+      "weft: no cable joins --client {} and --server {}\n  name a host or a port of the lab, e.g. vm00 or vm00:p0\n",
+      arguments.client.empty() ? "(any)" : arguments.client, arguments.server.empty() ? "(any)" : arguments.server);
   return false;
 }
 
@@ -84,7 +86,8 @@ int perftest(const Arguments& arguments, const std::vector<std::string>& words) 
 
 void add_perftest(CLI::App& app, int& status) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* verb = app.add_subcommand("perftest", "Run one perftest between two ports of a lab, with perftest's own flags");
+  CLI::App* verb =
+      app.add_subcommand("perftest", "Run one perftest between two ports of a lab, with perftest's own flags");
   verb->add_option("--client", arguments->client, "Client host or port (default: first end of the first link)");
   verb->add_option("--server", arguments->server, "Server host or port (default: the other end)");
   verb->add_option("--seed", arguments->seed, "Seed of every random choice (default: the lab's)");
@@ -93,8 +96,12 @@ void add_perftest(CLI::App& app, int& status) {
   verb->add_option("--capture-file", arguments->capture_file, "Where to write it (default capture.pcapng)");
   verb->add_flag("--json", arguments->json, "Print perftest's JSON instead of its table");
   verb->add_option("LAB", arguments->lab, "Lab file")->required();
-  verb->add_option("TEST", arguments->test, "write_bw, write_lat, send_bw, send_lat, read_bw, read_lat, atomic_bw or atomic_lat")->required();
-  verb->footer("weft's own options come before LAB; everything after TEST goes to perftest: -s -a -n -D -b -q -m --report_gbits ...");
+  verb->add_option("TEST", arguments->test,
+                   "write_bw, write_lat, send_bw, send_lat, read_bw, read_lat, atomic_bw or atomic_lat")
+      ->required();
+  verb->footer(
+      "weft's own options come before LAB; everything after TEST goes to perftest: -s -a -n -D -b -q -m --report_gbits "
+      "...");
   // perftest's flags are perftest's: -s, -n and friends must not be taken for ours.
   verb->prefix_command();
   verb->callback([arguments, verb, &status] { status = perftest(*arguments, verb->remaining()); });

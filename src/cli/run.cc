@@ -56,8 +56,8 @@ int run(const Arguments& arguments) {
   // Files name each other relative to their own directory, so that two runs compare byte by byte.
   std::string json = lab::results_json(lab, *result);
   lab::ReportPaths inside{".", ports->empty() ? "" : "capture.pcapng"};
-  bool written = write_file(out + "/report.md", lab::report(lab, *result, inside)) && write_file(out + "/results.json", json) &&
-                 write_file(out + "/lab.yaml", file->text);
+  bool written = write_file(out + "/report.md", lab::report(lab, *result, inside)) &&
+                 write_file(out + "/results.json", json) && write_file(out + "/lab.yaml", file->text);
   lab::ReportPaths shown{out, ports->empty() ? "" : capture_path};
   fmt::print("{}", arguments.json ? json : lab::report(lab, *result, shown));
   if (!written) return kExitWrongInput;
@@ -73,7 +73,8 @@ void add_run(CLI::App& app, int& status) {
   verb->add_option("LAB", arguments->lab, "Lab file (docs/lab-file.md)")->required();
   verb->add_option("--out", arguments->out, "Directory for report, results and capture (default runs/NAME)");
   verb->add_option("--seed", arguments->seed, "Seed of every random choice (default: the lab's)");
-  verb->add_option("--set", arguments->set, "Change the lab: path=value, e.g. links[0].cable.length='10 m'; may be repeated")
+  verb->add_option("--set", arguments->set,
+                   "Change the lab: path=value, e.g. links[0].cable.length='10 m'; may be repeated")
       ->expected(1)
       ->take_all();
   verb->add_option("--capture", arguments->capture, "Ports to capture: PORT[,PORT], all or none (default none)");

@@ -21,11 +21,12 @@ int validate(const Arguments& arguments) {
   if (!file) return kExitWrongInput;
   const lab::Lab& lab = file->lab;
   if (arguments.json) {
-    fmt::print("{{\"lab\": \"{}\", \"valid\": true, \"hosts\": {}, \"links\": {}, \"workloads\": {}, \"faults\": {}}}\n", lab.name,
-               lab.hosts.size(), lab.links.size(), lab.workloads.size(), lab.faults.size());
+    fmt::print(
+        "{{\"lab\": \"{}\", \"valid\": true, \"hosts\": {}, \"links\": {}, \"workloads\": {}, \"faults\": {}}}\n",
+        lab.name, lab.hosts.size(), lab.links.size(), lab.workloads.size(), lab.faults.size());
   } else {
-    fmt::print("{}: {} hosts, {} links, {} workloads, {} faults, {} expectations; no problems\n", arguments.lab, lab.hosts.size(),
-               lab.links.size(), lab.workloads.size(), lab.faults.size(), lab.expectations.size());
+    fmt::print("{}: {} hosts, {} links, {} workloads, {} faults, {} expectations; no problems\n", arguments.lab,
+               lab.hosts.size(), lab.links.size(), lab.workloads.size(), lab.faults.size(), lab.expectations.size());
   }
   return kExitWell;
 }

@@ -21,7 +21,8 @@ void Channel::empty_mailbox() {
     if (mail.packet.flags & Packet::kHasCold) {
       if (mail.cold.payload != kNoSlot) {
         mail.cold.payload = destination_.payload.take();
-        std::memcpy(destination_.payload[mail.cold.payload].data(), mail_bytes_.data() + mail.bytes_at, mail.packet.payload_B);
+        std::memcpy(destination_.payload[mail.cold.payload].data(), mail_bytes_.data() + mail.bytes_at,
+                    mail.packet.payload_B);
       }
       mail.packet.aux = destination_.cold.take();
       destination_.cold[mail.packet.aux] = mail.cold;

@@ -14,7 +14,10 @@ namespace weft::engine {
 class Channel {
  public:
   Channel(Domain& source, Domain& destination, std::uint32_t destination_node)
-      : source_(source), destination_(destination), destination_node_(destination_node), remote_(&source != &destination) {}
+      : source_(source),
+        destination_(destination),
+        destination_node_(destination_node),
+        remote_(&source != &destination) {}
 
   // `packet.time_ps` must not go back and must lie at least one window after now.
   void push(const Packet& packet) {

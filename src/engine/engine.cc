@@ -34,7 +34,8 @@ RunEnd Engine::run(Time_ps deadline_ps, std::uint32_t threads, const std::atomic
   return end_;
 }
 
-bool Engine::open_window(Time_ps deadline_ps, const std::atomic<bool>* cancel, const std::function<void(Time_ps)>& progress) {
+bool Engine::open_window(Time_ps deadline_ps, const std::atomic<bool>* cancel,
+                         const std::function<void(Time_ps)>& progress) {
   if (++windows_ % kWindowsBetweenProgress == 0) {
     if (progress) progress(now_ps_);
     if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) {
@@ -59,7 +60,8 @@ bool Engine::open_window(Time_ps deadline_ps, const std::atomic<bool>* cancel, c
   return true;
 }
 
-void Engine::run_serial(Time_ps deadline_ps, const std::atomic<bool>* cancel, const std::function<void(Time_ps)>& progress) {
+void Engine::run_serial(Time_ps deadline_ps, const std::atomic<bool>* cancel,
+                        const std::function<void(Time_ps)>& progress) {
   while (open_window(deadline_ps, cancel, progress)) {
     for (auto& each : domains_) each->run_window(window_end_ps_);
     for (auto& mailboxes : mail_for_) {

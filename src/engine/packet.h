@@ -14,14 +14,14 @@ struct Packet {
   enum Flag : std::uint8_t {
     kAckReq = 1,
     kSolicited = 2,
-    kHasCold = 4,       // `aux` is a slot of the ColdPool; otherwise it is the AETH word
+    kHasCold = 4,  // `aux` is a slot of the ColdPool; otherwise it is the AETH word
     kMigReq = 8,
     kRetransmission = 16,  // only for observers; not on the wire
-    kBadIcrc = 32,      // a bit was flipped and the FCS made anew: the NIC's ICRC check fails
-    kBadFcs = 64,       // a bit error on the cable: the MAC drops the frame
+    kBadIcrc = 32,         // a bit was flipped and the FCS made anew: the NIC's ICRC check fails
+    kBadFcs = 64,          // a bit error on the cable: the MAC drops the frame
   };
 
-  Time_ps time_ps = 0;  // in a channel: when the receiving node handles it
+  Time_ps time_ps = 0;         // in a channel: when the receiving node handles it
   std::uint64_t src : 20 = 0;  // port ids, unique in the world
   std::uint64_t dst : 20 = 0;
   std::uint64_t tos : 8 = 0;

@@ -17,7 +17,8 @@ class PacketRing {
   const Packet& at(std::uint32_t i) const { return slots_[(head_ + i) & mask_]; }
   void pop() { ++head_; }
   void push(const Packet& packet) {
-    if (size() > mask_) [[unlikely]] grow();
+    if (size() > mask_) [[unlikely]]
+      grow();
     slots_[tail_++ & mask_] = packet;
   }
 

@@ -20,34 +20,45 @@ bool is_down(const FaultRule& rule, Time_ps time_ps) {
 
 }  // namespace
 
-FaultInjector::FaultInjector(std::vector<FaultRule> rules, std::uint64_t seed, std::uint64_t link_id, double bit_error_rate)
+FaultInjector::FaultInjector(std::vector<FaultRule> rules, std::uint64_t seed, std::uint64_t link_id,
+                             double bit_error_rate)
     : rules_(std::move(rules)),
-      psn_seen_(rules_.size()),
       hits_(rules_.size()),
       bit_errors_(seed, link_id, RandomPurpose::kBitError),
       bit_error_per_byte_(static_cast<std::uint64_t>(bit_error_rate * 8 * static_cast<double>(kBitErrorScale))) {
   for (std::size_t i = 0; i < rules_.size(); ++i) random_.emplace_back(seed, link_id * 1000 + i, RandomPurpose::kFault);
 }
 
-std::uint32_t FaultInjector::qp_index(const engine::Packet& packet) {
-  for (std::uint32_t i = 0; i < seen_.size(); ++i) {
-    if (seen_[i].dest_qp == packet.dest_qp) return i;
+FaultInjector::Place FaultInjector::place_of(const engine::Packet& packet) {
+  Place place;
+  auto opcode = static_cast<wire::Opcode>(packet.opcode);
+  place.request = wire::is_request(opcode);
+  if (opcode == wire::Opcode::kCnp) return place;
+  while (place.qp_index < seen_.size() && seen_[place.qp_index].dest_qp != packet.dest_qp) ++place.qp_index;
+  if (place.qp_index == seen_.size()) seen_.push_back({packet.dest_qp, {}, std::vector<std::uint32_t>(rules_.size())});
+  place.qp = &seen_[place.qp_index];
+  std::optional<std::uint32_t>& first = place.qp->first_psn[place.request ? 0 : 1];
+  if (!first) first = packet.psn;
+  place.psn = (packet.psn - *first) & kPsnMask;
+  // Every rule counts what it names, whatever the rules before it do to the packet.
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    if (rules_[i].psn && names(rules_[i], place)) ++place.qp->transmissions[i];
   }
-  seen_.push_back({packet.dest_qp, packet.psn});
-  return static_cast<std::uint32_t>(seen_.size() - 1);
+  return place;
 }
 
-bool FaultInjector::matches(std::size_t i, const engine::Packet& packet, std::uint32_t qp, Time_ps time_ps) {
+// Is this the kind of frame, the QP and the PSN that the rule is about?
+bool FaultInjector::names(const FaultRule& rule, const Place& place) const {
+  if (rule.frames == FaultFrames::kRequest && !place.request) return false;
+  if (rule.frames == FaultFrames::kResponse && place.request) return false;
+  if ((rule.qp || rule.psn) && place.qp == nullptr) return false;
+  return (!rule.qp || *rule.qp == place.qp_index) && (!rule.psn || *rule.psn == place.psn);
+}
+
+bool FaultInjector::matches(std::size_t i, const Place& place, Time_ps time_ps) {
   const FaultRule& rule = rules_[i];
-  bool request = wire::is_request(static_cast<wire::Opcode>(packet.opcode));
-  if (rule.frames == FaultFrames::kRequest && !request) return false;
-  if (rule.frames == FaultFrames::kResponse && request) return false;
-  if (rule.qp && *rule.qp != qp) return false;
-  if (rule.psn) {
-    if (((packet.psn - seen_[qp].first_psn) & kPsnMask) != *rule.psn) return false;
-    ++psn_seen_[i];
-    if (rule.transmission && psn_seen_[i] != *rule.transmission) return false;
-  }
+  if (!names(rule, place)) return false;
+  if (rule.transmission && place.qp->transmissions[i] != *rule.transmission) return false;
   if (time_ps < rule.start_ps || time_ps >= rule.end_ps) return false;
   return !rule.probability_ppb || random_[i].chance_ppb(*rule.probability_ppb);
 }
@@ -58,7 +69,7 @@ FaultVerdict FaultInjector::judge(const engine::Packet& packet, std::uint32_t li
     if (!verdict.comment.empty()) verdict.comment += "; ";
     verdict.comment += fmt::format("weft: {} by fault {}", what, rule.name);
   };
-  std::uint32_t qp = rules_.empty() ? 0 : qp_index(packet);
+  Place place = rules_.empty() ? Place{} : place_of(packet);
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const FaultRule& rule = rules_[i];
     if (rule.action == FaultAction::kCut || rule.action == FaultAction::kFlap) {
@@ -69,7 +80,7 @@ FaultVerdict FaultInjector::judge(const engine::Packet& packet, std::uint32_t li
       note(rule, "lost, link down");
       return verdict;
     }
-    if (!matches(i, packet, qp, time_ps)) continue;
+    if (!matches(i, place, time_ps)) continue;
     ++hits_[i];
     switch (rule.action) {
       case FaultAction::kDrop:

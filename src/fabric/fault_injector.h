@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,16 +38,25 @@ class FaultInjector {
   const std::vector<FaultRule>& rules() const { return rules_; }
 
  private:
+  // Requests that leave a QP and acknowledgements of the other side's requests have PSNs of their own.
   struct SeenQp {
     std::uint32_t dest_qp;
-    std::uint32_t first_psn;
+    std::optional<std::uint32_t> first_psn[2];  // of requests, of responses
+    std::vector<std::uint32_t> transmissions;   // by rule: how often its PSN was seen
   };
-  bool matches(std::size_t rule, const engine::Packet& packet, std::uint32_t qp_index, Time_ps time_ps);
-  std::uint32_t qp_index(const engine::Packet& packet);
+  // What a packet is to the rules: the place of its QP (nothing for a CNP) and its relative PSN.
+  struct Place {
+    bool request = false;
+    SeenQp* qp = nullptr;
+    std::uint32_t qp_index = 0;
+    std::uint32_t psn = 0;
+  };
+  Place place_of(const engine::Packet& packet);
+  bool names(const FaultRule& rule, const Place& place) const;
+  bool matches(std::size_t rule, const Place& place, Time_ps time_ps);
 
   std::vector<FaultRule> rules_;
-  std::vector<RandomStream> random_;       // one stream per rule
-  std::vector<std::uint32_t> psn_seen_;    // per rule: transmissions of its PSN so far
+  std::vector<RandomStream> random_;  // one stream per rule
   std::vector<std::uint64_t> hits_;
   std::vector<SeenQp> seen_;
   RandomStream bit_errors_;

@@ -11,19 +11,19 @@ namespace weft::fabric {
 
 enum class Fate : std::uint8_t {
   // Reached the transport.
-  kAccepted,        // moved the protocol forward
-  kDuplicate,       // a PSN already received: answered or ignored, data not placed again
-  kOutOfSequence,   // beyond the expected PSN: discarded, NAK if it is the first of its gap
-  kStaleResponse,   // an ACK or response that acknowledges nothing new
-  kNotReady,        // no receive posted: RNR NAK
-  kRefused,         // NAK: invalid request, access or operational error
-  kUnknownQp,       // no such QP, a QP that cannot receive, or a wrong Q_Key: silently discarded
+  kAccepted,       // moved the protocol forward
+  kDuplicate,      // a PSN already received: answered or ignored, data not placed again
+  kOutOfSequence,  // beyond the expected PSN: discarded, NAK if it is the first of its gap
+  kStaleResponse,  // an ACK or response that acknowledges nothing new
+  kNotReady,       // no receive posted: RNR NAK
+  kRefused,        // NAK: invalid request, access or operational error
+  kUnknownQp,      // no such QP, a QP that cannot receive, or a wrong Q_Key: silently discarded
   // Lost on the way.
-  kFaultDrop,       // a drop fault of the lab
-  kLinkDown,        // a cut or flapping link
-  kFcsError,        // rx_crc_errors_phy
-  kIcrcError,       // rx_icrc_encapsulated
-  kRxBufferFull,    // rx_discards_phy
+  kFaultDrop,     // a drop fault of the lab
+  kLinkDown,      // a cut or flapping link
+  kFcsError,      // rx_crc_errors_phy
+  kIcrcError,     // rx_icrc_encapsulated
+  kRxBufferFull,  // rx_discards_phy
 };
 inline constexpr std::size_t kFateCount = 12;
 inline constexpr std::array<std::string_view, kFateCount> kFateNames = {

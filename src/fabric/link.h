@@ -16,7 +16,9 @@ class LinkWrapper;
 
 // Bytes of line time that are not BTH, extension headers or payload: preamble 8, Ethernet 14, IP 20 or 40,
 // UDP 8, ICRC 4, FCS 4, inter-frame gap 12 (+4 with a VLAN tag).
-constexpr std::uint32_t framing_B(bool v4, bool vlan) { return 8 + 14 + (v4 ? 20 : 40) + 8 + 4 + 4 + 12 + (vlan ? 4 : 0); }
+constexpr std::uint32_t framing_B(bool v4, bool vlan) {
+  return 8 + 14 + (v4 ? 20 : 40) + 8 + 4 + 4 + 12 + (vlan ? 4 : 0);
+}
 inline constexpr std::uint32_t kMinLine_B = 84;       // 64-byte frame, preamble, gap
 inline constexpr std::uint32_t kLineOverhead_B = 24;  // preamble, FCS, gap: line bytes that no capture shows
 
@@ -33,13 +35,15 @@ class LinkDirection {
       : channel_(channel), source_(source), destination_(destination), timing_(timing) {}
 
   std::uint32_t line_B(const engine::Packet& packet) const {
-    std::uint32_t size_B = timing_.framing_B + static_cast<std::uint32_t>(wire::header_size_B(static_cast<wire::Opcode>(packet.opcode))) +
+    std::uint32_t size_B = timing_.framing_B +
+                           static_cast<std::uint32_t>(wire::header_size_B(static_cast<wire::Opcode>(packet.opcode))) +
                            ((packet.payload_B + 3u) & ~3u);
     return std::max(size_B, kMinLine_B);
   }
   Time_ps serialisation_ps(const engine::Packet& packet) const { return line_B(packet) * timing_.ps_per_byte; }
 
-  // The first bit of `packet`, which is `line_B` long on the line, leaves at `start_ps`; returns its serialisation time.
+  // The first bit of `packet`, which is `line_B` long on the line, leaves at `start_ps`; returns its serialisation
+  // time.
   Time_ps send(engine::Packet& packet, std::uint32_t line_bytes, Time_ps start_ps) {
     Time_ps length_ps = line_bytes * timing_.ps_per_byte;
     packet.time_ps = start_ps + length_ps + timing_.flight_ps + timing_.pipeline_ps;
@@ -57,7 +61,8 @@ class LinkDirection {
   engine::Packet take() {
     engine::Packet packet = channel_.front();
     channel_.pop();
-    if (wrapper_ != nullptr) [[unlikely]] tap_arrival(packet);
+    if (wrapper_ != nullptr) [[unlikely]]
+      tap_arrival(packet);
     return packet;
   }
 

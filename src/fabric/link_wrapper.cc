@@ -13,17 +13,26 @@ constexpr std::uint64_t kEcnCe = 3;
 
 }  // namespace
 
-void LinkDirection::send_wrapped(const engine::Packet& packet, Time_ps start_ps) { wrapper_->send(*this, packet, start_ps); }
-void LinkDirection::tap_arrival(const engine::Packet& packet) { wrapper_->arrive(*this, packet); }
-Time_ps LinkDirection::wrapped_release_ps() const { return wrapper_->next_release_ps(*this); }
-void LinkDirection::release(Time_ps now_ps) { wrapper_->release(*this, now_ps); }
+void LinkDirection::send_wrapped(const engine::Packet& packet, Time_ps start_ps) {
+  wrapper_->send(*this, packet, start_ps);
+}
+void LinkDirection::tap_arrival(const engine::Packet& packet) {
+  wrapper_->arrive(*this, packet);
+}
+Time_ps LinkDirection::wrapped_release_ps() const {
+  return wrapper_->next_release_ps(*this);
+}
+void LinkDirection::release(Time_ps now_ps) {
+  wrapper_->release(*this, now_ps);
+}
 std::uint64_t LinkDirection::in_flight() const {
   return channel_.in_flight() + (wrapper_ == nullptr ? 0 : wrapper_->waiting());
 }
 
 void LinkWrapper::send(LinkDirection& link, engine::Packet packet, Time_ps start_ps) {
   FaultVerdict verdict = faults_.judge(packet, link.line_B(packet), start_ps);
-  if (send_tap_.frame != nullptr) send_tap_.frame(send_tap_.self, packet, link.source(), start_ps, true, verdict.comment);
+  if (send_tap_.frame != nullptr)
+    send_tap_.frame(send_tap_.self, packet, link.source(), start_ps, true, verdict.comment);
   if (verdict.lost) {
     link.sent.count(verdict.loss);
     link.source().release(packet);
@@ -52,7 +61,8 @@ void LinkWrapper::arrive(LinkDirection& link, const engine::Packet& packet) {
   // A frame with a bad FCS never leaves the MAC, so no capture on a host shows it.
   if (receive_tap_.frame == nullptr || (packet.flags & engine::Packet::kBadFcs) != 0) return;
   Time_ps first_bit_ps = packet.time_ps - link.timing().pipeline_ps - link.serialisation_ps(packet);
-  std::string_view comment = (packet.flags & engine::Packet::kBadIcrc) != 0 ? "weft: corrupted on purpose (bad ICRC)" : "";
+  std::string_view comment =
+      (packet.flags & engine::Packet::kBadIcrc) != 0 ? "weft: corrupted on purpose (bad ICRC)" : "";
   receive_tap_.frame(receive_tap_.self, packet, link.destination(), first_bit_ps, false, comment);
 }
 

@@ -22,11 +22,12 @@ nic::Card& Host::add_card(const nic::NicModel& model) {
   return *cards_.back();
 }
 
-nic::Device& Host::add_device(nic::DeviceConfig config, nic::Card& card, fabric::LinkDirection& out, fabric::LinkDirection& in) {
+nic::Device& Host::add_device(nic::DeviceConfig config, nic::Card& card, fabric::LinkDirection& out,
+                              fabric::LinkDirection& in) {
   auto slot = std::make_unique<DeviceSlot>();
   slot->host = this;
-  config.host = {model_.mmio_write_ps,     model_.dma_read_ps, model_.dma_write_ps,  model_.memory_jitter_ps,
-                 slot.get(), &Host::completion_hook, &Host::write_hook};
+  config.host = {model_.mmio_write_ps, model_.dma_read_ps,     model_.dma_write_ps, model_.memory_jitter_ps,
+                 slot.get(),           &Host::completion_hook, &Host::write_hook};
   slot->device = std::make_unique<nic::Device>(std::move(config), card, out, in);
   ports_.push_back(slot->device.get());
   devices_.push_back(std::move(slot));
@@ -34,7 +35,8 @@ nic::Device& Host::add_device(nic::DeviceConfig config, nic::Card& card, fabric:
 }
 
 std::uint32_t Host::start(Program& program, Time_ps at_ps) {
-  auto slot = std::find_if(programs_.begin(), programs_.end(), [](const ProgramSlot& s) { return s.program == nullptr; });
+  auto slot =
+      std::find_if(programs_.begin(), programs_.end(), [](const ProgramSlot& s) { return s.program == nullptr; });
   if (slot == programs_.end()) slot = programs_.insert(programs_.end(), ProgramSlot{});
   *slot = {&program, at_ps};
   plan_programs();

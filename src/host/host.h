@@ -25,7 +25,8 @@ class Host {
   std::uint32_t node() const { return node_; }
   nic::Card& add_card(const nic::NicModel& model);
   // Completes `config` with this host's side.
-  nic::Device& add_device(nic::DeviceConfig config, nic::Card& card, fabric::LinkDirection& out, fabric::LinkDirection& in);
+  nic::Device& add_device(nic::DeviceConfig config, nic::Card& card, fabric::LinkDirection& out,
+                          fabric::LinkDirection& in);
   std::uint32_t device_count() const { return static_cast<std::uint32_t>(devices_.size()); }
   nic::Device& device(std::uint32_t index) { return *devices_[index]->device; }
 

@@ -21,11 +21,11 @@ struct HostModel {
   Time_ps poll_hit_ps = 0;    // ibv_poll_cq that finds a CQE, or a load that sees the awaited byte
   Time_ps poll_empty_ps = 0;  // ibv_poll_cq that finds nothing
 
-  Time_ps mmio_write_ps = 0;       // CPU store to the NIC's doorbell page, until the NIC has it
-  Time_ps dma_read_ps = 0;         // NIC read request until the first completion is back in the NIC
-  Time_ps dma_write_ps = 0;        // NIC posted write until the CPU can see it
-  Time_ps memory_jitter_ps = 0;    // uniform 0..j added to each DMA write that the CPU waits for
-  Time_ps interrupt_period_ps = 0; // timer tick or VM exit that steals the polling CPU; 0 = never
+  Time_ps mmio_write_ps = 0;        // CPU store to the NIC's doorbell page, until the NIC has it
+  Time_ps dma_read_ps = 0;          // NIC read request until the first completion is back in the NIC
+  Time_ps dma_write_ps = 0;         // NIC posted write until the CPU can see it
+  Time_ps memory_jitter_ps = 0;     // uniform 0..j added to each DMA write that the CPU waits for
+  Time_ps interrupt_period_ps = 0;  // timer tick or VM exit that steals the polling CPU; 0 = never
   Time_ps interrupt_cost_ps = 0;
 };
 

@@ -10,7 +10,8 @@ namespace weft::lab {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr CatalogKind kKinds[] = {CatalogKind::kNic, CatalogKind::kHost, CatalogKind::kGpu, CatalogKind::kCable, CatalogKind::kFec};
+constexpr CatalogKind kKinds[] = {CatalogKind::kNic, CatalogKind::kHost, CatalogKind::kGpu, CatalogKind::kCable,
+                                  CatalogKind::kFec};
 
 }  // namespace
 
@@ -43,7 +44,8 @@ std::string catalog_entry_text(const CatalogEntry& entry) {
   }
   std::string out = fmt::format("{} ({}): {}\n", entry.name, to_string(entry.kind), entry.description);
   for (const CatalogRow& row : entry.rows) {
-    out += fmt::format("  {:<{}}  {:<{}}  [{}] {}\n", row.field, field_columns, row.value, value_columns, row.tag, row.source);
+    out += fmt::format("  {:<{}}  {:<{}}  [{}] {}\n", row.field, field_columns, row.value, value_columns, row.tag,
+                       row.source);
   }
   return out + "tags: V primary source, S secondary, R recalled, E estimate, F fitted (docs/catalog.md)\n";
 }
@@ -54,7 +56,8 @@ std::string catalog_entry_json(const CatalogEntry& entry) {
   j["name"] = entry.name;
   j["description"] = entry.description;
   j["fields"] = Json::object();
-  for (const CatalogRow& row : entry.rows) j["fields"][row.field] = {{"value", row.value}, {"tag", row.tag}, {"source", row.source}};
+  for (const CatalogRow& row : entry.rows)
+    j["fields"][row.field] = {{"value", row.value}, {"tag", row.tag}, {"source", row.source}};
   return j.dump(2) + "\n";
 }
 

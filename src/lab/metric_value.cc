@@ -52,7 +52,8 @@ std::optional<double> transfer_value(std::string_view metric, const workload::Tr
 std::optional<double> value_of(const Expectation& expectation, const RunResult& result) {
   for (const WorkloadOutcome& outcome : result.workloads) {
     if (outcome.config->name != expectation.subject) continue;
-    return outcome.perftest ? perftest_value(expectation.metric, outcome) : transfer_value(expectation.metric, *outcome.transfer);
+    return outcome.perftest ? perftest_value(expectation.metric, outcome)
+                            : transfer_value(expectation.metric, *outcome.transfer);
   }
   for (const PortOutcome& port : result.ports) {
     if (port.name != expectation.subject) continue;

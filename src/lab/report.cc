@@ -1,8 +1,8 @@
 #include "lab/report.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "lab/report_text.h"
 #include "nic/work.h"
@@ -13,7 +13,9 @@ namespace weft::lab {
 
 namespace {
 
-std::string heading(const std::string& title) { return "\n## " + title + "\n\n"; }
+std::string heading(const std::string& title) {
+  return "\n## " + title + "\n\n";
+}
 
 // "vm00  mlx5_0  ConnectX-4 Lx" boxes with the cable between them.
 std::string drawing(const Lab& lab) {
@@ -22,8 +24,9 @@ std::string drawing(const Lab& lab) {
     std::vector<std::string> left = port_lines(lab, link.a);
     std::vector<std::string> right = port_lines(lab, link.b);
     std::string speed = fmt::format("{} Gb/s", link.rate_bps / 1'000'000'000);
-    std::string cable = fmt::format("{} m {}, {}", trimmed(static_cast<double>(link.length_mm) / 1000.0), to_string(link.cable),
-                                    link.fec == Fec::kNone ? "no FEC" : fmt::format("{} FEC", to_string(link.fec)));
+    std::string cable =
+        fmt::format("{} m {}, {}", trimmed(static_cast<double>(link.length_mm) / 1000.0), to_string(link.cable),
+                    link.fec == Fec::kNone ? "no FEC" : fmt::format("{} FEC", to_string(link.fec)));
     out += side_by_side(box(left), fmt::format("{}\n{}", speed, cable), box(right));
   }
   return out + "```\n";
@@ -34,10 +37,11 @@ std::string workload_section(const Lab& lab, const WorkloadOutcome& outcome) {
   std::string ends = fmt::format("{} -> {}", port_name(lab, config.client), port_name(lab, config.server));
   if (outcome.transfer) {
     const workload::TransferResult& t = *outcome.transfer;
-    std::string out = heading(fmt::format("{}: {} x {} {}, {}", config.name, config.transfer->count, transfer_name(config.transfer->op),
-                                          size_text(config.transfer->size_B), ends));
-    out += fmt::format("  posted {}, completed {}, failed {}; {} verified byte by byte ({})\n", t.posted, t.completed, t.failed,
-                       t.verified, size_text(t.bytes_ok));
+    std::string out =
+        heading(fmt::format("{}: {} x {} {}, {}", config.name, config.transfer->count,
+                            transfer_name(config.transfer->op), size_text(config.transfer->size_B), ends));
+    out += fmt::format("  posted {}, completed {}, failed {}; {} verified byte by byte ({})\n", t.posted, t.completed,
+                       t.failed, t.verified, size_text(t.bytes_ok));
     if (t.failed > 0) {
       out += fmt::format("  first error: status {} ({}), vendor syndrome 0x{:02x}\n", t.wc_status,
                          nic::name(static_cast<nic::WcStatus>(t.wc_status)), t.vendor_error);
@@ -51,8 +55,8 @@ std::string workload_section(const Lab& lab, const WorkloadOutcome& outcome) {
   std::string command = "ib_" + workload::perftest_name(options);
   for (const std::string& word : options.words) command += " " + word;
   std::string out = heading(fmt::format("{}: {}, {}", config.name, command, ends));
-  out += fmt::format("{} {} QP{}, path MTU {} B\n\n```\n", options.ud ? "UD," : "RC,", options.qps, options.qps == 1 ? "" : "s",
-                     outcome.perftest->mtu_B);
+  out += fmt::format("{} {} QP{}, path MTU {} B\n\n```\n", options.ud ? "UD," : "RC,", options.qps,
+                     options.qps == 1 ? "" : "s", outcome.perftest->mtu_B);
   out += workload::format_perftest_header(options);
   for (const workload::PerftestRow& row : outcome.perftest->rows) out += workload::format_perftest_row(options, row);
   return out + "```\n";
@@ -61,31 +65,34 @@ std::string workload_section(const Lab& lab, const WorkloadOutcome& outcome) {
 std::string wire_section(const RunResult& result) {
   std::string out = heading("On the wire");
   out += "```\n";
-  out += fmt::format("{:<12} {:>12} {:>14} {:>9} {:>6} {:>7} {:>8} {:>6} {:>7} {:>8}\n", "port", "tx frames", "tx bytes", "ACKs", "NAKs",
-                     "re-sent", "CE rcvd", "CNPs", "pauses", "lost");
+  out += fmt::format("{:<12} {:>12} {:>14} {:>9} {:>6} {:>7} {:>8} {:>6} {:>7} {:>8}\n", "port", "tx frames",
+                     "tx bytes", "ACKs", "NAKs", "re-sent", "CE rcvd", "CNPs", "pauses", "lost");
   for (const PortOutcome& port : result.ports) {
     const nic::Counters& c = port.counters;
     std::uint64_t lost = 0;
     for (const LinkOutcome& link : result.links) {
       if (link.from != port.name) continue;
-      for (auto fate : {fabric::Fate::kFaultDrop, fabric::Fate::kLinkDown, fabric::Fate::kFcsError, fabric::Fate::kIcrcError,
-                        fabric::Fate::kRxBufferFull}) {
+      for (auto fate : {fabric::Fate::kFaultDrop, fabric::Fate::kLinkDown, fabric::Fate::kFcsError,
+                        fabric::Fate::kIcrcError, fabric::Fate::kRxBufferFull}) {
         lost += link.ledger.of(fate);
       }
     }
-    out += fmt::format("{:<12} {:>12} {:>14} {:>9} {:>6} {:>7} {:>8} {:>6} {:>7} {:>8}\n", port.name, c.tx().packets, c.tx().bytes,
-                       c.acks_sent, c.naks_sent, c.retransmitted_packets, c.np_ecn_marked_roce_packets, c.np_cnp_sent, 0, lost);
+    out += fmt::format("{:<12} {:>12} {:>14} {:>9} {:>6} {:>7} {:>8} {:>6} {:>7} {:>8}\n", port.name, c.tx().packets,
+                       c.tx().bytes, c.acks_sent, c.naks_sent, c.retransmitted_packets, c.np_ecn_marked_roce_packets,
+                       c.np_cnp_sent, 0, lost);
   }
   out += "```\n";
   for (const FaultOutcome& fault : result.faults) {
-    out += fmt::format("  fault {} at {} hit {} frame{}\n", fault.name, fault.where, fault.hits, fault.hits == 1 ? "" : "s");
+    out += fmt::format("  fault {} at {} hit {} frame{}\n", fault.name, fault.where, fault.hits,
+                       fault.hits == 1 ? "" : "s");
   }
   for (const LinkOutcome& link : result.links) {
     out += fmt::format("  ledger {} -> {}: {} sent", link.from, link.to, link.ledger.sent);
     if (link.ledger.copies > 0) out += fmt::format(" + {} copied by faults", link.ledger.copies);
     std::string sum;
     for (std::size_t f = 0; f < fabric::kFateCount; ++f) {
-      if (link.ledger.fates[f] > 0) sum += fmt::format("{}{} {}", sum.empty() ? "" : " + ", link.ledger.fates[f], fabric::kFateNames[f]);
+      if (link.ledger.fates[f] > 0)
+        sum += fmt::format("{}{} {}", sum.empty() ? "" : " + ", link.ledger.fates[f], fabric::kFateNames[f]);
     }
     if (link.in_flight > 0) sum += fmt::format("{}{} in flight", sum.empty() ? "" : " + ", link.in_flight);
     out += fmt::format(" = {}\n", sum.empty() ? "0" : sum);
@@ -98,8 +105,10 @@ std::string counter_section(const RunResult& result) {
   std::string lines;
   for (const PortOutcome& port : result.ports) {
     for (const nic::NamedCounter& counter : nic::named(port.counters)) {
-      bool error = counter.group == nic::CounterGroup::kHardware || counter.name == "rx_crc_errors_phy" || counter.name == "rx_discards_phy";
-      if (error && counter.value > 0) lines += fmt::format("{:<12} {:<8} {:<32} {:>12}\n", port.name, port.device, counter.name, counter.value);
+      bool error = counter.group == nic::CounterGroup::kHardware || counter.name == "rx_crc_errors_phy" ||
+                   counter.name == "rx_discards_phy";
+      if (error && counter.value > 0)
+        lines += fmt::format("{:<12} {:<8} {:<32} {:>12}\n", port.name, port.device, counter.name, counter.value);
     }
   }
   if (lines.empty()) return "";
@@ -111,8 +120,8 @@ std::string expectation_section(const RunResult& result) {
   std::string out = heading("Expectations");
   for (const ExpectationOutcome& e : result.expectations) {
     std::string value = e.value ? number_text(*e.value) : "no such value in this run";
-    out += fmt::format("  {} {}.{} = {} (expected {})\n", e.met ? "ok  " : "FAIL", e.expectation->subject, e.expectation->metric, value,
-                       range_text(e.expectation->min, e.expectation->max));
+    out += fmt::format("  {} {}.{} = {} (expected {})\n", e.met ? "ok  " : "FAIL", e.expectation->subject,
+                       e.expectation->metric, value, range_text(e.expectation->min, e.expectation->max));
   }
   return out;
 }
@@ -130,10 +139,11 @@ std::string report(const Lab& lab, const RunResult& result, const ReportPaths& p
   out += expectation_section(result);
   out += heading("Files");
   out += fmt::format("  simulated {}, seed {}\n", time_text(result.end_ps), lab.seed);
-  if (!paths.directory.empty()) out += fmt::format("  {}/report.md, {}/results.json\n", paths.directory, paths.directory);
+  if (!paths.directory.empty())
+    out += fmt::format("  {}/report.md, {}/results.json\n", paths.directory, paths.directory);
   if (!paths.capture.empty()) {
-    out += fmt::format("  {} ({} frames); open it with\n    wireshark {}\n    tshark -r {}\n", paths.capture, result.captured_frames,
-                       paths.capture, paths.capture);
+    out += fmt::format("  {} ({} frames); open it with\n    wireshark {}\n    tshark -r {}\n", paths.capture,
+                       result.captured_frames, paths.capture, paths.capture);
   } else {
     out += "  nothing was captured; add --capture all, or --capture PORT\n";
   }

@@ -1,8 +1,8 @@
 #include "lab/report_text.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "wire/mtu.h"
 
@@ -34,7 +34,9 @@ std::string trimmed(double value) {
   return text;
 }
 
-std::string number_text(double value) { return fmt::format("{:.6g}", value); }
+std::string number_text(double value) {
+  return fmt::format("{:.6g}", value);
+}
 
 std::string size_text(std::uint64_t size_B) {
   if (size_B >= 1 << 20 && size_B % (1 << 20) == 0) return fmt::format("{} MiB", size_B >> 20);
@@ -56,8 +58,9 @@ std::string range_text(std::optional<double> min, std::optional<double> max) {
 }
 
 std::string_view transfer_name(workload::TransferOp op) {
-  static constexpr std::string_view kNames[] = {"WRITE",         "WRITE with immediate", "SEND",      "SEND with immediate",
-                                                "SEND with invalidate", "READ",          "FETCH_ADD", "CMP_SWAP"};
+  static constexpr std::string_view kNames[] = {
+      "WRITE",   "WRITE with immediate", "SEND", "SEND with immediate", "SEND with invalidate", "READ", "FETCH_ADD",
+      "CMP_SWAP"};
   return kNames[static_cast<std::size_t>(op)];
 }
 
@@ -88,7 +91,8 @@ std::vector<std::string> box(const std::vector<std::string>& lines) {
   return out;
 }
 
-std::string side_by_side(const std::vector<std::string>& left, const std::string& cable, const std::vector<std::string>& right) {
+std::string side_by_side(const std::vector<std::string>& left, const std::string& cable,
+                         const std::vector<std::string>& right) {
   std::string above = cable.substr(0, cable.find('\n'));
   std::string below = cable.substr(cable.find('\n') + 1);
   std::size_t columns = std::max(width(above), width(below)) + 4;

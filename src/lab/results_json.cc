@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-
 #include <nlohmann/json.hpp>
 
 #include "workload/perftest_report.h"
@@ -54,7 +53,8 @@ Json perftest_row(const PerftestOptions& options, const PerftestRow& row) {
 Json perftest_object(const PerftestOptions& options, const workload::PerftestResult& result) {
   Json info = Json::object();
   for (const auto& [key, value] : workload::test_info(options, result)) {
-    bool number = !value.empty() && std::all_of(value.begin(), value.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+    bool number =
+        !value.empty() && std::all_of(value.begin(), value.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
     if (number) {
       info[key] = std::stoull(value);
     } else {
@@ -131,12 +131,14 @@ std::string results_json(const Lab& lab, const RunResult& result) {
     l["to"] = link.to;
     l["sent"] = link.ledger.sent;
     l["copies"] = link.ledger.copies;
-    for (std::size_t f = 0; f < fabric::kFateCount; ++f) l["fates"][std::string(fabric::kFateNames[f])] = link.ledger.fates[f];
+    for (std::size_t f = 0; f < fabric::kFateCount; ++f)
+      l["fates"][std::string(fabric::kFateNames[f])] = link.ledger.fates[f];
     l["in_flight"] = link.in_flight;
     j["ledger"].push_back(l);
   }
   j["faults"] = Json::array();
-  for (const FaultOutcome& fault : result.faults) j["faults"].push_back({{"name", fault.name}, {"link", fault.where}, {"hits", fault.hits}});
+  for (const FaultOutcome& fault : result.faults)
+    j["faults"].push_back({{"name", fault.name}, {"link", fault.where}, {"hits", fault.hits}});
   j["expect"] = Json::array();
   for (const ExpectationOutcome& e : result.expectations) {
     Json x;

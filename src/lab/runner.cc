@@ -26,7 +26,8 @@ struct Act {
 // Plays the acts: those with a start time together, the others in turn.
 class Stage {
  public:
-  Stage(World& world, const RunOptions& options, observe::Capture* capture) : world_(world), options_(options), capture_(capture) {
+  Stage(World& world, const RunOptions& options, observe::Capture* capture)
+      : world_(world), options_(options), capture_(capture) {
     for (const WorkloadConfig& config : world.lab().workloads) {
       Act act;
       act.config = &config;
@@ -49,7 +50,8 @@ class Stage {
     auto next = in_turn.begin();
     Time_ps at_ps = 0;
     for (;;) {
-      if (next != in_turn.end() && std::none_of(on_stage.begin(), on_stage.end(), [](Act* a) { return !a->config->start_ps; })) {
+      if (next != in_turn.end() &&
+          std::none_of(on_stage.begin(), on_stage.end(), [](Act* a) { return !a->config->start_ps; })) {
         on_stage.push_back(*next++);
       }
       if (on_stage.empty()) return true;
@@ -86,7 +88,8 @@ void read_out(World& world, std::vector<Act>& acts, RunResult& result) {
     result.workloads.push_back(std::move(outcome));
   }
   for (std::uint32_t port = 0; port < world.port_count(); ++port) {
-    if (nic::Device* device = world.device(port)) result.ports.push_back({world.book()[port].name, device->name(), device->counters});
+    if (nic::Device* device = world.device(port))
+      result.ports.push_back({world.book()[port].name, device->name(), device->counters});
   }
   std::vector<std::uint64_t> hits(world.lab().faults.size());
   for (WorldLink& link : world.links()) {
@@ -120,8 +123,9 @@ tl::expected<RunResult, std::string> run_lab(const Lab& lab, const RunOptions& o
   WorldOptions world_options;
   world_options.domains = options.domains;
   world_options.window_divisor = options.window_divisor;
-  world_options.carry_payload = !options.capture_ports.empty() || std::any_of(lab.workloads.begin(), lab.workloads.end(),
-                                                                              [](const WorkloadConfig& w) { return w.transfer.has_value(); });
+  world_options.carry_payload =
+      !options.capture_ports.empty() || std::any_of(lab.workloads.begin(), lab.workloads.end(),
+                                                    [](const WorkloadConfig& w) { return w.transfer.has_value(); });
   World world(lab, world_options);
   std::unique_ptr<observe::Capture> capture;
   if (!options.capture_ports.empty()) {
@@ -131,7 +135,8 @@ tl::expected<RunResult, std::string> run_lab(const Lab& lab, const RunOptions& o
     for (const PortRef& ref : options.capture_ports) {
       std::uint32_t port = world.port_id(ref);
       if (world.device(port) == nullptr) continue;
-      world.tap(port, capture->add_port(port, world.rate_bps(port), lab.hosts[ref.host].nics[ref.nic].model.description));
+      world.tap(port,
+                capture->add_port(port, world.rate_bps(port), lab.hosts[ref.host].nics[ref.nic].model.description));
     }
   }
   Stage stage(world, options, capture.get());

@@ -7,9 +7,8 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <vector>
-
 #include <tl/expected.hpp>
+#include <vector>
 
 #include "fabric/ledger.h"
 #include "lab/lab_model.h"

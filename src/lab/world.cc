@@ -1,9 +1,9 @@
 #include "lab/world.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
-
-#include <fmt/format.h>
 
 #include "observe/frame_of.h"
 #include "wire/mtu.h"
@@ -16,7 +16,11 @@ constexpr std::uint8_t kEct0 = 2;
 
 // The vendor's OUI and a number that is the port's own.
 std::array<std::uint8_t, 6> mac_of(const std::string& oui, std::uint32_t port) {
-  std::array<std::uint8_t, 6> mac{0, 0, 0, static_cast<std::uint8_t>(port >> 16), static_cast<std::uint8_t>(port >> 8),
+  std::array<std::uint8_t, 6> mac{0,
+                                  0,
+                                  0,
+                                  static_cast<std::uint8_t>(port >> 16),
+                                  static_cast<std::uint8_t>(port >> 8),
                                   static_cast<std::uint8_t>(port + 1)};
   for (std::size_t i = 0; i < 3 && oui.size() >= 8; ++i) {
     std::from_chars(oui.data() + 3 * i, oui.data() + 3 * i + 2, mac[i], 16);
@@ -61,7 +65,8 @@ void World::number_ports() {
 void World::add_hosts(const WorldOptions& options) {
   for (std::uint32_t h = 0; h < lab_.hosts.size(); ++h) {
     domain_of_host_.push_back(h % options.domains);
-    hosts_.push_back(std::make_unique<host::Host>(lab_.hosts[h].model, engine_.domain(domain_of_host_[h]), lab_.seed, h));
+    hosts_.push_back(
+        std::make_unique<host::Host>(lab_.hosts[h].model, engine_.domain(domain_of_host_[h]), lab_.seed, h));
   }
 }
 
@@ -73,7 +78,8 @@ void World::add_links() {
       const fabric::PortAddress& address = book_[port_id(from)];
       fabric::LinkTiming timing;
       timing.ps_per_byte = ps_per_byte(config.rate_bps);
-      timing.flight_ps = sender.port_latency_ps + config.propagation_ps + config.fec_latency_ps + receiver.port_latency_ps;
+      timing.flight_ps =
+          sender.port_latency_ps + config.propagation_ps + config.fec_latency_ps + receiver.port_latency_ps;
       timing.pipeline_ps = receiver.rx_latency_ps;
       timing.framing_B = fabric::framing_B(address.v4, address.vlan.has_value());
       std::uint32_t source = domain_of_host_[from.host];
@@ -84,7 +90,8 @@ void World::add_links() {
       link.config = &config;
       link.from = port_id(from);
       link.to = port_id(to);
-      link.direction = std::make_unique<fabric::LinkDirection>(channel, engine_.domain(source), engine_.domain(destination), timing);
+      link.direction =
+          std::make_unique<fabric::LinkDirection>(channel, engine_.domain(source), engine_.domain(destination), timing);
       for (std::size_t f = 0; f < lab_.faults.size(); ++f) {
         const FaultConfig& fault = lab_.faults[f];
         if (fault.from == from || (fault.both_directions && fault.from == to)) link.faults.push_back(f);
@@ -99,7 +106,8 @@ fabric::LinkWrapper& World::wrapper(WorldLink& link) {
   if (!link.wrapper) {
     std::vector<fabric::FaultRule> rules;
     for (std::size_t f : link.faults) rules.push_back(lab_.faults[f].rule);
-    link.wrapper = std::make_unique<fabric::LinkWrapper>(std::move(rules), lab_.seed, link.from, link.config->bit_error_rate);
+    link.wrapper =
+        std::make_unique<fabric::LinkWrapper>(std::move(rules), lab_.seed, link.from, link.config->bit_error_rate);
     link.direction->wrap(link.wrapper.get());
   }
   return *link.wrapper;
@@ -118,7 +126,8 @@ void World::add_devices(bool carry_payload) {
         if (out == links_.end()) continue;
         nic::DeviceConfig config;
         config.model = nic.model;
-        config.name = nic.model.driver == "mlx5" ? fmt::format("mlx5_{}", number) : fmt::format("rocep{}s0f{}", n + 1, p);
+        config.name =
+            nic.model.driver == "mlx5" ? fmt::format("mlx5_{}", number) : fmt::format("rocep{}s0f{}", n + 1, p);
         config.port_id = id;
         config.seed = lab_.seed;
         config.priority = lab_.qos.priority;

@@ -36,10 +36,27 @@ std::uint32_t Device::create_qp(QpType type, std::uint32_t send_cq, std::uint32_
   qp.resp.receives.resize(std::bit_ceil(receive_depth));
   qp.resp.mask = static_cast<std::uint32_t>(qp.resp.receives.size() - 1);
   // Room for every READ and atomic that the peer may have outstanding, their duplicates, and acknowledgements between.
-  qp.resp.replies.resize(std::size_t{4} * config_.model.max_rd_atomic);
+  qp.resp.replies.resize(std::size_t{4} * config_.model.max_rd_atomic + kPlacesForAcks);
   qp.resp.atomics.resize(config_.model.max_rd_atomic);
   qps_.push_back(std::move(qp));
   return qps_.back().qpn;
+}
+
+// Back to RESET: everything but the queues' memory and the QP's place in the port's schedule starts anew.
+void Device::forget(QueuePair& qp) {
+  Requester req;
+  req.wqes = std::move(qp.req.wqes);
+  req.mask = qp.req.mask;
+  req.queued_ps = qp.req.queued_ps;
+  req.timer_queued = qp.req.timer_queued;
+  qp.req = std::move(req);
+  Responder resp;
+  resp.receives = std::move(qp.resp.receives);
+  resp.mask = qp.resp.mask;
+  resp.replies = std::move(qp.resp.replies);
+  resp.atomics.resize(qp.resp.atomics.size());
+  resp.queued_ps = qp.resp.queued_ps;
+  qp.resp = std::move(resp);
 }
 
 bool Device::modify(std::uint32_t qpn, QpState to, const QpAttributes& attributes, Time_ps now_ps) {
@@ -47,18 +64,13 @@ bool Device::modify(std::uint32_t qpn, QpState to, const QpAttributes& attribute
   QpState from = qp.state;
   bool arrow = to == QpState::kReset || to == QpState::kErr || (to == QpState::kInit && from <= QpState::kInit) ||
                (to == QpState::kRtr && from == QpState::kInit) ||
-               (to == QpState::kRts && (from == QpState::kRtr || from == QpState::kRts || (from == QpState::kSqe && qp.type == QpType::kUd)));
+               (to == QpState::kRts &&
+                (from == QpState::kRtr || from == QpState::kRts || (from == QpState::kSqe && qp.type == QpType::kUd)));
   if (!arrow || (to == QpState::kErr && from == QpState::kReset)) return false;
   QpAttributes& a = qp.attributes;
   switch (to) {
     case QpState::kReset:
-      qp.req.head = qp.req.tx = qp.req.tail = qp.req.tx_packet = 0;
-      qp.req.deadline_ps = kNever_ps;
-      qp.resp.head = qp.resp.tail = 0;
-      qp.resp.reply_head = qp.resp.reply_tail = 0;
-      qp.resp.in_message = false;
-      qp.resp.msn = 0;
-      qp.resp.gap = Gap::kNone;
+      forget(qp);
       break;
     case QpState::kInit:
       a.access = attributes.access;
@@ -99,12 +111,14 @@ bool Device::post_send(std::uint32_t qpn, const SendRequest& request, Time_ps do
   if (qp.state < QpState::kRts || req.tail - req.head > req.mask) return false;
   SendWqe& wqe = req.at(req.tail++);
   wqe.request = request;
-  // The NIC has the WQE when the doorbell write arrives (BlueFlame carries it); payload that is not inline is read from memory.
+  // The NIC has the WQE when the doorbell write arrives (BlueFlame carries it); payload that is not inline is read from
+  // memory.
   bool fetch = request.length_B > 0 && !request.inline_data && !needs_response(request.opcode);
-  wqe.ready_ps = doorbell_ps + config_.host.mmio_write_ps + config_.model.tx_latency_ps + (fetch ? config_.host.dma_read_ps : 0);
+  wqe.ready_ps =
+      doorbell_ps + config_.host.mmio_write_ps + config_.model.tx_latency_ps + (fetch ? config_.host.dma_read_ps : 0);
   wqe.first_psn = req.next_psn;
-  std::uint32_t mtu_B = qp.type == QpType::kUd ? kMaxDatagram_B : qp.attributes.path_mtu_B;
-  bool one_psn = request.length_B == 0 || is_atomic(request.opcode);
+  std::uint32_t mtu_B = qp.attributes.path_mtu_B;
+  bool one_psn = request.length_B == 0 || is_atomic(request.opcode) || qp.type == QpType::kUd;
   wqe.packets = one_psn ? 1 : (request.length_B + mtu_B - 1) / mtu_B;
   req.next_psn = psn_add(req.next_psn, wqe.packets);
   if (qp.state != QpState::kRts) {
@@ -120,8 +134,9 @@ bool Device::post_send(std::uint32_t qpn, const SendRequest& request, Time_ps do
 bool Device::post_receive(std::uint32_t qpn, const ReceiveRequest& request) {
   QueuePair& qp = *find_qp(qpn);
   Responder& resp = qp.resp;
-  if (qp.state < QpState::kInit || qp.state == QpState::kErr || resp.tail - resp.head > resp.mask) return false;
+  if (qp.state < QpState::kInit || resp.tail - resp.head > resp.mask) return false;
   resp.receives[resp.tail++ & resp.mask] = request;
+  if (qp.state == QpState::kErr) flush_receives(qp, last_event_ps_);
   return true;
 }
 

@@ -1,15 +1,14 @@
 // One RDMA device: a NIC port with its queue pairs, completion queues and memory (mlx5 has one device per
-// port). The host's loop calls run_until when next_ps says so; programs call the verbs. It meets the fabric only at two link directions and a packet.
-// Not modelled: UC, XRC, SRQ, SQD, automatic path migration.
+// port). The host's loop calls run_until when next_ps says so; programs call the verbs. It meets the fabric only at two
+// link directions and a packet. Not modelled: UC, XRC, SRQ, SQD, automatic path migration.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
-
 #include <tl/expected.hpp>
+#include <vector>
 
 #include "base/random.h"
 #include "fabric/link.h"
@@ -44,8 +43,8 @@ struct Card {
 
 struct DeviceConfig {
   NicModel model;
-  std::string name;            // "mlx5_0"
-  std::uint32_t port_id = 0;   // in the world
+  std::string name;           // "mlx5_0"
+  std::uint32_t port_id = 0;  // in the world
   std::uint64_t seed = 0;
   std::uint8_t priority = 0;
   std::uint8_t cnp_tos = 0xc2;
@@ -91,7 +90,7 @@ class Device {
  private:
   static constexpr std::uint32_t kFirstQpn = 0x108;  // low numbers are the driver's own, as on mlx5
   static constexpr std::uint32_t kCqe_B = 64;
-  static constexpr std::uint32_t kMaxDatagram_B = 4096;
+  static constexpr std::size_t kPlacesForAcks = 8;  // of a QP's replies that READ and atomics leave free
 
   QueuePair* find_qp(std::uint32_t qpn) {
     std::uint32_t index = qpn - kFirstQpn;
@@ -155,6 +154,8 @@ class Device {
   void progress(QueuePair& qp, Time_ps now_ps);
   void fail_send_queue(QueuePair& qp, WcStatus status, Time_ps now_ps);
   void enter_error(QueuePair& qp, Time_ps now_ps);
+  void flush_receives(QueuePair& qp, Time_ps now_ps);
+  static void forget(QueuePair& qp);
 
   // responder.cc: requests that arrive.
   fabric::Fate receive_request(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
@@ -164,6 +165,7 @@ class Device {
   fabric::Fate accept_atomic(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   std::optional<fabric::Fate> begin_message(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
   std::optional<fabric::Fate> place(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
+  void fail_receive(QueuePair& qp, WcStatus status, Time_ps now_ps);
   void end_message(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
   const engine::Cold& cold_of(const engine::Packet& packet) const;
   fabric::Fate receive_datagram(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
@@ -174,7 +176,6 @@ class Device {
   std::uint32_t ack_word(const QueuePair& qp) const;
   static bool has_room_for_response(const QueuePair& qp);
   void push_reply(QueuePair& qp, const Reply& reply);
-  static void withdraw_replies(QueuePair& qp, std::uint32_t psn);
   void reply_read(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
   void reply_atomic(QueuePair& qp, std::uint32_t psn, std::uint64_t original, Time_ps ready_ps);
   void reply_ack(QueuePair& qp, std::uint32_t psn, Time_ps now_ps);
@@ -201,14 +202,14 @@ class Device {
     Time_ps last_ps;
   };
   ContextRing control_, ready_;
-  WorkHeap waiting_;   // contexts that become ready at a time
+  WorkHeap waiting_;  // contexts that become ready at a time
   std::vector<PendingCnp> cnps_;
-  WorkHeap timers_;    // QPs with an ACK timeout to check
-  Time_ps free_ps_ = 0;     // the port has sent its last frame
+  WorkHeap timers_;      // QPs with an ACK timeout to check
+  Time_ps free_ps_ = 0;  // the port has sent its last frame
   Time_ps service_ps_ = kNever_ps;
   Time_ps last_event_ps_ = 0;
   Time_ps message_interval_ps_ = 0;
-  Time_ps rx_buffer_ps_ = 0;  // the receive buffer, as PCIe time
+  Time_ps rx_buffer_ps_ = 0;       // the receive buffer, as PCIe time
   std::vector<CnpPace> cnp_pace_;  // by port, address or QP
 };
 

@@ -23,15 +23,19 @@ struct MemoryRegion {
   std::uint32_t key = 0;  // lkey and rkey are the same, as on mlx5
   Access access;
   bool valid = true;
-  bool watched = false;              // somebody spins on this memory: tell the host of each WRITE
-  std::span<std::uint8_t> bytes{};   // empty, or all of the region
+  bool watched = false;             // somebody spins on this memory: tell the host of each WRITE
+  std::span<std::uint8_t> bytes{};  // empty, or all of the region
 
-  bool covers(std::uint64_t at, std::uint64_t size_B) const { return at >= va && size_B <= length_B && at - va <= length_B - size_B; }
+  bool covers(std::uint64_t at, std::uint64_t size_B) const {
+    return at >= va && size_B <= length_B && at - va <= length_B - size_B;
+  }
 };
 
 class MemoryTable {
  public:
-  MemoryTable(std::uint64_t seed, std::uint64_t owner) : keys_(seed, owner, RandomPurpose::kKeys) {}
+  MemoryTable(std::uint64_t seed, std::uint64_t owner) : regions_(1), keys_(seed, owner, RandomPurpose::kKeys) {
+    regions_[0].valid = false;  // 0 is never a key
+  }
 
   // `bytes` may be empty; otherwise it must have `length_B` bytes and outlive the table.
   std::uint32_t add(std::uint64_t va, std::uint64_t length_B, Access access, std::span<std::uint8_t> bytes = {});
@@ -46,7 +50,7 @@ class MemoryTable {
   static void write(MemoryRegion& region, std::uint64_t va, std::span<const std::uint8_t> in);
 
  private:
-  std::vector<MemoryRegion> regions_{1};  // index 0 is never a key
+  std::vector<MemoryRegion> regions_;
   RandomStream keys_;
 };
 

@@ -25,14 +25,14 @@ struct NicModel {
   std::string driver;       // "mlx5" or "irdma": decides device and counter names
   std::string pci_id;
   std::string firmware;
-  std::string oui;          // "50:6b:4b", of the made-up MAC addresses
+  std::string oui;  // "50:6b:4b", of the made-up MAC addresses
 
   std::int64_t line_rate_bps = 0;  // of one port
   std::uint32_t ports = 0;
   std::int64_t max_netdev_mtu_B = 0;
 
-  std::uint32_t pcie_generation = 0;  // 3, 4, 5
-  std::uint32_t pcie_lanes = 0;       // of one function
+  std::uint32_t pcie_generation = 0;          // 3, 4, 5
+  std::uint32_t pcie_lanes = 0;               // of one function
   std::uint32_t pcie_functions_per_port = 1;  // DGX Spark: each port is fed by two x4 functions
   std::uint32_t pcie_max_payload_B = 256;
 

@@ -8,9 +8,15 @@ namespace weft::nic {
 inline constexpr std::uint32_t kPsnMask = 0xffffff;
 inline constexpr std::uint32_t kPsnHalf = 0x800000;
 
-constexpr std::uint32_t psn_add(std::uint32_t psn, std::uint32_t n) { return (psn + n) & kPsnMask; }
+constexpr std::uint32_t psn_add(std::uint32_t psn, std::uint32_t n) {
+  return (psn + n) & kPsnMask;
+}
 // How far `a` is ahead of `b`.
-constexpr std::uint32_t psn_distance(std::uint32_t a, std::uint32_t b) { return (a - b) & kPsnMask; }
-constexpr bool psn_before(std::uint32_t a, std::uint32_t b) { return psn_distance(a, b) >= kPsnHalf; }
+constexpr std::uint32_t psn_distance(std::uint32_t a, std::uint32_t b) {
+  return (a - b) & kPsnMask;
+}
+constexpr bool psn_before(std::uint32_t a, std::uint32_t b) {
+  return psn_distance(a, b) >= kPsnHalf;
+}
 
 }  // namespace weft::nic

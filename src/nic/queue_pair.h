@@ -17,15 +17,15 @@ enum class QpState : std::uint8_t { kReset, kInit, kRtr, kRts, kSqe, kErr };
 
 // ibv_qp_attr, as far as it is modelled.
 struct QpAttributes {
-  Access access;                   // INIT: what the peer may do
-  std::uint32_t qkey = 0;          // UD
-  std::uint32_t path_mtu_B = 0;    // RTR …
+  Access access;                 // INIT: what the peer may do
+  std::uint32_t qkey = 0;        // UD
+  std::uint32_t path_mtu_B = 0;  // RTR …
   std::uint32_t remote_port = 0;
   std::uint32_t remote_qpn = 0;
   std::uint32_t rq_psn = 0;
   std::uint32_t max_dest_rd_atomic = 16;
   std::uint8_t min_rnr_timer = 12;
-  std::uint32_t sq_psn = 0;        // RTS …
+  std::uint32_t sq_psn = 0;  // RTS …
   std::uint8_t timeout = 14;
   std::uint8_t retry_cnt = 7;
   std::uint8_t rnr_retry = 7;
@@ -35,22 +35,22 @@ struct QpAttributes {
 
 struct SendWqe {
   SendRequest request;
-  Time_ps ready_ps = 0;          // the NIC has the WQE and, unless inline, the first payload
+  Time_ps ready_ps = 0;  // the NIC has the WQE and, unless inline, the first payload
   std::uint32_t first_psn = 0;
-  std::uint32_t packets = 0;     // PSNs that it uses: data packets, or READ response packets
+  std::uint32_t packets = 0;  // PSNs that it uses: data packets, or READ response packets
 };
 
 // What the responder still has to send for one QP, in PSN order.
 struct Reply {
   enum class Kind : std::uint8_t { kAck, kRead, kAtomic };
   Kind kind = Kind::kAck;
-  std::uint32_t psn = 0;          // of the next packet to send
-  std::uint32_t aeth = 0;         // syndrome << 24 | MSN
+  std::uint32_t psn = 0;   // of the next packet to send
+  std::uint32_t aeth = 0;  // syndrome << 24 | MSN
   Time_ps ready_ps = 0;
-  std::uint64_t value = 0;        // atomic: the original; READ: the address of the next byte
-  std::uint32_t rkey = 0;         // READ
-  std::uint32_t left_B = 0;       // READ: not sent yet
-  bool first = true;              // READ: nothing sent yet
+  std::uint64_t value = 0;   // atomic: the original; READ: the address of the next byte
+  std::uint32_t rkey = 0;    // READ
+  std::uint32_t left_B = 0;  // READ: not sent yet
+  bool first = true;         // READ: nothing sent yet
 };
 
 struct SavedAtomic {
@@ -71,23 +71,23 @@ struct Requester {
   std::uint32_t head = 0;
   std::uint32_t tx = 0;
   std::uint32_t tail = 0;
-  std::uint32_t tx_packet = 0;     // packets of `tx` already sent
-  std::uint32_t next_psn = 0;      // of the next WQE to be posted
-  std::uint32_t una_psn = 0;       // oldest not acknowledged
-  std::uint32_t high_psn = 0;      // one past the highest PSN ever sent
-  std::uint32_t responses_due = 0; // READ and atomic requests sent and not answered
-  Time_ps hold_until_ps = 0;       // RNR wait, NAK reaction
-  Time_ps next_message_ps = 0;     // WQE rate of one QP
-  Time_ps deadline_ps = kNever_ps; // local ACK timeout
+  std::uint32_t tx_packet = 0;      // packets of `tx` already sent
+  std::uint32_t next_psn = 0;       // of the next WQE to be posted
+  std::uint32_t una_psn = 0;        // oldest not acknowledged
+  std::uint32_t high_psn = 0;       // one past the highest PSN ever sent
+  std::uint32_t responses_due = 0;  // READ and atomic requests sent and not answered
+  Time_ps hold_until_ps = 0;        // RNR wait, NAK reaction
+  Time_ps next_message_ps = 0;      // WQE rate of one QP
+  Time_ps deadline_ps = kNever_ps;  // local ACK timeout
   std::uint8_t retries_left = 0;
   std::uint8_t rnr_left = 0;
   std::uint8_t adaptive_step = 0;  // adaptive retransmissions since the last progress
   bool timer_queued = false;
-  bool implied_nak = false;        // a response gap was acted upon and nothing moved since
-  bool started = false;            // `tx` has been let through as a message
-  Time_ps queued_ps = kNever_ps;   // where the port has it: waiting until then, in a ring, or nowhere
-  std::uint32_t limit_msn = 0;     // credits: messages up to this MSN may be sent
-  bool limited = false;            // the peer advertises credits
+  bool implied_nak = false;       // a response gap was acted upon and nothing moved since
+  bool started = false;           // `tx` has been let through as a message
+  Time_ps queued_ps = kNever_ps;  // where the port has it: waiting until then, in a ring, or nowhere
+  std::uint32_t limit_msn = 0;    // credits: messages up to this MSN may be sent
+  bool limited = false;           // the peer advertises credits
   std::uint32_t acked_msn = 0;
 
   SendWqe& at(std::uint32_t index) { return wqes[index & mask]; }
@@ -108,18 +108,18 @@ struct Responder {
   Gap gap = Gap::kNone;
   bool in_message = false;
   bool is_write = false;
-  std::uint64_t va = 0;            // where the next payload goes
-  std::uint32_t rkey = 0;          // WRITE, or lkey of the receive
-  std::uint32_t left_B = 0;        // WRITE: DMALen not received; SEND: room in the receive
+  std::uint64_t va = 0;      // where the next payload goes
+  std::uint32_t rkey = 0;    // WRITE, or lkey of the receive
+  std::uint32_t left_B = 0;  // WRITE: DMALen not received; SEND: room in the receive
   std::uint32_t received_B = 0;
-  std::uint32_t unacked = 0;       // packets accepted since the last ACK
-  std::vector<Reply> replies;      // ring
+  std::uint32_t unacked = 0;   // packets accepted since the last ACK
+  std::vector<Reply> replies;  // ring
   std::uint32_t reply_head = 0;
   std::uint32_t reply_tail = 0;
   Time_ps queued_ps = kNever_ps;
   std::vector<SavedAtomic> atomics;  // ring of max_dest_rd_atomic
   std::uint32_t atomic_next = 0;
-  Time_ps placed_ps = 0;           // when the last payload left for memory
+  Time_ps placed_ps = 0;  // when the last payload left for memory
 
   Reply& next_reply() { return replies[reply_head % replies.size()]; }
 };

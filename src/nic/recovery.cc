@@ -164,6 +164,10 @@ void Device::enter_error(QueuePair& qp, Time_ps now_ps) {
     ++counters.req_cqe_flush_error;
     finish_head(qp, WcStatus::kFlushError, now_ps, 0);
   }
+  flush_receives(qp, now_ps);
+}
+
+void Device::flush_receives(QueuePair& qp, Time_ps now_ps) {
   Responder& resp = qp.resp;
   while (resp.head != resp.tail) {
     ++counters.resp_cqe_flush_error;

@@ -16,7 +16,6 @@ std::uint32_t Device::ack_word(const QueuePair& qp) const {
 
 // READ and atomic replies leave a few places for acknowledgements.
 bool Device::has_room_for_response(const QueuePair& qp) {
-  constexpr std::size_t kPlacesForAcks = 8;
   return qp.resp.reply_tail - qp.resp.reply_head + kPlacesForAcks < qp.resp.replies.size();
 }
 
@@ -27,24 +26,13 @@ void Device::push_reply(QueuePair& qp, const Reply& reply) {
   queue_reply(qp, reply.ready_ps);
 }
 
-// A request came again: everything from its PSN on will be asked for again, so what waits to be sent is void.
-void Device::withdraw_replies(QueuePair& qp, std::uint32_t psn) {
-  Responder& resp = qp.resp;
-  while (resp.reply_tail != resp.reply_head) {
-    const Reply& last = resp.replies[(resp.reply_tail - 1) % resp.replies.size()];
-    if (psn_before(last.psn, psn)) return;
-    bool nak = last.kind == Reply::Kind::kAck && wire::aeth_kind(static_cast<std::uint8_t>(last.aeth >> 24)) != wire::AethKind::kAck;
-    if (nak) resp.gap = Gap::kNone;  // it may be needed again
-    --resp.reply_tail;
-  }
-}
-
 void Device::reply_ack(QueuePair& qp, std::uint32_t psn, Time_ps now_ps) {
   Responder& resp = qp.resp;
   resp.unacked = 0;
   if (resp.reply_head != resp.reply_tail) {
     Reply& last = resp.replies[(resp.reply_tail - 1) % resp.replies.size()];
-    bool positive_ack = last.kind == Reply::Kind::kAck && wire::aeth_kind(static_cast<std::uint8_t>(last.aeth >> 24)) == wire::AethKind::kAck;
+    bool positive_ack = last.kind == Reply::Kind::kAck &&
+                        wire::aeth_kind(static_cast<std::uint8_t>(last.aeth >> 24)) == wire::AethKind::kAck;
     if (positive_ack) {
       // Still waiting for the port: one cumulative ACK will do.
       last.psn = psn;

@@ -121,8 +121,9 @@ void Device::finish_head(QueuePair& qp, WcStatus status, Time_ps now_ps, Time_ps
 }
 
 void Device::push_send_completion(QueuePair& qp, const SendWqe& wqe, WcStatus status, Time_ps visible_ps) {
-  static constexpr WcOpcode kOpcode[] = {WcOpcode::kWrite, WcOpcode::kWrite, WcOpcode::kSend,     WcOpcode::kSend,
-                                         WcOpcode::kSend,  WcOpcode::kRead,  WcOpcode::kFetchAdd, WcOpcode::kCompareSwap};
+  static constexpr WcOpcode kOpcode[] = {WcOpcode::kWrite,    WcOpcode::kWrite,      WcOpcode::kSend,
+                                         WcOpcode::kSend,     WcOpcode::kSend,       WcOpcode::kRead,
+                                         WcOpcode::kFetchAdd, WcOpcode::kCompareSwap};
   Completion completion;
   completion.wr_id = wqe.request.wr_id;
   completion.visible_ps = visible_ps;
@@ -138,9 +139,10 @@ void Device::push_send_completion(QueuePair& qp, const SendWqe& wqe, WcStatus st
 
 // A posted write that left the NIC then: root complex, memory and a little jitter.
 Time_ps Device::cpu_visible_ps(Time_ps left_nic_ps) {
-  Time_ps jitter_ps = config_.host.memory_jitter_ps == 0
-                          ? 0
-                          : static_cast<Time_ps>(jitter_.below(static_cast<std::uint64_t>(config_.host.memory_jitter_ps)));
+  Time_ps jitter_ps =
+      config_.host.memory_jitter_ps == 0
+          ? 0
+          : static_cast<Time_ps>(jitter_.below(static_cast<std::uint64_t>(config_.host.memory_jitter_ps)));
   return left_nic_ps + config_.host.dma_write_ps + jitter_ps;
 }
 

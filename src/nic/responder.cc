@@ -17,6 +17,10 @@ bool is_write(Opcode opcode) {
   return opcode >= Opcode::kWriteFirst && opcode <= Opcode::kWriteOnlyImm;
 }
 
+bool needs_reply_with_data(Opcode opcode) {
+  return opcode == Opcode::kReadRequest || opcode == Opcode::kCompareSwap || opcode == Opcode::kFetchAdd;
+}
+
 std::uint64_t load_le64(std::span<const std::uint8_t> bytes) {
   std::uint64_t value = 0;
   for (unsigned i = 0; i < 8; ++i) value |= std::uint64_t{bytes[i]} << (8 * i);
@@ -46,10 +50,13 @@ Fate Device::receive_request(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   }
   resp.gap = Gap::kNone;
   switch (static_cast<Opcode>(packet.opcode)) {
-    case Opcode::kReadRequest: return accept_read(qp, packet, now_ps);
+    case Opcode::kReadRequest:
+      return accept_read(qp, packet, now_ps);
     case Opcode::kCompareSwap:
-    case Opcode::kFetchAdd: return accept_atomic(qp, packet, now_ps);
-    default: return accept_message_packet(qp, packet, now_ps);
+    case Opcode::kFetchAdd:
+      return accept_atomic(qp, packet, now_ps);
+    default:
+      return accept_message_packet(qp, packet, now_ps);
   }
 }
 
@@ -58,9 +65,11 @@ Fate Device::accept_message_packet(QueuePair& qp, Packet& packet, Time_ps now_ps
   auto opcode = static_cast<Opcode>(packet.opcode);
   bool begins = wire::is_first(opcode) || wire::is_only(opcode);
   bool ends = wire::is_last(opcode) || wire::is_only(opcode);
-  if (begins == resp.in_message || (!begins && is_write(opcode) != resp.is_write)) return refuse(qp, NakCode::kInvalidRequest, now_ps);
+  if (begins == resp.in_message || (!begins && is_write(opcode) != resp.is_write))
+    return refuse(qp, NakCode::kInvalidRequest, now_ps);
   std::uint32_t mtu_B = qp.attributes.path_mtu_B;
-  if (packet.payload_B > mtu_B || (!ends && packet.payload_B != mtu_B)) return refuse(qp, NakCode::kInvalidRequest, now_ps);
+  if (packet.payload_B > mtu_B || (!ends && packet.payload_B != mtu_B))
+    return refuse(qp, NakCode::kInvalidRequest, now_ps);
   if (begins) {
     if (auto fate = begin_message(qp, packet, now_ps)) return *fate;
   }
@@ -75,7 +84,8 @@ Fate Device::accept_message_packet(QueuePair& qp, Packet& packet, Time_ps now_ps
   resp.expected_psn = psn_add(resp.expected_psn, 1);
   ++resp.unacked;
   if (ends) end_message(qp, packet, now_ps);
-  if ((packet.flags & Packet::kAckReq) || resp.unacked >= config_.model.ack_interval_packets) reply_ack(qp, packet.psn, now_ps);
+  if ((packet.flags & Packet::kAckReq) || resp.unacked >= config_.model.ack_interval_packets)
+    reply_ack(qp, packet.psn, now_ps);
   return Fate::kAccepted;
 }
 
@@ -109,27 +119,34 @@ std::optional<Fate> Device::place(QueuePair& qp, const Packet& packet, Time_ps n
   if (packet.payload_B > resp.left_B) {
     if (!resp.is_write) {
       ++counters.resp_local_length_error;
-      ++counters.resp_cqe_error;
-      Completion failed;
-      failed.wr_id = resp.receives[resp.head++ & resp.mask].wr_id;
-      failed.status = WcStatus::kLocalLengthError;
-      failed.vendor_error = mlx5_vendor_error(failed.status);
-      failed.opcode = WcOpcode::kReceive;
-      failed.visible_ps = cpu_visible_ps(now_ps);
-      push_receive_completion(qp, failed);
+      fail_receive(qp, WcStatus::kLocalLengthError, now_ps);
     }
     return refuse(qp, NakCode::kInvalidRequest, now_ps);
   }
   MemoryRegion* region = memory_.find(resp.rkey);
   bool allowed = region != nullptr && region->covers(resp.va, packet.payload_B) &&
                  (resp.is_write ? region->access.remote_write : region->access.local_write);
-  if (!allowed) return refuse(qp, resp.is_write ? NakCode::kRemoteAccessError : NakCode::kRemoteOperationalError, now_ps);
+  if (!allowed && !resp.is_write) fail_receive(qp, WcStatus::kLocalProtectionError, now_ps);
+  if (!allowed)
+    return refuse(qp, resp.is_write ? NakCode::kRemoteAccessError : NakCode::kRemoteOperationalError, now_ps);
   if (!region->bytes.empty()) MemoryTable::write(*region, resp.va, payload_of(packet));
   resp.placed_ps = card_.functions[qp.function].write(packet.payload_B, now_ps);
   resp.va += packet.payload_B;
   resp.left_B -= packet.payload_B;
   resp.received_B += packet.payload_B;
   return std::nullopt;
+}
+
+// The oldest receive cannot take what came.
+void Device::fail_receive(QueuePair& qp, WcStatus status, Time_ps now_ps) {
+  ++counters.resp_cqe_error;
+  Completion failed;
+  failed.wr_id = qp.resp.receives[qp.resp.head++ & qp.resp.mask].wr_id;
+  failed.status = status;
+  failed.vendor_error = mlx5_vendor_error(status);
+  failed.opcode = WcOpcode::kReceive;
+  failed.visible_ps = cpu_visible_ps(now_ps);
+  push_receive_completion(qp, failed);
 }
 
 void Device::end_message(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
@@ -163,7 +180,8 @@ Fate Device::accept_read(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   if (!qp.attributes.access.remote_read || resp.in_message) return refuse(qp, NakCode::kInvalidRequest, now_ps);
   const engine::Cold& cold = cold_of(packet);
   const MemoryRegion* region = memory_.find(cold.rkey);
-  if (cold.dma_len > 0 && (region == nullptr || !region->covers(cold.va, cold.dma_len) || !region->access.remote_read)) {
+  if (cold.dma_len > 0 &&
+      (region == nullptr || !region->covers(cold.va, cold.dma_len) || !region->access.remote_read)) {
     return refuse(qp, NakCode::kRemoteAccessError, now_ps);
   }
   if (!has_room_for_response(qp)) return Fate::kNotReady;  // discarded; the requester asks again
@@ -180,7 +198,8 @@ Fate Device::accept_atomic(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   Responder& resp = qp.resp;
   ++counters.rx_atomic_requests;
   const engine::Cold& cold = cold_of(packet);
-  if (!qp.attributes.access.remote_atomic || resp.in_message || cold.va % 8 != 0) return refuse(qp, NakCode::kInvalidRequest, now_ps);
+  if (!qp.attributes.access.remote_atomic || resp.in_message || cold.va % 8 != 0)
+    return refuse(qp, NakCode::kInvalidRequest, now_ps);
   MemoryRegion* region = memory_.find(cold.rkey);
   if (region == nullptr || !region->covers(cold.va, 8) || !region->access.remote_atomic) {
     return refuse(qp, NakCode::kRemoteAccessError, now_ps);
@@ -209,12 +228,13 @@ Fate Device::accept_atomic(QueuePair& qp, Packet& packet, Time_ps now_ps) {
 Fate Device::receive_duplicate(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   ++counters.duplicate_request;
   Responder& resp = qp.resp;
+  bool wants_data = needs_reply_with_data(static_cast<Opcode>(packet.opcode));
+  if (wants_data && !has_room_for_response(qp)) return Fate::kDuplicate;  // the requester asks again
   switch (static_cast<Opcode>(packet.opcode)) {
     case Opcode::kReadRequest: {
       const engine::Cold& cold = cold_of(packet);
       const MemoryRegion* region = memory_.find(cold.rkey);
       if (cold.dma_len > 0 && (region == nullptr || !region->covers(cold.va, cold.dma_len))) break;
-      withdraw_replies(qp, packet.psn);
       reply_read(qp, packet, now_ps);
       break;
     }
@@ -222,7 +242,6 @@ Fate Device::receive_duplicate(QueuePair& qp, Packet& packet, Time_ps now_ps) {
     case Opcode::kFetchAdd:
       for (const SavedAtomic& saved : resp.atomics) {
         if (saved.used && saved.psn == packet.psn) {
-          withdraw_replies(qp, packet.psn);
           reply_atomic(qp, packet.psn, saved.original, now_ps + config_.model.response_latency_ps);
           break;
         }

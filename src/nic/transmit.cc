@@ -31,8 +31,12 @@ void Device::queue_context(Time_ps& queued_ps, std::uint32_t context, Time_ps at
   service_by(at_ps);
 }
 
-void Device::queue_request(QueuePair& qp, Time_ps at_ps) { queue_context(qp.req.queued_ps, request_context(qp), at_ps); }
-void Device::queue_reply(QueuePair& qp, Time_ps at_ps) { queue_context(qp.resp.queued_ps, request_context(qp) + 1, at_ps); }
+void Device::queue_request(QueuePair& qp, Time_ps at_ps) {
+  queue_context(qp.req.queued_ps, request_context(qp), at_ps);
+}
+void Device::queue_reply(QueuePair& qp, Time_ps at_ps) {
+  queue_context(qp.resp.queued_ps, request_context(qp) + 1, at_ps);
+}
 
 void Device::plan_service(Time_ps now_ps) {
   bool ready = !control_.empty() || !ready_.empty();
@@ -138,7 +142,8 @@ bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
   }
   const SendRequest& request = wqe.request;
   if (!req.started) {
-    if (needs_response(request.opcode) && req.responses_due >= qp.attributes.max_rd_atomic) return false;  // finish_head resumes
+    if (needs_response(request.opcode) && req.responses_due >= qp.attributes.max_rd_atomic)
+      return false;  // finish_head resumes
     if (req.limited && req.tx != req.head && consumes_receive(request.opcode) &&
         req.tx - req.head >= psn_distance(req.limit_msn, req.acked_msn)) {
       return false;  // out of credits: the next ACK resumes
@@ -147,10 +152,15 @@ bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
       queue_request(qp, at_ps);
       return false;
     }
+    if (qp.type == QpType::kUd && request.length_B > qp.attributes.path_mtu_B) {
+      fail_send_queue(qp, WcStatus::kLocalLengthError, now_ps);
+      return false;
+    }
     if (request.length_B > 0 && !request.inline_data) {
       const MemoryRegion* region = memory_.find(request.lkey);
       bool writes = needs_response(request.opcode);
-      if (region == nullptr || !region->covers(request.local_va, request.length_B) || (writes && !region->access.local_write)) {
+      if (region == nullptr || !region->covers(request.local_va, request.length_B) ||
+          (writes && !region->access.local_write)) {
         fail_send_queue(qp, WcStatus::kLocalProtectionError, now_ps);
         return false;
       }
@@ -235,7 +245,8 @@ void Device::send_response_request(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) 
   Requester& req = qp.req;
   const SendRequest& request = wqe.request;
   bool read = request.opcode == WrOpcode::kRead;
-  Opcode opcode = read ? Opcode::kReadRequest : (request.opcode == WrOpcode::kFetchAdd ? Opcode::kFetchAdd : Opcode::kCompareSwap);
+  Opcode opcode =
+      read ? Opcode::kReadRequest : (request.opcode == WrOpcode::kFetchAdd ? Opcode::kFetchAdd : Opcode::kCompareSwap);
   std::uint32_t offset_B = req.tx_packet * qp.attributes.path_mtu_B;
   std::uint32_t psn = psn_add(wqe.first_psn, req.tx_packet);
   Packet packet = new_packet(qp, opcode, psn);

@@ -8,12 +8,14 @@
 
 namespace weft::nic {
 
-enum class WrOpcode : std::uint8_t {
-  kWrite, kWriteImm, kSend, kSendImm, kSendInv, kRead, kFetchAdd, kCompareSwap
-};
-constexpr bool is_atomic(WrOpcode op) { return op == WrOpcode::kFetchAdd || op == WrOpcode::kCompareSwap; }
+enum class WrOpcode : std::uint8_t { kWrite, kWriteImm, kSend, kSendImm, kSendInv, kRead, kFetchAdd, kCompareSwap };
+constexpr bool is_atomic(WrOpcode op) {
+  return op == WrOpcode::kFetchAdd || op == WrOpcode::kCompareSwap;
+}
 // READ and atomics wait for a response with data and are limited by max_rd_atomic.
-constexpr bool needs_response(WrOpcode op) { return op >= WrOpcode::kRead; }
+constexpr bool needs_response(WrOpcode op) {
+  return op >= WrOpcode::kRead;
+}
 constexpr bool consumes_receive(WrOpcode op) {
   return op == WrOpcode::kWriteImm || op == WrOpcode::kSend || op == WrOpcode::kSendImm || op == WrOpcode::kSendInv;
 }

@@ -7,7 +7,8 @@
 
 namespace weft::observe {
 
-tl::expected<std::unique_ptr<Capture>, std::string> Capture::create(const std::string& path, const fabric::AddressBook& book) {
+tl::expected<std::unique_ptr<Capture>, std::string> Capture::create(const std::string& path,
+                                                                    const fabric::AddressBook& book) {
   auto writer = PcapngWriter::create(path);
   if (!writer) return tl::make_unexpected(writer.error());
   return std::unique_ptr<Capture>(new Capture(std::move(*writer), book));
@@ -21,8 +22,8 @@ fabric::Tap Capture::add_port(std::uint32_t port, std::int64_t speed_bps, const 
   return {ports_.back().get(), &Capture::on_frame};
 }
 
-void Capture::on_frame(void* self, const engine::Packet& packet, const engine::Domain& domain, Time_ps time_ps, bool outbound,
-                       std::string_view comment) {
+void Capture::on_frame(void* self, const engine::Packet& packet, const engine::Domain& domain, Time_ps time_ps,
+                       bool outbound, std::string_view comment) {
   auto& port = *static_cast<Port*>(self);
   std::size_t at = port.bytes.size();
   port.bytes.resize(at + kMaxFrame_B);
@@ -32,7 +33,8 @@ void Capture::on_frame(void* self, const engine::Packet& packet, const engine::D
   if (outbound && (packet.flags & engine::Packet::kRetransmission) != 0) {
     text = text.empty() ? "weft: retransmission" : "weft: retransmission; " + text;
   }
-  port.records.push_back({time_ps, port.interface, outbound, static_cast<std::uint32_t>(size_B), port.next_order++, at, std::move(text)});
+  port.records.push_back(
+      {time_ps, port.interface, outbound, static_cast<std::uint32_t>(size_B), port.next_order++, at, std::move(text)});
 }
 
 void Capture::flush(Time_ps time_ps) {
@@ -54,7 +56,8 @@ void Capture::flush(Time_ps time_ps) {
   });
   for (const Pending& each : due) {
     const Record& record = *each.record;
-    writer_.write(record.interface, kEpoch_ns + record.time_ps / kNanosecond_ps, record.outbound, {each.bytes, record.size_B}, record.comment);
+    writer_.write(record.interface, kEpoch_ns + record.time_ps / kNanosecond_ps, record.outbound,
+                  {each.bytes, record.size_B}, record.comment);
   }
   frames_ += due.size();
   for (const auto& port : ports_) {

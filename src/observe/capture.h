@@ -5,9 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
-
 #include <tl/expected.hpp>
+#include <vector>
 
 #include "fabric/address_book.h"
 #include "fabric/link_wrapper.h"
@@ -20,7 +19,8 @@ class Capture {
   // Stamps count from this moment (2026-01-01T00:00:00Z), so that no file holds wall time.
   static constexpr std::int64_t kEpoch_ns = 1'767'225'600'000'000'000;
 
-  static tl::expected<std::unique_ptr<Capture>, std::string> create(const std::string& path, const fabric::AddressBook& book);
+  static tl::expected<std::unique_ptr<Capture>, std::string> create(const std::string& path,
+                                                                    const fabric::AddressBook& book);
 
   // Before the first frame. The returned tap serves both directions of that port.
   fabric::Tap add_port(std::uint32_t port, std::int64_t speed_bps, const std::string& description);
@@ -50,8 +50,8 @@ class Capture {
     std::vector<std::uint8_t> bytes;
   };
   Capture(PcapngWriter writer, const fabric::AddressBook& book) : writer_(std::move(writer)), book_(book) {}
-  static void on_frame(void* self, const engine::Packet& packet, const engine::Domain& domain, Time_ps time_ps, bool outbound,
-                       std::string_view comment);
+  static void on_frame(void* self, const engine::Packet& packet, const engine::Domain& domain, Time_ps time_ps,
+                       bool outbound, std::string_view comment);
 
   PcapngWriter writer_;
   const fabric::AddressBook& book_;

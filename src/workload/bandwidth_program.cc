@@ -1,8 +1,8 @@
 #include "workload/bandwidth_program.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "base/check.h"
 
@@ -15,22 +15,27 @@ constexpr std::uint64_t kCacheLine_B = 64;
 
 nic::WrOpcode opcode_of(const PerftestOptions& options) {
   switch (options.verb) {
-    case PerftestVerb::kWrite: return nic::WrOpcode::kWrite;
-    case PerftestVerb::kRead: return nic::WrOpcode::kRead;
-    case PerftestVerb::kSend: return nic::WrOpcode::kSend;
-    case PerftestVerb::kAtomic: break;
+    case PerftestVerb::kWrite:
+      return nic::WrOpcode::kWrite;
+    case PerftestVerb::kRead:
+      return nic::WrOpcode::kRead;
+    case PerftestVerb::kSend:
+      return nic::WrOpcode::kSend;
+    case PerftestVerb::kAtomic:
+      break;
   }
   return options.atomic == AtomicKind::kFetchAdd ? nic::WrOpcode::kFetchAdd : nic::WrOpcode::kCompareSwap;
 }
 
 }  // namespace
 
-nic::SendRequest perftest_request(const PerftestOptions& options, const PerftestSide& side, std::size_t qp, std::uint64_t size_B,
-                                  std::uint64_t message) {
+nic::SendRequest perftest_request(const PerftestOptions& options, const PerftestSide& side, std::size_t qp,
+                                  std::uint64_t size_B, std::uint64_t message) {
   // Small messages of a bandwidth test walk through one page, a cache line at a time, as perftest's do.
   std::uint64_t step_B = (size_B + kCacheLine_B - 1) / kCacheLine_B * kCacheLine_B;
   std::uint64_t offset_B = 0;
-  if (!options.latency && size_B > 0 && size_B <= kCycleBuffer_B / 2) offset_B = message % (kCycleBuffer_B / step_B) * step_B;
+  if (!options.latency && size_B > 0 && size_B <= kCycleBuffer_B / 2)
+    offset_B = message % (kCycleBuffer_B / step_B) * step_B;
   nic::SendRequest request;
   request.wr_id = qp;
   request.opcode = opcode_of(options);
@@ -48,8 +53,8 @@ nic::SendRequest perftest_request(const PerftestOptions& options, const Perftest
 }
 
 std::string describe_failure(const nic::Completion& completion) {
-  return fmt::format("Completion with error: status {} ({}), vendor syndrome 0x{:02x}", static_cast<int>(completion.status),
-                     nic::name(completion.status), completion.vendor_error);
+  return fmt::format("Completion with error: status {} ({}), vendor syndrome 0x{:02x}",
+                     static_cast<int>(completion.status), nic::name(completion.status), completion.vendor_error);
 }
 
 BandwidthSender::BandwidthSender(const PerftestOptions& options, const PerftestSide& side, std::uint64_t size_B)
@@ -92,7 +97,8 @@ Time_ps BandwidthSender::post(std::size_t qp, Time_ps now_ps) {
   for (std::uint32_t i = 0; i < options_.post_list; ++i) {
     nic::SendRequest request = perftest_request(options_, side_, qp, size_B_, count.posted);
     ++count.posted;
-    request.signaled = count.posted % options_.cq_mod == 0 || (options_.duration_s == 0 && count.posted == options_.iterations);
+    request.signaled =
+        count.posted % options_.cq_mod == 0 || (options_.duration_s == 0 && count.posted == options_.iterations);
     if (options_.duration_s == 0) posted_ps_.push_back(now_ps);
     bool taken = side_.end.device->post_send(side_.qps[qp], request, doorbell_ps);
     WEFT_CHECK(taken, "the send queue has room for tx_depth");
@@ -131,7 +137,8 @@ Time_ps BandwidthSender::poll(Time_ps now_ps) {
   bool finished = true;
   for (std::size_t qp = 0; qp < counts_.size(); ++qp) {
     posting = posting || (may_post(qp) && now_ps < stop_ps_);
-    finished = finished && all_posted(counts_[qp], now_ps) && (options_.duration_s > 0 || counts_[qp].completed >= counts_[qp].posted);
+    finished = finished && all_posted(counts_[qp], now_ps) &&
+               (options_.duration_s > 0 || counts_[qp].completed >= counts_[qp].posted);
   }
   if (finished) {
     done_ = true;
@@ -165,7 +172,8 @@ void BandwidthSender::find_peak(BwMeasure& measure) const {
       Time_ps took_ps = completed_ps_[j] - posted_ps_[i];
       std::uint64_t messages = j - i + 1;
       // took / messages < peak, without a division.
-      bool better = measure.peak_messages == 0 || Wide{took_ps} * measure.peak_messages < Wide{measure.peak_ps} * messages;
+      bool better =
+          measure.peak_messages == 0 || Wide{took_ps} * measure.peak_messages < Wide{measure.peak_ps} * messages;
       if (better) {
         measure.peak_messages = messages;
         measure.peak_ps = took_ps;

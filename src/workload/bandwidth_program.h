@@ -20,16 +20,16 @@ struct PerftestSide {
   std::vector<std::uint32_t> qps;
   std::vector<std::uint32_t> remote_qps;
   std::uint32_t remote_port = 0;
-  std::uint32_t key = 0;         // of the local buffer
+  std::uint32_t key = 0;  // of the local buffer
   std::uint64_t va = 0;
   std::uint32_t remote_key = 0;
   std::uint64_t remote_va = 0;
-  std::uint64_t stride_B = 0;    // buffer of one QP
+  std::uint64_t stride_B = 0;  // buffer of one QP
 };
 
 // The work request of `options` for the n-th message of QP number `qp` of a side.
-nic::SendRequest perftest_request(const PerftestOptions& options, const PerftestSide& side, std::size_t qp, std::uint64_t size_B,
-                                  std::uint64_t message);
+nic::SendRequest perftest_request(const PerftestOptions& options, const PerftestSide& side, std::size_t qp,
+                                  std::uint64_t size_B, std::uint64_t message);
 inline constexpr std::uint64_t kCycleBuffer_B = 4096;  // perftest's: a page
 // "Completion with error at client …" in perftest's words.
 std::string describe_failure(const nic::Completion& completion);
@@ -66,7 +66,7 @@ class BandwidthSender final : public host::Program {
   std::uint64_t total_posted_ = 0;
   std::uint64_t total_completed_ = 0;
   std::vector<Time_ps> posted_ps_, completed_ps_;  // by message, as perftest keeps them
-  Time_ps start_ps_ = 0, stop_ps_ = kNever_ps;      // -D
+  Time_ps start_ps_ = 0, stop_ps_ = kNever_ps;     // -D
   std::uint64_t counted_ = 0;
   Time_ps last_completed_ps_ = 0;
   bool done_ = false;

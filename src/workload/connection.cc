@@ -18,13 +18,16 @@ void bring_up(const Endpoint& end, const Endpoint& peer, const ConnectionSetting
   attributes.remote_qpn = peer_qpn;
   attributes.rq_psn = peer_psn;
   attributes.sq_psn = psn;
-  attributes.max_rd_atomic = settings.max_rd_atomic;
+  // What the requester may have outstanding is what the responder can remember.
+  attributes.max_rd_atomic =
+      std::min({settings.max_rd_atomic, end.device->model().max_rd_atomic, peer.device->model().max_rd_atomic});
   attributes.timeout = settings.timeout;
   attributes.retry_cnt = settings.retry_cnt;
   attributes.rnr_retry = settings.rnr_retry;
   attributes.min_rnr_timer = settings.min_rnr_timer;
   attributes.tos = end.tos;
-  bool up = end.device->modify(qpn, nic::QpState::kInit, attributes) && end.device->modify(qpn, nic::QpState::kRtr, attributes) &&
+  bool up = end.device->modify(qpn, nic::QpState::kInit, attributes) &&
+            end.device->modify(qpn, nic::QpState::kRtr, attributes) &&
             end.device->modify(qpn, nic::QpState::kRts, attributes);
   WEFT_CHECK(up, "a fresh QP goes RESET, INIT, RTR, RTS");
 }

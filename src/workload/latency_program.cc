@@ -4,8 +4,13 @@
 
 namespace weft::workload {
 
-LatencyProgram::LatencyProgram(const PerftestOptions& options, const PerftestSide& side, std::uint64_t size_B, bool client)
-    : options_(options), side_(side), size_B_(size_B), client_(client), phase_(client ? Phase::kPost : Phase::kAwaitPeer) {
+LatencyProgram::LatencyProgram(const PerftestOptions& options, const PerftestSide& side, std::uint64_t size_B,
+                               bool client)
+    : options_(options),
+      side_(side),
+      size_B_(size_B),
+      client_(client),
+      phase_(client ? Phase::kPost : Phase::kAwaitPeer) {
   posted_ps_.reserve(options.iterations);
 }
 
@@ -34,9 +39,12 @@ bool LatencyProgram::over(Time_ps now_ps) const {
 Time_ps LatencyProgram::step(Time_ps now_ps) {
   if (done_) return kNever_ps;
   switch (phase_) {
-    case Phase::kAwaitPeer: return await_peer(now_ps);
-    case Phase::kPost: return post(now_ps);
-    case Phase::kAwaitCompletion: return await_completion(now_ps);
+    case Phase::kAwaitPeer:
+      return await_peer(now_ps);
+    case Phase::kPost:
+      return post(now_ps);
+    case Phase::kAwaitCompletion:
+      return await_completion(now_ps);
   }
   return kNever_ps;
 }

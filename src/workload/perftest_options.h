@@ -6,9 +6,8 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
-
 #include <tl/expected.hpp>
+#include <vector>
 
 namespace weft::workload {
 
@@ -20,35 +19,35 @@ struct PerftestOptions {
   bool latency = false;
   std::vector<std::string> words;  // the flags as given, for the record
 
-  std::uint64_t size_B = 65536;   // -s; 65536 for bandwidth, 2 for latency, always 8 for atomics
-  bool all_sizes = false;         // -a: 2 .. 2^23
-  std::uint64_t iterations = 0;   // -n; 5000 for write_bw, else 1000
-  std::uint32_t duration_s = 0;   // -D; 0 = by iterations
-  std::uint32_t margin_s = 0;     // -f, or duration / 4: not counted at either end
-  bool bidirectional = false;     // -b
-  std::uint32_t qps = 1;          // -q
-  std::uint32_t tx_depth = 128;   // -t; 1 for latency
-  std::uint32_t rx_depth = 512;   // -r
-  std::uint32_t cq_mod = 100;     // -Q; 1 when size > 8192 and not -a, never above tx_depth
+  std::uint64_t size_B = 65536;  // -s; 65536 for bandwidth, 2 for latency, always 8 for atomics
+  bool all_sizes = false;        // -a: 2 .. 2^23
+  std::uint64_t iterations = 0;  // -n; 5000 for write_bw, else 1000
+  std::uint32_t duration_s = 0;  // -D; 0 = by iterations
+  std::uint32_t margin_s = 0;    // -f, or duration / 4: not counted at either end
+  bool bidirectional = false;    // -b
+  std::uint32_t qps = 1;         // -q
+  std::uint32_t tx_depth = 128;  // -t; 1 for latency
+  std::uint32_t rx_depth = 512;  // -r
+  std::uint32_t cq_mod = 100;    // -Q; 1 when size > 8192 and not -a, never above tx_depth
   bool cq_mod_given = false;
-  std::uint32_t post_list = 1;    // -l
-  std::uint32_t inline_B = 0;     // -I; write_lat 220, send_lat 236 (UD 188), bandwidth 0
-  std::uint32_t outstanding_reads = 16;  // -o
-  std::uint32_t mtu_B = 0;        // -m; 0 = the port's active MTU
-  std::uint32_t qp_timeout = 14;  // -u
-  std::uint32_t traffic_class = 0;  // --tclass; 0 = the lab's QoS
+  std::uint32_t post_list = 1;                // -l
+  std::uint32_t inline_B = 0;                 // -I; write_lat 220, send_lat 236 (UD 188), bandwidth 0
+  std::uint32_t outstanding_reads = 16;       // -o
+  std::uint32_t mtu_B = 0;                    // -m; 0 = the port's active MTU
+  std::uint32_t qp_timeout = 14;              // -u
+  std::uint32_t traffic_class = 0;            // --tclass; 0 = the lab's QoS
   AtomicKind atomic = AtomicKind::kFetchAdd;  // -A
-  bool ud = false;                // -c UD (send only)
-  bool report_gbits = false;      // --report_gbits
-  bool no_peak = false;           // -N, implied above 20000 iterations and by -D
-  bool report_unsorted = false;   // -U (latency)
-  bool report_histogram = false;  // -H (latency)
-  std::string out_json_file;      // --out_json / --out_json_file=
+  bool ud = false;                            // -c UD (send only)
+  bool report_gbits = false;                  // --report_gbits
+  bool no_peak = false;                       // -N, implied above 20000 iterations and by -D
+  bool report_unsorted = false;               // -U (latency)
+  bool report_histogram = false;              // -H (latency)
+  std::string out_json_file;                  // --out_json / --out_json_file=
 };
 
 // `test` is "write_bw", "ib_write_bw" …. On failure every problem is returned, one line each, with a remedy.
 tl::expected<PerftestOptions, std::vector<std::string>> parse_perftest(std::string_view test,
-                                                                        std::span<const std::string> words);
+                                                                       std::span<const std::string> words);
 // "write_bw"
 std::string perftest_name(const PerftestOptions& options);
 // Splits as a shell would without expansions: blanks, single and double quotes.

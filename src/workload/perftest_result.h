@@ -11,8 +11,8 @@ namespace weft::workload {
 
 // One direction of a bandwidth test at one size.
 struct BwMeasure {
-  std::uint64_t messages = 0;   // counted: iterations * QPs, or those inside the -D window
-  Time_ps elapsed_ps = 0;       // first post to last completion, or the -D window
+  std::uint64_t messages = 0;       // counted: iterations * QPs, or those inside the -D window
+  Time_ps elapsed_ps = 0;           // first post to last completion, or the -D window
   std::uint64_t peak_messages = 0;  // the best stretch (perftest's peak); 0 = not measured
   Time_ps peak_ps = 0;
 };

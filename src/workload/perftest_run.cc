@@ -13,7 +13,8 @@ constexpr std::uint64_t kBufferBase = 0x7f2e40000000;
 
 }  // namespace
 
-PerftestRun::PerftestRun(PerftestOptions options, const Endpoint& client, const Endpoint& server) : options_(std::move(options)) {
+PerftestRun::PerftestRun(PerftestOptions options, const Endpoint& client, const Endpoint& server)
+    : options_(std::move(options)) {
   ConnectionSettings settings;
   settings.ud = options_.ud;
   settings.qps = options_.qps;
@@ -61,7 +62,8 @@ PerftestRun::PerftestRun(PerftestOptions options, const Endpoint& client, const 
   }
 }
 
-PerftestSide PerftestRun::side(const Endpoint& end, const Endpoint& peer, const Connection& connection, bool client) const {
+PerftestSide PerftestRun::side(const Endpoint& end, const Endpoint& peer, const Connection& connection,
+                               bool client) const {
   PerftestSide side;
   side.end = end;
   side.send_cq = client ? connection.client_send_cq : connection.server_send_cq;

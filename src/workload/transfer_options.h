@@ -23,7 +23,7 @@ struct TransferOptions {
   std::uint8_t retry_cnt = 7;
   std::uint8_t rnr_retry = 7;
   std::uint8_t min_rnr_timer = 12;
-  std::uint32_t receives = 0;  // receives posted in all; 0 = as many as needed
+  std::uint32_t receives = 0;    // receives posted in all; 0 = as many as needed
   Time_ps receive_delay_ps = 0;  // the receiver posts each receive so late
   Misuse misuse = Misuse::kNone;
 };

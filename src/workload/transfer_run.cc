@@ -15,11 +15,13 @@ constexpr std::uint64_t kScratchBase = 0x7fc000000000;
 constexpr std::uint64_t kGrh_B = 40;
 constexpr std::uint64_t kAtomicAdd = 3;
 
-constexpr nic::WrOpcode kOpcode[] = {nic::WrOpcode::kWrite,   nic::WrOpcode::kWriteImm, nic::WrOpcode::kSend,
-                                     nic::WrOpcode::kSendImm, nic::WrOpcode::kSendInv,  nic::WrOpcode::kRead,
+constexpr nic::WrOpcode kOpcode[] = {nic::WrOpcode::kWrite,    nic::WrOpcode::kWriteImm,   nic::WrOpcode::kSend,
+                                     nic::WrOpcode::kSendImm,  nic::WrOpcode::kSendInv,    nic::WrOpcode::kRead,
                                      nic::WrOpcode::kFetchAdd, nic::WrOpcode::kCompareSwap};
 
-bool atomic(TransferOp op) { return op == TransferOp::kFetchAdd || op == TransferOp::kCompareSwap; }
+bool atomic(TransferOp op) {
+  return op == TransferOp::kFetchAdd || op == TransferOp::kCompareSwap;
+}
 
 std::uint64_t le64(std::span<const std::uint8_t> bytes) {
   std::uint64_t value = 0;
@@ -29,7 +31,8 @@ std::uint64_t le64(std::span<const std::uint8_t> bytes) {
 
 }  // namespace
 
-TransferRun::TransferRun(const TransferOptions& options, const Endpoint& client, const Endpoint& server, std::uint64_t seed)
+TransferRun::TransferRun(const TransferOptions& options, const Endpoint& client, const Endpoint& server,
+                         std::uint64_t seed)
     : options_(options), client_(client), server_(server), ok_(options.count) {
   ConnectionSettings settings;
   settings.ud = options.ud;
@@ -51,7 +54,8 @@ TransferRun::TransferRun(const TransferOptions& options, const Endpoint& client,
   RandomStream random(seed, client.device->port_id(), RandomPurpose::kPayload);
   // What is to be moved is random; the other side starts as zeros.
   std::vector<std::uint8_t>& source = options.op == TransferOp::kRead ? server_bytes_ : client_bytes_;
-  if (!atomic(options.op)) std::generate(source.begin(), source.end(), [&] { return static_cast<std::uint8_t>(random.next()); });
+  if (!atomic(options.op))
+    std::generate(source.begin(), source.end(), [&] { return static_cast<std::uint8_t>(random.next()); });
 
   nic::Access everything{true, true, true, true};
   client_va_ = kClientBase + (std::uint64_t{client.device->port_id()} << 32);
@@ -62,7 +66,9 @@ TransferRun::TransferRun(const TransferOptions& options, const Endpoint& client,
   scratch_key_ = server.device->memory().add(scratch_va_, scratch_bytes_.size(), everything, scratch_bytes_);
 }
 
-bool TransferRun::uses_receives() const { return nic::consumes_receive(kOpcode[static_cast<int>(options_.op)]); }
+bool TransferRun::uses_receives() const {
+  return nic::consumes_receive(kOpcode[static_cast<int>(options_.op)]);
+}
 
 std::uint64_t TransferRun::receives_wanted() const {
   if (!uses_receives() || options_.misuse == Misuse::kNoReceive) return 0;
@@ -85,7 +91,8 @@ nic::SendRequest TransferRun::request(std::uint64_t index) const {
   request.dest_qp = connection_.qps[0].server;
   request.qkey = kWorkloadQkey;
   if (options_.misuse == Misuse::kWrongRkey) request.rkey ^= 0x55;
-  if (options_.misuse == Misuse::kBeyondRegion) request.remote_va = server_va_ + server_bytes_.size() - options_.size_B / 2;
+  if (options_.misuse == Misuse::kBeyondRegion)
+    request.remote_va = server_va_ + server_bytes_.size() - options_.size_B / 2;
   return request;
 }
 
@@ -105,7 +112,8 @@ Time_ps TransferRun::Server::step(Time_ps now_ps) {
   std::uint64_t fresh = 0;
   for (; fresh < burst && posted < wanted; ++fresh) {
     // The late receiver posts its first receive late too.
-    if (run_.options_.receive_delay_ps > 0 && posted == 0 && now_ps < run_.result_.started_ps + run_.options_.receive_delay_ps) {
+    if (run_.options_.receive_delay_ps > 0 && posted == 0 &&
+        now_ps < run_.result_.started_ps + run_.options_.receive_delay_ps) {
       return run_.result_.started_ps + run_.options_.receive_delay_ps;
     }
     nic::ReceiveRequest receive;
@@ -174,9 +182,12 @@ Time_ps TransferRun::Client::step(Time_ps now_ps) {
 // Is the far end as it should be after operation `index`?
 bool TransferRun::verify(std::uint64_t index) {
   switch (options_.op) {
-    case TransferOp::kFetchAdd: return le64(local(index)) == index * kAtomicAdd;
-    case TransferOp::kCompareSwap: return le64(local(index)) == index;
-    default: break;
+    case TransferOp::kFetchAdd:
+      return le64(local(index)) == index * kAtomicAdd;
+    case TransferOp::kCompareSwap:
+      return le64(local(index)) == index;
+    default:
+      break;
   }
   auto sent = local(index).first(options_.size_B);
   auto arrived = remote(index).subspan(payload_at_, options_.size_B);
@@ -200,7 +211,8 @@ std::uint64_t TransferRun::verified_datagrams() {
 
 void TransferRun::finish_phase(bool interrupted) {
   result_.posted = client_program_.posted;
-  result_.stalled = !interrupted && (client_program_.done < client_program_.posted || (client_program_.posted < options_.count && result_.failed == 0));
+  result_.stalled = !interrupted && (client_program_.done < client_program_.posted ||
+                                     (client_program_.posted < options_.count && result_.failed == 0));
   if (options_.ud) {
     result_.verified = verified_datagrams();
   } else {

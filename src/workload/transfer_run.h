@@ -15,17 +15,17 @@ namespace weft::workload {
 
 struct TransferResult {
   std::uint64_t posted = 0;
-  std::uint64_t completed = 0;   // with success
-  std::uint64_t failed = 0;      // with an error
-  std::uint64_t verified = 0;    // operations whose bytes are right at the far end
+  std::uint64_t completed = 0;  // with success
+  std::uint64_t failed = 0;     // with an error
+  std::uint64_t verified = 0;   // operations whose bytes are right at the far end
   std::uint64_t bytes_ok = 0;
-  std::uint64_t received = 0;    // receive completions with success at the server
+  std::uint64_t received = 0;      // receive completions with success at the server
   std::uint64_t out_of_order = 0;  // completions or receives that came in the wrong order
-  int wc_status = 0;             // of the first completion with an error
+  int wc_status = 0;               // of the first completion with an error
   std::uint8_t vendor_error = 0;
   Time_ps started_ps = 0;
-  Time_ps finished_ps = 0;       // last completion seen by the client
-  bool stalled = false;          // not everything completed, and nothing more will happen
+  Time_ps finished_ps = 0;  // last completion seen by the client
+  bool stalled = false;     // not everything completed, and nothing more will happen
 };
 
 class TransferRun final : public Workload {
@@ -67,8 +67,12 @@ class TransferRun final : public Workload {
   nic::SendRequest request(std::uint64_t index) const;
   bool uses_receives() const;
   std::uint64_t receives_wanted() const;
-  std::span<std::uint8_t> local(std::uint64_t index) { return std::span(client_bytes_).subspan(index * slot_B_, slot_B_); }
-  std::span<std::uint8_t> remote(std::uint64_t index) { return std::span(server_bytes_).subspan(index * slot_B_, slot_B_); }
+  std::span<std::uint8_t> local(std::uint64_t index) {
+    return std::span(client_bytes_).subspan(index * slot_B_, slot_B_);
+  }
+  std::span<std::uint8_t> remote(std::uint64_t index) {
+    return std::span(server_bytes_).subspan(index * slot_B_, slot_B_);
+  }
   bool verify(std::uint64_t index);
   std::uint64_t verified_datagrams();
 
@@ -78,7 +82,7 @@ class TransferRun final : public Workload {
   std::uint64_t slot_B_ = 0;
   std::uint64_t payload_at_ = 0;  // UD receives begin with 40 bytes of GRH
   std::vector<std::uint8_t> client_bytes_, server_bytes_, scratch_bytes_;
-  std::vector<bool> ok_;          // operation i completed with success
+  std::vector<bool> ok_;  // operation i completed with success
   std::uint32_t client_key_ = 0, server_key_ = 0, scratch_key_ = 0;
   std::uint64_t client_va_ = 0, server_va_ = 0, scratch_va_ = 0;
   Client client_program_{*this};

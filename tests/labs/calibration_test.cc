@@ -130,22 +130,25 @@ const workload::PerftestNumbers& simulated(const Row& row) {
 double value_of(const Row& row) {
   const workload::PerftestNumbers& numbers = simulated(row);
   switch (row.column) {
-    case Column::kGbps: return numbers.bw_average_Gbps;
-    case Column::kMpps: return numbers.msg_rate_Mpps;
-    case Column::kTypical_us: return numbers.t_typical_us;
+    case Column::kGbps:
+      return numbers.bw_average_Gbps;
+    case Column::kMpps:
+      return numbers.msg_rate_Mpps;
+    case Column::kTypical_us:
+      return numbers.t_typical_us;
   }
   return 0;
 }
 
 std::string table() {
   constexpr const char* kUnits[] = {"Gb/s", "Mpps", "us typ"};
-  std::string out = fmt::format("{:<13} {:<28} {:<32} {:>8} {:<7} {:>10} {:>10} {:>7} {:>7}\n", "source", "lab", "test", "bytes", "unit",
-                                "measured", "weft", "%", "allowed");
+  std::string out = fmt::format("{:<13} {:<28} {:<32} {:>8} {:<7} {:>10} {:>10} {:>7} {:>7}\n", "source", "lab", "test",
+                                "bytes", "unit", "measured", "weft", "%", "allowed");
   for (const Row& row : kRows) {
     double value = value_of(row);
     std::string allowed = row.tolerance_pct > 0 ? fmt::format("{}", row.tolerance_pct) : "check";
-    out += fmt::format("{:<13} {:<28} {:<32} {:>8} {:<7} {:>10.6g} {:>10.6g} {:>+7.2f} {:>7}\n", row.source, row.lab, row.test,
-                       row.size_B, kUnits[static_cast<int>(row.column)], row.measured, value,
+    out += fmt::format("{:<13} {:<28} {:<32} {:>8} {:<7} {:>10.6g} {:>10.6g} {:>+7.2f} {:>7}\n", row.source, row.lab,
+                       row.test, row.size_B, kUnits[static_cast<int>(row.column)], row.measured, value,
                        100 * (value / row.measured - 1), allowed);
   }
   return out;
@@ -155,7 +158,8 @@ TEST(Calibration, EveryFittedRowIsWithinItsTolerance) {
   for (const Row& row : kRows) {
     if (row.tolerance_pct == 0) continue;
     double distance_pct = 100 * (value_of(row) / row.measured - 1);
-    EXPECT_LE(std::abs(distance_pct), row.tolerance_pct) << row.source << " " << row.lab << " " << row.test << " " << row.size_B;
+    EXPECT_LE(std::abs(distance_pct), row.tolerance_pct)
+        << row.source << " " << row.lab << " " << row.test << " " << row.size_B;
   }
 }
 
@@ -175,7 +179,8 @@ TEST(Calibration, NothingIsFasterThanItsFraming) {
                                                                   {"two-node-400g", {400, 4096}}};
   int compared = 0;
   for (const Row& row : kRows) {
-    bool write_bw = std::string(row.test).rfind("write_bw", 0) == 0 && std::string(row.test).find(" -b") == std::string::npos;
+    bool write_bw =
+        std::string(row.test).rfind("write_bw", 0) == 0 && std::string(row.test).find(" -b") == std::string::npos;
     auto wire = wires.find(row.lab);
     if (!write_bw || wire == wires.end()) continue;
     double limit = framing_limit_Gbps(wire->second.first, static_cast<double>(row.size_B), wire->second.second);

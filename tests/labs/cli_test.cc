@@ -109,7 +109,8 @@ TEST_F(Cli, WrongInputIsTwoWithPlaceAndRemedy) {
 TEST_F(Cli, PerftestPrintsItsTableOrItsJson) {
   Ran table = weft("perftest " + lab("two-node-25g") + " write_bw -s 65536 -n 100 --report_gbits");
   EXPECT_EQ(table.status, 0) << table.err;
-  EXPECT_NE(table.out.find(" #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]"), std::string::npos);
+  EXPECT_NE(table.out.find(" #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]"),
+            std::string::npos);
   EXPECT_NE(table.out.find("65536      100"), std::string::npos) << table.out;
   Ran json = weft("perftest --json " + lab("two-node-25g") + " read_lat -n 50 --out_json_file=p.json");
   auto parsed = nlohmann::json::parse(json.out);
@@ -121,10 +122,11 @@ TEST_F(Cli, PerftestPrintsItsTableOrItsJson) {
 
 TEST_F(Cli, AnInterruptedRunStillReports) {
   Ran ran;
-  std::string command = "cd " + directory_.string() + " && timeout -s INT 1 " WEFT_BINARY " run " + lab("two-node-400g") +
-                        " --out i --set 'expect={}' --set "
-                        "'workloads=[{name: long, perftest: write_bw, client: node00, server: node01, args: \"-D 600\"}]'"
-                        " >out 2>err; true";
+  std::string command =
+      "cd " + directory_.string() + " && timeout -s INT 1 " WEFT_BINARY " run " + lab("two-node-400g") +
+      " --out i --set 'expect={}' --set "
+      "'workloads=[{name: long, perftest: write_bw, client: node00, server: node01, args: \"-D 600\"}]'"
+      " >out 2>err; true";
   ASSERT_EQ(std::system(command.c_str()), 0);
   auto json = nlohmann::json::parse(slurp(directory_ / "i/results.json"));
   EXPECT_EQ(json["interrupted"], true);
@@ -137,7 +139,8 @@ TEST_F(Cli, TheCatalogShowsSources) {
   EXPECT_EQ(list.status, 0);
   EXPECT_NE(list.out.find("cx7-400g"), std::string::npos);
   auto json = nlohmann::json::parse(weft("catalog show cx4-lx-25g --json").out);
-  for (const auto& [field, value] : json["fields"].items()) EXPECT_FALSE(value["source"].get<std::string>().empty()) << field;
+  for (const auto& [field, value] : json["fields"].items())
+    EXPECT_FALSE(value["source"].get<std::string>().empty()) << field;
   EXPECT_NE(weft("--version").out.find("weft "), std::string::npos);
 }
 

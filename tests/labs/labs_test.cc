@@ -50,6 +50,8 @@ std::string test_name(const testing::TestParamInfo<std::string>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Labs, ReadyLab, testing::ValuesIn(lab_files()), test_name);
 
-TEST(ReadyLabs, AreAllThere) { EXPECT_GE(lab_files().size(), 16U); }
+TEST(ReadyLabs, AreAllThere) {
+  EXPECT_GE(lab_files().size(), 16U);
+}
 
 }  // namespace

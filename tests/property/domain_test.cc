@@ -1,8 +1,7 @@
 // The same world in one domain and in two, on one thread and on two, with long windows and short ones: the same bytes.
 // Also run under ThreadSanitizer.
-#include <gtest/gtest.h>
-
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -88,7 +87,8 @@ TEST(Domains, DomainsThreadsAndWindowsGiveTheSameBytes) {
         options.threads = threads;
         options.window_divisor = divisor;
         Outcome outcome = support::run(lab, options, scratch.file("other.pcapng"));
-        EXPECT_EQ(outcome.json, expected.json) << domains << " domains, " << threads << " threads, window / " << divisor;
+        EXPECT_EQ(outcome.json, expected.json)
+            << domains << " domains, " << threads << " threads, window / " << divisor;
         EXPECT_EQ(outcome.result.captured_frames, expected.result.captured_frames);
         EXPECT_TRUE(support::read_file(scratch.file("other.pcapng")) == expected_capture)
             << domains << " domains, " << threads << " threads, window / " << divisor;
@@ -114,7 +114,8 @@ TEST(Domains, SameSeedTwiceIsTheSame) {
   Outcome one = support::run(lab, {}, scratch.file("a/capture.pcapng"));
   Outcome two = support::run(lab, {}, scratch.file("b/capture.pcapng"));
   EXPECT_EQ(one.json, two.json);
-  EXPECT_TRUE(support::read_file(scratch.file("a/capture.pcapng")) == support::read_file(scratch.file("b/capture.pcapng")));
+  EXPECT_TRUE(support::read_file(scratch.file("a/capture.pcapng")) ==
+              support::read_file(scratch.file("b/capture.pcapng")));
 }
 
 TEST(Domains, AnotherSeedIsAnotherRun) {
@@ -124,7 +125,8 @@ TEST(Domains, AnotherSeedIsAnotherRun) {
   lab.seed = 12;
   Outcome two = support::run(lab, {}, scratch.file("b/capture.pcapng"));
   EXPECT_NE(one.json, two.json);
-  EXPECT_FALSE(support::read_file(scratch.file("a/capture.pcapng")) == support::read_file(scratch.file("b/capture.pcapng")));
+  EXPECT_FALSE(support::read_file(scratch.file("a/capture.pcapng")) ==
+               support::read_file(scratch.file("b/capture.pcapng")));
 }
 
 TEST(Domains, TheNoisyWorldStillDeliversEverything) {

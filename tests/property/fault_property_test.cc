@@ -17,19 +17,23 @@ using fabric::FaultAction;
 using fabric::FaultFrames;
 using workload::TransferOp;
 
-constexpr TransferOp kOps[] = {TransferOp::kWrite,   TransferOp::kWriteImm, TransferOp::kSend,     TransferOp::kSendImm,
-                               TransferOp::kSendInv, TransferOp::kRead,     TransferOp::kFetchAdd, TransferOp::kCompareSwap};
+constexpr TransferOp kOps[] = {TransferOp::kWrite,    TransferOp::kWriteImm,   TransferOp::kSend,
+                               TransferOp::kSendImm,  TransferOp::kSendInv,    TransferOp::kRead,
+                               TransferOp::kFetchAdd, TransferOp::kCompareSwap};
 
 // Uniform in [low, high], whatever rapidcheck's current size is.
 template <typename T>
 T pick(T low, T high) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<T>(low, static_cast<T>(high + 1)));
 }
-bool chance(int percent) { return pick(1, 100) <= percent; }
+bool chance(int percent) {
+  return pick(1, 100) <= percent;
+}
 
 std::uint64_t any_size_B(std::uint32_t mtu_B) {
   if (chance(40)) {
-    const std::uint64_t edges[] = {0, 1, 3, mtu_B - 1ULL, mtu_B, mtu_B + 1ULL, 2ULL * mtu_B, 2ULL * mtu_B + 1, 8ULL * mtu_B};
+    const std::uint64_t edges[] = {0,           1, 3, mtu_B - 1ULL, mtu_B, mtu_B + 1ULL, 2ULL * mtu_B, 2ULL * mtu_B + 1,
+                                   8ULL * mtu_B};
     return *rc::gen::elementOf(std::vector<std::uint64_t>(std::begin(edges), std::end(edges)));
   }
   return pick<std::uint64_t>(0, 40'000);
@@ -53,8 +57,9 @@ workload::TransferOptions any_transfer(std::uint32_t mtu_B) {
 fabric::FaultRule any_fault(int number) {
   fabric::FaultRule rule;
   rule.name = fmt::format("f{}", number);
-  const FaultAction actions[] = {FaultAction::kDrop,  FaultAction::kDrop,      FaultAction::kCorrupt, FaultAction::kCeMark,
-                                 FaultAction::kDelay, FaultAction::kDuplicate, FaultAction::kFlap,    FaultAction::kCut};
+  const FaultAction actions[] = {FaultAction::kDrop,   FaultAction::kDrop,  FaultAction::kCorrupt,
+                                 FaultAction::kCeMark, FaultAction::kDelay, FaultAction::kDuplicate,
+                                 FaultAction::kFlap,   FaultAction::kCut};
   rule.action = actions[pick(0, 7)];
   rule.frames = static_cast<FaultFrames>(pick(0, 2));
   rule.delay_ps = ns(pick(1, 20'000));
@@ -105,24 +110,27 @@ lab::Lab any_lab() {
 }
 
 std::string describe(const lab::Lab& lab) {
-  std::string text = fmt::format("seed {}, netdev MTU {}, {} timeouts, credits {}, ACK interval {}, max_rd_atomic {}\n", lab.seed,
-                                 lab.hosts[0].nics[0].ports[0].netdev_mtu_B,
-                                 lab.hosts[0].nics[0].model.ack_timeout_mode == nic::AckTimeoutMode::kConnectX ? "ConnectX" : "formula",
-                                 lab.hosts[0].nics[0].model.end_to_end_credits, lab.hosts[0].nics[0].model.ack_interval_packets,
-                                 lab.hosts[0].nics[0].model.max_rd_atomic);
+  std::string text = fmt::format(
+      "seed {}, netdev MTU {}, {} timeouts, credits {}, ACK interval {}, max_rd_atomic {}\n", lab.seed,
+      lab.hosts[0].nics[0].ports[0].netdev_mtu_B,
+      lab.hosts[0].nics[0].model.ack_timeout_mode == nic::AckTimeoutMode::kConnectX ? "ConnectX" : "formula",
+      lab.hosts[0].nics[0].model.end_to_end_credits, lab.hosts[0].nics[0].model.ack_interval_packets,
+      lab.hosts[0].nics[0].model.max_rd_atomic);
   for (const lab::WorkloadConfig& w : lab.workloads) {
     const workload::TransferOptions& t = *w.transfer;
-    text += fmt::format("  {}: op {}{}, {} B x {}, depth {}, timeout {}, retry {}, receive delay {} ps, from host {}, start {}\n", w.name,
-                        static_cast<int>(t.op), t.ud ? " UD" : "", t.size_B, t.count, t.depth, t.timeout, t.retry_cnt, t.receive_delay_ps,
-                        w.client.host, w.start_ps.value_or(-1));
+    text += fmt::format(
+        "  {}: op {}{}, {} B x {}, depth {}, timeout {}, retry {}, receive delay {} ps, from host {}, start {}\n",
+        w.name, static_cast<int>(t.op), t.ud ? " UD" : "", t.size_B, t.count, t.depth, t.timeout, t.retry_cnt,
+        t.receive_delay_ps, w.client.host, w.start_ps.value_or(-1));
   }
   for (const lab::FaultConfig& f : lab.faults) {
-    text += fmt::format("  {}: action {}, frames {}, from host {}{}, qp {}, psn {}, n {}, ppb {}, {}..{} ps, delay {} ps, flap {}/{}\n",
-                        f.rule.name, static_cast<int>(f.rule.action), static_cast<int>(f.rule.frames), f.from.host,
-                        f.both_directions ? " both" : "", f.rule.qp ? static_cast<int>(*f.rule.qp) : -1,
-                        f.rule.psn ? static_cast<int>(*f.rule.psn) : -1, f.rule.transmission.value_or(0),
-                        f.rule.probability_ppb.value_or(0), f.rule.start_ps, f.rule.end_ps, f.rule.delay_ps, f.rule.flap_down_ps,
-                        f.rule.flap_up_ps);
+    text += fmt::format(
+        "  {}: action {}, frames {}, from host {}{}, qp {}, psn {}, n {}, ppb {}, {}..{} ps, delay {} ps, flap {}/{}\n",
+        f.rule.name, static_cast<int>(f.rule.action), static_cast<int>(f.rule.frames), f.from.host,
+        f.both_directions ? " both" : "", f.rule.qp ? static_cast<int>(*f.rule.qp) : -1,
+        f.rule.psn ? static_cast<int>(*f.rule.psn) : -1, f.rule.transmission.value_or(0),
+        f.rule.probability_ppb.value_or(0), f.rule.start_ps, f.rule.end_ps, f.rule.delay_ps, f.rule.flap_down_ps,
+        f.rule.flap_up_ps);
   }
   return text;
 }
@@ -199,8 +207,9 @@ bool exact_world(const lab::Lab& lab) {
     bool loses = f.rule.action == FaultAction::kDrop || f.rule.action == FaultAction::kCorrupt;
     if (!loses || f.rule.frames != FaultFrames::kRequest) return false;
   }
-  return std::all_of(lab.workloads.begin(), lab.workloads.end(),
-                     [](const lab::WorkloadConfig& w) { return w.transfer->op < TransferOp::kRead && !w.transfer->ud; });
+  return std::all_of(lab.workloads.begin(), lab.workloads.end(), [](const lab::WorkloadConfig& w) {
+    return w.transfer->op < TransferOp::kRead && !w.transfer->ud;
+  });
 }
 
 void check_lab(const lab::Lab& lab, const std::string& capture) {
@@ -211,10 +220,11 @@ void check_lab(const lab::Lab& lab, const std::string& capture) {
   RC_ASSERT(result.ledger_balances());
   bool failed = false;
   for (const lab::WorkloadOutcome& workload : result.workloads) {
-    RC_LOG() << workload.config->name << ": posted " << workload.transfer->posted << ", completed " << workload.transfer->completed
-             << ", failed " << workload.transfer->failed << ", verified " << workload.transfer->verified << ", received "
-             << workload.transfer->received << ", out of order " << workload.transfer->out_of_order << ", status "
-             << workload.transfer->wc_status << ", stalled " << workload.transfer->stalled << "\n";
+    RC_LOG() << workload.config->name << ": posted " << workload.transfer->posted << ", completed "
+             << workload.transfer->completed << ", failed " << workload.transfer->failed << ", verified "
+             << workload.transfer->verified << ", received " << workload.transfer->received << ", out of order "
+             << workload.transfer->out_of_order << ", status " << workload.transfer->wc_status << ", stalled "
+             << workload.transfer->stalled << "\n";
     check_transfer(workload, lab);
     failed = failed || workload.transfer->failed > 0;
   }
@@ -238,7 +248,8 @@ void check_lab(const lab::Lab& lab, const std::string& capture) {
 TEST(FaultProperty, DataArrivesIntactOrTheErrorIsReported) {
   // The same cases in every run; RC_PARAMS="seed=… max_success=…" asks for others.
   setenv("RC_PARAMS", "seed=20261116 max_success=200 noshrink=1", 0);
-  std::string capture = std::filesystem::temp_directory_path() / fmt::format("weft-fault-property-{}.pcapng", ::getpid());
+  std::string capture =
+      std::filesystem::temp_directory_path() / fmt::format("weft-fault-property-{}.pcapng", ::getpid());
   bool held = rc::check("random operations over a random cable", [&] { check_lab(any_lab(), capture); });
   std::filesystem::remove(capture);
   EXPECT_TRUE(held);

@@ -36,7 +36,8 @@ struct HostPairOptions {
 class HostPair {
  public:
   explicit HostPair(const HostPairOptions& options = {}) {
-    for (std::uint32_t side = 0; side < 2; ++side) hosts_[side] = std::make_unique<host::Host>(options.host, engine_.domain(0), 1, side);
+    for (std::uint32_t side = 0; side < 2; ++side)
+      hosts_[side] = std::make_unique<host::Host>(options.host, engine_.domain(0), 1, side);
     for (std::uint32_t from = 0; from < 2; ++from) {
       fabric::LinkTiming timing{80, us(1), options.model[1 - from].rx_latency_ps, fabric::framing_B(true, false)};
       engine::Channel& channel = engine_.connect(0, 0, hosts_[1 - from]->node(), timing.flight_ps + timing.pipeline_ps);

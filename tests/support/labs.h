@@ -27,7 +27,8 @@ inline lab::Lab two_host_lab(const nic::NicModel& model = test_nic(), std::int64
     lab::PortConfig port;
     port.name = "p0";
     port.netdev_mtu_B = netdev_mtu_B;
-    const std::uint8_t address[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, static_cast<std::uint8_t>(h + 1)};
+    const std::uint8_t address[] = {0, 0, 0,    0,    0,  0, 0, 0,
+                                    0, 0, 0xff, 0xff, 10, 0, 0, static_cast<std::uint8_t>(h + 1)};
     std::copy(std::begin(address), std::end(address), std::begin(port.address.bytes));
     nic.ports.push_back(port);
     host.nics.push_back(nic);
@@ -42,7 +43,8 @@ inline lab::Lab two_host_lab(const nic::NicModel& model = test_nic(), std::int64
   return lab;
 }
 
-inline lab::WorkloadConfig transfer(const std::string& name, const workload::TransferOptions& options, bool reverse = false) {
+inline lab::WorkloadConfig transfer(const std::string& name, const workload::TransferOptions& options,
+                                    bool reverse = false) {
   lab::WorkloadConfig config;
   config.name = name;
   config.client = {reverse ? 1U : 0U, 0, 0};

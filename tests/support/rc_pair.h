@@ -65,13 +65,14 @@ class RcPair : public Pair {
   }
   bool up(std::uint32_t side) {
     nic::QpAttributes a = attributes(side);
-    return device(side).modify(qp[side], nic::QpState::kInit, a) && device(side).modify(qp[side], nic::QpState::kRtr, a) &&
-           device(side).modify(qp[side], nic::QpState::kRts, a);
+    return device(side).modify(qp[side], nic::QpState::kInit, a) &&
+           device(side).modify(qp[side], nic::QpState::kRtr, a) && device(side).modify(qp[side], nic::QpState::kRts, a);
   }
   nic::QpState state(std::uint32_t side) { return device(side).qp(qp[side]).state; }
 
   // Side 0 to side 1: `local` and `remote` are offsets into the memory of each.
-  nic::SendRequest request(nic::WrOpcode opcode, std::uint32_t length_B, std::uint64_t local = 0, std::uint64_t remote = 0) {
+  nic::SendRequest request(nic::WrOpcode opcode, std::uint32_t length_B, std::uint64_t local = 0,
+                           std::uint64_t remote = 0) {
     nic::SendRequest r;
     r.wr_id = next_id_++;
     r.opcode = opcode;
@@ -85,7 +86,9 @@ class RcPair : public Pair {
     r.qkey = options_.attributes.qkey;
     return r;
   }
-  bool post(const nic::SendRequest& r, Time_ps at_ps = 0) { return device(0).post_send(qp[0], r, at_ps) && wake(0, at_ps); }
+  bool post(const nic::SendRequest& r, Time_ps at_ps = 0) {
+    return device(0).post_send(qp[0], r, at_ps) && wake(0, at_ps);
+  }
   bool post(nic::WrOpcode opcode, std::uint32_t length_B, std::uint64_t local = 0, std::uint64_t remote = 0) {
     return post(request(opcode, length_B, local, remote));
   }

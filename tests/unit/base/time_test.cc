@@ -7,7 +7,8 @@ namespace {
 
 TEST(Time, OneByteAtEveryEthernetRateIsWholePicoseconds) {
   // Rate in Gb/s, picoseconds.
-  const std::int64_t table[][2] = {{10, 800}, {25, 320}, {40, 200}, {50, 160}, {100, 80}, {200, 40}, {400, 20}, {800, 10}};
+  const std::int64_t table[][2] = {{10, 800}, {25, 320}, {40, 200}, {50, 160},
+                                   {100, 80}, {200, 40}, {400, 20}, {800, 10}};
   for (auto [rate_Gbps, expected_ps] : table) {
     EXPECT_EQ(ps_per_byte(rate_Gbps * 1'000'000'000), expected_ps);
     EXPECT_EQ(expected_ps * rate_Gbps, 8000) << "nothing was rounded away";

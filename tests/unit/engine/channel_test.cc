@@ -7,7 +7,9 @@
 namespace weft::engine {
 namespace {
 
-Time_ps never(void*, Time_ps) { return kNever_ps; }
+Time_ps never(void*, Time_ps) {
+  return kNever_ps;
+}
 
 struct Ends {
   Domain source, destination;

@@ -26,7 +26,9 @@ FaultRule rule(FaultAction action) {
   return r;
 }
 
-FaultInjector injector(const FaultRule& r, double bit_error_rate = 0) { return {{r}, 1, 0, bit_error_rate}; }
+FaultInjector injector(const FaultRule& r, double bit_error_rate = 0) {
+  return {{r}, 1, 0, bit_error_rate};
+}
 
 TEST(FaultInjector, WithoutRulesNothingHappens) {
   FaultInjector faults({}, 1, 0, 0);
@@ -64,7 +66,8 @@ TEST(FaultInjector, EachActionDoesItsOwnThing) {
 TEST(FaultInjector, ActionsAddUpUntilADrop) {
   FaultRule late = rule(FaultAction::kDelay);
   late.delay_ps = us(1);
-  FaultInjector faults({late, rule(FaultAction::kCorrupt), late, rule(FaultAction::kDrop), rule(FaultAction::kCeMark)}, 1, 0, 0);
+  FaultInjector faults({late, rule(FaultAction::kCorrupt), late, rule(FaultAction::kDrop), rule(FaultAction::kCeMark)},
+                       1, 0, 0);
   FaultVerdict verdict = faults.judge(packet(1), 100, 0);
   EXPECT_EQ(verdict.delay_ps, us(2));
   EXPECT_TRUE(verdict.corrupt);
@@ -81,9 +84,9 @@ TEST(FaultInjector, SelectsRequestsOrResponses) {
   const struct {
     Opcode opcode;
     bool request;
-  } table[] = {{Opcode::kSendFirst, true},      {Opcode::kWriteLast, true},          {Opcode::kReadRequest, true},
-               {Opcode::kFetchAdd, true},       {Opcode::kUdSendOnly, true},         {Opcode::kAck, false},
-               {Opcode::kReadResponseOnly, false}, {Opcode::kAtomicAck, false},      {Opcode::kCnp, false}};
+  } table[] = {{Opcode::kSendFirst, true},         {Opcode::kWriteLast, true},  {Opcode::kReadRequest, true},
+               {Opcode::kFetchAdd, true},          {Opcode::kUdSendOnly, true}, {Opcode::kAck, false},
+               {Opcode::kReadResponseOnly, false}, {Opcode::kAtomicAck, false}, {Opcode::kCnp, false}};
   for (const auto& row : table) {
     EXPECT_EQ(injector(requests).judge(packet(1, 1, row.opcode), 100, 0).lost, row.request) << wire::name(row.opcode);
     EXPECT_EQ(injector(responses).judge(packet(1, 1, row.opcode), 100, 0).lost, !row.request) << wire::name(row.opcode);

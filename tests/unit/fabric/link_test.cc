@@ -9,7 +9,9 @@ namespace {
 
 using wire::Opcode;
 
-Time_ps never(void*, Time_ps) { return kNever_ps; }
+Time_ps never(void*, Time_ps) {
+  return kNever_ps;
+}
 
 struct OneLink {
   engine::Engine engine{1};
@@ -67,7 +69,8 @@ TEST(Link, LineBytesOfEveryKindOfFrame) {
       {Opcode::kUdSendOnlyImm, 1024, 1118},
   };
   for (const auto& row : table) {
-    EXPECT_EQ(one.link.line_B(packet(row.opcode, row.payload_B)), row.line_B) << wire::name(row.opcode) << " " << row.payload_B;
+    EXPECT_EQ(one.link.line_B(packet(row.opcode, row.payload_B)), row.line_B)
+        << wire::name(row.opcode) << " " << row.payload_B;
   }
 }
 

@@ -12,7 +12,9 @@ using wire::Opcode;
 
 constexpr Time_ps kFlight_ps = us(1);
 
-Time_ps never(void*, Time_ps) { return kNever_ps; }
+Time_ps never(void*, Time_ps) {
+  return kNever_ps;
+}
 
 struct Seen {
   std::uint32_t psn;
@@ -31,7 +33,8 @@ struct Wrapped {
   LinkWrapper wrapper;
   std::vector<Seen> seen;
 
-  explicit Wrapped(std::vector<FaultRule> rules, double bit_error_rate = 0) : wrapper(std::move(rules), 1, 0, bit_error_rate) {
+  explicit Wrapped(std::vector<FaultRule> rules, double bit_error_rate = 0)
+      : wrapper(std::move(rules), 1, 0, bit_error_rate) {
     wrapper.set_send_tap({this, &Wrapped::tap});
     wrapper.set_receive_tap({this, &Wrapped::tap});
     link.wrap(&wrapper);

@@ -28,7 +28,8 @@ struct Connected : HostPair {
       a.path_mtu_B = 1024;
       a.remote_port = 1 - side;
       a.remote_qpn = qp[1 - side];
-      for (auto state : {nic::QpState::kInit, nic::QpState::kRtr, nic::QpState::kRts}) device(side).modify(qp[side], state, a);
+      for (auto state : {nic::QpState::kInit, nic::QpState::kRtr, nic::QpState::kRts})
+        device(side).modify(qp[side], state, a);
     }
   }
   nic::SendRequest write(std::uint32_t length_B) {
@@ -154,10 +155,12 @@ TEST(Host, InterruptsStealTheCpu) {
     ASSERT_EQ(host.cpu_ps(runs_ps), runs_ps);
     if (runs_ps > t) stolen_ps += ns(500);
   }
-  EXPECT_NEAR(static_cast<double>(stolen_ps), static_cast<double>(us(40)), static_cast<double>(us(2))) << "4 % of the time";
+  EXPECT_NEAR(static_cast<double>(stolen_ps), static_cast<double>(us(40)), static_cast<double>(us(2)))
+      << "4 % of the time";
   // Two hosts do not tick together.
   bool differ = false;
-  for (Time_ps t = 0; t < us(100); t += us(1)) differ = differ || (host.cpu_ps(t) == t) != (pair.host(1).cpu_ps(t) == t);
+  for (Time_ps t = 0; t < us(100); t += us(1))
+    differ = differ || (host.cpu_ps(t) == t) != (pair.host(1).cpu_ps(t) == t);
   EXPECT_TRUE(differ);
 }
 

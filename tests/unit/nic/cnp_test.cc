@@ -59,7 +59,8 @@ TEST(Cnp, ScopeDecidesWhoSharesThePace) {
     RcPair pair(marked(scope));
     std::uint32_t second[2];
     for (std::uint32_t side : {0U, 1U}) {
-      second[side] = pair.device(side).create_qp(QpType::kRc, pair.node(side).send_cq, pair.node(side).receive_cq, 8, 8);
+      second[side] =
+          pair.device(side).create_qp(QpType::kRc, pair.node(side).send_cq, pair.node(side).receive_cq, 8, 8);
     }
     for (std::uint32_t side : {0U, 1U}) {
       QpAttributes a = pair.attributes(side);

@@ -12,7 +12,8 @@ using support::Pair;
 using support::RcOptions;
 using support::RcPair;
 
-constexpr QpState kStates[] = {QpState::kReset, QpState::kInit, QpState::kRtr, QpState::kRts, QpState::kSqe, QpState::kErr};
+constexpr QpState kStates[] = {QpState::kReset, QpState::kInit, QpState::kRtr,
+                               QpState::kRts,   QpState::kSqe,  QpState::kErr};
 const char* const kStateNames[] = {"RESET", "INIT", "RTR", "RTS", "SQE", "ERR"};
 
 // ib_modify_qp_is_ok of Linux (IBTA vol 1, 10.3.1), rows from, columns to; RC. UD has SQE -> RTS as well. Nobody
@@ -61,7 +62,8 @@ TEST(QpStateMachine, EveryPairOfStates) {
         options.type = type;
         RcPair pair(options);
         std::uint32_t qpn = qp_in(pair, type, kStates[from]);
-        bool expected = kArrows[from][to] || (type == QpType::kUd && kStates[from] == QpState::kSqe && kStates[to] == QpState::kRts);
+        bool expected = kArrows[from][to] ||
+                        (type == QpType::kUd && kStates[from] == QpState::kSqe && kStates[to] == QpState::kRts);
         EXPECT_EQ(pair.device(0).modify(qpn, kStates[to], pair.attributes(0)), expected)
             << (type == QpType::kUd ? "UD " : "RC ") << kStateNames[from] << " -> " << kStateNames[to];
         EXPECT_EQ(pair.device(0).qp(qpn).state, expected ? kStates[to] : kStates[from]);
@@ -71,7 +73,8 @@ TEST(QpStateMachine, EveryPairOfStates) {
 }
 
 TEST(QpStateMachine, WhatMayBePosted) {
-  // ERR and SQE take a send only to flush it; a receive may be posted from INIT on (IBTA 10.8.3.2: in ERR it is flushed).
+  // ERR and SQE take a send only to flush it; a receive may be posted from INIT on (IBTA 10.8.3.2: in ERR it is
+  // flushed).
   const bool send[] = {false, false, false, true, true, true};
   const bool receive[] = {false, true, true, true, true, true};
   for (int s = 0; s < 6; ++s) {

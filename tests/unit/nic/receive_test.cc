@@ -46,7 +46,8 @@ TEST(Receive, CountsFramesAndBytesWithoutFcs) {
   EXPECT_EQ(pair.counters(0).rx().packets, 1U);
 }
 
-// Gen3 x1 takes 7 Gb/s of 100: the receive buffer fills, frames are discarded at the port, and nothing is lost for good.
+// Gen3 x1 takes 7 Gb/s of 100: the receive buffer fills, frames are discarded at the port, and nothing is lost for
+// good.
 TEST(Receive, AFullReceiveBufferDiscards) {
   RcOptions options;
   options.attributes.path_mtu_B = 4096;
@@ -67,7 +68,8 @@ TEST(Receive, ManyFaultsAtOnceLeaveNothingBehind) {
   RcOptions options;
   options.attributes.timeout = 6;
   for (std::uint32_t side : {0U, 1U}) {
-    for (FaultAction action : {FaultAction::kDrop, FaultAction::kCorrupt, FaultAction::kDuplicate, FaultAction::kDelay}) {
+    for (FaultAction action :
+         {FaultAction::kDrop, FaultAction::kCorrupt, FaultAction::kDuplicate, FaultAction::kDelay}) {
       fabric::FaultRule rule = support::always(action);
       rule.probability_ppb = 30'000'000;
       rule.delay_ps = us(3);

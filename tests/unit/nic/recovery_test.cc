@@ -66,7 +66,8 @@ TEST(Recovery, ConnectXTimeoutIsAsMeasured) {
     // The regular tries are 2 * 4.096 us * 2^max(T, 16) apart.
     Time_ps regular_ps = 2 * (kUnit_ps << std::max<int>(row.timeout, 16));
     for (std::size_t i = 10; i < 15; ++i) {
-      EXPECT_NEAR(static_cast<double>(pair.sent(0)[i].time_ps - pair.sent(0)[i - 1].time_ps), static_cast<double>(regular_ps), us(1));
+      EXPECT_NEAR(static_cast<double>(pair.sent(0)[i].time_ps - pair.sent(0)[i - 1].time_ps),
+                  static_cast<double>(regular_ps), us(1));
     }
   }
 }

@@ -60,7 +60,8 @@ TEST(Reply, WaitingAcksAreMerged) {
   for (int i = 0; i < 60; ++i) pair.post(WrOpcode::kWrite, 8);
   pair.run();
   EXPECT_EQ(pair.sent_completions().size(), 60U);
-  auto acks = std::count_if(pair.sent(1).begin(), pair.sent(1).end(), [](const Frame& f) { return f.opcode() == Opcode::kAck; });
+  auto acks = std::count_if(pair.sent(1).begin(), pair.sent(1).end(),
+                            [](const Frame& f) { return f.opcode() == Opcode::kAck; });
   EXPECT_LT(acks, 60);
   EXPECT_GT(acks, 1);
 }
@@ -123,8 +124,8 @@ TEST(Reply, RepliesKeepPsnOrder) {
   pair.run();
   EXPECT_EQ(pair.opcodes(1),
             (std::vector<Opcode>{Opcode::kReadResponseFirst, Opcode::kReadResponseMiddle, Opcode::kReadResponseMiddle,
-                                 Opcode::kReadResponseMiddle, Opcode::kReadResponseLast, Opcode::kAck, Opcode::kAtomicAck,
-                                 Opcode::kAck}));
+                                 Opcode::kReadResponseMiddle, Opcode::kReadResponseLast, Opcode::kAck,
+                                 Opcode::kAtomicAck, Opcode::kAck}));
   EXPECT_EQ(pair.psns(1), (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
   EXPECT_EQ(pair.sent_completions().size(), 4U);
 }

@@ -121,9 +121,9 @@ TEST(Requester, TheSameNakTwiceIsOneRetransmission) {
 TEST(Requester, CompletionsComeInOrderAndCarryTheirKind) {
   RcPair pair;
   for (int i = 0; i < 3; ++i) pair.receive(64, 300'000);
-  const WrOpcode ops[] = {WrOpcode::kWrite, WrOpcode::kRead, WrOpcode::kSend,    WrOpcode::kFetchAdd,
+  const WrOpcode ops[] = {WrOpcode::kWrite,   WrOpcode::kRead,        WrOpcode::kSend,    WrOpcode::kFetchAdd,
                           WrOpcode::kSendImm, WrOpcode::kCompareSwap, WrOpcode::kWriteImm};
-  const WcOpcode kinds[] = {WcOpcode::kWrite, WcOpcode::kRead, WcOpcode::kSend,  WcOpcode::kFetchAdd,
+  const WcOpcode kinds[] = {WcOpcode::kWrite, WcOpcode::kRead,        WcOpcode::kSend, WcOpcode::kFetchAdd,
                             WcOpcode::kSend,  WcOpcode::kCompareSwap, WcOpcode::kWrite};
   for (WrOpcode op : ops) pair.post(op, 8, 0, 100'000);
   pair.run();

@@ -174,15 +174,30 @@ TEST(Responder, AccessErrorsAndTheirSignature) {
       {"write, beyond the region", WrOpcode::kWrite, beyond, all, WcStatus::kRemoteAccessError, 0x88},
       {"write, before the region", WrOpcode::kWrite, before, all, WcStatus::kRemoteAccessError, 0x88},
       {"write, region without remote write", WrOpcode::kWrite, read_only, all, WcStatus::kRemoteAccessError, 0x88},
-      {"write, QP without remote write", WrOpcode::kWrite, none, {true, false, true, true}, WcStatus::kRemoteInvalidRequest, 0x8a},
+      {"write, QP without remote write",
+       WrOpcode::kWrite,
+       none,
+       {true, false, true, true},
+       WcStatus::kRemoteInvalidRequest,
+       0x8a},
       {"read, wrong rkey", WrOpcode::kRead, key, all, WcStatus::kRemoteAccessError, 0x88},
       {"read, beyond the region", WrOpcode::kRead, beyond, all, WcStatus::kRemoteAccessError, 0x88},
       {"read, region without remote read", WrOpcode::kRead, write_only, all, WcStatus::kRemoteAccessError, 0x88},
-      {"read, QP without remote read", WrOpcode::kRead, none, {true, true, false, true}, WcStatus::kRemoteInvalidRequest, 0x8a},
+      {"read, QP without remote read",
+       WrOpcode::kRead,
+       none,
+       {true, true, false, true},
+       WcStatus::kRemoteInvalidRequest,
+       0x8a},
       {"atomic, wrong rkey", WrOpcode::kFetchAdd, key, all, WcStatus::kRemoteAccessError, 0x88},
       {"atomic, region without atomics", WrOpcode::kCompareSwap, write_only, all, WcStatus::kRemoteAccessError, 0x88},
       {"atomic, not aligned", WrOpcode::kFetchAdd, odd, all, WcStatus::kRemoteInvalidRequest, 0x8a},
-      {"atomic, QP without atomics", WrOpcode::kFetchAdd, none, {true, true, true, false}, WcStatus::kRemoteInvalidRequest, 0x8a},
+      {"atomic, QP without atomics",
+       WrOpcode::kFetchAdd,
+       none,
+       {true, true, true, false},
+       WcStatus::kRemoteInvalidRequest,
+       0x8a},
   };
   for (const AccessCase& c : table) {
     RcOptions options;
@@ -227,7 +242,8 @@ TEST(Responder, AWriteAcrossTheEndIsPartial) {
   pair.run();
   EXPECT_EQ(pair.only_completion().status, WcStatus::kRemoteAccessError);
   EXPECT_TRUE(pair.same_bytes(0, at, 2 * 1024));
-  EXPECT_TRUE(std::equal(before.begin(), before.begin() + static_cast<std::ptrdiff_t>(at), pair.node(1).bytes().begin()));
+  EXPECT_TRUE(
+      std::equal(before.begin(), before.begin() + static_cast<std::ptrdiff_t>(at), pair.node(1).bytes().begin()));
 }
 
 TEST(Responder, AReceiveThatIsTooShort) {

@@ -133,8 +133,8 @@ TEST(Transmit, PsnWrapsInTheMiddleOfAMessage) {
     for (std::uint32_t lost : {0U, 1U, 2U, 4U}) {
       RcOptions options;
       options.psn[0] = 0xfffffe;
-      options.pair.faults[op == WrOpcode::kRead ? 1 : 0].push_back(
-          op == WrOpcode::kRead ? support::drop_response(lost) : support::drop_request(lost));
+      options.pair.faults[op == WrOpcode::kRead ? 1 : 0].push_back(op == WrOpcode::kRead ? support::drop_response(lost)
+                                                                                         : support::drop_request(lost));
       RcPair pair(options);
       pair.receive(10'000, 50'000);
       pair.receive(10'000, 50'000);
@@ -158,7 +158,8 @@ TEST(Transmit, OutstandingReadsAreLimited) {
     RcOptions options;
     options.attributes.max_rd_atomic = limit;
     RcPair pair(options);
-    for (std::uint32_t i = 0; i < 40; ++i) pair.post(i % 3 == 0 ? WrOpcode::kFetchAdd : WrOpcode::kRead, 8, 8 * i, 8 * i);
+    for (std::uint32_t i = 0; i < 40; ++i)
+      pair.post(i % 3 == 0 ? WrOpcode::kFetchAdd : WrOpcode::kRead, 8, 8 * i, 8 * i);
     pair.run();
     EXPECT_EQ(pair.sent_completions().size(), 40U);
     // Count how many requests were out at each moment: a response ends its request when it arrives.

@@ -16,14 +16,17 @@ namespace {
 
 struct Fixture {
   std::string path = std::filesystem::temp_directory_path() /
-                     (std::string("weft-") + testing::UnitTest::GetInstance()->current_test_info()->name() + std::to_string(::getpid()));
-  fabric::AddressBook book{{"a:p0", {2, 0, 0, 0, 0, 1}, {}, true, std::nullopt}, {"b:p0", {2, 0, 0, 0, 0, 2}, {}, true, std::nullopt}};
+                     (std::string("weft-") + testing::UnitTest::GetInstance()->current_test_info()->name() +
+                      std::to_string(::getpid()));
+  fabric::AddressBook book{{"a:p0", {2, 0, 0, 0, 0, 1}, {}, true, std::nullopt},
+                           {"b:p0", {2, 0, 0, 0, 0, 2}, {}, true, std::nullopt}};
   engine::Domain domain;
   std::unique_ptr<Capture> capture = std::move(*Capture::create(path, book));
   std::vector<std::uint8_t> bytes;
 
   ~Fixture() { std::filesystem::remove(path); }
-  void see(const fabric::Tap& tap, std::uint32_t psn, Time_ps time_ps, bool outbound, std::string_view comment = "", std::uint8_t flags = 0) {
+  void see(const fabric::Tap& tap, std::uint32_t psn, Time_ps time_ps, bool outbound, std::string_view comment = "",
+           std::uint8_t flags = 0) {
     engine::Packet p;
     p.dst = 1;
     p.psn = psn & 0xffffff;

@@ -12,7 +12,8 @@ using wire::Opcode;
 
 struct Maker {
   engine::Domain domain;
-  fabric::AddressBook book{{"a:p0", {2, 0, 0, 0, 0, 1}, {}, true, std::nullopt}, {"b:p0", {2, 0, 0, 0, 0, 2}, {}, true, std::nullopt}};
+  fabric::AddressBook book{{"a:p0", {2, 0, 0, 0, 0, 1}, {}, true, std::nullopt},
+                           {"b:p0", {2, 0, 0, 0, 0, 2}, {}, true, std::nullopt}};
   std::vector<std::uint8_t> bytes = std::vector<std::uint8_t>(kMaxFrame_B);
 
   Maker() {
@@ -74,7 +75,8 @@ TEST(FrameOf, HeadersComeFromThePacketAndTheAddressBook) {
   EXPECT_EQ(f.headers.rkey, 0xabcdU);
   EXPECT_EQ(f.headers.dma_len, 5000U);
   EXPECT_EQ(f.pad_B, 3);
-  EXPECT_EQ(std::vector<std::uint8_t>(f.payload.begin(), f.payload.end()), (std::vector<std::uint8_t>{0xa0, 0xa1, 0xa2, 0xa3, 0xa4}));
+  EXPECT_EQ(std::vector<std::uint8_t>(f.payload.begin(), f.payload.end()),
+            (std::vector<std::uint8_t>{0xa0, 0xa1, 0xa2, 0xa3, 0xa4}));
   EXPECT_FALSE(f.headers.vlan_tci.has_value());
 }
 

@@ -72,9 +72,9 @@ TEST(TransferRun, EachMistakeIsReportedAsARealNicWould) {
     TransferOp op;
     int status, vendor;
   } table[] = {
-      {Misuse::kWrongRkey, TransferOp::kWrite, 10, 0x88},     {Misuse::kBeyondRegion, TransferOp::kWrite, 10, 0x88},
-      {Misuse::kWrongRkey, TransferOp::kRead, 10, 0x88},      {Misuse::kBeyondRegion, TransferOp::kRead, 10, 0x88},
-      {Misuse::kNoRemoteWrite, TransferOp::kWrite, 9, 0x8a},  {Misuse::kNoReceive, TransferOp::kSend, 13, 0x87},
+      {Misuse::kWrongRkey, TransferOp::kWrite, 10, 0x88},    {Misuse::kBeyondRegion, TransferOp::kWrite, 10, 0x88},
+      {Misuse::kWrongRkey, TransferOp::kRead, 10, 0x88},     {Misuse::kBeyondRegion, TransferOp::kRead, 10, 0x88},
+      {Misuse::kNoRemoteWrite, TransferOp::kWrite, 9, 0x8a}, {Misuse::kNoReceive, TransferOp::kSend, 13, 0x87},
       {Misuse::kDeadPeer, TransferOp::kWrite, 12, 0x81},
   };
   for (const auto& row : table) {
