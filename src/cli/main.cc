@@ -1,4 +1,5 @@
 // weft: the AI-interconnect lab on one machine.
+#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "cli/common.h"

@@ -1,6 +1,7 @@
 // weft perftest LAB write_bw …: perftest's own flags and output, between two ports of a lab.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/common.h"

@@ -1,6 +1,7 @@
 // weft run LAB: plays the lab's workloads and leaves a directory behind.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 

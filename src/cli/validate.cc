@@ -1,6 +1,7 @@
 // weft validate LAB: every problem of a lab file at once, or what it describes.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/common.h"

@@ -2,7 +2,9 @@
 // 1 a failed expectation or a test that ended in an error, 2 wrong input, 130 interrupted.
 #pragma once
 
-#include <CLI/CLI.hpp>
+namespace CLI {
+class App;
+}
 
 namespace weft::cli {
 

@@ -19,7 +19,7 @@ struct PcieLink {
     std::int64_t gigatransfers = 8LL << (generation - 3);
     return gigatransfers * 1'000'000'000LL * lanes * 128 / 130;
   }
-  // What is left for TLPs after ACK, flow control and skip: 92 % up to x8, 90.5 % at x16. Within 1.5 % of
+  // What is left for TLPs after ACK, flow control and skip: 92 % up to x8, 90.5 % at x16. Within 2.5 % of
   // the pcie-bench model's table for every width, generation and payload size in the facts.
   constexpr std::int64_t tlp_bps() const { return raw_bps() / 1000 * (lanes > 8 ? 905 : 920); }
 };
