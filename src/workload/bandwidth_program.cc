@@ -183,7 +183,7 @@ void BandwidthSender::find_peak(BwMeasure& measure) const {
 }
 
 BandwidthReceiver::BandwidthReceiver(const PerftestOptions& options, const PerftestSide& side)
-    : options_(options), side_(side), free_(side.qps.size(), options.rx_depth) {}
+    : side_(side), free_(side.qps.size(), options.rx_depth) {}
 
 void BandwidthReceiver::post(std::size_t qp) {
   nic::ReceiveRequest receive;

@@ -85,7 +85,6 @@ class BandwidthReceiver final : public host::Program {
  private:
   void post(std::size_t qp);
 
-  const PerftestOptions& options_;
   const PerftestSide& side_;
   std::uint32_t program_ = host::kNoProgram;
   std::vector<std::uint32_t> free_;  // receives to post again, by QP

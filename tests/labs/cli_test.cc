@@ -134,6 +134,16 @@ TEST_F(Cli, AnInterruptedRunStillReports) {
   EXPECT_NE(slurp(directory_ / "i/report.md").find("Interrupted"), std::string::npos);
 }
 
+TEST_F(Cli, TheReadmeShowsWhatIsPrinted) {
+  std::string readme = slurp(std::string(WEFT_SOURCE_DIR) + "/README.md");
+  std::size_t begin = readme.find("<!-- sample:first-light -->\n````\n");
+  std::size_t end = readme.find("````\n<!-- /sample:first-light -->");
+  ASSERT_NE(begin, std::string::npos);
+  ASSERT_NE(end, std::string::npos);
+  begin = readme.find("````\n", begin) + 5;
+  EXPECT_EQ(readme.substr(begin, end - begin), weft("run " + lab("first-light") + " --capture all").out);
+}
+
 TEST_F(Cli, TheCatalogShowsSources) {
   Ran list = weft("catalog");
   EXPECT_EQ(list.status, 0);

@@ -130,7 +130,9 @@ TEST(Domains, AnotherSeedIsAnotherRun) {
 }
 
 TEST(Domains, TheNoisyWorldStillDeliversEverything) {
-  for (const lab::WorkloadOutcome& outcome : support::run(busy_lab()).result.workloads) {
+  const lab::Lab lab = busy_lab();  // results point into it
+  const Outcome ran = support::run(lab);
+  for (const lab::WorkloadOutcome& outcome : ran.result.workloads) {
     if (!outcome.transfer) continue;
     EXPECT_FALSE(outcome.transfer->stalled) << outcome.config->name;
     EXPECT_EQ(outcome.transfer->completed, 30U) << outcome.config->name;
