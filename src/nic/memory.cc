@@ -30,7 +30,7 @@ void MemoryTable::read(const MemoryRegion& region, std::uint64_t va, std::span<s
 }
 
 void MemoryTable::write(MemoryRegion& region, std::uint64_t va, std::span<const std::uint8_t> in) {
-  if (region.bytes.empty()) return;
+  if (region.bytes.empty() || in.empty()) return;
   std::memcpy(region.bytes.data() + (va - region.va), in.data(), in.size());
 }
 
