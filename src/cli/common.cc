@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <fstream>
 #include <sstream>
 
@@ -19,8 +20,17 @@ namespace {
 std::atomic<bool> g_interrupted{false};
 std::atomic<bool> g_line_shown{false};
 
+// timeout(1) and terminals may deliver one interruption twice: only a second one after a while ends the process.
+constexpr std::int64_t kSecondSignal_ns = 500'000'000;
+std::atomic<std::int64_t> g_first_signal_ns{0};
+
 void on_signal(int signal) {
-  if (g_interrupted.exchange(true)) {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  std::int64_t now_ns = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+  if (!g_interrupted.exchange(true)) {
+    g_first_signal_ns = now_ns;
+  } else if (now_ns - g_first_signal_ns > kSecondSignal_ns) {
     std::signal(signal, SIG_DFL);
     std::raise(signal);
   }

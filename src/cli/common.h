@@ -32,7 +32,7 @@ std::optional<std::vector<lab::PortRef>> choose_ports(const lab::Lab& lab, const
 // False, with a message on stderr, when the file cannot be written whole.
 bool write_file(const std::string& path, const std::string& text);
 
-// Set by the first SIGINT or SIGTERM; the second ends the process.
+// Set by the first SIGINT or SIGTERM; another one half a second later ends the process.
 const std::atomic<bool>& interrupted();
 void catch_interrupts();
 

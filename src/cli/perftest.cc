@@ -92,7 +92,7 @@ void add_perftest(CLI::App& app, int& status) {
   verb->add_option("--client", arguments->client, "Client host or port (default: first end of the first link)");
   verb->add_option("--server", arguments->server, "Server host or port (default: the other end)");
   verb->add_option("--seed", arguments->seed, "Seed of every random choice (default: the lab's)");
-  verb->add_option("--set", arguments->set, "Change the lab: path=value")->expected(1)->take_all();
+  verb->add_option("--set", arguments->set, "Change the lab: path=value")->allow_extra_args(false)->take_all();
   verb->add_option("--capture", arguments->capture, "Ports to capture: PORT[,PORT], all or none (default none)");
   verb->add_option("--capture-file", arguments->capture_file, "Where to write it (default capture.pcapng)");
   verb->add_flag("--json", arguments->json, "Print perftest's JSON instead of its table");

@@ -76,7 +76,7 @@ void add_run(CLI::App& app, int& status) {
   verb->add_option("--seed", arguments->seed, "Seed of every random choice (default: the lab's)");
   verb->add_option("--set", arguments->set,
                    "Change the lab: path=value, e.g. links[0].cable.length='10 m'; may be repeated")
-      ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
   verb->add_option("--capture", arguments->capture, "Ports to capture: PORT[,PORT], all or none (default none)");
   verb->add_flag("--json", arguments->json, "Print results.json instead of the report");

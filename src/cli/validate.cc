@@ -38,7 +38,9 @@ void add_validate(CLI::App& app, int& status) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* verb = app.add_subcommand("validate", "Check a lab file and report every problem at once");
   verb->add_option("LAB", arguments->lab, "Lab file (docs/lab-file.md)")->required();
-  verb->add_option("--set", arguments->set, "Change the lab before it is checked: path=value")->expected(1)->take_all();
+  verb->add_option("--set", arguments->set, "Change the lab before it is checked: path=value")
+      ->allow_extra_args(false)
+      ->take_all();
   verb->add_flag("--json", arguments->json, "Print a summary as JSON");
   verb->callback([arguments, &status] { status = validate(*arguments); });
 }

@@ -84,6 +84,14 @@ TEST_F(Cli, ASeedAndASettingChangeTheResult) {
   EXPECT_NEAR(far_us - near_us, 0.475, 0.02);
 }
 
+TEST_F(Cli, ASettingTakesOneValueWhereverItStands) {
+  const std::string set = "--set 'links[0].cable.length=10 m' ";
+  EXPECT_EQ(weft("validate " + set + lab("first-light")).status, 0);
+  EXPECT_EQ(weft("run " + set + set + lab("first-light")).status, 0);
+  EXPECT_EQ(weft("perftest " + set + lab("two-node-25g") + " write_lat -n 10").status, 0);
+  EXPECT_EQ(weft("perftest " + lab("two-node-25g") + " " + set + "write_lat -n 10").status, 0);
+}
+
 TEST_F(Cli, AFailedExpectationIsOne) {
   Ran ran = weft("run " + lab("first-light") + " --set 'expect={bw.bw_average_Gbps: {min: 99}}'");
   EXPECT_EQ(ran.status, 1) << ran.err;
