@@ -54,6 +54,9 @@ void WriteOneMiB400G(benchmark::State& state) {
 void WriteBothWays100G(benchmark::State& state) {
   run(state, "cx5-100g", "write_bw", "-s 1048576 -n 1000 -b -N");
 }
+void WriteBothWays400G(benchmark::State& state) {
+  run(state, "cx7-400g", "write_bw", "-s 1048576 -n 1000 -b -N");
+}
 void Write64B100G(benchmark::State& state) {
   run(state, "cx5-100g", "write_bw", "-s 64 -n 100000 -N");
 }
@@ -68,6 +71,7 @@ BENCHMARK(WriteOneMiB25G)->Unit(benchmark::kMillisecond);
 BENCHMARK(WriteOneMiB100G)->Unit(benchmark::kMillisecond);
 BENCHMARK(WriteOneMiB400G)->Unit(benchmark::kMillisecond);
 BENCHMARK(WriteBothWays100G)->Unit(benchmark::kMillisecond);
+BENCHMARK(WriteBothWays400G)->Unit(benchmark::kMillisecond);
 BENCHMARK(Write64B100G)->Unit(benchmark::kMillisecond);
 BENCHMARK(ReadOneMiB100G)->Unit(benchmark::kMillisecond);
 BENCHMARK(SendLatency100G)->Unit(benchmark::kMillisecond);
