@@ -133,7 +133,7 @@ class FaultReader {
 }  // namespace
 
 void read_qos(const YamlNode& node, LabContext& context) {
-  QosConfig& qos = context.lab.qos;
+  nic::PortQos& qos = context.lab.qos;
   const MapReader map(node, "qos", qos_keys(), context.problems);
   const auto number = [&](std::string_view key, std::uint64_t max, std::uint8_t& target) {
     if (const YamlNode* value = map.get(key)) store(target, read_unsigned(*value, key, {0, max}, context.problems));
@@ -143,6 +143,7 @@ void read_qos(const YamlNode& node, LabContext& context) {
   number("cnp_dscp", 63, qos.cnp_dscp);
   number("cnp_priority", 7, qos.cnp_priority);
   if (const YamlNode* ecn = map.get("ecn")) store(qos.ect, read_bool(*ecn, "ecn", context.problems));
+  for (HostConfig& host : context.lab.hosts) host.qos = qos;
 }
 
 void read_faults(const YamlNode& node, LabContext& context) {

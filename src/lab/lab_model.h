@@ -2,6 +2,7 @@
 // every rule was checked. Everything below (world, workloads, report) reads this and never YAML.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,8 +11,12 @@
 
 #include "base/time.h"
 #include "fabric/fault_rule.h"
+#include "fabric/switch_config.h"
+#include "fabric/switch_model.h"
 #include "host/host_model.h"
 #include "nic/nic_model.h"
+#include "nic/port_qos.h"
+#include "workload/flow_options.h"
 #include "workload/perftest_options.h"
 #include "workload/transfer_options.h"
 
@@ -44,14 +49,18 @@ struct NicConfig {
 struct HostConfig {
   std::string name;
   host::HostModel model;
+  nic::PortQos qos;  // the contract with this host's overrides applied
   std::vector<NicConfig> nics;
   std::vector<std::string> gpus;  // catalog names; shown, not modelled yet
 };
 
+// A port of a host's NIC, or, with `nic` = kSwitch, of a switch: then `host` counts Lab::switches.
 struct PortRef {
+  static constexpr std::uint32_t kSwitch = 0xfffffffe;
   std::uint32_t host = 0;
   std::uint32_t nic = 0;
   std::uint32_t port = 0;
+  bool is_switch() const { return nic == kSwitch; }
   friend bool operator==(const PortRef&, const PortRef&) = default;
 };
 
@@ -71,12 +80,25 @@ struct LinkConfig {
   double bit_error_rate = 0;   // after FEC
 };
 
-struct QosConfig {
-  std::uint8_t dscp = 0;      // of RoCE traffic
-  std::uint8_t priority = 0;  // 802.1p / PFC priority of RoCE traffic
-  bool ect = true;            // RoCE packets are sent ECT(0)
-  std::uint8_t cnp_dscp = 48;
-  std::uint8_t cnp_priority = 6;
+struct SwitchPort {
+  std::string name;  // "swp1"
+  std::int64_t mtu_B = 0;
+  std::array<std::int64_t, fabric::kClasses> headroom_B{};  // by priority group, set once its link is known
+};
+
+struct SwitchRoute {
+  PortRef destination;               // of a host
+  std::vector<std::uint32_t> ports;  // indices into SwitchConfig::ports
+};
+
+struct SwitchConfig {
+  std::string name;
+  fabric::SwitchModel model;  // resolved from the catalog, lab overrides applied
+  fabric::SwitchQos qos;      // the contract with this switch's overrides applied
+  fabric::RoutingConfig routing;
+  std::vector<SwitchPort> ports;  // all that the model has
+  std::vector<SwitchRoute> routes;
+  std::uint32_t tier = 0;  // 0 next to hosts; for the report and the drawing
 };
 
 struct FaultConfig {
@@ -91,8 +113,10 @@ struct WorkloadConfig {
   std::uint32_t client_function = 0, server_function = 0;  // PCIe function of the port (DGX Spark)
   // Given: starts at that time, beside others. Not given: in turn, when the one before it in the file is finished.
   std::optional<Time_ps> start_ps;
-  std::optional<workload::PerftestOptions> perftest;  // exactly one of the two
+  std::optional<workload::PerftestOptions> perftest;  // exactly one of the three
   std::optional<workload::TransferOptions> transfer;
+  std::optional<workload::FlowOptions> flows;
+  std::vector<PortRef> flow_ports;  // the endpoints that `flows` counts
 };
 
 struct Expectation {
@@ -108,9 +132,11 @@ struct Lab {
   std::string description;
   std::uint64_t seed = 1;
   std::vector<std::string> overrides;  // --set, as given
+  std::optional<Time_ps> duration_ps;  // the run ends then, at rest or not
   std::vector<HostConfig> hosts;
+  std::vector<SwitchConfig> switches;
   std::vector<LinkConfig> links;
-  QosConfig qos;
+  nic::PortQos qos;  // what the contract says to hosts without overrides
   std::vector<FaultConfig> faults;
   std::vector<WorkloadConfig> workloads;
   std::vector<Expectation> expectations;

@@ -130,9 +130,9 @@ void World::add_devices(bool carry_payload) {
             nic.model.driver == "mlx5" ? fmt::format("mlx5_{}", number) : fmt::format("rocep{}s0f{}", n + 1, p);
         config.port_id = id;
         config.seed = lab_.seed;
-        config.priority = lab_.qos.priority;
-        config.cnp_tos = static_cast<std::uint8_t>(lab_.qos.cnp_dscp << 2 | kEct0);
-        config.cnp_priority = lab_.qos.cnp_priority;
+        config.priority = lab_.hosts[h].qos.priority;
+        config.cnp_tos = static_cast<std::uint8_t>(lab_.hosts[h].qos.cnp_dscp << 2 | kEct0);
+        config.cnp_priority = lab_.hosts[h].qos.cnp_priority;
         config.carry_payload = carry_payload;
         devices_[id] = &hosts_[h]->add_device(std::move(config), card, *out->direction, *in->direction);
       }
@@ -142,12 +142,13 @@ void World::add_devices(bool carry_payload) {
 
 workload::Endpoint World::endpoint(const PortRef& ref, std::uint32_t function) {
   const PortConfig& port = lab_.hosts[ref.host].nics[ref.nic].ports[ref.port];
+  const nic::PortQos& qos = lab_.hosts[ref.host].qos;
   workload::Endpoint end;
   end.host = hosts_[ref.host].get();
   end.device = devices_[port_id(ref)];
   end.function = static_cast<std::uint8_t>(function);
   end.active_mtu_B = wire::path_mtu_from_netdev_mtu(static_cast<std::uint32_t>(port.netdev_mtu_B));
-  end.tos = static_cast<std::uint8_t>(lab_.qos.dscp << 2 | (lab_.qos.ect ? kEct0 : 0));
+  end.tos = static_cast<std::uint8_t>(qos.dscp << 2 | (qos.ect ? kEct0 : 0));
   std::copy(std::begin(port.address.bytes), std::end(port.address.bytes), std::begin(end.gid));
   return end;
 }

@@ -11,7 +11,7 @@ FaultConfig fault_of(std::string_view fault) {
 }
 
 TEST(LabFaults, Qos) {
-  const QosConfig qos =
+  const nic::PortQos qos =
       read_good(good_lab_and("qos: {dscp: 26, priority: 3, ecn: false, cnp_dscp: 40, cnp_priority: 5}\n")).qos;
   EXPECT_EQ(qos.dscp, 26);
   EXPECT_EQ(qos.priority, 3);

@@ -1,0 +1,30 @@
+// What switches write into a packet that asks for it: one record per hop (INT-MD, IFA, HPCC). The record has the union
+// of what the formats need; wire:: writes the one that was asked for. A slot of the domain's telemetry pool.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/time.h"
+
+namespace weft::engine {
+
+struct HopRecord {
+  Time_ps arrived_ps = 0;     // handled at the switch
+  Time_ps left_ps = 0;        // first bit at the egress port
+  std::uint64_t tx_B = 0;     // bytes that the egress port has sent so far
+  std::uint32_t queue_B = 0;  // of the egress queue when the packet left
+  std::uint32_t rate_Mbps = 0;
+  std::uint32_t node = 0;
+  std::uint16_t in_port = 0;  // index within the switch
+  std::uint16_t out_port = 0;
+  std::uint8_t queue = 0;
+};
+
+struct Telemetry {
+  static constexpr std::size_t kMaxHops = 6;
+  std::uint8_t count = 0;
+  std::array<HopRecord, kMaxHops> hops{};
+};
+
+}  // namespace weft::engine

@@ -1,0 +1,31 @@
+// Flows: who sends how much to whom, and when. Patterns (incast, permutation, all-to-all, …) and connection
+// matrices become a list of these before the run; FlowRun plays them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+
+namespace weft::workload {
+
+struct Flow {
+  std::uint32_t source = 0;  // index into the workload's endpoints
+  std::uint32_t destination = 0;
+  std::uint64_t size_B = 0;
+  Time_ps start_ps = 0;  // from the start of the workload
+};
+
+enum class FlowOp : std::uint8_t { kWrite, kSend };
+
+struct FlowOptions {
+  FlowOp op = FlowOp::kWrite;
+  std::uint32_t message_B = 0;  // a flow is posted as messages of this size; 0: as one
+  std::uint32_t mtu_B = 0;      // 0: the smaller active MTU
+  std::uint8_t timeout = 14;
+  std::uint8_t retry_cnt = 7;
+  std::vector<Flow> flows;  // in order of start
+};
+
+}  // namespace weft::workload
