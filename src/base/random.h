@@ -22,7 +22,9 @@ enum class RandomPurpose : std::uint64_t {
   kBitError = 4,
   kHostJitter = 5,
   kPayload = 6,
-  kTest = 7
+  kTest = 7,
+  kEcn = 8,
+  kRouting = 9
 };
 
 class RandomStream {

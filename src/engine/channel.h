@@ -1,6 +1,7 @@
 // One direction of a link: packets on their way to one node. Within a domain a push goes straight to
 // the receiver's ring; between domains it goes to a mailbox that the receiver empties at the barrier,
-// so that every ring and pool has one owner.
+// so that every ring and pool has one owner. Pause frames have a ring of their own: a MAC acts on them before the
+// data that was sent ahead of them has passed the receiver's pipeline.
 #pragma once
 
 #include <cstring>
@@ -11,13 +12,23 @@
 
 namespace weft::engine {
 
-class Channel {
+// A node with many ports keeps one bit per port that has packets on their way; null for a node that looks at all.
+struct Inbox {
+  std::uint64_t* word = nullptr;
+  std::uint64_t bit = 0;
+};
+
+class alignas(64) Channel {
  public:
-  Channel(Domain& source, Domain& destination, std::uint32_t destination_node)
-      : source_(source),
-        destination_(destination),
+  // A channel between domains puts itself on `post`, from where the receiver calls empty_mailbox at the barrier.
+  Channel(Domain& source, Domain& destination, std::uint32_t destination_node, Inbox inbox = {},
+          std::vector<Channel*>* post = nullptr)
+      : destination_(destination),
+        inbox_(inbox),
         destination_node_(destination_node),
-        remote_(&source != &destination) {}
+        remote_(&source != &destination),
+        source_(source),
+        post_(post) {}
 
   // `packet.time_ps` must not go back and must lie at least one window after now.
   void push(const Packet& packet) {
@@ -27,41 +38,76 @@ class Channel {
     }
     enter(packet);
   }
-
-  bool empty() const { return ring_.empty(); }
-  Time_ps next_ps() const { return next_ps_; }
-  const Packet& front() const { return ring_.front(); }
-  void pop() {
-    ring_.pop();
-    next_ps_ = ring_.empty() ? kNever_ps : ring_.front().time_ps;
+  void push_pause(const Packet& packet) {
+    if (remote_) {
+      push_remote(packet);
+    } else {
+      enter_pause(packet);
+    }
   }
-  std::uint32_t in_flight() const { return ring_.size() + static_cast<std::uint32_t>(mail_.size()); }
+
+  Time_ps next_ps() const { return next_ps_; }
+  const PacketRing& data() const { return ring_; }
+  // The packet that is due at next_ps(); of two at one instant the pause comes first.
+  bool pause_is_next() const { return !pauses_.empty() && pauses_.front().time_ps == next_ps_; }
+  const Packet& front() const { return pause_is_next() ? pauses_.front() : ring_.front(); }
+  void pop() {
+    (pause_is_next() ? pauses_ : ring_).pop();
+    plan();
+  }
+  // For a node that looks at both rings itself: takes without planning, plan() at the end of its visit.
+  const PacketRing& pauses() const { return pauses_; }
+  const Packet& take_data() {
+    const Packet& packet = ring_.front();
+    ring_.pop();
+    return packet;
+  }
+  const Packet& take_pause() {
+    const Packet& packet = pauses_.front();
+    pauses_.pop();
+    return packet;
+  }
+  void plan() {
+    next_ps_ = ring_.empty() ? kNever_ps : ring_.front().time_ps;
+    if (!pauses_.empty()) [[unlikely]]
+      next_ps_ = std::min(next_ps_, pauses_.front().time_ps);
+  }
+  std::uint32_t in_flight() const { return ring_.size() + pauses_.size() + static_cast<std::uint32_t>(mail_.size()); }
 
   // At the barrier, by the receiving domain.
   void empty_mailbox();
 
  private:
-  struct Mail {
-    Packet packet;
-    Cold cold;
-    std::uint32_t bytes_at;  // of the payload in mail_bytes_
-  };
   void push_remote(const Packet& packet);
+  void mail_cold(const Packet& packet);
+  void announce(Time_ps time_ps) {
+    next_ps_ = std::min(next_ps_, time_ps);
+    if (inbox_.word != nullptr) *inbox_.word |= inbox_.bit;
+    destination_.wake(destination_node_, time_ps);
+  }
   void enter(const Packet& packet) {
-    if (ring_.empty()) {
-      next_ps_ = packet.time_ps;
-      destination_.wake(destination_node_, packet.time_ps);
-    }
+    if (ring_.empty()) announce(packet.time_ps);
     ring_.push(packet);
   }
+  void enter_pause(const Packet& packet) {
+    if (pauses_.empty()) announce(packet.time_ps);
+    pauses_.push(packet);
+  }
 
-  Time_ps next_ps_ = kNever_ps;  // of the first packet in the ring
-  Domain& source_;
+  // Written by the receiving side only.
+  Time_ps next_ps_ = kNever_ps;  // of the first packet in either ring
+  PacketRing ring_;
   Domain& destination_;
+  Inbox inbox_;
   std::uint32_t destination_node_;
   bool remote_;
-  PacketRing ring_;
-  std::vector<Mail> mail_;
+  PacketRing pauses_;
+  // Written by the sending side while a window runs.
+  Domain& source_;
+  std::vector<Channel*>* post_;
+  std::vector<Packet> mail_;
+  std::vector<Cold> mail_cold_;  // of those that have one, in order; then their telemetry and payload
+  std::vector<Telemetry> mail_telemetry_;
   std::vector<std::uint8_t> mail_bytes_;
 };
 

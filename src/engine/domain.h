@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "engine/packet.h"
 #include "engine/slot_pool.h"
+#include "engine/telemetry.h"
 
 namespace weft::engine {
 
@@ -24,31 +25,45 @@ class Domain {
   std::uint32_t add_node(NodeHook hook) {
     nodes_.push_back(hook);
     wake_ps_.push_back(0);
+    group_ps_.resize((nodes_.size() + kGroup - 1) / kGroup);
+    group_ps_.back() = 0;
     return static_cast<std::uint32_t>(nodes_.size() - 1);
   }
 
   // A packet for `node` is due at `time_ps`, or the node wants to be visited then.
-  void wake(std::uint32_t node, Time_ps time_ps) { wake_ps_[node] = std::min(wake_ps_[node], time_ps); }
+  void wake(std::uint32_t node, Time_ps time_ps) {
+    wake_ps_[node] = std::min(wake_ps_[node], time_ps);
+    group_ps_[node / kGroup] = std::min(group_ps_[node / kGroup], time_ps);
+  }
 
   Time_ps next_wake_ps() const {
     Time_ps earliest = kNever_ps;
-    for (Time_ps t : wake_ps_) earliest = std::min(earliest, t);
+    for (Time_ps t : group_ps_) earliest = std::min(earliest, t);
     return earliest;
   }
 
   void run_window(Time_ps end_ps) {
-    for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-      if (wake_ps_[i] >= end_ps) continue;
-      wake_ps_[i] = kNever_ps;
-      wake(i, nodes_[i].run(nodes_[i].self, end_ps));
+    for (std::uint32_t group = 0; group < group_ps_.size(); ++group) {
+      if (group_ps_[group] >= end_ps) continue;
+      std::uint32_t first = group * kGroup;
+      std::uint32_t last = std::min(first + kGroup, static_cast<std::uint32_t>(nodes_.size()));
+      for (std::uint32_t i = first; i < last; ++i) {
+        if (wake_ps_[i] >= end_ps) continue;
+        wake_ps_[i] = kNever_ps;
+        Time_ps next_ps = nodes_[i].run(nodes_[i].self, end_ps);
+        wake_ps_[i] = std::min(wake_ps_[i], next_ps);
+      }
+      group_ps_[group] = *std::min_element(wake_ps_.begin() + first, wake_ps_.begin() + last);
     }
   }
 
   SlotPool<Cold> cold;
   SlotPool<PayloadSlot> payload;
+  SlotPool<Telemetry> telemetry;
 
   void free_cold(std::uint32_t slot) {
     if (cold[slot].payload != kNoSlot) payload.give_back(cold[slot].payload);
+    if (cold[slot].telemetry != kNoSlot) telemetry.give_back(cold[slot].telemetry);
     cold.give_back(slot);
   }
   // The packet ends here: its cold side, if any, goes back to the pool.
@@ -57,8 +72,11 @@ class Domain {
   }
 
  private:
+  static constexpr std::uint32_t kGroup = 64;  // nodes whose earliest wake time is kept: most sleep in most windows
+
   std::vector<NodeHook> nodes_;
   std::vector<Time_ps> wake_ps_;
+  std::vector<Time_ps> group_ps_;
 };
 
 }  // namespace weft::engine

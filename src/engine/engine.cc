@@ -11,16 +11,16 @@ namespace {
 constexpr std::uint64_t kWindowsBetweenProgress = 4096;
 }
 
-Engine::Engine(std::uint32_t domain_count) : mail_for_(domain_count) {
+Engine::Engine(std::uint32_t domain_count) : post_(std::size_t{domain_count} * domain_count) {
   for (std::uint32_t i = 0; i < domain_count; ++i) domains_.push_back(std::make_unique<Domain>());
 }
 
 Channel& Engine::connect(std::uint32_t source_domain, std::uint32_t destination_domain, std::uint32_t destination_node,
-                         Time_ps latency_ps) {
+                         Time_ps latency_ps, Inbox inbox) {
   WEFT_CHECK(latency_ps > 0, "a link needs a delay above zero");
   window_ps_ = std::min(window_ps_, latency_ps);
-  channels_.push_back(std::make_unique<Channel>(domain(source_domain), domain(destination_domain), destination_node));
-  if (source_domain != destination_domain) mail_for_[destination_domain].push_back(channels_.back().get());
+  channels_.push_back(std::make_unique<Channel>(domain(source_domain), domain(destination_domain), destination_node,
+                                                inbox, &post_[source_domain * domain_count() + destination_domain]));
   return *channels_.back();
 }
 
@@ -64,9 +64,15 @@ void Engine::run_serial(Time_ps deadline_ps, const std::atomic<bool>* cancel,
                         const std::function<void(Time_ps)>& progress) {
   while (open_window(deadline_ps, cancel, progress)) {
     for (auto& each : domains_) each->run_window(window_end_ps_);
-    for (auto& mailboxes : mail_for_) {
-      for (Channel* channel : mailboxes) channel->empty_mailbox();
-    }
+    for (std::uint32_t d = 0; d < domain_count(); ++d) deliver_mail(d);
+  }
+}
+
+void Engine::deliver_mail(std::uint32_t destination) {
+  for (std::uint32_t source = 0; source < domain_count(); ++source) {
+    std::vector<Channel*>& post = post_[source * domain_count() + destination];
+    for (Channel* channel : post) channel->empty_mailbox();
+    post.clear();
   }
 }
 
@@ -81,9 +87,7 @@ void Engine::run_threads(Time_ps deadline_ps, std::uint32_t threads, const std::
     while (open) {
       for (std::uint32_t d = thread; d < domain_count(); d += threads) domains_[d]->run_window(window_end_ps_);
       after_run.arrive_and_wait();
-      for (std::uint32_t d = thread; d < domain_count(); d += threads) {
-        for (Channel* channel : mail_for_[d]) channel->empty_mailbox();
-      }
+      for (std::uint32_t d = thread; d < domain_count(); d += threads) deliver_mail(d);
       after_mail.arrive_and_wait();
     }
   };

@@ -23,7 +23,7 @@ class Engine {
   std::uint32_t domain_count() const { return static_cast<std::uint32_t>(domains_.size()); }
   // A channel between two nodes; the engine keeps it. `latency_ps` bounds the window.
   Channel& connect(std::uint32_t source_domain, std::uint32_t destination_domain, std::uint32_t destination_node,
-                   Time_ps latency_ps);
+                   Time_ps latency_ps, Inbox inbox = {});
   void divide_window(std::int64_t divisor) { window_divisor_ = divisor; }
 
   // Runs until nothing is left to do, the next event is at or after `deadline_ps`, or `cancel` is set.
@@ -43,7 +43,10 @@ class Engine {
 
   std::vector<std::unique_ptr<Domain>> domains_;
   std::vector<std::unique_ptr<Channel>> channels_;
-  std::vector<std::vector<Channel*>> mail_for_;  // by receiving domain: channels from other domains
+  void deliver_mail(std::uint32_t destination);
+
+  // By sending and receiving domain: channels with mail of this window. Each has one writer in each half of a window.
+  std::vector<std::vector<Channel*>> post_;
   Time_ps window_ps_ = kNever_ps;
   std::int64_t window_divisor_ = 1;
   Time_ps now_ps_ = 0;

@@ -1,10 +1,10 @@
-// A growing FIFO of packet records, sorted by time because a link delivers in order.
+// A growing FIFO of packet records, sorted by time because a link delivers in order. Has no memory before the first
+// packet.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
-#include "base/check.h"
 #include "engine/packet.h"
 
 namespace weft::engine {
@@ -13,31 +13,31 @@ class PacketRing {
  public:
   bool empty() const { return head_ == tail_; }
   std::uint32_t size() const { return tail_ - head_; }
-  const Packet& front() const { return slots_[head_ & mask_]; }
-  const Packet& at(std::uint32_t i) const { return slots_[(head_ + i) & mask_]; }
+  const Packet& front() const { return slots_[head_ & (capacity_ - 1)]; }
+  const Packet& at(std::uint32_t i) const { return slots_[(head_ + i) & (capacity_ - 1)]; }
   void pop() { ++head_; }
   void push(const Packet& packet) {
-    if (size() > mask_) [[unlikely]]
+    if (size() == capacity_) [[unlikely]]
       grow();
-    slots_[tail_++ & mask_] = packet;
+    slots_[tail_++ & (capacity_ - 1)] = packet;
   }
 
  private:
   static constexpr std::uint32_t kFirstCapacity = 8;
 
   void grow() {
-    std::uint32_t capacity = slots_ ? 2 * (mask_ + 1) : kFirstCapacity;
+    std::uint32_t capacity = capacity_ == 0 ? kFirstCapacity : 2 * capacity_;
     auto bigger = std::make_unique<Packet[]>(capacity);
     std::uint32_t count = size();
     for (std::uint32_t i = 0; i < count; ++i) bigger[i] = at(i);
     slots_ = std::move(bigger);
-    mask_ = capacity - 1;
+    capacity_ = capacity;
     head_ = 0;
     tail_ = count;
   }
 
-  std::unique_ptr<Packet[]> slots_ = std::make_unique<Packet[]>(kFirstCapacity);
-  std::uint32_t mask_ = kFirstCapacity - 1;
+  std::unique_ptr<Packet[]> slots_;
+  std::uint32_t capacity_ = 0;  // a power of two
   std::uint32_t head_ = 0;
   std::uint32_t tail_ = 0;
 };

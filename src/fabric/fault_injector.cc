@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "wire/opcode.h"
 
 namespace weft::fabric {
@@ -34,8 +36,12 @@ FaultInjector::Place FaultInjector::place_of(const engine::Packet& packet) {
   auto opcode = static_cast<wire::Opcode>(packet.opcode);
   place.request = wire::is_request(opcode);
   if (opcode == wire::Opcode::kCnp) return place;
-  while (place.qp_index < seen_.size() && seen_[place.qp_index].dest_qp != packet.dest_qp) ++place.qp_index;
-  if (place.qp_index == seen_.size()) seen_.push_back({packet.dest_qp, {}, std::vector<std::uint32_t>(rules_.size())});
+  auto is_it = [&](const SeenQp& seen) { return seen.dest_qp == packet.dest_qp && seen.port == packet.dst; };
+  place.qp_index = static_cast<std::uint32_t>(std::find_if(seen_.begin(), seen_.end(), is_it) - seen_.begin());
+  if (place.qp_index == seen_.size()) {
+    seen_.push_back(
+        {static_cast<std::uint32_t>(packet.dst), packet.dest_qp, {}, std::vector<std::uint32_t>(rules_.size())});
+  }
   place.qp = &seen_[place.qp_index];
   std::optional<std::uint32_t>& first = place.qp->first_psn[place.request ? 0 : 1];
   if (!first) first = packet.psn;
@@ -107,14 +113,34 @@ FaultVerdict FaultInjector::judge(const engine::Packet& packet, std::uint32_t li
         break;
       case FaultAction::kCut:
       case FaultAction::kFlap:
+      case FaultAction::kPauseStorm:
+      case FaultAction::kSlowReceiver:
         break;
     }
   }
-  if (bit_error_per_byte_ != 0 && Wide{bit_errors_.below(kBitErrorScale)} < Wide{bit_error_per_byte_} * line_B) {
-    verdict.bit_error = true;
-    if (!verdict.comment.empty()) verdict.comment += "; ";
-    verdict.comment += "weft: bit error on the cable, bad FCS";
+  add_bit_error(verdict, line_B);
+  return verdict;
+}
+
+void FaultInjector::add_bit_error(FaultVerdict& verdict, std::uint32_t line_B) {
+  if (bit_error_per_byte_ == 0 || Wide{bit_errors_.below(kBitErrorScale)} >= Wide{bit_error_per_byte_} * line_B) return;
+  verdict.bit_error = true;
+  if (!verdict.comment.empty()) verdict.comment += "; ";
+  verdict.comment += "weft: bit error on the cable, bad FCS";
+}
+
+FaultVerdict FaultInjector::judge_pause(std::uint32_t line_B, Time_ps time_ps) {
+  FaultVerdict verdict;
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    const FaultRule& rule = rules_[i];
+    if ((rule.action != FaultAction::kCut && rule.action != FaultAction::kFlap) || !is_down(rule, time_ps)) continue;
+    ++hits_[i];
+    verdict.lost = true;
+    verdict.loss = Fate::kLinkDown;
+    verdict.comment = fmt::format("weft: lost, link down by fault {}", rule.name);
+    return verdict;
   }
+  add_bit_error(verdict, line_B);
   return verdict;
 }
 

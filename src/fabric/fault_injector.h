@@ -32,6 +32,7 @@ class FaultInjector {
   FaultInjector(std::vector<FaultRule> rules, std::uint64_t seed, std::uint64_t link_id, double bit_error_rate);
 
   FaultVerdict judge(const engine::Packet& packet, std::uint32_t line_B, Time_ps time_ps);
+  FaultVerdict judge_pause(std::uint32_t line_B, Time_ps time_ps);
 
   // How often each rule hit, in the order of the rules.
   const std::vector<std::uint64_t>& hits() const { return hits_; }
@@ -40,6 +41,7 @@ class FaultInjector {
  private:
   // Requests that leave a QP and acknowledgements of the other side's requests have PSNs of their own.
   struct SeenQp {
+    std::uint32_t port;  // of the QP
     std::uint32_t dest_qp;
     std::optional<std::uint32_t> first_psn[2];  // of requests, of responses
     std::vector<std::uint32_t> transmissions;   // by rule: how often its PSN was seen
@@ -53,6 +55,7 @@ class FaultInjector {
   };
   Place place_of(const engine::Packet& packet);
   bool names(const FaultRule& rule, const Place& place) const;
+  void add_bit_error(FaultVerdict& verdict, std::uint32_t line_B);
   bool matches(std::size_t rule, const Place& place, Time_ps time_ps);
 
   std::vector<FaultRule> rules_;

@@ -11,7 +11,17 @@
 
 namespace weft::fabric {
 
-enum class FaultAction : std::uint8_t { kDrop, kCorrupt, kCeMark, kDelay, kDuplicate, kCut, kFlap };
+enum class FaultAction : std::uint8_t {
+  kDrop,
+  kCorrupt,
+  kCeMark,
+  kDelay,
+  kDuplicate,
+  kCut,
+  kFlap,
+  kPauseStorm,
+  kSlowReceiver
+};
 // kRequest: SEND, WRITE, READ request, atomic request, UD. kResponse: ACK, NAK, READ response, atomic ACK, CNP.
 enum class FaultFrames : std::uint8_t { kAny, kRequest, kResponse };
 
@@ -30,6 +40,8 @@ struct FaultRule {
   Time_ps delay_ps = 0;      // kDelay; kDuplicate: of the copy
   Time_ps flap_down_ps = 0;  // kFlap: down and up alternate from start_ps on
   Time_ps flap_up_ps = 0;
+  std::uint8_t priority = 0;  // kPauseStorm: what the port pauses for nothing
+  std::int64_t rate_bps = 0;  // kSlowReceiver: what the port takes from the wire into memory
 };
 
 }  // namespace weft::fabric

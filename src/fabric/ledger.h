@@ -24,11 +24,43 @@ enum class Fate : std::uint8_t {
   kFcsError,      // rx_crc_errors_phy
   kIcrcError,     // rx_icrc_encapsulated
   kRxBufferFull,  // rx_discards_phy
+  // At a switch.
+  kForwarded,     // left on another link, where it is counted again
+  kPause,         // a pause frame: ends at the MAC
+  kTailDrop,      // no shared buffer for a lossy class
+  kWred,          // WRED: early, and not ECN-capable
+  kNoHeadroom,    // a lossless class, headroom used up: it was sized too small
+  kNoRoute,       // no route to the destination
+  kTtlExpired,    // TTL too small
+  kTooBig,        // larger than the MTU of the egress port
+  kWatchdogDrop,  // a queue that the PFC watchdog took out of service
+  kPortDown,      // waited for a port whose link went down
+  kCpuDrop,       // would have to be forwarded by the switch's CPU, which is busy
 };
-inline constexpr std::size_t kFateCount = 12;
-inline constexpr std::array<std::string_view, kFateCount> kFateNames = {
-    "accepted",   "duplicate",  "out of sequence", "stale response", "receiver not ready", "refused",
-    "unknown QP", "fault drop", "link down",       "FCS error",      "ICRC error",         "RX buffer full"};
+inline constexpr std::size_t kFateCount = 23;
+inline constexpr std::array<std::string_view, kFateCount> kFateNames = {"accepted",
+                                                                        "duplicate",
+                                                                        "out of sequence",
+                                                                        "stale response",
+                                                                        "receiver not ready",
+                                                                        "refused",
+                                                                        "unknown QP",
+                                                                        "fault drop",
+                                                                        "link down",
+                                                                        "FCS error",
+                                                                        "ICRC error",
+                                                                        "RX buffer full",
+                                                                        "forwarded",
+                                                                        "pause frame",
+                                                                        "Tail drop",
+                                                                        "WRED",
+                                                                        "headroom exhausted",
+                                                                        "no route",
+                                                                        "TTL value is too small",
+                                                                        "Packet larger than MTU",
+                                                                        "PFC watchdog",
+                                                                        "port down",
+                                                                        "CPU path full"};
 
 // Kept at both ends of a direction: the sending end counts what it sent and what the link lost, the
 // receiving end what became of the rest. Each end belongs to one node, so no counter has two writers.

@@ -14,19 +14,31 @@ namespace weft::fabric {
 
 class LinkWrapper;
 
-// Bytes of line time that are not BTH, extension headers or payload: preamble 8, Ethernet 14, IP 20 or 40,
-// UDP 8, ICRC 4, FCS 4, inter-frame gap 12 (+4 with a VLAN tag).
-constexpr std::uint32_t framing_B(bool v4, bool vlan) {
-  return 8 + 14 + (v4 ? 20 : 40) + 8 + 4 + 4 + 12 + (vlan ? 4 : 0);
-}
+// Bytes of line time that are not BTH, extension headers or payload: preamble 8, Ethernet 14, IPv4 20, UDP 8, ICRC 4,
+// FCS 4, inter-frame gap 12. What a packet has beyond that it says in `extra_words`.
+inline constexpr std::uint32_t kFraming_B = 8 + 14 + 20 + 8 + 4 + 4 + 12;
 inline constexpr std::uint32_t kMinLine_B = 84;       // 64-byte frame, preamble, gap
 inline constexpr std::uint32_t kLineOverhead_B = 24;  // preamble, FCS, gap: line bytes that no capture shows
+inline constexpr std::uint32_t kLineGap_B = 20;       // preamble and gap: line bytes that no buffer holds
+
+// 4-byte words of IPv6 and of a VLAN tag, for Packet::extra_words.
+constexpr std::uint8_t extra_words(bool v4, bool vlan) {
+  return static_cast<std::uint8_t>((v4 ? 0 : 5) + (vlan ? 1 : 0));
+}
+
+inline std::uint32_t line_B(const engine::Packet& packet) {
+  std::uint32_t size_B = kFraming_B +
+                         static_cast<std::uint32_t>(wire::header_size_B(static_cast<wire::Opcode>(packet.opcode))) +
+                         ((packet.payload_B + 3u) & ~3u) + 4u * packet.extra_words;
+  return std::max(size_B, kMinLine_B);
+}
 
 struct LinkTiming {
   Time_ps ps_per_byte = 0;
-  Time_ps flight_ps = 0;    // first bit leaves the port -> first bit at the far port's NIC pipeline
-  Time_ps pipeline_ps = 0;  // receive pipeline of the far node, folded into the link (DESIGN, the engine)
-  std::uint32_t framing_B = 0;
+  Time_ps flight_ps = 0;            // first bit leaves the port -> first bit at the far port's NIC pipeline
+  Time_ps pipeline_ps = 0;          // receive pipeline of the far node, folded into the link (DESIGN, the engine)
+  Time_ps response_ps = 0;          // of the far node to a pause frame: last bit received -> no new frame starts
+  std::uint32_t cut_through_B = 0;  // the far node handles a frame when so many bytes are in; 0: when all are
 };
 
 class LinkDirection {
@@ -34,19 +46,18 @@ class LinkDirection {
   LinkDirection(engine::Channel& channel, engine::Domain& source, engine::Domain& destination, LinkTiming timing)
       : channel_(channel), source_(source), destination_(destination), timing_(timing) {}
 
-  std::uint32_t line_B(const engine::Packet& packet) const {
-    std::uint32_t size_B = timing_.framing_B +
-                           static_cast<std::uint32_t>(wire::header_size_B(static_cast<wire::Opcode>(packet.opcode))) +
-                           ((packet.payload_B + 3u) & ~3u);
-    return std::max(size_B, kMinLine_B);
-  }
   Time_ps serialisation_ps(const engine::Packet& packet) const { return line_B(packet) * timing_.ps_per_byte; }
+  // First bit at the far port -> the far node handles the frame.
+  Time_ps handling_ps(std::uint32_t line_bytes) const {
+    std::uint32_t needed_B = timing_.cut_through_B == 0 ? line_bytes : std::min(line_bytes, timing_.cut_through_B);
+    return needed_B * timing_.ps_per_byte + timing_.pipeline_ps;
+  }
 
-  // The first bit of `packet`, which is `line_B` long on the line, leaves at `start_ps`; returns its serialisation
+  // The first bit of `packet`, which is `line_bytes` long on the line, leaves at `start_ps`; returns its serialisation
   // time.
   Time_ps send(engine::Packet& packet, std::uint32_t line_bytes, Time_ps start_ps) {
     Time_ps length_ps = line_bytes * timing_.ps_per_byte;
-    packet.time_ps = start_ps + length_ps + timing_.flight_ps + timing_.pipeline_ps;
+    packet.time_ps = start_ps + timing_.flight_ps + handling_ps(line_bytes);
     ++sent.sent;
     if (wrapper_ != nullptr) [[unlikely]] {
       send_wrapped(packet, start_ps);
@@ -56,14 +67,34 @@ class LinkDirection {
     return length_ps;
   }
 
+  // A pause frame: the far node acts on it after its response time, whatever data is in its pipeline.
+  Time_ps send_pause(engine::Packet& packet, Time_ps start_ps) {
+    Time_ps length_ps = kMinLine_B * timing_.ps_per_byte;
+    packet.time_ps = start_ps + length_ps + timing_.flight_ps + timing_.response_ps;
+    ++sent.sent;
+    if (wrapper_ != nullptr) [[unlikely]] {
+      send_pause_wrapped(packet, start_ps);
+    } else {
+      channel_.push_pause(packet);
+    }
+    return length_ps;
+  }
+
   // The receiving end.
   Time_ps next_arrival_ps() const { return channel_.next_ps(); }
+  bool pause_is_next() const { return channel_.pause_is_next(); }
   engine::Packet take() {
     engine::Packet packet = channel_.front();
     channel_.pop();
     if (wrapper_ != nullptr) [[unlikely]]
       tap_arrival(packet);
     return packet;
+  }
+
+  // For a switch, which takes from the channel itself.
+  void tap(const engine::Packet& packet) {
+    if (wrapper_ != nullptr) [[unlikely]]
+      tap_arrival(packet);
   }
 
   // A delayed packet waits in the wrapper: the sending node is visited at this time to release it.
@@ -82,6 +113,7 @@ class LinkDirection {
 
  private:
   void send_wrapped(const engine::Packet& packet, Time_ps start_ps);
+  void send_pause_wrapped(const engine::Packet& packet, Time_ps start_ps);
   void tap_arrival(const engine::Packet& packet);
   Time_ps wrapped_release_ps() const;
 

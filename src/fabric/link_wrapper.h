@@ -13,24 +13,33 @@
 
 namespace weft::fabric {
 
-// Sees each frame with the physical time of its first bit at the port.
+// One frame at a port: `from` and `to` are the ports at the ends of the cable that it is on.
+struct TapFrame {
+  const engine::Packet& packet;
+  const engine::Domain& domain;  // of its cold side
+  std::uint32_t from, to;
+  Time_ps time_ps;  // of the first bit at the port
+  bool outbound;
+  std::string_view comment;
+};
 struct Tap {
   void* self = nullptr;
-  void (*frame)(void* self, const engine::Packet& packet, const engine::Domain& domain, Time_ps time_ps, bool outbound,
-                std::string_view comment) = nullptr;
+  void (*frame)(void* self, const TapFrame& frame) = nullptr;
 };
 
 class LinkDirection;
 
 class LinkWrapper {
  public:
-  LinkWrapper(std::vector<FaultRule> rules, std::uint64_t seed, std::uint64_t link_id, double bit_error_rate)
-      : faults_(std::move(rules), seed, link_id, bit_error_rate) {}
+  LinkWrapper(std::vector<FaultRule> rules, std::uint64_t seed, std::uint32_t from, std::uint32_t to,
+              double bit_error_rate)
+      : faults_(std::move(rules), seed, from, bit_error_rate), from_(from), to_(to) {}
 
   void set_send_tap(Tap tap) { send_tap_ = tap; }
   void set_receive_tap(Tap tap) { receive_tap_ = tap; }
 
   void send(LinkDirection& link, engine::Packet packet, Time_ps start_ps);
+  void send_pause(LinkDirection& link, const engine::Packet& packet, Time_ps start_ps);
   void arrive(LinkDirection& link, const engine::Packet& packet);
   // Earliest visit that a delayed packet needs, and what a visit at `now_ps` does.
   Time_ps next_release_ps(const LinkDirection& link) const;
@@ -54,6 +63,7 @@ class LinkWrapper {
   engine::Packet copy(LinkDirection& link, const engine::Packet& packet);
 
   FaultInjector faults_;
+  std::uint32_t from_, to_;  // port ids
   Tap send_tap_, receive_tap_;
   std::vector<Delayed> delayed_;
   std::uint64_t next_order_ = 0;

@@ -44,7 +44,7 @@ struct GroupConfig {
   std::int8_t alpha_exponent = 0;
   // XON when the group holds at most max(xon_B, limit - xon_offset_B).
   std::int64_t xon_B = 0;
-  std::int64_t xon_offset_B = 0;  // 0: xon_B alone decides
+  std::int64_t xon_offset_B = 0;
 };
 
 struct WatchdogConfig {
@@ -80,6 +80,7 @@ struct RoutingConfig {
   Balancing balancing = Balancing::kEcmp;
   bool hash_dest_qp = false;  // 5-tuple, or with the BTH destination QP (a user-defined field)
   std::uint32_t hash_seed = 0;
+  bool cpu_forwarding = false;  // routed packets pass the management CPU: routing is not offloaded to the ASIC
   Time_ps flowlet_gap_ps = 50 * kMicrosecond_ps;
   Time_ps convergence_ps = 50 * kMillisecond_ps;  // link down -> routes without it
 };

@@ -78,6 +78,8 @@ struct LinkConfig {
   Fec fec = Fec::kNone;
   Time_ps fec_latency_ps = 0;  // one way, encoder and decoder
   double bit_error_rate = 0;   // after FEC
+  // One-way delay between the two ports, instead of what ports, cable and FEC add up to.
+  std::optional<Time_ps> latency_ps;
 };
 
 struct SwitchPort {

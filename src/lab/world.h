@@ -1,4 +1,4 @@
-// A lab as a running world: hosts, devices, cables with their faults and taps, on an engine.
+// A lab as a running world: hosts, devices, switches, cables with their faults and taps, on an engine.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include "fabric/address_book.h"
 #include "fabric/link.h"
 #include "fabric/link_wrapper.h"
+#include "fabric/switch.h"
 #include "host/host.h"
 #include "lab/lab_model.h"
 #include "workload/connection.h"
@@ -17,7 +18,7 @@
 namespace weft::lab {
 
 struct WorldOptions {
-  std::uint32_t domains = 1;        // hosts are dealt to them in turn
+  std::uint32_t domains = 1;        // nodes are dealt to them, neighbours together
   std::int64_t window_divisor = 1;  // tests: shorter windows must give the same results
   bool carry_payload = false;       // somebody looks at the bytes
 };
@@ -37,12 +38,16 @@ class World {
 
   const Lab& lab() const { return lab_; }
   engine::Engine& engine() { return engine_; }
-  std::uint32_t port_id(const PortRef& port) const { return port_ids_[port.host][port.nic][port.port]; }
+  std::uint32_t port_id(const PortRef& port) const;
   std::uint32_t port_count() const { return static_cast<std::uint32_t>(book_.size()); }
   const fabric::AddressBook& book() const { return book_; }
-  // Null for a port without a cable.
-  nic::Device* device(std::uint32_t port) { return devices_[port]; }
+  // Null for a port without a cable and for a switch's.
+  nic::Device* device(std::uint32_t port) { return port < devices_.size() ? devices_[port] : nullptr; }
   std::vector<WorldLink>& links() { return links_; }
+  std::uint32_t switch_count() const { return static_cast<std::uint32_t>(switches_.size()); }
+  fabric::Switch& fabric_switch(std::uint32_t index) { return *switches_[index]; }
+  // Indices into SwitchConfig::ports of the ports that have a cable: the switch's own numbering.
+  const std::vector<std::uint32_t>& cabled_ports(std::uint32_t index) const { return cabled_[index]; }
   workload::Endpoint endpoint(const PortRef& port, std::uint32_t function);
   // Sees what leaves and what arrives at this port.
   void tap(std::uint32_t port, const fabric::Tap& tap);
@@ -51,24 +56,52 @@ class World {
   // The time of the last event anywhere: the moment the world came to rest.
   Time_ps last_event_ps() const;
   std::uint64_t events() const;
+  std::uint64_t hops() const;  // link traversals of packets, pause frames left out
   // No frame is stamped earlier than this before the event that shows it: receive pipeline and the longest frame.
   Time_ps stamp_lag_ps() const;
 
  private:
+  // What a link needs to know of the node at one of its ends.
+  struct End {
+    std::uint32_t domain = 0;
+    std::uint32_t node = 0;
+    Time_ps port_latency_ps = 0;
+    Time_ps pipeline_ps = 0;
+    Time_ps response_ps = 0;
+    std::uint32_t cut_through_B = 0;
+    engine::Inbox inbox;
+  };
   void number_ports();
-  void add_hosts(const WorldOptions& options);
+  void deal_domains(std::uint32_t domains);
+  void add_hosts();
   void add_links();
   void add_devices(bool carry_payload);
+  void configure_faults(const PortRef& ref, nic::DeviceConfig& config) const;
+  End end_of(const PortRef& ref, std::int64_t rate_bps);
   fabric::LinkWrapper& wrapper(WorldLink& link);
+
+  // world_fabric.cc
+  void add_switches();
+  std::vector<fabric::FabricEdge> fabric_edges() const;
+  void set_destinations();
+  void set_routes(std::vector<fabric::SwitchSetup>& setups) const;
+  std::uint32_t cabled_index(const PortRef& ref) const { return cabled_index_[ref.host][ref.port]; }
 
   const Lab& lab_;
   engine::Engine engine_;
   fabric::AddressBook book_;
-  std::vector<std::vector<std::vector<std::uint32_t>>> port_ids_;
-  std::vector<PortRef> ports_;
+  std::vector<std::vector<std::vector<std::uint32_t>>> port_ids_;  // of hosts: by host, NIC, port
+  std::vector<std::vector<std::uint32_t>> switch_port_ids_;        // by switch, port; kNoId without a cable
+  std::vector<std::vector<std::uint32_t>> cabled_;
+  std::vector<std::vector<std::uint32_t>> cabled_index_;  // the other way round
+  std::vector<std::uint32_t> subnets_;                    // by port id, of hosts
+  fabric::Destinations destinations_;
   std::vector<std::unique_ptr<host::Host>> hosts_;
+  std::vector<std::unique_ptr<fabric::Switch>> switches_;
   std::vector<std::uint32_t> domain_of_host_;
+  std::vector<std::uint32_t> domain_of_switch_;
   std::vector<WorldLink> links_;
+  std::vector<std::uint32_t> link_from_, link_to_;  // by port id: index in links_, kNoId without
   std::vector<nic::Device*> devices_;
 };
 

@@ -47,6 +47,8 @@ struct Counters {
   };
   std::array<Traffic, 8> tx_prio{};
   std::array<Traffic, 8> rx_prio{};
+  std::array<std::uint64_t, 8> tx_pause{};    // pause frames by class, XOFF and XON
+  std::array<std::int64_t, 8> tx_pause_ps{};  // time in XOFF
   std::uint64_t rx_crc_errors_phy = 0;
   std::uint64_t rx_discards_phy = 0;
   // No driver has these; the report's own words.

@@ -16,7 +16,13 @@ Device::Device(DeviceConfig config, Card& card, fabric::LinkDirection& out, fabr
       psns_(config_.seed, config_.port_id, RandomPurpose::kPsn),
       jitter_(config_.seed, config_.port_id, RandomPurpose::kHostJitter),
       message_interval_ps_(kSecond_ps / config_.model.message_rate_per_s),
-      rx_buffer_ps_(card.functions.front().transfer_ps(4096) * config_.model.rx_buffer_B / 4096) {}
+      rx_buffer_ps_(card.functions.front().transfer_ps(4096) * config_.model.rx_buffer_B / 4096),
+      rx_xoff_ps_(card.functions.front().transfer_ps(4096) * config_.model.rx_pause_xoff_B / 4096),
+      rx_xon_ps_(card.functions.front().transfer_ps(4096) * config_.model.rx_pause_xon_B / 4096),
+      cc_(congestion_algorithm(config_.qos.congestion.kind)) {
+  cc_environment_.line_rate_bps = 8 * kSecond_ps / out_.timing().ps_per_byte;
+  plan_pauses();
+}
 
 std::uint32_t Device::create_cq(std::uint32_t entries) {
   cqs_.emplace_back(entries);
@@ -94,6 +100,8 @@ bool Device::modify(std::uint32_t qpn, QpState to, const QpAttributes& attribute
       qp.req.next_psn = qp.req.una_psn = qp.req.high_psn = attributes.sq_psn;
       qp.req.retries_left = a.retry_cnt;
       qp.req.rnr_left = a.rnr_retry;
+      cc_environment_.mtu_B = a.path_mtu_B;
+      start_congestion_control(qp, now_ps);
       break;
     case QpState::kErr:
       enter_error(qp, now_ps);

@@ -12,11 +12,13 @@
 
 #include "base/random.h"
 #include "fabric/link.h"
+#include "fabric/port_pause.h"
 #include "nic/completion_queue.h"
 #include "nic/counters.h"
 #include "nic/memory.h"
 #include "nic/nic_model.h"
 #include "nic/pcie.h"
+#include "nic/port_qos.h"
 #include "nic/queue_pair.h"
 #include "nic/work_heap.h"
 #include "wire/aeth_syndrome.h"
@@ -46,10 +48,15 @@ struct DeviceConfig {
   std::string name;           // "mlx5_0"
   std::uint32_t port_id = 0;  // in the world
   std::uint64_t seed = 0;
-  std::uint8_t priority = 0;
-  std::uint8_t cnp_tos = 0xc2;
-  std::uint8_t cnp_priority = 6;
-  bool carry_payload = false;  // somebody looks at the bytes
+  PortQos qos;
+  std::uint8_t extra_words = 0;                         // of IPv6 and a VLAN tag, for Packet::extra_words
+  const std::vector<std::uint32_t>* subnets = nullptr;  // by port id: who needs a router; null: nobody
+  bool carry_payload = false;                           // somebody looks at the bytes
+  // Faults of this port: a receiver that is slow, and one that pauses its peer for nothing.
+  Time_ps slow_ps_per_byte = 0;
+  Time_ps slow_from_ps = kNever_ps, slow_until_ps = kNever_ps;
+  std::uint8_t storm_classes = 0;
+  Time_ps storm_from_ps = kNever_ps, storm_until_ps = kNever_ps;
   HostSide host;
 };
 
@@ -86,6 +93,8 @@ class Device {
   fabric::LinkDirection& out() { return out_; }
   fabric::LinkDirection& in() { return in_; }
   Counters counters;
+  const fabric::PortPause& pause() const { return pause_; }
+  const CongestionEnvironment& congestion_environment() const { return cc_environment_; }
 
  private:
   static constexpr std::uint32_t kFirstQpn = 0x108;  // low numbers are the driver's own, as on mlx5
@@ -97,7 +106,7 @@ class Device {
     return index < qps_.size() ? &qps_[index] : nullptr;
   }
 
-  Time_ps rare_ps() const { return std::min(timers_.next_ps(), out_.next_release_ps()); }
+  Time_ps rare_ps() const { return std::min(std::min(timers_.next_ps(), pause_due_ps_), out_.next_release_ps()); }
   void serve(Time_ps now_ps);
   void receive(Time_ps now_ps);
   void on_timer(Time_ps now_ps);
@@ -120,11 +129,32 @@ class Device {
   bool send_read_reply(QueuePair& qp, Reply& reply, Time_ps now_ps);
   static engine::Packet new_packet(const QueuePair& qp, wire::Opcode opcode, std::uint32_t psn);
   void make_template(QueuePair& qp) const;
+  bool needs_router(std::uint32_t remote_port) const;
   engine::Cold& add_cold(engine::Packet& packet);
   // Fills the cold side with the payload when somebody looks.
   void add_payload(engine::Packet& packet, std::uint32_t key, std::uint64_t va);
   void arm_timer(QueuePair& qp, Time_ps now_ps);
   bool message_may_start(QueuePair& qp, Time_ps now_ps, Time_ps& at_ps);
+
+  // port_flow_control.cc: pauses received and sent.
+  void receive_pause(const engine::Packet& packet, Time_ps now_ps);
+  void on_pause_due(Time_ps now_ps);
+  void plan_pauses();
+  void unpark(Time_ps now_ps);
+  bool is_paused(std::uint32_t context) const;
+  void send_pause(engine::PauseRequest request, Time_ps now_ps);
+  void hold_peer(const engine::Packet& packet, Time_ps backlog_ps, Time_ps now_ps);
+
+  // reaction_point.cc: congestion control.
+  void start_congestion_control(QueuePair& qp, Time_ps now_ps);
+  Time_ps pace(QueuePair& qp, std::uint32_t line_bytes, Time_ps now_ps);
+  bool window_is_full(const QueuePair& qp) const;
+  void receive_cnp(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
+  void signal_ack(QueuePair& qp, std::uint32_t una_before, const engine::Packet* packet, Time_ps now_ps);
+  void signal_loss(QueuePair& qp, Time_ps now_ps);
+  void time_packet(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  void keep_telemetry(QueuePair& qp, const engine::Packet& packet);
+  void echo_telemetry(QueuePair& qp, engine::Packet& packet);
 
   // cnp.cc: the notification point.
   static constexpr std::uint32_t kCnpContext = 0xffffffff;
@@ -138,7 +168,7 @@ class Device {
 
   // requester.cc: what comes back.
   fabric::Fate receive_response(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
-  fabric::Fate receive_ack(QueuePair& qp, std::uint32_t psn, std::uint32_t aeth, Time_ps now_ps);
+  fabric::Fate receive_ack(QueuePair& qp, const engine::Packet& packet, std::uint32_t aeth, Time_ps now_ps);
   fabric::Fate receive_data(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   bool acknowledge(QueuePair& qp, std::uint32_t next_una, Time_ps now_ps);
   void finish_head(QueuePair& qp, WcStatus status, Time_ps now_ps, Time_ps data_visible_ps);
@@ -197,10 +227,6 @@ class Device {
     std::uint32_t qpn;
     Time_ps ready_ps;
   };
-  struct CnpPace {
-    std::uint32_t scope;
-    Time_ps last_ps;
-  };
   ContextRing control_, ready_;
   WorkHeap waiting_;  // contexts that become ready at a time
   std::vector<PendingCnp> cnps_;
@@ -209,8 +235,26 @@ class Device {
   Time_ps service_ps_ = kNever_ps;
   Time_ps last_event_ps_ = 0;
   Time_ps message_interval_ps_ = 0;
-  Time_ps rx_buffer_ps_ = 0;       // the receive buffer, as PCIe time
-  std::vector<CnpPace> cnp_pace_;  // by port, address or QP
+  Time_ps rx_buffer_ps_ = 0;          // the receive buffer, as PCIe time
+  std::vector<Time_ps> cnp_last_ps_;  // by scope: port, address or QP
+  std::size_t cnp_head_ = 0;
+
+  // Flow control.
+  struct Parked {
+    std::uint32_t context;
+    bool control;
+  };
+  fabric::PortPause pause_;
+  std::vector<Parked> parked_;         // contexts whose class is stopped
+  std::uint8_t xoff_ = 0;              // classes that this port has stopped
+  Time_ps xoff_check_ps_ = kNever_ps;  // when the receive buffer may be down to XON
+  Time_ps refresh_ps_ = kNever_ps;
+  Time_ps pause_due_ps_ = kNever_ps;
+  Time_ps rx_xoff_ps_ = 0, rx_xon_ps_ = 0;  // as PCIe time
+  std::array<Time_ps, 8> xoff_since_ps_{};
+
+  const CongestionAlgorithm* cc_ = nullptr;  // null: off
+  CongestionEnvironment cc_environment_;
 };
 
 }  // namespace weft::nic

@@ -57,6 +57,10 @@ struct NicModel {
 
   CnpScope cnp_scope = CnpScope::kPort;
   Time_ps min_time_between_cnps_ps = 0;
+  Time_ps cnp_generation_ps = 0;     // CE packet checked -> CNP ready to send
+  Time_ps pfc_response_ps = 0;       // pause frame received -> no new frame of that priority starts
+  std::int64_t rx_pause_xoff_B = 0;  // of the receive buffer: XOFF above, …
+  std::int64_t rx_pause_xon_B = 0;   // … XON at or below
 };
 
 }  // namespace weft::nic

@@ -54,6 +54,10 @@ class PcieFunction {
     write_until_ps_ = std::max(write_until_ps_, now_ps) + transfer_ps(payload_B);
     return write_until_ps_;
   }
+  // The receiver's memory takes so much longer.
+  void stall(Time_ps extra_ps, Time_ps now_ps) {
+    write_until_ps_ = std::max(write_until_ps_, now_ps) + std::max<Time_ps>(0, extra_ps);
+  }
   Time_ps write_backlog_ps(Time_ps now_ps) const { return write_until_ps_ - now_ps; }
 
  private:

@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "engine/packet.h"
+#include "nic/congestion.h"
 #include "nic/memory.h"
 #include "nic/work.h"
 
@@ -78,6 +79,8 @@ struct Requester {
   std::uint32_t responses_due = 0;  // READ and atomic requests sent and not answered
   Time_ps hold_until_ps = 0;        // RNR wait, NAK reaction
   Time_ps next_message_ps = 0;      // WQE rate of one QP
+  Time_ps timed_ps = kNever_ps;     // when the packet before `timed_psn` left, if its round trip is being timed
+  std::uint32_t timed_psn = 0;
   Time_ps deadline_ps = kNever_ps;  // local ACK timeout
   std::uint8_t retries_left = 0;
   std::uint8_t rnr_left = 0;
@@ -119,7 +122,8 @@ struct Responder {
   Time_ps queued_ps = kNever_ps;
   std::vector<SavedAtomic> atomics;  // ring of max_dest_rd_atomic
   std::uint32_t atomic_next = 0;
-  Time_ps placed_ps = 0;  // when the last payload left for memory
+  Time_ps placed_ps = 0;                      // when the last payload left for memory
+  std::uint32_t telemetry = engine::kNoSlot;  // what switches wrote on the way here, for the next ACK
 
   Reply& next_reply() { return replies[reply_head % replies.size()]; }
 };
@@ -136,6 +140,10 @@ struct QueuePair {
   QpAttributes attributes;
   Requester req;
   Responder resp;
+  CongestionState congestion;  // of what it sends: requests, and READ data
+  Time_ps pace_ps = 0;         // not before
+  std::uint64_t retransmitted_packets = 0;
+  std::uint64_t cnps_received = 0;
 };
 
 }  // namespace weft::nic

@@ -37,12 +37,18 @@ std::uint64_t Device::run_until(Time_ps end_ps, const Time_ps* programs_ps) {
       bool release = out_.next_release_ps() == other_ps;
       if (release || other_ps < now_ps) {
         last_event_ps_ = other_ps;
-        release ? out_.release(other_ps) : on_timer(other_ps);
+        if (release) {
+          out_.release(other_ps);
+        } else if (pause_due_ps_ == other_ps) {
+          on_pause_due(other_ps);
+        } else {
+          on_timer(other_ps);
+        }
         continue;
       }
     }
     last_event_ps_ = now_ps;
-    if (service_ps_ <= arrival_ps) {
+    if (service_ps_ <= arrival_ps && !(service_ps_ == arrival_ps && in_.pause_is_next())) {
       serve(now_ps);
     } else {
       receive(now_ps);
@@ -52,6 +58,10 @@ std::uint64_t Device::run_until(Time_ps end_ps, const Time_ps* programs_ps) {
 
 void Device::receive(Time_ps now_ps) {
   Packet packet = in_.take();
+  if (packet.opcode == engine::kPauseOpcode) [[unlikely]] {
+    receive_pause(packet, now_ps);
+    return;
+  }
   receive_packet(packet, now_ps);
 }
 
@@ -68,14 +78,23 @@ void Device::receive_packet(Packet& packet, Time_ps now_ps) {
     return;
   }
   // Payload that PCIe cannot take yet waits in the receive buffer.
-  if (packet.payload_B > 0 && card_.functions[qp->function].write_backlog_ps(now_ps) > rx_buffer_ps_) [[unlikely]] {
-    ++counters.rx_discards_phy;
-    end(packet, Fate::kRxBufferFull);
-    return;
+  if (packet.payload_B > 0) {
+    PcieFunction& function = card_.functions[qp->function];
+    if (config_.slow_ps_per_byte > 0 && now_ps >= config_.slow_from_ps && now_ps < config_.slow_until_ps) [[unlikely]]
+      function.stall(packet.payload_B * config_.slow_ps_per_byte - function.transfer_ps(packet.payload_B), now_ps);
+    Time_ps backlog_ps = function.write_backlog_ps(now_ps);
+    if (backlog_ps > rx_xoff_ps_) [[unlikely]] {
+      hold_peer(packet, backlog_ps, now_ps);
+      if (backlog_ps > rx_buffer_ps_) {
+        ++counters.rx_discards_phy;
+        end(packet, Fate::kRxBufferFull);
+        return;
+      }
+    }
   }
   Counters::Traffic& traffic = counters.rx_prio[packet.priority];
   ++traffic.packets;
-  traffic.bytes += in_.line_B(packet) - fabric::kLineOverhead_B;
+  traffic.bytes += fabric::line_B(packet) - fabric::kLineOverhead_B;
   if ((packet.tos & kEcnCe) == kEcnCe) note_ce(*qp, packet, now_ps);
   auto opcode = static_cast<Opcode>(packet.opcode);
   if (qp->type == QpType::kUd) {
@@ -83,7 +102,7 @@ void Device::receive_packet(Packet& packet, Time_ps now_ps) {
   } else if (wire::is_request(opcode)) {
     end(packet, receive_request(*qp, packet, now_ps));
   } else if (opcode == Opcode::kCnp) {
-    ++counters.rp_cnp_ignored;  // no reaction point yet
+    receive_cnp(*qp, packet, now_ps);
     end(packet, Fate::kAccepted);
   } else {
     end(packet, receive_response(*qp, packet, now_ps));

@@ -96,6 +96,7 @@ void Device::on_ack_timeout(QueuePair& qp, Time_ps now_ps) {
   }
   if (req.adaptive_step <= kAdaptiveTries) ++req.adaptive_step;
   req.implied_nak = false;
+  signal_loss(qp, now_ps);
   go_back(qp, req.una_psn, now_ps);
   arm_timer(qp, now_ps);
 }
@@ -121,6 +122,7 @@ void Device::on_nak(QueuePair& qp, std::uint8_t code, Time_ps now_ps) {
         return;
       }
       --qp.req.retries_left;
+      signal_loss(qp, now_ps);
       go_back(qp, qp.req.una_psn, now_ps + config_.model.nak_reaction_ps);
       arm_timer(qp, now_ps);
       return;

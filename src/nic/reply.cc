@@ -96,6 +96,7 @@ bool Device::send_reply(QueuePair& qp, Time_ps now_ps) {
     Packet packet = new_packet(qp, atomic ? Opcode::kAtomicAck : Opcode::kAck, reply.psn);
     packet.aux = reply.aeth;
     if (atomic) add_cold(packet).compare = reply.value;
+    echo_telemetry(qp, packet);
     bool positive = wire::aeth_kind(static_cast<std::uint8_t>(reply.aeth >> 24)) == wire::AethKind::kAck;
     ++(positive ? counters.acks_sent : counters.naks_sent);
     put(packet, now_ps);
@@ -109,6 +110,10 @@ bool Device::send_reply(QueuePair& qp, Time_ps now_ps) {
 
 // One packet of READ data. False when the payload is not in the NIC yet.
 bool Device::send_read_reply(QueuePair& qp, Reply& reply, Time_ps now_ps) {
+  if (qp.pace_ps > now_ps) {
+    queue_reply(qp, qp.pace_ps);
+    return false;
+  }
   std::uint32_t chunk_B = std::min(reply.left_B, qp.attributes.path_mtu_B);
   PcieFunction& pcie = card_.functions[qp.function];
   if (chunk_B > 0) {
@@ -126,6 +131,7 @@ bool Device::send_read_reply(QueuePair& qp, Reply& reply, Time_ps now_ps) {
   packet.payload_B = chunk_B & engine::kPayloadMask;
   packet.aux = reply.aeth;
   add_payload(packet, reply.rkey, reply.value);
+  if (cc_ != nullptr) pace(qp, fabric::line_B(packet), now_ps);
   put(packet, now_ps);
   reply.psn = psn_add(reply.psn, 1);
   reply.value += chunk_B;

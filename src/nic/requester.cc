@@ -14,16 +14,26 @@ fabric::Fate Device::receive_response(QueuePair& qp, Packet& packet, Time_ps now
   if (qp.state != QpState::kRts) return Fate::kUnknownQp;
   // Only PSNs that were sent and are not yet acknowledged mean anything.
   if (psn_distance(packet.psn, req.una_psn) >= psn_distance(req.high_psn, req.una_psn)) return Fate::kStaleResponse;
-  if (static_cast<Opcode>(packet.opcode) == Opcode::kAck) return receive_ack(qp, packet.psn, packet.aux, now_ps);
-  return receive_data(qp, packet, now_ps);
+  std::uint32_t una_psn = req.una_psn;
+  if (static_cast<Opcode>(packet.opcode) != Opcode::kAck) {
+    Fate fate = receive_data(qp, packet, now_ps);
+    signal_ack(qp, una_psn, nullptr, now_ps);
+    return fate;
+  }
+  std::uint32_t aeth = (packet.flags & Packet::kHasCold) != 0 ? cold_of(packet).aeth : packet.aux;
+  return receive_ack(qp, packet, aeth, now_ps);
 }
 
-fabric::Fate Device::receive_ack(QueuePair& qp, std::uint32_t psn, std::uint32_t aeth_word, Time_ps now_ps) {
+fabric::Fate Device::receive_ack(QueuePair& qp, const Packet& packet, std::uint32_t aeth_word, Time_ps now_ps) {
+  std::uint32_t psn = packet.psn;
+  std::uint32_t una_psn = qp.req.una_psn;
   auto syndrome = static_cast<std::uint8_t>(aeth_word >> 24);
   wire::AethKind kind = wire::aeth_kind(syndrome);
   bool positive = kind == wire::AethKind::kAck;
   // A NAK acknowledges everything before its PSN.
-  if (!acknowledge(qp, positive ? psn_add(psn, 1) : psn, now_ps)) {
+  bool complete = acknowledge(qp, positive ? psn_add(psn, 1) : psn, now_ps);
+  signal_ack(qp, una_psn, &packet, now_ps);
+  if (!complete) {
     if (!qp.req.implied_nak) {
       // The peer acknowledged past a READ or atomic whose response never came.
       ++counters.implied_nak_seq_err;

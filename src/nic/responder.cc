@@ -83,6 +83,7 @@ Fate Device::accept_message_packet(QueuePair& qp, Packet& packet, Time_ps now_ps
   }
   resp.expected_psn = psn_add(resp.expected_psn, 1);
   ++resp.unacked;
+  if (packet.flags & Packet::kHasCold) keep_telemetry(qp, packet);
   if (ends) end_message(qp, packet, now_ps);
   if ((packet.flags & Packet::kAckReq) || resp.unacked >= config_.model.ack_interval_packets)
     reply_ack(qp, packet.psn, now_ps);

@@ -60,7 +60,13 @@ void Device::serve(Time_ps now_ps) {
     (control ? control_ : ready_).push(context);
   }
   while (!control_.empty() || !ready_.empty()) {
-    if (serve_context(control_.empty() ? ready_.pop() : control_.pop(), now_ps)) break;
+    bool control = !control_.empty();
+    std::uint32_t context = control ? control_.pop() : ready_.pop();
+    if (pause_.paused() != 0 && is_paused(context)) [[unlikely]] {
+      parked_.push_back({context, control});
+      continue;
+    }
+    if (serve_context(context, now_ps)) break;
   }
   plan_service(now_ps);
 }
@@ -75,11 +81,11 @@ bool Device::serve_context(std::uint32_t context, Time_ps now_ps) {
 }
 
 void Device::put(Packet& packet, Time_ps now_ps) {
-  std::uint32_t line_B = out_.line_B(packet);
-  free_ps_ = now_ps + out_.send(packet, line_B, now_ps);
+  std::uint32_t line_bytes = fabric::line_B(packet);
+  free_ps_ = now_ps + out_.send(packet, line_bytes, now_ps);
   Counters::Traffic& traffic = counters.tx_prio[packet.priority];
   ++traffic.packets;
-  traffic.bytes += line_B - fabric::kLineOverhead_B;
+  traffic.bytes += line_bytes - fabric::kLineOverhead_B;
 }
 
 void Device::make_template(QueuePair& qp) const {
@@ -87,10 +93,16 @@ void Device::make_template(QueuePair& qp) const {
   qp.packet.src = config_.port_id & kPortMask;
   qp.packet.dst = qp.attributes.remote_port & kPortMask;
   qp.packet.tos = qp.attributes.tos;
-  qp.packet.priority = config_.priority & 7;
+  qp.packet.priority = config_.qos.priority & 7;
+  qp.packet.extra_words = config_.extra_words;
   qp.packet.udp_src_port = wire::udp_source_port(qp.qpn, qp.type == QpType::kRc ? qp.attributes.remote_qpn : qp.qpn);
   qp.packet.dest_qp = qp.attributes.remote_qpn & kPsnMask;
   qp.packet.flags = config_.model.mig_req ? Packet::kMigReq : 0;
+  if (qp.type == QpType::kRc && needs_router(qp.attributes.remote_port)) qp.packet.flags |= Packet::kRouted;
+}
+
+bool Device::needs_router(std::uint32_t remote_port) const {
+  return config_.subnets != nullptr && (*config_.subnets)[config_.port_id] != (*config_.subnets)[remote_port];
 }
 
 Packet Device::new_packet(const QueuePair& qp, Opcode opcode, std::uint32_t psn) {
@@ -135,11 +147,12 @@ bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
   req.queued_ps = kNever_ps;
   if (req.tx == req.tail || qp.state != QpState::kRts) return false;
   SendWqe& wqe = req.at(req.tx);
-  Time_ps at_ps = std::max(wqe.ready_ps, req.hold_until_ps);
+  Time_ps at_ps = std::max(std::max(wqe.ready_ps, req.hold_until_ps), qp.pace_ps);
   if (at_ps > now_ps) {
     queue_request(qp, at_ps);
     return false;
   }
+  if (window_is_full(qp)) return false;  // the next ACK resumes
   const SendRequest& request = wqe.request;
   if (!req.started) {
     if (needs_response(request.opcode) && req.responses_due >= qp.attributes.max_rd_atomic)
@@ -176,7 +189,7 @@ bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
   }
   if (req.tx != req.tail) {
     // What is ready before the port is free again needs no place in the waiting list.
-    Time_ps next_ps = req.at(req.tx).ready_ps;
+    Time_ps next_ps = std::max(req.at(req.tx).ready_ps, qp.pace_ps);
     if (next_ps <= free_ps_) {
       req.queued_ps = kInRing_ps;
       ready_.push(request_context(qp));
@@ -227,9 +240,12 @@ bool Device::send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   if (psn_before(psn, req.high_psn)) {
     packet.flags |= Packet::kRetransmission;
     ++counters.retransmitted_packets;
+    ++qp.retransmitted_packets;
   } else {
     req.high_psn = next_psn;
+    if (cc_ != nullptr && (cc_->wants_rtt || cc_->wants_telemetry)) time_packet(qp, packet, now_ps);
   }
+  if (cc_ != nullptr) pace(qp, fabric::line_B(packet), now_ps);
   put(packet, now_ps);
   if (last) {
     req.next_wqe();
@@ -276,6 +292,7 @@ bool Device::send_datagram(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   Opcode opcode = request.opcode == WrOpcode::kSendImm ? Opcode::kUdSendOnlyImm : Opcode::kUdSendOnly;
   Packet packet = new_packet(qp, opcode, wqe.first_psn);
   packet.dst = request.dest_port & kPortMask;
+  if (needs_router(request.dest_port)) packet.flags |= Packet::kRouted;
   packet.dest_qp = request.dest_qp & kPsnMask;
   packet.payload_B = request.length_B & kPayloadMask;
   if (request.solicited) packet.flags |= Packet::kSolicited;

@@ -22,19 +22,19 @@ fabric::Tap Capture::add_port(std::uint32_t port, std::int64_t speed_bps, const 
   return {ports_.back().get(), &Capture::on_frame};
 }
 
-void Capture::on_frame(void* self, const engine::Packet& packet, const engine::Domain& domain, Time_ps time_ps,
-                       bool outbound, std::string_view comment) {
+void Capture::on_frame(void* self, const fabric::TapFrame& frame) {
   auto& port = *static_cast<Port*>(self);
   std::size_t at = port.bytes.size();
   port.bytes.resize(at + kMaxFrame_B);
-  std::size_t size_B = frame_of(packet, domain, port.capture->book_, std::span(port.bytes).subspan(at));
+  std::size_t size_B = frame_of(frame.packet, frame.domain, port.capture->book_, frame.from, frame.to,
+                                std::span(port.bytes).subspan(at));
   port.bytes.resize(at + size_B);
-  std::string text(comment);
-  if (outbound && (packet.flags & engine::Packet::kRetransmission) != 0) {
+  std::string text(frame.comment);
+  if (frame.outbound && (frame.packet.flags & engine::Packet::kRetransmission) != 0) {
     text = text.empty() ? "weft: retransmission" : "weft: retransmission; " + text;
   }
-  port.records.push_back(
-      {time_ps, port.interface, outbound, static_cast<std::uint32_t>(size_B), port.next_order++, at, std::move(text)});
+  port.records.push_back({frame.time_ps, port.interface, frame.outbound, static_cast<std::uint32_t>(size_B),
+                          port.next_order++, at, std::move(text)});
 }
 
 void Capture::flush(Time_ps time_ps) {

@@ -50,8 +50,7 @@ class Capture {
     std::vector<std::uint8_t> bytes;
   };
   Capture(PcapngWriter writer, const fabric::AddressBook& book) : writer_(std::move(writer)), book_(book) {}
-  static void on_frame(void* self, const engine::Packet& packet, const engine::Domain& domain, Time_ps time_ps,
-                       bool outbound, std::string_view comment);
+  static void on_frame(void* self, const fabric::TapFrame& frame);
 
   PcapngWriter writer_;
   const fabric::AddressBook& book_;

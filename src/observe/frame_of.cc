@@ -1,6 +1,9 @@
 #include "observe/frame_of.h"
 
+#include <algorithm>
+
 #include "wire/flow.h"
+#include "wire/pfc.h"
 #include "wire/roce_frame.h"
 
 namespace weft::observe {
@@ -8,6 +11,26 @@ namespace weft::observe {
 namespace {
 
 constexpr std::size_t kPcpShift = 13;
+
+// PFC, or 802.3x: what a MAC sends by itself.
+std::size_t pause_frame(const engine::Packet& packet, const fabric::PortAddress& sender, std::span<std::uint8_t> out) {
+  engine::PauseRequest request = engine::PauseRequest::of(packet.aux);
+  std::array<std::uint8_t, wire::kPauseFrame_B> frame{};
+  if (packet.dest_qp != 0) {
+    wire::Pause pause;
+    pause.src = sender.mac;
+    pause.quanta = request.quanta;
+    frame = wire::build_pause_frame(pause);
+  } else {
+    wire::Pfc pfc;
+    pfc.src = sender.mac;
+    pfc.class_enable = static_cast<std::uint8_t>(request.xoff | request.xon);
+    for (std::size_t c = 0; c < pfc.quanta.size(); ++c) pfc.quanta[c] = (request.xoff >> c & 1) ? request.quanta : 0;
+    frame = wire::build_pfc_frame(pfc);
+  }
+  std::copy(frame.begin(), frame.end(), out.begin());
+  return frame.size();
+}
 
 wire::RoceHeaders headers_of(const engine::Packet& packet, const engine::Cold& cold, const fabric::AddressBook& book) {
   const fabric::PortAddress& from = book[packet.src];
@@ -20,6 +43,7 @@ wire::RoceHeaders headers_of(const engine::Packet& packet, const engine::Cold& c
   h.dst_ip = to.ip;
   h.v4 = from.v4;
   h.tos = static_cast<std::uint8_t>(packet.tos);
+  h.ttl = static_cast<std::uint8_t>(engine::kTtl - packet.hops);
   h.src_port = packet.udp_src_port;
   h.opcode = static_cast<wire::Opcode>(packet.opcode);
   h.solicited = (packet.flags & engine::Packet::kSolicited) != 0;
@@ -46,7 +70,8 @@ wire::RoceHeaders headers_of(const engine::Packet& packet, const engine::Cold& c
 }  // namespace
 
 std::size_t frame_of(const engine::Packet& packet, const engine::Domain& domain, const fabric::AddressBook& book,
-                     std::span<std::uint8_t> out) {
+                     std::uint32_t link_from, std::uint32_t link_to, std::span<std::uint8_t> out) {
+  if (packet.opcode == engine::kPauseOpcode) return pause_frame(packet, book[packet.src], out);
   static constexpr engine::PayloadSlot kZeros{};
   engine::Cold cold;
   std::span<const std::uint8_t> payload = std::span(kZeros).first(packet.payload_B);
@@ -56,7 +81,12 @@ std::size_t frame_of(const engine::Packet& packet, const engine::Domain& domain,
   } else {
     cold.aeth = packet.aux;
   }
-  std::size_t size_B = wire::build_roce_frame(headers_of(packet, cold, book), payload, out);
+  wire::RoceHeaders headers = headers_of(packet, cold, book);
+  if (packet.flags & engine::Packet::kRouted) {
+    headers.src_mac = book[link_from].mac;
+    headers.dst_mac = book[link_to].mac;
+  }
+  std::size_t size_B = wire::build_roce_frame(headers, payload, out);
   if (packet.flags & engine::Packet::kBadIcrc) {
     // The last byte before the ICRC: payload, or the end of the headers.
     out[size_B - 5] ^= 0x01;

@@ -1,0 +1,69 @@
+// Where a switch sends a packet: by destination port to the switch at the edge of the fabric, from there to a group of
+// equal ports, and by hash, load or turn to one of them (docs/mechanisms/routing.md).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/time.h"
+#include "engine/packet.h"
+
+namespace weft::fabric {
+
+inline constexpr std::uint16_t kNoGroup = 0xffff;
+
+// Of every host port of the world, by port id; read-only while a world runs.
+struct Destination {
+  std::uint16_t edge = 0;         // switch that it hangs on
+  std::uint16_t port = 0;         // index of that switch's port
+  std::uint32_t address_key = 0;  // its IP address for the ECMP hash
+};
+using Destinations = std::vector<Destination>;
+
+// The routes of one switch.
+struct RouteTable {
+  struct Group {
+    std::uint16_t first = 0;  // in members
+    std::uint16_t count = 0;
+  };
+  struct Exception {
+    std::uint32_t destination = 0;
+    std::uint16_t group = 0;
+  };
+  std::vector<std::uint16_t> group_of_edge;  // by switch number; kNoGroup: unreachable
+  std::vector<Group> groups;
+  std::vector<std::uint16_t> members;  // port indices
+  std::vector<Exception> exceptions;   // static routes, by destination
+
+  std::uint16_t add_group(const std::vector<std::uint16_t>& ports);
+};
+
+// The fields that every ASIC can hash, mixed so that each bit counts. Two switches with one seed and one group size
+// choose alike: polarisation.
+inline std::uint32_t ecmp_hash(const engine::Packet& packet, const Destinations& destinations, bool dest_qp,
+                               std::uint32_t seed) {
+  std::uint64_t h = std::uint64_t{destinations[packet.src].address_key} << 32 | destinations[packet.dst].address_key;
+  h ^= (std::uint64_t{packet.udp_src_port} << 20) * 0x9e3779b97f4a7c15ULL;
+  if (dest_qp) h ^= std::uint64_t{packet.dest_qp} * 0xd6e8feb86659fd93ULL;
+  h ^= std::uint64_t{seed} * 0xa0761d6478bd642fULL;
+  h ^= h >> 32;
+  h *= 0xe7037ed1a0b428dbULL;
+  h ^= h >> 29;
+  h *= 0x8ebc6af09c88c6e3ULL;
+  return static_cast<std::uint32_t>(h >> 32);
+}
+inline std::uint32_t pick(std::uint32_t hash, std::uint32_t count) {
+  return static_cast<std::uint32_t>(std::uint64_t{hash} * count >> 32);
+}
+
+// One cable between two switches, for computing routes.
+struct FabricEdge {
+  std::uint32_t a = 0, b = 0;            // switch numbers
+  std::uint16_t a_port = 0, b_port = 0;  // port indices
+  bool up = true;
+};
+// Shortest paths by number of switches, all equal ones kept, in order of port.
+std::vector<RouteTable> compute_routes(std::uint32_t switches, const std::vector<FabricEdge>& edges,
+                                       const std::vector<bool>& is_edge);
+
+}  // namespace weft::fabric

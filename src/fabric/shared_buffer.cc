@@ -1,0 +1,72 @@
+#include "fabric/shared_buffer.h"
+
+#include "base/check.h"
+
+namespace weft::fabric {
+
+SharedBuffer::SharedBuffer(const SwitchModel& model, const SwitchQos& qos, const std::vector<SwitchPortConfig>& ports)
+    : cell_B_(model.cell_B),
+      inverse_(((std::uint64_t{1} << kInverseShift) + model.cell_B - 1) / model.cell_B),
+      ports_(static_cast<std::uint32_t>(ports.size())),
+      split_(model.buffer_split),
+      pipes_(std::max(1u, model.pipes)) {
+  WEFT_CHECK(model.cell_B > 0, "a switch needs a cell size");
+  auto in_cells = [&](std::int64_t bytes) { return static_cast<std::uint32_t>(bytes / cell_B_); };
+  auto up_cells = [&](std::int64_t bytes) { return static_cast<std::uint32_t>((bytes + cell_B_ - 1) / cell_B_); };
+  std::uint32_t count = split_ == BufferSplit::kShared ? 1 : std::max(1u, model.buffer_slices);
+  Slice slice;
+  slice.size = in_cells(qos.ingress_pool_B / count);
+  slice.headroom_size = in_cells(qos.headroom_pool_B / count);
+  slices_.assign(count, slice);
+  egress_size_ = in_cells(qos.egress_pool_B);
+  for (std::size_t c = 0; c < kClasses; ++c) {
+    const GroupConfig& group = qos.groups[c];
+    group_limits_[c] = {up_cells(group.reserved_B), in_cells(group.xon_B), up_cells(group.xon_offset_B),
+                        group.alpha_exponent, group.lossless};
+    const QueueConfig& queue = qos.queues[c];
+    queue_limits_[c] = {up_cells(queue.reserved_B), queue.alpha_exponent, queue.lossless};
+  }
+  groups_.resize(std::size_t{count} * ports_ * kClasses);
+  for (const SwitchPortConfig& port : ports) {
+    for (std::int64_t bytes : port.headroom_B) headroom_max_.push_back(up_cells(bytes));
+  }
+}
+
+SharedBuffer::Place SharedBuffer::admit_to_headroom(Slice& pool, Group& group, std::uint32_t port, std::uint32_t g,
+                                                    std::uint32_t count) {
+  bool own = group.headroom + count <= headroom_max_[port * kClasses + g];
+  bool shared = pool.headroom_size == 0 || pool.headroom_used + count <= pool.headroom_size;
+  if (!own || !shared) return Place::kNone;
+  group.headroom += count;
+  pool.headroom_used += count;
+  group.max_headroom = std::max(group.max_headroom, group.headroom);
+  return Place::kHeadroom;
+}
+
+// Ports are dealt to pipes in equal runs. Two pipes share a half of the memory on ASICs that split by pipe pair
+// (facts CATALOG 1).
+std::uint32_t SharedBuffer::slice_of(std::uint32_t in_port, std::uint32_t out_port) const {
+  auto count = static_cast<std::uint32_t>(slices_.size());
+  std::uint32_t in_pipe = in_port * pipes_ / ports_;
+  std::uint32_t out_pipe = out_port * pipes_ / ports_;
+  if (split_ == BufferSplit::kPipePair && count == 4) return (in_pipe * 2 / pipes_) * 2 + out_pipe * 2 / pipes_;
+  return in_pipe * count / pipes_;
+}
+
+std::uint64_t SharedBuffer::max_used_B() const {
+  std::uint64_t sum = 0;
+  for (const Slice& slice : slices_) sum += slice.max_used;
+  return sum * cell_B_;
+}
+
+std::uint64_t SharedBuffer::pool_B() const {
+  std::uint64_t sum = 0;
+  for (const Slice& slice : slices_) sum += slice.size;
+  return sum * cell_B_;
+}
+
+bool SharedBuffer::is_empty() const {
+  return std::all_of(groups_.begin(), groups_.end(), [](const Group& g) { return g.shared == 0 && g.headroom == 0; });
+}
+
+}  // namespace weft::fabric

@@ -1,0 +1,240 @@
+// A switch: classifies, routes, buffers, marks, schedules and pauses. One node of the engine. What a visit does is in
+// switch.cc; a packet's way in is in switch_forward.cc, its way out in switch_schedule.cc, PFC in switch_pfc.cc, the
+// watchdog in switch_watchdog.cc. At one instant: pause frames, service, arrivals, timers, each by port.
+// Not modelled: flooding and learning, multicast, VLAN rewriting, headers of other protocols than RoCE.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "base/random.h"
+#include "engine/channel.h"
+#include "fabric/link.h"
+#include "fabric/port_pause.h"
+#include "fabric/route_table.h"
+#include "fabric/shared_buffer.h"
+#include "fabric/switch_config.h"
+#include "fabric/switch_counters.h"
+#include "fabric/switch_model.h"
+
+namespace weft::fabric {
+
+// From `from_ps` on the switch forwards by `table`: routes after the links that are down by then were noticed.
+struct RouteEpoch {
+  Time_ps from_ps = 0;
+  RouteTable table;
+};
+struct LinkChange {
+  Time_ps time_ps = 0;
+  std::uint32_t port = 0;
+  bool up = false;
+};
+
+struct SwitchSetup {
+  SwitchModel model;
+  SwitchQos qos;
+  RoutingConfig routing;
+  std::vector<SwitchPortConfig> ports;  // those with a cable; their indices are the ports' numbers here
+  std::uint32_t number = 0;             // in the fabric
+  std::uint64_t seed = 0;
+  const Destinations* destinations = nullptr;
+  std::vector<RouteEpoch> routes;        // in order of time, the first from 0
+  std::vector<LinkChange> link_changes;  // in order of time
+};
+
+class Switch {
+ public:
+  Switch(SwitchSetup setup, engine::Domain& domain);
+  Switch(const Switch&) = delete;
+  Switch& operator=(const Switch&) = delete;
+
+  std::uint32_t node() const { return node_; }
+  engine::Inbox inbox(std::uint32_t port) { return {&inbox_[port / 64], std::uint64_t{1} << (port % 64)}; }
+  void attach(std::uint32_t port, LinkDirection& out, LinkDirection& in);
+
+  std::uint32_t port_count() const { return static_cast<std::uint32_t>(ports_.size()); }
+  const SwitchSetup& setup() const { return setup_; }
+  const SwitchPortCounters& counters(std::uint32_t port) const { return counters_[port]; }
+  const PortPause& pause(std::uint32_t port) const { return pauses_[port]; }
+  const SharedBuffer& buffer() const { return buffer_; }
+  const BoundedLog<DropRecord>& drops() const { return drops_; }
+  const BoundedLog<PauseEvent>& pause_log() const { return pause_log_; }
+  std::uint64_t queue_B(std::uint32_t port, std::uint32_t queue) const { return ports_[port].queues[queue].bytes; }
+  // Classes stopped by the peer of this port, and groups that stop the peer.
+  std::uint8_t paused_queues(std::uint32_t port) const { return ports_[port].paused; }
+  std::uint8_t xoff_groups(std::uint32_t port) const { return ports_[port].xoff; }
+  // Ports that packets waiting in this queue came in by, as a mask; for finding circular waits.
+  std::vector<std::uint32_t> feeders(std::uint32_t port, std::uint32_t queue) const;
+  std::uint64_t held_packets() const { return held_count_; }
+  // Everything that came in went out, was lost for a reason, or is still here.
+  bool balances() const;
+  // Fills in what the receiving ends of its links did not count packet by packet.
+  void settle_ledgers();
+  Time_ps last_event_ps() const { return last_event_ps_; }
+  std::uint64_t events() const { return events_; }
+
+ private:
+  static constexpr std::uint32_t kNothing = 0xffffffff;
+  struct Queue {
+    std::uint32_t head = kNothing, tail = kNothing;  // slots of held_
+    std::uint32_t bytes = 0;
+    std::uint32_t cells = 0;
+  };
+  struct alignas(64) Port {
+    Time_ps free_ps = 0;             // the last frame has left
+    Time_ps service_ps = kNever_ps;  // planned, because something waits that may leave
+    LinkDirection* out = nullptr;
+    LinkDirection* in = nullptr;
+    std::uint8_t waiting = 0;  // queues with packets
+    std::uint8_t paused = 0;   // queues that the peer has stopped
+    std::uint8_t dead = 0;     // queues that the watchdog drops
+    std::uint8_t deaf = 0;     // queues that the watchdog lets send in spite of pauses
+    std::uint8_t xoff = 0;     // groups that have stopped the peer
+    std::uint8_t turn = 0;     // DWRR
+    bool down = false;
+    std::uint32_t mtu_B = 0;
+    Time_ps expiry_timer_ps = kNever_ps;
+    Time_ps refresh_timer_ps = kNever_ps;
+    std::array<Queue, kClasses> queues;
+    std::array<std::uint32_t, kClasses> deficit_B{};
+  };
+  struct Service {
+    Time_ps time_ps;
+    std::uint32_t port;
+    friend bool operator<(const Service& a, const Service& b) {
+      return a.time_ps != b.time_ps ? a.time_ps < b.time_ps : a.port < b.port;
+    }
+  };
+  enum class TimerKind : std::uint8_t { kRoutes, kLink, kPauseExpiry, kRefresh, kRelease, kCpu, kWatchdog };
+  struct Timer {
+    Time_ps time_ps;
+    TimerKind kind;
+    std::uint32_t port;
+    friend bool operator<(const Timer& a, const Timer& b) {
+      if (a.time_ps != b.time_ps) return a.time_ps > b.time_ps;
+      return a.kind != b.kind ? a.kind > b.kind : a.port > b.port;
+    }
+  };
+  struct WatchState {
+    Time_ps storm_ps = 0;       // how long it has looked like a storm
+    Time_ps paused_ps = 0;      // pause time at the last poll
+    std::uint64_t sent = 0;     // packets sent at the last poll
+    Time_ps last_pause_ps = 0;  // a pause frame for it was received
+  };
+  struct CpuJob {
+    Time_ps done_ps;
+    std::uint32_t in;
+    engine::Packet packet;
+  };
+  struct Flowlet {
+    std::uint32_t hash = 0;
+    std::uint16_t port = 0;
+    Time_ps last_ps = -1;
+  };
+
+  // switch.cc: the visit.
+  static Time_ps run_hook(void* self, Time_ps end_ps) { return static_cast<Switch*>(self)->run(end_ps); }
+  Time_ps run(Time_ps end_ps);
+  void gather(Time_ps end_ps);
+  Time_ps settle_inboxes();
+  void run_timer();
+  void add_timer(Time_ps time_ps, TimerKind kind, std::uint32_t port);
+  void change_link(std::uint32_t port, Time_ps now_ps);
+  void plan_service(std::uint32_t port, Time_ps at_ps);
+
+  // switch_forward.cc: a packet comes in.
+  void arrive(std::uint32_t in, engine::Packet packet, Time_ps now_ps);
+  void forward(std::uint32_t in, engine::Packet& packet, Time_ps now_ps);
+  void pass_to_cpu(std::uint32_t in, const engine::Packet& packet, Time_ps now_ps);
+  void enqueue(std::uint32_t in, std::uint32_t out, std::uint32_t q, std::uint32_t g, std::uint32_t frame_B,
+               engine::Packet& packet, Time_ps now_ps);
+  bool survives_red(std::uint32_t out, std::uint32_t q, engine::Packet& packet);
+  std::uint32_t route(const engine::Packet& packet, Time_ps now_ps);
+  std::uint32_t balance(const RouteTable::Group& group, const engine::Packet& packet, Time_ps now_ps);
+  void drop(const engine::Packet& packet, std::uint32_t in, std::uint32_t out, std::uint32_t q, Fate reason,
+            Time_ps now_ps);
+  std::uint8_t priority_of(const engine::Packet& packet) const {
+    return setup_.qos.trust == Trust::kDscp ? setup_.qos.priority_of_dscp[packet.tos >> 2]
+                                            : static_cast<std::uint8_t>(packet.priority);
+  }
+
+  // switch_schedule.cc: a packet goes out.
+  void serve(std::uint32_t p, Time_ps now_ps);
+  std::uint32_t choose(Port& port, std::uint8_t eligible);
+  void transmit(std::uint32_t p, std::uint32_t q, std::uint32_t queue_B, engine::Packet& packet, Time_ps now_ps);
+  void write_telemetry(std::uint32_t p, std::uint32_t q, std::uint32_t queue_B, engine::Packet& packet, Time_ps now_ps);
+  engine::Packet take_head(std::uint32_t p, std::uint32_t q, std::uint32_t& in);
+  void release_buffer(std::uint32_t in, std::uint32_t out, std::uint32_t g, std::uint32_t cells, Time_ps now_ps);
+  void flush_queue(std::uint32_t p, std::uint32_t q, Fate reason, Time_ps now_ps);
+
+  // switch_pfc.cc
+  void receive_pause(std::uint32_t p, const engine::Packet& packet, Time_ps now_ps);
+  void pauses_changed(std::uint32_t p, std::uint8_t before, PauseEnd end, Time_ps now_ps);
+  void expire_pauses(std::uint32_t p, Time_ps now_ps);
+  void send_xoff(std::uint32_t p, std::uint32_t slice, std::uint32_t g, Time_ps now_ps);
+  void maybe_send_xon(std::uint32_t p, std::uint32_t slice, std::uint32_t g, Time_ps now_ps);
+  void send_pause(std::uint32_t p, engine::PauseRequest request, Time_ps now_ps);
+  void end_xoff(std::uint32_t p, std::uint32_t g, PauseEnd end, Time_ps now_ps);
+  void refresh(std::uint32_t p, Time_ps now_ps);
+  std::uint8_t classes_of_groups(std::uint8_t groups) const;
+
+  // switch_watchdog.cc
+  void arm_watchdog(Time_ps now_ps);
+  void poll_watchdog(Time_ps now_ps);
+  bool watch(std::uint32_t p, std::uint32_t q, Time_ps now_ps);
+  Time_ps queue_paused_ps(std::uint32_t p, std::uint32_t q, Time_ps now_ps) const;
+
+  std::uint32_t take_slot() {
+    if (free_slot_ == kNothing) grow_slots();
+    std::uint32_t slot = free_slot_;
+    free_slot_ = static_cast<std::uint32_t>(held_[slot].time_ps);
+    ++held_count_;
+    return slot;
+  }
+  void give_slot(std::uint32_t slot) {
+    held_[slot].time_ps = free_slot_;
+    free_slot_ = slot;
+    --held_count_;
+  }
+  void grow_slots();
+
+  SwitchSetup setup_;
+  engine::Domain& domain_;
+  std::uint32_t node_;
+  SharedBuffer buffer_;
+  std::vector<Port> ports_;
+  std::vector<std::uint64_t> inbox_;
+  std::vector<std::uint64_t> arrivals_;  // of this visit: time << 20 | kind << 16 | port, sorted
+  Time_ps base_ps_ = 0;                  // of these times
+  std::vector<Service> services_;        // sorted; entries that a port no longer plans are skipped
+  std::size_t first_service_ = 0;
+  std::vector<Timer> timers_;         // heap
+  std::vector<engine::Packet> held_;  // waiting packets; time_ps holds the next slot and the port it came in by
+  std::uint32_t free_slot_ = kNothing;
+  std::uint64_t held_count_ = 0;
+  const RouteTable* table_ = nullptr;
+  std::size_t next_epoch_ = 1;
+  std::size_t next_link_change_ = 0;
+  std::uint8_t strict_ = 0;  // queues
+  std::array<std::uint32_t, kClasses> quantum_B_{};
+  std::vector<SwitchPortCounters> counters_;
+  std::vector<PortPause> pauses_;
+  std::vector<RandomStream> random_;                             // by port
+  std::vector<std::array<std::int64_t, kClasses>> average_q8_;   // by port, queue: EWMA of its length << 8
+  std::vector<std::array<std::uint8_t, kClasses>> xoff_slices_;  // by port, group: slices in XOFF
+  std::vector<std::array<Time_ps, kClasses>> xoff_since_ps_;
+  std::vector<std::array<WatchState, kClasses>> watch_;
+  std::vector<Flowlet> flowlets_;
+  RandomStream balancing_;
+  std::deque<CpuJob> cpu_;  // by the time it is done with them
+  Time_ps cpu_free_ps_ = 0;
+  bool watchdog_armed_ = false;
+  BoundedLog<DropRecord> drops_;
+  BoundedLog<PauseEvent> pause_log_;
+  Time_ps last_event_ps_ = 0;
+  std::uint64_t events_ = 0;
+};
+
+}  // namespace weft::fabric

@@ -1,0 +1,19 @@
+// Inside the world's set-up: what its two source files share.
+#pragma once
+
+#include <cstdint>
+
+#include "fabric/fault_rule.h"
+
+namespace weft::lab {
+
+inline constexpr std::uint32_t kNoId = 0xffffffff;
+// Bytes that a cut-through switch needs before it can forward: preamble and 64 bytes of frame. Estimate.
+inline constexpr std::uint32_t kCutThroughHeader_B = 72;
+
+// Faults that hit frames on a cable; the others belong to the NIC.
+inline bool is_link_fault(fabric::FaultAction action) {
+  return action != fabric::FaultAction::kSlowReceiver && action != fabric::FaultAction::kPauseStorm;
+}
+
+}  // namespace weft::lab

@@ -1,0 +1,117 @@
+// Pauses at a NIC port: contexts of a stopped class are parked until it is released; a receive buffer that fills stops
+// the peer (802.1Qbb 36, 802.3 31B).
+#include "nic/device.h"
+
+namespace weft::nic {
+
+using engine::Packet;
+using engine::PauseRequest;
+using fabric::FlowControl;
+
+namespace {
+constexpr std::uint8_t kAllClasses = 0xff;
+}
+
+bool Device::is_paused(std::uint32_t context) const {
+  std::uint32_t priority = context == kCnpContext ? config_.qos.cnp_priority : qps_[context / 2].packet.priority;
+  return (pause_.paused() >> priority & 1) != 0;
+}
+
+void Device::receive_pause(const Packet& packet, Time_ps now_ps) {
+  std::uint8_t honoured = 0;
+  if (config_.qos.flow_control == FlowControl::kPfc) honoured = config_.qos.pfc_mask;
+  if (config_.qos.flow_control == FlowControl::kPause) honoured = kAllClasses;
+  pause_.apply(PauseRequest::of(packet.aux), honoured, now_ps, engine::pause_quantum_ps(out_.timing().ps_per_byte));
+  in_.received.count(fabric::Fate::kPause);
+  unpark(now_ps);
+  plan_pauses();
+}
+
+// What is no longer stopped takes its place again, in the order in which it was parked.
+void Device::unpark(Time_ps now_ps) {
+  if (parked_.empty()) return;
+  std::size_t left = 0;
+  for (const Parked& parked : parked_) {
+    if (is_paused(parked.context)) {
+      parked_[left++] = parked;
+    } else {
+      (parked.control ? control_ : ready_).push(parked.context);
+      service_by(now_ps);
+    }
+  }
+  parked_.resize(left);
+}
+
+void Device::send_pause(PauseRequest request, Time_ps now_ps) {
+  Packet packet;
+  packet.src = config_.port_id & engine::kPortMask;
+  packet.opcode = engine::kPauseOpcode;
+  packet.dest_qp = config_.qos.flow_control == FlowControl::kPause ? 1 : 0;
+  packet.aux = request.word();
+  Time_ps start_ps = std::max(now_ps, free_ps_);
+  free_ps_ = start_ps + out_.send_pause(packet, start_ps);
+  if (service_ps_ != kNever_ps) service_ps_ = std::max(service_ps_, free_ps_);
+  for (std::size_t c = 0; c < fabric::kPauseClasses; ++c) {
+    if ((request.xoff | request.xon) >> c & 1) ++counters.tx_pause[c];
+  }
+}
+
+// Payload waits for PCIe for `backlog_ps`: above the threshold the class that brought it is stopped.
+void Device::hold_peer(const Packet& packet, Time_ps backlog_ps, Time_ps now_ps) {
+  if (config_.qos.flow_control == FlowControl::kNone) return;
+  std::uint8_t classes = config_.qos.flow_control == FlowControl::kPause
+                             ? kAllClasses
+                             : static_cast<std::uint8_t>(config_.qos.pfc_mask & 1u << packet.priority);
+  xoff_check_ps_ = now_ps + backlog_ps - rx_xon_ps_;
+  auto fresh = static_cast<std::uint8_t>(classes & ~xoff_);
+  if (fresh != 0) {
+    for (std::size_t c = 0; c < fabric::kPauseClasses; ++c) {
+      if (fresh >> c & 1) xoff_since_ps_[c] = now_ps;
+    }
+    xoff_ |= fresh;
+    send_pause({fresh, 0, config_.qos.pause_quanta}, now_ps);
+    refresh_ps_ = std::min(refresh_ps_,
+                           now_ps + config_.qos.pause_quanta * engine::pause_quantum_ps(out_.timing().ps_per_byte) / 2);
+  }
+  plan_pauses();
+}
+
+void Device::plan_pauses() {
+  pause_due_ps_ = pause_.next_expiry_ps();
+  if (xoff_ != 0) pause_due_ps_ = std::min(pause_due_ps_, std::min(xoff_check_ps_, refresh_ps_));
+  pause_due_ps_ = std::min(pause_due_ps_, config_.storm_from_ps);
+}
+
+void Device::on_pause_due(Time_ps now_ps) {
+  if (pause_.next_expiry_ps() <= now_ps) {
+    pause_.expire(now_ps);
+    unpark(now_ps);
+  }
+  Time_ps half_ps = config_.qos.pause_quanta * engine::pause_quantum_ps(out_.timing().ps_per_byte) / 2;
+  if (xoff_ != 0 && xoff_check_ps_ <= now_ps) {
+    Time_ps backlog_ps = 0;
+    for (const PcieFunction& function : card_.functions)
+      backlog_ps = std::max(backlog_ps, function.write_backlog_ps(now_ps));
+    if (backlog_ps <= rx_xon_ps_) {
+      for (std::size_t c = 0; c < fabric::kPauseClasses; ++c) {
+        if (xoff_ >> c & 1) counters.tx_pause_ps[c] += now_ps - xoff_since_ps_[c];
+      }
+      send_pause({0, xoff_, 0}, now_ps);
+      xoff_ = 0;
+      refresh_ps_ = kNever_ps;
+    } else {
+      xoff_check_ps_ = now_ps + backlog_ps - rx_xon_ps_;
+    }
+  }
+  if (xoff_ != 0 && refresh_ps_ <= now_ps) {
+    send_pause({xoff_, 0, config_.qos.pause_quanta}, now_ps);
+    refresh_ps_ = now_ps + half_ps;
+  }
+  if (config_.storm_from_ps <= now_ps) {
+    send_pause({config_.storm_classes, 0, config_.qos.pause_quanta}, now_ps);
+    config_.storm_from_ps = now_ps + half_ps < config_.storm_until_ps ? now_ps + half_ps : kNever_ps;
+  }
+  plan_pauses();
+}
+
+}  // namespace weft::nic

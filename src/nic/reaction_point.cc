@@ -1,0 +1,98 @@
+// The reaction point: how congestion control paces what a queue pair sends, and what it is told.
+#include "nic/device.h"
+#include "nic/psn.h"
+
+namespace weft::nic {
+
+using engine::Packet;
+
+void Device::start_congestion_control(QueuePair& qp, Time_ps now_ps) {
+  qp.congestion = {};
+  qp.pace_ps = 0;
+  if (cc_ == nullptr || (config_.qos.cc_prio_mask >> config_.qos.priority & 1) == 0) return;
+  cc_->start(qp.congestion, config_.qos.congestion, cc_environment_, now_ps);
+}
+
+// A packet of so many bytes leaves now; returns when the next may.
+Time_ps Device::pace(QueuePair& qp, std::uint32_t line_bytes, Time_ps now_ps) {
+  CongestionState& state = qp.congestion;
+  state.until_bytes_B -= line_bytes;
+  if (now_ps >= state.until_ps || state.until_bytes_B <= 0) [[unlikely]]
+    cc_->settle(state, config_.qos.congestion, cc_environment_, now_ps);
+  qp.pace_ps = now_ps + (static_cast<std::int64_t>(line_bytes) * state.pace_q16 >> 16);
+  return qp.pace_ps;
+}
+
+bool Device::window_is_full(const QueuePair& qp) const {
+  if (qp.congestion.window_B == CongestionState::kNoWindow_B) return false;
+  std::uint32_t next_psn = psn_add(qp.req.wqes[qp.req.tx & qp.req.mask].first_psn, qp.req.tx_packet);
+  std::uint64_t in_flight_B = std::uint64_t{psn_distance(next_psn, qp.req.una_psn)} * qp.attributes.path_mtu_B;
+  return in_flight_B > 0 && in_flight_B + qp.attributes.path_mtu_B > qp.congestion.window_B;
+}
+
+void Device::receive_cnp(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
+  (void)packet;
+  ++qp.cnps_received;
+  if (cc_ == nullptr || cc_->cnp == nullptr || (config_.qos.cc_prio_mask >> config_.qos.priority & 1) == 0) {
+    ++counters.rp_cnp_ignored;
+    return;
+  }
+  ++counters.rp_cnp_handled;
+  cc_->cnp(qp.congestion, config_.qos.congestion, cc_environment_, now_ps);
+}
+
+void Device::signal_ack(QueuePair& qp, std::uint32_t una_before, const Packet* packet, Time_ps now_ps) {
+  if (cc_ == nullptr || cc_->ack == nullptr) return;
+  Requester& req = qp.req;
+  AckSignal signal;
+  signal.now_ps = now_ps;
+  signal.acked_B = psn_distance(req.una_psn, una_before) * qp.attributes.path_mtu_B;
+  signal.acked_psn = req.una_psn;
+  signal.next_psn = req.high_psn;
+  if (req.timed_ps != kNever_ps && !psn_before(req.una_psn, req.timed_psn)) {
+    signal.rtt_ps = now_ps - req.timed_ps;
+    req.timed_ps = kNever_ps;
+  }
+  if (packet != nullptr && (packet->flags & Packet::kHasCold) != 0) {
+    std::uint32_t slot = in_.destination().cold[packet->aux].telemetry;
+    if (slot != engine::kNoSlot) signal.telemetry = &in_.destination().telemetry[slot];
+  }
+  cc_->ack(qp.congestion, config_.qos.congestion, cc_environment_, signal);
+}
+
+void Device::signal_loss(QueuePair& qp, Time_ps now_ps) {
+  qp.req.timed_ps = kNever_ps;
+  if (cc_ != nullptr && cc_->lost != nullptr) cc_->lost(qp.congestion, config_.qos.congestion, cc_environment_, now_ps);
+}
+
+// A new packet of an algorithm that wants to know the round trip or the queues on its way.
+void Device::time_packet(QueuePair& qp, Packet& packet, Time_ps now_ps) {
+  Requester& req = qp.req;
+  if (cc_->wants_rtt && req.timed_ps == kNever_ps) {
+    req.timed_ps = now_ps;
+    req.timed_psn = psn_add(packet.psn, 1);
+    packet.flags |= Packet::kAckReq;
+  }
+  if (cc_->wants_telemetry) {
+    engine::Cold& cold = add_cold(packet);
+    cold.telemetry = out_.source().telemetry.take();
+    out_.source().telemetry[cold.telemetry] = {};
+  }
+}
+
+// The responder keeps the latest telemetry for its next acknowledgement.
+void Device::keep_telemetry(QueuePair& qp, const Packet& packet) {
+  engine::Domain& domain = in_.destination();
+  std::uint32_t slot = domain.cold[packet.aux].telemetry;
+  if (slot == engine::kNoSlot) return;
+  if (qp.resp.telemetry == engine::kNoSlot) qp.resp.telemetry = domain.telemetry.take();
+  domain.telemetry[qp.resp.telemetry] = domain.telemetry[slot];
+}
+
+void Device::echo_telemetry(QueuePair& qp, Packet& packet) {
+  if (qp.resp.telemetry == engine::kNoSlot) return;
+  add_cold(packet).telemetry = qp.resp.telemetry;
+  qp.resp.telemetry = engine::kNoSlot;
+}
+
+}  // namespace weft::nic
