@@ -16,6 +16,10 @@ constexpr std::uint64_t kMaxMessage_B = std::uint64_t{1} << 31;  // of InfiniBan
 // What is outstanding must stay inside half of the PSN space: 16 messages of 2^18 packets.
 constexpr std::uint64_t kMaxMessagePackets = 1 << 18;
 
+std::uint32_t at_most(std::uint32_t most, std::uint64_t messages) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(most, messages));
+}
+
 }  // namespace
 
 FlowRun::FlowRun(FlowOptions options, std::vector<Endpoint> endpoints)
@@ -55,10 +59,10 @@ void FlowRun::plan() {
     Player& source = players_[row.source];
     Player& destination = players_[row.destination];
     source.sends.push_back(i);
-    source.cq_entries += static_cast<std::uint32_t>(std::min<std::uint64_t>(progress.messages, kOutstanding));
+    source.cq_entries += at_most(kOutstanding, progress.messages);
     ++source.flows;
     ++destination.flows;
-    if (options_.op == FlowOp::kSend) destination.cq_entries += kReceives;
+    if (options_.op == FlowOp::kSend) destination.cq_entries += at_most(kReceives, progress.messages);
   }
 }
 
@@ -68,9 +72,8 @@ void FlowRun::connect(std::uint32_t flow) {
   const Endpoint& source = endpoints_[row.source];
   const Endpoint& destination = endpoints_[row.destination];
   Player& receiver = players_[row.destination];
-  auto receives = static_cast<std::uint32_t>(std::min<std::uint64_t>(progress.messages, kReceives));
-  if (options_.op != FlowOp::kSend) receives = 0;
-  auto depth = static_cast<std::uint32_t>(std::min<std::uint64_t>(progress.messages, kOutstanding));
+  std::uint32_t receives = options_.op == FlowOp::kSend ? at_most(kReceives, progress.messages) : 0;
+  std::uint32_t depth = at_most(kOutstanding, progress.messages);
   QpPair pair;
   pair.client = source.device->create_qp(nic::QpType::kRc, players_[row.source].cq, players_[row.source].cq, depth, 1,
                                          source.function);
@@ -130,7 +133,6 @@ void FlowRun::Player::append(std::uint32_t flow) {
 
 Time_ps FlowRun::Player::step(Time_ps now_ps) {
   while (next_ < sends.size() && run_.started_ps_ + run_.rows_[sends[next_]].start_ps <= now_ps) append(sends[next_++]);
-  while (first_ != kNoFlow && run_.rows_[first_].state == FlowState::kFailed) first_ = run_.progress_[first_].next;
   if (first_ != kNoFlow) return end_.host->cpu_ps(post(now_ps));
   return poll(now_ps);
 }

@@ -100,6 +100,9 @@ TEST(FlowMatrix, MistakesInTheHeader) {
             "2 Connections 18446744073709551615, and there are 1 | is the file complete?");
   EXPECT_EQ(problems("Nodes 4\n0->1 start 0 size 1"),
             "2 the file ends without Connections | add a line: Connections 1");
+  EXPECT_EQ(problems("0->1 start 0 size 1\nNodes 4\nConnections 9"),
+            "1 a connection before the number of nodes | begin the file with: Nodes N");
+  EXPECT_EQ(problems("Connections 5\n# end"), "2 the file ends without Nodes | begin the file with: Nodes N");
   EXPECT_EQ(problems("Connections 0\n"), "1 the file ends without Nodes | begin the file with: Nodes N");
   EXPECT_EQ(problems(""),
             "1 the file ends without Nodes | begin the file with: Nodes N\n"

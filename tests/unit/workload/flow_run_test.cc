@@ -119,6 +119,37 @@ TEST_F(FlowRunTest, ManySmallMessages) {
   }
 }
 
+// A program that waits for the start of a flow goes on with the others.
+TEST_F(FlowRunTest, MessagesGoOnBeforeALaterStart) {
+  FlowOptions options;
+  options.message_B = 1000;
+  options.flows = {{0, 1, 99'001, 0}, {0, 1, 1000, ms(1)}};
+  std::vector<FlowRow> rows = run(options);
+  EXPECT_LT(rows[0].end_ps, us(100));
+  EXPECT_EQ(rows[1].first_post_ps, ms(1));
+}
+
+// A cable that breaks in the middle: the flow ends with the first error, and its last messages are never posted.
+TEST_F(FlowRunTest, PeerThatDiesLater) {
+  HostPairOptions dying;
+  fabric::FaultRule rule;
+  rule.start_ps = kStart_ps + us(10);
+  dying.faults[1] = {rule};
+  FlowOptions options;
+  options.timeout = 8;
+  options.retry_cnt = 1;
+  options.message_B = 10'000;
+  options.flows = {{0, 1, 1'000'000, 0}};
+  std::vector<FlowRow> rows = run(options, dying);
+  EXPECT_EQ(rows[0].state, FlowState::kFailed);
+  EXPECT_EQ(rows[0].status, nic::WcStatus::kRetryExceeded);
+  // 10 us of 100 Gb/s are 12 messages, and 16 more were outstanding.
+  const nic::QueuePair& qp = pair_->device(0).qp(rows[0].qpn);
+  EXPECT_GT(qp.req.tail, 16U);
+  EXPECT_LE(qp.req.tail, 28U);
+  EXPECT_EQ(qp.req.head, qp.req.tail) << "everything was flushed";
+}
+
 TEST_F(FlowRunTest, EmptyFlowIsOneEmptyMessage) {
   for (FlowOp op : {FlowOp::kWrite, FlowOp::kSend}) {
     FlowOptions options;
