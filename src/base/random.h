@@ -23,8 +23,10 @@ enum class RandomPurpose : std::uint64_t {
   kHostJitter = 5,
   kPayload = 6,
   kTest = 7,
-  kEcn = 8,
-  kRouting = 9
+  kTest = 7,
+  kFlows = 8,
+  kEcn = 9,
+  kRouting = 10
 };
 
 class RandomStream {
