@@ -23,7 +23,6 @@ enum class RandomPurpose : std::uint64_t {
   kHostJitter = 5,
   kPayload = 6,
   kTest = 7,
-  kTest = 7,
   kFlows = 8,
   kEcn = 9,
   kRouting = 10
