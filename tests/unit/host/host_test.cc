@@ -111,6 +111,24 @@ TEST(Host, WaitWakesWhenTheCompletionIsVisible) {
   EXPECT_GT(seen_ps, us(3)) << "a round trip of two flights";
 }
 
+// Its number goes to another program, which must not be woken for it.
+TEST(Host, AProgramThatStopsWaitsNoMore) {
+  Connected pair;
+  pair.device(0).post_send(pair.qp[0], pair.write(64), us(1));
+  Script waiter([](Time_ps) { return kNever_ps; });
+  Script other([](Time_ps) { return kNever_ps; });
+  std::uint32_t number = pair.host(0).start(waiter, us(1));
+  std::uint32_t second = pair.host(0).start(other, us(1));
+  EXPECT_EQ(pair.host(0).wait(number, pair.device(0), pair.cq[0]), kNever_ps);
+  pair.host(0).stop(second);
+  EXPECT_TRUE(pair.device(0).cq(pair.cq[0]).armed) << "somebody else stopped";
+  pair.host(0).stop(number);
+  Script next([](Time_ps) { return kNever_ps; });
+  EXPECT_EQ(pair.host(0).start(next, us(2)), number);
+  pair.run();
+  EXPECT_EQ(next.stepped_ps, (std::vector<Time_ps>{us(2)}));
+}
+
 TEST(Host, WaitForAnEntryThatIsAlreadyThereNamesItsTime) {
   HostPair pair;
   std::uint32_t cq = pair.device(0).create_cq(4);
