@@ -47,7 +47,6 @@ class alignas(64) Channel {
   }
 
   Time_ps next_ps() const { return next_ps_; }
-  const PacketRing& data() const { return ring_; }
   // The packet that is due at next_ps(); of two at one instant the pause comes first.
   bool pause_is_next() const { return !pauses_.empty() && pauses_.front().time_ps == next_ps_; }
   const Packet& front() const { return pause_is_next() ? pauses_.front() : ring_.front(); }
@@ -55,23 +54,28 @@ class alignas(64) Channel {
     (pause_is_next() ? pauses_ : ring_).pop();
     plan();
   }
-  // For a node that looks at both rings itself: takes without planning, plan() at the end of its visit.
-  const PacketRing& pauses() const { return pauses_; }
-  const Packet& take_data() {
-    const Packet& packet = ring_.front();
-    ring_.pop();
-    return packet;
+  // For a node that takes everything due before a time at once and handles it in its own order: calls
+  // `seen(time_ps, pause)` for each and returns the next time. The records stay readable by taken() and taken_pause(),
+  // in order, until the visit ends: nobody else runs meanwhile.
+  template <typename Seen>
+  Time_ps take_until(Time_ps end_ps, Seen&& seen) {
+    taken_ = ring_.head();
+    while (!ring_.empty() && ring_.front().time_ps < end_ps) {
+      seen(ring_.front().time_ps, false);
+      ring_.pop();
+    }
+    if (!pauses_.empty()) [[unlikely]] {
+      taken_pause_ = pauses_.head();
+      while (!pauses_.empty() && pauses_.front().time_ps < end_ps) {
+        seen(pauses_.front().time_ps, true);
+        pauses_.pop();
+      }
+    }
+    plan();
+    return next_ps_;
   }
-  const Packet& take_pause() {
-    const Packet& packet = pauses_.front();
-    pauses_.pop();
-    return packet;
-  }
-  void plan() {
-    next_ps_ = ring_.empty() ? kNever_ps : ring_.front().time_ps;
-    if (!pauses_.empty()) [[unlikely]]
-      next_ps_ = std::min(next_ps_, pauses_.front().time_ps);
-  }
+  Packet& taken() { return ring_.slot(taken_++); }
+  Packet& taken_pause() { return pauses_.slot(taken_pause_++); }
   std::uint32_t in_flight() const { return ring_.size() + pauses_.size() + static_cast<std::uint32_t>(mail_.size()); }
 
   // At the barrier, by the receiving domain.
@@ -80,6 +84,11 @@ class alignas(64) Channel {
  private:
   void push_remote(const Packet& packet);
   void mail_cold(const Packet& packet);
+  void plan() {
+    next_ps_ = ring_.empty() ? kNever_ps : ring_.front().time_ps;
+    if (!pauses_.empty()) [[unlikely]]
+      next_ps_ = std::min(next_ps_, pauses_.front().time_ps);
+  }
   void announce(Time_ps time_ps) {
     next_ps_ = std::min(next_ps_, time_ps);
     if (inbox_.word != nullptr) *inbox_.word |= inbox_.bit;
@@ -97,6 +106,7 @@ class alignas(64) Channel {
   // Written by the receiving side only.
   Time_ps next_ps_ = kNever_ps;  // of the first packet in either ring
   PacketRing ring_;
+  std::uint32_t taken_ = 0, taken_pause_ = 0;
   Domain& destination_;
   Inbox inbox_;
   std::uint32_t destination_node_;

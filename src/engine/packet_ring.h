@@ -16,6 +16,9 @@ class PacketRing {
   const Packet& front() const { return slots_[head_ & (capacity_ - 1)]; }
   const Packet& at(std::uint32_t i) const { return slots_[(head_ + i) & (capacity_ - 1)]; }
   void pop() { ++head_; }
+  // By absolute number: what was popped stays where it was until the next push.
+  std::uint32_t head() const { return head_; }
+  Packet& slot(std::uint32_t number) { return slots_[number & (capacity_ - 1)]; }
   void push(const Packet& packet) {
     if (size() == capacity_) [[unlikely]]
       grow();

@@ -41,23 +41,38 @@ struct LinkTiming {
   std::uint32_t cut_through_B = 0;  // the far node handles a frame when so many bytes are in; 0: when all are
 };
 
-class LinkDirection {
+class alignas(64) LinkDirection {
+  // What a send needs, in one cache line.
+  engine::Channel& channel_;
+  LinkWrapper* wrapper_ = nullptr;
+  Time_ps delay_ps_;  // flight and pipeline
+  std::uint32_t ps_per_byte_;
+  std::uint32_t cut_through_B_;
+
  public:
+  Ledger sent;      // written by the sending node
+  Ledger received;  // written by the receiving node
+
   LinkDirection(engine::Channel& channel, engine::Domain& source, engine::Domain& destination, LinkTiming timing)
-      : channel_(channel), source_(source), destination_(destination), timing_(timing) {}
+      : channel_(channel),
+        delay_ps_(timing.flight_ps + timing.pipeline_ps),
+        ps_per_byte_(static_cast<std::uint32_t>(timing.ps_per_byte)),
+        cut_through_B_(timing.cut_through_B == 0 ? UINT32_MAX : timing.cut_through_B),
+        source_(source),
+        destination_(destination),
+        timing_(timing) {}
 
   Time_ps serialisation_ps(const engine::Packet& packet) const { return line_B(packet) * timing_.ps_per_byte; }
   // First bit at the far port -> the far node handles the frame.
   Time_ps handling_ps(std::uint32_t line_bytes) const {
-    std::uint32_t needed_B = timing_.cut_through_B == 0 ? line_bytes : std::min(line_bytes, timing_.cut_through_B);
-    return needed_B * timing_.ps_per_byte + timing_.pipeline_ps;
+    return Time_ps{std::min(line_bytes, cut_through_B_)} * ps_per_byte_ + timing_.pipeline_ps;
   }
 
   // The first bit of `packet`, which is `line_bytes` long on the line, leaves at `start_ps`; returns its serialisation
   // time.
   Time_ps send(engine::Packet& packet, std::uint32_t line_bytes, Time_ps start_ps) {
-    Time_ps length_ps = line_bytes * timing_.ps_per_byte;
-    packet.time_ps = start_ps + timing_.flight_ps + handling_ps(line_bytes);
+    Time_ps length_ps = Time_ps{line_bytes} * ps_per_byte_;
+    packet.time_ps = start_ps + delay_ps_ + Time_ps{std::min(line_bytes, cut_through_B_)} * ps_per_byte_;
     ++sent.sent;
     if (wrapper_ != nullptr) [[unlikely]] {
       send_wrapped(packet, start_ps);
@@ -108,20 +123,15 @@ class LinkDirection {
   engine::Domain& source() { return source_; }
   engine::Domain& destination() { return destination_; }
 
-  Ledger sent;      // written by the sending node
-  Ledger received;  // written by the receiving node
-
  private:
   void send_wrapped(const engine::Packet& packet, Time_ps start_ps);
   void send_pause_wrapped(const engine::Packet& packet, Time_ps start_ps);
   void tap_arrival(const engine::Packet& packet);
   Time_ps wrapped_release_ps() const;
 
-  engine::Channel& channel_;
   engine::Domain& source_;
   engine::Domain& destination_;
   LinkTiming timing_;
-  LinkWrapper* wrapper_ = nullptr;
 };
 
 }  // namespace weft::fabric

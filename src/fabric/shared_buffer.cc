@@ -65,6 +65,18 @@ std::uint64_t SharedBuffer::pool_B() const {
   return sum * cell_B_;
 }
 
+std::uint64_t SharedBuffer::max_shared_B(std::uint32_t port, std::uint32_t g) const {
+  std::uint64_t sum = 0;
+  for (std::uint32_t s = 0; s < slices_.size(); ++s) sum += group(s, port, g).max_shared;
+  return sum * cell_B_;
+}
+
+std::uint64_t SharedBuffer::max_headroom_B(std::uint32_t port, std::uint32_t g) const {
+  std::uint64_t sum = 0;
+  for (std::uint32_t s = 0; s < slices_.size(); ++s) sum += group(s, port, g).max_headroom;
+  return sum * cell_B_;
+}
+
 bool SharedBuffer::is_empty() const {
   return std::all_of(groups_.begin(), groups_.end(), [](const Group& g) { return g.shared == 0 && g.headroom == 0; });
 }

@@ -100,6 +100,9 @@ class SharedBuffer {
   // Highest use of the shared pools, all slices, in bytes.
   std::uint64_t max_used_B() const;
   std::uint64_t pool_B() const;
+  // Highest use by one group, all slices added.
+  std::uint64_t max_shared_B(std::uint32_t port, std::uint32_t g) const;
+  std::uint64_t max_headroom_B(std::uint32_t port, std::uint32_t g) const;
   bool is_empty() const;
 
  private:

@@ -19,6 +19,7 @@ constexpr std::uint64_t kArrivalKind = 2;  // service is between them
 constexpr std::uint32_t kMaxFrame_B = 9216 + 18;
 constexpr std::size_t kFlowlets = 4096;
 constexpr std::size_t kMaxStale = 64;
+constexpr Time_ps kLongestWindow_ps = Time_ps{1} << 43;  // what a key of arrivals_ can tell apart
 
 }  // namespace
 
@@ -52,6 +53,12 @@ Switch::Switch(SwitchSetup setup, engine::Domain& domain)
     ports_[p].mtu_B = static_cast<std::uint32_t>(setup_.ports[p].mtu_B);
     random_.emplace_back(setup_.seed, setup_.ports[p].port_id, RandomPurpose::kEcn);
   }
+  trust_dscp_ = setup_.qos.trust == Trust::kDscp;
+  for (std::size_t priority = 0; priority < kClasses; ++priority) {
+    class_of_pcp_[priority] = {setup_.qos.queue_of_priority[priority], setup_.qos.group_of_priority[priority]};
+  }
+  for (std::size_t dscp = 0; dscp < class_of_dscp_.size(); ++dscp)
+    class_of_dscp_[dscp] = class_of_pcp_[setup_.qos.priority_of_dscp[dscp]];
   if (setup_.routing.balancing == Balancing::kFlowlet) flowlets_.resize(kFlowlets);
   if (setup_.routes.size() > 1) add_timer(setup_.routes[1].from_ps, TimerKind::kRoutes, 0);
   if (!setup_.link_changes.empty()) add_timer(setup_.link_changes.front().time_ps, TimerKind::kLink, 0);
@@ -75,88 +82,57 @@ void Switch::grow_slots() {
 // Nothing that is sent in this window can be due in it, so what arrives is known now.
 void Switch::gather(Time_ps end_ps) {
   arrivals_.clear();
-  base_ps_ = kNever_ps;
-  for (std::size_t w = 0; w < inbox_.size(); ++w) {
-    for (std::uint64_t bits = inbox_[w]; bits != 0; bits &= bits - 1) {
-      const Port& port = ports_[w * 64 + static_cast<std::size_t>(std::countr_zero(bits))];
-      base_ps_ = std::min(base_ps_, port.in->next_arrival_ps());
-    }
-  }
-  if (base_ps_ >= end_ps) return;
-  auto add = [&](const engine::PacketRing& ring, std::uint64_t kind_and_port) {
-    for (std::uint32_t i = 0; i < ring.size() && ring.at(i).time_ps < end_ps; ++i) {
-      arrivals_.push_back(static_cast<std::uint64_t>(ring.at(i).time_ps - base_ps_) << kTimeShift | kind_and_port);
-    }
-  };
+  base_ps_ = end_ps - kLongestWindow_ps;
+  arrival_ps_ = kNever_ps;
   for (std::size_t w = 0; w < inbox_.size(); ++w) {
     for (std::uint64_t bits = inbox_[w]; bits != 0; bits &= bits - 1) {
       std::size_t p = w * 64 + static_cast<std::size_t>(std::countr_zero(bits));
-      const engine::Channel& channel = ports_[p].in->channel();
-      add(channel.data(), kArrivalKind << 16 | p);
-      if (!channel.pauses().empty()) add(channel.pauses(), kPauseKind << 16 | p);
+      Time_ps next_ps = ports_[p].in->channel().take_until(end_ps, [&](Time_ps time_ps, bool pause) {
+        arrivals_.push_back(static_cast<std::uint64_t>(time_ps - base_ps_) << kTimeShift |
+                            (pause ? kPauseKind : kArrivalKind) << 16 | p);
+      });
+      arrival_ps_ = std::min(arrival_ps_, next_ps);
+      if (next_ps == kNever_ps) inbox_[w] &= ~(bits & -bits);
     }
   }
-  std::sort(arrivals_.begin(), arrivals_.end());
-}
-
-Time_ps Switch::settle_inboxes() {
-  Time_ps next_ps = kNever_ps;
-  for (std::size_t w = 0; w < inbox_.size(); ++w) {
-    for (std::uint64_t bits = inbox_[w]; bits != 0; bits &= bits - 1) {
-      engine::Channel& channel = ports_[w * 64 + static_cast<std::size_t>(std::countr_zero(bits))].in->channel();
-      channel.plan();
-      if (channel.next_ps() == kNever_ps) inbox_[w] &= ~(bits & -bits);
-      next_ps = std::min(next_ps, channel.next_ps());
-    }
-  }
-  return next_ps;
+  if (arrivals_.size() > 1) std::sort(arrivals_.begin(), arrivals_.end());
 }
 
 Time_ps Switch::run(Time_ps end_ps) {
   gather(end_ps);
-  std::size_t next = 0;
+  const std::uint64_t* next = arrivals_.data();
+  const std::uint64_t* last = next + arrivals_.size();
   for (;;) {
-    Time_ps arrival_ps = kNever_ps;
-    bool pause = false;
-    if (next < arrivals_.size()) {
-      arrival_ps = base_ps_ + static_cast<Time_ps>(arrivals_[next] >> kTimeShift);
-      pause = (arrivals_[next] >> 16 & 3) == kPauseKind;
-    }
+    Time_ps arrival_ps = next < last ? base_ps_ + static_cast<Time_ps>(*next >> kTimeShift) : kNever_ps;
     Time_ps service_ps = first_service_ < services_.size() ? services_[first_service_].time_ps : kNever_ps;
     Time_ps now_ps = std::min(arrival_ps, service_ps);
-    if (!timers_.empty() && timers_.front().time_ps < std::min(now_ps, end_ps)) {
-      last_event_ps_ = timers_.front().time_ps;
-      ++events_;
+    if (timer_ps_ < std::min(now_ps, end_ps)) [[unlikely]] {
       run_timer();
       continue;
     }
     if (now_ps >= end_ps) break;
     last_event_ps_ = now_ps;
     ++events_;
+    bool pause = next < last && (*next >> 16 & 3) == kPauseKind;
     if (arrival_ps < service_ps || (arrival_ps == service_ps && pause)) {
-      auto p = static_cast<std::uint32_t>(arrivals_[next++] & kPortMask);
+      auto p = static_cast<std::uint32_t>(*next++ & kPortMask);
       engine::Channel& channel = ports_[p].in->channel();
-      if (pause) {
-        receive_pause(p, channel.take_pause(), now_ps);
+      if (pause) [[unlikely]] {
+        receive_pause(p, channel.taken_pause(), now_ps);
       } else {
-        arrive(p, channel.take_data(), now_ps);
+        arrive(p, channel.taken(), now_ps);
       }
       continue;
     }
     std::uint32_t p = services_[first_service_++].port;
-    if (first_service_ == services_.size()) {
-      services_.clear();
-      first_service_ = 0;
-    }
     if (ports_[p].service_ps == now_ps) serve(p, now_ps);
   }
-  if (first_service_ > kMaxStale) {
+  if (first_service_ > kMaxStale || first_service_ == services_.size()) {
     services_.erase(services_.begin(), services_.begin() + static_cast<std::ptrdiff_t>(first_service_));
     first_service_ = 0;
   }
-  Time_ps wake_ps = settle_inboxes();
+  Time_ps wake_ps = std::min(arrival_ps_, timer_ps_);
   if (first_service_ < services_.size()) wake_ps = std::min(wake_ps, services_[first_service_].time_ps);
-  if (!timers_.empty()) wake_ps = std::min(wake_ps, timers_.front().time_ps);
   return wake_ps;
 }
 
@@ -173,12 +149,17 @@ void Switch::plan_service(std::uint32_t port, Time_ps at_ps) {
 void Switch::add_timer(Time_ps time_ps, TimerKind kind, std::uint32_t port) {
   timers_.push_back({time_ps, kind, port});
   std::push_heap(timers_.begin(), timers_.end());
+  timer_ps_ = timers_.front().time_ps;
 }
 
 void Switch::run_timer() {
   std::pop_heap(timers_.begin(), timers_.end());
   Timer timer = timers_.back();
   timers_.pop_back();
+  timer_ps_ = timers_.empty() ? kNever_ps : timers_.front().time_ps;
+  // Planned changes of the fabric do not keep a world awake that has come to rest.
+  if (timer.kind != TimerKind::kRoutes && timer.kind != TimerKind::kLink) last_event_ps_ = timer.time_ps;
+  ++events_;
   switch (timer.kind) {
     case TimerKind::kRoutes:
       table_ = &setup_.routes[next_epoch_++].table;
@@ -204,7 +185,7 @@ void Switch::run_timer() {
     case TimerKind::kCpu: {
       CpuJob job = cpu_.front();
       cpu_.pop_front();
-      forward(job.in, job.packet, timer.time_ps);
+      forward(job.in, job.packet, line_B(job.packet), timer.time_ps);
       if (!cpu_.empty()) add_timer(cpu_.front().done_ps, TimerKind::kCpu, 0);
       break;
     }
@@ -230,9 +211,8 @@ void Switch::change_link(std::uint32_t port, Time_ps now_ps) {
 
 std::vector<std::uint32_t> Switch::feeders(std::uint32_t port, std::uint32_t queue) const {
   std::vector<std::uint32_t> ports;
-  for (std::uint32_t slot = ports_[port].queues[queue].head; slot != kNothing;
-       slot = static_cast<std::uint32_t>(held_[slot].time_ps)) {
-    auto in = static_cast<std::uint32_t>(held_[slot].time_ps >> 32);
+  for (std::uint32_t slot = ports_[port].queues[queue].head; slot != kNothing; slot = Held::of(held_[slot]).next) {
+    std::uint32_t in = Held::of(held_[slot]).in;
     if (std::find(ports.begin(), ports.end(), in) == ports.end()) ports.push_back(in);
   }
   return ports;

@@ -77,6 +77,26 @@ class Switch {
 
  private:
   static constexpr std::uint32_t kNothing = 0xffffffff;
+  // What a packet is to this switch.
+  struct Class {
+    std::uint8_t queue = 0;
+    std::uint8_t group = 0;
+  };
+  // While a packet waits, its time_ps holds the next slot of its queue, the port it came in by and its size.
+  struct Held {
+    std::uint32_t next;
+    std::uint32_t in;
+    std::uint32_t frame_B;
+    static constexpr std::uint32_t kNextMask = 0xffffffff;
+    static Time_ps pack(std::uint32_t next, std::uint32_t in, std::uint32_t frame_B) {
+      return static_cast<Time_ps>(std::uint64_t{frame_B} << 48 | std::uint64_t{in} << 32 | next);
+    }
+    static Held of(const engine::Packet& packet) {
+      auto word = static_cast<std::uint64_t>(packet.time_ps);
+      return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32 & 0xffff),
+              static_cast<std::uint32_t>(word >> 48)};
+    }
+  };
   struct Queue {
     std::uint32_t head = kNothing, tail = kNothing;  // slots of held_
     std::uint32_t bytes = 0;
@@ -138,34 +158,33 @@ class Switch {
   static Time_ps run_hook(void* self, Time_ps end_ps) { return static_cast<Switch*>(self)->run(end_ps); }
   Time_ps run(Time_ps end_ps);
   void gather(Time_ps end_ps);
-  Time_ps settle_inboxes();
   void run_timer();
   void add_timer(Time_ps time_ps, TimerKind kind, std::uint32_t port);
   void change_link(std::uint32_t port, Time_ps now_ps);
   void plan_service(std::uint32_t port, Time_ps at_ps);
 
   // switch_forward.cc: a packet comes in.
-  void arrive(std::uint32_t in, engine::Packet packet, Time_ps now_ps);
-  void forward(std::uint32_t in, engine::Packet& packet, Time_ps now_ps);
+  void arrive(std::uint32_t in, engine::Packet& packet, Time_ps now_ps);
+  void forward(std::uint32_t in, engine::Packet& packet, std::uint32_t line_bytes, Time_ps now_ps);
   void pass_to_cpu(std::uint32_t in, const engine::Packet& packet, Time_ps now_ps);
-  void enqueue(std::uint32_t in, std::uint32_t out, std::uint32_t q, std::uint32_t g, std::uint32_t frame_B,
-               engine::Packet& packet, Time_ps now_ps);
+  void enqueue(std::uint32_t in, std::uint32_t out, Class lane, std::uint32_t frame_B, engine::Packet& packet,
+               Time_ps now_ps);
   bool survives_red(std::uint32_t out, std::uint32_t q, engine::Packet& packet);
   std::uint32_t route(const engine::Packet& packet, Time_ps now_ps);
   std::uint32_t balance(const RouteTable::Group& group, const engine::Packet& packet, Time_ps now_ps);
   void drop(const engine::Packet& packet, std::uint32_t in, std::uint32_t out, std::uint32_t q, Fate reason,
             Time_ps now_ps);
-  std::uint8_t priority_of(const engine::Packet& packet) const {
-    return setup_.qos.trust == Trust::kDscp ? setup_.qos.priority_of_dscp[packet.tos >> 2]
-                                            : static_cast<std::uint8_t>(packet.priority);
+  Class class_of(const engine::Packet& packet) const {
+    return trust_dscp_ ? class_of_dscp_[packet.tos >> 2] : class_of_pcp_[packet.priority];
   }
 
   // switch_schedule.cc: a packet goes out.
   void serve(std::uint32_t p, Time_ps now_ps);
   std::uint32_t choose(Port& port, std::uint8_t eligible);
-  void transmit(std::uint32_t p, std::uint32_t q, std::uint32_t queue_B, engine::Packet& packet, Time_ps now_ps);
+  void transmit(std::uint32_t p, std::uint32_t q, std::uint32_t queue_B, engine::Packet& packet,
+                std::uint32_t line_bytes, Time_ps now_ps);
   void write_telemetry(std::uint32_t p, std::uint32_t q, std::uint32_t queue_B, engine::Packet& packet, Time_ps now_ps);
-  engine::Packet take_head(std::uint32_t p, std::uint32_t q, std::uint32_t& in);
+  Held take_head(std::uint32_t p, std::uint32_t q, engine::Packet& packet);
   void release_buffer(std::uint32_t in, std::uint32_t out, std::uint32_t g, std::uint32_t cells, Time_ps now_ps);
   void flush_queue(std::uint32_t p, std::uint32_t q, Fate reason, Time_ps now_ps);
 
@@ -214,6 +233,11 @@ class Switch {
   std::vector<engine::Packet> held_;  // waiting packets; time_ps holds the next slot and the port it came in by
   std::uint32_t free_slot_ = kNothing;
   std::uint64_t held_count_ = 0;
+  bool trust_dscp_ = true;
+  std::array<Class, 64> class_of_dscp_{};
+  std::array<Class, kClasses> class_of_pcp_{};
+  Time_ps timer_ps_ = kNever_ps;    // of the first in timers_
+  Time_ps arrival_ps_ = kNever_ps;  // after this visit
   const RouteTable* table_ = nullptr;
   std::size_t next_epoch_ = 1;
   std::size_t next_link_change_ = 0;

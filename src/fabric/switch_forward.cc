@@ -15,13 +15,13 @@ constexpr std::size_t kCpuQueue = 1000;            // packets that wait for the 
 
 }  // namespace
 
-void Switch::arrive(std::uint32_t in, Packet packet, Time_ps now_ps) {
+void Switch::arrive(std::uint32_t in, Packet& packet, Time_ps now_ps) {
   Port& port = ports_[in];
   port.in->tap(packet);
-  std::uint32_t g = setup_.qos.group_of_priority[priority_of(packet)];
-  PortTraffic& traffic = counters_[in].rx[g];
+  std::uint32_t line_bytes = line_B(packet);
+  PortTraffic& traffic = counters_[in].rx[class_of(packet).group];
   ++traffic.packets;
-  traffic.bytes += line_B(packet) - kLineGap_B;
+  traffic.bytes += line_bytes - kLineGap_B;
   if (packet.flags & Packet::kBadFcs) [[unlikely]] {
     // Cut-through has sent the header on before the FCS is known: the next store-and-forward port drops it.
     if (port.in->timing().cut_through_B == 0) {
@@ -40,19 +40,19 @@ void Switch::arrive(std::uint32_t in, Packet packet, Time_ps now_ps) {
       return;
     }
   }
-  forward(in, packet, now_ps);
+  forward(in, packet, line_bytes, now_ps);
 }
 
-void Switch::forward(std::uint32_t in, Packet& packet, Time_ps now_ps) {
+void Switch::forward(std::uint32_t in, Packet& packet, std::uint32_t line_bytes, Time_ps now_ps) {
   std::uint32_t out = route(packet, now_ps);
   if (out == kNothing) [[unlikely]] {
     drop(packet, in, kNothing, 0, Fate::kNoRoute, now_ps);
     return;
   }
   Port& port = ports_[out];
-  std::uint8_t priority = priority_of(packet);
-  std::uint32_t q = setup_.qos.queue_of_priority[priority];
-  std::uint32_t frame_B = line_B(packet) - kLineGap_B;
+  Class lane = class_of(packet);
+  std::uint32_t q = lane.queue;
+  std::uint32_t frame_B = line_bytes - kLineGap_B;
   if (frame_B > port.mtu_B + kEthernet_B) [[unlikely]] {
     drop(packet, in, out, q, Fate::kTooBig, now_ps);
     return;
@@ -64,15 +64,17 @@ void Switch::forward(std::uint32_t in, Packet& packet, Time_ps now_ps) {
   auto bit = static_cast<std::uint8_t>(1u << q);
   if (port.service_ps == kNever_ps && port.free_ps <= now_ps && ((port.paused | port.waiting) & bit) == 0) {
     // Leaves as soon as it is here: takes no buffer.
-    transmit(out, q, 0, packet, now_ps);
+    transmit(out, q, 0, packet, line_bytes, now_ps);
     return;
   }
-  enqueue(in, out, q, setup_.qos.group_of_priority[priority], frame_B, packet, now_ps);
+  enqueue(in, out, lane, frame_B, packet, now_ps);
 }
 
-void Switch::enqueue(std::uint32_t in, std::uint32_t out, std::uint32_t q, std::uint32_t g, std::uint32_t frame_B,
-                     Packet& packet, Time_ps now_ps) {
+void Switch::enqueue(std::uint32_t in, std::uint32_t out, Class lane, std::uint32_t frame_B, Packet& packet,
+                     Time_ps now_ps) {
   Port& port = ports_[out];
+  std::uint32_t q = lane.queue;
+  std::uint32_t g = lane.group;
   Queue& queue = port.queues[q];
   std::uint32_t cells = buffer_.cells(frame_B);
   if (!buffer_.egress_has_room(q, queue.cells, cells)) [[unlikely]] {
@@ -94,12 +96,12 @@ void Switch::enqueue(std::uint32_t in, std::uint32_t out, std::uint32_t q, std::
   std::uint32_t slot = take_slot();
   Packet& held = held_[slot];
   held = packet;
-  held.time_ps = static_cast<Time_ps>(std::uint64_t{in} << 32 | kNothing);
+  held.time_ps = Held::pack(kNothing, in, frame_B);
   if (queue.head == kNothing) {
     queue.head = slot;
     port.waiting = static_cast<std::uint8_t>(port.waiting | 1u << q);
   } else {
-    held_[queue.tail].time_ps = (held_[queue.tail].time_ps & ~Time_ps{kNothing}) | slot;
+    held_[queue.tail].time_ps = (held_[queue.tail].time_ps & ~Time_ps{Held::kNextMask}) | slot;
   }
   queue.tail = slot;
   queue.bytes += frame_B;

@@ -20,12 +20,11 @@ void Switch::serve(std::uint32_t p, Time_ps now_ps) {
   }
   std::uint32_t q = choose(port, eligible);
   std::uint32_t queue_B = port.queues[q].bytes;
-  std::uint32_t in = 0;
-  Packet packet = take_head(p, q, in);
-  transmit(p, q, queue_B, packet, now_ps);
+  Packet packet;
+  Held held = take_head(p, q, packet);
+  transmit(p, q, queue_B, packet, held.frame_B + kLineGap_B, now_ps);
   // What the buffer regains may release the peer: after the packet has the wire, so that XON waits for it.
-  release_buffer(in, p, setup_.qos.group_of_priority[priority_of(packet)], buffer_.cells(line_B(packet) - kLineGap_B),
-                 now_ps);
+  release_buffer(held.in, p, class_of(packet).group, buffer_.cells(held.frame_B), now_ps);
   if ((port.waiting & ~port.paused) != 0) {
     plan_service(p, port.free_ps);
   } else {
@@ -41,7 +40,7 @@ std::uint32_t Switch::choose(Port& port, std::uint8_t eligible) {
   for (;;) {
     std::uint32_t q = port.turn;
     if (eligible >> q & 1) {
-      std::uint32_t frame_B = line_B(held_[port.queues[q].head]) - kLineGap_B;
+      std::uint32_t frame_B = Held::of(held_[port.queues[q].head]).frame_B;
       if (frame_B <= port.deficit_B[q]) {
         port.deficit_B[q] -= frame_B;
         return q;
@@ -56,15 +55,15 @@ std::uint32_t Switch::choose(Port& port, std::uint8_t eligible) {
   }
 }
 
-void Switch::transmit(std::uint32_t p, std::uint32_t q, std::uint32_t queue_B, Packet& packet, Time_ps now_ps) {
+void Switch::transmit(std::uint32_t p, std::uint32_t q, std::uint32_t queue_B, Packet& packet, std::uint32_t line_bytes,
+                      Time_ps now_ps) {
   Port& port = ports_[p];
   if (packet.flags & Packet::kHasCold) [[unlikely]]
     write_telemetry(p, q, queue_B, packet, now_ps);
-  std::uint32_t bytes = line_B(packet);
-  port.free_ps = now_ps + port.out->send(packet, bytes, now_ps);
+  port.free_ps = now_ps + port.out->send(packet, line_bytes, now_ps);
   PortTraffic& traffic = counters_[p].tx[q];
   ++traffic.packets;
-  traffic.bytes += bytes - kLineGap_B;
+  traffic.bytes += line_bytes - kLineGap_B;
   if (port.out->next_release_ps() != kNever_ps) [[unlikely]]
     add_timer(port.out->next_release_ps(), TimerKind::kRelease, p);
 }
@@ -84,26 +83,24 @@ void Switch::write_telemetry(std::uint32_t p, std::uint32_t q, std::uint32_t que
   for (const PortTraffic& traffic : counters_[p].tx) hop.tx_B += traffic.bytes + traffic.packets * kLineGap_B;
 }
 
-Packet Switch::take_head(std::uint32_t p, std::uint32_t q, std::uint32_t& in) {
+Switch::Held Switch::take_head(std::uint32_t p, std::uint32_t q, Packet& packet) {
   Port& port = ports_[p];
   Queue& queue = port.queues[q];
   std::uint32_t slot = queue.head;
-  Packet packet = held_[slot];
-  auto next = static_cast<std::uint32_t>(packet.time_ps);
-  in = static_cast<std::uint32_t>(packet.time_ps >> 32);
-  queue.head = next;
-  if (next == kNothing) {
+  packet = held_[slot];
+  Held held = Held::of(packet);
+  queue.head = held.next;
+  if (held.next == kNothing) {
     port.waiting = static_cast<std::uint8_t>(port.waiting & ~(1u << q));
   } else {
-    __builtin_prefetch(&held_[next]);
+    __builtin_prefetch(&held_[held.next]);
   }
   give_slot(slot);
-  std::uint32_t frame_B = line_B(packet) - kLineGap_B;
-  std::uint32_t cells = buffer_.cells(frame_B);
+  std::uint32_t cells = buffer_.cells(held.frame_B);
   buffer_.egress_give(q, queue.cells, cells);
-  queue.bytes -= frame_B;
+  queue.bytes -= held.frame_B;
   queue.cells -= cells;
-  return packet;
+  return held;
 }
 
 void Switch::release_buffer(std::uint32_t in, std::uint32_t out, std::uint32_t g, std::uint32_t cells, Time_ps now_ps) {
@@ -115,12 +112,11 @@ void Switch::release_buffer(std::uint32_t in, std::uint32_t out, std::uint32_t g
 
 void Switch::flush_queue(std::uint32_t p, std::uint32_t q, Fate reason, Time_ps now_ps) {
   while (ports_[p].waiting >> q & 1) {
-    std::uint32_t in = 0;
-    Packet packet = take_head(p, q, in);
-    release_buffer(in, p, setup_.qos.group_of_priority[priority_of(packet)], buffer_.cells(line_B(packet) - kLineGap_B),
-                   now_ps);
+    Packet packet;
+    Held held = take_head(p, q, packet);
+    release_buffer(held.in, p, class_of(packet).group, buffer_.cells(held.frame_B), now_ps);
     if (reason == Fate::kWatchdogDrop) ++counters_[p].watchdog_tx_dropped[q];
-    drop(packet, in, p, q, reason, now_ps);
+    drop(packet, held.in, p, q, reason, now_ps);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "lab/metric_value.h"
 #include "lab/world.h"
 #include "observe/capture.h"
+#include "workload/flow_run.h"
 #include "workload/perftest_run.h"
 
 namespace weft::lab {
@@ -18,9 +19,13 @@ struct Act {
   const WorkloadConfig* config = nullptr;
   std::unique_ptr<workload::PerftestRun> perftest;
   std::unique_ptr<workload::TransferRun> transfer;
+  std::unique_ptr<workload::FlowRun> flows;
   bool running = false;
 
-  workload::Workload& run() { return perftest ? static_cast<workload::Workload&>(*perftest) : *transfer; }
+  workload::Workload& run() {
+    if (flows) return *flows;
+    return perftest ? static_cast<workload::Workload&>(*perftest) : *transfer;
+  }
 };
 
 // Plays the acts: those with a start time together, the others in turn.
@@ -31,6 +36,13 @@ class Stage {
     for (const WorkloadConfig& config : world.lab().workloads) {
       Act act;
       act.config = &config;
+      if (config.flows) {
+        std::vector<workload::Endpoint> endpoints;
+        for (const PortRef& port : config.flow_ports) endpoints.push_back(world.endpoint(port, 0));
+        act.flows = std::make_unique<workload::FlowRun>(*config.flows, std::move(endpoints));
+        acts_.push_back(std::move(act));
+        continue;
+      }
       workload::Endpoint client = world.endpoint(config.client, config.client_function);
       workload::Endpoint server = world.endpoint(config.server, config.server_function);
       if (config.perftest) {
@@ -60,24 +72,81 @@ class Stage {
         return !act->running;
       });
       if (on_stage.empty()) continue;
-      engine::RunEnd end = world_.engine().run(kNever_ps, options_.threads, options_.cancel, [&](Time_ps now_ps) {
+      Time_ps deadline_ps = world_.lab().duration_ps.value_or(kNever_ps);
+      engine::RunEnd end = world_.engine().run(deadline_ps, options_.threads, options_.cancel, [&](Time_ps now_ps) {
         if (capture_ != nullptr) capture_->flush(now_ps - world_.stamp_lag_ps());
         if (options_.progress) options_.progress(now_ps, on_stage.front()->config->name);
       });
-      for (Act* act : on_stage) act->run().finish_phase(end == engine::RunEnd::kCancelled);
+      for (Act* act : on_stage) act->run().finish_phase(end != engine::RunEnd::kIdle);
+      cut_off_ = end == engine::RunEnd::kDeadline;
       if (end == engine::RunEnd::kCancelled) return false;
+      if (cut_off_) return true;
       at_ps = world_.last_event_ps() + kPhaseGap_ps;
     }
   }
 
   std::vector<Act>& acts() { return acts_; }
+  bool cut_off() const { return cut_off_; }
 
  private:
   World& world_;
   const RunOptions& options_;
   observe::Capture* capture_;
   std::vector<Act> acts_;
+  bool cut_off_ = false;
 };
+
+FlowsOutcome read_flows(World& world, const Act& act) {
+  FlowsOutcome outcome;
+  for (const workload::FlowRow& row : act.flows->rows()) {
+    const PortRef& from = act.config->flow_ports[row.source];
+    nic::Device& device = *world.device(world.port_id(from));
+    FlowOutcome flow;
+    flow.row = row;
+    flow.from = world.book()[world.port_id(from)].name;
+    flow.to = world.book()[world.port_id(act.config->flow_ports[row.destination])].name;
+    if (row.qpn != 0) {
+      flow.retransmitted_packets = device.qp(row.qpn).retransmitted_packets;
+      flow.cnps_received = device.qp(row.qpn).cnps_received;
+    }
+    outcome.flows.push_back(std::move(flow));
+  }
+  outcome.summary = workload::summarise(act.flows->rows());
+  return outcome;
+}
+
+void read_pauses(const fabric::PortPause& pause, Time_ps end_ps, auto& outcome) {
+  for (std::size_t c = 0; c < fabric::kClasses; ++c) {
+    outcome.pause_rx[c] = pause.frames(c);
+    outcome.pause_rx_transitions[c] = pause.transitions(c);
+    outcome.pause_rx_ps[c] = pause.total_ps(c, end_ps);
+  }
+}
+
+SwitchOutcome read_switch(World& world, std::uint32_t index, Time_ps end_ps) {
+  fabric::Switch& device = world.fabric_switch(index);
+  SwitchOutcome outcome;
+  outcome.config = &world.lab().switches[index];
+  for (std::uint32_t p = 0; p < device.port_count(); ++p) {
+    SwitchPortOutcome port;
+    port.name = outcome.config->ports[world.cabled_ports(index)[p]].name;
+    port.peer = world.book()[world.peer(device.setup().ports[p].port_id)].name;
+    port.rate_bps = device.setup().ports[p].rate_bps;
+    port.counters = device.counters(p);
+    read_pauses(device.pause(p), end_ps, port);
+    for (std::uint32_t g = 0; g < fabric::kClasses; ++g) {
+      port.max_shared_B[g] = device.buffer().max_shared_B(p, g);
+      port.max_headroom_B[g] = device.buffer().max_headroom_B(p, g);
+    }
+    outcome.ports.push_back(std::move(port));
+  }
+  outcome.max_buffer_B = device.buffer().max_used_B();
+  outcome.pool_B = device.buffer().pool_B();
+  outcome.drops = device.drops();
+  outcome.pauses = device.pause_log();
+  outcome.held_packets = device.held_packets();
+  return outcome;
+}
 
 void read_out(World& world, std::vector<Act>& acts, RunResult& result) {
   for (Act& act : acts) {
@@ -85,11 +154,20 @@ void read_out(World& world, std::vector<Act>& acts, RunResult& result) {
     outcome.config = act.config;
     if (act.perftest) outcome.perftest = act.perftest->result();
     if (act.transfer) outcome.transfer = act.transfer->result();
+    if (act.flows) outcome.flows = read_flows(world, act);
     result.workloads.push_back(std::move(outcome));
   }
   for (std::uint32_t port = 0; port < world.port_count(); ++port) {
-    if (nic::Device* device = world.device(port))
-      result.ports.push_back({world.book()[port].name, device->name(), device->counters});
+    if (nic::Device* device = world.device(port)) {
+      PortOutcome outcome{world.book()[port].name, device->name(), device->counters, {}, {}, {}};
+      read_pauses(device->pause(), result.end_ps, outcome);
+      result.ports.push_back(std::move(outcome));
+    }
+  }
+  for (std::uint32_t s = 0; s < world.switch_count(); ++s) {
+    world.fabric_switch(s).settle_ledgers();
+    WEFT_CHECK(world.fabric_switch(s).balances(), "a switch lost or made packets");
+    result.switches.push_back(read_switch(world, s, result.end_ps));
   }
   std::vector<std::uint64_t> hits(world.lab().faults.size());
   for (WorldLink& link : world.links()) {
@@ -134,9 +212,10 @@ tl::expected<RunResult, std::string> run_lab(const Lab& lab, const RunOptions& o
     capture = std::move(*created);
     for (const PortRef& ref : options.capture_ports) {
       std::uint32_t port = world.port_id(ref);
-      if (world.device(port) == nullptr) continue;
-      world.tap(port,
-                capture->add_port(port, world.rate_bps(port), lab.hosts[ref.host].nics[ref.nic].model.description));
+      if (port >= world.port_count() || world.rate_bps(port) == 0) continue;
+      const std::string& description = ref.is_switch() ? lab.switches[ref.host].model.description
+                                                       : lab.hosts[ref.host].nics[ref.nic].model.description;
+      world.tap(port, capture->add_port(port, world.rate_bps(port), description));
     }
   }
   Stage stage(world, options, capture.get());
@@ -144,7 +223,10 @@ tl::expected<RunResult, std::string> run_lab(const Lab& lab, const RunOptions& o
   result.interrupted = !stage.play();
   result.end_ps = world.last_event_ps();
   result.events = world.events();
+  result.cut_off = stage.cut_off();
+  if (result.cut_off) result.end_ps = *lab.duration_ps;
   read_out(world, stage.acts(), result);
+  result.hops = world.hops();
   WEFT_CHECK(result.ledger_balances(), "the packet ledger does not balance");
   for (const Expectation& expectation : lab.expectations) result.expectations.push_back(judge(expectation, result));
   if (capture) {

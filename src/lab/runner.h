@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "fabric/ledger.h"
+#include "fabric/switch_counters.h"
 #include "lab/lab_model.h"
 #include "nic/counters.h"
+#include "workload/flow_result.h"
 #include "workload/perftest_result.h"
 #include "workload/transfer_run.h"
 
@@ -29,16 +31,51 @@ struct RunOptions {
   std::function<void(Time_ps, const std::string&)> progress;
 };
 
+struct FlowOutcome {
+  workload::FlowRow row;
+  std::string from, to;  // "h0:p0"
+  double slowdown = 0;   // against the same flow alone
+  std::uint64_t retransmitted_packets = 0;
+  std::uint64_t cnps_received = 0;
+};
+struct FlowsOutcome {
+  std::vector<FlowOutcome> flows;
+  workload::FlowSummary summary;
+};
+
 struct WorkloadOutcome {
   const WorkloadConfig* config = nullptr;
   std::optional<workload::PerftestResult> perftest;
   std::optional<workload::TransferResult> transfer;
+  std::optional<FlowsOutcome> flows;
 };
 
 struct PortOutcome {
   std::string name;    // "vm00:p0"
   std::string device;  // "mlx5_0"
   nic::Counters counters;
+  std::array<std::uint64_t, fabric::kClasses> pause_rx{}, pause_rx_transitions{};
+  std::array<Time_ps, fabric::kClasses> pause_rx_ps{};
+};
+
+struct SwitchPortOutcome {
+  std::string name;  // "swp1"
+  std::string peer;  // "h0:p0"
+  std::int64_t rate_bps = 0;
+  fabric::SwitchPortCounters counters;
+  // By class: pause frames received, XOFF transitions and the time spent stopped.
+  std::array<std::uint64_t, fabric::kClasses> pause_rx{}, pause_rx_transitions{};
+  std::array<Time_ps, fabric::kClasses> pause_rx_ps{};
+  // By priority group, in bytes.
+  std::array<std::uint64_t, fabric::kClasses> max_shared_B{}, max_headroom_B{};
+};
+struct SwitchOutcome {
+  const SwitchConfig* config = nullptr;
+  std::vector<SwitchPortOutcome> ports;  // those with a cable
+  std::uint64_t max_buffer_B = 0, pool_B = 0;
+  fabric::BoundedLog<fabric::DropRecord> drops;
+  fabric::BoundedLog<fabric::PauseEvent> pauses;
+  std::uint64_t held_packets = 0;
 };
 
 struct LinkOutcome {
@@ -63,13 +100,16 @@ struct ExpectationOutcome {
 struct RunResult {
   Time_ps end_ps = 0;
   bool interrupted = false;
+  bool cut_off = false;  // the lab's duration was over before the world came to rest
   std::vector<WorkloadOutcome> workloads;
   std::vector<PortOutcome> ports;
+  std::vector<SwitchOutcome> switches;
   std::vector<LinkOutcome> links;
   std::vector<FaultOutcome> faults;
   std::vector<ExpectationOutcome> expectations;
   std::uint64_t captured_frames = 0;
-  std::uint64_t events = 0;  // of all hosts: port service, arrivals, timers, program steps
+  std::uint64_t events = 0;  // of all nodes: port service, arrivals, timers, program steps
+  std::uint64_t hops = 0;    // link traversals of packets
 
   bool expectations_met() const;
   bool ledger_balances() const;

@@ -52,6 +52,8 @@ class World {
   // Sees what leaves and what arrives at this port.
   void tap(std::uint32_t port, const fabric::Tap& tap);
   std::int64_t rate_bps(std::uint32_t port) const;
+  // The port at the other end of its cable.
+  std::uint32_t peer(std::uint32_t port) const { return links_[link_from_[port]].to; }
 
   // The time of the last event anywhere: the moment the world came to rest.
   Time_ps last_event_ps() const;

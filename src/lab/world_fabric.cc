@@ -62,18 +62,20 @@ void add_static_routes(const SwitchConfig& config, const std::vector<std::uint32
 void World::set_destinations() {
   subnets_.resize(devices_.size());
   destinations_.resize(devices_.size());
-  std::map<std::vector<std::uint8_t>, std::uint32_t> known;
+  using Prefix = std::array<std::uint8_t, 17>;  // address with its host part cleared, and the length
+  std::map<Prefix, std::uint32_t> known;
   for (std::uint32_t h = 0; h < lab_.hosts.size(); ++h) {
     for (std::uint32_t n = 0; n < lab_.hosts[h].nics.size(); ++n) {
       for (std::uint32_t p = 0; p < lab_.hosts[h].nics[n].ports.size(); ++p) {
         const PortConfig& port = lab_.hosts[h].nics[n].ports[p];
         std::uint32_t id = port_ids_[h][n][p];
-        std::vector<std::uint8_t> prefix(std::begin(port.address.bytes), std::end(port.address.bytes));
+        Prefix prefix{};
+        std::copy(std::begin(port.address.bytes), std::end(port.address.bytes), prefix.begin());
         std::uint32_t bits = port.prefix_bits + (port.address.is_v4 ? 96 : 0);
         for (std::uint32_t bit = bits; bit < 128; ++bit)
           prefix[bit / 8] = static_cast<std::uint8_t>(prefix[bit / 8] & ~(0x80u >> bit % 8));
-        prefix.push_back(static_cast<std::uint8_t>(port.prefix_bits));
-        subnets_[id] = known.try_emplace(std::move(prefix), id).first->second;
+        prefix.back() = static_cast<std::uint8_t>(port.prefix_bits);
+        subnets_[id] = known.try_emplace(prefix, id).first->second;
         destinations_[id].address_key = static_cast<std::uint32_t>(fnv1a(std::span(port.address.bytes)));
       }
     }
