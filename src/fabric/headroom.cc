@@ -67,7 +67,8 @@ std::int64_t worst_frame_B(const HeadroomPath& path) {
 // The window after a trigger of `frame_B` bytes.
 Time_ps window_ps(const HeadroomPath& path, std::int64_t frame_B) {
   const Time_ps byte_ps = ps_per_byte(path.rate_bps);
-  const std::int64_t xoff_line_B = path.max_out_B + kPreambleAndGap_B + path.lossless_groups * std::int64_t{kMinLine_B};
+  const std::int64_t pauses = path.lossless_groups + std::int64_t{1};  // XOFF last; this group's XON among them
+  const std::int64_t xoff_line_B = path.max_out_B + kPreambleAndGap_B + pauses * kMinLine_B;
   const std::int64_t still_to_come_B =
       path.cut_through_B == 0 ? 0 : std::max<std::int64_t>(frame_B + kPreambleAndGap_B - path.cut_through_B, 0);
   return path.flight_in_ps + path.pipeline_ps + path.flight_out_ps + path.response_ps +

@@ -41,14 +41,14 @@ struct HeadroomPath {
   Time_ps flight_in_ps = 0;    // peer -> here: both ports, propagation, FEC
   Time_ps flight_out_ps = 0;   // here -> peer
   Time_ps pipeline_ps = 0;     // at the port -> admitted here
-  Time_ps response_ps = 0;     // last bit of the PFC frame at the peer's port -> the peer starts no new frame
+  Time_ps response_ps = 0;     // of the peer: last bit of the PFC frame at its port -> it starts no new frame
   std::int64_t max_out_B = 0;  // largest frame, of any class, that XOFF may have to wait for
   std::int64_t min_lossless_B = 64;
   std::int64_t max_lossless_B = 0;
   std::int64_t cell_B = 1;
   // Cut-through: bytes of line time after which a frame is handled. 0: store and forward, handled at its end.
   std::int64_t cut_through_B = 0;
-  std::uint32_t lossless_groups = 1;  // of this port: XOFFs of the others may be on the line first
+  std::uint32_t lossless_groups = 1;  // of this port: a pause of each other one, and this one's last XON, may be ahead
   bool trigger_in_headroom = true;    // the packet that found no shared room is itself kept in the headroom
 };
 
@@ -59,8 +59,8 @@ Time_ps headroom_window_ps(const HeadroomPath& path);
 // What a group needs when every lossless frame has `frame_B` bytes: exact, attained at the worst alignment.
 std::int64_t headroom_need_B(const HeadroomPath& path, std::int64_t frame_B);
 
-// What a group needs whatever the sizes between min_lossless_B and max_lossless_B: never exceeded, and attained to
-// within one frame of the worst size.
+// What a group needs whatever the sizes between min_lossless_B and max_lossless_B: never exceeded, and with store
+// and forward attained to within one frame of the worst size.
 std::int64_t headroom_need_B(const HeadroomPath& path);
 
 // How much `configured_B` lacks; 0 when it suffices.

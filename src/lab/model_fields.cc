@@ -215,7 +215,19 @@ bool read_field(const YamlNode& node, const ModelField<SwitchModel>& field, Swit
 }
 
 void apply_set(const YamlNode& node, NicModel& model, ProblemList& problems) {
+  const NicModel before = model;
   apply(node, nic_fields(), model, problems);
+  const auto is_set = [&](std::string_view key) { return node.is_map() && node.find(key) != nullptr; };
+  // Thresholds that the lab does not name keep their share of the buffer.
+  const auto scaled_B = [&](std::int64_t threshold_B) { return threshold_B * model.rx_buffer_B / before.rx_buffer_B; };
+  if (is_set("rx_buffer") && before.rx_buffer_B > 0) {
+    if (!is_set("rx_pause_xoff")) model.rx_pause_xoff_B = scaled_B(before.rx_pause_xoff_B);
+    if (!is_set("rx_pause_xon")) model.rx_pause_xon_B = scaled_B(before.rx_pause_xon_B);
+  }
+  if (model.rx_pause_xon_B > model.rx_pause_xoff_B || model.rx_pause_xoff_B > model.rx_buffer_B) {
+    problems.add(node.place, "rx_pause_xon, rx_pause_xoff and rx_buffer are out of order",
+                 "set them so that rx_pause_xon <= rx_pause_xoff <= rx_buffer");
+  }
 }
 void apply_set(const YamlNode& node, HostModel& model, ProblemList& problems) {
   apply(node, host_fields(), model, problems);

@@ -48,7 +48,8 @@ bool read_field(const YamlNode& node, const ModelField<host::HostModel>& field, 
 bool read_field(const YamlNode& node, const ModelField<fabric::SwitchModel>& field, fabric::SwitchModel& model,
                 ProblemList& problems);
 
-// `set: {ack_interval: 16 packets}`: any field that is a number, a flag or a choice.
+// `set: {ack_interval: 16 packets}`: any field that is a number, a flag or a choice. A NIC's pause thresholds follow
+// its rx_buffer unless they are set too.
 void apply_set(const YamlNode& node, nic::NicModel& model, ProblemList& problems);
 void apply_set(const YamlNode& node, host::HostModel& model, ProblemList& problems);
 void apply_set(const YamlNode& node, fabric::SwitchModel& model, ProblemList& problems);

@@ -28,6 +28,12 @@ const char* describe(WireError error) {
       return "payload and pad are not whole words";
     case WireError::kUnexpectedPayload:
       return "payload on an opcode that carries none";
+    case WireError::kNotTelemetry:
+      return "not INT-MD 2 or IFA 2";
+    case WireError::kBadTelemetryLength:
+      return "telemetry stack is not whole hops";
+    case WireError::kNotErspan:
+      return "not ERSPAN type II or III";
   }
   return "unknown error";
 }

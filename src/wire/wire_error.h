@@ -19,6 +19,9 @@ enum class WireError : std::uint8_t {
   kUnknownOpcode,        // a BTH opcode that opcode.h does not list
   kBadPad,               // payload and pad are not whole words, or the pad exceeds them
   kUnexpectedPayload,    // bytes after the headers of an opcode that carries none
+  kNotTelemetry,         // another type or version than INT-MD 2.x or IFA 2.0
+  kBadTelemetryLength,   // the stack is not whole hops, or a reserved instruction is set
+  kNotErspan,            // GRE with other options, another protocol, version or payload
 };
 
 // One line for a person, e.g. "truncated".

@@ -7,7 +7,10 @@
 #include <vector>
 
 #include "wire/bytes.h"
+#include "wire/erspan.h"
 #include "wire/ethernet.h"
+#include "wire/ifa.h"
+#include "wire/int_md.h"
 #include "wire/mtu.h"
 #include "wire/pfc.h"
 #include "wire/roce_frame.h"
@@ -70,6 +73,24 @@ void check_pause(Bytes bytes) {
   }
 }
 
+// Reserved bits are not kept: what was read is written and read again the same.
+void check_telemetry(Bytes bytes) {
+  if (const auto view = IntMdView::parse(bytes)) {
+    const IntMd md = view->header();
+    require(md.hops.size() == view->hop_count());
+    if ((md.instructions & ~kIntReadable) == 0) require(IntMdView::parse(build_int_md(md))->header() == md);
+  }
+  if (const auto view = IfaMetadataView::parse(bytes)) {
+    require(IfaMetadataView::parse(build_ifa_metadata(view->header()))->header() == view->header());
+  }
+  if (const auto view = ErspanView::parse(bytes)) {
+    const auto frame =
+        build_erspan_frame({}, view->header(), view->frame().first(std::min<std::size_t>(view->frame().size(), 9000)));
+    const Bytes gre = Bytes(frame).subspan(kEthernetSize_B + kIpv4Size_B);
+    require(ErspanView::parse(gre)->header() == view->header());
+  }
+}
+
 }  // namespace
 }  // namespace weft::wire
 
@@ -78,5 +99,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   weft::wire::check_v2(bytes);
   weft::wire::check_v1(bytes);
   weft::wire::check_pause(bytes);
+  weft::wire::check_telemetry(bytes);
   return 0;
 }

@@ -117,38 +117,39 @@ HeadroomPath path_100g() {
   return path;
 }
 
-// By hand: 1 us of flights, pipeline and response is 12500 bytes at 100G; XOFF waits for 4204 and takes 84: 16788. Four
-// frames of 4204 start in it, and the fifth before its end would start at 16816, which is later. 30 cells each.
+// By hand: 1 us of flights, pipeline and response is 12500 bytes at 100G; XOFF waits for 4204 and an XON of 84 and
+// takes 84 itself: 16872. Frames of 4204 start at 0, 4204, 8408, 12612 and 16816. 30 cells each.
 TEST(Headroom, UniformFramesAreCounted) {
   HeadroomPath path = path_100g();
-  EXPECT_EQ(headroom_window_ps(path), 16788 * 80);
+  EXPECT_EQ(headroom_window_ps(path), 16872 * 80);
   path.trigger_in_headroom = false;
-  EXPECT_EQ(headroom_need_B(path, 4184), 4 * 30 * 144);
-  path.response_ps += 28 * 80;  // exactly 16816: the fifth starts at the last instant
+  path.response_ps -= 56 * 80;  // exactly 16816: the fifth starts at the last instant
   EXPECT_EQ(headroom_need_B(path, 4184), 5 * 30 * 144);
+  path.response_ps -= 1;
+  EXPECT_EQ(headroom_need_B(path, 4184), 4 * 30 * 144);
   path.trigger_in_headroom = true;
-  EXPECT_EQ(headroom_need_B(path, 4184), 6 * 30 * 144);
+  EXPECT_EQ(headroom_need_B(path, 4184), 5 * 30 * 144);
 }
 
-// 145-byte frames take 288 bytes of buffer for 165 of line: 16788 * 2 / 165 = 203 cells, and two frames of 30 cells.
+// 145-byte frames take 288 bytes of buffer for 165 of line: 16872 * 2 / 165 = 204 cells, and two frames of 30 cells.
 TEST(Headroom, WorstFramesSpillIntoASecondCell) {
-  EXPECT_EQ(headroom_need_B(path_100g()), (203 + 30 + 30) * 144);
+  EXPECT_EQ(headroom_need_B(path_100g()), (204 + 30 + 30) * 144);
 }
 
-// A cell of 256 bytes holds the smallest frame and wastes 192: 16788 / 84 = 199 cells.
+// A cell of 256 bytes holds the smallest frame and wastes 192: 16872 / 84 = 200 cells.
 TEST(Headroom, WorstFramesAreTheSmallestWhenCellsAreLarge) {
   HeadroomPath path = path_100g();
   path.cell_B = 256;
-  EXPECT_EQ(headroom_need_B(path), (199 + 17 + 17) * 256);
+  EXPECT_EQ(headroom_need_B(path), (200 + 17 + 17) * 256);
 }
 
 TEST(Headroom, CutThroughDecidesEarlier) {
   HeadroomPath path = path_100g();
   path.trigger_in_headroom = false;
   path.cut_through_B = 84;
-  // The trigger's other 4120 bytes are on the line already: 12668 is three frames and the start of a fourth.
+  // The trigger's other 4120 bytes are on the line already: 12752 is three frames and the start of a fourth.
   EXPECT_EQ(headroom_need_B(path, 4184), 4 * 30 * 144);
-  path.response_ps -= ns(100);  // 11418: two frames and the start of a third
+  path.response_ps -= ns(100);  // 11502: two frames and the start of a third
   EXPECT_EQ(headroom_need_B(path, 4184), 3 * 30 * 144);
 }
 
@@ -178,7 +179,8 @@ TEST(Headroom, SonicRowFallsShortOfTheStandardsResponse) {
 }
 
 // One XOFF, event by event: the peer sends `frames` back to back from time 0 and again from the start of the list, the
-// first of them triggers when it is handled, a frame of max_out_B and the other groups' XOFFs have just started here.
+// first of them triggers when it is handled, a frame of max_out_B has just started here, and behind it wait
+// this group's XON and a pause of every other group.
 std::int64_t arrived_B(const HeadroomPath& path, const std::vector<std::int64_t>& frames) {
   const Time_ps byte_ps = ps_per_byte(path.rate_bps);
   const auto cells_B = [&](std::int64_t frame_B) {
@@ -191,7 +193,9 @@ std::int64_t arrived_B(const HeadroomPath& path, const std::vector<std::int64_t>
   };
   const Time_ps decided_ps = handled_ps(0, frames[0]);
   Time_ps free_ps = decided_ps + (path.max_out_B + 20) * byte_ps;
-  for (std::uint32_t i = 0; i < path.lossless_groups; ++i) free_ps += 84 * byte_ps;
+  free_ps += 84 * byte_ps;                                                           // XON
+  for (std::uint32_t i = 1; i < path.lossless_groups; ++i) free_ps += 84 * byte_ps;  // the others
+  free_ps += 84 * byte_ps;                                                           // XOFF
   const Time_ps silent_ps = free_ps + path.flight_out_ps + path.response_ps;
   std::int64_t total_B = path.trigger_in_headroom ? cells_B(frames[0]) : 0;
   Time_ps start_ps = (frames[0] + 20) * byte_ps;

@@ -92,6 +92,25 @@ TEST(ModelFields, SetChangesNumbersFlagsAndChoices) {
   EXPECT_EQ(problems.size(), 2U);
 }
 
+TEST(ModelFields, PauseThresholdsFollowTheReceiveBuffer) {
+  ProblemList problems;
+  nic::NicModel nic;
+  nic.rx_buffer_B = 100'000;
+  nic.rx_pause_xoff_B = 85'000;
+  nic.rx_pause_xon_B = 50'000;
+  apply_set(*parse_yaml("{rx_buffer: 200000 B}", problems), nic, problems);
+  EXPECT_EQ(nic.rx_pause_xoff_B, 170'000);
+  EXPECT_EQ(nic.rx_pause_xon_B, 100'000);
+  apply_set(*parse_yaml("{rx_buffer: 100000 B, rx_pause_xoff: 60000 B}", problems), nic, problems);
+  EXPECT_EQ(nic.rx_pause_xoff_B, 60'000);
+  EXPECT_EQ(nic.rx_pause_xon_B, 50'000);
+  EXPECT_TRUE(problems.empty());
+  apply_set(*parse_yaml("{rx_pause_xoff: 40000 B}", problems), nic, problems);  // below XON
+  EXPECT_EQ(problems.size(), 1U);
+  apply_set(*parse_yaml("{rx_pause_xoff: 200000 B}", problems), nic, problems);  // beyond the buffer
+  EXPECT_EQ(problems.size(), 2U);
+}
+
 TEST(ModelFields, SetDoesNotChangeWhatADeviceIs) {
   ProblemList problems;
   nic::NicModel nic;
