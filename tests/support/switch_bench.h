@@ -132,7 +132,7 @@ class Peer {
       }
       for (std::size_t c = 0; c < queues_.size(); ++c) {
         if (queues_[c].empty() || (pause_.paused() >> c & 1) != 0) continue;
-        Time_ps at_ps = std::max(queues_[c].front().at_ps, free_ps_);
+        Time_ps at_ps = std::max(queues_[c].front().at_ps, std::max(free_ps_, released_ps_));
         if (at_ps >= send_ps) continue;
         next = &queues_[c];
         send_ps = at_ps;
@@ -146,6 +146,7 @@ class Peer {
         arrive(now_ps);
       } else {
         pause_.expire(now_ps);
+        released_ps_ = now_ps;
       }
     }
   }
@@ -168,6 +169,7 @@ class Peer {
       Time_ps took_ps = fabric::kMinLine_B * timing.ps_per_byte + timing.flight_ps + timing.response_ps;
       pauses.push_back({now_ps - took_ps, now_ps, request});
       pause_.apply(request, obeys, now_ps, engine::pause_quantum_ps(timing.ps_per_byte));
+      if (request.xon != 0) released_ps_ = now_ps;
       in_->received.count(fabric::Fate::kPause);
       return;
     }
@@ -184,6 +186,7 @@ class Peer {
   std::deque<Send> pauses_out_;
   fabric::PortPause pause_;
   Time_ps free_ps_ = 0;
+  Time_ps released_ps_ = 0;  // a pause has ended: nothing that it held back starts earlier
   std::uint32_t next_psn_ = 0;
 };
 
