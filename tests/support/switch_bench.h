@@ -121,7 +121,7 @@ class Peer {
     engine::Packet packet;
   };
   static Time_ps run_hook(void* self, Time_ps end_ps) { return static_cast<Peer*>(self)->run(end_ps); }
-  // As a NIC: at one instant a frame starts before a pause is acted on.
+  // At one instant a frame starts before a pause is acted on: the worst for who sent the pause.
   Time_ps run(Time_ps end_ps) {
     for (;;) {
       std::deque<Send>* next = nullptr;
