@@ -56,6 +56,10 @@ TEST(DcqcnFixedPoint, TheSameSlopeTwiceAsLongHoldsMore) {
   for (int flows : {2, 6, 12, 14, 16}) expect_fixed_point(ramp(400e3, 0.02), flows);
 }
 
+TEST(DcqcnFixedPoint, ALongFlatRampHoldsSixtyFour) {
+  for (int flows : {2, 16, 64}) expect_fixed_point(ramp(3200e3, 0.1), flows);
+}
+
 // Why the cycle model exists: the fluid model's queue is a fifth and more too short where the ramp is not yet its
 // limit.
 TEST(DcqcnFixedPoint, FluidModelIsTooLow) {
