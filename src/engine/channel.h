@@ -74,6 +74,7 @@ class alignas(64) Channel {
     plan();
     return next_ps_;
   }
+  std::size_t waiting() const { return std::size_t{ring_.size()} + pauses_.size(); }
   Packet& taken() { return ring_.slot(taken_++); }
   Packet& taken_pause() { return pauses_.slot(taken_pause_++); }
   std::uint32_t in_flight() const { return ring_.size() + pauses_.size() + static_cast<std::uint32_t>(mail_.size()); }

@@ -1,7 +1,8 @@
-// A switch: classifies, routes, buffers, marks, schedules and pauses. One node of the engine. What a visit does is in
-// switch.cc; a packet's way in is in switch_forward.cc, its way out in switch_schedule.cc, PFC in switch_pfc.cc, the
-// watchdog in switch_watchdog.cc. At one instant: pause frames, service, arrivals, timers, each by port.
-// Not modelled: flooding and learning, multicast, VLAN rewriting, headers of other protocols than RoCE.
+// A switch: classifies, routes, buffers, marks, schedules and pauses. One node of the engine. A visit and the way of a
+// packet are in switch.cc, rarer turns of that way in switch_forward.cc and switch_schedule.cc, PFC in switch_pfc.cc,
+// the watchdog in switch_watchdog.cc, set-up and timers in switch_setup.cc. At one instant: pause frames, service,
+// arrivals, timers, each by port. Not modelled: flooding and learning, multicast, VLAN rewriting, headers of other
+// protocols than RoCE.
 #pragma once
 
 #include <array>
@@ -56,7 +57,7 @@ class Switch {
 
   std::uint32_t port_count() const { return static_cast<std::uint32_t>(ports_.size()); }
   const SwitchSetup& setup() const { return setup_; }
-  const SwitchPortCounters& counters(std::uint32_t port) const { return counters_[port]; }
+  const SwitchPortCounters& counters(std::uint32_t port) const { return ports_[port].counters; }
   const PortPause& pause(std::uint32_t port) const { return pauses_[port]; }
   const SharedBuffer& buffer() const { return buffer_; }
   const BoundedLog<DropRecord>& drops() const { return drops_; }
@@ -113,12 +114,14 @@ class Switch {
     std::uint8_t deaf = 0;     // queues that the watchdog lets send in spite of pauses
     std::uint8_t xoff = 0;     // groups that have stopped the peer
     std::uint8_t turn = 0;     // DWRR
+    std::uint8_t refuses = 0;  // queues that take nothing: dead, or all when the link is down
     bool down = false;
     std::uint32_t mtu_B = 0;
     Time_ps expiry_timer_ps = kNever_ps;
     Time_ps refresh_timer_ps = kNever_ps;
     std::array<Queue, kClasses> queues;
     std::array<std::uint32_t, kClasses> deficit_B{};
+    SwitchPortCounters counters;
   };
   struct Service {
     Time_ps time_ps;
@@ -165,7 +168,8 @@ class Switch {
 
   // switch_forward.cc: a packet comes in.
   void arrive(std::uint32_t in, engine::Packet& packet, Time_ps now_ps);
-  void forward(std::uint32_t in, engine::Packet& packet, std::uint32_t line_bytes, Time_ps now_ps);
+  void forward(std::uint32_t in, engine::Packet& packet, Class lane, std::uint32_t line_bytes, Time_ps now_ps);
+  void forward_from_cpu(std::uint32_t in, engine::Packet& packet, Time_ps now_ps);
   void pass_to_cpu(std::uint32_t in, const engine::Packet& packet, Time_ps now_ps);
   void enqueue(std::uint32_t in, std::uint32_t out, Class lane, std::uint32_t frame_B, engine::Packet& packet,
                Time_ps now_ps);
@@ -225,15 +229,16 @@ class Switch {
   SharedBuffer buffer_;
   std::vector<Port> ports_;
   std::vector<std::uint64_t> inbox_;
-  std::vector<std::uint64_t> arrivals_;  // of this visit: time << 20 | kind << 16 | port, sorted
-  Time_ps base_ps_ = 0;                  // of these times
-  std::vector<Service> services_;        // sorted; entries that a port no longer plans are skipped
+  std::vector<std::uint64_t> arrivals_ = std::vector<std::uint64_t>(1);  // time << 20 | kind << 16 | port, sorted
+  Time_ps base_ps_ = 0;                                                  // of these times
+  std::vector<Service> services_{{kNever_ps, 0}};  // sorted, with an end mark; what a port no longer plans is skipped
   std::size_t first_service_ = 0;
   std::vector<Timer> timers_;         // heap
   std::vector<engine::Packet> held_;  // waiting packets; time_ps holds the next slot and the port it came in by
   std::uint32_t free_slot_ = kNothing;
   std::uint64_t held_count_ = 0;
   bool trust_dscp_ = true;
+  bool cpu_forwarding_ = false;
   std::array<Class, 64> class_of_dscp_{};
   std::array<Class, kClasses> class_of_pcp_{};
   Time_ps timer_ps_ = kNever_ps;    // of the first in timers_
@@ -243,7 +248,7 @@ class Switch {
   std::size_t next_link_change_ = 0;
   std::uint8_t strict_ = 0;  // queues
   std::array<std::uint32_t, kClasses> quantum_B_{};
-  std::vector<SwitchPortCounters> counters_;
+  std::array<std::uint32_t, kClasses> red_from_B_{};  // a shorter queue marks nothing: not looked at
   std::vector<PortPause> pauses_;
   std::vector<RandomStream> random_;                             // by port
   std::vector<std::array<std::int64_t, kClasses>> average_q8_;   // by port, queue: EWMA of its length << 8
