@@ -63,8 +63,8 @@ class ExpectationReader {
 
   void read_counter(std::string_view port, std::string_view counter) {
     const EndpointText endpoint = split_endpoint(port);
-    HostState* host = find_host(endpoint.host, key_.place, context_);
-    if (host != nullptr) find_port(*host, endpoint.host, *endpoint.port, key_.place, context_);
+    NodeState* node = find_node(endpoint.host, key_.place, context_);
+    if (node != nullptr) find_port(*node, endpoint.host, *endpoint.port, key_.place, context_);
     check_counter(counter);
     expectation_.subject = port;
     expectation_.metric = counter;
