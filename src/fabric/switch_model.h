@@ -54,18 +54,20 @@ struct SwitchModel {
   HeadroomMethod headroom_method = HeadroomMethod::kSpectrum;
   std::int64_t headroom_pipeline_B = 0;  // kSpectrum: pipeline term, also XON (19 KiB)
   bool headroom_pause_quanta = false;    // kSpectrum: peer response from 802.3 31B.3.7 instead of 3.8 KiB
-  std::int64_t headroom_tile_ps = 0;     // kSpectrum: Spectrum-4's tile crossing
+  Time_ps headroom_tile_ps = 0;          // kSpectrum: Spectrum-4's tile crossing
   std::int64_t headroom_fixed_B = 0;     // kFixed: xoff
   std::int64_t headroom_fixed_reserved_B = 0;
+  std::int64_t headroom_fixed_xon_B = 0;
   std::int64_t headroom_fixed_xon_offset_B = 0;
   std::int64_t headroom_pool_B = 0;  // shared headroom pool of the default configuration, 0 = own headroom
   std::int64_t ingress_pool_B = 0;   // shared ingress pool of the default configuration
   std::int64_t egress_lossy_pool_B = 0;
 
   std::uint32_t max_lossless_priorities = 0;
+  bool fec_autonegotiation = true;  // false: RS-FEC must be set at both ends, or the link may stay down
   bool has_pfc = false, has_ecn = false, has_wjh = false, has_int = false, has_ifa = false, has_erspan = false;
   bool has_adaptive_routing = false;
-  std::int64_t cpu_packets_per_s = 0;  // what is not forwarded in hardware
+  std::int64_t cpu_packets_per_s = 0;  // of what is not forwarded in hardware
   std::int64_t power_typical_W = 0, power_max_W = 0;
   std::int64_t noise_dBA = 0;
   std::int64_t price_used_USD = 0;

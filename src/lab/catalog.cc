@@ -27,6 +27,8 @@ std::string_view to_string(CatalogKind kind) {
       return "host";
     case CatalogKind::kGpu:
       return "gpu";
+    case CatalogKind::kSwitch:
+      return "switch";
     case CatalogKind::kCable:
       return "cable";
     case CatalogKind::kFec:
@@ -52,6 +54,9 @@ const nic::NicModel* Catalog::nic(std::string_view name) const {
 }
 const host::HostModel* Catalog::host(std::string_view name) const {
   return find(hosts_, name);
+}
+const fabric::SwitchModel* Catalog::switch_model(std::string_view name) const {
+  return find(switches_, name);
 }
 
 bool Catalog::has_gpu(std::string_view name) const {

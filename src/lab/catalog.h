@@ -1,5 +1,5 @@
 // The device catalog: catalog/*.yaml, embedded in the binary. Every value has a source and a tag that
-// says how far to trust it (docs/catalog.md). NICs and hosts become models; cables and FECs become the
+// says how far to trust it (docs/catalog.md). NICs, hosts and switches become models; cables and FECs become the
 // delays of links; GPUs are shown only.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "fabric/switch_model.h"
 #include "host/host_model.h"
 #include "lab/catalog_data.h"
 #include "lab/lab_model.h"
@@ -19,7 +20,7 @@
 
 namespace weft::lab {
 
-enum class CatalogKind : std::uint8_t { kNic, kHost, kGpu, kCable, kFec };
+enum class CatalogKind : std::uint8_t { kNic, kHost, kGpu, kSwitch, kCable, kFec };
 std::string_view to_string(CatalogKind kind);  // "nic"
 
 // One value as the catalog has it.
@@ -51,6 +52,7 @@ class Catalog {
 
   const nic::NicModel* nic(std::string_view name) const;
   const host::HostModel* host(std::string_view name) const;
+  const fabric::SwitchModel* switch_model(std::string_view name) const;
   bool has_gpu(std::string_view name) const;
   // Rates that a port of this NIC can run at, highest first; empty when there is no such NIC.
   std::span<const std::int64_t> link_rates_bps(std::string_view nic_name) const;
@@ -71,6 +73,7 @@ class Catalog {
   std::map<std::string, nic::NicModel, std::less<>> nics_;
   std::map<std::string, std::vector<std::int64_t>, std::less<>> link_rates_bps_;
   std::map<std::string, host::HostModel, std::less<>> hosts_;
+  std::map<std::string, fabric::SwitchModel, std::less<>> switches_;
   std::map<CableKind, CableModel> cables_;
   std::map<Fec, std::map<std::int64_t, Time_ps>> fec_latencies_ps_;
 };

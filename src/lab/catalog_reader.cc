@@ -6,6 +6,7 @@
 #include <array>
 
 #include "lab/catalog.h"
+#include "lab/front_ports.h"
 #include "lab/lab_words.h"
 #include "lab/link_rules.h"
 #include "lab/model_fields.h"
@@ -22,11 +23,9 @@ constexpr std::string_view kGpuKeys[] = {"description", "memory", "memory_bandwi
 constexpr std::string_view kCableKeys[] = {"description", "propagation", "max_length"};
 constexpr std::string_view kTags[] = {"V", "S", "R", "E", "F"};
 
-constexpr Word<CatalogKind> kKinds[] = {{"nic", CatalogKind::kNic},
-                                        {"host", CatalogKind::kHost},
-                                        {"gpu", CatalogKind::kGpu},
-                                        {"cable", CatalogKind::kCable},
-                                        {"fec", CatalogKind::kFec}};
+constexpr Word<CatalogKind> kKinds[] = {{"nic", CatalogKind::kNic},     {"host", CatalogKind::kHost},
+                                        {"gpu", CatalogKind::kGpu},     {"switch", CatalogKind::kSwitch},
+                                        {"cable", CatalogKind::kCable}, {"fec", CatalogKind::kFec}};
 
 // "latency_25G" for each Ethernet rate.
 std::vector<std::string> fec_latency_keys() {
@@ -77,6 +76,9 @@ class CatalogReader {
         break;
       case CatalogKind::kGpu:
         read_gpu(node);
+        break;
+      case CatalogKind::kSwitch:
+        read_switch(key.text, node);
         break;
       case CatalogKind::kCable:
         read_cable(key, node);
@@ -157,6 +159,23 @@ class CatalogReader {
   void read_host(const std::string& name, const YamlNode& node) {
     const MapReader map(node, name, keys_of(host_fields()), problems_);
     catalog_.hosts_[name] = read_model(map, host_fields());
+  }
+
+  void read_switch(const std::string& name, const YamlNode& node) {
+    auto keys = keys_of(switch_fields());
+    keys.push_back("ports");
+    const MapReader map(node, name, keys, problems_);
+    fabric::SwitchModel& model = catalog_.switches_[name] = read_model(map, switch_fields());
+    const YamlNode* ports = cell(map, "ports");
+    const auto* items = ports == nullptr ? nullptr : read_list(*ports, "ports", problems_);
+    if (items == nullptr) return;
+    for (const YamlNode& item : *items) {
+      if (auto front = parse_front_ports(item.text)) {
+        model.ports.push_back(*std::move(front));
+      } else {
+        problems_.add(item.place, front.error().message, front.error().remedy);
+      }
+    }
   }
 
   void read_gpu(const YamlNode& node) {

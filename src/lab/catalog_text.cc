@@ -10,8 +10,8 @@ namespace weft::lab {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr CatalogKind kKinds[] = {CatalogKind::kNic, CatalogKind::kHost, CatalogKind::kGpu, CatalogKind::kCable,
-                                  CatalogKind::kFec};
+constexpr CatalogKind kKinds[] = {CatalogKind::kNic,    CatalogKind::kHost,  CatalogKind::kGpu,
+                                  CatalogKind::kSwitch, CatalogKind::kCable, CatalogKind::kFec};
 
 }  // namespace
 

@@ -5,6 +5,9 @@
 namespace weft::lab {
 namespace {
 
+using fabric::BufferSplit;
+using fabric::HeadroomMethod;
+using fabric::SwitchModel;
 using host::HostModel;
 using nic::AckTimeoutMode;
 using nic::CnpScope;
@@ -12,6 +15,7 @@ using nic::NicModel;
 
 constexpr Range<std::int64_t> kTime{0, kSecond_ps};
 constexpr Range<std::int64_t> kPositiveTime{1, kSecond_ps};
+constexpr Range<std::int64_t> kMemory{0, std::int64_t{1} << 40};
 constexpr Range<std::int64_t> kRate{1'000'000'000, 800'000'000'000};
 
 constexpr Word<AckTimeoutMode> kAckTimeoutWords[] = {{"formula", AckTimeoutMode::kFormula},
@@ -19,6 +23,12 @@ constexpr Word<AckTimeoutMode> kAckTimeoutWords[] = {{"formula", AckTimeoutMode:
 constexpr Word<CnpScope> kCnpScopeWords[] = {{"port", CnpScope::kPort},
                                              {"destination-address", CnpScope::kDestinationAddress},
                                              {"queue-pair", CnpScope::kQueuePair}};
+constexpr Word<BufferSplit> kBufferSplitWords[] = {{"shared", BufferSplit::kShared},
+                                                   {"ingress-pipe", BufferSplit::kIngressPipe},
+                                                   {"pipe-pair", BufferSplit::kPipePair},
+                                                   {"voq", BufferSplit::kVoq}};
+constexpr Word<HeadroomMethod> kHeadroomMethodWords[] = {{"spectrum", HeadroomMethod::kSpectrum},
+                                                         {"fixed", HeadroomMethod::kFixed}};
 
 const ModelField<NicModel> kNicFields[] = {
     {"description", &NicModel::description},
@@ -41,6 +51,9 @@ const ModelField<NicModel> kNicFields[] = {
     {"port_latency", &NicModel::port_latency_ps, Quantity::kTime, kTime},
     {"atomic_interval", &NicModel::atomic_interval_ps, Quantity::kTime, kTime},
     {"rx_buffer", &NicModel::rx_buffer_B, Quantity::kSize, {16 << 10, 1 << 30}},
+    {"rx_pause_xoff", &NicModel::rx_pause_xoff_B, Quantity::kSize, {1, 1 << 30}},
+    {"rx_pause_xon", &NicModel::rx_pause_xon_B, Quantity::kSize, {0, 1 << 30}},
+    {"pfc_response", &NicModel::pfc_response_ps, Quantity::kTime, kTime},
     {"ack_interval", &NicModel::ack_interval_packets, Quantity::kPackets, {1, 1 << 20}},
     {"max_rd_atomic", &NicModel::max_rd_atomic, {}, {1, 255}},
     {"max_inline", &NicModel::max_inline_B, Quantity::kSize, {0, 4096}},
@@ -51,6 +64,7 @@ const ModelField<NicModel> kNicFields[] = {
     {"nak_reaction", &NicModel::nak_reaction_ps, Quantity::kTime, kTime},
     {"cnp_scope", &NicModel::cnp_scope},
     {"min_time_between_cnps", &NicModel::min_time_between_cnps_ps, Quantity::kTime, kTime},
+    {"cnp_generation", &NicModel::cnp_generation_ps, Quantity::kTime, kTime},
 };
 
 const ModelField<HostModel> kHostFields[] = {
@@ -67,6 +81,49 @@ const ModelField<HostModel> kHostFields[] = {
     {"memory_jitter", &HostModel::memory_jitter_ps, Quantity::kTime, kTime},
     {"interrupt_period", &HostModel::interrupt_period_ps, Quantity::kTime, kTime},
     {"interrupt_cost", &HostModel::interrupt_cost_ps, Quantity::kTime, kTime},
+};
+
+const ModelField<SwitchModel> kSwitchFields[] = {
+    {"description", &SwitchModel::description},
+    {"asic", &SwitchModel::asic},
+    {"oui", &SwitchModel::oui},
+    {"sonic_platform", &SwitchModel::sonic_platform},
+    {"port_prefix", &SwitchModel::port_prefix},
+    {"buffer", &SwitchModel::buffer_B, Quantity::kSize, {64 << 10, kMemory.max}},
+    {"cell", &SwitchModel::cell_B, Quantity::kSize, {1, 64 << 10}},
+    {"buffer_split", &SwitchModel::buffer_split},
+    {"buffer_slices", &SwitchModel::buffer_slices, {}, {1, 64}},
+    {"pipes", &SwitchModel::pipes, {}, {1, 64}},
+    {"cut_through", &SwitchModel::cut_through},
+    {"pipeline", &SwitchModel::pipeline_ps, Quantity::kTime, kPositiveTime},
+    {"port_latency", &SwitchModel::port_latency_ps, Quantity::kTime, kTime},
+    {"pfc_response", &SwitchModel::pfc_response_ps, Quantity::kTime, kTime},
+    {"max_mtu", &SwitchModel::max_mtu_B, Quantity::kSize, {1500, 65535}},
+    {"headroom_method", &SwitchModel::headroom_method},
+    {"headroom_pipeline", &SwitchModel::headroom_pipeline_B, Quantity::kSize, kMemory},
+    {"headroom_pause_quanta", &SwitchModel::headroom_pause_quanta},
+    {"headroom_tile", &SwitchModel::headroom_tile_ps, Quantity::kTime, kTime},
+    {"headroom_fixed", &SwitchModel::headroom_fixed_B, Quantity::kSize, kMemory},
+    {"headroom_fixed_reserved", &SwitchModel::headroom_fixed_reserved_B, Quantity::kSize, kMemory},
+    {"headroom_fixed_xon", &SwitchModel::headroom_fixed_xon_B, Quantity::kSize, kMemory},
+    {"headroom_fixed_xon_offset", &SwitchModel::headroom_fixed_xon_offset_B, Quantity::kSize, kMemory},
+    {"headroom_pool", &SwitchModel::headroom_pool_B, Quantity::kSize, kMemory},
+    {"ingress_pool", &SwitchModel::ingress_pool_B, Quantity::kSize, kMemory},
+    {"egress_lossy_pool", &SwitchModel::egress_lossy_pool_B, Quantity::kSize, kMemory},
+    {"max_lossless_priorities", &SwitchModel::max_lossless_priorities, {}, {0, 8}},
+    {"fec_autonegotiation", &SwitchModel::fec_autonegotiation},
+    {"has_pfc", &SwitchModel::has_pfc},
+    {"has_ecn", &SwitchModel::has_ecn},
+    {"has_wjh", &SwitchModel::has_wjh},
+    {"has_int", &SwitchModel::has_int},
+    {"has_ifa", &SwitchModel::has_ifa},
+    {"has_erspan", &SwitchModel::has_erspan},
+    {"has_adaptive_routing", &SwitchModel::has_adaptive_routing},
+    {"cpu_packets_per_s", &SwitchModel::cpu_packets_per_s, {}, {0, 1'000'000'000}},
+    {"power_typical_W", &SwitchModel::power_typical_W, {}, {0, 100'000}},
+    {"power_max_W", &SwitchModel::power_max_W, {}, {0, 100'000}},
+    {"noise_dBA", &SwitchModel::noise_dBA, {}, {0, 200}},
+    {"price_used_USD", &SwitchModel::price_used_USD, {}, {0, 10'000'000}},
 };
 
 // Stores one value by the type of the member.
@@ -88,6 +145,12 @@ struct FieldReader {
   }
   bool operator()(CnpScope Model::*member) const {
     return store(model.*member, read_choice<CnpScope>(node, field.key, kCnpScopeWords, problems));
+  }
+  bool operator()(BufferSplit Model::*member) const {
+    return store(model.*member, read_choice<BufferSplit>(node, field.key, kBufferSplitWords, problems));
+  }
+  bool operator()(HeadroomMethod Model::*member) const {
+    return store(model.*member, read_choice<HeadroomMethod>(node, field.key, kHeadroomMethodWords, problems));
   }
 
   std::optional<std::int64_t> number() const {
@@ -125,11 +188,20 @@ std::span<const ModelField<NicModel>> nic_fields() {
 std::span<const ModelField<HostModel>> host_fields() {
   return kHostFields;
 }
+std::span<const ModelField<SwitchModel>> switch_fields() {
+  return kSwitchFields;
+}
 std::span<const Word<AckTimeoutMode>> ack_timeout_words() {
   return kAckTimeoutWords;
 }
 std::span<const Word<CnpScope>> cnp_scope_words() {
   return kCnpScopeWords;
+}
+std::span<const Word<BufferSplit>> buffer_split_words() {
+  return kBufferSplitWords;
+}
+std::span<const Word<HeadroomMethod>> headroom_method_words() {
+  return kHeadroomMethodWords;
 }
 
 bool read_field(const YamlNode& node, const ModelField<NicModel>& field, NicModel& model, ProblemList& problems) {
@@ -138,6 +210,9 @@ bool read_field(const YamlNode& node, const ModelField<NicModel>& field, NicMode
 bool read_field(const YamlNode& node, const ModelField<HostModel>& field, HostModel& model, ProblemList& problems) {
   return std::visit(FieldReader<HostModel>{node, field, model, problems}, field.member);
 }
+bool read_field(const YamlNode& node, const ModelField<SwitchModel>& field, SwitchModel& model, ProblemList& problems) {
+  return std::visit(FieldReader<SwitchModel>{node, field, model, problems}, field.member);
+}
 
 void apply_set(const YamlNode& node, NicModel& model, ProblemList& problems) {
   apply(node, nic_fields(), model, problems);
@@ -145,12 +220,18 @@ void apply_set(const YamlNode& node, NicModel& model, ProblemList& problems) {
 void apply_set(const YamlNode& node, HostModel& model, ProblemList& problems) {
   apply(node, host_fields(), model, problems);
 }
+void apply_set(const YamlNode& node, SwitchModel& model, ProblemList& problems) {
+  apply(node, switch_fields(), model, problems);
+}
 
 std::vector<std::string_view> settable_nic_keys() {
   return settable_keys(nic_fields());
 }
 std::vector<std::string_view> settable_host_keys() {
   return settable_keys(host_fields());
+}
+std::vector<std::string_view> settable_switch_keys() {
+  return settable_keys(switch_fields());
 }
 
 }  // namespace weft::lab

@@ -1,4 +1,4 @@
-// The fields of NIC and host models by their catalog names: one table each, used to read the catalog,
+// The fields of NIC, host and switch models by their catalog names: one table each, used to read the catalog,
 // to apply a lab's `set:`, and to check the JSON schema against.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "fabric/switch_model.h"
 #include "host/host_model.h"
 #include "lab/yaml_walk.h"
 #include "nic/nic_model.h"
@@ -20,7 +21,8 @@ template <class Model>
 struct ModelField {
   std::string_view key;
   std::variant<std::string Model::*, std::int64_t Model::*, std::uint32_t Model::*, bool Model::*,
-               nic::AckTimeoutMode Model::*, nic::CnpScope Model::*>
+               nic::AckTimeoutMode Model::*, nic::CnpScope Model::*, fabric::BufferSplit Model::*,
+               fabric::HeadroomMethod Model::*>
       member;
   std::optional<Quantity> quantity = {};  // none: a plain number
   Range<std::int64_t> range = {};
@@ -30,23 +32,30 @@ struct ModelField {
 
 std::span<const ModelField<nic::NicModel>> nic_fields();
 std::span<const ModelField<host::HostModel>> host_fields();
+std::span<const ModelField<fabric::SwitchModel>> switch_fields();  // without its ports (lab/front_ports.h)
 
-// Words of the two enumerations.
+// Words of the enumerations.
 std::span<const Word<nic::AckTimeoutMode>> ack_timeout_words();
 std::span<const Word<nic::CnpScope>> cnp_scope_words();
+std::span<const Word<fabric::BufferSplit>> buffer_split_words();
+std::span<const Word<fabric::HeadroomMethod>> headroom_method_words();
 
 // Reads `node` into the field; false when something was wrong.
 bool read_field(const YamlNode& node, const ModelField<nic::NicModel>& field, nic::NicModel& model,
                 ProblemList& problems);
 bool read_field(const YamlNode& node, const ModelField<host::HostModel>& field, host::HostModel& model,
                 ProblemList& problems);
+bool read_field(const YamlNode& node, const ModelField<fabric::SwitchModel>& field, fabric::SwitchModel& model,
+                ProblemList& problems);
 
 // `set: {ack_interval: 16 packets}`: any field that is a number, a flag or a choice.
 void apply_set(const YamlNode& node, nic::NicModel& model, ProblemList& problems);
 void apply_set(const YamlNode& node, host::HostModel& model, ProblemList& problems);
+void apply_set(const YamlNode& node, fabric::SwitchModel& model, ProblemList& problems);
 
 // The keys that `set:` accepts.
 std::vector<std::string_view> settable_nic_keys();
 std::vector<std::string_view> settable_host_keys();
+std::vector<std::string_view> settable_switch_keys();
 
 }  // namespace weft::lab

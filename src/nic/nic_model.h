@@ -44,6 +44,9 @@ struct NicModel {
   Time_ps port_latency_ps = 0;          // MAC, PCS and SerDes of one port, one direction, without FEC
   Time_ps atomic_interval_ps = 0;       // the atomic unit: shortest time between two atomics
   std::int64_t rx_buffer_B = 0;         // between port and PCIe; beyond it rx_discards_phy
+  std::int64_t rx_pause_xoff_B = 0;     // flow control: fill of the receive buffer at which the NIC sends XOFF
+  std::int64_t rx_pause_xon_B = 0;      // and at which it sends XON
+  Time_ps pfc_response_ps = 0;          // pause frame received -> no new frame of that priority starts
 
   std::uint32_t ack_interval_packets = 0;  // the responder acknowledges at the latest after so many packets
   std::uint32_t max_rd_atomic = 0;         // outstanding READ and atomic requests of one QP
@@ -57,6 +60,7 @@ struct NicModel {
 
   CnpScope cnp_scope = CnpScope::kPort;
   Time_ps min_time_between_cnps_ps = 0;
+  Time_ps cnp_generation_ps = 0;  // CE packet checked -> CNP ready to send
 };
 
 }  // namespace weft::nic

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "fabric/headroom.h"
 #include "lab/model_fields.h"
 #include "unit/lab/lab_text.h"
 
@@ -26,6 +27,10 @@ TEST(Catalog, HasTheDevicesOfTheIssue) {
   }
   for (const char* name : {"epyc-7551p", "generic-x86", "xeon-gdr-100g", "dgx-spark", "dgx-h100"}) {
     EXPECT_NE(catalog.host(name), nullptr) << name;
+  }
+  for (const char* name : {"sn2700", "sn3700c", "sn3700", "sn5600", "as7726-32x", "as7326-56x", "7050cx3-32s",
+                           "7260cx3-64", "7800r3-48cq2", "n9600-64od", "crs504"}) {
+    EXPECT_NE(catalog.switch_model(name), nullptr) << name;
   }
   EXPECT_TRUE(catalog.has_gpu("rtx-3090"));
   EXPECT_FALSE(catalog.has_gpu("cx5-100g"));
@@ -71,6 +76,7 @@ TEST(Catalog, EveryFieldHasAValueASourceAndATag) {
   };
   check(CatalogKind::kNic, nic_fields());
   check(CatalogKind::kHost, host_fields());
+  check(CatalogKind::kSwitch, switch_fields());
 }
 
 // A host must not be able to post or poll in no time, nor a port to run at a rate it does not have.
@@ -84,10 +90,75 @@ TEST(Catalog, ModelsMakeSense) {
     EXPECT_EQ(nic.pci_id.size(), 9U) << name;
     EXPECT_EQ(nic.oui.size(), 8U) << name;
     EXPECT_TRUE(nic.driver == "mlx5" || nic.driver == "irdma") << name;
+    EXPECT_LT(nic.rx_pause_xoff_B, nic.rx_buffer_B) << name;
+    EXPECT_LT(nic.rx_pause_xon_B, nic.rx_pause_xoff_B) << name;
     ASSERT_FALSE(catalog.link_rates_bps(name).empty()) << name;
     EXPECT_EQ(catalog.link_rates_bps(name)[0], nic.line_rate_bps) << name;
   }
   EXPECT_TRUE(catalog.link_rates_bps("nope").empty());
+}
+
+// sonic-buildimage 086b03bd and facts CATALOG 1, 5 and 6, read by hand.
+TEST(Catalog, SwitchValuesReachTheModels) {
+  constexpr std::int64_t kGbps = 1'000'000'000;
+  const fabric::SwitchModel& sn3700c = *Catalog::built_in().switch_model("sn3700c");
+  EXPECT_EQ(sn3700c.name, "sn3700c");
+  ASSERT_EQ(sn3700c.ports.size(), 1U);
+  EXPECT_EQ(sn3700c.ports[0].count, 32U);
+  EXPECT_EQ(sn3700c.ports[0].rates_bps.front(), 100 * kGbps);
+  EXPECT_EQ(sn3700c.ports[0].lanes, 4U);
+  EXPECT_EQ(sn3700c.buffer_B, 34287552);
+  EXPECT_EQ(sn3700c.cell_B, 144U);
+  EXPECT_EQ(sn3700c.ingress_pool_B, 14542848);
+  EXPECT_TRUE(sn3700c.cut_through);
+  EXPECT_TRUE(sn3700c.has_wjh);
+  const fabric::SwitchModel& arista = *Catalog::built_in().switch_model("7260cx3-64");
+  EXPECT_EQ(arista.buffer_split, fabric::BufferSplit::kPipePair);
+  EXPECT_EQ(arista.buffer_slices, 4U);
+  EXPECT_EQ(arista.buffer_B, 4 * 53248 * 208);
+  EXPECT_EQ(arista.headroom_method, fabric::HeadroomMethod::kFixed);
+  EXPECT_EQ(arista.headroom_fixed_xon_offset_B, 2496);
+  EXPECT_EQ(Catalog::built_in().switch_model("as7326-56x")->ports[1].count, 8U);
+  EXPECT_FALSE(Catalog::built_in().switch_model("crs504")->fec_autonegotiation);
+  EXPECT_EQ(Catalog::built_in().switch_model("cx5-100g"), nullptr);
+}
+
+// The corner rows of pg_profile_lookup.ini, from the parameters that the catalog has.
+TEST(Catalog, AutoHeadroomIsTheVendors) {
+  constexpr std::int64_t kGbps = 1'000'000'000;
+  const auto xoff_B = [](const char* name, std::int64_t rate_Gbps, std::int64_t length_m) {
+    return fabric::auto_headroom_B(*Catalog::built_in().switch_model(name), rate_Gbps * kGbps, length_m * 1000);
+  };
+  EXPECT_EQ(xoff_B("sn2700", 25, 5), 29696);
+  EXPECT_EQ(xoff_B("sn2700", 100, 300), 104448);
+  EXPECT_EQ(xoff_B("sn3700c", 100, 40), 44032);
+  EXPECT_EQ(xoff_B("sn3700", 200, 300), 203776);
+  EXPECT_EQ(xoff_B("sn5600", 400, 40), 283648);
+  EXPECT_EQ(xoff_B("7050cx3-32s", 100, 5), 160000);
+  const fabric::SonicHeadroom row =
+      fabric::spectrum_headroom(*Catalog::built_in().switch_model("sn5600"), 800 * kGbps, 5000);
+  EXPECT_EQ(row.size_B, 304128);
+  EXPECT_EQ(row.xon_B, 38912);
+  EXPECT_EQ(row.xoff_B, 257024);
+}
+
+TEST(Catalog, SwitchesMakeSense) {
+  const Catalog& catalog = Catalog::built_in();
+  for (std::string_view name : catalog.names(CatalogKind::kSwitch)) {
+    SCOPED_TRACE(name);
+    const fabric::SwitchModel& model = *catalog.switch_model(name);
+    ASSERT_FALSE(model.ports.empty());
+    EXPECT_EQ(model.oui.size(), 8U);
+    EXPECT_GT(model.pipeline_ps, 0);
+    // What the default configuration hands out exists.
+    EXPECT_LE(model.ingress_pool_B + model.headroom_pool_B, model.buffer_B);
+    EXPECT_LE(model.egress_lossy_pool_B, model.buffer_B);
+    EXPECT_LE(model.power_typical_W, model.power_max_W);
+    const bool fixed = model.headroom_method == fabric::HeadroomMethod::kFixed;
+    EXPECT_GT(fixed ? model.headroom_fixed_B : model.headroom_pipeline_B, 0);
+    EXPECT_EQ(model.buffer_split == fabric::BufferSplit::kShared || model.buffer_split == fabric::BufferSplit::kVoq,
+              model.buffer_slices == 1);
+  }
 }
 
 TEST(Catalog, CablesAndFec) {
@@ -123,7 +194,7 @@ TEST(Catalog, MistakesAreFound) {
             std::string::npos);
   EXPECT_NE(fmt::format("{}", fmt::join(gpu, "\n")).find("x1 has no \"gpudirect\""), std::string::npos);
   EXPECT_EQ(errors_of("kind: tape\nentries: {}\n"),
-            Names{"more.yaml:1:7: kind \"tape\" is not known\n  write one of nic, host, gpu, cable, fec"});
+            Names{"more.yaml:1:7: kind \"tape\" is not known\n  write one of nic, host, gpu, switch, cable, fec"});
   const auto twice = errors_of("kind: host\nentries:\n  dac:\n    description: X\n");
   ASSERT_FALSE(twice.empty());
   EXPECT_EQ(twice[0], "more.yaml:3:3: dac is already in the catalog");

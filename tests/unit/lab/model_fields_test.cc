@@ -32,6 +32,7 @@ constexpr std::size_t member_count() {
 TEST(ModelFields, EveryMemberOfAModelHasAField) {
   EXPECT_EQ(nic_fields().size() + 1, member_count<nic::NicModel>());
   EXPECT_EQ(host_fields().size() + 1, member_count<host::HostModel>());
+  EXPECT_EQ(switch_fields().size() + 2, member_count<fabric::SwitchModel>());  // ports are read apart
 }
 
 TEST(ModelFields, KeysAndMembersAreUnique) {
@@ -44,6 +45,13 @@ TEST(ModelFields, KeysAndMembersAreUnique) {
   }
   for (const auto& a : host_fields()) {
     for (const auto& b : host_fields()) {
+      if (&a == &b) continue;
+      EXPECT_NE(a.key, b.key);
+      EXPECT_FALSE(a.member == b.member) << a.key << " and " << b.key;
+    }
+  }
+  for (const auto& a : switch_fields()) {
+    for (const auto& b : switch_fields()) {
       if (&a == &b) continue;
       EXPECT_NE(a.key, b.key);
       EXPECT_FALSE(a.member == b.member) << a.key << " and " << b.key;
@@ -67,6 +75,21 @@ TEST(ModelFields, SetChangesNumbersFlagsAndChoices) {
   host::HostModel host;
   apply_set(*parse_yaml("{poll_hit: 61 ns}", problems), host, problems);
   EXPECT_EQ(host.poll_hit_ps, ns(61));
+  fabric::SwitchModel model;
+  apply_set(*parse_yaml("{buffer: 32 MB, cell: 208 B, buffer_split: pipe-pair, headroom_method: fixed, has_pfc: true, "
+                        "pipeline: 450 ns, pipes: 4}",
+                        problems),
+            model, problems);
+  EXPECT_TRUE(problems.empty());
+  EXPECT_EQ(model.buffer_B, 32'000'000);
+  EXPECT_EQ(model.cell_B, 208U);
+  EXPECT_EQ(model.buffer_split, fabric::BufferSplit::kPipePair);
+  EXPECT_EQ(model.headroom_method, fabric::HeadroomMethod::kFixed);
+  EXPECT_TRUE(model.has_pfc);
+  EXPECT_EQ(model.pipeline_ps, ns(450));
+  EXPECT_EQ(model.pipes, 4U);
+  apply_set(*parse_yaml("{cell: 0 B, asic: other}", problems), model, problems);
+  EXPECT_EQ(problems.size(), 2U);
 }
 
 TEST(ModelFields, SetDoesNotChangeWhatADeviceIs) {

@@ -86,6 +86,7 @@ TEST(Schema, HasTheReadersKeys) {
   EXPECT_EQ(keys_of(definition("expectation")), names_of(expectation_keys()));
   EXPECT_EQ(keys_of(definition("nic_set")), names_of(settable_nic_keys()));
   EXPECT_EQ(keys_of(definition("host_set")), names_of(settable_host_keys()));
+  EXPECT_EQ(keys_of(definition("switch_set")), names_of(settable_switch_keys()));
 }
 
 TEST(Schema, HasTheReadersWords) {
