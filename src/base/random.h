@@ -22,7 +22,8 @@ enum class RandomPurpose : std::uint64_t {
   kBitError = 4,
   kHostJitter = 5,
   kPayload = 6,
-  kTest = 7
+  kTest = 7,
+  kFlows = 8
 };
 
 class RandomStream {

@@ -48,12 +48,13 @@ void Host::stop(std::uint32_t program) {
   if (program == kNoProgram) return;
   programs_[program] = {};
   plan_programs();
-  for (const Waiter& waiter : cq_waiters_) {
-    if (waiter.program == program) waiter.device->cq(waiter.id).armed = false;
+  for (nic::Device* port : ports_) {
+    for (std::uint32_t cq = 0; cq < port->cq_count(); ++cq) {
+      nic::CompletionQueue& queue = port->cq(cq);
+      queue.armed = queue.armed && queue.waiter != program;
+    }
   }
-  auto mine = [&](const Waiter& waiter) { return waiter.program == program; };
-  std::erase_if(cq_waiters_, mine);
-  std::erase_if(watchers_, mine);
+  std::erase_if(watchers_, [&](const Watcher& watcher) { return watcher.program == program; });
 }
 
 void Host::wake(std::uint32_t program, Time_ps at_ps) {
@@ -67,7 +68,7 @@ Time_ps Host::wait(std::uint32_t program, nic::Device& device, std::uint32_t cq)
   if (queue.next_visible_ps() != kNever_ps) return cpu_ps(queue.next_visible_ps());
   if (!queue.armed) {
     queue.armed = true;
-    cq_waiters_.push_back({&device, cq, program});
+    queue.waiter = program;
   }
   return kNever_ps;
 }
@@ -79,21 +80,15 @@ void Host::watch(std::uint32_t program, nic::Device& device, std::uint32_t key) 
 
 void Host::completion_hook(void* self, std::uint32_t cq, Time_ps visible_ps) {
   auto* slot = static_cast<DeviceSlot*>(self);
-  Host& host = *slot->host;
-  for (std::size_t i = 0; i < host.cq_waiters_.size(); ++i) {
-    const Waiter waiter = host.cq_waiters_[i];
-    if (waiter.device != slot->device.get() || waiter.id != cq) continue;
-    slot->device->cq(cq).armed = false;
-    host.cq_waiters_.erase(host.cq_waiters_.begin() + static_cast<std::ptrdiff_t>(i));
-    host.wake(waiter.program, host.cpu_ps(visible_ps));
-    return;
-  }
+  nic::CompletionQueue& queue = slot->device->cq(cq);
+  queue.armed = false;
+  slot->host->wake(queue.waiter, slot->host->cpu_ps(visible_ps));
 }
 
 void Host::write_hook(void* self, std::uint32_t key, Time_ps visible_ps) {
   auto* slot = static_cast<DeviceSlot*>(self);
-  for (const Waiter& watcher : slot->host->watchers_) {
-    if (watcher.device != slot->device.get() || watcher.id != key) continue;
+  for (const Watcher& watcher : slot->host->watchers_) {
+    if (watcher.device != slot->device.get() || watcher.key != key) continue;
     slot->host->programs_[watcher.program].program->memory_written(visible_ps);
     slot->host->wake(watcher.program, slot->host->cpu_ps(visible_ps));
   }

@@ -54,9 +54,9 @@ class Host {
     Program* program = nullptr;  // null: free
     Time_ps wake_ps = kNever_ps;
   };
-  struct Waiter {
+  struct Watcher {
     nic::Device* device;
-    std::uint32_t id;  // CQ or memory key
+    std::uint32_t key;
     std::uint32_t program;
   };
 
@@ -78,8 +78,7 @@ class Host {
   std::vector<nic::Device*> ports_;  // the same devices, for the loop
   std::vector<ProgramSlot> programs_;
   Time_ps programs_ps_ = kNever_ps;  // the earliest wake of any program
-  std::vector<Waiter> cq_waiters_;
-  std::vector<Waiter> watchers_;
+  std::vector<Watcher> watchers_;
 };
 
 }  // namespace weft::host

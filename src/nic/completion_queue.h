@@ -30,7 +30,8 @@ class CompletionQueue {
   void pop() { ++head_; }
   Time_ps next_visible_ps() const { return head_ == tail_ ? kNever_ps : entries_[head_ % entries_.size()].visible_ps; }
 
-  bool armed = false;  // a program waits: tell the host of the next entry
+  bool armed = false;        // a program waits: tell the host of the next entry
+  std::uint32_t waiter = 0;  // the host's: which program
 
  private:
   std::vector<Completion> entries_;

@@ -35,9 +35,6 @@ std::uint32_t Device::create_qp(QpType type, std::uint32_t send_cq, std::uint32_
   qp.req.mask = static_cast<std::uint32_t>(qp.req.wqes.size() - 1);
   qp.resp.receives.resize(std::bit_ceil(receive_depth));
   qp.resp.mask = static_cast<std::uint32_t>(qp.resp.receives.size() - 1);
-  // Room for every READ and atomic that the peer may have outstanding, their duplicates, and acknowledgements between.
-  qp.resp.replies.resize(std::size_t{4} * config_.model.max_rd_atomic + kPlacesForAcks);
-  qp.resp.atomics.resize(config_.model.max_rd_atomic);
   qps_.push_back(std::move(qp));
   return qps_.back().qpn;
 }

@@ -61,6 +61,8 @@ class Device {
   std::uint32_t create_cq(std::uint32_t entries);
   std::uint32_t create_qp(QpType type, std::uint32_t send_cq, std::uint32_t receive_cq, std::uint32_t send_depth,
                           std::uint32_t receive_depth, std::uint8_t function = 0);
+  // Memory for so many more queue pairs at once, for those who make thousands.
+  void reserve_qps(std::uint32_t more) { qps_.reserve(qps_.size() + more); }
   // The transitions of IBTA vol 1, 10.3.1; false when there is no such arrow.
   bool modify(std::uint32_t qpn, QpState to, const QpAttributes& attributes = {}, Time_ps now_ps = 0);
   std::uint32_t random_psn() { return static_cast<std::uint32_t>(psns_.below(1 << 24)); }
@@ -70,6 +72,7 @@ class Device {
   bool post_send(std::uint32_t qpn, const SendRequest& request, Time_ps doorbell_ps);
   bool post_receive(std::uint32_t qpn, const ReceiveRequest& request);
   CompletionQueue& cq(std::uint32_t index) { return cqs_[index]; }
+  std::uint32_t cq_count() const { return static_cast<std::uint32_t>(cqs_.size()); }
   MemoryTable& memory() { return memory_; }
   const QueuePair& qp(std::uint32_t qpn) const { return qps_[qpn - kFirstQpn]; }
 
@@ -174,7 +177,8 @@ class Device {
 
   // reply.cc: ACK, NAK, READ and atomic replies.
   std::uint32_t ack_word(const QueuePair& qp) const;
-  static bool has_room_for_response(const QueuePair& qp);
+  std::size_t most_replies() const;
+  bool has_room_for_response(const QueuePair& qp) const;
   void push_reply(QueuePair& qp, const Reply& reply);
   void reply_read(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
   void reply_atomic(QueuePair& qp, std::uint32_t psn, std::uint64_t original, Time_ps ready_ps);

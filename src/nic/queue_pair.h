@@ -113,11 +113,11 @@ struct Responder {
   std::uint32_t left_B = 0;  // WRITE: DMALen not received; SEND: room in the receive
   std::uint32_t received_B = 0;
   std::uint32_t unacked = 0;   // packets accepted since the last ACK
-  std::vector<Reply> replies;  // ring
+  std::vector<Reply> replies;  // ring, grows as it is needed
   std::uint32_t reply_head = 0;
   std::uint32_t reply_tail = 0;
   Time_ps queued_ps = kNever_ps;
-  std::vector<SavedAtomic> atomics;  // ring of max_dest_rd_atomic
+  std::vector<SavedAtomic> atomics;  // ring of max_dest_rd_atomic, from the first on
   std::uint32_t atomic_next = 0;
   Time_ps placed_ps = 0;  // when the last payload left for memory
 

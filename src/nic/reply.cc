@@ -1,4 +1,6 @@
 // What a responder sends: ACK, NAK, READ data and atomic results, in PSN order within a queue pair.
+#include <algorithm>
+
 #include "nic/device.h"
 #include "nic/psn.h"
 
@@ -14,14 +16,28 @@ std::uint32_t Device::ack_word(const QueuePair& qp) const {
   return std::uint32_t{wire::ack_syndrome(code)} << 24 | qp.resp.msn;
 }
 
+// Room for every READ and atomic that the peer may have outstanding, their duplicates, and acknowledgements between.
+std::size_t Device::most_replies() const {
+  return std::size_t{4} * config_.model.max_rd_atomic + kPlacesForAcks;
+}
+
 // READ and atomic replies leave a few places for acknowledgements.
-bool Device::has_room_for_response(const QueuePair& qp) {
-  return qp.resp.reply_tail - qp.resp.reply_head + kPlacesForAcks < qp.resp.replies.size();
+bool Device::has_room_for_response(const QueuePair& qp) const {
+  return qp.resp.reply_tail - qp.resp.reply_head + kPlacesForAcks < most_replies();
 }
 
 void Device::push_reply(QueuePair& qp, const Reply& reply) {
   Responder& resp = qp.resp;
-  if (resp.reply_tail - resp.reply_head == resp.replies.size()) return;  // a lost ACK: the requester asks again
+  std::uint32_t waiting = resp.reply_tail - resp.reply_head;
+  if (waiting == most_replies()) return;  // a lost ACK: the requester asks again
+  if (waiting == resp.replies.size()) {
+    // Most queue pairs never have more than an ACK or two waiting, and there may be a million of them.
+    std::vector<Reply> larger(std::clamp<std::size_t>(resp.replies.size() * 2, 2, most_replies()));
+    for (std::uint32_t i = 0; i < waiting; ++i) larger[i] = resp.replies[(resp.reply_head + i) % resp.replies.size()];
+    resp.replies = std::move(larger);
+    resp.reply_head = 0;
+    resp.reply_tail = waiting;
+  }
   resp.replies[resp.reply_tail++ % resp.replies.size()] = reply;
   queue_reply(qp, reply.ready_ps);
 }

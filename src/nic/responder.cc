@@ -212,6 +212,7 @@ Fate Device::accept_atomic(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   std::uint64_t result = swap ? (original == cold.compare ? cold.swap_add : original) : original + cold.swap_add;
   for (unsigned i = 0; i < 8; ++i) bytes[i] = static_cast<std::uint8_t>(result >> (8 * i));
   MemoryTable::write(*region, cold.va, bytes);
+  if (resp.atomics.empty()) resp.atomics.resize(config_.model.max_rd_atomic);
   resp.atomics[resp.atomic_next++ % resp.atomics.size()] = {packet.psn, original, true};
   resp.msn = psn_add(resp.msn, 1);
   resp.expected_psn = psn_add(resp.expected_psn, 1);

@@ -8,8 +8,8 @@ namespace weft::workload {
 
 namespace {
 
-void bring_up(const Endpoint& end, const Endpoint& peer, const ConnectionSettings& settings, std::uint32_t mtu_B,
-              std::uint32_t qpn, std::uint32_t peer_qpn, std::uint32_t psn, std::uint32_t peer_psn) {
+void bring_up_end(const Endpoint& end, const Endpoint& peer, const ConnectionSettings& settings, std::uint32_t mtu_B,
+                  std::uint32_t qpn, std::uint32_t peer_qpn, std::uint32_t psn, std::uint32_t peer_psn) {
   nic::QpAttributes attributes;
   attributes.access = settings.server_access;
   attributes.qkey = kWorkloadQkey;
@@ -34,6 +34,13 @@ void bring_up(const Endpoint& end, const Endpoint& peer, const ConnectionSetting
 
 }  // namespace
 
+void bring_up(const Endpoint& client, const Endpoint& server, const ConnectionSettings& settings, std::uint32_t mtu_B,
+              const QpPair& pair) {
+  bring_up_end(client, server, settings, mtu_B, pair.client, pair.server, pair.client_psn, pair.server_psn);
+  if (!settings.connect_server) return;
+  bring_up_end(server, client, settings, mtu_B, pair.server, pair.client, pair.server_psn, pair.client_psn);
+}
+
 Connection connect(const Endpoint& client, const Endpoint& server, const ConnectionSettings& settings) {
   Connection connection;
   connection.mtu_B = std::min(client.active_mtu_B, server.active_mtu_B);
@@ -54,10 +61,7 @@ Connection connect(const Endpoint& client, const Endpoint& server, const Connect
                                            settings.send_depth, settings.receive_depth, server.function);
     pair.client_psn = client.device->random_psn();
     pair.server_psn = server.device->random_psn();
-    bring_up(client, server, settings, connection.mtu_B, pair.client, pair.server, pair.client_psn, pair.server_psn);
-    if (settings.connect_server) {
-      bring_up(server, client, settings, connection.mtu_B, pair.server, pair.client, pair.server_psn, pair.client_psn);
-    }
+    bring_up(client, server, settings, connection.mtu_B, pair);
     connection.qps.push_back(pair);
   }
   return connection;

@@ -49,6 +49,9 @@ struct Connection {
 
 inline constexpr std::uint32_t kWorkloadQkey = 0x11111111;  // perftest's DEF_QKEY
 
+// Two fresh queue pairs, each told of the other.
+void bring_up(const Endpoint& client, const Endpoint& server, const ConnectionSettings& settings, std::uint32_t mtu_B,
+              const QpPair& pair);
 Connection connect(const Endpoint& client, const Endpoint& server, const ConnectionSettings& settings);
 
 }  // namespace weft::workload

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "base/time.h"
@@ -15,13 +14,14 @@ struct Flow {
   std::uint32_t destination = 0;
   std::uint64_t size_B = 0;
   Time_ps start_ps = 0;  // from the start of the workload
+  std::uint32_t id = 0;  // for the report: the connection matrix's own; 0: counted from 1
 };
 
 enum class FlowOp : std::uint8_t { kWrite, kSend };
 
 struct FlowOptions {
   FlowOp op = FlowOp::kWrite;
-  std::uint32_t message_B = 0;  // a flow is posted as messages of this size; 0: as one
+  std::uint32_t message_B = 0;  // a flow is posted as messages of this size; 0: as one, or as few as PSNs allow
   std::uint32_t mtu_B = 0;      // 0: the smaller active MTU
   std::uint8_t timeout = 14;
   std::uint8_t retry_cnt = 7;

@@ -130,5 +130,20 @@ TEST(Reply, RepliesKeepPsnOrder) {
   EXPECT_EQ(pair.sent_completions().size(), 4U);
 }
 
+// The ring of replies grows while its first place is in the middle.
+TEST(Reply, ManyRepliesKeepPsnOrderAfterAnEarlierOne) {
+  RcPair pair;
+  pair.post(WrOpcode::kWrite, 8, 0, 100'000);
+  pair.run();
+  std::vector<std::uint32_t> expected = {0};
+  for (std::uint32_t i = 1; i <= 12; ++i) {
+    pair.post(i % 2 == 1 ? WrOpcode::kRead : WrOpcode::kFetchAdd, 8, 8192, 8192);
+    expected.push_back(i);
+  }
+  pair.run();
+  EXPECT_EQ(pair.psns(1), expected);
+  EXPECT_EQ(pair.sent_completions().size(), 13U);
+}
+
 }  // namespace
 }  // namespace weft::nic

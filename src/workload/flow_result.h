@@ -1,0 +1,65 @@
+// What a run of flows measured, and what flow studies make of it: completion times, goodput, fairness, slowdown.
+// Times are from the start of the workload.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "nic/work.h"
+
+namespace weft::workload {
+
+// kRunning after the run: it was interrupted, or nothing more would ever happen.
+enum class FlowState : std::uint8_t { kWaiting, kRunning, kDone, kFailed };
+
+struct FlowRow {
+  std::uint32_t id = 0;
+  std::uint32_t source = 0;  // endpoints
+  std::uint32_t destination = 0;
+  std::uint32_t qpn = 0;  // the sender's
+  std::uint64_t size_B = 0;
+  Time_ps start_ps = 0;       // when it was to start
+  Time_ps first_post_ps = 0;  // when the CPU got to it
+  Time_ps end_ps = 0;         // the last completion, or the first error, is visible to the sender
+  FlowState state = FlowState::kWaiting;
+  nic::WcStatus status = nic::WcStatus::kSuccess;  // of the first completion with an error
+  std::uint8_t vendor_error = 0;
+
+  // Of flows that are done.
+  Time_ps fct_ps() const { return end_ps - start_ps; }
+  double goodput_bps() const { return static_cast<double>(size_B) * 8e12 / static_cast<double>(fct_ps()); }
+  // What went wrong, in perftest's words; empty unless it failed.
+  std::string failure() const;
+};
+
+// A flow's path when nobody else is there. `base_ps` is everything that does not grow with the flow: host and NIC
+// latency, propagation both ways, and the last packet's serialisation at every hop but the bottleneck.
+struct IdlePath {
+  Time_ps base_ps = 0;
+  std::int64_t rate_bps = 0;         // of its slowest link
+  std::uint32_t mtu_B = 0;           // payload of a full packet
+  std::uint32_t packet_extra_B = 0;  // line time of a packet beyond its payload
+
+  Time_ps fct_ps(std::uint64_t size_B) const;
+};
+using IdlePathOf = std::function<IdlePath(const FlowRow&)>;
+
+struct FlowSummary {
+  std::uint64_t done = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t unfinished = 0;
+  std::uint64_t bytes_done_B = 0;
+  Time_ps last_end_ps = 0;  // of those that are done
+  double goodput_bps = 0;   // bytes done, from the first start to the last end
+  double jain = 1;          // of the goodputs of those that are done
+  Time_ps fct_p50_ps = 0, fct_p99_ps = 0, fct_p999_ps = 0, fct_max_ps = 0;
+  double slowdown_p50 = 0, slowdown_p99 = 0;  // 0 when the paths are not known
+};
+// `path_of` may be empty.
+FlowSummary summarise(std::span<const FlowRow> rows, const IdlePathOf& path_of = {});
+
+}  // namespace weft::workload

@@ -1,0 +1,219 @@
+#include "workload/flow_run.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace weft::workload {
+
+namespace {
+
+constexpr std::uint64_t kBufferBase = 0x7fd000000000;
+constexpr std::uint32_t kOutstanding = 16;  // messages of one flow
+constexpr std::uint32_t kReceives = 32;     // of one flow: what is on its way, and as much again
+constexpr std::uint32_t kPollBatch = 16;
+constexpr std::uint64_t kMaxMessage_B = std::uint64_t{1} << 31;  // of InfiniBand
+// What is outstanding must stay inside half of the PSN space: 16 messages of 2^18 packets.
+constexpr std::uint64_t kMaxMessagePackets = 1 << 18;
+
+std::uint32_t at_most(std::uint32_t most, std::uint64_t messages) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(most, messages));
+}
+
+}  // namespace
+
+FlowRun::FlowRun(FlowOptions options, std::vector<Endpoint> endpoints)
+    : options_(std::move(options)), endpoints_(std::move(endpoints)) {
+  rows_.reserve(options_.flows.size());
+  for (const Flow& flow : options_.flows) {
+    WEFT_CHECK(flow.source < endpoints_.size() && flow.destination < endpoints_.size(), "a flow between endpoints");
+    WEFT_CHECK(endpoints_[flow.source].device != endpoints_[flow.destination].device, "a flow crosses a cable");
+    WEFT_CHECK(rows_.empty() || rows_.back().start_ps <= flow.start_ps, "flows are in order of start");
+    FlowRow row;
+    row.id = flow.id != 0 ? flow.id : static_cast<std::uint32_t>(rows_.size() + 1);
+    row.source = flow.source;
+    row.destination = flow.destination;
+    row.size_B = flow.size_B;
+    row.start_ps = flow.start_ps;
+    rows_.push_back(row);
+  }
+}
+
+std::uint32_t FlowRun::mtu_B(std::uint32_t source, std::uint32_t destination) const {
+  std::uint32_t active_B = std::min(endpoints_[source].active_mtu_B, endpoints_[destination].active_mtu_B);
+  return options_.mtu_B != 0 ? std::min(active_B, options_.mtu_B) : active_B;
+}
+
+// Cuts flows into messages and counts what every endpoint must have room for.
+void FlowRun::plan() {
+  progress_.resize(rows_.size());
+  for (const Endpoint& end : endpoints_) players_.emplace_back(*this, end);
+  for (std::uint32_t i = 0; i < rows_.size(); ++i) {
+    const FlowRow& row = rows_[i];
+    Progress& progress = progress_[i];
+    std::uint64_t message_B = options_.message_B != 0 ? options_.message_B : std::max<std::uint64_t>(row.size_B, 1);
+    message_B = std::min({message_B, kMaxMessage_B, kMaxMessagePackets * mtu_B(row)});
+    progress.message_B = static_cast<std::uint32_t>(message_B);
+    progress.messages = std::max<std::uint64_t>((row.size_B + message_B - 1) / message_B, 1);
+    buffer_B_ = std::max(buffer_B_, message_B);
+    Player& source = players_[row.source];
+    Player& destination = players_[row.destination];
+    source.sends.push_back(i);
+    source.cq_entries += at_most(kOutstanding, progress.messages);
+    ++source.flows;
+    ++destination.flows;
+    if (options_.op == FlowOp::kSend) destination.cq_entries += at_most(kReceives, progress.messages);
+  }
+}
+
+void FlowRun::connect(std::uint32_t flow) {
+  FlowRow& row = rows_[flow];
+  Progress& progress = progress_[flow];
+  const Endpoint& source = endpoints_[row.source];
+  const Endpoint& destination = endpoints_[row.destination];
+  Player& receiver = players_[row.destination];
+  std::uint32_t receives = options_.op == FlowOp::kSend ? at_most(kReceives, progress.messages) : 0;
+  std::uint32_t depth = at_most(kOutstanding, progress.messages);
+  QpPair pair;
+  pair.client = source.device->create_qp(nic::QpType::kRc, players_[row.source].cq, players_[row.source].cq, depth, 1,
+                                         source.function);
+  pair.server = destination.device->create_qp(nic::QpType::kRc, receiver.cq, receiver.cq, 1, std::max(receives, 1U),
+                                              destination.function);
+  pair.client_psn = source.device->random_psn();
+  pair.server_psn = destination.device->random_psn();
+  ConnectionSettings settings;
+  settings.timeout = options_.timeout;
+  settings.retry_cnt = options_.retry_cnt;
+  bring_up(source, destination, settings, mtu_B(row), pair);
+  row.qpn = pair.client;
+  progress.remote_qpn = pair.server;
+  for (std::uint32_t i = 0; i < receives; ++i) receiver.post_receive(flow);
+}
+
+bool FlowRun::start_phase(Time_ps at_ps) {
+  if (started_) return false;
+  started_ = true;
+  started_ps_ = at_ps;
+  plan();
+  for (std::size_t i = 0; i < endpoints_.size(); ++i) {
+    Player& player = players_[i];
+    nic::Device& device = *endpoints_[i].device;
+    if (player.flows == 0) continue;
+    device.reserve_qps(player.flows);
+    player.cq = device.create_cq(std::max(player.cq_entries, 1U));
+    player.va = kBufferBase + (std::uint64_t{device.port_id()} << 32);
+    player.key = device.memory().add(player.va, buffer_B_, {true, true, true, true});
+  }
+  for (std::uint32_t i = 0; i < rows_.size(); ++i) connect(i);
+  for (Player& player : players_) player.start(at_ps);
+  return true;
+}
+
+// A receiver of WRITEs has nothing to do.
+void FlowRun::Player::start(Time_ps at_ps) {
+  if (!sends.empty()) at_ps += run_.rows_[sends.front()].start_ps;
+  if (cq_entries > 0) program_ = end_.host->start(*this, at_ps);
+}
+
+void FlowRun::Player::post_receive(std::uint32_t flow) {
+  Progress& progress = run_.progress_[flow];
+  nic::ReceiveRequest receive{flow, va, key, progress.message_B};
+  bool taken = end_.device->post_receive(progress.remote_qpn, receive);
+  WEFT_CHECK(taken, "the receive queue has room for what was consumed");
+  ++progress.receives;
+}
+
+void FlowRun::Player::append(std::uint32_t flow) {
+  Progress& progress = run_.progress_[flow];
+  progress.may_post = true;
+  progress.next = kNoFlow;
+  (first_ == kNoFlow ? first_ : run_.progress_[last_].next) = flow;
+  last_ = flow;
+}
+
+Time_ps FlowRun::Player::step(Time_ps now_ps) {
+  while (next_ < sends.size() && run_.started_ps_ + run_.rows_[sends[next_]].start_ps <= now_ps) append(sends[next_++]);
+  if (first_ != kNoFlow) return end_.host->cpu_ps(post(now_ps));
+  return poll(now_ps);
+}
+
+// One message of the flow whose turn it is.
+Time_ps FlowRun::Player::post(Time_ps now_ps) {
+  const host::HostModel& cpu = end_.host->model();
+  std::uint32_t flow = first_;
+  FlowRow& row = run_.rows_[flow];
+  Progress& progress = run_.progress_[flow];
+  const Player& receiver = run_.players_[row.destination];
+  first_ = progress.next;
+  progress.may_post = false;
+  if (row.state == FlowState::kWaiting) {
+    row.state = FlowState::kRunning;
+    row.first_post_ps = now_ps - run_.started_ps_;
+  }
+  nic::SendRequest request;
+  request.wr_id = flow;
+  request.opcode = run_.options_.op == FlowOp::kSend ? nic::WrOpcode::kSend : nic::WrOpcode::kWrite;
+  request.length_B = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(progress.message_B, row.size_B - progress.posted * progress.message_B));
+  request.local_va = va;
+  request.lkey = key;
+  request.remote_va = receiver.va;
+  request.rkey = receiver.key;
+  Time_ps doorbell_ps = now_ps + cpu.post_wqe_ps + cpu.doorbell_ps;
+  bool taken = end_.device->post_send(row.qpn, request, doorbell_ps);
+  WEFT_CHECK(taken, "the send queue has room for what may be outstanding");
+  ++progress.posted;
+  if (progress.posted < progress.messages && progress.posted - progress.completed < kOutstanding) append(flow);
+  return doorbell_ps + cpu.post_loop_ps;
+}
+
+void FlowRun::Player::fail(FlowRow& row, const nic::Completion& completion) {
+  row.state = FlowState::kFailed;
+  row.status = completion.status;
+  row.vendor_error = completion.vendor_error;
+  row.end_ps = completion.visible_ps - run_.started_ps_;
+}
+
+void FlowRun::Player::take(const nic::Completion& completion) {
+  auto flow = static_cast<std::uint32_t>(completion.wr_id);
+  FlowRow& row = run_.rows_[flow];
+  Progress& progress = run_.progress_[flow];
+  bool ok = completion.status == nic::WcStatus::kSuccess;
+  ++progress.completed;
+  if (row.state == FlowState::kFailed) return;
+  if (!ok) {
+    fail(row, completion);
+  } else if (progress.completed == progress.messages) {
+    row.state = FlowState::kDone;
+    row.end_ps = completion.visible_ps - run_.started_ps_;
+  } else if (!progress.may_post && progress.posted < progress.messages) {
+    append(flow);
+  }
+}
+
+Time_ps FlowRun::Player::poll(Time_ps now_ps) {
+  const host::HostModel& cpu = end_.host->model();
+  nic::CompletionQueue& queue = end_.device->cq(cq);
+  std::uint32_t found = 0;
+  std::uint32_t reposted = 0;
+  while (found < kPollBatch) {
+    const nic::Completion* completion = queue.peek(now_ps);
+    if (completion == nullptr) break;
+    ++found;
+    if (completion->opcode != nic::WcOpcode::kReceive) {
+      take(*completion);
+    } else if (auto flow = static_cast<std::uint32_t>(completion->wr_id);
+               completion->status == nic::WcStatus::kSuccess &&
+               run_.progress_[flow].receives < run_.progress_[flow].messages) {
+      post_receive(flow);
+      ++reposted;
+    }
+    queue.pop();
+  }
+  if (found > 0) return end_.host->cpu_ps(now_ps + found * cpu.poll_hit_ps + reposted * cpu.post_recv_ps);
+  Time_ps visible_ps = end_.host->wait(program_, *end_.device, cq);
+  if (next_ == sends.size()) return visible_ps;
+  return std::min(visible_ps, end_.host->cpu_ps(run_.started_ps_ + run_.rows_[sends[next_]].start_ps));
+}
+
+}  // namespace weft::workload
