@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lab/front_ports.h"
 #include "lab/lab_sections.h"
 #include "lab/lab_words.h"
 #include "lab/link_rules.h"
@@ -63,11 +64,8 @@ bool choose_fec(const CableSpec& cable, LinkConfig& link, LabContext& context) {
 
 std::vector<std::int64_t> port_rates_bps(const PortRef& port, const LabContext& context) {
   if (port.is_switch()) {
-    std::uint32_t first = 0;
-    for (const fabric::FrontPorts& run : context.lab.switches[port.host].model.ports) {
-      if (port.port < first + run.count) return run.rates_bps;
-      first += run.count;
-    }
+    const fabric::FrontPorts* run = front_port(context.lab.switches[port.host].model, port.port + 1);
+    if (run != nullptr) return run->rates_bps;
     return {};
   }
   const nic::NicModel& model = context.lab.hosts[port.host].nics[port.nic].model;

@@ -20,7 +20,7 @@ bool contains(std::span<const std::string_view> words, std::string_view word) {
 
 bool is_any_metric(std::string_view word) {
   return contains(metrics_of(MetricGroup::kBandwidth), word) || contains(metrics_of(MetricGroup::kLatency), word) ||
-         contains(metrics_of(MetricGroup::kTransfer), word);
+         contains(metrics_of(MetricGroup::kTransfer), word) || contains(metrics_of(MetricGroup::kFlows), word);
 }
 
 class ExpectationReader {
@@ -101,7 +101,8 @@ class ExpectationReader {
     if (!context_.workload_usable[index]) return;
     const std::size_t dot = text.find('.');
     const std::string_view metric = text.substr(0, dot);
-    const MetricGroup group = workload.transfer            ? MetricGroup::kTransfer
+    const MetricGroup group = workload.flows               ? MetricGroup::kFlows
+                              : workload.transfer          ? MetricGroup::kTransfer
                               : workload.perftest->latency ? MetricGroup::kLatency
                                                            : MetricGroup::kBandwidth;
     if (!contains(metrics_of(group), metric)) {

@@ -9,6 +9,7 @@
 #include "lab/lab_sections.h"
 #include "lab/lab_words.h"
 #include "lab/nearest.h"
+#include "workload/flow_matrix.h"
 #include "workload/flow_patterns.h"
 
 namespace weft::lab {
@@ -288,8 +289,32 @@ class FlowReader {
     return rate_bps;
   }
 
-  void make_matrix(workload::FlowOptions&) {
-    problems_.add(map_.get("file")->place, "connection matrices are not read", "write another pattern");
+  // htsim's format; the file lies beside the lab.
+  void make_matrix(workload::FlowOptions& options) {
+    const YamlNode& node = *map_.get("file");
+    const auto name = read_text(node, "file", problems_);
+    if (!name) return;
+    const std::string path = (std::filesystem::path(context_.lab.file).parent_path() / *name).string();
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    if (!file) {
+      problems_.add(node.place, fmt::format("cannot read {}", path), "give the path from the lab file");
+      return;
+    }
+    auto matrix = workload::read_flow_matrix(text.str());
+    if (!matrix) {
+      for (const workload::MatrixProblem& problem : matrix.error())
+        problems_.add(node.place, fmt::format("{}:{}: {}", path, problem.line, problem.message), problem.remedy);
+      return;
+    }
+    if (matrix->nodes > workload_.flow_ports.size()) {
+      problems_.add(node.place,
+                    fmt::format("{} has {} nodes, hosts names {}", path, matrix->nodes, workload_.flow_ports.size()),
+                    "name at least as many hosts as the matrix has nodes");
+      return;
+    }
+    options.flows = std::move(matrix->flows);
   }
 
   bool too_many(std::uint64_t flows) {

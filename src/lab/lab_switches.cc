@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lab/front_ports.h"
 #include "lab/lab_routing.h"
 #include "lab/lab_sections.h"
 #include "lab/lab_words.h"
@@ -38,8 +39,7 @@ bool add_switch(std::string_view name, const fabric::SwitchModel& model, NodeSta
   SwitchConfig& device = context.lab.switches[state.index];
   device.name = name;
   device.model = model;
-  std::uint32_t number = 0;
-  for (const fabric::FrontPorts& run : model.ports) number += run.count;
+  const std::uint32_t number = front_port_count(model);
   device.ports.resize(number);
   state.front_ports.resize(number);
   for (std::uint32_t i = 0; i < number; ++i) {

@@ -176,7 +176,8 @@ void QosChecker::check_headroom(const LinkConfig& link, const PortRef& port, con
   path.flight_in_ps = path.flight_out_ps =
       link.latency_ps.value_or(device.model.port_latency_ps + peer_port_ps + link.propagation_ps + link.fec_latency_ps);
   path.pipeline_ps = device.model.pipeline_ps;
-  path.response_ps = peer.is_switch() ? lab.switches[peer.host].model.pfc_response_ps : 0;
+  path.response_ps = peer.is_switch() ? lab.switches[peer.host].model.pfc_response_ps
+                                      : lab.hosts[peer.host].nics[peer.nic].model.pfc_response_ps;
   const std::int64_t peer_mtu_B =
       peer.is_switch() ? lab.switches[peer.host].ports[peer.port].mtu_B : context_.port(peer).netdev_mtu_B;
   path.max_lossless_B = std::min(peer_mtu_B, kLargestRoce_B) + kEthernet_B;

@@ -52,7 +52,7 @@ fabric::SwitchQos switch_qos(const QosContract& contract, const fabric::SwitchMo
     group.lossless = wish.lossless.value_or(group.lossless);
     if (group.lossless) {
       group.reserved_B = fixed ? model.headroom_fixed_reserved_B : model.headroom_pipeline_B;
-      group.xon_B = group.reserved_B;
+      group.xon_B = fixed ? model.headroom_fixed_xon_B : model.headroom_pipeline_B;
       group.xon_offset_B = fixed ? model.headroom_fixed_xon_offset_B : 0;
     }
     group.reserved_B = wish.reserved_B.value_or(group.reserved_B);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "lab/front_ports.h"
 
 namespace weft::lab {
 namespace {
@@ -21,8 +22,7 @@ std::uint32_t rate_source(const PortRef& port, const Lab& lab, const FabricSpec&
 }  // namespace
 
 bool FabricBuilder::fits(std::string_view what, std::uint32_t needed, const fabric::SwitchModel& model) {
-  std::uint32_t count = 0;
-  for (const fabric::FrontPorts& run : model.ports) count += run.count;
+  const std::uint32_t count = front_port_count(model);
   if (needed <= count) return true;
   context_.problems.add(spec_.switch_place,
                         fmt::format("{} needs {} ports, {} has {}", what, needed, model.name, count),

@@ -2,16 +2,11 @@
 // because that is where mixed-speed switches have their fast ports.
 #include <fmt/format.h>
 
+#include "lab/front_ports.h"
 #include "lab/topology_builder.h"
 
 namespace weft::lab {
 namespace {
-
-std::uint32_t port_count(const fabric::SwitchModel& model) {
-  std::uint32_t count = 0;
-  for (const fabric::FrontPorts& run : model.ports) count += run.count;
-  return count;
-}
 
 // Hosts [begin, end) of `hosts` belong to leaf `leaf` of `leaves`: as even as it goes, in order.
 std::uint32_t first_host(std::uint32_t leaf, std::uint32_t leaves, std::uint32_t hosts) {
@@ -45,7 +40,7 @@ void single_switch(FabricBuilder& builder) {
 // Every leaf to every spine, `uplinks` times.
 void join_spines(FabricBuilder& builder, const std::vector<std::uint32_t>& leaves) {
   const FabricSpec& spec = builder.spec();
-  const std::uint32_t first_uplink = port_count(*spec.leaf) - spec.spines * spec.uplinks;
+  const std::uint32_t first_uplink = front_port_count(*spec.leaf) - spec.spines * spec.uplinks;
   for (std::uint32_t s = 0; s < spec.spines; ++s) {
     const std::uint32_t spine = builder.add_switch("spine", s, *spec.spine);
     for (std::uint32_t l = 0; l < leaves.size(); ++l) {
@@ -108,7 +103,8 @@ void fat_tree(FabricBuilder& builder) {
   const std::uint32_t half = spec.k / 2;
   if (!builder.fits("an edge switch", spec.k, *spec.leaf)) return;
   if (!builder.fits("an aggregation or core switch", spec.k, *spec.spine)) return;
-  const std::uint32_t edge_uplink = port_count(*spec.leaf) - half, agg_uplink = port_count(*spec.spine) - half;
+  const std::uint32_t edge_uplink = front_port_count(*spec.leaf) - half,
+                      agg_uplink = front_port_count(*spec.spine) - half;
   const std::uint32_t pods = (spec.hosts + half * half - 1) / (half * half);
   builder.set_subnet_members(half);
   std::vector<std::uint32_t> edges, aggs, cores;
