@@ -185,8 +185,7 @@ class FlowReader {
     }
   }
 
-  std::vector<EndpointPair> read_pairs() {
-    std::vector<EndpointPair> pairs;
+  void read_pairs() {
     const auto* list = read_list(*map_.get("pairs"), "pairs", problems_);
     for (const YamlNode& item : list == nullptr ? std::vector<YamlNode>{} : *list) {
       const auto* ends = read_list(item, "a pair", problems_);
@@ -196,14 +195,14 @@ class FlowReader {
         const auto text = read_text(end, "a pair", problems_);
         if (text) found.push_back(one_endpoint(*text, end.place));
       }
+      if (std::find(found.begin(), found.end(), UINT32_MAX) != found.end()) continue;  // reported
       if (found.size() != 2 || ends->size() != 2 || found[0] == found[1]) {
         if (ends->size() == found.size())
           problems_.add(item.place, "a pair is two different hosts", "write [h0, h1]: the first one sends");
         continue;
       }
-      pairs.emplace_back(found[0], found[1]);
+      pairs_.emplace_back(found[0], found[1]);
     }
-    return pairs;
   }
 
   std::uint32_t one_endpoint(std::string_view text, const Place& place) {
@@ -231,10 +230,10 @@ class FlowReader {
         return;
       case FlowPattern::kPointToPoint:
       case FlowPattern::kOnOff: {
-        const auto pairs = read_pairs();
-        if (problems_.size() != problems_before || too_many(pairs.size() * std::uint64_t{rounds_})) return;
-        options.flows = pattern == FlowPattern::kOnOff ? workload::on_off(pairs, size_B, period_ps_, rounds_)
-                                                       : workload::point_to_point(pairs, size_B);
+        read_pairs();
+        if (problems_.size() != problems_before || too_many(pairs_.size() * std::uint64_t{rounds_})) return;
+        options.flows = pattern == FlowPattern::kOnOff ? workload::on_off(pairs_, size_B, period_ps_, rounds_)
+                                                       : workload::point_to_point(pairs_, size_B);
         return;
       }
       case FlowPattern::kDistribution:
@@ -295,10 +294,10 @@ class FlowReader {
     const auto name = read_text(node, "file", problems_);
     if (!name) return;
     const std::string path = (std::filesystem::path(context_.lab.file).parent_path() / *name).string();
-    std::ifstream file(path, std::ios::binary);
     std::ostringstream text;
-    text << file.rdbuf();
-    if (!file) {
+    std::error_code error;
+    if (std::filesystem::is_regular_file(path, error)) text << std::ifstream(path, std::ios::binary).rdbuf();
+    if (error || !text || text.view().empty()) {
       problems_.add(node.place, fmt::format("cannot read {}", path), "give the path from the lab file");
       return;
     }
@@ -323,26 +322,35 @@ class FlowReader {
     return true;
   }
 
-  // Every endpoint reaches every other, in one VLAN and one family.
+  // Endpoints reach each other, in one VLAN and one family: those of a pair, or, where anyone may send to anyone, all.
   void check_reach() {
-    if (states_.empty() || !context_.links_complete) return;
-    const PortState& first = *states_.front();
-    for (const PortState* state : states_) {
-      const PortConfig &a = context_.port(first.ref), &b = context_.port(state->ref);
-      std::string_view what;
-      if (segment_of(*state, context_) != segment_of(first, context_))
-        what = "are not connected";
-      else if (a.vlan != b.vlan)
-        what = "are in two VLANs";
-      else if (a.address.is_v4 != b.address.is_v4)
-        what = "have IPv4 and IPv6";
-      if (what.empty()) continue;
-      problems_.add(
-          pattern_.place,
-          fmt::format("{} and {} {}", port_name(context_.lab, first.ref), port_name(context_.lab, state->ref), what),
-          "flows run between ports that all reach each other");
+    if (!context_.links_complete) return;
+    if (!pairs_.empty()) {
+      for (const auto& [source, destination] : pairs_) {
+        if (!reaches(*states_[source], *states_[destination])) return;
+      }
       return;
     }
+    for (const PortState* state : states_) {
+      if (!reaches(*states_.front(), *state)) return;
+    }
+  }
+
+  bool reaches(const PortState& from, const PortState& to) {
+    const PortConfig &a = context_.port(from.ref), &b = context_.port(to.ref);
+    std::string_view what;
+    if (segment_of(from, context_) != segment_of(to, context_)) {
+      what = "are not connected";
+    } else if (a.vlan != b.vlan) {
+      what = "are in two VLANs";
+    } else if (a.address.is_v4 != b.address.is_v4) {
+      what = "have IPv4 and IPv6";
+    }
+    if (what.empty()) return true;
+    problems_.add(pattern_.place,
+                  fmt::format("{} and {} {}", port_name(context_.lab, from.ref), port_name(context_.lab, to.ref), what),
+                  "flows run between ports that reach each other");
+    return false;
   }
 
   const MapReader& map_;
@@ -352,6 +360,7 @@ class FlowReader {
   ProblemList& problems_;
   std::map<std::uint64_t, std::uint32_t> indices_;
   std::vector<const PortState*> states_;
+  std::vector<EndpointPair> pairs_;  // of the patterns that have them
   std::int64_t size_B_ = 0;
   std::uint32_t rounds_ = 1;
   std::uint64_t count_ = 0;

@@ -11,7 +11,7 @@
 namespace weft::lab {
 namespace {
 
-constexpr std::uint64_t kMostHosts = 65536;
+constexpr std::uint64_t kMostHosts = 65536, kMostSwitches = 8192;
 constexpr std::int64_t kMinRoceMtu_B = 256 + wire::kIboeHeaderReserve_B;
 
 // Keys that not every template has.
@@ -101,9 +101,15 @@ class FabricReader {
 
   bool settle_counts() {
     if (spec_.shape == FabricTemplate::kRailOptimised) spec_.leaves = std::max(spec_.leaves, 1U);
-    if (spec_.shape == FabricTemplate::kDragonfly &&
-        std::uint64_t{spec_.groups} * spec_.switches * spec_.hosts_per_switch > kMostHosts) {
-      problems_.add(spec_.place, fmt::format("a dragonfly of more than {} hosts", kMostHosts), "take fewer groups");
+    // What a slip of the keyboard could ask for, and no memory could hold.
+    const bool dragonfly = spec_.shape == FabricTemplate::kDragonfly;
+    const std::uint64_t devices = dragonfly ? std::uint64_t{spec_.groups} * spec_.switches
+                                            : std::uint64_t{spec_.leaves} * std::max(spec_.rails, 1U) + spec_.spines;
+    const std::uint64_t ports =
+        dragonfly ? devices * spec_.hosts_per_switch : std::uint64_t{spec_.hosts} * std::max(spec_.rails, 1U);
+    if (devices > kMostSwitches || ports > kMostHosts) {
+      problems_.add(spec_.place, fmt::format("a fabric of {} switches and {} host ports", devices, ports),
+                    fmt::format("at most {} and {}", kMostSwitches, kMostHosts));
       return false;
     }
     if (spec_.shape != FabricTemplate::kFatTree) return true;

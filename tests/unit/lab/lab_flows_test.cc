@@ -85,6 +85,11 @@ TEST(LabFlows, HostsThatAreNotConnected) {
       "version: 1\nname: r\nfabric: {template: ring, hosts: 3, host: {nic: cx5-100g}}\n"
       "workloads: [{name: x, flows: all-to-all, hosts: all, size: 1 MB}]\n",
       "4:30 h0:p0 and h0:p1 are not connected");
+  // Neighbours are.
+  read_good(
+      "version: 1\nname: r\nfabric: {template: ring, hosts: 3, host: {nic: cx5-100g}}\n"
+      "workloads: [{name: x, flows: point-to-point, pairs: [[\"h0:p1\", \"h1:p0\"], [\"h1:p1\", \"h2:p0\"]], size: 1 "
+      "MB}]\n");
 }
 
 TEST(LabFlows, TheirMetricsCanBeExpected) {
