@@ -6,6 +6,7 @@
 #include <map>
 
 #include "fabric/headroom.h"
+#include "lab/qos_size.h"
 
 namespace weft::lab {
 namespace {
@@ -18,10 +19,6 @@ constexpr std::int64_t kLargestRoce_B = 4096 + 96;          // payload and all h
 constexpr Time_ps kMinWatchdog_ps = 100 * kMillisecond_ps;  // SONiC's ranges: facts PROTOCOL 3.5
 constexpr Time_ps kMaxDetection_ps = 5 * kSecond_ps;
 constexpr Time_ps kMaxRestoration_ps = 60 * kSecond_ps;
-
-std::string size_text(std::int64_t size_B) {
-  return format_quantity(size_B, Quantity::kSize);
-}
 
 bool has(std::uint8_t mask, std::size_t priority) {
   return (mask >> priority & 1) != 0;
@@ -138,12 +135,13 @@ void QosChecker::check_buffer(const SwitchConfig& device, const QosContract& con
   if (device.ports.empty()) return;
   const fabric::SwitchQos& qos = device.qos;
   const std::int64_t used_B = use.headroom_B + use.reserved_B + qos.ingress_pool_B;
-  const std::string message = fmt::format(
-      "{} of headroom, {} reserved and a pool of {} are more than the {} of {}", size_text(use.headroom_B),
-      size_text(use.reserved_B), size_text(qos.ingress_pool_B), size_text(device.model.buffer_B), device.model.name);
   const bool no_pool = qos.ingress_pool_B == 0 && !contract.ingress_pool_B;
-  if ((used_B > device.model.buffer_B || no_pool) && said_.insert(message).second) {
-    problems_.add(contract.places.buffer, fmt::format("{}: {}", device.name, message),
+  // Others with the same contract suffer from the same cause.
+  if ((used_B > device.model.buffer_B || no_pool) && overfull_.insert(&contract).second) {
+    problems_.add(contract.places.buffer,
+                  fmt::format("{}: {} of headroom, {} reserved and a pool of {} are more than the {} of {}",
+                              device.name, size_text(use.headroom_B), size_text(use.reserved_B),
+                              size_text(qos.ingress_pool_B), size_text(device.model.buffer_B), device.model.name),
                   "use shorter cables, fewer lossless groups, smaller values, or a headroom_pool that ports share");
   }
   for (std::size_t i = 0; i < kClasses; ++i) {

@@ -39,7 +39,8 @@ class QosChecker {
 
   LabContext& context_;
   ProblemList& problems_;
-  std::set<std::string> said_;
+  std::set<std::string> said_;             // warnings
+  std::set<const QosContract*> overfull_;  // contracts that were reported as too much for a buffer
 };
 
 }  // namespace weft::lab

@@ -5,6 +5,7 @@
 
 #include "lab/lab_words.h"
 #include "lab/qos_contract.h"
+#include "lab/qos_size.h"
 #include "lab/yaml_walk.h"
 
 namespace weft::lab {
@@ -173,11 +174,10 @@ class QosReader {
       store(ecn.probability_ppb,
             read_quantity(*value, "probability", Quantity::kProbability, {1, 1'000'000'000}, problems_));
     number(map, "average", {0, 15}, ecn.weight_exponent);
-    if (ecn.min_B > ecn.max_B) {
+    if (ecn.max_B > 0 && ecn.min_B > ecn.max_B) {
       problems_.add(
           node.place,
-          fmt::format("ecn of queue {}: min {} is above max {}", index, format_quantity(ecn.min_B, Quantity::kSize),
-                      format_quantity(ecn.max_B, Quantity::kSize)),
+          fmt::format("ecn of queue {}: min {} is above max {}", index, size_text(ecn.min_B), size_text(ecn.max_B)),
           "marking begins at min and is certain at max: swap them");
     }
   }

@@ -7,6 +7,7 @@
 
 #include "lab/lab_words.h"
 #include "lab/qos_rows.h"
+#include "lab/qos_size.h"
 #include "lab/units.h"
 
 namespace weft::lab {
@@ -47,12 +48,6 @@ std::string table(const Rows& rows, std::string_view indent) {
     text += line + "\n";
   }
   return text;
-}
-
-std::string size_text(std::int64_t size_B) {
-  if (size_B >= 1'000'000) return fmt::format("{:.2f} MB", static_cast<double>(size_B) / 1e6);
-  if (size_B >= 10'000) return fmt::format("{:.1f} kB", static_cast<double>(size_B) / 1e3);
-  return fmt::format("{} B", size_B);
 }
 
 std::string alpha_text(std::int8_t exponent) {

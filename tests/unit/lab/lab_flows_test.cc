@@ -62,20 +62,20 @@ TEST(LabFlows, DistributionFollowsTheSeed) {
 
 TEST(LabFlows, Problems) {
   const std::pair<std::string_view, std::string_view> kBad[] = {
-      {"flows: burst, hosts: all", "5:21 flows \"burst\" is not known"},
+      {"flows: burst, hosts: all", "5:22 flows \"burst\" is not known"},
       {"flows: incast, hosts: all, size: 1 MB", "5:5 workloads[0] has no \"to\" | add to: h0"},
-      {"flows: incast, hosts: all, to: h9, size: 1 MB", "5:45 there is no node \"h9\""},
-      {"flows: incast, hosts: all, to: leaf0, size: 1 MB", "5:45 leaf0 is a switch"},
-      {"flows: incast, hosts: all, to: h0, size: 1 MB, rounds: 2", "5:69 rounds without period"},
-      {"flows: permutation, hosts: all, to: h0, size: 1 MB", "5:50 to does not go with flows permutation"},
-      {"flows: permutation, hosts: h5..h2, size: 1 MB", "5:41 \"h5..h2\" is not a range of hosts"},
-      {"flows: permutation, hosts: h6..h9, size: 1 MB", "5:41 there is no node \"h8\""},
-      {"flows: permutation, hosts: [h1], size: 1 MB", "5:41 flows need two hosts"},
-      {"flows: point-to-point, pairs: [[h0, h0]], size: 1 MB", "5:45 a pair is two different hosts"},
-      {"flows: distribution, hosts: all, shape: tiny, load: 10 %, count: 1", "5:54 shape \"tiny\" is not known"},
-      {"flows: distribution, hosts: all, shape: hadoop, load: 10 %", "5:21 flows without an end"},
-      {"flows: matrix, hosts: all, file: nowhere.cm", "5:47 cannot read nowhere.cm"},
-      {"flows: permutation, hosts: all, size: 1 MB, client: h0", "5:66 client does not fit here"},
+      {"flows: incast, hosts: all, to: h9, size: 1 MB", "5:46 there is no node \"h9\""},
+      {"flows: incast, hosts: all, to: leaf0, size: 1 MB", "5:46 leaf0 is a switch"},
+      {"flows: incast, hosts: all, to: h0, size: 1 MB, rounds: 2", "5:70 rounds without period"},
+      {"flows: permutation, hosts: all, to: h0, size: 1 MB", "5:51 to does not go with flows permutation"},
+      {"flows: permutation, hosts: h5..h2, size: 1 MB", "5:42 \"h5..h2\" is not a range of hosts"},
+      {"flows: permutation, hosts: h6..h9, size: 1 MB", "5:42 there is no node \"h8\""},
+      {"flows: permutation, hosts: [h1], size: 1 MB", "5:42 flows need two hosts"},
+      {"flows: point-to-point, pairs: [[h0, h0]], size: 1 MB", "5:46 a pair is two different hosts"},
+      {"flows: distribution, hosts: all, shape: tiny, load: 10 %, count: 1", "5:55 shape \"tiny\" is not known"},
+      {"flows: distribution, hosts: all, shape: hadoop, load: 10 %", "5:22 flows without an end"},
+      {"flows: matrix, hosts: all, file: nowhere.cm", "5:48 cannot read nowhere.cm"},
+      {"flows: permutation, hosts: all, size: 1 MB, client: h0", "5:67 client does not fit here"},
       {"flows: permutation, perftest: write_bw, hosts: all, size: 1 MB", "5:5 more than one kind"}};
   for (const auto& [workload, expected] : kBad) expect_problem(with(workload), expected);
 }

@@ -54,7 +54,7 @@ TEST(Topology, SingleSwitch) {
   EXPECT_EQ(address(lab, 31), "10.0.0.32/24");
   EXPECT_EQ(lab.links[0].rate_bps, 100'000'000'000);
   expect_problem(fabric("template: single-switch, hosts: 33, switch: sn3700c"),
-                 "3:61 the switch needs 33 ports, sn3700c has 32");
+                 "3:54 the switch needs 33 ports, sn3700c has 32");
 }
 
 TEST(Topology, LeafSpine) {
