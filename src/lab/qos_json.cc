@@ -39,7 +39,7 @@ Json switch_json(const Lab& lab, std::uint32_t index) {
   for (const QosChain& chain : qos_chains(qos)) {
     const fabric::QueueConfig& queue = qos.queues[chain.queue];
     Json row = {{"dscp", chain.dscps},
-                {"priority", chain.priority},
+                {"priorities", chain.priorities},
                 {"queue", chain.queue},
                 {"scheduling", word_of(scheduling_words(), queue.scheduling)},
                 {"weight", queue.weight},

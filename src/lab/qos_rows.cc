@@ -5,12 +5,7 @@
 #include <algorithm>
 
 namespace weft::lab {
-namespace {
-
-using fabric::kClasses;
-
-// {1, 2, 3, 7} -> "1-3, 7", each with the prefix.
-std::string ranges(const std::vector<std::uint32_t>& numbers, std::string_view prefix = "") {
+std::string ranges(const std::vector<std::uint32_t>& numbers, std::string_view prefix) {
   std::string text;
   for (std::size_t i = 0; i < numbers.size();) {
     std::size_t last = i;
@@ -22,24 +17,29 @@ std::string ranges(const std::vector<std::uint32_t>& numbers, std::string_view p
   return text;
 }
 
-}  // namespace
-
 std::vector<QosChain> qos_chains(const fabric::SwitchQos& qos) {
   std::vector<QosChain> chains;
-  for (std::uint8_t priority = 0; priority < kClasses; ++priority) {
-    std::vector<std::uint32_t> dscps;
-    for (std::uint32_t dscp = 0; dscp < qos.priority_of_dscp.size(); ++dscp) {
-      if (qos.priority_of_dscp[dscp] == priority) dscps.push_back(dscp);
-    }
+  for (std::uint8_t priority = 0; priority < fabric::kClasses; ++priority) {
     QosChain chain;
-    const bool by_dscp = qos.trust == fabric::Trust::kDscp;
-    chain.dscps = by_dscp ? ranges(dscps) : fmt::format("pcp {}", priority);
-    chain.priority = priority;
+    for (std::uint32_t dscp = 0; qos.trust == fabric::Trust::kDscp && dscp < qos.priority_of_dscp.size(); ++dscp) {
+      if (qos.priority_of_dscp[dscp] == priority) chain.dscps.push_back(dscp);
+    }
     chain.queue = qos.queue_of_priority[priority];
     chain.group = qos.group_of_priority[priority];
     chain.pfc = (qos.pfc_receive_mask >> priority & 1) != 0;
     chain.lossless = qos.groups[chain.group].lossless;
-    if (!chain.dscps.empty() || chain.pfc) chains.push_back(chain);
+    if (qos.trust == fabric::Trust::kDscp && chain.dscps.empty() && !chain.pfc) continue;
+    const auto alike = std::find_if(chains.begin(), chains.end(), [&](const QosChain& c) {
+      return c.queue == chain.queue && c.group == chain.group && c.pfc == chain.pfc;
+    });
+    if (alike == chains.end()) {
+      chain.priorities.push_back(priority);
+      chains.push_back(std::move(chain));
+      continue;
+    }
+    alike->priorities.push_back(priority);
+    alike->dscps.insert(alike->dscps.end(), chain.dscps.begin(), chain.dscps.end());
+    std::sort(alike->dscps.begin(), alike->dscps.end());
   }
   return chains;
 }

@@ -3,21 +3,24 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lab/lab_model.h"
 
 namespace weft::lab {
 
-// One priority with all DSCPs that lead to it.
+// Priorities that are treated alike, with all DSCPs that lead to them.
 struct QosChain {
-  std::string dscps;  // "24-31", "3, 46"
-  std::uint8_t priority = 0, queue = 0, group = 0;
+  std::vector<std::uint32_t> dscps, priorities;
+  std::uint8_t queue = 0, group = 0;
   bool pfc = false;       // pauses of this priority are honoured
   bool lossless = false;  // and its group asks for them
 };
-// Priorities that a DSCP leads to, and those with PFC. With trust pcp all eight.
+// Priorities that a DSCP leads to, and those with PFC. With trust pcp all eight, without DSCPs.
 std::vector<QosChain> qos_chains(const fabric::SwitchQos& qos);
+// {1, 2, 3, 7} -> "1-3, 7", each range with the prefix.
+std::string ranges(const std::vector<std::uint32_t>& numbers, std::string_view prefix = "");
 
 // Ports that were told the same.
 struct QosPorts {

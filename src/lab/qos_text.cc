@@ -64,18 +64,20 @@ std::string ecn_text(const fabric::EcnRamp& ecn) {
                      format_quantity(ecn.probability_ppb, Quantity::kProbability));
 }
 
+std::string_view held_back(const fabric::SwitchQos& qos, const QosChain& chain) {
+  if (!chain.lossless) return chain.pfc ? "received only" : "–";
+  return chain.pfc || qos.flow_control == fabric::FlowControl::kPause ? "lossless" : "lossless, not paused";
+}
+
 std::string chain_table(const fabric::SwitchQos& qos) {
   Rows rows = {{"dscp", "priority", "queue", "scheduler", "ecn", "queue α", "group", "group α", "pfc"}};
   for (const QosChain& chain : qos_chains(qos)) {
     const fabric::QueueConfig& queue = qos.queues[chain.queue];
-    rows.push_back({chain.dscps.empty() ? "none" : chain.dscps, fmt::format("{}", chain.priority),
-                    fmt::format("{}", chain.queue),
-                    queue.scheduling == fabric::Scheduling::kStrict ? "strict" : fmt::format("dwrr {}", queue.weight),
-                    ecn_text(queue.ecn), queue.lossless ? "–" : alpha_text(queue.alpha_exponent),
-                    fmt::format("{}", chain.group), alpha_text(qos.groups[chain.group].alpha_exponent),
-                    chain.pfc        ? "lossless"
-                    : chain.lossless ? "lossless, not paused"
-                                     : "–"});
+    rows.push_back(
+        {chain.dscps.empty() ? "–" : ranges(chain.dscps), ranges(chain.priorities), fmt::format("{}", chain.queue),
+         queue.scheduling == fabric::Scheduling::kStrict ? "strict" : fmt::format("dwrr {}", queue.weight),
+         ecn_text(queue.ecn), queue.lossless ? "–" : alpha_text(queue.alpha_exponent), fmt::format("{}", chain.group),
+         alpha_text(qos.groups[chain.group].alpha_exponent), std::string(held_back(qos, chain))});
   }
   return table(rows, "  ");
 }
