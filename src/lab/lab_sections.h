@@ -90,7 +90,7 @@ inline constexpr std::uint32_t kUnknownMtu_B = 4096;
 std::optional<workload::TransferOptions> read_transfer(const MapReader& workload, const YamlNode& node,
                                                        std::uint32_t path_mtu_B, ProblemList& problems);
 
-// `set: {…}` of a switch and the ports that its model has.
+// Gives the switch at `state.index` its model and all ports of it; false when it has none.
 bool add_switch(std::string_view name, const fabric::SwitchModel& model, NodeState& state, LabContext& context);
 // Which rates a port can run at, highest first.
 std::vector<std::int64_t> port_rates_bps(const PortRef& port, const LabContext& context);

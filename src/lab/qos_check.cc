@@ -154,6 +154,10 @@ void QosChecker::check_buffer(const SwitchConfig& device, const QosContract& con
            "lower max");
     }
   }
+  if (qos.flow_control == FlowControl::kPfc && !device.model.has_pfc) {
+    warn(contract.places.pfc, fmt::format("{} has no PFC: the model pauses all the same", device.model.name),
+         "write pfc: {mode: none} for what the device does");
+  }
   const auto lossless = std::count_if(qos.groups.begin(), qos.groups.end(), [](const auto& g) { return g.lossless; });
   if (device.model.max_lossless_priorities > 0 && lossless > device.model.max_lossless_priorities) {
     warn(contract.places.pfc,

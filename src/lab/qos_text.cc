@@ -113,8 +113,14 @@ std::string switch_text(const Lab& lab, std::uint32_t index) {
                                             format_quantity(dog.detection_ps, Quantity::kTime),
                                             format_quantity(dog.restoration_ps, Quantity::kTime))
                               : "off");
-  text += chain_table(qos) + port_table(lab, index);
-  text += fmt::format("\n  pools: ingress {}, egress {}, headroom {}\n", size_text(qos.ingress_pool_B),
+  text += chain_table(qos) + port_table(lab, index) + "\n";
+  for (std::size_t i = 0; i < kClasses; ++i) {
+    const fabric::QueueConfig& queue = qos.queues[i];
+    if (!queue.ecn.enabled) continue;
+    text += fmt::format("  queue {} marks from {} to {}\n", i, programmed(queue.ecn.min_B, device.model.cell_B),
+                        programmed(queue.ecn.max_B, device.model.cell_B));
+  }
+  text += fmt::format("  pools: ingress {}, egress {}, headroom {}\n", size_text(qos.ingress_pool_B),
                       size_text(qos.egress_pool_B),
                       qos.headroom_pool_B > 0 ? size_text(qos.headroom_pool_B) : "of each port");
   for (const std::string& gap : qos_gaps(device)) text += fmt::format("  not modelled: {}\n", gap);

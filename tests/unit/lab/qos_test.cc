@@ -8,10 +8,10 @@ namespace {
 using fabric::FlowControl;
 using fabric::Scheduling;
 
-constexpr std::string_view kFabric = R"(version: 1
-name: q
-fabric: {template: leaf-spine, hosts: 4, leaves: 2, spines: 1, switch: sn3700c, host: {nic: cx5-100g, mtu: 4200 B}, cable: {kind: dac, length: 5 m}, uplink_cable: {kind: fibre, length: 40 m}}
-)";
+constexpr std::string_view kFabric =
+    "version: 1\nname: q\n"
+    "fabric: {template: leaf-spine, hosts: 4, leaves: 2, spines: 1, switch: sn3700c, "
+    "host: {nic: cx5-100g, mtu: 4200 B}, cable: {kind: dac, length: 5 m}, uplink_cable: {kind: fibre, length: 40 m}}\n";
 
 std::string with(std::string_view qos) {
   return fmt::format("{}qos: {}\n", kFabric, qos);
@@ -217,6 +217,18 @@ TEST(Qos, Warnings) {
                  "headroom 4 kB of group 3: sn3700c at 100 Gbps over 5 m needs 25.9 kB");
 }
 
+TEST(Qos, DevicesWithoutPfc) {
+  std::string text = with("{profile: roce-lossless, pfc: {watchdog: {action: drop}}}");
+  EXPECT_TRUE(read_good(text).warnings.empty());
+  const Lab lab = read_good(
+      "version: 1\nname: plain\nnodes:\n"
+      "  a: {kind: host, nics: [{model: cx5-100g, ports: {p0: {address: 10.0.0.1/24}}}]}\n"
+      "  s: {kind: switch, model: sn3700c, set: {has_pfc: false}}\n"
+      "links:\n  - endpoints: [\"a:p0\", \"s:swp1\"]\nqos: {profile: roce-lossless}\n");
+  ASSERT_EQ(lab.warnings.size(), 1U);
+  EXPECT_EQ(lab.warnings[0].message, "sn3700c has no PFC: the model pauses all the same");
+}
+
 TEST(Qos, OneSubnetOverTwoSwitches) {
   const Lab lab = read_good(
       "version: 1\nname: s\nnodes:\n"
@@ -239,6 +251,8 @@ TEST(Qos, TextShowsTheChainAndTheCells) {
   // 33792 / 144 = 234.67
   EXPECT_NE(text.find("33.8 kB → 235 cells"), std::string::npos) << text;
   EXPECT_NE(text.find("150 kB to 1.50 MB, 100 %"), std::string::npos) << text;
+  // 150000 / 144 = 1041.67, 1500000 / 144 = 10416.67
+  EXPECT_NE(text.find("queue 3 marks from 150 kB → 1042 cells to 1.50 MB → 10417 cells"), std::string::npos);
   const std::string all = qos_text(lab);
   EXPECT_NE(all.find("leaf0, leaf1\n"), std::string::npos) << all;
   EXPECT_NE(all.find("h0, h1, h2, h3\n"), std::string::npos) << all;
