@@ -1,10 +1,11 @@
-// Set-up of a switch, and the visit: everything that is due before the end of the window, in order.
+// A visit to a switch: everything that is due before the end of the window, in order. The whole way of a packet that
+// need not wait is here, in one translation unit, so that it becomes one function.
 #include "fabric/switch.h"
 
 #include <algorithm>
 #include <bit>
 
-#include "base/check.h"
+#include "fabric/ecn_marker.h"
 
 namespace weft::fabric {
 
@@ -16,234 +17,289 @@ constexpr int kTimeShift = 20;
 constexpr std::uint64_t kPortMask = 0xffff;
 constexpr std::uint64_t kPauseKind = 0;
 constexpr std::uint64_t kArrivalKind = 2;  // service is between them
-constexpr std::uint32_t kMaxFrame_B = 9216 + 18;
-constexpr std::size_t kFlowlets = 4096;
+constexpr std::uint64_t kNoArrival = ~std::uint64_t{0};
 constexpr std::size_t kMaxStale = 64;
-constexpr Time_ps kLongestWindow_ps = Time_ps{1} << 43;  // what a key of arrivals_ can tell apart
+constexpr Time_ps kLongestWindow_ps = Time_ps{1} << 42;  // what a key of arrivals_ can tell apart
+constexpr std::uint32_t kEthernet_B = 14 + 4 + 4;        // header, tag and FCS around the IP packet
 
 }  // namespace
-
-Switch::Switch(SwitchSetup setup, engine::Domain& domain)
-    : setup_(std::move(setup)),
-      domain_(domain),
-      node_(domain.add_node({this, &Switch::run_hook})),
-      buffer_(setup_.model, setup_.qos, setup_.ports),
-      ports_(setup_.ports.size()),
-      inbox_((setup_.ports.size() + 63) / 64),
-      counters_(setup_.ports.size()),
-      pauses_(setup_.ports.size()),
-      average_q8_(setup_.ports.size()),
-      xoff_slices_(setup_.ports.size()),
-      xoff_since_ps_(setup_.ports.size()),
-      watch_(setup_.ports.size()),
-      balancing_(setup_.seed, setup_.number, RandomPurpose::kRouting) {
-  WEFT_CHECK(!setup_.routes.empty(), "a switch needs a route table");
-  table_ = &setup_.routes.front().table;
-  std::uint32_t lightest = 0xffffffff;
-  for (std::size_t q = 0; q < kClasses; ++q) {
-    const QueueConfig& queue = setup_.qos.queues[q];
-    if (queue.scheduling == Scheduling::kStrict) strict_ |= static_cast<std::uint8_t>(1u << q);
-    lightest = std::min(lightest, std::max(1u, queue.weight));
-  }
-  // The lightest queue may send one frame of the largest size in its turn.
-  for (std::size_t q = 0; q < kClasses; ++q) {
-    quantum_B_[q] = static_cast<std::uint32_t>(std::uint64_t{kMaxFrame_B} * setup_.qos.queues[q].weight / lightest);
-  }
-  for (std::uint32_t p = 0; p < ports_.size(); ++p) {
-    ports_[p].mtu_B = static_cast<std::uint32_t>(setup_.ports[p].mtu_B);
-    random_.emplace_back(setup_.seed, setup_.ports[p].port_id, RandomPurpose::kEcn);
-  }
-  trust_dscp_ = setup_.qos.trust == Trust::kDscp;
-  for (std::size_t priority = 0; priority < kClasses; ++priority) {
-    class_of_pcp_[priority] = {setup_.qos.queue_of_priority[priority], setup_.qos.group_of_priority[priority]};
-  }
-  for (std::size_t dscp = 0; dscp < class_of_dscp_.size(); ++dscp)
-    class_of_dscp_[dscp] = class_of_pcp_[setup_.qos.priority_of_dscp[dscp]];
-  if (setup_.routing.balancing == Balancing::kFlowlet) flowlets_.resize(kFlowlets);
-  if (setup_.routes.size() > 1) add_timer(setup_.routes[1].from_ps, TimerKind::kRoutes, 0);
-  if (!setup_.link_changes.empty()) add_timer(setup_.link_changes.front().time_ps, TimerKind::kLink, 0);
-}
-
-void Switch::attach(std::uint32_t port, LinkDirection& out, LinkDirection& in) {
-  ports_[port].out = &out;
-  ports_[port].in = &in;
-}
-
-void Switch::grow_slots() {
-  auto first = static_cast<std::uint32_t>(held_.size());
-  std::uint32_t more = std::max(64u, first);
-  held_.resize(first + more);
-  for (std::uint32_t i = first + more; i-- > first;) {
-    held_[i].time_ps = free_slot_;
-    free_slot_ = i;
-  }
-}
-
-// Nothing that is sent in this window can be due in it, so what arrives is known now.
-void Switch::gather(Time_ps end_ps) {
-  arrivals_.clear();
-  base_ps_ = end_ps - kLongestWindow_ps;
-  arrival_ps_ = kNever_ps;
-  for (std::size_t w = 0; w < inbox_.size(); ++w) {
-    for (std::uint64_t bits = inbox_[w]; bits != 0; bits &= bits - 1) {
-      std::size_t p = w * 64 + static_cast<std::size_t>(std::countr_zero(bits));
-      Time_ps next_ps = ports_[p].in->channel().take_until(end_ps, [&](Time_ps time_ps, bool pause) {
-        arrivals_.push_back(static_cast<std::uint64_t>(time_ps - base_ps_) << kTimeShift |
-                            (pause ? kPauseKind : kArrivalKind) << 16 | p);
-      });
-      arrival_ps_ = std::min(arrival_ps_, next_ps);
-      if (next_ps == kNever_ps) inbox_[w] &= ~(bits & -bits);
-    }
-  }
-  if (arrivals_.size() > 1) std::sort(arrivals_.begin(), arrivals_.end());
-}
 
 Time_ps Switch::run(Time_ps end_ps) {
   gather(end_ps);
   const std::uint64_t* next = arrivals_.data();
-  const std::uint64_t* last = next + arrivals_.size();
+  std::uint64_t events = 0;
+  Time_ps last_ps = last_event_ps_;
   for (;;) {
-    Time_ps arrival_ps = next < last ? base_ps_ + static_cast<Time_ps>(*next >> kTimeShift) : kNever_ps;
-    Time_ps service_ps = first_service_ < services_.size() ? services_[first_service_].time_ps : kNever_ps;
+    Time_ps arrival_ps = base_ps_ + static_cast<Time_ps>(*next >> kTimeShift);
+    Time_ps service_ps = services_[first_service_].time_ps;
     Time_ps now_ps = std::min(arrival_ps, service_ps);
     if (timer_ps_ < std::min(now_ps, end_ps)) [[unlikely]] {
       run_timer();
+      last_ps = std::max(last_ps, last_event_ps_);
       continue;
     }
     if (now_ps >= end_ps) break;
-    last_event_ps_ = now_ps;
-    ++events_;
-    bool pause = next < last && (*next >> 16 & 3) == kPauseKind;
+    last_ps = now_ps;
+    ++events;
+    bool pause = (*next >> 16 & 3) == kPauseKind;
     if (arrival_ps < service_ps || (arrival_ps == service_ps && pause)) {
       auto p = static_cast<std::uint32_t>(*next++ & kPortMask);
-      engine::Channel& channel = ports_[p].in->channel();
+      engine::Channel& channel = *ports_[p].inbound;
       if (pause) [[unlikely]] {
         receive_pause(p, channel.taken_pause(), now_ps);
       } else {
         arrive(p, channel.taken(), now_ps);
       }
-      continue;
+    } else {
+      std::uint32_t p = services_[first_service_++].port;
+      if (ports_[p].service_ps == now_ps) serve(p, now_ps);
     }
-    std::uint32_t p = services_[first_service_++].port;
-    if (ports_[p].service_ps == now_ps) serve(p, now_ps);
   }
-  if (first_service_ > kMaxStale || first_service_ == services_.size()) {
+  events_ += events;
+  last_event_ps_ = last_ps;
+  if (first_service_ > kMaxStale || first_service_ + 1 == services_.size()) {
     services_.erase(services_.begin(), services_.begin() + static_cast<std::ptrdiff_t>(first_service_));
     first_service_ = 0;
   }
-  Time_ps wake_ps = std::min(arrival_ps_, timer_ps_);
-  if (first_service_ < services_.size()) wake_ps = std::min(wake_ps, services_[first_service_].time_ps);
-  return wake_ps;
+  return std::min(std::min(arrival_ps_, timer_ps_), services_[first_service_].time_ps);
+}
+
+// Nothing that is sent in this window can be due in it, so what arrives is known now.
+inline void Switch::gather(Time_ps end_ps) {
+  base_ps_ = end_ps - kLongestWindow_ps;
+  arrival_ps_ = kNever_ps;
+  std::size_t count = 0;
+  routes_ahead_ = setup_.routing.balancing == Balancing::kEcmp;
+  for (std::size_t w = 0; w < inbox_.size(); ++w) {
+    for (std::uint64_t bits = inbox_[w]; bits != 0; bits &= bits - 1) {
+      std::size_t p = w * 64 + static_cast<std::size_t>(std::countr_zero(bits));
+      engine::Channel& channel = *ports_[p].inbound;
+      // One more for the end mark.
+      if (count + channel.waiting() + 1 > arrivals_.size()) [[unlikely]]
+        arrivals_.resize(2 * (count + channel.waiting() + 1));
+      std::uint64_t* out = arrivals_.data() + count;
+      Time_ps next_ps = channel.take_until(end_ps, [&](Packet& packet, bool pause) {
+        *out++ = static_cast<std::uint64_t>(packet.time_ps - base_ps_) << kTimeShift |
+                 (pause ? kPauseKind : kArrivalKind) << 16 | p;
+        if (routes_ahead_ && !pause) look_ahead(packet, p);
+      });
+      count = static_cast<std::size_t>(out - arrivals_.data());
+      arrival_ps_ = std::min(arrival_ps_, next_ps);
+      if (next_ps == kNever_ps) inbox_[w] &= ~(bits & -bits);
+    }
+  }
+  if (count > 1) std::sort(arrivals_.begin(), arrivals_.begin() + static_cast<std::ptrdiff_t>(count));
+  arrivals_[count] = kNoArrival;
+}
+
+// Where the packet will leave is known before its turn comes: the lines that it will touch are on their way meanwhile.
+inline void Switch::look_ahead(Packet& packet, std::size_t in) {
+  std::uint32_t out = route(packet, 0);
+  packet.time_ps = out;
+  Class lane = class_of(packet);
+  __builtin_prefetch(&ports_[in].lanes[lane.group]);
+  if (out == kNothing) return;
+  __builtin_prefetch(&ports_[out]);
+  __builtin_prefetch(&ports_[out].lanes[lane.queue]);
+  __builtin_prefetch(outbound_[out].link);
+  __builtin_prefetch(outbound_[out].channel);
+}
+
+[[gnu::always_inline]] inline void Switch::arrive(std::uint32_t in, Packet& packet, Time_ps now_ps) {
+  Port& port = ports_[in];
+  auto ahead = static_cast<std::uint32_t>(packet.time_ps);
+  if (port.inbound->tapped) [[unlikely]] {
+    packet.time_ps = now_ps;
+    port.in->tap(packet);
+  }
+  std::uint32_t line_bytes = line_B(packet);
+  Class lane = class_of(packet);
+  PortTraffic& traffic = port.lanes[lane.group].rx;
+  ++traffic.packets;
+  traffic.bytes += line_bytes - kLineGap_B;
+  if (packet.flags & (Packet::kBadFcs | Packet::kRouted)) {
+    if (packet.flags & Packet::kBadFcs) [[unlikely]] {
+      // Cut-through has sent the header on before the FCS is known: the next store-and-forward port drops it.
+      if (port.in->timing().cut_through_B == 0) {
+        drop(packet, in, kNothing, 0, Fate::kFcsError, now_ps);
+        return;
+      }
+    }
+    if (packet.flags & Packet::kRouted) {
+      if (packet.hops >= engine::kTtl - 1) [[unlikely]] {
+        drop(packet, in, kNothing, 0, Fate::kTtlExpired, now_ps);
+        return;
+      }
+      ++packet.hops;
+      if (cpu_forwarding_) [[unlikely]] {
+        pass_to_cpu(in, packet, now_ps);
+        return;
+      }
+    }
+  }
+  std::uint32_t out = routes_ahead_ ? ahead : route(packet, now_ps);
+  forward(in, out, packet, lane, line_bytes, now_ps);
+}
+
+[[gnu::always_inline]] inline void Switch::forward(std::uint32_t in, std::uint32_t out, Packet& packet, Class lane,
+                                                   std::uint32_t line_bytes, Time_ps now_ps) {
+  if (out == kNothing) [[unlikely]] {
+    drop(packet, in, kNothing, 0, Fate::kNoRoute, now_ps);
+    return;
+  }
+  Port& port = ports_[out];
+  std::uint32_t q = lane.queue;
+  std::uint32_t frame_B = line_bytes - kLineGap_B;
+  if (frame_B > port.mtu_B + kEthernet_B || (port.refuses >> q & 1) != 0) [[unlikely]] {
+    Fate reason = frame_B > port.mtu_B + kEthernet_B ? Fate::kTooBig
+                  : port.down                        ? Fate::kPortDown
+                                                     : Fate::kWatchdogDrop;
+    drop(packet, in, out, q, reason, now_ps);
+    return;
+  }
+  if (port.service_ps == kNever_ps && port.free_ps <= now_ps && ((port.paused | port.waiting) >> q & 1) == 0) {
+    // Leaves as soon as it is here: takes no buffer.
+    transmit(out, q, 0, packet, line_bytes, now_ps);
+    return;
+  }
+  enqueue(in, out, lane, frame_B, packet, now_ps);
+}
+
+void Switch::forward_from_cpu(std::uint32_t in, Packet& packet, Time_ps now_ps) {
+  forward(in, route(packet, now_ps), packet, class_of(packet), line_B(packet), now_ps);
+}
+
+// Not inlined: half of all packets never wait, and their path stays short.
+[[gnu::noinline]] void Switch::enqueue(std::uint32_t in, std::uint32_t out, Class lane, std::uint32_t frame_B,
+                                       Packet& packet, Time_ps now_ps) {
+  Port& port = ports_[out];
+  std::uint32_t q = lane.queue;
+  std::uint32_t g = lane.group;
+  Queue& queue = port.lanes[q].queue;
+  std::uint32_t cells = buffer_.cells(frame_B);
+  if (!buffer_.egress_has_room(q, queue.cells, cells)) [[unlikely]] {
+    drop(packet, in, out, q, Fate::kTailDrop, now_ps);
+    return;
+  }
+  if (queue.bytes >= red_from_B_[q] && !survives_red(out, q, packet)) [[unlikely]] {
+    drop(packet, in, out, q, Fate::kWred, now_ps);
+    return;
+  }
+  std::uint32_t slice = buffer_.slice(in, out);
+  SharedBuffer::Place place = buffer_.admit(slice, in, g, cells);
+  if (place == SharedBuffer::Place::kNone) [[unlikely]] {
+    ++ports_[in].counters.group_drops[g];
+    drop(packet, in, out, q, setup_.qos.groups[g].lossless ? Fate::kNoHeadroom : Fate::kTailDrop, now_ps);
+    return;
+  }
+  buffer_.egress_take(q, queue.cells, cells);
+  std::uint32_t slot = take_slot();
+  Packet& held = held_[slot];
+  held = packet;
+  held.time_ps = Held::pack(kNothing, in, frame_B);
+  if (queue.head == kNothing) {
+    queue.head = slot;
+    port.waiting = static_cast<std::uint8_t>(port.waiting | 1u << q);
+  } else {
+    held_[queue.tail].time_ps = (held_[queue.tail].time_ps & ~Time_ps{Held::kNextMask}) | slot;
+  }
+  queue.tail = slot;
+  queue.bytes += frame_B;
+  queue.cells += cells;
+  port.lanes[q].max_queue_B = std::max(port.lanes[q].max_queue_B, queue.bytes);
+  if (port.service_ps == kNever_ps && (port.paused >> q & 1) == 0) plan_service(out, std::max(now_ps, port.free_ps));
+  if (place == SharedBuffer::Place::kHeadroom) [[unlikely]]
+    send_xoff(in, slice, g, now_ps);
+}
+
+[[gnu::always_inline]] inline std::uint32_t Switch::route(const Packet& packet, Time_ps now_ps) {
+  const Destination& destination = (*setup_.destinations)[packet.dst];
+  if (!table_->exceptions.empty()) [[unlikely]] {
+    for (const RouteTable::Exception& each : table_->exceptions) {
+      if (each.destination == packet.dst) return balance(table_->groups[each.group], packet, now_ps);
+    }
+  }
+  if (destination.edge == setup_.number) return destination.port;
+  std::uint16_t group = table_->group_of_edge[destination.edge];
+  if (group == kNoGroup) [[unlikely]]
+    return kNothing;
+  return balance(table_->groups[group], packet, now_ps);
+}
+
+[[gnu::always_inline]] inline void Switch::serve(std::uint32_t p, Time_ps now_ps) {
+  Port& port = ports_[p];
+  auto eligible = static_cast<std::uint8_t>(port.waiting & ~port.paused);
+  if (eligible == 0) {
+    port.service_ps = kNever_ps;
+    return;
+  }
+  if (port.free_ps > now_ps) {  // a pause frame took the wire
+    plan_service(p, port.free_ps);
+    return;
+  }
+  std::uint32_t q = choose(port, eligible);
+  std::uint32_t queue_B = port.lanes[q].queue.bytes;
+  Packet packet;
+  Held held = take_head(p, q, packet);
+  if (queue_B >= mark_from_B_[q]) mark(p, q, packet);
+  transmit(p, q, queue_B, packet, held.frame_B + kLineGap_B, now_ps);
+  // What the buffer regains may release the peer: after the packet has the wire, so that XON waits for it.
+  release_buffer(held.in, p, class_of(packet).group, buffer_.cells(held.frame_B), now_ps);
+  if ((port.waiting & ~port.paused) != 0) {
+    plan_service(p, port.free_ps);
+  } else {
+    port.service_ps = kNever_ps;
+  }
+}
+
+[[gnu::always_inline]] inline void Switch::transmit(std::uint32_t p, std::uint32_t q, std::uint32_t queue_B,
+                                                    Packet& packet, std::uint32_t line_bytes, Time_ps now_ps) {
+  Port& port = ports_[p];
+  if (packet.flags & Packet::kHasCold) [[unlikely]]
+    write_telemetry(p, q, queue_B, packet, now_ps);
+  port.free_ps = now_ps + port.out->send(packet, line_bytes, now_ps);
+  PortTraffic& traffic = port.lanes[q].tx;
+  ++traffic.packets;
+  traffic.bytes += line_bytes - kLineGap_B;
+  if (port.out->next_release_ps() != kNever_ps) [[unlikely]]
+    add_timer(port.out->next_release_ps(), TimerKind::kRelease, p);
+}
+
+Switch::Held Switch::take_head(std::uint32_t p, std::uint32_t q, Packet& packet) {
+  Port& port = ports_[p];
+  Queue& queue = port.lanes[q].queue;
+  std::uint32_t slot = queue.head;
+  packet = held_[slot];
+  Held held = Held::of(packet);
+  queue.head = held.next;
+  if (held.next == kNothing) {
+    port.waiting = static_cast<std::uint8_t>(port.waiting & ~(1u << q));
+  } else {
+    __builtin_prefetch(&held_[held.next]);
+  }
+  give_slot(slot);
+  std::uint32_t cells = buffer_.cells(held.frame_B);
+  buffer_.egress_give(q, queue.cells, cells);
+  queue.bytes -= held.frame_B;
+  queue.cells -= cells;
+  return held;
+}
+
+void Switch::release_buffer(std::uint32_t in, std::uint32_t out, std::uint32_t g, std::uint32_t cells, Time_ps now_ps) {
+  std::uint32_t slice = buffer_.slice(in, out);
+  buffer_.release(slice, in, g, cells);
+  if (ports_[in].xoff >> g & 1) [[unlikely]]
+    maybe_send_xon(in, slice, g, now_ps);
 }
 
 // Ports plan their next service mostly in order of time: it belongs at the end.
 void Switch::plan_service(std::uint32_t port, Time_ps at_ps) {
   ports_[port].service_ps = at_ps;
   Service entry{at_ps, port};
-  services_.push_back(entry);
-  std::size_t i = services_.size() - 1;
+  services_.push_back(services_.back());  // the end mark
+  std::size_t i = services_.size() - 2;
   for (; i > first_service_ && entry < services_[i - 1]; --i) services_[i] = services_[i - 1];
   services_[i] = entry;
-}
-
-void Switch::add_timer(Time_ps time_ps, TimerKind kind, std::uint32_t port) {
-  timers_.push_back({time_ps, kind, port});
-  std::push_heap(timers_.begin(), timers_.end());
-  timer_ps_ = timers_.front().time_ps;
-}
-
-void Switch::run_timer() {
-  std::pop_heap(timers_.begin(), timers_.end());
-  Timer timer = timers_.back();
-  timers_.pop_back();
-  timer_ps_ = timers_.empty() ? kNever_ps : timers_.front().time_ps;
-  // Planned changes of the fabric do not keep a world awake that has come to rest.
-  if (timer.kind != TimerKind::kRoutes && timer.kind != TimerKind::kLink) last_event_ps_ = timer.time_ps;
-  ++events_;
-  switch (timer.kind) {
-    case TimerKind::kRoutes:
-      table_ = &setup_.routes[next_epoch_++].table;
-      if (next_epoch_ < setup_.routes.size()) add_timer(setup_.routes[next_epoch_].from_ps, TimerKind::kRoutes, 0);
-      break;
-    case TimerKind::kLink:
-      change_link(setup_.link_changes[next_link_change_].port, timer.time_ps);
-      if (++next_link_change_ < setup_.link_changes.size())
-        add_timer(setup_.link_changes[next_link_change_].time_ps, TimerKind::kLink, 0);
-      break;
-    case TimerKind::kPauseExpiry:
-      expire_pauses(timer.port, timer.time_ps);
-      break;
-    case TimerKind::kRefresh:
-      refresh(timer.port, timer.time_ps);
-      break;
-    case TimerKind::kRelease: {
-      LinkDirection& out = *ports_[timer.port].out;
-      out.release(timer.time_ps);
-      if (out.next_release_ps() != kNever_ps) add_timer(out.next_release_ps(), TimerKind::kRelease, timer.port);
-      break;
-    }
-    case TimerKind::kCpu: {
-      CpuJob job = cpu_.front();
-      cpu_.pop_front();
-      forward(job.in, job.packet, line_B(job.packet), timer.time_ps);
-      if (!cpu_.empty()) add_timer(cpu_.front().done_ps, TimerKind::kCpu, 0);
-      break;
-    }
-    case TimerKind::kWatchdog:
-      poll_watchdog(timer.time_ps);
-      break;
-  }
-}
-
-// A port that goes down forgets what waits for it and every pause on its link.
-void Switch::change_link(std::uint32_t port, Time_ps now_ps) {
-  Port& p = ports_[port];
-  p.down = !setup_.link_changes[next_link_change_].up;
-  if (!p.down) return;
-  for (std::uint32_t q = 0; q < kClasses; ++q) flush_queue(port, q, Fate::kPortDown, now_ps);
-  std::uint8_t before = pauses_[port].paused();
-  pauses_[port].release_all(now_ps);
-  pauses_changed(port, before, PauseEnd::kLinkDown, now_ps);
-  for (std::uint32_t g = 0; g < kClasses; ++g) {
-    if (p.xoff >> g & 1) end_xoff(port, g, PauseEnd::kLinkDown, now_ps);
-  }
-}
-
-std::vector<std::uint32_t> Switch::feeders(std::uint32_t port, std::uint32_t queue) const {
-  std::vector<std::uint32_t> ports;
-  for (std::uint32_t slot = ports_[port].queues[queue].head; slot != kNothing; slot = Held::of(held_[slot]).next) {
-    std::uint32_t in = Held::of(held_[slot]).in;
-    if (std::find(ports.begin(), ports.end(), in) == ports.end()) ports.push_back(in);
-  }
-  return ports;
-}
-
-bool Switch::balances() const {
-  std::uint64_t came = 0;
-  std::uint64_t went = held_count_ + cpu_.size();
-  for (const SwitchPortCounters& counters : counters_) {
-    for (const PortTraffic& traffic : counters.rx) came += traffic.packets;
-    for (const PortTraffic& traffic : counters.tx) went += traffic.packets;
-    for (std::uint64_t lost : counters.drops) went += lost;
-  }
-  return came == went;
-}
-
-void Switch::settle_ledgers() {
-  for (std::uint32_t p = 0; p < ports_.size(); ++p) {
-    if (ports_[p].in == nullptr) continue;
-    Ledger& ledger = ports_[p].in->received;
-    std::uint64_t lost = 0;
-    std::uint64_t came = 0;
-    for (const PortTraffic& traffic : counters_[p].rx) came += traffic.packets;
-    for (std::size_t f = 0; f < kFateCount; ++f) {
-      if (counters_[p].drops[f] == 0) continue;
-      ledger.fates[f] = counters_[p].drops[f];
-      lost += counters_[p].drops[f];
-    }
-    ledger.fates[static_cast<std::size_t>(Fate::kPause)] = counters_[p].pause_rx_frames;
-    ledger.fates[static_cast<std::size_t>(Fate::kForwarded)] = came - lost;
-  }
 }
 
 }  // namespace weft::fabric

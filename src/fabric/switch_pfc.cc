@@ -28,7 +28,7 @@ void Switch::send_pause(std::uint32_t p, PauseRequest request, Time_ps now_ps) {
   Time_ps start_ps = std::max(now_ps, port.free_ps);
   port.free_ps = start_ps + port.out->send_pause(packet, start_ps);
   for (std::uint32_t c = 0; c < kClasses; ++c) {
-    if ((request.xoff | request.xon) >> c & 1) ++counters_[p].pause_tx[c];
+    if ((request.xoff | request.xon) >> c & 1) ++ports_[p].counters.pause_tx[c];
   }
 }
 
@@ -42,7 +42,7 @@ void Switch::send_xoff(std::uint32_t p, std::uint32_t slice, std::uint32_t g, Ti
   port.xoff |= static_cast<std::uint8_t>(1u << g);
   xoff_since_ps_[p][g] = now_ps;
   std::uint8_t pause_class = setup_.qos.pause_of_group[g];
-  ++counters_[p].xoff_tx[pause_class];
+  ++ports_[p].counters.xoff_tx[pause_class];
   pause_log_.add({now_ps, p, pause_class, true, PauseEnd::kStart});
   send_pause(p, {classes_of_groups(static_cast<std::uint8_t>(1u << g)), 0, setup_.qos.pause_quanta}, now_ps);
   // Repeated at half time, well before the peer's timer runs out.
@@ -79,14 +79,14 @@ void Switch::end_xoff(std::uint32_t p, std::uint32_t g, PauseEnd end, Time_ps no
   port.xoff = static_cast<std::uint8_t>(port.xoff & ~(1u << g));
   xoff_slices_[p][g] = 0;
   std::uint8_t pause_class = setup_.qos.pause_of_group[g];
-  counters_[p].pause_tx_ps[pause_class] += now_ps - xoff_since_ps_[p][g];
+  ports_[p].counters.pause_tx_ps[pause_class] += now_ps - xoff_since_ps_[p][g];
   pause_log_.add({now_ps, p, pause_class, true, end});
 }
 
 void Switch::receive_pause(std::uint32_t p, const Packet& packet, Time_ps now_ps) {
   Port& port = ports_[p];
   port.in->tap(packet);
-  ++counters_[p].pause_rx_frames;
+  ++ports_[p].counters.pause_rx_frames;
   std::uint8_t honoured = setup_.qos.flow_control == FlowControl::kNone ? 0 : setup_.qos.pfc_receive_mask;
   std::uint8_t before = pauses_[p].paused();
   PauseRequest request = PauseRequest::of(packet.aux);

@@ -44,7 +44,8 @@ class Bottleneck {
     byte_ps_ = ps_per_byte(environment_.line_rate_bps);
     for (int i = 0; i < run.flows; ++i) {
       algorithm_.start(senders_[i].state, parameters_, environment_, 0);
-      sends_.push({static_cast<Time_ps>(random_.below(us(10))), i});
+      // One after the other: the queue has no end, and all at once would fill it for longer than a CNP can be late.
+      sends_.push({ms(2) * i + static_cast<Time_ps>(random_.below(us(10))), i});
     }
   }
 

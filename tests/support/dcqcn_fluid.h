@@ -42,7 +42,7 @@ struct DcqcnFixedPoint {
 // Root of a falling function on [low, high], by bisection of the logarithm.
 template <class Function>
 double falling_root(Function function, double low, double high) {
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < 60; ++i) {
     const double middle = std::sqrt(low * high);
     (function(middle) > 0 ? low : high) = middle;
   }
@@ -126,7 +126,7 @@ inline DcqcnFixedPoint cycle_fixed_point(const DcqcnLink& link, int flows) {
   const double share = link.capacity() / flows;
   auto peak_at = [&](double p) {  // such that the time-averaged rate is the fair share
     double peak = share;
-    for (int i = 0; i < 30; ++i) peak *= share / dcqcn_cycle(link, p, peak).current;
+    for (int i = 0; i < 8; ++i) peak *= share / dcqcn_cycle(link, p, peak).current;
     return peak;
   };
   const double p = falling_root([&](double x) { return dcqcn_cycle(link, x, peak_at(x)).drift; }, 1e-6, 0.5);

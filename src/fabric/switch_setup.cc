@@ -1,0 +1,198 @@
+// Set-up and rare events of a switch: construction, timers, links that go down, and what is read out at the end.
+#include <algorithm>
+
+#include "base/check.h"
+#include "fabric/switch.h"
+
+namespace weft::fabric {
+
+using engine::Packet;
+
+namespace {
+
+constexpr std::uint32_t kMaxFrame_B = 9216 + 18;
+constexpr std::size_t kFlowlets = 4096;
+
+}  // namespace
+
+Switch::Switch(SwitchSetup setup, engine::Domain& domain)
+    : setup_(std::move(setup)),
+      domain_(domain),
+      node_(domain.add_node({this, &Switch::run_hook})),
+      buffer_(setup_.model, setup_.qos, setup_.ports),
+      ports_(setup_.ports.size()),
+      outbound_(setup_.ports.size()),
+      inbox_((setup_.ports.size() + 63) / 64),
+      pauses_(setup_.ports.size()),
+      average_q8_(setup_.ports.size()),
+      xoff_slices_(setup_.ports.size()),
+      xoff_since_ps_(setup_.ports.size()),
+      watch_(setup_.ports.size()),
+      balancing_(setup_.seed, setup_.number, RandomPurpose::kRouting) {
+  WEFT_CHECK(!setup_.routes.empty(), "a switch needs a route table");
+  table_ = &setup_.routes.front().table;
+  std::uint32_t lightest = 0xffffffff;
+  for (std::size_t q = 0; q < kClasses; ++q) {
+    const QueueConfig& queue = setup_.qos.queues[q];
+    if (queue.scheduling == Scheduling::kStrict) strict_ |= static_cast<std::uint8_t>(1u << q);
+    lightest = std::min(lightest, std::max(1u, queue.weight));
+  }
+  // The lightest queue may send one frame of the largest size in its turn.
+  for (std::size_t q = 0; q < kClasses; ++q) {
+    quantum_B_[q] = static_cast<std::uint32_t>(std::uint64_t{kMaxFrame_B} * setup_.qos.queues[q].weight / lightest);
+  }
+  for (std::uint32_t p = 0; p < ports_.size(); ++p) {
+    ports_[p].mtu_B = static_cast<std::uint32_t>(setup_.ports[p].mtu_B);
+    random_.emplace_back(setup_.seed, setup_.ports[p].port_id, RandomPurpose::kEcn);
+  }
+  for (std::size_t q = 0; q < kClasses; ++q) {
+    const EcnRamp& ramp = setup_.qos.queues[q].ecn;
+    std::uint32_t from_B = ramp.weight_exponent > 0 ? 0 : static_cast<std::uint32_t>(ramp.min_B);
+    red_from_B_[q] = ramp.enabled && (ramp.at_enqueue || ramp.drops_not_ect) ? from_B : 0xffffffff;
+    mark_from_B_[q] = ramp.enabled && !ramp.at_enqueue ? from_B : 0xffffffff;
+  }
+  cpu_forwarding_ = setup_.routing.cpu_forwarding;
+  trust_dscp_ = setup_.qos.trust == Trust::kDscp;
+  for (std::size_t priority = 0; priority < kClasses; ++priority) {
+    class_of_pcp_[priority] = {setup_.qos.queue_of_priority[priority], setup_.qos.group_of_priority[priority]};
+  }
+  for (std::size_t dscp = 0; dscp < class_of_dscp_.size(); ++dscp)
+    class_of_dscp_[dscp] = class_of_pcp_[setup_.qos.priority_of_dscp[dscp]];
+  if (setup_.routing.balancing == Balancing::kFlowlet) flowlets_.resize(kFlowlets);
+  if (setup_.routes.size() > 1) add_timer(setup_.routes[1].from_ps, TimerKind::kRoutes, 0);
+  if (!setup_.link_changes.empty()) add_timer(setup_.link_changes.front().time_ps, TimerKind::kLink, 0);
+}
+
+void Switch::attach(std::uint32_t port, LinkDirection& out, LinkDirection& in) {
+  ports_[port].out = &out;
+  ports_[port].in = &in;
+  ports_[port].inbound = &in.channel();
+  outbound_[port] = {&out, &out.channel()};
+}
+
+void Switch::grow_slots() {
+  auto first = static_cast<std::uint32_t>(held_.size());
+  std::uint32_t more = std::max(64u, first);
+  held_.resize(first + more);
+  for (std::uint32_t i = first + more; i-- > first;) {
+    held_[i].time_ps = free_slot_;
+    free_slot_ = i;
+  }
+}
+
+void Switch::add_timer(Time_ps time_ps, TimerKind kind, std::uint32_t port) {
+  timers_.push_back({time_ps, kind, port});
+  std::push_heap(timers_.begin(), timers_.end());
+  timer_ps_ = timers_.front().time_ps;
+}
+
+void Switch::run_timer() {
+  std::pop_heap(timers_.begin(), timers_.end());
+  Timer timer = timers_.back();
+  timers_.pop_back();
+  timer_ps_ = timers_.empty() ? kNever_ps : timers_.front().time_ps;
+  // Planned changes of the fabric do not keep a world awake that has come to rest.
+  if (timer.kind != TimerKind::kRoutes && timer.kind != TimerKind::kLink) last_event_ps_ = timer.time_ps;
+  ++events_;
+  switch (timer.kind) {
+    case TimerKind::kRoutes:
+      table_ = &setup_.routes[next_epoch_++].table;
+      routes_ahead_ = false;  // what was looked up in this visit is out of date
+      if (next_epoch_ < setup_.routes.size()) add_timer(setup_.routes[next_epoch_].from_ps, TimerKind::kRoutes, 0);
+      break;
+    case TimerKind::kLink:
+      change_link(setup_.link_changes[next_link_change_].port, timer.time_ps);
+      if (++next_link_change_ < setup_.link_changes.size())
+        add_timer(setup_.link_changes[next_link_change_].time_ps, TimerKind::kLink, 0);
+      break;
+    case TimerKind::kPauseExpiry:
+      expire_pauses(timer.port, timer.time_ps);
+      break;
+    case TimerKind::kRefresh:
+      refresh(timer.port, timer.time_ps);
+      break;
+    case TimerKind::kRelease: {
+      LinkDirection& out = *ports_[timer.port].out;
+      out.release(timer.time_ps);
+      if (out.next_release_ps() != kNever_ps) add_timer(out.next_release_ps(), TimerKind::kRelease, timer.port);
+      break;
+    }
+    case TimerKind::kCpu: {
+      CpuJob job = cpu_.front();
+      cpu_.pop_front();
+      forward_from_cpu(job.in, job.packet, timer.time_ps);
+      if (!cpu_.empty()) add_timer(cpu_.front().done_ps, TimerKind::kCpu, 0);
+      break;
+    }
+    case TimerKind::kWatchdog:
+      poll_watchdog(timer.time_ps);
+      break;
+  }
+}
+
+// A port that goes down forgets what waits for it and every pause on its link.
+void Switch::change_link(std::uint32_t port, Time_ps now_ps) {
+  Port& p = ports_[port];
+  p.down = !setup_.link_changes[next_link_change_].up;
+  p.refuses = p.down ? 0xff : p.dead;
+  if (!p.down) return;
+  for (std::uint32_t q = 0; q < kClasses; ++q) flush_queue(port, q, Fate::kPortDown, now_ps);
+  std::uint8_t before = pauses_[port].paused();
+  pauses_[port].release_all(now_ps);
+  pauses_changed(port, before, PauseEnd::kLinkDown, now_ps);
+  for (std::uint32_t g = 0; g < kClasses; ++g) {
+    if (p.xoff >> g & 1) end_xoff(port, g, PauseEnd::kLinkDown, now_ps);
+  }
+}
+
+std::vector<std::uint32_t> Switch::feeders(std::uint32_t port, std::uint32_t queue) const {
+  std::vector<std::uint32_t> ports;
+  for (std::uint32_t slot = ports_[port].lanes[queue].queue.head; slot != kNothing; slot = Held::of(held_[slot]).next) {
+    std::uint32_t in = Held::of(held_[slot]).in;
+    if (std::find(ports.begin(), ports.end(), in) == ports.end()) ports.push_back(in);
+  }
+  return ports;
+}
+
+SwitchPortCounters Switch::counters(std::uint32_t port) const {
+  SwitchPortCounters counters = ports_[port].counters;
+  for (std::size_t c = 0; c < kClasses; ++c) {
+    const Lane& lane = ports_[port].lanes[c];
+    counters.rx[c] = lane.rx;
+    counters.tx[c] = lane.tx;
+    counters.max_queue_B[c] = lane.max_queue_B;
+  }
+  return counters;
+}
+
+bool Switch::balances() const {
+  std::uint64_t came = 0;
+  std::uint64_t went = held_count_ + cpu_.size();
+  for (const Port& port : ports_) {
+    for (const Lane& lane : port.lanes) {
+      came += lane.rx.packets;
+      went += lane.tx.packets;
+    }
+    for (std::uint64_t lost : port.counters.drops) went += lost;
+  }
+  return came == went;
+}
+
+void Switch::settle_ledgers() {
+  for (std::uint32_t p = 0; p < ports_.size(); ++p) {
+    if (ports_[p].in == nullptr) continue;
+    Ledger& ledger = ports_[p].in->received;
+    std::uint64_t lost = 0;
+    std::uint64_t came = 0;
+    for (const Lane& lane : ports_[p].lanes) came += lane.rx.packets;
+    for (std::size_t f = 0; f < kFateCount; ++f) {
+      if (ports_[p].counters.drops[f] == 0) continue;
+      ledger.fates[f] = ports_[p].counters.drops[f];
+      lost += ports_[p].counters.drops[f];
+    }
+    ledger.fates[static_cast<std::size_t>(Fate::kPause)] = ports_[p].counters.pause_rx_frames;
+    ledger.fates[static_cast<std::size_t>(Fate::kForwarded)] = came - lost;
+  }
+}
+
+}  // namespace weft::fabric
