@@ -90,7 +90,7 @@ void Switch::receive_pause(std::uint32_t p, const Packet& packet, Time_ps now_ps
   std::uint8_t honoured = setup_.qos.flow_control == FlowControl::kNone ? 0 : setup_.qos.pfc_receive_mask;
   std::uint8_t before = pauses_[p].paused();
   PauseRequest request = PauseRequest::of(packet.aux);
-  for (std::uint32_t c = 0; c < kClasses; ++c) {
+  for (std::uint32_t c = 0; c < kClasses && !watch_.empty(); ++c) {
     if (request.xoff >> c & 1) watch_[p][setup_.qos.queue_of_pause[c]].last_pause_ps = now_ps;
   }
   pauses_[p].apply(request, honoured, now_ps, engine::pause_quantum_ps(port.out->timing().ps_per_byte));

@@ -216,49 +216,48 @@ class Device {
   void reply_nak(QueuePair& qp, std::uint8_t syndrome, Time_ps at_ps);
   void push_receive_completion(QueuePair& qp, const Completion& completion);
 
-  DeviceConfig config_;
-  Card& card_;
-  fabric::LinkDirection& out_;
-  fabric::LinkDirection& in_;
-  std::vector<QueuePair> qps_;
-  std::vector<CompletionQueue> cqs_;
-  MemoryTable memory_;
-  RandomStream psns_;
-  RandomStream jitter_;
-
-  // The port's transmitter. Control replies go first; READ data and requests share round robin.
   struct PendingCnp {
     std::uint32_t qpn;
     Time_ps ready_ps;
   };
-  ContextRing control_, ready_;
-  WorkHeap waiting_;  // contexts that become ready at a time
-  std::vector<PendingCnp> cnps_;
-  WorkHeap timers_;      // QPs with an ACK timeout to check
-  Time_ps free_ps_ = 0;  // the port has sent its last frame
-  Time_ps service_ps_ = kNever_ps;
-  Time_ps last_event_ps_ = 0;
-  Time_ps message_interval_ps_ = 0;
-  Time_ps rx_buffer_ps_ = 0;          // the receive buffer, as PCIe time
-  std::vector<Time_ps> cnp_last_ps_;  // by scope: port, address or QP
-  std::size_t cnp_head_ = 0;
-
-  // Flow control.
   struct Parked {
     std::uint32_t context;
     bool control;
   };
+
+  DeviceConfig config_;
+  std::vector<CompletionQueue> cqs_;
+  RandomStream psns_;
+  RandomStream jitter_;
+  std::vector<PendingCnp> cnps_;
+  std::vector<Time_ps> cnp_last_ps_;  // by scope: port, address or QP
+  std::size_t cnp_head_ = 0;
+  // What every packet needs, side by side.
+  Card& card_;
+  fabric::LinkDirection& out_;
+  fabric::LinkDirection& in_;
+  // The port's transmitter. Control replies go first; READ data and requests share round robin.
+  Time_ps service_ps_ = kNever_ps;
+  Time_ps free_ps_ = 0;  // the port has sent its last frame
+  Time_ps pause_due_ps_ = kNever_ps;
+  Time_ps last_event_ps_ = 0;
+  std::vector<QueuePair> qps_;
+  WorkHeap timers_;   // QPs with an ACK timeout to check
+  WorkHeap waiting_;  // contexts that become ready at a time
+  ContextRing control_, ready_;
+  Time_ps message_interval_ps_ = 0;
+  Time_ps rx_buffer_ps_ = 0;                 // the receive buffer, as PCIe time
+  Time_ps rx_xoff_ps_ = 0, rx_xon_ps_ = 0;   // likewise
+  const CongestionAlgorithm* cc_ = nullptr;  // null: off
+  CongestionEnvironment cc_environment_;
+  MemoryTable memory_;
+  // Flow control.
   fabric::PortPause pause_;
   std::vector<Parked> parked_;         // contexts whose class is stopped
   std::uint8_t xoff_ = 0;              // classes that this port has stopped
   Time_ps xoff_check_ps_ = kNever_ps;  // when the receive buffer may be down to XON
   Time_ps refresh_ps_ = kNever_ps;
-  Time_ps pause_due_ps_ = kNever_ps;
-  Time_ps rx_xoff_ps_ = 0, rx_xon_ps_ = 0;  // as PCIe time
   std::array<Time_ps, 8> xoff_since_ps_{};
-
-  const CongestionAlgorithm* cc_ = nullptr;  // null: off
-  CongestionEnvironment cc_environment_;
 };
 
 }  // namespace weft::nic
