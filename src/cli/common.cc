@@ -52,6 +52,10 @@ std::optional<LabFile> load_lab(const std::string& path, const std::vector<std::
     for (const lab::Problem& problem : read.error()) fmt::print(stderr, "{}\n", lab::format_problem(path, problem));
     return std::nullopt;
   }
+  for (lab::Problem warning : read->warnings) {
+    warning.message = "warning: " + warning.message;
+    fmt::print(stderr, "{}\n", lab::format_problem(path, warning));
+  }
   read->overrides = overrides;
   return LabFile{std::move(*read), text.str()};
 }

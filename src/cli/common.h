@@ -22,7 +22,7 @@ struct LabFile {
   std::string text;
 };
 
-// Prints every problem to stderr and returns nothing when the lab cannot be used.
+// Prints every problem and warning to stderr and returns nothing when the lab cannot be used.
 std::optional<LabFile> load_lab(const std::string& path, const std::vector<std::string>& overrides,
                                 std::optional<std::uint64_t> seed);
 

@@ -6,6 +6,7 @@
 
 #include "cli/common.h"
 #include "cli/verbs.h"
+#include "lab/expand.h"
 
 namespace weft::cli {
 
@@ -15,19 +16,26 @@ struct Arguments {
   std::string lab;
   std::vector<std::string> set;
   bool json = false;
+  bool expand = false;
 };
 
 int validate(const Arguments& arguments) {
   auto file = load_lab(arguments.lab, arguments.set, std::nullopt);
   if (!file) return kExitWrongInput;
   const lab::Lab& lab = file->lab;
-  if (arguments.json) {
+  if (arguments.expand) {
+    fmt::print("{}", lab::expand_lab(lab, file->text));
+  } else if (arguments.json) {
     fmt::print(
-        "{{\"lab\": \"{}\", \"valid\": true, \"hosts\": {}, \"links\": {}, \"workloads\": {}, \"faults\": {}}}\n",
-        lab.name, lab.hosts.size(), lab.links.size(), lab.workloads.size(), lab.faults.size());
+        "{{\"lab\": \"{}\", \"valid\": true, \"hosts\": {}, \"switches\": {}, \"links\": {}, \"workloads\": {}, "
+        "\"faults\": {}, \"warnings\": {}}}\n",
+        lab.name, lab.hosts.size(), lab.switches.size(), lab.links.size(), lab.workloads.size(), lab.faults.size(),
+        lab.warnings.size());
   } else {
-    fmt::print("{}: {} hosts, {} links, {} workloads, {} faults, {} expectations; no problems\n", arguments.lab,
-               lab.hosts.size(), lab.links.size(), lab.workloads.size(), lab.faults.size(), lab.expectations.size());
+    const std::string switches = lab.switches.empty() ? "" : fmt::format("{} switches, ", lab.switches.size());
+    fmt::print("{}: {} hosts, {}{} links, {} workloads, {} faults, {} expectations; no problems\n", arguments.lab,
+               lab.hosts.size(), switches, lab.links.size(), lab.workloads.size(), lab.faults.size(),
+               lab.expectations.size());
   }
   return kExitWell;
 }
@@ -41,6 +49,7 @@ void add_validate(CLI::App& app, int& status) {
   verb->add_option("--set", arguments->set, "Change the lab before it is checked: path=value")
       ->allow_extra_args(false)
       ->take_all();
+  verb->add_flag("--expand", arguments->expand, "Print the lab with its fabric template written out");
   verb->add_flag("--json", arguments->json, "Print a summary as JSON");
   verb->callback([arguments, &status] { status = validate(*arguments); });
 }

@@ -12,6 +12,7 @@ namespace weft::cli {
 void add_run(CLI::App& app, int& status);
 void add_validate(CLI::App& app, int& status);
 void add_perftest(CLI::App& app, int& status);
+void add_qos(CLI::App& app, int& status);
 void add_catalog(CLI::App& app, int& status);
 
 }  // namespace weft::cli

@@ -15,7 +15,7 @@ namespace weft::engine {
 // A node with many ports keeps one bit per port that has packets on their way; null for a node that looks at all.
 struct Inbox {
   std::uint64_t* word = nullptr;
-  std::uint64_t bit = 0;
+  std::uint8_t bit = 0;
 };
 
 class alignas(64) Channel {
@@ -24,8 +24,9 @@ class alignas(64) Channel {
   Channel(Domain& source, Domain& destination, std::uint32_t destination_node, Inbox inbox = {},
           std::vector<Channel*>* post = nullptr)
       : destination_(destination),
-        inbox_(inbox),
+        inbox_(inbox.word),
         destination_node_(destination_node),
+        inbox_bit_(inbox.bit),
         remote_(&source != &destination),
         source_(source),
         post_(post) {}
@@ -55,19 +56,19 @@ class alignas(64) Channel {
     plan();
   }
   // For a node that takes everything due before a time at once and handles it in its own order: calls
-  // `seen(time_ps, pause)` for each and returns the next time. The records stay readable by taken() and taken_pause(),
+  // `seen(packet, pause)` for each and returns the next time. The records stay readable by taken() and taken_pause(),
   // in order, until the visit ends: nobody else runs meanwhile.
   template <typename Seen>
   Time_ps take_until(Time_ps end_ps, Seen&& seen) {
     taken_ = ring_.head();
     while (!ring_.empty() && ring_.front().time_ps < end_ps) {
-      seen(ring_.front().time_ps, false);
+      seen(ring_.slot(ring_.head()), false);
       ring_.pop();
     }
     if (!pauses_.empty()) [[unlikely]] {
       taken_pause_ = pauses_.head();
       while (!pauses_.empty() && pauses_.front().time_ps < end_ps) {
-        seen(pauses_.front().time_ps, true);
+        seen(pauses_.slot(pauses_.head()), true);
         pauses_.pop();
       }
     }
@@ -92,7 +93,7 @@ class alignas(64) Channel {
   }
   void announce(Time_ps time_ps) {
     next_ps_ = std::min(next_ps_, time_ps);
-    if (inbox_.word != nullptr) *inbox_.word |= inbox_.bit;
+    if (inbox_ != nullptr) *inbox_ |= std::uint64_t{1} << inbox_bit_;
     destination_.wake(destination_node_, time_ps);
   }
   void enter(const Packet& packet) {
@@ -104,14 +105,21 @@ class alignas(64) Channel {
     pauses_.push(packet);
   }
 
-  // Written by the receiving side only.
+  // Written by the receiving side only; what a packet needs is in one cache line.
   Time_ps next_ps_ = kNever_ps;  // of the first packet in either ring
   PacketRing ring_;
-  std::uint32_t taken_ = 0, taken_pause_ = 0;
   Domain& destination_;
-  Inbox inbox_;
+  std::uint64_t* inbox_;
   std::uint32_t destination_node_;
+  std::uint32_t taken_ = 0;
+  std::uint8_t inbox_bit_;
   bool remote_;
+
+ public:
+  bool tapped = false;  // somebody wants to see what arrives
+
+ private:
+  std::uint32_t taken_pause_ = 0;
   PacketRing pauses_;
   // Written by the sending side while a window runs.
   Domain& source_;

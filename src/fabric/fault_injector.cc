@@ -86,7 +86,7 @@ FaultVerdict FaultInjector::judge(const engine::Packet& packet, std::uint32_t li
       note(rule, "lost, link down");
       return verdict;
     }
-    if (!matches(i, place, time_ps)) continue;
+    if (is_of_port(rule.action) || !matches(i, place, time_ps)) continue;
     ++hits_[i];
     switch (rule.action) {
       case FaultAction::kDrop:

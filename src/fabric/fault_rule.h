@@ -22,6 +22,10 @@ enum class FaultAction : std::uint8_t {
   kPauseStorm,
   kSlowReceiver
 };
+// Of a host port and not of frames: it sends XOFF without end, or empties its receive buffer slowly.
+constexpr bool is_of_port(FaultAction action) {
+  return action == FaultAction::kPauseStorm || action == FaultAction::kSlowReceiver;
+}
 // kRequest: SEND, WRITE, READ request, atomic request, UD. kResponse: ACK, NAK, READ response, atomic ACK, CNP.
 enum class FaultFrames : std::uint8_t { kAny, kRequest, kResponse };
 
@@ -40,8 +44,8 @@ struct FaultRule {
   Time_ps delay_ps = 0;      // kDelay; kDuplicate: of the copy
   Time_ps flap_down_ps = 0;  // kFlap: down and up alternate from start_ps on
   Time_ps flap_up_ps = 0;
-  std::uint8_t priority = 0;  // kPauseStorm: what the port pauses for nothing
-  std::int64_t rate_bps = 0;  // kSlowReceiver: what the port takes from the wire into memory
+  std::uint8_t priority = 0;  // kPauseStorm
+  std::int64_t rate_bps = 0;  // kSlowReceiver
 };
 
 }  // namespace weft::fabric

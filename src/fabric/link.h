@@ -118,7 +118,10 @@ class alignas(64) LinkDirection {
 
   std::uint64_t in_flight() const;
   const LinkTiming& timing() const { return timing_; }
-  void wrap(LinkWrapper* wrapper) { wrapper_ = wrapper; }
+  void wrap(LinkWrapper* wrapper) {
+    wrapper_ = wrapper;
+    channel_.tapped = wrapper != nullptr;
+  }
   engine::Channel& channel() { return channel_; }
   engine::Domain& source() { return source_; }
   engine::Domain& destination() { return destination_; }

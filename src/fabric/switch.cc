@@ -44,7 +44,7 @@ Time_ps Switch::run(Time_ps end_ps) {
     bool pause = (*next >> 16 & 3) == kPauseKind;
     if (arrival_ps < service_ps || (arrival_ps == service_ps && pause)) {
       auto p = static_cast<std::uint32_t>(*next++ & kPortMask);
-      engine::Channel& channel = ports_[p].in->channel();
+      engine::Channel& channel = *ports_[p].inbound;
       if (pause) [[unlikely]] {
         receive_pause(p, channel.taken_pause(), now_ps);
       } else {
@@ -69,17 +69,19 @@ inline void Switch::gather(Time_ps end_ps) {
   base_ps_ = end_ps - kLongestWindow_ps;
   arrival_ps_ = kNever_ps;
   std::size_t count = 0;
+  routes_ahead_ = setup_.routing.balancing == Balancing::kEcmp;
   for (std::size_t w = 0; w < inbox_.size(); ++w) {
     for (std::uint64_t bits = inbox_[w]; bits != 0; bits &= bits - 1) {
       std::size_t p = w * 64 + static_cast<std::size_t>(std::countr_zero(bits));
-      engine::Channel& channel = ports_[p].in->channel();
+      engine::Channel& channel = *ports_[p].inbound;
       // One more for the end mark.
       if (count + channel.waiting() + 1 > arrivals_.size()) [[unlikely]]
         arrivals_.resize(2 * (count + channel.waiting() + 1));
       std::uint64_t* out = arrivals_.data() + count;
-      Time_ps next_ps = channel.take_until(end_ps, [&](Time_ps time_ps, bool pause) {
-        *out++ = static_cast<std::uint64_t>(time_ps - base_ps_) << kTimeShift |
+      Time_ps next_ps = channel.take_until(end_ps, [&](Packet& packet, bool pause) {
+        *out++ = static_cast<std::uint64_t>(packet.time_ps - base_ps_) << kTimeShift |
                  (pause ? kPauseKind : kArrivalKind) << 16 | p;
+        if (routes_ahead_ && !pause) look_ahead(packet, p);
       });
       count = static_cast<std::size_t>(out - arrivals_.data());
       arrival_ps_ = std::min(arrival_ps_, next_ps);
@@ -90,12 +92,29 @@ inline void Switch::gather(Time_ps end_ps) {
   arrivals_[count] = kNoArrival;
 }
 
+// Where the packet will leave is known before its turn comes: the lines that it will touch are on their way meanwhile.
+inline void Switch::look_ahead(Packet& packet, std::size_t in) {
+  std::uint32_t out = route(packet, 0);
+  packet.time_ps = out;
+  Class lane = class_of(packet);
+  __builtin_prefetch(&ports_[in].lanes[lane.group]);
+  if (out == kNothing) return;
+  __builtin_prefetch(&ports_[out]);
+  __builtin_prefetch(&ports_[out].lanes[lane.queue]);
+  __builtin_prefetch(outbound_[out].link);
+  __builtin_prefetch(outbound_[out].channel);
+}
+
 [[gnu::always_inline]] inline void Switch::arrive(std::uint32_t in, Packet& packet, Time_ps now_ps) {
   Port& port = ports_[in];
-  port.in->tap(packet);
+  auto ahead = static_cast<std::uint32_t>(packet.time_ps);
+  if (port.inbound->tapped) [[unlikely]] {
+    packet.time_ps = now_ps;
+    port.in->tap(packet);
+  }
   std::uint32_t line_bytes = line_B(packet);
   Class lane = class_of(packet);
-  PortTraffic& traffic = port.counters.rx[lane.group];
+  PortTraffic& traffic = port.lanes[lane.group].rx;
   ++traffic.packets;
   traffic.bytes += line_bytes - kLineGap_B;
   if (packet.flags & (Packet::kBadFcs | Packet::kRouted)) {
@@ -118,12 +137,12 @@ inline void Switch::gather(Time_ps end_ps) {
       }
     }
   }
-  forward(in, packet, lane, line_bytes, now_ps);
+  std::uint32_t out = routes_ahead_ ? ahead : route(packet, now_ps);
+  forward(in, out, packet, lane, line_bytes, now_ps);
 }
 
-[[gnu::always_inline]] inline void Switch::forward(std::uint32_t in, Packet& packet, Class lane,
+[[gnu::always_inline]] inline void Switch::forward(std::uint32_t in, std::uint32_t out, Packet& packet, Class lane,
                                                    std::uint32_t line_bytes, Time_ps now_ps) {
-  std::uint32_t out = route(packet, now_ps);
   if (out == kNothing) [[unlikely]] {
     drop(packet, in, kNothing, 0, Fate::kNoRoute, now_ps);
     return;
@@ -147,7 +166,7 @@ inline void Switch::gather(Time_ps end_ps) {
 }
 
 void Switch::forward_from_cpu(std::uint32_t in, Packet& packet, Time_ps now_ps) {
-  forward(in, packet, class_of(packet), line_B(packet), now_ps);
+  forward(in, route(packet, now_ps), packet, class_of(packet), line_B(packet), now_ps);
 }
 
 // Not inlined: half of all packets never wait, and their path stays short.
@@ -156,7 +175,7 @@ void Switch::forward_from_cpu(std::uint32_t in, Packet& packet, Time_ps now_ps) 
   Port& port = ports_[out];
   std::uint32_t q = lane.queue;
   std::uint32_t g = lane.group;
-  Queue& queue = port.queues[q];
+  Queue& queue = port.lanes[q].queue;
   std::uint32_t cells = buffer_.cells(frame_B);
   if (!buffer_.egress_has_room(q, queue.cells, cells)) [[unlikely]] {
     drop(packet, in, out, q, Fate::kTailDrop, now_ps);
@@ -187,7 +206,7 @@ void Switch::forward_from_cpu(std::uint32_t in, Packet& packet, Time_ps now_ps) 
   queue.tail = slot;
   queue.bytes += frame_B;
   queue.cells += cells;
-  if (queue.bytes > ports_[out].counters.max_queue_B[q]) ports_[out].counters.max_queue_B[q] = queue.bytes;
+  port.lanes[q].max_queue_B = std::max(port.lanes[q].max_queue_B, queue.bytes);
   if (port.service_ps == kNever_ps && (port.paused >> q & 1) == 0) plan_service(out, std::max(now_ps, port.free_ps));
   if (place == SharedBuffer::Place::kHeadroom) [[unlikely]]
     send_xoff(in, slice, g, now_ps);
@@ -219,9 +238,10 @@ void Switch::forward_from_cpu(std::uint32_t in, Packet& packet, Time_ps now_ps) 
     return;
   }
   std::uint32_t q = choose(port, eligible);
-  std::uint32_t queue_B = port.queues[q].bytes;
+  std::uint32_t queue_B = port.lanes[q].queue.bytes;
   Packet packet;
   Held held = take_head(p, q, packet);
+  if (queue_B >= mark_from_B_[q]) mark(p, q, packet);
   transmit(p, q, queue_B, packet, held.frame_B + kLineGap_B, now_ps);
   // What the buffer regains may release the peer: after the packet has the wire, so that XON waits for it.
   release_buffer(held.in, p, class_of(packet).group, buffer_.cells(held.frame_B), now_ps);
@@ -238,7 +258,7 @@ void Switch::forward_from_cpu(std::uint32_t in, Packet& packet, Time_ps now_ps) 
   if (packet.flags & Packet::kHasCold) [[unlikely]]
     write_telemetry(p, q, queue_B, packet, now_ps);
   port.free_ps = now_ps + port.out->send(packet, line_bytes, now_ps);
-  PortTraffic& traffic = port.counters.tx[q];
+  PortTraffic& traffic = port.lanes[q].tx;
   ++traffic.packets;
   traffic.bytes += line_bytes - kLineGap_B;
   if (port.out->next_release_ps() != kNever_ps) [[unlikely]]
@@ -247,7 +267,7 @@ void Switch::forward_from_cpu(std::uint32_t in, Packet& packet, Time_ps now_ps) 
 
 Switch::Held Switch::take_head(std::uint32_t p, std::uint32_t q, Packet& packet) {
   Port& port = ports_[p];
-  Queue& queue = port.queues[q];
+  Queue& queue = port.lanes[q].queue;
   std::uint32_t slot = queue.head;
   packet = held_[slot];
   Held held = Held::of(packet);

@@ -52,17 +52,17 @@ class Switch {
   Switch& operator=(const Switch&) = delete;
 
   std::uint32_t node() const { return node_; }
-  engine::Inbox inbox(std::uint32_t port) { return {&inbox_[port / 64], std::uint64_t{1} << (port % 64)}; }
+  engine::Inbox inbox(std::uint32_t port) { return {&inbox_[port / 64], static_cast<std::uint8_t>(port % 64)}; }
   void attach(std::uint32_t port, LinkDirection& out, LinkDirection& in);
 
   std::uint32_t port_count() const { return static_cast<std::uint32_t>(ports_.size()); }
   const SwitchSetup& setup() const { return setup_; }
-  const SwitchPortCounters& counters(std::uint32_t port) const { return ports_[port].counters; }
+  SwitchPortCounters counters(std::uint32_t port) const;
   const PortPause& pause(std::uint32_t port) const { return pauses_[port]; }
   const SharedBuffer& buffer() const { return buffer_; }
   const BoundedLog<DropRecord>& drops() const { return drops_; }
   const BoundedLog<PauseEvent>& pause_log() const { return pause_log_; }
-  std::uint64_t queue_B(std::uint32_t port, std::uint32_t queue) const { return ports_[port].queues[queue].bytes; }
+  std::uint64_t queue_B(std::uint32_t port, std::uint32_t queue) const { return ports_[port].lanes[queue].queue.bytes; }
   // Classes stopped by the peer of this port, and groups that stop the peer.
   std::uint8_t paused_queues(std::uint32_t port) const { return ports_[port].paused; }
   std::uint8_t xoff_groups(std::uint32_t port) const { return ports_[port].xoff; }
@@ -105,11 +105,19 @@ class Switch {
     std::uint32_t bytes = 0;
     std::uint32_t cells = 0;
   };
+  // What one class of one port is touched for, in one cache line: as an egress queue, and as an ingress group.
+  struct alignas(64) Lane {
+    Queue queue;
+    std::uint32_t max_queue_B = 0;
+    std::uint32_t deficit_B = 0;
+    PortTraffic tx;
+    PortTraffic rx;
+  };
   struct alignas(64) Port {
     Time_ps free_ps = 0;             // the last frame has left
     Time_ps service_ps = kNever_ps;  // planned, because something waits that may leave
     LinkDirection* out = nullptr;
-    LinkDirection* in = nullptr;
+    engine::Channel* inbound = nullptr;
     std::uint8_t waiting = 0;  // queues with packets
     std::uint8_t paused = 0;   // queues that the peer has stopped
     std::uint8_t dead = 0;     // queues that the watchdog drops
@@ -119,11 +127,11 @@ class Switch {
     std::uint8_t refuses = 0;  // queues that take nothing: dead, or all when the link is down
     bool down = false;
     std::uint32_t mtu_B = 0;
+    std::array<Lane, kClasses> lanes;
+    LinkDirection* in = nullptr;
     Time_ps expiry_timer_ps = kNever_ps;
     Time_ps refresh_timer_ps = kNever_ps;
-    std::array<Queue, kClasses> queues;
-    std::array<std::uint32_t, kClasses> deficit_B{};
-    SwitchPortCounters counters;
+    SwitchPortCounters counters;  // but for what the lanes count
   };
   struct Service {
     Time_ps time_ps;
@@ -170,12 +178,16 @@ class Switch {
 
   // switch_forward.cc: a packet comes in.
   void arrive(std::uint32_t in, engine::Packet& packet, Time_ps now_ps);
-  void forward(std::uint32_t in, engine::Packet& packet, Class lane, std::uint32_t line_bytes, Time_ps now_ps);
+  void look_ahead(engine::Packet& packet, std::size_t in);
+  void forward(std::uint32_t in, std::uint32_t out, engine::Packet& packet, Class lane, std::uint32_t line_bytes,
+               Time_ps now_ps);
   void forward_from_cpu(std::uint32_t in, engine::Packet& packet, Time_ps now_ps);
   void pass_to_cpu(std::uint32_t in, const engine::Packet& packet, Time_ps now_ps);
   void enqueue(std::uint32_t in, std::uint32_t out, Class lane, std::uint32_t frame_B, engine::Packet& packet,
                Time_ps now_ps);
+  bool is_hit_by_red(std::uint32_t out, std::uint32_t q);
   bool survives_red(std::uint32_t out, std::uint32_t q, engine::Packet& packet);
+  void mark(std::uint32_t out, std::uint32_t q, engine::Packet& packet);
   std::uint32_t route(const engine::Packet& packet, Time_ps now_ps);
   std::uint32_t balance(const RouteTable::Group& group, const engine::Packet& packet, Time_ps now_ps);
   void drop(const engine::Packet& packet, std::uint32_t in, std::uint32_t out, std::uint32_t q, Fate reason,
@@ -229,7 +241,13 @@ class Switch {
   engine::Domain& domain_;
   std::uint32_t node_;
   SharedBuffer buffer_;
+  struct Outbound {
+    LinkDirection* link = nullptr;
+    engine::Channel* channel = nullptr;
+  };
   std::vector<Port> ports_;
+  std::vector<Outbound> outbound_;  // by port: what a send will touch
+  bool routes_ahead_ = false;       // this visit's packets carry their way out in time_ps
   std::vector<std::uint64_t> inbox_;
   std::vector<std::uint64_t> arrivals_ = std::vector<std::uint64_t>(1);  // time << 20 | kind << 16 | port, sorted
   Time_ps base_ps_ = 0;                                                  // of these times
@@ -250,7 +268,8 @@ class Switch {
   std::size_t next_link_change_ = 0;
   std::uint8_t strict_ = 0;  // queues
   std::array<std::uint32_t, kClasses> quantum_B_{};
-  std::array<std::uint32_t, kClasses> red_from_B_{};  // a shorter queue marks nothing: not looked at
+  std::array<std::uint32_t, kClasses> red_from_B_{};   // on the way in: a shorter queue is not looked at
+  std::array<std::uint32_t, kClasses> mark_from_B_{};  // on the way out
   std::vector<PortPause> pauses_;
   std::vector<RandomStream> random_;                             // by port
   std::vector<std::array<std::int64_t, kClasses>> average_q8_;   // by port, queue: EWMA of its length << 8

@@ -24,7 +24,8 @@ struct EcnRamp {
   std::int64_t max_B = 0;
   std::uint32_t probability_ppb = 0;
   std::uint8_t weight_exponent = 0;  // average moves by 2^-n of the difference for each packet; 0: instantaneous
-  bool drops_not_ect = true;         // a packet that cannot be marked is dropped instead (WRED)
+  bool drops_not_ect = true;         // a packet that cannot be marked is dropped instead, on its way in (WRED)
+  bool at_enqueue = false;           // marks on the way in, by what waits then; else on the way out
 };
 
 // Egress queue q of every port.

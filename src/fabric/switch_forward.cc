@@ -14,20 +14,35 @@ constexpr std::size_t kCpuQueue = 1000;  // packets that wait for the management
 
 }  // namespace
 
-// Marks the packet as the queue's length asks for. False when it should be marked and cannot be.
-bool Switch::survives_red(std::uint32_t out, std::uint32_t q, Packet& packet) {
+// Does the ramp hit at the queue's length?
+bool Switch::is_hit_by_red(std::uint32_t out, std::uint32_t q) {
   const EcnRamp& ramp = setup_.qos.queues[q].ecn;
-  std::int64_t length_B = ports_[out].queues[q].bytes;
+  std::int64_t length_B = ports_[out].lanes[q].queue.bytes;
   if (ramp.weight_exponent > 0) {
     std::int64_t& average = average_q8_[out][q];
     average += ((length_B << 8) - average) >> ramp.weight_exponent;
     length_B = average >> 8;
   }
-  if (length_B < ramp.min_B || !ecn_hits(ramp, length_B, random_[out])) return true;
-  if ((packet.tos & kEcnMask) == 0) return !ramp.drops_not_ect;
+  return ecn_hits(ramp, length_B, random_[out]);
+}
+
+// On the way in: marks what can be marked if marking is done here; false when it has to be dropped instead.
+bool Switch::survives_red(std::uint32_t out, std::uint32_t q, Packet& packet) {
+  const EcnRamp& ramp = setup_.qos.queues[q].ecn;
+  bool can_be_marked = (packet.tos & kEcnMask) != 0;
+  if (can_be_marked && !ramp.at_enqueue) return true;
+  if (!is_hit_by_red(out, q)) return true;
+  if (!can_be_marked) return !ramp.drops_not_ect;
   ++ports_[out].counters.ecn_marked[q];
   packet.tos |= kEcnCe;
   return true;
+}
+
+// On the way out, by what is left behind.
+void Switch::mark(std::uint32_t out, std::uint32_t q, Packet& packet) {
+  if ((packet.tos & kEcnMask) == 0 || !is_hit_by_red(out, q)) return;
+  ++ports_[out].counters.ecn_marked[q];
+  packet.tos |= kEcnCe;
 }
 
 std::uint32_t Switch::balance(const RouteTable::Group& group, const Packet& packet, Time_ps now_ps) {
@@ -39,7 +54,7 @@ std::uint32_t Switch::balance(const RouteTable::Group& group, const Packet& pack
     std::uint32_t best = members[pick(hash, group.count)];
     auto load = [&](std::uint32_t p) {
       std::uint64_t bytes = 0;
-      for (const Queue& queue : ports_[p].queues) bytes += queue.bytes;
+      for (const Lane& lane : ports_[p].lanes) bytes += lane.queue.bytes;
       return bytes;
     };
     for (std::uint16_t i = 0; i < group.count; ++i) {
@@ -85,7 +100,7 @@ void Switch::drop(const Packet& packet, std::uint32_t in, std::uint32_t out, std
   record.queue = static_cast<std::uint8_t>(q);
   record.reason = reason;
   if (out != kNothing) {
-    record.occupancy_B = ports_[out].queues[q].bytes;
+    record.occupancy_B = ports_[out].lanes[q].queue.bytes;
     ++ports_[out].counters.queue_drops[q];
   }
   record.source = static_cast<std::uint32_t>(packet.src);

@@ -15,18 +15,18 @@ std::uint32_t Switch::choose(Port& port, std::uint8_t eligible) {
   for (;;) {
     std::uint32_t q = port.turn;
     if (eligible >> q & 1) {
-      std::uint32_t frame_B = Held::of(held_[port.queues[q].head]).frame_B;
-      if (frame_B <= port.deficit_B[q]) {
-        port.deficit_B[q] -= frame_B;
+      std::uint32_t frame_B = Held::of(held_[port.lanes[q].queue.head]).frame_B;
+      if (frame_B <= port.lanes[q].deficit_B) {
+        port.lanes[q].deficit_B -= frame_B;
         return q;
       }
     } else {
-      port.deficit_B[q] = 0;
+      port.lanes[q].deficit_B = 0;
     }
     do {
       port.turn = (port.turn + 1) % kClasses;
     } while ((eligible >> port.turn & 1) == 0);
-    port.deficit_B[port.turn] += quantum_B_[port.turn];
+    port.lanes[port.turn].deficit_B += quantum_B_[port.turn];
   }
 }
 
@@ -42,7 +42,7 @@ void Switch::write_telemetry(std::uint32_t p, std::uint32_t q, std::uint32_t que
   hop.node = setup_.number;
   hop.out_port = static_cast<std::uint16_t>(p);
   hop.rate_Mbps = static_cast<std::uint32_t>(setup_.ports[p].rate_bps / 1'000'000);
-  for (const PortTraffic& traffic : ports_[p].counters.tx) hop.tx_B += traffic.bytes + traffic.packets * kLineGap_B;
+  for (const Lane& lane : ports_[p].lanes) hop.tx_B += lane.tx.bytes + lane.tx.packets * kLineGap_B;
 }
 
 void Switch::flush_queue(std::uint32_t p, std::uint32_t q, Fate reason, Time_ps now_ps) {

@@ -21,6 +21,7 @@ Switch::Switch(SwitchSetup setup, engine::Domain& domain)
       node_(domain.add_node({this, &Switch::run_hook})),
       buffer_(setup_.model, setup_.qos, setup_.ports),
       ports_(setup_.ports.size()),
+      outbound_(setup_.ports.size()),
       inbox_((setup_.ports.size() + 63) / 64),
       pauses_(setup_.ports.size()),
       average_q8_(setup_.ports.size()),
@@ -46,7 +47,9 @@ Switch::Switch(SwitchSetup setup, engine::Domain& domain)
   }
   for (std::size_t q = 0; q < kClasses; ++q) {
     const EcnRamp& ramp = setup_.qos.queues[q].ecn;
-    red_from_B_[q] = !ramp.enabled ? 0xffffffff : ramp.weight_exponent > 0 ? 0 : static_cast<std::uint32_t>(ramp.min_B);
+    std::uint32_t from_B = ramp.weight_exponent > 0 ? 0 : static_cast<std::uint32_t>(ramp.min_B);
+    red_from_B_[q] = ramp.enabled && (ramp.at_enqueue || ramp.drops_not_ect) ? from_B : 0xffffffff;
+    mark_from_B_[q] = ramp.enabled && !ramp.at_enqueue ? from_B : 0xffffffff;
   }
   cpu_forwarding_ = setup_.routing.cpu_forwarding;
   trust_dscp_ = setup_.qos.trust == Trust::kDscp;
@@ -63,6 +66,8 @@ Switch::Switch(SwitchSetup setup, engine::Domain& domain)
 void Switch::attach(std::uint32_t port, LinkDirection& out, LinkDirection& in) {
   ports_[port].out = &out;
   ports_[port].in = &in;
+  ports_[port].inbound = &in.channel();
+  outbound_[port] = {&out, &out.channel()};
 }
 
 void Switch::grow_slots() {
@@ -92,6 +97,7 @@ void Switch::run_timer() {
   switch (timer.kind) {
     case TimerKind::kRoutes:
       table_ = &setup_.routes[next_epoch_++].table;
+      routes_ahead_ = false;  // what was looked up in this visit is out of date
       if (next_epoch_ < setup_.routes.size()) add_timer(setup_.routes[next_epoch_].from_ps, TimerKind::kRoutes, 0);
       break;
     case TimerKind::kLink:
@@ -141,21 +147,33 @@ void Switch::change_link(std::uint32_t port, Time_ps now_ps) {
 
 std::vector<std::uint32_t> Switch::feeders(std::uint32_t port, std::uint32_t queue) const {
   std::vector<std::uint32_t> ports;
-  for (std::uint32_t slot = ports_[port].queues[queue].head; slot != kNothing; slot = Held::of(held_[slot]).next) {
+  for (std::uint32_t slot = ports_[port].lanes[queue].queue.head; slot != kNothing; slot = Held::of(held_[slot]).next) {
     std::uint32_t in = Held::of(held_[slot]).in;
     if (std::find(ports.begin(), ports.end(), in) == ports.end()) ports.push_back(in);
   }
   return ports;
 }
 
+SwitchPortCounters Switch::counters(std::uint32_t port) const {
+  SwitchPortCounters counters = ports_[port].counters;
+  for (std::size_t c = 0; c < kClasses; ++c) {
+    const Lane& lane = ports_[port].lanes[c];
+    counters.rx[c] = lane.rx;
+    counters.tx[c] = lane.tx;
+    counters.max_queue_B[c] = lane.max_queue_B;
+  }
+  return counters;
+}
+
 bool Switch::balances() const {
   std::uint64_t came = 0;
   std::uint64_t went = held_count_ + cpu_.size();
   for (const Port& port : ports_) {
-    const SwitchPortCounters& counters = port.counters;
-    for (const PortTraffic& traffic : counters.rx) came += traffic.packets;
-    for (const PortTraffic& traffic : counters.tx) went += traffic.packets;
-    for (std::uint64_t lost : counters.drops) went += lost;
+    for (const Lane& lane : port.lanes) {
+      came += lane.rx.packets;
+      went += lane.tx.packets;
+    }
+    for (std::uint64_t lost : port.counters.drops) went += lost;
   }
   return came == went;
 }
@@ -166,7 +184,7 @@ void Switch::settle_ledgers() {
     Ledger& ledger = ports_[p].in->received;
     std::uint64_t lost = 0;
     std::uint64_t came = 0;
-    for (const PortTraffic& traffic : ports_[p].counters.rx) came += traffic.packets;
+    for (const Lane& lane : ports_[p].lanes) came += lane.rx.packets;
     for (std::size_t f = 0; f < kFateCount; ++f) {
       if (ports_[p].counters.drops[f] == 0) continue;
       ledger.fates[f] = ports_[p].counters.drops[f];

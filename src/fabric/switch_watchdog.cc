@@ -14,7 +14,7 @@ void Switch::arm_watchdog(Time_ps now_ps) {
   for (std::uint32_t p = 0; p < ports_.size(); ++p) {
     for (std::uint32_t q = 0; q < kClasses; ++q) {
       watch_[p][q].paused_ps = queue_paused_ps(p, q, now_ps);
-      watch_[p][q].sent = ports_[p].counters.tx[q].packets;
+      watch_[p][q].sent = ports_[p].lanes[q].tx.packets;
       watch_[p][q].storm_ps = 0;
     }
   }
@@ -54,10 +54,10 @@ bool Switch::watch(std::uint32_t p, std::uint32_t q, Time_ps now_ps) {
   }
   Time_ps paused_ps = queue_paused_ps(p, q, now_ps);
   Time_ps more_ps = paused_ps - state.paused_ps;
-  bool stuck = (port.waiting & bit) != 0 && ports_[p].counters.tx[q].packets == state.sent &&
-               more_ps * 100 > watchdog.poll_ps * 99;
+  bool stuck =
+      (port.waiting & bit) != 0 && ports_[p].lanes[q].tx.packets == state.sent && more_ps * 100 > watchdog.poll_ps * 99;
   state.paused_ps = paused_ps;
-  state.sent = ports_[p].counters.tx[q].packets;
+  state.sent = ports_[p].lanes[q].tx.packets;
   state.storm_ps = stuck ? state.storm_ps + more_ps : 0;
   if (state.storm_ps * 100 >= watchdog.detection_ps * 99) {
     state.storm_ps = 0;

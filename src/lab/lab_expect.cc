@@ -20,7 +20,7 @@ bool contains(std::span<const std::string_view> words, std::string_view word) {
 
 bool is_any_metric(std::string_view word) {
   return contains(metrics_of(MetricGroup::kBandwidth), word) || contains(metrics_of(MetricGroup::kLatency), word) ||
-         contains(metrics_of(MetricGroup::kTransfer), word);
+         contains(metrics_of(MetricGroup::kTransfer), word) || contains(metrics_of(MetricGroup::kFlows), word);
 }
 
 class ExpectationReader {
@@ -63,8 +63,8 @@ class ExpectationReader {
 
   void read_counter(std::string_view port, std::string_view counter) {
     const EndpointText endpoint = split_endpoint(port);
-    HostState* host = find_host(endpoint.host, key_.place, context_);
-    if (host != nullptr) find_port(*host, endpoint.host, *endpoint.port, key_.place, context_);
+    NodeState* node = find_node(endpoint.host, key_.place, context_);
+    if (node != nullptr) find_port(*node, endpoint.host, *endpoint.port, key_.place, context_);
     check_counter(counter);
     expectation_.subject = port;
     expectation_.metric = counter;
@@ -101,7 +101,8 @@ class ExpectationReader {
     if (!context_.workload_usable[index]) return;
     const std::size_t dot = text.find('.');
     const std::string_view metric = text.substr(0, dot);
-    const MetricGroup group = workload.transfer            ? MetricGroup::kTransfer
+    const MetricGroup group = workload.flows               ? MetricGroup::kFlows
+                              : workload.transfer          ? MetricGroup::kTransfer
                               : workload.perftest->latency ? MetricGroup::kLatency
                                                            : MetricGroup::kBandwidth;
     if (!contains(metrics_of(group), metric)) {

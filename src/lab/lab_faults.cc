@@ -1,4 +1,4 @@
-// qos, and faults: what goes wrong on which link.
+// faults: what goes wrong on which link or port.
 #include <fmt/format.h>
 
 #include "lab/lab_sections.h"
@@ -36,6 +36,7 @@ class FaultReader {
     read_selection(fault.rule);
     if (chosen) {
       fault.rule.action = *chosen;
+      if (fabric::is_of_port(fault.rule.action)) check_host_port(fault);
       read_action(fault.rule);
     }
     context_.lab.faults.push_back(std::move(fault));
@@ -54,6 +55,14 @@ class FaultReader {
     }
     if (const YamlNode* both = map_.get("both_directions"))
       store(fault.both_directions, read_bool(*both, "both_directions", problems_));
+  }
+
+  void check_host_port(const FaultConfig& fault) {
+    if (!fault.from.is_switch()) return;
+    problems_.add(
+        map_.get("link")->place,
+        fmt::format("{} is what a NIC does, {} is a switch port", map_.get("action")->text, map_.get("link")->text),
+        "name the port of a host");
   }
 
   void read_selection(FaultRule& rule) {
@@ -81,9 +90,23 @@ class FaultReader {
 
   void read_action(FaultRule& rule) {
     const bool is_link_state = rule.action == FaultAction::kCut || rule.action == FaultAction::kFlap;
-    if (is_link_state) {
+    if (is_link_state || fabric::is_of_port(rule.action)) {
       for (std::string_view key : {"frames", "qp", "psn", "transmission", "probability"})
-        forbid(key, "cut and flap hit the whole link");
+        forbid(key, is_link_state ? "cut and flap hit the whole link" : "it is about a port, not about frames");
+    }
+    if (fabric::is_of_port(rule.action)) forbid("both_directions", "it is about a port, not about a link");
+    if (rule.action == FaultAction::kPauseStorm) {
+      const YamlNode* node = map_.require("priority", "priority: 3");
+      if (node != nullptr) store(rule.priority, read_unsigned(*node, "priority", {0, 7}, problems_));
+    } else {
+      forbid("priority", "only pause-storm has one");
+    }
+    if (rule.action == FaultAction::kSlowReceiver) {
+      const YamlNode* node = map_.require("rate", "rate: 10 Gbps");
+      if (node != nullptr)
+        store(rule.rate_bps, read_quantity(*node, "rate", Quantity::kBitRate, {1, 1'600'000'000'000}, problems_));
+    } else {
+      forbid("rate", "only slow-receiver has one");
     }
     if (rule.action == FaultAction::kDelay) {
       need("delay", kHowLong, rule.delay_ps, "delay: 5 us");
@@ -131,20 +154,6 @@ class FaultReader {
 };
 
 }  // namespace
-
-void read_qos(const YamlNode& node, LabContext& context) {
-  nic::PortQos& qos = context.lab.qos;
-  const MapReader map(node, "qos", qos_keys(), context.problems);
-  const auto number = [&](std::string_view key, std::uint64_t max, std::uint8_t& target) {
-    if (const YamlNode* value = map.get(key)) store(target, read_unsigned(*value, key, {0, max}, context.problems));
-  };
-  number("dscp", 63, qos.dscp);
-  number("priority", 7, qos.priority);
-  number("cnp_dscp", 63, qos.cnp_dscp);
-  number("cnp_priority", 7, qos.cnp_priority);
-  if (const YamlNode* ecn = map.get("ecn")) store(qos.ect, read_bool(*ecn, "ecn", context.problems));
-  for (HostConfig& host : context.lab.hosts) host.qos = qos;
-}
 
 void read_faults(const YamlNode& node, LabContext& context) {
   const auto* list = read_list(node, "faults", context.problems);

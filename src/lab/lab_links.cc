@@ -1,18 +1,15 @@
-// links: two ports and a cable; what must agree at its two ends.
+// links: two ports and a cable; what must agree at its two ends. The cable itself is in lab_cables.cc.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "lab/lab_sections.h"
 #include "lab/lab_words.h"
-#include "lab/link_rules.h"
 #include "lab/nearest.h"
 #include "lab/yaml_walk.h"
 
 namespace weft::lab {
 namespace {
-
-constexpr double kMaxBitErrorRate = 1e-3;  // beyond it no frame of any size arrives
 
 class LinkReader {
  public:
@@ -25,14 +22,14 @@ class LinkReader {
     const YamlNode* endpoints = map.require("endpoints", "endpoints: [\"vm00:p0\", \"vm01:p0\"]");
     const bool joined = endpoints != nullptr && read_endpoints(*endpoints, link);
     context_.links_complete = context_.links_complete && joined;
-    const YamlNode* cable = map.get("cable");
-    const bool cable_good = cable == nullptr || read_cable(*cable, link);
+    const YamlNode* written = map.get("cable");
+    CableSpec cable;
+    cable.place = node.place;
+    if (written != nullptr) cable = read_cable(*written, context_);
     if (joined) {
-      const Place& place = cable == nullptr ? node.place : cable->place;
-      if (choose_rate(place, link) && cable_good) choose_fec(place, link);
-      check_addresses(endpoints->place, link);
+      settle_link(cable, link, context_);
+      if (!link.a.is_switch() && !link.b.is_switch()) check_addresses(endpoints->place, link);
     }
-    link.propagation_ps = link.length_mm * context_.catalog.cable(link.cable).propagation_ps_per_m / 1000;
     context_.lab.links.push_back(link);
   }
 
@@ -53,9 +50,11 @@ class LinkReader {
     if (ends[0] == nullptr || ends[1] == nullptr) return false;
     link.a = ends[0]->ref;
     link.b = ends[1]->ref;
-    if (link.a.host == link.b.host) {
-      problems_.add(node.place, "a cable from a host to itself is not modelled",
-                    "make two hosts of it, as two virtual machines with a NIC each");
+    if (link.a.host == link.b.host && link.a.is_switch() == link.b.is_switch()) {
+      problems_.add(node.place,
+                    fmt::format("a cable from a {} to itself is not modelled", link.a.is_switch() ? "switch" : "host"),
+                    link.a.is_switch() ? "join it to another switch or a host"
+                                       : "make two hosts of it, as two virtual machines with a NIC each");
       return false;
     }
     return ends[0]->usable && ends[1]->usable;
@@ -70,92 +69,6 @@ class LinkReader {
     port.link = context_.lab.links.size();
     port.link_place = node.place;
     return true;
-  }
-
-  bool read_cable(const YamlNode& node, LinkConfig& link) {
-    const std::size_t problems_before = problems_.size();
-    const MapReader map(node, "cable", cable_keys(), problems_);
-    if (const YamlNode* kind = map.get("kind"))
-      store(link.cable, read_choice<CableKind>(*kind, "cable kind", cable_words(), problems_));
-    if (const YamlNode* length = map.get("length")) {
-      store(link.length_mm, read_quantity(*length, "cable length", Quantity::kLength, {1, 1'000'000'000}, problems_));
-      const std::int64_t max_mm = context_.catalog.cable(link.cable).max_length_mm;
-      if (link.length_mm > max_mm) {
-        problems_.add(length->place,
-                      fmt::format("a {} of {}: they end at {}", to_string(link.cable), length->text,
-                                  format_quantity(max_mm, Quantity::kLength)),
-                      link.cable == CableKind::kDac ? "use an aoc or fibre" : "use a shorter cable, or fibre");
-      }
-    }
-    if (const YamlNode* rate = map.get("rate")) {
-      if (const auto rate_bps = read_quantity(*rate, "rate", Quantity::kBitRate, {}, problems_))
-        wanted_rate_bps_ = {*rate_bps, rate->place};
-    }
-    if (const YamlNode* fec = map.get("fec"); fec != nullptr && fec->text != "auto") {
-      std::vector<std::string_view> words = {"auto"};
-      for (const auto& word : fec_words()) words.push_back(word.text);
-      if (const auto index = read_word(*fec, "fec", words, problems_))
-        wanted_fec_ = {fec_words()[*index - 1].value, fec->place};
-    }
-    if (const YamlNode* rate = map.get("bit_error_rate")) {
-      const auto value = read_number(*rate, "bit_error_rate", problems_);
-      if (value && (*value < 0 || *value > kMaxBitErrorRate)) {
-        problems_.add(rate->place, fmt::format("bit_error_rate {} is out of range", rate->text),
-                      "it goes from 0 to 1e-3, after FEC; a good link has 1e-15");
-      }
-      store(link.bit_error_rate, value);
-    }
-    return problems_.size() == problems_before;
-  }
-
-  // The rates that a port of this NIC can run at, after a `set: {line_rate: …}`.
-  std::vector<std::int64_t> rates_of(const PortRef& ref) {
-    const nic::NicModel& model = context_.nic(ref).model;
-    std::vector<std::int64_t> rates_bps = {model.line_rate_bps};
-    for (std::int64_t rate_bps : context_.catalog.link_rates_bps(model.name)) {
-      if (rate_bps < model.line_rate_bps) rates_bps.push_back(rate_bps);
-    }
-    return rates_bps;
-  }
-
-  bool choose_rate(const Place& place, LinkConfig& link) {
-    const auto a_bps = rates_of(link.a), b_bps = rates_of(link.b);
-    std::vector<std::string> common;
-    for (std::int64_t rate_bps : a_bps) {
-      if (std::find(b_bps.begin(), b_bps.end(), rate_bps) == b_bps.end()) continue;
-      if (link.rate_bps == 0) link.rate_bps = rate_bps;  // the highest
-      common.push_back(format_quantity(rate_bps, Quantity::kBitRate));
-      if (wanted_rate_bps_ && wanted_rate_bps_->first == rate_bps) {
-        link.rate_bps = rate_bps;
-        return true;
-      }
-    }
-    if (common.empty()) {
-      problems_.add(place,
-                    fmt::format("{} and {} have no rate in common", context_.nic(link.a).model.name,
-                                context_.nic(link.b).model.name),
-                    "choose NICs that share a rate: weft catalog show NAME lists link_rates");
-      return false;
-    }
-    if (!wanted_rate_bps_) return true;
-    problems_.add(wanted_rate_bps_->second,
-                  fmt::format("not both ports run at {}", format_quantity(wanted_rate_bps_->first, Quantity::kBitRate)),
-                  fmt::format("both run at {}", fmt::join(common, ", ")));
-    return false;
-  }
-
-  void choose_fec(const Place& place, LinkConfig& link) {
-    link.fec = wanted_fec_ ? wanted_fec_->first : auto_fec(link.rate_bps, link.cable, link.length_mm);
-    const auto latency_ps = context_.catalog.fec_latency_ps(link.fec, link.rate_bps);
-    if (latency_ps) {
-      link.fec_latency_ps = *latency_ps;
-      return;
-    }
-    problems_.add(wanted_fec_ ? wanted_fec_->second : place,
-                  fmt::format("there is no fec {} at {}", to_string(link.fec),
-                              format_quantity(link.rate_bps, Quantity::kBitRate)),
-                  fmt::format("leave it out: ports choose {} here",
-                              to_string(auto_fec(link.rate_bps, link.cable, link.length_mm))));
   }
 
   // Over a cable there is no router: both ends are in one subnet and one VLAN.
@@ -184,15 +97,13 @@ class LinkReader {
 
   LabContext& context_;
   ProblemList& problems_;
-  std::optional<std::pair<std::int64_t, Place>> wanted_rate_bps_;
-  std::optional<std::pair<Fec, Place>> wanted_fec_;
 };
 
 }  // namespace
 
 void read_links(const YamlNode& node, LabContext& context) {
   const auto* list = read_list(node, "links", context.problems);
-  context.links_complete = list != nullptr;
+  context.links_complete = context.links_complete && list != nullptr;
   if (list == nullptr) return;
   for (const YamlNode& item : *list) LinkReader(context).read(item);
 }

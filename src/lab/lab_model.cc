@@ -51,6 +51,16 @@ bool parse_address(std::string_view text, IpAddress& address, std::uint32_t& pre
   return true;
 }
 
+std::string subnet_text(const IpAddress& address, std::uint32_t prefix_bits) {
+  IpAddress subnet = address;
+  const std::size_t bits = prefix_bits + (address.is_v4 ? 8 * kV4Offset : 0);
+  for (std::size_t i = 0; i < 16; ++i) {
+    const std::size_t kept = bits > 8 * i ? std::min<std::size_t>(bits - 8 * i, 8) : 0;
+    subnet.bytes[i] = static_cast<std::uint8_t>(subnet.bytes[i] & 0xff00U >> kept);
+  }
+  return fmt::format("{}/{}", to_string(subnet), prefix_bits);
+}
+
 bool same_subnet(const IpAddress& a, const IpAddress& b, std::uint32_t prefix_bits) {
   if (a.is_v4 != b.is_v4) return false;
   const std::size_t bits = prefix_bits + (a.is_v4 ? 8 * kV4Offset : 0);
@@ -68,6 +78,10 @@ std::string_view to_string(Fec fec) {
 }
 
 std::string port_name(const Lab& lab, const PortRef& port) {
+  if (port.is_switch()) {
+    const SwitchConfig& device = lab.switches[port.host];
+    return fmt::format("{}:{}", device.name, device.ports[port.port].name);
+  }
   const HostConfig& host = lab.hosts[port.host];
   return fmt::format("{}:{}", host.name, host.nics[port.nic].ports[port.port].name);
 }

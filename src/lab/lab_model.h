@@ -14,6 +14,7 @@
 #include "fabric/switch_config.h"
 #include "fabric/switch_model.h"
 #include "host/host_model.h"
+#include "lab/problem.h"
 #include "nic/nic_model.h"
 #include "nic/port_qos.h"
 #include "workload/flow_options.h"
@@ -31,6 +32,7 @@ struct IpAddress {
 std::string to_string(const IpAddress& address);
 // "10.0.0.1/24", "2001:db8::1/64": sets address and prefix; false when it is neither.
 bool parse_address(std::string_view text, IpAddress& address, std::uint32_t& prefix_bits);
+std::string subnet_text(const IpAddress& address, std::uint32_t prefix_bits);  // "10.0.0.0/24"
 bool same_subnet(const IpAddress& a, const IpAddress& b, std::uint32_t prefix_bits);
 
 struct PortConfig {
@@ -78,7 +80,8 @@ struct LinkConfig {
   Fec fec = Fec::kNone;
   Time_ps fec_latency_ps = 0;  // one way, encoder and decoder
   double bit_error_rate = 0;   // after FEC
-  // One-way delay between the two ports, instead of what ports, cable and FEC add up to.
+  // Given: exactly this from the last bit sent to the last bit received, in place of port latencies, propagation and
+  // FEC.
   std::optional<Time_ps> latency_ps;
 };
 
@@ -135,6 +138,7 @@ struct Lab {
   std::uint64_t seed = 1;
   std::vector<std::string> overrides;  // --set, as given
   std::optional<Time_ps> duration_ps;  // the run ends then, at rest or not
+  std::optional<Time_ps> sample_ps;    // interval of the time series; nothing: no series
   std::vector<HostConfig> hosts;
   std::vector<SwitchConfig> switches;
   std::vector<LinkConfig> links;
@@ -142,9 +146,10 @@ struct Lab {
   std::vector<FaultConfig> faults;
   std::vector<WorkloadConfig> workloads;
   std::vector<Expectation> expectations;
+  std::vector<Problem> warnings;  // what can be run but is probably not meant
 };
 
-// "vm00:p0"
+// "vm00:p0", "leaf1:swp3"
 std::string port_name(const Lab& lab, const PortRef& port);
 
 }  // namespace weft::lab

@@ -1,4 +1,4 @@
-// nodes: hosts with their NICs, ports and GPUs.
+// nodes: hosts with their NICs, ports and GPUs; switches are in lab_switches.cc.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,16 +43,16 @@ std::string_view not_a_host_address(const IpAddress& address, std::uint32_t pref
   return "";
 }
 
-class NodeReader {
+class HostReader {
  public:
-  NodeReader(LabContext& context, HostState& state, HostConfig& host)
+  HostReader(LabContext& context, NodeState& state, HostConfig& host)
       : context_(context), problems_(context.problems), state_(state), host_(host) {}
 
   void read(const YamlNode& node) {
     const MapReader map(node, "node " + host_.name, node_keys(), problems_);
     state_.complete = map.ok();
     if (!map.ok()) return;
-    read_kind(map);
+    state_.qos = map.get("qos");
     read_host_profile(map);
     read_gpus(map);
     const YamlNode* nics = map.require("nics", "nics: [{model: cx5-100g, ports: {p0: {address: 10.0.0.1/24}}}]");
@@ -65,13 +65,6 @@ class NodeReader {
   }
 
  private:
-  void read_kind(const MapReader& map) {
-    const YamlNode* kind = map.require("kind", "kind: host");
-    if (kind == nullptr || (kind->is_scalar() && kind->text == "host")) return;
-    problems_.add(kind->place, fmt::format("kind {} is not modelled", in_quotes(kind->text)),
-                  "write kind: host; hosts are joined by cables");
-  }
-
   void read_host_profile(const MapReader& map) {
     std::string name(kDefaultHost);
     const YamlNode* node = map.get("host");
@@ -236,9 +229,35 @@ class NodeReader {
 
   LabContext& context_;
   ProblemList& problems_;
-  HostState& state_;
+  NodeState& state_;
   HostConfig& host_;
 };
+
+enum class NodeKind : std::uint8_t { kHost, kSwitch };
+
+std::optional<NodeKind> read_kind(const YamlNode& node, const std::string& name, ProblemList& problems) {
+  constexpr Word<NodeKind> kKinds[] = {{"host", NodeKind::kHost}, {"switch", NodeKind::kSwitch}};
+  const YamlNode* kind = node.find("kind");
+  if (kind != nullptr) return read_choice<NodeKind>(*kind, "kind", kKinds, problems);
+  if (!node.is_map()) {
+    const MapReader map(node, "node " + name, node_keys(), problems);  // says so
+    return std::nullopt;
+  }
+  problems.add(node.place, fmt::format("node {} has no \"kind\"", name), "add kind: host or kind: switch");
+  return std::nullopt;
+}
+
+// `nodes: {leaf0: {qos: …}}` about a node that the fabric's template made.
+void change_fabric_node(const YamlNode& node, const std::string& name, NodeState& state, LabContext& context) {
+  if (state.qos != nullptr || state.routing != nullptr || state.routes != nullptr) return;  // the second of two keys
+  if (state.is_switch) {
+    read_switch(node, state, context);
+    return;
+  }
+  constexpr std::string_view kKeys[] = {"qos"};
+  const MapReader map(node, fmt::format("{}, a host of the fabric,", name), kKeys, context.problems);
+  state.qos = map.get("qos");
+}
 
 }  // namespace
 
@@ -248,15 +267,29 @@ void read_nodes(const YamlNode& node, LabContext& context) {
                          "write nodes: {vm00: {kind: host, …}}");
     return;
   }
-  context.lab.hosts.reserve(node.keys.size());
+  context.lab.hosts.reserve(context.lab.hosts.size() + node.keys.size());
   for (std::size_t i = 0; i < node.keys.size(); ++i) {
+    const std::string& name = node.keys[i].text;
     if (!check_name(node.keys[i], "node", context.problems)) continue;
-    const auto [entry, is_new] = context.hosts.try_emplace(node.keys[i].text);
-    if (!is_new) continue;  // the tree reported the second key
-    entry->second.index = static_cast<std::uint32_t>(context.lab.hosts.size());
-    HostConfig& host = context.lab.hosts.emplace_back();
-    host.name = node.keys[i].text;
-    NodeReader(context, entry->second, host).read(node.children[i]);
+    const auto [entry, is_new] = context.nodes.try_emplace(name);
+    NodeState& state = entry->second;
+    if (!is_new) {
+      if (state.of_fabric) change_fabric_node(node.children[i], name, state, context);
+      continue;  // the tree reported the second key
+    }
+    state.place = node.keys[i].place;
+    const auto kind = read_kind(node.children[i], name, context.problems);
+    if (kind == NodeKind::kSwitch) {
+      state.is_switch = true;
+      state.index = static_cast<std::uint32_t>(context.lab.switches.size());
+      context.lab.switches.emplace_back().name = name;
+      read_switch(node.children[i], state, context);
+    } else {
+      state.index = static_cast<std::uint32_t>(context.lab.hosts.size());
+      context.lab.hosts.emplace_back().name = name;
+      state.complete = false;
+      if (kind) HostReader(context, state, context.lab.hosts.back()).read(node.children[i]);
+    }
   }
 }
 

@@ -12,6 +12,8 @@ namespace weft::lab {
 namespace {
 
 constexpr std::uint64_t kVersion = 1;
+constexpr std::string_view kNodesExample = "nodes: {vm00: {kind: host, …}}";
+constexpr Range<std::int64_t> kDurations{1, 3600 * kSecond_ps};
 
 void read_head(const MapReader& map, LabContext& context) {
   ProblemList& problems = context.problems;
@@ -28,26 +30,35 @@ void read_head(const MapReader& map, LabContext& context) {
     store(context.lab.description, read_text(*node, "description", problems));
   }
   if (const YamlNode* node = map.get("seed")) store(context.lab.seed, read_unsigned(*node, "seed", {}, problems));
+  if (const YamlNode* node = map.get("duration"))
+    store(context.lab.duration_ps, read_quantity(*node, "duration", Quantity::kTime, kDurations, problems));
+  if (const YamlNode* node = map.get("sample"))
+    store(context.lab.sample_ps, read_quantity(*node, "sample", Quantity::kTime, kDurations, problems));
 }
 
-void read_sections(const YamlNode& root, LabContext& context) {
+void read_sections(const YamlNode& root, std::optional<std::uint64_t> seed, LabContext& context) {
   const MapReader map(root, "a lab", lab_keys(), context.problems);
   if (!map.ok()) return;
   read_head(map, context);
-  const YamlNode* nodes = map.require("nodes", "nodes: {vm00: {kind: host, …}}");
+  if (seed) context.lab.seed = *seed;  // before flows are drawn with it
+  const auto given = [&](std::string_view key) {
+    const YamlNode* node = map.get(key);
+    return node != nullptr && !node->is_null() ? node : nullptr;
+  };
+  if (const YamlNode* fabric = given("fabric")) read_fabric(*fabric, context);
+  const YamlNode* nodes = map.get("fabric") != nullptr ? given("nodes") : map.require("nodes", kNodesExample);
   if (nodes != nullptr) read_nodes(*nodes, context);
   // Without nodes every name below would be unknown: one problem is enough.
-  if (context.hosts.empty()) return;
+  if (context.nodes.empty()) return;
+  if (const YamlNode* links = given("links")) read_links(*links, context);
+  settle_topology(context, given("routing"));
+  read_qos(given("qos"), context);
 
   using SectionReader = void (*)(const YamlNode&, LabContext&);
-  constexpr std::pair<std::string_view, SectionReader> kSections[] = {{"links", read_links},
-                                                                      {"qos", read_qos},
-                                                                      {"faults", read_faults},
-                                                                      {"workloads", read_workloads},
-                                                                      {"expect", read_expectations}};
+  constexpr std::pair<std::string_view, SectionReader> kSections[] = {
+      {"faults", read_faults}, {"workloads", read_workloads}, {"expect", read_expectations}};
   for (const auto& [key, read] : kSections) {
-    const YamlNode* node = map.get(key);
-    if (node != nullptr && !node->is_null()) read(*node, context);
+    if (const YamlNode* node = given(key)) read(*node, context);
   }
 }
 
@@ -57,15 +68,16 @@ tl::expected<Lab, std::vector<Problem>> read_lab(std::string_view text, std::str
                                                  std::span<const std::string> overrides,
                                                  std::optional<std::uint64_t> seed) {
   ProblemList problems(overrides);
-  LabContext context{Catalog::built_in(), problems, {}, {}, true, {}, {}};
+  LabContext context{Catalog::built_in(), problems};
+  context.warnings = ProblemList(overrides);
   context.lab.file = file_name;
   context.lab.overrides.assign(overrides.begin(), overrides.end());
   if (auto root = parse_yaml(text, problems)) {
     apply_overrides(*root, overrides, problems);
-    read_sections(*root, context);
+    read_sections(*root, seed, context);
   }
   if (!problems.empty()) return tl::unexpected(problems.take());
-  if (seed) context.lab.seed = *seed;
+  context.lab.warnings = context.warnings.take();
   return std::move(context.lab);
 }
 

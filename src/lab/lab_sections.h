@@ -1,5 +1,5 @@
 // Inside the lab reader: what its section readers share. Sections are read in the order in which they
-// refer to each other (nodes, links, qos, faults, workloads, expect), whatever their order in the file.
+// refer to each other (fabric, nodes, links, qos, faults, workloads, expect), whatever their order in the file.
 #pragma once
 
 #include <map>
@@ -11,6 +11,7 @@
 #include "lab/catalog.h"
 #include "lab/lab_model.h"
 #include "lab/problem.h"
+#include "lab/qos_contract.h"
 #include "lab/yaml_walk.h"
 
 namespace weft::lab {
@@ -26,17 +27,30 @@ struct PortState {
   Place link_place;
 };
 
-struct HostState {
-  std::uint32_t index = 0;
-  bool complete = true;  // false: a NIC could not be read, so a port that is missing may be in it
-  std::map<std::string, PortState, std::less<>> ports;
+// A host or a switch.
+struct NodeState {
+  bool is_switch = false;
+  bool of_fabric = false;   // a template made it
+  std::uint32_t index = 0;  // in Lab::hosts or Lab::switches
+  Place place;
+  bool complete = true;  // false: a NIC or the model could not be read, so a port that is missing may be in it
+  const YamlNode* qos = nullptr;
+  const YamlNode* routing = nullptr;
+  const YamlNode* routes = nullptr;
+  std::map<std::string, PortState, std::less<>> ports;  // of a host
+  std::vector<PortState> front_ports;                   // of a switch, in order
 };
 
 struct LabContext {
+  LabContext(const Catalog& devices, ProblemList& list) : catalog(devices), problems(list) {}
+
   const Catalog& catalog;
   ProblemList& problems;
   Lab lab;
-  std::map<std::string, HostState, std::less<>> hosts;
+  std::map<std::string, NodeState, std::less<>> nodes;
+  QosContract qos;  // of the lab; a node's own keys come on top
+  ProblemList warnings;
+  std::vector<std::uint32_t> switch_component;  // by switch: equal where cables join them
   bool links_complete = true;  // false: a link was reported, so a cable that is missing may be that one
   std::map<std::string, std::size_t, std::less<>> workloads;  // index in Lab::workloads
   std::vector<bool> workload_usable;                          // parallel to Lab::workloads
@@ -45,9 +59,28 @@ struct LabContext {
   NicConfig& nic(const PortRef& ref) { return lab.hosts[ref.host].nics[ref.nic]; }
 };
 
+// A cable as written, before it is known what it joins.
+struct CableSpec {
+  Place place;
+  CableKind kind = CableKind::kDac;
+  std::int64_t length_mm = 1000;
+  std::optional<std::pair<std::int64_t, Place>> rate_bps;
+  std::optional<std::pair<Fec, Place>> fec;
+  double bit_error_rate = 0;
+  std::optional<Time_ps> latency_ps;
+  bool good = true;  // false: it was reported
+};
+CableSpec read_cable(const YamlNode& node, LabContext& context);
+// Rate, FEC and delays of a link whose ends are known; false when they do not fit.
+bool settle_link(const CableSpec& cable, LinkConfig& link, LabContext& context);
+
+void read_fabric(const YamlNode& node, LabContext& context);
 void read_nodes(const YamlNode& node, LabContext& context);
+void read_switch(const YamlNode& node, NodeState& state, LabContext& context);
 void read_links(const YamlNode& node, LabContext& context);
-void read_qos(const YamlNode& node, LabContext& context);
+// What follows from nodes and links together: segments, tiers, addresses that are used twice, routes.
+void settle_topology(LabContext& context, const YamlNode* routing);
+void read_qos(const YamlNode* node, LabContext& context);
 void read_faults(const YamlNode& node, LabContext& context);
 void read_workloads(const YamlNode& node, LabContext& context);
 void read_expectations(const YamlNode& node, LabContext& context);
@@ -57,6 +90,16 @@ inline constexpr std::uint32_t kUnknownMtu_B = 4096;
 std::optional<workload::TransferOptions> read_transfer(const MapReader& workload, const YamlNode& node,
                                                        std::uint32_t path_mtu_B, ProblemList& problems);
 
+// Gives the switch at `state.index` its model and all ports of it; false when it has none.
+bool add_switch(std::string_view name, const fabric::SwitchModel& model, NodeState& state, LabContext& context);
+// Which rates a port can run at, highest first.
+std::vector<std::int64_t> port_rates_bps(const PortRef& port, const LabContext& context);
+// Host ports with the same number reach each other: over one cable, or over switches. Only for a port with a link.
+std::uint32_t segment_of(const PortState& port, const LabContext& context);
+
+// A workload with `flows`.
+void read_flows(const MapReader& map, const YamlNode& node, WorkloadConfig& workload, LabContext& context);
+
 // "vm00:p0/1" in its three parts; the last two may be absent.
 struct EndpointText {
   std::string_view host;
@@ -65,9 +108,10 @@ struct EndpointText {
 };
 EndpointText split_endpoint(std::string_view text);
 
-// Null when there is no such host or port, which is then reported (unless it follows from an earlier problem).
-HostState* find_host(std::string_view name, const Place& place, LabContext& context);
-PortState* find_port(HostState& host, std::string_view host_name, std::string_view port_name, const Place& place,
+// Null when there is no such node or port, which is then reported (unless it follows from an earlier problem).
+NodeState* find_node(std::string_view name, const Place& place, LabContext& context);
+NodeState* find_host(std::string_view name, const Place& place, LabContext& context);  // and no switch
+PortState* find_port(NodeState& node, std::string_view node_name, std::string_view port_name, const Place& place,
                      LabContext& context);
 // "vm00:p0", both parts needed.
 PortState* read_port(const YamlNode& node, std::string_view what, LabContext& context);

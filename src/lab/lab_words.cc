@@ -8,34 +8,44 @@ using fabric::FaultFrames;
 using workload::Misuse;
 using workload::TransferOp;
 
-constexpr std::string_view kLabKeys[] = {"version", "name", "description", "seed",      "nodes",
-                                         "links",   "qos",  "faults",      "workloads", "expect"};
-constexpr std::string_view kNodeKeys[] = {"kind", "host", "set", "gpus", "nics"};
+constexpr std::string_view kLabKeys[] = {"version", "name",  "description", "seed", "duration", "sample",    "fabric",
+                                         "nodes",   "links", "routing",     "qos",  "faults",   "workloads", "expect"};
+constexpr std::string_view kNodeKeys[] = {"kind", "host", "set", "gpus", "nics", "qos"};
 constexpr std::string_view kNicKeys[] = {"model", "ports", "set"};
 constexpr std::string_view kPortKeys[] = {"address", "mtu", "vlan"};
 constexpr std::string_view kLinkKeys[] = {"endpoints", "cable"};
-constexpr std::string_view kCableKeys[] = {"kind", "length", "rate", "fec", "bit_error_rate"};
-constexpr std::string_view kQosKeys[] = {"dscp", "priority", "ecn", "cnp_dscp", "cnp_priority"};
-constexpr std::string_view kFaultKeys[] = {
-    "name",         "link",        "both_directions", "action", "frames", "qp",   "psn",
-    "transmission", "probability", "start",           "end",    "delay",  "down", "up"};
+constexpr std::string_view kCableKeys[] = {"kind", "length", "rate", "fec", "bit_error_rate", "latency"};
+constexpr std::string_view kFaultKeys[] = {"name", "link",         "both_directions", "action", "frames", "qp",
+                                           "psn",  "transmission", "probability",     "start",  "end",    "delay",
+                                           "down", "up",           "priority",        "rate"};
 constexpr std::string_view kWorkloadKeys[] = {
     "name",  "perftest",   "args",    "transfer",  "client",    "server",        "start",    "size",          "count",
-    "depth", "connection", "timeout", "retry_cnt", "rnr_retry", "min_rnr_timer", "receives", "receive_delay", "misuse"};
+    "depth", "connection", "timeout", "retry_cnt", "rnr_retry", "min_rnr_timer", "receives", "receive_delay", "misuse",
+    "flows", "hosts",      "to",      "pairs",     "op",        "message",       "rounds",   "period",        "load",
+    "shape", "duration",   "file"};
 constexpr std::string_view kPerftestOnlyKeys[] = {"args"};
 constexpr std::string_view kTransferOnlyKeys[] = {"size",     "count",         "depth",     "connection",
                                                   "timeout",  "retry_cnt",     "rnr_retry", "min_rnr_timer",
                                                   "receives", "receive_delay", "misuse"};
+constexpr std::string_view kFlowOnlyKeys[] = {"hosts",  "to",   "pairs", "op",       "message", "rounds",
+                                              "period", "load", "shape", "duration", "file"};
+constexpr std::string_view kNotFlowKeys[] = {"client",    "server",        "args",     "depth",         "connection",
+                                             "rnr_retry", "min_rnr_timer", "receives", "receive_delay", "misuse"};
 constexpr std::string_view kExpectationKeys[] = {"min", "max", "equal"};
 
 constexpr Word<CableKind> kCableWords[] = {
     {"dac", CableKind::kDac}, {"aoc", CableKind::kAoc}, {"fibre", CableKind::kFibre}};
 constexpr Word<Fec> kFecWords[] = {
     {"none", Fec::kNone}, {"base-r", Fec::kBaseR}, {"rs528", Fec::kRs528}, {"rs544", Fec::kRs544}};
-constexpr Word<FaultAction> kFaultActionWords[] = {
-    {"drop", FaultAction::kDrop},   {"corrupt", FaultAction::kCorrupt},     {"ce-mark", FaultAction::kCeMark},
-    {"delay", FaultAction::kDelay}, {"duplicate", FaultAction::kDuplicate}, {"cut", FaultAction::kCut},
-    {"flap", FaultAction::kFlap}};
+constexpr Word<FaultAction> kFaultActionWords[] = {{"drop", FaultAction::kDrop},
+                                                   {"corrupt", FaultAction::kCorrupt},
+                                                   {"ce-mark", FaultAction::kCeMark},
+                                                   {"delay", FaultAction::kDelay},
+                                                   {"duplicate", FaultAction::kDuplicate},
+                                                   {"cut", FaultAction::kCut},
+                                                   {"flap", FaultAction::kFlap},
+                                                   {"pause-storm", FaultAction::kPauseStorm},
+                                                   {"slow-receiver", FaultAction::kSlowReceiver}};
 constexpr Word<FaultFrames> kFaultFramesWords[] = {
     {"any", FaultFrames::kAny}, {"request", FaultFrames::kRequest}, {"response", FaultFrames::kResponse}};
 constexpr std::string_view kPerftestWords[] = {"write_bw", "write_lat", "send_bw",   "send_lat",
@@ -49,6 +59,14 @@ constexpr Word<Misuse> kMisuseWords[] = {{"wrong-rkey", Misuse::kWrongRkey},
                                          {"no-remote-write", Misuse::kNoRemoteWrite},
                                          {"no-receive", Misuse::kNoReceive},
                                          {"dead-peer", Misuse::kDeadPeer}};
+
+constexpr Word<FlowPattern> kFlowPatternWords[] = {
+    {"incast", FlowPattern::kIncast},       {"permutation", FlowPattern::kPermutation},
+    {"all-to-all", FlowPattern::kAllToAll}, {"point-to-point", FlowPattern::kPointToPoint},
+    {"on-off", FlowPattern::kOnOff},        {"distribution", FlowPattern::kDistribution},
+    {"matrix", FlowPattern::kMatrix}};
+constexpr Word<workload::FlowOp> kFlowOpWords[] = {{"write", workload::FlowOp::kWrite},
+                                                   {"send", workload::FlowOp::kSend}};
 
 }  // namespace
 
@@ -70,9 +88,6 @@ std::span<const std::string_view> link_keys() {
 std::span<const std::string_view> cable_keys() {
   return kCableKeys;
 }
-std::span<const std::string_view> qos_keys() {
-  return kQosKeys;
-}
 std::span<const std::string_view> fault_keys() {
   return kFaultKeys;
 }
@@ -84,6 +99,12 @@ std::span<const std::string_view> perftest_only_keys() {
 }
 std::span<const std::string_view> transfer_only_keys() {
   return kTransferOnlyKeys;
+}
+std::span<const std::string_view> flow_only_keys() {
+  return kFlowOnlyKeys;
+}
+std::span<const std::string_view> not_flow_keys() {
+  return kNotFlowKeys;
 }
 std::span<const std::string_view> expectation_keys() {
   return kExpectationKeys;
@@ -109,6 +130,12 @@ std::span<const Word<TransferOp>> transfer_words() {
 }
 std::span<const Word<Misuse>> misuse_words() {
   return kMisuseWords;
+}
+std::span<const Word<FlowPattern>> flow_pattern_words() {
+  return kFlowPatternWords;
+}
+std::span<const Word<workload::FlowOp>> flow_op_words() {
+  return kFlowOpWords;
 }
 
 }  // namespace weft::lab

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 
 #include "lab/lab_sections.h"
 #include "lab/lab_words.h"
@@ -16,9 +18,13 @@ namespace {
 struct End {
   const YamlNode* node = nullptr;
   EndpointText text;
-  HostState* host = nullptr;
+  NodeState* host = nullptr;
   PortState* port = nullptr;
-  std::uint32_t function = 0;
+};
+
+struct PortPair {
+  const PortState* client;
+  const PortState* server;
 };
 
 class WorkloadReader {
@@ -31,17 +37,22 @@ class WorkloadReader {
   void read() {
     const std::size_t problems_before = problems_.size();
     read_name_and_start();
-    const bool connected = read_ends();
-    const YamlNode *perftest = map_.get("perftest"), *transfer = map_.get("transfer");
-    if (map_.ok() && (perftest == nullptr) == (transfer == nullptr)) {
-      problems_.add(map_.place(),
-                    perftest == nullptr ? "a workload that does nothing" : "perftest and transfer in one workload",
-                    "write one of perftest: write_bw and transfer: write");
+    const YamlNode *perftest = map_.get("perftest"), *transfer = map_.get("transfer"), *flows = map_.get("flows");
+    const int kinds = (perftest != nullptr) + (transfer != nullptr) + (flows != nullptr);
+    const bool connected = flows == nullptr && read_ends();
+    if (map_.ok() && kinds != 1) {
+      problems_.add(map_.place(), kinds == 0 ? "a workload that does nothing" : "more than one kind in one workload",
+                    "write one of perftest: write_bw, transfer: write and flows: incast");
+    } else if (flows != nullptr) {
+      forbid(not_flow_keys(), "flows run between hosts: write hosts, and to for incast");
+      read_flows(map_, *flows, workload_, context_);
     } else if (perftest != nullptr) {
       forbid(transfer_only_keys(), "perftest takes its own flags, in args");
+      forbid(flow_only_keys(), "perftest takes its own flags, in args");
       read_perftest(*perftest, connected);
     } else if (transfer != nullptr) {
       forbid(perftest_only_keys(), "only perftest has args");
+      forbid(flow_only_keys(), "only flows have it");
       workload_.transfer = read_transfer(map_, *transfer, connected ? path_mtu_B() : kUnknownMtu_B, problems_);
     }
     context_.lab.workloads.push_back(std::move(workload_));
@@ -81,51 +92,99 @@ class WorkloadReader {
     return end;
   }
 
-  // True when client and server are the two ends of one link.
+  // True when client and server reach each other over one cable or over switches, and it is clear by which ports.
   bool read_ends() {
     if (!map_.ok()) return false;
     End client = read_end("client"), server = read_end("server");
     for (const End* end : {&client, &server}) {
       if (end->host == nullptr || (end->text.port && end->port == nullptr)) return false;
     }
-    std::vector<const LinkConfig*> joining;
-    bool swapped = false;
-    for (const LinkConfig& link : context_.lab.links) {
-      const bool forward = fits(link.a, client) && fits(link.b, server);
-      const bool backward = fits(link.b, client) && fits(link.a, server);
-      if (!forward && !backward) continue;
-      joining.push_back(&link);
-      swapped = backward;
+    std::vector<PortPair> pairs = pairs_of(client, server);
+    if (pairs.size() > 1) {
+      // As the operating system would: the address of the other end is on a subnet of one of the ports.
+      std::vector<PortPair> near;
+      std::copy_if(pairs.begin(), pairs.end(), std::back_inserter(near),
+                   [&](const PortPair& p) { return one_subnet(p); });
+      if (near.size() == 1) pairs = near;
     }
-    if (joining.size() != 1) {
-      report_not_one(joining, client, server);
+    if (pairs.size() != 1) {
+      report_not_one(pairs, client, server);
       return false;
     }
-    workload_.client = swapped ? joining[0]->b : joining[0]->a;
-    workload_.server = swapped ? joining[0]->a : joining[0]->b;
-    return read_function(client, workload_.client, workload_.client_function) &&
+    workload_.client = pairs[0].client->ref;
+    workload_.server = pairs[0].server->ref;
+    return check_pair(pairs[0], server.node->place) &&
+           read_function(client, workload_.client, workload_.client_function) &&
            read_function(server, workload_.server, workload_.server_function);
   }
 
-  static bool fits(const PortRef& ref, const End& end) {
-    return end.port != nullptr ? ref == end.port->ref : ref.host == end.host->index;
+  std::vector<const PortState*> ports_of(const End& end) {
+    if (end.port != nullptr) return {end.port};
+    std::vector<const PortState*> ports;
+    for (const auto& [name, port] : end.host->ports) {
+      if (port.link) ports.push_back(&port);
+    }
+    return ports;
   }
 
-  void report_not_one(const std::vector<const LinkConfig*>& joining, const End& client, const End& server) {
-    if (joining.empty()) {
+  std::vector<PortPair> pairs_of(const End& client, const End& server) {
+    std::vector<PortPair> pairs;
+    if (client.host == server.host) return pairs;
+    for (const PortState* a : ports_of(client)) {
+      for (const PortState* b : ports_of(server)) {
+        if (segment_of(*a, context_) == segment_of(*b, context_)) pairs.push_back({a, b});
+      }
+    }
+    return pairs;
+  }
+
+  bool one_subnet(const PortPair& pair) {
+    const PortConfig &a = context_.port(pair.client->ref), &b = context_.port(pair.server->ref);
+    return same_subnet(a.address, b.address, std::max(a.prefix_bits, b.prefix_bits));
+  }
+
+  // Over one cable the link's reader did this.
+  bool check_pair(const PortPair& pair, const Place& place) {
+    if (segment_of(*pair.client, context_) >= context_.lab.switches.size()) return true;
+    const PortConfig &a = context_.port(pair.client->ref), &b = context_.port(pair.server->ref);
+    if (a.address.is_v4 != b.address.is_v4) {
+      problems_.add(place, "client and server have IPv4 and IPv6", "give both addresses of one family");
+      return false;
+    }
+    if (a.vlan == b.vlan) return true;
+    const auto text = [](const PortConfig& port) {
+      return port.vlan ? fmt::format("vlan {}", *port.vlan) : std::string("no vlan");
+    };
+    problems_.add(place, fmt::format("client and server have {} and {}", text(a), text(b)),
+                  "give both the same vlan, or none");
+    return false;
+  }
+
+  void report_not_one(const std::vector<PortPair>& pairs, const End& client, const End& server) {
+    const bool switched = !context_.lab.switches.empty();
+    if (pairs.empty()) {
       if (!context_.links_complete || !client.host->complete || !server.host->complete) return;
       problems_.add(server.node->place,
-                    fmt::format("no link joins {} and {}", in_quotes(client.node->text), in_quotes(server.node->text)),
-                    "a workload runs between the two ends of one cable: add it to links");
+                    fmt::format("no {} joins {} and {}", switched ? "path" : "link", in_quotes(client.node->text),
+                                in_quotes(server.node->text)),
+                    switched ? "hosts do not forward: join both to switches that are joined, or by a cable"
+                             : "a workload runs between the two ends of one cable: add it to links");
       return;
     }
-    std::vector<std::string> ports;
-    ports.reserve(joining.size());
-    for (const LinkConfig* link : joining)
-      ports.push_back(port_name(context_.lab, link->a.host == client.host->index ? link->a : link->b));
-    problems_.add(client.node->place,
-                  fmt::format("{} links join {} and {}", joining.size(), client.text.host, server.text.host),
-                  fmt::format("name the port: {}", fmt::join(ports, ", ")));
+    std::vector<std::string> clients, servers;
+    for (const PortPair& pair : pairs) {
+      clients.push_back(port_name(context_.lab, pair.client->ref));
+      servers.push_back(port_name(context_.lab, pair.server->ref));
+    }
+    // The end that can be named more closely: the client's, when it has several ports.
+    const bool by_client = std::adjacent_find(clients.begin(), clients.end(), std::not_equal_to<>()) != clients.end();
+    std::vector<std::string>& names = by_client ? clients : servers;
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    problems_.add(by_client ? client.node->place : server.node->place,
+                  fmt::format("{} {} join {} and {}", pairs.size(), switched ? "paths" : "links", client.text.host,
+                              server.text.host),
+                  fmt::format("name the port: {}", fmt::join(names, ", ")));
   }
 
   bool read_function(const End& end, const PortRef& ref, std::uint32_t& target) {

@@ -16,6 +16,9 @@ namespace {
 constexpr std::string_view kBandwidth[] = {"bw_average_Gbps", "bw_peak_Gbps", "msg_rate_Mpps"};
 constexpr std::string_view kLatency[] = {"t_min_us", "t_max_us", "t_typical_us", "t_avg_us", "p99_us", "p999_us"};
 constexpr std::string_view kTransfer[] = {"completed", "failed", "bytes_ok", "wc_status"};
+constexpr std::string_view kFlows[] = {"done",       "failed",       "unfinished",  "goodput_Gbps",
+                                       "jain",       "fct_p50_us",   "fct_p99_us",  "fct_p999_us",
+                                       "fct_max_us", "slowdown_p50", "slowdown_p99"};
 
 // /sys/class/infiniband/*/ports/1/hw_counters (linux drivers/infiniband/hw/mlx5/counters.c).
 constexpr std::string_view kHwCounters[] = {"rx_write_requests",
@@ -170,6 +173,8 @@ std::span<const std::string_view> metrics_of(MetricGroup group) {
       return kLatency;
     case MetricGroup::kTransfer:
       return kTransfer;
+    case MetricGroup::kFlows:
+      return kFlows;
   }
   return {};
 }

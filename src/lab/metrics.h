@@ -9,9 +9,10 @@
 
 namespace weft::lab {
 
-enum class MetricGroup : unsigned char { kBandwidth, kLatency, kTransfer };
+enum class MetricGroup : unsigned char { kBandwidth, kLatency, kTransfer, kFlows };
 
-// kBandwidth and kLatency are perftest's columns; kTransfer is what a verified transfer reports.
+// kBandwidth and kLatency are perftest's columns; kTransfer is what a verified transfer reports,
+// kFlows the summary of a run of flows (workload/flow_result.h).
 std::span<const std::string_view> metrics_of(MetricGroup group);
 
 // mlx5 hw_counters and counters (as `rdma statistic` prints them), mlx5 ethtool -S, and irdma's three

@@ -39,6 +39,9 @@ struct PairOptions {
   std::vector<fabric::FaultRule> faults[2];  // of what leaves side 0, side 1
   std::uint64_t seed = 1;
   std::uint32_t domains = 1;
+  nic::PortQos qos[2];
+  Time_ps pause_response_ps = ns(300);
+  std::function<void(std::uint32_t side, nic::DeviceConfig&)> tune;  // for what has no option here
 };
 
 // One port: the loop of a host without CPUs, and a script.
@@ -48,18 +51,21 @@ class Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  void attach(engine::Domain& domain, const nic::NicModel& model, std::uint64_t seed, fabric::LinkDirection& out,
+  void attach(engine::Domain& domain, const PairOptions& options, fabric::LinkDirection& out,
               fabric::LinkDirection& in) {
     domain_ = &domain;
+    const nic::NicModel& model = options.model[port_];
     nic::PcieLink pcie{model.pcie_generation, model.pcie_lanes, model.pcie_max_payload_B};
     card_.functions.emplace_back(pcie);
     nic::DeviceConfig config;
     config.model = model;
     config.name = "mlx5_0";
     config.port_id = port_;
-    config.seed = seed;
+    config.seed = options.seed;
+    config.qos = options.qos[port_];
     config.carry_payload = true;
     config.host = {ns(100), ns(200), ns(100), 0, this, [](void*, std::uint32_t, Time_ps) {}, &Node::write_hook};
+    if (options.tune) options.tune(port_, config);
     device_ = std::make_unique<nic::Device>(std::move(config), card_, out, in);
     bytes_.resize(kMemory_B);
     for (std::size_t i = 0; i < bytes_.size(); ++i) bytes_[i] = static_cast<std::uint8_t>(mix64(port_ * kMemory_B + i));
@@ -122,19 +128,18 @@ class Pair {
     }
     for (std::uint32_t from = 0; from < 2; ++from) {
       std::uint32_t to = 1 - from;
-      fabric::LinkTiming timing{80, kFlight_ps, options.model[to].rx_latency_ps, fabric::framing_B(true, false)};
+      fabric::LinkTiming timing{80, kFlight_ps, options.model[to].rx_latency_ps, options.pause_response_ps, 0};
       engine::Domain& source = engine_.domain(from % options.domains);
       engine::Domain& destination = engine_.domain(to % options.domains);
       engine::Channel& channel = engine_.connect(from % options.domains, to % options.domains, nodes_[to]->node(),
-                                                 timing.flight_ps + timing.pipeline_ps);
+                                                 timing.flight_ps + std::min(timing.pipeline_ps, timing.response_ps));
       links_[from] = std::make_unique<fabric::LinkDirection>(channel, source, destination, timing);
-      wrappers_[from] = std::make_unique<fabric::LinkWrapper>(options.faults[from], options.seed, from, 0.0);
+      wrappers_[from] = std::make_unique<fabric::LinkWrapper>(options.faults[from], options.seed, from, to, 0.0);
       wrappers_[from]->set_send_tap({&sent_[from], &Pair::record});
       links_[from]->wrap(wrappers_[from].get());
     }
     for (std::uint32_t side = 0; side < 2; ++side) {
-      nodes_[side]->attach(engine_.domain(side % options.domains), options.model[side], options.seed, *links_[side],
-                           *links_[1 - side]);
+      nodes_[side]->attach(engine_.domain(side % options.domains), options, *links_[side], *links_[1 - side]);
     }
   }
 
@@ -162,14 +167,14 @@ class Pair {
   }
 
  private:
-  static void record(void* self, const engine::Packet& packet, const engine::Domain& domain, Time_ps time_ps,
-                     bool /*outbound*/, std::string_view /*comment*/) {
-    Frame frame{time_ps, packet, {}, {}};
+  static void record(void* self, const fabric::TapFrame& seen) {
+    const engine::Packet& packet = seen.packet;
+    Frame frame{seen.time_ps, packet, {}, {}};
     frame.cold.aeth = packet.aux;
     if (packet.flags & engine::Packet::kHasCold) {
-      frame.cold = domain.cold[packet.aux];
+      frame.cold = seen.domain.cold[packet.aux];
       if (frame.cold.payload != engine::kNoSlot) {
-        const engine::PayloadSlot& bytes = domain.payload[frame.cold.payload];
+        const engine::PayloadSlot& bytes = seen.domain.payload[frame.cold.payload];
         frame.payload.assign(bytes.begin(), bytes.begin() + packet.payload_B);
       }
     }

@@ -58,11 +58,11 @@ TEST(Channel, RemotePushWaitsForTheBarrier) {
   Ends ends;
   Channel channel(ends.source, ends.destination, ends.node);
   channel.push(packet(500, 1));
-  EXPECT_TRUE(channel.empty());
+  EXPECT_EQ(channel.next_ps(), kNever_ps);
   EXPECT_EQ(channel.in_flight(), 1U);
   EXPECT_EQ(ends.destination.next_wake_ps(), kNever_ps);
   channel.empty_mailbox();
-  EXPECT_FALSE(channel.empty());
+  EXPECT_EQ(channel.next_ps(), 500);
   EXPECT_EQ(channel.in_flight(), 1U);
   EXPECT_EQ(ends.destination.next_wake_ps(), 500);
 }
@@ -103,7 +103,144 @@ TEST(Channel, MailKeepsItsOrderOverSeveralBarriers) {
     ASSERT_EQ(channel.front().psn, expected);
     channel.pop();
   }
-  EXPECT_TRUE(channel.empty());
+  EXPECT_EQ(channel.next_ps(), kNever_ps);
+}
+
+Packet pause(Time_ps time_ps, std::uint32_t word) {
+  Packet p;
+  p.time_ps = time_ps;
+  p.opcode = kPauseOpcode;
+  p.aux = word;
+  return p;
+}
+
+// (time, pause) of everything, in the order in which it is handled.
+std::vector<std::pair<Time_ps, bool>> drain(Channel& channel) {
+  std::vector<std::pair<Time_ps, bool>> order;
+  while (channel.next_ps() != kNever_ps) {
+    EXPECT_EQ(channel.front().time_ps, channel.next_ps());
+    order.emplace_back(channel.next_ps(), channel.pause_is_next());
+    channel.pop();
+  }
+  return order;
+}
+
+TEST(Channel, APauseOvertakesDataThatIsHandledLater) {
+  Domain domain;
+  std::uint32_t node = domain.add_node({nullptr, &never});
+  domain.run_window(1);
+  Channel channel(domain, domain, node);
+  channel.push(packet(500, 1));
+  channel.push(packet(900, 2));
+  channel.push_pause(pause(600, 1));
+  channel.push_pause(pause(900, 2));
+  EXPECT_EQ(channel.in_flight(), 4U);
+  EXPECT_EQ(drain(channel),
+            (std::vector<std::pair<Time_ps, bool>>{{500, false}, {600, true}, {900, true}, {900, false}}));
+}
+
+TEST(Channel, APauseThatIsDueFirstMovesTheWakeTimeForward) {
+  Domain domain;
+  std::uint32_t node = domain.add_node({nullptr, &never});
+  domain.run_window(1);
+  Channel channel(domain, domain, node);
+  channel.push(packet(500, 1));
+  EXPECT_EQ(domain.next_wake_ps(), 500);
+  channel.push_pause(pause(400, 1));
+  EXPECT_EQ(channel.next_ps(), 400);
+  EXPECT_EQ(domain.next_wake_ps(), 400);
+  channel.push_pause(pause(450, 2));
+  channel.pop();
+  EXPECT_EQ(channel.next_ps(), 450);
+}
+
+TEST(Channel, TheMailboxKeepsPausesApart) {
+  Ends ends;
+  Channel channel(ends.source, ends.destination, ends.node);
+  channel.push(packet(500, 1));
+  channel.push(packet(900, 2));
+  channel.push_pause(pause(600, 0xabcd));
+  EXPECT_EQ(channel.next_ps(), kNever_ps);
+  EXPECT_EQ(channel.in_flight(), 3U);
+  channel.empty_mailbox();
+  EXPECT_EQ(ends.destination.next_wake_ps(), 500);
+  channel.pop();
+  ASSERT_TRUE(channel.pause_is_next());
+  EXPECT_EQ(channel.front().aux, 0xabcdU);
+  EXPECT_EQ(drain(channel), (std::vector<std::pair<Time_ps, bool>>{{600, true}, {900, false}}));
+}
+
+TEST(Channel, TelemetryMovesToTheReceiversPool) {
+  Ends ends;
+  Channel channel(ends.source, ends.destination, ends.node);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    Packet p = loaded(ends.source, 500 + i, 10);
+    if (i == 1) {  // no payload, no telemetry between two that have both
+      ends.source.payload.give_back(ends.source.cold[p.aux].payload);
+      ends.source.cold[p.aux].payload = kNoSlot;
+    } else {
+      std::uint32_t slot = ends.source.cold[p.aux].telemetry = ends.source.telemetry.take();
+      ends.source.telemetry[slot] = {};
+      ends.source.telemetry[slot].count = 2;
+      ends.source.telemetry[slot].hops[1].queue_B = 4000 + i;
+    }
+    channel.push(p);
+  }
+  EXPECT_EQ(ends.source.telemetry.in_use(), 0U);
+  channel.empty_mailbox();
+  EXPECT_EQ(ends.destination.telemetry.in_use(), 2U);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    Packet p = channel.front();
+    channel.pop();
+    const Cold& cold = ends.destination.cold[p.aux];
+    ASSERT_EQ(cold.telemetry == kNoSlot, i == 1);
+    ASSERT_EQ(cold.payload == kNoSlot, i == 1);
+    if (i != 1) {
+      EXPECT_EQ(ends.destination.telemetry[cold.telemetry].count, 2);
+      EXPECT_EQ(ends.destination.telemetry[cold.telemetry].hops[1].queue_B, 4000 + i);
+    }
+    ends.destination.release(p);
+  }
+  EXPECT_EQ(ends.destination.telemetry.in_use(), 0U);
+}
+
+TEST(Channel, TakingEverythingDueLeavesTheRestAndTheRecordsReadable) {
+  Domain domain;
+  std::uint32_t node = domain.add_node({nullptr, &never});
+  Channel channel(domain, domain, node);
+  for (std::uint32_t i = 0; i < 5; ++i) channel.push(packet(100 * (i + 1), i));
+  channel.push_pause(pause(150, 7));
+  channel.push_pause(pause(450, 8));
+  std::vector<std::pair<Time_ps, bool>> seen;
+  Time_ps next_ps =
+      channel.take_until(400, [&](Time_ps time_ps, bool is_pause) { seen.emplace_back(time_ps, is_pause); });
+  EXPECT_EQ(seen, (std::vector<std::pair<Time_ps, bool>>{{100, false}, {200, false}, {300, false}, {150, true}}));
+  EXPECT_EQ(next_ps, 400);
+  EXPECT_EQ(channel.next_ps(), 400);
+  for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(channel.taken().psn, i);
+  EXPECT_EQ(channel.taken_pause().aux, 7U);
+  EXPECT_EQ(channel.in_flight(), 3U);
+  EXPECT_EQ(drain(channel), (std::vector<std::pair<Time_ps, bool>>{{400, false}, {450, true}, {500, false}}));
+}
+
+TEST(Channel, AnArrivalSetsTheReceiversInboxBit) {
+  Domain domain;
+  std::uint32_t node = domain.add_node({nullptr, &never});
+  std::uint64_t word = 0;
+  Channel data(domain, domain, node, {&word, 1u << 5});
+  Channel pauses(domain, domain, node, {&word, 1u << 9});
+  data.push(packet(100, 1));
+  EXPECT_EQ(word, 1u << 5);
+  pauses.push_pause(pause(100, 1));
+  EXPECT_EQ(word, 1u << 5 | 1u << 9);
+}
+
+TEST(PauseRequest, SurvivesItsWord) {
+  PauseRequest request = PauseRequest::of(PauseRequest{0x81, 0x42, 0xbeef}.word());
+  EXPECT_EQ(request.xoff, 0x81);
+  EXPECT_EQ(request.xon, 0x42);
+  EXPECT_EQ(request.quanta, 0xbeef);
+  EXPECT_EQ(pause_quantum_ps(80), 5120) << "512 bits at 100 Gb/s";
 }
 
 TEST(Domain, ReleaseOfAPlainPacketTouchesNoPool) {

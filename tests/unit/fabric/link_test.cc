@@ -19,8 +19,8 @@ struct OneLink {
   engine::Channel& channel = engine.connect(0, 0, node, us(1));
   LinkDirection link;
 
-  explicit OneLink(bool v4 = true, bool vlan = false)
-      : link(channel, engine.domain(0), engine.domain(0), {80, us(1), ns(200), framing_B(v4, vlan)}) {}
+  explicit OneLink(std::uint32_t cut_through_B = 0)
+      : link(channel, engine.domain(0), engine.domain(0), {80, us(1), ns(200), ns(500), cut_through_B}) {}
 };
 
 engine::Packet packet(Opcode opcode, std::uint32_t payload_B) {
@@ -30,21 +30,25 @@ engine::Packet packet(Opcode opcode, std::uint32_t payload_B) {
   return p;
 }
 
+engine::Packet with_words(Opcode opcode, std::uint32_t payload_B, std::uint8_t words) {
+  engine::Packet p = packet(opcode, payload_B);
+  p.extra_words = words;
+  return p;
+}
+
 // facts PROTOCOL 1.10: 82 bytes around each middle packet.
 TEST(Link, LineBytesOfEachPathMtu) {
-  OneLink one;
   const std::uint32_t table[][2] = {{256, 338}, {512, 594}, {1024, 1106}, {2048, 2130}, {4096, 4178}};
-  for (auto [mtu_B, line_B] : table) {
-    EXPECT_EQ(one.link.line_B(packet(Opcode::kWriteMiddle, mtu_B)), line_B);
-    EXPECT_EQ(one.link.line_B(packet(Opcode::kWriteLast, mtu_B)), line_B);
-    EXPECT_EQ(one.link.line_B(packet(Opcode::kReadResponseMiddle, mtu_B)), line_B);
-    EXPECT_EQ(one.link.line_B(packet(Opcode::kWriteFirst, mtu_B)), line_B + 16);
-    EXPECT_EQ(one.link.line_B(packet(Opcode::kWriteOnly, mtu_B)), line_B + 16);
+  for (auto [mtu_B, expected_B] : table) {
+    EXPECT_EQ(line_B(packet(Opcode::kWriteMiddle, mtu_B)), expected_B);
+    EXPECT_EQ(line_B(packet(Opcode::kWriteLast, mtu_B)), expected_B);
+    EXPECT_EQ(line_B(packet(Opcode::kReadResponseMiddle, mtu_B)), expected_B);
+    EXPECT_EQ(line_B(packet(Opcode::kWriteFirst, mtu_B)), expected_B + 16);
+    EXPECT_EQ(line_B(packet(Opcode::kWriteOnly, mtu_B)), expected_B + 16);
   }
 }
 
 TEST(Link, LineBytesOfEveryKindOfFrame) {
-  OneLink one;
   const struct {
     Opcode opcode;
     std::uint32_t payload_B, line_B;
@@ -69,22 +73,21 @@ TEST(Link, LineBytesOfEveryKindOfFrame) {
       {Opcode::kUdSendOnlyImm, 1024, 1118},
   };
   for (const auto& row : table) {
-    EXPECT_EQ(one.link.line_B(packet(row.opcode, row.payload_B)), row.line_B)
-        << wire::name(row.opcode) << " " << row.payload_B;
+    EXPECT_EQ(line_B(packet(row.opcode, row.payload_B)), row.line_B) << wire::name(row.opcode) << " " << row.payload_B;
   }
 }
 
 TEST(Link, VlanAndIpv6AddTheirBytes) {
-  EXPECT_EQ(OneLink(true, true).link.line_B(packet(Opcode::kWriteMiddle, 1024)), 1110U);
-  EXPECT_EQ(OneLink(false, false).link.line_B(packet(Opcode::kWriteMiddle, 1024)), 1126U);
-  EXPECT_EQ(OneLink(false, true).link.line_B(packet(Opcode::kWriteMiddle, 1024)), 1130U);
+  EXPECT_EQ(line_B(with_words(Opcode::kWriteMiddle, 1024, extra_words(true, true))), 1110U);
+  EXPECT_EQ(line_B(with_words(Opcode::kWriteMiddle, 1024, extra_words(false, false))), 1126U);
+  EXPECT_EQ(line_B(with_words(Opcode::kWriteMiddle, 1024, extra_words(false, true))), 1130U);
 }
 
 TEST(Link, ArrivesAfterSerialisationFlightAndPipeline) {
   OneLink one;
   EXPECT_EQ(one.link.next_arrival_ps(), kNever_ps);
   engine::Packet ack = packet(Opcode::kAck, 0);
-  Time_ps length_ps = one.link.send(ack, one.link.line_B(ack), us(5));
+  Time_ps length_ps = one.link.send(ack, line_B(ack), us(5));
   EXPECT_EQ(length_ps, 86 * 80);
   EXPECT_EQ(one.link.next_arrival_ps(), us(5) + 86 * 80 + us(1) + ns(200));
   EXPECT_EQ(one.link.in_flight(), 1U);
@@ -92,6 +95,31 @@ TEST(Link, ArrivesAfterSerialisationFlightAndPipeline) {
   EXPECT_EQ(one.link.take().opcode, 0x11U);
   EXPECT_EQ(one.link.in_flight(), 0U);
   EXPECT_EQ(one.link.next_release_ps(), kNever_ps);
+}
+
+TEST(Link, CutThroughHandlesAFrameWhenItsHeadIsIn) {
+  OneLink one(200);
+  engine::Packet large = packet(Opcode::kWriteMiddle, 1024);
+  EXPECT_EQ(one.link.send(large, line_B(large), us(5)), 1106 * 80) << "the line is taken for the whole frame";
+  EXPECT_EQ(one.link.next_arrival_ps(), us(5) + 200 * 80 + us(1) + ns(200));
+  one.link.take();
+  engine::Packet small = packet(Opcode::kAck, 0);
+  one.link.send(small, line_B(small), us(6));
+  EXPECT_EQ(one.link.next_arrival_ps(), us(6) + 86 * 80 + us(1) + ns(200)) << "shorter than its head";
+}
+
+// A MAC acts on a pause frame after its own response time, not after the pipeline that data passes.
+TEST(Link, APauseIsHandledAfterTheResponseTime) {
+  for (std::uint32_t cut_through_B : {0U, 64U}) {
+    OneLink one(cut_through_B);
+    engine::Packet pause = packet(Opcode::kAck, 0);
+    pause.opcode = engine::kPauseOpcode;
+    EXPECT_EQ(one.link.send_pause(pause, us(5)), 84 * 80) << "64 bytes, preamble, gap";
+    EXPECT_EQ(one.link.next_arrival_ps(), us(5) + 84 * 80 + us(1) + ns(500));
+    EXPECT_TRUE(one.link.pause_is_next());
+    EXPECT_EQ(one.link.sent.sent, 1U);
+    EXPECT_EQ(one.link.in_flight(), 1U);
+  }
 }
 
 TEST(Ledger, CountsEachFateOnce) {
@@ -105,6 +133,7 @@ TEST(Ledger, CountsEachFateOnce) {
   EXPECT_EQ(ledger.ended(), 3U);
   EXPECT_EQ(kFateNames[static_cast<std::size_t>(Fate::kRxBufferFull)], "RX buffer full");
   EXPECT_EQ(kFateNames[static_cast<std::size_t>(Fate::kFaultDrop)], "fault drop");
+  EXPECT_EQ(kFateNames[static_cast<std::size_t>(Fate::kCpuDrop)], "CPU path full");
 }
 
 }  // namespace

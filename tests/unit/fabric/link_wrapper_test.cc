@@ -29,19 +29,19 @@ struct Wrapped {
   engine::Domain& domain = engine.domain(0);
   std::uint32_t node = domain.add_node({nullptr, &never});
   engine::Channel& channel = engine.connect(0, 0, node, us(1));
-  LinkDirection link{channel, domain, domain, {80, kFlight_ps, ns(200), framing_B(true, false)}};
+  LinkDirection link{channel, domain, domain, {80, kFlight_ps, ns(200), ns(500), 0}};
   LinkWrapper wrapper;
   std::vector<Seen> seen;
 
   explicit Wrapped(std::vector<FaultRule> rules, double bit_error_rate = 0)
-      : wrapper(std::move(rules), 1, 0, bit_error_rate) {
+      : wrapper(std::move(rules), 1, 0, 1, bit_error_rate) {
     wrapper.set_send_tap({this, &Wrapped::tap});
     wrapper.set_receive_tap({this, &Wrapped::tap});
     link.wrap(&wrapper);
   }
-  static void tap(void* self, const engine::Packet& packet, const engine::Domain&, Time_ps time_ps, bool outbound,
-                  std::string_view comment) {
-    static_cast<Wrapped*>(self)->seen.push_back({packet.psn, time_ps, outbound, std::string(comment), packet.tos});
+  static void tap(void* self, const TapFrame& frame) {
+    static_cast<Wrapped*>(self)->seen.push_back(
+        {frame.packet.psn, frame.time_ps, frame.outbound, std::string(frame.comment), frame.packet.tos});
   }
   void send(std::uint32_t psn, Time_ps at_ps, std::uint8_t tos = 2) {
     engine::Packet p;
@@ -54,7 +54,7 @@ struct Wrapped {
     domain.cold[p.aux] = {};
     domain.cold[p.aux].payload = domain.payload.take();
     domain.payload[domain.cold[p.aux].payload].fill(static_cast<std::uint8_t>(psn));
-    link.send(p, link.line_B(p), at_ps);
+    link.send(p, line_B(p), at_ps);
   }
   // Everything that arrives, as (PSN, time); the pools are given back.
   std::vector<std::pair<std::uint32_t, Time_ps>> arrivals() {

@@ -22,8 +22,11 @@ void expect_words(std::span<const Word<Enum>> words) {
 }
 
 TEST(Docs, EveryKeyIsExplained) {
-  for (const auto& keys : {lab_keys(), node_keys(), nic_keys(), port_keys(), link_keys(), cable_keys(), qos_keys(),
-                           fault_keys(), workload_keys(), expectation_keys()}) {
+  for (const auto& keys :
+       {switch_keys(),     switch_port_keys(), routing_keys(), route_keys(),    fabric_keys(),     fabric_host_keys(),
+        pfc_keys(),        watchdog_keys(),    queue_keys(),   ecn_keys(),      group_keys(),      buffer_keys(),
+        congestion_keys(), lab_keys(),         node_keys(),    nic_keys(),      port_keys(),       link_keys(),
+        cable_keys(),      qos_keys(),         fault_keys(),   workload_keys(), expectation_keys()}) {
     for (std::string_view key : keys) expect_documented(key);
   }
 }
@@ -35,8 +38,20 @@ TEST(Docs, EveryWordIsExplained) {
   expect_words(fault_frames_words());
   expect_words(transfer_words());
   expect_words(misuse_words());
+  expect_words(flow_pattern_words());
+  expect_words(flow_op_words());
+  expect_words(template_words());
+  expect_words(balancing_words());
+  expect_words(hash_words());
+  expect_words(profile_words());
+  expect_words(trust_words());
+  expect_words(flow_control_words());
+  expect_words(scheduling_words());
+  expect_words(watchdog_words());
+  expect_words(congestion_words());
   for (std::string_view test : perftest_words()) expect_documented(test);
-  for (MetricGroup group : {MetricGroup::kBandwidth, MetricGroup::kLatency, MetricGroup::kTransfer}) {
+  for (MetricGroup group :
+       {MetricGroup::kBandwidth, MetricGroup::kLatency, MetricGroup::kTransfer, MetricGroup::kFlows}) {
     for (std::string_view metric : metrics_of(group)) expect_documented(metric);
   }
 }
@@ -46,16 +61,19 @@ TEST(Docs, EveryCounterIsListed) {
     expect_documented(std::regex_replace(counter, std::regex("prio[0-7]"), "prioN"));
 }
 
-TEST(Docs, TheFirstLabWorksAndTheFaultsDoToo) {
+TEST(Docs, ItsExamplesWork) {
   std::vector<std::string> blocks;
   const std::string_view fence = "```yaml\n";
   for (std::size_t at = page().find(fence); at != std::string::npos; at = page().find(fence, at + 1)) {
     const std::size_t start = at + fence.size();
     blocks.push_back(page().substr(start, page().find("```", start) - start));
   }
-  ASSERT_EQ(blocks.size(), 2U);
+  ASSERT_EQ(blocks.size(), 5U);
   EXPECT_EQ(read_good(blocks[0]).workloads.size(), 1U);
-  EXPECT_EQ(read_good(blocks[0] + blocks[1]).faults.size(), 4U);
+  EXPECT_EQ(read_good(blocks[1]).switches.size(), 6U);
+  EXPECT_EQ(read_good(blocks[2]).switches.size(), 1U);
+  EXPECT_EQ(read_good(blocks[1] + blocks[3]).warnings.size(), 0U);
+  EXPECT_EQ(read_good(blocks[0] + blocks[4]).faults.size(), 4U);
 }
 
 }  // namespace

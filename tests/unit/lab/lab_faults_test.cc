@@ -22,7 +22,7 @@ TEST(LabFaults, Qos) {
   expect_problem(good_lab_and("qos: {priority: 8}\n"), "23:17 priority 8 is out of range");
   expect_problem(good_lab_and("qos: {ecn: on}\n"),
                  "23:12 ecn: \"on\" is a boolean only in YAML 1.1 | write true or false");
-  expect_problem(good_lab_and("qos: {pfc: 3}\n"), "23:7 qos has no key \"pfc\"");
+  expect_problem(good_lab_and("qos: {pcf: 3}\n"), "23:7 qos has no key \"pcf\" | did you mean pfc?");
 }
 
 TEST(LabFaults, Selection) {
@@ -76,6 +76,21 @@ TEST(LabFaults, Problems) {
   expect_problem(with_fault("{link: \"vm00:p0\", action: flap, down: 1 us}"), "24:5 faults[0] has no \"up\"");
   expect_problem(with_fault("drop"), "24:5 faults[0] is a single value, not a map");
   expect_problem(good_lab_and("faults: {}\n"), "23:9 faults is a map, not a list");
+}
+
+TEST(LabFaults, OfPorts) {
+  const FaultConfig storm = fault_of("{link: \"vm00:p0\", action: pause-storm, priority: 3, start: 1 ms, end: 2 ms}");
+  EXPECT_EQ(storm.rule.action, fabric::FaultAction::kPauseStorm);
+  EXPECT_EQ(storm.rule.priority, 3);
+  EXPECT_EQ(storm.rule.end_ps, ms(2));
+  EXPECT_EQ(fault_of("{link: \"vm00:p0\", action: slow-receiver, rate: 10 Gbps}").rule.rate_bps, 10'000'000'000);
+  expect_problem(with_fault("{link: \"vm00:p0\", action: pause-storm}"),
+                 "24:5 faults[0] has no \"priority\" | add priority: 3");
+  expect_problem(with_fault("{link: \"vm00:p0\", action: slow-receiver}"), "24:5 faults[0] has no \"rate\"");
+  expect_problem(with_fault("{link: \"vm00:p0\", action: pause-storm, priority: 3, psn: 1}"),
+                 "24:62 psn does not go with action pause-storm");
+  expect_problem(with_fault("{link: \"vm00:p0\", action: drop, priority: 3}"),
+                 "24:47 priority does not go with action drop");
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ TEST(LabWorkloads, Problems) {
   expect_problem(with("{name: w, perftest: write_bw, client: vm00, server: vm01}"), "22:12 two workloads are named w");
   expect_problem(with("{name: bw, client: vm00, server: vm01}"), "21:5 a workload that does nothing");
   expect_problem(with("{name: bw, perftest: write_bw, transfer: write, client: vm00, server: vm01}"),
-                 "21:5 perftest and transfer in one workload");
+                 "21:5 more than one kind in one workload");
   expect_problem(with("{name: bw, perftest: write, client: vm00, server: vm01}"),
                  "21:26 there is no perftest \"write\" | did you mean write_bw");
   expect_problem(with("{name: bw, perftest: write_bw, client: vm00, server: vm01, size: 1 B}"),

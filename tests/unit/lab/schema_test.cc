@@ -75,12 +75,25 @@ std::vector<std::string> schema_errors(std::string_view text) {
 
 TEST(Schema, HasTheReadersKeys) {
   EXPECT_EQ(keys_of(schema().root()), names_of(lab_keys()));
-  EXPECT_EQ(keys_of(definition("node")), names_of(node_keys()));
+  EXPECT_EQ(keys_of(definition("host")), names_of(node_keys()));
+  EXPECT_EQ(keys_of(definition("switch")), names_of(switch_keys()));
+  EXPECT_EQ(keys_of(definition("switch_port")), names_of(switch_port_keys()));
+  EXPECT_EQ(keys_of(definition("routing")), names_of(routing_keys()));
+  EXPECT_EQ(keys_of(definition("route")), names_of(route_keys()));
+  EXPECT_EQ(keys_of(definition("fabric")), names_of(fabric_keys()));
+  EXPECT_EQ(keys_of(definition("fabric_host")), names_of(fabric_host_keys()));
   EXPECT_EQ(keys_of(definition("nic")), names_of(nic_keys()));
   EXPECT_EQ(keys_of(definition("port")), names_of(port_keys()));
   EXPECT_EQ(keys_of(definition("link")), names_of(link_keys()));
   EXPECT_EQ(keys_of(definition("cable")), names_of(cable_keys()));
   EXPECT_EQ(keys_of(definition("qos")), names_of(qos_keys()));
+  EXPECT_EQ(keys_of(definition("pfc")), names_of(pfc_keys()));
+  EXPECT_EQ(keys_of(definition("watchdog")), names_of(watchdog_keys()));
+  EXPECT_EQ(keys_of(definition("queue")), names_of(queue_keys()));
+  EXPECT_EQ(keys_of(definition("ecn")), names_of(ecn_keys()));
+  EXPECT_EQ(keys_of(definition("group")), names_of(group_keys()));
+  EXPECT_EQ(keys_of(definition("buffer")), names_of(buffer_keys()));
+  EXPECT_EQ(keys_of(definition("congestion")), names_of(congestion_keys()));
   EXPECT_EQ(keys_of(definition("fault")), names_of(fault_keys()));
   EXPECT_EQ(keys_of(definition("workload")), names_of(workload_keys()));
   EXPECT_EQ(keys_of(definition("expectation")), names_of(expectation_keys()));
@@ -91,9 +104,21 @@ TEST(Schema, HasTheReadersKeys) {
 
 TEST(Schema, HasTheReadersWords) {
   const Catalog& catalog = Catalog::built_in();
-  EXPECT_EQ(words_of(property("nic", "model")), names_of(catalog.names(CatalogKind::kNic)));
-  EXPECT_EQ(words_of(property("node", "host")), names_of(catalog.names(CatalogKind::kHost)));
-  EXPECT_EQ(words_of(property("node", "gpus").at("items")), names_of(catalog.names(CatalogKind::kGpu)));
+  EXPECT_EQ(words_of(definition("nic_model")), names_of(catalog.names(CatalogKind::kNic)));
+  EXPECT_EQ(words_of(definition("host_profile")), names_of(catalog.names(CatalogKind::kHost)));
+  EXPECT_EQ(words_of(property("host", "gpus").at("items")), names_of(catalog.names(CatalogKind::kGpu)));
+  EXPECT_EQ(words_of(definition("switch_model")), names_of(catalog.names(CatalogKind::kSwitch)));
+  EXPECT_EQ(words_of(property("fabric", "template")), names_of(template_words()));
+  EXPECT_EQ(words_of(property("routing", "balancing")), names_of(balancing_words()));
+  EXPECT_EQ(words_of(property("routing", "hash")), names_of(hash_words()));
+  EXPECT_EQ(words_of(property("qos", "profile")), names_of(profile_words()));
+  EXPECT_EQ(words_of(property("qos", "trust")), names_of(trust_words()));
+  EXPECT_EQ(words_of(property("pfc", "mode")), names_of(flow_control_words()));
+  EXPECT_EQ(words_of(property("watchdog", "action")), names_of(watchdog_words()));
+  EXPECT_EQ(words_of(property("queue", "scheduling")), names_of(scheduling_words()));
+  EXPECT_EQ(words_of(property("congestion", "algorithm")), names_of(congestion_words()));
+  EXPECT_EQ(words_of(property("workload", "flows")), names_of(flow_pattern_words()));
+  EXPECT_EQ(words_of(property("workload", "op")), names_of(flow_op_words()));
   EXPECT_EQ(words_of(property("cable", "kind")), names_of(cable_words()));
   Names fec = names_of(fec_words());
   fec.insert("auto");
@@ -107,6 +132,38 @@ TEST(Schema, HasTheReadersWords) {
   EXPECT_EQ(words_of(property("workload", "misuse")), names_of(misuse_words()));
   EXPECT_EQ(words_of(property("nic_set", "ack_timeout_mode")), names_of(ack_timeout_words()));
   EXPECT_EQ(words_of(property("nic_set", "cnp_scope")), names_of(cnp_scope_words()));
+}
+
+TEST(Schema, TakesAndRefusesFabricsAsTheReaderDoes) {
+  constexpr std::string_view kFabric = R"(version: 1
+name: fabric
+fabric: {template: single-switch, hosts: 4, switch: sn3700c, host: {nic: cx5-100g, mtu: 4200 B}}
+qos:
+  profile: roce-lossless
+  dscp_to_priority: {40-47: 5}
+  pfc: {watchdog: {detection: 200 ms}}
+  queues: {3: {alpha: -2, ecn: {min: 100 kB, max: 400 kB, probability: 20 %}}}
+  groups: {3: {headroom: auto}}
+  congestion: {algorithm: dcqcn, RPG_AI_RATE: 5}
+workloads: [{name: f, flows: incast, hosts: all, to: h0, size: 1 MB}]
+)";
+  EXPECT_EQ(schema_errors(kFabric), std::vector<std::string>{});
+  EXPECT_EQ(problems_of(kFabric), std::vector<std::string>{});
+  const std::pair<std::string_view, std::string_view> kBad[] = {{"single-switch", "singleton"},
+                                                                {"sn3700c", "sn3700z"},
+                                                                {"host: {nic: cx5-100g", "host: {nik: cx5-100g"},
+                                                                {"40-47: 5", "40-47: 8"},
+                                                                {"detection: 200 ms", "x: 1"},
+                                                                {"headroom: auto", "headroom: much"},
+                                                                {"RPG_AI_RATE: 5", "rpg_ai_rate: 5"},
+                                                                {"flows: incast", "flows: burst"},
+                                                                {"profile: roce-lossless", "profile: roce"}};
+  for (const auto& [old_text, new_text] : kBad) {
+    std::string text(kFabric);
+    text.replace(text.find(old_text), old_text.size(), new_text);
+    EXPECT_FALSE(schema_errors(text).empty()) << new_text;
+    EXPECT_FALSE(problems_of(text).empty()) << new_text;
+  }
 }
 
 TEST(Schema, HasTheReadersUnits) {

@@ -32,7 +32,7 @@ struct Fixture {
     p.psn = psn & 0xffffff;
     p.flags = flags;
     p.opcode = static_cast<std::uint8_t>(wire::Opcode::kAck);
-    tap.frame(tap.self, p, domain, time_ps, outbound, comment);
+    tap.frame(tap.self, {p, domain, 0, 1, time_ps, outbound, comment});
   }
   // PSNs in the order of the file.
   std::vector<std::uint32_t> psns() {

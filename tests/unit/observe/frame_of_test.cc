@@ -42,7 +42,7 @@ struct Maker {
     return domain.cold[p.aux];
   }
   wire::RoceFrame frame(const Packet& p) {
-    std::size_t size_B = frame_of(p, domain, book, bytes);
+    std::size_t size_B = frame_of(p, domain, book, 0, 1, bytes);
     auto parsed = wire::parse_roce_frame(std::span(bytes).first(size_B));
     EXPECT_TRUE(parsed.has_value());
     return *parsed;
@@ -87,7 +87,7 @@ TEST(FrameOf, AnAckWithoutColdSideCarriesItsWord) {
   wire::RoceFrame f = m.frame(p);
   EXPECT_EQ(f.headers.aeth_syndrome, 0x1f);
   EXPECT_EQ(f.headers.msn, 7U);
-  EXPECT_EQ(frame_of(p, m.domain, m.book, m.bytes), 62U);
+  EXPECT_EQ(frame_of(p, m.domain, m.book, 0, 1, m.bytes), 62U);
 }
 
 TEST(FrameOf, EveryOpcodeParsesWithAGoodIcrc) {

@@ -1,0 +1,120 @@
+// What follows from nodes and links together: which ports reach each other, how far switches are from hosts, addresses
+// that are used twice, and routing.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+#include "lab/lab_routing.h"
+#include "lab/lab_sections.h"
+
+namespace weft::lab {
+namespace {
+
+// Switches of different tiers hash differently, or the second choice would repeat the first (polarisation); SONiC gives
+// ToR, leaf and spine roles these seeds.
+constexpr std::uint32_t kHashSeeds[] = {0, 10, 25};
+
+void join_components(LabContext& context) {
+  std::vector<std::uint32_t>& parent = context.switch_component;
+  parent.resize(context.lab.switches.size());
+  std::iota(parent.begin(), parent.end(), 0U);
+  const auto root = [&](std::uint32_t i) {
+    while (parent[i] != i) i = parent[i] = parent[parent[i]];
+    return i;
+  };
+  for (const LinkConfig& link : context.lab.links) {
+    if (link.a.is_switch() && link.b.is_switch()) parent[root(link.a.host)] = root(link.b.host);
+  }
+  for (std::uint32_t i = 0; i < parent.size(); ++i) parent[i] = root(i);
+}
+
+// Breadth first, from the switches that have hosts.
+void number_tiers(Lab& lab) {
+  std::vector<std::vector<std::uint32_t>> neighbours(lab.switches.size());
+  std::vector<std::uint32_t> queue;
+  std::vector<bool> seen(lab.switches.size());
+  for (const LinkConfig& link : lab.links) {
+    if (link.a.is_switch() && link.b.is_switch()) {
+      neighbours[link.a.host].push_back(link.b.host);
+      neighbours[link.b.host].push_back(link.a.host);
+    } else if (link.a.is_switch() || link.b.is_switch()) {
+      const std::uint32_t leaf = link.a.is_switch() ? link.a.host : link.b.host;
+      if (!seen[leaf]) queue.push_back(leaf);
+      seen[leaf] = true;
+    }
+  }
+  for (std::size_t next = 0; next < queue.size(); ++next) {
+    for (std::uint32_t neighbour : neighbours[queue[next]]) {
+      if (seen[neighbour]) continue;
+      seen[neighbour] = true;
+      lab.switches[neighbour].tier = lab.switches[queue[next]].tier + 1;
+      queue.push_back(neighbour);
+    }
+  }
+}
+
+struct AddressHash {
+  std::size_t operator()(const IpAddress& address) const {
+    return std::hash<std::string_view>()({reinterpret_cast<const char*>(address.bytes), sizeof address.bytes});
+  }
+};
+
+// Behind switches an address belongs to one port of the whole component. Over a bare cable the link's reader checks it.
+void check_addresses(LabContext& context) {
+  std::vector<std::unordered_map<IpAddress, const PortState*, AddressHash>> owners(context.lab.switches.size());
+  for (const auto& [name, node] : context.nodes) {
+    for (const auto& [port_text, port] : node.ports) {
+      if (!port.link || !port.usable) continue;
+      const std::uint32_t segment = segment_of(port, context);
+      if (segment >= owners.size()) continue;
+      const IpAddress& address = context.port(port.ref).address;
+      const auto [owner, is_new] = owners[segment].emplace(address, &port);
+      if (is_new) continue;
+      context.problems.add(port.place,
+                           fmt::format("{} has the address {}, and so has {}", port_name(context.lab, port.ref),
+                                       to_string(address), port_name(context.lab, owner->second->ref)),
+                           "give each port an address of its own");
+    }
+  }
+}
+
+void settle_routing(LabContext& context, const YamlNode* common) {
+  fabric::RoutingConfig config;
+  const bool seed_given = common != nullptr && read_routing(*common, config, context.problems);
+  for (auto& [name, node] : context.nodes) {
+    if (!node.is_switch) continue;
+    SwitchConfig& device = context.lab.switches[node.index];
+    device.routing = config;
+    bool own_seed = seed_given;
+    if (node.routing != nullptr) own_seed |= read_routing(*node.routing, device.routing, context.problems);
+    if (!own_seed) device.routing.hash_seed = kHashSeeds[std::min<std::size_t>(device.tier, std::size(kHashSeeds) - 1)];
+    if (device.routing.balancing == fabric::Balancing::kAdaptive && !device.model.has_adaptive_routing &&
+        node.complete) {
+      context.warnings.add(
+          node.routing != nullptr ? node.routing->place : node.place,
+          fmt::format("{} has no adaptive routing: this is what it would do if it had", device.model.name),
+          "write balancing: ecmp for what the device does");
+    }
+    if (node.routes != nullptr) read_routes(*node.routes, node, context);
+  }
+}
+
+}  // namespace
+
+std::uint32_t segment_of(const PortState& port, const LabContext& context) {
+  const LinkConfig& link = context.lab.links[*port.link];
+  const PortRef& peer = link.a == port.ref ? link.b : link.a;
+  if (peer.is_switch()) return context.switch_component[peer.host];
+  return static_cast<std::uint32_t>(context.lab.switches.size() + *port.link);
+}
+
+void settle_topology(LabContext& context, const YamlNode* routing) {
+  join_components(context);
+  number_tiers(context.lab);
+  check_addresses(context);
+  settle_routing(context, routing);
+}
+
+}  // namespace weft::lab

@@ -1,0 +1,46 @@
+// Is the QoS contract sound? Problems are what no device could do, warnings what is probably not meant. One message for
+// each cause, however many switches share it.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lab/lab_sections.h"
+
+namespace weft::lab {
+
+// What a switch's ports keep for themselves of its packet memory.
+struct BufferUse {
+  std::int64_t headroom_B = 0;  // of all groups of all ports with a cable, or the pool that they share
+  std::int64_t reserved_B = 0;
+};
+BufferUse buffer_use(const SwitchConfig& device, const std::vector<bool>& cabled);
+
+class QosChecker {
+ public:
+  explicit QosChecker(LabContext& context) : context_(context), problems_(context.problems) {}
+
+  // Maps, PFC, ECN and CNPs; `node` is empty for the lab's own contract.
+  void check(const QosContract& contract, const std::string& node);
+  // Pools, headroom and reserves of one switch against its memory.
+  void check_buffer(const SwitchConfig& device, const QosContract& contract, const BufferUse& use);
+  // What depends on links: headroom against cables, MTUs, subnets, watchdogs.
+  void check_fabric(const std::vector<const QosContract*>& contract_of_switch);
+
+ private:
+  void check_lossless(const QosContract& contract, const fabric::SwitchQos& qos, const std::string& of);
+  void check_cnp(const QosContract& contract, const fabric::SwitchQos& qos);
+  void check_watchdog(const QosContract& contract);
+  void check_headroom(const LinkConfig& link, const PortRef& port, const QosContract& contract);
+  void check_mtu(const LinkConfig& link, const PortRef& port);
+  void check_subnets();
+  void warn(const Place& place, std::string message, std::string remedy);
+
+  LabContext& context_;
+  ProblemList& problems_;
+  std::set<std::string> said_;             // warnings
+  std::set<const QosContract*> overfull_;  // contracts that were reported as too much for a buffer
+};
+
+}  // namespace weft::lab

@@ -1,0 +1,57 @@
+// The QoS contract of a lab: one description of classification, queues, PFC, ECN, buffers and congestion control for
+// hosts and switches alike. A profile gives the starting values, `qos:` of the lab changes them, `qos:` of a node
+// changes them for that device. qos_resolve.cc turns it into fabric::SwitchQos and nic::PortQos.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "fabric/switch_config.h"
+#include "fabric/switch_model.h"
+#include "lab/problem.h"
+#include "lab/yaml_tree.h"
+#include "nic/port_qos.h"
+
+namespace weft::lab {
+
+enum class QosProfile : std::uint8_t { kNone, kRoceLossless, kRoceLossy, kSonicDefault };
+
+// Ingress group values that a model answers when nobody says otherwise. Nothing: auto.
+struct GroupWish {
+  std::optional<bool> lossless;  // nothing: when a PFC priority is in it
+  std::optional<std::int64_t> headroom_B;
+  std::optional<std::int64_t> reserved_B;
+  std::optional<std::int64_t> xon_B;
+  std::optional<std::int64_t> xon_offset_B;
+};
+
+// Where the contract says it, for problems; the place of the section itself for what a profile says.
+struct QosPlaces {
+  Place section, priority, cnp, dscp_map, pfc, watchdog, buffer;
+  std::array<Place, fabric::kClasses> queues, groups;
+};
+
+struct QosContract {
+  QosProfile profile = QosProfile::kNone;
+  nic::PortQos host;
+  fabric::SwitchQos device;              // maps, queues, watchdog; buffers are filled in per switch
+  std::uint8_t lossless_priorities = 0;  // mask: what `pfc.priorities` lists
+  std::array<GroupWish, fabric::kClasses> groups;
+  std::optional<std::int64_t> ingress_pool_B, egress_pool_B, headroom_pool_B;  // nothing: auto
+  std::optional<Time_ps> min_time_between_cnps_ps;                             // nothing: as the NIC has it
+  QosPlaces places;
+};
+
+// The values that a profile begins with; docs/lab-file.md has them with their sources.
+QosContract qos_profile(QosProfile profile, const Place& place);
+
+// The keys of a `qos:` map on top of `contract`. A `profile` begins anew.
+void read_qos_keys(const YamlNode& node, QosContract& contract, ProblemList& problems);
+void read_congestion(const YamlNode& node, QosContract& contract, ProblemList& problems);
+
+// Contract -> what one switch of this model is told. Headroom of ports and pools come later, from its links.
+fabric::SwitchQos switch_qos(const QosContract& contract, const fabric::SwitchModel& model);
+nic::PortQos host_qos(const QosContract& contract);
+
+}  // namespace weft::lab
