@@ -66,6 +66,8 @@ class Switch {
   // Classes stopped by the peer of this port, and groups that stop the peer.
   std::uint8_t paused_queues(std::uint32_t port) const { return ports_[port].paused; }
   std::uint8_t xoff_groups(std::uint32_t port) const { return ports_[port].xoff; }
+  // How long this port has stopped its peer's class, the pause that still lasts at `now_ps` counted in.
+  Time_ps pause_tx_ps(std::uint32_t port, std::uint32_t pause_class, Time_ps now_ps) const;
   // Ports that packets waiting in this queue came in by, as a mask; for finding circular waits.
   std::vector<std::uint32_t> feeders(std::uint32_t port, std::uint32_t queue) const;
   std::uint64_t held_packets() const { return held_count_; }

@@ -4,10 +4,10 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
 
 #include "base/time.h"
 #include "fabric/ledger.h"
+#include "fabric/port_log.h"
 #include "fabric/switch_config.h"
 
 namespace weft::fabric {
@@ -48,28 +48,6 @@ struct DropRecord {
   std::uint32_t source = 0, destination = 0;  // host port ids
   std::uint32_t dest_qp = 0, psn = 0;
   std::uint8_t opcode = 0;
-};
-
-enum class PauseEnd : std::uint8_t { kStart, kXon, kExpired, kLinkDown, kWatchdog };
-// A class of a port begins or ends to be stopped: `sent` by this node's group, or received from the peer.
-struct PauseEvent {
-  Time_ps time_ps = 0;
-  std::uint32_t port = 0;  // index
-  std::uint8_t pause_class = 0;
-  bool sent = false;
-  PauseEnd what = PauseEnd::kStart;
-};
-
-// Records are kept up to a limit, and counted beyond it.
-template <typename Record>
-struct BoundedLog {
-  static constexpr std::size_t kLimit = 10'000;
-  std::vector<Record> records;
-  std::uint64_t total = 0;
-  void add(const Record& record) {
-    ++total;
-    if (records.size() < kLimit) records.push_back(record);
-  }
 };
 
 }  // namespace weft::fabric

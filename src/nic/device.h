@@ -12,6 +12,7 @@
 
 #include "base/random.h"
 #include "fabric/link.h"
+#include "fabric/port_log.h"
 #include "fabric/port_pause.h"
 #include "nic/completion_queue.h"
 #include "nic/counters.h"
@@ -97,6 +98,12 @@ class Device {
   fabric::LinkDirection& in() { return in_; }
   Counters counters;
   const fabric::PortPause& pause() const { return pause_; }
+  const fabric::BoundedLog<fabric::PauseEvent>& pause_log() const { return pause_log_; }
+  // How long this port has stopped its peer's class, the pause that still lasts at `now_ps` counted in.
+  Time_ps pause_tx_ps(std::size_t pause_class, Time_ps now_ps) const {
+    bool lasts = (xoff_ >> pause_class & 1) != 0;
+    return counters.tx_pause_ps[pause_class] + (lasts ? now_ps - xoff_since_ps_[pause_class] : 0);
+  }
   const CongestionEnvironment& congestion_environment() const { return cc_environment_; }
 
  private:
@@ -147,6 +154,8 @@ class Device {
   bool is_paused(std::uint32_t context) const;
   void send_pause(engine::PauseRequest request, Time_ps now_ps);
   void hold_peer(const engine::Packet& packet, Time_ps backlog_ps, Time_ps now_ps);
+  void log_pauses(std::uint8_t classes, bool sent, fabric::PauseEnd what, Time_ps now_ps);
+  void pauses_changed(std::uint8_t before, fabric::PauseEnd end, Time_ps now_ps);
 
   // reaction_point.cc: congestion control.
   void start_congestion_control(QueuePair& qp, Time_ps now_ps);
@@ -253,7 +262,9 @@ class Device {
   MemoryTable memory_;
   // Flow control.
   fabric::PortPause pause_;
+  fabric::BoundedLog<fabric::PauseEvent> pause_log_;
   std::vector<Parked> parked_;         // contexts whose class is stopped
+  bool storming_ = false;              // the pause storm of a fault has begun
   std::uint8_t xoff_ = 0;              // classes that this port has stopped
   Time_ps xoff_check_ps_ = kNever_ps;  // when the receive buffer may be down to XON
   Time_ps refresh_ps_ = kNever_ps;
