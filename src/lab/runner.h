@@ -34,7 +34,7 @@ struct RunOptions {
 struct FlowOutcome {
   workload::FlowRow row;
   std::string from, to;  // "h0:p0"
-  double slowdown = 0;   // against the same flow alone
+  double slowdown = 0;   // of one that is done, against the same flow alone; 0: not known
   std::uint64_t retransmitted_packets = 0;
   std::uint64_t cnps_received = 0;
 };
@@ -53,7 +53,11 @@ struct WorkloadOutcome {
 struct PortOutcome {
   std::string name;    // "vm00:p0"
   std::string device;  // "mlx5_0"
+  std::string peer;    // "leaf0:swp1"
+  std::string address;
+  std::int64_t rate_bps = 0;
   nic::Counters counters;
+  fabric::BoundedLog<fabric::PauseEvent> pauses;
   std::array<std::uint64_t, fabric::kClasses> pause_rx{}, pause_rx_transitions{};
   std::array<Time_ps, fabric::kClasses> pause_rx_ps{};
 };
@@ -107,6 +111,8 @@ struct RunResult {
   std::vector<LinkOutcome> links;
   std::vector<FaultOutcome> faults;
   std::vector<ExpectationOutcome> expectations;
+  // Ports whose queues were stopped by each other when the run ended: each by the next, the last by the first.
+  std::vector<std::vector<std::string>> circular_waits;
   std::uint64_t captured_frames = 0;
   std::uint64_t events = 0;  // of all nodes: port service, arrivals, timers, program steps
   std::uint64_t hops = 0;    // link traversals of packets

@@ -17,13 +17,27 @@ bool Device::is_paused(std::uint32_t context) const {
   return (pause_.paused() >> priority & 1) != 0;
 }
 
+void Device::log_pauses(std::uint8_t classes, bool sent, fabric::PauseEnd what, Time_ps now_ps) {
+  for (std::uint8_t c = 0; c < fabric::kPauseClasses; ++c) {
+    if (classes >> c & 1) pause_log_.add({now_ps, 0, c, sent, what});
+  }
+}
+
+void Device::pauses_changed(std::uint8_t before, fabric::PauseEnd end, Time_ps now_ps) {
+  std::uint8_t after = pause_.paused();
+  log_pauses(static_cast<std::uint8_t>(before & ~after), false, end, now_ps);
+  log_pauses(static_cast<std::uint8_t>(after & ~before), false, fabric::PauseEnd::kStart, now_ps);
+  unpark(now_ps);
+}
+
 void Device::receive_pause(const Packet& packet, Time_ps now_ps) {
   std::uint8_t honoured = 0;
   if (config_.qos.flow_control == FlowControl::kPfc) honoured = config_.qos.pfc_mask;
   if (config_.qos.flow_control == FlowControl::kPause) honoured = kAllClasses;
+  std::uint8_t before = pause_.paused();
   pause_.apply(PauseRequest::of(packet.aux), honoured, now_ps, engine::pause_quantum_ps(out_.timing().ps_per_byte));
   in_.received.count(fabric::Fate::kPause);
-  unpark(now_ps);
+  pauses_changed(before, fabric::PauseEnd::kXon, now_ps);
   plan_pauses();
 }
 
@@ -90,6 +104,7 @@ void Device::hold_peer(const Packet& packet, Time_ps now_ps) {
       if (fresh >> c & 1) xoff_since_ps_[c] = now_ps;
     }
     xoff_ |= fresh;
+    log_pauses(fresh, true, fabric::PauseEnd::kStart, now_ps);
     send_pause({fresh, 0, config_.qos.pause_quanta}, now_ps);
     refresh_ps_ = std::min(refresh_ps_,
                            now_ps + config_.qos.pause_quanta * engine::pause_quantum_ps(out_.timing().ps_per_byte) / 2);
@@ -105,8 +120,9 @@ void Device::plan_pauses() {
 
 void Device::on_pause_due(Time_ps now_ps) {
   if (pause_.next_expiry_ps() <= now_ps) {
+    std::uint8_t before = pause_.paused();
     pause_.expire(now_ps);
-    unpark(now_ps);
+    pauses_changed(before, fabric::PauseEnd::kExpired, now_ps);
   }
   Time_ps half_ps = config_.qos.pause_quanta * engine::pause_quantum_ps(out_.timing().ps_per_byte) / 2;
   if (xoff_ != 0 && xoff_check_ps_ <= now_ps) {
@@ -118,6 +134,7 @@ void Device::on_pause_due(Time_ps now_ps) {
       for (std::size_t c = 0; c < fabric::kPauseClasses; ++c) {
         if (xoff_ >> c & 1) counters.tx_pause_ps[c] += now_ps - xoff_since_ps_[c];
       }
+      log_pauses(xoff_, true, fabric::PauseEnd::kXon, now_ps);
       send_pause({0, xoff_, 0}, now_ps);
       xoff_ = 0;
       refresh_ps_ = kNever_ps;
@@ -131,6 +148,8 @@ void Device::on_pause_due(Time_ps now_ps) {
   }
   if (config_.storm_from_ps <= now_ps) {
     std::uint8_t classes = config_.qos.flow_control == FlowControl::kPause ? kAllClasses : config_.storm_classes;
+    if (!storming_) log_pauses(classes, true, fabric::PauseEnd::kStart, now_ps);
+    storming_ = true;
     send_pause({classes, 0, config_.qos.pause_quanta}, now_ps);
     config_.storm_from_ps = now_ps + half_ps < config_.storm_until_ps ? now_ps + half_ps : kNever_ps;
   }
