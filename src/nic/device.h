@@ -161,7 +161,8 @@ class Device {
 
   // reaction_point.cc: congestion control.
   void start_congestion_control(QueuePair& qp, Time_ps now_ps);
-  Time_ps pace(QueuePair& qp, std::uint32_t line_bytes, Time_ps now_ps);
+  void pace(QueuePair& qp, std::uint32_t line_bytes, Time_ps now_ps);
+  bool may_send(QueuePair& qp, Time_ps now_ps);
   bool window_is_full(const QueuePair& qp) const;
   void receive_cnp(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
   void signal_ack(QueuePair& qp, std::uint32_t una_before, const engine::Packet* packet, Time_ps now_ps);
