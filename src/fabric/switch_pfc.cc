@@ -84,7 +84,7 @@ void Switch::end_xoff(std::uint32_t p, std::uint32_t g, PauseEnd end, Time_ps no
 }
 
 Time_ps Switch::pause_tx_ps(std::uint32_t port, std::uint32_t pause_class, Time_ps now_ps) const {
-  Time_ps time_ps = counters_[port].pause_tx_ps[pause_class];
+  Time_ps time_ps = ports_[port].counters.pause_tx_ps[pause_class];
   for (std::uint32_t g = 0; g < kClasses; ++g) {
     if ((ports_[port].xoff >> g & 1) != 0 && setup_.qos.pause_of_group[g] == pause_class)
       time_ps += now_ps - xoff_since_ps_[port][g];
