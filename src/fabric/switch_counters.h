@@ -48,6 +48,7 @@ struct DropRecord {
   std::uint32_t source = 0, destination = 0;  // host port ids
   std::uint32_t dest_qp = 0, psn = 0;
   std::uint8_t opcode = 0;
+  std::uint16_t udp_src_port = 0;
 };
 
 }  // namespace weft::fabric

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "lab/metric_fabric.h"
+#include "lab/port_counters.h"
 #include "workload/perftest_report.h"
 
 namespace weft::lab {
@@ -74,11 +76,11 @@ std::optional<double> value_of(const Expectation& expectation, const RunResult& 
   }
   for (const PortOutcome& port : result.ports) {
     if (port.name != expectation.subject) continue;
-    for (const nic::NamedCounter& counter : nic::named(port.counters)) {
+    for (const nic::NamedCounter& counter : port_counters(port)) {
       if (counter.name == expectation.metric) return static_cast<double>(counter.value);
     }
   }
-  return std::nullopt;
+  return fabric_value(expectation.subject, expectation.metric, result);
 }
 
 }  // namespace

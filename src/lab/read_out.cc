@@ -12,13 +12,6 @@ namespace weft::lab {
 
 namespace {
 
-std::string address_text(const fabric::PortAddress& port) {
-  IpAddress address;
-  std::copy(port.ip.begin(), port.ip.end(), std::begin(address.bytes));
-  address.is_v4 = port.v4;
-  return to_string(address);
-}
-
 FlowsOutcome read_flows(World& world, const Act& act) {
   FlowsOutcome outcome;
   for (const workload::FlowRow& row : act.flows->rows()) {
@@ -88,7 +81,15 @@ SwitchOutcome read_switch(World& world, std::uint32_t index, Time_ps end_ps) {
 
 }  // namespace
 
+std::string address_text(const fabric::PortAddress& port) {
+  IpAddress address;
+  std::copy(port.ip.begin(), port.ip.end(), std::begin(address.bytes));
+  address.is_v4 = port.v4;
+  return to_string(address);
+}
+
 void read_out(World& world, std::vector<Act>& acts, RunResult& result) {
+  result.book = world.book();
   for (Act& act : acts) {
     WorkloadOutcome outcome;
     outcome.config = act.config;

@@ -15,6 +15,7 @@ namespace weft::lab {
 
 namespace {
 
+constexpr std::size_t kColumns = 100;
 constexpr std::size_t kMostPorts = 32;     // of the wire table
 constexpr std::size_t kMostCounters = 64;  // lines
 
@@ -92,7 +93,9 @@ std::string ledger_sum(const RunResult& result) {
     for (std::size_t f = 0; f < fabric::kFateCount; ++f) all.fates[f] += link.ledger.fates[f];
     in_flight += link.in_flight;
   }
-  return ledger_line(fmt::format("{} directions", result.links.size()), all, in_flight);
+  std::string line = ledger_line(fmt::format("{} directions", result.links.size()), all, in_flight);
+  if (line.size() > kColumns) line.replace(line.find(" = "), 3, "\n    = ");
+  return line;
 }
 
 std::string wire_section(const RunResult& result) {

@@ -10,6 +10,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "fabric/address_book.h"
 #include "fabric/ledger.h"
 #include "fabric/switch_counters.h"
 #include "lab/lab_model.h"
@@ -106,6 +107,7 @@ struct RunResult {
   bool interrupted = false;
   bool cut_off = false;  // the lab's duration was over before the world came to rest
   std::vector<WorkloadOutcome> workloads;
+  fabric::AddressBook book;  // by port id: the ports of hosts, then of switches
   std::vector<PortOutcome> ports;
   std::vector<SwitchOutcome> switches;
   std::vector<LinkOutcome> links;
@@ -120,6 +122,8 @@ struct RunResult {
   bool expectations_met() const;
   bool ledger_balances() const;
 };
+
+std::string address_text(const fabric::PortAddress& port);  // "10.0.0.1"
 
 // The error says what could not be written.
 tl::expected<RunResult, std::string> run_lab(const Lab& lab, const RunOptions& options);

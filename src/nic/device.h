@@ -153,7 +153,9 @@ class Device {
   void unpark(Time_ps now_ps);
   bool is_paused(std::uint32_t context) const;
   void send_pause(engine::PauseRequest request, Time_ps now_ps);
-  void hold_peer(const engine::Packet& packet, Time_ps backlog_ps, Time_ps now_ps);
+  void hold_peer(const engine::Packet& packet, Time_ps now_ps);
+  void slow_down(Time_ps now_ps);
+  void plan_xon(Time_ps now_ps);
   void log_pauses(std::uint8_t classes, bool sent, fabric::PauseEnd what, Time_ps now_ps);
   void pauses_changed(std::uint8_t before, fabric::PauseEnd end, Time_ps now_ps);
 

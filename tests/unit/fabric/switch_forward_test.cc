@@ -88,30 +88,44 @@ TEST(SwitchForward, ALosslessGroupWithoutHeadroomSaysWhatWasWrong) {
   EXPECT_EQ(bench.device().buffer().max_headroom_B(0, 3), 3300U);
 }
 
-// A step at 3000 bytes: the fourth frame finds 3258 waiting.
+// A step at 3000 bytes.
 struct Ramp : BenchOptions {
-  Ramp() : BenchOptions(stopped()) {
+  explicit Ramp(bool at_enqueue, std::uint8_t weight_exponent = 0) : BenchOptions(stopped()) {
     qos.queues[0].ecn.enabled = true;
     qos.queues[0].ecn.min_B = qos.queues[0].ecn.max_B = 3000;
     qos.queues[0].ecn.probability_ppb = 1'000'000'000;
+    qos.queues[0].ecn.at_enqueue = at_enqueue;
+    qos.queues[0].ecn.weight_exponent = weight_exponent;
   }
 };
-
-TEST(SwitchForward, PacketsThatCanBeMarkedAreMarked) {
-  SwitchBench bench{Ramp()};
+// ECN fields of six frames that all wait before the first leaves.
+std::vector<std::uint64_t> marks_of_six(SwitchBench& bench) {
   stop(bench);
   bench.peer(0).send(us(1), bench_packet(2, 1086), 6);
   bench.peer(2).send_pause(us(10), {0, 0xff, 0});
   bench.run();
   std::vector<std::uint64_t> ecn;
   for (const auto& each : bench.peer(2).arrived) ecn.push_back(each.packet.tos & 3);
-  EXPECT_EQ(ecn, (std::vector<std::uint64_t>{2, 2, 2, 3, 3, 3}));
+  return ecn;
+}
+
+// The fourth frame finds 3258 bytes waiting.
+TEST(SwitchForward, OnTheWayInTheQueueAheadCounts) {
+  SwitchBench bench{Ramp(true)};
+  EXPECT_EQ(marks_of_six(bench), (std::vector<std::uint64_t>{2, 2, 2, 3, 3, 3}));
+  EXPECT_EQ(bench.device().counters(2).ecn_marked[0], 3U);
+}
+
+// The third frame leaves 3258 bytes behind, the fourth 2172.
+TEST(SwitchForward, OnTheWayOutTheQueueBehindCounts) {
+  SwitchBench bench{Ramp(false)};
+  EXPECT_EQ(marks_of_six(bench), (std::vector<std::uint64_t>{3, 3, 3, 2, 2, 2}));
   EXPECT_EQ(bench.device().counters(2).ecn_marked[0], 3U);
 }
 
 TEST(SwitchForward, WredDropsWhatCannotBeMarked) {
   for (bool drops_not_ect : {true, false}) {
-    Ramp options;
+    Ramp options(false);
     options.qos.queues[0].ecn.drops_not_ect = drops_not_ect;
     SwitchBench bench(options);
     stop(bench);
@@ -128,18 +142,13 @@ TEST(SwitchForward, WredDropsWhatCannotBeMarked) {
   }
 }
 
-// Half of the difference for each packet: 0, 543, 1357, 2307, 3325: the fifth is the first above 3000.
+// Half of the difference for each packet. In: 0, 543, 1357, 2307, 3325, so that the fifth is the first above 3000. Out:
+// 2715, 3529, 3393, 2783.
 TEST(SwitchForward, AnAverageFollowsTheQueue) {
-  Ramp options;
-  options.qos.queues[0].ecn.weight_exponent = 1;
-  SwitchBench bench(options);
-  stop(bench);
-  bench.peer(0).send(us(1), bench_packet(2, 1086), 6);
-  bench.peer(2).send_pause(us(10), {0, 0xff, 0});
-  bench.run();
-  std::vector<std::uint64_t> ecn;
-  for (const auto& each : bench.peer(2).arrived) ecn.push_back(each.packet.tos & 3);
-  EXPECT_EQ(ecn, (std::vector<std::uint64_t>{2, 2, 2, 2, 3, 3}));
+  SwitchBench in{Ramp(true, 1)};
+  EXPECT_EQ(marks_of_six(in), (std::vector<std::uint64_t>{2, 2, 2, 2, 3, 3}));
+  SwitchBench out{Ramp(false, 1)};
+  EXPECT_EQ(marks_of_six(out), (std::vector<std::uint64_t>{2, 3, 3, 2, 2, 2}));
 }
 
 TEST(SwitchForward, AStaticRouteWins) {
