@@ -51,22 +51,6 @@ std::optional<double> transfer_value(std::string_view metric, const workload::Tr
   return std::nullopt;
 }
 
-std::optional<double> flows_value(std::string_view metric, const workload::FlowSummary& s) {
-  const auto us_of = [](Time_ps time_ps) { return static_cast<double>(time_ps) / 1e6; };
-  if (metric == "done") return static_cast<double>(s.done);
-  if (metric == "failed") return static_cast<double>(s.failed);
-  if (metric == "unfinished") return static_cast<double>(s.unfinished);
-  if (metric == "goodput_Gbps") return s.goodput_bps / 1e9;
-  if (metric == "jain") return s.jain;
-  if (metric == "fct_p50_us") return us_of(s.fct_p50_ps);
-  if (metric == "fct_p99_us") return us_of(s.fct_p99_ps);
-  if (metric == "fct_p999_us") return us_of(s.fct_p999_ps);
-  if (metric == "fct_max_us") return us_of(s.fct_max_ps);
-  if (metric == "slowdown_p50") return s.slowdown_p50;
-  if (metric == "slowdown_p99") return s.slowdown_p99;
-  return std::nullopt;
-}
-
 std::optional<double> value_of(const Expectation& expectation, const RunResult& result) {
   for (const WorkloadOutcome& outcome : result.workloads) {
     if (outcome.config->name != expectation.subject) continue;

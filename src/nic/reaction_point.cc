@@ -73,7 +73,9 @@ void Device::time_packet(QueuePair& qp, Packet& packet, Time_ps now_ps) {
     req.timed_psn = psn_add(packet.psn, 1);
     packet.flags |= Packet::kAckReq;
   }
+  // Every packet is acknowledged: a window of fewer packets than a NIC coalesces would wait for its timeout.
   if (cc_->wants_telemetry) {
+    packet.flags |= Packet::kAckReq;
     engine::Cold& cold = add_cold(packet);
     cold.telemetry = out_.source().telemetry.take();
     out_.source().telemetry[cold.telemetry] = {};

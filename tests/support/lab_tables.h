@@ -93,8 +93,7 @@ struct Played {
   }
 };
 
-inline Played play(const std::string& name, const std::vector<std::string>& overrides = {},
-                   std::uint32_t domains = 1) {
+inline Played play(const std::string& name, const std::vector<std::string>& overrides = {}, std::uint32_t domains = 1) {
   std::string path = fmt::format("{}/labs/fabric/{}.yaml", WEFT_SOURCE_DIR, name);
   Played played;
   auto lab = lab::read_lab(text_of(path), path, overrides);
@@ -127,11 +126,11 @@ inline std::string flow_table(const Played& played) {
     for (const lab::FlowOutcome& flow : workload.flows->flows) {
       bool done = flow.row.state == workload::FlowState::kDone;
       std::string unfinished = flow.row.state == workload::FlowState::kFailed ? "failed" : "running";
-      out += fmt::format("{:<10} {:<8} {:<8} {:>8.3f} {:>10} {:>8} {:>7} {:>6}\n", workload.config->name, flow.from,
-                         flow.to, static_cast<double>(flow.row.size_B) / 1e6,
-                         done ? fmt::format("{:.1f}", in_us(flow.row.fct_ps())) : unfinished,
-                         done ? fmt::format("{:.2f}", gbps(flow)) : "-", flow.retransmitted_packets,
-                         flow.cnps_received);
+      out +=
+          fmt::format("{:<10} {:<8} {:<8} {:>8.3f} {:>10} {:>8} {:>7} {:>6}\n", workload.config->name, flow.from,
+                      flow.to, static_cast<double>(flow.row.size_B) / 1e6,
+                      done ? fmt::format("{:.1f}", in_us(flow.row.fct_ps())) : unfinished,
+                      done ? fmt::format("{:.2f}", gbps(flow)) : "-", flow.retransmitted_packets, flow.cnps_received);
     }
   }
   return out;
@@ -175,8 +174,24 @@ inline std::string nic_table(const Played& played) {
   return out;
 }
 
+// Nothing when nothing was lost.
+inline std::string drop_table(const Played& played) {
+  std::string rows;
+  for (const lab::SwitchOutcome& device : played.result.switches) {
+    std::array<std::uint64_t, fabric::kFateCount> lost{};
+    for (const lab::SwitchPortOutcome& port : device.ports) {
+      for (std::size_t f = 0; f < lost.size(); ++f) lost[f] += port.counters.drops[f];
+    }
+    for (std::size_t f = 0; f < lost.size(); ++f) {
+      if (lost[f] != 0)
+        rows += fmt::format("{:<12} {:<20} {:>8}\n", device.config->name, fabric::kFateNames[f], lost[f]);
+    }
+  }
+  return rows.empty() ? "" : fmt::format("\n{:<12} {:<20} {:>8}\n", "switch", "lost to", "packets") + rows;
+}
+
 inline std::string tables(const Played& played) {
-  return flow_table(played) + "\n" + port_table(played) + "\n" + nic_table(played);
+  return flow_table(played) + "\n" + port_table(played) + "\n" + nic_table(played) + drop_table(played);
 }
 
 // The line time of a flow: preamble 8, Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4 and gap 12 for each packet,
