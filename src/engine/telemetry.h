@@ -41,6 +41,7 @@ struct HopRecord {
 struct Telemetry {
   static constexpr std::size_t kMaxHops = 6;
   TelemetryFormat format = TelemetryFormat::kInt;
+  bool echo = false;    // the sender wants it back, for its congestion control
   bool closed = false;  // echoed by an acknowledgement: nobody adds to it
   std::uint8_t count = 0;
   std::array<HopRecord, kMaxHops> hops{};

@@ -97,6 +97,11 @@ void Device::ask_for_telemetry(const QueuePair& qp, Packet& packet) {
   engine::Telemetry& telemetry = out_.source().telemetry[cold.telemetry];
   telemetry = {};
   if (qp.attributes.telemetry != engine::TelemetryFormat::kNone) telemetry.format = qp.attributes.telemetry;
+  if (cc_ != nullptr && cc_->wants_telemetry) {
+    telemetry.echo = true;
+    // Every packet is acknowledged: a window of fewer packets than a NIC coalesces would wait for its timeout.
+    packet.flags |= Packet::kAckReq;
+  }
   packet.extra_words = static_cast<std::uint8_t>(packet.extra_words + engine::telemetry_words(telemetry.format));
 }
 
@@ -105,8 +110,10 @@ void Device::keep_telemetry(QueuePair& qp, const Packet& packet) {
   engine::Domain& domain = in_.destination();
   std::uint32_t slot = domain.cold[packet.aux].telemetry;
   if (slot == engine::kNoSlot) return;
-  if (qp.resp.telemetry == engine::kNoSlot) qp.resp.telemetry = domain.telemetry.take();
-  domain.telemetry[qp.resp.telemetry] = domain.telemetry[slot];
+  if (domain.telemetry[slot].echo) {
+    if (qp.resp.telemetry == engine::kNoSlot) qp.resp.telemetry = domain.telemetry.take();
+    domain.telemetry[qp.resp.telemetry] = domain.telemetry[slot];
+  }
   if (qp.resp.worst_telemetry == engine::kNoSlot) {
     qp.resp.worst_telemetry = domain.telemetry.take();
     domain.telemetry[qp.resp.worst_telemetry] = {};
