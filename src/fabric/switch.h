@@ -66,6 +66,8 @@ class Switch {
   // Classes stopped by the peer of this port, and groups that stop the peer.
   std::uint8_t paused_queues(std::uint32_t port) const { return ports_[port].paused; }
   std::uint8_t xoff_groups(std::uint32_t port) const { return ports_[port].xoff; }
+  // How long this port has stopped its peer's class, the pause that still lasts at `now_ps` counted in.
+  Time_ps pause_tx_ps(std::uint32_t port, std::uint32_t pause_class, Time_ps now_ps) const;
   // Ports that packets waiting in this queue came in by, as a mask; for finding circular waits.
   std::vector<std::uint32_t> feeders(std::uint32_t port, std::uint32_t queue) const;
   std::uint64_t held_packets() const { return held_count_; }
@@ -129,7 +131,7 @@ class Switch {
     LinkDirection* in = nullptr;
     Time_ps expiry_timer_ps = kNever_ps;
     Time_ps refresh_timer_ps = kNever_ps;
-    SwitchPortCounters counters;  // but for what the lanes count
+    RarePortCounters counters;
   };
   struct Service {
     Time_ps time_ps;
@@ -273,7 +275,7 @@ class Switch {
   std::vector<std::array<std::int64_t, kClasses>> average_q8_;   // by port, queue: EWMA of its length << 8
   std::vector<std::array<std::uint8_t, kClasses>> xoff_slices_;  // by port, group: slices in XOFF
   std::vector<std::array<Time_ps, kClasses>> xoff_since_ps_;
-  std::vector<std::array<WatchState, kClasses>> watch_;
+  std::vector<std::array<WatchState, kClasses>> watch_;  // only with a watchdog
   std::vector<Flowlet> flowlets_;
   RandomStream balancing_;
   std::deque<CpuJob> cpu_;  // by the time it is done with them

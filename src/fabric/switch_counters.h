@@ -4,10 +4,10 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
 
 #include "base/time.h"
 #include "fabric/ledger.h"
+#include "fabric/port_log.h"
 #include "fabric/switch_config.h"
 
 namespace weft::fabric {
@@ -17,21 +17,25 @@ struct PortTraffic {
   std::uint64_t bytes = 0;  // frames with FCS
 };
 
-struct SwitchPortCounters {
-  std::array<PortTraffic, kClasses> rx{};             // by priority group
-  std::array<PortTraffic, kClasses> tx{};             // by queue
+// What is not counted packet by packet.
+struct RarePortCounters {
   std::array<std::uint64_t, kClasses> ecn_marked{};   // by queue
   std::array<std::uint64_t, kClasses> queue_drops{};  // by queue: tail drop, WRED, watchdog, port down
   std::array<std::uint64_t, kClasses> group_drops{};  // by priority group: no buffer, no headroom
   std::array<std::uint64_t, kClasses> pause_tx{};     // pause frames sent, by class, XOFF and XON
   std::array<std::uint64_t, kClasses> xoff_tx{};      // of these, the first XOFF of a pause
   std::array<Time_ps, kClasses> pause_tx_ps{};        // time in XOFF
-  std::array<std::uint64_t, kClasses> max_queue_B{};
-  std::array<std::uint64_t, kFateCount> drops{};  // of packets that came in here, by reason
-  std::array<std::uint32_t, kClasses> storms{};   // watchdog: detected, by queue
+  std::array<std::uint64_t, kFateCount> drops{};      // of packets that came in here, by reason
+  std::array<std::uint32_t, kClasses> storms{};       // watchdog: detected, by queue
   std::array<std::uint32_t, kClasses> restored{};
   std::array<std::uint64_t, kClasses> watchdog_tx_dropped{};
   std::uint64_t pause_rx_frames = 0;  // all classes, for the ledger
+};
+
+struct SwitchPortCounters : RarePortCounters {
+  std::array<PortTraffic, kClasses> rx{};  // by priority group
+  std::array<PortTraffic, kClasses> tx{};  // by queue
+  std::array<std::uint64_t, kClasses> max_queue_B{};
 };
 
 // One lost packet (What Just Happened: reason, port, class, occupancy).
@@ -44,28 +48,7 @@ struct DropRecord {
   std::uint32_t source = 0, destination = 0;  // host port ids
   std::uint32_t dest_qp = 0, psn = 0;
   std::uint8_t opcode = 0;
-};
-
-enum class PauseEnd : std::uint8_t { kStart, kXon, kExpired, kLinkDown, kWatchdog };
-// A class of a port begins or ends to be stopped: `sent` by this node's group, or received from the peer.
-struct PauseEvent {
-  Time_ps time_ps = 0;
-  std::uint32_t port = 0;  // index
-  std::uint8_t pause_class = 0;
-  bool sent = false;
-  PauseEnd what = PauseEnd::kStart;
-};
-
-// Records are kept up to a limit, and counted beyond it.
-template <typename Record>
-struct BoundedLog {
-  static constexpr std::size_t kLimit = 10'000;
-  std::vector<Record> records;
-  std::uint64_t total = 0;
-  void add(const Record& record) {
-    ++total;
-    if (records.size() < kLimit) records.push_back(record);
-  }
+  std::uint16_t udp_src_port = 0;
 };
 
 }  // namespace weft::fabric

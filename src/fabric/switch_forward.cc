@@ -108,6 +108,7 @@ void Switch::drop(const Packet& packet, std::uint32_t in, std::uint32_t out, std
   record.dest_qp = packet.dest_qp;
   record.psn = packet.psn;
   record.opcode = static_cast<std::uint8_t>(packet.opcode);
+  record.udp_src_port = packet.udp_src_port;
   drops_.add(record);
   domain_.release(packet);
 }

@@ -83,6 +83,15 @@ void Switch::end_xoff(std::uint32_t p, std::uint32_t g, PauseEnd end, Time_ps no
   pause_log_.add({now_ps, p, pause_class, true, end});
 }
 
+Time_ps Switch::pause_tx_ps(std::uint32_t port, std::uint32_t pause_class, Time_ps now_ps) const {
+  Time_ps time_ps = ports_[port].counters.pause_tx_ps[pause_class];
+  for (std::uint32_t g = 0; g < kClasses; ++g) {
+    if ((ports_[port].xoff >> g & 1) != 0 && setup_.qos.pause_of_group[g] == pause_class)
+      time_ps += now_ps - xoff_since_ps_[port][g];
+  }
+  return time_ps;
+}
+
 void Switch::receive_pause(std::uint32_t p, const Packet& packet, Time_ps now_ps) {
   Port& port = ports_[p];
   port.in->tap(packet);
@@ -92,7 +101,7 @@ void Switch::receive_pause(std::uint32_t p, const Packet& packet, Time_ps now_ps
   if (setup_.qos.flow_control == FlowControl::kPause) honoured = 0xff;  // the whole link
   std::uint8_t before = pauses_[p].paused();
   PauseRequest request = PauseRequest::of(packet.aux);
-  for (std::uint32_t c = 0; c < kClasses; ++c) {
+  for (std::uint32_t c = 0; c < kClasses && !watch_.empty(); ++c) {
     if (request.xoff >> c & 1) watch_[p][setup_.qos.queue_of_pause[c]].last_pause_ps = now_ps;
   }
   pauses_[p].apply(request, honoured, now_ps, engine::pause_quantum_ps(port.out->timing().ps_per_byte));

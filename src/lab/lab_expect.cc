@@ -51,6 +51,10 @@ class ExpectationReader {
       read_counter(head, tail);
     } else if (const auto found = context_.workloads.find(head); found != context_.workloads.end()) {
       read_metric(found->second, tail);
+    } else if (head == "fabric" || head == "deadlock") {
+      read_fabric(head == "fabric" ? MetricGroup::kFabric : MetricGroup::kDeadlock, head, tail);
+    } else if (const auto node = context_.nodes.find(head); node != context_.nodes.end() && node->second.is_switch) {
+      read_fabric(MetricGroup::kSwitch, head, tail);
     } else if (is_any_metric(head)) {
       read_metric_of_the_only_workload(text);
     } else {
@@ -65,9 +69,30 @@ class ExpectationReader {
     const EndpointText endpoint = split_endpoint(port);
     NodeState* node = find_node(endpoint.host, key_.place, context_);
     if (node != nullptr) find_port(*node, endpoint.host, *endpoint.port, key_.place, context_);
+    if (node != nullptr && node->is_switch) {
+      read_fabric(MetricGroup::kSwitchPort, port, counter);
+      return;
+    }
     check_counter(counter);
     expectation_.subject = port;
     expectation_.metric = counter;
+  }
+
+  // What switches count; of one port also by priority, "leaf1:swp3.ecn_marked.3".
+  void read_fabric(MetricGroup group, std::string_view subject, std::string_view text) {
+    expectation_.subject = subject;
+    expectation_.metric = text;
+    const std::size_t dot = text.find('.');
+    const std::string_view metric = text.substr(0, dot);
+    if (!contains(metrics_of(group), metric)) {
+      fail(fmt::format("{} has no {}", subject, in_quotes(metric)), "it has " + join(metrics_of(group)));
+      return;
+    }
+    if (dot == std::string_view::npos) return;
+    const auto priority = parse_unsigned(text.substr(dot + 1));
+    if (group != MetricGroup::kSwitchPort || !priority || *priority > 7 || text.size() != dot + 2)
+      fail(fmt::format("{} after {}", in_quotes(text.substr(dot + 1)), metric),
+           "only a port of a switch has its counters by priority, 0 to 7: leaf1:swp3.ecn_marked.3");
   }
 
   void check_counter(std::string_view counter) {

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "lab/metric_fabric.h"
+#include "lab/port_counters.h"
 #include "workload/perftest_report.h"
 
 namespace weft::lab {
@@ -52,16 +54,17 @@ std::optional<double> transfer_value(std::string_view metric, const workload::Tr
 std::optional<double> value_of(const Expectation& expectation, const RunResult& result) {
   for (const WorkloadOutcome& outcome : result.workloads) {
     if (outcome.config->name != expectation.subject) continue;
+    if (outcome.flows) return flows_value(expectation.metric, outcome.flows->summary);
     return outcome.perftest ? perftest_value(expectation.metric, outcome)
                             : transfer_value(expectation.metric, *outcome.transfer);
   }
   for (const PortOutcome& port : result.ports) {
     if (port.name != expectation.subject) continue;
-    for (const nic::NamedCounter& counter : nic::named(port.counters)) {
+    for (const nic::NamedCounter& counter : port_counters(port)) {
       if (counter.name == expectation.metric) return static_cast<double>(counter.value);
     }
   }
-  return std::nullopt;
+  return fabric_value(expectation.subject, expectation.metric, result);
 }
 
 }  // namespace

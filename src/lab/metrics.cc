@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "nic/counters.h"
+#include "lab/port_counters.h"
 
 namespace weft::lab {
 namespace {
@@ -19,6 +19,23 @@ constexpr std::string_view kTransfer[] = {"completed", "failed", "bytes_ok", "wc
 constexpr std::string_view kFlows[] = {"done",       "failed",       "unfinished",  "goodput_Gbps",
                                        "jain",       "fct_p50_us",   "fct_p99_us",  "fct_p999_us",
                                        "fct_max_us", "slowdown_p50", "slowdown_p99"};
+
+// Of a port of a switch, where one priority can be asked for: ecn_marked.3.
+constexpr std::string_view kSwitchPort[] = {"rx_packets",  "tx_packets",   "ecn_marked",     "drops",
+                                            "pause_tx",    "pause_rx",     "pause_tx_us",    "pause_rx_us",
+                                            "max_queue_B", "max_shared_B", "max_headroom_B", "storms"};
+// Of a switch: sums, or the largest, over its ports; drops by reason (lab/drop_reason.h).
+constexpr std::string_view kSwitch[] = {
+    "rx_packets",    "tx_packets",     "ecn_marked",   "drops",       "tail_drop",     "wred_drop",
+    "headroom_drop", "no_route_drop",  "ttl_drop",     "mtu_drop",    "watchdog_drop", "port_down_drop",
+    "cpu_drop",      "pause_tx",       "pause_rx",     "pause_tx_us", "pause_rx_us",   "max_queue_B",
+    "max_shared_B",  "max_headroom_B", "max_buffer_B", "storms",      "held_packets"};
+// Of all switches; pause_frames are those that anybody sent, NICs too.
+constexpr std::string_view kFabric[] = {
+    "ecn_marked",    "drops",       "lossless_drops", "tail_drop",     "wred_drop",      "headroom_drop",
+    "no_route_drop", "ttl_drop",    "mtu_drop",       "watchdog_drop", "port_down_drop", "cpu_drop",
+    "pause_frames",  "max_queue_B", "max_buffer_B",   "storms",        "held_packets"};
+constexpr std::string_view kDeadlock[] = {"cycles"};
 
 // /sys/class/infiniband/*/ports/1/hw_counters (linux drivers/infiniband/hw/mlx5/counters.c).
 constexpr std::string_view kHwCounters[] = {"rx_write_requests",
@@ -175,6 +192,14 @@ std::span<const std::string_view> metrics_of(MetricGroup group) {
       return kTransfer;
     case MetricGroup::kFlows:
       return kFlows;
+    case MetricGroup::kSwitchPort:
+      return kSwitchPort;
+    case MetricGroup::kSwitch:
+      return kSwitch;
+    case MetricGroup::kFabric:
+      return kFabric;
+    case MetricGroup::kDeadlock:
+      return kDeadlock;
   }
   return {};
 }
@@ -192,7 +217,7 @@ bool is_known_counter(std::string_view name) {
 std::span<const std::string> counted_counters() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> list;
-    for (const nic::NamedCounter& counter : nic::named(nic::Counters{})) list.push_back(counter.name);
+    for (const nic::NamedCounter& counter : port_counters(PortOutcome{})) list.push_back(counter.name);
     return list;
   }();
   return names;

@@ -9,17 +9,27 @@
 
 namespace weft::lab {
 
-enum class MetricGroup : unsigned char { kBandwidth, kLatency, kTransfer, kFlows };
+enum class MetricGroup : unsigned char {
+  kBandwidth,
+  kLatency,
+  kTransfer,
+  kFlows,
+  kSwitchPort,
+  kSwitch,
+  kFabric,
+  kDeadlock
+};
 
 // kBandwidth and kLatency are perftest's columns; kTransfer is what a verified transfer reports,
-// kFlows the summary of a run of flows (workload/flow_result.h).
+// kFlows the summary of a run of flows (workload/flow_result.h). The rest is what switches counted; "fabric" is the
+// subject of kFabric, "deadlock" that of kDeadlock.
 std::span<const std::string_view> metrics_of(MetricGroup group);
 
 // mlx5 hw_counters and counters (as `rdma statistic` prints them), mlx5 ethtool -S, and irdma's three
 // (facts PROTOCOL 4). "rx_prio3_pause" and its seven sisters are all in the list.
 std::span<const std::string_view> known_counters();
 bool is_known_counter(std::string_view name);
-// Those that this simulator counts (nic/counters.h); the others are real names of things not modelled.
+// Those that this simulator counts (lab/port_counters.h); the others are real names of things not modelled.
 std::span<const std::string> counted_counters();
 
 // IBV_WC_SUCCESS .. IBV_WC_TM_RNDV_INCOMPLETE -> enum ibv_wc_status of libibverbs.

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
+#include "lab/report_fabric.h"
 #include "lab/report_text.h"
 #include "nic/work.h"
 #include "wire/mtu.h"
@@ -13,12 +15,17 @@ namespace weft::lab {
 
 namespace {
 
+constexpr std::size_t kColumns = 100;
+constexpr std::size_t kMostPorts = 32;     // of the wire table
+constexpr std::size_t kMostCounters = 64;  // lines
+
 std::string heading(const std::string& title) {
   return "\n## " + title + "\n\n";
 }
 
 // "vm00  mlx5_0  ConnectX-4 Lx" boxes with the cable between them.
 std::string drawing(const Lab& lab) {
+  if (!lab.switches.empty()) return fabric_drawing(lab);
   std::string out = "```\n";
   for (const LinkConfig& link : lab.links) {
     std::vector<std::string> left = port_lines(lab, link.a);
@@ -34,6 +41,8 @@ std::string drawing(const Lab& lab) {
 
 std::string workload_section(const Lab& lab, const WorkloadOutcome& outcome) {
   const WorkloadConfig& config = *outcome.config;
+  if (outcome.flows)
+    return heading(fmt::format("{}: {} flows", config.name, outcome.flows->flows.size())) + flows_text(*outcome.flows);
   std::string ends = fmt::format("{} -> {}", port_name(lab, config.client), port_name(lab, config.server));
   if (outcome.transfer) {
     const workload::TransferResult& t = *outcome.transfer;
@@ -62,12 +71,50 @@ std::string workload_section(const Lab& lab, const WorkloadOutcome& outcome) {
   return out + "```\n";
 }
 
+std::string ledger_line(const std::string& where, const fabric::Ledger& ledger, std::uint64_t in_flight) {
+  std::string out = fmt::format("  ledger {}: {} sent", where, ledger.sent);
+  if (ledger.copies > 0) out += fmt::format(" + {} copied by faults", ledger.copies);
+  std::string sum;
+  for (std::size_t f = 0; f < fabric::kFateCount; ++f) {
+    if (ledger.fates[f] > 0)
+      sum += fmt::format("{}{} {}", sum.empty() ? "" : " + ", ledger.fates[f], fabric::kFateNames[f]);
+  }
+  if (in_flight > 0) sum += fmt::format("{}{} in flight", sum.empty() ? "" : " + ", in_flight);
+  return out + fmt::format(" = {}\n", sum.empty() ? "0" : sum);
+}
+
+// Packets by what became of them, over all links: each hop counts.
+std::string ledger_sum(const RunResult& result) {
+  fabric::Ledger all;
+  std::uint64_t in_flight = 0;
+  for (const LinkOutcome& link : result.links) {
+    all.sent += link.ledger.sent;
+    all.copies += link.ledger.copies;
+    for (std::size_t f = 0; f < fabric::kFateCount; ++f) all.fates[f] += link.ledger.fates[f];
+    in_flight += link.in_flight;
+  }
+  std::string line = ledger_line(fmt::format("{} directions", result.links.size()), all, in_flight);
+  if (line.size() > kColumns) line.replace(line.find(" = "), 3, "\n    = ");
+  return line;
+}
+
 std::string wire_section(const RunResult& result) {
   std::string out = heading("On the wire");
+  // A fabric has more ports than anybody reads: the busiest, by what they sent.
+  std::vector<const PortOutcome*> shown;
+  for (const PortOutcome& port : result.ports) shown.push_back(&port);
+  if (shown.size() > kMostPorts) {
+    std::stable_sort(shown.begin(), shown.end(), [](const PortOutcome* a, const PortOutcome* b) {
+      return a->counters.tx().bytes > b->counters.tx().bytes;
+    });
+    shown.resize(kMostPorts);
+    out += fmt::format("The busiest {} of {} NIC ports; all are in results.json.\n\n", kMostPorts, result.ports.size());
+  }
   out += "```\n";
   out += fmt::format("{:<12} {:>12} {:>14} {:>9} {:>6} {:>7} {:>8} {:>6} {:>7} {:>8}\n", "port", "tx frames",
                      "tx bytes", "ACKs", "NAKs", "re-sent", "CE rcvd", "CNPs", "pauses", "lost");
-  for (const PortOutcome& port : result.ports) {
+  for (const PortOutcome* each : shown) {
+    const PortOutcome& port = *each;
     const nic::Counters& c = port.counters;
     std::uint64_t lost = 0;
     for (const LinkOutcome& link : result.links) {
@@ -79,39 +126,33 @@ std::string wire_section(const RunResult& result) {
     }
     out += fmt::format("{:<12} {:>12} {:>14} {:>9} {:>6} {:>7} {:>8} {:>6} {:>7} {:>8}\n", port.name, c.tx().packets,
                        c.tx().bytes, c.acks_sent, c.naks_sent, c.retransmitted_packets, c.np_ecn_marked_roce_packets,
-                       c.np_cnp_sent, 0, lost);
+                       c.np_cnp_sent, pause_frames(port), lost);
   }
   out += "```\n";
   for (const FaultOutcome& fault : result.faults) {
     out += fmt::format("  fault {} at {} hit {} frame{}\n", fault.name, fault.where, fault.hits,
                        fault.hits == 1 ? "" : "s");
   }
-  for (const LinkOutcome& link : result.links) {
-    out += fmt::format("  ledger {} -> {}: {} sent", link.from, link.to, link.ledger.sent);
-    if (link.ledger.copies > 0) out += fmt::format(" + {} copied by faults", link.ledger.copies);
-    std::string sum;
-    for (std::size_t f = 0; f < fabric::kFateCount; ++f) {
-      if (link.ledger.fates[f] > 0)
-        sum += fmt::format("{}{} {}", sum.empty() ? "" : " + ", link.ledger.fates[f], fabric::kFateNames[f]);
-    }
-    if (link.in_flight > 0) sum += fmt::format("{}{} in flight", sum.empty() ? "" : " + ", link.in_flight);
-    out += fmt::format(" = {}\n", sum.empty() ? "0" : sum);
-  }
+  if (!result.switches.empty()) return out + ledger_sum(result);
+  for (const LinkOutcome& link : result.links)
+    out += ledger_line(fmt::format("{} -> {}", link.from, link.to), link.ledger, link.in_flight);
   return out;
 }
 
 // Counters that a healthy idle port does not show, under the names that the driver prints.
 std::string counter_section(const RunResult& result) {
   std::string lines;
+  std::size_t count = 0;
   for (const PortOutcome& port : result.ports) {
     for (const nic::NamedCounter& counter : nic::named(port.counters)) {
       bool error = counter.group == nic::CounterGroup::kHardware || counter.name == "rx_crc_errors_phy" ||
                    counter.name == "rx_discards_phy";
-      if (error && counter.value > 0)
+      if (error && counter.value > 0 && ++count <= kMostCounters)
         lines += fmt::format("{:<12} {:<8} {:<32} {:>12}\n", port.name, port.device, counter.name, counter.value);
     }
   }
   if (lines.empty()) return "";
+  if (count > kMostCounters) lines += fmt::format("and {} more in results.json\n", count - kMostCounters);
   return heading("hw_counters that moved") + "```\n" + lines + "```\n";
 }
 
@@ -134,6 +175,13 @@ std::string report(const Lab& lab, const RunResult& result, const ReportPaths& p
   out += drawing(lab);
   for (const WorkloadOutcome& outcome : result.workloads) out += workload_section(lab, outcome);
   if (result.interrupted) out += "\nInterrupted: what follows is what had happened by then.\n";
+  if (result.cut_off && !lab.switches.empty())
+    out += fmt::format("\nThe lab's duration, {}, was over before everything had come to rest.\n",
+                       time_text(result.end_ps));
+  out += deadlock_section(result);
+  out += drop_section(result);
+  out += pause_section(result);
+  out += switch_section(result);
   out += wire_section(result);
   out += counter_section(result);
   out += expectation_section(result);

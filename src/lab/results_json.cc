@@ -5,6 +5,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lab/drop_reason.h"
+#include "lab/pause_rows.h"
+#include "lab/port_counters.h"
 #include "workload/perftest_report.h"
 
 namespace weft::lab {
@@ -88,6 +91,149 @@ Json transfer_object(const workload::TransferResult& t) {
   return j;
 }
 
+Json flow_object(const FlowOutcome& flow) {
+  static constexpr const char* kStates[] = {"waiting", "running", "done", "failed"};
+  const workload::FlowRow& row = flow.row;
+  Json j;
+  j["id"] = row.id;
+  j["from"] = flow.from;
+  j["to"] = flow.to;
+  j["qpn"] = row.qpn;
+  j["size_B"] = row.size_B;
+  j["start_ps"] = row.start_ps;
+  j["state"] = kStates[static_cast<std::size_t>(row.state)];
+  if (row.state == workload::FlowState::kDone) {
+    j["fct_ps"] = row.fct_ps();
+    j["goodput_Gbps"] = places(row.goodput_bps() / 1e9, 6);
+    if (flow.slowdown > 0) j["slowdown"] = places(flow.slowdown, 6);
+  }
+  if (row.state == workload::FlowState::kFailed) j["failure"] = row.failure();
+  j["retransmitted_packets"] = flow.retransmitted_packets;
+  j["cnps_received"] = flow.cnps_received;
+  return j;
+}
+
+Json flows_object(const FlowsOutcome& outcome) {
+  const workload::FlowSummary& s = outcome.summary;
+  Json j;
+  j["done"] = s.done;
+  j["failed"] = s.failed;
+  j["unfinished"] = s.unfinished;
+  j["bytes_done_B"] = s.bytes_done_B;
+  if (s.done > 0) {
+    j["goodput_Gbps"] = places(s.goodput_bps / 1e9, 6);
+    j["jain"] = places(s.jain, 6);
+    j["fct_p50_ps"] = s.fct_p50_ps;
+    j["fct_p99_ps"] = s.fct_p99_ps;
+    j["fct_p999_ps"] = s.fct_p999_ps;
+    j["fct_max_ps"] = s.fct_max_ps;
+    j["slowdown_p50"] = places(s.slowdown_p50, 6);
+    j["slowdown_p99"] = places(s.slowdown_p99, 6);
+  }
+  j["flows"] = Json::array();
+  for (const FlowOutcome& flow : outcome.flows) j["flows"].push_back(flow_object(flow));
+  return j;
+}
+
+Json class_object(const SwitchPortOutcome& port, std::size_t c) {
+  const fabric::SwitchPortCounters& n = port.counters;
+  Json j;
+  j["class"] = c;
+  j["rx_packets"] = n.rx[c].packets;
+  j["rx_bytes"] = n.rx[c].bytes;
+  j["tx_packets"] = n.tx[c].packets;
+  j["tx_bytes"] = n.tx[c].bytes;
+  j["ecn_marked"] = n.ecn_marked[c];
+  j["queue_drops"] = n.queue_drops[c];
+  j["group_drops"] = n.group_drops[c];
+  j["pause_tx"] = n.pause_tx[c];
+  j["xoff_tx"] = n.xoff_tx[c];
+  j["pause_tx_ps"] = n.pause_tx_ps[c];
+  j["pause_rx"] = port.pause_rx[c];
+  j["pause_rx_transitions"] = port.pause_rx_transitions[c];
+  j["pause_rx_ps"] = port.pause_rx_ps[c];
+  j["max_queue_B"] = n.max_queue_B[c];
+  j["max_shared_B"] = port.max_shared_B[c];
+  j["max_headroom_B"] = port.max_headroom_B[c];
+  j["storms"] = n.storms[c];
+  j["restored"] = n.restored[c];
+  j["watchdog_tx_dropped"] = n.watchdog_tx_dropped[c];
+  return j;
+}
+
+Json drops_object(const SwitchOutcome& each, const fabric::AddressBook& book) {
+  Json records = Json::array();
+  for (const fabric::DropRecord& drop : each.drops.records) {
+    const DropReason& reason = drop_reason(drop.reason);
+    Json j;
+    j["time_ps"] = drop.time_ps;
+    j["in"] = each.ports[drop.in_port].name;
+    if (drop.out_port < each.ports.size()) {
+      j["out"] = each.ports[drop.out_port].name;
+      j["queue"] = drop.queue;
+      j["occupancy_B"] = drop.occupancy_B;
+    }
+    j["reason"] = reason.name;
+    j["wjh_id"] = reason.wjh_id == 0 ? Json() : Json(reason.wjh_id);
+    j["from"] = book[drop.source].name;
+    j["to"] = book[drop.destination].name;
+    j["src_ip"] = address_text(book[drop.source]);
+    j["dst_ip"] = address_text(book[drop.destination]);
+    j["udp_src_port"] = drop.udp_src_port;
+    j["dest_qp"] = drop.dest_qp;
+    j["psn"] = drop.psn;
+    j["opcode"] = drop.opcode;
+    records.push_back(std::move(j));
+  }
+  return {{"total", each.drops.total}, {"records", std::move(records)}};
+}
+
+Json switch_object(const SwitchOutcome& each, const fabric::AddressBook& book) {
+  Json j;
+  j["name"] = each.config->name;
+  j["model"] = each.config->model.name;
+  j["tier"] = each.config->tier;
+  j["pool_B"] = each.pool_B;
+  j["max_buffer_B"] = each.max_buffer_B;
+  j["held_packets"] = each.held_packets;
+  j["ports"] = Json::array();
+  for (const SwitchPortOutcome& port : each.ports) {
+    Json p;
+    p["name"] = port.name;
+    p["peer"] = port.peer;
+    p["rate_bps"] = port.rate_bps;
+    p["drops"] = Json::object();
+    for (const DropReason& reason : drop_reasons()) {
+      std::uint64_t count = port.counters.drops[static_cast<std::size_t>(reason.fate)];
+      if (count > 0) p["drops"][std::string(reason.metric)] = count;
+    }
+    p["classes"] = Json::array();
+    for (std::size_t c = 0; c < fabric::kClasses; ++c) p["classes"].push_back(class_object(port, c));
+    j["ports"].push_back(std::move(p));
+  }
+  j["drops"] = drops_object(each, book);
+  return j;
+}
+
+Json pauses_object(const RunResult& result) {
+  static constexpr const char* kEnds[] = {"start", "xon", "expired", "link down", "watchdog"};
+  std::uint64_t left_out = 0;
+  Json events = Json::array();
+  for (const PauseRow& row : merged_pauses(result, left_out)) {
+    Json classes = Json::array();
+    for (std::size_t c = 0; c < fabric::kClasses; ++c) {
+      if (row.classes >> c & 1) classes.push_back(c);
+    }
+    events.push_back({{"time_ps", row.time_ps},
+                      {"port", row.port},
+                      {"peer", row.peer},
+                      {"classes", std::move(classes)},
+                      {"direction", row.sent ? "sent" : "received"},
+                      {"what", kEnds[static_cast<std::size_t>(row.what)]}});
+  }
+  return {{"left_out", left_out}, {"events", std::move(events)}};
+}
+
 }  // namespace
 
 std::string perftest_json(const PerftestOptions& options, const workload::PerftestResult& result) {
@@ -100,13 +246,17 @@ std::string results_json(const Lab& lab, const RunResult& result) {
   j["seed"] = lab.seed;
   j["set"] = lab.overrides;
   j["interrupted"] = result.interrupted;
+  j["cut_off"] = result.cut_off;
   j["end_ns"] = result.end_ps / kNanosecond_ps;
   j["workloads"] = Json::array();
   for (const WorkloadOutcome& outcome : result.workloads) {
     Json w;
     w["name"] = outcome.config->name;
-    w["client"] = port_name(lab, outcome.config->client);
-    w["server"] = port_name(lab, outcome.config->server);
+    if (!outcome.flows) {
+      w["client"] = port_name(lab, outcome.config->client);
+      w["server"] = port_name(lab, outcome.config->server);
+    }
+    if (outcome.flows) w["flows"] = flows_object(*outcome.flows);
     if (outcome.perftest) w["perftest"] = perftest_object(*outcome.config->perftest, *outcome.perftest);
     if (outcome.transfer) w["transfer"] = transfer_object(*outcome.transfer);
     j["workloads"].push_back(w);
@@ -116,7 +266,10 @@ std::string results_json(const Lab& lab, const RunResult& result) {
     Json p;
     p["name"] = port.name;
     p["device"] = port.device;
-    for (const nic::NamedCounter& counter : nic::named(port.counters)) {
+    p["peer"] = port.peer;
+    p["address"] = port.address;
+    p["rate_bps"] = port.rate_bps;
+    for (const nic::NamedCounter& counter : port_counters(port)) {
       p[counter.group == nic::CounterGroup::kHardware ? "hw_counters" : "ethtool"][counter.name] = counter.value;
     }
     p["weft"]["retransmitted_packets"] = port.counters.retransmitted_packets;
@@ -124,6 +277,12 @@ std::string results_json(const Lab& lab, const RunResult& result) {
     p["weft"]["naks_sent"] = port.counters.naks_sent;
     j["ports"].push_back(p);
   }
+  if (!result.switches.empty()) {
+    j["switches"] = Json::array();
+    for (const SwitchOutcome& each : result.switches) j["switches"].push_back(switch_object(each, result.book));
+    j["circular_waits"] = result.circular_waits;
+  }
+  j["pauses"] = pauses_object(result);
   j["ledger"] = Json::array();
   for (const LinkOutcome& link : result.links) {
     Json l;

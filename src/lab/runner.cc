@@ -5,28 +5,15 @@
 
 #include "base/check.h"
 #include "lab/metric_value.h"
+#include "lab/read_out.h"
 #include "lab/world.h"
 #include "observe/capture.h"
-#include "workload/flow_run.h"
-#include "workload/perftest_run.h"
 
 namespace weft::lab {
 
 namespace {
 
 constexpr Time_ps kPhaseGap_ps = us(100);  // the two ends talk over TCP before the next size
-struct Act {
-  const WorkloadConfig* config = nullptr;
-  std::unique_ptr<workload::PerftestRun> perftest;
-  std::unique_ptr<workload::TransferRun> transfer;
-  std::unique_ptr<workload::FlowRun> flows;
-  bool running = false;
-
-  workload::Workload& run() {
-    if (flows) return *flows;
-    return perftest ? static_cast<workload::Workload&>(*perftest) : *transfer;
-  }
-};
 
 // Plays the acts: those with a start time together, the others in turn.
 class Stage {
@@ -95,96 +82,6 @@ class Stage {
   std::vector<Act> acts_;
   bool cut_off_ = false;
 };
-
-FlowsOutcome read_flows(World& world, const Act& act) {
-  FlowsOutcome outcome;
-  for (const workload::FlowRow& row : act.flows->rows()) {
-    const PortRef& from = act.config->flow_ports[row.source];
-    nic::Device& device = *world.device(world.port_id(from));
-    FlowOutcome flow;
-    flow.row = row;
-    flow.from = world.book()[world.port_id(from)].name;
-    flow.to = world.book()[world.port_id(act.config->flow_ports[row.destination])].name;
-    if (row.qpn != 0) {
-      flow.retransmitted_packets = device.qp(row.qpn).retransmitted_packets;
-      flow.cnps_received = device.qp(row.qpn).cnps_received;
-    }
-    outcome.flows.push_back(std::move(flow));
-  }
-  outcome.summary = workload::summarise(act.flows->rows());
-  return outcome;
-}
-
-void read_pauses(const fabric::PortPause& pause, Time_ps end_ps, auto& outcome) {
-  for (std::size_t c = 0; c < fabric::kClasses; ++c) {
-    outcome.pause_rx[c] = pause.frames(c);
-    outcome.pause_rx_transitions[c] = pause.transitions(c);
-    outcome.pause_rx_ps[c] = pause.total_ps(c, end_ps);
-  }
-}
-
-SwitchOutcome read_switch(World& world, std::uint32_t index, Time_ps end_ps) {
-  fabric::Switch& device = world.fabric_switch(index);
-  SwitchOutcome outcome;
-  outcome.config = &world.lab().switches[index];
-  for (std::uint32_t p = 0; p < device.port_count(); ++p) {
-    SwitchPortOutcome port;
-    port.name = outcome.config->ports[world.cabled_ports(index)[p]].name;
-    port.peer = world.book()[world.peer(device.setup().ports[p].port_id)].name;
-    port.rate_bps = device.setup().ports[p].rate_bps;
-    port.counters = device.counters(p);
-    read_pauses(device.pause(p), end_ps, port);
-    for (std::uint32_t g = 0; g < fabric::kClasses; ++g) {
-      port.max_shared_B[g] = device.buffer().max_shared_B(p, g);
-      port.max_headroom_B[g] = device.buffer().max_headroom_B(p, g);
-    }
-    outcome.ports.push_back(std::move(port));
-  }
-  outcome.max_buffer_B = device.buffer().max_used_B();
-  outcome.pool_B = device.buffer().pool_B();
-  outcome.drops = device.drops();
-  outcome.pauses = device.pause_log();
-  outcome.held_packets = device.held_packets();
-  return outcome;
-}
-
-void read_out(World& world, std::vector<Act>& acts, RunResult& result) {
-  for (Act& act : acts) {
-    WorkloadOutcome outcome;
-    outcome.config = act.config;
-    if (act.perftest) outcome.perftest = act.perftest->result();
-    if (act.transfer) outcome.transfer = act.transfer->result();
-    if (act.flows) outcome.flows = read_flows(world, act);
-    result.workloads.push_back(std::move(outcome));
-  }
-  for (std::uint32_t port = 0; port < world.port_count(); ++port) {
-    if (nic::Device* device = world.device(port)) {
-      PortOutcome outcome{world.book()[port].name, device->name(), device->counters, {}, {}, {}};
-      read_pauses(device->pause(), result.end_ps, outcome);
-      result.ports.push_back(std::move(outcome));
-    }
-  }
-  for (std::uint32_t s = 0; s < world.switch_count(); ++s) {
-    world.fabric_switch(s).settle_ledgers();
-    WEFT_CHECK(world.fabric_switch(s).balances(), "a switch lost or made packets");
-    result.switches.push_back(read_switch(world, s, result.end_ps));
-  }
-  std::vector<std::uint64_t> hits(world.lab().faults.size());
-  for (WorldLink& link : world.links()) {
-    LinkOutcome outcome;
-    outcome.from = world.book()[link.from].name;
-    outcome.to = world.book()[link.to].name;
-    outcome.ledger = link.direction->sent;
-    for (std::size_t f = 0; f < fabric::kFateCount; ++f) outcome.ledger.fates[f] += link.direction->received.fates[f];
-    outcome.in_flight = link.direction->in_flight();
-    result.links.push_back(outcome);
-    for (std::size_t i = 0; i < link.faults.size(); ++i) hits[link.faults[i]] += link.wrapper->faults().hits()[i];
-  }
-  for (std::size_t f = 0; f < hits.size(); ++f) {
-    const FaultConfig& fault = world.lab().faults[f];
-    result.faults.push_back({fault.rule.name, world.book()[world.port_id(fault.from)].name, hits[f]});
-  }
-}
 
 }  // namespace
 

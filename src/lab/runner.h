@@ -10,6 +10,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "fabric/address_book.h"
 #include "fabric/ledger.h"
 #include "fabric/switch_counters.h"
 #include "lab/lab_model.h"
@@ -34,7 +35,7 @@ struct RunOptions {
 struct FlowOutcome {
   workload::FlowRow row;
   std::string from, to;  // "h0:p0"
-  double slowdown = 0;   // against the same flow alone
+  double slowdown = 0;   // of one that is done, against the same flow alone; 0: not known
   std::uint64_t retransmitted_packets = 0;
   std::uint64_t cnps_received = 0;
 };
@@ -53,7 +54,11 @@ struct WorkloadOutcome {
 struct PortOutcome {
   std::string name;    // "vm00:p0"
   std::string device;  // "mlx5_0"
+  std::string peer;    // "leaf0:swp1"
+  std::string address;
+  std::int64_t rate_bps = 0;
   nic::Counters counters;
+  fabric::BoundedLog<fabric::PauseEvent> pauses;
   std::array<std::uint64_t, fabric::kClasses> pause_rx{}, pause_rx_transitions{};
   std::array<Time_ps, fabric::kClasses> pause_rx_ps{};
 };
@@ -102,11 +107,14 @@ struct RunResult {
   bool interrupted = false;
   bool cut_off = false;  // the lab's duration was over before the world came to rest
   std::vector<WorkloadOutcome> workloads;
+  fabric::AddressBook book;  // by port id: the ports of hosts, then of switches
   std::vector<PortOutcome> ports;
   std::vector<SwitchOutcome> switches;
   std::vector<LinkOutcome> links;
   std::vector<FaultOutcome> faults;
   std::vector<ExpectationOutcome> expectations;
+  // Ports whose queues were stopped by each other when the run ended: each by the next, the last by the first.
+  std::vector<std::vector<std::string>> circular_waits;
   std::uint64_t captured_frames = 0;
   std::uint64_t events = 0;  // of all nodes: port service, arrivals, timers, program steps
   std::uint64_t hops = 0;    // link traversals of packets
@@ -114,6 +122,8 @@ struct RunResult {
   bool expectations_met() const;
   bool ledger_balances() const;
 };
+
+std::string address_text(const fabric::PortAddress& port);  // "10.0.0.1"
 
 // The error says what could not be written.
 tl::expected<RunResult, std::string> run_lab(const Lab& lab, const RunOptions& options);

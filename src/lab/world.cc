@@ -63,6 +63,7 @@ void World::number_ports() {
     }
   }
   devices_.resize(book_.size());
+  switch_of_port_.assign(book_.size(), kNoId);
   for (const SwitchConfig& config : lab_.switches) {
     switch_port_ids_.emplace_back(config.ports.size(), kNoId);
     cabled_index_.emplace_back(config.ports.size(), kNoId);
@@ -80,6 +81,7 @@ void World::number_ports() {
       switch_port_ids_[s][p] = id;
       cabled_index_[s][p] = static_cast<std::uint32_t>(cabled_[s].size());
       cabled_[s].push_back(p);
+      switch_of_port_.push_back(s);
       fabric::PortAddress address;
       address.name = lab_.switches[s].name + ":" + lab_.switches[s].ports[p].name;
       address.mac = mac_of(lab_.switches[s].model.oui, id);

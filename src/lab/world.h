@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,10 @@ class World {
   std::int64_t rate_bps(std::uint32_t port) const;
   // The port at the other end of its cable.
   std::uint32_t peer(std::uint32_t port) const { return links_[link_from_[port]].to; }
+  const fabric::LinkDirection& link_from(std::uint32_t port) const { return *links_[link_from_[port]].direction; }
+  // What comes in by this port of a switch for that port of a host leaves by the first of its routes at the start;
+  // nothing without one, or when `port` is not a switch's.
+  std::optional<std::uint32_t> first_route(std::uint32_t port, std::uint32_t destination) const;
 
   // The time of the last event anywhere: the moment the world came to rest.
   Time_ps last_event_ps() const;
@@ -102,6 +107,7 @@ class World {
   std::vector<std::unique_ptr<fabric::Switch>> switches_;
   std::vector<std::uint32_t> domain_of_host_;
   std::vector<std::uint32_t> domain_of_switch_;
+  std::vector<std::uint32_t> switch_of_port_;  // by port id; kNoId of hosts
   std::vector<WorldLink> links_;
   std::vector<std::uint32_t> link_from_, link_to_;  // by port id: index in links_, kNoId without
   std::vector<nic::Device*> devices_;

@@ -142,6 +142,20 @@ void World::set_routes(std::vector<fabric::SwitchSetup>& setups) const {
   }
 }
 
+std::optional<std::uint32_t> World::first_route(std::uint32_t port, std::uint32_t destination) const {
+  std::uint32_t s = switch_of_port_[port];
+  if (s == kNoId) return std::nullopt;
+  const fabric::SwitchSetup& setup = switches_[s]->setup();
+  const fabric::RouteTable& table = setup.routes.front().table;
+  const fabric::Destination& where = destinations_[destination];
+  auto fixed = std::find_if(table.exceptions.begin(), table.exceptions.end(),
+                            [&](const fabric::RouteTable::Exception& e) { return e.destination == destination; });
+  std::uint16_t group = fixed != table.exceptions.end() ? fixed->group : table.group_of_edge[where.edge];
+  if (fixed == table.exceptions.end() && where.edge == s) return setup.ports[where.port].port_id;
+  if (group == fabric::kNoGroup || table.groups[group].count == 0) return std::nullopt;
+  return setup.ports[table.members[table.groups[group].first]].port_id;
+}
+
 void World::add_switches() {
   std::vector<std::vector<std::int64_t>> rates(lab_.switches.size());
   for (std::uint32_t s = 0; s < lab_.switches.size(); ++s) rates[s].resize(cabled_[s].size());
