@@ -2,13 +2,17 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "base/huge_pages.h"
 #include "cli/common.h"
 #include "cli/verbs.h"
 
 int main(int argc, char** argv) {
   using namespace weft::cli;
+  weft::use_huge_pages();
   CLI::App app(
-      "Weft: an AI-interconnect lab in software. Describe hosts, NICs and cables in one file; run real RoCEv2 through "
+      "Weft: an AI-interconnect lab in software. Describe hosts, NICs, switches and cables in one file; run real "
+      "RoCEv2 "
+      "through "
       "them.");
   app.set_version_flag("--version", "weft " WEFT_VERSION);
   app.require_subcommand(1);

@@ -3,28 +3,28 @@
 namespace weft::engine {
 
 void Channel::push_remote(const Packet& packet) {
-  if (mail_.empty() && post_ != nullptr) post_->push_back(this);
-  mail_.push_back(packet);
+  if (mail_->packets.empty() && post_ != nullptr) post_->push_back(this);
+  mail_->packets.push_back(packet);
   if (packet.flags & Packet::kHasCold) mail_cold(packet);
 }
 
 // What the slots hold travels by value; the receiver finds it in the order of its packets.
 void Channel::mail_cold(const Packet& packet) {
   const Cold& cold = source_.cold[packet.aux];
-  mail_cold_.push_back(cold);
+  mail_->cold.push_back(cold);
   if (cold.payload != kNoSlot) {
     const PayloadSlot& bytes = source_.payload[cold.payload];
-    mail_bytes_.insert(mail_bytes_.end(), bytes.begin(), bytes.begin() + packet.payload_B);
+    mail_->bytes.insert(mail_->bytes.end(), bytes.begin(), bytes.begin() + packet.payload_B);
   }
-  if (cold.telemetry != kNoSlot) mail_telemetry_.push_back(source_.telemetry[cold.telemetry]);
+  if (cold.telemetry != kNoSlot) mail_->telemetry.push_back(source_.telemetry[cold.telemetry]);
   source_.free_cold(packet.aux);
 }
 
 void Channel::empty_mailbox() {
-  auto cold = mail_cold_.begin();
-  auto telemetry = mail_telemetry_.begin();
-  const std::uint8_t* bytes = mail_bytes_.data();
-  for (Packet& packet : mail_) {
+  auto cold = mail_->cold.begin();
+  auto telemetry = mail_->telemetry.begin();
+  const std::uint8_t* bytes = mail_->bytes.data();
+  for (Packet& packet : mail_->packets) {
     if (packet.flags & Packet::kHasCold) {
       packet.aux = destination_.cold.take();
       Cold& mine = destination_.cold[packet.aux];
@@ -41,10 +41,10 @@ void Channel::empty_mailbox() {
     }
     packet.opcode == kPauseOpcode ? enter_pause(packet) : enter(packet);
   }
-  mail_.clear();
-  mail_cold_.clear();
-  mail_telemetry_.clear();
-  mail_bytes_.clear();
+  mail_->packets.clear();
+  mail_->cold.clear();
+  mail_->telemetry.clear();
+  mail_->bytes.clear();
 }
 
 }  // namespace weft::engine

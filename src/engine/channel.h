@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "engine/domain.h"
@@ -29,7 +30,8 @@ class alignas(64) Channel {
         inbox_bit_(inbox.bit),
         remote_(&source != &destination),
         source_(source),
-        post_(post) {}
+        post_(post),
+        mail_(remote_ ? std::make_unique<Mail>() : nullptr) {}
 
   // `packet.time_ps` must not go back and must lie at least one window after now.
   void push(const Packet& packet) {
@@ -78,12 +80,13 @@ class alignas(64) Channel {
   std::size_t waiting() const { return std::size_t{ring_.size()} + pauses_.size(); }
   Packet& taken() { return ring_.slot(taken_++); }
   Packet& taken_pause() { return pauses_.slot(taken_pause_++); }
-  std::uint32_t in_flight() const { return ring_.size() + pauses_.size() + static_cast<std::uint32_t>(mail_.size()); }
+  std::uint32_t in_flight() const { return ring_.size() + pauses_.size() + mailed(); }
 
   // At the barrier, by the receiving domain.
   void empty_mailbox();
 
  private:
+  std::uint32_t mailed() const { return mail_ ? static_cast<std::uint32_t>(mail_->packets.size()) : 0; }
   void push_remote(const Packet& packet);
   void mail_cold(const Packet& packet);
   void plan() {
@@ -122,12 +125,15 @@ class alignas(64) Channel {
   std::uint32_t taken_pause_ = 0;
   PacketRing pauses_;
   // Written by the sending side while a window runs.
+  struct Mail {
+    std::vector<Packet> packets;
+    std::vector<Cold> cold;  // of those that have one, in order; then their telemetry and payload
+    std::vector<Telemetry> telemetry;
+    std::vector<std::uint8_t> bytes;
+  };
   Domain& source_;
   std::vector<Channel*>* post_;
-  std::vector<Packet> mail_;
-  std::vector<Cold> mail_cold_;  // of those that have one, in order; then their telemetry and payload
-  std::vector<Telemetry> mail_telemetry_;
-  std::vector<std::uint8_t> mail_bytes_;
+  std::unique_ptr<Mail> mail_;  // only between domains
 };
 
 }  // namespace weft::engine

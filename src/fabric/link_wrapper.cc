@@ -117,6 +117,11 @@ engine::Packet LinkWrapper::copy(LinkDirection& link, const engine::Packet& pack
       domain.payload[slot] = domain.payload[cold.payload];
       cold.payload = slot;
     }
+    if (cold.telemetry != engine::kNoSlot) {
+      std::uint32_t slot = domain.telemetry.take();
+      domain.telemetry[slot] = domain.telemetry[cold.telemetry];
+      cold.telemetry = slot;
+    }
   }
   return twin;
 }

@@ -131,7 +131,7 @@ class Switch {
     LinkDirection* in = nullptr;
     Time_ps expiry_timer_ps = kNever_ps;
     Time_ps refresh_timer_ps = kNever_ps;
-    SwitchPortCounters counters;  // but for what the lanes count
+    RarePortCounters counters;
   };
   struct Service {
     Time_ps time_ps;
@@ -275,7 +275,7 @@ class Switch {
   std::vector<std::array<std::int64_t, kClasses>> average_q8_;   // by port, queue: EWMA of its length << 8
   std::vector<std::array<std::uint8_t, kClasses>> xoff_slices_;  // by port, group: slices in XOFF
   std::vector<std::array<Time_ps, kClasses>> xoff_since_ps_;
-  std::vector<std::array<WatchState, kClasses>> watch_;
+  std::vector<std::array<WatchState, kClasses>> watch_;  // only with a watchdog
   std::vector<Flowlet> flowlets_;
   RandomStream balancing_;
   std::deque<CpuJob> cpu_;  // by the time it is done with them

@@ -17,21 +17,25 @@ struct PortTraffic {
   std::uint64_t bytes = 0;  // frames with FCS
 };
 
-struct SwitchPortCounters {
-  std::array<PortTraffic, kClasses> rx{};             // by priority group
-  std::array<PortTraffic, kClasses> tx{};             // by queue
+// What is not counted packet by packet.
+struct RarePortCounters {
   std::array<std::uint64_t, kClasses> ecn_marked{};   // by queue
   std::array<std::uint64_t, kClasses> queue_drops{};  // by queue: tail drop, WRED, watchdog, port down
   std::array<std::uint64_t, kClasses> group_drops{};  // by priority group: no buffer, no headroom
   std::array<std::uint64_t, kClasses> pause_tx{};     // pause frames sent, by class, XOFF and XON
   std::array<std::uint64_t, kClasses> xoff_tx{};      // of these, the first XOFF of a pause
   std::array<Time_ps, kClasses> pause_tx_ps{};        // time in XOFF
-  std::array<std::uint64_t, kClasses> max_queue_B{};
-  std::array<std::uint64_t, kFateCount> drops{};  // of packets that came in here, by reason
-  std::array<std::uint32_t, kClasses> storms{};   // watchdog: detected, by queue
+  std::array<std::uint64_t, kFateCount> drops{};      // of packets that came in here, by reason
+  std::array<std::uint32_t, kClasses> storms{};       // watchdog: detected, by queue
   std::array<std::uint32_t, kClasses> restored{};
   std::array<std::uint64_t, kClasses> watchdog_tx_dropped{};
   std::uint64_t pause_rx_frames = 0;  // all classes, for the ledger
+};
+
+struct SwitchPortCounters : RarePortCounters {
+  std::array<PortTraffic, kClasses> rx{};  // by priority group
+  std::array<PortTraffic, kClasses> tx{};  // by queue
+  std::array<std::uint64_t, kClasses> max_queue_B{};
 };
 
 // One lost packet (What Just Happened: reason, port, class, occupancy).

@@ -96,10 +96,12 @@ void Switch::receive_pause(std::uint32_t p, const Packet& packet, Time_ps now_ps
   Port& port = ports_[p];
   port.in->tap(packet);
   ++ports_[p].counters.pause_rx_frames;
-  std::uint8_t honoured = setup_.qos.flow_control == FlowControl::kNone ? 0 : setup_.qos.pfc_receive_mask;
+  std::uint8_t honoured = 0;
+  if (setup_.qos.flow_control == FlowControl::kPfc) honoured = setup_.qos.pfc_receive_mask;
+  if (setup_.qos.flow_control == FlowControl::kPause) honoured = 0xff;  // the whole link
   std::uint8_t before = pauses_[p].paused();
   PauseRequest request = PauseRequest::of(packet.aux);
-  for (std::uint32_t c = 0; c < kClasses; ++c) {
+  for (std::uint32_t c = 0; c < kClasses && !watch_.empty(); ++c) {
     if (request.xoff >> c & 1) watch_[p][setup_.qos.queue_of_pause[c]].last_pause_ps = now_ps;
   }
   pauses_[p].apply(request, honoured, now_ps, engine::pause_quantum_ps(port.out->timing().ps_per_byte));

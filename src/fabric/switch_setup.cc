@@ -27,7 +27,7 @@ Switch::Switch(SwitchSetup setup, engine::Domain& domain)
       average_q8_(setup_.ports.size()),
       xoff_slices_(setup_.ports.size()),
       xoff_since_ps_(setup_.ports.size()),
-      watch_(setup_.ports.size()),
+      watch_(setup_.qos.watchdog.enabled ? setup_.ports.size() : 0),
       balancing_(setup_.seed, setup_.number, RandomPurpose::kRouting) {
   WEFT_CHECK(!setup_.routes.empty(), "a switch needs a route table");
   table_ = &setup_.routes.front().table;
@@ -155,7 +155,7 @@ std::vector<std::uint32_t> Switch::feeders(std::uint32_t port, std::uint32_t que
 }
 
 SwitchPortCounters Switch::counters(std::uint32_t port) const {
-  SwitchPortCounters counters = ports_[port].counters;
+  SwitchPortCounters counters{ports_[port].counters, {}, {}, {}};
   for (std::size_t c = 0; c < kClasses; ++c) {
     const Lane& lane = ports_[port].lanes[c];
     counters.rx[c] = lane.rx;

@@ -198,7 +198,7 @@ void QosChecker::check_headroom(const LinkConfig& link, const PortRef& port, con
                      link.latency_ps ? format_quantity(*link.latency_ps, Quantity::kTime)
                                      : format_quantity(link.length_mm, Quantity::kLength),
                      size_text(need_B), path.max_lossless_B),
-         "lossless packets will be dropped: write headroom: auto, or more");
+         "lossless packets may be dropped: give the group more headroom");
   }
 }
 

@@ -11,7 +11,7 @@ std::string ranges(const std::vector<std::uint32_t>& numbers, std::string_view p
     std::size_t last = i;
     while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
     text += fmt::format("{}{}{}", text.empty() ? "" : ", ", prefix, numbers[i]);
-    if (last > i) text += fmt::format("-{}", numbers[last]);
+    if (last > i) text += fmt::format("{}{}", prefix.empty() ? "-" : "..", numbers[last]);
     i = last + 1;
   }
   return text;

@@ -19,12 +19,12 @@ struct QosChain {
 };
 // Priorities that a DSCP leads to, and those with PFC. With trust pcp all eight, without DSCPs.
 std::vector<QosChain> qos_chains(const fabric::SwitchQos& qos);
-// {1, 2, 3, 7} -> "1-3, 7", each range with the prefix.
+// {1, 2, 3, 7} -> "1-3, 7", or with the prefix swp "swp1..3, swp7": some prefixes end in a dash.
 std::string ranges(const std::vector<std::uint32_t>& numbers, std::string_view prefix = "");
 
 // Ports that were told the same.
 struct QosPorts {
-  std::string ports;  // "swp1-16, swp31"
+  std::string ports;  // "swp1..16, swp31"
   std::int64_t rate_bps = 0;
   std::int64_t length_mm = 0;
   std::array<std::int64_t, fabric::kClasses> headroom_B{};

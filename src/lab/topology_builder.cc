@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/check.h"
 #include "lab/front_ports.h"
@@ -21,12 +22,40 @@ std::uint32_t rate_source(const PortRef& port, const Lab& lab, const FabricSpec&
 
 }  // namespace
 
-bool FabricBuilder::fits(std::string_view what, std::uint32_t needed, const fabric::SwitchModel& model) {
-  const std::uint32_t count = front_port_count(model);
-  if (needed <= count) return true;
-  context_.problems.add(spec_.switch_place,
-                        fmt::format("{} needs {} ports, {} has {}", what, needed, model.name, count),
-                        "take a larger switch, more of them, or fewer hosts: weft catalog list shows them");
+UsablePorts usable_ports(const fabric::SwitchModel& model) {
+  std::int64_t fastest_bps = 0;
+  for (const fabric::FrontPorts& run : model.ports) fastest_bps = std::max(fastest_bps, run.rates_bps.front());
+  UsablePorts ports;
+  for (std::uint32_t i = 0; i < front_port_count(model); ++i) {
+    const std::int64_t rate_bps = front_port(model, i + 1)->rates_bps.front();
+    if (4 * rate_bps >= fastest_bps) ports.all.push_back(i);
+    if (rate_bps == fastest_bps) ports.fast.push_back(i);
+  }
+  return ports;
+}
+
+std::vector<std::uint32_t> UsablePorts::uplinks(std::size_t count) const {
+  return {fast.end() - static_cast<std::ptrdiff_t>(count), fast.end()};
+}
+
+std::vector<std::uint32_t> UsablePorts::without_uplinks(std::size_t count) const {
+  const auto taken = uplinks(count);
+  std::vector<std::uint32_t> left;
+  std::set_difference(all.begin(), all.end(), taken.begin(), taken.end(), std::back_inserter(left));
+  return left;
+}
+
+bool FabricBuilder::fits(std::string_view what, std::size_t hosts, std::size_t switches,
+                         const fabric::SwitchModel& model) {
+  const UsablePorts ports = usable_ports(model);
+  const bool too_many = hosts + switches > ports.all.size();
+  if (!too_many && switches <= ports.fast.size()) return true;
+  context_.problems.add(
+      spec_.switch_place,
+      too_many ? fmt::format("{} needs {} ports, {} has {}", what, hosts + switches, model.name, ports.all.size())
+               : fmt::format("{} needs {} fast ports to other switches, {} has {}", what, switches, model.name,
+                             ports.fast.size()),
+      "take a larger switch, more of them, or fewer hosts: weft catalog list shows them");
   return false;
 }
 

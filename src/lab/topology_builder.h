@@ -27,12 +27,23 @@ struct FabricSpec {
   CableSpec cable, uplink_cable;
 };
 
+// Which ports of a switch a template uses, by index. Ports slower than a quarter of the fastest are for service.
+struct UsablePorts {
+  std::vector<std::uint32_t> all;   // in order
+  std::vector<std::uint32_t> fast;  // those of the highest rate: to other switches
+
+  // The last `count` fast ones, and what is left of all.
+  std::vector<std::uint32_t> uplinks(std::size_t count) const;
+  std::vector<std::uint32_t> without_uplinks(std::size_t count) const;
+};
+UsablePorts usable_ports(const fabric::SwitchModel& model);
+
 class FabricBuilder {
  public:
   FabricBuilder(const FabricSpec& spec, LabContext& context) : spec_(spec), context_(context) {}
 
   // False when a shape asks for more ports than a switch has, which is then reported.
-  bool fits(std::string_view what, std::uint32_t needed, const fabric::SwitchModel& model);
+  bool fits(std::string_view what, std::size_t hosts, std::size_t switches, const fabric::SwitchModel& model);
   // A host with `nics` NICs of `ports` ports each, named p0, p1, … through all of them.
   std::uint32_t add_host(std::uint32_t nics = 1, std::uint32_t ports = 1);
   std::uint32_t add_switch(std::string_view prefix, std::uint32_t number, const fabric::SwitchModel& model);

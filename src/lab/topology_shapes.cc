@@ -1,8 +1,7 @@
-// The shapes of the templates: which ports are joined. Hosts take the first ports of a switch, uplinks the last ones,
-// because that is where mixed-speed switches have their fast ports.
+// The shapes of the templates: which ports are joined. Hosts take the first ports of a switch, uplinks the last of the
+// fastest ones.
 #include <fmt/format.h>
 
-#include "lab/front_ports.h"
 #include "lab/topology_builder.h"
 
 namespace weft::lab {
@@ -29,24 +28,28 @@ void ring(FabricBuilder& builder) {
 
 void single_switch(FabricBuilder& builder) {
   const FabricSpec& spec = builder.spec();
-  if (!builder.fits("the switch", spec.hosts, *spec.leaf)) return;
+  if (!builder.fits("the switch", spec.hosts, 0, *spec.leaf)) return;
+  const std::vector<std::uint32_t> ports = usable_ports(*spec.leaf).all;
   builder.set_subnet_members(spec.hosts);
   const std::uint32_t device = builder.add_switch("leaf", 0, *spec.leaf);
   for (std::uint32_t i = 0; i < spec.hosts; ++i) {
-    builder.join(builder.host_port(builder.add_host(), 0, 0, i), FabricBuilder::switch_port(device, i), spec.cable);
+    builder.join(builder.host_port(builder.add_host(), 0, 0, i), FabricBuilder::switch_port(device, ports[i]),
+                 spec.cable);
   }
 }
 
 // Every leaf to every spine, `uplinks` times.
 void join_spines(FabricBuilder& builder, const std::vector<std::uint32_t>& leaves) {
   const FabricSpec& spec = builder.spec();
-  const std::uint32_t first_uplink = front_port_count(*spec.leaf) - spec.spines * spec.uplinks;
+  if (spec.spines == 0) return;
+  const auto up = usable_ports(*spec.leaf).uplinks(spec.spines * spec.uplinks);
+  const auto down = usable_ports(*spec.spine).fast;
   for (std::uint32_t s = 0; s < spec.spines; ++s) {
     const std::uint32_t spine = builder.add_switch("spine", s, *spec.spine);
     for (std::uint32_t l = 0; l < leaves.size(); ++l) {
       for (std::uint32_t u = 0; u < spec.uplinks; ++u) {
-        builder.join(FabricBuilder::switch_port(leaves[l], first_uplink + s * spec.uplinks + u),
-                     FabricBuilder::switch_port(spine, l * spec.uplinks + u), spec.uplink_cable);
+        builder.join(FabricBuilder::switch_port(leaves[l], up[s * spec.uplinks + u]),
+                     FabricBuilder::switch_port(spine, down[l * spec.uplinks + u]), spec.uplink_cable);
       }
     }
   }
@@ -55,9 +58,10 @@ void join_spines(FabricBuilder& builder, const std::vector<std::uint32_t>& leave
 void leaf_spine(FabricBuilder& builder) {
   const FabricSpec& spec = builder.spec();
   const std::uint32_t most = (spec.hosts + spec.leaves - 1) / spec.leaves;
-  if (!builder.fits("a leaf", most + spec.spines * spec.uplinks, *spec.leaf)) return;
-  if (!builder.fits("a spine", spec.leaves * spec.uplinks, *spec.spine)) return;
+  if (!builder.fits("a leaf", most, spec.spines * spec.uplinks, *spec.leaf)) return;
+  if (!builder.fits("a spine", 0, spec.leaves * spec.uplinks, *spec.spine)) return;
   builder.set_subnet_members(most);
+  const auto ports = usable_ports(*spec.leaf).without_uplinks(spec.spines * spec.uplinks);
   std::vector<std::uint32_t> leaves;
   for (std::uint32_t l = 0; l < spec.leaves; ++l) leaves.push_back(builder.add_switch("leaf", l, *spec.leaf));
   for (std::uint32_t l = 0; l < spec.leaves; ++l) {
@@ -65,7 +69,7 @@ void leaf_spine(FabricBuilder& builder) {
                         end = first_host(l + 1, spec.leaves, spec.hosts);
     for (std::uint32_t i = begin; i < end; ++i) {
       builder.join(builder.host_port(builder.add_host(), 0, l, i - begin),
-                   FabricBuilder::switch_port(leaves[l], i - begin), spec.cable);
+                   FabricBuilder::switch_port(leaves[l], ports[i - begin]), spec.cable);
     }
   }
   join_spines(builder, leaves);
@@ -75,9 +79,10 @@ void leaf_spine(FabricBuilder& builder) {
 void rail_optimised(FabricBuilder& builder) {
   const FabricSpec& spec = builder.spec();
   const std::uint32_t most = (spec.hosts + spec.leaves - 1) / spec.leaves;
-  if (!builder.fits("a leaf", most + spec.spines * spec.uplinks, *spec.leaf)) return;
-  if (spec.spines > 0 && !builder.fits("a spine", spec.leaves * spec.rails * spec.uplinks, *spec.spine)) return;
+  if (!builder.fits("a leaf", most, spec.spines * spec.uplinks, *spec.leaf)) return;
+  if (spec.spines > 0 && !builder.fits("a spine", 0, spec.leaves * spec.rails * spec.uplinks, *spec.spine)) return;
   builder.set_subnet_members(most);
+  const auto ports = usable_ports(*spec.leaf).without_uplinks(spec.spines * spec.uplinks);
   std::vector<std::uint32_t> leaves;
   for (std::uint32_t l = 0; l < spec.leaves * spec.rails; ++l)
     leaves.push_back(builder.add_switch("leaf", l, *spec.leaf));
@@ -88,8 +93,8 @@ void rail_optimised(FabricBuilder& builder) {
       const std::uint32_t host = builder.add_host(spec.rails);
       for (std::uint32_t r = 0; r < spec.rails; ++r) {
         const std::uint32_t leaf = unit * spec.rails + r;
-        builder.join(builder.host_port(host, r, leaf, i - begin), FabricBuilder::switch_port(leaves[leaf], i - begin),
-                     spec.cable);
+        builder.join(builder.host_port(host, r, leaf, i - begin),
+                     FabricBuilder::switch_port(leaves[leaf], ports[i - begin]), spec.cable);
       }
     }
   }
@@ -101,10 +106,11 @@ void rail_optimised(FabricBuilder& builder) {
 void fat_tree(FabricBuilder& builder) {
   const FabricSpec& spec = builder.spec();
   const std::uint32_t half = spec.k / 2;
-  if (!builder.fits("an edge switch", spec.k, *spec.leaf)) return;
-  if (!builder.fits("an aggregation or core switch", spec.k, *spec.spine)) return;
-  const std::uint32_t edge_uplink = front_port_count(*spec.leaf) - half,
-                      agg_uplink = front_port_count(*spec.spine) - half;
+  if (!builder.fits("an edge switch", half, half, *spec.leaf)) return;
+  if (!builder.fits("an aggregation or core switch", 0, spec.k, *spec.spine)) return;
+  const auto edge_down = usable_ports(*spec.leaf).without_uplinks(half),
+             edge_up = usable_ports(*spec.leaf).uplinks(half);
+  const auto down = usable_ports(*spec.spine).fast, agg_up = usable_ports(*spec.spine).uplinks(half);
   const std::uint32_t pods = (spec.hosts + half * half - 1) / (half * half);
   builder.set_subnet_members(half);
   std::vector<std::uint32_t> edges, aggs, cores;
@@ -114,19 +120,19 @@ void fat_tree(FabricBuilder& builder) {
   for (std::uint32_t i = 0; i < spec.hosts; ++i) {
     const std::uint32_t edge = i / half;
     builder.join(builder.host_port(builder.add_host(), 0, edge, i % half),
-                 FabricBuilder::switch_port(edges[edge], i % half), spec.cable);
+                 FabricBuilder::switch_port(edges[edge], edge_down[i % half]), spec.cable);
   }
   for (std::uint32_t pod = 0; pod < pods; ++pod) {
     for (std::uint32_t e = 0; e < half; ++e) {
       for (std::uint32_t a = 0; a < half; ++a) {
-        builder.join(FabricBuilder::switch_port(edges[pod * half + e], edge_uplink + a),
-                     FabricBuilder::switch_port(aggs[pod * half + a], e), spec.uplink_cable);
+        builder.join(FabricBuilder::switch_port(edges[pod * half + e], edge_up[a]),
+                     FabricBuilder::switch_port(aggs[pod * half + a], down[e]), spec.uplink_cable);
       }
     }
     for (std::uint32_t a = 0; a < half; ++a) {
       for (std::uint32_t c = 0; c < half; ++c) {
-        builder.join(FabricBuilder::switch_port(aggs[pod * half + a], agg_uplink + c),
-                     FabricBuilder::switch_port(cores[a * half + c], pod), spec.uplink_cable);
+        builder.join(FabricBuilder::switch_port(aggs[pod * half + a], agg_up[c]),
+                     FabricBuilder::switch_port(cores[a * half + c], down[pod]), spec.uplink_cable);
       }
     }
   }
@@ -137,9 +143,11 @@ void dragonfly(FabricBuilder& builder) {
   const FabricSpec& spec = builder.spec();
   const std::uint32_t size = spec.switches, groups = spec.groups;
   const std::uint32_t global = (groups - 1 + size - 1) / size;
-  if (!builder.fits("a switch", spec.hosts_per_switch + size - 1 + global, *spec.leaf)) return;
+  if (!builder.fits("a switch", spec.hosts_per_switch, size - 1 + global, *spec.leaf)) return;
+  const UsablePorts usable = usable_ports(*spec.leaf);
+  const auto host_ports = usable.without_uplinks(size - 1 + global), trunks = usable.uplinks(size - 1 + global);
   builder.set_subnet_members(spec.hosts_per_switch);
-  std::vector<std::uint32_t> devices, next_port(groups * size, spec.hosts_per_switch);
+  std::vector<std::uint32_t> devices, next_trunk(groups * size);
   for (std::uint32_t i = 0; i < groups * size; ++i) devices.push_back(builder.add_switch("sw", i, *spec.leaf));
   for (std::uint32_t i = 0; i < groups * size; ++i) {
     for (std::uint32_t p = 0; p < spec.hosts_per_switch; ++p) {
@@ -148,8 +156,8 @@ void dragonfly(FabricBuilder& builder) {
     }
   }
   const auto join = [&](std::uint32_t a, std::uint32_t b, const CableSpec& cable) {
-    builder.join(FabricBuilder::switch_port(devices[a], next_port[a]++),
-                 FabricBuilder::switch_port(devices[b], next_port[b]++), cable);
+    builder.join(FabricBuilder::switch_port(devices[a], trunks[next_trunk[a]++]),
+                 FabricBuilder::switch_port(devices[b], trunks[next_trunk[b]++]), cable);
   };
   for (std::uint32_t g = 0; g < groups; ++g) {
     for (std::uint32_t a = 0; a < size; ++a) {

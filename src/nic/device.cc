@@ -9,17 +9,17 @@ namespace weft::nic {
 
 Device::Device(DeviceConfig config, Card& card, fabric::LinkDirection& out, fabric::LinkDirection& in)
     : config_(std::move(config)),
+      psns_(config_.seed, config_.port_id, RandomPurpose::kPsn),
+      jitter_(config_.seed, config_.port_id, RandomPurpose::kHostJitter),
       card_(card),
       out_(out),
       in_(in),
-      memory_(config_.seed, config_.port_id),
-      psns_(config_.seed, config_.port_id, RandomPurpose::kPsn),
-      jitter_(config_.seed, config_.port_id, RandomPurpose::kHostJitter),
       message_interval_ps_(kSecond_ps / config_.model.message_rate_per_s),
       rx_buffer_ps_(card.functions.front().transfer_ps(4096) * config_.model.rx_buffer_B / 4096),
       rx_xoff_ps_(card.functions.front().transfer_ps(4096) * config_.model.rx_pause_xoff_B / 4096),
       rx_xon_ps_(card.functions.front().transfer_ps(4096) * config_.model.rx_pause_xon_B / 4096),
-      cc_(congestion_algorithm(config_.qos.congestion.kind)) {
+      cc_(congestion_algorithm(config_.qos.congestion.kind)),
+      memory_(config_.seed, config_.port_id) {
   cc_environment_.line_rate_bps = 8 * kSecond_ps / out_.timing().ps_per_byte;
   plan_pauses();
 }

@@ -98,7 +98,7 @@ class Device {
   fabric::LinkDirection& in() { return in_; }
   Counters counters;
   const fabric::PortPause& pause() const { return pause_; }
-  const fabric::BoundedLog<fabric::PauseEvent>& pause_log() const { return pause_log_; }
+  const fabric::PortPauseLog& pause_log() const { return pause_log_; }
   // How long this port has stopped its peer's class, the pause that still lasts at `now_ps` counted in.
   Time_ps pause_tx_ps(std::size_t pause_class, Time_ps now_ps) const {
     bool lasts = (xoff_ >> pause_class & 1) != 0;
@@ -153,13 +153,16 @@ class Device {
   void unpark(Time_ps now_ps);
   bool is_paused(std::uint32_t context) const;
   void send_pause(engine::PauseRequest request, Time_ps now_ps);
-  void hold_peer(const engine::Packet& packet, Time_ps backlog_ps, Time_ps now_ps);
+  void hold_peer(const engine::Packet& packet, Time_ps now_ps);
+  void slow_down(Time_ps now_ps);
+  void plan_xon(Time_ps now_ps);
   void log_pauses(std::uint8_t classes, bool sent, fabric::PauseEnd what, Time_ps now_ps);
   void pauses_changed(std::uint8_t before, fabric::PauseEnd end, Time_ps now_ps);
 
   // reaction_point.cc: congestion control.
   void start_congestion_control(QueuePair& qp, Time_ps now_ps);
-  Time_ps pace(QueuePair& qp, std::uint32_t line_bytes, Time_ps now_ps);
+  void pace(QueuePair& qp, std::uint32_t line_bytes, Time_ps now_ps);
+  bool may_send(QueuePair& qp, Time_ps now_ps);
   bool window_is_full(const QueuePair& qp) const;
   void receive_cnp(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
   void signal_ack(QueuePair& qp, std::uint32_t una_before, const engine::Packet* packet, Time_ps now_ps);
@@ -225,51 +228,50 @@ class Device {
   void reply_nak(QueuePair& qp, std::uint8_t syndrome, Time_ps at_ps);
   void push_receive_completion(QueuePair& qp, const Completion& completion);
 
-  DeviceConfig config_;
-  Card& card_;
-  fabric::LinkDirection& out_;
-  fabric::LinkDirection& in_;
-  std::vector<QueuePair> qps_;
-  std::vector<CompletionQueue> cqs_;
-  MemoryTable memory_;
-  RandomStream psns_;
-  RandomStream jitter_;
-
-  // The port's transmitter. Control replies go first; READ data and requests share round robin.
   struct PendingCnp {
     std::uint32_t qpn;
     Time_ps ready_ps;
   };
-  ContextRing control_, ready_;
-  WorkHeap waiting_;  // contexts that become ready at a time
-  std::vector<PendingCnp> cnps_;
-  WorkHeap timers_;      // QPs with an ACK timeout to check
-  Time_ps free_ps_ = 0;  // the port has sent its last frame
-  Time_ps service_ps_ = kNever_ps;
-  Time_ps last_event_ps_ = 0;
-  Time_ps message_interval_ps_ = 0;
-  Time_ps rx_buffer_ps_ = 0;          // the receive buffer, as PCIe time
-  std::vector<Time_ps> cnp_last_ps_;  // by scope: port, address or QP
-  std::size_t cnp_head_ = 0;
-
-  // Flow control.
   struct Parked {
     std::uint32_t context;
     bool control;
   };
+
+  DeviceConfig config_;
+  std::vector<CompletionQueue> cqs_;
+  RandomStream psns_;
+  RandomStream jitter_;
+  std::vector<PendingCnp> cnps_;
+  std::vector<Time_ps> cnp_last_ps_;  // by scope: port, address or QP
+  std::size_t cnp_head_ = 0;
+  // What every packet needs, side by side.
+  Card& card_;
+  fabric::LinkDirection& out_;
+  fabric::LinkDirection& in_;
+  // The port's transmitter. Control replies go first; READ data and requests share round robin.
+  Time_ps service_ps_ = kNever_ps;
+  Time_ps free_ps_ = 0;  // the port has sent its last frame
+  Time_ps pause_due_ps_ = kNever_ps;
+  Time_ps last_event_ps_ = 0;
+  std::vector<QueuePair> qps_;
+  WorkHeap timers_;   // QPs with an ACK timeout to check
+  WorkHeap waiting_;  // contexts that become ready at a time
+  ContextRing control_, ready_;
+  Time_ps message_interval_ps_ = 0;
+  Time_ps rx_buffer_ps_ = 0;                 // the receive buffer, as PCIe time
+  Time_ps rx_xoff_ps_ = 0, rx_xon_ps_ = 0;   // likewise
+  const CongestionAlgorithm* cc_ = nullptr;  // null: off
+  CongestionEnvironment cc_environment_;
+  MemoryTable memory_;
+  // Flow control.
   fabric::PortPause pause_;
-  fabric::BoundedLog<fabric::PauseEvent> pause_log_;
+  fabric::PortPauseLog pause_log_;
   std::vector<Parked> parked_;         // contexts whose class is stopped
   bool storming_ = false;              // the pause storm of a fault has begun
   std::uint8_t xoff_ = 0;              // classes that this port has stopped
   Time_ps xoff_check_ps_ = kNever_ps;  // when the receive buffer may be down to XON
   Time_ps refresh_ps_ = kNever_ps;
-  Time_ps pause_due_ps_ = kNever_ps;
-  Time_ps rx_xoff_ps_ = 0, rx_xon_ps_ = 0;  // as PCIe time
   std::array<Time_ps, 8> xoff_since_ps_{};
-
-  const CongestionAlgorithm* cc_ = nullptr;  // null: off
-  CongestionEnvironment cc_environment_;
 };
 
 }  // namespace weft::nic

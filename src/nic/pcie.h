@@ -51,16 +51,29 @@ class PcieFunction {
 
   // A posted write that is handed over at `now_ps`; returns when it left the NIC.
   Time_ps write(std::uint32_t payload_B, Time_ps now_ps) {
-    write_until_ps_ = std::max(write_until_ps_, now_ps) + transfer_ps(payload_B);
+    write_until_ps_ = std::max(write_until_ps_, now_ps) + slowed_ps(transfer_ps(payload_B));
     return write_until_ps_;
   }
-  // The receiver's memory takes so much longer.
-  void stall(Time_ps extra_ps, Time_ps now_ps) {
-    write_until_ps_ = std::max(write_until_ps_, now_ps) + std::max<Time_ps>(0, extra_ps);
+  // Memory takes `permille` / 1000 as long from now on; what waits is as many bytes as before.
+  void slow_writes(std::int64_t permille, Time_ps now_ps) {
+    if (write_until_ps_ > now_ps) write_until_ps_ = now_ps + (write_until_ps_ - now_ps) * permille / slow_permille_;
+    slow_permille_ = permille;
   }
-  Time_ps write_backlog_ps(Time_ps now_ps) const { return write_until_ps_ - now_ps; }
+  std::int64_t slow_permille() const { return slow_permille_; }
+  // What waits to be written, as the time that the link alone would take.
+  Time_ps write_backlog_ps(Time_ps now_ps) const {
+    Time_ps left_ps = write_until_ps_ - now_ps;
+    return slow_permille_ == kUnslowed ? left_ps : left_ps * kUnslowed / slow_permille_;
+  }
+  // When so much of it will be left.
+  Time_ps drained_to_ps(Time_ps backlog_ps) const { return write_until_ps_ - slowed_ps(backlog_ps); }
+
+  static constexpr std::int64_t kUnslowed = 1000;
 
  private:
+  Time_ps slowed_ps(Time_ps link_ps) const {
+    return slow_permille_ == kUnslowed ? link_ps : link_ps * slow_permille_ / kUnslowed;
+  }
   static constexpr Time_ps kPrefetch_ps = us(2);  // estimate: a few tens of KiB of transmit buffer
 
   static constexpr std::uint32_t shift_of(std::uint32_t power_of_two) {
@@ -75,6 +88,7 @@ class PcieFunction {
   mutable Time_ps last_transfer_ps_ = 0;
   Time_ps read_until_ps_ = 0;
   Time_ps write_until_ps_ = 0;
+  std::int64_t slow_permille_ = kUnslowed;
 };
 
 }  // namespace weft::nic

@@ -70,13 +70,34 @@ void Device::send_pause(PauseRequest request, Time_ps now_ps) {
   }
 }
 
-// Payload waits for PCIe for `backlog_ps`: above the threshold the class that brought it is stopped.
-void Device::hold_peer(const Packet& packet, Time_ps backlog_ps, Time_ps now_ps) {
+// A fault: for a time the host's memory takes less than PCIe could bring.
+void Device::slow_down(Time_ps now_ps) {
+  bool slow = now_ps >= config_.slow_from_ps && now_ps < config_.slow_until_ps;
+  for (PcieFunction& function : card_.functions) {
+    std::int64_t permille = PcieFunction::kUnslowed;
+    constexpr std::uint32_t kSample_B = 4096;
+    if (slow)
+      permille = std::max(
+          permille, PcieFunction::kUnslowed * kSample_B * config_.slow_ps_per_byte / function.transfer_ps(kSample_B));
+    if (function.slow_permille() != permille) function.slow_writes(permille, now_ps);
+  }
+}
+
+// XON is due when the receive buffer is down to its threshold; a fault that ends meanwhile brings that forward.
+void Device::plan_xon(Time_ps now_ps) {
+  xoff_check_ps_ = now_ps;
+  for (const PcieFunction& function : card_.functions)
+    xoff_check_ps_ = std::max(xoff_check_ps_, function.drained_to_ps(rx_xon_ps_));
+  if (config_.slow_until_ps > now_ps) xoff_check_ps_ = std::min(xoff_check_ps_, config_.slow_until_ps);
+}
+
+// More payload waits for PCIe than the threshold allows: the class that brought it is stopped.
+void Device::hold_peer(const Packet& packet, Time_ps now_ps) {
   if (config_.qos.flow_control == FlowControl::kNone) return;
   std::uint8_t classes = config_.qos.flow_control == FlowControl::kPause
                              ? kAllClasses
                              : static_cast<std::uint8_t>(config_.qos.pfc_mask & 1u << packet.priority);
-  xoff_check_ps_ = now_ps + backlog_ps - rx_xon_ps_;
+  plan_xon(now_ps);
   auto fresh = static_cast<std::uint8_t>(classes & ~xoff_);
   if (fresh != 0) {
     for (std::size_t c = 0; c < fabric::kPauseClasses; ++c) {
@@ -105,6 +126,7 @@ void Device::on_pause_due(Time_ps now_ps) {
   }
   Time_ps half_ps = config_.qos.pause_quanta * engine::pause_quantum_ps(out_.timing().ps_per_byte) / 2;
   if (xoff_ != 0 && xoff_check_ps_ <= now_ps) {
+    if (config_.slow_ps_per_byte > 0) slow_down(now_ps);
     Time_ps backlog_ps = 0;
     for (const PcieFunction& function : card_.functions)
       backlog_ps = std::max(backlog_ps, function.write_backlog_ps(now_ps));
@@ -117,7 +139,7 @@ void Device::on_pause_due(Time_ps now_ps) {
       xoff_ = 0;
       refresh_ps_ = kNever_ps;
     } else {
-      xoff_check_ps_ = now_ps + backlog_ps - rx_xon_ps_;
+      plan_xon(now_ps);
     }
   }
   if (xoff_ != 0 && refresh_ps_ <= now_ps) {
@@ -125,9 +147,10 @@ void Device::on_pause_due(Time_ps now_ps) {
     refresh_ps_ = now_ps + half_ps;
   }
   if (config_.storm_from_ps <= now_ps) {
-    if (!storming_) log_pauses(config_.storm_classes, true, fabric::PauseEnd::kStart, now_ps);
+    std::uint8_t classes = config_.qos.flow_control == FlowControl::kPause ? kAllClasses : config_.storm_classes;
+    if (!storming_) log_pauses(classes, true, fabric::PauseEnd::kStart, now_ps);
     storming_ = true;
-    send_pause({config_.storm_classes, 0, config_.qos.pause_quanta}, now_ps);
+    send_pause({classes, 0, config_.qos.pause_quanta}, now_ps);
     config_.storm_from_ps = now_ps + half_ps < config_.storm_until_ps ? now_ps + half_ps : kNever_ps;
   }
   plan_pauses();

@@ -79,6 +79,7 @@ struct Requester {
   std::uint32_t responses_due = 0;  // READ and atomic requests sent and not answered
   Time_ps hold_until_ps = 0;        // RNR wait, NAK reaction
   Time_ps next_message_ps = 0;      // WQE rate of one QP
+  Time_ps last_sent_ps = 0;         // data packet
   Time_ps timed_ps = kNever_ps;     // when the packet before `timed_psn` left, if its round trip is being timed
   std::uint32_t timed_psn = 0;
   Time_ps deadline_ps = kNever_ps;  // local ACK timeout
@@ -141,7 +142,8 @@ struct QueuePair {
   Requester req;
   Responder resp;
   CongestionState congestion;  // of what it sends: requests, and READ data
-  Time_ps pace_ps = 0;         // not before
+  Time_ps pace_ps = 0;         // not before: looked at again then
+  Time_ps paid_ps = 0;         // when the last packet is paid for at the present pace
   std::uint64_t retransmitted_packets = 0;
   std::uint64_t cnps_received = 0;
 };

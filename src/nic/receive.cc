@@ -80,11 +80,11 @@ void Device::receive_packet(Packet& packet, Time_ps now_ps) {
   // Payload that PCIe cannot take yet waits in the receive buffer.
   if (packet.payload_B > 0) {
     PcieFunction& function = card_.functions[qp->function];
-    if (config_.slow_ps_per_byte > 0 && now_ps >= config_.slow_from_ps && now_ps < config_.slow_until_ps) [[unlikely]]
-      function.stall(packet.payload_B * config_.slow_ps_per_byte - function.transfer_ps(packet.payload_B), now_ps);
+    if (config_.slow_ps_per_byte > 0) [[unlikely]]
+      slow_down(now_ps);
     Time_ps backlog_ps = function.write_backlog_ps(now_ps);
     if (backlog_ps > rx_xoff_ps_) [[unlikely]] {
-      hold_peer(packet, backlog_ps, now_ps);
+      hold_peer(packet, now_ps);
       if (backlog_ps > rx_buffer_ps_) {
         ++counters.rx_discards_phy;
         end(packet, Fate::kRxBufferFull);

@@ -152,6 +152,10 @@ bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
     queue_request(qp, at_ps);
     return false;
   }
+  if (!may_send(qp, now_ps)) {
+    queue_request(qp, qp.pace_ps);
+    return false;
+  }
   if (window_is_full(qp)) return false;  // the next ACK resumes
   const SendRequest& request = wqe.request;
   if (!req.started) {

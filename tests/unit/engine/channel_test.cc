@@ -213,7 +213,7 @@ TEST(Channel, TakingEverythingDueLeavesTheRestAndTheRecordsReadable) {
   channel.push_pause(pause(450, 8));
   std::vector<std::pair<Time_ps, bool>> seen;
   Time_ps next_ps =
-      channel.take_until(400, [&](Time_ps time_ps, bool is_pause) { seen.emplace_back(time_ps, is_pause); });
+      channel.take_until(400, [&](const Packet& p, bool is_pause) { seen.emplace_back(p.time_ps, is_pause); });
   EXPECT_EQ(seen, (std::vector<std::pair<Time_ps, bool>>{{100, false}, {200, false}, {300, false}, {150, true}}));
   EXPECT_EQ(next_ps, 400);
   EXPECT_EQ(channel.next_ps(), 400);
@@ -227,8 +227,8 @@ TEST(Channel, AnArrivalSetsTheReceiversInboxBit) {
   Domain domain;
   std::uint32_t node = domain.add_node({nullptr, &never});
   std::uint64_t word = 0;
-  Channel data(domain, domain, node, {&word, 1u << 5});
-  Channel pauses(domain, domain, node, {&word, 1u << 9});
+  Channel data(domain, domain, node, {&word, 5});
+  Channel pauses(domain, domain, node, {&word, 9});
   data.push(packet(100, 1));
   EXPECT_EQ(word, 1u << 5);
   pauses.push_pause(pause(100, 1));

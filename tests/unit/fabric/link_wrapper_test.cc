@@ -119,6 +119,27 @@ TEST(LinkWrapper, ADelayedPacketTakesItsPlaceAmongLaterOnes) {
   EXPECT_EQ(order, (std::vector<std::uint32_t>{1, 2, 0, 3, 4}));
 }
 
+TEST(LinkWrapper, ADuplicateHasItsOwnTelemetry) {
+  Wrapped w({hit(FaultAction::kDuplicate, 0)});
+  engine::Packet p;
+  p.opcode = static_cast<std::uint8_t>(Opcode::kSendOnly);
+  p.flags = engine::Packet::kHasCold;
+  p.aux = w.domain.cold.take();
+  w.domain.cold[p.aux] = {};
+  std::uint32_t slot = w.domain.cold[p.aux].telemetry = w.domain.telemetry.take();
+  w.domain.telemetry[slot] = {};
+  w.domain.telemetry[slot].count = 3;
+  w.link.send(p, line_B(p), 0);
+  EXPECT_EQ(w.domain.telemetry.in_use(), 2U);
+  w.link.release(kSecond_ps);
+  for (int i = 0; i < 2; ++i) {
+    engine::Packet arrived = w.link.take();
+    EXPECT_EQ(w.domain.telemetry[w.domain.cold[arrived.aux].telemetry].count, 3);
+    w.domain.release(arrived);
+  }
+  EXPECT_EQ(w.domain.telemetry.in_use(), 0U);
+}
+
 TEST(LinkWrapper, DuplicateArrivesTwiceWithItsOwnPayload) {
   Wrapped w({hit(FaultAction::kDuplicate, 0), hit(FaultAction::kDuplicate, 1, us(3))});
   w.send(0, 0);

@@ -246,6 +246,7 @@ TEST(Qos, TextShowsTheChainAndTheCells) {
   const Lab lab = lab_of("{profile: roce-lossless}");
   const std::string text = qos_text(lab, "leaf0");
   EXPECT_NE(text.find("24-31"), std::string::npos) << text;
+  EXPECT_NE(text.find("swp1..2  100 Gbps  5 m "), std::string::npos) << text;
   // What is treated alike is one row: all that is neither RoCE nor CNP.
   EXPECT_NE(text.find("0-23, 32-47, 56-63  0-2, 4-5, 7  "), std::string::npos) << text;
   // 33792 / 144 = 234.67

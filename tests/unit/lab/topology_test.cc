@@ -77,13 +77,24 @@ TEST(Topology, LeafSpine) {
   EXPECT_NE(lab.switches[0].routing.hash_seed, lab.switches[5].routing.hash_seed);
 }
 
-// Mixed-speed leaves have their uplinks on the fast ports, which are the last.
-TEST(Topology, UplinksAreTheLastPorts) {
-  const Lab lab = read_good(
-      "version: 1\nname: t\nfabric: {template: leaf-spine, hosts: 4, leaves: 2, spines: 2, leaf: as7326-56x, spine: "
-      "as7726-32x, host: {nic: cx5-25g}}\n");
-  EXPECT_EQ(lab.links[0].rate_bps, 25'000'000'000);
-  EXPECT_EQ(lab.links[4].rate_bps, 100'000'000'000);
+// Mixed-speed leaves (48x 25G, 8x 100G) have their uplinks on fast ports; service ports are not used.
+TEST(Topology, UplinksAreFast) {
+  const auto read = [](std::string_view keys) {
+    return read_good(
+        fmt::format("version: 1\nname: t\nfabric: {{template: leaf-spine, {}, host: {{nic: cx5-25g}}}}\n", keys));
+  };
+  const Lab mixed = read("hosts: 4, leaves: 2, spines: 2, switch: as7326-56x");
+  EXPECT_EQ(mixed.links[0].rate_bps, 25'000'000'000);
+  EXPECT_EQ(ends(mixed, 0), "h0:p0 leaf0:Ethernet1");
+  EXPECT_EQ(mixed.links[4].rate_bps, 100'000'000'000);
+  // 32x 100G and 2x 10G SFP+.
+  const Lab service = read("hosts: 2, leaves: 2, spines: 1, switch: 7050cx3-32s");
+  EXPECT_EQ(ends(service, 2), "leaf0:Ethernet32 spine0:Ethernet1");
+  EXPECT_EQ(service.links[2].rate_bps, 100'000'000'000);
+  expect_problem(
+      "version: 1\nname: t\nfabric: {template: leaf-spine, hosts: 2, leaves: 2, spines: 9, switch: as7326-56x, "
+      "host: {nic: cx5-25g}}\n",
+      "3:72 a leaf needs 9 fast ports to other switches, as7326-56x has 8");
 }
 
 // Al-Fares et al.: k pods, k^3/4 hosts, 5k^2/4 switches, every switch with k links.

@@ -45,6 +45,22 @@ TEST(Pcie, WritesQueueBehindEachOther) {
   EXPECT_LT(function.write_backlog_ps(us(20)), 0);
 }
 
+// A memory that takes four times as long: what waits is as much, and takes four times as long, until it is quick again.
+TEST(Pcie, SlowMemoryHoldsTheSameBytesLonger) {
+  PcieFunction function({3, 8, 256});
+  Time_ps each_ps = function.transfer_ps(4096);
+  for (int i = 0; i < 10; ++i) function.write(4096, us(1));
+  function.slow_writes(4000, us(1));
+  EXPECT_EQ(function.write_backlog_ps(us(1)), 10 * each_ps);
+  EXPECT_EQ(function.drained_to_ps(4 * each_ps), us(1) + 24 * each_ps);
+  EXPECT_EQ(function.write(4096, us(1)), us(1) + 44 * each_ps);
+  Time_ps later_ps = us(1) + 20 * each_ps;
+  EXPECT_EQ(function.write_backlog_ps(later_ps), 6 * each_ps);
+  function.slow_writes(PcieFunction::kUnslowed, later_ps);
+  EXPECT_EQ(function.write_backlog_ps(later_ps), 6 * each_ps);
+  EXPECT_EQ(function.drained_to_ps(0), later_ps + 6 * each_ps);
+}
+
 TEST(Pcie, ReadsRunAheadButNotForEver) {
   PcieFunction function({3, 8, 256});
   Time_ps each_ps = function.transfer_ps(4096);

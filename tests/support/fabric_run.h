@@ -1,0 +1,113 @@
+// Runs the flows of a lab on a world that the caller can look into afterwards, where run_lab would have aborted or
+// thrown away: ledgers, buffers, logs. Also a digest of everything that a run can be asked for.
+#pragma once
+
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include "base/hash.h"
+#include "lab/world.h"
+#include "workload/flow_run.h"
+
+namespace weft::support {
+
+struct FabricRunOptions {
+  std::uint32_t domains = 1;
+  std::uint32_t threads = 1;
+  std::int64_t window_divisor = 1;
+};
+
+class FabricRun {
+ public:
+  FabricRun(const lab::Lab& lab, const FabricRunOptions& options) : world_(lab, world_options(options)) {
+    for (const lab::WorkloadConfig& config : lab.workloads) {
+      std::vector<workload::Endpoint> ends;
+      for (const lab::PortRef& port : config.flow_ports) ends.push_back(world_.endpoint(port, 0));
+      flows_.push_back(std::make_unique<workload::FlowRun>(*config.flows, std::move(ends)));
+      flows_.back()->start_phase(config.start_ps.value_or(0));
+    }
+    const Time_ps end_ps = lab.duration_ps.value_or(kNever_ps);
+    at_rest_ = world_.engine().run(end_ps, options.threads) == engine::RunEnd::kIdle;
+    end_ps_ = at_rest_ ? world_.last_event_ps() : end_ps;
+    for (std::uint32_t s = 0; s < world_.switch_count(); ++s) world_.fabric_switch(s).settle_ledgers();
+  }
+
+  lab::World& world() { return world_; }
+  bool at_rest() const { return at_rest_; }
+  Time_ps end_ps() const { return end_ps_; }
+  const std::vector<std::unique_ptr<workload::FlowRun>>& flows() const { return flows_; }
+
+  std::uint64_t digest() {
+    state_ = kFnvOffset;
+    add(at_rest_);
+    add(end_ps_);
+    for (const auto& run : flows_) {
+      for (const workload::FlowRow& row : run->rows()) {
+        add(row.qpn), add(row.first_post_ps), add(row.end_ps), add(row.state), add(row.status), add(row.vendor_error);
+      }
+    }
+    for (std::uint32_t port = 0; port < world_.port_count(); ++port) {
+      nic::Device* device = world_.device(port);
+      if (device == nullptr) continue;
+      add(device->counters);
+      add_pauses(device->pause());
+    }
+    for (std::uint32_t s = 0; s < world_.switch_count(); ++s) add_switch(world_.fabric_switch(s));
+    for (const lab::WorldLink& link : world_.links()) {
+      add(link.direction->sent);
+      add(link.direction->received);
+      add(link.direction->in_flight());
+      if (!link.wrapper) continue;
+      for (std::uint64_t hits : link.wrapper->faults().hits()) add(hits);
+    }
+    return state_;
+  }
+
+ private:
+  static lab::WorldOptions world_options(const FabricRunOptions& options) {
+    lab::WorldOptions world;
+    world.domains = options.domains;
+    world.window_divisor = options.window_divisor;
+    return world;
+  }
+
+  template <class T>
+  void add(const T& value) {
+    static_assert(std::has_unique_object_representations_v<T>, "padding would be digested");
+    state_ = fnv1a({reinterpret_cast<const std::uint8_t*>(&value), sizeof value}, state_);
+  }
+  void add_pauses(const fabric::PortPause& pause) {
+    for (std::size_t c = 0; c < fabric::kPauseClasses; ++c) {
+      add(pause.frames(c)), add(pause.transitions(c)), add(pause.total_ps(c, end_ps_));
+    }
+  }
+  void add_switch(const fabric::Switch& device) {
+    for (std::uint32_t p = 0; p < device.port_count(); ++p) {
+      add(device.counters(p));
+      add_pauses(device.pause(p));
+      for (std::uint32_t g = 0; g < fabric::kClasses; ++g) {
+        add(device.buffer().max_shared_B(p, g)), add(device.buffer().max_headroom_B(p, g)), add(device.queue_B(p, g));
+      }
+    }
+    add(device.buffer().max_used_B());
+    add(device.drops().total);
+    for (const fabric::DropRecord& drop : device.drops().records) {
+      add(drop.time_ps), add(drop.in_port), add(drop.out_port), add(drop.queue), add(drop.reason);
+      add(drop.occupancy_B), add(drop.source), add(drop.destination), add(drop.dest_qp), add(drop.psn);
+    }
+    add(device.pause_log().total);
+    for (const fabric::PauseEvent& event : device.pause_log().records) {
+      add(event.time_ps), add(event.port), add(event.pause_class), add(event.sent), add(event.what);
+    }
+    add(device.held_packets());
+  }
+
+  lab::World world_;
+  std::vector<std::unique_ptr<workload::FlowRun>> flows_;  // gone before the hosts that they run on
+  bool at_rest_ = false;
+  Time_ps end_ps_ = 0;
+  std::uint64_t state_ = 0;
+};
+
+}  // namespace weft::support

@@ -1,0 +1,430 @@
+// Random small labs with switches, from a seed and nothing else: topology, buffers, quality of service, faults and
+// flows, steered so that pauses, marks, drops, reroutes and watchdog storms are all common. Built in the checked model
+// and resolved by the lab reader's own functions, so that what runs is what a file would have said.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "fabric/headroom.h"
+#include "lab/lab_model.h"
+#include "lab/qos_contract.h"
+#include "lab/world_parts.h"
+#include "support/models.h"
+#include "wire/mtu.h"
+#include "workload/flow_patterns.h"
+
+namespace weft::support {
+
+class Dice {
+ public:
+  Dice(std::uint64_t seed, std::uint64_t owner) : stream_(seed, owner, RandomPurpose::kTest) {}
+  // Uniform in [low, high].
+  std::int64_t pick(std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(stream_.below(static_cast<std::uint64_t>(high - low + 1)));
+  }
+  bool chance(int percent) { return pick(1, 100) <= percent; }
+  template <class T>
+  T one_of(std::initializer_list<T> values) {
+    return *(values.begin() + pick(0, static_cast<std::int64_t>(values.size()) - 1));
+  }
+
+ private:
+  RandomStream stream_;
+};
+
+// What one lossless group of this port must have room for, whatever the sizes of packets.
+inline fabric::HeadroomPath headroom_path(const lab::Lab& lab, const lab::LinkConfig& link, const lab::PortRef& port) {
+  const lab::SwitchConfig& device = lab.switches[port.host];
+  const lab::PortRef& peer = link.a == port ? link.b : link.a;
+  const nic::NicModel* nic = peer.is_switch() ? nullptr : &lab.hosts[peer.host].nics[peer.nic].model;
+  const fabric::SwitchModel* other = peer.is_switch() ? &lab.switches[peer.host].model : nullptr;
+  fabric::HeadroomPath path;
+  path.rate_bps = link.rate_bps;
+  path.flight_in_ps = path.flight_out_ps =
+      link.latency_ps.value_or(device.model.port_latency_ps + (nic ? nic->port_latency_ps : other->port_latency_ps) +
+                               link.propagation_ps + link.fec_latency_ps);
+  path.pipeline_ps = device.model.pipeline_ps;
+  path.response_ps = nic ? nic->pfc_response_ps : other->pfc_response_ps;
+  path.cell_B = device.model.cell_B;
+  // Ethernet 18, IP 20 or 40, UDP 8, BTH 12, RETH 16, ICRC 4, perhaps a tag.
+  for (const lab::HostConfig& host : lab.hosts) {
+    const lab::PortConfig& each = host.nics[0].ports[0];
+    const std::int64_t frame_B = wire::path_mtu_from_netdev_mtu(static_cast<std::uint32_t>(each.netdev_mtu_B)) + 78 +
+                                 (each.address.is_v4 ? 0 : 20) + (each.vlan ? 4 : 0);
+    path.max_lossless_B = std::max(path.max_lossless_B, frame_B);
+  }
+  path.max_out_B = path.max_lossless_B;
+  bool fastest = true;
+  for (const lab::LinkConfig& each : lab.links) {
+    for (const lab::PortRef& end : {each.a, each.b})
+      fastest &= !end.is_switch() || end.host != port.host || each.rate_bps <= link.rate_bps;
+  }
+  if (device.model.cut_through && fastest) path.cut_through_B = lab::kCutThroughHeader_B;
+  path.lossless_groups = 0;
+  for (const fabric::GroupConfig& group : device.qos.groups) path.lossless_groups += group.lossless ? 1 : 0;
+  return path;
+}
+
+class RandomLab {
+ public:
+  explicit RandomLab(std::uint64_t seed) : dice_(seed, 1) { lab_.seed = seed; }
+
+  lab::Lab make() {
+    lab_.name = fmt::format("random-{}", lab_.seed);
+    lab_.duration_ps = us(dice_.pick(600, 2500));
+    draw_contract();
+    draw_topology();
+    resolve_qos();
+    draw_workloads();
+    draw_faults();
+    return std::move(lab_);
+  }
+
+ private:
+  static constexpr std::int64_t kGbps = 1'000'000'000;
+
+  // Quality of service.
+  void draw_contract() {
+    fabric::SwitchQos& qos = contract_.device;
+    qos.trust = dice_.chance(20) ? fabric::Trust::kPcp : fabric::Trust::kDscp;
+    qos.priority_of_dscp[26] = 3;
+    qos.priority_of_dscp[34] = 4;
+    qos.priority_of_dscp[48] = 6;
+    qos.flow_control =
+        dice_.one_of({fabric::FlowControl::kPfc, fabric::FlowControl::kPfc, fabric::FlowControl::kPfc,
+                      fabric::FlowControl::kPfc, fabric::FlowControl::kPause, fabric::FlowControl::kNone});
+    contract_.lossless_priorities = dice_.one_of<std::uint8_t>({0x08, 0x08, 0x18});
+    if (qos.flow_control == fabric::FlowControl::kNone) contract_.lossless_priorities = 0;
+    qos.pause_quanta = static_cast<std::uint16_t>(dice_.chance(60) ? 0xffff : dice_.pick(60, 2000));
+    for (std::size_t c : {std::size_t{3}, std::size_t{4}}) {
+      qos.groups[c].alpha_exponent = static_cast<std::int8_t>(dice_.pick(-3, 2));
+      if (dice_.chance(20)) qos.queue_of_priority[c] = static_cast<std::uint8_t>(dice_.pick(0, 5));
+      fabric::QueueConfig& queue = qos.queues[qos.queue_of_priority[c]];
+      queue.scheduling = dice_.chance(20) ? fabric::Scheduling::kStrict : fabric::Scheduling::kDwrr;
+      queue.weight = static_cast<std::uint32_t>(dice_.pick(1, 8));
+      queue.alpha_exponent = static_cast<std::int8_t>(dice_.pick(-3, 2));
+      if (dice_.chance(60)) queue.ecn = any_ramp();
+      contract_.groups[c].reserved_B = dice_.chance(50) ? 0 : dice_.pick(0, 10'000);
+      contract_.groups[c].xon_B = dice_.pick(0, 10'000);
+      contract_.groups[c].xon_offset_B = dice_.chance(30) ? 0 : dice_.pick(0, 10'000);
+    }
+    qos.queues[6].scheduling = fabric::Scheduling::kStrict;
+    if (dice_.chance(10)) contract_.headroom_pool_B = dice_.pick(20'000, 300'000);
+    if (dice_.chance(65)) {
+      qos.watchdog.enabled = true;
+      qos.watchdog.poll_ps = us(dice_.pick(10, 30));
+      qos.watchdog.detection_ps = qos.watchdog.poll_ps * dice_.pick(1, 3);
+      qos.watchdog.restoration_ps = qos.watchdog.poll_ps * dice_.pick(1, 4);
+      qos.watchdog.action = dice_.one_of(
+          {fabric::WatchdogAction::kDrop, fabric::WatchdogAction::kForward, fabric::WatchdogAction::kAlert});
+    }
+    nic::PortQos& host = contract_.host;
+    host.congestion.kind =
+        dice_.one_of({nic::CongestionKind::kOff, nic::CongestionKind::kDcqcn, nic::CongestionKind::kDcqcn,
+                      nic::CongestionKind::kHpcc, nic::CongestionKind::kTimely, nic::CongestionKind::kSwift});
+    host.congestion.dcqcn = dice_.chance(50) ? nic::dcqcn_mlx5() : nic::dcqcn_paper();
+  }
+
+  fabric::EcnRamp any_ramp() {
+    fabric::EcnRamp ramp;
+    ramp.enabled = true;
+    ramp.min_B = dice_.pick(0, 20'000);
+    ramp.max_B = ramp.min_B + dice_.pick(1, 60'000);
+    ramp.probability_ppb = static_cast<std::uint32_t>(dice_.pick(1, 1'000'000'000));
+    ramp.weight_exponent = static_cast<std::uint8_t>(dice_.chance(70) ? 0 : dice_.pick(1, 5));
+    ramp.drops_not_ect = dice_.chance(50);
+    ramp.at_enqueue = dice_.chance(50);
+    return ramp;
+  }
+
+  fabric::SwitchModel any_switch_model() {
+    fabric::SwitchModel model;
+    model.name = "test-switch";
+    model.oui = "02:00:01";
+    model.port_prefix = "swp";
+    model.cell_B = dice_.one_of({80U, 144U, 208U, 254U});
+    model.buffer_split = dice_.one_of({fabric::BufferSplit::kShared, fabric::BufferSplit::kShared,
+                                       fabric::BufferSplit::kIngressPipe, fabric::BufferSplit::kPipePair});
+    model.pipes = dice_.one_of({2U, 4U});
+    model.buffer_slices = model.buffer_split == fabric::BufferSplit::kPipePair ? 4 : 2;
+    model.cut_through = dice_.chance(50);
+    model.pipeline_ps = ns(dice_.pick(100, 800));
+    model.port_latency_ps = ns(dice_.pick(20, 100));
+    model.pfc_response_ps = ns(dice_.pick(20, 900));
+    model.max_mtu_B = 9216;
+    model.cpu_packets_per_s = 200'000;
+    return model;
+  }
+
+  // Topology.
+  void draw_topology() {
+    const std::int64_t kind = dice_.pick(0, 3);
+    const auto hosts = static_cast<std::uint32_t>(dice_.pick(kind == 0 ? 2 : 4, 12));
+    trunk_bps_ = dice_.one_of({25 * kGbps, 100 * kGbps, 100 * kGbps});
+    model_ = any_switch_model();
+    std::vector<std::uint32_t> edges;
+    if (kind == 0) {
+      edges = {add_switch(0)};
+    } else if (kind == 1) {
+      const auto leaves = static_cast<std::uint32_t>(dice_.pick(2, 3));
+      const auto spines = static_cast<std::uint32_t>(dice_.pick(1, 3));
+      for (std::uint32_t i = 0; i < leaves; ++i) edges.push_back(add_switch(0));
+      for (std::uint32_t i = 0; i < spines; ++i) {
+        const std::uint32_t spine = add_switch(1);
+        for (std::uint32_t leaf : edges) join_switches(leaf, spine);
+      }
+    } else if (kind == 2) {
+      const auto size = static_cast<std::uint32_t>(dice_.pick(3, 5));
+      for (std::uint32_t i = 0; i < size; ++i) edges.push_back(add_switch(0));
+      for (std::uint32_t i = 0; i < size; ++i) join_switches(edges[i], edges[(i + 1) % size]);
+    } else {
+      const std::uint32_t cores[] = {add_switch(2), add_switch(2)};
+      for (int pod = 0; pod < 2; ++pod) {
+        const std::uint32_t aggregation[] = {add_switch(1), add_switch(1)};
+        for (int i = 0; i < 2; ++i) {
+          edges.push_back(add_switch(0));
+          for (std::uint32_t up : aggregation) join_switches(edges.back(), up);
+          join_switches(aggregation[i], cores[i]);
+        }
+      }
+    }
+    const bool jumbo = dice_.chance(40);
+    const bool mixed = dice_.chance(20);
+    const bool v4 = dice_.chance(85);
+    const bool routed = dice_.chance(40);
+    const bool tagged = contract_.device.trust == fabric::Trust::kPcp;
+    for (std::uint32_t h = 0; h < hosts; ++h) {
+      const std::uint32_t edge = edges[h % edges.size()];
+      lab::HostConfig host;
+      host.name = fmt::format("h{}", h);
+      host.model = test_host();
+      lab::NicConfig nic;
+      nic.model = any_nic();
+      lab::PortConfig port;
+      port.name = "p0";
+      port.netdev_mtu_B = (mixed ? dice_.chance(50) : jumbo) ? 4200 : 1500;
+      lab::parse_address(v4 ? fmt::format("10.0.{}.{}/24", routed ? edge : 0, h + 1)
+                            : fmt::format("fd00:{:x}::{:x}/64", routed ? edge : 0, h + 1),
+                         port.address, port.prefix_bits);
+      if (tagged) port.vlan = 100;
+      nic.ports.push_back(port);
+      host.nics.push_back(nic);
+      lab_.hosts.push_back(host);
+      lab::LinkConfig link = any_cable();
+      link.rate_bps = nic.model.line_rate_bps;
+      link.a = {h, 0, 0};
+      link.b = next_port(edge);
+      lab_.links.push_back(link);
+    }
+    fabric::RoutingConfig routing;
+    routing.balancing = dice_.one_of({fabric::Balancing::kEcmp, fabric::Balancing::kEcmp, fabric::Balancing::kFlowlet,
+                                      fabric::Balancing::kAdaptive, fabric::Balancing::kSpray});
+    routing.hash_dest_qp = dice_.chance(50);
+    routing.flowlet_gap_ps = us(dice_.pick(1, 50));
+    routing.convergence_ps = us(dice_.pick(5, 100));
+    routing.cpu_forwarding = routed && dice_.chance(5);
+    for (lab::SwitchConfig& device : lab_.switches) {
+      device.routing = routing;
+      device.routing.hash_seed = device.tier * 10;
+    }
+  }
+
+  nic::NicModel any_nic() {
+    nic::NicModel model = test_nic();
+    model.line_rate_bps = dice_.one_of({25 * kGbps, 100 * kGbps});
+    model.ack_interval_packets = dice_.one_of({1U, 4U, 16U});
+    model.pfc_response_ps = ns(dice_.pick(20, 900));
+    model.rx_pause_xoff_B = 60'000;
+    model.rx_pause_xon_B = 30'000;
+    model.rx_buffer_B = 200'000;
+    model.cnp_scope =
+        dice_.one_of({nic::CnpScope::kPort, nic::CnpScope::kDestinationAddress, nic::CnpScope::kQueuePair});
+    return model;
+  }
+
+  std::uint32_t add_switch(std::uint32_t tier) {
+    lab::SwitchConfig device;
+    device.name = fmt::format("s{}", lab_.switches.size());
+    device.model = model_;
+    device.tier = tier;
+    lab_.switches.push_back(device);
+    return static_cast<std::uint32_t>(lab_.switches.size() - 1);
+  }
+
+  lab::PortRef next_port(std::uint32_t device) {
+    std::vector<lab::SwitchPort>& ports = lab_.switches[device].ports;
+    lab::SwitchPort port;
+    port.name = fmt::format("swp{}", ports.size() + 1);
+    port.mtu_B = dice_.chance(1) ? 1000 : 9216;
+    ports.push_back(port);
+    return {device, lab::PortRef::kSwitch, static_cast<std::uint32_t>(ports.size() - 1)};
+  }
+
+  void join_switches(std::uint32_t a, std::uint32_t b) {
+    lab::LinkConfig link = any_cable();
+    link.rate_bps = trunk_bps_;
+    link.a = next_port(a);
+    link.b = next_port(b);
+    trunks_.push_back(lab_.links.size());
+    lab_.links.push_back(link);
+  }
+
+  lab::LinkConfig any_cable() {
+    lab::LinkConfig link;
+    link.propagation_ps = ns(dice_.pick(5, 500));
+    if (dice_.chance(30)) link.fec_latency_ps = ns(100);
+    if (dice_.chance(40)) link.latency_ps = ns(dice_.pick(100, 2000));
+    if (dice_.chance(2)) link.bit_error_rate = 1e-7;
+    return link;
+  }
+
+  // The contract, as the lab reader hands it to each device.
+  void resolve_qos() {
+    const bool two_classes = dice_.chance(50);
+    for (lab::HostConfig& host : lab_.hosts) {
+      host.qos = lab::host_qos(contract_);
+      const bool other = two_classes && dice_.chance(50);
+      host.qos.dscp = other ? 34 : 26;
+      host.qos.priority = other ? 4 : 3;
+      host.qos.ect = !dice_.chance(8);
+    }
+    lab_.qos = lab_.hosts.front().qos;
+    for (lab::SwitchConfig& device : lab_.switches) {
+      device.qos = lab::switch_qos(contract_, device.model);
+      device.qos.ingress_pool_B = dice_.pick(40'000, 400'000);
+      device.qos.egress_pool_B = dice_.pick(20'000, 200'000);
+    }
+    // Exactly what is needed, or much less.
+    const bool enough = dice_.chance(70);
+    for (const lab::LinkConfig& link : lab_.links) {
+      for (const lab::PortRef& port : {link.a, link.b}) {
+        if (!port.is_switch()) continue;
+        lab::SwitchConfig& device = lab_.switches[port.host];
+        const std::int64_t need_B = fabric::headroom_need_B(headroom_path(lab_, link, port));
+        for (std::size_t g = 0; g < fabric::kClasses; ++g) {
+          if (device.qos.groups[g].lossless) device.ports[port.port].headroom_B[g] = enough ? need_B : need_B / 4;
+        }
+      }
+    }
+  }
+
+  // Workloads: all to one, one to one, or anything.
+  void draw_workloads() {
+    const std::int64_t count = dice_.pick(1, 2);
+    for (std::int64_t i = 0; i < count; ++i) {
+      lab::WorkloadConfig workload;
+      workload.name = fmt::format("w{}", i);
+      if (i > 0) workload.start_ps = us(dice_.pick(0, 50));
+      if (i == 0) workload.start_ps = 0;
+      for (std::uint32_t h = 0; h < lab_.hosts.size(); ++h) workload.flow_ports.push_back({h, 0, 0});
+      workload.flows = any_flows(static_cast<std::uint32_t>(lab_.hosts.size()));
+      lab_.workloads.push_back(std::move(workload));
+    }
+  }
+
+  workload::FlowOptions any_flows(std::uint32_t hosts) {
+    workload::FlowOptions options;
+    options.op = dice_.chance(60) ? workload::FlowOp::kWrite : workload::FlowOp::kSend;
+    options.message_B = static_cast<std::uint32_t>(dice_.chance(50) ? 0 : dice_.pick(1000, 60'000));
+    options.timeout = static_cast<std::uint8_t>(dice_.pick(5, 7));
+    options.retry_cnt = static_cast<std::uint8_t>(dice_.pick(3, 7));
+    const auto size_B = static_cast<std::uint64_t>(dice_.pick(1, 200'000));
+    const auto victim = static_cast<std::uint32_t>(dice_.pick(0, hosts - 1));
+    std::vector<std::uint32_t> others;
+    for (std::uint32_t h = 0; h < hosts; ++h) {
+      if (h != victim) others.push_back(h);
+    }
+    const std::int64_t pattern = dice_.pick(0, 9);
+    if (pattern < 5) {
+      options.flows = workload::incast(others, victim, size_B, static_cast<std::uint32_t>(dice_.pick(1, 2)), us(40));
+    } else if (pattern < 7) {
+      options.flows = workload::permutation(hosts, size_B, lab_.seed);
+    } else if (pattern < 8) {
+      options.flows = workload::all_to_all(hosts, size_B / hosts + 1);
+    } else {
+      const std::int64_t count = dice_.pick(1, 12);
+      for (std::int64_t i = 0; i < count; ++i) {
+        workload::Flow flow;
+        flow.source = static_cast<std::uint32_t>(dice_.pick(0, hosts - 1));
+        flow.destination = (flow.source + static_cast<std::uint32_t>(dice_.pick(1, hosts - 1))) % hosts;
+        flow.size_B = static_cast<std::uint64_t>(dice_.pick(0, 200'000));
+        flow.start_ps = us(dice_.pick(0, 100));
+        options.flows.push_back(flow);
+      }
+      std::stable_sort(options.flows.begin(), options.flows.end(),
+                       [](const workload::Flow& a, const workload::Flow& b) { return a.start_ps < b.start_ps; });
+    }
+    return options;
+  }
+
+  // Faults.
+  void draw_faults() {
+    using fabric::FaultAction;
+    const std::int64_t count = dice_.chance(40) ? 0 : dice_.pick(1, 3);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto link = static_cast<std::size_t>(dice_.pick(0, static_cast<std::int64_t>(lab_.links.size()) - 1));
+      add_fault(link, dice_.one_of({FaultAction::kDrop, FaultAction::kCorrupt, FaultAction::kCeMark,
+                                    FaultAction::kDelay, FaultAction::kDuplicate, FaultAction::kFlap, FaultAction::kCut,
+                                    FaultAction::kSlowReceiver}));
+    }
+    if (!trunks_.empty() && dice_.chance(35)) {
+      const std::size_t trunk =
+          trunks_[static_cast<std::size_t>(dice_.pick(0, static_cast<std::int64_t>(trunks_.size()) - 1))];
+      add_fault(trunk, FaultAction::kCut);
+      lab_.faults.back().both_directions = true;
+    }
+    if (contract_.device.watchdog.enabled && dice_.chance(60)) add_storm();
+  }
+
+  void add_fault(std::size_t link, fabric::FaultAction action) {
+    lab::FaultConfig fault;
+    fault.from = dice_.chance(50) ? lab_.links[link].a : lab_.links[link].b;
+    if (fabric::is_of_port(action)) fault.from = lab_.links.back().a;  // a host's
+    fault.both_directions = !fabric::is_of_port(action) && dice_.chance(50);
+    fabric::FaultRule& rule = fault.rule;
+    rule.name = fmt::format("f{}", lab_.faults.size());
+    rule.action = action;
+    rule.start_ps = us(dice_.pick(0, 60));
+    rule.end_ps = rule.start_ps + us(dice_.pick(1, 300));
+    rule.delay_ps = ns(dice_.pick(1, 20'000));
+    rule.flap_down_ps = us(dice_.pick(1, 30));
+    rule.flap_up_ps = us(dice_.pick(1, 30));
+    rule.rate_bps = dice_.pick(1, 20) * kGbps;
+    if (action != fabric::FaultAction::kCut && action != fabric::FaultAction::kFlap)
+      rule.probability_ppb = static_cast<std::uint64_t>(dice_.pick(1, 100'000'000));
+    lab_.faults.push_back(fault);
+  }
+
+  // At a host that is sent to.
+  void add_storm() {
+    const workload::FlowOptions& flows = *lab_.workloads.front().flows;
+    const std::uint32_t victim = flows.flows.back().destination;
+    lab::FaultConfig fault;
+    fault.from = {victim, 0, 0};
+    fault.rule.name = "storm";
+    fault.rule.action = fabric::FaultAction::kPauseStorm;
+    fault.rule.priority = lab_.hosts[flows.flows.back().source].qos.priority;
+    fault.rule.start_ps = us(dice_.pick(0, 10));
+    fault.rule.end_ps = fault.rule.start_ps + us(dice_.pick(50, 400));
+    lab_.faults.push_back(fault);
+  }
+
+  Dice dice_;
+  lab::Lab lab_;
+  lab::QosContract contract_;
+  fabric::SwitchModel model_;
+  std::int64_t trunk_bps_ = 0;
+  std::vector<std::size_t> trunks_;  // links between switches
+};
+
+inline lab::Lab random_lab(std::uint64_t seed) {
+  return RandomLab(seed).make();
+}
+
+}  // namespace weft::support

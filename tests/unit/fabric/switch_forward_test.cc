@@ -1,0 +1,294 @@
+// Room, marking and the choice of a port, for a packet that comes in.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "support/switch_bench.h"
+
+namespace weft::fabric {
+namespace {
+
+using engine::Packet;
+using support::bench_packet;
+using support::BenchOptions;
+using support::SwitchBench;
+
+constexpr Time_ps kLine1086_ps = 1106 * 80;
+constexpr std::uint32_t kBehindEdge = 4;  // the host that hangs on another switch
+
+std::uint64_t drops(SwitchBench& bench, std::uint32_t port, Fate fate) {
+  return bench.device().counters(port).drops[static_cast<std::size_t>(fate)];
+}
+
+// Port 2 is stopped for all classes, so that a queue grows frame by frame. 1086 bytes are 11 cells of 100.
+BenchOptions stopped() {
+  BenchOptions options;
+  options.qos.flow_control = FlowControl::kPfc;
+  options.qos.pfc_receive_mask = 0xff;
+  return options;
+}
+void stop(SwitchBench& bench) {
+  bench.peer(2).send_pause(0, {0xff, 0, 0xffff});
+}
+
+// Alpha 1, 100 cells: k frames fit while 11 k <= 100 - 11 (k - 1), so five.
+TEST(SwitchForward, ALossyQueueIsCutAtItsThreshold) {
+  BenchOptions options = stopped();
+  options.qos.egress_pool_B = 100 * 100;
+  options.qos.queues[0].alpha_exponent = 0;
+  SwitchBench bench(options);
+  stop(bench);
+  bench.peer(0).send(us(1), bench_packet(2, 1086), 20);
+  bench.peer(2).send_pause(us(10), {0, 0xff, 0});
+  bench.run(us(9));
+  EXPECT_EQ(bench.device().queue_B(2, 0), 5 * 1086U);
+  EXPECT_EQ(drops(bench, 0, Fate::kTailDrop), 15U);
+  EXPECT_EQ(bench.device().counters(2).queue_drops[0], 15U);
+  EXPECT_EQ(bench.device().drops().total, 15U);
+  const DropRecord& record = bench.device().drops().records[0];
+  EXPECT_EQ(record.reason, Fate::kTailDrop);
+  EXPECT_EQ(record.time_ps, bench.handled_ps(us(1) + 5 * kLine1086_ps, 1086));
+  EXPECT_EQ(record.in_port, 0U);
+  EXPECT_EQ(record.out_port, 2U);
+  EXPECT_EQ(record.queue, 0);
+  EXPECT_EQ(record.occupancy_B, 5 * 1086U);
+  EXPECT_EQ(record.psn, 5U);
+  EXPECT_EQ(record.opcode, static_cast<std::uint8_t>(wire::Opcode::kSendMiddle));
+  bench.run();
+  EXPECT_EQ(bench.peer(2).arrived.size(), 5U);
+  EXPECT_TRUE(bench.balances());
+  EXPECT_EQ(bench.to_switch(0).received.of(Fate::kTailDrop), 15U);
+  EXPECT_EQ(bench.to_switch(0).received.of(Fate::kForwarded), 5U);
+  EXPECT_EQ(bench.to_switch(2).received.of(Fate::kPause), 2U);
+}
+
+TEST(SwitchForward, ALossyGroupIsCutAtItsThresholdToo) {
+  BenchOptions options = stopped();
+  options.qos.ingress_pool_B = 100 * 100;
+  SwitchBench bench(options);
+  stop(bench);
+  bench.peer(0).send(us(1), bench_packet(2, 1086), 20);
+  bench.run(us(9));
+  EXPECT_EQ(bench.device().held_packets(), 5U);
+  EXPECT_EQ(drops(bench, 0, Fate::kTailDrop), 15U);
+  EXPECT_EQ(bench.device().counters(0).group_drops[0], 15U);
+  EXPECT_TRUE(bench.balances()) << "with packets inside";
+}
+
+TEST(SwitchForward, ALosslessGroupWithoutHeadroomSaysWhatWasWrong) {
+  BenchOptions options;
+  options.make_lossless(3 * 11 * 100, 100 * 100);
+  SwitchBench bench(options);
+  bench.peer(0).obeys = 0;
+  stop(bench);
+  bench.peer(0).send(us(1), bench_packet(2, 1086, 3), 20);
+  bench.run(us(9));
+  EXPECT_EQ(bench.device().held_packets(), 9U + 3U) << "9 share, 3 in the headroom";
+  EXPECT_EQ(drops(bench, 0, Fate::kNoHeadroom), 8U);
+  EXPECT_EQ(bench.device().buffer().max_headroom_B(0, 3), 3300U);
+}
+
+// A step at 3000 bytes.
+struct Ramp : BenchOptions {
+  explicit Ramp(bool at_enqueue, std::uint8_t weight_exponent = 0) : BenchOptions(stopped()) {
+    qos.queues[0].ecn.enabled = true;
+    qos.queues[0].ecn.min_B = qos.queues[0].ecn.max_B = 3000;
+    qos.queues[0].ecn.probability_ppb = 1'000'000'000;
+    qos.queues[0].ecn.at_enqueue = at_enqueue;
+    qos.queues[0].ecn.weight_exponent = weight_exponent;
+  }
+};
+// ECN fields of six frames that all wait before the first leaves.
+std::vector<std::uint64_t> marks_of_six(SwitchBench& bench) {
+  stop(bench);
+  bench.peer(0).send(us(1), bench_packet(2, 1086), 6);
+  bench.peer(2).send_pause(us(10), {0, 0xff, 0});
+  bench.run();
+  std::vector<std::uint64_t> ecn;
+  for (const auto& each : bench.peer(2).arrived) ecn.push_back(each.packet.tos & 3);
+  return ecn;
+}
+
+// The fourth frame finds 3258 bytes waiting.
+TEST(SwitchForward, OnTheWayInTheQueueAheadCounts) {
+  SwitchBench bench{Ramp(true)};
+  EXPECT_EQ(marks_of_six(bench), (std::vector<std::uint64_t>{2, 2, 2, 3, 3, 3}));
+  EXPECT_EQ(bench.device().counters(2).ecn_marked[0], 3U);
+}
+
+// The third frame leaves 3258 bytes behind, the fourth 2172.
+TEST(SwitchForward, OnTheWayOutTheQueueBehindCounts) {
+  SwitchBench bench{Ramp(false)};
+  EXPECT_EQ(marks_of_six(bench), (std::vector<std::uint64_t>{3, 3, 3, 2, 2, 2}));
+  EXPECT_EQ(bench.device().counters(2).ecn_marked[0], 3U);
+}
+
+TEST(SwitchForward, WredDropsWhatCannotBeMarked) {
+  for (bool drops_not_ect : {true, false}) {
+    Ramp options(false);
+    options.qos.queues[0].ecn.drops_not_ect = drops_not_ect;
+    SwitchBench bench(options);
+    stop(bench);
+    Packet plain = bench_packet(2, 1086);
+    plain.tos = 0;
+    bench.peer(0).send(us(1), plain, 6);
+    bench.peer(2).send_pause(us(10), {0, 0xff, 0});
+    bench.run();
+    EXPECT_EQ(bench.peer(2).arrived.size(), drops_not_ect ? 3U : 6U);
+    EXPECT_EQ(drops(bench, 0, Fate::kWred), drops_not_ect ? 3U : 0U);
+    EXPECT_EQ(bench.device().counters(2).ecn_marked[0], 0U);
+    for (const auto& each : bench.peer(2).arrived) EXPECT_EQ(each.packet.tos, 0U);
+    EXPECT_TRUE(bench.balances());
+  }
+}
+
+// Half of the difference for each packet. In: 0, 543, 1357, 2307, 3325, so that the fifth is the first above 3000. Out:
+// 2715, 3529, 3393, 2783.
+TEST(SwitchForward, AnAverageFollowsTheQueue) {
+  SwitchBench in{Ramp(true, 1)};
+  EXPECT_EQ(marks_of_six(in), (std::vector<std::uint64_t>{2, 2, 2, 2, 3, 3}));
+  SwitchBench out{Ramp(false, 1)};
+  EXPECT_EQ(marks_of_six(out), (std::vector<std::uint64_t>{2, 3, 3, 2, 2, 2}));
+}
+
+TEST(SwitchForward, AStaticRouteWins) {
+  BenchOptions options;
+  options.table.exceptions.push_back({3, options.table.add_group({1})});
+  SwitchBench bench(options);
+  bench.peer(0).send(us(1), bench_packet(3, 1086));
+  bench.peer(0).send(us(1), bench_packet(2, 1086));
+  bench.run();
+  EXPECT_EQ(bench.peer(1).arrived.size(), 1U);
+  EXPECT_EQ(bench.peer(2).arrived.size(), 1U);
+  EXPECT_TRUE(bench.peer(3).arrived.empty());
+}
+
+TEST(SwitchForward, RoutesChangeAtTheirTime) {
+  BenchOptions options;
+  options.table.group_of_edge[1] = options.table.add_group({1});
+  RouteEpoch later{us(10), options.table};
+  later.table.group_of_edge[1] = later.table.add_group({2});
+  options.later_routes.push_back(later);
+  SwitchBench bench(options);
+  bench.peer(0).send(us(1), bench_packet(kBehindEdge, 1086));
+  bench.peer(0).send(us(11), bench_packet(kBehindEdge, 1086));
+  bench.run();
+  EXPECT_EQ(bench.peer(1).left_times(), std::vector<Time_ps>{bench.handled_ps(us(1), 1086)});
+  EXPECT_EQ(bench.peer(2).left_times(), std::vector<Time_ps>{bench.handled_ps(us(11), 1086)});
+}
+
+BenchOptions balanced(Balancing balancing) {
+  BenchOptions options;
+  options.ports = 6;
+  options.table.group_of_edge[1] = options.table.add_group({1, 2, 4});
+  options.routing.balancing = balancing;
+  return options;
+}
+// How many packets left by each port.
+std::vector<std::size_t> spread(SwitchBench& bench) {
+  std::vector<std::size_t> counts;
+  for (std::uint32_t p = 0; p < 6; ++p) counts.push_back(bench.peer(p).arrived.size());
+  return counts;
+}
+
+TEST(SwitchForward, EveryBalancingKeepsToTheGroup) {
+  for (Balancing balancing : {Balancing::kEcmp, Balancing::kFlowlet, Balancing::kAdaptive, Balancing::kSpray}) {
+    SwitchBench bench(balanced(balancing));
+    for (std::uint32_t i = 0; i < 300; ++i) {
+      Packet packet = bench_packet(6, 1086);
+      packet.udp_src_port = static_cast<std::uint16_t>(0xc000 + i);
+      bench.peer(i % 2 == 0 ? 0 : 3).send(us(1), packet);
+    }
+    bench.run();
+    std::vector<std::size_t> counts = spread(bench);
+    EXPECT_EQ(counts[1] + counts[2] + counts[4], 300U);
+    for (std::uint32_t p : {1U, 2U, 4U}) EXPECT_NEAR(static_cast<double>(counts[p]), 100, 30) << "port " << p;
+    EXPECT_TRUE(bench.balances());
+  }
+}
+
+TEST(SwitchForward, EcmpKeepsAFlowTogetherSprayDoesNot) {
+  for (Balancing balancing : {Balancing::kEcmp, Balancing::kSpray}) {
+    SwitchBench bench(balanced(balancing));
+    bench.peer(0).send(us(1), bench_packet(6, 1086), 90);
+    bench.run();
+    std::vector<std::size_t> counts = spread(bench);
+    std::size_t used = 0;
+    for (std::size_t n : counts) used += n > 0 ? 1 : 0;
+    EXPECT_EQ(used, balancing == Balancing::kEcmp ? 1U : 3U);
+  }
+}
+
+// A flow is pinned while its packets follow closely; after a gap it goes where least waits.
+TEST(SwitchForward, AFlowletMovesAfterAGapOnly) {
+  BenchOptions options = balanced(Balancing::kFlowlet);
+  options.routing.flowlet_gap_ps = us(50);
+  options.qos.flow_control = FlowControl::kPfc;
+  options.qos.pfc_receive_mask = 0xff;
+  SwitchBench bench(options);
+  bench.peer(0).send(us(1), bench_packet(6, 1086));
+  bench.run(us(5));
+  std::vector<std::size_t> first = spread(bench);
+  auto home = static_cast<std::uint32_t>(std::find(first.begin(), first.end(), 1U) - first.begin());
+  ASSERT_LT(home, 6U);
+  bench.peer(home).send_pause(us(5), {0xff, 0, 0xffff});  // what goes there now waits
+  bench.peer(0).send(us(10), bench_packet(6, 1086), 5);
+  bench.run(us(20));
+  EXPECT_EQ(bench.device().queue_B(home, 0), 5 * 1086U) << "together, though others are empty";
+  bench.peer(0).send(us(80), bench_packet(6, 1086), 5);
+  bench.run(us(100));
+  EXPECT_EQ(bench.device().queue_B(home, 0), 5 * 1086U);
+  std::vector<std::size_t> later = spread(bench);
+  EXPECT_EQ(later[1] + later[2] + later[4], 6U);
+  EXPECT_EQ(later[home], 1U);
+  EXPECT_EQ(std::count(later.begin(), later.end(), 5U), 1) << "all five to one other port";
+}
+
+TEST(SwitchForward, AdaptiveAvoidsThePortThatWaits) {
+  BenchOptions options = balanced(Balancing::kAdaptive);
+  options.qos.flow_control = FlowControl::kPfc;
+  options.qos.pfc_receive_mask = 0xff;
+  SwitchBench bench(options);
+  for (std::uint32_t p : {1U, 2U}) bench.peer(p).send_pause(0, {0xff, 0, 0xffff});
+  bench.peer(0).send(us(1), bench_packet(6, 1086), 30);
+  bench.run(us(50));
+  EXPECT_EQ(bench.device().queue_B(1, 0) / 1086, 1U) << "one each until both are longer than the third";
+  EXPECT_EQ(bench.device().queue_B(2, 0) / 1086, 1U);
+  EXPECT_EQ(bench.peer(4).arrived.size(), 28U);
+}
+
+// The management CPU takes 10 us for each of 100,000 packets per second.
+TEST(SwitchForward, RoutingInSoftwareTakesItsTime) {
+  BenchOptions options;
+  options.routing.cpu_forwarding = true;
+  SwitchBench bench(options);
+  Packet routed = bench_packet(2, 1086);
+  routed.flags = Packet::kRouted;
+  bench.peer(0).send(us(1), routed, 3);
+  bench.peer(1).send(us(1), bench_packet(3, 1086));
+  bench.run(us(5));
+  EXPECT_EQ(bench.device().held_packets(), 0U);
+  EXPECT_TRUE(bench.device().balances()) << "three are with the CPU";
+  bench.run();
+  Time_ps handled_ps = bench.handled_ps(us(1), 1086);
+  EXPECT_EQ(bench.peer(2).left_times(),
+            (std::vector<Time_ps>{handled_ps + us(10), handled_ps + us(20), handled_ps + us(30)}));
+  EXPECT_EQ(bench.peer(3).left_times(), std::vector<Time_ps>{handled_ps}) << "within a subnet the ASIC forwards";
+}
+
+TEST(SwitchForward, TheQueueToTheCpuIsFinite) {
+  BenchOptions options;
+  options.routing.cpu_forwarding = true;
+  SwitchBench bench(options);
+  Packet routed = bench_packet(2, 1086);
+  routed.flags = Packet::kRouted;
+  bench.peer(0).send(us(1), routed, 2000);
+  bench.run();
+  // 2000 packets come within 177 us, in which it does 17.
+  EXPECT_EQ(bench.peer(2).arrived.size(), 1017U);
+  EXPECT_EQ(drops(bench, 0, Fate::kCpuDrop), 983U);
+  EXPECT_TRUE(bench.balances());
+}
+
+}  // namespace
+}  // namespace weft::fabric
