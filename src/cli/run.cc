@@ -22,6 +22,7 @@ struct Arguments {
   std::optional<std::uint64_t> seed;
   std::vector<std::string> set;
   std::string capture = "none";
+  std::uint32_t threads = 1;
   bool json = false;
 };
 
@@ -46,6 +47,9 @@ int run(const Arguments& arguments) {
   lab::RunOptions options;
   options.capture_ports = *ports;
   options.capture_path = capture_path;
+  options.mirror_path = out + "/mirror.pcapng";
+  std::filesystem::remove(options.mirror_path, error);
+  options.domains = options.threads = arguments.threads;
   options.cancel = &interrupted();
   options.progress = progress_line();
   auto result = lab::run_lab(lab, options);
@@ -84,6 +88,8 @@ void add_run(CLI::App& app, int& status) {
       ->allow_extra_args(false)
       ->take_all();
   verb->add_option("--capture", arguments->capture, "Ports to capture: PORT[,PORT], all or none (default none)");
+  verb->add_option("--threads", arguments->threads, "Threads that share the nodes; the results are the same")
+      ->check(CLI::Range(1, 256));
   verb->add_flag("--json", arguments->json, "Print results.json instead of the report");
   verb->callback([arguments, &status] { status = run(*arguments); });
 }

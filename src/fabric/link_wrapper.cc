@@ -34,8 +34,9 @@ std::uint64_t LinkDirection::in_flight() const {
 
 void LinkWrapper::send(LinkDirection& link, engine::Packet packet, Time_ps start_ps) {
   FaultVerdict verdict = faults_.judge(packet, line_B(packet), start_ps);
-  if (send_tap_.frame != nullptr)
-    send_tap_.frame(send_tap_.self, {packet, link.source(), from_, to_, start_ps, true, verdict.comment});
+  const TapFrame seen{packet, link.source(), from_, to_, start_ps, true, verdict.comment};
+  show(send_tap_, seen);
+  show(send_mirror_, seen);
   if (verdict.lost) {
     link.sent.count(verdict.loss);
     link.source().release(packet);
@@ -63,8 +64,9 @@ void LinkWrapper::send(LinkDirection& link, engine::Packet packet, Time_ps start
 // Only a link that is down and bit errors hit a pause frame; rules that select frames are about RoCE.
 void LinkWrapper::send_pause(LinkDirection& link, const engine::Packet& packet, Time_ps start_ps) {
   FaultVerdict verdict = faults_.judge_pause(kMinLine_B, start_ps);
-  if (send_tap_.frame != nullptr)
-    send_tap_.frame(send_tap_.self, {packet, link.source(), from_, to_, start_ps, true, verdict.comment});
+  const TapFrame seen{packet, link.source(), from_, to_, start_ps, true, verdict.comment};
+  show(send_tap_, seen);
+  show(send_mirror_, seen);
   if (verdict.lost || verdict.bit_error) {
     link.sent.count(verdict.lost ? verdict.loss : Fate::kFcsError);
     return;
@@ -74,13 +76,15 @@ void LinkWrapper::send_pause(LinkDirection& link, const engine::Packet& packet, 
 
 void LinkWrapper::arrive(LinkDirection& link, const engine::Packet& packet) {
   // A frame with a bad FCS never leaves the MAC, so no capture on a host shows it.
-  if (receive_tap_.frame == nullptr || (packet.flags & engine::Packet::kBadFcs) != 0) return;
+  if ((packet.flags & engine::Packet::kBadFcs) != 0) return;
   bool pause = packet.opcode == engine::kPauseOpcode;
   Time_ps first_bit_ps = packet.time_ps - (pause ? link.timing().response_ps + kMinLine_B * link.timing().ps_per_byte
                                                  : link.handling_ps(line_B(packet)));
   std::string_view comment =
       (packet.flags & engine::Packet::kBadIcrc) != 0 ? "weft: corrupted on purpose (bad ICRC)" : "";
-  receive_tap_.frame(receive_tap_.self, {packet, link.destination(), from_, to_, first_bit_ps, false, comment});
+  const TapFrame seen{packet, link.destination(), from_, to_, first_bit_ps, false, comment};
+  show(receive_tap_, seen);
+  show(receive_mirror_, seen);
 }
 
 void LinkWrapper::hold(const engine::Packet& packet) {

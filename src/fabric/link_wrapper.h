@@ -37,6 +37,8 @@ class LinkWrapper {
 
   void set_send_tap(Tap tap) { send_tap_ = tap; }
   void set_receive_tap(Tap tap) { receive_tap_ = tap; }
+  void set_send_mirror(Tap tap) { send_mirror_ = tap; }
+  void set_receive_mirror(Tap tap) { receive_mirror_ = tap; }
 
   void send(LinkDirection& link, engine::Packet packet, Time_ps start_ps);
   void send_pause(LinkDirection& link, const engine::Packet& packet, Time_ps start_ps);
@@ -57,14 +59,18 @@ class LinkWrapper {
       return a.due_ps != b.due_ps ? a.due_ps > b.due_ps : a.order > b.order;
     }
   };
+  static void show(const Tap& tap, const TapFrame& frame) {
+    if (tap.frame != nullptr) tap.frame(tap.self, frame);
+  }
   void hold(const engine::Packet& packet);
   // Everything due at or before `time_ps` enters the channel, which must stay sorted.
   void flush(LinkDirection& link, Time_ps time_ps);
   engine::Packet copy(LinkDirection& link, const engine::Packet& packet);
 
   FaultInjector faults_;
-  std::uint32_t from_, to_;  // port ids
-  Tap send_tap_, receive_tap_;
+  std::uint32_t from_, to_;           // port ids
+  Tap send_tap_, receive_tap_;        // captures of the port
+  Tap send_mirror_, receive_mirror_;  // mirror sessions of the switch
   std::vector<Delayed> delayed_;
   std::uint64_t next_order_ = 0;
 };

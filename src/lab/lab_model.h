@@ -106,6 +106,18 @@ struct SwitchConfig {
   std::uint32_t tier = 0;  // 0 next to hosts; for the report and the drawing
 };
 
+enum class MirrorKind : std::uint8_t { kSpan, kErspan2, kErspan3 };
+enum class MirrorDirection : std::uint8_t { kBoth, kIngress, kEgress };
+
+// A mirror session of a switch: what passes a port is copied to a capture, plain or in ERSPAN.
+struct MirrorConfig {
+  PortRef port;
+  MirrorDirection direction = MirrorDirection::kBoth;
+  MirrorKind kind = MirrorKind::kSpan;
+  std::uint16_t session = 1;
+  IpAddress collector;  // of ERSPAN
+};
+
 struct FaultConfig {
   PortRef from;  // the direction: frames that leave this port
   bool both_directions = false;
@@ -143,6 +155,7 @@ struct Lab {
   std::vector<SwitchConfig> switches;
   std::vector<LinkConfig> links;
   nic::PortQos qos;  // what the contract says to hosts without overrides
+  std::vector<MirrorConfig> mirrors;
   std::vector<FaultConfig> faults;
   std::vector<WorkloadConfig> workloads;
   std::vector<Expectation> expectations;

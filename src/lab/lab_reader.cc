@@ -56,7 +56,7 @@ void read_sections(const YamlNode& root, std::optional<std::uint64_t> seed, LabC
 
   using SectionReader = void (*)(const YamlNode&, LabContext&);
   constexpr std::pair<std::string_view, SectionReader> kSections[] = {
-      {"faults", read_faults}, {"workloads", read_workloads}, {"expect", read_expectations}};
+      {"mirrors", read_mirrors}, {"faults", read_faults}, {"workloads", read_workloads}, {"expect", read_expectations}};
   for (const auto& [key, read] : kSections) {
     if (const YamlNode* node = given(key)) read(*node, context);
   }

@@ -37,6 +37,9 @@ bool read_routing(const YamlNode& node, fabric::RoutingConfig& config, ProblemLi
     store(config.balancing, read_choice<fabric::Balancing>(*value, "balancing", balancing_words(), problems));
   if (const YamlNode* value = map.get("hash"))
     store(config.hash_dest_qp, read_choice<bool>(*value, "hash", hash_words(), problems));
+  if (const YamlNode* value = map.get("offload")) {
+    if (const auto offload = read_bool(*value, "offload", problems)) config.cpu_forwarding = !*offload;
+  }
   if (const YamlNode* value = map.get("flowlet_gap"))
     store(config.flowlet_gap_ps, read_quantity(*value, "flowlet_gap", Quantity::kTime, kTimes, problems));
   if (const YamlNode* value = map.get("convergence"))

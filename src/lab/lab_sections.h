@@ -81,6 +81,7 @@ void read_links(const YamlNode& node, LabContext& context);
 // What follows from nodes and links together: segments, tiers, addresses that are used twice, routes.
 void settle_topology(LabContext& context, const YamlNode* routing);
 void read_qos(const YamlNode* node, LabContext& context);
+void read_mirrors(const YamlNode& node, LabContext& context);
 void read_faults(const YamlNode& node, LabContext& context);
 void read_workloads(const YamlNode& node, LabContext& context);
 void read_expectations(const YamlNode& node, LabContext& context);

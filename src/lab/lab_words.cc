@@ -8,8 +8,9 @@ using fabric::FaultFrames;
 using workload::Misuse;
 using workload::TransferOp;
 
-constexpr std::string_view kLabKeys[] = {"version", "name",  "description", "seed", "duration", "sample",    "fabric",
-                                         "nodes",   "links", "routing",     "qos",  "faults",   "workloads", "expect"};
+constexpr std::string_view kLabKeys[] = {"version", "name",    "description", "seed",      "duration",
+                                         "sample",  "fabric",  "nodes",       "links",     "routing",
+                                         "qos",     "mirrors", "faults",      "workloads", "expect"};
 constexpr std::string_view kNodeKeys[] = {"kind", "host", "set", "gpus", "nics", "qos"};
 constexpr std::string_view kNicKeys[] = {"model", "ports", "set"};
 constexpr std::string_view kPortKeys[] = {"address", "mtu", "vlan"};

@@ -29,6 +29,9 @@ std::span<const std::string_view> lab_keys();
 std::span<const std::string_view> node_keys();  // of a host
 std::span<const std::string_view> switch_keys();
 std::span<const std::string_view> switch_port_keys();
+std::span<const std::string_view> mirror_keys();
+std::span<const Word<MirrorKind>> mirror_words();
+std::span<const Word<MirrorDirection>> mirror_direction_words();
 std::span<const std::string_view> routing_keys();
 std::span<const std::string_view> route_keys();
 std::span<const std::string_view> fabric_keys();

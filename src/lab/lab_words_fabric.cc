@@ -19,7 +19,8 @@ using nic::TimelyParameters;
 
 constexpr std::string_view kSwitchKeys[] = {"kind", "model", "set", "qos", "routing", "ports", "routes"};
 constexpr std::string_view kSwitchPortKeys[] = {"mtu"};
-constexpr std::string_view kRoutingKeys[] = {"balancing", "hash", "hash_seed", "flowlet_gap", "convergence"};
+constexpr std::string_view kRoutingKeys[] = {"balancing", "hash", "hash_seed", "flowlet_gap", "convergence", "offload"};
+constexpr std::string_view kMirrorKeys[] = {"port", "direction", "as", "session", "to"};
 constexpr std::string_view kRouteKeys[] = {"to", "via"};
 constexpr std::string_view kFabricKeys[] = {"template", "hosts", "leaves", "spines",       "switch",          "leaf",
                                             "spine",    "host",  "cable",  "uplink_cable", "uplinks",         "rate",
@@ -115,6 +116,19 @@ std::span<const std::string_view> switch_keys() {
 }
 std::span<const std::string_view> switch_port_keys() {
   return kSwitchPortKeys;
+}
+std::span<const std::string_view> mirror_keys() {
+  return kMirrorKeys;
+}
+std::span<const Word<MirrorKind>> mirror_words() {
+  static constexpr Word<MirrorKind> kWords[] = {
+      {"span", MirrorKind::kSpan}, {"erspan2", MirrorKind::kErspan2}, {"erspan3", MirrorKind::kErspan3}};
+  return kWords;
+}
+std::span<const Word<MirrorDirection>> mirror_direction_words() {
+  static constexpr Word<MirrorDirection> kWords[] = {
+      {"both", MirrorDirection::kBoth}, {"ingress", MirrorDirection::kIngress}, {"egress", MirrorDirection::kEgress}};
+  return kWords;
 }
 std::span<const std::string_view> routing_keys() {
   return kRoutingKeys;

@@ -30,6 +30,15 @@ FlowsOutcome read_flows(World& world, const Act& act) {
       flow.retransmitted_packets = device.qp(row.qpn).retransmitted_packets;
       flow.cnps_received = device.qp(row.qpn).cnps_received;
     }
+    if (row.remote_qpn != 0) {
+      const engine::Telemetry* worst = world.device(world.port_id(to))->worst_telemetry(row.remote_qpn);
+      for (std::size_t i = 0; worst != nullptr && i < worst->count; ++i) {
+        const engine::HopRecord& hop = worst->hops[i];
+        const SwitchConfig& node = world.lab().switches[hop.node];
+        flow.hops.push_back(
+            {node.name + ":" + node.ports[world.cabled_ports(hop.node)[hop.out_port]].name, hop.queue_B, hop.left_ps});
+      }
+    }
     outcome.flows.push_back(std::move(flow));
   }
   outcome.summary = workload::summarise(act.flows->rows());

@@ -16,7 +16,8 @@ namespace weft::lab {
 namespace {
 
 constexpr std::size_t kColumns = 100;
-constexpr std::size_t kMostPorts = 32;     // of the wire table
+constexpr std::size_t kMostPorts = 32;  // of the wire table
+constexpr std::size_t kMostCountersOfFabric = 24;
 constexpr std::size_t kMostCounters = 64;  // lines
 
 std::string heading(const std::string& title) {
@@ -143,16 +144,17 @@ std::string wire_section(const RunResult& result) {
 std::string counter_section(const RunResult& result) {
   std::string lines;
   std::size_t count = 0;
+  const std::size_t most = result.switches.empty() ? kMostCounters : kMostCountersOfFabric;
   for (const PortOutcome& port : result.ports) {
     for (const nic::NamedCounter& counter : nic::named(port.counters)) {
       bool error = counter.group == nic::CounterGroup::kHardware || counter.name == "rx_crc_errors_phy" ||
                    counter.name == "rx_discards_phy";
-      if (error && counter.value > 0 && ++count <= kMostCounters)
+      if (error && counter.value > 0 && ++count <= most)
         lines += fmt::format("{:<12} {:<8} {:<32} {:>12}\n", port.name, port.device, counter.name, counter.value);
     }
   }
   if (lines.empty()) return "";
-  if (count > kMostCounters) lines += fmt::format("and {} more in results.json\n", count - kMostCounters);
+  if (count > most) lines += fmt::format("and {} more in results.json\n", count - most);
   return heading("hw_counters that moved") + "```\n" + lines + "```\n";
 }
 
@@ -196,6 +198,9 @@ std::string report(const Lab& lab, const RunResult& result, const ReportPaths& p
   } else {
     out += "  nothing was captured; add --capture all, or --capture PORT\n";
   }
+  if (!lab.mirrors.empty() && !paths.directory.empty())
+    out += fmt::format("  {}/mirror.pcapng: {} mirror session{}\n", paths.directory, lab.mirrors.size(),
+                       lab.mirrors.size() == 1 ? "" : "s");
   return out;
 }
 

@@ -93,6 +93,22 @@ void add_pause_row(Table& table, const std::string& port, std::size_t c, std::ui
                  microseconds(stopped_ps)});
 }
 
+// The worst of each hop, as the packets themselves brought it.
+std::string telemetry_table(const std::vector<const FlowOutcome*>& flows) {
+  Table table;
+  table.add_column("from", Align::kLeft);
+  table.add_column("to", Align::kLeft);
+  table.add_column("leaves by", Align::kLeft);
+  table.add_column("max queue kB");
+  table.add_column("max stay us");
+  for (const FlowOutcome* flow : flows) {
+    for (const HopOutcome& hop : flow->hops)
+      table.add_row({flow->from, flow->to, hop.port, fmt::format("{:.1f}", static_cast<double>(hop.max_queue_B) / 1e3),
+                     microseconds(hop.max_stay_ps)});
+  }
+  return table.empty() ? "" : "\nTelemetry:\n\n" + block(table);
+}
+
 }  // namespace
 
 std::uint64_t pause_frames(const PortOutcome& port) {
@@ -169,6 +185,7 @@ std::string flows_text(const FlowsOutcome& outcome) {
                    count(flow->cnps_received)});
   }
   if (!table.empty()) out += block(table);
+  out += telemetry_table(shown);
   auto failed = std::find_if(outcome.flows.begin(), outcome.flows.end(),
                              [](const FlowOutcome& flow) { return flow.row.state == workload::FlowState::kFailed; });
   if (failed != outcome.flows.end())

@@ -110,6 +110,8 @@ Json flow_object(const FlowOutcome& flow) {
   if (row.state == workload::FlowState::kFailed) j["failure"] = row.failure();
   j["retransmitted_packets"] = flow.retransmitted_packets;
   j["cnps_received"] = flow.cnps_received;
+  for (const HopOutcome& hop : flow.hops)
+    j["telemetry"].push_back({{"port", hop.port}, {"max_queue_B", hop.max_queue_B}, {"max_stay_ps", hop.max_stay_ps}});
   return j;
 }
 

@@ -1,6 +1,9 @@
 #include "lab/runner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <memory>
 
 #include "base/check.h"
@@ -19,8 +22,8 @@ constexpr Time_ps kPhaseGap_ps = us(100);  // the two ends talk over TCP before 
 // Plays the acts: those with a start time together, the others in turn.
 class Stage {
  public:
-  Stage(World& world, const RunOptions& options, observe::Capture* capture)
-      : world_(world), options_(options), capture_(capture) {
+  Stage(World& world, const RunOptions& options, std::array<observe::Capture*, 2> captures)
+      : world_(world), options_(options), captures_(captures) {
     for (const WorkloadConfig& config : world.lab().workloads) {
       Act act;
       act.config = &config;
@@ -64,9 +67,10 @@ class Stage {
       Time_ps deadline_ps = world_.lab().duration_ps.value_or(kNever_ps);
       engine::RunEnd end = advance(deadline_ps, on_stage.front()->config->name);
       for (Act* act : on_stage) act->run().finish_phase(end != engine::RunEnd::kIdle);
-      cut_off_ = end == engine::RunEnd::kDeadline;
+      cut_off_ = end == engine::RunEnd::kDeadline &&
+                 !std::all_of(on_stage.begin(), on_stage.end(), [](Act* act) { return act->run().is_finished(); });
       if (end == engine::RunEnd::kCancelled) return false;
-      if (cut_off_) return true;
+      if (end == engine::RunEnd::kDeadline) return true;
       at_ps = world_.last_event_ps() + kPhaseGap_ps;
     }
   }
@@ -81,7 +85,9 @@ class Stage {
     for (;;) {
       Time_ps step_ps = sampler_ ? std::min(deadline_ps, sampler_->next_ps()) : deadline_ps;
       engine::RunEnd end = world_.engine().run(step_ps, options_.threads, options_.cancel, [&](Time_ps now_ps) {
-        if (capture_ != nullptr) capture_->flush(now_ps - world_.stamp_lag_ps());
+        for (observe::Capture* capture : captures_) {
+          if (capture != nullptr) capture->flush(now_ps - world_.stamp_lag_ps());
+        }
         if (options_.progress) options_.progress(now_ps, playing);
       });
       if (end != engine::RunEnd::kDeadline) return end;
@@ -92,11 +98,34 @@ class Stage {
 
   World& world_;
   const RunOptions& options_;
-  observe::Capture* capture_;
+  std::array<observe::Capture*, 2> captures_;  // of ports, and of mirror sessions; null: none
   std::vector<Act> acts_;
   std::unique_ptr<Sampler> sampler_;
   bool cut_off_ = false;
 };
+
+// Mirror sessions write to a file of their own; the switch's tunnel starts at an address made of its number.
+tl::expected<std::unique_ptr<observe::Capture>, std::string> open_mirrors(World& world, const std::string& path) {
+  auto capture = observe::Capture::create(path, world.book());
+  if (!capture) return capture;
+  for (const MirrorConfig& config : world.lab().mirrors) {
+    std::uint32_t port = world.port_id(config.port);
+    observe::Capture::Mirror mirror;
+    if (config.kind == MirrorKind::kErspan2) mirror.type = wire::ErspanType::kII;
+    if (config.kind == MirrorKind::kErspan3) mirror.type = wire::ErspanType::kIII;
+    mirror.session = config.session;
+    mirror.switch_id = static_cast<std::uint16_t>(config.port.host & 0x3ff);
+    mirror.tunnel.src_mac = world.book()[port].mac;
+    mirror.tunnel.dst_mac = {0x02, 0x00, 0x00, 0x00, 0x00, 0xfe};
+    mirror.tunnel.src_ip = {10, 255, static_cast<std::uint8_t>(config.port.host >> 8),
+                            static_cast<std::uint8_t>(config.port.host)};
+    std::copy_n(std::begin(config.collector.bytes) + 12, 4, mirror.tunnel.dst_ip.begin());
+    const std::string description = fmt::format("mirror session {} of {}", config.session,
+                                                world.lab().switches[config.port.host].model.description);
+    world.mirror(config, (*capture)->add_mirror(port, world.rate_bps(port), description, mirror));
+  }
+  return capture;
+}
 
 }  // namespace
 
@@ -113,9 +142,9 @@ tl::expected<RunResult, std::string> run_lab(const Lab& lab, const RunOptions& o
   WorldOptions world_options;
   world_options.domains = options.domains;
   world_options.window_divisor = options.window_divisor;
-  world_options.carry_payload =
-      !options.capture_ports.empty() || std::any_of(lab.workloads.begin(), lab.workloads.end(),
-                                                    [](const WorkloadConfig& w) { return w.transfer.has_value(); });
+  world_options.carry_payload = !options.capture_ports.empty() || !lab.mirrors.empty() ||
+                                std::any_of(lab.workloads.begin(), lab.workloads.end(),
+                                            [](const WorkloadConfig& w) { return w.transfer.has_value(); });
   World world(lab, world_options);
   std::unique_ptr<observe::Capture> capture;
   if (!options.capture_ports.empty()) {
@@ -130,7 +159,13 @@ tl::expected<RunResult, std::string> run_lab(const Lab& lab, const RunOptions& o
       world.tap(port, capture->add_port(port, world.rate_bps(port), description));
     }
   }
-  Stage stage(world, options, capture.get());
+  std::unique_ptr<observe::Capture> mirrors;
+  if (!lab.mirrors.empty() && !options.mirror_path.empty()) {
+    auto created = open_mirrors(world, options.mirror_path);
+    if (!created) return tl::make_unexpected(created.error());
+    mirrors = std::move(*created);
+  }
+  Stage stage(world, options, {capture.get(), mirrors.get()});
   RunResult result;
   result.interrupted = !stage.play();
   result.end_ps = world.last_event_ps();
@@ -147,6 +182,8 @@ tl::expected<RunResult, std::string> run_lab(const Lab& lab, const RunOptions& o
     result.captured_frames = capture->frames();
     if (!written) return tl::make_unexpected("cannot write all of " + options.capture_path + " (is the disk full?)");
   }
+  if (mirrors && !mirrors->close())
+    return tl::make_unexpected("cannot write all of " + options.mirror_path + " (is the disk full?)");
   return result;
 }
 

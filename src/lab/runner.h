@@ -25,6 +25,7 @@ namespace weft::lab {
 struct RunOptions {
   std::vector<PortRef> capture_ports;
   std::string capture_path;  // used when capture_ports is not empty
+  std::string mirror_path;   // used when the lab has mirrors; empty: they are not written
   std::uint32_t domains = 1;
   std::uint32_t threads = 1;
   std::int64_t window_divisor = 1;
@@ -33,12 +34,19 @@ struct RunOptions {
   std::function<void(Time_ps, const std::string&)> progress;
 };
 
+// What switches wrote into a flow's packets, the worst of each hop.
+struct HopOutcome {
+  std::string port;  // "leaf0:swp31", the way out
+  std::uint64_t max_queue_B = 0;
+  Time_ps max_stay_ps = 0;
+};
 struct FlowOutcome {
   workload::FlowRow row;
   std::string from, to;  // "h0:p0"
   double slowdown = 0;   // of one that is done, against the same flow alone; 0: not known
   std::uint64_t retransmitted_packets = 0;
   std::uint64_t cnps_received = 0;
+  std::vector<HopOutcome> hops;  // with telemetry
 };
 struct FlowsOutcome {
   std::vector<FlowOutcome> flows;

@@ -284,6 +284,12 @@ void World::tap(std::uint32_t port, const fabric::Tap& tap) {
   wrapper(links_[link_to_[port]]).set_receive_tap(tap);
 }
 
+void World::mirror(const MirrorConfig& config, const fabric::Tap& tap) {
+  std::uint32_t port = port_id(config.port);
+  if (config.direction != MirrorDirection::kIngress) wrapper(links_[link_from_[port]]).set_send_mirror(tap);
+  if (config.direction != MirrorDirection::kEgress) wrapper(links_[link_to_[port]]).set_receive_mirror(tap);
+}
+
 std::int64_t World::rate_bps(std::uint32_t port) const {
   return link_from_[port] == kNoId ? 0 : links_[link_from_[port]].config->rate_bps;
 }

@@ -52,6 +52,7 @@ class World {
   workload::Endpoint endpoint(const PortRef& port, std::uint32_t function);
   // Sees what leaves and what arrives at this port.
   void tap(std::uint32_t port, const fabric::Tap& tap);
+  void mirror(const MirrorConfig& config, const fabric::Tap& tap);
   std::int64_t rate_bps(std::uint32_t port) const;
   // The port at the other end of its cable.
   std::uint32_t peer(std::uint32_t port) const { return links_[link_from_[port]].to; }

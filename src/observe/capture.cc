@@ -22,6 +22,33 @@ fabric::Tap Capture::add_port(std::uint32_t port, std::int64_t speed_bps, const 
   return {ports_.back().get(), &Capture::on_frame};
 }
 
+fabric::Tap Capture::add_mirror(std::uint32_t port, std::int64_t speed_bps, const std::string& description,
+                                const Mirror& mirror) {
+  fabric::Tap tap = add_port(port, speed_bps, description);
+  ports_.back()->mirror = mirror;
+  return tap;
+}
+
+// The frame at `at` becomes the payload of an ERSPAN packet; returns the new size.
+std::size_t Capture::wrap(Port& port, std::size_t at, std::size_t size_B, const fabric::TapFrame& frame) {
+  const Mirror& mirror = *port.mirror;
+  std::uint32_t mirrored = frame.outbound ? frame.from : frame.to;
+  wire::Erspan header;
+  if (*mirror.type == wire::ErspanType::kIII) {
+    header = wire::erspan3_at(frame.time_ps, mirror.session, mirror.switch_id, static_cast<std::uint16_t>(mirrored),
+                              frame.outbound);
+  } else {
+    header.session = mirror.session;
+    header.index = mirrored;
+  }
+  header.sequence = static_cast<std::uint32_t>(port.next_order);
+  std::vector<std::uint8_t> outer =
+      wire::build_erspan_frame(mirror.tunnel, header, std::span(port.bytes).subspan(at, size_B));
+  port.bytes.resize(at + outer.size());
+  std::copy(outer.begin(), outer.end(), port.bytes.begin() + static_cast<std::ptrdiff_t>(at));
+  return outer.size();
+}
+
 void Capture::on_frame(void* self, const fabric::TapFrame& frame) {
   auto& port = *static_cast<Port*>(self);
   std::size_t at = port.bytes.size();
@@ -29,6 +56,7 @@ void Capture::on_frame(void* self, const fabric::TapFrame& frame) {
   std::size_t size_B = frame_of(frame.packet, frame.domain, port.capture->book_, frame.from, frame.to,
                                 std::span(port.bytes).subspan(at));
   port.bytes.resize(at + size_B);
+  if (port.mirror && port.mirror->type) size_B = wrap(port, at, size_B, frame);
   std::string text(frame.comment);
   if (frame.outbound && (frame.packet.flags & engine::Packet::kRetransmission) != 0) {
     text = text.empty() ? "weft: retransmission" : "weft: retransmission; " + text;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "fabric/address_book.h"
 #include "fabric/link_wrapper.h"
 #include "observe/pcapng.h"
+#include "wire/erspan.h"
 
 namespace weft::observe {
 
@@ -24,6 +26,16 @@ class Capture {
 
   // Before the first frame. The returned tap serves both directions of that port.
   fabric::Tap add_port(std::uint32_t port, std::int64_t speed_bps, const std::string& description);
+
+  // A mirror session: frames of that port, inside ERSPAN when `tunnel` says so.
+  struct Mirror {
+    std::optional<wire::ErspanType> type;
+    wire::ErspanTunnel tunnel;
+    std::uint16_t session = 1;
+    std::uint16_t switch_id = 0;
+  };
+  fabric::Tap add_mirror(std::uint32_t port, std::int64_t speed_bps, const std::string& description,
+                         const Mirror& mirror);
 
   // Every tap has seen all its frames with a stamp before `time_ps`: they can be written.
   void flush(Time_ps time_ps);
@@ -46,11 +58,13 @@ class Capture {
     Capture* capture;
     std::uint32_t interface;
     std::uint64_t next_order = 0;
-    std::vector<Record> records;
+    std::optional<Mirror> mirror = {};
+    std::vector<Record> records = {};
     std::vector<std::uint8_t> bytes;
   };
   Capture(PcapngWriter writer, const fabric::AddressBook& book) : writer_(std::move(writer)), book_(book) {}
   static void on_frame(void* self, const fabric::TapFrame& frame);
+  static std::size_t wrap(Port& port, std::size_t at, std::size_t size_B, const fabric::TapFrame& frame);
 
   PcapngWriter writer_;
   const fabric::AddressBook& book_;

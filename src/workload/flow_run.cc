@@ -91,6 +91,12 @@ void FlowRun::connect(std::uint32_t flow) {
   for (std::uint32_t i = 0; i < receives; ++i) receiver.post_receive(flow);
 }
 
+bool FlowRun::is_finished() const {
+  return std::all_of(rows_.begin(), rows_.end(), [](const FlowRow& row) {
+    return row.state == FlowState::kDone || row.state == FlowState::kFailed;
+  });
+}
+
 bool FlowRun::start_phase(Time_ps at_ps) {
   if (started_) return false;
   started_ = true;

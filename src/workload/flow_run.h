@@ -22,6 +22,7 @@ class FlowRun final : public Workload {
 
   bool start_phase(Time_ps at_ps) override;
   void finish_phase(bool) override {}
+  bool is_finished() const override;
   const FlowOptions& options() const { return options_; }
   // In the order of the flows in the options.
   const std::vector<FlowRow>& rows() const { return rows_; }

@@ -13,6 +13,8 @@ class Workload {
   virtual bool start_phase(Time_ps at_ps) = 0;
   // Reads the phase out; `interrupted` when it was cut short.
   virtual void finish_phase(bool interrupted) = 0;
+  // Everything that it wanted has happened, though timers may still be running.
+  virtual bool is_finished() const { return false; }
 };
 
 }  // namespace weft::workload

@@ -79,6 +79,9 @@ TEST(Schema, HasTheReadersKeys) {
   EXPECT_EQ(keys_of(definition("switch")), names_of(switch_keys()));
   EXPECT_EQ(keys_of(definition("switch_port")), names_of(switch_port_keys()));
   EXPECT_EQ(keys_of(definition("routing")), names_of(routing_keys()));
+  EXPECT_EQ(keys_of(definition("mirror")), names_of(mirror_keys()));
+  EXPECT_EQ(words_of(property("mirror", "as")), names_of(mirror_words()));
+  EXPECT_EQ(words_of(property("mirror", "direction")), names_of(mirror_direction_words()));
   EXPECT_EQ(keys_of(definition("route")), names_of(route_keys()));
   EXPECT_EQ(keys_of(definition("fabric")), names_of(fabric_keys()));
   EXPECT_EQ(keys_of(definition("fabric_host")), names_of(fabric_host_keys()));
