@@ -32,6 +32,7 @@ struct QpAttributes {
   std::uint8_t rnr_retry = 7;
   std::uint32_t max_rd_atomic = 16;
   std::uint8_t tos = 0x02;
+  engine::TelemetryFormat telemetry = engine::TelemetryFormat::kNone;  // of its data packets
 };
 
 struct SendWqe {
@@ -79,6 +80,7 @@ struct Requester {
   std::uint32_t responses_due = 0;  // READ and atomic requests sent and not answered
   Time_ps hold_until_ps = 0;        // RNR wait, NAK reaction
   Time_ps next_message_ps = 0;      // WQE rate of one QP
+  Time_ps last_sent_ps = 0;         // data packet
   Time_ps timed_ps = kNever_ps;     // when the packet before `timed_psn` left, if its round trip is being timed
   std::uint32_t timed_psn = 0;
   Time_ps deadline_ps = kNever_ps;  // local ACK timeout
@@ -122,8 +124,9 @@ struct Responder {
   Time_ps queued_ps = kNever_ps;
   std::vector<SavedAtomic> atomics;  // ring of max_dest_rd_atomic, from the first on
   std::uint32_t atomic_next = 0;
-  Time_ps placed_ps = 0;                      // when the last payload left for memory
-  std::uint32_t telemetry = engine::kNoSlot;  // what switches wrote on the way here, for the next ACK
+  Time_ps placed_ps = 0;                            // when the last payload left for memory
+  std::uint32_t worst_telemetry = engine::kNoSlot;  // longest queue and residence of each hop so far
+  std::uint32_t telemetry = engine::kNoSlot;        // what switches wrote on the way here, for the next ACK
 
   Reply& next_reply() { return replies[reply_head % replies.size()]; }
 };
@@ -141,7 +144,8 @@ struct QueuePair {
   Requester req;
   Responder resp;
   CongestionState congestion;  // of what it sends: requests, and READ data
-  Time_ps pace_ps = 0;         // not before
+  Time_ps pace_ps = 0;         // not before: looked at again then
+  Time_ps paid_ps = 0;         // when the last packet is paid for at the present pace
   std::uint64_t retransmitted_packets = 0;
   std::uint64_t cnps_received = 0;
 };

@@ -8,19 +8,35 @@ using engine::Packet;
 
 void Device::start_congestion_control(QueuePair& qp, Time_ps now_ps) {
   qp.congestion = {};
-  qp.pace_ps = 0;
+  qp.pace_ps = qp.paid_ps = 0;
   if (cc_ == nullptr || (config_.qos.cc_prio_mask >> config_.qos.priority & 1) == 0) return;
   cc_->start(qp.congestion, config_.qos.congestion, cc_environment_, now_ps);
 }
 
-// A packet of so many bytes leaves now; returns when the next may.
-Time_ps Device::pace(QueuePair& qp, std::uint32_t line_bytes, Time_ps now_ps) {
+// A packet of so many bytes leaves now: the next may when it is paid for at the present pace. Where the pace will
+// change before that, it is looked at again then.
+void Device::pace(QueuePair& qp, std::uint32_t line_bytes, Time_ps now_ps) {
   CongestionState& state = qp.congestion;
+  qp.req.last_sent_ps = now_ps;
   state.until_bytes_B -= line_bytes;
   if (now_ps >= state.until_ps || state.until_bytes_B <= 0) [[unlikely]]
     cc_->settle(state, config_.qos.congestion, cc_environment_, now_ps);
-  qp.pace_ps = now_ps + (static_cast<std::int64_t>(line_bytes) * state.pace_q16 >> 16);
-  return qp.pace_ps;
+  qp.paid_ps = now_ps + (static_cast<std::int64_t>(line_bytes) * state.pace_q16 >> 16);
+  qp.pace_ps = std::min(qp.paid_ps, std::max(state.until_ps, now_ps + 1));
+}
+
+// The pace has changed while a packet waits: what is left of the wait shrinks or grows with it. True when it is over.
+bool Device::may_send(QueuePair& qp, Time_ps now_ps) {
+  if (qp.paid_ps <= now_ps) return true;
+  CongestionState& state = qp.congestion;
+  std::int64_t before_q16 = state.pace_q16;
+  if (now_ps >= state.until_ps) cc_->settle(state, config_.qos.congestion, cc_environment_, now_ps);
+  if (before_q16 > 0 && state.pace_q16 != before_q16) {
+    auto left = static_cast<unsigned __int128>(qp.paid_ps - now_ps) * static_cast<std::uint64_t>(state.pace_q16);
+    qp.paid_ps = now_ps + static_cast<Time_ps>(left / static_cast<std::uint64_t>(before_q16));
+  }
+  qp.pace_ps = std::min(qp.paid_ps, std::max(state.until_ps, now_ps + 1));
+  return qp.paid_ps <= now_ps;
 }
 
 bool Device::window_is_full(const QueuePair& qp) const {
@@ -65,34 +81,66 @@ void Device::signal_loss(QueuePair& qp, Time_ps now_ps) {
   if (cc_ != nullptr && cc_->lost != nullptr) cc_->lost(qp.congestion, config_.qos.congestion, cc_environment_, now_ps);
 }
 
-// A new packet of an algorithm that wants to know the round trip or the queues on its way.
+// A new packet of an algorithm that wants to know the round trip.
 void Device::time_packet(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   Requester& req = qp.req;
-  if (cc_->wants_rtt && req.timed_ps == kNever_ps) {
-    req.timed_ps = now_ps;
-    req.timed_psn = psn_add(packet.psn, 1);
-    packet.flags |= Packet::kAckReq;
-  }
-  // Every packet is acknowledged: a window of fewer packets than a NIC coalesces would wait for its timeout.
-  if (cc_->wants_telemetry) {
-    packet.flags |= Packet::kAckReq;
-    engine::Cold& cold = add_cold(packet);
-    cold.telemetry = out_.source().telemetry.take();
-    out_.source().telemetry[cold.telemetry] = {};
-  }
+  if (req.timed_ps != kNever_ps) return;
+  req.timed_ps = now_ps;
+  req.timed_psn = psn_add(packet.psn, 1);
+  packet.flags |= Packet::kAckReq;
 }
 
-// The responder keeps the latest telemetry for its next acknowledgement.
+// Switches will write into this packet what they saw: for an algorithm, or because the workload asks for it.
+void Device::ask_for_telemetry(const QueuePair& qp, Packet& packet) {
+  engine::Cold& cold = add_cold(packet);
+  cold.telemetry = out_.source().telemetry.take();
+  engine::Telemetry& telemetry = out_.source().telemetry[cold.telemetry];
+  telemetry = {};
+  if (qp.attributes.telemetry != engine::TelemetryFormat::kNone) telemetry.format = qp.attributes.telemetry;
+  if (cc_ != nullptr && cc_->wants_telemetry) {
+    telemetry.echo = true;
+    // Every packet is acknowledged: a window of fewer packets than a NIC coalesces would wait for its timeout.
+    packet.flags |= Packet::kAckReq;
+  }
+  packet.extra_words = static_cast<std::uint8_t>(packet.extra_words + engine::telemetry_words(telemetry.format));
+}
+
+// The responder keeps the latest telemetry for its next acknowledgement, and the worst for whoever looks at the end.
 void Device::keep_telemetry(QueuePair& qp, const Packet& packet) {
   engine::Domain& domain = in_.destination();
   std::uint32_t slot = domain.cold[packet.aux].telemetry;
   if (slot == engine::kNoSlot) return;
-  if (qp.resp.telemetry == engine::kNoSlot) qp.resp.telemetry = domain.telemetry.take();
-  domain.telemetry[qp.resp.telemetry] = domain.telemetry[slot];
+  if (domain.telemetry[slot].echo) {
+    if (qp.resp.telemetry == engine::kNoSlot) qp.resp.telemetry = domain.telemetry.take();
+    domain.telemetry[qp.resp.telemetry] = domain.telemetry[slot];
+  }
+  if (qp.resp.worst_telemetry == engine::kNoSlot) {
+    qp.resp.worst_telemetry = domain.telemetry.take();
+    domain.telemetry[qp.resp.worst_telemetry] = {};
+  }
+  const engine::Telemetry& seen = domain.telemetry[slot];
+  engine::Telemetry& worst = domain.telemetry[qp.resp.worst_telemetry];
+  worst.count = std::max(worst.count, seen.count);
+  for (std::size_t i = 0; i < seen.count; ++i) {
+    engine::HopRecord hop = seen.hops[i];
+    hop.queue_B = std::max(hop.queue_B, worst.hops[i].queue_B);
+    hop.left_ps = std::max(hop.left_ps - hop.arrived_ps, worst.hops[i].left_ps);
+    hop.arrived_ps = 0;
+    worst.hops[i] = hop;
+  }
+}
+
+const engine::Telemetry* Device::worst_telemetry(std::uint32_t qpn) const {
+  std::uint32_t slot = qp(qpn).resp.worst_telemetry;
+  return slot == engine::kNoSlot ? nullptr : &in_.destination().telemetry[slot];
 }
 
 void Device::echo_telemetry(QueuePair& qp, Packet& packet) {
   if (qp.resp.telemetry == engine::kNoSlot) return;
+  engine::Telemetry& telemetry = in_.destination().telemetry[qp.resp.telemetry];
+  telemetry.closed = true;
+  packet.extra_words = static_cast<std::uint8_t>(packet.extra_words + engine::telemetry_words(telemetry.format) +
+                                                 telemetry.count * engine::telemetry_hop_words(telemetry.format));
   add_cold(packet).telemetry = qp.resp.telemetry;
   qp.resp.telemetry = engine::kNoSlot;
 }

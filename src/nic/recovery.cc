@@ -70,6 +70,10 @@ void Device::on_timer(Time_ps now_ps) {
   QueuePair& qp = *find_qp(timers_.pop().context);
   qp.req.timer_queued = false;
   if (qp.state != QpState::kRts || qp.req.deadline_ps == kNever_ps) return;
+  // Congestion control spaces the packets: the wait counts from the last one that left, or a slow queue pair would take
+  // its own pace for a loss.
+  if (qp.congestion.pace_q16 > 0)
+    qp.req.deadline_ps = std::max(qp.req.deadline_ps, std::max(qp.req.last_sent_ps, qp.paid_ps) + ack_timeout_ps(qp));
   if (qp.req.deadline_ps > now_ps) {
     qp.req.timer_queued = true;
     timers_.push(qp.req.deadline_ps, qp.qpn);

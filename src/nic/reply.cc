@@ -126,7 +126,7 @@ bool Device::send_reply(QueuePair& qp, Time_ps now_ps) {
 
 // One packet of READ data. False when the payload is not in the NIC yet.
 bool Device::send_read_reply(QueuePair& qp, Reply& reply, Time_ps now_ps) {
-  if (qp.pace_ps > now_ps) {
+  if (qp.pace_ps > now_ps || !may_send(qp, now_ps)) {
     queue_reply(qp, qp.pace_ps);
     return false;
   }

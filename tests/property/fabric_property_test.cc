@@ -10,6 +10,7 @@
 
 #include "support/fabric_run.h"
 #include "support/random_lab.h"
+#include "support/sanitized.h"
 
 namespace weft {
 namespace {
@@ -19,17 +20,7 @@ using support::FabricRun;
 
 constexpr std::uint64_t kFirstSeed = 1;
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t kLabs = 60;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr std::uint64_t kLabs = 60;
-#else
-constexpr std::uint64_t kLabs = 1000;
-#endif
-#else
-constexpr std::uint64_t kLabs = 1000;
-#endif
+constexpr std::uint64_t kLabs = support::kSanitized ? 60 : 1000;
 constexpr std::uint64_t kThreadedEvery = 10;
 
 std::uint64_t asked(const char* variable, std::uint64_t otherwise) {
@@ -60,6 +51,7 @@ bool breaks_headroom(const lab::Lab& lab, const lab::LinkConfig& link, const lab
   const bool forwards = peer.is_switch() && lab.switches[peer.host].qos.watchdog.enabled &&
                         lab.switches[peer.host].qos.watchdog.action == fabric::WatchdogAction::kForward;
   if (forwards || link.bit_error_rate > 0) return true;
+  if (lab.switches[port.host].routing.cpu_forwarding) return true;  // a queue of its own before the buffer
   return std::any_of(lab.faults.begin(), lab.faults.end(), [&](const lab::FaultConfig& fault) {
     if (fault.from != link.a && fault.from != link.b) return false;
     const FaultAction action = fault.rule.action;
