@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   add_qos(app, status);
   add_perftest(app, status);
   add_catalog(app, status);
+  add_counters(app, status);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

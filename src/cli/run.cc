@@ -9,6 +9,7 @@
 #include "cli/verbs.h"
 #include "lab/report.h"
 #include "lab/results_json.h"
+#include "lab/results_store.h"
 #include "lab/runner.h"
 
 namespace weft::cli {
@@ -59,6 +60,10 @@ int run(const Arguments& arguments) {
   lab::ReportPaths inside{".", ports->empty() ? "" : "capture.pcapng"};
   bool written = write_file(out + "/report.md", lab::report(lab, *result, inside)) &&
                  write_file(out + "/results.json", json) && write_file(out + "/lab.yaml", file->text);
+  if (auto stored = lab::write_results_store(out + "/results.sqlite", lab, *result); !stored) {
+    fmt::print(stderr, "weft: {}\n", stored.error());
+    written = false;
+  }
   lab::ReportPaths shown{out, ports->empty() ? "" : capture_path};
   fmt::print("{}", arguments.json ? json : lab::report(lab, *result, shown));
   if (!written) return kExitWrongInput;

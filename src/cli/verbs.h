@@ -14,5 +14,6 @@ void add_validate(CLI::App& app, int& status);
 void add_perftest(CLI::App& app, int& status);
 void add_qos(CLI::App& app, int& status);
 void add_catalog(CLI::App& app, int& status);
+void add_counters(CLI::App& app, int& status);
 
 }  // namespace weft::cli

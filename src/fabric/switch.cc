@@ -117,7 +117,9 @@ inline void Switch::look_ahead(Packet& packet, std::size_t in) {
   PortTraffic& traffic = port.lanes[lane.group].rx;
   ++traffic.packets;
   traffic.bytes += line_bytes - kLineGap_B;
-  if (packet.flags & (Packet::kBadFcs | Packet::kRouted)) {
+  if (packet.flags & (Packet::kBadFcs | Packet::kRouted | Packet::kHasCold)) {
+    if (packet.flags & Packet::kHasCold) [[unlikely]]
+      note_arrival(in, packet, now_ps);
     if (packet.flags & Packet::kBadFcs) [[unlikely]] {
       // Cut-through has sent the header on before the FCS is known: the next store-and-forward port drops it.
       if (port.in->timing().cut_through_B == 0) {
@@ -255,8 +257,10 @@ void Switch::forward_from_cpu(std::uint32_t in, Packet& packet, Time_ps now_ps) 
 [[gnu::always_inline]] inline void Switch::transmit(std::uint32_t p, std::uint32_t q, std::uint32_t queue_B,
                                                     Packet& packet, std::uint32_t line_bytes, Time_ps now_ps) {
   Port& port = ports_[p];
-  if (packet.flags & Packet::kHasCold) [[unlikely]]
+  if (packet.flags & Packet::kHasCold) [[unlikely]] {
     write_telemetry(p, q, queue_B, packet, now_ps);
+    line_bytes = line_B(packet);
+  }
   port.free_ps = now_ps + port.out->send(packet, line_bytes, now_ps);
   PortTraffic& traffic = port.lanes[q].tx;
   ++traffic.packets;

@@ -201,6 +201,7 @@ class Switch {
   std::uint32_t choose(Port& port, std::uint8_t eligible);
   void transmit(std::uint32_t p, std::uint32_t q, std::uint32_t queue_B, engine::Packet& packet,
                 std::uint32_t line_bytes, Time_ps now_ps);
+  void note_arrival(std::uint32_t in, const engine::Packet& packet, Time_ps now_ps);
   void write_telemetry(std::uint32_t p, std::uint32_t q, std::uint32_t queue_B, engine::Packet& packet, Time_ps now_ps);
   Held take_head(std::uint32_t p, std::uint32_t q, engine::Packet& packet);
   void release_buffer(std::uint32_t in, std::uint32_t out, std::uint32_t g, std::uint32_t cells, Time_ps now_ps);

@@ -30,16 +30,29 @@ std::uint32_t Switch::choose(Port& port, std::uint8_t eligible) {
   }
 }
 
+// A packet that carries telemetry comes in: the record of this hop begins.
+void Switch::note_arrival(std::uint32_t in, const Packet& packet, Time_ps now_ps) {
+  std::uint32_t slot = domain_.cold[packet.aux].telemetry;
+  if (slot == engine::kNoSlot) return;
+  engine::Telemetry& telemetry = domain_.telemetry[slot];
+  if (telemetry.closed || telemetry.count == engine::Telemetry::kMaxHops) return;
+  telemetry.hops[telemetry.count] = {};
+  telemetry.hops[telemetry.count].arrived_ps = now_ps;
+  telemetry.hops[telemetry.count].in_port = static_cast<std::uint16_t>(in);
+}
+
 void Switch::write_telemetry(std::uint32_t p, std::uint32_t q, std::uint32_t queue_B, Packet& packet, Time_ps now_ps) {
   std::uint32_t slot = domain_.cold[packet.aux].telemetry;
   if (slot == engine::kNoSlot) return;
   engine::Telemetry& telemetry = domain_.telemetry[slot];
-  if (telemetry.count == engine::Telemetry::kMaxHops) return;
+  if (telemetry.closed || telemetry.count == engine::Telemetry::kMaxHops) return;
   engine::HopRecord& hop = telemetry.hops[telemetry.count++];
+  packet.extra_words = static_cast<std::uint8_t>(packet.extra_words + engine::telemetry_hop_words(telemetry.format));
   hop.left_ps = now_ps;
   hop.queue_B = queue_B;
   hop.queue = static_cast<std::uint8_t>(q);
   hop.node = setup_.number;
+  hop.ttl = static_cast<std::uint8_t>(engine::kTtl - packet.hops);
   hop.out_port = static_cast<std::uint16_t>(p);
   hop.rate_Mbps = static_cast<std::uint32_t>(setup_.ports[p].rate_bps / 1'000'000);
   for (const Lane& lane : ports_[p].lanes) hop.tx_B += lane.tx.bytes + lane.tx.packets * kLineGap_B;

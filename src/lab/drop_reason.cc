@@ -12,8 +12,8 @@ namespace {
 using fabric::Fate;
 
 constexpr DropReason kReasons[] = {
-    {Fate::kTailDrop, 503, "Tail drop", "Buffer", "tail_drop", "more senders than the port can carry"},
-    {Fate::kWred, 504, "WRED", "Buffer", "wred_drop", "set ECN in the packets (ECT), or raise the ramp"},
+    {Fate::kTailDrop, 503, "Tail drop", "Buffer", "tail_drop", "Monitor network congestion"},
+    {Fate::kWred, 504, "WRED", "Buffer", "wred_drop", "Monitor network congestion; are the packets ECT?"},
     {Fate::kNoHeadroom, 0, "headroom exhausted", "-", "headroom_drop",
      "give the group headroom for this cable and MTU"},
     {Fate::kNoRoute, 323, "LPM miss (no route)", "Router", "no_route_drop", "add a route, or mend the link it used"},

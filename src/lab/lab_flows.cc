@@ -93,6 +93,8 @@ class FlowReader {
   void read_options(workload::FlowOptions& options) {
     if (const YamlNode* node = map_.get("op"))
       store(options.op, read_choice<workload::FlowOp>(*node, "op", flow_op_words(), problems_));
+    if (const YamlNode* node = map_.get("telemetry"))
+      store(options.telemetry, read_choice<engine::TelemetryFormat>(*node, "telemetry", telemetry_words(), problems_));
     if (const YamlNode* node = map_.get("message"))
       store(options.message_B, read_quantity(*node, "message", Quantity::kSize, {1, std::int64_t{1} << 31}, problems_));
     if (const YamlNode* node = map_.get("timeout"))

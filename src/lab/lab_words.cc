@@ -22,13 +22,13 @@ constexpr std::string_view kWorkloadKeys[] = {
     "name",  "perftest",   "args",    "transfer",  "client",    "server",        "start",    "size",          "count",
     "depth", "connection", "timeout", "retry_cnt", "rnr_retry", "min_rnr_timer", "receives", "receive_delay", "misuse",
     "flows", "hosts",      "to",      "pairs",     "op",        "message",       "rounds",   "period",        "load",
-    "shape", "duration",   "file"};
+    "shape", "duration",   "file",    "telemetry"};
 constexpr std::string_view kPerftestOnlyKeys[] = {"args"};
 constexpr std::string_view kTransferOnlyKeys[] = {"size",     "count",         "depth",     "connection",
                                                   "timeout",  "retry_cnt",     "rnr_retry", "min_rnr_timer",
                                                   "receives", "receive_delay", "misuse"};
 constexpr std::string_view kFlowOnlyKeys[] = {"hosts",  "to",   "pairs", "op",       "message", "rounds",
-                                              "period", "load", "shape", "duration", "file"};
+                                              "period", "load", "shape", "duration", "file",    "telemetry"};
 constexpr std::string_view kNotFlowKeys[] = {"client",    "server",        "args",     "depth",         "connection",
                                              "rnr_retry", "min_rnr_timer", "receives", "receive_delay", "misuse"};
 constexpr std::string_view kExpectationKeys[] = {"min", "max", "equal"};
@@ -133,6 +133,12 @@ std::span<const Word<Misuse>> misuse_words() {
 }
 std::span<const Word<FlowPattern>> flow_pattern_words() {
   return kFlowPatternWords;
+}
+std::span<const Word<engine::TelemetryFormat>> telemetry_words() {
+  static constexpr Word<engine::TelemetryFormat> kWords[] = {{"none", engine::TelemetryFormat::kNone},
+                                                             {"int", engine::TelemetryFormat::kInt},
+                                                             {"ifa", engine::TelemetryFormat::kIfa}};
+  return kWords;
 }
 std::span<const Word<workload::FlowOp>> flow_op_words() {
   return kFlowOpWords;

@@ -188,7 +188,8 @@ std::string report(const Lab& lab, const RunResult& result, const ReportPaths& p
   out += heading("Files");
   out += fmt::format("  simulated {}, seed {}\n", time_text(result.end_ps), lab.seed);
   if (!paths.directory.empty())
-    out += fmt::format("  {}/report.md, {}/results.json\n", paths.directory, paths.directory);
+    out += fmt::format("  {}/report.md, {}/results.json{}\n", paths.directory, paths.directory,
+                       lab.switches.empty() ? "" : ", " + paths.directory + "/results.sqlite");
   if (!paths.capture.empty()) {
     out += fmt::format("  {} ({} frames); open it with\n    wireshark {}\n    tshark -r {}\n", paths.capture,
                        result.captured_frames, paths.capture, paths.capture);

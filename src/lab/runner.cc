@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "lab/metric_value.h"
 #include "lab/read_out.h"
+#include "lab/sampler.h"
 #include "lab/world.h"
 #include "observe/capture.h"
 
@@ -39,6 +40,7 @@ class Stage {
       }
       acts_.push_back(std::move(act));
     }
+    if (auto interval_ps = world.lab().sample_ps) sampler_ = std::make_unique<Sampler>(world, acts_, *interval_ps);
   }
 
   // True when everything was played, false when it was cancelled.
@@ -60,10 +62,7 @@ class Stage {
       });
       if (on_stage.empty()) continue;
       Time_ps deadline_ps = world_.lab().duration_ps.value_or(kNever_ps);
-      engine::RunEnd end = world_.engine().run(deadline_ps, options_.threads, options_.cancel, [&](Time_ps now_ps) {
-        if (capture_ != nullptr) capture_->flush(now_ps - world_.stamp_lag_ps());
-        if (options_.progress) options_.progress(now_ps, on_stage.front()->config->name);
-      });
+      engine::RunEnd end = advance(deadline_ps, on_stage.front()->config->name);
       for (Act* act : on_stage) act->run().finish_phase(end != engine::RunEnd::kIdle);
       cut_off_ = end == engine::RunEnd::kDeadline;
       if (end == engine::RunEnd::kCancelled) return false;
@@ -73,13 +72,29 @@ class Stage {
   }
 
   std::vector<Act>& acts() { return acts_; }
+  SeriesSet series(bool at_rest) { return sampler_ ? sampler_->finish(at_rest) : SeriesSet{}; }
   bool cut_off() const { return cut_off_; }
 
  private:
+  // Up to the deadline, in steps when somebody wants to look in between.
+  engine::RunEnd advance(Time_ps deadline_ps, const std::string& playing) {
+    for (;;) {
+      Time_ps step_ps = sampler_ ? std::min(deadline_ps, sampler_->next_ps()) : deadline_ps;
+      engine::RunEnd end = world_.engine().run(step_ps, options_.threads, options_.cancel, [&](Time_ps now_ps) {
+        if (capture_ != nullptr) capture_->flush(now_ps - world_.stamp_lag_ps());
+        if (options_.progress) options_.progress(now_ps, playing);
+      });
+      if (end != engine::RunEnd::kDeadline) return end;
+      if (sampler_ && sampler_->next_ps() <= step_ps) sampler_->take();
+      if (step_ps == deadline_ps) return end;
+    }
+  }
+
   World& world_;
   const RunOptions& options_;
   observe::Capture* capture_;
   std::vector<Act> acts_;
+  std::unique_ptr<Sampler> sampler_;
   bool cut_off_ = false;
 };
 
@@ -123,6 +138,7 @@ tl::expected<RunResult, std::string> run_lab(const Lab& lab, const RunOptions& o
   result.cut_off = stage.cut_off();
   if (result.cut_off) result.end_ps = *lab.duration_ps;
   read_out(world, stage.acts(), result);
+  result.series = stage.series(!result.interrupted && !result.cut_off);
   result.hops = world.hops();
   WEFT_CHECK(result.ledger_balances(), "the packet ledger does not balance");
   for (const Expectation& expectation : lab.expectations) result.expectations.push_back(judge(expectation, result));

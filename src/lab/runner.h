@@ -14,6 +14,7 @@
 #include "fabric/ledger.h"
 #include "fabric/switch_counters.h"
 #include "lab/lab_model.h"
+#include "lab/series.h"
 #include "nic/counters.h"
 #include "workload/flow_result.h"
 #include "workload/perftest_result.h"
@@ -115,6 +116,7 @@ struct RunResult {
   std::vector<ExpectationOutcome> expectations;
   // Ports whose queues were stopped by each other when the run ended: each by the next, the last by the first.
   std::vector<std::vector<std::string>> circular_waits;
+  SeriesSet series;  // empty unless the lab has a sample interval
   std::uint64_t captured_frames = 0;
   std::uint64_t events = 0;  // of all nodes: port service, arrivals, timers, program steps
   std::uint64_t hops = 0;    // link traversals of packets

@@ -85,6 +85,7 @@ bool Device::modify(std::uint32_t qpn, QpState to, const QpAttributes& attribute
       a.remote_qpn = attributes.remote_qpn;
       a.min_rnr_timer = attributes.min_rnr_timer;
       a.tos = attributes.tos;
+      a.telemetry = attributes.telemetry;
       qp.resp.expected_psn = attributes.rq_psn;
       make_template(qp);
       break;

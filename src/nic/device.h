@@ -97,6 +97,9 @@ class Device {
   fabric::LinkDirection& out() { return out_; }
   fabric::LinkDirection& in() { return in_; }
   Counters counters;
+  // What this QP's packets met on their way here: by hop, the longest queue and, in left_ps, the longest stay. Null:
+  // they carried nothing.
+  const engine::Telemetry* worst_telemetry(std::uint32_t qpn) const;
   const fabric::PortPause& pause() const { return pause_; }
   const fabric::BoundedLog<fabric::PauseEvent>& pause_log() const { return pause_log_; }
   // How long this port has stopped its peer's class, the pause that still lasts at `now_ps` counted in.
@@ -168,6 +171,7 @@ class Device {
   void signal_ack(QueuePair& qp, std::uint32_t una_before, const engine::Packet* packet, Time_ps now_ps);
   void signal_loss(QueuePair& qp, Time_ps now_ps);
   void time_packet(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  void ask_for_telemetry(const QueuePair& qp, engine::Packet& packet);
   void keep_telemetry(QueuePair& qp, const engine::Packet& packet);
   void echo_telemetry(QueuePair& qp, engine::Packet& packet);
 

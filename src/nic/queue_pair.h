@@ -32,6 +32,7 @@ struct QpAttributes {
   std::uint8_t rnr_retry = 7;
   std::uint32_t max_rd_atomic = 16;
   std::uint8_t tos = 0x02;
+  engine::TelemetryFormat telemetry = engine::TelemetryFormat::kNone;  // of its data packets
 };
 
 struct SendWqe {
@@ -123,8 +124,9 @@ struct Responder {
   Time_ps queued_ps = kNever_ps;
   std::vector<SavedAtomic> atomics;  // ring of max_dest_rd_atomic, from the first on
   std::uint32_t atomic_next = 0;
-  Time_ps placed_ps = 0;                      // when the last payload left for memory
-  std::uint32_t telemetry = engine::kNoSlot;  // what switches wrote on the way here, for the next ACK
+  Time_ps placed_ps = 0;                            // when the last payload left for memory
+  std::uint32_t worst_telemetry = engine::kNoSlot;  // longest queue and residence of each hop so far
+  std::uint32_t telemetry = engine::kNoSlot;        // what switches wrote on the way here, for the next ACK
 
   Reply& next_reply() { return replies[reply_head % replies.size()]; }
 };

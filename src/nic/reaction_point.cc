@@ -81,32 +81,66 @@ void Device::signal_loss(QueuePair& qp, Time_ps now_ps) {
   if (cc_ != nullptr && cc_->lost != nullptr) cc_->lost(qp.congestion, config_.qos.congestion, cc_environment_, now_ps);
 }
 
-// A new packet of an algorithm that wants to know the round trip or the queues on its way.
+// A new packet of an algorithm that wants to know the round trip.
 void Device::time_packet(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   Requester& req = qp.req;
-  if (cc_->wants_rtt && req.timed_ps == kNever_ps) {
-    req.timed_ps = now_ps;
-    req.timed_psn = psn_add(packet.psn, 1);
-    packet.flags |= Packet::kAckReq;
-  }
-  if (cc_->wants_telemetry) {
-    engine::Cold& cold = add_cold(packet);
-    cold.telemetry = out_.source().telemetry.take();
-    out_.source().telemetry[cold.telemetry] = {};
-  }
+  if (req.timed_ps != kNever_ps) return;
+  req.timed_ps = now_ps;
+  req.timed_psn = psn_add(packet.psn, 1);
+  packet.flags |= Packet::kAckReq;
 }
 
-// The responder keeps the latest telemetry for its next acknowledgement.
+// Switches will write into this packet what they saw: for an algorithm, or because the workload asks for it.
+void Device::ask_for_telemetry(const QueuePair& qp, Packet& packet) {
+  engine::Cold& cold = add_cold(packet);
+  cold.telemetry = out_.source().telemetry.take();
+  engine::Telemetry& telemetry = out_.source().telemetry[cold.telemetry];
+  telemetry = {};
+  if (qp.attributes.telemetry != engine::TelemetryFormat::kNone) telemetry.format = qp.attributes.telemetry;
+  if (cc_ != nullptr && cc_->wants_telemetry) {
+    telemetry.echo = true;
+    // Every packet is acknowledged: a window of fewer packets than a NIC coalesces would wait for its timeout.
+    packet.flags |= Packet::kAckReq;
+  }
+  packet.extra_words = static_cast<std::uint8_t>(packet.extra_words + engine::telemetry_words(telemetry.format));
+}
+
+// The responder keeps the latest telemetry for its next acknowledgement, and the worst for whoever looks at the end.
 void Device::keep_telemetry(QueuePair& qp, const Packet& packet) {
   engine::Domain& domain = in_.destination();
   std::uint32_t slot = domain.cold[packet.aux].telemetry;
   if (slot == engine::kNoSlot) return;
-  if (qp.resp.telemetry == engine::kNoSlot) qp.resp.telemetry = domain.telemetry.take();
-  domain.telemetry[qp.resp.telemetry] = domain.telemetry[slot];
+  if (domain.telemetry[slot].echo) {
+    if (qp.resp.telemetry == engine::kNoSlot) qp.resp.telemetry = domain.telemetry.take();
+    domain.telemetry[qp.resp.telemetry] = domain.telemetry[slot];
+  }
+  if (qp.resp.worst_telemetry == engine::kNoSlot) {
+    qp.resp.worst_telemetry = domain.telemetry.take();
+    domain.telemetry[qp.resp.worst_telemetry] = {};
+  }
+  const engine::Telemetry& seen = domain.telemetry[slot];
+  engine::Telemetry& worst = domain.telemetry[qp.resp.worst_telemetry];
+  worst.count = std::max(worst.count, seen.count);
+  for (std::size_t i = 0; i < seen.count; ++i) {
+    engine::HopRecord hop = seen.hops[i];
+    hop.queue_B = std::max(hop.queue_B, worst.hops[i].queue_B);
+    hop.left_ps = std::max(hop.left_ps - hop.arrived_ps, worst.hops[i].left_ps);
+    hop.arrived_ps = 0;
+    worst.hops[i] = hop;
+  }
+}
+
+const engine::Telemetry* Device::worst_telemetry(std::uint32_t qpn) const {
+  std::uint32_t slot = qp(qpn).resp.worst_telemetry;
+  return slot == engine::kNoSlot ? nullptr : &in_.destination().telemetry[slot];
 }
 
 void Device::echo_telemetry(QueuePair& qp, Packet& packet) {
   if (qp.resp.telemetry == engine::kNoSlot) return;
+  engine::Telemetry& telemetry = in_.destination().telemetry[qp.resp.telemetry];
+  telemetry.closed = true;
+  packet.extra_words = static_cast<std::uint8_t>(packet.extra_words + engine::telemetry_words(telemetry.format) +
+                                                 telemetry.count * engine::telemetry_hop_words(telemetry.format));
   add_cold(packet).telemetry = qp.resp.telemetry;
   qp.resp.telemetry = engine::kNoSlot;
 }

@@ -247,8 +247,10 @@ bool Device::send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
     ++qp.retransmitted_packets;
   } else {
     req.high_psn = next_psn;
-    if (cc_ != nullptr && (cc_->wants_rtt || cc_->wants_telemetry)) time_packet(qp, packet, now_ps);
+    if (cc_ != nullptr && cc_->wants_rtt) time_packet(qp, packet, now_ps);
   }
+  if (qp.attributes.telemetry != engine::TelemetryFormat::kNone || (cc_ != nullptr && cc_->wants_telemetry))
+    ask_for_telemetry(qp, packet);
   if (cc_ != nullptr) pace(qp, fabric::line_B(packet), now_ps);
   put(packet, now_ps);
   if (last) {

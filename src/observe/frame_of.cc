@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "observe/telemetry_frame.h"
 #include "wire/flow.h"
 #include "wire/pfc.h"
 #include "wire/roce_frame.h"
@@ -11,6 +12,7 @@ namespace weft::observe {
 namespace {
 
 constexpr std::size_t kPcpShift = 13;
+constexpr std::uint64_t kEcnMask = 3;
 
 // PFC, or 802.3x: what a MAC sends by itself.
 std::size_t pause_frame(const engine::Packet& packet, const fabric::PortAddress& sender, std::span<std::uint8_t> out) {
@@ -87,6 +89,10 @@ std::size_t frame_of(const engine::Packet& packet, const engine::Domain& domain,
     headers.dst_mac = book[link_to].mac;
   }
   std::size_t size_B = wire::build_roce_frame(headers, payload, out);
+  if (cold.telemetry != engine::kNoSlot) {
+    size_B = insert_telemetry(out, size_B, domain.telemetry[cold.telemetry],
+                              static_cast<std::uint8_t>(packet.tos & kEcnMask));
+  }
   if (packet.flags & engine::Packet::kBadIcrc) {
     // The last byte before the ICRC: payload, or the end of the headers.
     out[size_B - 5] ^= 0x01;

@@ -37,6 +37,7 @@ struct ConnectionSettings {
   std::uint8_t rnr_retry = 7;
   std::uint8_t min_rnr_timer = 12;
   nic::Access server_access{true, true, true, true};
+  engine::TelemetryFormat telemetry = engine::TelemetryFormat::kNone;
   bool connect_server = true;  // false: the server's QPs stay in RESET, a dead peer
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "engine/telemetry.h"
 
 namespace weft::workload {
 
@@ -21,6 +22,7 @@ enum class FlowOp : std::uint8_t { kWrite, kSend };
 
 struct FlowOptions {
   FlowOp op = FlowOp::kWrite;
+  engine::TelemetryFormat telemetry = engine::TelemetryFormat::kNone;  // switches write into every data packet
   std::uint32_t message_B = 0;  // a flow is posted as messages of this size; 0: as one, or as few as PSNs allow
   std::uint32_t mtu_B = 0;      // 0: the smaller active MTU
   std::uint8_t timeout = 14;

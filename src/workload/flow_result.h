@@ -21,6 +21,7 @@ struct FlowRow {
   std::uint32_t source = 0;  // endpoints
   std::uint32_t destination = 0;
   std::uint32_t qpn = 0;  // the sender's
+  std::uint32_t remote_qpn = 0;
   std::uint64_t size_B = 0;
   Time_ps start_ps = 0;       // when it was to start
   Time_ps first_post_ps = 0;  // when the CPU got to it

@@ -84,9 +84,10 @@ void FlowRun::connect(std::uint32_t flow) {
   ConnectionSettings settings;
   settings.timeout = options_.timeout;
   settings.retry_cnt = options_.retry_cnt;
+  settings.telemetry = options_.telemetry;
   bring_up(source, destination, settings, mtu_B(row), pair);
   row.qpn = pair.client;
-  progress.remote_qpn = pair.server;
+  progress.remote_qpn = row.remote_qpn = pair.server;
   for (std::uint32_t i = 0; i < receives; ++i) receiver.post_receive(flow);
 }
 

@@ -27,7 +27,7 @@ struct Confined {
   std::string_view prefix;
   std::string_view module;
 };
-constexpr Confined kConfined[] = {{"yaml-cpp/", "lab"}, {"nlohmann/", "lab"}, {"CLI/", "cli"}};
+constexpr Confined kConfined[] = {{"yaml-cpp/", "lab"}, {"nlohmann/", "lab"}, {"sqlite3", "lab"}, {"CLI/", "cli"}};
 
 int rank(std::string_view module) {
   const auto* it = std::find(std::begin(kModules), std::end(kModules), module);
@@ -189,6 +189,7 @@ TEST(Arrows, BadExamplesAreCaught) {
       {"nic/a.cc", "#include <iostream>\n", "the packet path does not print"},
       {"lab/a.h", "// A.\n#pragma once\n#include <yaml-cpp/yaml.h>\n", "only in src/lab/*.cc"},
       {"workload/a.cc", "#include <nlohmann/json.hpp>\n", "only in src/lab/*.cc"},
+      {"observe/a.cc", "#include <sqlite3.h>\n", "only in src/lab/*.cc"},
       {"lab/a.cc", "#include <CLI/CLI.hpp>\n", "only in src/cli/*.cc"},
       {"attic/a.cc", "\n", "has no place in the order of modules"},
       {"base/a.h", "#pragma once\n", "a header opens by saying what it is"},

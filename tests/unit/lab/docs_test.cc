@@ -40,6 +40,7 @@ TEST(Docs, EveryWordIsExplained) {
   expect_words(misuse_words());
   expect_words(flow_pattern_words());
   expect_words(flow_op_words());
+  expect_words(telemetry_words());
   expect_words(template_words());
   expect_words(balancing_words());
   expect_words(hash_words());

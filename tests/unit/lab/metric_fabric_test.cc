@@ -15,7 +15,7 @@ namespace {
 RunResult incast() {
   static support::FabricLab fabric = [] {
     support::FabricLab made = support::leaf_spine(2, 1, 4);
-    made.add_flows("incast", support::incast_to(0, 8, 1'000'000));
+    made.add_flows("incast", support::incast_to(0, 8, 2'000'000));
     return made;
   }();
   auto result = run_lab(fabric.lab, {});
@@ -45,8 +45,8 @@ TEST(MetricFabric, NumbersAgreeWithTheirSources) {
   RunResult result = incast();
   EXPECT_EQ(flows_value("done", result.workloads[0].flows->summary), 7.0);
   EXPECT_EQ(fabric_value("fabric", "lossless_drops", result), 0.0);
-  // 7 flows of 245 packets leave by the receiver's port.
-  EXPECT_EQ(fabric_value("leaf0:swp1", "tx_packets.3", result), 7.0 * 245);
+  // 7 flows of 489 packets leave by the receiver's port.
+  EXPECT_EQ(fabric_value("leaf0:swp1", "tx_packets.3", result), 7.0 * 489);
   EXPECT_EQ(fabric_value("leaf0:swp1", "tx_packets.0", result), 0.0);
   // What a switch sends, its peers receive.
   double sent = *fabric_value("fabric", "pause_frames", result);

@@ -119,6 +119,7 @@ TEST(Schema, HasTheReadersWords) {
   EXPECT_EQ(words_of(property("congestion", "algorithm")), names_of(congestion_words()));
   EXPECT_EQ(words_of(property("workload", "flows")), names_of(flow_pattern_words()));
   EXPECT_EQ(words_of(property("workload", "op")), names_of(flow_op_words()));
+  EXPECT_EQ(words_of(property("workload", "telemetry")), names_of(telemetry_words()));
   EXPECT_EQ(words_of(property("cable", "kind")), names_of(cable_words()));
   Names fec = names_of(fec_words());
   fec.insert("auto");

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "wire/pfc.h"
 #include "wire/roce_frame.h"
 
 namespace weft::observe {
@@ -125,6 +126,52 @@ TEST(FrameOf, AVlanPortTagsWithItsPriority) {
   wire::RoceFrame f = m.frame(m.packet(Opcode::kSendOnly));
   ASSERT_TRUE(f.headers.vlan_tci.has_value());
   EXPECT_EQ(*f.headers.vlan_tci, 3 << 13 | 100);
+}
+
+// Two hosts, 0 and 1, in different subnets, and a router with ports 2 and 3 between them.
+TEST(FrameOf, ARoutedPacketHasTheMacsOfItsCableAndLosesTtl) {
+  Maker m;
+  m.book.push_back({"router:1", {2, 0, 0, 0, 0, 3}, {}, true, std::nullopt});
+  m.book.push_back({"router:2", {2, 0, 0, 0, 0, 4}, {}, true, std::nullopt});
+  Packet p = m.packet(Opcode::kSendOnly);
+  auto on_cable = [&](std::uint32_t from, std::uint32_t to) {
+    std::size_t size_B = frame_of(p, m.domain, m.book, from, to, m.bytes);
+    return wire::parse_roce_frame(std::span(m.bytes).first(size_B))->headers;
+  };
+  wire::RoceHeaders switched = on_cable(3, 1);
+  EXPECT_EQ(switched.src_mac[5], 1) << "within a subnet the hosts' own";
+  EXPECT_EQ(switched.dst_mac[5], 2);
+  EXPECT_EQ(switched.ttl, 64);
+  p.flags = Packet::kRouted;
+  EXPECT_EQ(on_cable(0, 2).dst_mac[5], 3);
+  p.hops = 1;
+  wire::RoceHeaders routed = on_cable(3, 1);
+  EXPECT_EQ(routed.src_mac[5], 4);
+  EXPECT_EQ(routed.dst_mac[5], 2);
+  EXPECT_EQ(routed.src_ip[15], 1) << "addresses stay";
+  EXPECT_EQ(routed.ttl, 63);
+}
+
+TEST(FrameOf, APauseIsAMacControlFrame) {
+  Maker m;
+  Packet p;
+  p.src = 1;
+  p.opcode = engine::kPauseOpcode;
+  p.aux = engine::PauseRequest{1u << 3, 1u << 5, 0x1234}.word();
+  std::size_t size_B = frame_of(p, m.domain, m.book, 1, 0, m.bytes);
+  EXPECT_EQ(size_B, 60U) << "64 with the FCS";
+  auto pfc = wire::PfcView::parse(std::span(m.bytes).first(size_B));
+  ASSERT_TRUE(pfc.has_value());
+  EXPECT_EQ(pfc->src()[5], 2);
+  EXPECT_EQ(pfc->class_enable(), 1u << 3 | 1u << 5);
+  EXPECT_EQ(pfc->quanta(3), 0x1234);
+  EXPECT_EQ(pfc->quanta(5), 0) << "XON";
+  p.dest_qp = 1;  // 802.3x
+  size_B = frame_of(p, m.domain, m.book, 1, 0, m.bytes);
+  auto pause = wire::PauseView::parse(std::span(m.bytes).first(size_B));
+  ASSERT_TRUE(pause.has_value());
+  EXPECT_EQ(pause->src()[5], 2);
+  EXPECT_EQ(pause->quanta(), 0x1234);
 }
 
 }  // namespace

@@ -1,0 +1,237 @@
+#include "lab/counters_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <vector>
+
+#include "base/time.h"
+#include "lab/drop_reason.h"
+#include "lab/nearest.h"
+
+namespace weft::lab {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Problem = CountersProblem;
+using Rows = std::vector<std::vector<std::string>>;
+
+constexpr std::size_t kClasses = 8;
+
+// tabulate's "simple" format with everything to the right, as SONiC's scripts print.
+std::string simple_table(const std::vector<std::string>& header, const Rows& rows) {
+  std::string out, rule;
+  std::vector<std::size_t> widths;
+  for (std::size_t c = 0; c < header.size(); ++c) {
+    std::size_t width = header[c].size();
+    for (const auto& row : rows) width = std::max(width, row[c].size());
+    widths.push_back(width);
+    out += fmt::format("{}{:>{}}", c == 0 ? "" : "  ", header[c], width);
+    rule += (c == 0 ? "" : "  ") + std::string(width, '-');
+  }
+  out += "\n" + rule + "\n";
+  for (const auto& row : rows) {
+    for (std::size_t c = 0; c < row.size(); ++c) out += fmt::format("{}{:>{}}", c == 0 ? "" : "  ", row[c], widths[c]);
+    out += "\n";
+  }
+  return out;
+}
+
+std::string number(const Json& object, const char* key) {
+  return fmt::format("{}", object.value(key, std::uint64_t{0}));
+}
+
+std::string ethtool(const Json& port) {
+  std::string out = fmt::format("$ ethtool -S {}\nNIC statistics:\n", port.value("name", ""));
+  const Json counters = port.value("ethtool", Json::object());
+  for (const auto& [name, value] : counters.items())
+    out += fmt::format("     {}: {}\n", name, value.get<std::uint64_t>());
+  return out;
+}
+
+std::string rdma(const Json& port) {
+  std::string link = port.value("device", "") + "/1";
+  std::string out = fmt::format("$ rdma statistic show link {}\nlink {}", link, link);
+  const Json counters = port.value("hw_counters", Json::object());
+  for (const auto& [name, value] : counters.items()) out += fmt::format(" {} {}", name, value.get<std::uint64_t>());
+  return out + "\n";
+}
+
+// One row per port, one column per class.
+std::string by_class(const Json& ports, const std::string& first, const std::string& prefix, const char* key) {
+  std::vector<std::string> header = {first};
+  for (std::size_t c = 0; c < kClasses; ++c) header.push_back(fmt::format("{}{}", prefix, c));
+  Rows rows;
+  for (const Json& port : ports) {
+    std::vector<std::string> row = {port.value("name", "")};
+    for (const Json& each : port["classes"]) row.push_back(number(each, key));
+    row.resize(header.size());
+    rows.push_back(std::move(row));
+  }
+  return simple_table(header, rows);
+}
+
+std::string queue_counters(const Json& ports) {
+  Rows rows;
+  for (const Json& port : ports) {
+    for (const Json& each : port["classes"])
+      rows.push_back({port.value("name", ""), "UC" + number(each, "class"), number(each, "tx_packets"),
+                      number(each, "tx_bytes"), number(each, "queue_drops"), "N/A", number(each, "ecn_marked")});
+  }
+  return simple_table({"Port", "TxQ", "Counter/pkts", "Counter/bytes", "Drop/pkts", "Drop/bytes", "EcnMarked/pkts"},
+                      rows);
+}
+
+std::string watchdog(const Json& ports) {
+  Rows rows;
+  for (const Json& port : ports) {
+    for (const Json& each : port["classes"]) {
+      std::uint64_t storms = each.value("storms", std::uint64_t{0});
+      if (storms == 0) continue;
+      bool over = each.value("restored", std::uint64_t{0}) == storms;
+      rows.push_back({port.value("name", "") + ":" + number(each, "class"), over ? "operational" : "stormed",
+                      fmt::format("{}/{}", storms, number(each, "restored")),
+                      fmt::format("{}/{}", number(each, "tx_packets"), number(each, "watchdog_tx_dropped"))});
+    }
+  }
+  return simple_table({"QUEUE", "STATUS", "STORM DETECTED/RESTORED", "TX OK/DROP"}, rows);
+}
+
+std::string sonic(const Json& ports) {
+  std::string out = "$ show pfc counters\n";
+  out += by_class(ports, "Port Rx", "PFC", "pause_rx") + "\n" + by_class(ports, "Port Tx", "PFC", "pause_tx");
+  out += "\n$ show queue watermark unicast\nEgress shared pool occupancy per unicast queue:\n";
+  out += by_class(ports, "Port", "UC", "max_queue_B");
+  out += "\n$ show priority-group watermark headroom\nIngress headroom per PG:\n";
+  out += by_class(ports, "Port", "PG", "max_headroom_B");
+  out += "\n$ show priority-group watermark shared\nIngress shared pool occupancy per PG:\n";
+  out += by_class(ports, "Port", "PG", "max_shared_B");
+  out += "\n$ show priority-group drop counters\nIngress PG dropped packets:\n";
+  out += by_class(ports, "Port", "PG", "group_drops");
+  out += "\n$ show pfcwd stats\n" + watchdog(ports);
+  return out + "\n$ show queue counters\n" + queue_counters(ports);
+}
+
+// Stamps are those of captures, from 2026-01-01T00:00:00Z; a run ends within the month.
+std::string timestamp(Time_ps time_ps) {
+  std::int64_t seconds = time_ps / kSecond_ps;
+  return fmt::format("26/01/{:02} {:02}:{:02}:{:02}.{:06}", 1 + seconds / 86'400, seconds / 3600 % 24,
+                     seconds / 60 % 60, seconds % 60, time_ps % kSecond_ps / kMicrosecond_ps);
+}
+
+std::string wjh(const Json& drops, const std::string& only_port) {
+  Rows rows;
+  const Json records = drops.value("records", Json::array());
+  for (const Json& drop : records) {
+    std::string in = drop.value("in", "");
+    if (!only_port.empty() && in != only_port) continue;
+    std::string name = drop.value("reason", "");
+    std::span<const DropReason> reasons = drop_reasons();
+    auto reason = std::find_if(reasons.begin(), reasons.end(), [&](const DropReason& r) { return r.name == name; });
+    if (reason == reasons.end()) continue;
+    std::string id = reason->wjh_id == 0 ? "not a WJH reason" : fmt::format("{}", reason->wjh_id);
+    rows.push_back({fmt::format("{}", rows.size() + 1), timestamp(drop.value("time_ps", Time_ps{0})), in,
+                    drop.value("out", "N/A"),
+                    fmt::format("{}:{}", drop.value("src_ip", ""), number(drop, "udp_src_port")),
+                    drop.value("dst_ip", "") + ":4791", std::string(reason->group),
+                    fmt::format("{} [{}] - {}", reason->name, id, reason->remedy)});
+  }
+  std::string out = simple_table({"#", "Timestamp", "sPort", "dPort", "Src IP:Port", "Dst IP:Port", "Drop group",
+                                  "Drop reason [id] - Recommended action"},
+                                 rows);
+  auto total = drops.value("total", std::uint64_t{0});
+  if (only_port.empty() && total > rows.size())
+    out += fmt::format("and {} more that were counted only\n", total - rows.size());
+  return out;
+}
+
+tl::expected<Json, Problem> load(const std::string& directory) {
+  std::string path = directory + "/results.json";
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return tl::make_unexpected(Problem{"there is no " + path, "name a directory that weft run has left behind"});
+  Json results = Json::parse(in, nullptr, false);
+  if (!results.is_object() || !results.contains("ports"))
+    return tl::make_unexpected(Problem{path + " is not what weft run writes", "run the lab again"});
+  return results;
+}
+
+// The ports of `all` that are meant, by name; empty `wanted`: all.
+tl::expected<Json, Problem> choose(const Json& all, const std::string& node, const std::string& wanted) {
+  if (wanted.empty()) return all;
+  std::vector<std::string> names;
+  for (const Json& port : all) {
+    if (port.value("name", "") == wanted) return Json::array({port});
+    names.push_back(port.value("name", ""));
+  }
+  std::vector<std::string_view> views(names.begin(), names.end());
+  return tl::make_unexpected(
+      Problem{fmt::format("{} has no port {} with a cable", node, wanted), did_you_mean(wanted, views, "ports")});
+}
+
+tl::expected<std::string, Problem> of_switch(const Json& each, const std::string& node, const std::string& port,
+                                             CounterStyle style, bool json) {
+  if (style == CounterStyle::kEthtool || style == CounterStyle::kRdma)
+    return tl::make_unexpected(Problem{node + " is a switch", "use --as sonic or --as wjh"});
+  auto ports = choose(each.value("ports", Json::array()), node, port);
+  if (!ports) return tl::make_unexpected(ports.error());
+  if (json) return (port.empty() ? each : ports->front()).dump(2) + "\n";
+  return style == CounterStyle::kWjh ? wjh(each.value("drops", Json::object()), port) : sonic(*ports);
+}
+
+tl::expected<std::string, Problem> of_host(const Json& ports, const std::string& node, const std::string& port,
+                                           CounterStyle style, bool json) {
+  if (style == CounterStyle::kSonic || style == CounterStyle::kWjh)
+    return tl::make_unexpected(Problem{node + " is a host", "use --as ethtool or --as rdma"});
+  auto chosen = choose(ports, node, port.empty() ? "" : node + ":" + port);
+  if (!chosen) return tl::make_unexpected(chosen.error());
+  if (json) return (chosen->size() == 1 ? chosen->front() : *chosen).dump(2) + "\n";
+  std::string out;
+  for (const Json& each : *chosen) {
+    if (!out.empty()) out += "\n";
+    out += style == CounterStyle::kRdma ? rdma(each) : ethtool(each);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<CounterStyle> counter_style(std::string_view name) {
+  if (name == "ethtool") return CounterStyle::kEthtool;
+  if (name == "rdma") return CounterStyle::kRdma;
+  if (name == "sonic") return CounterStyle::kSonic;
+  if (name == "wjh") return CounterStyle::kWjh;
+  return std::nullopt;
+}
+
+tl::expected<std::string, CountersProblem> counters_text(const std::string& directory, const std::string& where,
+                                                         std::optional<CounterStyle> style, bool json) {
+  auto results = load(directory);
+  if (!results) return tl::make_unexpected(results.error());
+  std::size_t colon = where.find(':');
+  std::string node = where.substr(0, colon);
+  std::string port = colon == where.npos ? "" : where.substr(colon + 1);
+  std::vector<std::string> names;
+  const Json switches = results->value("switches", Json::array());
+  for (const Json& each : switches) {
+    names.push_back(each.value("name", ""));
+    if (names.back() == node) return of_switch(each, node, port, style.value_or(CounterStyle::kSonic), json);
+  }
+  Json ports = Json::array();
+  for (const Json& each : (*results)["ports"]) {
+    std::string name = each.value("name", "");
+    names.push_back(name.substr(0, name.find(':')));
+    if (names.back() == node) ports.push_back(each);
+  }
+  if (!ports.empty()) return of_host(ports, node, port, style.value_or(CounterStyle::kEthtool), json);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  std::vector<std::string_view> views(names.begin(), names.end());
+  return tl::make_unexpected(
+      Problem{fmt::format("there is no node {} in this run", node), did_you_mean(node, views, "nodes")});
+}
+
+}  // namespace weft::lab

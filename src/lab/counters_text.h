@@ -1,0 +1,26 @@
+// The counters of a finished run as the tools of its devices print them: ethtool -S and rdma statistic for a NIC,
+// SONiC's show commands and the What Just Happened table for a switch. Reads results.json; only what is modelled is
+// shown.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+
+namespace weft::lab {
+
+enum class CounterStyle : unsigned char { kEthtool, kRdma, kSonic, kWjh };
+std::optional<CounterStyle> counter_style(std::string_view name);  // "ethtool"
+
+struct CountersProblem {
+  std::string message;
+  std::string remedy;
+};
+
+// `where` is "h0", "h0:p0", "leaf0" or "leaf0:swp1". Without a style: ethtool for hosts, sonic for switches. As JSON:
+// what results.json has of it.
+tl::expected<std::string, CountersProblem> counters_text(const std::string& directory, const std::string& where,
+                                                         std::optional<CounterStyle> style, bool json);
+
+}  // namespace weft::lab

@@ -1,0 +1,94 @@
+// A SQLite database and one statement of it, as little as the result store needs. The first error stays; what comes
+// after it does nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace weft::lab {
+
+class SqliteFile {
+ public:
+  enum class Mode : unsigned char { kCreate, kRead };
+  SqliteFile(const std::string& path, Mode mode);
+  ~SqliteFile();
+  SqliteFile(const SqliteFile&) = delete;
+  SqliteFile& operator=(const SqliteFile&) = delete;
+
+  void execute(const char* sql);
+  const std::string& error() const { return error_; }
+
+ private:
+  friend class SqliteRows;
+  void note(int code);
+  sqlite3* database_ = nullptr;
+  std::string error_;
+};
+
+class SqliteRows {
+ public:
+  SqliteRows(SqliteFile& file, const char* sql);
+  ~SqliteRows();
+  SqliteRows(const SqliteRows&) = delete;
+  SqliteRows& operator=(const SqliteRows&) = delete;
+
+  template <typename... Values>
+  void bind(const Values&... values) {
+    int index = 0;
+    (put(++index, values), ...);
+  }
+  // One row of an INSERT.
+  template <typename... Values>
+  void add(const Values&... values) {
+    bind(values...);
+    insert();
+  }
+  // The next row of a SELECT, and its columns.
+  bool next();
+  std::int64_t integer(int column) const;
+  std::string text(int column) const;
+  std::span<const std::uint8_t> blob(int column) const;
+
+ private:
+  template <typename Value>
+  void put(int index, const Value& value) {
+    if constexpr (std::is_integral_v<Value>) {
+      put_integer(index, static_cast<std::int64_t>(value));
+    } else if constexpr (std::is_same_v<Value, double>) {
+      put_real(index, value);
+    } else if constexpr (std::is_null_pointer_v<Value>) {
+      put_null(index);
+    } else if constexpr (std::is_convertible_v<Value, std::string_view>) {
+      put_text(index, value);
+    } else {
+      put_blob(index, value);
+    }
+  }
+  template <typename Value>
+  void put(int index, const std::optional<Value>& value) {
+    if (value) {
+      put(index, *value);
+    } else {
+      put_null(index);
+    }
+  }
+  void put_integer(int index, std::int64_t value);
+  void put_real(int index, double value);
+  void put_null(int index);
+  void put_text(int index, std::string_view value);
+  void put_blob(int index, const std::vector<std::uint8_t>& value);
+  void insert();
+
+  SqliteFile& file_;
+  sqlite3_stmt* statement_ = nullptr;
+};
+
+}  // namespace weft::lab

@@ -1,0 +1,147 @@
+// Golden labs of too much traffic for one port: incast with and without ECN, buffers of two sizes, a slow receiver, two
+// flows on one uplink.
+#include <gtest/gtest.h>
+
+#include "support/lab_tables.h"
+
+namespace {
+
+using namespace weft;
+using namespace weft::support;
+
+void expect_table(const std::string& name) {
+  std::string table = tables(play(name));
+  expect_golden(name, table);
+  EXPECT_EQ(table, tables(play(name, {}, 2))) << name;
+}
+
+Time_ps stopped_ps(const Played& played) {
+  Time_ps sum_ps = 0;
+  for (const lab::PortOutcome& port : played.result.ports) sum_ps += port.pause_rx_ps[kRoce];
+  return sum_ps;
+}
+
+TEST(Incast, IsTheTableCheckedIn) {
+  expect_table("incast-pfc");
+  expect_table("incast-ecn");
+}
+
+// Sixteen flows of 2 MB over one cable: nobody is done earlier than alone, and the last not before all of it fitted.
+TEST(Incast, EndsWhenTheLastByteFits) {
+  double flow_us = line_time_us(2e6, 100);
+  for (const char* name : {"incast-pfc", "incast-ecn"}) {
+    Played played = play(name);
+    double last_us = 0;
+    for (const lab::FlowOutcome& flow : played.flows()) {
+      EXPECT_GT(in_us(flow.row.fct_ps()), flow_us) << name << " " << flow.from;
+      last_us = std::max(last_us, in_us(flow.row.fct_ps()));
+    }
+    EXPECT_GT(last_us, 16 * flow_us) << name;
+    EXPECT_LT(last_us, 16 * flow_us + 5) << name << ": the link is never idle";
+    EXPECT_EQ(played.lost(), 0U) << name;
+  }
+}
+
+// Sixteen groups with α = 1 share the pool: B / 17 stays free, so the queue cannot grow beyond 16/17 of it and the
+// reserves and headrooms of sixteen ports.
+TEST(Incast, TheQueueIsWhatTheDynamicThresholdAllows) {
+  for (const char* name : {"incast-pfc", "incast-ecn"}) {
+    Played played = play(name);
+    const lab::SwitchConfig& leaf = *played.device("leaf0").config;
+    double shared_B = static_cast<double>(leaf.qos.ingress_pool_B) * 16 / 17;
+    double own_B = 16.0 * static_cast<double>(leaf.qos.groups[kRoce].reserved_B + leaf.ports[1].headroom_B[kRoce]);
+    auto queue_B = static_cast<double>(played.port("leaf0:swp1").counters.max_queue_B[kRoce]);
+    EXPECT_GT(queue_B, 0.98 * shared_B) << name;
+    EXPECT_LT(queue_B, shared_B + own_B) << name;
+  }
+}
+
+TEST(Incast, EcnHalvesTheTimeInPause) {
+  Played pfc = play("incast-pfc"), ecn = play("incast-ecn");
+  EXPECT_LT(stopped_ps(ecn), stopped_ps(pfc) * 6 / 10);
+  EXPECT_EQ(pfc.nic("h0:p0").counters.np_cnp_sent, 0U);
+  // One CNP in 4 us for the whole port.
+  std::uint64_t sent = ecn.nic("h0:p0").counters.np_cnp_sent;
+  EXPECT_LE(sent, static_cast<std::uint64_t>(ecn.result.end_ps / us(4)) + 1);
+  std::uint64_t handled = 0;
+  for (const lab::PortOutcome& port : ecn.result.ports) handled += port.counters.rp_cnp_handled;
+  EXPECT_EQ(handled, sent);
+  EXPECT_EQ(ecn.port("leaf0:swp1").counters.ecn_marked[kRoce], ecn.nic("h0:p0").counters.np_ecn_marked_roce_packets);
+}
+
+TEST(SmallBuffer, IsTheTableCheckedIn) {
+  expect_table("small-buffer-crs504");
+  expect_table("small-buffer-sn3700c");
+}
+
+// Three senders, one receiver: of 5 MB that arrive in a line time, two thirds wait: 3.33 MB per sender. A group with
+// α = 1 among three gets a quarter of the pool: 1.42 MB of the CRS504's, 3.64 MB of the SN3700C's.
+TEST(SmallBuffer, PausesWhenTwoThirdsOfAFlowExceedAQuarterOfThePool) {
+  for (const char* name : {"small-buffer-crs504", "small-buffer-sn3700c"}) {
+    for (double size_MB : {2.0, 3.0, 5.0, 6.0}) {
+      Played played = play(name, {fmt::format("workloads[incast].size={} MB", size_MB)});
+      const lab::SwitchConfig& leaf = *played.device("leaf0").config;
+      double limit_B =
+          static_cast<double>(leaf.qos.ingress_pool_B) / 4 + static_cast<double>(leaf.qos.groups[kRoce].reserved_B);
+      EXPECT_EQ(played.xoffs() > 0, size_MB * 1e6 * 2 / 3 > limit_B) << name << " " << size_MB;
+      EXPECT_EQ(played.lost(), 0U);
+    }
+  }
+}
+
+// PFC costs no time here: the receiver's link is the limit on both.
+TEST(SmallBuffer, TheReceiverIsAsFastOnBoth) {
+  double bound_us = 3 * line_time_us(5e6, 100) + 10;  // hosts, NICs, the switch and the ACK
+  for (const char* name : {"small-buffer-crs504", "small-buffer-sn3700c"}) {
+    Played played = play(name);
+    for (const lab::FlowOutcome& flow : played.flows()) EXPECT_LT(in_us(flow.row.fct_ps()), bound_us) << name;
+  }
+}
+
+TEST(SlowReceiver, IsTheTableCheckedIn) {
+  expect_table("slow-receiver");
+}
+
+// h0 takes 40 Gb/s of what arrives. The flow is done no earlier than that allows, less one receive buffer of 262,016 B;
+// the pauses walk from the NIC outwards; h1 beside it, which is healthy, gets the other half of the paused uplink.
+TEST(SlowReceiver, PausesBeginAtTheNic) {
+  Played played = play("slow-receiver");
+  EXPECT_GT(in_us(played.flows(0)[0].row.fct_ps()), (20e6 - 262016) * 8 / 40e3);
+  EXPECT_GT(played.nic("h0:p0").counters.tx_pause[kRoce], 0U);
+  EXPECT_EQ(played.nic("h0:p0").counters.tx_pause[kRoce], played.port("leaf0:swp1").pause_rx[kRoce]);
+  const auto first = [&](const std::string& name) {
+    for (const fabric::PauseEvent& event : played.device(name).pauses.records) {
+      if (event.sent) return event.time_ps;
+    }
+    return kNever_ps;
+  };
+  Time_ps nic_ps = played.nic("h0:p0").pauses.records.front().time_ps;
+  EXPECT_LT(nic_ps, first("leaf0"));
+  EXPECT_LT(first("leaf0"), first("spine0"));
+  EXPECT_NE(first("spine0"), kNever_ps);
+  EXPECT_LT(gbps(played.flows(1)[0]), 50) << "the flow to h1 is a victim";
+  EXPECT_EQ(played.lost(), 0U);
+  EXPECT_EQ(played.nic("h0:p0").counters.rx_discards_phy, 0U);
+}
+
+TEST(EcmpCollision, IsTheTableCheckedIn) {
+  expect_table("ecmp-collision");
+}
+
+// Two flows of equal size on one cable of 100G: both need twice their line time. Everything is on one uplink.
+TEST(EcmpCollision, HalvesBothFlowsAndLeavesTheOtherUplinkIdle) {
+  Played played = play("ecmp-collision");
+  double alone_us = line_time_us(20e6, 100);
+  for (const lab::FlowOutcome& flow : played.flows())
+    EXPECT_NEAR(in_us(flow.row.fct_ps()), 2 * alone_us, 0.01 * alone_us) << flow.from;
+  EXPECT_GT(played.port("leaf0:swp31").counters.tx[kRoce].packets, 0U);
+  EXPECT_EQ(played.port("leaf0:swp32").counters.tx[kRoce].packets, 0U);
+  for (const char* cure : {"routing={hash_seed: 2}", "routing={hash_seed: 5, hash: 5-tuple-qp}"}) {
+    Played free = play("ecmp-collision", {cure});
+    for (const lab::FlowOutcome& flow : free.flows())
+      EXPECT_NEAR(in_us(flow.row.fct_ps()), alone_us, 0.01 * alone_us) << cure << " " << flow.from;
+    EXPECT_EQ(free.xoffs(), 0U);
+  }
+}
+
+}  // namespace
