@@ -2,6 +2,7 @@
 // report merges them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -20,9 +21,8 @@ struct PauseEvent {
 };
 
 // Records are kept up to a limit, and counted beyond it.
-template <typename Record>
+template <typename Record, std::size_t kLimit = 10'000>
 struct BoundedLog {
-  static constexpr std::size_t kLimit = 10'000;
   std::vector<Record> records;
   std::uint64_t total = 0;
   void add(const Record& record) {
@@ -30,5 +30,8 @@ struct BoundedLog {
     if (records.size() < kLimit) records.push_back(record);
   }
 };
+
+// Of one NIC port; a fabric has many more of them than switches.
+using PortPauseLog = BoundedLog<PauseEvent, 1'000>;
 
 }  // namespace weft::fabric

@@ -140,6 +140,7 @@ std::string wjh(const Json& drops, const std::string& only_port) {
                     drop.value("dst_ip", "") + ":4791", std::string(reason->group),
                     fmt::format("{} [{}] - {}", reason->name, id, reason->remedy)});
   }
+  if (rows.empty()) return "nothing was lost here\n";
   std::string out = simple_table({"#", "Timestamp", "sPort", "dPort", "Src IP:Port", "Dst IP:Port", "Drop group",
                                   "Drop reason [id] - Recommended action"},
                                  rows);

@@ -16,7 +16,9 @@ struct PauseRow {
   fabric::PauseEnd what = fabric::PauseEnd::kStart;
 };
 
-// In order of time, ports of hosts first within an instant; `left_out` is what the logs had no room for.
+inline constexpr std::size_t kMostPauseRows = 100'000;
+// The first of them in order of time, ports of hosts first within an instant; `left_out` are events that the logs or
+// this list had no room for.
 std::vector<PauseRow> merged_pauses(const RunResult& result, std::uint64_t& left_out);
 // "XOFF sent to h0:p0", "stopped by leaf0:swp1 …".
 std::string pause_text(const PauseRow& row);

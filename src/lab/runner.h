@@ -59,7 +59,7 @@ struct PortOutcome {
   std::string address;
   std::int64_t rate_bps = 0;
   nic::Counters counters;
-  fabric::BoundedLog<fabric::PauseEvent> pauses;
+  fabric::PortPauseLog pauses;
   std::array<std::uint64_t, fabric::kClasses> pause_rx{}, pause_rx_transitions{};
   std::array<Time_ps, fabric::kClasses> pause_rx_ps{};
 };

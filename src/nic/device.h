@@ -101,7 +101,7 @@ class Device {
   // they carried nothing.
   const engine::Telemetry* worst_telemetry(std::uint32_t qpn) const;
   const fabric::PortPause& pause() const { return pause_; }
-  const fabric::BoundedLog<fabric::PauseEvent>& pause_log() const { return pause_log_; }
+  const fabric::PortPauseLog& pause_log() const { return pause_log_; }
   // How long this port has stopped its peer's class, the pause that still lasts at `now_ps` counted in.
   Time_ps pause_tx_ps(std::size_t pause_class, Time_ps now_ps) const {
     bool lasts = (xoff_ >> pause_class & 1) != 0;
@@ -269,7 +269,7 @@ class Device {
   MemoryTable memory_;
   // Flow control.
   fabric::PortPause pause_;
-  fabric::BoundedLog<fabric::PauseEvent> pause_log_;
+  fabric::PortPauseLog pause_log_;
   std::vector<Parked> parked_;         // contexts whose class is stopped
   bool storming_ = false;              // the pause storm of a fault has begun
   std::uint8_t xoff_ = 0;              // classes that this port has stopped

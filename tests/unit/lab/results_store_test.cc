@@ -95,6 +95,23 @@ TEST_F(ResultsStore, SeriesEndWhereTheCountersEnd) {
   EXPECT_GT(stopped->samples.back(), 0);
 }
 
+TEST_F(ResultsStore, AnInterruptedRunIsWrittenWhole) {
+  support::FabricLab fabric = sampled_incast(us(1));
+  std::atomic<bool> cancel = false;
+  RunOptions options;
+  options.cancel = &cancel;
+  options.progress = [&](Time_ps now_ps, const std::string&) { cancel = now_ps > us(50); };
+  auto result = run_lab(fabric.lab, options);
+  ASSERT_TRUE(result.has_value());
+  EXPECT_TRUE(result->interrupted);
+  ASSERT_TRUE(write_results_store(path("a"), fabric.lab, *result).has_value());
+  auto tx = read_series(path("a"), {"h1", "p0", 3, "tx_bytes"});
+  ASSERT_TRUE(tx.has_value());
+  ASSERT_GT(tx->samples.size(), 40u);
+  EXPECT_GT(tx->samples.back(), 0);
+  EXPECT_NE(results_json(fabric.lab, *result).find("\"interrupted\": true"), std::string::npos);
+}
+
 TEST_F(ResultsStore, WhatIsNotThereIsZero) {
   support::FabricLab fabric = sampled_incast(us(10));
   RunResult result = run(fabric.lab);
