@@ -266,7 +266,7 @@ void Switch::forward_from_cpu(std::uint32_t in, Packet& packet, Time_ps now_ps) 
   ++traffic.packets;
   traffic.bytes += line_bytes - kLineGap_B;
   if (port.out->next_release_ps() != kNever_ps) [[unlikely]]
-    add_timer(port.out->next_release_ps(), TimerKind::kRelease, p);
+    plan_release(p);
 }
 
 Switch::Held Switch::take_head(std::uint32_t p, std::uint32_t q, Packet& packet) {

@@ -131,6 +131,7 @@ class Switch {
     LinkDirection* in = nullptr;
     Time_ps expiry_timer_ps = kNever_ps;
     Time_ps refresh_timer_ps = kNever_ps;
+    Time_ps release_timer_ps = kNever_ps;
     RarePortCounters counters;
   };
   struct Service {
@@ -175,6 +176,7 @@ class Switch {
   void add_timer(Time_ps time_ps, TimerKind kind, std::uint32_t port);
   void change_link(std::uint32_t port, Time_ps now_ps);
   void plan_service(std::uint32_t port, Time_ps at_ps);
+  void plan_release(std::uint32_t port);
 
   // switch_forward.cc: a packet comes in.
   void arrive(std::uint32_t in, engine::Packet& packet, Time_ps now_ps);

@@ -34,7 +34,8 @@ void Switch::send_pause(std::uint32_t p, PauseRequest request, Time_ps now_ps) {
 
 void Switch::send_xoff(std::uint32_t p, std::uint32_t slice, std::uint32_t g, Time_ps now_ps) {
   Port& port = ports_[p];
-  if (setup_.qos.flow_control == FlowControl::kNone) return;
+  // On a link that is down nobody would hear it; what comes in once it is up asks again.
+  if (setup_.qos.flow_control == FlowControl::kNone || port.down) return;
   auto slice_bit = static_cast<std::uint8_t>(1u << slice);
   if (xoff_slices_[p][g] & slice_bit) return;
   xoff_slices_[p][g] |= slice_bit;

@@ -86,6 +86,14 @@ void Switch::add_timer(Time_ps time_ps, TimerKind kind, std::uint32_t port) {
   timer_ps_ = timers_.front().time_ps;
 }
 
+// A faulty cable holds frames back: one timer for the first of them, however many are sent meanwhile.
+void Switch::plan_release(std::uint32_t port) {
+  Time_ps next_ps = ports_[port].out->next_release_ps();
+  if (next_ps >= ports_[port].release_timer_ps) return;
+  ports_[port].release_timer_ps = next_ps;
+  add_timer(next_ps, TimerKind::kRelease, port);
+}
+
 void Switch::run_timer() {
   std::pop_heap(timers_.begin(), timers_.end());
   Timer timer = timers_.back();
@@ -112,9 +120,10 @@ void Switch::run_timer() {
       refresh(timer.port, timer.time_ps);
       break;
     case TimerKind::kRelease: {
-      LinkDirection& out = *ports_[timer.port].out;
-      out.release(timer.time_ps);
-      if (out.next_release_ps() != kNever_ps) add_timer(out.next_release_ps(), TimerKind::kRelease, timer.port);
+      Port& port = ports_[timer.port];
+      if (port.release_timer_ps == timer.time_ps) port.release_timer_ps = kNever_ps;
+      port.out->release(timer.time_ps);
+      plan_release(timer.port);
       break;
     }
     case TimerKind::kCpu: {

@@ -183,14 +183,15 @@ void print_head() {
       "CNP/s\n");
 }
 
-void expect_fixed_point(const support::DcqcnLink& link, std::initializer_list<int> all, Time_ps measure_ps) {
+void expect_fixed_point(const support::DcqcnLink& link, std::initializer_list<int> all, Time_ps measure_ps,
+                        double tolerance = 0.10) {
   print_head();
   for (int flows : all) {
     if (support::kSanitized && flows > 2) break;
     const auto point = support::cycle_fixed_point(link, flows);
     const Measured m = measure(link, flows, ms(150), measure_ps);
     print_row(link, flows, m);
-    EXPECT_NEAR(m.queue_B / point.queue_B, 1, 0.10) << flows << " flows";
+    EXPECT_NEAR(m.queue_B / point.queue_B, 1, tolerance) << flows << " flows";
     EXPECT_NEAR(m.slowest_bps / point.current_bps, 1, 0.10) << flows;
     EXPECT_NEAR(m.fastest_bps / point.current_bps, 1, 0.10) << flows;
     EXPECT_NEAR(m.total_bps / link.capacity_bps, 1, 0.01) << flows;
@@ -198,15 +199,18 @@ void expect_fixed_point(const support::DcqcnLink& link, std::initializer_list<in
 }
 
 TEST(Theory, DcqcnSettlesAtItsFixedPointOnThePapersRamp) {
-  expect_fixed_point(paper_link(200e3, 0.01), {2, 3, 4, 6, 8, 10}, ms(800));
+  expect_fixed_point(paper_link(200e3, 0.01), {2, 3, 4, 5, 6, 7, 8, 9, 10}, ms(800));
 }
 
 TEST(Theory, DcqcnOnTheSameSlopeTwiceAsLong) {
-  expect_fixed_point(paper_link(400e3, 0.02), {12, 16}, ms(800));
+  expect_fixed_point(paper_link(400e3, 0.02), {12, 14, 16}, ms(800));
 }
 
 TEST(Theory, DcqcnOnALongFlatRampHoldsSixtyFourFlows) {
-  expect_fixed_point(paper_link(3200e3, 0.1), {2, 16, 32, 64}, ms(600));
+  expect_fixed_point(paper_link(3200e3, 0.1), {2, 32, 48, 64}, ms(600));
+  // On a ramp that is so steep for its share p moves with the queue: docs/mechanisms/dcqcn.md has +9 % at 16 and +10 %
+  // at 24 from a simulation that knows nothing of the fabric, and seeds differ by 2 %.
+  expect_fixed_point(paper_link(3200e3, 0.1), {16, 24}, ms(600), 0.13);
 }
 
 // There the fixed point is off the ramp. Marks on the way out keep the queue leaning on Kmax, across which it goes
