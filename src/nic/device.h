@@ -271,7 +271,8 @@ class Device {
   fabric::PortPause pause_;
   fabric::PortPauseLog pause_log_;
   std::vector<Parked> parked_;         // contexts whose class is stopped
-  bool storming_ = false;              // the pause storm of a fault has begun
+  std::uint8_t storm_ = 0;             // classes that the pause storm of a fault has stopped
+  Time_ps storm_over_ps_ = kNever_ps;  // its last XOFF runs out
   std::uint8_t xoff_ = 0;              // classes that this port has stopped
   Time_ps xoff_check_ps_ = kNever_ps;  // when the receive buffer may be down to XON
   Time_ps refresh_ps_ = kNever_ps;

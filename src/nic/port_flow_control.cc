@@ -103,8 +103,8 @@ void Device::hold_peer(const Packet& packet, Time_ps now_ps) {
     for (std::size_t c = 0; c < fabric::kPauseClasses; ++c) {
       if (fresh >> c & 1) xoff_since_ps_[c] = now_ps;
     }
+    log_pauses(static_cast<std::uint8_t>(fresh & ~storm_), true, fabric::PauseEnd::kStart, now_ps);
     xoff_ |= fresh;
-    log_pauses(fresh, true, fabric::PauseEnd::kStart, now_ps);
     send_pause({fresh, 0, config_.qos.pause_quanta}, now_ps);
     refresh_ps_ = std::min(refresh_ps_,
                            now_ps + config_.qos.pause_quanta * engine::pause_quantum_ps(out_.timing().ps_per_byte) / 2);
@@ -115,7 +115,7 @@ void Device::hold_peer(const Packet& packet, Time_ps now_ps) {
 void Device::plan_pauses() {
   pause_due_ps_ = pause_.next_expiry_ps();
   if (xoff_ != 0) pause_due_ps_ = std::min(pause_due_ps_, std::min(xoff_check_ps_, refresh_ps_));
-  pause_due_ps_ = std::min(pause_due_ps_, config_.storm_from_ps);
+  pause_due_ps_ = std::min(pause_due_ps_, std::min(config_.storm_from_ps, storm_over_ps_));
 }
 
 void Device::on_pause_due(Time_ps now_ps) {
@@ -134,7 +134,7 @@ void Device::on_pause_due(Time_ps now_ps) {
       for (std::size_t c = 0; c < fabric::kPauseClasses; ++c) {
         if (xoff_ >> c & 1) counters.tx_pause_ps[c] += now_ps - xoff_since_ps_[c];
       }
-      log_pauses(xoff_, true, fabric::PauseEnd::kXon, now_ps);
+      log_pauses(static_cast<std::uint8_t>(xoff_ & ~storm_), true, fabric::PauseEnd::kXon, now_ps);
       send_pause({0, xoff_, 0}, now_ps);
       xoff_ = 0;
       refresh_ps_ = kNever_ps;
@@ -148,10 +148,17 @@ void Device::on_pause_due(Time_ps now_ps) {
   }
   if (config_.storm_from_ps <= now_ps) {
     std::uint8_t classes = config_.qos.flow_control == FlowControl::kPause ? kAllClasses : config_.storm_classes;
-    if (!storming_) log_pauses(classes, true, fabric::PauseEnd::kStart, now_ps);
-    storming_ = true;
+    log_pauses(static_cast<std::uint8_t>(classes & ~storm_ & ~xoff_), true, fabric::PauseEnd::kStart, now_ps);
+    storm_ = classes;
     send_pause({classes, 0, config_.qos.pause_quanta}, now_ps);
-    config_.storm_from_ps = now_ps + half_ps < config_.storm_until_ps ? now_ps + half_ps : kNever_ps;
+    bool goes_on = now_ps + half_ps < config_.storm_until_ps;
+    config_.storm_from_ps = goes_on ? now_ps + half_ps : kNever_ps;
+    if (!goes_on) storm_over_ps_ = now_ps + 2 * half_ps;  // nobody sends XON: the last one runs out
+  }
+  if (storm_over_ps_ <= now_ps) {
+    log_pauses(static_cast<std::uint8_t>(storm_ & ~xoff_), true, fabric::PauseEnd::kExpired, now_ps);
+    storm_ = 0;
+    storm_over_ps_ = kNever_ps;
   }
   plan_pauses();
 }

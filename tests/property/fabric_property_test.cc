@@ -83,22 +83,32 @@ int check_headroom(const lab::Lab& lab, FabricRun& run) {
   return checked;
 }
 
-// Starts and ends of each (port, class, direction) take turns; what has not ended is still in force.
+// Starts and ends of each (port, class, direction) take turns; at rest everything has ended. Returns what is open, as
+// (port, class, sent).
+using PauseKey = std::tuple<std::uint32_t, std::uint8_t, bool>;
+template <class Log>
+std::map<PauseKey, bool> check_pause_log(const Log& log, bool at_rest, const std::string& who) {
+  std::map<PauseKey, bool> open;
+  if (log.total > log.records.size()) return open;
+  Time_ps last_ps = 0;
+  for (const fabric::PauseEvent& event : log.records) {
+    EXPECT_GE(event.time_ps, last_ps) << who;
+    last_ps = event.time_ps;
+    bool& is_open = open[{event.port, event.pause_class, event.sent}];
+    EXPECT_NE(is_open, event.what == fabric::PauseEnd::kStart) << who << " port " << event.port;
+    is_open = event.what == fabric::PauseEnd::kStart;
+  }
+  for (const auto& [key, is_open] : open) EXPECT_FALSE(at_rest && is_open) << who << " port " << std::get<0>(key);
+  return open;
+}
+
+// What the logs say is open is what is in force.
 void check_pauses(FabricRun& run) {
-  for (std::uint32_t s = 0; s < run.world().switch_count(); ++s) {
-    const fabric::Switch& device = run.world().fabric_switch(s);
-    const auto& log = device.pause_log();
-    if (log.total > log.records.size()) continue;
-    std::map<std::tuple<std::uint32_t, std::uint8_t, bool>, bool> open;
-    Time_ps last_ps = 0;
-    for (const fabric::PauseEvent& event : log.records) {
-      EXPECT_GE(event.time_ps, last_ps);
-      last_ps = event.time_ps;
-      bool& is_open = open[{event.port, event.pause_class, event.sent}];
-      EXPECT_NE(is_open, event.what == fabric::PauseEnd::kStart) << "switch " << s << " port " << event.port;
-      is_open = event.what == fabric::PauseEnd::kStart;
-    }
-    for (const auto& [key, is_open] : open) {
+  lab::World& world = run.world();
+  for (std::uint32_t s = 0; s < world.switch_count(); ++s) {
+    const fabric::Switch& device = world.fabric_switch(s);
+    const std::string who = fmt::format("switch {}", s);
+    for (const auto& [key, is_open] : check_pause_log(device.pause_log(), run.at_rest(), who)) {
       const auto [port, pause_class, sent] = key;
       std::uint8_t in_force = device.pause(port).paused();
       if (sent) {
@@ -108,10 +118,16 @@ void check_pauses(FabricRun& run) {
             in_force = static_cast<std::uint8_t>(in_force | 1U << device.setup().qos.pause_of_group[g]);
         }
       }
-      EXPECT_EQ((in_force >> pause_class & 1) != 0, is_open) << "switch " << s << " port " << port;
-      if (run.at_rest()) {
-        EXPECT_FALSE(is_open) << "switch " << s << " port " << port << " at rest";
-      }
+      EXPECT_EQ((in_force >> pause_class & 1) != 0, is_open) << who << " port " << port;
+    }
+  }
+  for (std::uint32_t port = 0; port < world.port_count(); ++port) {
+    const nic::Device* device = world.device(port);
+    if (device == nullptr) continue;
+    const std::string who = fmt::format("host port {}", port);
+    for (const auto& [key, is_open] : check_pause_log(device->pause_log(), run.at_rest(), who)) {
+      if (std::get<2>(key)) continue;
+      EXPECT_EQ((device->pause().paused() >> std::get<1>(key) & 1) != 0, is_open) << who;
     }
   }
 }

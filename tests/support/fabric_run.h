@@ -52,6 +52,7 @@ class FabricRun {
       if (device == nullptr) continue;
       add(device->counters);
       add_pauses(device->pause());
+      add_log(device->pause_log());
     }
     for (std::uint32_t s = 0; s < world_.switch_count(); ++s) add_switch(world_.fabric_switch(s));
     for (const lab::WorldLink& link : world_.links()) {
@@ -82,6 +83,13 @@ class FabricRun {
       add(pause.frames(c)), add(pause.transitions(c)), add(pause.total_ps(c, end_ps_));
     }
   }
+  template <class Log>
+  void add_log(const Log& log) {
+    add(log.total);
+    for (const fabric::PauseEvent& event : log.records) {
+      add(event.time_ps), add(event.port), add(event.pause_class), add(event.sent), add(event.what);
+    }
+  }
   void add_switch(const fabric::Switch& device) {
     for (std::uint32_t p = 0; p < device.port_count(); ++p) {
       add(device.counters(p));
@@ -96,10 +104,7 @@ class FabricRun {
       add(drop.time_ps), add(drop.in_port), add(drop.out_port), add(drop.queue), add(drop.reason);
       add(drop.occupancy_B), add(drop.source), add(drop.destination), add(drop.dest_qp), add(drop.psn);
     }
-    add(device.pause_log().total);
-    for (const fabric::PauseEvent& event : device.pause_log().records) {
-      add(event.time_ps), add(event.port), add(event.pause_class), add(event.sent), add(event.what);
-    }
+    add_log(device.pause_log());
     add(device.held_packets());
   }
 
