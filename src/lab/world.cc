@@ -223,6 +223,12 @@ fabric::LinkWrapper& World::wrapper(WorldLink& link) {
 }
 
 void World::add_devices(bool carry_payload) {
+  std::vector<std::vector<Time_ps>> downs(devices_.size());
+  for (const LinkStateChange& change : link_state_changes(lab_)) {
+    for (const PortRef& end : {lab_.links[change.link].a, lab_.links[change.link].b}) {
+      if (!change.up && !end.is_switch()) downs[port_id(end)].push_back(change.time_ps);
+    }
+  }
   for (std::uint32_t h = 0; h < lab_.hosts.size(); ++h) {
     std::uint32_t number = 0;
     for (std::uint32_t n = 0; n < lab_.hosts[h].nics.size(); ++n) {
@@ -242,6 +248,7 @@ void World::add_devices(bool carry_payload) {
         config.subnets = &subnets_;
         config.carry_payload = carry_payload;
         configure_faults({h, n, p}, config);
+        config.link_down_ps = std::move(downs[id]);
         devices_[id] = &hosts_[h]->add_device(std::move(config), card, *links_[link_from_[id]].direction,
                                               *links_[link_to_[id]].direction);
       }

@@ -12,19 +12,20 @@ namespace {
 
 constexpr std::size_t kMaxLinkChanges = 256;  // of one fault: a flap beyond that stays as it is
 
-struct Change {
-  Time_ps time_ps;
-  std::size_t link;
-  bool up;
-  friend bool operator<(const Change& a, const Change& b) {
-    if (a.time_ps != b.time_ps) return a.time_ps < b.time_ps;
-    return a.link != b.link ? a.link < b.link : a.up < b.up;
+void add_static_routes(const SwitchConfig& config, const std::vector<std::uint32_t>& cabled_index, const World& world,
+                       fabric::RouteTable& table) {
+  for (const SwitchRoute& route : config.routes) {
+    std::vector<std::uint16_t> ports;
+    for (std::uint32_t p : route.ports) ports.push_back(static_cast<std::uint16_t>(cabled_index[p]));
+    table.exceptions.push_back({world.port_id(route.destination), table.add_group(ports)});
   }
-};
+}
+
+}  // namespace
 
 // When links lose their signal. A cut of one direction only is silent: nobody is told.
-std::vector<Change> link_changes(const Lab& lab) {
-  std::vector<Change> changes;
+std::vector<LinkStateChange> link_state_changes(const Lab& lab) {
+  std::vector<LinkStateChange> changes;
   for (std::size_t l = 0; l < lab.links.size(); ++l) {
     for (const FaultConfig& fault : lab.faults) {
       const fabric::FaultRule& rule = fault.rule;
@@ -43,20 +44,12 @@ std::vector<Change> link_changes(const Lab& lab) {
       }
     }
   }
-  std::sort(changes.begin(), changes.end());
+  std::sort(changes.begin(), changes.end(), [](const LinkStateChange& x, const LinkStateChange& y) {
+    if (x.time_ps != y.time_ps) return x.time_ps < y.time_ps;
+    return x.link != y.link ? x.link < y.link : x.up < y.up;
+  });
   return changes;
 }
-
-void add_static_routes(const SwitchConfig& config, const std::vector<std::uint32_t>& cabled_index, const World& world,
-                       fabric::RouteTable& table) {
-  for (const SwitchRoute& route : config.routes) {
-    std::vector<std::uint16_t> ports;
-    for (std::uint32_t p : route.ports) ports.push_back(static_cast<std::uint16_t>(cabled_index[p]));
-    table.exceptions.push_back({world.port_id(route.destination), table.add_group(ports)});
-  }
-}
-
-}  // namespace
 
 // Subnets are numbered by their first port; an edge switch is the one that a host port is plugged into.
 void World::set_destinations() {
@@ -124,7 +117,7 @@ void World::set_routes(std::vector<fabric::SwitchSetup>& setups) const {
     }
   };
   add_epoch(0, true);
-  std::vector<Change> changes = link_changes(lab_);
+  std::vector<LinkStateChange> changes = link_state_changes(lab_);
   bool changed = false;
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const LinkConfig& link = lab_.links[changes[i].link];

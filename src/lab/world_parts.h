@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "fabric/fault_rule.h"
+#include "lab/lab_model.h"
 
 namespace weft::lab {
 
@@ -15,5 +17,13 @@ inline constexpr std::uint32_t kCutThroughHeader_B = 72;
 inline bool is_link_fault(fabric::FaultAction action) {
   return action != fabric::FaultAction::kSlowReceiver && action != fabric::FaultAction::kPauseStorm;
 }
+
+// A cable loses or regains its signal.
+struct LinkStateChange {
+  Time_ps time_ps;
+  std::size_t link;  // of Lab::links
+  bool up;
+};
+std::vector<LinkStateChange> link_state_changes(const Lab& lab);
 
 }  // namespace weft::lab

@@ -58,6 +58,7 @@ struct DeviceConfig {
   Time_ps slow_from_ps = kNever_ps, slow_until_ps = kNever_ps;
   std::uint8_t storm_classes = 0;
   Time_ps storm_from_ps = kNever_ps, storm_until_ps = kNever_ps;
+  std::vector<Time_ps> link_down_ps;  // when the cable loses its signal, in order: pauses end
   HostSide host;
 };
 
@@ -152,6 +153,8 @@ class Device {
   // port_flow_control.cc: pauses received and sent.
   void receive_pause(const engine::Packet& packet, Time_ps now_ps);
   void on_pause_due(Time_ps now_ps);
+  Time_ps next_link_down_ps() const;
+  void lose_link(Time_ps now_ps);
   void plan_pauses();
   void unpark(Time_ps now_ps);
   bool is_paused(std::uint32_t context) const;
@@ -274,6 +277,7 @@ class Device {
   std::uint8_t storm_ = 0;             // classes that the pause storm of a fault has stopped
   Time_ps storm_over_ps_ = kNever_ps;  // its last XOFF runs out
   std::uint8_t xoff_ = 0;              // classes that this port has stopped
+  std::size_t next_link_down_ = 0;
   Time_ps xoff_check_ps_ = kNever_ps;  // when the receive buffer may be down to XON
   Time_ps refresh_ps_ = kNever_ps;
   std::array<Time_ps, 8> xoff_since_ps_{};

@@ -31,6 +31,7 @@ void Device::pauses_changed(std::uint8_t before, fabric::PauseEnd end, Time_ps n
 }
 
 void Device::receive_pause(const Packet& packet, Time_ps now_ps) {
+  while (next_link_down_ps() <= now_ps) ++next_link_down_;
   std::uint8_t honoured = 0;
   if (config_.qos.flow_control == FlowControl::kPfc) honoured = config_.qos.pfc_mask;
   if (config_.qos.flow_control == FlowControl::kPause) honoured = kAllClasses;
@@ -94,6 +95,7 @@ void Device::plan_xon(Time_ps now_ps) {
 // More payload waits for PCIe than the threshold allows: the class that brought it is stopped.
 void Device::hold_peer(const Packet& packet, Time_ps now_ps) {
   if (config_.qos.flow_control == FlowControl::kNone) return;
+  while (next_link_down_ps() <= now_ps) ++next_link_down_;
   std::uint8_t classes = config_.qos.flow_control == FlowControl::kPause
                              ? kAllClasses
                              : static_cast<std::uint8_t>(config_.qos.pfc_mask & 1u << packet.priority);
@@ -116,9 +118,31 @@ void Device::plan_pauses() {
   pause_due_ps_ = pause_.next_expiry_ps();
   if (xoff_ != 0) pause_due_ps_ = std::min(pause_due_ps_, std::min(xoff_check_ps_, refresh_ps_));
   pause_due_ps_ = std::min(pause_due_ps_, std::min(config_.storm_from_ps, storm_over_ps_));
+  if (pause_.paused() != 0 || xoff_ != 0) pause_due_ps_ = std::min(pause_due_ps_, next_link_down_ps());
+}
+
+Time_ps Device::next_link_down_ps() const {
+  return next_link_down_ < config_.link_down_ps.size() ? config_.link_down_ps[next_link_down_] : kNever_ps;
+}
+
+// The signal is lost: both directions forget that they were stopped.
+void Device::lose_link(Time_ps now_ps) {
+  std::uint8_t before = pause_.paused();
+  pause_.release_all(now_ps);
+  pauses_changed(before, fabric::PauseEnd::kLinkDown, now_ps);
+  for (std::size_t c = 0; c < fabric::kPauseClasses; ++c) {
+    if (xoff_ >> c & 1) counters.tx_pause_ps[c] += now_ps - xoff_since_ps_[c];
+  }
+  log_pauses(static_cast<std::uint8_t>(xoff_ & ~storm_), true, fabric::PauseEnd::kLinkDown, now_ps);
+  xoff_ = 0;
+  refresh_ps_ = kNever_ps;
 }
 
 void Device::on_pause_due(Time_ps now_ps) {
+  while (next_link_down_ps() <= now_ps) {
+    ++next_link_down_;
+    lose_link(now_ps);
+  }
   if (pause_.next_expiry_ps() <= now_ps) {
     std::uint8_t before = pause_.paused();
     pause_.expire(now_ps);

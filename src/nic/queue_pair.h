@@ -81,6 +81,8 @@ struct Requester {
   Time_ps hold_until_ps = 0;        // RNR wait, NAK reaction
   Time_ps next_message_ps = 0;      // WQE rate of one QP
   Time_ps last_sent_ps = 0;         // data packet
+  Time_ps last_ack_ps = 0;          // something was acknowledged, or the first packet after nothing was due left
+  Time_ps ack_gap_ps = 0;           // longest time between two such, by and by forgotten
   Time_ps timed_ps = kNever_ps;     // when the packet before `timed_psn` left, if its round trip is being timed
   std::uint32_t timed_psn = 0;
   Time_ps deadline_ps = kNever_ps;  // local ACK timeout

@@ -16,6 +16,7 @@ constexpr std::uint8_t kInfiniteRnrRetry = 7;
 constexpr std::uint8_t kConnectXTimeoutFloor = 16;
 constexpr std::uint8_t kAdaptiveTries = 8;
 constexpr Time_ps kAdaptiveFirstGapDivisor = 640;
+constexpr Time_ps kAdaptiveAckGaps = 4;  // estimate
 
 }  // namespace
 
@@ -39,7 +40,9 @@ Time_ps Device::ack_timeout_ps(const QueuePair& qp) const {
   if (config_.model.ack_timeout_mode == AckTimeoutMode::kFormula) return kTimeoutUnit_ps << exponent;
   Time_ps regular_ps = 2 * kTimeoutUnit_ps << std::max(exponent, kConnectXTimeoutFloor);
   if (qp.req.adaptive_step > kAdaptiveTries) return regular_ps;
-  return (regular_ps / kAdaptiveFirstGapDivisor) << qp.req.adaptive_step;
+  // It adapts: acknowledgements that are known to be far apart are not missed early.
+  Time_ps early_ps = std::max(regular_ps / kAdaptiveFirstGapDivisor, kAdaptiveAckGaps * qp.req.ack_gap_ps);
+  return std::min(regular_ps, early_ps << qp.req.adaptive_step);
 }
 
 void Device::arm_timer(QueuePair& qp, Time_ps now_ps) {
@@ -57,6 +60,8 @@ void Device::progress(QueuePair& qp, Time_ps now_ps) {
   req.retries_left = qp.attributes.retry_cnt;
   req.rnr_left = qp.attributes.rnr_retry;
   req.adaptive_step = 0;
+  req.ack_gap_ps = std::max(req.ack_gap_ps - req.ack_gap_ps / 4, now_ps - req.last_ack_ps);
+  req.last_ack_ps = now_ps;
   req.implied_nak = false;
   if (req.una_psn == req.high_psn) {
     req.deadline_ps = kNever_ps;
@@ -74,6 +79,10 @@ void Device::on_timer(Time_ps now_ps) {
   // its own pace for a loss.
   if (qp.congestion.pace_q16 > 0)
     qp.req.deadline_ps = std::max(qp.req.deadline_ps, std::max(qp.req.last_sent_ps, qp.paid_ps) + ack_timeout_ps(qp));
+  // Early retransmission does not take a port that is stopped for a path that lost something.
+  bool early = config_.model.ack_timeout_mode == AckTimeoutMode::kConnectX && qp.req.adaptive_step <= kAdaptiveTries;
+  if (early && (pause_.paused() >> qp.packet.priority & 1) != 0)
+    qp.req.deadline_ps = std::max(qp.req.deadline_ps, now_ps + ack_timeout_ps(qp));
   if (qp.req.deadline_ps > now_ps) {
     qp.req.timer_queued = true;
     timers_.push(qp.req.deadline_ps, qp.qpn);

@@ -258,7 +258,10 @@ bool Device::send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   } else {
     ++req.tx_packet;
   }
-  if (req.deadline_ps == kNever_ps) arm_timer(qp, now_ps);
+  if (req.deadline_ps == kNever_ps) {
+    req.last_ack_ps = now_ps;
+    arm_timer(qp, now_ps);
+  }
   return true;
 }
 
@@ -288,7 +291,10 @@ void Device::send_response_request(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) 
   put(packet, now_ps);
   ++req.responses_due;
   req.next_wqe();
-  if (req.deadline_ps == kNever_ps) arm_timer(qp, now_ps);
+  if (req.deadline_ps == kNever_ps) {
+    req.last_ack_ps = now_ps;
+    arm_timer(qp, now_ps);
+  }
 }
 
 // UD: one packet, complete as soon as it is on the wire.
