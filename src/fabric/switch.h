@@ -247,6 +247,7 @@ class Switch {
   struct Outbound {
     LinkDirection* link = nullptr;
     engine::Channel* channel = nullptr;
+    engine::Channel* inbound = nullptr;
   };
   std::vector<Port> ports_;
   std::vector<Outbound> outbound_;  // by port: what a send will touch

@@ -67,7 +67,7 @@ void Switch::attach(std::uint32_t port, LinkDirection& out, LinkDirection& in) {
   ports_[port].out = &out;
   ports_[port].in = &in;
   ports_[port].inbound = &in.channel();
-  outbound_[port] = {&out, &out.channel()};
+  outbound_[port] = {&out, &out.channel(), &in.channel()};
 }
 
 void Switch::grow_slots() {

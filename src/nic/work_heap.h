@@ -45,19 +45,22 @@ class WorkHeap {
   };
 
   bool empty() const { return entries_.empty(); }
-  Time_ps next_ps() const { return entries_.empty() ? kNever_ps : entries_.front().time_ps; }
+  Time_ps next_ps() const { return next_ps_; }
   void push(Time_ps time_ps, std::uint32_t context) {
     entries_.push_back({time_ps, context});
     std::push_heap(entries_.begin(), entries_.end());
+    next_ps_ = entries_.front().time_ps;
   }
   Entry pop() {
     std::pop_heap(entries_.begin(), entries_.end());
     Entry entry = entries_.back();
     entries_.pop_back();
+    next_ps_ = entries_.empty() ? kNever_ps : entries_.front().time_ps;
     return entry;
   }
 
  private:
+  Time_ps next_ps_ = kNever_ps;  // of the first entry, so that looking costs no other line of memory
   std::vector<Entry> entries_;
 };
 
