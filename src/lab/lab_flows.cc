@@ -90,11 +90,25 @@ class FlowReader {
     return key;
   }
 
+  void check_telemetry(engine::TelemetryFormat format, const Place& place) {
+    if (format == engine::TelemetryFormat::kNone) return;
+    bool ifa = format == engine::TelemetryFormat::kIfa;
+    for (const SwitchConfig& each : context_.lab.switches) {
+      if (ifa ? each.model.has_ifa : each.model.has_int) continue;
+      context_.warnings.add(place,
+                            fmt::format("a real {} writes no {}: here it does", each.model.name, ifa ? "IFA" : "INT"),
+                            "weft catalog show tells which switches have it");
+      return;
+    }
+  }
+
   void read_options(workload::FlowOptions& options) {
     if (const YamlNode* node = map_.get("op"))
       store(options.op, read_choice<workload::FlowOp>(*node, "op", flow_op_words(), problems_));
-    if (const YamlNode* node = map_.get("telemetry"))
+    if (const YamlNode* node = map_.get("telemetry")) {
       store(options.telemetry, read_choice<engine::TelemetryFormat>(*node, "telemetry", telemetry_words(), problems_));
+      check_telemetry(options.telemetry, node->place);
+    }
     if (const YamlNode* node = map_.get("message"))
       store(options.message_B, read_quantity(*node, "message", Quantity::kSize, {1, std::int64_t{1} << 31}, problems_));
     if (const YamlNode* node = map_.get("timeout"))
