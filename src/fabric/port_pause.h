@@ -13,6 +13,11 @@ namespace weft::fabric {
 
 inline constexpr std::size_t kPauseClasses = 8;
 
+// A pause that lasts is repeated at half time, well before the peer's timer runs out.
+inline constexpr Time_ps pause_refresh_ps(std::uint16_t quanta, Time_ps ps_per_byte) {
+  return quanta * engine::pause_quantum_ps(ps_per_byte) / 2;
+}
+
 class PortPause {
  public:
   std::uint8_t paused() const { return mask_; }

@@ -44,7 +44,7 @@ Time_ps Switch::run(Time_ps end_ps) {
     bool pause = (*next >> 16 & 3) == kPauseKind;
     if (arrival_ps < service_ps || (arrival_ps == service_ps && pause)) {
       auto p = static_cast<std::uint32_t>(*next++ & kPortMask);
-      engine::Channel& channel = *outbound_[p].inbound;
+      engine::Channel& channel = *wires_[p].inbound;
       if (pause) [[unlikely]] {
         receive_pause(p, channel.taken_pause(), now_ps);
       } else {
@@ -72,10 +72,10 @@ inline void Switch::gather(Time_ps end_ps) {
   routes_ahead_ = setup_.routing.balancing == Balancing::kEcmp;
   for (std::size_t w = 0; w < inbox_.size(); ++w) {
     for (std::uint64_t bits = inbox_[w]; bits != 0; bits &= bits - 1)
-      __builtin_prefetch(outbound_[w * 64 + static_cast<std::size_t>(std::countr_zero(bits))].inbound);
+      __builtin_prefetch(wires_[w * 64 + static_cast<std::size_t>(std::countr_zero(bits))].inbound);
     for (std::uint64_t bits = inbox_[w]; bits != 0; bits &= bits - 1) {
       std::size_t p = w * 64 + static_cast<std::size_t>(std::countr_zero(bits));
-      engine::Channel& channel = *outbound_[p].inbound;
+      engine::Channel& channel = *wires_[p].inbound;
       // One more for the end mark.
       if (count + channel.waiting() + 1 > arrivals_.size()) [[unlikely]]
         arrivals_.resize(2 * (count + channel.waiting() + 1));
@@ -103,8 +103,8 @@ inline void Switch::look_ahead(Packet& packet, std::size_t in) {
   if (out == kNothing) return;
   __builtin_prefetch(&ports_[out]);
   __builtin_prefetch(&ports_[out].lanes[lane.queue]);
-  __builtin_prefetch(outbound_[out].link);
-  __builtin_prefetch(outbound_[out].channel);
+  __builtin_prefetch(wires_[out].link);
+  __builtin_prefetch(wires_[out].channel);
 }
 
 [[gnu::always_inline]] inline void Switch::arrive(std::uint32_t in, Packet& packet, Time_ps now_ps) {

@@ -244,14 +244,14 @@ class Switch {
   engine::Domain& domain_;
   std::uint32_t node_;
   SharedBuffer buffer_;
-  struct Outbound {
+  struct Wires {
     LinkDirection* link = nullptr;
     engine::Channel* channel = nullptr;
     engine::Channel* inbound = nullptr;
   };
   std::vector<Port> ports_;
-  std::vector<Outbound> outbound_;  // by port: what a send will touch
-  bool routes_ahead_ = false;       // this visit's packets carry their way out in time_ps
+  std::vector<Wires> wires_;   // by port: what arrivals and sends will touch
+  bool routes_ahead_ = false;  // this visit's packets carry their way out in time_ps
   std::vector<std::uint64_t> inbox_;
   std::vector<std::uint64_t> arrivals_ = std::vector<std::uint64_t>(1);  // time << 20 | kind << 16 | port, sorted
   Time_ps base_ps_ = 0;                                                  // of these times

@@ -46,10 +46,8 @@ void Switch::send_xoff(std::uint32_t p, std::uint32_t slice, std::uint32_t g, Ti
   ++ports_[p].counters.xoff_tx[pause_class];
   pause_log_.add({now_ps, p, pause_class, true, PauseEnd::kStart});
   send_pause(p, {classes_of_groups(static_cast<std::uint8_t>(1u << g)), 0, setup_.qos.pause_quanta}, now_ps);
-  // Repeated at half time, well before the peer's timer runs out.
   if (port.refresh_timer_ps == kNever_ps) {
-    port.refresh_timer_ps =
-        now_ps + setup_.qos.pause_quanta * engine::pause_quantum_ps(port.out->timing().ps_per_byte) / 2;
+    port.refresh_timer_ps = now_ps + pause_refresh_ps(setup_.qos.pause_quanta, port.out->timing().ps_per_byte);
     add_timer(port.refresh_timer_ps, TimerKind::kRefresh, p);
   }
 }
@@ -59,8 +57,7 @@ void Switch::refresh(std::uint32_t p, Time_ps now_ps) {
   port.refresh_timer_ps = kNever_ps;
   if (port.xoff == 0 || port.down) return;
   send_pause(p, {classes_of_groups(port.xoff), 0, setup_.qos.pause_quanta}, now_ps);
-  port.refresh_timer_ps =
-      now_ps + setup_.qos.pause_quanta * engine::pause_quantum_ps(port.out->timing().ps_per_byte) / 2;
+  port.refresh_timer_ps = now_ps + pause_refresh_ps(setup_.qos.pause_quanta, port.out->timing().ps_per_byte);
   add_timer(port.refresh_timer_ps, TimerKind::kRefresh, p);
 }
 

@@ -21,7 +21,7 @@ Switch::Switch(SwitchSetup setup, engine::Domain& domain)
       node_(domain.add_node({this, &Switch::run_hook})),
       buffer_(setup_.model, setup_.qos, setup_.ports),
       ports_(setup_.ports.size()),
-      outbound_(setup_.ports.size()),
+      wires_(setup_.ports.size()),
       inbox_((setup_.ports.size() + 63) / 64),
       pauses_(setup_.ports.size()),
       average_q8_(setup_.ports.size()),
@@ -67,7 +67,7 @@ void Switch::attach(std::uint32_t port, LinkDirection& out, LinkDirection& in) {
   ports_[port].out = &out;
   ports_[port].in = &in;
   ports_[port].inbound = &in.channel();
-  outbound_[port] = {&out, &out.channel(), &in.channel()};
+  wires_[port] = {&out, &out.channel(), &in.channel()};
 }
 
 void Switch::grow_slots() {

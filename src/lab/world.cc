@@ -171,7 +171,7 @@ void World::add_links() {
   link_to_.assign(book_.size(), kNoId);
   std::vector<std::vector<std::size_t>> faults_of_port(book_.size());
   for (std::size_t f = 0; f < lab_.faults.size(); ++f) {
-    if (is_link_fault(lab_.faults[f].rule.action)) faults_of_port[port_id(lab_.faults[f].from)].push_back(f);
+    if (!fabric::is_of_port(lab_.faults[f].rule.action)) faults_of_port[port_id(lab_.faults[f].from)].push_back(f);
   }
   for (const LinkConfig& config : lab_.links) {
     for (auto [from, to] : {std::pair(config.a, config.b), std::pair(config.b, config.a)}) {

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "fabric/fault_rule.h"
 #include "lab/lab_model.h"
 
 namespace weft::lab {
@@ -12,11 +11,6 @@ namespace weft::lab {
 inline constexpr std::uint32_t kNoId = 0xffffffff;
 // Bytes that a cut-through switch needs before it can forward: preamble and 64 bytes of frame. Estimate.
 inline constexpr std::uint32_t kCutThroughHeader_B = 72;
-
-// Faults that hit frames on a cable; the others belong to the NIC.
-inline bool is_link_fault(fabric::FaultAction action) {
-  return action != fabric::FaultAction::kSlowReceiver && action != fabric::FaultAction::kPauseStorm;
-}
 
 // A cable loses or regains its signal.
 struct LinkStateChange {

@@ -131,6 +131,9 @@ extern const CongestionAlgorithm kHpccAlgorithm;
 extern const CongestionAlgorithm kTimelyAlgorithm;
 extern const CongestionAlgorithm kSwiftAlgorithm;
 
+// Of an algorithm that something does not concern.
+inline void no_reaction(CongestionState&, const CongestionParameters&, const CongestionEnvironment&, Time_ps) {}
+
 // What an algorithm keeps in `own`.
 template <class Own>
 Own& own_state(CongestionState& state) {

@@ -170,7 +170,7 @@ class Device {
   void pace(QueuePair& qp, std::uint32_t line_bytes, Time_ps now_ps);
   bool may_send(QueuePair& qp, Time_ps now_ps);
   bool window_is_full(const QueuePair& qp) const;
-  void receive_cnp(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
+  void receive_cnp(QueuePair& qp, Time_ps now_ps);
   void signal_ack(QueuePair& qp, std::uint32_t una_before, const engine::Packet* packet, Time_ps now_ps);
   void signal_loss(QueuePair& qp, Time_ps now_ps);
   void time_packet(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);

@@ -118,16 +118,14 @@ void ack(CongestionState& state, const CongestionParameters& parameters, const C
   publish(state, h, parameters, environment);
 }
 
-void nothing(CongestionState&, const CongestionParameters&, const CongestionEnvironment&, Time_ps) {}
-
 }  // namespace
 
 const CongestionAlgorithm kHpccAlgorithm = {.name = "hpcc",
                                             .wants_telemetry = true,
                                             .start = start,
-                                            .settle = nothing,
-                                            .cnp = nothing,
+                                            .settle = no_reaction,
+                                            .cnp = no_reaction,
                                             .ack = ack,
-                                            .lost = nothing};
+                                            .lost = no_reaction};
 
 }  // namespace weft::nic

@@ -108,8 +108,8 @@ void Device::hold_peer(const Packet& packet, Time_ps now_ps) {
     log_pauses(static_cast<std::uint8_t>(fresh & ~storm_), true, fabric::PauseEnd::kStart, now_ps);
     xoff_ |= fresh;
     send_pause({fresh, 0, config_.qos.pause_quanta}, now_ps);
-    refresh_ps_ = std::min(refresh_ps_,
-                           now_ps + config_.qos.pause_quanta * engine::pause_quantum_ps(out_.timing().ps_per_byte) / 2);
+    refresh_ps_ =
+        std::min(refresh_ps_, now_ps + fabric::pause_refresh_ps(config_.qos.pause_quanta, out_.timing().ps_per_byte));
   }
   plan_pauses();
 }
@@ -148,7 +148,7 @@ void Device::on_pause_due(Time_ps now_ps) {
     pause_.expire(now_ps);
     pauses_changed(before, fabric::PauseEnd::kExpired, now_ps);
   }
-  Time_ps half_ps = config_.qos.pause_quanta * engine::pause_quantum_ps(out_.timing().ps_per_byte) / 2;
+  Time_ps half_ps = fabric::pause_refresh_ps(config_.qos.pause_quanta, out_.timing().ps_per_byte);
   if (xoff_ != 0 && xoff_check_ps_ <= now_ps) {
     if (config_.slow_ps_per_byte > 0) slow_down(now_ps);
     Time_ps backlog_ps = 0;

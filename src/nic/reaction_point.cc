@@ -46,8 +46,7 @@ bool Device::window_is_full(const QueuePair& qp) const {
   return in_flight_B > 0 && in_flight_B + qp.attributes.path_mtu_B > qp.congestion.window_B;
 }
 
-void Device::receive_cnp(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
-  (void)packet;
+void Device::receive_cnp(QueuePair& qp, Time_ps now_ps) {
   ++qp.cnps_received;
   if (cc_ == nullptr || cc_->cnp == nullptr || (config_.qos.cc_prio_mask >> config_.qos.priority & 1) == 0) {
     ++counters.rp_cnp_ignored;
@@ -69,6 +68,7 @@ void Device::signal_ack(QueuePair& qp, std::uint32_t una_before, const Packet* p
     signal.rtt_ps = now_ps - req.timed_ps;
     req.timed_ps = kNever_ps;
   }
+  if (packet != nullptr) signal.hops = packet->hops;
   if (packet != nullptr && (packet->flags & Packet::kHasCold) != 0) {
     std::uint32_t slot = in_.destination().cold[packet->aux].telemetry;
     if (slot != engine::kNoSlot) signal.telemetry = &in_.destination().telemetry[slot];

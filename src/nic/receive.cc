@@ -102,7 +102,7 @@ void Device::receive_packet(Packet& packet, Time_ps now_ps) {
   } else if (wire::is_request(opcode)) {
     end(packet, receive_request(*qp, packet, now_ps));
   } else if (opcode == Opcode::kCnp) {
-    receive_cnp(*qp, packet, now_ps);
+    receive_cnp(*qp, now_ps);
     end(packet, Fate::kAccepted);
   } else {
     end(packet, receive_response(*qp, packet, now_ps));

@@ -91,11 +91,14 @@ void lost(CongestionState& state, const CongestionParameters& parameters, const 
   publish(state, s, environment);
 }
 
-void nothing(CongestionState&, const CongestionParameters&, const CongestionEnvironment&, Time_ps) {}
-
 }  // namespace
 
-const CongestionAlgorithm kSwiftAlgorithm = {
-    .name = "swift", .wants_rtt = true, .start = start, .settle = nothing, .cnp = nothing, .ack = ack, .lost = lost};
+const CongestionAlgorithm kSwiftAlgorithm = {.name = "swift",
+                                             .wants_rtt = true,
+                                             .start = start,
+                                             .settle = no_reaction,
+                                             .cnp = no_reaction,
+                                             .ack = ack,
+                                             .lost = lost};
 
 }  // namespace weft::nic

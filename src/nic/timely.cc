@@ -67,16 +67,14 @@ void ack(CongestionState& state, const CongestionParameters& parameters, const C
   publish(state, t, environment);
 }
 
-void nothing(CongestionState&, const CongestionParameters&, const CongestionEnvironment&, Time_ps) {}
-
 }  // namespace
 
 const CongestionAlgorithm kTimelyAlgorithm = {.name = "timely",
                                               .wants_rtt = true,
                                               .start = start,
-                                              .settle = nothing,
-                                              .cnp = nothing,
+                                              .settle = no_reaction,
+                                              .cnp = no_reaction,
                                               .ack = ack,
-                                              .lost = nothing};
+                                              .lost = no_reaction};
 
 }  // namespace weft::nic
