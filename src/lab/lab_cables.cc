@@ -45,11 +45,26 @@ bool choose_rate(const CableSpec& cable, LinkConfig& link, LabContext& context) 
   return false;
 }
 
+// Some switches do not agree on RS-FEC with a NIC by themselves (facts CATALOG): the real link would stay down.
+void warn_of_fec(const CableSpec& cable, const LinkConfig& link, LabContext& context) {
+  if (cable.fec || link.fec == Fec::kNone) return;
+  for (const PortRef& end : {link.a, link.b}) {
+    if (!end.is_switch()) continue;
+    const SwitchConfig& device = context.lab.switches[end.host];
+    if (device.model.fec_autonegotiation) continue;
+    context.warnings.add(
+        cable.place, fmt::format("a real {} may not agree on FEC {} by itself", device.model.name, to_string(link.fec)),
+        fmt::format("set it on both ends, and here: cable: {{fec: {}}}", to_string(link.fec)));
+    return;
+  }
+}
+
 bool choose_fec(const CableSpec& cable, LinkConfig& link, LabContext& context) {
   link.fec = cable.fec ? cable.fec->first : auto_fec(link.rate_bps, link.cable, link.length_mm);
   const auto latency_ps = context.catalog.fec_latency_ps(link.fec, link.rate_bps);
   if (latency_ps) {
     link.fec_latency_ps = *latency_ps;
+    warn_of_fec(cable, link, context);
     return true;
   }
   context.problems.add(

@@ -113,5 +113,20 @@ TEST(LabSwitches, FaultsOnSwitchPorts) {
                  "17:12 pause-storm is what a NIC does, leaf1:swp1 is a switch port");
 }
 
+TEST(LabSwitches, WarnsOfFecThatDoesNotComeUpByItself) {
+  const auto warnings_with = [](std::string_view cable) {
+    std::size_t count = 0;
+    for (const Problem& warning :
+         read_good(fmt::format("version: 1\nname: f\nfabric: {{template: single-switch, hosts: 2, switch: crs504, "
+                               "host: {{nic: cx5-100g}}, cable: {}}}\nqos: {{profile: roce-lossless}}\n",
+                               cable))
+             .warnings)
+      count += warning.message.find("may not agree on FEC rs528") != std::string::npos ? 1 : 0;
+    return count;
+  };
+  EXPECT_GE(warnings_with("{kind: dac}"), 1U);
+  EXPECT_EQ(warnings_with("{kind: dac, fec: rs528}"), 0U);
+}
+
 }  // namespace
 }  // namespace weft::lab
