@@ -50,11 +50,17 @@ class alignas(64) Channel {
   }
 
   Time_ps next_ps() const { return next_ps_; }
+  void prefetch_front() const { ring_.prefetch_front(); }
   // The packet that is due at next_ps(); of two at one instant the pause comes first.
-  bool pause_is_next() const { return !pauses_.empty() && pauses_.front().time_ps == next_ps_; }
+  bool pause_is_next() const { return has_pauses_ && pauses_.front().time_ps == next_ps_; }
   const Packet& front() const { return pause_is_next() ? pauses_.front() : ring_.front(); }
   void pop() {
-    (pause_is_next() ? pauses_ : ring_).pop();
+    if (pause_is_next()) [[unlikely]] {
+      pauses_.pop();
+      has_pauses_ = !pauses_.empty();
+    } else {
+      ring_.pop();
+    }
     plan();
   }
   // For a node that takes everything due before a time at once and handles it in its own order: calls
@@ -67,17 +73,18 @@ class alignas(64) Channel {
       seen(ring_.slot(ring_.head()), false);
       ring_.pop();
     }
-    if (!pauses_.empty()) [[unlikely]] {
+    if (has_pauses_) [[unlikely]] {
       taken_pause_ = pauses_.head();
       while (!pauses_.empty() && pauses_.front().time_ps < end_ps) {
         seen(pauses_.slot(pauses_.head()), true);
         pauses_.pop();
       }
+      has_pauses_ = !pauses_.empty();
     }
     plan();
     return next_ps_;
   }
-  std::size_t waiting() const { return std::size_t{ring_.size()} + pauses_.size(); }
+  std::size_t waiting() const { return std::size_t{ring_.size()} + (has_pauses_ ? pauses_.size() : 0); }
   Packet& taken() { return ring_.slot(taken_++); }
   Packet& taken_pause() { return pauses_.slot(taken_pause_++); }
   std::uint32_t in_flight() const { return ring_.size() + pauses_.size() + mailed(); }
@@ -91,7 +98,7 @@ class alignas(64) Channel {
   void mail_cold(const Packet& packet);
   void plan() {
     next_ps_ = ring_.empty() ? kNever_ps : ring_.front().time_ps;
-    if (!pauses_.empty()) [[unlikely]]
+    if (has_pauses_) [[unlikely]]
       next_ps_ = std::min(next_ps_, pauses_.front().time_ps);
   }
   void announce(Time_ps time_ps) {
@@ -106,6 +113,7 @@ class alignas(64) Channel {
   void enter_pause(const Packet& packet) {
     if (pauses_.empty()) announce(packet.time_ps);
     pauses_.push(packet);
+    has_pauses_ = true;
   }
 
   // Written by the receiving side only; what a packet needs is in one cache line.
@@ -117,6 +125,7 @@ class alignas(64) Channel {
   std::uint32_t taken_ = 0;
   std::uint8_t inbox_bit_;
   bool remote_;
+  bool has_pauses_ = false;
 
  public:
   bool tapped = false;  // somebody wants to see what arrives

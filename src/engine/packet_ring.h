@@ -16,6 +16,12 @@ class PacketRing {
   const Packet& front() const { return slots_[head_ & (capacity_ - 1)]; }
   const Packet& at(std::uint32_t i) const { return slots_[(head_ + i) & (capacity_ - 1)]; }
   void pop() { ++head_; }
+  // The first few packets, two to a cache line, will be read soon.
+  void prefetch_front() const {
+    if (empty()) return;
+    __builtin_prefetch(&at(0));
+    __builtin_prefetch(&at(2));
+  }
   // By absolute number: what was popped stays where it was until the next push.
   std::uint32_t head() const { return head_; }
   Packet& slot(std::uint32_t number) { return slots_[number & (capacity_ - 1)]; }

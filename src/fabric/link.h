@@ -101,12 +101,11 @@ class alignas(64) LinkDirection {
   engine::Packet take() {
     engine::Packet packet = channel_.front();
     channel_.pop();
-    if (wrapper_ != nullptr) [[unlikely]]
-      tap_arrival(packet);
+    tap(packet);
     return packet;
   }
 
-  // For a switch, which takes from the channel itself.
+  // For a node that takes from the channel itself.
   void tap(const engine::Packet& packet) {
     if (wrapper_ != nullptr) [[unlikely]]
       tap_arrival(packet);

@@ -73,6 +73,8 @@ inline void Switch::gather(Time_ps end_ps) {
   for (std::size_t w = 0; w < inbox_.size(); ++w) {
     for (std::uint64_t bits = inbox_[w]; bits != 0; bits &= bits - 1)
       __builtin_prefetch(wires_[w * 64 + static_cast<std::size_t>(std::countr_zero(bits))].inbound);
+    for (std::uint64_t bits = inbox_[w]; bits != 0; bits &= bits - 1)
+      wires_[w * 64 + static_cast<std::size_t>(std::countr_zero(bits))].inbound->prefetch_front();
     for (std::uint64_t bits = inbox_[w]; bits != 0; bits &= bits - 1) {
       std::size_t p = w * 64 + static_cast<std::size_t>(std::countr_zero(bits));
       engine::Channel& channel = *wires_[p].inbound;

@@ -31,6 +31,7 @@ nic::Device& Host::add_device(nic::DeviceConfig config, nic::Card& card, fabric:
   slot->device = std::make_unique<nic::Device>(std::move(config), card, out, in);
   ports_.push_back(slot->device.get());
   devices_.push_back(std::move(slot));
+  if (ports_.size() == 1) domain_.set_hot(node_, ports_.front());
   return *ports_.back();
 }
 

@@ -17,6 +17,12 @@ namespace weft::host {
 inline constexpr std::uint32_t kNoProgram = 0xffffffff;
 
 class Host {
+  // What every visit needs.
+  std::vector<nic::Device*> ports_;
+  Time_ps programs_ps_ = kNever_ps;  // the earliest wake of any program
+  Time_ps last_event_ps_ = 0;
+  std::uint64_t events_ = 0;
+
  public:
   Host(HostModel model, engine::Domain& domain, std::uint64_t seed, std::uint64_t id);
   Host(const Host&) = delete;
@@ -71,13 +77,9 @@ class Host {
   engine::Domain& domain_;
   std::uint32_t node_;
   Time_ps interrupt_phase_ps_ = 0;
-  Time_ps last_event_ps_ = 0;
-  std::uint64_t events_ = 0;
   std::vector<std::unique_ptr<nic::Card>> cards_;
-  std::vector<std::unique_ptr<DeviceSlot>> devices_;
-  std::vector<nic::Device*> ports_;  // the same devices, for the loop
+  std::vector<std::unique_ptr<DeviceSlot>> devices_;  // those of ports_
   std::vector<ProgramSlot> programs_;
-  Time_ps programs_ps_ = kNever_ps;  // the earliest wake of any program
   std::vector<Watcher> watchers_;
 };
 

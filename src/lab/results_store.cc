@@ -100,9 +100,9 @@ void write_classes(SqliteFile& file, const RunResult& result) {
     auto [node, name] = split(port.name);
     const nic::Counters& n = port.counters;
     for (std::size_t c = 0; c < fabric::kClasses; ++c) {
-      if (n.rx_prio[c].packets + n.tx_prio[c].packets + n.tx_pause[c] + port.pause_rx[c] == 0) continue;
-      rows.add(node, name, c, n.rx_prio[c].packets, n.rx_prio[c].bytes, n.tx_prio[c].packets, n.tx_prio[c].bytes,
-               nullptr, nullptr, nullptr, n.tx_pause[c], n.tx_pause_ps[c], port.pause_rx[c],
+      if (n.priorities[c].rx.packets + n.priorities[c].tx.packets + n.tx_pause[c] + port.pause_rx[c] == 0) continue;
+      rows.add(node, name, c, n.priorities[c].rx.packets, n.priorities[c].rx.bytes, n.priorities[c].tx.packets,
+               n.priorities[c].tx.bytes, nullptr, nullptr, nullptr, n.tx_pause[c], n.tx_pause_ps[c], port.pause_rx[c],
                port.pause_rx_transitions[c], port.pause_rx_ps[c], nullptr, nullptr, nullptr, nullptr, nullptr);
     }
   }

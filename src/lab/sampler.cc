@@ -105,8 +105,8 @@ void Sampler::read_nics() {
     if (device == nullptr) continue;
     const nic::Counters& n = device->counters;
     for (std::size_t c = 0; c < fabric::kClasses; ++c) {
-      put(n.tx_prio[c].bytes);
-      put(n.rx_prio[c].bytes);
+      put(n.priorities[c].tx.bytes);
+      put(n.priorities[c].rx.bytes);
       put(device->pause().total_ps(c, next_ps_));
       Time_ps tx_ps = device->pause_tx_ps(c, next_ps_);
       stopped_ = stopped_ || tx_ps != n.tx_pause_ps[c];

@@ -52,10 +52,10 @@ std::vector<NamedCounter> named(const Counters& c) {
       {eth, "rx_discards_phy", c.rx_discards_phy},
   };
   for (std::size_t p = 0; p < 8; ++p) {
-    list.push_back({eth, fmt::format("rx_prio{}_bytes", p), c.rx_prio[p].bytes});
-    list.push_back({eth, fmt::format("rx_prio{}_packets", p), c.rx_prio[p].packets});
-    list.push_back({eth, fmt::format("tx_prio{}_bytes", p), c.tx_prio[p].bytes});
-    list.push_back({eth, fmt::format("tx_prio{}_packets", p), c.tx_prio[p].packets});
+    list.push_back({eth, fmt::format("rx_prio{}_bytes", p), c.priorities[p].rx.bytes});
+    list.push_back({eth, fmt::format("rx_prio{}_packets", p), c.priorities[p].rx.packets});
+    list.push_back({eth, fmt::format("tx_prio{}_bytes", p), c.priorities[p].tx.bytes});
+    list.push_back({eth, fmt::format("tx_prio{}_packets", p), c.priorities[p].tx.packets});
   }
   return list;
 }

@@ -11,7 +11,17 @@
 
 namespace weft::nic {
 
-struct Counters {
+struct alignas(64) Counters {
+  struct Traffic {
+    std::uint64_t packets = 0;
+    std::uint64_t bytes = 0;  // frames without FCS
+  };
+  struct PriorityTraffic {
+    Traffic tx, rx;
+  };
+  // ethtool -S. Every frame is RoCE unicast today, so vport_rdma and phy counters are sums of these. First, because
+  // every packet counts here.
+  std::array<PriorityTraffic, 8> priorities{};
   // hw_counters
   std::uint64_t rx_write_requests = 0;
   std::uint64_t rx_read_requests = 0;
@@ -40,13 +50,6 @@ struct Counters {
   std::uint64_t np_ecn_marked_roce_packets = 0;
   std::uint64_t np_cnp_sent = 0;
   std::uint64_t rx_icrc_encapsulated = 0;
-  // ethtool -S. Every frame is RoCE unicast today, so vport_rdma and phy counters are sums of these.
-  struct Traffic {
-    std::uint64_t packets = 0;
-    std::uint64_t bytes = 0;  // frames without FCS
-  };
-  std::array<Traffic, 8> tx_prio{};
-  std::array<Traffic, 8> rx_prio{};
   std::array<std::uint64_t, 8> tx_pause{};    // pause frames by class, XOFF and XON
   std::array<std::int64_t, 8> tx_pause_ps{};  // time in XOFF
   std::uint64_t rx_crc_errors_phy = 0;
@@ -56,15 +59,15 @@ struct Counters {
   std::uint64_t acks_sent = 0;
   std::uint64_t naks_sent = 0;
 
-  Traffic tx() const { return sum(tx_prio); }
-  Traffic rx() const { return sum(rx_prio); }
+  Traffic tx() const { return sum(&PriorityTraffic::tx); }
+  Traffic rx() const { return sum(&PriorityTraffic::rx); }
 
  private:
-  static Traffic sum(const std::array<Traffic, 8>& by_priority) {
+  Traffic sum(Traffic PriorityTraffic::*direction) const {
     Traffic all;
-    for (const Traffic& each : by_priority) {
-      all.packets += each.packets;
-      all.bytes += each.bytes;
+    for (const PriorityTraffic& each : priorities) {
+      all.packets += (each.*direction).packets;
+      all.bytes += (each.*direction).bytes;
     }
     return all;
   }

@@ -8,18 +8,23 @@
 namespace weft::nic {
 
 Device::Device(DeviceConfig config, Card& card, fabric::LinkDirection& out, fabric::LinkDirection& in)
-    : config_(std::move(config)),
+    : arrivals_(in.channel()),
+      out_(out),
+      in_(in),
+      functions_(card.functions.data()),
+      cc_(congestion_algorithm(config.qos.congestion.kind)),
+      rx_xoff_ps_(card.functions.front().transfer_ps(4096) * config.model.rx_pause_xoff_B / 4096),
+      ack_interval_packets_(config.model.ack_interval_packets),
+      carry_payload_(config.carry_payload),
+      slow_receiver_(config.slow_ps_per_byte > 0),
+      memory_(config.seed, config.port_id),
+      config_(std::move(config)),
       psns_(config_.seed, config_.port_id, RandomPurpose::kPsn),
       jitter_(config_.seed, config_.port_id, RandomPurpose::kHostJitter),
       card_(card),
-      out_(out),
-      in_(in),
       message_interval_ps_(kSecond_ps / config_.model.message_rate_per_s),
       rx_buffer_ps_(card.functions.front().transfer_ps(4096) * config_.model.rx_buffer_B / 4096),
-      rx_xoff_ps_(card.functions.front().transfer_ps(4096) * config_.model.rx_pause_xoff_B / 4096),
-      rx_xon_ps_(card.functions.front().transfer_ps(4096) * config_.model.rx_pause_xon_B / 4096),
-      cc_(congestion_algorithm(config_.qos.congestion.kind)),
-      memory_(config_.seed, config_.port_id) {
+      rx_xon_ps_(card.functions.front().transfer_ps(4096) * config_.model.rx_pause_xon_B / 4096) {
   cc_environment_.line_rate_bps = 8 * kSecond_ps / out_.timing().ps_per_byte;
   plan_pauses();
 }

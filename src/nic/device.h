@@ -62,7 +62,28 @@ struct DeviceConfig {
   HostSide host;
 };
 
-class Device {
+class alignas(64) Device {
+  // What every packet needs, by cache line. The port's transmitter: control replies go first; READ data and requests
+  // share round robin.
+  Time_ps service_ps_ = kNever_ps;
+  Time_ps free_ps_ = 0;  // the port has sent its last frame
+  Time_ps pause_due_ps_ = kNever_ps;
+  Time_ps last_event_ps_ = 0;
+  engine::Channel& arrivals_;
+  std::vector<QueuePair> qps_;
+  WorkHeap timers_;   // QPs with an ACK timeout to check
+  WorkHeap waiting_;  // contexts that become ready at a time
+  ContextRing control_, ready_;
+  fabric::LinkDirection& out_;
+  fabric::LinkDirection& in_;
+  PcieFunction* functions_;                  // the card's
+  const CongestionAlgorithm* cc_ = nullptr;  // null: off
+  Time_ps rx_xoff_ps_ = 0;                   // fill of the receive buffer, as PCIe time
+  std::uint32_t ack_interval_packets_;
+  bool carry_payload_;
+  bool slow_receiver_;  // a fault
+  MemoryTable memory_;
+
  public:
   Device(DeviceConfig config, Card& card, fabric::LinkDirection& out, fabric::LinkDirection& in);
 
@@ -88,7 +109,7 @@ class Device {
   // The host's loop: when the port next has something to do, and doing it, as long as it is due before `end_ps` and
   // not after `*programs_ps`, which an event may bring forward. At one instant: release of a delayed frame, service,
   // arrival, timer. Returns the number of events.
-  Time_ps next_ps() const { return std::min(std::min(service_ps_, in_.next_arrival_ps()), rare_ps()); }
+  Time_ps next_ps() const { return std::min(std::min(service_ps_, arrivals_.next_ps()), rare_ps()); }
   std::uint64_t run_until(Time_ps end_ps, const Time_ps* programs_ps);
   Time_ps last_event_ps() const { return last_event_ps_; }
 
@@ -251,25 +272,10 @@ class Device {
   std::vector<PendingCnp> cnps_;
   std::vector<Time_ps> cnp_last_ps_;  // by scope: port, address or QP
   std::size_t cnp_head_ = 0;
-  // What every packet needs, side by side.
   Card& card_;
-  fabric::LinkDirection& out_;
-  fabric::LinkDirection& in_;
-  // The port's transmitter. Control replies go first; READ data and requests share round robin.
-  Time_ps service_ps_ = kNever_ps;
-  Time_ps free_ps_ = 0;  // the port has sent its last frame
-  Time_ps pause_due_ps_ = kNever_ps;
-  Time_ps last_event_ps_ = 0;
-  std::vector<QueuePair> qps_;
-  WorkHeap timers_;   // QPs with an ACK timeout to check
-  WorkHeap waiting_;  // contexts that become ready at a time
-  ContextRing control_, ready_;
   Time_ps message_interval_ps_ = 0;
-  Time_ps rx_buffer_ps_ = 0;                 // the receive buffer, as PCIe time
-  Time_ps rx_xoff_ps_ = 0, rx_xon_ps_ = 0;   // likewise
-  const CongestionAlgorithm* cc_ = nullptr;  // null: off
+  Time_ps rx_buffer_ps_ = 0, rx_xon_ps_ = 0;  // as rx_xoff_ps_
   CongestionEnvironment cc_environment_;
-  MemoryTable memory_;
   // Flow control.
   fabric::PortPause pause_;
   fabric::PortPauseLog pause_log_;

@@ -17,7 +17,7 @@ struct Access {
   bool remote_atomic = false;
 };
 
-struct MemoryRegion {
+struct alignas(64) MemoryRegion {
   std::uint64_t va = 0;
   std::uint64_t length_B = 0;
   std::uint32_t key = 0;  // lkey and rkey are the same, as on mlx5

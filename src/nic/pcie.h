@@ -28,7 +28,7 @@ struct PcieLink {
 // but arrive split at read-completion boundaries; both directions are counted alike.
 inline constexpr std::uint32_t kTlpOverhead_B = 24;
 
-class PcieFunction {
+class alignas(64) PcieFunction {
  public:
   explicit PcieFunction(PcieLink link)
       : shift_(shift_of(link.max_payload_B)), ps_per_byte_q16_((8 * kSecond_ps << 16) / link.tlp_bps()) {}

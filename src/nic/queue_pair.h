@@ -18,9 +18,9 @@ enum class QpState : std::uint8_t { kReset, kInit, kRtr, kRts, kSqe, kErr };
 
 // ibv_qp_attr, as far as it is modelled.
 struct QpAttributes {
+  std::uint32_t path_mtu_B = 0;  // RTR …
   Access access;                 // INIT: what the peer may do
   std::uint32_t qkey = 0;        // UD
-  std::uint32_t path_mtu_B = 0;  // RTR …
   std::uint32_t remote_port = 0;
   std::uint32_t remote_qpn = 0;
   std::uint32_t rq_psn = 0;
@@ -35,11 +35,11 @@ struct QpAttributes {
   engine::TelemetryFormat telemetry = engine::TelemetryFormat::kNone;  // of its data packets
 };
 
-struct SendWqe {
-  SendRequest request;
+struct alignas(64) SendWqe {
   Time_ps ready_ps = 0;  // the NIC has the WQE and, unless inline, the first payload
   std::uint32_t first_psn = 0;
   std::uint32_t packets = 0;  // PSNs that it uses: data packets, or READ response packets
+  SendRequest request;
 };
 
 // What the responder still has to send for one QP, in PSN order.
@@ -66,6 +66,7 @@ enum class Gap : std::uint8_t { kNone, kSequence, kNotReady };
 
 inline constexpr Time_ps kInRing_ps = -1;
 
+// What a data packet needs comes first, in one or two cache lines.
 struct Requester {
   // The send queue: WQEs [head, tail), ring of a power of two; `tx` is the one being sent.
   std::vector<SendWqe> wqes;
@@ -73,29 +74,29 @@ struct Requester {
   std::uint32_t head = 0;
   std::uint32_t tx = 0;
   std::uint32_t tail = 0;
-  std::uint32_t tx_packet = 0;      // packets of `tx` already sent
-  std::uint32_t next_psn = 0;       // of the next WQE to be posted
-  std::uint32_t una_psn = 0;        // oldest not acknowledged
-  std::uint32_t high_psn = 0;       // one past the highest PSN ever sent
-  std::uint32_t responses_due = 0;  // READ and atomic requests sent and not answered
+  std::uint32_t tx_packet = 0;  // packets of `tx` already sent
+  std::uint32_t una_psn = 0;    // oldest not acknowledged
+  std::uint32_t high_psn = 0;   // one past the highest PSN ever sent
+  bool started = false;         // `tx` has been let through as a message
+  bool limited = false;         // the peer advertises credits
+  bool timer_queued = false;
+  bool implied_nak = false;         // a response gap was acted upon and nothing moved since
+  Time_ps queued_ps = kNever_ps;    // where the port has it: waiting until then, in a ring, or nowhere
   Time_ps hold_until_ps = 0;        // RNR wait, NAK reaction
-  Time_ps next_message_ps = 0;      // WQE rate of one QP
   Time_ps last_sent_ps = 0;         // data packet
+  Time_ps deadline_ps = kNever_ps;  // local ACK timeout
   Time_ps last_ack_ps = 0;          // something was acknowledged, or the first packet after nothing was due left
   Time_ps ack_gap_ps = 0;           // longest time between two such, by and by forgotten
-  Time_ps timed_ps = kNever_ps;     // when the packet before `timed_psn` left, if its round trip is being timed
-  std::uint32_t timed_psn = 0;
-  Time_ps deadline_ps = kNever_ps;  // local ACK timeout
   std::uint8_t retries_left = 0;
   std::uint8_t rnr_left = 0;
-  std::uint8_t adaptive_step = 0;  // adaptive retransmissions since the last progress
-  bool timer_queued = false;
-  bool implied_nak = false;       // a response gap was acted upon and nothing moved since
-  bool started = false;           // `tx` has been let through as a message
-  Time_ps queued_ps = kNever_ps;  // where the port has it: waiting until then, in a ring, or nowhere
-  std::uint32_t limit_msn = 0;    // credits: messages up to this MSN may be sent
-  bool limited = false;           // the peer advertises credits
+  std::uint8_t adaptive_step = 0;   // adaptive retransmissions since the last progress
+  std::uint32_t next_psn = 0;       // of the next WQE to be posted
+  std::uint32_t responses_due = 0;  // READ and atomic requests sent and not answered
+  std::uint32_t limit_msn = 0;      // credits: messages up to this MSN may be sent
   std::uint32_t acked_msn = 0;
+  Time_ps next_message_ps = 0;   // WQE rate of one QP
+  Time_ps timed_ps = kNever_ps;  // when the packet before `timed_psn` left, if its round trip is being timed
+  std::uint32_t timed_psn = 0;
 
   SendWqe& at(std::uint32_t index) { return wqes[index & mask]; }
   void next_wqe() {
@@ -106,48 +107,49 @@ struct Requester {
 };
 
 struct Responder {
-  std::vector<ReceiveRequest> receives;
-  std::uint32_t mask = 0;
-  std::uint32_t head = 0;
+  std::uint32_t head = 0;  // of the receive queue
   std::uint32_t tail = 0;
   std::uint32_t expected_psn = 0;
   std::uint32_t msn = 0;
   Gap gap = Gap::kNone;
   bool in_message = false;
   bool is_write = false;
-  std::uint64_t va = 0;      // where the next payload goes
-  std::uint32_t rkey = 0;    // WRITE, or lkey of the receive
-  std::uint32_t left_B = 0;  // WRITE: DMALen not received; SEND: room in the receive
+  std::uint32_t unacked = 0;  // packets accepted since the last ACK
+  std::uint64_t va = 0;       // where the next payload goes
+  std::uint32_t rkey = 0;     // WRITE, or lkey of the receive
+  std::uint32_t left_B = 0;   // WRITE: DMALen not received; SEND: room in the receive
   std::uint32_t received_B = 0;
-  std::uint32_t unacked = 0;   // packets accepted since the last ACK
+  std::uint32_t mask = 0;
+  Time_ps placed_ps = 0;  // when the last payload left for memory
+  Time_ps queued_ps = kNever_ps;
+  // So far what a data packet needs.
+  std::vector<ReceiveRequest> receives;
   std::vector<Reply> replies;  // ring, grows as it is needed
   std::uint32_t reply_head = 0;
   std::uint32_t reply_tail = 0;
-  Time_ps queued_ps = kNever_ps;
   std::vector<SavedAtomic> atomics;  // ring of max_dest_rd_atomic, from the first on
   std::uint32_t atomic_next = 0;
-  Time_ps placed_ps = 0;                            // when the last payload left for memory
   std::uint32_t worst_telemetry = engine::kNoSlot;  // longest queue and residence of each hop so far
   std::uint32_t telemetry = engine::kNoSlot;        // what switches wrote on the way here, for the next ACK
 
   Reply& next_reply() { return replies[reply_head % replies.size()]; }
 };
 
-struct QueuePair {
-  // Identity and attributes.
+// Ordered by cache line: both sides, the responder, the requester, congestion control.
+struct alignas(64) QueuePair {
+  engine::Packet packet;  // what all packets of this QP have in common
   std::uint32_t qpn = 0;
   QpType type = QpType::kRc;
   QpState state = QpState::kReset;
   std::uint8_t function = 0;
-  engine::Packet packet;  // what all packets of this QP have in common
+  QpAttributes attributes;
   std::uint32_t send_cq = 0;
   std::uint32_t receive_cq = 0;
-  QpAttributes attributes;
-  Requester req;
-  Responder resp;
-  CongestionState congestion;  // of what it sends: requests, and READ data
-  Time_ps pace_ps = 0;         // not before: looked at again then
-  Time_ps paid_ps = 0;         // when the last packet is paid for at the present pace
+  alignas(64) Responder resp;
+  alignas(64) Requester req;
+  alignas(64) Time_ps pace_ps = 0;  // not before: looked at again then
+  Time_ps paid_ps = 0;              // when the last packet is paid for at the present pace
+  CongestionState congestion;       // of what it sends: requests, and READ data
   std::uint64_t retransmitted_packets = 0;
   std::uint64_t cnps_received = 0;
 };

@@ -21,13 +21,13 @@ std::span<const std::uint8_t> Device::payload_of(const Packet& packet) {
 
 void Device::end(const Packet& packet, Fate fate) {
   in_.received.count(fate);
-  in_.destination().release(packet);
+  if (packet.flags & Packet::kHasCold) in_.destination().free_cold(packet.aux);
 }
 
 std::uint64_t Device::run_until(Time_ps end_ps, const Time_ps* programs_ps) {
   std::uint64_t events = 0;
   for (;;) {
-    Time_ps arrival_ps = in_.next_arrival_ps();
+    Time_ps arrival_ps = arrivals_.next_ps();
     Time_ps now_ps = std::min(service_ps_, arrival_ps);
     Time_ps other_ps = rare_ps();
     if (std::min(now_ps, other_ps) >= end_ps || std::min(now_ps, other_ps) > *programs_ps) return events;
@@ -48,7 +48,7 @@ std::uint64_t Device::run_until(Time_ps end_ps, const Time_ps* programs_ps) {
       }
     }
     last_event_ps_ = now_ps;
-    if (service_ps_ <= arrival_ps && !(service_ps_ == arrival_ps && in_.pause_is_next())) {
+    if (service_ps_ <= arrival_ps && !(service_ps_ == arrival_ps && arrivals_.pause_is_next())) {
       serve(now_ps);
     } else {
       receive(now_ps);
@@ -57,7 +57,10 @@ std::uint64_t Device::run_until(Time_ps end_ps, const Time_ps* programs_ps) {
 }
 
 void Device::receive(Time_ps now_ps) {
-  Packet packet = in_.take();
+  Packet packet = arrivals_.front();
+  arrivals_.pop();
+  if (arrivals_.tapped) [[unlikely]]
+    in_.tap(packet);
   if (packet.opcode == engine::kPauseOpcode) [[unlikely]] {
     receive_pause(packet, now_ps);
     return;
@@ -79,8 +82,8 @@ void Device::receive_packet(Packet& packet, Time_ps now_ps) {
   }
   // Payload that PCIe cannot take yet waits in the receive buffer.
   if (packet.payload_B > 0) {
-    PcieFunction& function = card_.functions[qp->function];
-    if (config_.slow_ps_per_byte > 0) [[unlikely]]
+    PcieFunction& function = functions_[qp->function];
+    if (slow_receiver_) [[unlikely]]
       slow_down(now_ps);
     Time_ps backlog_ps = function.write_backlog_ps(now_ps);
     if (backlog_ps > rx_xoff_ps_) [[unlikely]] {
@@ -92,7 +95,7 @@ void Device::receive_packet(Packet& packet, Time_ps now_ps) {
       }
     }
   }
-  Counters::Traffic& traffic = counters.rx_prio[packet.priority];
+  Counters::Traffic& traffic = counters.priorities[packet.priority].rx;
   ++traffic.packets;
   traffic.bytes += fabric::line_B(packet) - fabric::kLineOverhead_B;
   if ((packet.tos & kEcnCe) == kEcnCe) note_ce(*qp, packet, now_ps);

@@ -131,7 +131,7 @@ bool Device::send_read_reply(QueuePair& qp, Reply& reply, Time_ps now_ps) {
     return false;
   }
   std::uint32_t chunk_B = std::min(reply.left_B, qp.attributes.path_mtu_B);
-  PcieFunction& pcie = card_.functions[qp.function];
+  PcieFunction& pcie = functions_[qp.function];
   if (chunk_B > 0) {
     Time_ps available_ps = pcie.read_available_ps(chunk_B, now_ps);
     if (available_ps > now_ps) {

@@ -73,7 +73,7 @@ fabric::Fate Device::receive_data(QueuePair& qp, Packet& packet, Time_ps now_ps)
   std::uint32_t index = psn_distance(packet.psn, wqe.first_psn);
   if (req.head == req.tail || !needs_response(wqe.request.opcode) || index >= wqe.packets) return Fate::kStaleResponse;
   const engine::Cold* cold = (packet.flags & Packet::kHasCold) ? &in_.destination().cold[packet.aux] : nullptr;
-  Time_ps left_ps = card_.functions[qp.function].write(std::max<std::uint32_t>(packet.payload_B, 8), now_ps);
+  Time_ps left_ps = functions_[qp.function].write(std::max<std::uint32_t>(packet.payload_B, 8), now_ps);
   if (MemoryRegion* region = memory_.find(wqe.request.lkey); region != nullptr && !region->bytes.empty()) {
     if (is_atomic(wqe.request.opcode)) {
       std::uint8_t bytes[8];
@@ -123,7 +123,7 @@ void Device::finish_head(QueuePair& qp, WcStatus status, Time_ps now_ps, Time_ps
   const SendWqe& wqe = req.at(req.head);
   if (needs_response(wqe.request.opcode) && req.tx != req.head) --req.responses_due;
   if (wqe.request.signaled || status != WcStatus::kSuccess) {
-    Time_ps left_ps = card_.functions[qp.function].write(kCqe_B, std::max(now_ps, data_left_ps));
+    Time_ps left_ps = functions_[qp.function].write(kCqe_B, std::max(now_ps, data_left_ps));
     push_send_completion(qp, wqe, status, cpu_visible_ps(left_ps));
   }
   if (req.tx == req.head) req.next_wqe();

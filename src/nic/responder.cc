@@ -85,8 +85,7 @@ Fate Device::accept_message_packet(QueuePair& qp, Packet& packet, Time_ps now_ps
   ++resp.unacked;
   if (packet.flags & Packet::kHasCold) keep_telemetry(qp, packet);
   if (ends) end_message(qp, packet, now_ps);
-  if ((packet.flags & Packet::kAckReq) || resp.unacked >= config_.model.ack_interval_packets)
-    reply_ack(qp, packet.psn, now_ps);
+  if ((packet.flags & Packet::kAckReq) || resp.unacked >= ack_interval_packets_) reply_ack(qp, packet.psn, now_ps);
   return Fate::kAccepted;
 }
 
@@ -131,7 +130,7 @@ std::optional<Fate> Device::place(QueuePair& qp, const Packet& packet, Time_ps n
   if (!allowed)
     return refuse(qp, resp.is_write ? NakCode::kRemoteAccessError : NakCode::kRemoteOperationalError, now_ps);
   if (!region->bytes.empty()) MemoryTable::write(*region, resp.va, payload_of(packet));
-  resp.placed_ps = card_.functions[qp.function].write(packet.payload_B, now_ps);
+  resp.placed_ps = functions_[qp.function].write(packet.payload_B, now_ps);
   resp.va += packet.payload_B;
   resp.left_B -= packet.payload_B;
   resp.received_B += packet.payload_B;
@@ -170,7 +169,7 @@ void Device::end_message(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   if (completion.with_invalidate) {
     if (MemoryRegion* region = memory_.find(cold_of(packet).rkey)) region->valid = false;
   }
-  Time_ps left_ps = card_.functions[qp.function].write(kCqe_B, std::max(now_ps, resp.placed_ps));
+  Time_ps left_ps = functions_[qp.function].write(kCqe_B, std::max(now_ps, resp.placed_ps));
   completion.visible_ps = cpu_visible_ps(left_ps);
   push_receive_completion(qp, completion);
 }
@@ -281,7 +280,7 @@ Fate Device::receive_datagram(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   } else if (MemoryRegion* region = memory_.find(receive.lkey); region != nullptr && !region->bytes.empty()) {
     MemoryTable::write(*region, receive.va + kGrh_B, payload_of(packet));
   }
-  Time_ps left_ps = card_.functions[qp.function].write(completion.byte_len + kCqe_B, now_ps);
+  Time_ps left_ps = functions_[qp.function].write(completion.byte_len + kCqe_B, now_ps);
   completion.visible_ps = cpu_visible_ps(left_ps);
   push_receive_completion(qp, completion);
   return Fate::kAccepted;

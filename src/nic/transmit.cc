@@ -83,7 +83,7 @@ bool Device::serve_context(std::uint32_t context, Time_ps now_ps) {
 void Device::put(Packet& packet, Time_ps now_ps) {
   std::uint32_t line_bytes = fabric::line_B(packet);
   free_ps_ = now_ps + out_.send(packet, line_bytes, now_ps);
-  Counters::Traffic& traffic = counters.tx_prio[packet.priority];
+  Counters::Traffic& traffic = counters.priorities[packet.priority].tx;
   ++traffic.packets;
   traffic.bytes += line_bytes - fabric::kLineOverhead_B;
 }
@@ -125,7 +125,7 @@ engine::Cold& Device::add_cold(Packet& packet) {
 }
 
 void Device::add_payload(Packet& packet, std::uint32_t key, std::uint64_t va) {
-  if (!config_.carry_payload || packet.payload_B == 0) return;
+  if (!carry_payload_ || packet.payload_B == 0) return;
   const MemoryRegion* region = memory_.find(key);
   if (region == nullptr || !region->covers(va, packet.payload_B)) return;
   engine::Domain& domain = out_.source();
@@ -207,7 +207,7 @@ bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
 // Payload comes over PCIe. False when it is not in the NIC yet: the QP is queued for when it is.
 bool Device::fetch(QueuePair& qp, std::uint32_t payload_B, Time_ps now_ps) {
   if (payload_B == 0) return true;
-  PcieFunction& pcie = card_.functions[qp.function];
+  PcieFunction& pcie = functions_[qp.function];
   Time_ps available_ps = pcie.read_available_ps(payload_B, now_ps);
   if (available_ps > now_ps) {
     queue_request(qp, available_ps);
@@ -239,7 +239,7 @@ bool Device::send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
     cold.dma_len = request.length_B;
     cold.imm = request.imm;
   }
-  if (config_.carry_payload) add_payload(packet, request.lkey, request.local_va + offset_B);
+  if (carry_payload_) add_payload(packet, request.lkey, request.local_va + offset_B);
   std::uint32_t next_psn = psn_add(psn, 1);
   if (psn_before(psn, req.high_psn)) {
     packet.flags |= Packet::kRetransmission;

@@ -62,8 +62,8 @@ TEST(Counters, ValuesAreUnderTheirOwnNames) {
   c.packet_seq_err = 2;
   c.np_cnp_sent = 3;
   c.rx_icrc_encapsulated = 4;
-  c.tx_prio[3].packets = 5;
-  c.rx_prio[6].bytes = 6;
+  c.priorities[3].tx.packets = 5;
+  c.priorities[6].rx.bytes = 6;
   auto map = by_name(c);
   EXPECT_EQ(map["out_of_sequence"], 1U);
   EXPECT_EQ(map["packet_seq_err"], 2U);
@@ -76,8 +76,8 @@ TEST(Counters, ValuesAreUnderTheirOwnNames) {
 // vport counters leave the FCS out, phy counters have it (facts PROTOCOL 1.10).
 TEST(Counters, PhyBytesIncludeTheFcs) {
   Counters c;
-  c.tx_prio[0] = {4, 300};
-  c.tx_prio[3] = {6, 700};
+  c.priorities[0].tx = {4, 300};
+  c.priorities[3].tx = {6, 700};
   auto map = by_name(c);
   EXPECT_EQ(map["tx_vport_rdma_unicast_bytes"], 1000U);
   EXPECT_EQ(map["tx_vport_rdma_unicast_packets"], 10U);
