@@ -148,6 +148,31 @@ TEST(Qos, Keys) {
   EXPECT_EQ(qos.headroom_pool_B, 2'000'000);
 }
 
+TEST(Qos, WhenAndWhatIsMarked) {
+  const Lab lab = lab_of("{profile: roce-lossless, queues: {3: {ecn: {mark: enqueue, not_ect: pass}}}}");
+  const fabric::EcnRamp& ramp = lab.switches[0].qos.queues[3].ecn;
+  EXPECT_TRUE(ramp.at_enqueue);
+  EXPECT_FALSE(ramp.drops_not_ect);
+  EXPECT_EQ(ramp.min_B, 150'000);  // as the profile has it
+  EXPECT_FALSE(lab.switches[0].qos.queues[0].ecn.at_enqueue);
+  EXPECT_TRUE(lab.switches[0].qos.queues[0].ecn.drops_not_ect);
+  const std::string text = qos_text(lab, "leaf0");
+  EXPECT_NE(text.find("10417 cells, at enqueue; not ECT: pass\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("10417 cells, at dequeue; not ECT: drop\n"), std::string::npos) << text;
+  const std::string json = qos_json(lab, "leaf0");
+  EXPECT_NE(json.find("\"mark\": \"enqueue\""), std::string::npos) << json;
+  EXPECT_NE(json.find("\"not_ect\": \"pass\""), std::string::npos) << json;
+  // A node may say the opposite of its lab.
+  const Lab back = read_good(with("{profile: roce-lossless, queues: {3: {ecn: {mark: enqueue}}}}") +
+                             "nodes: {leaf1: {qos: {queues: {3: {ecn: {mark: dequeue}}}}}}\n");
+  EXPECT_TRUE(back.switches[0].qos.queues[3].ecn.at_enqueue);
+  EXPECT_FALSE(back.switches[1].qos.queues[3].ecn.at_enqueue);
+  expect_problem(with("{profile: roce-lossless, queues: {3: {ecn: {mark: ingress}}}}"),
+                 "4:56 mark \"ingress\" is not known | write one of dequeue, enqueue");
+  expect_problem(with("{profile: roce-lossless, queues: {3: {ecn: {not_ect: mark}}}}"),
+                 "4:59 not_ect \"mark\" is not known | write one of drop, pass");
+}
+
 TEST(Qos, Congestion) {
   const Lab lab =
       lab_of("{congestion: {RPG_AI_RATE: 40, DCE_TCP_G: 1000, MIN_TIME_BETWEEN_CNPS: 50, ROCE_CC_PRIO_MASK: 8}}");
