@@ -74,6 +74,7 @@ void read_congestion(const YamlNode& node, QosContract& contract, ProblemList& p
     return;
   }
   nic::CongestionParameters& congestion = contract.host.congestion;
+  contract.places.congestion = node.place;
   if (const YamlNode* value = node.find("algorithm"))
     store(congestion.kind, read_choice<CongestionKind>(*value, "algorithm", congestion_words(), problems));
   const auto words = congestion_words();

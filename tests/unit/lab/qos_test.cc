@@ -242,6 +242,22 @@ TEST(Qos, Warnings) {
                  "headroom 4 kB of group 3: sn3700c at 100 Gbps over 5 m needs 25.9 kB");
 }
 
+// The catalog: sn3700c has no INT, as7726-32x has.
+TEST(Qos, HpccNeedsInt) {
+  constexpr std::string_view kQos =
+      "{profile: roce-lossless, pfc: {watchdog: {action: drop}}, congestion: {algorithm: hpcc}}";
+  const Lab lab = lab_of(kQos);
+  ASSERT_EQ(lab.warnings.size(), 1U);  // once, however many hosts and switches
+  EXPECT_EQ(lab.warnings[0].message, "hpcc needs INT, and a real sn3700c writes none: here it does");
+  EXPECT_EQ(lab.warnings[0].line, 4);
+  EXPECT_EQ(lab.warnings[0].column, 76);
+  std::string able = with(kQos);
+  able.replace(able.find("sn3700c"), 7, "as7726-32x");
+  EXPECT_FALSE(warns(read_good(able), "hpcc needs INT"));
+  expect_warning("{profile: roce-lossless}\nnodes: {h1: {qos: {congestion: {algorithm: hpcc}}}}", "hpcc needs INT");
+  EXPECT_FALSE(warns(lab_of("{profile: roce-lossless, congestion: {algorithm: swift}}"), "INT"));
+}
+
 TEST(Qos, DevicesWithoutPfc) {
   std::string text = with("{profile: roce-lossless, pfc: {watchdog: {action: drop}}}");
   EXPECT_TRUE(read_good(text).warnings.empty());
