@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
+#include "base/nearest.h"
 #include "base/time.h"
 #include "lab/drop_reason.h"
-#include "lab/nearest.h"
 
 namespace weft::lab {
 

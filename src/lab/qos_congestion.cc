@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "base/nearest.h"
 #include "lab/lab_words.h"
-#include "lab/nearest.h"
 #include "lab/qos_contract.h"
 #include "lab/yaml_walk.h"
 
