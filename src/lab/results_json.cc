@@ -177,6 +177,7 @@ Json drops_object(const SwitchOutcome& each, const fabric::AddressBook& book) {
     }
     j["reason"] = reason.name;
     j["wjh_id"] = reason.wjh_id == 0 ? Json() : Json(reason.wjh_id);
+  j["has_wjh"] = each.config->model.has_wjh;
     j["from"] = book[drop.source].name;
     j["to"] = book[drop.destination].name;
     j["src_ip"] = address_text(book[drop.source]);
