@@ -96,7 +96,7 @@ TEST_F(ResultsStore, SeriesEndWhereTheCountersEnd) {
 }
 
 TEST_F(ResultsStore, AnInterruptedRunIsWrittenWhole) {
-  support::FabricLab fabric = sampled_incast(us(1));
+  support::FabricLab fabric = sampled_incast(ns(100));
   std::atomic<bool> cancel = false;
   RunOptions options;
   options.cancel = &cancel;
