@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/nearest.h"
 #include "cli/common.h"
 #include "cli/verbs.h"
-#include "lab/nearest.h"
 #include "lab/qos_text.h"
 
 namespace weft::cli {
@@ -30,7 +30,7 @@ int show(const Arguments& arguments) {
   for (const auto& host : lab.hosts) names.push_back(host.name);
   if (!arguments.node.empty() && std::find(names.begin(), names.end(), arguments.node) == names.end()) {
     fmt::print(stderr, "weft: {} has no node {}\n  {}\n", arguments.lab, arguments.node,
-               lab::did_you_mean(arguments.node, names, "nodes"));
+               did_you_mean(arguments.node, names, "nodes"));
     return kExitWrongInput;
   }
   fmt::print("{}", arguments.json ? lab::qos_json(lab, arguments.node) : lab::qos_text(lab, arguments.node));

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/check.h"
-#include "lab/nearest.h"
+#include "base/nearest.h"
 
 namespace weft::lab {
 namespace {
@@ -96,11 +96,11 @@ std::vector<std::string_view> Catalog::names(CatalogKind kind) const {
 std::vector<std::string> Catalog::nearest(std::string_view name) const {
   std::vector<std::string_view> all;
   for (const CatalogEntry& entry : entries_) all.push_back(entry.name);
-  return lab::nearest(name, all);
+  return weft::nearest(name, all);
 }
 
 std::vector<std::string> Catalog::nearest(std::string_view name, CatalogKind kind) const {
-  return lab::nearest(name, names(kind));
+  return weft::nearest(name, names(kind));
 }
 
 }  // namespace weft::lab

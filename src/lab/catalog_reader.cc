@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <array>
 
+#include "base/nearest.h"
 #include "lab/catalog.h"
 #include "lab/front_ports.h"
 #include "lab/lab_words.h"
 #include "lab/link_rules.h"
 #include "lab/model_fields.h"
-#include "lab/nearest.h"
 #include "lab/problem.h"
 #include "lab/yaml_walk.h"
 

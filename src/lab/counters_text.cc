@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
+#include "base/nearest.h"
 #include "base/time.h"
 #include "lab/drop_reason.h"
-#include "lab/nearest.h"
 
 namespace weft::lab {
 
@@ -173,14 +173,28 @@ tl::expected<Json, Problem> choose(const Json& all, const std::string& node, con
       Problem{fmt::format("{} has no port {} with a cable", node, wanted), did_you_mean(wanted, views, "ports")});
 }
 
-tl::expected<std::string, Problem> of_switch(const Json& each, const std::string& node, const std::string& port,
+// What Just Happened is NVIDIA's: other switches have no such table, whatever the model knows of their drops.
+Problem without_wjh(const Json& each, const Json& switches) {
+  std::vector<std::string> able;
+  for (const Json& other : switches) {
+    if (other.value("has_wjh", false)) able.push_back(other.value("name", ""));
+  }
+  return {fmt::format("{} is a {}, which has no What Just Happened", each.value("name", ""), each.value("model", "")),
+          fmt::format("report.md and --json have its drops with their reasons; {}",
+                      able.empty() ? "no switch of this run has it" : fmt::format("{} has it", fmt::join(able, ", ")))};
+}
+
+tl::expected<std::string, Problem> of_switch(const Json& each, const Json& switches, const std::string& port,
                                              CounterStyle style, bool json) {
+  const std::string node = each.value("name", "");
   if (style == CounterStyle::kEthtool || style == CounterStyle::kRdma)
     return tl::make_unexpected(Problem{node + " is a switch", "use --as sonic or --as wjh"});
   auto ports = choose(each.value("ports", Json::array()), node, port);
   if (!ports) return tl::make_unexpected(ports.error());
   if (json) return (port.empty() ? each : ports->front()).dump(2) + "\n";
-  return style == CounterStyle::kWjh ? wjh(each.value("drops", Json::object()), port) : sonic(*ports);
+  if (style == CounterStyle::kSonic) return sonic(*ports);
+  if (!each.value("has_wjh", false)) return tl::make_unexpected(without_wjh(each, switches));
+  return wjh(each.value("drops", Json::object()), port);
 }
 
 tl::expected<std::string, Problem> of_host(const Json& ports, const std::string& node, const std::string& port,
@@ -219,7 +233,7 @@ tl::expected<std::string, CountersProblem> counters_text(const std::string& dire
   const Json switches = results->value("switches", Json::array());
   for (const Json& each : switches) {
     names.push_back(each.value("name", ""));
-    if (names.back() == node) return of_switch(each, node, port, style.value_or(CounterStyle::kSonic), json);
+    if (names.back() == node) return of_switch(each, switches, port, style.value_or(CounterStyle::kSonic), json);
   }
   Json ports = Json::array();
   for (const Json& each : (*results)["ports"]) {

@@ -1,8 +1,8 @@
 // Names of nodes and ports, as links, faults, workloads and expectations write them.
 #include <fmt/format.h>
 
+#include "base/nearest.h"
 #include "lab/lab_sections.h"
-#include "lab/nearest.h"
 #include "lab/yaml_walk.h"
 
 namespace weft::lab {

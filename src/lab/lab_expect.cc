@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "base/nearest.h"
 #include "lab/lab_sections.h"
 #include "lab/lab_words.h"
 #include "lab/metrics.h"
-#include "lab/nearest.h"
 #include "lab/yaml_walk.h"
 
 namespace weft::lab {

@@ -6,9 +6,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/nearest.h"
 #include "lab/lab_sections.h"
 #include "lab/lab_words.h"
-#include "lab/nearest.h"
 #include "workload/flow_matrix.h"
 #include "workload/flow_patterns.h"
 

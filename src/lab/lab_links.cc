@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "base/nearest.h"
 #include "lab/lab_sections.h"
 #include "lab/lab_words.h"
-#include "lab/nearest.h"
 #include "lab/yaml_walk.h"
 
 namespace weft::lab {

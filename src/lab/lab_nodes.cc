@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/nearest.h"
 #include "lab/lab_sections.h"
 #include "lab/lab_words.h"
 #include "lab/link_rules.h"
 #include "lab/model_fields.h"
-#include "lab/nearest.h"
 #include "lab/yaml_walk.h"
 #include "wire/mtu.h"
 

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
+#include "base/nearest.h"
 #include "lab/front_ports.h"
 #include "lab/lab_routing.h"
 #include "lab/lab_sections.h"
 #include "lab/lab_words.h"
 #include "lab/model_fields.h"
-#include "lab/nearest.h"
 
 namespace weft::lab {
 namespace {

@@ -73,6 +73,8 @@ std::span<const Word<QosProfile>> profile_words();
 std::span<const Word<fabric::Trust>> trust_words();
 std::span<const Word<fabric::FlowControl>> flow_control_words();
 std::span<const Word<fabric::Scheduling>> scheduling_words();
+std::span<const Word<bool>> mark_words();     // true: at enqueue
+std::span<const Word<bool>> not_ect_words();  // true: dropped
 std::span<const Word<fabric::WatchdogAction>> watchdog_words();
 std::span<const Word<nic::CongestionKind>> congestion_words();
 

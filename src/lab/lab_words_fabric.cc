@@ -44,7 +44,7 @@ constexpr std::string_view kQosKeys[] = {"profile",
 constexpr std::string_view kPfcKeys[] = {"mode", "priorities", "quanta", "watchdog"};
 constexpr std::string_view kWatchdogKeys[] = {"detection", "restoration", "poll", "action"};
 constexpr std::string_view kQueueKeys[] = {"scheduling", "weight", "alpha", "reserved", "ecn"};
-constexpr std::string_view kEcnKeys[] = {"min", "max", "probability", "average"};
+constexpr std::string_view kEcnKeys[] = {"min", "max", "probability", "average", "mark", "not_ect"};
 constexpr std::string_view kGroupKeys[] = {"lossless", "alpha", "reserved", "xon", "xon_offset", "headroom"};
 constexpr std::string_view kBufferKeys[] = {"ingress_pool", "egress_pool", "headroom_pool"};
 
@@ -68,6 +68,8 @@ constexpr Word<Trust> kTrustWords[] = {{"dscp", Trust::kDscp}, {"pcp", Trust::kP
 constexpr Word<FlowControl> kFlowControlWords[] = {
     {"pfc", FlowControl::kPfc}, {"pause", FlowControl::kPause}, {"none", FlowControl::kNone}};
 constexpr Word<Scheduling> kSchedulingWords[] = {{"dwrr", Scheduling::kDwrr}, {"strict", Scheduling::kStrict}};
+constexpr Word<bool> kMarkWords[] = {{"dequeue", false}, {"enqueue", true}};
+constexpr Word<bool> kNotEctWords[] = {{"drop", true}, {"pass", false}};
 constexpr Word<WatchdogAction> kWatchdogWords[] = {
     {"drop", WatchdogAction::kDrop}, {"forward", WatchdogAction::kForward}, {"alert", WatchdogAction::kAlert}};
 constexpr Word<CongestionKind> kCongestionWords[] = {{"dcqcn", CongestionKind::kDcqcn},
@@ -201,6 +203,12 @@ std::span<const Word<FlowControl>> flow_control_words() {
 }
 std::span<const Word<Scheduling>> scheduling_words() {
   return kSchedulingWords;
+}
+std::span<const Word<bool>> mark_words() {
+  return kMarkWords;
+}
+std::span<const Word<bool>> not_ect_words() {
+  return kNotEctWords;
 }
 std::span<const Word<WatchdogAction>> watchdog_words() {
   return kWatchdogWords;

@@ -5,9 +5,9 @@
 #include <functional>
 #include <iterator>
 
+#include "base/nearest.h"
 #include "lab/lab_sections.h"
 #include "lab/lab_words.h"
-#include "lab/nearest.h"
 #include "lab/yaml_walk.h"
 #include "wire/mtu.h"
 

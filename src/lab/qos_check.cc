@@ -167,6 +167,17 @@ void QosChecker::check_buffer(const SwitchConfig& device, const QosContract& con
   }
 }
 
+void QosChecker::check_telemetry(const QosContract& contract) {
+  if (contract.host.congestion.kind != nic::CongestionKind::kHpcc) return;
+  for (const SwitchConfig& each : context_.lab.switches) {
+    if (each.model.has_int) continue;
+    warn(contract.places.congestion,
+         fmt::format("hpcc needs INT, and a real {} writes none: here it does", each.model.name),
+         "weft catalog show tells which switches have it; swift and timely need nothing of switches");
+    return;
+  }
+}
+
 void QosChecker::check_headroom(const LinkConfig& link, const PortRef& port, const QosContract& contract) {
   const Lab& lab = context_.lab;
   const SwitchConfig& device = lab.switches[port.host];

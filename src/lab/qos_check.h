@@ -25,6 +25,8 @@ class QosChecker {
   void check(const QosContract& contract, const std::string& node);
   // Pools, headroom and reserves of one switch against its memory.
   void check_buffer(const SwitchConfig& device, const QosContract& contract, const BufferUse& use);
+  // Congestion control of hosts that asks of switches what some cannot do.
+  void check_telemetry(const QosContract& contract);
   // What depends on links: headroom against cables, MTUs, subnets, watchdogs.
   void check_fabric(const std::vector<const QosContract*>& contract_of_switch);
 

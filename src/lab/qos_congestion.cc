@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "base/nearest.h"
 #include "lab/lab_words.h"
-#include "lab/nearest.h"
 #include "lab/qos_contract.h"
 #include "lab/yaml_walk.h"
 
@@ -74,6 +74,7 @@ void read_congestion(const YamlNode& node, QosContract& contract, ProblemList& p
     return;
   }
   nic::CongestionParameters& congestion = contract.host.congestion;
+  contract.places.congestion = node.place;
   if (const YamlNode* value = node.find("algorithm"))
     store(congestion.kind, read_choice<CongestionKind>(*value, "algorithm", congestion_words(), problems));
   const auto words = congestion_words();

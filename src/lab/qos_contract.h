@@ -28,7 +28,7 @@ struct GroupWish {
 
 // Where the contract says it, for problems; the place of the section itself for what a profile says.
 struct QosPlaces {
-  Place section, priority, cnp, dscp_map, pfc, watchdog, buffer;
+  Place section, priority, cnp, dscp_map, pfc, watchdog, buffer, congestion;
   std::array<Place, fabric::kClasses> queues, groups;
 };
 

@@ -50,7 +50,9 @@ Json switch_json(const Lab& lab, std::uint32_t index) {
     if (queue.ecn.enabled) {
       row["ecn"] = {{"min", size_json(queue.ecn.min_B, cell_B)},
                     {"max", size_json(queue.ecn.max_B, cell_B)},
-                    {"probability_ppb", queue.ecn.probability_ppb}};
+                    {"probability_ppb", queue.ecn.probability_ppb},
+                    {"mark", word_of(mark_words(), queue.ecn.at_enqueue)},
+                    {"not_ect", word_of(not_ect_words(), queue.ecn.drops_not_ect)}};
     }
     json["chain"].push_back(std::move(row));
   }

@@ -97,7 +97,7 @@ QosContract qos_profile(QosProfile profile, const Place& place) {
   contract.profile = profile;
   QosPlaces& places = contract.places;
   places.section = places.priority = places.cnp = places.dscp_map = places.pfc = places.watchdog = places.buffer =
-      place;
+      places.congestion = place;
   places.queues.fill(place);
   places.groups.fill(place);
   return contract;

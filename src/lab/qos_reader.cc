@@ -174,6 +174,10 @@ class QosReader {
       store(ecn.probability_ppb,
             read_quantity(*value, "probability", Quantity::kProbability, {1, 1'000'000'000}, problems_));
     number(map, "average", {0, 15}, ecn.weight_exponent);
+    if (const YamlNode* value = map.get("mark"))
+      store(ecn.at_enqueue, read_choice<bool>(*value, "mark", mark_words(), problems_));
+    if (const YamlNode* value = map.get("not_ect"))
+      store(ecn.drops_not_ect, read_choice<bool>(*value, "not_ect", not_ect_words(), problems_));
     if (ecn.max_B > 0 && ecn.min_B > ecn.max_B) {
       problems_.add(
           node.place,

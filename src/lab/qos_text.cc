@@ -117,8 +117,10 @@ std::string switch_text(const Lab& lab, std::uint32_t index) {
   for (std::size_t i = 0; i < kClasses; ++i) {
     const fabric::QueueConfig& queue = qos.queues[i];
     if (!queue.ecn.enabled) continue;
-    text += fmt::format("  queue {} marks from {} to {}\n", i, programmed(queue.ecn.min_B, device.model.cell_B),
-                        programmed(queue.ecn.max_B, device.model.cell_B));
+    text +=
+        fmt::format("  queue {} marks from {} to {}, at {}; not ECT: {}\n", i,
+                    programmed(queue.ecn.min_B, device.model.cell_B), programmed(queue.ecn.max_B, device.model.cell_B),
+                    word_of(mark_words(), queue.ecn.at_enqueue), word_of(not_ect_words(), queue.ecn.drops_not_ect));
   }
   text += fmt::format("  pools: ingress {}, egress {}, headroom {}\n", size_text(qos.ingress_pool_B),
                       size_text(qos.egress_pool_B),

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lab/class_quantities.h"
 #include "lab/drop_reason.h"
 #include "lab/pause_rows.h"
 #include "lab/port_counters.h"
@@ -138,28 +139,9 @@ Json flows_object(const FlowsOutcome& outcome) {
 }
 
 Json class_object(const SwitchPortOutcome& port, std::size_t c) {
-  const fabric::SwitchPortCounters& n = port.counters;
   Json j;
   j["class"] = c;
-  j["rx_packets"] = n.rx[c].packets;
-  j["rx_bytes"] = n.rx[c].bytes;
-  j["tx_packets"] = n.tx[c].packets;
-  j["tx_bytes"] = n.tx[c].bytes;
-  j["ecn_marked"] = n.ecn_marked[c];
-  j["queue_drops"] = n.queue_drops[c];
-  j["group_drops"] = n.group_drops[c];
-  j["pause_tx"] = n.pause_tx[c];
-  j["xoff_tx"] = n.xoff_tx[c];
-  j["pause_tx_ps"] = n.pause_tx_ps[c];
-  j["pause_rx"] = port.pause_rx[c];
-  j["pause_rx_transitions"] = port.pause_rx_transitions[c];
-  j["pause_rx_ps"] = port.pause_rx_ps[c];
-  j["max_queue_B"] = n.max_queue_B[c];
-  j["max_shared_B"] = port.max_shared_B[c];
-  j["max_headroom_B"] = port.max_headroom_B[c];
-  j["storms"] = n.storms[c];
-  j["restored"] = n.restored[c];
-  j["watchdog_tx_dropped"] = n.watchdog_tx_dropped[c];
+  for (const ClassQuantity& quantity : class_quantities()) j[std::string(quantity.name)] = quantity.of_switch(port, c);
   return j;
 }
 
@@ -195,6 +177,7 @@ Json switch_object(const SwitchOutcome& each, const fabric::AddressBook& book) {
   j["name"] = each.config->name;
   j["model"] = each.config->model.name;
   j["tier"] = each.config->tier;
+  j["has_wjh"] = each.config->model.has_wjh;
   j["pool_B"] = each.pool_B;
   j["max_buffer_B"] = each.max_buffer_B;
   j["held_packets"] = each.held_packets;

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <vector>
 
+#include "lab/class_quantities.h"
 #include "lab/drop_reason.h"
 #include "lab/pause_rows.h"
 #include "lab/sqlite_file.h"
@@ -26,10 +29,6 @@ CREATE TABLE port(node TEXT, name TEXT, device TEXT, peer TEXT, address TEXT, ra
 CREATE TABLE flow(workload TEXT, number INTEGER, id INTEGER, source TEXT, destination TEXT, size_B INTEGER,
   start_ps INTEGER, fct_ps INTEGER, state TEXT, goodput_bps REAL, slowdown REAL, retransmitted_packets INTEGER,
   cnps_received INTEGER);
-CREATE TABLE port_class(node TEXT, port TEXT, class INTEGER, rx_packets INTEGER, rx_bytes INTEGER, tx_packets INTEGER,
-  tx_bytes INTEGER, ecn_marked INTEGER, queue_drops INTEGER, group_drops INTEGER, pause_tx INTEGER,
-  pause_tx_ps INTEGER, pause_rx INTEGER, pause_rx_transitions INTEGER, pause_rx_ps INTEGER, max_queue_B INTEGER,
-  max_shared_B INTEGER, max_headroom_B INTEGER, storms INTEGER, restored INTEGER);
 CREATE TABLE drop_record(node TEXT, time_ps INTEGER, in_port TEXT, out_port TEXT, queue INTEGER, reason TEXT,
   wjh_id INTEGER, occupancy_B INTEGER, source TEXT, destination TEXT, udp_src_port INTEGER, dest_qp INTEGER,
   psn INTEGER, opcode INTEGER);
@@ -95,28 +94,32 @@ void write_flows(SqliteFile& file, const RunResult& result) {
 
 // Rows in which nothing was counted are left out.
 void write_classes(SqliteFile& file, const RunResult& result) {
-  SqliteRows rows(file, "INSERT INTO port_class VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
+  std::string columns = "node TEXT, port TEXT, class INTEGER", places = "?,?,?";
+  for (const ClassQuantity& quantity : class_quantities()) {
+    columns += fmt::format(", {} INTEGER", quantity.name);
+    places += ",?";
+  }
+  file.execute(fmt::format("CREATE TABLE port_class({})", columns).c_str());
+  SqliteRows rows(file, fmt::format("INSERT INTO port_class VALUES({})", places).c_str());
+  std::vector<std::optional<std::int64_t>> values(class_quantities().size());
+  const auto add = [&](const std::string& node, const std::string& port, auto value_of) {
+    for (std::size_t c = 0; c < fabric::kClasses; ++c) {
+      std::transform(class_quantities().begin(), class_quantities().end(), values.begin(),
+                     [&](const ClassQuantity& quantity) { return value_of(quantity, c); });
+      if (std::any_of(values.begin(), values.end(), [](const auto& value) { return value.value_or(0) != 0; }))
+        rows.add_with(values, node, port, c);
+    }
+  };
   for (const PortOutcome& port : result.ports) {
     auto [node, name] = split(port.name);
-    const nic::Counters& n = port.counters;
-    for (std::size_t c = 0; c < fabric::kClasses; ++c) {
-      if (n.priorities[c].rx.packets + n.priorities[c].tx.packets + n.tx_pause[c] + port.pause_rx[c] == 0) continue;
-      rows.add(node, name, c, n.priorities[c].rx.packets, n.priorities[c].rx.bytes, n.priorities[c].tx.packets,
-               n.priorities[c].tx.bytes, nullptr, nullptr, nullptr, n.tx_pause[c], n.tx_pause_ps[c], port.pause_rx[c],
-               port.pause_rx_transitions[c], port.pause_rx_ps[c], nullptr, nullptr, nullptr, nullptr, nullptr);
-    }
+    add(node, name, [&](const ClassQuantity& quantity, std::size_t c) {
+      return quantity.of_nic == nullptr ? std::nullopt : std::optional(quantity.of_nic(port, c));
+    });
   }
   for (const SwitchOutcome& each : result.switches) {
-    for (const SwitchPortOutcome& port : each.ports) {
-      const fabric::SwitchPortCounters& n = port.counters;
-      for (std::size_t c = 0; c < fabric::kClasses; ++c) {
-        if (n.rx[c].packets + n.tx[c].packets + n.pause_tx[c] + port.pause_rx[c] + n.queue_drops[c] == 0) continue;
-        rows.add(each.config->name, port.name, c, n.rx[c].packets, n.rx[c].bytes, n.tx[c].packets, n.tx[c].bytes,
-                 n.ecn_marked[c], n.queue_drops[c], n.group_drops[c], n.pause_tx[c], n.pause_tx_ps[c], port.pause_rx[c],
-                 port.pause_rx_transitions[c], port.pause_rx_ps[c], n.max_queue_B[c], port.max_shared_B[c],
-                 port.max_headroom_B[c], n.storms[c], n.restored[c]);
-      }
-    }
+    for (const SwitchPortOutcome& port : each.ports)
+      add(each.config->name, port.name,
+          [&](const ClassQuantity& quantity, std::size_t c) { return std::optional(quantity.of_switch(port, c)); });
   }
 }
 

@@ -51,6 +51,13 @@ class SqliteRows {
     bind(values...);
     insert();
   }
+  // The same with more integers at the end, as many as there are.
+  template <typename... Values>
+  void add_with(const std::vector<std::optional<std::int64_t>>& more, const Values&... values) {
+    bind(values...);
+    for (std::size_t i = 0; i < more.size(); ++i) put(static_cast<int>(sizeof...(values) + i + 1), more[i]);
+    insert();
+  }
   // The next row of a SELECT, and its columns.
   bool next();
   std::int64_t integer(int column) const;

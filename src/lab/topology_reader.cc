@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "base/nearest.h"
 #include "lab/lab_words.h"
-#include "lab/nearest.h"
 #include "lab/topology_builder.h"
 #include "wire/mtu.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "lab/nearest.h"
+#include "base/nearest.h"
 
 namespace weft::lab {
 namespace {

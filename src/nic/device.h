@@ -225,6 +225,7 @@ class alignas(64) Device {
   void on_ack_timeout(QueuePair& qp, Time_ps now_ps);
   Time_ps ack_timeout_ps(const QueuePair& qp) const;
   void progress(QueuePair& qp, Time_ps now_ps);
+  void drop_stale_timers();
   void fail_send_queue(QueuePair& qp, WcStatus status, Time_ps now_ps);
   void enter_error(QueuePair& qp, Time_ps now_ps);
   void flush_receives(QueuePair& qp, Time_ps now_ps);

@@ -65,9 +65,16 @@ void Device::progress(QueuePair& qp, Time_ps now_ps) {
   req.implied_nak = false;
   if (req.una_psn == req.high_psn) {
     req.deadline_ps = kNever_ps;
+    drop_stale_timers();
   } else {
     arm_timer(qp, now_ps);
   }
+}
+
+// A timer that would find nothing outstanding is no work: the world rests, and a run ends, without waiting for it.
+void Device::drop_stale_timers() {
+  while (!timers_.empty() && find_qp(timers_.next_context())->req.deadline_ps == kNever_ps)
+    find_qp(timers_.pop().context)->req.timer_queued = false;
 }
 
 // Deadlines move with every ACK; the heap entry stays and is looked at when it comes up.
@@ -175,6 +182,7 @@ void Device::fail_send_queue(QueuePair& qp, WcStatus status, Time_ps now_ps) {
 void Device::enter_error(QueuePair& qp, Time_ps now_ps) {
   qp.state = QpState::kErr;
   qp.req.deadline_ps = kNever_ps;
+  drop_stale_timers();
   while (qp.req.head != qp.req.tail) {
     ++counters.req_cqe_flush_error;
     finish_head(qp, WcStatus::kFlushError, now_ps, 0);

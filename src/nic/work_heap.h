@@ -46,6 +46,7 @@ class WorkHeap {
 
   bool empty() const { return entries_.empty(); }
   Time_ps next_ps() const { return next_ps_; }
+  std::uint32_t next_context() const { return entries_.front().context; }
   void push(Time_ps time_ps, std::uint32_t context) {
     entries_.push_back({time_ps, context});
     std::push_heap(entries_.begin(), entries_.end());

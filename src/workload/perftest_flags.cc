@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/nearest.h"
 #include "workload/perftest_options.h"
 
 namespace weft::workload {
@@ -22,21 +23,6 @@ const PerftestFlag* by_exact_name(std::string_view name) {
     if (flag.name == name) return &flag;
   }
   return nullptr;
-}
-
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({substituted, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
 }
 
 class Scanner {
@@ -94,9 +80,10 @@ class Scanner {
     if (candidates.empty()) {
       std::vector<std::string_view> names;
       for (const PerftestFlag& flag : perftest_flags()) names.push_back(flag.name);
-      const std::string_view near = nearest_name(name, names);
-      errors_.push_back(near.empty() ? fmt::format("{}: perftest has no such flag; see ib_write_bw --help", written)
-                                     : fmt::format("{}: perftest has no such flag; did you mean --{}?", written, near));
+      const std::vector<std::string> near = nearest(name, names, 1);
+      errors_.push_back(near.empty()
+                            ? fmt::format("{}: perftest has no such flag; see ib_write_bw --help", written)
+                            : fmt::format("{}: perftest has no such flag; did you mean --{}?", written, near[0]));
       return nullptr;
     }
     std::string list;
@@ -197,19 +184,6 @@ std::vector<std::string> split_words(std::string_view line) {
   }
   if (in_word) words.push_back(std::move(word));
   return words;
-}
-
-std::string_view nearest_name(std::string_view word, std::span<const std::string_view> candidates) {
-  std::string_view best;
-  std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
-  for (std::string_view candidate : candidates) {
-    const std::size_t distance = edit_distance(word, candidate);
-    if (distance < best_distance) {
-      best_distance = distance;
-      best = candidate;
-    }
-  }
-  return best;
 }
 
 }  // namespace weft::workload

@@ -81,7 +81,4 @@ struct FlagsSeen {
 // force_dependecies): depths within the iterations, CQ moderation, post lists, margins, inline sizes.
 void settle_perftest(PerftestOptions& options, const FlagsSeen& seen, std::vector<std::string>& errors);
 
-// The candidate with the smallest edit distance to `word`; empty when none is near.
-std::string_view nearest_name(std::string_view word, std::span<const std::string_view> candidates);
-
 }  // namespace weft::workload

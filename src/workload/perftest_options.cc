@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/nearest.h"
 #include "workload/perftest_flags.h"
 
 namespace weft::workload {
@@ -70,10 +71,10 @@ class Parser {
     const std::string_view name = test.starts_with("ib_") ? test.substr(3) : test;
     const auto it = std::find(kTests.begin(), kTests.end(), name);
     if (it == kTests.end()) {
-      const std::string_view near = nearest_name(name, kTests);
+      const std::vector<std::string> near = nearest(name, kTests, 1);
       errors_.push_back(fmt::format("'{}': not a perftest that weft runs; {}", test,
                                     near.empty() ? fmt::format("choose one of {}", fmt::join(kTests, ", "))
-                                                 : fmt::format("did you mean {}?", near)));
+                                                 : fmt::format("did you mean {}?", near[0])));
       return;
     }
     const auto index = static_cast<std::size_t>(it - kTests.begin());

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 
 #include "interop/interop_support.h"
 #include "interop/tshark_cases.h"
+#include "interop/tshark_fields.h"
 #include "wire/opcode.h"
 
 namespace weft::interop {
@@ -52,9 +52,6 @@ bool is_ipv6_checksum_gap(const Frame& frame, const std::string& message) {
          message.find("Illegal checksum value (0)") != std::string::npos;
 }
 
-// What tshark says of each frame: field name -> its values.
-using Dissection = std::map<std::string, std::vector<std::string>>;
-
 constexpr const char* kFields[] = {
     "frame.protocols",
     "frame.interface_name",
@@ -91,48 +88,6 @@ constexpr const char* kFields[] = {
     "ipv6.tclass",
     "udp.srcport",
 };
-constexpr char kAggregator = '\x1f';
-
-// The message is the user's and here mostly random: left on, tshark's guesses at it (SMC, NFS, iSER, an Ethernet
-// frame...) would be tested, not the frame. Nothing of the RoCE headers depends on them.
-constexpr const char* kPayloadGuesses[] = {
-    "smcr_infiniband", "smb_direct_infiniband", "rpcrdma_infiniband", "nvme_rdma",      "lnet_ib",
-    "iser_infiniband", "eth_over_ib",           "mellanox_eoib",      "sdp_infiniband", "fc_infiniband"};
-
-std::vector<Dissection> dissect(const std::string& path) {
-  std::string command = "tshark -n -r " + shell_quoted(path) +
-                        " -T fields -E separator=/t -E quote=n -E occurrence=a -E aggregator=" +
-                        shell_quoted(std::string(1, kAggregator));
-  for (const char* guess : kPayloadGuesses) command += std::string(" --disable-heuristic ") + guess;
-  for (const char* field : kFields) command += std::string(" -e ") + field;
-  const CommandResult result = run_command(command + " 2>/dev/null");
-  EXPECT_EQ(result.status, 0) << command;
-  std::vector<Dissection> frames;
-  for (const std::string& line : split(result.output, '\n')) {
-    if (line.empty()) continue;
-    const std::vector<std::string> columns = split(line, '\t');
-    if (columns.size() != std::size(kFields)) {
-      ADD_FAILURE() << "tshark printed " << columns.size() << " columns: " << line;
-      continue;
-    }
-    Dissection frame;
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (!columns[i].empty()) frame[kFields[i]] = split(columns[i], kAggregator);
-    }
-    frames.push_back(std::move(frame));
-  }
-  return frames;
-}
-
-std::uint64_t number(const std::string& text) {
-  if (text == "True" || text == "False") return text == "True";
-  return std::strtoull(text.c_str(), nullptr, 0);
-}
-
-// Bytes fields come as hex digits without 0x.
-std::uint64_t hex(const std::string& text) {
-  return std::strtoull(text.c_str(), nullptr, 16);
-}
 
 class Comparison {
  public:
@@ -205,7 +160,7 @@ std::vector<std::string> tshark_complaints(const CaptureFile& file, const std::s
                                            std::map<std::string, int>& gaps) {
   constexpr std::uint64_t kWarning = 0x600000;
   std::vector<std::string> found;
-  const std::vector<Dissection> seen = dissect(path);
+  const std::vector<Dissection> seen = dissect(path, kFields);
   if (seen.size() != file.frames.size()) return {"tshark has " + std::to_string(seen.size()) + " frames"};
   for (std::size_t i = 0; i < seen.size(); ++i) {
     const Frame& frame = file.frames[i];

@@ -85,12 +85,28 @@ TEST_F(CountersText, WhatJustHappened) {
   qos.groups[3].lossless = qos.queues[3].lossless = false;
   fabric_ = support::leaf_spine(1, 0, 4, qos);
   fabric_.lab.switches[0].qos.ingress_pool_B = fabric_.lab.switches[0].qos.egress_pool_B = 256'000;
+  fabric_.lab.switches[0].model.has_wjh = true;
   fabric_.add_flows("incast", support::incast_to(0, 4, 300'000));
   run(fabric_.lab);
   std::string shown = text("leaf0", CounterStyle::kWjh);
   EXPECT_TRUE(has(shown, "Tail drop [503] - Monitor network congestion")) << shown.substr(0, 600);
   EXPECT_TRUE(has(shown, "10.0.0.1:4791"));
   EXPECT_TRUE(has(shown, "26/01/01 00:00:00.0000"));
+}
+
+TEST_F(CountersText, WhatJustHappenedOnlyWhereItExists) {
+  fabric_ = support::leaf_spine(2, 1, 2);
+  fabric_.add_flows("incast", support::incast_to(0, 4, 10'000));
+  run(fabric_.lab);
+  EXPECT_EQ(text("leaf0", CounterStyle::kWjh),
+            "PROBLEM leaf0 is a test-switch, which has no What Just Happened; report.md and --json have its drops with "
+            "their reasons; no switch of this run has it");
+  fabric_.lab.switches[1].model.has_wjh = fabric_.lab.switches[2].model.has_wjh = true;
+  run(fabric_.lab);
+  EXPECT_TRUE(has(text("leaf0", CounterStyle::kWjh), "; leaf1, spine0 has it"));
+  EXPECT_EQ(text("leaf1", CounterStyle::kWjh), "nothing was lost here\n");
+  EXPECT_TRUE(has(text("leaf0"), "$ show pfc counters"));
+  EXPECT_TRUE(has(text("leaf0", CounterStyle::kWjh, true), "\"drops\"")) << "JSON is the same for all";
 }
 
 TEST_F(CountersText, WrongNamesAreExplained) {

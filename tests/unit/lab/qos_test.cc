@@ -148,6 +148,31 @@ TEST(Qos, Keys) {
   EXPECT_EQ(qos.headroom_pool_B, 2'000'000);
 }
 
+TEST(Qos, WhenAndWhatIsMarked) {
+  const Lab lab = lab_of("{profile: roce-lossless, queues: {3: {ecn: {mark: enqueue, not_ect: pass}}}}");
+  const fabric::EcnRamp& ramp = lab.switches[0].qos.queues[3].ecn;
+  EXPECT_TRUE(ramp.at_enqueue);
+  EXPECT_FALSE(ramp.drops_not_ect);
+  EXPECT_EQ(ramp.min_B, 150'000);  // as the profile has it
+  EXPECT_FALSE(lab.switches[0].qos.queues[0].ecn.at_enqueue);
+  EXPECT_TRUE(lab.switches[0].qos.queues[0].ecn.drops_not_ect);
+  const std::string text = qos_text(lab, "leaf0");
+  EXPECT_NE(text.find("10417 cells, at enqueue; not ECT: pass\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("10417 cells, at dequeue; not ECT: drop\n"), std::string::npos) << text;
+  const std::string json = qos_json(lab, "leaf0");
+  EXPECT_NE(json.find("\"mark\": \"enqueue\""), std::string::npos) << json;
+  EXPECT_NE(json.find("\"not_ect\": \"pass\""), std::string::npos) << json;
+  // A node may say the opposite of its lab.
+  const Lab back = read_good(with("{profile: roce-lossless, queues: {3: {ecn: {mark: enqueue}}}}") +
+                             "nodes: {leaf1: {qos: {queues: {3: {ecn: {mark: dequeue}}}}}}\n");
+  EXPECT_TRUE(back.switches[0].qos.queues[3].ecn.at_enqueue);
+  EXPECT_FALSE(back.switches[1].qos.queues[3].ecn.at_enqueue);
+  expect_problem(with("{profile: roce-lossless, queues: {3: {ecn: {mark: ingress}}}}"),
+                 "4:56 mark \"ingress\" is not known | write one of dequeue, enqueue");
+  expect_problem(with("{profile: roce-lossless, queues: {3: {ecn: {not_ect: mark}}}}"),
+                 "4:59 not_ect \"mark\" is not known | write one of drop, pass");
+}
+
 TEST(Qos, Congestion) {
   const Lab lab =
       lab_of("{congestion: {RPG_AI_RATE: 40, DCE_TCP_G: 1000, MIN_TIME_BETWEEN_CNPS: 50, ROCE_CC_PRIO_MASK: 8}}");
@@ -215,6 +240,22 @@ TEST(Qos, Warnings) {
                  "watchdog detection of 10 ms: SONiC takes 100 ms to 5 s");
   expect_warning("{profile: roce-lossless, groups: {3: {headroom: 4 kB}}}",
                  "headroom 4 kB of group 3: sn3700c at 100 Gbps over 5 m needs 25.9 kB");
+}
+
+// The catalog: sn3700c has no INT, as7726-32x has.
+TEST(Qos, HpccNeedsInt) {
+  constexpr std::string_view kQos =
+      "{profile: roce-lossless, pfc: {watchdog: {action: drop}}, congestion: {algorithm: hpcc}}";
+  const Lab lab = lab_of(kQos);
+  ASSERT_EQ(lab.warnings.size(), 1U);  // once, however many hosts and switches
+  EXPECT_EQ(lab.warnings[0].message, "hpcc needs INT, and a real sn3700c writes none: here it does");
+  EXPECT_EQ(lab.warnings[0].line, 4);
+  EXPECT_EQ(lab.warnings[0].column, 76);
+  std::string able = with(kQos);
+  able.replace(able.find("sn3700c"), 7, "as7726-32x");
+  EXPECT_FALSE(warns(read_good(able), "hpcc needs INT"));
+  expect_warning("{profile: roce-lossless}\nnodes: {h1: {qos: {congestion: {algorithm: hpcc}}}}", "hpcc needs INT");
+  EXPECT_FALSE(warns(lab_of("{profile: roce-lossless, congestion: {algorithm: swift}}"), "INT"));
 }
 
 TEST(Qos, DevicesWithoutPfc) {

@@ -4,10 +4,12 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "lab/report.h"
 #include "lab/results_json.h"
+#include "lab/sqlite_file.h"
 #include "support/fabric_lab.h"
 
 namespace weft::lab {
@@ -95,8 +97,36 @@ TEST_F(ResultsStore, SeriesEndWhereTheCountersEnd) {
   EXPECT_GT(stopped->samples.back(), 0);
 }
 
+// The same names and values in both files; a NIC has no queue, and says so.
+TEST_F(ResultsStore, ClassesAreThoseOfTheJson) {
+  support::FabricLab fabric = sampled_incast(std::nullopt);
+  RunResult result = run(fabric.lab);
+  ASSERT_TRUE(write_results_store(path("a"), fabric.lab, result).has_value());
+  const auto json = nlohmann::json::parse(results_json(fabric.lab, result));
+  const auto& port = json.at("switches").at(0).at("ports").at(0);
+  ASSERT_EQ(port.at("name"), "swp1");
+  SqliteFile file(path("a"), SqliteFile::Mode::kRead);
+  std::size_t checked = 0;
+  for (const auto& [name, value] : port.at("classes").at(3).items()) {
+    const std::string sql = "SELECT " + name + " FROM port_class WHERE node='leaf0' AND port='swp1' AND class=3";
+    SqliteRows row(file, sql.c_str());
+    ASSERT_TRUE(row.next()) << name << ": " << file.error();
+    EXPECT_EQ(row.integer(0), value.get<std::int64_t>()) << name;
+    ++checked;
+  }
+  EXPECT_EQ(checked, 20u);
+  EXPECT_GT(port.at("classes").at(3).at("tx_packets"), 0);
+  SqliteRows nic(file, "SELECT tx_packets, max_queue_B IS NULL FROM port_class WHERE node='h1' AND class=3");
+  ASSERT_TRUE(nic.next());
+  EXPECT_EQ(nic.integer(0), static_cast<std::int64_t>(result.ports[1].counters.priorities[3].tx.packets));
+  EXPECT_EQ(nic.integer(1), 1);
+  SqliteRows idle(file, "SELECT count(*) FROM port_class WHERE node='h1'");
+  ASSERT_TRUE(idle.next());
+  EXPECT_EQ(idle.integer(0), 1) << "classes of which nothing was counted are left out";
+}
+
 TEST_F(ResultsStore, AnInterruptedRunIsWrittenWhole) {
-  support::FabricLab fabric = sampled_incast(us(1));
+  support::FabricLab fabric = sampled_incast(ns(100));
   std::atomic<bool> cancel = false;
   RunOptions options;
   options.cancel = &cancel;

@@ -118,6 +118,8 @@ TEST(Schema, HasTheReadersWords) {
   EXPECT_EQ(words_of(property("qos", "trust")), names_of(trust_words()));
   EXPECT_EQ(words_of(property("pfc", "mode")), names_of(flow_control_words()));
   EXPECT_EQ(words_of(property("watchdog", "action")), names_of(watchdog_words()));
+  EXPECT_EQ(words_of(property("ecn", "mark")), names_of(mark_words()));
+  EXPECT_EQ(words_of(property("ecn", "not_ect")), names_of(not_ect_words()));
   EXPECT_EQ(words_of(property("queue", "scheduling")), names_of(scheduling_words()));
   EXPECT_EQ(words_of(property("congestion", "algorithm")), names_of(congestion_words()));
   EXPECT_EQ(words_of(property("workload", "flows")), names_of(flow_pattern_words()));

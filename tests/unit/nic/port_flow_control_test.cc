@@ -147,6 +147,31 @@ TEST(PortFlowControl, APausedPriorityHoldsAcknowledgementsToo) {
   EXPECT_EQ(pair.sent(1)[0].time_ps, kActs_ps + 1000 * kQuantum_ps);
 }
 
+// A pause of 65535 quanta, 335 us, ends with the signal.
+TEST(PortFlowControl, ALinkThatIsLostEndsThePauseThatItBrought) {
+  RcOptions options = with_pfc(3, 1u << 3);
+  for (PortQos& qos : options.pair.qos) qos.pause_quanta = 0xffff;
+  options.pair.tune = [](std::uint32_t side, DeviceConfig& config) {
+    if (side == 0) config.link_down_ps = {us(5), us(20)};  // nothing is stopped yet at the first
+    if (side == 1) {
+      config.storm_classes = 1u << 3;
+      config.storm_from_ps = us(10);
+      config.storm_until_ps = us(10) + 1;
+    }
+  };
+  RcPair pair(options);
+  pair.post(WrOpcode::kWrite, 300 * 1024);
+  pair.run();
+  auto [last_ps, next_ps] = longest_gap(data_times(pair, 0));
+  EXPECT_LT(last_ps, us(10) + kActs_ps);
+  EXPECT_EQ(next_ps, us(20));
+  EXPECT_EQ(pair.device(0).pause().total_ps(3, ms(1)), us(10) - kActs_ps);
+  const auto& log = pair.device(0).pause_log().records;
+  ASSERT_EQ(log.size(), 2U);
+  EXPECT_EQ(log[1].what, fabric::PauseEnd::kLinkDown);
+  EXPECT_EQ(log[1].time_ps, us(20));
+}
+
 // Two side by side: the class of the CNP is not the class of the data.
 TEST(PortFlowControl, ACnpOfItsOwnPriorityPasses) {
   RcOptions options = with_pfc(3, 1u << 3);
@@ -221,6 +246,27 @@ TEST(PortFlowControl, XoffComesWhenTheBufferIsFilledToTheThreshold) {
   double drained_ps = (64 * 1024 + late_B) / out_B_per_ps;
   EXPECT_NEAR(static_cast<double>(pauses(pair, 1).at(1).time_ps - pauses(pair, 1).at(0).time_ps), drained_ps,
               0.02 * drained_ps);
+}
+
+// The first XOFF comes at 5 us and 14 of filling; without its link the NIC has nobody to stop and repeats nothing.
+TEST(PortFlowControl, ALinkThatIsLostEndsThePauseThatWasSent) {
+  RcOptions options = slow_receiver(FlowControl::kPfc);
+  auto slow = options.pair.tune;
+  options.pair.tune = [slow](std::uint32_t side, DeviceConfig& config) {
+    slow(side, config);
+    if (side == 1) config.link_down_ps = {us(25)};
+  };
+  RcPair pair(options);
+  pair.post(WrOpcode::kWrite, 1500 * 1024);
+  pair.run(us(26));
+  ASSERT_EQ(pauses(pair, 1).size(), 1U);
+  Time_ps xoff_ps = pauses(pair, 1)[0].time_ps;
+  ASSERT_LT(xoff_ps, us(25));
+  // XOFF is asked for when the packet is handled, and leaves at once unless an acknowledgement is on the wire.
+  EXPECT_NEAR(static_cast<double>(pair.device(1).pause_tx_ps(3, us(26))), static_cast<double>(us(25) - xoff_ps),
+              static_cast<double>(ns(10)));
+  EXPECT_EQ(pair.device(1).pause_tx_ps(3, us(26)), pair.device(1).pause_tx_ps(3, us(30))) << "it does not last";
+  EXPECT_EQ(pair.device(1).pause_log().records.back().what, fabric::PauseEnd::kLinkDown);
 }
 
 TEST(PortFlowControl, WithoutFlowControlTheSlowReceiverLoses) {

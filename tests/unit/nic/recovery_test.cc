@@ -232,5 +232,45 @@ TEST(Recovery, DelayedPacketsAreAGapThatHealsItself) {
   EXPECT_TRUE(pair.ledger_balances());
 }
 
+// What was acknowledged needs no timer: nothing is left to do long before the timeout of 67 ms (T 14).
+TEST(Recovery, ATimerWithNothingOutstandingIsNoWork) {
+  for (WrOpcode opcode : {WrOpcode::kWrite, WrOpcode::kRead}) {
+    RcOptions options;
+    options.attributes.timeout = 14;
+    RcPair pair(options);
+    for (int i = 0; i < 3; ++i) pair.post(opcode, 64 * 1024);
+    pair.run(us(100));
+    EXPECT_EQ(pair.sent_completions().size(), 3U);
+    EXPECT_EQ(pair.device(0).next_ps(), kNever_ps);
+    EXPECT_LT(pair.device(0).last_event_ps(), us(100));
+  }
+}
+
+// The same after a refusal.
+TEST(Recovery, AQueuePairInErrorHasNoTimer) {
+  RcPair pair;
+  SendRequest wrong = pair.request(WrOpcode::kWrite, 64);
+  wrong.rkey += 1;
+  pair.post(wrong);
+  pair.run(us(100));
+  EXPECT_EQ(pair.state(0), QpState::kErr);
+  EXPECT_EQ(pair.device(0).next_ps(), kNever_ps);
+}
+
+// A timer that was dropped is there again for the next message.
+TEST(Recovery, ATimerAfterRestWorksAgain) {
+  RcOptions options;
+  options.attributes.timeout = 8;  // 1.05 ms
+  options.pair.faults[0].push_back(support::drop_request(1));
+  RcPair pair(options);
+  pair.post(WrOpcode::kWrite, 64);
+  pair.run(us(100));
+  EXPECT_EQ(pair.device(0).next_ps(), kNever_ps);
+  pair.post(pair.request(WrOpcode::kWrite, 64), us(200));
+  pair.run();
+  EXPECT_EQ(pair.counters(0).local_ack_timeout_err, 1U);
+  EXPECT_EQ(pair.sent_completions().size(), 2U);
+}
+
 }  // namespace
 }  // namespace weft::nic

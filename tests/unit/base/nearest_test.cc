@@ -1,9 +1,9 @@
-#include "lab/nearest.h"
+#include "base/nearest.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-namespace weft::lab {
+namespace weft {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -41,4 +41,4 @@ TEST(Nearest, Sentences) {
 }
 
 }  // namespace
-}  // namespace weft::lab
+}  // namespace weft

@@ -1,11 +1,11 @@
-#include "lab/nearest.h"
+#include "base/nearest.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <tuple>
 
-namespace weft::lab {
+namespace weft {
 namespace {
 
 constexpr std::size_t kLongestWord = 64;  // names are shorter; a longer word resembles nothing
@@ -84,4 +84,4 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
   return fmt::format("did you mean {}?", fmt::join(names, ", or "));
 }
 
-}  // namespace weft::lab
+}  // namespace weft

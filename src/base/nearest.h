@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace weft::lab {
+namespace weft {
 
 // Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment).
 std::size_t edit_distance(std::string_view a, std::string_view b);
@@ -21,4 +21,4 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
 
 std::string join(std::span<const std::string_view> words, std::string_view separator = ", ");
 
-}  // namespace weft::lab
+}  // namespace weft
