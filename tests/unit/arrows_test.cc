@@ -17,8 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // A module may include itself and those before it.
-constexpr std::string_view kModules[] = {"base", "wire",    "engine",   "fabric", "nic",
-                                         "host", "observe", "workload", "lab",    "cli"};
+constexpr std::string_view kModules[] = {"base", "verbs",   "preload",  "wire", "engine", "fabric", "nic",
+                                         "host", "observe", "workload", "lab",  "live",   "cli"};
 constexpr std::size_t kMaxColumns = 120;
 constexpr std::size_t kMaxLines = 400;
 
@@ -27,7 +27,8 @@ struct Confined {
   std::string_view prefix;
   std::string_view module;
 };
-constexpr Confined kConfined[] = {{"yaml-cpp/", "lab"}, {"nlohmann/", "lab"}, {"sqlite3", "lab"}, {"CLI/", "cli"}};
+constexpr Confined kConfined[] = {{"yaml-cpp/", "lab"}, {"nlohmann/", "lab"},     {"sqlite3", "lab"},
+                                  {"CLI/", "cli"},      {"infiniband/", "verbs"}, {"rdma/", "verbs"}};
 
 int rank(std::string_view module) {
   const auto* it = std::find(std::begin(kModules), std::end(kModules), module);

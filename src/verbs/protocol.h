@@ -1,0 +1,316 @@
+// What a program's libraries and the world say to each other: one SOCK_SEQPACKET connection per thread, a request and
+// its reply at a time, and queues in shared memory that the world makes and the program maps. A thread that waits for a
+// reply is parked; the world answers when virtual time has come to the moment that ends the wait. Every number that
+// comes from a program is hostile: the world copies first, then checks.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::verbs {
+
+inline constexpr std::uint32_t kProtocol = 1;
+inline constexpr std::size_t kMaxMessage_B = 128 << 10;
+inline constexpr std::size_t kMaxStreamChunk_B = 64 << 10;  // bytes of one kStreamSend or kStreamReceive
+inline constexpr std::uint32_t kNoHandle = 0xffffffff;
+
+// Where a program finds its world: set by `weft exec`.
+inline constexpr const char* kSocketVariable = "WEFT_SOCKET";  // path of the Unix socket
+inline constexpr const char* kNodeVariable = "WEFT_NODE";      // the host of the lab that it runs on
+
+enum class Op : std::uint32_t {
+  kHello = 1,  // Hello -> Welcome, with two descriptors: ThreadPage, ProcessPage
+  kSleep,      // Sleep -> nothing
+  kSetTimer,   // SetTimer -> TimerLeft: alarm() and ITIMER_REAL; the world sends SIGALRM
+  kLookUp,     // LookUp -> Address: a node's name
+  kNodeName,   // nothing -> LookUp: the node that this is
+
+  kListDevices = 32,  // nothing -> DeviceInfo[]
+  kAllocPd,           // OnDevice -> Handle
+  kRegMr,             // RegMr -> MrKeys
+  kCreateChannel,     // OnDevice -> Handle, with an eventfd that is readable while an event waits
+  kCreateCq,          // CreateCq -> CqInfo, with the ring's descriptor
+  kCreateSrq,         // CreateSrq -> QueueInfo, with the ring's descriptor
+  kCreateQp,          // CreateQp -> QpInfo, with the rings' descriptor
+  kCreateAh,          // CreateAh -> Handle
+  kDestroy,           // Destroy -> nothing; EBUSY while something uses it
+  kModifyQp,          // ModifyQp -> nothing
+  kQueryQp,           // Handle -> QpAttr
+  kModifySrq,         // ModifySrq -> nothing
+  kArmCq,             // ArmCq -> nothing
+  kPoll,              // Handle of a CQ that was found empty -> nothing, when it has an entry
+  kGetCqEvent,        // GetEvent -> CqEvent
+  kGetAsyncEvent,     // GetEvent -> AsyncEvent
+  kAttachMulticast,   // Multicast -> nothing
+  kDetachMulticast,
+
+  // The management network: TCP between the nodes. Addresses are IPv4, network order, or mapped.
+  kStreamOpen = 64,  // nothing -> Handle
+  kStreamBind,       // StreamAddress -> StreamAddress with the port that it got
+  kStreamListen,     // StreamListen -> nothing
+  kStreamConnect,    // StreamAddress -> StreamAddress, the own one; ECONNREFUSED; EINPROGRESS without wait
+  kStreamAccept,     // StreamWait -> StreamAccepted
+  kStreamSend,       // StreamBytes and the bytes -> Count
+  kStreamReceive,    // StreamReceive -> the bytes; none at the end of the stream
+  kStreamShutdown,   // Shutdown -> nothing
+  kStreamClose,      // Handle -> nothing
+  kWait,             // Wait and WaitItem[] -> WaitItem[] with `ready`: poll, select, epoll_wait
+};
+
+struct RequestHead {
+  Op op;
+  std::uint32_t size_B;   // of what follows
+  std::int64_t local_ps;  // the thread's clock when it asked
+};
+struct ReplyHead {
+  std::int32_t error;  // errno, 0 when well; then nothing follows
+  std::uint32_t size_B;
+  std::int64_t now_ps;  // the thread's clock from here on
+};
+
+enum class Clock : std::uint32_t { kVirtual, kWall };
+
+struct Hello {
+  std::uint32_t protocol;
+  std::int32_t pid, tid;
+  char node[64];
+};
+// What calls cost the thread, by the host's model; the library adds them to its clock.
+struct Costs {
+  std::int64_t post_send_ps, doorbell_ps, post_receive_ps, poll_hit_ps, clock_read_ps;
+};
+struct Welcome {
+  Clock clock;
+  std::uint32_t thread;  // number of the thread in its process
+  Costs costs;
+  std::int64_t epoch_ns;  // CLOCK_REALTIME at virtual time 0; monotonic clocks start at 0
+};
+
+// Shared with one thread. In virtual time its clock is here: the thread adds what its calls cost, and the world moves
+// it on while the thread spins on memory.
+struct ThreadPage {
+  std::atomic<std::int64_t> local_ps;
+};
+// Shared with one process: a bit for every queue that something was posted to since the world looked last.
+inline constexpr std::size_t kDoorbellWords = 1024;
+struct ProcessPage {
+  std::atomic<std::uint64_t> doorbells[kDoorbellWords];
+  std::atomic<std::uint32_t> rung;      // wall clock: futex of a world that sleeps
+  std::atomic<std::uint32_t> sleeping;  // the world sleeps on it
+};
+
+struct Sleep {
+  std::int64_t until_ps;
+};
+struct SetTimer {
+  std::int64_t after_ps, interval_ps;  // 0: off, once
+};
+struct TimerLeft {
+  std::int64_t left_ps;
+};
+struct LookUp {
+  char name[256];
+};
+struct Address {
+  std::uint8_t bytes[16];  // IPv6, or IPv4-mapped
+};
+
+// --- Verbs. Numbers that verbs.h defines (opcodes, states, masks, access flags) are its own.
+
+struct Gid {
+  std::uint8_t raw[16];
+  std::uint32_t type;  // ibv_gid_type: 1 RoCE v1, 2 RoCE v2
+};
+inline constexpr std::size_t kMaxGids = 8;
+struct DeviceInfo {
+  char name[32];      // mlx5_0
+  char firmware[64];  // 14.32.1010
+  char netdev[16];    // of its port
+  char pci_address[16];
+  std::uint64_t node_guid, system_guid;  // host order
+  std::uint32_t vendor_id, vendor_part_id, hw_ver;
+  std::uint32_t max_qp, max_qp_wr, max_sge, max_cq, max_cqe, max_mr, max_pd, max_srq, max_srq_wr, max_ah;
+  std::uint32_t max_rd_atomic, max_inline_B, max_mcast_grp;
+  std::uint64_t max_mr_size;
+  std::uint32_t active_mtu, max_mtu;  // ibv_mtu
+  std::uint32_t port_state;           // ibv_port_state
+  std::uint32_t phys_state;           // 5 link up, 3 disabled
+  std::uint32_t active_speed, active_width;
+  std::uint32_t max_msg_B;
+  std::uint32_t gid_count;
+  Gid gids[kMaxGids];
+  std::uint32_t numa_node;
+  std::uint32_t pcie_generation, pcie_lanes;
+};
+
+struct OnDevice {
+  std::uint32_t device;  // index in the list
+};
+struct Handle {
+  std::uint32_t handle;
+};
+enum class Kind : std::uint32_t { kPd, kMr, kChannel, kCq, kSrq, kQp, kAh };
+struct Destroy {
+  Kind kind;
+  std::uint32_t handle;
+};
+struct RegMr {
+  std::uint32_t pd, access;
+  std::uint64_t address, length_B, iova;
+};
+struct MrKeys {
+  std::uint32_t handle, lkey, rkey;
+};
+
+// A ring: RingHead, then `entries` (a power of two) times `stride_B`. Numbers count up and wrap at 2^32.
+struct RingHead {
+  alignas(64) std::atomic<std::uint32_t> produced;
+  alignas(64) std::atomic<std::uint32_t> consumed;
+};
+static_assert(sizeof(RingHead) == 128);
+struct QueueInfo {
+  std::uint32_t handle;
+  std::uint32_t doorbell;  // its bit in the ProcessPage
+  std::uint32_t entries, stride_B;
+  std::uint32_t offset_B;  // of the RingHead in the mapping
+  std::uint32_t mapping_B;
+};
+struct CreateCq {
+  std::uint32_t device, entries, channel;  // kNoHandle: none
+  std::uint64_t cookie;                    // comes back with its events
+};
+struct CqInfo {
+  QueueInfo ring;  // the world produces
+};
+struct CreateSrq {
+  std::uint32_t pd, max_wr, max_sge, limit;
+  std::uint64_t cookie;
+};
+struct CreateQp {
+  std::uint32_t pd, type, send_cq, receive_cq, srq;  // ibv_qp_type; srq may be kNoHandle
+  std::uint32_t max_send_wr, max_receive_wr, max_send_sge, max_receive_sge, max_inline_B;
+  std::uint32_t signal_all;
+  std::uint64_t cookie;
+};
+struct QpInfo {
+  std::uint32_t qpn;
+  QueueInfo send, receive;  // in one mapping; receive.entries is 0 with an SRQ
+};
+
+struct AhAttr {
+  std::uint8_t dgid[16];
+  std::uint32_t sgid_index, traffic_class, hop_limit, flow_label, sl;
+};
+struct CreateAh {
+  std::uint32_t pd;
+  AhAttr attr;
+};
+// ibv_qp_attr, as far as it means something here; `mask` is ibv_qp_attr_mask.
+struct QpAttr {
+  std::uint32_t state, path_mtu, qkey, rq_psn, sq_psn, dest_qpn, access, pkey_index, port;
+  std::uint32_t max_rd_atomic, max_dest_rd_atomic, min_rnr_timer, timeout, retry_cnt, rnr_retry;
+  AhAttr ah;
+};
+struct ModifyQp {
+  std::uint32_t qp, mask;
+  QpAttr attr;
+};
+struct ModifySrq {
+  std::uint32_t srq, limit;
+};
+struct ArmCq {
+  std::uint32_t cq, solicited_only;
+};
+struct GetEvent {
+  std::uint32_t channel;  // or the device, for asynchronous events
+  std::uint32_t wait;     // 0: EAGAIN when there is none
+};
+struct CqEvent {
+  std::uint64_t cookie;
+};
+struct AsyncEvent {
+  std::uint32_t type;  // ibv_event_type
+  std::uint64_t cookie;
+};
+struct Multicast {
+  std::uint32_t qp;
+  std::uint8_t gid[16];
+};
+
+struct Sge {
+  std::uint64_t address;
+  std::uint32_t length_B, lkey;
+};
+// An entry of a send queue; then `sges` times Sge, or `inline_B` bytes.
+struct SendEntry {
+  std::int64_t post_ps;  // when the doorbell rang, by the thread's clock
+  std::uint64_t wr_id;
+  std::uint32_t opcode, flags;  // ibv_wr_opcode, ibv_send_flags
+  std::uint32_t imm;            // as it goes on the wire: network order; or the rkey to invalidate
+  std::uint16_t sges, inline_B;
+  std::uint64_t remote_va, compare_add, swap;
+  std::uint32_t rkey;
+  std::uint32_t ah, remote_qpn, qkey;  // UD
+};
+static_assert(sizeof(SendEntry) == 80);
+// An entry of a receive queue; then `sges` times Sge.
+struct ReceiveEntry {
+  std::int64_t post_ps;
+  std::uint64_t wr_id;
+  std::uint32_t sges, unused;
+};
+// An entry of a completion queue. It is written when a CPU could see it, never before.
+struct CqEntry {
+  std::uint64_t wr_id;
+  std::uint32_t status, opcode, vendor_error;  // ibv_wc_status, ibv_wc_opcode
+  std::uint32_t byte_len, imm, qpn, src_qp, flags;
+  std::uint64_t freed;  // of a send: entries of the send queue that are free up to here
+  std::uint32_t sl, unused[3];
+};
+static_assert(sizeof(CqEntry) == 64);
+
+// --- The management network.
+
+struct StreamAddress {
+  std::uint32_t stream;
+  std::uint32_t wait;  // of connect
+  Address address;     // all zero: any
+  std::uint32_t port;  // host order
+};
+struct StreamListen {
+  std::uint32_t stream, backlog;
+};
+struct StreamWait {
+  std::uint32_t stream, wait;  // 0: EAGAIN when nothing is there
+};
+struct StreamAccepted {
+  std::uint32_t stream;
+  Address address;
+  std::uint32_t port;
+};
+struct StreamBytes {
+  std::uint32_t stream, size_B;
+};
+struct Count {
+  std::uint32_t count;
+};
+struct StreamReceive {
+  std::uint32_t stream, wait, size_B, peek;
+};
+struct Shutdown {
+  std::uint32_t stream, how;  // SHUT_RD, SHUT_WR, SHUT_RDWR
+};
+struct Wait {
+  std::int64_t until_ps;  // virtual; a large number: without end
+  std::uint32_t items;
+  std::uint32_t unused;
+};
+inline constexpr std::size_t kMaxWaitItems = 1024;
+struct WaitItem {
+  enum What : std::uint32_t { kStream, kChannel, kAsync };
+  std::uint32_t what, handle;
+  std::uint32_t wanted, ready;  // POLLIN, POLLOUT, POLLERR, POLLHUP
+};
+
+}  // namespace weft::verbs

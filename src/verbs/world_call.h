@@ -1,0 +1,46 @@
+// How a program's libraries call the world. Lives in libweft.so, which is preloaded; libibverbs.so.1 and librdmacm.so.1
+// link to it, so that a thread has one connection and one clock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "verbs/protocol.h"
+
+namespace weft::verbs {
+
+// Descriptors that came with a reply; the caller closes them.
+struct Descriptors {
+  int fd[2] = {-1, -1};
+};
+
+// Sends one request of the calling thread and waits for its reply. Returns 0 or an errno; `*reply_B` goes in as the
+// room and comes out as the size of the reply. A signal during the wait runs its handler and the wait goes on. A
+// process without a world gets ENOTCONN; a world that is gone ends the process with a message and status 1.
+extern "C" int weft_call(std::uint32_t op, const void* request, std::size_t request_B, void* reply,
+                         std::size_t* reply_B, Descriptors* descriptors);
+
+// The calling thread's clock, and time that the thread spends.
+extern "C" bool weft_is_virtual();
+extern "C" bool weft_is_attached();  // false: no WEFT_SOCKET in the environment; every call passes through
+extern "C" std::int64_t weft_now_ps();
+extern "C" void weft_spend_ps(std::int64_t cost_ps);
+extern "C" const Costs* weft_costs();
+// A queue was posted to.
+extern "C" void weft_ring(std::uint32_t doorbell);
+
+// A request with a body and a reply of one struct each.
+template <typename Request, typename Reply>
+int call(Op op, const Request& request, Reply& reply, Descriptors* descriptors = nullptr) {
+  std::size_t reply_B = sizeof(Reply);
+  int error = weft_call(static_cast<std::uint32_t>(op), &request, sizeof(Request), &reply, &reply_B, descriptors);
+  if (error == 0 && reply_B != sizeof(Reply)) error = 71;  // EPROTO
+  return error;
+}
+template <typename Request>
+int call(Op op, const Request& request) {
+  std::size_t reply_B = 0;
+  return weft_call(static_cast<std::uint32_t>(op), &request, sizeof(Request), nullptr, &reply_B, nullptr);
+}
+
+}  // namespace weft::verbs
