@@ -26,6 +26,8 @@
 
 namespace weft::nic {
 
+inline constexpr std::size_t kGrh_B = 40;  // a UD receive begins with the peer's GRH
+
 // What the host around the device adds to its timing, and whom to tell.
 struct HostSide {
   Time_ps mmio_write_ps = 0;
@@ -35,6 +37,8 @@ struct HostSide {
   void* self = nullptr;
   void (*on_completion)(void* self, std::uint32_t cq, Time_ps visible_ps) = nullptr;  // armed CQs only
   void (*on_write)(void* self, std::uint32_t key, Time_ps visible_ps) = nullptr;      // watched regions only
+  // Writes the GRH that a UD receive begins with; null: those bytes stay as they are.
+  void (*make_grh)(void* self, const engine::Packet& packet, std::span<std::uint8_t, kGrh_B> out) = nullptr;
 };
 
 // What the ports of one card share.
@@ -159,15 +163,16 @@ class alignas(64) Device {
   bool send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
   void send_response_request(QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
   bool fetch(QueuePair& qp, std::uint32_t payload_B, Time_ps now_ps);
-  bool send_datagram(QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
   bool send_reply(QueuePair& qp, Time_ps now_ps);
   bool send_read_reply(QueuePair& qp, Reply& reply, Time_ps now_ps);
+  void send_ack(QueuePair& qp, const Reply& reply, Time_ps now_ps);
   static engine::Packet new_packet(const QueuePair& qp, wire::Opcode opcode, std::uint32_t psn);
   void make_template(QueuePair& qp) const;
   bool needs_router(std::uint32_t remote_port) const;
   engine::Cold& add_cold(engine::Packet& packet);
-  // Fills the cold side with the payload when somebody looks.
-  void add_payload(engine::Packet& packet, std::uint32_t key, std::uint64_t va);
+  // Fills the cold side with the payload when somebody looks. False: the memory is gone.
+  bool add_payload(engine::Packet& packet, std::uint32_t key, std::uint64_t va);
+  void drop_unsent(const engine::Packet& packet);
   void arm_timer(QueuePair& qp, Time_ps now_ps);
   bool message_may_start(QueuePair& qp, Time_ps now_ps, Time_ps& at_ps);
 
@@ -217,6 +222,8 @@ class alignas(64) Device {
   void finish_head(QueuePair& qp, WcStatus status, Time_ps now_ps, Time_ps data_visible_ps);
   void push_send_completion(QueuePair& qp, const SendWqe& wqe, WcStatus status, Time_ps visible_ps);
   Time_ps cpu_visible_ps(Time_ps left_nic_ps);
+  // A DMA write of bytes that left the NIC then. False: the memory is gone.
+  bool store(MemoryRegion& region, std::uint64_t va, std::span<const std::uint8_t> in, Time_ps left_nic_ps);
 
   // recovery.cc: retransmission, timers, errors.
   void go_back(QueuePair& qp, std::uint32_t psn, Time_ps at_ps);
@@ -227,6 +234,7 @@ class alignas(64) Device {
   void progress(QueuePair& qp, Time_ps now_ps);
   void drop_stale_timers();
   void fail_send_queue(QueuePair& qp, WcStatus status, Time_ps now_ps);
+  void fail_sending(QueuePair& qp, WcStatus status, Time_ps now_ps);
   void enter_error(QueuePair& qp, Time_ps now_ps);
   void flush_receives(QueuePair& qp, Time_ps now_ps);
   static void forget(QueuePair& qp);
@@ -238,13 +246,19 @@ class alignas(64) Device {
   fabric::Fate accept_read(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   fabric::Fate accept_atomic(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   std::optional<fabric::Fate> begin_message(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
-  std::optional<fabric::Fate> place(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
+  enum class Placed : std::uint8_t { kDone, kTooLong, kNotAllowed, kGone };
+  Placed place(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
+  fabric::Fate refuse_payload(QueuePair& qp, Placed why, Time_ps now_ps);
   void fail_receive(QueuePair& qp, WcStatus status, Time_ps now_ps);
   void end_message(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
   const engine::Cold& cold_of(const engine::Packet& packet) const;
-  fabric::Fate receive_datagram(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   fabric::Fate refuse(QueuePair& qp, wire::NakCode code, Time_ps now_ps);
   fabric::Fate not_ready(QueuePair& qp, Time_ps now_ps);
+
+  // datagram.cc: UD.
+  bool send_datagram(QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
+  fabric::Fate receive_datagram(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  bool place_datagram(const ReceiveRequest& receive, const engine::Packet& packet, Time_ps left_ps);
 
   // reply.cc: ACK, NAK, READ and atomic replies.
   std::uint32_t ack_word(const QueuePair& qp) const;
@@ -270,6 +284,7 @@ class alignas(64) Device {
   std::vector<CompletionQueue> cqs_;
   RandomStream psns_;
   RandomStream jitter_;
+  Time_ps ordered_ps_ = 0;  // no CPU sees anything before: the last write to memory elsewhere, which nothing passes
   std::vector<PendingCnp> cnps_;
   std::vector<Time_ps> cnp_last_ps_;  // by scope: port, address or QP
   std::size_t cnp_head_ = 0;

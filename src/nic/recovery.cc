@@ -162,6 +162,11 @@ void Device::on_nak(QueuePair& qp, std::uint8_t code, Time_ps now_ps) {
   }
 }
 
+// The WQE that is being sent cannot go on. Those before it end first, in order: what acknowledges them resumes here.
+void Device::fail_sending(QueuePair& qp, WcStatus status, Time_ps now_ps) {
+  if (qp.req.tx == qp.req.head) fail_send_queue(qp, status, now_ps);
+}
+
 // The oldest WQE fails; everything behind it is flushed. RC enters ERR, UD only SQE.
 void Device::fail_send_queue(QueuePair& qp, WcStatus status, Time_ps now_ps) {
   if (status == WcStatus::kRetryExceeded) ++counters.req_transport_retries_exceeded;

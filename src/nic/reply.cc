@@ -108,20 +108,25 @@ bool Device::send_reply(QueuePair& qp, Time_ps now_ps) {
     if (!send_read_reply(qp, reply, now_ps)) return false;
     done = reply.left_B == 0;
   } else {
-    bool atomic = reply.kind == Reply::Kind::kAtomic;
-    Packet packet = new_packet(qp, atomic ? Opcode::kAtomicAck : Opcode::kAck, reply.psn);
-    packet.aux = reply.aeth;
-    if (atomic) add_cold(packet).compare = reply.value;
-    echo_telemetry(qp, packet);
-    bool positive = wire::aeth_kind(static_cast<std::uint8_t>(reply.aeth >> 24)) == wire::AethKind::kAck;
-    ++(positive ? counters.acks_sent : counters.naks_sent);
-    put(packet, now_ps);
+    send_ack(qp, reply, now_ps);
   }
   if (done) ++resp.reply_head;
   if (resp.reply_head != resp.reply_tail) {
     queue_reply(qp, std::max(now_ps, resp.next_reply().ready_ps));
   }
   return true;
+}
+
+// An ACK, a NAK or the result of an atomic.
+void Device::send_ack(QueuePair& qp, const Reply& reply, Time_ps now_ps) {
+  bool atomic = reply.kind == Reply::Kind::kAtomic;
+  Packet packet = new_packet(qp, atomic ? Opcode::kAtomicAck : Opcode::kAck, reply.psn);
+  packet.aux = reply.aeth;
+  if (atomic) add_cold(packet).compare = reply.value;
+  echo_telemetry(qp, packet);
+  bool positive = wire::aeth_kind(static_cast<std::uint8_t>(reply.aeth >> 24)) == wire::AethKind::kAck;
+  ++(positive ? counters.acks_sent : counters.naks_sent);
+  put(packet, now_ps);
 }
 
 // One packet of READ data. False when the payload is not in the NIC yet.
@@ -146,7 +151,17 @@ bool Device::send_read_reply(QueuePair& qp, Reply& reply, Time_ps now_ps) {
   Packet packet = new_packet(qp, opcode, reply.psn);
   packet.payload_B = chunk_B & engine::kPayloadMask;
   packet.aux = reply.aeth;
-  add_payload(packet, reply.rkey, reply.value);
+  if (!add_payload(packet, reply.rkey, reply.value)) [[unlikely]] {
+    // The memory went away under the READ: a NAK takes the place of its data, and nothing follows it.
+    drop_unsent(packet);
+    reply.aeth = std::uint32_t{wire::nak_syndrome(wire::NakCode::kRemoteOperationalError)} << 24 | qp.resp.msn;
+    reply.kind = Reply::Kind::kAck;
+    reply.left_B = 0;
+    qp.resp.reply_tail = qp.resp.reply_head + 1;
+    send_ack(qp, reply, now_ps);
+    enter_error(qp, now_ps);
+    return true;
+  }
   if (cc_ != nullptr) pace(qp, fabric::line_B(packet), now_ps);
   put(packet, now_ps);
   reply.psn = psn_add(reply.psn, 1);

@@ -124,14 +124,18 @@ engine::Cold& Device::add_cold(Packet& packet) {
   return domain.cold[packet.aux];
 }
 
-void Device::add_payload(Packet& packet, std::uint32_t key, std::uint64_t va) {
-  if (!carry_payload_ || packet.payload_B == 0) return;
+bool Device::add_payload(Packet& packet, std::uint32_t key, std::uint64_t va) {
+  if (!carry_payload_ || packet.payload_B == 0) return true;
   const MemoryRegion* region = memory_.find(key);
-  if (region == nullptr || !region->covers(va, packet.payload_B)) return;
+  if (region == nullptr || !region->covers(va, packet.payload_B)) return false;
   engine::Domain& domain = out_.source();
   std::uint32_t slot = domain.payload.take();
-  MemoryTable::read(*region, va, std::span(domain.payload[slot]).first(packet.payload_B));
   add_cold(packet).payload = slot;
+  return MemoryTable::read(*region, va, std::span(domain.payload[slot]).first(packet.payload_B));
+}
+
+void Device::drop_unsent(const Packet& packet) {
+  if (packet.flags & Packet::kHasCold) out_.source().free_cold(packet.aux);
 }
 
 bool Device::message_may_start(QueuePair& qp, Time_ps now_ps, Time_ps& at_ps) {
@@ -170,7 +174,7 @@ bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
       return false;
     }
     if (qp.type == QpType::kUd && request.length_B > qp.attributes.path_mtu_B) {
-      fail_send_queue(qp, WcStatus::kLocalLengthError, now_ps);
+      fail_sending(qp, WcStatus::kLocalLengthError, now_ps);
       return false;
     }
     if (request.length_B > 0 && !request.inline_data) {
@@ -178,7 +182,7 @@ bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
       bool writes = needs_response(request.opcode);
       if (region == nullptr || !region->covers(request.local_va, request.length_B) ||
           (writes && !region->access.local_write)) {
-        fail_send_queue(qp, WcStatus::kLocalProtectionError, now_ps);
+        fail_sending(qp, WcStatus::kLocalProtectionError, now_ps);
         return false;
       }
     }
@@ -239,7 +243,11 @@ bool Device::send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
     cold.dma_len = request.length_B;
     cold.imm = request.imm;
   }
-  if (carry_payload_) add_payload(packet, request.lkey, request.local_va + offset_B);
+  if (carry_payload_ && !add_payload(packet, request.lkey, request.local_va + offset_B)) [[unlikely]] {
+    drop_unsent(packet);
+    fail_sending(qp, WcStatus::kLocalProtectionError, now_ps);
+    return false;
+  }
   std::uint32_t next_psn = psn_add(psn, 1);
   if (psn_before(psn, req.high_psn)) {
     packet.flags |= Packet::kRetransmission;
@@ -295,28 +303,6 @@ void Device::send_response_request(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) 
     req.last_ack_ps = now_ps;
     arm_timer(qp, now_ps);
   }
-}
-
-// UD: one packet, complete as soon as it is on the wire.
-bool Device::send_datagram(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
-  const SendRequest& request = wqe.request;
-  if (!request.inline_data && !fetch(qp, request.length_B, now_ps)) return false;
-  Opcode opcode = request.opcode == WrOpcode::kSendImm ? Opcode::kUdSendOnlyImm : Opcode::kUdSendOnly;
-  Packet packet = new_packet(qp, opcode, wqe.first_psn);
-  packet.dst = request.dest_port & kPortMask;
-  if (needs_router(request.dest_port)) packet.flags |= Packet::kRouted;
-  packet.dest_qp = request.dest_qp & kPsnMask;
-  packet.payload_B = request.length_B & kPayloadMask;
-  if (request.solicited) packet.flags |= Packet::kSolicited;
-  engine::Cold& cold = add_cold(packet);
-  cold.qkey = request.qkey;
-  cold.src_qp = qp.qpn;
-  cold.imm = request.imm;
-  add_payload(packet, request.lkey, request.local_va);
-  put(packet, now_ps);
-  qp.req.next_wqe();
-  finish_head(qp, WcStatus::kSuccess, free_ps_, 0);
-  return true;
 }
 
 }  // namespace weft::nic
