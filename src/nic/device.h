@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -93,8 +94,17 @@ class alignas(64) Device {
 
   // Verbs: set-up.
   std::uint32_t create_cq(std::uint32_t entries);
+  // False while a queue pair uses it.
+  bool destroy_cq(std::uint32_t cq);
   std::uint32_t create_qp(QpType type, std::uint32_t send_cq, std::uint32_t receive_cq, std::uint32_t send_depth,
                           std::uint32_t receive_depth, std::uint8_t function = 0);
+  // False when there is none. Its completions stay in their queues; packets that still come find nobody; its number is
+  // used again only after many others were destroyed.
+  bool destroy_qp(std::uint32_t qpn);
+  bool has_qp(std::uint32_t qpn) const {
+    return qpn - kFirstQpn < qps_.size() && (qps_[qpn - kFirstQpn].marks & QueuePair::kLive) != 0;
+  }
+  std::uint32_t qp_count() const { return static_cast<std::uint32_t>(qps_.size() - free_qps_.size()); }
   // Memory for so many more queue pairs at once, for those who make thousands.
   void reserve_qps(std::uint32_t more) { qps_.reserve(qps_.size() + more); }
   // The transitions of IBTA vol 1, 10.3.1; false when there is no such arrow.
@@ -138,12 +148,16 @@ class alignas(64) Device {
  private:
   static constexpr std::uint32_t kFirstQpn = 0x108;  // low numbers are the driver's own, as on mlx5
   static constexpr std::uint32_t kCqe_B = 64;
+  static constexpr std::size_t kRestingQps = 64;    // destroyed numbers that are not used again yet
   static constexpr std::size_t kPlacesForAcks = 8;  // of a QP's replies that READ and atomics leave free
 
   QueuePair* find_qp(std::uint32_t qpn) {
     std::uint32_t index = qpn - kFirstQpn;
     return index < qps_.size() ? &qps_[index] : nullptr;
   }
+
+  // life.cc, device.cc: set-up.
+  void forget(QueuePair& qp);
 
   Time_ps rare_ps() const { return std::min(std::min(timers_.next_ps(), pause_due_ps_), out_.next_release_ps()); }
   void serve(Time_ps now_ps);
@@ -207,7 +221,7 @@ class alignas(64) Device {
   // cnp.cc: the notification point.
   static constexpr std::uint32_t kCnpContext = 0xffffffff;
   void note_ce(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
-  void send_cnp(Time_ps now_ps);
+  bool send_cnp(Time_ps now_ps);
 
   // receive.cc
   void receive_packet(engine::Packet& packet, Time_ps now_ps);
@@ -237,7 +251,6 @@ class alignas(64) Device {
   void fail_sending(QueuePair& qp, WcStatus status, Time_ps now_ps);
   void enter_error(QueuePair& qp, Time_ps now_ps);
   void flush_receives(QueuePair& qp, Time_ps now_ps);
-  static void forget(QueuePair& qp);
 
   // responder.cc: requests that arrive.
   fabric::Fate receive_request(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
@@ -282,6 +295,8 @@ class alignas(64) Device {
 
   DeviceConfig config_;
   std::vector<CompletionQueue> cqs_;
+  std::deque<std::uint32_t> free_qps_;  // places of destroyed queue pairs, the oldest first
+  std::vector<std::uint32_t> free_cqs_;
   RandomStream psns_;
   RandomStream jitter_;
   Time_ps ordered_ps_ = 0;  // no CPU sees anything before: the last write to memory elsewhere, which nothing passes

@@ -142,6 +142,8 @@ struct alignas(64) QueuePair {
   QpType type = QpType::kRc;
   QpState state = QpState::kReset;
   std::uint8_t function = 0;
+  enum Mark : std::uint8_t { kLive = 1 };
+  std::uint8_t marks = 0;  // Mark; a destroyed queue pair has none and is in RESET
   QpAttributes attributes;
   std::uint32_t send_cq = 0;
   std::uint32_t receive_cq = 0;

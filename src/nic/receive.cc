@@ -105,8 +105,9 @@ void Device::receive_packet(Packet& packet, Time_ps now_ps) {
   } else if (wire::is_request(opcode)) {
     end(packet, receive_request(*qp, packet, now_ps));
   } else if (opcode == Opcode::kCnp) {
-    receive_cnp(*qp, now_ps);
-    end(packet, Fate::kAccepted);
+    bool live = (qp->marks & QueuePair::kLive) != 0;
+    if (live) receive_cnp(*qp, now_ps);
+    end(packet, live ? Fate::kAccepted : Fate::kUnknownQp);
   } else {
     end(packet, receive_response(*qp, packet, now_ps));
   }

@@ -72,10 +72,7 @@ void Device::serve(Time_ps now_ps) {
 }
 
 bool Device::serve_context(std::uint32_t context, Time_ps now_ps) {
-  if (context == kCnpContext) {
-    send_cnp(now_ps);
-    return true;
-  }
+  if (context == kCnpContext) return send_cnp(now_ps);
   QueuePair& qp = qps_[context / 2];
   return (context & 1) == 0 ? send_request(qp, now_ps) : send_reply(qp, now_ps);
 }
