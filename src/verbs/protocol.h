@@ -44,6 +44,7 @@ enum class Op : std::uint32_t {
   kGetAsyncEvent,     // GetEvent -> AsyncEvent
   kAttachMulticast,   // Multicast -> nothing
   kDetachMulticast,
+  kOpenEvents,  // OnDevice -> nothing, with an eventfd that is readable while an asynchronous event waits
 
   // The management network: TCP between the nodes. Addresses are IPv4, network order, or mapped.
   kStreamOpen = 64,  // nothing -> Handle
@@ -79,6 +80,7 @@ struct Hello {
 // What calls cost the thread, by the host's model; the library adds them to its clock.
 struct Costs {
   std::int64_t post_send_ps, doorbell_ps, post_receive_ps, poll_hit_ps, clock_read_ps;
+  std::int64_t after_post_ps;  // the rest of a call that posts, after its doorbell
 };
 struct Welcome {
   Clock clock;
@@ -253,7 +255,7 @@ struct SendEntry {
   std::uint32_t rkey;
   std::uint32_t ah, remote_qpn, qkey;  // UD
 };
-static_assert(sizeof(SendEntry) == 80);
+static_assert(sizeof(SendEntry) == 72);
 // An entry of a receive queue; then `sges` times Sge.
 struct ReceiveEntry {
   std::int64_t post_ps;

@@ -1,0 +1,88 @@
+// Taking completions. The world writes an entry when a CPU could see it, so that looking is all there is to do. In
+// virtual time an empty queue parks the thread: a loop of empty looks would otherwise never let time pass.
+#include "verbs/ibverbs/objects.h"
+
+namespace weft::verbs {
+namespace {
+
+bool is_newer(std::uint32_t number, std::uint32_t than) {
+  return static_cast<std::int32_t>(number - than) > 0;
+}
+
+// Frees what this completion shows to be done. The caller holds the lock of the CQ, so that the queue pair stays.
+void free_entries(Qp& qp, const CqEntry& entry) {
+  if ((entry.opcode & IBV_WC_RECV) == 0) {
+    const auto freed = static_cast<std::uint32_t>(entry.freed);
+    if (is_newer(freed, qp.send_freed.load(std::memory_order_relaxed))) {
+      qp.send_freed.store(freed, std::memory_order_release);
+    }
+  } else if (qp.srq == nullptr) {
+    qp.receive_freed.fetch_add(1, std::memory_order_release);
+  }
+}
+
+void convert(const CqEntry& entry, ibv_wc& wc) {
+  wc.wr_id = entry.wr_id;
+  wc.status = static_cast<ibv_wc_status>(entry.status);
+  wc.opcode = static_cast<ibv_wc_opcode>(entry.opcode);
+  wc.vendor_err = entry.vendor_error;
+  wc.byte_len = entry.byte_len;
+  wc.imm_data = entry.imm;  // or the invalidated rkey: the same word
+  wc.qp_num = entry.qpn;
+  wc.src_qp = entry.src_qp;
+  wc.wc_flags = entry.flags;
+  wc.pkey_index = 0;
+  wc.slid = 0;
+  wc.sl = static_cast<std::uint8_t>(entry.sl);
+  wc.dlid_path_bits = 0;
+}
+
+int take(Cq& cq, int room, ibv_wc* wc) {
+  const SpinGuard guard(cq.lock);
+  RingHead& head = *cq.ring.head;
+  const std::uint32_t first = head.consumed.load(std::memory_order_relaxed);
+  const std::uint32_t there = head.produced.load(std::memory_order_acquire) - first;
+  const std::uint32_t count = there < static_cast<std::uint32_t>(room) ? there : static_cast<std::uint32_t>(room);
+  if (count == 0) return 0;
+  Context& context = context_of(cq.context);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const CqEntry& entry = *cq.ring.at<CqEntry>(first + i);
+    if (Qp* qp = find_qp(context, entry.qpn); qp != nullptr) free_entries(*qp, entry);
+    convert(entry, wc[i]);
+  }
+  head.consumed.store(first + count, std::memory_order_release);
+  return static_cast<int>(count);
+}
+
+}  // namespace
+
+int poll_cq(ibv_cq* base, int room, ibv_wc* wc) {
+  if (room <= 0) return 0;
+  auto& cq = *static_cast<Cq*>(base);
+  int count = take(cq, room, wc);
+  if (count == 0 && weft_is_virtual()) {
+    call(Op::kPoll, Handle{cq.handle});
+    count = take(cq, room, wc);
+  }
+  if (count != 0) weft_spend_ps(count * weft_costs()->poll_hit_ps);
+  return count;
+}
+
+// The entries that stay move towards the world's end of the ring; what lies between is the program's alone.
+void forget_completions(ibv_cq* base, std::uint32_t qpn) {
+  auto& cq = *static_cast<Cq*>(base);
+  const SpinGuard guard(cq.lock);
+  RingHead& head = *cq.ring.head;
+  const std::uint32_t first = head.consumed.load(std::memory_order_relaxed);
+  const std::uint32_t end = head.produced.load(std::memory_order_acquire);
+  std::uint32_t kept = end;
+  for (std::uint32_t number = end; number != first; --number) {
+    const CqEntry& entry = *cq.ring.at<CqEntry>(number - 1);
+    if (entry.qpn == qpn) continue;
+    --kept;
+    if (kept != number - 1) *cq.ring.at<CqEntry>(kept) = entry;
+  }
+  head.consumed.store(kept, std::memory_order_release);
+}
+
+}  // namespace weft::verbs
