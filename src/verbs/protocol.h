@@ -25,6 +25,8 @@ enum class Op : std::uint32_t {
   kSetTimer,   // SetTimer -> TimerLeft: alarm() and ITIMER_REAL; the world sends SIGALRM
   kLookUp,     // LookUp -> Address: a node's name
   kNodeName,   // nothing -> LookUp: the node that this is
+  kStatus,     // nothing -> WorldStatus and ProcessStatus[]: `weft ps`, on a connection of its own
+  kDown,       // nothing -> nothing: `weft down`
 
   kListDevices = 32,  // nothing -> DeviceInfo[]
   kAllocPd,           // OnDevice -> Handle
@@ -100,6 +102,18 @@ struct ProcessPage {
   std::atomic<std::uint64_t> doorbells[kDoorbellWords];
   std::atomic<std::uint32_t> rung;      // wall clock: futex of a world that sleeps
   std::atomic<std::uint32_t> sleeping;  // the world sleeps on it
+};
+
+struct WorldStatus {
+  std::int64_t now_ps;
+  std::uint32_t processes;
+  std::uint32_t deterministic;
+};
+struct ProcessStatus {
+  std::int32_t pid;
+  std::uint32_t threads, qps;
+  char node[64];
+  char name[64];
 };
 
 struct Sleep {
