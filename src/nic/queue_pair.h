@@ -142,7 +142,7 @@ struct alignas(64) QueuePair {
   QpType type = QpType::kRc;
   QpState state = QpState::kReset;
   std::uint8_t function = 0;
-  enum Mark : std::uint8_t { kLive = 1 };
+  enum Mark : std::uint8_t { kLive = 1, kEstablished = 2 };
   std::uint8_t marks = 0;  // Mark; a destroyed queue pair has none and is in RESET
   QpAttributes attributes;
   std::uint32_t send_cq = 0;
