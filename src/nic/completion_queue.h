@@ -35,8 +35,9 @@ class CompletionQueue {
 
   std::uint64_t lost() const { return lost_; }  // above 0: overrun
 
-  bool armed = false;        // a program waits: tell the host of the next entry
-  std::uint32_t waiter = 0;  // the host's: which program
+  bool armed = false;           // a program waits: tell the host of the next entry …
+  bool solicited_only = false;  // … or only of one that is solicited or failed
+  std::uint32_t waiter = 0;     // the host's: which program
 
  private:
   std::vector<Completion> entries_;

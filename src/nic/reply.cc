@@ -183,7 +183,8 @@ void Device::push_completion(std::uint32_t cq, const Completion& completion) {
   Time_ps visible_ps = queue.push(completion);
   if (visible_ps == kNever_ps) [[unlikely]] {
     lose_completion(cq, completion.visible_ps);
-  } else if (queue.armed) {
+  } else if (queue.armed &&
+             (!queue.solicited_only || completion.solicited || completion.status != WcStatus::kSuccess)) {
     config_.host.on_completion(config_.host.self, cq, visible_ps);
   }
 }

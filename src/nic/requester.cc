@@ -149,6 +149,7 @@ void Device::push_send_completion(QueuePair& qp, const SendWqe& wqe, WcStatus st
   completion.status = status;
   completion.opcode = kOpcode[static_cast<int>(wqe.request.opcode)];
   completion.vendor_error = mlx5_vendor_error(status);
+  completion.freed = qp.req.head + 1;
   push_completion(qp.send_cq, completion);
 }
 

@@ -174,6 +174,7 @@ void Device::end_message(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   if (completion.with_invalidate) {
     if (MemoryRegion* region = memory_.find(cold_of(packet).rkey)) region->valid = false;
   }
+  completion.solicited = (packet.flags & Packet::kSolicited) != 0;
   Time_ps left_ps = functions_[qp.function].write(kCqe_B, std::max(now_ps, resp.placed_ps));
   completion.visible_ps = cpu_visible_ps(left_ps);
   push_receive_completion(qp, completion);
