@@ -1,6 +1,6 @@
 // One RDMA device: a NIC port with its queue pairs, completion queues and memory (mlx5 has one device per
 // port). The host's loop calls run_until when next_ps says so; programs call the verbs. It meets the fabric only at two
-// link directions and a packet. Not modelled: UC, XRC, SRQ, SQD, automatic path migration.
+// link directions and a packet. Not modelled: XRC, SRQ, SQD, automatic path migration.
 #pragma once
 
 #include <cstdint>
@@ -286,6 +286,12 @@ class alignas(64) Device {
   bool send_datagram(QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
   fabric::Fate receive_datagram(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   bool place_datagram(const ReceiveRequest& receive, const engine::Packet& packet, Time_ps left_ps);
+
+  // unreliable.cc: UC.
+  void finish_unreliable(QueuePair& qp, bool last);
+  fabric::Fate receive_unreliable(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  std::optional<fabric::Fate> begin_unreliable(QueuePair& qp, const engine::Packet& packet);
+  fabric::Fate drop_unreliable(QueuePair& qp, Placed why, Time_ps now_ps);
 
   // reply.cc: ACK, NAK, READ and atomic replies.
   std::uint32_t ack_word(const QueuePair& qp) const;

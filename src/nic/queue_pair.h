@@ -13,7 +13,7 @@
 
 namespace weft::nic {
 
-enum class QpType : std::uint8_t { kRc, kUd };
+enum class QpType : std::uint8_t { kRc, kUd, kUc };
 enum class QpState : std::uint8_t { kReset, kInit, kRtr, kRts, kSqe, kErr };
 
 // ibv_qp_attr, as far as it is modelled.

@@ -176,13 +176,13 @@ void Device::fail_sending(QueuePair& qp, WcStatus status, Time_ps now_ps) {
   if (qp.req.tx == qp.req.head) fail_send_queue(qp, status, now_ps);
 }
 
-// The oldest WQE fails; everything behind it is flushed. RC enters ERR, UD only SQE.
+// The oldest WQE fails; everything behind it is flushed. RC enters ERR, UC and UD only SQE.
 void Device::fail_send_queue(QueuePair& qp, WcStatus status, Time_ps now_ps) {
   if (status == WcStatus::kRetryExceeded) ++counters.req_transport_retries_exceeded;
   if (status == WcStatus::kRnrRetryExceeded) ++counters.req_rnr_retries_exceeded;
   ++counters.req_cqe_error;
   finish_head(qp, status, now_ps, 0);
-  if (qp.type == QpType::kUd) {
+  if (qp.type != QpType::kRc) {
     qp.state = QpState::kSqe;
     while (qp.req.head != qp.req.tail) {
       ++counters.req_cqe_flush_error;

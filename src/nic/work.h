@@ -51,6 +51,7 @@ struct ReceiveRequest {
 enum class WcStatus : std::uint8_t {
   kSuccess = 0,
   kLocalLengthError = 1,
+  kLocalQpOperationError = 2,
   kLocalProtectionError = 4,
   kFlushError = 5,
   kRemoteInvalidRequest = 9,
