@@ -6,7 +6,7 @@ namespace weft::nic {
 
 void Device::note_ce(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps) {
   ++counters.np_ecn_marked_roce_packets;
-  if (qp.type != QpType::kRc || (qp.state != QpState::kRtr && qp.state != QpState::kRts)) return;
+  if (qp.type == QpType::kUd || (qp.state != QpState::kRtr && qp.state != QpState::kRts)) return;
   std::size_t scope = 0;
   if (config_.model.cnp_scope == CnpScope::kDestinationAddress) scope = packet.src;
   if (config_.model.cnp_scope == CnpScope::kQueuePair) scope = qp.qpn - kFirstQpn;

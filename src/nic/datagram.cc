@@ -68,6 +68,7 @@ Fate Device::receive_datagram(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   completion.src_qp = cold.src_qp;
   completion.with_imm = wire::has_imm(static_cast<Opcode>(packet.opcode));
   completion.imm = cold.imm;
+  completion.solicited = (packet.flags & Packet::kSolicited) != 0;
   completion.visible_ps = cpu_visible_ps(left_ps);
   ++resp.head;
   push_receive_completion(qp, completion);

@@ -34,7 +34,7 @@ bool Device::modify(std::uint32_t qpn, QpState to, const QpAttributes& attribute
   bool arrow = to == QpState::kReset || to == QpState::kErr || (to == QpState::kInit && from <= QpState::kInit) ||
                (to == QpState::kRtr && from == QpState::kInit) ||
                (to == QpState::kRts &&
-                (from == QpState::kRtr || from == QpState::kRts || (from == QpState::kSqe && qp.type == QpType::kUd)));
+                (from == QpState::kRtr || from == QpState::kRts || (from == QpState::kSqe && qp.type != QpType::kRc)));
   if (!arrow || (to == QpState::kErr && from == QpState::kReset)) return false;
   QpAttributes& a = qp.attributes;
   switch (to) {

@@ -1,6 +1,6 @@
 // One RDMA device: a NIC port with its queue pairs, completion queues and memory (mlx5 has one device per
 // port). The host's loop calls run_until when next_ps says so; programs call the verbs. It meets the fabric only at two
-// link directions and a packet. Not modelled: UC, XRC, SRQ, SQD, automatic path migration.
+// link directions and a packet. Not modelled: XRC, SRQ, SQD, automatic path migration.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 #include "fabric/link.h"
 #include "fabric/port_log.h"
 #include "fabric/port_pause.h"
+#include "nic/async.h"
 #include "nic/completion_queue.h"
 #include "nic/counters.h"
 #include "nic/memory.h"
@@ -38,6 +39,8 @@ struct HostSide {
   void* self = nullptr;
   void (*on_completion)(void* self, std::uint32_t cq, Time_ps visible_ps) = nullptr;  // armed CQs only
   void (*on_write)(void* self, std::uint32_t key, Time_ps visible_ps) = nullptr;      // watched regions only
+  // Rare things. To be noted and acted upon later: the device is in the middle of one.
+  void (*on_async)(void* self, AsyncKind kind, std::uint32_t number, Time_ps now_ps) = nullptr;
   // Writes the GRH that a UD receive begins with; null: those bytes stay as they are.
   void (*make_grh)(void* self, const engine::Packet& packet, std::span<std::uint8_t, kGrh_B> out) = nullptr;
 };
@@ -159,6 +162,17 @@ class alignas(64) Device {
   // life.cc, device.cc: set-up.
   void forget(QueuePair& qp);
 
+  // async.cc
+  static constexpr std::uint32_t kCqContext = 0x8000'0000;  // of a timer: a completion queue, not a queue pair
+  void tell(AsyncKind kind, std::uint32_t number, Time_ps now_ps);
+  void lose_completion(std::uint32_t cq, Time_ps at_ps);
+  void fail_cq(std::uint32_t cq, Time_ps now_ps);
+  void note_packet(QueuePair& qp, Time_ps now_ps) {
+    if (qp.state != QpState::kRtr || (qp.marks & QueuePair::kEstablished) != 0) return;
+    qp.marks |= QueuePair::kEstablished;
+    tell(AsyncKind::kCommunicationEstablished, qp.qpn, now_ps);
+  }
+
   Time_ps rare_ps() const { return std::min(std::min(timers_.next_ps(), pause_due_ps_), out_.next_release_ps()); }
   void serve(Time_ps now_ps);
   void receive(Time_ps now_ps);
@@ -265,13 +279,19 @@ class alignas(64) Device {
   void fail_receive(QueuePair& qp, WcStatus status, Time_ps now_ps);
   void end_message(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
   const engine::Cold& cold_of(const engine::Packet& packet) const;
-  fabric::Fate refuse(QueuePair& qp, wire::NakCode code, Time_ps now_ps);
+  fabric::Fate refuse(QueuePair& qp, wire::NakCode code, Time_ps now_ps, bool receive_failed = false);
   fabric::Fate not_ready(QueuePair& qp, Time_ps now_ps);
 
   // datagram.cc: UD.
   bool send_datagram(QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
   fabric::Fate receive_datagram(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   bool place_datagram(const ReceiveRequest& receive, const engine::Packet& packet, Time_ps left_ps);
+
+  // unreliable.cc: UC.
+  void finish_unreliable(QueuePair& qp, bool last);
+  fabric::Fate receive_unreliable(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  std::optional<fabric::Fate> begin_unreliable(QueuePair& qp, const engine::Packet& packet);
+  fabric::Fate drop_unreliable(QueuePair& qp, Placed why, Time_ps now_ps);
 
   // reply.cc: ACK, NAK, READ and atomic replies.
   std::uint32_t ack_word(const QueuePair& qp) const;
@@ -283,6 +303,7 @@ class alignas(64) Device {
   void reply_ack(QueuePair& qp, std::uint32_t psn, Time_ps now_ps);
   void reply_nak(QueuePair& qp, std::uint8_t syndrome, Time_ps at_ps);
   void push_receive_completion(QueuePair& qp, const Completion& completion);
+  void push_completion(std::uint32_t cq, const Completion& completion);
 
   struct PendingCnp {
     std::uint32_t qpn;

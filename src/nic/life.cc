@@ -94,6 +94,7 @@ void Device::forget(QueuePair& qp) {
   resp.atomics.resize(qp.resp.atomics.size());
   resp.queued_ps = qp.resp.queued_ps;
   qp.resp = std::move(resp);
+  qp.marks &= static_cast<std::uint8_t>(~QueuePair::kEstablished);
 }
 
 }  // namespace weft::nic

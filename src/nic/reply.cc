@@ -160,6 +160,7 @@ bool Device::send_read_reply(QueuePair& qp, Reply& reply, Time_ps now_ps) {
     qp.resp.reply_tail = qp.resp.reply_head + 1;
     send_ack(qp, reply, now_ps);
     enter_error(qp, now_ps);
+    tell(AsyncKind::kQpFatal, qp.qpn, now_ps);
     return true;
   }
   if (cc_ != nullptr) pace(qp, fabric::line_B(packet), now_ps);
@@ -172,11 +173,20 @@ bool Device::send_read_reply(QueuePair& qp, Reply& reply, Time_ps now_ps) {
 }
 
 void Device::push_receive_completion(QueuePair& qp, const Completion& completion) {
-  CompletionQueue& queue = cqs_[qp.receive_cq];
   Completion entry = completion;
   entry.qpn = qp.qpn;
-  Time_ps visible_ps = queue.push(entry);
-  if (queue.armed) config_.host.on_completion(config_.host.self, qp.receive_cq, visible_ps);
+  push_completion(qp.receive_cq, entry);
+}
+
+void Device::push_completion(std::uint32_t cq, const Completion& completion) {
+  CompletionQueue& queue = cqs_[cq];
+  Time_ps visible_ps = queue.push(completion);
+  if (visible_ps == kNever_ps) [[unlikely]] {
+    lose_completion(cq, completion.visible_ps);
+  } else if (queue.armed &&
+             (!queue.solicited_only || completion.solicited || completion.status != WcStatus::kSuccess)) {
+    config_.host.on_completion(config_.host.self, cq, visible_ps);
+  }
 }
 
 }  // namespace weft::nic

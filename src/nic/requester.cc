@@ -149,9 +149,8 @@ void Device::push_send_completion(QueuePair& qp, const SendWqe& wqe, WcStatus st
   completion.status = status;
   completion.opcode = kOpcode[static_cast<int>(wqe.request.opcode)];
   completion.vendor_error = mlx5_vendor_error(status);
-  CompletionQueue& queue = cqs_[qp.send_cq];
-  visible_ps = queue.push(completion);
-  if (queue.armed) config_.host.on_completion(config_.host.self, qp.send_cq, visible_ps);
+  completion.freed = qp.req.head + 1;
+  push_completion(qp.send_cq, completion);
 }
 
 // A posted write that left the NIC then: root complex, memory and a little jitter.

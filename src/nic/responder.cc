@@ -34,6 +34,7 @@ const engine::Cold& Device::cold_of(const Packet& packet) const {
 
 Fate Device::receive_request(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   if (qp.state != QpState::kRtr && qp.state != QpState::kRts) return Fate::kUnknownQp;
+  note_packet(qp, now_ps);
   Responder& resp = qp.resp;
   std::uint32_t ahead = psn_distance(packet.psn, resp.expected_psn);
   if (ahead != 0) {
@@ -135,9 +136,9 @@ Fate Device::refuse_payload(QueuePair& qp, Placed why, Time_ps now_ps) {
     if (too_long) ++counters.resp_local_length_error;
     fail_receive(qp, too_long ? WcStatus::kLocalLengthError : WcStatus::kLocalProtectionError, now_ps);
   }
-  if (too_long) return refuse(qp, NakCode::kInvalidRequest, now_ps);
+  if (too_long) return refuse(qp, NakCode::kInvalidRequest, now_ps, !qp.resp.is_write);
   bool access = qp.resp.is_write && why == Placed::kNotAllowed;
-  return refuse(qp, access ? NakCode::kRemoteAccessError : NakCode::kRemoteOperationalError, now_ps);
+  return refuse(qp, access ? NakCode::kRemoteAccessError : NakCode::kRemoteOperationalError, now_ps, !qp.resp.is_write);
 }
 
 // The oldest receive cannot take what came.
@@ -173,6 +174,7 @@ void Device::end_message(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   if (completion.with_invalidate) {
     if (MemoryRegion* region = memory_.find(cold_of(packet).rkey)) region->valid = false;
   }
+  completion.solicited = (packet.flags & Packet::kSolicited) != 0;
   Time_ps left_ps = functions_[qp.function].write(kCqe_B, std::max(now_ps, resp.placed_ps));
   completion.visible_ps = cpu_visible_ps(left_ps);
   push_receive_completion(qp, completion);
@@ -268,10 +270,17 @@ Fate Device::not_ready(QueuePair& qp, Time_ps now_ps) {
   return Fate::kNotReady;
 }
 
-// The request is answered with an error and the responder is finished (IBTA 9.9.3.1).
-Fate Device::refuse(QueuePair& qp, NakCode code, Time_ps now_ps) {
+// The request is answered with an error and the responder is finished (IBTA 9.9.3.1). Its program hears of it by the
+// receive that failed, or else by an event.
+Fate Device::refuse(QueuePair& qp, NakCode code, Time_ps now_ps, bool receive_failed) {
   reply_nak(qp, wire::nak_syndrome(code), now_ps + config_.model.response_latency_ps);
   enter_error(qp, now_ps);
+  if (!receive_failed) {
+    AsyncKind kind = AsyncKind::kQpFatal;
+    if (code == NakCode::kInvalidRequest) kind = AsyncKind::kQpRequestError;
+    if (code == NakCode::kRemoteAccessError) kind = AsyncKind::kQpAccessError;
+    tell(kind, qp.qpn, now_ps);
+  }
   return Fate::kRefused;
 }
 

@@ -21,6 +21,13 @@ constexpr Opcode kDataOpcode[5][4] = {
     {Opcode::kSendFirst, Opcode::kSendMiddle, Opcode::kSendLastInv, Opcode::kSendOnlyInv},      // kSendInv
 };
 
+// The operations that each transport has opcodes for (IBTA vol 1, 9.2).
+bool can_do(QpType type, WrOpcode opcode) {
+  if (type == QpType::kRc) return true;
+  if (type == QpType::kUc) return opcode <= WrOpcode::kSendImm;
+  return opcode == WrOpcode::kSend || opcode == WrOpcode::kSendImm;
+}
+
 }  // namespace
 
 // A context waits in at most one place; an older, later entry of the waiting list is ignored when it comes up.
@@ -92,10 +99,10 @@ void Device::make_template(QueuePair& qp) const {
   qp.packet.tos = qp.attributes.tos;
   qp.packet.priority = config_.qos.priority & 7;
   qp.packet.extra_words = config_.extra_words;
-  qp.packet.udp_src_port = wire::udp_source_port(qp.qpn, qp.type == QpType::kRc ? qp.attributes.remote_qpn : qp.qpn);
+  qp.packet.udp_src_port = wire::udp_source_port(qp.qpn, qp.type != QpType::kUd ? qp.attributes.remote_qpn : qp.qpn);
   qp.packet.dest_qp = qp.attributes.remote_qpn & kPsnMask;
   qp.packet.flags = config_.model.mig_req ? Packet::kMigReq : 0;
-  if (qp.type == QpType::kRc && needs_router(qp.attributes.remote_port)) qp.packet.flags |= Packet::kRouted;
+  if (qp.type != QpType::kUd && needs_router(qp.attributes.remote_port)) qp.packet.flags |= Packet::kRouted;
 }
 
 bool Device::needs_router(std::uint32_t remote_port) const {
@@ -168,6 +175,10 @@ bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
     }
     if (!message_may_start(qp, now_ps, at_ps)) {
       queue_request(qp, at_ps);
+      return false;
+    }
+    if (!can_do(qp.type, request.opcode)) [[unlikely]] {
+      fail_sending(qp, WcStatus::kLocalQpOperationError, now_ps);
       return false;
     }
     if (qp.type == QpType::kUd && request.length_B > qp.attributes.path_mtu_B) {
@@ -256,8 +267,16 @@ bool Device::send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   }
   if (qp.attributes.telemetry != engine::TelemetryFormat::kNone || (cc_ != nullptr && cc_->wants_telemetry))
     ask_for_telemetry(qp, packet);
+  if (qp.type == QpType::kUc) [[unlikely]] {
+    packet.opcode = wire::uc_opcode(opcode);
+    packet.flags &= 0xff ^ Packet::kAckReq;
+  }
   if (cc_ != nullptr) pace(qp, fabric::line_B(packet), now_ps);
   put(packet, now_ps);
+  if (qp.type == QpType::kUc) [[unlikely]] {
+    finish_unreliable(qp, last);
+    return true;
+  }
   if (last) {
     req.next_wqe();
   } else {
