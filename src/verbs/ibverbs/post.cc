@@ -8,7 +8,7 @@
 namespace weft::verbs {
 namespace {
 
-// Which operations a transport has (IBTA vol 1, table 38).
+// Which operations a transport has, of those that the world knows.
 bool is_possible(ibv_qp_type type, ibv_wr_opcode opcode) {
   switch (opcode) {
     case IBV_WR_SEND:
