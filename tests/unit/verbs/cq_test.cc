@@ -100,6 +100,8 @@ TEST_F(CompletionQueue, AResetTakesBackWhatWasPostedAndCompleted) {
 TEST_F(CompletionQueue, EventsComeByTheAddressOfTheQueue) {
   ibv_comp_channel* channel = ibv_create_comp_channel(context);
   ASSERT_NE(channel, nullptr);
+  EXPECT_EQ(fake_world().watched.front().first, WaitItem::kAsync);  // of the device
+  EXPECT_EQ(fake_world().watched.back().first, WaitItem::kChannel);
   int mine = 0;
   ibv_cq* with = ibv_create_cq(context, 8, &mine, channel, 0);
   ASSERT_NE(with, nullptr);

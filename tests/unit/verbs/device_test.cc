@@ -135,7 +135,7 @@ TEST_F(DeviceQuery, MemoryKeepsItsAddresses) {
   EXPECT_EQ(fake_world().last_mr.address, reinterpret_cast<std::uintptr_t>(buffer));
   EXPECT_EQ(fake_world().last_mr.length_B, sizeof buffer);
   EXPECT_EQ(ibv_dereg_mr(mr), 0);
-  EXPECT_EQ(ibv_reg_mr(pd, buffer, sizeof buffer, IBV_ACCESS_REMOTE_WRITE), nullptr);
+  EXPECT_EQ((ibv_reg_mr)(pd, buffer, sizeof buffer, IBV_ACCESS_REMOTE_WRITE), nullptr);
   EXPECT_EQ(errno, EINVAL);
 }
 

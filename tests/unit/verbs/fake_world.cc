@@ -233,6 +233,9 @@ void weft_spend_ps(std::int64_t cost_ps) {
 const Costs* weft_costs() {
   return &fake_world().costs;
 }
+void weft_watch_descriptor(int, std::uint32_t what, std::uint32_t handle) {
+  fake_world().watched.emplace_back(what, handle);
+}
 void weft_ring(std::uint32_t doorbell) {
   fake_world().doorbells.push_back(doorbell);
 }

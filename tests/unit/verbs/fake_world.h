@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "verbs/world_call.h"
@@ -36,6 +37,7 @@ struct FakeWorld {
   std::vector<Op> calls;                 // as they came
   std::vector<std::uint64_t> cq_cookies, cq_events;
   std::vector<AsyncEvent> async_events;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> watched;  // WaitItem::What and handle
   GetEvent last_wait{};
   CreateAh last_ah{};
   RegMr last_mr{};
