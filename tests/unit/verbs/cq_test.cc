@@ -50,19 +50,45 @@ TEST_F(CompletionQueue, NoMoreThanThereIsRoomForAreTakenInOrder) {
   EXPECT_EQ(wc[1].wr_id, 4u);
 }
 
-TEST_F(CompletionQueue, AnEmptyLookWaitsInVirtualTimeOnly) {
+TEST_F(CompletionQueue, TheSecondEmptyLookWaitsInVirtualTimeOnly) {
   ibv_qp* qp = make_qp();
   ibv_wc wc;
+  something_happened();
+  EXPECT_EQ(ibv_poll_cq(cq, 1, &wc), 0);
+  EXPECT_EQ(fake_world().count(Op::kPoll), 0u);
   EXPECT_EQ(ibv_poll_cq(cq, 1, &wc), 0);  // the world may let go without an entry
   EXPECT_EQ(fake_world().count(Op::kPoll), 1u);
   fake_world().on_poll.qpn = qp->qp_num;
   fake_world().on_poll.wr_id = 5;
+  EXPECT_EQ(ibv_poll_cq(cq, 1, &wc), 0);
   EXPECT_EQ(ibv_poll_cq(cq, 1, &wc), 1);
   EXPECT_EQ(wc.wr_id, 5u);
   EXPECT_EQ(fake_world().count(Op::kPoll), 2u);
   fake_world().is_virtual = false;
-  EXPECT_EQ(ibv_poll_cq(cq, 1, &wc), 0);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(ibv_poll_cq(cq, 1, &wc), 0);
   EXPECT_EQ(fake_world().count(Op::kPoll), 2u);
+}
+
+TEST_F(CompletionQueue, QueuesThatAreLookedAtInTurnAreWaitedForTogether) {
+  ibv_qp* qp = make_qp();
+  ibv_cq* other = ibv_create_cq(context, 16, nullptr, nullptr, 0);
+  ibv_wc wc;
+  something_happened();
+  fake_world().on_poll.qpn = qp->qp_num;
+  EXPECT_EQ(ibv_poll_cq(cq, 1, &wc), 0);
+  EXPECT_EQ(ibv_poll_cq(other, 1, &wc), 0);
+  EXPECT_EQ(fake_world().count(Op::kPoll), 0u);
+  EXPECT_EQ(ibv_poll_cq(cq, 1, &wc), 0);  // what ended the wait is in the other
+  EXPECT_EQ(fake_world().polled, (std::vector<std::uint32_t>{cq->handle, other->handle}));
+  EXPECT_EQ(ibv_poll_cq(other, 1, &wc), 1);
+
+  // A post in between is news: the queue may be worth a look at once.
+  EXPECT_EQ(ibv_poll_cq(cq, 1, &wc), 0);
+  ibv_recv_wr receive{};
+  ibv_recv_wr* bad = nullptr;
+  ASSERT_EQ(ibv_post_recv(qp, &receive, &bad), 0);
+  EXPECT_EQ(ibv_poll_cq(cq, 1, &wc), 0);
+  EXPECT_EQ(fake_world().count(Op::kPoll), 1u);
 }
 
 TEST_F(CompletionQueue, CompletionsOfAQueuePairGoWithIt) {

@@ -114,7 +114,8 @@ void modify_qp(FakeWorld& world, const ModifyQp& ask) {
   }
 }
 
-int serve(FakeWorld& world, Op op, const void* request, Answer& answer, Descriptors* descriptors) {
+int serve(FakeWorld& world, Op op, const void* request, std::size_t request_B, Answer& answer,
+          Descriptors* descriptors) {
   switch (op) {
     case Op::kListDevices:
       return answer.give(world.device);
@@ -156,7 +157,11 @@ int serve(FakeWorld& world, Op op, const void* request, Answer& answer, Descript
     case Op::kQueryQp:
       return answer.give(world.qp_attrs[read<Handle>(request).handle]);
     case Op::kPoll:
-      if (world.on_poll.qpn != 0) world.complete(read<Handle>(request).handle, world.on_poll);
+      world.polled.resize(request_B / sizeof(Handle));
+      for (std::size_t i = 0; i < world.polled.size(); ++i) {
+        world.polled[i] = read<Handle>(static_cast<const std::uint8_t*>(request) + i * sizeof(Handle)).handle;
+      }
+      if (world.on_poll.qpn != 0) world.complete(world.polled.back(), world.on_poll);
       return 0;
     case Op::kGetCqEvent: {
       world.last_wait = read<GetEvent>(request);
@@ -207,13 +212,13 @@ void FakeWorld::complete(std::uint32_t cq, const CqEntry& entry) {
 
 extern "C" {
 
-int weft_call(std::uint32_t op, const void* request, std::size_t, void* reply, std::size_t* reply_B,
+int weft_call(std::uint32_t op, const void* request, std::size_t request_B, void* reply, std::size_t* reply_B,
               Descriptors* descriptors) {
   FakeWorld& world = fake_world();
   world.calls.push_back(static_cast<Op>(op));
   if (world.fail_with != 0) return std::exchange(world.fail_with, 0);
   Answer answer{{static_cast<std::uint8_t*>(reply), *reply_B}};
-  const int error = serve(world, static_cast<Op>(op), request, answer, descriptors);
+  const int error = serve(world, static_cast<Op>(op), request, request_B, answer, descriptors);
   *reply_B = answer.size_B;
   return error;
 }

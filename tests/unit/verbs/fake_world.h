@@ -41,9 +41,10 @@ struct FakeWorld {
   GetEvent last_wait{};
   CreateAh last_ah{};
   RegMr last_mr{};
-  int fail_with = 0;               // the next call's answer
-  CqEntry on_poll{};               // written to the CQ that is waited for, when its qpn is not 0
-  std::size_t count(Op op) const;  // calls of this kind
+  int fail_with = 0;                  // the next call's answer
+  CqEntry on_poll{};                  // written to the last of the CQs that are waited for, when its qpn is not 0
+  std::vector<std::uint32_t> polled;  // the CQs of the last wait
+  std::size_t count(Op op) const;     // calls of this kind
   void complete(std::uint32_t cq, const CqEntry& entry);
 };
 
