@@ -41,7 +41,7 @@ enum class Op : std::uint32_t {
   kQueryQp,           // Handle -> QpAttr
   kModifySrq,         // ModifySrq -> nothing
   kArmCq,             // ArmCq -> nothing
-  kPoll,              // Handle of a CQ that was found empty -> nothing, when it has an entry
+  kPoll,              // Handle[] of CQs that were found empty in turn -> nothing, when one of them has an entry
   kGetCqEvent,        // GetEvent -> CqEvent
   kGetAsyncEvent,     // GetEvent -> AsyncEvent
   kAttachMulticast,   // Multicast -> nothing
@@ -167,6 +167,7 @@ struct Handle {
   std::uint32_t handle;
 };
 enum class Kind : std::uint32_t { kPd, kMr, kChannel, kCq, kSrq, kQp, kAh };
+inline constexpr std::size_t kMaxPolledCqs = 1024;  // of one kPoll
 struct Destroy {
   Kind kind;
   std::uint32_t handle;

@@ -56,7 +56,7 @@ void map(const std::uint8_t* ipv4, std::uint8_t* gid) {
   std::memcpy(gid + sizeof kMappedPrefix, ipv4, 4);
 }
 
-// The 40 bytes before a datagram hold a GRH or an IPv6 header; an IPv4 header has their last 20 (RoCEv2 annex A17.4.5).
+// The 40 bytes before a datagram hold a GRH or an IPv6 header; an IPv4 header has their last 20 (RoCEv2, annex A17).
 bool read_route(const ibv_grh& grh, Route& route) {
   std::uint8_t bytes[kGrh_B];
   std::memcpy(bytes, &grh, sizeof bytes);

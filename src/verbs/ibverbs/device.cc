@@ -141,6 +141,7 @@ ibv_context* ibv_open_device(ibv_device* device) {
     return fail(error);
   }
   make_blocking(descriptors.fd[0]);
+  weft_watch_descriptor(descriptors.fd[0], WaitItem::kAsync, request.device);
   set_operations(*context);
   ibv_context& open = context->context;
   open.device = device;

@@ -79,6 +79,7 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
   if (attr_B < sizeof(ibv_device_attr)) return EINVAL;
   ibv_device_attr_ex full{};
   fill(device_info(*context), full.orig_attr);
+  full.device_cap_flags_ex = full.orig_attr.device_cap_flags;
   full.phys_port_cnt_ex = 1;
   std::memset(static_cast<void*>(attr), 0, attr_B);
   std::memcpy(static_cast<void*>(attr), &full, attr_B < sizeof full ? attr_B : sizeof full);

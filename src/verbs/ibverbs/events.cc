@@ -70,6 +70,7 @@ ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
     return fail(error);
   }
   make_blocking(descriptors.fd[0]);
+  weft_watch_descriptor(descriptors.fd[0], WaitItem::kChannel, reply.handle);
   channel->context = context;
   channel->fd = descriptors.fd[0];
   channel->handle = reply.handle;

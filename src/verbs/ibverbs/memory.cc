@@ -12,7 +12,7 @@ constexpr unsigned int kNotModelled = IBV_ACCESS_MW_BIND | IBV_ACCESS_ON_DEMAND;
 
 ibv_mr* register_memory(ibv_pd* pd, void* address, std::size_t length_B, std::uint64_t iova, unsigned int access) {
   if ((access & kNotModelled) != 0) return fail(EOPNOTSUPP);
-  // What a peer may write, the program must let the device write (IBTA vol 1, 10.6.3.1).
+  // What a peer may write, the program must let the device write.
   if ((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0 && (access & IBV_ACCESS_LOCAL_WRITE) == 0) {
     return fail(EINVAL);
   }

@@ -151,6 +151,9 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
                     std::size_t attr_B);
 int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attr, std::size_t attr_B);
 
+// The thread did something that may bring it completions: a queue that it found empty is worth another look.
+void something_happened();
+
 // Drops the completions of a queue pair that is gone or was reset.
 void forget_completions(ibv_cq* cq, std::uint32_t qpn);
 

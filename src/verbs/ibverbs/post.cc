@@ -8,7 +8,7 @@
 namespace weft::verbs {
 namespace {
 
-// Which operations a transport has (IBTA vol 1, table 38).
+// Which operations a transport has, of those that the world knows.
 bool is_possible(ibv_qp_type type, ibv_wr_opcode opcode) {
   switch (opcode) {
     case IBV_WR_SEND:
@@ -100,6 +100,7 @@ void publish(const Ring& ring, std::uint32_t first, std::uint32_t end, std::int6
   for (std::uint32_t number = first; number != end; ++number) ring.at<Entry>(number)->post_ps = now_ps;
   ring.head->produced.store(end, std::memory_order_release);
   weft_ring(ring.doorbell);
+  something_happened();
   weft_spend_ps(after_ps);
 }
 

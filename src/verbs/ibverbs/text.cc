@@ -5,9 +5,9 @@
 namespace {
 
 template <std::size_t kCount>
-const char* name_of(const char* const (&names)[kCount], int number, const char* otherwise) {
+const char* name_of(const char* const (&names)[kCount], int number) {
   const bool is_known = number >= 0 && static_cast<std::size_t>(number) < kCount && names[number] != nullptr;
-  return is_known ? names[number] : otherwise;
+  return is_known ? names[number] : "unknown";
 }
 
 constexpr const char* kNodeTypes[] = {nullptr,
@@ -19,7 +19,7 @@ constexpr const char* kNodeTypes[] = {nullptr,
                                       "usNIC UDP",
                                       "unspecified"};
 
-constexpr const char* kPortStates[] = {"no state change (NOP)", "down", "init", "armed", "active", "active deferred"};
+constexpr const char* kPortStates[] = {"no state change (NOP)", "down", "init", "armed", "active", "active defer"};
 
 constexpr const char* kEvents[] = {
     "CQ error",
@@ -41,7 +41,7 @@ constexpr const char* kEvents[] = {
     "last WQE reached",
     "client reregistration",
     "GID table change",
-    "local work queue catastrophic error",
+    "WQ fatal",
 };
 
 constexpr const char* kStatuses[] = {
@@ -74,17 +74,17 @@ constexpr const char* kStatuses[] = {
 }  // namespace
 
 const char* ibv_node_type_str(ibv_node_type type) {
-  return name_of(kNodeTypes, type, "unknown");
+  return name_of(kNodeTypes, type);
 }
 
 const char* ibv_port_state_str(ibv_port_state state) {
-  return name_of(kPortStates, state, "invalid state");
+  return name_of(kPortStates, state);
 }
 
 const char* ibv_event_type_str(ibv_event_type type) {
-  return name_of(kEvents, type, "unknown");
+  return name_of(kEvents, type);
 }
 
 const char* ibv_wc_status_str(ibv_wc_status status) {
-  return name_of(kStatuses, status, "unknown");
+  return name_of(kStatuses, status);
 }
