@@ -253,7 +253,7 @@ struct SendEntry {
   std::uint32_t rkey;
   std::uint32_t ah, remote_qpn, qkey;  // UD
 };
-static_assert(sizeof(SendEntry) == 80);
+static_assert(sizeof(SendEntry) == 72);
 // An entry of a receive queue; then `sges` times Sge.
 struct ReceiveEntry {
   std::int64_t post_ps;

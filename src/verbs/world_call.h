@@ -28,6 +28,11 @@ extern "C" void weft_spend_ps(std::int64_t cost_ps);
 extern "C" const Costs* weft_costs();
 // A queue was posted to.
 extern "C" void weft_ring(std::uint32_t doorbell);
+// False: the kernel cannot trap the CPU's counter, and a program that reads it directly sees real time.
+extern "C" bool weft_counter_is_trapped();
+// `fd` is a real descriptor whose readiness is the world's to tell (WaitItem::What): poll, select and epoll ask it.
+// close(fd) ends that.
+extern "C" void weft_watch_descriptor(int fd, std::uint32_t what, std::uint32_t handle);
 
 // A request with a body and a reply of one struct each.
 template <typename Request, typename Reply>

@@ -1,0 +1,72 @@
+// The program's clocks in virtual time: read from the thread's page, without a call. Clocks of CPU time are the real
+// ones. clock() is the exception: programs use it to see time pass, so it shows the thread's.
+#include <errno.h>
+#include <sys/time.h>
+#include <time.h>
+
+#include "preload/connection.h"
+#include "preload/real.h"
+
+namespace weft::preload {
+
+namespace {
+
+bool shows_real_time(clockid_t id) {
+  return id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE || id == CLOCK_REALTIME_ALARM || id == CLOCK_TAI;
+}
+bool shows_uptime(clockid_t id) {
+  return id == CLOCK_MONOTONIC || id == CLOCK_MONOTONIC_RAW || id == CLOCK_MONOTONIC_COARSE || id == CLOCK_BOOTTIME ||
+         id == CLOCK_BOOTTIME_ALARM;
+}
+bool is_ours(clockid_t id) {
+  return (shows_real_time(id) || shows_uptime(id)) && is_virtual();
+}
+
+std::int64_t real_time_ns() {
+  return welcome().epoch_ns + read_clock_ps() / kPsPerNs;
+}
+
+}  // namespace
+
+WEFT_EXPORT int clock_gettime(clockid_t id, struct timespec* out) noexcept {
+  if (!is_ours(id)) return WEFT_REAL(clock_gettime)(id, out);
+  const std::int64_t now_ns = shows_real_time(id) ? real_time_ns() : read_clock_ps() / kPsPerNs;
+  out->tv_sec = now_ns / kNsPerS;
+  out->tv_nsec = now_ns % kNsPerS;
+  return 0;
+}
+
+WEFT_EXPORT int clock_getres(clockid_t id, struct timespec* out) noexcept {
+  if (!is_ours(id)) return WEFT_REAL(clock_getres)(id, out);
+  if (out != nullptr) *out = {0, 1};
+  return 0;
+}
+
+WEFT_EXPORT int gettimeofday(struct timeval* __restrict out, void* __restrict zone) noexcept {
+  if (!is_virtual()) return WEFT_REAL(gettimeofday)(out, zone);
+  const std::int64_t now_ns = real_time_ns();
+  out->tv_sec = now_ns / kNsPerS;
+  out->tv_usec = now_ns % kNsPerS / 1'000;
+  return 0;
+}
+
+WEFT_EXPORT int timespec_get(struct timespec* out, int base) noexcept {
+  if (base != TIME_UTC || !is_virtual()) return WEFT_REAL(timespec_get)(out, base);
+  clock_gettime(CLOCK_REALTIME, out);
+  return base;
+}
+
+WEFT_EXPORT time_t time(time_t* out) noexcept {
+  if (!is_virtual()) return WEFT_REAL(time)(out);
+  const time_t now_s = real_time_ns() / kNsPerS;
+  if (out != nullptr) *out = now_s;
+  return now_s;
+}
+
+WEFT_EXPORT clock_t clock() noexcept {
+  if (!is_virtual()) return WEFT_REAL(clock)();
+  static_assert(CLOCKS_PER_SEC == 1'000'000);
+  return read_clock_ps() / kPsPerUs;
+}
+
+}  // namespace weft::preload

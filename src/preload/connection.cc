@@ -1,0 +1,132 @@
+#include "preload/connection.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "preload/descriptors.h"
+#include "preload/process.h"
+#include "preload/real.h"
+#include "preload/wire.h"
+
+namespace weft::preload {
+
+constinit thread_local Thread thread;
+
+namespace {
+
+// Everything here is made of plain system calls: the first call of a thread may come from a signal handler.
+
+constexpr int kLowestDescriptor = 700;  // out of the way of programs that count on small numbers
+
+int open_socket(const Process& process) {
+  int fd = static_cast<int>(syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (fd < 0) die("no socket to the world: %s", strerrorname_np(errno));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  memcpy(address.sun_path, process.socket_path, sizeof address.sun_path);
+  while (syscall(SYS_connect, fd, &address, sizeof address) != 0) {
+    if (errno != EINTR) die("no world at %s; is `weft exec` still running?", process.socket_path);
+  }
+  long high = syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, kLowestDescriptor);
+  if (high >= 0) {
+    syscall(SYS_close, fd);
+    fd = static_cast<int>(high);
+  }
+  return fd;
+}
+
+void* map(int fd, std::size_t size_B) {
+  void* page = mmap(nullptr, size_B, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (page == MAP_FAILED) die("cannot map a page of the world: %s", strerrorname_np(errno));
+  return page;
+}
+
+verbs::Hello make_hello(const Process& process) {
+  verbs::Hello hello{};
+  hello.protocol = verbs::kProtocol;
+  hello.pid = static_cast<std::int32_t>(syscall(SYS_getpid));
+  hello.tid = static_cast<std::int32_t>(syscall(SYS_gettid));
+  memcpy(hello.node, process.node, sizeof hello.node);
+  return hello;
+}
+
+// Says hello on a new connection and maps the thread's page.
+verbs::ThreadPage* greet(Process& process, int fd) {
+  const verbs::Hello hello = make_hello(process);
+  const iovec request{const_cast<verbs::Hello*>(&hello), sizeof hello};
+  verbs::Welcome told;
+  std::size_t told_B = sizeof told;
+  verbs::Descriptors pages;
+  verbs::ReplyHead head;
+  send_request(fd, verbs::Op::kHello, 0, &request, 1);
+  receive_reply(fd, head, &told, &told_B, &pages);
+  if (head.error != 0) die("the world does not take this program: %s", strerrorname_np(head.error));
+  if (told_B != sizeof told || pages.fd[0] < 0 || pages.fd[1] < 0) die("the world speaks another %s", "protocol");
+
+  auto* page = static_cast<verbs::ThreadPage*>(map(pages.fd[0], sizeof(verbs::ThreadPage)));
+  pthread_mutex_lock(&process.mutex);
+  if (process.page == nullptr) {
+    process.welcome = told;
+    process.page = static_cast<verbs::ProcessPage*>(map(pages.fd[1], sizeof(verbs::ProcessPage)));
+  }
+  pthread_mutex_unlock(&process.mutex);
+  syscall(SYS_close, pages.fd[0]);
+  syscall(SYS_close, pages.fd[1]);
+  return page;
+}
+
+void disconnect(Thread& gone) {
+  if (gone.page == nullptr) return;
+  descriptors().forget(gone.socket);
+  syscall(SYS_close, gone.socket);
+  munmap(gone.page, sizeof(verbs::ThreadPage));
+  gone = Thread{};
+}
+
+}  // namespace
+
+void connect_thread() {
+  // A handler that ran now would find half a connection.
+  AllSignalsBlocked blocked;
+  if (thread.page != nullptr) return;
+  Process& process = this_process();
+  const int fd = open_socket(process);
+  descriptors().reserve(fd);
+  verbs::ThreadPage* page = greet(process, fd);
+  thread.socket = fd;
+  thread.page = page;
+  pthread_setspecific(process.thread_key, &thread);
+  warn_of_untrapped_counter();
+}
+
+void disconnect_at_thread_exit(void* state) {
+  disconnect(*static_cast<Thread*>(state));
+}
+
+int call_on_second_connection(verbs::Op op, const iovec* request, std::size_t pieces, void* reply, std::size_t* reply_B,
+                              verbs::Descriptors* passed) {
+  const Thread parked = thread;
+  thread = Thread{};
+  connect_thread();
+  const int error = call_in_pieces(op, request, pieces, reply, reply_B, passed);
+  disconnect(thread);
+  thread = parked;
+  pthread_setspecific(this_process().thread_key, &thread);
+  return error;
+}
+
+void forget_connections_after_fork() {
+  descriptors().close_reserved();
+  if (thread.page != nullptr) munmap(thread.page, sizeof(verbs::ThreadPage));
+  thread = Thread{};
+}
+
+}  // namespace weft::preload

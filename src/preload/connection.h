@@ -1,0 +1,59 @@
+// The connection of a thread to its world, and the thread's clock. World calls go through verbs/world_call.h; the files
+// of this folder use what is here besides. Times are virtual picoseconds.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "verbs/protocol.h"
+#include "verbs/world_call.h"
+
+namespace weft::preload {
+
+inline constexpr std::int64_t kPsPerNs = 1'000;
+inline constexpr std::int64_t kPsPerUs = 1'000'000;
+inline constexpr std::int64_t kNsPerS = 1'000'000'000;
+inline constexpr std::int64_t kPsPerS = kNsPerS * kPsPerNs;
+inline constexpr std::int64_t kForever_ps = INT64_MAX;
+
+// One thread's side. Initial-exec, so that a signal handler can reach it without the dynamic loader.
+struct Thread {
+  int socket = -1;
+  verbs::ThreadPage* page = nullptr;  // null until the first call
+  bool parked = false;                // a request is out
+};
+extern constinit thread_local Thread thread __attribute__((tls_model("initial-exec")));
+
+// Reads WEFT_SOCKET and WEFT_NODE; called once, before any other constructor of the program.
+void find_world(char** environment);
+
+// Connects the calling thread unless it is. Ends the process when there is no world where WEFT_SOCKET says.
+void connect_thread();
+inline void ensure_connected() {
+  if (thread.page == nullptr) [[unlikely]]
+    connect_thread();
+}
+
+// What the world told this process; valid after ensure_connected().
+const verbs::Welcome& welcome();
+
+// Attached, and the clock is virtual. Connects the thread.
+bool is_virtual();
+
+// Virtual time, which looking at costs: a loop that waits for a moment comes to its end.
+inline std::int64_t read_clock_ps() {
+  ensure_connected();
+  const std::int64_t cost_ps = welcome().costs.clock_read_ps;
+  return thread.page->local_ps.fetch_add(cost_ps, std::memory_order_relaxed) + cost_ps;
+}
+
+// weft_call with a request and a reply in pieces.
+int call_in_pieces(verbs::Op op, const iovec* request, std::size_t pieces, void* reply, std::size_t* reply_B,
+                   verbs::Descriptors* descriptors);
+
+// Whether this process is the one that connected: false between vfork and exec, when memory is still the parent's.
+bool is_own_process();
+
+}  // namespace weft::preload

@@ -1,0 +1,90 @@
+#include "preload/descriptors.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/wire.h"
+
+namespace weft::preload {
+
+namespace {
+
+constinit Descriptors all;
+
+class Locked {
+ public:
+  explicit Locked(pthread_mutex_t& mutex) : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
+  ~Locked() { pthread_mutex_unlock(&mutex_); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  AllSignalsBlocked blocked_;  // a handler of this thread may come here too
+  pthread_mutex_t& mutex_;
+};
+
+}  // namespace
+
+Descriptors& descriptors() {
+  return all;
+}
+
+void Descriptors::put(int fd, Descriptor::Kind kind, Stream* stream, std::uint32_t what, std::uint32_t handle) {
+  if (fd < 0 || fd >= kMaxDescriptors) return;
+  Locked locked(mutex_);
+  Descriptor& entry = table_[fd];
+  entry.stream = stream;
+  entry.what = what;
+  entry.handle = handle;
+  entry.kind.store(kind, std::memory_order_release);
+}
+
+void Descriptors::reserve(int fd) {
+  put(fd, Descriptor::Kind::kReserved, nullptr, 0, 0);
+}
+
+void Descriptors::watch(int fd, std::uint32_t what, std::uint32_t handle) {
+  put(fd, Descriptor::Kind::kWatched, nullptr, what, handle);
+}
+
+void Descriptors::add_stream(int fd, Stream* stream) {
+  put(fd, Descriptor::Kind::kStream, stream, 0, 0);
+}
+
+void Descriptors::duplicate(int fd, int copy) {
+  const Descriptor* original = find(fd);
+  if (original == nullptr || original->kind == Descriptor::Kind::kReserved) return;
+  if (original->stream != nullptr) {
+    Locked locked(mutex_);
+    ++original->stream->users;
+  }
+  put(copy, original->kind, original->stream, original->what, original->handle);
+}
+
+Stream* Descriptors::forget(int fd) {
+  if (find(fd) == nullptr) return nullptr;
+  Locked locked(mutex_);
+  Descriptor& entry = table_[fd];
+  entry.kind.store(Descriptor::Kind::kNone, std::memory_order_release);
+  Stream* stream = entry.stream;
+  entry.stream = nullptr;
+  return stream != nullptr && --stream->users == 0 ? stream : nullptr;
+}
+
+void Descriptors::close_reserved() {
+  mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  for (int fd = 0; fd < kMaxDescriptors; ++fd) {
+    const Descriptor* entry = find(fd);
+    if (entry == nullptr || entry->kind != Descriptor::Kind::kReserved) continue;
+    syscall(SYS_close, fd);
+    forget(fd);
+  }
+}
+
+void Descriptors::disown_streams() {
+  for (int fd = 0; fd < kMaxDescriptors; ++fd) {
+    if (Stream* open = stream(fd)) open->owned = false;
+  }
+}
+
+}  // namespace weft::preload

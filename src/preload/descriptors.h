@@ -1,0 +1,77 @@
+// What the descriptors of the process are, as far as they are ours: a table by number. Every other descriptor goes to
+// the real function. A number of ours is held by a real descriptor, so that the kernel hands it out to nobody else.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "verbs/protocol.h"
+
+namespace weft::preload {
+
+// A TCP connection or listener of the world. Duplicates of a descriptor share it.
+struct Stream {
+  enum class State : std::uint8_t { kFresh, kListening, kConnecting, kConnected };
+  std::uint32_t handle = verbs::kNoHandle;
+  int family = 0;           // AF_INET or AF_INET6: how addresses are told
+  std::uint32_t users = 1;  // descriptors, under the table's lock
+  bool owned = true;        // false in a forked child: the parent closes it
+  std::atomic<State> state{State::kFresh};
+  std::atomic<bool> nonblocking{false};
+  std::atomic<bool> full{false};                    // a send found no room; edge-triggered writers wait for the next
+  std::atomic<std::int64_t> receive_timeout_ps{0};  // SO_RCVTIMEO; 0: none
+  verbs::StreamAddress local{}, peer{};
+};
+
+// What a descriptor is, besides a number.
+struct Descriptor {
+  enum class Kind : std::uint8_t {
+    kNone,      // not ours
+    kReserved,  // a connection to the world: the program may not close it
+    kStream,
+    kWatched,  // an RDMA event channel: a real descriptor whose readiness the world knows first
+  };
+  std::atomic<Kind> kind{Kind::kNone};  // written last
+  Stream* stream = nullptr;             // kStream
+  std::uint32_t what = 0, handle = 0;   // kWatched: WaitItem::What and its handle
+};
+
+inline constexpr int kMaxDescriptors = 1 << 16;
+
+class Descriptors {
+ public:
+  // Null: not ours. Lock-free: every read() and write() of the program asks.
+  const Descriptor* find(int fd) const {
+    if (fd < 0 || fd >= kMaxDescriptors) return nullptr;
+    const Descriptor& entry = table_[fd];
+    return entry.kind.load(std::memory_order_acquire) == Descriptor::Kind::kNone ? nullptr : &entry;
+  }
+  Stream* stream(int fd) const {
+    const Descriptor* found = find(fd);
+    return found != nullptr && found->kind == Descriptor::Kind::kStream ? found->stream : nullptr;
+  }
+
+  void reserve(int fd);
+  void watch(int fd, std::uint32_t what, std::uint32_t handle);
+  void add_stream(int fd, Stream* stream);
+  // A second number for what `fd` is; nothing when it is not ours.
+  void duplicate(int fd, int copy);
+  // The number is not ours any more. Returns the stream that nobody uses now, or null.
+  Stream* forget(int fd);
+
+  // In a forked child.
+  void close_reserved();
+  void disown_streams();
+
+ private:
+  void put(int fd, Descriptor::Kind kind, Stream* stream, std::uint32_t what, std::uint32_t handle);
+
+  Descriptor table_[kMaxDescriptors];
+  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+};
+
+Descriptors& descriptors();
+
+}  // namespace weft::preload

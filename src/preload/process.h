@@ -1,0 +1,35 @@
+// What all threads of the process share, and what happens to it at start, fork and thread exit.
+#pragma once
+
+#include <pthread.h>
+#include <sys/un.h>
+
+#include "preload/connection.h"
+
+namespace weft::preload {
+
+struct Process {
+  bool attached = false;
+  bool counter_trapped = false;
+  char socket_path[sizeof(sockaddr_un::sun_path)] = {};
+  char node[sizeof(verbs::Hello::node)] = {};
+  int pid = 0;
+  pthread_key_t thread_key = 0;  // its destructor disconnects a thread that ends
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  verbs::ProcessPage* page = nullptr;  // written once, under the mutex, before any thread's own page
+  verbs::Welcome welcome{};            // likewise
+};
+Process& this_process();
+
+// The steps of connection.cc that the process's life calls for.
+void disconnect_at_thread_exit(void* state);
+void forget_connections_after_fork();
+// A signal handler calls while the thread that it interrupted is parked: a connection for this one call.
+int call_on_second_connection(verbs::Op op, const iovec* request, std::size_t pieces, void* reply, std::size_t* reply_B,
+                              verbs::Descriptors* passed);
+
+// counter_trap.cc: makes the CPU's counter trap, and says so once when virtual time has to live without.
+void trap_counter();
+void warn_of_untrapped_counter();
+
+}  // namespace weft::preload

@@ -1,0 +1,86 @@
+#include "preload/wire.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/real.h"
+
+namespace weft::preload {
+
+namespace {
+
+constexpr std::size_t kMaxPieces = 8;
+
+[[noreturn]] void world_is_gone() {
+  die("the world is gone%s", "");
+}
+
+void take_descriptors(msghdr& message, verbs::Descriptors* passed) {
+  std::size_t taken = 0;
+  for (cmsghdr* control = CMSG_FIRSTHDR(&message); control != nullptr; control = CMSG_NXTHDR(&message, control)) {
+    if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int fd;
+      memcpy(&fd, CMSG_DATA(control) + i * sizeof fd, sizeof fd);
+      if (passed != nullptr && taken < 2) {
+        passed->fd[taken++] = fd;
+      } else {
+        syscall(SYS_close, fd);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void send_request(int fd, verbs::Op op, std::int64_t local_ps, const iovec* pieces, std::size_t count) {
+  iovec all[kMaxPieces + 1];
+  verbs::RequestHead head{op, 0, local_ps};
+  if (count > kMaxPieces) die("a request of %d pieces%s", "", static_cast<int>(count));
+  all[0] = {&head, sizeof head};
+  for (std::size_t i = 0; i < count; ++i) {
+    all[i + 1] = pieces[i];
+    head.size_B += static_cast<std::uint32_t>(pieces[i].iov_len);
+  }
+  msghdr message{};
+  message.msg_iov = all;
+  message.msg_iovlen = count + 1;
+  while (syscall(SYS_sendmsg, fd, &message, MSG_NOSIGNAL) < 0) {
+    if (errno != EINTR) world_is_gone();
+  }
+}
+
+void receive_reply(int fd, verbs::ReplyHead& head, void* reply, std::size_t* reply_B, verbs::Descriptors* passed) {
+  alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))];
+  iovec pieces[2] = {{&head, sizeof head}, {reply, reply_B != nullptr ? *reply_B : 0}};
+  msghdr message;
+  long size_B;
+  do {
+    message = {};
+    message.msg_iov = pieces;
+    message.msg_iovlen = 2;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    size_B = syscall(SYS_recvmsg, fd, &message, MSG_CMSG_CLOEXEC);
+  } while (size_B < 0 && errno == EINTR);
+  if (size_B < static_cast<long>(sizeof head)) world_is_gone();
+  take_descriptors(message, passed);
+  if ((message.msg_flags & MSG_TRUNC) != 0 && head.error == 0) head.error = EMSGSIZE;
+  if (reply_B != nullptr) *reply_B = static_cast<std::size_t>(size_B) - sizeof head;
+}
+
+AllSignalsBlocked::AllSignalsBlocked() {
+  const std::uint64_t all = ~std::uint64_t{0};
+  syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before_, sizeof all);
+}
+
+AllSignalsBlocked::~AllSignalsBlocked() {
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof before_);
+}
+
+}  // namespace weft::preload

@@ -1,0 +1,105 @@
+#include "verbs/world_call.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/descriptors.h"
+#include "preload/process.h"
+#include "preload/real.h"
+#include "preload/wire.h"
+
+namespace weft::preload {
+
+namespace {
+
+// The world's clock only goes on; it may have moved the thread's page past what it said in its reply.
+void move_clock_to(std::atomic<std::int64_t>& local_ps, std::int64_t now_ps) {
+  std::int64_t seen_ps = local_ps.load(std::memory_order_relaxed);
+  while (seen_ps < now_ps && !local_ps.compare_exchange_weak(seen_ps, now_ps, std::memory_order_relaxed)) {
+  }
+}
+
+// The clock of a world that runs with the wall's: the same zero, so that `until_ps` means the same on both sides.
+std::int64_t wall_now_ps() {
+  timespec now;
+  WEFT_REAL(clock_gettime)(CLOCK_REALTIME, &now);
+  return (now.tv_sec * kNsPerS + now.tv_nsec - welcome().epoch_ns) * kPsPerNs;
+}
+
+}  // namespace
+
+int call_in_pieces(verbs::Op op, const iovec* request, std::size_t pieces, void* reply, std::size_t* reply_B,
+                   verbs::Descriptors* descriptors) {
+  if (!this_process().attached) return ENOTCONN;
+  ensure_connected();
+  if (thread.parked) return call_on_second_connection(op, request, pieces, reply, reply_B, descriptors);
+
+  const int saved_errno = errno;
+  verbs::ReplyHead head;
+  thread.parked = true;
+  send_request(thread.socket, op, verbs::weft_now_ps(), request, pieces);
+  receive_reply(thread.socket, head, reply, reply_B, descriptors);
+  move_clock_to(thread.page->local_ps, head.now_ps);
+  thread.parked = false;
+  errno = saved_errno;
+  return head.error;
+}
+
+}  // namespace weft::preload
+
+namespace weft::verbs {
+
+using namespace weft::preload;
+
+WEFT_EXPORT int weft_call(std::uint32_t op, const void* request, std::size_t request_B, void* reply,
+                          std::size_t* reply_B, Descriptors* descriptors) {
+  const iovec piece{const_cast<void*>(request), request_B};
+  return call_in_pieces(static_cast<Op>(op), &piece, 1, reply, reply_B, descriptors);
+}
+
+WEFT_EXPORT bool weft_is_attached() {
+  return this_process().attached;
+}
+
+WEFT_EXPORT bool weft_is_virtual() {
+  return is_virtual();
+}
+
+WEFT_EXPORT std::int64_t weft_now_ps() {
+  if (!is_virtual()) return wall_now_ps();
+  return preload::thread.page->local_ps.load(std::memory_order_relaxed);
+}
+
+WEFT_EXPORT void weft_spend_ps(std::int64_t cost_ps) {
+  if (is_virtual()) preload::thread.page->local_ps.fetch_add(cost_ps, std::memory_order_relaxed);
+}
+
+WEFT_EXPORT const Costs* weft_costs() {
+  if (this_process().attached) ensure_connected();
+  return &welcome().costs;
+}
+
+WEFT_EXPORT bool weft_counter_is_trapped() {
+  return this_process().counter_trapped;
+}
+
+WEFT_EXPORT void weft_watch_descriptor(int fd, std::uint32_t what, std::uint32_t handle) {
+  preload::descriptors().watch(fd, what, handle);
+}
+
+WEFT_EXPORT void weft_ring(std::uint32_t doorbell) {
+  ProcessPage* page = this_process().page;
+  if (page == nullptr || doorbell >= kDoorbellWords * 64) return;
+  page->doorbells[doorbell / 64].fetch_or(std::uint64_t{1} << (doorbell % 64), std::memory_order_release);
+  if (welcome().clock == Clock::kVirtual) return;
+  // Pairs with a world that writes `sleeping`, looks at the doorbells once more and then sleeps on `rung`.
+  page->rung.fetch_add(1, std::memory_order_seq_cst);
+  if (page->sleeping.load(std::memory_order_seq_cst) != 0) {
+    syscall(SYS_futex, &page->rung, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  }
+}
+
+}  // namespace weft::verbs

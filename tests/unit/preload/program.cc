@@ -1,0 +1,181 @@
+// An ordinary program that knows nothing of Weft: tests run it with libweft.so preloaded and read what it prints.
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace {
+
+int64_t clock_ns(clockid_t id) {
+  timespec t;
+  clock_gettime(id, &t);
+  return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
+}
+int64_t monotonic_ns() {
+  return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t counter() {
+#if defined(__aarch64__)
+  uint64_t value;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(value));
+  return value;
+#else
+  return __builtin_ia32_rdtsc();
+#endif
+}
+
+uint64_t counter_frequency() {
+#if defined(__aarch64__)
+  uint64_t value;
+  asm volatile("mrs %0, cntfrq_el0" : "=r"(value));
+  return value;
+#else
+  return 1'000'000'000;
+#endif
+}
+
+void print(const char* name, int64_t value) {
+  printf("%s %lld\n", name, static_cast<long long>(value));
+  fflush(stdout);
+}
+
+int clocks() {
+  print("monotonic_ns", monotonic_ns());
+  print("monotonic_ns", monotonic_ns());
+  print("realtime_ns", clock_ns(CLOCK_REALTIME));
+  timeval tv;
+  gettimeofday(&tv, nullptr);
+  print("timeofday_us", tv.tv_sec * 1'000'000LL + tv.tv_usec);
+  print("time_s", time(nullptr));
+  return 0;
+}
+
+int sleeps() {
+  const int64_t start_ns = monotonic_ns();
+  const timespec t{0, 1'500};
+  nanosleep(&t, nullptr);
+  print("nanosleep", monotonic_ns() - start_ns);
+  usleep(250'000);
+  print("usleep", monotonic_ns() - start_ns);
+  sleep(3'600);
+  print("sleep", monotonic_ns() - start_ns);
+  timespec until{5'000, 7};
+  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
+  print("until", monotonic_ns());
+  return 0;
+}
+
+int counters() {
+  print("frequency", static_cast<int64_t>(counter_frequency()));
+  const uint64_t first = counter();
+  const int64_t between_ns = monotonic_ns();
+  const uint64_t second = counter();
+  print("first", static_cast<int64_t>(first));
+  print("between", between_ns);
+  print("second", static_cast<int64_t>(second));
+  return 0;
+}
+
+volatile sig_atomic_t alarms = 0;
+int64_t alarm_ns = 0;
+
+void on_alarm(int) {
+  alarms = alarms + 1;
+  if (alarms == 1) alarm(2);  // as perftest does: a call of the world from inside another
+  alarm_ns = monotonic_ns();
+}
+
+int alarm_in_sleep() {
+  signal(SIGALRM, on_alarm);
+  alarm(3);
+  sleep(60);
+  print("alarms", alarms);
+  print("now", monotonic_ns());
+  return 0;
+}
+
+int forks() {
+  usleep(100);
+  const int64_t before_ns = monotonic_ns();
+  const pid_t child = fork();
+  if (child == 0) {
+    usleep(50);
+    _exit(monotonic_ns() > before_ns ? 7 : 8);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  print("child", WEXITSTATUS(status));
+  usleep(1);
+  print("parent_goes_on", 1);
+  return 0;
+}
+
+void* thread_main(void*) {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  print("thread_counter", static_cast<int64_t>(counter()));
+  usleep(10);
+  return nullptr;
+}
+
+int threads() {
+  usleep(10);
+  pthread_t other;
+  pthread_create(&other, nullptr, thread_main, nullptr);
+  pthread_join(other, nullptr);
+  print("joined", 1);
+  return 0;
+}
+
+sigjmp_buf back;
+
+void on_fault(int, siginfo_t* info, void*) {
+  counter();  // a read inside the program's own handler
+  print("fault_at", reinterpret_cast<int64_t>(info->si_addr));
+  siglongjmp(back, 1);
+}
+
+int own_fault_handler() {
+  struct sigaction action = {};
+  action.sa_sigaction = on_fault;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGSEGV, &action, nullptr);
+  struct sigaction told = {};
+  sigaction(SIGSEGV, nullptr, &told);
+  print("kept", told.sa_sigaction == on_fault);
+  if (sigsetjmp(back, 1) == 0) *reinterpret_cast<volatile int*>(0x1230) = 1;
+  print("counter_still_works", counter() > 0);
+  return 0;
+}
+
+int plain_fault() {
+  counter();
+  *reinterpret_cast<volatile int*>(0x1230) = 1;
+  return 0;
+}
+
+struct Case {
+  const char* name;
+  int (*run)();
+};
+const Case kCases[] = {
+    {"clocks", clocks}, {"sleeps", sleeps},  {"counters", counters},         {"alarm", alarm_in_sleep},
+    {"fork", forks},    {"thread", threads}, {"handler", own_fault_handler}, {"fault", plain_fault},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (const Case& c : kCases) {
+    if (argc > 1 && strcmp(argv[1], c.name) == 0) return c.run();
+  }
+  return 2;
+}
