@@ -1,5 +1,6 @@
 // TCP between two copies of the program, and names of nodes.
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
@@ -12,6 +13,8 @@
 #include <sys/ioctl.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -230,6 +233,30 @@ int close_everything() {
   return 0;
 }
 
+void print_file(const char* path) {
+  char text[64] = "?";
+  FILE* file = fopen(path, "r");
+  if (file != nullptr && fgets(text, sizeof text, file) == nullptr) text[0] = '\0';
+  if (file != nullptr) fclose(file);
+  printf("%s is %s\n", path, text);
+}
+
+int paths() {
+  print_file("/sys/class/infiniband/mlx5_0/node_type");
+  print_file("/proc/sys/kernel/ostype");
+  DIR* folder = opendir("/sys/class/infiniband");
+  for (const dirent* entry; folder != nullptr && (entry = readdir(folder)) != nullptr;) {
+    if (entry->d_name[0] != '.') printf("device %s\n", entry->d_name);
+  }
+  struct stat status {};
+  print("stat", stat("/dev/infiniband/uverbs1", &status));
+  print("is_character_device", S_ISCHR(status.st_mode));
+  print("minor", minor(status.st_rdev));
+  print("open", open("/dev/infiniband/uverbs1", O_RDWR) >= 0);
+  print("absent", access("/dev/infiniband/uverbs2", F_OK));
+  return 0;
+}
+
 }  // namespace
 
 const Case kStreamCases[] = {
@@ -240,5 +267,6 @@ const Case kStreamCases[] = {
     {"nonblocking_client", nonblocking_client},
     {"names", names},
     {"close_everything", close_everything},
+    {"paths", paths},
 };
 const int kStreamCaseCount = sizeof kStreamCases / sizeof kStreamCases[0];
