@@ -130,8 +130,4 @@ void warn_of_untrapped_counter() {
       "");
 }
 
-WEFT_EXPORT bool weft_counter_is_trapped() {
-  return this_process().counter_trapped;
-}
-
 }  // namespace weft::preload

@@ -29,26 +29,32 @@ Descriptors& descriptors() {
   return all;
 }
 
-void Descriptors::put(int fd, Descriptor::Kind kind, Stream* stream, std::uint32_t what, std::uint32_t handle) {
+void Descriptors::put(int fd, Descriptor::Kind kind, Stream* stream, EpollSet* epoll, std::uint32_t what,
+                      std::uint32_t handle) {
   if (fd < 0 || fd >= kMaxDescriptors) return;
   Locked locked(mutex_);
   Descriptor& entry = table_[fd];
   entry.stream = stream;
+  entry.epoll = epoll;
   entry.what = what;
   entry.handle = handle;
   entry.kind.store(kind, std::memory_order_release);
 }
 
 void Descriptors::reserve(int fd) {
-  put(fd, Descriptor::Kind::kReserved, nullptr, 0, 0);
+  put(fd, Descriptor::Kind::kReserved, nullptr, nullptr, 0, 0);
 }
 
 void Descriptors::watch(int fd, std::uint32_t what, std::uint32_t handle) {
-  put(fd, Descriptor::Kind::kWatched, nullptr, what, handle);
+  put(fd, Descriptor::Kind::kWatched, nullptr, nullptr, what, handle);
 }
 
 void Descriptors::add_stream(int fd, Stream* stream) {
-  put(fd, Descriptor::Kind::kStream, stream, 0, 0);
+  put(fd, Descriptor::Kind::kStream, stream, nullptr, 0, 0);
+}
+
+void Descriptors::add_epoll(int fd, EpollSet* epoll) {
+  put(fd, Descriptor::Kind::kEpoll, nullptr, epoll, 0, 0);
 }
 
 void Descriptors::duplicate(int fd, int copy) {
@@ -58,7 +64,7 @@ void Descriptors::duplicate(int fd, int copy) {
     Locked locked(mutex_);
     ++original->stream->users;
   }
-  put(copy, original->kind, original->stream, original->what, original->handle);
+  put(copy, original->kind, original->stream, original->epoll, original->what, original->handle);
 }
 
 Stream* Descriptors::forget(int fd) {

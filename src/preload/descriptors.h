@@ -25,16 +25,20 @@ struct Stream {
   verbs::StreamAddress local{}, peer{};
 };
 
+class EpollSet;
+
 // What a descriptor is, besides a number.
 struct Descriptor {
   enum class Kind : std::uint8_t {
     kNone,      // not ours
     kReserved,  // a connection to the world: the program may not close it
     kStream,
+    kEpoll,    // a real one, and what is ours in it
     kWatched,  // an RDMA event channel: a real descriptor whose readiness the world knows first
   };
   std::atomic<Kind> kind{Kind::kNone};  // written last
   Stream* stream = nullptr;             // kStream
+  EpollSet* epoll = nullptr;            // kEpoll
   std::uint32_t what = 0, handle = 0;   // kWatched: WaitItem::What and its handle
 };
 
@@ -56,6 +60,7 @@ class Descriptors {
   void reserve(int fd);
   void watch(int fd, std::uint32_t what, std::uint32_t handle);
   void add_stream(int fd, Stream* stream);
+  void add_epoll(int fd, EpollSet* epoll);
   // A second number for what `fd` is; nothing when it is not ours.
   void duplicate(int fd, int copy);
   // The number is not ours any more. Returns the stream that nobody uses now, or null.
@@ -66,7 +71,7 @@ class Descriptors {
   void disown_streams();
 
  private:
-  void put(int fd, Descriptor::Kind kind, Stream* stream, std::uint32_t what, std::uint32_t handle);
+  void put(int fd, Descriptor::Kind kind, Stream* stream, EpollSet* epoll, std::uint32_t what, std::uint32_t handle);
 
   Descriptor table_[kMaxDescriptors];
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;

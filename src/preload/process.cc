@@ -8,6 +8,7 @@
 #include <atomic>
 
 #include "preload/descriptors.h"
+#include "preload/paths.h"
 #include "preload/real.h"
 
 namespace weft::preload {
@@ -39,6 +40,7 @@ const char* find(char** environment, const char* name) {
 // and the program never comes to be a thread of the world.
 __attribute__((constructor)) void start(int, char**, char** environment) {
   find_world(environment);
+  find_folder(find(environment, kSysfsVariable));
   if (process.attached) trap_counter();
 }
 

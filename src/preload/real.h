@@ -7,10 +7,10 @@
 #define WEFT_EXPORT extern "C" __attribute__((visibility("default")))
 
 // The next definition of NAME after this library, looked up once for each place that asks.
-#define WEFT_REAL(NAME)                                                                     \
-  ([] {                                                                                     \
-    static std::atomic<void*> found{nullptr};                                               \
-    return reinterpret_cast<decltype(&::NAME)>(::weft::preload::real_symbol(found, #NAME)); \
+#define WEFT_REAL(NAME)                                                                         \
+  ([] {                                                                                         \
+    static std::atomic<void*> weft_slot{nullptr};                                               \
+    return reinterpret_cast<decltype(&::NAME)>(::weft::preload::real_symbol(weft_slot, #NAME)); \
   }())
 
 namespace weft::preload {

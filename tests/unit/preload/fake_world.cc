@@ -168,6 +168,14 @@ bool FakeWorld::try_serve(Client& client) {
       reply(client, 0, &name, sizeof name);
       return true;
     }
+    case Op::kListDevices: {
+      verbs::DeviceInfo device{};
+      strcpy(device.netdev, "p0");
+      device.gid_count = 1;
+      memcpy(device.gids[0].raw, address_of(client.node).bytes, sizeof device.gids[0].raw);
+      reply(client, 0, &device, sizeof device);
+      return true;
+    }
     default:
       return try_stream(client);
   }

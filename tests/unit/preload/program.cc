@@ -1,4 +1,6 @@
 // An ordinary program that knows nothing of Weft: tests run it with libweft.so preloaded and read what it prints.
+#include "unit/preload/program.h"
+
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -11,15 +13,6 @@
 #include <unistd.h>
 
 namespace {
-
-int64_t clock_ns(clockid_t id) {
-  timespec t;
-  clock_gettime(id, &t);
-  return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
-}
-int64_t monotonic_ns() {
-  return clock_ns(CLOCK_MONOTONIC);
-}
 
 uint64_t counter() {
 #if defined(__aarch64__)
@@ -39,11 +32,6 @@ uint64_t counter_frequency() {
 #else
   return 1'000'000'000;
 #endif
-}
-
-void print(const char* name, int64_t value) {
-  printf("%s %lld\n", name, static_cast<long long>(value));
-  fflush(stdout);
 }
 
 int clocks() {
@@ -162,10 +150,6 @@ int plain_fault() {
   return 0;
 }
 
-struct Case {
-  const char* name;
-  int (*run)();
-};
 const Case kCases[] = {
     {"clocks", clocks}, {"sleeps", sleeps},  {"counters", counters},         {"alarm", alarm_in_sleep},
     {"fork", forks},    {"thread", threads}, {"handler", own_fault_handler}, {"fault", plain_fault},
@@ -176,6 +160,9 @@ const Case kCases[] = {
 int main(int argc, char** argv) {
   for (const Case& c : kCases) {
     if (argc > 1 && strcmp(argv[1], c.name) == 0) return c.run();
+  }
+  for (int i = 0; i < kStreamCaseCount; ++i) {
+    if (argc > 1 && strcmp(argv[1], kStreamCases[i].name) == 0) return kStreamCases[i].run();
   }
   return 2;
 }

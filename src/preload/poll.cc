@@ -1,0 +1,109 @@
+// poll and select.
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/select.h>
+
+#include <algorithm>
+
+#include "preload/real.h"
+#include "preload/streams.h"
+#include "preload/wait.h"
+
+namespace weft::preload {
+
+namespace {
+
+bool is_valid(const timespec* t) {
+  return t == nullptr || (t->tv_sec >= 0 && t->tv_nsec >= 0 && t->tv_nsec < kNsPerS);
+}
+
+// Sets of descriptors as a list. `fds` has room for `limit`.
+std::size_t list_of(int limit, const fd_set* readable, const fd_set* writable, const fd_set* urgent, pollfd* fds) {
+  std::size_t count = 0;
+  for (int fd = 0; fd < limit; ++fd) {
+    short events = 0;
+    if (readable != nullptr && FD_ISSET(fd, readable)) events |= POLLIN;
+    if (writable != nullptr && FD_ISSET(fd, writable)) events |= POLLOUT;
+    if (urgent != nullptr && FD_ISSET(fd, urgent)) events |= POLLPRI;
+    if (events != 0) fds[count++] = {fd, events, 0};
+  }
+  return count;
+}
+
+int keep_ready(const pollfd* fds, std::size_t count, short events, short ready, fd_set* set) {
+  if (set == nullptr) return 0;
+  int kept = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if ((fds[i].events & events) == 0) continue;
+    if ((fds[i].revents & ready) != 0) {
+      ++kept;
+    } else {
+      FD_CLR(fds[i].fd, set);
+    }
+  }
+  return kept;
+}
+
+int select_list(pollfd* fds, std::size_t count, fd_set* readable, fd_set* writable, fd_set* urgent,
+                std::int64_t timeout_ps, const sigset_t* mask) {
+  if (wait_for(fds, count, timeout_ps, mask) < 0) return -1;
+  if (std::any_of(fds, fds + count, [](const pollfd& fd) { return (fd.revents & POLLNVAL) != 0; })) return fail(EBADF);
+  return keep_ready(fds, count, POLLIN, POLLIN | POLLHUP | POLLERR, readable) +
+         keep_ready(fds, count, POLLOUT, POLLOUT | POLLERR, writable) +
+         keep_ready(fds, count, POLLPRI, POLLPRI, urgent);
+}
+
+}  // namespace
+
+WEFT_EXPORT int poll(struct pollfd* fds, nfds_t count, int timeout_ms) {
+  if (is_plain_wait(fds, count)) return WEFT_REAL(poll)(fds, count, timeout_ms);
+  return wait_for(fds, count, timeout_ps_of_ms(timeout_ms), nullptr);
+}
+
+WEFT_EXPORT int ppoll(struct pollfd* fds, nfds_t count, const struct timespec* timeout, const sigset_t* mask) {
+  if (is_plain_wait(fds, count)) return WEFT_REAL(ppoll)(fds, count, timeout, mask);
+  if (!is_valid(timeout)) return fail(EINVAL);
+  return wait_for(fds, count, timeout_ps_of(timeout), mask);
+}
+
+// What a compiler makes of poll and ppoll when it checks sizes (_FORTIFY_SOURCE).
+WEFT_EXPORT int __poll_chk(struct pollfd* fds, nfds_t count, int timeout_ms, size_t room_B) {
+  if (room_B / sizeof(*fds) < count) die("%s: more descriptors than there is room for", "poll");
+  return poll(fds, count, timeout_ms);
+}
+
+WEFT_EXPORT int __ppoll_chk(struct pollfd* fds, nfds_t count, const struct timespec* timeout, const sigset_t* mask,
+                            size_t room_B) {
+  if (room_B / sizeof(*fds) < count) die("%s: more descriptors than there is room for", "ppoll");
+  return ppoll(fds, count, timeout, mask);
+}
+
+WEFT_EXPORT int select(int limit, fd_set* __restrict readable, fd_set* __restrict writable, fd_set* __restrict urgent,
+                       struct timeval* __restrict timeout) {
+  if (limit < 0) return fail(EINVAL);
+  Scratch<pollfd, 64> fds(static_cast<std::size_t>(limit));
+  const std::size_t count = list_of(limit, readable, writable, urgent, fds.data());
+  if (is_plain_wait(fds.data(), count)) return WEFT_REAL(select)(limit, readable, writable, urgent, timeout);
+  const std::int64_t timeout_ps = timeout == nullptr ? -1 : timeout->tv_sec * kPsPerS + timeout->tv_usec * kPsPerUs;
+  const std::int64_t start_ps = verbs::weft_now_ps();
+  const int ready = select_list(fds.data(), count, readable, writable, urgent, timeout_ps, nullptr);
+  if (timeout != nullptr) {
+    // Linux tells what is left.
+    const std::int64_t left_ps = std::max<std::int64_t>(0, timeout_ps - (verbs::weft_now_ps() - start_ps));
+    timeout->tv_sec = left_ps / kPsPerS;
+    timeout->tv_usec = left_ps % kPsPerS / kPsPerUs;
+  }
+  return ready;
+}
+
+WEFT_EXPORT int pselect(int limit, fd_set* __restrict readable, fd_set* __restrict writable, fd_set* __restrict urgent,
+                        const struct timespec* __restrict timeout, const sigset_t* __restrict mask) {
+  if (limit < 0 || !is_valid(timeout)) return fail(EINVAL);
+  Scratch<pollfd, 64> fds(static_cast<std::size_t>(limit));
+  const std::size_t count = list_of(limit, readable, writable, urgent, fds.data());
+  if (is_plain_wait(fds.data(), count)) return WEFT_REAL(pselect)(limit, readable, writable, urgent, timeout, mask);
+  return select_list(fds.data(), count, readable, writable, urgent, timeout_ps_of(timeout), mask);
+}
+
+}  // namespace weft::preload

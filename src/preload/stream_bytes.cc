@@ -1,0 +1,192 @@
+// Bytes of streams. Every call of the socket interface comes down to send_pieces or receive_pieces.
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "preload/real.h"
+#include "preload/streams.h"
+
+namespace weft::preload {
+
+namespace {
+
+constexpr std::size_t kGather = 7;  // pieces of one message, besides its head
+
+// One message with as much of the pieces, from byte `done` on, as fits. Returns an errno and the bytes it took.
+int send_some(const Stream& stream, const iovec* pieces, std::size_t count, std::size_t done, std::size_t& sent_B) {
+  verbs::StreamBytes head{stream.handle, 0};
+  iovec parts[kGather + 1] = {{&head, sizeof head}};
+  std::size_t used = 1;
+  for (std::size_t i = 0; i < count && used <= kGather && head.size_B < verbs::kMaxStreamChunk_B; ++i) {
+    if (done >= pieces[i].iov_len) {
+      done -= pieces[i].iov_len;
+      continue;
+    }
+    const std::size_t size_B = std::min(pieces[i].iov_len - done, verbs::kMaxStreamChunk_B - head.size_B);
+    parts[used++] = {static_cast<char*>(pieces[i].iov_base) + done, size_B};
+    head.size_B += static_cast<std::uint32_t>(size_B);
+    done = 0;
+  }
+  verbs::Count taken{};
+  std::size_t taken_B = sizeof taken;
+  const int error = call_in_pieces(verbs::Op::kStreamSend, parts, used, &taken, &taken_B, nullptr);
+  sent_B = error == 0 ? taken.count : 0;
+  return error;
+}
+
+std::size_t total_B(const iovec* pieces, std::size_t count) {
+  std::size_t total = 0;
+  for (std::size_t i = 0; i < count; ++i) total += pieces[i].iov_len;
+  return total;
+}
+
+ssize_t send_pieces(Stream& stream, const iovec* pieces, std::size_t count, int flags) {
+  const std::size_t wanted_B = total_B(pieces, count);
+  const bool may_wait = !stream.nonblocking && (flags & MSG_DONTWAIT) == 0;
+  std::size_t done_B = 0;
+  while (done_B < wanted_B) {
+    std::size_t sent_B;
+    const int error = send_some(stream, pieces, count, done_B, sent_B);
+    done_B += sent_B;
+    if (error == 0) continue;
+    if (error == EAGAIN && may_wait) {
+      wait_for_stream(stream, POLLOUT, kForever_ps);
+      continue;
+    }
+    if (error == EAGAIN) stream.full = true;
+    if (done_B > 0) break;
+    if (error == EPIPE && (flags & MSG_NOSIGNAL) == 0) WEFT_REAL(raise)(SIGPIPE);
+    return fail(error);
+  }
+  return static_cast<ssize_t>(done_B);
+}
+
+int receive_some(const Stream& stream, bool wait, bool peek, const iovec& room, std::size_t& got_B) {
+  const auto size_B = static_cast<std::uint32_t>(std::min(room.iov_len, verbs::kMaxStreamChunk_B));
+  const verbs::StreamReceive wanted{stream.handle, wait, size_B, peek};
+  got_B = size_B;
+  if (!wait) spend_look();
+  return verbs::weft_call(static_cast<std::uint32_t>(verbs::Op::kStreamReceive), &wanted, sizeof wanted, room.iov_base,
+                          &got_B, nullptr);
+}
+
+ssize_t receive_pieces(const Stream& stream, const iovec* pieces, std::size_t count, int flags) {
+  if ((flags & (MSG_OOB | MSG_ERRQUEUE)) != 0) return fail((flags & MSG_OOB) != 0 ? EINVAL : EAGAIN);
+  bool may_wait = !stream.nonblocking && (flags & MSG_DONTWAIT) == 0;
+  const bool peek = (flags & MSG_PEEK) != 0;
+  std::size_t done_B = 0;
+  if (may_wait && total_B(pieces, count) > 0) {
+    if (const int error = wait_for_input(stream)) return fail(error);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    iovec room = pieces[i];
+    while (room.iov_len > 0) {
+      std::size_t got_B;
+      const int error = receive_some(stream, may_wait, peek, room, got_B);
+      if (error != 0) return done_B > 0 ? static_cast<ssize_t>(done_B) : fail(error);
+      done_B += got_B;
+      if (got_B == 0 || peek) return static_cast<ssize_t>(done_B);
+      room = {static_cast<char*>(room.iov_base) + got_B, room.iov_len - got_B};
+      // The first bytes are worth waiting for; after them only what is there.
+      may_wait = may_wait && (flags & MSG_WAITALL) != 0;
+      if (!may_wait && room.iov_len > 0 && got_B < verbs::kMaxStreamChunk_B) return static_cast<ssize_t>(done_B);
+    }
+  }
+  return static_cast<ssize_t>(done_B);
+}
+
+}  // namespace
+
+WEFT_EXPORT ssize_t write(int fd, const void* bytes, size_t size_B) {
+  Stream* stream = descriptors().stream(fd);
+  if (stream == nullptr) return WEFT_REAL(write)(fd, bytes, size_B);
+  const iovec piece{const_cast<void*>(bytes), size_B};
+  return send_pieces(*stream, &piece, 1, 0);
+}
+
+WEFT_EXPORT ssize_t writev(int fd, const struct iovec* pieces, int count) {
+  Stream* stream = descriptors().stream(fd);
+  if (stream == nullptr) return WEFT_REAL(writev)(fd, pieces, count);
+  if (count < 0 || count > IOV_MAX) return fail(EINVAL);
+  return send_pieces(*stream, pieces, static_cast<std::size_t>(count), 0);
+}
+
+WEFT_EXPORT ssize_t send(int fd, const void* bytes, size_t size_B, int flags) {
+  Stream* stream = descriptors().stream(fd);
+  if (stream == nullptr) return WEFT_REAL(send)(fd, bytes, size_B, flags);
+  const iovec piece{const_cast<void*>(bytes), size_B};
+  return send_pieces(*stream, &piece, 1, flags);
+}
+
+WEFT_EXPORT ssize_t sendto(int fd, const void* bytes, size_t size_B, int flags, const struct sockaddr* to,
+                           socklen_t to_B) {
+  if (descriptors().stream(fd) == nullptr) return WEFT_REAL(sendto)(fd, bytes, size_B, flags, to, to_B);
+  return send(fd, bytes, size_B, flags);
+}
+
+WEFT_EXPORT ssize_t sendmsg(int fd, const struct msghdr* message, int flags) {
+  Stream* stream = descriptors().stream(fd);
+  if (stream == nullptr) return WEFT_REAL(sendmsg)(fd, message, flags);
+  return send_pieces(*stream, message->msg_iov, message->msg_iovlen, flags);
+}
+
+WEFT_EXPORT ssize_t read(int fd, void* bytes, size_t size_B) {
+  const Stream* stream = descriptors().stream(fd);
+  if (stream == nullptr) return WEFT_REAL(read)(fd, bytes, size_B);
+  const iovec piece{bytes, size_B};
+  return receive_pieces(*stream, &piece, 1, 0);
+}
+
+WEFT_EXPORT ssize_t readv(int fd, const struct iovec* pieces, int count) {
+  const Stream* stream = descriptors().stream(fd);
+  if (stream == nullptr) return WEFT_REAL(readv)(fd, pieces, count);
+  if (count < 0 || count > IOV_MAX) return fail(EINVAL);
+  return receive_pieces(*stream, pieces, static_cast<std::size_t>(count), 0);
+}
+
+WEFT_EXPORT ssize_t recv(int fd, void* bytes, size_t size_B, int flags) {
+  const Stream* stream = descriptors().stream(fd);
+  if (stream == nullptr) return WEFT_REAL(recv)(fd, bytes, size_B, flags);
+  const iovec piece{bytes, size_B};
+  return receive_pieces(*stream, &piece, 1, flags);
+}
+
+WEFT_EXPORT ssize_t recvfrom(int fd, void* __restrict bytes, size_t size_B, int flags, struct sockaddr* __restrict from,
+                             socklen_t* __restrict from_B) {
+  if (descriptors().stream(fd) == nullptr) return WEFT_REAL(recvfrom)(fd, bytes, size_B, flags, from, from_B);
+  if (from_B != nullptr) *from_B = 0;
+  return recv(fd, bytes, size_B, flags);
+}
+
+WEFT_EXPORT ssize_t recvmsg(int fd, struct msghdr* message, int flags) {
+  const Stream* stream = descriptors().stream(fd);
+  if (stream == nullptr) return WEFT_REAL(recvmsg)(fd, message, flags);
+  message->msg_namelen = 0;
+  message->msg_controllen = 0;
+  message->msg_flags = 0;
+  return receive_pieces(*stream, message->msg_iov, message->msg_iovlen, flags);
+}
+
+// What a compiler makes of read, recv and recvfrom when it checks sizes (_FORTIFY_SOURCE).
+WEFT_EXPORT ssize_t __read_chk(int fd, void* bytes, size_t size_B, size_t room_B) {
+  if (size_B > room_B) die("%s: more bytes asked for than there is room", "read");
+  return read(fd, bytes, size_B);
+}
+
+WEFT_EXPORT ssize_t __recv_chk(int fd, void* bytes, size_t size_B, size_t room_B, int flags) {
+  if (size_B > room_B) die("%s: more bytes asked for than there is room", "recv");
+  return recv(fd, bytes, size_B, flags);
+}
+
+WEFT_EXPORT ssize_t __recvfrom_chk(int fd, void* bytes, size_t size_B, size_t room_B, int flags, struct sockaddr* from,
+                                   socklen_t* from_B) {
+  if (size_B > room_B) die("%s: more bytes asked for than there is room", "recvfrom");
+  return recvfrom(fd, bytes, size_B, flags, from, from_B);
+}
+
+}  // namespace weft::preload

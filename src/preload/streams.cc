@@ -1,0 +1,199 @@
+// TCP sockets of the program as streams of the world: how they are made, named and connected.
+#include "preload/streams.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <new>
+
+#include "preload/names.h"
+#include "preload/process.h"
+#include "preload/real.h"
+#include "preload/stream_address.h"
+
+namespace weft::preload {
+
+namespace {
+
+using State = Stream::State;
+
+bool is_stream(int domain, int type, int protocol) {
+  return (domain == AF_INET || domain == AF_INET6) && (type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC)) == SOCK_STREAM &&
+         (protocol == 0 || protocol == IPPROTO_TCP);
+}
+
+// A descriptor for a stream that the world has made; -1 with errno when the process has none left.
+int make_descriptor(std::uint32_t handle, int family, int flags, Stream** made) {
+  const int fd = eventfd(0, (flags & SOCK_CLOEXEC) != 0 ? EFD_CLOEXEC : 0);
+  // Never freed: another thread may still wait on a stream that this one closes, and they are few.
+  void* memory = fd >= 0 && fd < kMaxDescriptors ? malloc(sizeof(Stream)) : nullptr;
+  if (memory == nullptr) {
+    const int error = fd < 0 ? errno : EMFILE;
+    if (fd >= 0) WEFT_REAL(close)(fd);
+    verbs::call(verbs::Op::kStreamClose, verbs::Handle{handle});
+    return fail(error);
+  }
+  auto* stream = new (memory) Stream;
+  stream->handle = handle;
+  stream->family = family;
+  stream->nonblocking = (flags & SOCK_NONBLOCK) != 0;
+  descriptors().add_stream(fd, stream);
+  *made = stream;
+  return fd;
+}
+
+int bind_stream(Stream& stream, const verbs::Address& address, std::uint32_t port) {
+  verbs::StreamAddress got;
+  const int error = verbs::call(verbs::Op::kStreamBind, verbs::StreamAddress{stream.handle, 0, address, port}, got);
+  if (error == 0) stream.local = got;
+  return error;
+}
+
+bool is_any(const verbs::Address& address) {
+  for (const std::uint8_t byte : address.bytes) {
+    if (byte != 0) return false;
+  }
+  return true;
+}
+
+// A connected socket has an address of its node, whatever it was bound to.
+void name_own_end(Stream& stream) {
+  if (is_any(stream.local.address)) own_address(stream.local.address);
+}
+
+}  // namespace
+
+bool wait_for_stream(const Stream& stream, std::uint32_t events, std::int64_t until_ps) {
+  struct {
+    verbs::Wait wait;
+    verbs::WaitItem item;
+  } request{{until_ps, 1, 0}, {verbs::WaitItem::kStream, stream.handle, events, 0}};
+  verbs::WaitItem answer{};
+  return verbs::call(verbs::Op::kWait, request, answer) == 0 && answer.ready != 0;
+}
+
+int wait_for_input(const Stream& stream) {
+  const std::int64_t timeout_ps = stream.receive_timeout_ps.load(std::memory_order_relaxed);
+  if (timeout_ps == 0) return 0;
+  return wait_for_stream(stream, POLLIN, verbs::weft_now_ps() + timeout_ps) ? 0 : EAGAIN;
+}
+
+int connect_outcome(Stream& stream) {
+  if (stream.state != State::kConnecting) return 0;
+  verbs::StreamAddress question = stream.peer, own;
+  question.wait = 0;
+  const int error = verbs::call(verbs::Op::kStreamConnect, question, own);
+  if (error == EINPROGRESS || error == EALREADY) return EINPROGRESS;
+  const bool connected = error == 0 || error == EISCONN;
+  stream.state = connected ? State::kConnected : State::kFresh;
+  if (connected) name_own_end(stream);
+  return connected ? 0 : error;
+}
+
+void close_stream(Stream* stream) {
+  if (stream != nullptr && stream->owned) verbs::call(verbs::Op::kStreamClose, verbs::Handle{stream->handle});
+}
+
+WEFT_EXPORT int socket(int domain, int type, int protocol) noexcept {
+  if (!this_process().attached || !is_stream(domain, type, protocol)) return WEFT_REAL(socket)(domain, type, protocol);
+  verbs::Handle handle;
+  std::size_t handle_B = sizeof handle;
+  const int error = call_in_pieces(verbs::Op::kStreamOpen, nullptr, 0, &handle, &handle_B, nullptr);
+  if (error != 0) return fail(error);
+  Stream* stream;
+  return make_descriptor(handle.handle, domain, type, &stream);
+}
+
+WEFT_EXPORT int bind(int fd, const struct sockaddr* address, socklen_t size_B) noexcept {
+  Stream* stream = descriptors().stream(fd);
+  if (stream == nullptr) return WEFT_REAL(bind)(fd, address, size_B);
+  verbs::StreamAddress wanted{};
+  if (!read_address(address, size_B, wanted.address, wanted.port)) return fail(EAFNOSUPPORT);
+  return result(bind_stream(*stream, wanted.address, wanted.port));
+}
+
+WEFT_EXPORT int listen(int fd, int backlog) noexcept {
+  Stream* stream = descriptors().stream(fd);
+  if (stream == nullptr) return WEFT_REAL(listen)(fd, backlog);
+  int error = stream->local.port == 0 ? bind_stream(*stream, {}, 0) : 0;
+  const auto room = static_cast<std::uint32_t>(backlog < 1 ? 1 : backlog);
+  if (error == 0) error = verbs::call(verbs::Op::kStreamListen, verbs::StreamListen{stream->handle, room});
+  if (error == 0) stream->state = State::kListening;
+  return result(error);
+}
+
+WEFT_EXPORT int connect(int fd, const struct sockaddr* address, socklen_t size_B) {
+  Stream* stream = descriptors().stream(fd);
+  if (stream == nullptr) return WEFT_REAL(connect)(fd, address, size_B);
+  verbs::StreamAddress wanted{stream->handle, !stream->nonblocking, {}, 0};
+  if (!read_address(address, size_B, wanted.address, wanted.port)) return fail(EAFNOSUPPORT);
+  if (stream->state == State::kConnecting) {
+    const int error = connect_outcome(*stream);
+    return result(error == EINPROGRESS ? EALREADY : error);
+  }
+  // The world tells the own end's port only with a finished connection.
+  if (stream->nonblocking && stream->local.port == 0) bind_stream(*stream, {}, 0);
+  verbs::StreamAddress own;
+  const int error = verbs::call(verbs::Op::kStreamConnect, wanted, own);
+  if (error == 0 || error == EINPROGRESS) {
+    stream->peer = wanted;
+    stream->state = error == 0 ? State::kConnected : State::kConnecting;
+  }
+  if (error == 0) stream->local = own;
+  return result(error);
+}
+
+WEFT_EXPORT int accept4(int fd, struct sockaddr* __restrict address, socklen_t* __restrict size_B, int flags) {
+  Stream* listener = descriptors().stream(fd);
+  if (listener == nullptr) return WEFT_REAL(accept4)(fd, address, size_B, flags);
+  if (listener->nonblocking) spend_look();
+  int error = listener->nonblocking ? 0 : wait_for_input(*listener);
+  if (error != 0) return fail(error);
+  verbs::StreamAccepted accepted;
+  error = verbs::call(verbs::Op::kStreamAccept, verbs::StreamWait{listener->handle, !listener->nonblocking}, accepted);
+  if (error != 0) return fail(error);
+  Stream* stream;
+  const int made = make_descriptor(accepted.stream, listener->family, flags, &stream);
+  if (made < 0) return made;
+  stream->state = State::kConnected;
+  stream->local = listener->local;
+  name_own_end(*stream);
+  stream->peer = {accepted.stream, 0, accepted.address, accepted.port};
+  write_address(stream->family, accepted.address, accepted.port, address, size_B);
+  return made;
+}
+
+WEFT_EXPORT int accept(int fd, struct sockaddr* __restrict address, socklen_t* __restrict size_B) {
+  if (descriptors().stream(fd) == nullptr) return WEFT_REAL(accept)(fd, address, size_B);
+  return accept4(fd, address, size_B, 0);
+}
+
+WEFT_EXPORT int shutdown(int fd, int how) noexcept {
+  const Stream* stream = descriptors().stream(fd);
+  if (stream == nullptr) return WEFT_REAL(shutdown)(fd, how);
+  if (how < SHUT_RD || how > SHUT_RDWR) return fail(EINVAL);
+  return result(
+      verbs::call(verbs::Op::kStreamShutdown, verbs::Shutdown{stream->handle, static_cast<std::uint32_t>(how)}));
+}
+
+WEFT_EXPORT int getsockname(int fd, struct sockaddr* __restrict address, socklen_t* __restrict size_B) noexcept {
+  Stream* stream = descriptors().stream(fd);
+  if (stream == nullptr) return WEFT_REAL(getsockname)(fd, address, size_B);
+  write_address(stream->family, stream->local.address, stream->local.port, address, size_B);
+  return 0;
+}
+
+WEFT_EXPORT int getpeername(int fd, struct sockaddr* __restrict address, socklen_t* __restrict size_B) noexcept {
+  Stream* stream = descriptors().stream(fd);
+  if (stream == nullptr) return WEFT_REAL(getpeername)(fd, address, size_B);
+  if (connect_outcome(*stream) != 0 || stream->state != State::kConnected) return fail(ENOTCONN);
+  write_address(stream->family, stream->peer.address, stream->peer.port, address, size_B);
+  return 0;
+}
+
+}  // namespace weft::preload

@@ -1,0 +1,180 @@
+#include "preload/wait.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <algorithm>
+
+#include "preload/descriptors.h"
+#include "preload/epoll_set.h"
+#include "preload/process.h"
+#include "preload/streams.h"
+
+namespace weft::preload {
+
+namespace {
+
+// Real descriptors change in real time, which the world does not see: between looks at them a little virtual time
+// passes, more and more of it.
+constexpr std::int64_t kFirstLook_ps = 10 * kPsPerUs;
+constexpr std::int64_t kLongestLook_ps = 10'000 * kPsPerUs;
+constexpr int kDeepestEpoll = 4;
+
+// What a wait is made of.
+class Sources {
+ public:
+  Sources(pollfd* fds, std::size_t count, std::size_t real) : fds_(fds), count_(count), real_(count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      fds[i].revents = 0;
+      real_[i] = {-1, fds[i].events, 0};
+      if (fds[i].fd < 0) continue;
+      if (i == real || !add(fds[i].fd, static_cast<std::uint16_t>(fds[i].events), i, 0)) {
+        real_[i].fd = fds[i].fd;
+        ++real_count_;
+      }
+    }
+  }
+
+  bool has_ours() const { return item_count_ > 0; }
+  bool has_real() const { return real_count_ > 0; }
+  bool is_too_many() const { return too_many_; }
+
+  // poll(2) on the real ones. Results are marked in the caller's array.
+  int look_at_real(int timeout_ms) {
+    if (real_count_ == 0 && timeout_ms == 0) return 0;
+    const int ready = WEFT_REAL(poll)(real_.data(), count_, timeout_ms);
+    for (std::size_t i = 0; ready > 0 && i < count_; ++i) {
+      if (real_[i].fd >= 0) fds_[i].revents = static_cast<short>(fds_[i].revents | real_[i].revents);
+    }
+    return ready;
+  }
+
+  // Parks until one of ours is ready or the time has come.
+  int wait_for_ours(std::int64_t until_ps) {
+    const verbs::Wait wait{until_ps, static_cast<std::uint32_t>(item_count_), 0};
+    std::size_t size_B = item_count_ * sizeof(verbs::WaitItem);
+    const iovec request[2] = {{const_cast<verbs::Wait*>(&wait), sizeof wait}, {items_, size_B}};
+    const int error = call_in_pieces(verbs::Op::kWait, request, 2, items_, &size_B, nullptr);
+    for (std::size_t i = 0; error == 0 && i < item_count_; ++i) {
+      if (items_[i].ready == 0) continue;
+      pollfd& owner = fds_[owners_[i]];
+      const Descriptor* found = descriptors().find(owner.fd);
+      const bool is_set = found != nullptr && found->kind == Descriptor::Kind::kEpoll;
+      const int ready = is_set ? owner.events & POLLIN : static_cast<int>(items_[i].ready);
+      owner.revents = static_cast<short>(owner.revents | ready);
+      items_[i].ready = 0;
+    }
+    return error;
+  }
+
+  int ready() const {
+    return static_cast<int>(std::count_if(fds_, fds_ + count_, [](const pollfd& fd) { return fd.revents != 0; }));
+  }
+
+ private:
+  // False: the kernel has to be asked, alone or too.
+  bool add(int fd, std::uint32_t events, std::size_t owner, int depth) {
+    const Descriptor* found = descriptors().find(fd);
+    if (found == nullptr || found->kind == Descriptor::Kind::kReserved) return false;
+    if (found->kind == Descriptor::Kind::kEpoll) {
+      if (depth == kDeepestEpoll) return false;
+      bool all = true;
+      found->epoll->for_each(
+          [&](const EpollMember& member) { all = add(member.fd, member.wanted(), owner, depth + 1) && all; });
+      return all && !found->epoll->has_real();
+    }
+    if (item_count_ == verbs::kMaxWaitItems) {
+      too_many_ = true;
+      return true;
+    }
+    const bool stream = found->kind == Descriptor::Kind::kStream;
+    items_[item_count_] = {stream ? static_cast<std::uint32_t>(verbs::WaitItem::kStream) : found->what,
+                           stream ? found->stream->handle : found->handle, events, 0};
+    owners_[item_count_++] = owner;
+    return true;
+  }
+
+  pollfd* fds_;
+  std::size_t count_, real_count_ = 0, item_count_ = 0;
+  bool too_many_ = false;
+  Scratch<pollfd, 64> real_;                     // the caller's list, without what is ours alone
+  verbs::WaitItem items_[verbs::kMaxWaitItems];  // only the first `item_count_` are written
+  std::size_t owners_[verbs::kMaxWaitItems];     // index in the caller's list
+};
+
+std::int64_t later(std::int64_t now_ps, std::int64_t by_ps) {
+  return by_ps < 0 || by_ps > kForever_ps - now_ps ? kForever_ps : now_ps + by_ps;
+}
+
+// None of ours: the kernel's descriptors and virtual time.
+int wait_for_real(Sources& sources, std::int64_t until_ps) {
+  std::int64_t look_ps = kFirstLook_ps;
+  for (;;) {
+    const int ready = sources.look_at_real(0);
+    if (ready != 0) return ready;
+    const std::int64_t now_ps = verbs::weft_now_ps();
+    if (now_ps >= until_ps) return 0;
+    if (until_ps == kForever_ps) {
+      // The world takes a thread that sleeps in the kernel for absent; it may have gone on meanwhile.
+      const int woken = sources.look_at_real(-1);
+      const int error = errno;
+      verbs::call(verbs::Op::kSleep, verbs::Sleep{verbs::weft_now_ps()});
+      errno = error;
+      return woken;
+    }
+    const std::int64_t next_ps = sources.has_real() ? std::min(until_ps, later(now_ps, look_ps)) : until_ps;
+    verbs::call(verbs::Op::kSleep, verbs::Sleep{next_ps});
+    look_ps = std::min(2 * look_ps, kLongestLook_ps);
+  }
+}
+
+int wait_for_both(Sources& sources, std::int64_t until_ps) {
+  std::int64_t look_ps = kFirstLook_ps;
+  for (;;) {
+    const int real = sources.look_at_real(0);
+    if (real < 0) return real;
+    const std::int64_t now_ps = verbs::weft_now_ps();
+    const std::int64_t next_ps = real > 0             ? now_ps
+                                 : sources.has_real() ? std::min(until_ps, later(now_ps, look_ps))
+                                                      : until_ps;
+    const int error = sources.wait_for_ours(next_ps);
+    if (error != 0) return fail(error);
+    if (real == 0 && sources.look_at_real(0) < 0) return -1;
+    const int ready = sources.ready();
+    if (ready > 0 || verbs::weft_now_ps() >= until_ps) return ready;
+    look_ps = std::min(2 * look_ps, kLongestLook_ps);
+  }
+}
+
+}  // namespace
+
+bool is_plain_wait(const pollfd* fds, std::size_t count) {
+  if (!this_process().attached) return true;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Descriptor* found = descriptors().find(fds[i].fd);
+    if (found != nullptr && found->kind != Descriptor::Kind::kEpoll) return false;
+    if (found != nullptr && found->epoll->has_ours()) return false;
+  }
+  return !is_virtual();
+}
+
+std::int64_t timeout_ps_of(const timespec* timeout) {
+  if (timeout == nullptr || timeout->tv_sec >= kForever_ps / kPsPerS - 1) return -1;
+  return timeout->tv_sec * kPsPerS + timeout->tv_nsec * kPsPerNs;
+}
+
+int wait_for(pollfd* fds, std::size_t count, std::int64_t timeout_ps, const sigset_t* mask, std::size_t real) {
+  Sources sources(fds, count, real);
+  if (sources.is_too_many()) return fail(EINVAL);
+  if (timeout_ps == 0) spend_look();
+  const std::int64_t until_ps = later(verbs::weft_now_ps(), timeout_ps);
+  sigset_t before;
+  if (mask != nullptr) WEFT_REAL(pthread_sigmask)(SIG_SETMASK, mask, &before);
+  const int ready = sources.has_ours() ? wait_for_both(sources, until_ps) : wait_for_real(sources, until_ps);
+  const int error = errno;
+  if (mask != nullptr) WEFT_REAL(pthread_sigmask)(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return ready;
+}
+
+}  // namespace weft::preload
