@@ -130,6 +130,9 @@ struct Srq : ibv_srq {
 };
 
 struct Qp : ibv_qp {
+  // The rest of ibv_qp_ex, which begins with an ibv_qp: a queue pair has both faces at one address.
+  alignas(8) std::uint8_t rest_of_ex[sizeof(ibv_qp_ex) - sizeof(ibv_qp)];
+  bool has_ex;
   pthread_spinlock_t send_lock, receive_lock;
   Mapping mapping;
   Ring send, receive;
@@ -138,7 +141,18 @@ struct Qp : ibv_qp {
   ibv_qp_cap cap;
   bool signal_all;
   std::uint32_t async_events;
+  // Between ibv_wr_start and ibv_wr_complete, with send_lock held: the requests so far.
+  std::uint32_t wr_first, wr_next;
+  SendEntry* wr_entry;  // the last of them, null when it was refused
+  int wr_error;
 };
+static_assert(sizeof(ibv_qp) == offsetof(ibv_qp_ex, comp_mask));
+inline ibv_qp_ex* face_of(Qp* qp) {
+  return reinterpret_cast<ibv_qp_ex*>(static_cast<ibv_qp*>(qp));
+}
+inline Qp& qp_of(ibv_qp_ex* face) {
+  return *static_cast<Qp*>(&face->qp_base);
+}
 
 // The calls that programs reach through ibv_context.ops and verbs_context.
 int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr);
@@ -150,6 +164,16 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init);
 int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input, ibv_device_attr_ex* attr,
                     std::size_t attr_B);
 int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attr, std::size_t attr_B);
+
+// Sets the calls of ibv_wr_*. EOPNOTSUPP when the queue pair cannot do all of `operations`.
+int set_wr_calls(Qp& qp, std::uint64_t operations);
+
+// Which operations a transport has, of those that the world knows; and in which states.
+bool is_possible(ibv_qp_type type, ibv_wr_opcode opcode);
+bool may_send(ibv_qp_state state);
+void write_sges(const ibv_sge* list, std::uint32_t count, SendEntry& entry);
+// Shows the world the sends from `first` up to `end`, all with the time at which the doorbell rings.
+void publish_sends(const Ring& ring, std::uint32_t first, std::uint32_t end);
 
 // The thread did something that may bring it completions: a queue that it found empty is worth another look.
 void something_happened();

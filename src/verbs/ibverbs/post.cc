@@ -8,30 +8,7 @@
 namespace weft::verbs {
 namespace {
 
-// Which operations a transport has, of those that the world knows.
-bool is_possible(ibv_qp_type type, ibv_wr_opcode opcode) {
-  switch (opcode) {
-    case IBV_WR_SEND:
-    case IBV_WR_SEND_WITH_IMM:
-      return true;
-    case IBV_WR_RDMA_WRITE:
-    case IBV_WR_RDMA_WRITE_WITH_IMM:
-      return type == IBV_QPT_RC || type == IBV_QPT_UC;
-    case IBV_WR_RDMA_READ:
-    case IBV_WR_ATOMIC_CMP_AND_SWP:
-    case IBV_WR_ATOMIC_FETCH_AND_ADD:
-    case IBV_WR_SEND_WITH_INV:
-      return type == IBV_QPT_RC;
-    default:
-      return false;
-  }
-}
-
-bool may_send(ibv_qp_state state) {
-  return state == IBV_QPS_RTS || state == IBV_QPS_SQD || state == IBV_QPS_SQE || state == IBV_QPS_ERR;
-}
-
-void write_sges(const ibv_sge* list, std::uint32_t count, std::uint8_t* to) {
+void copy_sges(const ibv_sge* list, std::uint32_t count, std::uint8_t* to) {
   for (std::uint32_t i = 0; i < count; ++i) {
     const Sge sge{list[i].addr, list[i].length, list[i].lkey};
     std::memcpy(to + i * sizeof sge, &sge, sizeof sge);
@@ -86,12 +63,10 @@ int write_send(const Qp& qp, const ibv_send_wr& wr, std::uint32_t number) {
     if (wr.opcode >= IBV_WR_RDMA_READ && wr.opcode <= IBV_WR_ATOMIC_FETCH_AND_ADD) return EINVAL;
     return write_inline(wr, qp.cap.max_inline_data, behind, entry->inline_B) ? 0 : EINVAL;
   }
-  entry->sges = static_cast<std::uint16_t>(wr.num_sge);
-  write_sges(wr.sg_list, entry->sges, behind);
+  write_sges(wr.sg_list, static_cast<std::uint32_t>(wr.num_sge), *entry);
   return 0;
 }
 
-// Shows the world the entries from `first` up to `end`, all with the time at which the doorbell rings.
 template <typename Entry>
 void publish(const Ring& ring, std::uint32_t first, std::uint32_t end, std::int64_t before_ps, std::int64_t after_ps) {
   if (first == end) return;
@@ -118,13 +93,45 @@ int post_receives(const Ring& ring, std::uint32_t freed, std::uint32_t max_sge, 
     }
     auto* entry = ring.at<ReceiveEntry>(next);
     *entry = {0, wr->wr_id, static_cast<std::uint32_t>(wr->num_sge), 0};
-    write_sges(wr->sg_list, entry->sges, reinterpret_cast<std::uint8_t*>(entry + 1));
+    copy_sges(wr->sg_list, entry->sges, reinterpret_cast<std::uint8_t*>(entry + 1));
   }
   publish<ReceiveEntry>(ring, first, next, (next - first) * weft_costs()->post_receive_ps, 0);
   return error;
 }
 
 }  // namespace
+
+bool is_possible(ibv_qp_type type, ibv_wr_opcode opcode) {
+  switch (opcode) {
+    case IBV_WR_SEND:
+    case IBV_WR_SEND_WITH_IMM:
+      return true;
+    case IBV_WR_RDMA_WRITE:
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+      return type == IBV_QPT_RC || type == IBV_QPT_UC;
+    case IBV_WR_RDMA_READ:
+    case IBV_WR_ATOMIC_CMP_AND_SWP:
+    case IBV_WR_ATOMIC_FETCH_AND_ADD:
+    case IBV_WR_SEND_WITH_INV:
+      return type == IBV_QPT_RC;
+    default:
+      return false;
+  }
+}
+
+bool may_send(ibv_qp_state state) {
+  return state == IBV_QPS_RTS || state == IBV_QPS_SQD || state == IBV_QPS_SQE || state == IBV_QPS_ERR;
+}
+
+void write_sges(const ibv_sge* list, std::uint32_t count, SendEntry& entry) {
+  entry.sges = static_cast<std::uint16_t>(count);
+  copy_sges(list, count, reinterpret_cast<std::uint8_t*>(&entry + 1));
+}
+
+void publish_sends(const Ring& ring, std::uint32_t first, std::uint32_t end) {
+  const Costs& costs = *weft_costs();
+  publish<SendEntry>(ring, first, end, (end - first) * costs.post_send_ps + costs.doorbell_ps, costs.after_post_ps);
+}
 
 int post_send(ibv_qp* base, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
   auto& qp = *static_cast<Qp*>(base);
@@ -143,9 +150,7 @@ int post_send(ibv_qp* base, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
       break;
     }
   }
-  const Costs& costs = *weft_costs();
-  publish<SendEntry>(qp.send, first, next, (next - first) * costs.post_send_ps + costs.doorbell_ps,
-                     costs.after_post_ps);
+  publish_sends(qp.send, first, next);
   return error;
 }
 

@@ -78,12 +78,19 @@ int set_up_queues(Qp& qp, ibv_context* context, const CreateQp& request) {
 }  // namespace
 
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init) {
-  // The ibv_wr_* way of posting, receive hashing and segmentation are not there; programs then take the plain way.
-  constexpr std::uint32_t kKnown = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
+  // XRC, receive hashing and segmentation are not there; programs then take the plain way.
+  constexpr std::uint32_t kKnown =
+      IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
   if ((init->comp_mask & ~kKnown) != 0) return fail(EOPNOTSUPP);
   if ((init->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 && init->create_flags != 0) return fail(EOPNOTSUPP);
   if ((init->comp_mask & IBV_QP_INIT_ATTR_PD) == 0 || init->pd->context != context) return fail(EINVAL);
-  return ibv_create_qp(init->pd, reinterpret_cast<ibv_qp_init_attr*>(init));
+  ibv_qp* qp = ibv_create_qp(init->pd, reinterpret_cast<ibv_qp_init_attr*>(init));
+  if (qp == nullptr || (init->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) == 0) return qp;
+  if (const int error = set_wr_calls(*static_cast<Qp*>(qp), init->send_ops_flags); error != 0) {
+    ibv_destroy_qp(qp);
+    return fail(error);
+  }
+  return qp;
 }
 
 }  // namespace weft::verbs
@@ -148,7 +155,8 @@ int ibv_destroy_qp(ibv_qp* base) {
   return 0;
 }
 
-// Only a queue pair made with send_ops_flags has the other face, and none is.
-ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp*) {
-  return nullptr;
+// Only a queue pair made with send_ops_flags has the other face.
+ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* base) {
+  auto* qp = static_cast<Qp*>(base);
+  return qp->has_ex ? face_of(qp) : nullptr;
 }

@@ -110,20 +110,6 @@ TEST_F(DeviceQuery, QueuePairsTellWhatTheyGot) {
   EXPECT_EQ(how.cap.max_send_wr, 8u);
 }
 
-TEST_F(DeviceQuery, TheOtherWayOfPostingIsNotOffered) {
-  ibv_qp_init_attr_ex init{};
-  init.send_cq = init.recv_cq = cq;
-  init.cap = {4, 4, 1, 1, 0};
-  init.qp_type = IBV_QPT_RC;
-  init.pd = pd;
-  init.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-  init.send_ops_flags = IBV_QP_EX_WITH_SEND;
-  EXPECT_EQ(ibv_create_qp_ex(context, &init), nullptr);
-  EXPECT_EQ(errno, EOPNOTSUPP);
-  init.comp_mask = IBV_QP_INIT_ATTR_PD;
-  EXPECT_NE(ibv_create_qp_ex(context, &init), nullptr);
-}
-
 TEST_F(DeviceQuery, MemoryKeepsItsAddresses) {
   char buffer[64];
   ibv_mr* mr = ibv_reg_mr_iova2(pd, buffer, sizeof buffer, 0x500000, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
