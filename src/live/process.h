@@ -38,6 +38,7 @@ struct Thread {
   int tid = 0;
   std::uint64_t rank = 0;  // of all threads of the world, in the order in which they came
   ThreadState state = ThreadState::kParked;
+  bool posted = false;                 // since it was let go from its last spin
   bool has_spun = false;               // its spins have been ended by deliveries so far
   Time_ps left_at_ps = 0;              // how far the world was when it stopped to wait for this thread
   Time_ps local_ps = 0;                // when it was resumed or last asked
@@ -134,6 +135,12 @@ struct Process {
   bool gone = false;
 
   verbs::ProcessPage& shared() const { return *reinterpret_cast<verbs::ProcessPage*>(page.data()); }
+  bool has_posts() const {
+    for (std::size_t word = 0; word * 64 < doorbells.size(); ++word) {
+      if (shared().doorbells[word].load(std::memory_order_relaxed) != 0) return true;
+    }
+    return false;
+  }
   bool read(std::uint64_t address, std::span<std::uint8_t> out) const;
   bool write(std::uint64_t address, std::span<const std::uint8_t> in) const;
   // Everything that the CPU can see at `now_ps` is in its memory afterwards.

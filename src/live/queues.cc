@@ -28,6 +28,7 @@ void Node::take_posts(Process& process, Time_ps from_ps, Time_ps until_ps) {
       // A program that counts wrongly loses what does not fit.
       std::uint32_t count = std::min(produced - ring.taken, ring.info.entries);
       Time_ps last_ps = from_ps;
+      for (const auto& thread : process.threads) thread->posted = thread->posted || (send && count > 0);
       for (std::uint32_t i = 0; i < count; ++i) {
         std::uint32_t number = ring.taken++;
         const std::byte* entry = ring.entry(number);

@@ -15,9 +15,9 @@ namespace {
 
 constexpr Time_ps kSlice_ps = ms(1);  // of virtual time between two looks at the sockets
 // CPU time without a call after which a thread is taken for spinning: much more than a program computes between two
-// calls, and less where it has spun before.
+// calls. Less for one that has spun before and has posted something since it was let go: it waits for the answer.
 constexpr std::int64_t kSpinBudget_ns = 100'000'000;
-constexpr std::int64_t kShortSpinBudget_ns = 150'000;
+constexpr std::int64_t kShortSpinBudget_ns = 500'000;
 constexpr Time_ps kClockRead_ps = ns(20);                              // a vDSO call; estimate
 constexpr std::int64_t kEpoch_ns = 1'700'000'000LL * 1'000'000'000LL;  // any fixed day
 constexpr int kOutsideLooks = 5;  // looks, a millisecond apart, that find it asleep in the kernel
@@ -207,7 +207,6 @@ void Server::greet(int fd, const Request& request) {
 
 ThreadWaiter::Outcome Server::wait_for(Thread& thread, Request& request) {
   const int pid = thread.process->pid;
-  const std::int64_t budget_ns = thread.has_spun ? kShortSpinBudget_ns : kSpinBudget_ns;
   std::int64_t start_ns = -1;
   int asleep = 0;
   for (;;) {
@@ -227,7 +226,8 @@ ThreadWaiter::Outcome Server::wait_for(Thread& thread, Request& request) {
       start_ns = cpu_ns(pid);
       continue;
     }
-    if (cpu_ns(pid) - start_ns > budget_ns) {
+    bool answered = thread.has_spun && (thread.posted || thread.process->has_posts());
+    if (cpu_ns(pid) - start_ns > (answered ? kShortSpinBudget_ns : kSpinBudget_ns)) {
       thread.left_at_ps = world_.engine().horizon_ps();
       return Outcome::kSpins;
     }
