@@ -1,6 +1,6 @@
 // One RDMA device: a NIC port with its queue pairs, completion queues and memory (mlx5 has one device per
 // port). The host's loop calls run_until when next_ps says so; programs call the verbs. It meets the fabric only at two
-// link directions and a packet. Not modelled: XRC, SRQ, SQD, automatic path migration.
+// link directions and a packet. Not modelled: XRC, SQD, automatic path migration.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,7 @@
 #include "nic/pcie.h"
 #include "nic/port_qos.h"
 #include "nic/queue_pair.h"
+#include "nic/shared_receive_queue.h"
 #include "nic/work_heap.h"
 #include "wire/aeth_syndrome.h"
 
@@ -100,7 +101,7 @@ class alignas(64) Device {
   // False while a queue pair uses it.
   bool destroy_cq(std::uint32_t cq);
   std::uint32_t create_qp(QpType type, std::uint32_t send_cq, std::uint32_t receive_cq, std::uint32_t send_depth,
-                          std::uint32_t receive_depth, std::uint8_t function = 0);
+                          std::uint32_t receive_depth, std::uint8_t function = 0, std::uint32_t srq = kNoSrq);
   // False when there is none. Its completions stay in their queues; packets that still come find nobody; its number is
   // used again only after many others were destroyed.
   bool destroy_qp(std::uint32_t qpn);
@@ -108,6 +109,12 @@ class alignas(64) Device {
     return qpn - kFirstQpn < qps_.size() && (qps_[qpn - kFirstQpn].marks & QueuePair::kLive) != 0;
   }
   std::uint32_t qp_count() const { return static_cast<std::uint32_t>(qps_.size() - free_qps_.size()); }
+  // Shared receive queues. Below `limit` receives there is one event; 0: none.
+  std::uint32_t create_srq(std::uint32_t entries);
+  bool destroy_srq(std::uint32_t srq);  // false while a queue pair uses it
+  void set_srq_limit(std::uint32_t srq, std::uint32_t limit, Time_ps now_ps);
+  bool post_srq_receive(std::uint32_t srq, const ReceiveRequest& request);
+  const SharedReceiveQueue& srq(std::uint32_t index) const { return srqs_[index]; }
   // Memory for so many more queue pairs at once, for those who make thousands.
   void reserve_qps(std::uint32_t more) { qps_.reserve(qps_.size() + more); }
   // The transitions of IBTA vol 1, 10.3.1; false when there is no such arrow.
@@ -161,6 +168,14 @@ class alignas(64) Device {
 
   // life.cc, device.cc: set-up.
   void forget(QueuePair& qp);
+
+  // srq.cc
+  bool take_shared_receive(QueuePair& qp, Time_ps now_ps);
+  bool has_receive(QueuePair& qp, Time_ps now_ps) {
+    if (qp.resp.head != qp.resp.tail) return true;
+    return (qp.marks & QueuePair::kShares) != 0 && take_shared_receive(qp, now_ps);
+  }
+  void check_srq_limit(std::uint32_t srq, Time_ps now_ps);
 
   // async.cc
   static constexpr std::uint32_t kCqContext = 0x8000'0000;  // of a timer: a completion queue, not a queue pair
@@ -290,7 +305,7 @@ class alignas(64) Device {
   // unreliable.cc: UC.
   void finish_unreliable(QueuePair& qp, bool last);
   fabric::Fate receive_unreliable(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
-  std::optional<fabric::Fate> begin_unreliable(QueuePair& qp, const engine::Packet& packet);
+  std::optional<fabric::Fate> begin_unreliable(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
   fabric::Fate drop_unreliable(QueuePair& qp, Placed why, Time_ps now_ps);
 
   // reply.cc: ACK, NAK, READ and atomic replies.
@@ -316,6 +331,7 @@ class alignas(64) Device {
 
   DeviceConfig config_;
   std::vector<CompletionQueue> cqs_;
+  std::vector<SharedReceiveQueue> srqs_;
   std::deque<std::uint32_t> free_qps_;  // places of destroyed queue pairs, the oldest first
   std::vector<std::uint32_t> free_cqs_;
   RandomStream psns_;

@@ -9,6 +9,7 @@
 #include "engine/packet.h"
 #include "nic/congestion.h"
 #include "nic/memory.h"
+#include "nic/shared_receive_queue.h"
 #include "nic/work.h"
 
 namespace weft::nic {
@@ -142,11 +143,12 @@ struct alignas(64) QueuePair {
   QpType type = QpType::kRc;
   QpState state = QpState::kReset;
   std::uint8_t function = 0;
-  enum Mark : std::uint8_t { kLive = 1, kEstablished = 2 };
-  std::uint8_t marks = 0;  // Mark; a destroyed queue pair has none and is in RESET
+  enum Mark : std::uint8_t { kLive = 1, kEstablished = 2, kShares = 4 };
+  std::uint8_t marks = 0;  // Mark; a destroyed queue pair has none and is in RESET; kShares: an SRQ
   QpAttributes attributes;
   std::uint32_t send_cq = 0;
   std::uint32_t receive_cq = 0;
+  std::uint32_t srq = kNoSrq;
   alignas(64) Responder resp;
   alignas(64) Requester req;
   alignas(64) Time_ps pace_ps = 0;  // not before: looked at again then

@@ -12,7 +12,9 @@ using wire::Opcode;
 // The AETH of a positive acknowledgement.
 std::uint32_t Device::ack_word(const QueuePair& qp) const {
   std::uint8_t code = wire::kCreditCodeUnlimited;
-  if (config_.model.end_to_end_credits) code = wire::code_of_credits(qp.resp.tail - qp.resp.head);
+  // Nobody can promise what others may take (IBTA 9.7.7.2).
+  if (config_.model.end_to_end_credits && (qp.marks & QueuePair::kShares) == 0)
+    code = wire::code_of_credits(qp.resp.tail - qp.resp.head);
   return std::uint32_t{wire::ack_syndrome(code)} << 24 | qp.resp.msn;
 }
 

@@ -73,7 +73,7 @@ Fate Device::accept_message_packet(QueuePair& qp, Packet& packet, Time_ps now_ps
     if (auto fate = begin_message(qp, packet, now_ps)) return *fate;
   }
   // WRITE with immediate takes a receive, but only for its completion.
-  if (resp.is_write && wire::has_imm(opcode) && resp.head == resp.tail) {
+  if (resp.is_write && wire::has_imm(opcode) && !has_receive(qp, now_ps)) {
     if (begins) resp.in_message = false;
     return not_ready(qp, now_ps);
   }
@@ -101,7 +101,7 @@ std::optional<Fate> Device::begin_message(QueuePair& qp, const Packet& packet, T
     resp.rkey = cold.rkey;
     resp.left_B = cold.dma_len;
   } else {
-    if (resp.head == resp.tail) return not_ready(qp, now_ps);
+    if (!has_receive(qp, now_ps)) return not_ready(qp, now_ps);
     const ReceiveRequest& receive = resp.receives[resp.head & resp.mask];
     resp.va = receive.va;
     resp.rkey = receive.lkey;
