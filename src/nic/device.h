@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tl/expected.hpp>
 #include <vector>
 
@@ -117,7 +118,9 @@ class alignas(64) Device {
   const SharedReceiveQueue& srq(std::uint32_t index) const { return srqs_[index]; }
   // Memory for so many more queue pairs at once, for those who make thousands.
   void reserve_qps(std::uint32_t more) { qps_.reserve(qps_.size() + more); }
-  // The transitions of IBTA vol 1, 10.3.1; false when there is no such arrow.
+  // The transitions of IBTA vol 1, 10.3.1, with all attributes that the step takes. In RTS -> RTS these are access,
+  // qkey and min_rnr_timer. False: refused, and why_not says why; empty when it would not be.
+  std::string_view why_not(std::uint32_t qpn, QpState to, const QpAttributes& attributes) const;
   bool modify(std::uint32_t qpn, QpState to, const QpAttributes& attributes = {}, Time_ps now_ps = 0);
   std::uint32_t random_psn() { return static_cast<std::uint32_t>(psns_.below(1 << 24)); }
 
@@ -166,7 +169,7 @@ class alignas(64) Device {
     return index < qps_.size() ? &qps_[index] : nullptr;
   }
 
-  // life.cc, device.cc: set-up.
+  // life.cc
   void forget(QueuePair& qp);
 
   // srq.cc
@@ -285,6 +288,9 @@ class alignas(64) Device {
   fabric::Fate receive_request(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   fabric::Fate receive_duplicate(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   fabric::Fate accept_message_packet(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  bool too_many_requests(const QueuePair& qp) const {
+    return qp.resp.requests_waiting >= qp.attributes.max_dest_rd_atomic;
+  }
   fabric::Fate accept_read(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   fabric::Fate accept_atomic(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   std::optional<fabric::Fate> begin_message(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
@@ -313,8 +319,8 @@ class alignas(64) Device {
   std::size_t most_replies() const;
   bool has_room_for_response(const QueuePair& qp) const;
   void push_reply(QueuePair& qp, const Reply& reply);
-  void reply_read(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
-  void reply_atomic(QueuePair& qp, std::uint32_t psn, std::uint64_t original, Time_ps ready_ps);
+  void reply_read(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps, bool again = false);
+  void reply_atomic(QueuePair& qp, std::uint32_t psn, std::uint64_t original, Time_ps ready_ps, bool again = false);
   void reply_ack(QueuePair& qp, std::uint32_t psn, Time_ps now_ps);
   void reply_nak(QueuePair& qp, std::uint8_t syndrome, Time_ps at_ps);
   void push_receive_completion(QueuePair& qp, const Completion& completion);

@@ -54,6 +54,7 @@ struct Reply {
   std::uint32_t rkey = 0;    // READ
   std::uint32_t left_B = 0;  // READ: not sent yet
   bool first = true;         // READ: nothing sent yet
+  bool counted = false;      // among requests_waiting
 };
 
 struct SavedAtomic {
@@ -130,6 +131,7 @@ struct Responder {
   std::uint32_t reply_tail = 0;
   std::vector<SavedAtomic> atomics;  // ring of max_dest_rd_atomic, from the first on
   std::uint32_t atomic_next = 0;
+  std::uint32_t requests_waiting = 0;  // READs and atomics without an answer yet, repeated ones not counted
   std::uint32_t worst_telemetry = engine::kNoSlot;  // longest queue and residence of each hop so far
   std::uint32_t telemetry = engine::kNoSlot;        // what switches wrote on the way here, for the next ACK
 
