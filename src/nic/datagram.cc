@@ -44,7 +44,7 @@ Fate Device::receive_datagram(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   bool can_receive = qp.state == QpState::kRtr || qp.state == QpState::kRts || qp.state == QpState::kSqe;
   const engine::Cold& cold = cold_of(packet);
   if (!can_receive || cold.qkey != qp.attributes.qkey) return Fate::kUnknownQp;
-  if (resp.head == resp.tail) {
+  if (!has_receive(qp, now_ps)) {
     ++counters.out_of_buffer;
     return Fate::kNotReady;
   }

@@ -1,4 +1,4 @@
-// The queue pair's state machine, and posting.
+// A device as it is made, and posting.
 #include "nic/device.h"
 
 #include "nic/psn.h"
@@ -25,56 +25,6 @@ Device::Device(DeviceConfig config, Card& card, fabric::LinkDirection& out, fabr
       rx_xon_ps_(card.functions.front().transfer_ps(4096) * config_.model.rx_pause_xon_B / 4096) {
   cc_environment_.line_rate_bps = 8 * kSecond_ps / out_.timing().ps_per_byte;
   plan_pauses();
-}
-
-bool Device::modify(std::uint32_t qpn, QpState to, const QpAttributes& attributes, Time_ps now_ps) {
-  if (!has_qp(qpn)) return false;
-  QueuePair& qp = *find_qp(qpn);
-  QpState from = qp.state;
-  bool arrow = to == QpState::kReset || to == QpState::kErr || (to == QpState::kInit && from <= QpState::kInit) ||
-               (to == QpState::kRtr && from == QpState::kInit) ||
-               (to == QpState::kRts &&
-                (from == QpState::kRtr || from == QpState::kRts || (from == QpState::kSqe && qp.type != QpType::kRc)));
-  if (!arrow || (to == QpState::kErr && from == QpState::kReset)) return false;
-  QpAttributes& a = qp.attributes;
-  switch (to) {
-    case QpState::kReset:
-      forget(qp);
-      break;
-    case QpState::kInit:
-      a.access = attributes.access;
-      a.qkey = attributes.qkey;
-      break;
-    case QpState::kRtr:
-      a.path_mtu_B = attributes.path_mtu_B;
-      a.remote_port = attributes.remote_port;
-      a.remote_qpn = attributes.remote_qpn;
-      a.min_rnr_timer = attributes.min_rnr_timer;
-      a.tos = attributes.tos;
-      a.telemetry = attributes.telemetry;
-      qp.resp.expected_psn = attributes.rq_psn;
-      make_template(qp);
-      break;
-    case QpState::kRts:
-      if (from != QpState::kRtr) break;
-      a.timeout = attributes.timeout;
-      a.retry_cnt = attributes.retry_cnt;
-      a.rnr_retry = attributes.rnr_retry;
-      a.max_rd_atomic = std::min(attributes.max_rd_atomic, config_.model.max_rd_atomic);
-      qp.req.next_psn = qp.req.una_psn = qp.req.high_psn = attributes.sq_psn;
-      qp.req.retries_left = a.retry_cnt;
-      qp.req.rnr_left = a.rnr_retry;
-      cc_environment_.mtu_B = a.path_mtu_B;
-      start_congestion_control(qp, now_ps);
-      break;
-    case QpState::kErr:
-      enter_error(qp, now_ps);
-      break;
-    case QpState::kSqe:
-      return false;
-  }
-  qp.state = to;
-  return true;
 }
 
 bool Device::post_send(std::uint32_t qpn, const SendRequest& request, Time_ps doorbell_ps) {
@@ -106,6 +56,7 @@ bool Device::post_send(std::uint32_t qpn, const SendRequest& request, Time_ps do
 bool Device::post_receive(std::uint32_t qpn, const ReceiveRequest& request) {
   QueuePair& qp = *find_qp(qpn);
   Responder& resp = qp.resp;
+  if ((qp.marks & QueuePair::kShares) != 0) return false;
   if (qp.state < QpState::kInit || resp.tail - resp.head > resp.mask) return false;
   resp.receives[resp.tail++ & resp.mask] = request;
   if (qp.state == QpState::kErr) flush_receives(qp, last_event_ps_);

@@ -1,6 +1,6 @@
 // One RDMA device: a NIC port with its queue pairs, completion queues and memory (mlx5 has one device per
 // port). The host's loop calls run_until when next_ps says so; programs call the verbs. It meets the fabric only at two
-// link directions and a packet. Not modelled: XRC, SRQ, SQD, automatic path migration.
+// link directions and a packet. Not modelled: XRC, SQD, automatic path migration.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tl/expected.hpp>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "nic/pcie.h"
 #include "nic/port_qos.h"
 #include "nic/queue_pair.h"
+#include "nic/shared_receive_queue.h"
 #include "nic/work_heap.h"
 #include "wire/aeth_syndrome.h"
 
@@ -100,7 +102,7 @@ class alignas(64) Device {
   // False while a queue pair uses it.
   bool destroy_cq(std::uint32_t cq);
   std::uint32_t create_qp(QpType type, std::uint32_t send_cq, std::uint32_t receive_cq, std::uint32_t send_depth,
-                          std::uint32_t receive_depth, std::uint8_t function = 0);
+                          std::uint32_t receive_depth, std::uint8_t function = 0, std::uint32_t srq = kNoSrq);
   // False when there is none. Its completions stay in their queues; packets that still come find nobody; its number is
   // used again only after many others were destroyed.
   bool destroy_qp(std::uint32_t qpn);
@@ -108,9 +110,17 @@ class alignas(64) Device {
     return qpn - kFirstQpn < qps_.size() && (qps_[qpn - kFirstQpn].marks & QueuePair::kLive) != 0;
   }
   std::uint32_t qp_count() const { return static_cast<std::uint32_t>(qps_.size() - free_qps_.size()); }
+  // Shared receive queues. Below `limit` receives there is one event; 0: none.
+  std::uint32_t create_srq(std::uint32_t entries);
+  bool destroy_srq(std::uint32_t srq);  // false while a queue pair uses it
+  void set_srq_limit(std::uint32_t srq, std::uint32_t limit, Time_ps now_ps);
+  bool post_srq_receive(std::uint32_t srq, const ReceiveRequest& request);
+  const SharedReceiveQueue& srq(std::uint32_t index) const { return srqs_[index]; }
   // Memory for so many more queue pairs at once, for those who make thousands.
   void reserve_qps(std::uint32_t more) { qps_.reserve(qps_.size() + more); }
-  // The transitions of IBTA vol 1, 10.3.1; false when there is no such arrow.
+  // The transitions of IBTA vol 1, 10.3.1, with all attributes that the step takes. In RTS -> RTS these are access,
+  // qkey and min_rnr_timer. False: refused, and why_not says why; empty when it would not be.
+  std::string_view why_not(std::uint32_t qpn, QpState to, const QpAttributes& attributes) const;
   bool modify(std::uint32_t qpn, QpState to, const QpAttributes& attributes = {}, Time_ps now_ps = 0);
   std::uint32_t random_psn() { return static_cast<std::uint32_t>(psns_.below(1 << 24)); }
 
@@ -159,8 +169,16 @@ class alignas(64) Device {
     return index < qps_.size() ? &qps_[index] : nullptr;
   }
 
-  // life.cc, device.cc: set-up.
+  // life.cc
   void forget(QueuePair& qp);
+
+  // srq.cc
+  bool take_shared_receive(QueuePair& qp, Time_ps now_ps);
+  bool has_receive(QueuePair& qp, Time_ps now_ps) {
+    if (qp.resp.head != qp.resp.tail) return true;
+    return (qp.marks & QueuePair::kShares) != 0 && take_shared_receive(qp, now_ps);
+  }
+  void check_srq_limit(std::uint32_t srq, Time_ps now_ps);
 
   // async.cc
   static constexpr std::uint32_t kCqContext = 0x8000'0000;  // of a timer: a completion queue, not a queue pair
@@ -270,6 +288,9 @@ class alignas(64) Device {
   fabric::Fate receive_request(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   fabric::Fate receive_duplicate(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   fabric::Fate accept_message_packet(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  bool too_many_requests(const QueuePair& qp) const {
+    return qp.resp.requests_waiting >= qp.attributes.max_dest_rd_atomic;
+  }
   fabric::Fate accept_read(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   fabric::Fate accept_atomic(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   std::optional<fabric::Fate> begin_message(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
@@ -290,7 +311,7 @@ class alignas(64) Device {
   // unreliable.cc: UC.
   void finish_unreliable(QueuePair& qp, bool last);
   fabric::Fate receive_unreliable(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
-  std::optional<fabric::Fate> begin_unreliable(QueuePair& qp, const engine::Packet& packet);
+  std::optional<fabric::Fate> begin_unreliable(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
   fabric::Fate drop_unreliable(QueuePair& qp, Placed why, Time_ps now_ps);
 
   // reply.cc: ACK, NAK, READ and atomic replies.
@@ -298,8 +319,8 @@ class alignas(64) Device {
   std::size_t most_replies() const;
   bool has_room_for_response(const QueuePair& qp) const;
   void push_reply(QueuePair& qp, const Reply& reply);
-  void reply_read(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
-  void reply_atomic(QueuePair& qp, std::uint32_t psn, std::uint64_t original, Time_ps ready_ps);
+  void reply_read(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps, bool again = false);
+  void reply_atomic(QueuePair& qp, std::uint32_t psn, std::uint64_t original, Time_ps ready_ps, bool again = false);
   void reply_ack(QueuePair& qp, std::uint32_t psn, Time_ps now_ps);
   void reply_nak(QueuePair& qp, std::uint8_t syndrome, Time_ps at_ps);
   void push_receive_completion(QueuePair& qp, const Completion& completion);
@@ -316,6 +337,7 @@ class alignas(64) Device {
 
   DeviceConfig config_;
   std::vector<CompletionQueue> cqs_;
+  std::vector<SharedReceiveQueue> srqs_;
   std::deque<std::uint32_t> free_qps_;  // places of destroyed queue pairs, the oldest first
   std::vector<std::uint32_t> free_cqs_;
   RandomStream psns_;

@@ -29,7 +29,7 @@ bool Device::destroy_cq(std::uint32_t cq) {
 }
 
 std::uint32_t Device::create_qp(QpType type, std::uint32_t send_cq, std::uint32_t receive_cq, std::uint32_t send_depth,
-                                std::uint32_t receive_depth, std::uint8_t function) {
+                                std::uint32_t receive_depth, std::uint8_t function, std::uint32_t srq) {
   QueuePair qp;
   qp.type = type;
   qp.marks = QueuePair::kLive;
@@ -38,6 +38,11 @@ std::uint32_t Device::create_qp(QpType type, std::uint32_t send_cq, std::uint32_
   qp.receive_cq = receive_cq;
   qp.req.wqes.resize(std::bit_ceil(send_depth));
   qp.req.mask = static_cast<std::uint32_t>(qp.req.wqes.size() - 1);
+  if (srq != kNoSrq) {
+    qp.marks |= QueuePair::kShares;
+    qp.srq = srq;
+    receive_depth = 1;
+  }
   qp.resp.receives.resize(std::bit_ceil(receive_depth));
   qp.resp.mask = static_cast<std::uint32_t>(qp.resp.receives.size() - 1);
   if (free_qps_.size() <= kRestingQps) {

@@ -9,6 +9,7 @@
 #include "engine/packet.h"
 #include "nic/congestion.h"
 #include "nic/memory.h"
+#include "nic/shared_receive_queue.h"
 #include "nic/work.h"
 
 namespace weft::nic {
@@ -53,6 +54,7 @@ struct Reply {
   std::uint32_t rkey = 0;    // READ
   std::uint32_t left_B = 0;  // READ: not sent yet
   bool first = true;         // READ: nothing sent yet
+  bool counted = false;      // among requests_waiting
 };
 
 struct SavedAtomic {
@@ -129,6 +131,7 @@ struct Responder {
   std::uint32_t reply_tail = 0;
   std::vector<SavedAtomic> atomics;  // ring of max_dest_rd_atomic, from the first on
   std::uint32_t atomic_next = 0;
+  std::uint32_t requests_waiting = 0;  // READs and atomics without an answer yet, repeated ones not counted
   std::uint32_t worst_telemetry = engine::kNoSlot;  // longest queue and residence of each hop so far
   std::uint32_t telemetry = engine::kNoSlot;        // what switches wrote on the way here, for the next ACK
 
@@ -142,11 +145,12 @@ struct alignas(64) QueuePair {
   QpType type = QpType::kRc;
   QpState state = QpState::kReset;
   std::uint8_t function = 0;
-  enum Mark : std::uint8_t { kLive = 1, kEstablished = 2 };
-  std::uint8_t marks = 0;  // Mark; a destroyed queue pair has none and is in RESET
+  enum Mark : std::uint8_t { kLive = 1, kEstablished = 2, kShares = 4 };
+  std::uint8_t marks = 0;  // Mark; a destroyed queue pair has none and is in RESET; kShares: an SRQ
   QpAttributes attributes;
   std::uint32_t send_cq = 0;
   std::uint32_t receive_cq = 0;
+  std::uint32_t srq = kNoSrq;
   alignas(64) Responder resp;
   alignas(64) Requester req;
   alignas(64) Time_ps pace_ps = 0;  // not before: looked at again then

@@ -194,6 +194,7 @@ void Device::fail_send_queue(QueuePair& qp, WcStatus status, Time_ps now_ps) {
 }
 
 void Device::enter_error(QueuePair& qp, Time_ps now_ps) {
+  if (qp.state == QpState::kErr) return;
   qp.state = QpState::kErr;
   qp.req.deadline_ps = kNever_ps;
   drop_stale_timers();
@@ -202,6 +203,7 @@ void Device::enter_error(QueuePair& qp, Time_ps now_ps) {
     finish_head(qp, WcStatus::kFlushError, now_ps, 0);
   }
   flush_receives(qp, now_ps);
+  if ((qp.marks & QueuePair::kShares) != 0) tell(AsyncKind::kLastWqeReached, qp.qpn, now_ps);
 }
 
 void Device::flush_receives(QueuePair& qp, Time_ps now_ps) {

@@ -12,7 +12,9 @@ using wire::Opcode;
 // The AETH of a positive acknowledgement.
 std::uint32_t Device::ack_word(const QueuePair& qp) const {
   std::uint8_t code = wire::kCreditCodeUnlimited;
-  if (config_.model.end_to_end_credits) code = wire::code_of_credits(qp.resp.tail - qp.resp.head);
+  // Nobody can promise what others may take (IBTA 9.7.7.2).
+  if (config_.model.end_to_end_credits && (qp.marks & QueuePair::kShares) == 0)
+    code = wire::code_of_credits(qp.resp.tail - qp.resp.head);
   return std::uint32_t{wire::ack_syndrome(code)} << 24 | qp.resp.msn;
 }
 
@@ -39,6 +41,7 @@ void Device::push_reply(QueuePair& qp, const Reply& reply) {
     resp.reply_tail = waiting;
   }
   resp.replies[resp.reply_tail++ % resp.replies.size()] = reply;
+  if (reply.counted) ++resp.requests_waiting;
   queue_reply(qp, reply.ready_ps);
 }
 
@@ -71,9 +74,10 @@ void Device::reply_nak(QueuePair& qp, std::uint8_t syndrome, Time_ps at_ps) {
   push_reply(qp, reply);
 }
 
-void Device::reply_read(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
+void Device::reply_read(QueuePair& qp, const Packet& packet, Time_ps now_ps, bool again) {
   const engine::Cold& cold = cold_of(packet);
   Reply reply;
+  reply.counted = !again;
   reply.kind = Reply::Kind::kRead;
   reply.psn = packet.psn;
   reply.aeth = ack_word(qp);
@@ -84,8 +88,9 @@ void Device::reply_read(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   push_reply(qp, reply);
 }
 
-void Device::reply_atomic(QueuePair& qp, std::uint32_t psn, std::uint64_t original, Time_ps ready_ps) {
+void Device::reply_atomic(QueuePair& qp, std::uint32_t psn, std::uint64_t original, Time_ps ready_ps, bool again) {
   Reply reply;
+  reply.counted = !again;
   reply.kind = Reply::Kind::kAtomic;
   reply.psn = psn;
   reply.aeth = ack_word(qp);
@@ -110,7 +115,10 @@ bool Device::send_reply(QueuePair& qp, Time_ps now_ps) {
   } else {
     send_ack(qp, reply, now_ps);
   }
-  if (done) ++resp.reply_head;
+  if (done) {
+    if (reply.counted) --resp.requests_waiting;
+    ++resp.reply_head;
+  }
   if (resp.reply_head != resp.reply_tail) {
     queue_reply(qp, std::max(now_ps, resp.next_reply().ready_ps));
   }

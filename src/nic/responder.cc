@@ -73,7 +73,7 @@ Fate Device::accept_message_packet(QueuePair& qp, Packet& packet, Time_ps now_ps
     if (auto fate = begin_message(qp, packet, now_ps)) return *fate;
   }
   // WRITE with immediate takes a receive, but only for its completion.
-  if (resp.is_write && wire::has_imm(opcode) && resp.head == resp.tail) {
+  if (resp.is_write && wire::has_imm(opcode) && !has_receive(qp, now_ps)) {
     if (begins) resp.in_message = false;
     return not_ready(qp, now_ps);
   }
@@ -101,7 +101,7 @@ std::optional<Fate> Device::begin_message(QueuePair& qp, const Packet& packet, T
     resp.rkey = cold.rkey;
     resp.left_B = cold.dma_len;
   } else {
-    if (resp.head == resp.tail) return not_ready(qp, now_ps);
+    if (!has_receive(qp, now_ps)) return not_ready(qp, now_ps);
     const ReceiveRequest& receive = resp.receives[resp.head & resp.mask];
     resp.va = receive.va;
     resp.rkey = receive.lkey;
@@ -183,7 +183,8 @@ void Device::end_message(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
 Fate Device::accept_read(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   Responder& resp = qp.resp;
   ++counters.rx_read_requests;
-  if (!qp.attributes.access.remote_read || resp.in_message) return refuse(qp, NakCode::kInvalidRequest, now_ps);
+  if (!qp.attributes.access.remote_read || resp.in_message || too_many_requests(qp))
+    return refuse(qp, NakCode::kInvalidRequest, now_ps);
   const engine::Cold& cold = cold_of(packet);
   const MemoryRegion* region = memory_.find(cold.rkey);
   if (cold.dma_len > 0 &&
@@ -204,7 +205,7 @@ Fate Device::accept_atomic(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   Responder& resp = qp.resp;
   ++counters.rx_atomic_requests;
   const engine::Cold& cold = cold_of(packet);
-  if (!qp.attributes.access.remote_atomic || resp.in_message || cold.va % 8 != 0)
+  if (!qp.attributes.access.remote_atomic || resp.in_message || cold.va % 8 != 0 || too_many_requests(qp))
     return refuse(qp, NakCode::kInvalidRequest, now_ps);
   MemoryRegion* region = memory_.find(cold.rkey);
   if (region == nullptr || !region->covers(cold.va, 8) || !region->access.remote_atomic) {
@@ -244,14 +245,14 @@ Fate Device::receive_duplicate(QueuePair& qp, Packet& packet, Time_ps now_ps) {
       const engine::Cold& cold = cold_of(packet);
       const MemoryRegion* region = memory_.find(cold.rkey);
       if (cold.dma_len > 0 && (region == nullptr || !region->covers(cold.va, cold.dma_len))) break;
-      reply_read(qp, packet, now_ps);
+      reply_read(qp, packet, now_ps, true);
       break;
     }
     case Opcode::kCompareSwap:
     case Opcode::kFetchAdd:
       for (const SavedAtomic& saved : resp.atomics) {
         if (saved.used && saved.psn == packet.psn) {
-          reply_atomic(qp, packet.psn, saved.original, now_ps + config_.model.response_latency_ps);
+          reply_atomic(qp, packet.psn, saved.original, now_ps + config_.model.response_latency_ps, true);
           break;
         }
       }

@@ -46,12 +46,12 @@ Fate Device::receive_unreliable(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   if (!expected || begins || write != resp.is_write) resp.in_message = false;
   if (!begins && !resp.in_message) return Fate::kOutOfSequence;
   if (begins) {
-    if (auto fate = begin_unreliable(qp, packet)) return *fate;
+    if (auto fate = begin_unreliable(qp, packet, now_ps)) return *fate;
   }
   std::uint32_t mtu_B = qp.attributes.path_mtu_B;
   if (packet.payload_B > mtu_B || (!ends && packet.payload_B != mtu_B))
     return drop_unreliable(qp, Placed::kTooLong, now_ps);
-  if (resp.is_write && wire::has_imm(opcode) && resp.head == resp.tail) {
+  if (resp.is_write && wire::has_imm(opcode) && !has_receive(qp, now_ps)) {
     resp.in_message = false;
     ++counters.out_of_buffer;
     return Fate::kNotReady;
@@ -64,7 +64,7 @@ Fate Device::receive_unreliable(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   return Fate::kAccepted;
 }
 
-std::optional<Fate> Device::begin_unreliable(QueuePair& qp, const Packet& packet) {
+std::optional<Fate> Device::begin_unreliable(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   Responder& resp = qp.resp;
   resp.is_write = is_write(wire::without_transport(static_cast<std::uint8_t>(packet.opcode)));
   if (resp.is_write) {
@@ -75,7 +75,7 @@ std::optional<Fate> Device::begin_unreliable(QueuePair& qp, const Packet& packet
     resp.rkey = cold.rkey;
     resp.left_B = cold.dma_len;
   } else {
-    if (resp.head == resp.tail) {
+    if (!has_receive(qp, now_ps)) {
       ++counters.out_of_buffer;
       return Fate::kNotReady;
     }

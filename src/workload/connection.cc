@@ -21,6 +21,7 @@ void bring_up_end(const Endpoint& end, const Endpoint& peer, const ConnectionSet
   // What the requester may have outstanding is what the responder can remember.
   attributes.max_rd_atomic =
       std::min({settings.max_rd_atomic, end.device->model().max_rd_atomic, peer.device->model().max_rd_atomic});
+  attributes.max_dest_rd_atomic = attributes.max_rd_atomic;
   attributes.timeout = settings.timeout;
   attributes.retry_cnt = settings.retry_cnt;
   attributes.rnr_retry = settings.rnr_retry;

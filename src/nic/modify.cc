@@ -1,0 +1,110 @@
+// The queue pair's state machine (IBTA vol 1, 10.3.1): which step there is, what it needs, and what it does.
+#include <algorithm>
+#include <bit>
+
+#include "nic/device.h"
+#include "nic/psn.h"
+
+namespace weft::nic {
+
+namespace {
+
+constexpr std::uint8_t kMaxTimer = 31;  // 5 bits: RNR timer and ACK timeout
+constexpr std::uint8_t kMaxRetries = 7;
+
+bool is_arrow(QpType type, QpState from, QpState to) {
+  switch (to) {
+    case QpState::kReset:
+      return true;
+    case QpState::kErr:
+      return from != QpState::kReset;
+    case QpState::kInit:
+      return from <= QpState::kInit;
+    case QpState::kRtr:
+      return from == QpState::kInit;
+    case QpState::kRts:
+      return from == QpState::kRtr || from == QpState::kRts || (from == QpState::kSqe && type != QpType::kRc);
+    case QpState::kSqe:
+      return false;
+  }
+  return false;
+}
+
+bool is_path_mtu(std::uint32_t mtu_B) {
+  return mtu_B >= 256 && mtu_B <= engine::kPayloadSlot_B && std::has_single_bit(mtu_B);
+}
+
+}  // namespace
+
+std::string_view Device::why_not(std::uint32_t qpn, QpState to, const QpAttributes& attributes) const {
+  if (!has_qp(qpn)) return "no such queue pair";
+  const QueuePair& qp = this->qp(qpn);
+  if (!is_arrow(qp.type, qp.state, to)) return "no such transition";
+  if (to == QpState::kRtr && qp.type != QpType::kUd) {
+    if (!is_path_mtu(attributes.path_mtu_B)) return "the path MTU is 256, 512, 1024, 2048 or 4096 bytes";
+    if (attributes.remote_qpn > kPsnMask || attributes.rq_psn > kPsnMask) return "QP numbers and PSNs have 24 bits";
+    if (qp.type == QpType::kRc && attributes.min_rnr_timer > kMaxTimer) return "the RNR timer is at most 31";
+  }
+  if (to == QpState::kRts && qp.state == QpState::kRtr) {
+    if (attributes.sq_psn > kPsnMask) return "PSNs have 24 bits";
+    if (qp.type == QpType::kRc) {
+      if (attributes.timeout > kMaxTimer) return "the ACK timeout is at most 31";
+      if (attributes.retry_cnt > kMaxRetries || attributes.rnr_retry > kMaxRetries)
+        return "there are at most 7 retries";
+    }
+  }
+  return {};
+}
+
+bool Device::modify(std::uint32_t qpn, QpState to, const QpAttributes& attributes, Time_ps now_ps) {
+  if (!why_not(qpn, to, attributes).empty()) return false;
+  QueuePair& qp = *find_qp(qpn);
+  QpAttributes& a = qp.attributes;
+  QpState from = qp.state;
+  // What may change as long as the queue pair works. SQE -> RTS only lets the send queue go on.
+  bool rights = to == QpState::kInit || (to == QpState::kRts && from != QpState::kSqe);
+  if (rights) {
+    a.access = attributes.access;
+    a.qkey = attributes.qkey;
+  }
+  if (to == QpState::kRtr || (to == QpState::kRts && from != QpState::kSqe)) a.min_rnr_timer = attributes.min_rnr_timer;
+  switch (to) {
+    case QpState::kReset:
+      forget(qp);
+      break;
+    case QpState::kRtr:
+      a.path_mtu_B = attributes.path_mtu_B;
+      a.remote_port = attributes.remote_port;
+      a.remote_qpn = attributes.remote_qpn;
+      a.rq_psn = attributes.rq_psn;
+      a.max_dest_rd_atomic = std::min(attributes.max_dest_rd_atomic, config_.model.max_rd_atomic);
+      a.tos = attributes.tos;
+      a.telemetry = attributes.telemetry;
+      qp.resp.expected_psn = attributes.rq_psn;
+      make_template(qp);
+      break;
+    case QpState::kRts:
+      if (from != QpState::kRtr) break;
+      a.timeout = attributes.timeout;
+      a.retry_cnt = attributes.retry_cnt;
+      a.rnr_retry = attributes.rnr_retry;
+      a.sq_psn = attributes.sq_psn;
+      a.max_rd_atomic = std::min(attributes.max_rd_atomic, config_.model.max_rd_atomic);
+      qp.req.next_psn = qp.req.una_psn = qp.req.high_psn = attributes.sq_psn;
+      qp.req.retries_left = a.retry_cnt;
+      qp.req.rnr_left = a.rnr_retry;
+      cc_environment_.mtu_B = a.path_mtu_B;
+      start_congestion_control(qp, now_ps);
+      break;
+    case QpState::kErr:
+      enter_error(qp, now_ps);
+      break;
+    case QpState::kInit:
+    case QpState::kSqe:
+      break;
+  }
+  qp.state = to;
+  return true;
+}
+
+}  // namespace weft::nic
