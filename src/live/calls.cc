@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "live/server.h"
 
@@ -127,13 +128,20 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
 }
 
 std::optional<Reply> Server::poll_cq(Process& process, const Request& request) {
-  verbs::Handle ask;
-  if (!request.read(ask)) return Reply::failed(EINVAL);
-  auto found = process.cqs.find(ask.handle);
-  if (found == process.cqs.end()) return Reply::failed(EINVAL);
-  const Ring& ring = found->second->ring;
-  bool empty = ring.head().consumed.load(std::memory_order_acquire) == ring.taken;
-  return empty ? std::nullopt : std::optional(Reply{});
+  std::size_t count = request.body.size() / sizeof(verbs::Handle);
+  if (count == 0 || count > verbs::kMaxPolledCqs || request.body.size() % sizeof(verbs::Handle) != 0)
+    return Reply::failed(EINVAL);
+  bool any = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    verbs::Handle cq;
+    std::memcpy(&cq, request.body.data() + i * sizeof(cq), sizeof(cq));
+    auto found = process.cqs.find(cq.handle);
+    if (found == process.cqs.end()) continue;  // another thread has destroyed it since
+    any = true;
+    const Ring& ring = found->second->ring;
+    if (ring.head().consumed.load(std::memory_order_acquire) != ring.taken) return Reply{};
+  }
+  return any ? std::nullopt : std::optional(Reply::failed(EINVAL));
 }
 
 std::optional<Reply> Server::get_cq_event(Process& process, const Request& request) {
