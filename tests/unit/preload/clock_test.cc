@@ -91,6 +91,19 @@ TEST(PreloadClock, AThreadConnectsAtItsFirstReadEvenWithAllSignalsBlocked) {
   EXPECT_EQ(world.hellos(), 2);
 }
 
+TEST(PreloadClock, WaitsForOtherThreadsEndByTheVirtualClock) {
+  FakeWorld world;
+  const Outcome outcome = run_program(world.socket_path(), "timed_waits");
+  ASSERT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_EQ(outcome.value("times_out"), 1);
+  EXPECT_EQ(outcome.value("timeout_ns"), 30'000'000'000 + 2 * 20);
+  EXPECT_EQ(outcome.value("is_woken"), 1);
+  EXPECT_GE(outcome.value("woken_before_ns"), 1'000'000'000);
+  EXPECT_LT(outcome.value("woken_before_ns"), 600'000'000'000);
+  EXPECT_EQ(outcome.value("semaphore_times_out"), 1);
+  EXPECT_EQ(outcome.value("semaphore"), 0);
+}
+
 TEST(PreloadClock, TheProgramsOwnFaultHandlerGetsItsFaults) {
   FakeWorld world;
   const Outcome outcome = run_program(world.socket_path(), "handler");
