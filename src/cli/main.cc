@@ -1,5 +1,6 @@
 // weft: the AI-interconnect lab on one machine.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 
 #include "base/huge_pages.h"
@@ -23,8 +24,11 @@ int main(int argc, char** argv) {
   add_perftest(app, status);
   add_catalog(app, status);
   add_counters(app, status);
+  add_live(app, status);
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words = with_end_of_options(argc, argv);
+    std::reverse(words.begin(), words.end());
+    app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     int code = app.exit(error);
     return code == 0 ? kExitWell : kExitWrongInput;

@@ -2,6 +2,9 @@
 // 1 a failed expectation or a test that ended in an error, 2 wrong input, 130 interrupted.
 #pragma once
 
+#include <string>
+#include <vector>
+
 namespace CLI {
 class App;
 }
@@ -15,5 +18,8 @@ void add_perftest(CLI::App& app, int& status);
 void add_qos(CLI::App& app, int& status);
 void add_catalog(CLI::App& app, int& status);
 void add_counters(CLI::App& app, int& status);
+void add_live(CLI::App& app, int& status);  // up, exec, ps, down
+// The words of the command line, with the "--" before the program that `exec` runs, which may be left out.
+std::vector<std::string> with_end_of_options(int argc, char** argv);
 
 }  // namespace weft::cli

@@ -43,8 +43,7 @@ bool Engine::open_window(Time_ps deadline_ps, const std::atomic<bool>* cancel,
       return false;
     }
   }
-  Time_ps start_ps = kNever_ps;
-  for (const auto& each : domains_) start_ps = std::min(start_ps, each->next_wake_ps());
+  Time_ps start_ps = next_wake_ps();
   if (start_ps == kNever_ps) {
     end_ = RunEnd::kIdle;
     return false;

@@ -32,6 +32,14 @@ class Engine {
              const std::function<void(Time_ps)>& progress = {});
 
   Time_ps now_ps() const { return now_ps_; }
+  // Nodes may have run up to here: what comes from outside the world cannot happen earlier.
+  Time_ps horizon_ps() const { return window_end_ps_; }
+  // When the next node has something to do.
+  Time_ps next_wake_ps() const {
+    Time_ps next_ps = kNever_ps;
+    for (const auto& each : domains_) next_ps = std::min(next_ps, each->next_wake_ps());
+    return next_ps;
+  }
   std::uint64_t windows() const { return windows_; }
 
  private:

@@ -26,8 +26,8 @@ nic::Device& Host::add_device(nic::DeviceConfig config, nic::Card& card, fabric:
                               fabric::LinkDirection& in) {
   auto slot = std::make_unique<DeviceSlot>();
   slot->host = this;
-  config.host = {model_.mmio_write_ps, model_.dma_read_ps,     model_.dma_write_ps, model_.memory_jitter_ps,
-                 slot.get(),           &Host::completion_hook, &Host::write_hook};
+  config.host = {model_.mmio_write_ps,   model_.dma_read_ps, model_.dma_write_ps, model_.memory_jitter_ps, slot.get(),
+                 &Host::completion_hook, &Host::write_hook,  &Host::async_hook,   &Host::grh_hook};
   slot->device = std::make_unique<nic::Device>(std::move(config), card, out, in);
   ports_.push_back(slot->device.get());
   devices_.push_back(std::move(slot));
@@ -92,6 +92,22 @@ void Host::write_hook(void* self, std::uint32_t key, Time_ps visible_ps) {
     if (watcher.device != slot->device.get() || watcher.key != key) continue;
     slot->host->programs_[watcher.program].program->memory_written(visible_ps);
     slot->host->wake(watcher.program, slot->host->cpu_ps(visible_ps));
+  }
+}
+
+void Host::async_hook(void* self, nic::AsyncKind kind, std::uint32_t number, Time_ps now_ps) {
+  auto* slot = static_cast<DeviceSlot*>(self);
+  const HostHooks& hooks = slot->host->hooks_;
+  WEFT_CHECK(hooks.on_async != nullptr || kind != nic::AsyncKind::kCqError, "completion queue overrun");
+  if (hooks.on_async != nullptr) hooks.on_async(hooks.self, *slot->device, kind, number, now_ps);
+}
+
+void Host::grh_hook(void* self, const engine::Packet& packet, std::span<std::uint8_t, nic::kGrh_B> out) {
+  const HostHooks& hooks = static_cast<DeviceSlot*>(self)->host->hooks_;
+  if (hooks.make_grh != nullptr) {
+    hooks.make_grh(hooks.self, packet, out);
+  } else {
+    std::fill(out.begin(), out.end(), std::uint8_t{0});
   }
 }
 

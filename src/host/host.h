@@ -16,6 +16,14 @@ namespace weft::host {
 
 inline constexpr std::uint32_t kNoProgram = 0xffffffff;
 
+// Whoever runs programs that are not of this simulator: hears of asynchronous events and knows addresses.
+struct HostHooks {
+  void* self = nullptr;
+  void (*on_async)(void* self, nic::Device& device, nic::AsyncKind kind, std::uint32_t number,
+                   Time_ps now_ps) = nullptr;
+  void (*make_grh)(void* self, const engine::Packet& packet, std::span<std::uint8_t, nic::kGrh_B> out) = nullptr;
+};
+
 class Host {
   // What every visit needs.
   std::vector<nic::Device*> ports_;
@@ -29,6 +37,8 @@ class Host {
   Host& operator=(const Host&) = delete;
 
   std::uint32_t node() const { return node_; }
+  // Without them an overrun completion queue is a broken invariant, and a GRH is zeros.
+  void set_hooks(const HostHooks& hooks) { hooks_ = hooks; }
   nic::Card& add_card(const nic::NicModel& model);
   // Completes `config` with this host's side.
   nic::Device& add_device(nic::DeviceConfig config, nic::Card& card, fabric::LinkDirection& out,
@@ -69,11 +79,14 @@ class Host {
   static Time_ps run_hook(void* self, Time_ps end_ps) { return static_cast<Host*>(self)->run(end_ps); }
   static void completion_hook(void* self, std::uint32_t cq, Time_ps visible_ps);
   static void write_hook(void* self, std::uint32_t key, Time_ps visible_ps);
+  static void async_hook(void* self, nic::AsyncKind kind, std::uint32_t number, Time_ps now_ps);
+  static void grh_hook(void* self, const engine::Packet& packet, std::span<std::uint8_t, nic::kGrh_B> out);
   Time_ps run(Time_ps end_ps);
   void run_programs(Time_ps now_ps);
   void plan_programs();
 
   HostModel model_;
+  HostHooks hooks_;
   engine::Domain& domain_;
   std::uint32_t node_;
   Time_ps interrupt_phase_ps_ = 0;

@@ -39,10 +39,12 @@ class World {
 
   const Lab& lab() const { return lab_; }
   engine::Engine& engine() { return engine_; }
+  const engine::Engine& engine() const { return engine_; }
   std::uint32_t port_id(const PortRef& port) const;
   std::uint32_t port_count() const { return static_cast<std::uint32_t>(book_.size()); }
   const fabric::AddressBook& book() const { return book_; }
   // Null for a port without a cable and for a switch's.
+  host::Host& host(std::uint32_t index) { return *hosts_[index]; }
   nic::Device* device(std::uint32_t port) { return port < devices_.size() ? devices_[port] : nullptr; }
   std::vector<WorldLink>& links() { return links_; }
   std::uint32_t switch_count() const { return static_cast<std::uint32_t>(switches_.size()); }

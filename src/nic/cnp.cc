@@ -6,7 +6,7 @@ namespace weft::nic {
 
 void Device::note_ce(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps) {
   ++counters.np_ecn_marked_roce_packets;
-  if (qp.type != QpType::kRc || (qp.state != QpState::kRtr && qp.state != QpState::kRts)) return;
+  if (qp.type == QpType::kUd || (qp.state != QpState::kRtr && qp.state != QpState::kRts)) return;
   std::size_t scope = 0;
   if (config_.model.cnp_scope == CnpScope::kDestinationAddress) scope = packet.src;
   if (config_.model.cnp_scope == CnpScope::kQueuePair) scope = qp.qpn - kFirstQpn;
@@ -22,20 +22,24 @@ void Device::note_ce(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps
   }
 }
 
-void Device::send_cnp(Time_ps now_ps) {
-  const QueuePair& qp = *find_qp(cnps_[cnp_head_++].qpn);
-  engine::Packet packet = new_packet(qp, wire::Opcode::kCnp, 0);
-  packet.flags &= engine::Packet::kRouted;  // MigReq is 0 in the real capture (facts PROTOCOL 1.7)
-  packet.tos = static_cast<std::uint8_t>(config_.qos.cnp_dscp << 2 | 2);
-  packet.priority = config_.qos.cnp_priority & 7;
-  ++counters.np_cnp_sent;
-  put(packet, now_ps);
+// False when nothing was sent: its queue pair was destroyed.
+bool Device::send_cnp(Time_ps now_ps) {
+  const QueuePair* qp = find_qp(cnps_[cnp_head_++].qpn);
+  if (qp != nullptr) {
+    engine::Packet packet = new_packet(*qp, wire::Opcode::kCnp, 0);
+    packet.flags &= engine::Packet::kRouted;  // MigReq is 0 in the real capture (facts PROTOCOL 1.7)
+    packet.tos = static_cast<std::uint8_t>(config_.qos.cnp_dscp << 2 | 2);
+    packet.priority = config_.qos.cnp_priority & 7;
+    ++counters.np_cnp_sent;
+    put(packet, now_ps);
+  }
   if (cnp_head_ == cnps_.size()) {
     cnps_.clear();
     cnp_head_ = 0;
   } else {
     waiting_.push(cnps_[cnp_head_].ready_ps, kCnpContext);
   }
+  return qp != nullptr;
 }
 
 }  // namespace weft::nic

@@ -1,10 +1,10 @@
-// A completion queue: entries become visible to the CPU in order, each at its own time.
+// A completion queue: entries become visible to the CPU in order, each at its own time. One that finds no place is
+// lost, and so is every later one: the queue is overrun and must be destroyed (IBTA vol 1, 11.6.3.2).
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "base/check.h"
 #include "nic/work.h"
 
 namespace weft::nic {
@@ -13,9 +13,12 @@ class CompletionQueue {
  public:
   explicit CompletionQueue(std::uint32_t capacity) : entries_(capacity) {}
 
-  // Returns the time at which the entry is visible: never before the one ahead of it.
+  // Returns the time at which the entry is visible: never before the one ahead of it. kNever_ps: it is lost.
   Time_ps push(Completion completion) {
-    WEFT_CHECK(tail_ - head_ < entries_.size(), "completion queue overrun");
+    if (tail_ - head_ >= entries_.size() || lost_ > 0) [[unlikely]] {
+      ++lost_;
+      return kNever_ps;
+    }
     if (completion.visible_ps < last_visible_ps_) completion.visible_ps = last_visible_ps_;
     last_visible_ps_ = completion.visible_ps;
     entries_[tail_++ % entries_.size()] = completion;
@@ -30,14 +33,18 @@ class CompletionQueue {
   void pop() { ++head_; }
   Time_ps next_visible_ps() const { return head_ == tail_ ? kNever_ps : entries_[head_ % entries_.size()].visible_ps; }
 
-  bool armed = false;        // a program waits: tell the host of the next entry
-  std::uint32_t waiter = 0;  // the host's: which program
+  std::uint64_t lost() const { return lost_; }  // above 0: overrun
+
+  bool armed = false;           // a program waits: tell the host of the next entry …
+  bool solicited_only = false;  // … or only of one that is solicited or failed
+  std::uint32_t waiter = 0;     // the host's: which program
 
  private:
   std::vector<Completion> entries_;
   std::uint64_t head_ = 0;
   std::uint64_t tail_ = 0;
   Time_ps last_visible_ps_ = 0;
+  std::uint64_t lost_ = 0;
 };
 
 }  // namespace weft::nic

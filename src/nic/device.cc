@@ -1,7 +1,5 @@
-// Set-up: queues, the queue pair's state machine, and posting.
+// The queue pair's state machine, and posting.
 #include "nic/device.h"
-
-#include <bit>
 
 #include "nic/psn.h"
 
@@ -29,51 +27,14 @@ Device::Device(DeviceConfig config, Card& card, fabric::LinkDirection& out, fabr
   plan_pauses();
 }
 
-std::uint32_t Device::create_cq(std::uint32_t entries) {
-  cqs_.emplace_back(entries);
-  return static_cast<std::uint32_t>(cqs_.size() - 1);
-}
-
-std::uint32_t Device::create_qp(QpType type, std::uint32_t send_cq, std::uint32_t receive_cq, std::uint32_t send_depth,
-                                std::uint32_t receive_depth, std::uint8_t function) {
-  QueuePair qp;
-  qp.qpn = kFirstQpn + static_cast<std::uint32_t>(qps_.size());
-  qp.type = type;
-  qp.function = function;
-  qp.send_cq = send_cq;
-  qp.receive_cq = receive_cq;
-  qp.req.wqes.resize(std::bit_ceil(send_depth));
-  qp.req.mask = static_cast<std::uint32_t>(qp.req.wqes.size() - 1);
-  qp.resp.receives.resize(std::bit_ceil(receive_depth));
-  qp.resp.mask = static_cast<std::uint32_t>(qp.resp.receives.size() - 1);
-  qps_.push_back(std::move(qp));
-  return qps_.back().qpn;
-}
-
-// Back to RESET: everything but the queues' memory and the QP's place in the port's schedule starts anew.
-void Device::forget(QueuePair& qp) {
-  Requester req;
-  req.wqes = std::move(qp.req.wqes);
-  req.mask = qp.req.mask;
-  req.queued_ps = qp.req.queued_ps;
-  req.timer_queued = qp.req.timer_queued;
-  qp.req = std::move(req);
-  Responder resp;
-  resp.receives = std::move(qp.resp.receives);
-  resp.mask = qp.resp.mask;
-  resp.replies = std::move(qp.resp.replies);
-  resp.atomics.resize(qp.resp.atomics.size());
-  resp.queued_ps = qp.resp.queued_ps;
-  qp.resp = std::move(resp);
-}
-
 bool Device::modify(std::uint32_t qpn, QpState to, const QpAttributes& attributes, Time_ps now_ps) {
+  if (!has_qp(qpn)) return false;
   QueuePair& qp = *find_qp(qpn);
   QpState from = qp.state;
   bool arrow = to == QpState::kReset || to == QpState::kErr || (to == QpState::kInit && from <= QpState::kInit) ||
                (to == QpState::kRtr && from == QpState::kInit) ||
                (to == QpState::kRts &&
-                (from == QpState::kRtr || from == QpState::kRts || (from == QpState::kSqe && qp.type == QpType::kUd)));
+                (from == QpState::kRtr || from == QpState::kRts || (from == QpState::kSqe && qp.type != QpType::kRc)));
   if (!arrow || (to == QpState::kErr && from == QpState::kReset)) return false;
   QpAttributes& a = qp.attributes;
   switch (to) {

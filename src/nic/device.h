@@ -1,9 +1,10 @@
 // One RDMA device: a NIC port with its queue pairs, completion queues and memory (mlx5 has one device per
 // port). The host's loop calls run_until when next_ps says so; programs call the verbs. It meets the fabric only at two
-// link directions and a packet. Not modelled: UC, XRC, SRQ, SQD, automatic path migration.
+// link directions and a packet. Not modelled: XRC, SRQ, SQD, automatic path migration.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@
 #include "fabric/link.h"
 #include "fabric/port_log.h"
 #include "fabric/port_pause.h"
+#include "nic/async.h"
 #include "nic/completion_queue.h"
 #include "nic/counters.h"
 #include "nic/memory.h"
@@ -26,6 +28,8 @@
 
 namespace weft::nic {
 
+inline constexpr std::size_t kGrh_B = 40;  // a UD receive begins with the peer's GRH
+
 // What the host around the device adds to its timing, and whom to tell.
 struct HostSide {
   Time_ps mmio_write_ps = 0;
@@ -35,6 +39,10 @@ struct HostSide {
   void* self = nullptr;
   void (*on_completion)(void* self, std::uint32_t cq, Time_ps visible_ps) = nullptr;  // armed CQs only
   void (*on_write)(void* self, std::uint32_t key, Time_ps visible_ps) = nullptr;      // watched regions only
+  // Rare things. To be noted and acted upon later: the device is in the middle of one.
+  void (*on_async)(void* self, AsyncKind kind, std::uint32_t number, Time_ps now_ps) = nullptr;
+  // Writes the GRH that a UD receive begins with; null: those bytes stay as they are.
+  void (*make_grh)(void* self, const engine::Packet& packet, std::span<std::uint8_t, kGrh_B> out) = nullptr;
 };
 
 // What the ports of one card share.
@@ -89,8 +97,17 @@ class alignas(64) Device {
 
   // Verbs: set-up.
   std::uint32_t create_cq(std::uint32_t entries);
+  // False while a queue pair uses it.
+  bool destroy_cq(std::uint32_t cq);
   std::uint32_t create_qp(QpType type, std::uint32_t send_cq, std::uint32_t receive_cq, std::uint32_t send_depth,
                           std::uint32_t receive_depth, std::uint8_t function = 0);
+  // False when there is none. Its completions stay in their queues; packets that still come find nobody; its number is
+  // used again only after many others were destroyed.
+  bool destroy_qp(std::uint32_t qpn);
+  bool has_qp(std::uint32_t qpn) const {
+    return qpn - kFirstQpn < qps_.size() && (qps_[qpn - kFirstQpn].marks & QueuePair::kLive) != 0;
+  }
+  std::uint32_t qp_count() const { return static_cast<std::uint32_t>(qps_.size() - free_qps_.size()); }
   // Memory for so many more queue pairs at once, for those who make thousands.
   void reserve_qps(std::uint32_t more) { qps_.reserve(qps_.size() + more); }
   // The transitions of IBTA vol 1, 10.3.1; false when there is no such arrow.
@@ -134,11 +151,26 @@ class alignas(64) Device {
  private:
   static constexpr std::uint32_t kFirstQpn = 0x108;  // low numbers are the driver's own, as on mlx5
   static constexpr std::uint32_t kCqe_B = 64;
+  static constexpr std::size_t kRestingQps = 64;    // destroyed numbers that are not used again yet
   static constexpr std::size_t kPlacesForAcks = 8;  // of a QP's replies that READ and atomics leave free
 
   QueuePair* find_qp(std::uint32_t qpn) {
     std::uint32_t index = qpn - kFirstQpn;
     return index < qps_.size() ? &qps_[index] : nullptr;
+  }
+
+  // life.cc, device.cc: set-up.
+  void forget(QueuePair& qp);
+
+  // async.cc
+  static constexpr std::uint32_t kCqContext = 0x8000'0000;  // of a timer: a completion queue, not a queue pair
+  void tell(AsyncKind kind, std::uint32_t number, Time_ps now_ps);
+  void lose_completion(std::uint32_t cq, Time_ps at_ps);
+  void fail_cq(std::uint32_t cq, Time_ps now_ps);
+  void note_packet(QueuePair& qp, Time_ps now_ps) {
+    if (qp.state != QpState::kRtr || (qp.marks & QueuePair::kEstablished) != 0) return;
+    qp.marks |= QueuePair::kEstablished;
+    tell(AsyncKind::kCommunicationEstablished, qp.qpn, now_ps);
   }
 
   Time_ps rare_ps() const { return std::min(std::min(timers_.next_ps(), pause_due_ps_), out_.next_release_ps()); }
@@ -159,15 +191,16 @@ class alignas(64) Device {
   bool send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
   void send_response_request(QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
   bool fetch(QueuePair& qp, std::uint32_t payload_B, Time_ps now_ps);
-  bool send_datagram(QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
   bool send_reply(QueuePair& qp, Time_ps now_ps);
   bool send_read_reply(QueuePair& qp, Reply& reply, Time_ps now_ps);
+  void send_ack(QueuePair& qp, const Reply& reply, Time_ps now_ps);
   static engine::Packet new_packet(const QueuePair& qp, wire::Opcode opcode, std::uint32_t psn);
   void make_template(QueuePair& qp) const;
   bool needs_router(std::uint32_t remote_port) const;
   engine::Cold& add_cold(engine::Packet& packet);
-  // Fills the cold side with the payload when somebody looks.
-  void add_payload(engine::Packet& packet, std::uint32_t key, std::uint64_t va);
+  // Fills the cold side with the payload when somebody looks. False: the memory is gone.
+  bool add_payload(engine::Packet& packet, std::uint32_t key, std::uint64_t va);
+  void drop_unsent(const engine::Packet& packet);
   void arm_timer(QueuePair& qp, Time_ps now_ps);
   bool message_may_start(QueuePair& qp, Time_ps now_ps, Time_ps& at_ps);
 
@@ -202,7 +235,7 @@ class alignas(64) Device {
   // cnp.cc: the notification point.
   static constexpr std::uint32_t kCnpContext = 0xffffffff;
   void note_ce(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
-  void send_cnp(Time_ps now_ps);
+  bool send_cnp(Time_ps now_ps);
 
   // receive.cc
   void receive_packet(engine::Packet& packet, Time_ps now_ps);
@@ -217,6 +250,8 @@ class alignas(64) Device {
   void finish_head(QueuePair& qp, WcStatus status, Time_ps now_ps, Time_ps data_visible_ps);
   void push_send_completion(QueuePair& qp, const SendWqe& wqe, WcStatus status, Time_ps visible_ps);
   Time_ps cpu_visible_ps(Time_ps left_nic_ps);
+  // A DMA write of bytes that left the NIC then. False: the memory is gone.
+  bool store(MemoryRegion& region, std::uint64_t va, std::span<const std::uint8_t> in, Time_ps left_nic_ps);
 
   // recovery.cc: retransmission, timers, errors.
   void go_back(QueuePair& qp, std::uint32_t psn, Time_ps at_ps);
@@ -227,9 +262,9 @@ class alignas(64) Device {
   void progress(QueuePair& qp, Time_ps now_ps);
   void drop_stale_timers();
   void fail_send_queue(QueuePair& qp, WcStatus status, Time_ps now_ps);
+  void fail_sending(QueuePair& qp, WcStatus status, Time_ps now_ps);
   void enter_error(QueuePair& qp, Time_ps now_ps);
   void flush_receives(QueuePair& qp, Time_ps now_ps);
-  static void forget(QueuePair& qp);
 
   // responder.cc: requests that arrive.
   fabric::Fate receive_request(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
@@ -238,13 +273,25 @@ class alignas(64) Device {
   fabric::Fate accept_read(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   fabric::Fate accept_atomic(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   std::optional<fabric::Fate> begin_message(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
-  std::optional<fabric::Fate> place(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
+  enum class Placed : std::uint8_t { kDone, kTooLong, kNotAllowed, kGone };
+  Placed place(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
+  fabric::Fate refuse_payload(QueuePair& qp, Placed why, Time_ps now_ps);
   void fail_receive(QueuePair& qp, WcStatus status, Time_ps now_ps);
   void end_message(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
   const engine::Cold& cold_of(const engine::Packet& packet) const;
-  fabric::Fate receive_datagram(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
-  fabric::Fate refuse(QueuePair& qp, wire::NakCode code, Time_ps now_ps);
+  fabric::Fate refuse(QueuePair& qp, wire::NakCode code, Time_ps now_ps, bool receive_failed = false);
   fabric::Fate not_ready(QueuePair& qp, Time_ps now_ps);
+
+  // datagram.cc: UD.
+  bool send_datagram(QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
+  fabric::Fate receive_datagram(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  bool place_datagram(const ReceiveRequest& receive, const engine::Packet& packet, Time_ps left_ps);
+
+  // unreliable.cc: UC.
+  void finish_unreliable(QueuePair& qp, bool last);
+  fabric::Fate receive_unreliable(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  std::optional<fabric::Fate> begin_unreliable(QueuePair& qp, const engine::Packet& packet);
+  fabric::Fate drop_unreliable(QueuePair& qp, Placed why, Time_ps now_ps);
 
   // reply.cc: ACK, NAK, READ and atomic replies.
   std::uint32_t ack_word(const QueuePair& qp) const;
@@ -256,6 +303,7 @@ class alignas(64) Device {
   void reply_ack(QueuePair& qp, std::uint32_t psn, Time_ps now_ps);
   void reply_nak(QueuePair& qp, std::uint8_t syndrome, Time_ps at_ps);
   void push_receive_completion(QueuePair& qp, const Completion& completion);
+  void push_completion(std::uint32_t cq, const Completion& completion);
 
   struct PendingCnp {
     std::uint32_t qpn;
@@ -268,8 +316,11 @@ class alignas(64) Device {
 
   DeviceConfig config_;
   std::vector<CompletionQueue> cqs_;
+  std::deque<std::uint32_t> free_qps_;  // places of destroyed queue pairs, the oldest first
+  std::vector<std::uint32_t> free_cqs_;
   RandomStream psns_;
   RandomStream jitter_;
+  Time_ps ordered_ps_ = 0;  // no CPU sees anything before: the last write to memory elsewhere, which nothing passes
   std::vector<PendingCnp> cnps_;
   std::vector<Time_ps> cnp_last_ps_;  // by scope: port, address or QP
   std::size_t cnp_head_ = 0;

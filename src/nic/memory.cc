@@ -7,31 +7,68 @@
 
 namespace weft::nic {
 
+std::uint32_t MemoryTable::insert(MemoryRegion region) {
+  if (!free_.empty()) {
+    std::uint32_t index = free_.front();
+    free_.pop_front();
+    region.key = index << 8 | ((regions_[index].key + 1) & 0xff);
+    regions_[index] = region;
+    return region.key;
+  }
+  region.key = static_cast<std::uint32_t>(regions_.size() << 8) | static_cast<std::uint32_t>(keys_.below(256));
+  regions_.push_back(region);
+  return region.key;
+}
+
 std::uint32_t MemoryTable::add(std::uint64_t va, std::uint64_t length_B, Access access, std::span<std::uint8_t> bytes) {
   WEFT_CHECK(bytes.empty() || bytes.size() == length_B, "region bytes and length differ");
   MemoryRegion region;
   region.va = va;
   region.length_B = length_B;
-  region.key = static_cast<std::uint32_t>(regions_.size() << 8) | static_cast<std::uint32_t>(keys_.below(256));
   region.access = access;
   region.bytes = bytes;
-  regions_.push_back(region);
-  return region.key;
+  return insert(region);
 }
 
-void MemoryTable::read(const MemoryRegion& region, std::uint64_t va, std::span<std::uint8_t> out) {
+std::uint32_t MemoryTable::add(std::uint64_t va, std::uint64_t length_B, Access access, const RegionAccess& elsewhere) {
+  MemoryRegion region;
+  region.va = va;
+  region.length_B = length_B;
+  region.access = access;
+  region.elsewhere = &elsewhere;
+  return insert(region);
+}
+
+bool MemoryTable::remove(std::uint32_t key) {
+  std::uint32_t index = key >> 8;
+  // One that a peer has invalidated is still registered.
+  if (index == 0 || index >= regions_.size() || regions_[index].key != key || regions_[index].removed) return false;
+  MemoryRegion& region = regions_[index];
+  region = {};
+  region.key = key;
+  region.valid = false;
+  region.removed = true;
+  free_.push_back(index);
+  return true;
+}
+
+bool MemoryTable::read(const MemoryRegion& region, std::uint64_t va, std::span<std::uint8_t> out) {
   std::uint64_t offset = va - region.va;
+  if (region.elsewhere != nullptr) return region.elsewhere->read(region.elsewhere->self, va, out);
   if (!region.bytes.empty()) {
     std::memcpy(out.data(), region.bytes.data() + offset, out.size());
-    return;
+    return true;
   }
   // Nobody wrote here: the pattern is a function of the offset, so every run and every tap sees the same.
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::uint8_t>((offset + i) ^ ((offset + i) >> 8));
+  return true;
 }
 
-void MemoryTable::write(MemoryRegion& region, std::uint64_t va, std::span<const std::uint8_t> in) {
-  if (region.bytes.empty() || in.empty()) return;
-  std::memcpy(region.bytes.data() + (va - region.va), in.data(), in.size());
+bool MemoryTable::write(MemoryRegion& region, std::uint64_t va, std::span<const std::uint8_t> in, Time_ps visible_ps) {
+  if (in.empty()) return true;
+  if (region.elsewhere != nullptr) return region.elsewhere->write(region.elsewhere->self, va, in, visible_ps);
+  if (!region.bytes.empty()) std::memcpy(region.bytes.data() + (va - region.va), in.data(), in.size());
+  return true;
 }
 
 }  // namespace weft::nic

@@ -1,12 +1,15 @@
 // Registered memory of one host. A region has an address, keys and access rights, and bytes only if the
-// program that registered it cares for them; a region without bytes reads as a fixed pattern.
+// program that registered it cares for them; a region without bytes reads as a fixed pattern. The bytes may also be
+// out of this program's reach: then every DMA goes through functions of whoever can reach them.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <vector>
 
 #include "base/random.h"
+#include "base/time.h"
 
 namespace weft::nic {
 
@@ -17,19 +20,32 @@ struct Access {
   bool remote_atomic = false;
 };
 
+// How to reach bytes that are somewhere else, in another process. False: they are gone, and the operation fails as it
+// would for a broken protection. A CPU sees what was written from `visible_ps` on; a later read through these
+// functions sees it at once, as a DMA read does not pass a posted write.
+struct RegionAccess {
+  void* self = nullptr;
+  bool (*read)(void* self, std::uint64_t va, std::span<std::uint8_t> out) = nullptr;
+  bool (*write)(void* self, std::uint64_t va, std::span<const std::uint8_t> in, Time_ps visible_ps) = nullptr;
+};
+
 struct alignas(64) MemoryRegion {
   std::uint64_t va = 0;
   std::uint64_t length_B = 0;
   std::uint32_t key = 0;  // lkey and rkey are the same, as on mlx5
   Access access;
   bool valid = true;
+  bool removed = false;             // deregistered; waits for its index to be used again
   bool watched = false;             // somebody spins on this memory: tell the host of each WRITE
   std::span<std::uint8_t> bytes{};  // empty, or all of the region
+  const RegionAccess* elsewhere = nullptr;
 
+  bool has_bytes() const { return !bytes.empty() || elsewhere != nullptr; }
   bool covers(std::uint64_t at, std::uint64_t size_B) const {
     return at >= va && size_B <= length_B && at - va <= length_B - size_B;
   }
 };
+static_assert(sizeof(MemoryRegion) == 64);
 
 class MemoryTable {
  public:
@@ -39,6 +55,10 @@ class MemoryTable {
 
   // `bytes` may be empty; otherwise it must have `length_B` bytes and outlive the table.
   std::uint32_t add(std::uint64_t va, std::uint64_t length_B, Access access, std::span<std::uint8_t> bytes = {});
+  // `elsewhere` must live until the key is removed.
+  std::uint32_t add(std::uint64_t va, std::uint64_t length_B, Access access, const RegionAccess& elsewhere);
+  // Deregistration; false when there is no such key. Its index comes back later with another key.
+  bool remove(std::uint32_t key);
   // Null when the key is unknown or was invalidated.
   MemoryRegion* find(std::uint32_t key) {
     std::uint32_t index = key >> 8;
@@ -46,11 +66,15 @@ class MemoryTable {
     return &regions_[index];
   }
 
-  static void read(const MemoryRegion& region, std::uint64_t va, std::span<std::uint8_t> out);
-  static void write(MemoryRegion& region, std::uint64_t va, std::span<const std::uint8_t> in);
+  // False only when the bytes are elsewhere and gone.
+  static bool read(const MemoryRegion& region, std::uint64_t va, std::span<std::uint8_t> out);
+  static bool write(MemoryRegion& region, std::uint64_t va, std::span<const std::uint8_t> in, Time_ps visible_ps);
 
  private:
+  std::uint32_t insert(MemoryRegion region);
+
   std::vector<MemoryRegion> regions_;
+  std::deque<std::uint32_t> free_;  // indices of removed regions, the oldest first
   RandomStream keys_;
 };
 

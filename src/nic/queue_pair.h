@@ -13,7 +13,7 @@
 
 namespace weft::nic {
 
-enum class QpType : std::uint8_t { kRc, kUd };
+enum class QpType : std::uint8_t { kRc, kUd, kUc };
 enum class QpState : std::uint8_t { kReset, kInit, kRtr, kRts, kSqe, kErr };
 
 // ibv_qp_attr, as far as it is modelled.
@@ -142,6 +142,8 @@ struct alignas(64) QueuePair {
   QpType type = QpType::kRc;
   QpState state = QpState::kReset;
   std::uint8_t function = 0;
+  enum Mark : std::uint8_t { kLive = 1, kEstablished = 2 };
+  std::uint8_t marks = 0;  // Mark; a destroyed queue pair has none and is in RESET
   QpAttributes attributes;
   std::uint32_t send_cq = 0;
   std::uint32_t receive_cq = 0;

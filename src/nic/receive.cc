@@ -102,13 +102,16 @@ void Device::receive_packet(Packet& packet, Time_ps now_ps) {
   auto opcode = static_cast<Opcode>(packet.opcode);
   if (qp->type == QpType::kUd) {
     end(packet, receive_datagram(*qp, packet, now_ps));
-  } else if (wire::is_request(opcode)) {
+  } else if (qp->type == QpType::kRc && wire::is_rc_request(opcode)) {
     end(packet, receive_request(*qp, packet, now_ps));
   } else if (opcode == Opcode::kCnp) {
-    receive_cnp(*qp, now_ps);
-    end(packet, Fate::kAccepted);
+    bool live = (qp->marks & QueuePair::kLive) != 0;
+    if (live) receive_cnp(*qp, now_ps);
+    end(packet, live ? Fate::kAccepted : Fate::kUnknownQp);
+  } else if (qp->type == QpType::kUc) {
+    end(packet, receive_unreliable(*qp, packet, now_ps));
   } else {
-    end(packet, receive_response(*qp, packet, now_ps));
+    end(packet, wire::is_response(opcode) ? receive_response(*qp, packet, now_ps) : Fate::kUnknownQp);
   }
 }
 

@@ -73,13 +73,22 @@ void Device::progress(QueuePair& qp, Time_ps now_ps) {
 
 // A timer that would find nothing outstanding is no work: the world rests, and a run ends, without waiting for it.
 void Device::drop_stale_timers() {
-  while (!timers_.empty() && find_qp(timers_.next_context())->req.deadline_ps == kNever_ps)
-    find_qp(timers_.pop().context)->req.timer_queued = false;
+  while (!timers_.empty()) {
+    QueuePair* qp = find_qp(timers_.next_context());
+    if (qp == nullptr || qp->req.deadline_ps != kNever_ps) return;
+    timers_.pop();
+    qp->req.timer_queued = false;
+  }
 }
 
 // Deadlines move with every ACK; the heap entry stays and is looked at when it comes up.
 void Device::on_timer(Time_ps now_ps) {
-  QueuePair& qp = *find_qp(timers_.pop().context);
+  std::uint32_t context = timers_.pop().context;
+  if ((context & kCqContext) != 0) [[unlikely]] {
+    fail_cq(context & ~kCqContext, now_ps);
+    return;
+  }
+  QueuePair& qp = *find_qp(context);
   qp.req.timer_queued = false;
   if (qp.state != QpState::kRts || qp.req.deadline_ps == kNever_ps) return;
   // Congestion control spaces the packets: the wait counts from the last one that left, or a slow queue pair would take
@@ -162,13 +171,18 @@ void Device::on_nak(QueuePair& qp, std::uint8_t code, Time_ps now_ps) {
   }
 }
 
-// The oldest WQE fails; everything behind it is flushed. RC enters ERR, UD only SQE.
+// The WQE that is being sent cannot go on. Those before it end first, in order: what acknowledges them resumes here.
+void Device::fail_sending(QueuePair& qp, WcStatus status, Time_ps now_ps) {
+  if (qp.req.tx == qp.req.head) fail_send_queue(qp, status, now_ps);
+}
+
+// The oldest WQE fails; everything behind it is flushed. RC enters ERR, UC and UD only SQE.
 void Device::fail_send_queue(QueuePair& qp, WcStatus status, Time_ps now_ps) {
   if (status == WcStatus::kRetryExceeded) ++counters.req_transport_retries_exceeded;
   if (status == WcStatus::kRnrRetryExceeded) ++counters.req_rnr_retries_exceeded;
   ++counters.req_cqe_error;
   finish_head(qp, status, now_ps, 0);
-  if (qp.type == QpType::kUd) {
+  if (qp.type != QpType::kRc) {
     qp.state = QpState::kSqe;
     while (qp.req.head != qp.req.tail) {
       ++counters.req_cqe_flush_error;

@@ -108,20 +108,25 @@ bool Device::send_reply(QueuePair& qp, Time_ps now_ps) {
     if (!send_read_reply(qp, reply, now_ps)) return false;
     done = reply.left_B == 0;
   } else {
-    bool atomic = reply.kind == Reply::Kind::kAtomic;
-    Packet packet = new_packet(qp, atomic ? Opcode::kAtomicAck : Opcode::kAck, reply.psn);
-    packet.aux = reply.aeth;
-    if (atomic) add_cold(packet).compare = reply.value;
-    echo_telemetry(qp, packet);
-    bool positive = wire::aeth_kind(static_cast<std::uint8_t>(reply.aeth >> 24)) == wire::AethKind::kAck;
-    ++(positive ? counters.acks_sent : counters.naks_sent);
-    put(packet, now_ps);
+    send_ack(qp, reply, now_ps);
   }
   if (done) ++resp.reply_head;
   if (resp.reply_head != resp.reply_tail) {
     queue_reply(qp, std::max(now_ps, resp.next_reply().ready_ps));
   }
   return true;
+}
+
+// An ACK, a NAK or the result of an atomic.
+void Device::send_ack(QueuePair& qp, const Reply& reply, Time_ps now_ps) {
+  bool atomic = reply.kind == Reply::Kind::kAtomic;
+  Packet packet = new_packet(qp, atomic ? Opcode::kAtomicAck : Opcode::kAck, reply.psn);
+  packet.aux = reply.aeth;
+  if (atomic) add_cold(packet).compare = reply.value;
+  echo_telemetry(qp, packet);
+  bool positive = wire::aeth_kind(static_cast<std::uint8_t>(reply.aeth >> 24)) == wire::AethKind::kAck;
+  ++(positive ? counters.acks_sent : counters.naks_sent);
+  put(packet, now_ps);
 }
 
 // One packet of READ data. False when the payload is not in the NIC yet.
@@ -146,7 +151,18 @@ bool Device::send_read_reply(QueuePair& qp, Reply& reply, Time_ps now_ps) {
   Packet packet = new_packet(qp, opcode, reply.psn);
   packet.payload_B = chunk_B & engine::kPayloadMask;
   packet.aux = reply.aeth;
-  add_payload(packet, reply.rkey, reply.value);
+  if (!add_payload(packet, reply.rkey, reply.value)) [[unlikely]] {
+    // The memory went away under the READ: a NAK takes the place of its data, and nothing follows it.
+    drop_unsent(packet);
+    reply.aeth = std::uint32_t{wire::nak_syndrome(wire::NakCode::kRemoteOperationalError)} << 24 | qp.resp.msn;
+    reply.kind = Reply::Kind::kAck;
+    reply.left_B = 0;
+    qp.resp.reply_tail = qp.resp.reply_head + 1;
+    send_ack(qp, reply, now_ps);
+    enter_error(qp, now_ps);
+    tell(AsyncKind::kQpFatal, qp.qpn, now_ps);
+    return true;
+  }
   if (cc_ != nullptr) pace(qp, fabric::line_B(packet), now_ps);
   put(packet, now_ps);
   reply.psn = psn_add(reply.psn, 1);
@@ -157,11 +173,20 @@ bool Device::send_read_reply(QueuePair& qp, Reply& reply, Time_ps now_ps) {
 }
 
 void Device::push_receive_completion(QueuePair& qp, const Completion& completion) {
-  CompletionQueue& queue = cqs_[qp.receive_cq];
   Completion entry = completion;
   entry.qpn = qp.qpn;
-  Time_ps visible_ps = queue.push(entry);
-  if (queue.armed) config_.host.on_completion(config_.host.self, qp.receive_cq, visible_ps);
+  push_completion(qp.receive_cq, entry);
+}
+
+void Device::push_completion(std::uint32_t cq, const Completion& completion) {
+  CompletionQueue& queue = cqs_[cq];
+  Time_ps visible_ps = queue.push(completion);
+  if (visible_ps == kNever_ps) [[unlikely]] {
+    lose_completion(cq, completion.visible_ps);
+  } else if (queue.armed &&
+             (!queue.solicited_only || completion.solicited || completion.status != WcStatus::kSuccess)) {
+    config_.host.on_completion(config_.host.self, cq, visible_ps);
+  }
 }
 
 }  // namespace weft::nic

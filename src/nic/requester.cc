@@ -74,14 +74,21 @@ fabric::Fate Device::receive_data(QueuePair& qp, Packet& packet, Time_ps now_ps)
   if (req.head == req.tail || !needs_response(wqe.request.opcode) || index >= wqe.packets) return Fate::kStaleResponse;
   const engine::Cold* cold = (packet.flags & Packet::kHasCold) ? &in_.destination().cold[packet.aux] : nullptr;
   Time_ps left_ps = functions_[qp.function].write(std::max<std::uint32_t>(packet.payload_B, 8), now_ps);
-  if (MemoryRegion* region = memory_.find(wqe.request.lkey); region != nullptr && !region->bytes.empty()) {
+  MemoryRegion* region = memory_.find(wqe.request.lkey);
+  if (region != nullptr && region->has_bytes()) {
+    std::uint8_t original[8];
+    std::span<const std::uint8_t> in = payload_of(packet);
+    std::uint64_t va = wqe.request.local_va + std::uint64_t{index} * qp.attributes.path_mtu_B;
     if (is_atomic(wqe.request.opcode)) {
-      std::uint8_t bytes[8];
-      for (unsigned i = 0; i < 8; ++i) bytes[i] = static_cast<std::uint8_t>(cold->compare >> (8 * i));
-      MemoryTable::write(*region, wqe.request.local_va, bytes);
-    } else {
-      MemoryTable::write(*region, wqe.request.local_va + index * qp.attributes.path_mtu_B, payload_of(packet));
+      for (unsigned i = 0; i < 8; ++i) original[i] = static_cast<std::uint8_t>(cold->compare >> (8 * i));
+      in = original;
     }
+    if (!region->covers(va, in.size()) || !store(*region, va, in, left_ps)) [[unlikely]]
+      region = nullptr;
+  }
+  if (region == nullptr && wqe.request.length_B > 0) [[unlikely]] {
+    fail_send_queue(qp, WcStatus::kLocalProtectionError, now_ps);
+    return Fate::kAccepted;
   }
   req.una_psn = psn_add(packet.psn, 1);
   if (index + 1 == wqe.packets) finish_head(qp, WcStatus::kSuccess, now_ps, left_ps);
@@ -142,9 +149,8 @@ void Device::push_send_completion(QueuePair& qp, const SendWqe& wqe, WcStatus st
   completion.status = status;
   completion.opcode = kOpcode[static_cast<int>(wqe.request.opcode)];
   completion.vendor_error = mlx5_vendor_error(status);
-  CompletionQueue& queue = cqs_[qp.send_cq];
-  visible_ps = queue.push(completion);
-  if (queue.armed) config_.host.on_completion(config_.host.self, qp.send_cq, visible_ps);
+  completion.freed = qp.req.head + 1;
+  push_completion(qp.send_cq, completion);
 }
 
 // A posted write that left the NIC then: root complex, memory and a little jitter.
@@ -153,7 +159,13 @@ Time_ps Device::cpu_visible_ps(Time_ps left_nic_ps) {
       config_.host.memory_jitter_ps == 0
           ? 0
           : static_cast<Time_ps>(jitter_.below(static_cast<std::uint64_t>(config_.host.memory_jitter_ps)));
-  return left_nic_ps + config_.host.dma_write_ps + jitter_ps;
+  return std::max(left_nic_ps + config_.host.dma_write_ps + jitter_ps, ordered_ps_);
+}
+
+bool Device::store(MemoryRegion& region, std::uint64_t va, std::span<const std::uint8_t> in, Time_ps left_nic_ps) {
+  if (region.elsewhere != nullptr) [[unlikely]]
+    ordered_ps_ = cpu_visible_ps(left_nic_ps);
+  return MemoryTable::write(region, va, in, ordered_ps_);
 }
 
 }  // namespace weft::nic

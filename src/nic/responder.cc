@@ -11,8 +11,6 @@ using wire::Opcode;
 
 namespace {
 
-constexpr std::uint32_t kGrh_B = 40;  // a UD receive starts with the peer's GRH
-
 bool is_write(Opcode opcode) {
   return opcode >= Opcode::kWriteFirst && opcode <= Opcode::kWriteOnlyImm;
 }
@@ -36,6 +34,7 @@ const engine::Cold& Device::cold_of(const Packet& packet) const {
 
 Fate Device::receive_request(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   if (qp.state != QpState::kRtr && qp.state != QpState::kRts) return Fate::kUnknownQp;
+  note_packet(qp, now_ps);
   Responder& resp = qp.resp;
   std::uint32_t ahead = psn_distance(packet.psn, resp.expected_psn);
   if (ahead != 0) {
@@ -79,7 +78,8 @@ Fate Device::accept_message_packet(QueuePair& qp, Packet& packet, Time_ps now_ps
     return not_ready(qp, now_ps);
   }
   if (packet.payload_B > 0) {
-    if (auto fate = place(qp, packet, now_ps)) return *fate;
+    if (Placed placed = place(qp, packet, now_ps); placed != Placed::kDone) [[unlikely]]
+      return refuse_payload(qp, placed, now_ps);
   }
   resp.expected_psn = psn_add(resp.expected_psn, 1);
   ++resp.unacked;
@@ -113,28 +113,32 @@ std::optional<Fate> Device::begin_message(QueuePair& qp, const Packet& packet, T
 }
 
 // Payload goes to memory packet by packet, so a WRITE across the end of a region leaves its first part behind, as
-// measured on ConnectX (facts PROTOCOL 5.10). Returns a fate only when it may not.
-std::optional<Fate> Device::place(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
+// measured on ConnectX (facts PROTOCOL 5.10).
+Device::Placed Device::place(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   Responder& resp = qp.resp;
-  if (packet.payload_B > resp.left_B) {
-    if (!resp.is_write) {
-      ++counters.resp_local_length_error;
-      fail_receive(qp, WcStatus::kLocalLengthError, now_ps);
-    }
-    return refuse(qp, NakCode::kInvalidRequest, now_ps);
-  }
+  if (packet.payload_B > resp.left_B) return Placed::kTooLong;
   MemoryRegion* region = memory_.find(resp.rkey);
   bool allowed = region != nullptr && region->covers(resp.va, packet.payload_B) &&
                  (resp.is_write ? region->access.remote_write : region->access.local_write);
-  if (!allowed && !resp.is_write) fail_receive(qp, WcStatus::kLocalProtectionError, now_ps);
-  if (!allowed)
-    return refuse(qp, resp.is_write ? NakCode::kRemoteAccessError : NakCode::kRemoteOperationalError, now_ps);
-  if (!region->bytes.empty()) MemoryTable::write(*region, resp.va, payload_of(packet));
+  if (!allowed) return Placed::kNotAllowed;
   resp.placed_ps = functions_[qp.function].write(packet.payload_B, now_ps);
+  if (region->has_bytes() && !store(*region, resp.va, payload_of(packet), resp.placed_ps)) return Placed::kGone;
   resp.va += packet.payload_B;
   resp.left_B -= packet.payload_B;
   resp.received_B += packet.payload_B;
-  return std::nullopt;
+  return Placed::kDone;
+}
+
+// A SEND that its receive cannot take ends that receive; a WRITE has nothing to end here.
+Fate Device::refuse_payload(QueuePair& qp, Placed why, Time_ps now_ps) {
+  bool too_long = why == Placed::kTooLong;
+  if (!qp.resp.is_write) {
+    if (too_long) ++counters.resp_local_length_error;
+    fail_receive(qp, too_long ? WcStatus::kLocalLengthError : WcStatus::kLocalProtectionError, now_ps);
+  }
+  if (too_long) return refuse(qp, NakCode::kInvalidRequest, now_ps, !qp.resp.is_write);
+  bool access = qp.resp.is_write && why == Placed::kNotAllowed;
+  return refuse(qp, access ? NakCode::kRemoteAccessError : NakCode::kRemoteOperationalError, now_ps, !qp.resp.is_write);
 }
 
 // The oldest receive cannot take what came.
@@ -156,7 +160,8 @@ void Device::end_message(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   resp.msn = psn_add(resp.msn, 1);
   if (resp.is_write && resp.received_B > 0) {
     const MemoryRegion* region = memory_.find(resp.rkey);
-    if (region->watched) config_.host.on_write(config_.host.self, resp.rkey, cpu_visible_ps(resp.placed_ps));
+    if (region != nullptr && region->watched)
+      config_.host.on_write(config_.host.self, resp.rkey, cpu_visible_ps(resp.placed_ps));
   }
   if (resp.is_write && !wire::has_imm(opcode)) return;
   Completion completion;
@@ -169,6 +174,7 @@ void Device::end_message(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   if (completion.with_invalidate) {
     if (MemoryRegion* region = memory_.find(cold_of(packet).rkey)) region->valid = false;
   }
+  completion.solicited = (packet.flags & Packet::kSolicited) != 0;
   Time_ps left_ps = functions_[qp.function].write(kCqe_B, std::max(now_ps, resp.placed_ps));
   completion.visible_ps = cpu_visible_ps(left_ps);
   push_receive_completion(qp, completion);
@@ -206,20 +212,22 @@ Fate Device::accept_atomic(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   }
   if (!has_room_for_response(qp)) return Fate::kNotReady;  // discarded, not executed
   std::uint8_t bytes[8];
-  MemoryTable::read(*region, cold.va, bytes);
+  if (!MemoryTable::read(*region, cold.va, bytes)) return refuse(qp, NakCode::kRemoteOperationalError, now_ps);
   std::uint64_t original = load_le64(bytes);
   bool swap = static_cast<Opcode>(packet.opcode) == Opcode::kCompareSwap;
   std::uint64_t result = swap ? (original == cold.compare ? cold.swap_add : original) : original + cold.swap_add;
   for (unsigned i = 0; i < 8; ++i) bytes[i] = static_cast<std::uint8_t>(result >> (8 * i));
-  MemoryTable::write(*region, cold.va, bytes);
+  // Read, modify, write: the unit takes one atomic at a time.
+  Time_ps done_ps = std::max(card_.atomic_free_ps, now_ps) + config_.model.atomic_interval_ps;
+  if (!store(*region, cold.va, bytes, done_ps + config_.host.dma_read_ps))
+    return refuse(qp, NakCode::kRemoteOperationalError, now_ps);
   if (resp.atomics.empty()) resp.atomics.resize(config_.model.max_rd_atomic);
   resp.atomics[resp.atomic_next++ % resp.atomics.size()] = {packet.psn, original, true};
   resp.msn = psn_add(resp.msn, 1);
   resp.expected_psn = psn_add(resp.expected_psn, 1);
   resp.unacked = 0;
-  // Read, modify, write: the unit takes one atomic at a time.
-  card_.atomic_free_ps = std::max(card_.atomic_free_ps, now_ps) + config_.model.atomic_interval_ps;
-  Time_ps ready_ps = card_.atomic_free_ps + config_.host.dma_read_ps + config_.model.response_latency_ps;
+  card_.atomic_free_ps = done_ps;
+  Time_ps ready_ps = done_ps + config_.host.dma_read_ps + config_.model.response_latency_ps;
   reply_atomic(qp, packet.psn, original, ready_ps);
   return Fate::kAccepted;
 }
@@ -255,37 +263,6 @@ Fate Device::receive_duplicate(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   return Fate::kDuplicate;
 }
 
-Fate Device::receive_datagram(QueuePair& qp, Packet& packet, Time_ps now_ps) {
-  Responder& resp = qp.resp;
-  bool can_receive = qp.state == QpState::kRtr || qp.state == QpState::kRts || qp.state == QpState::kSqe;
-  const engine::Cold& cold = cold_of(packet);
-  if (!can_receive || cold.qkey != qp.attributes.qkey) return Fate::kUnknownQp;
-  if (resp.head == resp.tail) {
-    ++counters.out_of_buffer;
-    return Fate::kNotReady;
-  }
-  const ReceiveRequest receive = resp.receives[resp.head++ & resp.mask];
-  Completion completion;
-  completion.wr_id = receive.wr_id;
-  completion.opcode = WcOpcode::kReceive;
-  completion.byte_len = packet.payload_B + kGrh_B;
-  completion.src_qp = cold.src_qp;
-  completion.with_imm = wire::has_imm(static_cast<Opcode>(packet.opcode));
-  completion.imm = cold.imm;
-  if (completion.byte_len > receive.length_B) {
-    ++counters.resp_local_length_error;
-    ++counters.resp_cqe_error;
-    completion.status = WcStatus::kLocalLengthError;
-    completion.vendor_error = mlx5_vendor_error(completion.status);
-  } else if (MemoryRegion* region = memory_.find(receive.lkey); region != nullptr && !region->bytes.empty()) {
-    MemoryTable::write(*region, receive.va + kGrh_B, payload_of(packet));
-  }
-  Time_ps left_ps = functions_[qp.function].write(completion.byte_len + kCqe_B, now_ps);
-  completion.visible_ps = cpu_visible_ps(left_ps);
-  push_receive_completion(qp, completion);
-  return Fate::kAccepted;
-}
-
 Fate Device::not_ready(QueuePair& qp, Time_ps now_ps) {
   ++counters.out_of_buffer;
   qp.resp.gap = Gap::kNotReady;
@@ -293,10 +270,17 @@ Fate Device::not_ready(QueuePair& qp, Time_ps now_ps) {
   return Fate::kNotReady;
 }
 
-// The request is answered with an error and the responder is finished (IBTA 9.9.3.1).
-Fate Device::refuse(QueuePair& qp, NakCode code, Time_ps now_ps) {
+// The request is answered with an error and the responder is finished (IBTA 9.9.3.1). Its program hears of it by the
+// receive that failed, or else by an event.
+Fate Device::refuse(QueuePair& qp, NakCode code, Time_ps now_ps, bool receive_failed) {
   reply_nak(qp, wire::nak_syndrome(code), now_ps + config_.model.response_latency_ps);
   enter_error(qp, now_ps);
+  if (!receive_failed) {
+    AsyncKind kind = AsyncKind::kQpFatal;
+    if (code == NakCode::kInvalidRequest) kind = AsyncKind::kQpRequestError;
+    if (code == NakCode::kRemoteAccessError) kind = AsyncKind::kQpAccessError;
+    tell(kind, qp.qpn, now_ps);
+  }
   return Fate::kRefused;
 }
 

@@ -21,6 +21,13 @@ constexpr Opcode kDataOpcode[5][4] = {
     {Opcode::kSendFirst, Opcode::kSendMiddle, Opcode::kSendLastInv, Opcode::kSendOnlyInv},      // kSendInv
 };
 
+// The operations that each transport has opcodes for (IBTA vol 1, 9.2).
+bool can_do(QpType type, WrOpcode opcode) {
+  if (type == QpType::kRc) return true;
+  if (type == QpType::kUc) return opcode <= WrOpcode::kSendImm;
+  return opcode == WrOpcode::kSend || opcode == WrOpcode::kSendImm;
+}
+
 }  // namespace
 
 // A context waits in at most one place; an older, later entry of the waiting list is ignored when it comes up.
@@ -72,10 +79,7 @@ void Device::serve(Time_ps now_ps) {
 }
 
 bool Device::serve_context(std::uint32_t context, Time_ps now_ps) {
-  if (context == kCnpContext) {
-    send_cnp(now_ps);
-    return true;
-  }
+  if (context == kCnpContext) return send_cnp(now_ps);
   QueuePair& qp = qps_[context / 2];
   return (context & 1) == 0 ? send_request(qp, now_ps) : send_reply(qp, now_ps);
 }
@@ -95,10 +99,10 @@ void Device::make_template(QueuePair& qp) const {
   qp.packet.tos = qp.attributes.tos;
   qp.packet.priority = config_.qos.priority & 7;
   qp.packet.extra_words = config_.extra_words;
-  qp.packet.udp_src_port = wire::udp_source_port(qp.qpn, qp.type == QpType::kRc ? qp.attributes.remote_qpn : qp.qpn);
+  qp.packet.udp_src_port = wire::udp_source_port(qp.qpn, qp.type != QpType::kUd ? qp.attributes.remote_qpn : qp.qpn);
   qp.packet.dest_qp = qp.attributes.remote_qpn & kPsnMask;
   qp.packet.flags = config_.model.mig_req ? Packet::kMigReq : 0;
-  if (qp.type == QpType::kRc && needs_router(qp.attributes.remote_port)) qp.packet.flags |= Packet::kRouted;
+  if (qp.type != QpType::kUd && needs_router(qp.attributes.remote_port)) qp.packet.flags |= Packet::kRouted;
 }
 
 bool Device::needs_router(std::uint32_t remote_port) const {
@@ -124,14 +128,18 @@ engine::Cold& Device::add_cold(Packet& packet) {
   return domain.cold[packet.aux];
 }
 
-void Device::add_payload(Packet& packet, std::uint32_t key, std::uint64_t va) {
-  if (!carry_payload_ || packet.payload_B == 0) return;
+bool Device::add_payload(Packet& packet, std::uint32_t key, std::uint64_t va) {
+  if (!carry_payload_ || packet.payload_B == 0) return true;
   const MemoryRegion* region = memory_.find(key);
-  if (region == nullptr || !region->covers(va, packet.payload_B)) return;
+  if (region == nullptr || !region->covers(va, packet.payload_B)) return false;
   engine::Domain& domain = out_.source();
   std::uint32_t slot = domain.payload.take();
-  MemoryTable::read(*region, va, std::span(domain.payload[slot]).first(packet.payload_B));
   add_cold(packet).payload = slot;
+  return MemoryTable::read(*region, va, std::span(domain.payload[slot]).first(packet.payload_B));
+}
+
+void Device::drop_unsent(const Packet& packet) {
+  if (packet.flags & Packet::kHasCold) out_.source().free_cold(packet.aux);
 }
 
 bool Device::message_may_start(QueuePair& qp, Time_ps now_ps, Time_ps& at_ps) {
@@ -169,8 +177,12 @@ bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
       queue_request(qp, at_ps);
       return false;
     }
+    if (!can_do(qp.type, request.opcode)) [[unlikely]] {
+      fail_sending(qp, WcStatus::kLocalQpOperationError, now_ps);
+      return false;
+    }
     if (qp.type == QpType::kUd && request.length_B > qp.attributes.path_mtu_B) {
-      fail_send_queue(qp, WcStatus::kLocalLengthError, now_ps);
+      fail_sending(qp, WcStatus::kLocalLengthError, now_ps);
       return false;
     }
     if (request.length_B > 0 && !request.inline_data) {
@@ -178,7 +190,7 @@ bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
       bool writes = needs_response(request.opcode);
       if (region == nullptr || !region->covers(request.local_va, request.length_B) ||
           (writes && !region->access.local_write)) {
-        fail_send_queue(qp, WcStatus::kLocalProtectionError, now_ps);
+        fail_sending(qp, WcStatus::kLocalProtectionError, now_ps);
         return false;
       }
     }
@@ -239,7 +251,11 @@ bool Device::send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
     cold.dma_len = request.length_B;
     cold.imm = request.imm;
   }
-  if (carry_payload_) add_payload(packet, request.lkey, request.local_va + offset_B);
+  if (carry_payload_ && !add_payload(packet, request.lkey, request.local_va + offset_B)) [[unlikely]] {
+    drop_unsent(packet);
+    fail_sending(qp, WcStatus::kLocalProtectionError, now_ps);
+    return false;
+  }
   std::uint32_t next_psn = psn_add(psn, 1);
   if (psn_before(psn, req.high_psn)) {
     packet.flags |= Packet::kRetransmission;
@@ -251,8 +267,16 @@ bool Device::send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   }
   if (qp.attributes.telemetry != engine::TelemetryFormat::kNone || (cc_ != nullptr && cc_->wants_telemetry))
     ask_for_telemetry(qp, packet);
+  if (qp.type == QpType::kUc) [[unlikely]] {
+    packet.opcode = wire::uc_opcode(opcode);
+    packet.flags &= 0xff ^ Packet::kAckReq;
+  }
   if (cc_ != nullptr) pace(qp, fabric::line_B(packet), now_ps);
   put(packet, now_ps);
+  if (qp.type == QpType::kUc) [[unlikely]] {
+    finish_unreliable(qp, last);
+    return true;
+  }
   if (last) {
     req.next_wqe();
   } else {
@@ -295,28 +319,6 @@ void Device::send_response_request(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) 
     req.last_ack_ps = now_ps;
     arm_timer(qp, now_ps);
   }
-}
-
-// UD: one packet, complete as soon as it is on the wire.
-bool Device::send_datagram(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
-  const SendRequest& request = wqe.request;
-  if (!request.inline_data && !fetch(qp, request.length_B, now_ps)) return false;
-  Opcode opcode = request.opcode == WrOpcode::kSendImm ? Opcode::kUdSendOnlyImm : Opcode::kUdSendOnly;
-  Packet packet = new_packet(qp, opcode, wqe.first_psn);
-  packet.dst = request.dest_port & kPortMask;
-  if (needs_router(request.dest_port)) packet.flags |= Packet::kRouted;
-  packet.dest_qp = request.dest_qp & kPsnMask;
-  packet.payload_B = request.length_B & kPayloadMask;
-  if (request.solicited) packet.flags |= Packet::kSolicited;
-  engine::Cold& cold = add_cold(packet);
-  cold.qkey = request.qkey;
-  cold.src_qp = qp.qpn;
-  cold.imm = request.imm;
-  add_payload(packet, request.lkey, request.local_va);
-  put(packet, now_ps);
-  qp.req.next_wqe();
-  finish_head(qp, WcStatus::kSuccess, free_ps_, 0);
-  return true;
 }
 
 }  // namespace weft::nic

@@ -8,6 +8,8 @@ std::string_view name(WcStatus status) {
       return "success";
     case WcStatus::kLocalLengthError:
       return "local length error";
+    case WcStatus::kLocalQpOperationError:
+      return "local QP operation error";
     case WcStatus::kLocalProtectionError:
       return "local protection error";
     case WcStatus::kFlushError:
@@ -29,6 +31,7 @@ std::string_view name(WcStatus status) {
 std::uint8_t mlx5_vendor_error(WcStatus status) {
   switch (status) {
     case WcStatus::kSuccess:
+    case WcStatus::kLocalQpOperationError:  // no public log shows one
       return 0;
     case WcStatus::kLocalLengthError:
       return 0x68;

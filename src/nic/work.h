@@ -51,6 +51,7 @@ struct ReceiveRequest {
 enum class WcStatus : std::uint8_t {
   kSuccess = 0,
   kLocalLengthError = 1,
+  kLocalQpOperationError = 2,
   kLocalProtectionError = 4,
   kFlushError = 5,
   kRemoteInvalidRequest = 9,
@@ -73,11 +74,15 @@ struct Completion {
   std::uint32_t imm = 0;
   std::uint32_t qpn = 0;
   std::uint32_t src_qp = 0;  // UD
+  // Of a send: WQEs of its queue that are done, this one counted in, since RESET and modulo 2^32. Those without a
+  // completion of their own are freed by this one.
+  std::uint32_t freed = 0;
   WcStatus status = WcStatus::kSuccess;
   WcOpcode opcode = WcOpcode::kSend;
   std::uint8_t vendor_error = 0;
   bool with_imm = false;
   bool with_invalidate = false;
+  bool solicited = false;  // of a receive: the sender asks for an event
 };
 
 }  // namespace weft::nic

@@ -25,6 +25,8 @@ enum class Op : std::uint32_t {
   kSetTimer,   // SetTimer -> TimerLeft: alarm() and ITIMER_REAL; the world sends SIGALRM
   kLookUp,     // LookUp -> Address: a node's name
   kNodeName,   // nothing -> LookUp: the node that this is
+  kStatus,     // nothing -> WorldStatus and ProcessStatus[]: `weft ps`, on a connection of its own
+  kDown,       // nothing -> nothing: `weft down`
 
   kListDevices = 32,  // nothing -> DeviceInfo[]
   kAllocPd,           // OnDevice -> Handle
@@ -39,11 +41,12 @@ enum class Op : std::uint32_t {
   kQueryQp,           // Handle -> QpAttr
   kModifySrq,         // ModifySrq -> nothing
   kArmCq,             // ArmCq -> nothing
-  kPoll,              // Handle of a CQ that was found empty -> nothing, when it has an entry
+  kPoll,              // Handle[] of CQs that were found empty in turn -> nothing, when one of them has an entry
   kGetCqEvent,        // GetEvent -> CqEvent
   kGetAsyncEvent,     // GetEvent -> AsyncEvent
   kAttachMulticast,   // Multicast -> nothing
   kDetachMulticast,
+  kOpenEvents,  // OnDevice -> nothing, with an eventfd that is readable while an asynchronous event waits
 
   // The management network: TCP between the nodes. Addresses are IPv4, network order, or mapped.
   kStreamOpen = 64,  // nothing -> Handle
@@ -79,6 +82,7 @@ struct Hello {
 // What calls cost the thread, by the host's model; the library adds them to its clock.
 struct Costs {
   std::int64_t post_send_ps, doorbell_ps, post_receive_ps, poll_hit_ps, clock_read_ps;
+  std::int64_t after_post_ps;  // the rest of a call that posts, after its doorbell
 };
 struct Welcome {
   Clock clock;
@@ -98,6 +102,18 @@ struct ProcessPage {
   std::atomic<std::uint64_t> doorbells[kDoorbellWords];
   std::atomic<std::uint32_t> rung;      // wall clock: futex of a world that sleeps
   std::atomic<std::uint32_t> sleeping;  // the world sleeps on it
+};
+
+struct WorldStatus {
+  std::int64_t now_ps;
+  std::uint32_t processes;
+  std::uint32_t deterministic;
+};
+struct ProcessStatus {
+  std::int32_t pid;
+  std::uint32_t threads, qps;
+  char node[64];
+  char name[64];
 };
 
 struct Sleep {
@@ -151,6 +167,7 @@ struct Handle {
   std::uint32_t handle;
 };
 enum class Kind : std::uint32_t { kPd, kMr, kChannel, kCq, kSrq, kQp, kAh };
+inline constexpr std::size_t kMaxPolledCqs = 1024;  // of one kPoll
 struct Destroy {
   Kind kind;
   std::uint32_t handle;

@@ -50,6 +50,30 @@ const char* name(Opcode opcode) {
       return "RC SEND Last with Invalidate";
     case Opcode::kSendOnlyInv:
       return "RC SEND Only with Invalidate";
+    case Opcode::kUcSendFirst:
+      return "UC SEND First";
+    case Opcode::kUcSendMiddle:
+      return "UC SEND Middle";
+    case Opcode::kUcSendLast:
+      return "UC SEND Last";
+    case Opcode::kUcSendLastImm:
+      return "UC SEND Last with Immediate";
+    case Opcode::kUcSendOnly:
+      return "UC SEND Only";
+    case Opcode::kUcSendOnlyImm:
+      return "UC SEND Only with Immediate";
+    case Opcode::kUcWriteFirst:
+      return "UC RDMA WRITE First";
+    case Opcode::kUcWriteMiddle:
+      return "UC RDMA WRITE Middle";
+    case Opcode::kUcWriteLast:
+      return "UC RDMA WRITE Last";
+    case Opcode::kUcWriteLastImm:
+      return "UC RDMA WRITE Last with Immediate";
+    case Opcode::kUcWriteOnly:
+      return "UC RDMA WRITE Only";
+    case Opcode::kUcWriteOnlyImm:
+      return "UC RDMA WRITE Only with Immediate";
     case Opcode::kUdSendOnly:
       return "UD SEND Only";
     case Opcode::kUdSendOnlyImm:

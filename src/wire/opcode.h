@@ -1,7 +1,7 @@
-// BTH opcodes of the Reliable Connected and Unreliable Datagram transports (IBTA vol 1, 9.2) and
-// the Congestion Notification Packet (Annex A17, 0x81 on the wire), and what each says about the
+// BTH opcodes of the Reliable Connected, Unreliable Connected and Unreliable Datagram transports
+// (IBTA vol 1, 9.2) and the Congestion Notification Packet (Annex A17, 0x81 on the wire), and what each says about the
 // packet: which extension headers follow, and its place in a message.
-// Not listed: UC, RD, XRC, FLUSH (0x1c), ATOMIC WRITE (0x1d), manufacturer opcodes.
+// Not listed: RD, XRC, FLUSH (0x1c), ATOMIC WRITE (0x1d), manufacturer opcodes.
 #pragma once
 
 #include <array>
@@ -34,10 +34,36 @@ enum class Opcode : std::uint8_t {
   kFetchAdd = 0x14,
   kSendLastInv = 0x16,
   kSendOnlyInv = 0x17,
+  kUcSendFirst = 0x20,
+  kUcSendMiddle = 0x21,
+  kUcSendLast = 0x22,
+  kUcSendLastImm = 0x23,
+  kUcSendOnly = 0x24,
+  kUcSendOnlyImm = 0x25,
+  kUcWriteFirst = 0x26,
+  kUcWriteMiddle = 0x27,
+  kUcWriteLast = 0x28,
+  kUcWriteLastImm = 0x29,
+  kUcWriteOnly = 0x2a,
+  kUcWriteOnlyImm = 0x2b,
   kUdSendOnly = 0x64,
   kUdSendOnlyImm = 0x65,
   kCnp = 0x81,
 };
+
+// The top three bits name the transport: RC 0, UC 0x20, UD 0x60.
+inline constexpr std::uint8_t kTransportMask = 0xe0;
+inline constexpr std::uint8_t kUcTransport = 0x20;
+constexpr bool is_uc(std::uint8_t opcode) {
+  return (opcode & kTransportMask) == kUcTransport;
+}
+// UC has the SENDs and WRITEs of RC under the same low bits; not SEND with invalidate.
+constexpr std::uint8_t uc_opcode(Opcode rc) {
+  return static_cast<std::uint8_t>(static_cast<std::uint8_t>(rc) | kUcTransport);
+}
+constexpr Opcode without_transport(std::uint8_t opcode) {
+  return static_cast<Opcode>(opcode & ~kTransportMask);
+}
 
 inline constexpr std::size_t kBthSize_B = 12;
 inline constexpr std::size_t kRethSize_B = 16;
@@ -100,6 +126,8 @@ constexpr std::array<std::uint16_t, 256> make_opcode_traits() {
   set(Opcode::kFetchAdd, kRequest | kOnly | kAtomicEth);
   set(Opcode::kSendLastInv, kData | kLast | kIeth);
   set(Opcode::kSendOnlyInv, kData | kOnly | kIeth);
+  for (std::uint8_t rc = 0; rc <= static_cast<std::uint8_t>(Opcode::kWriteOnlyImm); ++rc)
+    traits[uc_opcode(static_cast<Opcode>(rc))] = traits[rc];
   set(Opcode::kUdSendOnly, kData | kOnly | kDeth);
   set(Opcode::kUdSendOnlyImm, kData | kOnly | kDeth | kImm);
   set(Opcode::kCnp, 0);
@@ -149,6 +177,10 @@ constexpr bool is_request(Opcode opcode) {
 }
 constexpr bool is_response(Opcode opcode) {
   return detail::has(opcode, detail::kResponse);
+}
+
+constexpr bool is_rc_request(Opcode opcode) {
+  return static_cast<std::uint8_t>(opcode) < kUcTransport && is_request(opcode);
 }
 
 // Place in the message. READ request, ACK and atomics are Only; a CNP is none of the four.

@@ -202,8 +202,14 @@ TEST(Theory, DcqcnSettlesAtItsFixedPointOnThePapersRamp) {
   expect_fixed_point(paper_link(200e3, 0.01), {2, 3, 4, 5, 6, 7, 8, 9, 10}, ms(800));
 }
 
+// From 11 flows on the queue's noise reaches Kmax, where p jumps from 1 % to 1: the marking does not stay on the ramp
+// (docs/mechanisms/dcqcn.md). The same slope, longer, keeps it there.
 TEST(Theory, DcqcnOnTheSameSlopeTwiceAsLong) {
-  expect_fixed_point(paper_link(400e3, 0.02), {12, 14, 16}, ms(800));
+  expect_fixed_point(paper_link(400e3, 0.02), {11, 12, 13, 14, 15, 16}, ms(800));
+}
+
+TEST(Theory, DcqcnOnTheSameSlopeFourTimesAsLong) {
+  expect_fixed_point(paper_link(800e3, 0.04), {18, 20, 24, 28}, ms(600));
 }
 
 TEST(Theory, DcqcnOnALongFlatRampHoldsSixtyFourFlows) {

@@ -65,6 +65,7 @@ class Node {
     config.qos = options.qos[port_];
     config.carry_payload = true;
     config.host = {ns(100), ns(200), ns(100), 0, this, [](void*, std::uint32_t, Time_ps) {}, &Node::write_hook};
+    config.host.on_async = &Node::async_hook;
     if (options.tune) options.tune(port_, config);
     device_ = std::make_unique<nic::Device>(std::move(config), card_, out, in);
     bytes_.resize(kMemory_B);
@@ -93,11 +94,20 @@ class Node {
   }
 
   std::uint32_t key = 0, send_cq = 0, receive_cq = 0;
+  struct Event {
+    nic::AsyncKind kind;
+    std::uint32_t number;
+    Time_ps time_ps;
+  };
+  std::vector<Event> events;          // asynchronous
   std::vector<std::uint32_t> writes;  // keys of watched regions that were written
 
  private:
   static Time_ps run_hook(void* self, Time_ps end_ps) { return static_cast<Node*>(self)->run(end_ps); }
   static void write_hook(void* self, std::uint32_t key, Time_ps) { static_cast<Node*>(self)->writes.push_back(key); }
+  static void async_hook(void* self, nic::AsyncKind kind, std::uint32_t number, Time_ps now_ps) {
+    static_cast<Node*>(self)->events.push_back({kind, number, now_ps});
+  }
   Time_ps run(Time_ps end_ps) {
     for (;;) {
       device_->run_until(end_ps, &script_ps_);

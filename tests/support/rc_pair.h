@@ -2,6 +2,7 @@
 // side 0, look at the wire, the memory and the completions.
 #pragma once
 
+#include "base/check.h"
 #include "support/pair.h"
 
 namespace weft::support {

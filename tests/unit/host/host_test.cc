@@ -139,6 +139,41 @@ TEST(Host, WaitForAnEntryThatIsAlreadyThereNamesItsTime) {
   EXPECT_FALSE(pair.device(0).cq(cq).armed);
 }
 
+// Four WRITEs, room for two completions. A program of this simulator would be broken; one of somebody else is told.
+TEST(Host, AnOverrunIsToldToWhoeverListens) {
+  struct Listener {
+    std::vector<nic::AsyncKind> kinds;
+    nic::Device* device = nullptr;
+  } listener;
+  auto overrun = [](Listener* to) {
+    Connected pair;
+    if (to != nullptr) {
+      pair.host(0).set_hooks({to,
+                              [](void* self, nic::Device& device, nic::AsyncKind kind, std::uint32_t, Time_ps) {
+                                static_cast<Listener*>(self)->kinds.push_back(kind);
+                                static_cast<Listener*>(self)->device = &device;
+                              },
+                              nullptr});
+    }
+    std::uint32_t small = pair.device(0).create_cq(2);
+    std::uint32_t qp = pair.device(0).create_qp(nic::QpType::kRc, small, small, 16, 16);
+    ASSERT_TRUE(pair.device(0).modify(qp, nic::QpState::kInit));
+    ASSERT_TRUE(pair.device(0).modify(qp, nic::QpState::kErr));
+    Script script([&](Time_ps now_ps) {
+      for (int i = 0; i < 4; ++i) pair.device(0).post_send(qp, pair.write(8), now_ps);
+      return kNever_ps;
+    });
+    pair.host(0).start(script, us(1));
+    pair.run();
+    if (to != nullptr) {
+      EXPECT_EQ(to->device, &pair.device(0));
+    }
+  };
+  overrun(&listener);
+  EXPECT_EQ(listener.kinds, (std::vector{nic::AsyncKind::kCqError}));
+  EXPECT_DEATH(overrun(nullptr), "overrun");
+}
+
 TEST(Host, WatchTellsOfWritesIntoThatRegionOnly) {
   Connected pair;
   Script watcher([](Time_ps) { return kNever_ps; });

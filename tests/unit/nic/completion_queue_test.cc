@@ -46,11 +46,19 @@ TEST(CompletionQueue, WrapsAround) {
   }
 }
 
-TEST(CompletionQueueDeathTest, OverrunIsABrokenInvariant) {
+TEST(CompletionQueue, WhatFindsNoPlaceIsLostAndSoIsAllThatFollows) {
   CompletionQueue queue(2);
-  queue.push(entry(1, 0));
-  queue.push(entry(2, 0));
-  EXPECT_DEATH(queue.push(entry(3, 0)), "overrun");
+  queue.push(entry(1, 10));
+  EXPECT_EQ(queue.push(entry(2, 20)), 20);
+  EXPECT_EQ(queue.lost(), 0U);
+  EXPECT_EQ(queue.push(entry(3, 30)), kNever_ps);
+  EXPECT_EQ(queue.lost(), 1U);
+  queue.pop();
+  EXPECT_EQ(queue.peek(20)->wr_id, 2U) << "what was there stays";
+  EXPECT_EQ(queue.push(entry(4, 40)), kNever_ps) << "an overrun queue is of no use";
+  EXPECT_EQ(queue.lost(), 2U);
+  queue.pop();
+  EXPECT_EQ(queue.peek(kNever_ps), nullptr);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ TEST(Work, StatusNumbersWordsAndVendorSyndromes) {
   } table[] = {
       {WcStatus::kSuccess, 0, "success", 0},
       {WcStatus::kLocalLengthError, 1, "local length error", 0x68},
+      {WcStatus::kLocalQpOperationError, 2, "local QP operation error", 0},
       {WcStatus::kLocalProtectionError, 4, "local protection error", 0x51},
       {WcStatus::kFlushError, 5, "Work Request Flushed Error", 0xf9},
       {WcStatus::kRemoteInvalidRequest, 9, "remote invalid request error", 0x8a},

@@ -11,11 +11,14 @@ namespace {
 TEST(Opcode, ValidOpcodesAreTheListedOnes) {
   int count = 0;
   for (int byte = 0; byte < 256; ++byte) count += is_valid_opcode(static_cast<std::uint8_t>(byte)) ? 1 : 0;
-  EXPECT_EQ(count, 26);
+  EXPECT_EQ(count, 38);
   EXPECT_TRUE(is_valid_opcode(0x00));
   EXPECT_TRUE(is_valid_opcode(0x81));
   EXPECT_FALSE(is_valid_opcode(0x15));
   EXPECT_FALSE(is_valid_opcode(0x18));
+  EXPECT_TRUE(is_valid_opcode(0x2b));
+  EXPECT_FALSE(is_valid_opcode(0x2c)) << "UC has no READ";
+  EXPECT_FALSE(is_valid_opcode(0x36)) << "and no SEND with invalidate";
   EXPECT_FALSE(is_valid_opcode(0x80)) << "the CNP group's base, not what is on the wire";
 }
 
@@ -35,6 +38,9 @@ TEST(Opcode, HeaderSizesAreThoseOfTheStandard) {
   EXPECT_EQ(header_size_B(Opcode::kSendOnlyInv), 16U);
   EXPECT_EQ(header_size_B(Opcode::kUdSendOnly), 20U);
   EXPECT_EQ(header_size_B(Opcode::kUdSendOnlyImm), 24U);
+  EXPECT_EQ(header_size_B(Opcode::kUcWriteFirst), 28U);
+  EXPECT_EQ(header_size_B(Opcode::kUcWriteLastImm), 16U);
+  EXPECT_EQ(header_size_B(Opcode::kUcSendOnly), 12U);
   EXPECT_EQ(header_size_B(Opcode::kCnp), 28U);
   EXPECT_EQ(header_size_B(static_cast<Opcode>(0x15)), 0U);
   for (int byte = 0; byte < 256; ++byte) EXPECT_LE(header_size_B(static_cast<Opcode>(byte)), kMaxHeaderSize_B);
@@ -77,6 +83,20 @@ TEST(Opcode, NamesAgreeWithTraits) {
     EXPECT_EQ(says("UD "), has_deth(opcode)) << text;
   }
   EXPECT_STREQ(name(Opcode::kWriteFirst), "RC RDMA WRITE First");
+  EXPECT_STREQ(name(Opcode::kUcWriteFirst), "UC RDMA WRITE First");
+}
+
+TEST(Opcode, UcMirrorsRc) {
+  EXPECT_EQ(uc_opcode(Opcode::kSendFirst), 0x20);
+  EXPECT_EQ(uc_opcode(Opcode::kWriteOnlyImm), 0x2b);
+  for (int byte = 0; byte < 256; ++byte) {
+    auto opcode = static_cast<std::uint8_t>(byte);
+    EXPECT_EQ(is_uc(opcode), byte >= 0x20 && byte < 0x40);
+    if (!is_uc(opcode) || !is_valid_opcode(opcode)) continue;
+    const std::string rc = name(without_transport(opcode));
+    EXPECT_EQ(name(static_cast<Opcode>(byte)), "UC" + rc.substr(2));
+    EXPECT_TRUE(is_request(static_cast<Opcode>(byte)));
+  }
 }
 
 }  // namespace

@@ -1,0 +1,207 @@
+// What the world answers to each call, and which calls wait.
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "live/server.h"
+
+namespace weft::live {
+
+using verbs::Op;
+
+// A call that cannot be answered yet is asked again whenever something of its process has changed.
+void Server::execute(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) {
+  Node& node = *thread->process->node;
+  if (auto reply = answer(thread, request, now_ps, false)) {
+    node.resume(thread, *reply, now_ps);
+    return;
+  }
+  thread->retry = [this, thread_ptr = thread.get(), request, &node](Time_ps then_ps) {
+    std::shared_ptr<Thread> self;
+    for (const auto& each : threads_) {
+      if (each.get() == thread_ptr) self = each;
+    }
+    if (!self) return false;
+    auto reply = answer(self, request, then_ps, true);
+    if (!reply) return false;
+    node.resume(self, *reply, then_ps);
+    return true;
+  };
+}
+
+std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps,
+                                    bool again) {
+  Process& process = *thread->process;
+  VerbsService& service = *services_[process.node->index()];
+  switch (request.op) {
+    case Op::kSleep: {
+      verbs::Sleep ask;
+      if (!request.read(ask)) return Reply::failed(EINVAL);
+      if (ask.until_ps <= now_ps) return Reply{};
+      if (!again) {
+        std::uint64_t park = thread->park;
+        process.node->at(ask.until_ps, thread->rank, [thread, park](Time_ps at_ps) {
+          if (thread->park == park && thread->retry) thread->retry(at_ps);
+        });
+      }
+      return std::nullopt;
+    }
+    case Op::kSetTimer:
+      return set_timer(thread, request, now_ps);
+    case Op::kLookUp:
+      return network_.look_up(request);
+    case Op::kNodeName: {
+      verbs::LookUp name{};
+      const std::string& own = world_.lab().hosts[process.node->index()].name;
+      own.copy(name.name, sizeof(name.name) - 1);
+      return Reply::of(name);
+    }
+    case Op::kListDevices:
+      return service.list_devices();
+    case Op::kAllocPd:
+      return service.alloc_pd(process, request);
+    case Op::kRegMr:
+      return service.reg_mr(process, request);
+    case Op::kCreateChannel:
+      return service.create_channel(process, request);
+    case Op::kOpenEvents:
+      return service.open_events(process, request);
+    case Op::kCreateCq:
+      return service.create_cq(process, request);
+    case Op::kCreateQp:
+      return service.create_qp(process, request);
+    case Op::kCreateAh:
+      return service.create_ah(process, request);
+    case Op::kDestroy:
+      return service.destroy(process, request);
+    case Op::kModifyQp:
+      return service.modify_qp(process, request, now_ps);
+    case Op::kQueryQp:
+      return service.query_qp(process, request);
+    case Op::kArmCq:
+      return service.arm_cq(process, request);
+    case Op::kPoll:
+      return poll_cq(process, request);
+    case Op::kGetCqEvent:
+      return get_cq_event(process, request);
+    case Op::kGetAsyncEvent: {
+      verbs::GetEvent ask;
+      if (!request.read(ask)) return Reply::failed(EINVAL);
+      return ask.wait != 0 ? std::nullopt : std::optional(Reply::failed(EAGAIN));
+    }
+    case Op::kStreamOpen:
+      return network_.open(process);
+    case Op::kStreamBind:
+      return network_.bind(process, request);
+    case Op::kStreamListen:
+      return network_.listen(process, request);
+    case Op::kStreamConnect:
+      return network_.connect(process, request, now_ps, again);
+    case Op::kStreamAccept:
+      return network_.accept(process, request);
+    case Op::kStreamSend:
+      return network_.send(process, request, now_ps);
+    case Op::kStreamReceive:
+      return network_.receive(process, request, now_ps);
+    case Op::kStreamShutdown:
+      return network_.shutdown(process, request, now_ps);
+    case Op::kStreamClose:
+      return network_.close(process, request, now_ps);
+    case Op::kWait: {
+      auto reply = wait_items(process, request, now_ps);
+      verbs::Wait ask;
+      if (!reply && !again && request.read_head(ask) && ask.until_ps < kNever_ps) {
+        std::uint64_t park = thread->park;
+        process.node->at(ask.until_ps, thread->rank, [thread, park](Time_ps at_ps) {
+          if (thread->park == park && thread->retry) thread->retry(at_ps);
+        });
+      }
+      return reply;
+    }
+    default:
+      return Reply::failed(EOPNOTSUPP);
+  }
+}
+
+std::optional<Reply> Server::poll_cq(Process& process, const Request& request) {
+  verbs::Handle ask;
+  if (!request.read(ask)) return Reply::failed(EINVAL);
+  auto found = process.cqs.find(ask.handle);
+  if (found == process.cqs.end()) return Reply::failed(EINVAL);
+  const Ring& ring = found->second->ring;
+  bool empty = ring.head().consumed.load(std::memory_order_acquire) == ring.taken;
+  return empty ? std::nullopt : std::optional(Reply{});
+}
+
+std::optional<Reply> Server::get_cq_event(Process& process, const Request& request) {
+  verbs::GetEvent ask;
+  if (!request.read(ask)) return Reply::failed(EINVAL);
+  auto found = process.channels.find(ask.channel);
+  if (found == process.channels.end()) return Reply::failed(EINVAL);
+  EventChannel& channel = *found->second;
+  if (channel.cookies.empty()) return ask.wait != 0 ? std::nullopt : std::optional(Reply::failed(EAGAIN));
+  verbs::CqEvent event{channel.cookies.front()};
+  channel.cookies.pop_front();
+  std::uint64_t one = 0;
+  [[maybe_unused]] ssize_t size = ::read(channel.eventfd, &one, sizeof(one));
+  return Reply::of(event);
+}
+
+std::optional<Reply> Server::wait_items(Process& process, const Request& request, Time_ps now_ps) {
+  verbs::Wait ask;
+  if (!request.read_head(ask) || ask.items > verbs::kMaxWaitItems ||
+      request.body.size() != sizeof(ask) + ask.items * sizeof(verbs::WaitItem))
+    return Reply::failed(EINVAL);
+  std::vector<verbs::WaitItem> items(ask.items);
+  std::memcpy(items.data(), request.body.data() + sizeof(ask), ask.items * sizeof(verbs::WaitItem));
+  bool any = ask.until_ps <= now_ps;
+  for (verbs::WaitItem& item : items) {
+    item.ready = 0;
+    if (item.what == verbs::WaitItem::kStream) {
+      Stream* stream = ManagementNetwork::find(process, item.handle);
+      item.ready = stream == nullptr ? static_cast<std::uint32_t>(POLLNVAL) : stream->ready(item.wanted);
+    } else if (item.what == verbs::WaitItem::kChannel) {
+      auto channel = process.channels.find(item.handle);
+      if (channel != process.channels.end() && !channel->second->cookies.empty()) item.ready = item.wanted & POLLIN;
+    }
+    any = any || item.ready != 0;
+  }
+  if (!any) return std::nullopt;
+  Reply reply;
+  reply.body.resize(items.size() * sizeof(verbs::WaitItem));
+  std::memcpy(reply.body.data(), items.data(), reply.body.size());
+  return reply;
+}
+
+Reply Server::set_timer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) {
+  verbs::SetTimer ask;
+  if (!request.read(ask)) return Reply::failed(EINVAL);
+  std::shared_ptr<Process> process = thread->process;
+  verbs::TimerLeft left{process->timer_ps == kNever_ps ? 0 : std::max<Time_ps>(0, process->timer_ps - now_ps)};
+  std::uint64_t timer = ++process->timer;
+  process->timer_ps = ask.after_ps > 0 ? now_ps + ask.after_ps : kNever_ps;
+  process->timer_interval_ps = std::max<Time_ps>(0, ask.interval_ps);
+  if (ask.after_ps > 0)
+    process->node->at(process->timer_ps, 0,
+                      [this, process, timer](Time_ps at_ps) { fire_timer(process, timer, at_ps); });
+  return Reply::of(left);
+}
+
+void Server::fire_timer(const std::shared_ptr<Process>& process, std::uint64_t timer, Time_ps now_ps) {
+  if (process->gone || process->timer != timer) return;
+  // The handler runs in a thread that waits, and reads the time.
+  for (const auto& thread : process->threads) {
+    if (thread->clock().local_ps.load(std::memory_order_relaxed) < now_ps)
+      thread->clock().local_ps.store(now_ps, std::memory_order_release);
+  }
+  kill(process->pid, SIGALRM);
+  process->timer_ps = kNever_ps;
+  if (process->timer_interval_ps == 0) return;
+  process->timer_ps = now_ps + std::max<Time_ps>(process->timer_interval_ps, us(1));
+  process->node->at(process->timer_ps, 0, [this, process, timer](Time_ps at_ps) { fire_timer(process, timer, at_ps); });
+}
+
+}  // namespace weft::live

@@ -1,0 +1,59 @@
+#include "live/connection.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace weft::live {
+
+Connection::~Connection() {
+  close(fd_);
+}
+
+Connection::Got Connection::receive(Request& request) {
+  verbs::RequestHead head;
+  request.body.resize(verbs::kMaxMessage_B);
+  iovec parts[2] = {{&head, sizeof(head)}, {request.body.data(), request.body.size()}};
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = 2;
+  ssize_t got = recvmsg(fd_, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return Got::kNothing;
+  if (got < static_cast<ssize_t>(sizeof(head)) || (message.msg_flags & MSG_TRUNC) != 0) return Got::kEnd;
+  auto body_B = static_cast<std::size_t>(got) - sizeof(head);
+  if (head.size_B != body_B) return Got::kEnd;
+  request.op = head.op;
+  request.local_ps = head.local_ps;
+  request.body.resize(body_B);
+  return Got::kRequest;
+}
+
+bool Connection::send(const Reply& reply, Time_ps now_ps) {
+  verbs::ReplyHead head{reply.error, static_cast<std::uint32_t>(reply.body.size()), now_ps};
+  iovec parts[2] = {{&head, sizeof(head)}, {const_cast<std::byte*>(reply.body.data()), reply.body.size()}};
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = 2;
+  alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))];
+  int count = reply.fds[1] >= 0 ? 2 : (reply.fds[0] >= 0 ? 1 : 0);
+  if (count > 0) {
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(static_cast<std::size_t>(count) * sizeof(int));
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(static_cast<std::size_t>(count) * sizeof(int));
+    std::memcpy(CMSG_DATA(header), reply.fds, static_cast<std::size_t>(count) * sizeof(int));
+  }
+  return sendmsg(fd_, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(head) + reply.body.size());
+}
+
+int Connection::peer_pid() const {
+  ucred credentials{};
+  socklen_t size = sizeof(credentials);
+  if (getsockopt(fd_, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return -1;
+  return credentials.pid;
+}
+
+}  // namespace weft::live

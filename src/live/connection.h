@@ -1,0 +1,75 @@
+// The world's end of one thread's connection: a request in, a reply with descriptors out. Nothing blocks here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "base/time.h"
+#include "verbs/protocol.h"
+
+namespace weft::live {
+
+struct Request {
+  verbs::Op op = verbs::Op::kHello;
+  Time_ps local_ps = 0;
+  std::vector<std::byte> body;
+
+  // The body as the struct that it must be; false when its size is another.
+  template <typename T>
+  bool read(T& out) const {
+    if (body.size() != sizeof(T)) return false;
+    std::memcpy(&out, body.data(), sizeof(T));
+    return true;
+  }
+  // The struct at its beginning, when more follows.
+  template <typename T>
+  bool read_head(T& out) const {
+    if (body.size() < sizeof(T)) return false;
+    std::memcpy(&out, body.data(), sizeof(T));
+    return true;
+  }
+};
+
+struct Reply {
+  int error = 0;
+  std::vector<std::byte> body;
+  int fds[2] = {-1, -1};  // lent
+
+  static Reply failed(int error) {
+    Reply reply;
+    reply.error = error;
+    return reply;
+  }
+  template <typename T>
+  static Reply of(const T& value) {
+    Reply reply;
+    reply.body.resize(sizeof(T));
+    std::memcpy(reply.body.data(), &value, sizeof(T));
+    return reply;
+  }
+};
+
+class Connection {
+ public:
+  explicit Connection(int fd) : fd_(fd) {}
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection();
+
+  enum class Got : std::uint8_t { kRequest, kNothing, kEnd };
+  // What is there now; kEnd for a closed connection and for a message that is not one of the protocol.
+  Got receive(Request& request);
+  // False when the program is gone.
+  bool send(const Reply& reply, Time_ps now_ps);
+  int fd() const { return fd_; }
+  // Of the process at the other end, as the kernel knows it.
+  int peer_pid() const;
+
+ private:
+  int fd_;
+};
+
+}  // namespace weft::live

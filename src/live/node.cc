@@ -1,0 +1,122 @@
+#include "live/node.h"
+
+#include <algorithm>
+
+namespace weft::live {
+
+void Node::at(Time_ps time_ps, std::uint64_t rank, std::function<void(Time_ps)> what) {
+  time_ps = std::max(time_ps, now_ps_);
+  events_.push({time_ps, rank, next_order_++, std::move(what)});
+  if (stepping_) return;
+  if (program_ == host::kNoProgram) {
+    program_ = host_.start(*this, time_ps);
+  } else {
+    host_.wake(program_, time_ps);
+  }
+}
+
+Time_ps Node::step(Time_ps now_ps) {
+  stepping_ = true;
+  now_ps_ = now_ps;
+  for (std::size_t i = 0; i < watched_.size(); ++i) {
+    CompletionRing& cq = *watched_[i];
+    if (!host_.device(cq.device).cq(cq.nic_cq).armed) drain(cq, now_ps);
+  }
+  while (!events_.empty() && events_.top().time_ps <= now_ps) {
+    auto what = std::move(const_cast<Event&>(events_.top()).what);
+    events_.pop();
+    what(now_ps);
+  }
+  stepping_ = false;
+  return events_.empty() ? kNever_ps : events_.top().time_ps;
+}
+
+void Node::resume(const std::shared_ptr<Thread>& thread, const Reply& reply, Time_ps now_ps) {
+  thread->retry = nullptr;
+  ++thread->park;
+  thread->process->settle_writes(now_ps);
+  thread->local_ps = now_ps;
+  thread->clock().local_ps.store(now_ps, std::memory_order_release);
+  if (!thread->connection.send(reply, now_ps)) {
+    waiter_.thread_ended(thread, now_ps);
+    return;
+  }
+  run(thread, now_ps);
+}
+
+void Node::run(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
+  thread->state = ThreadState::kRunning;
+  Request request;
+  switch (waiter_.wait_for(*thread, request)) {
+    case ThreadWaiter::Outcome::kAsked:
+      take_request(thread, std::move(request), now_ps);
+      break;
+    case ThreadWaiter::Outcome::kGone:
+      take_posts(*thread->process, now_ps, kNever_ps);
+      waiter_.thread_ended(thread, now_ps);
+      break;
+    case ThreadWaiter::Outcome::kSpins:
+      thread->state = ThreadState::kSpinning;
+      take_posts(*thread->process, now_ps, kNever_ps);
+      break;
+    case ThreadWaiter::Outcome::kOutside:
+      thread->state = ThreadState::kOutside;
+      take_posts(*thread->process, now_ps, kNever_ps);
+      break;
+  }
+}
+
+void Node::take_request(const std::shared_ptr<Thread>& thread, Request request, Time_ps not_before_ps) {
+  thread->state = ThreadState::kParked;
+  Time_ps from_ps = std::max(thread->local_ps, not_before_ps);
+  Time_ps asked_ps = std::max(request.local_ps, from_ps);
+  take_posts(*thread->process, from_ps, asked_ps);
+  thread->local_ps = asked_ps;
+  at(asked_ps, thread->rank, [this, thread, request = std::move(request)](Time_ps now_ps) {
+    if (!thread->process->gone) waiter_.execute(thread, request, now_ps);
+  });
+}
+
+void Node::memory_written(Process& process, std::uint64_t address, std::span<const std::uint8_t> bytes,
+                          Time_ps visible_ps) {
+  // In order: a later write is not seen before an earlier one.
+  if (!process.writes.empty()) visible_ps = std::max(visible_ps, process.writes.back().visible_ps);
+  process.writes.push_back({visible_ps, address, {bytes.begin(), bytes.end()}});
+  for (const auto& thread : process.threads) {
+    if (thread->state == ThreadState::kSpinning)
+      at(visible_ps, thread->rank, [this, thread](Time_ps now_ps) { let_spin(thread, now_ps); });
+  }
+}
+
+// Its memory has changed: if that is what it spins for, it goes on.
+void Node::let_spin(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
+  if (thread->state != ThreadState::kSpinning || thread->process->gone) return;
+  thread->has_spun = true;
+  thread->local_ps = std::max(thread->local_ps, now_ps + host_.model().poll_hit_ps);
+  thread->clock().local_ps.store(thread->local_ps, std::memory_order_release);
+  thread->process->settle_writes(now_ps);
+  run(thread, thread->local_ps);
+}
+
+void Node::retry_waits(Process& process, Time_ps now_ps) {
+  for (std::size_t i = 0; i < process.threads.size(); ++i) {
+    std::shared_ptr<Thread> thread = process.threads[i];
+    if (thread->state != ThreadState::kParked || !thread->retry) continue;
+    // Not from here: it runs the thread, which may make and end others.
+    std::uint64_t park = thread->park;
+    at(now_ps, thread->rank, [thread, park](Time_ps then_ps) {
+      if (thread->park == park && thread->retry && !thread->process->gone) thread->retry(then_ps);
+    });
+  }
+}
+
+void Node::watch(CompletionRing& cq) {
+  watched_.push_back(&cq);
+  drain(cq, now_ps_);
+}
+
+void Node::unwatch(const CompletionRing& cq) {
+  std::erase(watched_, &cq);
+}
+
+}  // namespace weft::live

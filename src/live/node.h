@@ -1,0 +1,85 @@
+// One host of the world as the programs on it see it: an operating system that schedules their threads in virtual time.
+// It is a program of the simulated host; a step runs what is due, and running a thread means to answer it and to wait
+// until it asks again. So one thread runs at a time, in the order of virtual time, then of arrival, and what a thread
+// does happens at the times of its own clock.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <queue>
+#include <vector>
+
+#include "host/host.h"
+#include "live/process.h"
+
+namespace weft::live {
+
+// Waits, in real time, for a thread that runs.
+class ThreadWaiter {
+ public:
+  virtual ~ThreadWaiter() = default;
+  // Returns when the thread has asked (its request is in `request`), is gone, or has to be taken for spinning or
+  // outside.
+  enum class Outcome : std::uint8_t { kAsked, kGone, kSpins, kOutside };
+  virtual Outcome wait_for(Thread& thread, Request& request) = 0;
+  virtual void execute(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) = 0;
+  virtual void thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps) = 0;
+};
+
+class Node final : public host::Program {
+ public:
+  Node(ThreadWaiter& waiter, host::Host& host, std::uint32_t index) : waiter_(waiter), host_(host), index_(index) {}
+
+  Time_ps step(Time_ps now_ps) override;
+
+  // Does `what` at that time, or now if it has passed; equals go by rank, then in the order of their making.
+  void at(Time_ps time_ps, std::uint64_t rank, std::function<void(Time_ps)> what);
+  // Ends the thread's wait and runs it until it asks again.
+  void resume(const std::shared_ptr<Thread>& thread, const Reply& reply, Time_ps now_ps);
+  // A request that came while nobody waited for it.
+  void take_request(const std::shared_ptr<Thread>& thread, Request request, Time_ps not_before_ps);
+  // What was posted to the process's queues since the last look happens at the times written there.
+  void take_posts(Process& process, Time_ps from_ps, Time_ps until_ps);
+  void watch(CompletionRing& cq);
+  void unwatch(const CompletionRing& cq);
+  // The NIC has written into the process's memory.
+  void memory_written(Process& process, std::uint64_t address, std::span<const std::uint8_t> bytes, Time_ps visible_ps);
+  // Looks again at every wait of the process that may have come true.
+  void retry_waits(Process& process, Time_ps now_ps);
+
+  host::Host& host() { return host_; }
+  std::uint32_t index() const { return index_; }
+  Time_ps now_ps() const { return now_ps_; }
+  std::vector<std::shared_ptr<Process>> processes;
+
+ private:
+  struct Event {
+    Time_ps time_ps;
+    std::uint64_t rank, order;
+    std::function<void(Time_ps)> what;
+    friend bool operator<(const Event& a, const Event& b) {
+      if (a.time_ps != b.time_ps) return a.time_ps > b.time_ps;
+      return a.rank != b.rank ? a.rank > b.rank : a.order > b.order;
+    }
+  };
+  void run(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
+  void drain(CompletionRing& cq, Time_ps now_ps);
+  void let_spin(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
+  void post(Process& process, VerbsQp& qp, bool send, std::uint32_t number, std::vector<std::byte> entry,
+            Time_ps now_ps);
+  void post_send(VerbsQp& qp, std::uint32_t number, const std::vector<std::byte>& entry, Time_ps now_ps);
+  void post_receive(VerbsQp& qp, std::uint32_t number, const std::vector<std::byte>& entry, Time_ps now_ps);
+
+  ThreadWaiter& waiter_;
+  host::Host& host_;
+  std::uint32_t index_;
+  std::uint32_t program_ = host::kNoProgram;
+  bool stepping_ = false;
+  Time_ps now_ps_ = 0;
+  std::priority_queue<Event> events_;
+  std::uint64_t next_order_ = 0;
+  std::vector<CompletionRing*> watched_;
+};
+
+}  // namespace weft::live

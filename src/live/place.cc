@@ -1,0 +1,115 @@
+#include "live/place.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+
+namespace weft::live {
+
+namespace fs = std::filesystem;
+
+tl::expected<std::string, std::string> runtime_directory() {
+  const char* given = std::getenv("XDG_RUNTIME_DIR");
+  std::string path =
+      given != nullptr && *given != 0 ? std::string(given) + "/weft" : fmt::format("/tmp/weft-{}", getuid());
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+    return tl::unexpected(fmt::format("cannot make {}: {}", path, std::strerror(errno)));
+  struct stat info {};
+  // In /tmp anybody could have made it: what others can enter is not ours.
+  if (lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != getuid() || (info.st_mode & 077) != 0)
+    return tl::unexpected(fmt::format("{} must be a directory of yours that nobody else can enter (chmod 700)", path));
+  return path;
+}
+
+std::string socket_path(const std::string& directory, const std::string& world) {
+  return directory + "/" + world + "/socket";
+}
+
+namespace {
+
+tl::expected<sockaddr_un, std::string> address_of(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path))
+    return tl::unexpected(fmt::format("the path {} is too long for a socket; choose a shorter name", path));
+  path.copy(address.sun_path, path.size());
+  return address;
+}
+
+tl::expected<int, std::string> connect_to(const std::string& path) {
+  auto address = address_of(path);
+  if (!address) return tl::unexpected(address.error());
+  int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (fd < 0 || connect(fd, reinterpret_cast<sockaddr*>(&*address), sizeof(*address)) != 0) {
+    std::string why = std::strerror(errno);
+    if (fd >= 0) close(fd);
+    return tl::unexpected(why);
+  }
+  return fd;
+}
+
+}  // namespace
+
+std::vector<std::string> worlds_up(const std::string& directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    if (auto fd = connect_to(entry.path().string() + "/socket")) {
+      close(*fd);
+      names.push_back(entry.path().filename().string());
+    } else {
+      fs::remove_all(entry.path(), error);
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+tl::expected<int, std::string> listen_at(const std::string& directory, const std::string& world) {
+  std::vector<std::string> up = worlds_up(directory);
+  if (std::find(up.begin(), up.end(), world) != up.end())
+    return tl::unexpected(
+        fmt::format("a world named {} is up already; end it with 'weft down {}' or choose another "
+                    "--name",
+                    world, world));
+  std::error_code error;
+  fs::create_directory(directory + "/" + world, error);
+  std::string path = socket_path(directory, world);
+  auto address = address_of(path);
+  if (!address) return tl::unexpected(address.error());
+  unlink(path.c_str());
+  int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0 || bind(fd, reinterpret_cast<sockaddr*>(&*address), sizeof(*address)) != 0 || listen(fd, 512) != 0) {
+    std::string why = fmt::format("cannot listen at {}: {}", path, std::strerror(errno));
+    if (fd >= 0) close(fd);
+    return tl::unexpected(why);
+  }
+  return fd;
+}
+
+tl::expected<Reply, std::string> ask_world(const std::string& socket, verbs::Op op) {
+  auto fd = connect_to(socket);
+  if (!fd) return tl::unexpected(fd.error());
+  verbs::RequestHead head{op, 0, 0};
+  std::vector<std::byte> text(verbs::kMaxMessage_B);
+  ssize_t got = ::send(*fd, &head, sizeof(head), MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(head))
+                    ? recv(*fd, text.data(), text.size(), 0)
+                    : -1;
+  close(*fd);
+  if (got < static_cast<ssize_t>(sizeof(verbs::ReplyHead))) return tl::unexpected(std::string("it does not answer"));
+  Reply reply;
+  verbs::ReplyHead answer;
+  std::memcpy(&answer, text.data(), sizeof(answer));
+  reply.error = answer.error;
+  reply.body.assign(text.begin() + sizeof(answer), text.begin() + got);
+  return reply;
+}
+
+}  // namespace weft::live

@@ -1,0 +1,24 @@
+// Where worlds that are up keep their sockets: a directory that only its user can enter, one folder per world.
+#pragma once
+
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "live/connection.h"
+
+namespace weft::live {
+
+// $XDG_RUNTIME_DIR/weft, or /tmp/weft-UID. The error says what is wrong with it.
+tl::expected<std::string, std::string> runtime_directory();
+std::string socket_path(const std::string& directory, const std::string& world);
+// Names of the worlds that answer, sorted; folders of those that do not are removed.
+std::vector<std::string> worlds_up(const std::string& directory);
+
+// A listening socket for a new world; the error says why there is none, for instance that its name is taken.
+tl::expected<int, std::string> listen_at(const std::string& directory, const std::string& world);
+
+// One request on a connection of its own, and its reply.
+tl::expected<Reply, std::string> ask_world(const std::string& socket, verbs::Op op);
+
+}  // namespace weft::live

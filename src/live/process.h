@@ -1,0 +1,143 @@
+// A program that runs on a node of the world: its threads, its verbs objects and its memory. The world trusts nothing
+// of it: handles are looked up, ring entries are copied before they are checked, and memory is reached only through
+// registered ranges.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "live/connection.h"
+#include "live/shared_memory.h"
+#include "nic/device.h"
+#include "verbs/protocol.h"
+
+namespace weft::live {
+
+class Node;
+struct Process;
+struct Stream;
+
+// Where the program is, as far as the world can know.
+enum class ThreadState : std::uint8_t {
+  kRunning,   // it has its reply and has not asked again
+  kParked,    // it waits for a reply
+  kSpinning,  // it burns CPU without a call: it waits for a byte of its memory to change
+  kOutside,   // it sleeps in the kernel for something that is not of this world: a pipe, another thread
+};
+
+struct Thread {
+  Connection connection;
+  std::shared_ptr<Process> process;
+  SharedMemory page;
+  int tid = 0;
+  std::uint64_t rank = 0;  // of all threads of the world, in the order in which they came
+  ThreadState state = ThreadState::kParked;
+  bool has_spun = false;               // its spins have been ended by deliveries so far
+  Time_ps left_at_ps = 0;              // how far the world was when it stopped to wait for this thread
+  Time_ps local_ps = 0;                // when it was resumed or last asked
+  std::uint64_t park = 0;              // counts its waits, so that what would end an old one does not end a new one
+  std::function<bool(Time_ps)> retry;  // of a wait: answers if it can now
+
+  explicit Thread(int fd) : connection(fd) {}
+  verbs::ThreadPage& clock() const { return *reinterpret_cast<verbs::ThreadPage*>(page.data()); }
+};
+
+struct MemoryRange {
+  Process* process = nullptr;
+  std::uint32_t pd = 0, device = 0, key = 0, access = 0;
+  std::uint64_t address = 0, iova = 0, length_B = 0;
+  nic::RegionAccess reach{};  // what the NIC calls
+};
+struct EventChannel {
+  int eventfd = -1;
+  std::deque<std::uint64_t> cookies;
+  ~EventChannel();
+};
+struct Ring {
+  verbs::QueueInfo info{};
+  std::byte* base = nullptr;  // of the RingHead
+  std::uint32_t taken = 0;    // entries that the world has read, or written
+
+  verbs::RingHead& head() const { return *reinterpret_cast<verbs::RingHead*>(base); }
+  std::byte* entry(std::uint32_t number) const {
+    return base + sizeof(verbs::RingHead) + std::size_t{number & (info.entries - 1)} * info.stride_B;
+  }
+};
+struct CompletionRing {
+  Process* process = nullptr;
+  std::uint32_t handle = 0, device = 0, nic_cq = 0, channel = verbs::kNoHandle;
+  std::uint64_t cookie = 0;
+  SharedMemory memory;
+  Ring ring;
+  enum class Armed : std::uint8_t { kNo, kSolicited, kAny } armed = Armed::kNo;
+  bool overrun = false;
+};
+// One posted work request: a gather or scatter list that the NIC sees as one region.
+struct WorkSlot {
+  Process* process = nullptr;
+  std::uint32_t key = 0;
+  std::vector<verbs::Sge> sges;
+  std::vector<std::uint8_t> inline_bytes;
+  nic::RegionAccess reach{};
+};
+struct VerbsQueue {
+  Ring ring;
+  std::vector<std::unique_ptr<WorkSlot>> slots;  // by entry
+};
+struct VerbsQp {
+  Process* process = nullptr;
+  std::uint32_t handle = 0, device = 0, pd = 0, qpn = 0, type = 0;
+  std::uint32_t send_cq = 0, receive_cq = 0;
+  bool signal_all = false;
+  std::uint64_t cookie = 0;
+  SharedMemory memory;
+  VerbsQueue send, receive;
+  verbs::QpAttr attr{};
+};
+struct AddressHandle {
+  std::uint32_t device = 0, remote_port = 0;
+  verbs::AhAttr attr{};
+};
+// A write that the NIC has made and the CPU cannot see yet.
+struct PendingWrite {
+  Time_ps visible_ps;
+  std::uint64_t address;
+  std::vector<std::uint8_t> bytes;
+};
+
+struct Process {
+  Node* node = nullptr;
+  int pid = 0;
+  std::string name;  // of the executable
+  SharedMemory page;
+  std::vector<std::shared_ptr<Thread>> threads;
+  std::uint32_t next_handle = 1;
+  std::uint32_t next_doorbell = 0;
+  std::map<std::uint32_t, std::uint32_t> pds;  // handle -> device
+  std::map<std::uint32_t, std::unique_ptr<MemoryRange>> mrs;
+  std::map<std::uint32_t, std::unique_ptr<EventChannel>> channels;
+  std::map<std::uint32_t, std::unique_ptr<EventChannel>> async;  // by device
+  std::map<std::uint32_t, std::unique_ptr<CompletionRing>> cqs;
+  std::map<std::uint32_t, std::unique_ptr<VerbsQp>> qps;
+  std::map<std::uint32_t, AddressHandle> ahs;
+  std::map<std::uint32_t, std::shared_ptr<Stream>> streams;
+  std::vector<std::pair<VerbsQp*, bool>> doorbells;  // bit -> queue, is it the send queue; null: none
+  std::deque<PendingWrite> writes;
+  Time_ps timer_ps = kNever_ps, timer_interval_ps = 0;
+  std::uint64_t timer = 0;  // counts settings
+  bool gone = false;
+
+  verbs::ProcessPage& shared() const { return *reinterpret_cast<verbs::ProcessPage*>(page.data()); }
+  bool read(std::uint64_t address, std::span<std::uint8_t> out) const;
+  bool write(std::uint64_t address, std::span<const std::uint8_t> in) const;
+  // Everything that the CPU can see at `now_ps` is in its memory afterwards.
+  void settle_writes(Time_ps now_ps);
+};
+
+}  // namespace weft::live

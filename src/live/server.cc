@@ -1,0 +1,284 @@
+#include "live/server.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <ctime>
+
+namespace weft::live {
+
+namespace {
+
+constexpr Time_ps kSlice_ps = ms(1);  // of virtual time between two looks at the sockets
+// CPU time without a call after which a thread is taken for spinning: much more than a program computes between two
+// calls, and less where it has spun before.
+constexpr std::int64_t kSpinBudget_ns = 100'000'000;
+constexpr std::int64_t kShortSpinBudget_ns = 150'000;
+constexpr Time_ps kClockRead_ps = ns(20);                              // a vDSO call; estimate
+constexpr std::int64_t kEpoch_ns = 1'700'000'000LL * 1'000'000'000LL;  // any fixed day
+constexpr int kOutsideLooks = 5;  // looks, a millisecond apart, that find it asleep in the kernel
+
+std::int64_t cpu_ns(int pid) {
+  clockid_t clock;
+  timespec time{};
+  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
+  return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
+}
+
+// 'R', 'S', …; 0 when it is gone.
+char kernel_state(int pid, int tid) {
+  char path[64];
+  std::snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+  FILE* file = std::fopen(path, "re");
+  if (file == nullptr) return 0;
+  char text[512];
+  std::size_t size = std::fread(text, 1, sizeof(text) - 1, file);
+  std::fclose(file);
+  text[size] = 0;
+  // The name is in brackets and may hold anything.
+  const char* bracket = std::string_view(text, size).rfind(')') == std::string_view::npos
+                            ? nullptr
+                            : text + std::string_view(text, size).rfind(')');
+  return bracket != nullptr && bracket + 2 < text + size ? bracket[2] : 0;
+}
+
+std::string executable(int pid) {
+  char path[64], target[PATH_MAX];
+  std::snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+  ssize_t size = readlink(path, target, sizeof(target));
+  if (size <= 0) return "?";
+  std::string name(target, static_cast<std::size_t>(size));
+  return name.substr(name.rfind('/') + 1);
+}
+
+}  // namespace
+
+Server::Server(const lab::Lab& lab, int listener)
+    : world_(lab, {.domains = 1, .window_divisor = 1, .carry_payload = true}),
+      listener_(listener),
+      network_(world_, nodes_) {
+  for (std::uint32_t i = 0; i < lab.hosts.size(); ++i) {
+    nodes_.push_back(std::make_unique<Node>(*this, world_.host(i), i));
+    services_.push_back(std::make_unique<VerbsService>(world_, *nodes_.back(), i));
+  }
+}
+
+Server::~Server() {
+  for (int fd : newcomers_) close(fd);
+  close(listener_);
+}
+
+void Server::run(const std::atomic<bool>& stop) {
+  while (!down_ && !stop.load(std::memory_order_relaxed)) {
+    Time_ps next_ps = world_.engine().next_wake_ps();
+    if (next_ps != kNever_ps) world_.engine().run(next_ps + kSlice_ps);
+    look_around(next_ps == kNever_ps ? 100 : 0);
+  }
+}
+
+void Server::look_around(int timeout_ms) {
+  std::vector<pollfd> fds{{listener_, POLLIN, 0}};
+  for (int fd : newcomers_) fds.push_back({fd, POLLIN, 0});
+  std::size_t first_thread = fds.size();
+  std::vector<std::shared_ptr<Thread>> threads = threads_;
+  for (const auto& thread : threads) fds.push_back({thread->connection.fd(), POLLIN, 0});
+  if (poll(fds.data(), fds.size(), timeout_ms) <= 0) return;
+  Time_ps now_ps = world_.engine().horizon_ps();
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    if (fds[first_thread + i].revents == 0) continue;
+    Request request;
+    switch (threads[i]->connection.receive(request)) {
+      case Connection::Got::kRequest:
+        // One that waits has no business to ask.
+        if (threads[i]->state == ThreadState::kParked) {
+          thread_ended(threads[i], now_ps);
+          break;
+        }
+        // Where the world has not moved meanwhile, it was only a long computation.
+        if (threads[i]->state == ThreadState::kSpinning && threads[i]->left_at_ps != now_ps) deterministic_ = false;
+        threads[i]->process->node->take_request(threads[i], std::move(request), now_ps);
+        break;
+      case Connection::Got::kEnd:
+        thread_ended(threads[i], now_ps);
+        break;
+      case Connection::Got::kNothing:
+        break;
+    }
+  }
+  accept_newcomers();
+  greet_newcomers();
+}
+
+void Server::accept_newcomers() {
+  for (;;) {
+    int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0) return;
+    // Replies are sent when the program waits for them: they find room.
+    newcomers_.push_back(fd);
+  }
+}
+
+void Server::greet_newcomers() {
+  std::vector<int> waiting;
+  for (int fd : newcomers_) {
+    auto connection = std::make_unique<Connection>(dup(fd));
+    Request request;
+    switch (connection->receive(request)) {
+      case Connection::Got::kNothing:
+        waiting.push_back(fd);
+        break;
+      case Connection::Got::kEnd:
+        close(fd);
+        break;
+      case Connection::Got::kRequest:
+        greet(fd, request);
+        break;
+    }
+  }
+  newcomers_ = std::move(waiting);
+}
+
+void Server::greet(int fd, const Request& request) {
+  auto thread = std::make_shared<Thread>(fd);
+  if (request.op == verbs::Op::kStatus) {
+    thread->connection.send(status(), 0);
+    return;
+  }
+  if (request.op == verbs::Op::kDown) {
+    down_ = true;
+    thread->connection.send({}, 0);
+    return;
+  }
+  verbs::Hello hello;
+  if (request.op != verbs::Op::kHello || !request.read(hello) || hello.protocol != verbs::kProtocol ||
+      hello.pid != thread->connection.peer_pid()) {
+    thread->connection.send(Reply::failed(EPROTO), 0);
+    return;
+  }
+  hello.node[sizeof(hello.node) - 1] = 0;
+  const auto& hosts = world_.lab().hosts;
+  auto host = std::find_if(hosts.begin(), hosts.end(), [&](const auto& each) { return each.name == hello.node; });
+  if (host == hosts.end()) {
+    thread->connection.send(Reply::failed(ENOENT), 0);
+    return;
+  }
+  Node& node = *nodes_[static_cast<std::size_t>(host - hosts.begin())];
+  std::shared_ptr<Process> process;
+  for (const auto& each : node.processes) {
+    if (each->pid == hello.pid && !each->gone) process = each;
+  }
+  if (!process) {
+    process = std::make_shared<Process>();
+    process->node = &node;
+    process->pid = hello.pid;
+    process->name = executable(hello.pid);
+    process->page = SharedMemory::make("weft-process", sizeof(verbs::ProcessPage));
+    node.processes.push_back(process);
+  }
+  thread->process = process;
+  thread->tid = hello.tid;
+  thread->rank = next_rank_++;
+  thread->page = SharedMemory::make("weft-thread", sizeof(verbs::ThreadPage));
+  if (thread->page.data() == nullptr || process->page.data() == nullptr) {
+    thread->connection.send(Reply::failed(ENOMEM), 0);
+    return;
+  }
+  process->threads.push_back(thread);
+  threads_.push_back(thread);
+  Time_ps now_ps = std::max(world_.engine().horizon_ps(), node.now_ps());
+  node.at(now_ps, thread->rank, [this, thread](Time_ps at_ps) {
+    const host::HostModel& model = thread->process->node->host().model();
+    verbs::Welcome welcome{};
+    welcome.clock = verbs::Clock::kVirtual;
+    welcome.thread = static_cast<std::uint32_t>(thread->process->threads.size() - 1);
+    welcome.costs = {model.post_wqe_ps, model.doorbell_ps, model.post_recv_ps,
+                     model.poll_hit_ps, kClockRead_ps,     model.post_loop_ps};
+    welcome.epoch_ns = kEpoch_ns;
+    Reply reply = Reply::of(welcome);
+    reply.fds[0] = thread->page.fd();
+    reply.fds[1] = thread->process->page.fd();
+    thread->process->node->resume(thread, reply, at_ps);
+  });
+}
+
+ThreadWaiter::Outcome Server::wait_for(Thread& thread, Request& request) {
+  const int pid = thread.process->pid;
+  const std::int64_t budget_ns = thread.has_spun ? kShortSpinBudget_ns : kSpinBudget_ns;
+  std::int64_t start_ns = -1;
+  int asleep = 0;
+  for (;;) {
+    pollfd fd{thread.connection.fd(), POLLIN, 0};
+    timespec patience{0, thread.has_spun ? 100'000 : 1'000'000};
+    if (ppoll(&fd, 1, &patience, nullptr) > 0) {
+      switch (thread.connection.receive(request)) {
+        case Connection::Got::kRequest:
+          return Outcome::kAsked;
+        case Connection::Got::kEnd:
+          return Outcome::kGone;
+        case Connection::Got::kNothing:
+          continue;
+      }
+    }
+    if (start_ns < 0) {
+      start_ns = cpu_ns(pid);
+      continue;
+    }
+    if (cpu_ns(pid) - start_ns > budget_ns) {
+      thread.left_at_ps = world_.engine().horizon_ps();
+      return Outcome::kSpins;
+    }
+    char state = kernel_state(pid, thread.tid);
+    if (state == 0) return Outcome::kGone;
+    asleep = state == 'S' || state == 'D' || state == 'T' || state == 't' ? asleep + 1 : 0;
+    if (asleep >= kOutsideLooks) return Outcome::kOutside;
+  }
+}
+
+void Server::thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
+  std::erase(threads_, thread);
+  std::erase(thread->process->threads, thread);
+  thread->state = ThreadState::kOutside;
+  thread->retry = nullptr;
+  ++thread->park;
+  if (thread->process->threads.empty()) end_process(thread->process, now_ps);
+}
+
+void Server::end_process(const std::shared_ptr<Process>& process, Time_ps now_ps) {
+  if (process->gone) return;
+  process->gone = true;
+  network_.forget(*process, now_ps);
+  services_[process->node->index()]->forget(*process);
+}
+
+Reply Server::status() const {
+  verbs::WorldStatus head{};
+  head.now_ps = world_.engine().now_ps();
+  head.deterministic = deterministic_ ? 1 : 0;
+  std::vector<verbs::ProcessStatus> rows;
+  for (const auto& node : nodes_) {
+    for (const auto& process : node->processes) {
+      if (process->gone) continue;
+      verbs::ProcessStatus row{};
+      row.pid = process->pid;
+      row.threads = static_cast<std::uint32_t>(process->threads.size());
+      row.qps = static_cast<std::uint32_t>(process->qps.size());
+      std::snprintf(row.node, sizeof(row.node), "%s", world_.lab().hosts[node->index()].name.c_str());
+      std::snprintf(row.name, sizeof(row.name), "%s", process->name.c_str());
+      rows.push_back(row);
+    }
+  }
+  head.processes = static_cast<std::uint32_t>(rows.size());
+  rows.resize(std::min(rows.size(), (verbs::kMaxMessage_B - 4096) / sizeof(verbs::ProcessStatus)));
+  Reply reply;
+  reply.body.resize(sizeof(head) + rows.size() * sizeof(verbs::ProcessStatus));
+  std::memcpy(reply.body.data(), &head, sizeof(head));
+  if (!rows.empty())
+    std::memcpy(reply.body.data() + sizeof(head), rows.data(), rows.size() * sizeof(verbs::ProcessStatus));
+  return reply;
+}
+
+}  // namespace weft::live

@@ -1,0 +1,64 @@
+// A world that programs attach to: the engine's loop in virtual time, and the socket by which programs come in. The
+// world advances only while every attached thread waits for it; when nothing is left to do it sleeps until somebody
+// asks.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lab/world.h"
+#include "live/node.h"
+#include "live/streams.h"
+#include "live/verbs_service.h"
+
+namespace weft::live {
+
+class Server final : public ThreadWaiter {
+ public:
+  // `listener` is a listening SOCK_SEQPACKET socket; the server closes it.
+  Server(const lab::Lab& lab, int listener);
+  ~Server() override;
+
+  // Until `stop` is set or a `down` comes in.
+  void run(const std::atomic<bool>& stop);
+
+  lab::World& world() { return world_; }
+  // A thread that was taken for spinning acted though nothing was delivered to it: times depend on the machine.
+  bool is_deterministic() const { return deterministic_; }
+
+  Outcome wait_for(Thread& thread, Request& request) override;
+  void execute(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) override;
+  void thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps) override;
+
+ private:
+  void accept_newcomers();
+  void greet_newcomers();
+  void greet(int fd, const Request& request);
+  Reply status() const;
+  // Looks at every descriptor: for `timeout_ms`, or until something is there.
+  void look_around(int timeout_ms);
+  void end_process(const std::shared_ptr<Process>& process, Time_ps now_ps);
+  std::optional<Reply> answer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps,
+                              bool again);
+  std::optional<Reply> poll_cq(Process& process, const Request& request);
+  std::optional<Reply> get_cq_event(Process& process, const Request& request);
+  std::optional<Reply> wait_items(Process& process, const Request& request, Time_ps now_ps);
+  Reply set_timer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps);
+  void fire_timer(const std::shared_ptr<Process>& process, std::uint64_t timer, Time_ps now_ps);
+
+  lab::World world_;
+  int listener_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<std::unique_ptr<VerbsService>> services_;
+  ManagementNetwork network_;
+  std::vector<int> newcomers_;
+  std::vector<std::shared_ptr<Thread>> threads_;
+  std::uint64_t next_rank_ = 1;
+  bool down_ = false;
+  bool deterministic_ = true;
+};
+
+}  // namespace weft::live

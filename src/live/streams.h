@@ -1,0 +1,66 @@
+// The management network: TCP between the nodes, as the programs' bootstrap needs it. Bytes arrive after a fixed
+// virtual latency and are never lost; connections to a port where nobody listens are refused.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "lab/world.h"
+#include "live/node.h"
+
+namespace weft::live {
+
+struct Stream {
+  enum class State : std::uint8_t { kFresh, kListening, kConnecting, kOpen, kRefused };
+  Process* owner = nullptr;
+  State state = State::kFresh;
+  verbs::Address address{}, peer_address{};
+  std::uint32_t port = 0, peer_port = 0;
+  std::weak_ptr<Stream> peer;
+  std::deque<std::uint8_t> inbox;
+  std::size_t underway_B = 0;  // sent to this stream and not read yet
+  bool ended = false;          // the peer sends no more
+  bool shut = false;           // this end sends no more
+  std::size_t backlog = 0;
+  std::deque<std::shared_ptr<Stream>> pending;  // of a listener: connections that nobody has accepted
+
+  std::uint32_t ready(std::uint32_t wanted) const;
+};
+
+class ManagementNetwork {
+ public:
+  ManagementNetwork(const lab::World& world, std::vector<std::unique_ptr<Node>>& nodes)
+      : world_(world), nodes_(nodes), next_port_(world.lab().hosts.size(), kFirstEphemeral) {}
+
+  Reply open(Process& process);
+  Reply bind(Process& process, const Request& request);
+  Reply listen(Process& process, const Request& request);
+  Reply shutdown(Process& process, const Request& request, Time_ps now_ps);
+  Reply close(Process& process, const Request& request, Time_ps now_ps);
+  void forget(Process& process, Time_ps now_ps);
+  // These may have to wait: nothing means not yet.
+  std::optional<Reply> connect(Process& process, const Request& request, Time_ps now_ps, bool again);
+  std::optional<Reply> accept(Process& process, const Request& request);
+  std::optional<Reply> send(Process& process, const Request& request, Time_ps now_ps);
+  std::optional<Reply> receive(Process& process, const Request& request, Time_ps now_ps);
+
+  Reply look_up(const Request& request) const;
+  static Stream* find(Process& process, std::uint32_t handle);
+
+ private:
+  static constexpr std::uint32_t kFirstEphemeral = 32768;
+  // Estimate of a management network's one-way time: kernel TCP over 1 GbE. Longer than any window.
+  static constexpr Time_ps kLatency_ps = us(30);
+  static constexpr std::size_t kBuffer_B = 4 << 20;
+
+  std::optional<std::uint32_t> node_of(const Process& process, const verbs::Address& address) const;
+  verbs::Address address_of(std::uint32_t node) const;
+  void end(Stream& stream, Time_ps now_ps);
+
+  const lab::World& world_;
+  std::vector<std::unique_ptr<Node>>& nodes_;
+  std::vector<std::uint32_t> next_port_;  // by node
+};
+
+}  // namespace weft::live

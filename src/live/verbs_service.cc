@@ -1,0 +1,336 @@
+#include "live/verbs_service.h"
+
+#include <infiniband/verbs.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+namespace weft::live {
+
+namespace {
+
+// Limits of mlx5 (ConnectX-5, ibv_devinfo -v), cut down where the world keeps memory for them.
+constexpr std::uint32_t kMaxQp = 131072, kMaxQpWr = 32768, kMaxSge = 30, kMaxCq = 65536, kMaxCqe = 4194303,
+                        kMaxMr = 1u << 20, kMaxPd = 65536, kMaxAh = 1u << 20;
+constexpr std::uint32_t kStrideUnit_B = 64;
+
+std::uint32_t stride(std::size_t head_B, std::uint32_t sges, std::uint32_t inline_B) {
+  std::size_t list_B = std::max<std::size_t>(std::size_t{sges} * sizeof(verbs::Sge), inline_B);
+  return static_cast<std::uint32_t>((head_B + list_B + kStrideUnit_B - 1) / kStrideUnit_B * kStrideUnit_B);
+}
+
+nic::Access access_of(std::uint32_t flags) {
+  nic::Access access;
+  access.local_write = (flags & IBV_ACCESS_LOCAL_WRITE) != 0;
+  access.remote_write = (flags & IBV_ACCESS_REMOTE_WRITE) != 0;
+  access.remote_read = (flags & IBV_ACCESS_REMOTE_READ) != 0;
+  access.remote_atomic = (flags & IBV_ACCESS_REMOTE_ATOMIC) != 0;
+  return access;
+}
+
+// The memory of a registered range, by its iova.
+bool read_range(void* self, std::uint64_t va, std::span<std::uint8_t> out) {
+  auto& mr = *static_cast<MemoryRange*>(self);
+  mr.process->settle_writes(kNever_ps);  // a DMA read does not pass a posted write
+  return mr.process->read(mr.address + (va - mr.iova), out);
+}
+bool write_range(void* self, std::uint64_t va, std::span<const std::uint8_t> in, Time_ps visible_ps) {
+  auto& mr = *static_cast<MemoryRange*>(self);
+  mr.process->node->memory_written(*mr.process, mr.address + (va - mr.iova), in, visible_ps);
+  return !mr.process->gone;
+}
+
+// The list of a work request, as one range from 0.
+template <typename Piece>
+bool each_piece(const WorkSlot& slot, std::uint64_t offset, std::size_t size_B, Piece piece) {
+  std::size_t done = 0;
+  for (const verbs::Sge& sge : slot.sges) {
+    if (done == size_B) break;
+    if (offset >= sge.length_B) {
+      offset -= sge.length_B;
+      continue;
+    }
+    std::size_t part_B = std::min<std::size_t>(size_B - done, sge.length_B - offset);
+    if (!piece(sge.address + offset, done, part_B)) return false;
+    done += part_B;
+    offset = 0;
+  }
+  return done == size_B;
+}
+bool read_slot(void* self, std::uint64_t va, std::span<std::uint8_t> out) {
+  auto& slot = *static_cast<WorkSlot*>(self);
+  if (!slot.inline_bytes.empty()) {
+    if (va + out.size() > slot.inline_bytes.size()) return false;
+    std::memcpy(out.data(), slot.inline_bytes.data() + va, out.size());
+    return true;
+  }
+  slot.process->settle_writes(kNever_ps);
+  return each_piece(slot, va, out.size(), [&](std::uint64_t address, std::size_t at, std::size_t part_B) {
+    return slot.process->read(address, out.subspan(at, part_B));
+  });
+}
+bool write_slot(void* self, std::uint64_t va, std::span<const std::uint8_t> in, Time_ps visible_ps) {
+  auto& slot = *static_cast<WorkSlot*>(self);
+  return each_piece(slot, va, in.size(),
+                    [&](std::uint64_t address, std::size_t at, std::size_t part_B) {
+                      slot.process->node->memory_written(*slot.process, address, in.subspan(at, part_B), visible_ps);
+                      return true;
+                    }) &&
+         !slot.process->gone;
+}
+
+std::uint32_t mtu_B(std::uint32_t ibv_mtu) {
+  return ibv_mtu >= 1 && ibv_mtu <= 5 ? 128u << ibv_mtu : 0;
+}
+
+}  // namespace
+
+nic::Device* VerbsService::device(std::uint32_t index) const {
+  return index < node_.host().device_count() ? &node_.host().device(index) : nullptr;
+}
+
+Reply VerbsService::alloc_pd(Process& process, const Request& request) {
+  verbs::OnDevice ask;
+  if (!request.read(ask) || device(ask.device) == nullptr) return Reply::failed(EINVAL);
+  if (process.pds.size() >= kMaxPd) return Reply::failed(ENOMEM);
+  std::uint32_t handle = process.next_handle++;
+  process.pds[handle] = ask.device;
+  return Reply::of(verbs::Handle{handle});
+}
+
+Reply VerbsService::reg_mr(Process& process, const Request& request) {
+  verbs::RegMr ask;
+  if (!request.read(ask)) return Reply::failed(EINVAL);
+  auto pd = process.pds.find(ask.pd);
+  if (pd == process.pds.end() || ask.address + ask.length_B < ask.address || ask.iova + ask.length_B < ask.iova)
+    return Reply::failed(EINVAL);
+  if ((ask.access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0 &&
+      (ask.access & IBV_ACCESS_LOCAL_WRITE) == 0)
+    return Reply::failed(EINVAL);
+  if (process.mrs.size() >= kMaxMr) return Reply::failed(ENOMEM);
+  // What is not mapped cannot be pinned.
+  std::uint8_t byte = 0;
+  if (ask.length_B > 0 &&
+      (!process.read(ask.address, {&byte, 1}) || !process.read(ask.address + ask.length_B - 1, {&byte, 1})))
+    return Reply::failed(EFAULT);
+  auto mr = std::make_unique<MemoryRange>();
+  *mr = {&process, ask.pd,       pd->second,
+         0,        ask.access,   ask.address,
+         ask.iova, ask.length_B, {mr.get(), read_range, write_range}};
+  mr->key = device(pd->second)->memory().add(ask.iova, ask.length_B, access_of(ask.access), mr->reach);
+  std::uint32_t handle = process.next_handle++;
+  verbs::MrKeys keys{handle, mr->key, mr->key};
+  process.mrs[handle] = std::move(mr);
+  return Reply::of(keys);
+}
+
+Reply VerbsService::create_channel(Process& process, const Request& request) {
+  verbs::OnDevice ask;
+  if (!request.read(ask) || device(ask.device) == nullptr) return Reply::failed(EINVAL);
+  auto channel = std::make_unique<EventChannel>();
+  channel->eventfd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+  if (channel->eventfd < 0) return Reply::failed(EMFILE);
+  std::uint32_t handle = process.next_handle++;
+  Reply reply = Reply::of(verbs::Handle{handle});
+  reply.fds[0] = channel->eventfd;
+  process.channels[handle] = std::move(channel);
+  return reply;
+}
+
+Reply VerbsService::open_events(Process& process, const Request& request) {
+  verbs::OnDevice ask;
+  if (!request.read(ask) || device(ask.device) == nullptr) return Reply::failed(EINVAL);
+  auto& events = process.async[ask.device];
+  if (!events) {
+    events = std::make_unique<EventChannel>();
+    events->eventfd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+  }
+  if (events->eventfd < 0) return Reply::failed(EMFILE);
+  Reply reply;
+  reply.fds[0] = events->eventfd;
+  return reply;
+}
+
+Reply VerbsService::create_cq(Process& process, const Request& request) {
+  verbs::CreateCq ask;
+  if (!request.read(ask) || device(ask.device) == nullptr || ask.entries == 0 || ask.entries > kMaxCqe)
+    return Reply::failed(EINVAL);
+  if (ask.channel != verbs::kNoHandle && !process.channels.contains(ask.channel)) return Reply::failed(EINVAL);
+  if (process.cqs.size() >= kMaxCq) return Reply::failed(ENOMEM);
+  auto cq = std::make_unique<CompletionRing>();
+  cq->process = &process;
+  cq->device = ask.device;
+  cq->channel = ask.channel;
+  cq->cookie = ask.cookie;
+  cq->handle = process.next_handle++;
+  verbs::QueueInfo& info = cq->ring.info;
+  info = {cq->handle, verbs::kNoHandle, std::bit_ceil(ask.entries), sizeof(verbs::CqEntry), 0, 0};
+  info.mapping_B = static_cast<std::uint32_t>(sizeof(verbs::RingHead) + std::size_t{info.entries} * info.stride_B);
+  cq->memory = SharedMemory::make("weft-cq", info.mapping_B);
+  if (cq->memory.data() == nullptr) return Reply::failed(ENOMEM);
+  cq->ring.base = cq->memory.data();
+  cq->nic_cq = device(ask.device)->create_cq(2 * info.entries + 64);
+  Reply reply = Reply::of(verbs::CqInfo{info});
+  reply.fds[0] = cq->memory.fd();
+  node_.watch(*cq);
+  process.cqs[cq->handle] = std::move(cq);
+  return reply;
+}
+
+bool VerbsService::make_queue(VerbsQp& qp, VerbsQueue& queue, std::uint32_t entries, std::uint32_t stride_B,
+                              std::uint32_t offset_B, bool send) {
+  Process& process = *qp.process;
+  if (process.next_doorbell >= verbs::kDoorbellWords * 64) return false;
+  queue.ring.info = {qp.handle, process.next_doorbell++, entries, stride_B, offset_B, 0};
+  process.doorbells.resize(process.next_doorbell);
+  process.doorbells[queue.ring.info.doorbell] = {&qp, send};
+  for (std::uint32_t i = 0; i < entries; ++i) {
+    auto slot = std::make_unique<WorkSlot>();
+    slot->process = &process;
+    slot->reach = {slot.get(), read_slot, write_slot};
+    slot->key = device(qp.device)->memory().add(0, 0, {true, false, false, false}, slot->reach);
+    queue.slots.push_back(std::move(slot));
+  }
+  return true;
+}
+
+Reply VerbsService::create_qp(Process& process, const Request& request) {
+  verbs::CreateQp ask;
+  if (!request.read(ask)) return Reply::failed(EINVAL);
+  auto pd = process.pds.find(ask.pd);
+  auto send_cq = process.cqs.find(ask.send_cq);
+  auto receive_cq = process.cqs.find(ask.receive_cq);
+  if (pd == process.pds.end() || send_cq == process.cqs.end() || receive_cq == process.cqs.end())
+    return Reply::failed(EINVAL);
+  std::uint32_t on = pd->second;
+  nic::Device* nic = device(on);
+  bool known = ask.type == IBV_QPT_RC || ask.type == IBV_QPT_UC || ask.type == IBV_QPT_UD;
+  if (!known) return Reply::failed(EOPNOTSUPP);
+  if (ask.max_send_wr > kMaxQpWr || ask.max_receive_wr > kMaxQpWr || ask.max_send_sge > kMaxSge ||
+      ask.max_receive_sge > kMaxSge || ask.max_inline_B > nic->model().max_inline_B || send_cq->second->device != on ||
+      receive_cq->second->device != on)
+    return Reply::failed(EINVAL);
+  if (process.qps.size() >= kMaxQp) return Reply::failed(ENOMEM);
+  auto qp = std::make_unique<VerbsQp>();
+  qp->process = &process;
+  qp->handle = process.next_handle++;
+  qp->device = on;
+  qp->pd = ask.pd;
+  qp->type = ask.type;
+  qp->send_cq = ask.send_cq;
+  qp->receive_cq = ask.receive_cq;
+  qp->signal_all = ask.signal_all != 0;
+  qp->cookie = ask.cookie;
+  std::uint32_t sends = std::bit_ceil(std::max(ask.max_send_wr, 1u));
+  std::uint32_t receives = std::bit_ceil(std::max(ask.max_receive_wr, 1u));
+  std::uint32_t send_stride_B = stride(sizeof(verbs::SendEntry), std::max(ask.max_send_sge, 1u), ask.max_inline_B);
+  std::uint32_t receive_stride_B = stride(sizeof(verbs::ReceiveEntry), std::max(ask.max_receive_sge, 1u), 0);
+  auto send_B = static_cast<std::uint32_t>(sizeof(verbs::RingHead) + std::size_t{sends} * send_stride_B);
+  auto receive_B = static_cast<std::uint32_t>(sizeof(verbs::RingHead) + std::size_t{receives} * receive_stride_B);
+  qp->memory = SharedMemory::make("weft-qp", std::size_t{send_B} + receive_B);
+  if (qp->memory.data() == nullptr || !make_queue(*qp, qp->send, sends, send_stride_B, 0, true) ||
+      !make_queue(*qp, qp->receive, receives, receive_stride_B, send_B, false))
+    return Reply::failed(ENOMEM);
+  qp->send.ring.base = qp->memory.data();
+  qp->receive.ring.base = qp->memory.data() + send_B;
+  qp->send.ring.info.mapping_B = qp->receive.ring.info.mapping_B = send_B + receive_B;
+  nic::QpType type = ask.type == IBV_QPT_RC   ? nic::QpType::kRc
+                     : ask.type == IBV_QPT_UC ? nic::QpType::kUc
+                                              : nic::QpType::kUd;
+  qp->qpn = nic->create_qp(type, send_cq->second->nic_cq, receive_cq->second->nic_cq, sends, receives);
+  Reply reply = Reply::of(verbs::QpInfo{qp->qpn, qp->send.ring.info, qp->receive.ring.info});
+  reply.fds[0] = qp->memory.fd();
+  process.qps[qp->handle] = std::move(qp);
+  return reply;
+}
+
+Reply VerbsService::create_ah(Process& process, const Request& request) {
+  verbs::CreateAh ask;
+  if (!request.read(ask)) return Reply::failed(EINVAL);
+  auto pd = process.pds.find(ask.pd);
+  if (pd == process.pds.end()) return Reply::failed(EINVAL);
+  auto port = port_of_gid(ask.attr.dgid);
+  if (!port) return Reply::failed(ENETUNREACH);
+  if (process.ahs.size() >= kMaxAh) return Reply::failed(ENOMEM);
+  std::uint32_t handle = process.next_handle++;
+  process.ahs[handle] = {pd->second, *port, ask.attr};
+  return Reply::of(verbs::Handle{handle});
+}
+
+Reply VerbsService::modify_qp(Process& process, const Request& request, Time_ps now_ps) {
+  verbs::ModifyQp ask;
+  if (!request.read(ask)) return Reply::failed(EINVAL);
+  auto found = process.qps.find(ask.qp);
+  if (found == process.qps.end()) return Reply::failed(EINVAL);
+  VerbsQp& qp = *found->second;
+  nic::Device& nic = *device(qp.device);
+  verbs::QpAttr& attr = qp.attr;
+  auto take = [&](std::uint32_t bit, auto field) {
+    if ((ask.mask & bit) != 0) attr.*field = ask.attr.*field;
+  };
+  take(IBV_QP_ACCESS_FLAGS, &verbs::QpAttr::access);
+  take(IBV_QP_PKEY_INDEX, &verbs::QpAttr::pkey_index);
+  take(IBV_QP_PORT, &verbs::QpAttr::port);
+  take(IBV_QP_QKEY, &verbs::QpAttr::qkey);
+  take(IBV_QP_AV, &verbs::QpAttr::ah);
+  take(IBV_QP_PATH_MTU, &verbs::QpAttr::path_mtu);
+  take(IBV_QP_DEST_QPN, &verbs::QpAttr::dest_qpn);
+  take(IBV_QP_RQ_PSN, &verbs::QpAttr::rq_psn);
+  take(IBV_QP_SQ_PSN, &verbs::QpAttr::sq_psn);
+  take(IBV_QP_MAX_DEST_RD_ATOMIC, &verbs::QpAttr::max_dest_rd_atomic);
+  take(IBV_QP_MAX_QP_RD_ATOMIC, &verbs::QpAttr::max_rd_atomic);
+  take(IBV_QP_MIN_RNR_TIMER, &verbs::QpAttr::min_rnr_timer);
+  take(IBV_QP_TIMEOUT, &verbs::QpAttr::timeout);
+  take(IBV_QP_RETRY_CNT, &verbs::QpAttr::retry_cnt);
+  take(IBV_QP_RNR_RETRY, &verbs::QpAttr::rnr_retry);
+  if ((ask.mask & IBV_QP_STATE) == 0) return {};
+  nic::QpAttributes to;
+  to.access = access_of(attr.access);
+  to.qkey = attr.qkey;
+  const workload::Endpoint end = world_.endpoint(port_ref(qp.device), 0);
+  to.path_mtu_B = qp.type == IBV_QPT_UD ? end.active_mtu_B : mtu_B(attr.path_mtu);
+  to.tos =
+      attr.ah.traffic_class == 0 ? end.tos : static_cast<std::uint8_t>((attr.ah.traffic_class & 0xfc) | (end.tos & 3));
+  to.remote_qpn = attr.dest_qpn & 0xffffff;
+  to.rq_psn = attr.rq_psn & 0xffffff;
+  to.sq_psn = attr.sq_psn & 0xffffff;
+  to.min_rnr_timer = static_cast<std::uint8_t>(attr.min_rnr_timer & 31);
+  to.timeout = static_cast<std::uint8_t>(attr.timeout & 31);
+  to.retry_cnt = static_cast<std::uint8_t>(attr.retry_cnt & 7);
+  to.rnr_retry = static_cast<std::uint8_t>(attr.rnr_retry & 7);
+  to.max_rd_atomic = attr.max_rd_atomic;
+  to.max_dest_rd_atomic = attr.max_dest_rd_atomic;
+  nic::QpState state;
+  switch (ask.attr.state) {
+    case IBV_QPS_RESET:
+      state = nic::QpState::kReset;
+      break;
+    case IBV_QPS_INIT:
+      state = nic::QpState::kInit;
+      break;
+    case IBV_QPS_RTR:
+      state = nic::QpState::kRtr;
+      if (qp.type != IBV_QPT_UD) {
+        auto port = port_of_gid(attr.ah.dgid);
+        if (!port) return Reply::failed(ENETUNREACH);
+        if (to.path_mtu_B == 0 || to.path_mtu_B > end.active_mtu_B) return Reply::failed(EINVAL);
+        to.remote_port = *port;
+      }
+      break;
+    case IBV_QPS_RTS:
+      state = nic::QpState::kRts;
+      break;
+    case IBV_QPS_ERR:
+      state = nic::QpState::kErr;
+      break;
+    default:
+      return Reply::failed(EINVAL);
+  }
+  if (!nic.modify(qp.qpn, state, to, now_ps)) return Reply::failed(EINVAL);
+  return {};
+}
+
+}  // namespace weft::live

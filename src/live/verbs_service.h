@@ -1,0 +1,46 @@
+// The control verbs of the programs on one node: devices, protection domains, memory, queues, queue pairs. Each call
+// answers at once; waits are the server's.
+#pragma once
+
+#include <optional>
+
+#include "lab/world.h"
+#include "live/node.h"
+
+namespace weft::live {
+
+class VerbsService {
+ public:
+  VerbsService(lab::World& world, Node& node, std::uint32_t host) : world_(world), node_(node), host_(host) {}
+
+  Reply list_devices() const;
+  Reply alloc_pd(Process& process, const Request& request);
+  Reply reg_mr(Process& process, const Request& request);
+  Reply create_channel(Process& process, const Request& request);
+  Reply open_events(Process& process, const Request& request);
+  Reply create_cq(Process& process, const Request& request);
+  Reply create_qp(Process& process, const Request& request);
+  Reply create_ah(Process& process, const Request& request);
+  Reply modify_qp(Process& process, const Request& request, Time_ps now_ps);
+  Reply query_qp(Process& process, const Request& request);
+  Reply arm_cq(Process& process, const Request& request);
+  Reply destroy(Process& process, const Request& request);
+  // A process is gone: so is everything that was its own.
+  void forget(Process& process);
+
+ private:
+  verbs::DeviceInfo describe(std::uint32_t device) const;
+  std::optional<std::uint32_t> port_of_gid(const std::uint8_t* gid) const;
+  bool make_queue(VerbsQp& qp, VerbsQueue& queue, std::uint32_t entries, std::uint32_t stride_B, std::uint32_t offset_B,
+                  bool send);
+  void destroy_qp(Process& process, VerbsQp& qp);
+  void destroy_cq(Process& process, CompletionRing& cq);
+  nic::Device* device(std::uint32_t index) const;
+  lab::PortRef port_ref(std::uint32_t device) const;
+
+  lab::World& world_;
+  Node& node_;
+  std::uint32_t host_;
+};
+
+}  // namespace weft::live

@@ -1,0 +1,21 @@
+// What a device tells its host outside any completion queue: ibv_event_type, same numbers.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace weft::nic {
+
+enum class AsyncKind : std::uint8_t {
+  kCqError = 0,                   // a completion queue was overrun; its number
+  kQpFatal = 1,                   // a queue pair failed with nothing to complete; its number, as of all below
+  kQpRequestError = 2,            // its responder got a request that is not valid …
+  kQpAccessError = 3,             // … or that may not touch the memory it names
+  kCommunicationEstablished = 4,  // the first packet came in RTR
+  kSrqLimitReached = 15,          // fewer receives are left than asked for; the number of the SRQ
+  kLastWqeReached = 16,           // in ERR, and takes no more receives from its SRQ
+};
+// As ibv_event_type_str prints it.
+std::string_view name(AsyncKind kind);
+
+}  // namespace weft::nic

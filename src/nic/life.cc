@@ -1,0 +1,100 @@
+// How queues come and go. A destroyed queue pair keeps its place in the table, in RESET, so that whatever the port's
+// schedule, its timers or the fabric still have for it finds it and has no effect.
+#include <algorithm>
+#include <bit>
+
+#include "nic/device.h"
+
+namespace weft::nic {
+
+std::uint32_t Device::create_cq(std::uint32_t entries) {
+  if (free_cqs_.empty()) {
+    cqs_.emplace_back(entries);
+    return static_cast<std::uint32_t>(cqs_.size() - 1);
+  }
+  std::uint32_t cq = free_cqs_.back();
+  free_cqs_.pop_back();
+  cqs_[cq] = CompletionQueue(entries);
+  return cq;
+}
+
+bool Device::destroy_cq(std::uint32_t cq) {
+  if (cq >= cqs_.size() || std::find(free_cqs_.begin(), free_cqs_.end(), cq) != free_cqs_.end()) return false;
+  for (const QueuePair& qp : qps_) {
+    if ((qp.marks & QueuePair::kLive) != 0 && (qp.send_cq == cq || qp.receive_cq == cq)) return false;
+  }
+  cqs_[cq] = CompletionQueue(0);
+  free_cqs_.push_back(cq);
+  return true;
+}
+
+std::uint32_t Device::create_qp(QpType type, std::uint32_t send_cq, std::uint32_t receive_cq, std::uint32_t send_depth,
+                                std::uint32_t receive_depth, std::uint8_t function) {
+  QueuePair qp;
+  qp.type = type;
+  qp.marks = QueuePair::kLive;
+  qp.function = function;
+  qp.send_cq = send_cq;
+  qp.receive_cq = receive_cq;
+  qp.req.wqes.resize(std::bit_ceil(send_depth));
+  qp.req.mask = static_cast<std::uint32_t>(qp.req.wqes.size() - 1);
+  qp.resp.receives.resize(std::bit_ceil(receive_depth));
+  qp.resp.mask = static_cast<std::uint32_t>(qp.resp.receives.size() - 1);
+  if (free_qps_.size() <= kRestingQps) {
+    qp.qpn = kFirstQpn + static_cast<std::uint32_t>(qps_.size());
+    qps_.push_back(std::move(qp));
+    return qps_.back().qpn;
+  }
+  QueuePair& place = qps_[free_qps_.front()];
+  free_qps_.pop_front();
+  qp.qpn = place.qpn;
+  // What the port still has of the one before comes up once and finds nothing to do.
+  qp.req.queued_ps = place.req.queued_ps;
+  qp.req.timer_queued = place.req.timer_queued;
+  qp.resp.queued_ps = place.resp.queued_ps;
+  place = std::move(qp);
+  return place.qpn;
+}
+
+bool Device::destroy_qp(std::uint32_t qpn) {
+  if (!has_qp(qpn)) return false;
+  QueuePair& qp = *find_qp(qpn);
+  forget(qp);
+  qp.state = QpState::kReset;
+  qp.marks = 0;
+  qp.req.wqes = {};
+  qp.resp.receives = {};
+  qp.resp.replies = {};
+  qp.resp.atomics = {};
+  for (std::size_t i = cnp_head_; i < cnps_.size(); ++i) {
+    if (cnps_[i].qpn == qpn) cnps_[i].qpn = 0;
+  }
+  if (config_.model.cnp_scope == CnpScope::kQueuePair && qpn - kFirstQpn < cnp_last_ps_.size())
+    cnp_last_ps_[qpn - kFirstQpn] = -1;
+  drop_stale_timers();
+  free_qps_.push_back(qpn - kFirstQpn);
+  return true;
+}
+
+// Back to RESET: everything but the queues' memory and the QP's place in the port's schedule starts anew.
+void Device::forget(QueuePair& qp) {
+  for (std::uint32_t slot : {qp.resp.telemetry, qp.resp.worst_telemetry}) {
+    if (slot != engine::kNoSlot) in_.destination().telemetry.give_back(slot);
+  }
+  Requester req;
+  req.wqes = std::move(qp.req.wqes);
+  req.mask = qp.req.mask;
+  req.queued_ps = qp.req.queued_ps;
+  req.timer_queued = qp.req.timer_queued;
+  qp.req = std::move(req);
+  Responder resp;
+  resp.receives = std::move(qp.resp.receives);
+  resp.mask = qp.resp.mask;
+  resp.replies = std::move(qp.resp.replies);
+  resp.atomics.resize(qp.resp.atomics.size());
+  resp.queued_ps = qp.resp.queued_ps;
+  qp.resp = std::move(resp);
+  qp.marks &= static_cast<std::uint8_t>(~QueuePair::kEstablished);
+}
+
+}  // namespace weft::nic

@@ -1,0 +1,103 @@
+// Unreliable connections: the SENDs and WRITEs of RC, and nothing that comes back (IBTA vol 1, 9.8.2). A message that
+// loses a packet is forgotten; the receive that it took waits for the next one.
+#include "nic/device.h"
+#include "nic/psn.h"
+
+namespace weft::nic {
+
+using engine::Packet;
+using fabric::Fate;
+using wire::Opcode;
+
+namespace {
+
+bool is_write(Opcode rc) {
+  return rc >= Opcode::kWriteFirst;
+}
+
+}  // namespace
+
+// A packet is on the wire, and done with.
+void Device::finish_unreliable(QueuePair& qp, bool last) {
+  Requester& req = qp.req;
+  req.una_psn = req.high_psn;
+  if (!last) {
+    ++req.tx_packet;
+    return;
+  }
+  req.next_wqe();
+  finish_head(qp, WcStatus::kSuccess, free_ps_, 0);
+}
+
+Fate Device::receive_unreliable(QueuePair& qp, Packet& packet, Time_ps now_ps) {
+  bool can_receive = qp.state == QpState::kRtr || qp.state == QpState::kRts || qp.state == QpState::kSqe;
+  auto opcode = static_cast<Opcode>(packet.opcode);
+  if (!can_receive || !wire::is_uc(static_cast<std::uint8_t>(opcode)) || !wire::is_request(opcode))
+    return Fate::kUnknownQp;
+  note_packet(qp, now_ps);
+  Responder& resp = qp.resp;
+  bool begins = wire::is_first(opcode) || wire::is_only(opcode);
+  bool ends = wire::is_last(opcode) || wire::is_only(opcode);
+  bool expected = packet.psn == resp.expected_psn;
+  resp.expected_psn = psn_add(packet.psn, 1);
+  if (!expected) ++counters.out_of_sequence;
+  // A gap, a new message before the end of the last, or another kind of message in its middle: the rest is not wanted.
+  bool write = is_write(wire::without_transport(static_cast<std::uint8_t>(opcode)));
+  if (!expected || begins || write != resp.is_write) resp.in_message = false;
+  if (!begins && !resp.in_message) return Fate::kOutOfSequence;
+  if (begins) {
+    if (auto fate = begin_unreliable(qp, packet)) return *fate;
+  }
+  std::uint32_t mtu_B = qp.attributes.path_mtu_B;
+  if (packet.payload_B > mtu_B || (!ends && packet.payload_B != mtu_B))
+    return drop_unreliable(qp, Placed::kTooLong, now_ps);
+  if (resp.is_write && wire::has_imm(opcode) && resp.head == resp.tail) {
+    resp.in_message = false;
+    ++counters.out_of_buffer;
+    return Fate::kNotReady;
+  }
+  if (packet.payload_B > 0) {
+    if (Placed placed = place(qp, packet, now_ps); placed != Placed::kDone) return drop_unreliable(qp, placed, now_ps);
+  }
+  if (packet.flags & Packet::kHasCold) keep_telemetry(qp, packet);
+  if (ends) end_message(qp, packet, now_ps);
+  return Fate::kAccepted;
+}
+
+std::optional<Fate> Device::begin_unreliable(QueuePair& qp, const Packet& packet) {
+  Responder& resp = qp.resp;
+  resp.is_write = is_write(wire::without_transport(static_cast<std::uint8_t>(packet.opcode)));
+  if (resp.is_write) {
+    ++counters.rx_write_requests;
+    if (!qp.attributes.access.remote_write) return Fate::kRefused;
+    const engine::Cold& cold = cold_of(packet);
+    resp.va = cold.va;
+    resp.rkey = cold.rkey;
+    resp.left_B = cold.dma_len;
+  } else {
+    if (resp.head == resp.tail) {
+      ++counters.out_of_buffer;
+      return Fate::kNotReady;
+    }
+    const ReceiveRequest& receive = resp.receives[resp.head & resp.mask];
+    resp.va = receive.va;
+    resp.rkey = receive.lkey;
+    resp.left_B = receive.length_B;
+  }
+  resp.in_message = true;
+  resp.received_B = 0;
+  return std::nullopt;
+}
+
+// What does not fit, or may not go where it wants to, is forgotten without a word. Only a receive that names wrong
+// memory is this side's own mistake: it fails, and the queue pair with it.
+Fate Device::drop_unreliable(QueuePair& qp, Placed why, Time_ps now_ps) {
+  qp.resp.in_message = false;
+  if (!qp.resp.is_write && why != Placed::kTooLong) {
+    fail_receive(qp, WcStatus::kLocalProtectionError, now_ps);
+    enter_error(qp, now_ps);
+  }
+  return Fate::kRefused;
+}
+
+}  // namespace weft::nic

@@ -1,0 +1,201 @@
+// The objects behind the pointers of <infiniband/verbs.h>: each begins with the public struct, which programs read, and
+// goes on with what this library keeps. Handles and queues belong to the world (verbs/protocol.h); every file of this
+// folder includes this header, programs never do. Objects live in memory of malloc, so that no C++ runtime is needed.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <new>
+
+#include "verbs/world_call.h"
+
+// The library hides what it does not name: the calls of verbs.h are what it shows.
+#pragma GCC visibility push(default)
+#include <infiniband/verbs.h>
+#pragma GCC visibility pop
+
+// For calls that programs use but verbs.h does not declare.
+#define WEFT_VERB extern "C" __attribute__((visibility("default")))
+
+namespace weft::verbs {
+
+// Ports count from 1, and a device has one.
+inline constexpr std::uint8_t kPort = 1;
+inline constexpr int kGidTable = 255;  // as mlx5: the entries behind those of DeviceInfo are empty
+inline constexpr int kCompletionVectors = 8;
+
+template <typename Object>
+Object* make() {
+  void* memory = std::calloc(1, sizeof(Object));
+  return memory == nullptr ? nullptr : new (memory) Object{};
+}
+
+class SpinGuard {
+ public:
+  explicit SpinGuard(pthread_spinlock_t& lock) : lock_(lock) { pthread_spin_lock(&lock_); }
+  ~SpinGuard() { pthread_spin_unlock(&lock_); }
+  SpinGuard(const SpinGuard&) = delete;
+  SpinGuard& operator=(const SpinGuard&) = delete;
+
+ private:
+  pthread_spinlock_t& lock_;
+};
+
+class MutexGuard {
+ public:
+  explicit MutexGuard(pthread_mutex_t& mutex) : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
+  ~MutexGuard() { pthread_mutex_unlock(&mutex_); }
+  MutexGuard(const MutexGuard&) = delete;
+  MutexGuard& operator=(const MutexGuard&) = delete;
+
+ private:
+  pthread_mutex_t& mutex_;
+};
+
+// Memory that the world shares for the queues of one object.
+struct Mapping {
+  void* memory = nullptr;
+  std::size_t size_B = 0;
+};
+// One ring in it. Entry `number` lies at number modulo entries.
+struct Ring {
+  RingHead* head = nullptr;
+  std::uint8_t* first = nullptr;
+  std::uint32_t entries = 0, stride_B = 0, doorbell = 0;
+  template <typename Entry>
+  Entry* at(std::uint32_t number) const {
+    return reinterpret_cast<Entry*>(first + std::size_t{number & (entries - 1)} * stride_B);
+  }
+};
+// Maps `fd`, which it closes. EPROTO when `ring` does not fit into its mapping or its entries cannot hold `entry_B`.
+int map_queue(int fd, const QueueInfo& info, Mapping& mapping);
+int find_ring(const Mapping& mapping, const QueueInfo& info, std::size_t entry_B, Ring& ring);
+void unmap_queue(Mapping& mapping);
+
+struct Device : ibv_device {
+  char room[512];  // drivers' libraries look at fields of rdma-core's own device behind the public ones: all zero
+  std::uint32_t index;
+  DeviceInfo info;
+};
+// The device as it is now. ENODEV when the world has no such device any more.
+int read_device(const Device& device, DeviceInfo& info);
+// The device as it was last seen: for what does not change.
+DeviceInfo device_info(const ibv_context& context);
+
+struct Qp;
+
+// Queue pairs by number. Numbers have 24 bits; a page holds those that agree in the upper 12.
+inline constexpr std::size_t kQpPages = 4096, kQpsOfPage = 4096;
+struct QpPage {
+  std::atomic<Qp*> qps[kQpsOfPage];
+};
+
+struct Context : verbs_context {
+  std::atomic<QpPage*> qp_pages[kQpPages];
+};
+inline Context& context_of(ibv_context* context) {
+  return *static_cast<Context*>(verbs_get_ctx(context));
+}
+inline std::uint32_t device_index(const ibv_context* context) {
+  return static_cast<const Device*>(context->device)->index;
+}
+inline Qp* find_qp(Context& context, std::uint32_t qpn) {
+  const QpPage* page = context.qp_pages[qpn >> 12 & 0xfff].load(std::memory_order_acquire);
+  return page == nullptr ? nullptr : page->qps[qpn & 0xfff].load(std::memory_order_acquire);
+}
+
+struct Channel : ibv_comp_channel {
+  std::uint32_t handle;
+};
+
+struct Cq : ibv_cq {
+  pthread_spinlock_t lock;  // of the consumer's side
+  Mapping mapping;
+  Ring ring;
+  std::uint32_t completion_events, async_events;  // that the program got; it must acknowledge as many
+};
+
+struct Srq : ibv_srq {
+  pthread_spinlock_t lock;
+  Mapping mapping;
+  Ring ring;
+  std::uint32_t max_sge, limit;
+  std::uint32_t async_events;
+};
+
+struct Qp : ibv_qp {
+  // The rest of ibv_qp_ex, which begins with an ibv_qp: a queue pair has both faces at one address.
+  alignas(8) std::uint8_t rest_of_ex[sizeof(ibv_qp_ex) - sizeof(ibv_qp)];
+  bool has_ex;
+  pthread_spinlock_t send_lock, receive_lock;
+  Mapping mapping;
+  Ring send, receive;
+  // Entries up to here may be written again. As on mlx5, an entry is free when a completion at or behind it was polled.
+  std::atomic<std::uint32_t> send_freed, receive_freed;
+  ibv_qp_cap cap;
+  bool signal_all;
+  std::uint32_t async_events;
+  // Between ibv_wr_start and ibv_wr_complete, with send_lock held: the requests so far.
+  std::uint32_t wr_first, wr_next;
+  SendEntry* wr_entry;  // the last of them, null when it was refused
+  int wr_error;
+};
+static_assert(sizeof(ibv_qp) == offsetof(ibv_qp_ex, comp_mask));
+inline ibv_qp_ex* face_of(Qp* qp) {
+  return reinterpret_cast<ibv_qp_ex*>(static_cast<ibv_qp*>(qp));
+}
+inline Qp& qp_of(ibv_qp_ex* face) {
+  return *static_cast<Qp*>(&face->qp_base);
+}
+
+// The calls that programs reach through ibv_context.ops and verbs_context.
+int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr);
+int post_receive(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
+int post_srq_receive(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
+int poll_cq(ibv_cq* cq, int room, ibv_wc* wc);
+int request_notification(ibv_cq* cq, int solicited_only);
+ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init);
+int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input, ibv_device_attr_ex* attr,
+                    std::size_t attr_B);
+int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attr, std::size_t attr_B);
+
+// Sets the calls of ibv_wr_*. EOPNOTSUPP when the queue pair cannot do all of `operations`.
+int set_wr_calls(Qp& qp, std::uint64_t operations);
+
+// Which operations a transport has, of those that the world knows; and in which states.
+bool is_possible(ibv_qp_type type, ibv_wr_opcode opcode);
+bool may_send(ibv_qp_state state);
+void write_sges(const ibv_sge* list, std::uint32_t count, SendEntry& entry);
+// Shows the world the sends from `first` up to `end`, all with the time at which the doorbell rings.
+void publish_sends(const Ring& ring, std::uint32_t first, std::uint32_t end);
+
+// The thread did something that may bring it completions: a queue that it found empty is worth another look.
+void something_happened();
+
+// Drops the completions of a queue pair that is gone or was reset.
+void forget_completions(ibv_cq* cq, std::uint32_t qpn);
+
+// RoCE has no paths without GIDs: EINVAL for an address without.
+int to_world(const ibv_ah_attr& attr, AhAttr& out);
+void from_world(const AhAttr& attr, ibv_ah_attr& out);
+
+// Whether a wait blocks is the program's choice, by O_NONBLOCK of the descriptor. It starts without.
+void make_blocking(int fd);
+bool is_blocking(int fd);
+// What a program got of an object's events, it must acknowledge before the object can go.
+void wait_for_acknowledgements(pthread_mutex_t& mutex, pthread_cond_t& condition, const std::uint32_t& completed,
+                               const std::uint32_t& got);
+
+// For calls that return a pointer.
+inline std::nullptr_t fail(int error) {
+  errno = error;
+  return nullptr;
+}
+
+}  // namespace weft::verbs
