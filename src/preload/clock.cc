@@ -30,7 +30,7 @@ std::int64_t real_time_ns() {
 
 WEFT_EXPORT int clock_gettime(clockid_t id, struct timespec* out) noexcept {
   if (!is_ours(id)) return WEFT_REAL(clock_gettime)(id, out);
-  const std::int64_t now_ns = shows_real_time(id) ? real_time_ns() : read_clock_ps() / kPsPerNs;
+  const std::int64_t now_ns = shows_real_time(id) ? real_time_ns() : read_uptime_ns();
   out->tv_sec = now_ns / kNsPerS;
   out->tv_nsec = now_ns % kNsPerS;
   return 0;

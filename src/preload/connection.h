@@ -17,6 +17,9 @@ inline constexpr std::int64_t kPsPerUs = 1'000'000;
 inline constexpr std::int64_t kNsPerS = 1'000'000'000;
 inline constexpr std::int64_t kPsPerS = kNsPerS * kPsPerNs;
 inline constexpr std::int64_t kForever_ps = INT64_MAX;
+// What CLOCK_MONOTONIC and the CPU's counter show at virtual time 0. Not 0: MPI_Wtime of Open MPI takes a clock in its
+// first second for one that was never read.
+inline constexpr std::int64_t kUptime_ns = 1'000 * kNsPerS;
 
 // One thread's side. Initial-exec, so that a signal handler can reach it without the dynamic loader.
 struct Thread {
@@ -47,6 +50,10 @@ inline std::int64_t read_clock_ps() {
   ensure_connected();
   const std::int64_t cost_ps = welcome().costs.clock_read_ps;
   return thread.page->local_ps.fetch_add(cost_ps, std::memory_order_relaxed) + cost_ps;
+}
+
+inline std::int64_t read_uptime_ns() {
+  return kUptime_ns + read_clock_ps() / kPsPerNs;
 }
 
 // weft_call with a request and a reply in pieces.

@@ -45,7 +45,7 @@ std::uint64_t true_ticks() {
 // What an instruction at `pc` reads. The C library's own clock reads end in the vDSO, which takes the counter for the
 // machine's: it gets the true one, or it would compute nonsense from it.
 std::uint64_t ticks_at(std::uintptr_t pc) {
-  if (!is_in_vdso(pc)) return static_cast<std::uint64_t>(read_clock_ps() / kPsPerNs);
+  if (!is_in_vdso(pc)) return static_cast<std::uint64_t>(read_uptime_ns());
   set_trap(false);
   const std::uint64_t value = true_ticks();
   set_trap(true);

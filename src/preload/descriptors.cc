@@ -3,6 +3,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "preload/wire.h"
 
 namespace weft::preload {
@@ -33,6 +35,7 @@ void Descriptors::put(int fd, Descriptor::Kind kind, Stream* stream, EpollSet* e
                       std::uint32_t handle) {
   if (fd < 0 || fd >= kMaxDescriptors) return;
   Locked locked(mutex_);
+  highest_ = std::max(highest_, fd);
   Descriptor& entry = table_[fd];
   entry.stream = stream;
   entry.epoll = epoll;
@@ -79,7 +82,7 @@ Stream* Descriptors::forget(int fd) {
 
 void Descriptors::close_reserved() {
   mutex_ = PTHREAD_MUTEX_INITIALIZER;
-  for (int fd = 0; fd < kMaxDescriptors; ++fd) {
+  for (int fd = 0; fd <= highest_; ++fd) {
     const Descriptor* entry = find(fd);
     if (entry == nullptr || entry->kind != Descriptor::Kind::kReserved) continue;
     syscall(SYS_close, fd);
@@ -88,7 +91,7 @@ void Descriptors::close_reserved() {
 }
 
 void Descriptors::disown_streams() {
-  for (int fd = 0; fd < kMaxDescriptors; ++fd) {
+  for (int fd = 0; fd <= highest_; ++fd) {
     if (Stream* open = stream(fd)) open->owned = false;
   }
 }

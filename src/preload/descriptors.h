@@ -74,6 +74,7 @@ class Descriptors {
   void put(int fd, Descriptor::Kind kind, Stream* stream, EpollSet* epoll, std::uint32_t what, std::uint32_t handle);
 
   Descriptor table_[kMaxDescriptors];
+  int highest_ = -1;  // that was ever ours
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
 };
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <net/if_arp.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -138,6 +139,16 @@ int answer(unsigned long request, const Interface& interface, ifreq& out) {
     case SIOCGIFMTU:
       out.ifr_mtu = (interface.flags & IFF_LOOPBACK) != 0 ? 65536 : 1500;
       return 0;
+    case SIOCGIFHWADDR: {
+      // A locally administered address made of the interface's own.
+      const bool loopback = (interface.flags & IFF_LOOPBACK) != 0;
+      out.ifr_hwaddr = {};
+      out.ifr_hwaddr.sa_family = loopback ? ARPHRD_LOOPBACK : ARPHRD_ETHER;
+      if (loopback) return 0;
+      out.ifr_hwaddr.sa_data[0] = 2;
+      memcpy(out.ifr_hwaddr.sa_data + 2, interface.address.bytes + 12, 4);
+      return 0;
+    }
     default:
       return EOPNOTSUPP;
   }
@@ -147,7 +158,7 @@ int answer(unsigned long request, const Interface& interface, ifreq& out) {
 
 bool ask_interface(unsigned long request, void* argument, int* error) {
   const bool of_one = request == SIOCGIFFLAGS || request == SIOCGIFADDR || request == SIOCGIFNETMASK ||
-                      request == SIOCGIFINDEX || request == SIOCGIFMTU;
+                      request == SIOCGIFINDEX || request == SIOCGIFMTU || request == SIOCGIFHWADDR;
   if (!this_process().attached || (!of_one && request != SIOCGIFCONF)) return false;
   if (request == SIOCGIFCONF) {
     list_in(*static_cast<ifconf*>(argument));

@@ -109,8 +109,8 @@ WEFT_EXPORT int getaddrinfo(const char* __restrict name, const char* __restrict 
 }
 
 WEFT_EXPORT struct hostent* gethostbyname(const char* name) {
-  static thread_local HostRoom room;
-  static thread_local hostent found;
+  static HostRoom room;  // overwritten by the next call, as the real one says
+  static hostent found;
   verbs::Address address;
   if (!find_node(name, address) || !is_ipv4(address)) return WEFT_REAL(gethostbyname)(name);
   fill(name, address, room, found);

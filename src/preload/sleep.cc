@@ -56,6 +56,7 @@ WEFT_EXPORT int clock_nanosleep(clockid_t id, int flags, const struct timespec* 
     if (until_ps != kForever_ps) until_ps -= epoch_rest_ns * kPsPerNs;
   } else {
     until_ps = ps_of(*wanted);
+    if (until_ps != kForever_ps) until_ps -= kUptime_ns * kPsPerNs;
   }
   if (until_ps > verbs::weft_now_ps()) sleep_until(until_ps);
   return 0;

@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -100,6 +101,10 @@ ssize_t receive_pieces(const Stream& stream, const iovec* pieces, std::size_t co
   return static_cast<ssize_t>(done_B);
 }
 
+int number_in(void* cookie) {
+  return static_cast<int>(reinterpret_cast<std::intptr_t>(cookie));
+}
+
 }  // namespace
 
 WEFT_EXPORT ssize_t write(int fd, const void* bytes, size_t size_B) {
@@ -170,6 +175,18 @@ WEFT_EXPORT ssize_t recvmsg(int fd, struct msghdr* message, int flags) {
   message->msg_controllen = 0;
   message->msg_flags = 0;
   return receive_pieces(*stream, message->msg_iov, message->msg_iovlen, flags);
+}
+
+// The C library reads and writes a FILE's descriptor by itself; a FILE of a stream comes to the calls above.
+WEFT_EXPORT FILE* fdopen(int fd, const char* mode) noexcept {
+  if (descriptors().stream(fd) == nullptr) return WEFT_REAL(fdopen)(fd, mode);
+  cookie_io_functions_t calls{};
+  calls.read = [](void* cookie, char* bytes, size_t size_B) { return ::read(number_in(cookie), bytes, size_B); };
+  calls.write = [](void* cookie, const char* bytes, size_t size_B) {
+    return ::write(number_in(cookie), bytes, size_B);
+  };
+  calls.close = [](void* cookie) { return ::close(number_in(cookie)); };
+  return fopencookie(reinterpret_cast<void*>(static_cast<std::intptr_t>(fd)), mode, calls);
 }
 
 // What a compiler makes of read, recv and recvfrom when it checks sizes (_FORTIFY_SOURCE).

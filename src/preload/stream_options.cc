@@ -48,7 +48,7 @@ int number_option(Stream& stream, int level, int option) {
 }
 
 int bytes_waiting(const Stream& stream) {
-  static thread_local char scratch[4096];
+  char scratch[4096];
   const verbs::StreamReceive look{stream.handle, 0, sizeof scratch, 1};
   std::size_t got_B = sizeof scratch;
   spend_look();

@@ -88,7 +88,7 @@ struct Welcome {
   Clock clock;
   std::uint32_t thread;  // number of the thread in its process
   Costs costs;
-  std::int64_t epoch_ns;  // CLOCK_REALTIME at virtual time 0; monotonic clocks start at 0
+  std::int64_t epoch_ns;  // CLOCK_REALTIME at virtual time 0; monotonic clocks show 1000 s then
 };
 
 // Shared with one thread. In virtual time its clock is here: the thread adds what its calls cost, and the world moves

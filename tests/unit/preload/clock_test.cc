@@ -8,12 +8,14 @@
 namespace weft::test {
 namespace {
 
+constexpr long long kUptime_ns = 1'000'000'000'000;  // at virtual time 0
+
 TEST(PreloadClock, ReadsCostTimeAndShareOneEpoch) {
   FakeWorld world;
   const Outcome outcome = run_program(world.socket_path(), "clocks");
   ASSERT_EQ(outcome.status, 0) << outcome.text;
-  // The world starts at 0 and a read costs 20 ns.
-  EXPECT_EQ(outcome.values("monotonic_ns"), (std::vector<long long>{20, 40}));
+  // Virtual time starts at 0, monotonic clocks at 1000 s, and a read costs 20 ns.
+  EXPECT_EQ(outcome.values("monotonic_ns"), (std::vector<long long>{kUptime_ns + 20, kUptime_ns + 40}));
   EXPECT_EQ(outcome.value("realtime_ns"), 1'700'000'000'000'000'060);
   EXPECT_EQ(outcome.value("timeofday_us"), 1'700'000'000'000'000);
   EXPECT_EQ(outcome.value("time_s"), 1'700'000'000);
@@ -57,9 +59,9 @@ TEST(PreloadClock, TheCountersTrapShowsTheSameTimeAtOneGigahertz) {
   const Outcome outcome = run_program(world.socket_path(), "counters");
   ASSERT_EQ(outcome.status, 0) << outcome.text;
   EXPECT_EQ(outcome.value("frequency"), 1'000'000'000);
-  EXPECT_EQ(outcome.value("first"), 20);
-  EXPECT_EQ(outcome.value("between"), 40);
-  EXPECT_EQ(outcome.value("second"), 60);
+  EXPECT_EQ(outcome.value("first"), kUptime_ns + 20);
+  EXPECT_EQ(outcome.value("between"), kUptime_ns + 40);
+  EXPECT_EQ(outcome.value("second"), kUptime_ns + 60);
 }
 
 TEST(PreloadClock, AlarmsRingInVirtualTimeAndTheirHandlerMayCallTheWorld) {
@@ -67,8 +69,8 @@ TEST(PreloadClock, AlarmsRingInVirtualTimeAndTheirHandlerMayCallTheWorld) {
   const Outcome outcome = run_program(world.socket_path(), "alarm");
   ASSERT_EQ(outcome.status, 0) << outcome.text;
   EXPECT_EQ(outcome.value("alarms"), 2);
-  EXPECT_GE(outcome.value("now"), 60'000'000'000);
-  EXPECT_LE(outcome.value("now"), 60'000'000'200);
+  EXPECT_GE(outcome.value("now"), kUptime_ns + 60'000'000'000);
+  EXPECT_LE(outcome.value("now"), kUptime_ns + 60'000'000'200);
 }
 
 TEST(PreloadClock, AForkedChildConnectsAnew) {
@@ -84,9 +86,22 @@ TEST(PreloadClock, AThreadConnectsAtItsFirstReadEvenWithAllSignalsBlocked) {
   FakeWorld world;
   const Outcome outcome = run_program(world.socket_path(), "thread");
   ASSERT_EQ(outcome.status, 0) << outcome.text;
-  EXPECT_GE(outcome.value("thread_counter"), 10'000);
+  EXPECT_GE(outcome.value("thread_counter"), kUptime_ns + 10'000);
   EXPECT_EQ(outcome.value("joined"), 1);
   EXPECT_EQ(world.hellos(), 2);
+}
+
+TEST(PreloadClock, WaitsForOtherThreadsEndByTheVirtualClock) {
+  FakeWorld world;
+  const Outcome outcome = run_program(world.socket_path(), "timed_waits");
+  ASSERT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_EQ(outcome.value("times_out"), 1);
+  EXPECT_EQ(outcome.value("timeout_ns"), 30'000'000'000 + 2 * 20);
+  EXPECT_EQ(outcome.value("is_woken"), 1);
+  EXPECT_GE(outcome.value("woken_before_ns"), 1'000'000'000);
+  EXPECT_LT(outcome.value("woken_before_ns"), 600'000'000'000);
+  EXPECT_EQ(outcome.value("semaphore_times_out"), 1);
+  EXPECT_EQ(outcome.value("semaphore"), 0);
 }
 
 TEST(PreloadClock, TheProgramsOwnFaultHandlerGetsItsFaults) {

@@ -34,6 +34,12 @@ bool FakeWorld::try_stream(Client& client) {
     case Op::kStreamBind: {
       auto wanted = body_as<verbs::StreamAddress>(client.body);
       if (wanted.port == 0) wanted.port = next_port_++;
+      for (const Stream& each : streams_) {
+        if (each.closed || each.node != client.node || each.local.port != wanted.port) continue;
+        reply(client, EADDRINUSE);
+        return true;
+      }
+      streams_[handle].node = client.node;
       streams_[handle].local = wanted;
       reply(client, 0, &wanted, sizeof wanted);
       return true;

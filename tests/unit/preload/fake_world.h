@@ -50,6 +50,7 @@ class FakeWorld {
     bool listening = false, connected = false, end = false, closed = false;
     verbs::StreamAddress local{}, remote{};
     std::uint32_t other = verbs::kNoHandle;
+    std::string node;  // that bound it
     std::vector<std::uint32_t> backlog;
     std::vector<std::pair<std::int64_t, std::string>> arriving;  // when, what
   };

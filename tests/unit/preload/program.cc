@@ -1,7 +1,9 @@
 // An ordinary program that knows nothing of Weft: tests run it with libweft.so preloaded and read what it prints.
 #include "unit/preload/program.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
@@ -123,6 +125,50 @@ int threads() {
   return 0;
 }
 
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+bool woken = false;
+
+void* waker_main(void*) {
+  usleep(1'000'000);
+  pthread_mutex_lock(&mutex);
+  woken = true;
+  pthread_cond_signal(&condition);
+  pthread_mutex_unlock(&mutex);
+  return nullptr;
+}
+
+int timed_waits() {
+  const auto wait_for = [](int seconds) {
+    timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += seconds;
+    pthread_mutex_lock(&mutex);
+    int error = 0;
+    while (!woken && error == 0) error = pthread_cond_timedwait(&condition, &mutex, &until);
+    pthread_mutex_unlock(&mutex);
+    return error;
+  };
+  int64_t start_ns = monotonic_ns();
+  print("times_out", wait_for(30) == ETIMEDOUT);
+  print("timeout_ns", monotonic_ns() - start_ns);
+  pthread_t other;
+  pthread_create(&other, nullptr, waker_main, nullptr);
+  start_ns = monotonic_ns();
+  print("is_woken", wait_for(600) == 0);
+  print("woken_before_ns", monotonic_ns() - start_ns);
+  pthread_join(other, nullptr);
+  sem_t semaphore;
+  sem_init(&semaphore, 0, 0);
+  timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += 1;
+  print("semaphore_times_out", sem_timedwait(&semaphore, &until) == -1 && errno == ETIMEDOUT);
+  sem_post(&semaphore);
+  print("semaphore", sem_timedwait(&semaphore, &until));
+  return 0;
+}
+
 sigjmp_buf back;
 
 void on_fault(int, siginfo_t* info, void*) {
@@ -151,8 +197,15 @@ int plain_fault() {
 }
 
 const Case kCases[] = {
-    {"clocks", clocks}, {"sleeps", sleeps},  {"counters", counters},         {"alarm", alarm_in_sleep},
-    {"fork", forks},    {"thread", threads}, {"handler", own_fault_handler}, {"fault", plain_fault},
+    {"clocks", clocks},
+    {"sleeps", sleeps},
+    {"counters", counters},
+    {"alarm", alarm_in_sleep},
+    {"fork", forks},
+    {"thread", threads},
+    {"handler", own_fault_handler},
+    {"fault", plain_fault},
+    {"timed_waits", timed_waits},
 };
 
 }  // namespace

@@ -92,6 +92,12 @@ int talk() {
   if (recv(fd, back, 8, MSG_WAITALL) != 8) return 1;
   print("round_trip_ns", monotonic_ns() - start_ns);
   printf("back %s\n", back);
+  FILE* file = fdopen(dup(fd), "r+");
+  fputs("a line\n", file);
+  fflush(file);
+  char line[16] = {};
+  print("line", fgets(line, sizeof line, file) != nullptr && strcmp(line, "a line\n") == 0);
+  fclose(file);
   // A second number for the stream; the first can go.
   const int copy = dup(fd);
   close(fd);

@@ -22,6 +22,7 @@ TEST(PreloadStreams, TwoProgramsTalkOverTheWorld) {
   // 5 us each way, and the reading of the clock that ends it.
   EXPECT_EQ(said.value("round_trip_ns"), 2 * 5'000 + 20);
   EXPECT_TRUE(has_line(said, "back headtail")) << said.text;
+  EXPECT_EQ(said.value("line"), 1);
   EXPECT_EQ(said.value("big_is_equal"), 1);
   EXPECT_EQ(said.value("end"), 0);
   EXPECT_EQ(said.value("closed"), 1);
