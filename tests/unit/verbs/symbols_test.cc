@@ -1,48 +1,58 @@
 // Programs are linked to a symbol and its version, and most of them bind all at start: one that is missing and they do
-// not load. The list is theirs (tests/interop/verbs_symbols.txt), not ours.
-#include <dlfcn.h>
+// not load. The list is theirs (tests/interop/verbs_symbols.txt), not ours. The libraries are read, not loaded: they
+// need the preloaded one, which has its place only in a program that starts with it.
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 
 namespace weft::verbs {
 namespace {
 
-struct Library {
-  void* handle = nullptr;
-  int found = 0;
-};
+// "name@@version" of everything that a library defines.
+std::set<std::string> exports_of(const std::string& file) {
+  std::set<std::string> exports;
+  std::FILE* pipe = popen(("readelf -W --dyn-syms " WEFT_SHIMS "/" + file).c_str(), "r");
+  if (pipe == nullptr) return exports;
+  char line[512];
+  while (std::fgets(line, sizeof line, pipe) != nullptr) {
+    std::istringstream words(line);
+    std::string number, value, size, type, binding, visibility, section, name;
+    words >> number >> value >> size >> type >> binding >> visibility >> section >> name;
+    if (section != "UND" && type == "FUNC") exports.insert(name);
+  }
+  pclose(pipe);
+  return exports;
+}
 
 TEST(Symbols, EveryOneThatProgramsAskForIsThere) {
   std::ifstream list(WEFT_SOURCE_DIR "/tests/interop/verbs_symbols.txt");
   ASSERT_TRUE(list);
-  std::map<std::string, Library> libraries;
+  std::map<std::string, std::set<std::string>> libraries;
+  std::map<std::string, int> found;
   for (std::string line; std::getline(list, line);) {
     if (line.starts_with("#")) continue;
     std::istringstream words(line);
     std::string file, name, version;
     ASSERT_TRUE(words >> file >> name >> version) << line;
-    Library& library = libraries[file];
-    if (library.handle == nullptr) library.handle = dlopen((WEFT_SHIMS "/" + file).c_str(), RTLD_NOW | RTLD_LOCAL);
-    ASSERT_NE(library.handle, nullptr) << dlerror();
-    EXPECT_NE(dlvsym(library.handle, name.c_str(), version.c_str()), nullptr) << line;
-    EXPECT_EQ(dlvsym(library.handle, name.c_str(), "ANOTHER_1.0"), nullptr) << line;
-    ++library.found;
+    if (!libraries.contains(file)) libraries[file] = exports_of(file);
+    EXPECT_TRUE(libraries[file].contains(name + "@@" + version)) << line;
+    ++found[file];
   }
   // As counted in the programs; a list cut short must not pass.
-  EXPECT_GE(libraries["libibverbs.so.1"].found, 66);
-  EXPECT_EQ(libraries["libmlx5.so.1"].found, 26);
-  EXPECT_EQ(libraries["libefa.so.1"].found, 5);
+  EXPECT_GE(found["libibverbs.so.1"], 66);
+  EXPECT_EQ(found["libmlx5.so.1"], 26);
+  EXPECT_EQ(found["libefa.so.1"], 5);
 }
 
 // NCCL tries the name without a number first.
 TEST(Symbols, TheNameWithoutVersionIsTheSameLibrary) {
-  void* plain = dlopen(WEFT_SHIMS "/libibverbs.so", RTLD_NOW | RTLD_LOCAL);
-  ASSERT_NE(plain, nullptr) << dlerror();
-  EXPECT_EQ(plain, dlopen(WEFT_SHIMS "/libibverbs.so.1", RTLD_NOW | RTLD_LOCAL));
+  EXPECT_EQ(std::filesystem::read_symlink(WEFT_SHIMS "/libibverbs.so"), "libibverbs.so.1");
 }
 
 }  // namespace
