@@ -184,6 +184,33 @@ std::optional<Reply> Server::wait_items(Process& process, const Request& request
   return reply;
 }
 
+// Programs are not told of these yet; that somebody listens keeps an overrun queue from ending the world.
+void Server::on_async(void*, nic::Device&, nic::AsyncKind, std::uint32_t, Time_ps) {}
+
+// What a UD receive begins with: an IPv4 header in the last 20 of 40 bytes, or an IPv6 header (IBTA annex A17).
+void Server::make_grh(void* self, const engine::Packet& packet, std::span<std::uint8_t, nic::kGrh_B> out) {
+  const fabric::AddressBook& book = static_cast<Server*>(self)->world_.book();
+  const fabric::PortAddress& from = book[packet.src];
+  const fabric::PortAddress& to = book[packet.dst];
+  std::fill(out.begin(), out.end(), std::uint8_t{0});
+  auto ttl = static_cast<std::uint8_t>(engine::kTtl - packet.hops);
+  if (!from.v4) {
+    out[0] = 0x60;
+    out[6] = 17;
+    out[7] = ttl;
+    std::copy(from.ip.begin(), from.ip.end(), out.begin() + 8);
+    std::copy(to.ip.begin(), to.ip.end(), out.begin() + 24);
+    return;
+  }
+  auto header = out.subspan<20>();
+  header[0] = 0x45;
+  header[1] = static_cast<std::uint8_t>(packet.tos);
+  header[8] = ttl;
+  header[9] = 17;
+  std::copy(from.ip.begin() + 12, from.ip.end(), header.begin() + 12);
+  std::copy(to.ip.begin() + 12, to.ip.end(), header.begin() + 16);
+}
+
 Reply Server::set_timer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) {
   verbs::SetTimer ask;
   if (!request.read(ask)) return Reply::failed(EINVAL);

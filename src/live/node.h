@@ -43,6 +43,8 @@ class Node final : public host::Program {
   void take_posts(Process& process, Time_ps from_ps, Time_ps until_ps);
   void watch(CompletionRing& cq);
   void unwatch(const CompletionRing& cq);
+  // Puts an event into the queue's channel if it was asked for one.
+  void notify(CompletionRing& cq, bool solicited);
   // The NIC has written into the process's memory.
   void memory_written(Process& process, std::uint64_t address, std::span<const std::uint8_t> bytes, Time_ps visible_ps);
   // Looks again at every wait of the process that may have come true.

@@ -222,14 +222,18 @@ void Node::drain(CompletionRing& cq, Time_ps now_ps) {
     });
   }
   if (!any) return;
-  bool event = cq.armed == CompletionRing::Armed::kAny || (cq.armed == CompletionRing::Armed::kSolicited && solicited);
-  if (auto channel = cq.process->channels.find(cq.channel); event && channel != cq.process->channels.end()) {
-    cq.armed = CompletionRing::Armed::kNo;
-    channel->second->cookies.push_back(cq.cookie);
-    std::uint64_t one = 1;
-    [[maybe_unused]] ssize_t written = ::write(channel->second->eventfd, &one, sizeof(one));
-  }
+  notify(cq, solicited);
   retry_waits(*cq.process, now_ps);
+}
+
+void Node::notify(CompletionRing& cq, bool solicited) {
+  bool event = cq.armed == CompletionRing::Armed::kAny || (cq.armed == CompletionRing::Armed::kSolicited && solicited);
+  auto channel = cq.process->channels.find(cq.channel);
+  if (!event || channel == cq.process->channels.end()) return;
+  cq.armed = CompletionRing::Armed::kNo;
+  channel->second->cookies.push_back(cq.cookie);
+  std::uint64_t one = 1;
+  [[maybe_unused]] ssize_t written = ::write(channel->second->eventfd, &one, sizeof(one));
 }
 
 }  // namespace weft::live

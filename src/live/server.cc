@@ -62,6 +62,7 @@ Server::Server(const lab::Lab& lab, int listener)
       listener_(listener),
       network_(world_, nodes_) {
   for (std::uint32_t i = 0; i < lab.hosts.size(); ++i) {
+    world_.host(i).set_hooks({this, on_async, make_grh});
     nodes_.push_back(std::make_unique<Node>(*this, world_.host(i), i));
     services_.push_back(std::make_unique<VerbsService>(world_, *nodes_.back(), i));
   }

@@ -34,6 +34,8 @@ class Server final : public ThreadWaiter {
   void thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps) override;
 
  private:
+  static void on_async(void* self, nic::Device& device, nic::AsyncKind kind, std::uint32_t number, Time_ps now_ps);
+  static void make_grh(void* self, const engine::Packet& packet, std::span<std::uint8_t, nic::kGrh_B> out);
   void accept_newcomers();
   void greet_newcomers();
   void greet(int fd, const Request& request);

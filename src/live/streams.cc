@@ -22,6 +22,16 @@ bool is_loopback(const verbs::Address& address) {
   return std::memcmp(&address, kMapped, sizeof(kMapped)) == 0 || std::memcmp(&address, &kLoopback6, 16) == 0;
 }
 
+// Somebody else on the node listens there.
+bool is_taken(const Process& process, const Stream& stream, std::uint32_t port) {
+  for (const auto& other : process.node->processes) {
+    for (const auto& [handle, each] : other->streams) {
+      if (each.get() != &stream && each->state == Stream::State::kListening && each->port == port) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 std::uint32_t Stream::ready(std::uint32_t wanted) const {
@@ -87,12 +97,7 @@ Reply ManagementNetwork::bind(Process& process, const Request& request) {
   std::uint32_t& next = next_port_[process.node->index()];
   std::uint32_t port = ask.port != 0 ? ask.port : next++;
   if (next > 65535) next = kFirstEphemeral;
-  for (const auto& other : process.node->processes) {
-    for (const auto& [handle, each] : other->streams) {
-      if (each.get() != stream && each->state == Stream::State::kListening && each->port == port)
-        return Reply::failed(EADDRINUSE);
-    }
-  }
+  if (is_taken(process, *stream, port)) return Reply::failed(EADDRINUSE);
   stream->address = ask.address;
   stream->port = ask.port = port;
   return Reply::of(ask);
@@ -103,6 +108,7 @@ Reply ManagementNetwork::listen(Process& process, const Request& request) {
   Stream* stream = request.read(ask) ? find(process, ask.stream) : nullptr;
   if (stream == nullptr || stream->state != Stream::State::kFresh) return Reply::failed(EINVAL);
   if (stream->port == 0) stream->port = next_port_[process.node->index()]++;
+  if (is_taken(process, *stream, stream->port)) return Reply::failed(EADDRINUSE);
   stream->state = Stream::State::kListening;
   stream->backlog = std::clamp<std::size_t>(ask.backlog, 1, 4096);
   return {};

@@ -143,6 +143,9 @@ Reply VerbsService::arm_cq(Process& process, const Request& request) {
   auto found = process.cqs.find(ask.cq);
   if (found == process.cqs.end()) return Reply::failed(EINVAL);
   found->second->armed = ask.solicited_only != 0 ? CompletionRing::Armed::kSolicited : CompletionRing::Armed::kAny;
+  // As on mlx5, entries that nobody has polled fire at once.
+  const Ring& ring = found->second->ring;
+  if (ring.head().consumed.load(std::memory_order_acquire) != ring.taken) node_.notify(*found->second, false);
   return {};
 }
 

@@ -1,0 +1,198 @@
+// Unmodified programs of Debian on the simulated NICs, in virtual time: what they print is what the simulated hardware
+// gives, and they print it again the next time.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+// A world of its own, in a directory of its own.
+class Live {
+ public:
+  explicit Live(const std::string& lab, const std::string& options = "") {
+    char name[] = "/tmp/weft-test-XXXXXX";
+    directory_ = mkdtemp(name);
+    setenv("XDG_RUNTIME_DIR", directory_.c_str(), 1);
+    EXPECT_EQ(shell("up " WEFT_SOURCE_DIR "/labs/" + lab + " --name w " + options), 0) << output();
+  }
+  ~Live() {
+    shell("down w");
+    for (int i = 0; i < 50 && fs::exists(directory_ + "/weft/w"); ++i) std::this_thread::sleep_for(20ms);
+    fs::remove_all(directory_);
+  }
+  // `weft ARGUMENTS`; what it says is in output().
+  int shell(const std::string& arguments) const {
+    return std::system(
+        ("timeout 100 " WEFT_BINARY " " + arguments + " >" + directory_ + "/out 2>&1 </dev/null").c_str());
+  }
+  std::string output() const { return text_of(directory_ + "/out"); }
+  // The server waits for its client; both must end well. Returns what the client says.
+  std::string pair(const std::string& server_node, const std::string& client_node, const std::string& program) const {
+    std::string server_out = directory_ + "/server";
+    int server_status = -1;
+    std::thread server([&] {
+      server_status = std::system(("timeout 100 " WEFT_BINARY " exec " + server_node + " -- " + program + " >" +
+                                   server_out + " 2>&1 </dev/null")
+                                      .c_str());
+    });
+    // It is in the world and waits there; virtual time stands still until the client comes.
+    for (int i = 0; i < 500 && pid_on(server_node) == 0; ++i) std::this_thread::sleep_for(10ms);
+    std::this_thread::sleep_for(100ms);
+    int status = shell("exec " + client_node + " -- " + program + " " + server_node);
+    std::string said = output();
+    server.join();
+    EXPECT_EQ(status, 0) << program << "\n" << said;
+    EXPECT_EQ(server_status, 0) << program << "\n" << text_of(server_out);
+    return said;
+  }
+
+  // Of the program that runs on the node, as `weft ps` lists it; 0: none.
+  int pid_on(const std::string& node) const {
+    FILE* pipe = popen(WEFT_BINARY " ps", "r");
+    std::string said;
+    for (char text[256]; std::fgets(text, sizeof(text), pipe) != nullptr;) said += text;
+    pclose(pipe);
+    std::smatch match;
+    return std::regex_search(said, match, std::regex("w +" + node + " +([0-9]+) ")) ? std::stoi(match[1]) : 0;
+  }
+
+ private:
+  std::string directory_;
+};
+
+// The columns of the first row of perftest's table.
+std::vector<double> row_of(const std::string& text) {
+  std::size_t at = text.find("#bytes");
+  at = at == text.npos ? at : text.find('\n', at);
+  std::vector<double> columns;
+  if (at == text.npos) return columns;
+  std::istringstream line(text.substr(at + 1, text.find('\n', at + 1) - at - 1));
+  for (double value; line >> value;) columns.push_back(value);
+  return columns;
+}
+
+TEST(Programs, DevinfoLooksLikeARealDevice) {
+  Live world("two-node-25g.yaml");
+  ASSERT_EQ(world.shell("exec vm00 ibv_devinfo -v"), 0) << world.output();
+  std::string said = world.output();
+  for (const char* line : {"hca_id:\tmlx5_0", "link_layer:\t\tEthernet", "active_mtu:\t\t4096 (5)",
+                           "GID[  3]:\t\t::ffff:10.0.0.1, RoCE v2", "state:\t\t\tPORT_ACTIVE (4)"})
+    EXPECT_NE(said.find(line), said.npos) << line << "\n" << said;
+}
+
+// The seed's table: 24.5 Gb/s for 64 KiB and 1.41 us on 25 GbE.
+TEST(Programs, WriteBandwidthAndLatencyOfTwentyFiveGigabit) {
+  Live world("two-node-25g.yaml");
+  auto bandwidth = row_of(world.pair("vm00", "vm01", "ib_write_bw -F -x 3 --report_gbits"));
+  ASSERT_GE(bandwidth.size(), 4U);
+  EXPECT_NEAR(bandwidth[3], 24.5, 24.5 * 0.03);
+  auto both = row_of(world.pair("vm00", "vm01", "ib_write_bw -F -x 3 -b --report_gbits"));
+  ASSERT_GE(both.size(), 4U);
+  EXPECT_NEAR(both[3] / (2 * bandwidth[3]), 1 - 0.0013, 0.001) << "less the share of the ACKs";
+  auto latency = row_of(world.pair("vm00", "vm01", "ib_write_lat -F -x 3"));
+  ASSERT_GE(latency.size(), 5U);
+  EXPECT_NEAR(latency[4], 1.41, 1.41 * 0.05);
+}
+
+TEST(Programs, TheSameCommandTwicePrintsTheSameNumbers) {
+  std::array<std::string, 2> said;
+  for (std::string& each : said) {
+    Live world("two-node-25g.yaml");
+    each = world.pair("vm00", "vm01", "ib_send_bw -F -x 3 -s 5000 -n 500");
+    each += world.pair("vm00", "vm01", "ib_read_lat -F -x 3 -s 333 -n 300");
+  }
+  // Addresses of buffers and the keys and numbers drawn by the program itself may differ; the tables may not.
+  EXPECT_EQ(row_of(said[0]), row_of(said[1])) << said[0] << said[1];
+  EXPECT_EQ(said[0].substr(said[0].rfind("#bytes")), said[1].substr(said[1].rfind("#bytes")));
+}
+
+TEST(Programs, PerftestThroughASwitch) {
+  Live world("live/one-switch-100g.yaml");
+  auto write = row_of(world.pair("h0", "h1", "ib_write_bw -F -x 3 --report_gbits"));
+  ASSERT_GE(write.size(), 4U);
+  // 4,096 of 4,096 + 82 bytes; within 0.2 % of 100G's framing limit.
+  EXPECT_NEAR(write[3], 100.0 * 4096 / 4178, 0.2);
+  for (const char* program :
+       {"ib_send_bw -F -x 3 -e", "ib_read_bw -F -x 3 -q 4", "ib_atomic_bw -F -x 3", "ib_send_bw -F -x 3 -c UD",
+        "ib_send_bw -F -x 3 -c UC -s 10001", "ib_atomic_lat -F -x 3 -n 100", "ib_write_bw -F -x 3 -D 1",
+        "ib_send_lat -F -x 3 -c UD -n 200", "ib_send_bw -F -x 3 -b -s 777"}) {
+    auto row = row_of(world.pair("h2", "h3", program));
+    ASSERT_GE(row.size(), 4U) << program;
+    EXPECT_GT(row[3], 0) << program;
+  }
+}
+
+TEST(Programs, PingpongsThroughASwitch) {
+  Live world("live/one-switch-100g.yaml");
+  for (const char* program :
+       {"ibv_rc_pingpong -g 3", "ibv_rc_pingpong -g 3 -e -s 9999", "ibv_uc_pingpong -g 3", "ibv_ud_pingpong -g 3"}) {
+    std::string said = world.pair("h0", "h1", program);
+    EXPECT_TRUE(std::regex_search(said, std::regex("1000 iters in 0\\.0[0-9] seconds"))) << said;
+  }
+}
+
+// A program that dies leaves the world up and its peer with the error that a NIC gives.
+TEST(Programs, AKilledPeerIsARetryErrorAndTheWorldLives) {
+  Live world("two-node-25g.yaml");
+  std::thread server([&] {
+    [[maybe_unused]] int status =
+        std::system("timeout 100 " WEFT_BINARY " exec vm00 -- ib_write_bw -F -x 3 -D 20 >/dev/null 2>&1 </dev/null");
+  });
+  std::this_thread::sleep_for(700ms);
+  std::thread killer([&] {
+    std::this_thread::sleep_for(1500ms);
+    int pid = world.pid_on("vm00");
+    EXPECT_GT(pid, 0);
+    if (pid > 0) kill(pid, SIGKILL);
+  });
+  int status = world.shell("exec vm01 -- ib_write_bw -F -x 3 -D 20 vm00");
+  std::string said = world.output();
+  server.join();
+  killer.join();
+  EXPECT_NE(status, 0) << said;
+  ASSERT_EQ(world.shell("exec vm01 ibv_devices"), 0) << world.output();
+  EXPECT_NE(world.output().find("mlx5_0"), std::string::npos);
+}
+
+TEST(Programs, CommandsSayWhatIsWrong) {
+  {
+    Live world("two-node-25g.yaml");
+    EXPECT_NE(world.shell("up " WEFT_SOURCE_DIR "/labs/two-node-25g.yaml --name w"), 0);
+    EXPECT_NE(world.output().find("a world named w is up already"), std::string::npos) << world.output();
+    EXPECT_NE(world.shell("exec nobody ibv_devinfo"), 0);
+    EXPECT_NE(world.shell("exec --world other vm00 ibv_devinfo"), 0);
+    EXPECT_NE(world.output().find("no world named other is up; there are: w"), std::string::npos) << world.output();
+    EXPECT_NE(world.shell("exec vm00"), 0);
+    EXPECT_NE(world.output().find("no program"), std::string::npos) << world.output();
+  }
+  char name[] = "/tmp/weft-test-XXXXXX";
+  std::string empty = mkdtemp(name);
+  setenv("XDG_RUNTIME_DIR", empty.c_str(), 1);
+  EXPECT_NE(std::system((std::string(WEFT_BINARY) + " down >" + empty + "/out 2>&1").c_str()), 0);
+  EXPECT_NE(text_of(empty + "/out").find("no world is up"), std::string::npos);
+  fs::remove_all(empty);
+}
+
+}  // namespace
+}  // namespace weft
