@@ -28,13 +28,14 @@ struct Message {
   verbs::RequestHead head;
   verbs::Handle body;
 };
+constexpr std::size_t kMessage_B = sizeof(verbs::RequestHead) + sizeof(verbs::Handle);  // without padding
 
 TEST(Connection, TakesOneRequestAtATime) {
   Wire wire;
   Request request;
   EXPECT_EQ(wire.world->receive(request), Connection::Got::kNothing);
   Message message{{verbs::Op::kPoll, sizeof(verbs::Handle), 17}, {42}};
-  wire.say(&message, sizeof(message));
+  wire.say(&message, kMessage_B);
   ASSERT_EQ(wire.world->receive(request), Connection::Got::kRequest);
   EXPECT_EQ(request.op, verbs::Op::kPoll);
   EXPECT_EQ(request.local_ps, 17);
@@ -49,7 +50,7 @@ TEST(Connection, EndsWithAMessageThatIsNoneOfTheProtocol) {
   {
     Wire wire;
     Message lies{{verbs::Op::kPoll, 1000, 0}, {0}};
-    wire.say(&lies, sizeof(lies));
+    wire.say(&lies, kMessage_B);
     Request request;
     EXPECT_EQ(wire.world->receive(request), Connection::Got::kEnd) << "says another size than it has";
   }
@@ -100,7 +101,7 @@ TEST(Connection, SendsMemoryAlong) {
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof(control);
-  ASSERT_EQ(recvmsg(wire.program, &message, 0), static_cast<ssize_t>(sizeof(got)));
+  ASSERT_EQ(recvmsg(wire.program, &message, 0), static_cast<ssize_t>(sizeof(verbs::ReplyHead) + sizeof(verbs::Handle)));
   EXPECT_EQ(got.head.now_ps, 123);
   EXPECT_EQ(got.handle.handle, 5U);
   ASSERT_NE(CMSG_FIRSTHDR(&message), nullptr);
