@@ -15,6 +15,7 @@
 #include "cli/verbs.h"
 #include "live/place.h"
 #include "live/server.h"
+#include "live/sysfs.h"
 
 namespace weft::cli {
 
@@ -36,6 +37,10 @@ struct ExecArguments {
 int complain(const std::string& what) {
   fmt::print(stderr, "weft: {}\n", what);
   return kExitWrongInput;
+}
+
+std::string sysfs_path(const std::string& directory, const std::string& world, const std::string& node) {
+  return directory + "/" + world + "/sysfs/" + node;
 }
 
 int up(const UpArguments& arguments) {
@@ -67,6 +72,9 @@ int up(const UpArguments& arguments) {
   signal(SIGPIPE, SIG_IGN);
   catch_interrupts();
   live::Server server(file->lab, *listener);
+  for (std::uint32_t i = 0; i < file->lab.hosts.size(); ++i)
+    live::write_sysfs(sysfs_path(*directory, name, file->lab.hosts[i].name), server.devices_of(i),
+                      file->lab.hosts[i].name);
   server.run(interrupted());
   std::error_code error;
   fs::remove_all(*directory + "/" + name, error);
@@ -111,6 +119,7 @@ int exec(const ExecArguments& arguments) {
   if (libraries.empty()) return complain("lib/weft/libweft.so is not beside this program; build or install all of it");
   setenv(verbs::kSocketVariable, live::socket_path(*directory, *world).c_str(), 1);
   setenv(verbs::kNodeVariable, arguments.node.c_str(), 1);
+  setenv(verbs::kSysfsVariable, sysfs_path(*directory, *world, arguments.node).c_str(), 1);
   prepend("LD_LIBRARY_PATH", libraries);
   prepend("LD_PRELOAD", libraries + "/libweft.so");
   std::vector<char*> words;

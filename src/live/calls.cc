@@ -33,6 +33,13 @@ void Server::execute(const std::shared_ptr<Thread>& thread, const Request& reque
   };
 }
 
+// Asks again at that time, if the thread still waits for the same.
+void Server::retry_at(const std::shared_ptr<Thread>& thread, Time_ps time_ps) {
+  thread->process->node->at(time_ps, thread->rank, [thread, park = thread->park](Time_ps at_ps) {
+    if (thread->park == park && thread->retry && !thread->process->gone) thread->retry(at_ps);
+  });
+}
+
 std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps,
                                     bool again) {
   Process& process = *thread->process;
@@ -42,12 +49,7 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
       verbs::Sleep ask;
       if (!request.read(ask)) return Reply::failed(EINVAL);
       if (ask.until_ps <= now_ps) return Reply{};
-      if (!again) {
-        std::uint64_t park = thread->park;
-        process.node->at(ask.until_ps, thread->rank, [thread, park](Time_ps at_ps) {
-          if (thread->park == park && thread->retry) thread->retry(at_ps);
-        });
-      }
+      if (!again) retry_at(thread, ask.until_ps);
       return std::nullopt;
     }
     case Op::kSetTimer:
@@ -72,6 +74,10 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
       return service.open_events(process, request);
     case Op::kCreateCq:
       return service.create_cq(process, request);
+    case Op::kCreateSrq:
+      return service.create_srq(process, request);
+    case Op::kModifySrq:
+      return service.modify_srq(process, request, now_ps);
     case Op::kCreateQp:
       return service.create_qp(process, request);
     case Op::kCreateAh:
@@ -84,8 +90,22 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
       return service.query_qp(process, request);
     case Op::kArmCq:
       return service.arm_cq(process, request);
-    case Op::kPoll:
-      return poll_cq(process, request);
+    case Op::kPoll: {
+      auto reply = poll_cq(process, request);
+      if (reply) {
+        thread->patience_ps = kFirstPatience_ps;
+        return reply;
+      }
+      if (again && now_ps >= thread->poll_until_ps) {
+        thread->patience_ps = std::min(2 * thread->patience_ps, kLastPatience_ps);
+        return Reply{};
+      }
+      if (!again) {
+        thread->poll_until_ps = now_ps + thread->patience_ps;
+        retry_at(thread, thread->poll_until_ps);
+      }
+      return std::nullopt;
+    }
     case Op::kGetCqEvent:
       return get_cq_event(process, request);
     case Op::kGetAsyncEvent: {
@@ -114,12 +134,7 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
     case Op::kWait: {
       auto reply = wait_items(process, request, now_ps);
       verbs::Wait ask;
-      if (!reply && !again && request.read_head(ask) && ask.until_ps < kNever_ps) {
-        std::uint64_t park = thread->park;
-        process.node->at(ask.until_ps, thread->rank, [thread, park](Time_ps at_ps) {
-          if (thread->park == park && thread->retry) thread->retry(at_ps);
-        });
-      }
+      if (!reply && !again && request.read_head(ask) && ask.until_ps < kNever_ps) retry_at(thread, ask.until_ps);
       return reply;
     }
     default:

@@ -68,10 +68,11 @@ class Node final : public host::Program {
   void run(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
   void drain(CompletionRing& cq, Time_ps now_ps);
   void let_spin(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
-  void post(Process& process, VerbsQp& qp, bool send, std::uint32_t number, std::vector<std::byte> entry,
-            Time_ps now_ps);
+  void post(Process& process, PostQueue::Kind kind, std::uint32_t handle, std::uint32_t number,
+            const std::vector<std::byte>& entry, Time_ps now_ps);
   void post_send(VerbsQp& qp, std::uint32_t number, const std::vector<std::byte>& entry, Time_ps now_ps);
-  void post_receive(VerbsQp& qp, std::uint32_t number, const std::vector<std::byte>& entry, Time_ps now_ps);
+  void post_receive(VerbsQp& qp, std::uint32_t number, const std::vector<std::byte>& entry);
+  void post_shared(VerbsSrq& srq, const std::vector<std::byte>& entry);
 
   ThreadWaiter& waiter_;
   host::Host& host_;

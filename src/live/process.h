@@ -31,6 +31,11 @@ enum class ThreadState : std::uint8_t {
   kOutside,   // it sleeps in the kernel for something that is not of this world: a pipe, another thread
 };
 
+// A program that polls in vain may wait for something else too, a time-out or another thread: after a while the poll
+// returns empty, and later each time.
+inline constexpr Time_ps kFirstPatience_ps = us(100);
+inline constexpr Time_ps kLastPatience_ps = ms(10);
+
 struct Thread {
   Connection connection;
   std::shared_ptr<Process> process;
@@ -38,7 +43,9 @@ struct Thread {
   int tid = 0;
   std::uint64_t rank = 0;  // of all threads of the world, in the order in which they came
   ThreadState state = ThreadState::kParked;
-  bool posted = false;                 // since it was let go from its last spin
+  bool posted = false;                      // since it was let go from its last spin
+  Time_ps patience_ps = kFirstPatience_ps;  // of a poll that finds nothing
+  Time_ps poll_until_ps = kNever_ps;
   bool has_spun = false;               // its spins have been ended by deliveries so far
   Time_ps left_at_ps = 0;              // how far the world was when it stopped to wait for this thread
   Time_ps local_ps = 0;                // when it was resumed or last asked
@@ -83,6 +90,7 @@ struct CompletionRing {
 struct WorkSlot {
   Process* process = nullptr;
   std::uint32_t key = 0;
+  std::uint64_t wr_id = 0;  // of a shared receive: the program's
   std::vector<verbs::Sge> sges;
   std::vector<std::uint8_t> inline_bytes;
   nic::RegionAccess reach{};
@@ -91,10 +99,18 @@ struct VerbsQueue {
   Ring ring;
   std::vector<std::unique_ptr<WorkSlot>> slots;  // by entry
 };
+// Receives of an SRQ end in any order: a slot is free when its completion is.
+struct VerbsSrq {
+  Process* process = nullptr;
+  std::uint32_t handle = 0, device = 0, pd = 0, nic_srq = 0;
+  SharedMemory memory;
+  VerbsQueue receive;
+  std::vector<std::uint32_t> free_slots;
+};
 struct VerbsQp {
   Process* process = nullptr;
   std::uint32_t handle = 0, device = 0, pd = 0, qpn = 0, type = 0;
-  std::uint32_t send_cq = 0, receive_cq = 0;
+  std::uint32_t send_cq = 0, receive_cq = 0, srq = verbs::kNoHandle;
   bool signal_all = false;
   std::uint64_t cookie = 0;
   SharedMemory memory;
@@ -104,6 +120,12 @@ struct VerbsQp {
 struct AddressHandle {
   std::uint32_t device = 0, remote_port = 0;
   verbs::AhAttr attr{};
+};
+// A queue that a program posts to.
+struct PostQueue {
+  enum class Kind : std::uint8_t { kNone, kSend, kReceive, kShared } kind = Kind::kNone;
+  std::uint32_t handle = 0;  // of the queue pair or the SRQ
+  Ring* ring = nullptr;
 };
 // A write that the NIC has made and the CPU cannot see yet.
 struct PendingWrite {
@@ -126,9 +148,11 @@ struct Process {
   std::map<std::uint32_t, std::unique_ptr<EventChannel>> async;  // by device
   std::map<std::uint32_t, std::unique_ptr<CompletionRing>> cqs;
   std::map<std::uint32_t, std::unique_ptr<VerbsQp>> qps;
+  std::map<std::uint32_t, std::unique_ptr<VerbsSrq>> srqs;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, VerbsQp*> qp_by_number;  // device and number
   std::map<std::uint32_t, AddressHandle> ahs;
   std::map<std::uint32_t, std::shared_ptr<Stream>> streams;
-  std::vector<std::pair<VerbsQp*, bool>> doorbells;  // bit -> queue, is it the send queue; null: none
+  std::vector<PostQueue> doorbells;  // by bit
   std::deque<PendingWrite> writes;
   Time_ps timer_ps = kNever_ps, timer_interval_ps = 0;
   std::uint64_t timer = 0;  // counts settings

@@ -21,14 +21,15 @@ void Node::take_posts(Process& process, Time_ps from_ps, Time_ps until_ps) {
     std::uint64_t bits = process.shared().doorbells[word].exchange(0, std::memory_order_acquire);
     for (; bits != 0; bits &= bits - 1) {
       std::size_t bit = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
-      if (bit >= process.doorbells.size() || process.doorbells[bit].first == nullptr) continue;
-      auto [qp, send] = process.doorbells[bit];
-      Ring& ring = (send ? qp->send : qp->receive).ring;
+      if (bit >= process.doorbells.size() || process.doorbells[bit].kind == PostQueue::Kind::kNone) continue;
+      const PostQueue queue = process.doorbells[bit];
+      Ring& ring = *queue.ring;
       std::uint32_t produced = ring.head().produced.load(std::memory_order_acquire);
       // A program that counts wrongly loses what does not fit.
       std::uint32_t count = std::min(produced - ring.taken, ring.info.entries);
       Time_ps last_ps = from_ps;
-      for (const auto& thread : process.threads) thread->posted = thread->posted || (send && count > 0);
+      for (const auto& thread : process.threads)
+        thread->posted = thread->posted || (queue.kind == PostQueue::Kind::kSend && count > 0);
       for (std::uint32_t i = 0; i < count; ++i) {
         std::uint32_t number = ring.taken++;
         const std::byte* entry = ring.entry(number);
@@ -36,15 +37,8 @@ void Node::take_posts(Process& process, Time_ps from_ps, Time_ps until_ps) {
         std::int64_t post_ps = 0;
         std::memcpy(&post_ps, copy.data(), sizeof(post_ps));
         last_ps = std::clamp<Time_ps>(post_ps, last_ps, std::max(last_ps, until_ps));
-        std::uint32_t handle = qp->handle;
-        at(last_ps, 0, [this, &process, handle, is_send = send, number, copy = std::move(copy)](Time_ps now_ps) {
-          auto found = process.qps.find(handle);
-          if (found == process.qps.end()) return;
-          if (is_send) {
-            post_send(*found->second, number, copy, now_ps);
-          } else {
-            post_receive(*found->second, number, copy, now_ps);
-          }
+        at(last_ps, 0, [this, &process, queue, number, copy = std::move(copy)](Time_ps now_ps) {
+          post(process, queue.kind, queue.handle, number, copy, now_ps);
         });
       }
       ring.taken = produced;
@@ -53,11 +47,28 @@ void Node::take_posts(Process& process, Time_ps from_ps, Time_ps until_ps) {
   }
 }
 
+// The queue may be gone by now.
+void Node::post(Process& process, PostQueue::Kind kind, std::uint32_t handle, std::uint32_t number,
+                const std::vector<std::byte>& entry, Time_ps now_ps) {
+  if (kind == PostQueue::Kind::kShared) {
+    if (auto srq = process.srqs.find(handle); srq != process.srqs.end()) post_shared(*srq->second, entry);
+    return;
+  }
+  auto qp = process.qps.find(handle);
+  if (qp == process.qps.end()) return;
+  if (kind == PostQueue::Kind::kSend) {
+    post_send(*qp->second, number, entry, now_ps);
+  } else {
+    post_receive(*qp->second, number, entry);
+  }
+}
+
 namespace {
 
 // Fills the slot with the list behind the entry; false when it reaches outside of what the process has registered
 // there. The NIC's key stays the same, its region takes the new length.
-bool fill(WorkSlot& slot, nic::Device& device, const VerbsQp& qp, const std::byte* list, std::size_t count,
+template <typename Queue>
+bool fill(WorkSlot& slot, nic::Device& device, const Queue& qp, const std::byte* list, std::size_t count,
           std::size_t room_B, std::uint32_t& length_B) {
   slot.sges.clear();
   slot.inline_bytes.clear();
@@ -155,8 +166,7 @@ void Node::post_send(VerbsQp& qp, std::uint32_t number, const std::vector<std::b
   device.post_send(qp.qpn, request, now_ps);
 }
 
-void Node::post_receive(VerbsQp& qp, std::uint32_t number, const std::vector<std::byte>& copy, Time_ps now_ps) {
-  (void)now_ps;
+void Node::post_receive(VerbsQp& qp, std::uint32_t number, const std::vector<std::byte>& copy) {
   ReceiveEntry entry;
   std::memcpy(&entry, copy.data(), sizeof(entry));
   nic::Device& device = host_.device(qp.device);
@@ -167,6 +177,22 @@ void Node::post_receive(VerbsQp& qp, std::uint32_t number, const std::vector<std
   if (!fill(slot, device, qp, copy.data() + sizeof(entry), entry.sges, copy.size() - sizeof(entry), request.length_B))
     request.lkey = 0;
   device.post_receive(qp.qpn, request);
+}
+
+void Node::post_shared(VerbsSrq& srq, const std::vector<std::byte>& copy) {
+  if (srq.free_slots.empty()) return;  // more than it has room for
+  ReceiveEntry entry;
+  std::memcpy(&entry, copy.data(), sizeof(entry));
+  nic::Device& device = host_.device(srq.device);
+  std::uint32_t index = srq.free_slots.back();
+  WorkSlot& slot = *srq.receive.slots[index];
+  nic::ReceiveRequest request;
+  request.wr_id = index;
+  request.lkey = slot.key;
+  slot.wr_id = entry.wr_id;
+  if (!fill(slot, device, srq, copy.data() + sizeof(entry), entry.sges, copy.size() - sizeof(entry), request.length_B))
+    request.lkey = 0;
+  if (device.post_srq_receive(srq.nic_srq, request)) srq.free_slots.pop_back();
 }
 
 // What is visible goes into the program's ring, and whoever waits for it goes on.
@@ -190,6 +216,15 @@ void Node::drain(CompletionRing& cq, Time_ps now_ps) {
     entry.src_qp = completion->src_qp;
     entry.freed = completion->freed;
     bool receive = completion->opcode >= nic::WcOpcode::kReceive;
+    if (receive) {
+      auto qp = cq.process->qp_by_number.find({cq.device, completion->qpn});
+      auto srq = qp == cq.process->qp_by_number.end() ? cq.process->srqs.end() : cq.process->srqs.find(qp->second->srq);
+      if (srq != cq.process->srqs.end()) {
+        auto index = static_cast<std::uint32_t>(completion->wr_id);
+        entry.wr_id = srq->second->receive.slots[index]->wr_id;
+        srq->second->free_slots.push_back(index);
+      }
+    }
     static constexpr std::uint32_t kOpcode[] = {
         IBV_WC_SEND,      IBV_WC_RDMA_WRITE, IBV_WC_RDMA_READ,         IBV_WC_COMP_SWAP,
         IBV_WC_FETCH_ADD, IBV_WC_RECV,       IBV_WC_RECV_RDMA_WITH_IMM};

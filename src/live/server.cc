@@ -73,6 +73,12 @@ Server::~Server() {
   close(listener_);
 }
 
+std::vector<verbs::DeviceInfo> Server::devices_of(std::uint32_t host) {
+  std::vector<verbs::DeviceInfo> devices;
+  for (std::uint32_t i = 0; i < world_.host(host).device_count(); ++i) devices.push_back(services_[host]->describe(i));
+  return devices;
+}
+
 void Server::run(const std::atomic<bool>& stop) {
   while (!down_ && !stop.load(std::memory_order_relaxed)) {
     Time_ps next_ps = world_.engine().next_wake_ps();

@@ -26,6 +26,7 @@ class Server final : public ThreadWaiter {
   void run(const std::atomic<bool>& stop);
 
   lab::World& world() { return world_; }
+  std::vector<verbs::DeviceInfo> devices_of(std::uint32_t host);
   // A thread that was taken for spinning acted though nothing was delivered to it: times depend on the machine.
   bool is_deterministic() const { return deterministic_; }
 
@@ -45,6 +46,7 @@ class Server final : public ThreadWaiter {
   void end_process(const std::shared_ptr<Process>& process, Time_ps now_ps);
   std::optional<Reply> answer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps,
                               bool again);
+  void retry_at(const std::shared_ptr<Thread>& thread, Time_ps time_ps);
   std::optional<Reply> poll_cq(Process& process, const Request& request);
   std::optional<Reply> get_cq_event(Process& process, const Request& request);
   std::optional<Reply> wait_items(Process& process, const Request& request, Time_ps now_ps);

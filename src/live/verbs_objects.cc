@@ -149,13 +149,16 @@ Reply VerbsService::arm_cq(Process& process, const Request& request) {
   return {};
 }
 
+void VerbsService::destroy_queue(Process& process, std::uint32_t on, VerbsQueue& queue) {
+  process.doorbells[queue.ring.info.doorbell] = {};
+  for (const auto& slot : queue.slots) device(on)->memory().remove(slot->key);
+}
+
 void VerbsService::destroy_qp(Process& process, VerbsQp& qp) {
-  nic::Device& nic = *device(qp.device);
-  nic.destroy_qp(qp.qpn);
-  for (VerbsQueue* queue : {&qp.send, &qp.receive}) {
-    process.doorbells[queue->ring.info.doorbell].first = nullptr;
-    for (const auto& slot : queue->slots) nic.memory().remove(slot->key);
-  }
+  device(qp.device)->destroy_qp(qp.qpn);
+  process.qp_by_number.erase({qp.device, qp.qpn});
+  destroy_queue(process, qp.device, qp.send);
+  destroy_queue(process, qp.device, qp.receive);
 }
 
 void VerbsService::destroy_cq(Process&, CompletionRing& cq) {
@@ -206,6 +209,15 @@ Reply VerbsService::destroy(Process& process, const Request& request) {
       process.qps.erase(found);
       return {};
     }
+    case verbs::Kind::kSrq: {
+      auto found = process.srqs.find(h);
+      if (found == process.srqs.end()) return Reply::failed(EINVAL);
+      VerbsSrq& srq = *found->second;
+      if (!device(srq.device)->destroy_srq(srq.nic_srq)) return Reply::failed(EBUSY);
+      destroy_queue(process, srq.device, srq.receive);
+      process.srqs.erase(found);
+      return {};
+    }
     case verbs::Kind::kAh:
       return process.ahs.erase(h) == 1 ? Reply{} : Reply::failed(EINVAL);
     default:
@@ -216,6 +228,11 @@ Reply VerbsService::destroy(Process& process, const Request& request) {
 void VerbsService::forget(Process& process) {
   for (auto& [handle, qp] : process.qps) destroy_qp(process, *qp);
   process.qps.clear();
+  for (auto& [handle, srq] : process.srqs) {
+    device(srq->device)->destroy_srq(srq->nic_srq);
+    destroy_queue(process, srq->device, srq->receive);
+  }
+  process.srqs.clear();
   for (auto& [handle, cq] : process.cqs) destroy_cq(process, *cq);
   process.cqs.clear();
   for (auto& [handle, mr] : process.mrs) device(mr->device)->memory().remove(mr->key);

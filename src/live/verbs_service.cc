@@ -180,21 +180,59 @@ Reply VerbsService::create_cq(Process& process, const Request& request) {
   return reply;
 }
 
-bool VerbsService::make_queue(VerbsQp& qp, VerbsQueue& queue, std::uint32_t entries, std::uint32_t stride_B,
-                              std::uint32_t offset_B, bool send) {
-  Process& process = *qp.process;
+bool VerbsService::make_queue(Process& process, PostQueue::Kind kind, std::uint32_t handle, std::uint32_t on,
+                              VerbsQueue& queue, const verbs::QueueInfo& info, std::uint32_t slots) {
   if (process.next_doorbell >= verbs::kDoorbellWords * 64) return false;
-  queue.ring.info = {qp.handle, process.next_doorbell++, entries, stride_B, offset_B, 0};
+  queue.ring.info = info;
+  queue.ring.info.handle = handle;
+  queue.ring.info.doorbell = process.next_doorbell++;
   process.doorbells.resize(process.next_doorbell);
-  process.doorbells[queue.ring.info.doorbell] = {&qp, send};
-  for (std::uint32_t i = 0; i < entries; ++i) {
+  process.doorbells[queue.ring.info.doorbell] = {kind, handle, &queue.ring};
+  for (std::uint32_t i = 0; i < slots; ++i) {
     auto slot = std::make_unique<WorkSlot>();
     slot->process = &process;
     slot->reach = {slot.get(), read_slot, write_slot};
-    slot->key = device(qp.device)->memory().add(0, 0, {true, false, false, false}, slot->reach);
+    slot->key = device(on)->memory().add(0, 0, {true, false, false, false}, slot->reach);
     queue.slots.push_back(std::move(slot));
   }
   return true;
+}
+
+Reply VerbsService::create_srq(Process& process, const Request& request) {
+  verbs::CreateSrq ask;
+  if (!request.read(ask)) return Reply::failed(EINVAL);
+  auto pd = process.pds.find(ask.pd);
+  if (pd == process.pds.end() || ask.max_wr == 0 || ask.max_wr > kMaxQpWr || ask.max_sge > kMaxSge)
+    return Reply::failed(EINVAL);
+  auto srq = std::make_unique<VerbsSrq>();
+  srq->process = &process;
+  srq->handle = process.next_handle++;
+  srq->device = pd->second;
+  srq->pd = ask.pd;
+  std::uint32_t entries = std::bit_ceil(ask.max_wr);
+  std::uint32_t stride_B = stride(sizeof(verbs::ReceiveEntry), std::max(ask.max_sge, 1u), 0);
+  auto mapping_B = static_cast<std::uint32_t>(sizeof(verbs::RingHead) + std::size_t{entries} * stride_B);
+  srq->memory = SharedMemory::make("weft-srq", mapping_B);
+  verbs::QueueInfo info{0, 0, entries, stride_B, 0, mapping_B};
+  if (srq->memory.data() == nullptr ||
+      !make_queue(process, PostQueue::Kind::kShared, srq->handle, srq->device, srq->receive, info, entries))
+    return Reply::failed(ENOMEM);
+  srq->receive.ring.base = srq->memory.data();
+  for (std::uint32_t i = entries; i > 0; --i) srq->free_slots.push_back(i - 1);
+  srq->nic_srq = device(srq->device)->create_srq(entries);
+  Reply reply = Reply::of(srq->receive.ring.info);
+  reply.fds[0] = srq->memory.fd();
+  process.srqs[srq->handle] = std::move(srq);
+  return reply;
+}
+
+Reply VerbsService::modify_srq(Process& process, const Request& request, Time_ps now_ps) {
+  verbs::ModifySrq ask;
+  if (!request.read(ask)) return Reply::failed(EINVAL);
+  auto found = process.srqs.find(ask.srq);
+  if (found == process.srqs.end()) return Reply::failed(EINVAL);
+  device(found->second->device)->set_srq_limit(found->second->nic_srq, ask.limit, now_ps);
+  return {};
 }
 
 Reply VerbsService::create_qp(Process& process, const Request& request) {
@@ -213,6 +251,9 @@ Reply VerbsService::create_qp(Process& process, const Request& request) {
       ask.max_receive_sge > kMaxSge || ask.max_inline_B > nic->model().max_inline_B || send_cq->second->device != on ||
       receive_cq->second->device != on)
     return Reply::failed(EINVAL);
+  auto srq = process.srqs.find(ask.srq);
+  bool shares = ask.srq != verbs::kNoHandle;
+  if (shares && (srq == process.srqs.end() || srq->second->device != on)) return Reply::failed(EINVAL);
   if (process.qps.size() >= kMaxQp) return Reply::failed(ENOMEM);
   auto qp = std::make_unique<VerbsQp>();
   qp->process = &process;
@@ -222,6 +263,7 @@ Reply VerbsService::create_qp(Process& process, const Request& request) {
   qp->type = ask.type;
   qp->send_cq = ask.send_cq;
   qp->receive_cq = ask.receive_cq;
+  qp->srq = ask.srq;
   qp->signal_all = ask.signal_all != 0;
   qp->cookie = ask.cookie;
   std::uint32_t sends = std::bit_ceil(std::max(ask.max_send_wr, 1u));
@@ -231,16 +273,24 @@ Reply VerbsService::create_qp(Process& process, const Request& request) {
   auto send_B = static_cast<std::uint32_t>(sizeof(verbs::RingHead) + std::size_t{sends} * send_stride_B);
   auto receive_B = static_cast<std::uint32_t>(sizeof(verbs::RingHead) + std::size_t{receives} * receive_stride_B);
   qp->memory = SharedMemory::make("weft-qp", std::size_t{send_B} + receive_B);
-  if (qp->memory.data() == nullptr || !make_queue(*qp, qp->send, sends, send_stride_B, 0, true) ||
-      !make_queue(*qp, qp->receive, receives, receive_stride_B, send_B, false))
+  verbs::QueueInfo send{0, 0, sends, send_stride_B, 0, send_B + receive_B};
+  verbs::QueueInfo receive{0, 0, receives, receive_stride_B, send_B, send_B + receive_B};
+  if (qp->memory.data() == nullptr ||
+      !make_queue(process, PostQueue::Kind::kSend, qp->handle, on, qp->send, send, sends) ||
+      !make_queue(process, PostQueue::Kind::kReceive, qp->handle, on, qp->receive, receive, shares ? 0 : receives))
     return Reply::failed(ENOMEM);
   qp->send.ring.base = qp->memory.data();
   qp->receive.ring.base = qp->memory.data() + send_B;
-  qp->send.ring.info.mapping_B = qp->receive.ring.info.mapping_B = send_B + receive_B;
+  if (shares) {
+    process.doorbells[qp->receive.ring.info.doorbell].kind = PostQueue::Kind::kNone;
+    qp->receive.ring.info.entries = 0;
+  }
   nic::QpType type = ask.type == IBV_QPT_RC   ? nic::QpType::kRc
                      : ask.type == IBV_QPT_UC ? nic::QpType::kUc
                                               : nic::QpType::kUd;
-  qp->qpn = nic->create_qp(type, send_cq->second->nic_cq, receive_cq->second->nic_cq, sends, receives);
+  qp->qpn = nic->create_qp(type, send_cq->second->nic_cq, receive_cq->second->nic_cq, sends, receives, 0,
+                           shares ? srq->second->nic_srq : nic::kNoSrq);
+  process.qp_by_number[{on, qp->qpn}] = qp.get();
   Reply reply = Reply::of(verbs::QpInfo{qp->qpn, qp->send.ring.info, qp->receive.ring.info});
   reply.fds[0] = qp->memory.fd();
   process.qps[qp->handle] = std::move(qp);

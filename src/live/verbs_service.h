@@ -19,6 +19,8 @@ class VerbsService {
   Reply create_channel(Process& process, const Request& request);
   Reply open_events(Process& process, const Request& request);
   Reply create_cq(Process& process, const Request& request);
+  Reply create_srq(Process& process, const Request& request);
+  Reply modify_srq(Process& process, const Request& request, Time_ps now_ps);
   Reply create_qp(Process& process, const Request& request);
   Reply create_ah(Process& process, const Request& request);
   Reply modify_qp(Process& process, const Request& request, Time_ps now_ps);
@@ -28,12 +30,14 @@ class VerbsService {
   // A process is gone: so is everything that was its own.
   void forget(Process& process);
 
- private:
   verbs::DeviceInfo describe(std::uint32_t device) const;
+
+ private:
   std::optional<std::uint32_t> port_of_gid(const std::uint8_t* gid) const;
-  bool make_queue(VerbsQp& qp, VerbsQueue& queue, std::uint32_t entries, std::uint32_t stride_B, std::uint32_t offset_B,
-                  bool send);
+  bool make_queue(Process& process, PostQueue::Kind kind, std::uint32_t handle, std::uint32_t device, VerbsQueue& queue,
+                  const verbs::QueueInfo& info, std::uint32_t slots);
   void destroy_qp(Process& process, VerbsQp& qp);
+  void destroy_queue(Process& process, std::uint32_t device, VerbsQueue& queue);
   void destroy_cq(Process& process, CompletionRing& cq);
   nic::Device* device(std::uint32_t index) const;
   lab::PortRef port_ref(std::uint32_t device) const;

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -338,7 +337,7 @@ class alignas(64) Device {
   DeviceConfig config_;
   std::vector<CompletionQueue> cqs_;
   std::vector<SharedReceiveQueue> srqs_;
-  std::deque<std::uint32_t> free_qps_;  // places of destroyed queue pairs, the oldest first
+  ContextRing free_qps_;  // places of destroyed queue pairs, the oldest first
   std::vector<std::uint32_t> free_cqs_;
   RandomStream psns_;
   RandomStream jitter_;

@@ -50,8 +50,7 @@ std::uint32_t Device::create_qp(QpType type, std::uint32_t send_cq, std::uint32_
     qps_.push_back(std::move(qp));
     return qps_.back().qpn;
   }
-  QueuePair& place = qps_[free_qps_.front()];
-  free_qps_.pop_front();
+  QueuePair& place = qps_[free_qps_.pop()];
   qp.qpn = place.qpn;
   // What the port still has of the one before comes up once and finds nothing to do.
   qp.req.queued_ps = place.req.queued_ps;
@@ -77,7 +76,7 @@ bool Device::destroy_qp(std::uint32_t qpn) {
   if (config_.model.cnp_scope == CnpScope::kQueuePair && qpn - kFirstQpn < cnp_last_ps_.size())
     cnp_last_ps_[qpn - kFirstQpn] = -1;
   drop_stale_timers();
-  free_qps_.push_back(qpn - kFirstQpn);
+  free_qps_.push(qpn - kFirstQpn);
   return true;
 }
 

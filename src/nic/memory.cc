@@ -9,8 +9,7 @@ namespace weft::nic {
 
 std::uint32_t MemoryTable::insert(MemoryRegion region) {
   if (!free_.empty()) {
-    std::uint32_t index = free_.front();
-    free_.pop_front();
+    std::uint32_t index = free_.pop();
     region.key = index << 8 | ((regions_[index].key + 1) & 0xff);
     regions_[index] = region;
     return region.key;
@@ -48,7 +47,7 @@ bool MemoryTable::remove(std::uint32_t key) {
   region.key = key;
   region.valid = false;
   region.removed = true;
-  free_.push_back(index);
+  free_.push(index);
   return true;
 }
 

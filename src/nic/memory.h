@@ -4,12 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <vector>
 
 #include "base/random.h"
 #include "base/time.h"
+#include "nic/work_heap.h"
 
 namespace weft::nic {
 
@@ -74,7 +74,7 @@ class MemoryTable {
   std::uint32_t insert(MemoryRegion region);
 
   std::vector<MemoryRegion> regions_;
-  std::deque<std::uint32_t> free_;  // indices of removed regions, the oldest first
+  ContextRing free_;  // indices of removed regions, the oldest first
   RandomStream keys_;
 };
 

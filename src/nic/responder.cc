@@ -11,10 +11,6 @@ using wire::Opcode;
 
 namespace {
 
-bool is_write(Opcode opcode) {
-  return opcode >= Opcode::kWriteFirst && opcode <= Opcode::kWriteOnlyImm;
-}
-
 bool needs_reply_with_data(Opcode opcode) {
   return opcode == Opcode::kReadRequest || opcode == Opcode::kCompareSwap || opcode == Opcode::kFetchAdd;
 }
@@ -64,7 +60,7 @@ Fate Device::accept_message_packet(QueuePair& qp, Packet& packet, Time_ps now_ps
   auto opcode = static_cast<Opcode>(packet.opcode);
   bool begins = wire::is_first(opcode) || wire::is_only(opcode);
   bool ends = wire::is_last(opcode) || wire::is_only(opcode);
-  if (begins == resp.in_message || (!begins && is_write(opcode) != resp.is_write))
+  if (begins == resp.in_message || (!begins && wire::is_write(opcode) != resp.is_write))
     return refuse(qp, NakCode::kInvalidRequest, now_ps);
   std::uint32_t mtu_B = qp.attributes.path_mtu_B;
   if (packet.payload_B > mtu_B || (!ends && packet.payload_B != mtu_B))
@@ -92,7 +88,7 @@ Fate Device::accept_message_packet(QueuePair& qp, Packet& packet, Time_ps now_ps
 // First packet of a SEND or WRITE. Returns a fate only when the message cannot begin.
 std::optional<Fate> Device::begin_message(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   Responder& resp = qp.resp;
-  resp.is_write = is_write(static_cast<Opcode>(packet.opcode));
+  resp.is_write = wire::is_write(static_cast<Opcode>(packet.opcode));
   if (resp.is_write) {
     ++counters.rx_write_requests;
     if (!qp.attributes.access.remote_write) return refuse(qp, NakCode::kInvalidRequest, now_ps);

@@ -9,14 +9,6 @@ using engine::Packet;
 using fabric::Fate;
 using wire::Opcode;
 
-namespace {
-
-bool is_write(Opcode rc) {
-  return rc >= Opcode::kWriteFirst;
-}
-
-}  // namespace
-
 // A packet is on the wire, and done with.
 void Device::finish_unreliable(QueuePair& qp, bool last) {
   Requester& req = qp.req;
@@ -42,7 +34,7 @@ Fate Device::receive_unreliable(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   resp.expected_psn = psn_add(packet.psn, 1);
   if (!expected) ++counters.out_of_sequence;
   // A gap, a new message before the end of the last, or another kind of message in its middle: the rest is not wanted.
-  bool write = is_write(wire::without_transport(static_cast<std::uint8_t>(opcode)));
+  bool write = wire::is_write(wire::without_transport(static_cast<std::uint8_t>(opcode)));
   if (!expected || begins || write != resp.is_write) resp.in_message = false;
   if (!begins && !resp.in_message) return Fate::kOutOfSequence;
   if (begins) {
@@ -66,7 +58,7 @@ Fate Device::receive_unreliable(QueuePair& qp, Packet& packet, Time_ps now_ps) {
 
 std::optional<Fate> Device::begin_unreliable(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   Responder& resp = qp.resp;
-  resp.is_write = is_write(wire::without_transport(static_cast<std::uint8_t>(packet.opcode)));
+  resp.is_write = wire::is_write(wire::without_transport(static_cast<std::uint8_t>(packet.opcode)));
   if (resp.is_write) {
     ++counters.rx_write_requests;
     if (!qp.attributes.access.remote_write) return Fate::kRefused;

@@ -1,5 +1,5 @@
-// Two small schedulers of the port: a ring of contexts that can send now, and a heap of contexts that can
-// send (or must be looked at) at a time. Both keep their memory.
+// Two small schedulers of the port: a ring of numbers, such as contexts that can send now or places that are free, and
+// a heap of contexts that can send (or must be looked at) at a time. Both keep their memory.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +13,7 @@ namespace weft::nic {
 class ContextRing {
  public:
   bool empty() const { return head_ == tail_; }
+  std::uint32_t size() const { return tail_ - head_; }
   void push(std::uint32_t context) {
     if (tail_ - head_ == slots_.size()) grow();
     slots_[tail_++ & (slots_.size() - 1)] = context;
@@ -21,14 +22,14 @@ class ContextRing {
 
  private:
   void grow() {
-    std::vector<std::uint32_t> bigger(2 * slots_.size());
+    std::vector<std::uint32_t> bigger(std::max<std::size_t>(8, 2 * slots_.size()));
     std::uint32_t count = tail_ - head_;
     for (std::uint32_t i = 0; i < count; ++i) bigger[i] = slots_[(head_ + i) & (slots_.size() - 1)];
     slots_ = std::move(bigger);
     head_ = 0;
     tail_ = count;
   }
-  std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(8);
+  std::vector<std::uint32_t> slots_;
   std::uint32_t head_ = 0;
   std::uint32_t tail_ = 0;
 };

@@ -111,6 +111,11 @@ WEFT_EXPORT DIR* opendir(const char* path) {
   return WEFT_REAL(opendir)(Path(path));
 }
 
+WEFT_EXPORT int scandir(const char* __restrict path, dirent*** __restrict list, int (*filter)(const dirent*),
+                        int (*compare)(const dirent**, const dirent**)) {
+  return WEFT_REAL(scandir)(Path(path), list, filter, compare);
+}
+
 WEFT_EXPORT ssize_t readlink(const char* __restrict path, char* __restrict out, size_t room_B) noexcept {
   return WEFT_REAL(readlink)(Path(path), out, room_B);
 }

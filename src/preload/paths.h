@@ -3,10 +3,12 @@
 
 #include <limits.h>
 
+#include "verbs/protocol.h"
+
 namespace weft::preload {
 
 // WEFT_SYSFS: the folder with class/infiniband and dev/infiniband; null: paths stay as they are.
-inline constexpr const char* kSysfsVariable = "WEFT_SYSFS";
+using verbs::kSysfsVariable;
 void find_folder(const char* named);
 
 class Path {

@@ -17,6 +17,7 @@ inline constexpr std::uint32_t kNoHandle = 0xffffffff;
 
 // Where a program finds its world: set by `weft exec`.
 inline constexpr const char* kSocketVariable = "WEFT_SOCKET";  // path of the Unix socket
+inline constexpr const char* kSysfsVariable = "WEFT_SYSFS";    // what stands for /sys/class and /dev/infiniband
 inline constexpr const char* kNodeVariable = "WEFT_NODE";      // the host of the lab that it runs on
 
 enum class Op : std::uint32_t {
