@@ -1,6 +1,7 @@
 // weft up, exec, ps, down: a world that programs run in.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -56,11 +57,16 @@ int up(const UpArguments& arguments) {
   if (!listener) return complain(listener.error());
   std::string nodes;
   for (const lab::HostConfig& host : file->lab.hosts) nodes += (nodes.empty() ? "" : " ") + host.name;
+  int ready[2] = {-1, -1};
   if (!arguments.foreground) {
     std::fflush(nullptr);
+    if (pipe2(ready, O_CLOEXEC) != 0) return complain(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
     pid_t child = fork();
     if (child < 0) return complain(fmt::format("cannot start the world: {}", std::strerror(errno)));
     if (child > 0) {
+      close(ready[1]);
+      char byte = 0;
+      if (read(ready[0], &byte, 1) != 1) return complain("the world ended before it was up");
       fmt::print("world {} is up, in virtual time; nodes: {}\n", name, nodes);
       fmt::print("  weft exec {} -- ibv_devinfo\n", file->lab.hosts.front().name);
       return kExitWell;
@@ -75,6 +81,7 @@ int up(const UpArguments& arguments) {
   for (std::uint32_t i = 0; i < file->lab.hosts.size(); ++i)
     live::write_sysfs(sysfs_path(*directory, name, file->lab.hosts[i].name), server.devices_of(i),
                       file->lab.hosts[i].name);
+  if (ready[1] >= 0 && write(ready[1], "", 1) == 1) close(ready[1]);
   server.run(interrupted());
   std::error_code error;
   fs::remove_all(*directory + "/" + name, error);
@@ -115,6 +122,15 @@ int exec(const ExecArguments& arguments) {
   if (!directory) return complain(directory.error());
   auto world = choose_world(*directory, arguments.world);
   if (!world) return complain(world.error());
+  std::error_code error;
+  if (!fs::exists(sysfs_path(*directory, *world, arguments.node), error)) {
+    std::vector<std::string> nodes;
+    for (const auto& entry : fs::directory_iterator(sysfs_path(*directory, *world, ""), error))
+      nodes.push_back(entry.path().filename().string());
+    std::sort(nodes.begin(), nodes.end());
+    return complain(
+        fmt::format("the world {} has no node {}; there are: {}", *world, arguments.node, fmt::join(nodes, " ")));
+  }
   std::string libraries = library_directory();
   if (libraries.empty()) return complain("lib/weft/libweft.so is not beside this program; build or install all of it");
   setenv(verbs::kSocketVariable, live::socket_path(*directory, *world).c_str(), 1);

@@ -27,7 +27,8 @@ class Domain {
   std::uint32_t add_node(NodeHook hook) {
     nodes_.push_back(hook);
     wake_ps_.push_back(0);
-    hot_.push_back(static_cast<const std::byte*>(hook.self));
+    const void* hot = hook.self == nullptr ? this : hook.self;
+    hot_.push_back(static_cast<const std::byte*>(hot));
     group_ps_.resize((nodes_.size() + kGroup - 1) / kGroup);
     group_ps_.back() = 0;
     return static_cast<std::uint32_t>(nodes_.size() - 1);

@@ -77,8 +77,8 @@ void Node::take_request(const std::shared_ptr<Thread>& thread, Request request, 
   });
 }
 
-void Node::memory_written(Process& process, std::uint64_t address, std::span<const std::uint8_t> bytes,
-                          Time_ps visible_ps) {
+void Node::note_write(Process& process, std::uint64_t address, std::span<const std::uint8_t> bytes,
+                      Time_ps visible_ps) {
   // In order: a later write is not seen before an earlier one.
   if (!process.writes.empty()) visible_ps = std::max(visible_ps, process.writes.back().visible_ps);
   process.writes.push_back({visible_ps, address, {bytes.begin(), bytes.end()}});

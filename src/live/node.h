@@ -46,7 +46,7 @@ class Node final : public host::Program {
   // Puts an event into the queue's channel if it was asked for one.
   void notify(CompletionRing& cq, bool solicited);
   // The NIC has written into the process's memory.
-  void memory_written(Process& process, std::uint64_t address, std::span<const std::uint8_t> bytes, Time_ps visible_ps);
+  void note_write(Process& process, std::uint64_t address, std::span<const std::uint8_t> bytes, Time_ps visible_ps);
   // Looks again at every wait of the process that may have come true.
   void retry_waits(Process& process, Time_ps now_ps);
 

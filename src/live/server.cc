@@ -197,7 +197,7 @@ void Server::greet(int fd, const Request& request) {
   process->threads.push_back(thread);
   threads_.push_back(thread);
   Time_ps now_ps = std::max(world_.engine().horizon_ps(), node.now_ps());
-  node.at(now_ps, thread->rank, [this, thread](Time_ps at_ps) {
+  node.at(now_ps, thread->rank, [thread](Time_ps at_ps) {
     const host::HostModel& model = thread->process->node->host().model();
     verbs::Welcome welcome{};
     welcome.clock = verbs::Clock::kVirtual;

@@ -39,7 +39,7 @@ bool read_range(void* self, std::uint64_t va, std::span<std::uint8_t> out) {
 }
 bool write_range(void* self, std::uint64_t va, std::span<const std::uint8_t> in, Time_ps visible_ps) {
   auto& mr = *static_cast<MemoryRange*>(self);
-  mr.process->node->memory_written(*mr.process, mr.address + (va - mr.iova), in, visible_ps);
+  mr.process->node->note_write(*mr.process, mr.address + (va - mr.iova), in, visible_ps);
   return !mr.process->gone;
 }
 
@@ -76,7 +76,7 @@ bool write_slot(void* self, std::uint64_t va, std::span<const std::uint8_t> in, 
   auto& slot = *static_cast<WorkSlot*>(self);
   return each_piece(slot, va, in.size(),
                     [&](std::uint64_t address, std::size_t at, std::size_t part_B) {
-                      slot.process->node->memory_written(*slot.process, address, in.subspan(at, part_B), visible_ps);
+                      slot.process->node->note_write(*slot.process, address, in.subspan(at, part_B), visible_ps);
                       return true;
                     }) &&
          !slot.process->gone;

@@ -40,7 +40,8 @@ bool Device::post_send(std::uint32_t qpn, const SendRequest& request, Time_ps do
       doorbell_ps + config_.host.mmio_write_ps + config_.model.tx_latency_ps + (fetch ? config_.host.dma_read_ps : 0);
   wqe.first_psn = req.next_psn;
   std::uint32_t mtu_B = qp.attributes.path_mtu_B;
-  bool one_psn = request.length_B == 0 || is_atomic(request.opcode) || qp.type == QpType::kUd;
+  // Without an MTU the queue pair went to ERR before RTR, and this is only flushed.
+  bool one_psn = request.length_B == 0 || mtu_B == 0 || is_atomic(request.opcode) || qp.type == QpType::kUd;
   wqe.packets = one_psn ? 1 : (request.length_B + mtu_B - 1) / mtu_B;
   req.next_psn = psn_add(req.next_psn, wqe.packets);
   if (qp.state != QpState::kRts) {

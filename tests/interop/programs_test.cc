@@ -134,9 +134,9 @@ TEST(Programs, PerftestThroughASwitch) {
   // 4,096 of 4,096 + 82 bytes; within 0.2 % of 100G's framing limit.
   EXPECT_NEAR(write[3], 100.0 * 4096 / 4178, 0.2);
   for (const char* program :
-       {"ib_send_bw -F -x 3 -e", "ib_read_bw -F -x 3 -q 4", "ib_atomic_bw -F -x 3", "ib_send_bw -F -x 3 -c UD",
-        "ib_send_bw -F -x 3 -c UC -s 10001", "ib_atomic_lat -F -x 3 -n 100", "ib_write_bw -F -x 3 -D 1",
-        "ib_send_lat -F -x 3 -c UD -n 200", "ib_send_bw -F -x 3 -b -s 777"}) {
+       {"ib_send_bw -F -x 3 --use-srq", "ib_send_bw -F -x 3 -e", "ib_read_bw -F -x 3 -q 4", "ib_atomic_bw -F -x 3",
+        "ib_send_bw -F -x 3 -c UD", "ib_send_bw -F -x 3 -c UC -s 10001", "ib_atomic_lat -F -x 3 -n 100",
+        "ib_write_bw -F -x 3 -D 1", "ib_send_lat -F -x 3 -c UD -n 200", "ib_send_bw -F -x 3 -b -s 777"}) {
     auto row = row_of(world.pair("h2", "h3", program));
     ASSERT_GE(row.size(), 4U) << program;
     EXPECT_GT(row[3], 0) << program;
@@ -145,8 +145,8 @@ TEST(Programs, PerftestThroughASwitch) {
 
 TEST(Programs, PingpongsThroughASwitch) {
   Live world("live/one-switch-100g.yaml");
-  for (const char* program :
-       {"ibv_rc_pingpong -g 3", "ibv_rc_pingpong -g 3 -e -s 9999", "ibv_uc_pingpong -g 3", "ibv_ud_pingpong -g 3"}) {
+  for (const char* program : {"ibv_rc_pingpong -g 3", "ibv_rc_pingpong -g 3 -e -s 9999", "ibv_uc_pingpong -g 3",
+                              "ibv_ud_pingpong -g 3", "ibv_srq_pingpong -g 3 -n 1000"}) {
     std::string said = world.pair("h0", "h1", program);
     EXPECT_TRUE(std::regex_search(said, std::regex("1000 iters in 0\\.0[0-9] seconds"))) << said;
   }
@@ -175,12 +175,21 @@ TEST(Programs, AKilledPeerIsARetryErrorAndTheWorldLives) {
   EXPECT_NE(world.output().find("mlx5_0"), std::string::npos);
 }
 
+// libibumad reads /sys/class/infiniband.
+TEST(Programs, IbstatReadsTheNodesSysfs) {
+  Live world("live/one-switch-100g.yaml");
+  ASSERT_EQ(world.shell("exec h2 ibstat"), 0) << world.output();
+  for (const char* line : {"CA 'mlx5_0'", "State: Active", "Rate: 100", "Link layer: Ethernet"})
+    EXPECT_NE(world.output().find(line), std::string::npos) << world.output();
+}
+
 TEST(Programs, CommandsSayWhatIsWrong) {
   {
     Live world("two-node-25g.yaml");
     EXPECT_NE(world.shell("up " WEFT_SOURCE_DIR "/labs/two-node-25g.yaml --name w"), 0);
     EXPECT_NE(world.output().find("a world named w is up already"), std::string::npos) << world.output();
     EXPECT_NE(world.shell("exec nobody ibv_devinfo"), 0);
+    EXPECT_NE(world.output().find("has no node nobody; there are: vm00 vm01"), std::string::npos) << world.output();
     EXPECT_NE(world.shell("exec --world other vm00 ibv_devinfo"), 0);
     EXPECT_NE(world.output().find("no world named other is up; there are: w"), std::string::npos) << world.output();
     EXPECT_NE(world.shell("exec vm00"), 0);
