@@ -101,8 +101,9 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
         return Reply{};
       }
       if (!again) {
-        thread->poll_until_ps = now_ps + thread->patience_ps;
-        retry_at(thread, thread->poll_until_ps);
+        bool alone = process.threads.size() == 1;
+        thread->poll_until_ps = alone ? kNever_ps : now_ps + thread->patience_ps;
+        if (!alone) retry_at(thread, thread->poll_until_ps);
       }
       return std::nullopt;
     }

@@ -58,6 +58,10 @@ void Node::run(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
     case ThreadWaiter::Outcome::kSpins:
       thread->state = ThreadState::kSpinning;
       take_posts(*thread->process, now_ps, kNever_ps);
+      // What it spins for may have been written already, and only not be visible yet.
+      if (!thread->process->writes.empty())
+        at(thread->process->writes.front().visible_ps, thread->rank,
+           [this, thread](Time_ps then_ps) { let_spin(thread, then_ps); });
       break;
     case ThreadWaiter::Outcome::kOutside:
       thread->state = ThreadState::kOutside;

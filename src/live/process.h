@@ -31,8 +31,8 @@ enum class ThreadState : std::uint8_t {
   kOutside,   // it sleeps in the kernel for something that is not of this world: a pipe, another thread
 };
 
-// A program that polls in vain may wait for something else too, a time-out or another thread: after a while the poll
-// returns empty, and later each time.
+// A program with several threads that polls in vain may wait for another of them too: after a while the poll returns
+// empty, and later each time. A single thread has nothing else to wait for, and time stands still with it.
 inline constexpr Time_ps kFirstPatience_ps = us(100);
 inline constexpr Time_ps kLastPatience_ps = ms(10);
 

@@ -56,9 +56,14 @@ class Live {
                                    server_out + " 2>&1 </dev/null")
                                       .c_str());
     });
-    // It is in the world and waits there; virtual time stands still until the client comes.
-    for (int i = 0; i < 500 && pid_on(server_node) == 0; ++i) std::this_thread::sleep_for(10ms);
-    std::this_thread::sleep_for(100ms);
+    // It is in the world and waits there: virtual time stands still until the client comes.
+    std::string before;
+    for (int i = 0; i < 100; ++i) {
+      std::string now = ps();
+      if (pid_on(server_node) != 0 && now == before) break;
+      before = now;
+      std::this_thread::sleep_for(100ms);
+    }
     int status = shell("exec " + client_node + " -- " + program + " " + server_node);
     std::string said = output();
     server.join();
@@ -67,12 +72,16 @@ class Live {
     return said;
   }
 
-  // Of the program that runs on the node, as `weft ps` lists it; 0: none.
-  int pid_on(const std::string& node) const {
+  static std::string ps() {
     FILE* pipe = popen(WEFT_BINARY " ps", "r");
     std::string said;
     for (char text[256]; std::fgets(text, sizeof(text), pipe) != nullptr;) said += text;
     pclose(pipe);
+    return said;
+  }
+  // Of the program that runs on the node, as `weft ps` lists it; 0: none.
+  static int pid_on(const std::string& node) {
+    std::string said = ps();
     std::smatch match;
     return std::regex_search(said, match, std::regex("w +" + node + " +([0-9]+) ")) ? std::stoi(match[1]) : 0;
   }
