@@ -71,16 +71,16 @@ verbs::DeviceInfo VerbsService::describe(std::uint32_t index) const {
   std::sscanf(model.pci_id.c_str(), "%x:%x", &vendor, &part);
   info.vendor_id = model.driver == "mlx5" ? 0x02c9 : vendor;  // the OUI of Mellanox, as mlx5 reports it
   info.vendor_part_id = part;
-  info.max_qp = 131072;
-  info.max_qp_wr = 32768;
-  info.max_sge = 30;
-  info.max_cq = 65536;
-  info.max_cqe = 4194303;
-  info.max_mr = 1u << 20;
-  info.max_pd = 65536;
+  info.max_qp = kMaxQp;
+  info.max_qp_wr = kMaxQpWr;
+  info.max_sge = kMaxSge;
+  info.max_cq = kMaxCq;
+  info.max_cqe = kMaxCqe;
+  info.max_mr = kMaxMr;
+  info.max_pd = kMaxPd;
   info.max_srq = 65536;
   info.max_srq_wr = 32767;
-  info.max_ah = 1u << 20;
+  info.max_ah = kMaxAh;
   info.max_rd_atomic = model.max_rd_atomic;
   info.max_inline_B = model.max_inline_B;
   info.max_mr_size = UINT64_MAX;

@@ -12,9 +12,6 @@ namespace weft::live {
 
 namespace {
 
-// Limits of mlx5 (ConnectX-5, ibv_devinfo -v), cut down where the world keeps memory for them.
-constexpr std::uint32_t kMaxQp = 131072, kMaxQpWr = 32768, kMaxSge = 30, kMaxCq = 65536, kMaxCqe = 4194303,
-                        kMaxMr = 1u << 20, kMaxPd = 65536, kMaxAh = 1u << 20;
 constexpr std::uint32_t kStrideUnit_B = 64;
 
 std::uint32_t stride(std::size_t head_B, std::uint32_t sges, std::uint32_t inline_B) {

@@ -9,6 +9,11 @@
 
 namespace weft::live {
 
+// Limits of mlx5 (ConnectX-5, ibv_devinfo -v), cut down where the world keeps memory for them: what a device says of
+// itself is what is enforced.
+inline constexpr std::uint32_t kMaxQp = 131072, kMaxQpWr = 32768, kMaxSge = 30, kMaxCq = 65536, kMaxCqe = 4194303,
+                               kMaxMr = 1u << 20, kMaxPd = 65536, kMaxAh = 1u << 20;
+
 class VerbsService {
  public:
   VerbsService(lab::World& world, Node& node, std::uint32_t host) : world_(world), node_(node), host_(host) {}

@@ -8,14 +8,9 @@
 #include <infiniband/efadv.h>
 #pragma GCC visibility pop
 
-namespace {
+#include "verbs/refuse.h"
 
-std::nullptr_t refuse() {
-  errno = EOPNOTSUPP;
-  return nullptr;
-}
-
-}  // namespace
+using weft::verbs::refuse;
 
 int efadv_query_device(ibv_context*, efadv_device_attr*, std::uint32_t) {
   return EOPNOTSUPP;

@@ -8,14 +8,9 @@
 #include <infiniband/mlx5dv.h>
 #pragma GCC visibility pop
 
-namespace {
+#include "verbs/refuse.h"
 
-std::nullptr_t refuse() {
-  errno = EOPNOTSUPP;
-  return nullptr;
-}
-
-}  // namespace
+using weft::verbs::refuse;
 
 int mlx5dv_devx_general_cmd(ibv_context*, const void*, std::size_t, void*, std::size_t) {
   return EOPNOTSUPP;

@@ -10,14 +10,9 @@
 #include <infiniband/mlx5dv.h>
 #pragma GCC visibility pop
 
-namespace {
+#include "verbs/refuse.h"
 
-std::nullptr_t refuse() {
-  errno = EOPNOTSUPP;
-  return nullptr;
-}
-
-}  // namespace
+using weft::verbs::refuse;
 
 bool mlx5dv_is_supported(ibv_device*) {
   return false;
