@@ -154,10 +154,11 @@ TEST(Programs, PerftestThroughASwitch) {
 
 TEST(Programs, PingpongsThroughASwitch) {
   Live world("live/one-switch-100g.yaml");
-  for (const char* program : {"ibv_rc_pingpong -g 3", "ibv_rc_pingpong -g 3 -e -s 9999", "ibv_uc_pingpong -g 3",
+  for (const char* program : {"ibv_rc_pingpong -g 3 -c", "ibv_rc_pingpong -g 3 -e -s 9999", "ibv_uc_pingpong -g 3",
                               "ibv_ud_pingpong -g 3", "ibv_srq_pingpong -g 3 -n 1000"}) {
     std::string said = world.pair("h0", "h1", program);
     EXPECT_TRUE(std::regex_search(said, std::regex("1000 iters in 0\\.0[0-9] seconds"))) << said;
+    EXPECT_EQ(said.find("invalid data"), said.npos) << "-c looks at every page that came\n" << said;
   }
 }
 
