@@ -62,7 +62,7 @@ Server::Server(const lab::Lab& lab, int listener)
       listener_(listener),
       network_(world_, nodes_) {
   for (std::uint32_t i = 0; i < lab.hosts.size(); ++i) {
-    world_.host(i).set_hooks({this, on_async, make_grh});
+    world_.host(i).set_hooks({this, on_async, on_write, make_grh});
     nodes_.push_back(std::make_unique<Node>(*this, world_.host(i), i));
     services_.push_back(std::make_unique<VerbsService>(world_, *nodes_.back(), i));
   }
@@ -93,8 +93,13 @@ void Server::look_around(int timeout_ms) {
   std::size_t first_thread = fds.size();
   std::vector<std::shared_ptr<Thread>> threads = threads_;
   for (const auto& thread : threads) fds.push_back({thread->connection.fd(), POLLIN, 0});
+  for (const auto& thread : threads) {
+    for (std::size_t i = 0; thread->lent && i < thread->lent->fds.size(); ++i)
+      fds.push_back({thread->lent->fds[i], thread->lent_events[i], 0});
+  }
   if (poll(fds.data(), fds.size(), timeout_ms) <= 0) return;
   Time_ps now_ps = world_.engine().horizon_ps();
+  look_at_lent(nullptr, now_ps);
   for (std::size_t i = 0; i < threads.size(); ++i) {
     if (fds[first_thread + i].revents == 0) continue;
     Request request;
@@ -118,6 +123,24 @@ void Server::look_around(int timeout_ms) {
   }
   accept_newcomers();
   greet_newcomers();
+}
+
+void Server::look_at_lent(const Node* node, Time_ps now_ps) {
+  std::vector<pollfd> fds;
+  std::vector<std::shared_ptr<Thread>> owners;
+  for (const auto& thread : threads_) {
+    if (!thread->lent || (node != nullptr && thread->process->node != node)) continue;
+    for (std::size_t i = 0; i < thread->lent->fds.size(); ++i) {
+      fds.push_back({thread->lent->fds[i], thread->lent_events[i], 0});
+      owners.push_back(thread);
+    }
+  }
+  if (fds.empty() || poll(fds.data(), fds.size(), 0) <= 0) return;
+  for (std::size_t i = 0; i < fds.size(); ++i) {
+    if (fds[i].revents == 0 || !owners[i]->lent) continue;
+    owners[i]->lent = nullptr;  // it is told once
+    owners[i]->process->node->let_look(owners[i], now_ps);
+  }
 }
 
 void Server::accept_newcomers() {
@@ -213,6 +236,15 @@ void Server::greet(int fd, const Request& request) {
 }
 
 ThreadWaiter::Outcome Server::wait_for(Thread& thread, Request& request) {
+  Outcome outcome = wait_for_request(thread, request);
+  // It may have written into a pipe that another waits for.
+  Time_ps now_ps = std::max(thread.process->node->now_ps(), thread.local_ps);
+  if (outcome == Outcome::kAsked) now_ps = std::max(now_ps, request.local_ps);
+  look_at_lent(thread.process->node, now_ps);
+  return outcome;
+}
+
+ThreadWaiter::Outcome Server::wait_for_request(Thread& thread, Request& request) {
   const int pid = thread.process->pid;
   std::int64_t start_ns = -1;
   int asleep = 0;
