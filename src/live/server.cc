@@ -82,12 +82,22 @@ std::vector<verbs::DeviceInfo> Server::devices_of(std::uint32_t host) {
 void Server::run(const std::atomic<bool>& stop) {
   while (!down_ && !stop.load(std::memory_order_relaxed)) {
     Time_ps next_ps = world_.engine().next_wake_ps();
+    if (next_ps != kNever_ps && look_outside(next_ps - world_.engine().horizon_ps())) continue;
     if (next_ps != kNever_ps) world_.engine().run(next_ps + kSlice_ps);
     look_around(next_ps == kNever_ps ? 100 : 0);
   }
 }
 
-void Server::look_around(int timeout_ms) {
+// Before a leap of the clock, whoever waits for a descriptor of the kernel's gets a hundredth of it in real time: a
+// reply from outside that takes a millisecond must not cost the program hours.
+bool Server::look_outside(Time_ps leap_ps) {
+  bool any = std::any_of(threads_.begin(), threads_.end(), [](const auto& thread) { return thread->lent != nullptr; });
+  if (!any || leap_ps < ms(1)) return false;
+  auto patience_ms = static_cast<int>(std::min<Time_ps>(leap_ps / ms(100), 10));
+  return look_around(std::max(patience_ms, 1));
+}
+
+bool Server::look_around(int timeout_ms) {
   std::vector<pollfd> fds{{listener_, POLLIN, 0}};
   for (int fd : newcomers_) fds.push_back({fd, POLLIN, 0});
   std::size_t first_thread = fds.size();
@@ -97,7 +107,7 @@ void Server::look_around(int timeout_ms) {
     for (std::size_t i = 0; thread->lent && i < thread->lent->fds.size(); ++i)
       fds.push_back({thread->lent->fds[i], thread->lent_events[i], 0});
   }
-  if (poll(fds.data(), fds.size(), timeout_ms) <= 0) return;
+  if (poll(fds.data(), fds.size(), timeout_ms) <= 0) return false;
   Time_ps now_ps = world_.engine().horizon_ps();
   look_at_lent(nullptr, now_ps);
   for (std::size_t i = 0; i < threads.size(); ++i) {
@@ -123,6 +133,7 @@ void Server::look_around(int timeout_ms) {
   }
   accept_newcomers();
   greet_newcomers();
+  return true;
 }
 
 void Server::look_at_lent(const Node* node, Time_ps now_ps) {

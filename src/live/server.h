@@ -41,8 +41,9 @@ class Server final : public ThreadWaiter {
   void greet_newcomers();
   void greet(int fd, const Request& request);
   Reply status() const;
-  // Looks at every descriptor: for `timeout_ms`, or until something is there.
-  void look_around(int timeout_ms);
+  // Looks at every descriptor: for `timeout_ms`, or until something is there. True: it was.
+  bool look_around(int timeout_ms);
+  bool look_outside(Time_ps leap_ps);
   Outcome wait_for_request(Thread& thread, Request& request);
   // Whoever waits for a descriptor of the kernel's that is ready looks around at `now_ps`. `node` null: all of them.
   void look_at_lent(const Node* node, Time_ps now_ps);
