@@ -70,7 +70,9 @@ class Node final : public host::Program {
       return a.rank != b.rank ? a.rank > b.rank : a.order > b.order;
     }
   };
+  static void begin_turn(Thread& thread, Time_ps now_ps);
   void run(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
+  static std::vector<std::shared_ptr<Thread>> free_pollers(const Thread& thread, Time_ps now_ps);
   void drain(CompletionRing& cq, Time_ps now_ps);
   void let_spin(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
   void post(Process& process, PostQueue::Kind kind, std::uint32_t handle, std::uint32_t number,
