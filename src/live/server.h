@@ -1,6 +1,6 @@
-// A world that programs attach to: the engine's loop in virtual time, and the socket by which programs come in. The
+// A world that programs attach to: the engine's loop, and the socket by which programs come in. In virtual time the
 // world advances only while every attached thread waits for it; when nothing is left to do it sleeps until somebody
-// asks.
+// asks. With the wall's clock (server_wall.cc) simulated time follows real time and threads run as they like.
 #pragma once
 
 #include <atomic>
@@ -12,13 +12,14 @@
 #include "live/node.h"
 #include "live/streams.h"
 #include "live/verbs_service.h"
+#include "live/wall_clock.h"
 
 namespace weft::live {
 
 class Server final : public ThreadWaiter {
  public:
   // `listener` is a listening SOCK_SEQPACKET socket; the server closes it.
-  Server(const lab::Lab& lab, int listener);
+  Server(const lab::Lab& lab, int listener, verbs::Clock clock);
   ~Server() override;
 
   // Until `stop` is set or a `down` comes in.
@@ -40,6 +41,15 @@ class Server final : public ThreadWaiter {
   void greet_newcomers();
   void greet(int fd, const Request& request);
   Reply status() const;
+  void run_virtual(const std::atomic<bool>& stop);
+  void run_wall(const std::atomic<bool>& stop);
+  // What comes in now happens then.
+  Time_ps arrival_ps() const;
+  // What a thread asks for, or its end.
+  void serve(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
+  bool take_doorbells();
+  bool look_at_descriptors();
+  void sleep_until(Time_ps time_ps);
   // Looks at every descriptor: for `timeout_ms`, or until something is there.
   void look_around(int timeout_ms);
   void end_process(const std::shared_ptr<Process>& process, Time_ps now_ps);
@@ -54,6 +64,7 @@ class Server final : public ThreadWaiter {
 
   lab::World world_;
   int listener_;
+  std::optional<WallClock> wall_;  // none: virtual time
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::unique_ptr<VerbsService>> services_;
   ManagementNetwork network_;
