@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -140,6 +141,7 @@ struct OwnedDescriptor {
   OwnedDescriptor() = default;
   OwnedDescriptor(const OwnedDescriptor&) = delete;
   OwnedDescriptor& operator=(const OwnedDescriptor&) = delete;
+  OwnedDescriptor(OwnedDescriptor&& other) noexcept : fd(std::exchange(other.fd, -1)) {}
   ~OwnedDescriptor() { reset(); }
   void reset();
 };

@@ -57,11 +57,16 @@ std::string executable(int pid) {
 
 }  // namespace
 
-Server::Server(const lab::Lab& lab, int listener, verbs::Clock clock)
+Server::Server(const lab::Lab& lab, int listener, verbs::Clock clock, std::vector<OutsideLine> outside)
     : world_(lab, {.domains = 1, .window_divisor = 1, .carry_payload = true}),
       listener_(listener),
+      outside_(std::move(outside)),
       network_(world_, nodes_) {
   if (clock == verbs::Clock::kWall) wall_.emplace(listener);
+  for (OutsideLine& line : outside_) {
+    wall_->watch(line.fd());
+    world_.outside(line.host())->set_sink({&line, OutsideLine::send});
+  }
   for (std::uint32_t i = 0; i < lab.hosts.size(); ++i) {
     world_.host(i).set_hooks({this, on_async, make_grh});
     nodes_.push_back(std::make_unique<Node>(*this, world_.host(i), i));
@@ -187,7 +192,7 @@ void Server::greet(int fd, const Request& request) {
   hello.node[sizeof(hello.node) - 1] = 0;
   const auto& hosts = world_.lab().hosts;
   auto host = std::find_if(hosts.begin(), hosts.end(), [&](const auto& each) { return each.name == hello.node; });
-  if (host == hosts.end()) {
+  if (host == hosts.end() || host->outside) {
     thread->connection.send(Reply::failed(ENOENT), 0);
     return;
   }
@@ -304,13 +309,34 @@ Reply Server::status() const {
       rows.push_back(row);
     }
   }
+  std::vector<verbs::OutsideStatus> ports;
+  for (const OutsideLine& line : outside_) {
+    verbs::OutsideStatus port{};
+    const observe::OutsideCounters& counters = world_.outside(line.host())->counters();
+    std::snprintf(port.node, sizeof(port.node), "%s", world_.lab().hosts[line.host()].name.c_str());
+    port.in = counters.in;
+    port.out = counters.out;
+    port.answered = counters.answered;
+    port.bad_icrc = counters.bad_icrc;
+    port.malformed = counters.malformed;
+    port.strangers = counters.strangers;
+    port.other = counters.other;
+    port.overrun = counters.overrun;
+    ports.push_back(port);
+  }
+  constexpr std::size_t kRoom_B = verbs::kMaxMessage_B - 4096;
+  ports.resize(std::min(ports.size(), kRoom_B / 2 / sizeof(verbs::OutsideStatus)));
+  rows.resize(std::min(rows.size(), kRoom_B / 2 / sizeof(verbs::ProcessStatus)));
   head.processes = static_cast<std::uint32_t>(rows.size());
-  rows.resize(std::min(rows.size(), (verbs::kMaxMessage_B - 4096) / sizeof(verbs::ProcessStatus)));
-  Reply reply;
-  reply.body.resize(sizeof(head) + rows.size() * sizeof(verbs::ProcessStatus));
-  std::memcpy(reply.body.data(), &head, sizeof(head));
-  if (!rows.empty())
-    std::memcpy(reply.body.data() + sizeof(head), rows.data(), rows.size() * sizeof(verbs::ProcessStatus));
+  head.outside = static_cast<std::uint32_t>(ports.size());
+  Reply reply = Reply::of(head);
+  auto append = [&reply](const void* bytes, std::size_t size_B) {
+    std::size_t at = reply.body.size();
+    reply.body.resize(at + size_B);
+    if (size_B > 0) std::memcpy(reply.body.data() + at, bytes, size_B);
+  };
+  append(rows.data(), rows.size() * sizeof(verbs::ProcessStatus));
+  append(ports.data(), ports.size() * sizeof(verbs::OutsideStatus));
   return reply;
 }
 

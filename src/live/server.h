@@ -10,6 +10,7 @@
 
 #include "lab/world.h"
 #include "live/node.h"
+#include "live/outside.h"
 #include "live/streams.h"
 #include "live/verbs_service.h"
 #include "live/wall_clock.h"
@@ -19,7 +20,8 @@ namespace weft::live {
 class Server final : public ThreadWaiter {
  public:
   // `listener` is a listening SOCK_SEQPACKET socket; the server closes it.
-  Server(const lab::Lab& lab, int listener, verbs::Clock clock);
+  // Ports to the outside need the wall's clock.
+  Server(const lab::Lab& lab, int listener, verbs::Clock clock, std::vector<OutsideLine> outside = {});
   ~Server() override;
 
   // Until `stop` is set or a `down` comes in.
@@ -67,6 +69,7 @@ class Server final : public ThreadWaiter {
   std::optional<WallClock> wall_;  // none: virtual time
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::unique_ptr<VerbsService>> services_;
+  std::vector<OutsideLine> outside_;
   ManagementNetwork network_;
   std::vector<int> newcomers_;
   std::vector<std::shared_ptr<Thread>> threads_;

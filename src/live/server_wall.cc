@@ -57,6 +57,12 @@ bool Server::look_at_descriptors() {
   std::span<const int> ready = wall_->ready(0);
   bool strangers = false;
   for (int fd : ready) {
+    auto line =
+        std::find_if(outside_.begin(), outside_.end(), [&](const OutsideLine& each) { return each.fd() == fd; });
+    if (line != outside_.end()) {
+      line->bring(*world_.outside(line->host()), wall_->reached_ps);
+      continue;
+    }
     auto thread = std::find_if(threads_.begin(), threads_.end(),
                                [&](const std::shared_ptr<Thread>& each) { return each->connection.fd() == fd; });
     if (thread == threads_.end()) {

@@ -27,7 +27,7 @@ enum class Op : std::uint32_t {
   kSetTimer,   // SetTimer -> TimerLeft: alarm() and ITIMER_REAL; the world sends SIGALRM
   kLookUp,     // LookUp -> Address: a node's name
   kNodeName,   // nothing -> LookUp: the node that this is
-  kStatus,     // nothing -> WorldStatus and ProcessStatus[]: `weft ps`, on a connection of its own
+  kStatus,     // nothing -> WorldStatus and ProcessStatus[], OutsideStatus[]: `weft ps`, on a connection of its own
   kDown,       // nothing -> nothing: `weft down`
 
   kListDevices = 32,  // nothing -> DeviceInfo[]
@@ -111,7 +111,7 @@ struct WorldStatus {
   std::uint32_t processes;
   std::uint32_t deterministic;
   Clock clock;
-  std::uint32_t unused;
+  std::uint32_t outside;  // rows of OutsideStatus, behind those of processes
   std::int64_t behind_ps;  // wall clock: what simulated time has lost against the real one
 };
 struct ProcessStatus {
@@ -119,6 +119,12 @@ struct ProcessStatus {
   std::uint32_t threads, qps;
   char node[64];
   char name[64];
+};
+
+// What a port to the outside has seen (observe/outside_port.h).
+struct OutsideStatus {
+  char node[64];
+  std::uint64_t in, out, answered, bad_icrc, malformed, strangers, other, overrun;
 };
 
 struct Sleep {
