@@ -75,6 +75,12 @@ guest() {
   guest_wait "$guest_number" "${2:-150}"
 }
 
+# What rxe has counted: the sum of these counters, in `counted`.
+guest_counts() {
+  guest "cd /sys/class/infiniband/rxe0/ports/1/hw_counters && cat $* | awk '{s += \$1} END {print \"sum \" s}'"
+  counted=$(tr -d '\r' <"$work/guest.log" | sed -n 's/^sum //p' | tail -1)
+}
+
 # --- One program, both ways. The two sides number their GIDs differently: @ stands for the index.
 
 report() {  # NAME STATUS FILES…
@@ -83,7 +89,7 @@ report() {  # NAME STATUS FILES…
   else
     say "  FAIL  $1"
     shift 2
-    tail -n 8 "$@" | sed 's/^/        /'
+    (($# == 0)) || tail -n 8 "$@" | sed 's/^/        /'
     failures=$((failures + 1))
   fi
 }
@@ -154,17 +160,27 @@ both_ways "ib_send_bw -F -x @ -n 100 -s 10001 $long"
 both_ways "ib_atomic_bw -F -x @ -n 100 $long"
 both_ways "ib_send_lat -F -x @ -n 50 $long"
 
+# What each does to the cable, and where rxe must have noticed it.
 declare -A faults=(
   [drop]="action: drop, probability: 1 %"
   [corrupt]="action: corrupt, probability: 1 %"
   [duplicate]="action: duplicate, probability: 2 %"
   [reorder]="action: delay, delay: 300 us, probability: 2 %"
 )
+gaps="out_of_seq_request rcvd_seq_err completer_retry_err"
+declare -A traces=([drop]=$gaps [corrupt]=$gaps [duplicate]=duplicate_request [reorder]=$gaps)
 for name in drop corrupt duplicate reorder; do
   say "a cable with $name"
   up "${faults[$name]}"
+  guest_counts ${traces[$name]}
+  before=$counted
   both_ways "rdma_check -g @ -n 26"
   guest_is_client "ib_write_bw -F -x @ -n 100 -s 65536 $long"
+  guest_counts ${traces[$name]}
+  seen=$((counted - before))
+  status=0
+  ((seen > 0)) || status=1
+  report "rxe has seen it $seen times (${traces[$name]})" "$status"
 done
 "$weft" ps
 
