@@ -54,7 +54,8 @@ bool Server::take_doorbells() {
 }
 
 bool Server::look_at_descriptors() {
-  std::span<const int> ready = wall_->ready(0);
+  look_at_lent(nullptr, wall_->reached_ps);
+  std::span<const int> ready = wall_->ready();
   bool strangers = false;
   for (int fd : ready) {
     auto line =
@@ -90,7 +91,12 @@ void Server::sleep_until(Time_ps time_ps) {
       posted = posted || process->has_posts();
     }
   }
-  if (!posted) wall_->ready(time_ps - wall_->now_ps());
+  std::vector<pollfd> lent;
+  for (const auto& thread : threads_) {
+    for (std::size_t i = 0; thread->lent && i < thread->lent->fds.size(); ++i)
+      lent.push_back({thread->lent->fds[i], thread->lent_events[i], 0});
+  }
+  if (!posted) wall_->wait(time_ps - wall_->now_ps(), std::move(lent));
   for (Process* process : sleepers) {
     process->shared().sleeping.store(0, std::memory_order_relaxed);
     char rings[64];

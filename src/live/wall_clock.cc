@@ -1,7 +1,6 @@
 #include "live/wall_clock.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -41,19 +40,19 @@ void WallClock::unwatch(int fd) const {
   epoll_ctl(epoll_.fd, EPOLL_CTL_DEL, fd, nullptr);
 }
 
-std::span<const int> WallClock::ready(Time_ps timeout_ps) {
+std::span<const int> WallClock::ready() {
   ready_.clear();
-  if (timeout_ps > 0) {
-    // epoll_wait counts in milliseconds.
-    pollfd set{epoll_.fd, POLLIN, 0};
-    std::int64_t timeout_ns = timeout_ps / kNanosecond_ps;
-    timespec patience{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
-    if (ppoll(&set, 1, &patience, nullptr) <= 0) return {};
-  }
   std::array<epoll_event, 64> events;
   int count = epoll_wait(epoll_.fd, events.data(), static_cast<int>(events.size()), 0);
   for (int i = 0; i < count; ++i) ready_.push_back(events[static_cast<std::size_t>(i)].data.fd);
   return ready_;
+}
+
+void WallClock::wait(Time_ps timeout_ps, std::vector<pollfd> others) const {
+  std::int64_t timeout_ns = std::max<Time_ps>(timeout_ps, 0) / kNanosecond_ps;
+  timespec patience{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
+  others.push_back({epoll_.fd, POLLIN, 0});
+  ppoll(others.data(), others.size(), &patience, nullptr);
 }
 
 void WallClock::adopt(Process& process) const {

@@ -3,6 +3,8 @@
 // so that rates and timers never run fast. Called by server_wall.cc; times are picoseconds of simulated time.
 #pragma once
 
+#include <poll.h>
+
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -25,8 +27,10 @@ class WallClock {
   // Readable descriptors end a sleep. One that is closed is forgotten.
   void watch(int fd) const;
   void unwatch(int fd) const;
-  // Those that are readable, after at most `timeout_ps`. Valid until the next call.
-  std::span<const int> ready(Time_ps timeout_ps);
+  // Those that are readable now. Valid until the next call.
+  std::span<const int> ready();
+  // Until one of them is readable, one of `others` is ready, or `timeout_ps` has passed.
+  void wait(Time_ps timeout_ps, std::vector<pollfd> others) const;
 
   // Gives a new process its doorbell.
   void adopt(Process& process) const;
