@@ -1,11 +1,10 @@
 #!/usr/bin/python3
-"""TCP between programs of a world and the real one, for the few bytes with which RDMA programs find each other.
+"""Lets somebody outside connect to a program on a node of a world, for the few bytes with which RDMA programs find each
+other. (A program on a node reaches the machine at 127.0.0.1 by itself.)
 
-  tcp_relay.py WEFT out NODE PORT REAL    who connects to NODE:PORT in the world reaches 127.0.0.1:REAL outside
-  tcp_relay.py WEFT in REAL NODE PORT     who connects to 127.0.0.1:REAL outside reaches NODE:PORT in the world
+  tcp_relay.py WEFT REAL NODE PORT    who connects to 127.0.0.1:REAL reaches NODE:PORT in the world
 
-One connection, then it ends. A program on a node has the world's TCP and no other, so the real socket is opened first
-and inherited.
+One connection, then it ends. A program on a node has the world's TCP, so the real socket is opened first and inherited.
 """
 import os
 import socket
@@ -13,7 +12,7 @@ import sys
 import threading
 import time
 
-NODE_OF_RELAY = "h1"  # any node will do
+PATIENCE_S = 20  # for the program on the node to listen
 
 
 def pump(source, sink):
@@ -22,18 +21,11 @@ def pump(source, sink):
     try:
         sink.shutdown(socket.SHUT_WR)
     except OSError:
-        pass
+        pass  # the other side has closed it altogether
 
 
-def join(a, b):
-    back = threading.Thread(target=pump, args=(b, a))
-    back.start()
-    pump(a, b)
-    back.join()
-
-
-def connect(address, patience_s=20):
-    end = time.monotonic() + patience_s
+def connect(address):
+    end = time.monotonic() + PATIENCE_S
     while True:
         try:
             return socket.create_connection(address)
@@ -43,31 +35,24 @@ def connect(address, patience_s=20):
             time.sleep(0.2)
 
 
-def inside(direction, fd, node, port):
-    real = socket.socket(fileno=fd)
-    if direction == "out":
-        listener = socket.create_server(("", port))
-        join(listener.accept()[0], real)
-    else:
-        outside = real.accept()[0]
-        join(connect((node, port)), outside)
+def on_node(fd, node, port):
+    outside = socket.socket(fileno=fd).accept()[0]
+    inside = connect((node, port))
+    back = threading.Thread(target=pump, args=(inside, outside))
+    back.start()
+    pump(outside, inside)
+    back.join()
 
 
 def main():
-    weft, direction = sys.argv[1:3]
-    if weft == "inside":
-        inside(direction, int(sys.argv[3]), sys.argv[4], int(sys.argv[5]))
+    if sys.argv[1] == "on-node":
+        on_node(int(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
         return
-    if direction == "out":
-        node, port, real = sys.argv[3], sys.argv[4], int(sys.argv[5])
-        line = connect(("127.0.0.1", real))
-    else:
-        real, node, port = int(sys.argv[3]), sys.argv[4], sys.argv[5]
-        line = socket.create_server(("127.0.0.1", real))
-    os.set_inheritable(line.fileno(), True)
-    where = node if direction == "out" else NODE_OF_RELAY
-    os.execv(weft, [weft, "exec", where, "--", "/usr/bin/python3", os.path.abspath(__file__), "inside", direction,
-                    str(line.fileno()), node, port])
+    weft, real, node, port = sys.argv[1:]
+    listener = socket.create_server(("127.0.0.1", int(real)))
+    os.set_inheritable(listener.fileno(), True)
+    os.execv(weft, [weft, "exec", node, "--", "/usr/bin/python3", os.path.abspath(__file__), "on-node",
+                    str(listener.fileno()), node, port])
 
 
 main()
