@@ -93,6 +93,8 @@ void Node::run(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
         at(thread->process->writes.front().visible_ps, thread->rank,
            [this, thread](Time_ps then_ps) { let_spin(thread, then_ps); });
       break;
+    case ThreadWaiter::Outcome::kRuns:
+      break;
     case ThreadWaiter::Outcome::kOutside:
       thread->state = ThreadState::kOutside;
       take_posts(*thread->process, now_ps, kNever_ps);
@@ -118,6 +120,11 @@ void Node::take_request(const std::shared_ptr<Thread>& thread, Request request, 
 
 void Node::note_write(Process& process, std::uint64_t address, std::span<const std::uint8_t> bytes,
                       Time_ps visible_ps) {
+  // Somebody may look at any time. Early by what the bus would take, and never after the completion.
+  if (process.wall_clock) {
+    process.write(address, bytes);
+    return;
+  }
   // In order: a later write is not seen before an earlier one.
   if (!process.writes.empty()) visible_ps = std::max(visible_ps, process.writes.back().visible_ps);
   process.writes.push_back({visible_ps, address, {bytes.begin(), bytes.end()}});

@@ -20,8 +20,8 @@ class ThreadWaiter {
  public:
   virtual ~ThreadWaiter() = default;
   // Returns when the thread has asked (its request is in `request`), is gone, or has to be taken for spinning or
-  // outside.
-  enum class Outcome : std::uint8_t { kAsked, kGone, kSpins, kOutside };
+  // outside; at once where nobody waits for threads: with the wall's clock they run while the world does.
+  enum class Outcome : std::uint8_t { kAsked, kGone, kSpins, kOutside, kRuns };
   virtual Outcome wait_for(Thread& thread, Request& request) = 0;
   virtual void execute(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) = 0;
   virtual void thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps) = 0;

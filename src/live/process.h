@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -143,6 +144,17 @@ struct PendingWrite {
   std::vector<std::uint8_t> bytes;
 };
 
+// Closes what it holds.
+struct OwnedDescriptor {
+  int fd = -1;
+  OwnedDescriptor() = default;
+  OwnedDescriptor(const OwnedDescriptor&) = delete;
+  OwnedDescriptor& operator=(const OwnedDescriptor&) = delete;
+  OwnedDescriptor(OwnedDescriptor&& other) noexcept : fd(std::exchange(other.fd, -1)) {}
+  ~OwnedDescriptor() { reset(); }
+  void reset();
+};
+
 struct Process {
   Node* node = nullptr;
   int pid = 0;
@@ -166,6 +178,9 @@ struct Process {
   Time_ps timer_ps = kNever_ps, timer_interval_ps = 0;
   std::uint64_t timer = 0;  // counts settings
   bool gone = false;
+  bool wall_clock = false;  // its threads run while the world does
+  // Wall clock: a pipe, so that no flag that the process sets on its end is set on ours.
+  OwnedDescriptor doorbell, doorbell_given;
 
   verbs::ProcessPage& shared() const { return *reinterpret_cast<verbs::ProcessPage*>(page.data()); }
   bool has_posts() const {

@@ -11,7 +11,7 @@ namespace weft::verbs {
 
 // Descriptors that came with a reply; the caller closes them.
 struct Descriptors {
-  int fd[2] = {-1, -1};
+  int fd[3] = {-1, -1, -1};
 };
 
 // Sends one request of the calling thread and waits for its reply. Returns 0 or an errno; `*reply_B` goes in as the
