@@ -139,6 +139,8 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
       return reply;
     }
     default:
+      if (CommunicationManager::is_mine(request.op))
+        return managers_[process.node->index()]->answer(process, request, now_ps);
       return Reply::failed(EOPNOTSUPP);
   }
 }
@@ -190,6 +192,8 @@ std::optional<Reply> Server::wait_items(Process& process, const Request& request
     } else if (item.what == verbs::WaitItem::kChannel) {
       auto channel = process.channels.find(item.handle);
       if (channel != process.channels.end() && !channel->second->cookies.empty()) item.ready = item.wanted & POLLIN;
+    } else if (item.what == verbs::WaitItem::kCm) {
+      if (CommunicationManager::has_event(process, item.handle)) item.ready = item.wanted & POLLIN;
     }
     any = any || item.ready != 0;
   }

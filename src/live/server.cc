@@ -65,6 +65,7 @@ Server::Server(const lab::Lab& lab, int listener)
     world_.host(i).set_hooks({this, on_async, make_grh});
     nodes_.push_back(std::make_unique<Node>(*this, world_.host(i), i));
     services_.push_back(std::make_unique<VerbsService>(world_, *nodes_.back(), i));
+    managers_.push_back(std::make_unique<CommunicationManager>(world_, *nodes_.back(), *services_.back()));
   }
 }
 
@@ -258,6 +259,7 @@ void Server::end_process(const std::shared_ptr<Process>& process, Time_ps now_ps
   if (process->gone) return;
   process->gone = true;
   network_.forget(*process, now_ps);
+  managers_[process->node->index()]->forget(*process, now_ps);
   services_[process->node->index()]->forget(*process);
 }
 

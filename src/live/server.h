@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lab/world.h"
+#include "live/cm.h"
 #include "live/node.h"
 #include "live/streams.h"
 #include "live/verbs_service.h"
@@ -56,6 +57,7 @@ class Server final : public ThreadWaiter {
   int listener_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::unique_ptr<VerbsService>> services_;
+  std::vector<std::unique_ptr<CommunicationManager>> managers_;
   ManagementNetwork network_;
   std::vector<int> newcomers_;
   std::vector<std::shared_ptr<Thread>> threads_;
