@@ -33,10 +33,20 @@ Time_ps Node::step(Time_ps now_ps) {
 
 void Node::resume(const std::shared_ptr<Thread>& thread, const Reply& reply, Time_ps now_ps) {
   thread->retry = nullptr;
+  thread->lent = nullptr;
+  thread->polls = false;
+  thread->looks = thread->look;
+  thread->look = false;
   ++thread->park;
   thread->process->settle_writes(now_ps);
   thread->local_ps = now_ps;
   thread->clock().local_ps.store(now_ps, std::memory_order_release);
+  // Others that it may wake by a semaphore or a condition find the time that it is.
+  for (const auto& other : thread->process->threads) {
+    if (other->state != ThreadState::kOutside || other->local_ps >= now_ps) continue;
+    other->local_ps = now_ps;
+    other->clock().local_ps.store(now_ps, std::memory_order_release);
+  }
   if (!thread->connection.send(reply, now_ps)) {
     waiter_.thread_ended(thread, now_ps);
     return;
@@ -68,14 +78,26 @@ void Node::run(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
       take_posts(*thread->process, now_ps, kNever_ps);
       break;
   }
+  run_woken(*thread->process, std::max(now_ps, thread->local_ps));
+}
+
+// Threads that slept in the kernel and that another has woken run before time goes on.
+void Node::run_woken(Process& process, Time_ps now_ps) {
+  for (std::size_t i = 0; i < process.threads.size() && !process.gone; ++i) {
+    std::shared_ptr<Thread> thread = process.threads[i];
+    if (thread->state == ThreadState::kOutside && waiter_.is_awake(*thread)) run(thread, now_ps);
+  }
 }
 
 void Node::take_request(const std::shared_ptr<Thread>& thread, Request request, Time_ps not_before_ps) {
   thread->state = ThreadState::kParked;
   Time_ps from_ps = std::max(thread->local_ps, not_before_ps);
   Time_ps asked_ps = std::max(request.local_ps, from_ps);
+  bool idle = thread->looks && request.op == verbs::Op::kPoll && !thread->process->has_posts();
   take_posts(*thread->process, from_ps, asked_ps);
   thread->local_ps = asked_ps;
+  // One that looked around in vain is no news, or two of them would keep each other awake.
+  if (!idle) wake_pollers(*thread->process, thread.get(), asked_ps);
   at(asked_ps, thread->rank, [this, thread, request = std::move(request)](Time_ps now_ps) {
     if (!thread->process->gone) waiter_.execute(thread, request, now_ps);
   });
@@ -101,6 +123,20 @@ void Node::let_spin(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
   thread->clock().local_ps.store(thread->local_ps, std::memory_order_release);
   thread->process->settle_writes(now_ps);
   run(thread, thread->local_ps);
+}
+
+void Node::let_look(const std::shared_ptr<Thread>& thread, Time_ps at_ps) {
+  at(at_ps, thread->rank, [thread, park = thread->park](Time_ps now_ps) {
+    if (thread->park != park || !thread->retry || thread->process->gone) return;
+    thread->look = true;
+    thread->retry(now_ps);
+  });
+}
+
+void Node::wake_pollers(Process& process, const Thread* except, Time_ps at_ps) {
+  for (const auto& thread : process.threads) {
+    if (thread.get() != except && thread->state == ThreadState::kParked && thread->polls) let_look(thread, at_ps);
+  }
 }
 
 void Node::retry_waits(Process& process, Time_ps now_ps) {

@@ -23,6 +23,8 @@ class ThreadWaiter {
   // outside.
   enum class Outcome : std::uint8_t { kAsked, kGone, kSpins, kOutside };
   virtual Outcome wait_for(Thread& thread, Request& request) = 0;
+  // One that slept in the kernel does not sleep there any more.
+  virtual bool is_awake(const Thread& thread) = 0;
   virtual void execute(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) = 0;
   virtual void thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps) = 0;
 };
@@ -47,6 +49,11 @@ class Node final : public host::Program {
   void notify(CompletionRing& cq, bool solicited);
   // The NIC has written into the process's memory.
   void note_write(Process& process, std::uint64_t address, std::span<const std::uint8_t> bytes, Time_ps visible_ps);
+  // Something may have changed that a thread looks for between its polls: memory, or what another thread does. Those
+  // that poll look around.
+  void wake_pollers(Process& process, const Thread* except, Time_ps at_ps);
+  // Ends the thread's wait, whatever it waits for.
+  void let_look(const std::shared_ptr<Thread>& thread, Time_ps at_ps);
   // Looks again at every wait of the process that may have come true.
   void retry_waits(Process& process, Time_ps now_ps);
 
@@ -66,6 +73,7 @@ class Node final : public host::Program {
     }
   };
   void run(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
+  void run_woken(Process& process, Time_ps now_ps);
   void drain(CompletionRing& cq, Time_ps now_ps);
   void let_spin(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
   void post(Process& process, PostQueue::Kind kind, std::uint32_t handle, std::uint32_t number,
