@@ -197,14 +197,11 @@ std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, 
     } else if (item.what == verbs::WaitItem::kChannel) {
       auto channel = process.channels.find(item.handle);
       if (channel != process.channels.end() && !channel->second->cookies.empty()) item.ready = item.wanted & POLLIN;
-<<<<<<< HEAD
     } else if (item.what == verbs::WaitItem::kCm) {
       if (CommunicationManager::has_event(process, item.handle)) item.ready = item.wanted & POLLIN;
-=======
     } else if (item.what == verbs::WaitItem::kReal) {
       if (item.handle >= lent_events.size()) return Reply::failed(EINVAL);
       lent_events[item.handle] = static_cast<short>(item.wanted);
->>>>>>> main
     }
     any = any || item.ready != 0;
   }
