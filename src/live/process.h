@@ -21,6 +21,8 @@
 namespace weft::live {
 
 class Node;
+struct CmChannel;
+struct CmId;
 struct Process;
 struct Stream;
 
@@ -173,6 +175,8 @@ struct Process {
   std::map<std::pair<std::uint32_t, std::uint32_t>, VerbsQp*> qp_by_number;  // device and number
   std::map<std::uint32_t, AddressHandle> ahs;
   std::map<std::uint32_t, std::shared_ptr<Stream>> streams;
+  std::map<std::uint32_t, std::shared_ptr<CmChannel>> cm_channels;
+  std::map<std::uint32_t, std::shared_ptr<CmId>> cm_ids;
   std::vector<PostQueue> doorbells;  // by bit
   std::deque<PendingWrite> writes;
   Time_ps timer_ps = kNever_ps, timer_interval_ps = 0;
