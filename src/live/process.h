@@ -137,6 +137,7 @@ struct PendingWrite {
 struct Process {
   Node* node = nullptr;
   int pid = 0;
+  int group = 0;     // of processes
   std::string name;  // of the executable
   SharedMemory page;
   std::vector<std::shared_ptr<Thread>> threads;
@@ -157,6 +158,7 @@ struct Process {
   Time_ps timer_ps = kNever_ps, timer_interval_ps = 0;
   std::uint64_t timer = 0;  // counts settings
   bool gone = false;
+  Time_ps ended_ps = 0;  // when it was gone
 
   verbs::ProcessPage& shared() const { return *reinterpret_cast<verbs::ProcessPage*>(page.data()); }
   bool has_posts() const {

@@ -58,10 +58,20 @@ std::string executable(int pid) {
 }  // namespace
 
 Server::Server(const lab::Lab& lab, int listener)
-    : world_(lab, {.domains = 1, .window_divisor = 1, .carry_payload = true}),
+    : own_world_(std::make_unique<lab::World>(
+          lab, lab::WorldOptions{.domains = 1, .window_divisor = 1, .carry_payload = true})),
+      world_(*own_world_),
       listener_(listener),
       network_(world_, nodes_) {
-  for (std::uint32_t i = 0; i < lab.hosts.size(); ++i) {
+  add_nodes();
+}
+
+Server::Server(lab::World& world, int listener) : world_(world), listener_(listener), network_(world_, nodes_) {
+  add_nodes();
+}
+
+void Server::add_nodes() {
+  for (std::uint32_t i = 0; i < world_.lab().hosts.size(); ++i) {
     world_.host(i).set_hooks({this, on_async, make_grh});
     nodes_.push_back(std::make_unique<Node>(*this, world_.host(i), i));
     services_.push_back(std::make_unique<VerbsService>(world_, *nodes_.back(), i));
@@ -182,6 +192,7 @@ void Server::greet(int fd, const Request& request) {
     process = std::make_shared<Process>();
     process->node = &node;
     process->pid = hello.pid;
+    process->group = getpgid(hello.pid);
     process->name = executable(hello.pid);
     process->page = SharedMemory::make("weft-process", sizeof(verbs::ProcessPage));
     node.processes.push_back(process);
@@ -196,7 +207,7 @@ void Server::greet(int fd, const Request& request) {
   }
   process->threads.push_back(thread);
   threads_.push_back(thread);
-  Time_ps now_ps = std::max(world_.engine().horizon_ps(), node.now_ps());
+  Time_ps now_ps = std::max({world_.engine().horizon_ps(), node.now_ps(), arrivals_ps_});
   node.at(now_ps, thread->rank, [thread](Time_ps at_ps) {
     const host::HostModel& model = thread->process->node->host().model();
     verbs::Welcome welcome{};
@@ -257,8 +268,23 @@ void Server::thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps)
 void Server::end_process(const std::shared_ptr<Process>& process, Time_ps now_ps) {
   if (process->gone) return;
   process->gone = true;
+  process->ended_ps = now_ps;
   network_.forget(*process, now_ps);
   services_[process->node->index()]->forget(*process);
+}
+
+Server::Group Server::group(int number) const {
+  Group group;
+  for (const auto& node : nodes_) {
+    for (const auto& process : node->processes) {
+      if (process->group != number) continue;
+      group.ended_ps = std::max(group.ended_ps, process->ended_ps);
+      group.threads += process->threads.size();
+      for (const auto& thread : process->threads) group.all_parked &= thread->state == ThreadState::kParked;
+    }
+  }
+  group.all_parked &= group.threads > 0;
+  return group;
 }
 
 Reply Server::status() const {

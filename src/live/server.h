@@ -19,6 +19,8 @@ class Server final : public ThreadWaiter {
  public:
   // `listener` is a listening SOCK_SEQPACKET socket; the server closes it.
   Server(const lab::Lab& lab, int listener);
+  // On a world of somebody else, who drives it (live/program_session.h).
+  Server(lab::World& world, int listener);
   ~Server() override;
 
   // Until `stop` is set or a `down` comes in.
@@ -29,6 +31,19 @@ class Server final : public ThreadWaiter {
   // A thread that was taken for spinning acted though nothing was delivered to it: times depend on the machine.
   bool is_deterministic() const { return deterministic_; }
 
+  // For who drives the world in place of run(). Looks at every descriptor: for `timeout_ms`, or until something is
+  // there.
+  void look_around(int timeout_ms);
+  // Newcomers come no earlier than this.
+  void set_arrivals_ps(Time_ps time_ps) { arrivals_ps_ = time_ps; }
+  // The programs of one process group.
+  struct Group {
+    std::size_t threads = 0;
+    bool all_parked = true;  // and there are some
+    Time_ps ended_ps = 0;    // of the last that is gone
+  };
+  Group group(int number) const;
+
   Outcome wait_for(Thread& thread, Request& request) override;
   void execute(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) override;
   void thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps) override;
@@ -36,12 +51,11 @@ class Server final : public ThreadWaiter {
  private:
   static void on_async(void* self, nic::Device& device, nic::AsyncKind kind, std::uint32_t number, Time_ps now_ps);
   static void make_grh(void* self, const engine::Packet& packet, std::span<std::uint8_t, nic::kGrh_B> out);
+  void add_nodes();
   void accept_newcomers();
   void greet_newcomers();
   void greet(int fd, const Request& request);
   Reply status() const;
-  // Looks at every descriptor: for `timeout_ms`, or until something is there.
-  void look_around(int timeout_ms);
   void end_process(const std::shared_ptr<Process>& process, Time_ps now_ps);
   std::optional<Reply> answer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps,
                               bool again);
@@ -52,7 +66,8 @@ class Server final : public ThreadWaiter {
   Reply set_timer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps);
   void fire_timer(const std::shared_ptr<Process>& process, std::uint64_t timer, Time_ps now_ps);
 
-  lab::World world_;
+  std::unique_ptr<lab::World> own_world_;  // none: somebody else's
+  lab::World& world_;
   int listener_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::unique_ptr<VerbsService>> services_;
@@ -60,6 +75,7 @@ class Server final : public ThreadWaiter {
   std::vector<int> newcomers_;
   std::vector<std::shared_ptr<Thread>> threads_;
   std::uint64_t next_rank_ = 1;
+  Time_ps arrivals_ps_ = 0;
   bool down_ = false;
   bool deterministic_ = true;
 };
