@@ -23,8 +23,6 @@ class ProgramSession {
   // As Engine::run; at rest means that no program runs either.
   virtual engine::RunEnd advance(Time_ps deadline_ps, const std::atomic<bool>* cancel,
                                  const std::function<void(Time_ps)>& progress) = 0;
-  // False: a program acted on its own clock, and another run may print other numbers.
-  virtual bool is_deterministic() const = 0;
 };
 
 // Opens a session on the world, which outlives it. The error says what is missing.

@@ -56,6 +56,7 @@ FlowsOutcome read_flows(World& world, const Act& act) {
 ProgramsOutcome read_programs(const workload::ProgramOptions& options, const workload::ProgramRun& run) {
   ProgramsOutcome outcome;
   outcome.programs = run.outcomes();
+  outcome.deterministic = run.is_deterministic();
   for (std::size_t i = 0; i < outcome.programs.size(); ++i) {
     std::string& output = outcome.programs[i].output;
     output = clean_text(output);

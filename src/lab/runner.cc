@@ -203,9 +203,6 @@ tl::expected<RunResult, std::string> run_lab(const Lab& lab, const RunOptions& o
   result.cut_off = stage.cut_off();
   if (result.cut_off) result.end_ps = *lab.duration_ps;
   read_out(world, stage.acts(), result);
-  for (WorkloadOutcome& outcome : result.workloads) {
-    if (outcome.programs) outcome.programs->deterministic = session->is_deterministic();
-  }
   result.series = stage.series(!result.interrupted && !result.cut_off);
   result.hops = world.hops();
   WEFT_CHECK(result.ledger_balances(), "the packet ledger does not balance");

@@ -54,13 +54,17 @@ class ProgramSession::Run final : public workload::ProgramRun {
     }
     return true;
   }
-  void finish_phase(bool) override { session_.stop(outcomes_); }
+  void finish_phase(bool) override {
+    session_.stop(outcomes_);
+    deterministic_ = session_.is_deterministic();
+  }
   bool is_finished() const override {
     return std::all_of(outcomes_.begin(), outcomes_.end(), [](const workload::ProgramOutcome& each) {
       return each.end != ProgramEnd::kNotStarted && each.end != ProgramEnd::kRunning;
     });
   }
   const std::vector<workload::ProgramOutcome>& outcomes() const override { return outcomes_; }
+  bool is_deterministic() const override { return deterministic_; }
 
  private:
   ProgramSession& session_;
@@ -68,6 +72,7 @@ class ProgramSession::Run final : public workload::ProgramRun {
   std::size_t number_;
   std::vector<workload::ProgramOutcome> outcomes_;
   bool started_ = false;
+  bool deterministic_ = true;
 };
 
 tl::expected<std::unique_ptr<lab::ProgramSession>, std::string> open_programs(lab::World& world) {

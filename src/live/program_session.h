@@ -26,7 +26,6 @@ class ProgramSession final : public lab::ProgramSession {
   std::unique_ptr<workload::ProgramRun> make(const workload::ProgramOptions& options, std::size_t number) override;
   engine::RunEnd advance(Time_ps deadline_ps, const std::atomic<bool>* cancel,
                          const std::function<void(Time_ps)>& progress) override;
-  bool is_deterministic() const override { return deterministic_ && server_.is_deterministic(); }
 
  private:
   // One program, from the moment its workload begins.
@@ -43,6 +42,7 @@ class ProgramSession final : public lab::ProgramSession {
   void begin(Entry entry);
   // Those of a workload that ends with the run.
   void stop(const std::vector<workload::ProgramOutcome>& outcomes);
+  bool is_deterministic() const { return deterministic_ && server_.is_deterministic(); }
   bool any_runs() const;
   Time_ps next_start_ps() const;
   Time_ps next_timeout_ps() const;

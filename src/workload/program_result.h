@@ -54,6 +54,8 @@ struct ProgramOutcome {
 class ProgramRun : public Workload {
  public:
   virtual const std::vector<ProgramOutcome>& outcomes() const = 0;
+  // False: up to its end a program acted on its own clock, and another run may print other numbers.
+  virtual bool is_deterministic() const = 0;
 };
 
 }  // namespace weft::workload
