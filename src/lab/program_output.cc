@@ -15,6 +15,7 @@ namespace weft::lab {
 namespace {
 
 constexpr std::size_t kMostPattern_B = 256;
+constexpr std::size_t kMostLines = 100;  // of the report, from the beginning and from the end
 
 // regcomp's memory, with its end.
 class Pattern {
@@ -63,6 +64,17 @@ std::size_t utf8_size(std::string_view text) {
   if (size == 3 && ((byte(0) == 0xe0 && byte(1) < 0xa0) || (byte(0) == 0xed && byte(1) > 0x9f))) return 0;
   if (size == 4 && ((byte(0) == 0xf0 && byte(1) < 0x90) || (byte(0) == 0xf4 && byte(1) > 0x8f))) return 0;
   return size;
+}
+
+// A report is read by people: the beginning and the end of what is long.
+std::string shortened(const std::string& text) {
+  const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  if (lines <= 2 * kMostLines) return text;
+  std::size_t head = 0, tail = text.size() - 1;
+  for (std::size_t i = 0; i < kMostLines; ++i) head = text.find('\n', head) + 1;
+  for (std::size_t i = 0; i < kMostLines; ++i) tail = text.rfind('\n', tail - 1);
+  return fmt::format("{}… {} lines more in results.json …\n{}", text.substr(0, head), lines - 2 * kMostLines,
+                     text.substr(tail + 1));
 }
 
 bool ended_by_itself(const workload::ProgramOutcome& outcome) {
@@ -188,7 +200,7 @@ std::string programs_text(const workload::ProgramOptions& options, const Program
       // Longer than any row of backquotes in it.
       std::string fence = "```";
       while (each.output.find(fence) != std::string::npos) fence += '`';
-      out += fmt::format("\n{}\n{}{}\n", fence, each.output, fence);
+      out += fmt::format("\n{}\n{}{}\n", fence, shortened(each.output), fence);
     }
     if (each.left_out_B > 0) out += fmt::format("  and {} bytes more that were not kept\n", each.left_out_B);
   }

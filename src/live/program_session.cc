@@ -126,7 +126,9 @@ engine::RunEnd ProgramSession::advance(Time_ps deadline_ps, const std::atomic<bo
       return engine::RunEnd::kDeadline;
     } else if (timeout_ps <= std::min(next_ps, start_ps)) {
       for (Entry& entry : entries_) {
-        if (entry.child && entry.timeout_ps <= timeout_ps) end_by_force(entry, ProgramEnd::kTimedOut);
+        if (!entry.child || entry.timeout_ps > timeout_ps) continue;
+        end_by_force(entry, ProgramEnd::kTimedOut);
+        entry.outcome->ended_ps = entry.timeout_ps;
       }
     } else if (start_ps <= next_ps) {
       start_due(start_ps);
