@@ -132,7 +132,7 @@ engine::RunEnd ProgramSession::advance(Time_ps deadline_ps, const std::atomic<bo
       }
     } else if (start_ps <= next_ps) {
       start_due(start_ps);
-    } else {
+    } else if (!server_.look_outside(next_ps - engine.horizon_ps())) {
       engine.run(std::min({deadline_ps, start_ps, timeout_ps, next_ps + kProgramSlice_ps}), 1, cancel, progress);
       server_.look_around(0);
       reap();

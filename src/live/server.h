@@ -32,14 +32,16 @@ class Server final : public ThreadWaiter {
   bool is_deterministic() const { return deterministic_; }
 
   // For who drives the world in place of run(). Looks at every descriptor: for `timeout_ms`, or until something is
-  // there.
-  void look_around(int timeout_ms);
+  // there. True: it was.
+  bool look_around(int timeout_ms);
+  // Before a leap of the clock; true: something came, and the leap may be shorter.
+  bool look_outside(Time_ps leap_ps);
   // Newcomers come no earlier than this.
   void set_arrivals_ps(Time_ps time_ps) { arrivals_ps_ = time_ps; }
   // The programs of one process group.
   struct Group {
     std::size_t threads = 0;
-    bool all_parked = true;  // and there are some
+    bool all_parked = true;  // there are some, and they wait for the world alone
     Time_ps ended_ps = 0;    // of the last that is gone
   };
   Group group(int number) const;
@@ -50,19 +52,23 @@ class Server final : public ThreadWaiter {
 
  private:
   static void on_async(void* self, nic::Device& device, nic::AsyncKind kind, std::uint32_t number, Time_ps now_ps);
+  static void on_write(void* self, nic::Device& device, std::uint32_t key, Time_ps visible_ps);
   static void make_grh(void* self, const engine::Packet& packet, std::span<std::uint8_t, nic::kGrh_B> out);
   void add_nodes();
   void accept_newcomers();
   void greet_newcomers();
   void greet(int fd, const Request& request);
   Reply status() const;
+  Outcome wait_for_request(Thread& thread, Request& request);
+  // Whoever waits for a descriptor of the kernel's that is ready looks around at `now_ps`. `node` null: all of them.
+  void look_at_lent(const Node* node, Time_ps now_ps);
   void end_process(const std::shared_ptr<Process>& process, Time_ps now_ps);
   std::optional<Reply> answer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps,
                               bool again);
   void retry_at(const std::shared_ptr<Thread>& thread, Time_ps time_ps);
   std::optional<Reply> poll_cq(Process& process, const Request& request);
   std::optional<Reply> get_cq_event(Process& process, const Request& request);
-  std::optional<Reply> wait_items(Process& process, const Request& request, Time_ps now_ps);
+  std::optional<Reply> wait_items(Thread& thread, const Request& request, Time_ps now_ps);
   Reply set_timer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps);
   void fire_timer(const std::shared_ptr<Process>& process, std::uint64_t timer, Time_ps now_ps);
 
