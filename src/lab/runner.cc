@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "lab/metric_value.h"
+#include "lab/metrics.h"
 #include "lab/read_out.h"
 #include "lab/sampler.h"
 #include "lab/world.h"
@@ -22,8 +23,8 @@ constexpr Time_ps kPhaseGap_ps = us(100);  // the two ends talk over TCP before 
 // Plays the acts: those with a start time together, the others in turn.
 class Stage {
  public:
-  Stage(World& world, const RunOptions& options, std::array<observe::Capture*, 2> captures)
-      : world_(world), options_(options), captures_(captures) {
+  Stage(World& world, const RunOptions& options, std::array<observe::Capture*, 2> captures, ProgramSession* session)
+      : world_(world), options_(options), captures_(captures), session_(session) {
     for (const WorkloadConfig& config : world.lab().workloads) {
       Act act;
       act.config = &config;
@@ -31,6 +32,11 @@ class Stage {
         std::vector<workload::Endpoint> endpoints;
         for (const PortRef& port : config.flow_ports) endpoints.push_back(world.endpoint(port, 0));
         act.flows = std::make_unique<workload::FlowRun>(*config.flows, std::move(endpoints));
+        acts_.push_back(std::move(act));
+        continue;
+      }
+      if (config.programs) {
+        act.programs = session->make(*config.programs, acts_.size());
         acts_.push_back(std::move(act));
         continue;
       }
@@ -84,12 +90,14 @@ class Stage {
   engine::RunEnd advance(Time_ps deadline_ps, const std::string& playing) {
     for (;;) {
       Time_ps step_ps = sampler_ ? std::min(deadline_ps, sampler_->next_ps()) : deadline_ps;
-      engine::RunEnd end = world_.engine().run(step_ps, options_.threads, options_.cancel, [&](Time_ps now_ps) {
+      const auto look = [&](Time_ps now_ps) {
         for (observe::Capture* capture : captures_) {
           if (capture != nullptr) capture->flush(now_ps - world_.stamp_lag_ps());
         }
         if (options_.progress) options_.progress(now_ps, playing);
-      });
+      };
+      engine::RunEnd end = session_ != nullptr ? session_->advance(step_ps, options_.cancel, look)
+                                               : world_.engine().run(step_ps, options_.threads, options_.cancel, look);
       if (end != engine::RunEnd::kDeadline) return end;
       if (sampler_ && sampler_->next_ps() <= step_ps) sampler_->take();
       if (step_ps == deadline_ps) return end;
@@ -99,6 +107,7 @@ class Stage {
   World& world_;
   const RunOptions& options_;
   std::array<observe::Capture*, 2> captures_;  // of ports, and of mirror sessions; null: none
+  ProgramSession* session_;                    // null: no workload is a program
   std::vector<Act> acts_;
   std::unique_ptr<Sampler> sampler_;
   bool cut_off_ = false;
@@ -133,6 +142,16 @@ bool RunResult::expectations_met() const {
   return std::all_of(expectations.begin(), expectations.end(), [](const ExpectationOutcome& e) { return e.met; });
 }
 
+bool RunResult::programs_well() const {
+  return std::all_of(workloads.begin(), workloads.end(), [&](const WorkloadOutcome& outcome) {
+    if (!outcome.programs) return true;
+    const bool judged = std::any_of(expectations.begin(), expectations.end(), [&](const ExpectationOutcome& each) {
+      return each.expectation->subject == outcome.config->name && each.expectation->metric == kExitMetric;
+    });
+    return outcome.programs->all_ended() && (judged || outcome.programs->exit_status() == 0);
+  });
+}
+
 bool RunResult::ledger_balances() const {
   return std::all_of(links.begin(), links.end(), [](const LinkOutcome& l) { return l.balances(); });
 }
@@ -140,9 +159,14 @@ bool RunResult::ledger_balances() const {
 tl::expected<RunResult, std::string> run_lab(const Lab& lab, const RunOptions& options) {
   check_context().seed = lab.seed;
   WorldOptions world_options;
-  world_options.domains = options.domains;
+  const bool with_programs = std::any_of(lab.workloads.begin(), lab.workloads.end(),
+                                         [](const WorkloadConfig& w) { return w.programs.has_value(); });
+  if (with_programs && !options.programs)
+    return tl::make_unexpected(std::string("this lab runs programs, and there is nobody here to start them"));
+  // Programs come in one after the other: the nodes they run on share a thread.
+  world_options.domains = with_programs ? 1 : options.domains;
   world_options.window_divisor = options.window_divisor;
-  world_options.carry_payload = !options.capture_ports.empty() || !lab.mirrors.empty() ||
+  world_options.carry_payload = with_programs || !options.capture_ports.empty() || !lab.mirrors.empty() ||
                                 std::any_of(lab.workloads.begin(), lab.workloads.end(),
                                             [](const WorkloadConfig& w) { return w.transfer.has_value(); });
   World world(lab, world_options);
@@ -165,7 +189,13 @@ tl::expected<RunResult, std::string> run_lab(const Lab& lab, const RunOptions& o
     if (!created) return tl::make_unexpected(created.error());
     mirrors = std::move(*created);
   }
-  Stage stage(world, options, {capture.get(), mirrors.get()});
+  std::unique_ptr<ProgramSession> session;
+  if (with_programs) {
+    auto opened = options.programs(world);
+    if (!opened) return tl::make_unexpected(opened.error());
+    session = std::move(*opened);
+  }
+  Stage stage(world, options, {capture.get(), mirrors.get()}, session.get());
   RunResult result;
   result.interrupted = !stage.play();
   result.end_ps = world.last_event_ps();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -32,7 +33,13 @@ std::string socket_path(const std::string& directory, const std::string& world) 
   return directory + "/" + world + "/socket";
 }
 
+std::string sysfs_path(const std::string& directory, const std::string& world, const std::string& node) {
+  return directory + "/" + world + "/sysfs/" + node;
+}
+
 namespace {
+
+constexpr int kPatience_s = 20;  // for a world that is busy with a program
 
 tl::expected<sockaddr_un, std::string> address_of(const std::string& path) {
   sockaddr_un address{};
@@ -97,13 +104,16 @@ tl::expected<int, std::string> listen_at(const std::string& directory, const std
 tl::expected<Reply, std::string> ask_world(const std::string& socket, verbs::Op op) {
   auto fd = connect_to(socket);
   if (!fd) return tl::unexpected(fd.error());
+  timeval patience{kPatience_s, 0};
+  setsockopt(*fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
   verbs::RequestHead head{op, 0, 0};
   std::vector<std::byte> text(verbs::kMaxMessage_B);
   ssize_t got = ::send(*fd, &head, sizeof(head), MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(head))
                     ? recv(*fd, text.data(), text.size(), 0)
                     : -1;
   close(*fd);
-  if (got < static_cast<ssize_t>(sizeof(verbs::ReplyHead))) return tl::unexpected(std::string("it does not answer"));
+  if (got < static_cast<ssize_t>(sizeof(verbs::ReplyHead)))
+    return tl::unexpected(std::string("it does not answer; is it stopped?"));
   Reply reply;
   verbs::ReplyHead answer;
   std::memcpy(&answer, text.data(), sizeof(answer));

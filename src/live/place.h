@@ -12,6 +12,8 @@ namespace weft::live {
 // $XDG_RUNTIME_DIR/weft, or /tmp/weft-UID. The error says what is wrong with it.
 tl::expected<std::string, std::string> runtime_directory();
 std::string socket_path(const std::string& directory, const std::string& world);
+// What stands for a node's /sys/class and /dev/infiniband; with an empty node the folder of all nodes.
+std::string sysfs_path(const std::string& directory, const std::string& world, const std::string& node);
 // Names of the worlds that answer, sorted; folders of those that do not are removed.
 std::vector<std::string> worlds_up(const std::string& directory);
 

@@ -160,6 +160,7 @@ struct OwnedDescriptor {
 struct Process {
   Node* node = nullptr;
   int pid = 0;
+  int group = 0;     // of processes
   std::string name;  // of the executable
   SharedMemory page;
   std::vector<std::shared_ptr<Thread>> threads;
@@ -185,6 +186,7 @@ struct Process {
   bool wall_clock = false;  // its threads run while the world does
   // Wall clock: a pipe, so that no flag that the process sets on its end is set on ours.
   OwnedDescriptor doorbell, doorbell_given;
+  Time_ps ended_ps = 0;  // when it was gone
 
   verbs::ProcessPage& shared() const { return *reinterpret_cast<verbs::ProcessPage*>(page.data()); }
   bool has_posts() const {
