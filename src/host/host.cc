@@ -90,6 +90,8 @@ void Host::completion_hook(void* self, std::uint32_t cq, Time_ps visible_ps) {
 
 void Host::write_hook(void* self, std::uint32_t key, Time_ps visible_ps) {
   auto* slot = static_cast<DeviceSlot*>(self);
+  const HostHooks& hooks = slot->host->hooks_;
+  if (hooks.on_write != nullptr) hooks.on_write(hooks.self, *slot->device, key, visible_ps);
   for (const Watcher& watcher : slot->host->watchers_) {
     if (watcher.device != slot->device.get() || watcher.key != key) continue;
     slot->host->programs_[watcher.program].program->memory_written(visible_ps);

@@ -21,6 +21,7 @@ struct HostHooks {
   void* self = nullptr;
   void (*on_async)(void* self, nic::Device& device, nic::AsyncKind kind, std::uint32_t number,
                    Time_ps now_ps) = nullptr;
+  void (*on_write)(void* self, nic::Device& device, std::uint32_t key, Time_ps visible_ps) = nullptr;  // watched ones
   void (*make_grh)(void* self, const engine::Packet& packet, std::span<std::uint8_t, nic::kGrh_B> out) = nullptr;
 };
 

@@ -96,14 +96,17 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
         thread->patience_ps = kFirstPatience_ps;
         return reply;
       }
+      if (again && thread->look) return Reply{};
       if (again && now_ps >= thread->poll_until_ps) {
         thread->patience_ps = std::min(2 * thread->patience_ps, kLastPatience_ps);
         return Reply{};
       }
       if (!again) {
-        bool alone = process.threads.size() == 1;
-        thread->poll_until_ps = alone ? kNever_ps : now_ps + thread->patience_ps;
-        if (!alone) retry_at(thread, thread->poll_until_ps);
+        bool sees_clock = thread->clock().clock_seen.exchange(0, std::memory_order_relaxed) != 0;
+        bool patient = process.threads.size() == 1 && !sees_clock;
+        thread->polls = true;
+        thread->poll_until_ps = patient ? kNever_ps : now_ps + thread->patience_ps;
+        if (!patient) retry_at(thread, thread->poll_until_ps);
       }
       return std::nullopt;
     }
@@ -133,7 +136,7 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
     case Op::kStreamClose:
       return network_.close(process, request, now_ps);
     case Op::kWait: {
-      auto reply = wait_items(process, request, now_ps);
+      auto reply = wait_items(*thread, request, now_ps);
       verbs::Wait ask;
       if (!reply && !again && request.read_head(ask) && ask.until_ps < kNever_ps) retry_at(thread, ask.until_ps);
       return reply;
@@ -174,14 +177,16 @@ std::optional<Reply> Server::get_cq_event(Process& process, const Request& reque
   return Reply::of(event);
 }
 
-std::optional<Reply> Server::wait_items(Process& process, const Request& request, Time_ps now_ps) {
+std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, Time_ps now_ps) {
+  Process& process = *thread.process;
   verbs::Wait ask;
-  if (!request.read_head(ask) || ask.items > verbs::kMaxWaitItems ||
+  if (!request.read_head(ask) || ask.items > verbs::kMaxWaitItems + verbs::kMaxRealItems ||
       request.body.size() != sizeof(ask) + ask.items * sizeof(verbs::WaitItem))
     return Reply::failed(EINVAL);
   std::vector<verbs::WaitItem> items(ask.items);
   std::memcpy(items.data(), request.body.data() + sizeof(ask), ask.items * sizeof(verbs::WaitItem));
-  bool any = ask.until_ps <= now_ps;
+  bool any = ask.until_ps <= now_ps || thread.look;
+  std::vector<short> lent_events(request.lent ? request.lent->fds.size() : 0);
   for (verbs::WaitItem& item : items) {
     item.ready = 0;
     if (item.what == verbs::WaitItem::kStream) {
@@ -190,14 +195,29 @@ std::optional<Reply> Server::wait_items(Process& process, const Request& request
     } else if (item.what == verbs::WaitItem::kChannel) {
       auto channel = process.channels.find(item.handle);
       if (channel != process.channels.end() && !channel->second->cookies.empty()) item.ready = item.wanted & POLLIN;
+    } else if (item.what == verbs::WaitItem::kReal) {
+      if (item.handle >= lent_events.size()) return Reply::failed(EINVAL);
+      lent_events[item.handle] = static_cast<short>(item.wanted);
     }
     any = any || item.ready != 0;
   }
-  if (!any) return std::nullopt;
+  if (!any) {
+    thread.lent = request.lent;
+    thread.lent_events = std::move(lent_events);
+    return std::nullopt;
+  }
   Reply reply;
   reply.body.resize(items.size() * sizeof(verbs::WaitItem));
   std::memcpy(reply.body.data(), items.data(), reply.body.size());
   return reply;
+}
+
+// A WRITE or an atomic of a peer is in the memory of a program that may look for it between polls.
+void Server::on_write(void*, nic::Device& device, std::uint32_t key, Time_ps visible_ps) {
+  const nic::MemoryRegion* region = device.memory().find(key);
+  if (region == nullptr || region->elsewhere == nullptr) return;
+  Process& process = *static_cast<MemoryRange*>(region->elsewhere->self)->process;
+  process.node->wake_pollers(process, nullptr, process.node->host().cpu_ps(visible_ps));
 }
 
 // Programs are not told of these yet; that somebody listens keeps an overrun queue from ending the world.

@@ -7,9 +7,31 @@
 
 namespace weft::live {
 
+Lent::~Lent() {
+  for (int fd : fds) close(fd);
+}
+
 Connection::~Connection() {
   close(fd_);
 }
+
+namespace {
+
+// Whatever came, each descriptor is closed in the end.
+std::shared_ptr<const Lent> take_lent(msghdr& message) {
+  std::shared_ptr<Lent> lent;
+  for (cmsghdr* control = CMSG_FIRSTHDR(&message); control != nullptr; control = CMSG_NXTHDR(&message, control)) {
+    if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS) continue;
+    std::size_t count = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    if (!lent) lent = std::make_shared<Lent>();
+    std::size_t first = lent->fds.size();
+    lent->fds.resize(first + count);
+    std::memcpy(lent->fds.data() + first, CMSG_DATA(control), count * sizeof(int));
+  }
+  return lent;
+}
+
+}  // namespace
 
 Connection::Got Connection::receive(Request& request) {
   verbs::RequestHead head;
@@ -18,8 +40,12 @@ Connection::Got Connection::receive(Request& request) {
   msghdr message{};
   message.msg_iov = parts;
   message.msg_iovlen = 2;
+  alignas(cmsghdr) char control[CMSG_SPACE(253 * sizeof(int))];  // as many as the kernel passes at a time
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
   ssize_t got = recvmsg(fd_, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return Got::kNothing;
+  request.lent = got < 0 ? nullptr : take_lent(message);
   if (got < static_cast<ssize_t>(sizeof(head)) || (message.msg_flags & MSG_TRUNC) != 0) return Got::kEnd;
   auto body_B = static_cast<std::size_t>(got) - sizeof(head);
   if (head.size_B != body_B) return Got::kEnd;

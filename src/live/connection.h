@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -12,10 +13,20 @@
 
 namespace weft::live {
 
+// Descriptors that a program has lent with a request; closed with the last copy of it.
+struct Lent {
+  std::vector<int> fds;
+  Lent() = default;
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+  ~Lent();
+};
+
 struct Request {
   verbs::Op op = verbs::Op::kHello;
   Time_ps local_ps = 0;
   std::vector<std::byte> body;
+  std::shared_ptr<const Lent> lent;  // null: none
 
   // The body as the struct that it must be; false when its size is another.
   template <typename T>

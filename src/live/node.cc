@@ -67,6 +67,10 @@ void Node::run_event(const Event& event, Time_ps now_ps) {
 
 void Node::resume(const std::shared_ptr<Thread>& thread, const Reply& reply, Time_ps now_ps) {
   thread->retry = nullptr;
+  thread->lent = nullptr;
+  thread->polls = false;
+  thread->looks = thread->look;
+  thread->look = false;
   ++thread->park;
   thread->process->settle_writes(now_ps);
   thread->local_ps = now_ps;
@@ -108,8 +112,11 @@ void Node::take_request(const std::shared_ptr<Thread>& thread, Request request, 
   thread->state = ThreadState::kParked;
   Time_ps from_ps = std::max(thread->local_ps, not_before_ps);
   Time_ps asked_ps = std::max(request.local_ps, from_ps);
+  bool idle = thread->looks && request.op == verbs::Op::kPoll && !thread->process->has_posts();
   take_posts(*thread->process, from_ps, asked_ps);
   thread->local_ps = asked_ps;
+  // One that looked around in vain is no news, or two of them would keep each other awake.
+  if (!idle) wake_pollers(*thread->process, thread.get(), asked_ps);
   at(asked_ps, thread->rank, [this, thread, request = std::move(request)](Time_ps now_ps) {
     if (!thread->process->gone) waiter_.execute(thread, request, now_ps);
   });
@@ -134,6 +141,20 @@ void Node::let_spin(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
   thread->clock().local_ps.store(thread->local_ps, std::memory_order_release);
   thread->process->settle_writes(now_ps);
   run(thread, thread->local_ps);
+}
+
+void Node::let_look(const std::shared_ptr<Thread>& thread, Time_ps at_ps) {
+  at(at_ps, thread->rank, [thread, park = thread->park](Time_ps now_ps) {
+    if (thread->park != park || !thread->retry || thread->process->gone) return;
+    thread->look = true;
+    thread->retry(now_ps);
+  });
+}
+
+void Node::wake_pollers(Process& process, const Thread* except, Time_ps at_ps) {
+  for (const auto& thread : process.threads) {
+    if (thread.get() != except && thread->state == ThreadState::kParked && thread->polls) let_look(thread, at_ps);
+  }
 }
 
 void Node::retry_waits(Process& process, Time_ps now_ps) {

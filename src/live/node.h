@@ -57,6 +57,11 @@ class Node final : public host::Program {
   // The NIC has written into the process's memory.
   void note_write(Process& process, std::uint64_t address, std::span<const std::uint8_t> bytes, Time_ps visible_ps);
   std::uint32_t new_pd() { return next_pd_++; }  // of all processes: the NIC compares them
+  // Something may have changed that a thread looks for between its polls: memory, or what another thread does. Those
+  // that poll look around.
+  void wake_pollers(Process& process, const Thread* except, Time_ps at_ps);
+  // Ends the thread's wait, whatever it waits for.
+  void let_look(const std::shared_ptr<Thread>& thread, Time_ps at_ps);
   // Looks again at every wait of the process that may have come true.
   void retry_waits(Process& process, Time_ps now_ps);
 

@@ -34,8 +34,8 @@ enum class ThreadState : std::uint8_t {
   kOutside,   // it sleeps in the kernel for something that is not of this world: a pipe, another thread
 };
 
-// A program with several threads that polls in vain may wait for another of them too: after a while the poll returns
-// empty, and later each time. A single thread has nothing else to wait for, and time stands still with it.
+// A program that polls in vain may wait for something else than an entry: for a moment of the clock, if it has looked
+// at one, or for another of its threads. Its poll returns empty after a while, and later each time.
 inline constexpr Time_ps kFirstPatience_ps = us(100);
 inline constexpr Time_ps kLastPatience_ps = ms(10);
 
@@ -49,6 +49,11 @@ struct Thread {
   bool posted = false;                      // since it was let go from its last spin
   Time_ps patience_ps = kFirstPatience_ps;  // of a poll that finds nothing
   Time_ps poll_until_ps = kNever_ps;
+  bool polls = false;                // it waits for an entry of a completion queue
+  bool look = false;                 // the wait that there is ends now, so that the thread looks around
+  bool looks = false;                // it runs for no other reason
+  std::shared_ptr<const Lent> lent;  // descriptors of the kernel's that it waits for, too
+  std::vector<short> lent_events;
   bool has_spun = false;               // its spins have been ended by deliveries so far
   Time_ps left_at_ps = 0;              // how far the world was when it stopped to wait for this thread
   Time_ps local_ps = 0;                // when it was resumed or last asked

@@ -62,7 +62,7 @@ Server::Server(const lab::Lab& lab, int listener)
       listener_(listener),
       network_(world_, nodes_) {
   for (std::uint32_t i = 0; i < lab.hosts.size(); ++i) {
-    world_.host(i).set_hooks({this, on_async, make_grh});
+    world_.host(i).set_hooks({this, on_async, on_write, make_grh});
     nodes_.push_back(std::make_unique<Node>(*this, world_.host(i), i));
     services_.push_back(std::make_unique<VerbsService>(world_, *nodes_.back(), i));
   }
@@ -82,19 +82,34 @@ std::vector<verbs::DeviceInfo> Server::devices_of(std::uint32_t host) {
 void Server::run(const std::atomic<bool>& stop) {
   while (!down_ && !stop.load(std::memory_order_relaxed)) {
     Time_ps next_ps = world_.engine().next_wake_ps();
+    if (next_ps != kNever_ps && look_outside(next_ps - world_.engine().horizon_ps())) continue;
     if (next_ps != kNever_ps) world_.engine().run(next_ps + kSlice_ps);
     look_around(next_ps == kNever_ps ? 100 : 0);
   }
 }
 
-void Server::look_around(int timeout_ms) {
+// Before a leap of the clock, whoever waits for a descriptor of the kernel's gets a hundredth of it in real time: a
+// reply from outside that takes a millisecond must not cost the program hours.
+bool Server::look_outside(Time_ps leap_ps) {
+  bool any = std::any_of(threads_.begin(), threads_.end(), [](const auto& thread) { return thread->lent != nullptr; });
+  if (!any || leap_ps < ms(1)) return false;
+  auto patience_ms = static_cast<int>(std::min<Time_ps>(leap_ps / ms(100), 10));
+  return look_around(std::max(patience_ms, 1));
+}
+
+bool Server::look_around(int timeout_ms) {
   std::vector<pollfd> fds{{listener_, POLLIN, 0}};
   for (int fd : newcomers_) fds.push_back({fd, POLLIN, 0});
   std::size_t first_thread = fds.size();
   std::vector<std::shared_ptr<Thread>> threads = threads_;
   for (const auto& thread : threads) fds.push_back({thread->connection.fd(), POLLIN, 0});
-  if (poll(fds.data(), fds.size(), timeout_ms) <= 0) return;
+  for (const auto& thread : threads) {
+    for (std::size_t i = 0; thread->lent && i < thread->lent->fds.size(); ++i)
+      fds.push_back({thread->lent->fds[i], thread->lent_events[i], 0});
+  }
+  if (poll(fds.data(), fds.size(), timeout_ms) <= 0) return false;
   Time_ps now_ps = world_.engine().horizon_ps();
+  look_at_lent(nullptr, now_ps);
   for (std::size_t i = 0; i < threads.size(); ++i) {
     if (fds[first_thread + i].revents == 0) continue;
     Request request;
@@ -118,6 +133,25 @@ void Server::look_around(int timeout_ms) {
   }
   accept_newcomers();
   greet_newcomers();
+  return true;
+}
+
+void Server::look_at_lent(const Node* node, Time_ps now_ps) {
+  std::vector<pollfd> fds;
+  std::vector<std::shared_ptr<Thread>> owners;
+  for (const auto& thread : threads_) {
+    if (!thread->lent || (node != nullptr && thread->process->node != node)) continue;
+    for (std::size_t i = 0; i < thread->lent->fds.size(); ++i) {
+      fds.push_back({thread->lent->fds[i], thread->lent_events[i], 0});
+      owners.push_back(thread);
+    }
+  }
+  if (fds.empty() || poll(fds.data(), fds.size(), 0) <= 0) return;
+  for (std::size_t i = 0; i < fds.size(); ++i) {
+    if (fds[i].revents == 0 || !owners[i]->lent) continue;
+    owners[i]->lent = nullptr;  // it is told once
+    owners[i]->process->node->let_look(owners[i], now_ps);
+  }
 }
 
 void Server::accept_newcomers() {
@@ -213,6 +247,15 @@ void Server::greet(int fd, const Request& request) {
 }
 
 ThreadWaiter::Outcome Server::wait_for(Thread& thread, Request& request) {
+  Outcome outcome = wait_for_request(thread, request);
+  // It may have written into a pipe that another waits for.
+  Time_ps now_ps = std::max(thread.process->node->now_ps(), thread.local_ps);
+  if (outcome == Outcome::kAsked) now_ps = std::max(now_ps, request.local_ps);
+  look_at_lent(thread.process->node, now_ps);
+  return outcome;
+}
+
+ThreadWaiter::Outcome Server::wait_for_request(Thread& thread, Request& request) {
   const int pid = thread.process->pid;
   std::int64_t start_ns = -1;
   int asleep = 0;

@@ -35,20 +35,25 @@ class Server final : public ThreadWaiter {
 
  private:
   static void on_async(void* self, nic::Device& device, nic::AsyncKind kind, std::uint32_t number, Time_ps now_ps);
+  static void on_write(void* self, nic::Device& device, std::uint32_t key, Time_ps visible_ps);
   static void make_grh(void* self, const engine::Packet& packet, std::span<std::uint8_t, nic::kGrh_B> out);
   void accept_newcomers();
   void greet_newcomers();
   void greet(int fd, const Request& request);
   Reply status() const;
-  // Looks at every descriptor: for `timeout_ms`, or until something is there.
-  void look_around(int timeout_ms);
+  // Looks at every descriptor: for `timeout_ms`, or until something is there. True: it was.
+  bool look_around(int timeout_ms);
+  bool look_outside(Time_ps leap_ps);
+  Outcome wait_for_request(Thread& thread, Request& request);
+  // Whoever waits for a descriptor of the kernel's that is ready looks around at `now_ps`. `node` null: all of them.
+  void look_at_lent(const Node* node, Time_ps now_ps);
   void end_process(const std::shared_ptr<Process>& process, Time_ps now_ps);
   std::optional<Reply> answer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps,
                               bool again);
   void retry_at(const std::shared_ptr<Thread>& thread, Time_ps time_ps);
   std::optional<Reply> poll_cq(Process& process, const Request& request);
   std::optional<Reply> get_cq_event(Process& process, const Request& request);
-  std::optional<Reply> wait_items(Process& process, const Request& request, Time_ps now_ps);
+  std::optional<Reply> wait_items(Thread& thread, const Request& request, Time_ps now_ps);
   Reply set_timer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps);
   void fire_timer(const std::shared_ptr<Process>& process, std::uint64_t timer, Time_ps now_ps);
 

@@ -87,6 +87,7 @@ Reply VerbsService::reg_mr(Process& process, const Request& request) {
          0,        ask.access,   ask.address,
          ask.iova, ask.length_B, {mr.get(), read_range, write_range}};
   mr->key = device(pd->second)->memory().add(ask.iova, ask.length_B, access_of(ask.access), mr->reach, ask.pd);
+  device(pd->second)->memory().find(mr->key)->watched = true;
   std::uint32_t handle = process.next_handle++;
   verbs::MrKeys keys{handle, mr->key, mr->key};
   process.mrs[handle] = std::move(mr);

@@ -37,7 +37,7 @@ struct alignas(64) MemoryRegion {
   std::uint32_t pd = 0;  // protection domain: only its queue pairs come in
   bool valid = true;
   bool removed = false;             // deregistered; waits for its index to be used again
-  bool watched = false;             // somebody spins on this memory: tell the host of each WRITE
+  bool watched = false;             // somebody spins on this memory: tell the host of each WRITE and atomic
   std::span<std::uint8_t> bytes{};  // empty, or all of the region
   const RegionAccess* elsewhere = nullptr;
 

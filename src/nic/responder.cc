@@ -219,6 +219,8 @@ Fate Device::accept_atomic(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   Time_ps done_ps = std::max(card_.atomic_free_ps, now_ps) + config_.model.atomic_interval_ps;
   if (!store(*region, cold.va, bytes, done_ps + config_.host.dma_read_ps))
     return refuse(qp, NakCode::kRemoteOperationalError, now_ps);
+  if (region->watched)
+    config_.host.on_write(config_.host.self, cold.rkey, cpu_visible_ps(done_ps + config_.host.dma_read_ps));
   if (resp.atomics.empty()) resp.atomics.resize(config_.model.max_rd_atomic);
   resp.atomics[resp.atomic_next++ % resp.atomics.size()] = {packet.psn, original, true};
   resp.msn = psn_add(resp.msn, 1);

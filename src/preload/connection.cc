@@ -112,11 +112,11 @@ void disconnect_at_thread_exit(void* state) {
 }
 
 int call_on_second_connection(verbs::Op op, const iovec* request, std::size_t pieces, void* reply, std::size_t* reply_B,
-                              verbs::Descriptors* passed) {
+                              verbs::Descriptors* passed, const int* lent, std::size_t lent_count) {
   const Thread parked = thread;
   thread = Thread{};
   connect_thread();
-  const int error = call_in_pieces(op, request, pieces, reply, reply_B, passed);
+  const int error = call_in_pieces(op, request, pieces, reply, reply_B, passed, lent, lent_count);
   disconnect(thread);
   thread = parked;
   pthread_setspecific(this_process().thread_key, &thread);

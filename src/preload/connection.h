@@ -49,6 +49,7 @@ bool is_virtual();
 inline std::int64_t read_clock_ps() {
   ensure_connected();
   const std::int64_t cost_ps = welcome().costs.clock_read_ps;
+  thread.page->clock_seen.store(1, std::memory_order_relaxed);
   return thread.page->local_ps.fetch_add(cost_ps, std::memory_order_relaxed) + cost_ps;
 }
 
@@ -56,9 +57,9 @@ inline std::int64_t read_uptime_ns() {
   return kUptime_ns + read_clock_ps() / kPsPerNs;
 }
 
-// weft_call with a request and a reply in pieces.
+// weft_call with a request and a reply in pieces, and real descriptors that the world gets a copy of.
 int call_in_pieces(verbs::Op op, const iovec* request, std::size_t pieces, void* reply, std::size_t* reply_B,
-                   verbs::Descriptors* descriptors);
+                   verbs::Descriptors* descriptors, const int* lent = nullptr, std::size_t lent_count = 0);
 
 // Whether this process is the one that connected: false between vfork and exec, when memory is still the parent's.
 bool is_own_process();

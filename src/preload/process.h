@@ -26,7 +26,7 @@ void disconnect_at_thread_exit(void* state);
 void forget_connections_after_fork();
 // A signal handler calls while the thread that it interrupted is parked: a connection for this one call.
 int call_on_second_connection(verbs::Op op, const iovec* request, std::size_t pieces, void* reply, std::size_t* reply_B,
-                              verbs::Descriptors* passed);
+                              verbs::Descriptors* passed, const int* lent, std::size_t lent_count);
 
 // counter_trap.cc: makes the CPU's counter trap, and says so once when virtual time has to live without.
 void trap_counter();

@@ -20,6 +20,10 @@ void map_ipv4(std::uint32_t network_order, verbs::Address& address) {
 
 }  // namespace
 
+bool is_mapped_ipv4(const verbs::Address& address) {
+  return memcmp(address.bytes, kMapped, sizeof kMapped) == 0;
+}
+
 bool read_address(const sockaddr* from, socklen_t size_B, verbs::Address& address, std::uint32_t& port) {
   if (from == nullptr || size_B < sizeof(sa_family_t)) return false;
   if (from->sa_family == AF_INET && size_B >= sizeof(sockaddr_in)) {

@@ -61,6 +61,23 @@ bool is_any(const verbs::Address& address) {
   return true;
 }
 
+bool is_loopback(const verbs::Address& address) {
+  return is_mapped_ipv4(address) && address.bytes[12] == 127;
+}
+
+// A program that was started from outside may have to reach whoever started it (mpirun, a debugger): where nobody of
+// the node listens on the loopback address, the machine's own is meant.
+int connect_to_machine(int fd, const Stream& stream, const sockaddr* address, socklen_t size_B) {
+  const int flags = (stream.nonblocking ? SOCK_NONBLOCK : 0) | SOCK_CLOEXEC;
+  const int real = WEFT_REAL(socket)(stream.family, SOCK_STREAM | flags, 0);
+  if (real < 0) return real;
+  const int kept = WEFT_REAL(fcntl)(fd, F_GETFD);
+  dup2(real, fd);  // ours: the stream ends
+  WEFT_REAL(close)(real);
+  if (kept >= 0) WEFT_REAL(fcntl)(fd, F_SETFD, kept);
+  return WEFT_REAL(connect)(fd, address, size_B);
+}
+
 // A connected socket has an address of its node, whatever it was bound to.
 void name_own_end(Stream& stream) {
   if (is_any(stream.local.address)) own_address(stream.local.address);
@@ -136,10 +153,13 @@ WEFT_EXPORT int connect(int fd, const struct sockaddr* address, socklen_t size_B
     const int error = connect_outcome(*stream);
     return result(error == EINPROGRESS ? EALREADY : error);
   }
+  const bool loopback = is_loopback(wanted.address);
+  if (loopback) wanted.wait = 1;
   // The world tells the own end's port only with a finished connection.
   if (stream->nonblocking && stream->local.port == 0) bind_stream(*stream, {}, 0);
   verbs::StreamAddress own;
   const int error = verbs::call(verbs::Op::kStreamConnect, wanted, own);
+  if (loopback && error == ECONNREFUSED) return connect_to_machine(fd, *stream, address, size_B);
   if (error == 0 || error == EINPROGRESS) {
     stream->peer = wanted;
     stream->state = error == 0 ? State::kConnected : State::kConnecting;

@@ -14,10 +14,6 @@ namespace weft::preload {
 
 namespace {
 
-// Real descriptors change in real time, which the world does not see: between looks at them a little virtual time
-// passes, more and more of it.
-constexpr std::int64_t kFirstLook_ps = 10 * kPsPerUs;
-constexpr std::int64_t kLongestLook_ps = 10'000 * kPsPerUs;
 constexpr int kDeepestEpoll = 4;
 
 // What a wait is made of.
@@ -35,26 +31,34 @@ class Sources {
     }
   }
 
-  bool has_ours() const { return item_count_ > 0; }
-  bool has_real() const { return real_count_ > 0; }
-  bool is_too_many() const { return too_many_; }
+  bool is_too_many() const { return too_many_ || real_count_ > verbs::kMaxRealItems; }
 
   // poll(2) on the real ones. Results are marked in the caller's array.
-  int look_at_real(int timeout_ms) {
-    if (real_count_ == 0 && timeout_ms == 0) return 0;
-    const int ready = WEFT_REAL(poll)(real_.data(), count_, timeout_ms);
+  int look_at_real() {
+    if (real_count_ == 0) return 0;
+    const int ready = WEFT_REAL(poll)(real_.data(), count_, 0);
     for (std::size_t i = 0; ready > 0 && i < count_; ++i) {
       if (real_[i].fd >= 0) fds_[i].revents = static_cast<short>(fds_[i].revents | real_[i].revents);
     }
     return ready;
   }
 
-  // Parks until one of ours is ready or the time has come.
-  int wait_for_ours(std::int64_t until_ps) {
-    const verbs::Wait wait{until_ps, static_cast<std::uint32_t>(item_count_), 0};
-    std::size_t size_B = item_count_ * sizeof(verbs::WaitItem);
+  // Parks until something is ready or the time has come. Real descriptors change in real time: the world gets a copy of
+  // them and looks at them whenever a thread has run, so that time does not go on while one of them is ready.
+  int park(std::int64_t until_ps) {
+    std::size_t count = item_count_;
+    std::size_t lent_count = 0;
+    int lent[verbs::kMaxRealItems];
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (real_[i].fd < 0) continue;
+      lent[lent_count] = real_[i].fd;
+      items_[count++] = {verbs::WaitItem::kReal, static_cast<std::uint32_t>(lent_count++),
+                         static_cast<std::uint16_t>(real_[i].events), 0};
+    }
+    const verbs::Wait wait{until_ps, static_cast<std::uint32_t>(count), 0};
+    std::size_t size_B = count * sizeof(verbs::WaitItem);
     const iovec request[2] = {{const_cast<verbs::Wait*>(&wait), sizeof wait}, {items_, size_B}};
-    const int error = call_in_pieces(verbs::Op::kWait, request, 2, items_, &size_B, nullptr);
+    const int error = call_in_pieces(verbs::Op::kWait, request, 2, items_, &size_B, nullptr, lent, lent_count);
     for (std::size_t i = 0; error == 0 && i < item_count_; ++i) {
       if (items_[i].ready == 0) continue;
       pollfd& owner = fds_[owners_[i]];
@@ -97,52 +101,25 @@ class Sources {
   pollfd* fds_;
   std::size_t count_, real_count_ = 0, item_count_ = 0;
   bool too_many_ = false;
-  Scratch<pollfd, 64> real_;                     // the caller's list, without what is ours alone
-  verbs::WaitItem items_[verbs::kMaxWaitItems];  // only the first `item_count_` are written
-  std::size_t owners_[verbs::kMaxWaitItems];     // index in the caller's list
+  Scratch<pollfd, 64> real_;                                            // the caller's list, without what is ours alone
+  verbs::WaitItem items_[verbs::kMaxWaitItems + verbs::kMaxRealItems];  // written as far as they are used
+  std::size_t owners_[verbs::kMaxWaitItems];                            // index in the caller's list
 };
 
 std::int64_t later(std::int64_t now_ps, std::int64_t by_ps) {
   return by_ps < 0 || by_ps > kForever_ps - now_ps ? kForever_ps : now_ps + by_ps;
 }
 
-// None of ours: the kernel's descriptors and virtual time.
-int wait_for_real(Sources& sources, std::int64_t until_ps) {
-  std::int64_t look_ps = kFirstLook_ps;
+int wait_until(Sources& sources, std::int64_t until_ps) {
   for (;;) {
-    const int ready = sources.look_at_real(0);
-    if (ready != 0) return ready;
-    const std::int64_t now_ps = verbs::weft_now_ps();
-    if (now_ps >= until_ps) return 0;
-    if (until_ps == kForever_ps) {
-      // The world takes a thread that sleeps in the kernel for absent; it may have gone on meanwhile.
-      const int woken = sources.look_at_real(-1);
-      const int error = errno;
-      verbs::call(verbs::Op::kSleep, verbs::Sleep{verbs::weft_now_ps()});
-      errno = error;
-      return woken;
-    }
-    const std::int64_t next_ps = sources.has_real() ? std::min(until_ps, later(now_ps, look_ps)) : until_ps;
-    verbs::call(verbs::Op::kSleep, verbs::Sleep{next_ps});
-    look_ps = std::min(2 * look_ps, kLongestLook_ps);
-  }
-}
-
-int wait_for_both(Sources& sources, std::int64_t until_ps) {
-  std::int64_t look_ps = kFirstLook_ps;
-  for (;;) {
-    const int real = sources.look_at_real(0);
+    const int real = sources.look_at_real();
     if (real < 0) return real;
-    const std::int64_t now_ps = verbs::weft_now_ps();
-    const std::int64_t next_ps = real > 0             ? now_ps
-                                 : sources.has_real() ? std::min(until_ps, later(now_ps, look_ps))
-                                                      : until_ps;
-    const int error = sources.wait_for_ours(next_ps);
+    // Where the kernel has something already, ours are asked all the same.
+    const int error = sources.park(real > 0 ? verbs::weft_now_ps() : until_ps);
     if (error != 0) return fail(error);
-    if (real == 0 && sources.look_at_real(0) < 0) return -1;
+    if (real == 0 && sources.look_at_real() < 0) return -1;
     const int ready = sources.ready();
     if (ready > 0 || verbs::weft_now_ps() >= until_ps) return ready;
-    look_ps = std::min(2 * look_ps, kLongestLook_ps);
   }
 }
 
@@ -170,7 +147,7 @@ int wait_for(pollfd* fds, std::size_t count, std::int64_t timeout_ps, const sigs
   const std::int64_t until_ps = later(verbs::weft_now_ps(), timeout_ps);
   sigset_t before;
   if (mask != nullptr) WEFT_REAL(pthread_sigmask)(SIG_SETMASK, mask, &before);
-  const int ready = sources.has_ours() ? wait_for_both(sources, until_ps) : wait_for_real(sources, until_ps);
+  const int ready = wait_until(sources, until_ps);
   const int error = errno;
   if (mask != nullptr) WEFT_REAL(pthread_sigmask)(SIG_SETMASK, &before, nullptr);
   errno = error;

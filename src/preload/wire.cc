@@ -38,7 +38,8 @@ void take_descriptors(msghdr& message, verbs::Descriptors* passed) {
 
 }  // namespace
 
-void send_request(int fd, verbs::Op op, std::int64_t local_ps, const iovec* pieces, std::size_t count) {
+void send_request(int fd, verbs::Op op, std::int64_t local_ps, const iovec* pieces, std::size_t count, const int* lent,
+                  std::size_t lent_count) {
   iovec all[kMaxPieces + 1];
   verbs::RequestHead head{op, 0, local_ps};
   if (count > kMaxPieces) die("a request of %d pieces%s", "", static_cast<int>(count));
@@ -50,6 +51,16 @@ void send_request(int fd, verbs::Op op, std::int64_t local_ps, const iovec* piec
   msghdr message{};
   message.msg_iov = all;
   message.msg_iovlen = count + 1;
+  alignas(cmsghdr) char control[CMSG_SPACE(verbs::kMaxRealItems * sizeof(int))];
+  if (lent_count > 0) {
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(lent_count * sizeof(int));
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(lent_count * sizeof(int));
+    memcpy(CMSG_DATA(header), lent, lent_count * sizeof(int));
+  }
   while (syscall(SYS_sendmsg, fd, &message, MSG_NOSIGNAL) < 0) {
     if (errno != EINTR) world_is_gone();
   }

@@ -32,15 +32,16 @@ std::int64_t wall_now_ps() {
 }  // namespace
 
 int call_in_pieces(verbs::Op op, const iovec* request, std::size_t pieces, void* reply, std::size_t* reply_B,
-                   verbs::Descriptors* descriptors) {
+                   verbs::Descriptors* descriptors, const int* lent, std::size_t lent_count) {
   if (!this_process().attached) return ENOTCONN;
   ensure_connected();
-  if (thread.parked) return call_on_second_connection(op, request, pieces, reply, reply_B, descriptors);
+  if (thread.parked)
+    return call_on_second_connection(op, request, pieces, reply, reply_B, descriptors, lent, lent_count);
 
   const int saved_errno = errno;
   verbs::ReplyHead head;
   thread.parked = true;
-  send_request(thread.socket, op, verbs::weft_now_ps(), request, pieces);
+  send_request(thread.socket, op, verbs::weft_now_ps(), request, pieces, lent, lent_count);
   receive_reply(thread.socket, head, reply, reply_B, descriptors);
   move_clock_to(thread.page->local_ps, head.now_ps);
   thread.parked = false;

@@ -96,6 +96,7 @@ struct Welcome {
 // it on while the thread spins on memory.
 struct ThreadPage {
   std::atomic<std::int64_t> local_ps;
+  std::atomic<std::uint32_t> clock_seen;  // not 0: the thread has looked at a clock since the world wrote 0 here
 };
 // Shared with one process: a bit for every queue that something was posted to since the world looked last.
 inline constexpr std::size_t kDoorbellWords = 1024;
@@ -325,8 +326,11 @@ struct Wait {
   std::uint32_t unused;
 };
 inline constexpr std::size_t kMaxWaitItems = 1024;
+inline constexpr std::size_t kMaxRealItems = 240;  // the kernel passes 253 descriptors at a time
 struct WaitItem {
-  enum What : std::uint32_t { kStream, kChannel, kAsync };
+  // kReal: a descriptor of the kernel's that came with the request, in their order; the wait ends when it is ready, but
+  // it is the thread that asks what it has.
+  enum What : std::uint32_t { kStream, kChannel, kAsync, kReal = 16 };
   std::uint32_t what, handle;
   std::uint32_t wanted, ready;  // POLLIN, POLLOUT, POLLERR, POLLHUP
 };
