@@ -160,12 +160,12 @@ void Node::wake_pollers(Process& process, const Thread* except, Time_ps at_ps) {
 void Node::retry_waits(Process& process, Time_ps now_ps) {
   for (std::size_t i = 0; i < process.threads.size(); ++i) {
     std::shared_ptr<Thread> thread = process.threads[i];
-    if (thread->state != ThreadState::kParked || !thread->retry || thread->retry_is_due) continue;
+    if (thread->state != ThreadState::kParked || !thread->retry || thread->retried_park == thread->park) continue;
     // Not from here: it runs the thread, which may make and end others.
     std::uint64_t park = thread->park;
-    thread->retry_is_due = true;
+    thread->retried_park = park;
     at(now_ps, thread->rank, [thread, park](Time_ps then_ps) {
-      thread->retry_is_due = false;
+      thread->retried_park = ~0ULL;
       if (thread->park == park && thread->retry && !thread->process->gone) thread->retry(then_ps);
     });
   }

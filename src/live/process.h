@@ -57,7 +57,7 @@ struct Thread {
   bool has_spun = false;               // its spins have been ended by deliveries so far
   Time_ps left_at_ps = 0;              // how far the world was when it stopped to wait for this thread
   Time_ps local_ps = 0;                // when it was resumed or last asked
-  bool retry_is_due = false;           // the node will ask again at this instant
+  std::uint64_t retried_park = ~0ULL;  // the wait for which the node will ask again at this instant
   std::uint64_t park = 0;              // counts its waits, so that what would end an old one does not end a new one
   std::function<bool(Time_ps)> retry;  // of a wait: answers if it can now
 
