@@ -136,7 +136,7 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
     case Op::kStreamClose:
       return network_.close(process, request, now_ps);
     case Op::kWait: {
-      auto reply = wait_items(*thread, request, now_ps);
+      auto reply = wait_items(*thread, request, now_ps, again);
       verbs::Wait ask;
       if (!reply && !again && request.read_head(ask) && ask.until_ps < kNever_ps) retry_at(thread, ask.until_ps);
       return reply;
@@ -177,7 +177,7 @@ std::optional<Reply> Server::get_cq_event(Process& process, const Request& reque
   return Reply::of(event);
 }
 
-std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, Time_ps now_ps) {
+std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, Time_ps now_ps, bool again) {
   Process& process = *thread.process;
   verbs::Wait ask;
   if (!request.read_head(ask) || ask.items > verbs::kMaxWaitItems + verbs::kMaxRealItems ||
@@ -185,7 +185,8 @@ std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, 
     return Reply::failed(EINVAL);
   std::vector<verbs::WaitItem> items(ask.items);
   std::memcpy(items.data(), request.body.data() + sizeof(ask), ask.items * sizeof(verbs::WaitItem));
-  bool any = ask.until_ps <= now_ps || thread.look;
+  // Asked again: something has happened.
+  bool any = ask.until_ps <= now_ps || thread.look || (again && ask.anything != 0);
   std::vector<short> lent_events(request.lent ? request.lent->fds.size() : 0);
   for (verbs::WaitItem& item : items) {
     item.ready = 0;
@@ -202,6 +203,7 @@ std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, 
     any = any || item.ready != 0;
   }
   if (!any) {
+    thread.polls = ask.anything != 0;
     thread.lent = request.lent;
     thread.lent_events = std::move(lent_events);
     return std::nullopt;

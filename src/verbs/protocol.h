@@ -323,7 +323,7 @@ struct Shutdown {
 struct Wait {
   std::int64_t until_ps;  // virtual; a large number: without end
   std::uint32_t items;
-  std::uint32_t unused;
+  std::uint32_t anything;  // not 0: it ends, with nothing ready, when anything happens to the process
 };
 inline constexpr std::size_t kMaxWaitItems = 1024;
 inline constexpr std::size_t kMaxRealItems = 240;  // the kernel passes 253 descriptors at a time
