@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 
 namespace weft::live {
@@ -35,8 +36,9 @@ std::shared_ptr<const Lent> take_lent(msghdr& message) {
 
 Connection::Got Connection::receive(Request& request) {
   verbs::RequestHead head;
-  request.body.resize(verbs::kMaxMessage_B);
-  iovec parts[2] = {{&head, sizeof(head)}, {request.body.data(), request.body.size()}};
+  // Most messages are short: only as much as came is copied.
+  static std::array<std::byte, verbs::kMaxMessage_B> room;
+  iovec parts[2] = {{&head, sizeof(head)}, {room.data(), room.size()}};
   msghdr message{};
   message.msg_iov = parts;
   message.msg_iovlen = 2;
@@ -51,7 +53,7 @@ Connection::Got Connection::receive(Request& request) {
   if (head.size_B != body_B) return Got::kEnd;
   request.op = head.op;
   request.local_ps = head.local_ps;
-  request.body.resize(body_B);
+  request.body.assign(room.begin(), room.begin() + static_cast<std::ptrdiff_t>(body_B));
   return Got::kRequest;
 }
 

@@ -302,6 +302,7 @@ void Server::end_process(const std::shared_ptr<Process>& process, Time_ps now_ps
   process->gone = true;
   network_.forget(*process, now_ps);
   services_[process->node->index()]->forget(*process);
+  std::erase(process->node->processes, process);
 }
 
 Reply Server::status() const {

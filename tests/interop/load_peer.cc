@@ -1,11 +1,13 @@
 // One end of a pair that loads the world: every operation of RC over many queue pairs, each message with a number and a
 // CRC that the receiver checks, each completion in its turn and only once. Linked with the plain libibverbs.
 //   load_peer serve PORT QPS SIZE              waits for its caller and checks what it sends
-//   load_peer call PORT QPS SIZE NODE MS SEED  sends for MS milliseconds, then compares the counts
+//   load_peer call PORT QPS SIZE NODE MS SEED [REST_US]
+//                                              sends for MS milliseconds, then compares the counts; may rest in between
 // Ends with 0; 1 when something is wrong; 3 when a completion failed and 4 when the other end went away, which a test
 // that kills programs expects.
 #include <infiniband/verbs.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -71,13 +73,13 @@ class Peer {
   }
 
   // Sends until the time is over and everything has come back. Returns the messages of each queue.
-  std::vector<std::uint64_t> call(long duration_ms) {
+  std::vector<std::uint64_t> call(long duration_ms, long rest_ns) {
     const std::int64_t end_ns = now_ns() + duration_ms * 1'000'000;
     for (bool open = true; open || under_way();) {
       open = open && now_ns() < end_ns;
       bool busy = take_completions();
       for (std::uint32_t i = 0; i < queues_.size(); ++i) busy = post_next(i, open) || busy;
-      if (!busy) rest();
+      if (!busy || rest_ns > 0) rest(std::max(rest_ns, kIdle_ns));
     }
     return counts();
   }
@@ -352,8 +354,8 @@ class Peer {
     }
   }
 
-  static void rest() {
-    timespec idle{0, kIdle_ns};
+  static void rest(long time_ns = kIdle_ns) {
+    timespec idle{0, time_ns};
     nanosleep(&idle, nullptr);
   }
   static std::int64_t now_ns() {
@@ -376,7 +378,7 @@ class Peer {
 int run(int argc, char** argv) {
   check(argc >= 5, "usage: load_peer serve PORT QPS SIZE | call PORT QPS SIZE NODE MS SEED");
   const bool calls = std::string_view(argv[1]) == "call";
-  check(!calls || argc >= 8, "call PORT QPS SIZE NODE MS SEED");
+  check(!calls || argc >= 8, "call PORT QPS SIZE NODE MS SEED [REST_US]");
   Peer peer(calls, static_cast<std::uint32_t>(std::atoi(argv[3])), static_cast<std::uint32_t>(std::atoi(argv[4])),
             calls ? std::strtoull(argv[7], nullptr, 10) : 0);
   const int socket = calls ? connect_to(argv[5], argv[2]) : accept_at(argv[2]);
@@ -385,7 +387,7 @@ int run(int argc, char** argv) {
   send_all(socket, &ready, 1);
   if (!receive_all(socket, &ready, 1)) end(kExitAlone, "the peer is gone");
   if (calls) {
-    std::vector<std::uint64_t> counts = peer.call(std::atol(argv[6]));
+    std::vector<std::uint64_t> counts = peer.call(std::atol(argv[6]), argc > 8 ? std::atol(argv[8]) * 1000 : 0);
     send_all(socket, counts.data(), counts.size() * 8);
   } else {
     peer.serve(socket);
