@@ -21,8 +21,8 @@ class ThreadWaiter {
  public:
   virtual ~ThreadWaiter() = default;
   // Returns when the thread has asked (its request is in `request`), is gone, or has to be taken for spinning or
-  // outside.
-  enum class Outcome : std::uint8_t { kAsked, kGone, kSpins, kOutside };
+  // outside; at once where nobody waits for threads: with the wall's clock they run while the world does.
+  enum class Outcome : std::uint8_t { kAsked, kGone, kSpins, kOutside, kRuns };
   virtual Outcome wait_for(Thread& thread, Request& request) = 0;
   virtual void execute(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) = 0;
   virtual void thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps) = 0;
@@ -85,7 +85,9 @@ class Node final : public host::Program {
   };
   void push(Time_ps time_ps, std::uint64_t rank, What what, std::uint32_t which);
   void run_event(const Event& event, Time_ps now_ps);
+  static void begin_turn(Thread& thread, Time_ps now_ps);
   void run(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
+  static std::vector<std::shared_ptr<Thread>> free_pollers(const Thread& thread, Time_ps now_ps);
   void drain(CompletionRing& cq, Time_ps now_ps);
   bool translate(const CompletionRing& cq, const nic::Completion& completion, verbs::CqEntry& entry);
   void let_spin(const std::shared_ptr<Thread>& thread, Time_ps now_ps);

@@ -255,6 +255,7 @@ void Node::drain(CompletionRing& cq, Time_ps now_ps) {
       if (queue.lost() == 0) host_.device(cq.device).overrun_cq(cq.nic_cq, now_ps);
       continue;
     }
+    if (!any && cq.process->wall_clock) cq.process->settle_writes(kNever_ps);
     std::memcpy(cq.ring.entry(cq.ring.taken++), &entry, sizeof(entry));
     cq.ring.head().produced.store(cq.ring.taken, std::memory_order_release);
     any = true;

@@ -121,7 +121,7 @@ thread_local std::int64_t patience_ps = kFirstPatience_ps;
 
 int look(Sources& sources) {
   if (sources.look_at_real() < 0) return -1;
-  const bool wait = sources.ready() == 0 && ++looks_in_vain >= kLooksInVain;
+  const bool wait = is_virtual() && sources.ready() == 0 && ++looks_in_vain >= kLooksInVain;
   const std::int64_t now_ps = verbs::weft_now_ps();
   if (wait || sources.has_ours()) {
     const int error = sources.park(wait ? now_ps + patience_ps : now_ps, wait);
