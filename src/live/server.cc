@@ -372,6 +372,7 @@ void Server::end_process(const std::shared_ptr<Process>& process, Time_ps now_ps
   network_.forget(*process, now_ps);
   managers_[process->node->index()]->forget(*process, now_ps);
   services_[process->node->index()]->forget(*process);
+  std::erase(process->node->processes, process);
 }
 
 Server::Group Server::group(int number) const {
