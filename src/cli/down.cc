@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
+#include <filesystem>
 #include <memory>
+#include <thread>
 
 #include "cli/common.h"
 #include "cli/verbs.h"
@@ -12,6 +15,8 @@
 namespace weft::cli {
 
 namespace {
+
+constexpr int kPatience = 3000;  // times 10 ms
 
 struct Arguments {
   std::string world;
@@ -25,6 +30,12 @@ int down(const Arguments& arguments) {
   if (!world) return complain(world.error());
   if (auto reply = live::ask_world(live::socket_path(*directory, *world), verbs::Op::kDown); !reply)
     return complain(fmt::format("{}: {}", *world, reply.error()));
+  // It takes its folder away when its captures are complete.
+  std::error_code error;
+  for (int i = 0; i < kPatience && std::filesystem::exists(live::socket_path(*directory, *world), error); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  if (std::filesystem::exists(live::socket_path(*directory, *world), error))
+    return complain(fmt::format("{} is still busy; it will be down when it has written its captures", *world));
   if (arguments.json) {
     fmt::print("{{\"world\": {}, \"down\": true}}\n", json_string(*world));
   } else {

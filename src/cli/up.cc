@@ -15,6 +15,7 @@
 #include "cli/common.h"
 #include "cli/verbs.h"
 #include "cli/worlds.h"
+#include "lab/captures.h"
 #include "live/place.h"
 #include "live/server.h"
 #include "live/sysfs.h"
@@ -26,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct UpArguments {
-  std::string lab, name, clock = "virtual";
+  std::string lab, name, clock = "virtual", capture = "none", out;
   std::vector<std::string> set;
   std::optional<std::uint64_t> seed;
   bool foreground = false;
@@ -43,10 +44,32 @@ std::string announcement(const lab::Lab& lab, const std::string& world, bool wal
                      wall ? "with the wall's clock" : "in virtual time", fmt::join(nodes, " "), nodes.front());
 }
 
+// What the world says to `weft up`, which waits for it.
+constexpr const char* kReady = "ready";
+
+int tell(int fd, const std::string& text) {
+  const bool told = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  close(fd);
+  return told && text == kReady ? kExitWell : kExitWrongInput;
+}
+
+std::string everything_from(int fd) {
+  std::string text;
+  char bytes[512];
+  for (;;) {
+    const ssize_t got = read(fd, bytes, sizeof(bytes));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return text;
+    text.append(bytes, static_cast<std::size_t>(got));
+  }
+}
+
 int up(const UpArguments& arguments) {
   auto file = load_lab(arguments.lab, arguments.set, arguments.seed);
   if (!file) return kExitWrongInput;
   if (file->lab.hosts.empty()) return complain("the lab has no hosts: nothing could run in this world");
+  auto ports = choose_ports(file->lab, arguments.capture);
+  if (!ports) return kExitWrongInput;
   auto directory = live::runtime_directory();
   if (!directory) return complain(directory.error());
   std::string name = arguments.name.empty() ? file->lab.name : arguments.name;
@@ -57,6 +80,12 @@ int up(const UpArguments& arguments) {
     return complain(fmt::format("{} is a port to the outside, where time is real; add --clock wall", outside->name));
   auto outside = live::open_outside(file->lab);
   if (!outside) return complain(outside.error());
+  const std::string out = arguments.out.empty() ? "runs/" + name : arguments.out;
+  if (std::error_code error; !ports->empty() || !file->lab.mirrors.empty()) {
+    fs::create_directories(out, error);
+    if (error)
+      return complain(fmt::format("cannot make {}: {}; choose another place with --out", out, error.message()));
+  }
   auto listener = live::listen_at(*directory, name);
   if (!listener) return complain(listener.error());
   int ready[2] = {-1, -1};
@@ -67,8 +96,8 @@ int up(const UpArguments& arguments) {
     if (child < 0) return complain(fmt::format("cannot start the world: {}", std::strerror(errno)));
     if (child > 0) {
       close(ready[1]);
-      char byte = 0;
-      if (read(ready[0], &byte, 1) != 1) return complain("the world ended before it was up");
+      std::string said = everything_from(ready[0]);
+      if (said != kReady) return complain(said.empty() ? "the world ended before it was up" : said);
       fmt::print("{}", announcement(file->lab, name, wall, child, arguments.json));
       return kExitWell;
     }
@@ -79,6 +108,13 @@ int up(const UpArguments& arguments) {
   signal(SIGPIPE, SIG_IGN);
   catch_interrupts();
   live::Server server(file->lab, *listener, wall ? verbs::Clock::kWall : verbs::Clock::kVirtual, std::move(*outside));
+  auto captures = lab::Captures::open(server.world(), *ports, out + "/capture.pcapng", out + "/mirror.pcapng");
+  if (!captures) {
+    std::error_code error;
+    fs::remove_all(*directory + "/" + name, error);
+    return arguments.foreground ? complain(captures.error()) : tell(ready[1], captures.error());
+  }
+  server.set_observer([&](Time_ps now_ps) { (*captures)->flush(now_ps); });
   for (std::uint32_t i = 0; i < file->lab.hosts.size(); ++i)
     if (!file->lab.hosts[i].outside)
       live::write_sysfs(live::sysfs_path(*directory, name, file->lab.hosts[i].name), server.devices_of(i),
@@ -86,13 +122,14 @@ int up(const UpArguments& arguments) {
   if (arguments.foreground) {
     fmt::print("{}", announcement(file->lab, name, wall, getpid(), arguments.json));
     std::fflush(stdout);
-  } else if (write(ready[1], "", 1) == 1) {
-    close(ready[1]);
+  } else {
+    tell(ready[1], kReady);
   }
   server.run(interrupted());
+  auto written = (*captures)->close();
   std::error_code error;
   fs::remove_all(*directory + "/" + name, error);
-  return kExitWell;
+  return written ? kExitWell : complain(written.error());
 }
 
 }  // namespace
@@ -108,6 +145,8 @@ void add_up(CLI::App& app, int& status) {
       ->take_all();
   verb->add_option("--clock", up_arguments->clock, "virtual: programs see the simulated time; wall: the real one")
       ->check(CLI::IsMember({"virtual", "wall"}));
+  verb->add_option("--capture", up_arguments->capture, "Ports to capture: PORT[,PORT], all or none (default none)");
+  verb->add_option("--out", up_arguments->out, "Directory for captures (default runs/NAME)");
   verb->add_flag("--foreground", up_arguments->foreground, "Stay in the foreground until interrupted");
   verb->add_flag("--json", up_arguments->json, "Say what is up as JSON");
   verb->callback([up_arguments, &status] { status = up(*up_arguments); });

@@ -25,4 +25,7 @@ tl::expected<Reply, std::string> ask_world(const std::string& socket, verbs::Op 
 // How the world is, without its processes.
 tl::expected<verbs::WorldStatus, std::string> ask_status(const std::string& socket);
 
+// The same, where the reply is a file: its text.
+tl::expected<std::string, std::string> ask_world_text(const std::string& socket, verbs::Op op);
+
 }  // namespace weft::live

@@ -112,7 +112,8 @@ void Server::run_virtual(const std::atomic<bool>& stop) {
   while (!down_ && !stop.load(std::memory_order_relaxed)) {
     Time_ps next_ps = world_.engine().next_wake_ps();
     if (next_ps != kNever_ps && look_outside(next_ps - world_.engine().horizon_ps())) continue;
-    if (next_ps != kNever_ps) world_.engine().run(next_ps + kSlice_ps);
+    if (next_ps != kNever_ps) world_.engine().run(next_ps + kSlice_ps, 1, nullptr, observer_);
+    if (observer_) observer_(next_ps == kNever_ps ? kNever_ps : world_.engine().now_ps());
     if (next_ps == kNever_ps) take_stray_posts();
     look_around(next_ps == kNever_ps ? 100 : 0);
   }
@@ -235,6 +236,10 @@ void Server::greet(int fd, const Request& request) {
   auto thread = std::make_shared<Thread>(fd);
   if (request.op == verbs::Op::kStatus) {
     thread->connection.send(status(), 0);
+    return;
+  }
+  if (request.op == verbs::Op::kResults) {
+    send_results(thread->connection);
     return;
   }
   if (request.op == verbs::Op::kDown) {

@@ -31,6 +31,8 @@ class Server final : public ThreadWaiter {
   void run(const std::atomic<bool>& stop);
 
   lab::World& world() { return world_; }
+  // Called now and then with the time up to which everything has happened; kNever_ps: the world is at rest.
+  void set_observer(std::function<void(Time_ps)> observer) { observer_ = std::move(observer); }
   std::vector<verbs::DeviceInfo> devices_of(std::uint32_t host);
   // A thread that was taken for spinning acted though nothing was delivered to it: times depend on the machine.
   bool is_deterministic() const { return deterministic_; }
@@ -74,6 +76,7 @@ class Server final : public ThreadWaiter {
   bool look_at_descriptors();
   void sleep_until(Time_ps time_ps);
   void take_stray_posts();
+  void send_results(Connection& connection);  // observe.cc
   Outcome wait_for_request(Thread& thread, Request& request);
   // Whoever waits for a descriptor of the kernel's that is ready looks around at `now_ps`. `node` null: all of them.
   void look_at_lent(const Node* node, Time_ps now_ps);
@@ -100,6 +103,7 @@ class Server final : public ThreadWaiter {
   std::vector<std::shared_ptr<Thread>> threads_;
   std::uint64_t next_rank_ = 1;
   Time_ps arrivals_ps_ = 0;
+  std::function<void(Time_ps)> observer_;
   bool down_ = false;
   bool deterministic_ = true;
 };

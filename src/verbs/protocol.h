@@ -31,6 +31,8 @@ enum class Op : std::uint32_t {
   kStatus,     // nothing -> WorldStatus and ProcessStatus[], OutsideStatus[]: `weft ps`, on a connection of its own
   kDown,       // nothing -> nothing: `weft down`
 
+  kResults = 16,  // nothing -> nothing, with a descriptor of what results.json would say: `weft counters`
+
   kListDevices = 32,  // nothing -> DeviceInfo[]
   kAllocPd,           // OnDevice -> Handle
   kRegMr,             // RegMr -> MrKeys
