@@ -6,7 +6,7 @@
 packages_to_build=(g++ cmake ninja-build ccache libfmt-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev
   libexpected-dev libsqlite3-dev libibverbs-dev librdmacm-dev)
 packages_to_test=(clang libclang-rt-14-dev clang-format libgtest-dev librapidcheck-dev libbenchmark-dev tshark perftest
-  ibverbs-utils infiniband-diags)
+  ibverbs-utils infiniband-diags rdmacm-utils)
 packages_to_tidy=(clang-tidy)
 
 say() { printf '%s\n' "$*" >&2; }

@@ -133,7 +133,7 @@ class CommunicationManager final : public host::Program {
   Reply migrate(Process& process, const Request& request, Time_ps now_ps);
   Reply init_qp_attr(Process& process, const Request& request);
   std::optional<Reply> get_event(Process& process, const Request& request);
-  int bind_to(CmId& id, const wire::Gid& address, std::uint16_t port);
+  int bind_to(CmId& id, wire::Gid address, std::uint16_t port);
   std::optional<std::uint32_t> device_towards(const wire::Gid& address) const;
   std::shared_ptr<CmId> make_id(Process& process);
 
