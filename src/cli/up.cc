@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct UpArguments {
-  std::string lab, name;
+  std::string lab, name, clock = "virtual";
   std::vector<std::string> set;
   std::optional<std::uint64_t> seed;
   bool foreground = false;
@@ -53,6 +53,11 @@ int up(const UpArguments& arguments) {
   std::string name = arguments.name.empty() ? file->lab.name : arguments.name;
   if (name.find('/') != name.npos || name.front() == '.')
     return complain(fmt::format("'{}' cannot be the name of a world; use letters, digits and '-'", name));
+  bool wall = arguments.clock == "wall";
+  if (const lab::HostConfig* outside = lab::first_outside(file->lab); outside != nullptr && !wall)
+    return complain(fmt::format("{} is a port to the outside, where time is real; add --clock wall", outside->name));
+  auto outside = live::open_outside(file->lab);
+  if (!outside) return complain(outside.error());
   auto listener = live::listen_at(*directory, name);
   if (!listener) return complain(listener.error());
   std::string nodes;
@@ -67,7 +72,7 @@ int up(const UpArguments& arguments) {
       close(ready[1]);
       char byte = 0;
       if (read(ready[0], &byte, 1) != 1) return complain("the world ended before it was up");
-      fmt::print("world {} is up, in virtual time; nodes: {}\n", name, nodes);
+      fmt::print("world {} is up, {}; nodes: {}\n", name, wall ? "with the wall's clock" : "in virtual time", nodes);
       fmt::print("  weft exec {} -- ibv_devinfo\n", file->lab.hosts.front().name);
       return kExitWell;
     }
@@ -77,10 +82,11 @@ int up(const UpArguments& arguments) {
   }
   signal(SIGPIPE, SIG_IGN);
   catch_interrupts();
-  live::Server server(file->lab, *listener);
+  live::Server server(file->lab, *listener, wall ? verbs::Clock::kWall : verbs::Clock::kVirtual, std::move(*outside));
   for (std::uint32_t i = 0; i < file->lab.hosts.size(); ++i)
-    live::write_sysfs(sysfs_path(*directory, name, file->lab.hosts[i].name), server.devices_of(i),
-                      file->lab.hosts[i].name);
+    if (!file->lab.hosts[i].outside)
+      live::write_sysfs(sysfs_path(*directory, name, file->lab.hosts[i].name), server.devices_of(i),
+                        file->lab.hosts[i].name);
   if (ready[1] >= 0 && write(ready[1], "", 1) == 1) close(ready[1]);
   server.run(interrupted());
   std::error_code error;
@@ -133,6 +139,9 @@ int exec(const ExecArguments& arguments) {
   }
   std::string libraries = library_directory();
   if (libraries.empty()) return complain("lib/weft/libweft.so is not beside this program; build or install all of it");
+  auto status = live::ask_status(live::socket_path(*directory, *world));
+  if (!status) return complain(fmt::format("{}: {}", *world, status.error()));
+  setenv(verbs::kClockVariable, status->clock == verbs::Clock::kWall ? "wall" : "virtual", 1);
   setenv(verbs::kSocketVariable, live::socket_path(*directory, *world).c_str(), 1);
   setenv(verbs::kNodeVariable, arguments.node.c_str(), 1);
   setenv(verbs::kSysfsVariable, sysfs_path(*directory, *world, arguments.node).c_str(), 1);
@@ -154,13 +163,29 @@ int ps() {
     verbs::WorldStatus head{};
     if (!reply || reply->body.size() < sizeof(head)) continue;
     std::memcpy(&head, reply->body.data(), sizeof(head));
-    fmt::print("{:<20} {:<12} at {:.9f} s{}\n", world, "", static_cast<double>(head.now_ps) / 1e12,
-               head.deterministic != 0 ? "" : ", not deterministic: a program acted on its own clock");
-    for (std::size_t at = sizeof(head); at + sizeof(verbs::ProcessStatus) <= reply->body.size();
-         at += sizeof(verbs::ProcessStatus)) {
+    if (head.clock == verbs::Clock::kWall)
+      fmt::print("{:<20} {:<12} at {:.9f} s, wall clock, behind by {:.1f} ms at most\n", world, "",
+                 static_cast<double>(head.now_ps) / 1e12, static_cast<double>(head.behind_ps) / 1e9);
+    else
+      fmt::print("{:<20} {:<12} at {:.9f} s{}\n", world, "", static_cast<double>(head.now_ps) / 1e12,
+                 head.deterministic != 0 ? "" : ", not deterministic: a program acted on its own clock");
+    const std::byte* at = reply->body.data() + sizeof(head);
+    if (reply->body.size() <
+        sizeof(head) + head.processes * sizeof(verbs::ProcessStatus) + head.outside * sizeof(verbs::OutsideStatus))
+      continue;
+    for (std::uint32_t i = 0; i < head.processes; ++i, at += sizeof(verbs::ProcessStatus)) {
       verbs::ProcessStatus row;
-      std::memcpy(&row, reply->body.data() + at, sizeof(row));
+      std::memcpy(&row, at, sizeof(row));
       fmt::print("{:<20} {:<12} {:>8} {:>8} {:>6}  {}\n", world, row.node, row.pid, row.threads, row.qps, row.name);
+    }
+    for (std::uint32_t i = 0; i < head.outside; ++i, at += sizeof(verbs::OutsideStatus)) {
+      verbs::OutsideStatus port;
+      std::memcpy(&port, at, sizeof(port));
+      fmt::print(
+          "{:<20} {:<12} outside: in {}, out {}, answered {}; dropped: bad ICRC {}, malformed {}, strangers {}, "
+          "other {}, overrun {}\n",
+          world, port.node, port.in, port.out, port.answered, port.bad_icrc, port.malformed, port.strangers, port.other,
+          port.overrun);
     }
   }
   return kExitWell;
@@ -199,6 +224,8 @@ void add_live(CLI::App& app, int& status) {
   verb->add_option("--set", up_arguments->set, "Change the lab: path=value; may be repeated")
       ->allow_extra_args(false)
       ->take_all();
+  verb->add_option("--clock", up_arguments->clock, "virtual: programs see the simulated time; wall: the real one")
+      ->check(CLI::IsMember({"virtual", "wall"}));
   verb->add_flag("--foreground", up_arguments->foreground, "Stay in the foreground until interrupted");
   verb->callback([up_arguments, &status] { status = up(*up_arguments); });
 

@@ -57,10 +57,16 @@ std::string executable(int pid) {
 
 }  // namespace
 
-Server::Server(const lab::Lab& lab, int listener)
+Server::Server(const lab::Lab& lab, int listener, verbs::Clock clock, std::vector<OutsideLine> outside)
     : world_(lab, {.domains = 1, .window_divisor = 1, .carry_payload = true}),
       listener_(listener),
+      outside_(std::move(outside)),
       network_(world_, nodes_) {
+  if (clock == verbs::Clock::kWall) wall_.emplace(listener);
+  for (OutsideLine& line : outside_) {
+    wall_->watch(line.fd());
+    world_.outside(line.host())->set_sink({&line, OutsideLine::send});
+  }
   for (std::uint32_t i = 0; i < lab.hosts.size(); ++i) {
     world_.host(i).set_hooks({this, on_async, on_write, make_grh});
     nodes_.push_back(std::make_unique<Node>(*this, world_.host(i), i));
@@ -81,6 +87,14 @@ std::vector<verbs::DeviceInfo> Server::devices_of(std::uint32_t host) {
 }
 
 void Server::run(const std::atomic<bool>& stop) {
+  if (wall_) {
+    run_wall(stop);
+  } else {
+    run_virtual(stop);
+  }
+}
+
+void Server::run_virtual(const std::atomic<bool>& stop) {
   while (!down_ && !stop.load(std::memory_order_relaxed)) {
     Time_ps next_ps = world_.engine().next_wake_ps();
     if (next_ps != kNever_ps && look_outside(next_ps - world_.engine().horizon_ps())) continue;
@@ -122,25 +136,7 @@ bool Server::look_around(int timeout_ms) {
   Time_ps now_ps = world_.engine().horizon_ps();
   look_at_lent(nullptr, now_ps);
   for (std::size_t i = 0; i < threads.size(); ++i) {
-    if (fds[first_thread + i].revents == 0) continue;
-    Request request;
-    switch (threads[i]->connection.receive(request)) {
-      case Connection::Got::kRequest:
-        // One that waits has no business to ask.
-        if (threads[i]->state == ThreadState::kParked) {
-          thread_ended(threads[i], now_ps);
-          break;
-        }
-        // Where the world has not moved meanwhile, it was only a long computation.
-        if (threads[i]->state == ThreadState::kSpinning && threads[i]->left_at_ps != now_ps) deterministic_ = false;
-        threads[i]->process->node->take_request(threads[i], std::move(request), now_ps);
-        break;
-      case Connection::Got::kEnd:
-        thread_ended(threads[i], now_ps);
-        break;
-      case Connection::Got::kNothing:
-        break;
-    }
+    if (fds[first_thread + i].revents != 0) serve(threads[i], now_ps);
   }
   accept_newcomers();
   greet_newcomers();
@@ -165,12 +161,39 @@ void Server::look_at_lent(const Node* node, Time_ps now_ps) {
   }
 }
 
+void Server::serve(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
+  Request request;
+  switch (thread->connection.receive(request)) {
+    case Connection::Got::kRequest:
+      // One that waits has no business to ask.
+      if (thread->state == ThreadState::kParked) {
+        thread_ended(thread, now_ps);
+        break;
+      }
+      // Where the world has not moved meanwhile, it was only a long computation.
+      if (thread->state == ThreadState::kSpinning && thread->left_at_ps != now_ps) deterministic_ = false;
+      if (wall_) wall_->translate(request, now_ps);
+      thread->process->node->take_request(thread, std::move(request), now_ps);
+      break;
+    case Connection::Got::kEnd:
+      thread_ended(thread, now_ps);
+      break;
+    case Connection::Got::kNothing:
+      break;
+  }
+}
+
+Time_ps Server::arrival_ps() const {
+  return std::max(world_.engine().horizon_ps(), wall_ ? wall_->reached_ps : 0);
+}
+
 void Server::accept_newcomers() {
   for (;;) {
     int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) return;
     // Replies are sent when the program waits for them: they find room.
     newcomers_.push_back(fd);
+    if (wall_) wall_->watch(fd);
   }
 }
 
@@ -214,7 +237,7 @@ void Server::greet(int fd, const Request& request) {
   hello.node[sizeof(hello.node) - 1] = 0;
   const auto& hosts = world_.lab().hosts;
   auto host = std::find_if(hosts.begin(), hosts.end(), [&](const auto& each) { return each.name == hello.node; });
-  if (host == hosts.end()) {
+  if (host == hosts.end() || host->outside) {
     thread->connection.send(Reply::failed(ENOENT), 0);
     return;
   }
@@ -229,35 +252,38 @@ void Server::greet(int fd, const Request& request) {
     process->pid = hello.pid;
     process->name = executable(hello.pid);
     process->page = SharedMemory::make("weft-process", sizeof(verbs::ProcessPage));
+    if (wall_) wall_->adopt(*process);
     node.processes.push_back(process);
   }
   thread->process = process;
   thread->tid = hello.tid;
   thread->rank = next_rank_++;
   thread->page = SharedMemory::make("weft-thread", sizeof(verbs::ThreadPage));
-  if (thread->page.data() == nullptr || process->page.data() == nullptr) {
+  if (thread->page.data() == nullptr || process->page.data() == nullptr || (wall_ && process->doorbell.fd < 0)) {
     thread->connection.send(Reply::failed(ENOMEM), 0);
     return;
   }
   process->threads.push_back(thread);
   threads_.push_back(thread);
-  Time_ps now_ps = std::max(world_.engine().horizon_ps(), node.now_ps());
-  node.at(now_ps, thread->rank, [thread](Time_ps at_ps) {
+  Time_ps now_ps = std::max(arrival_ps(), node.now_ps());
+  node.at(now_ps, thread->rank, [this, thread](Time_ps at_ps) {
     const host::HostModel& model = thread->process->node->host().model();
     verbs::Welcome welcome{};
-    welcome.clock = verbs::Clock::kVirtual;
+    welcome.clock = wall_ ? verbs::Clock::kWall : verbs::Clock::kVirtual;
     welcome.thread = static_cast<std::uint32_t>(thread->process->threads.size() - 1);
     welcome.costs = {model.post_wqe_ps, model.doorbell_ps, model.post_recv_ps,
                      model.poll_hit_ps, kClockRead_ps,     model.post_loop_ps};
-    welcome.epoch_ns = kEpoch_ns;
+    welcome.epoch_ns = wall_ ? wall_->start_ns() : kEpoch_ns;
     Reply reply = Reply::of(welcome);
     reply.fds[0] = thread->page.fd();
     reply.fds[1] = thread->process->page.fd();
+    reply.fds[2] = thread->process->doorbell_given.fd;
     thread->process->node->resume(thread, reply, at_ps);
   });
 }
 
 ThreadWaiter::Outcome Server::wait_for(Thread& thread, Request& request) {
+  if (wall_) return Outcome::kRuns;
   Outcome outcome = wait_for_request(thread, request);
   // It may have written into a pipe that another waits for.
   Time_ps now_ps = std::max(thread.process->node->now_ps(), thread.local_ps);
@@ -305,6 +331,7 @@ ThreadWaiter::Outcome Server::wait_for_request(Thread& thread, Request& request)
 }
 
 void Server::thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
+  if (wall_) wall_->unwatch(thread->connection.fd());
   std::erase(threads_, thread);
   std::erase(thread->process->threads, thread);
   thread->state = ThreadState::kOutside;
@@ -316,6 +343,8 @@ void Server::thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps)
 void Server::end_process(const std::shared_ptr<Process>& process, Time_ps now_ps) {
   if (process->gone) return;
   process->gone = true;
+  process->doorbell.reset();
+  process->doorbell_given.reset();
   network_.forget(*process, now_ps);
   managers_[process->node->index()]->forget(*process, now_ps);
   services_[process->node->index()]->forget(*process);
@@ -323,7 +352,9 @@ void Server::end_process(const std::shared_ptr<Process>& process, Time_ps now_ps
 
 Reply Server::status() const {
   verbs::WorldStatus head{};
-  head.now_ps = world_.engine().now_ps();
+  head.now_ps = wall_ ? arrival_ps() : world_.engine().now_ps();
+  head.clock = wall_ ? verbs::Clock::kWall : verbs::Clock::kVirtual;
+  head.behind_ps = wall_ ? wall_->behind_ps() : 0;
   head.deterministic = deterministic_ ? 1 : 0;
   std::vector<verbs::ProcessStatus> rows;
   for (const auto& node : nodes_) {
@@ -338,13 +369,34 @@ Reply Server::status() const {
       rows.push_back(row);
     }
   }
+  std::vector<verbs::OutsideStatus> ports;
+  for (const OutsideLine& line : outside_) {
+    verbs::OutsideStatus port{};
+    const observe::OutsideCounters& counters = world_.outside(line.host())->counters();
+    std::snprintf(port.node, sizeof(port.node), "%s", world_.lab().hosts[line.host()].name.c_str());
+    port.in = counters.in;
+    port.out = counters.out;
+    port.answered = counters.answered;
+    port.bad_icrc = counters.bad_icrc;
+    port.malformed = counters.malformed;
+    port.strangers = counters.strangers;
+    port.other = counters.other;
+    port.overrun = counters.overrun;
+    ports.push_back(port);
+  }
+  constexpr std::size_t kRoom_B = verbs::kMaxMessage_B - 4096;
+  ports.resize(std::min(ports.size(), kRoom_B / 2 / sizeof(verbs::OutsideStatus)));
+  rows.resize(std::min(rows.size(), kRoom_B / 2 / sizeof(verbs::ProcessStatus)));
   head.processes = static_cast<std::uint32_t>(rows.size());
-  rows.resize(std::min(rows.size(), (verbs::kMaxMessage_B - 4096) / sizeof(verbs::ProcessStatus)));
-  Reply reply;
-  reply.body.resize(sizeof(head) + rows.size() * sizeof(verbs::ProcessStatus));
-  std::memcpy(reply.body.data(), &head, sizeof(head));
-  if (!rows.empty())
-    std::memcpy(reply.body.data() + sizeof(head), rows.data(), rows.size() * sizeof(verbs::ProcessStatus));
+  head.outside = static_cast<std::uint32_t>(ports.size());
+  Reply reply = Reply::of(head);
+  auto append = [&reply](const void* bytes, std::size_t size_B) {
+    std::size_t at = reply.body.size();
+    reply.body.resize(at + size_B);
+    if (size_B > 0) std::memcpy(reply.body.data() + at, bytes, size_B);
+  };
+  append(rows.data(), rows.size() * sizeof(verbs::ProcessStatus));
+  append(ports.data(), ports.size() * sizeof(verbs::OutsideStatus));
   return reply;
 }
 

@@ -1,6 +1,6 @@
-// A world that programs attach to: the engine's loop in virtual time, and the socket by which programs come in. The
+// A world that programs attach to: the engine's loop, and the socket by which programs come in. In virtual time the
 // world advances only while every attached thread waits for it; when nothing is left to do it sleeps until somebody
-// asks.
+// asks. With the wall's clock (server_wall.cc) simulated time follows real time and threads run as they like.
 #pragma once
 
 #include <atomic>
@@ -11,15 +11,18 @@
 #include "lab/world.h"
 #include "live/cm.h"
 #include "live/node.h"
+#include "live/outside.h"
 #include "live/streams.h"
 #include "live/verbs_service.h"
+#include "live/wall_clock.h"
 
 namespace weft::live {
 
 class Server final : public ThreadWaiter {
  public:
   // `listener` is a listening SOCK_SEQPACKET socket; the server closes it.
-  Server(const lab::Lab& lab, int listener);
+  // Ports to the outside need the wall's clock.
+  Server(const lab::Lab& lab, int listener, verbs::Clock clock, std::vector<OutsideLine> outside = {});
   ~Server() override;
 
   // Until `stop` is set or a `down` comes in.
@@ -43,6 +46,15 @@ class Server final : public ThreadWaiter {
   void greet_newcomers();
   void greet(int fd, const Request& request);
   Reply status() const;
+  void run_virtual(const std::atomic<bool>& stop);
+  void run_wall(const std::atomic<bool>& stop);
+  // What comes in now happens then.
+  Time_ps arrival_ps() const;
+  // What a thread asks for, or its end.
+  void serve(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
+  bool take_doorbells();
+  bool look_at_descriptors();
+  void sleep_until(Time_ps time_ps);
   // Looks at every descriptor: for `timeout_ms`, or until something is there. True: it was.
   bool look_around(int timeout_ms);
   bool look_outside(Time_ps leap_ps);
@@ -56,15 +68,17 @@ class Server final : public ThreadWaiter {
   void retry_at(const std::shared_ptr<Thread>& thread, Time_ps time_ps);
   std::optional<Reply> poll_cq(Process& process, const Request& request);
   std::optional<Reply> get_cq_event(Process& process, const Request& request);
-  std::optional<Reply> wait_items(Thread& thread, const Request& request, Time_ps now_ps);
+  std::optional<Reply> wait_items(Thread& thread, const Request& request, Time_ps now_ps, bool again);
   Reply set_timer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps);
   void fire_timer(const std::shared_ptr<Process>& process, std::uint64_t timer, Time_ps now_ps);
 
   lab::World world_;
   int listener_;
+  std::optional<WallClock> wall_;  // none: virtual time
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::unique_ptr<VerbsService>> services_;
   std::vector<std::unique_ptr<CommunicationManager>> managers_;
+  std::vector<OutsideLine> outside_;
   ManagementNetwork network_;
   std::vector<int> newcomers_;
   std::vector<std::shared_ptr<Thread>> threads_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -252,6 +253,11 @@ class alignas(64) Device {
   void keep_telemetry(QueuePair& qp, const engine::Packet& packet);
   void echo_telemetry(QueuePair& qp, engine::Packet& packet);
 
+  // loopback.cc
+  static constexpr std::uint32_t kLoopContext = 0x4000'0000;  // of a timer: a packet to this port
+  void loop_back(const engine::Packet& packet, std::uint32_t line_bytes, Time_ps now_ps);
+  void receive_looped(Time_ps now_ps);
+
   // cnp.cc: the notification point.
   static constexpr std::uint32_t kCnpContext = 0xffffffff;
   void note_ce(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
@@ -341,6 +347,7 @@ class alignas(64) Device {
   std::vector<CompletionQueue> cqs_;
   std::vector<SharedReceiveQueue> srqs_;
   std::uint32_t general_services_qpn_ = 0;  // 0: none
+  std::deque<engine::Packet> looped_;       // to this port, in the order of their times
   ContextRing free_qps_;                    // places of destroyed queue pairs, the oldest first
   std::vector<std::uint32_t> free_cqs_;
   RandomStream psns_;

@@ -1,4 +1,4 @@
-// What tests with unmodified programs share: a world that is up in a directory of its own, and programs on its nodes.
+// A world of its own for a test, the programs in it, and what perftest prints.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,9 +25,9 @@ inline std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
+// A world of its own, in a directory of its own.
 class Live {
  public:
-  // `lab` is a file of labs/, or a path.
   explicit Live(const std::string& lab, const std::string& options = "") {
     char name[] = "/tmp/weft-test-XXXXXX";
     directory_ = mkdtemp(name);
@@ -40,13 +40,12 @@ class Live {
     for (int i = 0; i < 50 && fs::exists(directory_ + "/weft/w"); ++i) std::this_thread::sleep_for(20ms);
     fs::remove_all(directory_);
   }
-  // `weft ARGUMENTS`; what it says is in output().
-  int shell(const std::string& arguments) const {
+  // `weft ARGUMENTS`; what it says is in output(). Who runs several at once names the file.
+  int shell(const std::string& arguments, const std::string& file = "out") const {
     return std::system(
-        ("timeout 100 " WEFT_BINARY " " + arguments + " >" + directory_ + "/out 2>&1 </dev/null").c_str());
+        ("timeout 100 " WEFT_BINARY " " + arguments + " >" + directory_ + "/" + file + " 2>&1 </dev/null").c_str());
   }
-  std::string output() const { return text_of(directory_ + "/out"); }
-
+  std::string output(const std::string& file = "out") const { return text_of(directory_ + "/" + file); }
   struct Said {
     std::string server, client;
     int server_status = -1, client_status = -1;
@@ -54,25 +53,27 @@ class Live {
   // Two programs, the second of which comes when the first waits for it.
   Said run(const std::string& server_node, const std::string& server_program, const std::string& client_node,
            const std::string& client_program) const {
+    std::string server_out = "server-" + server_node, client_out = "client-" + client_node;
     Said said;
-    std::string server_out = directory_ + "/server";
-    std::thread server([&] {
-      said.server_status = std::system(("timeout 100 " WEFT_BINARY " exec " + server_node + " -- " + server_program +
-                                        " >" + server_out + " 2>&1 </dev/null")
-                                           .c_str());
-    });
+    std::thread server(
+        [&] { said.server_status = shell("exec " + server_node + " -- " + server_program, server_out); });
     // It is in the world and waits there: virtual time stands still until the client comes.
     std::string before;
     for (int i = 0; i < 100; ++i) {
-      std::string now = ps();
+      std::string now = without_times(ps());
       if (pid_on(server_node) != 0 && now == before) break;
       before = now;
       std::this_thread::sleep_for(100ms);
     }
-    said.client_status = shell("exec " + client_node + " -- " + client_program);
-    said.client = output();
+    // In real time the server may still be on its way to its port.
+    for (int i = 0; i < 20; ++i) {
+      said.client_status = shell("exec " + client_node + " -- " + client_program, client_out);
+      said.client = output(client_out);
+      if (said.client_status == 0 || said.client.find("ouldn't connect") == said.client.npos) break;
+      std::this_thread::sleep_for(200ms);
+    }
     server.join();
-    said.server = text_of(server_out);
+    said.server = output(server_out);
     return said;
   }
   // Both must end well.
@@ -83,7 +84,7 @@ class Live {
     EXPECT_EQ(said.server_status, 0) << server_program << "\n" << said.server;
     return said;
   }
-  // The same program at both ends, as perftest's; the client has the server's name at its end. Returns what it says.
+  // The same program at both ends, with the server's name at the end of the client's. Returns what the client says.
   std::string pair(const std::string& server_node, const std::string& client_node, const std::string& program) const {
     return run_well(server_node, program, client_node, program + " " + server_node).client;
   }
@@ -94,6 +95,9 @@ class Live {
     for (char text[256]; std::fgets(text, sizeof(text), pipe) != nullptr;) said += text;
     pclose(pipe);
     return said;
+  }
+  static std::string without_times(const std::string& said) {
+    return std::regex_replace(said, std::regex(" at [0-9.]+ s.*"), "");
   }
   // Of the program that runs on the node, as `weft ps` lists it; 0: none.
   static int pid_on(const std::string& node) {

@@ -2,21 +2,13 @@
 // gives, and they print it again the next time.
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <array>
-#include <cstdlib>
-#include <filesystem>
-#include <regex>
-#include <string>
-#include <thread>
 
 #include "interop/live_world.h"
 
-namespace weft {
+namespace weft::interop {
 namespace {
-
-using namespace interop;
 
 TEST(Programs, DevinfoLooksLikeARealDevice) {
   Live world("two-node-25g.yaml");
@@ -131,4 +123,4 @@ TEST(Programs, CommandsSayWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::interop
