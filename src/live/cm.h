@@ -21,7 +21,7 @@
 
 namespace weft::live {
 
-// Linux: drivers/infiniband/core/cma.c and cm.c.
+// Linux 6.3 and later: drivers/infiniband/core/cma.c and cm.c.
 inline constexpr std::uint8_t kCmResponseTimeout = 20;   // CMA_CM_RESPONSE_TIMEOUT, 4.096 us times 2^n
 inline constexpr std::uint8_t kCmRetries = 15;           // CMA_MAX_CM_RETRIES
 inline constexpr std::uint8_t kCmServiceTimeout = 24;    // of an MRA: CMA_CM_MRA_SETTING
