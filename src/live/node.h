@@ -89,8 +89,8 @@ class Node final : public host::Program {
   void run_event(const Event& event, Time_ps now_ps);
   static void begin_turn(Thread& thread, Time_ps now_ps);
   void run(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
-  static std::vector<std::shared_ptr<Thread>> free_pollers(const Thread& thread, Time_ps now_ps);
   void run_woken(Process& process, Time_ps now_ps);
+  static std::vector<std::shared_ptr<Thread>> free_pollers(const Thread& thread, Time_ps now_ps);
   void drain(CompletionRing& cq, Time_ps now_ps);
   bool translate(const CompletionRing& cq, const nic::Completion& completion, verbs::CqEntry& entry);
   void let_spin(const std::shared_ptr<Thread>& thread, Time_ps now_ps);

@@ -96,8 +96,8 @@ class Server final : public ThreadWaiter {
   std::optional<WallClock> wall_;  // none: virtual time
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::unique_ptr<VerbsService>> services_;
-  std::vector<OutsideLine> outside_;
   std::vector<std::unique_ptr<CommunicationManager>> managers_;
+  std::vector<OutsideLine> outside_;
   ManagementNetwork network_;
   std::vector<int> newcomers_;
   std::vector<std::shared_ptr<Thread>> threads_;

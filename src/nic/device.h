@@ -349,8 +349,8 @@ class alignas(64) Device {
   DeviceConfig config_;
   std::vector<CompletionQueue> cqs_;
   std::vector<SharedReceiveQueue> srqs_;
-  std::deque<engine::Packet> looped_;       // to this port, in the order of their times
   std::uint32_t general_services_qpn_ = 0;  // 0: none
+  std::deque<engine::Packet> looped_;       // to this port, in the order of their times
   ContextRing free_qps_;                    // places of destroyed queue pairs, the oldest first
   std::vector<std::uint32_t> free_cqs_;
   RandomStream psns_;
