@@ -13,6 +13,10 @@ namespace weft::live {
 
 using verbs::Op;
 
+namespace {
+constexpr Time_ps kFirstPause_ps = us(1);
+}  // namespace
+
 // A call that cannot be answered yet is asked again whenever something of its process has changed.
 void Server::execute(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) {
   Node& node = *thread->process->node;
@@ -137,11 +141,20 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
       return network_.close(process, request, now_ps);
     case Op::kWait: {
       auto reply = wait_items(*thread, request, now_ps, again);
+      // Who comes back for what it could not take the last time finds it a little later, more so each time: the thread
+      // that holds it up may be ahead in time.
+      if (reply && !again && thread->in_vain >= kTurnsInVain) {
+        int doublings = std::min(thread->in_vain - kTurnsInVain, 7);
+        retry_at(thread, now_ps + (kFirstPause_ps << doublings));
+        return std::nullopt;
+      }
       verbs::Wait ask;
       if (!reply && !again && request.read_head(ask) && ask.until_ps < kNever_ps) retry_at(thread, ask.until_ps);
       return reply;
     }
     default:
+      if (CommunicationManager::is_mine(request.op))
+        return managers_[process.node->index()]->answer(process, request, now_ps);
       return Reply::failed(EOPNOTSUPP);
   }
 }
@@ -196,13 +209,16 @@ std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, 
     } else if (item.what == verbs::WaitItem::kChannel) {
       auto channel = process.channels.find(item.handle);
       if (channel != process.channels.end() && !channel->second->cookies.empty()) item.ready = item.wanted & POLLIN;
+    } else if (item.what == verbs::WaitItem::kCm) {
+      if (CommunicationManager::has_event(process, item.handle)) item.ready = item.wanted & POLLIN;
     } else if (item.what == verbs::WaitItem::kReal) {
       if (item.handle >= lent_events.size()) return Reply::failed(EINVAL);
       lent_events[item.handle] = static_cast<short>(item.wanted);
     }
-    any = any || item.ready != 0;
+    thread.told = thread.told || item.ready != 0;
   }
-  if (!any) {
+  thread.told = thread.told || thread.look;
+  if (!any && !thread.told) {
     thread.polls = ask.anything != 0;
     thread.lent = request.lent;
     thread.lent_events = std::move(lent_events);

@@ -21,6 +21,8 @@
 namespace weft::live {
 
 class Node;
+struct CmChannel;
+struct CmId;
 struct Process;
 struct Stream;
 
@@ -37,6 +39,8 @@ enum class ThreadState : std::uint8_t {
 inline constexpr Time_ps kFirstPatience_ps = us(100);
 inline constexpr Time_ps kLastPatience_ps = ms(10);
 
+inline constexpr int kTurnsInVain = 3;  // after which a thread is taken to need what another one holds
+
 struct Thread {
   Connection connection;
   std::shared_ptr<Process> process;
@@ -50,6 +54,8 @@ struct Thread {
   bool polls = false;                // it waits for an entry of a completion queue
   bool look = false;                 // the wait that there is ends now, so that the thread looks around
   bool looks = false;                // it runs for no other reason
+  bool told = false;                 // its last wait ended because something was ready
+  int in_vain = 0;                   // how often it has then waited again at once
   std::shared_ptr<const Lent> lent;  // descriptors of the kernel's that it waits for, too
   std::vector<short> lent_events;
   bool has_spun = false;               // its spins have been ended by deliveries so far
@@ -169,6 +175,8 @@ struct Process {
   std::map<std::pair<std::uint32_t, std::uint32_t>, VerbsQp*> qp_by_number;  // device and number
   std::map<std::uint32_t, AddressHandle> ahs;
   std::map<std::uint32_t, std::shared_ptr<Stream>> streams;
+  std::map<std::uint32_t, std::shared_ptr<CmChannel>> cm_channels;
+  std::map<std::uint32_t, std::shared_ptr<CmId>> cm_ids;
   std::vector<PostQueue> doorbells;  // by bit
   std::deque<PendingWrite> writes;
   Time_ps timer_ps = kNever_ps, timer_interval_ps = 0;

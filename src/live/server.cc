@@ -71,6 +71,7 @@ Server::Server(const lab::Lab& lab, int listener, verbs::Clock clock, std::vecto
     world_.host(i).set_hooks({this, on_async, on_write, make_grh});
     nodes_.push_back(std::make_unique<Node>(*this, world_.host(i), i));
     services_.push_back(std::make_unique<VerbsService>(world_, *nodes_.back(), i));
+    managers_.push_back(std::make_unique<CommunicationManager>(world_, *nodes_.back(), *services_.back()));
   }
 }
 
@@ -98,7 +99,17 @@ void Server::run_virtual(const std::atomic<bool>& stop) {
     Time_ps next_ps = world_.engine().next_wake_ps();
     if (next_ps != kNever_ps && look_outside(next_ps - world_.engine().horizon_ps())) continue;
     if (next_ps != kNever_ps) world_.engine().run(next_ps + kSlice_ps);
+    if (next_ps == kNever_ps) take_stray_posts();
     look_around(next_ps == kNever_ps ? 100 : 0);
+  }
+}
+
+// A thread that comes from a sleep in the kernel and goes back to one may have posted in between, without a call.
+void Server::take_stray_posts() {
+  for (const auto& thread : threads_) {
+    Process& process = *thread->process;
+    if (thread->state == ThreadState::kOutside && process.has_posts())
+      process.node->take_posts(process, world_.engine().horizon_ps(), kNever_ps);
   }
 }
 
@@ -281,6 +292,11 @@ ThreadWaiter::Outcome Server::wait_for(Thread& thread, Request& request) {
   return outcome;
 }
 
+bool Server::is_awake(const Thread& thread) {
+  pollfd fd{thread.connection.fd(), POLLIN, 0};
+  return poll(&fd, 1, 0) > 0 || kernel_state(thread.process->pid, thread.tid) == 'R';
+}
+
 ThreadWaiter::Outcome Server::wait_for_request(Thread& thread, Request& request) {
   const int pid = thread.process->pid;
   std::int64_t start_ns = -1;
@@ -330,6 +346,7 @@ void Server::end_process(const std::shared_ptr<Process>& process, Time_ps now_ps
   process->doorbell.reset();
   process->doorbell_given.reset();
   network_.forget(*process, now_ps);
+  managers_[process->node->index()]->forget(*process, now_ps);
   services_[process->node->index()]->forget(*process);
 }
 

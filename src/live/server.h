@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lab/world.h"
+#include "live/cm.h"
 #include "live/node.h"
 #include "live/outside.h"
 #include "live/streams.h"
@@ -33,6 +34,7 @@ class Server final : public ThreadWaiter {
   bool is_deterministic() const { return deterministic_; }
 
   Outcome wait_for(Thread& thread, Request& request) override;
+  bool is_awake(const Thread& thread) override;
   void execute(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) override;
   void thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps) override;
 
@@ -56,6 +58,7 @@ class Server final : public ThreadWaiter {
   // Looks at every descriptor: for `timeout_ms`, or until something is there. True: it was.
   bool look_around(int timeout_ms);
   bool look_outside(Time_ps leap_ps);
+  void take_stray_posts();
   Outcome wait_for_request(Thread& thread, Request& request);
   // Whoever waits for a descriptor of the kernel's that is ready looks around at `now_ps`. `node` null: all of them.
   void look_at_lent(const Node* node, Time_ps now_ps);
@@ -75,6 +78,7 @@ class Server final : public ThreadWaiter {
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::unique_ptr<VerbsService>> services_;
   std::vector<OutsideLine> outside_;
+  std::vector<std::unique_ptr<CommunicationManager>> managers_;
   ManagementNetwork network_;
   std::vector<int> newcomers_;
   std::vector<std::shared_ptr<Thread>> threads_;

@@ -70,6 +70,10 @@ WEFT_EXPORT bool weft_is_virtual() {
   return is_virtual();
 }
 
+WEFT_EXPORT bool weft_may_park() {
+  return preload::thread.page == nullptr || preload::thread.page->may_not_park.load(std::memory_order_acquire) == 0;
+}
+
 WEFT_EXPORT std::int64_t weft_now_ps() {
   if (!is_virtual()) return wall_now_ps();
   return preload::thread.page->local_ps.load(std::memory_order_relaxed);

@@ -61,6 +61,26 @@ enum class Op : std::uint32_t {
   kStreamShutdown,   // Shutdown -> nothing
   kStreamClose,      // Handle -> nothing
   kWait,             // Wait and WaitItem[] -> WaitItem[] with `ready`: poll, select, epoll_wait
+
+  // RDMA CM: what they start ends in an event. The structs are in verbs/cm_protocol.h.
+  kCmCreateChannel = 128,  // nothing -> Handle, with an eventfd that is readable while an event waits
+  kCmDestroyChannel,       // Handle -> nothing; ids that use it end too
+  kCmCreateId,             // CmCreateId -> Handle
+  kCmDestroyId,            // Handle -> nothing
+  kCmQuery,                // Handle -> CmIdInfo
+  kCmBind,                 // CmAddress -> CmIdInfo
+  kCmListen,               // CmListen -> CmIdInfo
+  kCmResolveAddress,       // CmResolve -> nothing
+  kCmResolveRoute,         // CmResolve -> nothing
+  kCmConnect,              // CmConnect -> nothing
+  kCmAccept,               // CmConnect -> nothing: answers a request, or ends the handshake of the side that asked
+  kCmReject,               // CmConnect -> nothing; only its private data counts
+  kCmDisconnect,           // Handle -> nothing
+  kCmNotify,               // CmOption -> nothing; `value` is an ibv_event_type
+  kCmInitQpAttr,           // CmOption -> CmQpAttr; `value` is an ibv_qp_state
+  kCmSetOption,            // CmOption -> nothing
+  kCmMigrate,              // CmOption -> nothing; `value` is the channel
+  kCmGetEvent,             // CmGetEvent -> CmEvent
 };
 
 struct RequestHead {
@@ -98,7 +118,8 @@ struct Welcome {
 // it on while the thread spins on memory.
 struct ThreadPage {
   std::atomic<std::int64_t> local_ps;
-  std::atomic<std::uint32_t> clock_seen;  // not 0: the thread has looked at a clock since the world wrote 0 here
+  std::atomic<std::uint32_t> may_not_park;  // not 0: another thread needs this one to go on; its clock stands still
+  std::atomic<std::uint32_t> clock_seen;    // not 0: the thread has looked at a clock since the world wrote 0 here
 };
 // Shared with one process: a bit for every queue that something was posted to since the world looked last.
 inline constexpr std::size_t kDoorbellWords = 1024;
@@ -340,7 +361,7 @@ inline constexpr std::size_t kMaxRealItems = 240;  // the kernel passes 253 desc
 struct WaitItem {
   // kReal: a descriptor of the kernel's that came with the request, in their order; the wait ends when it is ready, but
   // it is the thread that asks what it has.
-  enum What : std::uint32_t { kStream, kChannel, kAsync, kReal = 16 };
+  enum What : std::uint32_t { kStream, kChannel, kAsync, kReal = 16, kCm };
   std::uint32_t what, handle;
   std::uint32_t wanted, ready;  // POLLIN, POLLOUT, POLLERR, POLLHUP
 };

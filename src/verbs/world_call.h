@@ -23,6 +23,8 @@ extern "C" int weft_call(std::uint32_t op, const void* request, std::size_t requ
 // The calling thread's clock, and time that the thread spends.
 extern "C" bool weft_is_virtual();
 extern "C" bool weft_is_attached();  // false: no WEFT_SOCKET in the environment; every call passes through
+// False: another thread needs this one to go on, so that a poll that finds nothing returns at once.
+extern "C" bool weft_may_park();
 extern "C" std::int64_t weft_now_ps();
 extern "C" void weft_spend_ps(std::int64_t cost_ps);
 extern "C" const Costs* weft_costs();
