@@ -152,14 +152,14 @@ std::optional<Reply> ManagementNetwork::connect(Process& process, const Request&
         accepted->peer = stream;
         stream->peer = accepted;
         listener->pending.push_back(accepted);
-        there->retry_waits(*other, at_ps);
+        there->tell(*other, at_ps);
         break;
       }
     }
     from->at(at_ps + kLatency_ps, 0, [from, stream](Time_ps back_ps) {
       if (stream->state != Stream::State::kConnecting) return;
       stream->state = stream->peer.expired() ? Stream::State::kRefused : Stream::State::kOpen;
-      from->retry_waits(*stream->owner, back_ps);
+      from->tell(*stream->owner, back_ps);
     });
   });
   return ask.wait != 0 ? std::nullopt : std::optional(Reply::failed(EINPROGRESS));
@@ -193,7 +193,7 @@ std::optional<Reply> ManagementNetwork::send(Process& process, const Request& re
   Node* there = peer->owner->node;
   there->at(now_ps + kLatency_ps, 0, [there, peer, bytes = std::move(bytes)](Time_ps at_ps) {
     peer->inbox.insert(peer->inbox.end(), bytes.begin(), bytes.end());
-    there->retry_waits(*peer->owner, at_ps);
+    there->tell(*peer->owner, at_ps);
   });
   return Reply::of(verbs::Count{ask.size_B});
 }
@@ -217,7 +217,7 @@ std::optional<Reply> ManagementNetwork::receive(Process& process, const Request&
   if (std::shared_ptr<Stream> peer = stream->peer.lock()) {
     // Who waits for room hears of it.
     Node* there = peer->owner->node;
-    there->at(now_ps + kLatency_ps, 0, [there, peer](Time_ps at_ps) { there->retry_waits(*peer->owner, at_ps); });
+    there->at(now_ps + kLatency_ps, 0, [there, peer](Time_ps at_ps) { there->tell(*peer->owner, at_ps); });
   }
   return reply;
 }
@@ -230,7 +230,7 @@ void ManagementNetwork::end(Stream& stream, Time_ps now_ps) {
   Node* there = peer->owner->node;
   there->at(now_ps + kLatency_ps, 0, [there, peer](Time_ps at_ps) {
     peer->ended = true;
-    there->retry_waits(*peer->owner, at_ps);
+    there->tell(*peer->owner, at_ps);
   });
 }
 
