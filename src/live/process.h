@@ -130,7 +130,7 @@ struct OwnedDescriptor {
   void reset();
 };
 
-struct Process {
+struct Process : std::enable_shared_from_this<Process> {
   Node* node = nullptr;
   int pid = 0;
   std::string name;  // of the executable

@@ -95,6 +95,8 @@ inline int connect_to(const char* node, const char* port) {
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     if (connect(fd, found->ai_addr, found->ai_addrlen) == 0) {
       freeaddrinfo(found);
+      std::printf("connected\n");
+      std::fflush(stdout);
       return fd;
     }
     close(fd);
