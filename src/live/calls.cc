@@ -153,6 +153,8 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
       return reply;
     }
     default:
+      if (CommunicationManager::is_mine(request.op))
+        return managers_[process.node->index()]->answer(process, request, now_ps);
       return Reply::failed(EOPNOTSUPP);
   }
 }
@@ -207,6 +209,8 @@ std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, 
     } else if (item.what == verbs::WaitItem::kChannel) {
       auto channel = process.channels.find(item.handle);
       if (channel != process.channels.end() && !channel->second->cookies.empty()) item.ready = item.wanted & POLLIN;
+    } else if (item.what == verbs::WaitItem::kCm) {
+      if (CommunicationManager::has_event(process, item.handle)) item.ready = item.wanted & POLLIN;
     } else if (item.what == verbs::WaitItem::kReal) {
       if (item.handle >= lent_events.size()) return Reply::failed(EINVAL);
       lent_events[item.handle] = static_cast<short>(item.wanted);

@@ -79,6 +79,12 @@ void Node::begin_turn(Thread& thread, Time_ps now_ps) {
 
 void Node::resume(const std::shared_ptr<Thread>& thread, const Reply& reply, Time_ps now_ps) {
   begin_turn(*thread, now_ps);
+  // Others that it may wake by a semaphore or a condition find the time that it is.
+  for (const auto& other : thread->process->threads) {
+    if (other->state != ThreadState::kOutside || other->local_ps >= now_ps) continue;
+    other->local_ps = now_ps;
+    other->clock().local_ps.store(now_ps, std::memory_order_release);
+  }
   std::vector<std::shared_ptr<Thread>> freed = free_pollers(*thread, now_ps);
   if (!thread->connection.send(reply, now_ps)) {
     waiter_.thread_ended(thread, now_ps);
@@ -133,6 +139,15 @@ void Node::run(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
       thread->state = ThreadState::kOutside;
       take_posts(*thread->process, now_ps, kNever_ps);
       break;
+  }
+  run_woken(*thread->process, std::max(now_ps, thread->local_ps));
+}
+
+// Threads that slept in the kernel and that another has woken run before time goes on.
+void Node::run_woken(Process& process, Time_ps now_ps) {
+  for (std::size_t i = 0; i < process.threads.size() && !process.gone; ++i) {
+    std::shared_ptr<Thread> thread = process.threads[i];
+    if (thread->state == ThreadState::kOutside && waiter_.is_awake(*thread)) run(thread, now_ps);
   }
 }
 

@@ -24,6 +24,8 @@ class ThreadWaiter {
   // outside; at once where nobody waits for threads: with the wall's clock they run while the world does.
   enum class Outcome : std::uint8_t { kAsked, kGone, kSpins, kOutside, kRuns };
   virtual Outcome wait_for(Thread& thread, Request& request) = 0;
+  // One that slept in the kernel does not sleep there any more.
+  virtual bool is_awake(const Thread& thread) = 0;
   virtual void execute(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) = 0;
   virtual void thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps) = 0;
 };
@@ -87,6 +89,7 @@ class Node final : public host::Program {
   void run_event(const Event& event, Time_ps now_ps);
   static void begin_turn(Thread& thread, Time_ps now_ps);
   void run(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
+  void run_woken(Process& process, Time_ps now_ps);
   static std::vector<std::shared_ptr<Thread>> free_pollers(const Thread& thread, Time_ps now_ps);
   void drain(CompletionRing& cq, Time_ps now_ps);
   bool translate(const CompletionRing& cq, const nic::Completion& completion, verbs::CqEntry& entry);

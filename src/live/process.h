@@ -24,6 +24,8 @@
 namespace weft::live {
 
 class Node;
+struct CmChannel;
+struct CmId;
 struct Process;
 struct Stream;
 
@@ -133,6 +135,7 @@ struct OwnedDescriptor {
 struct Process : std::enable_shared_from_this<Process> {
   Node* node = nullptr;
   int pid = 0;
+  int group = 0;     // of processes
   std::string name;  // of the executable
   SharedMemory page;
   std::vector<std::shared_ptr<Thread>> threads;
@@ -147,6 +150,8 @@ struct Process : std::enable_shared_from_this<Process> {
   std::map<std::pair<std::uint32_t, std::uint32_t>, VerbsQp*> qp_by_number;  // device and number
   std::map<std::uint32_t, AddressHandle> ahs;
   std::map<std::uint32_t, std::shared_ptr<Stream>> streams;
+  std::map<std::uint32_t, std::shared_ptr<CmChannel>> cm_channels;
+  std::map<std::uint32_t, std::shared_ptr<CmId>> cm_ids;
   std::vector<PostQueue*> doorbells;          // by bit; null: free
   std::vector<std::uint32_t> free_doorbells;  // bits
   std::deque<PendingWrite> writes;
@@ -158,6 +163,7 @@ struct Process : std::enable_shared_from_this<Process> {
   bool wall_clock = false;  // its threads run while the world does
   // Wall clock: a pipe, so that no flag that the process sets on its end is set on ours.
   OwnedDescriptor doorbell, doorbell_given;
+  Time_ps ended_ps = 0;  // when it was gone
 
   verbs::ProcessPage& shared() const { return *reinterpret_cast<verbs::ProcessPage*>(page.data()); }
   bool has_posts() const {

@@ -29,7 +29,8 @@ void Server::run_wall(const std::atomic<bool>& stop) {
     }
     bool busy = next_ps < now_ps;
     wall_->reached_ps = std::max(wall_->reached_ps, busy ? std::min(now_ps, next_ps + kWallSlice_ps) : now_ps);
-    if (busy) world_.engine().run(wall_->reached_ps);
+    if (busy) world_.engine().run(wall_->reached_ps, 1, nullptr, observer_);
+    if (busy && observer_) observer_(world_.engine().now_ps());
     busy = take_doorbells() || busy;
     if (now_ps - looked_ps >= kSocketLook_ps) {
       looked_ps = now_ps;

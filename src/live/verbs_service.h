@@ -36,9 +36,11 @@ class VerbsService {
   void forget(Process& process);
 
   verbs::DeviceInfo describe(std::uint32_t device) const;
+  lab::PortRef port_ref(std::uint32_t device) const;
+  // Where in the world an address is.
+  std::optional<std::uint32_t> port_of_gid(const std::uint8_t* gid) const;
 
  private:
-  std::optional<std::uint32_t> port_of_gid(const std::uint8_t* gid) const;
   // In memory that the program maps. False: it has too many.
   bool make_queue(Process& process, PostQueue& queue, const verbs::QueueInfo& info, std::byte* memory);
   void destroy_qp(Process& process, VerbsQp& qp);
@@ -47,7 +49,6 @@ class VerbsService {
   void forget_work(Process& process, VerbsQp& qp);
   void destroy_cq(Process& process, CompletionRing& cq);
   nic::Device* device(std::uint32_t index) const;
-  lab::PortRef port_ref(std::uint32_t device) const;
 
   lab::World& world_;
   Node& node_;

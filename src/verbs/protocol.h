@@ -20,6 +20,7 @@ inline constexpr const char* kSocketVariable = "WEFT_SOCKET";  // path of the Un
 inline constexpr const char* kSysfsVariable = "WEFT_SYSFS";    // what stands for /sys/class and /dev/infiniband
 inline constexpr const char* kNodeVariable = "WEFT_NODE";      // the host of the lab that it runs on
 inline constexpr const char* kClockVariable = "WEFT_CLOCK";    // "wall": clocks are the real ones
+inline constexpr const char* kSeedVariable = "WEFT_SEED";      // of what it draws; empty: its own
 
 enum class Op : std::uint32_t {
   kHello = 1,  // Hello -> Welcome, with descriptors: ThreadPage, ProcessPage; wall clock: the doorbell, a pipe
@@ -29,6 +30,8 @@ enum class Op : std::uint32_t {
   kNodeName,   // nothing -> LookUp: the node that this is
   kStatus,     // nothing -> WorldStatus and ProcessStatus[], OutsideStatus[]: `weft ps`, on a connection of its own
   kDown,       // nothing -> nothing: `weft down`
+
+  kResults = 16,  // nothing -> nothing, with a descriptor of what results.json would say: `weft counters`
 
   kListDevices = 32,  // nothing -> DeviceInfo[]
   kAllocPd,           // OnDevice -> Handle
@@ -61,6 +64,26 @@ enum class Op : std::uint32_t {
   kStreamShutdown,   // Shutdown -> nothing
   kStreamClose,      // Handle -> nothing
   kWait,             // Wait and WaitItem[] -> WaitItem[] with `ready`: poll, select, epoll_wait
+
+  // RDMA CM: what they start ends in an event. The structs are in verbs/cm_protocol.h.
+  kCmCreateChannel = 128,  // nothing -> Handle, with an eventfd that is readable while an event waits
+  kCmDestroyChannel,       // Handle -> nothing; ids that use it end too
+  kCmCreateId,             // CmCreateId -> Handle
+  kCmDestroyId,            // Handle -> nothing
+  kCmQuery,                // Handle -> CmIdInfo
+  kCmBind,                 // CmAddress -> CmIdInfo
+  kCmListen,               // CmListen -> CmIdInfo
+  kCmResolveAddress,       // CmResolve -> nothing
+  kCmResolveRoute,         // CmResolve -> nothing
+  kCmConnect,              // CmConnect -> nothing
+  kCmAccept,               // CmConnect -> nothing: answers a request, or ends the handshake of the side that asked
+  kCmReject,               // CmConnect -> nothing; only its private data counts
+  kCmDisconnect,           // Handle -> nothing
+  kCmNotify,               // CmOption -> nothing; `value` is an ibv_event_type
+  kCmInitQpAttr,           // CmOption -> CmQpAttr; `value` is an ibv_qp_state
+  kCmSetOption,            // CmOption -> nothing
+  kCmMigrate,              // CmOption -> nothing; `value` is the channel
+  kCmGetEvent,             // CmGetEvent -> CmEvent
 };
 
 struct RequestHead {
@@ -113,7 +136,7 @@ struct WorldStatus {
   std::uint32_t processes;
   std::uint32_t deterministic;
   Clock clock;
-  std::uint32_t outside;  // rows of OutsideStatus, behind those of processes
+  std::uint32_t outside;   // rows of OutsideStatus, behind those of processes
   std::int64_t behind_ps;  // wall clock: what simulated time has lost against the real one
 };
 struct ProcessStatus {
@@ -341,7 +364,7 @@ inline constexpr std::size_t kMaxRealItems = 240;  // the kernel passes 253 desc
 struct WaitItem {
   // kReal: a descriptor of the kernel's that came with the request, in their order; the wait ends when it is ready, but
   // it is the thread that asks what it has.
-  enum What : std::uint32_t { kStream, kChannel, kAsync, kReal = 16 };
+  enum What : std::uint32_t { kStream, kChannel, kAsync, kReal = 16, kCm };
   std::uint32_t what, handle;
   std::uint32_t wanted, ready;  // POLLIN, POLLOUT, POLLERR, POLLHUP
 };
