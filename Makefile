@@ -6,7 +6,7 @@ BENCH_ARGS ?=
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all run test bench fuzz asan tsan format tidy install clean help
+.PHONY: all run test bench interop fuzz asan tsan format tidy install clean help
 LIB := source scripts/lib.sh
 
 all: ## build/weft and the tests (release)
@@ -21,6 +21,10 @@ test: ## everything that CI runs
 bench: ## benchmarks; BENCH_ARGS=--benchmark_filter=icrc
 	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}"; configure_release_with_tests; \
 	  build build weft_bench; build/weft_bench $(BENCH_ARGS)
+
+interop: ## a Linux kernel with Soft-RoCE, in QEMU, as the peer of a simulated NIC (downloads Debian's kernel)
+	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}" "$${packages_to_interop[@]}"; \
+	  configure_release_with_tests; build build; tests/interop/rxe.sh build
 
 fuzz: ## each fuzz target for FUZZ_SECONDS (60)
 	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}"; configure_asan; \

@@ -60,6 +60,13 @@ std::optional<LabFile> load_lab(const std::string& path, const std::vector<std::
   return LabFile{std::move(*read), text.str()};
 }
 
+bool is_simulated(const lab::Lab& lab) {
+  const lab::HostConfig* outside = lab::first_outside(lab);
+  if (outside == nullptr) return true;
+  fmt::print(stderr, "weft: {} is a port to the outside\n  use: weft up {} --clock wall\n", outside->name, lab.file);
+  return false;
+}
+
 std::optional<std::vector<lab::PortRef>> choose_ports(const lab::Lab& lab, const std::string& choice) {
   std::vector<lab::PortRef> ports;
   if (choice == "none") return ports;

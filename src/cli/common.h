@@ -26,6 +26,9 @@ struct LabFile {
 std::optional<LabFile> load_lab(const std::string& path, const std::vector<std::string>& overrides,
                                 std::optional<std::uint64_t> seed);
 
+// False, with a message on stderr, for a lab with a port to the outside: no run can simulate what is there.
+bool is_simulated(const lab::Lab& lab);
+
 // "all", "none", or "vm00:p0,vm01:p0". Prints to stderr and returns nothing for an unknown port.
 std::optional<std::vector<lab::PortRef>> choose_ports(const lab::Lab& lab, const std::string& choice);
 

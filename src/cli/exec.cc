@@ -44,6 +44,9 @@ int exec(const Arguments& arguments) {
   }
   auto libraries = live::library_directory();
   if (!libraries) return complain(libraries.error());
+  auto status = live::ask_status(live::socket_path(*directory, *world));
+  if (!status) return complain(fmt::format("{}: {}", *world, status.error()));
+  setenv(verbs::kClockVariable, status->clock == verbs::Clock::kWall ? "wall" : "virtual", 1);
   for (const auto& [name, value] :
        live::program_variables(*libraries, live::socket_path(*directory, *world),
                                live::sysfs_path(*directory, *world, arguments.node), arguments.node))

@@ -47,7 +47,7 @@ bool choose_ends(const lab::Lab& lab, const Arguments& arguments, lab::WorkloadC
 
 int perftest(const Arguments& arguments, const std::vector<std::string>& words) {
   auto file = load_lab(arguments.lab, arguments.set, arguments.seed);
-  if (!file) return kExitWrongInput;
+  if (!file || !is_simulated(file->lab)) return kExitWrongInput;
   auto options = workload::parse_perftest(arguments.test, words);
   if (!options) {
     for (const std::string& problem : options.error()) fmt::print(stderr, "weft perftest: {}\n", problem);

@@ -23,17 +23,32 @@ struct WorldRows {
   std::string name;
   verbs::WorldStatus head{};
   std::vector<verbs::ProcessStatus> programs;
+  std::vector<verbs::OutsideStatus> outside;
 };
+
+std::string clock_text(const verbs::WorldStatus& head) {
+  const double now_s = static_cast<double>(head.now_ps) / 1e12;
+  if (head.clock == verbs::Clock::kWall)
+    return fmt::format("at {:.9f} s, wall clock, behind by {:.1f} ms at most", now_s,
+                       static_cast<double>(head.behind_ps) / 1e9);
+  return fmt::format("at {:.9f} s{}", now_s,
+                     head.deterministic != 0 ? "" : ", not deterministic: a program acted on its own clock");
+}
 
 std::string table(const std::vector<WorldRows>& worlds) {
   std::string out =
       fmt::format("{:<20} {:<12} {:>8} {:>8} {:>6}  {}\n", "WORLD", "NODE", "PID", "THREADS", "QPS", "PROGRAM");
   for (const WorldRows& world : worlds) {
-    out += fmt::format("{:<20} {:<12} at {:.9f} s{}\n", world.name, "", static_cast<double>(world.head.now_ps) / 1e12,
-                       world.head.deterministic != 0 ? "" : ", not deterministic: a program acted on its own clock");
+    out += fmt::format("{:<20} {:<12} {}\n", world.name, "", clock_text(world.head));
     for (const verbs::ProcessStatus& row : world.programs)
       out += fmt::format("{:<20} {:<12} {:>8} {:>8} {:>6}  {}\n", world.name, row.node, row.pid, row.threads, row.qps,
                          row.name);
+    for (const verbs::OutsideStatus& port : world.outside)
+      out += fmt::format(
+          "{:<20} {:<12} outside: in {}, out {}, answered {}; dropped: bad ICRC {}, malformed {}, strangers {}, "
+          "other {}, overrun {}\n",
+          world.name, port.node, port.in, port.out, port.answered, port.bad_icrc, port.malformed, port.strangers,
+          port.other, port.overrun);
   }
   return out;
 }
@@ -41,16 +56,35 @@ std::string table(const std::vector<WorldRows>& worlds) {
 std::string json(const std::vector<WorldRows>& worlds) {
   std::vector<std::string> objects;
   for (const WorldRows& world : worlds) {
-    std::vector<std::string> programs;
+    std::vector<std::string> programs, outside;
     for (const verbs::ProcessStatus& row : world.programs)
       programs.push_back(
           fmt::format("\n    {{\"node\": {}, \"pid\": {}, \"threads\": {}, \"qps\": {}, \"program\": {}}}",
                       json_string(row.node), row.pid, row.threads, row.qps, json_string(row.name)));
-    objects.push_back(fmt::format("\n  {{\"world\": {}, \"now_ps\": {}, \"deterministic\": {}, \"programs\": [{}]}}",
-                                  json_string(world.name), world.head.now_ps, world.head.deterministic != 0,
-                                  fmt::join(programs, ",")));
+    for (const verbs::OutsideStatus& port : world.outside)
+      outside.push_back(fmt::format(
+          "\n    {{\"node\": {}, \"in\": {}, \"out\": {}, \"answered\": {}, \"bad_icrc\": {}, \"malformed\": {}, "
+          "\"strangers\": {}, \"other\": {}, \"overrun\": {}}}",
+          json_string(port.node), port.in, port.out, port.answered, port.bad_icrc, port.malformed, port.strangers,
+          port.other, port.overrun));
+    objects.push_back(fmt::format(
+        "\n  {{\"world\": {}, \"clock\": \"{}\", \"now_ps\": {}, \"behind_ps\": {}, \"deterministic\": {}, "
+        "\"programs\": [{}], \"outside\": [{}]}}",
+        json_string(world.name), world.head.clock == verbs::Clock::kWall ? "wall" : "virtual", world.head.now_ps,
+        world.head.behind_ps, world.head.deterministic != 0, fmt::join(programs, ","), fmt::join(outside, ",")));
   }
   return fmt::format("[{}]\n", fmt::join(objects, ","));
+}
+
+// Rows of a status, behind its head; a name ends.
+template <class Row>
+void read_rows(const live::Reply& reply, std::size_t& at, std::uint32_t count, std::vector<Row>& rows) {
+  for (std::uint32_t i = 0; i < count && at + sizeof(Row) <= reply.body.size(); ++i, at += sizeof(Row)) {
+    Row& row = rows.emplace_back();
+    std::memcpy(&row, reply.body.data() + at, sizeof(row));
+    row.node[sizeof(row.node) - 1] = 0;
+    if constexpr (requires { row.name; }) row.name[sizeof(row.name) - 1] = 0;
+  }
 }
 
 int ps(const Arguments& arguments) {
@@ -65,15 +99,12 @@ int ps(const Arguments& arguments) {
   std::vector<WorldRows> worlds;
   for (const std::string& name : names) {
     auto reply = live::ask_world(live::socket_path(*directory, name), verbs::Op::kStatus);
-    WorldRows world{name, {}, {}};
+    WorldRows world{name, {}, {}, {}};
     if (!reply || reply->body.size() < sizeof(world.head)) continue;
     std::memcpy(&world.head, reply->body.data(), sizeof(world.head));
-    for (std::size_t at = sizeof(world.head); at + sizeof(verbs::ProcessStatus) <= reply->body.size();
-         at += sizeof(verbs::ProcessStatus)) {
-      verbs::ProcessStatus& row = world.programs.emplace_back();
-      std::memcpy(&row, reply->body.data() + at, sizeof(row));
-      row.node[sizeof(row.node) - 1] = row.name[sizeof(row.name) - 1] = 0;
-    }
+    std::size_t at = sizeof(world.head);
+    read_rows(*reply, at, world.head.processes, world.programs);
+    read_rows(*reply, at, world.head.outside, world.outside);
     worlds.push_back(std::move(world));
   }
   fmt::print("{}", arguments.json ? json(worlds) : table(worlds));

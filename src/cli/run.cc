@@ -29,7 +29,7 @@ struct Arguments {
 
 int run(const Arguments& arguments) {
   auto file = load_lab(arguments.lab, arguments.set, arguments.seed);
-  if (!file) return kExitWrongInput;
+  if (!file || !is_simulated(file->lab)) return kExitWrongInput;
   const lab::Lab& lab = file->lab;
   auto ports = choose_ports(lab, arguments.capture);
   if (!ports) return kExitWrongInput;

@@ -27,21 +27,22 @@ namespace {
 namespace fs = std::filesystem;
 
 struct UpArguments {
-  std::string lab, name, capture = "none", out;
+  std::string lab, name, clock = "virtual", capture = "none", out;
   std::vector<std::string> set;
   std::optional<std::uint64_t> seed;
   bool foreground = false;
   bool json = false;
 };
 
-std::string announcement(const lab::Lab& lab, const std::string& world, int pid, bool json) {
+std::string announcement(const lab::Lab& lab, const std::string& world, int pid, const UpArguments& arguments) {
   std::vector<std::string> nodes;
-  for (const lab::HostConfig& host : lab.hosts) nodes.push_back(json ? json_string(host.name) : host.name);
-  if (json)
-    return fmt::format("{{\"world\": {}, \"clock\": \"virtual\", \"pid\": {}, \"nodes\": [{}]}}\n", json_string(world),
-                       pid, fmt::join(nodes, ", "));
-  return fmt::format("world {} is up, in virtual time; nodes: {}\n  weft exec {} -- ibv_devinfo\n", world,
-                     fmt::join(nodes, " "), nodes.front());
+  for (const lab::HostConfig& host : lab.hosts) nodes.push_back(arguments.json ? json_string(host.name) : host.name);
+  if (arguments.json)
+    return fmt::format("{{\"world\": {}, \"clock\": {}, \"pid\": {}, \"nodes\": [{}]}}\n", json_string(world),
+                       json_string(arguments.clock), pid, fmt::join(nodes, ", "));
+  return fmt::format("world {} is up, {}; nodes: {}\n  weft exec {} -- ibv_devinfo\n", world,
+                     arguments.clock == "wall" ? "with the wall's clock" : "in virtual time", fmt::join(nodes, " "),
+                     nodes.front());
 }
 
 // What the world says to `weft up`, which waits for it.
@@ -81,6 +82,11 @@ int up(const UpArguments& arguments) {
     if (error)
       return complain(fmt::format("cannot make {}: {}; choose another place with --out", out, error.message()));
   }
+  bool wall = arguments.clock == "wall";
+  if (const lab::HostConfig* outside = lab::first_outside(file->lab); outside != nullptr && !wall)
+    return complain(fmt::format("{} is a port to the outside, where time is real; add --clock wall", outside->name));
+  auto outside = live::open_outside(file->lab);
+  if (!outside) return complain(outside.error());
   auto listener = live::listen_at(*directory, name);
   if (!listener) return complain(listener.error());
   int ready[2] = {-1, -1};
@@ -93,7 +99,7 @@ int up(const UpArguments& arguments) {
       close(ready[1]);
       std::string said = everything_from(ready[0]);
       if (said != kReady) return complain(said.empty() ? "the world ended before it was up" : said);
-      fmt::print("{}", announcement(file->lab, name, child, arguments.json));
+      fmt::print("{}", announcement(file->lab, name, child, arguments));
       return kExitWell;
     }
     setsid();
@@ -102,7 +108,7 @@ int up(const UpArguments& arguments) {
   }
   signal(SIGPIPE, SIG_IGN);
   catch_interrupts();
-  live::Server server(file->lab, *listener);
+  live::Server server(file->lab, *listener, wall ? verbs::Clock::kWall : verbs::Clock::kVirtual, std::move(*outside));
   auto captures = lab::Captures::open(server.world(), *ports, out + "/capture.pcapng", out + "/mirror.pcapng");
   if (!captures) {
     std::error_code error;
@@ -110,11 +116,13 @@ int up(const UpArguments& arguments) {
     return arguments.foreground ? complain(captures.error()) : tell(ready[1], captures.error());
   }
   server.set_observer([&](Time_ps now_ps) { (*captures)->flush(now_ps); });
-  for (std::uint32_t i = 0; i < file->lab.hosts.size(); ++i)
+  for (std::uint32_t i = 0; i < file->lab.hosts.size(); ++i) {
+    if (file->lab.hosts[i].outside) continue;
     live::write_sysfs(live::sysfs_path(*directory, name, file->lab.hosts[i].name), server.devices_of(i),
                       file->lab.hosts[i].name);
+  }
   if (arguments.foreground) {
-    fmt::print("{}", announcement(file->lab, name, getpid(), arguments.json));
+    fmt::print("{}", announcement(file->lab, name, getpid(), arguments));
     std::fflush(stdout);
   } else {
     tell(ready[1], kReady);
@@ -139,6 +147,8 @@ void add_up(CLI::App& app, int& status) {
       ->take_all();
   verb->add_option("--capture", up_arguments->capture, "Ports to capture: PORT[,PORT], all or none (default none)");
   verb->add_option("--out", up_arguments->out, "Directory for captures (default runs/NAME)");
+  verb->add_option("--clock", up_arguments->clock, "virtual: programs see the simulated time; wall: the real one")
+      ->check(CLI::IsMember({"virtual", "wall"}));
   verb->add_flag("--foreground", up_arguments->foreground, "Stay in the foreground until interrupted");
   verb->add_flag("--json", up_arguments->json, "Say what is up as JSON");
   verb->callback([up_arguments, &status] { status = up(*up_arguments); });

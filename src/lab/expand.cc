@@ -82,7 +82,7 @@ void write_changes(Out out, const YamlNode* nodes, const std::string& name) {
 }
 
 bool is_own(const YamlNode& node) {
-  return node.find("nics") != nullptr || node.find("model") != nullptr;
+  return node.find("nics") != nullptr || node.find("model") != nullptr || node.find("address") != nullptr;
 }
 
 void write_host(Out out, const HostConfig& host, const YamlNode* nodes) {

@@ -83,6 +83,7 @@ std::vector<std::int64_t> port_rates_bps(const PortRef& port, const LabContext& 
     if (run != nullptr) return run->rates_bps;
     return {};
   }
+  if (context.lab.hosts[port.host].outside) return {ethernet_rates_bps().begin(), ethernet_rates_bps().end()};
   const nic::NicModel& model = context.lab.hosts[port.host].nics[port.nic].model;
   std::vector<std::int64_t> rates_bps = {model.line_rate_bps};  // after a `set: {line_rate: …}`
   for (std::int64_t rate_bps : context.catalog.link_rates_bps(model.name)) {

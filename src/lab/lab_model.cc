@@ -86,4 +86,15 @@ std::string port_name(const Lab& lab, const PortRef& port) {
   return fmt::format("{}:{}", host.name, host.nics[port.nic].ports[port.port].name);
 }
 
+std::string to_string(const UdpAddress& address) {
+  return fmt::format("{}.{}.{}.{}:{}", address.ip[0], address.ip[1], address.ip[2], address.ip[3], address.port);
+}
+
+const HostConfig* first_outside(const Lab& lab) {
+  for (const HostConfig& host : lab.hosts) {
+    if (host.outside) return &host;
+  }
+  return nullptr;
+}
+
 }  // namespace weft::lab

@@ -49,8 +49,24 @@ struct NicConfig {
   std::vector<PortConfig> ports;
 };
 
+// A node that is not simulated: what is behind the port is real (docs/live.md). Frames go through a TAP interface, or in
+// UDP datagrams.
+struct UdpAddress {
+  std::array<std::uint8_t, 4> ip{};
+  std::uint16_t port = 0;
+  friend bool operator==(const UdpAddress&, const UdpAddress&) = default;
+};
+std::string to_string(const UdpAddress& address);  // "127.0.0.1:7001"
+struct OutsideConfig {
+  std::string tap;  // empty: UDP
+  UdpAddress listen, peer;
+  std::optional<std::array<std::uint8_t, 6>> mac;
+};
+
+// With `outside` it has one NIC with one port, p0, and no model of anything.
 struct HostConfig {
   std::string name;
+  std::optional<OutsideConfig> outside;
   host::HostModel model;
   nic::PortQos qos;  // the contract with this host's overrides applied
   std::vector<NicConfig> nics;
@@ -163,6 +179,9 @@ struct Lab {
   std::vector<Expectation> expectations;
   std::vector<Problem> warnings;  // what can be run but is probably not meant
 };
+
+// The first node that is a port to the outside, or null: only a world with the wall's clock can have one.
+const HostConfig* first_outside(const Lab& lab);
 
 // "vm00:p0", "leaf1:swp3"
 std::string port_name(const Lab& lab, const PortRef& port);

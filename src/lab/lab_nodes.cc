@@ -16,6 +16,9 @@ namespace weft::lab {
 namespace {
 
 constexpr std::string_view kDefaultHost = "generic-x86";
+// Of a port to the outside. Its cable ends here; handing a frame on takes longer than this on any computer.
+constexpr Time_ps kHandOver_ps = ns(500);
+constexpr std::int64_t kMaxOutsideMtu_B = 9000;
 constexpr std::int64_t kMinIpv4Mtu_B = 68;  // RFC 791
 constexpr std::int64_t kMinRoceMtu_B = 256 + wire::kIboeHeaderReserve_B;
 constexpr std::int64_t kMinIpv6Mtu_B = 1280;  // RFC 8200 section 5; Linux turns IPv6 off below
@@ -62,6 +65,29 @@ class HostReader {
     if (list->empty())
       problems_.add(nics->place, fmt::format("{} has no NIC", host_.name), "add one: - model: cx5-100g");
     for (const YamlNode& nic : *list) read_nic(nic);
+  }
+
+  // A node whose port is all that it has.
+  void read_outside_node(const YamlNode& node) {
+    const MapReader map(node, "node " + host_.name, outside_keys(), problems_);
+    state_.complete = map.ok();
+    if (!map.ok()) return;
+    state_.qos = map.get("qos");
+    host_.model = *context_.catalog.host(kDefaultHost);
+    read_outside(map, host_.outside.emplace(), problems_);
+    nic::NicModel& model = host_.nics.emplace_back().model;
+    model.name = model.description = "outside";
+    model.oui = "02:00:00";
+    model.ports = 1;
+    model.line_rate_bps = ethernet_rates_bps().front();
+    model.max_netdev_mtu_B = kMaxOutsideMtu_B;
+    model.rx_latency_ps = model.pfc_response_ps = kHandOver_ps;
+    PortConfig& port = host_.nics.back().ports.emplace_back();
+    port.name = "p0";
+    const std::size_t problems_before = problems_.size();
+    read_port(map, host_.nics.back(), true);
+    state_.ports.try_emplace(
+        port.name, PortState{{state_.index, 0, 0}, state_.place, problems_.size() == problems_before, {}, {}});
   }
 
  private:
@@ -170,16 +196,19 @@ class HostReader {
 
   // False when something is wrong with what the checks of links build on.
   bool read_port_config(const YamlNode& node, const std::string& name, NicConfig& nic, bool model_known) {
-    PortConfig& port = nic.ports.back();
     const std::size_t problems_before = problems_.size();
-    const MapReader map(node, "port " + name, port_keys(), problems_);
+    read_port(MapReader(node, "port " + name, port_keys(), problems_), nic, model_known);
+    return problems_.size() == problems_before;
+  }
+
+  void read_port(const MapReader& map, NicConfig& nic, bool model_known) {
+    PortConfig& port = nic.ports.back();
     if (const YamlNode* address = map.require("address", "address: 10.0.0.1/24")) read_address(*address, port);
     if (const YamlNode* mtu = map.get("mtu")) read_mtu(*mtu, nic, port, model_known);
     if (const YamlNode* vlan = map.get("vlan")) {
       if (const auto id = read_unsigned(*vlan, "vlan", {1, kMaxVlan}, problems_))
         port.vlan = static_cast<std::uint16_t>(*id);
     }
-    return problems_.size() == problems_before;
   }
 
   void read_address(const YamlNode& node, PortConfig& port) {
@@ -233,10 +262,11 @@ class HostReader {
   HostConfig& host_;
 };
 
-enum class NodeKind : std::uint8_t { kHost, kSwitch };
+enum class NodeKind : std::uint8_t { kHost, kSwitch, kOutside };
 
 std::optional<NodeKind> read_kind(const YamlNode& node, const std::string& name, ProblemList& problems) {
-  constexpr Word<NodeKind> kKinds[] = {{"host", NodeKind::kHost}, {"switch", NodeKind::kSwitch}};
+  constexpr Word<NodeKind> kKinds[] = {
+      {"host", NodeKind::kHost}, {"switch", NodeKind::kSwitch}, {"outside", NodeKind::kOutside}};
   const YamlNode* kind = node.find("kind");
   if (kind != nullptr) return read_choice<NodeKind>(*kind, "kind", kKinds, problems);
   if (!node.is_map()) {
@@ -288,7 +318,9 @@ void read_nodes(const YamlNode& node, LabContext& context) {
       state.index = static_cast<std::uint32_t>(context.lab.hosts.size());
       context.lab.hosts.emplace_back().name = name;
       state.complete = false;
-      if (kind) HostReader(context, state, context.lab.hosts.back()).read(node.children[i]);
+      HostReader reader(context, state, context.lab.hosts.back());
+      if (kind == NodeKind::kHost) reader.read(node.children[i]);
+      if (kind == NodeKind::kOutside) reader.read_outside_node(node.children[i]);
     }
   }
 }

@@ -77,6 +77,8 @@ bool settle_link(const CableSpec& cable, LinkConfig& link, LabContext& context);
 void read_fabric(const YamlNode& node, LabContext& context);
 void read_nodes(const YamlNode& node, LabContext& context);
 void read_switch(const YamlNode& node, NodeState& state, LabContext& context);
+// tap or udp, and mac, of a node that is a port to the outside.
+void read_outside(const MapReader& map, OutsideConfig& outside, ProblemList& problems);
 void read_links(const YamlNode& node, LabContext& context);
 // What follows from nodes and links together: segments, tiers, addresses that are used twice, routes.
 void settle_topology(LabContext& context, const YamlNode* routing);

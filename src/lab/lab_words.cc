@@ -12,6 +12,8 @@ constexpr std::string_view kLabKeys[] = {"version", "name",    "description", "s
                                          "sample",  "fabric",  "nodes",       "links",     "routing",
                                          "qos",     "mirrors", "faults",      "workloads", "expect"};
 constexpr std::string_view kNodeKeys[] = {"kind", "host", "set", "gpus", "nics", "qos"};
+constexpr std::string_view kOutsideKeys[] = {"kind", "address", "mtu", "vlan", "mac", "udp", "tap", "qos"};
+constexpr std::string_view kUdpKeys[] = {"listen", "peer"};
 constexpr std::string_view kNicKeys[] = {"model", "ports", "set"};
 constexpr std::string_view kPortKeys[] = {"address", "mtu", "vlan"};
 constexpr std::string_view kLinkKeys[] = {"endpoints", "cable"};
@@ -77,6 +79,12 @@ std::span<const std::string_view> lab_keys() {
 }
 std::span<const std::string_view> node_keys() {
   return kNodeKeys;
+}
+std::span<const std::string_view> outside_keys() {
+  return kOutsideKeys;
+}
+std::span<const std::string_view> udp_keys() {
+  return kUdpKeys;
 }
 std::span<const std::string_view> nic_keys() {
   return kNicKeys;

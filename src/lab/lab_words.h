@@ -27,6 +27,8 @@ enum class FlowPattern : std::uint8_t {
 
 std::span<const std::string_view> lab_keys();
 std::span<const std::string_view> node_keys();  // of a host
+std::span<const std::string_view> outside_keys();
+std::span<const std::string_view> udp_keys();
 std::span<const std::string_view> switch_keys();
 std::span<const std::string_view> switch_port_keys();
 std::span<const std::string_view> mirror_keys();

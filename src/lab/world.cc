@@ -55,6 +55,7 @@ void World::number_ports() {
         fabric::PortAddress address;
         address.name = lab_.hosts[h].name + ":" + port.name;
         address.mac = mac_of(nic.model.oui, id);
+        if (lab_.hosts[h].outside && lab_.hosts[h].outside->mac) address.mac = *lab_.hosts[h].outside->mac;
         std::copy(std::begin(port.address.bytes), std::end(port.address.bytes), address.ip.begin());
         address.v4 = port.address.is_v4;
         address.vlan = port.vlan;
@@ -136,6 +137,11 @@ void World::add_hosts() {
   for (std::uint32_t h = 0; h < lab_.hosts.size(); ++h) {
     hosts_.push_back(
         std::make_unique<host::Host>(lab_.hosts[h].model, engine_.domain(domain_of_host_[h]), lab_.seed, h));
+    outside_.push_back(nullptr);
+    if (lab_.hosts[h].outside)
+      outside_.back() =
+          std::make_unique<observe::OutsidePort>(engine_.domain(domain_of_host_[h]), book_, subnets_,
+                                                 port_ids_[h][0][0], static_cast<std::uint32_t>(devices_.size()));
   }
 }
 
@@ -144,7 +150,7 @@ World::End World::end_of(const PortRef& ref, std::int64_t rate_bps) {
   if (!ref.is_switch()) {
     const nic::NicModel& model = lab_.hosts[ref.host].nics[ref.nic].model;
     return {domain_of_host_[ref.host],
-            hosts_[ref.host]->node(),
+            outside_[ref.host] ? outside_[ref.host]->node() : hosts_[ref.host]->node(),
             model.port_latency_ps,
             model.rx_latency_ps,
             std::max<Time_ps>(model.pfc_response_ps, 0),
@@ -230,6 +236,12 @@ void World::add_devices(bool carry_payload) {
     }
   }
   for (std::uint32_t h = 0; h < lab_.hosts.size(); ++h) {
+    if (outside_[h]) {
+      std::uint32_t id = port_ids_[h][0][0];
+      if (link_from_[id] != kNoId)
+        outside_[h]->attach(*links_[link_from_[id]].direction, *links_[link_to_[id]].direction, peer(id));
+      continue;
+    }
     std::uint32_t number = 0;
     for (std::uint32_t n = 0; n < lab_.hosts[h].nics.size(); ++n) {
       const NicConfig& nic = lab_.hosts[h].nics[n];
@@ -271,6 +283,13 @@ void World::configure_faults(const PortRef& ref, nic::DeviceConfig& config) cons
       config.storm_until_ps = fault.rule.end_ps;
     }
   }
+}
+
+bool World::is_outside_port(std::uint32_t port) const {
+  for (std::uint32_t h = 0; h < outside_.size(); ++h) {
+    if (outside_[h] && port_ids_[h][0][0] == port) return true;
+  }
+  return false;
 }
 
 workload::Endpoint World::endpoint(const PortRef& ref, std::uint32_t function) {

@@ -14,6 +14,7 @@
 #include "fabric/switch.h"
 #include "host/host.h"
 #include "lab/lab_model.h"
+#include "observe/outside_port.h"
 #include "workload/connection.h"
 
 namespace weft::lab {
@@ -45,6 +46,10 @@ class World {
   const fabric::AddressBook& book() const { return book_; }
   // Null for a port without a cable and for a switch's.
   host::Host& host(std::uint32_t index) { return *hosts_[index]; }
+  // Null for a host that is simulated.
+  observe::OutsidePort* outside(std::uint32_t index) const { return outside_[index].get(); }
+  // The port belongs to one that is not.
+  bool is_outside_port(std::uint32_t port) const;
   nic::Device* device(std::uint32_t port) { return port < devices_.size() ? devices_[port] : nullptr; }
   std::vector<WorldLink>& links() { return links_; }
   std::uint32_t switch_count() const { return static_cast<std::uint32_t>(switches_.size()); }
@@ -107,6 +112,7 @@ class World {
   std::vector<std::uint32_t> subnets_;                    // by port id, of hosts
   fabric::Destinations destinations_;
   std::vector<std::unique_ptr<host::Host>> hosts_;
+  std::vector<std::unique_ptr<observe::OutsidePort>> outside_;  // by host
   std::vector<std::unique_ptr<fabric::Switch>> switches_;
   std::vector<std::uint32_t> domain_of_host_;
   std::vector<std::uint32_t> domain_of_switch_;

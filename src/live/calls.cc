@@ -13,6 +13,10 @@ namespace weft::live {
 
 using verbs::Op;
 
+namespace {
+constexpr Time_ps kFirstPause_ps = us(1);
+}  // namespace
+
 // A call that cannot be answered yet is asked again whenever something of its process has changed.
 void Server::execute(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) {
   Node& node = *thread->process->node;
@@ -136,12 +140,21 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
     case Op::kStreamClose:
       return network_.close(process, request, now_ps);
     case Op::kWait: {
-      auto reply = wait_items(*thread, request, now_ps);
+      auto reply = wait_items(*thread, request, now_ps, again);
+      // Who comes back for what it could not take the last time finds it a little later, more so each time: the thread
+      // that holds it up may be ahead in time.
+      if (reply && !again && thread->in_vain >= kTurnsInVain) {
+        int doublings = std::min(thread->in_vain - kTurnsInVain, 7);
+        retry_at(thread, now_ps + (kFirstPause_ps << doublings));
+        return std::nullopt;
+      }
       verbs::Wait ask;
       if (!reply && !again && request.read_head(ask) && ask.until_ps < kNever_ps) retry_at(thread, ask.until_ps);
       return reply;
     }
     default:
+      if (CommunicationManager::is_mine(request.op))
+        return managers_[process.node->index()]->answer(process, request, now_ps);
       return Reply::failed(EOPNOTSUPP);
   }
 }
@@ -177,7 +190,7 @@ std::optional<Reply> Server::get_cq_event(Process& process, const Request& reque
   return Reply::of(event);
 }
 
-std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, Time_ps now_ps) {
+std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, Time_ps now_ps, bool again) {
   Process& process = *thread.process;
   verbs::Wait ask;
   if (!request.read_head(ask) || ask.items > verbs::kMaxWaitItems + verbs::kMaxRealItems ||
@@ -185,7 +198,8 @@ std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, 
     return Reply::failed(EINVAL);
   std::vector<verbs::WaitItem> items(ask.items);
   std::memcpy(items.data(), request.body.data() + sizeof(ask), ask.items * sizeof(verbs::WaitItem));
-  bool any = ask.until_ps <= now_ps || thread.look;
+  // Asked again: something has happened.
+  bool any = ask.until_ps <= now_ps || thread.look || (again && ask.anything != 0);
   std::vector<short> lent_events(request.lent ? request.lent->fds.size() : 0);
   for (verbs::WaitItem& item : items) {
     item.ready = 0;
@@ -195,13 +209,17 @@ std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, 
     } else if (item.what == verbs::WaitItem::kChannel) {
       auto channel = process.channels.find(item.handle);
       if (channel != process.channels.end() && !channel->second->cookies.empty()) item.ready = item.wanted & POLLIN;
+    } else if (item.what == verbs::WaitItem::kCm) {
+      if (CommunicationManager::has_event(process, item.handle)) item.ready = item.wanted & POLLIN;
     } else if (item.what == verbs::WaitItem::kReal) {
       if (item.handle >= lent_events.size()) return Reply::failed(EINVAL);
       lent_events[item.handle] = static_cast<short>(item.wanted);
     }
-    any = any || item.ready != 0;
+    thread.told = thread.told || item.ready != 0;
   }
-  if (!any) {
+  thread.told = thread.told || thread.look;
+  if (!any && !thread.told) {
+    thread.polls = ask.anything != 0;
     thread.lent = request.lent;
     thread.lent_events = std::move(lent_events);
     return std::nullopt;

@@ -3,7 +3,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 
 namespace weft::live {
 
@@ -61,16 +63,16 @@ bool Connection::send(const Reply& reply, Time_ps now_ps) {
   msghdr message{};
   message.msg_iov = parts;
   message.msg_iovlen = 2;
-  alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))];
-  int count = reply.fds[1] >= 0 ? 2 : (reply.fds[0] >= 0 ? 1 : 0);
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(reply.fds))];
+  auto count = static_cast<std::size_t>(std::find(std::begin(reply.fds), std::end(reply.fds), -1) - reply.fds);
   if (count > 0) {
     message.msg_control = control;
-    message.msg_controllen = CMSG_SPACE(static_cast<std::size_t>(count) * sizeof(int));
+    message.msg_controllen = CMSG_SPACE(count * sizeof(int));
     cmsghdr* header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(static_cast<std::size_t>(count) * sizeof(int));
-    std::memcpy(CMSG_DATA(header), reply.fds, static_cast<std::size_t>(count) * sizeof(int));
+    header->cmsg_len = CMSG_LEN(count * sizeof(int));
+    std::memcpy(CMSG_DATA(header), reply.fds, count * sizeof(int));
   }
   return sendmsg(fd_, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(head) + reply.body.size());
 }

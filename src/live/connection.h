@@ -47,7 +47,7 @@ struct Request {
 struct Reply {
   int error = 0;
   std::vector<std::byte> body;
-  int fds[2] = {-1, -1};  // lent
+  int fds[3] = {-1, -1, -1};  // lent; those from the first -1 on are none
 
   static Reply failed(int error) {
     Reply reply;

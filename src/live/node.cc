@@ -31,21 +31,53 @@ Time_ps Node::step(Time_ps now_ps) {
   return events_.empty() ? kNever_ps : events_.top().time_ps;
 }
 
+void Node::begin_turn(Thread& thread, Time_ps now_ps) {
+  thread.retry = nullptr;
+  thread.lent = nullptr;
+  thread.polls = false;
+  thread.looks = thread.look;
+  thread.look = false;
+  ++thread.park;
+  thread.process->settle_writes(now_ps);
+  thread.local_ps = now_ps;
+  thread.clock().local_ps.store(now_ps, std::memory_order_release);
+}
+
 void Node::resume(const std::shared_ptr<Thread>& thread, const Reply& reply, Time_ps now_ps) {
-  thread->retry = nullptr;
-  thread->lent = nullptr;
-  thread->polls = false;
-  thread->looks = thread->look;
-  thread->look = false;
-  ++thread->park;
-  thread->process->settle_writes(now_ps);
-  thread->local_ps = now_ps;
-  thread->clock().local_ps.store(now_ps, std::memory_order_release);
+  begin_turn(*thread, now_ps);
+  // Others that it may wake by a semaphore or a condition find the time that it is.
+  for (const auto& other : thread->process->threads) {
+    if (other->state != ThreadState::kOutside || other->local_ps >= now_ps) continue;
+    other->local_ps = now_ps;
+    other->clock().local_ps.store(now_ps, std::memory_order_release);
+  }
+  std::vector<std::shared_ptr<Thread>> freed = free_pollers(*thread, now_ps);
   if (!thread->connection.send(reply, now_ps)) {
     waiter_.thread_ended(thread, now_ps);
-    return;
+  } else {
+    run(thread, now_ps);
   }
-  run(thread, now_ps);
+  for (const auto& each : freed) {
+    each->clock().may_not_park.store(0, std::memory_order_release);
+    run(each, now_ps);
+  }
+}
+
+// A thread that is told of something, cannot take it and waits again at once needs what another one holds: UCX polls
+// inside of a lock that its asynchronous thread tries to get. A poll must not keep it, so those that poll go on, in
+// real time and beside this thread, until it has had its turn.
+std::vector<std::shared_ptr<Thread>> Node::free_pollers(const Thread& thread, Time_ps now_ps) {
+  std::vector<std::shared_ptr<Thread>> freed;
+  if (thread.in_vain < kTurnsInVain) return freed;
+  for (const auto& each : thread.process->threads) {
+    if (each.get() == &thread || each->state != ThreadState::kParked || !each->polls || !each->retry) continue;
+    begin_turn(*each, now_ps);
+    each->looks = true;
+    each->state = ThreadState::kRunning;
+    each->clock().may_not_park.store(1, std::memory_order_release);
+    if (each->connection.send(Reply{}, now_ps)) freed.push_back(each);
+  }
+  return freed;
 }
 
 void Node::run(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
@@ -67,10 +99,21 @@ void Node::run(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
         at(thread->process->writes.front().visible_ps, thread->rank,
            [this, thread](Time_ps then_ps) { let_spin(thread, then_ps); });
       break;
+    case ThreadWaiter::Outcome::kRuns:
+      break;
     case ThreadWaiter::Outcome::kOutside:
       thread->state = ThreadState::kOutside;
       take_posts(*thread->process, now_ps, kNever_ps);
       break;
+  }
+  run_woken(*thread->process, std::max(now_ps, thread->local_ps));
+}
+
+// Threads that slept in the kernel and that another has woken run before time goes on.
+void Node::run_woken(Process& process, Time_ps now_ps) {
+  for (std::size_t i = 0; i < process.threads.size() && !process.gone; ++i) {
+    std::shared_ptr<Thread> thread = process.threads[i];
+    if (thread->state == ThreadState::kOutside && waiter_.is_awake(*thread)) run(thread, now_ps);
   }
 }
 
@@ -81,6 +124,8 @@ void Node::take_request(const std::shared_ptr<Thread>& thread, Request request, 
   bool idle = thread->looks && request.op == verbs::Op::kPoll && !thread->process->has_posts();
   take_posts(*thread->process, from_ps, asked_ps);
   thread->local_ps = asked_ps;
+  thread->in_vain = thread->told && request.op == verbs::Op::kWait ? thread->in_vain + 1 : 0;
+  thread->told = false;
   // One that looked around in vain is no news, or two of them would keep each other awake.
   if (!idle) wake_pollers(*thread->process, thread.get(), asked_ps);
   at(asked_ps, thread->rank, [this, thread, request = std::move(request)](Time_ps now_ps) {
@@ -90,6 +135,11 @@ void Node::take_request(const std::shared_ptr<Thread>& thread, Request request, 
 
 void Node::note_write(Process& process, std::uint64_t address, std::span<const std::uint8_t> bytes,
                       Time_ps visible_ps) {
+  // Somebody may look at any time. Early by what the bus would take, and never after the completion.
+  if (process.wall_clock) {
+    process.write(address, bytes);
+    return;
+  }
   // In order: a later write is not seen before an earlier one.
   if (!process.writes.empty()) visible_ps = std::max(visible_ps, process.writes.back().visible_ps);
   process.writes.push_back({visible_ps, address, {bytes.begin(), bytes.end()}});

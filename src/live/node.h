@@ -20,9 +20,11 @@ class ThreadWaiter {
  public:
   virtual ~ThreadWaiter() = default;
   // Returns when the thread has asked (its request is in `request`), is gone, or has to be taken for spinning or
-  // outside.
-  enum class Outcome : std::uint8_t { kAsked, kGone, kSpins, kOutside };
+  // outside; at once where nobody waits for threads: with the wall's clock they run while the world does.
+  enum class Outcome : std::uint8_t { kAsked, kGone, kSpins, kOutside, kRuns };
   virtual Outcome wait_for(Thread& thread, Request& request) = 0;
+  // One that slept in the kernel does not sleep there any more.
+  virtual bool is_awake(const Thread& thread) = 0;
   virtual void execute(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) = 0;
   virtual void thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps) = 0;
 };
@@ -70,7 +72,10 @@ class Node final : public host::Program {
       return a.rank != b.rank ? a.rank > b.rank : a.order > b.order;
     }
   };
+  static void begin_turn(Thread& thread, Time_ps now_ps);
   void run(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
+  static std::vector<std::shared_ptr<Thread>> free_pollers(const Thread& thread, Time_ps now_ps);
+  void run_woken(Process& process, Time_ps now_ps);
   void drain(CompletionRing& cq, Time_ps now_ps);
   void let_spin(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
   void post(Process& process, PostQueue::Kind kind, std::uint32_t handle, std::uint32_t number,

@@ -162,4 +162,13 @@ tl::expected<std::string, std::string> ask_world_text(const std::string& socket,
   return text;
 }
 
+tl::expected<verbs::WorldStatus, std::string> ask_status(const std::string& socket) {
+  auto reply = ask_world(socket, verbs::Op::kStatus);
+  if (!reply) return tl::unexpected(reply.error());
+  verbs::WorldStatus status;
+  if (reply->body.size() < sizeof(status)) return tl::unexpected(std::string("it speaks another protocol"));
+  std::memcpy(&status, reply->body.data(), sizeof(status));
+  return status;
+}
+
 }  // namespace weft::live

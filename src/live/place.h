@@ -22,6 +22,8 @@ tl::expected<int, std::string> listen_at(const std::string& directory, const std
 
 // One request on a connection of its own, and its reply.
 tl::expected<Reply, std::string> ask_world(const std::string& socket, verbs::Op op);
+// How the world is, without its processes.
+tl::expected<verbs::WorldStatus, std::string> ask_status(const std::string& socket);
 
 // The same, where the reply is a file: its text.
 tl::expected<std::string, std::string> ask_world_text(const std::string& socket, verbs::Op op);

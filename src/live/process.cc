@@ -9,6 +9,11 @@ EventChannel::~EventChannel() {
   if (eventfd >= 0) close(eventfd);
 }
 
+void OwnedDescriptor::reset() {
+  if (fd >= 0) close(fd);
+  fd = -1;
+}
+
 bool Process::read(std::uint64_t address, std::span<std::uint8_t> out) const {
   iovec local{out.data(), out.size()};
   iovec remote{reinterpret_cast<void*>(address), out.size()};

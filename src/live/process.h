@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -20,6 +21,8 @@
 namespace weft::live {
 
 class Node;
+struct CmChannel;
+struct CmId;
 struct Process;
 struct Stream;
 
@@ -36,6 +39,8 @@ enum class ThreadState : std::uint8_t {
 inline constexpr Time_ps kFirstPatience_ps = us(100);
 inline constexpr Time_ps kLastPatience_ps = ms(10);
 
+inline constexpr int kTurnsInVain = 3;  // after which a thread is taken to need what another one holds
+
 struct Thread {
   Connection connection;
   std::shared_ptr<Process> process;
@@ -49,6 +54,8 @@ struct Thread {
   bool polls = false;                // it waits for an entry of a completion queue
   bool look = false;                 // the wait that there is ends now, so that the thread looks around
   bool looks = false;                // it runs for no other reason
+  bool told = false;                 // its last wait ended because something was ready
+  int in_vain = 0;                   // how often it has then waited again at once
   std::shared_ptr<const Lent> lent;  // descriptors of the kernel's that it waits for, too
   std::vector<short> lent_events;
   bool has_spun = false;               // its spins have been ended by deliveries so far
@@ -139,6 +146,17 @@ struct PendingWrite {
   std::vector<std::uint8_t> bytes;
 };
 
+// Closes what it holds.
+struct OwnedDescriptor {
+  int fd = -1;
+  OwnedDescriptor() = default;
+  OwnedDescriptor(const OwnedDescriptor&) = delete;
+  OwnedDescriptor& operator=(const OwnedDescriptor&) = delete;
+  OwnedDescriptor(OwnedDescriptor&& other) noexcept : fd(std::exchange(other.fd, -1)) {}
+  ~OwnedDescriptor() { reset(); }
+  void reset();
+};
+
 struct Process {
   Node* node = nullptr;
   int pid = 0;
@@ -158,12 +176,17 @@ struct Process {
   std::map<std::pair<std::uint32_t, std::uint32_t>, VerbsQp*> qp_by_number;  // device and number
   std::map<std::uint32_t, AddressHandle> ahs;
   std::map<std::uint32_t, std::shared_ptr<Stream>> streams;
+  std::map<std::uint32_t, std::shared_ptr<CmChannel>> cm_channels;
+  std::map<std::uint32_t, std::shared_ptr<CmId>> cm_ids;
   std::vector<PostQueue> doorbells;  // by bit
   std::deque<PendingWrite> writes;
   Time_ps timer_ps = kNever_ps, timer_interval_ps = 0;
   std::uint64_t timer = 0;  // counts settings
   bool gone = false;
-  Time_ps ended_ps = 0;  // when it was gone
+  Time_ps ended_ps = 0;     // when it was gone
+  bool wall_clock = false;  // its threads run while the world does
+  // Wall clock: a pipe, so that no flag that the process sets on its end is set on ours.
+  OwnedDescriptor doorbell, doorbell_given;
 
   verbs::ProcessPage& shared() const { return *reinterpret_cast<verbs::ProcessPage*>(page.data()); }
   bool has_posts() const {

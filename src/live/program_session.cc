@@ -175,6 +175,7 @@ void ProgramSession::start(Entry& entry) {
   const workload::ProgramCommand& command = *entry.command;
   Variables variables = program_variables(libraries_, socket_path(directory_, kWorldName),
                                           sysfs_path(directory_, kWorldName, command.node), command.node);
+  variables.emplace_back(verbs::kClockVariable, "virtual");
   variables.emplace_back(verbs::kSeedVariable, fmt::format("{}", entry.seed));
   entry.outcome->started_ps = entry.outcome->ended_ps = entry.start_ps;
   auto child = Child::start(command.words, variables);
@@ -207,6 +208,7 @@ void ProgramSession::hold(const std::atomic<bool>* cancel) {
 void ProgramSession::wait_at_rest(const std::atomic<bool>* cancel) {
   const auto since = Clock::now();
   while (!is_set(cancel)) {
+    server_.take_stray_posts();
     server_.look_around(kLook_ms);
     if (reap() || world_.engine().next_wake_ps() != kNever_ps) return;
     const bool parked = std::all_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {

@@ -61,12 +61,18 @@ std::string executable(int pid) {
 
 }  // namespace
 
-Server::Server(const lab::Lab& lab, int listener)
+Server::Server(const lab::Lab& lab, int listener, verbs::Clock clock, std::vector<OutsideLine> outside)
     : own_world_(std::make_unique<lab::World>(
           lab, lab::WorldOptions{.domains = 1, .window_divisor = 1, .carry_payload = true})),
       world_(*own_world_),
       listener_(listener),
+      outside_(std::move(outside)),
       network_(world_, nodes_) {
+  if (clock == verbs::Clock::kWall) wall_.emplace(listener);
+  for (OutsideLine& line : outside_) {
+    wall_->watch(line.fd());
+    world_.outside(line.host())->set_sink({&line, OutsideLine::send});
+  }
   add_nodes();
 }
 
@@ -79,6 +85,7 @@ void Server::add_nodes() {
     world_.host(i).set_hooks({this, on_async, on_write, make_grh});
     nodes_.push_back(std::make_unique<Node>(*this, world_.host(i), i));
     services_.push_back(std::make_unique<VerbsService>(world_, *nodes_.back(), i));
+    managers_.push_back(std::make_unique<CommunicationManager>(world_, *nodes_.back(), *services_.back()));
   }
 }
 
@@ -94,12 +101,30 @@ std::vector<verbs::DeviceInfo> Server::devices_of(std::uint32_t host) {
 }
 
 void Server::run(const std::atomic<bool>& stop) {
+  if (wall_) {
+    run_wall(stop);
+  } else {
+    run_virtual(stop);
+  }
+}
+
+void Server::run_virtual(const std::atomic<bool>& stop) {
   while (!down_ && !stop.load(std::memory_order_relaxed)) {
     Time_ps next_ps = world_.engine().next_wake_ps();
     if (next_ps != kNever_ps && look_outside(next_ps - world_.engine().horizon_ps())) continue;
     if (next_ps != kNever_ps) world_.engine().run(next_ps + kSlice_ps, 1, nullptr, observer_);
     if (observer_) observer_(next_ps == kNever_ps ? kNever_ps : world_.engine().now_ps());
+    if (next_ps == kNever_ps) take_stray_posts();
     look_around(next_ps == kNever_ps ? 100 : 0);
+  }
+}
+
+// A thread that comes from a sleep in the kernel and goes back to one may have posted in between, without a call.
+void Server::take_stray_posts() {
+  for (const auto& thread : threads_) {
+    Process& process = *thread->process;
+    if (thread->state == ThreadState::kOutside && process.has_posts())
+      process.node->take_posts(process, world_.engine().horizon_ps(), kNever_ps);
   }
 }
 
@@ -126,25 +151,7 @@ bool Server::look_around(int timeout_ms) {
   Time_ps now_ps = world_.engine().horizon_ps();
   look_at_lent(nullptr, now_ps);
   for (std::size_t i = 0; i < threads.size(); ++i) {
-    if (fds[first_thread + i].revents == 0) continue;
-    Request request;
-    switch (threads[i]->connection.receive(request)) {
-      case Connection::Got::kRequest:
-        // One that waits has no business to ask.
-        if (threads[i]->state == ThreadState::kParked) {
-          thread_ended(threads[i], now_ps);
-          break;
-        }
-        // Where the world has not moved meanwhile, it was only a long computation.
-        if (threads[i]->state == ThreadState::kSpinning && threads[i]->left_at_ps != now_ps) deterministic_ = false;
-        threads[i]->process->node->take_request(threads[i], std::move(request), now_ps);
-        break;
-      case Connection::Got::kEnd:
-        thread_ended(threads[i], now_ps);
-        break;
-      case Connection::Got::kNothing:
-        break;
-    }
+    if (fds[first_thread + i].revents != 0) serve(threads[i], now_ps);
   }
   accept_newcomers();
   greet_newcomers();
@@ -169,12 +176,39 @@ void Server::look_at_lent(const Node* node, Time_ps now_ps) {
   }
 }
 
+void Server::serve(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
+  Request request;
+  switch (thread->connection.receive(request)) {
+    case Connection::Got::kRequest:
+      // One that waits has no business to ask.
+      if (thread->state == ThreadState::kParked) {
+        thread_ended(thread, now_ps);
+        break;
+      }
+      // Where the world has not moved meanwhile, it was only a long computation.
+      if (thread->state == ThreadState::kSpinning && thread->left_at_ps != now_ps) deterministic_ = false;
+      if (wall_) wall_->translate(request, now_ps);
+      thread->process->node->take_request(thread, std::move(request), now_ps);
+      break;
+    case Connection::Got::kEnd:
+      thread_ended(thread, now_ps);
+      break;
+    case Connection::Got::kNothing:
+      break;
+  }
+}
+
+Time_ps Server::arrival_ps() const {
+  return std::max(world_.engine().horizon_ps(), wall_ ? wall_->reached_ps : 0);
+}
+
 void Server::accept_newcomers() {
   for (;;) {
     int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) return;
     // Replies are sent when the program waits for them: they find room.
     newcomers_.push_back(fd);
+    if (wall_) wall_->watch(fd);
   }
 }
 
@@ -222,7 +256,7 @@ void Server::greet(int fd, const Request& request) {
   hello.node[sizeof(hello.node) - 1] = 0;
   const auto& hosts = world_.lab().hosts;
   auto host = std::find_if(hosts.begin(), hosts.end(), [&](const auto& each) { return each.name == hello.node; });
-  if (host == hosts.end()) {
+  if (host == hosts.end() || host->outside) {
     thread->connection.send(Reply::failed(ENOENT), 0);
     return;
   }
@@ -238,41 +272,49 @@ void Server::greet(int fd, const Request& request) {
     process->group = getpgid(hello.pid);
     process->name = executable(hello.pid);
     process->page = SharedMemory::make("weft-process", sizeof(verbs::ProcessPage));
+    if (wall_) wall_->adopt(*process);
     node.processes.push_back(process);
   }
   thread->process = process;
   thread->tid = hello.tid;
   thread->rank = next_rank_++;
   thread->page = SharedMemory::make("weft-thread", sizeof(verbs::ThreadPage));
-  if (thread->page.data() == nullptr || process->page.data() == nullptr) {
+  if (thread->page.data() == nullptr || process->page.data() == nullptr || (wall_ && process->doorbell.fd < 0)) {
     thread->connection.send(Reply::failed(ENOMEM), 0);
     return;
   }
   process->threads.push_back(thread);
   threads_.push_back(thread);
-  Time_ps now_ps = std::max({world_.engine().horizon_ps(), node.now_ps(), arrivals_ps_});
-  node.at(now_ps, thread->rank, [thread](Time_ps at_ps) {
+  Time_ps now_ps = std::max({arrival_ps(), node.now_ps(), arrivals_ps_});
+  node.at(now_ps, thread->rank, [this, thread](Time_ps at_ps) {
     const host::HostModel& model = thread->process->node->host().model();
     verbs::Welcome welcome{};
-    welcome.clock = verbs::Clock::kVirtual;
+    welcome.clock = wall_ ? verbs::Clock::kWall : verbs::Clock::kVirtual;
     welcome.thread = static_cast<std::uint32_t>(thread->process->threads.size() - 1);
     welcome.costs = {model.post_wqe_ps, model.doorbell_ps, model.post_recv_ps,
                      model.poll_hit_ps, kClockRead_ps,     model.post_loop_ps};
-    welcome.epoch_ns = kEpoch_ns;
+    welcome.epoch_ns = wall_ ? wall_->start_ns() : kEpoch_ns;
     Reply reply = Reply::of(welcome);
     reply.fds[0] = thread->page.fd();
     reply.fds[1] = thread->process->page.fd();
+    reply.fds[2] = thread->process->doorbell_given.fd;
     thread->process->node->resume(thread, reply, at_ps);
   });
 }
 
 ThreadWaiter::Outcome Server::wait_for(Thread& thread, Request& request) {
+  if (wall_) return Outcome::kRuns;
   Outcome outcome = wait_for_request(thread, request);
   // It may have written into a pipe that another waits for.
   Time_ps now_ps = std::max(thread.process->node->now_ps(), thread.local_ps);
   if (outcome == Outcome::kAsked) now_ps = std::max(now_ps, request.local_ps);
   look_at_lent(thread.process->node, now_ps);
   return outcome;
+}
+
+bool Server::is_awake(const Thread& thread) {
+  pollfd fd{thread.connection.fd(), POLLIN, 0};
+  return poll(&fd, 1, 0) > 0 || kernel_state(thread.process->pid, thread.tid) == 'R';
 }
 
 ThreadWaiter::Outcome Server::wait_for_request(Thread& thread, Request& request) {
@@ -317,6 +359,7 @@ ThreadWaiter::Outcome Server::wait_for_request(Thread& thread, Request& request)
 }
 
 void Server::thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
+  if (wall_) wall_->unwatch(thread->connection.fd());
   std::erase(threads_, thread);
   std::erase(thread->process->threads, thread);
   thread->state = ThreadState::kOutside;
@@ -329,50 +372,11 @@ void Server::end_process(const std::shared_ptr<Process>& process, Time_ps now_ps
   if (process->gone) return;
   process->gone = true;
   process->ended_ps = now_ps;
+  process->doorbell.reset();
+  process->doorbell_given.reset();
   network_.forget(*process, now_ps);
+  managers_[process->node->index()]->forget(*process, now_ps);
   services_[process->node->index()]->forget(*process);
-}
-
-Server::Group Server::group(int number) const {
-  Group group;
-  for (const auto& node : nodes_) {
-    for (const auto& process : node->processes) {
-      if (process->group != number) continue;
-      group.ended_ps = std::max(group.ended_ps, process->ended_ps);
-      group.threads += process->threads.size();
-      for (const auto& thread : process->threads)
-        group.all_parked &= thread->state == ThreadState::kParked && !thread->lent;
-    }
-  }
-  group.all_parked &= group.threads > 0;
-  return group;
-}
-
-Reply Server::status() const {
-  verbs::WorldStatus head{};
-  head.now_ps = world_.engine().now_ps();
-  head.deterministic = deterministic_ ? 1 : 0;
-  std::vector<verbs::ProcessStatus> rows;
-  for (const auto& node : nodes_) {
-    for (const auto& process : node->processes) {
-      if (process->gone) continue;
-      verbs::ProcessStatus row{};
-      row.pid = process->pid;
-      row.threads = static_cast<std::uint32_t>(process->threads.size());
-      row.qps = static_cast<std::uint32_t>(process->qps.size());
-      std::snprintf(row.node, sizeof(row.node), "%s", world_.lab().hosts[node->index()].name.c_str());
-      std::snprintf(row.name, sizeof(row.name), "%s", process->name.c_str());
-      rows.push_back(row);
-    }
-  }
-  head.processes = static_cast<std::uint32_t>(rows.size());
-  rows.resize(std::min(rows.size(), (verbs::kMaxMessage_B - 4096) / sizeof(verbs::ProcessStatus)));
-  Reply reply;
-  reply.body.resize(sizeof(head) + rows.size() * sizeof(verbs::ProcessStatus));
-  std::memcpy(reply.body.data(), &head, sizeof(head));
-  if (!rows.empty())
-    std::memcpy(reply.body.data() + sizeof(head), rows.data(), rows.size() * sizeof(verbs::ProcessStatus));
-  return reply;
 }
 
 }  // namespace weft::live

@@ -1,6 +1,6 @@
-// A world that programs attach to: the engine's loop in virtual time, and the socket by which programs come in. The
+// A world that programs attach to: the engine's loop, and the socket by which programs come in. In virtual time the
 // world advances only while every attached thread waits for it; when nothing is left to do it sleeps until somebody
-// asks.
+// asks. With the wall's clock (server_wall.cc) simulated time follows real time and threads run as they like.
 #pragma once
 
 #include <atomic>
@@ -9,17 +9,21 @@
 #include <vector>
 
 #include "lab/world.h"
+#include "live/cm.h"
 #include "live/node.h"
+#include "live/outside.h"
 #include "live/streams.h"
 #include "live/verbs_service.h"
+#include "live/wall_clock.h"
 
 namespace weft::live {
 
 class Server final : public ThreadWaiter {
  public:
   // `listener` is a listening SOCK_SEQPACKET socket; the server closes it.
-  Server(const lab::Lab& lab, int listener);
-  // On a world of somebody else, who drives it (live/program_session.h).
+  // Ports to the outside need the wall's clock.
+  Server(const lab::Lab& lab, int listener, verbs::Clock clock, std::vector<OutsideLine> outside = {});
+  // On a world of somebody else, who drives it in virtual time (live/program_session.h).
   Server(lab::World& world, int listener);
   ~Server() override;
 
@@ -38,6 +42,8 @@ class Server final : public ThreadWaiter {
   bool look_around(int timeout_ms);
   // Before a leap of the clock; true: something came, and the leap may be shorter.
   bool look_outside(Time_ps leap_ps);
+  // When nothing is left to happen.
+  void take_stray_posts();
   // Newcomers come no earlier than this.
   void set_arrivals_ps(Time_ps time_ps) { arrivals_ps_ = time_ps; }
   // The programs of one process group.
@@ -49,6 +55,7 @@ class Server final : public ThreadWaiter {
   Group group(int number) const;
 
   Outcome wait_for(Thread& thread, Request& request) override;
+  bool is_awake(const Thread& thread) override;
   void execute(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) override;
   void thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps) override;
 
@@ -62,6 +69,15 @@ class Server final : public ThreadWaiter {
   void greet(int fd, const Request& request);
   Reply status() const;
   void send_results(Connection& connection);  // observe.cc
+  void run_virtual(const std::atomic<bool>& stop);
+  void run_wall(const std::atomic<bool>& stop);
+  // What comes in now happens then.
+  Time_ps arrival_ps() const;
+  // What a thread asks for, or its end.
+  void serve(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
+  bool take_doorbells();
+  bool look_at_descriptors();
+  void sleep_until(Time_ps time_ps);
   Outcome wait_for_request(Thread& thread, Request& request);
   // Whoever waits for a descriptor of the kernel's that is ready looks around at `now_ps`. `node` null: all of them.
   void look_at_lent(const Node* node, Time_ps now_ps);
@@ -71,15 +87,18 @@ class Server final : public ThreadWaiter {
   void retry_at(const std::shared_ptr<Thread>& thread, Time_ps time_ps);
   std::optional<Reply> poll_cq(Process& process, const Request& request);
   std::optional<Reply> get_cq_event(Process& process, const Request& request);
-  std::optional<Reply> wait_items(Thread& thread, const Request& request, Time_ps now_ps);
+  std::optional<Reply> wait_items(Thread& thread, const Request& request, Time_ps now_ps, bool again);
   Reply set_timer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps);
   void fire_timer(const std::shared_ptr<Process>& process, std::uint64_t timer, Time_ps now_ps);
 
   std::unique_ptr<lab::World> own_world_;  // none: somebody else's
   lab::World& world_;
   int listener_;
+  std::optional<WallClock> wall_;  // none: virtual time
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::unique_ptr<VerbsService>> services_;
+  std::vector<OutsideLine> outside_;
+  std::vector<std::unique_ptr<CommunicationManager>> managers_;
   ManagementNetwork network_;
   std::vector<int> newcomers_;
   std::vector<std::shared_ptr<Thread>> threads_;

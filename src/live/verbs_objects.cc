@@ -117,7 +117,7 @@ Reply VerbsService::list_devices() const {
 
 std::optional<std::uint32_t> VerbsService::port_of_gid(const std::uint8_t* gid) const {
   for (std::uint32_t port = 0; port < world_.port_count(); ++port) {
-    if (world_.device(port) == nullptr) continue;
+    if (world_.device(port) == nullptr && !world_.is_outside_port(port)) continue;
     const fabric::PortAddress& address = world_.book()[port];
     if (std::memcmp(gid, address.ip.data(), 16) == 0 || std::memcmp(gid, link_local(address.mac).data(), 16) == 0)
       return port;

@@ -36,16 +36,17 @@ class VerbsService {
   void forget(Process& process);
 
   verbs::DeviceInfo describe(std::uint32_t device) const;
+  lab::PortRef port_ref(std::uint32_t device) const;
+  // Where in the world an address is.
+  std::optional<std::uint32_t> port_of_gid(const std::uint8_t* gid) const;
 
  private:
-  std::optional<std::uint32_t> port_of_gid(const std::uint8_t* gid) const;
   bool make_queue(Process& process, PostQueue::Kind kind, std::uint32_t handle, std::uint32_t device, VerbsQueue& queue,
                   const verbs::QueueInfo& info, std::uint32_t slots);
   void destroy_qp(Process& process, VerbsQp& qp);
   void destroy_queue(Process& process, std::uint32_t device, VerbsQueue& queue);
   void destroy_cq(Process& process, CompletionRing& cq);
   nic::Device* device(std::uint32_t index) const;
-  lab::PortRef port_ref(std::uint32_t device) const;
 
   lab::World& world_;
   Node& node_;

@@ -26,7 +26,7 @@ bool Device::send_datagram(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   if (request.solicited) packet.flags |= Packet::kSolicited;
   engine::Cold& cold = add_cold(packet);
   cold.qkey = request.qkey;
-  cold.src_qp = qp.qpn;
+  cold.src_qp = qp.qpn == general_services_qpn_ ? kGeneralServicesQpn : qp.qpn;
   cold.imm = request.imm;
   if (!add_payload(packet, request.lkey, request.local_va)) [[unlikely]] {
     drop_unsent(packet);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -108,6 +109,8 @@ class alignas(64) Device {
   bool has_qp(std::uint32_t qpn) const {
     return qpn - kFirstQpn < qps_.size() && (qps_[qpn - kFirstQpn].marks & QueuePair::kLive) != 0;
   }
+  // Makes this UD queue pair the port's general services interface: number 1 on the wire (IBTA vol 1, 13.5.1).
+  void set_general_services(std::uint32_t qpn) { general_services_qpn_ = qpn; }
   std::uint32_t qp_count() const { return static_cast<std::uint32_t>(qps_.size() - free_qps_.size()); }
   // Shared receive queues. Below `limit` receives there is one event; 0: none.
   std::uint32_t create_srq(std::uint32_t entries);
@@ -159,6 +162,7 @@ class alignas(64) Device {
 
  private:
   static constexpr std::uint32_t kFirstQpn = 0x108;  // low numbers are the driver's own, as on mlx5
+  static constexpr std::uint32_t kGeneralServicesQpn = 1;
   static constexpr std::uint32_t kCqe_B = 64;
   static constexpr std::size_t kRestingQps = 64;    // destroyed numbers that are not used again yet
   static constexpr std::size_t kPlacesForAcks = 8;  // of a QP's replies that READ and atomics leave free
@@ -249,6 +253,11 @@ class alignas(64) Device {
   void keep_telemetry(QueuePair& qp, const engine::Packet& packet);
   void echo_telemetry(QueuePair& qp, engine::Packet& packet);
 
+  // loopback.cc
+  static constexpr std::uint32_t kLoopContext = 0x4000'0000;  // of a timer: a packet to this port
+  void loop_back(const engine::Packet& packet, std::uint32_t line_bytes, Time_ps now_ps);
+  void receive_looped(Time_ps now_ps);
+
   // cnp.cc: the notification point.
   static constexpr std::uint32_t kCnpContext = 0xffffffff;
   void note_ce(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
@@ -337,7 +346,9 @@ class alignas(64) Device {
   DeviceConfig config_;
   std::vector<CompletionQueue> cqs_;
   std::vector<SharedReceiveQueue> srqs_;
-  ContextRing free_qps_;  // places of destroyed queue pairs, the oldest first
+  std::deque<engine::Packet> looped_;       // to this port, in the order of their times
+  std::uint32_t general_services_qpn_ = 0;  // 0: none
+  ContextRing free_qps_;                    // places of destroyed queue pairs, the oldest first
   std::vector<std::uint32_t> free_cqs_;
   RandomStream psns_;
   RandomStream jitter_;

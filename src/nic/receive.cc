@@ -76,6 +76,7 @@ void Device::receive_packet(Packet& packet, Time_ps now_ps) {
     return;
   }
   QueuePair* qp = find_qp(packet.dest_qp);
+  if (qp == nullptr && packet.dest_qp == kGeneralServicesQpn) qp = find_qp(general_services_qpn_);
   if (qp == nullptr) {
     end(packet, Fate::kUnknownQp);
     return;

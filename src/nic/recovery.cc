@@ -84,6 +84,10 @@ void Device::drop_stale_timers() {
 // Deadlines move with every ACK; the heap entry stays and is looked at when it comes up.
 void Device::on_timer(Time_ps now_ps) {
   std::uint32_t context = timers_.pop().context;
+  if (context == kLoopContext) [[unlikely]] {
+    receive_looped(now_ps);
+    return;
+  }
   if ((context & kCqContext) != 0) [[unlikely]] {
     fail_cq(context & ~kCqContext, now_ps);
     return;

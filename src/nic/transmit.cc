@@ -86,6 +86,10 @@ bool Device::serve_context(std::uint32_t context, Time_ps now_ps) {
 
 void Device::put(Packet& packet, Time_ps now_ps) {
   std::uint32_t line_bytes = fabric::line_B(packet);
+  if (packet.dst == packet.src) [[unlikely]] {
+    loop_back(packet, line_bytes, now_ps);
+    return;
+  }
   free_ps_ = now_ps + out_.send(packet, line_bytes, now_ps);
   Counters::Traffic& traffic = counters.priorities[packet.priority].tx;
   ++traffic.packets;

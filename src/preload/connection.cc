@@ -26,6 +26,13 @@ namespace {
 
 constexpr int kLowestDescriptor = 700;  // out of the way of programs that count on small numbers
 
+int moved_up(int fd) {
+  long high = syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, kLowestDescriptor);
+  if (high < 0) return fd;
+  syscall(SYS_close, fd);
+  return static_cast<int>(high);
+}
+
 int open_socket(const Process& process) {
   int fd = static_cast<int>(syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (fd < 0) die("no socket to the world: %s", strerrorname_np(errno));
@@ -35,12 +42,7 @@ int open_socket(const Process& process) {
   while (syscall(SYS_connect, fd, &address, sizeof address) != 0) {
     if (errno != EINTR) die("no world at %s; is `weft exec` still running?", process.socket_path);
   }
-  long high = syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, kLowestDescriptor);
-  if (high >= 0) {
-    syscall(SYS_close, fd);
-    fd = static_cast<int>(high);
-  }
-  return fd;
+  return moved_up(fd);
 }
 
 void* map(int fd, std::size_t size_B) {
@@ -75,11 +77,17 @@ verbs::ThreadPage* greet(Process& process, int fd) {
   pthread_mutex_lock(&process.mutex);
   if (process.page == nullptr) {
     process.welcome = told;
+    if (pages.fd[2] >= 0) {
+      process.doorbell = moved_up(pages.fd[2]);
+      descriptors().reserve(process.doorbell);
+      pages.fd[2] = -1;
+    }
     process.page = static_cast<verbs::ProcessPage*>(map(pages.fd[1], sizeof(verbs::ProcessPage)));
   }
   pthread_mutex_unlock(&process.mutex);
   syscall(SYS_close, pages.fd[0]);
   syscall(SYS_close, pages.fd[1]);
+  if (pages.fd[2] >= 0) syscall(SYS_close, pages.fd[2]);
   return page;
 }
 

@@ -48,7 +48,8 @@ bool is_virtual();
 // Virtual time, which looking at costs: a loop that waits for a moment comes to its end.
 inline std::int64_t read_clock_ps() {
   ensure_connected();
-  const std::int64_t cost_ps = welcome().costs.clock_read_ps;
+  const bool stands = thread.page->may_not_park.load(std::memory_order_relaxed) != 0;
+  const std::int64_t cost_ps = stands ? 0 : welcome().costs.clock_read_ps;
   thread.page->clock_seen.store(1, std::memory_order_relaxed);
   return thread.page->local_ps.fetch_add(cost_ps, std::memory_order_relaxed) + cost_ps;
 }

@@ -124,7 +124,9 @@ void trap_counter() {
 void warn_of_untrapped_counter() {
   static std::atomic<bool> said{false};
   const Process& process = this_process();
-  if (process.counter_trapped || process.welcome.clock != verbs::Clock::kVirtual || said.exchange(true)) return;
+  if (process.counter_trapped || process.wall_clock || process.welcome.clock != verbs::Clock::kVirtual ||
+      said.exchange(true))
+    return;
   say("the kernel does not trap the CPU's counter; programs that read it directly see real time "
       "(arm64 needs Linux 6.12%s)",
       "");

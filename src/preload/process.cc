@@ -24,6 +24,7 @@ void after_fork_in_child() {
   descriptors().disown_streams();
   if (process.page != nullptr) munmap(process.page, sizeof(verbs::ProcessPage));
   process.page = nullptr;
+  process.doorbell = -1;
   process.mutex = PTHREAD_MUTEX_INITIALIZER;
   process.pid = static_cast<int>(syscall(SYS_getpid));
 }
@@ -43,7 +44,7 @@ __attribute__((constructor)) void start(int, char**, char** environment) {
   find_world(environment);
   find_folder(find(environment, kSysfsVariable));
   if (!process.attached) return;
-  trap_counter();
+  if (!process.wall_clock) trap_counter();
   // Where Yama guards memory (ptrace_scope 1), the world, which is no ancestor, may reach it all the same. It is the
   // same user's; who is not may not anyway. Fails where there is no Yama, and nothing is lost.
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
@@ -62,6 +63,8 @@ void find_world(char** environment) {
   memcpy(process.socket_path, path, strlen(path) + 1);
   const char* node = find(environment, verbs::kNodeVariable);
   if (node != nullptr) strncpy(process.node, node, sizeof process.node - 1);
+  const char* clock = find(environment, verbs::kClockVariable);
+  process.wall_clock = clock != nullptr && strcmp(clock, "wall") == 0;
   process.pid = static_cast<int>(syscall(SYS_getpid));
   pthread_key_create(&process.thread_key, disconnect_at_thread_exit);
   pthread_atfork(nullptr, nullptr, after_fork_in_child);
@@ -73,7 +76,7 @@ const verbs::Welcome& welcome() {
 }
 
 bool is_virtual() {
-  if (!process.attached) return false;
+  if (!process.attached || process.wall_clock) return false;
   ensure_connected();
   return process.welcome.clock == verbs::Clock::kVirtual;
 }

@@ -10,6 +10,7 @@ namespace weft::preload {
 
 struct Process {
   bool attached = false;
+  bool wall_clock = false;  // told by WEFT_CLOCK: known before the first call
   bool counter_trapped = false;
   char socket_path[sizeof(sockaddr_un::sun_path)] = {};
   char node[sizeof(verbs::Hello::node)] = {};
@@ -18,6 +19,7 @@ struct Process {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   verbs::ProcessPage* page = nullptr;  // written once, under the mutex, before any thread's own page
   verbs::Welcome welcome{};            // likewise
+  int doorbell = -1;                   // likewise: pipe that wakes a world with the wall's clock
 };
 Process& this_process();
 

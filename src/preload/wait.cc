@@ -31,6 +31,7 @@ class Sources {
     }
   }
 
+  bool has_ours() const { return item_count_ > 0; }
   bool is_too_many() const { return too_many_ || real_count_ > verbs::kMaxRealItems; }
 
   // poll(2) on the real ones. Results are marked in the caller's array.
@@ -45,7 +46,7 @@ class Sources {
 
   // Parks until something is ready or the time has come. Real descriptors change in real time: the world gets a copy of
   // them and looks at them whenever a thread has run, so that time does not go on while one of them is ready.
-  int park(std::int64_t until_ps) {
+  int park(std::int64_t until_ps, bool anything = false) {
     std::size_t count = item_count_;
     std::size_t lent_count = 0;
     int lent[verbs::kMaxRealItems];
@@ -55,7 +56,7 @@ class Sources {
       items_[count++] = {verbs::WaitItem::kReal, static_cast<std::uint32_t>(lent_count++),
                          static_cast<std::uint16_t>(real_[i].events), 0};
     }
-    const verbs::Wait wait{until_ps, static_cast<std::uint32_t>(count), 0};
+    const verbs::Wait wait{until_ps, static_cast<std::uint32_t>(count), anything};
     std::size_t size_B = count * sizeof(verbs::WaitItem);
     const iovec request[2] = {{const_cast<verbs::Wait*>(&wait), sizeof wait}, {items_, size_B}};
     const int error = call_in_pieces(verbs::Op::kWait, request, 2, items_, &size_B, nullptr, lent, lent_count);
@@ -110,6 +111,30 @@ std::int64_t later(std::int64_t now_ps, std::int64_t by_ps) {
   return by_ps < 0 || by_ps > kForever_ps - now_ps ? kForever_ps : now_ps + by_ps;
 }
 
+// A thread that looks without waiting, again and again, waits all the same: for anything, since nobody knows what. From
+// some number of looks in vain on, one of them lets time pass, as a poll of an empty completion queue does.
+constexpr int kLooksInVain = 32;
+constexpr std::int64_t kFirstPatience_ps = kPsPerUs;
+constexpr std::int64_t kLastPatience_ps = 100 * kPsPerUs;
+thread_local int looks_in_vain = 0;
+thread_local std::int64_t patience_ps = kFirstPatience_ps;
+
+int look(Sources& sources) {
+  if (sources.look_at_real() < 0) return -1;
+  const bool wait = is_virtual() && sources.ready() == 0 && ++looks_in_vain >= kLooksInVain;
+  const std::int64_t now_ps = verbs::weft_now_ps();
+  if (wait || sources.has_ours()) {
+    const int error = sources.park(wait ? now_ps + patience_ps : now_ps, wait);
+    if (error != 0) return fail(error);
+    if (wait && sources.look_at_real() < 0) return -1;
+  }
+  const int ready = sources.ready();
+  if (wait) patience_ps = std::min(2 * patience_ps, kLastPatience_ps);
+  if (ready > 0) patience_ps = kFirstPatience_ps;
+  if (wait || ready > 0) looks_in_vain = 0;
+  return ready;
+}
+
 int wait_until(Sources& sources, std::int64_t until_ps) {
   for (;;) {
     const int real = sources.look_at_real();
@@ -147,7 +172,7 @@ int wait_for(pollfd* fds, std::size_t count, std::int64_t timeout_ps, const sigs
   const std::int64_t until_ps = later(verbs::weft_now_ps(), timeout_ps);
   sigset_t before;
   if (mask != nullptr) WEFT_REAL(pthread_sigmask)(SIG_SETMASK, mask, &before);
-  const int ready = wait_until(sources, until_ps);
+  const int ready = timeout_ps == 0 ? look(sources) : wait_until(sources, until_ps);
   const int error = errno;
   if (mask != nullptr) WEFT_REAL(pthread_sigmask)(SIG_SETMASK, &before, nullptr);
   errno = error;

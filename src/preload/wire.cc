@@ -27,7 +27,7 @@ void take_descriptors(msghdr& message, verbs::Descriptors* passed) {
     for (std::size_t i = 0; i < count; ++i) {
       int fd;
       memcpy(&fd, CMSG_DATA(control) + i * sizeof fd, sizeof fd);
-      if (passed != nullptr && taken < 2) {
+      if (passed != nullptr && taken < sizeof passed->fd / sizeof fd) {
         passed->fd[taken++] = fd;
       } else {
         syscall(SYS_close, fd);

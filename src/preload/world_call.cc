@@ -1,7 +1,6 @@
 #include "verbs/world_call.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,10 +21,12 @@ void move_clock_to(std::atomic<std::int64_t>& local_ps, std::int64_t now_ps) {
   }
 }
 
-// The clock of a world that runs with the wall's: the same zero, so that `until_ps` means the same on both sides.
+// Real time, from the world's zero. A world that cannot keep up is behind it: it takes what a request says of times as
+// from the request's own.
 std::int64_t wall_now_ps() {
+  ensure_connected();
   timespec now;
-  WEFT_REAL(clock_gettime)(CLOCK_REALTIME, &now);
+  WEFT_REAL(clock_gettime)(CLOCK_MONOTONIC, &now);
   return (now.tv_sec * kNsPerS + now.tv_nsec - welcome().epoch_ns) * kPsPerNs;
 }
 
@@ -69,6 +70,10 @@ WEFT_EXPORT bool weft_is_virtual() {
   return is_virtual();
 }
 
+WEFT_EXPORT bool weft_may_park() {
+  return preload::thread.page == nullptr || preload::thread.page->may_not_park.load(std::memory_order_acquire) == 0;
+}
+
 WEFT_EXPORT std::int64_t weft_now_ps() {
   if (!is_virtual()) return wall_now_ps();
   return preload::thread.page->local_ps.load(std::memory_order_relaxed);
@@ -88,19 +93,17 @@ WEFT_EXPORT bool weft_counter_is_trapped() {
 }
 
 WEFT_EXPORT void weft_watch_descriptor(int fd, std::uint32_t what, std::uint32_t handle) {
+  if (!is_virtual()) return;  // the kernel knows in time
   preload::descriptors().watch(fd, what, handle);
 }
 
 WEFT_EXPORT void weft_ring(std::uint32_t doorbell) {
   ProcessPage* page = this_process().page;
   if (page == nullptr || doorbell >= kDoorbellWords * 64) return;
-  page->doorbells[doorbell / 64].fetch_or(std::uint64_t{1} << (doorbell % 64), std::memory_order_release);
-  if (welcome().clock == Clock::kVirtual) return;
-  // Pairs with a world that writes `sleeping`, looks at the doorbells once more and then sleeps on `rung`.
-  page->rung.fetch_add(1, std::memory_order_seq_cst);
-  if (page->sleeping.load(std::memory_order_seq_cst) != 0) {
-    syscall(SYS_futex, &page->rung, FUTEX_WAKE, 1, nullptr, nullptr, 0);
-  }
+  // Pairs with a world that writes `sleeping`, looks at the doorbells once more and then sleeps.
+  page->doorbells[doorbell / 64].fetch_or(std::uint64_t{1} << (doorbell % 64), std::memory_order_seq_cst);
+  if (welcome().clock == Clock::kVirtual || page->sleeping.load(std::memory_order_seq_cst) == 0) return;
+  syscall(SYS_write, this_process().doorbell, "", 1);
 }
 
 }  // namespace weft::verbs

@@ -20,14 +20,15 @@ inline constexpr const char* kSocketVariable = "WEFT_SOCKET";  // path of the Un
 inline constexpr const char* kSysfsVariable = "WEFT_SYSFS";    // what stands for /sys/class and /dev/infiniband
 inline constexpr const char* kNodeVariable = "WEFT_NODE";      // the host of the lab that it runs on
 inline constexpr const char* kSeedVariable = "WEFT_SEED";      // of what it draws; empty: its own
+inline constexpr const char* kClockVariable = "WEFT_CLOCK";    // "wall": clocks are the real ones
 
 enum class Op : std::uint32_t {
-  kHello = 1,  // Hello -> Welcome, with two descriptors: ThreadPage, ProcessPage
+  kHello = 1,  // Hello -> Welcome, with descriptors: ThreadPage, ProcessPage; wall clock: the doorbell, a pipe
   kSleep,      // Sleep -> nothing
   kSetTimer,   // SetTimer -> TimerLeft: alarm() and ITIMER_REAL; the world sends SIGALRM
   kLookUp,     // LookUp -> Address: a node's name
   kNodeName,   // nothing -> LookUp: the node that this is
-  kStatus,     // nothing -> WorldStatus and ProcessStatus[]: `weft ps`, on a connection of its own
+  kStatus,     // nothing -> WorldStatus and ProcessStatus[], OutsideStatus[]: `weft ps`, on a connection of its own
   kDown,       // nothing -> nothing: `weft down`
 
   kResults = 16,  // nothing -> nothing, with a descriptor of what results.json would say: `weft counters`
@@ -63,6 +64,26 @@ enum class Op : std::uint32_t {
   kStreamShutdown,   // Shutdown -> nothing
   kStreamClose,      // Handle -> nothing
   kWait,             // Wait and WaitItem[] -> WaitItem[] with `ready`: poll, select, epoll_wait
+
+  // RDMA CM: what they start ends in an event. The structs are in verbs/cm_protocol.h.
+  kCmCreateChannel = 128,  // nothing -> Handle, with an eventfd that is readable while an event waits
+  kCmDestroyChannel,       // Handle -> nothing; ids that use it end too
+  kCmCreateId,             // CmCreateId -> Handle
+  kCmDestroyId,            // Handle -> nothing
+  kCmQuery,                // Handle -> CmIdInfo
+  kCmBind,                 // CmAddress -> CmIdInfo
+  kCmListen,               // CmListen -> CmIdInfo
+  kCmResolveAddress,       // CmResolve -> nothing
+  kCmResolveRoute,         // CmResolve -> nothing
+  kCmConnect,              // CmConnect -> nothing
+  kCmAccept,               // CmConnect -> nothing: answers a request, or ends the handshake of the side that asked
+  kCmReject,               // CmConnect -> nothing; only its private data counts
+  kCmDisconnect,           // Handle -> nothing
+  kCmNotify,               // CmOption -> nothing; `value` is an ibv_event_type
+  kCmInitQpAttr,           // CmOption -> CmQpAttr; `value` is an ibv_qp_state
+  kCmSetOption,            // CmOption -> nothing
+  kCmMigrate,              // CmOption -> nothing; `value` is the channel
+  kCmGetEvent,             // CmGetEvent -> CmEvent
 };
 
 struct RequestHead {
@@ -92,33 +113,43 @@ struct Welcome {
   Clock clock;
   std::uint32_t thread;  // number of the thread in its process
   Costs costs;
-  std::int64_t epoch_ns;  // CLOCK_REALTIME at virtual time 0; monotonic clocks show 1000 s then
+  // Virtual: CLOCK_REALTIME at time 0; monotonic clocks show 1000 s then. Wall: CLOCK_MONOTONIC when the world came up.
+  std::int64_t epoch_ns;
 };
 
 // Shared with one thread. In virtual time its clock is here: the thread adds what its calls cost, and the world moves
 // it on while the thread spins on memory.
 struct ThreadPage {
   std::atomic<std::int64_t> local_ps;
-  std::atomic<std::uint32_t> clock_seen;  // not 0: the thread has looked at a clock since the world wrote 0 here
+  std::atomic<std::uint32_t> may_not_park;  // not 0: another thread needs this one to go on; its clock stands still
+  std::atomic<std::uint32_t> clock_seen;    // not 0: the thread has looked at a clock since the world wrote 0 here
 };
 // Shared with one process: a bit for every queue that something was posted to since the world looked last.
 inline constexpr std::size_t kDoorbellWords = 1024;
 struct ProcessPage {
   std::atomic<std::uint64_t> doorbells[kDoorbellWords];
-  std::atomic<std::uint32_t> rung;      // wall clock: futex of a world that sleeps
-  std::atomic<std::uint32_t> sleeping;  // the world sleeps on it
+  std::atomic<std::uint32_t> sleeping;  // wall clock: who posts now writes a byte into the doorbell
 };
 
 struct WorldStatus {
   std::int64_t now_ps;
   std::uint32_t processes;
   std::uint32_t deterministic;
+  Clock clock;
+  std::uint32_t outside;   // rows of OutsideStatus, behind those of processes
+  std::int64_t behind_ps;  // wall clock: what simulated time has lost against the real one
 };
 struct ProcessStatus {
   std::int32_t pid;
   std::uint32_t threads, qps;
   char node[64];
   char name[64];
+};
+
+// What a port to the outside has seen (observe/outside_port.h).
+struct OutsideStatus {
+  char node[64];
+  std::uint64_t in, out, answered, bad_icrc, malformed, strangers, other, overrun;
 };
 
 struct Sleep {
@@ -326,14 +357,14 @@ struct Shutdown {
 struct Wait {
   std::int64_t until_ps;  // virtual; a large number: without end
   std::uint32_t items;
-  std::uint32_t unused;
+  std::uint32_t anything;  // not 0: it ends, with nothing ready, when anything happens to the process
 };
 inline constexpr std::size_t kMaxWaitItems = 1024;
 inline constexpr std::size_t kMaxRealItems = 240;  // the kernel passes 253 descriptors at a time
 struct WaitItem {
   // kReal: a descriptor of the kernel's that came with the request, in their order; the wait ends when it is ready, but
   // it is the thread that asks what it has.
-  enum What : std::uint32_t { kStream, kChannel, kAsync, kReal = 16 };
+  enum What : std::uint32_t { kStream, kChannel, kAsync, kReal = 16, kCm };
   std::uint32_t what, handle;
   std::uint32_t wanted, ready;  // POLLIN, POLLOUT, POLLERR, POLLHUP
 };

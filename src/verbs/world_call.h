@@ -11,7 +11,7 @@ namespace weft::verbs {
 
 // Descriptors that came with a reply; the caller closes them.
 struct Descriptors {
-  int fd[2] = {-1, -1};
+  int fd[3] = {-1, -1, -1};
 };
 
 // Sends one request of the calling thread and waits for its reply. Returns 0 or an errno; `*reply_B` goes in as the
@@ -23,6 +23,8 @@ extern "C" int weft_call(std::uint32_t op, const void* request, std::size_t requ
 // The calling thread's clock, and time that the thread spends.
 extern "C" bool weft_is_virtual();
 extern "C" bool weft_is_attached();  // false: no WEFT_SOCKET in the environment; every call passes through
+// False: another thread needs this one to go on, so that a poll that finds nothing returns at once.
+extern "C" bool weft_may_park();
 extern "C" std::int64_t weft_now_ps();
 extern "C" void weft_spend_ps(std::int64_t cost_ps);
 extern "C" const Costs* weft_costs();

@@ -34,6 +34,8 @@ const char* describe(WireError error) {
       return "telemetry stack is not whole hops";
     case WireError::kNotErspan:
       return "not ERSPAN type II or III";
+    case WireError::kNotCm:
+      return "not a MAD of communication management";
   }
   return "unknown error";
 }

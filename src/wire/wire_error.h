@@ -22,6 +22,7 @@ enum class WireError : std::uint8_t {
   kNotTelemetry,         // another type or version than INT-MD 2.x or IFA 2.0
   kBadTelemetryLength,   // the stack is not whole hops, or a reserved instruction is set
   kNotErspan,            // GRE with other options, another protocol, version or payload
+  kNotCm,                // not a MAD of communication management, or an attribute that is not modelled
 };
 
 // One line for a person, e.g. "truncated".

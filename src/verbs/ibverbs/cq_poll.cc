@@ -84,7 +84,7 @@ int poll_cq(ibv_cq* base, int room, ibv_wc* wc) {
   if (room <= 0) return 0;
   auto& cq = *static_cast<Cq*>(base);
   int count = take(cq, room, wc);
-  if (count == 0 && weft_is_virtual()) {
+  if (count == 0 && weft_is_virtual() && weft_may_park()) {
     if (add_to_round(cq.handle)) return 0;
     wait_for_round();
     something_happened();

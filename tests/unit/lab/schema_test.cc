@@ -76,6 +76,8 @@ std::vector<std::string> schema_errors(std::string_view text) {
 TEST(Schema, HasTheReadersKeys) {
   EXPECT_EQ(keys_of(schema().root()), names_of(lab_keys()));
   EXPECT_EQ(keys_of(definition("host")), names_of(node_keys()));
+  EXPECT_EQ(keys_of(definition("outside")), names_of(outside_keys()));
+  EXPECT_EQ(keys_of(property("outside", "udp")), names_of(udp_keys()));
   EXPECT_EQ(keys_of(definition("switch")), names_of(switch_keys()));
   EXPECT_EQ(keys_of(definition("switch_port")), names_of(switch_port_keys()));
   EXPECT_EQ(keys_of(definition("routing")), names_of(routing_keys()));

@@ -1,0 +1,25 @@
+// Packets to the port that sends them turn round inside the NIC and never see the cable: two programs of one host that
+// talk through its NIC. They take the port's turn and its line rate, and no time of MAC, cable or switch; counters of
+// the port and captures do not see them.
+#include "nic/device.h"
+
+namespace weft::nic {
+
+void Device::loop_back(const engine::Packet& packet, std::uint32_t line_bytes, Time_ps now_ps) {
+  free_ps_ = now_ps + line_bytes * out_.timing().ps_per_byte;
+  looped_.push_back(packet);
+  timers_.push(free_ps_, kLoopContext);
+}
+
+void Device::receive_looped(Time_ps now_ps) {
+  engine::Packet packet = looped_.front();
+  looped_.pop_front();
+  // The cable's books do not know it.
+  const auto received = in_.received;
+  const auto traffic = counters.priorities[packet.priority].rx;
+  receive_packet(packet, now_ps);
+  in_.received = received;
+  counters.priorities[packet.priority].rx = traffic;
+}
+
+}  // namespace weft::nic

@@ -1,0 +1,186 @@
+#!/usr/bin/env bash
+# The Linux kernel as a peer (make interop): boots Debian's kernel with rdma_rxe in QEMU, plugs it into a switch port of
+# a world with the wall's clock, and runs programs between it and a simulated host, both ways, on a clean cable and on
+# one that drops, corrupts, duplicates and reorders.
+#   tests/interop/rxe.sh [BUILD_DIR]
+# Needs qemu-system, busybox-static, perftest, ibverbs-utils, rdmacm-utils, iproute2, python3, and Debian's archive.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+build=${1:-build}
+weft=$PWD/$build/weft
+cache=$PWD/$build/rxe
+relay=tests/interop/tcp_relay.py
+work=$(mktemp -d /tmp/weft-rxe-XXXXXX)
+export XDG_RUNTIME_DIR=$work PATH=$cache:$PATH
+mkdir -p "$cache"
+failures=0
+children=()
+
+say() { printf '%s\n' "$*"; }
+die() { say "rxe.sh: $*" >&2; exit 1; }
+
+finish() {
+  local status=$?
+  "$weft" down rxe >/dev/null 2>&1 || true
+  for pid in "${children[@]}"; do kill "$pid" 2>/dev/null || true; done
+  [[ -n ${qemu:-} ]] && kill "$qemu" 2>/dev/null
+  ((status == 0)) && rm -rf "$work" || say "logs are in $work"
+  exit "$status"
+}
+trap finish EXIT
+
+free_port() {  # udp or tcp
+  python3 -c "import socket; s = socket.socket(type=socket.SOCK_${1}); s.bind(('127.0.0.1', 0)); print(s.getsockname()[1])"
+}
+
+# --- The machine.
+
+start_guest() {
+  local options=() mac=52:54:00:00:00:09 device console
+  case $(uname -m) in
+    aarch64) options=(qemu-system-aarch64 -M virt -cpu cortex-a72) device=virtio-net-device console=ttyAMA0 ;;
+    x86_64) options=(qemu-system-x86_64 -M q35 -cpu max) device=virtio-net-pci console=ttyS0 ;;
+    *) die "no recipe for this machine" ;;
+  esac
+  [[ -w /dev/kvm ]] && options+=(-enable-kvm -cpu host)
+  mkfifo "$work/console"
+  exec 3<>"$work/console"
+  "${options[@]}" -m 512 -smp 1 -kernel "$cache/vmlinuz" -initrd "$cache/initramfs" \
+    -append "console=$console quiet" -display none -monitor none -serial stdio -no-reboot \
+    -netdev "dgram,id=fabric,local.type=inet,local.host=127.0.0.1,local.port=$guest_udp,remote.type=inet,remote.host=127.0.0.1,remote.port=$world_udp" \
+    -device "$device,netdev=fabric,mac=$mac,host_mtu=9000" \
+    -netdev "user,id=user,hostfwd=tcp:127.0.0.1:$guest_tcp-:18515" -device "$device,netdev=user" \
+    <&3 >"$work/guest.log" 2>"$work/qemu.log" 3>&- &
+  qemu=$!
+  guest_number=0
+  guest_wait 0 120 || die "the machine does not come up: $(tail -5 "$work/guest.log" "$work/qemu.log")"
+}
+
+# guest_wait NUMBER SECONDS: the command with that number has ended; its status.
+guest_wait() {
+  local status
+  for ((i = 0; i < $2 * 5; ++i)); do
+    status=$(tr -d '\r' <"$work/guest.log" | sed -n "s/^@@$1 //p")
+    [[ -n $status ]] && return "$status"
+    kill -0 "$qemu" 2>/dev/null || die "QEMU has ended: $(tail -3 "$work/qemu.log")"
+    sleep 0.2
+  done
+  return 124
+}
+# guest COMMAND: runs it; its output is in guest.log.
+guest() {
+  printf '%s\n' "$1" >&3
+  guest_number=$((guest_number + 1))
+  guest_wait "$guest_number" "${2:-150}"
+}
+
+# What rxe has counted: the sum of these counters, in `counted`.
+guest_counts() {
+  guest "cd /sys/class/infiniband/rxe0/ports/1/hw_counters && cat $* | awk '{s += \$1} END {print \"sum \" s}'"
+  counted=$(tr -d '\r' <"$work/guest.log" | sed -n 's/^sum //p' | tail -1)
+}
+
+# --- One program, both ways. The two sides number their GIDs differently: @ stands for the index.
+
+report() {  # NAME STATUS FILES…
+  if (($2 == 0)); then
+    say "  ok    $1"
+  else
+    say "  FAIL  $1"
+    shift 2
+    (($# == 0)) || tail -n 8 "$@" | sed 's/^/        /'
+    failures=$((failures + 1))
+  fi
+}
+
+# The simulated host serves. The guest's TCP goes to QEMU's gateway, which is this machine.
+guest_is_client() {
+  local program=${1//@/1} server=${1//@/3} status=0
+  timeout 150 "$weft" exec h0 -- $server >"$work/server.log" 2>&1 &
+  local pid=$!
+  timeout 150 python3 "$relay" "$weft" "$relay_tcp" h0 18515 >"$work/relay.log" 2>&1 &
+  children+=("$!")
+  local relay_pid=$!
+  sleep 1
+  guest "timeout 140 $program -p $relay_tcp 10.0.2.2 >/tmp/client.log 2>&1" || status=$?
+  guest "tail -n 8 /tmp/client.log" || true
+  wait "$pid" || status=$?
+  kill "$relay_pid" 2>/dev/null || true
+  report "$1, guest to world" "$status" "$work/server.log" "$work/relay.log" "$work/guest.log"
+}
+
+# The guest serves. A program on a node reaches QEMU's forward at 127.0.0.1.
+guest_is_server() {
+  local client=${1//@/3} server=${1//@/1} status=0
+  guest "timeout 150 $server >/tmp/server.log 2>&1 & sleep 1" || status=$?
+  timeout 150 "$weft" exec h0 -- $client -p "$guest_tcp" 127.0.0.1 >"$work/client.log" 2>&1 || status=$?
+  guest 'wait $!' || status=$?
+  guest "tail -n 8 /tmp/server.log" || true
+  report "$1, world to guest" "$status" "$work/client.log" "$work/guest.log"
+}
+
+both_ways() { guest_is_client "$1"; guest_is_server "$1"; }
+
+# up [FAULT…]: a world with these faults on the guest's cable, both directions.
+up() {
+  "$weft" down rxe >/dev/null 2>&1 || true
+  for ((i = 0; i < 50; ++i)); do [[ -e $work/weft/rxe ]] && sleep 0.1; done
+  sed "s/127.0.0.1:7001/127.0.0.1:$world_udp/; s/127.0.0.1:7002/127.0.0.1:$guest_udp/" labs/live/rxe-peer.yaml \
+    >"$work/lab.yaml"
+  (($# == 0)) || printf 'faults:\n' >>"$work/lab.yaml"
+  for fault in "$@"; do
+    printf '  - {link: "vm:p0", both_directions: true, %s}\n' "$fault" >>"$work/lab.yaml"
+  done
+  "$weft" up "$work/lab.yaml" --clock wall --name rxe >/dev/null || die "the world does not come up"
+}
+
+guest_udp=$(free_port DGRAM) world_udp=$(free_port DGRAM) guest_tcp=$(free_port STREAM) relay_tcp=$(free_port STREAM)
+if [[ ! $cache/rdma_check -nt tests/interop/programs/rdma_check.cc ]]; then
+  g++ -std=c++20 -O1 tests/interop/programs/rdma_check.cc -libverbs -o "$cache/rdma_check"
+fi
+tests/interop/rxe_guest.sh "$cache" "$cache/rdma_check" || die "the machine could not be made"
+up
+start_guest
+long="-u 18"  # 1.07 s for an acknowledgement: QEMU without KVM is slow
+
+say "Linux $(sed -n 's/^kernel //p' "$cache/about") rdma_rxe, a clean cable"
+both_ways "rdma_check -g @ -n 26"
+both_ways "ibv_rc_pingpong -g @ -c -n 100"
+both_ways "ibv_ud_pingpong -g @ -c -n 100 -s 1024"
+both_ways "ib_write_bw -F -x @ -n 100 -s 65536 $long"
+both_ways "ib_read_bw -F -x @ -n 100 -s 65536 $long"
+both_ways "ib_send_bw -F -x @ -n 100 -s 10001 $long"
+both_ways "ib_atomic_bw -F -x @ -n 100 $long"
+both_ways "ib_send_lat -F -x @ -n 50 $long"
+
+gaps="out_of_seq_request rcvd_seq_err completer_retry_err"
+guest_counts $gaps
+say "  (rxe has counted $counted gaps on it)"
+
+# What each does to the cable, and where rxe must have noticed it.
+declare -A faults=(
+  [drop]="action: drop, probability: 1 %"
+  [corrupt]="action: corrupt, probability: 1 %"
+  [duplicate]="action: duplicate, probability: 2 %"
+  [reorder]="action: delay, delay: 300 us, probability: 2 %"
+)
+declare -A traces=([drop]=$gaps [corrupt]=$gaps [duplicate]=duplicate_request [reorder]=$gaps)
+for name in drop corrupt duplicate reorder; do
+  say "a cable with $name"
+  up "${faults[$name]}"
+  guest_counts ${traces[$name]}
+  before=$counted
+  both_ways "rdma_check -g @ -n 26"
+  guest_is_client "ib_write_bw -F -x @ -n 100 -s 65536 $long"
+  guest_counts ${traces[$name]}
+  seen=$((counted - before))
+  status=0
+  ((seen > 0)) || status=1
+  report "rxe has seen it $seen times (${traces[$name]})" "$status"
+done
+"$weft" ps
+
+guest "true" || true
+((failures == 0)) || die "$failures failed"
+say "all passed"
