@@ -1,4 +1,6 @@
 // What can be seen of a world that is up, besides its captures.
+#include <signal.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -40,6 +42,14 @@ Server::Group Server::group(int number) const {
   }
   group.all_parked &= group.threads > 0;
   return group;
+}
+
+void Server::kill_group(int number) const {
+  for (const auto& node : nodes_) {
+    for (const auto& process : node->processes) {
+      if (process->group == number && !process->gone) kill(process->pid, SIGKILL);
+    }
+  }
 }
 
 Reply Server::status() const {

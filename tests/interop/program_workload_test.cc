@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Run {
+struct LabRun {
   int status = -1;
   std::string report, results;
   Json json() const { return Json::parse(results, nullptr, false); }
@@ -23,9 +23,9 @@ struct Run {
 
 class ProgramWorkload : public testing::Test {
  protected:
-  Run run(const std::string& lab, const std::string& before = "timeout 120") const {
+  LabRun run(const std::string& lab, const std::string& before = "timeout 120") const {
     const std::string out = temp_.file("out");
-    Run run;
+    LabRun run;
     const int status = std::system(
         (before + " " WEFT_BINARY " run " + lab + " --out " + out + " >" + temp_.file("said") + " 2>&1 </dev/null")
             .c_str());
@@ -46,14 +46,14 @@ class ProgramWorkload : public testing::Test {
   TempDir temp_;
 };
 
-bool says(const Run& run, const std::string& text) {
+bool says(const LabRun& run, const std::string& text) {
   return run.report.find(text) != std::string::npos;
 }
 
 // The seed's measured table: 24.5 Gb/s for 64 KiB within 3 %, 1.41 us within 5 %.
 TEST_F(ProgramWorkload, PerftestOfTwentyFiveGigabitTwiceTheSame) {
   const std::string lab = WEFT_SOURCE_DIR "/labs/perftest-25g.yaml";
-  const Run first = run(lab), second = run(lab);
+  const LabRun first = run(lab), second = run(lab);
   ASSERT_EQ(first.status, 0) << first.report;
   EXPECT_EQ(first.report, second.report);
   EXPECT_EQ(first.results, second.results);
@@ -67,7 +67,7 @@ TEST_F(ProgramWorkload, PerftestOfTwentyFiveGigabitTwiceTheSame) {
 
 // 4,096 of 4,096 + 82 bytes of a packet are payload: both together cannot have more of the cable, and get nearly all.
 TEST_F(ProgramWorkload, TwoPairsShareOneCableBesideAFlow) {
-  const Run both = run(WEFT_SOURCE_DIR "/labs/live/two-pairs-100g.yaml");
+  const LabRun both = run(WEFT_SOURCE_DIR "/labs/live/two-pairs-100g.yaml");
   ASSERT_EQ(both.status, 0) << both.report;
   const Json workloads = both.json()["workloads"];
   const double a = workloads[0]["found"]["first_Gbps"].get<double>(),
@@ -79,7 +79,7 @@ TEST_F(ProgramWorkload, TwoPairsShareOneCableBesideAFlow) {
 }
 
 TEST_F(ProgramWorkload, WhatBecomesOfAProgramIsSaid) {
-  const Run bad = run(lab_with(R"(workloads:
+  const LabRun bad = run(lab_with(R"(workloads:
   - {name: none, program: [{node: vm00, command: no_such_program -x}]}
   - name: fails
     program:
@@ -130,20 +130,20 @@ TEST_F(ProgramWorkload, ShellsStartProgramsInTurnTheSameEveryTime) {
         command: "sh -c 'for i in 1 2; do ib_send_bw -F -x 3 -n 100 vm00; done'"
         find: {rows: '^ 65536 '}
 )");
-  const Run first = run(lab), second = run(lab);
+  const LabRun first = run(lab), second = run(lab);
   ASSERT_EQ(first.status, 0) << first.report;
   EXPECT_EQ(first.json()["workloads"][0]["found"]["rows"], 2.0);
   EXPECT_EQ(first.report, second.report);
 }
 
 TEST_F(ProgramWorkload, AnInterruptedRunEndsItsProgramsAndWritesTheReport) {
-  const Run cut = run(lab_with(R"(workloads:
+  const LabRun cut = run(lab_with(R"(workloads:
   - name: long
     program:
       - {node: vm00, command: "sh -c 'echo pid $$; exec ib_write_bw -F -x 3 -D 50'"}
       - {node: vm01, start: 1 ms, command: ib_write_bw -F -x 3 -D 50 vm00}
 )"),
-                      "timeout --preserve-status -k 60 -s INT 4");
+                         "timeout --preserve-status -k 60 -s INT 4");
   EXPECT_EQ(cut.status, 130) << cut.report;
   EXPECT_TRUE(says(cut, "FAILED: was stopped with the run")) << cut.report;
   std::smatch match;
