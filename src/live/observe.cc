@@ -1,4 +1,10 @@
 // What can be seen of a world that is up, besides its captures.
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
 #include "lab/read_out.h"
 #include "lab/results_json.h"
 #include "live/server.h"
@@ -21,6 +27,79 @@ void Server::send_results(Connection& connection) {
   Reply reply;
   reply.fds[0] = file.fd();
   connection.send(reply, 0);
+}
+
+Server::Group Server::group(int number) const {
+  Group group;
+  for (const auto& node : nodes_) {
+    for (const auto& process : node->processes) {
+      if (process->group != number) continue;
+      group.ended_ps = std::max(group.ended_ps, process->ended_ps);
+      group.threads += process->threads.size();
+      for (const auto& thread : process->threads)
+        group.all_parked &= thread->state == ThreadState::kParked && !thread->lent;
+    }
+  }
+  group.all_parked &= group.threads > 0;
+  return group;
+}
+
+void Server::kill_group(int number) const {
+  for (const auto& node : nodes_) {
+    for (const auto& process : node->processes) {
+      if (process->group == number && !process->gone) kill(process->pid, SIGKILL);
+    }
+  }
+}
+
+Reply Server::status() const {
+  verbs::WorldStatus head{};
+  head.now_ps = wall_ ? arrival_ps() : world_.engine().now_ps();
+  head.clock = wall_ ? verbs::Clock::kWall : verbs::Clock::kVirtual;
+  head.behind_ps = wall_ ? wall_->behind_ps() : 0;
+  head.deterministic = deterministic_ ? 1 : 0;
+  std::vector<verbs::ProcessStatus> rows;
+  for (const auto& node : nodes_) {
+    for (const auto& process : node->processes) {
+      if (process->gone) continue;
+      verbs::ProcessStatus row{};
+      row.pid = process->pid;
+      row.threads = static_cast<std::uint32_t>(process->threads.size());
+      row.qps = static_cast<std::uint32_t>(process->qps.size());
+      std::snprintf(row.node, sizeof(row.node), "%s", world_.lab().hosts[node->index()].name.c_str());
+      std::snprintf(row.name, sizeof(row.name), "%s", process->name.c_str());
+      rows.push_back(row);
+    }
+  }
+  std::vector<verbs::OutsideStatus> ports;
+  for (const OutsideLine& line : outside_) {
+    verbs::OutsideStatus port{};
+    const observe::OutsideCounters& counters = world_.outside(line.host())->counters();
+    std::snprintf(port.node, sizeof(port.node), "%s", world_.lab().hosts[line.host()].name.c_str());
+    port.in = counters.in;
+    port.out = counters.out;
+    port.answered = counters.answered;
+    port.bad_icrc = counters.bad_icrc;
+    port.malformed = counters.malformed;
+    port.strangers = counters.strangers;
+    port.other = counters.other;
+    port.overrun = counters.overrun;
+    ports.push_back(port);
+  }
+  constexpr std::size_t kRoom_B = verbs::kMaxMessage_B - 4096;
+  ports.resize(std::min(ports.size(), kRoom_B / 2 / sizeof(verbs::OutsideStatus)));
+  rows.resize(std::min(rows.size(), kRoom_B / 2 / sizeof(verbs::ProcessStatus)));
+  head.processes = static_cast<std::uint32_t>(rows.size());
+  head.outside = static_cast<std::uint32_t>(ports.size());
+  Reply reply = Reply::of(head);
+  auto append = [&reply](const void* bytes, std::size_t size_B) {
+    std::size_t at = reply.body.size();
+    reply.body.resize(at + size_B);
+    if (size_B > 0) std::memcpy(reply.body.data() + at, bytes, size_B);
+  };
+  append(rows.data(), rows.size() * sizeof(verbs::ProcessStatus));
+  append(ports.data(), ports.size() * sizeof(verbs::OutsideStatus));
+  return reply;
 }
 
 }  // namespace weft::live

@@ -24,6 +24,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr Time_ps kProgramSlice_ps = ms(1);  // of virtual time between two looks at the sockets and the programs
 constexpr int kLook_ms = 5;
+constexpr int kEndLooks = 200;
 // Real time for a program that makes no call: one that has no thread in the world, or computes while it is at rest.
 constexpr std::chrono::seconds kOutsidePatience{10};
 // Every thread waits for the world, and nothing will happen there. A child that is not attached yet may still come.
@@ -235,8 +236,11 @@ bool ProgramSession::reap() {
 }
 
 void ProgramSession::end(Entry& entry, ProgramEnd how, int status) {
-  // What closed with it is there to be seen.
-  while (server_.group(entry.child->pid()).threads > 0) server_.look_around(kLook_ms);
+  // What closed with it is there to be seen; what has left its process group goes now.
+  for (int i = 0; i < kEndLooks && server_.group(entry.child->pid()).threads > 0; ++i) {
+    if (i == kEndLooks / 2) server_.kill_group(entry.child->pid());
+    server_.look_around(kLook_ms);
+  }
   entry.outcome->end = how;
   entry.outcome->status = status;
   entry.outcome->ended_ps = std::max(entry.start_ps, server_.group(entry.child->pid()).ended_ps);

@@ -51,6 +51,7 @@ class Server final : public ThreadWaiter {
     Time_ps ended_ps = 0;    // of the last that is gone
   };
   Group group(int number) const;
+  void kill_group(int number) const;
 
   Outcome wait_for(Thread& thread, Request& request) override;
   bool is_awake(const Thread& thread) override;

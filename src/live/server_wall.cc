@@ -37,8 +37,10 @@ void Server::run_wall(const std::atomic<bool>& stop) {
       busy = look_at_descriptors() || busy;
     }
     if (busy) busy_ps = now_ps;
-    if (now_ps - busy_ps > kBusyLook_ps && world_.engine().next_wake_ps() > now_ps + kBusyLook_ps)
+    if (now_ps - busy_ps > kBusyLook_ps && world_.engine().next_wake_ps() > now_ps + kBusyLook_ps) {
+      if (observer_ && world_.engine().next_wake_ps() == kNever_ps) observer_(kNever_ps);
       sleep_until(std::min(world_.engine().next_wake_ps() - kBusyLook_ps, now_ps + kLongestSleep_ps));
+    }
   }
 }
 
