@@ -1,28 +1,53 @@
-// weft counters DIR NODE[:PORT]: what a device's own tools would have printed after a run.
+// weft counters [DIR] NODE[:PORT]: what a device's own tools would print, after a run or of a world that is up.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 
 #include "cli/common.h"
 #include "cli/verbs.h"
+#include "cli/worlds.h"
 #include "lab/counters_text.h"
+#include "live/place.h"
 
 namespace weft::cli {
 
 namespace {
 
 struct Arguments {
-  std::string directory;
+  std::string directory;  // or, when it stands alone, the node
   std::string where;
+  std::string world;
   std::string as;
   bool json = false;
 };
 
+using Text = tl::expected<std::string, lab::CountersProblem>;
+
+Text of_world(const Arguments& arguments, std::optional<lab::CounterStyle> style) {
+  if (std::error_code error; std::filesystem::is_directory(arguments.directory, error))
+    return tl::unexpected(lab::CountersProblem{fmt::format("which node of {}?", arguments.directory),
+                                               fmt::format("weft counters {} NODE[:PORT]", arguments.directory)});
+  auto directory = live::runtime_directory();
+  if (!directory) return tl::unexpected(lab::CountersProblem{directory.error(), ""});
+  auto world = choose_world(*directory, arguments.world);
+  if (!world)
+    return tl::unexpected(
+        lab::CountersProblem{world.error(), "of a run that is over: weft counters DIR NODE, with the run's directory"});
+  auto results = live::ask_world_text(live::socket_path(*directory, *world), verbs::Op::kResults);
+  if (!results)
+    return tl::unexpected(lab::CountersProblem{fmt::format("{}: {}", *world, results.error()), "try again"});
+  return lab::counters_of(*results, "the world " + *world, arguments.directory, style, arguments.json);
+}
+
 int run(const Arguments& arguments) {
   std::optional<lab::CounterStyle> style;
   if (!arguments.as.empty()) style = lab::counter_style(arguments.as);
-  auto text = lab::counters_text(arguments.directory, arguments.where, style, arguments.json);
+  if (!arguments.where.empty() && !arguments.world.empty())
+    return complain("a directory and --world: name one of them");
+  auto text = arguments.where.empty() ? of_world(arguments, style)
+                                      : lab::counters_text(arguments.directory, arguments.where, style, arguments.json);
   if (!text) {
     fmt::print(stderr, "weft: {}\n  {}\n", text.error().message, text.error().remedy);
     return kExitWrongInput;
@@ -36,9 +61,12 @@ int run(const Arguments& arguments) {
 void add_counters(CLI::App& app, int& status) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* verb =
-      app.add_subcommand("counters", "Show the counters of a finished run as its devices' tools print them");
-  verb->add_option("DIR", arguments->directory, "Directory that weft run has left behind")->required();
-  verb->add_option("NODE", arguments->where, "A host or switch, or one of its ports: NODE[:PORT]")->required();
+      app.add_subcommand("counters", "Show the counters of a run or a world that is up as its devices' tools do");
+  verb->add_option("DIR", arguments->directory,
+                   "Directory that weft run has left behind; left out: of the world that is up")
+      ->required();
+  verb->add_option("NODE", arguments->where, "A host or switch, or one of its ports: NODE[:PORT]");
+  verb->add_option("--world", arguments->world, "Which world (default: the only one that is up)");
   verb->add_option("--as", arguments->as, "ethtool or rdma for a host, sonic or wjh for a switch")
       ->check(CLI::IsMember({"ethtool", "rdma", "sonic", "wjh"}));
   verb->add_flag("--json", arguments->json, "Print what results.json has of it");

@@ -24,7 +24,10 @@ int main(int argc, char** argv) {
   add_perftest(app, status);
   add_catalog(app, status);
   add_counters(app, status);
-  add_live(app, status);
+  add_up(app, status);
+  add_exec(app, status);
+  add_ps(app, status);
+  add_down(app, status);
   try {
     std::vector<std::string> words = with_end_of_options(argc, argv);
     std::reverse(words.begin(), words.end());

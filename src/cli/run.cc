@@ -11,6 +11,7 @@
 #include "lab/results_json.h"
 #include "lab/results_store.h"
 #include "lab/runner.h"
+#include "live/program_session.h"
 
 namespace weft::cli {
 
@@ -52,6 +53,7 @@ int run(const Arguments& arguments) {
   options.domains = options.threads = arguments.threads;
   options.cancel = &interrupted();
   options.progress = progress_line();
+  options.programs = live::open_programs;
   auto result = lab::run_lab(lab, options);
   clear_progress_line();
   if (!result) {
@@ -72,7 +74,7 @@ int run(const Arguments& arguments) {
   fmt::print("{}", arguments.json ? json : lab::report(lab, *result, shown));
   if (!written) return kExitWrongInput;
   if (result->interrupted) return kExitInterrupted;
-  return result->expectations_met() ? kExitWell : kExitFailed;
+  return result->expectations_met() && result->programs_well() ? kExitWell : kExitFailed;
 }
 
 }  // namespace

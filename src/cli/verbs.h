@@ -18,7 +18,10 @@ void add_perftest(CLI::App& app, int& status);
 void add_qos(CLI::App& app, int& status);
 void add_catalog(CLI::App& app, int& status);
 void add_counters(CLI::App& app, int& status);
-void add_live(CLI::App& app, int& status);  // up, exec, ps, down
+void add_up(CLI::App& app, int& status);
+void add_exec(CLI::App& app, int& status);
+void add_ps(CLI::App& app, int& status);
+void add_down(CLI::App& app, int& status);
 // The words of the command line, with the "--" before the program that `exec` runs, which may be left out.
 std::vector<std::string> with_end_of_options(int argc, char** argv);
 

@@ -150,16 +150,6 @@ std::string wjh(const Json& drops, const std::string& only_port) {
   return out;
 }
 
-tl::expected<Json, Problem> load(const std::string& directory) {
-  std::string path = directory + "/results.json";
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return tl::make_unexpected(Problem{"there is no " + path, "name a directory that weft run has left behind"});
-  Json results = Json::parse(in, nullptr, false);
-  if (!results.is_object() || !results.contains("ports"))
-    return tl::make_unexpected(Problem{path + " is not what weft run writes", "run the lab again"});
-  return results;
-}
-
 // The ports of `all` that are meant, by name; empty `wanted`: all.
 tl::expected<Json, Problem> choose(const Json& all, const std::string& node, const std::string& wanted) {
   if (wanted.empty()) return all;
@@ -224,19 +214,30 @@ std::optional<CounterStyle> counter_style(std::string_view name) {
 
 tl::expected<std::string, CountersProblem> counters_text(const std::string& directory, const std::string& where,
                                                          std::optional<CounterStyle> style, bool json) {
-  auto results = load(directory);
-  if (!results) return tl::make_unexpected(results.error());
+  std::string path = directory + "/results.json";
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return tl::make_unexpected(Problem{"there is no " + path, "name a directory that weft run has left behind"});
+  return counters_of({std::istreambuf_iterator<char>(in), {}}, "this run", where, style, json);
+}
+
+tl::expected<std::string, CountersProblem> counters_of(const std::string& text, std::string_view whole,
+                                                       const std::string& where, std::optional<CounterStyle> style,
+                                                       bool json) {
+  const Json results = Json::parse(text, nullptr, false);
+  if (!results.is_object() || !results.contains("ports"))
+    return tl::make_unexpected(
+        Problem{fmt::format("results.json of {} is not what weft run writes", whole), "run the lab again"});
   std::size_t colon = where.find(':');
   std::string node = where.substr(0, colon);
   std::string port = colon == where.npos ? "" : where.substr(colon + 1);
   std::vector<std::string> names;
-  const Json switches = results->value("switches", Json::array());
+  const Json switches = results.value("switches", Json::array());
   for (const Json& each : switches) {
     names.push_back(each.value("name", ""));
     if (names.back() == node) return of_switch(each, switches, port, style.value_or(CounterStyle::kSonic), json);
   }
   Json ports = Json::array();
-  for (const Json& each : (*results)["ports"]) {
+  for (const Json& each : results["ports"]) {
     std::string name = each.value("name", "");
     names.push_back(name.substr(0, name.find(':')));
     if (names.back() == node) ports.push_back(each);
@@ -246,7 +247,7 @@ tl::expected<std::string, CountersProblem> counters_text(const std::string& dire
   names.erase(std::unique(names.begin(), names.end()), names.end());
   std::vector<std::string_view> views(names.begin(), names.end());
   return tl::make_unexpected(
-      Problem{fmt::format("there is no node {} in this run", node), did_you_mean(node, views, "nodes")});
+      Problem{fmt::format("there is no node {} in {}", node, whole), did_you_mean(node, views, "nodes")});
 }
 
 }  // namespace weft::lab

@@ -1,6 +1,6 @@
-// The counters of a finished run as the tools of its devices print them: ethtool -S and rdma statistic for a NIC,
-// SONiC's show commands and the What Just Happened table for a switch. Reads results.json; only what is modelled is
-// shown.
+// The counters of a run, or of a world that is up, as the tools of its devices print them: ethtool -S and rdma
+// statistic for a NIC, SONiC's show commands and the What Just Happened table for a switch. Reads results.json; only
+// what is modelled is shown.
 #pragma once
 
 #include <optional>
@@ -22,5 +22,9 @@ struct CountersProblem {
 // what results.json has of it.
 tl::expected<std::string, CountersProblem> counters_text(const std::string& directory, const std::string& where,
                                                          std::optional<CounterStyle> style, bool json);
+// The same of the text of a results.json; `whole` is what it is of: "this run".
+tl::expected<std::string, CountersProblem> counters_of(const std::string& results, std::string_view whole,
+                                                       const std::string& where, std::optional<CounterStyle> style,
+                                                       bool json);
 
 }  // namespace weft::lab

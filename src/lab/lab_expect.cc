@@ -55,7 +55,7 @@ class ExpectationReader {
       read_fabric(head == "fabric" ? MetricGroup::kFabric : MetricGroup::kDeadlock, head, tail);
     } else if (const auto node = context_.nodes.find(head); node != context_.nodes.end() && node->second.is_switch) {
       read_fabric(MetricGroup::kSwitch, head, tail);
-    } else if (is_any_metric(head)) {
+    } else if (is_any_metric(head) || is_metric_of_the_only_program(head)) {
       read_metric_of_the_only_workload(text);
     } else {
       std::vector<std::string_view> names;
@@ -124,6 +124,10 @@ class ExpectationReader {
     expectation_.subject = workload.name;
     expectation_.metric = text;
     if (!context_.workload_usable[index]) return;
+    if (workload.programs) {
+      check_program_metric(workload, text);
+      return;
+    }
     const std::size_t dot = text.find('.');
     const std::string_view metric = text.substr(0, dot);
     const MetricGroup group = workload.flows               ? MetricGroup::kFlows
@@ -143,6 +147,26 @@ class ExpectationReader {
       fail(fmt::format("{} of which size? {} runs all (-a)", metric, workload.name),
            fmt::format("write {}.{}.65536", workload.name, metric));
     }
+  }
+
+  static std::vector<std::string_view> program_metrics(const workload::ProgramOptions& options) {
+    std::vector<std::string_view> names = {kExitMetric};
+    for (const workload::ProgramCommand& command : options.programs) {
+      for (const workload::ProgramFind& find : command.finds) names.push_back(find.name);
+    }
+    return names;
+  }
+
+  bool is_metric_of_the_only_program(std::string_view metric) const {
+    const auto& workloads = context_.lab.workloads;
+    return workloads.size() == 1 && workloads[0].programs && contains(program_metrics(*workloads[0].programs), metric);
+  }
+
+  void check_program_metric(const WorkloadConfig& workload, std::string_view metric) {
+    const std::vector<std::string_view> names = program_metrics(*workload.programs);
+    if (contains(names, metric)) return;
+    fail(fmt::format("{} does not measure {}", workload.name, in_quotes(metric)),
+         "it has " + join(names) + "; more are named under find");
   }
 
   void check_perftest_metric(const workload::PerftestOptions& options, std::string_view metric) {

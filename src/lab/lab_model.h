@@ -19,6 +19,7 @@
 #include "nic/port_qos.h"
 #include "workload/flow_options.h"
 #include "workload/perftest_options.h"
+#include "workload/program_options.h"
 #include "workload/transfer_options.h"
 
 namespace weft::lab {
@@ -146,10 +147,11 @@ struct WorkloadConfig {
   std::uint32_t client_function = 0, server_function = 0;  // PCIe function of the port (DGX Spark)
   // Given: starts at that time, beside others. Not given: in turn, when the one before it in the file is finished.
   std::optional<Time_ps> start_ps;
-  std::optional<workload::PerftestOptions> perftest;  // exactly one of the three
+  std::optional<workload::PerftestOptions> perftest;  // exactly one of the four
   std::optional<workload::TransferOptions> transfer;
   std::optional<workload::FlowOptions> flows;
   std::vector<PortRef> flow_ports;  // the endpoints that `flows` counts
+  std::optional<workload::ProgramOptions> programs;
 };
 
 struct Expectation {

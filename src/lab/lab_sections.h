@@ -103,6 +103,9 @@ std::uint32_t segment_of(const PortState& port, const LabContext& context);
 // A workload with `flows`.
 void read_flows(const MapReader& map, const YamlNode& node, WorkloadConfig& workload, LabContext& context);
 
+// A workload with `program`.
+void read_programs(const YamlNode& node, WorkloadConfig& workload, LabContext& context);
+
 // "vm00:p0/1" in its three parts; the last two may be absent.
 struct EndpointText {
   std::string_view host;

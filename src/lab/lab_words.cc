@@ -25,7 +25,7 @@ constexpr std::string_view kWorkloadKeys[] = {
     "name",  "perftest",   "args",    "transfer",  "client",    "server",        "start",    "size",          "count",
     "depth", "connection", "timeout", "retry_cnt", "rnr_retry", "min_rnr_timer", "receives", "receive_delay", "misuse",
     "flows", "hosts",      "to",      "pairs",     "op",        "message",       "rounds",   "period",        "load",
-    "shape", "duration",   "file",    "telemetry"};
+    "shape", "duration",   "file",    "telemetry", "program"};
 constexpr std::string_view kPerftestOnlyKeys[] = {"args"};
 constexpr std::string_view kTransferOnlyKeys[] = {"size",     "count",         "depth",     "connection",
                                                   "timeout",  "retry_cnt",     "rnr_retry", "min_rnr_timer",
@@ -34,6 +34,7 @@ constexpr std::string_view kFlowOnlyKeys[] = {"hosts",  "to",   "pairs", "op",  
                                               "period", "load", "shape", "duration", "file",    "telemetry"};
 constexpr std::string_view kNotFlowKeys[] = {"client",    "server",        "args",     "depth",         "connection",
                                              "rnr_retry", "min_rnr_timer", "receives", "receive_delay", "misuse"};
+constexpr std::string_view kProgramKeys[] = {"node", "command", "start", "timeout", "find"};
 constexpr std::string_view kExpectationKeys[] = {"min", "max", "equal"};
 
 constexpr Word<CableKind> kCableWords[] = {
@@ -114,6 +115,9 @@ std::span<const std::string_view> flow_only_keys() {
 }
 std::span<const std::string_view> not_flow_keys() {
   return kNotFlowKeys;
+}
+std::span<const std::string_view> program_keys() {
+  return kProgramKeys;
 }
 std::span<const std::string_view> expectation_keys() {
   return kExpectationKeys;

@@ -56,6 +56,7 @@ std::span<const std::string_view> perftest_only_keys();
 std::span<const std::string_view> transfer_only_keys();  // as perftest sees it: some are also keys of flows
 std::span<const std::string_view> flow_only_keys();
 std::span<const std::string_view> not_flow_keys();
+std::span<const std::string_view> program_keys();  // of one program
 std::span<const std::string_view> expectation_keys();
 
 std::span<const Word<CableKind>> cable_words();

@@ -37,12 +37,16 @@ class WorkloadReader {
   void read() {
     const std::size_t problems_before = problems_.size();
     read_name_and_start();
-    const YamlNode *perftest = map_.get("perftest"), *transfer = map_.get("transfer"), *flows = map_.get("flows");
-    const int kinds = (perftest != nullptr) + (transfer != nullptr) + (flows != nullptr);
-    const bool connected = flows == nullptr && read_ends();
+    const YamlNode *perftest = map_.get("perftest"), *transfer = map_.get("transfer"), *flows = map_.get("flows"),
+                   *program = map_.get("program");
+    const int kinds = (perftest != nullptr) + (transfer != nullptr) + (flows != nullptr) + (program != nullptr);
+    const bool connected = flows == nullptr && program == nullptr && read_ends();
     if (map_.ok() && kinds != 1) {
       problems_.add(map_.place(), kinds == 0 ? "a workload that does nothing" : "more than one kind in one workload",
-                    "write one of perftest: write_bw, transfer: write and flows: incast");
+                    "write one of perftest: write_bw, transfer: write, flows: incast and program: […]");
+    } else if (program != nullptr) {
+      forbid_all_but({"name", "start", "program"}, "a program takes everything in its command");
+      read_programs(*program, workload_, context_);
     } else if (flows != nullptr) {
       forbid(not_flow_keys(), "flows run between hosts: write hosts, and to for incast");
       read_flows(map_, *flows, workload_, context_);
@@ -209,6 +213,14 @@ class WorkloadReader {
       if (const YamlNode* node = map_.get(key))
         problems_.add(node->place, fmt::format("{} does not fit here", key), std::string(why));
     }
+  }
+
+  void forbid_all_but(std::initializer_list<std::string_view> allowed, std::string_view why) {
+    std::vector<std::string_view> others;
+    for (std::string_view key : workload_keys()) {
+      if (std::find(allowed.begin(), allowed.end(), key) == allowed.end()) others.push_back(key);
+    }
+    forbid(others, why);
   }
 
   // The smaller of the two ends' RoCE MTUs.

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "lab/metric_fabric.h"
+#include "lab/metrics.h"
 #include "lab/port_counters.h"
 #include "workload/perftest_report.h"
 
@@ -51,9 +52,18 @@ std::optional<double> transfer_value(std::string_view metric, const workload::Tr
   return std::nullopt;
 }
 
+std::optional<double> program_value(std::string_view metric, const ProgramsOutcome& outcome) {
+  if (metric == kExitMetric) return outcome.exit_status();
+  for (const FoundValue& each : outcome.found) {
+    if (each.name == metric) return each.value;
+  }
+  return std::nullopt;
+}
+
 std::optional<double> value_of(const Expectation& expectation, const RunResult& result) {
   for (const WorkloadOutcome& outcome : result.workloads) {
     if (outcome.config->name != expectation.subject) continue;
+    if (outcome.programs) return program_value(expectation.metric, *outcome.programs);
     if (outcome.flows) return flows_value(expectation.metric, outcome.flows->summary);
     return outcome.perftest ? perftest_value(expectation.metric, outcome)
                             : transfer_value(expectation.metric, *outcome.transfer);

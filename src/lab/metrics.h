@@ -25,6 +25,9 @@ enum class MetricGroup : unsigned char {
 // subject of kFabric, "deadlock" that of kDeadlock.
 std::span<const std::string_view> metrics_of(MetricGroup group);
 
+// Of every workload of programs, beside the names under `find`.
+inline constexpr std::string_view kExitMetric = "exit";
+
 // mlx5 hw_counters and counters (as `rdma statistic` prints them), mlx5 ethtool -S, and irdma's three
 // (facts PROTOCOL 4). "rx_prio3_pause" and its seven sisters are all in the list.
 std::span<const std::string_view> known_counters();

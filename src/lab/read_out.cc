@@ -53,6 +53,19 @@ FlowsOutcome read_flows(World& world, const Act& act) {
   return outcome;
 }
 
+ProgramsOutcome read_programs(const workload::ProgramOptions& options, const workload::ProgramRun& run) {
+  ProgramsOutcome outcome;
+  outcome.programs = run.outcomes();
+  outcome.deterministic = run.is_deterministic();
+  for (std::size_t i = 0; i < outcome.programs.size(); ++i) {
+    std::string& output = outcome.programs[i].output;
+    output = clean_text(output);
+    for (const workload::ProgramFind& find : options.programs[i].finds)
+      outcome.found.push_back({find.name, find_value(find.pattern, output)});
+  }
+  return outcome;
+}
+
 void read_pauses(const fabric::PortPause& pause, Time_ps end_ps, auto& outcome) {
   for (std::size_t c = 0; c < fabric::kClasses; ++c) {
     outcome.pause_rx[c] = pause.frames(c);
@@ -105,6 +118,7 @@ void read_out(World& world, std::vector<Act>& acts, RunResult& result) {
     if (act.perftest) outcome.perftest = act.perftest->result();
     if (act.transfer) outcome.transfer = act.transfer->result();
     if (act.flows) outcome.flows = read_flows(world, act);
+    if (act.programs) outcome.programs = read_programs(*act.config->programs, *act.programs);
     result.workloads.push_back(std::move(outcome));
   }
   for (std::uint32_t port = 0; port < world.port_count(); ++port) {

@@ -17,10 +17,12 @@ struct Act {
   std::unique_ptr<workload::PerftestRun> perftest;
   std::unique_ptr<workload::TransferRun> transfer;
   std::unique_ptr<workload::FlowRun> flows;
+  std::unique_ptr<workload::ProgramRun> programs;
   bool running = false;
 
   workload::Workload& run() {
     if (flows) return *flows;
+    if (programs) return *programs;
     return perftest ? static_cast<workload::Workload&>(*perftest) : *transfer;
   }
 };

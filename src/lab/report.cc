@@ -44,6 +44,10 @@ std::string workload_section(const Lab& lab, const WorkloadOutcome& outcome) {
   const WorkloadConfig& config = *outcome.config;
   if (outcome.flows)
     return heading(fmt::format("{}: {} flows", config.name, outcome.flows->flows.size())) + flows_text(*outcome.flows);
+  if (outcome.programs)
+    return heading(fmt::format("{}: {} program{}", config.name, outcome.programs->programs.size(),
+                               outcome.programs->programs.size() == 1 ? "" : "s")) +
+           programs_text(*config.programs, *outcome.programs);
   std::string ends = fmt::format("{} -> {}", port_name(lab, config.client), port_name(lab, config.server));
   if (outcome.transfer) {
     const workload::TransferResult& t = *outcome.transfer;

@@ -138,6 +138,28 @@ Json flows_object(const FlowsOutcome& outcome) {
   return j;
 }
 
+void programs_object(Json& j, const workload::ProgramOptions& options, const ProgramsOutcome& outcome) {
+  j["exit"] = outcome.exit_status();
+  j["deterministic"] = outcome.deterministic;
+  j["found"] = Json::object();
+  for (const FoundValue& each : outcome.found)
+    j["found"][each.name] = each.value ? Json(places(*each.value, 6)) : Json();
+  j["programs"] = Json::array();
+  for (std::size_t i = 0; i < outcome.programs.size(); ++i) {
+    const workload::ProgramOutcome& each = outcome.programs[i];
+    Json p;
+    p["node"] = options.programs[i].node;
+    p["command"] = options.programs[i].words;
+    p["end"] = end_text(each);
+    p["exit"] = each.exit_status();
+    p["started_ps"] = each.started_ps;
+    p["ended_ps"] = each.ended_ps;
+    p["output"] = each.output;
+    p["output_left_out_B"] = each.left_out_B;
+    j["programs"].push_back(std::move(p));
+  }
+}
+
 Json class_object(const SwitchPortOutcome& port, std::size_t c) {
   Json j;
   j["class"] = c;
@@ -237,11 +259,12 @@ std::string results_json(const Lab& lab, const RunResult& result) {
   for (const WorkloadOutcome& outcome : result.workloads) {
     Json w;
     w["name"] = outcome.config->name;
-    if (!outcome.flows) {
+    if (!outcome.flows && !outcome.programs) {
       w["client"] = port_name(lab, outcome.config->client);
       w["server"] = port_name(lab, outcome.config->server);
     }
     if (outcome.flows) w["flows"] = flows_object(*outcome.flows);
+    if (outcome.programs) programs_object(w, *outcome.config->programs, *outcome.programs);
     if (outcome.perftest) w["perftest"] = perftest_object(*outcome.config->perftest, *outcome.perftest);
     if (outcome.transfer) w["transfer"] = transfer_object(*outcome.transfer);
     j["workloads"].push_back(w);

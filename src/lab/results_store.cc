@@ -29,6 +29,9 @@ CREATE TABLE port(node TEXT, name TEXT, device TEXT, peer TEXT, address TEXT, ra
 CREATE TABLE flow(workload TEXT, number INTEGER, id INTEGER, source TEXT, destination TEXT, size_B INTEGER,
   start_ps INTEGER, fct_ps INTEGER, state TEXT, goodput_bps REAL, slowdown REAL, retransmitted_packets INTEGER,
   cnps_received INTEGER);
+CREATE TABLE program(workload TEXT, number INTEGER, node TEXT, command TEXT, end TEXT, exit INTEGER, started_ps INTEGER,
+  ended_ps INTEGER, output TEXT);
+CREATE TABLE found(workload TEXT, name TEXT, value REAL);
 CREATE TABLE drop_record(node TEXT, time_ps INTEGER, in_port TEXT, out_port TEXT, queue INTEGER, reason TEXT,
   wjh_id INTEGER, occupancy_B INTEGER, source TEXT, destination TEXT, udp_src_port INTEGER, dest_qp INTEGER,
   psn INTEGER, opcode INTEGER);
@@ -89,6 +92,21 @@ void write_flows(SqliteFile& file, const RunResult& result) {
                flow.slowdown > 0 ? std::optional(flow.slowdown) : std::nullopt, flow.retransmitted_packets,
                flow.cnps_received);
     }
+  }
+}
+
+void write_programs(SqliteFile& file, const RunResult& result) {
+  SqliteRows programs(file, "INSERT INTO program VALUES(?,?,?,?,?,?,?,?,?)");
+  SqliteRows found(file, "INSERT INTO found VALUES(?,?,?)");
+  for (const WorkloadOutcome& outcome : result.workloads) {
+    if (!outcome.programs) continue;
+    for (std::size_t i = 0; i < outcome.programs->programs.size(); ++i) {
+      const workload::ProgramCommand& command = outcome.config->programs->programs[i];
+      const workload::ProgramOutcome& each = outcome.programs->programs[i];
+      programs.add(outcome.config->name, i, command.node, command_text(command.words), end_text(each),
+                   each.exit_status(), each.started_ps, each.ended_ps, each.output);
+    }
+    for (const FoundValue& each : outcome.programs->found) found.add(outcome.config->name, each.name, each.value);
   }
 }
 
@@ -164,6 +182,7 @@ tl::expected<void, std::string> write_results_store(const std::string& path, con
   write_run(file, lab, result);
   write_nodes(file, lab, result);
   write_flows(file, result);
+  write_programs(file, result);
   write_classes(file, result);
   write_events(file, result);
   write_series(file, result.series);

@@ -1,17 +1,15 @@
 #include "lab/runner.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <memory>
 
 #include "base/check.h"
+#include "lab/captures.h"
 #include "lab/metric_value.h"
+#include "lab/metrics.h"
 #include "lab/read_out.h"
 #include "lab/sampler.h"
 #include "lab/world.h"
-#include "observe/capture.h"
 
 namespace weft::lab {
 
@@ -22,8 +20,8 @@ constexpr Time_ps kPhaseGap_ps = us(100);  // the two ends talk over TCP before 
 // Plays the acts: those with a start time together, the others in turn.
 class Stage {
  public:
-  Stage(World& world, const RunOptions& options, std::array<observe::Capture*, 2> captures)
-      : world_(world), options_(options), captures_(captures) {
+  Stage(World& world, const RunOptions& options, Captures& captures, ProgramSession* session)
+      : world_(world), options_(options), captures_(captures), session_(session) {
     for (const WorkloadConfig& config : world.lab().workloads) {
       Act act;
       act.config = &config;
@@ -31,6 +29,11 @@ class Stage {
         std::vector<workload::Endpoint> endpoints;
         for (const PortRef& port : config.flow_ports) endpoints.push_back(world.endpoint(port, 0));
         act.flows = std::make_unique<workload::FlowRun>(*config.flows, std::move(endpoints));
+        acts_.push_back(std::move(act));
+        continue;
+      }
+      if (config.programs) {
+        act.programs = session->make(*config.programs, acts_.size());
         acts_.push_back(std::move(act));
         continue;
       }
@@ -84,12 +87,12 @@ class Stage {
   engine::RunEnd advance(Time_ps deadline_ps, const std::string& playing) {
     for (;;) {
       Time_ps step_ps = sampler_ ? std::min(deadline_ps, sampler_->next_ps()) : deadline_ps;
-      engine::RunEnd end = world_.engine().run(step_ps, options_.threads, options_.cancel, [&](Time_ps now_ps) {
-        for (observe::Capture* capture : captures_) {
-          if (capture != nullptr) capture->flush(now_ps - world_.stamp_lag_ps());
-        }
+      const auto look = [&](Time_ps now_ps) {
+        captures_.flush(now_ps);
         if (options_.progress) options_.progress(now_ps, playing);
-      });
+      };
+      engine::RunEnd end = session_ != nullptr ? session_->advance(step_ps, options_.cancel, look)
+                                               : world_.engine().run(step_ps, options_.threads, options_.cancel, look);
       if (end != engine::RunEnd::kDeadline) return end;
       if (sampler_ && sampler_->next_ps() <= step_ps) sampler_->take();
       if (step_ps == deadline_ps) return end;
@@ -98,39 +101,27 @@ class Stage {
 
   World& world_;
   const RunOptions& options_;
-  std::array<observe::Capture*, 2> captures_;  // of ports, and of mirror sessions; null: none
+  Captures& captures_;
+  ProgramSession* session_;  // null: no workload is a program
   std::vector<Act> acts_;
   std::unique_ptr<Sampler> sampler_;
   bool cut_off_ = false;
 };
 
-// Mirror sessions write to a file of their own; the switch's tunnel starts at an address made of its number.
-tl::expected<std::unique_ptr<observe::Capture>, std::string> open_mirrors(World& world, const std::string& path) {
-  auto capture = observe::Capture::create(path, world.book());
-  if (!capture) return capture;
-  for (const MirrorConfig& config : world.lab().mirrors) {
-    std::uint32_t port = world.port_id(config.port);
-    observe::Capture::Mirror mirror;
-    if (config.kind == MirrorKind::kErspan2) mirror.type = wire::ErspanType::kII;
-    if (config.kind == MirrorKind::kErspan3) mirror.type = wire::ErspanType::kIII;
-    mirror.session = config.session;
-    mirror.switch_id = static_cast<std::uint16_t>(config.port.host & 0x3ff);
-    mirror.tunnel.src_mac = world.book()[port].mac;
-    mirror.tunnel.dst_mac = {0x02, 0x00, 0x00, 0x00, 0x00, 0xfe};
-    mirror.tunnel.src_ip = {10, 255, static_cast<std::uint8_t>(config.port.host >> 8),
-                            static_cast<std::uint8_t>(config.port.host)};
-    std::copy_n(std::begin(config.collector.bytes) + 12, 4, mirror.tunnel.dst_ip.begin());
-    const std::string description = fmt::format("mirror session {} of {}", config.session,
-                                                world.lab().switches[config.port.host].model.description);
-    world.mirror(config, (*capture)->add_mirror(port, world.rate_bps(port), description, mirror));
-  }
-  return capture;
-}
-
 }  // namespace
 
 bool RunResult::expectations_met() const {
   return std::all_of(expectations.begin(), expectations.end(), [](const ExpectationOutcome& e) { return e.met; });
+}
+
+bool RunResult::programs_well() const {
+  return std::all_of(workloads.begin(), workloads.end(), [&](const WorkloadOutcome& outcome) {
+    if (!outcome.programs) return true;
+    const bool judged = std::any_of(expectations.begin(), expectations.end(), [&](const ExpectationOutcome& each) {
+      return each.expectation->subject == outcome.config->name && each.expectation->metric == kExitMetric;
+    });
+    return outcome.programs->all_ended() && (judged || outcome.programs->exit_status() == 0);
+  });
 }
 
 bool RunResult::ledger_balances() const {
@@ -140,32 +131,26 @@ bool RunResult::ledger_balances() const {
 tl::expected<RunResult, std::string> run_lab(const Lab& lab, const RunOptions& options) {
   check_context().seed = lab.seed;
   WorldOptions world_options;
-  world_options.domains = options.domains;
+  const bool with_programs = std::any_of(lab.workloads.begin(), lab.workloads.end(),
+                                         [](const WorkloadConfig& w) { return w.programs.has_value(); });
+  if (with_programs && !options.programs)
+    return tl::make_unexpected(std::string("this lab runs programs, and there is nobody here to start them"));
+  // Programs come in one after the other: the nodes they run on share a thread.
+  world_options.domains = with_programs ? 1 : options.domains;
   world_options.window_divisor = options.window_divisor;
-  world_options.carry_payload = !options.capture_ports.empty() || !lab.mirrors.empty() ||
+  world_options.carry_payload = with_programs || !options.capture_ports.empty() || !lab.mirrors.empty() ||
                                 std::any_of(lab.workloads.begin(), lab.workloads.end(),
                                             [](const WorkloadConfig& w) { return w.transfer.has_value(); });
   World world(lab, world_options);
-  std::unique_ptr<observe::Capture> capture;
-  if (!options.capture_ports.empty()) {
-    auto created = observe::Capture::create(options.capture_path, world.book());
-    if (!created) return tl::make_unexpected(created.error());
-    capture = std::move(*created);
-    for (const PortRef& ref : options.capture_ports) {
-      std::uint32_t port = world.port_id(ref);
-      if (port >= world.port_count() || world.rate_bps(port) == 0) continue;
-      const std::string& description = ref.is_switch() ? lab.switches[ref.host].model.description
-                                                       : lab.hosts[ref.host].nics[ref.nic].model.description;
-      world.tap(port, capture->add_port(port, world.rate_bps(port), description));
-    }
+  auto captures = Captures::open(world, options.capture_ports, options.capture_path, options.mirror_path);
+  if (!captures) return tl::make_unexpected(captures.error());
+  std::unique_ptr<ProgramSession> session;
+  if (with_programs) {
+    auto opened = options.programs(world);
+    if (!opened) return tl::make_unexpected(opened.error());
+    session = std::move(*opened);
   }
-  std::unique_ptr<observe::Capture> mirrors;
-  if (!lab.mirrors.empty() && !options.mirror_path.empty()) {
-    auto created = open_mirrors(world, options.mirror_path);
-    if (!created) return tl::make_unexpected(created.error());
-    mirrors = std::move(*created);
-  }
-  Stage stage(world, options, {capture.get(), mirrors.get()});
+  Stage stage(world, options, **captures, session.get());
   RunResult result;
   result.interrupted = !stage.play();
   result.end_ps = world.last_event_ps();
@@ -177,13 +162,8 @@ tl::expected<RunResult, std::string> run_lab(const Lab& lab, const RunOptions& o
   result.hops = world.hops();
   WEFT_CHECK(result.ledger_balances(), "the packet ledger does not balance");
   for (const Expectation& expectation : lab.expectations) result.expectations.push_back(judge(expectation, result));
-  if (capture) {
-    bool written = capture->close();
-    result.captured_frames = capture->frames();
-    if (!written) return tl::make_unexpected("cannot write all of " + options.capture_path + " (is the disk full?)");
-  }
-  if (mirrors && !mirrors->close())
-    return tl::make_unexpected("cannot write all of " + options.mirror_path + " (is the disk full?)");
+  if (auto written = (*captures)->close(); !written) return tl::make_unexpected(written.error());
+  result.captured_frames = (*captures)->frames();
   return result;
 }
 

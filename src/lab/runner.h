@@ -14,6 +14,8 @@
 #include "fabric/ledger.h"
 #include "fabric/switch_counters.h"
 #include "lab/lab_model.h"
+#include "lab/program_output.h"
+#include "lab/program_session.h"
 #include "lab/series.h"
 #include "nic/counters.h"
 #include "workload/flow_result.h"
@@ -32,6 +34,7 @@ struct RunOptions {
   const std::atomic<bool>* cancel = nullptr;
   // Now and then, with simulated time and the name of the workload that runs.
   std::function<void(Time_ps, const std::string&)> progress;
+  ProgramSessionMaker programs;  // needed for labs with programs, which run in one domain
 };
 
 // What switches wrote into a flow's packets, the worst of each hop.
@@ -58,6 +61,7 @@ struct WorkloadOutcome {
   std::optional<workload::PerftestResult> perftest;
   std::optional<workload::TransferResult> transfer;
   std::optional<FlowsOutcome> flows;
+  std::optional<ProgramsOutcome> programs;
 };
 
 struct PortOutcome {
@@ -130,6 +134,8 @@ struct RunResult {
   std::uint64_t hops = 0;    // link traversals of packets
 
   bool expectations_met() const;
+  // Every program ended by itself and, unless an expectation names its exit status, with 0.
+  bool programs_well() const;
   bool ledger_balances() const;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -32,7 +33,13 @@ std::string socket_path(const std::string& directory, const std::string& world) 
   return directory + "/" + world + "/socket";
 }
 
+std::string sysfs_path(const std::string& directory, const std::string& world, const std::string& node) {
+  return directory + "/" + world + "/sysfs/" + node;
+}
+
 namespace {
+
+constexpr int kPatience_s = 20;  // for a world that is busy with a program
 
 tl::expected<sockaddr_un, std::string> address_of(const std::string& path) {
   sockaddr_un address{};
@@ -94,22 +101,65 @@ tl::expected<int, std::string> listen_at(const std::string& directory, const std
   return fd;
 }
 
-tl::expected<Reply, std::string> ask_world(const std::string& socket, verbs::Op op) {
+namespace {
+
+struct Answer {
+  Reply reply;
+  int file = -1;  // that came with it
+};
+
+tl::expected<Answer, std::string> ask(const std::string& socket, verbs::Op op) {
   auto fd = connect_to(socket);
   if (!fd) return tl::unexpected(fd.error());
+  timeval patience{kPatience_s, 0};
+  setsockopt(*fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
   verbs::RequestHead head{op, 0, 0};
   std::vector<std::byte> text(verbs::kMaxMessage_B);
+  iovec part{text.data(), text.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
   ssize_t got = ::send(*fd, &head, sizeof(head), MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(head))
-                    ? recv(*fd, text.data(), text.size(), 0)
+                    ? recvmsg(*fd, &message, MSG_CMSG_CLOEXEC)
                     : -1;
   close(*fd);
-  if (got < static_cast<ssize_t>(sizeof(verbs::ReplyHead))) return tl::unexpected(std::string("it does not answer"));
-  Reply reply;
-  verbs::ReplyHead answer;
-  std::memcpy(&answer, text.data(), sizeof(answer));
-  reply.error = answer.error;
-  reply.body.assign(text.begin() + sizeof(answer), text.begin() + got);
-  return reply;
+  if (got < static_cast<ssize_t>(sizeof(verbs::ReplyHead)))
+    return tl::unexpected(std::string("it does not answer; is it stopped?"));
+  Answer answer;
+  verbs::ReplyHead told;
+  std::memcpy(&told, text.data(), sizeof(told));
+  answer.reply.error = told.error;
+  answer.reply.body.assign(text.begin() + sizeof(told), text.begin() + got);
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header != nullptr && header->cmsg_type == SCM_RIGHTS) std::memcpy(&answer.file, CMSG_DATA(header), sizeof(int));
+  return answer;
+}
+
+}  // namespace
+
+tl::expected<Reply, std::string> ask_world(const std::string& socket, verbs::Op op) {
+  auto answer = ask(socket, op);
+  if (!answer) return tl::unexpected(answer.error());
+  if (answer->file >= 0) close(answer->file);
+  return std::move(answer->reply);
+}
+
+tl::expected<std::string, std::string> ask_world_text(const std::string& socket, verbs::Op op) {
+  auto answer = ask(socket, op);
+  if (!answer) return tl::unexpected(answer.error());
+  if (answer->file < 0) return tl::unexpected(std::string("it does not know the question; is it of another version?"));
+  std::string text;
+  char bytes[1 << 14];
+  for (;;) {
+    ssize_t got = pread(answer->file, bytes, sizeof(bytes), static_cast<off_t>(text.size()));
+    if (got <= 0) break;
+    text.append(bytes, static_cast<std::size_t>(got));
+  }
+  close(answer->file);
+  return text;
 }
 
 tl::expected<verbs::WorldStatus, std::string> ask_status(const std::string& socket) {

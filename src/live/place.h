@@ -12,6 +12,8 @@ namespace weft::live {
 // $XDG_RUNTIME_DIR/weft, or /tmp/weft-UID. The error says what is wrong with it.
 tl::expected<std::string, std::string> runtime_directory();
 std::string socket_path(const std::string& directory, const std::string& world);
+// What stands for a node's /sys/class and /dev/infiniband; with an empty node the folder of all nodes.
+std::string sysfs_path(const std::string& directory, const std::string& world, const std::string& node);
 // Names of the worlds that answer, sorted; folders of those that do not are removed.
 std::vector<std::string> worlds_up(const std::string& directory);
 
@@ -22,5 +24,8 @@ tl::expected<int, std::string> listen_at(const std::string& directory, const std
 tl::expected<Reply, std::string> ask_world(const std::string& socket, verbs::Op op);
 // How the world is, without its processes.
 tl::expected<verbs::WorldStatus, std::string> ask_status(const std::string& socket);
+
+// The same, where the reply is a file: its text.
+tl::expected<std::string, std::string> ask_world_text(const std::string& socket, verbs::Op op);
 
 }  // namespace weft::live

@@ -18,6 +18,10 @@ constexpr Time_ps kSlice_ps = ms(1);  // of virtual time between two looks at th
 // calls. Less for one that has spun before and has posted something since it was let go: it waits for the answer.
 constexpr std::int64_t kSpinBudget_ns = 100'000'000;
 constexpr std::int64_t kShortSpinBudget_ns = 500'000;
+// A thread whose clock moves reads it, in a loop that ends by it (perftest measures the counter's frequency for 200
+// ms). That costs CPU time but is no spinning; within these limits of its clock and of CPU time.
+constexpr Time_ps kClockLoop_ps = kSecond_ps;
+constexpr std::int64_t kClockLoopBudget_ns = 10'000'000'000;
 constexpr Time_ps kClockRead_ps = ns(20);                              // a vDSO call; estimate
 constexpr std::int64_t kEpoch_ns = 1'700'000'000LL * 1'000'000'000LL;  // any fixed day
 constexpr int kOutsideLooks = 5;  // looks, a millisecond apart, that find it asleep in the kernel
@@ -58,7 +62,9 @@ std::string executable(int pid) {
 }  // namespace
 
 Server::Server(const lab::Lab& lab, int listener, verbs::Clock clock, std::vector<OutsideLine> outside)
-    : world_(lab, {.domains = 1, .window_divisor = 1, .carry_payload = true}),
+    : own_world_(std::make_unique<lab::World>(
+          lab, lab::WorldOptions{.domains = 1, .window_divisor = 1, .carry_payload = true})),
+      world_(*own_world_),
       listener_(listener),
       outside_(std::move(outside)),
       network_(world_, nodes_) {
@@ -67,7 +73,15 @@ Server::Server(const lab::Lab& lab, int listener, verbs::Clock clock, std::vecto
     wall_->watch(line.fd());
     world_.outside(line.host())->set_sink({&line, OutsideLine::send});
   }
-  for (std::uint32_t i = 0; i < lab.hosts.size(); ++i) {
+  add_nodes();
+}
+
+Server::Server(lab::World& world, int listener) : world_(world), listener_(listener), network_(world_, nodes_) {
+  add_nodes();
+}
+
+void Server::add_nodes() {
+  for (std::uint32_t i = 0; i < world_.lab().hosts.size(); ++i) {
     world_.host(i).set_hooks({this, on_async, on_write, make_grh});
     nodes_.push_back(std::make_unique<Node>(*this, world_.host(i), i));
     services_.push_back(std::make_unique<VerbsService>(world_, *nodes_.back(), i));
@@ -98,7 +112,8 @@ void Server::run_virtual(const std::atomic<bool>& stop) {
   while (!down_ && !stop.load(std::memory_order_relaxed)) {
     Time_ps next_ps = world_.engine().next_wake_ps();
     if (next_ps != kNever_ps && look_outside(next_ps - world_.engine().horizon_ps())) continue;
-    if (next_ps != kNever_ps) world_.engine().run(next_ps + kSlice_ps);
+    if (next_ps != kNever_ps) world_.engine().run(next_ps + kSlice_ps, 1, nullptr, observer_);
+    if (observer_) observer_(next_ps == kNever_ps ? kNever_ps : world_.engine().now_ps());
     if (next_ps == kNever_ps) take_stray_posts();
     look_around(next_ps == kNever_ps ? 100 : 0);
   }
@@ -223,6 +238,10 @@ void Server::greet(int fd, const Request& request) {
     thread->connection.send(status(), 0);
     return;
   }
+  if (request.op == verbs::Op::kResults) {
+    send_results(thread->connection);
+    return;
+  }
   if (request.op == verbs::Op::kDown) {
     down_ = true;
     thread->connection.send({}, 0);
@@ -250,6 +269,7 @@ void Server::greet(int fd, const Request& request) {
     process = std::make_shared<Process>();
     process->node = &node;
     process->pid = hello.pid;
+    process->group = getpgid(hello.pid);
     process->name = executable(hello.pid);
     process->page = SharedMemory::make("weft-process", sizeof(verbs::ProcessPage));
     if (wall_) wall_->adopt(*process);
@@ -265,7 +285,7 @@ void Server::greet(int fd, const Request& request) {
   }
   process->threads.push_back(thread);
   threads_.push_back(thread);
-  Time_ps now_ps = std::max(arrival_ps(), node.now_ps());
+  Time_ps now_ps = std::max({arrival_ps(), node.now_ps(), arrivals_ps_});
   node.at(now_ps, thread->rank, [this, thread](Time_ps at_ps) {
     const host::HostModel& model = thread->process->node->host().model();
     verbs::Welcome welcome{};
@@ -299,7 +319,8 @@ bool Server::is_awake(const Thread& thread) {
 
 ThreadWaiter::Outcome Server::wait_for_request(Thread& thread, Request& request) {
   const int pid = thread.process->pid;
-  std::int64_t start_ns = -1;
+  std::int64_t start_ns = -1, first_ns = 0;
+  Time_ps clock_ps = thread.local_ps;
   int asleep = 0;
   for (;;) {
     pollfd fd{thread.connection.fd(), POLLIN, 0};
@@ -315,6 +336,13 @@ ThreadWaiter::Outcome Server::wait_for_request(Thread& thread, Request& request)
       }
     }
     if (start_ns < 0) {
+      start_ns = first_ns = cpu_ns(pid);
+      continue;
+    }
+    const Time_ps moved_ps = thread.clock().local_ps.load(std::memory_order_relaxed);
+    if (moved_ps > clock_ps && moved_ps < thread.local_ps + kClockLoop_ps &&
+        cpu_ns(pid) - first_ns < kClockLoopBudget_ns) {
+      clock_ps = moved_ps;
       start_ns = cpu_ns(pid);
       continue;
     }
@@ -345,9 +373,26 @@ void Server::end_process(const std::shared_ptr<Process>& process, Time_ps now_ps
   process->gone = true;
   process->doorbell.reset();
   process->doorbell_given.reset();
+  process->ended_ps = now_ps;
   network_.forget(*process, now_ps);
   managers_[process->node->index()]->forget(*process, now_ps);
   services_[process->node->index()]->forget(*process);
+  std::erase(process->node->processes, process);
+}
+
+Server::Group Server::group(int number) const {
+  Group group;
+  for (const auto& node : nodes_) {
+    for (const auto& process : node->processes) {
+      if (process->group != number) continue;
+      group.ended_ps = std::max(group.ended_ps, process->ended_ps);
+      group.threads += process->threads.size();
+      for (const auto& thread : process->threads)
+        group.all_parked &= thread->state == ThreadState::kParked && !thread->lent;
+    }
+  }
+  group.all_parked &= group.threads > 0;
+  return group;
 }
 
 Reply Server::status() const {

@@ -23,15 +23,34 @@ class Server final : public ThreadWaiter {
   // `listener` is a listening SOCK_SEQPACKET socket; the server closes it.
   // Ports to the outside need the wall's clock.
   Server(const lab::Lab& lab, int listener, verbs::Clock clock, std::vector<OutsideLine> outside = {});
+  // On a world of somebody else, who drives it (live/program_session.h).
+  Server(lab::World& world, int listener);
   ~Server() override;
 
   // Until `stop` is set or a `down` comes in.
   void run(const std::atomic<bool>& stop);
 
   lab::World& world() { return world_; }
+  // Called now and then with the time up to which everything has happened; kNever_ps: the world is at rest.
+  void set_observer(std::function<void(Time_ps)> observer) { observer_ = std::move(observer); }
   std::vector<verbs::DeviceInfo> devices_of(std::uint32_t host);
   // A thread that was taken for spinning acted though nothing was delivered to it: times depend on the machine.
   bool is_deterministic() const { return deterministic_; }
+
+  // For who drives the world in place of run(). Looks at every descriptor: for `timeout_ms`, or until something is
+  // there. True: it was.
+  bool look_around(int timeout_ms);
+  // Before a leap of the clock; true: something came, and the leap may be shorter.
+  bool look_outside(Time_ps leap_ps);
+  // Newcomers come no earlier than this.
+  void set_arrivals_ps(Time_ps time_ps) { arrivals_ps_ = time_ps; }
+  // The programs of one process group.
+  struct Group {
+    std::size_t threads = 0;
+    bool all_parked = true;  // there are some, and they wait for the world alone
+    Time_ps ended_ps = 0;    // of the last that is gone
+  };
+  Group group(int number) const;
 
   Outcome wait_for(Thread& thread, Request& request) override;
   bool is_awake(const Thread& thread) override;
@@ -42,6 +61,7 @@ class Server final : public ThreadWaiter {
   static void on_async(void* self, nic::Device& device, nic::AsyncKind kind, std::uint32_t number, Time_ps now_ps);
   static void on_write(void* self, nic::Device& device, std::uint32_t key, Time_ps visible_ps);
   static void make_grh(void* self, const engine::Packet& packet, std::span<std::uint8_t, nic::kGrh_B> out);
+  void add_nodes();
   void accept_newcomers();
   void greet_newcomers();
   void greet(int fd, const Request& request);
@@ -55,10 +75,8 @@ class Server final : public ThreadWaiter {
   bool take_doorbells();
   bool look_at_descriptors();
   void sleep_until(Time_ps time_ps);
-  // Looks at every descriptor: for `timeout_ms`, or until something is there. True: it was.
-  bool look_around(int timeout_ms);
-  bool look_outside(Time_ps leap_ps);
   void take_stray_posts();
+  void send_results(Connection& connection);  // observe.cc
   Outcome wait_for_request(Thread& thread, Request& request);
   // Whoever waits for a descriptor of the kernel's that is ready looks around at `now_ps`. `node` null: all of them.
   void look_at_lent(const Node* node, Time_ps now_ps);
@@ -72,7 +90,8 @@ class Server final : public ThreadWaiter {
   Reply set_timer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps);
   void fire_timer(const std::shared_ptr<Process>& process, std::uint64_t timer, Time_ps now_ps);
 
-  lab::World world_;
+  std::unique_ptr<lab::World> own_world_;  // none: somebody else's
+  lab::World& world_;
   int listener_;
   std::optional<WallClock> wall_;  // none: virtual time
   std::vector<std::unique_ptr<Node>> nodes_;
@@ -83,6 +102,8 @@ class Server final : public ThreadWaiter {
   std::vector<int> newcomers_;
   std::vector<std::shared_ptr<Thread>> threads_;
   std::uint64_t next_rank_ = 1;
+  Time_ps arrivals_ps_ = 0;
+  std::function<void(Time_ps)> observer_;
   bool down_ = false;
   bool deterministic_ = true;
 };

@@ -29,7 +29,8 @@ void Server::run_wall(const std::atomic<bool>& stop) {
     }
     bool busy = next_ps < now_ps;
     wall_->reached_ps = std::max(wall_->reached_ps, busy ? std::min(now_ps, next_ps + kWallSlice_ps) : now_ps);
-    if (busy) world_.engine().run(wall_->reached_ps);
+    if (busy) world_.engine().run(wall_->reached_ps, 1, nullptr, observer_);
+    if (busy && observer_) observer_(world_.engine().now_ps());
     busy = take_doorbells() || busy;
     if (now_ps - looked_ps >= kSocketLook_ps) {
       looked_ps = now_ps;
@@ -45,7 +46,9 @@ bool Server::take_doorbells() {
   bool any = false;
   for (const auto& node : nodes_) {
     for (const auto& process : node->processes) {
-      if (process->gone || !process->has_posts()) continue;
+      if (process->gone) continue;
+      process->settle_writes(kNever_ps);
+      if (!process->has_posts()) continue;
       node->take_posts(*process, wall_->reached_ps, wall_->reached_ps);
       any = true;
     }

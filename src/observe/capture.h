@@ -39,6 +39,8 @@ class Capture {
 
   // Every tap has seen all its frames with a stamp before `time_ps`: they can be written.
   void flush(Time_ps time_ps);
+  // What was flushed is in the file for others to read.
+  void sync() { writer_.sync(); }
   // Writes the rest. False when not every byte reached the file.
   bool close();
   std::uint64_t frames() const { return frames_; }

@@ -171,6 +171,12 @@ void PcapngWriter::put_option(std::uint16_t code, std::string_view text) {
   put_option(code, std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
 }
 
+void PcapngWriter::sync() {
+  if (file_ == nullptr || buffer_.empty()) return;
+  flush();
+  if (std::fflush(file_) != 0) failed_ = true;
+}
+
 void PcapngWriter::flush() {
   if (!failed_ && std::fwrite(buffer_.data(), 1, buffer_.size(), file_) != buffer_.size()) failed_ = true;
   buffer_.clear();

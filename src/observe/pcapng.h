@@ -39,6 +39,9 @@ class PcapngWriter {
   // False after the first write that failed; later packets are discarded.
   bool ok() const { return !failed_; }
 
+  // Writes what is buffered.
+  void sync();
+
   // Writes what is buffered (and closes the file where create() opened it). True if every byte was
   // written. Nothing may be written after it; a second call does nothing.
   bool close();

@@ -20,6 +20,7 @@ inline constexpr const char* kSocketVariable = "WEFT_SOCKET";  // path of the Un
 inline constexpr const char* kSysfsVariable = "WEFT_SYSFS";    // what stands for /sys/class and /dev/infiniband
 inline constexpr const char* kNodeVariable = "WEFT_NODE";      // the host of the lab that it runs on
 inline constexpr const char* kClockVariable = "WEFT_CLOCK";    // "wall": clocks are the real ones
+inline constexpr const char* kSeedVariable = "WEFT_SEED";      // of what it draws; empty: its own
 
 enum class Op : std::uint32_t {
   kHello = 1,  // Hello -> Welcome, with descriptors: ThreadPage, ProcessPage; wall clock: the doorbell, a pipe
@@ -29,6 +30,8 @@ enum class Op : std::uint32_t {
   kNodeName,   // nothing -> LookUp: the node that this is
   kStatus,     // nothing -> WorldStatus and ProcessStatus[], OutsideStatus[]: `weft ps`, on a connection of its own
   kDown,       // nothing -> nothing: `weft down`
+
+  kResults = 16,  // nothing -> nothing, with a descriptor of what results.json would say: `weft counters`
 
   kListDevices = 32,  // nothing -> DeviceInfo[]
   kAllocPd,           // OnDevice -> Handle
@@ -133,7 +136,7 @@ struct WorldStatus {
   std::uint32_t processes;
   std::uint32_t deterministic;
   Clock clock;
-  std::uint32_t outside;  // rows of OutsideStatus, behind those of processes
+  std::uint32_t outside;   // rows of OutsideStatus, behind those of processes
   std::int64_t behind_ps;  // wall clock: what simulated time has lost against the real one
 };
 struct ProcessStatus {

@@ -34,7 +34,10 @@ void check_lab(const Lab& lab) {
   for (const WorkloadConfig& workload : lab.workloads) {
     check_port(lab, workload.client);
     check_port(lab, workload.server);
-    WEFT_CHECK(workload.perftest.has_value() != workload.transfer.has_value(), "one kind of workload");
+    WEFT_CHECK(workload.perftest.has_value() + workload.transfer.has_value() + workload.flows.has_value() +
+                       workload.programs.has_value() ==
+                   1,
+               "one kind of workload");
   }
 }
 

@@ -83,7 +83,7 @@ TEST(CmPrograms, ALostRequestIsSentAgain) {
   std::string path = testing::TempDir() + "/lost-req-" + std::to_string(getpid()) + ".yaml";
   std::ofstream(path) << lab;
   {
-    Live world(path);
+    Live world(Live::File{path});
     auto said = world.run_well("vm00", "rping -s -v -C 2", "vm01", "rping -c -v -C 2 -a vm00");
     EXPECT_EQ(count_of(said.client, "ping data"), 2U) << said.client;
     EXPECT_GE(Live::now_s(), 4.608);

@@ -28,12 +28,17 @@ inline std::string text_of(const std::string& path) {
 // A world of its own, in a directory of its own.
 class Live {
  public:
-  explicit Live(const std::string& lab, const std::string& options = "") {
+  // One of labs/, or any file.
+  struct File {
+    std::string path;
+  };
+  explicit Live(const std::string& lab, const std::string& options = "")
+      : Live(File{WEFT_SOURCE_DIR "/labs/" + lab}, options) {}
+  explicit Live(const File& lab, const std::string& options = "") {
     char name[] = "/tmp/weft-test-XXXXXX";
     directory_ = mkdtemp(name);
     setenv("XDG_RUNTIME_DIR", directory_.c_str(), 1);
-    std::string path = lab.starts_with("/") ? lab : WEFT_SOURCE_DIR "/labs/" + lab;
-    EXPECT_EQ(shell("up " + path + " --name w " + options), 0) << output();
+    EXPECT_EQ(shell("up " + lab.path + " --name w " + options), 0) << output();
   }
   ~Live() {
     shell("down w");

@@ -23,11 +23,11 @@ void expect_words(std::span<const Word<Enum>> words) {
 
 TEST(Docs, EveryKeyIsExplained) {
   for (const auto& keys :
-       {mirror_keys(),      switch_keys(),     switch_port_keys(), routing_keys(), route_keys(),   fabric_keys(),
-        fabric_host_keys(), pfc_keys(),        watchdog_keys(),    queue_keys(),   ecn_keys(),     group_keys(),
-        buffer_keys(),      congestion_keys(), lab_keys(),         node_keys(),    outside_keys(), udp_keys(),
-        nic_keys(),         port_keys(),       link_keys(),        cable_keys(),   qos_keys(),     fault_keys(),
-        workload_keys(),    expectation_keys()}) {
+       {mirror_keys(),      switch_keys(),      switch_port_keys(), routing_keys(), route_keys(),   fabric_keys(),
+        fabric_host_keys(), pfc_keys(),         watchdog_keys(),    queue_keys(),   ecn_keys(),     group_keys(),
+        buffer_keys(),      congestion_keys(),  lab_keys(),         node_keys(),    outside_keys(), udp_keys(),
+        nic_keys(),         port_keys(),        link_keys(),        cable_keys(),   qos_keys(),     fault_keys(),
+        workload_keys(),    expectation_keys(), program_keys()}) {
     for (std::string_view key : keys) expect_documented(key);
   }
 }
@@ -72,13 +72,15 @@ TEST(Docs, ItsExamplesWork) {
     const std::size_t start = at + fence.size();
     blocks.push_back(page().substr(start, page().find("```", start) - start));
   }
-  ASSERT_EQ(blocks.size(), 6U);
+  ASSERT_EQ(blocks.size(), 7U);
   EXPECT_EQ(read_good(blocks[0]).workloads.size(), 1U);
   EXPECT_EQ(read_good(blocks[1]).switches.size(), 6U);
   EXPECT_EQ(read_good(blocks[2]).switches.size(), 1U);
   EXPECT_EQ(read_good(blocks[1] + blocks[3]).warnings.size(), 0U);
   EXPECT_EQ(read_good(blocks[1] + blocks[4]).mirrors.size(), 2U);
   EXPECT_EQ(read_good(blocks[0] + blocks[5]).faults.size(), 4U);
+  const std::string hosts = blocks[0].substr(0, blocks[0].find("workloads:"));
+  EXPECT_EQ(read_good(hosts + blocks[6]).workloads.at(0).programs->programs.size(), 2U);
 }
 
 }  // namespace

@@ -101,6 +101,7 @@ TEST(Schema, HasTheReadersKeys) {
   EXPECT_EQ(keys_of(definition("congestion")), names_of(congestion_keys()));
   EXPECT_EQ(keys_of(definition("fault")), names_of(fault_keys()));
   EXPECT_EQ(keys_of(definition("workload")), names_of(workload_keys()));
+  EXPECT_EQ(keys_of(definition("program")), names_of(program_keys()));
   EXPECT_EQ(keys_of(definition("expectation")), names_of(expectation_keys()));
   EXPECT_EQ(keys_of(definition("nic_set")), names_of(settable_nic_keys()));
   EXPECT_EQ(keys_of(definition("host_set")), names_of(settable_host_keys()));
@@ -216,6 +217,10 @@ TEST(Schema, RefusesWhatTheReaderRefuses) {
       {"perftest: write_bw, ", "perftest: write_bw, size: 1 B, "},
       {"transfer: write, ", "transfer: write, args: -a, "},
       {"transfer: write, ", "transfer: write, retry_cnt: 8, "},
+      {"perftest: write_bw, client: vm00, server: vm01", "program: []"},
+      {"perftest: write_bw, client: vm00, server: vm01", "program: [{node: vm00}]"},
+      {"perftest: write_bw, client: vm00, server: vm01", "program: [{node: vm00, command: x, find: [y]}]"},
+      {"perftest: write_bw, client", "program: [{node: vm00, command: x}], client"},
   };
   for (const auto& [old_text, new_text] : kBad) {
     const std::string text = good_lab_with(old_text, new_text);

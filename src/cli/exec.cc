@@ -1,0 +1,82 @@
+// weft exec NODE [--] PROGRAM: runs a program on a node of a world that is up.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "cli/verbs.h"
+#include "cli/worlds.h"
+#include "live/environment.h"
+#include "live/place.h"
+
+namespace weft::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arguments {
+  std::string world, node;
+  std::vector<std::string> command;
+};
+
+int exec(const Arguments& arguments) {
+  if (arguments.command.empty()) return complain("no program; for instance: weft exec NODE -- ibv_devinfo");
+  auto directory = live::runtime_directory();
+  if (!directory) return complain(directory.error());
+  auto world = choose_world(*directory, arguments.world);
+  if (!world) return complain(world.error());
+  std::error_code error;
+  if (!fs::exists(live::sysfs_path(*directory, *world, arguments.node), error)) {
+    std::vector<std::string> nodes;
+    for (const auto& entry : fs::directory_iterator(live::sysfs_path(*directory, *world, ""), error))
+      nodes.push_back(entry.path().filename().string());
+    std::sort(nodes.begin(), nodes.end());
+    return complain(
+        fmt::format("the world {} has no node {}; there are: {}", *world, arguments.node, fmt::join(nodes, " ")));
+  }
+  auto libraries = live::library_directory();
+  if (!libraries) return complain(libraries.error());
+  auto status = live::ask_status(live::socket_path(*directory, *world));
+  if (!status) return complain(fmt::format("{}: {}", *world, status.error()));
+  for (const auto& [name, value] :
+       live::program_variables(*libraries, live::socket_path(*directory, *world),
+                               live::sysfs_path(*directory, *world, arguments.node), arguments.node, status->clock))
+    setenv(name.c_str(), value.c_str(), 1);
+  std::vector<char*> words;
+  for (const std::string& word : arguments.command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  execvp(words[0], words.data());
+  return complain(fmt::format("cannot run {}: {}", arguments.command.front(), std::strerror(errno)));
+}
+
+}  // namespace
+
+std::vector<std::string> with_end_of_options(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.empty() || words.front() != "exec") return words;
+  std::size_t i = 1;
+  while (i < words.size() && words[i].starts_with("-") && words[i] != "--") i += words[i] == "--world" ? 2 : 1;
+  // After the node.
+  if (i + 1 < words.size() && words[i + 1] != "--")
+    words.insert(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, "--");
+  return words;
+}
+
+void add_exec(CLI::App& app, int& status) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* verb = app.add_subcommand("exec", "Run a program on a node of a world: weft exec NODE -- ib_write_bw");
+  verb->add_option("--world", arguments->world, "Which world (default: the only one that is up)");
+  verb->add_option("NODE", arguments->node, "Host of the lab")->required();
+  verb->add_option("COMMAND", arguments->command, "Program and its arguments: everything after NODE");
+  verb->callback([arguments, &status] { status = exec(*arguments); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,39 @@
+// The captures of a world: chosen ports in one file, the lab's mirror sessions in another. `weft run` and worlds that
+// are up use the same.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "lab/world.h"
+#include "observe/capture.h"
+
+namespace weft::lab {
+
+class Captures {
+ public:
+  // Before anything is sent. `path` is used when there are ports, `mirror_path` when the lab has mirrors; where that is
+  // empty they are not written. The error says what could not be made.
+  static tl::expected<std::unique_ptr<Captures>, std::string> open(World& world, const std::vector<PortRef>& ports,
+                                                                   const std::string& path,
+                                                                   const std::string& mirror_path);
+
+  // The world has come to `now_ps`: writes what cannot be preceded any more. At kNever_ps it is at rest.
+  void flush(Time_ps now_ps);
+  // Writes the rest.
+  tl::expected<void, std::string> close();
+  std::uint64_t frames() const { return ports_ ? ports_->frames() : 0; }
+
+ private:
+  Captures(World& world, std::string path, std::string mirror_path)
+      : world_(world), path_(std::move(path)), mirror_path_(std::move(mirror_path)) {}
+
+  World& world_;
+  std::string path_, mirror_path_;
+  std::unique_ptr<observe::Capture> ports_, mirrors_;  // null: none
+};
+
+}  // namespace weft::lab
