@@ -135,6 +135,30 @@ up() {
   "$weft" up "$work/lab.yaml" --clock wall --name rxe >/dev/null || die "the world does not come up"
 }
 
+# By RDMA CM: no TCP between the two, the handshake goes over the simulated wire.
+cm_guest_is_client() {  # NAME SERVER CLIENT
+  local status=0
+  timeout 150 "$weft" exec h0 -- $2 >"$work/server.log" 2>&1 &
+  local pid=$!
+  sleep 1
+  guest "timeout 140 $3 >/tmp/client.log 2>&1" || status=$?
+  guest "tail -n 8 /tmp/client.log" || true
+  wait "$pid" || status=$?
+  report "$1, guest to world" "$status" "$work/server.log" "$work/guest.log"
+}
+cm_guest_is_server() {
+  local status=0
+  guest "timeout 150 $2 >/tmp/server.log 2>&1 & sleep 1" || status=$?
+  timeout 150 "$weft" exec h0 -- $3 >"$work/client.log" 2>&1 || status=$?
+  guest 'wait $!' || status=$?
+  guest "tail -n 8 /tmp/server.log" || true
+  report "$1, world to guest" "$status" "$work/client.log" "$work/guest.log"
+}
+cm_both_ways() {  # NAME SERVER CLIENT, which ends with the server's address
+  cm_guest_is_client "$1" "$2" "$3 10.0.0.1"
+  cm_guest_is_server "$1" "$2" "$3 10.0.0.9"
+}
+
 guest_udp=$(free_port DGRAM) world_udp=$(free_port DGRAM) guest_tcp=$(free_port STREAM) relay_tcp=$(free_port STREAM)
 if [[ ! $cache/rdma_check -nt tests/interop/programs/rdma_check.cc ]]; then
   g++ -std=c++20 -O1 tests/interop/programs/rdma_check.cc -libverbs -o "$cache/rdma_check"
@@ -153,6 +177,10 @@ both_ways "ib_read_bw -F -x @ -n 100 -s 65536 $long"
 both_ways "ib_send_bw -F -x @ -n 100 -s 10001 $long"
 both_ways "ib_atomic_bw -F -x @ -n 100 $long"
 both_ways "ib_send_lat -F -x @ -n 50 $long"
+cm_both_ways "rping" "rping -s -v -C 5" "rping -c -v -C 5 -a"
+cm_both_ways "ucmatose" "ucmatose -c 3" "ucmatose -c 3 -s"
+cm_both_ways "ib_write_bw -R" "ib_write_bw -F -R -n 100 -s 65536" "ib_write_bw -F -R -n 100 -s 65536"
+cm_both_ways "ib_send_bw -R" "ib_send_bw -F -R -n 100 -s 10001" "ib_send_bw -F -R -n 100 -s 10001"
 
 gaps="out_of_seq_request rcvd_seq_err completer_retry_err"
 guest_counts $gaps
