@@ -49,7 +49,7 @@ struct NicConfig {
   std::vector<PortConfig> ports;
 };
 
-// A node that is not simulated: what is behind the port is real (docs/live.md). Frames go through a TAP interface, or in
+// A node that is not simulated: what is behind the port is real (docs/live.md). Frames go through a TAP interface or in
 // UDP datagrams.
 struct UdpAddress {
   std::array<std::uint8_t, 4> ip{};

@@ -116,11 +116,8 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
     }
     case Op::kGetCqEvent:
       return get_cq_event(process, request);
-    case Op::kGetAsyncEvent: {
-      verbs::GetEvent ask;
-      if (!request.read(ask)) return Reply::failed(EINVAL);
-      return ask.wait != 0 ? std::nullopt : std::optional(Reply::failed(EAGAIN));
-    }
+    case Op::kGetAsyncEvent:
+      return get_async_event(process, request);
     case Op::kStreamOpen:
       return network_.open(process);
     case Op::kStreamBind:
@@ -185,8 +182,7 @@ std::optional<Reply> Server::get_cq_event(Process& process, const Request& reque
   if (channel.cookies.empty()) return ask.wait != 0 ? std::nullopt : std::optional(Reply::failed(EAGAIN));
   verbs::CqEvent event{channel.cookies.front()};
   channel.cookies.pop_front();
-  std::uint64_t one = 0;
-  [[maybe_unused]] ssize_t size = ::read(channel.eventfd, &one, sizeof(one));
+  lower_event(channel.eventfd);
   return Reply::of(event);
 }
 
@@ -211,6 +207,9 @@ std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, 
       if (channel != process.channels.end() && !channel->second->cookies.empty()) item.ready = item.wanted & POLLIN;
     } else if (item.what == verbs::WaitItem::kCm) {
       if (CommunicationManager::has_event(process, item.handle)) item.ready = item.wanted & POLLIN;
+    } else if (item.what == verbs::WaitItem::kAsync) {
+      auto channel = process.async.find(item.handle);
+      if (channel != process.async.end() && !channel->second->events.empty()) item.ready = item.wanted & POLLIN;
     } else if (item.what == verbs::WaitItem::kReal) {
       if (item.handle >= lent_events.size()) return Reply::failed(EINVAL);
       lent_events[item.handle] = static_cast<short>(item.wanted);
@@ -237,9 +236,6 @@ void Server::on_write(void*, nic::Device& device, std::uint32_t key, Time_ps vis
   Process& process = *static_cast<MemoryRange*>(region->elsewhere->self)->process;
   process.node->wake_pollers(process, nullptr, process.node->host().cpu_ps(visible_ps));
 }
-
-// Programs are not told of these yet; that somebody listens keeps an overrun queue from ending the world.
-void Server::on_async(void*, nic::Device&, nic::AsyncKind, std::uint32_t, Time_ps) {}
 
 // What a UD receive begins with: an IPv4 header in the last 20 of 40 bytes, or an IPv6 header (IBTA annex A17).
 void Server::make_grh(void* self, const engine::Packet& packet, std::span<std::uint8_t, nic::kGrh_B> out) {

@@ -122,8 +122,7 @@ void CommunicationManager::tell(const std::shared_ptr<CmId>& id, std::uint32_t t
   pending.event.info = describe(*id);
   pending.event.conn = conn;
   id->channel->events.push_back(std::move(pending));
-  std::uint64_t one = 1;
-  [[maybe_unused]] ssize_t written = ::write(id->channel->eventfd, &one, sizeof(one));
+  raise_event(id->channel->eventfd);
   node_.tell(*id->process, now_ps);
 }
 

@@ -282,13 +282,11 @@ Reply CommunicationManager::migrate(Process& process, const Request& request, Ti
   std::shared_ptr<CmChannel> from = id->channel;
   id->channel = to->second;
   std::deque<CmPendingEvent> stay;
-  std::uint64_t one = 1;
   for (CmPendingEvent& pending : from->events) {
     bool moves = pending.listener ? pending.listener == id : pending.id == id;
     if (moves) {
-      [[maybe_unused]] ssize_t taken = ::read(from->eventfd, &one, sizeof(one));
-      one = 1;
-      [[maybe_unused]] ssize_t written = ::write(id->channel->eventfd, &one, sizeof(one));
+      lower_event(from->eventfd);
+      raise_event(id->channel->eventfd);
     }
     (moves ? id->channel->events : stay).push_back(std::move(pending));
   }
@@ -360,8 +358,7 @@ std::optional<Reply> CommunicationManager::get_event(Process& process, const Req
   if (channel.events.empty()) return ask.wait != 0 ? std::nullopt : std::optional(Reply::failed(EAGAIN));
   CmPendingEvent pending = std::move(channel.events.front());
   channel.events.pop_front();
-  std::uint64_t one = 0;
-  [[maybe_unused]] ssize_t size = ::read(channel.eventfd, &one, sizeof(one));
+  lower_event(channel.eventfd);
   if (pending.listener) {
     pending.id->cookie = ask.new_cookie;
     pending.event.listen_cookie = pending.listener->cookie;

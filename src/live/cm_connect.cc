@@ -298,8 +298,7 @@ void CommunicationManager::destroy(const std::shared_ptr<CmId>& doomed, Time_ps 
       stay.push_back(std::move(pending));
       continue;
     }
-    std::uint64_t one = 0;
-    [[maybe_unused]] ssize_t size = ::read(id->channel->eventfd, &one, sizeof(one));
+    lower_event(id->channel->eventfd);
     if (pending.listener == id) children.push_back(pending.id);
   }
   id->channel->events = std::move(stay);

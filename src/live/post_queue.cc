@@ -15,7 +15,6 @@ using verbs::Sge;
 
 namespace {
 
-constexpr std::size_t kMostPieces = 64;    // of one system call
 constexpr std::uint32_t kPacket_B = 4096;  // the largest path MTU: packets of a message begin at its multiples
 constexpr std::uint32_t kMaxMessage_B = 1u << 30;
 

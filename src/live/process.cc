@@ -1,5 +1,7 @@
 #include "live/process.h"
 
+#include <poll.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,9 +11,22 @@ namespace weft::live {
 namespace {
 
 constexpr std::size_t kMostPending_B = 1 << 20;  // then what can be seen is written, though nobody looks
-constexpr std::size_t kMostPieces = 64;          // of one system call
 
 }  // namespace
+
+void raise_event(int fd) {
+  pollfd room{fd, POLLOUT, 0};
+  const std::uint64_t one = 1;
+  if (poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) != 0) {
+    [[maybe_unused]] ssize_t size = write(fd, &one, sizeof(one));
+  }
+}
+
+void lower_event(int fd) {
+  std::uint64_t one = 0;
+  const iovec into{&one, sizeof(one)};
+  [[maybe_unused]] ssize_t size = preadv2(fd, &into, 1, -1, RWF_NOWAIT);
+}
 
 EventChannel::~EventChannel() {
   if (eventfd >= 0) close(eventfd);

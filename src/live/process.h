@@ -79,6 +79,12 @@ struct MemoryRange {
   std::uint64_t address = 0, iova = 0, length_B = 0;
   nic::RegionAccess reach{};  // what the NIC calls
 };
+inline constexpr std::size_t kMostPieces = 64;  // of one system call that moves bytes
+
+// An eventfd that a program shares, one up or down. A program that plays with it cannot stop the world.
+void raise_event(int fd);
+void lower_event(int fd);
+
 struct EventChannel {
   int eventfd = -1;
   std::deque<std::uint64_t> cookies;
@@ -97,6 +103,7 @@ struct VerbsSrq {
   Process* process = nullptr;
   std::uint32_t handle = 0, device = 0, pd = 0, nic_srq = 0;
   std::uint32_t ended = 0;  // receives, since it was made
+  std::uint64_t cookie = 0;
   SharedMemory memory;
   PostQueue receive;
 };
@@ -131,6 +138,16 @@ struct OwnedDescriptor {
   ~OwnedDescriptor() { reset(); }
   void reset();
 };
+// Asynchronous events of one device that the program has not fetched; the descriptor is readable while there are some.
+struct AsyncChannel {
+  OwnedDescriptor eventfd;
+  std::deque<verbs::AsyncEvent> events;
+
+  void push(const verbs::AsyncEvent& event);
+  verbs::AsyncEvent pop();
+  // What the events are about is no more.
+  void forget(std::uint64_t cookie);
+};
 
 struct Process : std::enable_shared_from_this<Process> {
   Node* node = nullptr;
@@ -143,7 +160,7 @@ struct Process : std::enable_shared_from_this<Process> {
   std::map<std::uint32_t, std::uint32_t> pds;  // handle -> device
   std::map<std::uint32_t, std::unique_ptr<MemoryRange>> mrs;
   std::map<std::uint32_t, std::unique_ptr<EventChannel>> channels;
-  std::map<std::uint32_t, std::unique_ptr<EventChannel>> async;  // by device
+  std::map<std::uint32_t, std::unique_ptr<AsyncChannel>> async;  // by device
   std::map<std::uint32_t, std::unique_ptr<CompletionRing>> cqs;
   std::map<std::uint32_t, std::unique_ptr<VerbsQp>> qps;
   std::map<std::uint32_t, std::unique_ptr<VerbsSrq>> srqs;

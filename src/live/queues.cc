@@ -277,8 +277,7 @@ void Node::notify(CompletionRing& cq, bool solicited) {
   if (!event || channel == cq.process->channels.end()) return;
   cq.armed = CompletionRing::Armed::kNo;
   channel->second->cookies.push_back(cq.cookie);
-  std::uint64_t one = 1;
-  [[maybe_unused]] ssize_t written = ::write(channel->second->eventfd, &one, sizeof(one));
+  raise_event(channel->second->eventfd);
 }
 
 }  // namespace weft::live

@@ -86,6 +86,7 @@ class Server final : public ThreadWaiter {
                               bool again);
   void retry_at(const std::shared_ptr<Thread>& thread, Time_ps time_ps);
   std::optional<Reply> poll_cq(Process& process, const Request& request);
+  std::optional<Reply> get_async_event(Process& process, const Request& request);  // async_events.cc
   std::optional<Reply> get_cq_event(Process& process, const Request& request);
   std::optional<Reply> wait_items(Thread& thread, const Request& request, Time_ps now_ps, bool again);
   Reply set_timer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps);

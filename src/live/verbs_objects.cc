@@ -17,6 +17,10 @@ std::array<std::uint8_t, 16> link_local(const std::array<std::uint8_t, 6>& mac) 
           mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
 }
 
+void forget_events(Process& process, std::uint32_t device, std::uint64_t cookie) {
+  if (auto channel = process.async.find(device); channel != process.async.end()) channel->second->forget(cookie);
+}
+
 void copy_text(char* to, std::size_t room, const std::string& text) {
   std::size_t size = std::min(room - 1, text.size());
   std::memcpy(to, text.data(), size);
@@ -169,6 +173,7 @@ void VerbsService::forget_work(Process& process, VerbsQp& qp) {
 }
 
 void VerbsService::destroy_qp(Process& process, VerbsQp& qp) {
+  forget_events(process, qp.device, qp.cookie);
   forget_work(process, qp);
   device(qp.device)->destroy_qp(qp.qpn);
   process.qp_by_number.erase({qp.device, qp.qpn});
@@ -176,7 +181,8 @@ void VerbsService::destroy_qp(Process& process, VerbsQp& qp) {
   if (qp.srq == verbs::kNoHandle) destroy_queue(process, qp.receive);
 }
 
-void VerbsService::destroy_cq(Process&, CompletionRing& cq) {
+void VerbsService::destroy_cq(Process& process, CompletionRing& cq) {
+  forget_events(process, cq.device, cq.cookie);
   node_.unwatch(cq);
   device(cq.device)->destroy_cq(cq.nic_cq);
 }
@@ -231,6 +237,7 @@ Reply VerbsService::destroy(Process& process, const Request& request) {
       if (found == process.srqs.end()) return Reply::failed(EINVAL);
       VerbsSrq& srq = *found->second;
       if (!device(srq.device)->destroy_srq(srq.nic_srq)) return Reply::failed(EBUSY);
+      forget_events(process, srq.device, srq.cookie);
       destroy_queue(process, srq.receive);
       process.srqs.erase(found);
       return {};

@@ -120,12 +120,12 @@ Reply VerbsService::open_events(Process& process, const Request& request) {
   if (!request.read(ask) || device(ask.device) == nullptr) return Reply::failed(EINVAL);
   auto& events = process.async[ask.device];
   if (!events) {
-    events = std::make_unique<EventChannel>();
-    events->eventfd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+    events = std::make_unique<AsyncChannel>();
+    events->eventfd.fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
   }
-  if (events->eventfd < 0) return Reply::failed(EMFILE);
+  if (events->eventfd.fd < 0) return Reply::failed(EMFILE);
   Reply reply;
-  reply.fds[0] = events->eventfd;
+  reply.fds[0] = events->eventfd.fd;
   return reply;
 }
 
@@ -183,6 +183,7 @@ Reply VerbsService::create_srq(Process& process, const Request& request) {
   srq->handle = process.next_handle++;
   srq->device = pd->second;
   srq->pd = ask.pd;
+  srq->cookie = ask.cookie;
   std::uint32_t entries = std::bit_ceil(ask.max_wr);
   std::uint32_t stride_B = stride(sizeof(verbs::ReceiveEntry), std::max(ask.max_sge, 1u), 0);
   auto mapping_B = static_cast<std::uint32_t>(sizeof(verbs::RingHead) + std::size_t{entries} * stride_B);

@@ -123,5 +123,19 @@ TEST(Programs, CommandsSayWhatIsWrong) {
   fs::remove_all(empty);
 }
 
+TEST(Programs, EveryNameThatNcclResolves) {
+  Live world("two-node-25g.yaml");
+  EXPECT_EQ(world.shell("exec vm00 -- " WEFT_VERBS_PROBE " names"), 0) << world.output();
+  EXPECT_NE(world.output().find("26 of 26 names resolved"), std::string::npos) << world.output();
+}
+
+TEST(Programs, AsynchronousEventsReachTheProgram) {
+  Live world("two-node-25g.yaml");
+  EXPECT_EQ(world.shell("exec vm00 -- " WEFT_VERBS_PROBE " events"), 0) << world.output();
+  EXPECT_EQ(
+      world.output(),
+      "communication established of the receiving end\nlocal access violation work queue error of the receiving end\n");
+}
+
 }  // namespace
 }  // namespace weft::interop
