@@ -9,7 +9,7 @@ namespace weft::live {
 namespace {
 
 constexpr std::size_t kMostPending_B = 1 << 20;  // then what can be seen is written, though nobody looks
-constexpr std::size_t kMostPieces = 64;          // of one system call
+constexpr std::size_t kMostWrites = 64;          // of one system call
 
 }  // namespace
 
@@ -67,7 +67,7 @@ std::size_t Process::settle_some(Time_ps now_ps) {
     auto* to = reinterpret_cast<std::uint8_t*>(each.address);
     if (!pieces.empty() && static_cast<std::uint8_t*>(pieces.back().iov_base) + pieces.back().iov_len == to) {
       pieces.back().iov_len += each.size_B;
-    } else if (pieces.size() < kMostPieces) {
+    } else if (pieces.size() < kMostWrites) {
       pieces.push_back({to, each.size_B});
     } else {
       break;
