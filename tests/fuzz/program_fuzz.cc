@@ -35,7 +35,7 @@ class Input {
   T take() {
     T value{};
     std::size_t size_B = std::min(sizeof(T), rest_.size());
-    std::memcpy(&value, rest_.data(), size_B);
+    if (size_B > 0) std::memcpy(&value, rest_.data(), size_B);
     rest_ = rest_.subspan(size_B);
     return value;
   }
@@ -143,7 +143,7 @@ class Attack {
     std::uint32_t number = ring.head().produced.load();
     std::uint8_t* at = ring.entry(number);
     std::vector<std::byte> noise = input_.bytes(what % 64);
-    std::memcpy(at, noise.data(), std::min<std::size_t>(noise.size(), ring.info.stride_B));
+    if (!noise.empty()) std::memcpy(at, noise.data(), std::min<std::size_t>(noise.size(), ring.info.stride_B));
     verbs::Sge sge{input_.take<std::uint16_t>(), input_.take<std::uint16_t>(), keys_.lkey};
     if ((what & 0x80) == 0) {
       bool send = ring.info.stride_B > 64;

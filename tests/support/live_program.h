@@ -78,7 +78,7 @@ struct Answer {
   template <typename T>
   T as() const {
     T value{};
-    std::memcpy(&value, body.data(), std::min(body.size(), sizeof(T)));
+    if (!body.empty()) std::memcpy(&value, body.data(), std::min(body.size(), sizeof(T)));
     return value;
   }
 };
@@ -222,7 +222,7 @@ class LiveProgram {
     entry.post_ps = now_ps();
     std::uint32_t number = queue.head().produced.load();
     std::memcpy(queue.entry(number), &entry, sizeof(entry));
-    std::memcpy(queue.entry(number) + sizeof(entry), list.data(), list.size_bytes());
+    if (!list.empty()) std::memcpy(queue.entry(number) + sizeof(entry), list.data(), list.size_bytes());
     queue.head().produced.store(number + 1);
     ring(queue.info.doorbell);
   }
