@@ -46,10 +46,9 @@ int exec(const Arguments& arguments) {
   if (!libraries) return complain(libraries.error());
   auto status = live::ask_status(live::socket_path(*directory, *world));
   if (!status) return complain(fmt::format("{}: {}", *world, status.error()));
-  setenv(verbs::kClockVariable, status->clock == verbs::Clock::kWall ? "wall" : "virtual", 1);
   for (const auto& [name, value] :
        live::program_variables(*libraries, live::socket_path(*directory, *world),
-                               live::sysfs_path(*directory, *world, arguments.node), arguments.node))
+                               live::sysfs_path(*directory, *world, arguments.node), arguments.node, status->clock))
     setenv(name.c_str(), value.c_str(), 1);
   std::vector<char*> words;
   for (const std::string& word : arguments.command) words.push_back(const_cast<char*>(word.c_str()));

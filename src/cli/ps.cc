@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstring>
 #include <memory>
+#include <span>
 
 #include "cli/common.h"
 #include "cli/verbs.h"
@@ -27,12 +28,22 @@ struct WorldRows {
 };
 
 std::string clock_text(const verbs::WorldStatus& head) {
-  const double now_s = static_cast<double>(head.now_ps) / 1e12;
+  double now_s = static_cast<double>(head.now_ps) / 1e12;
   if (head.clock == verbs::Clock::kWall)
     return fmt::format("at {:.9f} s, wall clock, behind by {:.1f} ms at most", now_s,
                        static_cast<double>(head.behind_ps) / 1e9);
   return fmt::format("at {:.9f} s{}", now_s,
                      head.deterministic != 0 ? "" : ", not deterministic: a program acted on its own clock");
+}
+
+// Copies `count` rows and moves on behind them; false when there are not so many.
+template <typename Row>
+bool take_rows(std::span<const std::byte>& from, std::size_t count, std::vector<Row>& rows) {
+  if (count > from.size() / sizeof(Row)) return false;
+  rows.resize(count);
+  if (count > 0) std::memcpy(rows.data(), from.data(), count * sizeof(Row));
+  from = from.subspan(count * sizeof(Row));
+  return true;
 }
 
 std::string table(const std::vector<WorldRows>& worlds) {
@@ -56,35 +67,26 @@ std::string table(const std::vector<WorldRows>& worlds) {
 std::string json(const std::vector<WorldRows>& worlds) {
   std::vector<std::string> objects;
   for (const WorldRows& world : worlds) {
-    std::vector<std::string> programs, outside;
+    std::vector<std::string> programs;
     for (const verbs::ProcessStatus& row : world.programs)
       programs.push_back(
           fmt::format("\n    {{\"node\": {}, \"pid\": {}, \"threads\": {}, \"qps\": {}, \"program\": {}}}",
                       json_string(row.node), row.pid, row.threads, row.qps, json_string(row.name)));
+    std::vector<std::string> outside;
     for (const verbs::OutsideStatus& port : world.outside)
       outside.push_back(fmt::format(
           "\n    {{\"node\": {}, \"in\": {}, \"out\": {}, \"answered\": {}, \"bad_icrc\": {}, \"malformed\": {}, "
           "\"strangers\": {}, \"other\": {}, \"overrun\": {}}}",
           json_string(port.node), port.in, port.out, port.answered, port.bad_icrc, port.malformed, port.strangers,
           port.other, port.overrun));
-    objects.push_back(fmt::format(
-        "\n  {{\"world\": {}, \"clock\": \"{}\", \"now_ps\": {}, \"behind_ps\": {}, \"deterministic\": {}, "
-        "\"programs\": [{}], \"outside\": [{}]}}",
-        json_string(world.name), world.head.clock == verbs::Clock::kWall ? "wall" : "virtual", world.head.now_ps,
-        world.head.behind_ps, world.head.deterministic != 0, fmt::join(programs, ","), fmt::join(outside, ",")));
+    bool wall = world.head.clock == verbs::Clock::kWall;
+    objects.push_back(
+        fmt::format("\n  {{\"world\": {}, \"clock\": \"{}\", \"now_ps\": {}, \"behind_ps\": {}, \"deterministic\": {}, "
+                    "\"programs\": [{}], \"outside\": [{}]}}",
+                    json_string(world.name), wall ? "wall" : "virtual", world.head.now_ps, world.head.behind_ps,
+                    !wall && world.head.deterministic != 0, fmt::join(programs, ","), fmt::join(outside, ",")));
   }
   return fmt::format("[{}]\n", fmt::join(objects, ","));
-}
-
-// Rows of a status, behind its head; a name ends.
-template <class Row>
-void read_rows(const live::Reply& reply, std::size_t& at, std::uint32_t count, std::vector<Row>& rows) {
-  for (std::uint32_t i = 0; i < count && at + sizeof(Row) <= reply.body.size(); ++i, at += sizeof(Row)) {
-    Row& row = rows.emplace_back();
-    std::memcpy(&row, reply.body.data() + at, sizeof(row));
-    row.node[sizeof(row.node) - 1] = 0;
-    if constexpr (requires { row.name; }) row.name[sizeof(row.name) - 1] = 0;
-  }
 }
 
 int ps(const Arguments& arguments) {
@@ -102,9 +104,12 @@ int ps(const Arguments& arguments) {
     WorldRows world{name, {}, {}, {}};
     if (!reply || reply->body.size() < sizeof(world.head)) continue;
     std::memcpy(&world.head, reply->body.data(), sizeof(world.head));
-    std::size_t at = sizeof(world.head);
-    read_rows(*reply, at, world.head.processes, world.programs);
-    read_rows(*reply, at, world.head.outside, world.outside);
+    std::span<const std::byte> rows = std::span(reply->body).subspan(sizeof(world.head));
+    if (!take_rows(rows, world.head.processes, world.programs) || !take_rows(rows, world.head.outside, world.outside))
+      continue;
+    for (verbs::ProcessStatus& row : world.programs)
+      row.node[sizeof(row.node) - 1] = row.name[sizeof(row.name) - 1] = 0;
+    for (verbs::OutsideStatus& port : world.outside) port.node[sizeof(port.node) - 1] = 0;
     worlds.push_back(std::move(world));
   }
   fmt::print("{}", arguments.json ? json(worlds) : table(worlds));

@@ -34,15 +34,14 @@ struct UpArguments {
   bool json = false;
 };
 
-std::string announcement(const lab::Lab& lab, const std::string& world, int pid, const UpArguments& arguments) {
+std::string announcement(const lab::Lab& lab, const std::string& world, bool wall, int pid, bool json) {
   std::vector<std::string> nodes;
-  for (const lab::HostConfig& host : lab.hosts) nodes.push_back(arguments.json ? json_string(host.name) : host.name);
-  if (arguments.json)
-    return fmt::format("{{\"world\": {}, \"clock\": {}, \"pid\": {}, \"nodes\": [{}]}}\n", json_string(world),
-                       json_string(arguments.clock), pid, fmt::join(nodes, ", "));
+  for (const lab::HostConfig& host : lab.hosts) nodes.push_back(json ? json_string(host.name) : host.name);
+  if (json)
+    return fmt::format("{{\"world\": {}, \"clock\": \"{}\", \"pid\": {}, \"nodes\": [{}]}}\n", json_string(world),
+                       wall ? "wall" : "virtual", pid, fmt::join(nodes, ", "));
   return fmt::format("world {} is up, {}; nodes: {}\n  weft exec {} -- ibv_devinfo\n", world,
-                     arguments.clock == "wall" ? "with the wall's clock" : "in virtual time", fmt::join(nodes, " "),
-                     nodes.front());
+                     wall ? "with the wall's clock" : "in virtual time", fmt::join(nodes, " "), nodes.front());
 }
 
 // What the world says to `weft up`, which waits for it.
@@ -76,17 +75,17 @@ int up(const UpArguments& arguments) {
   std::string name = arguments.name.empty() ? file->lab.name : arguments.name;
   if (name.find('/') != name.npos || name.front() == '.')
     return complain(fmt::format("'{}' cannot be the name of a world; use letters, digits and '-'", name));
+  bool wall = arguments.clock == "wall";
+  if (const lab::HostConfig* outside = lab::first_outside(file->lab); outside != nullptr && !wall)
+    return complain(fmt::format("{} is a port to the outside, where time is real; add --clock wall", outside->name));
+  auto outside = live::open_outside(file->lab);
+  if (!outside) return complain(outside.error());
   const std::string out = arguments.out.empty() ? "runs/" + name : arguments.out;
   if (std::error_code error; !ports->empty() || !file->lab.mirrors.empty()) {
     fs::create_directories(out, error);
     if (error)
       return complain(fmt::format("cannot make {}: {}; choose another place with --out", out, error.message()));
   }
-  bool wall = arguments.clock == "wall";
-  if (const lab::HostConfig* outside = lab::first_outside(file->lab); outside != nullptr && !wall)
-    return complain(fmt::format("{} is a port to the outside, where time is real; add --clock wall", outside->name));
-  auto outside = live::open_outside(file->lab);
-  if (!outside) return complain(outside.error());
   auto listener = live::listen_at(*directory, name);
   if (!listener) return complain(listener.error());
   int ready[2] = {-1, -1};
@@ -99,7 +98,7 @@ int up(const UpArguments& arguments) {
       close(ready[1]);
       std::string said = everything_from(ready[0]);
       if (said != kReady) return complain(said.empty() ? "the world ended before it was up" : said);
-      fmt::print("{}", announcement(file->lab, name, child, arguments));
+      fmt::print("{}", announcement(file->lab, name, wall, child, arguments.json));
       return kExitWell;
     }
     setsid();
@@ -116,13 +115,12 @@ int up(const UpArguments& arguments) {
     return arguments.foreground ? complain(captures.error()) : tell(ready[1], captures.error());
   }
   server.set_observer([&](Time_ps now_ps) { (*captures)->flush(now_ps); });
-  for (std::uint32_t i = 0; i < file->lab.hosts.size(); ++i) {
-    if (file->lab.hosts[i].outside) continue;
-    live::write_sysfs(live::sysfs_path(*directory, name, file->lab.hosts[i].name), server.devices_of(i),
-                      file->lab.hosts[i].name);
-  }
+  for (std::uint32_t i = 0; i < file->lab.hosts.size(); ++i)
+    if (!file->lab.hosts[i].outside)
+      live::write_sysfs(live::sysfs_path(*directory, name, file->lab.hosts[i].name), server.devices_of(i),
+                        file->lab.hosts[i].name);
   if (arguments.foreground) {
-    fmt::print("{}", announcement(file->lab, name, getpid(), arguments));
+    fmt::print("{}", announcement(file->lab, name, wall, getpid(), arguments.json));
     std::fflush(stdout);
   } else {
     tell(ready[1], kReady);
@@ -145,10 +143,10 @@ void add_up(CLI::App& app, int& status) {
   verb->add_option("--set", up_arguments->set, "Change the lab: path=value; may be repeated")
       ->allow_extra_args(false)
       ->take_all();
-  verb->add_option("--capture", up_arguments->capture, "Ports to capture: PORT[,PORT], all or none (default none)");
-  verb->add_option("--out", up_arguments->out, "Directory for captures (default runs/NAME)");
   verb->add_option("--clock", up_arguments->clock, "virtual: programs see the simulated time; wall: the real one")
       ->check(CLI::IsMember({"virtual", "wall"}));
+  verb->add_option("--capture", up_arguments->capture, "Ports to capture: PORT[,PORT], all or none (default none)");
+  verb->add_option("--out", up_arguments->out, "Directory for captures (default runs/NAME)");
   verb->add_flag("--foreground", up_arguments->foreground, "Stay in the foreground until interrupted");
   verb->add_flag("--json", up_arguments->json, "Say what is up as JSON");
   verb->callback([up_arguments, &status] { status = up(*up_arguments); });

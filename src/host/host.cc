@@ -83,7 +83,9 @@ void Host::completion_hook(void* self, std::uint32_t cq, Time_ps visible_ps) {
   auto* slot = static_cast<DeviceSlot*>(self);
   nic::CompletionQueue& queue = slot->device->cq(cq);
   queue.armed = false;
-  slot->host->wake(queue.waiter, slot->host->cpu_ps(visible_ps));
+  Time_ps seen_ps = slot->host->cpu_ps(visible_ps);
+  slot->host->programs_[queue.waiter].program->completion_visible(queue.tag, seen_ps);
+  slot->host->wake(queue.waiter, seen_ps);
 }
 
 void Host::write_hook(void* self, std::uint32_t key, Time_ps visible_ps) {

@@ -271,8 +271,9 @@ Reply Server::set_timer(const std::shared_ptr<Thread>& thread, const Request& re
   std::shared_ptr<Process> process = thread->process;
   verbs::TimerLeft left{process->timer_ps == kNever_ps ? 0 : std::max<Time_ps>(0, process->timer_ps - now_ps)};
   std::uint64_t timer = ++process->timer;
-  process->timer_ps = ask.after_ps > 0 ? now_ps + ask.after_ps : kNever_ps;
-  process->timer_interval_ps = std::max<Time_ps>(0, ask.interval_ps);
+  // Longer than the world lasts is never; half of it, so that adding to the time is safe.
+  process->timer_ps = ask.after_ps > 0 ? now_ps + std::min(ask.after_ps, kNever_ps / 2) : kNever_ps;
+  process->timer_interval_ps = std::clamp<Time_ps>(ask.interval_ps, 0, kNever_ps / 2);
   if (ask.after_ps > 0)
     process->node->at(process->timer_ps, 0,
                       [this, process, timer](Time_ps at_ps) { fire_timer(process, timer, at_ps); });

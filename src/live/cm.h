@@ -21,7 +21,7 @@
 
 namespace weft::live {
 
-// Linux: drivers/infiniband/core/cma.c and cm.c.
+// Linux 6.3 and later: drivers/infiniband/core/cma.c and cm.c.
 inline constexpr std::uint8_t kCmResponseTimeout = 20;   // CMA_CM_RESPONSE_TIMEOUT, 4.096 us times 2^n
 inline constexpr std::uint8_t kCmRetries = 15;           // CMA_MAX_CM_RETRIES
 inline constexpr std::uint8_t kCmServiceTimeout = 24;    // of an MRA: CMA_CM_MRA_SETTING
@@ -133,7 +133,7 @@ class CommunicationManager final : public host::Program {
   Reply migrate(Process& process, const Request& request, Time_ps now_ps);
   Reply init_qp_attr(Process& process, const Request& request);
   std::optional<Reply> get_event(Process& process, const Request& request);
-  int bind_to(CmId& id, const wire::Gid& address, std::uint16_t port);
+  int bind_to(CmId& id, wire::Gid address, std::uint16_t port);
   std::optional<std::uint32_t> device_towards(const wire::Gid& address) const;
   std::shared_ptr<CmId> make_id(Process& process);
 

@@ -28,6 +28,12 @@ bool is_any(const wire::Gid& address) {
   return address == wire::Gid{};
 }
 
+bool is_loopback(const wire::Gid& address) {
+  static constexpr std::array<std::uint8_t, 13> kMapped127 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127};
+  static constexpr wire::Gid kLoopback6 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  return address == kLoopback6 || std::equal(kMapped127.begin(), kMapped127.end(), address.begin());
+}
+
 bool is_datagram(const CmId& id) {
   return id.port_space == RDMA_PS_UDP || id.qp_type == IBV_QPT_UD;
 }
@@ -137,8 +143,10 @@ Reply CommunicationManager::create_id(Process& process, const Request& request) 
   return Reply::of(verbs::Handle{id->handle});
 }
 
-int CommunicationManager::bind_to(CmId& id, const wire::Gid& address, std::uint16_t port) {
+int CommunicationManager::bind_to(CmId& id, wire::Gid address, std::uint16_t port) {
   if (id.state != CmState::kIdle) return EINVAL;
+  // As in the kernel, localhost is the first device: libfabric asks that way which there are.
+  if (is_loopback(address) && !ports_.empty()) address = world_.book()[ports_[0]->device().port_id()].ip;
   std::uint32_t device = verbs::kNoHandle;
   for (std::uint32_t i = 0; i < ports_.size() && !is_any(address); ++i) {
     if (world_.book()[ports_[i]->device().port_id()].ip == address) device = i;

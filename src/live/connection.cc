@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <iterator>
 
@@ -37,8 +38,9 @@ std::shared_ptr<const Lent> take_lent(msghdr& message) {
 
 Connection::Got Connection::receive(Request& request) {
   verbs::RequestHead head;
-  request.body.resize(verbs::kMaxMessage_B);
-  iovec parts[2] = {{&head, sizeof(head)}, {request.body.data(), request.body.size()}};
+  // Most messages are short: only as much as came is copied.
+  static std::array<std::byte, verbs::kMaxMessage_B> room;
+  iovec parts[2] = {{&head, sizeof(head)}, {room.data(), room.size()}};
   msghdr message{};
   message.msg_iov = parts;
   message.msg_iovlen = 2;
@@ -53,7 +55,7 @@ Connection::Got Connection::receive(Request& request) {
   if (head.size_B != body_B) return Got::kEnd;
   request.op = head.op;
   request.local_ps = head.local_ps;
-  request.body.resize(body_B);
+  request.body.assign(room.begin(), room.begin() + static_cast<std::ptrdiff_t>(body_B));
   return Got::kRequest;
 }
 

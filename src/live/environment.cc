@@ -3,8 +3,6 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "verbs/protocol.h"
-
 namespace weft::live {
 
 namespace fs = std::filesystem;
@@ -19,7 +17,7 @@ tl::expected<std::string, std::string> library_directory() {
 }
 
 Variables program_variables(const std::string& libraries, const std::string& socket, const std::string& sysfs,
-                            const std::string& node) {
+                            const std::string& node, verbs::Clock clock) {
   const auto before = [](const char* variable, const std::string& value) {
     const char* old = std::getenv(variable);
     return old == nullptr || *old == 0 ? value : value + ":" + old;
@@ -27,6 +25,7 @@ Variables program_variables(const std::string& libraries, const std::string& soc
   return {{verbs::kSocketVariable, socket},
           {verbs::kNodeVariable, node},
           {verbs::kSysfsVariable, sysfs},
+          {verbs::kClockVariable, clock == verbs::Clock::kWall ? "wall" : "virtual"},
           {"LD_LIBRARY_PATH", before("LD_LIBRARY_PATH", libraries)},
           {"LD_PRELOAD", before("LD_PRELOAD", libraries + "/libweft.so")}};
 }

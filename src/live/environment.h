@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "verbs/protocol.h"
+
 namespace weft::live {
 
 // The folder with libweft.so: lib/weft beside this executable in the build tree, ../lib/weft where it is installed.
@@ -15,6 +17,6 @@ tl::expected<std::string, std::string> library_directory();
 // Names and values to set; those of the loader come before what is set already.
 using Variables = std::vector<std::pair<std::string, std::string>>;
 Variables program_variables(const std::string& libraries, const std::string& socket, const std::string& sysfs,
-                            const std::string& node);
+                            const std::string& node, verbs::Clock clock);
 
 }  // namespace weft::live

@@ -4,9 +4,29 @@
 
 namespace weft::live {
 
+namespace {
+
+// Programs may wait for any time that they can write down; later than this is never. 53 days.
+constexpr Time_ps kEndOfTime_ps = kNever_ps / 2;
+
+}  // namespace
+
 void Node::at(Time_ps time_ps, std::uint64_t rank, std::function<void(Time_ps)> what) {
+  if (time_ps >= kEndOfTime_ps) return;
+  auto which = static_cast<std::uint32_t>(calls_.size());
+  if (free_calls_.empty()) {
+    calls_.push_back(std::move(what));
+  } else {
+    which = free_calls_.back();
+    free_calls_.pop_back();
+    calls_[which] = std::move(what);
+  }
+  push(time_ps, rank, What::kCall, which);
+}
+
+void Node::push(Time_ps time_ps, std::uint64_t rank, What what, std::uint32_t which) {
   time_ps = std::max(time_ps, now_ps_);
-  events_.push({time_ps, rank, next_order_++, std::move(what)});
+  events_.push({time_ps, rank, next_order_++, what, which});
   if (stepping_) return;
   if (program_ == host::kNoProgram) {
     program_ = host_.start(*this, time_ps);
@@ -18,17 +38,31 @@ void Node::at(Time_ps time_ps, std::uint64_t rank, std::function<void(Time_ps)> 
 Time_ps Node::step(Time_ps now_ps) {
   stepping_ = true;
   now_ps_ = now_ps;
-  for (std::size_t i = 0; i < watched_.size(); ++i) {
-    CompletionRing& cq = *watched_[i];
-    if (!host_.device(cq.device).cq(cq.nic_cq).armed) drain(cq, now_ps);
-  }
   while (!events_.empty() && events_.top().time_ps <= now_ps) {
-    auto what = std::move(const_cast<Event&>(events_.top()).what);
+    Event event = events_.top();
     events_.pop();
-    what(now_ps);
+    run_event(event, now_ps);
   }
   stepping_ = false;
   return events_.empty() ? kNever_ps : events_.top().time_ps;
+}
+
+void Node::run_event(const Event& event, Time_ps now_ps) {
+  switch (event.what) {
+    case What::kCall: {
+      auto call = std::move(calls_[event.which]);
+      calls_[event.which] = nullptr;
+      free_calls_.push_back(event.which);
+      call(now_ps);
+      break;
+    }
+    case What::kPost:
+      if (PostQueue* queue = queues_.find(event.which)) post_due(*queue, now_ps);
+      break;
+    case What::kDrain:
+      if (CompletionRing* cq = cqs_.find(event.which)) drain(*cq, now_ps);
+      break;
+  }
 }
 
 void Node::begin_turn(Thread& thread, Time_ps now_ps) {
@@ -135,14 +169,10 @@ void Node::take_request(const std::shared_ptr<Thread>& thread, Request request, 
 
 void Node::note_write(Process& process, std::uint64_t address, std::span<const std::uint8_t> bytes,
                       Time_ps visible_ps) {
-  // Somebody may look at any time. Early by what the bus would take, and never after the completion.
-  if (process.wall_clock) {
-    process.write(address, bytes);
-    return;
-  }
-  // In order: a later write is not seen before an earlier one.
-  if (!process.writes.empty()) visible_ps = std::max(visible_ps, process.writes.back().visible_ps);
-  process.writes.push_back({visible_ps, address, {bytes.begin(), bytes.end()}});
+  process.add_write(address, bytes, visible_ps, host_.last_event_ps());
+  // With the wall's clock somebody may look at any time: before the completion, at the end of the slice at the latest.
+  if (process.wall_clock) return;
+  visible_ps = process.writes.back().visible_ps;
   for (const auto& thread : process.threads) {
     if (thread->state == ThreadState::kSpinning)
       at(visible_ps, thread->rank, [this, thread](Time_ps now_ps) { let_spin(thread, now_ps); });
@@ -177,22 +207,25 @@ void Node::wake_pollers(Process& process, const Thread* except, Time_ps at_ps) {
 void Node::retry_waits(Process& process, Time_ps now_ps) {
   for (std::size_t i = 0; i < process.threads.size(); ++i) {
     std::shared_ptr<Thread> thread = process.threads[i];
-    if (thread->state != ThreadState::kParked || !thread->retry) continue;
+    if (thread->state != ThreadState::kParked || !thread->retry || thread->retried_park == thread->park) continue;
     // Not from here: it runs the thread, which may make and end others.
     std::uint64_t park = thread->park;
+    thread->retried_park = park;
     at(now_ps, thread->rank, [thread, park](Time_ps then_ps) {
+      thread->retried_park = ~0ULL;
       if (thread->park == park && thread->retry && !thread->process->gone) thread->retry(then_ps);
     });
   }
 }
 
 void Node::watch(CompletionRing& cq) {
-  watched_.push_back(&cq);
+  cq.id = cqs_.add(cq);
+  host_.device(cq.device).cq(cq.nic_cq).tag = cq.id;
   drain(cq, now_ps_);
 }
 
 void Node::unwatch(const CompletionRing& cq) {
-  std::erase(watched_, &cq);
+  cqs_.remove(cq.id);
 }
 
 }  // namespace weft::live

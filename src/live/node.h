@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "host/host.h"
+#include "live/number_table.h"
 #include "live/process.h"
 
 namespace weft::live {
@@ -34,6 +35,7 @@ class Node final : public host::Program {
   Node(ThreadWaiter& waiter, host::Host& host, std::uint32_t index) : waiter_(waiter), host_(host), index_(index) {}
 
   Time_ps step(Time_ps now_ps) override;
+  void completion_visible(std::uint32_t tag, Time_ps visible_ps) override { push(visible_ps, 0, What::kDrain, tag); }
 
   // Does `what` at that time, or now if it has passed; equals go by rank, then in the order of their making.
   void at(Time_ps time_ps, std::uint64_t rank, std::function<void(Time_ps)> what);
@@ -45,10 +47,18 @@ class Node final : public host::Program {
   void take_posts(Process& process, Time_ps from_ps, Time_ps until_ps);
   void watch(CompletionRing& cq);
   void unwatch(const CompletionRing& cq);
+  // Queues by number: what is on its way to one that is gone finds nothing, and what was on its way to a queue that is
+  // renewed is forgotten.
+  void open(PostQueue& queue);
+  void renew(PostQueue& queue);
+  void close(PostQueue& queue);
+  // The receive of an SRQ is over: its slot is free.
+  void end_shared(PostQueue& queue, std::uint32_t slot);
   // Puts an event into the queue's channel if it was asked for one.
   void notify(CompletionRing& cq, bool solicited);
   // The NIC has written into the process's memory.
   void note_write(Process& process, std::uint64_t address, std::span<const std::uint8_t> bytes, Time_ps visible_ps);
+  std::uint32_t new_pd() { return next_pd_++; }  // of all processes: the NIC compares them
   // Something may have changed that a thread looks for between its polls: memory, or what another thread does. Those
   // that poll look around.
   void wake_pollers(Process& process, const Thread* except, Time_ps at_ps);
@@ -63,26 +73,32 @@ class Node final : public host::Program {
   std::vector<std::shared_ptr<Process>> processes;
 
  private:
+  // Posts and completions are many, and need no function object.
+  enum class What : std::uint8_t { kCall, kPost, kDrain };
   struct Event {
     Time_ps time_ps;
     std::uint64_t rank, order;
-    std::function<void(Time_ps)> what;
+    What what;
+    std::uint32_t which;  // of calls_, queues_ or cqs_
     friend bool operator<(const Event& a, const Event& b) {
       if (a.time_ps != b.time_ps) return a.time_ps > b.time_ps;
       return a.rank != b.rank ? a.rank > b.rank : a.order > b.order;
     }
   };
+  void push(Time_ps time_ps, std::uint64_t rank, What what, std::uint32_t which);
+  void run_event(const Event& event, Time_ps now_ps);
   static void begin_turn(Thread& thread, Time_ps now_ps);
   void run(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
-  static std::vector<std::shared_ptr<Thread>> free_pollers(const Thread& thread, Time_ps now_ps);
   void run_woken(Process& process, Time_ps now_ps);
+  static std::vector<std::shared_ptr<Thread>> free_pollers(const Thread& thread, Time_ps now_ps);
   void drain(CompletionRing& cq, Time_ps now_ps);
+  bool translate(const CompletionRing& cq, const nic::Completion& completion, verbs::CqEntry& entry);
   void let_spin(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
-  void post(Process& process, PostQueue::Kind kind, std::uint32_t handle, std::uint32_t number,
-            const std::vector<std::byte>& entry, Time_ps now_ps);
-  void post_send(VerbsQp& qp, std::uint32_t number, const std::vector<std::byte>& entry, Time_ps now_ps);
-  void post_receive(VerbsQp& qp, std::uint32_t number, const std::vector<std::byte>& entry);
-  void post_shared(VerbsSrq& srq, const std::vector<std::byte>& entry);
+  void take_queue(PostQueue& queue, Time_ps from_ps, Time_ps until_ps);
+  void post_due(PostQueue& queue, Time_ps now_ps);
+  void post_send(PostQueue& queue, std::uint32_t number, Time_ps now_ps);
+  void post_receive(PostQueue& queue, std::uint32_t number);
+  void post_shared(PostQueue& queue, std::uint32_t number);
 
   ThreadWaiter& waiter_;
   host::Host& host_;
@@ -92,7 +108,11 @@ class Node final : public host::Program {
   Time_ps now_ps_ = 0;
   std::priority_queue<Event> events_;
   std::uint64_t next_order_ = 0;
-  std::vector<CompletionRing*> watched_;
+  std::vector<std::function<void(Time_ps)>> calls_;
+  std::vector<std::uint32_t> free_calls_;
+  NumberTable<PostQueue> queues_;
+  NumberTable<CompletionRing> cqs_;
+  std::uint32_t next_pd_ = 1;
 };
 
 }  // namespace weft::live

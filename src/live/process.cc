@@ -1,9 +1,17 @@
 #include "live/process.h"
 
-#include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 namespace weft::live {
+
+namespace {
+
+constexpr std::size_t kMostPending_B = 1 << 20;  // then what can be seen is written, though nobody looks
+constexpr std::size_t kMostPieces = 64;          // of one system call
+
+}  // namespace
 
 EventChannel::~EventChannel() {
   if (eventfd >= 0) close(eventfd);
@@ -26,11 +34,55 @@ bool Process::write(std::uint64_t address, std::span<const std::uint8_t> in) con
   return process_vm_writev(pid, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(in.size());
 }
 
+bool Process::read_pieces(std::span<const iovec> from, std::span<std::uint8_t> out) const {
+  iovec local{out.data(), out.size()};
+  return process_vm_readv(pid, &local, 1, from.data(), from.size(), 0) == static_cast<ssize_t>(out.size());
+}
+
+void Process::add_write(std::uint64_t address, std::span<const std::uint8_t> bytes, Time_ps visible_ps,
+                        Time_ps now_ps) {
+  if (!writes.empty()) visible_ps = std::max(visible_ps, writes.back().visible_ps);
+  writes.push_back({visible_ps, address, bytes.size()});
+  written_.insert(written_.end(), bytes.begin(), bytes.end());
+  if (written_.size() - settled_B_ > kMostPending_B && now_ps < visible_ps) settle_writes(now_ps);
+}
+
 void Process::settle_writes(Time_ps now_ps) {
-  while (!writes.empty() && writes.front().visible_ps <= now_ps) {
-    write(writes.front().address, writes.front().bytes);
-    writes.pop_front();
+  while (!writes.empty() && writes.front().visible_ps <= now_ps) settled_B_ += settle_some(now_ps);
+  if (writes.empty()) {
+    written_.clear();
+    settled_B_ = 0;
+  } else if (settled_B_ > kMostPending_B) {
+    written_.erase(written_.begin(), written_.begin() + static_cast<std::ptrdiff_t>(settled_B_));
+    settled_B_ = 0;
   }
+}
+
+// As many as one system call takes. Returns their bytes.
+std::size_t Process::settle_some(Time_ps now_ps) {
+  pieces.clear();
+  std::size_t size_B = 0, count = 0;
+  for (; count < writes.size() && writes[count].visible_ps <= now_ps; ++count) {
+    const PendingWrite& each = writes[count];
+    auto* to = reinterpret_cast<std::uint8_t*>(each.address);
+    if (!pieces.empty() && static_cast<std::uint8_t*>(pieces.back().iov_base) + pieces.back().iov_len == to) {
+      pieces.back().iov_len += each.size_B;
+    } else if (pieces.size() < kMostPieces) {
+      pieces.push_back({to, each.size_B});
+    } else {
+      break;
+    }
+    size_B += each.size_B;
+  }
+  iovec local{written_.data() + settled_B_, size_B};
+  if (process_vm_writev(pid, &local, 1, pieces.data(), pieces.size(), 0) != static_cast<ssize_t>(size_B)) {
+    // One of them has lost its memory: the others have not.
+    std::size_t at_B = settled_B_;
+    for (std::size_t i = 0; i < count; at_B += writes[i++].size_B)
+      write(writes[i].address, std::span(written_).subspan(at_B, writes[i].size_B));
+  }
+  writes.erase(writes.begin(), writes.begin() + static_cast<std::ptrdiff_t>(count));
+  return size_B;
 }
 
 }  // namespace weft::live

@@ -3,6 +3,8 @@
 // registered ranges.
 #pragma once
 
+#include <sys/uio.h>
+
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -14,6 +16,7 @@
 
 #include "base/time.h"
 #include "live/connection.h"
+#include "live/post_queue.h"
 #include "live/shared_memory.h"
 #include "nic/device.h"
 #include "verbs/protocol.h"
@@ -61,6 +64,7 @@ struct Thread {
   bool has_spun = false;               // its spins have been ended by deliveries so far
   Time_ps left_at_ps = 0;              // how far the world was when it stopped to wait for this thread
   Time_ps local_ps = 0;                // when it was resumed or last asked
+  std::uint64_t retried_park = ~0ULL;  // the wait for which the node will ask again at this instant
   std::uint64_t park = 0;              // counts its waits, so that what would end an old one does not end a new one
   std::function<bool(Time_ps)> retry;  // of a wait: answers if it can now
 
@@ -68,6 +72,7 @@ struct Thread {
   verbs::ThreadPage& clock() const { return *reinterpret_cast<verbs::ThreadPage*>(page.data()); }
 };
 
+// Memory that a program has registered.
 struct MemoryRange {
   Process* process = nullptr;
   std::uint32_t pd = 0, device = 0, key = 0, access = 0;
@@ -79,45 +84,21 @@ struct EventChannel {
   std::deque<std::uint64_t> cookies;
   ~EventChannel();
 };
-struct Ring {
-  verbs::QueueInfo info{};
-  std::byte* base = nullptr;  // of the RingHead
-  std::uint32_t taken = 0;    // entries that the world has read, or written
-
-  verbs::RingHead& head() const { return *reinterpret_cast<verbs::RingHead*>(base); }
-  std::byte* entry(std::uint32_t number) const {
-    return base + sizeof(verbs::RingHead) + std::size_t{number & (info.entries - 1)} * info.stride_B;
-  }
-};
 struct CompletionRing {
   Process* process = nullptr;
   std::uint32_t handle = 0, device = 0, nic_cq = 0, channel = verbs::kNoHandle;
+  std::uint32_t id = 0;  // in the node's table
   std::uint64_t cookie = 0;
   SharedMemory memory;
   Ring ring;
   enum class Armed : std::uint8_t { kNo, kSolicited, kAny } armed = Armed::kNo;
-  bool overrun = false;
 };
-// One posted work request: a gather or scatter list that the NIC sees as one region.
-struct WorkSlot {
-  Process* process = nullptr;
-  std::uint32_t key = 0;
-  std::uint64_t wr_id = 0;  // of a shared receive: the program's
-  std::vector<verbs::Sge> sges;
-  std::vector<std::uint8_t> inline_bytes;
-  nic::RegionAccess reach{};
-};
-struct VerbsQueue {
-  Ring ring;
-  std::vector<std::unique_ptr<WorkSlot>> slots;  // by entry
-};
-// Receives of an SRQ end in any order: a slot is free when its completion is.
 struct VerbsSrq {
   Process* process = nullptr;
   std::uint32_t handle = 0, device = 0, pd = 0, nic_srq = 0;
+  std::uint32_t ended = 0;  // receives, since it was made
   SharedMemory memory;
-  VerbsQueue receive;
-  std::vector<std::uint32_t> free_slots;
+  PostQueue receive;
 };
 struct VerbsQp {
   Process* process = nullptr;
@@ -126,24 +107,18 @@ struct VerbsQp {
   bool signal_all = false;
   std::uint64_t cookie = 0;
   SharedMemory memory;
-  VerbsQueue send, receive;
+  PostQueue send, receive;
   verbs::QpAttr attr{};
 };
 struct AddressHandle {
   std::uint32_t device = 0, remote_port = 0;
   verbs::AhAttr attr{};
 };
-// A queue that a program posts to.
-struct PostQueue {
-  enum class Kind : std::uint8_t { kNone, kSend, kReceive, kShared } kind = Kind::kNone;
-  std::uint32_t handle = 0;  // of the queue pair or the SRQ
-  Ring* ring = nullptr;
-};
 // A write that the NIC has made and the CPU cannot see yet.
 struct PendingWrite {
   Time_ps visible_ps;
   std::uint64_t address;
-  std::vector<std::uint8_t> bytes;
+  std::size_t size_B;
 };
 
 // Closes what it holds.
@@ -165,7 +140,6 @@ struct Process {
   SharedMemory page;
   std::vector<std::shared_ptr<Thread>> threads;
   std::uint32_t next_handle = 1;
-  std::uint32_t next_doorbell = 0;
   std::map<std::uint32_t, std::uint32_t> pds;  // handle -> device
   std::map<std::uint32_t, std::unique_ptr<MemoryRange>> mrs;
   std::map<std::uint32_t, std::unique_ptr<EventChannel>> channels;
@@ -178,12 +152,14 @@ struct Process {
   std::map<std::uint32_t, std::shared_ptr<Stream>> streams;
   std::map<std::uint32_t, std::shared_ptr<CmChannel>> cm_channels;
   std::map<std::uint32_t, std::shared_ptr<CmId>> cm_ids;
-  std::vector<PostQueue> doorbells;  // by bit
+  std::vector<PostQueue*> doorbells;          // by bit; null: free
+  std::vector<std::uint32_t> free_doorbells;  // bits
   std::deque<PendingWrite> writes;
+  std::uint64_t ranges_ended = 0;  // counts deregistrations: what was read ahead before is not used after
+  std::vector<iovec> pieces;       // of one system call, while it is made up
   Time_ps timer_ps = kNever_ps, timer_interval_ps = 0;
   std::uint64_t timer = 0;  // counts settings
   bool gone = false;
-  Time_ps ended_ps = 0;     // when it was gone
   bool wall_clock = false;  // its threads run while the world does
   // Wall clock: a pipe, so that no flag that the process sets on its end is set on ours.
   OwnedDescriptor doorbell, doorbell_given;
@@ -197,8 +173,19 @@ struct Process {
   }
   bool read(std::uint64_t address, std::span<std::uint8_t> out) const;
   bool write(std::uint64_t address, std::span<const std::uint8_t> in) const;
+  // From several places, one after the other.
+  bool read_pieces(std::span<const iovec> from, std::span<std::uint8_t> out) const;
+  // Not to be seen before `visible_ps`, nor before an earlier one. What can be seen by `now_ps` need not wait for
+  // anybody to look.
+  void add_write(std::uint64_t address, std::span<const std::uint8_t> bytes, Time_ps visible_ps, Time_ps now_ps);
   // Everything that the CPU can see at `now_ps` is in its memory afterwards.
   void settle_writes(Time_ps now_ps);
+
+ private:
+  std::size_t settle_some(Time_ps now_ps);
+
+  std::vector<std::uint8_t> written_;  // the bytes of `writes`, from settled_B_ on
+  std::size_t settled_B_ = 0;
 };
 
 }  // namespace weft::live

@@ -174,9 +174,9 @@ void ProgramSession::start_due(Time_ps now_ps) {
 
 void ProgramSession::start(Entry& entry) {
   const workload::ProgramCommand& command = *entry.command;
-  Variables variables = program_variables(libraries_, socket_path(directory_, kWorldName),
-                                          sysfs_path(directory_, kWorldName, command.node), command.node);
-  variables.emplace_back(verbs::kClockVariable, "virtual");
+  Variables variables =
+      program_variables(libraries_, socket_path(directory_, kWorldName),
+                        sysfs_path(directory_, kWorldName, command.node), command.node, verbs::Clock::kVirtual);
   variables.emplace_back(verbs::kSeedVariable, fmt::format("{}", entry.seed));
   entry.outcome->started_ps = entry.outcome->ended_ps = entry.start_ps;
   auto child = Child::start(command.words, variables);

@@ -371,12 +371,14 @@ void Server::thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps)
 void Server::end_process(const std::shared_ptr<Process>& process, Time_ps now_ps) {
   if (process->gone) return;
   process->gone = true;
-  process->ended_ps = now_ps;
   process->doorbell.reset();
   process->doorbell_given.reset();
+  // Who drives a world asks for it (program_session.cc); a world that is up for long has many.
+  if (!own_world_) ended_ps_[process->group] = now_ps;
   network_.forget(*process, now_ps);
   managers_[process->node->index()]->forget(*process, now_ps);
   services_[process->node->index()]->forget(*process);
+  std::erase(process->node->processes, process);
 }
 
 }  // namespace weft::live

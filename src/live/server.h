@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,7 +24,7 @@ class Server final : public ThreadWaiter {
   // `listener` is a listening SOCK_SEQPACKET socket; the server closes it.
   // Ports to the outside need the wall's clock.
   Server(const lab::Lab& lab, int listener, verbs::Clock clock, std::vector<OutsideLine> outside = {});
-  // On a world of somebody else, who drives it in virtual time (live/program_session.h).
+  // On a world of somebody else, who drives it (live/program_session.h).
   Server(lab::World& world, int listener);
   ~Server() override;
 
@@ -69,7 +70,6 @@ class Server final : public ThreadWaiter {
   void greet_newcomers();
   void greet(int fd, const Request& request);
   Reply status() const;
-  void send_results(Connection& connection);  // observe.cc
   void run_virtual(const std::atomic<bool>& stop);
   void run_wall(const std::atomic<bool>& stop);
   // What comes in now happens then.
@@ -79,6 +79,7 @@ class Server final : public ThreadWaiter {
   bool take_doorbells();
   bool look_at_descriptors();
   void sleep_until(Time_ps time_ps);
+  void send_results(Connection& connection);  // observe.cc
   Outcome wait_for_request(Thread& thread, Request& request);
   // Whoever waits for a descriptor of the kernel's that is ready looks around at `now_ps`. `node` null: all of them.
   void look_at_lent(const Node* node, Time_ps now_ps);
@@ -98,13 +99,14 @@ class Server final : public ThreadWaiter {
   std::optional<WallClock> wall_;  // none: virtual time
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::unique_ptr<VerbsService>> services_;
-  std::vector<OutsideLine> outside_;
   std::vector<std::unique_ptr<CommunicationManager>> managers_;
+  std::vector<OutsideLine> outside_;
   ManagementNetwork network_;
   std::vector<int> newcomers_;
   std::vector<std::shared_ptr<Thread>> threads_;
   std::uint64_t next_rank_ = 1;
   Time_ps arrivals_ps_ = 0;
+  std::map<int, Time_ps> ended_ps_;  // by process group: when the last of its processes was gone
   std::function<void(Time_ps)> observer_;
   bool down_ = false;
   bool deterministic_ = true;

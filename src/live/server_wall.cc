@@ -48,7 +48,9 @@ bool Server::take_doorbells() {
   bool any = false;
   for (const auto& node : nodes_) {
     for (const auto& process : node->processes) {
-      if (process->gone || !process->has_posts()) continue;
+      if (process->gone) continue;
+      process->settle_writes(kNever_ps);
+      if (!process->has_posts()) continue;
       node->take_posts(*process, wall_->reached_ps, wall_->reached_ps);
       any = true;
     }

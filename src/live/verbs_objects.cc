@@ -149,16 +149,31 @@ Reply VerbsService::arm_cq(Process& process, const Request& request) {
   return {};
 }
 
-void VerbsService::destroy_queue(Process& process, std::uint32_t on, VerbsQueue& queue) {
-  process.doorbells[queue.ring.info.doorbell] = {};
-  for (const auto& slot : queue.slots) device(on)->memory().remove(slot->key);
+void VerbsService::destroy_queue(Process& process, PostQueue& queue) {
+  process.doorbells[queue.ring.info.doorbell] = nullptr;
+  process.free_doorbells.push_back(queue.ring.info.doorbell);
+  node_.close(queue);
+}
+
+void VerbsService::forget_work(Process& process, VerbsQp& qp) {
+  node_.renew(qp.send);
+  if (qp.srq == verbs::kNoHandle) {
+    node_.renew(qp.receive);
+    return;
+  }
+  // A receive that it has taken from the SRQ and not used is nobody's: only its slot comes back.
+  auto srq = process.srqs.find(qp.srq);
+  const nic::Responder& held = device(qp.device)->qp(qp.qpn).resp;
+  for (std::uint32_t i = held.head; srq != process.srqs.end() && i != held.tail; ++i)
+    node_.end_shared(srq->second->receive, static_cast<std::uint32_t>(held.receives[i & held.mask].wr_id));
 }
 
 void VerbsService::destroy_qp(Process& process, VerbsQp& qp) {
+  forget_work(process, qp);
   device(qp.device)->destroy_qp(qp.qpn);
   process.qp_by_number.erase({qp.device, qp.qpn});
-  destroy_queue(process, qp.device, qp.send);
-  destroy_queue(process, qp.device, qp.receive);
+  destroy_queue(process, qp.send);
+  if (qp.srq == verbs::kNoHandle) destroy_queue(process, qp.receive);
 }
 
 void VerbsService::destroy_cq(Process&, CompletionRing& cq) {
@@ -177,7 +192,8 @@ Reply VerbsService::destroy(Process& process, const Request& request) {
     case verbs::Kind::kPd: {
       bool used =
           uses([&](const VerbsQp& qp) { return qp.pd == h; }) ||
-          std::any_of(process.mrs.begin(), process.mrs.end(), [&](const auto& each) { return each.second->pd == h; });
+          std::any_of(process.mrs.begin(), process.mrs.end(), [&](const auto& each) { return each.second->pd == h; }) ||
+          std::any_of(process.srqs.begin(), process.srqs.end(), [&](const auto& each) { return each.second->pd == h; });
       if (used) return Reply::failed(EBUSY);
       return process.pds.erase(h) == 1 ? Reply{} : Reply::failed(EINVAL);
     }
@@ -185,6 +201,7 @@ Reply VerbsService::destroy(Process& process, const Request& request) {
       auto found = process.mrs.find(h);
       if (found == process.mrs.end()) return Reply::failed(EINVAL);
       device(found->second->device)->memory().remove(found->second->key);
+      ++process.ranges_ended;
       process.mrs.erase(found);
       return {};
     }
@@ -214,7 +231,7 @@ Reply VerbsService::destroy(Process& process, const Request& request) {
       if (found == process.srqs.end()) return Reply::failed(EINVAL);
       VerbsSrq& srq = *found->second;
       if (!device(srq.device)->destroy_srq(srq.nic_srq)) return Reply::failed(EBUSY);
-      destroy_queue(process, srq.device, srq.receive);
+      destroy_queue(process, srq.receive);
       process.srqs.erase(found);
       return {};
     }
@@ -230,7 +247,7 @@ void VerbsService::forget(Process& process) {
   process.qps.clear();
   for (auto& [handle, srq] : process.srqs) {
     device(srq->device)->destroy_srq(srq->nic_srq);
-    destroy_queue(process, srq->device, srq->receive);
+    destroy_queue(process, srq->receive);
   }
   process.srqs.clear();
   for (auto& [handle, cq] : process.cqs) destroy_cq(process, *cq);

@@ -40,50 +40,19 @@ bool write_range(void* self, std::uint64_t va, std::span<const std::uint8_t> in,
   return !mr.process->gone;
 }
 
-// The list of a work request, as one range from 0.
-template <typename Piece>
-bool each_piece(const WorkSlot& slot, std::uint64_t offset, std::size_t size_B, Piece piece) {
-  std::size_t done = 0;
-  for (const verbs::Sge& sge : slot.sges) {
-    if (done == size_B) break;
-    if (offset >= sge.length_B) {
-      offset -= sge.length_B;
-      continue;
-    }
-    std::size_t part_B = std::min<std::size_t>(size_B - done, sge.length_B - offset);
-    if (!piece(sge.address + offset, done, part_B)) return false;
-    done += part_B;
-    offset = 0;
-  }
-  return done == size_B;
-}
-bool read_slot(void* self, std::uint64_t va, std::span<std::uint8_t> out) {
-  auto& slot = *static_cast<WorkSlot*>(self);
-  if (!slot.inline_bytes.empty()) {
-    if (va + out.size() > slot.inline_bytes.size()) return false;
-    std::memcpy(out.data(), slot.inline_bytes.data() + va, out.size());
-    return true;
-  }
-  slot.process->settle_writes(kNever_ps);
-  return each_piece(slot, va, out.size(), [&](std::uint64_t address, std::size_t at, std::size_t part_B) {
-    return slot.process->read(address, out.subspan(at, part_B));
-  });
-}
-bool write_slot(void* self, std::uint64_t va, std::span<const std::uint8_t> in, Time_ps visible_ps) {
-  auto& slot = *static_cast<WorkSlot*>(self);
-  return each_piece(slot, va, in.size(),
-                    [&](std::uint64_t address, std::size_t at, std::size_t part_B) {
-                      slot.process->node->note_write(*slot.process, address, in.subspan(at, part_B), visible_ps);
-                      return true;
-                    }) &&
-         !slot.process->gone;
-}
-
 std::uint32_t mtu_B(std::uint32_t ibv_mtu) {
   return ibv_mtu >= 1 && ibv_mtu <= 5 ? 128u << ibv_mtu : 0;
 }
 
 }  // namespace
+
+const MemoryRange* find_range(nic::MemoryTable& memory, std::uint32_t pd, std::uint32_t key, bool writes) {
+  const nic::MemoryRegion* region = memory.find(key);
+  // The regions of queues have keys too, which a program could guess.
+  bool is_range = region != nullptr && region->elsewhere != nullptr && region->elsewhere->read == read_range;
+  if (!is_range || region->pd != pd || (writes && !region->access.local_write)) return nullptr;
+  return static_cast<const MemoryRange*>(region->elsewhere->self);
+}
 
 nic::Device* VerbsService::device(std::uint32_t index) const {
   return index < node_.host().device_count() ? &node_.host().device(index) : nullptr;
@@ -93,7 +62,7 @@ Reply VerbsService::alloc_pd(Process& process, const Request& request) {
   verbs::OnDevice ask;
   if (!request.read(ask) || device(ask.device) == nullptr) return Reply::failed(EINVAL);
   if (process.pds.size() >= kMaxPd) return Reply::failed(ENOMEM);
-  std::uint32_t handle = process.next_handle++;
+  std::uint32_t handle = node_.new_pd();
   process.pds[handle] = ask.device;
   return Reply::of(verbs::Handle{handle});
 }
@@ -117,7 +86,7 @@ Reply VerbsService::reg_mr(Process& process, const Request& request) {
   *mr = {&process, ask.pd,       pd->second,
          0,        ask.access,   ask.address,
          ask.iova, ask.length_B, {mr.get(), read_range, write_range}};
-  mr->key = device(pd->second)->memory().add(ask.iova, ask.length_B, access_of(ask.access), mr->reach);
+  mr->key = device(pd->second)->memory().add(ask.iova, ask.length_B, access_of(ask.access), mr->reach, ask.pd);
   device(pd->second)->memory().find(mr->key)->watched = true;
   std::uint32_t handle = process.next_handle++;
   verbs::MrKeys keys{handle, mr->key, mr->key};
@@ -178,21 +147,20 @@ Reply VerbsService::create_cq(Process& process, const Request& request) {
   return reply;
 }
 
-bool VerbsService::make_queue(Process& process, PostQueue::Kind kind, std::uint32_t handle, std::uint32_t on,
-                              VerbsQueue& queue, const verbs::QueueInfo& info, std::uint32_t slots) {
-  if (process.next_doorbell >= verbs::kDoorbellWords * 64) return false;
+bool VerbsService::make_queue(Process& process, PostQueue& queue, const verbs::QueueInfo& info, std::byte* memory) {
   queue.ring.info = info;
-  queue.ring.info.handle = handle;
-  queue.ring.info.doorbell = process.next_doorbell++;
-  process.doorbells.resize(process.next_doorbell);
-  process.doorbells[queue.ring.info.doorbell] = {kind, handle, &queue.ring};
-  for (std::uint32_t i = 0; i < slots; ++i) {
-    auto slot = std::make_unique<WorkSlot>();
-    slot->process = &process;
-    slot->reach = {slot.get(), read_slot, write_slot};
-    slot->key = device(on)->memory().add(0, 0, {true, false, false, false}, slot->reach);
-    queue.slots.push_back(std::move(slot));
+  if (process.free_doorbells.empty()) {
+    if (process.doorbells.size() >= verbs::kDoorbellWords * 64) return false;
+    queue.ring.info.doorbell = static_cast<std::uint32_t>(process.doorbells.size());
+    process.doorbells.push_back(nullptr);
+  } else {
+    queue.ring.info.doorbell = process.free_doorbells.back();
+    process.free_doorbells.pop_back();
   }
+  process.doorbells[queue.ring.info.doorbell] = &queue;
+  queue.process = &process;
+  queue.ring.base = memory + info.offset_B;
+  node_.open(queue);
   return true;
 }
 
@@ -211,12 +179,13 @@ Reply VerbsService::create_srq(Process& process, const Request& request) {
   std::uint32_t stride_B = stride(sizeof(verbs::ReceiveEntry), std::max(ask.max_sge, 1u), 0);
   auto mapping_B = static_cast<std::uint32_t>(sizeof(verbs::RingHead) + std::size_t{entries} * stride_B);
   srq->memory = SharedMemory::make("weft-srq", mapping_B);
-  verbs::QueueInfo info{0, 0, entries, stride_B, 0, mapping_B};
-  if (srq->memory.data() == nullptr ||
-      !make_queue(process, PostQueue::Kind::kShared, srq->handle, srq->device, srq->receive, info, entries))
+  verbs::QueueInfo info{srq->handle, 0, entries, stride_B, 0, mapping_B};
+  srq->receive.kind = PostQueue::Kind::kShared;
+  srq->receive.srq = srq.get();
+  srq->receive.device = srq->device;
+  srq->receive.pd = ask.pd;
+  if (srq->memory.data() == nullptr || !make_queue(process, srq->receive, info, srq->memory.data()))
     return Reply::failed(ENOMEM);
-  srq->receive.ring.base = srq->memory.data();
-  for (std::uint32_t i = entries; i > 0; --i) srq->free_slots.push_back(i - 1);
   srq->nic_srq = device(srq->device)->create_srq(entries);
   Reply reply = Reply::of(srq->receive.ring.info);
   reply.fds[0] = srq->memory.fd();
@@ -271,23 +240,28 @@ Reply VerbsService::create_qp(Process& process, const Request& request) {
   auto send_B = static_cast<std::uint32_t>(sizeof(verbs::RingHead) + std::size_t{sends} * send_stride_B);
   auto receive_B = static_cast<std::uint32_t>(sizeof(verbs::RingHead) + std::size_t{receives} * receive_stride_B);
   qp->memory = SharedMemory::make("weft-qp", std::size_t{send_B} + receive_B);
-  verbs::QueueInfo send{0, 0, sends, send_stride_B, 0, send_B + receive_B};
-  verbs::QueueInfo receive{0, 0, receives, receive_stride_B, send_B, send_B + receive_B};
-  if (qp->memory.data() == nullptr ||
-      !make_queue(process, PostQueue::Kind::kSend, qp->handle, on, qp->send, send, sends) ||
-      !make_queue(process, PostQueue::Kind::kReceive, qp->handle, on, qp->receive, receive, shares ? 0 : receives))
+  verbs::QueueInfo send{qp->handle, 0, sends, send_stride_B, 0, send_B + receive_B};
+  verbs::QueueInfo receive{qp->handle, 0, receives, receive_stride_B, send_B, send_B + receive_B};
+  qp->receive.kind = PostQueue::Kind::kReceive;
+  for (PostQueue* queue : {&qp->send, &qp->receive}) {
+    queue->qp = qp.get();
+    queue->device = on;
+    queue->pd = ask.pd;
+  }
+  if (qp->memory.data() == nullptr || !make_queue(process, qp->send, send, qp->memory.data()))
     return Reply::failed(ENOMEM);
-  qp->send.ring.base = qp->memory.data();
-  qp->receive.ring.base = qp->memory.data() + send_B;
   if (shares) {
-    process.doorbells[qp->receive.ring.info.doorbell].kind = PostQueue::Kind::kNone;
-    qp->receive.ring.info.entries = 0;
+    receive.entries = 0;
+    qp->receive.ring.info = receive;
+  } else if (!make_queue(process, qp->receive, receive, qp->memory.data())) {
+    destroy_queue(process, qp->send);
+    return Reply::failed(ENOMEM);
   }
   nic::QpType type = ask.type == IBV_QPT_RC   ? nic::QpType::kRc
                      : ask.type == IBV_QPT_UC ? nic::QpType::kUc
                                               : nic::QpType::kUd;
   qp->qpn = nic->create_qp(type, send_cq->second->nic_cq, receive_cq->second->nic_cq, sends, receives, 0,
-                           shares ? srq->second->nic_srq : nic::kNoSrq);
+                           shares ? srq->second->nic_srq : nic::kNoSrq, ask.pd);
   process.qp_by_number[{on, qp->qpn}] = qp.get();
   Reply reply = Reply::of(verbs::QpInfo{qp->qpn, qp->send.ring.info, qp->receive.ring.info});
   reply.fds[0] = qp->memory.fd();
@@ -377,7 +351,9 @@ Reply VerbsService::modify_qp(Process& process, const Request& request, Time_ps 
     default:
       return Reply::failed(EINVAL);
   }
-  if (!nic.modify(qp.qpn, state, to, now_ps)) return Reply::failed(EINVAL);
+  if (!nic.why_not(qp.qpn, state, to).empty()) return Reply::failed(EINVAL);
+  if (state == nic::QpState::kReset) forget_work(process, qp);
+  nic.modify(qp.qpn, state, to, now_ps);
   return {};
 }
 

@@ -41,10 +41,12 @@ class VerbsService {
   std::optional<std::uint32_t> port_of_gid(const std::uint8_t* gid) const;
 
  private:
-  bool make_queue(Process& process, PostQueue::Kind kind, std::uint32_t handle, std::uint32_t device, VerbsQueue& queue,
-                  const verbs::QueueInfo& info, std::uint32_t slots);
+  // In memory that the program maps. False: it has too many.
+  bool make_queue(Process& process, PostQueue& queue, const verbs::QueueInfo& info, std::byte* memory);
   void destroy_qp(Process& process, VerbsQp& qp);
-  void destroy_queue(Process& process, std::uint32_t device, VerbsQueue& queue);
+  void destroy_queue(Process& process, PostQueue& queue);
+  // What the queue pair has not finished is not to be heard of any more.
+  void forget_work(Process& process, VerbsQp& qp);
   void destroy_cq(Process& process, CompletionRing& cq);
   nic::Device* device(std::uint32_t index) const;
 

@@ -34,6 +34,11 @@ void Device::lose_completion(std::uint32_t cq, Time_ps at_ps) {
   if (cqs_[cq].lost() == 1) timers_.push(at_ps, kCqContext | cq);
 }
 
+void Device::overrun_cq(std::uint32_t cq, Time_ps now_ps) {
+  cqs_[cq].lose();
+  lose_completion(cq, now_ps);
+}
+
 void Device::fail_cq(std::uint32_t cq, Time_ps now_ps) {
   if (cqs_[cq].lost() == 0) return;  // destroyed meanwhile
   tell(AsyncKind::kCqError, cq, now_ps);

@@ -33,11 +33,13 @@ class CompletionQueue {
   void pop() { ++head_; }
   Time_ps next_visible_ps() const { return head_ == tail_ ? kNever_ps : entries_[head_ % entries_.size()].visible_ps; }
 
+  void lose() { ++lost_; }
   std::uint64_t lost() const { return lost_; }  // above 0: overrun
 
   bool armed = false;           // a program waits: tell the host of the next entry …
   bool solicited_only = false;  // … or only of one that is solicited or failed
   std::uint32_t waiter = 0;     // the host's: which program
+  std::uint32_t tag = 0;        // that program's own
 
  private:
   std::vector<Completion> entries_;

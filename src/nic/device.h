@@ -102,7 +102,8 @@ class alignas(64) Device {
   // False while a queue pair uses it.
   bool destroy_cq(std::uint32_t cq);
   std::uint32_t create_qp(QpType type, std::uint32_t send_cq, std::uint32_t receive_cq, std::uint32_t send_depth,
-                          std::uint32_t receive_depth, std::uint8_t function = 0, std::uint32_t srq = kNoSrq);
+                          std::uint32_t receive_depth, std::uint8_t function = 0, std::uint32_t srq = kNoSrq,
+                          std::uint32_t pd = 0);
   // False when there is none. Its completions stay in their queues; packets that still come find nobody; its number is
   // used again only after many others were destroyed.
   bool destroy_qp(std::uint32_t qpn);
@@ -131,6 +132,8 @@ class alignas(64) Device {
   bool post_send(std::uint32_t qpn, const SendRequest& request, Time_ps doorbell_ps);
   bool post_receive(std::uint32_t qpn, const ReceiveRequest& request);
   CompletionQueue& cq(std::uint32_t index) { return cqs_[index]; }
+  // Whoever takes entries further has no room for the next one: the queue is overrun.
+  void overrun_cq(std::uint32_t cq, Time_ps now_ps);
   std::uint32_t cq_count() const { return static_cast<std::uint32_t>(cqs_.size()); }
   MemoryTable& memory() { return memory_; }
   const QueuePair& qp(std::uint32_t qpn) const { return qps_[qpn - kFirstQpn]; }
@@ -346,8 +349,8 @@ class alignas(64) Device {
   DeviceConfig config_;
   std::vector<CompletionQueue> cqs_;
   std::vector<SharedReceiveQueue> srqs_;
-  std::deque<engine::Packet> looped_;       // to this port, in the order of their times
   std::uint32_t general_services_qpn_ = 0;  // 0: none
+  std::deque<engine::Packet> looped_;       // to this port, in the order of their times
   ContextRing free_qps_;                    // places of destroyed queue pairs, the oldest first
   std::vector<std::uint32_t> free_cqs_;
   RandomStream psns_;

@@ -29,13 +29,15 @@ bool Device::destroy_cq(std::uint32_t cq) {
 }
 
 std::uint32_t Device::create_qp(QpType type, std::uint32_t send_cq, std::uint32_t receive_cq, std::uint32_t send_depth,
-                                std::uint32_t receive_depth, std::uint8_t function, std::uint32_t srq) {
+                                std::uint32_t receive_depth, std::uint8_t function, std::uint32_t srq,
+                                std::uint32_t pd) {
   QueuePair qp;
   qp.type = type;
   qp.marks = QueuePair::kLive;
   qp.function = function;
   qp.send_cq = send_cq;
   qp.receive_cq = receive_cq;
+  qp.pd = pd;
   qp.req.wqes.resize(std::bit_ceil(send_depth));
   qp.req.mask = static_cast<std::uint32_t>(qp.req.wqes.size() - 1);
   if (srq != kNoSrq) {

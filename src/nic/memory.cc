@@ -29,8 +29,10 @@ std::uint32_t MemoryTable::add(std::uint64_t va, std::uint64_t length_B, Access 
   return insert(region);
 }
 
-std::uint32_t MemoryTable::add(std::uint64_t va, std::uint64_t length_B, Access access, const RegionAccess& elsewhere) {
+std::uint32_t MemoryTable::add(std::uint64_t va, std::uint64_t length_B, Access access, const RegionAccess& elsewhere,
+                               std::uint32_t pd) {
   MemoryRegion region;
+  region.pd = pd;
   region.va = va;
   region.length_B = length_B;
   region.access = access;

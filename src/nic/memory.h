@@ -34,6 +34,7 @@ struct alignas(64) MemoryRegion {
   std::uint64_t length_B = 0;
   std::uint32_t key = 0;  // lkey and rkey are the same, as on mlx5
   Access access;
+  std::uint32_t pd = 0;  // protection domain: only its queue pairs come in
   bool valid = true;
   bool removed = false;             // deregistered; waits for its index to be used again
   bool watched = false;             // somebody spins on this memory: tell the host of each WRITE and atomic
@@ -56,7 +57,8 @@ class MemoryTable {
   // `bytes` may be empty; otherwise it must have `length_B` bytes and outlive the table.
   std::uint32_t add(std::uint64_t va, std::uint64_t length_B, Access access, std::span<std::uint8_t> bytes = {});
   // `elsewhere` must live until the key is removed.
-  std::uint32_t add(std::uint64_t va, std::uint64_t length_B, Access access, const RegionAccess& elsewhere);
+  std::uint32_t add(std::uint64_t va, std::uint64_t length_B, Access access, const RegionAccess& elsewhere,
+                    std::uint32_t pd = 0);
   // Deregistration; false when there is no such key. Its index comes back later with another key.
   bool remove(std::uint32_t key);
   // Null when the key is unknown or was invalidated.

@@ -151,6 +151,7 @@ struct alignas(64) QueuePair {
   std::uint32_t send_cq = 0;
   std::uint32_t receive_cq = 0;
   std::uint32_t srq = kNoSrq;
+  std::uint32_t pd = 0;
   alignas(64) Responder resp;
   alignas(64) Requester req;
   alignas(64) Time_ps pace_ps = 0;  // not before: looked at again then

@@ -115,7 +115,7 @@ Device::Placed Device::place(QueuePair& qp, const Packet& packet, Time_ps now_ps
   if (packet.payload_B > resp.left_B) return Placed::kTooLong;
   MemoryRegion* region = memory_.find(resp.rkey);
   bool allowed = region != nullptr && region->covers(resp.va, packet.payload_B) &&
-                 (resp.is_write ? region->access.remote_write : region->access.local_write);
+                 (resp.is_write ? region->pd == qp.pd && region->access.remote_write : region->access.local_write);
   if (!allowed) return Placed::kNotAllowed;
   resp.placed_ps = functions_[qp.function].write(packet.payload_B, now_ps);
   if (region->has_bytes() && !store(*region, resp.va, payload_of(packet), resp.placed_ps)) return Placed::kGone;
@@ -168,7 +168,8 @@ void Device::end_message(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   completion.with_invalidate = wire::has_ieth(opcode);
   completion.imm = completion.with_invalidate ? cold_of(packet).rkey : cold_of(packet).imm;
   if (completion.with_invalidate) {
-    if (MemoryRegion* region = memory_.find(cold_of(packet).rkey)) region->valid = false;
+    MemoryRegion* region = memory_.find(cold_of(packet).rkey);
+    if (region != nullptr && region->pd == qp.pd) region->valid = false;
   }
   completion.solicited = (packet.flags & Packet::kSolicited) != 0;
   Time_ps left_ps = functions_[qp.function].write(kCqe_B, std::max(now_ps, resp.placed_ps));
@@ -183,8 +184,8 @@ Fate Device::accept_read(QueuePair& qp, Packet& packet, Time_ps now_ps) {
     return refuse(qp, NakCode::kInvalidRequest, now_ps);
   const engine::Cold& cold = cold_of(packet);
   const MemoryRegion* region = memory_.find(cold.rkey);
-  if (cold.dma_len > 0 &&
-      (region == nullptr || !region->covers(cold.va, cold.dma_len) || !region->access.remote_read)) {
+  if (cold.dma_len > 0 && (region == nullptr || region->pd != qp.pd || !region->covers(cold.va, cold.dma_len) ||
+                           !region->access.remote_read)) {
     return refuse(qp, NakCode::kRemoteAccessError, now_ps);
   }
   if (!has_room_for_response(qp)) return Fate::kNotReady;  // discarded; the requester asks again
@@ -204,7 +205,7 @@ Fate Device::accept_atomic(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   if (!qp.attributes.access.remote_atomic || resp.in_message || cold.va % 8 != 0 || too_many_requests(qp))
     return refuse(qp, NakCode::kInvalidRequest, now_ps);
   MemoryRegion* region = memory_.find(cold.rkey);
-  if (region == nullptr || !region->covers(cold.va, 8) || !region->access.remote_atomic) {
+  if (region == nullptr || region->pd != qp.pd || !region->covers(cold.va, 8) || !region->access.remote_atomic) {
     return refuse(qp, NakCode::kRemoteAccessError, now_ps);
   }
   if (!has_room_for_response(qp)) return Fate::kNotReady;  // discarded, not executed
@@ -242,7 +243,9 @@ Fate Device::receive_duplicate(QueuePair& qp, Packet& packet, Time_ps now_ps) {
     case Opcode::kReadRequest: {
       const engine::Cold& cold = cold_of(packet);
       const MemoryRegion* region = memory_.find(cold.rkey);
-      if (cold.dma_len > 0 && (region == nullptr || !region->covers(cold.va, cold.dma_len))) break;
+      bool allowed = cold.dma_len == 0 || (region != nullptr && region->pd == qp.pd && region->access.remote_read &&
+                                           region->covers(cold.va, cold.dma_len));
+      if (!allowed) break;
       reply_read(qp, packet, now_ps, true);
       break;
     }

@@ -19,8 +19,8 @@ inline constexpr std::uint32_t kNoHandle = 0xffffffff;
 inline constexpr const char* kSocketVariable = "WEFT_SOCKET";  // path of the Unix socket
 inline constexpr const char* kSysfsVariable = "WEFT_SYSFS";    // what stands for /sys/class and /dev/infiniband
 inline constexpr const char* kNodeVariable = "WEFT_NODE";      // the host of the lab that it runs on
-inline constexpr const char* kSeedVariable = "WEFT_SEED";      // of what it draws; empty: its own
 inline constexpr const char* kClockVariable = "WEFT_CLOCK";    // "wall": clocks are the real ones
+inline constexpr const char* kSeedVariable = "WEFT_SEED";      // of what it draws; empty: its own
 
 enum class Op : std::uint32_t {
   kHello = 1,  // Hello -> Welcome, with descriptors: ThreadPage, ProcessPage; wall clock: the doorbell, a pipe

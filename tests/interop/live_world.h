@@ -28,11 +28,17 @@ inline std::string text_of(const std::string& path) {
 // A world of its own, in a directory of its own.
 class Live {
  public:
-  explicit Live(const std::string& lab, const std::string& options = "") {
+  // One of labs/, or any file.
+  struct File {
+    std::string path;
+  };
+  explicit Live(const std::string& lab, const std::string& options = "")
+      : Live(File{WEFT_SOURCE_DIR "/labs/" + lab}, options) {}
+  explicit Live(const File& lab, const std::string& options = "") {
     char name[] = "/tmp/weft-test-XXXXXX";
     directory_ = mkdtemp(name);
     setenv("XDG_RUNTIME_DIR", directory_.c_str(), 1);
-    EXPECT_EQ(shell("up " WEFT_SOURCE_DIR "/labs/" + lab + " --name w " + options), 0) << output();
+    EXPECT_EQ(shell("up " + lab.path + " --name w " + options), 0) << output();
   }
   ~Live() {
     shell("down w");
@@ -45,11 +51,17 @@ class Live {
         ("timeout 100 " WEFT_BINARY " " + arguments + " >" + directory_ + "/" + file + " 2>&1 </dev/null").c_str());
   }
   std::string output(const std::string& file = "out") const { return text_of(directory_ + "/" + file); }
-  // The server waits for its client; both must end well. Returns what the client says.
-  std::string pair(const std::string& server_node, const std::string& client_node, const std::string& program) const {
+  struct Said {
+    std::string server, client;
+    int server_status = -1, client_status = -1;
+  };
+  // Two programs, the second of which comes when the first waits for it.
+  Said run(const std::string& server_node, const std::string& server_program, const std::string& client_node,
+           const std::string& client_program) const {
     std::string server_out = "server-" + server_node, client_out = "client-" + client_node;
-    int server_status = -1;
-    std::thread server([&] { server_status = shell("exec " + server_node + " -- " + program, server_out); });
+    Said said;
+    std::thread server(
+        [&] { said.server_status = shell("exec " + server_node + " -- " + server_program, server_out); });
     // It is in the world and waits there: virtual time stands still until the client comes.
     std::string before;
     for (int i = 0; i < 100; ++i) {
@@ -58,19 +70,28 @@ class Live {
       before = now;
       std::this_thread::sleep_for(100ms);
     }
-    int status = -1;
-    std::string said;
     // In real time the server may still be on its way to its port.
     for (int i = 0; i < 20; ++i) {
-      status = shell("exec " + client_node + " -- " + program + " " + server_node, client_out);
-      said = output(client_out);
-      if (status == 0 || said.find("ouldn't connect") == said.npos) break;
+      said.client_status = shell("exec " + client_node + " -- " + client_program, client_out);
+      said.client = output(client_out);
+      if (said.client_status == 0 || said.client.find("ouldn't connect") == said.client.npos) break;
       std::this_thread::sleep_for(200ms);
     }
     server.join();
-    EXPECT_EQ(status, 0) << program << "\n" << said;
-    EXPECT_EQ(server_status, 0) << program << "\n" << output(server_out);
+    said.server = output(server_out);
     return said;
+  }
+  // Both must end well.
+  Said run_well(const std::string& server_node, const std::string& server_program, const std::string& client_node,
+                const std::string& client_program) const {
+    Said said = run(server_node, server_program, client_node, client_program);
+    EXPECT_EQ(said.client_status, 0) << client_program << "\n" << said.client;
+    EXPECT_EQ(said.server_status, 0) << server_program << "\n" << said.server;
+    return said;
+  }
+  // The same program at both ends, with the server's name at the end of the client's. Returns what the client says.
+  std::string pair(const std::string& server_node, const std::string& client_node, const std::string& program) const {
+    return run_well(server_node, program, client_node, program + " " + server_node).client;
   }
 
   static std::string ps() {
@@ -88,6 +109,12 @@ class Live {
     std::string said = ps();
     std::smatch match;
     return std::regex_search(said, match, std::regex("w +" + node + " +([0-9]+) ")) ? std::stoi(match[1]) : 0;
+  }
+  // How far the world's clock is, in seconds.
+  static double now_s() {
+    std::string said = ps();
+    std::smatch match;
+    return std::regex_search(said, match, std::regex("w +at ([0-9.]+) s")) ? std::stod(match[1]) : -1;
   }
 
  private:

@@ -90,6 +90,7 @@ TEST(Programs, AKilledPeerIsARetryErrorAndTheWorldLives) {
   server.join();
   killer.join();
   EXPECT_NE(status, 0) << said;
+  EXPECT_NE(said.find("Failed status 12"), std::string::npos) << said;
   ASSERT_EQ(world.shell("exec vm01 ibv_devices"), 0) << world.output();
   EXPECT_NE(world.output().find("mlx5_0"), std::string::npos);
 }

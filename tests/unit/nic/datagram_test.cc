@@ -41,6 +41,34 @@ TEST(Datagram, CarriesQkeyAndSourceAndArrivesBehindTheGrh) {
   EXPECT_TRUE(pair.same_bytes(4000, 100'000 + kGrh_B, 1000));
 }
 
+// The general services interface is an ordinary queue pair that has the number 1 on the wire (IBTA vol 1, 13.5.1).
+TEST(Datagram, QueuePairOneIsFoundByItsNumber) {
+  RcPair pair(ud());
+  for (std::uint32_t side : {0U, 1U}) pair.device(side).set_general_services(pair.qp[side]);
+  pair.receive(1024 + kGrh_B, 100'000, 5);
+  SendRequest request = pair.request(WrOpcode::kSend, 256, 4000);
+  request.dest_qp = 1;
+  pair.post(request);
+  pair.run();
+  ASSERT_EQ(pair.sent(0).size(), 1U);
+  EXPECT_EQ(pair.sent(0)[0].cold.src_qp, 1U);
+  auto received = pair.received();
+  ASSERT_EQ(received.size(), 1U);
+  EXPECT_EQ(received[0].src_qp, 1U);
+  EXPECT_TRUE(pair.same_bytes(4000, 100'000 + kGrh_B, 256));
+}
+
+TEST(Datagram, WithoutGeneralServicesNobodyHasTheNumberOne) {
+  RcPair pair(ud());
+  pair.receive(1024 + kGrh_B, 100'000, 5);
+  SendRequest request = pair.request(WrOpcode::kSend, 256, 4000);
+  request.dest_qp = 1;
+  pair.post(request);
+  pair.run();
+  EXPECT_TRUE(pair.received().empty());
+  EXPECT_EQ(pair.link(0).received.of(Fate::kUnknownQp), 1U);
+}
+
 TEST(Datagram, AWrongQkeyIsDroppedInSilence) {
   RcPair pair(ud());
   pair.receive(2000);

@@ -79,7 +79,8 @@ TEST(OutsidePort, AWriteFromOutsideIsPlacedAndAcknowledged) {
 
 TEST(OutsidePort, AWriteToTheOutsideIsARightFrame) {
   Played host;
-  host.memory = counting(8192);
+  const auto bytes = counting(8192);
+  std::copy(bytes.begin(), bytes.end(), host.memory.begin());
   nic::SendRequest request;
   request.length_B = 1500;
   request.local_va = 0x1000;

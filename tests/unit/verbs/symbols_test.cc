@@ -46,6 +46,7 @@ TEST(Symbols, EveryOneThatProgramsAskForIsThere) {
   }
   // As counted in the programs; a list cut short must not pass.
   EXPECT_GE(found["libibverbs.so.1"], 66);
+  EXPECT_EQ(found["librdmacm.so.1"], 68);
   EXPECT_EQ(found["libmlx5.so.1"], 26);
   EXPECT_EQ(found["libefa.so.1"], 5);
 }

@@ -1,0 +1,206 @@
+// Hostile programs: whatever one sends, puts into its rings and rings for, the world lives, keeps its hands off memory
+// that was not registered, and serves the next program. An input is a list of steps, each a byte that says what to do
+// and the bytes that it needs; what a step does not find is 0.
+//   program_fuzz CORPUS
+#include <signal.h>
+
+#include <array>
+#include <cstring>
+
+#include "support/live_program.h"
+
+namespace {
+
+using namespace weft;
+using verbs::Op;
+
+constexpr std::uint32_t kRegistered_B = 16384;
+constexpr std::uint8_t kSecret = 0x5e;
+constexpr std::size_t kFence_B = 4096;
+
+// What programs may register, between two fences that they may not. No two bytes of a fence are read or written, or
+// its mark would turn up where it must not be.
+struct Memory {
+  std::array<std::uint8_t, kFence_B> before;
+  std::array<std::uint8_t, kRegistered_B> registered;
+  std::array<std::uint8_t, kFence_B> behind;
+};
+alignas(4096) Memory memory;
+
+class Input {
+ public:
+  Input(const std::uint8_t* data, std::size_t size) : rest_(data, size) {}
+  bool empty() const { return rest_.empty(); }
+  template <typename T>
+  T take() {
+    T value{};
+    std::size_t size_B = std::min(sizeof(T), rest_.size());
+    std::memcpy(&value, rest_.data(), size_B);
+    rest_ = rest_.subspan(size_B);
+    return value;
+  }
+  std::vector<std::byte> bytes(std::size_t size_B) {
+    size_B = std::min(size_B, rest_.size());
+    auto first = reinterpret_cast<const std::byte*>(rest_.data());
+    std::vector<std::byte> out(first, first + size_B);
+    rest_ = rest_.subspan(size_B);
+    return out;
+  }
+
+ private:
+  std::span<const std::uint8_t> rest_;
+};
+
+// One program on node a, connected to itself: what it sends turns round in its NIC.
+class Attack {
+ public:
+  Attack(const LiveWorld& world, Input& input) : program_(world, "a", 20), input_(input) {
+    pd_ = program_.make(Op::kAllocPd, verbs::OnDevice{0});
+    keys_ = program_
+                .ask(Op::kRegMr, verbs::RegMr{pd_, 0x1f, reinterpret_cast<std::uint64_t>(memory.registered.data()),
+                                              kRegistered_B, 0})
+                .as<verbs::MrKeys>();
+    cq_ = program_.make_cq(16);
+    srq_ = program_.make_srq(pd_, 8);
+    rings_ = {cq_, srq_};
+    add_qp(IBV_QPT_RC, false);
+  }
+
+  // False: the world has hung up, or the program waits for something that does not come.
+  bool step() {
+    switch (input_.take<std::uint8_t>() % 10) {
+      case 0:
+        return raw_request();
+      case 1: {
+        auto type = input_.take<std::uint8_t>();
+        add_qp(type % 4 == 0 ? IBV_QPT_UD : type % 4 == 1 ? IBV_QPT_UC : IBV_QPT_RC, (type & 4) != 0);
+        return true;
+      }
+      case 2:
+      case 3:
+      case 4:
+        write_entry();
+        return true;
+      case 5: {
+        LiveProgram::Mapped& ring = some_ring();
+        if (ring.memory == nullptr) return true;
+        (input_.take<std::uint8_t>() % 2 == 0 ? ring.head().produced : ring.head().consumed)
+            .store(input_.take<std::uint32_t>());
+        return true;
+      }
+      case 6:
+        program_.ring(input_.take<std::uint16_t>());
+        return true;
+      case 7:
+        return program_.sleep(input_.take<std::uint16_t>() * ns(100));
+      case 8: {
+        auto kind = static_cast<verbs::Kind>(input_.take<std::uint8_t>() % 8);
+        return program_.ask(Op::kDestroy, verbs::Destroy{kind, input_.take<std::uint8_t>()}).came;
+      }
+      default: {
+        if (qps_.empty()) return true;
+        const auto& qp = qps_[input_.take<std::uint8_t>() % qps_.size()];
+        program_.modify(qp, input_.take<std::uint8_t>() % 8, qp.number, "\x0a\0\0\x01");
+        return true;
+      }
+    }
+  }
+
+ private:
+  void add_qp(std::uint32_t type, bool shared) {
+    auto qp = program_.make_qp(pd_, cq_.info.handle, 8, shared ? srq_.info.handle : verbs::kNoHandle, type);
+    if (qp.handle == verbs::kNoHandle) return;
+    program_.connect(qp, qp.number, "\x0a\0\0\x01");
+    rings_.push_back(qp.send);
+    if (!shared) rings_.push_back(qp.receive);
+    qps_.push_back(qp);
+  }
+  LiveProgram::Mapped& some_ring() { return rings_[input_.take<std::uint8_t>() % rings_.size()]; }
+
+  bool raw_request() {
+    auto op = input_.take<std::uint8_t>();
+    auto size_B = input_.take<std::uint8_t>();
+    std::vector<std::byte> body = input_.bytes(size_B);
+    // Memory of this program that is not meant for it, and signals to it, would be an end that says nothing.
+    if (op == static_cast<std::uint8_t>(Op::kRegMr) && body.size() == sizeof(verbs::RegMr)) {
+      verbs::RegMr ask;
+      std::memcpy(&ask, body.data(), sizeof(ask));
+      ask.address = reinterpret_cast<std::uint64_t>(memory.registered.data()) + ask.address % kRegistered_B;
+      std::uint64_t room_B = reinterpret_cast<std::uint64_t>(memory.behind.data()) - ask.address;
+      ask.length_B = ask.length_B % (room_B + 1);
+      std::memcpy(body.data(), &ask, sizeof(ask));
+    }
+    Answer answer = program_.ask_bytes(op, body);
+    LiveProgram::close_fds(answer);
+    return answer.came;
+  }
+
+  // Half of it makes sense, or nothing would ever be sent.
+  void write_entry() {
+    LiveProgram::Mapped& ring = some_ring();
+    if (ring.memory == nullptr || ring.info.entries == 0) return;
+    auto what = input_.take<std::uint8_t>();
+    std::uint32_t number = ring.head().produced.load();
+    std::uint8_t* at = ring.entry(number);
+    std::vector<std::byte> noise = input_.bytes(what % 64);
+    std::memcpy(at, noise.data(), std::min<std::size_t>(noise.size(), ring.info.stride_B));
+    verbs::Sge sge{input_.take<std::uint16_t>(), input_.take<std::uint16_t>(), keys_.lkey};
+    if ((what & 0x80) == 0) {
+      bool send = ring.info.stride_B > 64;
+      if (send) {
+        verbs::SendEntry entry{};
+        entry.opcode = input_.take<std::uint8_t>() % 10;
+        entry.flags = input_.take<std::uint8_t>();
+        entry.sges = 1;
+        entry.inline_B = input_.take<std::uint8_t>();
+        entry.remote_va = input_.take<std::uint16_t>();
+        entry.rkey = keys_.rkey;
+        std::memcpy(at, &entry, sizeof(entry));
+        std::memcpy(at + sizeof(entry), &sge, sizeof(sge));
+      } else {
+        verbs::ReceiveEntry entry{0, number, 1, 0};
+        std::memcpy(at, &entry, sizeof(entry));
+        std::memcpy(at + sizeof(entry), &sge, sizeof(sge));
+      }
+    }
+    ring.head().produced.store(number + 1);
+    program_.ring(ring.info.doorbell);
+  }
+
+  LiveProgram program_;
+  Input& input_;
+  std::uint32_t pd_ = 0;
+  verbs::MrKeys keys_{};
+  LiveProgram::Mapped cq_, srq_;
+  std::vector<LiveProgram::Mapped> rings_;
+  std::vector<LiveProgram::Qp> qps_;
+};
+
+bool is_whole(const std::array<std::uint8_t, kFence_B>& fence) {
+  return std::all_of(fence.begin(), fence.end(), [](std::uint8_t byte) { return byte == kSecret; });
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static LiveWorld& world = *new LiveWorld;
+  signal(SIGALRM, SIG_IGN);  // the world's, for programs that set a timer
+  memory.before.fill(kSecret);
+  memory.behind.fill(kSecret);
+  memory.registered.fill(0x11);
+  Input input(data, size);
+  {
+    Attack attack(world, input);
+    for (int i = 0; i < 64 && !input.empty() && attack.step(); ++i) {
+    }
+  }
+  WEFT_CHECK(is_whole(memory.before) && is_whole(memory.behind), "a write outside of what was registered");
+  std::size_t run = 0;
+  for (std::uint8_t byte : memory.registered) {
+    run = byte == kSecret ? run + 1 : 0;
+    WEFT_CHECK(run < 64, "a read outside of what was registered");
+  }
+  LiveProgram next(world, "b");
+  WEFT_CHECK(next.make(Op::kAllocPd, verbs::OnDevice{0}) != verbs::kNoHandle, "the next program is served");
+  return 0;
+}

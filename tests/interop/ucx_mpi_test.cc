@@ -1,0 +1,113 @@
+// UCX, Open MPI and libfabric of Debian, unmodified, through a simulated switch.
+#include <regex>
+
+#include "interop/live_world.h"
+
+namespace weft::interop {
+namespace {
+
+constexpr const char* kLab = "live/one-switch-100g.yaml";
+
+// 4,096 B of payload in 4,178 B of line (BTH 12, ICRC 4, IPv4 and UDP 28, Ethernet 14, FCS 4, preamble and gap 20).
+constexpr double kLimit_Gbps = 100.0 * 4096 / 4178;
+
+class Ucx : public testing::Test {
+ protected:
+  Ucx() {
+    setenv("UCX_TLS", "rc_verbs,ud_verbs,self", 1);
+    setenv("UCX_NET_DEVICES", "mlx5_0:1", 1);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+  }
+  ~Ucx() override {
+    unsetenv("UCX_TLS");
+    unsetenv("UCX_NET_DEVICES");
+  }
+};
+
+// The last line of ucx_perftest: iterations, median, average and overall latency (us), two bandwidths (MiB/s), two
+// rates.
+std::vector<double> final_row(const std::string& text) {
+  std::size_t at = text.rfind("Final:");
+  std::vector<double> columns;
+  if (at == text.npos) return columns;
+  std::istringstream line(text.substr(at + 6));
+  for (double value; line >> value;) columns.push_back(value);
+  return columns;
+}
+
+TEST_F(Ucx, LatencyOfEveryKindOfMessage) {
+  Live world(kLab);
+  // What the NIC itself needs for the same way, in perftest's words; UCX adds its own posting and polling.
+  auto bare = row_of(world.pair("h0", "h1", "ib_send_lat -F -x 3 -n 200"));
+  ASSERT_GE(bare.size(), 5U);
+  for (const char* test : {"tag_lat", "ucp_put_lat", "ucp_am_lat", "stream_lat"}) {
+    auto row = final_row(world.pair("h0", "h1", std::string("ucx_perftest -s 8 -n 300 -w 30 -t ") + test));
+    ASSERT_GE(row.size(), 4U) << test;
+    EXPECT_GT(row[1], 0.9 * bare[4]) << test << ": not faster than the NIC";
+    EXPECT_LT(row[1], 2 * bare[4]) << test;
+    EXPECT_LT(row[3], 3 * bare[4]) << test << ": no wait shows up in the average";
+  }
+  for (const char* test : {"ucp_get", "ucp_fadd", "ucp_cswap"}) {
+    auto row = final_row(world.pair("h0", "h1", std::string("ucx_perftest -s 8 -n 200 -w 20 -t ") + test));
+    ASSERT_GE(row.size(), 4U) << test;
+    // There and back.
+    EXPECT_GT(row[1], 1.5 * bare[4]) << test;
+    EXPECT_LT(row[1], 4 * bare[4]) << test;
+  }
+}
+
+TEST_F(Ucx, BandwidthIsTheLinks) {
+  Live world(kLab);
+  for (const char* test : {"tag_bw", "ucp_put_bw", "ucp_am_bw", "stream_bw"}) {
+    auto row = final_row(world.pair("h0", "h1", std::string("ucx_perftest -s 65536 -n 500 -w 50 -t ") + test));
+    ASSERT_GE(row.size(), 6U) << test;
+    double got_Gbps = row[5] * 8 * (1 << 20) / 1e9;
+    EXPECT_LT(got_Gbps, kLimit_Gbps) << test;
+    EXPECT_GT(got_Gbps, 0.97 * kLimit_Gbps) << test;
+  }
+  auto ud = final_row(world.pair("h0", "h1", "ucx_perftest -t am_bw -d mlx5_0:1 -x ud_verbs -s 1024 -n 500 -w 50"));
+  ASSERT_GE(ud.size(), 6U);
+  EXPECT_GT(ud[5], 0);
+}
+
+// Every rank's command is `weft exec NODE`, under one mpirun outside of the world.
+int mpirun(const std::vector<std::string>& nodes, std::string& said) {
+  char name[] = "/tmp/weft-mpi-XXXXXX";
+  std::string directory = mkdtemp(name);
+  std::string binary = directory + "/collectives";
+  EXPECT_EQ(std::system(("mpicc -O1 -o " + binary + " " WEFT_SOURCE_DIR "/tests/interop/mpi_collectives.c").c_str()),
+            0);
+  std::string command = "timeout 100 mpirun --oversubscribe --mca pml ucx --mca osc ucx --mca btl ^openib";
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    command += std::string(i == 0 ? "" : " :") + " -np 1 " WEFT_BINARY " exec " + nodes[i] + " -- " + binary;
+  int status = std::system((command + " >" + directory + "/out 2>&1 </dev/null").c_str());
+  said = text_of(directory + "/out");
+  fs::remove_all(directory);
+  return status;
+}
+
+TEST_F(Ucx, OpenMpiTwoRanks) {
+  Live world(kLab);
+  std::string said;
+  EXPECT_EQ(mpirun({"h0", "h1"}, said), 0) << said;
+  EXPECT_NE(said.find("2 ranks, 0 elements wrong"), said.npos) << said;
+  // 2 MiB each way at once, and nothing is faster than the cable.
+  std::smatch match;
+  ASSERT_TRUE(std::regex_search(said, match, std::regex("allreduce 2097152 B: ([0-9.]+) us"))) << said;
+  EXPECT_GT(std::stod(match[1]), (1 << 21) * 8 / kLimit_Gbps / 1e3);
+  EXPECT_LT(std::stod(match[1]), 2 * (1 << 21) * 8 / kLimit_Gbps / 1e3);
+}
+
+TEST_F(Ucx, OpenMpiFourRanksOnFourNodesAndOnTwo) {
+  Live world(kLab);
+  std::string said;
+  EXPECT_EQ(mpirun({"h0", "h1", "h2", "h3"}, said), 0) << said;
+  EXPECT_NE(said.find("4 ranks, 0 elements wrong"), said.npos) << said;
+  // Two ranks of a node talk through the NIC's own loop.
+  EXPECT_EQ(mpirun({"h0", "h0", "h1", "h1"}, said), 0) << said;
+  EXPECT_NE(said.find("4 ranks, 0 elements wrong"), said.npos) << said;
+}
+
+}  // namespace
+}  // namespace weft::interop
