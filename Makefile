@@ -18,9 +18,9 @@ run: ## the first lab
 test: ## everything that CI runs
 	@./test
 
-bench: ## benchmarks; BENCH_ARGS=--benchmark_filter=icrc
+bench: ## benchmarks, at last of programs on the world; BENCH_ARGS=--benchmark_filter=icrc
 	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}"; configure_release_with_tests; \
-	  build build weft_bench; build/weft_bench $(BENCH_ARGS)
+	  build build weft_bench weft weft_preload weft_ibverbs weft_mlx5 weft_efa; build/weft_bench $(BENCH_ARGS); bench/live.sh
 
 interop: ## a Linux kernel with Soft-RoCE, in QEMU, as the peer of a simulated NIC (downloads Debian's kernel)
 	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}" "$${packages_to_interop[@]}"; \

@@ -32,9 +32,10 @@ int down(const Arguments& arguments) {
     return complain(fmt::format("{}: {}", *world, reply.error()));
   // It takes its folder away when its captures are complete.
   std::error_code error;
-  for (int i = 0; i < kPatience && std::filesystem::exists(live::socket_path(*directory, *world), error); ++i)
+  const std::string folder = *directory + "/" + *world;
+  for (int i = 0; i < kPatience && std::filesystem::exists(folder, error); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  if (std::filesystem::exists(live::socket_path(*directory, *world), error))
+  if (std::filesystem::exists(folder, error))
     return complain(fmt::format("{} is still busy; it will be down when it has written its captures", *world));
   if (arguments.json) {
     fmt::print("{{\"world\": {}, \"down\": true}}\n", json_string(*world));

@@ -124,7 +124,7 @@ void CommunicationManager::tell(const std::shared_ptr<CmId>& id, std::uint32_t t
   id->channel->events.push_back(std::move(pending));
   std::uint64_t one = 1;
   [[maybe_unused]] ssize_t written = ::write(id->channel->eventfd, &one, sizeof(one));
-  node_.retry_waits(*id->process, now_ps);
+  node_.tell(*id->process, now_ps);
 }
 
 bool CommunicationManager::has_event(const Process& process, std::uint32_t channel) {

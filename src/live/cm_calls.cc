@@ -293,7 +293,7 @@ Reply CommunicationManager::migrate(Process& process, const Request& request, Ti
     (moves ? id->channel->events : stay).push_back(std::move(pending));
   }
   from->events = std::move(stay);
-  node_.retry_waits(process, now_ps);
+  node_.tell(process, now_ps);
   return {};
 }
 

@@ -9,7 +9,7 @@ namespace weft::live {
 namespace {
 
 constexpr std::uint32_t kSends = 128, kReceives = 128;
-constexpr std::size_t kReceive_B = nic::kGrh_B + wire::kMad_B;
+constexpr std::size_t kMadReceive_B = nic::kGrh_B + wire::kMad_B;
 constexpr std::uint32_t kMadMtu_B = 256;
 constexpr std::uint64_t kSendId = ~std::uint64_t{0};
 
@@ -30,7 +30,7 @@ wire::Gid grh_address(wire::Bytes grh, std::size_t at6, std::size_t at4) {
 }  // namespace
 
 CmPort::CmPort(nic::Device& device)
-    : device_(device), sends_(kSends * wire::kMad_B), receives_(kReceives * kReceive_B) {
+    : device_(device), sends_(kSends * wire::kMad_B), receives_(kReceives * kMadReceive_B) {
   cq_ = device_.create_cq(kSends + kReceives);
   qpn_ = device_.create_qp(nic::QpType::kUd, cq_, cq_, kSends, kReceives);
   device_.set_general_services(qpn_);
@@ -46,7 +46,7 @@ CmPort::CmPort(nic::Device& device)
 }
 
 void CmPort::post_receive(std::uint32_t slot) {
-  device_.post_receive(qpn_, {slot, slot * kReceive_B, receive_key_, static_cast<std::uint32_t>(kReceive_B)});
+  device_.post_receive(qpn_, {slot, slot * kMadReceive_B, receive_key_, static_cast<std::uint32_t>(kMadReceive_B)});
 }
 
 void CmPort::send(const wire::Mad& mad, std::uint32_t to_port, Time_ps now_ps) {
@@ -73,13 +73,13 @@ std::optional<CmPort::Arrival> CmPort::receive(Time_ps now_ps) {
     queue.pop();
     if (completion.wr_id >= kReceives) continue;
     auto slot = static_cast<std::uint32_t>(completion.wr_id);
-    wire::Bytes bytes = wire::Bytes(receives_).subspan(slot * kReceive_B, kReceive_B);
+    wire::Bytes bytes = wire::Bytes(receives_).subspan(slot * kMadReceive_B, kMadReceive_B);
     Arrival arrival;
     arrival.source = grh_address(bytes, 8, 32);
     arrival.destination = grh_address(bytes, 24, 36);
     std::copy_n(bytes.begin() + nic::kGrh_B, wire::kMad_B, arrival.bytes.begin());
     post_receive(slot);
-    bool whole = completion.status == nic::WcStatus::kSuccess && completion.byte_len == kReceive_B;
+    bool whole = completion.status == nic::WcStatus::kSuccess && completion.byte_len == kMadReceive_B;
     if (whole && completion.src_qp == wire::kGeneralServicesQp) return arrival;
   }
   return std::nullopt;

@@ -49,6 +49,8 @@ struct Reply {
   std::vector<std::byte> body;
   int fds[3] = {-1, -1, -1};  // lent; those from the first -1 on are none
 
+  std::shared_ptr<const Lent> given;  // of `fds`, what is closed with the reply
+
   static Reply failed(int error) {
     Reply reply;
     reply.error = error;

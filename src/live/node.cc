@@ -204,6 +204,11 @@ void Node::wake_pollers(Process& process, const Thread* except, Time_ps at_ps) {
   }
 }
 
+void Node::tell(Process& process, Time_ps now_ps) {
+  retry_waits(process, now_ps);
+  wake_pollers(process, nullptr, now_ps);
+}
+
 void Node::retry_waits(Process& process, Time_ps now_ps) {
   for (std::size_t i = 0; i < process.threads.size(); ++i) {
     std::shared_ptr<Thread> thread = process.threads[i];

@@ -64,8 +64,9 @@ class Node final : public host::Program {
   void wake_pollers(Process& process, const Thread* except, Time_ps at_ps);
   // Ends the thread's wait, whatever it waits for.
   void let_look(const std::shared_ptr<Thread>& thread, Time_ps at_ps);
-  // Looks again at every wait of the process that may have come true.
-  void retry_waits(Process& process, Time_ps now_ps);
+  // Something came for the process that is not a completion: an event, bytes on a socket. Waits that may have come true
+  // are looked at again, and those that poll look around: they may do so between polls.
+  void tell(Process& process, Time_ps now_ps);
 
   host::Host& host() { return host_; }
   std::uint32_t index() const { return index_; }
@@ -93,6 +94,7 @@ class Node final : public host::Program {
   static std::vector<std::shared_ptr<Thread>> free_pollers(const Thread& thread, Time_ps now_ps);
   void drain(CompletionRing& cq, Time_ps now_ps);
   bool translate(const CompletionRing& cq, const nic::Completion& completion, verbs::CqEntry& entry);
+  void retry_waits(Process& process, Time_ps now_ps);
   void let_spin(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
   void take_queue(PostQueue& queue, Time_ps from_ps, Time_ps until_ps);
   void post_due(PostQueue& queue, Time_ps now_ps);

@@ -132,7 +132,7 @@ struct OwnedDescriptor {
   void reset();
 };
 
-struct Process {
+struct Process : std::enable_shared_from_this<Process> {
   Node* node = nullptr;
   int pid = 0;
   int group = 0;     // of processes

@@ -86,6 +86,14 @@ std::uint64_t work_id(const PostQueue& queue, std::uint32_t number) {
   return std::uint64_t{queue.id} << 32 | number;
 }
 
+// A list that names wrong memory has room for anything, so that what comes fails for that reason.
+nic::ReceiveRequest receive_request(PostQueue& queue, std::uint32_t index, std::uint32_t number) {
+  const WorkSlot& slot = queue.slot(index);
+  std::uint64_t va = std::uint64_t{index} << 32;
+  if (!slot.is_good) return {work_id(queue, number), va, 0, UINT32_MAX};
+  return {work_id(queue, number), va, queue.key, slot.length_B};
+}
+
 // False: no such operation.
 bool set_operation(const SendEntry& entry, nic::SendRequest& request) {
   request.remote_va = entry.remote_va;
@@ -161,10 +169,8 @@ void Node::post_send(PostQueue& queue, std::uint32_t number, Time_ps now_ps) {
 
 void Node::post_receive(PostQueue& queue, std::uint32_t number) {
   std::uint32_t index = queue.slot_of(number);
-  const WorkSlot& slot = queue.slot(index);
-  if (slot.number != number) return;
-  nic::ReceiveRequest request{work_id(queue, number), std::uint64_t{index} << 32, slot.is_good ? queue.key : 0,
-                              slot.length_B};
+  if (queue.slot(index).number != number) return;
+  nic::ReceiveRequest request = receive_request(queue, index, number);
   host_.device(queue.device).post_receive(queue.qp->qpn, request);
 }
 
@@ -173,9 +179,7 @@ void Node::post_shared(PostQueue& queue, std::uint32_t number) {
   std::uint32_t index = queue.free_slots.back();
   queue.free_slots.pop_back();
   queue.fill(index, number);
-  const WorkSlot& slot = queue.slot(index);
-  nic::ReceiveRequest request{work_id(queue, index), std::uint64_t{index} << 32, slot.is_good ? queue.key : 0,
-                              slot.length_B};
+  nic::ReceiveRequest request = receive_request(queue, index, index);
   if (!host_.device(queue.device).post_srq_receive(queue.srq->nic_srq, request)) end_shared(queue, index);
 }
 

@@ -27,6 +27,8 @@ class SharedMemory {
   int fd() const { return fd_; }  // to pass on
   // Once the program has it.
   void close_fd();
+  // The caller closes it.
+  int release_fd() { return std::exchange(fd_, -1); }
 
  private:
   std::byte* data_ = nullptr;

@@ -11,6 +11,11 @@ namespace weft::live {
 
 namespace {
 
+// Something has come to this end.
+void look_again(const Stream& stream, Time_ps now_ps) {
+  if (std::shared_ptr<Process> owner = stream.owner.lock()) stream.node->tell(*owner, now_ps);
+}
+
 bool is_any(const verbs::Address& address) {
   static constexpr verbs::Address kAny4 = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0}};
   static constexpr verbs::Address kAny6{};
@@ -83,7 +88,8 @@ Reply ManagementNetwork::look_up(const Request& request) const {
 Reply ManagementNetwork::open(Process& process) {
   std::uint32_t handle = process.next_handle++;
   auto stream = std::make_shared<Stream>();
-  stream->owner = &process;
+  stream->owner = process.weak_from_this();
+  stream->node = process.node;
   process.streams[handle] = stream;
   return Reply::of(verbs::Handle{handle});
 }
@@ -143,7 +149,8 @@ std::optional<Reply> ManagementNetwork::connect(Process& process, const Request&
         if (listener->state != Stream::State::kListening || listener->port != stream->peer_port) continue;
         if (listener->pending.size() >= listener->backlog) continue;
         auto accepted = std::make_shared<Stream>();
-        accepted->owner = other.get();
+        accepted->owner = other;
+        accepted->node = there;
         accepted->state = Stream::State::kOpen;
         accepted->address = stream->peer_address;
         accepted->port = stream->peer_port;
@@ -152,14 +159,14 @@ std::optional<Reply> ManagementNetwork::connect(Process& process, const Request&
         accepted->peer = stream;
         stream->peer = accepted;
         listener->pending.push_back(accepted);
-        there->retry_waits(*other, at_ps);
+        there->tell(*other, at_ps);
         break;
       }
     }
-    from->at(at_ps + kLatency_ps, 0, [from, stream](Time_ps back_ps) {
+    from->at(at_ps + kLatency_ps, 0, [stream](Time_ps back_ps) {
       if (stream->state != Stream::State::kConnecting) return;
       stream->state = stream->peer.expired() ? Stream::State::kRefused : Stream::State::kOpen;
-      from->retry_waits(*stream->owner, back_ps);
+      look_again(*stream, back_ps);
     });
   });
   return ask.wait != 0 ? std::nullopt : std::optional(Reply::failed(EINPROGRESS));
@@ -190,10 +197,10 @@ std::optional<Reply> ManagementNetwork::send(Process& process, const Request& re
   peer->underway_B += ask.size_B;
   const auto* first = reinterpret_cast<const std::uint8_t*>(request.body.data() + sizeof(ask));
   std::vector<std::uint8_t> bytes(first, first + ask.size_B);
-  Node* there = peer->owner->node;
-  there->at(now_ps + kLatency_ps, 0, [there, peer, bytes = std::move(bytes)](Time_ps at_ps) {
+  Node* there = peer->node;
+  there->at(now_ps + kLatency_ps, 0, [peer, bytes = std::move(bytes)](Time_ps at_ps) {
     peer->inbox.insert(peer->inbox.end(), bytes.begin(), bytes.end());
-    there->retry_waits(*peer->owner, at_ps);
+    look_again(*peer, at_ps);
   });
   return Reply::of(verbs::Count{ask.size_B});
 }
@@ -216,8 +223,8 @@ std::optional<Reply> ManagementNetwork::receive(Process& process, const Request&
   stream->underway_B -= size_B;
   if (std::shared_ptr<Stream> peer = stream->peer.lock()) {
     // Who waits for room hears of it.
-    Node* there = peer->owner->node;
-    there->at(now_ps + kLatency_ps, 0, [there, peer](Time_ps at_ps) { there->retry_waits(*peer->owner, at_ps); });
+    Node* there = peer->node;
+    there->at(now_ps + kLatency_ps, 0, [peer](Time_ps at_ps) { look_again(*peer, at_ps); });
   }
   return reply;
 }
@@ -227,10 +234,10 @@ void ManagementNetwork::end(Stream& stream, Time_ps now_ps) {
   stream.shut = true;
   std::shared_ptr<Stream> peer = stream.peer.lock();
   if (!peer) return;
-  Node* there = peer->owner->node;
-  there->at(now_ps + kLatency_ps, 0, [there, peer](Time_ps at_ps) {
+  Node* there = peer->node;
+  there->at(now_ps + kLatency_ps, 0, [peer](Time_ps at_ps) {
     peer->ended = true;
-    there->retry_waits(*peer->owner, at_ps);
+    look_again(*peer, at_ps);
   });
 }
 

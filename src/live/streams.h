@@ -13,7 +13,8 @@ namespace weft::live {
 
 struct Stream {
   enum class State : std::uint8_t { kFresh, kListening, kConnecting, kOpen, kRefused };
-  Process* owner = nullptr;
+  std::weak_ptr<Process> owner;  // may be gone before what is on its way to it
+  Node* node = nullptr;
   State state = State::kFresh;
   verbs::Address address{}, peer_address{};
   std::uint32_t port = 0, peer_port = 0;

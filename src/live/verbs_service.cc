@@ -40,6 +40,14 @@ bool write_range(void* self, std::uint64_t va, std::span<const std::uint8_t> in,
   return !mr.process->gone;
 }
 
+// The program has the memory then; the world needs no descriptor for each of its queues.
+void give(Reply& reply, SharedMemory& memory) {
+  auto given = std::make_shared<Lent>();
+  given->fds.push_back(memory.release_fd());
+  reply.fds[0] = given->fds.front();
+  reply.given = std::move(given);
+}
+
 std::uint32_t mtu_B(std::uint32_t ibv_mtu) {
   return ibv_mtu >= 1 && ibv_mtu <= 5 ? 128u << ibv_mtu : 0;
 }
@@ -141,7 +149,7 @@ Reply VerbsService::create_cq(Process& process, const Request& request) {
   cq->ring.base = cq->memory.data();
   cq->nic_cq = device(ask.device)->create_cq(2 * info.entries + 64);
   Reply reply = Reply::of(verbs::CqInfo{info});
-  reply.fds[0] = cq->memory.fd();
+  give(reply, cq->memory);
   node_.watch(*cq);
   process.cqs[cq->handle] = std::move(cq);
   return reply;
@@ -188,7 +196,7 @@ Reply VerbsService::create_srq(Process& process, const Request& request) {
     return Reply::failed(ENOMEM);
   srq->nic_srq = device(srq->device)->create_srq(entries);
   Reply reply = Reply::of(srq->receive.ring.info);
-  reply.fds[0] = srq->memory.fd();
+  give(reply, srq->memory);
   process.srqs[srq->handle] = std::move(srq);
   return reply;
 }
@@ -264,7 +272,7 @@ Reply VerbsService::create_qp(Process& process, const Request& request) {
                            shares ? srq->second->nic_srq : nic::kNoSrq, ask.pd);
   process.qp_by_number[{on, qp->qpn}] = qp.get();
   Reply reply = Reply::of(verbs::QpInfo{qp->qpn, qp->send.ring.info, qp->receive.ring.info});
-  reply.fds[0] = qp->memory.fd();
+  give(reply, qp->memory);
   process.qps[qp->handle] = std::move(qp);
   return reply;
 }

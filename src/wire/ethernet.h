@@ -15,6 +15,13 @@ namespace weft::wire {
 
 using MacAddress = std::array<std::uint8_t, 6>;
 
+// The six bytes at `at`, which must be there.
+inline MacAddress mac_at(Bytes bytes, std::size_t at) {
+  MacAddress mac;
+  for (std::size_t i = 0; i < mac.size(); ++i) mac[i] = bytes[at + i];
+  return mac;
+}
+
 inline constexpr std::uint16_t kEtherTypeIpv4 = 0x0800;
 inline constexpr std::uint16_t kEtherTypeVlan = 0x8100;
 inline constexpr std::uint16_t kEtherTypeIpv6 = 0x86dd;

@@ -23,11 +23,6 @@ constexpr std::uint8_t kHopLimit = 255;            // RFC 4861 7.1: it did not p
 void put_mac(const MacAddress& mac, MutableBytes out, std::size_t at) {
   std::copy(mac.begin(), mac.end(), out.begin() + static_cast<std::ptrdiff_t>(at));
 }
-MacAddress mac_at(Bytes bytes, std::size_t at) {
-  MacAddress mac;
-  std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), mac.size(), mac.begin());
-  return mac;
-}
 void put_v4(const IpAddress& address, MutableBytes out, std::size_t at) {
   std::copy_n(address.begin() + kMappedAt, 4, out.begin() + static_cast<std::ptrdiff_t>(at));
 }

@@ -9,12 +9,6 @@ namespace {
 constexpr std::size_t kPfcFields_B = 34;
 constexpr std::size_t kPauseFields_B = 18;
 
-MacAddress mac_at(Bytes bytes, std::size_t at) {
-  MacAddress mac;
-  std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), mac.size(), mac.begin());
-  return mac;
-}
-
 void write_mac_control(const MacAddress& dst, const MacAddress& src, std::uint16_t opcode, MutableBytes out) {
   write_ethernet({dst, src, std::nullopt, kEtherTypeMacControl}, out);
   put_be16(out, 14, opcode);

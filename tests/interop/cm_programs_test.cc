@@ -3,10 +3,12 @@
 #include <signal.h>
 
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "interop/live_world.h"
+#include "interop/tshark_fields.h"
 
 namespace weft {
 namespace {
@@ -73,6 +75,37 @@ TEST(CmPrograms, PerftestDatagramsByRdmaCm) {
   auto row = row_of(world.pair("h1", "h2", "ib_send_bw -F -R -c UD -n 200"));
   ASSERT_GE(row.size(), 4U);
   EXPECT_GT(row[3], 0);
+}
+
+// As Wireshark sees it: five MADs, and each side sends with the PSN that the other has named.
+TEST(CmPrograms, TheHandshakeStandsInACapture) {
+  if (!has_program("tshark")) GTEST_SKIP() << "no tshark";
+  const TempDir dir;
+  {
+    Live world(kCable.lab, "--capture vm01:p0 --out " + dir.file("out"));
+    world.run_well("vm00", "rping -s -C 1", "vm01", "rping -c -C 1 -a vm00");
+  }
+  constexpr const char* kFields[] = {"ip.src",
+                                     "infiniband.mad.attributeid",
+                                     "infiniband.cm.req.startpsn",
+                                     "infiniband.cm.rep.startpsn",
+                                     "infiniband.bth.opcode",
+                                     "infiniband.bth.psn"};
+  std::vector<std::uint64_t> mads;
+  std::map<std::string, std::uint64_t> named, used;  // by who sends
+  for (const Dissection& frame : dissect(dir.file("out") + "/capture.pcapng", kFields)) {
+    if (frame.contains("infiniband.mad.attributeid"))
+      mads.push_back(number(frame.at("infiniband.mad.attributeid").front()));
+    if (frame.contains("infiniband.cm.req.startpsn"))
+      named["10.0.0.1"] = number(frame.at("infiniband.cm.req.startpsn").front());
+    if (frame.contains("infiniband.cm.rep.startpsn"))
+      named["10.0.0.2"] = number(frame.at("infiniband.cm.rep.startpsn").front());
+    // The first RC request of each.
+    if (number(frame.at("infiniband.bth.opcode").front()) <= 0x0c)
+      used.emplace(frame.at("ip.src").front(), number(frame.at("infiniband.bth.psn").front()));
+  }
+  EXPECT_EQ(mads, (std::vector<std::uint64_t>{0x10, 0x13, 0x14, 0x15, 0x16})) << "REQ REP RTU DREQ DREP";
+  EXPECT_EQ(used, named);
 }
 
 // Linux waits twice 256 ms, for the way, and 4,096 ms, for the answer, before it sends a REQ again.

@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <string>
 #include <vector>
 
@@ -24,7 +23,6 @@ namespace {
 
 constexpr std::uint32_t kSlots = 8;     // messages of a queue pair that nobody has checked yet
 constexpr std::uint32_t kAckEvery = 4;  // messages
-constexpr long kIdle_ns = 50'000;       // between two looks at an empty queue: entries come in bunches
 constexpr std::uint32_t kStamp_B = 1024;
 constexpr std::uint8_t kTimeout = 10, kRetries = 7;  // 4.2 ms, eight times
 
@@ -74,13 +72,14 @@ class Peer {
 
   // Sends until the time is over and everything has come back. Returns the messages of each queue.
   std::vector<std::uint64_t> call(long duration_ms, long rest_ns) {
-    const std::int64_t end_ns = now_ns() + duration_ms * 1'000'000;
+    const std::int64_t start_ns = now_ns(), end_ns = start_ns + duration_ms * 1'000'000;
     for (bool open = true; open || under_way();) {
       open = open && now_ns() < end_ns;
       bool busy = take_completions();
       for (std::uint32_t i = 0; i < queues_.size(); ++i) busy = post_next(i, open) || busy;
       if (!busy || rest_ns > 0) rest(std::max(rest_ns, kIdle_ns));
     }
+    elapsed_ns = now_ns() - start_ns;
     return counts();
   }
 
@@ -111,6 +110,7 @@ class Peer {
   }
 
   std::uint64_t operations = 0, bytes = 0, by_kind[8] = {};
+  std::int64_t elapsed_ns = 0;
 
  private:
   // Of a queue pair: places for payload or for what is read, or written by the peer; receives; what the peer reads; the
@@ -354,16 +354,6 @@ class Peer {
     }
   }
 
-  static void rest(long time_ns = kIdle_ns) {
-    timespec idle{0, time_ns};
-    nanosleep(&idle, nullptr);
-  }
-  static std::int64_t now_ns() {
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
-  }
-
   bool calls_;
   std::uint32_t size_B_;
   std::vector<Queue> queues_;
@@ -396,8 +386,8 @@ int run(int argc, char** argv) {
   // Nobody goes before both are done.
   if (calls && !receive_all(socket, &ready, 1)) end(kExitAlone, "the peer is gone");
   peer.tear_down();
-  std::printf("operations %llu bytes %llu kinds", static_cast<unsigned long long>(peer.operations),
-              static_cast<unsigned long long>(peer.bytes));
+  std::printf("operations %llu bytes %llu ns %lld kinds", static_cast<unsigned long long>(peer.operations),
+              static_cast<unsigned long long>(peer.bytes), static_cast<long long>(peer.elapsed_ns));
   for (std::uint64_t each : peer.by_kind) std::printf(" %llu", static_cast<unsigned long long>(each));
   std::printf("\n");
   return 0;

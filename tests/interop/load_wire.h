@@ -47,6 +47,18 @@ inline std::uint32_t crc_of(const std::uint8_t* bytes, std::size_t size_B) {
   return ~wire::crc32_update(wire::kCrc32Init, {bytes, size_B});
 }
 
+// Between two looks at an empty queue: entries come in bunches.
+inline constexpr long kIdle_ns = 50'000;
+inline void rest(long time_ns = kIdle_ns) {
+  timespec idle{0, time_ns};
+  nanosleep(&idle, nullptr);
+}
+inline std::int64_t now_ns() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+}
+
 inline void send_all(int socket, const void* bytes, std::size_t size_B) {
   for (std::size_t done = 0; done < size_B;) {
     ssize_t sent = ::send(socket, static_cast<const char*>(bytes) + done, size_B - done, MSG_NOSIGNAL);
@@ -95,6 +107,8 @@ inline int connect_to(const char* node, const char* port) {
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     if (connect(fd, found->ai_addr, found->ai_addrlen) == 0) {
       freeaddrinfo(found);
+      std::printf("connected\n");
+      std::fflush(stdout);
       return fd;
     }
     close(fd);

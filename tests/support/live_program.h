@@ -35,8 +35,9 @@ links:
 class LiveWorld {
  public:
   LiveWorld() {
-    auto lab = lab::read_lab(kTwoHosts, "two");
-    WEFT_CHECK(lab.has_value(), "the lab is well");
+    auto read = lab::read_lab(kTwoHosts, "two");
+    WEFT_CHECK(read.has_value(), "the lab is well");
+    lab_ = std::move(*read);
     // An abstract address: nothing stays behind in a file system.
     int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
     sockaddr_un any{};
@@ -45,7 +46,7 @@ class LiveWorld {
                "a socket");
     size_ = sizeof(address_);
     getsockname(listener, reinterpret_cast<sockaddr*>(&address_), &size_);
-    server_.emplace(*lab, listener, verbs::Clock::kVirtual);
+    server_.emplace(lab_, listener, verbs::Clock::kVirtual);
     thread_ = std::thread([this] { server_->run(stop_); });
   }
   ~LiveWorld() {
@@ -62,6 +63,7 @@ class LiveWorld {
  private:
   sockaddr_un address_{};
   socklen_t size_ = 0;
+  lab::Lab lab_;
   std::optional<live::Server> server_;
   std::atomic<bool> stop_ = false;
   std::thread thread_;

@@ -122,8 +122,8 @@ class FileChecker {
 
   void check_foreign_include(std::size_t number, const std::string& header) {
     for (const Confined& confined : kConfined) {
-      // The world speaks the numbers of verbs.h too.
-      const bool is_world = module_ == "live" && confined.prefix == "infiniband/" && !is_header();
+      // The world speaks the numbers of verbs.h and rdma_cma.h too.
+      const bool is_world = module_ == "live" && confined.module == "verbs" && !is_header();
       const bool is_allowed = is_world || (module_ == confined.module && (!is_header() || is_inside_replacement()));
       if (header.starts_with(confined.prefix) && !is_allowed) {
         complain(number, "<" + header + ">: only in src/" + std::string(confined.module) + "/*.cc");

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <filesystem>
 
 #include "support/live_program.h"
 
@@ -282,6 +283,20 @@ TEST_F(Hostile, AQueuePairThatIsUsedAgain) {
     EXPECT_EQ(b.memory[Side::kRegistered_B], 0xaa);
     ASSERT_TRUE(a.program.modify(a.qp, IBV_QPS_RESET, 0) && b.program.modify(b.qp, IBV_QPS_RESET, 0));
   }
+}
+
+// A world for thousands of queue pairs runs with the descriptors that a shell gives it, 1024.
+TEST_F(Hostile, QueuesCostTheWorldNoDescriptors) {
+  auto open_descriptors = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+  };
+  const auto before = open_descriptors();
+  for (int i = 0; i < 20; ++i) {
+    auto cq = a.program.make_cq(4);
+    ASSERT_NE(a.program.make_qp(a.pd, cq.info.handle, 4).handle, verbs::kNoHandle);
+    ASSERT_NE(a.program.make_srq(a.pd, 4).memory, nullptr);
+  }
+  EXPECT_EQ(open_descriptors(), before);
 }
 
 // A work request does not outlive the registration of its memory.

@@ -226,6 +226,9 @@ int weft_call(std::uint32_t op, const void* request, std::size_t request_B, void
 bool weft_is_virtual() {
   return fake_world().is_virtual;
 }
+bool weft_may_park() {
+  return true;
+}
 bool weft_is_attached() {
   return true;
 }
