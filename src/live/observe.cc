@@ -31,10 +31,10 @@ void Server::send_results(Connection& connection) {
 
 Server::Group Server::group(int number) const {
   Group group;
+  if (auto ended = ended_ps_.find(number); ended != ended_ps_.end()) group.ended_ps = ended->second;
   for (const auto& node : nodes_) {
     for (const auto& process : node->processes) {
       if (process->group != number) continue;
-      group.ended_ps = std::max(group.ended_ps, process->ended_ps);
       group.threads += process->threads.size();
       for (const auto& thread : process->threads)
         group.all_parked &= thread->state == ThreadState::kParked && !thread->lent;

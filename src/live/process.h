@@ -180,7 +180,6 @@ struct Process : std::enable_shared_from_this<Process> {
   bool wall_clock = false;  // its threads run while the world does
   // Wall clock: a pipe, so that no flag that the process sets on its end is set on ours.
   OwnedDescriptor doorbell, doorbell_given;
-  Time_ps ended_ps = 0;  // when it was gone
 
   verbs::ProcessPage& shared() const { return *reinterpret_cast<verbs::ProcessPage*>(page.data()); }
   bool has_posts() const {

@@ -209,6 +209,7 @@ void ProgramSession::hold(const std::atomic<bool>* cancel) {
 void ProgramSession::wait_at_rest(const std::atomic<bool>* cancel) {
   const auto since = Clock::now();
   while (!is_set(cancel)) {
+    server_.take_stray_posts();
     server_.look_around(kLook_ms);
     if (reap() || world_.engine().next_wake_ps() != kNever_ps) return;
     const bool parked = std::all_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {

@@ -373,7 +373,8 @@ void Server::end_process(const std::shared_ptr<Process>& process, Time_ps now_ps
   process->gone = true;
   process->doorbell.reset();
   process->doorbell_given.reset();
-  process->ended_ps = now_ps;
+  // Who drives a world asks for it (program_session.cc); a world that is up for long has many.
+  if (!own_world_) ended_ps_[process->group] = now_ps;
   network_.forget(*process, now_ps);
   managers_[process->node->index()]->forget(*process, now_ps);
   services_[process->node->index()]->forget(*process);

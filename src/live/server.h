@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,6 +43,8 @@ class Server final : public ThreadWaiter {
   bool look_around(int timeout_ms);
   // Before a leap of the clock; true: something came, and the leap may be shorter.
   bool look_outside(Time_ps leap_ps);
+  // When nothing is left to happen.
+  void take_stray_posts();
   // Newcomers come no earlier than this.
   void set_arrivals_ps(Time_ps time_ps) { arrivals_ps_ = time_ps; }
   // The programs of one process group.
@@ -76,7 +79,6 @@ class Server final : public ThreadWaiter {
   bool take_doorbells();
   bool look_at_descriptors();
   void sleep_until(Time_ps time_ps);
-  void take_stray_posts();
   void send_results(Connection& connection);  // observe.cc
   Outcome wait_for_request(Thread& thread, Request& request);
   // Whoever waits for a descriptor of the kernel's that is ready looks around at `now_ps`. `node` null: all of them.
@@ -105,6 +107,7 @@ class Server final : public ThreadWaiter {
   std::vector<std::shared_ptr<Thread>> threads_;
   std::uint64_t next_rank_ = 1;
   Time_ps arrivals_ps_ = 0;
+  std::map<int, Time_ps> ended_ps_;  // by process group: when the last of its processes was gone
   std::function<void(Time_ps)> observer_;
   bool down_ = false;
   bool deterministic_ = true;
