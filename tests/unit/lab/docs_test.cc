@@ -72,13 +72,14 @@ TEST(Docs, ItsExamplesWork) {
     const std::size_t start = at + fence.size();
     blocks.push_back(page().substr(start, page().find("```", start) - start));
   }
-  ASSERT_EQ(blocks.size(), 6U);
+  ASSERT_EQ(blocks.size(), 7U);
   EXPECT_EQ(read_good(blocks[0]).workloads.size(), 1U);
   EXPECT_EQ(read_good(blocks[1]).switches.size(), 6U);
-  EXPECT_EQ(read_good(blocks[2]).switches.size(), 1U);
-  EXPECT_EQ(read_good(blocks[1] + blocks[3]).warnings.size(), 0U);
-  EXPECT_EQ(read_good(blocks[1] + blocks[4]).mirrors.size(), 2U);
-  EXPECT_EQ(read_good(blocks[0] + blocks[5]).faults.size(), 4U);
+  EXPECT_TRUE(read_good(blocks[2]).hosts[1].outside.has_value());
+  EXPECT_EQ(read_good(blocks[3]).switches.size(), 1U);
+  EXPECT_EQ(read_good(blocks[1] + blocks[4]).warnings.size(), 0U);
+  EXPECT_EQ(read_good(blocks[1] + blocks[5]).mirrors.size(), 2U);
+  EXPECT_EQ(read_good(blocks[0] + blocks[6]).faults.size(), 4U);
 }
 
 }  // namespace
