@@ -23,7 +23,8 @@ trap finish EXIT
 
 # NCCL takes ranks with different host ids for different machines, and then does not mind that they share a GPU.
 export NCCL_IB_HCA=mlx5_0 NCCL_IB_GID_INDEX=3 NCCL_NET=IB NCCL_DEBUG=${NCCL_DEBUG:-INFO} NCCL_DEBUG_SUBSYS=INIT,NET
-export NCCL_IB_DATA_DIRECT=0 NCCL_NVLS_ENABLE=0 NCCL_CUMEM_ENABLE=0
+# 2: the proxy; NCCL 2.28.9 would look for NICs that a GPU drives and stumble over finding none.
+export NCCL_GIN_TYPE=2
 for (( rank = 0; rank < ranks; ++rank )); do
   NCCL_HOSTID=weft-h$rank timeout 300 "$weft" exec --world "$world" "h$rank" -- \
     "$python" "$here/nccl_collectives.py" "$rank" "$ranks" "$XDG_RUNTIME_DIR/store" >"$XDG_RUNTIME_DIR/rank$rank" 2>&1 &
