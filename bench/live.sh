@@ -43,7 +43,8 @@ virtual() {
   pair vm00 vm01 -s "$size" -n "$long"
   finish=$(now)
   awk -v size="$size" -v messages=$((long - short)) -v rate="$(row 5)" \
-    -v wall="$(echo "($finish - $middle) - ($middle - $start)" | bc -l)" 'BEGIN {
+    -v start="$start" -v middle="$middle" -v finish="$finish" 'BEGIN {
+      wall = (finish - middle) - (middle - start)
       printf "virtual  %7d B  %9.0f messages/s  %7.1f MB/s  %8.2f wall s for a virtual s\n",
         size, messages / wall, messages * size / wall / 1e6, wall / (messages / (rate * 1e6))
     }'
