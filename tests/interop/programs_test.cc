@@ -33,6 +33,23 @@ TEST(Programs, WriteBandwidthAndLatencyOfTwentyFiveGigabit) {
   EXPECT_NEAR(latency[4], 1.41, 1.41 * 0.05);
 }
 
+// Table V1 of the facts: two ConnectX-4 Lx back to back; message rate in millions, then Gb/s where it is the link's.
+TEST(Programs, TheSweepOfTwentyFiveGigabit) {
+  Live world("two-node-25g.yaml");
+  struct {
+    int size_B;
+    double rate_Mpps;
+  } const measured[] = {{2, 3.751204},    {64, 3.769190},    {512, 3.768025},    {1024, 2.766892},
+                        {4096, 0.744519}, {65536, 0.046733}, {1 << 20, 0.002922}};
+  for (const auto& each : measured) {
+    std::string sizes =
+        " -n " + std::to_string(each.size_B > 65536 ? 500 : 3000) + " -s " + std::to_string(each.size_B);
+    auto row = row_of(world.pair("vm00", "vm01", "ib_write_bw -F -x 3" + sizes));
+    ASSERT_GE(row.size(), 5U);
+    EXPECT_NEAR(row[4], each.rate_Mpps, 0.03 * each.rate_Mpps) << each.size_B;
+  }
+}
+
 TEST(Programs, TheSameCommandTwicePrintsTheSameNumbers) {
   std::array<std::string, 2> said;
   for (std::string& each : said) {
