@@ -16,6 +16,7 @@
 #include "cli/verbs.h"
 #include "cli/worlds.h"
 #include "lab/captures.h"
+#include "live/environment.h"
 #include "live/place.h"
 #include "live/server.h"
 #include "live/sysfs.h"
@@ -76,6 +77,10 @@ int up(const UpArguments& arguments) {
   if (name.find('/') != name.npos || name.front() == '.')
     return complain(fmt::format("'{}' cannot be the name of a world; use letters, digits and '-'", name));
   bool wall = arguments.clock == "wall";
+  if (!wall && !live::can_trap_counter()) {
+    complain("this kernel cannot trap reads of the CPU's counter (arm64: before Linux 6.12); wall clock instead");
+    wall = true;
+  }
   if (const lab::HostConfig* outside = lab::first_outside(file->lab); outside != nullptr && !wall)
     return complain(fmt::format("{} is a port to the outside, where time is real; add --clock wall", outside->name));
   auto outside = live::open_outside(file->lab);

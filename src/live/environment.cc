@@ -1,5 +1,7 @@
 #include "live/environment.h"
 
+#include <sys/prctl.h>
+
 #include <cstdlib>
 #include <filesystem>
 
@@ -14,6 +16,11 @@ tl::expected<std::string, std::string> library_directory() {
     if (fs::exists(each / "libweft.so", error)) return each.string();
   }
   return tl::unexpected(std::string("lib/weft/libweft.so is not beside this program; build or install all of it"));
+}
+
+bool can_trap_counter() {
+  int mode = 0;
+  return prctl(PR_GET_TSC, &mode, 0, 0, 0) == 0;
 }
 
 Variables program_variables(const std::string& libraries, const std::string& socket, const std::string& sysfs,

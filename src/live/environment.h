@@ -14,6 +14,10 @@ namespace weft::live {
 // The folder with libweft.so: lib/weft beside this executable in the build tree, ../lib/weft where it is installed.
 tl::expected<std::string, std::string> library_directory();
 
+// Whether the kernel lets a program's reads of the CPU's counter be answered. Where it does not, a program that reads
+// it directly would mix real time with virtual: such a world can only go with the wall's clock.
+bool can_trap_counter();
+
 // Names and values to set; those of the loader come before what is set already.
 using Variables = std::vector<std::pair<std::string, std::string>>;
 Variables program_variables(const std::string& libraries, const std::string& socket, const std::string& sysfs,

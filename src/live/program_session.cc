@@ -77,6 +77,10 @@ class ProgramSession::Run final : public workload::ProgramRun {
 };
 
 tl::expected<std::unique_ptr<lab::ProgramSession>, std::string> open_programs(lab::World& world) {
+  if (!can_trap_counter())
+    return tl::unexpected(
+        std::string("this kernel cannot trap reads of the CPU's counter (arm64: before Linux 6.12): "
+                    "programs would see real time; see 'weft up --clock wall'"));
   auto libraries = library_directory();
   if (!libraries) return tl::unexpected(libraries.error());
   const char* given = std::getenv("XDG_RUNTIME_DIR");

@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
-#include <new>
 
+#include "verbs/object.h"
 #include "verbs/world_call.h"
 
 // The library hides what it does not name: the calls of verbs.h are what it shows.
@@ -30,12 +30,6 @@ inline constexpr std::uint8_t kPort = 1;
 inline constexpr int kGidTable = 255;  // as mlx5: the entries behind those of DeviceInfo are empty
 inline constexpr int kCompletionVectors = 8;
 
-template <typename Object>
-Object* make() {
-  void* memory = std::calloc(1, sizeof(Object));
-  return memory == nullptr ? nullptr : new (memory) Object{};
-}
-
 class SpinGuard {
  public:
   explicit SpinGuard(pthread_spinlock_t& lock) : lock_(lock) { pthread_spin_lock(&lock_); }
@@ -45,17 +39,6 @@ class SpinGuard {
 
  private:
   pthread_spinlock_t& lock_;
-};
-
-class MutexGuard {
- public:
-  explicit MutexGuard(pthread_mutex_t& mutex) : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
-  ~MutexGuard() { pthread_mutex_unlock(&mutex_); }
-  MutexGuard(const MutexGuard&) = delete;
-  MutexGuard& operator=(const MutexGuard&) = delete;
-
- private:
-  pthread_mutex_t& mutex_;
 };
 
 // Memory that the world shares for the queues of one object.

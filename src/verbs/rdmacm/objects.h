@@ -9,9 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <new>
 
 #include "verbs/cm_protocol.h"
+#include "verbs/object.h"
 #include "verbs/world_call.h"
 
 // The library hides what it does not name: the calls of these headers are what it shows.
@@ -21,23 +21,6 @@
 #pragma GCC visibility pop
 
 namespace weft::verbs::cm {
-
-template <typename Object>
-Object* make() {
-  void* memory = std::calloc(1, sizeof(Object));
-  return memory == nullptr ? nullptr : new (memory) Object{};
-}
-
-class MutexGuard {
- public:
-  explicit MutexGuard(pthread_mutex_t& mutex) : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
-  ~MutexGuard() { pthread_mutex_unlock(&mutex_); }
-  MutexGuard(const MutexGuard&) = delete;
-  MutexGuard& operator=(const MutexGuard&) = delete;
-
- private:
-  pthread_mutex_t& mutex_;
-};
 
 // A device that some id is bound to. It stays open for the life of the process, as its pointers do in programs.
 struct OpenDevice {
