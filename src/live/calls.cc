@@ -193,7 +193,8 @@ std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, 
       request.body.size() != sizeof(ask) + ask.items * sizeof(verbs::WaitItem))
     return Reply::failed(EINVAL);
   std::vector<verbs::WaitItem> items(ask.items);
-  std::memcpy(items.data(), request.body.data() + sizeof(ask), ask.items * sizeof(verbs::WaitItem));
+  if (!items.empty())
+    std::memcpy(items.data(), request.body.data() + sizeof(ask), ask.items * sizeof(verbs::WaitItem));
   // Asked again: something has happened.
   bool any = ask.until_ps <= now_ps || thread.look || (again && ask.anything != 0);
   std::vector<short> lent_events(request.lent ? request.lent->fds.size() : 0);
@@ -225,7 +226,7 @@ std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, 
   }
   Reply reply;
   reply.body.resize(items.size() * sizeof(verbs::WaitItem));
-  std::memcpy(reply.body.data(), items.data(), reply.body.size());
+  if (!items.empty()) std::memcpy(reply.body.data(), items.data(), reply.body.size());
   return reply;
 }
 
