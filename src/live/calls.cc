@@ -15,6 +15,8 @@ using verbs::Op;
 
 namespace {
 constexpr Time_ps kFirstPause_ps = us(1);
+// Programs may wait for any time that they can write down; later than this is never. 53 days, half of what a world has.
+constexpr Time_ps kEndOfTime_ps = kNever_ps / 2;
 }  // namespace
 
 // A call that cannot be answered yet is asked again whenever something of its process has changed.
@@ -39,6 +41,7 @@ void Server::execute(const std::shared_ptr<Thread>& thread, const Request& reque
 
 // Asks again at that time, if the thread still waits for the same.
 void Server::retry_at(const std::shared_ptr<Thread>& thread, Time_ps time_ps) {
+  if (time_ps >= kEndOfTime_ps) return;
   thread->process->node->at(time_ps, thread->rank, [thread, park = thread->park](Time_ps at_ps) {
     if (thread->park == park && thread->retry && !thread->process->gone) thread->retry(at_ps);
   });
@@ -193,8 +196,7 @@ std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, 
       request.body.size() != sizeof(ask) + ask.items * sizeof(verbs::WaitItem))
     return Reply::failed(EINVAL);
   std::vector<verbs::WaitItem> items(ask.items);
-  if (!items.empty())
-    std::memcpy(items.data(), request.body.data() + sizeof(ask), ask.items * sizeof(verbs::WaitItem));
+  if (!items.empty()) std::memcpy(items.data(), request.body.data() + sizeof(ask), ask.items * sizeof(verbs::WaitItem));
   // Asked again: something has happened.
   bool any = ask.until_ps <= now_ps || thread.look || (again && ask.anything != 0);
   std::vector<short> lent_events(request.lent ? request.lent->fds.size() : 0);
@@ -268,10 +270,10 @@ Reply Server::set_timer(const std::shared_ptr<Thread>& thread, const Request& re
   std::shared_ptr<Process> process = thread->process;
   verbs::TimerLeft left{process->timer_ps == kNever_ps ? 0 : std::max<Time_ps>(0, process->timer_ps - now_ps)};
   std::uint64_t timer = ++process->timer;
-  // Longer than the world lasts is never; half of it, so that adding to the time is safe.
-  process->timer_ps = ask.after_ps > 0 ? now_ps + std::min(ask.after_ps, kNever_ps / 2) : kNever_ps;
-  process->timer_interval_ps = std::clamp<Time_ps>(ask.interval_ps, 0, kNever_ps / 2);
-  if (ask.after_ps > 0)
+  bool ever = ask.after_ps > 0 && ask.after_ps < kEndOfTime_ps - std::min(now_ps, kEndOfTime_ps);
+  process->timer_ps = ever ? now_ps + ask.after_ps : kNever_ps;
+  process->timer_interval_ps = std::clamp<Time_ps>(ask.interval_ps, 0, kEndOfTime_ps);
+  if (ever)
     process->node->at(process->timer_ps, 0,
                       [this, process, timer](Time_ps at_ps) { fire_timer(process, timer, at_ps); });
   return Reply::of(left);
@@ -286,7 +288,7 @@ void Server::fire_timer(const std::shared_ptr<Process>& process, std::uint64_t t
   }
   kill(process->pid, SIGALRM);
   process->timer_ps = kNever_ps;
-  if (process->timer_interval_ps == 0) return;
+  if (process->timer_interval_ps == 0 || now_ps >= kEndOfTime_ps) return;
   process->timer_ps = now_ps + std::max<Time_ps>(process->timer_interval_ps, us(1));
   process->node->at(process->timer_ps, 0, [this, process, timer](Time_ps at_ps) { fire_timer(process, timer, at_ps); });
 }

@@ -4,15 +4,7 @@
 
 namespace weft::live {
 
-namespace {
-
-// Programs may wait for any time that they can write down; later than this is never. 53 days.
-constexpr Time_ps kEndOfTime_ps = kNever_ps / 2;
-
-}  // namespace
-
 void Node::at(Time_ps time_ps, std::uint64_t rank, std::function<void(Time_ps)> what) {
-  if (time_ps >= kEndOfTime_ps) return;
   auto which = static_cast<std::uint32_t>(calls_.size());
   if (free_calls_.empty()) {
     calls_.push_back(std::move(what));
@@ -154,7 +146,7 @@ void Node::run_woken(Process& process, Time_ps now_ps) {
 void Node::take_request(const std::shared_ptr<Thread>& thread, Request request, Time_ps not_before_ps) {
   thread->state = ThreadState::kParked;
   Time_ps from_ps = std::max(thread->local_ps, not_before_ps);
-  Time_ps asked_ps = std::max(request.local_ps, from_ps);
+  Time_ps asked_ps = std::clamp<Time_ps>(request.local_ps, from_ps, from_ps + kLongestTurn_ps);
   bool idle = thread->looks && request.op == verbs::Op::kPoll && !thread->process->has_posts();
   take_posts(*thread->process, from_ps, asked_ps);
   thread->local_ps = asked_ps;

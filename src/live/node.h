@@ -30,6 +30,10 @@ class ThreadWaiter {
   virtual void thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps) = 0;
 };
 
+// What a thread's clock may have moved by since the world saw it last: far more than calls cost. More is a lie, and
+// would carry the whole world along.
+inline constexpr Time_ps kLongestTurn_ps = 100 * kSecond_ps;
+
 class Node final : public host::Program {
  public:
   Node(ThreadWaiter& waiter, host::Host& host, std::uint32_t index) : waiter_(waiter), host_(host), index_(index) {}

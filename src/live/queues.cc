@@ -17,6 +17,7 @@ using verbs::SendEntry;
 using verbs::Sge;
 
 void Node::take_posts(Process& process, Time_ps from_ps, Time_ps until_ps) {
+  until_ps = std::min(until_ps, from_ps + kLongestTurn_ps);
   bool sends = false;
   for (std::size_t word = 0; word * 64 < process.doorbells.size(); ++word) {
     std::atomic<std::uint64_t>& rung = process.shared().doorbells[word];
