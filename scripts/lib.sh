@@ -6,7 +6,8 @@
 packages_to_build=(g++ cmake ninja-build ccache libfmt-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev
   libexpected-dev libsqlite3-dev libibverbs-dev librdmacm-dev)
 packages_to_test=(clang libclang-rt-14-dev clang-format libgtest-dev librapidcheck-dev libbenchmark-dev tshark perftest
-  ibverbs-utils infiniband-diags rdmacm-utils ucx-utils openmpi-bin libopenmpi-dev libfabric-bin)
+  ibverbs-utils infiniband-diags rdmacm-utils ucx-utils openmpi-bin libopenmpi-dev libfabric-bin
+  iproute2 binutils)
 packages_to_tidy=(clang-tidy)
 case $(uname -m) in aarch64) qemu_package=qemu-system-arm ;; *) qemu_package=qemu-system-x86 ;; esac
 packages_to_interop=("$qemu_package" busybox-static rdmacm-utils iproute2 python3-minimal ibverbs-providers)
