@@ -50,14 +50,19 @@ std::uint32_t Switch::balance(const RouteTable::Group& group, const Packet& pack
   if (group.count == 1) return members[0];
   std::uint32_t hash = ecmp_hash(packet, *setup_.destinations, setup_.routing.hash_dest_qp, setup_.routing.hash_seed);
   if (setup_.routing.balancing == Balancing::kEcmp) return members[pick(hash, group.count)];
+  std::uint32_t q = class_of(packet).queue;
+  auto rejects = [&](std::uint32_t p) { return (ports_[p].refuses >> q & 1) != 0; };
+  // A port that is down, or whose queue the watchdog drops, is empty and still no choice. When all are, the hash
+  // decides where the packet is lost.
   auto least_loaded = [&] {
     std::uint32_t best = members[pick(hash, group.count)];
     auto load = [&](std::uint32_t p) {
+      if (rejects(p)) return UINT64_MAX;
       std::uint64_t bytes = 0;
       for (const Lane& lane : ports_[p].lanes) bytes += lane.queue.bytes;
       return bytes;
     };
-    for (std::uint16_t i = 0; i < group.count; ++i) {
+    for (std::uint32_t i = 0; i < group.count; ++i) {
       if (load(members[i]) < load(best)) best = members[i];
     }
     return best;
@@ -71,7 +76,8 @@ std::uint32_t Switch::balance(const RouteTable::Group& group, const Packet& pack
       break;
   }
   Flowlet& flowlet = flowlets_[hash % flowlets_.size()];
-  bool known = flowlet.last_ps >= 0 && flowlet.hash == hash && now_ps - flowlet.last_ps < setup_.routing.flowlet_gap_ps;
+  bool known = flowlet.last_ps >= 0 && flowlet.hash == hash &&
+               now_ps - flowlet.last_ps < setup_.routing.flowlet_gap_ps && !rejects(flowlet.port);
   if (!known) flowlet.port = static_cast<std::uint16_t>(least_loaded());
   flowlet.hash = hash;
   flowlet.last_ps = now_ps;

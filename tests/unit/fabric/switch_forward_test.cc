@@ -257,6 +257,35 @@ TEST(SwitchForward, AdaptiveAvoidsThePortThatWaits) {
   EXPECT_EQ(bench.peer(4).arrived.size(), 28U);
 }
 
+// A queue that was flushed is short, and its port no choice: between loss of signal and new routes nothing is lost that
+// has another way.
+TEST(SwitchForward, AdaptiveAndFlowletAvoidPortsThatAreDown) {
+  for (Balancing balancing : {Balancing::kAdaptive, Balancing::kFlowlet}) {
+    BenchOptions options = balanced(balancing);
+    options.routing.flowlet_gap_ps = kSecond_ps;
+    options.link_changes = {{us(10), 1, false}, {us(10), 2, false}, {us(40), 4, false}};
+    SwitchBench bench(options);
+    for (Time_ps at_ps : {us(1), us(20), us(50)}) {
+      for (std::uint32_t i = 0; i < 60; ++i) {
+        Packet packet = bench_packet(6, 1086);
+        packet.udp_src_port = static_cast<std::uint16_t>(0xc000 + i % 20);
+        bench.peer(i % 2 == 0 ? 0 : 3).send(at_ps, packet);
+      }
+    }
+    bench.run(us(9));
+    std::vector<std::size_t> before = spread(bench);
+    EXPECT_EQ(before[1] + before[2] + before[4], 60U);
+    for (std::uint32_t p : {1U, 2U, 4U}) EXPECT_GT(before[p], 0U) << "port " << p;
+    bench.run(us(39));
+    std::vector<std::size_t> after = spread(bench);
+    EXPECT_EQ(after[4], before[4] + 60);
+    EXPECT_EQ(drops(bench, 0, Fate::kPortDown) + drops(bench, 3, Fate::kPortDown), 0U);
+    bench.run(us(100));
+    EXPECT_EQ(drops(bench, 0, Fate::kPortDown) + drops(bench, 3, Fate::kPortDown), 60U) << "none is left";
+    EXPECT_TRUE(bench.balances());
+  }
+}
+
 // The management CPU takes 10 us for each of 100,000 packets per second.
 TEST(SwitchForward, RoutingInSoftwareTakesItsTime) {
   BenchOptions options;
