@@ -23,8 +23,8 @@ using Destinations = std::vector<Destination>;
 // The routes of one switch.
 struct RouteTable {
   struct Group {
-    std::uint16_t first = 0;  // in members
-    std::uint16_t count = 0;
+    std::uint32_t first = 0;  // in members
+    std::uint32_t count = 0;
   };
   struct Exception {
     std::uint32_t destination = 0;

@@ -180,6 +180,22 @@ TEST(EcmpHash, TheDestinationQpCountsOnlyWhenAskedFor) {
   EXPECT_LT(chi_square(counts), kChi3);
 }
 
+// 1,200 groups of 64 different ports are more members than 16 bits can count.
+TEST(RouteTable, GroupsBeyond65535MembersKeepTheirPorts) {
+  RouteTable table;
+  auto ports_of = [](std::uint16_t g) {
+    std::vector<std::uint16_t> ports;
+    for (std::uint16_t i = 0; i < 64; ++i) ports.push_back(static_cast<std::uint16_t>(g + i));
+    return ports;
+  };
+  for (std::uint16_t g = 0; g < 1200; ++g) EXPECT_EQ(table.add_group(ports_of(g)), g);
+  for (std::uint16_t g = 0; g < 1200; ++g) {
+    auto first = table.members.begin() + table.groups[g].first;
+    EXPECT_EQ(std::vector<std::uint16_t>(first, first + table.groups[g].count), ports_of(g));
+    EXPECT_EQ(table.add_group(ports_of(g)), g) << "known already";
+  }
+}
+
 TEST(EcmpHash, PickCoversEveryMember) {
   for (std::uint32_t count : {1U, 3U, 7U, 64U}) {
     EXPECT_EQ(pick(0, count), 0U);
