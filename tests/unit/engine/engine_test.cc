@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/check.h"
 #include "base/random.h"
 
 namespace weft::engine {
@@ -172,6 +173,29 @@ TEST(Engine, ReportsProgressWithTimeThatGrows) {
     ++calls;
   });
   EXPECT_GT(calls, 0);
+}
+
+// A check that fails prints when and in which run, on whichever thread it was found.
+TEST(EngineDeathTest, FailedCheckNamesTimeAndSeedOnEveryThread) {
+  struct Failing {
+    static Time_ps run(void*, Time_ps end_ps) {
+      if (end_ps <= ns(250)) return ns(250);  // every node is visited at the start
+      WEFT_CHECK(false, "broken on purpose");
+      return kNever_ps;
+    }
+  };
+  for (std::uint32_t domain : {0U, 1U, 2U}) {
+    EXPECT_DEATH(
+        {
+          check_context().seed = 77;
+          Engine engine(3);
+          std::uint32_t node = engine.domain(domain).add_node({nullptr, &Failing::run});
+          engine.connect(domain, domain, node, ns(1));
+          engine.run(kNever_ps, 3);
+        },
+        "broken on purpose.*simulated time 250000 ps, seed 77")
+        << "domain " << domain;
+  }
 }
 
 TEST(EngineDeathTest, RefusesALinkWithoutDelay) {
