@@ -85,6 +85,21 @@ Reply ManagementNetwork::look_up(const Request& request) const {
   return Reply::failed(ENOENT);
 }
 
+// The next port of the range, round and round, that no stream of the node has; 0 when each is taken.
+std::uint32_t ManagementNetwork::ephemeral_port(const Node& node) {
+  std::uint32_t& next = next_port_[node.index()];
+  for (std::uint32_t tried = kFirstEphemeral; tried <= kLastEphemeral; ++tried) {
+    std::uint32_t port = next;
+    next = next == kLastEphemeral ? kFirstEphemeral : next + 1;
+    bool taken = std::any_of(node.processes.begin(), node.processes.end(), [&](const auto& process) {
+      return std::any_of(process->streams.begin(), process->streams.end(),
+                         [&](const auto& each) { return each.second->port == port; });
+    });
+    if (!taken) return port;
+  }
+  return 0;
+}
+
 Reply ManagementNetwork::open(Process& process) {
   std::uint32_t handle = process.next_handle++;
   auto stream = std::make_shared<Stream>();
@@ -100,12 +115,10 @@ Reply ManagementNetwork::bind(Process& process, const Request& request) {
   if (stream == nullptr || stream->state != Stream::State::kFresh || ask.port > 65535) return Reply::failed(EINVAL);
   if (auto node = node_of(process, ask.address); !node || *node != process.node->index())
     return Reply::failed(EADDRNOTAVAIL);
-  std::uint32_t& next = next_port_[process.node->index()];
-  std::uint32_t port = ask.port != 0 ? ask.port : next++;
-  if (next > 65535) next = kFirstEphemeral;
-  if (is_taken(process, *stream, port)) return Reply::failed(EADDRINUSE);
+  if (ask.port == 0) ask.port = ephemeral_port(*process.node);
+  if (ask.port == 0 || is_taken(process, *stream, ask.port)) return Reply::failed(EADDRINUSE);
   stream->address = ask.address;
-  stream->port = ask.port = port;
+  stream->port = ask.port;
   return Reply::of(ask);
 }
 
@@ -113,8 +126,8 @@ Reply ManagementNetwork::listen(Process& process, const Request& request) {
   verbs::StreamListen ask;
   Stream* stream = request.read(ask) ? find(process, ask.stream) : nullptr;
   if (stream == nullptr || stream->state != Stream::State::kFresh) return Reply::failed(EINVAL);
-  if (stream->port == 0) stream->port = next_port_[process.node->index()]++;
-  if (is_taken(process, *stream, stream->port)) return Reply::failed(EADDRINUSE);
+  if (stream->port == 0) stream->port = ephemeral_port(*process.node);
+  if (stream->port == 0 || is_taken(process, *stream, stream->port)) return Reply::failed(EADDRINUSE);
   stream->state = Stream::State::kListening;
   stream->backlog = std::clamp<std::size_t>(ask.backlog, 1, 4096);
   return {};
@@ -136,7 +149,8 @@ std::optional<Reply> ManagementNetwork::connect(Process& process, const Request&
   if (stream->state != Stream::State::kFresh) return Reply::failed(EINVAL);
   auto to = node_of(process, ask.address);
   if (!to) return Reply::failed(ENETUNREACH);
-  if (stream->port == 0) stream->port = next_port_[process.node->index()]++;
+  if (stream->port == 0) stream->port = ephemeral_port(*process.node);
+  if (stream->port == 0) return Reply::failed(EADDRNOTAVAIL);
   stream->address = is_loopback(ask.address) ? ask.address : address_of(process.node->index());
   stream->peer_address = is_any(ask.address) ? address_of(*to) : ask.address;
   stream->peer_port = ask.port;

@@ -50,7 +50,7 @@ class ManagementNetwork {
   static Stream* find(Process& process, std::uint32_t handle);
 
  private:
-  static constexpr std::uint32_t kFirstEphemeral = 32768;
+  static constexpr std::uint32_t kFirstEphemeral = 32768, kLastEphemeral = 60999;  // Linux's ip_local_port_range
   // Estimate of a management network's one-way time: kernel TCP over 1 GbE. Longer than any window.
   static constexpr Time_ps kLatency_ps = us(30);
   static constexpr std::size_t kBuffer_B = 4 << 20;
@@ -58,6 +58,7 @@ class ManagementNetwork {
   std::optional<std::uint32_t> node_of(const Process& process, const verbs::Address& address) const;
   verbs::Address address_of(std::uint32_t node) const;
   void end(Stream& stream, Time_ps now_ps);
+  std::uint32_t ephemeral_port(const Node& node);
 
   const lab::World& world_;
   std::vector<std::unique_ptr<Node>>& nodes_;
