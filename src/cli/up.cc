@@ -91,8 +91,8 @@ int up(const UpArguments& arguments) {
     if (error)
       return complain(fmt::format("cannot make {}: {}; choose another place with --out", out, error.message()));
   }
-  auto listener = live::listen_at(*directory, name);
-  if (!listener) return complain(listener.error());
+  auto place = live::listen_at(*directory, name);
+  if (!place) return complain(place.error());
   int ready[2] = {-1, -1};
   if (!arguments.foreground) {
     std::fflush(nullptr);
@@ -112,7 +112,7 @@ int up(const UpArguments& arguments) {
   }
   signal(SIGPIPE, SIG_IGN);
   catch_interrupts();
-  live::Server server(file->lab, *listener, wall ? verbs::Clock::kWall : verbs::Clock::kVirtual, std::move(*outside));
+  live::Server server(file->lab, place->listener, wall ? verbs::Clock::kWall : verbs::Clock::kVirtual, std::move(*outside));
   auto captures = lab::Captures::open(server.world(), *ports, out + "/capture.pcapng", out + "/mirror.pcapng");
   if (!captures) {
     std::error_code error;

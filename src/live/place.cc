@@ -1,6 +1,8 @@
 #include "live/place.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -64,30 +66,57 @@ tl::expected<int, std::string> connect_to(const std::string& path) {
 
 }  // namespace
 
+namespace {
+
+// The lock of a world's folder; an empty one when somebody has it or there is no such folder.
+OwnedDescriptor lock_folder(const std::string& path) {
+  OwnedDescriptor lock;
+  lock.fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock.fd >= 0 && flock(lock.fd, LOCK_EX | LOCK_NB) != 0) lock.reset();
+  return lock;
+}
+
+// Another process may have removed the folder between open and flock: then the lock is on nothing.
+bool is_at(const OwnedDescriptor& lock, const std::string& path) {
+  struct stat locked {
+  }, there{};
+  return fstat(lock.fd, &locked) == 0 && stat(path.c_str(), &there) == 0 && locked.st_ino == there.st_ino &&
+         locked.st_dev == there.st_dev;
+}
+
+}  // namespace
+
 std::vector<std::string> worlds_up(const std::string& directory) {
   std::vector<std::string> names;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(directory, error)) {
-    if (auto fd = connect_to(entry.path().string() + "/socket")) {
+    const std::string path = entry.path().string();
+    if (auto fd = connect_to(path + "/socket")) {
       close(*fd);
       names.push_back(entry.path().filename().string());
-    } else {
-      fs::remove_all(entry.path(), error);
+    } else if (OwnedDescriptor lock = lock_folder(path); lock.fd >= 0 && is_at(lock, path)) {
+      fs::remove_all(path, error);  // its process has ended: nobody else had the lock
     }
   }
   std::sort(names.begin(), names.end());
   return names;
 }
 
-tl::expected<int, std::string> listen_at(const std::string& directory, const std::string& world) {
-  std::vector<std::string> up = worlds_up(directory);
-  if (std::find(up.begin(), up.end(), world) != up.end())
-    return tl::unexpected(
-        fmt::format("a world named {} is up already; end it with 'weft down {}' or choose another "
-                    "--name",
-                    world, world));
-  std::error_code error;
-  fs::create_directory(directory + "/" + world, error);
+tl::expected<WorldPlace, std::string> listen_at(const std::string& directory, const std::string& world) {
+  worlds_up(directory);
+  const std::string folder = directory + "/" + world;
+  WorldPlace place;
+  for (;;) {
+    if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+      return tl::unexpected(fmt::format("cannot make {}: {}", folder, std::strerror(errno)));
+    place.lock = lock_folder(folder);
+    if (place.lock.fd < 0 && fs::exists(folder))
+      return tl::unexpected(
+          fmt::format("a world named {} is up already; end it with 'weft down {}' or choose another "
+                      "--name",
+                      world, world));
+    if (place.lock.fd >= 0 && is_at(place.lock, folder)) break;
+  }
   std::string path = socket_path(directory, world);
   auto address = address_of(path);
   if (!address) return tl::unexpected(address.error());
@@ -98,7 +127,8 @@ tl::expected<int, std::string> listen_at(const std::string& directory, const std
     if (fd >= 0) close(fd);
     return tl::unexpected(why);
   }
-  return fd;
+  place.listener = fd;
+  return place;
 }
 
 namespace {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "live/connection.h"
+#include "live/process.h"
 
 namespace weft::live {
 
@@ -14,11 +15,17 @@ tl::expected<std::string, std::string> runtime_directory();
 std::string socket_path(const std::string& directory, const std::string& world);
 // What stands for a node's /sys/class and /dev/infiniband; with an empty node the folder of all nodes.
 std::string sysfs_path(const std::string& directory, const std::string& world, const std::string& node);
-// Names of the worlds that answer, sorted; folders of those that do not are removed.
+// Names of the worlds that answer, sorted. Folders of worlds that have ended are removed; one that is coming up is not
+// listed and not touched.
 std::vector<std::string> worlds_up(const std::string& directory);
 
-// A listening socket for a new world; the error says why there is none, for instance that its name is taken.
-tl::expected<int, std::string> listen_at(const std::string& directory, const std::string& world);
+// A new world's place. The lock on its folder lasts from before the socket is there until the world's process ends.
+struct WorldPlace {
+  OwnedDescriptor lock;
+  int listener = -1;  // listening SOCK_SEQPACKET socket
+};
+// The error says why there is none, for instance that its name is taken.
+tl::expected<WorldPlace, std::string> listen_at(const std::string& directory, const std::string& world);
 
 // One request on a connection of its own, and its reply.
 tl::expected<Reply, std::string> ask_world(const std::string& socket, verbs::Op op);

@@ -135,6 +135,10 @@ struct OwnedDescriptor {
   OwnedDescriptor(const OwnedDescriptor&) = delete;
   OwnedDescriptor& operator=(const OwnedDescriptor&) = delete;
   OwnedDescriptor(OwnedDescriptor&& other) noexcept : fd(std::exchange(other.fd, -1)) {}
+  OwnedDescriptor& operator=(OwnedDescriptor&& other) noexcept {
+    std::swap(fd, other.fd);
+    return *this;
+  }
   ~OwnedDescriptor() { reset(); }
   void reset();
 };

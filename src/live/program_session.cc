@@ -87,13 +87,13 @@ tl::expected<std::unique_ptr<lab::ProgramSession>, std::string> open_programs(la
   std::string directory = std::string(given != nullptr && *given != 0 ? given : "/tmp") + "/weft-run-XXXXXX";
   if (mkdtemp(directory.data()) == nullptr)
     return tl::unexpected(fmt::format("cannot make {}: {}", directory, std::strerror(errno)));
-  auto listener = listen_at(directory, kWorldName);
-  if (!listener) {
+  auto place = listen_at(directory, kWorldName);
+  if (!place) {
     std::error_code ignored;
     std::filesystem::remove_all(directory, ignored);
-    return tl::unexpected(listener.error());
+    return tl::unexpected(place.error());
   }
-  return std::make_unique<ProgramSession>(world, *listener, directory, *libraries);
+  return std::make_unique<ProgramSession>(world, place->listener, directory, *libraries);
 }
 
 ProgramSession::ProgramSession(lab::World& world, int listener, std::string directory, std::string libraries)
