@@ -87,15 +87,16 @@ bool Server::look_at_descriptors() {
 // A process that posts while `sleeping` is set rings its doorbell.
 void Server::sleep_until(Time_ps time_ps) {
   std::vector<Process*> sleepers;
-  bool posted = false;
   for (const auto& node : nodes_) {
     for (const auto& process : node->processes) {
       if (process->gone) continue;
       sleepers.push_back(process.get());
-      process->shared().sleeping.store(1, std::memory_order_seq_cst);
-      posted = posted || process->has_posts();
+      process->shared().sleeping.store(1, std::memory_order_relaxed);
     }
   }
+  // Either this look finds the post, or whoever posts finds `sleeping` set (weft_ring has the other half).
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  bool posted = std::any_of(sleepers.begin(), sleepers.end(), [](const Process* each) { return each->has_posts(); });
   std::vector<pollfd> lent;
   for (const auto& thread : threads_) {
     for (std::size_t i = 0; thread->lent && i < thread->lent->fds.size(); ++i)

@@ -101,8 +101,10 @@ WEFT_EXPORT void weft_ring(std::uint32_t doorbell) {
   ProcessPage* page = this_process().page;
   if (page == nullptr || doorbell >= kDoorbellWords * 64) return;
   // Pairs with a world that writes `sleeping`, looks at the doorbells once more and then sleeps.
-  page->doorbells[doorbell / 64].fetch_or(std::uint64_t{1} << (doorbell % 64), std::memory_order_seq_cst);
-  if (welcome().clock == Clock::kVirtual || page->sleeping.load(std::memory_order_seq_cst) == 0) return;
+  page->doorbells[doorbell / 64].fetch_or(std::uint64_t{1} << (doorbell % 64), std::memory_order_release);
+  if (welcome().clock == Clock::kVirtual) return;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (page->sleeping.load(std::memory_order_relaxed) == 0) return;
   syscall(SYS_write, this_process().doorbell, "", 1);
 }
 
