@@ -112,7 +112,8 @@ int up(const UpArguments& arguments) {
   }
   signal(SIGPIPE, SIG_IGN);
   catch_interrupts();
-  live::Server server(file->lab, place->listener, wall ? verbs::Clock::kWall : verbs::Clock::kVirtual, std::move(*outside));
+  live::Server server(file->lab, place->listener, wall ? verbs::Clock::kWall : verbs::Clock::kVirtual,
+                      std::move(*outside));
   auto captures = lab::Captures::open(server.world(), *ports, out + "/capture.pcapng", out + "/mirror.pcapng");
   if (!captures) {
     std::error_code error;
