@@ -20,7 +20,7 @@ test: ## everything that CI runs
 
 bench: ## benchmarks, at last of programs on the world; BENCH_ARGS=--benchmark_filter=icrc
 	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}"; configure_release_with_tests; \
-	  build build weft_bench weft weft_preload weft_ibverbs weft_mlx5 weft_efa; build/weft_bench $(BENCH_ARGS); bench/live.sh
+	  build build weft_bench weft; build/weft_bench $(BENCH_ARGS); bench/live.sh
 
 interop: ## a Linux kernel with Soft-RoCE, in QEMU, as the peer of a simulated NIC (downloads Debian's kernel)
 	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}" "$${packages_to_interop[@]}"; \
@@ -44,7 +44,7 @@ tidy: ## clang-tidy over src
 	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}" "$${packages_to_tidy[@]}"; \
 	  configure_release_with_tests; run-clang-tidy -quiet -p build -j "$$(cores)" "$$PWD/src/.*"
 
-install: ## build/weft to PREFIX/bin (PREFIX=/usr/local, DESTDIR honoured)
+install: ## weft to PREFIX/bin and its libraries to PREFIX/lib/weft (PREFIX=/usr/local, DESTDIR honoured)
 	@$(LIB); need_packages "$${packages_to_build[@]}"; configure_release; build build weft
 	@cmake --install build --prefix "$(PREFIX)"
 
