@@ -1,0 +1,117 @@
+// The commands that the documentation shows are run as they stand. A fenced block marked `sh` is one bash script, run
+// in a folder that has `labs` and `build` as the repository has, with `weft` in the path; so is an inline command that
+// names a lab. A block with commands that cannot run here says why in the line before it: <!-- not run: the reason -->.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Script {
+  std::string name;  // docs/live.md:4
+  std::string text;
+  std::string not_run;  // the reason
+  bool runs = false;
+};
+
+void PrintTo(const Script& script, std::ostream* out) {
+  *out << script.name;
+}
+
+bool has_command(const std::string& line) {
+  static const std::regex command(R"(^\s*([A-Z_]+=\S+ )*(\./run|(build/)?weft [a-z]))");
+  return std::regex_search(line, command);
+}
+
+void read_scripts(const fs::path& file, std::vector<Script>& scripts) {
+  static const std::regex reason(R"(^<!-- not run: (.+) -->$)");
+  static const std::regex inline_command(R"(`(weft [a-z]+ labs/[a-z0-9/-]+\.yaml[^`]*)`)");
+  std::ifstream in(file);
+  std::string line, fence, note;
+  Script block;
+  bool sample = false;
+  for (int number = 1; std::getline(in, line); ++number) {
+    std::string place = fs::relative(file, WEFT_SOURCE_DIR).string() + ":" + std::to_string(number);
+    sample = (sample || line.starts_with("<!-- sample:")) && !line.starts_with("<!-- /sample:");
+    if (sample) continue;  // output, which labs_test compares
+    std::smatch found;
+    if (fence.empty() && line.starts_with("```")) {
+      fence = line;
+      block = {place, "", note, line == "```sh"};
+    } else if (!fence.empty() && line == "```") {
+      fence.clear();
+      note.clear();
+      std::istringstream lines(block.text);
+      bool commands = false;
+      for (std::string each; std::getline(lines, each);) commands = commands || has_command(each);
+      if (commands || block.runs) scripts.push_back(block);
+    } else if (!fence.empty()) {
+      block.text += line + "\n";
+    } else if (std::regex_match(line, found, reason)) {
+      note = found[1];
+    } else {
+      note.clear();
+      for (std::sregex_iterator at(line.begin(), line.end(), inline_command), end; at != end; ++at)
+        scripts.push_back({place, (*at)[1].str() + "\n", "", true});
+    }
+  }
+}
+
+std::vector<Script> all_scripts() {
+  std::vector<fs::path> files = {WEFT_SOURCE_DIR "/README.md"};
+  for (const auto& entry : fs::recursive_directory_iterator(WEFT_SOURCE_DIR "/docs"))
+    if (entry.path().extension() == ".md") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  std::vector<Script> scripts;
+  for (const fs::path& file : files) read_scripts(file, scripts);
+  return scripts;
+}
+
+class Docs : public testing::TestWithParam<Script> {};
+
+TEST_P(Docs, CommandsRun) {
+  const Script& script = GetParam();
+  if (!script.runs) {
+    EXPECT_FALSE(script.not_run.empty()) << script.name << ": mark this block ```sh, or say why it is not run";
+    return;
+  }
+  std::string directory = testing::TempDir() + "weft-docs-XXXXXX";
+  ASSERT_NE(mkdtemp(directory.data()), nullptr);
+  fs::create_directory(directory + "/run");
+  fs::permissions(directory + "/run", fs::perms::owner_all);
+  fs::create_directory_symlink(WEFT_SOURCE_DIR "/labs", directory + "/labs");
+  fs::create_directory_symlink(fs::path(WEFT_BINARY).parent_path(), directory + "/build");
+  std::ofstream(directory + "/script")
+      << "set -eu\nexport XDG_RUNTIME_DIR=$PWD/run PATH=$PWD/build:$PATH\n"
+         "end() { for world in run/weft/*/; do weft down \"$(basename \"$world\")\"; done; }\n"
+         "trap 'end >/dev/null 2>&1 || true' EXIT\n"
+      << script.text << "for job in $(jobs -p); do wait $job; done\n";
+  int status = std::system(("cd " + directory + " && timeout 120 bash script >out 2>&1").c_str());
+  std::ifstream out(directory + "/out");
+  EXPECT_EQ(status, 0) << script.name << ":\n" << script.text << "printed\n" << out.rdbuf();
+  fs::remove_all(directory);
+}
+
+std::string test_name(const testing::TestParamInfo<Script>& info) {
+  std::string name = info.param.name;
+  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  return name + "_" + std::to_string(info.index);
+}
+INSTANTIATE_TEST_SUITE_P(All, Docs, testing::ValuesIn(all_scripts()), test_name);
+
+TEST(DocsText, HasCommands) {
+  auto scripts = all_scripts();
+  auto run = std::count_if(scripts.begin(), scripts.end(), [](const Script& each) { return each.runs; });
+  EXPECT_GE(run, 8);
+}
+
+}  // namespace
