@@ -2,11 +2,12 @@
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 BENCH_ARGS ?=
+OTHER_TESTS ?=
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all run test bench interop fuzz asan tsan format tidy install clean help
+.PHONY: all run test bench interop other-arch fuzz asan tsan format tidy install clean help
 LIB := source scripts/lib.sh
 
 all: ## build/weft and the tests (release)
@@ -25,6 +26,9 @@ bench: ## benchmarks, at last of programs on the world; BENCH_ARGS=--benchmark_f
 interop: ## a Linux kernel with Soft-RoCE, in QEMU, as the peer of a simulated NIC (downloads Debian's kernel)
 	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}" "$${packages_to_interop[@]}"; \
 	  configure_release_with_tests; build build; tests/interop/rxe.sh build
+
+other-arch: ## tests of what programs load, on Debian of the other architecture (amd64, arm64) in QEMU; OTHER_TESTS=preload_test
+	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_other_arch[@]}"; tests/interop/other_arch.sh $(OTHER_TESTS)
 
 fuzz: ## each fuzz target for FUZZ_SECONDS (60)
 	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}"; configure_asan; \
@@ -49,7 +53,7 @@ install: ## weft to PREFIX/bin and its libraries to PREFIX/lib/weft (PREFIX=/usr
 	@cmake --install build --prefix "$(PREFIX)"
 
 clean: ## remove all build directories
-	@rm -rf build build-debug build-asan build-tsan
+	@rm -rf build build-debug build-asan build-tsan build-other
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 12

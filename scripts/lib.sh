@@ -9,8 +9,12 @@ packages_to_test=(clang libclang-rt-14-dev clang-format libgtest-dev librapidche
   ibverbs-utils infiniband-diags rdmacm-utils ucx-utils openmpi-bin libopenmpi-dev libfabric-bin
   iproute2 binutils)
 packages_to_tidy=(clang-tidy)
-case $(uname -m) in aarch64) qemu_package=qemu-system-arm ;; *) qemu_package=qemu-system-x86 ;; esac
+case $(uname -m) in
+  aarch64) qemu_package=qemu-system-arm other_architecture=amd64 other_packages=(qemu-system-x86 g++-x86-64-linux-gnu) ;;
+  *) qemu_package=qemu-system-x86 other_architecture=arm64 other_packages=(qemu-system-arm g++-aarch64-linux-gnu) ;;
+esac
 packages_to_interop=("$qemu_package" busybox-static rdmacm-utils iproute2 python3-minimal ibverbs-providers)
+packages_to_other_arch=("${other_packages[@]}" busybox-static e2fsprogs kmod)
 
 say() { printf '%s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }

@@ -42,14 +42,17 @@ std::uint64_t true_ticks() {
 #endif
 }
 
+bool is_trapped() {
+  int mode = PR_TSC_ENABLE;
+  return this_process().counter_trapped && prctl(PR_GET_TSC, &mode, 0, 0, 0) == 0 && mode == PR_TSC_SIGSEGV;
+}
+
 // What an instruction at `pc` reads. The C library's own clock reads end in the vDSO, which takes the counter for the
 // machine's: it gets the true one, or it would compute nonsense from it.
 std::uint64_t ticks_at(std::uintptr_t pc) {
   if (!is_in_vdso(pc)) return static_cast<std::uint64_t>(read_uptime_ns());
-  set_trap(false);
-  const std::uint64_t value = true_ticks();
-  set_trap(true);
-  return value;
+  const CounterUntrapped untrapped;
+  return true_ticks();
 }
 
 #if defined(__aarch64__)
@@ -119,6 +122,13 @@ void trap_counter() {
   // Handler first, and open to a fault inside a fault: the program's handler may look at the clock.
   take_over_fault_signal(on_fault);
   this_process().counter_trapped = set_trap(true);
+}
+
+CounterUntrapped::CounterUntrapped() : was_trapped_(is_trapped()) {
+  if (was_trapped_) set_trap(false);
+}
+CounterUntrapped::~CounterUntrapped() {
+  if (was_trapped_) set_trap(true);
 }
 
 void warn_of_untrapped_counter() {

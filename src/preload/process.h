@@ -33,5 +33,16 @@ int call_on_second_connection(verbs::Op op, const iovec* request, std::size_t pi
 // counter_trap.cc: makes the CPU's counter trap, and says so once when virtual time has to live without.
 void trap_counter();
 void warn_of_untrapped_counter();
+// The counter as the machine has it, in this thread, for as long as one of these lives.
+class CounterUntrapped {
+ public:
+  CounterUntrapped();
+  ~CounterUntrapped();
+  CounterUntrapped(const CounterUntrapped&) = delete;
+  CounterUntrapped& operator=(const CounterUntrapped&) = delete;
+
+ private:
+  bool was_trapped_;
+};
 
 }  // namespace weft::preload

@@ -137,7 +137,7 @@ TEST(CmPrograms, NobodyListensNobodyThere) {
 TEST(CmPrograms, AKilledPeerDisconnects) {
   Live world(kCable.lab);
   std::thread killer([&] {
-    std::this_thread::sleep_for(2500ms);
+    std::this_thread::sleep_for(test::slowed(2500ms));
     int pid = world.pid_on("vm00");
     EXPECT_GT(pid, 0);
     if (pid > 0) kill(pid, SIGKILL);

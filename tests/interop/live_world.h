@@ -15,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "support/slowdown.h"
+
 namespace weft::interop {
 
 namespace fs = std::filesystem;
@@ -42,13 +44,14 @@ class Live {
   }
   ~Live() {
     shell("down w");
-    for (int i = 0; i < 50 && fs::exists(directory_ + "/weft/w"); ++i) std::this_thread::sleep_for(20ms);
+    for (int i = 0; i < test::slowed(50) && fs::exists(directory_ + "/weft/w"); ++i) std::this_thread::sleep_for(20ms);
     fs::remove_all(directory_);
   }
   // `weft ARGUMENTS`; what it says is in output(). Who runs several at once names the file.
   int shell(const std::string& arguments, const std::string& file = "out") const {
     return std::system(
-        ("timeout 100 " WEFT_BINARY " " + arguments + " >" + directory_ + "/" + file + " 2>&1 </dev/null").c_str());
+        (test::timeout(100) + WEFT_BINARY " " + arguments + " >" + directory_ + "/" + file + " 2>&1 </dev/null")
+            .c_str());
   }
   std::string output(const std::string& file = "out") const { return text_of(directory_ + "/" + file); }
   struct Said {
@@ -64,14 +67,14 @@ class Live {
         [&] { said.server_status = shell("exec " + server_node + " -- " + server_program, server_out); });
     // It is in the world and waits there: virtual time stands still until the client comes.
     std::string before;
-    for (int i = 0; i < 100; ++i) {
+    for (int i = 0; i < test::slowed(100); ++i) {
       std::string now = without_times(ps());
       if (pid_on(server_node) != 0 && now == before) break;
       before = now;
       std::this_thread::sleep_for(100ms);
     }
     // In real time the server may still be on its way to its port.
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 0; i < test::slowed(20); ++i) {
       said.client_status = shell("exec " + client_node + " -- " + client_program, client_out);
       said.client = output(client_out);
       if (said.client_status == 0 || said.client.find("ouldn't connect") == said.client.npos) break;

@@ -23,11 +23,11 @@ struct LabRun {
 
 class ProgramWorkload : public testing::Test {
  protected:
-  LabRun run(const std::string& lab, const std::string& before = "timeout 120") const {
+  LabRun run(const std::string& lab, const std::string& before = test::timeout(120)) const {
     const std::string out = temp_.file("out");
     LabRun run;
     const int status = std::system(
-        (before + " " WEFT_BINARY " run " + lab + " --out " + out + " >" + temp_.file("said") + " 2>&1 </dev/null")
+        (before + WEFT_BINARY " run " + lab + " --out " + out + " >" + temp_.file("said") + " 2>&1 </dev/null")
             .c_str());
     run.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     run.report = text_of(out + "/report.md");
@@ -143,7 +143,7 @@ TEST_F(ProgramWorkload, AnInterruptedRunEndsItsProgramsAndWritesTheReport) {
       - {node: vm00, command: "sh -c 'echo pid $$; exec ib_write_bw -F -x 3 -D 50'"}
       - {node: vm01, start: 1 ms, command: ib_write_bw -F -x 3 -D 50 vm00}
 )"),
-                         "timeout --preserve-status -k 60 -s INT 4");
+                         test::timeout(4, "--preserve-status -k 600 -s INT"));
   EXPECT_EQ(cut.status, 130) << cut.report;
   EXPECT_TRUE(says(cut, "FAILED: was stopped with the run")) << cut.report;
   std::smatch match;

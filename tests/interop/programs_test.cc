@@ -92,12 +92,13 @@ TEST(Programs, PingpongsThroughASwitch) {
 TEST(Programs, AKilledPeerIsARetryErrorAndTheWorldLives) {
   Live world("two-node-25g.yaml");
   std::thread server([&] {
-    [[maybe_unused]] int status =
-        std::system("timeout 100 " WEFT_BINARY " exec vm00 -- ib_write_bw -F -x 3 -D 20 >/dev/null 2>&1 </dev/null");
+    [[maybe_unused]] int status = std::system(
+        (test::timeout(100) + WEFT_BINARY " exec vm00 -- ib_write_bw -F -x 3 -D 20 >/dev/null 2>&1 </dev/null")
+            .c_str());
   });
-  std::this_thread::sleep_for(700ms);
+  std::this_thread::sleep_for(test::slowed(700ms));
   std::thread killer([&] {
-    std::this_thread::sleep_for(1500ms);
+    std::this_thread::sleep_for(test::slowed(1500ms));
     int pid = world.pid_on("vm00");
     EXPECT_GT(pid, 0);
     if (pid > 0) kill(pid, SIGKILL);

@@ -36,43 +36,57 @@ free_port() {  # udp or tcp
 
 # --- The machine.
 
+# KVM where there is one that boots the machine, emulation otherwise.
 start_guest() {
-  local options=() mac=52:54:00:00:00:09 device console
+  local machine
   case $(uname -m) in
-    aarch64) options=(qemu-system-aarch64 -M virt -cpu cortex-a72) device=virtio-net-device console=ttyAMA0 ;;
-    x86_64) options=(qemu-system-x86_64 -M q35 -cpu max) device=virtio-net-pci console=ttyS0 ;;
+    aarch64) machine=(qemu-system-aarch64 -M virt) device=virtio-net-device console=ttyAMA0 emulated=cortex-a72 ;;
+    x86_64) machine=(qemu-system-x86_64 -M q35) device=virtio-net-pci console=ttyS0 emulated=max ;;
     *) die "no recipe for this machine" ;;
   esac
-  [[ -w /dev/kvm ]] && options+=(-enable-kvm -cpu host)
   mkfifo "$work/console"
   exec 3<>"$work/console"
-  "${options[@]}" -m 512 -smp 1 -kernel "$cache/vmlinuz" -initrd "$cache/initramfs" \
+  if [[ -w /dev/kvm ]]; then
+    boot_guest "${machine[@]}" -enable-kvm -cpu host && return
+    say "no machine boots with /dev/kvm; emulating it: $(tail -1 "$work/qemu.log")"
+    kill "$qemu" 2>/dev/null || true
+    wait "$qemu" 2>/dev/null || true
+  fi
+  boot_guest "${machine[@]}" -cpu "$emulated" ||
+    die "the machine does not come up: $(tail -5 "$work/guest.log" "$work/qemu.log")"
+}
+
+boot_guest() {
+  "$@" -m 512 -smp 1 -kernel "$cache/vmlinuz" -initrd "$cache/initramfs" \
     -append "console=$console quiet" -display none -monitor none -serial stdio -no-reboot \
     -netdev "dgram,id=fabric,local.type=inet,local.host=127.0.0.1,local.port=$guest_udp,remote.type=inet,remote.host=127.0.0.1,remote.port=$world_udp" \
-    -device "$device,netdev=fabric,mac=$mac,host_mtu=9000" \
+    -device "$device,netdev=fabric,mac=52:54:00:00:00:09,host_mtu=9000" \
     -netdev "user,id=user,hostfwd=tcp:127.0.0.1:$guest_tcp-:18515" -device "$device,netdev=user" \
     <&3 >"$work/guest.log" 2>"$work/qemu.log" 3>&- &
   qemu=$!
   guest_number=0
-  guest_wait 0 120 || die "the machine does not come up: $(tail -5 "$work/guest.log" "$work/qemu.log")"
+  guest_wait 0 120
 }
 
-# guest_wait NUMBER SECONDS: the command with that number has ended; its status.
+# guest_wait NUMBER SECONDS: the command with that number has ended; its status. 124 when it has not, or QEMU has.
 guest_wait() {
   local status
   for ((i = 0; i < $2 * 5; ++i)); do
     status=$(tr -d '\r' <"$work/guest.log" | sed -n "s/^@@$1 //p")
     [[ -n $status ]] && return "$status"
-    kill -0 "$qemu" 2>/dev/null || die "QEMU has ended: $(tail -3 "$work/qemu.log")"
+    kill -0 "$qemu" 2>/dev/null || return 124
     sleep 0.2
   done
   return 124
 }
 # guest COMMAND: runs it; its output is in guest.log.
 guest() {
+  local status=0
   printf '%s\n' "$1" >&3
   guest_number=$((guest_number + 1))
-  guest_wait "$guest_number" "${2:-150}"
+  guest_wait "$guest_number" "${2:-150}" || status=$?
+  kill -0 "$qemu" 2>/dev/null || die "QEMU has ended: $(tail -3 "$work/qemu.log")"
+  return "$status"
 }
 
 # What rxe has counted: the sum of these counters, in `counted`.

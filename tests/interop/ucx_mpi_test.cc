@@ -81,7 +81,7 @@ int mpirun(const std::vector<std::string>& nodes, std::string& said) {
   EXPECT_EQ(std::system(("mpicc -O1 -o " + binary + " " WEFT_SOURCE_DIR "/tests/interop/mpi_collectives.c").c_str()),
             0);
   std::string command =
-      "timeout 100 mpirun --oversubscribe --mca plm isolated --mca pml ucx --mca osc ucx --mca btl ^openib";
+      test::timeout(100) + "mpirun --oversubscribe --mca plm isolated --mca pml ucx --mca osc ucx --mca btl ^openib";
   for (std::size_t i = 0; i < nodes.size(); ++i)
     command += std::string(i == 0 ? "" : " :") + " -np 1 " WEFT_BINARY " exec " + nodes[i] + " -- " + binary;
   int status = std::system((command + " >" + directory + "/out 2>&1 </dev/null").c_str());

@@ -16,16 +16,6 @@
 
 namespace {
 
-uint64_t counter() {
-#if defined(__aarch64__)
-  uint64_t value;
-  asm volatile("mrs %0, cntvct_el0" : "=r"(value));
-  return value;
-#else
-  return __builtin_ia32_rdtsc();
-#endif
-}
-
 uint64_t counter_frequency() {
 #if defined(__aarch64__)
   uint64_t value;
@@ -216,6 +206,9 @@ int main(int argc, char** argv) {
   }
   for (int i = 0; i < kStreamCaseCount; ++i) {
     if (argc > 1 && strcmp(argv[1], kStreamCases[i].name) == 0) return kStreamCases[i].run();
+  }
+  for (int i = 0; i < kStartCaseCount; ++i) {
+    if (argc > 1 && strcmp(argv[1], kStartCases[i].name) == 0) return kStartCases[i].run();
   }
   return 2;
 }

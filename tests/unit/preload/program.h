@@ -11,6 +11,18 @@ struct Case {
 };
 extern const Case kStreamCases[];
 extern const int kStreamCaseCount;
+extern const Case kStartCases[];
+extern const int kStartCaseCount;
+
+inline uint64_t counter() {
+#if defined(__aarch64__)
+  uint64_t value;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(value));
+  return value;
+#else
+  return __builtin_ia32_rdtsc();
+#endif
+}
 
 inline void print(const char* name, int64_t value) {
   printf("%s %lld\n", name, static_cast<long long>(value));

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "support/slowdown.h"
+
 namespace weft::test {
 
 struct Outcome {
@@ -37,7 +39,7 @@ class Running {
   Running(const std::string& world, const std::string& node, const std::string& arguments) {
     std::string command = "exec env WEFT_NODE=" + node + " LD_PRELOAD=" WEFT_LIBRARY;
     if (!world.empty()) command += " WEFT_SOCKET=" + world;
-    pipe_ = popen((command + " timeout 20 " WEFT_PROGRAM " " + arguments + " 2>&1").c_str(), "r");
+    pipe_ = popen((command + " " + timeout(20) + WEFT_PROGRAM " " + arguments + " 2>&1").c_str(), "r");
   }
   Outcome finish() {
     Outcome outcome;
