@@ -17,7 +17,9 @@ enum class Fate : std::uint8_t {
   kStaleResponse,  // an ACK or response that acknowledges nothing new
   kNotReady,       // no receive posted: RNR NAK
   kRefused,        // NAK: invalid request, access or operational error
-  kUnknownQp,      // no such QP, a QP that cannot receive, or a wrong Q_Key: silently discarded
+  kBadResponse,    // its opcode, length or syndrome is not what the request asks for: the request fails
+  kUnknownQp,      // no such QP, one that cannot receive it, or a wrong Q_Key: silently discarded
+  kWrongSource,    // a connected QP, and not its peer's address: silently discarded
   // Lost on the way.
   kFaultDrop,     // a drop fault of the lab
   kLinkDown,      // a cut or flapping link
@@ -37,14 +39,16 @@ enum class Fate : std::uint8_t {
   kPortDown,      // waited for a port whose link went down
   kCpuDrop,       // would have to be forwarded by the switch's CPU, which is busy
 };
-inline constexpr std::size_t kFateCount = 23;
+inline constexpr std::size_t kFateCount = 25;
 inline constexpr std::array<std::string_view, kFateCount> kFateNames = {"accepted",
                                                                         "duplicate",
                                                                         "out of sequence",
                                                                         "stale response",
                                                                         "receiver not ready",
                                                                         "refused",
+                                                                        "bad response",
                                                                         "unknown QP",
+                                                                        "wrong source",
                                                                         "fault drop",
                                                                         "link down",
                                                                         "FCS error",

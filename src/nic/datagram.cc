@@ -34,6 +34,7 @@ bool Device::send_datagram(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
     return false;
   }
   put(packet, now_ps);
+  qp.req.una_psn = qp.req.high_psn = psn_add(wqe.first_psn, 1);
   qp.req.next_wqe();
   finish_head(qp, WcStatus::kSuccess, free_ps_, 0);
   return true;
@@ -43,7 +44,8 @@ Fate Device::receive_datagram(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   Responder& resp = qp.resp;
   bool can_receive = qp.state == QpState::kRtr || qp.state == QpState::kRts || qp.state == QpState::kSqe;
   const engine::Cold& cold = cold_of(packet);
-  if (!can_receive || cold.qkey != qp.attributes.qkey) return Fate::kUnknownQp;
+  bool datagram = wire::has_deth(static_cast<Opcode>(packet.opcode));
+  if (!can_receive || !datagram || cold.qkey != qp.attributes.qkey) return Fate::kUnknownQp;
   if (!has_receive(qp, now_ps)) {
     ++counters.out_of_buffer;
     return Fate::kNotReady;

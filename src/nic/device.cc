@@ -23,7 +23,7 @@ Device::Device(DeviceConfig config, Card& card, fabric::LinkDirection& out, fabr
       message_interval_ps_(kSecond_ps / config_.model.message_rate_per_s),
       rx_buffer_ps_(card.functions.front().transfer_ps(4096) * config_.model.rx_buffer_B / 4096),
       rx_xon_ps_(card.functions.front().transfer_ps(4096) * config_.model.rx_pause_xon_B / 4096) {
-  cc_environment_.line_rate_bps = 8 * kSecond_ps / out_.timing().ps_per_byte;
+  line_rate_bps_ = 8 * kSecond_ps / out_.timing().ps_per_byte;
   plan_pauses();
 }
 
@@ -42,7 +42,7 @@ bool Device::post_send(std::uint32_t qpn, const SendRequest& request, Time_ps do
   std::uint32_t mtu_B = qp.attributes.path_mtu_B;
   // Without an MTU the queue pair went to ERR before RTR, and this is only flushed.
   bool one_psn = request.length_B == 0 || mtu_B == 0 || is_atomic(request.opcode) || qp.type == QpType::kUd;
-  wqe.packets = one_psn ? 1 : (request.length_B + mtu_B - 1) / mtu_B;
+  wqe.packets = one_psn ? 1 : (request.length_B - 1) / mtu_B + 1;
   req.next_psn = psn_add(req.next_psn, wqe.packets);
   if (qp.state != QpState::kRts) {
     // ERR and SQE take work requests only to flush them.

@@ -161,7 +161,7 @@ class alignas(64) Device {
     bool lasts = (xoff_ >> pause_class & 1) != 0;
     return counters.tx_pause_ps[pause_class] + (lasts ? now_ps - xoff_since_ps_[pause_class] : 0);
   }
-  const CongestionEnvironment& congestion_environment() const { return cc_environment_; }
+  CongestionEnvironment congestion_environment(std::uint32_t qpn) const { return environment_of(qp(qpn)); }
 
  private:
   static constexpr std::uint32_t kFirstQpn = 0x108;  // low numbers are the driver's own, as on mlx5
@@ -226,6 +226,7 @@ class alignas(64) Device {
   bool add_payload(engine::Packet& packet, std::uint32_t key, std::uint64_t va);
   void drop_unsent(const engine::Packet& packet);
   void arm_timer(QueuePair& qp, Time_ps now_ps);
+  static bool has_psns_left(const QueuePair& qp, const SendWqe& wqe);
   bool message_may_start(QueuePair& qp, Time_ps now_ps, Time_ps& at_ps);
 
   // port_flow_control.cc: pauses received and sent.
@@ -244,6 +245,7 @@ class alignas(64) Device {
   void pauses_changed(std::uint8_t before, fabric::PauseEnd end, Time_ps now_ps);
 
   // reaction_point.cc: congestion control.
+  CongestionEnvironment environment_of(const QueuePair& qp) const { return {line_rate_bps_, qp.attributes.path_mtu_B}; }
   void start_congestion_control(QueuePair& qp, Time_ps now_ps);
   void pace(QueuePair& qp, std::uint32_t line_bytes, Time_ps now_ps);
   bool may_send(QueuePair& qp, Time_ps now_ps);
@@ -284,8 +286,8 @@ class alignas(64) Device {
 
   // recovery.cc: retransmission, timers, errors.
   void go_back(QueuePair& qp, std::uint32_t psn, Time_ps at_ps);
-  void on_nak(QueuePair& qp, std::uint8_t code, Time_ps now_ps);
-  void on_rnr(QueuePair& qp, std::uint8_t timer, Time_ps now_ps);
+  fabric::Fate on_nak(QueuePair& qp, std::uint8_t code, Time_ps now_ps);
+  fabric::Fate on_rnr(QueuePair& qp, std::uint8_t timer, Time_ps now_ps);
   void on_ack_timeout(QueuePair& qp, Time_ps now_ps);
   Time_ps ack_timeout_ps(const QueuePair& qp) const;
   void progress(QueuePair& qp, Time_ps now_ps);
@@ -302,10 +304,12 @@ class alignas(64) Device {
   bool too_many_requests(const QueuePair& qp) const {
     return qp.resp.requests_waiting >= qp.attributes.max_dest_rd_atomic;
   }
+  bool may_invalidate(const QueuePair& qp, std::uint32_t rkey);
+  bool may_read(const QueuePair& qp, const engine::Cold& cold);
   fabric::Fate accept_read(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   fabric::Fate accept_atomic(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   std::optional<fabric::Fate> begin_message(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
-  enum class Placed : std::uint8_t { kDone, kTooLong, kNotAllowed, kGone };
+  enum class Placed : std::uint8_t { kDone, kWrongLength, kNotAllowed, kGone };
   Placed place(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
   fabric::Fate refuse_payload(QueuePair& qp, Placed why, Time_ps now_ps);
   void fail_receive(QueuePair& qp, WcStatus status, Time_ps now_ps);
@@ -362,7 +366,7 @@ class alignas(64) Device {
   Card& card_;
   Time_ps message_interval_ps_ = 0;
   Time_ps rx_buffer_ps_ = 0, rx_xon_ps_ = 0;  // as rx_xoff_ps_
-  CongestionEnvironment cc_environment_;
+  std::int64_t line_rate_bps_ = 0;
   // Flow control.
   fabric::PortPause pause_;
   fabric::PortPauseLog pause_log_;

@@ -93,7 +93,6 @@ bool Device::modify(std::uint32_t qpn, QpState to, const QpAttributes& attribute
       qp.req.next_psn = qp.req.una_psn = qp.req.high_psn = attributes.sq_psn;
       qp.req.retries_left = a.retry_cnt;
       qp.req.rnr_left = a.rnr_retry;
-      cc_environment_.mtu_B = a.path_mtu_B;
       start_congestion_control(qp, now_ps);
       break;
     case QpState::kErr:

@@ -7,6 +7,8 @@ namespace weft::nic {
 
 inline constexpr std::uint32_t kPsnMask = 0xffffff;
 inline constexpr std::uint32_t kPsnHalf = 0x800000;
+// More than this outstanding, and a responder could not tell a new packet from a duplicate.
+inline constexpr std::uint32_t kMaxOutstandingPsns = kPsnHalf;
 
 constexpr std::uint32_t psn_add(std::uint32_t psn, std::uint32_t n) {
   return (psn + n) & kPsnMask;

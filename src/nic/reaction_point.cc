@@ -10,7 +10,7 @@ void Device::start_congestion_control(QueuePair& qp, Time_ps now_ps) {
   qp.congestion = {};
   qp.pace_ps = qp.paid_ps = 0;
   if (cc_ == nullptr || (config_.qos.cc_prio_mask >> config_.qos.priority & 1) == 0) return;
-  cc_->start(qp.congestion, config_.qos.congestion, cc_environment_, now_ps);
+  cc_->start(qp.congestion, config_.qos.congestion, environment_of(qp), now_ps);
 }
 
 // A packet of so many bytes leaves now: the next may when it is paid for at the present pace. Where the pace will
@@ -20,7 +20,7 @@ void Device::pace(QueuePair& qp, std::uint32_t line_bytes, Time_ps now_ps) {
   qp.req.last_sent_ps = now_ps;
   state.until_bytes_B -= line_bytes;
   if (now_ps >= state.until_ps || state.until_bytes_B <= 0) [[unlikely]]
-    cc_->settle(state, config_.qos.congestion, cc_environment_, now_ps);
+    cc_->settle(state, config_.qos.congestion, environment_of(qp), now_ps);
   qp.paid_ps = now_ps + (static_cast<std::int64_t>(line_bytes) * state.pace_q16 >> 16);
   qp.pace_ps = std::min(qp.paid_ps, std::max(state.until_ps, now_ps + 1));
 }
@@ -30,7 +30,7 @@ bool Device::may_send(QueuePair& qp, Time_ps now_ps) {
   if (qp.paid_ps <= now_ps) return true;
   CongestionState& state = qp.congestion;
   std::int64_t before_q16 = state.pace_q16;
-  if (now_ps >= state.until_ps) cc_->settle(state, config_.qos.congestion, cc_environment_, now_ps);
+  if (now_ps >= state.until_ps) cc_->settle(state, config_.qos.congestion, environment_of(qp), now_ps);
   if (before_q16 > 0 && state.pace_q16 != before_q16) {
     auto left = static_cast<unsigned __int128>(qp.paid_ps - now_ps) * static_cast<std::uint64_t>(state.pace_q16);
     qp.paid_ps = now_ps + static_cast<Time_ps>(left / static_cast<std::uint64_t>(before_q16));
@@ -53,7 +53,7 @@ void Device::receive_cnp(QueuePair& qp, Time_ps now_ps) {
     return;
   }
   ++counters.rp_cnp_handled;
-  cc_->cnp(qp.congestion, config_.qos.congestion, cc_environment_, now_ps);
+  cc_->cnp(qp.congestion, config_.qos.congestion, environment_of(qp), now_ps);
 }
 
 void Device::signal_ack(QueuePair& qp, std::uint32_t una_before, const Packet* packet, Time_ps now_ps) {
@@ -73,12 +73,13 @@ void Device::signal_ack(QueuePair& qp, std::uint32_t una_before, const Packet* p
     std::uint32_t slot = in_.destination().cold[packet->aux].telemetry;
     if (slot != engine::kNoSlot) signal.telemetry = &in_.destination().telemetry[slot];
   }
-  cc_->ack(qp.congestion, config_.qos.congestion, cc_environment_, signal);
+  cc_->ack(qp.congestion, config_.qos.congestion, environment_of(qp), signal);
 }
 
 void Device::signal_loss(QueuePair& qp, Time_ps now_ps) {
   qp.req.timed_ps = kNever_ps;
-  if (cc_ != nullptr && cc_->lost != nullptr) cc_->lost(qp.congestion, config_.qos.congestion, cc_environment_, now_ps);
+  if (cc_ != nullptr && cc_->lost != nullptr)
+    cc_->lost(qp.congestion, config_.qos.congestion, environment_of(qp), now_ps);
 }
 
 // A new packet of an algorithm that wants to know the round trip.

@@ -103,6 +103,9 @@ void Device::receive_packet(Packet& packet, Time_ps now_ps) {
   auto opcode = static_cast<Opcode>(packet.opcode);
   if (qp->type == QpType::kUd) {
     end(packet, receive_datagram(*qp, packet, now_ps));
+  } else if (packet.src != qp->packet.dst) [[unlikely]] {
+    // A connection has one peer (IBTA vol 1, 9.6.1.5). Before RTR it has none.
+    end(packet, qp->state >= QpState::kRtr ? Fate::kWrongSource : Fate::kUnknownQp);
   } else if (qp->type == QpType::kRc && wire::is_rc_request(opcode)) {
     end(packet, receive_request(*qp, packet, now_ps));
   } else if (opcode == Opcode::kCnp) {

@@ -62,7 +62,7 @@ void Device::progress(QueuePair& qp, Time_ps now_ps) {
   req.adaptive_step = 0;
   req.ack_gap_ps = std::max(req.ack_gap_ps - req.ack_gap_ps / 4, now_ps - req.last_ack_ps);
   req.last_ack_ps = now_ps;
-  req.implied_nak = false;
+  req.implied_nak = req.sequence_nak = false;
   if (req.una_psn == req.high_psn) {
     req.deadline_ps = kNever_ps;
     drop_stale_timers();
@@ -128,51 +128,59 @@ void Device::on_ack_timeout(QueuePair& qp, Time_ps now_ps) {
     ++counters.local_ack_timeout_err;
   }
   if (req.adaptive_step <= kAdaptiveTries) ++req.adaptive_step;
-  req.implied_nak = false;
+  req.implied_nak = req.sequence_nak = false;
   signal_loss(qp, now_ps);
   go_back(qp, req.una_psn, now_ps);
   arm_timer(qp, now_ps);
 }
 
-void Device::on_rnr(QueuePair& qp, std::uint8_t timer, Time_ps now_ps) {
+// A copy of one that was acted upon costs nothing: while a try waits, the responder has nothing new to refuse.
+fabric::Fate Device::on_rnr(QueuePair& qp, std::uint8_t timer, Time_ps now_ps) {
+  bool waits = qp.req.tx == qp.req.head && qp.req.hold_until_ps > now_ps;
+  if (waits) return fabric::Fate::kStaleResponse;
   ++counters.rnr_nak_retry_err;
   if (qp.req.rnr_left == 0) {
     fail_send_queue(qp, WcStatus::kRnrRetryExceeded, now_ps);
-    return;
+    return fabric::Fate::kAccepted;
   }
   if (qp.attributes.rnr_retry != kInfiniteRnrRetry) --qp.req.rnr_left;
   Time_ps again_ps = now_ps + wire::rnr_timer_ps(timer);
   go_back(qp, qp.req.una_psn, again_ps);
   arm_timer(qp, again_ps);  // the peer lives: the ACK timeout starts with the next try
+  return fabric::Fate::kAccepted;
 }
 
-void Device::on_nak(QueuePair& qp, std::uint8_t code, Time_ps now_ps) {
+fabric::Fate Device::on_nak(QueuePair& qp, std::uint8_t code, Time_ps now_ps) {
   switch (static_cast<wire::NakCode>(code)) {
     case wire::NakCode::kPsnSequenceError:
+      // A responder sends one NAK for each gap.
+      if (qp.req.sequence_nak) return fabric::Fate::kStaleResponse;
+      qp.req.sequence_nak = true;
       ++counters.packet_seq_err;
       if (qp.req.retries_left == 0) {
         fail_send_queue(qp, WcStatus::kRetryExceeded, now_ps);
-        return;
+        break;
       }
       --qp.req.retries_left;
       signal_loss(qp, now_ps);
       go_back(qp, qp.req.una_psn, now_ps + config_.model.nak_reaction_ps);
       arm_timer(qp, now_ps);
-      return;
+      break;
     case wire::NakCode::kInvalidRequest:
       ++counters.req_remote_invalid_request;
       fail_send_queue(qp, WcStatus::kRemoteInvalidRequest, now_ps);
-      return;
+      break;
     case wire::NakCode::kRemoteAccessError:
       ++counters.req_remote_access_errors;
       fail_send_queue(qp, WcStatus::kRemoteAccessError, now_ps);
-      return;
+      break;
     case wire::NakCode::kRemoteOperationalError:
       fail_send_queue(qp, WcStatus::kRemoteOperationError, now_ps);
-      return;
-    case wire::NakCode::kInvalidRdRequest:
-      return;
+      break;
+    case wire::NakCode::kInvalidRdRequest:  // of RD
+      return fabric::Fate::kBadResponse;
   }
+  return fabric::Fate::kAccepted;
 }
 
 // The WQE that is being sent cannot go on. Those before it end first, in order: what acknowledges them resumes here.

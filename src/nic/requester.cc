@@ -9,6 +9,26 @@ using engine::Packet;
 using fabric::Fate;
 using wire::Opcode;
 
+namespace {
+
+// What is wrong with a response at `index` of its WQE. A READ that is asked for again from its middle is answered from
+// there with First or Only.
+WcStatus response_error(const SendWqe& wqe, std::uint32_t index, std::uint32_t mtu_B, const Packet& packet,
+                        std::uint32_t aeth) {
+  auto opcode = static_cast<Opcode>(packet.opcode);
+  bool positive = wire::aeth_kind(static_cast<std::uint8_t>(aeth >> 24)) == wire::AethKind::kAck;
+  if (!positive && opcode != Opcode::kReadResponseMiddle) return WcStatus::kBadResponse;
+  if (is_atomic(wqe.request.opcode)) return opcode == Opcode::kAtomicAck ? WcStatus::kSuccess : WcStatus::kBadResponse;
+  if (wqe.request.opcode != WrOpcode::kRead || opcode == Opcode::kAtomicAck) return WcStatus::kBadResponse;
+  if (index == 0 && !wire::is_first(opcode) && !wire::is_only(opcode)) return WcStatus::kBadResponse;
+  bool ends = wire::is_last(opcode) || wire::is_only(opcode);
+  bool last = index + 1 == wqe.packets;
+  std::uint32_t due_B = last ? wqe.request.length_B - index * mtu_B : mtu_B;
+  return ends == last && packet.payload_B == due_B ? WcStatus::kSuccess : WcStatus::kLocalLengthError;
+}
+
+}  // namespace
+
 fabric::Fate Device::receive_response(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   Requester& req = qp.req;
   if (qp.state != QpState::kRts) return Fate::kUnknownQp;
@@ -30,6 +50,9 @@ fabric::Fate Device::receive_ack(QueuePair& qp, const Packet& packet, std::uint3
   auto syndrome = static_cast<std::uint8_t>(aeth_word >> 24);
   wire::AethKind kind = wire::aeth_kind(syndrome);
   bool positive = kind == wire::AethKind::kAck;
+  bool reserved = kind == wire::AethKind::kReserved || (kind == wire::AethKind::kNak && !wire::nak_code(syndrome));
+  if (reserved) [[unlikely]]
+    return Fate::kBadResponse;
   // A NAK acknowledges everything before its PSN.
   bool complete = acknowledge(qp, positive ? psn_add(psn, 1) : psn, now_ps);
   signal_ack(qp, una_psn, &packet, now_ps);
@@ -48,17 +71,17 @@ fabric::Fate Device::receive_ack(QueuePair& qp, const Packet& packet, std::uint3
     qp.req.acked_msn = aeth_word & kPsnMask;
     qp.req.limit_msn = psn_add(qp.req.acked_msn, credits.value_or(0));
   }
-  if (kind == wire::AethKind::kRnrNak) {
-    on_rnr(qp, wire::aeth_value(syndrome), now_ps);
-  } else if (kind == wire::AethKind::kNak) {
-    on_nak(qp, wire::aeth_value(syndrome), now_ps);
-  } else if (qp.req.tx != qp.req.tail) {
+  if (kind == wire::AethKind::kRnrNak) return on_rnr(qp, wire::aeth_value(syndrome), now_ps);
+  if (kind == wire::AethKind::kNak) return on_nak(qp, wire::aeth_value(syndrome), now_ps);
+  if (qp.req.tx != qp.req.tail) {
     queue_request(qp, now_ps);
   }
   return Fate::kAccepted;
 }
 
-// A READ response or an atomic ACK: must be the next one due; implicitly acknowledges SENDs and WRITEs before it.
+// A READ response or an atomic ACK: must be the next one due; implicitly acknowledges SENDs and WRITEs before it. One
+// that its request does not ask for fails that request: Bad Response for its opcode (IBTA vol 1, 9.9.2), Local Length
+// for its length, as NICs with unequal path MTUs report.
 fabric::Fate Device::receive_data(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   Requester& req = qp.req;
   if (!acknowledge(qp, packet.psn, now_ps) || req.una_psn != packet.psn) {
@@ -71,8 +94,12 @@ fabric::Fate Device::receive_data(QueuePair& qp, Packet& packet, Time_ps now_ps)
   }
   SendWqe& wqe = req.at(req.head);
   std::uint32_t index = psn_distance(packet.psn, wqe.first_psn);
-  if (req.head == req.tail || !needs_response(wqe.request.opcode) || index >= wqe.packets) return Fate::kStaleResponse;
-  const engine::Cold* cold = (packet.flags & Packet::kHasCold) ? &in_.destination().cold[packet.aux] : nullptr;
+  std::uint32_t aeth = (packet.flags & Packet::kHasCold) != 0 ? cold_of(packet).aeth : packet.aux;
+  WcStatus wrong = response_error(wqe, index, qp.attributes.path_mtu_B, packet, aeth);
+  if (wrong != WcStatus::kSuccess) [[unlikely]] {
+    fail_send_queue(qp, wrong, now_ps);
+    return Fate::kBadResponse;
+  }
   Time_ps left_ps = functions_[qp.function].write(std::max<std::uint32_t>(packet.payload_B, 8), now_ps);
   MemoryRegion* region = memory_.find(wqe.request.lkey);
   if (region != nullptr && region->has_bytes()) {
@@ -80,7 +107,8 @@ fabric::Fate Device::receive_data(QueuePair& qp, Packet& packet, Time_ps now_ps)
     std::span<const std::uint8_t> in = payload_of(packet);
     std::uint64_t va = wqe.request.local_va + std::uint64_t{index} * qp.attributes.path_mtu_B;
     if (is_atomic(wqe.request.opcode)) {
-      for (unsigned i = 0; i < 8; ++i) original[i] = static_cast<std::uint8_t>(cold->compare >> (8 * i));
+      std::uint64_t value = cold_of(packet).compare;
+      for (unsigned i = 0; i < 8; ++i) original[i] = static_cast<std::uint8_t>(value >> (8 * i));
       in = original;
     }
     if (!region->covers(va, in.size()) || !store(*region, va, in, left_ps)) [[unlikely]]
@@ -91,7 +119,12 @@ fabric::Fate Device::receive_data(QueuePair& qp, Packet& packet, Time_ps now_ps)
     return Fate::kAccepted;
   }
   req.una_psn = psn_add(packet.psn, 1);
-  if (index + 1 == wqe.packets) finish_head(qp, WcStatus::kSuccess, now_ps, left_ps);
+  if (index + 1 == wqe.packets) {
+    finish_head(qp, WcStatus::kSuccess, now_ps, left_ps);
+  } else if (req.tx == req.head) {
+    // It was late, and the READ is about to be sent again: only for the rest.
+    req.tx_packet = std::max(req.tx_packet, index + 1);
+  }
   progress(qp, now_ps);
   if (req.tx != req.tail) queue_request(qp, now_ps);
   return Fate::kAccepted;

@@ -63,11 +63,14 @@ Fate Device::accept_message_packet(QueuePair& qp, Packet& packet, Time_ps now_ps
   if (begins == resp.in_message || (!begins && wire::is_write(opcode) != resp.is_write))
     return refuse(qp, NakCode::kInvalidRequest, now_ps);
   std::uint32_t mtu_B = qp.attributes.path_mtu_B;
-  if (packet.payload_B > mtu_B || (!ends && packet.payload_B != mtu_B))
-    return refuse(qp, NakCode::kInvalidRequest, now_ps);
+  // First and Middle are full, a Last has at least one byte (IBTA vol 1, 9.7.4.1.7).
+  bool fits = ends ? packet.payload_B <= mtu_B && (begins || packet.payload_B > 0) : packet.payload_B == mtu_B;
+  if (!fits) return refuse(qp, NakCode::kInvalidRequest, now_ps);
   if (begins) {
     if (auto fate = begin_message(qp, packet, now_ps)) return *fate;
   }
+  // The packets of a WRITE add up to its DMALen.
+  if (resp.is_write && ends && packet.payload_B != resp.left_B) return refuse(qp, NakCode::kInvalidRequest, now_ps);
   // WRITE with immediate takes a receive, but only for its completion.
   if (resp.is_write && wire::has_imm(opcode) && !has_receive(qp, now_ps)) {
     if (begins) resp.in_message = false;
@@ -76,6 +79,10 @@ Fate Device::accept_message_packet(QueuePair& qp, Packet& packet, Time_ps now_ps
   if (packet.payload_B > 0) {
     if (Placed placed = place(qp, packet, now_ps); placed != Placed::kDone) [[unlikely]]
       return refuse_payload(qp, placed, now_ps);
+  }
+  if (wire::has_ieth(opcode) && !may_invalidate(qp, cold_of(packet).rkey)) [[unlikely]] {
+    fail_receive(qp, WcStatus::kRemoteInvalidRequest, now_ps);
+    return refuse(qp, NakCode::kRemoteAccessError, now_ps, true);
   }
   resp.expected_psn = psn_add(resp.expected_psn, 1);
   ++resp.unacked;
@@ -91,8 +98,9 @@ std::optional<Fate> Device::begin_message(QueuePair& qp, const Packet& packet, T
   resp.is_write = wire::is_write(static_cast<Opcode>(packet.opcode));
   if (resp.is_write) {
     ++counters.rx_write_requests;
-    if (!qp.attributes.access.remote_write) return refuse(qp, NakCode::kInvalidRequest, now_ps);
     const engine::Cold& cold = cold_of(packet);
+    if (!qp.attributes.access.remote_write || cold.dma_len > kMaxMessage_B)
+      return refuse(qp, NakCode::kInvalidRequest, now_ps);
     resp.va = cold.va;
     resp.rkey = cold.rkey;
     resp.left_B = cold.dma_len;
@@ -112,7 +120,7 @@ std::optional<Fate> Device::begin_message(QueuePair& qp, const Packet& packet, T
 // measured on ConnectX (facts PROTOCOL 5.10).
 Device::Placed Device::place(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   Responder& resp = qp.resp;
-  if (packet.payload_B > resp.left_B) return Placed::kTooLong;
+  if (packet.payload_B > resp.left_B) return Placed::kWrongLength;
   MemoryRegion* region = memory_.find(resp.rkey);
   bool allowed = region != nullptr && region->covers(resp.va, packet.payload_B) &&
                  (resp.is_write ? region->pd == qp.pd && region->access.remote_write : region->access.local_write);
@@ -127,7 +135,7 @@ Device::Placed Device::place(QueuePair& qp, const Packet& packet, Time_ps now_ps
 
 // A SEND that its receive cannot take ends that receive; a WRITE has nothing to end here.
 Fate Device::refuse_payload(QueuePair& qp, Placed why, Time_ps now_ps) {
-  bool too_long = why == Placed::kTooLong;
+  bool too_long = why == Placed::kWrongLength;
   if (!qp.resp.is_write) {
     if (too_long) ++counters.resp_local_length_error;
     fail_receive(qp, too_long ? WcStatus::kLocalLengthError : WcStatus::kLocalProtectionError, now_ps);
@@ -167,30 +175,36 @@ void Device::end_message(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   completion.with_imm = wire::has_imm(opcode);
   completion.with_invalidate = wire::has_ieth(opcode);
   completion.imm = completion.with_invalidate ? cold_of(packet).rkey : cold_of(packet).imm;
-  if (completion.with_invalidate) {
-    MemoryRegion* region = memory_.find(cold_of(packet).rkey);
-    if (region != nullptr && region->pd == qp.pd) region->valid = false;
-  }
+  if (completion.with_invalidate) memory_.find(cold_of(packet).rkey)->valid = false;
   completion.solicited = (packet.flags & Packet::kSolicited) != 0;
   Time_ps left_ps = functions_[qp.function].write(kCqe_B, std::max(now_ps, resp.placed_ps));
   completion.visible_ps = cpu_visible_ps(left_ps);
   push_receive_completion(qp, completion);
 }
 
+bool Device::may_invalidate(const QueuePair& qp, std::uint32_t rkey) {
+  const MemoryRegion* region = memory_.find(rkey);
+  return region != nullptr && region->pd == qp.pd;
+}
+
+// Without a byte no key is looked at (IBTA vol 1, 9.7.4.1.5).
+bool Device::may_read(const QueuePair& qp, const engine::Cold& cold) {
+  if (cold.dma_len == 0) return true;
+  const MemoryRegion* region = memory_.find(cold.rkey);
+  return region != nullptr && region->pd == qp.pd && region->access.remote_read &&
+         region->covers(cold.va, cold.dma_len);
+}
+
 Fate Device::accept_read(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   Responder& resp = qp.resp;
   ++counters.rx_read_requests;
-  if (!qp.attributes.access.remote_read || resp.in_message || too_many_requests(qp))
-    return refuse(qp, NakCode::kInvalidRequest, now_ps);
   const engine::Cold& cold = cold_of(packet);
-  const MemoryRegion* region = memory_.find(cold.rkey);
-  if (cold.dma_len > 0 && (region == nullptr || region->pd != qp.pd || !region->covers(cold.va, cold.dma_len) ||
-                           !region->access.remote_read)) {
-    return refuse(qp, NakCode::kRemoteAccessError, now_ps);
-  }
+  if (!qp.attributes.access.remote_read || resp.in_message || cold.dma_len > kMaxMessage_B || too_many_requests(qp))
+    return refuse(qp, NakCode::kInvalidRequest, now_ps);
+  if (!may_read(qp, cold)) return refuse(qp, NakCode::kRemoteAccessError, now_ps);
   if (!has_room_for_response(qp)) return Fate::kNotReady;  // discarded; the requester asks again
   std::uint32_t mtu_B = qp.attributes.path_mtu_B;
-  std::uint32_t packets = cold.dma_len == 0 ? 1 : (cold.dma_len + mtu_B - 1) / mtu_B;
+  std::uint32_t packets = cold.dma_len == 0 ? 1 : (cold.dma_len - 1) / mtu_B + 1;
   resp.msn = psn_add(resp.msn, 1);
   resp.expected_psn = psn_add(resp.expected_psn, packets);
   resp.unacked = 0;
@@ -242,11 +256,8 @@ Fate Device::receive_duplicate(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   switch (static_cast<Opcode>(packet.opcode)) {
     case Opcode::kReadRequest: {
       const engine::Cold& cold = cold_of(packet);
-      const MemoryRegion* region = memory_.find(cold.rkey);
-      bool allowed = cold.dma_len == 0 || (region != nullptr && region->pd == qp.pd && region->access.remote_read &&
-                                           region->covers(cold.va, cold.dma_len));
-      if (!allowed) break;
-      reply_read(qp, packet, now_ps, true);
+      bool allowed = qp.attributes.access.remote_read && cold.dma_len <= kMaxMessage_B && may_read(qp, cold);
+      if (allowed) reply_read(qp, packet, now_ps, true);
       break;
     }
     case Opcode::kCompareSwap:

@@ -146,6 +146,14 @@ void Device::drop_unsent(const Packet& packet) {
   if (packet.flags & Packet::kHasCold) out_.source().free_cold(packet.aux);
 }
 
+// A READ takes the PSNs of its response with its request (IBTA vol 1, 9.7.3.1: at most 2^23 outstanding).
+bool Device::has_psns_left(const QueuePair& qp, const SendWqe& wqe) {
+  const Requester& req = qp.req;
+  std::uint32_t outstanding = psn_distance(psn_add(wqe.first_psn, req.tx_packet), req.una_psn);
+  std::uint32_t takes = needs_response(wqe.request.opcode) ? wqe.packets - req.tx_packet : 1;
+  return outstanding + takes <= kMaxOutstandingPsns;
+}
+
 bool Device::message_may_start(QueuePair& qp, Time_ps now_ps, Time_ps& at_ps) {
   at_ps = std::max(qp.req.next_message_ps, card_.message_free_ps);
   if (at_ps > now_ps) return false;
@@ -168,8 +176,13 @@ bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
     queue_request(qp, qp.pace_ps);
     return false;
   }
-  if (window_is_full(qp)) return false;  // the next ACK resumes
   const SendRequest& request = wqe.request;
+  std::uint32_t longest_B = qp.type == QpType::kUd ? qp.attributes.path_mtu_B : kMaxMessage_B;
+  if (request.length_B > longest_B) [[unlikely]] {
+    fail_sending(qp, WcStatus::kLocalLengthError, now_ps);
+    return false;
+  }
+  if (window_is_full(qp) || !has_psns_left(qp, wqe)) return false;  // the next ACK resumes
   if (!req.started) {
     if (needs_response(request.opcode) && req.responses_due >= qp.attributes.max_rd_atomic)
       return false;  // finish_head resumes
@@ -183,10 +196,6 @@ bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
     }
     if (!can_do(qp.type, request.opcode)) [[unlikely]] {
       fail_sending(qp, WcStatus::kLocalQpOperationError, now_ps);
-      return false;
-    }
-    if (qp.type == QpType::kUd && request.length_B > qp.attributes.path_mtu_B) {
-      fail_sending(qp, WcStatus::kLocalLengthError, now_ps);
       return false;
     }
     if (request.length_B > 0 && !request.inline_data) {

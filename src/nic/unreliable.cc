@@ -41,8 +41,9 @@ Fate Device::receive_unreliable(QueuePair& qp, Packet& packet, Time_ps now_ps) {
     if (auto fate = begin_unreliable(qp, packet, now_ps)) return *fate;
   }
   std::uint32_t mtu_B = qp.attributes.path_mtu_B;
-  if (packet.payload_B > mtu_B || (!ends && packet.payload_B != mtu_B))
-    return drop_unreliable(qp, Placed::kTooLong, now_ps);
+  bool fits = ends ? packet.payload_B <= mtu_B && (begins || packet.payload_B > 0) : packet.payload_B == mtu_B;
+  if (!fits || (resp.is_write && ends && packet.payload_B != resp.left_B))
+    return drop_unreliable(qp, Placed::kWrongLength, now_ps);
   if (resp.is_write && wire::has_imm(opcode) && !has_receive(qp, now_ps)) {
     resp.in_message = false;
     ++counters.out_of_buffer;
@@ -61,8 +62,8 @@ std::optional<Fate> Device::begin_unreliable(QueuePair& qp, const Packet& packet
   resp.is_write = wire::is_write(wire::without_transport(static_cast<std::uint8_t>(packet.opcode)));
   if (resp.is_write) {
     ++counters.rx_write_requests;
-    if (!qp.attributes.access.remote_write) return Fate::kRefused;
     const engine::Cold& cold = cold_of(packet);
+    if (!qp.attributes.access.remote_write || cold.dma_len > kMaxMessage_B) return Fate::kRefused;
     resp.va = cold.va;
     resp.rkey = cold.rkey;
     resp.left_B = cold.dma_len;
@@ -85,7 +86,7 @@ std::optional<Fate> Device::begin_unreliable(QueuePair& qp, const Packet& packet
 // memory is this side's own mistake: it fails, and the queue pair with it.
 Fate Device::drop_unreliable(QueuePair& qp, Placed why, Time_ps now_ps) {
   qp.resp.in_message = false;
-  if (!qp.resp.is_write && why != Placed::kTooLong) {
+  if (!qp.resp.is_write && why != Placed::kWrongLength) {
     fail_receive(qp, WcStatus::kLocalProtectionError, now_ps);
     enter_error(qp, now_ps);
   }

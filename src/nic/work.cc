@@ -14,6 +14,8 @@ std::string_view name(WcStatus status) {
       return "local protection error";
     case WcStatus::kFlushError:
       return "Work Request Flushed Error";
+    case WcStatus::kBadResponse:
+      return "bad response error";
     case WcStatus::kRemoteInvalidRequest:
       return "remote invalid request error";
     case WcStatus::kRemoteAccessError:
@@ -31,7 +33,8 @@ std::string_view name(WcStatus status) {
 std::uint8_t mlx5_vendor_error(WcStatus status) {
   switch (status) {
     case WcStatus::kSuccess:
-    case WcStatus::kLocalQpOperationError:  // no public log shows one
+    case WcStatus::kLocalQpOperationError:  // no public log shows one of these two
+    case WcStatus::kBadResponse:
       return 0;
     case WcStatus::kLocalLengthError:
       return 0x68;

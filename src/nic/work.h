@@ -20,6 +20,8 @@ constexpr bool consumes_receive(WrOpcode op) {
   return op == WrOpcode::kWriteImm || op == WrOpcode::kSend || op == WrOpcode::kSendImm || op == WrOpcode::kSendInv;
 }
 
+inline constexpr std::uint32_t kMaxMessage_B = 1U << 31;  // IBTA vol 1, 9.4.3
+
 struct SendRequest {
   std::uint64_t wr_id = 0;
   WrOpcode opcode = WrOpcode::kWrite;
@@ -54,6 +56,7 @@ enum class WcStatus : std::uint8_t {
   kLocalQpOperationError = 2,
   kLocalProtectionError = 4,
   kFlushError = 5,
+  kBadResponse = 7,
   kRemoteInvalidRequest = 9,
   kRemoteAccessError = 10,
   kRemoteOperationError = 11,

@@ -140,5 +140,45 @@ TEST(Modify, RepeatedReadsAreNotTooMany) {
   EXPECT_GT(pair.counters(1).duplicate_request, 0U);
 }
 
+// A window counts packets of its own queue pair: one with another MTU that comes up beside it changes nothing.
+TEST(Modify, ThePathMtuOfAnotherQueuePairDoesNotChangeTheWindow) {
+  for (CongestionKind kind : {CongestionKind::kSwift, CongestionKind::kHpcc}) {
+    std::vector<Time_ps> times[2];
+    for (int others = 0; others < 2; ++others) {
+      support::RcOptions options;
+      for (PortQos& qos : options.pair.qos) qos.congestion.kind = kind;
+      support::RcPair pair(options);
+      if (others != 0) {
+        for (std::uint32_t side = 0; side < 2; ++side) {
+          QpAttributes attributes = pair.attributes(side);
+          attributes.path_mtu_B = 256;
+          std::uint32_t qpn =
+              pair.device(side).create_qp(QpType::kRc, pair.node(side).send_cq, pair.node(side).receive_cq, 16, 16);
+          for (QpState to : {QpState::kInit, QpState::kRtr, QpState::kRts})
+            ASSERT_TRUE(pair.device(side).modify(qpn, to, attributes));
+          EXPECT_EQ(pair.device(side).congestion_environment(qpn).mtu_B, 256U);
+        }
+      }
+      EXPECT_EQ(pair.device(0).congestion_environment(pair.qp[0]).mtu_B, 1024U);
+      pair.post(WrOpcode::kWrite, 500 * 1024);
+      pair.run();
+      for (const support::Frame& frame : pair.sent(0)) times[others].push_back(frame.time_ps);
+    }
+    EXPECT_EQ(times[0], times[1]);
+  }
+}
+
+// Nothing acknowledges a datagram, so that no window may wait for it.
+TEST(Modify, AWindowDoesNotStopDatagrams) {
+  support::RcOptions options;
+  options.type = QpType::kUd;
+  options.depth = 512;
+  for (PortQos& qos : options.pair.qos) qos.congestion.kind = CongestionKind::kSwift;
+  support::RcPair pair(options);
+  for (int i = 0; i < 512; ++i) pair.post(WrOpcode::kSend, 1024);
+  pair.run();
+  EXPECT_EQ(pair.sent_completions().size(), 512U);
+}
+
 }  // namespace
 }  // namespace weft::nic

@@ -166,7 +166,7 @@ TEST(ReactionPoint, MarksThatGoOnLeadFurtherDown) {
   RcPair pair(options);
   pair.post(WrOpcode::kWrite, 1000 * 1024);
   pair.run(us(60));
-  double rate = rate_bps(pair.device(0).qp(pair.qp[0]).congestion, pair.device(0).congestion_environment());
+  double rate = rate_bps(pair.device(0).qp(pair.qp[0]).congestion, pair.device(0).congestion_environment(pair.qp[0]));
   EXPECT_LT(rate, 1e9) << "a CNP every 4 us, and each cuts by about a half";
   EXPECT_GE(rate, 1e6) << "rpg_min_rate";
   EXPECT_GE(pair.counters(0).rp_cnp_handled, 8U);

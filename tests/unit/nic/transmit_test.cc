@@ -43,7 +43,8 @@ TEST(Transmit, SegmentsEveryOperationAtEveryBoundary) {
       RcPair pair;
       pair.receive(100'000, 200'000, 77);
       SendRequest request = pair.request(kind.op, size_B, 4096, 200'000);
-      request.imm = 0xdead;
+      std::uint32_t spare_key = pair.device(1).memory().add(0x7000, 64, {true, true, true, true});
+      request.imm = kind.op == WrOpcode::kSendInv ? spare_key : 0xdead;
       request.solicited = true;
       ASSERT_TRUE(pair.post(request));
       pair.run();
@@ -73,7 +74,7 @@ TEST(Transmit, SegmentsEveryOperationAtEveryBoundary) {
           EXPECT_EQ(frames[i].cold.dma_len, size_B);
         }
         EXPECT_TRUE(!wire::has_imm(expected) || frames[i].cold.imm == 0xdead);
-        EXPECT_TRUE(!wire::has_ieth(expected) || frames[i].cold.rkey == 0xdead);
+        EXPECT_TRUE(!wire::has_ieth(expected) || frames[i].cold.rkey == spare_key);
       }
       EXPECT_EQ(pair.only_completion().status, WcStatus::kSuccess);
       EXPECT_TRUE(pair.same_bytes(4096, 200'000, size_B)) << wire::name(kind.only) << " of " << size_B;
