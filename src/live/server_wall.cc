@@ -93,7 +93,7 @@ void Server::sleep_until(Time_ps time_ps) {
       if (process->gone) continue;
       sleepers.push_back(process.get());
       process->shared().sleeping.store(1, std::memory_order_seq_cst);
-      posted = posted || process->has_posts();
+      posted = posted || process->has_posts(std::memory_order_seq_cst);
     }
   }
   std::vector<pollfd> lent;
