@@ -10,45 +10,66 @@ namespace {
 
 constexpr std::size_t kMostEvents = 4096;  // that nobody fetches; more are lost, as in a full event queue
 
-// The object that the event is about, by the name that the program gave it; none: it is not this process's.
-std::optional<std::uint64_t> cookie_of(const Process& process, std::uint32_t device, nic::AsyncKind kind,
-                                       std::uint32_t number) {
+// The event with the handle of the object that it is about; none: it is not this process's.
+std::optional<AsyncChannel::Event> event_of(const Process& process, std::uint32_t device, nic::AsyncKind kind,
+                                            std::uint32_t number) {
+  const auto type = static_cast<std::uint32_t>(kind);
   if (kind == nic::AsyncKind::kCqError) {
     for (const auto& [handle, cq] : process.cqs) {
-      if (cq->device == device && cq->nic_cq == number) return cq->cookie;
+      if (cq->device == device && cq->nic_cq == number) return AsyncChannel::Event{type, verbs::Kind::kCq, handle};
     }
     return std::nullopt;
   }
   if (kind == nic::AsyncKind::kSrqLimitReached) {
     for (const auto& [handle, srq] : process.srqs) {
-      if (srq->device == device && srq->nic_srq == number) return srq->cookie;
+      if (srq->device == device && srq->nic_srq == number) return AsyncChannel::Event{type, verbs::Kind::kSrq, handle};
     }
     return std::nullopt;
   }
   auto qp = process.qp_by_number.find({device, number});
-  return qp == process.qp_by_number.end() ? std::nullopt : std::optional(qp->second->cookie);
+  if (qp == process.qp_by_number.end()) return std::nullopt;
+  return AsyncChannel::Event{type, verbs::Kind::kQp, qp->second->handle};
+}
+
+struct Concerned {
+  std::uint64_t cookie = 0;  // the name that the program gave the object
+  verbs::Destroyed* fetched = nullptr;
+};
+template <typename Objects>
+Concerned find_in(const Objects& objects, std::uint32_t handle) {
+  auto found = objects.find(handle);
+  return found == objects.end() ? Concerned{} : Concerned{found->second->cookie, &found->second->fetched};
+}
+// Nothing in `fetched`: the object is no more.
+Concerned find_concerned(const Process& process, const AsyncChannel::Event& event) {
+  switch (event.kind) {
+    case verbs::Kind::kCq:
+      return find_in(process.cqs, event.handle);
+    case verbs::Kind::kSrq:
+      return find_in(process.srqs, event.handle);
+    default:
+      return find_in(process.qps, event.handle);
+  }
 }
 
 }  // namespace
 
-void AsyncChannel::push(const verbs::AsyncEvent& event) {
+void AsyncChannel::push(const Event& event) {
   if (events.size() >= kMostEvents) return;
   events.push_back(event);
   raise_event(eventfd.fd);
 }
 
-verbs::AsyncEvent AsyncChannel::pop() {
-  verbs::AsyncEvent event = events.front();
+AsyncChannel::Event AsyncChannel::pop() {
+  Event event = events.front();
   events.pop_front();
   lower_event(eventfd.fd);
   return event;
 }
 
-void AsyncChannel::forget(std::uint64_t cookie) {
-  for (std::size_t left = events.size(); left > 0; --left) {
-    verbs::AsyncEvent event = pop();
-    if (event.cookie != cookie) push(event);
-  }
+void AsyncChannel::forget(verbs::Kind kind, std::uint32_t handle) {
+  auto is_its = [&](const Event& event) { return event.kind == kind && event.handle == handle; };
+  for (std::size_t count = std::erase_if(events, is_its); count > 0; --count) lower_event(eventfd.fd);
 }
 
 void Server::on_async(void* self, nic::Device& device, nic::AsyncKind kind, std::uint32_t number, Time_ps now_ps) {
@@ -58,16 +79,15 @@ void Server::on_async(void* self, nic::Device& device, nic::AsyncKind kind, std:
       if (&host.device(index) != &device) continue;
       for (const auto& process : node->processes) {
         auto channel = process->async.find(index);
-        auto cookie = cookie_of(*process, index, kind, number);
-        if (!cookie || channel == process->async.end()) continue;
-        node->at(now_ps, 0,
-                 [node = node.get(), process, index,
-                  event = verbs::AsyncEvent{static_cast<std::uint32_t>(kind), *cookie}](Time_ps at_ps) {
-                   auto open = process->async.find(index);
-                   if (open == process->async.end()) return;
-                   open->second->push(event);
-                   node->tell(*process, at_ps);
-                 });
+        auto event = event_of(*process, index, kind, number);
+        if (!event || channel == process->async.end()) continue;
+        node->at(now_ps, 0, [node = node.get(), process, index, event = *event](Time_ps at_ps) {
+          auto open = process->async.find(index);
+          // The object may have been destroyed since.
+          if (open == process->async.end() || find_concerned(*process, event).fetched == nullptr) return;
+          open->second->push(event);
+          node->tell(*process, at_ps);
+        });
       }
     }
   }
@@ -79,7 +99,10 @@ std::optional<Reply> Server::get_async_event(Process& process, const Request& re
   auto channel = process.async.find(ask.channel);
   if (channel == process.async.end()) return Reply::failed(EINVAL);
   if (channel->second->events.empty()) return ask.wait != 0 ? std::nullopt : std::optional(Reply::failed(EAGAIN));
-  return Reply::of(channel->second->pop());
+  AsyncChannel::Event event = channel->second->pop();
+  Concerned concerned = find_concerned(process, event);
+  ++concerned.fetched->async_events;
+  return Reply::of(verbs::AsyncEvent{event.type, concerned.cookie});
 }
 
 }  // namespace weft::live

@@ -182,11 +182,12 @@ std::optional<Reply> Server::get_cq_event(Process& process, const Request& reque
   auto found = process.channels.find(ask.channel);
   if (found == process.channels.end()) return Reply::failed(EINVAL);
   EventChannel& channel = *found->second;
-  if (channel.cookies.empty()) return ask.wait != 0 ? std::nullopt : std::optional(Reply::failed(EAGAIN));
-  verbs::CqEvent event{channel.cookies.front()};
-  channel.cookies.pop_front();
+  if (channel.cqs.empty()) return ask.wait != 0 ? std::nullopt : std::optional(Reply::failed(EAGAIN));
+  CompletionRing& cq = *process.cqs.at(channel.cqs.front());
+  channel.cqs.pop_front();
   lower_event(channel.eventfd);
-  return Reply::of(event);
+  ++cq.fetched.completion_events;
+  return Reply::of(verbs::CqEvent{cq.cookie});
 }
 
 std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, Time_ps now_ps, bool again) {
@@ -207,7 +208,7 @@ std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, 
       item.ready = stream == nullptr ? static_cast<std::uint32_t>(POLLNVAL) : stream->ready(item.wanted);
     } else if (item.what == verbs::WaitItem::kChannel) {
       auto channel = process.channels.find(item.handle);
-      if (channel != process.channels.end() && !channel->second->cookies.empty()) item.ready = item.wanted & POLLIN;
+      if (channel != process.channels.end() && !channel->second->cqs.empty()) item.ready = item.wanted & POLLIN;
     } else if (item.what == verbs::WaitItem::kCm) {
       if (CommunicationManager::has_event(process, item.handle)) item.ready = item.wanted & POLLIN;
     } else if (item.what == verbs::WaitItem::kAsync) {

@@ -32,6 +32,10 @@ EventChannel::~EventChannel() {
   if (eventfd >= 0) close(eventfd);
 }
 
+void EventChannel::forget(std::uint32_t cq) {
+  for (std::size_t count = std::erase(cqs, cq); count > 0; --count) lower_event(eventfd);
+}
+
 void OwnedDescriptor::reset() {
   if (fd >= 0) close(fd);
   fd = -1;

@@ -85,16 +85,20 @@ inline constexpr std::size_t kMostPieces = 64;  // of one system call that moves
 void raise_event(int fd);
 void lower_event(int fd);
 
+// Events of completion queues that the program has not fetched; the descriptor is readable while there are some.
 struct EventChannel {
   int eventfd = -1;
-  std::deque<std::uint64_t> cookies;
+  std::deque<std::uint32_t> cqs;  // handles, in the order of the events
   ~EventChannel();
+  // The completion queue is no more.
+  void forget(std::uint32_t cq);
 };
 struct CompletionRing {
   Process* process = nullptr;
   std::uint32_t handle = 0, device = 0, nic_cq = 0, channel = verbs::kNoHandle;
   std::uint32_t id = 0;  // in the node's table
   std::uint64_t cookie = 0;
+  verbs::Destroyed fetched{};  // events that the program has, or had
   SharedMemory memory;
   Ring ring;
   enum class Armed : std::uint8_t { kNo, kSolicited, kAny } armed = Armed::kNo;
@@ -104,6 +108,7 @@ struct VerbsSrq {
   std::uint32_t handle = 0, device = 0, pd = 0, nic_srq = 0;
   std::uint32_t ended = 0;  // receives, since it was made
   std::uint64_t cookie = 0;
+  verbs::Destroyed fetched{};
   SharedMemory memory;
   PostQueue receive;
 };
@@ -113,6 +118,7 @@ struct VerbsQp {
   std::uint32_t send_cq = 0, receive_cq = 0, srq = verbs::kNoHandle;
   bool signal_all = false;
   std::uint64_t cookie = 0;
+  verbs::Destroyed fetched{};
   SharedMemory memory;
   PostQueue send, receive;
   verbs::QpAttr attr{};
@@ -144,13 +150,18 @@ struct OwnedDescriptor {
 };
 // Asynchronous events of one device that the program has not fetched; the descriptor is readable while there are some.
 struct AsyncChannel {
+  struct Event {
+    std::uint32_t type;  // ibv_event_type
+    verbs::Kind kind;    // of the object that it is about
+    std::uint32_t handle;
+  };
   OwnedDescriptor eventfd;
-  std::deque<verbs::AsyncEvent> events;
+  std::deque<Event> events;
 
-  void push(const verbs::AsyncEvent& event);
-  verbs::AsyncEvent pop();
-  // What the events are about is no more.
-  void forget(std::uint64_t cookie);
+  void push(const Event& event);
+  Event pop();
+  // The object that events are about is no more.
+  void forget(verbs::Kind kind, std::uint32_t handle);
 };
 
 struct Process : std::enable_shared_from_this<Process> {
@@ -186,6 +197,7 @@ struct Process : std::enable_shared_from_this<Process> {
   OwnedDescriptor doorbell, doorbell_given;
 
   verbs::ProcessPage& shared() const { return *reinterpret_cast<verbs::ProcessPage*>(page.data()); }
+  // With seq_cst it pairs with weft_ring(): who posts either finds `sleeping` set or is seen here.
   bool has_posts() const {
     for (std::size_t word = 0; word * 64 < doorbells.size(); ++word) {
       if (shared().doorbells[word].load(std::memory_order_relaxed) != 0) return true;

@@ -277,7 +277,7 @@ void Node::notify(CompletionRing& cq, bool solicited) {
   auto channel = cq.process->channels.find(cq.channel);
   if (!event || channel == cq.process->channels.end()) return;
   cq.armed = CompletionRing::Armed::kNo;
-  channel->second->cookies.push_back(cq.cookie);
+  channel->second->cqs.push_back(cq.handle);
   raise_event(channel->second->eventfd);
 }
 

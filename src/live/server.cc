@@ -9,6 +9,8 @@
 #include <climits>
 #include <ctime>
 
+#include "observe/capture.h"
+
 namespace weft::live {
 
 namespace {
@@ -22,9 +24,8 @@ constexpr std::int64_t kShortSpinBudget_ns = 500'000;
 // ms). That costs CPU time but is no spinning; within these limits of its clock and of CPU time.
 constexpr Time_ps kClockLoop_ps = kSecond_ps;
 constexpr std::int64_t kClockLoopBudget_ns = 10'000'000'000;
-constexpr Time_ps kClockRead_ps = ns(20);                              // a vDSO call; estimate
-constexpr std::int64_t kEpoch_ns = 1'700'000'000LL * 1'000'000'000LL;  // any fixed day
-constexpr int kOutsideLooks = 5;  // looks, a millisecond apart, that find it asleep in the kernel
+constexpr Time_ps kClockRead_ps = ns(20);  // a vDSO call; estimate
+constexpr int kOutsideLooks = 5;           // looks, a millisecond apart, that find it asleep in the kernel
 
 std::int64_t cpu_ns(int pid) {
   clockid_t clock;
@@ -296,7 +297,7 @@ void Server::greet(int fd, const Request& request) {
     Time_ps after_post_ps = std::max<Time_ps>(0, model.post_loop_ps - kClockRead_ps);
     welcome.costs = {model.post_wqe_ps, model.doorbell_ps, model.post_recv_ps,
                      model.poll_hit_ps, kClockRead_ps,     after_post_ps};
-    welcome.epoch_ns = wall_ ? wall_->start_ns() : kEpoch_ns;
+    welcome.epoch_ns = wall_ ? wall_->start_ns() : observe::Capture::kEpoch_ns;
     Reply reply = Reply::of(welcome);
     reply.fds[0] = thread->page.fd();
     reply.fds[1] = thread->process->page.fd();

@@ -17,8 +17,8 @@ std::array<std::uint8_t, 16> link_local(const std::array<std::uint8_t, 6>& mac) 
           mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
 }
 
-void forget_events(Process& process, std::uint32_t device, std::uint64_t cookie) {
-  if (auto channel = process.async.find(device); channel != process.async.end()) channel->second->forget(cookie);
+void forget_events(Process& process, std::uint32_t device, verbs::Kind kind, std::uint32_t handle) {
+  if (auto channel = process.async.find(device); channel != process.async.end()) channel->second->forget(kind, handle);
 }
 
 void copy_text(char* to, std::size_t room, const std::string& text) {
@@ -173,7 +173,7 @@ void VerbsService::forget_work(Process& process, VerbsQp& qp) {
 }
 
 void VerbsService::destroy_qp(Process& process, VerbsQp& qp) {
-  forget_events(process, qp.device, qp.cookie);
+  forget_events(process, qp.device, verbs::Kind::kQp, qp.handle);
   forget_work(process, qp);
   device(qp.device)->destroy_qp(qp.qpn);
   process.qp_by_number.erase({qp.device, qp.qpn});
@@ -182,7 +182,9 @@ void VerbsService::destroy_qp(Process& process, VerbsQp& qp) {
 }
 
 void VerbsService::destroy_cq(Process& process, CompletionRing& cq) {
-  forget_events(process, cq.device, cq.cookie);
+  forget_events(process, cq.device, verbs::Kind::kCq, cq.handle);
+  if (auto channel = process.channels.find(cq.channel); channel != process.channels.end())
+    channel->second->forget(cq.handle);
   node_.unwatch(cq);
   device(cq.device)->destroy_cq(cq.nic_cq);
 }
@@ -191,6 +193,7 @@ Reply VerbsService::destroy(Process& process, const Request& request) {
   verbs::Destroy ask;
   if (!request.read(ask)) return Reply::failed(EINVAL);
   std::uint32_t h = ask.handle;
+  const Reply well = Reply::of(verbs::Destroyed{});
   auto uses = [&](auto test) {
     return std::any_of(process.qps.begin(), process.qps.end(), [&](const auto& each) { return test(*each.second); });
   };
@@ -201,7 +204,7 @@ Reply VerbsService::destroy(Process& process, const Request& request) {
           std::any_of(process.mrs.begin(), process.mrs.end(), [&](const auto& each) { return each.second->pd == h; }) ||
           std::any_of(process.srqs.begin(), process.srqs.end(), [&](const auto& each) { return each.second->pd == h; });
       if (used) return Reply::failed(EBUSY);
-      return process.pds.erase(h) == 1 ? Reply{} : Reply::failed(EINVAL);
+      return process.pds.erase(h) == 1 ? well : Reply::failed(EINVAL);
     }
     case verbs::Kind::kMr: {
       auto found = process.mrs.find(h);
@@ -209,41 +212,47 @@ Reply VerbsService::destroy(Process& process, const Request& request) {
       device(found->second->device)->memory().remove(found->second->key);
       ++process.ranges_ended;
       process.mrs.erase(found);
-      return {};
+      // The memory is the program's alone when the call returns: what was written to it is there by then.
+      process.settle_writes(kNever_ps);
+      return well;
     }
     case verbs::Kind::kChannel: {
       for (const auto& [handle, cq] : process.cqs) {
         if (cq->channel == h) return Reply::failed(EBUSY);
       }
-      return process.channels.erase(h) == 1 ? Reply{} : Reply::failed(EINVAL);
+      return process.channels.erase(h) == 1 ? well : Reply::failed(EINVAL);
     }
     case verbs::Kind::kCq: {
       auto found = process.cqs.find(h);
       if (found == process.cqs.end()) return Reply::failed(EINVAL);
       if (uses([&](const VerbsQp& qp) { return qp.send_cq == h || qp.receive_cq == h; })) return Reply::failed(EBUSY);
       destroy_cq(process, *found->second);
+      Reply reply = Reply::of(found->second->fetched);
       process.cqs.erase(found);
-      return {};
+      return reply;
     }
     case verbs::Kind::kQp: {
       auto found = process.qps.find(h);
       if (found == process.qps.end()) return Reply::failed(EINVAL);
       destroy_qp(process, *found->second);
+      process.settle_writes(kNever_ps);
+      Reply reply = Reply::of(found->second->fetched);
       process.qps.erase(found);
-      return {};
+      return reply;
     }
     case verbs::Kind::kSrq: {
       auto found = process.srqs.find(h);
       if (found == process.srqs.end()) return Reply::failed(EINVAL);
       VerbsSrq& srq = *found->second;
       if (!device(srq.device)->destroy_srq(srq.nic_srq)) return Reply::failed(EBUSY);
-      forget_events(process, srq.device, srq.cookie);
+      forget_events(process, srq.device, verbs::Kind::kSrq, srq.handle);
       destroy_queue(process, srq.receive);
+      Reply reply = Reply::of(srq.fetched);
       process.srqs.erase(found);
-      return {};
+      return reply;
     }
     case verbs::Kind::kAh:
-      return process.ahs.erase(h) == 1 ? Reply{} : Reply::failed(EINVAL);
+      return process.ahs.erase(h) == 1 ? well : Reply::failed(EINVAL);
     default:
       return Reply::failed(EINVAL);
   }

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "live/mappings.h"
+
 namespace weft::live {
 
 namespace {
@@ -85,10 +87,7 @@ Reply VerbsService::reg_mr(Process& process, const Request& request) {
       (ask.access & IBV_ACCESS_LOCAL_WRITE) == 0)
     return Reply::failed(EINVAL);
   if (process.mrs.size() >= kMaxMr) return Reply::failed(ENOMEM);
-  // What is not mapped cannot be pinned.
-  std::uint8_t byte = 0;
-  if (ask.length_B > 0 &&
-      (!process.read(ask.address, {&byte, 1}) || !process.read(ask.address + ask.length_B - 1, {&byte, 1})))
+  if (!can_pin(process.pid, ask.address, ask.length_B, (ask.access & IBV_ACCESS_LOCAL_WRITE) != 0))
     return Reply::failed(EFAULT);
   auto mr = std::make_unique<MemoryRange>();
   *mr = {&process, ask.pd,       pd->second,
@@ -361,7 +360,10 @@ Reply VerbsService::modify_qp(Process& process, const Request& request, Time_ps 
       return Reply::failed(EINVAL);
   }
   if (!nic.why_not(qp.qpn, state, to).empty()) return Reply::failed(EINVAL);
-  if (state == nic::QpState::kReset) forget_work(process, qp);
+  if (state == nic::QpState::kReset) {
+    forget_work(process, qp);
+    process.settle_writes(kNever_ps);  // its buffers are the program's alone again
+  }
   nic.modify(qp.qpn, state, to, now_ps);
   return {};
 }

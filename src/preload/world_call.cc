@@ -62,6 +62,10 @@ WEFT_EXPORT int weft_call(std::uint32_t op, const void* request, std::size_t req
   return call_in_pieces(static_cast<Op>(op), &piece, 1, reply, reply_B, descriptors);
 }
 
+WEFT_EXPORT void weft_connect() {
+  if (this_process().attached) ensure_connected();
+}
+
 WEFT_EXPORT bool weft_is_attached() {
   return this_process().attached;
 }
@@ -84,7 +88,7 @@ WEFT_EXPORT void weft_spend_ps(std::int64_t cost_ps) {
 }
 
 WEFT_EXPORT const Costs* weft_costs() {
-  if (this_process().attached) ensure_connected();
+  weft_connect();
   return &welcome().costs;
 }
 

@@ -41,7 +41,7 @@ enum class Op : std::uint32_t {
   kCreateSrq,         // CreateSrq -> QueueInfo, with the ring's descriptor
   kCreateQp,          // CreateQp -> QpInfo, with the rings' descriptor
   kCreateAh,          // CreateAh -> Handle
-  kDestroy,           // Destroy -> nothing; EBUSY while something uses it
+  kDestroy,           // Destroy -> Destroyed; EBUSY while something uses it
   kModifyQp,          // ModifyQp -> nothing
   kQueryQp,           // Handle -> QpAttr
   kModifySrq,         // ModifySrq -> nothing
@@ -207,6 +207,10 @@ inline constexpr std::size_t kMaxPolledCqs = 1024;  // of one kPoll
 struct Destroy {
   Kind kind;
   std::uint32_t handle;
+};
+// How many events of the object the program has fetched: it must acknowledge as many before the object goes.
+struct Destroyed {
+  std::uint32_t completion_events, async_events;
 };
 struct RegMr {
   std::uint32_t pd, access;

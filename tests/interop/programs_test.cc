@@ -155,5 +155,11 @@ TEST(Programs, AsynchronousEventsReachTheProgram) {
       "communication established of the receiving end\nlocal access violation work queue error of the receiving end\n");
 }
 
+TEST(Programs, ThreadsWhoseFirstCallIsAPostToOneQueue) {
+  Live world("two-node-25g.yaml");
+  EXPECT_EQ(world.shell("exec vm00 -- " WEFT_VERBS_PROBE " threads"), 0) << world.output();
+  EXPECT_EQ(world.output(), "128 messages from 8 threads\n");
+}
+
 }  // namespace
 }  // namespace weft::interop

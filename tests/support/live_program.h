@@ -106,6 +106,7 @@ class LiveProgram {
     std::strncpy(hello.node, node, sizeof(hello.node) - 1);
     Answer welcome = ask(verbs::Op::kHello, hello);
     if (!welcome.came || welcome.error != 0) return;
+    epoch_ns = welcome.as<verbs::Welcome>().epoch_ns;
     thread_page = static_cast<verbs::ThreadPage*>(map(welcome.fds[0], sizeof(verbs::ThreadPage)));
     page = static_cast<verbs::ProcessPage*>(map(welcome.fds[1], sizeof(verbs::ProcessPage)));
   }
@@ -241,6 +242,7 @@ class LiveProgram {
     return std::nullopt;
   }
 
+  std::int64_t epoch_ns = 0;
   verbs::ThreadPage* thread_page = nullptr;
   verbs::ProcessPage* page = nullptr;
 

@@ -106,7 +106,7 @@ ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
 }
 
 int ibv_destroy_ah(ibv_ah* ah) {
-  if (const int error = call(Op::kDestroy, Destroy{Kind::kAh, ah->handle}); error != 0) return error;
+  if (const int error = destroy(Kind::kAh, ah->handle); error != 0) return error;
   std::free(ah);
   return 0;
 }

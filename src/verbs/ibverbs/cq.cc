@@ -17,7 +17,7 @@ int set_up_queue(Cq& cq, const CreateCq& request) {
   if (error == 0) error = find_ring(cq.mapping, info.ring, sizeof(CqEntry), cq.ring);
   if (error != 0) {
     unmap_queue(cq.mapping);
-    call(Op::kDestroy, Destroy{Kind::kCq, cq.handle});
+    destroy(Kind::kCq, cq.handle);
   }
   return error;
 }
@@ -69,9 +69,10 @@ int ibv_resize_cq(ibv_cq* cq, int entries) {
 
 int ibv_destroy_cq(ibv_cq* base) {
   auto* cq = static_cast<Cq*>(base);
-  if (const int error = call(Op::kDestroy, Destroy{Kind::kCq, cq->handle}); error != 0) return error;
-  wait_for_acknowledgements(cq->mutex, cq->cond, cq->comp_events_completed, cq->completion_events);
-  wait_for_acknowledgements(cq->mutex, cq->cond, cq->async_events_completed, cq->async_events);
+  Destroyed events;
+  if (const int error = destroy(Kind::kCq, cq->handle, &events); error != 0) return error;
+  wait_for_acknowledgements(cq->mutex, cq->cond, cq->comp_events_completed, events.completion_events);
+  wait_for_acknowledgements(cq->mutex, cq->cond, cq->async_events_completed, events.async_events);
   count_user(cq->channel, -1);
   unmap_queue(cq->mapping);
   pthread_spin_destroy(&cq->lock);

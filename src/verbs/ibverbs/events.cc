@@ -44,11 +44,6 @@ Concerns concern_of(std::uint32_t type) {
   }
 }
 
-void count_one(pthread_mutex_t& mutex, std::uint32_t& counter) {
-  const MutexGuard guard(mutex);
-  ++counter;
-}
-
 void acknowledge(pthread_mutex_t& mutex, pthread_cond_t& condition, std::uint32_t& completed, std::uint32_t events) {
   const MutexGuard guard(mutex);
   completed += events;
@@ -83,7 +78,7 @@ int ibv_destroy_comp_channel(ibv_comp_channel* base) {
     const MutexGuard guard(channel->context->mutex);
     if (channel->refcnt != 0) return EBUSY;
   }
-  if (const int error = call(Op::kDestroy, Destroy{Kind::kChannel, channel->handle}); error != 0) return error;
+  if (const int error = destroy(Kind::kChannel, channel->handle); error != 0) return error;
   close(channel->fd);
   std::free(channel);
   return 0;
@@ -98,7 +93,6 @@ int ibv_get_cq_event(ibv_comp_channel* base, ibv_cq** cq, void** cq_context) {
     return -1;
   }
   auto* of = reinterpret_cast<Cq*>(event.cookie);
-  count_one(of->mutex, of->completion_events);
   *cq = of;
   *cq_context = of->cq_context;
   return 0;
@@ -117,24 +111,15 @@ int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
   }
   event->event_type = static_cast<ibv_event_type>(reply.type);
   switch (concern_of(reply.type)) {
-    case Concerns::kCq: {
-      auto* cq = reinterpret_cast<Cq*>(reply.cookie);
-      count_one(cq->mutex, cq->async_events);
-      event->element.cq = cq;
+    case Concerns::kCq:
+      event->element.cq = reinterpret_cast<Cq*>(reply.cookie);
       break;
-    }
-    case Concerns::kQp: {
-      auto* qp = reinterpret_cast<Qp*>(reply.cookie);
-      count_one(qp->mutex, qp->async_events);
-      event->element.qp = qp;
+    case Concerns::kQp:
+      event->element.qp = reinterpret_cast<Qp*>(reply.cookie);
       break;
-    }
-    case Concerns::kSrq: {
-      auto* srq = reinterpret_cast<Srq*>(reply.cookie);
-      count_one(srq->mutex, srq->async_events);
-      event->element.srq = srq;
+    case Concerns::kSrq:
+      event->element.srq = reinterpret_cast<Srq*>(reply.cookie);
       break;
-    }
     case Concerns::kPort:
       event->element.port_num = kPort;
       break;

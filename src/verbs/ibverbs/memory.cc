@@ -44,7 +44,7 @@ ibv_pd* ibv_alloc_pd(ibv_context* context) {
 }
 
 int ibv_dealloc_pd(ibv_pd* pd) {
-  if (const int error = call(Op::kDestroy, Destroy{Kind::kPd, pd->handle}); error != 0) return error;
+  if (const int error = destroy(Kind::kPd, pd->handle); error != 0) return error;
   std::free(pd);
   return 0;
 }
@@ -74,7 +74,7 @@ int ibv_rereg_mr(ibv_mr*, int, ibv_pd*, void*, std::size_t, int) {
 }
 
 int ibv_dereg_mr(ibv_mr* mr) {
-  if (const int error = call(Op::kDestroy, Destroy{Kind::kMr, mr->handle}); error != 0) return error;
+  if (const int error = destroy(Kind::kMr, mr->handle); error != 0) return error;
   std::free(mr);
   return 0;
 }

@@ -30,9 +30,13 @@ inline constexpr std::uint8_t kPort = 1;
 inline constexpr int kGidTable = 255;  // as mlx5: the entries behind those of DeviceInfo are empty
 inline constexpr int kCompletionVectors = 8;
 
+// The thread is connected by the time that it holds the lock (weft_connect).
 class SpinGuard {
  public:
-  explicit SpinGuard(pthread_spinlock_t& lock) : lock_(lock) { pthread_spin_lock(&lock_); }
+  explicit SpinGuard(pthread_spinlock_t& lock) : lock_(lock) {
+    weft_connect();
+    pthread_spin_lock(&lock_);
+  }
   ~SpinGuard() { pthread_spin_unlock(&lock_); }
   SpinGuard(const SpinGuard&) = delete;
   SpinGuard& operator=(const SpinGuard&) = delete;
@@ -101,7 +105,6 @@ struct Cq : ibv_cq {
   pthread_spinlock_t lock;  // of the consumer's side
   Mapping mapping;
   Ring ring;
-  std::uint32_t completion_events, async_events;  // that the program got; it must acknowledge as many
 };
 
 struct Srq : ibv_srq {
@@ -109,7 +112,6 @@ struct Srq : ibv_srq {
   Mapping mapping;
   Ring ring;
   std::uint32_t max_sge, limit;
-  std::uint32_t async_events;
 };
 
 struct Qp : ibv_qp {
@@ -123,7 +125,6 @@ struct Qp : ibv_qp {
   std::atomic<std::uint32_t> send_freed, receive_freed;
   ibv_qp_cap cap;
   bool signal_all;
-  std::uint32_t async_events;
   // Between ibv_wr_start and ibv_wr_complete, with send_lock held: the requests so far.
   std::uint32_t wr_first, wr_next;
   SendEntry* wr_entry;  // the last of them, null when it was refused
@@ -171,9 +172,12 @@ void from_world(const AhAttr& attr, ibv_ah_attr& out);
 // Whether a wait blocks is the program's choice, by O_NONBLOCK of the descriptor. It starts without.
 void make_blocking(int fd);
 bool is_blocking(int fd);
+// Ends an object of the world. `events` gets how many of its events the program has fetched, as rdma-core's kernel
+// calls say it: a thread that has just fetched one need not have got any further.
+int destroy(Kind kind, std::uint32_t handle, Destroyed* events = nullptr);
 // What a program got of an object's events, it must acknowledge before the object can go.
 void wait_for_acknowledgements(pthread_mutex_t& mutex, pthread_cond_t& condition, const std::uint32_t& completed,
-                               const std::uint32_t& got);
+                               std::uint32_t fetched);
 
 // For calls that return a pointer.
 inline std::nullptr_t fail(int error) {

@@ -70,7 +70,7 @@ int set_up_queues(Qp& qp, ibv_context* context, const CreateQp& request) {
   }
   if (error != 0) {
     unmap_queue(qp.mapping);
-    call(Op::kDestroy, Destroy{Kind::kQp, qp.handle});
+    destroy(Kind::kQp, qp.handle);
   }
   return error;
 }
@@ -140,8 +140,9 @@ ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* init) {
 
 int ibv_destroy_qp(ibv_qp* base) {
   auto* qp = static_cast<Qp*>(base);
-  if (const int error = call(Op::kDestroy, Destroy{Kind::kQp, qp->handle}); error != 0) return error;
-  wait_for_acknowledgements(qp->mutex, qp->cond, qp->events_completed, qp->async_events);
+  Destroyed events;
+  if (const int error = destroy(Kind::kQp, qp->handle, &events); error != 0) return error;
+  wait_for_acknowledgements(qp->mutex, qp->cond, qp->events_completed, events.async_events);
   // Nobody finds it any more; who polls has let go of it when the lock of its CQ was ours.
   leave(context_of(qp->context), *qp);
   forget_completions(qp->send_cq, qp->qp_num);

@@ -36,10 +36,17 @@ void unmap_queue(Mapping& mapping) {
   mapping = {};
 }
 
+int destroy(Kind kind, std::uint32_t handle, Destroyed* events) {
+  Destroyed reply{};
+  const int error = call(Op::kDestroy, Destroy{kind, handle}, reply);
+  if (error == 0 && events != nullptr) *events = reply;
+  return error;
+}
+
 void wait_for_acknowledgements(pthread_mutex_t& mutex, pthread_cond_t& condition, const std::uint32_t& completed,
-                               const std::uint32_t& got) {
+                               std::uint32_t fetched) {
   const MutexGuard guard(mutex);
-  while (completed != got) pthread_cond_wait(&condition, &mutex);
+  while (completed != fetched) pthread_cond_wait(&condition, &mutex);
 }
 
 }  // namespace weft::verbs

@@ -19,7 +19,7 @@ int set_up_queue(Srq& srq, const CreateSrq& request) {
   if (error == 0) error = find_ring(srq.mapping, info, entry_B, srq.ring);
   if (error != 0) {
     unmap_queue(srq.mapping);
-    call(Op::kDestroy, Destroy{Kind::kSrq, srq.handle});
+    destroy(Kind::kSrq, srq.handle);
   }
   return error;
 }
@@ -64,8 +64,9 @@ int ibv_query_srq(ibv_srq* base, ibv_srq_attr* attr) {
 
 int ibv_destroy_srq(ibv_srq* base) {
   auto* srq = static_cast<Srq*>(base);
-  if (const int error = call(Op::kDestroy, Destroy{Kind::kSrq, srq->handle}); error != 0) return error;
-  wait_for_acknowledgements(srq->mutex, srq->cond, srq->events_completed, srq->async_events);
+  Destroyed events;
+  if (const int error = destroy(Kind::kSrq, srq->handle, &events); error != 0) return error;
+  wait_for_acknowledgements(srq->mutex, srq->cond, srq->events_completed, events.async_events);
   unmap_queue(srq->mapping);
   pthread_spin_destroy(&srq->lock);
   pthread_cond_destroy(&srq->cond);

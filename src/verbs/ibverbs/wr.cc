@@ -125,6 +125,7 @@ void wr_set_inline_data(ibv_qp_ex* face, void* address, std::size_t length_B) {
 
 void wr_start(ibv_qp_ex* face) {
   Qp& qp = qp_of(face);
+  weft_connect();  // as SpinGuard does
   pthread_spin_lock(&qp.send_lock);
   qp.wr_first = qp.wr_next = qp.send.head->produced.load(std::memory_order_relaxed);
   qp.wr_entry = nullptr;

@@ -2,9 +2,11 @@
 // it on a node of a world.
 //   verbs_probe names    resolves what NCCL resolves, as NCCL does: dlopen, then dlvsym with a version
 //   verbs_probe events   two queue pairs of one port and the asynchronous events that they cause
+//   verbs_probe threads  threads whose first call is a post to a queue that they share
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
 #include <poll.h>
+#include <pthread.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -121,22 +123,29 @@ void print_event(Ends& ends) {
   ibv_ack_async_event(&event);
 }
 
-int events() {
+// A device, and two queue pairs that are not connected yet.
+Ends& open_ends(std::uint32_t depth) {
   static Ends ends;
   int count = 0;
   ibv_device** list = need(ibv_get_device_list(&count), "no list of devices");
   ends.context = need(ibv_open_device(need(list[0], "no device")), "ibv_open_device");
   ends.pd = need(ibv_alloc_pd(ends.context), "ibv_alloc_pd");
-  ends.cq = need(ibv_create_cq(ends.context, 16, nullptr, nullptr, 0), "ibv_create_cq");
+  ends.cq = need(ibv_create_cq(ends.context, static_cast<int>(4 * depth), nullptr, nullptr, 0), "ibv_create_cq");
   ends.mr = need(ibv_reg_mr(ends.pd, ends.memory, sizeof ends.memory, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE),
                  "ibv_reg_mr");
   for (ibv_qp*& qp : ends.qp) {
     ibv_qp_init_attr attr{};
     attr.send_cq = attr.recv_cq = ends.cq;
     attr.qp_type = IBV_QPT_RC;
-    attr.cap = {4, 4, 1, 1, 0};
+    attr.cap = {depth, depth, 1, 1, 0};
     qp = need(ibv_create_qp(ends.pd, &attr), "ibv_create_qp");
   }
+  ibv_free_device_list(list);
+  return ends;
+}
+
+int events() {
+  Ends& ends = open_ends(4);
   bring_up(ends, 0, IBV_QPS_RTS);
   bring_up(ends, 1, IBV_QPS_RTR);
   post(ends, IBV_WR_RDMA_WRITE, ends.mr->rkey);
@@ -148,7 +157,59 @@ int events() {
   ibv_destroy_cq(ends.cq);
   ibv_dealloc_pd(ends.pd);
   ibv_close_device(ends.context);
-  ibv_free_device_list(list);
+  return 0;
+}
+
+constexpr std::uint32_t kThreads = 8, kPosts = 16;
+
+struct Crew {
+  Ends& ends;
+  pthread_barrier_t start;
+};
+
+void* post_many(void* of) {
+  Crew& crew = *static_cast<Crew*>(of);
+  pthread_barrier_wait(&crew.start);
+  for (std::uint32_t i = 0; i < kPosts; ++i) post(crew.ends, IBV_WR_SEND, 0);
+  return nullptr;
+}
+
+void* receive_many(void* of) {
+  Crew& crew = *static_cast<Crew*>(of);
+  pthread_barrier_wait(&crew.start);
+  ibv_sge sge{reinterpret_cast<std::uintptr_t>(crew.ends.memory + 2048), 64, crew.ends.mr->lkey};
+  ibv_recv_wr wr{}, *bad;
+  wr.sg_list = &sge;
+  wr.num_sge = 1;
+  for (std::uint32_t i = 0; i < kPosts; ++i) {
+    if (ibv_post_recv(crew.ends.qp[1], &wr, &bad) != 0) fail("ibv_post_recv");
+  }
+  return nullptr;
+}
+
+void run_threads(Ends& ends, void* (*work)(void*)) {
+  Crew crew{ends, {}};
+  pthread_barrier_init(&crew.start, nullptr, kThreads);
+  pthread_t threads[kThreads];
+  for (pthread_t& thread : threads) pthread_create(&thread, nullptr, work, &crew);
+  for (pthread_t thread : threads) pthread_join(thread, nullptr);
+}
+
+int threads() {
+  Ends& ends = open_ends(kThreads * kPosts);
+  bring_up(ends, 0, IBV_QPS_RTS);
+  bring_up(ends, 1, IBV_QPS_RTR);
+  run_threads(ends, receive_many);
+  run_threads(ends, post_many);
+  std::uint32_t received = 0;
+  for (std::uint32_t i = 0; i < 2 * kThreads * kPosts;) {
+    ibv_wc wc;
+    if (ibv_poll_cq(ends.cq, 1, &wc) == 0) continue;
+    if (wc.status != IBV_WC_SUCCESS) fail(ibv_wc_status_str(wc.status));
+    received += wc.opcode == IBV_WC_RECV ? 1 : 0;
+    ++i;
+  }
+  std::printf("%u messages from %u threads\n", received, kThreads);
   return 0;
 }
 
@@ -157,6 +218,7 @@ int events() {
 int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "names") == 0) return names();
   if (argc == 2 && std::strcmp(argv[1], "events") == 0) return events();
-  std::fprintf(stderr, "usage: verbs_probe names|events\n");
+  if (argc == 2 && std::strcmp(argv[1], "threads") == 0) return threads();
+  std::fprintf(stderr, "usage: verbs_probe names|events|threads\n");
   return 2;
 }

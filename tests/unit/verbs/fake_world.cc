@@ -166,6 +166,7 @@ int serve(FakeWorld& world, Op op, const void* request, std::size_t request_B, A
     case Op::kGetCqEvent: {
       world.last_wait = read<GetEvent>(request);
       if (world.cq_events.empty()) return EAGAIN;
+      ++world.fetched.completion_events;
       const CqEvent event{world.cq_events.front()};
       world.cq_events.erase(world.cq_events.begin());
       return answer.give(event);
@@ -177,6 +178,8 @@ int serve(FakeWorld& world, Op op, const void* request, std::size_t request_B, A
       world.async_events.erase(world.async_events.begin());
       return answer.give(event);
     }
+    case Op::kDestroy:
+      return answer.give(std::exchange(world.fetched, {}));
     default:
       return 0;
   }
@@ -223,6 +226,9 @@ int weft_call(std::uint32_t op, const void* request, std::size_t request_B, void
   return error;
 }
 
+void weft_connect() {
+  if (fake_world().on_connect) fake_world().on_connect();
+}
 bool weft_is_virtual() {
   return fake_world().is_virtual;
 }

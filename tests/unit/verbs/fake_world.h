@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
@@ -38,6 +39,8 @@ struct FakeWorld {
   std::vector<std::uint64_t> cq_cookies, cq_events;
   std::vector<AsyncEvent> async_events;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> watched;  // WaitItem::What and handle
+  std::function<void()> on_connect;                              // of a thread that may or may not be connected
+  Destroyed fetched{};                                           // what the next end of an object says of its events
   GetEvent last_wait{};
   CreateAh last_ah{};
   RegMr last_mr{};

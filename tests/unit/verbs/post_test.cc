@@ -1,5 +1,6 @@
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "unit/verbs/setting.h"
 
@@ -56,6 +57,35 @@ TEST_F(Post, AChainIsWrittenThenStampedThenShown) {
   EXPECT_EQ(two.post_ps, 102200);
   EXPECT_EQ(fake_world().now_ps, 102207);
   EXPECT_EQ(fake_world().doorbells, std::vector<std::uint32_t>{ring.info.doorbell});
+}
+
+// The world answers a new thread only when the others wait, and those that spin for a lock do not.
+TEST_F(Post, AThreadConnectsBeforeItTakesALock) {
+  ibv_srq_init_attr shared{nullptr, {4, 1, 0}};
+  ibv_srq* srq = ibv_create_srq(pd, &shared);
+  ibv_qp* qp = make_qp();
+  pthread_spinlock_t* const locks[] = {&static_cast<Qp*>(qp)->send_lock, &static_cast<Qp*>(qp)->receive_lock,
+                                       &static_cast<Srq*>(srq)->lock, &static_cast<Cq*>(cq)->lock};
+  int connects = 0;
+  fake_world().on_connect = [&] {
+    ++connects;
+    for (pthread_spinlock_t* lock : locks) {
+      ASSERT_EQ(pthread_spin_trylock(lock), 0);
+      pthread_spin_unlock(lock);
+    }
+  };
+  ibv_sge sge{0x1000, 10, 1};
+  ibv_send_wr send = write_wr(0, &sge, 1), *bad_send = nullptr;
+  EXPECT_EQ(ibv_post_send(qp, &send, &bad_send), 0);
+  EXPECT_EQ(std::exchange(connects, 0), 1);
+  ibv_recv_wr receive{0, nullptr, &sge, 1}, *bad_receive = nullptr;
+  EXPECT_EQ(ibv_post_recv(qp, &receive, &bad_receive), 0);
+  EXPECT_EQ(std::exchange(connects, 0), 1);
+  EXPECT_EQ(ibv_post_srq_recv(srq, &receive, &bad_receive), 0);
+  EXPECT_EQ(std::exchange(connects, 0), 1);
+  ibv_wc wc;
+  EXPECT_EQ(ibv_poll_cq(cq, 1, &wc), 0);
+  EXPECT_EQ(std::exchange(connects, 0), 1);
 }
 
 TEST_F(Post, AFullQueueRefusesUntilACompletionFreesTheUnsignaledBeforeIt) {
