@@ -290,6 +290,8 @@ class alignas(64) Device {
   fabric::Fate on_rnr(QueuePair& qp, std::uint8_t timer, Time_ps now_ps);
   void on_ack_timeout(QueuePair& qp, Time_ps now_ps);
   Time_ps ack_timeout_ps(const QueuePair& qp) const;
+  bool retransmits_early(const QueuePair& qp) const;
+  bool count_connectx_timeout(QueuePair& qp);
   void progress(QueuePair& qp, Time_ps now_ps);
   void drop_stale_timers();
   void fail_send_queue(QueuePair& qp, WcStatus status, Time_ps now_ps);

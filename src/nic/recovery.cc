@@ -11,12 +11,25 @@ namespace {
 constexpr Time_ps kTimeoutUnit_ps = 4'096'000;  // 4.096 us
 constexpr std::uint8_t kInfiniteRnrRetry = 7;
 
-// ConnectX with adaptive retransmission: eight early tries whose gaps double. Fitted to the measured time to
-// failure (T 16 to 20, R 7): the nine gaps before the first regular try add up to 0.8 of a regular one.
+// ConnectX with adaptive retransmission. The NIC starts with a short timeout of its own, uses it twice, and doubles it
+// until it is as long as the regular one, 2 * 4.096 us * 2^max(T, 16) (NVIDIA, "Adaptive Retransmission: Parameters
+// Control"). Each try was measured on a ConnectX-6 (docs/calibration.md): 4.19 ms is the shortest timeout, the first
+// one expires up to a tick of 4.19 ms late, and those of 134, 268 and 1074 ms expire at three quarters.
 constexpr std::uint8_t kConnectXTimeoutFloor = 16;
-constexpr std::uint8_t kAdaptiveTries = 8;
-constexpr Time_ps kAdaptiveFirstGapDivisor = 640;
-constexpr Time_ps kAdaptiveAckGaps = 4;  // estimate
+constexpr Time_ps kAdaptiveTimeout_ps = kTimeoutUnit_ps << 10;
+constexpr std::uint32_t kAdaptiveShortened = 1 << 5 | 1 << 6 | 1 << 8;  // bit n: 4.19 ms * 2^n
+constexpr Time_ps kAdaptiveAckGaps = 4;                                 // estimate
+
+// The timeouts before this one are adaptive: it is the first that is as long as a regular one.
+std::uint8_t first_regular_step(std::uint8_t exponent) {
+  return static_cast<std::uint8_t>(std::max(exponent, kConnectXTimeoutFloor) - 8);
+}
+
+Time_ps adaptive_timeout_ps(std::uint8_t step) {
+  if (step == 0) return 2 * kAdaptiveTimeout_ps;
+  Time_ps timeout_ps = kAdaptiveTimeout_ps << (step - 1);
+  return (kAdaptiveShortened >> (step - 1) & 1) != 0 ? timeout_ps / 4 * 3 : timeout_ps;
+}
 
 }  // namespace
 
@@ -39,10 +52,15 @@ Time_ps Device::ack_timeout_ps(const QueuePair& qp) const {
   if (exponent == 0) return kNever_ps;
   if (config_.model.ack_timeout_mode == AckTimeoutMode::kFormula) return kTimeoutUnit_ps << exponent;
   Time_ps regular_ps = 2 * kTimeoutUnit_ps << std::max(exponent, kConnectXTimeoutFloor);
-  if (qp.req.adaptive_step > kAdaptiveTries) return regular_ps;
+  if (qp.req.adaptive_step > first_regular_step(exponent)) return regular_ps;
   // It adapts: acknowledgements that are known to be far apart are not missed early.
-  Time_ps early_ps = std::max(regular_ps / kAdaptiveFirstGapDivisor, kAdaptiveAckGaps * qp.req.ack_gap_ps);
-  return std::min(regular_ps, early_ps << qp.req.adaptive_step);
+  Time_ps early_ps = std::max(adaptive_timeout_ps(qp.req.adaptive_step), kAdaptiveAckGaps * qp.req.ack_gap_ps);
+  return std::min(regular_ps, early_ps);
+}
+
+bool Device::retransmits_early(const QueuePair& qp) const {
+  return config_.model.ack_timeout_mode == AckTimeoutMode::kConnectX &&
+         qp.req.adaptive_step < first_regular_step(qp.attributes.timeout);
 }
 
 void Device::arm_timer(QueuePair& qp, Time_ps now_ps) {
@@ -100,8 +118,7 @@ void Device::on_timer(Time_ps now_ps) {
   if (qp.congestion.pace_q16 > 0)
     qp.req.deadline_ps = std::max(qp.req.deadline_ps, std::max(qp.req.last_sent_ps, qp.paid_ps) + ack_timeout_ps(qp));
   // Early retransmission does not take a port that is stopped for a path that lost something.
-  bool early = config_.model.ack_timeout_mode == AckTimeoutMode::kConnectX && qp.req.adaptive_step <= kAdaptiveTries;
-  if (early && (pause_.paused() >> qp.packet.priority & 1) != 0)
+  if (retransmits_early(qp) && (pause_.paused() >> qp.packet.priority & 1) != 0)
     qp.req.deadline_ps = std::max(qp.req.deadline_ps, now_ps + ack_timeout_ps(qp));
   if (qp.req.deadline_ps > now_ps) {
     qp.req.timer_queued = true;
@@ -111,23 +128,37 @@ void Device::on_timer(Time_ps now_ps) {
   on_ack_timeout(qp, now_ps);
 }
 
+// The early tries cost one retry together, when the last of them expires, and the timeout that uses up the last retry
+// is the end: R - 1 regular ones, as measured. False when it is that one. R 0 is as R 1.
+bool Device::count_connectx_timeout(QueuePair& qp) {
+  Requester& req = qp.req;
+  const std::uint8_t first_regular = first_regular_step(qp.attributes.timeout);
+  const std::uint8_t step = req.adaptive_step;
+  if (step <= first_regular) ++req.adaptive_step;
+  ++(step < first_regular ? counters.roce_adp_retrans : counters.local_ack_timeout_err);
+  if (step == first_regular) ++counters.roce_adp_retrans_to;
+  if (step + 1 < first_regular) return true;
+  if (req.retries_left <= 1) return false;
+  --req.retries_left;
+  return true;
+}
+
 void Device::on_ack_timeout(QueuePair& qp, Time_ps now_ps) {
   Requester& req = qp.req;
   req.deadline_ps = kNever_ps;
-  bool adaptive = config_.model.ack_timeout_mode == AckTimeoutMode::kConnectX && req.adaptive_step < kAdaptiveTries;
-  bool costs_retry = !adaptive || req.adaptive_step == 0;
-  if (costs_retry && req.retries_left == 0) {
-    fail_send_queue(qp, WcStatus::kRetryExceeded, now_ps);
-    return;
-  }
-  if (costs_retry) --req.retries_left;
-  if (adaptive) {
-    ++counters.roce_adp_retrans;
+  if (config_.model.ack_timeout_mode == AckTimeoutMode::kConnectX) {
+    if (!count_connectx_timeout(qp)) {
+      fail_send_queue(qp, WcStatus::kRetryExceeded, now_ps);
+      return;
+    }
   } else {
-    if (req.adaptive_step == kAdaptiveTries) ++counters.roce_adp_retrans_to;
+    if (req.retries_left == 0) {
+      fail_send_queue(qp, WcStatus::kRetryExceeded, now_ps);
+      return;
+    }
+    --req.retries_left;
     ++counters.local_ack_timeout_err;
   }
-  if (req.adaptive_step <= kAdaptiveTries) ++req.adaptive_step;
   req.implied_nak = req.sequence_nak = false;
   signal_loss(qp, now_ps);
   go_back(qp, req.una_psn, now_ps);

@@ -346,8 +346,9 @@ qos:
   }
   EXPECT_EQ(lab->hosts.size(), 128U);
   for (const lab::LinkConfig& link : lab->links) EXPECT_EQ(link.rate_bps, 100 * kGbps);
-  // A flow waits for milliseconds here: nobody must take that for loss, as ConnectX's early retransmissions do.
-  for (lab::HostConfig& host : lab->hosts) host.nics[0].model.ack_timeout_mode = nic::AckTimeoutMode::kFormula;
+  // A flow waits for milliseconds here: nobody must take that for loss.
+  for (const lab::HostConfig& host : lab->hosts)
+    EXPECT_EQ(host.nics[0].model.ack_timeout_mode, nic::AckTimeoutMode::kConnectX);
   lab::WorkloadConfig workload;
   workload.name = "incast";
   workload.flows.emplace();
