@@ -1,6 +1,8 @@
 #include "live/place.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -64,6 +66,25 @@ tl::expected<int, std::string> connect_to(const std::string& path) {
 
 }  // namespace
 
+namespace {
+
+// The lock of a world's directory, which its process holds from before it has a socket until it ends. -1: somebody else
+// holds it, or it is no directory.
+int lock_directory(const std::string& path) {
+  int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return -1;
+  struct stat locked {
+  }, there{};
+  // Whoever cleans up may have removed it between the two calls.
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &locked) == 0 && lstat(path.c_str(), &there) == 0 &&
+      locked.st_ino == there.st_ino && locked.st_dev == there.st_dev)
+    return fd;
+  close(fd);
+  return -1;
+}
+
+}  // namespace
+
 std::vector<std::string> worlds_up(const std::string& directory) {
   std::vector<std::string> names;
   std::error_code error;
@@ -71,8 +92,10 @@ std::vector<std::string> worlds_up(const std::string& directory) {
     if (auto fd = connect_to(entry.path().string() + "/socket")) {
       close(*fd);
       names.push_back(entry.path().filename().string());
-    } else {
+    } else if (int lock = lock_directory(entry.path().string()); lock >= 0) {
+      // Nobody's: its world is gone. One that is only coming up holds the lock.
       fs::remove_all(entry.path(), error);
+      close(lock);
     }
   }
   std::sort(names.begin(), names.end());
@@ -86,8 +109,16 @@ tl::expected<int, std::string> listen_at(const std::string& directory, const std
         fmt::format("a world named {} is up already; end it with 'weft down {}' or choose another "
                     "--name",
                     world, world));
-  std::error_code error;
-  fs::create_directory(directory + "/" + world, error);
+  // The lock is not released: it ends with the process, or with the child that the world goes on in.
+  bool locked = false;
+  for (int tries = 0; tries < 3 && !locked; ++tries) {
+    if (mkdir((directory + "/" + world).c_str(), 0700) != 0 && errno != EEXIST)
+      return tl::unexpected(fmt::format("cannot make {}/{}: {}", directory, world, std::strerror(errno)));
+    locked = lock_directory(directory + "/" + world) >= 0;
+  }
+  if (!locked)
+    return tl::unexpected(
+        fmt::format("a world named {} is just coming up; wait for it, or choose another --name", world));
   std::string path = socket_path(directory, world);
   auto address = address_of(path);
   if (!address) return tl::unexpected(address.error());
