@@ -126,11 +126,11 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
     case Op::kStreamBind:
       return network_.bind(process, request);
     case Op::kStreamListen:
-      return network_.listen(process, request);
+      return network_.listen(process, request, now_ps);
     case Op::kStreamConnect:
       return network_.connect(process, request, now_ps, again);
     case Op::kStreamAccept:
-      return network_.accept(process, request);
+      return network_.accept(process, request, now_ps);
     case Op::kStreamSend:
       return network_.send(process, request, now_ps);
     case Op::kStreamReceive:

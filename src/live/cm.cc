@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace weft::live {
 
@@ -30,6 +31,7 @@ Time_ps CommunicationManager::step(Time_ps now_ps) {
     while (auto arrival = port->receive(now_ps)) receive(*port, *arrival, now_ps);
     next_ps = std::min(next_ps, node_.host().wait(program_, port->device(), port->cq()));
   }
+  if (std::exchange(retry_, false)) retry_waiting(now_ps);
   while (!deadlines_.empty() && deadlines_.begin()->first <= now_ps) {
     std::shared_ptr<CmId> id = ids_.at(deadlines_.begin()->second);
     stop_sending(*id);

@@ -5,6 +5,7 @@
 // migration.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <map>
 #include <memory>
@@ -119,6 +120,9 @@ class CommunicationManager final : public host::Program {
   static bool has_event(const Process& process, std::uint32_t channel);
   // A process is gone: its peers hear of it.
   void forget(Process& process, Time_ps now_ps);
+  // As of ManagementNetwork: a request to a port where nobody listens waits, in real time, before it is rejected.
+  void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
+  bool reject_late(Time_ps now_ps);
 
  private:
   // cm_calls.cc
@@ -126,7 +130,7 @@ class CommunicationManager final : public host::Program {
   Reply destroy_channel(Process& process, const Request& request, Time_ps now_ps);
   Reply create_id(Process& process, const Request& request);
   Reply bind(Process& process, const Request& request);
-  Reply listen(Process& process, const Request& request);
+  Reply listen(Process& process, const Request& request, Time_ps now_ps);
   Reply resolve_address(Process& process, const Request& request, Time_ps now_ps);
   Reply resolve_route(Process& process, const Request& request, Time_ps now_ps);
   Reply set_option(Process& process, const Request& request);
@@ -154,7 +158,14 @@ class CommunicationManager final : public host::Program {
   void send_drep(CmId& id, Time_ps now_ps);
 
   // cm_receive.cc: what peers send.
+  struct Waiting {
+    CmPort* port;
+    CmPort::Arrival arrival;
+    std::chrono::steady_clock::time_point until;
+  };
   void receive(CmPort& port, const CmPort::Arrival& arrival, Time_ps now_ps);
+  void handle(const Waiting& waiting, Time_ps now_ps);
+  void retry_waiting(Time_ps now_ps);
   struct From {
     CmPort& port;
     std::uint32_t device;
@@ -170,6 +181,8 @@ class CommunicationManager final : public host::Program {
   void on(const wire::CmDrep& drep, const From& from, Time_ps now_ps);
   void on(const wire::CmSidrReq& req, const From& from, Time_ps now_ps);
   void on(const wire::CmSidrRep& rep, const From& from, Time_ps now_ps);
+  // True: it asks for a connection to a port where nobody listens.
+  bool lacks_listener(const wire::CmMessage& message, const From& from) const;
   void answer_to(const From& from, const wire::CmMessage& message, Time_ps now_ps);
   std::shared_ptr<CmId> listener_of(std::uint64_t service_id, const wire::IpCmHeader& header) const;
   std::shared_ptr<CmId> make_child(const std::shared_ptr<CmId>& listener, const wire::IpCmHeader& header,
@@ -202,6 +215,9 @@ class CommunicationManager final : public host::Program {
   std::set<std::pair<Time_ps, std::uint32_t>> deadlines_;
   RandomStream random_;
   std::uint32_t next_number_ = 1;
+  std::chrono::milliseconds patience_{0};
+  std::vector<Waiting> waiting_;
+  bool retry_ = false;               // of those that wait: somebody listens, or has waited long enough
   std::uint32_t next_port_ = 32768;  // the first of Linux's ip_local_port_range
 };
 

@@ -51,7 +51,7 @@ std::optional<Reply> CommunicationManager::answer(Process& process, const Reques
     case Op::kCmBind:
       return bind(process, request);
     case Op::kCmListen:
-      return listen(process, request);
+      return listen(process, request, now_ps);
     case Op::kCmResolveAddress:
       return resolve_address(process, request, now_ps);
     case Op::kCmResolveRoute:
@@ -184,7 +184,7 @@ Reply CommunicationManager::bind(Process& process, const Request& request) {
   return Reply::of(describe(*id));
 }
 
-Reply CommunicationManager::listen(Process& process, const Request& request) {
+Reply CommunicationManager::listen(Process& process, const Request& request, Time_ps now_ps) {
   verbs::CmListen ask;
   std::shared_ptr<CmId> id = request.read(ask) ? find_id(process, ask.id) : nullptr;
   if (!id) return Reply::failed(EINVAL);
@@ -194,6 +194,10 @@ Reply CommunicationManager::listen(Process& process, const Request& request) {
   if (id->state != CmState::kBound) return Reply::failed(EINVAL);
   id->state = CmState::kListening;
   id->backlog = ask.backlog == 0 || ask.backlog > 1024 ? 1024 : ask.backlog;
+  if (!waiting_.empty()) {
+    retry_ = true;
+    node_.host().wake(program_, now_ps);
+  }
   return Reply::of(describe(*id));
 }
 

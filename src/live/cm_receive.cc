@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "live/cm.h"
 
@@ -28,12 +29,51 @@ wire::CmRej rejection(std::uint32_t remote_comm_id, wire::CmReason reason) {
 }  // namespace
 
 void CommunicationManager::receive(CmPort& port, const CmPort::Arrival& arrival, Time_ps now_ps) {
-  auto message = wire::parse_cm_mad(arrival.bytes);
+  handle({&port, arrival, std::chrono::steady_clock::now() + patience_}, now_ps);
+}
+
+void CommunicationManager::handle(const Waiting& waiting, Time_ps now_ps) {
+  auto message = wire::parse_cm_mad(waiting.arrival.bytes);
   if (!message) return;
   std::uint32_t device = 0;
-  while (ports_[device].get() != &port) ++device;
-  const From from{port, device, arrival.source, message->transaction_id};
+  while (ports_[device].get() != waiting.port) ++device;
+  const From from{*waiting.port, device, waiting.arrival.source, message->transaction_id};
+  if (std::chrono::steady_clock::now() < waiting.until && lacks_listener(*message, from)) {
+    // One that is sent again is the same one.
+    bool known = std::any_of(waiting_.begin(), waiting_.end(), [&](const Waiting& each) {
+      return each.port == waiting.port && each.arrival.bytes == waiting.arrival.bytes &&
+             each.arrival.source == waiting.arrival.source;
+    });
+    if (!known && waiting_.size() < kMaxCmIds) waiting_.push_back(waiting);
+    return;
+  }
   std::visit([&](const auto& body) { on(body, from, now_ps); }, message->body);
+}
+
+bool CommunicationManager::lacks_listener(const wire::CmMessage& message, const From& from) const {
+  auto lacks = [&](std::uint64_t service_id, std::uint32_t comm_id, wire::Bytes private_data) {
+    auto header = wire::parse_ip_cm_header(private_data);
+    return header && !find_remote(comm_id, from) && !listener_of(service_id, *header);
+  };
+  if (const auto* req = std::get_if<wire::CmReq>(&message.body))
+    return lacks(req->service_id, req->local_comm_id, req->private_data);
+  if (const auto* req = std::get_if<wire::CmSidrReq>(&message.body))
+    return lacks(req->service_id, req->request_id, req->private_data);
+  return false;
+}
+
+void CommunicationManager::retry_waiting(Time_ps now_ps) {
+  for (const Waiting& each : std::exchange(waiting_, {})) handle(each, now_ps);
+}
+
+bool CommunicationManager::reject_late(Time_ps now_ps) {
+  if (waiting_.empty()) return false;
+  const auto now = std::chrono::steady_clock::now();
+  if (std::any_of(waiting_.begin(), waiting_.end(), [&](const Waiting& each) { return each.until <= now; })) {
+    retry_ = true;
+    node_.host().wake(program_, now_ps);
+  }
+  return true;
 }
 
 void CommunicationManager::answer_to(const From& from, const wire::CmMessage& message, Time_ps now_ps) {

@@ -71,7 +71,7 @@ namespace {
 // The lock of a world's folder; an empty one when somebody has it or there is no such folder.
 OwnedDescriptor lock_folder(const std::string& path) {
   OwnedDescriptor lock;
-  lock.fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  lock.fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (lock.fd >= 0 && flock(lock.fd, LOCK_EX | LOCK_NB) != 0) lock.reset();
   return lock;
 }

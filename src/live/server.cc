@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <ctime>
 
@@ -15,6 +16,7 @@ namespace weft::live {
 
 namespace {
 
+constexpr Time_ps kLeap_ps = ms(1);   // of the clock: more than a fabric at work lets pass between two events
 constexpr Time_ps kSlice_ps = ms(1);  // of virtual time between two looks at the sockets
 // CPU time without a call after which a thread is taken for spinning: much more than a program computes between two
 // calls. Less for one that has spun before and has posted something since it was let go: it waits for the answer.
@@ -25,7 +27,11 @@ constexpr std::int64_t kShortSpinBudget_ns = 500'000;
 constexpr Time_ps kClockLoop_ps = kSecond_ps;
 constexpr std::int64_t kClockLoopBudget_ns = 10'000'000'000;
 constexpr Time_ps kClockRead_ps = ns(20);  // a vDSO call; estimate
-constexpr int kOutsideLooks = 5;           // looks, a millisecond apart, that find it asleep in the kernel
+// How long a client waits for its server to listen: a server that has just been started gets there within this, also
+// on a busy machine.
+constexpr std::chrono::milliseconds kListenerPatience{10'000};
+constexpr int kListenerLook_ms = 20;
+constexpr int kOutsideLooks = 5;  // looks, a millisecond apart, that find it asleep in the kernel
 
 std::int64_t cpu_ns(int pid) {
   clockid_t clock;
@@ -75,6 +81,8 @@ Server::Server(const lab::Lab& lab, int listener, verbs::Clock clock, std::vecto
     world_.outside(line.host())->set_sink({&line, OutsideLine::send});
   }
   add_nodes();
+  network_.set_patience(kListenerPatience);
+  for (const auto& manager : managers_) manager->set_patience(kListenerPatience);
 }
 
 Server::Server(lab::World& world, int listener) : world_(world), listener_(listener), network_(world_, nodes_) {
@@ -112,12 +120,23 @@ void Server::run(const std::atomic<bool>& stop) {
 void Server::run_virtual(const std::atomic<bool>& stop) {
   while (!down_ && !stop.load(std::memory_order_relaxed)) {
     Time_ps next_ps = world_.engine().next_wake_ps();
+    // A leap of the clock would end the time-outs of those that wait for a listener.
+    if (wait_for_listeners() && next_ps != kNever_ps && next_ps - world_.engine().horizon_ps() >= kLeap_ps) {
+      look_around(kListenerLook_ms);
+      continue;
+    }
     if (next_ps != kNever_ps && look_outside(next_ps - world_.engine().horizon_ps())) continue;
     if (next_ps != kNever_ps) world_.engine().run(next_ps + kSlice_ps, 1, nullptr, observer_);
     if (observer_) observer_(next_ps == kNever_ps ? kNever_ps : world_.engine().now_ps());
     if (next_ps == kNever_ps) take_stray_posts();
     look_around(next_ps == kNever_ps ? 100 : 0);
   }
+}
+
+bool Server::wait_for_listeners() {
+  bool any = network_.refuse_late(arrival_ps());
+  for (const auto& manager : managers_) any = manager->reject_late(arrival_ps()) || any;
+  return any;
 }
 
 // A thread that comes from a sleep in the kernel and goes back to one may have posted in between, without a call.
@@ -133,7 +152,7 @@ void Server::take_stray_posts() {
 // reply from outside that takes a millisecond must not cost the program hours.
 bool Server::look_outside(Time_ps leap_ps) {
   bool any = std::any_of(threads_.begin(), threads_.end(), [](const auto& thread) { return thread->lent != nullptr; });
-  if (!any || leap_ps < ms(1)) return false;
+  if (!any || leap_ps < kLeap_ps) return false;
   auto patience_ms = static_cast<int>(std::min<Time_ps>(leap_ps / ms(100), 10));
   return look_around(std::max(patience_ms, 1));
 }

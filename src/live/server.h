@@ -72,6 +72,8 @@ class Server final : public ThreadWaiter {
   Reply status() const;
   void run_virtual(const std::atomic<bool>& stop);
   void run_wall(const std::atomic<bool>& stop);
+  // True: somebody waits for a listener. Who has waited long enough is refused.
+  bool wait_for_listeners();
   // What comes in now happens then.
   Time_ps arrival_ps() const;
   // What a thread asks for, or its end.

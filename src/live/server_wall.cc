@@ -34,6 +34,7 @@ void Server::run_wall(const std::atomic<bool>& stop) {
     busy = take_doorbells() || busy;
     if (now_ps - looked_ps >= kSocketLook_ps) {
       looked_ps = now_ps;
+      wait_for_listeners();
       busy = look_at_descriptors() || busy;
     }
     if (busy) busy_ps = now_ps;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace weft::live {
 
@@ -85,21 +86,6 @@ Reply ManagementNetwork::look_up(const Request& request) const {
   return Reply::failed(ENOENT);
 }
 
-// The next port of the range, round and round, that no stream of the node has; 0 when each is taken.
-std::uint32_t ManagementNetwork::ephemeral_port(const Node& node) {
-  std::uint32_t& next = next_port_[node.index()];
-  for (std::uint32_t tried = kFirstEphemeral; tried <= kLastEphemeral; ++tried) {
-    std::uint32_t port = next;
-    next = next == kLastEphemeral ? kFirstEphemeral : next + 1;
-    bool taken = std::any_of(node.processes.begin(), node.processes.end(), [&](const auto& process) {
-      return std::any_of(process->streams.begin(), process->streams.end(),
-                         [&](const auto& each) { return each.second->port == port; });
-    });
-    if (!taken) return port;
-  }
-  return 0;
-}
-
 Reply ManagementNetwork::open(Process& process) {
   std::uint32_t handle = process.next_handle++;
   auto stream = std::make_shared<Stream>();
@@ -115,21 +101,24 @@ Reply ManagementNetwork::bind(Process& process, const Request& request) {
   if (stream == nullptr || stream->state != Stream::State::kFresh || ask.port > 65535) return Reply::failed(EINVAL);
   if (auto node = node_of(process, ask.address); !node || *node != process.node->index())
     return Reply::failed(EADDRNOTAVAIL);
-  if (ask.port == 0) ask.port = ephemeral_port(*process.node);
-  if (ask.port == 0 || is_taken(process, *stream, ask.port)) return Reply::failed(EADDRINUSE);
+  std::uint32_t port = ask.port != 0 ? ask.port : new_port(process);
+  if (port == 0) return Reply::failed(EADDRINUSE);
+  if (is_taken(process, *stream, port)) return Reply::failed(EADDRINUSE);
   stream->address = ask.address;
-  stream->port = ask.port;
+  stream->port = ask.port = port;
   return Reply::of(ask);
 }
 
-Reply ManagementNetwork::listen(Process& process, const Request& request) {
+Reply ManagementNetwork::listen(Process& process, const Request& request, Time_ps now_ps) {
   verbs::StreamListen ask;
   Stream* stream = request.read(ask) ? find(process, ask.stream) : nullptr;
   if (stream == nullptr || stream->state != Stream::State::kFresh) return Reply::failed(EINVAL);
-  if (stream->port == 0) stream->port = ephemeral_port(*process.node);
-  if (stream->port == 0 || is_taken(process, *stream, stream->port)) return Reply::failed(EADDRINUSE);
+  if (stream->port == 0) stream->port = new_port(process);
+  if (stream->port == 0) return Reply::failed(EADDRINUSE);
+  if (is_taken(process, *stream, stream->port)) return Reply::failed(EADDRINUSE);
   stream->state = Stream::State::kListening;
   stream->backlog = std::clamp<std::size_t>(ask.backlog, 1, 4096);
+  retry_waiting(process.node->index(), stream->port, now_ps);
   return {};
 }
 
@@ -149,50 +138,103 @@ std::optional<Reply> ManagementNetwork::connect(Process& process, const Request&
   if (stream->state != Stream::State::kFresh) return Reply::failed(EINVAL);
   auto to = node_of(process, ask.address);
   if (!to) return Reply::failed(ENETUNREACH);
-  if (stream->port == 0) stream->port = ephemeral_port(*process.node);
+  if (stream->port == 0) stream->port = new_port(process);
   if (stream->port == 0) return Reply::failed(EADDRNOTAVAIL);
   stream->address = is_loopback(ask.address) ? ask.address : address_of(process.node->index());
   stream->peer_address = is_any(ask.address) ? address_of(*to) : ask.address;
   stream->peer_port = ask.port;
   stream->state = Stream::State::kConnecting;
-  Node* from = process.node;
-  Node* there = nodes_[*to].get();
-  there->at(now_ps + kLatency_ps, 0, [there, from, stream](Time_ps at_ps) {
-    for (const auto& other : there->processes) {
-      for (const auto& [handle, listener] : other->streams) {
-        if (listener->state != Stream::State::kListening || listener->port != stream->peer_port) continue;
-        if (listener->pending.size() >= listener->backlog) continue;
-        auto accepted = std::make_shared<Stream>();
-        accepted->owner = other;
-        accepted->node = there;
-        accepted->state = Stream::State::kOpen;
-        accepted->address = stream->peer_address;
-        accepted->port = stream->peer_port;
-        accepted->peer_address = stream->address;
-        accepted->peer_port = stream->port;
-        accepted->peer = stream;
-        stream->peer = accepted;
-        listener->pending.push_back(accepted);
-        there->tell(*other, at_ps);
-        break;
-      }
-    }
-    from->at(at_ps + kLatency_ps, 0, [stream](Time_ps back_ps) {
-      if (stream->state != Stream::State::kConnecting) return;
-      stream->state = stream->peer.expired() ? Stream::State::kRefused : Stream::State::kOpen;
-      look_again(*stream, back_ps);
-    });
-  });
+  const Waiting waiting{stream, *to, std::chrono::steady_clock::now() + patience_};
+  nodes_[*to]->at(now_ps + kLatency_ps, 0, [this, waiting](Time_ps at_ps) { arrive(waiting, at_ps); });
   return ask.wait != 0 ? std::nullopt : std::optional(Reply::failed(EINPROGRESS));
 }
 
-std::optional<Reply> ManagementNetwork::accept(Process& process, const Request& request) {
+void ManagementNetwork::arrive(const Waiting& waiting, Time_ps now_ps) {
+  const std::shared_ptr<Stream>& stream = waiting.stream;
+  if (stream->shut) return;  // it was closed meanwhile
+  Node* there = nodes_[waiting.node].get();
+  std::shared_ptr<Stream> listener;
+  for (const auto& process : there->processes) {
+    for (const auto& [handle, each] : process->streams) {
+      bool listens = each->state == Stream::State::kListening && each->port == stream->peer_port;
+      if (listens && each->pending.size() < each->backlog) listener = each;
+    }
+  }
+  if (!listener && std::chrono::steady_clock::now() < waiting.until) {
+    waiting_.push_back(waiting);
+    return;
+  }
+  if (listener) {
+    auto accepted = std::make_shared<Stream>();
+    accepted->owner = listener->owner;
+    accepted->node = there;
+    accepted->state = Stream::State::kOpen;
+    accepted->address = stream->peer_address;
+    accepted->port = stream->peer_port;
+    accepted->peer_address = stream->address;
+    accepted->peer_port = stream->port;
+    accepted->peer = stream;
+    stream->peer = accepted;
+    listener->pending.push_back(accepted);
+    look_again(*accepted, now_ps);
+  }
+  stream->node->at(now_ps + kLatency_ps, 0, [stream](Time_ps back_ps) {
+    if (stream->state != Stream::State::kConnecting) return;
+    stream->state = stream->peer.expired() ? Stream::State::kRefused : Stream::State::kOpen;
+    look_again(*stream, back_ps);
+  });
+}
+
+void ManagementNetwork::retry_waiting(std::uint32_t node, std::uint32_t port, Time_ps now_ps) {
+  if (waiting_.empty()) return;
+  std::vector<Waiting> others;
+  for (Waiting& each : std::exchange(waiting_, {})) {
+    if (each.node != node || each.stream->peer_port != port) {
+      others.push_back(std::move(each));
+      continue;
+    }
+    nodes_[node]->at(now_ps, 0, [this, each](Time_ps at_ps) { arrive(each, at_ps); });
+  }
+  waiting_ = std::move(others);
+}
+
+bool ManagementNetwork::refuse_late(Time_ps now_ps) {
+  if (waiting_.empty()) return false;
+  const auto now = std::chrono::steady_clock::now();
+  std::erase_if(waiting_, [&](const Waiting& each) {
+    if (now < each.until) return each.stream->shut;
+    nodes_[each.node]->at(now_ps, 0, [this, each](Time_ps at_ps) { arrive(each, at_ps); });
+    return true;
+  });
+  return !waiting_.empty();
+}
+
+std::uint32_t ManagementNetwork::new_port(const Process& process) {
+  auto is_used = [&](std::uint32_t port) {
+    for (const auto& other : process.node->processes) {
+      for (const auto& [handle, each] : other->streams) {
+        if (each->port == port) return true;
+      }
+    }
+    return false;
+  };
+  std::uint32_t& next = next_port_[process.node->index()];
+  for (std::uint32_t tries = kFirstEphemeral; tries <= kLastEphemeral; ++tries) {
+    const std::uint32_t port = next;
+    next = next == kLastEphemeral ? kFirstEphemeral : next + 1;
+    if (!is_used(port)) return port;
+  }
+  return 0;
+}
+
+std::optional<Reply> ManagementNetwork::accept(Process& process, const Request& request, Time_ps now_ps) {
   verbs::StreamWait ask;
   Stream* stream = request.read(ask) ? find(process, ask.stream) : nullptr;
   if (stream == nullptr || stream->state != Stream::State::kListening) return Reply::failed(EINVAL);
   if (stream->pending.empty()) return ask.wait != 0 ? std::nullopt : std::optional(Reply::failed(EAGAIN));
   std::shared_ptr<Stream> accepted = stream->pending.front();
   stream->pending.pop_front();
+  retry_waiting(process.node->index(), stream->port, now_ps);  // the backlog has room again
   std::uint32_t handle = process.next_handle++;
   process.streams[handle] = accepted;
   return Reply::of(verbs::StreamAccepted{handle, accepted->peer_address, accepted->peer_port});

@@ -1,7 +1,9 @@
 // The management network: TCP between the nodes, as the programs' bootstrap needs it. Bytes arrive after a fixed
-// virtual latency and are never lost; connections to a port where nobody listens are refused.
+// virtual latency and are never lost. A connection to a port where nobody listens waits for a listener if the world has
+// patience, and is refused then; so does one that finds the backlog full.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -36,15 +38,21 @@ class ManagementNetwork {
 
   Reply open(Process& process);
   Reply bind(Process& process, const Request& request);
-  Reply listen(Process& process, const Request& request);
+  Reply listen(Process& process, const Request& request, Time_ps now_ps);
   Reply shutdown(Process& process, const Request& request, Time_ps now_ps);
   Reply close(Process& process, const Request& request, Time_ps now_ps);
   void forget(Process& process, Time_ps now_ps);
   // These may have to wait: nothing means not yet.
   std::optional<Reply> connect(Process& process, const Request& request, Time_ps now_ps, bool again);
-  std::optional<Reply> accept(Process& process, const Request& request);
+  std::optional<Reply> accept(Process& process, const Request& request, Time_ps now_ps);
   std::optional<Reply> send(Process& process, const Request& request, Time_ps now_ps);
   std::optional<Reply> receive(Process& process, const Request& request, Time_ps now_ps);
+
+  // How long, in real time, a connection waits for a listener: who starts a client right behind its server need not
+  // know when the server has got so far. 0: it is refused at once, as it must be where only virtual time counts.
+  void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
+  // Refuses those that have waited long enough. True: others still wait.
+  bool refuse_late(Time_ps now_ps);
 
   Reply look_up(const Request& request) const;
   static Stream* find(Process& process, std::uint32_t handle);
@@ -58,11 +66,23 @@ class ManagementNetwork {
   std::optional<std::uint32_t> node_of(const Process& process, const verbs::Address& address) const;
   verbs::Address address_of(std::uint32_t node) const;
   void end(Stream& stream, Time_ps now_ps);
-  std::uint32_t ephemeral_port(const Node& node);
+  // A port that no stream of the node has; 0: there is none.
+  std::uint32_t new_port(const Process& process);
+  using RealTime = std::chrono::steady_clock::time_point;
+  struct Waiting {
+    std::shared_ptr<Stream> stream;
+    std::uint32_t node;  // that it connects to
+    RealTime until;
+  };
+  // What comes to the node finds a listener, waits for one, or is refused.
+  void arrive(const Waiting& waiting, Time_ps now_ps);
+  void retry_waiting(std::uint32_t node, std::uint32_t port, Time_ps now_ps);
 
   const lab::World& world_;
   std::vector<std::unique_ptr<Node>>& nodes_;
   std::vector<std::uint32_t> next_port_;  // by node
+  std::chrono::milliseconds patience_{0};
+  std::vector<Waiting> waiting_;
 };
 
 }  // namespace weft::live

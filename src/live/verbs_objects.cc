@@ -129,18 +129,6 @@ std::optional<std::uint32_t> VerbsService::port_of_gid(const std::uint8_t* gid) 
   return std::nullopt;
 }
 
-Reply VerbsService::query_qp(Process& process, const Request& request) {
-  verbs::Handle ask;
-  if (!request.read(ask)) return Reply::failed(EINVAL);
-  auto found = process.qps.find(ask.handle);
-  if (found == process.qps.end()) return Reply::failed(EINVAL);
-  VerbsQp& qp = *found->second;
-  static constexpr std::uint32_t kStates[] = {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR,
-                                              IBV_QPS_RTS,   IBV_QPS_SQE,  IBV_QPS_ERR};
-  qp.attr.state = kStates[static_cast<std::size_t>(device(qp.device)->qp(qp.qpn).state)];
-  return Reply::of(qp.attr);
-}
-
 Reply VerbsService::arm_cq(Process& process, const Request& request) {
   verbs::ArmCq ask;
   if (!request.read(ask)) return Reply::failed(EINVAL);

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "live/mappings.h"
+#include "live/qp_transition.h"
 
 namespace weft::live {
 
@@ -48,6 +49,12 @@ void give(Reply& reply, SharedMemory& memory) {
   given->fds.push_back(memory.release_fd());
   reply.fds[0] = given->fds.front();
   reply.given = std::move(given);
+}
+
+std::uint32_t ibv_state(nic::QpState state) {
+  static constexpr std::uint32_t kStates[] = {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR,
+                                              IBV_QPS_RTS,   IBV_QPS_SQE,  IBV_QPS_ERR};
+  return kStates[static_cast<std::size_t>(state)];
 }
 
 std::uint32_t mtu_B(std::uint32_t ibv_mtu) {
@@ -277,6 +284,13 @@ Reply VerbsService::create_qp(Process& process, const Request& request) {
   return reply;
 }
 
+// Of the entry of the GID table that packets leave from. RoCE v1 has another frame, which is not simulated.
+int VerbsService::source_error(std::uint32_t index, const verbs::AhAttr& attr) const {
+  const verbs::DeviceInfo info = describe(index);
+  if (attr.sgid_index >= info.gid_count) return EINVAL;
+  return info.gids[attr.sgid_index].type == IBV_GID_TYPE_ROCE_V2 ? 0 : EOPNOTSUPP;
+}
+
 Reply VerbsService::create_ah(Process& process, const Request& request) {
   verbs::CreateAh ask;
   if (!request.read(ask)) return Reply::failed(EINVAL);
@@ -284,6 +298,7 @@ Reply VerbsService::create_ah(Process& process, const Request& request) {
   if (pd == process.pds.end()) return Reply::failed(EINVAL);
   auto port = port_of_gid(ask.attr.dgid);
   if (!port) return Reply::failed(ENETUNREACH);
+  if (int error = source_error(pd->second, ask.attr); error != 0) return Reply::failed(error);
   if (process.ahs.size() >= kMaxAh) return Reply::failed(ENOMEM);
   std::uint32_t handle = process.next_handle++;
   process.ahs[handle] = {pd->second, *port, ask.attr};
@@ -297,7 +312,14 @@ Reply VerbsService::modify_qp(Process& process, const Request& request, Time_ps 
   if (found == process.qps.end()) return Reply::failed(EINVAL);
   VerbsQp& qp = *found->second;
   nic::Device& nic = *device(qp.device);
-  verbs::QpAttr& attr = qp.attr;
+  const std::uint32_t from = ibv_state(nic.qp(qp.qpn).state);
+  const std::uint32_t step_to = (ask.mask & IBV_QP_STATE) != 0 ? ask.attr.state : from;
+  if (!may_modify(qp.type, from, step_to, ask.mask)) return Reply::failed(EINVAL);
+  if ((ask.mask & IBV_QP_AV) != 0) {
+    if (int error = source_error(qp.device, ask.attr.ah); error != 0) return Reply::failed(error);
+  }
+  // What is given counts only if all of it does.
+  verbs::QpAttr attr = step_to == IBV_QPS_RESET ? verbs::QpAttr{} : qp.attr;
   auto take = [&](std::uint32_t bit, auto field) {
     if ((ask.mask & bit) != 0) attr.*field = ask.attr.*field;
   };
@@ -316,7 +338,6 @@ Reply VerbsService::modify_qp(Process& process, const Request& request, Time_ps 
   take(IBV_QP_TIMEOUT, &verbs::QpAttr::timeout);
   take(IBV_QP_RETRY_CNT, &verbs::QpAttr::retry_cnt);
   take(IBV_QP_RNR_RETRY, &verbs::QpAttr::rnr_retry);
-  if ((ask.mask & IBV_QP_STATE) == 0) return {};
   nic::QpAttributes to;
   to.access = access_of(attr.access);
   to.qkey = attr.qkey;
@@ -334,7 +355,7 @@ Reply VerbsService::modify_qp(Process& process, const Request& request, Time_ps 
   to.max_rd_atomic = attr.max_rd_atomic;
   to.max_dest_rd_atomic = attr.max_dest_rd_atomic;
   nic::QpState state;
-  switch (ask.attr.state) {
+  switch (step_to) {
     case IBV_QPS_RESET:
       state = nic::QpState::kReset;
       break;
@@ -365,7 +386,18 @@ Reply VerbsService::modify_qp(Process& process, const Request& request, Time_ps 
     process.settle_writes(kNever_ps);  // its buffers are the program's alone again
   }
   nic.modify(qp.qpn, state, to, now_ps);
+  qp.attr = attr;
   return {};
+}
+
+Reply VerbsService::query_qp(Process& process, const Request& request) {
+  verbs::Handle ask;
+  if (!request.read(ask)) return Reply::failed(EINVAL);
+  auto found = process.qps.find(ask.handle);
+  if (found == process.qps.end()) return Reply::failed(EINVAL);
+  VerbsQp& qp = *found->second;
+  qp.attr.state = ibv_state(device(qp.device)->qp(qp.qpn).state);
+  return Reply::of(qp.attr);
 }
 
 }  // namespace weft::live

@@ -48,6 +48,7 @@ class VerbsService {
   // What the queue pair has not finished is not to be heard of any more.
   void forget_work(Process& process, VerbsQp& qp);
   void destroy_cq(Process& process, CompletionRing& cq);
+  int source_error(std::uint32_t device, const verbs::AhAttr& attr) const;
   nic::Device* device(std::uint32_t index) const;
 
   lab::World& world_;

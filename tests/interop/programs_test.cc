@@ -155,6 +155,30 @@ TEST(Programs, AsynchronousEventsReachTheProgram) {
       "communication established of the receiving end\nlocal access violation work queue error of the receiving end\n");
 }
 
+// The recipe of docs/live.md: a client behind its server, and here even before it.
+TEST(Programs, AClientMayComeBeforeItsServer) {
+  Live world("two-node-25g.yaml");
+  for (const std::string program : {"ib_write_bw -x 3 -n 100", "rping"}) {
+    const bool cm = program == "rping";
+    int client_status = -1;
+    std::thread client([&] {
+      client_status = world.shell("exec vm01 -- " + program + (cm ? " -c -C 2 -a vm00" : " vm00"), "client");
+    });
+    while (Live::pid_on("vm01") == 0) std::this_thread::sleep_for(10ms);
+    EXPECT_EQ(world.shell("exec vm00 -- " + program + (cm ? " -s -C 2" : ""), "server"), 0) << world.output("server");
+    client.join();
+    EXPECT_EQ(client_status, 0) << world.output("client");
+    EXPECT_LT(Live::now_s(), 2.0) << "no time-out of the client has ended meanwhile";
+  }
+}
+
+TEST(Programs, RoceV1IsRefusedWithAReason) {
+  Live world("two-node-25g.yaml");
+  Live::Said said = world.run("vm00", "ib_write_bw -x 0", "vm01", "ib_write_bw -x 0 vm00");
+  EXPECT_NE(said.client_status, 0);
+  EXPECT_NE(said.client.find("GID index 0 of mlx5_0 is RoCE v1"), std::string::npos) << said.client;
+}
+
 TEST(Programs, ThreadsWhoseFirstCallIsAPostToOneQueue) {
   Live world("two-node-25g.yaml");
   EXPECT_EQ(world.shell("exec vm00 -- " WEFT_VERBS_PROBE " threads"), 0) << world.output();

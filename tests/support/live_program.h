@@ -182,20 +182,33 @@ class LiveProgram {
   struct Qp {
     std::uint32_t number = 0, handle = verbs::kNoHandle;
     Mapped send, receive;
+    std::uint32_t type = IBV_QPT_RC;
   };
+  // What each step needs (IBTA vol 1, 11.2.5.2).
+  static std::uint32_t mask_of(std::uint32_t state, std::uint32_t type) {
+    bool datagram = type == IBV_QPT_UD, reliable = type == IBV_QPT_RC;
+    std::uint32_t mask = IBV_QP_STATE;
+    if (state == IBV_QPS_INIT) mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT | (datagram ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS);
+    if (state == IBV_QPS_RTR && !datagram) mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+    if (state == IBV_QPS_RTR && reliable) mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+    if (state == IBV_QPS_RTS) mask |= IBV_QP_SQ_PSN;
+    if (state == IBV_QPS_RTS && reliable)
+      mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+    return mask;
+  }
   Qp make_qp(std::uint32_t pd, std::uint32_t cq, std::uint32_t depth, std::uint32_t srq = verbs::kNoHandle,
              std::uint32_t type = IBV_QPT_RC) {
     Answer answer = ask(verbs::Op::kCreateQp, verbs::CreateQp{pd, type, cq, cq, srq, depth, depth, 2, 2, 64, 0, 0});
     if (!answer.came || answer.error != 0) return {};
     auto info = answer.as<verbs::QpInfo>();
-    Qp qp{info.qpn, info.send.handle, mapped(answer, info.send), {}};
+    Qp qp{info.qpn, info.send.handle, mapped(answer, info.send), {}, type};
     qp.receive = {qp.send.memory, qp.send.size_B, info.receive};
     return qp;
   }
   bool modify(const Qp& qp, std::uint32_t state, std::uint32_t peer, const char* peer_address = "\x0a\0\0\x02") {
     verbs::ModifyQp ask_for{};
     ask_for.qp = qp.handle;
-    ask_for.mask = 0xffffffff;
+    ask_for.mask = mask_of(state, qp.type);
     verbs::QpAttr& attr = ask_for.attr;
     attr.state = state;
     attr.path_mtu = IBV_MTU_1024;
@@ -206,6 +219,7 @@ class LiveProgram {
     attr.retry_cnt = 1;
     attr.rnr_retry = 1;
     attr.min_rnr_timer = 1;
+    attr.ah.sgid_index = 3;
     attr.ah.dgid[10] = attr.ah.dgid[11] = 0xff;
     std::memcpy(attr.ah.dgid + 12, peer_address, 4);
     Answer answer = ask(verbs::Op::kModifyQp, ask_for);

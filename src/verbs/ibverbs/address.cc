@@ -78,6 +78,8 @@ bool read_route(const ibv_grh& grh, Route& route) {
   return true;
 }
 
+constexpr int kFirstV2Gid = 1;
+
 // The entry of the GID table with this address: the last one, for RoCE v2 stands behind v1.
 int find_gid(const DeviceInfo& info, const std::uint8_t* gid) {
   for (std::uint32_t i = info.gid_count; i-- > 0;) {
@@ -87,6 +89,16 @@ int find_gid(const DeviceInfo& info, const std::uint8_t* gid) {
 }
 
 }  // namespace
+
+void warn_of_roce_v1(ibv_context* context, const ibv_ah_attr& attr) {
+  const DeviceInfo info = device_info(*context);
+  const std::uint32_t index = attr.grh.sgid_index;
+  if (index >= info.gid_count || info.gids[index].type == IBV_GID_TYPE_ROCE_V2) return;
+  dprintf(STDERR_FILENO,
+          "weft: GID index %u of %s is RoCE v1, which is not simulated; use a RoCE v2 entry (perftest: -x 3)\n", index,
+          info.name);
+}
+
 }  // namespace weft::verbs
 
 using namespace weft::verbs;
@@ -98,6 +110,7 @@ ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
   if (ah == nullptr) return fail(ENOMEM);
   Handle reply;
   if (const int error = call(Op::kCreateAh, request, reply); error != 0) {
+    if (error == EOPNOTSUPP) warn_of_roce_v1(pd->context, *attr);
     std::free(ah);
     return fail(error);
   }
@@ -119,12 +132,12 @@ int ibv_init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_wc* wc, ibv
   Route route;
   if (!read_route(*grh, route)) return EINVAL;
   const int index = find_gid(device_info(*context), route.destination);
-  // A group has no entry of its own; the answer leaves from the first.
+  // A group has no entry of its own; the answer leaves from the first of RoCE v2.
   const bool is_group = route.destination[0] == 0xff || (route.is_ipv4 && route.destination[12] >> 4 == 0xe);
   if (index < 0 && !is_group) return EINVAL;
   attr->is_global = 1;
   std::memcpy(attr->grh.dgid.raw, route.source, sizeof route.source);
-  attr->grh.sgid_index = static_cast<std::uint8_t>(index < 0 ? 0 : index);
+  attr->grh.sgid_index = static_cast<std::uint8_t>(index < 0 ? kFirstV2Gid : index);
   attr->grh.hop_limit = 0xff;
   attr->grh.flow_label = route.flow_label;
   attr->grh.traffic_class = route.traffic_class;

@@ -165,6 +165,8 @@ void something_happened();
 // Drops the completions of a queue pair that is gone or was reset.
 void forget_completions(ibv_cq* cq, std::uint32_t qpn);
 
+// Says on stderr why an address that leaves from a RoCE v1 entry of the GID table was refused, if that is why.
+void warn_of_roce_v1(ibv_context* context, const ibv_ah_attr& attr);
 // RoCE has no paths without GIDs: EINVAL for an address without.
 int to_world(const ibv_ah_attr& attr, AhAttr& out);
 void from_world(const AhAttr& attr, ibv_ah_attr& out);

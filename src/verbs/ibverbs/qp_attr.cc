@@ -35,6 +35,9 @@ int ibv_modify_qp(ibv_qp* base, ibv_qp_attr* attr, int mask) {
   if ((mask & IBV_QP_AV) != 0) {
     if (const int error = to_world(attr->ah_attr, request.attr.ah); error != 0) return error;
   }
+  // There is one path, and nothing to migrate to.
+  if ((mask & IBV_QP_ALT_PATH) != 0) return EOPNOTSUPP;
+  if ((mask & IBV_QP_PATH_MIG_STATE) != 0 && attr->path_mig_state != IBV_MIG_MIGRATED) return EOPNOTSUPP;
   if ((mask & IBV_QP_PORT) != 0 && attr->port_num != kPort) return EINVAL;
   if ((mask & IBV_QP_PKEY_INDEX) != 0 && attr->pkey_index != 0) return EINVAL;
   QpAttr& to = request.attr;
@@ -53,7 +56,10 @@ int ibv_modify_qp(ibv_qp* base, ibv_qp_attr* attr, int mask) {
   to.timeout = attr->timeout;
   to.retry_cnt = attr->retry_cnt;
   to.rnr_retry = attr->rnr_retry;
-  if (const int error = call(Op::kModifyQp, request); error != 0) return error;
+  if (const int error = call(Op::kModifyQp, request); error != 0) {
+    if (error == EOPNOTSUPP && (mask & IBV_QP_AV) != 0) warn_of_roce_v1(qp->context, attr->ah_attr);
+    return error;
+  }
   if ((mask & IBV_QP_STATE) == 0) return 0;
   qp->state = attr->qp_state;
   if (qp->state == IBV_QPS_RESET) forget_posts(*qp);

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 namespace weft::live {
 namespace {
@@ -38,6 +39,12 @@ TEST_F(Place, AWorldThatIsComingUpIsNotRemoved) {
   EXPECT_TRUE(worlds_up(directory_).empty());
   EXPECT_TRUE(fs::exists(directory_ + "/a"));
   EXPECT_FALSE(listen_at(directory_, "a")) << "one world at a time";
+}
+
+TEST_F(Place, WhatIsNoWorldStays) {
+  std::ofstream(directory_ + "/notes") << "mine";
+  EXPECT_TRUE(worlds_up(directory_).empty());
+  EXPECT_TRUE(fs::exists(directory_ + "/notes"));
 }
 
 TEST_F(Place, WhatAWorldLeftBehindIsRemoved) {
