@@ -100,6 +100,7 @@ struct CongestionState {
   static constexpr std::uint32_t kNoWindow_B = 0xffffffff;
   std::int64_t pace_q16 = 0;  // ps per byte of line time << 16; 0: not paced
   std::uint32_t window_B = kNoWindow_B;
+  bool active = false;                          // false: this queue pair is not controlled
   std::int64_t until_bytes_B = INT64_MAX;       // settle() is due when so many more bytes were sent …
   Time_ps until_ps = kNever_ps;                 // … or at this time
   alignas(8) std::array<std::byte, 192> own{};  // of the algorithm; HPCC keeps a record of each hop
@@ -112,6 +113,7 @@ struct CongestionAlgorithm {
   void (*start)(CongestionState&, const CongestionParameters&, const CongestionEnvironment&, Time_ps now_ps) = nullptr;
   // Brings timers and byte counters up to `now_ps`. Called before a send when one is due, and by the algorithm itself.
   void (*settle)(CongestionState&, const CongestionParameters&, const CongestionEnvironment&, Time_ps now_ps) = nullptr;
+  // Null: CNPs are ignored.
   void (*cnp)(CongestionState&, const CongestionParameters&, const CongestionEnvironment&, Time_ps now_ps) = nullptr;
   void (*ack)(CongestionState&, const CongestionParameters&, const CongestionEnvironment&, const AckSignal&) = nullptr;
   // A NAK or a timeout: packets were lost.

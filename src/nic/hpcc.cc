@@ -120,12 +120,7 @@ void ack(CongestionState& state, const CongestionParameters& parameters, const C
 
 }  // namespace
 
-const CongestionAlgorithm kHpccAlgorithm = {.name = "hpcc",
-                                            .wants_telemetry = true,
-                                            .start = start,
-                                            .settle = no_reaction,
-                                            .cnp = no_reaction,
-                                            .ack = ack,
-                                            .lost = no_reaction};
+const CongestionAlgorithm kHpccAlgorithm = {
+    .name = "hpcc", .wants_telemetry = true, .start = start, .settle = no_reaction, .ack = ack, .lost = no_reaction};
 
 }  // namespace weft::nic

@@ -10,6 +10,7 @@ void Device::start_congestion_control(QueuePair& qp, Time_ps now_ps) {
   qp.congestion = {};
   qp.pace_ps = qp.paid_ps = 0;
   if (cc_ == nullptr || (config_.qos.cc_prio_mask >> config_.qos.priority & 1) == 0) return;
+  qp.congestion.active = true;
   cc_->start(qp.congestion, config_.qos.congestion, environment_of(qp), now_ps);
 }
 
@@ -48,7 +49,7 @@ bool Device::window_is_full(const QueuePair& qp) const {
 
 void Device::receive_cnp(QueuePair& qp, Time_ps now_ps) {
   ++qp.cnps_received;
-  if (cc_ == nullptr || cc_->cnp == nullptr || (config_.qos.cc_prio_mask >> config_.qos.priority & 1) == 0) {
+  if (!qp.congestion.active || cc_->cnp == nullptr) {
     ++counters.rp_cnp_ignored;
     return;
   }
@@ -57,7 +58,7 @@ void Device::receive_cnp(QueuePair& qp, Time_ps now_ps) {
 }
 
 void Device::signal_ack(QueuePair& qp, std::uint32_t una_before, const Packet* packet, Time_ps now_ps) {
-  if (cc_ == nullptr || cc_->ack == nullptr) return;
+  if (!qp.congestion.active || cc_->ack == nullptr) return;
   Requester& req = qp.req;
   AckSignal signal;
   signal.now_ps = now_ps;
@@ -78,7 +79,7 @@ void Device::signal_ack(QueuePair& qp, std::uint32_t una_before, const Packet* p
 
 void Device::signal_loss(QueuePair& qp, Time_ps now_ps) {
   qp.req.timed_ps = kNever_ps;
-  if (cc_ != nullptr && cc_->lost != nullptr)
+  if (qp.congestion.active && cc_->lost != nullptr)
     cc_->lost(qp.congestion, config_.qos.congestion, environment_of(qp), now_ps);
 }
 
@@ -98,11 +99,7 @@ void Device::ask_for_telemetry(const QueuePair& qp, Packet& packet) {
   engine::Telemetry& telemetry = out_.source().telemetry[cold.telemetry];
   telemetry = {};
   if (qp.attributes.telemetry != engine::TelemetryFormat::kNone) telemetry.format = qp.attributes.telemetry;
-  if (cc_ != nullptr && cc_->wants_telemetry) {
-    telemetry.echo = true;
-    // Every packet is acknowledged: a window of fewer packets than a NIC coalesces would wait for its timeout.
-    packet.flags |= Packet::kAckReq;
-  }
+  telemetry.echo = qp.congestion.active && cc_->wants_telemetry;
   packet.extra_words = static_cast<std::uint8_t>(packet.extra_words + engine::telemetry_words(telemetry.format));
 }
 

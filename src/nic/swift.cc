@@ -17,6 +17,7 @@ constexpr double kLowestWindow = 0.001;  // packets
 struct Swift {
   double window = 0;          // packets
   double highest_window = 0;  // more than the line carries in the longest target is never in flight
+  double acked = 0;           // packets since the last measured round trip
   Time_ps rtt_ps = 0;
   Time_ps decreased_ps = 0;
   bool decreased = false;
@@ -68,19 +69,20 @@ void start(CongestionState& state, const CongestionParameters& parameters, const
 
 void ack(CongestionState& state, const CongestionParameters& parameters, const CongestionEnvironment& environment,
          const AckSignal& signal) {
-  if (!signal.rtt_ps || *signal.rtt_ps <= 0) return;
   const SwiftParameters& p = parameters.swift;
   Swift& s = own_state<Swift>(state);
+  s.acked += static_cast<double>(signal.acked_B) / environment.mtu_B;
+  if (!signal.rtt_ps || *signal.rtt_ps <= 0) return;
   s.rtt_ps = *signal.rtt_ps;
   s.highest_window = highest_window(environment, longest_target_ns(p, signal.hops));
   const Time_ps target = target_ps(s, p, signal.hops);
   if (s.rtt_ps < target) {
-    const double acked = static_cast<double>(signal.acked_B) / environment.mtu_B;
-    s.window += p.ai_permille / 1000.0 * acked / std::max(1.0, s.window);
+    s.window += p.ai_permille / 1000.0 * s.acked / std::max(1.0, s.window);
   } else {
     const double excess = static_cast<double>(s.rtt_ps - target) / static_cast<double>(s.rtt_ps);
     decrease(s, 1 - std::min(p.beta_permille / 1000.0 * excess, p.max_mdf_permille / 1000.0), signal.now_ps);
   }
+  s.acked = 0;
   publish(state, s, environment);
 }
 
@@ -93,12 +95,7 @@ void lost(CongestionState& state, const CongestionParameters& parameters, const 
 
 }  // namespace
 
-const CongestionAlgorithm kSwiftAlgorithm = {.name = "swift",
-                                             .wants_rtt = true,
-                                             .start = start,
-                                             .settle = no_reaction,
-                                             .cnp = no_reaction,
-                                             .ack = ack,
-                                             .lost = lost};
+const CongestionAlgorithm kSwiftAlgorithm = {
+    .name = "swift", .wants_rtt = true, .start = start, .settle = no_reaction, .ack = ack, .lost = lost};
 
 }  // namespace weft::nic

@@ -69,12 +69,7 @@ void ack(CongestionState& state, const CongestionParameters& parameters, const C
 
 }  // namespace
 
-const CongestionAlgorithm kTimelyAlgorithm = {.name = "timely",
-                                              .wants_rtt = true,
-                                              .start = start,
-                                              .settle = no_reaction,
-                                              .cnp = no_reaction,
-                                              .ack = ack,
-                                              .lost = no_reaction};
+const CongestionAlgorithm kTimelyAlgorithm = {
+    .name = "timely", .wants_rtt = true, .start = start, .settle = no_reaction, .ack = ack, .lost = no_reaction};
 
 }  // namespace weft::nic

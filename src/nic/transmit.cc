@@ -255,7 +255,8 @@ bool Device::send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   std::uint32_t psn = psn_add(wqe.first_psn, req.tx_packet);
   Packet packet = new_packet(qp, opcode, psn);
   packet.payload_B = chunk_B & kPayloadMask;
-  if (last) packet.flags |= Packet::kAckReq;
+  // A window opens with ACKs: one that shrank below what a NIC coalesces would wait for its timeout.
+  if (last || qp.congestion.window_B != CongestionState::kNoWindow_B) packet.flags |= Packet::kAckReq;
   if (last && request.solicited) packet.flags |= Packet::kSolicited;
   if (wire::has_reth(opcode) || wire::has_imm(opcode) || wire::has_ieth(opcode)) {
     engine::Cold& cold = add_cold(packet);
@@ -276,9 +277,9 @@ bool Device::send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
     ++qp.retransmitted_packets;
   } else {
     req.high_psn = next_psn;
-    if (cc_ != nullptr && cc_->wants_rtt) time_packet(qp, packet, now_ps);
+    if (qp.congestion.active && cc_->wants_rtt) time_packet(qp, packet, now_ps);
   }
-  if (qp.attributes.telemetry != engine::TelemetryFormat::kNone || (cc_ != nullptr && cc_->wants_telemetry))
+  if (qp.attributes.telemetry != engine::TelemetryFormat::kNone || (qp.congestion.active && cc_->wants_telemetry))
     ask_for_telemetry(qp, packet);
   if (qp.type == QpType::kUc) [[unlikely]] {
     packet.opcode = wire::uc_opcode(opcode);

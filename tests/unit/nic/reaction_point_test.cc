@@ -125,6 +125,51 @@ TEST(ReactionPoint, OnlyTheQueuePairThatIsToldSlowsDown) {
   EXPECT_GT(of_first, 200U);
 }
 
+// An algorithm with a window is told by ACKs when it may go on: no packet leaves without asking for one.
+TEST(ReactionPoint, EveryPacketOfAWindowAsksForAnAck) {
+  for (CongestionKind kind : {CongestionKind::kSwift, CongestionKind::kHpcc}) {
+    RcOptions options;
+    for (PortQos& qos : options.pair.qos) qos.congestion.kind = kind;
+    RcPair pair(options);
+    pair.post(WrOpcode::kWrite, 200 * 1024);
+    pair.run();
+    auto frames = data(pair, 0);
+    ASSERT_EQ(frames.size(), 200U);
+    for (const Frame& frame : frames) EXPECT_NE(frame.packet.flags & engine::Packet::kAckReq, 0);
+    EXPECT_EQ(pair.counters(0).retransmitted_packets, 0U);
+  }
+}
+
+// HPCC, TIMELY and Swift do nothing on a CNP, and do not say that they did.
+TEST(ReactionPoint, ACnpThatDoesNothingIsIgnored) {
+  for (CongestionKind kind : {CongestionKind::kSwift, CongestionKind::kHpcc, CongestionKind::kTimely}) {
+    RcOptions options;
+    for (PortQos& qos : options.pair.qos) qos.congestion.kind = kind;
+    options.pair.faults[0].push_back(support::fault(FaultAction::kCeMark, FaultFrames::kRequest, 0));
+    RcPair pair(options);
+    pair.post(WrOpcode::kWrite, 20 * 1024);
+    pair.run();
+    EXPECT_EQ(pair.counters(1).np_cnp_sent, 1U);
+    EXPECT_EQ(pair.counters(0).rp_cnp_ignored, 1U);
+    EXPECT_EQ(pair.counters(0).rp_cnp_handled, 0U);
+  }
+}
+
+// Nor does an algorithm that was never started for a priority hear of its ACKs.
+TEST(ReactionPoint, APriorityOutsideTheMaskHasNoWindow) {
+  for (CongestionKind kind : {CongestionKind::kSwift, CongestionKind::kHpcc, CongestionKind::kTimely}) {
+    RcOptions options;
+    options.pair.qos[0].congestion.kind = kind;
+    options.pair.qos[0].cc_prio_mask = 0xfe;  // priority 0 is out
+    RcPair pair(options);
+    pair.post(WrOpcode::kWrite, 200 * 1024);
+    pair.run();
+    const CongestionState& state = pair.device(0).qp(pair.qp[0]).congestion;
+    EXPECT_EQ(state.window_B, CongestionState::kNoWindow_B);
+    EXPECT_EQ(state.pace_q16, 0);
+  }
+}
+
 TEST(ReactionPoint, APriorityOutsideTheMaskIgnoresCnps) {
   RcOptions options = with_dcqcn();
   options.pair.qos[0].cc_prio_mask = 0xfe;  // priority 0 is out

@@ -39,6 +39,19 @@ TEST(Swift, AWindowAckedAddsOnePacket) {
   EXPECT_EQ(flow.packets(), 17);
 }
 
+// Every packet is acknowledged and one per round trip is timed: what the others acknowledged counts with it.
+TEST(Swift, AcknowledgementsWithoutATimeCount) {
+  Flow flow;
+  for (int i = 0; i < 14; ++i) {
+    AckSignal signal;
+    signal.acked_B = 1000;
+    flow.algorithm.ack(flow.state, flow.parameters, flow.environment, signal);
+    EXPECT_EQ(flow.packets(), 15);
+  }
+  flow.ack(us(10), us(10), 1);
+  EXPECT_EQ(flow.packets(), 16);
+}
+
 TEST(Swift, CutsInProportionAtMostOncePerRoundTrip) {
   SwiftParameters swift;
   swift.flow_scale_range_ns = 0;
