@@ -3,7 +3,8 @@
 #   tests/interop/debian_root.sh ARCHITECTURE DIR PACKAGE…
 # DIR/root holds the essential packages, these and what they depend on, from the archives that this machine uses. They
 # are unpacked as dpkg would, and its database says so: `dpkg --configure -a` on a machine of that architecture does the
-# rest. DIR/kernel is Debian's kernel with its modules. Nothing is done when both were made from the same list.
+# rest. DIR/kernel is Debian's kernel of backports with its modules: an arm64 kernel traps the counter from 6.12 on.
+# Nothing is done when both were made from the same list.
 set -euo pipefail
 
 architecture=$1 dir=$(realpath -m "$2")
@@ -14,17 +15,25 @@ recipe="$architecture $* $(sha256sum <"$0")"
 rm -rf "$root" "$kernel" "$dir/recipe" "$dir/archives"
 mkdir -p "$dir"/{lists,archives}/partial "$root" "$kernel"
 
-# apt-get with a state of its own: this machine's packages and list of architectures are left alone.
+# apt-get with a state of its own: this machine's packages, sources and list of architectures are left alone.
 : >"$dir/no-packages"
-options=(-q -o APT::Architecture="$architecture" -o APT::Architectures="$architecture"
-  -o Dir::State::Lists="$dir/lists" -o Dir::State::status="$dir/no-packages" -o Dir::Cache::Archives="$dir/archives"
-  -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= -o APT::Sandbox::User=root -o APT::Install-Recommends=false)
+backports=$(. /etc/os-release && echo "$VERSION_CODENAME-backports")
 {
-  apt-get "${options[@]}" update
-  apt-get "${options[@]}" --download-only -y install '?essential' usr-is-merged "$@"
-  image=$(apt-cache "${options[@]}" depends "linux-image-$architecture" | sed -n 's/ *Depends: \(linux-image-[0-9].*\)/\1/p')
-  (cd "$kernel" && apt-get "${options[@]}" download "$image")
-} >"$dir/apt.log" 2>&1 || { tail "$dir/apt.log" >&2; exit 1; }
+  cat /etc/apt/sources.list 2>/dev/null || true
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $backports main"
+} >"$dir/sources.list"
+options=(-q -o APT::Architecture="$architecture" -o APT::Architectures="$architecture"
+  -o Dir::Etc::sourcelist="$dir/sources.list" -o Dir::State::Lists="$dir/lists"
+  -o Dir::State::status="$dir/no-packages" -o Dir::Cache::Archives="$dir/archives" -o Dir::Cache::pkgcache=
+  -o Dir::Cache::srcpkgcache= -o APT::Sandbox::User=root -o APT::Install-Recommends=false)
+download() {
+  apt-get "${options[@]}" update &&
+  apt-get "${options[@]}" --download-only -y install '?essential' usr-is-merged "$@" &&
+  image=$(apt-cache "${options[@]}" -o APT::Default-Release="$backports" depends "linux-image-$architecture" |
+    sed -n 's/ *Depends: \(linux-image-[0-9].*\)/\1/p') &&
+  cd "$kernel" && apt-get "${options[@]}" download "$image"
+}
+(download "$@") >"$dir/apt.log" 2>&1 || { tail "$dir/apt.log" >&2; exit 1; }
 dpkg-deb -x "$kernel"/*.deb "$kernel"
 rm "$kernel"/*.deb
 depmod -b "$kernel" "$(ls "$kernel/lib/modules")"

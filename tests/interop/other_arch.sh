@@ -37,6 +37,8 @@ make_initramfs() {
   modprobe -d "$dir/kernel" -S "$(ls "$dir/kernel/lib/modules")" -a --show-depends virtio_pci virtio_blk ext4 |
     sed -n 's/^insmod //p' | awk '!seen[$1]++ {print $1}' | while read -r module; do
       cp "$module" "$files/"
+      [[ $module != *.xz ]] || unxz "$files/${module##*/}"
+      module=${module%.xz}
       echo "insmod /${module##*/}"
     done >"$files/modules"
   cat >"$files/init" <<INIT
@@ -85,9 +87,9 @@ tests/interop/debian_root.sh "$other_architecture" "$dir" busybox-static "${pack
 project=$dir/project
 rm -rf "$project"
 mkdir -p "$project"
+make_initramfs
 if [[ ! $dir/root.img -nt $dir/recipe ]]; then
   say "== configuring its packages"
-  make_initramfs
   image "$dir/root.img" "$root" 5G
   cat >"$project/guest" <<'GUEST'
 export DEBIAN_FRONTEND=noninteractive
