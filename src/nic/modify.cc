@@ -84,6 +84,8 @@ bool Device::modify(std::uint32_t qpn, QpState to, const QpAttributes& attribute
       make_template(qp);
       break;
     case QpState::kRts:
+      // What was flushed was not sent: its PSNs are used now.
+      if (from == QpState::kSqe) qp.req.next_psn = qp.req.una_psn = qp.req.high_psn;
       if (from != QpState::kRtr) break;
       a.timeout = attributes.timeout;
       a.retry_cnt = attributes.retry_cnt;

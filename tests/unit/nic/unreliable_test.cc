@@ -199,5 +199,28 @@ TEST(Unreliable, CongestionIsNotified) {
   EXPECT_EQ(pair.sent(1)[0].packet.dest_qp, pair.qp[0]);
 }
 
+// Work requests that were flushed were never on the wire: after SQE the PSNs go on where they stopped.
+TEST(Unreliable, PsnsGoOnAfterAnError) {
+  for (QpType type : {QpType::kUc, QpType::kUd}) {
+    RcOptions options;
+    options.type = type;
+    RcPair pair(options);
+    pair.post(WrOpcode::kSend, 64);
+    SendRequest wrong = pair.request(WrOpcode::kSend, 64);
+    wrong.lkey ^= 1;
+    pair.post(wrong);
+    for (int i = 0; i < 3; ++i) pair.post(WrOpcode::kSend, 900);
+    pair.run();
+    ASSERT_EQ(pair.state(0), QpState::kSqe);
+    pair.post(WrOpcode::kSend, 64);
+    EXPECT_EQ(pair.sent_completions().size(), 6U);
+    ASSERT_TRUE(pair.device(0).modify(pair.qp[0], QpState::kRts, pair.attributes(0)));
+    pair.post(WrOpcode::kSend, 64);
+    pair.run();
+    EXPECT_EQ(pair.only_completion().status, WcStatus::kSuccess);
+    EXPECT_EQ(pair.psns(0), (std::vector<std::uint32_t>{0, 1}));
+  }
+}
+
 }  // namespace
 }  // namespace weft::nic
