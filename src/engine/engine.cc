@@ -82,8 +82,10 @@ void Engine::run_threads(Time_ps deadline_ps, std::uint32_t threads, const std::
   std::barrier after_run(threads);
   auto next_window = [&]() noexcept { open = open_window(deadline_ps, cancel, progress); };
   std::barrier after_mail(threads, next_window);
-  auto work = [&](std::uint32_t thread) {
+  const std::uint64_t seed = check_context().seed;
+  auto work = [&, seed](std::uint32_t thread) {
     while (open) {
+      check_context() = {now_ps_, seed};  // one for each thread
       for (std::uint32_t d = thread; d < domain_count(); d += threads) domains_[d]->run_window(window_end_ps_);
       after_run.arrive_and_wait();
       for (std::uint32_t d = thread; d < domain_count(); d += threads) deliver_mail(d);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/check.h"
 #include "base/random.h"
 
 namespace weft::engine {
@@ -118,6 +119,33 @@ TEST(Engine, ResultDoesNotDependOnDomainsOrThreads) {
       EXPECT_EQ(mesh.logs(), expected) << domains << " domains, " << threads << " threads";
     }
   }
+}
+
+// A check that fails on a worker's thread says when and with which seed, as on the first thread.
+TEST(EngineDeathTest, FailedCheckOnAWorkerPrintsTimeAndSeed) {
+  struct Node {
+    Time_ps wake_ps = 0;
+    bool fails = false;
+    static Time_ps run(void* self, Time_ps end_ps) {
+      auto& node = *static_cast<Node*>(self);
+      WEFT_CHECK(!(node.fails && node.wake_ps >= us(3)), "it breaks here");
+      while (node.wake_ps < end_ps) node.wake_ps += us(1);
+      return node.wake_ps;
+    }
+  };
+  auto run = [](std::uint32_t failing) {
+    check_context().seed = 77;
+    Engine engine(4);
+    Node nodes[4];
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      nodes[i].fails = i == failing;
+      engine.domain(i).add_node({&nodes[i], &Node::run});
+    }
+    engine.run(us(10), 4);
+  };
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  for (std::uint32_t failing : {0U, 1U, 3U})
+    EXPECT_DEATH(run(failing), "it breaks here.*simulated time 3000000 ps, seed 77") << failing;
 }
 
 TEST(Engine, StopsAtTheDeadlineAndGoesOn) {
