@@ -187,5 +187,28 @@ TEST(EcmpHash, PickCoversEveryMember) {
   }
 }
 
+// Offsets of groups do not wrap: 6,000 groups of 32 ports are 192,000 members.
+TEST(RouteTable, GroupsBeyond65535MembersKeepTheirPorts) {
+  RouteTable table;
+  constexpr std::uint16_t kGroups = 6000, kPorts = 32;
+  auto ports_of = [](std::uint32_t group) {
+    std::vector<std::uint16_t> ports;
+    for (std::uint32_t i = 0; i < kPorts; ++i) ports.push_back(static_cast<std::uint16_t>(group * 7 + i));
+    return ports;
+  };
+  for (std::uint16_t g = 0; g < kGroups; ++g) ASSERT_EQ(table.add_group(ports_of(g)), g);
+  EXPECT_EQ(table.add_group(ports_of(5999)), 5999) << "known";
+  for (std::uint16_t g = 0; g < kGroups; ++g) {
+    auto first = table.members.begin() + table.groups[g].first;
+    ASSERT_EQ(std::vector<std::uint16_t>(first, first + table.groups[g].count), ports_of(g)) << g;
+  }
+}
+
+TEST(RouteTableDeathTest, ATableWithTooManyGroupsIsRefused) {
+  RouteTable table;
+  table.groups.resize(kNoGroup);
+  EXPECT_DEATH(table.add_group({1, 2}), "at most 65,535 groups");
+}
+
 }  // namespace
 }  // namespace weft::fabric
