@@ -53,6 +53,7 @@ bool Engine::open_window(Time_ps deadline_ps, const std::atomic<bool>* cancel,
     return false;
   }
   now_ps_ = start_ps;
+  check_context().time_ps = start_ps;
   Time_ps length_ps = window_ps_ == kNever_ps ? kMicrosecond_ps : std::max<Time_ps>(1, window_ps_ / window_divisor_);
   window_end_ps_ = std::min(start_ps + length_ps, deadline_ps);
   return true;
@@ -61,7 +62,6 @@ bool Engine::open_window(Time_ps deadline_ps, const std::atomic<bool>* cancel,
 void Engine::run_serial(Time_ps deadline_ps, const std::atomic<bool>* cancel,
                         const std::function<void(Time_ps)>& progress) {
   while (open_window(deadline_ps, cancel, progress)) {
-    check_context().time_ps = now_ps_;
     for (auto& each : domains_) each->run_window(window_end_ps_);
     for (std::uint32_t d = 0; d < domain_count(); ++d) deliver_mail(d);
   }
@@ -83,10 +83,9 @@ void Engine::run_threads(Time_ps deadline_ps, std::uint32_t threads, const std::
   auto next_window = [&]() noexcept { open = open_window(deadline_ps, cancel, progress); };
   std::barrier after_mail(threads, next_window);
   const std::uint64_t seed = check_context().seed;
-  auto work = [&](std::uint32_t thread) {
-    check_context().seed = seed;
+  auto work = [&, seed](std::uint32_t thread) {
     while (open) {
-      check_context().time_ps = now_ps_;
+      check_context() = {now_ps_, seed};  // one for each thread
       for (std::uint32_t d = thread; d < domain_count(); d += threads) domains_[d]->run_window(window_end_ps_);
       after_run.arrive_and_wait();
       for (std::uint32_t d = thread; d < domain_count(); d += threads) deliver_mail(d);

@@ -20,8 +20,8 @@ std::uint16_t RouteTable::add_group(const std::vector<std::uint16_t>& ports) {
     auto first = members.begin() + groups[g].first;
     if (std::equal(ports.begin(), ports.end(), first, first + groups[g].count)) return static_cast<std::uint16_t>(g);
   }
-  WEFT_CHECK(groups.size() < kNoGroup, "a switch has at most 65,535 groups of equal ports");
-  groups.push_back({static_cast<std::uint32_t>(members.size()), static_cast<std::uint32_t>(ports.size())});
+  WEFT_CHECK(groups.size() < kNoGroup && ports.size() <= UINT16_MAX, "a route table has at most 65,535 groups");
+  groups.push_back({static_cast<std::uint32_t>(members.size()), static_cast<std::uint16_t>(ports.size())});
   members.insert(members.end(), ports.begin(), ports.end());
   return static_cast<std::uint16_t>(groups.size() - 1);
 }

@@ -24,7 +24,7 @@ using Destinations = std::vector<Destination>;
 struct RouteTable {
   struct Group {
     std::uint32_t first = 0;  // in members
-    std::uint32_t count = 0;
+    std::uint16_t count = 0;
   };
   struct Exception {
     std::uint32_t destination = 0;
@@ -35,6 +35,7 @@ struct RouteTable {
   std::vector<std::uint16_t> members;  // port indices
   std::vector<Exception> exceptions;   // static routes, by destination
 
+  // At most kNoGroup different ones: a lab has fewer switches than that.
   std::uint16_t add_group(const std::vector<std::uint16_t>& ports);
 };
 

@@ -1,4 +1,6 @@
 // What a packet meets on its way through a switch now and then: marking, choosing among equal ports, the CPU, its end.
+#include <algorithm>
+
 #include "fabric/ecn_marker.h"
 #include "fabric/switch.h"
 
@@ -50,35 +52,42 @@ std::uint32_t Switch::balance(const RouteTable::Group& group, const Packet& pack
   if (group.count == 1) return members[0];
   std::uint32_t hash = ecmp_hash(packet, *setup_.destinations, setup_.routing.hash_dest_qp, setup_.routing.hash_seed);
   if (setup_.routing.balancing == Balancing::kEcmp) return members[pick(hash, group.count)];
+  // A port's own state is known at once, whatever the routes still say: no signal, or a queue that the watchdog drops.
+  // Where nothing is usable the hash decides, and the packet is dropped for that port's reason.
   std::uint32_t q = class_of(packet).queue;
-  auto rejects = [&](std::uint32_t p) { return (ports_[p].refuses >> q & 1) != 0; };
-  // A port that is down, or whose queue the watchdog drops, is empty and still no choice. When all are, the hash
-  // decides where the packet is lost.
+  auto usable = [&](std::uint32_t p) { return (ports_[p].refuses >> q & 1) == 0; };
   auto least_loaded = [&] {
     std::uint32_t best = members[pick(hash, group.count)];
     auto load = [&](std::uint32_t p) {
-      if (rejects(p)) return UINT64_MAX;
       std::uint64_t bytes = 0;
       for (const Lane& lane : ports_[p].lanes) bytes += lane.queue.bytes;
       return bytes;
     };
-    for (std::uint32_t i = 0; i < group.count; ++i) {
-      if (load(members[i]) < load(best)) best = members[i];
+    for (std::uint16_t i = 0; i < group.count; ++i) {
+      std::uint32_t p = members[i];
+      if (usable(p) && (!usable(best) || load(p) < load(best))) best = p;
     }
     return best;
   };
+  auto any = [&] {
+    auto left = static_cast<std::uint32_t>(std::count_if(members, members + group.count, usable));
+    if (left == 0 || left == group.count) return members[balancing_.below(group.count)];
+    std::uint64_t n = balancing_.below(left);
+    const std::uint16_t* member = members;
+    while (!usable(*member) || n-- > 0) ++member;
+    return *member;
+  };
   switch (setup_.routing.balancing) {
     case Balancing::kSpray:
-      return members[balancing_.below(group.count)];
+      return any();
     case Balancing::kAdaptive:
       return least_loaded();
     default:
       break;
   }
   Flowlet& flowlet = flowlets_[hash % flowlets_.size()];
-  bool known = flowlet.last_ps >= 0 && flowlet.hash == hash &&
-               now_ps - flowlet.last_ps < setup_.routing.flowlet_gap_ps && !rejects(flowlet.port);
-  if (!known) flowlet.port = static_cast<std::uint16_t>(least_loaded());
+  bool known = flowlet.last_ps >= 0 && flowlet.hash == hash && now_ps - flowlet.last_ps < setup_.routing.flowlet_gap_ps;
+  if (!known || !usable(flowlet.port)) flowlet.port = static_cast<std::uint16_t>(least_loaded());
   flowlet.hash = hash;
   flowlet.last_ps = now_ps;
   return flowlet.port;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/packet.h"
+#include "fabric/route_table.h"
 #include "lab/catalog.h"
 #include "lab/lab_sections.h"
 #include "lab/lab_words.h"
@@ -14,6 +16,8 @@ namespace {
 constexpr std::uint64_t kVersion = 1;
 constexpr std::string_view kNodesExample = "nodes: {vm00: {kind: host, …}}";
 constexpr Range<std::int64_t> kDurations{1, 3600 * kSecond_ps};
+// Below the time of a packet nothing moves between two samples, and each takes memory.
+constexpr Range<std::int64_t> kSampleIntervals{100 * kNanosecond_ps, 3600 * kSecond_ps};
 
 void read_head(const MapReader& map, LabContext& context) {
   ProblemList& problems = context.problems;
@@ -33,7 +37,26 @@ void read_head(const MapReader& map, LabContext& context) {
   if (const YamlNode* node = map.get("duration"))
     store(context.lab.duration_ps, read_quantity(*node, "duration", Quantity::kTime, kDurations, problems));
   if (const YamlNode* node = map.get("sample"))
-    store(context.lab.sample_ps, read_quantity(*node, "sample", Quantity::kTime, kDurations, problems));
+    store(context.lab.sample_ps, read_quantity(*node, "sample", Quantity::kTime, kSampleIntervals, problems));
+}
+
+// What the records of packets and the tables of routes can name.
+void check_extent(const Place& place, LabContext& context) {
+  constexpr std::size_t kMostSwitches = fabric::kNoGroup;
+  std::size_t ports = 0;
+  for (const HostConfig& host : context.lab.hosts) {
+    for (const NicConfig& nic : host.nics) ports += nic.ports.size();
+  }
+  for (const LinkConfig& link : context.lab.links)
+    ports += (link.a.is_switch() ? 1U : 0U) + (link.b.is_switch() ? 1U : 0U);
+  if (ports > engine::kPortMask) {
+    context.problems.add(place, fmt::format("the lab has {} ports of hosts and cabled ports of switches", ports),
+                         fmt::format("at most {}: take fewer hosts, rails or links", engine::kPortMask));
+  }
+  if (context.lab.switches.size() > kMostSwitches) {
+    context.problems.add(place, fmt::format("the lab has {} switches", context.lab.switches.size()),
+                         fmt::format("at most {}", kMostSwitches));
+  }
 }
 
 void read_sections(const YamlNode& root, std::optional<std::uint64_t> seed, LabContext& context) {
@@ -51,6 +74,7 @@ void read_sections(const YamlNode& root, std::optional<std::uint64_t> seed, LabC
   // Without nodes every name below would be unknown: one problem is enough.
   if (context.nodes.empty()) return;
   if (const YamlNode* links = given("links")) read_links(*links, context);
+  check_extent(given("fabric") != nullptr ? given("fabric")->place : root.place, context);
   settle_topology(context, given("routing"));
   read_qos(given("qos"), context);
 

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "nic/pcie.h"
+
 namespace weft::live {
 
 namespace {
@@ -76,7 +78,9 @@ bool write_sysfs(const std::string& directory, const std::vector<verbs::DeviceIn
     tree.put(at + "device/vendor", "0x15b3");
     tree.put(at + "device/device", fmt::format("0x{:04x}", device.vendor_part_id));
     tree.put(at + "device/class", "0x020000");
-    tree.put(at + "device/max_link_speed", fmt::format("{:.1f} GT/s PCIe", 8.0 * (1 << (device.pcie_generation - 3))));
+    tree.put(at + "device/max_link_speed",
+             fmt::format("{:.1f} GT/s PCIe",
+                         static_cast<double>(nic::pcie_megatransfers_per_s(device.pcie_generation)) / 1000));
     tree.put(at + "device/max_link_width", fmt::format("{}", device.pcie_lanes));
     tree.put(at + fmt::format("device/net/{}/type", device.netdev), "1");
     std::string port = at + "ports/1/";

@@ -121,6 +121,33 @@ TEST(Engine, ResultDoesNotDependOnDomainsOrThreads) {
   }
 }
 
+// A check that fails on a worker's thread says when and with which seed, as on the first thread.
+TEST(EngineDeathTest, FailedCheckOnAWorkerPrintsTimeAndSeed) {
+  struct Node {
+    Time_ps wake_ps = 0;
+    bool fails = false;
+    static Time_ps run(void* self, Time_ps end_ps) {
+      auto& node = *static_cast<Node*>(self);
+      WEFT_CHECK(!(node.fails && node.wake_ps >= us(3)), "it breaks here");
+      while (node.wake_ps < end_ps) node.wake_ps += us(1);
+      return node.wake_ps;
+    }
+  };
+  auto run = [](std::uint32_t failing) {
+    check_context().seed = 77;
+    Engine engine(4);
+    Node nodes[4];
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      nodes[i].fails = i == failing;
+      engine.domain(i).add_node({&nodes[i], &Node::run});
+    }
+    engine.run(us(10), 4);
+  };
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  for (std::uint32_t failing : {0U, 1U, 3U})
+    EXPECT_DEATH(run(failing), "it breaks here.*simulated time 3000000 ps, seed 77") << failing;
+}
+
 TEST(Engine, StopsAtTheDeadlineAndGoesOn) {
   auto expected = reference();
   for (std::uint32_t threads : {1U, 2U}) {
@@ -173,29 +200,6 @@ TEST(Engine, ReportsProgressWithTimeThatGrows) {
     ++calls;
   });
   EXPECT_GT(calls, 0);
-}
-
-// A check that fails prints when and in which run, on whichever thread it was found.
-TEST(EngineDeathTest, FailedCheckNamesTimeAndSeedOnEveryThread) {
-  struct Failing {
-    static Time_ps run(void*, Time_ps end_ps) {
-      if (end_ps <= ns(250)) return ns(250);  // every node is visited at the start
-      WEFT_CHECK(false, "broken on purpose");
-      return kNever_ps;
-    }
-  };
-  for (std::uint32_t domain : {0U, 1U, 2U}) {
-    EXPECT_DEATH(
-        {
-          check_context().seed = 77;
-          Engine engine(3);
-          std::uint32_t node = engine.domain(domain).add_node({nullptr, &Failing::run});
-          engine.connect(domain, domain, node, ns(1));
-          engine.run(kNever_ps, 3);
-        },
-        "broken on purpose.*simulated time 250000 ps, seed 77")
-        << "domain " << domain;
-  }
 }
 
 TEST(EngineDeathTest, RefusesALinkWithoutDelay) {

@@ -180,27 +180,34 @@ TEST(EcmpHash, TheDestinationQpCountsOnlyWhenAskedFor) {
   EXPECT_LT(chi_square(counts), kChi3);
 }
 
-// 1,200 groups of 64 different ports are more members than 16 bits can count.
-TEST(RouteTable, GroupsBeyond65535MembersKeepTheirPorts) {
-  RouteTable table;
-  auto ports_of = [](std::uint16_t g) {
-    std::vector<std::uint16_t> ports;
-    for (std::uint16_t i = 0; i < 64; ++i) ports.push_back(static_cast<std::uint16_t>(g + i));
-    return ports;
-  };
-  for (std::uint16_t g = 0; g < 1200; ++g) EXPECT_EQ(table.add_group(ports_of(g)), g);
-  for (std::uint16_t g = 0; g < 1200; ++g) {
-    auto first = table.members.begin() + table.groups[g].first;
-    EXPECT_EQ(std::vector<std::uint16_t>(first, first + table.groups[g].count), ports_of(g));
-    EXPECT_EQ(table.add_group(ports_of(g)), g) << "known already";
-  }
-}
-
 TEST(EcmpHash, PickCoversEveryMember) {
   for (std::uint32_t count : {1U, 3U, 7U, 64U}) {
     EXPECT_EQ(pick(0, count), 0U);
     EXPECT_EQ(pick(0xffffffff, count), count - 1);
   }
+}
+
+// Offsets of groups do not wrap: 6,000 groups of 32 ports are 192,000 members.
+TEST(RouteTable, GroupsBeyond65535MembersKeepTheirPorts) {
+  RouteTable table;
+  constexpr std::uint16_t kGroups = 6000, kPorts = 32;
+  auto ports_of = [](std::uint32_t group) {
+    std::vector<std::uint16_t> ports;
+    for (std::uint32_t i = 0; i < kPorts; ++i) ports.push_back(static_cast<std::uint16_t>(group * 7 + i));
+    return ports;
+  };
+  for (std::uint16_t g = 0; g < kGroups; ++g) ASSERT_EQ(table.add_group(ports_of(g)), g);
+  EXPECT_EQ(table.add_group(ports_of(5999)), 5999) << "known";
+  for (std::uint16_t g = 0; g < kGroups; ++g) {
+    auto first = table.members.begin() + table.groups[g].first;
+    ASSERT_EQ(std::vector<std::uint16_t>(first, first + table.groups[g].count), ports_of(g)) << g;
+  }
+}
+
+TEST(RouteTableDeathTest, ATableWithTooManyGroupsIsRefused) {
+  RouteTable table;
+  table.groups.resize(kNoGroup);
+  EXPECT_DEATH(table.add_group({1, 2}), "at most 65,535 groups");
 }
 
 }  // namespace

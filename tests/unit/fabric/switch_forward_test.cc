@@ -257,32 +257,75 @@ TEST(SwitchForward, AdaptiveAvoidsThePortThatWaits) {
   EXPECT_EQ(bench.peer(4).arrived.size(), 28U);
 }
 
-// A queue that was flushed is short, and its port no choice: between loss of signal and new routes nothing is lost that
-// has another way.
-TEST(SwitchForward, AdaptiveAndFlowletAvoidPortsThatAreDown) {
-  for (Balancing balancing : {Balancing::kAdaptive, Balancing::kFlowlet}) {
+// At 10 us port 2 loses its signal, and the routes do not know yet. Who chooses by the state of ports leaves it out; an
+// empty queue there is no reason to go there.
+TEST(SwitchForward, APortWithoutSignalIsLeftOutAtOnce) {
+  for (Balancing balancing : {Balancing::kFlowlet, Balancing::kAdaptive, Balancing::kSpray}) {
     BenchOptions options = balanced(balancing);
-    options.routing.flowlet_gap_ps = kSecond_ps;
-    options.link_changes = {{us(10), 1, false}, {us(10), 2, false}, {us(40), 4, false}};
+    options.link_changes = {{us(10), 2, false}, {us(100), 2, true}};
     SwitchBench bench(options);
-    for (Time_ps at_ps : {us(1), us(20), us(50)}) {
-      for (std::uint32_t i = 0; i < 60; ++i) {
+    auto send = [&](Time_ps at_ps) {
+      for (std::uint32_t i = 0; i < 120; ++i) {
         Packet packet = bench_packet(6, 1086);
-        packet.udp_src_port = static_cast<std::uint16_t>(0xc000 + i % 20);
+        packet.udp_src_port = static_cast<std::uint16_t>(0xc000 + i % 30);  // flows go on: known flowlets must move
         bench.peer(i % 2 == 0 ? 0 : 3).send(at_ps, packet);
       }
-    }
-    bench.run(us(9));
-    std::vector<std::size_t> before = spread(bench);
-    EXPECT_EQ(before[1] + before[2] + before[4], 60U);
-    for (std::uint32_t p : {1U, 2U, 4U}) EXPECT_GT(before[p], 0U) << "port " << p;
-    bench.run(us(39));
-    std::vector<std::size_t> after = spread(bench);
-    EXPECT_EQ(after[4], before[4] + 60);
-    EXPECT_EQ(drops(bench, 0, Fate::kPortDown) + drops(bench, 3, Fate::kPortDown), 0U);
-    bench.run(us(100));
-    EXPECT_EQ(drops(bench, 0, Fate::kPortDown) + drops(bench, 3, Fate::kPortDown), 60U) << "none is left";
+    };
+    send(us(1));
+    bench.run(us(10));
+    std::size_t before = spread(bench)[2];
+    EXPECT_GT(before, 0U);
+    send(us(12));
+    bench.run(us(90));
+    EXPECT_EQ(spread(bench)[2], before);
+    send(us(101));
+    bench.run();
+    std::vector<std::size_t> counts = spread(bench);
+    EXPECT_EQ(counts[1] + counts[2] + counts[4], 360U) << "nothing is lost";
+    EXPECT_GT(counts[2], before) << "it is back";
     EXPECT_TRUE(bench.balances());
+  }
+}
+
+TEST(SwitchForward, WithoutAnyUsablePortThePacketIsDroppedForThePortsReason) {
+  for (Balancing balancing : {Balancing::kFlowlet, Balancing::kAdaptive, Balancing::kSpray}) {
+    BenchOptions options = balanced(balancing);
+    options.link_changes = {{us(10), 1, false}, {us(10), 2, false}, {us(10), 4, false}};
+    SwitchBench bench(options);
+    bench.peer(0).send(us(11), bench_packet(6, 1086), 5);
+    bench.run();
+    EXPECT_EQ(bench.device().counters(0).drops[static_cast<std::size_t>(Fate::kPortDown)], 5U);
+  }
+}
+
+// The watchdog has closed class 3 of port 1: its queue is empty and drops everything.
+TEST(SwitchForward, AQueueThatTheWatchdogDropsIsLeftOut) {
+  for (Balancing balancing : {Balancing::kFlowlet, Balancing::kAdaptive, Balancing::kSpray}) {
+    BenchOptions options = balanced(balancing);
+    options.make_lossless(0, 100'000'000);
+    options.qos.watchdog.enabled = true;
+    options.qos.watchdog.action = WatchdogAction::kDrop;
+    options.qos.watchdog.poll_ps = us(100);
+    options.qos.watchdog.detection_ps = options.qos.watchdog.restoration_ps = us(200);
+    SwitchBench bench(options);
+    for (int i = 0; i <= 9; ++i) bench.peer(1).send_pause(i * us(100), {1u << 3, 0, 30'000});
+    bench.peer(0).send(us(1), bench_packet(1, 1086, 3));  // held until the watchdog drops it
+    bench.run(us(400));
+    ASSERT_EQ(bench.device().counters(1).storms[3], 1U);
+    for (std::uint32_t i = 0; i < 60; ++i) {
+      Packet packet = bench_packet(6, 1086, 3);
+      packet.udp_src_port = static_cast<std::uint16_t>(0xc000 + i);
+      bench.peer(i % 2 == 0 ? 0 : 3).send(us(401), packet);
+    }
+    Packet other = bench_packet(6, 1086, 4);
+    bench.peer(0).send(us(500), other, 60);
+    bench.run(us(600));
+    std::vector<std::size_t> counts = spread(bench);
+    EXPECT_EQ(counts[1] + counts[2] + counts[4], 120U) << "nothing more is dropped";
+    EXPECT_EQ(bench.peer(1).arrived_B(3), 0U);
+    if (balancing == Balancing::kSpray) {
+      EXPECT_GT(bench.peer(1).arrived_B(4), 0U) << "other classes use the port";
+    }
   }
 }
 

@@ -27,6 +27,17 @@ TEST(Pcie, ThroughputIsNearThePcieBenchModel) {
   }
 }
 
+// GT/s and encoding of every generation: PCI Express Base 1.0 to 6.0.
+TEST(Pcie, EveryGenerationHasItsRate) {
+  const double raw_Gbps[] = {2.0, 4.0, 7.877, 15.754, 31.508, 60.5};  // of one lane
+  for (std::uint32_t generation = 1; generation <= 6; ++generation) {
+    PcieLink link{generation, 1, 256};
+    double expected_Gbps = raw_Gbps[generation - 1];
+    EXPECT_NEAR(static_cast<double>(link.raw_bps()) / 1e9, expected_Gbps, 0.001 * expected_Gbps);
+    EXPECT_GT(PcieFunction(link).transfer_ps(256), 0);
+  }
+}
+
 TEST(Pcie, EachTlpPaysItsHeader) {
   PcieFunction function({3, 8, 256});
   Time_ps one = function.transfer_ps(256);

@@ -1,0 +1,340 @@
+// Whatever validate accepts must run: every key of a lab that takes a value is set to its bounds and to odd values.
+// What is accepted is run, in a child process, where a crash, a failed check or an endless loop ends only that child.
+// Keys and bounds come from the reader's own tables, so that a new one is covered by itself.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "lab/lab_reader.h"
+#include "lab/lab_words.h"
+#include "lab/model_fields.h"
+#include "lab/results_json.h"
+#include "lab/runner.h"
+#include "support/sanitized.h"
+
+namespace {
+
+using namespace weft;
+using lab::Quantity;
+
+constexpr std::string_view kLab = R"(version: 1
+name: settable
+duration: 3 ms
+nodes:
+  h0: {kind: host, nics: [{model: cx5-100g, ports: {p0: {address: 10.0.0.1/24, mtu: 4200 B}}}]}
+  h1: {kind: host, nics: [{model: cx5-100g, ports: {p0: {address: 10.0.0.2/24, mtu: 4200 B}}}]}
+  h2: {kind: host, nics: [{model: cx5-100g, ports: {p0: {address: 10.0.1.3/24, mtu: 4200 B}}}]}
+  s0: {kind: switch, model: sn3700c}
+  s1: {kind: switch, model: sn3700c}
+links:
+  - endpoints: ["h0:p0", "s0:swp1"]
+  - endpoints: ["h1:p0", "s0:swp2"]
+  - endpoints: ["h2:p0", "s1:swp1"]
+  - {endpoints: ["s0:swp31", "s1:swp31"], cable: {kind: dac}}
+  - endpoints: ["s0:swp32", "s1:swp32"]
+routing: {balancing: flowlet}
+qos:
+  profile: roce-lossless
+  pfc: {watchdog: {detection: 200 us, restoration: 200 us, poll: 100 us}}
+  queues: {3: {ecn: {min: 5 kB, max: 20 kB}}}
+  groups: {3: {headroom: auto}}
+  buffer: {ingress_pool: auto}
+faults:
+  - {link: "h1:p0", action: drop, frames: request, qp: 0, psn: 3, transmission: 1}
+  - {link: "s0:swp31", action: flap, start: 100 us, end: 400 us, down: 30 us, up: 60 us}
+  - {link: "h0:p0", action: slow-receiver, rate: 20 Gbps, start: 50 us, end: 100 us}
+  - {link: "h2:p0", action: pause-storm, priority: 3, start: 20 us, end: 400 us}
+workloads:
+  - {name: incast, flows: incast, hosts: [h1, h2], to: h0, size: 300 kB, start: 0 us}
+  - {name: send, transfer: send, client: h2, server: h0, size: 9000 B, count: 3, start: 0 us}
+  - {name: datagram, transfer: send, connection: UD, client: h2, server: h0, size: 900 B, count: 3, start: 0 us}
+  - {name: read, transfer: read, client: h0, server: h2, size: 9000 B, count: 3, start: 0 us}
+  - {name: add, transfer: fetch-add, client: h1, server: h0, count: 3, start: 0 us}
+  - {name: latency, perftest: write_lat, client: h0, server: h1, args: -n 5}
+)";
+
+// Tried with every key; those of another kind are refused at once.
+constexpr const char* kOddValues[] = {"0",
+                                      "1",
+                                      "2",
+                                      "3",
+                                      "7",
+                                      "8",
+                                      "63",
+                                      "255",
+                                      "65535",
+                                      "4294967295",
+                                      "-1",
+                                      "1.5",
+                                      "-8",
+                                      "9223372036854775807",
+                                      "18446744073709551615",
+                                      "",
+                                      "1e-12",
+                                      "0.5",
+                                      "true",
+                                      "false",
+                                      "off",
+                                      "auto",
+                                      "[]",
+                                      "[0]",
+                                      "[0, 3, 7]",
+                                      "{}",
+                                      "0 B",
+                                      "1 B",
+                                      "63 B",
+                                      "64 KiB",
+                                      "1 MiB",
+                                      "1 GiB",
+                                      "1024 GiB",
+                                      "0 ps",
+                                      "1 ps",
+                                      "1 ns",
+                                      "7 us",
+                                      "1 ms",
+                                      "1 s",
+                                      "3600 s",
+                                      "1 bps",
+                                      "1 Gbps",
+                                      "3 Gbps",
+                                      "100 Gbps",
+                                      "800 Gbps",
+                                      "0 mm",
+                                      "1 mm",
+                                      "5 m",
+                                      "40 km",
+                                      "0 %",
+                                      "1 ppb",
+                                      "100 %",
+                                      "0 packets",
+                                      "1 packets",
+                                      "1000000 packets",
+                                      "1 msg/s",
+                                      "10000000000 msg/s"};
+
+// A value in the base unit of its kind.
+std::string in_base_unit(std::int64_t value, std::optional<Quantity> quantity) {
+  if (!quantity) return std::to_string(value);
+  for (const lab::Unit& unit : lab::units_of(*quantity)) {
+    if (unit.scale == 1) return std::to_string(value) + " " + std::string(unit.name);
+  }
+  return std::to_string(value);
+}
+
+template <class Words>
+void add_words(const Words& words, std::vector<std::string>& values) {
+  for (const auto& word : words) values.emplace_back(word.text);
+}
+
+// Words of the keys that take a choice, by the name of the key.
+std::vector<std::string> words_of(std::string_view key) {
+  std::vector<std::string> words;
+  if (key == "kind") add_words(lab::cable_words(), words);
+  if (key == "fec") add_words(lab::fec_words(), words);
+  if (key == "action") {
+    add_words(lab::fault_action_words(), words);
+    add_words(lab::watchdog_words(), words);
+  }
+  if (key == "frames") add_words(lab::fault_frames_words(), words);
+  if (key == "transfer") add_words(lab::transfer_words(), words);
+  if (key == "misuse") add_words(lab::misuse_words(), words);
+  if (key == "op") add_words(lab::flow_op_words(), words);
+  if (key == "telemetry") add_words(lab::telemetry_words(), words);
+  if (key == "balancing") add_words(lab::balancing_words(), words);
+  if (key == "hash") add_words(lab::hash_words(), words);
+  if (key == "profile") add_words(lab::profile_words(), words);
+  if (key == "trust") add_words(lab::trust_words(), words);
+  if (key == "mode") add_words(lab::flow_control_words(), words);
+  if (key == "scheduling") add_words(lab::scheduling_words(), words);
+  if (key == "mark") add_words(lab::mark_words(), words);
+  if (key == "not_ect") add_words(lab::not_ect_words(), words);
+  if (key == "algorithm") add_words(lab::congestion_words(), words);
+  return words;
+}
+
+// One lab: overrides of the base lab.
+using Case = std::vector<std::string>;
+
+// Runs the labs in a child, and from the next one on in another when it dies. What was set, and how the child ended.
+std::vector<std::string> run_all(const std::vector<lab::Lab>& labs, const std::vector<Case>& cases) {
+  constexpr rlim_t kHang_s = 60;  // a run takes milliseconds
+  std::vector<std::string> failures;
+  for (std::size_t first = 0; first < labs.size();) {
+    int ends[2];
+    if (::pipe(ends) != 0) return {"no pipe"};
+    std::fflush(nullptr);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::close(ends[0]);
+      const rlimit core{0, 0}, cpu{kHang_s, kHang_s};
+      ::setrlimit(RLIMIT_CORE, &core);
+      ::setrlimit(RLIMIT_CPU, &cpu);
+      for (std::size_t i = first; i < labs.size(); ++i) {
+        if (::write(ends[1], &i, sizeof i) != static_cast<ssize_t>(sizeof i)) ::_exit(4);
+        const auto result = lab::run_lab(labs[i], {});
+        if (!result) ::_exit(2);
+        if (lab::results_json(labs[i], *result).empty()) ::_exit(3);
+      }
+      ::_exit(0);
+    }
+    ::close(ends[1]);
+    std::size_t last = first;
+    while (::read(ends[0], &last, sizeof last) == static_cast<ssize_t>(sizeof last)) {
+    }
+    ::close(ends[0]);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    if (status == 0) break;
+    std::string how = WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
+                                          : "status " + std::to_string(WEXITSTATUS(status));
+    for (const std::string& each : cases[last]) how += "  --set '" + each + "'";
+    failures.push_back(how);
+    first = last + 1;
+  }
+  return failures;
+}
+
+void expect_all_run(const std::vector<Case>& cases, std::size_t at_least) {
+  std::vector<lab::Lab> labs;
+  std::vector<Case> accepted;
+  for (const Case& each : cases) {
+    auto lab = lab::read_lab(kLab, "settable.yaml", each);
+    if (!lab) continue;
+    labs.push_back(std::move(*lab));
+    accepted.push_back(each);
+  }
+  std::printf("%zu labs, %zu accepted\n", cases.size(), accepted.size());
+  EXPECT_GE(accepted.size(), at_least) << "validate takes too few of them: does the base lab still work?";
+  for (const std::string& each : run_all(labs, accepted)) ADD_FAILURE() << each;
+}
+
+// Every value for every key at `path`, e.g. "qos.pfc.".
+void add_keys(const std::string& path, std::span<const std::string_view> keys, std::vector<Case>& cases) {
+  for (std::string_view key : keys) {
+    std::vector<std::string> values = words_of(key);
+    values.insert(values.end(), std::begin(kOddValues), std::end(kOddValues));
+    for (const std::string& value : values) cases.push_back({path + std::string(key) + "=" + value});
+  }
+}
+
+// The bounds of a field, what is next to them, and a middle; for a plain number also what is not one.
+template <class Model>
+struct FieldValues {
+  const lab::ModelField<Model>& field;
+
+  std::vector<std::string> operator()(std::string Model::*) const { return {}; }
+  std::vector<std::string> operator()(bool Model::*) const { return {"true", "false"}; }
+  std::vector<std::string> operator()(std::int64_t Model::*) const { return numbers(); }
+  std::vector<std::string> operator()(std::uint32_t Model::*) const { return numbers(); }
+  std::vector<std::string> operator()(nic::AckTimeoutMode Model::*) const { return words(lab::ack_timeout_words()); }
+  std::vector<std::string> operator()(nic::CnpScope Model::*) const { return words(lab::cnp_scope_words()); }
+  std::vector<std::string> operator()(fabric::BufferSplit Model::*) const { return words(lab::buffer_split_words()); }
+  std::vector<std::string> operator()(fabric::HeadroomMethod Model::*) const {
+    return words(lab::headroom_method_words());
+  }
+
+  template <class Words>
+  static std::vector<std::string> words(const Words& all) {
+    std::vector<std::string> values;
+    add_words(all, values);
+    return values;
+  }
+  std::vector<std::string> numbers() const {
+    std::vector<std::string> values;
+    const auto [min, max] = field.range;
+    for (std::int64_t value : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{3},
+                               std::int64_t{1000}, min, min + 1, min / 2 + max / 2, max / 64, max - 1, max})
+      values.push_back(in_base_unit(value, field.quantity));
+    if (!field.quantity) values.insert(values.end(), {"1.5", "1e3", "4294967296", "18446744073709551615"});
+    return values;
+  }
+};
+
+template <class Model>
+std::vector<Case> field_cases(std::span<const lab::ModelField<Model>> fields, const std::string& path) {
+  std::vector<Case> cases;
+  for (const auto& field : fields) {
+    for (const std::string& value : std::visit(FieldValues<Model>{field}, field.member))
+      cases.push_back({path + std::string(field.key) + "=" + value});
+  }
+  return cases;
+}
+
+TEST(Settable, EveryNicFieldRuns) {
+  std::vector<Case> cases = field_cases(lab::nic_fields(), "nodes.h0.nics[0].set.");
+  expect_all_run(cases, 200);
+}
+
+TEST(Settable, EveryHostFieldRuns) {
+  expect_all_run(field_cases(lab::host_fields(), "nodes.h0.set."), 80);
+}
+
+TEST(Settable, EverySwitchFieldRuns) {
+  expect_all_run(field_cases(lab::switch_fields(), "nodes.s0.set."), 150);
+}
+
+TEST(Settable, EveryQosKeyRuns) {
+  std::vector<Case> cases;
+  add_keys("qos.", lab::qos_keys(), cases);
+  add_keys("qos.pfc.", lab::pfc_keys(), cases);
+  add_keys("qos.pfc.watchdog.", lab::watchdog_keys(), cases);
+  add_keys("qos.queues.3.", lab::queue_keys(), cases);
+  add_keys("qos.queues.3.ecn.", lab::ecn_keys(), cases);
+  add_keys("qos.groups.3.", lab::group_keys(), cases);
+  add_keys("qos.buffer.", lab::buffer_keys(), cases);
+  if (!support::kSanitized) {
+    add_keys("nodes.h1.qos.", lab::qos_keys(), cases);
+    add_keys("nodes.s1.qos.", lab::qos_keys(), cases);
+  }
+  expect_all_run(cases, 150);
+}
+
+template <class Parameters>
+void add_parameters(const std::string& algorithm, std::span<const lab::ParameterKey<Parameters>> keys,
+                    std::vector<Case>& cases) {
+  for (const auto& key : keys) {
+    for (std::uint64_t value :
+         {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2}, key.max / 2, key.max - 1, key.max})
+      cases.push_back({"qos.congestion.algorithm=" + algorithm,
+                       "qos.congestion." + std::string(key.name) + "=" + std::to_string(value)});
+  }
+}
+
+TEST(Settable, EveryParameterOfCongestionControlRuns) {
+  std::vector<Case> cases;
+  add_keys("qos.congestion.",
+           std::vector<std::string_view>{"algorithm", "parameters", "MIN_TIME_BETWEEN_CNPS", "ROCE_CC_PRIO_MASK"},
+           cases);
+  add_parameters("dcqcn", lab::dcqcn_keys(), cases);
+  add_parameters("hpcc", lab::hpcc_keys(), cases);
+  add_parameters("timely", lab::timely_keys(), cases);
+  add_parameters("swift", lab::swift_keys(), cases);
+  expect_all_run(cases, 150);
+}
+
+TEST(Settable, EveryKeyOfCablesPortsAndRoutingRuns) {
+  std::vector<Case> cases;
+  add_keys("links[0].cable.", lab::cable_keys(), cases);
+  add_keys("links[3].cable.", lab::cable_keys(), cases);
+  add_keys("nodes.h0.nics[0].ports.p0.", lab::port_keys(), cases);
+  add_keys("nodes.s0.ports.swp1.", lab::switch_port_keys(), cases);
+  add_keys("nodes.s0.routing.", lab::routing_keys(), cases);
+  add_keys("", lab::lab_keys(), cases);
+  expect_all_run(cases, 80);
+}
+
+TEST(Settable, EveryKeyOfFaultsAndWorkloadsRuns) {
+  std::vector<Case> cases;
+  for (const char* fault : {"0", "1", "2", "3"})
+    add_keys(std::string("faults[") + fault + "].", lab::fault_keys(), cases);
+  for (const char* workload : {"incast", "send", "datagram", "read", "add", "latency"})
+    add_keys(std::string("workloads[") + workload + "].", lab::workload_keys(), cases);
+  expect_all_run(cases, 150);
+}
+
+}  // namespace
