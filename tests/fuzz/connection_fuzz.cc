@@ -302,7 +302,7 @@ class World {
   }
   void connect(std::size_t a, std::size_t b, bool other_mtu, bool other_psn) {
     std::uint32_t mtu = input_.byte();
-    for (std::size_t side = 0; side < 2; ++side) {
+    for (std::uint32_t side = 0; side < 2; ++side) {
       const Qp& qp = qps_[side == 0 ? a : b];
       const Qp& peer = qps_[side == 0 ? b : a];
       if (!qp.alive) continue;

@@ -1,11 +1,15 @@
-// Hostile programs: whatever one sends, puts into its rings and rings for, the world lives, keeps its hands off memory
-// that was not registered, and serves the next program. An input is a list of steps, each a byte that says what to do
-// and the bytes that it needs; what a step does not find is 0.
+// Hostile programs: whatever they send, put into their rings and ring for, the world lives, keeps its hands off memory
+// that was not registered, and serves the next program. There are two at a time on two hosts, one with two threads,
+// connected to each other rightly and wrongly, and each thread may die at any time. An input is a list of steps, each a
+// byte that says which program does what and the bytes that it needs; what a step does not find is 0. What queue pairs
+// make of each other's packets is tried more quickly by connection_fuzz.
 //   program_fuzz CORPUS
+#include <poll.h>
 #include <signal.h>
 
 #include <array>
 #include <cstring>
+#include <memory>
 
 #include "support/live_program.h"
 
@@ -51,10 +55,36 @@ class Input {
   std::span<const std::uint8_t> rest_;
 };
 
-// One program on node a, connected to itself: what it sends turns round in its NIC.
+// Who can be connected to: every queue pair that any program of this input has made.
+struct Target {
+  std::uint32_t number;
+  const char* address;
+  std::uint32_t rkey;
+};
+using Targets = std::vector<Target>;
+
 class Attack {
  public:
-  Attack(const LiveWorld& world, Input& input) : program_(world, "a", 20), input_(input) {
+  Attack(const LiveWorld& world, bool on_b, Input& input, Targets& targets)
+      : program_(world, on_b ? "b" : "a", LiveProgram::Deferred{}, 20),
+        address_(on_b ? "\x0a\0\0\x02" : "\x0a\0\0\x01"),
+        input_(input),
+        targets_(targets) {}
+  int fd() const { return program_.fd(); }
+
+  // Its turn: the world has answered, and waits for it alone until it sleeps. False: the program is over.
+  bool turn() {
+    if (pd_ == verbs::kNoHandle ? !begin() : !program_.hear().came) return false;
+    wait_ps_ = 0;
+    for (int i = 0; i < 4 && wait_ps_ == 0 && !input_.empty(); ++i) {
+      if (!step(input_.take<std::uint8_t>())) return false;
+    }
+    return program_.begin_sleep(us(1) + wait_ps_);
+  }
+
+ private:
+  bool begin() {
+    if (!program_.finish_hello()) return false;
     pd_ = program_.make(Op::kAllocPd, verbs::OnDevice{0});
     keys_ = program_
                 .ask(Op::kRegMr, verbs::RegMr{pd_, 0x1f, reinterpret_cast<std::uint64_t>(memory.registered.data()),
@@ -64,11 +94,12 @@ class Attack {
     srq_ = program_.make_srq(pd_, 8);
     rings_ = {cq_, srq_};
     add_qp(IBV_QPT_RC, false);
+    return pd_ != verbs::kNoHandle;
   }
 
   // False: the world has hung up, or the program waits for something that does not come.
-  bool step() {
-    switch (input_.take<std::uint8_t>() % 10) {
+  bool step(std::uint8_t what) {
+    switch (what % 12) {
       case 0:
         return raw_request();
       case 1: {
@@ -92,28 +123,48 @@ class Attack {
         program_.ring(input_.take<std::uint16_t>());
         return true;
       case 7:
-        return program_.sleep(input_.take<std::uint16_t>() * ns(100));
+        wait_ps_ = 1 + input_.take<std::uint16_t>() * ns(100);
+        return true;
       case 8: {
         auto kind = static_cast<verbs::Kind>(input_.take<std::uint8_t>() % 8);
         return program_.ask(Op::kDestroy, verbs::Destroy{kind, input_.take<std::uint8_t>()}).came;
       }
+      case 9:
+        return what % 36 != 9;  // or it dies
       default: {
         if (qps_.empty()) return true;
         const auto& qp = qps_[input_.take<std::uint8_t>() % qps_.size()];
-        program_.modify(qp, input_.take<std::uint8_t>() % 8, qp.number, "\x0a\0\0\x01");
-        return true;
+        auto how = input_.take<std::uint8_t>();
+        const Target& peer = some_target();
+        if ((how & 0x80) == 0) return come_up(qp, peer, how);
+        return come_to(qp, how % 8, peer, 0);
       }
     }
   }
 
- private:
   void add_qp(std::uint32_t type, bool shared) {
     auto qp = program_.make_qp(pd_, cq_.info.handle, 8, shared ? srq_.info.handle : verbs::kNoHandle, type);
     if (qp.handle == verbs::kNoHandle) return;
-    program_.connect(qp, qp.number, "\x0a\0\0\x01");
+    targets_.push_back({qp.number, address_, keys_.rkey});
+    // The first of two waits for the second, which connects both ends' numbers as they are.
+    come_up(qp, targets_[targets_.size() < 2 ? 0 : targets_.size() - 2], 0);
     rings_.push_back(qp.send);
     if (!shared) rings_.push_back(qp.receive);
     qps_.push_back(qp);
+  }
+  const Target& some_target() { return targets_[input_.take<std::uint8_t>() % targets_.size()]; }
+  // MTU, PSN and peer that may not be those of the other end.
+  bool come_to(const LiveProgram::Qp& qp, std::uint32_t state, const Target& peer, std::uint8_t odd) {
+    program_.path_mtu = (odd & 1) != 0 ? IBV_MTU_256 + (odd >> 4 & 3) : IBV_MTU_1024;
+    program_.rq_psn = (odd & 2) != 0 ? 3 : 0;
+    program_.modify(qp, state, peer.number, peer.address);
+    return true;
+  }
+  bool come_up(const LiveProgram::Qp& qp, const Target& peer, std::uint8_t odd) {
+    for (std::uint32_t state : {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS}) {
+      if (!come_to(qp, state, peer, odd)) return false;
+    }
+    return true;
   }
   LiveProgram::Mapped& some_ring() { return rings_[input_.take<std::uint8_t>() % rings_.size()]; }
 
@@ -154,7 +205,7 @@ class Attack {
         entry.sges = 1;
         entry.inline_B = input_.take<std::uint8_t>();
         entry.remote_va = input_.take<std::uint16_t>();
-        entry.rkey = keys_.rkey;
+        entry.rkey = some_target().rkey;
         std::memcpy(at, &entry, sizeof(entry));
         std::memcpy(at + sizeof(entry), &sge, sizeof(sge));
       } else {
@@ -168,8 +219,11 @@ class Attack {
   }
 
   LiveProgram program_;
+  const char* address_;
   Input& input_;
-  std::uint32_t pd_ = 0;
+  Targets& targets_;
+  std::uint32_t pd_ = verbs::kNoHandle;
+  Time_ps wait_ps_ = 0;
   verbs::MrKeys keys_{};
   LiveProgram::Mapped cq_, srq_;
   std::vector<LiveProgram::Mapped> rings_;
@@ -190,8 +244,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   memory.registered.fill(0x11);
   Input input(data, size);
   {
-    Attack attack(world, input);
-    for (int i = 0; i < 64 && !input.empty() && attack.step(); ++i) {
+    Targets targets;
+    std::array<std::unique_ptr<Attack>, 3> attacks;
+    for (int i = 0; i < 96 && !input.empty(); ++i) {
+      std::array<pollfd, 3> fds;
+      for (std::size_t who = 0; who < 3; ++who) {
+        if (!attacks[who]) attacks[who] = std::make_unique<Attack>(world, who == 1, input, targets);
+        fds[who] = {attacks[who]->fd(), POLLIN, 0};
+      }
+      if (poll(fds.data(), fds.size(), 100) <= 0) break;  // one waits for what does not come, and the others for it
+      for (std::size_t who = 0; who < 3; ++who) {
+        if (fds[who].revents != 0 && !attacks[who]->turn()) attacks[who].reset();
+      }
     }
   }
   WEFT_CHECK(is_whole(memory.before) && is_whole(memory.behind), "a write outside of what was registered");

@@ -96,7 +96,14 @@ class LiveProgram {
     }
   };
 
-  LiveProgram(const LiveWorld& world, const char* node, int patience_ms = 5000) : fd_(world.connect()) {
+  LiveProgram(const LiveWorld& world, const char* node, int patience_ms = 5000)
+      : LiveProgram(world, node, Deferred{}, patience_ms) {
+    finish_hello();
+  }
+  // Only says hello; to go on, finish_hello() when there is an answer. For those who have several programs and one
+  // thread: the world waits for one program at a time, until it sleeps.
+  struct Deferred {};
+  LiveProgram(const LiveWorld& world, const char* node, Deferred, int patience_ms) : fd_(world.connect()) {
     timeval patience{patience_ms / 1000, patience_ms % 1000 * 1000};
     setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     verbs::Hello hello{};
@@ -104,12 +111,17 @@ class LiveProgram {
     hello.pid = getpid();
     hello.tid = static_cast<std::int32_t>(syscall(SYS_gettid));
     std::strncpy(hello.node, node, sizeof(hello.node) - 1);
-    Answer welcome = ask(verbs::Op::kHello, hello);
-    if (!welcome.came || welcome.error != 0) return;
+    say(static_cast<std::uint32_t>(verbs::Op::kHello), std::as_bytes(std::span(&hello, 1)), sizeof(hello), 0);
+  }
+  bool finish_hello() {
+    Answer welcome = hear();
+    if (!welcome.came || welcome.error != 0) return false;
     epoch_ns = welcome.as<verbs::Welcome>().epoch_ns;
     thread_page = static_cast<verbs::ThreadPage*>(map(welcome.fds[0], sizeof(verbs::ThreadPage)));
     page = static_cast<verbs::ProcessPage*>(map(welcome.fds[1], sizeof(verbs::ProcessPage)));
+    return true;
   }
+  int fd() const { return fd_; }
   LiveProgram(const LiveProgram&) = delete;
   LiveProgram& operator=(const LiveProgram&) = delete;
   ~LiveProgram() {
@@ -169,6 +181,12 @@ class LiveProgram {
     }
   }
   bool sleep(std::int64_t time_ps) const { return ask(verbs::Op::kSleep, verbs::Sleep{now_ps() + time_ps}).came; }
+  // Without waiting for the answer.
+  bool begin_sleep(std::int64_t time_ps) const {
+    verbs::Sleep until{now_ps() + time_ps};
+    return say(static_cast<std::uint32_t>(verbs::Op::kSleep), std::as_bytes(std::span(&until, 1)), sizeof(until),
+               now_ps());
+  }
   std::int64_t now_ps() const { return thread_page == nullptr ? 0 : thread_page->local_ps.load(); }
 
   Mapped make_cq(std::uint32_t entries) {
@@ -211,7 +229,8 @@ class LiveProgram {
     ask_for.mask = mask_of(state, qp.type);
     verbs::QpAttr& attr = ask_for.attr;
     attr.state = state;
-    attr.path_mtu = IBV_MTU_1024;
+    attr.path_mtu = path_mtu;
+    attr.rq_psn = rq_psn;
     attr.dest_qpn = peer;
     attr.access = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
     attr.max_rd_atomic = attr.max_dest_rd_atomic = 4;
@@ -257,6 +276,8 @@ class LiveProgram {
   }
 
   std::int64_t epoch_ns = 0;
+  std::uint32_t path_mtu = IBV_MTU_1024;  // of the next modify()
+  std::uint32_t rq_psn = 0;
   verbs::ThreadPage* thread_page = nullptr;
   verbs::ProcessPage* page = nullptr;
 
