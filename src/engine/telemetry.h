@@ -29,7 +29,7 @@ struct HopRecord {
   Time_ps arrived_ps = 0;     // handled at the switch
   Time_ps left_ps = 0;        // first bit at the egress port
   std::uint64_t tx_B = 0;     // bytes that the egress port has sent so far
-  std::uint32_t queue_B = 0;  // of the egress queue when the packet left
+  std::uint32_t queue_B = 0;  // what waits in the egress queue behind the packet as it leaves
   std::uint32_t rate_Mbps = 0;
   std::uint32_t node = 0;
   std::uint16_t in_port = 0;  // index within the switch

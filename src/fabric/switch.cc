@@ -248,7 +248,7 @@ void Switch::forward_from_cpu(std::uint32_t in, Packet& packet, Time_ps now_ps) 
   Packet packet;
   Held held = take_head(p, q, packet);
   if (queue_B >= mark_from_B_[q]) mark(p, q, packet);
-  transmit(p, q, queue_B, packet, held.frame_B + kLineGap_B, now_ps);
+  transmit(p, q, queue_B - held.frame_B, packet, held.frame_B + kLineGap_B, now_ps);
   // What the buffer regains may release the peer: after the packet has the wire, so that XON waits for it.
   release_buffer(held.in, p, class_of(packet).group, buffer_.cells(held.frame_B), now_ps);
   if ((port.waiting & ~port.paused) != 0) {

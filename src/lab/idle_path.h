@@ -5,12 +5,12 @@
 #include <optional>
 
 #include "lab/world.h"
-#include "workload/flow_result.h"
 
 namespace weft::lab {
 
-// Nothing when there is no route, or when routes lead in a circle. `mtu_B` is the payload of a full packet.
-std::optional<workload::IdlePath> idle_path(World& world, const PortRef& from, const PortRef& to, std::uint64_t size_B,
-                                            std::uint32_t mtu_B);
+// Completion time of a flow of `size_B`. Nothing when there is no route, or when routes lead in a circle. `mtu_B` is
+// the payload of a full packet.
+std::optional<Time_ps> idle_fct_ps(World& world, const PortRef& from, const PortRef& to, std::uint64_t size_B,
+                                   std::uint32_t mtu_B);
 
 }  // namespace weft::lab

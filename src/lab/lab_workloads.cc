@@ -59,6 +59,7 @@ class WorkloadReader {
       forbid(flow_only_keys(), "only flows have it");
       workload_.transfer = read_transfer(map_, *transfer, connected ? path_mtu_B() : kUnknownMtu_B, problems_);
     }
+    if (connected) warn_of_read(perftest != nullptr ? *perftest : *transfer);
     context_.lab.workloads.push_back(std::move(workload_));
     context_.workload_usable.push_back(problems_.size() == problems_before);
   }
@@ -206,6 +207,20 @@ class WorkloadReader {
                       ? "leave out the /"
                       : fmt::format("write /0 to /{}", model.pcie_functions_per_port - 1));
     return false;
+  }
+
+  // TIMELY and Swift time ACKs, HPCC reads what ACKs echo; a READ response has none (IBTA vol 1, 9.7.5.1.9).
+  void warn_of_read(const YamlNode& node) {
+    const bool reads = (workload_.perftest && workload_.perftest->verb == workload::PerftestVerb::kRead) ||
+                       (workload_.transfer && workload_.transfer->op == workload::TransferOp::kRead);
+    const nic::CongestionAlgorithm* algorithm =
+        nic::congestion_algorithm(context_.lab.hosts[workload_.server.host].qos.congestion.kind);
+    if (!reads || algorithm == nullptr || algorithm->cnp != nullptr) return;
+    context_.warnings.add(
+        node.place,
+        fmt::format("{} does not control READ: responses are not acknowledged, so that their sender measures nothing",
+                    algorithm->name),
+        "write dcqcn, whose CNPs are sent for responses too, or let the other end WRITE");
   }
 
   void forbid(std::span<const std::string_view> keys, std::string_view why) {

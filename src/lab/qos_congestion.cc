@@ -84,7 +84,10 @@ void read_congestion(const YamlNode& node, QosContract& contract, ProblemList& p
     constexpr Word<bool> kSets[] = {{"mlx5", false}, {"paper", true}};
     if (const auto paper = read_choice<bool>(*value, "parameters", kSets, problems)) {
       congestion.dcqcn = *paper ? nic::dcqcn_paper() : nic::dcqcn_mlx5();
-      if (*paper) contract.min_time_between_cnps_ps = us(50);  // N of the paper
+      if (*paper) {  // its notification point: one CNP per flow in N
+        contract.min_time_between_cnps_ps = us(50);
+        contract.cnp_scope = nic::CnpScope::kQueuePair;
+      }
     }
     if (congestion.kind != CongestionKind::kDcqcn) {
       problems.add(value->place, fmt::format("parameters does not go with algorithm {}", word->text),

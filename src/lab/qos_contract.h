@@ -11,6 +11,7 @@
 #include "fabric/switch_model.h"
 #include "lab/problem.h"
 #include "lab/yaml_tree.h"
+#include "nic/nic_model.h"
 #include "nic/port_qos.h"
 
 namespace weft::lab {
@@ -40,6 +41,7 @@ struct QosContract {
   std::array<GroupWish, fabric::kClasses> groups;
   std::optional<std::int64_t> ingress_pool_B, egress_pool_B, headroom_pool_B;  // nothing: auto
   std::optional<Time_ps> min_time_between_cnps_ps;                             // nothing: as the NIC has it
+  std::optional<nic::CnpScope> cnp_scope;                                      // likewise
   QosPlaces places;
 };
 

@@ -126,8 +126,10 @@ void read_qos(const YamlNode* node, LabContext& context) {
     HostConfig& host = lab.hosts[state.index];
     host.qos = host_qos(*contract);
     checker.check_telemetry(*contract);
-    if (!contract->min_time_between_cnps_ps) continue;
-    for (NicConfig& nic : host.nics) nic.model.min_time_between_cnps_ps = *contract->min_time_between_cnps_ps;
+    for (NicConfig& nic : host.nics) {
+      if (contract->min_time_between_cnps_ps) nic.model.min_time_between_cnps_ps = *contract->min_time_between_cnps_ps;
+      if (contract->cnp_scope) nic.model.cnp_scope = *contract->cnp_scope;
+    }
   }
 
   std::vector<std::vector<bool>> cabled(lab.switches.size());

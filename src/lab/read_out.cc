@@ -23,8 +23,8 @@ FlowsOutcome read_flows(World& world, const Act& act) {
     const PortRef& to = act.config->flow_ports[row.destination];
     flow.to = world.book()[world.port_id(to)].name;
     if (row.state == workload::FlowState::kDone) {
-      if (auto path = idle_path(world, from, to, row.size_B, act.flows->mtu_B(row)))
-        flow.slowdown = static_cast<double>(row.fct_ps()) / static_cast<double>(path->fct_ps(row.size_B));
+      if (auto alone_ps = idle_fct_ps(world, from, to, row.size_B, act.flows->mtu_B(row)))
+        flow.slowdown = static_cast<double>(row.fct_ps()) / static_cast<double>(*alone_ps);
     }
     if (row.qpn != 0) {
       flow.retransmitted_packets = device.qp(row.qpn).retransmitted_packets;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/check.h"
 #include "workload/flow_stats.h"
 
 namespace weft::workload {
@@ -15,18 +14,10 @@ std::string FlowRow::failure() const {
                      nic::name(status), vendor_error);
 }
 
-Time_ps IdlePath::fct_ps(std::uint64_t size_B) const {
-  WEFT_CHECK(rate_bps > 0 && mtu_B > 0, "a path has a rate and an MTU");
-  std::uint64_t packets = std::max<std::uint64_t>((size_B + mtu_B - 1) / mtu_B, 1);
-  unsigned __int128 line_B = static_cast<unsigned __int128>(packets) * packet_extra_B + size_B;
-  return base_ps + static_cast<Time_ps>(line_B * 8 * kSecond_ps / static_cast<unsigned __int128>(rate_bps));
-}
-
-FlowSummary summarise(std::span<const FlowRow> rows, const IdlePathOf& path_of) {
+FlowSummary summarise(std::span<const FlowRow> rows) {
   FlowSummary summary;
   std::vector<Time_ps> fcts_ps;
   std::vector<double> goodputs_bps;
-  std::vector<double> slowdowns;
   Time_ps first_start_ps = kNever_ps;
   for (const FlowRow& row : rows) {
     first_start_ps = std::min(first_start_ps, row.start_ps);
@@ -37,10 +28,6 @@ FlowSummary summarise(std::span<const FlowRow> rows, const IdlePathOf& path_of) 
     summary.last_end_ps = std::max(summary.last_end_ps, row.end_ps);
     fcts_ps.push_back(row.fct_ps());
     goodputs_bps.push_back(row.goodput_bps());
-    if (path_of) {
-      auto ideal_ps = static_cast<double>(path_of(row).fct_ps(row.size_B));
-      slowdowns.push_back(static_cast<double>(row.fct_ps()) / ideal_ps);
-    }
   }
   summary.unfinished = rows.size() - summary.done - summary.failed;
   if (summary.done == 0) return summary;
@@ -53,10 +40,6 @@ FlowSummary summarise(std::span<const FlowRow> rows, const IdlePathOf& path_of) 
   summary.fct_p99_ps = percentile(fcts, 9'900);
   summary.fct_p999_ps = percentile(fcts, 9'990);
   summary.fct_max_ps = fcts.back();
-  if (slowdowns.empty()) return summary;
-  std::sort(slowdowns.begin(), slowdowns.end());
-  summary.slowdown_p50 = percentile(std::span<const double>(slowdowns), 5'000);
-  summary.slowdown_p99 = percentile(std::span<const double>(slowdowns), 9'900);
   return summary;
 }
 

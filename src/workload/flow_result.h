@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,18 +36,6 @@ struct FlowRow {
   std::string failure() const;
 };
 
-// A flow's path when nobody else is there. `base_ps` is everything that does not grow with the flow: host and NIC
-// latency, propagation both ways, and the last packet's serialisation at every hop but the bottleneck.
-struct IdlePath {
-  Time_ps base_ps = 0;
-  std::int64_t rate_bps = 0;         // of its slowest link
-  std::uint32_t mtu_B = 0;           // payload of a full packet
-  std::uint32_t packet_extra_B = 0;  // line time of a packet beyond its payload
-
-  Time_ps fct_ps(std::uint64_t size_B) const;
-};
-using IdlePathOf = std::function<IdlePath(const FlowRow&)>;
-
 struct FlowSummary {
   std::uint64_t done = 0;
   std::uint64_t failed = 0;
@@ -60,7 +47,7 @@ struct FlowSummary {
   Time_ps fct_p50_ps = 0, fct_p99_ps = 0, fct_p999_ps = 0, fct_max_ps = 0;
   double slowdown_p50 = 0, slowdown_p99 = 0;  // 0 when the paths are not known
 };
-// `path_of` may be empty.
-FlowSummary summarise(std::span<const FlowRow> rows, const IdlePathOf& path_of = {});
+// Without slowdowns, which depend on paths.
+FlowSummary summarise(std::span<const FlowRow> rows);
 
 }  // namespace weft::workload

@@ -222,11 +222,12 @@ TEST(Switch, TelemetrySaysWhatTheQueueWas) {
   bench.peer(0).send(us(1), bench_packet(2, 1086));
   bench.peer(1).send(us(1), bench_packet(2, 1086));
   bench.peer(3).send(us(1), asks);
+  bench.peer(0).send(us(1) + kLine1086_ps, bench_packet(2, 1086));
   bench.run();
   const engine::Telemetry& seen = bench.domain().telemetry[slot];  // given back, not yet written again
   ASSERT_EQ(seen.count, 1);
   EXPECT_EQ(seen.hops[0].left_ps, bench.handled_ps(us(1), 1086) + 2 * kLine1086_ps);
-  EXPECT_EQ(seen.hops[0].queue_B, 1086U);
+  EXPECT_EQ(seen.hops[0].queue_B, 1086U) << "the one behind it";
   EXPECT_EQ(seen.hops[0].tx_B, 2 * 1106U);
   EXPECT_EQ(seen.hops[0].rate_Mbps, 100'000U);
   EXPECT_EQ(seen.hops[0].out_port, 2);

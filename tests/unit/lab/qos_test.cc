@@ -173,6 +173,23 @@ TEST(Qos, WhenAndWhatIsMarked) {
                  "4:59 not_ect \"mark\" is not known | write one of drop, pass");
 }
 
+// READ responses are not acknowledged: only DCQCN, whose receiver sends CNPs, can slow them down.
+TEST(Qos, WarnsOfReadWithoutControl) {
+  constexpr std::string_view kWorkloads[] = {"{name: r, perftest: read_bw, client: h0, server: h2}",
+                                             "{name: r, transfer: read, client: h0, server: h2, size: 1 MiB}",
+                                             "{name: w, perftest: write_bw, client: h0, server: h2}"};
+  for (std::string_view algorithm : {"hpcc", "timely", "swift", "dcqcn", "off"}) {
+    for (std::string_view workload : kWorkloads) {
+      const Lab lab = read_good(fmt::format(
+          "{}workloads: [{}]\n", with(fmt::format("{{congestion: {{algorithm: {}}}}}", algorithm)), workload));
+      const bool controls = algorithm == "dcqcn" || algorithm == "off";
+      EXPECT_EQ(warns(lab, fmt::format("{} does not control READ", algorithm)),
+                !controls && workload.find("read") != std::string_view::npos)
+          << algorithm << " " << workload;
+    }
+  }
+}
+
 TEST(Qos, Congestion) {
   const Lab lab =
       lab_of("{congestion: {RPG_AI_RATE: 40, DCE_TCP_G: 1000, MIN_TIME_BETWEEN_CNPS: 50, ROCE_CC_PRIO_MASK: 8}}");
@@ -180,7 +197,11 @@ TEST(Qos, Congestion) {
   EXPECT_EQ(lab.hosts[0].qos.congestion.dcqcn.dce_tcp_g, 1000U);
   EXPECT_EQ(lab.hosts[0].qos.cc_prio_mask, 8);
   EXPECT_EQ(lab.hosts[0].nics[0].model.min_time_between_cnps_ps, us(50));
-  EXPECT_EQ(lab_of("{congestion: {parameters: paper}}").hosts[0].qos.congestion.dcqcn.rpg_threshold, 5U);
+  EXPECT_EQ(lab.hosts[0].nics[0].model.cnp_scope, nic::CnpScope::kPort) << "as the NIC has it";
+  const Lab paper = lab_of("{congestion: {parameters: paper}}");
+  EXPECT_EQ(paper.hosts[0].qos.congestion.dcqcn.rpg_threshold, 5U);
+  EXPECT_EQ(paper.hosts[0].nics[0].model.min_time_between_cnps_ps, us(50));
+  EXPECT_EQ(paper.hosts[0].nics[0].model.cnp_scope, nic::CnpScope::kQueuePair) << "a CNP per flow";
   const Lab swift = lab_of("{congestion: {algorithm: swift, base_target_ns: 9000}}");
   EXPECT_EQ(swift.hosts[0].qos.congestion.kind, nic::CongestionKind::kSwift);
   EXPECT_EQ(swift.hosts[0].qos.congestion.swift.base_target_ns, 9000U);

@@ -38,18 +38,6 @@ TEST(FlowResult, SummaryByHand) {
   EXPECT_EQ(summary.slowdown_p50, 0);
 }
 
-// 1 us and 8 ns for 100 B at 100 Gb/s, of which 10 packets of 100 + 25 B make 100 ns.
-TEST(FlowResult, SlowdownAgainstAnIdlePath) {
-  IdlePath path{us(1), 100'000'000'000, 100, 25};
-  EXPECT_EQ(path.fct_ps(1000), us(1) + ns(100));
-  EXPECT_EQ(path.fct_ps(901), us(1) + (901 + 250) * 80);
-  EXPECT_EQ(path.fct_ps(0), us(1) + ns(2)) << "an empty message is a packet";
-  std::vector<FlowRow> rows = {row(1000, 0, ns(1100)), row(1000, us(1), us(1) + ns(2200)), row(1000, 0, ns(5500))};
-  FlowSummary summary = summarise(rows, [&](const FlowRow&) { return path; });
-  EXPECT_DOUBLE_EQ(summary.slowdown_p50, 2.0);
-  EXPECT_DOUBLE_EQ(summary.slowdown_p99, 5.0);
-}
-
 TEST(FlowResult, NothingDone) {
   std::vector<FlowRow> rows = {row(1, 0, us(1), FlowState::kFailed)};
   FlowSummary summary = summarise(rows);
