@@ -9,7 +9,7 @@ using engine::Packet;
 void Device::start_congestion_control(QueuePair& qp, Time_ps now_ps) {
   qp.congestion = {};
   qp.pace_ps = qp.paid_ps = 0;
-  if (cc_ == nullptr || (config_.qos.cc_prio_mask >> config_.qos.priority & 1) == 0) return;
+  if (cc_ == nullptr || (config_.qos.cc_prio_mask >> qp.packet.priority & 1) == 0) return;
   cc_->start(qp.congestion, config_.qos.congestion, cc_environment_, now_ps);
 }
 
@@ -48,7 +48,7 @@ bool Device::window_is_full(const QueuePair& qp) const {
 
 void Device::receive_cnp(QueuePair& qp, Time_ps now_ps) {
   ++qp.cnps_received;
-  if (cc_ == nullptr || cc_->cnp == nullptr || (config_.qos.cc_prio_mask >> config_.qos.priority & 1) == 0) {
+  if (cc_ == nullptr || cc_->cnp == nullptr || (config_.qos.cc_prio_mask >> qp.packet.priority & 1) == 0) {
     ++counters.rp_cnp_ignored;
     return;
   }
