@@ -6,6 +6,7 @@
 
 #include "cli/common.h"
 #include "cli/verbs.h"
+#include "lab/perftest_check.h"
 #include "lab/results_json.h"
 #include "lab/runner.h"
 #include "workload/perftest_report.h"
@@ -30,14 +31,21 @@ bool choose_ends(const lab::Lab& lab, const Arguments& arguments, lab::WorkloadC
   auto fits = [&](const lab::PortRef& port, const std::string& wanted) {
     return wanted.empty() || lab::port_name(lab, port) == wanted || lab.hosts[port.host].name == wanted;
   };
+  bool found = false;
   for (const lab::LinkConfig& link : lab.links) {
     for (auto [client, server] : {std::pair(link.a, link.b), std::pair(link.b, link.a)}) {
       if (!fits(client, arguments.client) || !fits(server, arguments.server)) continue;
+      // -d chooses among several; where none has that name, the first one serves to say so.
+      const bool named =
+          workload.perftest->device.empty() || lab::device_name(lab, client) == workload.perftest->device;
+      if (found && !named) continue;
       workload.client = client;
       workload.server = server;
-      return true;
+      if (named) return true;
+      found = true;
     }
   }
+  if (found) return true;
   fmt::print(
       stderr,
       "weft: no cable joins --client {} and --server {}\n  name a host or a port of the lab, e.g. vm00 or vm00:p0\n",
@@ -57,8 +65,12 @@ int perftest(const Arguments& arguments, const std::vector<std::string>& words) 
   auto ports = choose_ports(lab, arguments.capture);
   lab::WorkloadConfig workload;
   workload.name = workload::perftest_name(*options);
-  if (!ports || !choose_ends(lab, arguments, workload)) return kExitWrongInput;
   workload.perftest = *options;
+  if (!ports || !choose_ends(lab, arguments, workload)) return kExitWrongInput;
+  const auto problems = lab::perftest_problems(*options, lab, workload);
+  for (const lab::TextError& problem : problems)
+    fmt::print(stderr, "weft perftest: {}\n  {}\n", problem.message, problem.remedy);
+  if (!problems.empty()) return kExitWrongInput;
   lab.workloads = {workload};
   lab.expectations.clear();
 

@@ -77,6 +77,24 @@ std::string_view to_string(Fec fec) {
   return word_of(fec_words(), fec);
 }
 
+std::string device_name(const Lab& lab, const PortRef& port) {
+  const HostConfig& host = lab.hosts[port.host];
+  if (host.nics[port.nic].model.driver != "mlx5") return fmt::format("rocep{}s0f{}", port.nic + 1, port.port);
+  std::size_t number = port.port;
+  for (std::uint32_t n = 0; n < port.nic; ++n) number += host.nics[n].ports.size();
+  return fmt::format("mlx5_{}", number);
+}
+
+std::string device_list(const Lab& lab, std::uint32_t host) {
+  std::string list;
+  const std::vector<NicConfig>& nics = lab.hosts[host].nics;
+  for (std::uint32_t n = 0; n < nics.size(); ++n) {
+    for (std::uint32_t p = 0; p < nics[n].ports.size(); ++p)
+      list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", device_name(lab, {host, n, p}), nics[n].ports[p].name);
+  }
+  return list;
+}
+
 std::string port_name(const Lab& lab, const PortRef& port) {
   if (port.is_switch()) {
     const SwitchConfig& device = lab.switches[port.host];

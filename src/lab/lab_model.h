@@ -147,6 +147,8 @@ struct WorkloadConfig {
   std::uint32_t client_function = 0, server_function = 0;  // PCIe function of the port (DGX Spark)
   // Given: starts at that time, beside others. Not given: in turn, when the one before it in the file is finished.
   std::optional<Time_ps> start_ps;
+  // Of its packets, both ways. A priority stands for a DSCP that maps to it where hosts go by the DSCP.
+  std::optional<std::uint8_t> dscp, priority;
   std::optional<workload::PerftestOptions> perftest;  // exactly one of the four
   std::optional<workload::TransferOptions> transfer;
   std::optional<workload::FlowOptions> flows;
@@ -185,5 +187,9 @@ const HostConfig* first_outside(const Lab& lab);
 
 // "vm00:p0", "leaf1:swp3"
 std::string port_name(const Lab& lab, const PortRef& port);
+// "mlx5_0": the RDMA device of a host's port, as the driver numbers them; and all of a host, "mlx5_0 (p0), mlx5_1
+// (p1)".
+std::string device_name(const Lab& lab, const PortRef& port);
+std::string device_list(const Lab& lab, std::uint32_t host);
 
 }  // namespace weft::lab

@@ -284,8 +284,9 @@ void change_fabric_node(const YamlNode& node, const std::string& name, NodeState
     read_switch(node, state, context);
     return;
   }
-  constexpr std::string_view kKeys[] = {"qos"};
+  constexpr std::string_view kKeys[] = {"set", "qos"};
   const MapReader map(node, fmt::format("{}, a host of the fabric,", name), kKeys, context.problems);
+  if (const YamlNode* set = map.get("set")) apply_set(*set, context.lab.hosts[state.index].model, context.problems);
   state.qos = map.get("qos");
 }
 

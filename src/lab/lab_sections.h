@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -90,6 +91,9 @@ void read_expectations(const YamlNode& node, LabContext& context);
 
 // The keys of a workload that has `transfer`. A UD message must fit `path_mtu_B`.
 inline constexpr std::uint32_t kUnknownMtu_B = 4096;
+// `dscp` and `priority` of a workload between these ports.
+void read_traffic_class(const MapReader& workload, std::span<const PortRef> ends, WorkloadConfig& config,
+                        LabContext& context);
 std::optional<workload::TransferOptions> read_transfer(const MapReader& workload, const YamlNode& node,
                                                        std::uint32_t path_mtu_B, ProblemList& problems);
 

@@ -101,6 +101,38 @@ void settle_routing(LabContext& context, const YamlNode* common) {
   }
 }
 
+// Packets that stay in a subnet are bridged: only those between two pass a management CPU.
+void check_offload(LabContext& context, const YamlNode* common) {
+  std::vector<const PortState*> first(context.lab.switches.size());
+  std::vector<bool> routes(context.lab.switches.size());
+  for (const auto& [name, node] : context.nodes) {
+    for (const auto& [port_text, port] : node.ports) {
+      if (!port.usable) return;  // reported
+      if (!port.link) continue;
+      const std::uint32_t segment = segment_of(port, context);
+      if (segment >= first.size()) continue;
+      if (first[segment] == nullptr) first[segment] = &port;
+      const PortConfig &a = context.port(first[segment]->ref), &b = context.port(port.ref);
+      if (!same_subnet(a.address, b.address, std::max(a.prefix_bits, b.prefix_bits))) routes[segment] = true;
+    }
+  }
+  const auto report = [&](const YamlNode& routing, const std::string& who) {
+    context.problems.add(routing.find("offload")->place,
+                         fmt::format("offload: false has no effect: {} one subnet, and nothing is routed", who),
+                         "give hosts addresses in two subnets, or leave it out");
+  };
+  const auto says = [](const YamlNode* routing) {
+    return routing != nullptr && routing->is_map() && routing->find("offload") != nullptr &&
+           routing->find("offload")->text == "false";
+  };
+  for (const auto& [name, node] : context.nodes) {
+    if (node.is_switch && says(node.routing) && !routes[context.switch_component[node.index]])
+      report(*node.routing, fmt::format("the hosts behind {} are in", name));
+  }
+  if (says(common) && std::find(routes.begin(), routes.end(), true) == routes.end())
+    report(*common, "all hosts behind switches are in");
+}
+
 }  // namespace
 
 std::uint32_t segment_of(const PortState& port, const LabContext& context) {
@@ -115,6 +147,7 @@ void settle_topology(LabContext& context, const YamlNode* routing) {
   number_tiers(context.lab);
   check_addresses(context);
   settle_routing(context, routing);
+  if (context.links_complete) check_offload(context, routing);
 }
 
 }  // namespace weft::lab

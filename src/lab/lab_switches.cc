@@ -16,6 +16,10 @@ namespace {
 constexpr std::int64_t kUsualMtu_B = 9216;  // what Cumulus and SONiC's buffer tables assume
 constexpr std::int64_t kMinMtu_B = 68;      // RFC 791
 
+std::int64_t usual_mtu_B(const fabric::SwitchModel& model) {
+  return std::min(model.max_mtu_B, kUsualMtu_B);
+}
+
 void read_ports(const YamlNode& node, const std::string& name, NodeState& state, LabContext& context) {
   if (!node.is_map()) {
     context.problems.add(node.place, "ports is not a map",
@@ -44,7 +48,7 @@ bool add_switch(std::string_view name, const fabric::SwitchModel& model, NodeSta
   state.front_ports.resize(number);
   for (std::uint32_t i = 0; i < number; ++i) {
     device.ports[i].name = model.port_prefix + std::to_string(i + 1);
-    device.ports[i].mtu_B = std::min(model.max_mtu_B, kUsualMtu_B);
+    device.ports[i].mtu_B = usual_mtu_B(model);
     state.front_ports[i].ref = {state.index, PortRef::kSwitch, i};
     state.front_ports[i].place = state.place;
   }
@@ -70,11 +74,14 @@ void read_switch(const YamlNode& node, NodeState& state, LabContext& context) {
     if (const YamlNode* set = map.get("set")) apply_set(*set, changed, problems);
     state.complete = add_switch(name, changed, state, context);
   } else {
-    for (std::string_view key : {"model", "set"}) {
-      if (const YamlNode* value = map.get(key)) {
-        problems.add(value->place, fmt::format("{} is a switch of the fabric: its {} is said there", name, key),
-                     "here it takes qos, routing, ports and routes");
-      }
+    if (const YamlNode* value = map.get("model")) {
+      problems.add(value->place, fmt::format("{} is a switch of the fabric: its model is said there", name),
+                   "here it takes set, qos, routing, ports and routes");
+    }
+    SwitchConfig& device = context.lab.switches[state.index];
+    if (const YamlNode* set = map.get("set")) {
+      apply_set(*set, device.model, problems);
+      for (SwitchPort& port : device.ports) port.mtu_B = usual_mtu_B(device.model);
     }
   }
   if (const YamlNode* ports = map.get("ports")) read_ports(*ports, name, state, context);

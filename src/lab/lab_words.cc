@@ -25,7 +25,7 @@ constexpr std::string_view kWorkloadKeys[] = {
     "name",  "perftest",   "args",    "transfer",  "client",    "server",        "start",    "size",          "count",
     "depth", "connection", "timeout", "retry_cnt", "rnr_retry", "min_rnr_timer", "receives", "receive_delay", "misuse",
     "flows", "hosts",      "to",      "pairs",     "op",        "message",       "rounds",   "period",        "load",
-    "shape", "duration",   "file",    "telemetry", "program"};
+    "shape", "duration",   "file",    "telemetry", "program",   "dscp",          "priority"};
 constexpr std::string_view kPerftestOnlyKeys[] = {"args"};
 constexpr std::string_view kTransferOnlyKeys[] = {"size",     "count",         "depth",     "connection",
                                                   "timeout",  "retry_cnt",     "rnr_retry", "min_rnr_timer",

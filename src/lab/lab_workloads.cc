@@ -8,6 +8,7 @@
 #include "base/nearest.h"
 #include "lab/lab_sections.h"
 #include "lab/lab_words.h"
+#include "lab/perftest_check.h"
 #include "lab/yaml_walk.h"
 #include "wire/mtu.h"
 
@@ -40,6 +41,7 @@ class WorkloadReader {
     const YamlNode *perftest = map_.get("perftest"), *transfer = map_.get("transfer"), *flows = map_.get("flows"),
                    *program = map_.get("program");
     const int kinds = (perftest != nullptr) + (transfer != nullptr) + (flows != nullptr) + (program != nullptr);
+    if (perftest != nullptr) read_perftest(*perftest);
     const bool connected = flows == nullptr && program == nullptr && read_ends();
     if (map_.ok() && kinds != 1) {
       problems_.add(map_.place(), kinds == 0 ? "a workload that does nothing" : "more than one kind in one workload",
@@ -50,14 +52,17 @@ class WorkloadReader {
     } else if (flows != nullptr) {
       forbid(not_flow_keys(), "flows run between hosts: write hosts, and to for incast");
       read_flows(map_, *flows, workload_, context_);
+      read_traffic_class(map_, workload_.flow_ports, workload_, context_);
     } else if (perftest != nullptr) {
       forbid(transfer_only_keys(), "perftest takes its own flags, in args");
       forbid(flow_only_keys(), "perftest takes its own flags, in args");
-      read_perftest(*perftest, connected);
+      if (connected) read_class();
+      if (connected && workload_.perftest) check_perftest(*perftest);
     } else if (transfer != nullptr) {
       forbid(perftest_only_keys(), "only perftest has args");
       forbid(flow_only_keys(), "only flows have it");
       workload_.transfer = read_transfer(map_, *transfer, connected ? path_mtu_B() : kUnknownMtu_B, problems_);
+      if (connected) read_class();
     }
     if (connected) warn_of_read(perftest != nullptr ? *perftest : *transfer);
     context_.lab.workloads.push_back(std::move(workload_));
@@ -105,6 +110,13 @@ class WorkloadReader {
       if (end->host == nullptr || (end->text.port && end->port == nullptr)) return false;
     }
     std::vector<PortPair> pairs = pairs_of(client, server);
+    if (workload_.perftest && !workload_.perftest->device.empty()) {
+      const auto is_other = [&](const PortPair& p) {
+        return device_name(context_.lab, p.client->ref) != workload_.perftest->device;
+      };
+      // Where there is no such device, check_perftest says so.
+      if (!std::all_of(pairs.begin(), pairs.end(), is_other)) std::erase_if(pairs, is_other);
+    }
     if (pairs.size() > 1) {
       // As the operating system would: the address of the other end is on a subnet of one of the ports.
       std::vector<PortPair> near;
@@ -246,7 +258,19 @@ class WorkloadReader {
     return std::min(of(workload_.client), of(workload_.server));
   }
 
-  void read_perftest(const YamlNode& test, bool connected) {
+  void read_class() {
+    const PortRef ends[] = {workload_.client, workload_.server};
+    read_traffic_class(map_, ends, workload_, context_);
+  }
+
+  void check_perftest(const YamlNode& test) {
+    const YamlNode* args = map_.get("args");
+    const Place& place = args == nullptr ? test.place : args->place;
+    for (TextError& problem : perftest_problems(*workload_.perftest, context_.lab, workload_))
+      problems_.add(place, std::move(problem.message), std::move(problem.remedy));
+  }
+
+  void read_perftest(const YamlNode& test) {
     if (!test.is_scalar()) {
       problems_.add(test.place, "perftest is not the name of a test", "write e.g. perftest: write_bw");
       return;
@@ -275,11 +299,6 @@ class WorkloadReader {
         problems_.add(place, error.substr(0, split), split == std::string::npos ? "" : error.substr(split + 2));
       }
       return;
-    }
-    if (connected && options->mtu_B > path_mtu_B()) {
-      problems_.add(
-          place, fmt::format("-m {}: the path has a RoCE MTU of {} B", options->mtu_B, path_mtu_B()),
-          fmt::format("raise the netdev mtu to {} B at both ends", options->mtu_B + wire::kIboeHeaderReserve_B));
     }
     workload_.perftest = *std::move(options);
   }

@@ -1,9 +1,5 @@
 #include "lab/model_fields.h"
 
-#include <fmt/format.h>
-
-#include <bit>
-
 #include "base/time.h"
 
 namespace weft::lab {
@@ -228,13 +224,6 @@ void apply_set(const YamlNode& node, NicModel& model, ProblemList& problems) {
     if (!is_set("rx_pause_xoff")) model.rx_pause_xoff_B = scaled_B(before.rx_pause_xoff_B);
     if (!is_set("rx_pause_xon")) model.rx_pause_xon_B = scaled_B(before.rx_pause_xon_B);
   }
-  const auto power_of_two = [&](std::string_view key, std::int64_t value, std::string_view values) {
-    if (is_set(key) && !std::has_single_bit(static_cast<std::uint64_t>(value)))
-      problems.add(node.find(key)->place, fmt::format("{} {} does not exist in PCIe", key, value),
-                   fmt::format("write one of {}", values));
-  };
-  power_of_two("pcie_lanes", model.pcie_lanes, "1, 2, 4, 8, 16");
-  power_of_two("pcie_max_payload", model.pcie_max_payload_B, "128 B, 256 B, 512 B, 1024 B, 2048 B, 4096 B");
   if (model.rx_pause_xon_B > model.rx_pause_xoff_B || model.rx_pause_xoff_B > model.rx_buffer_B) {
     problems.add(node.place, "rx_pause_xon, rx_pause_xoff and rx_buffer are out of order",
                  "set them so that rx_pause_xon <= rx_pause_xoff <= rx_buffer");

@@ -30,7 +30,22 @@ void QosChecker::warn(const Place& place, std::string message, std::string remed
   if (said_.insert(message).second) context_.warnings.add(place, std::move(message), std::move(remedy));
 }
 
+// Only a tagged frame carries a priority.
+void QosChecker::check_trust(const QosContract& contract) {
+  if (contract.device.trust != fabric::Trust::kPcp) return;
+  for (const auto& [name, node] : context_.nodes) {
+    for (const auto& [port_name, port] : node.ports) {
+      if (!port.link || context_.port(port.ref).vlan) continue;
+      problems_.add(contract.places.trust,
+                    fmt::format("trust pcp, but {}:{} sends no VLAN tag: its frames have no priority", name, port_name),
+                    "give every port a vlan, or write trust: dscp");
+      return;
+    }
+  }
+}
+
 void QosChecker::check(const QosContract& contract, const std::string& node) {
+  check_trust(contract);
   const bool is_host = !node.empty() && !context_.nodes.find(node)->second.is_switch;
   if (context_.lab.switches.empty() || is_host) return;
   const fabric::SwitchQos qos = switch_qos(contract, {});

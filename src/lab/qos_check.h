@@ -31,6 +31,7 @@ class QosChecker {
   void check_fabric(const std::vector<const QosContract*>& contract_of_switch);
 
  private:
+  void check_trust(const QosContract& contract);
   void check_lossless(const QosContract& contract, const fabric::SwitchQos& qos, const std::string& of);
   void check_cnp(const QosContract& contract, const fabric::SwitchQos& qos);
   void check_watchdog(const QosContract& contract);

@@ -29,7 +29,7 @@ struct GroupWish {
 
 // Where the contract says it, for problems; the place of the section itself for what a profile says.
 struct QosPlaces {
-  Place section, priority, cnp, dscp_map, pfc, watchdog, buffer, congestion;
+  Place section, trust, priority, cnp, dscp_map, pfc, watchdog, buffer, congestion;
   std::array<Place, fabric::kClasses> queues, groups;
 };
 
@@ -55,5 +55,7 @@ void read_congestion(const YamlNode& node, QosContract& contract, ProblemList& p
 // Contract -> what one switch of this model is told. Headroom of ports and pools come later, from its links.
 fabric::SwitchQos switch_qos(const QosContract& contract, const fabric::SwitchModel& model);
 nic::PortQos host_qos(const QosContract& contract);
+// The DSCP that a host sends for this priority: RoCE's own, or the lowest that maps to it.
+std::optional<std::uint8_t> dscp_of_priority(const nic::PortQos& qos, std::uint8_t priority);
 
 }  // namespace weft::lab

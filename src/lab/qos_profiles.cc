@@ -96,8 +96,8 @@ QosContract qos_profile(QosProfile profile, const Place& place) {
   QosContract contract = values_of(profile);
   contract.profile = profile;
   QosPlaces& places = contract.places;
-  places.section = places.priority = places.cnp = places.dscp_map = places.pfc = places.watchdog = places.buffer =
-      places.congestion = place;
+  places.section = places.trust = places.priority = places.cnp = places.dscp_map = places.pfc = places.watchdog =
+      places.buffer = places.congestion = place;
   places.queues.fill(place);
   places.groups.fill(place);
   return contract;

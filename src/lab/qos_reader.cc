@@ -61,8 +61,10 @@ class QosReader {
   }
 
   void read_maps() {
-    if (const YamlNode* node = map_.get("trust"))
+    if (const YamlNode* node = map_.get("trust")) {
+      contract_.places.trust = node->place;
       store(device_.trust, read_choice<fabric::Trust>(*node, "trust", trust_words(), problems_));
+    }
     if (const YamlNode* node = map_.get("dscp_to_priority")) read_dscp_map(*node);
     const auto class_map = [&](std::string_view key, std::array<std::uint8_t, kClasses>& target) {
       each_class(key, [&](const YamlNode& node, std::uint8_t priority) {

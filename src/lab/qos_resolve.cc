@@ -72,6 +72,8 @@ nic::PortQos host_qos(const QosContract& contract) {
   qos.flow_control = contract.device.flow_control;
   qos.pfc_mask = qos.flow_control == FlowControl::kPfc ? contract.lossless_priorities : std::uint8_t{0};
   qos.pause_quanta = contract.device.pause_quanta;
+  qos.trust_dscp = contract.device.trust == fabric::Trust::kDscp;
+  qos.priority_of_dscp = contract.device.priority_of_dscp;
   return qos;
 }
 

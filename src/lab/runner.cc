@@ -27,7 +27,7 @@ class Stage {
       act.config = &config;
       if (config.flows) {
         std::vector<workload::Endpoint> endpoints;
-        for (const PortRef& port : config.flow_ports) endpoints.push_back(world.endpoint(port, 0));
+        for (const PortRef& port : config.flow_ports) endpoints.push_back(world.endpoint(port, 0, config));
         act.flows = std::make_unique<workload::FlowRun>(*config.flows, std::move(endpoints));
         acts_.push_back(std::move(act));
         continue;
@@ -37,8 +37,8 @@ class Stage {
         acts_.push_back(std::move(act));
         continue;
       }
-      workload::Endpoint client = world.endpoint(config.client, config.client_function);
-      workload::Endpoint server = world.endpoint(config.server, config.server_function);
+      workload::Endpoint client = world.endpoint(config.client, config.client_function, config);
+      workload::Endpoint server = world.endpoint(config.server, config.server_function, config);
       if (config.perftest) {
         act.perftest = std::make_unique<workload::PerftestRun>(*config.perftest, client, server);
       } else {

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/check.h"
+#include "lab/qos_contract.h"
 #include "lab/world_parts.h"
 #include "observe/frame_of.h"
 #include "wire/mtu.h"
@@ -242,17 +243,15 @@ void World::add_devices(bool carry_payload) {
         outside_[h]->attach(*links_[link_from_[id]].direction, *links_[link_to_[id]].direction, peer(id));
       continue;
     }
-    std::uint32_t number = 0;
     for (std::uint32_t n = 0; n < lab_.hosts[h].nics.size(); ++n) {
       const NicConfig& nic = lab_.hosts[h].nics[n];
       nic::Card& card = hosts_[h]->add_card(nic.model);
-      for (std::uint32_t p = 0; p < nic.ports.size(); ++p, ++number) {
+      for (std::uint32_t p = 0; p < nic.ports.size(); ++p) {
         std::uint32_t id = port_ids_[h][n][p];
         if (link_from_[id] == kNoId) continue;
         nic::DeviceConfig config;
         config.model = nic.model;
-        config.name =
-            nic.model.driver == "mlx5" ? fmt::format("mlx5_{}", number) : fmt::format("rocep{}s0f{}", n + 1, p);
+        config.name = device_name(lab_, {h, n, p});
         config.port_id = id;
         config.seed = lab_.seed;
         config.qos = lab_.hosts[h].qos;
@@ -290,6 +289,19 @@ bool World::is_outside_port(std::uint32_t port) const {
     if (outside_[h] && port_ids_[h][0][0] == port) return true;
   }
   return false;
+}
+
+workload::Endpoint World::endpoint(const PortRef& ref, std::uint32_t function, const WorkloadConfig& workload) {
+  workload::Endpoint end = endpoint(ref, function);
+  const nic::PortQos& qos = lab_.hosts[ref.host].qos;
+  std::optional<std::uint8_t> dscp = workload.dscp;
+  if (workload.priority && qos.trust_dscp) {
+    dscp = dscp_of_priority(qos, *workload.priority);
+  } else if (workload.priority) {
+    end.priority = *workload.priority;
+  }
+  if (dscp) end.tos = static_cast<std::uint8_t>(*dscp << 2 | (qos.ect ? kEct0 : 0));
+  return end;
 }
 
 workload::Endpoint World::endpoint(const PortRef& ref, std::uint32_t function) {

@@ -57,6 +57,8 @@ class World {
   // Indices into SwitchConfig::ports of the ports that have a cable: the switch's own numbering.
   const std::vector<std::uint32_t>& cabled_ports(std::uint32_t index) const { return cabled_[index]; }
   workload::Endpoint endpoint(const PortRef& port, std::uint32_t function);
+  // With the traffic class that the workload asks for.
+  workload::Endpoint endpoint(const PortRef& port, std::uint32_t function, const WorkloadConfig& workload);
   // Sees what leaves and what arrives at this port.
   void tap(std::uint32_t port, const fabric::Tap& tap);
   void mirror(const MirrorConfig& config, const fabric::Tap& tap);

@@ -126,6 +126,7 @@ struct VerbsQp {
 struct AddressHandle {
   std::uint32_t device = 0, remote_port = 0;
   verbs::AhAttr attr{};
+  std::uint8_t tos = 0, priority = nic::kPortPriority;  // what the NIC makes of `attr`
 };
 // A write that the NIC has made and the CPU cannot see yet.
 struct PendingWrite {

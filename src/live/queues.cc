@@ -156,7 +156,12 @@ void Node::post_send(PostQueue& queue, std::uint32_t number, Time_ps now_ps) {
   if (qp.type == IBV_QPT_UD) {
     auto ah = qp.process->ahs.find(entry.ah);
     is_good = is_good && ah != qp.process->ahs.end() && ah->second.device == qp.device;
-    if (is_good) request.dest_port = ah->second.remote_port;
+    if (is_good) {
+      request.dest_port = ah->second.remote_port;
+      request.has_class = true;
+      request.tos = ah->second.tos;
+      request.priority = ah->second.priority;
+    }
     request.dest_qp = entry.remote_qpn;
     request.qkey = (entry.qkey & 0x80000000) != 0 ? qp.attr.qkey : entry.qkey;
   }

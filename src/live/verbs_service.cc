@@ -22,6 +22,17 @@ std::uint32_t stride(std::size_t head_B, std::uint32_t sges, std::uint32_t inlin
   return static_cast<std::uint32_t>((head_B + list_B + kStrideUnit_B - 1) / kStrideUnit_B * kStrideUnit_B);
 }
 
+// A program that asks for traffic class 0 or service level 0 asks for nothing: the lab's QoS decides, as
+// /sys/class/infiniband/mlx5_0/tc/1/traffic_class does on a real host. ECN is the NIC's.
+std::uint8_t tos_of(const verbs::AhAttr& attr, std::uint8_t usual_tos) {
+  constexpr std::uint32_t kDscpMask = 0xfc, kEcnMask = 3;
+  if (attr.traffic_class == 0) return usual_tos;
+  return static_cast<std::uint8_t>((attr.traffic_class & kDscpMask) | (usual_tos & kEcnMask));
+}
+std::uint8_t priority_of(const verbs::AhAttr& attr) {
+  return attr.sl == 0 ? nic::kPortPriority : static_cast<std::uint8_t>(attr.sl & 7);
+}
+
 nic::Access access_of(std::uint32_t flags) {
   nic::Access access;
   access.local_write = (flags & IBV_ACCESS_LOCAL_WRITE) != 0;
@@ -301,7 +312,8 @@ Reply VerbsService::create_ah(Process& process, const Request& request) {
   if (int error = source_error(pd->second, ask.attr); error != 0) return Reply::failed(error);
   if (process.ahs.size() >= kMaxAh) return Reply::failed(ENOMEM);
   std::uint32_t handle = process.next_handle++;
-  process.ahs[handle] = {pd->second, *port, ask.attr};
+  const std::uint8_t tos = world_.endpoint(port_ref(pd->second), 0).tos;
+  process.ahs[handle] = {pd->second, *port, ask.attr, tos_of(ask.attr, tos), priority_of(ask.attr)};
   return Reply::of(verbs::Handle{handle});
 }
 
@@ -343,8 +355,8 @@ Reply VerbsService::modify_qp(Process& process, const Request& request, Time_ps 
   to.qkey = attr.qkey;
   const workload::Endpoint end = world_.endpoint(port_ref(qp.device), 0);
   to.path_mtu_B = qp.type == IBV_QPT_UD ? end.active_mtu_B : mtu_B(attr.path_mtu);
-  to.tos =
-      attr.ah.traffic_class == 0 ? end.tos : static_cast<std::uint8_t>((attr.ah.traffic_class & 0xfc) | (end.tos & 3));
+  to.tos = tos_of(attr.ah, end.tos);
+  to.priority = priority_of(attr.ah);
   to.remote_qpn = attr.dest_qpn & 0xffffff;
   to.rq_psn = attr.rq_psn & 0xffffff;
   to.sq_psn = attr.sq_psn & 0xffffff;

@@ -22,6 +22,10 @@ bool Device::send_datagram(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   packet.dst = request.dest_port & kPortMask;
   if (needs_router(request.dest_port)) packet.flags |= Packet::kRouted;
   packet.dest_qp = request.dest_qp & kPsnMask;
+  if (request.has_class) [[unlikely]] {
+    packet.tos = request.tos;
+    packet.priority = class_to_send(request.tos, request.priority) & 7;
+  }
   packet.payload_B = request.length_B & kPayloadMask;
   if (request.solicited) packet.flags |= Packet::kSolicited;
   engine::Cold& cold = add_cold(packet);

@@ -15,6 +15,8 @@ Device::Device(DeviceConfig config, Card& card, fabric::LinkDirection& out, fabr
       ack_interval_packets_(config.model.ack_interval_packets),
       carry_payload_(config.carry_payload),
       slow_receiver_(config.slow_ps_per_byte > 0),
+      trust_dscp_(config.qos.trust_dscp),
+      class_of_dscp_(config.qos.priority_of_dscp),
       memory_(config.seed, config.port_id),
       config_(std::move(config)),
       psns_(config_.seed, config_.port_id, RandomPurpose::kPsn),
@@ -24,6 +26,8 @@ Device::Device(DeviceConfig config, Card& card, fabric::LinkDirection& out, fabr
       rx_buffer_ps_(card.functions.front().transfer_ps(4096) * config_.model.rx_buffer_B / 4096),
       rx_xon_ps_(card.functions.front().transfer_ps(4096) * config_.model.rx_pause_xon_B / 4096) {
   line_rate_bps_ = 8 * kSecond_ps / out_.timing().ps_per_byte;
+  class_of_dscp_[config_.qos.cnp_dscp & 63] = config_.qos.cnp_priority & 7;
+  class_of_dscp_[config_.qos.dscp & 63] = config_.qos.priority & 7;
   plan_pauses();
 }
 

@@ -92,6 +92,8 @@ class alignas(64) Device {
   std::uint32_t ack_interval_packets_;
   bool carry_payload_;
   bool slow_receiver_;  // a fault
+  bool trust_dscp_;
+  std::array<std::uint8_t, 64> class_of_dscp_;
   MemoryTable memory_;
 
  public:
@@ -220,6 +222,14 @@ class alignas(64) Device {
   void send_ack(QueuePair& qp, const Reply& reply, Time_ps now_ps);
   static engine::Packet new_packet(const QueuePair& qp, wire::Opcode opcode, std::uint32_t psn);
   void make_template(QueuePair& qp) const;
+  // The class of a packet by DSCP or priority, whichever the port trusts: of one to be sent, and of one that came in.
+  std::uint8_t class_to_send(std::uint8_t tos, std::uint8_t priority) const {
+    if (trust_dscp_) return class_of_dscp_[tos >> 2];
+    return priority == kPortPriority ? config_.qos.priority : priority & 7;
+  }
+  std::uint32_t class_received(const engine::Packet& packet) const {
+    return trust_dscp_ ? class_of_dscp_[packet.tos >> 2] : static_cast<std::uint32_t>(packet.priority);
+  }
   bool needs_router(std::uint32_t remote_port) const;
   engine::Cold& add_cold(engine::Packet& packet);
   // Fills the cold side with the payload when somebody looks. False: the memory is gone.

@@ -16,10 +16,11 @@ void Device::receive_looped(Time_ps now_ps) {
   looped_.pop_front();
   // The cable's books do not know it.
   const auto received = in_.received;
-  const auto traffic = counters.priorities[packet.priority].rx;
+  auto& counted = counters.priorities[class_received(packet)].rx;
+  const auto traffic = counted;
   receive_packet(packet, now_ps);
   in_.received = received;
-  counters.priorities[packet.priority].rx = traffic;
+  counted = traffic;
 }
 
 }  // namespace weft::nic

@@ -79,6 +79,7 @@ bool Device::modify(std::uint32_t qpn, QpState to, const QpAttributes& attribute
       a.rq_psn = attributes.rq_psn;
       a.max_dest_rd_atomic = std::min(attributes.max_dest_rd_atomic, config_.model.max_rd_atomic);
       a.tos = attributes.tos;
+      a.priority = attributes.priority;
       a.telemetry = attributes.telemetry;
       qp.resp.expected_psn = attributes.rq_psn;
       make_template(qp);

@@ -13,7 +13,13 @@ constexpr std::uint8_t kAllClasses = 0xff;
 }
 
 bool Device::is_paused(std::uint32_t context) const {
-  std::uint32_t priority = context == kCnpContext ? config_.qos.cnp_priority : qps_[context / 2].packet.priority;
+  if (context == kCnpContext) return (pause_.paused() >> config_.qos.cnp_priority & 1) != 0;
+  const QueuePair& qp = qps_[context / 2];
+  std::uint32_t priority = qp.packet.priority;
+  if (qp.type == QpType::kUd && (context & 1) == 0 && qp.req.tx != qp.req.tail) {
+    const SendRequest& request = qp.req.wqes[qp.req.tx & qp.req.mask].request;
+    if (request.has_class) priority = class_to_send(request.tos, request.priority);
+  }
   return (pause_.paused() >> priority & 1) != 0;
 }
 
@@ -98,7 +104,7 @@ void Device::hold_peer(const Packet& packet, Time_ps now_ps) {
   while (next_link_down_ps() <= now_ps) ++next_link_down_;
   std::uint8_t classes = config_.qos.flow_control == FlowControl::kPause
                              ? kAllClasses
-                             : static_cast<std::uint8_t>(config_.qos.pfc_mask & 1u << packet.priority);
+                             : static_cast<std::uint8_t>(config_.qos.pfc_mask & 1u << class_received(packet));
   plan_xon(now_ps);
   auto fresh = static_cast<std::uint8_t>(classes & ~xoff_);
   if (fresh != 0) {

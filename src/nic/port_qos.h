@@ -1,6 +1,7 @@
 // What a NIC port was told about quality of service: the host's leg of the lab's QoS contract.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "fabric/port_flow_control.h"
@@ -8,10 +9,17 @@
 
 namespace weft::nic {
 
+// A queue pair or an address handle that asks for no priority of its own.
+inline constexpr std::uint8_t kPortPriority = 0xff;
+
 struct PortQos {
   std::uint8_t dscp = 0;      // of RoCE traffic
   std::uint8_t priority = 0;  // 802.1p / PFC priority of RoCE traffic
-  bool ect = true;            // RoCE packets are sent ECT(0)
+  // What a class follows, as at a switch (mlnx_qos --trust): the DSCP by this map, where `priority` and `cnp_priority`
+  // stand for their own DSCPs, or the priority that the tag carries.
+  bool trust_dscp = true;
+  std::array<std::uint8_t, 64> priority_of_dscp{};
+  bool ect = true;  // RoCE packets are sent ECT(0)
   std::uint8_t cnp_dscp = 48;
   std::uint8_t cnp_priority = 6;
 

@@ -9,6 +9,7 @@
 #include "engine/packet.h"
 #include "nic/congestion.h"
 #include "nic/memory.h"
+#include "nic/port_qos.h"
 #include "nic/shared_receive_queue.h"
 #include "nic/work.h"
 
@@ -33,6 +34,7 @@ struct QpAttributes {
   std::uint8_t rnr_retry = 7;
   std::uint32_t max_rd_atomic = 16;
   std::uint8_t tos = 0x02;
+  std::uint8_t priority = kPortPriority;  // service level; counts where the port does not trust the DSCP
   engine::TelemetryFormat telemetry = engine::TelemetryFormat::kNone;  // of its data packets
 };
 

@@ -9,7 +9,7 @@ using engine::Packet;
 void Device::start_congestion_control(QueuePair& qp, Time_ps now_ps) {
   qp.congestion = {};
   qp.pace_ps = qp.paid_ps = 0;
-  if (cc_ == nullptr || (config_.qos.cc_prio_mask >> config_.qos.priority & 1) == 0) return;
+  if (cc_ == nullptr || (config_.qos.cc_prio_mask >> qp.packet.priority & 1) == 0) return;
   qp.congestion.active = true;
   cc_->start(qp.congestion, config_.qos.congestion, environment_of(qp), now_ps);
 }

@@ -96,7 +96,7 @@ void Device::receive_packet(Packet& packet, Time_ps now_ps) {
       }
     }
   }
-  Counters::Traffic& traffic = counters.priorities[packet.priority].rx;
+  Counters::Traffic& traffic = counters.priorities[class_received(packet)].rx;
   ++traffic.packets;
   traffic.bytes += fabric::line_B(packet) - fabric::kLineOverhead_B;
   if ((packet.tos & kEcnCe) == kEcnCe) note_ce(*qp, packet, now_ps);

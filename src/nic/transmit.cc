@@ -101,7 +101,7 @@ void Device::make_template(QueuePair& qp) const {
   qp.packet.src = config_.port_id & kPortMask;
   qp.packet.dst = qp.attributes.remote_port & kPortMask;
   qp.packet.tos = qp.attributes.tos;
-  qp.packet.priority = config_.qos.priority & 7;
+  qp.packet.priority = class_to_send(qp.attributes.tos, qp.attributes.priority) & 7;
   qp.packet.extra_words = config_.extra_words;
   qp.packet.udp_src_port = wire::udp_source_port(qp.qpn, qp.type != QpType::kUd ? qp.attributes.remote_qpn : qp.qpn);
   qp.packet.dest_qp = qp.attributes.remote_qpn & kPsnMask;

@@ -28,6 +28,10 @@ struct SendRequest {
   bool signaled = true;
   bool inline_data = false;
   bool solicited = false;
+  // UD: the address handle's own traffic class and service level; without, the queue pair's count.
+  bool has_class = false;
+  std::uint8_t tos = 0;
+  std::uint8_t priority = 0;
   std::uint64_t local_va = 0;
   std::uint32_t lkey = 0;
   std::uint32_t length_B = 0;
@@ -36,7 +40,7 @@ struct SendRequest {
   std::uint32_t imm = 0;  // immediate data, or the rkey to invalidate
   std::uint64_t swap_add = 0;
   std::uint64_t compare = 0;
-  // UD: the address handle.
+  // UD: where the address handle points.
   std::uint32_t dest_port = 0;
   std::uint32_t dest_qp = 0;
   std::uint32_t qkey = 0;

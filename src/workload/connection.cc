@@ -27,6 +27,7 @@ void bring_up_end(const Endpoint& end, const Endpoint& peer, const ConnectionSet
   attributes.rnr_retry = settings.rnr_retry;
   attributes.min_rnr_timer = settings.min_rnr_timer;
   attributes.tos = end.tos;
+  attributes.priority = end.priority;
   attributes.telemetry = settings.telemetry;
   bool up = end.device->modify(qpn, nic::QpState::kInit, attributes) &&
             end.device->modify(qpn, nic::QpState::kRtr, attributes) &&

@@ -15,6 +15,7 @@ struct Endpoint {
   std::uint8_t function = 0;       // PCIe function of the port
   std::uint32_t active_mtu_B = 0;  // from the netdev MTU
   std::uint8_t tos = 0x02;
+  std::uint8_t priority = nic::kPortPriority;
   std::uint8_t gid[16] = {};
 };
 

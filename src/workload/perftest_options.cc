@@ -242,23 +242,32 @@ void Parser::apply(const FlagUse& use) {
       o.out_json_file = use.value;
       break;
     case FlagId::kTrafficClass:
-      number(use, 0, 255, o.traffic_class);
+      if (number(use, 0, 255, checked_only)) o.traffic_class = static_cast<std::uint32_t>(checked_only);
       break;
     case FlagId::kServiceLevel:
-      if (number(use, 0, 15, checked_only) && checked_only != 0) {
-        error(use, "on Ethernet the priority comes from the lab's qos; set it there, or the DSCP with --tclass");
-      }
+      // 802.1p has eight priorities, InfiniBand sixteen service levels.
+      if (number(use, 0, 7, checked_only)) o.service_level = static_cast<std::uint32_t>(checked_only);
       break;
     case FlagId::kIbPort:
-      number(use, 1, 255, checked_only);
+      if (number(use, 1, 255, checked_only) && checked_only != 1)
+        error(use, "a device has one port, 1; choose another device with -d, or another port as client and server");
       break;
     case FlagId::kGidIndex:
-      number(use, 0, 64, checked_only);
+      // The table that every device has, as on mlx5 with one address.
+      if (number(use, 0, 255, checked_only) && checked_only != 3) {
+        error(use, "{}; leave it out, or write -x 3, RoCE v2 with the port's address",
+              checked_only > 3    ? "there is no such GID, the last is 3"
+              : checked_only == 1 ? "the link-local GID is not used in labs"
+                                  : "GIDs 0 and 2 are RoCE v1, which is not modelled");
+      }
       break;
     case FlagId::kTcpPort:
       number(use, 1, 65535, checked_only);
       break;
     case FlagId::kDevice:
+      if (use.value.empty()) error(use, "needs the name of a device; write -d mlx5_0");
+      o.device = use.value;
+      break;
     case FlagId::kAcceptedNoEffect:
       break;
     case FlagId::kHelp:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,19 +31,21 @@ struct PerftestOptions {
   std::uint32_t rx_depth = 512;  // -r
   std::uint32_t cq_mod = 100;    // -Q; 1 when size > 8192 and not -a, never above tx_depth
   bool cq_mod_given = false;
-  std::uint32_t post_list = 1;                // -l
-  std::uint32_t inline_B = 0;                 // -I; write_lat 220, send_lat 236 (UD 188), bandwidth 0
-  std::uint32_t outstanding_reads = 16;       // -o
-  std::uint32_t mtu_B = 0;                    // -m; 0 = the port's active MTU
-  std::uint32_t qp_timeout = 14;              // -u
-  std::uint32_t traffic_class = 0;            // --tclass; 0 = the lab's QoS
-  AtomicKind atomic = AtomicKind::kFetchAdd;  // -A
-  bool ud = false;                            // -c UD (send only)
-  bool report_gbits = false;                  // --report_gbits
-  bool no_peak = false;                       // -N, implied above 20000 iterations and by -D
-  bool report_unsorted = false;               // -U (latency)
-  bool report_histogram = false;              // -H (latency)
-  std::string out_json_file;                  // --out_json / --out_json_file=
+  std::uint32_t post_list = 1;                 // -l
+  std::uint32_t inline_B = 0;                  // -I; write_lat 220, send_lat 236 (UD 188), bandwidth 0
+  std::uint32_t outstanding_reads = 16;        // -o
+  std::uint32_t mtu_B = 0;                     // -m; 0 = the port's active MTU
+  std::uint32_t qp_timeout = 14;               // -u
+  std::optional<std::uint32_t> traffic_class;  // --tclass; none: the lab's QoS
+  std::optional<std::uint32_t> service_level;  // -S; none: the lab's QoS
+  std::string device;                          // -d, of the client; empty: any
+  AtomicKind atomic = AtomicKind::kFetchAdd;   // -A
+  bool ud = false;                             // -c UD (send only)
+  bool report_gbits = false;                   // --report_gbits
+  bool no_peak = false;                        // -N, implied above 20000 iterations and by -D
+  bool report_unsorted = false;                // -U (latency)
+  bool report_histogram = false;               // -H (latency)
+  std::string out_json_file;                   // --out_json / --out_json_file=
 };
 
 // `test` is "write_bw", "ib_write_bw" …. On failure every problem is returned, one line each, with a remedy.

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::uint64_t kLargestSize_B = 1 << 23;
 constexpr std::uint64_t kGrh_B = 40;
+constexpr std::uint32_t kDscpMask = 0xfc, kEcnMask = 3;  // the NIC decides on ECN, as mlx5 does
 constexpr std::uint64_t kBufferBase = 0x7f2e40000000;
 
 }  // namespace
@@ -25,7 +26,11 @@ PerftestRun::PerftestRun(PerftestOptions options, const Endpoint& client, const 
   settings.timeout = static_cast<std::uint8_t>(options_.qp_timeout);
   Endpoint client_end = client;
   Endpoint server_end = server;
-  if (options_.traffic_class != 0) client_end.tos = server_end.tos = static_cast<std::uint8_t>(options_.traffic_class);
+  for (Endpoint* end : {&client_end, &server_end}) {
+    if (options_.traffic_class)
+      end->tos = static_cast<std::uint8_t>((*options_.traffic_class & kDscpMask) | (end->tos & kEcnMask));
+    if (options_.service_level) end->priority = static_cast<std::uint8_t>(*options_.service_level);
+  }
   Connection connection = connect(client_end, server_end, settings);
 
   // A datagram is one packet; perftest, too, goes down to the MTU and carries on.

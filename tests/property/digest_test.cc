@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/hash.h"
+#include "support/fabric_lab.h"
 #include "support/labs.h"
 
 namespace weft {
@@ -79,6 +80,31 @@ TEST(Digest, TransfersOverALossyCable) {
             outcome.result.faults[0].hits);
   EXPECT_GT(outcome.result.faults[0].hits, 5U);
   EXPECT_EQ(digest(outcome.json), 12407020141759415922ULL) << outcome.json;
+}
+
+// Seven hosts of a leaf-spine fabric send to the eighth, with PFC, ECN and DCQCN.
+TEST(Digest, IncastOverALeafSpineFabric) {
+  fabric::SwitchQos qos = support::lossless_qos();
+  qos.ingress_pool_B = qos.egress_pool_B = 1 << 20;
+  qos.queues[3].ecn = {.enabled = true, .min_B = 20'000, .max_B = 200'000, .probability_ppb = 300'000'000};
+  support::FabricLab fabric = support::leaf_spine(4, 2, 2, qos);
+  constexpr std::uint64_t kSize_B = 200 * 4096;
+  fabric.add_flows("incast", support::incast_to(0, 8, kSize_B));
+  Outcome outcome = support::run(fabric.lab);
+  const lab::PortOutcome& receiver = outcome.result.ports[0];
+  // One message each of 200 packets of 4096, 16 bytes of RETH in the first; nothing is lost, so nothing comes twice.
+  EXPECT_EQ(receiver.counters.priorities[3].rx.packets, 7U * 200);
+  EXPECT_EQ(receiver.counters.priorities[3].rx.bytes, 7U * (200 * (4096 + 58) + 16));
+  EXPECT_GT(receiver.counters.np_cnp_sent, 0U);
+  std::uint64_t marked = 0;
+  for (const lab::SwitchOutcome& each : outcome.result.switches) {
+    for (const lab::SwitchPortOutcome& port : each.ports) marked += port.counters.ecn_marked[3];
+  }
+  EXPECT_GT(receiver.counters.np_ecn_marked_roce_packets, 0U);
+  EXPECT_GE(marked, receiver.counters.np_ecn_marked_roce_packets) << "leaf and spine may both mark a packet";
+  // All of it passes one 100 Gb/s port.
+  EXPECT_GE(outcome.result.end_ps, static_cast<Time_ps>(7 * (200 * (4096 + 82) + 16)) * 80);
+  EXPECT_EQ(digest(outcome.json), 15682363660571718627ULL) << outcome.json;
 }
 
 }  // namespace

@@ -116,7 +116,7 @@ TEST(Qos, HeadroomFollowsTheCable) {
 
 TEST(Qos, Keys) {
   const Lab lab = lab_of(
-      "{profile: roce-lossless, trust: pcp, dscp_to_priority: {26: 4, 40-47: 5}, priority_to_queue: {4: 2}, "
+      "{profile: roce-lossless, dscp_to_priority: {26: 4, 40-47: 5}, priority_to_queue: {4: 2}, "
       "priority_to_group: {4: 2}, pfc: {priorities: [3, 4], quanta: 1000, watchdog: {detection: 300 ms, restoration: "
       "400 ms, "
       "poll: 100 ms, action: forward}}, queues: {2: {scheduling: strict, alpha: -2, reserved: 1 kB, ecn: {min: 10 kB, "
@@ -124,7 +124,6 @@ TEST(Qos, Keys) {
       "kB, "
       "reserved: 5 kB}}, buffer: {ingress_pool: 8 MB, egress_pool: 7 MB, headroom_pool: 2 MB}}");
   const fabric::SwitchQos& qos = lab.switches[0].qos;
-  EXPECT_EQ(qos.trust, fabric::Trust::kPcp);
   EXPECT_EQ(qos.priority_of_dscp[26], 4);
   EXPECT_EQ(qos.priority_of_dscp[47], 5);
   EXPECT_EQ(qos.queue_of_priority[4], 2);

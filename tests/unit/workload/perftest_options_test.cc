@@ -97,6 +97,8 @@ TEST(PerftestOptions, EveryModelledFlag) {
   EXPECT_TRUE(bw.no_peak);
   EXPECT_FALSE(bw.ud);
   EXPECT_EQ(bw.traffic_class, 106u);
+  EXPECT_EQ(bw.service_level, 0u);
+  EXPECT_EQ(bw.device, "mlx5_0");
   EXPECT_TRUE(bw.report_gbits);
   EXPECT_EQ(bw.out_json_file, "perftest_out.json");
   EXPECT_EQ(bw.words.size(), 37u);
@@ -201,7 +203,7 @@ TEST(PerftestOptions, RefusesWhatPerftestRefuses) {
   EXPECT_EQ(complaint("write_bw", "-t 0"), "-t 0: should be between 1 and 15000");
   EXPECT_EQ(complaint("write_bw", "-Q 1025"), "-Q 1025: should be between 1 and 1024");
   EXPECT_EQ(complaint("write_bw", "-I 913"), "-I 913: should be between 0 and 912");
-  EXPECT_EQ(complaint("write_bw", "-x 65"), "-x 65: should be between 0 and 64");
+  EXPECT_EQ(complaint("write_bw", "-x 256"), "-x 256: should be between 0 and 255");
   EXPECT_EQ(complaint("write_bw", "-s 0"), "-s 0: message size should be between 1 and 2147483647");
   EXPECT_EQ(complaint("write_bw", "-s 2048M"), "-s 2048M: message size should be between 1 and 2147483647");
   EXPECT_EQ(complaint("write_bw", "-n 12x"), "-n 12x: not a number; write one from 5 to 100000000");
@@ -247,8 +249,14 @@ TEST(PerftestOptions, NothingIsGuessedOrSilentlyIgnored) {
   EXPECT_EQ(complaint("write_bw", "-c XRC"),
             "-c XRC: perftest has this, weft does not model it (yet); choose RC, or UD for SEND");
   EXPECT_EQ(complaint("write_bw", "-c rc"), "-c rc: not a connection type; choose RC, or UD for SEND");
-  EXPECT_EQ(complaint("write_bw", "-S 3"),
-            "-S 3: on Ethernet the priority comes from the lab's qos; set it there, or the DSCP with --tclass");
+  EXPECT_EQ(complaint("write_bw", "-S 8"), "-S 8: should be between 0 and 7");
+  EXPECT_EQ(complaint("write_bw", "--tclass=256"), "--tclass=256: should be between 0 and 255");
+  EXPECT_EQ(
+      complaint("write_bw", "-x 0"),
+      "-x 0: GIDs 0 and 2 are RoCE v1, which is not modelled; leave it out, or write -x 3, RoCE v2 with the port's "
+      "address");
+  EXPECT_EQ(complaint("write_bw", "-i 2"),
+            "-i 2: a device has one port, 1; choose another device with -d, or another port as client and server");
   EXPECT_EQ(complaint("wirte_bw", ""), "'wirte_bw': not a perftest that weft runs; did you mean write_bw?");
   EXPECT_EQ(complaint("iperf3", ""),
             "'iperf3': not a perftest that weft runs; choose one of write_bw, write_lat, send_bw, send_lat, read_bw, "
