@@ -14,7 +14,7 @@ case $(uname -m) in
   *) qemu_package=qemu-system-x86 other_architecture=arm64 other_packages=(qemu-system-arm g++-aarch64-linux-gnu) ;;
 esac
 packages_to_interop=("$qemu_package" busybox-static rdmacm-utils iproute2 python3-minimal ibverbs-providers)
-packages_to_other_arch=("${other_packages[@]}" busybox-static e2fsprogs kmod)
+packages_to_other_arch=("${other_packages[@]}" busybox-static e2fsprogs kmod xz-utils)
 
 say() { printf '%s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }

@@ -6,6 +6,7 @@
 # rest. DIR/kernel is Debian's kernel of backports with its modules: an arm64 kernel traps the counter from 6.12 on.
 # Nothing is done when both were made from the same list.
 set -euo pipefail
+PATH=$PATH:/usr/sbin:/sbin
 
 architecture=$1 dir=$(realpath -m "$2")
 shift 2

@@ -7,6 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source scripts/lib.sh
+PATH=$PATH:/usr/sbin:/sbin
 
 tests=(preload_test verbs_test live_test programs_test cm_programs_test program_workload_test ucx_mpi_test)
 (($# == 0)) || tests=("$@")
