@@ -248,13 +248,16 @@ void expect_dead_peer(const LabRun& run, std::size_t transmissions) {
 
 TEST(ErrorCaptures, DeadPeerAsConnectX) {
   const auto run = run_fault_lab("dead-peer");
-  expect_dead_peer(*run, 15);
+  expect_dead_peer(*run, 14);
   const auto gaps = gaps_between(select(*run, kSender, true, is_request));
   constexpr std::int64_t kRegular_ns = (std::int64_t{2} * 4096) << 16;
-  for (std::size_t i = 1; i < 9; ++i)
-    EXPECT_NEAR(static_cast<double>(gaps[i]), 2.0 * static_cast<double>(gaps[i - 1]), 1000) << i;
-  for (std::size_t i = 9; i < gaps.size(); ++i) EXPECT_NEAR(static_cast<double>(gaps[i]), kRegular_ns, 1000) << i;
-  EXPECT_NEAR(run->transfer().at("elapsed_ns").get<double>(), 3661.8e6, 0.01 * 3661.8e6) << "measured on a ConnectX-6";
+  // When a ConnectX-6 retransmitted (docs/calibration.md), in 4.19 ms: the first timeout is a tick late.
+  constexpr std::int64_t kEarly[] = {2, 1, 2, 4, 8, 16, 24, 48};
+  for (std::size_t i = 0; i < gaps.size(); ++i) {
+    const std::int64_t expected_ns = i < std::size(kEarly) ? kEarly[i] * (4096 << 10) : kRegular_ns;
+    EXPECT_NEAR(static_cast<double>(gaps[i]), static_cast<double>(expected_ns), 1000) << i;
+  }
+  EXPECT_NEAR(run->transfer().at("elapsed_ns").get<double>(), 3661.8e6, 0.001 * 3661.8e6) << "measured on a ConnectX-6";
   EXPECT_EQ(run->counter(kSender, "local_ack_timeout_err"), 6u);
   EXPECT_EQ(run->counter(kSender, "roce_adp_retrans"), 8u);
 }
