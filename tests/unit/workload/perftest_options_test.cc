@@ -250,7 +250,7 @@ TEST(PerftestOptions, NothingIsGuessedOrSilentlyIgnored) {
             "-c XRC: perftest has this, weft does not model it (yet); choose RC, or UD for SEND");
   EXPECT_EQ(complaint("write_bw", "-c rc"), "-c rc: not a connection type; choose RC, or UD for SEND");
   EXPECT_EQ(complaint("write_bw", "-S 8"), "-S 8: should be between 0 and 7");
-  EXPECT_EQ(complaint("write_bw", "--tclass=256"), "--tclass=256: should be between 0 and 255");
+  EXPECT_EQ(complaint("write_bw", "--tclass=256"), "--tclass 256: should be between 0 and 255");
   EXPECT_EQ(
       complaint("write_bw", "-x 0"),
       "-x 0: GIDs 0 and 2 are RoCE v1, which is not modelled; leave it out, or write -x 3, RoCE v2 with the port's "
