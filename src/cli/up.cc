@@ -121,10 +121,7 @@ int up(const UpArguments& arguments) {
     return arguments.foreground ? complain(captures.error()) : tell(ready[1], captures.error());
   }
   server.set_observer([&](Time_ps now_ps) { (*captures)->flush(now_ps); });
-  for (std::uint32_t i = 0; i < file->lab.hosts.size(); ++i)
-    if (!file->lab.hosts[i].outside)
-      live::write_sysfs(live::sysfs_path(*directory, name, file->lab.hosts[i].name), server.devices_of(i),
-                        file->lab.hosts[i].name);
+  server.set_sysfs([&](std::uint32_t host) { return live::sysfs_path(*directory, name, file->lab.hosts[host].name); });
   if (arguments.foreground) {
     fmt::print("{}", announcement(file->lab, name, wall, getpid(), arguments.json));
     std::fflush(stdout);

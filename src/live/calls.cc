@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "live/server.h"
+#include "live/sysfs.h"
 
 namespace weft::live {
 
@@ -69,12 +70,17 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
       own.copy(name.name, sizeof(name.name) - 1);
       return Reply::of(name);
     }
+    case Op::kRefreshCounters:
+      if (sysfs_) write_counters(sysfs_(process.node->index()), process.node->host());
+      return Reply{};
     case Op::kListDevices:
       return service.list_devices();
     case Op::kAllocPd:
       return service.alloc_pd(process, request);
     case Op::kRegMr:
       return service.reg_mr(process, request);
+    case Op::kUnmapping:
+      return service.keep_pages(process, request);
     case Op::kCreateChannel:
       return service.create_channel(process, request);
     case Op::kOpenEvents:

@@ -64,13 +64,12 @@ Sge PostQueue::sge(std::uint32_t slot, std::size_t index) const {
   return sge;
 }
 
-// In the process; 0 when the list may not go there.
-std::uint64_t PostQueue::address_of(const Sge& sge, bool writes) const {
-  const MemoryRange* range = find_range(nic_->memory(), pd, sge.lkey, writes);
-  if (range == nullptr || sge.address < range->iova) return 0;
+PostQueue::Place PostQueue::place_of(const Sge& sge, bool writes) const {
+  MemoryRange* range = find_range(nic_->memory(), pd, sge.lkey, writes);
+  if (range == nullptr || sge.address < range->iova) return {};
   std::uint64_t offset = sge.address - range->iova;
-  if (offset > range->length_B || sge.length_B > range->length_B - offset) return 0;
-  return range->address + offset;
+  if (offset > range->length_B || sge.length_B > range->length_B - offset) return {};
+  return {range, range->address + offset};
 }
 
 bool PostQueue::check_list(std::uint32_t index, std::size_t count, bool writes) {
@@ -81,7 +80,7 @@ bool PostQueue::check_list(std::uint32_t index, std::size_t count, bool writes) 
   for (std::size_t i = 0; i < count; ++i) {
     Sge each = sge(index, i);
     if (each.length_B == 0) continue;
-    if (address_of(each, writes) == 0) return false;
+    if (place_of(each, writes).range == nullptr) return false;
     total_B += each.length_B;
     std::memcpy(copy(index) + head_B() + slot.sges++ * sizeof(Sge), &each, sizeof(each));
   }
@@ -124,10 +123,10 @@ bool PostQueue::each_piece(std::uint32_t slot, std::uint64_t offset, std::size_t
       offset -= each.length_B;
       continue;
     }
-    std::uint64_t address = address_of(each, writes);
-    if (address == 0) return false;
+    const Place place = place_of(each, writes);
+    if (place.range == nullptr) return false;
     std::size_t part_B = std::min<std::size_t>(size_B - done, each.length_B - offset);
-    if (!piece(address + offset, done, part_B)) return false;
+    if (!piece(*place.range, place.address + offset, done, part_B)) return false;
     done += part_B;
     offset = 0;
   }
@@ -135,9 +134,10 @@ bool PostQueue::each_piece(std::uint32_t slot, std::uint64_t offset, std::size_t
 }
 
 bool PostQueue::read_list(std::uint32_t slot, std::uint32_t offset_B, std::span<std::uint8_t> out) {
-  return each_piece(slot, offset_B, out.size(), false, [&](std::uint64_t address, std::size_t at, std::size_t part_B) {
-    return process->read(address, out.subspan(at, part_B));
-  });
+  return each_piece(slot, offset_B, out.size(), false,
+                    [&](MemoryRange& range, std::uint64_t address, std::size_t at, std::size_t part_B) {
+                      return range.read(address, out.subspan(at, part_B));
+                    });
 }
 
 // From there on whatever has been posted, as far as there is room. False: not even what is asked for can be read.
@@ -163,10 +163,11 @@ bool PostQueue::read_ahead(std::uint32_t index, std::uint32_t offset_B, std::siz
       break;
     }
     std::size_t before = pieces.size();
-    bool listed = each_piece(at, offset_B, left_B, false, [&](std::uint64_t address, std::size_t, std::size_t part_B) {
+    auto list = [&](const MemoryRange& range, std::uint64_t address, std::size_t, std::size_t part_B) {
       pieces.push_back({reinterpret_cast<void*>(address), part_B});
-      return pieces.size() <= kMostPieces;
-    });
+      return pieces.size() <= kMostPieces && range.kept.empty();
+    };
+    bool listed = each_piece(at, offset_B, left_B, false, list);
     if (!listed) {
       pieces.resize(before);
       break;
@@ -207,13 +208,12 @@ bool PostQueue::write(void* self, std::uint64_t va, std::span<const std::uint8_t
   auto& queue = *static_cast<PostQueue*>(self);
   std::uint64_t index = va >> 32;
   if (index >= queue.slots_.size()) return false;
-  Process& process = *queue.process;
-  return queue.each_piece(static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(va), in.size(), true,
-                          [&](std::uint64_t address, std::size_t at, std::size_t part_B) {
-                            process.node->note_write(process, address, in.subspan(at, part_B), visible_ps);
-                            return true;
-                          }) &&
-         !process.gone;
+  auto write = [&](MemoryRange& range, std::uint64_t address, std::size_t at, std::size_t part_B) {
+    range.write(address, in.subspan(at, part_B), visible_ps);
+    return true;
+  };
+  return queue.each_piece(static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(va), in.size(), true, write) &&
+         !queue.process->gone;
 }
 
 }  // namespace weft::live

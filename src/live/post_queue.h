@@ -109,7 +109,12 @@ class PostQueue {
   std::byte* copy(std::uint32_t slot) const { return copies_.get() + std::size_t{slot} * ring.info.stride_B; }
   std::size_t head_B() const;
   verbs::Sge sge(std::uint32_t slot, std::size_t index) const;
-  std::uint64_t address_of(const verbs::Sge& sge, bool writes) const;
+  // Where a list's entry points to; `range` is null when it may not go there.
+  struct Place {
+    MemoryRange* range = nullptr;
+    std::uint64_t address = 0;
+  };
+  Place place_of(const verbs::Sge& sge, bool writes) const;
   bool check_list(std::uint32_t slot, std::size_t count, bool writes);
   template <typename Piece>
   bool each_piece(std::uint32_t slot, std::uint64_t offset, std::size_t size_B, bool writes, Piece piece) const;
@@ -124,6 +129,6 @@ class PostQueue {
 };
 
 // The registered range that the key names, if the domain may use it so; null otherwise.
-const MemoryRange* find_range(nic::MemoryTable& memory, std::uint32_t pd, std::uint32_t key, bool writes);
+MemoryRange* find_range(nic::MemoryTable& memory, std::uint32_t pd, std::uint32_t key, bool writes);
 
 }  // namespace weft::live

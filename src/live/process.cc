@@ -1,10 +1,12 @@
 #include "live/process.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 
 namespace weft::live {
 
@@ -41,16 +43,37 @@ void OwnedDescriptor::reset() {
   fd = -1;
 }
 
+namespace {
+
+// The process's memory whatever its mappings allow (proc(5), /proc/PID/mem): pages were pinned with the rights that
+// they had then. Slow, and rare.
+struct PinnedMemory {
+  OwnedDescriptor file;
+  explicit PinnedMemory(int pid) {
+    char path[64];
+    std::snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+    file.fd = open(path, O_RDWR | O_CLOEXEC);
+  }
+};
+
+}  // namespace
+
 bool Process::read(std::uint64_t address, std::span<std::uint8_t> out) const {
   iovec local{out.data(), out.size()};
   iovec remote{reinterpret_cast<void*>(address), out.size()};
-  return process_vm_readv(pid, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(out.size());
+  const auto size_B = static_cast<ssize_t>(out.size());
+  if (process_vm_readv(pid, &local, 1, &remote, 1, 0) == size_B) return true;
+  const PinnedMemory memory(pid);
+  return pread(memory.file.fd, out.data(), out.size(), static_cast<off_t>(address)) == size_B;
 }
 
 bool Process::write(std::uint64_t address, std::span<const std::uint8_t> in) const {
   iovec local{const_cast<std::uint8_t*>(in.data()), in.size()};
   iovec remote{reinterpret_cast<void*>(address), in.size()};
-  return process_vm_writev(pid, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(in.size());
+  const auto size_B = static_cast<ssize_t>(in.size());
+  if (process_vm_writev(pid, &local, 1, &remote, 1, 0) == size_B) return true;
+  const PinnedMemory memory(pid);
+  return pwrite(memory.file.fd, in.data(), in.size(), static_cast<off_t>(address)) == size_B;
 }
 
 bool Process::read_pieces(std::span<const iovec> from, std::span<std::uint8_t> out) const {

@@ -72,12 +72,30 @@ struct Thread {
   verbs::ThreadPage& clock() const { return *reinterpret_cast<verbs::ThreadPage*>(page.data()); }
 };
 
-// Memory that a program has registered.
+// Memory that a program has registered. Addresses are the program's.
 struct MemoryRange {
   Process* process = nullptr;
   std::uint32_t pd = 0, device = 0, key = 0, access = 0;
   std::uint64_t address = 0, iova = 0, length_B = 0;
   nic::RegionAccess reach{};  // what the NIC calls
+
+  // Pages that the program has unmapped since, in the order of their addresses: pinned, so that the NIC goes on with
+  // them.
+  struct KeptPages {
+    std::uint64_t address;
+    std::vector<std::uint8_t> bytes;
+  };
+  std::vector<KeptPages> kept{};
+
+  bool read(std::uint64_t at, std::span<std::uint8_t> out);
+  // A CPU sees it from `visible_ps` on.
+  void write(std::uint64_t at, std::span<const std::uint8_t> in, Time_ps visible_ps);
+  // The program is about to unmap these addresses. False: more than `room_B` of them.
+  bool keep(std::uint64_t from, std::uint64_t end, std::size_t room_B);
+
+ private:
+  template <typename Mapped, typename Kept>
+  bool each_stretch(std::uint64_t from, std::size_t size_B, Mapped mapped, Kept in_kept);
 };
 inline constexpr std::size_t kMostPieces = 64;  // of one system call that moves bytes
 

@@ -98,9 +98,8 @@ tl::expected<std::unique_ptr<lab::ProgramSession>, std::string> open_programs(la
 
 ProgramSession::ProgramSession(lab::World& world, int listener, std::string directory, std::string libraries)
     : world_(world), directory_(std::move(directory)), libraries_(std::move(libraries)), server_(world, listener) {
-  const auto& hosts = world.lab().hosts;
-  for (std::uint32_t i = 0; i < hosts.size(); ++i)
-    write_sysfs(sysfs_path(directory_, kWorldName, hosts[i].name), server_.devices_of(i), hosts[i].name);
+  server_.set_sysfs(
+      [this](std::uint32_t host) { return sysfs_path(directory_, kWorldName, world_.lab().hosts[host].name); });
 }
 
 ProgramSession::~ProgramSession() {

@@ -10,6 +10,7 @@
 #include <climits>
 #include <ctime>
 
+#include "live/sysfs.h"
 #include "observe/capture.h"
 
 namespace weft::live {
@@ -107,6 +108,15 @@ std::vector<verbs::DeviceInfo> Server::devices_of(std::uint32_t host) {
   std::vector<verbs::DeviceInfo> devices;
   for (std::uint32_t i = 0; i < world_.host(host).device_count(); ++i) devices.push_back(services_[host]->describe(i));
   return devices;
+}
+
+void Server::set_sysfs(std::function<std::string(std::uint32_t host)> of) {
+  sysfs_ = std::move(of);
+  for (std::uint32_t i = 0; i < world_.lab().hosts.size(); ++i) {
+    if (world_.lab().hosts[i].outside) continue;
+    write_sysfs(sysfs_(i), devices_of(i), world_.lab().hosts[i].name);
+    write_counters(sysfs_(i), world_.host(i));
+  }
 }
 
 void Server::run(const std::atomic<bool>& stop) {

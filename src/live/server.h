@@ -35,6 +35,8 @@ class Server final : public ThreadWaiter {
   // Called now and then with the time up to which everything has happened; kNever_ps: the world is at rest.
   void set_observer(std::function<void(Time_ps)> observer) { observer_ = std::move(observer); }
   std::vector<verbs::DeviceInfo> devices_of(std::uint32_t host);
+  // Writes what stands for /sys on each node, in the folder that `of` names for it, and keeps its counters up to date.
+  void set_sysfs(std::function<std::string(std::uint32_t host)> of);
   // A thread that was taken for spinning acted though nothing was delivered to it: times depend on the machine.
   bool is_deterministic() const { return deterministic_; }
 
@@ -111,6 +113,7 @@ class Server final : public ThreadWaiter {
   Time_ps arrivals_ps_ = 0;
   std::map<int, Time_ps> ended_ps_;  // by process group: when the last of its processes was gone
   std::function<void(Time_ps)> observer_;
+  std::function<std::string(std::uint32_t host)> sysfs_;
   bool down_ = false;
   bool deterministic_ = true;
 };

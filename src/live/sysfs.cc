@@ -109,4 +109,16 @@ bool write_sysfs(const std::string& directory, const std::vector<verbs::DeviceIn
   return tree.good();
 }
 
+void write_counters(const std::string& directory, host::Host& host) {
+  Tree tree(directory);
+  for (std::uint32_t i = 0; i < host.device_count(); ++i) {
+    const nic::Device& device = host.device(i);
+    for (const nic::NamedCounter& each : nic::named(device.counters)) {
+      if (each.group != nic::CounterGroup::kHardware) continue;
+      tree.put(fmt::format("class/infiniband/{}/ports/1/hw_counters/{}", device.name(), each.name),
+               fmt::format("{}", each.value));
+    }
+  }
+}
+
 }  // namespace weft::live

@@ -5,11 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "host/host.h"
 #include "verbs/protocol.h"
 
 namespace weft::live {
 
 // Writes class/… and dev/… below `directory`. False when a file cannot be written.
 bool write_sysfs(const std::string& directory, const std::vector<verbs::DeviceInfo>& devices, const std::string& node);
+
+// Writes hw_counters of each device as they are now.
+void write_counters(const std::string& directory, host::Host& host);
 
 }  // namespace weft::live

@@ -45,12 +45,11 @@ nic::Access access_of(std::uint32_t flags) {
 // The memory of a registered range, by its iova.
 bool read_range(void* self, std::uint64_t va, std::span<std::uint8_t> out) {
   auto& mr = *static_cast<MemoryRange*>(self);
-  mr.process->settle_writes(kNever_ps);  // a DMA read does not pass a posted write
-  return mr.process->read(mr.address + (va - mr.iova), out);
+  return mr.read(mr.address + (va - mr.iova), out);
 }
 bool write_range(void* self, std::uint64_t va, std::span<const std::uint8_t> in, Time_ps visible_ps) {
   auto& mr = *static_cast<MemoryRange*>(self);
-  mr.process->node->note_write(*mr.process, mr.address + (va - mr.iova), in, visible_ps);
+  mr.write(mr.address + (va - mr.iova), in, visible_ps);
   return !mr.process->gone;
 }
 
@@ -74,12 +73,12 @@ std::uint32_t mtu_B(std::uint32_t ibv_mtu) {
 
 }  // namespace
 
-const MemoryRange* find_range(nic::MemoryTable& memory, std::uint32_t pd, std::uint32_t key, bool writes) {
+MemoryRange* find_range(nic::MemoryTable& memory, std::uint32_t pd, std::uint32_t key, bool writes) {
   const nic::MemoryRegion* region = memory.find(key);
   // The regions of queues have keys too, which a program could guess.
   bool is_range = region != nullptr && region->elsewhere != nullptr && region->elsewhere->read == read_range;
   if (!is_range || region->pd != pd || (writes && !region->access.local_write)) return nullptr;
-  return static_cast<const MemoryRange*>(region->elsewhere->self);
+  return static_cast<MemoryRange*>(region->elsewhere->self);
 }
 
 nic::Device* VerbsService::device(std::uint32_t index) const {
@@ -117,6 +116,20 @@ Reply VerbsService::reg_mr(Process& process, const Request& request) {
   verbs::MrKeys keys{handle, mr->key, mr->key};
   process.mrs[handle] = std::move(mr);
   return Reply::of(keys);
+}
+
+Reply VerbsService::keep_pages(Process& process, const Request& request) {
+  verbs::Unmapping ask;
+  if (!request.read(ask) || ask.address + ask.length_B < ask.address) return Reply::failed(EINVAL);
+  std::size_t room_B = kMaxKept_B;
+  for (const auto& [handle, mr] : process.mrs) {
+    for (const MemoryRange::KeptPages& each : mr->kept) room_B -= std::min(room_B, each.bytes.size());
+  }
+  for (const auto& [handle, mr] : process.mrs) {
+    if (!mr->keep(ask.address, ask.address + ask.length_B, room_B)) return Reply::failed(ENOMEM);
+  }
+  ++process.ranges_ended;  // what was read ahead is read again
+  return {};
 }
 
 Reply VerbsService::create_channel(Process& process, const Request& request) {

@@ -14,6 +14,8 @@ namespace weft::live {
 inline constexpr std::uint32_t kMaxQp = 131072, kMaxQpWr = 32768, kMaxSge = 30, kMaxCq = 65536, kMaxCqe = 4194303,
                                kMaxMr = 1u << 20, kMaxPd = 65536, kMaxAh = 1u << 20;
 
+inline constexpr std::size_t kMaxKept_B = std::size_t{1} << 30;  // of pages that a program has unmapped
+
 class VerbsService {
  public:
   VerbsService(lab::World& world, Node& node, std::uint32_t host) : world_(world), node_(node), host_(host) {}
@@ -21,6 +23,7 @@ class VerbsService {
   Reply list_devices() const;
   Reply alloc_pd(Process& process, const Request& request);
   Reply reg_mr(Process& process, const Request& request);
+  Reply keep_pages(Process& process, const Request& request);
   Reply create_channel(Process& process, const Request& request);
   Reply open_events(Process& process, const Request& request);
   Reply create_cq(Process& process, const Request& request);

@@ -95,7 +95,7 @@ void disconnect(Thread& gone) {
   if (gone.page == nullptr) return;
   descriptors().forget(gone.socket);
   syscall(SYS_close, gone.socket);
-  munmap(gone.page, sizeof(verbs::ThreadPage));
+  syscall(SYS_munmap, gone.page, sizeof(verbs::ThreadPage));
   gone = Thread{};
 }
 
@@ -133,7 +133,7 @@ int call_on_second_connection(verbs::Op op, const iovec* request, std::size_t pi
 
 void forget_connections_after_fork() {
   descriptors().close_reserved();
-  if (thread.page != nullptr) munmap(thread.page, sizeof(verbs::ThreadPage));
+  if (thread.page != nullptr) syscall(SYS_munmap, thread.page, sizeof(verbs::ThreadPage));
   thread = Thread{};
 }
 

@@ -1,5 +1,5 @@
 // Files of RDMA devices under /sys and /dev, answered from a folder that `weft exec` has filled and named in
-// WEFT_SYSFS. Paths are rewritten, nothing else.
+// WEFT_SYSFS. Paths are rewritten; before a counter is read, the world writes what it is now.
 #include "preload/paths.h"
 
 #include <dirent.h>
@@ -9,10 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include "preload/process.h"
 #include "preload/real.h"
+#include "verbs/world_call.h"
 
 namespace weft::preload {
 
@@ -39,6 +43,25 @@ int pretend_device(const char* path, int done, Stat* out) {
   }
   return done;
 }
+
+// Of a file that is about to be opened, by its path in the folder: a shell may have gone there before.
+void refresh_counter(const char* path) {
+  if (folder[0] == '\0' || path == nullptr || !this_process().attached || !is_own_process()) return;
+  char whole[PATH_MAX];
+  if (path[0] != '/') {
+    if (syscall(SYS_getcwd, whole, sizeof whole) <= 0 || strlen(whole) + 1 + strlen(path) >= sizeof whole) return;
+    strcat(strcat(whole, "/"), path);
+    path = whole;
+  }
+  if (strncmp(path, folder, strlen(folder)) != 0 || strstr(path + strlen(folder), "/hw_counters/") == nullptr) return;
+  std::size_t reply_B = 0;
+  verbs::weft_call(static_cast<std::uint32_t>(verbs::Op::kRefreshCounters), nullptr, 0, nullptr, &reply_B, nullptr);
+}
+
+class OpenedPath : public Path {
+ public:
+  explicit OpenedPath(const char* path) : Path(path) { refresh_counter(*this); }
+};
 
 bool takes_mode(int flags) {
   return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
@@ -72,7 +95,7 @@ Path::Path(const char* path) : path_(path) {
     va_start(rest, flags);                                 \
     const mode_t mode = mode_of(flags, rest);              \
     va_end(rest);                                          \
-    return WEFT_REAL(NAME)(Path(path), flags, mode);       \
+    return WEFT_REAL(NAME)(OpenedPath(path), flags, mode); \
   }
 #define WEFT_OPENAT(NAME)                                                 \
   WEFT_EXPORT int NAME(int folder_fd, const char* path, int flags, ...) { \
@@ -80,7 +103,7 @@ Path::Path(const char* path) : path_(path) {
     va_start(rest, flags);                                                \
     const mode_t mode = mode_of(flags, rest);                             \
     va_end(rest);                                                         \
-    return WEFT_REAL(NAME)(folder_fd, Path(path), flags, mode);           \
+    return WEFT_REAL(NAME)(folder_fd, OpenedPath(path), flags, mode);     \
   }
 WEFT_OPEN(open)
 WEFT_OPEN(open64)
@@ -102,10 +125,10 @@ WEFT_EXPORT int __openat64_2(int folder_fd, const char* path, int flags) {
 }
 
 WEFT_EXPORT FILE* fopen(const char* __restrict path, const char* __restrict mode) {
-  return WEFT_REAL(fopen)(Path(path), mode);
+  return WEFT_REAL(fopen)(OpenedPath(path), mode);
 }
 WEFT_EXPORT FILE* fopen64(const char* __restrict path, const char* __restrict mode) {
-  return WEFT_REAL(fopen64)(Path(path), mode);
+  return WEFT_REAL(fopen64)(OpenedPath(path), mode);
 }
 WEFT_EXPORT DIR* opendir(const char* path) {
   return WEFT_REAL(opendir)(Path(path));
@@ -131,6 +154,33 @@ WEFT_EXPORT char* __realpath_chk(const char* path, char* out, size_t object_B) {
   return realpath(path, out);
 }
 
+WEFT_EXPORT int chdir(const char* path) noexcept {
+  return WEFT_REAL(chdir)(Path(path));
+}
+
+WEFT_EXPORT int statx(int folder_fd, const char* __restrict path, int flags, unsigned mask,
+                      struct statx* __restrict out) noexcept {
+  return WEFT_REAL(statx)(folder_fd, Path(path), flags, mask, out);
+}
+WEFT_EXPORT ssize_t getxattr(const char* path, const char* name, void* out, size_t room_B) noexcept {
+  return WEFT_REAL(getxattr)(Path(path), name, out, room_B);
+}
+WEFT_EXPORT ssize_t lgetxattr(const char* path, const char* name, void* out, size_t room_B) noexcept {
+  return WEFT_REAL(lgetxattr)(Path(path), name, out, room_B);
+}
+WEFT_EXPORT ssize_t listxattr(const char* path, char* out, size_t room_B) noexcept {
+  return WEFT_REAL(listxattr)(Path(path), out, room_B);
+}
+WEFT_EXPORT ssize_t llistxattr(const char* path, char* out, size_t room_B) noexcept {
+  return WEFT_REAL(llistxattr)(Path(path), out, room_B);
+}
+
+WEFT_EXPORT int eaccess(const char* path, int mode) noexcept {
+  return WEFT_REAL(eaccess)(Path(path), mode);
+}
+WEFT_EXPORT int euidaccess(const char* path, int mode) noexcept {
+  return WEFT_REAL(euidaccess)(Path(path), mode);
+}
 WEFT_EXPORT int access(const char* path, int mode) noexcept {
   return WEFT_REAL(access)(Path(path), mode);
 }

@@ -22,8 +22,9 @@ constinit Process process;
 void after_fork_in_child() {
   forget_connections_after_fork();
   descriptors().disown_streams();
-  if (process.page != nullptr) munmap(process.page, sizeof(verbs::ProcessPage));
+  if (process.page != nullptr) syscall(SYS_munmap, process.page, sizeof(verbs::ProcessPage));
   process.page = nullptr;
+  process.regions = 0;
   process.doorbell = -1;
   process.mutex = PTHREAD_MUTEX_INITIALIZER;
   process.pid = static_cast<int>(syscall(SYS_getpid));

@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <sys/un.h>
 
+#include <atomic>
+
 #include "preload/connection.h"
 
 namespace weft::preload {
@@ -19,6 +21,7 @@ struct Process {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   verbs::ProcessPage* page = nullptr;  // written once, under the mutex, before any thread's own page
   verbs::Welcome welcome{};            // likewise
+  std::atomic<int> regions = 0;        // registered memory regions
   int doorbell = -1;                   // likewise: pipe that wakes a world with the wall's clock
 };
 Process& this_process();

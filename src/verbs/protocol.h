@@ -31,6 +31,9 @@ enum class Op : std::uint32_t {
   kStatus,     // nothing -> WorldStatus and ProcessStatus[], OutsideStatus[]: `weft ps`, on a connection of its own
   kDown,       // nothing -> nothing: `weft down`
 
+  kRefreshCounters,  // nothing -> nothing: hw_counters of this node, in the folder that stands for /sys, are those of
+                     // now
+
   kResults = 16,  // nothing -> nothing, with a descriptor of what results.json would say: `weft counters`
 
   kListDevices = 32,  // nothing -> DeviceInfo[]
@@ -51,6 +54,7 @@ enum class Op : std::uint32_t {
   kGetAsyncEvent,     // GetEvent -> AsyncEvent
   kAttachMulticast,   // Multicast -> nothing
   kDetachMulticast,
+  kUnmapping,   // Unmapping -> nothing: the program is about to unmap memory that may be registered
   kOpenEvents,  // OnDevice -> nothing, with an eventfd that is readable while an asynchronous event waits
 
   // The management network: TCP between the nodes. Addresses are IPv4, network order, or mapped.
@@ -215,6 +219,9 @@ struct Destroyed {
 struct RegMr {
   std::uint32_t pd, access;
   std::uint64_t address, length_B, iova;
+};
+struct Unmapping {
+  std::uint64_t address, length_B;
 };
 struct MrKeys {
   std::uint32_t handle, lkey, rkey;

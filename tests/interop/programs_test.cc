@@ -172,11 +172,37 @@ TEST(Programs, AClientMayComeBeforeItsServer) {
   }
 }
 
+// Shells and coreutils, too, find the devices of the node and their counters.
+TEST(Programs, SysfsIsTheNodes) {
+  Live world("two-node-25g.yaml");
+  EXPECT_EQ(world.shell("exec vm00 -- ls /sys/class/infiniband"), 0);
+  EXPECT_EQ(world.output(), "mlx5_0\n");
+  EXPECT_EQ(world.shell("exec vm00 -- ibstatus"), 0);
+  EXPECT_NE(world.output().find("Infiniband device 'mlx5_0' port 1 status:"), std::string::npos) << world.output();
+  EXPECT_NE(world.output().find("25 Gb/sec (1X EDR)"), std::string::npos) << world.output();
+  EXPECT_EQ(world.output().find("unknown"), std::string::npos) << world.output();
+  const std::string counter = "rx_write_requests", folder = "/sys/class/infiniband/mlx5_0/ports/1/hw_counters";
+  EXPECT_EQ(world.shell("exec vm00 -- sh -c 'cat " + folder + "/*'"), 0) << world.output();
+  world.run_well("vm00", "ib_write_bw -x 3 -n 100", "vm01", "ib_write_bw -x 3 -n 100 vm00");
+  EXPECT_EQ(world.shell("exec vm00 -- cat " + folder + "/" + counter), 0);
+  EXPECT_EQ(world.output(), "100\n");
+  EXPECT_EQ(world.shell("exec vm00 -- sh -c 'cd " + folder + " && cat " + counter + "'"), 0);
+  EXPECT_EQ(world.output(), "100\n");
+  EXPECT_EQ(world.shell("exec vm01 -- cat " + folder + "/" + counter), 0);
+  EXPECT_EQ(world.output(), "0\n");
+}
+
 TEST(Programs, RoceV1IsRefusedWithAReason) {
   Live world("two-node-25g.yaml");
   Live::Said said = world.run("vm00", "ib_write_bw -x 0", "vm01", "ib_write_bw -x 0 vm00");
   EXPECT_NE(said.client_status, 0);
   EXPECT_NE(said.client.find("GID index 0 of mlx5_0 is RoCE v1"), std::string::npos) << said.client;
+}
+
+TEST(Programs, ASourceThatIsUnmappedOnItsWayArrives) {
+  Live world("two-node-25g.yaml");
+  EXPECT_EQ(world.shell("exec vm00 -- " WEFT_VERBS_PROBE " unmapped"), 0) << world.output();
+  EXPECT_EQ(world.output(), "success, 1048576 of 1048576 bytes\n");
 }
 
 TEST(Programs, ThreadsWhoseFirstCallIsAPostToOneQueue) {

@@ -25,6 +25,7 @@ ibv_mr* register_memory(ibv_pd* pd, void* address, std::size_t length_B, std::ui
     std::free(mr);
     return fail(error);
   }
+  weft_count_region(1);
   *mr = {pd->context, pd, address, length_B, keys.handle, keys.lkey, keys.rkey};
   return mr;
 }
@@ -75,6 +76,7 @@ int ibv_rereg_mr(ibv_mr*, int, ibv_pd*, void*, std::size_t, int) {
 
 int ibv_dereg_mr(ibv_mr* mr) {
   if (const int error = destroy(Kind::kMr, mr->handle); error != 0) return error;
+  weft_count_region(-1);
   std::free(mr);
   return 0;
 }

@@ -2,11 +2,13 @@
 // it on a node of a world.
 //   verbs_probe names    resolves what NCCL resolves, as NCCL does: dlopen, then dlvsym with a version
 //   verbs_probe events   two queue pairs of one port and the asynchronous events that they cause
+//   verbs_probe unmapped a WRITE whose source is unmapped while it is on its way
 //   verbs_probe threads  threads whose first call is a post to a queue that they share
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -160,6 +162,36 @@ int events() {
   return 0;
 }
 
+int unmapped() {
+  constexpr std::size_t kSize_B = 1 << 20;
+  Ends& ends = open_ends(4);
+  bring_up(ends, 0, IBV_QPS_RTS);
+  bring_up(ends, 1, IBV_QPS_RTR);
+  void* pages = mmap(nullptr, kSize_B, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  auto* target = static_cast<unsigned char*>(std::calloc(1, kSize_B));
+  std::memset(pages, 0x5a, kSize_B);
+  ibv_mr* source = need(ibv_reg_mr(ends.pd, pages, kSize_B, 0), "ibv_reg_mr");
+  ibv_mr* sink =
+      need(ibv_reg_mr(ends.pd, target, kSize_B, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE), "ibv_reg_mr");
+  ibv_sge sge{reinterpret_cast<std::uintptr_t>(pages), kSize_B, source->lkey};
+  ibv_send_wr wr{}, *bad;
+  wr.sg_list = &sge;
+  wr.num_sge = 1;
+  wr.opcode = IBV_WR_RDMA_WRITE;
+  wr.send_flags = IBV_SEND_SIGNALED;
+  wr.wr.rdma.remote_addr = reinterpret_cast<std::uintptr_t>(target);
+  wr.wr.rdma.rkey = sink->rkey;
+  if (ibv_post_send(ends.qp[0], &wr, &bad) != 0) fail("ibv_post_send");
+  if (munmap(pages, kSize_B) != 0) fail("munmap");
+  ibv_wc wc;
+  while (ibv_poll_cq(ends.cq, 1, &wc) == 0) {
+  }
+  std::size_t right = 0;
+  while (right < kSize_B && target[right] == 0x5a) ++right;
+  std::printf("%s, %zu of %zu bytes\n", ibv_wc_status_str(wc.status), right, kSize_B);
+  return 0;
+}
+
 constexpr std::uint32_t kThreads = 8, kPosts = 16;
 
 struct Crew {
@@ -219,6 +251,7 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "names") == 0) return names();
   if (argc == 2 && std::strcmp(argv[1], "events") == 0) return events();
   if (argc == 2 && std::strcmp(argv[1], "threads") == 0) return threads();
-  std::fprintf(stderr, "usage: verbs_probe names|events|threads\n");
+  if (argc == 2 && std::strcmp(argv[1], "unmapped") == 0) return unmapped();
+  std::fprintf(stderr, "usage: verbs_probe names|events|unmapped|threads\n");
   return 2;
 }

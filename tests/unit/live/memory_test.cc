@@ -199,5 +199,54 @@ TEST_F(Registration, FailsBehindTheEndOfAFile) {
   close(file);
 }
 
+// Pinned pages outlive their mapping: the NIC sends what was there, and peers still reach them.
+TEST(Pinned, PagesThatWereUnmappedAreSentAndReached) {
+  LiveWorld world;
+  LiveProgram program(world, "a");
+  Pages pages(4);
+  std::vector<std::uint8_t> sink(pages.size_B());
+  const std::uint32_t pd = program.make(Op::kAllocPd, verbs::OnDevice{0});
+  LiveProgram::Mapped cq = program.make_cq(16);
+  LiveProgram::Qp qp = program.make_qp(pd, cq.info.handle, 4);
+  ASSERT_TRUE(program.connect(qp, qp.number, "\x0a\0\0\x01"));
+  auto registered = [&](std::uint8_t* first) {
+    const auto address = reinterpret_cast<std::uint64_t>(first);
+    return program.ask(Op::kRegMr, verbs::RegMr{pd, 0xf, address, pages.size_B(), address}).as<verbs::MrKeys>();
+  };
+  for (std::size_t i = 0; i < pages.size_B(); ++i) pages.data()[i] = static_cast<std::uint8_t>(i >> 8 ^ i);
+  const std::vector<std::uint8_t> before(pages.data(), pages.data() + pages.size_B());
+  const verbs::MrKeys source = registered(pages.data()), target = registered(sink.data());
+  auto move = [&](std::uint32_t opcode) {
+    verbs::SendEntry entry{};
+    entry.opcode = opcode;
+    entry.flags = IBV_SEND_SIGNALED;
+    entry.sges = 1;
+    const auto size_B = static_cast<std::uint32_t>(pages.size_B());
+    const auto from = reinterpret_cast<std::uint64_t>(pages.data()), to = reinterpret_cast<std::uint64_t>(sink.data());
+    const bool reads = opcode == IBV_WR_RDMA_READ;
+    entry.remote_va = reads ? from : to;
+    entry.rkey = reads ? source.rkey : target.rkey;
+    const verbs::Sge sge{reads ? to : from, size_B, reads ? target.lkey : source.lkey};
+    program.post(qp.send, entry, {&sge, 1});
+    auto done = program.take(cq);
+    return done ? done->status : 999;
+  };
+  // The middle goes, and something else comes in its place.
+  const auto middle = reinterpret_cast<std::uint64_t>(pages.data() + Pages::kPage_B);
+  ASSERT_EQ(program.ask(Op::kUnmapping, verbs::Unmapping{middle, 2 * Pages::kPage_B}).error, 0);
+  pages.unmap(1);
+  pages.unmap(2);
+  ASSERT_NE(mmap(pages.data() + Pages::kPage_B, Pages::kPage_B, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+            MAP_FAILED);
+  EXPECT_EQ(move(IBV_WR_RDMA_WRITE), std::uint32_t{IBV_WC_SUCCESS});
+  EXPECT_EQ(sink, before);
+  std::fill(sink.begin(), sink.end(), std::uint8_t{0});
+  EXPECT_EQ(move(IBV_WR_RDMA_READ), std::uint32_t{IBV_WC_SUCCESS});
+  EXPECT_EQ(sink, before);
+  pages.protect(3, PROT_NONE);
+  EXPECT_EQ(move(IBV_WR_RDMA_WRITE), std::uint32_t{IBV_WC_SUCCESS}) << "rights that end later do not count";
+}
+
 }  // namespace
 }  // namespace weft

@@ -229,6 +229,9 @@ int weft_call(std::uint32_t op, const void* request, std::size_t request_B, void
 void weft_connect() {
   if (fake_world().on_connect) fake_world().on_connect();
 }
+void weft_count_region(int change) {
+  fake_world().regions += change;
+}
 bool weft_is_virtual() {
   return fake_world().is_virtual;
 }

@@ -40,7 +40,8 @@ struct FakeWorld {
   std::vector<AsyncEvent> async_events;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> watched;  // WaitItem::What and handle
   std::function<void()> on_connect;                              // of a thread that may or may not be connected
-  Destroyed fetched{};                                           // what the next end of an object says of its events
+  int regions = 0;
+  Destroyed fetched{};  // what the next end of an object says of its events
   GetEvent last_wait{};
   CreateAh last_ah{};
   RegMr last_mr{};
