@@ -44,7 +44,7 @@ tidy: ## clang-tidy over src
 	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}" "$${packages_to_tidy[@]}"; \
 	  configure_release_with_tests; run-clang-tidy -quiet -p build -j "$$(cores)" "$$PWD/src/.*"
 
-install: ## build/weft to PREFIX/bin (PREFIX=/usr/local, DESTDIR honoured)
+install: ## weft to PREFIX/bin, the libraries of its programs to PREFIX/lib/weft (PREFIX=/usr/local, DESTDIR honoured)
 	@$(LIB); need_packages "$${packages_to_build[@]}"; configure_release; build build weft
 	@cmake --install build --prefix "$(PREFIX)"
 
