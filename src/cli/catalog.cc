@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "cli/common.h"
+#include "cli/output.h"
 #include "cli/verbs.h"
 #include "lab/catalog_text.h"
 
@@ -20,8 +20,7 @@ struct Arguments {
 };
 
 int list(bool json) {
-  fmt::print(
-      "{}", json ? lab::catalog_list_json(lab::Catalog::built_in()) : lab::catalog_list_text(lab::Catalog::built_in()));
+  put(json ? lab::catalog_list_json(lab::Catalog::built_in()) : lab::catalog_list_text(lab::Catalog::built_in()));
   return kExitWell;
 }
 
@@ -30,12 +29,11 @@ int show(const Arguments& arguments) {
   const lab::CatalogEntry* entry = catalog.entry(arguments.name);
   if (entry == nullptr) {
     auto near = catalog.nearest(arguments.name);
-    fmt::print(
-        stderr, "weft: no device {} in the catalog\n  {}\n", arguments.name,
+    return wrong_input(
+        fmt::format("no device {} in the catalog", arguments.name),
         near.empty() ? "weft catalog list shows them all" : fmt::format("did you mean {}?", fmt::join(near, ", ")));
-    return kExitWrongInput;
   }
-  fmt::print("{}", arguments.json ? lab::catalog_entry_json(*entry) : lab::catalog_entry_text(*entry));
+  put(arguments.json ? lab::catalog_entry_json(*entry) : lab::catalog_entry_text(*entry));
   return kExitWell;
 }
 
@@ -50,8 +48,10 @@ void add_catalog(CLI::App& app, int& status) {
   CLI::App* show_verb = verb->add_subcommand("show", "One device");
   show_verb->fallthrough();
   show_verb->add_option("NAME", arguments->name, "Device name")->required();
-  verb->callback(
-      [arguments, show_verb, &status] { status = show_verb->parsed() ? show(*arguments) : list(arguments->json); });
+  verb->callback([arguments, show_verb, &status] {
+    use_json(arguments->json);
+    status = show_verb->parsed() ? show(*arguments) : list(arguments->json);
+  });
 }
 
 }  // namespace weft::cli

@@ -1,21 +1,31 @@
 #include "cli/common.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
-#include <fstream>
+#include <filesystem>
 #include <sstream>
 
+#include "base/files.h"
+#include "base/nearest.h"
 #include "lab/lab_reader.h"
 #include "lab/report_text.h"
+#include "lab/units.h"
 
 namespace weft::cli {
 
 namespace {
+
+constexpr std::size_t kLargestLab_B = 16'000'000;  // a hundred thousand hosts, written out
 
 std::atomic<bool> g_interrupted{false};
 std::atomic<bool> g_line_shown{false};
@@ -40,30 +50,27 @@ void on_signal(int signal) {
 
 std::optional<LabFile> load_lab(const std::string& path, const std::vector<std::string>& overrides,
                                 std::optional<std::uint64_t> seed) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) {
-    fmt::print(stderr, "weft: cannot read {}\n  give the path of a lab file, e.g. labs/first-light.yaml\n", path);
+  auto text = read_file(path, kLargestLab_B);
+  if (!text) {
+    wrong_input(fmt::format("cannot read {}: {}", path, text.error()),
+                "give the path of a lab file, e.g. labs/first-light.yaml");
     return std::nullopt;
   }
-  auto read = lab::read_lab(text.str(), path, overrides, seed);
+  auto read = lab::read_lab(*text, path, overrides, seed);
   if (!read) {
-    for (const lab::Problem& problem : read.error()) fmt::print(stderr, "{}\n", lab::format_problem(path, problem));
+    for (const lab::Problem& problem : read.error()) report_problem(path, problem);
     return std::nullopt;
   }
-  for (lab::Problem warning : read->warnings) {
-    warning.message = "warning: " + warning.message;
-    fmt::print(stderr, "{}\n", lab::format_problem(path, warning));
-  }
+  for (const lab::Problem& warning : read->warnings) report_warning(path, warning);
   read->overrides = overrides;
-  return LabFile{std::move(*read), text.str()};
+  return LabFile{std::move(*read), std::move(*text)};
 }
 
 bool is_simulated(const lab::Lab& lab) {
   const lab::HostConfig* outside = lab::first_outside(lab);
   if (outside == nullptr) return true;
-  fmt::print(stderr, "weft: {} is a port to the outside\n  use: weft up {} --clock wall\n", outside->name, lab.file);
+  wrong_input(fmt::format("{} is a port to the outside", outside->name),
+              fmt::format("use: weft up {} --clock wall", lab.file));
   return false;
 }
 
@@ -71,35 +78,104 @@ std::optional<std::vector<lab::PortRef>> choose_ports(const lab::Lab& lab, const
   std::vector<lab::PortRef> ports;
   if (choice == "none") return ports;
   std::vector<lab::PortRef> cabled;
+  std::vector<std::string> known;
   for (const lab::LinkConfig& link : lab.links) {
-    cabled.push_back(link.a);
-    cabled.push_back(link.b);
+    for (const lab::PortRef& port : {link.a, link.b}) {
+      cabled.push_back(port);
+      known.push_back(lab::port_name(lab, port));
+    }
   }
   if (choice == "all") return cabled;
   std::istringstream names(choice);
   for (std::string name; std::getline(names, name, ',');) {
-    bool found = false;
-    for (const lab::PortRef& port : cabled) {
-      if (lab::port_name(lab, port) != name) continue;
-      ports.push_back(port);
-      found = true;
+    const auto found = std::find(known.begin(), known.end(), name);
+    if (found != known.end()) {
+      ports.push_back(cabled[static_cast<std::size_t>(found - known.begin())]);
+      continue;
     }
-    if (!found) {
-      fmt::print(stderr, "weft: --capture {}: no cable ends at this port\n  ports:", name);
-      for (const lab::PortRef& port : cabled) fmt::print(stderr, " {}", lab::port_name(lab, port));
-      fmt::print(stderr, "; or all, or none\n");
-      return std::nullopt;
-    }
+    std::vector<std::string_view> views(known.begin(), known.end());
+    wrong_input(fmt::format("--capture {}: no cable ends at this port", name),
+                did_you_mean(name, views, "ports") + " (or all, or none)");
+    return std::nullopt;
+  }
+  if (ports.empty()) {
+    wrong_input("--capture names no port", "write --capture PORT[,PORT], all or none");
+    return std::nullopt;
   }
   return ports;
 }
 
-bool write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file) fmt::print(stderr, "weft: cannot write {}\n", path);
-  return !file.fail();
+void add_capture_options(CLI::App& verb, CaptureArguments& arguments) {
+  verb.add_option("--snaplen", arguments.snaplen, "Capture this much of each frame, e.g. '128 B' (default: all)");
+  verb.add_option(
+      "--capture-size", arguments.size,
+      "Largest size of a capture file, e.g. '100 MB'; it ends there, or begins the next of --capture-files");
+  verb.add_option("--capture-files", arguments.files, "Keep this many files of --capture-size, the newest ones")
+      ->check(whole_number(1, 100'000));
+}
+
+std::optional<observe::CaptureOptions> read_capture_options(const CaptureArguments& arguments) {
+  observe::CaptureOptions options;
+  const auto read = [](const char* name, const std::string& text, std::int64_t least) -> std::optional<std::int64_t> {
+    if (text.empty()) return 0;
+    // tcpdump's plain number of bytes, too.
+    const bool plain = text.find_first_not_of("0123456789") == text.npos;
+    auto size = lab::parse_quantity(plain ? text + " B" : text, lab::Quantity::kSize);
+    if (size && *size >= least) return *size;
+    wrong_input(
+        fmt::format("{} {}: {}", name, text, size ? fmt::format("less than {} B", least) : size.error().message),
+        size ? fmt::format("write {} B or more", least) : size.error().remedy);
+    return std::nullopt;
+  };
+  // The shortest that still has the headers of Ethernet, IPv4 and UDP; room for some frames.
+  const auto snaplen = read("--snaplen", arguments.snaplen, 42), size = read("--capture-size", arguments.size, 100'000);
+  if (!snaplen || !size) return std::nullopt;
+  options.snaplen_B = static_cast<std::uint32_t>(std::min<std::int64_t>(*snaplen, UINT32_MAX));
+  options.file_B = static_cast<std::uint64_t>(*size);
+  options.files = arguments.files;
+  if (options.files > 0 && options.file_B == 0) {
+    wrong_input("--capture-files without --capture-size", "say how large each is, e.g. --capture-size '100 MB'");
+    return std::nullopt;
+  }
+  return options;
+}
+
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
+  return CLI::Validator(
+      [least, most](std::string& text) {
+        const auto number = lab::parse_unsigned(text);
+        if (number && *number >= least && *number <= most) return std::string();
+        return fmt::format("{} is not a whole number from {} to {}", text.size() > 40 ? text.substr(0, 40) + "…" : text,
+                           least, most);
+      },
+      "NUMBER");
+}
+
+std::optional<DirectoryLock> DirectoryLock::take(const std::string& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  const char* const elsewhere = "choose another place with --out DIR";
+  if (error) {
+    wrong_input(fmt::format("cannot make {}: {}", directory, error.message()), elsewhere);
+    return std::nullopt;
+  }
+  const int fd = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) {
+    wrong_input(fmt::format("cannot write to {}: {}", directory, std::strerror(errno)), elsewhere);
+    return std::nullopt;
+  }
+  // A file system without locks is used without.
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    close(fd);
+    wrong_input(fmt::format("another weft is writing to {}", directory),
+                "wait until it has ended, or choose another place with --out DIR");
+    return std::nullopt;
+  }
+  return DirectoryLock(fd);
+}
+
+DirectoryLock::~DirectoryLock() {
+  if (fd_ >= 0) close(fd_);
 }
 
 const std::atomic<bool>& interrupted() {
@@ -109,6 +185,8 @@ const std::atomic<bool>& interrupted() {
 void catch_interrupts() {
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
+  // Ignored: nohup wants it to go on when the terminal is gone.
+  if (std::signal(SIGHUP, on_signal) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
 }
 
 std::function<void(Time_ps, const std::string&)> progress_line() {

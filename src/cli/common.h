@@ -1,41 +1,67 @@
 // What the verbs share: reading a lab, choosing ports, progress, interruption.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "cli/output.h"
 #include "lab/lab_model.h"
+#include "observe/capture.h"
 
 namespace weft::cli {
-
-inline constexpr int kExitWell = 0;
-inline constexpr int kExitFailed = 1;
-inline constexpr int kExitWrongInput = 2;
-inline constexpr int kExitInterrupted = 130;
 
 struct LabFile {
   lab::Lab lab;
   std::string text;
 };
 
-// Prints every problem and warning to stderr and returns nothing when the lab cannot be used.
+// Reports every problem and warning and returns nothing when the lab cannot be used.
 std::optional<LabFile> load_lab(const std::string& path, const std::vector<std::string>& overrides,
                                 std::optional<std::uint64_t> seed);
 
-// False, with a message on stderr, for a lab with a port to the outside: no run can simulate what is there.
+// False, with a message, for a lab with a port to the outside: no run can simulate what is there.
 bool is_simulated(const lab::Lab& lab);
 
-// "all", "none", or "vm00:p0,vm01:p0". Prints to stderr and returns nothing for an unknown port.
+// "all", "none", or "vm00:p0,vm01:p0". Complains and returns nothing for an unknown port.
 std::optional<std::vector<lab::PortRef>> choose_ports(const lab::Lab& lab, const std::string& choice);
 
-// False, with a message on stderr, when the file cannot be written whole.
-bool write_file(const std::string& path, const std::string& text);
+// --snaplen, --capture-size and --capture-files.
+struct CaptureArguments {
+  std::string snaplen, size;
+  std::uint32_t files = 0;
+};
+void add_capture_options(CLI::App& verb, CaptureArguments& arguments);
+// Complains and returns nothing when they cannot be used.
+std::optional<observe::CaptureOptions> read_capture_options(const CaptureArguments& arguments);
 
-// Set by the first SIGINT or SIGTERM; another one half a second later ends the process.
+// A whole number between the two; CLI11's own would take -1 for the largest there is.
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most);
+
+// Nobody else writes into this directory as long as this is there.
+class DirectoryLock {
+ public:
+  // Makes the directory. Complains and returns nothing when that is not possible, or another run has it.
+  static std::optional<DirectoryLock> take(const std::string& directory);
+  DirectoryLock(DirectoryLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  DirectoryLock& operator=(DirectoryLock&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~DirectoryLock();
+
+ private:
+  explicit DirectoryLock(int fd) : fd_(fd) {}
+  int fd_;
+};
+
+// Set by the first SIGINT, SIGTERM or SIGHUP (unless that is ignored, as under nohup); another one half a second later
+// ends the process.
 const std::atomic<bool>& interrupted();
 void catch_interrupts();
 

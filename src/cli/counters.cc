@@ -42,17 +42,15 @@ Text of_world(const Arguments& arguments, std::optional<lab::CounterStyle> style
 }
 
 int run(const Arguments& arguments) {
+  use_json(arguments.json);
   std::optional<lab::CounterStyle> style;
   if (!arguments.as.empty()) style = lab::counter_style(arguments.as);
   if (!arguments.where.empty() && !arguments.world.empty())
     return complain("a directory and --world: name one of them");
   auto text = arguments.where.empty() ? of_world(arguments, style)
                                       : lab::counters_text(arguments.directory, arguments.where, style, arguments.json);
-  if (!text) {
-    fmt::print(stderr, "weft: {}\n  {}\n", text.error().message, text.error().remedy);
-    return kExitWrongInput;
-  }
-  fmt::print("{}", *text);
+  if (!text) return wrong_input(text.error().message, text.error().remedy);
+  put(*text);
   return kExitWell;
 }
 

@@ -24,6 +24,7 @@ struct Arguments {
 };
 
 int down(const Arguments& arguments) {
+  use_json(arguments.json);
   auto directory = live::runtime_directory();
   if (!directory) return complain(directory.error());
   auto world = choose_world(*directory, arguments.world);
@@ -38,9 +39,9 @@ int down(const Arguments& arguments) {
   if (std::filesystem::exists(folder, error))
     return complain(fmt::format("{} is still busy; it will be down when it has written its captures", *world));
   if (arguments.json) {
-    fmt::print("{{\"world\": {}, \"down\": true}}\n", json_string(*world));
+    put(fmt::format("{{\"world\": {}, \"down\": true}}\n", json_string(*world)));
   } else {
-    fmt::print("world {} is down\n", *world);
+    put(fmt::format("world {} is down\n", *world));
   }
   return kExitWell;
 }

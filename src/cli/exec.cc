@@ -59,8 +59,7 @@ int exec(const Arguments& arguments) {
 
 }  // namespace
 
-std::vector<std::string> with_end_of_options(int argc, char** argv) {
-  std::vector<std::string> words(argv + 1, argv + argc);
+std::vector<std::string> with_end_of_options(std::vector<std::string> words) {
   if (words.empty() || words.front() != "exec") return words;
   std::size_t i = 1;
   while (i < words.size() && words[i].starts_with("-") && words[i] != "--") i += words[i] == "--world" ? 2 : 1;

@@ -1,14 +1,36 @@
 // weft: the AI-interconnect lab on one machine.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
+#include <sstream>
 
 #include "base/huge_pages.h"
-#include "cli/common.h"
+#include "base/nearest.h"
+#include "cli/output.h"
 #include "cli/verbs.h"
 
+namespace {
+
+using namespace weft::cli;
+
+// What CLI11 says about a command line that it cannot read, in our form: what, and what to do.
+int complain_of(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& words) {
+  use_json(std::find(words.begin(), words.end(), "--json") != words.end());
+  std::vector<std::string> names;
+  for (const CLI::App* verb : app.get_subcommands({})) names.push_back(verb->get_name());
+  const std::vector<std::string_view> verbs(names.begin(), names.end());
+  if (words.empty()) return wrong_input("no verb", "use one of " + weft::join(verbs) + "; weft --help says more");
+  if (std::find(verbs.begin(), verbs.end(), words.front()) == verbs.end() && !words.front().starts_with("-"))
+    return wrong_input("no verb " + words.front(), weft::did_you_mean(words.front(), verbs, "verbs"));
+  if (words.front().starts_with("-")) return wrong_input("no option " + words.front(), "weft --help shows the verbs");
+  std::string message = error.what();
+  while (!message.empty() && (message.back() == '\n' || message.back() == '.')) message.pop_back();
+  return wrong_input(message, "weft " + words.front() + " --help shows the arguments");
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  using namespace weft::cli;
+  guard_standard_streams();
   weft::use_huge_pages();
   CLI::App app(
       "Weft: an AI-interconnect lab in software. Describe hosts, NICs, switches and cables in one file; run real "
@@ -28,13 +50,15 @@ int main(int argc, char** argv) {
   add_exec(app, status);
   add_ps(app, status);
   add_down(app, status);
+  const std::vector<std::string> words(argv + 1, argv + argc);
   try {
-    std::vector<std::string> words = with_end_of_options(argc, argv);
-    std::reverse(words.begin(), words.end());
-    app.parse(std::move(words));
+    std::vector<std::string> arranged = with_own_options_first(with_end_of_options(words));
+    std::reverse(arranged.begin(), arranged.end());
+    app.parse(std::move(arranged));
+  } catch (const CLI::Success& help) {  // --help, --version
+    app.exit(help);
   } catch (const CLI::ParseError& error) {
-    int code = app.exit(error);
-    return code == 0 ? kExitWell : kExitWrongInput;
+    status = complain_of(app, error, words);
   }
-  return status;
+  return finish(status);
 }

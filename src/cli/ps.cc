@@ -90,6 +90,7 @@ std::string json(const std::vector<WorldRows>& worlds) {
 }
 
 int ps(const Arguments& arguments) {
+  use_json(arguments.json);
   auto directory = live::runtime_directory();
   if (!directory) return complain(directory.error());
   std::vector<std::string> names = live::worlds_up(*directory);
@@ -112,7 +113,7 @@ int ps(const Arguments& arguments) {
     for (verbs::OutsideStatus& port : world.outside) port.node[sizeof(port.node) - 1] = 0;
     worlds.push_back(std::move(world));
   }
-  fmt::print("{}", arguments.json ? json(worlds) : table(worlds));
+  put(arguments.json ? json(worlds) : table(worlds));
   return kExitWell;
 }
 

@@ -22,6 +22,7 @@ struct Arguments {
 };
 
 int show(const Arguments& arguments) {
+  use_json(arguments.json);
   auto file = load_lab(arguments.lab, arguments.set, std::nullopt);
   if (!file) return kExitWrongInput;
   const lab::Lab& lab = file->lab;
@@ -29,11 +30,10 @@ int show(const Arguments& arguments) {
   for (const auto& device : lab.switches) names.push_back(device.name);
   for (const auto& host : lab.hosts) names.push_back(host.name);
   if (!arguments.node.empty() && std::find(names.begin(), names.end(), arguments.node) == names.end()) {
-    fmt::print(stderr, "weft: {} has no node {}\n  {}\n", arguments.lab, arguments.node,
-               did_you_mean(arguments.node, names, "nodes"));
-    return kExitWrongInput;
+    return wrong_input(fmt::format("{} has no node {}", arguments.lab, arguments.node),
+                       did_you_mean(arguments.node, names, "nodes"));
   }
-  fmt::print("{}", arguments.json ? lab::qos_json(lab, arguments.node) : lab::qos_text(lab, arguments.node));
+  put(arguments.json ? lab::qos_json(lab, arguments.node) : lab::qos_text(lab, arguments.node));
   return kExitWell;
 }
 

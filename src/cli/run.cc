@@ -3,8 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <functional>
 #include <memory>
 
+#include "base/files.h"
 #include "cli/common.h"
 #include "cli/verbs.h"
 #include "lab/report.h"
@@ -23,58 +25,79 @@ struct Arguments {
   std::optional<std::uint64_t> seed;
   std::vector<std::string> set;
   std::string capture = "none";
+  CaptureArguments limits;
   std::uint32_t threads = 1;
   bool json = false;
 };
 
+// Old files would not belong to this report.
+void remove_old(const std::string& out) {
+  std::error_code ignored;
+  for (const char* name : {"capture.pcapng", "mirror.pcapng"}) {
+    for (const std::string& old : observe::capture_files(out + "/" + name)) std::filesystem::remove(old, ignored);
+  }
+}
+
+// Writes one file, or removes an old one of that name: each file in the directory is of this run.
+bool write_one(const std::string& path,
+               const std::function<tl::expected<void, std::string>(const std::string&)>& write) {
+  auto written = write(path);
+  if (written) return true;
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
+  failed(written.error(), "make room, or choose another place with --out DIR");
+  return false;
+}
+
 int run(const Arguments& arguments) {
+  use_json(arguments.json);
   auto file = load_lab(arguments.lab, arguments.set, arguments.seed);
   if (!file || !is_simulated(file->lab)) return kExitWrongInput;
   const lab::Lab& lab = file->lab;
   auto ports = choose_ports(lab, arguments.capture);
-  if (!ports) return kExitWrongInput;
+  auto capture = read_capture_options(arguments.limits);
+  if (!ports || !capture) return kExitWrongInput;
   std::string out = arguments.out.empty() ? "runs/" + lab.name : arguments.out;
-  std::error_code error;
-  std::filesystem::create_directories(out, error);
-  if (error) {
-    fmt::print(stderr, "weft: cannot make {}: {}\n  choose another place with --out DIR\n", out, error.message());
-    return kExitWrongInput;
-  }
-  std::string capture_path = out + "/capture.pcapng";
-  // A capture of an earlier run would not belong to this report.
-  std::filesystem::remove(capture_path, error);
+  auto lock = DirectoryLock::take(out);
+  if (!lock) return kExitWrongInput;
+  remove_old(out);
 
   catch_interrupts();
   lab::RunOptions options;
   options.capture_ports = *ports;
-  options.capture_path = capture_path;
+  options.capture_path = out + "/capture.pcapng";
   options.mirror_path = out + "/mirror.pcapng";
-  std::filesystem::remove(options.mirror_path, error);
+  options.capture = *capture;
   options.domains = options.threads = arguments.threads;
   options.cancel = &interrupted();
   options.progress = progress_line();
   options.programs = live::open_programs;
   auto result = lab::run_lab(lab, options);
   clear_progress_line();
-  if (!result) {
-    fmt::print(stderr, "weft: {}\n", result.error());
-    return kExitWrongInput;
-  }
+  if (!result) return failed(result.error());
 
   // Files name each other relative to their own directory, so that two runs compare byte by byte.
-  std::string json = lab::results_json(lab, *result);
-  lab::ReportPaths inside{".", ports->empty() ? "" : "capture.pcapng"};
-  bool written = write_file(out + "/report.md", lab::report(lab, *result, inside)) &&
-                 write_file(out + "/results.json", json) && write_file(out + "/lab.yaml", file->text);
-  if (auto stored = lab::write_results_store(out + "/results.sqlite", lab, *result); !stored) {
-    fmt::print(stderr, "weft: {}\n", stored.error());
-    written = false;
+  bool written = write_one(out + "/report.md",
+                           [&](const std::string& path) { return write_file(path, lab::report(lab, *result, {"."})); });
+  written &= write_one(out + "/results.json",
+                       [&](const std::string& path) { return lab::write_results_json(path, lab, *result); });
+  written &= write_one(out + "/results.sqlite",
+                       [&](const std::string& path) { return lab::write_results_store(path, lab, *result); });
+  written &= write_one(out + "/lab.yaml", [&](const std::string& path) { return write_file(path, file->text); });
+  if (arguments.json) {
+    lab::results_json(lab, *result, put);
+  } else {
+    put(lab::report(lab, *result, {out}));
   }
-  lab::ReportPaths shown{out, ports->empty() ? "" : capture_path};
-  fmt::print("{}", arguments.json ? json : lab::report(lab, *result, shown));
-  if (!written) return kExitWrongInput;
+  if (!result->capture_error.empty()) {
+    written = false;
+    failed(result->capture_error, "the report is there; capture fewer ports, or use --capture-size and --snaplen");
+  }
+  if (!written) return kExitFailed;
   if (result->interrupted) return kExitInterrupted;
-  return result->expectations_met() && result->programs_well() ? kExitWell : kExitFailed;
+  const std::vector<std::string> failures = result->failures();
+  for (const std::string& failure : failures) failed(failure);
+  return result->expectations_met() && failures.empty() ? kExitWell : kExitFailed;
 }
 
 }  // namespace
@@ -84,14 +107,16 @@ void add_run(CLI::App& app, int& status) {
   CLI::App* verb = app.add_subcommand("run", "Run a lab: its workloads, on its hosts and cables");
   verb->add_option("LAB", arguments->lab, "Lab file (docs/lab-file.md)")->required();
   verb->add_option("--out", arguments->out, "Directory for report, results and capture (default runs/NAME)");
-  verb->add_option("--seed", arguments->seed, "Seed of every random choice (default: the lab's)");
+  verb->add_option("--seed", arguments->seed, "Seed of every random choice (default: the lab's)")
+      ->check(whole_number(0, UINT64_MAX));
   verb->add_option("--set", arguments->set,
                    "Change the lab: path=value, e.g. links[0].cable.length='10 m'; may be repeated")
       ->allow_extra_args(false)
       ->take_all();
   verb->add_option("--capture", arguments->capture, "Ports to capture: PORT[,PORT], all or none (default none)");
+  add_capture_options(*verb, arguments->limits);
   verb->add_option("--threads", arguments->threads, "Threads that share the nodes; the results are the same")
-      ->check(CLI::Range(1, 256));
+      ->check(whole_number(1, 256));
   verb->add_flag("--json", arguments->json, "Print results.json instead of the report");
   verb->callback([arguments, &status] { status = run(*arguments); });
 }

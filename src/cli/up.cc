@@ -31,6 +31,7 @@ struct UpArguments {
   std::string lab, name, clock = "virtual", capture = "none", out;
   std::vector<std::string> set;
   std::optional<std::uint64_t> seed;
+  CaptureArguments limits;
   bool foreground = false;
   bool json = false;
 };
@@ -66,11 +67,14 @@ std::string everything_from(int fd) {
 }
 
 int up(const UpArguments& arguments) {
+  use_json(arguments.json);
   auto file = load_lab(arguments.lab, arguments.set, arguments.seed);
   if (!file) return kExitWrongInput;
   if (file->lab.hosts.empty()) return complain("the lab has no hosts: nothing could run in this world");
   auto ports = choose_ports(file->lab, arguments.capture);
-  if (!ports) return kExitWrongInput;
+  auto limits = read_capture_options(arguments.limits);
+  if (!ports || !limits) return kExitWrongInput;
+  limits->in_place = true;  // somebody may look at it while the world is up
   auto directory = live::runtime_directory();
   if (!directory) return complain(directory.error());
   std::string name = arguments.name.empty() ? file->lab.name : arguments.name;
@@ -86,10 +90,13 @@ int up(const UpArguments& arguments) {
   auto outside = live::open_outside(file->lab);
   if (!outside) return complain(outside.error());
   const std::string out = arguments.out.empty() ? "runs/" + name : arguments.out;
-  if (std::error_code error; !ports->empty() || !file->lab.mirrors.empty()) {
-    fs::create_directories(out, error);
-    if (error)
-      return complain(fmt::format("cannot make {}: {}; choose another place with --out", out, error.message()));
+  std::optional<DirectoryLock> lock;
+  if (!ports->empty() || !file->lab.mirrors.empty()) {
+    lock = DirectoryLock::take(out);
+    if (!lock) return kExitWrongInput;
+    std::error_code ignored;
+    for (const char* each : {"/capture.pcapng", "/mirror.pcapng"})
+      for (const std::string& old : observe::capture_files(out + each)) fs::remove(old, ignored);
   }
   auto place = live::listen_at(*directory, name);
   if (!place) return complain(place.error());
@@ -103,7 +110,7 @@ int up(const UpArguments& arguments) {
       close(ready[1]);
       std::string said = everything_from(ready[0]);
       if (said != kReady) return complain(said.empty() ? "the world ended before it was up" : said);
-      fmt::print("{}", announcement(file->lab, name, wall, child, arguments.json));
+      put(announcement(file->lab, name, wall, child, arguments.json));
       return kExitWell;
     }
     setsid();
@@ -114,7 +121,7 @@ int up(const UpArguments& arguments) {
   catch_interrupts();
   live::Server server(file->lab, place->listener, wall ? verbs::Clock::kWall : verbs::Clock::kVirtual,
                       std::move(*outside));
-  auto captures = lab::Captures::open(server.world(), *ports, out + "/capture.pcapng", out + "/mirror.pcapng");
+  auto captures = lab::Captures::open(server.world(), *ports, out + "/capture.pcapng", out + "/mirror.pcapng", *limits);
   if (!captures) {
     std::error_code error;
     fs::remove_all(*directory + "/" + name, error);
@@ -123,7 +130,7 @@ int up(const UpArguments& arguments) {
   server.set_observer([&](Time_ps now_ps) { (*captures)->flush(now_ps); });
   server.set_sysfs([&](std::uint32_t host) { return live::sysfs_path(*directory, name, file->lab.hosts[host].name); });
   if (arguments.foreground) {
-    fmt::print("{}", announcement(file->lab, name, wall, getpid(), arguments.json));
+    put(announcement(file->lab, name, wall, getpid(), arguments.json));
     std::fflush(stdout);
   } else {
     tell(ready[1], kReady);
@@ -132,7 +139,7 @@ int up(const UpArguments& arguments) {
   auto written = (*captures)->close();
   std::error_code error;
   fs::remove_all(*directory + "/" + name, error);
-  return written ? kExitWell : complain(written.error());
+  return written ? kExitWell : failed(written.error());
 }
 
 }  // namespace
@@ -142,13 +149,15 @@ void add_up(CLI::App& app, int& status) {
   CLI::App* verb = app.add_subcommand("up", "Bring up a lab as a world that programs run in");
   verb->add_option("LAB", up_arguments->lab, "Lab file (docs/lab-file.md)")->required();
   verb->add_option("--name", up_arguments->name, "Name of the world (default: the lab's)");
-  verb->add_option("--seed", up_arguments->seed, "Seed of every random choice (default: the lab's)");
+  verb->add_option("--seed", up_arguments->seed, "Seed of every random choice (default: the lab's)")
+      ->check(whole_number(0, UINT64_MAX));
   verb->add_option("--set", up_arguments->set, "Change the lab: path=value; may be repeated")
       ->allow_extra_args(false)
       ->take_all();
   verb->add_option("--clock", up_arguments->clock, "virtual: programs see the simulated time; wall: the real one")
       ->check(CLI::IsMember({"virtual", "wall"}));
   verb->add_option("--capture", up_arguments->capture, "Ports to capture: PORT[,PORT], all or none (default none)");
+  add_capture_options(*verb, up_arguments->limits);
   verb->add_option("--out", up_arguments->out, "Directory for captures (default runs/NAME)");
   verb->add_flag("--foreground", up_arguments->foreground, "Stay in the foreground until interrupted");
   verb->add_flag("--json", up_arguments->json, "Say what is up as JSON");

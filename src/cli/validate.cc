@@ -1,9 +1,11 @@
 // weft validate LAB: every problem of a lab file at once, or what it describes.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "base/plural.h"
 #include "cli/common.h"
 #include "cli/verbs.h"
 #include "lab/expand.h"
@@ -19,23 +21,32 @@ struct Arguments {
   bool expand = false;
 };
 
+std::string summary_json(const Arguments& arguments, const lab::Lab& lab) {
+  std::vector<std::string> warnings;
+  for (const lab::Problem& warning : lab.warnings) warnings.push_back(json_problem(arguments.lab, warning));
+  return fmt::format(
+      "{{\"lab\": {}, \"valid\": true, \"hosts\": {}, \"switches\": {}, \"links\": {}, \"workloads\": {}, "
+      "\"faults\": {}, \"expectations\": {}, \"warnings\": [{}]}}\n",
+      json_string(lab.name), lab.hosts.size(), lab.switches.size(), lab.links.size(), lab.workloads.size(),
+      lab.faults.size(), lab.expectations.size(), fmt::join(warnings, ", "));
+}
+
 int validate(const Arguments& arguments) {
+  use_json(arguments.json);
   auto file = load_lab(arguments.lab, arguments.set, std::nullopt);
   if (!file) return kExitWrongInput;
   const lab::Lab& lab = file->lab;
   if (arguments.expand) {
-    fmt::print("{}", lab::expand_lab(lab, file->text));
+    put(lab::expand_lab(lab, file->text));
   } else if (arguments.json) {
-    fmt::print(
-        "{{\"lab\": \"{}\", \"valid\": true, \"hosts\": {}, \"switches\": {}, \"links\": {}, \"workloads\": {}, "
-        "\"faults\": {}, \"warnings\": {}}}\n",
-        lab.name, lab.hosts.size(), lab.switches.size(), lab.links.size(), lab.workloads.size(), lab.faults.size(),
-        lab.warnings.size());
+    forget_warnings();  // they are in the summary
+    put(summary_json(arguments, lab));
   } else {
-    const std::string switches = lab.switches.empty() ? "" : fmt::format("{} switches, ", lab.switches.size());
-    fmt::print("{}: {} hosts, {}{} links, {} workloads, {} faults, {} expectations; no problems\n", arguments.lab,
-               lab.hosts.size(), switches, lab.links.size(), lab.workloads.size(), lab.faults.size(),
-               lab.expectations.size());
+    const std::string switches = lab.switches.empty() ? "" : counted(lab.switches.size(), "switch") + ", ";
+    put(fmt::format("{}: {}, {}{}, {}, {}, {}; {}\n", arguments.lab, counted(lab.hosts.size(), "host"), switches,
+                    counted(lab.links.size(), "link"), counted(lab.workloads.size(), "workload"),
+                    counted(lab.faults.size(), "fault"), counted(lab.expectations.size(), "expectation"),
+                    lab.warnings.empty() ? "no problems" : "no errors, " + counted(lab.warnings.size(), "warning")));
   }
   return kExitWell;
 }

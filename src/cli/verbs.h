@@ -1,5 +1,5 @@
-// The verbs of the command line. Each parses its arguments, calls lab and prints; no logic. Exit status: 0 well,
-// 1 a failed expectation or a test that ended in an error, 2 wrong input, 130 interrupted.
+// The verbs of the command line. Each parses its arguments, calls lab and prints; no logic. Exit status: 0
+// success, 1 a failed expectation, workload or write, 2 wrong input, 130 interrupted.
 #pragma once
 
 #include <string>
@@ -23,6 +23,8 @@ void add_exec(CLI::App& app, int& status);
 void add_ps(CLI::App& app, int& status);
 void add_down(CLI::App& app, int& status);
 // The words of the command line, with the "--" before the program that `exec` runs, which may be left out.
-std::vector<std::string> with_end_of_options(int argc, char** argv);
+std::vector<std::string> with_end_of_options(std::vector<std::string> words);
+// The same with the options of `perftest` that are weft's before those that are perftest's: they may come last.
+std::vector<std::string> with_own_options_first(std::vector<std::string> words);
 
 }  // namespace weft::cli

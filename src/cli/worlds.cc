@@ -12,8 +12,7 @@
 namespace weft::cli {
 
 int complain(const std::string& what) {
-  fmt::print(stderr, "weft: {}\n", what);
-  return kExitWrongInput;
+  return wrong_input(what);
 }
 
 tl::expected<std::string, std::string> choose_world(const std::string& directory, const std::string& asked) {
@@ -25,21 +24,6 @@ tl::expected<std::string, std::string> choose_world(const std::string& directory
   if (std::find(up.begin(), up.end(), asked) == up.end())
     return tl::unexpected(fmt::format("no world named {} is up; there are: {}", asked, list));
   return asked;
-}
-
-std::string json_string(std::string_view text) {
-  std::string out = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
 }
 
 }  // namespace weft::cli

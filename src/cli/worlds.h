@@ -1,9 +1,10 @@
-// What the verbs of worlds that are up share: which world is meant, complaints, strings in JSON.
+// What the verbs of worlds that are up share: which world is meant, complaints.
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <tl/expected.hpp>
+
+#include "cli/output.h"
 
 namespace weft::cli {
 
@@ -12,8 +13,5 @@ int complain(const std::string& what);
 
 // The world that is meant: the one named, or the only one that is up. The error says which there are.
 tl::expected<std::string, std::string> choose_world(const std::string& directory, const std::string& asked);
-
-// In quotes, with what JSON wants escaped; a byte that is not ASCII is written as it is.
-std::string json_string(std::string_view text);
 
 }  // namespace weft::cli

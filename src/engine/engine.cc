@@ -36,7 +36,8 @@ RunEnd Engine::run(Time_ps deadline_ps, std::uint32_t threads, const std::atomic
 
 bool Engine::open_window(Time_ps deadline_ps, const std::atomic<bool>* cancel,
                          const std::function<void(Time_ps)>& progress) {
-  if (++windows_ % kWindowsBetweenProgress == 0) {
+  const bool wanted = progress_wanted_ != nullptr && progress_wanted_->load(std::memory_order_relaxed);
+  if (++windows_ % kWindowsBetweenProgress == 0 || wanted) {
     if (progress) progress(now_ps_);
     if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) {
       end_ = RunEnd::kCancelled;

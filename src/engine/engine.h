@@ -31,6 +31,9 @@ class Engine {
   RunEnd run(Time_ps deadline_ps, std::uint32_t threads = 1, const std::atomic<bool>* cancel = nullptr,
              const std::function<void(Time_ps)>& progress = {});
 
+  // `progress` is also called before the next window whenever this is set: by a capture whose memory is full.
+  void call_progress_on(const std::atomic<bool>* wanted) { progress_wanted_ = wanted; }
+
   Time_ps now_ps() const { return now_ps_; }
   // Nodes may have run up to here: what comes from outside the world cannot happen earlier.
   Time_ps horizon_ps() const { return window_end_ps_; }
@@ -60,6 +63,7 @@ class Engine {
   Time_ps now_ps_ = 0;
   Time_ps window_end_ps_ = 0;
   std::uint64_t windows_ = 0;
+  const std::atomic<bool>* progress_wanted_ = nullptr;
   RunEnd end_ = RunEnd::kIdle;
 };
 

@@ -10,8 +10,10 @@ namespace weft::lab {
 namespace {
 
 // Mirror sessions write to a file of their own; the switch's tunnel starts at an address made of its number.
-tl::expected<std::unique_ptr<observe::Capture>, std::string> open_mirrors(World& world, const std::string& path) {
-  auto capture = observe::Capture::create(path, world.book());
+tl::expected<std::unique_ptr<observe::Capture>, std::string> open_mirrors(World& world, const std::string& path,
+                                                                          const observe::CaptureOptions& options,
+                                                                          std::atomic<bool>& full) {
+  auto capture = observe::Capture::create(path, world.book(), options, &full);
   if (!capture) return capture;
   for (const MirrorConfig& config : world.lab().mirrors) {
     std::uint32_t port = world.port_id(config.port);
@@ -36,11 +38,13 @@ tl::expected<std::unique_ptr<observe::Capture>, std::string> open_mirrors(World&
 
 tl::expected<std::unique_ptr<Captures>, std::string> Captures::open(World& world, const std::vector<PortRef>& ports,
                                                                     const std::string& path,
-                                                                    const std::string& mirror_path) {
+                                                                    const std::string& mirror_path,
+                                                                    const observe::CaptureOptions& options) {
   std::unique_ptr<Captures> captures(new Captures(world, path, mirror_path));
+  world.engine().call_progress_on(&captures->full_);
   const Lab& lab = world.lab();
   if (!ports.empty()) {
-    auto created = observe::Capture::create(path, world.book());
+    auto created = observe::Capture::create(path, world.book(), options, &captures->full_);
     if (!created) return tl::make_unexpected(created.error());
     captures->ports_ = std::move(*created);
     for (const PortRef& ref : ports) {
@@ -52,7 +56,7 @@ tl::expected<std::unique_ptr<Captures>, std::string> Captures::open(World& world
     }
   }
   if (!lab.mirrors.empty() && !mirror_path.empty()) {
-    auto created = open_mirrors(world, mirror_path);
+    auto created = open_mirrors(world, mirror_path, options, captures->full_);
     if (!created) return tl::make_unexpected(created.error());
     captures->mirrors_ = std::move(*created);
   }

@@ -95,7 +95,10 @@ std::vector<std::string_view> Catalog::names(CatalogKind kind) const {
 
 std::vector<std::string> Catalog::nearest(std::string_view name) const {
   std::vector<std::string_view> all;
-  for (const CatalogEntry& entry : entries_) all.push_back(entry.name);
+  // A FEC is no device: "did you mean none?" helps nobody.
+  for (const CatalogEntry& entry : entries_) {
+    if (entry.kind != CatalogKind::kFec) all.push_back(entry.name);
+  }
   return weft::nearest(name, all);
 }
 

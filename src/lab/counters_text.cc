@@ -3,21 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <vector>
 
+#include "base/files.h"
 #include "base/nearest.h"
 #include "base/time.h"
 #include "lab/drop_reason.h"
+#include "lab/port_counters.h"
 
 namespace weft::lab {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Problem = CountersProblem;
 using Rows = std::vector<std::vector<std::string>>;
 
 constexpr std::size_t kClasses = 8;
@@ -45,20 +45,41 @@ std::string number(const Json& object, const char* key) {
   return fmt::format("{}", object.value(key, std::uint64_t{0}));
 }
 
+// Of a group of a port's counters in results.json, where those that are zero are left out: all, by name.
+std::vector<std::pair<std::string, std::uint64_t>> all_counters(const Json& port, nic::CounterGroup group,
+                                                                const char* key) {
+  std::vector<std::pair<std::string, std::uint64_t>> list;
+  const Json counters = port.value(key, Json::object());
+  for (const nic::NamedCounter& each : port_counters(PortOutcome())) {
+    if (each.group == group) list.emplace_back(each.name, counters.value(std::string(each.name), std::uint64_t{0}));
+  }
+  return list;
+}
+
 std::string ethtool(const Json& port) {
   std::string out = fmt::format("$ ethtool -S {}\nNIC statistics:\n", port.value("name", ""));
-  const Json counters = port.value("ethtool", Json::object());
-  for (const auto& [name, value] : counters.items())
-    out += fmt::format("     {}: {}\n", name, value.get<std::uint64_t>());
+  for (const auto& [name, value] : all_counters(port, nic::CounterGroup::kEthtool, "ethtool"))
+    out += fmt::format("     {}: {}\n", name, value);
   return out;
 }
 
 std::string rdma(const Json& port) {
   std::string link = port.value("device", "") + "/1";
   std::string out = fmt::format("$ rdma statistic show link {}\nlink {}", link, link);
-  const Json counters = port.value("hw_counters", Json::object());
-  for (const auto& [name, value] : counters.items()) out += fmt::format(" {} {}", name, value.get<std::uint64_t>());
+  for (const auto& [name, value] : all_counters(port, nic::CounterGroup::kHardware, "hw_counters"))
+    out += fmt::format(" {} {}", name, value);
   return out + "\n";
+}
+
+// All eight classes of a port; of those that results.json leaves out, everything is zero.
+std::vector<Json> all_classes(const Json& port) {
+  std::vector<Json> classes(kClasses, Json::object());
+  for (std::size_t c = 0; c < kClasses; ++c) classes[c]["class"] = c;
+  const Json counted = port.value("classes", Json::array());
+  for (const Json& each : counted) {
+    if (const auto c = each.value("class", kClasses); c < kClasses) classes[c] = each;
+  }
+  return classes;
 }
 
 // One row per port, one column per class.
@@ -68,8 +89,7 @@ std::string by_class(const Json& ports, const std::string& first, const std::str
   Rows rows;
   for (const Json& port : ports) {
     std::vector<std::string> row = {port.value("name", "")};
-    for (const Json& each : port["classes"]) row.push_back(number(each, key));
-    row.resize(header.size());
+    for (const Json& each : all_classes(port)) row.push_back(number(each, key));
     rows.push_back(std::move(row));
   }
   return simple_table(header, rows);
@@ -78,7 +98,7 @@ std::string by_class(const Json& ports, const std::string& first, const std::str
 std::string queue_counters(const Json& ports) {
   Rows rows;
   for (const Json& port : ports) {
-    for (const Json& each : port["classes"])
+    for (const Json& each : all_classes(port))
       rows.push_back({port.value("name", ""), "UC" + number(each, "class"), number(each, "tx_packets"),
                       number(each, "tx_bytes"), number(each, "queue_drops"), "N/A", number(each, "ecn_marked")});
   }
@@ -89,7 +109,7 @@ std::string queue_counters(const Json& ports) {
 std::string watchdog(const Json& ports) {
   Rows rows;
   for (const Json& port : ports) {
-    for (const Json& each : port["classes"]) {
+    for (const Json& each : all_classes(port)) {
       std::uint64_t storms = each.value("storms", std::uint64_t{0});
       if (storms == 0) continue;
       bool over = each.value("restored", std::uint64_t{0}) == storms;
@@ -151,7 +171,7 @@ std::string wjh(const Json& drops, const std::string& only_port) {
 }
 
 // The ports of `all` that are meant, by name; empty `wanted`: all.
-tl::expected<Json, Problem> choose(const Json& all, const std::string& node, const std::string& wanted) {
+tl::expected<Json, CountersProblem> choose(const Json& all, const std::string& node, const std::string& wanted) {
   if (wanted.empty()) return all;
   std::vector<std::string> names;
   for (const Json& port : all) {
@@ -159,12 +179,12 @@ tl::expected<Json, Problem> choose(const Json& all, const std::string& node, con
     names.push_back(port.value("name", ""));
   }
   std::vector<std::string_view> views(names.begin(), names.end());
-  return tl::make_unexpected(
-      Problem{fmt::format("{} has no port {} with a cable", node, wanted), did_you_mean(wanted, views, "ports")});
+  return tl::make_unexpected(CountersProblem{fmt::format("{} has no port {} with a cable", node, wanted),
+                                             did_you_mean(wanted, views, "ports")});
 }
 
 // What Just Happened is NVIDIA's: other switches have no such table, whatever the model knows of their drops.
-Problem without_wjh(const Json& each, const Json& switches) {
+CountersProblem without_wjh(const Json& each, const Json& switches) {
   std::vector<std::string> able;
   for (const Json& other : switches) {
     if (other.value("has_wjh", false)) able.push_back(other.value("name", ""));
@@ -174,11 +194,11 @@ Problem without_wjh(const Json& each, const Json& switches) {
                       able.empty() ? "no switch of this run has it" : fmt::format("{} has it", fmt::join(able, ", ")))};
 }
 
-tl::expected<std::string, Problem> of_switch(const Json& each, const Json& switches, const std::string& port,
-                                             CounterStyle style, bool json) {
+tl::expected<std::string, CountersProblem> of_switch(const Json& each, const Json& switches, const std::string& port,
+                                                     CounterStyle style, bool json) {
   const std::string node = each.value("name", "");
   if (style == CounterStyle::kEthtool || style == CounterStyle::kRdma)
-    return tl::make_unexpected(Problem{node + " is a switch", "use --as sonic or --as wjh"});
+    return tl::make_unexpected(CountersProblem{node + " is a switch", "use --as sonic or --as wjh"});
   auto ports = choose(each.value("ports", Json::array()), node, port);
   if (!ports) return tl::make_unexpected(ports.error());
   if (json) return (port.empty() ? each : ports->front()).dump(2) + "\n";
@@ -187,10 +207,10 @@ tl::expected<std::string, Problem> of_switch(const Json& each, const Json& switc
   return wjh(each.value("drops", Json::object()), port);
 }
 
-tl::expected<std::string, Problem> of_host(const Json& ports, const std::string& node, const std::string& port,
-                                           CounterStyle style, bool json) {
+tl::expected<std::string, CountersProblem> of_host(const Json& ports, const std::string& node, const std::string& port,
+                                                   CounterStyle style, bool json) {
   if (style == CounterStyle::kSonic || style == CounterStyle::kWjh)
-    return tl::make_unexpected(Problem{node + " is a host", "use --as ethtool or --as rdma"});
+    return tl::make_unexpected(CountersProblem{node + " is a host", "use --as ethtool or --as rdma"});
   auto chosen = choose(ports, node, port.empty() ? "" : node + ":" + port);
   if (!chosen) return tl::make_unexpected(chosen.error());
   if (json) return (chosen->size() == 1 ? chosen->front() : *chosen).dump(2) + "\n";
@@ -215,9 +235,12 @@ std::optional<CounterStyle> counter_style(std::string_view name) {
 tl::expected<std::string, CountersProblem> counters_text(const std::string& directory, const std::string& where,
                                                          std::optional<CounterStyle> style, bool json) {
   std::string path = directory + "/results.json";
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return tl::make_unexpected(Problem{"there is no " + path, "name a directory that weft run has left behind"});
-  return counters_of({std::istreambuf_iterator<char>(in), {}}, "this run", where, style, json);
+  constexpr std::size_t kLargest_B = 2'000'000'000;
+  auto text = read_file(path, kLargest_B);
+  if (!text)
+    return tl::make_unexpected(CountersProblem{fmt::format("cannot read {}: {}", path, text.error()),
+                                               "name a directory that weft run has left behind"});
+  return counters_of(*text, "this run", where, style, json);
 }
 
 tl::expected<std::string, CountersProblem> counters_of(const std::string& text, std::string_view whole,
@@ -226,7 +249,7 @@ tl::expected<std::string, CountersProblem> counters_of(const std::string& text, 
   const Json results = Json::parse(text, nullptr, false);
   if (!results.is_object() || !results.contains("ports"))
     return tl::make_unexpected(
-        Problem{fmt::format("results.json of {} is not what weft run writes", whole), "run the lab again"});
+        CountersProblem{fmt::format("results.json of {} is not what weft run writes", whole), "run the lab again"});
   std::size_t colon = where.find(':');
   std::string node = where.substr(0, colon);
   std::string port = colon == where.npos ? "" : where.substr(colon + 1);
@@ -247,7 +270,7 @@ tl::expected<std::string, CountersProblem> counters_of(const std::string& text, 
   names.erase(std::unique(names.begin(), names.end()), names.end());
   std::vector<std::string_view> views(names.begin(), names.end());
   return tl::make_unexpected(
-      Problem{fmt::format("there is no node {} in {}", node, whole), did_you_mean(node, views, "nodes")});
+      CountersProblem{fmt::format("there is no node {} in {}", node, whole), did_you_mean(node, views, "nodes")});
 }
 
 }  // namespace weft::lab

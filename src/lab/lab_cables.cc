@@ -107,7 +107,9 @@ CableSpec read_cable(const YamlNode& node, LabContext& context) {
       problems.add(length->place,
                    fmt::format("a {} of {}: they end at {}", to_string(cable.kind), length->text,
                                format_quantity(max_mm, Quantity::kLength)),
-                   cable.kind == CableKind::kDac ? "use an aoc or fibre" : "use a shorter cable, or fibre");
+                   cable.kind == CableKind::kDac   ? "use an aoc or fibre"
+                   : cable.kind == CableKind::kAoc ? "use a shorter cable, or fibre"
+                                                   : "write a shorter length");
     }
   }
   if (const YamlNode* rate = map.get("rate")) {

@@ -6,6 +6,7 @@
 
 #include "lab/lab_sections.h"
 #include "lab/perftest_check.h"
+#include "lab/port_pairs.h"
 #include "wire/mtu.h"
 
 namespace weft::lab {
@@ -46,14 +47,10 @@ void read_traffic_class(const MapReader& map, std::span<const PortRef> ends, Wor
 std::vector<TextError> perftest_problems(const workload::PerftestOptions& options, const Lab& lab,
                                          const WorkloadConfig& workload) {
   std::vector<TextError> problems;
-  const auto mtu_B = [&](const PortRef& ref) {
-    return wire::path_mtu_from_netdev_mtu(
-        static_cast<std::uint32_t>(lab.hosts[ref.host].nics[ref.nic].ports[ref.port].netdev_mtu_B));
-  };
-  const std::uint32_t path_mtu_B = std::min(mtu_B(workload.client), mtu_B(workload.server));
-  if (options.mtu_B > path_mtu_B) {
+  const std::uint32_t mtu_B = path_mtu_B(lab, {workload.client, workload.server});
+  if (options.mtu_B > mtu_B) {
     problems.push_back(
-        {fmt::format("-m {}: the path has a RoCE MTU of {} B", options.mtu_B, path_mtu_B),
+        {fmt::format("-m {}: the path has a RoCE MTU of {} B", options.mtu_B, mtu_B),
          fmt::format("raise the netdev mtu to {} B at both ends", options.mtu_B + wire::kIboeHeaderReserve_B)});
   }
   if (!options.device.empty() && device_name(lab, workload.client) != options.device) {

@@ -32,20 +32,6 @@ PortState* find_front_port(NodeState& node, std::string_view node_name, std::str
 
 }  // namespace
 
-EndpointText split_endpoint(std::string_view text) {
-  EndpointText endpoint;
-  if (const std::size_t slash = text.find('/'); slash != std::string_view::npos) {
-    endpoint.function = text.substr(slash + 1);
-    text = text.substr(0, slash);
-  }
-  if (const std::size_t colon = text.find(':'); colon != std::string_view::npos) {
-    endpoint.port = text.substr(colon + 1);
-    text = text.substr(0, colon);
-  }
-  endpoint.host = text;
-  return endpoint;
-}
-
 NodeState* find_node(std::string_view name, const Place& place, LabContext& context) {
   const auto found = context.nodes.find(name);
   if (found != context.nodes.end()) return &found->second;

@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
+#include "base/files.h"
 #include "base/nearest.h"
 #include "lab/lab_sections.h"
 #include "lab/lab_words.h"
@@ -310,14 +309,14 @@ class FlowReader {
     const auto name = read_text(node, "file", problems_);
     if (!name) return;
     const std::string path = (std::filesystem::path(context_.lab.file).parent_path() / *name).string();
-    std::ostringstream text;
-    std::error_code error;
-    if (std::filesystem::is_regular_file(path, error)) text << std::ifstream(path, std::ios::binary).rdbuf();
-    if (error || !text || text.view().empty()) {
-      problems_.add(node.place, fmt::format("cannot read {}", path), "give the path from the lab file");
+    constexpr std::size_t kLargest_B = 100'000'000;
+    auto text = read_file(path, kLargest_B);
+    if (!text) {
+      problems_.add(node.place, fmt::format("cannot read {}: {}", path, text.error()),
+                    "give the path from the lab file");
       return;
     }
-    auto matrix = workload::read_flow_matrix(text.str());
+    auto matrix = workload::read_flow_matrix(*text);
     if (!matrix) {
       for (const workload::MatrixProblem& problem : matrix.error())
         problems_.add(node.place, fmt::format("{}:{}: {}", path, problem.line, problem.message), problem.remedy);

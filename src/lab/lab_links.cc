@@ -86,6 +86,10 @@ class LinkReader {
       problems_.add(place, fmt::format("the ends have {}: two subnets", both),
                     "a cable has no router: put both ends in one subnet, e.g. 10.0.0.1/24 and 10.0.0.2/24");
     }
+    if (a.netdev_mtu_B != b.netdev_mtu_B) {
+      context_.warnings.add(place, fmt::format("the ends have mtu {} B and {} B", a.netdev_mtu_B, b.netdev_mtu_B),
+                            "RoCE uses the smaller of the two; give both the same");
+    }
     if (a.vlan != b.vlan) {
       const auto text = [](const PortConfig& port) {
         return port.vlan ? fmt::format("vlan {}", *port.vlan) : std::string("no vlan");

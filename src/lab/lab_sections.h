@@ -11,6 +11,7 @@
 
 #include "lab/catalog.h"
 #include "lab/lab_model.h"
+#include "lab/port_pairs.h"
 #include "lab/problem.h"
 #include "lab/qos_contract.h"
 #include "lab/yaml_walk.h"
@@ -51,7 +52,7 @@ struct LabContext {
   std::map<std::string, NodeState, std::less<>> nodes;
   QosContract qos;  // of the lab; a node's own keys come on top
   ProblemList warnings;
-  std::vector<std::uint32_t> switch_component;  // by switch: equal where cables join them
+  Segments segments;           // once the links are read
   bool links_complete = true;  // false: a link was reported, so a cable that is missing may be that one
   std::map<std::string, std::size_t, std::less<>> workloads;  // index in Lab::workloads
   std::vector<bool> workload_usable;                          // parallel to Lab::workloads
@@ -109,14 +110,6 @@ void read_flows(const MapReader& map, const YamlNode& node, WorkloadConfig& work
 
 // A workload with `program`.
 void read_programs(const YamlNode& node, WorkloadConfig& workload, LabContext& context);
-
-// "vm00:p0/1" in its three parts; the last two may be absent.
-struct EndpointText {
-  std::string_view host;
-  std::optional<std::string_view> port;
-  std::optional<std::string_view> function;
-};
-EndpointText split_endpoint(std::string_view text);
 
 // Null when there is no such node or port, which is then reported (unless it follows from an earlier problem).
 NodeState* find_node(std::string_view name, const Place& place, LabContext& context);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <unordered_map>
 
 #include "lab/lab_routing.h"
@@ -15,20 +14,6 @@ namespace {
 // Switches of different tiers hash differently, or the second choice would repeat the first (polarisation); SONiC gives
 // ToR, leaf and spine roles these seeds.
 constexpr std::uint32_t kHashSeeds[] = {0, 10, 25};
-
-void join_components(LabContext& context) {
-  std::vector<std::uint32_t>& parent = context.switch_component;
-  parent.resize(context.lab.switches.size());
-  std::iota(parent.begin(), parent.end(), 0U);
-  const auto root = [&](std::uint32_t i) {
-    while (parent[i] != i) i = parent[i] = parent[parent[i]];
-    return i;
-  };
-  for (const LinkConfig& link : context.lab.links) {
-    if (link.a.is_switch() && link.b.is_switch()) parent[root(link.a.host)] = root(link.b.host);
-  }
-  for (std::uint32_t i = 0; i < parent.size(); ++i) parent[i] = root(i);
-}
 
 // Breadth first, from the switches that have hosts.
 void number_tiers(Lab& lab) {
@@ -63,12 +48,12 @@ struct AddressHash {
 
 // Behind switches an address belongs to one port of the whole component. Over a bare cable the link's reader checks it.
 void check_addresses(LabContext& context) {
-  std::vector<std::unordered_map<IpAddress, const PortState*, AddressHash>> owners(context.lab.switches.size());
+  std::vector<std::unordered_map<IpAddress, const PortState*, AddressHash>> owners(context.segments.switched_count());
   for (const auto& [name, node] : context.nodes) {
     for (const auto& [port_text, port] : node.ports) {
       if (!port.link || !port.usable) continue;
       const std::uint32_t segment = segment_of(port, context);
-      if (segment >= owners.size()) continue;
+      if (!context.segments.is_switched(segment)) continue;
       const IpAddress& address = context.port(port.ref).address;
       const auto [owner, is_new] = owners[segment].emplace(address, &port);
       if (is_new) continue;
@@ -136,14 +121,11 @@ void check_offload(LabContext& context, const YamlNode* common) {
 }  // namespace
 
 std::uint32_t segment_of(const PortState& port, const LabContext& context) {
-  const LinkConfig& link = context.lab.links[*port.link];
-  const PortRef& peer = link.a == port.ref ? link.b : link.a;
-  if (peer.is_switch()) return context.switch_component[peer.host];
-  return static_cast<std::uint32_t>(context.lab.switches.size() + *port.link);
+  return context.segments.of(context.lab, *port.link, port.ref);
 }
 
 void settle_topology(LabContext& context, const YamlNode* routing) {
-  join_components(context);
+  context.segments = Segments(context.lab);
   number_tiers(context.lab);
   check_addresses(context);
   settle_routing(context, routing);

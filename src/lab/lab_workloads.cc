@@ -9,6 +9,7 @@
 #include "lab/lab_sections.h"
 #include "lab/lab_words.h"
 #include "lab/perftest_check.h"
+#include "lab/port_pairs.h"
 #include "lab/yaml_walk.h"
 #include "wire/mtu.h"
 
@@ -21,11 +22,6 @@ struct End {
   EndpointText text;
   NodeState* host = nullptr;
   PortState* port = nullptr;
-};
-
-struct PortPair {
-  const PortState* client;
-  const PortState* server;
 };
 
 class WorkloadReader {
@@ -109,10 +105,15 @@ class WorkloadReader {
     for (const End* end : {&client, &server}) {
       if (end->host == nullptr || (end->text.port && end->port == nullptr)) return false;
     }
+    if (client.host == server.host) {
+      problems_.add(server.node->place, fmt::format("client and server are one host, {}", client.text.host),
+                    "name two hosts: a workload runs between them");
+      return false;
+    }
     std::vector<PortPair> pairs = pairs_of(client, server);
     if (workload_.perftest && !workload_.perftest->device.empty()) {
       const auto is_other = [&](const PortPair& p) {
-        return device_name(context_.lab, p.client->ref) != workload_.perftest->device;
+        return device_name(context_.lab, p.client) != workload_.perftest->device;
       };
       // Where there is no such device, check_perftest says so.
       if (!std::all_of(pairs.begin(), pairs.end(), is_other)) std::erase_if(pairs, is_other);
@@ -121,17 +122,21 @@ class WorkloadReader {
       // As the operating system would: the address of the other end is on a subnet of one of the ports.
       std::vector<PortPair> near;
       std::copy_if(pairs.begin(), pairs.end(), std::back_inserter(near),
-                   [&](const PortPair& p) { return one_subnet(p); });
+                   [&](const PortPair& p) { return one_subnet(context_.lab, p); });
       if (near.size() == 1) pairs = near;
     }
     if (pairs.size() != 1) {
       report_not_one(pairs, client, server);
       return false;
     }
-    workload_.client = pairs[0].client->ref;
-    workload_.server = pairs[0].server->ref;
-    return check_pair(pairs[0], server.node->place) &&
-           read_function(client, workload_.client, workload_.client_function) &&
+    workload_.client = pairs[0].client;
+    workload_.server = pairs[0].server;
+    // Over one cable the link's reader did this.
+    if (auto problem = pair_problem(context_.lab, pairs[0]); problem && is_switched(client, pairs[0].client)) {
+      problems_.add(server.node->place, problem->message, problem->remedy);
+      return false;
+    }
+    return read_function(client, workload_.client, workload_.client_function) &&
            read_function(server, workload_.server, workload_.server_function);
   }
 
@@ -144,37 +149,21 @@ class WorkloadReader {
     return ports;
   }
 
+  bool is_switched(const End& end, const PortRef& ref) {
+    const auto ports = ports_of(end);
+    return std::any_of(ports.begin(), ports.end(), [&](const PortState* port) {
+      return port->ref == ref && context_.segments.is_switched(segment_of(*port, context_));
+    });
+  }
+
   std::vector<PortPair> pairs_of(const End& client, const End& server) {
     std::vector<PortPair> pairs;
-    if (client.host == server.host) return pairs;
     for (const PortState* a : ports_of(client)) {
       for (const PortState* b : ports_of(server)) {
-        if (segment_of(*a, context_) == segment_of(*b, context_)) pairs.push_back({a, b});
+        if (segment_of(*a, context_) == segment_of(*b, context_)) pairs.push_back({a->ref, b->ref});
       }
     }
     return pairs;
-  }
-
-  bool one_subnet(const PortPair& pair) {
-    const PortConfig &a = context_.port(pair.client->ref), &b = context_.port(pair.server->ref);
-    return same_subnet(a.address, b.address, std::max(a.prefix_bits, b.prefix_bits));
-  }
-
-  // Over one cable the link's reader did this.
-  bool check_pair(const PortPair& pair, const Place& place) {
-    if (segment_of(*pair.client, context_) >= context_.lab.switches.size()) return true;
-    const PortConfig &a = context_.port(pair.client->ref), &b = context_.port(pair.server->ref);
-    if (a.address.is_v4 != b.address.is_v4) {
-      problems_.add(place, "client and server have IPv4 and IPv6", "give both addresses of one family");
-      return false;
-    }
-    if (a.vlan == b.vlan) return true;
-    const auto text = [](const PortConfig& port) {
-      return port.vlan ? fmt::format("vlan {}", *port.vlan) : std::string("no vlan");
-    };
-    problems_.add(place, fmt::format("client and server have {} and {}", text(a), text(b)),
-                  "give both the same vlan, or none");
-    return false;
   }
 
   void report_not_one(const std::vector<PortPair>& pairs, const End& client, const End& server) {
@@ -190,8 +179,8 @@ class WorkloadReader {
     }
     std::vector<std::string> clients, servers;
     for (const PortPair& pair : pairs) {
-      clients.push_back(port_name(context_.lab, pair.client->ref));
-      servers.push_back(port_name(context_.lab, pair.server->ref));
+      clients.push_back(port_name(context_.lab, pair.client));
+      servers.push_back(port_name(context_.lab, pair.server));
     }
     // The end that can be named more closely: the client's, when it has several ports.
     const bool by_client = std::adjacent_find(clients.begin(), clients.end(), std::not_equal_to<>()) != clients.end();
@@ -250,13 +239,7 @@ class WorkloadReader {
     forbid(others, why);
   }
 
-  // The smaller of the two ends' RoCE MTUs.
-  std::uint32_t path_mtu_B() {
-    const auto of = [&](const PortRef& ref) {
-      return wire::path_mtu_from_netdev_mtu(static_cast<std::uint32_t>(context_.port(ref).netdev_mtu_B));
-    };
-    return std::min(of(workload_.client), of(workload_.server));
-  }
+  std::uint32_t path_mtu_B() { return lab::path_mtu_B(context_.lab, {workload_.client, workload_.server}); }
 
   void read_class() {
     const PortRef ends[] = {workload_.client, workload_.server};

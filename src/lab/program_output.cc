@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/plural.h"
 #include "lab/report_text.h"
 
 namespace weft::lab {
@@ -202,7 +203,7 @@ std::string programs_text(const workload::ProgramOptions& options, const Program
       while (each.output.find(fence) != std::string::npos) fence += '`';
       out += fmt::format("\n{}\n{}{}\n", fence, shortened(each.output), fence);
     }
-    if (each.left_out_B > 0) out += fmt::format("  and {} bytes more that were not kept\n", each.left_out_B);
+    if (each.left_out_B > 0) out += fmt::format("  and {} more that were not kept\n", counted(each.left_out_B, "byte"));
   }
   if (!outcome.found.empty()) {
     out += "\nFound:";

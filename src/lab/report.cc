@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <vector>
 
+#include "base/plural.h"
 #include "lab/report_fabric.h"
 #include "lab/report_text.h"
 #include "nic/work.h"
@@ -43,7 +45,8 @@ std::string drawing(const Lab& lab) {
 std::string workload_section(const Lab& lab, const WorkloadOutcome& outcome) {
   const WorkloadConfig& config = *outcome.config;
   if (outcome.flows)
-    return heading(fmt::format("{}: {} flows", config.name, outcome.flows->flows.size())) + flows_text(*outcome.flows);
+    return heading(fmt::format("{}: {}", config.name, counted(outcome.flows->flows.size(), "flow"))) +
+           flows_text(*outcome.flows);
   if (outcome.programs)
     return heading(fmt::format("{}: {} program{}", config.name, outcome.programs->programs.size(),
                                outcome.programs->programs.size() == 1 ? "" : "s")) +
@@ -173,6 +176,24 @@ std::string expectation_section(const RunResult& result) {
   return out;
 }
 
+std::string capture_text(const RunResult& result, const ReportPaths& paths) {
+  if (!result.capture_error.empty()) return fmt::format("  no capture: {}\n", result.capture_error);
+  if (result.capture_files.empty()) return "  nothing was captured; add --capture all, or --capture PORT\n";
+  std::vector<std::string> names;
+  for (const std::string& path : result.capture_files) {
+    const std::string name = std::filesystem::path(path).filename().string();
+    names.push_back(paths.directory == "." ? name : paths.directory + "/" + name);
+  }
+  std::string out = names.front();
+  if (names.size() > 1) out += fmt::format(" to {}", names.back());
+  out = fmt::format("  {} ({}); open it with\n    wireshark {}\n    tshark -r {}\n", out,
+                    counted(result.captured_frames, "frame"), names.back(), names.back());
+  if (result.uncaptured_frames > 0)
+    out += fmt::format("  the capture was full then: {} more frame{} not in it\n", result.uncaptured_frames,
+                       result.uncaptured_frames == 1 ? " is" : "s are");
+  return out;
+}
+
 }  // namespace
 
 std::string report(const Lab& lab, const RunResult& result, const ReportPaths& paths) {
@@ -196,12 +217,7 @@ std::string report(const Lab& lab, const RunResult& result, const ReportPaths& p
   if (!paths.directory.empty())
     out += fmt::format("  {}/report.md, {}/results.json{}\n", paths.directory, paths.directory,
                        lab.switches.empty() ? "" : ", " + paths.directory + "/results.sqlite");
-  if (!paths.capture.empty()) {
-    out += fmt::format("  {} ({} frames); open it with\n    wireshark {}\n    tshark -r {}\n", paths.capture,
-                       result.captured_frames, paths.capture, paths.capture);
-  } else {
-    out += "  nothing was captured; add --capture all, or --capture PORT\n";
-  }
+  out += capture_text(result, paths);
   if (!lab.mirrors.empty() && !paths.directory.empty())
     out += fmt::format("  {}/mirror.pcapng: {} mirror session{}\n", paths.directory, lab.mirrors.size(),
                        lab.mirrors.size() == 1 ? "" : "s");

@@ -8,8 +8,7 @@
 namespace weft::lab {
 
 struct ReportPaths {
-  std::string directory;  // as the user wrote it
-  std::string capture;    // empty: nothing was captured
+  std::string directory;  // as the user wrote it; "." in the report that lies in it; empty: nothing is written
 };
 
 std::string report(const Lab& lab, const RunResult& result, const ReportPaths& paths);

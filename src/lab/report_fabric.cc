@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "base/plural.h"
 #include "lab/drop_reason.h"
 #include "lab/pause_rows.h"
 #include "lab/report_table.h"
@@ -147,7 +148,7 @@ std::string fabric_drawing(const Lab& lab) {
 
 std::string flows_text(const FlowsOutcome& outcome) {
   const workload::FlowSummary& s = outcome.summary;
-  std::string out = fmt::format("  {} flows done, {} failed, {} unfinished", s.done, s.failed, s.unfinished);
+  std::string out = fmt::format("  {} done, {} failed, {} unfinished", counted(s.done, "flow"), s.failed, s.unfinished);
   if (s.done > 0) {
     out += fmt::format("; {:.2f} Gb/s together, Jain {:.4f}\n", s.goodput_bps / 1e9, s.jain);
     out += fmt::format("  FCT us: p50 {:.3f}, p99 {:.3f}, p99.9 {:.3f}, max {:.3f}",
@@ -230,7 +231,7 @@ std::string switch_section(const RunResult& result) {
     const SwitchOutcome& each = *fullest[i];
     out += fmt::format("  {}: at most {} of {} kB of buffer in use", each.config->name, kilobytes(each.max_buffer_B),
                        kilobytes(each.pool_B));
-    if (each.held_packets > 0) out += fmt::format("; {} packets still held", each.held_packets);
+    if (each.held_packets > 0) out += fmt::format("; {} still held", counted(each.held_packets, "packet"));
     out += "\n";
   }
   return out;

@@ -1,10 +1,14 @@
 #include "lab/results_json.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include "base/files.h"
 #include "lab/class_quantities.h"
 #include "lab/drop_reason.h"
 #include "lab/pause_rows.h"
@@ -133,8 +137,6 @@ Json flows_object(const FlowsOutcome& outcome) {
     j["slowdown_p50"] = places(s.slowdown_p50, 6);
     j["slowdown_p99"] = places(s.slowdown_p99, 6);
   }
-  j["flows"] = Json::array();
-  for (const FlowOutcome& flow : outcome.flows) j["flows"].push_back(flow_object(flow));
   return j;
 }
 
@@ -160,41 +162,187 @@ void programs_object(Json& j, const workload::ProgramOptions& options, const Pro
   }
 }
 
+// Without what is zero; nothing when all of it is.
 Json class_object(const SwitchPortOutcome& port, std::size_t c) {
   Json j;
-  j["class"] = c;
-  for (const ClassQuantity& quantity : class_quantities()) j[std::string(quantity.name)] = quantity.of_switch(port, c);
+  for (const ClassQuantity& quantity : class_quantities()) {
+    if (const auto value = quantity.of_switch(port, c); value != 0) {
+      if (j.empty()) j["class"] = c;
+      j[std::string(quantity.name)] = value;
+    }
+  }
   return j;
 }
 
-Json drops_object(const SwitchOutcome& each, const fabric::AddressBook& book) {
-  Json records = Json::array();
-  for (const fabric::DropRecord& drop : each.drops.records) {
-    const DropReason& reason = drop_reason(drop.reason);
-    Json j;
-    j["time_ps"] = drop.time_ps;
-    j["in"] = each.ports[drop.in_port].name;
-    if (drop.out_port < each.ports.size()) {
-      j["out"] = each.ports[drop.out_port].name;
-      j["queue"] = drop.queue;
-      j["occupancy_B"] = drop.occupancy_B;
-    }
-    j["reason"] = reason.name;
-    j["wjh_id"] = reason.wjh_id == 0 ? Json() : Json(reason.wjh_id);
-    j["from"] = book[drop.source].name;
-    j["to"] = book[drop.destination].name;
-    j["src_ip"] = address_text(book[drop.source]);
-    j["dst_ip"] = address_text(book[drop.destination]);
-    j["udp_src_port"] = drop.udp_src_port;
-    j["dest_qp"] = drop.dest_qp;
-    j["psn"] = drop.psn;
-    j["opcode"] = drop.opcode;
-    records.push_back(std::move(j));
+Json drop_object(const fabric::DropRecord& drop, const SwitchOutcome& each, const fabric::AddressBook& book) {
+  const DropReason& reason = drop_reason(drop.reason);
+  Json j;
+  j["time_ps"] = drop.time_ps;
+  j["in"] = each.ports[drop.in_port].name;
+  if (drop.out_port < each.ports.size()) {
+    j["out"] = each.ports[drop.out_port].name;
+    j["queue"] = drop.queue;
+    j["occupancy_B"] = drop.occupancy_B;
   }
-  return {{"total", each.drops.total}, {"records", std::move(records)}};
+  j["reason"] = reason.name;
+  j["wjh_id"] = reason.wjh_id == 0 ? Json() : Json(reason.wjh_id);
+  j["from"] = book[drop.source].name;
+  j["to"] = book[drop.destination].name;
+  j["src_ip"] = address_text(book[drop.source]);
+  j["dst_ip"] = address_text(book[drop.destination]);
+  j["udp_src_port"] = drop.udp_src_port;
+  j["dest_qp"] = drop.dest_qp;
+  j["psn"] = drop.psn;
+  j["opcode"] = drop.opcode;
+  return j;
 }
 
-Json switch_object(const SwitchOutcome& each, const fabric::AddressBook& book) {
+Json switch_port_object(const SwitchPortOutcome& port) {
+  Json p;
+  p["name"] = port.name;
+  p["peer"] = port.peer;
+  p["rate_bps"] = port.rate_bps;
+  p["drops"] = Json::object();
+  for (const DropReason& reason : drop_reasons()) {
+    std::uint64_t count = port.counters.drops[static_cast<std::size_t>(reason.fate)];
+    if (count > 0) p["drops"][std::string(reason.metric)] = count;
+  }
+  p["classes"] = Json::array();
+  for (std::size_t c = 0; c < fabric::kClasses; ++c) {
+    if (Json object = class_object(port, c); !object.empty()) p["classes"].push_back(std::move(object));
+  }
+  return p;
+}
+
+Json port_object(const PortOutcome& port) {
+  Json p;
+  p["name"] = port.name;
+  p["device"] = port.device;
+  p["peer"] = port.peer;
+  p["address"] = port.address;
+  p["rate_bps"] = port.rate_bps;
+  p["hw_counters"] = p["ethtool"] = p["weft"] = Json::object();
+  for (const nic::NamedCounter& counter : port_counters(port)) {
+    if (counter.value != 0)
+      p[counter.group == nic::CounterGroup::kHardware ? "hw_counters" : "ethtool"][counter.name] = counter.value;
+  }
+  const auto ours = [&](const char* name, std::uint64_t value) {
+    if (value != 0) p["weft"][name] = value;
+  };
+  ours("retransmitted_packets", port.counters.retransmitted_packets);
+  ours("acks_sent", port.counters.acks_sent);
+  ours("naks_sent", port.counters.naks_sent);
+  return p;
+}
+
+Json pause_object(const PauseRow& row) {
+  static constexpr const char* kEnds[] = {"start", "xon", "expired", "link down", "watchdog"};
+  Json classes = Json::array();
+  for (std::size_t c = 0; c < fabric::kClasses; ++c) {
+    if (row.classes >> c & 1) classes.push_back(c);
+  }
+  return {{"time_ps", row.time_ps},
+          {"port", row.port},
+          {"peer", row.peer},
+          {"classes", std::move(classes)},
+          {"direction", row.sent ? "sent" : "received"},
+          {"what", kEnds[static_cast<std::size_t>(row.what)]}};
+}
+
+Json link_object(const LinkOutcome& link) {
+  Json l;
+  l["from"] = link.from;
+  l["to"] = link.to;
+  l["sent"] = link.ledger.sent;
+  if (link.ledger.copies != 0) l["copies"] = link.ledger.copies;
+  l["fates"] = Json::object();
+  for (std::size_t f = 0; f < fabric::kFateCount; ++f) {
+    if (link.ledger.fates[f] != 0) l["fates"][std::string(fabric::kFateNames[f])] = link.ledger.fates[f];
+  }
+  if (link.in_flight != 0) l["in_flight"] = link.in_flight;
+  return l;
+}
+
+Json expectation_object(const ExpectationOutcome& e) {
+  Json x;
+  x["what"] = e.expectation->subject + "." + e.expectation->metric;
+  if (e.expectation->min) x["min"] = *e.expectation->min;
+  if (e.expectation->max) x["max"] = *e.expectation->max;
+  x["value"] = e.value ? Json(places(*e.value, 6)) : Json();
+  x["met"] = e.met;
+  return x;
+}
+
+// Writes one object of many parts without having all of them in memory. What stands in a list has a line of its own.
+class JsonStream {
+ public:
+  explicit JsonStream(const TextSink& sink) : sink_(sink) {}
+
+  void value(std::string_view key, const Json& json) { write(prefix(key) + json.dump()); }
+  void open(std::string_view key, char bracket) {
+    write(prefix(key) + bracket);
+    first_ = true;
+    ++depth_;
+  }
+  void close(char bracket) {
+    --depth_;
+    std::string text;
+    if (!first_) text.append(1, '\n').append(2 * depth_, ' ');
+    text += bracket;
+    write(text);
+    first_ = false;
+  }
+  void item(const Json& json) { value("", json); }
+  // An object whose last members follow; close('}') ends it.
+  void open_with(const Json& head) {
+    std::string text = head.dump();
+    text.pop_back();
+    write(prefix("") + text);
+    first_ = head.empty();
+    ++depth_;
+  }
+
+ private:
+  std::string prefix(std::string_view key) {
+    std::string text;
+    if (!std::exchange(first_, false)) text += ',';
+    if (depth_ > 0) text.append(1, '\n').append(2 * depth_, ' ');
+    if (!key.empty()) text += fmt::format("\"{}\": ", key);
+    return text;
+  }
+  void write(const std::string& text) { sink_(text); }
+
+  const TextSink& sink_;
+  std::size_t depth_ = 0;
+  bool first_ = true;
+};
+
+void write_workload(JsonStream& out, const Lab& lab, const WorkloadOutcome& outcome) {
+  Json w;
+  w["name"] = outcome.config->name;
+  if (!outcome.flows && !outcome.programs) {
+    w["client"] = port_name(lab, outcome.config->client);
+    w["server"] = port_name(lab, outcome.config->server);
+  }
+  if (outcome.programs) programs_object(w, *outcome.config->programs, *outcome.programs);
+  if (outcome.perftest) w["perftest"] = perftest_object(*outcome.config->perftest, *outcome.perftest);
+  if (outcome.transfer) w["transfer"] = transfer_object(*outcome.transfer);
+  if (!outcome.flows) {
+    out.item(w);
+    return;
+  }
+  out.open_with(w);
+  out.open("flows", '{');
+  const Json summary = flows_object(*outcome.flows);
+  for (const auto& [key, value] : summary.items()) out.value(key, value);
+  out.open("flows", '[');
+  for (const FlowOutcome& flow : outcome.flows->flows) out.item(flow_object(flow));
+  out.close(']');
+  out.close('}');
+  out.close('}');
+}
+
+void write_switch(JsonStream& out, const SwitchOutcome& each, const fabric::AddressBook& book) {
   Json j;
   j["name"] = each.config->name;
   j["model"] = each.config->model.name;
@@ -203,42 +351,24 @@ Json switch_object(const SwitchOutcome& each, const fabric::AddressBook& book) {
   j["pool_B"] = each.pool_B;
   j["max_buffer_B"] = each.max_buffer_B;
   j["held_packets"] = each.held_packets;
-  j["ports"] = Json::array();
-  for (const SwitchPortOutcome& port : each.ports) {
-    Json p;
-    p["name"] = port.name;
-    p["peer"] = port.peer;
-    p["rate_bps"] = port.rate_bps;
-    p["drops"] = Json::object();
-    for (const DropReason& reason : drop_reasons()) {
-      std::uint64_t count = port.counters.drops[static_cast<std::size_t>(reason.fate)];
-      if (count > 0) p["drops"][std::string(reason.metric)] = count;
-    }
-    p["classes"] = Json::array();
-    for (std::size_t c = 0; c < fabric::kClasses; ++c) p["classes"].push_back(class_object(port, c));
-    j["ports"].push_back(std::move(p));
-  }
-  j["drops"] = drops_object(each, book);
-  return j;
+  out.open_with(j);
+  out.open("ports", '[');
+  for (const SwitchPortOutcome& port : each.ports) out.item(switch_port_object(port));
+  out.close(']');
+  out.open("drops", '{');
+  out.value("total", each.drops.total);
+  out.open("records", '[');
+  for (const fabric::DropRecord& drop : each.drops.records) out.item(drop_object(drop, each, book));
+  out.close(']');
+  out.close('}');
+  out.close('}');
 }
 
-Json pauses_object(const RunResult& result) {
-  static constexpr const char* kEnds[] = {"start", "xon", "expired", "link down", "watchdog"};
-  std::uint64_t left_out = 0;
-  Json events = Json::array();
-  for (const PauseRow& row : merged_pauses(result, left_out)) {
-    Json classes = Json::array();
-    for (std::size_t c = 0; c < fabric::kClasses; ++c) {
-      if (row.classes >> c & 1) classes.push_back(c);
-    }
-    events.push_back({{"time_ps", row.time_ps},
-                      {"port", row.port},
-                      {"peer", row.peer},
-                      {"classes", std::move(classes)},
-                      {"direction", row.sent ? "sent" : "received"},
-                      {"what", kEnds[static_cast<std::size_t>(row.what)]}});
-  }
-  return {{"left_out", left_out}, {"events", std::move(events)}};
+template <class List, class Write>
+void write_list(JsonStream& out, std::string_view key, const List& list, const Write& write) {
+  out.open(key, '[');
+  for (const auto& each : list) write(each);
+  out.close(']');
 }
 
 }  // namespace
@@ -247,77 +377,48 @@ std::string perftest_json(const PerftestOptions& options, const workload::Perfte
   return perftest_object(options, result).dump(2) + "\n";
 }
 
-std::string results_json(const Lab& lab, const RunResult& result) {
-  Json j;
-  j["lab"] = lab.name;
-  j["seed"] = lab.seed;
-  j["set"] = lab.overrides;
-  j["interrupted"] = result.interrupted;
-  j["cut_off"] = result.cut_off;
-  j["end_ns"] = result.end_ps / kNanosecond_ps;
-  j["workloads"] = Json::array();
-  for (const WorkloadOutcome& outcome : result.workloads) {
-    Json w;
-    w["name"] = outcome.config->name;
-    if (!outcome.flows && !outcome.programs) {
-      w["client"] = port_name(lab, outcome.config->client);
-      w["server"] = port_name(lab, outcome.config->server);
-    }
-    if (outcome.flows) w["flows"] = flows_object(*outcome.flows);
-    if (outcome.programs) programs_object(w, *outcome.config->programs, *outcome.programs);
-    if (outcome.perftest) w["perftest"] = perftest_object(*outcome.config->perftest, *outcome.perftest);
-    if (outcome.transfer) w["transfer"] = transfer_object(*outcome.transfer);
-    j["workloads"].push_back(w);
-  }
-  j["ports"] = Json::array();
-  for (const PortOutcome& port : result.ports) {
-    Json p;
-    p["name"] = port.name;
-    p["device"] = port.device;
-    p["peer"] = port.peer;
-    p["address"] = port.address;
-    p["rate_bps"] = port.rate_bps;
-    for (const nic::NamedCounter& counter : port_counters(port)) {
-      p[counter.group == nic::CounterGroup::kHardware ? "hw_counters" : "ethtool"][counter.name] = counter.value;
-    }
-    p["weft"]["retransmitted_packets"] = port.counters.retransmitted_packets;
-    p["weft"]["acks_sent"] = port.counters.acks_sent;
-    p["weft"]["naks_sent"] = port.counters.naks_sent;
-    j["ports"].push_back(p);
-  }
+void results_json(const Lab& lab, const RunResult& result, const TextSink& sink) {
+  JsonStream out(sink);
+  out.open("", '{');
+  out.value("lab", lab.name);
+  out.value("seed", lab.seed);
+  out.value("set", lab.overrides);
+  out.value("interrupted", result.interrupted);
+  out.value("cut_off", result.cut_off);
+  out.value("end_ns", result.end_ps / kNanosecond_ps);
+  write_list(out, "workloads", result.workloads, [&](const auto& each) { write_workload(out, lab, each); });
+  write_list(out, "ports", result.ports, [&](const auto& each) { out.item(port_object(each)); });
   if (!result.switches.empty()) {
-    j["switches"] = Json::array();
-    for (const SwitchOutcome& each : result.switches) j["switches"].push_back(switch_object(each, result.book));
-    j["circular_waits"] = result.circular_waits;
+    write_list(out, "switches", result.switches, [&](const auto& each) { write_switch(out, each, result.book); });
+    out.value("circular_waits", result.circular_waits);
   }
-  j["pauses"] = pauses_object(result);
-  j["ledger"] = Json::array();
-  for (const LinkOutcome& link : result.links) {
-    Json l;
-    l["from"] = link.from;
-    l["to"] = link.to;
-    l["sent"] = link.ledger.sent;
-    l["copies"] = link.ledger.copies;
-    for (std::size_t f = 0; f < fabric::kFateCount; ++f)
-      l["fates"][std::string(fabric::kFateNames[f])] = link.ledger.fates[f];
-    l["in_flight"] = link.in_flight;
-    j["ledger"].push_back(l);
-  }
-  j["faults"] = Json::array();
-  for (const FaultOutcome& fault : result.faults)
-    j["faults"].push_back({{"name", fault.name}, {"link", fault.where}, {"hits", fault.hits}});
-  j["expect"] = Json::array();
-  for (const ExpectationOutcome& e : result.expectations) {
-    Json x;
-    x["what"] = e.expectation->subject + "." + e.expectation->metric;
-    if (e.expectation->min) x["min"] = *e.expectation->min;
-    if (e.expectation->max) x["max"] = *e.expectation->max;
-    x["value"] = e.value ? Json(places(*e.value, 6)) : Json();
-    x["met"] = e.met;
-    j["expect"].push_back(x);
-  }
-  j["captured_frames"] = result.captured_frames;
-  return j.dump(2) + "\n";
+  std::uint64_t left_out = 0;
+  const auto pauses = merged_pauses(result, left_out);
+  out.open("pauses", '{');
+  out.value("left_out", left_out);
+  write_list(out, "events", pauses, [&](const auto& each) { out.item(pause_object(each)); });
+  out.close('}');
+  write_list(out, "ledger", result.links, [&](const auto& each) { out.item(link_object(each)); });
+  write_list(out, "faults", result.faults, [&](const FaultOutcome& each) {
+    out.item({{"name", each.name}, {"link", each.where}, {"hits", each.hits}});
+  });
+  write_list(out, "expect", result.expectations, [&](const auto& each) { out.item(expectation_object(each)); });
+  out.value("captured_frames", result.captured_frames);
+  if (result.uncaptured_frames > 0) out.value("uncaptured_frames", result.uncaptured_frames);
+  out.close('}');
+  sink("\n");
+}
+
+std::string results_json(const Lab& lab, const RunResult& result) {
+  std::string text;
+  results_json(lab, result, [&](std::string_view piece) { text += piece; });
+  return text;
+}
+
+tl::expected<void, std::string> write_results_json(const std::string& path, const Lab& lab, const RunResult& result) {
+  OutputFile file(path);
+  results_json(lab, result, [&](std::string_view piece) { file.write(piece); });
+  return file.close();
 }
 
 }  // namespace weft::lab

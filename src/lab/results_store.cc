@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/files.h"
 #include "lab/class_quantities.h"
 #include "lab/drop_reason.h"
 #include "lab/pause_rows.h"
@@ -175,20 +176,25 @@ void write_series(SqliteFile& file, const SeriesSet& set) {
 }  // namespace
 
 tl::expected<void, std::string> write_results_store(const std::string& path, const Lab& lab, const RunResult& result) {
+  ReplacedFile replaced(path);
   std::error_code ignored;
-  std::filesystem::remove(path, ignored);
-  SqliteFile file(path, SqliteFile::Mode::kCreate);
-  file.execute(kSchema);
-  write_run(file, lab, result);
-  write_nodes(file, lab, result);
-  write_flows(file, result);
-  write_programs(file, result);
-  write_classes(file, result);
-  write_events(file, result);
-  write_series(file, result.series);
-  file.execute("CREATE UNIQUE INDEX block_of_series ON block(series_id, first_sample); COMMIT;");
-  if (!file.error().empty()) return tl::make_unexpected(fmt::format("cannot write {}: {}", path, file.error()));
-  return {};
+  std::filesystem::remove(replaced.temporary(), ignored);
+  std::string error;
+  {
+    SqliteFile file(replaced.temporary(), SqliteFile::Mode::kCreate);
+    file.execute(kSchema);
+    write_run(file, lab, result);
+    write_nodes(file, lab, result);
+    write_flows(file, result);
+    write_programs(file, result);
+    write_classes(file, result);
+    write_events(file, result);
+    write_series(file, result.series);
+    file.execute("CREATE UNIQUE INDEX block_of_series ON block(series_id, first_sample); COMMIT;");
+    error = file.error();
+  }
+  if (!error.empty()) return tl::make_unexpected(fmt::format("cannot write {}: {}", path, error));
+  return replaced.commit();
 }
 
 tl::expected<ReadSeries, std::string> read_series(const std::string& path, const SeriesKey& key) {

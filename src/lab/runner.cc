@@ -114,16 +114,6 @@ bool RunResult::expectations_met() const {
   return std::all_of(expectations.begin(), expectations.end(), [](const ExpectationOutcome& e) { return e.met; });
 }
 
-bool RunResult::programs_well() const {
-  return std::all_of(workloads.begin(), workloads.end(), [&](const WorkloadOutcome& outcome) {
-    if (!outcome.programs) return true;
-    const bool judged = std::any_of(expectations.begin(), expectations.end(), [&](const ExpectationOutcome& each) {
-      return each.expectation->subject == outcome.config->name && each.expectation->metric == kExitMetric;
-    });
-    return outcome.programs->all_ended() && (judged || outcome.programs->exit_status() == 0);
-  });
-}
-
 bool RunResult::ledger_balances() const {
   return std::all_of(links.begin(), links.end(), [](const LinkOutcome& l) { return l.balances(); });
 }
@@ -142,7 +132,8 @@ tl::expected<RunResult, std::string> run_lab(const Lab& lab, const RunOptions& o
                                 std::any_of(lab.workloads.begin(), lab.workloads.end(),
                                             [](const WorkloadConfig& w) { return w.transfer.has_value(); });
   World world(lab, world_options);
-  auto captures = Captures::open(world, options.capture_ports, options.capture_path, options.mirror_path);
+  auto captures =
+      Captures::open(world, options.capture_ports, options.capture_path, options.mirror_path, options.capture);
   if (!captures) return tl::make_unexpected(captures.error());
   std::unique_ptr<ProgramSession> session;
   if (with_programs) {
@@ -162,8 +153,10 @@ tl::expected<RunResult, std::string> run_lab(const Lab& lab, const RunOptions& o
   result.hops = world.hops();
   WEFT_CHECK(result.ledger_balances(), "the packet ledger does not balance");
   for (const Expectation& expectation : lab.expectations) result.expectations.push_back(judge(expectation, result));
-  if (auto written = (*captures)->close(); !written) return tl::make_unexpected(written.error());
+  if (auto written = (*captures)->close(); !written) result.capture_error = written.error();
   result.captured_frames = (*captures)->frames();
+  result.uncaptured_frames = (*captures)->left_out();
+  if (result.capture_error.empty()) result.capture_files = (*captures)->files();
   return result;
 }
 

@@ -18,6 +18,7 @@
 #include "lab/program_session.h"
 #include "lab/series.h"
 #include "nic/counters.h"
+#include "observe/capture.h"
 #include "workload/flow_result.h"
 #include "workload/perftest_result.h"
 #include "workload/transfer_run.h"
@@ -28,6 +29,7 @@ struct RunOptions {
   std::vector<PortRef> capture_ports;
   std::string capture_path;  // used when capture_ports is not empty
   std::string mirror_path;   // used when the lab has mirrors; empty: they are not written
+  observe::CaptureOptions capture;
   std::uint32_t domains = 1;
   std::uint32_t threads = 1;
   std::int64_t window_divisor = 1;
@@ -130,18 +132,22 @@ struct RunResult {
   std::vector<std::vector<std::string>> circular_waits;
   SeriesSet series;  // empty unless the lab has a sample interval
   std::uint64_t captured_frames = 0;
-  std::uint64_t events = 0;  // of all nodes: port service, arrivals, timers, program steps
-  std::uint64_t hops = 0;    // link traversals of packets
+  std::uint64_t uncaptured_frames = 0;     // came when the capture was full
+  std::vector<std::string> capture_files;  // as they were named, oldest first
+  std::string capture_error;               // empty, or why the capture is not there
+  std::uint64_t events = 0;                // of all nodes: port service, arrivals, timers, program steps
+  std::uint64_t hops = 0;                  // link traversals of packets
 
   bool expectations_met() const;
-  // Every program ended by itself and, unless an expectation names its exit status, with 0.
-  bool programs_well() const;
+  // What workloads did not do, one line each. An expectation of how it ends (exit, failed, wc_status, done, …) judges a
+  // workload in place of this.
+  std::vector<std::string> failures() const;
   bool ledger_balances() const;
 };
 
 std::string address_text(const fabric::PortAddress& port);  // "10.0.0.1"
 
-// The error says what could not be written.
+// The error says what could not be started or made; what fails later is in the result.
 tl::expected<RunResult, std::string> run_lab(const Lab& lab, const RunOptions& options);
 
 }  // namespace weft::lab

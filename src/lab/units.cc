@@ -111,6 +111,7 @@ std::optional<TextError> surprising_number(std::string_view text) {
   return std::nullopt;
 }
 
+constexpr std::size_t kMostDigits = 18;
 // digits [. digits], at most 18 digits in all after leading zeros: mantissa * 10^-decimals.
 struct Decimal {
   std::int64_t mantissa = 0;
@@ -127,7 +128,7 @@ std::optional<Decimal> scan_decimal(std::string_view text) {
   }
   Decimal decimal;
   decimal.length = whole + (fraction > 0 ? fraction + 1 : 0);
-  if (whole + fraction > 18) return std::nullopt;
+  if (whole + fraction > kMostDigits) return std::nullopt;
   for (char c : text.substr(0, decimal.length)) {
     if (c != '.') decimal.mantissa = decimal.mantissa * 10 + (c - '0');
   }
@@ -190,6 +191,9 @@ tl::expected<std::int64_t, TextError> parse_quantity(std::string_view text, Quan
   const std::string_view number_part = text.substr(0, text.find(' '));
   if (auto surprise = surprising_number(number_part)) return tl::unexpected(*surprise);
   const auto number = scan_decimal(text);
+  if (!number && count_digits(text) > kMostDigits)
+    return tl::unexpected(TextError{fmt::format("{} has more than {} digits", in_quotes(text), kMostDigits),
+                                    fmt::format("write a smaller number, with one of {}", accepted_units(quantity))});
   if (!number)
     return tl::unexpected(TextError{fmt::format("{} does not start with a plain number", in_quotes(text)), remedy});
 

@@ -50,11 +50,19 @@ PcapngWriter::PcapngWriter(std::FILE* file, bool owns_file) : file_(file), owns_
   end_block();
 }
 
-tl::expected<PcapngWriter, std::string> PcapngWriter::create(const std::string& path) {
-  std::FILE* file = std::fopen(path.c_str(), "wb");
+tl::expected<PcapngWriter, std::string> PcapngWriter::create(const std::string& path, std::uint32_t snaplen_B) {
+  std::FILE* file = std::fopen(path.c_str(), "wbe");
   if (file == nullptr) return tl::unexpected(path + ": " + std::strerror(errno));
   std::setvbuf(file, nullptr, _IONBF, 0);  // buffer_ is the buffer
-  return PcapngWriter(file, true);
+  PcapngWriter writer(file, true);
+  writer.snaplen_B_ = snaplen_B;
+  return writer;
+}
+
+std::uint64_t PcapngWriter::block_B(std::size_t frame_B, std::size_t comment_B) {
+  constexpr std::uint64_t kFixed_B = 12 + 20 + 8 + 4;  // block, packet header, flags, end of options
+  const auto padded = [](std::size_t size_B) { return (size_B + 3) / 4 * 4; };
+  return kFixed_B + padded(frame_B) + (comment_B == 0 ? 0 : 4 + padded(comment_B));
 }
 
 PcapngWriter::PcapngWriter(PcapngWriter&& other) noexcept
@@ -64,6 +72,8 @@ PcapngWriter::PcapngWriter(PcapngWriter&& other) noexcept
       has_packets_(other.has_packets_),
       interfaces_(other.interfaces_),
       block_at_(other.block_at_),
+      snaplen_B_(other.snaplen_B_),
+      flushed_B_(other.flushed_B_),
       buffer_(std::move(other.buffer_)) {}
 
 PcapngWriter& PcapngWriter::operator=(PcapngWriter&& other) noexcept {
@@ -75,6 +85,8 @@ PcapngWriter& PcapngWriter::operator=(PcapngWriter&& other) noexcept {
   has_packets_ = other.has_packets_;
   interfaces_ = other.interfaces_;
   block_at_ = other.block_at_;
+  snaplen_B_ = other.snaplen_B_;
+  flushed_B_ = other.flushed_B_;
   buffer_ = std::move(other.buffer_);
   return *this;
 }
@@ -89,7 +101,7 @@ std::uint32_t PcapngWriter::add_interface(std::string_view name, std::uint64_t s
   begin_block(kInterfaceDescriptionBlock);
   put_u16(kLinkTypeEthernet);
   put_u16(0);
-  put_u32(0);  // no snap length
+  put_u32(snaplen_B_);
   put_option(kIfName, name);
   if (!description.empty()) put_option(kIfDescription, description);
   std::array<std::uint8_t, 8> speed;
@@ -179,6 +191,7 @@ void PcapngWriter::sync() {
 
 void PcapngWriter::flush() {
   if (!failed_ && std::fwrite(buffer_.data(), 1, buffer_.size(), file_) != buffer_.size()) failed_ = true;
+  flushed_B_ += buffer_.size();
   buffer_.clear();
 }
 

@@ -20,8 +20,9 @@ class PcapngWriter {
  public:
   // Writes to `file`, which stays the caller's to close.
   explicit PcapngWriter(std::FILE* file);
-  // Creates or replaces the file at `path`; the error says why it could not.
-  static tl::expected<PcapngWriter, std::string> create(const std::string& path);
+  // Creates or replaces the file at `path`; the error says why it could not. `snaplen_B`: the longest that a frame in
+  // it is; 0 = not said.
+  static tl::expected<PcapngWriter, std::string> create(const std::string& path, std::uint32_t snaplen_B = 0);
 
   PcapngWriter(PcapngWriter&& other) noexcept;
   PcapngWriter& operator=(PcapngWriter&& other) noexcept;
@@ -38,6 +39,11 @@ class PcapngWriter {
 
   // False after the first write that failed; later packets are discarded.
   bool ok() const { return !failed_; }
+
+  // Bytes of the file so far.
+  std::uint64_t size_B() const { return flushed_B_ + buffer_.size(); }
+  // Bytes that write() would add.
+  static std::uint64_t block_B(std::size_t frame_B, std::size_t comment_B);
 
   // Writes what is buffered.
   void sync();
@@ -64,6 +70,8 @@ class PcapngWriter {
   bool has_packets_ = false;
   std::uint32_t interfaces_ = 0;
   std::size_t block_at_ = 0;  // of the block being written, in buffer_
+  std::uint32_t snaplen_B_ = 0;
+  std::uint64_t flushed_B_ = 0;
   std::vector<std::uint8_t> buffer_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/time.h"
@@ -16,6 +17,9 @@ struct BwMeasure {
   std::uint64_t peak_messages = 0;  // the best stretch (perftest's peak); 0 = not measured
   Time_ps peak_ps = 0;
 };
+
+// The failure of a row that a signal or the end of the lab cut short.
+inline constexpr std::string_view kInterrupted = "interrupted";
 
 struct PerftestRow {
   std::uint64_t size_B = 0;

@@ -122,7 +122,7 @@ void PerftestRun::finish_phase(bool interrupted) {
     if (!row.failure.empty()) return;
     row.failure = program.failure();
     if (row.failure.empty() && !program.done()) {
-      row.failure = interrupted ? "interrupted" : "stalled: nothing is in flight and nothing more will happen";
+      row.failure = interrupted ? kInterrupted : "stalled: nothing is in flight and nothing more will happen";
     }
   };
   if (options_.latency) {

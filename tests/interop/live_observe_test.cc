@@ -85,7 +85,7 @@ TEST(LiveObserve, FaultsActAndCountersShowThem) {
   EXPECT_GT(client["hw_counters"]["packet_seq_err"].get<std::uint64_t>(), 0U);
   EXPECT_EQ(client["hw_counters"]["packet_seq_err"], server["hw_counters"]["out_of_sequence"]);
   EXPECT_EQ(server["hw_counters"]["rx_write_requests"], 200U);
-  EXPECT_EQ(server["hw_counters"]["out_of_buffer"], 0U);
+  EXPECT_EQ(server["hw_counters"].value("out_of_buffer", 0U), 0U);
   ASSERT_EQ(world.shell("counters vm00 --world w --as rdma"), 0) << world.output();
   EXPECT_NE(world.output().find("link mlx5_0/1 rx_write_requests 200 "), std::string::npos) << world.output();
 

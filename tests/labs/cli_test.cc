@@ -1,54 +1,17 @@
 // The command line as a user meets it: exit status, what goes to stdout and stderr, files, JSON.
+#include "support/cli.h"
+
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 
+namespace weft {
 namespace {
 
-struct Ran {
-  int status = -1;
-  std::string out;
-  std::string err;
-};
-
-std::string slurp(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-class Cli : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "weft-cli-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    directory_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
-  Ran weft(const std::string& arguments) {
-    Ran ran;
-    std::string command = "cd " + directory_.string() + " && " WEFT_BINARY " " + arguments + " >out 2>err";
-    int raw = std::system(command.c_str());
-    ran.status = WIFEXITED(raw) ? WEXITSTATUS(raw) : -1;
-    ran.out = slurp(directory_ / "out");
-    ran.err = slurp(directory_ / "err");
-    return ran;
-  }
-  void write(const std::string& name, const std::string& text) { std::ofstream(directory_ / name) << text; }
-
-  static std::string lab(const std::string& name) { return std::string(WEFT_SOURCE_DIR) + "/labs/" + name + ".yaml"; }
-
-  std::filesystem::path directory_;
-};
+using support::Cli;
+using support::Ran;
+using support::slurp;
 
 TEST_F(Cli, RunLeavesADirectoryAndTheSameBytesAgain) {
   Ran first = weft("run " + lab("first-light") + " --capture all --out a");
@@ -163,3 +126,4 @@ TEST_F(Cli, TheCatalogShowsSources) {
 }
 
 }  // namespace
+}  // namespace weft

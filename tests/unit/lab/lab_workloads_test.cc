@@ -51,7 +51,7 @@ TEST(LabWorkloads, Ends) {
   expect_problem(two_links("{name: bw, perftest: write_bw, client: \"vm00:p0\", server: \"vm01:p1\"}"),
                  "22:63 no link joins \"vm00:p0\" and \"vm01:p1\"");
   expect_problem(with("{name: bw, perftest: write_bw, client: vm00, server: vm00}"),
-                 "21:58 no link joins \"vm00\" and \"vm00\"");
+                 "21:58 client and server are one host, vm00");
   expect_problem(with("{name: bw, perftest: write_bw, client: \"vm00:p1\", server: vm01}"),
                  "21:44 \"vm00:p1\" has no cable");
   expect_problem(with("{name: bw, perftest: write_bw, client: vm07, server: vm01}"), "21:44 there is no node \"vm07\"");

@@ -96,6 +96,62 @@ TEST(Capture, StampsNamesAndComments) {
   EXPECT_EQ(capture->interfaces[0].speed_bps, 25'000'000'000U);
 }
 
+// A capture that has much in memory asks to be flushed, and what stays is bounded.
+TEST(Capture, AsksToBeWrittenWhenItsMemoryIsFull) {
+  Fixture f;
+  std::atomic<bool> full{false};
+  f.capture.reset();
+  f.capture = std::move(*Capture::create(f.path, f.book, {}, &full));
+  const fabric::Tap tap = f.capture->add_port(0, 25'000'000'000, "");
+  std::uint32_t frames = 0;
+  while (!full) {
+    f.see(tap, frames, ns(frames), true);
+    ++frames;
+  }
+  EXPECT_GT(f.capture->pending_B(), Capture::kMostPending_B);
+  EXPECT_LT(f.capture->pending_B(), Capture::kMostPending_B + 1000);
+  f.capture->flush(ns(frames));
+  EXPECT_FALSE(full);
+  EXPECT_LT(f.capture->pending_B(), 1000U);
+  EXPECT_EQ(f.packets().size(), frames);
+}
+
+TEST(Capture, SnaplenKeepsTheLength) {
+  Fixture f;
+  f.capture.reset();
+  f.capture = std::move(*Capture::create(f.path, f.book, {.snaplen_B = 50}));
+  f.see(f.capture->add_port(0, 25'000'000'000, ""), 1, ns(1), true);
+  const std::vector<CapturedPacket> packets = f.packets();
+  ASSERT_EQ(packets.size(), 1U);
+  EXPECT_EQ(packets[0].bytes.size(), 50U);
+  EXPECT_EQ(packets[0].original_B, 62U);  // Ethernet, IPv4, UDP, BTH, AETH, ICRC
+}
+
+TEST(Capture, ARingKeepsTheNewestFiles) {
+  Fixture f;
+  f.capture.reset();
+  f.capture = std::move(*Capture::create(f.path, f.book, {.file_B = 1000, .files = 2}));
+  const fabric::Tap tap = f.capture->add_port(0, 25'000'000'000, "");
+  for (std::uint32_t i = 0; i < 40; ++i) f.see(tap, i, ns(i), true);
+  ASSERT_TRUE(f.capture->close());
+  EXPECT_EQ(f.capture->frames(), 40U);
+  ASSERT_EQ(capture_files(f.path), f.capture->files());
+  ASSERT_EQ(f.capture->files().size(), 2U);
+  std::uint32_t psn = 40;
+  const std::vector<std::string> files = f.capture->files();
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    EXPECT_LE(std::filesystem::file_size(*file), 1000U);
+    std::ifstream in(*file, std::ios::binary);
+    const std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    const auto capture = read_capture(bytes);
+    ASSERT_TRUE(capture.has_value());
+    EXPECT_EQ(capture->interfaces.size(), 1U);
+    for (auto packet = capture->packets.rbegin(); packet != capture->packets.rend(); ++packet)
+      EXPECT_EQ(wire::parse_roce_frame(packet->bytes)->headers.psn, --psn);
+    std::filesystem::remove(*file);
+  }
+}
+
 TEST(Capture, AFileThatCannotBeMadeIsAnError) {
   fabric::AddressBook book;
   EXPECT_FALSE(Capture::create("/nonexistent-directory/x.pcapng", book).has_value());
