@@ -77,7 +77,7 @@ boot() {
     -append "console=$console quiet panic=-1" -display none -monitor none -serial stdio -no-reboot -nic none \
     -drive "file=$dir/root.img,format=raw,if=none,id=root,cache=unsafe,$2" -device virtio-blk-pci,drive=root \
     -drive "file=$dir/project.img,format=raw,if=none,id=project,cache=unsafe" -device virtio-blk-pci,drive=project \
-    </dev/null | tr -d '\r'
+    </dev/null | sed -u 's/\r$//'
 }
 
 # --- The root: the compiler's sysroot, and where the tests run. The machine itself configures its packages, once.
