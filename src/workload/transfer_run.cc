@@ -63,7 +63,10 @@ TransferRun::TransferRun(const TransferOptions& options, const Endpoint& client,
   scratch_va_ = kScratchBase + (std::uint64_t{server.device->port_id()} << 32);
   client_key_ = client.device->memory().add(client_va_, client_bytes_.size(), everything, client_bytes_);
   server_key_ = server.device->memory().add(server_va_, server_bytes_.size(), everything, server_bytes_);
-  scratch_key_ = server.device->memory().add(scratch_va_, scratch_bytes_.size(), everything, scratch_bytes_);
+  // A SEND with invalidate takes its key away: each has one of its own.
+  scratch_keys_.resize(options.op == TransferOp::kSendInv ? std::max<std::uint64_t>(options.count, 1) : 1);
+  for (std::uint32_t& key : scratch_keys_)
+    key = server.device->memory().add(scratch_va_, scratch_bytes_.size(), everything, scratch_bytes_);
 }
 
 bool TransferRun::uses_receives() const {
@@ -84,7 +87,7 @@ nic::SendRequest TransferRun::request(std::uint64_t index) const {
   request.lkey = client_key_;
   request.remote_va = atomic(options_.op) ? server_va_ : server_va_ + index * slot_B_;
   request.rkey = server_key_;
-  request.imm = options_.op == TransferOp::kSendInv ? scratch_key_ : static_cast<std::uint32_t>(index);
+  request.imm = options_.op == TransferOp::kSendInv ? scratch_keys_[index] : static_cast<std::uint32_t>(index);
   request.swap_add = options_.op == TransferOp::kFetchAdd ? kAtomicAdd : index + 1;
   request.compare = index;
   request.dest_port = server_.device->port_id();

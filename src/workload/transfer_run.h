@@ -83,7 +83,8 @@ class TransferRun final : public Workload {
   std::uint64_t payload_at_ = 0;  // UD receives begin with 40 bytes of GRH
   std::vector<std::uint8_t> client_bytes_, server_bytes_, scratch_bytes_;
   std::vector<bool> ok_;  // operation i completed with success
-  std::uint32_t client_key_ = 0, server_key_ = 0, scratch_key_ = 0;
+  std::uint32_t client_key_ = 0, server_key_ = 0;
+  std::vector<std::uint32_t> scratch_keys_;
   std::uint64_t client_va_ = 0, server_va_ = 0, scratch_va_ = 0;
   Client client_program_{*this};
   Server server_program_{*this};
