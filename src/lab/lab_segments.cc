@@ -111,7 +111,7 @@ void check_offload(LabContext& context, const YamlNode* common) {
            routing->find("offload")->text == "false";
   };
   for (const auto& [name, node] : context.nodes) {
-    if (node.is_switch && says(node.routing) && !routes[context.switch_component[node.index]])
+    if (node.is_switch && says(node.routing) && !routes[context.segments.of_switch(node.index)])
       report(*node.routing, fmt::format("the hosts behind {} are in", name));
   }
   if (says(common) && std::find(routes.begin(), routes.end(), true) == routes.end())

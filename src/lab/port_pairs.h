@@ -20,6 +20,7 @@ class Segments {
   explicit Segments(const Lab& lab);
   // Of a host's port at one end of a link.
   std::uint32_t of(const Lab& lab, std::size_t link, const PortRef& port) const;
+  std::uint32_t of_switch(std::size_t index) const { return switch_component_[index]; }
   // Behind switches, rather than one bare cable.
   bool is_switched(std::uint32_t segment) const { return segment < switch_component_.size(); }
   std::size_t switched_count() const { return switch_component_.size(); }
