@@ -87,6 +87,7 @@ struct ParameterKey {
   std::string_view name;
   std::uint32_t Parameters::*member;
   std::uint64_t max = UINT32_MAX;
+  std::uint64_t min = 0;
 };
 std::span<const ParameterKey<nic::DcqcnParameters>> dcqcn_keys();  // those of mlxconfig
 std::span<const ParameterKey<nic::HpccParameters>> hpcc_keys();

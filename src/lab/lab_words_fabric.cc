@@ -95,15 +95,19 @@ constexpr ParameterKey<DcqcnParameters> kDcqcnKeys[] = {
     {"DCE_TCP_RTT", &DcqcnParameters::dce_tcp_rtt_us, 131071},
     {"RATE_REDUCE_MONITOR_PERIOD", &DcqcnParameters::rate_reduce_monitor_period_us, UINT32_MAX},
     {"INITIAL_ALPHA_VALUE", &DcqcnParameters::initial_alpha_value, 1023}};
-constexpr ParameterKey<HpccParameters> kHpccKeys[] = {{"eta_permille", &HpccParameters::eta_permille},
+// What an algorithm divides by is not 0.
+constexpr ParameterKey<HpccParameters> kHpccKeys[] = {{"eta_permille", &HpccParameters::eta_permille, UINT32_MAX, 1},
                                                       {"max_stage", &HpccParameters::max_stage},
                                                       {"ai_rate_Mbps", &HpccParameters::ai_rate_Mbps},
-                                                      {"base_rtt_ns", &HpccParameters::base_rtt_ns}};
-constexpr ParameterKey<TimelyParameters> kTimelyKeys[] = {
-    {"t_low_ns", &TimelyParameters::t_low_ns},           {"t_high_ns", &TimelyParameters::t_high_ns},
-    {"min_rtt_ns", &TimelyParameters::min_rtt_ns},       {"ewma_permille", &TimelyParameters::ewma_permille},
-    {"beta_permille", &TimelyParameters::beta_permille}, {"ai_rate_Mbps", &TimelyParameters::ai_rate_Mbps},
-    {"hai_count", &TimelyParameters::hai_count},         {"min_rate_Mbps", &TimelyParameters::min_rate_Mbps}};
+                                                      {"base_rtt_ns", &HpccParameters::base_rtt_ns, UINT32_MAX, 1}};
+constexpr ParameterKey<TimelyParameters> kTimelyKeys[] = {{"t_low_ns", &TimelyParameters::t_low_ns},
+                                                          {"t_high_ns", &TimelyParameters::t_high_ns},
+                                                          {"min_rtt_ns", &TimelyParameters::min_rtt_ns, UINT32_MAX, 1},
+                                                          {"ewma_permille", &TimelyParameters::ewma_permille},
+                                                          {"beta_permille", &TimelyParameters::beta_permille},
+                                                          {"ai_rate_Mbps", &TimelyParameters::ai_rate_Mbps},
+                                                          {"hai_count", &TimelyParameters::hai_count},
+                                                          {"min_rate_Mbps", &TimelyParameters::min_rate_Mbps}};
 constexpr ParameterKey<SwiftParameters> kSwiftKeys[] = {{"base_target_ns", &SwiftParameters::base_target_ns},
                                                         {"hop_scale_ns", &SwiftParameters::hop_scale_ns},
                                                         {"flow_scale_range_ns", &SwiftParameters::flow_scale_range_ns},

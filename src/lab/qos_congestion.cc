@@ -22,7 +22,7 @@ void read_numbers(const YamlNode& node, std::span<const ParameterKey<Parameters>
                   ProblemList& problems) {
   for (const auto& key : keys) {
     const YamlNode* value = node.find(key.name);
-    if (value != nullptr) store(target.*key.member, read_unsigned(*value, key.name, {0, key.max}, problems));
+    if (value != nullptr) store(target.*key.member, read_unsigned(*value, key.name, {key.min, key.max}, problems));
   }
 }
 

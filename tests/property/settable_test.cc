@@ -298,8 +298,7 @@ template <class Parameters>
 void add_parameters(const std::string& algorithm, std::span<const lab::ParameterKey<Parameters>> keys,
                     std::vector<Case>& cases) {
   for (const auto& key : keys) {
-    for (std::uint64_t value :
-         {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2}, key.max / 2, key.max - 1, key.max})
+    for (std::uint64_t value : {std::uint64_t{0}, key.min, key.min + 1, key.max / 2, key.max - 1, key.max})
       cases.push_back({"qos.congestion.algorithm=" + algorithm,
                        "qos.congestion." + std::string(key.name) + "=" + std::to_string(value)});
   }
