@@ -27,10 +27,9 @@ constexpr std::int64_t kShortSpinBudget_ns = 500'000;
 // ms). That costs CPU time but is no spinning; within these limits of its clock and of CPU time.
 constexpr Time_ps kClockLoop_ps = kSecond_ps;
 constexpr std::int64_t kClockLoopBudget_ns = 10'000'000'000;
-constexpr Time_ps kClockRead_ps = ns(20);  // a vDSO call; estimate
 // How long a client waits for its server to listen: a server that has just been started gets there within this, also
 // on a busy machine.
-constexpr std::chrono::milliseconds kListenerPatience{10'000};
+constexpr std::chrono::milliseconds kListenerPatience{3'000};
 constexpr int kListenerLook_ms = 20;
 constexpr int kOutsideLooks = 5;  // looks, a millisecond apart, that find it asleep in the kernel
 
@@ -56,15 +55,6 @@ char kernel_state(int pid, int tid) {
                             ? nullptr
                             : text + std::string_view(text, size).rfind(')');
   return bracket != nullptr && bracket + 2 < text + size ? bracket[2] : 0;
-}
-
-std::string executable(int pid) {
-  char path[64], target[PATH_MAX];
-  std::snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-  ssize_t size = readlink(path, target, sizeof(target));
-  if (size <= 0) return "?";
-  std::string name(target, static_cast<std::size_t>(size));
-  return name.substr(name.rfind('/') + 1);
 }
 
 }  // namespace
@@ -230,109 +220,6 @@ void Server::serve(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
 
 Time_ps Server::arrival_ps() const {
   return std::max(world_.engine().horizon_ps(), wall_ ? wall_->reached_ps : 0);
-}
-
-void Server::accept_newcomers() {
-  for (;;) {
-    int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0) return;
-    // Replies are sent when the program waits for them: they find room.
-    newcomers_.push_back(fd);
-    if (wall_) wall_->watch(fd);
-  }
-}
-
-void Server::greet_newcomers() {
-  std::vector<int> waiting;
-  for (int fd : newcomers_) {
-    auto connection = std::make_unique<Connection>(dup(fd));
-    Request request;
-    switch (connection->receive(request)) {
-      case Connection::Got::kNothing:
-        waiting.push_back(fd);
-        break;
-      case Connection::Got::kEnd:
-        close(fd);
-        break;
-      case Connection::Got::kRequest:
-        greet(fd, request);
-        break;
-    }
-  }
-  newcomers_ = std::move(waiting);
-}
-
-void Server::greet(int fd, const Request& request) {
-  auto thread = std::make_shared<Thread>(fd);
-  if (request.op == verbs::Op::kStatus) {
-    thread->connection.send(status(), 0);
-    return;
-  }
-  if (request.op == verbs::Op::kResults) {
-    send_results(thread->connection);
-    return;
-  }
-  if (request.op == verbs::Op::kDown) {
-    down_ = true;
-    thread->connection.send({}, 0);
-    return;
-  }
-  verbs::Hello hello;
-  if (request.op != verbs::Op::kHello || !request.read(hello) || hello.protocol != verbs::kProtocol ||
-      hello.pid != thread->connection.peer_pid()) {
-    thread->connection.send(Reply::failed(EPROTO), 0);
-    return;
-  }
-  hello.node[sizeof(hello.node) - 1] = 0;
-  const auto& hosts = world_.lab().hosts;
-  auto host = std::find_if(hosts.begin(), hosts.end(), [&](const auto& each) { return each.name == hello.node; });
-  if (host == hosts.end() || host->outside) {
-    thread->connection.send(Reply::failed(ENOENT), 0);
-    return;
-  }
-  Node& node = *nodes_[static_cast<std::size_t>(host - hosts.begin())];
-  std::shared_ptr<Process> process;
-  for (const auto& each : node.processes) {
-    if (each->pid == hello.pid && !each->gone) process = each;
-  }
-  if (!process) {
-    process = std::make_shared<Process>();
-    process->node = &node;
-    process->pid = hello.pid;
-    process->group = getpgid(hello.pid);
-    process->name = executable(hello.pid);
-    process->page = SharedMemory::make("weft-process", sizeof(verbs::ProcessPage));
-    if (wall_) wall_->adopt(*process);
-    node.processes.push_back(process);
-  }
-  thread->process = process;
-  thread->tid = hello.tid;
-  thread->rank = next_rank_++;
-  thread->page = SharedMemory::make("weft-thread", sizeof(verbs::ThreadPage));
-  if (thread->page.data() == nullptr || process->page.data() == nullptr || (wall_ && process->doorbell.fd < 0)) {
-    thread->connection.send(Reply::failed(ENOMEM), 0);
-    return;
-  }
-  process->threads.push_back(thread);
-  threads_.push_back(thread);
-  Time_ps now_ps = std::max({arrival_ps(), node.now_ps(), arrivals_ps_});
-  node.at(now_ps, thread->rank, [this, thread](Time_ps at_ps) {
-    const host::HostModel& model = thread->process->node->host().model();
-    verbs::Welcome welcome{};
-    welcome.clock = wall_ ? verbs::Clock::kWall : verbs::Clock::kVirtual;
-    welcome.thread = static_cast<std::uint32_t>(thread->process->threads.size() - 1);
-    // The model's loop is perftest's, fitted as a whole: it looks at the clock once for each message, as the program
-    // does here for itself.
-    Time_ps after_post_ps = std::max<Time_ps>(0, model.post_loop_ps - kClockRead_ps);
-    welcome.costs = {model.post_wqe_ps, model.doorbell_ps, model.post_recv_ps,
-                     model.poll_hit_ps, kClockRead_ps,     after_post_ps};
-    welcome.epoch_ns = wall_ ? wall_->start_ns() : observe::Capture::kEpoch_ns;
-    Reply reply = Reply::of(welcome);
-    reply.fds[0] = thread->page.fd();
-    reply.fds[1] = thread->process->page.fd();
-    reply.fds[2] = thread->process->doorbell_given.fd;
-    thread->process->node->resume(thread, reply, at_ps);
-  });
 }
 
 ThreadWaiter::Outcome Server::wait_for(Thread& thread, Request& request) {

@@ -16,6 +16,9 @@ inline constexpr std::uint32_t kMaxQp = 131072, kMaxQpWr = 32768, kMaxSge = 30, 
 
 inline constexpr std::size_t kMaxKept_B = std::size_t{1} << 30;  // of pages that a program has unmapped
 
+// IBV_ACCESS_* flags.
+nic::Access access_of(std::uint32_t flags);
+
 class VerbsService {
  public:
   VerbsService(lab::World& world, Node& node, std::uint32_t host) : world_(world), node_(node), host_(host) {}

@@ -198,7 +198,7 @@ class TsharkTest : public testing::TestWithParam<TsharkCase> {};
 TEST_P(TsharkTest, ReadsEveryFrameAsWeDo) {
   const TsharkCase& c = GetParam();
   const auto run = c.file.empty() ? run_lab_text(c.lab.text(), c.sets) : run_lab_file(c.file, c.sets);
-  ASSERT_EQ(run->status, 0) << run->output;
+  ASSERT_LE(run->status, 1) << run->output;  // 1: an operation failed, which some of these labs are about
   const CaptureFile& file = *run->capture;
   const std::vector<std::string> ours = complaints(file);
   EXPECT_TRUE(ours.empty()) << listed(ours);

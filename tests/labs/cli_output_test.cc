@@ -224,7 +224,7 @@ TEST_F(Cli, MessagesSayWhatAndWhatToDo) {
       {"validate " + light + " --set 'workloads[bw].client=vm01'", "client and server are one host, vm01\n"},
       {"perftest " + light + " write_bw -m 8192", "weft: -m 8192"},
       {"perftest " + lab("two-node-25g-mtu1500") + " write_bw -m 4096",
-       "has a RoCE MTU of 1024 B\n  raise the mtu of both hosts"},
+       "the path has a RoCE MTU of 1024 B\n  raise the netdev mtu to 4192 B at both ends"},
       {"counters nowhere vm00", "weft: cannot read nowhere/results.json: No such file or directory\n"},
   };
   for (const Case& each : cases) {
