@@ -5,6 +5,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -140,15 +141,14 @@ std::optional<observe::CaptureOptions> read_capture_options(const CaptureArgumen
   return options;
 }
 
-CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
-  return CLI::Validator(
-      [least, most](std::string& text) {
-        const auto number = lab::parse_unsigned(text);
-        if (number && *number >= least && *number <= most) return std::string();
-        return fmt::format("{} is not a whole number from {} to {}", text.size() > 40 ? text.substr(0, 40) + "…" : text,
-                           least, most);
-      },
-      "NUMBER");
+std::function<std::string(const std::string&)> whole_number(std::uint64_t least, std::uint64_t most) {
+  return [least, most](const std::string& text) {
+    const auto number = lab::parse_unsigned(text);
+    if (number && *number >= least && *number <= most) return std::string();
+    constexpr std::size_t kShown = 40;
+    return fmt::format("{} is not a whole number from {} to {}",
+                       text.size() > kShown ? text.substr(0, kShown) + "…" : text, least, most);
+  };
 }
 
 std::optional<DirectoryLock> DirectoryLock::take(const std::string& directory) {

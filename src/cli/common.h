@@ -1,7 +1,6 @@
 // What the verbs share: reading a lab, choosing ports, progress, interruption.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -13,6 +12,10 @@
 #include "cli/output.h"
 #include "lab/lab_model.h"
 #include "observe/capture.h"
+
+namespace CLI {
+class App;
+}
 
 namespace weft::cli {
 
@@ -40,8 +43,8 @@ void add_capture_options(CLI::App& verb, CaptureArguments& arguments);
 // Complains and returns nothing when they cannot be used.
 std::optional<observe::CaptureOptions> read_capture_options(const CaptureArguments& arguments);
 
-// A whole number between the two; CLI11's own would take -1 for the largest there is.
-CLI::Validator whole_number(std::uint64_t least, std::uint64_t most);
+// A check of an option: a whole number between the two. CLI11's own would take -1 for the largest there is.
+std::function<std::string(const std::string&)> whole_number(std::uint64_t least, std::uint64_t most);
 
 // Nobody else writes into this directory as long as this is there.
 class DirectoryLock {

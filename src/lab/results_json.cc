@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "lab/class_quantities.h"
 #include "lab/drop_reason.h"
+#include "lab/json_stream.h"
 #include "lab/pause_rows.h"
 #include "lab/port_counters.h"
 #include "workload/perftest_report.h"
@@ -273,50 +274,6 @@ Json expectation_object(const ExpectationOutcome& e) {
   return x;
 }
 
-// Writes one object of many parts without having all of them in memory. What stands in a list has a line of its own.
-class JsonStream {
- public:
-  explicit JsonStream(const TextSink& sink) : sink_(sink) {}
-
-  void value(std::string_view key, const Json& json) { write(prefix(key) + json.dump()); }
-  void open(std::string_view key, char bracket) {
-    write(prefix(key) + bracket);
-    first_ = true;
-    ++depth_;
-  }
-  void close(char bracket) {
-    --depth_;
-    std::string text;
-    if (!first_) text.append(1, '\n').append(2 * depth_, ' ');
-    text += bracket;
-    write(text);
-    first_ = false;
-  }
-  void item(const Json& json) { value("", json); }
-  // An object whose last members follow; close('}') ends it.
-  void open_with(const Json& head) {
-    std::string text = head.dump();
-    text.pop_back();
-    write(prefix("") + text);
-    first_ = head.empty();
-    ++depth_;
-  }
-
- private:
-  std::string prefix(std::string_view key) {
-    std::string text;
-    if (!std::exchange(first_, false)) text += ',';
-    if (depth_ > 0) text.append(1, '\n').append(2 * depth_, ' ');
-    if (!key.empty()) text += fmt::format("\"{}\": ", key);
-    return text;
-  }
-  void write(const std::string& text) { sink_(text); }
-
-  const TextSink& sink_;
-  std::size_t depth_ = 0;
-  bool first_ = true;
-};
-
 void write_workload(JsonStream& out, const Lab& lab, const WorkloadOutcome& outcome) {
   Json w;
   w["name"] = outcome.config->name;
@@ -328,15 +285,15 @@ void write_workload(JsonStream& out, const Lab& lab, const WorkloadOutcome& outc
   if (outcome.perftest) w["perftest"] = perftest_object(*outcome.config->perftest, *outcome.perftest);
   if (outcome.transfer) w["transfer"] = transfer_object(*outcome.transfer);
   if (!outcome.flows) {
-    out.item(w);
+    out.item(w.dump());
     return;
   }
-  out.open_with(w);
+  out.open_with(w.dump());
   out.open("flows", '{');
   const Json summary = flows_object(*outcome.flows);
-  for (const auto& [key, value] : summary.items()) out.value(key, value);
+  for (const auto& [key, value] : summary.items()) out.value(key, value.dump());
   out.open("flows", '[');
-  for (const FlowOutcome& flow : outcome.flows->flows) out.item(flow_object(flow));
+  for (const FlowOutcome& flow : outcome.flows->flows) out.item(flow_object(flow).dump());
   out.close(']');
   out.close('}');
   out.close('}');
@@ -351,14 +308,14 @@ void write_switch(JsonStream& out, const SwitchOutcome& each, const fabric::Addr
   j["pool_B"] = each.pool_B;
   j["max_buffer_B"] = each.max_buffer_B;
   j["held_packets"] = each.held_packets;
-  out.open_with(j);
+  out.open_with(j.dump());
   out.open("ports", '[');
-  for (const SwitchPortOutcome& port : each.ports) out.item(switch_port_object(port));
+  for (const SwitchPortOutcome& port : each.ports) out.item(switch_port_object(port).dump());
   out.close(']');
   out.open("drops", '{');
-  out.value("total", each.drops.total);
+  out.value("total", Json(each.drops.total).dump());
   out.open("records", '[');
-  for (const fabric::DropRecord& drop : each.drops.records) out.item(drop_object(drop, each, book));
+  for (const fabric::DropRecord& drop : each.drops.records) out.item(drop_object(drop, each, book).dump());
   out.close(']');
   out.close('}');
   out.close('}');
@@ -380,31 +337,31 @@ std::string perftest_json(const PerftestOptions& options, const workload::Perfte
 void results_json(const Lab& lab, const RunResult& result, const TextSink& sink) {
   JsonStream out(sink);
   out.open("", '{');
-  out.value("lab", lab.name);
-  out.value("seed", lab.seed);
-  out.value("set", lab.overrides);
-  out.value("interrupted", result.interrupted);
-  out.value("cut_off", result.cut_off);
-  out.value("end_ns", result.end_ps / kNanosecond_ps);
+  out.value("lab", Json(lab.name).dump());
+  out.value("seed", Json(lab.seed).dump());
+  out.value("set", Json(lab.overrides).dump());
+  out.value("interrupted", Json(result.interrupted).dump());
+  out.value("cut_off", Json(result.cut_off).dump());
+  out.value("end_ns", Json(result.end_ps / kNanosecond_ps).dump());
   write_list(out, "workloads", result.workloads, [&](const auto& each) { write_workload(out, lab, each); });
-  write_list(out, "ports", result.ports, [&](const auto& each) { out.item(port_object(each)); });
+  write_list(out, "ports", result.ports, [&](const auto& each) { out.item(port_object(each).dump()); });
   if (!result.switches.empty()) {
     write_list(out, "switches", result.switches, [&](const auto& each) { write_switch(out, each, result.book); });
-    out.value("circular_waits", result.circular_waits);
+    out.value("circular_waits", Json(result.circular_waits).dump());
   }
   std::uint64_t left_out = 0;
   const auto pauses = merged_pauses(result, left_out);
   out.open("pauses", '{');
-  out.value("left_out", left_out);
-  write_list(out, "events", pauses, [&](const auto& each) { out.item(pause_object(each)); });
+  out.value("left_out", Json(left_out).dump());
+  write_list(out, "events", pauses, [&](const auto& each) { out.item(pause_object(each).dump()); });
   out.close('}');
-  write_list(out, "ledger", result.links, [&](const auto& each) { out.item(link_object(each)); });
+  write_list(out, "ledger", result.links, [&](const auto& each) { out.item(link_object(each).dump()); });
   write_list(out, "faults", result.faults, [&](const FaultOutcome& each) {
-    out.item({{"name", each.name}, {"link", each.where}, {"hits", each.hits}});
+    out.item(Json{{"name", each.name}, {"link", each.where}, {"hits", each.hits}}.dump());
   });
-  write_list(out, "expect", result.expectations, [&](const auto& each) { out.item(expectation_object(each)); });
-  out.value("captured_frames", result.captured_frames);
-  if (result.uncaptured_frames > 0) out.value("uncaptured_frames", result.uncaptured_frames);
+  write_list(out, "expect", result.expectations, [&](const auto& each) { out.item(expectation_object(each).dump()); });
+  out.value("captured_frames", Json(result.captured_frames).dump());
+  if (result.uncaptured_frames > 0) out.value("uncaptured_frames", Json(result.uncaptured_frames).dump());
   out.close('}');
   sink("\n");
 }

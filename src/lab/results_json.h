@@ -1,17 +1,15 @@
 // The machine-readable result of a run (docs/results.md) and perftest's own JSON.
 #pragma once
 
-#include <functional>
 #include <string>
-#include <string_view>
 #include <tl/expected.hpp>
 
+#include "lab/json_stream.h"
 #include "lab/runner.h"
 
 namespace weft::lab {
 
 // Piece by piece: of a large lab it is larger than what it is made from. A counter that is zero is left out.
-using TextSink = std::function<void(std::string_view)>;
 void results_json(const Lab& lab, const RunResult& result, const TextSink& sink);
 std::string results_json(const Lab& lab, const RunResult& result);
 // The error names the file and the reason.
