@@ -144,9 +144,9 @@ std::optional<Reply> ManagementNetwork::connect(Process& process, const Request&
   stream->peer_address = is_any(ask.address) ? address_of(*to) : ask.address;
   stream->peer_port = ask.port;
   stream->state = Stream::State::kConnecting;
-  // Where nobody of the node listens on the loopback address, the machine's own is meant: nothing to wait for.
-  const auto patience = is_loopback(ask.address) ? std::chrono::milliseconds{0} : patience_;
-  const Waiting waiting{stream, *to, std::chrono::steady_clock::now() + patience};
+  // Who tries ports of its own loopback looks for a service that may well not be there (hwloc: an X server).
+  const bool is_peer = !is_loopback(ask.address) && !is_any(ask.address);
+  const Waiting waiting{stream, *to, std::chrono::steady_clock::now() + (is_peer ? patience_ : decltype(patience_){})};
   nodes_[*to]->at(now_ps + kLatency_ps, 0, [this, waiting](Time_ps at_ps) { arrive(waiting, at_ps); });
   return ask.wait != 0 ? std::nullopt : std::optional(Reply::failed(EINPROGRESS));
 }

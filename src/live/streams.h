@@ -49,7 +49,8 @@ class ManagementNetwork {
   std::optional<Reply> receive(Process& process, const Request& request, Time_ps now_ps);
 
   // How long, in real time, a connection waits for a listener: who starts a client right behind its server need not
-  // know when the server has got so far. 0: it is refused at once, as it must be where only virtual time counts.
+  // know when the server has got so far. Not to a loopback address. 0: it is refused at once, as it must be where only
+  // virtual time counts.
   void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
   // Refuses those that have waited long enough. True: others still wait.
   bool refuse_late(Time_ps now_ps);

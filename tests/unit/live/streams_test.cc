@@ -68,6 +68,17 @@ TEST(StreamPatience, AClientWaitsForItsServer) {
   EXPECT_LT(server.now_ps(), kSecond_ps) << "the clock has not run to the end of somebody's sleep";
 }
 
+TEST(StreamPatience, IsNotForLoopback) {
+  LiveWorld world;
+  LiveProgram program(world, "a");
+  constexpr verbs::Address kLoopback{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}};
+  for (const verbs::Address& address : {kLoopback, kAny}) {
+    Answer answer = program.ask(Op::kStreamConnect, verbs::StreamAddress{open_stream(program), 1, address, 6000});
+    EXPECT_TRUE(answer.came);
+    EXPECT_EQ(answer.error, ECONNREFUSED);
+  }
+}
+
 TEST(StreamPatience, AFullBacklogIsWaitedForToo) {
   LiveWorld world;
   LiveProgram server(world, "b"), first(world, "a"), second(world, "a");
