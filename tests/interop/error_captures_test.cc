@@ -151,7 +151,7 @@ TEST_P(Refusals, OneNakAndTheErrorOfARealNic) {
   const auto run = run_fault_lab(
       "wrong-rkey",
       {"expect={}", "workloads[w]={name: w, client: node00, server: node01, timeout: 8, " + c.workload + "}"});
-  ASSERT_EQ(run->status, 0) << run->output;
+  ASSERT_EQ(run->status, run->meant_status()) << run->output;
   const auto requests = select(*run, kSender, true, is_request);
   const auto answers = select(*run, kReceiver, true, [](const Frame& f) { return f.is(Opcode::kAck); });
   ASSERT_FALSE(requests.empty());
@@ -221,7 +221,7 @@ INSTANTIATE_TEST_SUITE_P(Facts510, Refusals,
 
 TEST(ErrorCaptures, WrongRkeyLab) {
   const auto run = run_fault_lab("wrong-rkey");
-  EXPECT_EQ(run->status, 0) << run->output;
+  EXPECT_EQ(run->status, run->meant_status()) << run->output;
   EXPECT_EQ(select(*run, kReceiver, true, is_nak).size(), 1u);
 }
 
@@ -232,7 +232,7 @@ std::vector<std::int64_t> gaps_between(const std::vector<const Frame*>& frames) 
 }
 
 void expect_dead_peer(const LabRun& run, std::size_t transmissions) {
-  EXPECT_EQ(run.status, 0) << run.output;
+  EXPECT_EQ(run.status, run.meant_status()) << run.output;
   const auto sent = select(run, kSender, true, is_request);
   ASSERT_EQ(sent.size(), transmissions);
   for (const Frame* frame : sent) {
