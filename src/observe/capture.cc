@@ -113,11 +113,10 @@ std::size_t Capture::wrap(Port& port, std::size_t at, std::size_t size_B, const 
 void Capture::on_frame(void* self, const fabric::TapFrame& frame) {
   auto& port = *static_cast<Port*>(self);
   Capture& capture = *port.capture;
+  thread_local std::array<std::uint8_t, kMaxFrame_B> scratch;
   std::size_t at = port.bytes.size();
-  port.bytes.resize(at + kMaxFrame_B);
-  std::size_t size_B =
-      frame_of(frame.packet, frame.domain, capture.book_, frame.from, frame.to, std::span(port.bytes).subspan(at));
-  port.bytes.resize(at + size_B);
+  std::size_t size_B = frame_of(frame.packet, frame.domain, capture.book_, frame.from, frame.to, scratch);
+  port.bytes.insert(port.bytes.end(), scratch.begin(), scratch.begin() + static_cast<std::ptrdiff_t>(size_B));
   if (port.mirror && port.mirror->type) size_B = wrap(port, at, size_B, frame);
   const std::size_t original_B = size_B;
   if (capture.options_.snaplen_B != 0 && size_B > capture.options_.snaplen_B) {

@@ -162,6 +162,14 @@ struct LabRun {
     ADD_FAILURE() << "no counter " << name << " at " << port;
     return 0;
   }
+  // 1 when a transfer of it fails and no expectation says how.
+  int meant_status() const {
+    for (const auto& workload : results.at("workloads")) {
+      if (!workload.contains("transfer") || !results.at("expect").empty()) continue;
+      if (workload.at("transfer").at("failed") > 0 || workload.at("transfer").at("stalled")) return 1;
+    }
+    return 0;
+  }
   const nlohmann::json& transfer(std::size_t workload = 0) const {
     return results.at("workloads").at(workload).at("transfer");
   }

@@ -123,7 +123,7 @@ std::uint64_t counted(const LabRun& run, const std::string& port, const char* na
   for (const auto& device : run.results.at("switches")) {
     for (const auto& each : device.at("ports")) {
       if (device.at("name").get<std::string>() + ":" + each.at("name").get<std::string>() != port) continue;
-      for (const auto& one : each.at("classes")) sum += one.value(name, std::uint64_t{0});  // zeros are left out
+      for (const auto& one : each.at("classes")) sum += one.value(name, std::uint64_t{0});
     }
   }
   return sum;
