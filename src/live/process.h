@@ -5,6 +5,7 @@
 
 #include <sys/uio.h>
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -188,6 +189,7 @@ struct Process : std::enable_shared_from_this<Process> {
   int pid = 0;
   int group = 0;     // of processes
   std::string name;  // of the executable
+  std::chrono::steady_clock::time_point came = std::chrono::steady_clock::now();
   SharedMemory page;
   std::vector<std::shared_ptr<Thread>> threads;
   std::uint32_t next_handle = 1;

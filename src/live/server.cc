@@ -29,7 +29,7 @@ constexpr Time_ps kClockLoop_ps = kSecond_ps;
 constexpr std::int64_t kClockLoopBudget_ns = 10'000'000'000;
 // How long a client waits for its server to listen: a server that has just been started gets there within this, also
 // on a busy machine.
-constexpr std::chrono::milliseconds kListenerPatience{3'000};
+constexpr std::chrono::milliseconds kListenerPatience{2'000};
 constexpr int kListenerLook_ms = 20;
 constexpr int kOutsideLooks = 5;  // looks, a millisecond apart, that find it asleep in the kernel
 

@@ -145,7 +145,10 @@ std::optional<Reply> ManagementNetwork::connect(Process& process, const Request&
   stream->peer_port = ask.port;
   stream->state = Stream::State::kConnecting;
   // Who tries ports of its own loopback looks for a service that may well not be there (hwloc: an X server).
-  const bool is_peer = !is_loopback(ask.address) && !is_any(ask.address);
+  // And a server that listened while the client ran, and does not any more, is not about to start.
+  const auto ended = listener_ended_.find({*to, ask.port});
+  const bool is_peer = !is_loopback(ask.address) && !is_any(ask.address) &&
+                       (ended == listener_ended_.end() || ended->second < process.came);
   const Waiting waiting{stream, *to, std::chrono::steady_clock::now() + (is_peer ? patience_ : decltype(patience_){})};
   nodes_[*to]->at(now_ps + kLatency_ps, 0, [this, waiting](Time_ps at_ps) { arrive(waiting, at_ps); });
   return ask.wait != 0 ? std::nullopt : std::optional(Reply::failed(EINPROGRESS));
@@ -290,6 +293,8 @@ std::optional<Reply> ManagementNetwork::receive(Process& process, const Request&
 void ManagementNetwork::end(Stream& stream, Time_ps now_ps) {
   if (stream.shut) return;
   stream.shut = true;
+  if (stream.state == Stream::State::kListening)
+    listener_ended_[{stream.node->index(), stream.port}] = std::chrono::steady_clock::now();
   std::shared_ptr<Stream> peer = stream.peer.lock();
   if (!peer) return;
   Node* there = peer->node;

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -83,6 +84,7 @@ class ManagementNetwork {
   std::vector<std::unique_ptr<Node>>& nodes_;
   std::vector<std::uint32_t> next_port_;  // by node
   std::chrono::milliseconds patience_{0};
+  std::map<std::pair<std::uint32_t, std::uint32_t>, RealTime> listener_ended_;  // by node and port: the last one
   std::vector<Waiting> waiting_;
 };
 
