@@ -5,7 +5,7 @@
 # Debian 12. The first list builds build/weft; the second is what the tests, fuzzers and checks need besides.
 packages_to_build=(g++ cmake ninja-build ccache libfmt-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev
   libexpected-dev libsqlite3-dev libibverbs-dev librdmacm-dev)
-packages_to_test=(clang libclang-rt-14-dev clang-format libgtest-dev librapidcheck-dev libbenchmark-dev tshark perftest
+packages_to_test=(clang llvm libclang-rt-14-dev clang-format libgtest-dev librapidcheck-dev libbenchmark-dev tshark perftest
   ibverbs-utils infiniband-diags rdmacm-utils ucx-utils openmpi-bin libopenmpi-dev libfabric-bin
   iproute2 binutils)
 packages_to_tidy=(clang-tidy)

@@ -208,6 +208,7 @@ bool ManagementNetwork::refuse_late(Time_ps now_ps) {
   const auto now = std::chrono::steady_clock::now();
   std::erase_if(waiting_, [&](const Waiting& each) {
     if (now < each.until) return each.stream->shut;
+    listener_ended_[{each.node, each.stream->peer_port}] = now;  // who tries again does not wait again
     nodes_[each.node]->at(now_ps, 0, [this, each](Time_ps at_ps) { arrive(each, at_ps); });
     return true;
   });

@@ -84,7 +84,8 @@ class ManagementNetwork {
   std::vector<std::unique_ptr<Node>>& nodes_;
   std::vector<std::uint32_t> next_port_;  // by node
   std::chrono::milliseconds patience_{0};
-  std::map<std::pair<std::uint32_t, std::uint32_t>, RealTime> listener_ended_;  // by node and port: the last one
+  std::map<std::pair<std::uint32_t, std::uint32_t>, RealTime>
+      listener_ended_;  // by node and port: since when there is none
   std::vector<Waiting> waiting_;
 };
 
