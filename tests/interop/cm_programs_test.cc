@@ -120,7 +120,8 @@ TEST(CmPrograms, ALostRequestIsSentAgain) {
     auto said = world.run_well("vm00", "rping -s -v -C 2", "vm01", "rping -c -v -C 2 -a vm00");
     EXPECT_EQ(count_of(said.client, "ping data"), 2U) << said.client;
     EXPECT_GE(Live::now_s(), 4.608);
-    EXPECT_LT(Live::now_s(), 4.7);
+    // On a busy machine the clock may reach the end of TIMEWAIT, 1.02 s later, before the client's process has ended.
+    EXPECT_LT(Live::now_s(), 4.7 + 1.03) << "sent once more, not twice";
   }
   fs::remove(path);
 }
