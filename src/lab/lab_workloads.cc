@@ -60,7 +60,8 @@ class WorkloadReader {
       workload_.transfer = read_transfer(map_, *transfer, connected ? path_mtu_B() : kUnknownMtu_B, problems_);
       if (connected) read_class();
     }
-    if (connected) warn_of_read(perftest != nullptr ? *perftest : *transfer);
+    const YamlNode* test = perftest != nullptr ? perftest : transfer;
+    if (connected && test != nullptr) warn_of_read(*test);
     context_.lab.workloads.push_back(std::move(workload_));
     context_.workload_usable.push_back(problems_.size() == problems_before);
   }
