@@ -11,11 +11,13 @@
 #include "base/check.h"
 #include "engine/engine.h"
 #include "fabric/link.h"
+#include "fuzz/fuzz_input.h"
 #include "nic/device.h"
 #include "support/models.h"
 
 namespace {
 
+using weft::fuzz::Input;
 using namespace weft;
 using engine::Packet;
 using fabric::Fate;
@@ -29,22 +31,6 @@ constexpr std::uint32_t kOutsidePort = kHosts;
 constexpr std::uint32_t kArea_B = 16384;
 constexpr std::uint64_t kVa = 0x10000;
 constexpr std::size_t kMaxPrograms = 8, kMaxQps = 32, kMaxSteps = 256;
-
-class Input {
- public:
-  Input(const std::uint8_t* data, std::size_t size) : rest_(data, size) {}
-  bool empty() const { return rest_.empty(); }
-  std::uint32_t byte() {
-    if (rest_.empty()) return 0;
-    std::uint32_t value = rest_.front();
-    rest_ = rest_.subspan(1);
-    return value;
-  }
-  std::uint32_t word() { return byte() << 8 | byte(); }
-
- private:
-  std::span<const std::uint8_t> rest_;
-};
 
 // Registered memory that has no bytes: what is written must lie in one of the buffers that were posted, or anywhere in
 // the region when it is `open` to peers.

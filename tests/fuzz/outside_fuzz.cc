@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "base/check.h"
+#include "fuzz/fuzz_input.h"
 #include "support/outside_host.h"
 #include "wire/opcode.h"
 
 namespace {
 
+using weft::fuzz::Input;
 using namespace weft;
 using support::OutsideHost;
 using wire::Opcode;
@@ -18,27 +20,6 @@ using wire::Opcode;
 constexpr std::uint32_t kPsn = 1000, kPeerQpn = 0x77;
 constexpr std::uint64_t kVa = 0x1000;
 constexpr std::size_t kRegion_B = 4096, kGuard_B = 64;
-
-class Input {
- public:
-  Input(const std::uint8_t* data, std::size_t size) : rest_(data, size) {}
-  bool empty() const { return rest_.empty(); }
-  std::uint32_t byte() {
-    if (rest_.empty()) return 0;
-    std::uint32_t value = rest_.front();
-    rest_ = rest_.subspan(1);
-    return value;
-  }
-  std::uint32_t word() { return byte() << 8 | byte(); }
-  std::span<const std::uint8_t> take(std::size_t size_B) {
-    auto head = rest_.first(std::min(size_B, rest_.size()));
-    rest_ = rest_.subspan(head.size());
-    return head;
-  }
-
- private:
-  std::span<const std::uint8_t> rest_;
-};
 
 struct Target : OutsideHost {
   Target() {
