@@ -87,9 +87,10 @@ int finish(int status) {
       put(text);
     }
   }
+  errno = 0;
   std::cout.flush();  // CLI11 prints help and version there
+  if (!std::cout && g_output_errno == 0) g_output_errno = errno != 0 ? errno : EIO;
   if (std::fflush(stdout) != 0 && g_output_errno == 0) g_output_errno = errno;
-  if (g_output_errno == 0 && !std::cout) g_output_errno = EIO;
   if (g_output_errno == 0) return status;
   std::fprintf(stderr, "weft: cannot write to standard output: %s\n", std::strerror(g_output_errno));
   return status == kExitWell ? kExitFailed : status;
