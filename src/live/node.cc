@@ -152,6 +152,8 @@ void Node::take_request(const std::shared_ptr<Thread>& thread, Request request, 
   thread->local_ps = asked_ps;
   thread->in_vain = thread->told && request.op == verbs::Op::kWait ? thread->in_vain + 1 : 0;
   thread->told = false;
+  // It polls for its completion and then spins for the answer; after any other call it is doing something else.
+  if (request.op != verbs::Op::kPoll) thread->posted = false;
   // One that looked around in vain is no news, or two of them would keep each other awake.
   if (!idle) wake_pollers(*thread->process, thread.get(), asked_ps);
   at(asked_ps, thread->rank, [this, thread, request = std::move(request)](Time_ps now_ps) {
