@@ -20,11 +20,11 @@
 
 #include "base/hash.h"
 #include "base/huge_pages.h"
-#include "lab/lab_reader.h"
-#include "lab/world.h"
+#include "labfile/reader.h"
 #include "workload/flow_matrix.h"
 #include "workload/flow_patterns.h"
 #include "workload/flow_run.h"
+#include "world/world.h"
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "lab/lab_reader.h"
-#include "lab/runner.h"
+#include "labfile/reader.h"
+#include "world/runner.h"
 
 namespace {
 

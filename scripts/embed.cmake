@@ -1,6 +1,6 @@
 # Writes OUT, a C++ file that holds the text of each of FILES:
 #   namespace weft::lab { extern const EmbeddedFile kCatalogFiles[]; extern const std::size_t kCatalogFileCount; }
-set(text "// Generated from catalog/*.yaml by scripts/embed.cmake.\n#include \"lab/catalog_data.h\"\n\nnamespace weft::lab {\nconst EmbeddedFile kCatalogFiles[] = {\n")
+set(text "// Generated from catalog/*.yaml by scripts/embed.cmake.\n#include \"catalog/catalog_data.h\"\n\nnamespace weft::lab {\nconst EmbeddedFile kCatalogFiles[] = {\n")
 list(LENGTH FILES count)
 foreach(file ${FILES})
   get_filename_component(name ${file} NAME)

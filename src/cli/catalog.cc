@@ -1,14 +1,14 @@
 // weft catalog: the devices that a lab can name, every value with its source.
-#include "lab/catalog.h"
+#include "catalog/catalog.h"
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "catalog/catalog_text.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
-#include "lab/catalog_text.h"
 
 namespace weft::cli {
 

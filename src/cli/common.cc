@@ -18,9 +18,9 @@
 
 #include "base/files.h"
 #include "base/nearest.h"
-#include "lab/lab_reader.h"
-#include "lab/report_text.h"
-#include "lab/units.h"
+#include "labfile/reader.h"
+#include "results/report_text.h"
+#include "text/units.h"
 
 namespace weft::cli {
 

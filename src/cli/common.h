@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/output.h"
-#include "lab/lab_model.h"
+#include "model/lab.h"
 #include "observe/capture.h"
 
 namespace CLI {

@@ -8,8 +8,8 @@
 #include "cli/common.h"
 #include "cli/verbs.h"
 #include "cli/worlds.h"
-#include "lab/counters_text.h"
 #include "live/place.h"
+#include "results/counters_text.h"
 
 namespace weft::cli {
 

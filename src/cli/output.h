@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "lab/problem.h"
+#include "text/problem.h"
 
 namespace weft::cli {
 

@@ -9,12 +9,12 @@
 #include "base/files.h"
 #include "cli/common.h"
 #include "cli/verbs.h"
-#include "lab/perftest_check.h"
-#include "lab/perftest_matrix.h"
-#include "lab/port_pairs.h"
-#include "lab/results_json.h"
-#include "lab/runner.h"
+#include "model/perftest_check.h"
+#include "model/port_pairs.h"
+#include "results/results_json.h"
 #include "workload/perftest_report.h"
+#include "world/matrix_run.h"
+#include "world/runner.h"
 
 namespace weft::cli {
 

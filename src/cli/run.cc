@@ -9,11 +9,11 @@
 #include "base/files.h"
 #include "cli/common.h"
 #include "cli/verbs.h"
-#include "lab/report.h"
-#include "lab/results_json.h"
-#include "lab/results_store.h"
-#include "lab/runner.h"
 #include "live/program_session.h"
+#include "results/report.h"
+#include "results/results_json.h"
+#include "results/results_store.h"
+#include "world/runner.h"
 
 namespace weft::cli {
 

@@ -15,11 +15,11 @@
 #include "cli/common.h"
 #include "cli/verbs.h"
 #include "cli/worlds.h"
-#include "lab/captures.h"
 #include "live/environment.h"
 #include "live/place.h"
 #include "live/server.h"
 #include "live/sysfs.h"
+#include "world/captures.h"
 
 namespace weft::cli {
 

@@ -8,7 +8,7 @@
 #include "base/plural.h"
 #include "cli/common.h"
 #include "cli/verbs.h"
-#include "lab/expand.h"
+#include "labfile/expand.h"
 
 namespace weft::cli {
 

@@ -14,11 +14,11 @@
 #include <tuple>
 #include <vector>
 
-#include "lab/world.h"
 #include "live/cm_port.h"
 #include "live/node.h"
 #include "live/verbs_service.h"
 #include "verbs/cm_protocol.h"
+#include "world/world.h"
 
 namespace weft::live {
 

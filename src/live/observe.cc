@@ -5,9 +5,9 @@
 #include <cstdio>
 #include <cstring>
 
-#include "lab/read_out.h"
-#include "lab/results_json.h"
 #include "live/server.h"
+#include "results/results_json.h"
+#include "world/read_out.h"
 
 namespace weft::live {
 

@@ -7,8 +7,8 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "lab/lab_model.h"
 #include "live/process.h"
+#include "model/lab.h"
 #include "observe/outside_port.h"
 
 namespace weft::live {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "lab/program_session.h"
 #include "live/child.h"
 #include "live/server.h"
+#include "world/program_session.h"
 
 namespace weft::live {
 

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "lab/world.h"
 #include "live/cm.h"
 #include "live/node.h"
 #include "live/outside.h"
 #include "live/streams.h"
 #include "live/verbs_service.h"
 #include "live/wall_clock.h"
+#include "world/world.h"
 
 namespace weft::live {
 

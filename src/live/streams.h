@@ -9,8 +9,8 @@
 #include <memory>
 #include <optional>
 
-#include "lab/world.h"
 #include "live/node.h"
+#include "world/world.h"
 
 namespace weft::live {
 

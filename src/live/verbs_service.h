@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "lab/world.h"
 #include "live/node.h"
+#include "world/world.h"
 
 namespace weft::live {
 

@@ -2,7 +2,7 @@
 // over the cable leave as frames (docs/live.md). One address is behind it, the lab's; for the hosts of the lab it
 // answers ARP and neighbour solicitations. What comes from outside is hostile: a frame is checked to its last byte or
 // dropped and counted. Not modelled: traffic that is neither RoCEv2 nor a question for an address; it does not stop for
-// a pause frame. A node of the engine; lab/world.cc makes it, live/ brings the frames.
+// a pause frame. A node of the engine; world/world.cc makes it, live/ brings the frames.
 #pragma once
 
 #include <cstdint>

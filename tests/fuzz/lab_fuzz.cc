@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "lab/lab_reader.h"
+#include "labfile/reader.h"
 
 namespace {
 

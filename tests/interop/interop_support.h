@@ -20,8 +20,8 @@
 #include <string_view>
 #include <vector>
 
-#include "lab/metrics.h"
 #include "observe/pcap_reader.h"
+#include "results/metrics.h"
 #include "wire/roce_frame.h"
 
 namespace weft::interop {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "interop/interop_support.h"
-#include "lab/lab_reader.h"
+#include "labfile/reader.h"
 #include "wire/opcode.h"
 
 namespace weft::interop {

@@ -11,9 +11,9 @@
 #include <map>
 #include <sstream>
 
-#include "lab/lab_reader.h"
-#include "lab/runner.h"
+#include "labfile/reader.h"
 #include "workload/perftest_report.h"
+#include "world/runner.h"
 
 namespace {
 

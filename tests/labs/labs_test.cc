@@ -5,9 +5,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "lab/lab_reader.h"
-#include "lab/report.h"
-#include "lab/runner.h"
+#include "labfile/reader.h"
+#include "results/report.h"
+#include "world/runner.h"
 
 namespace {
 

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "lab/lab_reader.h"
-#include "lab/runner.h"
+#include "labfile/reader.h"
 #include "support/fabric_lab.h"
 #include "support/sanitized.h"
+#include "world/runner.h"
 
 namespace weft {
 namespace {

@@ -9,14 +9,14 @@
 #include <memory>
 #include <numeric>
 
-#include "lab/lab_reader.h"
-#include "lab/runner.h"
-#include "lab/world.h"
+#include "labfile/reader.h"
 #include "support/dcqcn_fluid.h"
 #include "support/models.h"
 #include "support/sanitized.h"
 #include "workload/flow_patterns.h"
 #include "workload/flow_run.h"
+#include "world/runner.h"
+#include "world/world.h"
 
 namespace weft {
 namespace {

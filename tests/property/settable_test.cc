@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "lab/lab_reader.h"
-#include "lab/lab_words.h"
-#include "lab/model_fields.h"
-#include "lab/results_json.h"
-#include "lab/runner.h"
+#include "catalog/model_fields.h"
+#include "labfile/reader.h"
+#include "labfile/words.h"
+#include "results/results_json.h"
 #include "support/sanitized.h"
+#include "world/runner.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/lab_model.h"
+#include "model/lab.h"
 #include "support/models.h"
 
 namespace weft::support {

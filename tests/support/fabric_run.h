@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "lab/world.h"
 #include "workload/flow_run.h"
+#include "world/world.h"
 
 namespace weft::support {
 

@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "fabric/headroom.h"
-#include "lab/lab_model.h"
-#include "lab/world_parts.h"
+#include "model/lab.h"
 #include "wire/mtu.h"
+#include "world/world_parts.h"
 
 namespace weft::support {
 

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "lab/lab_reader.h"
-#include "lab/runner.h"
+#include "labfile/reader.h"
+#include "world/runner.h"
 
 namespace weft::support {
 

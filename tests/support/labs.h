@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "lab/lab_model.h"
-#include "lab/results_json.h"
-#include "lab/runner.h"
+#include "model/lab.h"
+#include "results/results_json.h"
 #include "support/models.h"
+#include "world/runner.h"
 
 namespace weft::support {
 

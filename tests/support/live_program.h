@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "lab/lab_reader.h"
+#include "labfile/reader.h"
 #include "live/server.h"
 
 namespace weft {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/random.h"
-#include "lab/lab_model.h"
-#include "lab/qos_contract.h"
+#include "model/lab.h"
+#include "model/qos_contract.h"
 #include "support/headroom_path.h"
 #include "support/models.h"
 #include "workload/flow_patterns.h"

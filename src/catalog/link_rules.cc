@@ -1,0 +1,24 @@
+#include "catalog/link_rules.h"
+
+namespace weft::lab {
+
+std::span<const std::int64_t> ethernet_rates_bps() {
+  static constexpr std::int64_t kGbps = 1'000'000'000;
+  static constexpr std::int64_t kRates[] = {800 * kGbps, 400 * kGbps, 200 * kGbps, 100 * kGbps, 50 * kGbps,
+                                            40 * kGbps,  25 * kGbps,  10 * kGbps,  kGbps};
+  return kRates;
+}
+
+Fec auto_fec(std::int64_t rate_bps, CableKind cable, std::int64_t length_mm) {
+  constexpr std::int64_t kGbps = 1'000'000'000;
+  constexpr std::int64_t kLongestWithoutFec_mm = 3000;  // 25GBASE-CR-S, CA-N
+  if (rate_bps >= 200 * kGbps || rate_bps == 50 * kGbps) return Fec::kRs544;
+  if (rate_bps == 100 * kGbps) return Fec::kRs528;
+  if (rate_bps == 25 * kGbps) {
+    if (cable != CableKind::kDac) return Fec::kBaseR;
+    return length_mm <= kLongestWithoutFec_mm ? Fec::kNone : Fec::kRs528;
+  }
+  return Fec::kNone;
+}
+
+}  // namespace weft::lab

@@ -1,0 +1,18 @@
+// What follows from a cable and a rate: the Ethernet rates, and the FEC that two ports agree on by themselves.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "catalog/cable.h"
+
+namespace weft::lab {
+
+// 1 Gb/s to 800 Gb/s, highest first. ps_per_byte is exact for each.
+std::span<const std::int64_t> ethernet_rates_bps();
+
+// The FEC that ports choose when nobody says otherwise (facts CATALOG 9; the 25G rows are Cumulus
+// Linux 5.19 "Switch Port Attributes" with the reach of CA-N, 100G is CL91, PAM4 needs RS(544,514)).
+Fec auto_fec(std::int64_t rate_bps, CableKind cable, std::int64_t length_mm);
+
+}  // namespace weft::lab

@@ -1,0 +1,249 @@
+#include "catalog/model_fields.h"
+
+#include "base/time.h"
+
+namespace weft::lab {
+namespace {
+
+using fabric::BufferSplit;
+using fabric::HeadroomMethod;
+using fabric::SwitchModel;
+using host::HostModel;
+using nic::AckTimeoutMode;
+using nic::CnpScope;
+using nic::NicModel;
+
+constexpr Range<std::int64_t> kTime{0, kSecond_ps};
+constexpr Range<std::int64_t> kPositiveTime{1, kSecond_ps};
+constexpr Range<std::int64_t> kMemory{0, std::int64_t{1} << 40};
+constexpr Range<std::int64_t> kRate{1'000'000'000, 800'000'000'000};
+
+constexpr Word<AckTimeoutMode> kAckTimeoutWords[] = {{"formula", AckTimeoutMode::kFormula},
+                                                     {"connectx", AckTimeoutMode::kConnectX}};
+constexpr Word<CnpScope> kCnpScopeWords[] = {{"port", CnpScope::kPort},
+                                             {"destination-address", CnpScope::kDestinationAddress},
+                                             {"queue-pair", CnpScope::kQueuePair}};
+constexpr Word<BufferSplit> kBufferSplitWords[] = {{"shared", BufferSplit::kShared},
+                                                   {"ingress-pipe", BufferSplit::kIngressPipe},
+                                                   {"pipe-pair", BufferSplit::kPipePair},
+                                                   {"voq", BufferSplit::kVoq}};
+constexpr Word<HeadroomMethod> kHeadroomMethodWords[] = {{"spectrum", HeadroomMethod::kSpectrum},
+                                                         {"fixed", HeadroomMethod::kFixed}};
+
+const ModelField<NicModel> kNicFields[] = {
+    {"description", &NicModel::description},
+    {"driver", &NicModel::driver},
+    {"pci_id", &NicModel::pci_id},
+    {"firmware", &NicModel::firmware},
+    {"oui", &NicModel::oui},
+    {"line_rate", &NicModel::line_rate_bps, Quantity::kBitRate, kRate},
+    {"ports", &NicModel::ports, {}, {1, 16}},
+    {"max_netdev_mtu", &NicModel::max_netdev_mtu_B, Quantity::kSize, {1500, 65535}},
+    {"pcie_generation", &NicModel::pcie_generation, {}, {1, 6}},
+    {"pcie_lanes", &NicModel::pcie_lanes, {}, {1, 16}},
+    {"pcie_functions_per_port", &NicModel::pcie_functions_per_port, {}, {1, 4}},
+    {"pcie_max_payload", &NicModel::pcie_max_payload_B, Quantity::kSize, {128, 4096}},
+    {"message_rate", &NicModel::message_rate_per_s, Quantity::kMessageRate, {1, 10'000'000'000}},
+    {"wqe_interval", &NicModel::wqe_interval_ps, Quantity::kTime, kTime},
+    {"tx_latency", &NicModel::tx_latency_ps, Quantity::kTime, kTime},
+    {"rx_latency", &NicModel::rx_latency_ps, Quantity::kTime, kTime},
+    {"response_latency", &NicModel::response_latency_ps, Quantity::kTime, kTime},
+    {"port_latency", &NicModel::port_latency_ps, Quantity::kTime, kTime},
+    {"atomic_interval", &NicModel::atomic_interval_ps, Quantity::kTime, kTime},
+    {"rx_buffer", &NicModel::rx_buffer_B, Quantity::kSize, {16 << 10, 1 << 30}},
+    {"rx_pause_xoff", &NicModel::rx_pause_xoff_B, Quantity::kSize, {1, 1 << 30}},
+    {"rx_pause_xon", &NicModel::rx_pause_xon_B, Quantity::kSize, {0, 1 << 30}},
+    {"pfc_response", &NicModel::pfc_response_ps, Quantity::kTime, kTime},
+    {"ack_interval", &NicModel::ack_interval_packets, Quantity::kPackets, {1, 1 << 20}},
+    {"max_rd_atomic", &NicModel::max_rd_atomic, {}, {1, 255}},
+    {"max_inline", &NicModel::max_inline_B, Quantity::kSize, {0, 4096}},
+    {"end_to_end_credits", &NicModel::end_to_end_credits},
+    {"mig_req", &NicModel::mig_req},
+    {"ack_timeout_mode", &NicModel::ack_timeout_mode},
+    {"nak_generation", &NicModel::nak_generation_ps, Quantity::kTime, kTime},
+    {"nak_reaction", &NicModel::nak_reaction_ps, Quantity::kTime, kTime},
+    {"cnp_scope", &NicModel::cnp_scope},
+    {"min_time_between_cnps", &NicModel::min_time_between_cnps_ps, Quantity::kTime, kTime},
+    {"cnp_generation", &NicModel::cnp_generation_ps, Quantity::kTime, kTime},
+};
+
+const ModelField<HostModel> kHostFields[] = {
+    {"description", &HostModel::description},
+    {"post_wqe", &HostModel::post_wqe_ps, Quantity::kTime, kPositiveTime},
+    {"doorbell", &HostModel::doorbell_ps, Quantity::kTime, kTime},
+    {"post_loop", &HostModel::post_loop_ps, Quantity::kTime, kTime},
+    {"post_recv", &HostModel::post_recv_ps, Quantity::kTime, kPositiveTime},
+    {"poll_hit", &HostModel::poll_hit_ps, Quantity::kTime, kPositiveTime},
+    {"poll_empty", &HostModel::poll_empty_ps, Quantity::kTime, kPositiveTime},
+    {"mmio_write", &HostModel::mmio_write_ps, Quantity::kTime, kTime},
+    {"dma_read", &HostModel::dma_read_ps, Quantity::kTime, kTime},
+    {"dma_write", &HostModel::dma_write_ps, Quantity::kTime, kTime},
+    {"memory_jitter", &HostModel::memory_jitter_ps, Quantity::kTime, kTime},
+    {"interrupt_period", &HostModel::interrupt_period_ps, Quantity::kTime, kTime},
+    {"interrupt_cost", &HostModel::interrupt_cost_ps, Quantity::kTime, kTime},
+};
+
+const ModelField<SwitchModel> kSwitchFields[] = {
+    {"description", &SwitchModel::description},
+    {"asic", &SwitchModel::asic},
+    {"oui", &SwitchModel::oui},
+    {"sonic_platform", &SwitchModel::sonic_platform},
+    {"port_prefix", &SwitchModel::port_prefix},
+    {"buffer", &SwitchModel::buffer_B, Quantity::kSize, {64 << 10, kMemory.max}},
+    {"cell", &SwitchModel::cell_B, Quantity::kSize, {1, 64 << 10}},
+    {"buffer_split", &SwitchModel::buffer_split},
+    {"buffer_slices", &SwitchModel::buffer_slices, {}, {1, 64}},
+    {"pipes", &SwitchModel::pipes, {}, {1, 64}},
+    {"cut_through", &SwitchModel::cut_through},
+    {"pipeline", &SwitchModel::pipeline_ps, Quantity::kTime, kPositiveTime},
+    {"port_latency", &SwitchModel::port_latency_ps, Quantity::kTime, kTime},
+    {"pfc_response", &SwitchModel::pfc_response_ps, Quantity::kTime, kTime},
+    {"max_mtu", &SwitchModel::max_mtu_B, Quantity::kSize, {1500, 65535}},
+    {"headroom_method", &SwitchModel::headroom_method},
+    {"headroom_pipeline", &SwitchModel::headroom_pipeline_B, Quantity::kSize, kMemory},
+    {"headroom_pause_quanta", &SwitchModel::headroom_pause_quanta},
+    {"headroom_tile", &SwitchModel::headroom_tile_ps, Quantity::kTime, kTime},
+    {"headroom_fixed", &SwitchModel::headroom_fixed_B, Quantity::kSize, kMemory},
+    {"headroom_fixed_reserved", &SwitchModel::headroom_fixed_reserved_B, Quantity::kSize, kMemory},
+    {"headroom_fixed_xon", &SwitchModel::headroom_fixed_xon_B, Quantity::kSize, kMemory},
+    {"headroom_fixed_xon_offset", &SwitchModel::headroom_fixed_xon_offset_B, Quantity::kSize, kMemory},
+    {"headroom_pool", &SwitchModel::headroom_pool_B, Quantity::kSize, kMemory},
+    {"ingress_pool", &SwitchModel::ingress_pool_B, Quantity::kSize, kMemory},
+    {"egress_lossy_pool", &SwitchModel::egress_lossy_pool_B, Quantity::kSize, kMemory},
+    {"max_lossless_priorities", &SwitchModel::max_lossless_priorities, {}, {0, 8}},
+    {"fec_autonegotiation", &SwitchModel::fec_autonegotiation},
+    {"has_pfc", &SwitchModel::has_pfc},
+    {"has_ecn", &SwitchModel::has_ecn},
+    {"has_wjh", &SwitchModel::has_wjh},
+    {"has_int", &SwitchModel::has_int},
+    {"has_ifa", &SwitchModel::has_ifa},
+    {"has_erspan", &SwitchModel::has_erspan},
+    {"has_adaptive_routing", &SwitchModel::has_adaptive_routing},
+    {"cpu_packets_per_s", &SwitchModel::cpu_packets_per_s, {}, {0, 1'000'000'000}},
+    {"power_typical_W", &SwitchModel::power_typical_W, {}, {0, 100'000}},
+    {"power_max_W", &SwitchModel::power_max_W, {}, {0, 100'000}},
+    {"noise_dBA", &SwitchModel::noise_dBA, {}, {0, 200}},
+    {"price_used_USD", &SwitchModel::price_used_USD, {}, {0, 10'000'000}},
+};
+
+// Stores one value by the type of the member.
+template <class Model>
+struct FieldReader {
+  const YamlNode& node;
+  const ModelField<Model>& field;
+  Model& model;
+  ProblemList& problems;
+
+  bool operator()(std::string Model::*member) const {
+    return store(model.*member, read_text(node, field.key, problems));
+  }
+  bool operator()(bool Model::*member) const { return store(model.*member, read_bool(node, field.key, problems)); }
+  bool operator()(std::int64_t Model::*member) const { return store(model.*member, number()); }
+  bool operator()(std::uint32_t Model::*member) const { return store(model.*member, number()); }
+  bool operator()(AckTimeoutMode Model::*member) const {
+    return store(model.*member, read_choice<AckTimeoutMode>(node, field.key, kAckTimeoutWords, problems));
+  }
+  bool operator()(CnpScope Model::*member) const {
+    return store(model.*member, read_choice<CnpScope>(node, field.key, kCnpScopeWords, problems));
+  }
+  bool operator()(BufferSplit Model::*member) const {
+    return store(model.*member, read_choice<BufferSplit>(node, field.key, kBufferSplitWords, problems));
+  }
+  bool operator()(HeadroomMethod Model::*member) const {
+    return store(model.*member, read_choice<HeadroomMethod>(node, field.key, kHeadroomMethodWords, problems));
+  }
+
+  std::optional<std::int64_t> number() const {
+    if (field.quantity) return read_quantity(node, field.key, *field.quantity, field.range, problems);
+    const Range<std::uint64_t> range{static_cast<std::uint64_t>(field.range.min),
+                                     static_cast<std::uint64_t>(field.range.max)};
+    const auto value = read_unsigned(node, field.key, range, problems);
+    return value ? std::optional(static_cast<std::int64_t>(*value)) : std::nullopt;
+  }
+};
+
+template <class Model>
+std::vector<std::string_view> settable_keys(std::span<const ModelField<Model>> fields) {
+  std::vector<std::string_view> keys;
+  for (const auto& field : fields) {
+    if (!field.is_text()) keys.push_back(field.key);
+  }
+  return keys;
+}
+
+template <class Model>
+void apply(const YamlNode& node, std::span<const ModelField<Model>> fields, Model& model, ProblemList& problems) {
+  const MapReader set(node, "set", settable_keys(fields), problems);
+  for (const auto& field : fields) {
+    const YamlNode* value = field.is_text() ? nullptr : set.get(field.key);
+    if (value != nullptr) read_field(*value, field, model, problems);
+  }
+}
+
+}  // namespace
+
+std::span<const ModelField<NicModel>> nic_fields() {
+  return kNicFields;
+}
+std::span<const ModelField<HostModel>> host_fields() {
+  return kHostFields;
+}
+std::span<const ModelField<SwitchModel>> switch_fields() {
+  return kSwitchFields;
+}
+std::span<const Word<AckTimeoutMode>> ack_timeout_words() {
+  return kAckTimeoutWords;
+}
+std::span<const Word<CnpScope>> cnp_scope_words() {
+  return kCnpScopeWords;
+}
+std::span<const Word<BufferSplit>> buffer_split_words() {
+  return kBufferSplitWords;
+}
+std::span<const Word<HeadroomMethod>> headroom_method_words() {
+  return kHeadroomMethodWords;
+}
+
+bool read_field(const YamlNode& node, const ModelField<NicModel>& field, NicModel& model, ProblemList& problems) {
+  return std::visit(FieldReader<NicModel>{node, field, model, problems}, field.member);
+}
+bool read_field(const YamlNode& node, const ModelField<HostModel>& field, HostModel& model, ProblemList& problems) {
+  return std::visit(FieldReader<HostModel>{node, field, model, problems}, field.member);
+}
+bool read_field(const YamlNode& node, const ModelField<SwitchModel>& field, SwitchModel& model, ProblemList& problems) {
+  return std::visit(FieldReader<SwitchModel>{node, field, model, problems}, field.member);
+}
+
+void apply_set(const YamlNode& node, NicModel& model, ProblemList& problems) {
+  const NicModel before = model;
+  apply(node, nic_fields(), model, problems);
+  const auto is_set = [&](std::string_view key) { return node.is_map() && node.find(key) != nullptr; };
+  // Thresholds that the lab does not name keep their share of the buffer.
+  const auto scaled_B = [&](std::int64_t threshold_B) { return threshold_B * model.rx_buffer_B / before.rx_buffer_B; };
+  if (is_set("rx_buffer") && before.rx_buffer_B > 0) {
+    if (!is_set("rx_pause_xoff")) model.rx_pause_xoff_B = scaled_B(before.rx_pause_xoff_B);
+    if (!is_set("rx_pause_xon")) model.rx_pause_xon_B = scaled_B(before.rx_pause_xon_B);
+  }
+  if (model.rx_pause_xon_B > model.rx_pause_xoff_B || model.rx_pause_xoff_B > model.rx_buffer_B) {
+    problems.add(node.place, "rx_pause_xon, rx_pause_xoff and rx_buffer are out of order",
+                 "set them so that rx_pause_xon <= rx_pause_xoff <= rx_buffer");
+  }
+}
+void apply_set(const YamlNode& node, HostModel& model, ProblemList& problems) {
+  apply(node, host_fields(), model, problems);
+}
+void apply_set(const YamlNode& node, SwitchModel& model, ProblemList& problems) {
+  apply(node, switch_fields(), model, problems);
+}
+
+std::vector<std::string_view> settable_nic_keys() {
+  return settable_keys(nic_fields());
+}
+std::vector<std::string_view> settable_host_keys() {
+  return settable_keys(host_fields());
+}
+std::vector<std::string_view> settable_switch_keys() {
+  return settable_keys(switch_fields());
+}
+
+}  // namespace weft::lab

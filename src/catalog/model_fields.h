@@ -1,0 +1,62 @@
+// The fields of NIC, host and switch models by their catalog names: one table each, used to read the catalog,
+// to apply a lab's `set:`, and to check the JSON schema against.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "fabric/switch_model.h"
+#include "host/host_model.h"
+#include "nic/nic_model.h"
+#include "text/yaml_walk.h"
+
+namespace weft::lab {
+
+template <class Model>
+struct ModelField {
+  std::string_view key;
+  std::variant<std::string Model::*, std::int64_t Model::*, std::uint32_t Model::*, bool Model::*,
+               nic::AckTimeoutMode Model::*, nic::CnpScope Model::*, fabric::BufferSplit Model::*,
+               fabric::HeadroomMethod Model::*>
+      member;
+  std::optional<Quantity> quantity = {};  // none: a plain number
+  Range<std::int64_t> range = {};
+
+  bool is_text() const { return std::holds_alternative<std::string Model::*>(member); }
+};
+
+std::span<const ModelField<nic::NicModel>> nic_fields();
+std::span<const ModelField<host::HostModel>> host_fields();
+std::span<const ModelField<fabric::SwitchModel>> switch_fields();  // without its ports (catalog/front_ports.h)
+
+// Words of the enumerations.
+std::span<const Word<nic::AckTimeoutMode>> ack_timeout_words();
+std::span<const Word<nic::CnpScope>> cnp_scope_words();
+std::span<const Word<fabric::BufferSplit>> buffer_split_words();
+std::span<const Word<fabric::HeadroomMethod>> headroom_method_words();
+
+// Reads `node` into the field; false when something was wrong.
+bool read_field(const YamlNode& node, const ModelField<nic::NicModel>& field, nic::NicModel& model,
+                ProblemList& problems);
+bool read_field(const YamlNode& node, const ModelField<host::HostModel>& field, host::HostModel& model,
+                ProblemList& problems);
+bool read_field(const YamlNode& node, const ModelField<fabric::SwitchModel>& field, fabric::SwitchModel& model,
+                ProblemList& problems);
+
+// `set: {ack_interval: 16 packets}`: any field that is a number, a flag or a choice. A NIC's pause thresholds follow
+// its rx_buffer unless they are set too.
+void apply_set(const YamlNode& node, nic::NicModel& model, ProblemList& problems);
+void apply_set(const YamlNode& node, host::HostModel& model, ProblemList& problems);
+void apply_set(const YamlNode& node, fabric::SwitchModel& model, ProblemList& problems);
+
+// The keys that `set:` accepts.
+std::vector<std::string_view> settable_nic_keys();
+std::vector<std::string_view> settable_host_keys();
+std::vector<std::string_view> settable_switch_keys();
+
+}  // namespace weft::lab

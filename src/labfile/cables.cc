@@ -1,0 +1,58 @@
+// cable: its kind, length, rate, FEC, latency and error rate. model/links.cc makes a link of it.
+#include <fmt/format.h>
+
+#include "labfile/sections.h"
+#include "labfile/words.h"
+
+namespace weft::lab {
+namespace {
+
+constexpr double kMaxBitErrorRate = 1e-3;  // beyond it no frame of any size arrives
+
+}  // namespace
+
+CableSpec read_cable(const YamlNode& node, LabContext& context) {
+  ProblemList& problems = context.problems;
+  const std::size_t problems_before = problems.size();
+  CableSpec cable;
+  cable.place = node.place;
+  const MapReader map(node, "cable", cable_keys(), problems);
+  if (const YamlNode* kind = map.get("kind"))
+    store(cable.kind, read_choice<CableKind>(*kind, "cable kind", cable_words(), problems));
+  if (const YamlNode* length = map.get("length")) {
+    store(cable.length_mm, read_quantity(*length, "cable length", Quantity::kLength, {1, 1'000'000'000}, problems));
+    const std::int64_t max_mm = context.catalog.cable(cable.kind).max_length_mm;
+    if (cable.length_mm > max_mm) {
+      problems.add(length->place,
+                   fmt::format("a {} of {}: they end at {}", to_string(cable.kind), length->text,
+                               format_quantity(max_mm, Quantity::kLength)),
+                   cable.kind == CableKind::kDac   ? "use an aoc or fibre"
+                   : cable.kind == CableKind::kAoc ? "use a shorter cable, or fibre"
+                                                   : "write a shorter length");
+    }
+  }
+  if (const YamlNode* rate = map.get("rate")) {
+    if (const auto rate_bps = read_quantity(*rate, "rate", Quantity::kBitRate, {}, problems))
+      cable.rate_bps = {*rate_bps, rate->place};
+  }
+  if (const YamlNode* fec = map.get("fec"); fec != nullptr && fec->text != "auto") {
+    std::vector<std::string_view> words = {"auto"};
+    for (const auto& word : fec_words()) words.push_back(word.text);
+    if (const auto index = read_word(*fec, "fec", words, problems))
+      cable.fec = {fec_words()[*index - 1].value, fec->place};
+  }
+  if (const YamlNode* latency = map.get("latency"))
+    store(cable.latency_ps, read_quantity(*latency, "latency", Quantity::kTime, {1, kSecond_ps}, problems));
+  if (const YamlNode* rate = map.get("bit_error_rate")) {
+    const auto value = read_number(*rate, "bit_error_rate", problems);
+    if (value && (*value < 0 || *value > kMaxBitErrorRate)) {
+      problems.add(rate->place, fmt::format("bit_error_rate {} is out of range", rate->text),
+                   "it goes from 0 to 1e-3, after FEC; a good link has 1e-15");
+    }
+    store(cable.bit_error_rate, value);
+  }
+  cable.good = problems.size() == problems_before;
+  return cable;
+}
+
+}  // namespace weft::lab

@@ -1,0 +1,392 @@
+// workloads with `flows`: patterns over hosts become a list of flows.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/nearest.h"
+#include "labfile/sections.h"
+#include "labfile/words.h"
+#include "workload/flow_matrix.h"
+#include "workload/flow_patterns.h"
+
+namespace weft::lab {
+namespace {
+
+using workload::EndpointPair;
+
+constexpr Range<std::int64_t> kSizes{1, std::int64_t{1} << 40};
+constexpr std::uint64_t kMostFlows = 50'000'000;
+
+// "h12" -> "h" and 12.
+struct NumberedName {
+  std::string_view prefix;
+  std::uint64_t number = 0;
+};
+std::optional<NumberedName> split_number(std::string_view name) {
+  std::size_t digits = name.size();
+  while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') --digits;
+  const auto number = parse_unsigned(name.substr(digits));
+  if (!number) return std::nullopt;
+  return NumberedName{name.substr(0, digits), *number};
+}
+
+class FlowReader {
+ public:
+  FlowReader(const MapReader& map, const YamlNode& pattern, WorkloadConfig& workload, LabContext& context)
+      : map_(map), pattern_(pattern), workload_(workload), context_(context), problems_(context.problems) {}
+
+  void read() {
+    const auto pattern = read_choice<FlowPattern>(pattern_, "flows", flow_pattern_words(), problems_);
+    if (!pattern) return;
+    const std::size_t problems_before = problems_.size();
+    workload::FlowOptions& options = workload_.flows.emplace();
+    read_options(options);
+    check_keys(*pattern);
+    if (const YamlNode* hosts = map_.get("hosts")) read_hosts(*hosts);
+    read_numbers();
+    if (problems_.size() == problems_before) make_flows(*pattern, options);
+    check_reach();
+  }
+
+ private:
+  struct PatternKeys {
+    FlowPattern pattern;
+    std::vector<std::string_view> required, optional;
+  };
+
+  void check_keys(FlowPattern pattern) {
+    static const std::vector<PatternKeys> kKeys = {
+        {FlowPattern::kIncast, {"hosts", "to", "size"}, {"rounds", "period"}},
+        {FlowPattern::kPermutation, {"hosts", "size"}, {}},
+        {FlowPattern::kAllToAll, {"hosts", "size"}, {}},
+        {FlowPattern::kPointToPoint, {"pairs", "size"}, {}},
+        {FlowPattern::kOnOff, {"pairs", "size", "period", "rounds"}, {}},
+        {FlowPattern::kDistribution, {"hosts", "shape", "load"}, {"duration", "count"}},
+        {FlowPattern::kMatrix, {"hosts", "file"}, {}}};
+    const auto keys = std::find_if(kKeys.begin(), kKeys.end(), [&](const auto& k) { return k.pattern == pattern; });
+    for (std::string_view key : keys->required) map_.require(key, example(key));
+    for (std::string_view key :
+         {"hosts", "to", "pairs", "size", "rounds", "period", "load", "shape", "duration", "count", "file"}) {
+      const auto in = [&](const auto& list) { return std::find(list.begin(), list.end(), key) != list.end(); };
+      const YamlNode* node = map_.get(key);
+      if (node == nullptr || in(keys->required) || in(keys->optional)) continue;
+      problems_.add(node->place, fmt::format("{} does not go with flows {}", key, pattern_.text),
+                    fmt::format("it takes {}",
+                                join(keys->required) + (keys->optional.empty() ? "" : ", ") + join(keys->optional)));
+    }
+  }
+
+  static std::string_view example(std::string_view key) {
+    constexpr std::pair<std::string_view, std::string_view> kExamples[] = {
+        {"hosts", "hosts: all"},       {"to", "to: h0"},         {"pairs", "pairs: [[h0, h1]]"},
+        {"size", "size: 1 MB"},        {"rounds", "rounds: 10"}, {"period", "period: 1 ms"},
+        {"shape", "shape: websearch"}, {"load", "load: 50 %"},   {"file", "file: flows.cm"}};
+    for (const auto& [name, text] : kExamples) {
+      if (name == key) return text;
+    }
+    return key;
+  }
+
+  void check_telemetry(engine::TelemetryFormat format, const Place& place) {
+    if (format == engine::TelemetryFormat::kNone) return;
+    bool ifa = format == engine::TelemetryFormat::kIfa;
+    for (const SwitchConfig& each : context_.lab.switches) {
+      if (ifa ? each.model.has_ifa : each.model.has_int) continue;
+      context_.warnings.add(place,
+                            fmt::format("a real {} writes no {}: here it does", each.model.name, ifa ? "IFA" : "INT"),
+                            "weft catalog show tells which switches have it");
+      return;
+    }
+  }
+
+  void read_options(workload::FlowOptions& options) {
+    if (const YamlNode* node = map_.get("op"))
+      store(options.op, read_choice<workload::FlowOp>(*node, "op", flow_op_words(), problems_));
+    if (const YamlNode* node = map_.get("telemetry")) {
+      store(options.telemetry, read_choice<engine::TelemetryFormat>(*node, "telemetry", telemetry_words(), problems_));
+      check_telemetry(options.telemetry, node->place);
+    }
+    if (const YamlNode* node = map_.get("message"))
+      store(options.message_B, read_quantity(*node, "message", Quantity::kSize, {1, std::int64_t{1} << 31}, problems_));
+    if (const YamlNode* node = map_.get("timeout"))
+      store(options.timeout, read_unsigned(*node, "timeout", {0, 31}, problems_));
+    if (const YamlNode* node = map_.get("retry_cnt"))
+      store(options.retry_cnt, read_unsigned(*node, "retry_cnt", {0, 7}, problems_));
+  }
+
+  void read_numbers() {
+    if (const YamlNode* node = map_.get("size"))
+      store(size_B_, read_quantity(*node, "size", Quantity::kSize, kSizes, problems_));
+    if (const YamlNode* node = map_.get("rounds"))
+      store(rounds_, read_unsigned(*node, "rounds", {1, 1'000'000'000}, problems_));
+    if (const YamlNode* node = map_.get("count"))
+      store(count_, read_unsigned(*node, "count", {1, kMostFlows}, problems_));
+    if (const YamlNode* node = map_.get("period"))
+      store(period_ps_, read_quantity(*node, "period", Quantity::kTime, {1, 3600 * kSecond_ps}, problems_));
+    if (const YamlNode* node = map_.get("duration"))
+      store(duration_ps_, read_quantity(*node, "duration", Quantity::kTime, {1, 3600 * kSecond_ps}, problems_));
+    if (const YamlNode* node = map_.get("load"))
+      store(load_ppb_, read_quantity(*node, "load", Quantity::kProbability, {1, 1'000'000'000}, problems_));
+  }
+
+  // Every port of the host with a cable, or the one that is named. Index of each among the workload's endpoints.
+  std::vector<std::uint32_t> endpoints_of(std::string_view text, const Place& place) {
+    std::vector<std::uint32_t> found;
+    const EndpointText end = split_endpoint(text);
+    NodeState* host = find_host(end.host, place, context_);
+    if (host == nullptr) return found;
+    if (end.port) {
+      const PortState* port = find_port(*host, end.host, *end.port, place, context_);
+      if (port != nullptr && port->link) found.push_back(index_of(*port));
+    } else {
+      for (const auto& [name, port] : host->ports) {
+        if (port.link) found.push_back(index_of(port));
+      }
+    }
+    if (found.empty() && host->complete && context_.links_complete)
+      problems_.add(place, fmt::format("{} has no cable", in_quotes(text)), "join it to a switch or a host in links");
+    return found;
+  }
+
+  std::uint32_t index_of(const PortState& port) {
+    const std::uint64_t key = std::uint64_t{port.ref.host} << 32 | port.ref.nic << 16 | port.ref.port;
+    const auto [entry, is_new] = indices_.emplace(key, static_cast<std::uint32_t>(workload_.flow_ports.size()));
+    if (is_new) {
+      workload_.flow_ports.push_back(port.ref);
+      states_.push_back(&port);
+    }
+    return entry->second;
+  }
+
+  // all, a list, or "h0..h15".
+  void read_hosts(const YamlNode& node) {
+    if (node.is_sequence()) {
+      for (const YamlNode& item : node.children) read_host_names(item);
+    } else if (node.is_scalar() && node.text == "all") {
+      for (const HostConfig& host : context_.lab.hosts) {
+        const NodeState& state = context_.nodes.find(host.name)->second;
+        for (const auto& [name, port] : state.ports) {
+          if (port.link) index_of(port);
+        }
+      }
+    } else {
+      read_host_names(node);
+    }
+    if (workload_.flow_ports.size() < 2 && context_.links_complete && problems_.empty())
+      problems_.add(node.place, "flows need two hosts with a cable at least", "write hosts: all, or [h0, h1]");
+  }
+
+  void read_host_names(const YamlNode& node) {
+    const auto text = read_text(node, "hosts", problems_);
+    if (!text) return;
+    const std::size_t dots = text->find("..");
+    if (dots == std::string::npos) {
+      endpoints_of(*text, node.place);
+      return;
+    }
+    const std::string_view whole = *text;
+    const auto first = split_number(whole.substr(0, dots)), last = split_number(whole.substr(dots + 2));
+    if (!first || !last || first->prefix != last->prefix || first->number > last->number ||
+        last->number - first->number > 1'000'000) {
+      problems_.add(node.place, fmt::format("{} is not a range of hosts", in_quotes(*text)), "write e.g. h0..h15");
+      return;
+    }
+    for (std::uint64_t number = first->number; number <= last->number; ++number) {
+      const std::size_t problems_before = problems_.size();
+      endpoints_of(fmt::format("{}{}", first->prefix, number), node.place);
+      if (problems_.size() != problems_before) return;  // the others would say the same
+    }
+  }
+
+  void read_pairs() {
+    const auto* list = read_list(*map_.get("pairs"), "pairs", problems_);
+    for (const YamlNode& item : list == nullptr ? std::vector<YamlNode>{} : *list) {
+      const auto* ends = read_list(item, "a pair", problems_);
+      if (ends == nullptr) continue;
+      std::vector<std::uint32_t> found;
+      for (const YamlNode& end : *ends) {
+        const auto text = read_text(end, "a pair", problems_);
+        if (text) found.push_back(one_endpoint(*text, end.place));
+      }
+      if (std::find(found.begin(), found.end(), UINT32_MAX) != found.end()) continue;  // reported
+      if (found.size() != 2 || ends->size() != 2 || found[0] == found[1]) {
+        if (ends->size() == found.size())
+          problems_.add(item.place, "a pair is two different hosts", "write [h0, h1]: the first one sends");
+        continue;
+      }
+      pairs_.emplace_back(found[0], found[1]);
+    }
+  }
+
+  std::uint32_t one_endpoint(std::string_view text, const Place& place) {
+    const auto found = endpoints_of(text, place);
+    if (found.size() > 1) {
+      problems_.add(place, fmt::format("{} has {} ports with a cable", text, found.size()),
+                    fmt::format("name one: {}", port_name(context_.lab, workload_.flow_ports[found[0]])));
+    }
+    return found.empty() ? UINT32_MAX : found[0];
+  }
+
+  void make_flows(FlowPattern pattern, workload::FlowOptions& options) {
+    const auto endpoints = static_cast<std::uint32_t>(workload_.flow_ports.size());
+    const auto size_B = static_cast<std::uint64_t>(size_B_);
+    const std::size_t problems_before = problems_.size();
+    switch (pattern) {
+      case FlowPattern::kIncast:
+        return make_incast(options);
+      case FlowPattern::kPermutation:
+        options.flows = workload::permutation(endpoints, size_B, context_.lab.seed);
+        return;
+      case FlowPattern::kAllToAll:
+        if (too_many(std::uint64_t{endpoints} * (endpoints - 1))) return;
+        options.flows = workload::all_to_all(endpoints, size_B);
+        return;
+      case FlowPattern::kPointToPoint:
+      case FlowPattern::kOnOff: {
+        read_pairs();
+        if (problems_.size() != problems_before || too_many(pairs_.size() * std::uint64_t{rounds_})) return;
+        options.flows = pattern == FlowPattern::kOnOff ? workload::on_off(pairs_, size_B, period_ps_, rounds_)
+                                                       : workload::point_to_point(pairs_, size_B);
+        return;
+      }
+      case FlowPattern::kDistribution:
+        return make_distribution(options);
+      case FlowPattern::kMatrix:
+        return make_matrix(options);
+    }
+  }
+
+  void make_incast(workload::FlowOptions& options) {
+    const YamlNode& to = *map_.get("to");
+    const std::size_t problems_before = problems_.size();
+    const auto text = read_text(to, "to", problems_);
+    if (!text) return;
+    const std::uint32_t receiver = one_endpoint(*text, to.place);
+    std::vector<std::uint32_t> senders;
+    for (std::uint32_t i = 0; i < workload_.flow_ports.size(); ++i) {
+      if (i != receiver) senders.push_back(i);
+    }
+    if (rounds_ > 1 && period_ps_ == 0)
+      problems_.add(map_.get("rounds")->place, "rounds without period", "say how often: period: 1 ms");
+    if (problems_.size() != problems_before || too_many(senders.size() * std::uint64_t{rounds_})) return;
+    options.flows = workload::incast(senders, receiver, static_cast<std::uint64_t>(size_B_), rounds_, period_ps_);
+  }
+
+  void make_distribution(workload::FlowOptions& options) {
+    const YamlNode& shape = *map_.get("shape");
+    const auto distribution = workload::size_distribution(shape.text);
+    if (!distribution) {
+      problems_.add(shape.place, fmt::format("shape {} is not known", in_quotes(shape.text)),
+                    "write one of websearch, hadoop, alistorage");
+      return;
+    }
+    workload::DistributionPattern pattern;
+    pattern.endpoints = static_cast<std::uint32_t>(workload_.flow_ports.size());
+    pattern.sizes = workload::size_points(*distribution);
+    pattern.load = static_cast<double>(load_ppb_) / 1e9;
+    pattern.rate_bps = slowest_bps();
+    pattern.duration_ps = duration_ps_ > 0 ? duration_ps_ : context_.lab.duration_ps.value_or(0);
+    pattern.flow_count = count_;
+    pattern.seed = context_.lab.seed;
+    if (pattern.duration_ps == 0 && pattern.flow_count == 0) {
+      problems_.add(pattern_.place, "flows without an end", "write duration: 10 ms, or count: 1000");
+      return;
+    }
+    options.flows = workload::distribution(pattern);
+  }
+
+  std::int64_t slowest_bps() {
+    std::int64_t rate_bps = INT64_MAX;
+    for (const PortState* state : states_) rate_bps = std::min(rate_bps, context_.lab.links[*state->link].rate_bps);
+    return rate_bps;
+  }
+
+  // htsim's format; the file lies beside the lab.
+  void make_matrix(workload::FlowOptions& options) {
+    const YamlNode& node = *map_.get("file");
+    const auto name = read_text(node, "file", problems_);
+    if (!name) return;
+    const std::string path = (std::filesystem::path(context_.lab.file).parent_path() / *name).string();
+    constexpr std::size_t kLargest_B = 100'000'000;
+    auto text = read_file(path, kLargest_B);
+    if (!text) {
+      problems_.add(node.place, fmt::format("cannot read {}: {}", path, text.error()),
+                    "give the path from the lab file");
+      return;
+    }
+    auto matrix = workload::read_flow_matrix(*text);
+    if (!matrix) {
+      for (const workload::MatrixProblem& problem : matrix.error())
+        problems_.add(node.place, fmt::format("{}:{}: {}", path, problem.line, problem.message), problem.remedy);
+      return;
+    }
+    if (matrix->nodes > workload_.flow_ports.size()) {
+      problems_.add(node.place,
+                    fmt::format("{} has {} nodes, hosts names {}", path, matrix->nodes, workload_.flow_ports.size()),
+                    "name at least as many hosts as the matrix has nodes");
+      return;
+    }
+    options.flows = std::move(matrix->flows);
+  }
+
+  bool too_many(std::uint64_t flows) {
+    if (flows <= kMostFlows) return false;
+    problems_.add(pattern_.place, fmt::format("{} flows", flows), fmt::format("at most {}", kMostFlows));
+    return true;
+  }
+
+  // Endpoints reach each other, in one VLAN and one family: those of a pair, or, where anyone may send to anyone, all.
+  void check_reach() {
+    if (!context_.links_complete) return;
+    if (!pairs_.empty()) {
+      for (const auto& [source, destination] : pairs_) {
+        if (!reaches(*states_[source], *states_[destination])) return;
+      }
+      return;
+    }
+    for (const PortState* state : states_) {
+      if (!reaches(*states_.front(), *state)) return;
+    }
+  }
+
+  bool reaches(const PortState& from, const PortState& to) {
+    const PortConfig &a = context_.port(from.ref), &b = context_.port(to.ref);
+    std::string_view what;
+    if (segment_of(from, context_) != segment_of(to, context_)) {
+      what = "are not connected";
+    } else if (a.vlan != b.vlan) {
+      what = "are in two VLANs";
+    } else if (a.address.is_v4 != b.address.is_v4) {
+      what = "have IPv4 and IPv6";
+    }
+    if (what.empty()) return true;
+    problems_.add(pattern_.place,
+                  fmt::format("{} and {} {}", port_name(context_.lab, from.ref), port_name(context_.lab, to.ref), what),
+                  "flows run between ports that reach each other");
+    return false;
+  }
+
+  const MapReader& map_;
+  const YamlNode& pattern_;
+  WorkloadConfig& workload_;
+  LabContext& context_;
+  ProblemList& problems_;
+  std::map<std::uint64_t, std::uint32_t> indices_;
+  std::vector<const PortState*> states_;
+  std::vector<EndpointPair> pairs_;  // of the patterns that have them
+  std::int64_t size_B_ = 0;
+  std::uint32_t rounds_ = 1;
+  std::uint64_t count_ = 0;
+  Time_ps period_ps_ = 0, duration_ps_ = 0;
+  std::int64_t load_ppb_ = 0;
+};
+
+}  // namespace
+
+void read_flows(const MapReader& map, const YamlNode& node, WorkloadConfig& workload, LabContext& context) {
+  FlowReader(map, node, workload, context).read();
+}
+
+}  // namespace weft::lab

@@ -1,0 +1,25 @@
+// Lab file (YAML, version 1; docs/lab-file.md) -> checked model. Strict: what is not understood, not
+// resolved or not possible is a problem with a place and a remedy, and all problems are reported at once.
+// Nothing here throws; yaml-cpp's exceptions end in yaml_tree.cc.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "model/lab.h"
+#include "text/problem.h"
+
+namespace weft::lab {
+
+// `overrides` are the --set arguments, "path=value": they change the YAML tree before it is checked
+// (yaml_override.h). `seed` wins over the file's.
+tl::expected<Lab, std::vector<Problem>> read_lab(std::string_view text, std::string_view file_name,
+                                                 std::span<const std::string> overrides = {},
+                                                 std::optional<std::uint64_t> seed = {});
+
+}  // namespace weft::lab

@@ -1,0 +1,77 @@
+// Inside the lab reader: what its section readers share. Sections are read in the order in which they
+// refer to each other (fabric, nodes, links, qos, faults, workloads, expect), whatever their order in the file.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/draft.h"
+#include "text/yaml_walk.h"
+
+namespace weft::lab {
+
+// The sections of one node that are read once all nodes and links are known.
+struct NodeSections {
+  const YamlNode* qos = nullptr;
+  const YamlNode* routing = nullptr;
+  const YamlNode* routes = nullptr;
+};
+
+struct LabContext : LabDraft {
+  using LabDraft::LabDraft;
+
+  std::map<std::string, NodeSections, std::less<>> sections;  // of nodes that have any
+
+  // All null for a node without.
+  NodeSections sections_of(std::string_view node) const {
+    const auto found = sections.find(node);
+    return found == sections.end() ? NodeSections{} : found->second;
+  }
+};
+
+CableSpec read_cable(const YamlNode& node, LabContext& context);
+
+void read_fabric(const YamlNode& node, LabContext& context);
+void read_nodes(const YamlNode& node, LabContext& context);
+void read_switch(const YamlNode& node, NodeState& state, LabContext& context);
+// tap or udp, and mac, of a node that is a port to the outside.
+void read_outside(const MapReader& map, OutsideConfig& outside, ProblemList& problems);
+void read_links(const YamlNode& node, LabContext& context);
+// What follows from nodes and links together: segments, tiers, addresses that are used twice, routes.
+void settle_topology(LabContext& context, const YamlNode* routing);
+void read_qos(const YamlNode* node, LabContext& context);
+// The keys of a `qos:` map on top of `contract`. A `profile` begins anew.
+void read_qos_keys(const YamlNode& node, QosContract& contract, ProblemList& problems);
+void read_congestion(const YamlNode& node, QosContract& contract, ProblemList& problems);
+void read_mirrors(const YamlNode& node, LabContext& context);
+void read_faults(const YamlNode& node, LabContext& context);
+void read_workloads(const YamlNode& node, LabContext& context);
+void read_expectations(const YamlNode& node, LabContext& context);
+
+// The keys of a workload that has `transfer`. A UD message must fit `path_mtu_B`.
+inline constexpr std::uint32_t kUnknownMtu_B = 4096;
+// `dscp` and `priority` of a workload between these ports.
+void read_traffic_class(const MapReader& workload, std::span<const PortRef> ends, WorkloadConfig& config,
+                        LabContext& context);
+std::optional<workload::TransferOptions> read_transfer(const MapReader& workload, const YamlNode& node,
+                                                       std::uint32_t path_mtu_B, ProblemList& problems);
+
+// A workload with `flows`.
+void read_flows(const MapReader& map, const YamlNode& node, WorkloadConfig& workload, LabContext& context);
+
+// A workload with `program`.
+void read_programs(const YamlNode& node, WorkloadConfig& workload, LabContext& context);
+
+// Null when there is no such node or port, which is then reported (unless it follows from an earlier problem).
+NodeState* find_node(std::string_view name, const Place& place, LabContext& context);
+NodeState* find_host(std::string_view name, const Place& place, LabContext& context);  // and no switch
+PortState* find_port(NodeState& node, std::string_view node_name, std::string_view port_name, const Place& place,
+                     LabContext& context);
+// "vm00:p0", both parts needed.
+PortState* read_port(const YamlNode& node, std::string_view what, LabContext& context);
+
+}  // namespace weft::lab

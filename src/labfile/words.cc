@@ -1,0 +1,150 @@
+#include "labfile/words.h"
+
+namespace weft::lab {
+namespace {
+
+using fabric::FaultAction;
+using fabric::FaultFrames;
+using workload::Misuse;
+using workload::TransferOp;
+
+constexpr std::string_view kLabKeys[] = {"version", "name",    "description", "seed",      "duration",
+                                         "sample",  "fabric",  "nodes",       "links",     "routing",
+                                         "qos",     "mirrors", "faults",      "workloads", "expect"};
+constexpr std::string_view kNodeKeys[] = {"kind", "host", "set", "gpus", "nics", "qos"};
+constexpr std::string_view kOutsideKeys[] = {"kind", "address", "mtu", "vlan", "mac", "udp", "tap", "qos"};
+constexpr std::string_view kUdpKeys[] = {"listen", "peer"};
+constexpr std::string_view kNicKeys[] = {"model", "ports", "set"};
+constexpr std::string_view kPortKeys[] = {"address", "mtu", "vlan"};
+constexpr std::string_view kLinkKeys[] = {"endpoints", "cable"};
+constexpr std::string_view kCableKeys[] = {"kind", "length", "rate", "fec", "bit_error_rate", "latency"};
+constexpr std::string_view kFaultKeys[] = {"name", "link",         "both_directions", "action", "frames", "qp",
+                                           "psn",  "transmission", "probability",     "start",  "end",    "delay",
+                                           "down", "up",           "priority",        "rate"};
+constexpr std::string_view kWorkloadKeys[] = {
+    "name",  "perftest",   "args",    "transfer",  "client",    "server",        "start",    "size",          "count",
+    "depth", "connection", "timeout", "retry_cnt", "rnr_retry", "min_rnr_timer", "receives", "receive_delay", "misuse",
+    "flows", "hosts",      "to",      "pairs",     "op",        "message",       "rounds",   "period",        "load",
+    "shape", "duration",   "file",    "telemetry", "program",   "dscp",          "priority"};
+constexpr std::string_view kPerftestOnlyKeys[] = {"args"};
+constexpr std::string_view kTransferOnlyKeys[] = {"size",     "count",         "depth",     "connection",
+                                                  "timeout",  "retry_cnt",     "rnr_retry", "min_rnr_timer",
+                                                  "receives", "receive_delay", "misuse"};
+constexpr std::string_view kFlowOnlyKeys[] = {"hosts",  "to",   "pairs", "op",       "message", "rounds",
+                                              "period", "load", "shape", "duration", "file",    "telemetry"};
+constexpr std::string_view kNotFlowKeys[] = {"client",    "server",        "args",     "depth",         "connection",
+                                             "rnr_retry", "min_rnr_timer", "receives", "receive_delay", "misuse"};
+constexpr std::string_view kProgramKeys[] = {"node", "command", "start", "timeout", "find"};
+constexpr std::string_view kExpectationKeys[] = {"min", "max", "equal"};
+
+constexpr Word<FaultAction> kFaultActionWords[] = {{"drop", FaultAction::kDrop},
+                                                   {"corrupt", FaultAction::kCorrupt},
+                                                   {"ce-mark", FaultAction::kCeMark},
+                                                   {"delay", FaultAction::kDelay},
+                                                   {"duplicate", FaultAction::kDuplicate},
+                                                   {"cut", FaultAction::kCut},
+                                                   {"flap", FaultAction::kFlap},
+                                                   {"pause-storm", FaultAction::kPauseStorm},
+                                                   {"slow-receiver", FaultAction::kSlowReceiver}};
+constexpr Word<FaultFrames> kFaultFramesWords[] = {
+    {"any", FaultFrames::kAny}, {"request", FaultFrames::kRequest}, {"response", FaultFrames::kResponse}};
+constexpr std::string_view kPerftestWords[] = {"write_bw", "write_lat", "send_bw",   "send_lat",
+                                               "read_bw",  "read_lat",  "atomic_bw", "atomic_lat"};
+constexpr Word<TransferOp> kTransferWords[] = {
+    {"write", TransferOp::kWrite},        {"write-imm", TransferOp::kWriteImm},      {"send", TransferOp::kSend},
+    {"send-imm", TransferOp::kSendImm},   {"send-inv", TransferOp::kSendInv},        {"read", TransferOp::kRead},
+    {"fetch-add", TransferOp::kFetchAdd}, {"compare-swap", TransferOp::kCompareSwap}};
+constexpr Word<Misuse> kMisuseWords[] = {{"wrong-rkey", Misuse::kWrongRkey},
+                                         {"beyond-region", Misuse::kBeyondRegion},
+                                         {"no-remote-write", Misuse::kNoRemoteWrite},
+                                         {"no-receive", Misuse::kNoReceive},
+                                         {"dead-peer", Misuse::kDeadPeer}};
+
+constexpr Word<FlowPattern> kFlowPatternWords[] = {
+    {"incast", FlowPattern::kIncast},       {"permutation", FlowPattern::kPermutation},
+    {"all-to-all", FlowPattern::kAllToAll}, {"point-to-point", FlowPattern::kPointToPoint},
+    {"on-off", FlowPattern::kOnOff},        {"distribution", FlowPattern::kDistribution},
+    {"matrix", FlowPattern::kMatrix}};
+constexpr Word<workload::FlowOp> kFlowOpWords[] = {{"write", workload::FlowOp::kWrite},
+                                                   {"send", workload::FlowOp::kSend}};
+
+}  // namespace
+
+std::span<const std::string_view> lab_keys() {
+  return kLabKeys;
+}
+std::span<const std::string_view> node_keys() {
+  return kNodeKeys;
+}
+std::span<const std::string_view> outside_keys() {
+  return kOutsideKeys;
+}
+std::span<const std::string_view> udp_keys() {
+  return kUdpKeys;
+}
+std::span<const std::string_view> nic_keys() {
+  return kNicKeys;
+}
+std::span<const std::string_view> port_keys() {
+  return kPortKeys;
+}
+std::span<const std::string_view> link_keys() {
+  return kLinkKeys;
+}
+std::span<const std::string_view> cable_keys() {
+  return kCableKeys;
+}
+std::span<const std::string_view> fault_keys() {
+  return kFaultKeys;
+}
+std::span<const std::string_view> workload_keys() {
+  return kWorkloadKeys;
+}
+std::span<const std::string_view> perftest_only_keys() {
+  return kPerftestOnlyKeys;
+}
+std::span<const std::string_view> transfer_only_keys() {
+  return kTransferOnlyKeys;
+}
+std::span<const std::string_view> flow_only_keys() {
+  return kFlowOnlyKeys;
+}
+std::span<const std::string_view> not_flow_keys() {
+  return kNotFlowKeys;
+}
+std::span<const std::string_view> program_keys() {
+  return kProgramKeys;
+}
+std::span<const std::string_view> expectation_keys() {
+  return kExpectationKeys;
+}
+
+std::span<const Word<FaultAction>> fault_action_words() {
+  return kFaultActionWords;
+}
+std::span<const Word<FaultFrames>> fault_frames_words() {
+  return kFaultFramesWords;
+}
+std::span<const std::string_view> perftest_words() {
+  return kPerftestWords;
+}
+std::span<const Word<TransferOp>> transfer_words() {
+  return kTransferWords;
+}
+std::span<const Word<Misuse>> misuse_words() {
+  return kMisuseWords;
+}
+std::span<const Word<FlowPattern>> flow_pattern_words() {
+  return kFlowPatternWords;
+}
+std::span<const Word<engine::TelemetryFormat>> telemetry_words() {
+  static constexpr Word<engine::TelemetryFormat> kWords[] = {{"none", engine::TelemetryFormat::kNone},
+                                                             {"int", engine::TelemetryFormat::kInt},
+                                                             {"ifa", engine::TelemetryFormat::kIfa}};
+  return kWords;
+}
+std::span<const Word<workload::FlowOp>> flow_op_words() {
+  return kFlowOpWords;
+}
+
+}  // namespace weft::lab

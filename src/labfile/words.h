@@ -1,0 +1,88 @@
+// The words of the lab file: its keys, section by section, and the values of each choice. The reader,
+// the JSON schema's test and the documentation's test all use these tables.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "fabric/fault_rule.h"
+#include "model/lab.h"
+#include "model/qos_contract.h"
+#include "model/qos_words.h"
+#include "model/topology.h"
+#include "text/yaml_walk.h"
+#include "workload/transfer_options.h"
+
+namespace weft::lab {
+
+enum class FlowPattern : std::uint8_t {
+  kIncast,
+  kPermutation,
+  kAllToAll,
+  kPointToPoint,
+  kOnOff,
+  kDistribution,
+  kMatrix
+};
+
+std::span<const std::string_view> lab_keys();
+std::span<const std::string_view> node_keys();  // of a host
+std::span<const std::string_view> outside_keys();
+std::span<const std::string_view> udp_keys();
+std::span<const std::string_view> switch_keys();
+std::span<const std::string_view> switch_port_keys();
+std::span<const std::string_view> mirror_keys();
+std::span<const Word<MirrorKind>> mirror_words();
+std::span<const Word<MirrorDirection>> mirror_direction_words();
+std::span<const std::string_view> routing_keys();
+std::span<const std::string_view> route_keys();
+std::span<const std::string_view> fabric_keys();
+std::span<const std::string_view> fabric_host_keys();
+std::span<const std::string_view> nic_keys();
+std::span<const std::string_view> port_keys();
+std::span<const std::string_view> link_keys();
+std::span<const std::string_view> cable_keys();
+std::span<const std::string_view> qos_keys();
+std::span<const std::string_view> pfc_keys();
+std::span<const std::string_view> watchdog_keys();
+std::span<const std::string_view> queue_keys();
+std::span<const std::string_view> ecn_keys();
+std::span<const std::string_view> group_keys();
+std::span<const std::string_view> buffer_keys();
+std::span<const std::string_view> congestion_keys();  // of all algorithms
+std::span<const std::string_view> fault_keys();
+std::span<const std::string_view> workload_keys();  // of every kind
+std::span<const std::string_view> perftest_only_keys();
+std::span<const std::string_view> transfer_only_keys();  // as perftest sees it: some are also keys of flows
+std::span<const std::string_view> flow_only_keys();
+std::span<const std::string_view> not_flow_keys();
+std::span<const std::string_view> program_keys();  // of one program
+std::span<const std::string_view> expectation_keys();
+
+std::span<const Word<fabric::FaultAction>> fault_action_words();
+std::span<const Word<fabric::FaultFrames>> fault_frames_words();
+std::span<const std::string_view> perftest_words();  // "write_bw"
+std::span<const Word<workload::TransferOp>> transfer_words();
+std::span<const Word<workload::Misuse>> misuse_words();
+std::span<const Word<FlowPattern>> flow_pattern_words();
+std::span<const Word<engine::TelemetryFormat>> telemetry_words();
+std::span<const Word<workload::FlowOp>> flow_op_words();
+std::span<const Word<FabricTemplate>> template_words();
+std::span<const Word<fabric::Balancing>> balancing_words();
+std::span<const Word<bool>> hash_words();  // true: with the destination QP
+
+// A parameter of a congestion control algorithm by the name that the lab file gives it.
+template <class Parameters>
+struct ParameterKey {
+  std::string_view name;
+  std::uint32_t Parameters::*member;
+  std::uint64_t max = UINT32_MAX;
+  std::uint64_t min = 0;
+};
+std::span<const ParameterKey<nic::DcqcnParameters>> dcqcn_keys();  // those of mlxconfig
+std::span<const ParameterKey<nic::HpccParameters>> hpcc_keys();
+std::span<const ParameterKey<nic::TimelyParameters>> timely_keys();
+std::span<const ParameterKey<nic::SwiftParameters>> swift_keys();
+
+}  // namespace weft::lab

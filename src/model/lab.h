@@ -1,0 +1,191 @@
+// The checked lab: what a lab file says once every name is resolved, every quantity has a unit and
+// every rule was checked. Everything below (world, workloads, report) reads this and never YAML.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "catalog/cable.h"
+#include "fabric/fault_rule.h"
+#include "fabric/switch_config.h"
+#include "fabric/switch_model.h"
+#include "host/host_model.h"
+#include "nic/nic_model.h"
+#include "nic/port_qos.h"
+#include "text/problem.h"
+#include "workload/flow_options.h"
+#include "workload/perftest_options.h"
+#include "workload/program_options.h"
+#include "workload/transfer_options.h"
+
+namespace weft::lab {
+
+// An IPv4 address is kept in its IPv4-mapped form (::ffff:a.b.c.d), as a GID keeps it.
+struct IpAddress {
+  std::uint8_t bytes[16] = {};
+  bool is_v4 = true;
+  friend bool operator==(const IpAddress&, const IpAddress&) = default;
+};
+std::string to_string(const IpAddress& address);
+// "10.0.0.1/24", "2001:db8::1/64": sets address and prefix; false when it is neither.
+bool parse_address(std::string_view text, IpAddress& address, std::uint32_t& prefix_bits);
+std::string subnet_text(const IpAddress& address, std::uint32_t prefix_bits);  // "10.0.0.0/24"
+bool same_subnet(const IpAddress& a, const IpAddress& b, std::uint32_t prefix_bits);
+
+struct PortConfig {
+  std::string name;  // "p0"
+  IpAddress address;
+  std::uint32_t prefix_bits = 24;
+  std::int64_t netdev_mtu_B = 1500;
+  std::optional<std::uint16_t> vlan;  // 802.1Q VID; PCP is the QoS priority
+};
+
+struct NicConfig {
+  nic::NicModel model;  // resolved from the catalog, lab overrides applied
+  std::vector<PortConfig> ports;
+};
+
+// A node that is not simulated: what is behind the port is real (docs/live.md). Frames go through a TAP interface or in
+// UDP datagrams.
+struct UdpAddress {
+  std::array<std::uint8_t, 4> ip{};
+  std::uint16_t port = 0;
+  friend bool operator==(const UdpAddress&, const UdpAddress&) = default;
+};
+std::string to_string(const UdpAddress& address);  // "127.0.0.1:7001"
+struct OutsideConfig {
+  std::string tap;  // empty: UDP
+  UdpAddress listen, peer;
+  std::optional<std::array<std::uint8_t, 6>> mac;
+};
+
+// With `outside` it has one NIC with one port, p0, and no model of anything.
+struct HostConfig {
+  std::string name;
+  std::optional<OutsideConfig> outside;
+  host::HostModel model;
+  nic::PortQos qos;  // the contract with this host's overrides applied
+  std::vector<NicConfig> nics;
+  std::vector<std::string> gpus;  // catalog names; shown, not modelled yet
+};
+
+// A port of a host's NIC, or, with `nic` = kSwitch, of a switch: then `host` counts Lab::switches.
+struct PortRef {
+  static constexpr std::uint32_t kSwitch = 0xfffffffe;
+  std::uint32_t host = 0;
+  std::uint32_t nic = 0;
+  std::uint32_t port = 0;
+  bool is_switch() const { return nic == kSwitch; }
+  friend bool operator==(const PortRef&, const PortRef&) = default;
+};
+
+struct LinkConfig {
+  PortRef a, b;
+  std::int64_t rate_bps = 0;
+  CableKind cable = CableKind::kDac;
+  std::int64_t length_mm = 1000;
+  Time_ps propagation_ps = 0;  // length * 4.6 ns/m (copper) or 4.9 ns/m (fibre)
+  Fec fec = Fec::kNone;
+  Time_ps fec_latency_ps = 0;  // one way, encoder and decoder
+  double bit_error_rate = 0;   // after FEC
+  // Given: exactly this from the last bit sent to the last bit received, in place of port latencies, propagation and
+  // FEC.
+  std::optional<Time_ps> latency_ps;
+};
+
+struct SwitchPort {
+  std::string name;  // "swp1"
+  std::int64_t mtu_B = 0;
+  std::array<std::int64_t, fabric::kClasses> headroom_B{};  // by priority group, set once its link is known
+};
+
+struct SwitchRoute {
+  PortRef destination;               // of a host
+  std::vector<std::uint32_t> ports;  // indices into SwitchConfig::ports
+};
+
+struct SwitchConfig {
+  std::string name;
+  fabric::SwitchModel model;  // resolved from the catalog, lab overrides applied
+  fabric::SwitchQos qos;      // the contract with this switch's overrides applied
+  fabric::RoutingConfig routing;
+  std::vector<SwitchPort> ports;  // all that the model has
+  std::vector<SwitchRoute> routes;
+  std::uint32_t tier = 0;  // 0 next to hosts; for the report and the drawing
+};
+
+enum class MirrorKind : std::uint8_t { kSpan, kErspan2, kErspan3 };
+enum class MirrorDirection : std::uint8_t { kBoth, kIngress, kEgress };
+
+// A mirror session of a switch: what passes a port is copied to a capture, plain or in ERSPAN.
+struct MirrorConfig {
+  PortRef port;
+  MirrorDirection direction = MirrorDirection::kBoth;
+  MirrorKind kind = MirrorKind::kSpan;
+  std::uint16_t session = 1;
+  IpAddress collector;  // of ERSPAN
+};
+
+struct FaultConfig {
+  PortRef from;  // the direction: frames that leave this port
+  bool both_directions = false;
+  fabric::FaultRule rule;
+};
+
+struct WorkloadConfig {
+  std::string name;
+  PortRef client, server;
+  std::uint32_t client_function = 0, server_function = 0;  // PCIe function of the port (DGX Spark)
+  // Given: starts at that time, beside others. Not given: in turn, when the one before it in the file is finished.
+  std::optional<Time_ps> start_ps;
+  // Of its packets, both ways. A priority stands for a DSCP that maps to it where hosts go by the DSCP.
+  std::optional<std::uint8_t> dscp, priority;
+  std::optional<workload::PerftestOptions> perftest;  // exactly one of the four
+  std::optional<workload::TransferOptions> transfer;
+  std::optional<workload::FlowOptions> flows;
+  std::vector<PortRef> flow_ports;  // the endpoints that `flows` counts
+  std::optional<workload::ProgramOptions> programs;
+};
+
+struct Expectation {
+  std::string subject;             // workload name, or "vm00:p0" for a counter of that port
+  std::string metric;              // "bw_average_Gbps", "out_of_sequence"
+  std::optional<double> min, max;  // equal: both the same
+  int line = 0, column = 0;
+};
+
+struct Lab {
+  std::string file;  // as given, for messages
+  std::string name;
+  std::string description;
+  std::uint64_t seed = 1;
+  std::vector<std::string> overrides;  // --set, as given
+  std::optional<Time_ps> duration_ps;  // the run ends then, at rest or not
+  std::optional<Time_ps> sample_ps;    // interval of the time series; nothing: no series
+  std::vector<HostConfig> hosts;
+  std::vector<SwitchConfig> switches;
+  std::vector<LinkConfig> links;
+  nic::PortQos qos;  // what the contract says to hosts without overrides
+  std::vector<MirrorConfig> mirrors;
+  std::vector<FaultConfig> faults;
+  std::vector<WorkloadConfig> workloads;
+  std::vector<Expectation> expectations;
+  std::vector<Problem> warnings;  // what can be run but is probably not meant
+};
+
+// The first node that is a port to the outside, or null: only a world with the wall's clock can have one.
+const HostConfig* first_outside(const Lab& lab);
+
+// "vm00:p0", "leaf1:swp3"
+std::string port_name(const Lab& lab, const PortRef& port);
+// "mlx5_0": the RDMA device of a host's port, as the driver numbers them; and all of a host, "mlx5_0 (p0), mlx5_1
+// (p1)".
+std::string device_name(const Lab& lab, const PortRef& port);
+std::string device_list(const Lab& lab, std::uint32_t host);
+
+}  // namespace weft::lab

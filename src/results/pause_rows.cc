@@ -1,0 +1,87 @@
+#include "results/pause_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weft::lab {
+
+namespace {
+
+// An event and where it was: the switch, or none, and the port.
+struct Found {
+  const fabric::PauseEvent* event;
+  const SwitchOutcome* device;
+  const PortOutcome* nic;
+};
+
+PauseRow row_of(const Found& found) {
+  const fabric::PauseEvent& event = *found.event;
+  PauseRow row;
+  row.time_ps = event.time_ps;
+  row.classes = static_cast<std::uint8_t>(1u << event.pause_class);
+  row.sent = event.sent;
+  row.what = event.what;
+  if (found.nic != nullptr) {
+    row.port = found.nic->name;
+    row.peer = found.nic->peer;
+  } else {
+    row.port = found.device->config->name + ":" + found.device->ports[event.port].name;
+    row.peer = found.device->ports[event.port].peer;
+  }
+  return row;
+}
+
+bool is_one_row(const PauseRow& a, const PauseRow& b) {
+  return a.time_ps == b.time_ps && a.port == b.port && a.sent == b.sent && a.what == b.what;
+}
+
+}  // namespace
+
+std::vector<PauseRow> merged_pauses(const RunResult& result, std::uint64_t& left_out) {
+  std::vector<Found> all;
+  left_out = 0;
+  for (const PortOutcome& port : result.ports) {
+    for (const fabric::PauseEvent& event : port.pauses.records) all.push_back({&event, nullptr, &port});
+    left_out += port.pauses.total - port.pauses.records.size();
+  }
+  for (const SwitchOutcome& each : result.switches) {
+    for (const fabric::PauseEvent& event : each.pauses.records) all.push_back({&event, &each, nullptr});
+    left_out += each.pauses.total - each.pauses.records.size();
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Found& a, const Found& b) { return a.event->time_ps < b.event->time_ps; });
+  std::vector<PauseRow> rows;
+  for (const Found& found : all) {
+    PauseRow row = row_of(found);
+    if (!rows.empty() && is_one_row(rows.back(), row)) {
+      rows.back().classes |= row.classes;
+    } else if (rows.size() < kMostPauseRows) {
+      rows.push_back(std::move(row));
+    } else {
+      ++left_out;
+    }
+  }
+  return rows;
+}
+
+std::string pause_text(const PauseRow& row) {
+  using fabric::PauseEnd;
+  if (row.what == PauseEnd::kStart) return fmt::format("{} {}", row.sent ? "XOFF sent to" : "stopped by", row.peer);
+  if (row.what == PauseEnd::kXon) return fmt::format("{} {}", row.sent ? "XON sent to" : "released by", row.peer);
+  std::string_view why = row.what == PauseEnd::kExpired    ? "the pause timer ran out"
+                         : row.what == PauseEnd::kLinkDown ? "the link went down"
+                                                           : "the PFC watchdog stepped in";
+  return fmt::format("{}: {}", row.sent ? "no longer stops " + row.peer : "free again", why);
+}
+
+std::string classes_text(std::uint8_t classes) {
+  if (classes == 0xff) return "all";
+  std::string text;
+  for (unsigned c = 0; c < fabric::kClasses; ++c) {
+    if (classes >> c & 1) text += fmt::format("{}{}", text.empty() ? "" : " ", c);
+  }
+  return text;
+}
+
+}  // namespace weft::lab

@@ -1,0 +1,28 @@
+// The pause logs of all ports of a run as one list, so that the way a pause spreads can be read from top to bottom.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "results/run_result.h"
+
+namespace weft::lab {
+
+struct PauseRow {
+  Time_ps time_ps = 0;
+  std::string port, peer;    // "leaf0:swp1"
+  std::uint8_t classes = 0;  // one bit each: what happened to several at one instant is one row
+  bool sent = false;
+  fabric::PauseEnd what = fabric::PauseEnd::kStart;
+};
+
+inline constexpr std::size_t kMostPauseRows = 100'000;
+// The first of them in order of time, ports of hosts first within an instant; `left_out` are events that the logs or
+// this list had no room for.
+std::vector<PauseRow> merged_pauses(const RunResult& result, std::uint64_t& left_out);
+// "XOFF sent to h0:p0", "stopped by leaf0:swp1 …".
+std::string pause_text(const PauseRow& row);
+// "3", "3 4", "all".
+std::string classes_text(std::uint8_t classes);
+
+}  // namespace weft::lab

@@ -1,0 +1,314 @@
+#include "results/report_fabric.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "base/plural.h"
+#include "results/drop_reason.h"
+#include "results/pause_rows.h"
+#include "results/report_table.h"
+#include "results/report_text.h"
+
+namespace weft::lab {
+
+namespace {
+
+using Align = Table::Align;
+
+constexpr std::size_t kMostRows = 32;     // of a table
+constexpr std::size_t kPauseEvents = 40;  // of the timeline
+constexpr std::size_t kNamesInDrawing = 8;
+
+std::string heading(const std::string& title) {
+  return "\n## " + title + "\n\n";
+}
+
+std::string block(const Table& table) {
+  return "```\n" + table.text() + "```\n";
+}
+
+std::string count(std::uint64_t value) {
+  return fmt::format("{}", value);
+}
+
+std::string kilobytes(std::uint64_t size_B) {
+  return size_B == 0 ? "0" : fmt::format("{:.1f}", static_cast<double>(size_B) / 1000.0);
+}
+
+std::string microseconds(Time_ps time_ps) {
+  return time_ps == 0 ? "0" : fmt::format("{:.3f}", static_cast<double>(time_ps) / 1e6);
+}
+
+std::uint64_t sum(const std::array<std::uint64_t, fabric::kClasses>& values) {
+  return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
+}
+
+// "h0 h1 … h15 (16)"
+std::string names_text(const std::vector<std::string>& names) {
+  std::string text;
+  bool all = names.size() <= kNamesInDrawing;
+  for (std::size_t i = 0; i < (all ? names.size() : kNamesInDrawing - 2); ++i)
+    text += (text.empty() ? "" : " ") + names[i];
+  if (!all) text += " … " + names.back();
+  return text;
+}
+
+std::string models_text(const std::map<std::string, std::size_t>& models) {
+  std::string text;
+  for (const auto& [model, number] : models) text += fmt::format("{}{} x {}", text.empty() ? "" : ", ", number, model);
+  return text;
+}
+
+struct BufferRow {
+  std::uint64_t weight = 0;
+  std::vector<std::string> cells;
+};
+
+BufferRow buffer_row(const SwitchOutcome& each, const SwitchPortOutcome& port, std::size_t c) {
+  const fabric::SwitchPortCounters& n = port.counters;
+  std::uint64_t lost = n.queue_drops[c] + n.group_drops[c];
+  BufferRow row;
+  // A loss says more than a mark, a mark more than a long queue.
+  row.weight = (lost > 0 ? std::uint64_t{2} << 60 : 0) + (n.ecn_marked[c] > 0 ? std::uint64_t{1} << 60 : 0) +
+               std::max(n.max_queue_B[c], port.max_shared_B[c]);
+  row.cells = {each.config->name + ":" + port.name,
+               count(c),
+               count(n.rx[c].packets),
+               count(n.tx[c].packets),
+               count(n.ecn_marked[c]),
+               count(n.queue_drops[c]),
+               count(n.group_drops[c]),
+               kilobytes(n.max_queue_B[c]),
+               kilobytes(port.max_shared_B[c]),
+               kilobytes(port.max_headroom_B[c])};
+  return row;
+}
+
+void add_pause_row(Table& table, const std::string& port, std::size_t c, std::uint64_t sent, Time_ps sent_ps,
+                   std::uint64_t received, std::uint64_t transitions, Time_ps stopped_ps) {
+  if (sent + received == 0) return;
+  table.add_row({port, count(c), count(sent), microseconds(sent_ps), count(received), count(transitions),
+                 microseconds(stopped_ps)});
+}
+
+// The worst of each hop, as the packets themselves brought it.
+std::string telemetry_table(const std::vector<const FlowOutcome*>& flows) {
+  Table table;
+  table.add_column("from", Align::kLeft);
+  table.add_column("to", Align::kLeft);
+  table.add_column("leaves by", Align::kLeft);
+  table.add_column("max queue kB");
+  table.add_column("max stay us");
+  for (const FlowOutcome* flow : flows) {
+    for (const HopOutcome& hop : flow->hops)
+      table.add_row({flow->from, flow->to, hop.port, fmt::format("{:.1f}", static_cast<double>(hop.max_queue_B) / 1e3),
+                     microseconds(hop.max_stay_ps)});
+  }
+  return table.empty() ? "" : "\nTelemetry:\n\n" + block(table);
+}
+
+}  // namespace
+
+std::uint64_t pause_frames(const PortOutcome& port) {
+  return sum(port.counters.tx_pause) + sum(port.pause_rx);
+}
+
+std::string fabric_drawing(const Lab& lab) {
+  std::uint32_t tiers = 0;
+  for (const SwitchConfig& each : lab.switches) tiers = std::max(tiers, each.tier + 1);
+  std::string out = "```\n";
+  for (std::uint32_t tier = tiers; tier-- > 0;) {
+    std::vector<std::string> names;
+    std::map<std::string, std::size_t> models;
+    for (const SwitchConfig& each : lab.switches) {
+      if (each.tier != tier) continue;
+      names.push_back(each.name);
+      ++models[each.model.description.empty() ? each.model.name : each.model.description];
+    }
+    if (!names.empty()) out += fmt::format("tier {}  {}\n        {}\n", tier, names_text(names), models_text(models));
+  }
+  std::vector<std::string> names;
+  std::map<std::string, std::size_t> models;
+  for (const HostConfig& host : lab.hosts) {
+    names.push_back(host.name);
+    for (const NicConfig& nic : host.nics) ++models[nic.model.name];
+  }
+  out += fmt::format("hosts   {}\n        {}\n", names_text(names), models_text(models));
+  std::map<std::string, std::size_t> links;
+  for (const LinkConfig& link : lab.links) {
+    bool inside = link.a.is_switch() && link.b.is_switch();
+    ++links[fmt::format("{} Gb/s {}", link.rate_bps / 1'000'000'000, inside ? "between switches" : "to hosts")];
+  }
+  out += fmt::format("links   {}\n", models_text(links));
+  return out + "```\n";
+}
+
+std::string flows_text(const FlowsOutcome& outcome) {
+  const workload::FlowSummary& s = outcome.summary;
+  std::string out = fmt::format("  {} done, {} failed, {} unfinished", counted(s.done, "flow"), s.failed, s.unfinished);
+  if (s.done > 0) {
+    out += fmt::format("; {:.2f} Gb/s together, Jain {:.4f}\n", s.goodput_bps / 1e9, s.jain);
+    out += fmt::format("  FCT us: p50 {:.3f}, p99 {:.3f}, p99.9 {:.3f}, max {:.3f}",
+                       static_cast<double>(s.fct_p50_ps) / 1e6, static_cast<double>(s.fct_p99_ps) / 1e6,
+                       static_cast<double>(s.fct_p999_ps) / 1e6, static_cast<double>(s.fct_max_ps) / 1e6);
+    if (s.slowdown_p50 > 0) out += fmt::format("\n  slowdown: p50 {:.2f}, p99 {:.2f}", s.slowdown_p50, s.slowdown_p99);
+  }
+  out += "\n\n";
+  std::vector<const FlowOutcome*> shown;
+  for (const FlowOutcome& flow : outcome.flows) shown.push_back(&flow);
+  if (shown.size() > kMostRows) {
+    constexpr std::size_t kSlowest = 16;
+    auto takes_ps = [](const FlowOutcome* flow) {
+      return flow->row.state == workload::FlowState::kDone ? flow->row.fct_ps() : kNever_ps;
+    };
+    std::stable_sort(shown.begin(), shown.end(),
+                     [&](const FlowOutcome* a, const FlowOutcome* b) { return takes_ps(a) > takes_ps(b); });
+    out += fmt::format("The {} slowest of {}; all are in results.json.\n\n", kSlowest, shown.size());
+    shown.resize(kSlowest);
+  }
+  Table table;
+  table.add_column("from", Align::kLeft);
+  table.add_column("to", Align::kLeft);
+  for (const char* title : {"size", "start us", "FCT us", "Gb/s", "slowdown", "re-sent", "CNPs"})
+    table.add_column(title);
+  for (const FlowOutcome* flow : shown) {
+    const workload::FlowRow& row = flow->row;
+    bool done = row.state == workload::FlowState::kDone;
+    std::string fct = done                                        ? microseconds(row.fct_ps())
+                      : row.state == workload::FlowState::kFailed ? "failed"
+                                                                  : "unfinished";
+    table.add_row({flow->from, flow->to, size_text(row.size_B), microseconds(row.start_ps), fct,
+                   done ? fmt::format("{:.2f}", row.goodput_bps() / 1e9) : "-",
+                   flow->slowdown > 0 ? fmt::format("{:.2f}", flow->slowdown) : "-", count(flow->retransmitted_packets),
+                   count(flow->cnps_received)});
+  }
+  if (!table.empty()) out += block(table);
+  out += telemetry_table(shown);
+  auto failed = std::find_if(outcome.flows.begin(), outcome.flows.end(),
+                             [](const FlowOutcome& flow) { return flow.row.state == workload::FlowState::kFailed; });
+  if (failed != outcome.flows.end())
+    out += fmt::format("  {} -> {}: {}\n", failed->from, failed->to, failed->row.failure());
+  return out;
+}
+
+std::string switch_section(const RunResult& result) {
+  if (result.switches.empty()) return "";
+  std::vector<BufferRow> rows;
+  for (const SwitchOutcome& each : result.switches) {
+    for (const SwitchPortOutcome& port : each.ports) {
+      for (std::size_t c = 0; c < fabric::kClasses; ++c) {
+        if (port.counters.rx[c].packets + port.counters.tx[c].packets > 0) rows.push_back(buffer_row(each, port, c));
+      }
+    }
+  }
+  std::string out =
+      heading("Switches") +
+      "Lost on the way out (queue) and in (group); the most that queue, shared buffer and headroom held.\n\n";
+  if (rows.size() > kMostRows) {
+    out += fmt::format("The {} fullest of {} port and priority pairs; all are in results.json.\n\n", kMostRows,
+                       rows.size());
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const BufferRow& a, const BufferRow& b) { return a.weight > b.weight; });
+    rows.resize(kMostRows);
+  }
+  Table table;
+  table.add_column("port", Align::kLeft);
+  for (const char* title :
+       {"prio", "rx pkts", "tx pkts", "marked", "lost out", "lost in", "queue kB", "shared kB", "headroom kB"}) {
+    table.add_column(title);
+  }
+  for (BufferRow& row : rows) table.add_row(std::move(row.cells));
+  if (!table.empty()) out += block(table);
+  std::vector<const SwitchOutcome*> fullest;
+  for (const SwitchOutcome& each : result.switches) fullest.push_back(&each);
+  std::stable_sort(fullest.begin(), fullest.end(),
+                   [](const SwitchOutcome* a, const SwitchOutcome* b) { return a->max_buffer_B > b->max_buffer_B; });
+  constexpr std::size_t kMostSwitches = 8;
+  for (std::size_t i = 0; i < std::min(kMostSwitches, fullest.size()); ++i) {
+    const SwitchOutcome& each = *fullest[i];
+    out += fmt::format("  {}: at most {} of {} kB of buffer in use", each.config->name, kilobytes(each.max_buffer_B),
+                       kilobytes(each.pool_B));
+    if (each.held_packets > 0) out += fmt::format("; {} still held", counted(each.held_packets, "packet"));
+    out += "\n";
+  }
+  return out;
+}
+
+std::string pause_section(const RunResult& result) {
+  Table table;
+  table.add_column("port", Align::kLeft);
+  for (const char* title : {"class", "sent", "stopping it us", "received", "transitions", "stopped us"})
+    table.add_column(title);
+  for (std::size_t c = 0; c < fabric::kClasses; ++c) {
+    for (const PortOutcome& port : result.ports) {
+      add_pause_row(table, port.name, c, port.counters.tx_pause[c], port.counters.tx_pause_ps[c], port.pause_rx[c],
+                    port.pause_rx_transitions[c], port.pause_rx_ps[c]);
+    }
+    for (const SwitchOutcome& each : result.switches) {
+      for (const SwitchPortOutcome& port : each.ports) {
+        add_pause_row(table, each.config->name + ":" + port.name, c, port.counters.pause_tx[c],
+                      port.counters.pause_tx_ps[c], port.pause_rx[c], port.pause_rx_transitions[c],
+                      port.pause_rx_ps[c]);
+      }
+    }
+  }
+  if (table.empty()) return "";
+  std::string out = heading("Pauses") + "Frames sent to and received from the peer, XOFF and XON.\n\n" + block(table);
+  std::uint64_t left_out = 0;
+  std::vector<PauseRow> rows = merged_pauses(result, left_out);
+  if (rows.empty()) return out;
+  std::size_t shown = std::min(kPauseEvents, rows.size());
+  out += shown < rows.size() ? fmt::format("\nThe first {} of {} events:\n\n", shown, rows.size() + left_out)
+                             : "\nIn order of time:\n\n";
+  Table events;
+  events.add_column("us");
+  events.add_column("port", Align::kLeft);
+  events.add_column("class");
+  events.add_column("what", Align::kLeft);
+  for (std::size_t i = 0; i < shown; ++i)
+    events.add_row({fmt::format("{:.3f}", static_cast<double>(rows[i].time_ps) / 1e6), rows[i].port,
+                    classes_text(rows[i].classes) + " ", pause_text(rows[i])});
+  return out + block(events);
+}
+
+std::string drop_section(const RunResult& result) {
+  Table table;
+  table.add_column("switch", Align::kLeft);
+  table.add_column("packets");
+  table.add_column("reason", Align::kLeft);
+  table.add_column("WJH id", Align::kLeft);
+  table.add_column("came in by", Align::kLeft);
+  table.add_column("what to do", Align::kLeft);
+  for (const SwitchOutcome& each : result.switches) {
+    for (const DropReason& reason : drop_reasons()) {
+      std::uint64_t packets = 0;
+      std::vector<std::string> ports;
+      for (const SwitchPortOutcome& port : each.ports) {
+        std::uint64_t here = port.counters.drops[static_cast<std::size_t>(reason.fate)];
+        packets += here;
+        if (here > 0) ports.push_back(port.name);
+      }
+      if (packets == 0) continue;
+      std::string by =
+          ports.size() > 2 ? fmt::format("{} ports", ports.size()) : fmt::format("{}", fmt::join(ports, " "));
+      table.add_row({each.config->name, count(packets), std::string(reason.name),
+                     reason.wjh_id == 0 ? "not a WJH reason" : count(static_cast<std::uint64_t>(reason.wjh_id)), by,
+                     std::string(reason.remedy)});
+    }
+  }
+  if (table.empty()) return "";
+  return heading("Lost in switches") + block(table);
+}
+
+std::string deadlock_section(const RunResult& result) {
+  if (result.circular_waits.empty()) return "";
+  std::string out = heading("Deadlock");
+  for (const std::vector<std::string>& cycle : result.circular_waits)
+    out += fmt::format("  circular wait: {} -> {}\n", fmt::join(cycle, " -> "), cycle.front());
+  return out + "  Each port is stopped by the next; nothing in these queues can leave.\n";
+}
+
+}  // namespace weft::lab

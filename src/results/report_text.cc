@@ -1,0 +1,123 @@
+#include "results/report_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "wire/mtu.h"
+
+namespace weft::lab {
+
+namespace {
+
+// Columns, not bytes: the drawing is UTF-8.
+std::size_t width(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+std::string repeated(std::string_view piece, std::size_t count) {
+  std::string out;
+  for (std::size_t i = 0; i < count; ++i) out += piece;
+  return out;
+}
+
+std::string padded(const std::string& text, std::size_t columns) {
+  return text + std::string(columns > width(text) ? columns - width(text) : 0, ' ');
+}
+
+}  // namespace
+
+std::string trimmed(double value) {
+  std::string text = fmt::format("{:.3f}", value);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+std::string number_text(double value) {
+  return fmt::format("{:.6g}", value);
+}
+
+std::string size_text(std::uint64_t size_B) {
+  if (size_B >= 1 << 20 && size_B % (1 << 20) == 0) return fmt::format("{} MiB", size_B >> 20);
+  if (size_B >= 1 << 10 && size_B % (1 << 10) == 0) return fmt::format("{} KiB", size_B >> 10);
+  return fmt::format("{} B", size_B);
+}
+
+std::string time_text(Time_ps time_ps) {
+  if (time_ps >= kSecond_ps) return fmt::format("{:.3f} s", static_cast<double>(time_ps) / 1e12);
+  if (time_ps >= kMillisecond_ps) return fmt::format("{:.3f} ms", static_cast<double>(time_ps) / 1e9);
+  return fmt::format("{:.3f} us", static_cast<double>(time_ps) / 1e6);
+}
+
+std::string range_text(std::optional<double> min, std::optional<double> max) {
+  if (min && max && *min == *max) return number_text(*min);
+  if (min && max) return fmt::format("{} to {}", number_text(*min), number_text(*max));
+  if (min) return fmt::format("at least {}", number_text(*min));
+  return fmt::format("at most {}", number_text(max.value_or(0)));
+}
+
+std::string_view transfer_name(workload::TransferOp op) {
+  static constexpr std::string_view kNames[] = {
+      "WRITE",   "WRITE with immediate", "SEND", "SEND with immediate", "SEND with invalidate", "READ", "FETCH_ADD",
+      "CMP_SWAP"};
+  return kNames[static_cast<std::size_t>(op)];
+}
+
+std::vector<std::string> port_lines(const Lab& lab, const PortRef& ref) {
+  const HostConfig& host = lab.hosts[ref.host];
+  const NicConfig& nic = host.nics[ref.nic];
+  const PortConfig& port = nic.ports[ref.port];
+  std::uint32_t ib_mtu_B = wire::path_mtu_from_netdev_mtu(static_cast<std::uint32_t>(port.netdev_mtu_B));
+  std::vector<std::string> lines = {
+      fmt::format("{} ({})", host.name, host.model.name),
+      fmt::format("{} {}", nic.model.name, port.name),
+      fmt::format("{}/{}", to_string(port.address), port.prefix_bits),
+      fmt::format("mtu {} (IB {})", port.netdev_mtu_B, ib_mtu_B),
+      fmt::format("PCIe {}.0 x{}", nic.model.pcie_generation, nic.model.pcie_lanes),
+  };
+  if (port.vlan) lines[2] += fmt::format(" vlan {}", *port.vlan);
+  if (!host.gpus.empty()) lines.push_back(fmt::format("{}", fmt::join(host.gpus, ", ")));
+  return lines;
+}
+
+std::vector<std::string> box(const std::vector<std::string>& lines) {
+  std::size_t columns = 0;
+  for (const std::string& line : lines) columns = std::max(columns, width(line));
+  std::vector<std::string> out;
+  out.push_back("┌" + repeated("─", columns + 2) + "┐");
+  for (const std::string& line : lines) out.push_back("│ " + padded(line, columns) + " │");
+  out.push_back("└" + repeated("─", columns + 2) + "┘");
+  return out;
+}
+
+std::string side_by_side(const std::vector<std::string>& left, const std::string& cable,
+                         const std::vector<std::string>& right) {
+  std::string above = cable.substr(0, cable.find('\n'));
+  std::string below = cable.substr(cable.find('\n') + 1);
+  std::size_t columns = std::max(width(above), width(below)) + 4;
+  std::size_t rows = std::max(left.size(), right.size());
+  std::size_t middle = rows / 2;
+  auto centred = [&](const std::string& text) {
+    std::size_t before = (columns - width(text)) / 2;
+    return padded(std::string(before, ' ') + text, columns);
+  };
+  std::string out;
+  for (std::size_t row = 0; row < rows; ++row) {
+    std::string l = row < left.size() ? left[row] : std::string(width(left.front()), ' ');
+    std::string r = row < right.size() ? right[row] : "";
+    std::string between = std::string(columns, ' ');
+    if (row + 1 == middle) between = centred(above);
+    if (row == middle) {
+      between = repeated("─", columns);
+      // The cable ends at the boxes' walls.
+      l.replace(l.rfind("│"), std::string_view("│").size(), "├");
+      r.replace(r.find("│"), std::string_view("│").size(), "┤");
+    }
+    if (row == middle + 1) between = centred(below);
+    out += l + between + r + "\n";
+  }
+  return out;
+}
+
+}  // namespace weft::lab

@@ -1,0 +1,26 @@
+// Small pieces of text that the report is made of.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/lab.h"
+
+namespace weft::lab {
+
+std::string trimmed(double value);            // 3.0 -> "3", 0.5 -> "0.5"
+std::string number_text(double value);        // up to six significant places
+std::string size_text(std::uint64_t size_B);  // "64 KiB", "2 B"
+std::string time_text(Time_ps time_ps);       // "1.234 ms"
+std::string range_text(std::optional<double> min, std::optional<double> max);
+std::string_view transfer_name(workload::TransferOp op);
+// What the drawing says about a port.
+std::vector<std::string> port_lines(const Lab& lab, const PortRef& port);
+std::vector<std::string> box(const std::vector<std::string>& lines);
+// Two boxes and a cable with a text above and below it.
+std::string side_by_side(const std::vector<std::string>& left, const std::string& cable,
+                         const std::vector<std::string>& right);
+
+}  // namespace weft::lab

@@ -1,0 +1,132 @@
+// What a run leaves behind: what workloads measured, what ports and switches counted, what became of every packet.
+// Everything that a report says is here; nothing in it depends on wall time, threads or windows.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fabric/address_book.h"
+#include "fabric/ledger.h"
+#include "fabric/switch_counters.h"
+#include "model/lab.h"
+#include "nic/counters.h"
+#include "results/program_output.h"
+#include "results/series.h"
+#include "workload/flow_result.h"
+#include "workload/perftest_result.h"
+#include "workload/transfer_run.h"
+
+namespace weft::lab {
+
+// What switches wrote into a flow's packets, the worst of each hop.
+struct HopOutcome {
+  std::string port;  // "leaf0:swp31", the way out
+  std::uint64_t max_queue_B = 0;
+  Time_ps max_stay_ps = 0;
+};
+struct FlowOutcome {
+  workload::FlowRow row;
+  std::string from, to;  // "h0:p0"
+  double slowdown = 0;   // of one that is done, against the same flow alone; 0: not known
+  std::uint64_t retransmitted_packets = 0;
+  std::uint64_t cnps_received = 0;
+  std::vector<HopOutcome> hops;  // with telemetry
+};
+struct FlowsOutcome {
+  std::vector<FlowOutcome> flows;
+  workload::FlowSummary summary;
+};
+
+struct WorkloadOutcome {
+  const WorkloadConfig* config = nullptr;
+  std::optional<workload::PerftestResult> perftest;
+  std::optional<workload::TransferResult> transfer;
+  std::optional<FlowsOutcome> flows;
+  std::optional<ProgramsOutcome> programs;
+};
+
+struct PortOutcome {
+  std::string name;    // "vm00:p0"
+  std::string device;  // "mlx5_0"
+  std::string peer;    // "leaf0:swp1"
+  std::string address;
+  std::int64_t rate_bps = 0;
+  nic::Counters counters;
+  fabric::PortPauseLog pauses;
+  std::array<std::uint64_t, fabric::kClasses> pause_rx{}, pause_rx_transitions{};
+  std::array<Time_ps, fabric::kClasses> pause_rx_ps{};
+};
+
+struct SwitchPortOutcome {
+  std::string name;  // "swp1"
+  std::string peer;  // "h0:p0"
+  std::int64_t rate_bps = 0;
+  fabric::SwitchPortCounters counters;
+  // By class: pause frames received, XOFF transitions and the time spent stopped.
+  std::array<std::uint64_t, fabric::kClasses> pause_rx{}, pause_rx_transitions{};
+  std::array<Time_ps, fabric::kClasses> pause_rx_ps{};
+  // By priority group, in bytes.
+  std::array<std::uint64_t, fabric::kClasses> max_shared_B{}, max_headroom_B{};
+};
+struct SwitchOutcome {
+  const SwitchConfig* config = nullptr;
+  std::vector<SwitchPortOutcome> ports;  // those with a cable
+  std::uint64_t max_buffer_B = 0, pool_B = 0;
+  fabric::BoundedLog<fabric::DropRecord> drops;
+  fabric::BoundedLog<fabric::PauseEvent> pauses;
+  std::uint64_t held_packets = 0;
+};
+
+struct LinkOutcome {
+  std::string from, to;
+  fabric::Ledger ledger;  // both ends added
+  std::uint64_t in_flight = 0;
+  bool balances() const { return ledger.sent + ledger.copies == ledger.ended() + in_flight; }
+};
+
+struct FaultOutcome {
+  std::string name;
+  std::string where;
+  std::uint64_t hits = 0;
+};
+
+struct ExpectationOutcome {
+  const Expectation* expectation = nullptr;
+  std::optional<double> value;  // nothing: the run has no such value
+  bool met = false;
+};
+
+struct RunResult {
+  Time_ps end_ps = 0;
+  bool interrupted = false;
+  bool cut_off = false;  // the lab's duration was over before the world came to rest
+  std::vector<WorkloadOutcome> workloads;
+  fabric::AddressBook book;  // by port id: the ports of hosts, then of switches
+  std::vector<PortOutcome> ports;
+  std::vector<SwitchOutcome> switches;
+  std::vector<LinkOutcome> links;
+  std::vector<FaultOutcome> faults;
+  std::vector<ExpectationOutcome> expectations;
+  // Ports whose queues were stopped by each other when the run ended: each by the next, the last by the first.
+  std::vector<std::vector<std::string>> circular_waits;
+  SeriesSet series;  // empty unless the lab has a sample interval
+  std::uint64_t captured_frames = 0;
+  std::uint64_t uncaptured_frames = 0;     // came when the capture was full
+  std::vector<std::string> capture_files;  // as they were named, oldest first
+  std::string capture_error;               // empty, or why the capture is not there
+  std::uint64_t events = 0;                // of all nodes: port service, arrivals, timers, program steps
+  std::uint64_t hops = 0;                  // link traversals of packets
+
+  bool expectations_met() const;
+  // What workloads did not do, one line each. An expectation of how it ends (exit, failed, wc_status, done, …) judges a
+  // workload in place of this.
+  std::vector<std::string> failures() const;
+  bool ledger_balances() const;
+};
+
+std::string address_text(const fabric::PortAddress& port);  // "10.0.0.1"
+
+}  // namespace weft::lab

@@ -1,0 +1,156 @@
+#include "world/read_out.h"
+
+#include <algorithm>
+#include <span>
+
+#include "base/check.h"
+#include "workload/flow_stats.h"
+#include "world/circular_wait.h"
+#include "world/idle_path.h"
+
+namespace weft::lab {
+
+namespace {
+
+FlowsOutcome read_flows(World& world, const Act& act) {
+  FlowsOutcome outcome;
+  for (const workload::FlowRow& row : act.flows->rows()) {
+    const PortRef& from = act.config->flow_ports[row.source];
+    nic::Device& device = *world.device(world.port_id(from));
+    FlowOutcome flow;
+    flow.row = row;
+    flow.from = world.book()[world.port_id(from)].name;
+    const PortRef& to = act.config->flow_ports[row.destination];
+    flow.to = world.book()[world.port_id(to)].name;
+    if (row.state == workload::FlowState::kDone) {
+      if (auto alone_ps = idle_fct_ps(world, from, to, row.size_B, act.flows->mtu_B(row)))
+        flow.slowdown = static_cast<double>(row.fct_ps()) / static_cast<double>(*alone_ps);
+    }
+    if (row.qpn != 0) {
+      flow.retransmitted_packets = device.qp(row.qpn).retransmitted_packets;
+      flow.cnps_received = device.qp(row.qpn).cnps_received;
+    }
+    if (row.remote_qpn != 0) {
+      const engine::Telemetry* worst = world.device(world.port_id(to))->worst_telemetry(row.remote_qpn);
+      for (std::size_t i = 0; worst != nullptr && i < worst->count; ++i) {
+        const engine::HopRecord& hop = worst->hops[i];
+        const SwitchConfig& node = world.lab().switches[hop.node];
+        flow.hops.push_back(
+            {node.name + ":" + node.ports[world.cabled_ports(hop.node)[hop.out_port]].name, hop.queue_B, hop.left_ps});
+      }
+    }
+    outcome.flows.push_back(std::move(flow));
+  }
+  outcome.summary = workload::summarise(act.flows->rows());
+  std::vector<double> slowdowns;
+  for (const FlowOutcome& flow : outcome.flows) {
+    if (flow.slowdown > 0) slowdowns.push_back(flow.slowdown);
+  }
+  if (slowdowns.empty()) return outcome;
+  std::sort(slowdowns.begin(), slowdowns.end());
+  outcome.summary.slowdown_p50 = workload::percentile(std::span<const double>(slowdowns), 5'000);
+  outcome.summary.slowdown_p99 = workload::percentile(std::span<const double>(slowdowns), 9'900);
+  return outcome;
+}
+
+ProgramsOutcome read_programs(const workload::ProgramOptions& options, const workload::ProgramRun& run) {
+  ProgramsOutcome outcome;
+  outcome.programs = run.outcomes();
+  outcome.deterministic = run.is_deterministic();
+  for (std::size_t i = 0; i < outcome.programs.size(); ++i) {
+    std::string& output = outcome.programs[i].output;
+    output = clean_text(output);
+    for (const workload::ProgramFind& find : options.programs[i].finds)
+      outcome.found.push_back({find.name, find_value(find.pattern, output)});
+  }
+  return outcome;
+}
+
+void read_pauses(const fabric::PortPause& pause, Time_ps end_ps, auto& outcome) {
+  for (std::size_t c = 0; c < fabric::kClasses; ++c) {
+    outcome.pause_rx[c] = pause.frames(c);
+    outcome.pause_rx_transitions[c] = pause.transitions(c);
+    outcome.pause_rx_ps[c] = pause.total_ps(c, end_ps);
+  }
+}
+
+SwitchOutcome read_switch(World& world, std::uint32_t index, Time_ps end_ps) {
+  fabric::Switch& device = world.fabric_switch(index);
+  SwitchOutcome outcome;
+  outcome.config = &world.lab().switches[index];
+  for (std::uint32_t p = 0; p < device.port_count(); ++p) {
+    SwitchPortOutcome port;
+    port.name = outcome.config->ports[world.cabled_ports(index)[p]].name;
+    port.peer = world.book()[world.peer(device.setup().ports[p].port_id)].name;
+    port.rate_bps = device.setup().ports[p].rate_bps;
+    port.counters = device.counters(p);
+    read_pauses(device.pause(p), end_ps, port);
+    for (std::uint32_t c = 0; c < fabric::kClasses; ++c)
+      port.counters.pause_tx_ps[c] = device.pause_tx_ps(p, c, end_ps);
+    for (std::uint32_t g = 0; g < fabric::kClasses; ++g) {
+      port.max_shared_B[g] = device.buffer().max_shared_B(p, g);
+      port.max_headroom_B[g] = device.buffer().max_headroom_B(p, g);
+    }
+    outcome.ports.push_back(std::move(port));
+  }
+  outcome.max_buffer_B = device.buffer().max_used_B();
+  outcome.pool_B = device.buffer().pool_B();
+  outcome.drops = device.drops();
+  outcome.pauses = device.pause_log();
+  outcome.held_packets = device.held_packets();
+  return outcome;
+}
+
+}  // namespace
+
+void read_out(World& world, std::vector<Act>& acts, RunResult& result) {
+  result.book = world.book();
+  for (Act& act : acts) {
+    WorkloadOutcome outcome;
+    outcome.config = act.config;
+    if (act.perftest) outcome.perftest = act.perftest->result();
+    if (act.transfer) outcome.transfer = act.transfer->result();
+    if (act.flows) outcome.flows = read_flows(world, act);
+    if (act.programs) outcome.programs = read_programs(*act.config->programs, *act.programs);
+    result.workloads.push_back(std::move(outcome));
+  }
+  for (std::uint32_t port = 0; port < world.port_count(); ++port) {
+    if (nic::Device* device = world.device(port)) {
+      PortOutcome outcome;
+      outcome.name = world.book()[port].name;
+      outcome.device = device->name();
+      outcome.peer = world.book()[world.peer(port)].name;
+      outcome.address = address_text(world.book()[port]);
+      outcome.rate_bps = world.rate_bps(port);
+      outcome.counters = device->counters;
+      outcome.pauses = device->pause_log();
+      read_pauses(device->pause(), result.end_ps, outcome);
+      for (std::size_t c = 0; c < fabric::kClasses; ++c)
+        outcome.counters.tx_pause_ps[c] = device->pause_tx_ps(c, result.end_ps);
+      result.ports.push_back(std::move(outcome));
+    }
+  }
+  for (std::uint32_t s = 0; s < world.switch_count(); ++s) {
+    world.fabric_switch(s).settle_ledgers();
+    WEFT_CHECK(world.fabric_switch(s).balances(), "a switch lost or made packets");
+    result.switches.push_back(read_switch(world, s, result.end_ps));
+  }
+  result.circular_waits = circular_waits(world);
+  std::vector<std::uint64_t> hits(world.lab().faults.size());
+  for (WorldLink& link : world.links()) {
+    LinkOutcome outcome;
+    outcome.from = world.book()[link.from].name;
+    outcome.to = world.book()[link.to].name;
+    outcome.ledger = link.direction->sent;
+    for (std::size_t f = 0; f < fabric::kFateCount; ++f) outcome.ledger.fates[f] += link.direction->received.fates[f];
+    outcome.in_flight = link.direction->in_flight();
+    result.links.push_back(outcome);
+    for (std::size_t i = 0; i < link.faults.size(); ++i) hits[link.faults[i]] += link.wrapper->faults().hits()[i];
+  }
+  for (std::size_t f = 0; f < hits.size(); ++f) {
+    const FaultConfig& fault = world.lab().faults[f];
+    result.faults.push_back({fault.rule.name, world.book()[world.port_id(fault.from)].name, hits[f]});
+  }
+}
+
+}  // namespace weft::lab

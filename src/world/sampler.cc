@@ -1,0 +1,149 @@
+#include "world/sampler.h"
+
+#include <algorithm>
+
+namespace weft::lab {
+
+Sampler::Sampler(World& world, const std::vector<Act>& acts, Time_ps interval_ps) : world_(world), acts_(acts) {
+  set_.interval_ps = interval_ps;
+}
+
+void Sampler::add(const std::string& node, const std::string& port, int class_, const char* metric, const char* unit) {
+  Series series;
+  series.node = node;
+  series.port = port;
+  series.class_ = class_;
+  series.metric = metric;
+  series.unit = unit;
+  set_.series.push_back(std::move(series));
+}
+
+// In the order in which they are read.
+void Sampler::declare() {
+  for (std::uint32_t s = 0; s < world_.switch_count(); ++s) {
+    const SwitchConfig& config = world_.lab().switches[s];
+    for (std::uint32_t p : world_.cabled_ports(s)) {
+      for (int c = 0; c < static_cast<int>(fabric::kClasses); ++c) {
+        for (auto [metric, unit] : {std::pair("queue_B", "B"), std::pair("tx_bytes", "B"), std::pair("rx_bytes", "B"),
+                                    std::pair("ecn_marked", "1"), std::pair("drops", "1"),
+                                    std::pair("pause_rx_ps", "ps"), std::pair("pause_tx_ps", "ps")}) {
+          add(config.name, config.ports[p].name, c, metric, unit);
+        }
+      }
+    }
+    add(config.name, "", -1, "buffer_B", "B");
+  }
+  for (std::uint32_t port = 0; port < world_.port_count(); ++port) {
+    if (world_.device(port) == nullptr) continue;
+    const std::string& name = world_.book()[port].name;
+    std::string node = name.substr(0, name.find(':'));
+    std::string port_name = name.substr(node.size() + 1);
+    for (int c = 0; c < static_cast<int>(fabric::kClasses); ++c) {
+      for (auto [metric, unit] : {std::pair("tx_bytes", "B"), std::pair("rx_bytes", "B"),
+                                  std::pair("pause_rx_ps", "ps"), std::pair("pause_tx_ps", "ps")}) {
+        add(node, port_name, c, metric, unit);
+      }
+    }
+    add(node, port_name, -1, "np_cnp_sent", "1");
+    add(node, port_name, -1, "rp_cnp_handled", "1");
+  }
+  std::size_t flows = 0;
+  for (const Act& act : acts_) flows += act.flows ? act.flows->rows().size() : 0;
+  with_flows_ = flows <= kMostFlows;
+  if (!with_flows_) return;
+  for (const Act& act : acts_) {
+    for (std::size_t i = 0; act.flows && i < act.flows->rows().size(); ++i)
+      add(act.config->name, std::to_string(i), -1, "rate_bps", "b/s");
+  }
+}
+
+void Sampler::take() {
+  if (set_.samples == 0) declare();
+  bool quiet = set_.samples > 0 && !stopped_ && world_.events() == events_;
+  ++set_.samples;
+  if (quiet) {
+    ++repeated_;
+  } else {
+    for (Series& series : set_.series) series.encoder.repeat(repeated_);
+    repeated_ = 0;
+    cursor_ = 0;
+    stopped_ = false;
+    read_switches();
+    read_nics();
+    if (with_flows_) read_flows();
+    events_ = world_.events();
+  }
+  next_ps_ += set_.interval_ps;
+}
+
+void Sampler::read_switches() {
+  for (std::uint32_t s = 0; s < world_.switch_count(); ++s) {
+    const fabric::Switch& device = world_.fabric_switch(s);
+    std::uint64_t buffer_B = 0;
+    for (std::uint32_t p = 0; p < device.port_count(); ++p) {
+      const fabric::SwitchPortCounters n = device.counters(p);
+      stopped_ = stopped_ || device.pause(p).paused() != 0 || device.xoff_groups(p) != 0;
+      for (std::uint32_t c = 0; c < fabric::kClasses; ++c) {
+        std::uint64_t queue_B = device.queue_B(p, c);
+        buffer_B += queue_B;
+        put(queue_B);
+        put(n.tx[c].bytes);
+        put(n.rx[c].bytes);
+        put(n.ecn_marked[c]);
+        put(n.queue_drops[c] + n.group_drops[c]);
+        put(device.pause(p).total_ps(c, next_ps_));
+        put(device.pause_tx_ps(p, c, next_ps_));
+      }
+    }
+    put(buffer_B);
+  }
+}
+
+void Sampler::read_nics() {
+  for (std::uint32_t port = 0; port < world_.port_count(); ++port) {
+    const nic::Device* device = world_.device(port);
+    if (device == nullptr) continue;
+    const nic::Counters& n = device->counters;
+    for (std::size_t c = 0; c < fabric::kClasses; ++c) {
+      put(n.priorities[c].tx.bytes);
+      put(n.priorities[c].rx.bytes);
+      put(device->pause().total_ps(c, next_ps_));
+      Time_ps tx_ps = device->pause_tx_ps(c, next_ps_);
+      stopped_ = stopped_ || tx_ps != n.tx_pause_ps[c];
+      put(tx_ps);
+    }
+    stopped_ = stopped_ || device->pause().paused() != 0;
+    put(n.np_cnp_sent);
+    put(n.rp_cnp_handled);
+  }
+}
+
+// What congestion control lets a flow send, not what it sends.
+std::int64_t Sampler::rate_bps(const Act& act, const workload::FlowRow& row) const {
+  if (row.state != workload::FlowState::kRunning || row.qpn == 0) return 0;
+  std::uint32_t port = world_.port_id(act.config->flow_ports[row.source]);
+  std::int64_t pace_q16 = world_.device(port)->qp(row.qpn).congestion.pace_q16;
+  if (pace_q16 == 0) return world_.rate_bps(port);
+  return static_cast<std::int64_t>(static_cast<unsigned __int128>(8 * kSecond_ps) * 65'536 /
+                                   static_cast<unsigned __int128>(pace_q16));
+}
+
+void Sampler::read_flows() {
+  for (const Act& act : acts_) {
+    if (!act.flows) continue;
+    for (const workload::FlowRow& row : act.flows->rows()) put(rate_bps(act, row));
+  }
+}
+
+SeriesSet Sampler::finish(bool at_rest) {
+  if (at_rest) take();
+  for (Series& series : set_.series) {
+    series.encoder.repeat(repeated_);
+    series.encoder.finish();
+  }
+  repeated_ = 0;
+  std::erase_if(set_.series, [](const Series& series) { return series.encoder.blocks().empty(); });
+  return std::move(set_);
+}
+
+}  // namespace weft::lab

@@ -1,0 +1,49 @@
+// Reads the counters of a running world at regular times, between two steps of the engine. It changes nothing: a run
+// with samples has the results of one without.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "results/series.h"
+#include "world/read_out.h"
+#include "world/world.h"
+
+namespace weft::lab {
+
+class Sampler {
+ public:
+  // `acts` may still grow; it is read when the first sample is taken.
+  Sampler(World& world, const std::vector<Act>& acts, Time_ps interval_ps);
+
+  Time_ps next_ps() const { return next_ps_; }
+  // Everything before next_ps() has happened.
+  void take();
+  // All series that were ever something else than zero. A world at rest is looked at once more.
+  SeriesSet finish(bool at_rest);
+
+ private:
+  static constexpr std::size_t kMostFlows = 64;  // whose rates are kept
+
+  void add(const std::string& node, const std::string& port, int class_, const char* metric, const char* unit);
+  void declare();
+  void put(std::int64_t value) { set_.series[cursor_++].encoder.add(value); }
+  void put(std::uint64_t value) { put(static_cast<std::int64_t>(value)); }
+  void read_switches();
+  void read_nics();
+  void read_flows();
+  std::int64_t rate_bps(const Act& act, const workload::FlowRow& row) const;
+
+  World& world_;
+  const std::vector<Act>& acts_;
+  SeriesSet set_;
+  Time_ps next_ps_ = 0;
+  std::size_t cursor_ = 0;      // series that is read next
+  std::uint64_t events_ = 0;    // of the world at the last sample that was read
+  std::uint64_t repeated_ = 0;  // samples since in which nothing happened
+  bool stopped_ = false;        // some class was stopped: its time runs on without events
+  bool with_flows_ = false;
+};
+
+}  // namespace weft::lab

@@ -1,0 +1,127 @@
+// A lab as a running world: hosts, devices, switches, cables with their faults and taps, on an engine.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "fabric/address_book.h"
+#include "fabric/link.h"
+#include "fabric/link_wrapper.h"
+#include "fabric/switch.h"
+#include "host/host.h"
+#include "model/lab.h"
+#include "observe/outside_port.h"
+#include "workload/connection.h"
+
+namespace weft::lab {
+
+struct WorldOptions {
+  std::uint32_t domains = 1;        // nodes are dealt to them, neighbours together
+  std::int64_t window_divisor = 1;  // tests: shorter windows must give the same results
+  bool carry_payload = false;       // somebody looks at the bytes
+};
+
+// One direction of one cable.
+struct WorldLink {
+  const LinkConfig* config = nullptr;
+  std::uint32_t from = 0, to = 0;  // port ids
+  std::unique_ptr<fabric::LinkDirection> direction;
+  std::unique_ptr<fabric::LinkWrapper> wrapper;  // only with faults, bit errors or taps
+  std::vector<std::size_t> faults;               // which of the lab's, in the order of the wrapper's rules
+};
+
+class World {
+ public:
+  World(const Lab& lab, const WorldOptions& options);
+
+  const Lab& lab() const { return lab_; }
+  engine::Engine& engine() { return engine_; }
+  const engine::Engine& engine() const { return engine_; }
+  std::uint32_t port_id(const PortRef& port) const;
+  std::uint32_t port_count() const { return static_cast<std::uint32_t>(book_.size()); }
+  const fabric::AddressBook& book() const { return book_; }
+  // Null for a port without a cable and for a switch's.
+  host::Host& host(std::uint32_t index) { return *hosts_[index]; }
+  // Null for a host that is simulated.
+  observe::OutsidePort* outside(std::uint32_t index) const { return outside_[index].get(); }
+  // The port belongs to one that is not.
+  bool is_outside_port(std::uint32_t port) const;
+  nic::Device* device(std::uint32_t port) { return port < devices_.size() ? devices_[port] : nullptr; }
+  std::vector<WorldLink>& links() { return links_; }
+  std::uint32_t switch_count() const { return static_cast<std::uint32_t>(switches_.size()); }
+  fabric::Switch& fabric_switch(std::uint32_t index) { return *switches_[index]; }
+  // Indices into SwitchConfig::ports of the ports that have a cable: the switch's own numbering.
+  const std::vector<std::uint32_t>& cabled_ports(std::uint32_t index) const { return cabled_[index]; }
+  workload::Endpoint endpoint(const PortRef& port, std::uint32_t function);
+  // With the traffic class that the workload asks for.
+  workload::Endpoint endpoint(const PortRef& port, std::uint32_t function, const WorkloadConfig& workload);
+  // Sees what leaves and what arrives at this port.
+  void tap(std::uint32_t port, const fabric::Tap& tap);
+  void mirror(const MirrorConfig& config, const fabric::Tap& tap);
+  std::int64_t rate_bps(std::uint32_t port) const;
+  // The port at the other end of its cable.
+  std::uint32_t peer(std::uint32_t port) const { return links_[link_from_[port]].to; }
+  const fabric::LinkDirection& link_from(std::uint32_t port) const { return *links_[link_from_[port]].direction; }
+  // What comes in by this port of a switch for that port of a host leaves by the first of its routes at the start;
+  // nothing without one, or when `port` is not a switch's.
+  std::optional<std::uint32_t> first_route(std::uint32_t port, std::uint32_t destination) const;
+
+  // The time of the last event anywhere: the moment the world came to rest.
+  Time_ps last_event_ps() const;
+  std::uint64_t events() const;
+  std::uint64_t hops() const;  // link traversals of packets, pause frames left out
+  // No frame is stamped earlier than this before the event that shows it: receive pipeline and the longest frame.
+  Time_ps stamp_lag_ps() const;
+
+ private:
+  // What a link needs to know of the node at one of its ends.
+  struct End {
+    std::uint32_t domain = 0;
+    std::uint32_t node = 0;
+    Time_ps port_latency_ps = 0;
+    Time_ps pipeline_ps = 0;
+    Time_ps response_ps = 0;
+    std::uint32_t cut_through_B = 0;
+    engine::Inbox inbox;
+  };
+  void number_ports();
+  void deal_domains(std::uint32_t domains);
+  void add_hosts();
+  void add_links();
+  void add_devices(bool carry_payload);
+  void configure_faults(const PortRef& ref, nic::DeviceConfig& config) const;
+  End end_of(const PortRef& ref, std::int64_t rate_bps);
+  fabric::LinkWrapper& wrapper(WorldLink& link);
+
+  // world_fabric.cc
+  void add_switches();
+  std::vector<fabric::FabricEdge> fabric_edges() const;
+  void set_destinations();
+  void set_routes(std::vector<fabric::SwitchSetup>& setups) const;
+  std::uint32_t cabled_index(const PortRef& ref) const { return cabled_index_[ref.host][ref.port]; }
+
+  const Lab& lab_;
+  engine::Engine engine_;
+  fabric::AddressBook book_;
+  std::vector<std::vector<std::vector<std::uint32_t>>> port_ids_;  // of hosts: by host, NIC, port
+  std::vector<std::vector<std::uint32_t>> switch_port_ids_;        // by switch, port; kNoId without a cable
+  std::vector<std::vector<std::uint32_t>> cabled_;
+  std::vector<std::vector<std::uint32_t>> cabled_index_;  // the other way round
+  std::vector<std::uint32_t> subnets_;                    // by port id, of hosts
+  fabric::Destinations destinations_;
+  std::vector<std::unique_ptr<host::Host>> hosts_;
+  std::vector<std::unique_ptr<observe::OutsidePort>> outside_;  // by host
+  std::vector<std::unique_ptr<fabric::Switch>> switches_;
+  std::vector<std::uint32_t> domain_of_host_;
+  std::vector<std::uint32_t> domain_of_switch_;
+  std::vector<std::uint32_t> switch_of_port_;  // by port id; kNoId of hosts
+  std::vector<WorldLink> links_;
+  std::vector<std::uint32_t> link_from_, link_to_;  // by port id: index in links_, kNoId without
+  std::vector<nic::Device*> devices_;
+};
+
+}  // namespace weft::lab

@@ -1,0 +1,179 @@
+// The fabric of a world: switches, who is reached through which, and how routes change when links go down.
+#include <algorithm>
+#include <map>
+
+#include "base/hash.h"
+#include "world/world.h"
+#include "world/world_parts.h"
+
+namespace weft::lab {
+
+namespace {
+
+constexpr std::size_t kMaxLinkChanges = 256;  // of one fault: a flap beyond that stays as it is
+
+void add_static_routes(const SwitchConfig& config, const std::vector<std::uint32_t>& cabled_index, const World& world,
+                       fabric::RouteTable& table) {
+  for (const SwitchRoute& route : config.routes) {
+    std::vector<std::uint16_t> ports;
+    for (std::uint32_t p : route.ports) ports.push_back(static_cast<std::uint16_t>(cabled_index[p]));
+    table.exceptions.push_back({world.port_id(route.destination), table.add_group(ports)});
+  }
+}
+
+}  // namespace
+
+// When links lose their signal. A cut of one direction only is silent: nobody is told.
+std::vector<LinkStateChange> link_state_changes(const Lab& lab) {
+  std::vector<LinkStateChange> changes;
+  for (std::size_t l = 0; l < lab.links.size(); ++l) {
+    for (const FaultConfig& fault : lab.faults) {
+      const fabric::FaultRule& rule = fault.rule;
+      if (!fault.both_directions || (fault.from != lab.links[l].a && fault.from != lab.links[l].b)) continue;
+      if (rule.action == fabric::FaultAction::kCut) {
+        changes.push_back({rule.start_ps, l, false});
+        if (rule.end_ps != kNever_ps) changes.push_back({rule.end_ps, l, true});
+      }
+      if (rule.action == fabric::FaultAction::kFlap) {
+        Time_ps at_ps = rule.start_ps;
+        for (std::size_t i = 0; i < kMaxLinkChanges && at_ps < rule.end_ps; ++i) {
+          changes.push_back({at_ps, l, false});
+          changes.push_back({std::min(at_ps + rule.flap_down_ps, rule.end_ps), l, true});
+          at_ps += rule.flap_down_ps + rule.flap_up_ps;
+        }
+      }
+    }
+  }
+  std::sort(changes.begin(), changes.end(), [](const LinkStateChange& x, const LinkStateChange& y) {
+    if (x.time_ps != y.time_ps) return x.time_ps < y.time_ps;
+    return x.link != y.link ? x.link < y.link : x.up < y.up;
+  });
+  return changes;
+}
+
+// Subnets are numbered by their first port; an edge switch is the one that a host port is plugged into.
+void World::set_destinations() {
+  subnets_.resize(devices_.size());
+  destinations_.resize(devices_.size());
+  using Prefix = std::array<std::uint8_t, 17>;  // address with its host part cleared, and the length
+  std::map<Prefix, std::uint32_t> known;
+  for (std::uint32_t h = 0; h < lab_.hosts.size(); ++h) {
+    for (std::uint32_t n = 0; n < lab_.hosts[h].nics.size(); ++n) {
+      for (std::uint32_t p = 0; p < lab_.hosts[h].nics[n].ports.size(); ++p) {
+        const PortConfig& port = lab_.hosts[h].nics[n].ports[p];
+        std::uint32_t id = port_ids_[h][n][p];
+        Prefix prefix{};
+        std::copy(std::begin(port.address.bytes), std::end(port.address.bytes), prefix.begin());
+        std::uint32_t bits = port.prefix_bits + (port.address.is_v4 ? 96 : 0);
+        for (std::uint32_t bit = bits; bit < 128; ++bit)
+          prefix[bit / 8] = static_cast<std::uint8_t>(prefix[bit / 8] & ~(0x80u >> bit % 8));
+        prefix.back() = static_cast<std::uint8_t>(port.prefix_bits);
+        subnets_[id] = known.try_emplace(prefix, id).first->second;
+        destinations_[id].address_key = static_cast<std::uint32_t>(fnv1a(std::span(port.address.bytes)));
+      }
+    }
+  }
+  for (const LinkConfig& link : lab_.links) {
+    for (auto [here, there] : {std::pair(link.a, link.b), std::pair(link.b, link.a)}) {
+      if (here.is_switch() || !there.is_switch()) continue;
+      fabric::Destination& destination = destinations_[port_id(here)];
+      destination.edge = static_cast<std::uint16_t>(there.host);
+      destination.port = static_cast<std::uint16_t>(cabled_index(there));
+    }
+  }
+}
+
+std::vector<fabric::FabricEdge> World::fabric_edges() const {
+  std::vector<fabric::FabricEdge> edges;
+  for (const LinkConfig& link : lab_.links) {
+    fabric::FabricEdge edge;
+    edge.up = link.a.is_switch() && link.b.is_switch();
+    if (edge.up) {
+      edge.a = link.a.host;
+      edge.b = link.b.host;
+      edge.a_port = static_cast<std::uint16_t>(cabled_index(link.a));
+      edge.b_port = static_cast<std::uint16_t>(cabled_index(link.b));
+    }
+    edges.push_back(edge);  // one per link, so that a link's number finds it; cables of hosts are never up here
+  }
+  return edges;
+}
+
+// Routes at the start, and again after every change, when each switch has noticed.
+void World::set_routes(std::vector<fabric::SwitchSetup>& setups) const {
+  auto count = static_cast<std::uint32_t>(lab_.switches.size());
+  std::vector<bool> is_edge(count);
+  for (const LinkConfig& link : lab_.links) {
+    if (link.a.is_switch() && !link.b.is_switch()) is_edge[link.a.host] = true;
+    if (link.b.is_switch() && !link.a.is_switch()) is_edge[link.b.host] = true;
+  }
+  std::vector<fabric::FabricEdge> edges = fabric_edges();
+  auto add_epoch = [&](Time_ps change_ps, bool first) {
+    std::vector<fabric::RouteTable> tables = fabric::compute_routes(count, edges, is_edge);
+    for (std::uint32_t s = 0; s < count; ++s) {
+      add_static_routes(lab_.switches[s], cabled_index_[s], *this, tables[s]);
+      Time_ps from_ps = first ? 0 : change_ps + lab_.switches[s].routing.convergence_ps;
+      setups[s].routes.push_back({from_ps, std::move(tables[s])});
+    }
+  };
+  add_epoch(0, true);
+  std::vector<LinkStateChange> changes = link_state_changes(lab_);
+  bool changed = false;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const LinkConfig& link = lab_.links[changes[i].link];
+    for (const PortRef& end : {link.a, link.b}) {
+      if (end.is_switch())
+        setups[end.host].link_changes.push_back({changes[i].time_ps, cabled_index(end), changes[i].up});
+    }
+    if (link.a.is_switch() && link.b.is_switch()) {
+      edges[changes[i].link].up = changes[i].up;
+      changed = true;
+    }
+    bool last_of_instant = i + 1 == changes.size() || changes[i + 1].time_ps != changes[i].time_ps;
+    if (changed && last_of_instant) add_epoch(changes[i].time_ps, false);
+    changed = changed && !last_of_instant;
+  }
+}
+
+std::optional<std::uint32_t> World::first_route(std::uint32_t port, std::uint32_t destination) const {
+  std::uint32_t s = switch_of_port_[port];
+  if (s == kNoId) return std::nullopt;
+  const fabric::SwitchSetup& setup = switches_[s]->setup();
+  const fabric::RouteTable& table = setup.routes.front().table;
+  const fabric::Destination& where = destinations_[destination];
+  auto fixed = std::find_if(table.exceptions.begin(), table.exceptions.end(),
+                            [&](const fabric::RouteTable::Exception& e) { return e.destination == destination; });
+  std::uint16_t group = fixed != table.exceptions.end() ? fixed->group : table.group_of_edge[where.edge];
+  if (fixed == table.exceptions.end() && where.edge == s) return setup.ports[where.port].port_id;
+  if (group == fabric::kNoGroup || table.groups[group].count == 0) return std::nullopt;
+  return setup.ports[table.members[table.groups[group].first]].port_id;
+}
+
+void World::add_switches() {
+  std::vector<std::vector<std::int64_t>> rates(lab_.switches.size());
+  for (std::uint32_t s = 0; s < lab_.switches.size(); ++s) rates[s].resize(cabled_[s].size());
+  for (const LinkConfig& link : lab_.links) {
+    for (const PortRef& end : {link.a, link.b}) {
+      if (end.is_switch()) rates[end.host][cabled_index(end)] = link.rate_bps;
+    }
+  }
+  std::vector<fabric::SwitchSetup> setups(lab_.switches.size());
+  set_routes(setups);
+  for (std::uint32_t s = 0; s < lab_.switches.size(); ++s) {
+    const SwitchConfig& config = lab_.switches[s];
+    fabric::SwitchSetup& setup = setups[s];
+    setup.model = config.model;
+    setup.qos = config.qos;
+    setup.routing = config.routing;
+    setup.number = s;
+    setup.seed = lab_.seed;
+    setup.destinations = &destinations_;
+    for (std::uint32_t i = 0; i < cabled_[s].size(); ++i) {
+      const SwitchPort& port = config.ports[cabled_[s][i]];
+      setup.ports.push_back({switch_port_ids_[s][cabled_[s][i]], rates[s][i], port.mtu_B, port.headroom_B});
+    }
+    switches_.push_back(std::make_unique<fabric::Switch>(std::move(setup), engine_.domain(domain_of_switch_[s])));
+  }
+}
+
+}  // namespace weft::lab

@@ -1,0 +1,88 @@
+// docs/lab-file.md knows every word of the reader, and its examples work.
+#include <regex>
+
+#include "labfile/words.h"
+#include "results/metrics.h"
+#include "text/units.h"
+#include "unit/labfile/lab_text.h"
+
+namespace weft::lab {
+namespace {
+
+const std::string& page() {
+  static const std::string text = read_source_file("docs/lab-file.md");
+  return text;
+}
+void expect_documented(std::string_view word) {
+  EXPECT_NE(page().find(fmt::format("`{}`", word)), std::string::npos) << word << " is not in docs/lab-file.md";
+}
+template <class Enum>
+void expect_words(std::span<const Word<Enum>> words) {
+  for (const auto& word : words) expect_documented(word.text);
+}
+
+TEST(Docs, EveryKeyIsExplained) {
+  for (const auto& keys :
+       {mirror_keys(),      switch_keys(),      switch_port_keys(), routing_keys(), route_keys(),   fabric_keys(),
+        fabric_host_keys(), pfc_keys(),         watchdog_keys(),    queue_keys(),   ecn_keys(),     group_keys(),
+        buffer_keys(),      congestion_keys(),  lab_keys(),         node_keys(),    outside_keys(), udp_keys(),
+        nic_keys(),         port_keys(),        link_keys(),        cable_keys(),   qos_keys(),     fault_keys(),
+        workload_keys(),    expectation_keys(), program_keys()}) {
+    for (std::string_view key : keys) expect_documented(key);
+  }
+}
+
+TEST(Docs, EveryWordIsExplained) {
+  expect_words(cable_words());
+  expect_words(fec_words());
+  expect_words(fault_action_words());
+  expect_words(fault_frames_words());
+  expect_words(transfer_words());
+  expect_words(misuse_words());
+  expect_words(flow_pattern_words());
+  expect_words(flow_op_words());
+  expect_words(telemetry_words());
+  expect_words(mirror_words());
+  expect_words(mirror_direction_words());
+  expect_words(template_words());
+  expect_words(balancing_words());
+  expect_words(hash_words());
+  expect_words(profile_words());
+  expect_words(trust_words());
+  expect_words(flow_control_words());
+  expect_words(scheduling_words());
+  expect_words(watchdog_words());
+  expect_words(congestion_words());
+  for (std::string_view test : perftest_words()) expect_documented(test);
+  for (MetricGroup group :
+       {MetricGroup::kBandwidth, MetricGroup::kLatency, MetricGroup::kTransfer, MetricGroup::kFlows}) {
+    for (std::string_view metric : metrics_of(group)) expect_documented(metric);
+  }
+}
+
+TEST(Docs, EveryCounterIsListed) {
+  for (const std::string& counter : counted_counters())
+    expect_documented(std::regex_replace(counter, std::regex("prio[0-7]"), "prioN"));
+}
+
+TEST(Docs, ItsExamplesWork) {
+  std::vector<std::string> blocks;
+  const std::string_view fence = "```yaml\n";
+  for (std::size_t at = page().find(fence); at != std::string::npos; at = page().find(fence, at + 1)) {
+    const std::size_t start = at + fence.size();
+    blocks.push_back(page().substr(start, page().find("```", start) - start));
+  }
+  ASSERT_EQ(blocks.size(), 8U);
+  EXPECT_EQ(read_good(blocks[0]).workloads.size(), 1U);
+  EXPECT_EQ(read_good(blocks[1]).switches.size(), 6U);
+  EXPECT_EQ(read_good(blocks[2]).hosts.size(), 2U) << "one of them is outside";
+  EXPECT_EQ(read_good(blocks[3]).switches.size(), 1U);
+  EXPECT_EQ(read_good(blocks[1] + blocks[4]).warnings.size(), 0U);
+  EXPECT_EQ(read_good(blocks[1] + blocks[5]).mirrors.size(), 2U);
+  EXPECT_EQ(read_good(blocks[0] + blocks[6]).faults.size(), 4U);
+  const std::string hosts = blocks[0].substr(0, blocks[0].find("workloads:"));
+  EXPECT_EQ(read_good(hosts + blocks[7]).workloads.at(0).programs->programs.size(), 2U);
+}
+
+}  // namespace
+}  // namespace weft::lab

@@ -1,0 +1,34 @@
+#include "world/captures.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "support/labs.h"
+
+namespace weft::lab {
+namespace {
+
+// 20 MB seen at two ports, in fewer windows than lie between two looks of a run: memory asks for more of them.
+TEST(Captures, TheWorldWaitsForACaptureThatIsFull) {
+  Lab lab = support::two_host_lab();
+  lab.workloads.push_back(support::perftest("bw", support::write_bw(65536, 300)));
+  const auto looks = [&](std::vector<PortRef> ports) {
+    RunOptions options;
+    options.capture_ports = std::move(ports);
+    options.capture_path =
+        (std::filesystem::temp_directory_path() / ("weft-captures-" + std::to_string(getpid()))).string();
+    int count = 0;
+    options.progress = [&](Time_ps, const std::string&) { ++count; };
+    const auto result = run_lab(lab, options);
+    EXPECT_TRUE(result.has_value());
+    std::filesystem::remove(options.capture_path);
+    return count;
+  };
+  EXPECT_EQ(looks({}), 0);
+  EXPECT_GE(looks({{0, 0, 0}, {1, 0, 0}}), 2);
+}
+
+}  // namespace
+}  // namespace weft::lab
