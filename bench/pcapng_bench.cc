@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "observe/pcap_reader.h"
-#include "observe/pcapng.h"
+#include "pcap/pcap_reader.h"
+#include "pcap/pcapng.h"
 
 namespace weft::observe {
 namespace {

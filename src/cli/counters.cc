@@ -8,7 +8,7 @@
 #include "cli/common.h"
 #include "cli/verbs.h"
 #include "cli/worlds.h"
-#include "live/place.h"
+#include "live/os/place.h"
 #include "results/counters_text.h"
 
 namespace weft::cli {

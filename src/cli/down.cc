@@ -10,7 +10,7 @@
 #include "cli/common.h"
 #include "cli/verbs.h"
 #include "cli/worlds.h"
-#include "live/place.h"
+#include "live/os/place.h"
 
 namespace weft::cli {
 

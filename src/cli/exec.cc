@@ -13,8 +13,8 @@
 
 #include "cli/verbs.h"
 #include "cli/worlds.h"
-#include "live/environment.h"
-#include "live/place.h"
+#include "live/os/environment.h"
+#include "live/os/place.h"
 
 namespace weft::cli {
 

@@ -15,10 +15,10 @@
 #include "cli/common.h"
 #include "cli/verbs.h"
 #include "cli/worlds.h"
-#include "live/environment.h"
-#include "live/place.h"
+#include "live/os/environment.h"
+#include "live/os/place.h"
+#include "live/os/sysfs.h"
 #include "live/server.h"
-#include "live/sysfs.h"
 #include "world/captures.h"
 
 namespace weft::cli {

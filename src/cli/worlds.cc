@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/common.h"
-#include "live/place.h"
+#include "live/os/place.h"
 
 namespace weft::cli {
 

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "live/os/sysfs.h"
 #include "live/server.h"
-#include "live/sysfs.h"
 
 namespace weft::live {
 

@@ -74,7 +74,7 @@ Reply Server::status() const {
   std::vector<verbs::OutsideStatus> ports;
   for (const OutsideLine& line : outside_) {
     verbs::OutsideStatus port{};
-    const observe::OutsideCounters& counters = world_.outside(line.host())->counters();
+    const lab::OutsideCounters& counters = world_.outside(line.host())->counters();
     std::snprintf(port.node, sizeof(port.node), "%s", world_.lab().hosts[line.host()].name.c_str());
     port.in = counters.in;
     port.out = counters.out;

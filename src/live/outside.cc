@@ -59,7 +59,7 @@ tl::expected<int, std::string> open_tap(const std::string& name) {
 
 }  // namespace
 
-bool OutsideLine::bring(observe::OutsidePort& port, Time_ps now_ps) {
+bool OutsideLine::bring(lab::OutsidePort& port, Time_ps now_ps) {
   std::array<std::uint8_t, kReceive_B> frame;
   for (int i = 0; i < kFramesPerLook; ++i) {
     ssize_t size_B = ::read(fd(), frame.data(), frame.size());

@@ -7,9 +7,9 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "live/process.h"
+#include "live/os/process.h"
 #include "model/lab.h"
-#include "observe/outside_port.h"
+#include "world/outside_port.h"
 
 namespace weft::live {
 
@@ -20,7 +20,7 @@ class OutsideLine {
   std::uint32_t host() const { return host_; }  // its number in the lab
   int fd() const { return fd_.fd; }
   // Frames that are there now go into the world; a bounded number, the rest at the next look.
-  bool bring(observe::OutsidePort& port, Time_ps now_ps);
+  bool bring(lab::OutsidePort& port, Time_ps now_ps);
   // For OutsidePort::set_sink; `self` is the line.
   static void send(void* self, std::span<const std::uint8_t> frame);
 

@@ -12,8 +12,8 @@
 #include <cstring>
 #include <filesystem>
 
-#include "live/place.h"
-#include "live/sysfs.h"
+#include "live/os/place.h"
+#include "live/os/sysfs.h"
 
 namespace weft::live {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "live/child.h"
+#include "live/os/child.h"
 #include "live/server.h"
 #include "world/program_session.h"
 

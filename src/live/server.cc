@@ -10,7 +10,7 @@
 #include <climits>
 #include <ctime>
 
-#include "live/sysfs.h"
+#include "live/os/sysfs.h"
 #include "observe/capture.h"
 
 namespace weft::live {

@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "live/cm.h"
-#include "live/node.h"
+#include "live/cm/cm.h"
+#include "live/os/node.h"
+#include "live/os/streams.h"
+#include "live/os/wall_clock.h"
 #include "live/outside.h"
-#include "live/streams.h"
-#include "live/verbs_service.h"
-#include "live/wall_clock.h"
+#include "live/verbs/service.h"
 #include "world/world.h"
 
 namespace weft::live {

@@ -50,7 +50,7 @@ std::vector<std::string> capture_files(const std::string& path) {
   return files;
 }
 
-Capture::Capture(std::string path, PcapngWriter writer, ReplacedFile file, const fabric::AddressBook& book,
+Capture::Capture(std::string path, pcap::PcapngWriter writer, ReplacedFile file, const fabric::AddressBook& book,
                  const CaptureOptions& options, std::atomic<bool>* full)
     : path_(std::move(path)),
       options_(options),
@@ -68,7 +68,7 @@ tl::expected<std::unique_ptr<Capture>, std::string> Capture::create(const std::s
   const std::string name = capture_file_name(path, options, 1);
   ReplacedFile file;
   if (!options.in_place) file = ReplacedFile(name);
-  auto writer = PcapngWriter::create(options.in_place ? name : file.temporary(), options.snaplen_B);
+  auto writer = pcap::PcapngWriter::create(options.in_place ? name : file.temporary(), options.snaplen_B);
   if (!writer) return tl::make_unexpected(writer.error());
   return std::unique_ptr<Capture>(new Capture(path, std::move(*writer), std::move(file), book, options, full));
 }
@@ -154,7 +154,7 @@ void Capture::flush(Time_ps time_ps) {
   });
   for (const Pending& each : due) {
     const Record& record = *each.record;
-    if (!has_room(PcapngWriter::block_B(record.size_B, record.comment.size()))) {
+    if (!has_room(pcap::PcapngWriter::block_B(record.size_B, record.comment.size()))) {
       ++left_out_;
       continue;
     }
@@ -203,7 +203,7 @@ bool Capture::close_file() {
 bool Capture::open_next() {
   const std::string name = capture_file_name(path_, options_, ++numbered_);
   if (!options_.in_place) file_ = ReplacedFile(name);
-  auto writer = PcapngWriter::create(options_.in_place ? name : file_.temporary(), options_.snaplen_B);
+  auto writer = pcap::PcapngWriter::create(options_.in_place ? name : file_.temporary(), options_.snaplen_B);
   failed_ = failed_ || !writer;
   if (!writer) return false;
   writer_ = std::move(*writer);

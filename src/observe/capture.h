@@ -15,7 +15,7 @@
 #include "base/files.h"
 #include "fabric/address_book.h"
 #include "fabric/link_wrapper.h"
-#include "observe/pcapng.h"
+#include "pcap/pcapng.h"
 #include "wire/erspan.h"
 
 namespace weft::observe {
@@ -98,7 +98,7 @@ class Capture {
     std::uint64_t speed_bps;
     std::string description;
   };
-  Capture(std::string path, PcapngWriter writer, ReplacedFile file, const fabric::AddressBook& book,
+  Capture(std::string path, pcap::PcapngWriter writer, ReplacedFile file, const fabric::AddressBook& book,
           const CaptureOptions& options, std::atomic<bool>* full);
   static void on_frame(void* self, const fabric::TapFrame& frame);
   static std::size_t wrap(Port& port, std::size_t at, std::size_t size_B, const fabric::TapFrame& frame);
@@ -110,7 +110,7 @@ class Capture {
   std::string path_;
   CaptureOptions options_;
   std::atomic<bool>* full_;
-  PcapngWriter writer_;
+  pcap::PcapngWriter writer_;
   ReplacedFile file_;
   std::deque<std::string> names_;
   std::vector<Interface> interfaces_;

@@ -150,7 +150,7 @@ struct ProcessStatus {
   char name[64];
 };
 
-// What a port to the outside has seen (observe/outside_port.h).
+// What a port to the outside has seen (world/outside_port.h).
 struct OutsideStatus {
   char node[64];
   std::uint64_t in, out, answered, bad_icrc, malformed, strangers, other, overrun;

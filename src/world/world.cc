@@ -141,8 +141,8 @@ void World::add_hosts() {
     outside_.push_back(nullptr);
     if (lab_.hosts[h].outside)
       outside_.back() =
-          std::make_unique<observe::OutsidePort>(engine_.domain(domain_of_host_[h]), book_, subnets_,
-                                                 port_ids_[h][0][0], static_cast<std::uint32_t>(devices_.size()));
+          std::make_unique<lab::OutsidePort>(engine_.domain(domain_of_host_[h]), book_, subnets_, port_ids_[h][0][0],
+                                             static_cast<std::uint32_t>(devices_.size()));
   }
 }
 

@@ -14,8 +14,8 @@
 #include "fabric/switch.h"
 #include "host/host.h"
 #include "model/lab.h"
-#include "observe/outside_port.h"
 #include "workload/connection.h"
+#include "world/outside_port.h"
 
 namespace weft::lab {
 
@@ -47,7 +47,7 @@ class World {
   // Null for a port without a cable and for a switch's.
   host::Host& host(std::uint32_t index) { return *hosts_[index]; }
   // Null for a host that is simulated.
-  observe::OutsidePort* outside(std::uint32_t index) const { return outside_[index].get(); }
+  lab::OutsidePort* outside(std::uint32_t index) const { return outside_[index].get(); }
   // The port belongs to one that is not.
   bool is_outside_port(std::uint32_t port) const;
   nic::Device* device(std::uint32_t port) { return port < devices_.size() ? devices_[port] : nullptr; }
@@ -114,7 +114,7 @@ class World {
   std::vector<std::uint32_t> subnets_;                    // by port id, of hosts
   fabric::Destinations destinations_;
   std::vector<std::unique_ptr<host::Host>> hosts_;
-  std::vector<std::unique_ptr<observe::OutsidePort>> outside_;  // by host
+  std::vector<std::unique_ptr<lab::OutsidePort>> outside_;  // by host
   std::vector<std::unique_ptr<fabric::Switch>> switches_;
   std::vector<std::uint32_t> domain_of_host_;
   std::vector<std::uint32_t> domain_of_switch_;

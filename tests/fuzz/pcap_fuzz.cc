@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <span>
 
-#include "observe/pcap_reader.h"
+#include "pcap/pcap_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto capture = weft::observe::read_capture(std::span(data, size));
+  const auto capture = weft::pcap::read_capture(std::span(data, size));
   if (!capture) {
     if (capture.error().offset_B > size) std::abort();
     return 0;

@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-#include "observe/pcap_reader.h"
+#include "pcap/pcap_reader.h"
 #include "results/metrics.h"
 #include "wire/roce_frame.h"
 
@@ -111,7 +111,7 @@ struct Frame {
 // A capture and the bytes that it points into.
 struct CaptureFile {
   std::vector<std::uint8_t> bytes;
-  observe::CaptureFile capture;
+  pcap::CaptureFile capture;
   std::vector<Frame> frames;        // those that are RoCEv2
   std::vector<std::string> errors;  // frames to port 4791 that do not parse
 };
@@ -119,14 +119,14 @@ struct CaptureFile {
 inline std::unique_ptr<CaptureFile> open_capture(const std::string& path) {
   auto file = std::make_unique<CaptureFile>();
   file->bytes = read_bytes(path);
-  auto capture = observe::read_capture(file->bytes);
+  auto capture = pcap::read_capture(file->bytes);
   if (!capture) {
     file->errors.push_back(path + ": " + capture.error().message);
     return file;
   }
   file->capture = *std::move(capture);
   std::size_t number = 0;
-  for (const observe::CapturedPacket& packet : file->capture.packets) {
+  for (const pcap::CapturedPacket& packet : file->capture.packets) {
     ++number;
     if (!wire::is_rocev2(packet.bytes)) continue;
     auto roce = wire::parse_roce_frame(packet.bytes);

@@ -7,9 +7,9 @@
 #include "engine/engine.h"
 #include "fabric/link_wrapper.h"
 #include "host/host.h"
-#include "observe/outside_port.h"
 #include "support/models.h"
 #include "wire/roce_frame.h"
+#include "world/outside_port.h"
 
 namespace weft::support {
 
@@ -23,7 +23,7 @@ class OutsideHost {
     book_ = {{"h:p0", kHostMac, kHostIp, true, std::nullopt}, {"vm:p0", kOutsideMac, kOutsideIp, true, std::nullopt}};
     host_ = std::make_unique<host::Host>(test_host(), engine_.domain(0), 1, 0);
     host_->set_hooks({nullptr, [](void*, nic::Device&, nic::AsyncKind, std::uint32_t, Time_ps) {}, nullptr, nullptr});
-    port_ = std::make_unique<observe::OutsidePort>(engine_.domain(0), book_, subnets_, kOutsidePort, 2);
+    port_ = std::make_unique<lab::OutsidePort>(engine_.domain(0), book_, subnets_, kOutsidePort, 2);
     const std::uint32_t nodes[2] = {port_->node(), host_->node()};
     for (std::uint32_t from = 0; from < 2; ++from) {
       fabric::LinkTiming timing{80, us(1), ns(100), ns(300), 0};
@@ -49,7 +49,7 @@ class OutsideHost {
   }
 
   nic::Device& device() { return host_->device(0); }
-  observe::OutsidePort& port() { return *port_; }
+  lab::OutsidePort& port() { return *port_; }
   fabric::LinkDirection& link(std::uint32_t from) { return *links_[from]; }
   Time_ps now_ps() const { return now_ps_; }
   // A frame from outside, and time for what follows.
@@ -87,7 +87,7 @@ class OutsideHost {
   fabric::AddressBook book_;
   std::vector<std::uint32_t> subnets_{0, 0};
   std::unique_ptr<host::Host> host_;
-  std::unique_ptr<observe::OutsidePort> port_;
+  std::unique_ptr<lab::OutsidePort> port_;
   std::unique_ptr<fabric::LinkDirection> links_[2];  // by the port that sends
   std::unique_ptr<fabric::LinkWrapper> wrapper_;
   Time_ps now_ps_ = us(1);

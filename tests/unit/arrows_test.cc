@@ -25,11 +25,12 @@ const std::vector<Module>& modules() {
   static const std::vector<Module> all = {
       {"base", {}},
       {"wire", {"base"}},
+      {"pcap", {"base", "wire"}},
       {"engine", {"base", "wire"}},
       {"fabric", {"base", "wire", "engine"}},
       {"nic", {"base", "wire", "engine", "fabric"}},
       {"host", {"base", "wire", "engine", "fabric", "nic"}},
-      {"observe", {"base", "wire", "engine", "fabric", "nic", "host"}},
+      {"observe", {"base", "wire", "pcap", "engine", "fabric", "nic", "host"}},
       {"workload", {"base", "wire", "engine", "fabric", "nic", "host", "observe"}},
       // A lab: text, devices, the checked model, what a run leaves, the reader, the running world.
       {"text", {"base"}},
@@ -53,6 +54,18 @@ const std::vector<Module>& modules() {
   };
   return all;
 }
+// The rooms of src/live likewise; what stands in src/live itself sees all of them.
+const std::vector<Module>& live_rooms() {
+  static const std::vector<Module> all = {
+      {"protocol", {}}, {"os", {"protocol"}}, {"verbs", {"protocol", "os"}}, {"cm", {"protocol", "os", "verbs"}}};
+  return all;
+}
+// "os" of "live/os/node.h"; empty for what is in no room.
+std::string live_room(const std::string& path) {
+  const std::size_t second = path.find('/', 5);
+  return path.starts_with("live/") && second != path.npos ? path.substr(5, second - 5) : "";
+}
+
 const Module* find_module(std::string_view name) {
   const auto it = std::find_if(modules().begin(), modules().end(), [&](const Module& m) { return m.name == name; });
   return it == modules().end() ? nullptr : &*it;
@@ -147,6 +160,15 @@ class FileChecker {
     }
   }
 
+  bool may_see_live_room(const std::string& header) const {
+    const std::string own = live_room(path_), theirs = live_room(header);
+    if (module_ != "live" || own.empty() || own == theirs) return true;
+    const auto room =
+        std::find_if(live_rooms().begin(), live_rooms().end(), [&](const Module& m) { return m.name == own; });
+    return header.find("live/") != 0 ||
+           (room != live_rooms().end() && std::find(room->sees.begin(), room->sees.end(), theirs) != room->sees.end());
+  }
+
   void check_own_include(std::size_t number, const std::string& header) {
     const std::string theirs = header.substr(0, header.find('/'));
     const Module* own = find_module(module_);
@@ -155,6 +177,8 @@ class FileChecker {
     } else if (own != nullptr && theirs != module_ &&
                std::find(own->sees.begin(), own->sees.end(), theirs) == own->sees.end()) {
       complain(number, "\"" + header + "\": " + module_ + " may not include " + theirs);
+    } else if (!may_see_live_room(header)) {
+      complain(number, "\"" + header + "\": a room of src/live that " + path_ + " may not include");
     } else if (header.starts_with("text/yaml_") && module_ != "text" && module_ != "catalog" && module_ != "labfile") {
       complain(number, "\"" + header + "\": only the catalog and the lab file are YAML");
     } else if (module_ == "nic" && header.starts_with("fabric/") && !is_meeting_point(header)) {
@@ -239,6 +263,9 @@ TEST(Arrows, BadExamplesAreCaught) {
       {"labfile/a.cc", "#include <yaml-cpp/yaml.h>\n", "only in src/text/*.cc"},
       {"model/a.cc", "#include \"labfile/words.h\"\n", "model may not include labfile"},
       {"model/a.cc", "#include \"text/yaml_tree.h\"\n", "only the catalog and the lab file are YAML"},
+      {"live/os/a.cc", "#include \"live/cm/cm.h\"\n", "may not include"},
+      {"live/verbs/a.cc", "#include \"live/server.h\"\n", "may not include"},
+      {"pcap/a.cc", "#include \"engine/packet.h\"\n", "pcap may not include engine"},
       {"catalog/a.h", "// A.\n#pragma once\n#include \"model/lab.h\"\n", "catalog may not include model"},
       {"world/a.cc", "#include \"labfile/reader.h\"\n", "world may not include labfile"},
       {"results/a.cc", "#include \"world/world.h\"\n", "results may not include world"},

@@ -1,4 +1,4 @@
-#include "live/child.h"
+#include "live/os/child.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "live/cm.h"
+#include "live/cm/cm.h"
 #include "support/labs.h"
 
 namespace weft::live {

@@ -1,4 +1,4 @@
-#include "live/cm.h"
+#include "live/cm/cm.h"
 
 #include <gtest/gtest.h>
 

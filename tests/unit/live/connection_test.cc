@@ -1,10 +1,10 @@
-#include "live/connection.h"
+#include "live/protocol/connection.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "live/shared_memory.h"
+#include "live/os/shared_memory.h"
 
 namespace weft::live {
 namespace {

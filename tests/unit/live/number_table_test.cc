@@ -1,4 +1,4 @@
-#include "live/number_table.h"
+#include "live/os/number_table.h"
 
 #include <gtest/gtest.h>
 

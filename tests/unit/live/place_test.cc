@@ -1,4 +1,4 @@
-#include "live/place.h"
+#include "live/os/place.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // ibv_modify_qp: which attributes each step needs and takes, and that those that are taken are applied.
 #include <gtest/gtest.h>
 
-#include "live/qp_transition.h"
+#include "live/verbs/qp_transition.h"
 #include "support/live_program.h"
 
 namespace weft {

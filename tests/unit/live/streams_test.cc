@@ -1,5 +1,5 @@
 // The management network: ports, and clients that come before their server.
-#include "live/streams.h"
+#include "live/os/streams.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "observe/pcap_reader.h"
+#include "pcap/pcap_reader.h"
 #include "wire/opcode.h"
 #include "wire/roce_frame.h"
 
@@ -37,14 +37,15 @@ struct Fixture {
   // PSNs in the order of the file.
   std::vector<std::uint32_t> psns() {
     std::vector<std::uint32_t> list;
-    for (const CapturedPacket& packet : packets()) list.push_back(wire::parse_roce_frame(packet.bytes)->headers.psn);
+    for (const pcap::CapturedPacket& packet : packets())
+      list.push_back(wire::parse_roce_frame(packet.bytes)->headers.psn);
     return list;
   }
-  std::vector<CapturedPacket> packets() {
+  std::vector<pcap::CapturedPacket> packets() {
     EXPECT_TRUE(capture->close());
     std::ifstream file(path, std::ios::binary);
     bytes.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
-    return read_capture(bytes)->packets;
+    return pcap::read_capture(bytes)->packets;
   }
 };
 
@@ -89,7 +90,7 @@ TEST(Capture, StampsNamesAndComments) {
   EXPECT_EQ(packets[1].comment, "weft: retransmission");
   EXPECT_EQ(packets[2].comment, "") << "a receiver cannot know";
   EXPECT_EQ(packets[2].outbound, false);
-  auto capture = read_capture(f.bytes);
+  auto capture = pcap::read_capture(f.bytes);
   ASSERT_EQ(capture->interfaces.size(), 1U);
   EXPECT_EQ(capture->interfaces[0].name, "a:p0");
   EXPECT_EQ(capture->interfaces[0].description, "test NIC");
@@ -121,7 +122,7 @@ TEST(Capture, SnaplenKeepsTheLength) {
   f.capture.reset();
   f.capture = std::move(*Capture::create(f.path, f.book, {.snaplen_B = 50}));
   f.see(f.capture->add_port(0, 25'000'000'000, ""), 1, ns(1), true);
-  const std::vector<CapturedPacket> packets = f.packets();
+  const std::vector<pcap::CapturedPacket> packets = f.packets();
   ASSERT_EQ(packets.size(), 1U);
   EXPECT_EQ(packets[0].bytes.size(), 50U);
   EXPECT_EQ(packets[0].original_B, 62U);  // Ethernet, IPv4, UDP, BTH, AETH, ICRC
@@ -143,7 +144,7 @@ TEST(Capture, ARingKeepsTheNewestFiles) {
     EXPECT_LE(std::filesystem::file_size(*file), 1000U);
     std::ifstream in(*file, std::ios::binary);
     const std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-    const auto capture = read_capture(bytes);
+    const auto capture = pcap::read_capture(bytes);
     ASSERT_TRUE(capture.has_value());
     EXPECT_EQ(capture->interfaces.size(), 1U);
     for (auto packet = capture->packets.rbegin(); packet != capture->packets.rend(); ++packet)

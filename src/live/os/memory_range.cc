@@ -1,0 +1,89 @@
+// Registered memory through the changes that a program makes to its mappings: pages that were pinned stay the NIC's,
+// whatever becomes of the addresses.
+#include <algorithm>
+#include <cstring>
+
+#include "live/os/node.h"
+
+namespace weft::live {
+
+namespace {
+
+constexpr std::uint64_t kPage_B = 4096;  // the smallest; larger ones are several of them
+
+}  // namespace
+
+// Calls `mapped` or `kept` for each stretch of the range, in order.
+template <typename Mapped, typename Kept>
+bool MemoryRange::each_stretch(std::uint64_t from, std::size_t size_B, Mapped mapped, Kept in_kept) {
+  for (std::size_t done = 0; done < size_B;) {
+    const std::uint64_t at = from + done;
+    std::size_t part_B = size_B - done;
+    KeptPages* found = nullptr;
+    for (KeptPages& each : kept) {
+      if (at >= each.address && at - each.address < each.bytes.size()) {
+        found = &each;
+        part_B = std::min<std::size_t>(part_B, each.bytes.size() - (at - each.address));
+        break;
+      }
+      if (at < each.address) part_B = std::min<std::size_t>(part_B, each.address - at);
+    }
+    const bool well = found != nullptr ? in_kept(found->bytes.data() + (at - found->address), done, part_B)
+                                       : mapped(at, done, part_B);
+    if (!well) return false;
+    done += part_B;
+  }
+  return true;
+}
+
+bool MemoryRange::read(std::uint64_t at, std::span<std::uint8_t> out) {
+  process->settle_writes(kNever_ps);  // a DMA read does not pass a posted write
+  if (kept.empty()) return process->read(at, out);
+  return each_stretch(
+      at, out.size(),
+      [&](std::uint64_t from, std::size_t done, std::size_t part_B) {
+        return process->read(from, out.subspan(done, part_B));
+      },
+      [&](const std::uint8_t* from, std::size_t done, std::size_t part_B) {
+        std::memcpy(out.data() + done, from, part_B);
+        return true;
+      });
+}
+
+void MemoryRange::write(std::uint64_t at, std::span<const std::uint8_t> in, Time_ps visible_ps) {
+  if (kept.empty()) {
+    process->node->note_write(*process, at, in, visible_ps);
+    return;
+  }
+  each_stretch(
+      at, in.size(),
+      [&](std::uint64_t to, std::size_t done, std::size_t part_B) {
+        process->node->note_write(*process, to, in.subspan(done, part_B), visible_ps);
+        return true;
+      },
+      [&](std::uint8_t* to, std::size_t done, std::size_t part_B) {
+        std::memcpy(to, in.data() + done, part_B);
+        return true;
+      });
+}
+
+bool MemoryRange::keep(std::uint64_t from, std::uint64_t end, std::size_t room_B) {
+  const std::uint64_t first = std::max(from, address), last = std::min(end, address + length_B);
+  if (first >= last) return true;
+  if (last - first > room_B) return false;
+  // What was kept before stays so, also where the program has mapped something else there since.
+  KeptPages pages{first, std::vector<std::uint8_t>(last - first)};
+  if (!read(first, pages.bytes)) {
+    // Some of it is not mapped any more: what is there is kept page by page.
+    const std::uint64_t next = std::min(last, (first / kPage_B + 1) * kPage_B);
+    if (next == last) return true;
+    return keep(first, next, room_B) && keep(next, last, room_B);
+  }
+  std::erase_if(
+      kept, [&](const KeptPages& each) { return each.address >= first && each.address + each.bytes.size() <= last; });
+  kept.insert(std::find_if(kept.begin(), kept.end(), [&](const KeptPages& each) { return each.address > first; }),
+              std::move(pages));
+  return true;
+}
+
+}  // namespace weft::live

@@ -1,0 +1,230 @@
+#include "live/os/node.h"
+
+#include <algorithm>
+
+namespace weft::live {
+
+void Node::at(Time_ps time_ps, std::uint64_t rank, std::function<void(Time_ps)> what) {
+  auto which = static_cast<std::uint32_t>(calls_.size());
+  if (free_calls_.empty()) {
+    calls_.push_back(std::move(what));
+  } else {
+    which = free_calls_.back();
+    free_calls_.pop_back();
+    calls_[which] = std::move(what);
+  }
+  push(time_ps, rank, What::kCall, which);
+}
+
+void Node::push(Time_ps time_ps, std::uint64_t rank, What what, std::uint32_t which) {
+  time_ps = std::max(time_ps, now_ps_);
+  events_.push({time_ps, rank, next_order_++, what, which});
+  if (stepping_) return;
+  if (program_ == host::kNoProgram) {
+    program_ = host_.start(*this, time_ps);
+  } else {
+    host_.wake(program_, time_ps);
+  }
+}
+
+Time_ps Node::step(Time_ps now_ps) {
+  stepping_ = true;
+  now_ps_ = now_ps;
+  while (!events_.empty() && events_.top().time_ps <= now_ps) {
+    Event event = events_.top();
+    events_.pop();
+    run_event(event, now_ps);
+  }
+  stepping_ = false;
+  return events_.empty() ? kNever_ps : events_.top().time_ps;
+}
+
+void Node::run_event(const Event& event, Time_ps now_ps) {
+  switch (event.what) {
+    case What::kCall: {
+      auto call = std::move(calls_[event.which]);
+      calls_[event.which] = nullptr;
+      free_calls_.push_back(event.which);
+      call(now_ps);
+      break;
+    }
+    case What::kPost:
+      if (PostQueue* queue = queues_.find(event.which)) post_due(*queue, now_ps);
+      break;
+    case What::kDrain:
+      if (CompletionRing* cq = cqs_.find(event.which)) drain(*cq, now_ps);
+      break;
+  }
+}
+
+void Node::begin_turn(Thread& thread, Time_ps now_ps) {
+  thread.retry = nullptr;
+  thread.lent = nullptr;
+  thread.polls = false;
+  thread.looks = thread.look;
+  thread.look = false;
+  ++thread.park;
+  thread.process->settle_writes(now_ps);
+  thread.local_ps = now_ps;
+  thread.clock().local_ps.store(now_ps, std::memory_order_release);
+}
+
+void Node::resume(const std::shared_ptr<Thread>& thread, const Reply& reply, Time_ps now_ps) {
+  begin_turn(*thread, now_ps);
+  // Others that it may wake by a semaphore or a condition find the time that it is.
+  for (const auto& other : thread->process->threads) {
+    if (other->state != ThreadState::kOutside || other->local_ps >= now_ps) continue;
+    other->local_ps = now_ps;
+    other->clock().local_ps.store(now_ps, std::memory_order_release);
+  }
+  std::vector<std::shared_ptr<Thread>> freed = free_pollers(*thread, now_ps);
+  if (!thread->connection.send(reply, now_ps)) {
+    waiter_.thread_ended(thread, now_ps);
+  } else {
+    run(thread, now_ps);
+  }
+  for (const auto& each : freed) {
+    each->clock().may_not_park.store(0, std::memory_order_release);
+    run(each, now_ps);
+  }
+}
+
+// A thread that is told of something, cannot take it and waits again at once needs what another one holds: UCX polls
+// inside of a lock that its asynchronous thread tries to get. A poll must not keep it, so those that poll go on, in
+// real time and beside this thread, until it has had its turn.
+std::vector<std::shared_ptr<Thread>> Node::free_pollers(const Thread& thread, Time_ps now_ps) {
+  std::vector<std::shared_ptr<Thread>> freed;
+  if (thread.in_vain < kTurnsInVain) return freed;
+  for (const auto& each : thread.process->threads) {
+    if (each.get() == &thread || each->state != ThreadState::kParked || !each->polls || !each->retry) continue;
+    begin_turn(*each, now_ps);
+    each->looks = true;
+    each->state = ThreadState::kRunning;
+    each->clock().may_not_park.store(1, std::memory_order_release);
+    if (each->connection.send(Reply{}, now_ps)) freed.push_back(each);
+  }
+  return freed;
+}
+
+void Node::run(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
+  thread->state = ThreadState::kRunning;
+  Request request;
+  switch (waiter_.wait_for(*thread, request)) {
+    case ThreadWaiter::Outcome::kAsked:
+      take_request(thread, std::move(request), now_ps);
+      break;
+    case ThreadWaiter::Outcome::kGone:
+      take_posts(*thread->process, now_ps, kNever_ps);
+      waiter_.thread_ended(thread, now_ps);
+      break;
+    case ThreadWaiter::Outcome::kSpins:
+      thread->state = ThreadState::kSpinning;
+      take_posts(*thread->process, now_ps, kNever_ps);
+      // What it spins for may have been written already, and only not be visible yet.
+      if (!thread->process->writes.empty())
+        at(thread->process->writes.front().visible_ps, thread->rank,
+           [this, thread](Time_ps then_ps) { let_spin(thread, then_ps); });
+      break;
+    case ThreadWaiter::Outcome::kRuns:
+      break;
+    case ThreadWaiter::Outcome::kOutside:
+      thread->state = ThreadState::kOutside;
+      take_posts(*thread->process, now_ps, kNever_ps);
+      break;
+  }
+  run_woken(*thread->process, std::max(now_ps, thread->local_ps));
+}
+
+// Threads that slept in the kernel and that another has woken run before time goes on.
+void Node::run_woken(Process& process, Time_ps now_ps) {
+  for (std::size_t i = 0; i < process.threads.size() && !process.gone; ++i) {
+    std::shared_ptr<Thread> thread = process.threads[i];
+    if (thread->state == ThreadState::kOutside && waiter_.is_awake(*thread)) run(thread, now_ps);
+  }
+}
+
+void Node::take_request(const std::shared_ptr<Thread>& thread, Request request, Time_ps not_before_ps) {
+  thread->state = ThreadState::kParked;
+  Time_ps from_ps = std::max(thread->local_ps, not_before_ps);
+  Time_ps asked_ps = std::clamp<Time_ps>(request.local_ps, from_ps, from_ps + kLongestTurn_ps);
+  bool idle = thread->looks && request.op == verbs::Op::kPoll && !thread->process->has_posts();
+  take_posts(*thread->process, from_ps, asked_ps);
+  thread->local_ps = asked_ps;
+  thread->in_vain = thread->told && request.op == verbs::Op::kWait ? thread->in_vain + 1 : 0;
+  thread->told = false;
+  // It polls for its completion and then spins for the answer; after any other call it is doing something else.
+  if (request.op != verbs::Op::kPoll) thread->posted = false;
+  // One that looked around in vain is no news, or two of them would keep each other awake.
+  if (!idle) wake_pollers(*thread->process, thread.get(), asked_ps);
+  at(asked_ps, thread->rank, [this, thread, request = std::move(request)](Time_ps now_ps) {
+    if (!thread->process->gone) waiter_.execute(thread, request, now_ps);
+  });
+}
+
+void Node::note_write(Process& process, std::uint64_t address, std::span<const std::uint8_t> bytes,
+                      Time_ps visible_ps) {
+  process.add_write(address, bytes, visible_ps, host_.last_event_ps());
+  // With the wall's clock somebody may look at any time: before the completion, at the end of the slice at the latest.
+  if (process.wall_clock) return;
+  visible_ps = process.writes.back().visible_ps;
+  for (const auto& thread : process.threads) {
+    if (thread->state == ThreadState::kSpinning)
+      at(visible_ps, thread->rank, [this, thread](Time_ps now_ps) { let_spin(thread, now_ps); });
+  }
+}
+
+// Its memory has changed: if that is what it spins for, it goes on.
+void Node::let_spin(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
+  if (thread->state != ThreadState::kSpinning || thread->process->gone) return;
+  thread->has_spun = true;
+  thread->posted = false;
+  thread->local_ps = std::max(thread->local_ps, now_ps + host_.model().poll_hit_ps);
+  thread->clock().local_ps.store(thread->local_ps, std::memory_order_release);
+  thread->process->settle_writes(now_ps);
+  run(thread, thread->local_ps);
+}
+
+void Node::let_look(const std::shared_ptr<Thread>& thread, Time_ps at_ps) {
+  at(at_ps, thread->rank, [thread, park = thread->park](Time_ps now_ps) {
+    if (thread->park != park || !thread->retry || thread->process->gone) return;
+    thread->look = true;
+    thread->retry(now_ps);
+  });
+}
+
+void Node::wake_pollers(Process& process, const Thread* except, Time_ps at_ps) {
+  for (const auto& thread : process.threads) {
+    if (thread.get() != except && thread->state == ThreadState::kParked && thread->polls) let_look(thread, at_ps);
+  }
+}
+
+void Node::tell(Process& process, Time_ps now_ps) {
+  retry_waits(process, now_ps);
+  wake_pollers(process, nullptr, now_ps);
+}
+
+void Node::retry_waits(Process& process, Time_ps now_ps) {
+  for (std::size_t i = 0; i < process.threads.size(); ++i) {
+    std::shared_ptr<Thread> thread = process.threads[i];
+    if (thread->state != ThreadState::kParked || !thread->retry || thread->retried_park == thread->park) continue;
+    // Not from here: it runs the thread, which may make and end others.
+    std::uint64_t park = thread->park;
+    thread->retried_park = park;
+    at(now_ps, thread->rank, [thread, park](Time_ps then_ps) {
+      thread->retried_park = ~0ULL;
+      if (thread->park == park && thread->retry && !thread->process->gone) thread->retry(then_ps);
+    });
+  }
+}
+
+void Node::watch(CompletionRing& cq) {
+  cq.id = cqs_.add(cq);
+  host_.device(cq.device).cq(cq.nic_cq).tag = cq.id;
+  drain(cq, now_ps_);
+}
+
+void Node::unwatch(const CompletionRing& cq) {
+  cqs_.remove(cq.id);
+}
+
+}  // namespace weft::live

@@ -1,0 +1,204 @@
+#include "live/os/place.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+
+namespace weft::live {
+
+namespace fs = std::filesystem;
+
+tl::expected<std::string, std::string> runtime_directory() {
+  const char* given = std::getenv("XDG_RUNTIME_DIR");
+  std::string path =
+      given != nullptr && *given != 0 ? std::string(given) + "/weft" : fmt::format("/tmp/weft-{}", getuid());
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+    return tl::unexpected(fmt::format("cannot make {}: {}", path, std::strerror(errno)));
+  struct stat info {};
+  // In /tmp anybody could have made it: what others can enter is not ours.
+  if (lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != getuid() || (info.st_mode & 077) != 0)
+    return tl::unexpected(fmt::format("{} must be a directory of yours that nobody else can enter (chmod 700)", path));
+  return path;
+}
+
+std::string socket_path(const std::string& directory, const std::string& world) {
+  return directory + "/" + world + "/socket";
+}
+
+std::string sysfs_path(const std::string& directory, const std::string& world, const std::string& node) {
+  return directory + "/" + world + "/sysfs/" + node;
+}
+
+namespace {
+
+constexpr int kPatience_s = 20;  // for a world that is busy with a program
+
+tl::expected<sockaddr_un, std::string> address_of(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path))
+    return tl::unexpected(fmt::format("the path {} is too long for a socket; choose a shorter name", path));
+  path.copy(address.sun_path, path.size());
+  return address;
+}
+
+tl::expected<int, std::string> connect_to(const std::string& path) {
+  auto address = address_of(path);
+  if (!address) return tl::unexpected(address.error());
+  int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (fd < 0 || connect(fd, reinterpret_cast<sockaddr*>(&*address), sizeof(*address)) != 0) {
+    std::string why = std::strerror(errno);
+    if (fd >= 0) close(fd);
+    return tl::unexpected(why);
+  }
+  return fd;
+}
+
+}  // namespace
+
+namespace {
+
+// The lock of a world's folder; an empty one when somebody has it or there is no such folder.
+OwnedDescriptor lock_folder(const std::string& path) {
+  OwnedDescriptor lock;
+  lock.fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (lock.fd >= 0 && flock(lock.fd, LOCK_EX | LOCK_NB) != 0) lock.reset();
+  return lock;
+}
+
+// Another process may have removed the folder between open and flock: then the lock is on nothing.
+bool is_at(const OwnedDescriptor& lock, const std::string& path) {
+  struct stat locked {
+  }, there{};
+  return fstat(lock.fd, &locked) == 0 && stat(path.c_str(), &there) == 0 && locked.st_ino == there.st_ino &&
+         locked.st_dev == there.st_dev;
+}
+
+}  // namespace
+
+std::vector<std::string> worlds_up(const std::string& directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    const std::string path = entry.path().string();
+    if (auto fd = connect_to(path + "/socket")) {
+      close(*fd);
+      names.push_back(entry.path().filename().string());
+    } else if (OwnedDescriptor lock = lock_folder(path); lock.fd >= 0 && is_at(lock, path)) {
+      fs::remove_all(path, error);  // its process has ended: nobody else had the lock
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+tl::expected<WorldPlace, std::string> listen_at(const std::string& directory, const std::string& world) {
+  worlds_up(directory);
+  const std::string folder = directory + "/" + world;
+  WorldPlace place;
+  for (;;) {
+    if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+      return tl::unexpected(fmt::format("cannot make {}: {}", folder, std::strerror(errno)));
+    place.lock = lock_folder(folder);
+    if (place.lock.fd < 0 && fs::exists(folder))
+      return tl::unexpected(
+          fmt::format("a world named {} is up already; end it with 'weft down {}' or choose another "
+                      "--name",
+                      world, world));
+    if (place.lock.fd >= 0 && is_at(place.lock, folder)) break;
+  }
+  std::string path = socket_path(directory, world);
+  auto address = address_of(path);
+  if (!address) return tl::unexpected(address.error());
+  unlink(path.c_str());
+  int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0 || bind(fd, reinterpret_cast<sockaddr*>(&*address), sizeof(*address)) != 0 || listen(fd, 512) != 0) {
+    std::string why = fmt::format("cannot listen at {}: {}", path, std::strerror(errno));
+    if (fd >= 0) close(fd);
+    return tl::unexpected(why);
+  }
+  place.listener = fd;
+  return place;
+}
+
+namespace {
+
+struct Answer {
+  Reply reply;
+  int file = -1;  // that came with it
+};
+
+tl::expected<Answer, std::string> ask(const std::string& socket, verbs::Op op) {
+  auto fd = connect_to(socket);
+  if (!fd) return tl::unexpected(fd.error());
+  timeval patience{kPatience_s, 0};
+  setsockopt(*fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  verbs::RequestHead head{op, 0, 0};
+  std::vector<std::byte> text(verbs::kMaxMessage_B);
+  iovec part{text.data(), text.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  ssize_t got = ::send(*fd, &head, sizeof(head), MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(head))
+                    ? recvmsg(*fd, &message, MSG_CMSG_CLOEXEC)
+                    : -1;
+  close(*fd);
+  if (got < static_cast<ssize_t>(sizeof(verbs::ReplyHead)))
+    return tl::unexpected(std::string("it does not answer; is it stopped?"));
+  Answer answer;
+  verbs::ReplyHead told;
+  std::memcpy(&told, text.data(), sizeof(told));
+  answer.reply.error = told.error;
+  answer.reply.body.assign(text.begin() + sizeof(told), text.begin() + got);
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header != nullptr && header->cmsg_type == SCM_RIGHTS) std::memcpy(&answer.file, CMSG_DATA(header), sizeof(int));
+  return answer;
+}
+
+}  // namespace
+
+tl::expected<Reply, std::string> ask_world(const std::string& socket, verbs::Op op) {
+  auto answer = ask(socket, op);
+  if (!answer) return tl::unexpected(answer.error());
+  if (answer->file >= 0) close(answer->file);
+  return std::move(answer->reply);
+}
+
+tl::expected<std::string, std::string> ask_world_text(const std::string& socket, verbs::Op op) {
+  auto answer = ask(socket, op);
+  if (!answer) return tl::unexpected(answer.error());
+  if (answer->file < 0) return tl::unexpected(std::string("it does not know the question; is it of another version?"));
+  std::string text;
+  char bytes[1 << 14];
+  for (;;) {
+    ssize_t got = pread(answer->file, bytes, sizeof(bytes), static_cast<off_t>(text.size()));
+    if (got <= 0) break;
+    text.append(bytes, static_cast<std::size_t>(got));
+  }
+  close(answer->file);
+  return text;
+}
+
+tl::expected<verbs::WorldStatus, std::string> ask_status(const std::string& socket) {
+  auto reply = ask_world(socket, verbs::Op::kStatus);
+  if (!reply) return tl::unexpected(reply.error());
+  verbs::WorldStatus status;
+  if (reply->body.size() < sizeof(status)) return tl::unexpected(std::string("it speaks another protocol"));
+  std::memcpy(&status, reply->body.data(), sizeof(status));
+  return status;
+}
+
+}  // namespace weft::live

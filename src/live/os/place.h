@@ -1,0 +1,38 @@
+// Where worlds that are up keep their sockets: a directory that only its user can enter, one folder per world.
+#pragma once
+
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "live/os/process.h"
+#include "live/protocol/connection.h"
+
+namespace weft::live {
+
+// $XDG_RUNTIME_DIR/weft, or /tmp/weft-UID. The error says what is wrong with it.
+tl::expected<std::string, std::string> runtime_directory();
+std::string socket_path(const std::string& directory, const std::string& world);
+// What stands for a node's /sys/class and /dev/infiniband; with an empty node the folder of all nodes.
+std::string sysfs_path(const std::string& directory, const std::string& world, const std::string& node);
+// Names of the worlds that answer, sorted. Folders of worlds that have ended are removed; one that is coming up is not
+// listed and not touched.
+std::vector<std::string> worlds_up(const std::string& directory);
+
+// A new world's place. The lock on its folder lasts from before the socket is there until the world's process ends.
+struct WorldPlace {
+  OwnedDescriptor lock;
+  int listener = -1;  // listening SOCK_SEQPACKET socket
+};
+// The error says why there is none, for instance that its name is taken.
+tl::expected<WorldPlace, std::string> listen_at(const std::string& directory, const std::string& world);
+
+// One request on a connection of its own, and its reply.
+tl::expected<Reply, std::string> ask_world(const std::string& socket, verbs::Op op);
+// How the world is, without its processes.
+tl::expected<verbs::WorldStatus, std::string> ask_status(const std::string& socket);
+
+// The same, where the reply is a file: its text.
+tl::expected<std::string, std::string> ask_world_text(const std::string& socket, verbs::Op op);
+
+}  // namespace weft::live

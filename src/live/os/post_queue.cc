@@ -1,0 +1,219 @@
+#include "live/os/post_queue.h"
+
+#include <infiniband/verbs.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "live/os/node.h"
+
+namespace weft::live {
+
+using verbs::ReceiveEntry;
+using verbs::SendEntry;
+using verbs::Sge;
+
+namespace {
+
+constexpr std::uint32_t kPacket_B = 4096;  // the largest path MTU: packets of a message begin at its multiples
+constexpr std::uint32_t kMaxMessage_B = 1u << 30;
+
+bool brings_data_here(std::uint32_t opcode) {
+  return opcode == IBV_WR_RDMA_READ || opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+}  // namespace
+
+bool ReadAhead::copy(std::uint32_t number, std::uint32_t offset_B, std::span<std::uint8_t> out) {
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    std::size_t at = next_ + i < parts_.size() ? next_ + i : next_ + i - parts_.size();
+    const Part& part = parts_[at];
+    if (part.number != number || offset_B < part.offset_B) continue;
+    std::uint32_t into_B = offset_B - part.offset_B;
+    if (into_B > part.size_B || out.size() > part.size_B - into_B) continue;
+    std::memcpy(out.data(), bytes_.get() + part.at_B + into_B, out.size());
+    next_ = at;
+    return true;
+  }
+  return false;
+}
+
+void PostQueue::open(nic::Device& nic) {
+  nic_ = &nic;
+  slots_.resize(ring.info.entries);
+  // Not cleared: a slot is written before it is read, and most of a deep queue is never used.
+  copies_.reset(new std::byte[std::size_t{ring.info.entries} * ring.info.stride_B]);
+  reach_ = {this, &PostQueue::read, &PostQueue::write};
+  key = nic.memory().add(0, std::uint64_t{ring.info.entries} << 32, {true, false, false, false}, reach_, pd);
+  if (kind != Kind::kShared) return;
+  for (std::uint32_t i = ring.info.entries; i > 0; --i) free_slots.push_back(i - 1);
+}
+
+void PostQueue::close() {
+  if (nic_ != nullptr) nic_->memory().remove(key);
+  nic_ = nullptr;
+}
+
+std::size_t PostQueue::head_B() const {
+  return kind == Kind::kSend ? sizeof(SendEntry) : sizeof(ReceiveEntry);
+}
+
+Sge PostQueue::sge(std::uint32_t slot, std::size_t index) const {
+  Sge sge;
+  std::memcpy(&sge, copy(slot) + head_B() + index * sizeof(Sge), sizeof(sge));
+  return sge;
+}
+
+PostQueue::Place PostQueue::place_of(const Sge& sge, bool writes) const {
+  MemoryRange* range = find_range(nic_->memory(), pd, sge.lkey, writes);
+  if (range == nullptr || sge.address < range->iova) return {};
+  std::uint64_t offset = sge.address - range->iova;
+  if (offset > range->length_B || sge.length_B > range->length_B - offset) return {};
+  return {range, range->address + offset};
+}
+
+bool PostQueue::check_list(std::uint32_t index, std::size_t count, bool writes) {
+  std::size_t room_B = ring.info.stride_B - head_B();
+  if (count * sizeof(Sge) > room_B) return false;
+  WorkSlot& slot = slots_[index];
+  std::uint64_t total_B = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    Sge each = sge(index, i);
+    if (each.length_B == 0) continue;
+    if (place_of(each, writes).range == nullptr) return false;
+    total_B += each.length_B;
+    std::memcpy(copy(index) + head_B() + slot.sges++ * sizeof(Sge), &each, sizeof(each));
+  }
+  if (total_B > kMaxMessage_B) return false;
+  slot.length_B = static_cast<std::uint32_t>(total_B);
+  return true;
+}
+
+void PostQueue::fill(std::uint32_t index, std::uint32_t number) {
+  std::memcpy(copy(index), ring.entry(number), ring.info.stride_B);
+  WorkSlot& slot = slots_[index];
+  slot = {};
+  slot.number = number;
+  if (kind != Kind::kSend) {
+    auto entry = copy_of<ReceiveEntry>(index);
+    slot.wr_id = entry.wr_id;
+    slot.is_good = check_list(index, entry.sges, true);
+    return;
+  }
+  auto entry = copy_of<SendEntry>(index);
+  slot.wr_id = entry.wr_id;
+  slot.is_payload = !brings_data_here(entry.opcode);
+  slot.is_inline = (entry.flags & IBV_SEND_INLINE) != 0;
+  if (slot.is_inline) {
+    slot.length_B = entry.inline_B;
+    slot.is_good = entry.inline_B <= ring.info.stride_B - sizeof(SendEntry) && slot.is_payload;
+  } else {
+    slot.is_good = check_list(index, entry.sges, !slot.is_payload);
+  }
+}
+
+// The list as one range from 0. What was registered when it was posted need not be any more.
+template <typename Piece>
+bool PostQueue::each_piece(std::uint32_t slot, std::uint64_t offset, std::size_t size_B, bool writes,
+                           Piece piece) const {
+  std::size_t done = 0;
+  for (std::size_t i = 0; i < slots_[slot].sges && done < size_B; ++i) {
+    Sge each = sge(slot, i);
+    if (offset >= each.length_B) {
+      offset -= each.length_B;
+      continue;
+    }
+    const Place place = place_of(each, writes);
+    if (place.range == nullptr) return false;
+    std::size_t part_B = std::min<std::size_t>(size_B - done, each.length_B - offset);
+    if (!piece(*place.range, place.address + offset, done, part_B)) return false;
+    done += part_B;
+    offset = 0;
+  }
+  return done == size_B;
+}
+
+bool PostQueue::read_list(std::uint32_t slot, std::uint32_t offset_B, std::span<std::uint8_t> out) {
+  return each_piece(slot, offset_B, out.size(), false,
+                    [&](MemoryRange& range, std::uint64_t address, std::size_t at, std::size_t part_B) {
+                      return range.read(address, out.subspan(at, part_B));
+                    });
+}
+
+// From there on whatever has been posted, as far as there is room. False: not even what is asked for can be read.
+bool PostQueue::read_ahead(std::uint32_t index, std::uint32_t offset_B, std::size_t size_B) {
+  ReadAhead& ahead = ahead_;
+  if (ahead.bytes_ == nullptr) ahead.bytes_.reset(new std::uint8_t[ReadAhead::kRoom_B]);
+  ahead.parts_.clear();
+  ahead.next_ = 0;
+  ahead.ranges_ended_ = process->ranges_ended;
+  std::vector<iovec>& pieces = process->pieces;
+  pieces.clear();
+  std::uint32_t total_B = 0;
+  for (std::uint32_t number = slots_[index].number; number != ring.taken; ++number, offset_B = 0) {
+    std::uint32_t at = slot_of(number);
+    const WorkSlot& slot = slots_[at];
+    if (slot.number != number) break;
+    if (!slot.is_good || !slot.is_payload || slot.is_inline) continue;
+    std::size_t room_B = ReadAhead::kRoom_B - total_B;
+    std::uint32_t left_B = slot.length_B - offset_B;
+    if (left_B > room_B) left_B = static_cast<std::uint32_t>(room_B / kPacket_B * kPacket_B);
+    if (left_B == 0) {
+      if (slot.length_B == 0) continue;
+      break;
+    }
+    std::size_t before = pieces.size();
+    auto list = [&](const MemoryRange& range, std::uint64_t address, std::size_t, std::size_t part_B) {
+      pieces.push_back({reinterpret_cast<void*>(address), part_B});
+      return pieces.size() <= kMostPieces && range.kept.empty();
+    };
+    bool listed = each_piece(at, offset_B, left_B, false, list);
+    if (!listed) {
+      pieces.resize(before);
+      break;
+    }
+    ahead.parts_.push_back({number, offset_B, left_B, total_B});
+    total_B += left_B;
+    if (total_B == ReadAhead::kRoom_B) break;
+  }
+  if (ahead.parts_.empty() || ahead.parts_.front().size_B < size_B ||
+      !process->read_pieces(pieces, {ahead.bytes_.get(), total_B})) {
+    ahead.parts_.clear();
+    return false;
+  }
+  return true;
+}
+
+bool PostQueue::read(void* self, std::uint64_t va, std::span<std::uint8_t> out) {
+  auto& queue = *static_cast<PostQueue*>(self);
+  std::uint64_t index = va >> 32;
+  if (index >= queue.slots_.size()) return false;
+  auto at = static_cast<std::uint32_t>(index);
+  auto offset_B = static_cast<std::uint32_t>(va);
+  const WorkSlot& slot = queue.slots_[at];
+  if (offset_B > slot.length_B || out.size() > slot.length_B - offset_B) return false;
+  if (slot.is_inline) {
+    std::memcpy(out.data(), queue.copy(at) + sizeof(SendEntry) + offset_B, out.size());
+    return true;
+  }
+  bool is_fresh = queue.ahead_.ranges_ended_ == queue.process->ranges_ended;
+  if (is_fresh && queue.ahead_.copy(slot.number, offset_B, out)) return true;
+  queue.process->settle_writes(kNever_ps);  // a DMA read does not pass a posted write
+  if (queue.kind == Kind::kSend && queue.read_ahead(at, offset_B, out.size()))
+    return queue.ahead_.copy(slot.number, offset_B, out);
+  return queue.read_list(at, offset_B, out);
+}
+
+bool PostQueue::write(void* self, std::uint64_t va, std::span<const std::uint8_t> in, Time_ps visible_ps) {
+  auto& queue = *static_cast<PostQueue*>(self);
+  std::uint64_t index = va >> 32;
+  if (index >= queue.slots_.size()) return false;
+  auto write = [&](MemoryRange& range, std::uint64_t address, std::size_t at, std::size_t part_B) {
+    range.write(address, in.subspan(at, part_B), visible_ps);
+    return true;
+  };
+  return queue.each_piece(static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(va), in.size(), true, write) &&
+         !queue.process->gone;
+}
+
+}  // namespace weft::live

@@ -1,0 +1,245 @@
+// A program that runs on a node of the world: its threads, its verbs objects and its memory. The world trusts nothing
+// of it: handles are looked up, ring entries are copied before they are checked, and memory is reached only through
+// registered ranges.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "live/os/post_queue.h"
+#include "live/os/shared_memory.h"
+#include "live/protocol/connection.h"
+#include "nic/device.h"
+#include "verbs/protocol.h"
+
+namespace weft::live {
+
+class Node;
+struct CmChannel;
+struct CmId;
+struct Process;
+struct Stream;
+
+// Where the program is, as far as the world can know.
+enum class ThreadState : std::uint8_t {
+  kRunning,   // it has its reply and has not asked again
+  kParked,    // it waits for a reply
+  kSpinning,  // it burns CPU without a call: it waits for a byte of its memory to change
+  kOutside,   // it sleeps in the kernel for something that is not of this world: a pipe, another thread
+};
+
+// A program that polls in vain may wait for something else than an entry: for a moment of the clock, if it has looked
+// at one, or for another of its threads. Its poll returns empty after a while, and later each time.
+inline constexpr Time_ps kFirstPatience_ps = us(100);
+inline constexpr Time_ps kLastPatience_ps = ms(10);
+
+inline constexpr int kTurnsInVain = 3;  // after which a thread is taken to need what another one holds
+
+struct Thread {
+  Connection connection;
+  std::shared_ptr<Process> process;
+  SharedMemory page;
+  int tid = 0;
+  std::uint64_t rank = 0;  // of all threads of the world, in the order in which they came
+  ThreadState state = ThreadState::kParked;
+  bool posted = false;                      // since its last spin, with nothing but polls after it
+  Time_ps patience_ps = kFirstPatience_ps;  // of a poll that finds nothing
+  Time_ps poll_until_ps = kNever_ps;
+  bool polls = false;                // it waits for an entry of a completion queue
+  bool look = false;                 // the wait that there is ends now, so that the thread looks around
+  bool looks = false;                // it runs for no other reason
+  bool told = false;                 // its last wait ended because something was ready
+  int in_vain = 0;                   // how often it has then waited again at once
+  std::shared_ptr<const Lent> lent;  // descriptors of the kernel's that it waits for, too
+  std::vector<short> lent_events;
+  bool has_spun = false;               // its spins have been ended by deliveries so far
+  Time_ps left_at_ps = 0;              // how far the world was when it stopped to wait for this thread
+  Time_ps local_ps = 0;                // when it was resumed or last asked
+  std::uint64_t retried_park = ~0ULL;  // the wait for which the node will ask again at this instant
+  std::uint64_t park = 0;              // counts its waits, so that what would end an old one does not end a new one
+  std::function<bool(Time_ps)> retry;  // of a wait: answers if it can now
+
+  explicit Thread(int fd) : connection(fd) {}
+  verbs::ThreadPage& clock() const { return *reinterpret_cast<verbs::ThreadPage*>(page.data()); }
+};
+
+// Memory that a program has registered. Addresses are the program's.
+struct MemoryRange {
+  Process* process = nullptr;
+  std::uint32_t pd = 0, device = 0, key = 0, access = 0;
+  std::uint64_t address = 0, iova = 0, length_B = 0;
+  nic::RegionAccess reach{};  // what the NIC calls
+
+  // Pages that the program has unmapped since, in the order of their addresses: pinned, so that the NIC goes on with
+  // them.
+  struct KeptPages {
+    std::uint64_t address;
+    std::vector<std::uint8_t> bytes;
+  };
+  std::vector<KeptPages> kept{};
+
+  bool read(std::uint64_t at, std::span<std::uint8_t> out);
+  // A CPU sees it from `visible_ps` on.
+  void write(std::uint64_t at, std::span<const std::uint8_t> in, Time_ps visible_ps);
+  // The program is about to unmap these addresses. False: more than `room_B` of them.
+  bool keep(std::uint64_t from, std::uint64_t end, std::size_t room_B);
+
+ private:
+  template <typename Mapped, typename Kept>
+  bool each_stretch(std::uint64_t from, std::size_t size_B, Mapped mapped, Kept in_kept);
+};
+inline constexpr std::size_t kMostPieces = 64;  // of one system call that moves bytes
+
+// An eventfd that a program shares, one up or down. A program that plays with it cannot stop the world.
+void raise_event(int fd);
+void lower_event(int fd);
+
+// Events of completion queues that the program has not fetched; the descriptor is readable while there are some.
+struct EventChannel {
+  int eventfd = -1;
+  std::deque<std::uint32_t> cqs;  // handles, in the order of the events
+  ~EventChannel();
+  // The completion queue is no more.
+  void forget(std::uint32_t cq);
+};
+struct CompletionRing {
+  Process* process = nullptr;
+  std::uint32_t handle = 0, device = 0, nic_cq = 0, channel = verbs::kNoHandle;
+  std::uint32_t id = 0;  // in the node's table
+  std::uint64_t cookie = 0;
+  verbs::Destroyed fetched{};  // events that the program has, or had
+  SharedMemory memory;
+  Ring ring;
+  enum class Armed : std::uint8_t { kNo, kSolicited, kAny } armed = Armed::kNo;
+};
+struct VerbsSrq {
+  Process* process = nullptr;
+  std::uint32_t handle = 0, device = 0, pd = 0, nic_srq = 0;
+  std::uint32_t ended = 0;  // receives, since it was made
+  std::uint64_t cookie = 0;
+  verbs::Destroyed fetched{};
+  SharedMemory memory;
+  PostQueue receive;
+};
+struct VerbsQp {
+  Process* process = nullptr;
+  std::uint32_t handle = 0, device = 0, pd = 0, qpn = 0, type = 0;
+  std::uint32_t send_cq = 0, receive_cq = 0, srq = verbs::kNoHandle;
+  bool signal_all = false;
+  std::uint64_t cookie = 0;
+  verbs::Destroyed fetched{};
+  SharedMemory memory;
+  PostQueue send, receive;
+  verbs::QpAttr attr{};
+};
+struct AddressHandle {
+  std::uint32_t device = 0, remote_port = 0;
+  verbs::AhAttr attr{};
+  std::uint8_t tos = 0, priority = nic::kPortPriority;  // what the NIC makes of `attr`
+};
+// A write that the NIC has made and the CPU cannot see yet.
+struct PendingWrite {
+  Time_ps visible_ps;
+  std::uint64_t address;
+  std::size_t size_B;
+};
+
+// Closes what it holds.
+struct OwnedDescriptor {
+  int fd = -1;
+  OwnedDescriptor() = default;
+  OwnedDescriptor(const OwnedDescriptor&) = delete;
+  OwnedDescriptor& operator=(const OwnedDescriptor&) = delete;
+  OwnedDescriptor(OwnedDescriptor&& other) noexcept : fd(std::exchange(other.fd, -1)) {}
+  OwnedDescriptor& operator=(OwnedDescriptor&& other) noexcept {
+    std::swap(fd, other.fd);
+    return *this;
+  }
+  ~OwnedDescriptor() { reset(); }
+  void reset();
+};
+// Asynchronous events of one device that the program has not fetched; the descriptor is readable while there are some.
+struct AsyncChannel {
+  struct Event {
+    std::uint32_t type;  // ibv_event_type
+    verbs::Kind kind;    // of the object that it is about
+    std::uint32_t handle;
+  };
+  OwnedDescriptor eventfd;
+  std::deque<Event> events;
+
+  void push(const Event& event);
+  Event pop();
+  // The object that events are about is no more.
+  void forget(verbs::Kind kind, std::uint32_t handle);
+};
+
+struct Process : std::enable_shared_from_this<Process> {
+  Node* node = nullptr;
+  int pid = 0;
+  int group = 0;     // of processes
+  std::string name;  // of the executable
+  std::chrono::steady_clock::time_point came = std::chrono::steady_clock::now();
+  SharedMemory page;
+  std::vector<std::shared_ptr<Thread>> threads;
+  std::uint32_t next_handle = 1;
+  std::map<std::uint32_t, std::uint32_t> pds;  // handle -> device
+  std::map<std::uint32_t, std::unique_ptr<MemoryRange>> mrs;
+  std::map<std::uint32_t, std::unique_ptr<EventChannel>> channels;
+  std::map<std::uint32_t, std::unique_ptr<AsyncChannel>> async;  // by device
+  std::map<std::uint32_t, std::unique_ptr<CompletionRing>> cqs;
+  std::map<std::uint32_t, std::unique_ptr<VerbsQp>> qps;
+  std::map<std::uint32_t, std::unique_ptr<VerbsSrq>> srqs;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, VerbsQp*> qp_by_number;  // device and number
+  std::map<std::uint32_t, AddressHandle> ahs;
+  std::map<std::uint32_t, std::shared_ptr<Stream>> streams;
+  std::map<std::uint32_t, std::shared_ptr<CmChannel>> cm_channels;
+  std::map<std::uint32_t, std::shared_ptr<CmId>> cm_ids;
+  std::vector<PostQueue*> doorbells;          // by bit; null: free
+  std::vector<std::uint32_t> free_doorbells;  // bits
+  std::deque<PendingWrite> writes;
+  std::uint64_t ranges_ended = 0;  // counts deregistrations: what was read ahead before is not used after
+  std::vector<iovec> pieces;       // of one system call, while it is made up
+  Time_ps timer_ps = kNever_ps, timer_interval_ps = 0;
+  std::uint64_t timer = 0;  // counts settings
+  bool gone = false;
+  bool wall_clock = false;  // its threads run while the world does
+  // Wall clock: a pipe, so that no flag that the process sets on its end is set on ours.
+  OwnedDescriptor doorbell, doorbell_given;
+
+  verbs::ProcessPage& shared() const { return *reinterpret_cast<verbs::ProcessPage*>(page.data()); }
+  // With seq_cst it pairs with weft_ring(): who posts either finds `sleeping` set or is seen here.
+  bool has_posts() const {
+    for (std::size_t word = 0; word * 64 < doorbells.size(); ++word) {
+      if (shared().doorbells[word].load(std::memory_order_relaxed) != 0) return true;
+    }
+    return false;
+  }
+  bool read(std::uint64_t address, std::span<std::uint8_t> out) const;
+  bool write(std::uint64_t address, std::span<const std::uint8_t> in) const;
+  // From several places, one after the other.
+  bool read_pieces(std::span<const iovec> from, std::span<std::uint8_t> out) const;
+  // Not to be seen before `visible_ps`, nor before an earlier one. What can be seen by `now_ps` need not wait for
+  // anybody to look.
+  void add_write(std::uint64_t address, std::span<const std::uint8_t> bytes, Time_ps visible_ps, Time_ps now_ps);
+  // Everything that the CPU can see at `now_ps` is in its memory afterwards.
+  void settle_writes(Time_ps now_ps);
+
+ private:
+  std::size_t settle_some(Time_ps now_ps);
+
+  std::vector<std::uint8_t> written_;  // the bytes of `writes`, from settled_B_ on
+  std::size_t settled_B_ = 0;
+};
+
+}  // namespace weft::live

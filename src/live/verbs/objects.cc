@@ -1,0 +1,268 @@
+// What the devices of a node look like to a program, and the end of verbs objects.
+#include <infiniband/verbs.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "live/verbs/service.h"
+
+namespace weft::live {
+
+namespace {
+
+// The modified EUI-64 of a MAC address (RFC 4291, appendix A): a link-local GID's lower half.
+std::array<std::uint8_t, 16> link_local(const std::array<std::uint8_t, 6>& mac) {
+  return {0xfe,   0x80,   0,    0,    0,      0,      0,     0, static_cast<std::uint8_t>(mac[0] ^ 2),
+          mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
+}
+
+void forget_events(Process& process, std::uint32_t device, verbs::Kind kind, std::uint32_t handle) {
+  if (auto channel = process.async.find(device); channel != process.async.end()) channel->second->forget(kind, handle);
+}
+
+void copy_text(char* to, std::size_t room, const std::string& text) {
+  std::size_t size = std::min(room - 1, text.size());
+  std::memcpy(to, text.data(), size);
+  to[size] = 0;
+}
+
+// How mlx5 reports an Ethernet rate: lanes and the InfiniBand speed that comes nearest.
+struct Speed {
+  std::int64_t rate_bps;
+  std::uint8_t speed, width;
+};
+constexpr Speed kSpeeds[] = {{10'000'000'000, 4, 1},    {25'000'000'000, 32, 1},  {40'000'000'000, 4, 2},
+                             {50'000'000'000, 64, 1},   {100'000'000'000, 32, 2}, {200'000'000'000, 64, 2},
+                             {400'000'000'000, 128, 2}, {800'000'000'000, 128, 4}};
+
+std::uint32_t ibv_mtu_of(std::uint32_t mtu_B) {
+  std::uint32_t code = 1;
+  while (code < 5 && (128u << (code + 1)) <= mtu_B) ++code;
+  return code;
+}
+
+}  // namespace
+
+lab::PortRef VerbsService::port_ref(std::uint32_t index) const {
+  const auto& nics = world_.lab().hosts[host_].nics;
+  for (std::uint32_t nic = 0; nic < nics.size(); ++nic) {
+    for (std::uint32_t port = 0; port < nics[nic].ports.size(); ++port) {
+      lab::PortRef ref{host_, nic, port};
+      if (world_.port_id(ref) == node_.host().device(index).port_id()) return ref;
+    }
+  }
+  return {host_, 0, 0};
+}
+
+verbs::DeviceInfo VerbsService::describe(std::uint32_t index) const {
+  nic::Device& nic = node_.host().device(index);
+  const nic::NicModel& model = nic.model();
+  lab::PortRef ref = port_ref(index);
+  const fabric::PortAddress& address = world_.book()[nic.port_id()];
+  verbs::DeviceInfo info{};
+  copy_text(info.name, sizeof(info.name), nic.name());
+  copy_text(info.firmware, sizeof(info.firmware), model.firmware);
+  copy_text(info.netdev, sizeof(info.netdev), world_.lab().hosts[host_].nics[ref.nic].ports[ref.port].name);
+  char pci[16];
+  std::snprintf(pci, sizeof(pci), "0000:%02x:00.%x", 1 + ref.nic, ref.port & 7);
+  copy_text(info.pci_address, sizeof(info.pci_address), pci);
+  auto eui = link_local(address.mac);
+  for (std::size_t i = 8; i < 16; ++i) info.node_guid = info.node_guid << 8 | eui[i];
+  info.node_guid ^= std::uint64_t{2} << 56;  // mlx5 does not flip the bit
+  info.system_guid = info.node_guid;
+  unsigned vendor = 0x15b3, part = 0;
+  std::sscanf(model.pci_id.c_str(), "%x:%x", &vendor, &part);
+  info.vendor_id = model.driver == "mlx5" ? 0x02c9 : vendor;  // the OUI of Mellanox, as mlx5 reports it
+  info.vendor_part_id = part;
+  info.max_qp = kMaxQp;
+  info.max_qp_wr = kMaxQpWr;
+  info.max_sge = kMaxSge;
+  info.max_cq = kMaxCq;
+  info.max_cqe = kMaxCqe;
+  info.max_mr = kMaxMr;
+  info.max_pd = kMaxPd;
+  info.max_srq = 65536;
+  info.max_srq_wr = 32767;
+  info.max_ah = kMaxAh;
+  info.max_rd_atomic = model.max_rd_atomic;
+  info.max_inline_B = model.max_inline_B;
+  info.max_mr_size = UINT64_MAX;
+  info.active_mtu = ibv_mtu_of(world_.endpoint(ref, 0).active_mtu_B);
+  info.max_mtu = 5;
+  info.port_state = IBV_PORT_ACTIVE;
+  info.phys_state = 5;
+  for (const Speed& each : kSpeeds) {
+    if (each.rate_bps > world_.rate_bps(nic.port_id()) && info.active_speed != 0) break;
+    info.active_speed = each.speed;
+    info.active_width = each.width;
+  }
+  info.max_msg_B = 1u << 30;
+  // As on a Linux host: link-local first, then the address, each as RoCE v1 and v2. Index 3 is v2 of the address.
+  info.gid_count = 4;
+  auto local = link_local(address.mac);
+  for (std::uint32_t i = 0; i < info.gid_count; ++i) {
+    std::memcpy(info.gids[i].raw, i < 2 ? local.data() : address.ip.data(), 16);
+    info.gids[i].type = i % 2 == 0 ? IBV_GID_TYPE_ROCE_V1 : IBV_GID_TYPE_ROCE_V2;
+  }
+  info.pcie_generation = model.pcie_generation;
+  info.pcie_lanes = model.pcie_lanes;
+  return info;
+}
+
+Reply VerbsService::list_devices() const {
+  Reply reply;
+  for (std::uint32_t i = 0; i < node_.host().device_count(); ++i) {
+    Reply one = Reply::of(describe(i));
+    reply.body.insert(reply.body.end(), one.body.begin(), one.body.end());
+  }
+  return reply;
+}
+
+std::optional<std::uint32_t> VerbsService::port_of_gid(const std::uint8_t* gid) const {
+  for (std::uint32_t port = 0; port < world_.port_count(); ++port) {
+    if (world_.device(port) == nullptr && !world_.is_outside_port(port)) continue;
+    const fabric::PortAddress& address = world_.book()[port];
+    if (std::memcmp(gid, address.ip.data(), 16) == 0 || std::memcmp(gid, link_local(address.mac).data(), 16) == 0)
+      return port;
+  }
+  return std::nullopt;
+}
+
+Reply VerbsService::arm_cq(Process& process, const Request& request) {
+  verbs::ArmCq ask;
+  if (!request.read(ask)) return Reply::failed(EINVAL);
+  auto found = process.cqs.find(ask.cq);
+  if (found == process.cqs.end()) return Reply::failed(EINVAL);
+  found->second->armed = ask.solicited_only != 0 ? CompletionRing::Armed::kSolicited : CompletionRing::Armed::kAny;
+  // As on mlx5, entries that nobody has polled fire at once.
+  const Ring& ring = found->second->ring;
+  if (ring.head().consumed.load(std::memory_order_acquire) != ring.taken) node_.notify(*found->second, false);
+  return {};
+}
+
+void VerbsService::destroy_queue(Process& process, PostQueue& queue) {
+  process.doorbells[queue.ring.info.doorbell] = nullptr;
+  process.free_doorbells.push_back(queue.ring.info.doorbell);
+  node_.close(queue);
+}
+
+void VerbsService::forget_work(Process& process, VerbsQp& qp) {
+  node_.renew(qp.send);
+  if (qp.srq == verbs::kNoHandle) {
+    node_.renew(qp.receive);
+    return;
+  }
+  // A receive that it has taken from the SRQ and not used is nobody's: only its slot comes back.
+  auto srq = process.srqs.find(qp.srq);
+  const nic::Responder& held = device(qp.device)->qp(qp.qpn).resp;
+  for (std::uint32_t i = held.head; srq != process.srqs.end() && i != held.tail; ++i)
+    node_.end_shared(srq->second->receive, static_cast<std::uint32_t>(held.receives[i & held.mask].wr_id));
+}
+
+void VerbsService::destroy_qp(Process& process, VerbsQp& qp) {
+  forget_events(process, qp.device, verbs::Kind::kQp, qp.handle);
+  forget_work(process, qp);
+  device(qp.device)->destroy_qp(qp.qpn);
+  process.qp_by_number.erase({qp.device, qp.qpn});
+  destroy_queue(process, qp.send);
+  if (qp.srq == verbs::kNoHandle) destroy_queue(process, qp.receive);
+}
+
+void VerbsService::destroy_cq(Process& process, CompletionRing& cq) {
+  forget_events(process, cq.device, verbs::Kind::kCq, cq.handle);
+  if (auto channel = process.channels.find(cq.channel); channel != process.channels.end())
+    channel->second->forget(cq.handle);
+  node_.unwatch(cq);
+  device(cq.device)->destroy_cq(cq.nic_cq);
+}
+
+Reply VerbsService::destroy(Process& process, const Request& request) {
+  verbs::Destroy ask;
+  if (!request.read(ask)) return Reply::failed(EINVAL);
+  std::uint32_t h = ask.handle;
+  const Reply well = Reply::of(verbs::Destroyed{});
+  auto uses = [&](auto test) {
+    return std::any_of(process.qps.begin(), process.qps.end(), [&](const auto& each) { return test(*each.second); });
+  };
+  switch (ask.kind) {
+    case verbs::Kind::kPd: {
+      bool used =
+          uses([&](const VerbsQp& qp) { return qp.pd == h; }) ||
+          std::any_of(process.mrs.begin(), process.mrs.end(), [&](const auto& each) { return each.second->pd == h; }) ||
+          std::any_of(process.srqs.begin(), process.srqs.end(), [&](const auto& each) { return each.second->pd == h; });
+      if (used) return Reply::failed(EBUSY);
+      return process.pds.erase(h) == 1 ? well : Reply::failed(EINVAL);
+    }
+    case verbs::Kind::kMr: {
+      auto found = process.mrs.find(h);
+      if (found == process.mrs.end()) return Reply::failed(EINVAL);
+      device(found->second->device)->memory().remove(found->second->key);
+      ++process.ranges_ended;
+      process.mrs.erase(found);
+      // The memory is the program's alone when the call returns: what was written to it is there by then.
+      process.settle_writes(kNever_ps);
+      return well;
+    }
+    case verbs::Kind::kChannel: {
+      for (const auto& [handle, cq] : process.cqs) {
+        if (cq->channel == h) return Reply::failed(EBUSY);
+      }
+      return process.channels.erase(h) == 1 ? well : Reply::failed(EINVAL);
+    }
+    case verbs::Kind::kCq: {
+      auto found = process.cqs.find(h);
+      if (found == process.cqs.end()) return Reply::failed(EINVAL);
+      if (uses([&](const VerbsQp& qp) { return qp.send_cq == h || qp.receive_cq == h; })) return Reply::failed(EBUSY);
+      destroy_cq(process, *found->second);
+      Reply reply = Reply::of(found->second->fetched);
+      process.cqs.erase(found);
+      return reply;
+    }
+    case verbs::Kind::kQp: {
+      auto found = process.qps.find(h);
+      if (found == process.qps.end()) return Reply::failed(EINVAL);
+      destroy_qp(process, *found->second);
+      process.settle_writes(kNever_ps);
+      Reply reply = Reply::of(found->second->fetched);
+      process.qps.erase(found);
+      return reply;
+    }
+    case verbs::Kind::kSrq: {
+      auto found = process.srqs.find(h);
+      if (found == process.srqs.end()) return Reply::failed(EINVAL);
+      VerbsSrq& srq = *found->second;
+      if (!device(srq.device)->destroy_srq(srq.nic_srq)) return Reply::failed(EBUSY);
+      forget_events(process, srq.device, verbs::Kind::kSrq, srq.handle);
+      destroy_queue(process, srq.receive);
+      Reply reply = Reply::of(srq.fetched);
+      process.srqs.erase(found);
+      return reply;
+    }
+    case verbs::Kind::kAh:
+      return process.ahs.erase(h) == 1 ? well : Reply::failed(EINVAL);
+    default:
+      return Reply::failed(EINVAL);
+  }
+}
+
+void VerbsService::forget(Process& process) {
+  for (auto& [handle, qp] : process.qps) destroy_qp(process, *qp);
+  process.qps.clear();
+  for (auto& [handle, srq] : process.srqs) {
+    device(srq->device)->destroy_srq(srq->nic_srq);
+    destroy_queue(process, srq->receive);
+  }
+  process.srqs.clear();
+  for (auto& [handle, cq] : process.cqs) destroy_cq(process, *cq);
+  process.cqs.clear();
+  for (auto& [handle, mr] : process.mrs) device(mr->device)->memory().remove(mr->key);
+  process.mrs.clear();
+  process.channels.clear();
+  process.async.clear();
+  process.ahs.clear();
+  process.pds.clear();
+  process.writes.clear();
+}
+
+}  // namespace weft::live

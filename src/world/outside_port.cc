@@ -1,0 +1,178 @@
+#include "world/outside_port.h"
+
+#include <algorithm>
+#include <array>
+
+#include "observe/frame_of.h"
+#include "wire/neighbour.h"
+
+namespace weft::lab {
+
+using engine::Packet;
+using fabric::Fate;
+using wire::Opcode;
+
+namespace {
+
+constexpr Time_ps kMaxBacklog_ps = ms(10);      // of frames that wait for the cable
+constexpr std::uint16_t kDefaultPkey = 0x7fff;  // without the membership bit (IBTA vol 1, 10.9.3)
+
+// The AETH word of a packet, where it fits into the record.
+bool is_plain_ack(Opcode opcode) {
+  return opcode == Opcode::kAck;
+}
+
+engine::Cold cold_of(const wire::RoceHeaders& h) {
+  engine::Cold cold;
+  cold.va = h.va;
+  cold.swap_add = h.swap_add;
+  cold.compare = h.opcode == Opcode::kAtomicAck ? h.atomic_original : h.compare;
+  cold.rkey = wire::has_ieth(h.opcode) ? h.ieth_rkey : h.rkey;
+  cold.dma_len = h.dma_len;
+  cold.imm = h.imm;
+  cold.aeth = std::uint32_t{h.aeth_syndrome} << 24 | h.msn;
+  cold.qkey = h.qkey;
+  cold.src_qp = h.src_qp;
+  return cold;
+}
+
+}  // namespace
+
+OutsidePort::OutsidePort(engine::Domain& domain, const fabric::AddressBook& book,
+                         const std::vector<std::uint32_t>& subnets, std::uint32_t port, std::uint32_t host_ports)
+    : domain_(domain),
+      book_(book),
+      subnets_(subnets),
+      port_(port),
+      node_(domain.add_node({this, &OutsidePort::run_hook})),
+      mac_(book[port].mac) {
+  for (std::uint32_t id = 0; id < host_ports; ++id) ports_.emplace(book[id].ip, id);
+}
+
+void OutsidePort::attach(fabric::LinkDirection& out, fabric::LinkDirection& in, std::uint32_t peer) {
+  out_ = &out;
+  in_ = &in;
+  peer_ = peer;
+}
+
+Time_ps OutsidePort::run(Time_ps end_ps) {
+  if (out_ == nullptr) return kNever_ps;
+  for (;;) {
+    Time_ps release_ps = out_->next_release_ps(), arrival_ps = in_->next_arrival_ps();
+    Time_ps now_ps = std::min(release_ps, arrival_ps);
+    if (now_ps >= end_ps) return now_ps;
+    if (release_ps <= arrival_ps) {
+      out_->release(now_ps);
+    } else {
+      leave(in_->take());
+    }
+  }
+}
+
+void OutsidePort::leave(const Packet& packet) {
+  bool lost = (packet.flags & Packet::kBadFcs) != 0;
+  bool pause = packet.opcode == engine::kPauseOpcode;
+  if (!lost) {
+    std::array<std::uint8_t, observe::kMaxFrame_B> frame;
+    std::size_t size_B = observe::frame_of(packet, domain_, book_, peer_, port_, frame);
+    if (!pause) std::copy(mac_.begin(), mac_.end(), frame.begin());
+    send(std::span(frame).first(size_B));
+  }
+  in_->received.count(lost ? Fate::kFcsError : pause ? Fate::kPause : Fate::kAccepted);
+  if (!pause) domain_.release(packet);
+}
+
+void OutsidePort::send(wire::Bytes frame) {
+  ++counters_.out;
+  if (sink_.send != nullptr) sink_.send(sink_.self, frame);
+}
+
+void OutsidePort::receive(wire::Bytes bytes, Time_ps now_ps) {
+  if (out_ == nullptr) return;
+  if (!wire::is_rocev2(bytes)) {
+    answer(bytes);
+    return;
+  }
+  auto frame = wire::parse_roce_frame(bytes);
+  if (!frame || !frame->ipv4_checksum_ok || frame->payload.size() > engine::kPayloadSlot_B ||
+      (frame->headers.p_key & kDefaultPkey) != kDefaultPkey) {
+    ++counters_.malformed;
+  } else if (!frame->icrc_ok) {
+    ++counters_.bad_icrc;
+  } else {
+    enter(*frame, now_ps);
+  }
+}
+
+void OutsidePort::answer(wire::Bytes bytes) {
+  auto request = wire::parse_neighbour_request(bytes);
+  auto target = request ? ports_.find(request->target) : ports_.end();
+  if (target == ports_.end() || target->second == port_ || book_[target->second].v4 != request->v4) {
+    ++(request ? counters_.strangers : counters_.other);
+    return;
+  }
+  if (request->sender == book_[port_].ip) mac_ = request->sender_mac;
+  std::array<std::uint8_t, wire::kMaxNeighbourFrame_B> frame;
+  std::size_t size_B = wire::build_neighbour_answer(*request, book_[target->second].mac, frame);
+  ++counters_.answered;
+  send(std::span(frame).first(size_B));
+}
+
+// From the address that is behind this port, to a host of the lab, and by the MAC address of who would take it there.
+bool OutsidePort::is_for_lab(const wire::RoceHeaders& headers, std::uint32_t& to) const {
+  auto found = ports_.find(headers.dst_ip);
+  if (found == ports_.end() || found->second == port_ || headers.src_ip != book_[port_].ip) return false;
+  to = found->second;
+  bool routed = subnets_[port_] != subnets_[to];
+  const fabric::PortAddress& own = book_[port_];
+  bool tagged = headers.vlan_tci && wire::vlan_id(*headers.vlan_tci) != 0;
+  return headers.v4 == own.v4 && headers.dst_mac == book_[routed ? peer_ : to].mac && tagged == own.vlan.has_value() &&
+         (!tagged || wire::vlan_id(*headers.vlan_tci) == *own.vlan);
+}
+
+void OutsidePort::enter(const wire::RoceFrame& frame, Time_ps now_ps) {
+  const wire::RoceHeaders& h = frame.headers;
+  std::uint32_t to = 0;
+  if (!is_for_lab(h, to)) {
+    ++counters_.strangers;
+    return;
+  }
+  mac_ = h.src_mac;
+  Time_ps start_ps = std::max(now_ps, busy_until_ps_);
+  if (start_ps - now_ps > kMaxBacklog_ps) {
+    ++counters_.overrun;
+    return;
+  }
+  Packet packet;
+  packet.src = port_ & engine::kPortMask;
+  packet.dst = to & engine::kPortMask;
+  packet.tos = h.tos;
+  packet.priority = (h.vlan_tci ? wire::vlan_priority(*h.vlan_tci) : 0) & 7;
+  packet.payload_B = frame.payload.size() & engine::kPayloadMask;
+  packet.udp_src_port = h.src_port;
+  packet.hops = static_cast<std::uint8_t>(h.ttl >= engine::kTtl ? 0 : engine::kTtl - h.ttl);
+  packet.extra_words = fabric::extra_words(h.v4, book_[port_].vlan.has_value());
+  packet.dest_qp = h.dest_qp & 0xffffff;
+  packet.opcode = static_cast<std::uint8_t>(h.opcode);
+  packet.psn = h.psn & 0xffffff;
+  std::uint32_t flags = (h.ack_req ? Packet::kAckReq : 0) | (h.solicited ? Packet::kSolicited : 0) |
+                        (h.mig_req ? Packet::kMigReq : 0) | (subnets_[port_] != subnets_[to] ? Packet::kRouted : 0);
+  packet.flags = flags & 0xff;
+  engine::Cold cold = cold_of(h);
+  if (is_plain_ack(h.opcode)) {
+    packet.aux = cold.aeth;
+  } else if (h.opcode != Opcode::kCnp) {
+    if (!frame.payload.empty()) {
+      cold.payload = domain_.payload.take();
+      std::copy(frame.payload.begin(), frame.payload.end(), domain_.payload[cold.payload].begin());
+    }
+    packet.aux = domain_.cold.take();
+    domain_.cold[packet.aux] = cold;
+    packet.flags |= Packet::kHasCold;
+  }
+  ++counters_.in;
+  busy_until_ps_ = start_ps + out_->send(packet, fabric::line_B(packet), start_ps);
+  domain_.wake(node_, out_->next_release_ps());
+}
+
+}  // namespace weft::lab
