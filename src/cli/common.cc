@@ -178,7 +178,7 @@ DirectoryLock::~DirectoryLock() {
   if (fd_ >= 0) close(fd_);
 }
 
-const std::atomic<bool>& interrupted() {
+std::atomic<bool>& interrupted() {
   return g_interrupted;
 }
 
@@ -203,6 +203,12 @@ std::function<void(Time_ps, const std::string&)> progress_line() {
                std::chrono::duration<double>(now - start).count());
     std::fflush(stderr);
   };
+}
+
+lab::Session::Subscriber show_progress() {
+  auto line = progress_line();
+  if (!line) return {};
+  return [line](const lab::SessionProgress& progress) { line(progress.now_ps, progress.workload); };
 }
 
 void clear_progress_line() {

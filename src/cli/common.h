@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "model/lab.h"
 #include "observe/capture.h"
+#include "world/session.h"
 
 namespace CLI {
 class App;
@@ -65,11 +66,13 @@ class DirectoryLock {
 
 // Set by the first SIGINT, SIGTERM or SIGHUP (unless that is ignored, as under nohup); another one half a second later
 // ends the process.
-const std::atomic<bool>& interrupted();
+std::atomic<bool>& interrupted();
 void catch_interrupts();
 
 // A line on stderr that is rewritten, for runs over a second, when stderr is a terminal.
 std::function<void(Time_ps, const std::string&)> progress_line();
+// The same, of a session.
+lab::Session::Subscriber show_progress();
 void clear_progress_line();
 
 }  // namespace weft::cli

@@ -70,14 +70,13 @@ int measure_one(const lab::Lab& lab, const lab::PortPairs& pairs, const Argument
   if (!pair) return wrong_input(pair.error().message, pair.error().remedy);
   *pair = with_device(lab, pairs, *pair, options, arguments);
   if (!fits(lab, *pair, options)) return kExitWrongInput;
-  lab::RunOptions run;
+  lab::SessionOptions run;
   run.capture_ports = *ports;
   run.capture_path = arguments.capture_file;
   run.capture = *capture;
   run.cancel = &interrupted();
-  run.progress = progress_line();
   const lab::Lab measured_lab = lab::with_perftest(lab, options, *pair);
-  auto result = lab::run_lab(measured_lab, run);
+  auto result = lab::run_lab(measured_lab, run, show_progress());
   clear_progress_line();
   if (!result) return failed(result.error());
   const workload::PerftestResult& measured = *result->workloads.front().perftest;

@@ -63,16 +63,15 @@ int run(const Arguments& arguments) {
   remove_old(out);
 
   catch_interrupts();
-  lab::RunOptions options;
+  lab::SessionOptions options;
   options.capture_ports = *ports;
   options.capture_path = out + "/capture.pcapng";
   options.mirror_path = out + "/mirror.pcapng";
   options.capture = *capture;
   options.domains = options.threads = arguments.threads;
   options.cancel = &interrupted();
-  options.progress = progress_line();
   options.programs = live::open_programs;
-  auto result = lab::run_lab(lab, options);
+  auto result = lab::run_lab(lab, options, show_progress());
   clear_progress_line();
   if (!result) return failed(result.error());
 

@@ -21,12 +21,12 @@ double value_of(const PerftestOptions& options, const workload::PerftestRow& row
   return std::round(value * 100) / 100;  // as perftest prints it
 }
 
-void measure(Lab& lab, MatrixCell& cell, const std::atomic<bool>* cancel) {
+void measure(Lab& lab, MatrixCell& cell, std::atomic<bool>* cancel) {
   lab.workloads.front().client = cell.pair.client;
   lab.workloads.front().server = cell.pair.server;
   lab.workloads.front().client_function = cell.pair.client_function;
   lab.workloads.front().server_function = cell.pair.server_function;
-  RunOptions options;
+  SessionOptions options;
   options.cancel = cancel;
   auto result = run_lab(lab, options);
   if (!result) {

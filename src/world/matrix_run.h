@@ -12,7 +12,7 @@ namespace weft::lab {
 
 struct MatrixOptions {
   std::uint32_t threads = 1;  // pairs that run at the same time; the values are the same
-  const std::atomic<bool>* cancel = nullptr;
+  std::atomic<bool>* cancel = nullptr;
   std::function<void(std::size_t done, std::size_t all)> progress;
 };
 

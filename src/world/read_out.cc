@@ -12,18 +12,18 @@ namespace weft::lab {
 
 namespace {
 
-FlowsOutcome read_flows(World& world, const Act& act) {
+FlowsOutcome read_flows(World& world, const ActiveWorkload& active) {
   FlowsOutcome outcome;
-  for (const workload::FlowRow& row : act.flows->rows()) {
-    const PortRef& from = act.config->flow_ports[row.source];
+  for (const workload::FlowRow& row : active.flows->rows()) {
+    const PortRef& from = active.config->flow_ports[row.source];
     nic::Device& device = *world.device(world.port_id(from));
     FlowOutcome flow;
     flow.row = row;
     flow.from = world.book()[world.port_id(from)].name;
-    const PortRef& to = act.config->flow_ports[row.destination];
+    const PortRef& to = active.config->flow_ports[row.destination];
     flow.to = world.book()[world.port_id(to)].name;
     if (row.state == workload::FlowState::kDone) {
-      if (auto alone_ps = idle_fct_ps(world, from, to, row.size_B, act.flows->mtu_B(row)))
+      if (auto alone_ps = idle_fct_ps(world, from, to, row.size_B, active.flows->mtu_B(row)))
         flow.slowdown = static_cast<double>(row.fct_ps()) / static_cast<double>(*alone_ps);
     }
     if (row.qpn != 0) {
@@ -41,7 +41,7 @@ FlowsOutcome read_flows(World& world, const Act& act) {
     }
     outcome.flows.push_back(std::move(flow));
   }
-  outcome.summary = workload::summarise(act.flows->rows());
+  outcome.summary = workload::summarise(active.flows->rows());
   std::vector<double> slowdowns;
   for (const FlowOutcome& flow : outcome.flows) {
     if (flow.slowdown > 0) slowdowns.push_back(flow.slowdown);
@@ -103,15 +103,15 @@ SwitchOutcome read_switch(World& world, std::uint32_t index, Time_ps end_ps) {
 
 }  // namespace
 
-void read_out(World& world, std::vector<Act>& acts, RunResult& result) {
+void read_out(World& world, std::vector<ActiveWorkload>& workloads, RunResult& result) {
   result.book = world.book();
-  for (Act& act : acts) {
+  for (ActiveWorkload& active : workloads) {
     WorkloadOutcome outcome;
-    outcome.config = act.config;
-    if (act.perftest) outcome.perftest = act.perftest->result();
-    if (act.transfer) outcome.transfer = act.transfer->result();
-    if (act.flows) outcome.flows = read_flows(world, act);
-    if (act.programs) outcome.programs = read_programs(*act.config->programs, *act.programs);
+    outcome.config = active.config;
+    if (active.perftest) outcome.perftest = active.perftest->result();
+    if (active.transfer) outcome.transfer = active.transfer->result();
+    if (active.flows) outcome.flows = read_flows(world, active);
+    if (active.programs) outcome.programs = read_programs(*active.config->programs, *active.programs);
     result.workloads.push_back(std::move(outcome));
   }
   for (std::uint32_t port = 0; port < world.port_count(); ++port) {

@@ -14,8 +14,8 @@ namespace weft::lab {
 
 class Sampler {
  public:
-  // `acts` may still grow; it is read when the first sample is taken.
-  Sampler(World& world, const std::vector<Act>& acts, Time_ps interval_ps);
+  // `workloads` may still grow; it is read when the first sample is taken.
+  Sampler(World& world, const std::vector<ActiveWorkload>& workloads, Time_ps interval_ps);
 
   Time_ps next_ps() const { return next_ps_; }
   // Everything before next_ps() has happened.
@@ -33,10 +33,10 @@ class Sampler {
   void read_switches();
   void read_nics();
   void read_flows();
-  std::int64_t rate_bps(const Act& act, const workload::FlowRow& row) const;
+  std::int64_t rate_bps(const ActiveWorkload& active, const workload::FlowRow& row) const;
 
   World& world_;
-  const std::vector<Act>& acts_;
+  const std::vector<ActiveWorkload>& workloads_;
   SeriesSet set_;
   Time_ps next_ps_ = 0;
   std::size_t cursor_ = 0;      // series that is read next

@@ -59,6 +59,7 @@ mkdir -p /root/dev/shm /root/dev/pts
 mount -t tmpfs shm /root/dev/shm
 mount -t devpts pts /root/dev/pts
 ip link set lo up
+hostname localhost
 chroot /root /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root sh -c 'cd "$PWD" && exec bash guest' \
   >/dev/$console 2>&1
 umount "/root$PWD"

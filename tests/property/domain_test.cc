@@ -82,7 +82,7 @@ TEST(Domains, DomainsThreadsAndWindowsGiveTheSameBytes) {
   for (std::uint32_t domains : {1U, 2U}) {
     for (std::uint32_t threads : {1U, 2U}) {
       for (std::int64_t divisor : {1, 3}) {
-        lab::RunOptions options;
+        lab::SessionOptions options;
         options.domains = domains;
         options.threads = threads;
         options.window_divisor = divisor;

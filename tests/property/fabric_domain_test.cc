@@ -78,7 +78,7 @@ lab::Lab busy_fabric(fabric::Balancing balancing) {
 }
 
 Outcome run(const lab::Lab& lab, std::uint32_t domains, std::uint32_t threads, const std::string& capture) {
-  lab::RunOptions options;
+  lab::SessionOptions options;
   options.domains = domains;
   options.threads = threads;
   return support::run(lab, options, capture);

@@ -235,10 +235,10 @@ void check_lab(const lab::Lab& lab, const std::string& capture) {
       RC_ASSERT(result.ports[q].counters.packet_seq_err == result.ports[1 - q].counters.out_of_sequence);
     }
   }
-  lab::RunOptions shorter;
+  lab::SessionOptions shorter;
   shorter.window_divisor = 3;
   RC_ASSERT(support::run(lab, shorter).json == outcome.json);
-  lab::RunOptions split;
+  lab::SessionOptions split;
   split.domains = 2;
   split.threads = pick(1U, 2U);
   RC_ASSERT(support::run(lab, split).json == outcome.json);

@@ -102,7 +102,7 @@ inline Played play(const std::string& name, const std::vector<std::string>& over
     std::abort();
   }
   played.lab = std::make_unique<lab::Lab>(std::move(*lab));
-  lab::RunOptions options;
+  lab::SessionOptions options;
   options.domains = options.threads = domains;
   auto result = lab::run_lab(*played.lab, options);
   EXPECT_TRUE(result) << name;

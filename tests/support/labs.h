@@ -78,7 +78,7 @@ struct Outcome {
 };
 
 // `capture_path`: every port is captured there.
-inline Outcome run(const lab::Lab& lab, lab::RunOptions options = {}, const std::string& capture_path = "") {
+inline Outcome run(const lab::Lab& lab, lab::SessionOptions options = {}, const std::string& capture_path = "") {
   if (!capture_path.empty()) {
     options.capture_ports = {{0, 0, 0}, {1, 0, 0}};
     options.capture_path = capture_path;

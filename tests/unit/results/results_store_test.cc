@@ -135,10 +135,10 @@ TEST_F(ResultsStore, ClassesAreThoseOfTheJson) {
 TEST_F(ResultsStore, AnInterruptedRunIsWrittenWhole) {
   support::FabricLab fabric = sampled_incast(ns(100));
   std::atomic<bool> cancel = false;
-  RunOptions options;
+  SessionOptions options;
   options.cancel = &cancel;
-  options.progress = [&](Time_ps now_ps, const std::string&) { cancel = now_ps > us(50); };
-  auto result = run_lab(fabric.lab, options);
+  auto result =
+      run_lab(fabric.lab, options, [&](const SessionProgress& progress) { cancel = progress.now_ps > us(50); });
   ASSERT_TRUE(result.has_value());
   EXPECT_TRUE(result->interrupted);
   ASSERT_TRUE(write_results_store(path("a"), fabric.lab, *result).has_value());

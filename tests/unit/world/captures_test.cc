@@ -15,13 +15,12 @@ TEST(Captures, TheWorldWaitsForACaptureThatIsFull) {
   Lab lab = support::two_host_lab();
   lab.workloads.push_back(support::perftest("bw", support::write_bw(65536, 300)));
   const auto looks = [&](std::vector<PortRef> ports) {
-    RunOptions options;
+    SessionOptions options;
     options.capture_ports = std::move(ports);
     options.capture_path =
         (std::filesystem::temp_directory_path() / ("weft-captures-" + std::to_string(getpid()))).string();
     int count = 0;
-    options.progress = [&](Time_ps, const std::string&) { ++count; };
-    const auto result = run_lab(lab, options);
+    const auto result = run_lab(lab, options, [&](const SessionProgress&) { ++count; });
     EXPECT_TRUE(result.has_value());
     std::filesystem::remove(options.capture_path);
     return count;
