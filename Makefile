@@ -19,9 +19,10 @@ run: ## the first lab
 test: ## everything that CI runs
 	@./test
 
-bench: ## benchmarks, at last of programs on the world; BENCH_ARGS=--benchmark_filter=icrc
-	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}"; configure_release_with_tests; \
-	  build build weft_bench weft; build/weft_bench $(BENCH_ARGS); bench/live.sh
+bench: ## rates, instructions per hop, programs on the world; BENCH_ARGS=--benchmark_filter=icrc
+	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}" "$${packages_to_bench[@]}"; \
+	  configure_release_with_tests; build build weft_bench weft_hops weft; build/weft_bench $(BENCH_ARGS); \
+	  bench/instructions.sh build; bench/live.sh
 
 interop: ## a Linux kernel with Soft-RoCE, in QEMU, as the peer of a simulated NIC (downloads Debian's kernel)
 	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}" "$${packages_to_interop[@]}"; \

@@ -2,12 +2,14 @@
 # What ./run and ./test share: packages, configuring, building, step headings. Sourced, not executed.
 # Talk goes to stderr; stdout stays for results. Callers set -euo pipefail and cd to the repository root.
 
-# Debian 12. The first list builds build/weft; the second is what the tests, fuzzers and checks need besides.
+# Debian 12. The first list builds build/weft; the second is what the tests, fuzzers and checks need besides; the
+# others are for one target of the Makefile each.
 packages_to_build=(g++ cmake ninja-build ccache libfmt-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev
   libexpected-dev libsqlite3-dev libibverbs-dev librdmacm-dev)
 packages_to_test=(clang llvm libclang-rt-14-dev clang-format libgtest-dev librapidcheck-dev libbenchmark-dev tshark perftest
   ibverbs-utils infiniband-diags rdmacm-utils ucx-utils openmpi-bin libopenmpi-dev libfabric-bin
   iproute2 binutils)
+packages_to_bench=(valgrind)  # callgrind counts instructions per hop
 packages_to_tidy=(clang-tidy)
 case $(uname -m) in
   aarch64) qemu_package=qemu-system-arm other_architecture=amd64 other_packages=(qemu-system-x86 g++-x86-64-linux-gnu) ;;

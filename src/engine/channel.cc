@@ -3,48 +3,48 @@
 namespace weft::engine {
 
 void Channel::push_remote(const Packet& packet) {
-  if (mail_->packets.empty() && post_ != nullptr) post_->push_back(this);
-  mail_->packets.push_back(packet);
-  if (packet.flags & Packet::kHasCold) mail_cold(packet);
+  Mailbox& box = route_->written();
+  box.letters.push_back({this, packet});
+  box.first_ps = std::min(box.first_ps, packet.time_ps);
+  if (packet.flags & Packet::kHasCold) mail_cold(box, packet);
 }
 
 // What the slots hold travels by value; the receiver finds it in the order of its packets.
-void Channel::mail_cold(const Packet& packet) {
+void Channel::mail_cold(Mailbox& box, const Packet& packet) {
   const Cold& cold = source_.cold[packet.aux];
-  mail_->cold.push_back(cold);
+  box.cold.push_back(cold);
   if (cold.payload != kNoSlot) {
     const PayloadSlot& bytes = source_.payload[cold.payload];
-    mail_->bytes.insert(mail_->bytes.end(), bytes.begin(), bytes.begin() + packet.payload_B);
+    box.bytes.insert(box.bytes.end(), bytes.begin(), bytes.begin() + packet.payload_B);
   }
-  if (cold.telemetry != kNoSlot) mail_->telemetry.push_back(source_.telemetry[cold.telemetry]);
+  if (cold.telemetry != kNoSlot) box.telemetry.push_back(source_.telemetry[cold.telemetry]);
   source_.free_cold(packet.aux);
 }
 
-void Channel::empty_mailbox() {
-  auto cold = mail_->cold.begin();
-  auto telemetry = mail_->telemetry.begin();
-  const std::uint8_t* bytes = mail_->bytes.data();
-  for (Packet& packet : mail_->packets) {
+void deliver(Mailbox& box) {
+  auto cold = box.cold.begin();
+  auto telemetry = box.telemetry.begin();
+  const std::uint8_t* bytes = box.bytes.data();
+  for (Mailbox::Letter& letter : box.letters) {
+    Packet& packet = letter.packet;
+    Domain& domain = letter.channel->destination();
     if (packet.flags & Packet::kHasCold) {
-      packet.aux = destination_.cold.take();
-      Cold& mine = destination_.cold[packet.aux];
+      packet.aux = domain.cold.take();
+      Cold& mine = domain.cold[packet.aux];
       mine = *cold++;
       if (mine.payload != kNoSlot) {
-        mine.payload = destination_.payload.take();
-        std::memcpy(destination_.payload[mine.payload].data(), bytes, packet.payload_B);
+        mine.payload = domain.payload.take();
+        std::memcpy(domain.payload[mine.payload].data(), bytes, packet.payload_B);
         bytes += packet.payload_B;
       }
       if (mine.telemetry != kNoSlot) {
-        mine.telemetry = destination_.telemetry.take();
-        destination_.telemetry[mine.telemetry] = *telemetry++;
+        mine.telemetry = domain.telemetry.take();
+        domain.telemetry[mine.telemetry] = *telemetry++;
       }
     }
-    packet.opcode == kPauseOpcode ? enter_pause(packet) : enter(packet);
+    letter.channel->enter_from_mail(packet);
   }
-  mail_->packets.clear();
-  mail_->cold.clear();
-  mail_->telemetry.clear();
-  mail_->bytes.clear();
+  box.clear();
 }
 
 }  // namespace weft::engine

@@ -1,37 +1,42 @@
 // One direction of a link: packets on their way to one node. Within a domain a push goes straight to
-// the receiver's ring; between domains it goes to a mailbox that the receiver empties at the barrier,
-// so that every ring and pool has one owner. Pause frames have a ring of their own: a MAC acts on them before the
-// data that was sent ahead of them has passed the receiver's pipeline.
+// the receiver's ring; between domains it goes to the mailbox of that pair of domains, which the receiver empties in
+// the next window, so that every ring and pool has one owner. Pause frames have a ring of their own: a MAC acts on them
+// before the data that was sent ahead of them has passed the receiver's pipeline.
 #pragma once
 
+#include <array>
 #include <cstring>
-#include <memory>
-#include <vector>
 
 #include "engine/domain.h"
+#include "engine/mailbox.h"
 #include "engine/packet_ring.h"
 
 namespace weft::engine {
 
-// A node with many ports keeps one bit per port that has packets on their way; null for a node that looks at all.
+// A node with many ports keeps one bit for each that has packets on their way, and when the first of them is due.
+struct InboxWord {
+  std::uint64_t bits = 0;
+  std::array<Time_ps, 64> next_ps;
+  InboxWord() { next_ps.fill(kNever_ps); }
+};
+// Where a channel is in it; null for a node that looks at all of its channels.
 struct Inbox {
-  std::uint64_t* word = nullptr;
+  InboxWord* word = nullptr;
   std::uint8_t bit = 0;
 };
 
 class alignas(64) Channel {
  public:
-  // A channel between domains puts itself on `post`, from where the receiver calls empty_mailbox at the barrier.
+  // A channel between domains needs a route for its mail.
   Channel(Domain& source, Domain& destination, std::uint32_t destination_node, Inbox inbox = {},
-          std::vector<Channel*>* post = nullptr)
+          MailRoute* route = nullptr)
       : destination_(destination),
         inbox_(inbox.word),
         destination_node_(destination_node),
         inbox_bit_(inbox.bit),
         remote_(&source != &destination),
         source_(source),
-        post_(post),
-        mail_(remote_ ? std::make_unique<Mail>() : nullptr) {}
+        route_(route) {}
 
   // `packet.time_ps` must not go back and must lie at least one window after now.
   void push(const Packet& packet) {
@@ -87,15 +92,15 @@ class alignas(64) Channel {
   std::size_t waiting() const { return std::size_t{ring_.size()} + (has_pauses_ ? pauses_.size() : 0); }
   Packet& taken() { return ring_.slot(taken_++); }
   Packet& taken_pause() { return pauses_.slot(taken_pause_++); }
-  std::uint32_t in_flight() const { return ring_.size() + pauses_.size() + mailed(); }
+  // Between runs of the engine: no mail is left then.
+  std::uint32_t in_flight() const { return ring_.size() + pauses_.size(); }
 
-  // At the barrier, by the receiving domain.
-  void empty_mailbox();
+  Domain& destination() { return destination_; }
+  void enter_from_mail(const Packet& packet) { packet.opcode == kPauseOpcode ? enter_pause(packet) : enter(packet); }
 
  private:
-  std::uint32_t mailed() const { return mail_ ? static_cast<std::uint32_t>(mail_->packets.size()) : 0; }
   void push_remote(const Packet& packet);
-  void mail_cold(const Packet& packet);
+  void mail_cold(Mailbox& box, const Packet& packet);
   void plan() {
     next_ps_ = ring_.empty() ? kNever_ps : ring_.front().time_ps;
     if (has_pauses_) [[unlikely]]
@@ -103,7 +108,10 @@ class alignas(64) Channel {
   }
   void announce(Time_ps time_ps) {
     next_ps_ = std::min(next_ps_, time_ps);
-    if (inbox_ != nullptr) *inbox_ |= std::uint64_t{1} << inbox_bit_;
+    if (inbox_ != nullptr) {
+      inbox_->bits |= std::uint64_t{1} << inbox_bit_;
+      inbox_->next_ps[inbox_bit_] = next_ps_;
+    }
     destination_.wake(destination_node_, time_ps);
   }
   void enter(const Packet& packet) {
@@ -120,7 +128,7 @@ class alignas(64) Channel {
   Time_ps next_ps_ = kNever_ps;  // of the first packet in either ring
   PacketRing ring_;
   Domain& destination_;
-  std::uint64_t* inbox_;
+  InboxWord* inbox_;
   std::uint32_t destination_node_;
   std::uint32_t taken_ = 0;
   std::uint8_t inbox_bit_;
@@ -133,16 +141,8 @@ class alignas(64) Channel {
  private:
   std::uint32_t taken_pause_ = 0;
   PacketRing pauses_;
-  // Written by the sending side while a window runs.
-  struct Mail {
-    std::vector<Packet> packets;
-    std::vector<Cold> cold;  // of those that have one, in order; then their telemetry and payload
-    std::vector<Telemetry> telemetry;
-    std::vector<std::uint8_t> bytes;
-  };
   Domain& source_;
-  std::vector<Channel*>* post_;
-  std::unique_ptr<Mail> mail_;  // only between domains
+  MailRoute* route_;  // only between domains
 };
 
 }  // namespace weft::engine

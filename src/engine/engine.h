@@ -6,10 +6,13 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "engine/channel.h"
 #include "engine/domain.h"
+#include "engine/mailbox.h"
+#include "engine/window_barrier.h"
 
 namespace weft::engine {
 
@@ -18,6 +21,9 @@ enum class RunEnd { kIdle, kDeadline, kCancelled };
 class Engine {
  public:
   explicit Engine(std::uint32_t domain_count);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  ~Engine();
 
   Domain& domain(std::uint32_t index) { return *domains_[index]; }
   std::uint32_t domain_count() const { return static_cast<std::uint32_t>(domains_.size()); }
@@ -46,18 +52,41 @@ class Engine {
   std::uint64_t windows() const { return windows_; }
 
  private:
-  // Sets the next window; false when the run ends, with the reason in end_.
-  bool open_window(Time_ps deadline_ps, const std::atomic<bool>* cancel, const std::function<void(Time_ps)>& progress);
-  void run_serial(Time_ps deadline_ps, const std::atomic<bool>* cancel, const std::function<void(Time_ps)>& progress);
-  void run_threads(Time_ps deadline_ps, std::uint32_t threads, const std::atomic<bool>* cancel,
-                   const std::function<void(Time_ps)>& progress);
+  struct Call {  // of run()
+    Time_ps deadline_ps = kNever_ps;
+    const std::atomic<bool>* cancel = nullptr;
+    const std::function<void(Time_ps)>* progress = nullptr;
+  };
+  // Sets the next window, in which `start_ps` is the first event; false when the run ends, with the reason in end_.
+  bool open_window(Time_ps start_ps);
+  void run_serial();
+  void run_threads(std::uint32_t threads);
+  // What thread `t` does in a run, and where those beside the caller's wait for the next one.
+  void work(std::uint32_t t);
+  void wait_for_runs(std::uint32_t t);
+  void dismiss_threads();
+  void run_domain(std::uint32_t d);
 
   std::vector<std::unique_ptr<Domain>> domains_;
   std::vector<std::unique_ptr<Channel>> channels_;
-  void deliver_mail(std::uint32_t destination);
+  void deliver_mail(std::uint32_t destination, std::uint32_t turn);
 
-  // By sending and receiving domain: channels with mail of this window. Each has one writer in each half of a window.
-  std::vector<std::vector<Channel*>> post_;
+  std::vector<MailRoute> mail_;  // by sending and receiving domain
+  std::uint32_t mail_turn_ = 0;  // which of their boxes is written in this window
+  // When a domain has its next event, its mail to others included.
+  struct alignas(64) NextEvent {
+    Time_ps time_ps = kNever_ps;
+  };
+  std::vector<NextEvent> next_events_;  // by domain
+  Call call_;
+  bool open_ = false;
+  // Threads beside the caller's: they live as long as the engine, or until another number of them is wanted.
+  std::vector<std::jthread> threads_;
+  std::unique_ptr<WindowBarrier> barrier_;
+  std::atomic<std::uint32_t> runs_{0};
+  std::atomic<std::uint32_t> working_{0};
+  bool dismissed_ = false;
+  std::uint64_t seed_ = 0;
   Time_ps window_ps_ = kNever_ps;
   std::int64_t window_divisor_ = 1;
   Time_ps now_ps_ = 0;

@@ -115,6 +115,9 @@ class alignas(64) LinkDirection {
   Time_ps next_release_ps() const { return wrapper_ == nullptr ? kNever_ps : wrapped_release_ps(); }
   void release(Time_ps now_ps);
 
+  // For a node that sends into the channel itself where that is not `tapped`, and adds to `sent` at the end.
+  void send_wrapped(const engine::Packet& packet, Time_ps start_ps);
+
   std::uint64_t in_flight() const;
   const LinkTiming& timing() const { return timing_; }
   void wrap(LinkWrapper* wrapper) {
@@ -126,7 +129,6 @@ class alignas(64) LinkDirection {
   engine::Domain& destination() { return destination_; }
 
  private:
-  void send_wrapped(const engine::Packet& packet, Time_ps start_ps);
   void send_pause_wrapped(const engine::Packet& packet, Time_ps start_ps);
   void tap_arrival(const engine::Packet& packet);
   Time_ps wrapped_release_ps() const;

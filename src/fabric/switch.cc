@@ -20,7 +20,21 @@ constexpr std::uint64_t kArrivalKind = 2;  // service is between them
 constexpr std::uint64_t kNoArrival = ~std::uint64_t{0};
 constexpr std::size_t kMaxStale = 64;
 constexpr Time_ps kLongestWindow_ps = Time_ps{1} << 42;  // what a key of arrivals_ can tell apart
-constexpr std::uint32_t kEthernet_B = 14 + 4 + 4;        // header, tag and FCS around the IP packet
+
+// A visit has few arrivals, and those of each port are in order.
+inline void sort_arrivals(std::uint64_t* keys, std::size_t count) {
+  constexpr std::size_t kFew = 24;
+  if (count > kFew) {
+    std::sort(keys, keys + count);
+    return;
+  }
+  for (std::size_t i = 1; i < count; ++i) {
+    const std::uint64_t key = keys[i];
+    std::size_t at = i;
+    for (; at > 0 && key < keys[at - 1]; --at) keys[at] = keys[at - 1];
+    keys[at] = key;
+  }
+}
 
 }  // namespace
 
@@ -57,8 +71,14 @@ Time_ps Switch::run(Time_ps end_ps) {
   }
   events_ += events;
   last_event_ps_ = last_ps;
-  if (first_service_ > kMaxStale || first_service_ + 1 == services_.size()) {
-    services_.erase(services_.begin(), services_.begin() + static_cast<std::ptrdiff_t>(first_service_));
+  if (first_service_ == last_service_) {
+    first_service_ = last_service_ = 0;
+    services_[0].time_ps = kNever_ps;
+  } else if (first_service_ > kMaxStale) {
+    // With the end mark.
+    std::copy(services_.begin() + static_cast<std::ptrdiff_t>(first_service_),
+              services_.begin() + static_cast<std::ptrdiff_t>(last_service_ + 1), services_.begin());
+    last_service_ -= first_service_;
     first_service_ = 0;
   }
   return std::min(std::min(arrival_ps_, timer_ps_), services_[first_service_].time_ps);
@@ -67,17 +87,27 @@ Time_ps Switch::run(Time_ps end_ps) {
 // Nothing that is sent in this window can be due in it, so what arrives is known now.
 inline void Switch::gather(Time_ps end_ps) {
   base_ps_ = end_ps - kLongestWindow_ps;
-  arrival_ps_ = kNever_ps;
+  Time_ps later_ps = kNever_ps;
   std::size_t count = 0;
-  routes_ahead_ = setup_.routing.balancing == Balancing::kEcmp;
-  for (std::size_t w = 0; w < inbox_.size(); ++w) {
-    for (std::uint64_t bits = inbox_[w]; bits != 0; bits &= bits - 1)
-      __builtin_prefetch(wires_[w * 64 + static_cast<std::size_t>(std::countr_zero(bits))].inbound);
-    for (std::uint64_t bits = inbox_[w]; bits != 0; bits &= bits - 1)
-      wires_[w * 64 + static_cast<std::size_t>(std::countr_zero(bits))].inbound->prefetch_front();
-    for (std::uint64_t bits = inbox_[w]; bits != 0; bits &= bits - 1) {
-      std::size_t p = w * 64 + static_cast<std::size_t>(std::countr_zero(bits));
-      engine::Channel& channel = *wires_[p].inbound;
+  routes_ahead_ = ecmp_;
+  const Wires* wires = wires_.data();
+  for (engine::InboxWord& word : inbox_) {
+    std::uint64_t due = 0;
+    for (std::uint64_t bits = word.bits; bits != 0; bits &= bits - 1) {
+      auto i = static_cast<std::uint32_t>(std::countr_zero(bits));
+      if (word.next_ps[i] < end_ps) {
+        due |= bits & -bits;
+        __builtin_prefetch(wires[i].inbound);
+      } else {
+        later_ps = std::min(later_ps, word.next_ps[i]);
+      }
+    }
+    for (std::uint64_t bits = due & (due - 1); bits != 0; bits &= bits - 1)
+      wires[std::countr_zero(bits)].inbound->prefetch_front();
+    for (std::uint64_t bits = due; bits != 0; bits &= bits - 1) {
+      auto i = static_cast<std::uint32_t>(std::countr_zero(bits));
+      auto p = static_cast<std::uint32_t>(wires - wires_.data()) + i;
+      engine::Channel& channel = *wires[i].inbound;
       // One more for the end mark.
       if (count + channel.waiting() + 1 > arrivals_.size()) [[unlikely]]
         arrivals_.resize(2 * (count + channel.waiting() + 1));
@@ -85,42 +115,43 @@ inline void Switch::gather(Time_ps end_ps) {
       Time_ps next_ps = channel.take_until(end_ps, [&](Packet& packet, bool pause) {
         *out++ = static_cast<std::uint64_t>(packet.time_ps - base_ps_) << kTimeShift |
                  (pause ? kPauseKind : kArrivalKind) << 16 | p;
-        if (routes_ahead_ && !pause) look_ahead(packet, p);
+        if (!pause) look_ahead(packet, p);
       });
       count = static_cast<std::size_t>(out - arrivals_.data());
-      arrival_ps_ = std::min(arrival_ps_, next_ps);
-      if (next_ps == kNever_ps) inbox_[w] &= ~(bits & -bits);
+      later_ps = std::min(later_ps, next_ps);
+      word.next_ps[i] = next_ps;
+      if (next_ps == kNever_ps) word.bits &= ~(bits & -bits);
     }
+    wires += 64;
   }
-  if (count > 1) std::sort(arrivals_.begin(), arrivals_.begin() + static_cast<std::ptrdiff_t>(count));
+  arrival_ps_ = later_ps;
+  if (count > 1) sort_arrivals(arrivals_.data(), count);
   arrivals_[count] = kNoArrival;
 }
 
-// Where the packet will leave is known before its turn comes: the lines that it will touch are on their way meanwhile.
-inline void Switch::look_ahead(Packet& packet, std::size_t in) {
-  std::uint32_t out = route(packet, 0);
-  packet.time_ps = out;
+// Its class, its size and where it will leave are known before its turn comes: the lines that it will touch are on
+// their way meanwhile.
+[[gnu::always_inline]] inline void Switch::look_ahead(Packet& packet, std::uint32_t in) {
   Class lane = class_of(packet);
+  std::uint32_t out = routes_ahead_ ? route(packet, 0) : kNothing;
+  packet.time_ps = Ahead::pack(out, lane, line_B(packet));
   __builtin_prefetch(&ports_[in].lanes[lane.group]);
   if (out == kNothing) return;
   __builtin_prefetch(&ports_[out]);
   __builtin_prefetch(&ports_[out].lanes[lane.queue]);
-  __builtin_prefetch(wires_[out].link);
-  __builtin_prefetch(wires_[out].channel);
+  __builtin_prefetch(wires_[out].outbound);
 }
 
 [[gnu::always_inline]] inline void Switch::arrive(std::uint32_t in, Packet& packet, Time_ps now_ps) {
   Port& port = ports_[in];
-  auto ahead = static_cast<std::uint32_t>(packet.time_ps);
-  if (port.inbound->tapped) [[unlikely]] {
+  const Ahead ahead = Ahead::of(packet);
+  if (wires_[in].inbound->tapped) [[unlikely]] {
     packet.time_ps = now_ps;
     port.in->tap(packet);
   }
-  std::uint32_t line_bytes = line_B(packet);
-  Class lane = class_of(packet);
-  PortTraffic& traffic = port.lanes[lane.group].rx;
+  PortTraffic& traffic = port.lanes[ahead.lane.group].rx;
   ++traffic.packets;
-  traffic.bytes += line_bytes - kLineGap_B;
+  traffic.bytes += ahead.line_B - kLineGap_B;
   if (packet.flags & (Packet::kBadFcs | Packet::kRouted | Packet::kHasCold)) {
     if (packet.flags & Packet::kHasCold) [[unlikely]]
       note_arrival(in, packet, now_ps);
@@ -143,8 +174,8 @@ inline void Switch::look_ahead(Packet& packet, std::size_t in) {
       }
     }
   }
-  std::uint32_t out = routes_ahead_ ? ahead : route(packet, now_ps);
-  forward(in, out, packet, lane, line_bytes, now_ps);
+  std::uint32_t out = routes_ahead_ ? ahead.out : route(packet, now_ps);
+  forward(in, out, packet, ahead.lane, ahead.line_B, now_ps);
 }
 
 [[gnu::always_inline]] inline void Switch::forward(std::uint32_t in, std::uint32_t out, Packet& packet, Class lane,
@@ -156,10 +187,8 @@ inline void Switch::look_ahead(Packet& packet, std::size_t in) {
   Port& port = ports_[out];
   std::uint32_t q = lane.queue;
   std::uint32_t frame_B = line_bytes - kLineGap_B;
-  if (frame_B > port.mtu_B + kEthernet_B || (port.refuses >> q & 1) != 0) [[unlikely]] {
-    Fate reason = frame_B > port.mtu_B + kEthernet_B ? Fate::kTooBig
-                  : port.down                        ? Fate::kPortDown
-                                                     : Fate::kWatchdogDrop;
+  if (frame_B > port.longest_B || (port.refuses >> q & 1) != 0) [[unlikely]] {
+    Fate reason = frame_B > port.longest_B ? Fate::kTooBig : port.down ? Fate::kPortDown : Fate::kWatchdogDrop;
     drop(packet, in, out, q, reason, now_ps);
     return;
   }
@@ -202,7 +231,7 @@ void Switch::forward_from_cpu(std::uint32_t in, Packet& packet, Time_ps now_ps) 
   std::uint32_t slot = take_slot();
   Packet& held = held_[slot];
   held = packet;
-  held.time_ps = Held::pack(kNothing, in, frame_B);
+  held.time_ps = Held::pack(kNothing, in, g, frame_B);
   if (queue.head == kNothing) {
     queue.head = slot;
     port.waiting = static_cast<std::uint8_t>(port.waiting | 1u << q);
@@ -229,7 +258,14 @@ void Switch::forward_from_cpu(std::uint32_t in, Packet& packet, Time_ps now_ps) 
   std::uint16_t group = table_->group_of_edge[destination.edge];
   if (group == kNoGroup) [[unlikely]]
     return kNothing;
-  return balance(table_->groups[group], packet, now_ps);
+  const RouteTable::Group& ways = table_->groups[group];
+  if (ways.count == 1) return table_->members[ways.first];
+  if (ecmp_) {
+    const RoutingConfig& routing = setup_.routing;
+    std::uint32_t hash = ecmp_hash(packet, *setup_.destinations, routing.hash_dest_qp, routing.hash_seed);
+    return table_->members[ways.first + pick(hash, ways.count)];
+  }
+  return balance(ways, packet, now_ps);
 }
 
 [[gnu::always_inline]] inline void Switch::serve(std::uint32_t p, Time_ps now_ps) {
@@ -243,14 +279,19 @@ void Switch::forward_from_cpu(std::uint32_t in, Packet& packet, Time_ps now_ps) 
     plan_service(p, port.free_ps);
     return;
   }
-  std::uint32_t q = choose(port, eligible);
+  bool one = (eligible & (eligible - 1)) == 0;
+  std::uint32_t q = one ? static_cast<std::uint32_t>(std::countr_zero(eligible)) : choose(port, eligible);
   std::uint32_t queue_B = port.lanes[q].queue.bytes;
-  Packet packet;
-  Held held = take_head(p, q, packet);
+  std::uint32_t slot = port.lanes[q].queue.head;
+  Packet& packet = held_[slot];
+  const Held held = Held::of(packet);
+  std::uint32_t cells = buffer_.cells(held.frame_B);
+  unlink_head(port, q, held, cells);
   if (queue_B >= mark_from_B_[q]) mark(p, q, packet);
   transmit(p, q, queue_B - held.frame_B, packet, held.frame_B + kLineGap_B, now_ps);
+  give_slot(slot);
   // What the buffer regains may release the peer: after the packet has the wire, so that XON waits for it.
-  release_buffer(held.in, p, class_of(packet).group, buffer_.cells(held.frame_B), now_ps);
+  release_buffer(held.in, p, held.group, cells, now_ps);
   if ((port.waiting & ~port.paused) != 0) {
     plan_service(p, port.free_ps);
   } else {
@@ -265,32 +306,17 @@ void Switch::forward_from_cpu(std::uint32_t in, Packet& packet, Time_ps now_ps) 
     write_telemetry(p, q, queue_B, packet, now_ps);
     line_bytes = line_B(packet);
   }
-  port.free_ps = now_ps + port.out->send(packet, line_bytes, now_ps);
   PortTraffic& traffic = port.lanes[q].tx;
   ++traffic.packets;
   traffic.bytes += line_bytes - kLineGap_B;
-  if (port.out->next_release_ps() != kNever_ps) [[unlikely]]
-    plan_release(p);
-}
-
-Switch::Held Switch::take_head(std::uint32_t p, std::uint32_t q, Packet& packet) {
-  Port& port = ports_[p];
-  Queue& queue = port.lanes[q].queue;
-  std::uint32_t slot = queue.head;
-  packet = held_[slot];
-  Held held = Held::of(packet);
-  queue.head = held.next;
-  if (held.next == kNothing) {
-    port.waiting = static_cast<std::uint8_t>(port.waiting & ~(1u << q));
+  port.free_ps = now_ps + Time_ps{line_bytes} * port.ps_per_byte;
+  packet.time_ps = now_ps + port.delay_ps + Time_ps{std::min(line_bytes, port.cut_through_B)} * port.ps_per_byte;
+  if (port.outbound->tapped) [[unlikely]] {
+    port.out->send_wrapped(packet, now_ps);
+    if (port.out->next_release_ps() != kNever_ps) plan_release(p);
   } else {
-    __builtin_prefetch(&held_[held.next]);
+    port.outbound->push(packet);
   }
-  give_slot(slot);
-  std::uint32_t cells = buffer_.cells(held.frame_B);
-  buffer_.egress_give(q, queue.cells, cells);
-  queue.bytes -= held.frame_B;
-  queue.cells -= cells;
-  return held;
 }
 
 void Switch::release_buffer(std::uint32_t in, std::uint32_t out, std::uint32_t g, std::uint32_t cells, Time_ps now_ps) {
@@ -303,11 +329,14 @@ void Switch::release_buffer(std::uint32_t in, std::uint32_t out, std::uint32_t g
 // Ports plan their next service mostly in order of time: it belongs at the end.
 void Switch::plan_service(std::uint32_t port, Time_ps at_ps) {
   ports_[port].service_ps = at_ps;
+  if (last_service_ + 2 > services_.size()) [[unlikely]]
+    services_.resize(2 * services_.size());
   Service entry{at_ps, port};
-  services_.push_back(services_.back());  // the end mark
-  std::size_t i = services_.size() - 2;
-  for (; i > first_service_ && entry < services_[i - 1]; --i) services_[i] = services_[i - 1];
-  services_[i] = entry;
+  Service* place = services_.data() + last_service_++;
+  place[1].time_ps = kNever_ps;  // the end mark
+  for (const Service* first = services_.data() + first_service_; place > first && entry < place[-1]; --place)
+    *place = place[-1];
+  *place = entry;
 }
 
 }  // namespace weft::fabric

@@ -85,19 +85,40 @@ class Switch {
     std::uint8_t queue = 0;
     std::uint8_t group = 0;
   };
-  // While a packet waits, its time_ps holds the next slot of its queue, the port it came in by and its size.
+  // While a packet waits, its time_ps holds the next slot of its queue, the port and group it came in by and its size.
   struct Held {
     std::uint32_t next;
     std::uint32_t in;
+    std::uint32_t group;
     std::uint32_t frame_B;
     static constexpr std::uint32_t kNextMask = 0xffffffff;
-    static Time_ps pack(std::uint32_t next, std::uint32_t in, std::uint32_t frame_B) {
-      return static_cast<Time_ps>(std::uint64_t{frame_B} << 48 | std::uint64_t{in} << 32 | next);
+    static constexpr std::uint32_t kMostPorts = 1 << 13;
+    static Time_ps pack(std::uint32_t next, std::uint32_t in, std::uint32_t group, std::uint32_t frame_B) {
+      return static_cast<Time_ps>(std::uint64_t{frame_B} << 48 | std::uint64_t{group} << 45 | std::uint64_t{in} << 32 |
+                                  next);
     }
     static Held of(const engine::Packet& packet) {
       auto word = static_cast<std::uint64_t>(packet.time_ps);
-      return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32 & 0xffff),
-              static_cast<std::uint32_t>(word >> 48)};
+      return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32 & (kMostPorts - 1)),
+              static_cast<std::uint32_t>(word >> 45 & 7), static_cast<std::uint32_t>(word >> 48)};
+    }
+  };
+  // From the time it is taken off its link until its turn comes, time_ps holds what is known about it already.
+  struct Ahead {
+    std::uint32_t out;
+    Class lane;
+    std::uint32_t line_B;
+    static constexpr std::uint32_t kNoWay = 0xffff;
+    static Time_ps pack(std::uint32_t out, Class lane, std::uint32_t line_B) {
+      return static_cast<Time_ps>(std::uint64_t{line_B} << 32 | std::uint64_t{lane.group} << 24 |
+                                  std::uint64_t{lane.queue} << 16 | (out & 0xffff));
+    }
+    static Ahead of(const engine::Packet& packet) {
+      auto word = static_cast<std::uint64_t>(packet.time_ps);
+      auto out = static_cast<std::uint32_t>(word & 0xffff);
+      return {out == kNoWay ? kNothing : out,
+              {static_cast<std::uint8_t>(word >> 16), static_cast<std::uint8_t>(word >> 24)},
+              static_cast<std::uint32_t>(word >> 32)};
     }
   };
   struct Queue {
@@ -116,19 +137,23 @@ class Switch {
   struct alignas(64) Port {
     Time_ps free_ps = 0;             // the last frame has left
     Time_ps service_ps = kNever_ps;  // planned, because something waits that may leave
-    LinkDirection* out = nullptr;
-    engine::Channel* inbound = nullptr;
-    std::uint8_t waiting = 0;  // queues with packets
-    std::uint8_t paused = 0;   // queues that the peer has stopped
-    std::uint8_t dead = 0;     // queues that the watchdog drops
-    std::uint8_t deaf = 0;     // queues that the watchdog lets send in spite of pauses
-    std::uint8_t xoff = 0;     // groups that have stopped the peer
-    std::uint8_t turn = 0;     // DWRR
-    std::uint8_t refuses = 0;  // queues that take nothing: dead, or all when the link is down
+    engine::Channel* outbound = nullptr;
+    Time_ps delay_ps = 0;  // of the link: flight and the far node's pipeline
+    std::uint32_t ps_per_byte = 0;
+    std::uint32_t cut_through_B = 0;  // the far node handles a frame when so many bytes are in
+    std::uint32_t longest_B = 0;      // frame that the port's MTU allows
+    std::uint8_t waiting = 0;         // queues with packets
+    std::uint8_t paused = 0;          // queues that the peer has stopped
+    std::uint8_t dead = 0;            // queues that the watchdog drops
+    std::uint8_t deaf = 0;            // queues that the watchdog lets send in spite of pauses
+    std::uint8_t xoff = 0;            // groups that have stopped the peer
+    std::uint8_t turn = 0;            // DWRR
+    std::uint8_t refuses = 0;         // queues that take nothing: dead, or all when the link is down
     bool down = false;
-    std::uint32_t mtu_B = 0;
+    LinkDirection* out = nullptr;
     std::array<Lane, kClasses> lanes;
     LinkDirection* in = nullptr;
+    std::uint64_t ledgered = 0;  // of its packets, those that the ledger of `out` knows
     Time_ps expiry_timer_ps = kNever_ps;
     Time_ps refresh_timer_ps = kNever_ps;
     Time_ps release_timer_ps = kNever_ps;
@@ -180,7 +205,7 @@ class Switch {
 
   // switch_forward.cc: a packet comes in.
   void arrive(std::uint32_t in, engine::Packet& packet, Time_ps now_ps);
-  void look_ahead(engine::Packet& packet, std::size_t in);
+  void look_ahead(engine::Packet& packet, std::uint32_t in);
   void forward(std::uint32_t in, std::uint32_t out, engine::Packet& packet, Class lane, std::uint32_t line_bytes,
                Time_ps now_ps);
   void forward_from_cpu(std::uint32_t in, engine::Packet& packet, Time_ps now_ps);
@@ -205,7 +230,19 @@ class Switch {
                 std::uint32_t line_bytes, Time_ps now_ps);
   void note_arrival(std::uint32_t in, const engine::Packet& packet, Time_ps now_ps);
   void write_telemetry(std::uint32_t p, std::uint32_t q, std::uint32_t queue_B, engine::Packet& packet, Time_ps now_ps);
-  Held take_head(std::uint32_t p, std::uint32_t q, engine::Packet& packet);
+  // The head of a queue leaves it and gives back its part of the egress pool; its slot is still taken.
+  void unlink_head(Port& port, std::uint32_t q, const Held& held, std::uint32_t cells) {
+    Queue& queue = port.lanes[q].queue;
+    queue.head = held.next;
+    if (held.next == kNothing) {
+      port.waiting = static_cast<std::uint8_t>(port.waiting & ~(1u << q));
+    } else {
+      __builtin_prefetch(&held_[held.next]);
+    }
+    buffer_.egress_give(q, queue.cells, cells);
+    queue.bytes -= held.frame_B;
+    queue.cells -= cells;
+  }
   void release_buffer(std::uint32_t in, std::uint32_t out, std::uint32_t g, std::uint32_t cells, Time_ps now_ps);
   void flush_queue(std::uint32_t p, std::uint32_t q, Fate reason, Time_ps now_ps);
 
@@ -245,23 +282,25 @@ class Switch {
   std::uint32_t node_;
   SharedBuffer buffer_;
   struct Wires {
-    LinkDirection* link = nullptr;
-    engine::Channel* channel = nullptr;
     engine::Channel* inbound = nullptr;
+    engine::Channel* outbound = nullptr;
   };
   std::vector<Port> ports_;
   std::vector<Wires> wires_;   // by port: what arrivals and sends will touch
   bool routes_ahead_ = false;  // this visit's packets carry their way out in time_ps
-  std::vector<std::uint64_t> inbox_;
+  std::vector<engine::InboxWord> inbox_;
   std::vector<std::uint64_t> arrivals_ = std::vector<std::uint64_t>(1);  // time << 20 | kind << 16 | port, sorted
   Time_ps base_ps_ = 0;                                                  // of these times
-  std::vector<Service> services_{{kNever_ps, 0}};  // sorted, with an end mark; what a port no longer plans is skipped
+  // Planned services [first, last), sorted, and an end mark; what a port no longer plans is skipped.
+  std::vector<Service> services_ = std::vector<Service>(8, Service{kNever_ps, 0});
   std::size_t first_service_ = 0;
+  std::size_t last_service_ = 0;
   std::vector<Timer> timers_;         // heap
   std::vector<engine::Packet> held_;  // waiting packets; time_ps holds the next slot and the port it came in by
   std::uint32_t free_slot_ = kNothing;
   std::uint64_t held_count_ = 0;
   bool trust_dscp_ = true;
+  bool ecmp_ = true;  // a hash alone decides between equal ports
   bool cpu_forwarding_ = false;
   std::array<Class, 64> class_of_dscp_{};
   std::array<Class, kClasses> class_of_pcp_{};

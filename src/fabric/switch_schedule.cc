@@ -7,11 +7,11 @@ namespace weft::fabric {
 
 using engine::Packet;
 
-// Strict queues first, the highest number first; the others by deficit round robin (Shreedhar and Varghese).
+// Strict queues first, the highest number first; the others by deficit round robin (Shreedhar and Varghese). For more
+// than one queue.
 std::uint32_t Switch::choose(Port& port, std::uint8_t eligible) {
   if (auto strict = static_cast<std::uint8_t>(eligible & strict_); strict != 0)
     return static_cast<std::uint32_t>(std::bit_width(strict)) - 1;
-  if (std::has_single_bit(eligible)) return static_cast<std::uint32_t>(std::countr_zero(eligible));
   for (;;) {
     std::uint32_t q = port.turn;
     if (eligible >> q & 1) {
@@ -60,9 +60,13 @@ void Switch::write_telemetry(std::uint32_t p, std::uint32_t q, std::uint32_t que
 
 void Switch::flush_queue(std::uint32_t p, std::uint32_t q, Fate reason, Time_ps now_ps) {
   while (ports_[p].waiting >> q & 1) {
-    Packet packet;
-    Held held = take_head(p, q, packet);
-    release_buffer(held.in, p, class_of(packet).group, buffer_.cells(held.frame_B), now_ps);
+    std::uint32_t slot = ports_[p].lanes[q].queue.head;
+    Packet packet = held_[slot];
+    Held held = Held::of(packet);
+    std::uint32_t cells = buffer_.cells(held.frame_B);
+    unlink_head(ports_[p], q, held, cells);
+    give_slot(slot);
+    release_buffer(held.in, p, held.group, cells, now_ps);
     if (reason == Fate::kWatchdogDrop) ++ports_[p].counters.watchdog_tx_dropped[q];
     drop(packet, held.in, p, q, reason, now_ps);
   }

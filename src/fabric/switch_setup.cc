@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint32_t kMaxFrame_B = 9216 + 18;
 constexpr std::size_t kFlowlets = 4096;
+constexpr std::uint32_t kEthernet_B = 14 + 4 + 4;  // header, tag and FCS around the IP packet
 
 }  // namespace
 
@@ -29,6 +30,7 @@ Switch::Switch(SwitchSetup setup, engine::Domain& domain)
       xoff_since_ps_(setup_.ports.size()),
       watch_(setup_.qos.watchdog.enabled ? setup_.ports.size() : 0),
       balancing_(setup_.seed, setup_.number, RandomPurpose::kRouting) {
+  WEFT_CHECK(setup_.ports.size() <= Held::kMostPorts, "more ports than a switch can have");
   WEFT_CHECK(!setup_.routes.empty(), "a switch needs a route table");
   table_ = &setup_.routes.front().table;
   std::uint32_t lightest = 0xffffffff;
@@ -42,7 +44,7 @@ Switch::Switch(SwitchSetup setup, engine::Domain& domain)
     quantum_B_[q] = static_cast<std::uint32_t>(std::uint64_t{kMaxFrame_B} * setup_.qos.queues[q].weight / lightest);
   }
   for (std::uint32_t p = 0; p < ports_.size(); ++p) {
-    ports_[p].mtu_B = static_cast<std::uint32_t>(setup_.ports[p].mtu_B);
+    ports_[p].longest_B = static_cast<std::uint32_t>(setup_.ports[p].mtu_B) + kEthernet_B;
     random_.emplace_back(setup_.seed, setup_.ports[p].port_id, RandomPurpose::kEcn);
   }
   for (std::size_t q = 0; q < kClasses; ++q) {
@@ -52,6 +54,7 @@ Switch::Switch(SwitchSetup setup, engine::Domain& domain)
     mark_from_B_[q] = ramp.enabled && !ramp.at_enqueue ? from_B : 0xffffffff;
   }
   cpu_forwarding_ = setup_.routing.cpu_forwarding;
+  ecmp_ = setup_.routing.balancing == Balancing::kEcmp;
   trust_dscp_ = setup_.qos.trust == Trust::kDscp;
   for (std::size_t priority = 0; priority < kClasses; ++priority) {
     class_of_pcp_[priority] = {setup_.qos.queue_of_priority[priority], setup_.qos.group_of_priority[priority]};
@@ -66,8 +69,12 @@ Switch::Switch(SwitchSetup setup, engine::Domain& domain)
 void Switch::attach(std::uint32_t port, LinkDirection& out, LinkDirection& in) {
   ports_[port].out = &out;
   ports_[port].in = &in;
-  ports_[port].inbound = &in.channel();
-  wires_[port] = {&out, &out.channel(), &in.channel()};
+  ports_[port].outbound = &out.channel();
+  const LinkTiming& timing = out.timing();
+  ports_[port].delay_ps = timing.flight_ps + timing.pipeline_ps;
+  ports_[port].ps_per_byte = static_cast<std::uint32_t>(timing.ps_per_byte);
+  ports_[port].cut_through_B = timing.cut_through_B == 0 ? UINT32_MAX : timing.cut_through_B;
+  wires_[port] = {&in.channel(), &out.channel()};
 }
 
 void Switch::grow_slots() {
@@ -190,6 +197,10 @@ bool Switch::balances() const {
 void Switch::settle_ledgers() {
   for (std::uint32_t p = 0; p < ports_.size(); ++p) {
     if (ports_[p].in == nullptr) continue;
+    std::uint64_t went = 0;
+    for (const Lane& lane : ports_[p].lanes) went += lane.tx.packets;
+    ports_[p].out->sent.sent += went - ports_[p].ledgered;
+    ports_[p].ledgered = went;
     Ledger& ledger = ports_[p].in->received;
     std::uint64_t lost = 0;
     std::uint64_t came = 0;

@@ -15,6 +15,15 @@ struct Ends {
   Domain source, destination;
   std::uint32_t node = destination.add_node({nullptr, &never});
   Ends() { destination.run_window(1); }  // the first visit, at time 0
+  std::uint32_t turn = 0;
+  MailRoute route{{}, &turn};
+
+  // As in the next window.
+  void deliver_mail() {
+    std::uint32_t written = turn;
+    turn = 1 - turn;
+    deliver(route.boxes[written]);
+  }
 };
 
 Packet packet(Time_ps time_ps, std::uint32_t psn) {
@@ -54,14 +63,14 @@ TEST(Channel, LocalPushIsThereAtOnceAndWakesTheNode) {
   EXPECT_EQ(channel.next_ps(), 700);
 }
 
-TEST(Channel, RemotePushWaitsForTheBarrier) {
+TEST(Channel, RemotePushWaitsForDelivery) {
   Ends ends;
-  Channel channel(ends.source, ends.destination, ends.node);
+  Channel channel(ends.source, ends.destination, ends.node, {}, &ends.route);
   channel.push(packet(500, 1));
   EXPECT_EQ(channel.next_ps(), kNever_ps);
-  EXPECT_EQ(channel.in_flight(), 1U);
+  EXPECT_EQ(ends.route.written().first_ps, 500);
   EXPECT_EQ(ends.destination.next_wake_ps(), kNever_ps);
-  channel.empty_mailbox();
+  ends.deliver_mail();
   EXPECT_EQ(channel.next_ps(), 500);
   EXPECT_EQ(channel.in_flight(), 1U);
   EXPECT_EQ(ends.destination.next_wake_ps(), 500);
@@ -69,11 +78,11 @@ TEST(Channel, RemotePushWaitsForTheBarrier) {
 
 TEST(Channel, ColdSideAndPayloadMoveToTheReceiversPools) {
   Ends ends;
-  Channel channel(ends.source, ends.destination, ends.node);
+  Channel channel(ends.source, ends.destination, ends.node, {}, &ends.route);
   for (int i = 0; i < 3; ++i) channel.push(loaded(ends.source, 500 + i, static_cast<std::uint16_t>(1000 + i)));
   EXPECT_EQ(ends.source.cold.in_use(), 0U);
   EXPECT_EQ(ends.source.payload.in_use(), 0U);
-  channel.empty_mailbox();
+  ends.deliver_mail();
   EXPECT_EQ(ends.destination.cold.in_use(), 3U);
   EXPECT_EQ(ends.destination.payload.in_use(), 3U);
   for (int i = 0; i < 3; ++i) {
@@ -91,13 +100,13 @@ TEST(Channel, ColdSideAndPayloadMoveToTheReceiversPools) {
   EXPECT_EQ(ends.destination.payload.in_use(), 0U);
 }
 
-TEST(Channel, MailKeepsItsOrderOverSeveralBarriers) {
+TEST(Channel, MailKeepsItsOrderOverSeveralWindows) {
   Ends ends;
-  Channel channel(ends.source, ends.destination, ends.node);
+  Channel channel(ends.source, ends.destination, ends.node, {}, &ends.route);
   std::uint32_t psn = 0;
   for (int barrier = 0; barrier < 5; ++barrier) {
     for (int i = 0; i < 20; ++i, ++psn) channel.push(packet(1000 + psn, psn));
-    channel.empty_mailbox();
+    ends.deliver_mail();
   }
   for (std::uint32_t expected = 0; expected < 100; ++expected) {
     ASSERT_EQ(channel.front().psn, expected);
@@ -156,13 +165,12 @@ TEST(Channel, APauseThatIsDueFirstMovesTheWakeTimeForward) {
 
 TEST(Channel, TheMailboxKeepsPausesApart) {
   Ends ends;
-  Channel channel(ends.source, ends.destination, ends.node);
+  Channel channel(ends.source, ends.destination, ends.node, {}, &ends.route);
   channel.push(packet(500, 1));
   channel.push(packet(900, 2));
   channel.push_pause(pause(600, 0xabcd));
   EXPECT_EQ(channel.next_ps(), kNever_ps);
-  EXPECT_EQ(channel.in_flight(), 3U);
-  channel.empty_mailbox();
+  ends.deliver_mail();
   EXPECT_EQ(ends.destination.next_wake_ps(), 500);
   channel.pop();
   ASSERT_TRUE(channel.pause_is_next());
@@ -172,7 +180,7 @@ TEST(Channel, TheMailboxKeepsPausesApart) {
 
 TEST(Channel, TelemetryMovesToTheReceiversPool) {
   Ends ends;
-  Channel channel(ends.source, ends.destination, ends.node);
+  Channel channel(ends.source, ends.destination, ends.node, {}, &ends.route);
   for (std::uint32_t i = 0; i < 3; ++i) {
     Packet p = loaded(ends.source, 500 + i, 10);
     if (i == 1) {  // no payload, no telemetry between two that have both
@@ -187,7 +195,7 @@ TEST(Channel, TelemetryMovesToTheReceiversPool) {
     channel.push(p);
   }
   EXPECT_EQ(ends.source.telemetry.in_use(), 0U);
-  channel.empty_mailbox();
+  ends.deliver_mail();
   EXPECT_EQ(ends.destination.telemetry.in_use(), 2U);
   for (std::uint32_t i = 0; i < 3; ++i) {
     Packet p = channel.front();
@@ -226,13 +234,18 @@ TEST(Channel, TakingEverythingDueLeavesTheRestAndTheRecordsReadable) {
 TEST(Channel, AnArrivalSetsTheReceiversInboxBit) {
   Domain domain;
   std::uint32_t node = domain.add_node({nullptr, &never});
-  std::uint64_t word = 0;
+  InboxWord word;
   Channel data(domain, domain, node, {&word, 5});
   Channel pauses(domain, domain, node, {&word, 9});
   data.push(packet(100, 1));
-  EXPECT_EQ(word, 1u << 5);
+  EXPECT_EQ(word.bits, 1u << 5);
+  EXPECT_EQ(word.next_ps[5], 100);
+  EXPECT_EQ(word.next_ps[9], kNever_ps);
   pauses.push_pause(pause(100, 1));
-  EXPECT_EQ(word, 1u << 5 | 1u << 9);
+  EXPECT_EQ(word.bits, 1u << 5 | 1u << 9);
+  EXPECT_EQ(word.next_ps[9], 100);
+  data.push_pause(pause(90, 1));
+  EXPECT_EQ(word.next_ps[5], 90);
 }
 
 TEST(PauseRequest, SurvivesItsWord) {

@@ -162,6 +162,24 @@ TEST(Engine, StopsAtTheDeadlineAndGoesOn) {
   }
 }
 
+// The threads of one run serve the next, and mail of the last window is delivered before a run ends.
+TEST(Engine, ShortRunsOnChangingThreadsGiveTheSameResult) {
+  auto expected = reference();
+  Mesh mesh(4);
+  std::uint32_t runs = 0;
+  for (Time_ps deadline_ps = us(3); mesh.engine.run(deadline_ps, 1 + runs / 2 % 3) == RunEnd::kDeadline;
+       deadline_ps += us(3)) {
+    ++runs;
+    std::uint32_t in_flight = 0;
+    for (const MeshNode& node : mesh.nodes) {
+      for (const Channel* channel : node.in) in_flight += channel == nullptr ? 0 : channel->in_flight();
+    }
+    EXPECT_GT(in_flight, 0U) << "mail was left behind";
+  }
+  EXPECT_GT(runs, 8U);
+  EXPECT_EQ(mesh.logs(), expected);
+}
+
 TEST(Engine, SkipsIdleTime) {
   Engine engine(1);
   struct Sleeper {
