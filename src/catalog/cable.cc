@@ -3,9 +3,9 @@
 namespace weft::lab {
 namespace {
 
-constexpr Word<CableKind> kCableWords[] = {
+constexpr Word<CableKind> kCableWords[kCableKindCount] = {
     {"dac", CableKind::kDac}, {"aoc", CableKind::kAoc}, {"fibre", CableKind::kFibre}};
-constexpr Word<Fec> kFecWords[] = {
+constexpr Word<Fec> kFecWords[kFecCount] = {
     {"none", Fec::kNone}, {"base-r", Fec::kBaseR}, {"rs528", Fec::kRs528}, {"rs544", Fec::kRs544}};
 
 }  // namespace

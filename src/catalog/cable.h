@@ -1,6 +1,7 @@
 // Kinds of cables and of forward error correction, and what the catalog knows of a cable.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -11,6 +12,8 @@ namespace weft::lab {
 
 enum class CableKind : std::uint8_t { kDac, kAoc, kFibre };
 enum class Fec : std::uint8_t { kNone, kBaseR, kRs528, kRs544 };
+inline constexpr std::size_t kCableKindCount = 3;
+inline constexpr std::size_t kFecCount = 4;
 std::string_view to_string(CableKind kind);  // "dac"
 std::string_view to_string(Fec fec);         // "base-r"
 std::span<const Word<CableKind>> cable_words();

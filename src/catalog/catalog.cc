@@ -1,20 +1,57 @@
 #include "catalog/catalog.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "base/check.h"
 #include "base/nearest.h"
+#include "catalog/model_fields.h"
 
 namespace weft::lab {
 namespace {
 
-template <class Value>
-const Value* find(const std::map<std::string, Value, std::less<>>& map, std::string_view name) {
-  const auto found = map.find(name);
-  return found == map.end() ? nullptr : &found->second;
+template <class Model>
+const Model* find(const std::vector<Model>& models, std::string_view name) {
+  const auto found = std::find_if(models.begin(), models.end(), [&](const Model& model) { return model.name == name; });
+  return found == models.end() ? nullptr : &*found;
+}
+
+const CatalogRow* find_row(const CatalogEntry& entry, std::string_view field) {
+  const auto found =
+      std::find_if(entry.rows.begin(), entry.rows.end(), [&](const auto& r) { return r.field == field; });
+  return found == entry.rows.end() ? nullptr : &*found;
+}
+
+template <class Model>
+Model make_model(const CatalogEntry& entry, std::span<const ModelField<Model>> fields) {
+  Model model;
+  model.name = entry.name;
+  model.description = entry.description;
+  // The reader makes the rows in the order of the fields.
+  auto row = entry.rows.begin();
+  for (const ModelField<Model>& field : fields) {
+    if (field.key == "description") continue;
+    WEFT_CHECK(row != entry.rows.end() && row->field == field.key, "a field that the catalog does not have");
+    set_field(field, row->number, row->value, model);
+    ++row;
+  }
+  return model;
+}
+
+fabric::SwitchModel make_switch(const CatalogEntry& entry) {
+  fabric::SwitchModel model = make_model(entry, switch_fields());
+  for (const CatalogPorts& ports : entry.ports)
+    model.ports.push_back({ports.count, {ports.rates_bps.begin(), ports.rates_bps.end()}, ports.lanes});
+  return model;
+}
+
+// The value that the word `name` stands for, as an index.
+template <class Enum>
+std::optional<std::size_t> index_of(std::span<const Word<Enum>> words, std::string_view name) {
+  const auto found = std::find_if(words.begin(), words.end(), [&](const auto& word) { return word.text == name; });
+  if (found == words.end()) return std::nullopt;
+  return static_cast<std::size_t>(found->value);
 }
 
 }  // namespace
@@ -37,16 +74,35 @@ std::string_view to_string(CatalogKind kind) {
   return "";
 }
 
-const Catalog& Catalog::built_in() {
-  static const Catalog catalog = [] {
-    auto parsed = parse({kCatalogFiles, kCatalogFileCount});
-    if (!parsed) {
-      const std::string text = fmt::format("{}", fmt::join(parsed.error(), "\n"));
-      WEFT_CHECK(parsed.has_value(), text.c_str());
+Catalog::Catalog(std::span<const CatalogEntry> entries, std::shared_ptr<const void> owner)
+    : owner_(std::move(owner)), entries_(entries) {
+  for (const CatalogEntry& entry : entries_) {
+    switch (entry.kind) {
+      case CatalogKind::kNic:
+        nics_.push_back(make_model(entry, nic_fields()));
+        break;
+      case CatalogKind::kHost:
+        hosts_.push_back(make_model(entry, host_fields()));
+        break;
+      case CatalogKind::kSwitch:
+        switches_.push_back(make_switch(entry));
+        break;
+      case CatalogKind::kCable:
+        if (const auto index = index_of(cable_words(), entry.name))
+          cables_[*index] = {find_row(entry, "propagation")->number, find_row(entry, "max_length")->number};
+        break;
+      case CatalogKind::kFec:
+        if (const auto index = index_of(fec_words(), entry.name)) {
+          for (std::size_t rate = 0; rate < kEthernetRateCount; ++rate) {
+            const CatalogRow* row = find_row(entry, fec_latency_keys()[rate]);
+            if (row != nullptr) fec_latencies_ps_[*index][rate] = row->number;
+          }
+        }
+        break;
+      case CatalogKind::kGpu:
+        break;
     }
-    return *std::move(parsed);
-  }();
-  return catalog;
+  }
 }
 
 const nic::NicModel* Catalog::nic(std::string_view name) const {
@@ -65,19 +121,19 @@ bool Catalog::has_gpu(std::string_view name) const {
 }
 
 std::span<const std::int64_t> Catalog::link_rates_bps(std::string_view nic_name) const {
-  const auto* rates = find(link_rates_bps_, nic_name);
-  return rates == nullptr ? std::span<const std::int64_t>() : *rates;
+  const CatalogEntry* found = entry(nic_name);
+  return found == nullptr ? std::span<const std::int64_t>() : found->link_rates_bps;
 }
 
 const CableModel& Catalog::cable(CableKind kind) const {
-  return cables_.at(kind);
+  return cables_[static_cast<std::size_t>(kind)];
 }
 
 std::optional<Time_ps> Catalog::fec_latency_ps(Fec fec, std::int64_t rate_bps) const {
-  const auto& latencies_ps = fec_latencies_ps_.at(fec);
-  const auto found = latencies_ps.find(rate_bps);
-  if (found == latencies_ps.end()) return std::nullopt;
-  return found->second;
+  const auto rates_bps = ethernet_rates_bps();
+  const auto found = std::find(rates_bps.begin(), rates_bps.end(), rate_bps);
+  if (found == rates_bps.end()) return std::nullopt;
+  return fec_latencies_ps_[static_cast<std::size_t>(fec)][static_cast<std::size_t>(found - rates_bps.begin())];
 }
 
 const CatalogEntry* Catalog::entry(std::string_view name) const {

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <deque>
+#include <memory>
 
-#include "base/nearest.h"
 #include "catalog/catalog.h"
 #include "catalog/front_ports.h"
 #include "catalog/link_rules.h"
@@ -26,19 +26,24 @@ constexpr Word<CatalogKind> kKinds[] = {{"nic", CatalogKind::kNic},     {"host",
                                         {"gpu", CatalogKind::kGpu},     {"switch", CatalogKind::kSwitch},
                                         {"cable", CatalogKind::kCable}, {"fec", CatalogKind::kFec}};
 
-// "latency_25G" for each Ethernet rate.
-std::vector<std::string> fec_latency_keys() {
-  std::vector<std::string> keys;
-  for (std::int64_t rate_bps : ethernet_rates_bps())
-    keys.push_back(fmt::format("latency_{}G", rate_bps / 1'000'000'000));
-  return keys;
-}
+// What the entries of a catalog that was read are views of.
+struct CatalogText {
+  std::deque<std::string> texts;
+  std::deque<std::vector<CatalogRow>> rows;
+  std::deque<std::vector<std::int64_t>> rates_bps;
+  std::deque<std::vector<CatalogPorts>> ports;
+  std::vector<CatalogEntry> entries;
 
-}  // namespace
+  const CatalogEntry* find(std::string_view name) const {
+    const auto found = std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.name == name; });
+    return found == entries.end() ? nullptr : &*found;
+  }
+  std::string_view keep(std::string text) { return texts.emplace_back(std::move(text)); }
+};
 
 class CatalogReader {
  public:
-  CatalogReader(Catalog& catalog, ProblemList& problems) : catalog_(catalog), problems_(problems) {}
+  CatalogReader(CatalogText& catalog, ProblemList& problems) : catalog_(catalog), problems_(problems) {}
 
   void read_file(const YamlNode& root) {
     const MapReader file(root, "a catalog file", kFileKeys, problems_);
@@ -52,43 +57,45 @@ class CatalogReader {
 
   // Every kind of cable and FEC that a lab can name is there.
   void check_complete() {
-    for (const auto& [name, kind] : cable_words()) {
-      if (!catalog_.cables_.contains(kind)) problems_.add({}, fmt::format("no cable {}", name));
-    }
-    for (const auto& [name, fec] : fec_words()) {
-      if (!catalog_.fec_latencies_ps_.contains(fec)) problems_.add({}, fmt::format("no fec {}", name));
-    }
+    for (const auto& word : cable_words()) check_there(CatalogKind::kCable, word.text);
+    for (const auto& word : fec_words()) check_there(CatalogKind::kFec, word.text);
   }
 
  private:
+  void check_there(CatalogKind kind, std::string_view name) {
+    const CatalogEntry* found = catalog_.find(name);
+    if (found == nullptr || found->kind != kind) problems_.add({}, fmt::format("no {} {}", to_string(kind), name));
+  }
+
   void read_entry(CatalogKind kind, const YamlKey& key, const YamlNode& node) {
     if (!check_name(key, "entry", problems_)) return;
-    if (catalog_.entry(key.text) != nullptr)
+    if (catalog_.find(key.text) != nullptr)
       problems_.add(key.place, fmt::format("{} is already in the catalog", key.text));
-    catalog_.entries_.push_back({kind, key.text, "", {}});
+    entry_ = {kind, catalog_.keep(key.text), {}, {}, {}, {}};
+    rows_.clear();
     switch (kind) {
       case CatalogKind::kNic:
-        read_nic(key.text, node);
+        read_nic(node);
         break;
       case CatalogKind::kHost:
-        read_host(key.text, node);
+        read_host(node);
         break;
       case CatalogKind::kGpu:
         read_gpu(node);
         break;
       case CatalogKind::kSwitch:
-        read_switch(key.text, node);
+        read_switch(node);
         break;
       case CatalogKind::kCable:
-        read_cable(key, node);
+        read_cable(node);
         break;
       case CatalogKind::kFec:
-        read_fec(key, node);
+        read_fec(node);
         break;
     }
+    entry_.rows = catalog_.rows.emplace_back(rows_);
+    catalog_.entries.push_back(entry_);
   }
-
-  CatalogEntry& entry() { return catalog_.entries_.back(); }
 
   // The value of a cell, after its source and tag became a row.
   const YamlNode* cell(const MapReader& map, std::string_view key) {
@@ -99,32 +106,42 @@ class CatalogReader {
     const YamlNode* source = reader.require("source", "source: …");
     const YamlNode* tag = reader.require("tag", "tag: V, S, R, E or F");
     if (value == nullptr || source == nullptr || tag == nullptr) return nullptr;
-    CatalogRow row{std::string(key), value->text, "", ""};
-    for (const YamlNode& item : value->children) row.value += (row.value.empty() ? "" : ", ") + item.text;
-    store(row.source, read_text(*source, "source", problems_));
+    std::string shown = value->text;
+    for (const YamlNode& item : value->children) shown += (shown.empty() ? "" : ", ") + item.text;
+    CatalogRow row;
+    row.field = catalog_.keep(std::string(key));
+    row.value = catalog_.keep(std::move(shown));
+    row.source = catalog_.keep(read_text(*source, "source", problems_).value_or(""));
     if (row.source.empty()) problems_.add(source->place, "an empty source");
     if (const auto index = read_word(*tag, "tag", kTags, problems_)) row.tag = kTags[*index];
-    entry().rows.push_back(std::move(row));
+    rows_.push_back(row);
     return value;
   }
 
+  // A cell whose value is a number with a unit.
+  void quantity_cell(const MapReader& map, std::string_view key, Quantity quantity, Range<std::int64_t> range) {
+    if (const YamlNode* value = cell(map, key))
+      store(rows_.back().number, read_quantity(*value, key, quantity, range, problems_));
+  }
+
   void read_description(const MapReader& map) {
-    if (const YamlNode* node = map.require("description", "description: …")) {
-      store(entry().description, read_text(*node, "description", problems_));
-    }
+    if (const YamlNode* node = map.require("description", "description: …"))
+      entry_.description = catalog_.keep(read_text(*node, "description", problems_).value_or(""));
   }
 
   template <class Model>
-  Model read_model(const MapReader& map, std::span<const ModelField<Model>> fields) {
-    Model model;
-    model.name = entry().name;
+  void read_fields(const MapReader& map, std::span<const ModelField<Model>> fields) {
     read_description(map);
-    model.description = entry().description;
     for (const ModelField<Model>& field : fields) {
       if (field.key == "description") continue;
-      if (const YamlNode* value = cell(map, field.key)) read_field(*value, field, model, problems_);
+      const YamlNode* value = cell(map, field.key);
+      if (value == nullptr) continue;
+      if (field.is_text()) {
+        read_text(*value, field.key, problems_);
+      } else {
+        store(rows_.back().number, read_field(*value, field, problems_));
+      }
     }
-    return model;
   }
 
   template <class Model>
@@ -134,51 +151,53 @@ class CatalogReader {
     return keys;
   }
 
-  void read_nic(const std::string& name, const YamlNode& node) {
+  void read_nic(const YamlNode& node) {
     auto keys = keys_of(nic_fields());
     keys.push_back("link_rates");
-    const MapReader map(node, name, keys, problems_);
-    const nic::NicModel& model = catalog_.nics_[name] = read_model(map, nic_fields());
+    const MapReader map(node, entry_.name, keys, problems_);
+    read_fields(map, nic_fields());
+    const auto line_rate = std::find_if(rows_.begin(), rows_.end(), [](auto& row) { return row.field == "line_rate"; });
+    const std::int64_t line_rate_bps = line_rate == rows_.end() ? 0 : line_rate->number;
     const YamlNode* rates = cell(map, "link_rates");
     const auto* items = rates == nullptr ? nullptr : read_list(*rates, "link_rates", problems_);
     if (items == nullptr) return;
+    auto& rates_bps = catalog_.rates_bps.emplace_back();
     for (const YamlNode& item : *items) {
-      if (const auto rate_bps =
-              read_quantity(item, "link rate", Quantity::kBitRate, {1, model.line_rate_bps}, problems_)) {
-        catalog_.link_rates_bps_[name].push_back(*rate_bps);
-      }
+      const auto rate_bps = read_quantity(item, "link rate", Quantity::kBitRate, {1, line_rate_bps}, problems_);
+      if (rate_bps) rates_bps.push_back(*rate_bps);
     }
-    auto& rates_bps = catalog_.link_rates_bps_[name];
     std::sort(rates_bps.rbegin(), rates_bps.rend());
-    if (rates_bps.empty() || rates_bps[0] != model.line_rate_bps) {
-      problems_.add(rates->place, fmt::format("the highest link rate of {} is not its line rate", name));
-    }
+    if (rates_bps.empty() || rates_bps[0] != line_rate_bps)
+      problems_.add(rates->place, fmt::format("the highest link rate of {} is not its line rate", entry_.name));
+    entry_.link_rates_bps = rates_bps;
   }
 
-  void read_host(const std::string& name, const YamlNode& node) {
-    const MapReader map(node, name, keys_of(host_fields()), problems_);
-    catalog_.hosts_[name] = read_model(map, host_fields());
+  void read_host(const YamlNode& node) {
+    const MapReader map(node, entry_.name, keys_of(host_fields()), problems_);
+    read_fields(map, host_fields());
   }
 
-  void read_switch(const std::string& name, const YamlNode& node) {
+  void read_switch(const YamlNode& node) {
     auto keys = keys_of(switch_fields());
     keys.push_back("ports");
-    const MapReader map(node, name, keys, problems_);
-    fabric::SwitchModel& model = catalog_.switches_[name] = read_model(map, switch_fields());
+    const MapReader map(node, entry_.name, keys, problems_);
+    read_fields(map, switch_fields());
     const YamlNode* ports = cell(map, "ports");
     const auto* items = ports == nullptr ? nullptr : read_list(*ports, "ports", problems_);
     if (items == nullptr) return;
+    auto& groups = catalog_.ports.emplace_back();
     for (const YamlNode& item : *items) {
       if (auto front = parse_front_ports(item.text)) {
-        model.ports.push_back(*std::move(front));
+        groups.push_back({front->count, catalog_.rates_bps.emplace_back(std::move(front->rates_bps)), front->lanes});
       } else {
         problems_.add(item.place, front.error().message, front.error().remedy);
       }
     }
+    entry_.ports = groups;
   }
 
   void read_gpu(const YamlNode& node) {
-    const MapReader map(node, entry().name, kGpuKeys, problems_);
+    const MapReader map(node, entry_.name, kGpuKeys, problems_);
     read_description(map);
     for (std::string_view key : kGpuKeys) {
       if (key == "description") continue;
@@ -186,63 +205,49 @@ class CatalogReader {
     }
   }
 
-  void read_cable(const YamlKey& key, const YamlNode& node) {
-    const MapReader map(node, key.text, kCableKeys, problems_);
+  void read_cable(const YamlNode& node) {
+    const MapReader map(node, entry_.name, kCableKeys, problems_);
     read_description(map);
-    CableModel cable;
-    if (const YamlNode* value = cell(map, "propagation")) {
-      store(cable.propagation_ps_per_m,
-            read_quantity(*value, "propagation", Quantity::kDelayPerLength, {3000, 10000}, problems_));
-    }
-    if (const YamlNode* value = cell(map, "max_length")) {
-      store(cable.max_length_mm, read_quantity(*value, "max_length", Quantity::kLength, {1, 1'000'000'000}, problems_));
-    }
-    for (const auto& [name, kind] : cable_words()) {
-      if (name == key.text) catalog_.cables_[kind] = cable;
-    }
+    quantity_cell(map, "propagation", Quantity::kDelayPerLength, {3000, 10000});
+    quantity_cell(map, "max_length", Quantity::kLength, {1, 1'000'000'000});
   }
 
-  void read_fec(const YamlKey& key, const YamlNode& node) {
-    const std::vector<std::string> latency_keys = fec_latency_keys();
-    std::vector<std::string_view> keys(latency_keys.begin(), latency_keys.end());
+  void read_fec(const YamlNode& node) {
+    std::vector<std::string_view> keys(fec_latency_keys().begin(), fec_latency_keys().end());
     keys.push_back("description");
-    const MapReader map(node, key.text, keys, problems_);
+    const MapReader map(node, entry_.name, keys, problems_);
     read_description(map);
-    std::map<std::int64_t, Time_ps> latencies_ps;
-    for (std::size_t i = 0; i < latency_keys.size(); ++i) {
-      if (map.get(latency_keys[i]) == nullptr) continue;  // this FEC does not exist at this rate
-      const YamlNode* value = cell(map, latency_keys[i]);
-      if (value == nullptr) continue;
-      if (const auto latency_ps = read_quantity(*value, latency_keys[i], Quantity::kTime, {0, us(1)}, problems_)) {
-        latencies_ps[ethernet_rates_bps()[i]] = *latency_ps;
-      }
-    }
-    for (const auto& [name, fec] : fec_words()) {
-      if (name == key.text) catalog_.fec_latencies_ps_[fec] = latencies_ps;
+    for (std::string_view key : fec_latency_keys()) {
+      // A rate that is missing: this FEC does not exist at it.
+      if (map.get(key) != nullptr) quantity_cell(map, key, Quantity::kTime, {0, us(1)});
     }
   }
 
-  Catalog& catalog_;
+  CatalogText& catalog_;
   ProblemList& problems_;
+  CatalogEntry entry_;  // that is being read, and its rows
+  std::vector<CatalogRow> rows_;
 };
 
-tl::expected<Catalog, std::vector<std::string>> Catalog::parse(std::span<const EmbeddedFile> files) {
-  Catalog catalog;
+}  // namespace
+
+tl::expected<Catalog, std::vector<std::string>> Catalog::parse(std::span<const CatalogFile> files) {
+  const auto text = std::make_shared<CatalogText>();
   std::vector<std::string> messages;
   const auto collect = [&](std::string_view file, ProblemList& problems) {
     for (const Problem& problem : problems.take()) messages.push_back(format_problem(file, problem));
   };
-  for (const EmbeddedFile& file : files) {
+  for (const CatalogFile& file : files) {
     ProblemList problems;
     const std::optional<YamlNode> root = parse_yaml(file.text, problems);
-    if (root) CatalogReader(catalog, problems).read_file(*root);
+    if (root) CatalogReader(*text, problems).read_file(*root);
     collect(file.name, problems);
   }
   ProblemList problems;
-  CatalogReader(catalog, problems).check_complete();
+  CatalogReader(*text, problems).check_complete();
   collect("catalog", problems);
   if (!messages.empty()) return tl::unexpected(std::move(messages));
-  return catalog;
+  return Catalog(text->entries, text);
 }
 
 }  // namespace weft::lab

@@ -1,5 +1,7 @@
 #include "catalog/model_fields.h"
 
+#include <type_traits>
+
 #include "base/time.h"
 
 namespace weft::lab {
@@ -126,38 +128,43 @@ const ModelField<SwitchModel> kSwitchFields[] = {
     {"price_used_USD", &SwitchModel::price_used_USD, {}, {0, 10'000'000}},
 };
 
-// Stores one value by the type of the member.
+std::span<const Word<AckTimeoutMode>> words_of(AckTimeoutMode) {
+  return kAckTimeoutWords;
+}
+std::span<const Word<CnpScope>> words_of(CnpScope) {
+  return kCnpScopeWords;
+}
+std::span<const Word<BufferSplit>> words_of(BufferSplit) {
+  return kBufferSplitWords;
+}
+std::span<const Word<HeadroomMethod>> words_of(HeadroomMethod) {
+  return kHeadroomMethodWords;
+}
+
+// Reads one value by the type of the member.
 template <class Model>
 struct FieldReader {
   const YamlNode& node;
   const ModelField<Model>& field;
-  Model& model;
   ProblemList& problems;
 
-  bool operator()(std::string Model::*member) const {
-    return store(model.*member, read_text(node, field.key, problems));
+  template <class Member>
+  std::optional<std::int64_t> operator()(Member Model::*) const {
+    if constexpr (std::is_same_v<Member, bool>) {
+      return number(read_bool(node, field.key, problems));
+    } else if constexpr (std::is_enum_v<Member>) {
+      return number(read_choice<Member>(node, field.key, words_of(Member{}), problems));
+    } else {
+      if (field.quantity) return read_quantity(node, field.key, *field.quantity, field.range, problems);
+      const Range<std::uint64_t> range{static_cast<std::uint64_t>(field.range.min),
+                                       static_cast<std::uint64_t>(field.range.max)};
+      return number(read_unsigned(node, field.key, range, problems));
+    }
   }
-  bool operator()(bool Model::*member) const { return store(model.*member, read_bool(node, field.key, problems)); }
-  bool operator()(std::int64_t Model::*member) const { return store(model.*member, number()); }
-  bool operator()(std::uint32_t Model::*member) const { return store(model.*member, number()); }
-  bool operator()(AckTimeoutMode Model::*member) const {
-    return store(model.*member, read_choice<AckTimeoutMode>(node, field.key, kAckTimeoutWords, problems));
-  }
-  bool operator()(CnpScope Model::*member) const {
-    return store(model.*member, read_choice<CnpScope>(node, field.key, kCnpScopeWords, problems));
-  }
-  bool operator()(BufferSplit Model::*member) const {
-    return store(model.*member, read_choice<BufferSplit>(node, field.key, kBufferSplitWords, problems));
-  }
-  bool operator()(HeadroomMethod Model::*member) const {
-    return store(model.*member, read_choice<HeadroomMethod>(node, field.key, kHeadroomMethodWords, problems));
-  }
+  std::optional<std::int64_t> operator()(std::string Model::*) const { return std::nullopt; }
 
-  std::optional<std::int64_t> number() const {
-    if (field.quantity) return read_quantity(node, field.key, *field.quantity, field.range, problems);
-    const Range<std::uint64_t> range{static_cast<std::uint64_t>(field.range.min),
-                                     static_cast<std::uint64_t>(field.range.max)};
-    const auto value = read_unsigned(node, field.key, range, problems);
+  template <class Value>
+  static std::optional<std::int64_t> number(const std::optional<Value>& value) {
     return value ? std::optional(static_cast<std::int64_t>(*value)) : std::nullopt;
   }
 };
@@ -176,7 +183,8 @@ void apply(const YamlNode& node, std::span<const ModelField<Model>> fields, Mode
   const MapReader set(node, "set", settable_keys(fields), problems);
   for (const auto& field : fields) {
     const YamlNode* value = field.is_text() ? nullptr : set.get(field.key);
-    if (value != nullptr) read_field(*value, field, model, problems);
+    if (value == nullptr) continue;
+    if (const auto number = read_field(*value, field, problems)) set_field(field, *number, "", model);
   }
 }
 
@@ -204,15 +212,28 @@ std::span<const Word<HeadroomMethod>> headroom_method_words() {
   return kHeadroomMethodWords;
 }
 
-bool read_field(const YamlNode& node, const ModelField<NicModel>& field, NicModel& model, ProblemList& problems) {
-  return std::visit(FieldReader<NicModel>{node, field, model, problems}, field.member);
+template <class Model>
+std::optional<std::int64_t> read_field(const YamlNode& node, const ModelField<Model>& field, ProblemList& problems) {
+  return std::visit(FieldReader<Model>{node, field, problems}, field.member);
 }
-bool read_field(const YamlNode& node, const ModelField<HostModel>& field, HostModel& model, ProblemList& problems) {
-  return std::visit(FieldReader<HostModel>{node, field, model, problems}, field.member);
+template std::optional<std::int64_t> read_field(const YamlNode&, const ModelField<NicModel>&, ProblemList&);
+template std::optional<std::int64_t> read_field(const YamlNode&, const ModelField<HostModel>&, ProblemList&);
+template std::optional<std::int64_t> read_field(const YamlNode&, const ModelField<SwitchModel>&, ProblemList&);
+
+template <class Model>
+void set_field(const ModelField<Model>& field, std::int64_t number, std::string_view text, Model& model) {
+  const auto set = [&]<class Member>(Member Model::*member) {
+    if constexpr (std::is_same_v<Member, std::string>) {
+      model.*member = text;
+    } else {
+      model.*member = static_cast<Member>(number);
+    }
+  };
+  std::visit(set, field.member);
 }
-bool read_field(const YamlNode& node, const ModelField<SwitchModel>& field, SwitchModel& model, ProblemList& problems) {
-  return std::visit(FieldReader<SwitchModel>{node, field, model, problems}, field.member);
-}
+template void set_field(const ModelField<NicModel>&, std::int64_t, std::string_view, NicModel&);
+template void set_field(const ModelField<HostModel>&, std::int64_t, std::string_view, HostModel&);
+template void set_field(const ModelField<SwitchModel>&, std::int64_t, std::string_view, SwitchModel&);
 
 void apply_set(const YamlNode& node, NicModel& model, ProblemList& problems) {
   const NicModel before = model;

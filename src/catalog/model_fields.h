@@ -40,13 +40,13 @@ std::span<const Word<nic::CnpScope>> cnp_scope_words();
 std::span<const Word<fabric::BufferSplit>> buffer_split_words();
 std::span<const Word<fabric::HeadroomMethod>> headroom_method_words();
 
-// Reads `node` into the field; false when something was wrong.
-bool read_field(const YamlNode& node, const ModelField<nic::NicModel>& field, nic::NicModel& model,
-                ProblemList& problems);
-bool read_field(const YamlNode& node, const ModelField<host::HostModel>& field, host::HostModel& model,
-                ProblemList& problems);
-bool read_field(const YamlNode& node, const ModelField<fabric::SwitchModel>& field, fabric::SwitchModel& model,
-                ProblemList& problems);
+// What `node` says for a field that is no text, as a number: in the base unit, 0 or 1, the value of an enumerator.
+// Nothing when something was wrong. For the three models above, as is set_field.
+template <class Model>
+std::optional<std::int64_t> read_field(const YamlNode& node, const ModelField<Model>& field, ProblemList& problems);
+// Stores `text` in a field that is one, and `number` in any other.
+template <class Model>
+void set_field(const ModelField<Model>& field, std::int64_t number, std::string_view text, Model& model);
 
 // `set: {ack_interval: 16 packets}`: any field that is a number, a flag or a choice. A NIC's pause thresholds follow
 // its rx_buffer unless they are set too.

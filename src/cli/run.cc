@@ -76,8 +76,10 @@ int run(const Arguments& arguments) {
   if (!result) return failed(result.error());
 
   // Files name each other relative to their own directory, so that two runs compare byte by byte.
-  bool written = write_one(out + "/report.md",
-                           [&](const std::string& path) { return write_file(path, lab::report(lab, *result, {"."})); });
+  const std::string body = lab::report_body(lab, *result);
+  bool written = write_one(out + "/report.md", [&](const std::string& path) {
+    return write_file(path, body + lab::report_files(lab, *result, {"."}));
+  });
   written &= write_one(out + "/results.json",
                        [&](const std::string& path) { return lab::write_results_json(path, lab, *result); });
   written &= write_one(out + "/results.sqlite",
@@ -86,7 +88,7 @@ int run(const Arguments& arguments) {
   if (arguments.json) {
     lab::results_json(lab, *result, put);
   } else {
-    put(lab::report(lab, *result, {out}));
+    put(body + lab::report_files(lab, *result, {out}));
   }
   if (!result->capture_error.empty()) {
     written = false;

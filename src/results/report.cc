@@ -196,7 +196,7 @@ std::string capture_text(const RunResult& result, const ReportPaths& paths) {
 
 }  // namespace
 
-std::string report(const Lab& lab, const RunResult& result, const ReportPaths& paths) {
+std::string report_body(const Lab& lab, const RunResult& result) {
   std::string out = fmt::format("# {}\n\n", lab.name);
   if (!lab.description.empty()) out += lab.description + "\n\n";
   out += drawing(lab);
@@ -211,8 +211,11 @@ std::string report(const Lab& lab, const RunResult& result, const ReportPaths& p
   out += switch_section(result);
   out += wire_section(result);
   out += counter_section(result);
-  out += expectation_section(result);
-  out += heading("Files");
+  return out + expectation_section(result);
+}
+
+std::string report_files(const Lab& lab, const RunResult& result, const ReportPaths& paths) {
+  std::string out = heading("Files");
   out += fmt::format("  simulated {}, seed {}\n", time_text(result.end_ps), lab.seed);
   if (!paths.directory.empty())
     out += fmt::format("  {}/report.md, {}/results.json{}\n", paths.directory, paths.directory,
@@ -222,6 +225,10 @@ std::string report(const Lab& lab, const RunResult& result, const ReportPaths& p
     out += fmt::format("  {}/mirror.pcapng: {} mirror session{}\n", paths.directory, lab.mirrors.size(),
                        lab.mirrors.size() == 1 ? "" : "s");
   return out;
+}
+
+std::string report(const Lab& lab, const RunResult& result, const ReportPaths& paths) {
+  return report_body(lab, result) + report_files(lab, result, paths);
 }
 
 }  // namespace weft::lab

@@ -12,5 +12,8 @@ struct ReportPaths {
 };
 
 std::string report(const Lab& lab, const RunResult& result, const ReportPaths& paths);
+// Its two parts: all that happened, and where the files are.
+std::string report_body(const Lab& lab, const RunResult& result);
+std::string report_files(const Lab& lab, const RunResult& result, const ReportPaths& paths);
 
 }  // namespace weft::lab

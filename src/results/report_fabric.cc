@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "base/plural.h"
 #include "results/drop_reason.h"
@@ -64,27 +65,35 @@ std::string models_text(const std::map<std::string, std::size_t>& models) {
 
 struct BufferRow {
   std::uint64_t weight = 0;
-  std::vector<std::string> cells;
+  const SwitchOutcome* device = nullptr;
+  const SwitchPortOutcome* port = nullptr;
+  std::size_t class_ = 0;
 };
 
 BufferRow buffer_row(const SwitchOutcome& each, const SwitchPortOutcome& port, std::size_t c) {
   const fabric::SwitchPortCounters& n = port.counters;
   std::uint64_t lost = n.queue_drops[c] + n.group_drops[c];
-  BufferRow row;
   // A loss says more than a mark, a mark more than a long queue.
-  row.weight = (lost > 0 ? std::uint64_t{2} << 60 : 0) + (n.ecn_marked[c] > 0 ? std::uint64_t{1} << 60 : 0) +
-               std::max(n.max_queue_B[c], port.max_shared_B[c]);
-  row.cells = {each.config->name + ":" + port.name,
-               count(c),
-               count(n.rx[c].packets),
-               count(n.tx[c].packets),
-               count(n.ecn_marked[c]),
-               count(n.queue_drops[c]),
-               count(n.group_drops[c]),
-               kilobytes(n.max_queue_B[c]),
-               kilobytes(port.max_shared_B[c]),
-               kilobytes(port.max_headroom_B[c])};
-  return row;
+  const std::uint64_t weight = (lost > 0 ? std::uint64_t{2} << 60 : 0) +
+                               (n.ecn_marked[c] > 0 ? std::uint64_t{1} << 60 : 0) +
+                               std::max(n.max_queue_B[c], port.max_shared_B[c]);
+  return {weight, &each, &port, c};
+}
+
+std::vector<std::string> cells(const BufferRow& row) {
+  const SwitchPortOutcome& port = *row.port;
+  const fabric::SwitchPortCounters& n = port.counters;
+  const std::size_t c = row.class_;
+  return {row.device->config->name + ":" + port.name,
+          count(c),
+          count(n.rx[c].packets),
+          count(n.tx[c].packets),
+          count(n.ecn_marked[c]),
+          count(n.queue_drops[c]),
+          count(n.group_drops[c]),
+          kilobytes(n.max_queue_B[c]),
+          kilobytes(port.max_shared_B[c]),
+          kilobytes(port.max_headroom_B[c])};
 }
 
 void add_pause_row(Table& table, const std::string& port, std::size_t c, std::uint64_t sent, Time_ps sent_ps,
@@ -137,11 +146,12 @@ std::string fabric_drawing(const Lab& lab) {
     for (const NicConfig& nic : host.nics) ++models[nic.model.name];
   }
   out += fmt::format("hosts   {}\n        {}\n", names_text(names), models_text(models));
+  std::map<std::pair<std::int64_t, bool>, std::size_t> kinds;
+  for (const LinkConfig& link : lab.links) ++kinds[{link.rate_bps, link.a.is_switch() && link.b.is_switch()}];
   std::map<std::string, std::size_t> links;
-  for (const LinkConfig& link : lab.links) {
-    bool inside = link.a.is_switch() && link.b.is_switch();
-    ++links[fmt::format("{} Gb/s {}", link.rate_bps / 1'000'000'000, inside ? "between switches" : "to hosts")];
-  }
+  for (const auto& [kind, number] : kinds)
+    links[fmt::format("{} Gb/s {}", kind.first / 1'000'000'000, kind.second ? "between switches" : "to hosts")] +=
+        number;
   out += fmt::format("links   {}\n", models_text(links));
   return out + "```\n";
 }
@@ -220,7 +230,7 @@ std::string switch_section(const RunResult& result) {
        {"prio", "rx pkts", "tx pkts", "marked", "lost out", "lost in", "queue kB", "shared kB", "headroom kB"}) {
     table.add_column(title);
   }
-  for (BufferRow& row : rows) table.add_row(std::move(row.cells));
+  for (const BufferRow& row : rows) table.add_row(cells(row));
   if (!table.empty()) out += block(table);
   std::vector<const SwitchOutcome*> fullest;
   for (const SwitchOutcome& each : result.switches) fullest.push_back(&each);
@@ -249,6 +259,7 @@ std::string pause_section(const RunResult& result) {
     }
     for (const SwitchOutcome& each : result.switches) {
       for (const SwitchPortOutcome& port : each.ports) {
+        if (port.counters.pause_tx[c] + port.pause_rx[c] == 0) continue;
         add_pause_row(table, each.config->name + ":" + port.name, c, port.counters.pause_tx[c],
                       port.counters.pause_tx_ps[c], port.pause_rx[c], port.pause_rx_transitions[c],
                       port.pause_rx_ps[c]);

@@ -12,6 +12,7 @@
 #include "results/class_quantities.h"
 #include "results/drop_reason.h"
 #include "results/json_stream.h"
+#include "results/json_text.h"
 #include "results/pause_rows.h"
 #include "results/port_counters.h"
 #include "workload/perftest_report.h"
@@ -97,28 +98,39 @@ Json transfer_object(const workload::TransferResult& t) {
   return j;
 }
 
-Json flow_object(const FlowOutcome& flow) {
+std::string flow_object(const FlowOutcome& flow) {
   static constexpr const char* kStates[] = {"waiting", "running", "done", "failed"};
   const workload::FlowRow& row = flow.row;
-  Json j;
-  j["id"] = row.id;
-  j["from"] = flow.from;
-  j["to"] = flow.to;
-  j["qpn"] = row.qpn;
-  j["size_B"] = row.size_B;
-  j["start_ps"] = row.start_ps;
-  j["state"] = kStates[static_cast<std::size_t>(row.state)];
+  JsonText j;
+  j.open('{');
+  j.add("id", row.id);
+  j.add("from", flow.from);
+  j.add("to", flow.to);
+  j.add("qpn", row.qpn);
+  j.add("size_B", row.size_B);
+  j.add("start_ps", row.start_ps);
+  j.add("state", kStates[static_cast<std::size_t>(row.state)]);
   if (row.state == workload::FlowState::kDone) {
-    j["fct_ps"] = row.fct_ps();
-    j["goodput_Gbps"] = places(row.goodput_bps() / 1e9, 6);
-    if (flow.slowdown > 0) j["slowdown"] = places(flow.slowdown, 6);
+    j.add("fct_ps", row.fct_ps());
+    j.add("goodput_Gbps", places(row.goodput_bps() / 1e9, 6));
+    if (flow.slowdown > 0) j.add("slowdown", places(flow.slowdown, 6));
   }
-  if (row.state == workload::FlowState::kFailed) j["failure"] = row.failure();
-  j["retransmitted_packets"] = flow.retransmitted_packets;
-  j["cnps_received"] = flow.cnps_received;
-  for (const HopOutcome& hop : flow.hops)
-    j["telemetry"].push_back({{"port", hop.port}, {"max_queue_B", hop.max_queue_B}, {"max_stay_ps", hop.max_stay_ps}});
-  return j;
+  if (row.state == workload::FlowState::kFailed) j.add("failure", row.failure());
+  j.add("retransmitted_packets", flow.retransmitted_packets);
+  j.add("cnps_received", flow.cnps_received);
+  if (!flow.hops.empty()) {
+    j.open("telemetry", '[');
+    for (const HopOutcome& hop : flow.hops) {
+      j.open_item('{');
+      j.add("port", hop.port);
+      j.add("max_queue_B", hop.max_queue_B);
+      j.add("max_stay_ps", hop.max_stay_ps);
+      j.close('}');
+    }
+    j.close(']');
+  }
+  j.close('}');
+  return j.take();
 }
 
 Json flows_object(const FlowsOutcome& outcome) {
@@ -164,104 +176,131 @@ void programs_object(Json& j, const workload::ProgramOptions& options, const Pro
 }
 
 // Without what is zero; nothing when all of it is.
-Json class_object(const SwitchPortOutcome& port, std::size_t c) {
-  Json j;
+void add_class(JsonText& j, const SwitchPortOutcome& port, std::size_t c) {
+  bool empty = true;
   for (const ClassQuantity& quantity : class_quantities()) {
-    if (const auto value = quantity.of_switch(port, c); value != 0) {
-      if (j.empty()) j["class"] = c;
-      j[std::string(quantity.name)] = value;
+    const auto value = quantity.of_switch(port, c);
+    if (value == 0) continue;
+    if (std::exchange(empty, false)) {
+      j.open_item('{');
+      j.add("class", c);
     }
+    j.add(quantity.name, value);
   }
-  return j;
+  if (!empty) j.close('}');
 }
 
-Json drop_object(const fabric::DropRecord& drop, const SwitchOutcome& each, const fabric::AddressBook& book) {
+std::string drop_object(const fabric::DropRecord& drop, const SwitchOutcome& each, const fabric::AddressBook& book) {
   const DropReason& reason = drop_reason(drop.reason);
-  Json j;
-  j["time_ps"] = drop.time_ps;
-  j["in"] = each.ports[drop.in_port].name;
+  JsonText j;
+  j.open('{');
+  j.add("time_ps", drop.time_ps);
+  j.add("in", each.ports[drop.in_port].name);
   if (drop.out_port < each.ports.size()) {
-    j["out"] = each.ports[drop.out_port].name;
-    j["queue"] = drop.queue;
-    j["occupancy_B"] = drop.occupancy_B;
+    j.add("out", each.ports[drop.out_port].name);
+    j.add("queue", drop.queue);
+    j.add("occupancy_B", drop.occupancy_B);
   }
-  j["reason"] = reason.name;
-  j["wjh_id"] = reason.wjh_id == 0 ? Json() : Json(reason.wjh_id);
-  j["from"] = book[drop.source].name;
-  j["to"] = book[drop.destination].name;
-  j["src_ip"] = address_text(book[drop.source]);
-  j["dst_ip"] = address_text(book[drop.destination]);
-  j["udp_src_port"] = drop.udp_src_port;
-  j["dest_qp"] = drop.dest_qp;
-  j["psn"] = drop.psn;
-  j["opcode"] = drop.opcode;
-  return j;
+  j.add("reason", reason.name);
+  if (reason.wjh_id == 0) {
+    j.add("wjh_id", nullptr);
+  } else {
+    j.add("wjh_id", reason.wjh_id);
+  }
+  j.add("from", book[drop.source].name);
+  j.add("to", book[drop.destination].name);
+  j.add("src_ip", address_text(book[drop.source]));
+  j.add("dst_ip", address_text(book[drop.destination]));
+  j.add("udp_src_port", drop.udp_src_port);
+  j.add("dest_qp", drop.dest_qp);
+  j.add("psn", drop.psn);
+  j.add("opcode", drop.opcode);
+  j.close('}');
+  return j.take();
 }
 
-Json switch_port_object(const SwitchPortOutcome& port) {
-  Json p;
-  p["name"] = port.name;
-  p["peer"] = port.peer;
-  p["rate_bps"] = port.rate_bps;
-  p["drops"] = Json::object();
+std::string switch_port_object(const SwitchPortOutcome& port) {
+  JsonText p;
+  p.open('{');
+  p.add("name", port.name);
+  p.add("peer", port.peer);
+  p.add("rate_bps", port.rate_bps);
+  p.open("drops", '{');
   for (const DropReason& reason : drop_reasons()) {
     std::uint64_t count = port.counters.drops[static_cast<std::size_t>(reason.fate)];
-    if (count > 0) p["drops"][std::string(reason.metric)] = count;
+    if (count > 0) p.add(reason.metric, count);
   }
-  p["classes"] = Json::array();
-  for (std::size_t c = 0; c < fabric::kClasses; ++c) {
-    if (Json object = class_object(port, c); !object.empty()) p["classes"].push_back(std::move(object));
-  }
-  return p;
+  p.close('}');
+  p.open("classes", '[');
+  for (std::size_t c = 0; c < fabric::kClasses; ++c) add_class(p, port, c);
+  p.close(']');
+  p.close('}');
+  return p.take();
 }
 
-Json port_object(const PortOutcome& port) {
-  Json p;
-  p["name"] = port.name;
-  p["device"] = port.device;
-  p["peer"] = port.peer;
-  p["address"] = port.address;
-  p["rate_bps"] = port.rate_bps;
-  p["hw_counters"] = p["ethtool"] = p["weft"] = Json::object();
-  for (const nic::NamedCounter& counter : port_counters(port)) {
-    if (counter.value != 0)
-      p[counter.group == nic::CounterGroup::kHardware ? "hw_counters" : "ethtool"][counter.name] = counter.value;
-  }
+std::string port_object(const PortOutcome& port) {
+  JsonText p;
+  p.open('{');
+  p.add("name", port.name);
+  p.add("device", port.device);
+  p.add("peer", port.peer);
+  p.add("address", port.address);
+  p.add("rate_bps", port.rate_bps);
+  const std::vector<nic::NamedCounter> counters = port_counters(port);
+  const auto add_group = [&](const char* key, nic::CounterGroup group) {
+    p.open(key, '{');
+    for (const nic::NamedCounter& counter : counters) {
+      if (counter.group == group && counter.value != 0) p.add(counter.name, counter.value);
+    }
+    p.close('}');
+  };
+  p.open("weft", '{');
   const auto ours = [&](const char* name, std::uint64_t value) {
-    if (value != 0) p["weft"][name] = value;
+    if (value != 0) p.add(name, value);
   };
   ours("retransmitted_packets", port.counters.retransmitted_packets);
   ours("acks_sent", port.counters.acks_sent);
   ours("naks_sent", port.counters.naks_sent);
-  return p;
+  p.close('}');
+  add_group("ethtool", nic::CounterGroup::kEthtool);
+  add_group("hw_counters", nic::CounterGroup::kHardware);
+  p.close('}');
+  return p.take();
 }
 
-Json pause_object(const PauseRow& row) {
+std::string pause_object(const PauseRow& row) {
   static constexpr const char* kEnds[] = {"start", "xon", "expired", "link down", "watchdog"};
-  Json classes = Json::array();
+  JsonText j;
+  j.open('{');
+  j.add("time_ps", row.time_ps);
+  j.add("port", row.port);
+  j.add("peer", row.peer);
+  j.open("classes", '[');
   for (std::size_t c = 0; c < fabric::kClasses; ++c) {
-    if (row.classes >> c & 1) classes.push_back(c);
+    if (row.classes >> c & 1) j.item(c);
   }
-  return {{"time_ps", row.time_ps},
-          {"port", row.port},
-          {"peer", row.peer},
-          {"classes", std::move(classes)},
-          {"direction", row.sent ? "sent" : "received"},
-          {"what", kEnds[static_cast<std::size_t>(row.what)]}};
+  j.close(']');
+  j.add("direction", row.sent ? "sent" : "received");
+  j.add("what", kEnds[static_cast<std::size_t>(row.what)]);
+  j.close('}');
+  return j.take();
 }
 
-Json link_object(const LinkOutcome& link) {
-  Json l;
-  l["from"] = link.from;
-  l["to"] = link.to;
-  l["sent"] = link.ledger.sent;
-  if (link.ledger.copies != 0) l["copies"] = link.ledger.copies;
-  l["fates"] = Json::object();
+std::string link_object(const LinkOutcome& link) {
+  JsonText l;
+  l.open('{');
+  l.add("from", link.from);
+  l.add("to", link.to);
+  l.add("sent", link.ledger.sent);
+  if (link.ledger.copies != 0) l.add("copies", link.ledger.copies);
+  l.open("fates", '{');
   for (std::size_t f = 0; f < fabric::kFateCount; ++f) {
-    if (link.ledger.fates[f] != 0) l["fates"][std::string(fabric::kFateNames[f])] = link.ledger.fates[f];
+    if (link.ledger.fates[f] != 0) l.add(fabric::kFateNames[f], link.ledger.fates[f]);
   }
-  if (link.in_flight != 0) l["in_flight"] = link.in_flight;
-  return l;
+  l.close('}');
+  if (link.in_flight != 0) l.add("in_flight", link.in_flight);
+  l.close('}');
+  return l.take();
 }
 
 Json expectation_object(const ExpectationOutcome& e) {
@@ -293,7 +332,7 @@ void write_workload(JsonStream& out, const Lab& lab, const WorkloadOutcome& outc
   const Json summary = flows_object(*outcome.flows);
   for (const auto& [key, value] : summary.items()) out.value(key, value.dump());
   out.open("flows", '[');
-  for (const FlowOutcome& flow : outcome.flows->flows) out.item(flow_object(flow).dump());
+  for (const FlowOutcome& flow : outcome.flows->flows) out.item(flow_object(flow));
   out.close(']');
   out.close('}');
   out.close('}');
@@ -310,12 +349,12 @@ void write_switch(JsonStream& out, const SwitchOutcome& each, const fabric::Addr
   j["held_packets"] = each.held_packets;
   out.open_with(j.dump());
   out.open("ports", '[');
-  for (const SwitchPortOutcome& port : each.ports) out.item(switch_port_object(port).dump());
+  for (const SwitchPortOutcome& port : each.ports) out.item(switch_port_object(port));
   out.close(']');
   out.open("drops", '{');
   out.value("total", Json(each.drops.total).dump());
   out.open("records", '[');
-  for (const fabric::DropRecord& drop : each.drops.records) out.item(drop_object(drop, each, book).dump());
+  for (const fabric::DropRecord& drop : each.drops.records) out.item(drop_object(drop, each, book));
   out.close(']');
   out.close('}');
   out.close('}');
@@ -344,7 +383,7 @@ void results_json(const Lab& lab, const RunResult& result, const TextSink& sink)
   out.value("cut_off", Json(result.cut_off).dump());
   out.value("end_ns", Json(result.end_ps / kNanosecond_ps).dump());
   write_list(out, "workloads", result.workloads, [&](const auto& each) { write_workload(out, lab, each); });
-  write_list(out, "ports", result.ports, [&](const auto& each) { out.item(port_object(each).dump()); });
+  write_list(out, "ports", result.ports, [&](const auto& each) { out.item(port_object(each)); });
   if (!result.switches.empty()) {
     write_list(out, "switches", result.switches, [&](const auto& each) { write_switch(out, each, result.book); });
     out.value("circular_waits", Json(result.circular_waits).dump());
@@ -353,9 +392,9 @@ void results_json(const Lab& lab, const RunResult& result, const TextSink& sink)
   const auto pauses = merged_pauses(result, left_out);
   out.open("pauses", '{');
   out.value("left_out", Json(left_out).dump());
-  write_list(out, "events", pauses, [&](const auto& each) { out.item(pause_object(each).dump()); });
+  write_list(out, "events", pauses, [&](const auto& each) { out.item(pause_object(each)); });
   out.close('}');
-  write_list(out, "ledger", result.links, [&](const auto& each) { out.item(link_object(each).dump()); });
+  write_list(out, "ledger", result.links, [&](const auto& each) { out.item(link_object(each)); });
   write_list(out, "faults", result.faults, [&](const FaultOutcome& each) {
     out.item(Json{{"name", each.name}, {"link", each.where}, {"hits", each.hits}}.dump());
   });

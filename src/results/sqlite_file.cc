@@ -6,6 +6,7 @@ namespace weft::lab {
 
 SqliteFile::SqliteFile(const std::string& path, Mode mode) {
   int flags = mode == Mode::kRead ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  flags |= SQLITE_OPEN_NOMUTEX;  // of one thread
   note(sqlite3_open_v2(path.c_str(), &database_, flags, nullptr));
 }
 
@@ -71,12 +72,12 @@ void SqliteRows::put_null(int index) {
 
 void SqliteRows::put_text(int index, std::string_view value) {
   if (statement_ != nullptr)
-    file_.note(sqlite3_bind_text64(statement_, index, value.data(), value.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+    file_.note(sqlite3_bind_text64(statement_, index, value.data(), value.size(), SQLITE_STATIC, SQLITE_UTF8));
 }
 
 void SqliteRows::put_blob(int index, const std::vector<std::uint8_t>& value) {
   if (statement_ != nullptr)
-    file_.note(sqlite3_bind_blob64(statement_, index, value.data(), value.size(), SQLITE_TRANSIENT));
+    file_.note(sqlite3_bind_blob64(statement_, index, value.data(), value.size(), SQLITE_STATIC));
 }
 
 }  // namespace weft::lab

@@ -2,8 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <set>
+#include <sstream>
+#include <tuple>
 
+#include "catalog/catalog_source.h"
 #include "catalog/model_fields.h"
 #include "fabric/headroom.h"
 #include "unit/labfile/lab_text.h"
@@ -13,10 +19,85 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-TEST(Catalog, BuiltInLoads) {
-  const auto parsed = Catalog::parse({kCatalogFiles, kCatalogFileCount});
+// catalog/*.yaml as the build took them.
+std::vector<CatalogFile> catalog_files() {
+  std::vector<CatalogFile> files;
+  for (const auto& item : std::filesystem::directory_iterator(WEFT_SOURCE_DIR "/catalog")) {
+    std::ostringstream text;
+    text << std::ifstream(item.path()).rdbuf();
+    files.push_back({item.path().filename(), text.str()});
+  }
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return files;
+}
+
+template <class Model>
+void expect_same(std::span<const ModelField<Model>> fields, const Model* a, const Model* b) {
+  ASSERT_TRUE(a != nullptr && b != nullptr);
+  EXPECT_EQ(a->name, b->name);
+  for (const ModelField<Model>& field : fields)
+    std::visit([&](auto member) { EXPECT_EQ(a->*member, b->*member) << a->name << "." << field.key; }, field.member);
+}
+
+// What was compiled in is what the files say: every text, every number, every model.
+TEST(Catalog, BuiltInIsWhatTheFilesSay) {
+  const auto parsed = Catalog::parse(catalog_files());
   ASSERT_TRUE(parsed.has_value()) << fmt::format("{}", fmt::join(parsed.error(), "\n"));
-  EXPECT_EQ(&Catalog::built_in(), &Catalog::built_in());
+  const Catalog& built_in = Catalog::built_in();
+  EXPECT_EQ(&built_in, &Catalog::built_in());
+  ASSERT_EQ(built_in.entries().size(), parsed->entries().size());
+  for (std::size_t i = 0; i < parsed->entries().size(); ++i) {
+    const CatalogEntry& a = built_in.entries()[i];
+    const CatalogEntry& b = parsed->entries()[i];
+    SCOPED_TRACE(b.name);
+    EXPECT_EQ(std::tie(a.kind, a.name, a.description), std::tie(b.kind, b.name, b.description));
+    ASSERT_EQ(a.rows.size(), b.rows.size());
+    for (std::size_t r = 0; r < b.rows.size(); ++r) {
+      const auto values = [](const CatalogRow& row) {
+        return std::tie(row.field, row.value, row.source, row.tag, row.number);
+      };
+      EXPECT_EQ(values(a.rows[r]), values(b.rows[r]));
+    }
+    EXPECT_TRUE(std::ranges::equal(a.link_rates_bps, b.link_rates_bps));
+    if (a.kind == CatalogKind::kNic) expect_same(nic_fields(), built_in.nic(a.name), parsed->nic(a.name));
+    if (a.kind == CatalogKind::kHost) expect_same(host_fields(), built_in.host(a.name), parsed->host(a.name));
+    if (a.kind != CatalogKind::kSwitch) continue;
+    expect_same(switch_fields(), built_in.switch_model(a.name), parsed->switch_model(a.name));
+    const auto& ports = built_in.switch_model(a.name)->ports;
+    ASSERT_EQ(ports.size(), parsed->switch_model(a.name)->ports.size());
+    for (std::size_t p = 0; p < ports.size(); ++p) {
+      const fabric::FrontPorts& other = parsed->switch_model(a.name)->ports[p];
+      EXPECT_EQ(std::tie(ports[p].count, ports[p].rates_bps, ports[p].lanes),
+                std::tie(other.count, other.rates_bps, other.lanes));
+    }
+  }
+}
+
+// A catalog outlives the files that it was read from, and so do its copies.
+TEST(Catalog, ParsedCatalogKeepsItsTexts) {
+  std::optional<Catalog> copy;
+  {
+    auto parsed = Catalog::parse(catalog_files());
+    ASSERT_TRUE(parsed.has_value());
+    copy = *parsed;
+  }
+  EXPECT_EQ(copy->entry("cx4-lx-25g")->rows[0].value, "mlx5");
+}
+
+TEST(Catalog, SourceQuotesTexts) {
+  std::vector<CatalogFile> files = catalog_files();
+  files.push_back({"more.yaml", R"(kind: cable
+entries:
+  x1:
+    description: 'a "quoted" \ text, sure??/'
+    propagation: {value: 4.6 ns/m, source: µ, tag: E}
+    max_length: {value: 5 m, source: s, tag: E}
+)"});
+  const auto parsed = Catalog::parse(files);
+  ASSERT_TRUE(parsed.has_value()) << fmt::format("{}", fmt::join(parsed.error(), "\n"));
+  const std::string source = catalog_source(*parsed);
+  EXPECT_NE(source.find(R"("a \"quoted\" \\ text, sure\?\?/")"), std::string::npos);
+  EXPECT_NE(source.find(R"({"propagation", "4.6 ns/m", "µ", "E", 4600})"), std::string::npos);
 }
 
 TEST(Catalog, HasTheDevicesOfTheIssue) {
@@ -61,7 +142,7 @@ TEST(Catalog, EveryFieldHasAValueASourceAndATag) {
     for (std::string_view name : catalog.names(kind)) {
       const CatalogEntry& entry = *catalog.entry(name);
       EXPECT_FALSE(entry.description.empty()) << name;
-      std::set<std::string> shown;
+      std::set<std::string_view> shown;
       for (const CatalogRow& row : entry.rows) {
         EXPECT_FALSE(row.value.empty()) << name << "." << row.field;
         EXPECT_FALSE(row.source.empty()) << name << "." << row.field;
@@ -70,7 +151,7 @@ TEST(Catalog, EveryFieldHasAValueASourceAndATag) {
         EXPECT_TRUE(shown.insert(row.field).second) << row.field;
       }
       for (const auto& field : fields) {
-        EXPECT_TRUE(field.key == "description" || shown.contains(std::string(field.key))) << name << "." << field.key;
+        EXPECT_TRUE(field.key == "description" || shown.contains(field.key)) << name << "." << field.key;
       }
     }
   };
@@ -179,7 +260,7 @@ TEST(Catalog, Nearest) {
 }
 
 std::vector<std::string> errors_of(const char* text) {
-  std::vector<EmbeddedFile> files(kCatalogFiles, kCatalogFiles + kCatalogFileCount);
+  std::vector<CatalogFile> files = catalog_files();
   files.push_back({"more.yaml", text});
   const auto parsed = Catalog::parse(files);
   return parsed ? std::vector<std::string>{} : parsed.error();

@@ -1,0 +1,39 @@
+#include "results/json_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace weft::lab {
+
+void JsonText::name(std::string_view key) {
+  separate();
+  put(key);
+  text_ += ':';
+}
+
+void JsonText::put(std::string_view value) {
+  const auto plain = [](char c) { return c >= ' ' && c < 0x7f && c != '"' && c != '\\'; };
+  if (std::all_of(value.begin(), value.end(), plain)) {
+    text_.append(1, '"').append(value).append(1, '"');
+  } else {
+    text_ += nlohmann::json(value).dump();
+  }
+}
+
+void JsonText::put(double value) {
+  text_ += nlohmann::json(value).dump();
+}
+
+void JsonText::put_unsigned(unsigned long long value) {
+  const fmt::format_int digits(value);
+  text_.append(digits.data(), digits.size());
+}
+
+void JsonText::put_signed(long long value) {
+  const fmt::format_int digits(value);
+  text_.append(digits.data(), digits.size());
+}
+
+}  // namespace weft::lab
