@@ -39,7 +39,7 @@ void Channel::empty_mailbox() {
         destination_.telemetry[mine.telemetry] = *telemetry++;
       }
     }
-    packet.opcode == kPauseOpcode ? enter_pause(packet) : enter(packet);
+    packet.transport == kLinkControl ? enter_pause(packet) : enter(packet);
   }
   mail_->packets.clear();
   mail_->cold.clear();

@@ -156,7 +156,7 @@ inline void Switch::look_ahead(Packet& packet, std::size_t in) {
   Port& port = ports_[out];
   std::uint32_t q = lane.queue;
   std::uint32_t frame_B = line_bytes - kLineGap_B;
-  if (frame_B > port.mtu_B + kEthernet_B || (port.refuses >> q & 1) != 0) [[unlikely]] {
+  if (frame_B > port.mtu_B + kEthernet_B || (port.reject >> q & 1) != 0) [[unlikely]] {
     Fate reason = frame_B > port.mtu_B + kEthernet_B ? Fate::kTooBig
                   : port.down                        ? Fate::kPortDown
                                                      : Fate::kWatchdogDrop;

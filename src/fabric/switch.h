@@ -13,7 +13,7 @@
 #include "base/random.h"
 #include "engine/channel.h"
 #include "fabric/link.h"
-#include "fabric/port_pause.h"
+#include "fabric/link_flow_control.h"
 #include "fabric/route_table.h"
 #include "fabric/shared_buffer.h"
 #include "fabric/switch_config.h"
@@ -58,7 +58,7 @@ class Switch {
   std::uint32_t port_count() const { return static_cast<std::uint32_t>(ports_.size()); }
   const SwitchSetup& setup() const { return setup_; }
   SwitchPortCounters counters(std::uint32_t port) const;
-  const PortPause& pause(std::uint32_t port) const { return pauses_[port]; }
+  const TransmitControl& pause(std::uint32_t port) const { return transmit_control_[port]; }
   const SharedBuffer& buffer() const { return buffer_; }
   const BoundedLog<DropRecord>& drops() const { return drops_; }
   const BoundedLog<PauseEvent>& pause_log() const { return pause_log_; }
@@ -67,7 +67,9 @@ class Switch {
   std::uint8_t paused_queues(std::uint32_t port) const { return ports_[port].paused; }
   std::uint8_t xoff_groups(std::uint32_t port) const { return ports_[port].xoff; }
   // How long this port has stopped its peer's class, the pause that still lasts at `now_ps` counted in.
-  Time_ps pause_tx_ps(std::uint32_t port, std::uint32_t pause_class, Time_ps now_ps) const;
+  Time_ps pause_tx_ps(std::uint32_t port, std::uint32_t pause_class, Time_ps now_ps) const {
+    return receive_control_[port].total_ps(pause_class, now_ps);
+  }
   // Ports that packets waiting in this queue came in by, as a mask; for finding circular waits.
   std::vector<std::uint32_t> feeders(std::uint32_t port, std::uint32_t queue) const;
   std::uint64_t held_packets() const { return held_count_; }
@@ -118,19 +120,18 @@ class Switch {
     Time_ps service_ps = kNever_ps;  // planned, because something waits that may leave
     LinkDirection* out = nullptr;
     engine::Channel* inbound = nullptr;
-    std::uint8_t waiting = 0;  // queues with packets
-    std::uint8_t paused = 0;   // queues that the peer has stopped
-    std::uint8_t dead = 0;     // queues that the watchdog drops
-    std::uint8_t deaf = 0;     // queues that the watchdog lets send in spite of pauses
-    std::uint8_t xoff = 0;     // groups that have stopped the peer
-    std::uint8_t turn = 0;     // DWRR
-    std::uint8_t refuses = 0;  // queues that take nothing: dead, or all when the link is down
+    std::uint8_t waiting = 0;        // queues with packets
+    std::uint8_t paused = 0;         // queues that the peer has stopped
+    std::uint8_t watchdog_drop = 0;  // queues that the watchdog drops
+    std::uint8_t ignore_pause = 0;   // queues that the watchdog lets send in spite of pauses
+    std::uint8_t xoff = 0;           // groups that have stopped the peer
+    std::uint8_t turn = 0;           // DWRR
+    std::uint8_t reject = 0;         // queues that take nothing: watchdog_drop, or all when the link is down
     bool down = false;
     std::uint32_t mtu_B = 0;
     std::array<Lane, kClasses> lanes;
     LinkDirection* in = nullptr;
     Time_ps expiry_timer_ps = kNever_ps;
-    Time_ps refresh_timer_ps = kNever_ps;
     Time_ps release_timer_ps = kNever_ps;
     RarePortCounters counters;
   };
@@ -215,10 +216,9 @@ class Switch {
   void expire_pauses(std::uint32_t p, Time_ps now_ps);
   void send_xoff(std::uint32_t p, std::uint32_t slice, std::uint32_t g, Time_ps now_ps);
   void maybe_send_xon(std::uint32_t p, std::uint32_t slice, std::uint32_t g, Time_ps now_ps);
-  void send_pause(std::uint32_t p, engine::PauseRequest request, Time_ps now_ps);
+  void send_pause(std::uint32_t p, PauseRequest request, Time_ps now_ps);
   void end_xoff(std::uint32_t p, std::uint32_t g, PauseEnd end, Time_ps now_ps);
   void refresh(std::uint32_t p, Time_ps now_ps);
-  std::uint8_t classes_of_groups(std::uint8_t groups) const;
 
   // switch_watchdog.cc
   void arm_watchdog(Time_ps now_ps);
@@ -272,14 +272,14 @@ class Switch {
   std::size_t next_link_change_ = 0;
   std::uint8_t strict_ = 0;  // queues
   std::array<std::uint32_t, kClasses> quantum_B_{};
-  std::array<std::uint32_t, kClasses> red_from_B_{};   // on the way in: a shorter queue is not looked at
-  std::array<std::uint32_t, kClasses> mark_from_B_{};  // on the way out
-  std::vector<PortPause> pauses_;
+  std::array<std::uint32_t, kClasses> red_from_B_{};             // on the way in: a shorter queue is not looked at
+  std::array<std::uint32_t, kClasses> mark_from_B_{};            // on the way out
+  std::vector<TransmitControl> transmit_control_;                // by port
+  std::vector<ReceiveControl> receive_control_;                  // by port
   std::vector<RandomStream> random_;                             // by port
   std::vector<std::array<std::int64_t, kClasses>> average_q8_;   // by port, queue: EWMA of its length << 8
   std::vector<std::array<std::uint8_t, kClasses>> xoff_slices_;  // by port, group: slices in XOFF
-  std::vector<std::array<Time_ps, kClasses>> xoff_since_ps_;
-  std::vector<std::array<WatchState, kClasses>> watch_;  // only with a watchdog
+  std::vector<std::array<WatchState, kClasses>> watch_;          // only with a watchdog
   std::vector<Flowlet> flowlets_;
   RandomStream balancing_;
   std::deque<CpuJob> cpu_;  // by the time it is done with them

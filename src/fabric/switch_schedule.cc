@@ -47,7 +47,7 @@ void Switch::write_telemetry(std::uint32_t p, std::uint32_t q, std::uint32_t que
   engine::Telemetry& telemetry = domain_.telemetry[slot];
   if (telemetry.closed || telemetry.count == engine::Telemetry::kMaxHops) return;
   engine::HopRecord& hop = telemetry.hops[telemetry.count++];
-  packet.extra_words = static_cast<std::uint8_t>(packet.extra_words + engine::telemetry_hop_words(telemetry.format));
+  packet.header_words = static_cast<std::uint8_t>(packet.header_words + engine::telemetry_hop_words(telemetry.format));
   hop.left_ps = now_ps;
   hop.queue_B = queue_B;
   hop.queue = static_cast<std::uint8_t>(q);

@@ -23,10 +23,10 @@ Switch::Switch(SwitchSetup setup, engine::Domain& domain)
       ports_(setup_.ports.size()),
       wires_(setup_.ports.size()),
       inbox_((setup_.ports.size() + 63) / 64),
-      pauses_(setup_.ports.size()),
+      transmit_control_(setup_.ports.size()),
+      receive_control_(setup_.ports.size()),
       average_q8_(setup_.ports.size()),
       xoff_slices_(setup_.ports.size()),
-      xoff_since_ps_(setup_.ports.size()),
       watch_(setup_.qos.watchdog.enabled ? setup_.ports.size() : 0),
       balancing_(setup_.seed, setup_.number, RandomPurpose::kRouting) {
   WEFT_CHECK(!setup_.routes.empty(), "a switch needs a route table");
@@ -68,6 +68,10 @@ void Switch::attach(std::uint32_t port, LinkDirection& out, LinkDirection& in) {
   ports_[port].in = &in;
   ports_[port].inbound = &in.channel();
   wires_[port] = {&out, &out.channel(), &in.channel()};
+  const SwitchQos& qos = setup_.qos;
+  Time_ps ps_per_byte = out.timing().ps_per_byte;
+  transmit_control_[port] = {qos.flow_control, qos.pfc_receive_mask, ps_per_byte};
+  receive_control_[port] = {qos.flow_control, qos.pause_of_group, qos.pause_quanta, ps_per_byte, RefreshClock::kRunsOn};
 }
 
 void Switch::grow_slots() {
@@ -143,14 +147,16 @@ void Switch::run_timer() {
 void Switch::change_link(std::uint32_t port, Time_ps now_ps) {
   Port& p = ports_[port];
   p.down = !setup_.link_changes[next_link_change_].up;
-  p.refuses = p.down ? 0xff : p.dead;
+  p.reject = p.down ? 0xff : p.watchdog_drop;
   if (!p.down) return;
   for (std::uint32_t q = 0; q < kClasses; ++q) flush_queue(port, q, Fate::kPortDown, now_ps);
-  std::uint8_t before = pauses_[port].paused();
-  pauses_[port].release_all(now_ps);
+  std::uint8_t before = transmit_control_[port].blocked();
+  transmit_control_[port].release_all(now_ps);
   pauses_changed(port, before, PauseEnd::kLinkDown, now_ps);
+  std::uint8_t held = receive_control_[port].held();
+  receive_control_[port].forget(held, now_ps);
   for (std::uint32_t g = 0; g < kClasses; ++g) {
-    if (p.xoff >> g & 1) end_xoff(port, g, PauseEnd::kLinkDown, now_ps);
+    if (held >> g & 1) end_xoff(port, g, PauseEnd::kLinkDown, now_ps);
   }
 }
 
@@ -164,12 +170,16 @@ std::vector<std::uint32_t> Switch::feeders(std::uint32_t port, std::uint32_t que
 }
 
 SwitchPortCounters Switch::counters(std::uint32_t port) const {
-  SwitchPortCounters counters{ports_[port].counters, {}, {}, {}};
+  SwitchPortCounters counters{ports_[port].counters, {}, {}, {}, {}, {}, {}};
   for (std::size_t c = 0; c < kClasses; ++c) {
     const Lane& lane = ports_[port].lanes[c];
     counters.rx[c] = lane.rx;
     counters.tx[c] = lane.tx;
     counters.max_queue_B[c] = lane.max_queue_B;
+    const ReceiveControl& control = receive_control_[port];
+    counters.pause_tx[c] = control.frames(c);
+    counters.xoff_tx[c] = control.pauses(c);
+    counters.pause_tx_ps[c] = control.ended_ps(c);
   }
   return counters;
 }

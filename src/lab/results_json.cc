@@ -192,8 +192,8 @@ Json drop_object(const fabric::DropRecord& drop, const SwitchOutcome& each, cons
   j["src_ip"] = address_text(book[drop.source]);
   j["dst_ip"] = address_text(book[drop.destination]);
   j["udp_src_port"] = drop.udp_src_port;
-  j["dest_qp"] = drop.dest_qp;
-  j["psn"] = drop.psn;
+  j["dest_qp"] = drop.endpoint;
+  j["psn"] = drop.sequence;
   j["opcode"] = drop.opcode;
   return j;
 }

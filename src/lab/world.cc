@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "lab/qos_contract.h"
 #include "lab/world_parts.h"
+#include "nic/transport.h"
 #include "observe/frame_of.h"
 #include "wire/mtu.h"
 
@@ -35,6 +36,7 @@ std::array<std::uint8_t, 6> mac_of(const std::string& oui, std::uint32_t port) {
 
 World::World(const Lab& lab, const WorldOptions& options) : lab_(lab), engine_(options.domains) {
   engine_.divide_window(options.window_divisor);
+  engine_.set_formats(nic::packet_formats());
   number_ports();
   deal_domains(options.domains);
   add_hosts();

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "nic/device.h"
+#include "nic/transport.h"
 
 namespace weft::nic {
 
@@ -31,8 +32,15 @@ bool Device::destroy_cq(std::uint32_t cq) {
 std::uint32_t Device::create_qp(QpType type, std::uint32_t send_cq, std::uint32_t receive_cq, std::uint32_t send_depth,
                                 std::uint32_t receive_depth, std::uint8_t function, std::uint32_t srq,
                                 std::uint32_t pd) {
+  return create_qp(transport_of(type), send_cq, receive_cq, send_depth, receive_depth, function, srq, pd);
+}
+
+std::uint32_t Device::create_qp(const Transport& transport, std::uint32_t send_cq, std::uint32_t receive_cq,
+                                std::uint32_t send_depth, std::uint32_t receive_depth, std::uint8_t function,
+                                std::uint32_t srq, std::uint32_t pd) {
   QueuePair qp;
-  qp.type = type;
+  qp.transport = &transport;
+  if (transport.state_B > 0) qp.own = std::make_unique<std::byte[]>(transport.state_B);
   qp.marks = QueuePair::kLive;
   qp.function = function;
   qp.send_cq = send_cq;
@@ -100,6 +108,7 @@ void Device::forget(QueuePair& qp) {
   resp.atomics.resize(qp.resp.atomics.size());
   resp.queued_ps = qp.resp.queued_ps;
   qp.resp = std::move(resp);
+  if (qp.own) std::fill_n(qp.own.get(), qp.transport->state_B, std::byte{});
   qp.marks &= static_cast<std::uint8_t>(~QueuePair::kEstablished);
 }
 

@@ -2,7 +2,9 @@
 // and 10.3). Only data; the rules are in post.cc, transmit.cc, requester.cc, recovery.cc and responder.cc.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/time.h"
@@ -15,7 +17,8 @@
 
 namespace weft::nic {
 
-enum class QpType : std::uint8_t { kRc, kUd, kUc };
+enum class QpType : std::uint8_t { kRc, kUd, kUc };  // by which verbs ask for a transport
+struct Transport;
 enum class QpState : std::uint8_t { kReset, kInit, kRtr, kRts, kSqe, kErr };
 
 // ibv_qp_attr, as far as it is modelled.
@@ -144,8 +147,8 @@ struct Responder {
 // Ordered by cache line: both sides, the responder, the requester, congestion control.
 struct alignas(64) QueuePair {
   engine::Packet packet;  // what all packets of this QP have in common
+  const Transport* transport = nullptr;
   std::uint32_t qpn = 0;
-  QpType type = QpType::kRc;
   QpState state = QpState::kReset;
   std::uint8_t function = 0;
   enum Mark : std::uint8_t { kLive = 1, kEstablished = 2, kShares = 4 };
@@ -162,6 +165,7 @@ struct alignas(64) QueuePair {
   CongestionState congestion;       // of what it sends: requests, and READ data
   std::uint64_t retransmitted_packets = 0;
   std::uint64_t cnps_received = 0;
+  std::unique_ptr<std::byte[]> own;  // of the transport: own_state()
 };
 
 }  // namespace weft::nic

@@ -1,6 +1,7 @@
 // The reaction point: how congestion control paces what a queue pair sends, and what it is told.
 #include "nic/device.h"
 #include "nic/psn.h"
+#include "nic/roce_packet.h"
 
 namespace weft::nic {
 
@@ -88,8 +89,8 @@ void Device::time_packet(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   Requester& req = qp.req;
   if (req.timed_ps != kNever_ps) return;
   req.timed_ps = now_ps;
-  req.timed_psn = psn_add(packet.psn, 1);
-  packet.flags |= Packet::kAckReq;
+  req.timed_psn = psn_add(psn_of(packet), 1);
+  packet.word |= kAckReq;
 }
 
 // Switches will write into this packet what they saw: for an algorithm, or because the workload asks for it.
@@ -100,7 +101,7 @@ void Device::ask_for_telemetry(const QueuePair& qp, Packet& packet) {
   telemetry = {};
   if (qp.attributes.telemetry != engine::TelemetryFormat::kNone) telemetry.format = qp.attributes.telemetry;
   telemetry.echo = qp.congestion.active && cc_->wants_telemetry;
-  packet.extra_words = static_cast<std::uint8_t>(packet.extra_words + engine::telemetry_words(telemetry.format));
+  packet.header_words = static_cast<std::uint8_t>(packet.header_words + engine::telemetry_words(telemetry.format));
 }
 
 // The responder keeps the latest telemetry for its next acknowledgement, and the worst for whoever looks at the end.
@@ -137,8 +138,8 @@ void Device::echo_telemetry(QueuePair& qp, Packet& packet) {
   if (qp.resp.telemetry == engine::kNoSlot) return;
   engine::Telemetry& telemetry = in_.destination().telemetry[qp.resp.telemetry];
   telemetry.closed = true;
-  packet.extra_words = static_cast<std::uint8_t>(packet.extra_words + engine::telemetry_words(telemetry.format) +
-                                                 telemetry.count * engine::telemetry_hop_words(telemetry.format));
+  packet.header_words = static_cast<std::uint8_t>(packet.header_words + engine::telemetry_words(telemetry.format) +
+                                                  telemetry.count * engine::telemetry_hop_words(telemetry.format));
   add_cold(packet).telemetry = qp.resp.telemetry;
   qp.resp.telemetry = engine::kNoSlot;
 }
