@@ -13,7 +13,8 @@
 
 namespace weft::engine {
 
-struct Packet {
+// All of a packet but its time.
+struct PacketBody {
   enum Flag : std::uint8_t {
     kHasCold = 1,         // `aux` is a slot of the ColdPool; otherwise it is the transport's
     kRetransmission = 2,  // only for observers; not on the wire
@@ -22,7 +23,6 @@ struct Packet {
     kRouted = 16,         // between subnets: routers take one off the TTL and write their own MAC addresses
   };
 
-  Time_ps time_ps = 0;         // in a channel: when the receiving node handles it
   std::uint64_t src : 20 = 0;  // port ids, unique in the world
   std::uint64_t dst : 20 = 0;
   std::uint64_t tos : 8 = 0;
@@ -36,6 +36,9 @@ struct Packet {
   std::uint32_t transport : 3 = 0;  // whose packet it is
   std::uint32_t word = 0;           // the transport's
   std::uint32_t aux = 0;
+};
+struct Packet : PacketBody {
+  Time_ps time_ps = 0;  // in a channel: when the receiving node handles it
 };
 static_assert(sizeof(Packet) == 32);
 

@@ -200,14 +200,12 @@ void Switch::forward_from_cpu(std::uint32_t in, Packet& packet, Time_ps now_ps) 
   }
   buffer_.egress_take(q, queue.cells, cells);
   std::uint32_t slot = take_slot();
-  Packet& held = held_[slot];
-  held = packet;
-  held.time_ps = Held::pack(kNothing, in, frame_B);
+  held_[slot] = {packet, kNothing, static_cast<std::uint16_t>(in), static_cast<std::uint16_t>(frame_B)};
   if (queue.head == kNothing) {
     queue.head = slot;
     port.waiting = static_cast<std::uint8_t>(port.waiting | 1u << q);
   } else {
-    held_[queue.tail].time_ps = (held_[queue.tail].time_ps & ~Time_ps{Held::kNextMask}) | slot;
+    held_[queue.tail].next = slot;
   }
   queue.tail = slot;
   queue.bytes += frame_B;
@@ -246,7 +244,7 @@ void Switch::forward_from_cpu(std::uint32_t in, Packet& packet, Time_ps now_ps) 
   std::uint32_t q = choose(port, eligible);
   std::uint32_t queue_B = port.lanes[q].queue.bytes;
   Packet packet;
-  Held held = take_head(p, q, packet);
+  Waited held = take_head(p, q, packet);
   if (queue_B >= mark_from_B_[q]) mark(p, q, packet);
   transmit(p, q, queue_B - held.frame_B, packet, held.frame_B + kLineGap_B, now_ps);
   // What the buffer regains may release the peer: after the packet has the wire, so that XON waits for it.
@@ -273,12 +271,12 @@ void Switch::forward_from_cpu(std::uint32_t in, Packet& packet, Time_ps now_ps) 
     plan_release(p);
 }
 
-Switch::Held Switch::take_head(std::uint32_t p, std::uint32_t q, Packet& packet) {
+Switch::Waited Switch::take_head(std::uint32_t p, std::uint32_t q, Packet& packet) {
   Port& port = ports_[p];
   Queue& queue = port.lanes[q].queue;
   std::uint32_t slot = queue.head;
-  packet = held_[slot];
-  Held held = Held::of(packet);
+  const Held held = held_[slot];
+  static_cast<engine::PacketBody&>(packet) = held.packet;
   queue.head = held.next;
   if (held.next == kNothing) {
     port.waiting = static_cast<std::uint8_t>(port.waiting & ~(1u << q));
@@ -290,7 +288,7 @@ Switch::Held Switch::take_head(std::uint32_t p, std::uint32_t q, Packet& packet)
   buffer_.egress_give(q, queue.cells, cells);
   queue.bytes -= held.frame_B;
   queue.cells -= cells;
-  return held;
+  return {held.in, held.frame_B};
 }
 
 void Switch::release_buffer(std::uint32_t in, std::uint32_t out, std::uint32_t g, std::uint32_t cells, Time_ps now_ps) {

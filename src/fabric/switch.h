@@ -87,20 +87,18 @@ class Switch {
     std::uint8_t queue = 0;
     std::uint8_t group = 0;
   };
-  // While a packet waits, its time_ps holds the next slot of its queue, the port it came in by and its size.
+  // A packet that waits: in place of a time it has the next slot of its queue (or of the free ones), the port it came
+  // in by and its size.
   struct Held {
-    std::uint32_t next;
+    engine::PacketBody packet;
+    std::uint32_t next = 0;
+    std::uint16_t in = 0;
+    std::uint16_t frame_B = 0;
+  };
+  static_assert(sizeof(Held) == 32);
+  struct Waited {
     std::uint32_t in;
     std::uint32_t frame_B;
-    static constexpr std::uint32_t kNextMask = 0xffffffff;
-    static Time_ps pack(std::uint32_t next, std::uint32_t in, std::uint32_t frame_B) {
-      return static_cast<Time_ps>(std::uint64_t{frame_B} << 48 | std::uint64_t{in} << 32 | next);
-    }
-    static Held of(const engine::Packet& packet) {
-      auto word = static_cast<std::uint64_t>(packet.time_ps);
-      return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32 & 0xffff),
-              static_cast<std::uint32_t>(word >> 48)};
-    }
   };
   struct Queue {
     std::uint32_t head = kNothing, tail = kNothing;  // slots of held_
@@ -206,7 +204,7 @@ class Switch {
                 std::uint32_t line_bytes, Time_ps now_ps);
   void note_arrival(std::uint32_t in, const engine::Packet& packet, Time_ps now_ps);
   void write_telemetry(std::uint32_t p, std::uint32_t q, std::uint32_t queue_B, engine::Packet& packet, Time_ps now_ps);
-  Held take_head(std::uint32_t p, std::uint32_t q, engine::Packet& packet);
+  Waited take_head(std::uint32_t p, std::uint32_t q, engine::Packet& packet);
   void release_buffer(std::uint32_t in, std::uint32_t out, std::uint32_t g, std::uint32_t cells, Time_ps now_ps);
   void flush_queue(std::uint32_t p, std::uint32_t q, Fate reason, Time_ps now_ps);
 
@@ -229,12 +227,12 @@ class Switch {
   std::uint32_t take_slot() {
     if (free_slot_ == kNothing) grow_slots();
     std::uint32_t slot = free_slot_;
-    free_slot_ = static_cast<std::uint32_t>(held_[slot].time_ps);
+    free_slot_ = held_[slot].next;
     ++held_count_;
     return slot;
   }
   void give_slot(std::uint32_t slot) {
-    held_[slot].time_ps = free_slot_;
+    held_[slot].next = free_slot_;
     free_slot_ = slot;
     --held_count_;
   }
@@ -257,8 +255,8 @@ class Switch {
   Time_ps base_ps_ = 0;                                                  // of these times
   std::vector<Service> services_{{kNever_ps, 0}};  // sorted, with an end mark; what a port no longer plans is skipped
   std::size_t first_service_ = 0;
-  std::vector<Timer> timers_;         // heap
-  std::vector<engine::Packet> held_;  // waiting packets; time_ps holds the next slot and the port it came in by
+  std::vector<Timer> timers_;  // heap
+  std::vector<Held> held_;     // waiting packets
   std::uint32_t free_slot_ = kNothing;
   std::uint64_t held_count_ = 0;
   bool trust_dscp_ = true;

@@ -15,7 +15,7 @@ std::uint32_t Switch::choose(Port& port, std::uint8_t eligible) {
   for (;;) {
     std::uint32_t q = port.turn;
     if (eligible >> q & 1) {
-      std::uint32_t frame_B = Held::of(held_[port.lanes[q].queue.head]).frame_B;
+      std::uint32_t frame_B = held_[port.lanes[q].queue.head].frame_B;
       if (frame_B <= port.lanes[q].deficit_B) {
         port.lanes[q].deficit_B -= frame_B;
         return q;
@@ -61,7 +61,7 @@ void Switch::write_telemetry(std::uint32_t p, std::uint32_t q, std::uint32_t que
 void Switch::flush_queue(std::uint32_t p, std::uint32_t q, Fate reason, Time_ps now_ps) {
   while (ports_[p].waiting >> q & 1) {
     Packet packet;
-    Held held = take_head(p, q, packet);
+    Waited held = take_head(p, q, packet);
     release_buffer(held.in, p, class_of(packet).group, buffer_.cells(held.frame_B), now_ps);
     if (reason == Fate::kWatchdogDrop) ++ports_[p].counters.watchdog_tx_dropped[q];
     drop(packet, held.in, p, q, reason, now_ps);

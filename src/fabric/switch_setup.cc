@@ -79,7 +79,7 @@ void Switch::grow_slots() {
   std::uint32_t more = std::max(64u, first);
   held_.resize(first + more);
   for (std::uint32_t i = first + more; i-- > first;) {
-    held_[i].time_ps = free_slot_;
+    held_[i].next = free_slot_;
     free_slot_ = i;
   }
 }
@@ -162,8 +162,8 @@ void Switch::change_link(std::uint32_t port, Time_ps now_ps) {
 
 std::vector<std::uint32_t> Switch::feeders(std::uint32_t port, std::uint32_t queue) const {
   std::vector<std::uint32_t> ports;
-  for (std::uint32_t slot = ports_[port].lanes[queue].queue.head; slot != kNothing; slot = Held::of(held_[slot]).next) {
-    std::uint32_t in = Held::of(held_[slot]).in;
+  for (std::uint32_t slot = ports_[port].lanes[queue].queue.head; slot != kNothing; slot = held_[slot].next) {
+    std::uint32_t in = held_[slot].in;
     if (std::find(ports.begin(), ports.end(), in) == ports.end()) ports.push_back(in);
   }
   return ports;

@@ -69,7 +69,7 @@ bool Device::post_send(std::uint32_t qpn, const SendRequest& request, Time_ps do
 bool Device::post_receive(std::uint32_t qpn, const ReceiveRequest& request) {
   QueuePair& qp = *find_qp(qpn);
   Responder& resp = qp.resp;
-  if ((qp.marks & QueuePair::kShares) != 0) return false;
+  if ((qp.flags & QueuePair::kUsesSrq) != 0) return false;
   if (qp.state < QpState::kInit || resp.tail - resp.head > resp.mask) return false;
   resp.receives[resp.tail++ & resp.mask] = request;
   if (qp.state == QpState::kErr) flush_receives(qp, last_event_ps_);

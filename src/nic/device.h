@@ -72,7 +72,7 @@ class alignas(64) Device {
   // used again only after many others were destroyed.
   bool destroy_qp(std::uint32_t qpn);
   bool has_qp(std::uint32_t qpn) const {
-    return qpn - kFirstQpn < qps_.size() && (qps_[qpn - kFirstQpn].marks & QueuePair::kLive) != 0;
+    return qpn - kFirstQpn < qps_.size() && (qps_[qpn - kFirstQpn].flags & QueuePair::kLive) != 0;
   }
   // Makes this UD queue pair the port's general services interface: number 1 on the wire (IBTA vol 1, 13.5.1).
   void set_general_services(std::uint32_t qpn) { general_services_qpn_ = qpn; }
@@ -86,8 +86,8 @@ class alignas(64) Device {
   // Memory for so many more queue pairs at once, for those who make thousands.
   void reserve_qps(std::uint32_t more) { qps_.reserve(qps_.size() + more); }
   // The transitions of IBTA vol 1, 10.3.1, with all attributes that the step takes. In RTS -> RTS these are access,
-  // qkey and min_rnr_timer. False: refused, and why_not says why; empty when it would not be.
-  std::string_view why_not(std::uint32_t qpn, QpState to, const QpAttributes& attributes) const;
+  // qkey and min_rnr_timer. False: refused, and transition_error says why; empty when it would not be.
+  std::string_view transition_error(std::uint32_t qpn, QpState to, const QpAttributes& attributes) const;
   bool modify(std::uint32_t qpn, QpState to, const QpAttributes& attributes = {}, Time_ps now_ps = 0);
   std::uint32_t random_psn() { return static_cast<std::uint32_t>(psns_.below(1 << 24)); }
 
@@ -188,7 +188,7 @@ class alignas(64) Device {
   bool take_shared_receive(QueuePair& qp, Time_ps now_ps);
   bool has_receive(QueuePair& qp, Time_ps now_ps) {
     if (qp.resp.head != qp.resp.tail) return true;
-    return (qp.marks & QueuePair::kShares) != 0 && take_shared_receive(qp, now_ps);
+    return (qp.flags & QueuePair::kUsesSrq) != 0 && take_shared_receive(qp, now_ps);
   }
   void check_srq_limit(std::uint32_t srq, Time_ps now_ps);
 
@@ -198,8 +198,8 @@ class alignas(64) Device {
   void lose_completion(std::uint32_t cq, Time_ps at_ps);
   void fail_cq(std::uint32_t cq, Time_ps now_ps);
   void note_packet(QueuePair& qp, Time_ps now_ps) {
-    if (qp.state != QpState::kRtr || (qp.marks & QueuePair::kEstablished) != 0) return;
-    qp.marks |= QueuePair::kEstablished;
+    if (qp.state != QpState::kRtr || (qp.flags & QueuePair::kEstablished) != 0) return;
+    qp.flags |= QueuePair::kEstablished;
     tell(AsyncKind::kCommunicationEstablished, qp.qpn, now_ps);
   }
 

@@ -22,7 +22,7 @@ std::uint32_t Device::create_cq(std::uint32_t entries) {
 bool Device::destroy_cq(std::uint32_t cq) {
   if (cq >= cqs_.size() || std::find(free_cqs_.begin(), free_cqs_.end(), cq) != free_cqs_.end()) return false;
   for (const QueuePair& qp : qps_) {
-    if ((qp.marks & QueuePair::kLive) != 0 && (qp.send_cq == cq || qp.receive_cq == cq)) return false;
+    if ((qp.flags & QueuePair::kLive) != 0 && (qp.send_cq == cq || qp.receive_cq == cq)) return false;
   }
   cqs_[cq] = CompletionQueue(0);
   free_cqs_.push_back(cq);
@@ -41,7 +41,7 @@ std::uint32_t Device::create_qp(const Transport& transport, std::uint32_t send_c
   QueuePair qp;
   qp.transport = &transport;
   if (transport.state_B > 0) qp.own = std::make_unique<std::byte[]>(transport.state_B);
-  qp.marks = QueuePair::kLive;
+  qp.flags = QueuePair::kLive;
   qp.function = function;
   qp.send_cq = send_cq;
   qp.receive_cq = receive_cq;
@@ -49,7 +49,7 @@ std::uint32_t Device::create_qp(const Transport& transport, std::uint32_t send_c
   qp.req.wqes.resize(std::bit_ceil(send_depth));
   qp.req.mask = static_cast<std::uint32_t>(qp.req.wqes.size() - 1);
   if (srq != kNoSrq) {
-    qp.marks |= QueuePair::kShares;
+    qp.flags |= QueuePair::kUsesSrq;
     qp.srq = srq;
     receive_depth = 1;
   }
@@ -75,7 +75,7 @@ bool Device::destroy_qp(std::uint32_t qpn) {
   QueuePair& qp = *find_qp(qpn);
   forget(qp);
   qp.state = QpState::kReset;
-  qp.marks = 0;
+  qp.flags = 0;
   qp.req.wqes = {};
   qp.resp.receives = {};
   qp.resp.replies = {};
@@ -109,7 +109,7 @@ void Device::forget(QueuePair& qp) {
   resp.queued_ps = qp.resp.queued_ps;
   qp.resp = std::move(resp);
   if (qp.own) std::fill_n(qp.own.get(), qp.transport->state_B, std::byte{});
-  qp.marks &= static_cast<std::uint8_t>(~QueuePair::kEstablished);
+  qp.flags &= static_cast<std::uint8_t>(~QueuePair::kEstablished);
 }
 
 }  // namespace weft::nic

@@ -37,7 +37,7 @@ bool is_path_mtu(std::uint32_t mtu_B) {
 
 }  // namespace
 
-std::string_view Device::why_not(std::uint32_t qpn, QpState to, const QpAttributes& attributes) const {
+std::string_view Device::transition_error(std::uint32_t qpn, QpState to, const QpAttributes& attributes) const {
   if (!has_qp(qpn)) return "no such queue pair";
   const QueuePair& qp = this->qp(qpn);
   if (!is_arrow(*qp.transport, qp.state, to)) return "no such transition";
@@ -58,7 +58,7 @@ std::string_view Device::why_not(std::uint32_t qpn, QpState to, const QpAttribut
 }
 
 bool Device::modify(std::uint32_t qpn, QpState to, const QpAttributes& attributes, Time_ps now_ps) {
-  if (!why_not(qpn, to, attributes).empty()) return false;
+  if (!transition_error(qpn, to, attributes).empty()) return false;
   QueuePair& qp = *find_qp(qpn);
   QpAttributes& a = qp.attributes;
   QpState from = qp.state;

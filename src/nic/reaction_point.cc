@@ -9,7 +9,7 @@ using engine::Packet;
 
 void Device::start_congestion_control(QueuePair& qp, Time_ps now_ps) {
   qp.congestion = {};
-  qp.pace_ps = qp.paid_ps = 0;
+  qp.pace_ps = qp.next_send_ps = 0;
   if (cc_ == nullptr || (config_.qos.cc_prio_mask >> qp.packet.priority & 1) == 0) return;
   qp.congestion.active = true;
   cc_->start(qp.congestion, config_.qos.congestion, environment_of(qp), now_ps);
@@ -23,22 +23,22 @@ void Device::pace(QueuePair& qp, std::uint32_t line_bytes, Time_ps now_ps) {
   state.until_bytes_B -= line_bytes;
   if (now_ps >= state.until_ps || state.until_bytes_B <= 0) [[unlikely]]
     cc_->settle(state, config_.qos.congestion, environment_of(qp), now_ps);
-  qp.paid_ps = now_ps + (static_cast<std::int64_t>(line_bytes) * state.pace_q16 >> 16);
-  qp.pace_ps = std::min(qp.paid_ps, std::max(state.until_ps, now_ps + 1));
+  qp.next_send_ps = now_ps + (static_cast<std::int64_t>(line_bytes) * state.pace_q16 >> 16);
+  qp.pace_ps = std::min(qp.next_send_ps, std::max(state.until_ps, now_ps + 1));
 }
 
 // The pace has changed while a packet waits: what is left of the wait shrinks or grows with it. True when it is over.
 bool Device::may_send(QueuePair& qp, Time_ps now_ps) {
-  if (qp.paid_ps <= now_ps) return true;
+  if (qp.next_send_ps <= now_ps) return true;
   CongestionState& state = qp.congestion;
   std::int64_t before_q16 = state.pace_q16;
   if (now_ps >= state.until_ps) cc_->settle(state, config_.qos.congestion, environment_of(qp), now_ps);
   if (before_q16 > 0 && state.pace_q16 != before_q16) {
-    auto left = static_cast<unsigned __int128>(qp.paid_ps - now_ps) * static_cast<std::uint64_t>(state.pace_q16);
-    qp.paid_ps = now_ps + static_cast<Time_ps>(left / static_cast<std::uint64_t>(before_q16));
+    auto left = static_cast<unsigned __int128>(qp.next_send_ps - now_ps) * static_cast<std::uint64_t>(state.pace_q16);
+    qp.next_send_ps = now_ps + static_cast<Time_ps>(left / static_cast<std::uint64_t>(before_q16));
   }
-  qp.pace_ps = std::min(qp.paid_ps, std::max(state.until_ps, now_ps + 1));
-  return qp.paid_ps <= now_ps;
+  qp.pace_ps = std::min(qp.next_send_ps, std::max(state.until_ps, now_ps + 1));
+  return qp.next_send_ps <= now_ps;
 }
 
 bool Device::window_is_full(const QueuePair& qp) const {

@@ -108,7 +108,7 @@ void Device::receive_packet(Packet& packet, Time_ps now_ps) {
   } else if (packet.transport == transport.number) [[likely]] {
     end(packet, transport.receive(*this, *qp, packet, now_ps));
   } else if (transport.connected && packet.transport == kCnpNumber) {
-    bool live = (qp->marks & QueuePair::kLive) != 0;
+    bool live = (qp->flags & QueuePair::kLive) != 0;
     if (live) receive_cnp(*qp, now_ps);
     end(packet, live ? Fate::kAccepted : Fate::kUnknownQp);
   } else {

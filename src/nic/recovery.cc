@@ -124,7 +124,8 @@ bool Device::timer_is_due(QueuePair& qp, Time_ps now_ps) {
   // Congestion control spaces the packets: the wait counts from the last one that left, or a slow queue pair would take
   // its own pace for a loss.
   if (qp.congestion.pace_q16 > 0)
-    qp.req.deadline_ps = std::max(qp.req.deadline_ps, std::max(qp.req.last_sent_ps, qp.paid_ps) + ack_timeout_ps(qp));
+    qp.req.deadline_ps =
+        std::max(qp.req.deadline_ps, std::max(qp.req.last_sent_ps, qp.next_send_ps) + ack_timeout_ps(qp));
   // Early retransmission does not take a port that is stopped for a path that lost something.
   if (retransmits_early(qp) && (transmit_control_.blocked() >> qp.packet.priority & 1) != 0)
     qp.req.deadline_ps = std::max(qp.req.deadline_ps, now_ps + ack_timeout_ps(qp));
@@ -252,7 +253,7 @@ void Device::enter_error(QueuePair& qp, Time_ps now_ps) {
     finish_head(qp, WcStatus::kFlushError, now_ps, 0);
   }
   flush_receives(qp, now_ps);
-  if ((qp.marks & QueuePair::kShares) != 0) tell(AsyncKind::kLastWqeReached, qp.qpn, now_ps);
+  if ((qp.flags & QueuePair::kUsesSrq) != 0) tell(AsyncKind::kLastWqeReached, qp.qpn, now_ps);
 }
 
 void Device::flush_receives(QueuePair& qp, Time_ps now_ps) {

@@ -15,7 +15,7 @@ using wire::Opcode;
 std::uint32_t Device::ack_word(const QueuePair& qp) const {
   std::uint8_t code = wire::kCreditCodeUnlimited;
   // Nobody can promise what others may take (IBTA 9.7.7.2).
-  if (config_.model.end_to_end_credits && (qp.marks & QueuePair::kShares) == 0)
+  if (config_.model.end_to_end_credits && (qp.flags & QueuePair::kUsesSrq) == 0)
     code = wire::code_of_credits(qp.resp.tail - qp.resp.head);
   return std::uint32_t{wire::ack_syndrome(code)} << 24 | qp.resp.msn;
 }
