@@ -96,7 +96,7 @@ class alignas(64) Channel {
   std::uint32_t in_flight() const { return ring_.size() + pauses_.size(); }
 
   Domain& destination() { return destination_; }
-  void enter_from_mail(const Packet& packet) { packet.opcode == kPauseOpcode ? enter_pause(packet) : enter(packet); }
+  void enter_from_mail(const Packet& packet) { packet.transport == kLinkControl ? enter_pause(packet) : enter(packet); }
 
  private:
   void push_remote(const Packet& packet);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "engine/packet.h"
+#include "engine/packet_format.h"
 #include "engine/slot_pool.h"
 #include "engine/telemetry.h"
 
@@ -68,6 +68,7 @@ class Domain {
   SlotPool<Cold> cold;
   SlotPool<PayloadSlot> payload;
   SlotPool<Telemetry> telemetry;
+  const PacketFormats* formats = &kNoFormats;  // what its packets mean
 
   void free_cold(std::uint32_t slot) {
     if (cold[slot].payload != kNoSlot) payload.give_back(cold[slot].payload);

@@ -27,6 +27,10 @@ class Engine {
 
   Domain& domain(std::uint32_t index) { return *domains_[index]; }
   std::uint32_t domain_count() const { return static_cast<std::uint32_t>(domains_.size()); }
+  // What the packets of this world mean; outlives it.
+  void set_formats(const PacketFormats& formats) {
+    for (const auto& each : domains_) each->formats = &formats;
+  }
   // A channel between two nodes; the engine keeps it. `latency_ps` bounds the window.
   Channel& connect(std::uint32_t source_domain, std::uint32_t destination_domain, std::uint32_t destination_node,
                    Time_ps latency_ps, Inbox inbox = {});

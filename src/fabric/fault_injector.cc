@@ -4,15 +4,12 @@
 
 #include <algorithm>
 
-#include "wire/opcode.h"
-
 namespace weft::fabric {
 
 namespace {
 
 using Wide = unsigned __int128;
 constexpr std::uint64_t kBitErrorScale = 1'000'000'000'000'000'000ULL;
-constexpr std::uint32_t kPsnMask = 0xffffff;
 
 bool is_down(const FaultRule& rule, Time_ps time_ps) {
   if (time_ps < rule.start_ps || time_ps >= rule.end_ps) return false;
@@ -31,21 +28,21 @@ FaultInjector::FaultInjector(std::vector<FaultRule> rules, std::uint64_t seed, s
   for (std::size_t i = 0; i < rules_.size(); ++i) random_.emplace_back(seed, link_id * 1000 + i, RandomPurpose::kFault);
 }
 
-FaultInjector::Place FaultInjector::place_of(const engine::Packet& packet) {
+FaultInjector::Place FaultInjector::place_of(const engine::Packet& packet, const engine::PacketFormats& formats) {
   Place place;
-  auto opcode = static_cast<wire::Opcode>(packet.opcode);
-  place.request = wire::is_request(opcode);
-  if (opcode == wire::Opcode::kCnp) return place;
-  auto is_it = [&](const SeenQp& seen) { return seen.dest_qp == packet.dest_qp && seen.port == packet.dst; };
+  engine::PacketDescription description = formats.describe(packet);
+  place.request = description.role == engine::PacketRole::kRequest;
+  if (description.role == engine::PacketRole::kNotice) return place;
+  auto is_it = [&](const SeenQp& seen) { return seen.endpoint == packet.endpoint && seen.port == packet.dst; };
   place.qp_index = static_cast<std::uint32_t>(std::find_if(seen_.begin(), seen_.end(), is_it) - seen_.begin());
   if (place.qp_index == seen_.size()) {
     seen_.push_back(
-        {static_cast<std::uint32_t>(packet.dst), packet.dest_qp, {}, std::vector<std::uint32_t>(rules_.size())});
+        {static_cast<std::uint32_t>(packet.dst), packet.endpoint, {}, std::vector<std::uint32_t>(rules_.size())});
   }
   place.qp = &seen_[place.qp_index];
   std::optional<std::uint32_t>& first = place.qp->first_psn[place.request ? 0 : 1];
-  if (!first) first = packet.psn;
-  place.psn = (packet.psn - *first) & kPsnMask;
+  if (!first) first = description.sequence;
+  place.psn = (description.sequence - *first) & description.sequence_mask;
   // Every rule counts what it names, whatever the rules before it do to the packet.
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     if (rules_[i].psn && names(rules_[i], place)) ++place.qp->transmissions[i];
@@ -69,13 +66,14 @@ bool FaultInjector::matches(std::size_t i, const Place& place, Time_ps time_ps) 
   return !rule.probability_ppb || random_[i].chance_ppb(*rule.probability_ppb);
 }
 
-FaultVerdict FaultInjector::judge(const engine::Packet& packet, std::uint32_t line_B, Time_ps time_ps) {
+FaultVerdict FaultInjector::judge(const engine::Packet& packet, const engine::PacketFormats& formats,
+                                  std::uint32_t line_B, Time_ps time_ps) {
   FaultVerdict verdict;
   auto note = [&](const FaultRule& rule, std::string_view what) {
     if (!verdict.comment.empty()) verdict.comment += "; ";
     verdict.comment += fmt::format("weft: {} by fault {}", what, rule.name);
   };
-  Place place = rules_.empty() ? Place{} : place_of(packet);
+  Place place = rules_.empty() ? Place{} : place_of(packet, formats);
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const FaultRule& rule = rules_[i];
     if (rule.action == FaultAction::kCut || rule.action == FaultAction::kFlap) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "engine/packet.h"
+#include "engine/packet_format.h"
 #include "fabric/fault_rule.h"
 #include "fabric/ledger.h"
 
@@ -31,7 +31,8 @@ class FaultInjector {
  public:
   FaultInjector(std::vector<FaultRule> rules, std::uint64_t seed, std::uint64_t link_id, double bit_error_rate);
 
-  FaultVerdict judge(const engine::Packet& packet, std::uint32_t line_B, Time_ps time_ps);
+  FaultVerdict judge(const engine::Packet& packet, const engine::PacketFormats& formats, std::uint32_t line_B,
+                     Time_ps time_ps);
   FaultVerdict judge_pause(std::uint32_t line_B, Time_ps time_ps);
 
   // How often each rule hit, in the order of the rules.
@@ -39,21 +40,22 @@ class FaultInjector {
   const std::vector<FaultRule>& rules() const { return rules_; }
 
  private:
-  // Requests that leave a QP and acknowledgements of the other side's requests have PSNs of their own.
+  // Requests that leave a QP and acknowledgements of the other side's requests have PSNs of their own. What a PSN is
+  // its transport says.
   struct SeenQp {
     std::uint32_t port;  // of the QP
-    std::uint32_t dest_qp;
+    std::uint32_t endpoint;
     std::optional<std::uint32_t> first_psn[2];  // of requests, of responses
     std::vector<std::uint32_t> transmissions;   // by rule: how often its PSN was seen
   };
-  // What a packet is to the rules: the place of its QP (nothing for a CNP) and its relative PSN.
+  // What a packet is to the rules: the place of its QP (nothing for a notice) and its relative PSN.
   struct Place {
     bool request = false;
     SeenQp* qp = nullptr;
     std::uint32_t qp_index = 0;
     std::uint32_t psn = 0;
   };
-  Place place_of(const engine::Packet& packet);
+  Place place_of(const engine::Packet& packet, const engine::PacketFormats& formats);
   bool names(const FaultRule& rule, const Place& place) const;
   void add_bit_error(FaultVerdict& verdict, std::uint32_t line_B);
   bool matches(std::size_t rule, const Place& place, Time_ps time_ps);

@@ -1,6 +1,7 @@
 // One fault of the lab's list: which frames of one link direction it hits, and what it does to them.
 // Selection follows Lumina's event language (facts PROTOCOL 7): a QP by order of appearance, a PSN
-// relative to the first one seen, and which (re)transmission of that PSN.
+// relative to the first one seen, and which (re)transmission of that PSN. What is a request and which PSN a packet has
+// its transport says (engine/packet_format.h).
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,8 @@ enum class FaultAction : std::uint8_t {
 constexpr bool is_of_port(FaultAction action) {
   return action == FaultAction::kPauseStorm || action == FaultAction::kSlowReceiver;
 }
-// kRequest: SEND, WRITE, READ request, atomic request, UD. kResponse: ACK, NAK, READ response, atomic ACK, CNP.
+// Of RoCE, kRequest: SEND, WRITE, READ request, atomic request, UD. kResponse: ACK, NAK, READ response, atomic ACK,
+// CNP.
 enum class FaultFrames : std::uint8_t { kAny, kRequest, kResponse };
 
 struct FaultRule {

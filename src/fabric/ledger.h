@@ -10,14 +10,14 @@
 namespace weft::fabric {
 
 enum class Fate : std::uint8_t {
-  // Reached the transport.
+  // Reached the transport, whose receive function (nic/transport.h) says which it is.
   kAccepted,       // moved the protocol forward
-  kDuplicate,      // a PSN already received: answered or ignored, data not placed again
-  kOutOfSequence,  // beyond the expected PSN: discarded, NAK if it is the first of its gap
+  kDuplicate,      // already received: answered or ignored, data not placed again
+  kOutOfSequence,  // beyond what the transport can take now: discarded
   kStaleResponse,  // an ACK or response that acknowledges nothing new
   kNotReady,       // no receive posted: RNR NAK
   kRefused,        // NAK: invalid request, access or operational error
-  kBadResponse,    // its opcode, length or syndrome is not what the request asks for: the request fails
+  kBadResponse,    // not what the request asks for: the request fails
   kUnknownQp,      // no such QP, one that cannot receive it, or a wrong Q_Key: silently discarded
   kWrongSource,    // a connected QP, and not its peer's address: silently discarded
   // Lost on the way.

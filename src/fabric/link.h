@@ -8,28 +8,25 @@
 #include "base/time.h"
 #include "engine/channel.h"
 #include "fabric/ledger.h"
-#include "wire/opcode.h"
 
 namespace weft::fabric {
 
 class LinkWrapper;
 
-// Bytes of line time that are not BTH, extension headers or payload: preamble 8, Ethernet 14, IPv4 20, UDP 8, ICRC 4,
-// FCS 4, inter-frame gap 12. What a packet has beyond that it says in `extra_words`.
+// Bytes of line time that every packet has: preamble 8, Ethernet 14, IPv4 20, UDP 8, the transport's CRC 4, FCS 4,
+// inter-frame gap 12. What it has between them and its payload it says in `header_words`.
 inline constexpr std::uint32_t kFraming_B = 8 + 14 + 20 + 8 + 4 + 4 + 12;
 inline constexpr std::uint32_t kMinLine_B = 84;       // 64-byte frame, preamble, gap
 inline constexpr std::uint32_t kLineOverhead_B = 24;  // preamble, FCS, gap: line bytes that no capture shows
 inline constexpr std::uint32_t kLineGap_B = 20;       // preamble and gap: line bytes that no buffer holds
 
-// 4-byte words of IPv6 and of a VLAN tag, for Packet::extra_words.
+// 4-byte words of IPv6 and of a VLAN tag, for Packet::header_words.
 constexpr std::uint8_t extra_words(bool v4, bool vlan) {
   return static_cast<std::uint8_t>((v4 ? 0 : 5) + (vlan ? 1 : 0));
 }
 
 inline std::uint32_t line_B(const engine::Packet& packet) {
-  std::uint32_t size_B = kFraming_B +
-                         static_cast<std::uint32_t>(wire::header_size_B(static_cast<wire::Opcode>(packet.opcode))) +
-                         ((packet.payload_B + 3u) & ~3u) + 4u * packet.extra_words;
+  std::uint32_t size_B = kFraming_B + ((packet.payload_B + 3u) & ~3u) + 4u * packet.header_words;
   return std::max(size_B, kMinLine_B);
 }
 

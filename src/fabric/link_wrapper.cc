@@ -33,7 +33,7 @@ std::uint64_t LinkDirection::in_flight() const {
 }
 
 void LinkWrapper::send(LinkDirection& link, engine::Packet packet, Time_ps start_ps) {
-  FaultVerdict verdict = faults_.judge(packet, line_B(packet), start_ps);
+  FaultVerdict verdict = faults_.judge(packet, *link.source().formats, line_B(packet), start_ps);
   const TapFrame seen{packet, link.source(), from_, to_, start_ps, true, verdict.comment};
   show(send_tap_, seen);
   show(send_mirror_, seen);
@@ -61,7 +61,7 @@ void LinkWrapper::send(LinkDirection& link, engine::Packet packet, Time_ps start
   }
 }
 
-// Only a link that is down and bit errors hit a pause frame; rules that select frames are about RoCE.
+// Only a link that is down and bit errors hit a pause frame; rules that select frames are about transports.
 void LinkWrapper::send_pause(LinkDirection& link, const engine::Packet& packet, Time_ps start_ps) {
   FaultVerdict verdict = faults_.judge_pause(kMinLine_B, start_ps);
   const TapFrame seen{packet, link.source(), from_, to_, start_ps, true, verdict.comment};
@@ -77,7 +77,7 @@ void LinkWrapper::send_pause(LinkDirection& link, const engine::Packet& packet, 
 void LinkWrapper::arrive(LinkDirection& link, const engine::Packet& packet) {
   // A frame with a bad FCS never leaves the MAC, so no capture on a host shows it.
   if ((packet.flags & engine::Packet::kBadFcs) != 0) return;
-  bool pause = packet.opcode == engine::kPauseOpcode;
+  bool pause = packet.transport == engine::kLinkControl;
   Time_ps first_bit_ps = packet.time_ps - (pause ? link.timing().response_ps + kMinLine_B * link.timing().ps_per_byte
                                                  : link.handling_ps(line_B(packet)));
   std::string_view comment =

@@ -45,7 +45,7 @@ inline std::uint32_t ecmp_hash(const engine::Packet& packet, const Destinations&
                                std::uint32_t seed) {
   std::uint64_t h = std::uint64_t{destinations[packet.src].address_key} << 32 | destinations[packet.dst].address_key;
   h ^= (std::uint64_t{packet.udp_src_port} << 20) * 0x9e3779b97f4a7c15ULL;
-  if (dest_qp) h ^= std::uint64_t{packet.dest_qp} * 0xd6e8feb86659fd93ULL;
+  if (dest_qp) h ^= std::uint64_t{packet.endpoint} * 0xd6e8feb86659fd93ULL;
   h ^= std::uint64_t{seed} * 0xa0761d6478bd642fULL;
   h ^= h >> 32;
   h *= 0xe7037ed1a0b428dbULL;

@@ -187,7 +187,7 @@ inline void Switch::gather(Time_ps end_ps) {
   Port& port = ports_[out];
   std::uint32_t q = lane.queue;
   std::uint32_t frame_B = line_bytes - kLineGap_B;
-  if (frame_B > port.longest_B || (port.refuses >> q & 1) != 0) [[unlikely]] {
+  if (frame_B > port.longest_B || (port.reject >> q & 1) != 0) [[unlikely]] {
     Fate reason = frame_B > port.longest_B ? Fate::kTooBig : port.down ? Fate::kPortDown : Fate::kWatchdogDrop;
     drop(packet, in, out, q, reason, now_ps);
     return;
@@ -229,14 +229,12 @@ void Switch::forward_from_cpu(std::uint32_t in, Packet& packet, Time_ps now_ps) 
   }
   buffer_.egress_take(q, queue.cells, cells);
   std::uint32_t slot = take_slot();
-  Packet& held = held_[slot];
-  held = packet;
-  held.time_ps = Held::pack(kNothing, in, g, frame_B);
+  held_[slot] = Held(packet, in, g, frame_B);
   if (queue.head == kNothing) {
     queue.head = slot;
     port.waiting = static_cast<std::uint8_t>(port.waiting | 1u << q);
   } else {
-    held_[queue.tail].time_ps = (held_[queue.tail].time_ps & ~Time_ps{Held::kNextMask}) | slot;
+    held_[queue.tail].next = slot;
   }
   queue.tail = slot;
   queue.bytes += frame_B;
@@ -283,8 +281,9 @@ void Switch::forward_from_cpu(std::uint32_t in, Packet& packet, Time_ps now_ps) 
   std::uint32_t q = one ? static_cast<std::uint32_t>(std::countr_zero(eligible)) : choose(port, eligible);
   std::uint32_t queue_B = port.lanes[q].queue.bytes;
   std::uint32_t slot = port.lanes[q].queue.head;
-  Packet& packet = held_[slot];
-  const Held held = Held::of(packet);
+  const Held held = held_[slot];
+  Packet packet;
+  static_cast<engine::PacketBody&>(packet) = held.packet;
   std::uint32_t cells = buffer_.cells(held.frame_B);
   unlink_head(port, q, held, cells);
   if (queue_B >= mark_from_B_[q]) mark(p, q, packet);

@@ -13,7 +13,7 @@
 #include "base/random.h"
 #include "engine/channel.h"
 #include "fabric/link.h"
-#include "fabric/port_pause.h"
+#include "fabric/link_flow_control.h"
 #include "fabric/route_table.h"
 #include "fabric/shared_buffer.h"
 #include "fabric/switch_config.h"
@@ -58,7 +58,7 @@ class Switch {
   std::uint32_t port_count() const { return static_cast<std::uint32_t>(ports_.size()); }
   const SwitchSetup& setup() const { return setup_; }
   SwitchPortCounters counters(std::uint32_t port) const;
-  const PortPause& pause(std::uint32_t port) const { return pauses_[port]; }
+  const TransmitControl& pause(std::uint32_t port) const { return transmit_control_[port]; }
   const SharedBuffer& buffer() const { return buffer_; }
   const BoundedLog<DropRecord>& drops() const { return drops_; }
   const BoundedLog<PauseEvent>& pause_log() const { return pause_log_; }
@@ -67,7 +67,9 @@ class Switch {
   std::uint8_t paused_queues(std::uint32_t port) const { return ports_[port].paused; }
   std::uint8_t xoff_groups(std::uint32_t port) const { return ports_[port].xoff; }
   // How long this port has stopped its peer's class, the pause that still lasts at `now_ps` counted in.
-  Time_ps pause_tx_ps(std::uint32_t port, std::uint32_t pause_class, Time_ps now_ps) const;
+  Time_ps pause_tx_ps(std::uint32_t port, std::uint32_t pause_class, Time_ps now_ps) const {
+    return receive_control_[port].total_ps(pause_class, now_ps);
+  }
   // Ports that packets waiting in this queue came in by, as a mask; for finding circular waits.
   std::vector<std::uint32_t> feeders(std::uint32_t port, std::uint32_t queue) const;
   std::uint64_t held_packets() const { return held_count_; }
@@ -85,24 +87,25 @@ class Switch {
     std::uint8_t queue = 0;
     std::uint8_t group = 0;
   };
-  // While a packet waits, its time_ps holds the next slot of its queue, the port and group it came in by and its size.
+  // A packet that waits: in place of a time it has the next slot of its queue (or of the free ones), the port and group
+  // it came in by and its size.
   struct Held {
-    std::uint32_t next;
-    std::uint32_t in;
-    std::uint32_t group;
-    std::uint32_t frame_B;
-    static constexpr std::uint32_t kNextMask = 0xffffffff;
+    engine::PacketBody packet;
+    std::uint32_t next = 0;
+    std::uint16_t in : 13 = 0;
+    std::uint16_t group : 3 = 0;
+    std::uint16_t frame_B = 0;
+
     static constexpr std::uint32_t kMostPorts = 1 << 13;
-    static Time_ps pack(std::uint32_t next, std::uint32_t in, std::uint32_t group, std::uint32_t frame_B) {
-      return static_cast<Time_ps>(std::uint64_t{frame_B} << 48 | std::uint64_t{group} << 45 | std::uint64_t{in} << 32 |
-                                  next);
-    }
-    static Held of(const engine::Packet& packet) {
-      auto word = static_cast<std::uint64_t>(packet.time_ps);
-      return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32 & (kMostPorts - 1)),
-              static_cast<std::uint32_t>(word >> 45 & 7), static_cast<std::uint32_t>(word >> 48)};
-    }
+    Held() = default;
+    Held(const engine::PacketBody& body, std::uint32_t in_port, std::uint32_t in_group, std::uint32_t size_B)
+        : packet(body),
+          next(kNothing),
+          in(in_port & (kMostPorts - 1)),
+          group(in_group & 7),
+          frame_B(static_cast<std::uint16_t>(size_B)) {}
   };
+  static_assert(sizeof(Held) == 32);
   // From the time it is taken off its link until its turn comes, time_ps holds what is known about it already.
   struct Ahead {
     std::uint32_t out;
@@ -144,18 +147,17 @@ class Switch {
     std::uint32_t longest_B = 0;      // frame that the port's MTU allows
     std::uint8_t waiting = 0;         // queues with packets
     std::uint8_t paused = 0;          // queues that the peer has stopped
-    std::uint8_t dead = 0;            // queues that the watchdog drops
-    std::uint8_t deaf = 0;            // queues that the watchdog lets send in spite of pauses
+    std::uint8_t watchdog_drop = 0;   // queues that the watchdog drops
+    std::uint8_t ignore_pause = 0;    // queues that the watchdog lets send in spite of pauses
     std::uint8_t xoff = 0;            // groups that have stopped the peer
     std::uint8_t turn = 0;            // DWRR
-    std::uint8_t refuses = 0;         // queues that take nothing: dead, or all when the link is down
+    std::uint8_t reject = 0;          // queues that take nothing: watchdog_drop, or all when the link is down
     bool down = false;
     LinkDirection* out = nullptr;
     std::array<Lane, kClasses> lanes;
     LinkDirection* in = nullptr;
     std::uint64_t ledgered = 0;  // of its packets, those that the ledger of `out` knows
     Time_ps expiry_timer_ps = kNever_ps;
-    Time_ps refresh_timer_ps = kNever_ps;
     Time_ps release_timer_ps = kNever_ps;
     RarePortCounters counters;
   };
@@ -252,10 +254,9 @@ class Switch {
   void expire_pauses(std::uint32_t p, Time_ps now_ps);
   void send_xoff(std::uint32_t p, std::uint32_t slice, std::uint32_t g, Time_ps now_ps);
   void maybe_send_xon(std::uint32_t p, std::uint32_t slice, std::uint32_t g, Time_ps now_ps);
-  void send_pause(std::uint32_t p, engine::PauseRequest request, Time_ps now_ps);
+  void send_pause(std::uint32_t p, PauseRequest request, Time_ps now_ps);
   void end_xoff(std::uint32_t p, std::uint32_t g, PauseEnd end, Time_ps now_ps);
   void refresh(std::uint32_t p, Time_ps now_ps);
-  std::uint8_t classes_of_groups(std::uint8_t groups) const;
 
   // switch_watchdog.cc
   void arm_watchdog(Time_ps now_ps);
@@ -266,12 +267,12 @@ class Switch {
   std::uint32_t take_slot() {
     if (free_slot_ == kNothing) grow_slots();
     std::uint32_t slot = free_slot_;
-    free_slot_ = static_cast<std::uint32_t>(held_[slot].time_ps);
+    free_slot_ = held_[slot].next;
     ++held_count_;
     return slot;
   }
   void give_slot(std::uint32_t slot) {
-    held_[slot].time_ps = free_slot_;
+    held_[slot].next = free_slot_;
     free_slot_ = slot;
     --held_count_;
   }
@@ -295,8 +296,8 @@ class Switch {
   std::vector<Service> services_ = std::vector<Service>(8, Service{kNever_ps, 0});
   std::size_t first_service_ = 0;
   std::size_t last_service_ = 0;
-  std::vector<Timer> timers_;         // heap
-  std::vector<engine::Packet> held_;  // waiting packets; time_ps holds the next slot and the port it came in by
+  std::vector<Timer> timers_;  // heap
+  std::vector<Held> held_;     // waiting packets
   std::uint32_t free_slot_ = kNothing;
   std::uint64_t held_count_ = 0;
   bool trust_dscp_ = true;
@@ -311,14 +312,14 @@ class Switch {
   std::size_t next_link_change_ = 0;
   std::uint8_t strict_ = 0;  // queues
   std::array<std::uint32_t, kClasses> quantum_B_{};
-  std::array<std::uint32_t, kClasses> red_from_B_{};   // on the way in: a shorter queue is not looked at
-  std::array<std::uint32_t, kClasses> mark_from_B_{};  // on the way out
-  std::vector<PortPause> pauses_;
+  std::array<std::uint32_t, kClasses> red_from_B_{};             // on the way in: a shorter queue is not looked at
+  std::array<std::uint32_t, kClasses> mark_from_B_{};            // on the way out
+  std::vector<TransmitControl> transmit_control_;                // by port
+  std::vector<ReceiveControl> receive_control_;                  // by port
   std::vector<RandomStream> random_;                             // by port
   std::vector<std::array<std::int64_t, kClasses>> average_q8_;   // by port, queue: EWMA of its length << 8
   std::vector<std::array<std::uint8_t, kClasses>> xoff_slices_;  // by port, group: slices in XOFF
-  std::vector<std::array<Time_ps, kClasses>> xoff_since_ps_;
-  std::vector<std::array<WatchState, kClasses>> watch_;  // only with a watchdog
+  std::vector<std::array<WatchState, kClasses>> watch_;          // only with a watchdog
   std::vector<Flowlet> flowlets_;
   RandomStream balancing_;
   std::deque<CpuJob> cpu_;  // by the time it is done with them

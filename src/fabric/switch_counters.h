@@ -22,9 +22,6 @@ struct RarePortCounters {
   std::array<std::uint64_t, kClasses> ecn_marked{};   // by queue
   std::array<std::uint64_t, kClasses> queue_drops{};  // by queue: tail drop, WRED, watchdog, port down
   std::array<std::uint64_t, kClasses> group_drops{};  // by priority group: no buffer, no headroom
-  std::array<std::uint64_t, kClasses> pause_tx{};     // pause frames sent, by class, XOFF and XON
-  std::array<std::uint64_t, kClasses> xoff_tx{};      // of these, the first XOFF of a pause
-  std::array<Time_ps, kClasses> pause_tx_ps{};        // time in XOFF
   std::array<std::uint64_t, kFateCount> drops{};      // of packets that came in here, by reason
   std::array<std::uint32_t, kClasses> storms{};       // watchdog: detected, by queue
   std::array<std::uint32_t, kClasses> restored{};
@@ -36,6 +33,9 @@ struct SwitchPortCounters : RarePortCounters {
   std::array<PortTraffic, kClasses> rx{};  // by priority group
   std::array<PortTraffic, kClasses> tx{};  // by queue
   std::array<std::uint64_t, kClasses> max_queue_B{};
+  std::array<std::uint64_t, kClasses> pause_tx{};  // pause frames sent, by class, XOFF and XON
+  std::array<std::uint64_t, kClasses> xoff_tx{};   // of these, the first XOFF of a pause
+  std::array<Time_ps, kClasses> pause_tx_ps{};     // time in XOFF
 };
 
 // One lost packet (What Just Happened: reason, port, class, occupancy).
@@ -46,7 +46,8 @@ struct DropRecord {
   Fate reason = Fate::kTailDrop;
   std::uint64_t occupancy_B = 0;              // of the queue
   std::uint32_t source = 0, destination = 0;  // host port ids
-  std::uint32_t dest_qp = 0, psn = 0;
+  std::uint32_t endpoint = 0;                 // a queue pair, or what the transport has in its place
+  std::uint32_t sequence = 0;                 // and the opcode: as the transport describes the packet
   std::uint8_t opcode = 0;
   std::uint16_t udp_src_port = 0;
 };

@@ -55,7 +55,7 @@ std::uint32_t Switch::balance(const RouteTable::Group& group, const Packet& pack
   // A port's own state is known at once, whatever the routes still say: no signal, or a queue that the watchdog drops.
   // Where nothing is usable the hash decides, and the packet is dropped for that port's reason.
   std::uint32_t q = class_of(packet).queue;
-  auto usable = [&](std::uint32_t p) { return (ports_[p].refuses >> q & 1) == 0; };
+  auto usable = [&](std::uint32_t p) { return (ports_[p].reject >> q & 1) == 0; };
   auto least_loaded = [&] {
     std::uint32_t best = members[pick(hash, group.count)];
     auto load = [&](std::uint32_t p) {
@@ -120,9 +120,10 @@ void Switch::drop(const Packet& packet, std::uint32_t in, std::uint32_t out, std
   }
   record.source = static_cast<std::uint32_t>(packet.src);
   record.destination = static_cast<std::uint32_t>(packet.dst);
-  record.dest_qp = packet.dest_qp;
-  record.psn = packet.psn;
-  record.opcode = static_cast<std::uint8_t>(packet.opcode);
+  record.endpoint = packet.endpoint;
+  engine::PacketDescription description = domain_.formats->describe(packet);
+  record.sequence = description.sequence;
+  record.opcode = description.opcode;
   record.udp_src_port = packet.udp_src_port;
   drops_.add(record);
   domain_.release(packet);

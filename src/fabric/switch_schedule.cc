@@ -15,7 +15,7 @@ std::uint32_t Switch::choose(Port& port, std::uint8_t eligible) {
   for (;;) {
     std::uint32_t q = port.turn;
     if (eligible >> q & 1) {
-      std::uint32_t frame_B = Held::of(held_[port.lanes[q].queue.head]).frame_B;
+      std::uint32_t frame_B = held_[port.lanes[q].queue.head].frame_B;
       if (frame_B <= port.lanes[q].deficit_B) {
         port.lanes[q].deficit_B -= frame_B;
         return q;
@@ -47,7 +47,7 @@ void Switch::write_telemetry(std::uint32_t p, std::uint32_t q, std::uint32_t que
   engine::Telemetry& telemetry = domain_.telemetry[slot];
   if (telemetry.closed || telemetry.count == engine::Telemetry::kMaxHops) return;
   engine::HopRecord& hop = telemetry.hops[telemetry.count++];
-  packet.extra_words = static_cast<std::uint8_t>(packet.extra_words + engine::telemetry_hop_words(telemetry.format));
+  packet.header_words = static_cast<std::uint8_t>(packet.header_words + engine::telemetry_hop_words(telemetry.format));
   hop.left_ps = now_ps;
   hop.queue_B = queue_B;
   hop.queue = static_cast<std::uint8_t>(q);
@@ -61,8 +61,9 @@ void Switch::write_telemetry(std::uint32_t p, std::uint32_t q, std::uint32_t que
 void Switch::flush_queue(std::uint32_t p, std::uint32_t q, Fate reason, Time_ps now_ps) {
   while (ports_[p].waiting >> q & 1) {
     std::uint32_t slot = ports_[p].lanes[q].queue.head;
-    Packet packet = held_[slot];
-    Held held = Held::of(packet);
+    const Held held = held_[slot];
+    Packet packet;
+    static_cast<engine::PacketBody&>(packet) = held.packet;
     std::uint32_t cells = buffer_.cells(held.frame_B);
     unlink_head(ports_[p], q, held, cells);
     give_slot(slot);

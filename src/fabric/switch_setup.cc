@@ -24,10 +24,10 @@ Switch::Switch(SwitchSetup setup, engine::Domain& domain)
       ports_(setup_.ports.size()),
       wires_(setup_.ports.size()),
       inbox_((setup_.ports.size() + 63) / 64),
-      pauses_(setup_.ports.size()),
+      transmit_control_(setup_.ports.size()),
+      receive_control_(setup_.ports.size()),
       average_q8_(setup_.ports.size()),
       xoff_slices_(setup_.ports.size()),
-      xoff_since_ps_(setup_.ports.size()),
       watch_(setup_.qos.watchdog.enabled ? setup_.ports.size() : 0),
       balancing_(setup_.seed, setup_.number, RandomPurpose::kRouting) {
   WEFT_CHECK(setup_.ports.size() <= Held::kMostPorts, "more ports than a switch can have");
@@ -75,6 +75,10 @@ void Switch::attach(std::uint32_t port, LinkDirection& out, LinkDirection& in) {
   ports_[port].ps_per_byte = static_cast<std::uint32_t>(timing.ps_per_byte);
   ports_[port].cut_through_B = timing.cut_through_B == 0 ? UINT32_MAX : timing.cut_through_B;
   wires_[port] = {&in.channel(), &out.channel()};
+  const SwitchQos& qos = setup_.qos;
+  transmit_control_[port] = {qos.flow_control, qos.pfc_receive_mask, timing.ps_per_byte};
+  receive_control_[port] = {qos.flow_control, qos.pause_of_group, qos.pause_quanta, timing.ps_per_byte,
+                            RefreshClock::kRunsOn};
 }
 
 void Switch::grow_slots() {
@@ -82,7 +86,7 @@ void Switch::grow_slots() {
   std::uint32_t more = std::max(64u, first);
   held_.resize(first + more);
   for (std::uint32_t i = first + more; i-- > first;) {
-    held_[i].time_ps = free_slot_;
+    held_[i].next = free_slot_;
     free_slot_ = i;
   }
 }
@@ -150,33 +154,39 @@ void Switch::run_timer() {
 void Switch::change_link(std::uint32_t port, Time_ps now_ps) {
   Port& p = ports_[port];
   p.down = !setup_.link_changes[next_link_change_].up;
-  p.refuses = p.down ? 0xff : p.dead;
+  p.reject = p.down ? 0xff : p.watchdog_drop;
   if (!p.down) return;
   for (std::uint32_t q = 0; q < kClasses; ++q) flush_queue(port, q, Fate::kPortDown, now_ps);
-  std::uint8_t before = pauses_[port].paused();
-  pauses_[port].release_all(now_ps);
+  std::uint8_t before = transmit_control_[port].blocked();
+  transmit_control_[port].release_all(now_ps);
   pauses_changed(port, before, PauseEnd::kLinkDown, now_ps);
+  std::uint8_t held = receive_control_[port].held();
+  receive_control_[port].forget(held, now_ps);
   for (std::uint32_t g = 0; g < kClasses; ++g) {
-    if (p.xoff >> g & 1) end_xoff(port, g, PauseEnd::kLinkDown, now_ps);
+    if (held >> g & 1) end_xoff(port, g, PauseEnd::kLinkDown, now_ps);
   }
 }
 
 std::vector<std::uint32_t> Switch::feeders(std::uint32_t port, std::uint32_t queue) const {
   std::vector<std::uint32_t> ports;
-  for (std::uint32_t slot = ports_[port].lanes[queue].queue.head; slot != kNothing; slot = Held::of(held_[slot]).next) {
-    std::uint32_t in = Held::of(held_[slot]).in;
+  for (std::uint32_t slot = ports_[port].lanes[queue].queue.head; slot != kNothing; slot = held_[slot].next) {
+    std::uint32_t in = held_[slot].in;
     if (std::find(ports.begin(), ports.end(), in) == ports.end()) ports.push_back(in);
   }
   return ports;
 }
 
 SwitchPortCounters Switch::counters(std::uint32_t port) const {
-  SwitchPortCounters counters{ports_[port].counters, {}, {}, {}};
+  SwitchPortCounters counters{ports_[port].counters, {}, {}, {}, {}, {}, {}};
   for (std::size_t c = 0; c < kClasses; ++c) {
     const Lane& lane = ports_[port].lanes[c];
     counters.rx[c] = lane.rx;
     counters.tx[c] = lane.tx;
     counters.max_queue_B[c] = lane.max_queue_B;
+    const ReceiveControl& control = receive_control_[port];
+    counters.pause_tx[c] = control.frames(c);
+    counters.xoff_tx[c] = control.pauses(c);
+    counters.pause_tx_ps[c] = control.ended_ps(c);
   }
   return counters;
 }

@@ -24,7 +24,7 @@ void Switch::arm_watchdog(Time_ps now_ps) {
 Time_ps Switch::queue_paused_ps(std::uint32_t p, std::uint32_t q, Time_ps now_ps) const {
   Time_ps longest_ps = 0;
   for (std::uint32_t c = 0; c < kClasses; ++c) {
-    if (setup_.qos.queue_of_pause[c] == q) longest_ps = std::max(longest_ps, pauses_[p].total_ps(c, now_ps));
+    if (setup_.qos.queue_of_pause[c] == q) longest_ps = std::max(longest_ps, transmit_control_[p].total_ps(c, now_ps));
   }
   return longest_ps;
 }
@@ -44,13 +44,13 @@ bool Switch::watch(std::uint32_t p, std::uint32_t q, Time_ps now_ps) {
   Port& port = ports_[p];
   WatchState& state = watch_[p][q];
   auto bit = static_cast<std::uint8_t>(1u << q);
-  if ((port.dead | port.deaf) & bit) {
+  if ((port.watchdog_drop | port.ignore_pause) & bit) {
     if (now_ps - state.last_pause_ps < watchdog.restoration_ps) return true;
-    port.dead = static_cast<std::uint8_t>(port.dead & ~bit);
-    port.deaf = static_cast<std::uint8_t>(port.deaf & ~bit);
-    port.refuses = port.down ? 0xff : port.dead;
+    port.watchdog_drop = static_cast<std::uint8_t>(port.watchdog_drop & ~bit);
+    port.ignore_pause = static_cast<std::uint8_t>(port.ignore_pause & ~bit);
+    port.reject = port.down ? 0xff : port.watchdog_drop;
     ++ports_[p].counters.restored[q];
-    pauses_changed(p, pauses_[p].paused(), PauseEnd::kWatchdog, now_ps);
+    pauses_changed(p, transmit_control_[p].blocked(), PauseEnd::kWatchdog, now_ps);
   }
   Time_ps paused_ps = queue_paused_ps(p, q, now_ps);
   Time_ps more_ps = paused_ps - state.paused_ps;
@@ -63,10 +63,10 @@ bool Switch::watch(std::uint32_t p, std::uint32_t q, Time_ps now_ps) {
     state.storm_ps = 0;
     ++ports_[p].counters.storms[q];
     if (watchdog.action != WatchdogAction::kAlert) {
-      (watchdog.action == WatchdogAction::kDrop ? port.dead : port.deaf) |= bit;
-      port.refuses |= port.dead;
-      if (port.dead & bit) flush_queue(p, q, Fate::kWatchdogDrop, now_ps);
-      pauses_changed(p, pauses_[p].paused(), PauseEnd::kWatchdog, now_ps);
+      (watchdog.action == WatchdogAction::kDrop ? port.watchdog_drop : port.ignore_pause) |= bit;
+      port.reject |= port.watchdog_drop;
+      if (port.watchdog_drop & bit) flush_queue(p, q, Fate::kWatchdogDrop, now_ps);
+      pauses_changed(p, transmit_control_[p].blocked(), PauseEnd::kWatchdog, now_ps);
       return true;
     }
   }

@@ -43,7 +43,7 @@ void Device::fail_cq(std::uint32_t cq, Time_ps now_ps) {
   if (cqs_[cq].lost() == 0) return;  // destroyed meanwhile
   tell(AsyncKind::kCqError, cq, now_ps);
   for (QueuePair& qp : qps_) {
-    bool uses = (qp.marks & QueuePair::kLive) != 0 && (qp.send_cq == cq || qp.receive_cq == cq);
+    bool uses = (qp.flags & QueuePair::kLive) != 0 && (qp.send_cq == cq || qp.receive_cq == cq);
     if (!uses || qp.state == QpState::kReset || qp.state == QpState::kErr) continue;
     enter_error(qp, now_ps);
     tell(AsyncKind::kQpFatal, qp.qpn, now_ps);

@@ -1,12 +1,14 @@
 // The notification point of DCQCN: a CE-marked RoCE packet asks for a CNP to its sender, at most one per
 // pacing interval and scope (facts PROTOCOL 1.7 and 7).
 #include "nic/device.h"
+#include "nic/roce_packet.h"
+#include "nic/transport.h"
 
 namespace weft::nic {
 
 void Device::note_ce(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps) {
   ++counters.np_ecn_marked_roce_packets;
-  if (qp.type == QpType::kUd || (qp.state != QpState::kRtr && qp.state != QpState::kRts)) return;
+  if (!qp.transport->connected || (qp.state != QpState::kRtr && qp.state != QpState::kRts)) return;
   std::size_t scope = 0;
   if (config_.model.cnp_scope == CnpScope::kDestinationAddress) scope = packet.src;
   if (config_.model.cnp_scope == CnpScope::kQueuePair) scope = qp.qpn - kFirstQpn;
@@ -27,7 +29,8 @@ bool Device::send_cnp(Time_ps now_ps) {
   const QueuePair* qp = find_qp(cnps_[cnp_head_++].qpn);
   if (qp != nullptr) {
     engine::Packet packet = new_packet(*qp, wire::Opcode::kCnp, 0);
-    packet.flags &= engine::Packet::kRouted;  // MigReq is 0 in the real capture (facts PROTOCOL 1.7)
+    packet.transport = kCnpNumber;
+    packet.word &= ~std::uint32_t{kMigReq};  // as in the real capture (facts PROTOCOL 1.7)
     packet.tos = static_cast<std::uint8_t>(config_.qos.cnp_dscp << 2 | 2);
     packet.priority = config_.qos.cnp_priority & 7;
     ++counters.np_cnp_sent;

@@ -4,6 +4,8 @@
 
 #include "nic/device.h"
 #include "nic/psn.h"
+#include "nic/roce_packet.h"
+#include "nic/transport.h"
 
 namespace weft::nic {
 
@@ -13,6 +15,26 @@ using engine::Packet;
 using fabric::Fate;
 using wire::Opcode;
 
+const Transport kUdTransport = {.name = "UD",
+                                .number = kUdNumber,
+                                .connected = false,
+                                .reliable = false,
+                                .one_packet = true,
+                                .operations = operation_bits(WrOpcode::kSend, WrOpcode::kSendImm),
+                                .state_B = 0,
+                                .format = &kRoceFormat,
+                                .send = &Device::send_ud,
+                                .send_reply = nullptr,
+                                .receive = &Device::receive_ud,
+                                .on_timer = nullptr};
+
+bool Device::send_ud(Device& device, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
+  return device.send_datagram(qp, wqe, now_ps);
+}
+Fate Device::receive_ud(Device& device, QueuePair& qp, Packet& packet, Time_ps now_ps) {
+  return device.receive_datagram(qp, packet, now_ps);
+}
+
 // Complete as soon as it is on the wire.
 bool Device::send_datagram(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   const SendRequest& request = wqe.request;
@@ -21,17 +43,17 @@ bool Device::send_datagram(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   Packet packet = new_packet(qp, opcode, wqe.first_psn);
   packet.dst = request.dest_port & kPortMask;
   if (needs_router(request.dest_port)) packet.flags |= Packet::kRouted;
-  packet.dest_qp = request.dest_qp & kPsnMask;
+  packet.endpoint = request.dest_qp & kPsnMask;
   if (request.has_class) [[unlikely]] {
     packet.tos = request.tos;
     packet.priority = class_to_send(request.tos, request.priority) & 7;
   }
   packet.payload_B = request.length_B & kPayloadMask;
-  if (request.solicited) packet.flags |= Packet::kSolicited;
-  engine::Cold& cold = add_cold(packet);
-  cold.qkey = request.qkey;
-  cold.src_qp = qp.qpn == general_services_qpn_ ? kGeneralServicesQpn : qp.qpn;
-  cold.imm = request.imm;
+  if (request.solicited) packet.word |= kSolicited;
+  RoceExtension& headers = extension_of(add_cold(packet));
+  headers.qkey = request.qkey;
+  headers.src_qp = qp.qpn == general_services_qpn_ ? kGeneralServicesQpn : qp.qpn;
+  headers.imm = request.imm;
   if (!add_payload(packet, request.lkey, request.local_va)) [[unlikely]] {
     drop_unsent(packet);
     fail_sending(qp, WcStatus::kLocalProtectionError, now_ps);
@@ -47,9 +69,9 @@ bool Device::send_datagram(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
 Fate Device::receive_datagram(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   Responder& resp = qp.resp;
   bool can_receive = qp.state == QpState::kRtr || qp.state == QpState::kRts || qp.state == QpState::kSqe;
-  const engine::Cold& cold = cold_of(packet);
-  bool datagram = wire::has_deth(static_cast<Opcode>(packet.opcode));
-  if (!can_receive || !datagram || cold.qkey != qp.attributes.qkey) return Fate::kUnknownQp;
+  const RoceExtension& headers = headers_of(packet);
+  bool datagram = wire::has_deth(opcode_of(packet));
+  if (!can_receive || !datagram || headers.qkey != qp.attributes.qkey) return Fate::kUnknownQp;
   if (!has_receive(qp, now_ps)) {
     ++counters.out_of_buffer;
     return Fate::kNotReady;
@@ -71,10 +93,10 @@ Fate Device::receive_datagram(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   completion.wr_id = receive.wr_id;
   completion.opcode = WcOpcode::kReceive;
   completion.byte_len = size_B;
-  completion.src_qp = cold.src_qp;
-  completion.with_imm = wire::has_imm(static_cast<Opcode>(packet.opcode));
-  completion.imm = cold.imm;
-  completion.solicited = (packet.flags & Packet::kSolicited) != 0;
+  completion.src_qp = headers.src_qp;
+  completion.with_imm = wire::has_imm(opcode_of(packet));
+  completion.imm = headers.imm;
+  completion.solicited = (packet.word & kSolicited) != 0;
   completion.visible_ps = cpu_visible_ps(left_ps);
   ++resp.head;
   push_receive_completion(qp, completion);

@@ -2,6 +2,7 @@
 #include "nic/device.h"
 
 #include "nic/psn.h"
+#include "nic/transport.h"
 
 namespace weft::nic {
 
@@ -28,6 +29,13 @@ Device::Device(DeviceConfig config, Card& card, fabric::LinkDirection& out, fabr
   line_rate_bps_ = 8 * kSecond_ps / out_.timing().ps_per_byte;
   class_of_dscp_[config_.qos.cnp_dscp & 63] = config_.qos.cnp_priority & 7;
   class_of_dscp_[config_.qos.dscp & 63] = config_.qos.priority & 7;
+  Time_ps ps_per_byte = out_.timing().ps_per_byte;
+  transmit_control_ = {config_.qos.flow_control, config_.qos.pfc_mask, ps_per_byte};
+  receive_control_ = {config_.qos.flow_control,
+                      {0, 1, 2, 3, 4, 5, 6, 7},
+                      config_.qos.pause_quanta,
+                      ps_per_byte,
+                      fabric::RefreshClock::kStartsOver};
   plan_pauses();
 }
 
@@ -45,7 +53,7 @@ bool Device::post_send(std::uint32_t qpn, const SendRequest& request, Time_ps do
   wqe.first_psn = req.next_psn;
   std::uint32_t mtu_B = qp.attributes.path_mtu_B;
   // Without an MTU the queue pair went to ERR before RTR, and this is only flushed.
-  bool one_psn = request.length_B == 0 || mtu_B == 0 || is_atomic(request.opcode) || qp.type == QpType::kUd;
+  bool one_psn = request.length_B == 0 || mtu_B == 0 || is_atomic(request.opcode) || qp.transport->one_packet;
   wqe.packets = one_psn ? 1 : (request.length_B - 1) / mtu_B + 1;
   req.next_psn = psn_add(req.next_psn, wqe.packets);
   if (qp.state != QpState::kRts) {
@@ -61,7 +69,7 @@ bool Device::post_send(std::uint32_t qpn, const SendRequest& request, Time_ps do
 bool Device::post_receive(std::uint32_t qpn, const ReceiveRequest& request) {
   QueuePair& qp = *find_qp(qpn);
   Responder& resp = qp.resp;
-  if ((qp.marks & QueuePair::kShares) != 0) return false;
+  if ((qp.flags & QueuePair::kUsesSrq) != 0) return false;
   if (qp.state < QpState::kInit || resp.tail - resp.head > resp.mask) return false;
   resp.receives[resp.tail++ & resp.mask] = request;
   if (qp.state == QpState::kErr) flush_receives(qp, last_event_ps_);

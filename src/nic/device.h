@@ -14,63 +14,22 @@
 
 #include "base/random.h"
 #include "fabric/link.h"
+#include "fabric/link_flow_control.h"
 #include "fabric/port_log.h"
-#include "fabric/port_pause.h"
 #include "nic/async.h"
 #include "nic/completion_queue.h"
 #include "nic/counters.h"
+#include "nic/device_config.h"
 #include "nic/memory.h"
-#include "nic/nic_model.h"
-#include "nic/pcie.h"
-#include "nic/port_qos.h"
 #include "nic/queue_pair.h"
 #include "nic/shared_receive_queue.h"
 #include "nic/work_heap.h"
 #include "wire/aeth_syndrome.h"
+#include "wire/opcode.h"
 
 namespace weft::nic {
 
-inline constexpr std::size_t kGrh_B = 40;  // a UD receive begins with the peer's GRH
-
-// What the host around the device adds to its timing, and whom to tell.
-struct HostSide {
-  Time_ps mmio_write_ps = 0;
-  Time_ps dma_read_ps = 0;
-  Time_ps dma_write_ps = 0;
-  Time_ps memory_jitter_ps = 0;
-  void* self = nullptr;
-  void (*on_completion)(void* self, std::uint32_t cq, Time_ps visible_ps) = nullptr;  // armed CQs only
-  void (*on_write)(void* self, std::uint32_t key, Time_ps visible_ps) = nullptr;      // watched regions only
-  // Rare things. To be noted and acted upon later: the device is in the middle of one.
-  void (*on_async)(void* self, AsyncKind kind, std::uint32_t number, Time_ps now_ps) = nullptr;
-  // Writes the GRH that a UD receive begins with; null: those bytes stay as they are.
-  void (*make_grh)(void* self, const engine::Packet& packet, std::span<std::uint8_t, kGrh_B> out) = nullptr;
-};
-
-// What the ports of one card share.
-struct Card {
-  std::vector<PcieFunction> functions;
-  Time_ps message_free_ps = 0;
-  Time_ps atomic_free_ps = 0;
-};
-
-struct DeviceConfig {
-  NicModel model;
-  std::string name;           // "mlx5_0"
-  std::uint32_t port_id = 0;  // in the world
-  std::uint64_t seed = 0;
-  PortQos qos;
-  std::uint8_t extra_words = 0;                         // of IPv6 and a VLAN tag, for Packet::extra_words
-  const std::vector<std::uint32_t>* subnets = nullptr;  // by port id: who needs a router; null: nobody
-  bool carry_payload = false;                           // somebody looks at the bytes
-  // Faults of this port: a receiver that is slow, and one that pauses its peer for nothing.
-  Time_ps slow_ps_per_byte = 0;
-  Time_ps slow_from_ps = kNever_ps, slow_until_ps = kNever_ps;
-  std::uint8_t storm_classes = 0;
-  Time_ps storm_from_ps = kNever_ps, storm_until_ps = kNever_ps;
-  std::vector<Time_ps> link_down_ps;  // when the cable loses its signal, in order: pauses end
-  HostSide host;
-};
+struct RoceExtension;
 
 class alignas(64) Device {
   // What every packet needs, by cache line. The port's transmitter: control replies go first; READ data and requests
@@ -106,11 +65,14 @@ class alignas(64) Device {
   std::uint32_t create_qp(QpType type, std::uint32_t send_cq, std::uint32_t receive_cq, std::uint32_t send_depth,
                           std::uint32_t receive_depth, std::uint8_t function = 0, std::uint32_t srq = kNoSrq,
                           std::uint32_t pd = 0);
+  std::uint32_t create_qp(const Transport& transport, std::uint32_t send_cq, std::uint32_t receive_cq,
+                          std::uint32_t send_depth, std::uint32_t receive_depth, std::uint8_t function = 0,
+                          std::uint32_t srq = kNoSrq, std::uint32_t pd = 0);
   // False when there is none. Its completions stay in their queues; packets that still come find nobody; its number is
   // used again only after many others were destroyed.
   bool destroy_qp(std::uint32_t qpn);
   bool has_qp(std::uint32_t qpn) const {
-    return qpn - kFirstQpn < qps_.size() && (qps_[qpn - kFirstQpn].marks & QueuePair::kLive) != 0;
+    return qpn - kFirstQpn < qps_.size() && (qps_[qpn - kFirstQpn].flags & QueuePair::kLive) != 0;
   }
   // Makes this UD queue pair the port's general services interface: number 1 on the wire (IBTA vol 1, 13.5.1).
   void set_general_services(std::uint32_t qpn) { general_services_qpn_ = qpn; }
@@ -124,8 +86,8 @@ class alignas(64) Device {
   // Memory for so many more queue pairs at once, for those who make thousands.
   void reserve_qps(std::uint32_t more) { qps_.reserve(qps_.size() + more); }
   // The transitions of IBTA vol 1, 10.3.1, with all attributes that the step takes. In RTS -> RTS these are access,
-  // qkey and min_rnr_timer. False: refused, and why_not says why; empty when it would not be.
-  std::string_view why_not(std::uint32_t qpn, QpState to, const QpAttributes& attributes) const;
+  // qkey and min_rnr_timer. False: refused, and transition_error says why; empty when it would not be.
+  std::string_view transition_error(std::uint32_t qpn, QpState to, const QpAttributes& attributes) const;
   bool modify(std::uint32_t qpn, QpState to, const QpAttributes& attributes = {}, Time_ps now_ps = 0);
   std::uint32_t random_psn() { return static_cast<std::uint32_t>(psns_.below(1 << 24)); }
 
@@ -156,14 +118,56 @@ class alignas(64) Device {
   // What this QP's packets met on their way here: by hop, the longest queue and, in left_ps, the longest stay. Null:
   // they carried nothing.
   const engine::Telemetry* worst_telemetry(std::uint32_t qpn) const;
-  const fabric::PortPause& pause() const { return pause_; }
+  const fabric::TransmitControl& pause() const { return transmit_control_; }
   const fabric::PortPauseLog& pause_log() const { return pause_log_; }
   // How long this port has stopped its peer's class, the pause that still lasts at `now_ps` counted in.
   Time_ps pause_tx_ps(std::size_t pause_class, Time_ps now_ps) const {
-    bool lasts = (xoff_ >> pause_class & 1) != 0;
-    return counters.tx_pause_ps[pause_class] + (lasts ? now_ps - xoff_since_ps_[pause_class] : 0);
+    return receive_control_.total_ps(pause_class, now_ps);
   }
   CongestionEnvironment congestion_environment(std::uint32_t qpn) const { return environment_of(qp(qpn)); }
+
+  // For transports (nic/transport.h): what they are made of.
+  // transmit.cc: a queue pair's turn at the port, and a packet that leaves.
+  void queue_request(QueuePair& qp, Time_ps at_ps);
+  void put(engine::Packet& packet, Time_ps now_ps);
+  // Payload comes over PCIe. False when it is not in the NIC yet: the QP is queued for when it is.
+  bool fetch(QueuePair& qp, std::uint32_t payload_B, Time_ps now_ps);
+  engine::Cold& add_cold(engine::Packet& packet);
+  // Fills the cold side with the payload when somebody looks. False: the memory is gone.
+  bool add_payload(engine::Packet& packet, std::uint32_t key, std::uint64_t va);
+  void drop_unsent(const engine::Packet& packet);
+  // reply.cc: what a responder still has to send, and completions.
+  void push_reply(QueuePair& qp, const Reply& reply);
+  void push_receive_completion(QueuePair& qp, const Completion& completion);
+  // requester.cc: everything before `next_una` is acknowledged. False when that passes a READ or atomic that has no
+  // answer yet: then una stops there.
+  bool acknowledge(QueuePair& qp, std::uint32_t next_una, Time_ps now_ps);
+  // recovery.cc: the next packet to send is `psn`, not before `at_ps`; the local ACK timeout; errors.
+  void go_back(QueuePair& qp, std::uint32_t psn, Time_ps at_ps);
+  void arm_timer(QueuePair& qp, Time_ps now_ps);
+  bool timer_is_due(QueuePair& qp, Time_ps now_ps);  // false: it moved, and comes up again then
+  void signal_loss(QueuePair& qp, Time_ps now_ps);
+  void fail_send_queue(QueuePair& qp, WcStatus status, Time_ps now_ps);
+  void enter_error(QueuePair& qp, Time_ps now_ps);
+  // responder.cc, receive.cc: what arrives.
+  const engine::Cold& cold_of(const engine::Packet& packet) const;
+  std::uint32_t aux_of(const engine::Packet& packet) const {
+    return (packet.flags & engine::Packet::kHasCold) != 0 ? cold_of(packet).aux : packet.aux;
+  }
+  std::span<const std::uint8_t> payload_of(const engine::Packet& packet);
+  enum class Placed : std::uint8_t { kDone, kWrongLength, kNotAllowed, kGone };
+  // The payload goes to Responder::va and what follows from it.
+  Placed place(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
+
+  // The tables of RC, UC and UD.
+  static bool send_rc(Device& device, QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
+  static bool send_rc_reply(Device& device, QueuePair& qp, Reply& reply, Time_ps now_ps);
+  static fabric::Fate receive_rc(Device& device, QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  static void on_rc_timer(Device& device, QueuePair& qp, Time_ps now_ps);
+  static bool send_uc(Device& device, QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
+  static fabric::Fate receive_uc(Device& device, QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  static bool send_ud(Device& device, QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
+  static fabric::Fate receive_ud(Device& device, QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
 
  private:
   static constexpr std::uint32_t kFirstQpn = 0x108;  // low numbers are the driver's own, as on mlx5
@@ -184,7 +188,7 @@ class alignas(64) Device {
   bool take_shared_receive(QueuePair& qp, Time_ps now_ps);
   bool has_receive(QueuePair& qp, Time_ps now_ps) {
     if (qp.resp.head != qp.resp.tail) return true;
-    return (qp.marks & QueuePair::kShares) != 0 && take_shared_receive(qp, now_ps);
+    return (qp.flags & QueuePair::kUsesSrq) != 0 && take_shared_receive(qp, now_ps);
   }
   void check_srq_limit(std::uint32_t srq, Time_ps now_ps);
 
@@ -194,8 +198,8 @@ class alignas(64) Device {
   void lose_completion(std::uint32_t cq, Time_ps at_ps);
   void fail_cq(std::uint32_t cq, Time_ps now_ps);
   void note_packet(QueuePair& qp, Time_ps now_ps) {
-    if (qp.state != QpState::kRtr || (qp.marks & QueuePair::kEstablished) != 0) return;
-    qp.marks |= QueuePair::kEstablished;
+    if (qp.state != QpState::kRtr || (qp.flags & QueuePair::kEstablished) != 0) return;
+    qp.flags |= QueuePair::kEstablished;
     tell(AsyncKind::kCommunicationEstablished, qp.qpn, now_ps);
   }
 
@@ -207,16 +211,14 @@ class alignas(64) Device {
   // transmit.cc: the port picks who sends next. A context is a QP's requester or its responder.
   static std::uint32_t request_context(const QueuePair& qp) { return (qp.qpn - kFirstQpn) * 2; }
   void queue_context(Time_ps& queued_ps, std::uint32_t context, Time_ps at_ps);
-  void queue_request(QueuePair& qp, Time_ps at_ps);
   void queue_reply(QueuePair& qp, Time_ps at_ps);
   void plan_service(Time_ps now_ps);
   void service_by(Time_ps at_ps) { service_ps_ = std::min(service_ps_, std::max(at_ps, free_ps_)); }
-  void put(engine::Packet& packet, Time_ps now_ps);
   bool serve_context(std::uint32_t context, Time_ps now_ps);
   bool send_request(QueuePair& qp, Time_ps now_ps);
+  template <bool kReliable>
   bool send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
   void send_response_request(QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
-  bool fetch(QueuePair& qp, std::uint32_t payload_B, Time_ps now_ps);
   bool send_reply(QueuePair& qp, Time_ps now_ps);
   bool send_read_reply(QueuePair& qp, Reply& reply, Time_ps now_ps);
   void send_ack(QueuePair& qp, const Reply& reply, Time_ps now_ps);
@@ -231,11 +233,6 @@ class alignas(64) Device {
     return trust_dscp_ ? class_of_dscp_[packet.tos >> 2] : static_cast<std::uint32_t>(packet.priority);
   }
   bool needs_router(std::uint32_t remote_port) const;
-  engine::Cold& add_cold(engine::Packet& packet);
-  // Fills the cold side with the payload when somebody looks. False: the memory is gone.
-  bool add_payload(engine::Packet& packet, std::uint32_t key, std::uint64_t va);
-  void drop_unsent(const engine::Packet& packet);
-  void arm_timer(QueuePair& qp, Time_ps now_ps);
   static bool has_psns_left(const QueuePair& qp, const SendWqe& wqe);
   bool message_may_start(QueuePair& qp, Time_ps now_ps, Time_ps& at_ps);
 
@@ -247,12 +244,13 @@ class alignas(64) Device {
   void plan_pauses();
   void unpark(Time_ps now_ps);
   bool is_paused(std::uint32_t context) const;
-  void send_pause(engine::PauseRequest request, Time_ps now_ps);
+  void send_pause(fabric::PauseRequest request, Time_ps now_ps);
   void hold_peer(const engine::Packet& packet, Time_ps now_ps);
   void slow_down(Time_ps now_ps);
   void plan_xon(Time_ps now_ps);
   void log_pauses(std::uint8_t classes, bool sent, fabric::PauseEnd what, Time_ps now_ps);
   void pauses_changed(std::uint8_t before, fabric::PauseEnd end, Time_ps now_ps);
+  void hold_ended(std::uint8_t classes, fabric::PauseEnd end, Time_ps now_ps);
 
   // reaction_point.cc: congestion control.
   CongestionEnvironment environment_of(const QueuePair& qp) const { return {line_rate_bps_, qp.attributes.path_mtu_B}; }
@@ -262,7 +260,6 @@ class alignas(64) Device {
   bool window_is_full(const QueuePair& qp) const;
   void receive_cnp(QueuePair& qp, Time_ps now_ps);
   void signal_ack(QueuePair& qp, std::uint32_t una_before, const engine::Packet* packet, Time_ps now_ps);
-  void signal_loss(QueuePair& qp, Time_ps now_ps);
   void time_packet(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   void ask_for_telemetry(const QueuePair& qp, engine::Packet& packet);
   void keep_telemetry(QueuePair& qp, const engine::Packet& packet);
@@ -281,13 +278,11 @@ class alignas(64) Device {
   // receive.cc
   void receive_packet(engine::Packet& packet, Time_ps now_ps);
   void end(const engine::Packet& packet, fabric::Fate fate);
-  std::span<const std::uint8_t> payload_of(const engine::Packet& packet);
 
   // requester.cc: what comes back.
   fabric::Fate receive_response(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   fabric::Fate receive_ack(QueuePair& qp, const engine::Packet& packet, std::uint32_t aeth, Time_ps now_ps);
   fabric::Fate receive_data(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
-  bool acknowledge(QueuePair& qp, std::uint32_t next_una, Time_ps now_ps);
   void finish_head(QueuePair& qp, WcStatus status, Time_ps now_ps, Time_ps data_visible_ps);
   void push_send_completion(QueuePair& qp, const SendWqe& wqe, WcStatus status, Time_ps visible_ps);
   Time_ps cpu_visible_ps(Time_ps left_nic_ps);
@@ -295,7 +290,6 @@ class alignas(64) Device {
   bool store(MemoryRegion& region, std::uint64_t va, std::span<const std::uint8_t> in, Time_ps left_nic_ps);
 
   // recovery.cc: retransmission, timers, errors.
-  void go_back(QueuePair& qp, std::uint32_t psn, Time_ps at_ps);
   fabric::Fate on_nak(QueuePair& qp, std::uint8_t code, Time_ps now_ps);
   fabric::Fate on_rnr(QueuePair& qp, std::uint8_t timer, Time_ps now_ps);
   void on_ack_timeout(QueuePair& qp, Time_ps now_ps);
@@ -304,9 +298,7 @@ class alignas(64) Device {
   bool count_connectx_timeout(QueuePair& qp);
   void progress(QueuePair& qp, Time_ps now_ps);
   void drop_stale_timers();
-  void fail_send_queue(QueuePair& qp, WcStatus status, Time_ps now_ps);
   void fail_sending(QueuePair& qp, WcStatus status, Time_ps now_ps);
-  void enter_error(QueuePair& qp, Time_ps now_ps);
   void flush_receives(QueuePair& qp, Time_ps now_ps);
 
   // responder.cc: requests that arrive.
@@ -317,16 +309,14 @@ class alignas(64) Device {
     return qp.resp.requests_waiting >= qp.attributes.max_dest_rd_atomic;
   }
   bool may_invalidate(const QueuePair& qp, std::uint32_t rkey);
-  bool may_read(const QueuePair& qp, const engine::Cold& cold);
+  bool may_read(const QueuePair& qp, const RoceExtension& headers);
   fabric::Fate accept_read(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   fabric::Fate accept_atomic(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   std::optional<fabric::Fate> begin_message(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
-  enum class Placed : std::uint8_t { kDone, kWrongLength, kNotAllowed, kGone };
-  Placed place(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
   fabric::Fate refuse_payload(QueuePair& qp, Placed why, Time_ps now_ps);
   void fail_receive(QueuePair& qp, WcStatus status, Time_ps now_ps);
   void end_message(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
-  const engine::Cold& cold_of(const engine::Packet& packet) const;
+  const RoceExtension& headers_of(const engine::Packet& packet) const;
   fabric::Fate refuse(QueuePair& qp, wire::NakCode code, Time_ps now_ps, bool receive_failed = false);
   fabric::Fate not_ready(QueuePair& qp, Time_ps now_ps);
 
@@ -345,12 +335,10 @@ class alignas(64) Device {
   std::uint32_t ack_word(const QueuePair& qp) const;
   std::size_t most_replies() const;
   bool has_room_for_response(const QueuePair& qp) const;
-  void push_reply(QueuePair& qp, const Reply& reply);
   void reply_read(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps, bool again = false);
   void reply_atomic(QueuePair& qp, std::uint32_t psn, std::uint64_t original, Time_ps ready_ps, bool again = false);
   void reply_ack(QueuePair& qp, std::uint32_t psn, Time_ps now_ps);
   void reply_nak(QueuePair& qp, std::uint8_t syndrome, Time_ps at_ps);
-  void push_receive_completion(QueuePair& qp, const Completion& completion);
   void push_completion(std::uint32_t cq, const Completion& completion);
 
   struct PendingCnp {
@@ -380,16 +368,14 @@ class alignas(64) Device {
   Time_ps rx_buffer_ps_ = 0, rx_xon_ps_ = 0;  // as rx_xoff_ps_
   std::int64_t line_rate_bps_ = 0;
   // Flow control.
-  fabric::PortPause pause_;
+  fabric::TransmitControl transmit_control_;
+  fabric::ReceiveControl receive_control_;
   fabric::PortPauseLog pause_log_;
   std::vector<Parked> parked_;         // contexts whose class is stopped
   std::uint8_t storm_ = 0;             // classes that the pause storm of a fault has stopped
   Time_ps storm_over_ps_ = kNever_ps;  // its last XOFF runs out
-  std::uint8_t xoff_ = 0;              // classes that this port has stopped
   std::size_t next_link_down_ = 0;
   Time_ps xoff_check_ps_ = kNever_ps;  // when the receive buffer may be down to XON
-  Time_ps refresh_ps_ = kNever_ps;
-  std::array<Time_ps, 8> xoff_since_ps_{};
 };
 
 }  // namespace weft::nic

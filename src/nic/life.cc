@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "nic/device.h"
+#include "nic/transport.h"
 
 namespace weft::nic {
 
@@ -21,7 +22,7 @@ std::uint32_t Device::create_cq(std::uint32_t entries) {
 bool Device::destroy_cq(std::uint32_t cq) {
   if (cq >= cqs_.size() || std::find(free_cqs_.begin(), free_cqs_.end(), cq) != free_cqs_.end()) return false;
   for (const QueuePair& qp : qps_) {
-    if ((qp.marks & QueuePair::kLive) != 0 && (qp.send_cq == cq || qp.receive_cq == cq)) return false;
+    if ((qp.flags & QueuePair::kLive) != 0 && (qp.send_cq == cq || qp.receive_cq == cq)) return false;
   }
   cqs_[cq] = CompletionQueue(0);
   free_cqs_.push_back(cq);
@@ -31,9 +32,16 @@ bool Device::destroy_cq(std::uint32_t cq) {
 std::uint32_t Device::create_qp(QpType type, std::uint32_t send_cq, std::uint32_t receive_cq, std::uint32_t send_depth,
                                 std::uint32_t receive_depth, std::uint8_t function, std::uint32_t srq,
                                 std::uint32_t pd) {
+  return create_qp(transport_of(type), send_cq, receive_cq, send_depth, receive_depth, function, srq, pd);
+}
+
+std::uint32_t Device::create_qp(const Transport& transport, std::uint32_t send_cq, std::uint32_t receive_cq,
+                                std::uint32_t send_depth, std::uint32_t receive_depth, std::uint8_t function,
+                                std::uint32_t srq, std::uint32_t pd) {
   QueuePair qp;
-  qp.type = type;
-  qp.marks = QueuePair::kLive;
+  qp.transport = &transport;
+  if (transport.state_B > 0) qp.own = std::make_unique<std::byte[]>(transport.state_B);
+  qp.flags = QueuePair::kLive;
   qp.function = function;
   qp.send_cq = send_cq;
   qp.receive_cq = receive_cq;
@@ -41,7 +49,7 @@ std::uint32_t Device::create_qp(QpType type, std::uint32_t send_cq, std::uint32_
   qp.req.wqes.resize(std::bit_ceil(send_depth));
   qp.req.mask = static_cast<std::uint32_t>(qp.req.wqes.size() - 1);
   if (srq != kNoSrq) {
-    qp.marks |= QueuePair::kShares;
+    qp.flags |= QueuePair::kUsesSrq;
     qp.srq = srq;
     receive_depth = 1;
   }
@@ -67,7 +75,7 @@ bool Device::destroy_qp(std::uint32_t qpn) {
   QueuePair& qp = *find_qp(qpn);
   forget(qp);
   qp.state = QpState::kReset;
-  qp.marks = 0;
+  qp.flags = 0;
   qp.req.wqes = {};
   qp.resp.receives = {};
   qp.resp.replies = {};
@@ -100,7 +108,8 @@ void Device::forget(QueuePair& qp) {
   resp.atomics.resize(qp.resp.atomics.size());
   resp.queued_ps = qp.resp.queued_ps;
   qp.resp = std::move(resp);
-  qp.marks &= static_cast<std::uint8_t>(~QueuePair::kEstablished);
+  if (qp.own) std::fill_n(qp.own.get(), qp.transport->state_B, std::byte{});
+  qp.flags &= static_cast<std::uint8_t>(~QueuePair::kEstablished);
 }
 
 }  // namespace weft::nic

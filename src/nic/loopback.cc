@@ -14,7 +14,7 @@ void Device::loop_back(const engine::Packet& packet, std::uint32_t line_bytes, T
 void Device::receive_looped(Time_ps now_ps) {
   engine::Packet packet = looped_.front();
   looped_.pop_front();
-  // The cable's books do not know it.
+  // Not counted by the link's counters.
   const auto received = in_.received;
   auto& counted = counters.priorities[class_received(packet)].rx;
   const auto traffic = counted;

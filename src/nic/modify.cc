@@ -4,6 +4,7 @@
 
 #include "nic/device.h"
 #include "nic/psn.h"
+#include "nic/transport.h"
 
 namespace weft::nic {
 
@@ -12,7 +13,7 @@ namespace {
 constexpr std::uint8_t kMaxTimer = 31;  // 5 bits: RNR timer and ACK timeout
 constexpr std::uint8_t kMaxRetries = 7;
 
-bool is_arrow(QpType type, QpState from, QpState to) {
+bool is_arrow(const Transport& transport, QpState from, QpState to) {
   switch (to) {
     case QpState::kReset:
       return true;
@@ -23,7 +24,7 @@ bool is_arrow(QpType type, QpState from, QpState to) {
     case QpState::kRtr:
       return from == QpState::kInit;
     case QpState::kRts:
-      return from == QpState::kRtr || from == QpState::kRts || (from == QpState::kSqe && type != QpType::kRc);
+      return from == QpState::kRtr || from == QpState::kRts || (from == QpState::kSqe && !transport.reliable);
     case QpState::kSqe:
       return false;
   }
@@ -36,18 +37,18 @@ bool is_path_mtu(std::uint32_t mtu_B) {
 
 }  // namespace
 
-std::string_view Device::why_not(std::uint32_t qpn, QpState to, const QpAttributes& attributes) const {
+std::string_view Device::transition_error(std::uint32_t qpn, QpState to, const QpAttributes& attributes) const {
   if (!has_qp(qpn)) return "no such queue pair";
   const QueuePair& qp = this->qp(qpn);
-  if (!is_arrow(qp.type, qp.state, to)) return "no such transition";
-  if (to == QpState::kRtr && qp.type != QpType::kUd) {
+  if (!is_arrow(*qp.transport, qp.state, to)) return "no such transition";
+  if (to == QpState::kRtr && qp.transport->connected) {
     if (!is_path_mtu(attributes.path_mtu_B)) return "the path MTU is 256, 512, 1024, 2048 or 4096 bytes";
     if (attributes.remote_qpn > kPsnMask || attributes.rq_psn > kPsnMask) return "QP numbers and PSNs have 24 bits";
-    if (qp.type == QpType::kRc && attributes.min_rnr_timer > kMaxTimer) return "the RNR timer is at most 31";
+    if (qp.transport->reliable && attributes.min_rnr_timer > kMaxTimer) return "the RNR timer is at most 31";
   }
   if (to == QpState::kRts && qp.state == QpState::kRtr) {
     if (attributes.sq_psn > kPsnMask) return "PSNs have 24 bits";
-    if (qp.type == QpType::kRc) {
+    if (qp.transport->reliable) {
       if (attributes.timeout > kMaxTimer) return "the ACK timeout is at most 31";
       if (attributes.retry_cnt > kMaxRetries || attributes.rnr_retry > kMaxRetries)
         return "there are at most 7 retries";
@@ -57,7 +58,7 @@ std::string_view Device::why_not(std::uint32_t qpn, QpState to, const QpAttribut
 }
 
 bool Device::modify(std::uint32_t qpn, QpState to, const QpAttributes& attributes, Time_ps now_ps) {
-  if (!why_not(qpn, to, attributes).empty()) return false;
+  if (!transition_error(qpn, to, attributes).empty()) return false;
   QueuePair& qp = *find_qp(qpn);
   QpAttributes& a = qp.attributes;
   QpState from = qp.state;

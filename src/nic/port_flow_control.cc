@@ -1,26 +1,24 @@
 // Pauses at a NIC port: contexts of a stopped class are parked until it is released; a receive buffer that fills stops
 // the peer (802.1Qbb 36, 802.3 31B).
 #include "nic/device.h"
+#include "nic/transport.h"
 
 namespace weft::nic {
 
 using engine::Packet;
-using engine::PauseRequest;
 using fabric::FlowControl;
-
-namespace {
-constexpr std::uint8_t kAllClasses = 0xff;
-}
+using fabric::kAllClasses;
+using fabric::PauseRequest;
 
 bool Device::is_paused(std::uint32_t context) const {
-  if (context == kCnpContext) return (pause_.paused() >> config_.qos.cnp_priority & 1) != 0;
+  if (context == kCnpContext) return (transmit_control_.blocked() >> config_.qos.cnp_priority & 1) != 0;
   const QueuePair& qp = qps_[context / 2];
   std::uint32_t priority = qp.packet.priority;
-  if (qp.type == QpType::kUd && (context & 1) == 0 && qp.req.tx != qp.req.tail) {
+  if (!qp.transport->connected && (context & 1) == 0 && qp.req.tx != qp.req.tail) {
     const SendRequest& request = qp.req.wqes[qp.req.tx & qp.req.mask].request;
     if (request.has_class) priority = class_to_send(request.tos, request.priority);
   }
-  return (pause_.paused() >> priority & 1) != 0;
+  return (transmit_control_.blocked() >> priority & 1) != 0;
 }
 
 void Device::log_pauses(std::uint8_t classes, bool sent, fabric::PauseEnd what, Time_ps now_ps) {
@@ -30,7 +28,7 @@ void Device::log_pauses(std::uint8_t classes, bool sent, fabric::PauseEnd what, 
 }
 
 void Device::pauses_changed(std::uint8_t before, fabric::PauseEnd end, Time_ps now_ps) {
-  std::uint8_t after = pause_.paused();
+  std::uint8_t after = transmit_control_.blocked();
   log_pauses(static_cast<std::uint8_t>(before & ~after), false, end, now_ps);
   log_pauses(static_cast<std::uint8_t>(after & ~before), false, fabric::PauseEnd::kStart, now_ps);
   unpark(now_ps);
@@ -38,11 +36,8 @@ void Device::pauses_changed(std::uint8_t before, fabric::PauseEnd end, Time_ps n
 
 void Device::receive_pause(const Packet& packet, Time_ps now_ps) {
   while (next_link_down_ps() <= now_ps) ++next_link_down_;
-  std::uint8_t honoured = 0;
-  if (config_.qos.flow_control == FlowControl::kPfc) honoured = config_.qos.pfc_mask;
-  if (config_.qos.flow_control == FlowControl::kPause) honoured = kAllClasses;
-  std::uint8_t before = pause_.paused();
-  pause_.apply(PauseRequest::of(packet.aux), honoured, now_ps, engine::pause_quantum_ps(out_.timing().ps_per_byte));
+  std::uint8_t before = transmit_control_.blocked();
+  transmit_control_.receive(PauseRequest::of(packet), now_ps);
   in_.received.count(fabric::Fate::kPause);
   pauses_changed(before, fabric::PauseEnd::kXon, now_ps);
   plan_pauses();
@@ -64,17 +59,13 @@ void Device::unpark(Time_ps now_ps) {
 }
 
 void Device::send_pause(PauseRequest request, Time_ps now_ps) {
-  Packet packet;
-  packet.src = config_.port_id & engine::kPortMask;
-  packet.opcode = engine::kPauseOpcode;
-  packet.dest_qp = config_.qos.flow_control == FlowControl::kPause ? 1 : 0;
-  packet.aux = request.word();
+  if (request.is_empty()) return;
+  Packet packet = fabric::pause_packet(config_.qos.flow_control, request, config_.port_id);
   Time_ps start_ps = std::max(now_ps, free_ps_);
   free_ps_ = start_ps + out_.send_pause(packet, start_ps);
   if (service_ps_ != kNever_ps) service_ps_ = std::max(service_ps_, free_ps_);
-  for (std::size_t c = 0; c < fabric::kPauseClasses; ++c) {
-    if ((request.xoff | request.xon) >> c & 1) ++counters.tx_pause[c];
-  }
+  receive_control_.count_sent(request);
+  for (std::size_t c = 0; c < fabric::kPauseClasses; ++c) counters.tx_pause[c] = receive_control_.frames(c);
 }
 
 // A fault: for a time the host's memory takes less than PCIe could bring.
@@ -106,25 +97,18 @@ void Device::hold_peer(const Packet& packet, Time_ps now_ps) {
                              ? kAllClasses
                              : static_cast<std::uint8_t>(config_.qos.pfc_mask & 1u << class_received(packet));
   plan_xon(now_ps);
-  auto fresh = static_cast<std::uint8_t>(classes & ~xoff_);
-  if (fresh != 0) {
-    for (std::size_t c = 0; c < fabric::kPauseClasses; ++c) {
-      if (fresh >> c & 1) xoff_since_ps_[c] = now_ps;
-    }
-    log_pauses(static_cast<std::uint8_t>(fresh & ~storm_), true, fabric::PauseEnd::kStart, now_ps);
-    xoff_ |= fresh;
-    send_pause({fresh, 0, config_.qos.pause_quanta}, now_ps);
-    refresh_ps_ =
-        std::min(refresh_ps_, now_ps + fabric::pause_refresh_ps(config_.qos.pause_quanta, out_.timing().ps_per_byte));
-  }
+  auto fresh = static_cast<std::uint8_t>(classes & ~receive_control_.held());
+  log_pauses(static_cast<std::uint8_t>(fresh & ~storm_), true, fabric::PauseEnd::kStart, now_ps);
+  send_pause(receive_control_.hold(fresh, now_ps), now_ps);
   plan_pauses();
 }
 
 void Device::plan_pauses() {
-  pause_due_ps_ = pause_.next_expiry_ps();
-  if (xoff_ != 0) pause_due_ps_ = std::min(pause_due_ps_, std::min(xoff_check_ps_, refresh_ps_));
+  pause_due_ps_ = transmit_control_.next_expiry_ps();
+  std::uint8_t held = receive_control_.held();
+  if (held != 0) pause_due_ps_ = std::min(pause_due_ps_, std::min(xoff_check_ps_, receive_control_.refresh_ps()));
   pause_due_ps_ = std::min(pause_due_ps_, std::min(config_.storm_from_ps, storm_over_ps_));
-  if (pause_.paused() != 0 || xoff_ != 0) pause_due_ps_ = std::min(pause_due_ps_, next_link_down_ps());
+  if (transmit_control_.blocked() != 0 || held != 0) pause_due_ps_ = std::min(pause_due_ps_, next_link_down_ps());
 }
 
 Time_ps Device::next_link_down_ps() const {
@@ -133,15 +117,17 @@ Time_ps Device::next_link_down_ps() const {
 
 // The signal is lost: both directions forget that they were stopped.
 void Device::lose_link(Time_ps now_ps) {
-  std::uint8_t before = pause_.paused();
-  pause_.release_all(now_ps);
+  std::uint8_t before = transmit_control_.blocked();
+  transmit_control_.release_all(now_ps);
   pauses_changed(before, fabric::PauseEnd::kLinkDown, now_ps);
-  for (std::size_t c = 0; c < fabric::kPauseClasses; ++c) {
-    if (xoff_ >> c & 1) counters.tx_pause_ps[c] += now_ps - xoff_since_ps_[c];
-  }
-  log_pauses(static_cast<std::uint8_t>(xoff_ & ~storm_), true, fabric::PauseEnd::kLinkDown, now_ps);
-  xoff_ = 0;
-  refresh_ps_ = kNever_ps;
+  std::uint8_t held = receive_control_.held();
+  receive_control_.forget(held, now_ps);
+  hold_ended(held, fabric::PauseEnd::kLinkDown, now_ps);
+}
+
+void Device::hold_ended(std::uint8_t classes, fabric::PauseEnd end, Time_ps now_ps) {
+  for (std::size_t c = 0; c < fabric::kPauseClasses; ++c) counters.tx_pause_ps[c] = receive_control_.ended_ps(c);
+  log_pauses(static_cast<std::uint8_t>(classes & ~storm_), true, end, now_ps);
 }
 
 void Device::on_pause_due(Time_ps now_ps) {
@@ -149,36 +135,31 @@ void Device::on_pause_due(Time_ps now_ps) {
     ++next_link_down_;
     lose_link(now_ps);
   }
-  if (pause_.next_expiry_ps() <= now_ps) {
-    std::uint8_t before = pause_.paused();
-    pause_.expire(now_ps);
+  if (transmit_control_.next_expiry_ps() <= now_ps) {
+    std::uint8_t before = transmit_control_.blocked();
+    transmit_control_.expire(now_ps);
     pauses_changed(before, fabric::PauseEnd::kExpired, now_ps);
   }
-  Time_ps half_ps = fabric::pause_refresh_ps(config_.qos.pause_quanta, out_.timing().ps_per_byte);
-  if (xoff_ != 0 && xoff_check_ps_ <= now_ps) {
+  std::uint8_t held = receive_control_.held();
+  if (held != 0 && xoff_check_ps_ <= now_ps) {
     if (config_.slow_ps_per_byte > 0) slow_down(now_ps);
     Time_ps backlog_ps = 0;
     for (const PcieFunction& function : card_.functions)
       backlog_ps = std::max(backlog_ps, function.write_backlog_ps(now_ps));
     if (backlog_ps <= rx_xon_ps_) {
-      for (std::size_t c = 0; c < fabric::kPauseClasses; ++c) {
-        if (xoff_ >> c & 1) counters.tx_pause_ps[c] += now_ps - xoff_since_ps_[c];
-      }
-      log_pauses(static_cast<std::uint8_t>(xoff_ & ~storm_), true, fabric::PauseEnd::kXon, now_ps);
-      send_pause({0, xoff_, 0}, now_ps);
-      xoff_ = 0;
-      refresh_ps_ = kNever_ps;
+      PauseRequest request = receive_control_.release(held, now_ps);
+      hold_ended(held, fabric::PauseEnd::kXon, now_ps);
+      send_pause(request, now_ps);
     } else {
       plan_xon(now_ps);
     }
   }
-  if (xoff_ != 0 && refresh_ps_ <= now_ps) {
-    send_pause({xoff_, 0, config_.qos.pause_quanta}, now_ps);
-    refresh_ps_ = now_ps + half_ps;
-  }
+  if (receive_control_.refresh_ps() <= now_ps) send_pause(receive_control_.refresh(now_ps), now_ps);
+  Time_ps half_ps = receive_control_.refresh_interval_ps();
   if (config_.storm_from_ps <= now_ps) {
     std::uint8_t classes = config_.qos.flow_control == FlowControl::kPause ? kAllClasses : config_.storm_classes;
-    log_pauses(static_cast<std::uint8_t>(classes & ~storm_ & ~xoff_), true, fabric::PauseEnd::kStart, now_ps);
+    log_pauses(static_cast<std::uint8_t>(classes & ~storm_ & ~receive_control_.held()), true, fabric::PauseEnd::kStart,
+               now_ps);
     storm_ = classes;
     send_pause({classes, 0, config_.qos.pause_quanta}, now_ps);
     bool goes_on = now_ps + half_ps < config_.storm_until_ps;
@@ -186,7 +167,7 @@ void Device::on_pause_due(Time_ps now_ps) {
     if (!goes_on) storm_over_ps_ = now_ps + 2 * half_ps;  // nobody sends XON: the last one runs out
   }
   if (storm_over_ps_ <= now_ps) {
-    log_pauses(static_cast<std::uint8_t>(storm_ & ~xoff_), true, fabric::PauseEnd::kExpired, now_ps);
+    log_pauses(static_cast<std::uint8_t>(storm_ & ~receive_control_.held()), true, fabric::PauseEnd::kExpired, now_ps);
     storm_ = 0;
     storm_over_ps_ = kNever_ps;
   }

@@ -2,7 +2,9 @@
 // and 10.3). Only data; the rules are in post.cc, transmit.cc, requester.cc, recovery.cc and responder.cc.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/time.h"
@@ -15,7 +17,8 @@
 
 namespace weft::nic {
 
-enum class QpType : std::uint8_t { kRc, kUd, kUc };
+enum class QpType : std::uint8_t { kRc, kUd, kUc };  // by which verbs ask for a transport
+struct Transport;
 enum class QpState : std::uint8_t { kReset, kInit, kRtr, kRts, kSqe, kErr };
 
 // ibv_qp_attr, as far as it is modelled.
@@ -90,7 +93,7 @@ struct Requester {
   Time_ps last_sent_ps = 0;         // data packet
   Time_ps deadline_ps = kNever_ps;  // local ACK timeout
   Time_ps last_ack_ps = 0;          // something was acknowledged, or the first packet after nothing was due left
-  Time_ps ack_gap_ps = 0;           // longest time between two such, by and by forgotten
+  Time_ps ack_gap_ps = 0;           // decaying maximum of the time between two such
   std::uint8_t retries_left = 0;
   std::uint8_t rnr_left = 0;
   std::uint8_t adaptive_step = 0;   // adaptive retransmissions since the last progress
@@ -144,12 +147,12 @@ struct Responder {
 // Ordered by cache line: both sides, the responder, the requester, congestion control.
 struct alignas(64) QueuePair {
   engine::Packet packet;  // what all packets of this QP have in common
+  const Transport* transport = nullptr;
   std::uint32_t qpn = 0;
-  QpType type = QpType::kRc;
   QpState state = QpState::kReset;
   std::uint8_t function = 0;
-  enum Mark : std::uint8_t { kLive = 1, kEstablished = 2, kShares = 4 };
-  std::uint8_t marks = 0;  // Mark; a destroyed queue pair has none and is in RESET; kShares: an SRQ
+  enum Flag : std::uint8_t { kLive = 1, kEstablished = 2, kUsesSrq = 4 };
+  std::uint8_t flags = 0;  // Flag; a destroyed queue pair has none and is in RESET; kUsesSrq: an SRQ
   QpAttributes attributes;
   std::uint32_t send_cq = 0;
   std::uint32_t receive_cq = 0;
@@ -158,10 +161,11 @@ struct alignas(64) QueuePair {
   alignas(64) Responder resp;
   alignas(64) Requester req;
   alignas(64) Time_ps pace_ps = 0;  // not before: looked at again then
-  Time_ps paid_ps = 0;              // when the last packet is paid for at the present pace
+  Time_ps next_send_ps = 0;         // when the last packet is paid for at the present pace
   CongestionState congestion;       // of what it sends: requests, and READ data
   std::uint64_t retransmitted_packets = 0;
   std::uint64_t cnps_received = 0;
+  std::unique_ptr<std::byte[]> own;  // of the transport: own_state()
 };
 
 }  // namespace weft::nic

@@ -1,6 +1,7 @@
 // The reaction point: how congestion control paces what a queue pair sends, and what it is told.
 #include "nic/device.h"
 #include "nic/psn.h"
+#include "nic/roce_packet.h"
 
 namespace weft::nic {
 
@@ -8,7 +9,7 @@ using engine::Packet;
 
 void Device::start_congestion_control(QueuePair& qp, Time_ps now_ps) {
   qp.congestion = {};
-  qp.pace_ps = qp.paid_ps = 0;
+  qp.pace_ps = qp.next_send_ps = 0;
   if (cc_ == nullptr || (config_.qos.cc_prio_mask >> qp.packet.priority & 1) == 0) return;
   qp.congestion.active = true;
   cc_->start(qp.congestion, config_.qos.congestion, environment_of(qp), now_ps);
@@ -22,22 +23,22 @@ void Device::pace(QueuePair& qp, std::uint32_t line_bytes, Time_ps now_ps) {
   state.until_bytes_B -= line_bytes;
   if (now_ps >= state.until_ps || state.until_bytes_B <= 0) [[unlikely]]
     cc_->settle(state, config_.qos.congestion, environment_of(qp), now_ps);
-  qp.paid_ps = now_ps + (static_cast<std::int64_t>(line_bytes) * state.pace_q16 >> 16);
-  qp.pace_ps = std::min(qp.paid_ps, std::max(state.until_ps, now_ps + 1));
+  qp.next_send_ps = now_ps + (static_cast<std::int64_t>(line_bytes) * state.pace_q16 >> 16);
+  qp.pace_ps = std::min(qp.next_send_ps, std::max(state.until_ps, now_ps + 1));
 }
 
 // The pace has changed while a packet waits: what is left of the wait shrinks or grows with it. True when it is over.
 bool Device::may_send(QueuePair& qp, Time_ps now_ps) {
-  if (qp.paid_ps <= now_ps) return true;
+  if (qp.next_send_ps <= now_ps) return true;
   CongestionState& state = qp.congestion;
   std::int64_t before_q16 = state.pace_q16;
   if (now_ps >= state.until_ps) cc_->settle(state, config_.qos.congestion, environment_of(qp), now_ps);
   if (before_q16 > 0 && state.pace_q16 != before_q16) {
-    auto left = static_cast<unsigned __int128>(qp.paid_ps - now_ps) * static_cast<std::uint64_t>(state.pace_q16);
-    qp.paid_ps = now_ps + static_cast<Time_ps>(left / static_cast<std::uint64_t>(before_q16));
+    auto left = static_cast<unsigned __int128>(qp.next_send_ps - now_ps) * static_cast<std::uint64_t>(state.pace_q16);
+    qp.next_send_ps = now_ps + static_cast<Time_ps>(left / static_cast<std::uint64_t>(before_q16));
   }
-  qp.pace_ps = std::min(qp.paid_ps, std::max(state.until_ps, now_ps + 1));
-  return qp.paid_ps <= now_ps;
+  qp.pace_ps = std::min(qp.next_send_ps, std::max(state.until_ps, now_ps + 1));
+  return qp.next_send_ps <= now_ps;
 }
 
 bool Device::window_is_full(const QueuePair& qp) const {
@@ -88,8 +89,8 @@ void Device::time_packet(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   Requester& req = qp.req;
   if (req.timed_ps != kNever_ps) return;
   req.timed_ps = now_ps;
-  req.timed_psn = psn_add(packet.psn, 1);
-  packet.flags |= Packet::kAckReq;
+  req.timed_psn = psn_add(psn_of(packet), 1);
+  packet.word |= kAckReq;
 }
 
 // Switches will write into this packet what they saw: for an algorithm, or because the workload asks for it.
@@ -100,7 +101,7 @@ void Device::ask_for_telemetry(const QueuePair& qp, Packet& packet) {
   telemetry = {};
   if (qp.attributes.telemetry != engine::TelemetryFormat::kNone) telemetry.format = qp.attributes.telemetry;
   telemetry.echo = qp.congestion.active && cc_->wants_telemetry;
-  packet.extra_words = static_cast<std::uint8_t>(packet.extra_words + engine::telemetry_words(telemetry.format));
+  packet.header_words = static_cast<std::uint8_t>(packet.header_words + engine::telemetry_words(telemetry.format));
 }
 
 // The responder keeps the latest telemetry for its next acknowledgement, and the worst for whoever looks at the end.
@@ -137,8 +138,8 @@ void Device::echo_telemetry(QueuePair& qp, Packet& packet) {
   if (qp.resp.telemetry == engine::kNoSlot) return;
   engine::Telemetry& telemetry = in_.destination().telemetry[qp.resp.telemetry];
   telemetry.closed = true;
-  packet.extra_words = static_cast<std::uint8_t>(packet.extra_words + engine::telemetry_words(telemetry.format) +
-                                                 telemetry.count * engine::telemetry_hop_words(telemetry.format));
+  packet.header_words = static_cast<std::uint8_t>(packet.header_words + engine::telemetry_words(telemetry.format) +
+                                                  telemetry.count * engine::telemetry_hop_words(telemetry.format));
   add_cold(packet).telemetry = qp.resp.telemetry;
   qp.resp.telemetry = engine::kNoSlot;
 }

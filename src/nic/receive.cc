@@ -1,11 +1,12 @@
 // A packet arrives at the port: MAC, receive buffer and ICRC first, then the queue pair it names.
 #include "nic/device.h"
+#include "nic/roce_packet.h"
+#include "nic/transport.h"
 
 namespace weft::nic {
 
 using engine::Packet;
 using fabric::Fate;
-using wire::Opcode;
 
 namespace {
 constexpr std::uint64_t kEcnCe = 3;
@@ -61,7 +62,7 @@ void Device::receive(Time_ps now_ps) {
   arrivals_.pop();
   if (arrivals_.tapped) [[unlikely]]
     in_.tap(packet);
-  if (packet.opcode == engine::kPauseOpcode) [[unlikely]] {
+  if (packet.transport == engine::kLinkControl) [[unlikely]] {
     receive_pause(packet, now_ps);
     return;
   }
@@ -75,8 +76,8 @@ void Device::receive_packet(Packet& packet, Time_ps now_ps) {
     end(packet, fcs ? Fate::kFcsError : Fate::kIcrcError);
     return;
   }
-  QueuePair* qp = find_qp(packet.dest_qp);
-  if (qp == nullptr && packet.dest_qp == kGeneralServicesQpn) qp = find_qp(general_services_qpn_);
+  QueuePair* qp = find_qp(packet.endpoint);
+  if (qp == nullptr && packet.endpoint == kGeneralServicesQpn) qp = find_qp(general_services_qpn_);
   if (qp == nullptr) {
     end(packet, Fate::kUnknownQp);
     return;
@@ -100,22 +101,18 @@ void Device::receive_packet(Packet& packet, Time_ps now_ps) {
   ++traffic.packets;
   traffic.bytes += fabric::line_B(packet) - fabric::kLineOverhead_B;
   if ((packet.tos & kEcnCe) == kEcnCe) note_ce(*qp, packet, now_ps);
-  auto opcode = static_cast<Opcode>(packet.opcode);
-  if (qp->type == QpType::kUd) {
-    end(packet, receive_datagram(*qp, packet, now_ps));
-  } else if (packet.src != qp->packet.dst) [[unlikely]] {
+  const Transport& transport = *qp->transport;
+  if (transport.connected && packet.src != qp->packet.dst) [[unlikely]] {
     // A connection has one peer (IBTA vol 1, 9.6.1.5). Before RTR it has none.
     end(packet, qp->state >= QpState::kRtr ? Fate::kWrongSource : Fate::kUnknownQp);
-  } else if (qp->type == QpType::kRc && wire::is_rc_request(opcode)) {
-    end(packet, receive_request(*qp, packet, now_ps));
-  } else if (opcode == Opcode::kCnp) {
-    bool live = (qp->marks & QueuePair::kLive) != 0;
+  } else if (packet.transport == transport.number) [[likely]] {
+    end(packet, transport.receive(*this, *qp, packet, now_ps));
+  } else if (transport.connected && packet.transport == kCnpNumber) {
+    bool live = (qp->flags & QueuePair::kLive) != 0;
     if (live) receive_cnp(*qp, now_ps);
     end(packet, live ? Fate::kAccepted : Fate::kUnknownQp);
-  } else if (qp->type == QpType::kUc) {
-    end(packet, receive_unreliable(*qp, packet, now_ps));
   } else {
-    end(packet, wire::is_response(opcode) ? receive_response(*qp, packet, now_ps) : Fate::kUnknownQp);
+    end(packet, Fate::kUnknownQp);
   }
 }
 

@@ -2,6 +2,7 @@
 // firmware behaviour: facts PROTOCOL 5.9).
 #include "nic/device.h"
 #include "nic/psn.h"
+#include "nic/transport.h"
 #include "wire/aeth_syndrome.h"
 
 namespace weft::nic {
@@ -112,20 +113,26 @@ void Device::on_timer(Time_ps now_ps) {
   }
   QueuePair& qp = *find_qp(context);
   qp.req.timer_queued = false;
-  if (qp.state != QpState::kRts || qp.req.deadline_ps == kNever_ps) return;
+  if (qp.state == QpState::kRts && qp.req.deadline_ps != kNever_ps) qp.transport->on_timer(*this, qp, now_ps);
+}
+
+void Device::on_rc_timer(Device& device, QueuePair& qp, Time_ps now_ps) {
+  if (device.timer_is_due(qp, now_ps)) device.on_ack_timeout(qp, now_ps);
+}
+
+bool Device::timer_is_due(QueuePair& qp, Time_ps now_ps) {
   // Congestion control spaces the packets: the wait counts from the last one that left, or a slow queue pair would take
   // its own pace for a loss.
   if (qp.congestion.pace_q16 > 0)
-    qp.req.deadline_ps = std::max(qp.req.deadline_ps, std::max(qp.req.last_sent_ps, qp.paid_ps) + ack_timeout_ps(qp));
+    qp.req.deadline_ps =
+        std::max(qp.req.deadline_ps, std::max(qp.req.last_sent_ps, qp.next_send_ps) + ack_timeout_ps(qp));
   // Early retransmission does not take a port that is stopped for a path that lost something.
-  if (retransmits_early(qp) && (pause_.paused() >> qp.packet.priority & 1) != 0)
+  if (retransmits_early(qp) && (transmit_control_.blocked() >> qp.packet.priority & 1) != 0)
     qp.req.deadline_ps = std::max(qp.req.deadline_ps, now_ps + ack_timeout_ps(qp));
-  if (qp.req.deadline_ps > now_ps) {
-    qp.req.timer_queued = true;
-    timers_.push(qp.req.deadline_ps, qp.qpn);
-    return;
-  }
-  on_ack_timeout(qp, now_ps);
+  if (qp.req.deadline_ps <= now_ps) return true;
+  qp.req.timer_queued = true;
+  timers_.push(qp.req.deadline_ps, qp.qpn);
+  return false;
 }
 
 // The early tries cost one retry together, when the last of them expires, and the timeout that uses up the last retry
@@ -219,13 +226,13 @@ void Device::fail_sending(QueuePair& qp, WcStatus status, Time_ps now_ps) {
   if (qp.req.tx == qp.req.head) fail_send_queue(qp, status, now_ps);
 }
 
-// The oldest WQE fails; everything behind it is flushed. RC enters ERR, UC and UD only SQE.
+// The oldest WQE fails; everything behind it is flushed. A reliable transport enters ERR, others only SQE.
 void Device::fail_send_queue(QueuePair& qp, WcStatus status, Time_ps now_ps) {
   if (status == WcStatus::kRetryExceeded) ++counters.req_transport_retries_exceeded;
   if (status == WcStatus::kRnrRetryExceeded) ++counters.req_rnr_retries_exceeded;
   ++counters.req_cqe_error;
   finish_head(qp, status, now_ps, 0);
-  if (qp.type != QpType::kRc) {
+  if (!qp.transport->reliable) {
     qp.state = QpState::kSqe;
     while (qp.req.head != qp.req.tail) {
       ++counters.req_cqe_flush_error;
@@ -246,7 +253,7 @@ void Device::enter_error(QueuePair& qp, Time_ps now_ps) {
     finish_head(qp, WcStatus::kFlushError, now_ps, 0);
   }
   flush_receives(qp, now_ps);
-  if ((qp.marks & QueuePair::kShares) != 0) tell(AsyncKind::kLastWqeReached, qp.qpn, now_ps);
+  if ((qp.flags & QueuePair::kUsesSrq) != 0) tell(AsyncKind::kLastWqeReached, qp.qpn, now_ps);
 }
 
 void Device::flush_receives(QueuePair& qp, Time_ps now_ps) {

@@ -3,6 +3,8 @@
 
 #include "nic/device.h"
 #include "nic/psn.h"
+#include "nic/roce_packet.h"
+#include "nic/transport.h"
 
 namespace weft::nic {
 
@@ -13,7 +15,7 @@ using wire::Opcode;
 std::uint32_t Device::ack_word(const QueuePair& qp) const {
   std::uint8_t code = wire::kCreditCodeUnlimited;
   // Nobody can promise what others may take (IBTA 9.7.7.2).
-  if (config_.model.end_to_end_credits && (qp.marks & QueuePair::kShares) == 0)
+  if (config_.model.end_to_end_credits && (qp.flags & QueuePair::kUsesSrq) == 0)
     code = wire::code_of_credits(qp.resp.tail - qp.resp.head);
   return std::uint32_t{wire::ack_syndrome(code)} << 24 | qp.resp.msn;
 }
@@ -75,16 +77,16 @@ void Device::reply_nak(QueuePair& qp, std::uint8_t syndrome, Time_ps at_ps) {
 }
 
 void Device::reply_read(QueuePair& qp, const Packet& packet, Time_ps now_ps, bool again) {
-  const engine::Cold& cold = cold_of(packet);
+  const RoceExtension& headers = headers_of(packet);
   Reply reply;
   reply.counted = !again;
   reply.kind = Reply::Kind::kRead;
-  reply.psn = packet.psn;
+  reply.psn = psn_of(packet);
   reply.aeth = ack_word(qp);
   reply.ready_ps = now_ps + config_.host.dma_read_ps + config_.model.response_latency_ps;
-  reply.value = cold.va;
-  reply.rkey = cold.rkey;
-  reply.left_B = cold.dma_len;
+  reply.value = headers.va;
+  reply.rkey = headers.rkey;
+  reply.left_B = headers.dma_len;
   push_reply(qp, reply);
 }
 
@@ -108,14 +110,8 @@ bool Device::send_reply(QueuePair& qp, Time_ps now_ps) {
     queue_reply(qp, reply.ready_ps);
     return false;
   }
-  bool done = true;
-  if (reply.kind == Reply::Kind::kRead) {
-    if (!send_read_reply(qp, reply, now_ps)) return false;
-    done = reply.left_B == 0;
-  } else {
-    send_ack(qp, reply, now_ps);
-  }
-  if (done) {
+  if (!qp.transport->send_reply(*this, qp, reply, now_ps)) return false;
+  if (reply.left_B == 0) {
     if (reply.counted) --resp.requests_waiting;
     ++resp.reply_head;
   }
@@ -125,12 +121,18 @@ bool Device::send_reply(QueuePair& qp, Time_ps now_ps) {
   return true;
 }
 
+bool Device::send_rc_reply(Device& device, QueuePair& qp, Reply& reply, Time_ps now_ps) {
+  if (reply.kind == Reply::Kind::kRead) return device.send_read_reply(qp, reply, now_ps);
+  device.send_ack(qp, reply, now_ps);
+  return true;
+}
+
 // An ACK, a NAK or the result of an atomic.
 void Device::send_ack(QueuePair& qp, const Reply& reply, Time_ps now_ps) {
   bool atomic = reply.kind == Reply::Kind::kAtomic;
   Packet packet = new_packet(qp, atomic ? Opcode::kAtomicAck : Opcode::kAck, reply.psn);
   packet.aux = reply.aeth;
-  if (atomic) add_cold(packet).compare = reply.value;
+  if (atomic) extension_of(add_cold(packet)).compare = reply.value;
   echo_telemetry(qp, packet);
   bool positive = wire::aeth_kind(static_cast<std::uint8_t>(reply.aeth >> 24)) == wire::AethKind::kAck;
   ++(positive ? counters.acks_sent : counters.naks_sent);

@@ -1,6 +1,7 @@
 // What comes back to a requester: ACK, NAK, READ and atomic responses (IBTA vol 1, 9.7.5 and 9.7.6).
 #include "nic/device.h"
 #include "nic/psn.h"
+#include "nic/roce_packet.h"
 #include "wire/aeth_syndrome.h"
 
 namespace weft::nic {
@@ -15,7 +16,7 @@ namespace {
 // there with First or Only.
 WcStatus response_error(const SendWqe& wqe, std::uint32_t index, std::uint32_t mtu_B, const Packet& packet,
                         std::uint32_t aeth) {
-  auto opcode = static_cast<Opcode>(packet.opcode);
+  auto opcode = operation_of(packet);
   bool positive = wire::aeth_kind(static_cast<std::uint8_t>(aeth >> 24)) == wire::AethKind::kAck;
   if (!positive && opcode != Opcode::kReadResponseMiddle) return WcStatus::kBadResponse;
   if (is_atomic(wqe.request.opcode)) return opcode == Opcode::kAtomicAck ? WcStatus::kSuccess : WcStatus::kBadResponse;
@@ -33,19 +34,19 @@ fabric::Fate Device::receive_response(QueuePair& qp, Packet& packet, Time_ps now
   Requester& req = qp.req;
   if (qp.state != QpState::kRts) return Fate::kUnknownQp;
   // Only PSNs that were sent and are not yet acknowledged mean anything.
-  if (psn_distance(packet.psn, req.una_psn) >= psn_distance(req.high_psn, req.una_psn)) return Fate::kStaleResponse;
+  if (psn_distance(psn_of(packet), req.una_psn) >= psn_distance(req.high_psn, req.una_psn)) return Fate::kStaleResponse;
   std::uint32_t una_psn = req.una_psn;
-  if (static_cast<Opcode>(packet.opcode) != Opcode::kAck) {
+  if (operation_of(packet) != Opcode::kAck) {
     Fate fate = receive_data(qp, packet, now_ps);
     signal_ack(qp, una_psn, nullptr, now_ps);
     return fate;
   }
-  std::uint32_t aeth = (packet.flags & Packet::kHasCold) != 0 ? cold_of(packet).aeth : packet.aux;
+  std::uint32_t aeth = aux_of(packet);
   return receive_ack(qp, packet, aeth, now_ps);
 }
 
 fabric::Fate Device::receive_ack(QueuePair& qp, const Packet& packet, std::uint32_t aeth_word, Time_ps now_ps) {
-  std::uint32_t psn = packet.psn;
+  std::uint32_t psn = psn_of(packet);
   std::uint32_t una_psn = qp.req.una_psn;
   auto syndrome = static_cast<std::uint8_t>(aeth_word >> 24);
   wire::AethKind kind = wire::aeth_kind(syndrome);
@@ -84,7 +85,8 @@ fabric::Fate Device::receive_ack(QueuePair& qp, const Packet& packet, std::uint3
 // for its length, as NICs with unequal path MTUs report.
 fabric::Fate Device::receive_data(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   Requester& req = qp.req;
-  if (!acknowledge(qp, packet.psn, now_ps) || req.una_psn != packet.psn) {
+  std::uint32_t psn = psn_of(packet);
+  if (!acknowledge(qp, psn, now_ps) || req.una_psn != psn) {
     if (!req.implied_nak) {
       ++counters.implied_nak_seq_err;
       req.implied_nak = true;
@@ -93,8 +95,8 @@ fabric::Fate Device::receive_data(QueuePair& qp, Packet& packet, Time_ps now_ps)
     return Fate::kOutOfSequence;
   }
   SendWqe& wqe = req.at(req.head);
-  std::uint32_t index = psn_distance(packet.psn, wqe.first_psn);
-  std::uint32_t aeth = (packet.flags & Packet::kHasCold) != 0 ? cold_of(packet).aeth : packet.aux;
+  std::uint32_t index = psn_distance(psn, wqe.first_psn);
+  std::uint32_t aeth = aux_of(packet);
   WcStatus wrong = response_error(wqe, index, qp.attributes.path_mtu_B, packet, aeth);
   if (wrong != WcStatus::kSuccess) [[unlikely]] {
     fail_send_queue(qp, wrong, now_ps);
@@ -107,7 +109,7 @@ fabric::Fate Device::receive_data(QueuePair& qp, Packet& packet, Time_ps now_ps)
     std::span<const std::uint8_t> in = payload_of(packet);
     std::uint64_t va = wqe.request.local_va + std::uint64_t{index} * qp.attributes.path_mtu_B;
     if (is_atomic(wqe.request.opcode)) {
-      std::uint64_t value = cold_of(packet).compare;
+      std::uint64_t value = headers_of(packet).compare;
       for (unsigned i = 0; i < 8; ++i) original[i] = static_cast<std::uint8_t>(value >> (8 * i));
       in = original;
     }
@@ -118,7 +120,7 @@ fabric::Fate Device::receive_data(QueuePair& qp, Packet& packet, Time_ps now_ps)
     fail_send_queue(qp, WcStatus::kLocalProtectionError, now_ps);
     return Fate::kAccepted;
   }
-  req.una_psn = psn_add(packet.psn, 1);
+  req.una_psn = psn_add(psn, 1);
   if (index + 1 == wqe.packets) {
     finish_head(qp, WcStatus::kSuccess, now_ps, left_ps);
   } else if (req.tx == req.head) {

@@ -1,6 +1,8 @@
 // The responder: requests that arrive, in sequence or not (IBTA vol 1, 9.7.4 and 9.7.5).
 #include "nic/device.h"
 #include "nic/psn.h"
+#include "nic/roce_packet.h"
+#include "nic/transport.h"
 
 namespace weft::nic {
 
@@ -28,11 +30,34 @@ const engine::Cold& Device::cold_of(const Packet& packet) const {
   return (packet.flags & Packet::kHasCold) ? in_.destination().cold[packet.aux] : kNothing;
 }
 
-Fate Device::receive_request(QueuePair& qp, Packet& packet, Time_ps now_ps) {
+const RoceExtension& Device::headers_of(const Packet& packet) const {
+  return extension_of(cold_of(packet));
+}
+
+const Transport kRcTransport = {.name = "RC",
+                                .number = kRcNumber,
+                                .connected = true,
+                                .reliable = true,
+                                .one_packet = false,
+                                .operations = operation_bits(WrOpcode::kWrite, WrOpcode::kCompareSwap),
+                                .state_B = 0,
+                                .format = &kRoceFormat,
+                                .send = &Device::send_rc,
+                                .send_reply = &Device::send_rc_reply,
+                                .receive = &Device::receive_rc,
+                                .on_timer = &Device::on_rc_timer};
+
+Fate Device::receive_rc(Device& device, QueuePair& qp, Packet& packet, Time_ps now_ps) {
+  Opcode opcode = operation_of(packet);
+  if (wire::is_request(opcode)) return device.receive_request(qp, packet, now_ps);
+  return wire::is_response(opcode) ? device.receive_response(qp, packet, now_ps) : Fate::kUnknownQp;
+}
+
+inline Fate Device::receive_request(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   if (qp.state != QpState::kRtr && qp.state != QpState::kRts) return Fate::kUnknownQp;
   note_packet(qp, now_ps);
   Responder& resp = qp.resp;
-  std::uint32_t ahead = psn_distance(packet.psn, resp.expected_psn);
+  std::uint32_t ahead = psn_distance(psn_of(packet), resp.expected_psn);
   if (ahead != 0) {
     if (ahead >= kPsnHalf) return receive_duplicate(qp, packet, now_ps);
     if (resp.gap == Gap::kNone) {
@@ -44,7 +69,7 @@ Fate Device::receive_request(QueuePair& qp, Packet& packet, Time_ps now_ps) {
     return Fate::kOutOfSequence;
   }
   resp.gap = Gap::kNone;
-  switch (static_cast<Opcode>(packet.opcode)) {
+  switch (operation_of(packet)) {
     case Opcode::kReadRequest:
       return accept_read(qp, packet, now_ps);
     case Opcode::kCompareSwap:
@@ -57,7 +82,7 @@ Fate Device::receive_request(QueuePair& qp, Packet& packet, Time_ps now_ps) {
 
 Fate Device::accept_message_packet(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   Responder& resp = qp.resp;
-  auto opcode = static_cast<Opcode>(packet.opcode);
+  Opcode opcode = operation_of(packet);
   bool begins = wire::is_first(opcode) || wire::is_only(opcode);
   bool ends = wire::is_last(opcode) || wire::is_only(opcode);
   if (begins == resp.in_message || (!begins && wire::is_write(opcode) != resp.is_write))
@@ -80,7 +105,7 @@ Fate Device::accept_message_packet(QueuePair& qp, Packet& packet, Time_ps now_ps
     if (Placed placed = place(qp, packet, now_ps); placed != Placed::kDone) [[unlikely]]
       return refuse_payload(qp, placed, now_ps);
   }
-  if (wire::has_ieth(opcode) && !may_invalidate(qp, cold_of(packet).rkey)) [[unlikely]] {
+  if (wire::has_ieth(opcode) && !may_invalidate(qp, headers_of(packet).rkey)) [[unlikely]] {
     fail_receive(qp, WcStatus::kRemoteInvalidRequest, now_ps);
     return refuse(qp, NakCode::kRemoteAccessError, now_ps, true);
   }
@@ -88,22 +113,22 @@ Fate Device::accept_message_packet(QueuePair& qp, Packet& packet, Time_ps now_ps
   ++resp.unacked;
   if (packet.flags & Packet::kHasCold) keep_telemetry(qp, packet);
   if (ends) end_message(qp, packet, now_ps);
-  if ((packet.flags & Packet::kAckReq) || resp.unacked >= ack_interval_packets_) reply_ack(qp, packet.psn, now_ps);
+  if ((packet.word & kAckReq) || resp.unacked >= ack_interval_packets_) reply_ack(qp, psn_of(packet), now_ps);
   return Fate::kAccepted;
 }
 
 // First packet of a SEND or WRITE. Returns a fate only when the message cannot begin.
 std::optional<Fate> Device::begin_message(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   Responder& resp = qp.resp;
-  resp.is_write = wire::is_write(static_cast<Opcode>(packet.opcode));
+  resp.is_write = wire::is_write(operation_of(packet));
   if (resp.is_write) {
     ++counters.rx_write_requests;
-    const engine::Cold& cold = cold_of(packet);
-    if (!qp.attributes.access.remote_write || cold.dma_len > kMaxMessage_B)
+    const RoceExtension& headers = headers_of(packet);
+    if (!qp.attributes.access.remote_write || headers.dma_len > kMaxMessage_B)
       return refuse(qp, NakCode::kInvalidRequest, now_ps);
-    resp.va = cold.va;
-    resp.rkey = cold.rkey;
-    resp.left_B = cold.dma_len;
+    resp.va = headers.va;
+    resp.rkey = headers.rkey;
+    resp.left_B = headers.dma_len;
   } else {
     if (!has_receive(qp, now_ps)) return not_ready(qp, now_ps);
     const ReceiveRequest& receive = resp.receives[resp.head & resp.mask];
@@ -159,7 +184,7 @@ void Device::fail_receive(QueuePair& qp, WcStatus status, Time_ps now_ps) {
 
 void Device::end_message(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   Responder& resp = qp.resp;
-  auto opcode = static_cast<Opcode>(packet.opcode);
+  Opcode opcode = operation_of(packet);
   resp.in_message = false;
   resp.msn = psn_add(resp.msn, 1);
   if (resp.is_write && resp.received_B > 0) {
@@ -174,9 +199,9 @@ void Device::end_message(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   completion.byte_len = resp.received_B;
   completion.with_imm = wire::has_imm(opcode);
   completion.with_invalidate = wire::has_ieth(opcode);
-  completion.imm = completion.with_invalidate ? cold_of(packet).rkey : cold_of(packet).imm;
-  if (completion.with_invalidate) memory_.find(cold_of(packet).rkey)->valid = false;
-  completion.solicited = (packet.flags & Packet::kSolicited) != 0;
+  completion.imm = completion.with_invalidate ? headers_of(packet).rkey : headers_of(packet).imm;
+  if (completion.with_invalidate) memory_.find(headers_of(packet).rkey)->valid = false;
+  completion.solicited = (packet.word & kSolicited) != 0;
   Time_ps left_ps = functions_[qp.function].write(kCqe_B, std::max(now_ps, resp.placed_ps));
   completion.visible_ps = cpu_visible_ps(left_ps);
   push_receive_completion(qp, completion);
@@ -188,23 +213,23 @@ bool Device::may_invalidate(const QueuePair& qp, std::uint32_t rkey) {
 }
 
 // Without a byte no key is looked at (IBTA vol 1, 9.7.4.1.5).
-bool Device::may_read(const QueuePair& qp, const engine::Cold& cold) {
-  if (cold.dma_len == 0) return true;
-  const MemoryRegion* region = memory_.find(cold.rkey);
+bool Device::may_read(const QueuePair& qp, const RoceExtension& headers) {
+  if (headers.dma_len == 0) return true;
+  const MemoryRegion* region = memory_.find(headers.rkey);
   return region != nullptr && region->pd == qp.pd && region->access.remote_read &&
-         region->covers(cold.va, cold.dma_len);
+         region->covers(headers.va, headers.dma_len);
 }
 
 Fate Device::accept_read(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   Responder& resp = qp.resp;
   ++counters.rx_read_requests;
-  const engine::Cold& cold = cold_of(packet);
-  if (!qp.attributes.access.remote_read || resp.in_message || cold.dma_len > kMaxMessage_B || too_many_requests(qp))
+  const RoceExtension& headers = headers_of(packet);
+  if (!qp.attributes.access.remote_read || resp.in_message || headers.dma_len > kMaxMessage_B || too_many_requests(qp))
     return refuse(qp, NakCode::kInvalidRequest, now_ps);
-  if (!may_read(qp, cold)) return refuse(qp, NakCode::kRemoteAccessError, now_ps);
+  if (!may_read(qp, headers)) return refuse(qp, NakCode::kRemoteAccessError, now_ps);
   if (!has_room_for_response(qp)) return Fate::kNotReady;  // discarded; the requester asks again
   std::uint32_t mtu_B = qp.attributes.path_mtu_B;
-  std::uint32_t packets = cold.dma_len == 0 ? 1 : (cold.dma_len - 1) / mtu_B + 1;
+  std::uint32_t packets = headers.dma_len == 0 ? 1 : (headers.dma_len - 1) / mtu_B + 1;
   resp.msn = psn_add(resp.msn, 1);
   resp.expected_psn = psn_add(resp.expected_psn, packets);
   resp.unacked = 0;
@@ -215,34 +240,35 @@ Fate Device::accept_read(QueuePair& qp, Packet& packet, Time_ps now_ps) {
 Fate Device::accept_atomic(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   Responder& resp = qp.resp;
   ++counters.rx_atomic_requests;
-  const engine::Cold& cold = cold_of(packet);
-  if (!qp.attributes.access.remote_atomic || resp.in_message || cold.va % 8 != 0 || too_many_requests(qp))
+  const RoceExtension& headers = headers_of(packet);
+  if (!qp.attributes.access.remote_atomic || resp.in_message || headers.va % 8 != 0 || too_many_requests(qp))
     return refuse(qp, NakCode::kInvalidRequest, now_ps);
-  MemoryRegion* region = memory_.find(cold.rkey);
-  if (region == nullptr || region->pd != qp.pd || !region->covers(cold.va, 8) || !region->access.remote_atomic) {
+  MemoryRegion* region = memory_.find(headers.rkey);
+  if (region == nullptr || region->pd != qp.pd || !region->covers(headers.va, 8) || !region->access.remote_atomic) {
     return refuse(qp, NakCode::kRemoteAccessError, now_ps);
   }
   if (!has_room_for_response(qp)) return Fate::kNotReady;  // discarded, not executed
   std::uint8_t bytes[8];
-  if (!MemoryTable::read(*region, cold.va, bytes)) return refuse(qp, NakCode::kRemoteOperationalError, now_ps);
+  if (!MemoryTable::read(*region, headers.va, bytes)) return refuse(qp, NakCode::kRemoteOperationalError, now_ps);
   std::uint64_t original = load_le64(bytes);
-  bool swap = static_cast<Opcode>(packet.opcode) == Opcode::kCompareSwap;
-  std::uint64_t result = swap ? (original == cold.compare ? cold.swap_add : original) : original + cold.swap_add;
+  bool swap = operation_of(packet) == Opcode::kCompareSwap;
+  std::uint64_t result =
+      swap ? (original == headers.compare ? headers.swap_add : original) : original + headers.swap_add;
   for (unsigned i = 0; i < 8; ++i) bytes[i] = static_cast<std::uint8_t>(result >> (8 * i));
   // Read, modify, write: the unit takes one atomic at a time.
   Time_ps done_ps = std::max(card_.atomic_free_ps, now_ps) + config_.model.atomic_interval_ps;
-  if (!store(*region, cold.va, bytes, done_ps + config_.host.dma_read_ps))
+  if (!store(*region, headers.va, bytes, done_ps + config_.host.dma_read_ps))
     return refuse(qp, NakCode::kRemoteOperationalError, now_ps);
   if (region->watched)
-    config_.host.on_write(config_.host.self, cold.rkey, cpu_visible_ps(done_ps + config_.host.dma_read_ps));
+    config_.host.on_write(config_.host.self, headers.rkey, cpu_visible_ps(done_ps + config_.host.dma_read_ps));
   if (resp.atomics.empty()) resp.atomics.resize(config_.model.max_rd_atomic);
-  resp.atomics[resp.atomic_next++ % resp.atomics.size()] = {packet.psn, original, true};
+  resp.atomics[resp.atomic_next++ % resp.atomics.size()] = {psn_of(packet), original, true};
   resp.msn = psn_add(resp.msn, 1);
   resp.expected_psn = psn_add(resp.expected_psn, 1);
   resp.unacked = 0;
   card_.atomic_free_ps = done_ps;
   Time_ps ready_ps = done_ps + config_.host.dma_read_ps + config_.model.response_latency_ps;
-  reply_atomic(qp, packet.psn, original, ready_ps);
+  reply_atomic(qp, psn_of(packet), original, ready_ps);
   return Fate::kAccepted;
 }
 
@@ -251,20 +277,20 @@ Fate Device::accept_atomic(QueuePair& qp, Packet& packet, Time_ps now_ps) {
 Fate Device::receive_duplicate(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   ++counters.duplicate_request;
   Responder& resp = qp.resp;
-  bool wants_data = needs_reply_with_data(static_cast<Opcode>(packet.opcode));
+  bool wants_data = needs_reply_with_data(operation_of(packet));
   if (wants_data && !has_room_for_response(qp)) return Fate::kDuplicate;  // the requester asks again
-  switch (static_cast<Opcode>(packet.opcode)) {
+  switch (operation_of(packet)) {
     case Opcode::kReadRequest: {
-      const engine::Cold& cold = cold_of(packet);
-      bool allowed = qp.attributes.access.remote_read && cold.dma_len <= kMaxMessage_B && may_read(qp, cold);
+      const RoceExtension& headers = headers_of(packet);
+      bool allowed = qp.attributes.access.remote_read && headers.dma_len <= kMaxMessage_B && may_read(qp, headers);
       if (allowed) reply_read(qp, packet, now_ps, true);
       break;
     }
     case Opcode::kCompareSwap:
     case Opcode::kFetchAdd:
       for (const SavedAtomic& saved : resp.atomics) {
-        if (saved.used && saved.psn == packet.psn) {
-          reply_atomic(qp, packet.psn, saved.original, now_ps + config_.model.response_latency_ps, true);
+        if (saved.used && saved.psn == psn_of(packet)) {
+          reply_atomic(qp, psn_of(packet), saved.original, now_ps + config_.model.response_latency_ps, true);
           break;
         }
       }

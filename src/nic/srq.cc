@@ -15,7 +15,7 @@ std::uint32_t Device::create_srq(std::uint32_t entries) {
 bool Device::destroy_srq(std::uint32_t srq) {
   if (srq >= srqs_.size() || !srqs_[srq].live) return false;
   for (const QueuePair& qp : qps_) {
-    if ((qp.marks & QueuePair::kShares) != 0 && qp.srq == srq) return false;
+    if ((qp.flags & QueuePair::kUsesSrq) != 0 && qp.srq == srq) return false;
   }
   srqs_[srq] = SharedReceiveQueue(1);
   srqs_[srq].live = false;

@@ -1,6 +1,8 @@
 // The port's transmitter: which queue pair sends the next packet, and the packets that requesters send.
 #include "nic/device.h"
 #include "nic/psn.h"
+#include "nic/roce_packet.h"
+#include "nic/transport.h"
 #include "wire/flow.h"
 
 namespace weft::nic {
@@ -20,13 +22,6 @@ constexpr Opcode kDataOpcode[5][4] = {
     {Opcode::kSendFirst, Opcode::kSendMiddle, Opcode::kSendLastImm, Opcode::kSendOnlyImm},      // kSendImm
     {Opcode::kSendFirst, Opcode::kSendMiddle, Opcode::kSendLastInv, Opcode::kSendOnlyInv},      // kSendInv
 };
-
-// The operations that each transport has opcodes for (IBTA vol 1, 9.2).
-bool can_do(QpType type, WrOpcode opcode) {
-  if (type == QpType::kRc) return true;
-  if (type == QpType::kUc) return opcode <= WrOpcode::kSendImm;
-  return opcode == WrOpcode::kSend || opcode == WrOpcode::kSendImm;
-}
 
 }  // namespace
 
@@ -69,7 +64,7 @@ void Device::serve(Time_ps now_ps) {
   while (!control_.empty() || !ready_.empty()) {
     bool control = !control_.empty();
     std::uint32_t context = control ? control_.pop() : ready_.pop();
-    if (pause_.paused() != 0 && is_paused(context)) [[unlikely]] {
+    if (transmit_control_.blocked() != 0 && is_paused(context)) [[unlikely]] {
       parked_.push_back({context, control});
       continue;
     }
@@ -102,11 +97,13 @@ void Device::make_template(QueuePair& qp) const {
   qp.packet.dst = qp.attributes.remote_port & kPortMask;
   qp.packet.tos = qp.attributes.tos;
   qp.packet.priority = class_to_send(qp.attributes.tos, qp.attributes.priority) & 7;
-  qp.packet.extra_words = config_.extra_words;
-  qp.packet.udp_src_port = wire::udp_source_port(qp.qpn, qp.type != QpType::kUd ? qp.attributes.remote_qpn : qp.qpn);
-  qp.packet.dest_qp = qp.attributes.remote_qpn & kPsnMask;
-  qp.packet.flags = config_.model.mig_req ? Packet::kMigReq : 0;
-  if (qp.type != QpType::kUd && needs_router(qp.attributes.remote_port)) qp.packet.flags |= Packet::kRouted;
+  qp.packet.header_words = config_.extra_words;
+  bool connected = qp.transport->connected;
+  qp.packet.udp_src_port = wire::udp_source_port(qp.qpn, connected ? qp.attributes.remote_qpn : qp.qpn);
+  qp.packet.endpoint = qp.attributes.remote_qpn & engine::kEndpointMask;
+  qp.packet.transport = qp.transport->number & (engine::kTransports - 1);
+  qp.packet.word = config_.model.mig_req ? kMigReq : 0u;
+  if (connected && needs_router(qp.attributes.remote_port)) qp.packet.flags |= Packet::kRouted;
 }
 
 bool Device::needs_router(std::uint32_t remote_port) const {
@@ -115,19 +112,18 @@ bool Device::needs_router(std::uint32_t remote_port) const {
 
 Packet Device::new_packet(const QueuePair& qp, Opcode opcode, std::uint32_t psn) {
   Packet packet = qp.packet;
-  packet.opcode = static_cast<std::uint8_t>(opcode);
-  packet.psn = psn & kPsnMask;
+  add_bth(packet, opcode, psn);
   return packet;
 }
 
 engine::Cold& Device::add_cold(Packet& packet) {
   engine::Domain& domain = out_.source();
   if ((packet.flags & Packet::kHasCold) == 0) {
-    std::uint32_t aeth_word = packet.aux;
+    std::uint32_t aux = packet.aux;
     packet.aux = domain.cold.take();
     packet.flags |= Packet::kHasCold;
     domain.cold[packet.aux] = {};
-    domain.cold[packet.aux].aeth = aeth_word;
+    domain.cold[packet.aux].aux = aux;
   }
   return domain.cold[packet.aux];
 }
@@ -177,7 +173,7 @@ bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
     return false;
   }
   const SendRequest& request = wqe.request;
-  std::uint32_t longest_B = qp.type == QpType::kUd ? qp.attributes.path_mtu_B : kMaxMessage_B;
+  std::uint32_t longest_B = qp.transport->one_packet ? qp.attributes.path_mtu_B : kMaxMessage_B;
   if (request.length_B > longest_B) [[unlikely]] {
     fail_sending(qp, WcStatus::kLocalLengthError, now_ps);
     return false;
@@ -194,7 +190,7 @@ bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
       queue_request(qp, at_ps);
       return false;
     }
-    if (!can_do(qp.type, request.opcode)) [[unlikely]] {
+    if ((qp.transport->operations >> static_cast<unsigned>(request.opcode) & 1) == 0) [[unlikely]] {
       fail_sending(qp, WcStatus::kLocalQpOperationError, now_ps);
       return false;
     }
@@ -209,13 +205,7 @@ bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
     }
     req.started = true;
   }
-  if (qp.type == QpType::kUd) {
-    if (!send_datagram(qp, wqe, now_ps)) return false;
-  } else if (needs_response(request.opcode)) {
-    send_response_request(qp, wqe, now_ps);
-  } else if (!send_data(qp, wqe, now_ps)) {
-    return false;
-  }
+  if (!qp.transport->send(*this, qp, wqe, now_ps)) return false;
   if (req.tx != req.tail) {
     // What is ready before the port is free again needs no place in the waiting list.
     Time_ps next_ps = std::max(req.at(req.tx).ready_ps, qp.pace_ps);
@@ -242,6 +232,17 @@ bool Device::fetch(QueuePair& qp, std::uint32_t payload_B, Time_ps now_ps) {
   return true;
 }
 
+bool Device::send_rc(Device& device, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
+  if (!needs_response(wqe.request.opcode)) return device.send_data<true>(qp, wqe, now_ps);
+  device.send_response_request(qp, wqe, now_ps);
+  return true;
+}
+bool Device::send_uc(Device& device, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
+  return device.send_data<false>(qp, wqe, now_ps);
+}
+
+// A packet of a SEND or WRITE, of RC or of UC.
+template <bool kReliable>
 bool Device::send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   Requester& req = qp.req;
   const SendRequest& request = wqe.request;
@@ -256,14 +257,14 @@ bool Device::send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   Packet packet = new_packet(qp, opcode, psn);
   packet.payload_B = chunk_B & kPayloadMask;
   // A window opens with ACKs: one that shrank below what a NIC coalesces would wait for its timeout.
-  if (last || qp.congestion.window_B != CongestionState::kNoWindow_B) packet.flags |= Packet::kAckReq;
-  if (last && request.solicited) packet.flags |= Packet::kSolicited;
+  if (last || qp.congestion.window_B != CongestionState::kNoWindow_B) packet.word |= kAckReq;
+  if (last && request.solicited) packet.word |= kSolicited;
   if (wire::has_reth(opcode) || wire::has_imm(opcode) || wire::has_ieth(opcode)) {
-    engine::Cold& cold = add_cold(packet);
-    cold.va = request.remote_va;
-    cold.rkey = wire::has_ieth(opcode) ? request.imm : request.rkey;
-    cold.dma_len = request.length_B;
-    cold.imm = request.imm;
+    RoceExtension& headers = extension_of(add_cold(packet));
+    headers.va = request.remote_va;
+    headers.rkey = wire::has_ieth(opcode) ? request.imm : request.rkey;
+    headers.dma_len = request.length_B;
+    headers.imm = request.imm;
   }
   if (carry_payload_ && !add_payload(packet, request.lkey, request.local_va + offset_B)) [[unlikely]] {
     drop_unsent(packet);
@@ -281,24 +282,21 @@ bool Device::send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   }
   if (qp.attributes.telemetry != engine::TelemetryFormat::kNone || (qp.congestion.active && cc_->wants_telemetry))
     ask_for_telemetry(qp, packet);
-  if (qp.type == QpType::kUc) [[unlikely]] {
-    packet.opcode = wire::uc_opcode(opcode);
-    packet.flags &= 0xff ^ Packet::kAckReq;
-  }
+  if constexpr (!kReliable) packet.word &= ~std::uint32_t{kAckReq};
   if (cc_ != nullptr) pace(qp, fabric::line_B(packet), now_ps);
   put(packet, now_ps);
-  if (qp.type == QpType::kUc) [[unlikely]] {
-    finish_unreliable(qp, last);
-    return true;
-  }
-  if (last) {
-    req.next_wqe();
+  if constexpr (kReliable) {
+    if (last) {
+      req.next_wqe();
+    } else {
+      ++req.tx_packet;
+    }
+    if (req.deadline_ps == kNever_ps) {
+      req.last_ack_ps = now_ps;
+      arm_timer(qp, now_ps);
+    }
   } else {
-    ++req.tx_packet;
-  }
-  if (req.deadline_ps == kNever_ps) {
-    req.last_ack_ps = now_ps;
-    arm_timer(qp, now_ps);
+    finish_unreliable(qp, last);
   }
   return true;
 }
@@ -313,13 +311,13 @@ void Device::send_response_request(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) 
   std::uint32_t offset_B = req.tx_packet * qp.attributes.path_mtu_B;
   std::uint32_t psn = psn_add(wqe.first_psn, req.tx_packet);
   Packet packet = new_packet(qp, opcode, psn);
-  packet.flags |= Packet::kAckReq;
-  engine::Cold& cold = add_cold(packet);
-  cold.va = request.remote_va + offset_B;
-  cold.rkey = request.rkey;
-  cold.dma_len = request.length_B - offset_B;
-  cold.swap_add = request.swap_add;
-  cold.compare = request.compare;
+  packet.word |= kAckReq;
+  RoceExtension& headers = extension_of(add_cold(packet));
+  headers.va = request.remote_va + offset_B;
+  headers.rkey = request.rkey;
+  headers.dma_len = request.length_B - offset_B;
+  headers.swap_add = request.swap_add;
+  headers.compare = request.compare;
   std::uint32_t next_psn = psn_add(wqe.first_psn, wqe.packets);
   if (psn_before(psn, req.high_psn)) {
     packet.flags |= Packet::kRetransmission;

@@ -2,12 +2,31 @@
 // loses a packet is forgotten; the receive that it took waits for the next one.
 #include "nic/device.h"
 #include "nic/psn.h"
+#include "nic/roce_packet.h"
+#include "nic/transport.h"
 
 namespace weft::nic {
 
 using engine::Packet;
 using fabric::Fate;
 using wire::Opcode;
+
+const Transport kUcTransport = {.name = "UC",
+                                .number = kUcNumber,
+                                .connected = true,
+                                .reliable = false,
+                                .one_packet = false,
+                                .operations = operation_bits(WrOpcode::kWrite, WrOpcode::kSendImm),
+                                .state_B = 0,
+                                .format = &kRoceFormat,
+                                .send = &Device::send_uc,
+                                .send_reply = nullptr,
+                                .receive = &Device::receive_uc,
+                                .on_timer = nullptr};
+
+Fate Device::receive_uc(Device& device, QueuePair& qp, Packet& packet, Time_ps now_ps) {
+  return device.receive_unreliable(qp, packet, now_ps);
+}
 
 // A packet is on the wire, and done with.
 void Device::finish_unreliable(QueuePair& qp, bool last) {
@@ -23,18 +42,18 @@ void Device::finish_unreliable(QueuePair& qp, bool last) {
 
 Fate Device::receive_unreliable(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   bool can_receive = qp.state == QpState::kRtr || qp.state == QpState::kRts || qp.state == QpState::kSqe;
-  auto opcode = static_cast<Opcode>(packet.opcode);
-  if (!can_receive || !wire::is_uc(static_cast<std::uint8_t>(opcode)) || !wire::is_request(opcode))
-    return Fate::kUnknownQp;
+  // What UC has, it has under the numbers of RC, and no more.
+  if (!can_receive || !wire::is_request(opcode_of(packet))) return Fate::kUnknownQp;
+  Opcode opcode = operation_of(packet);
   note_packet(qp, now_ps);
   Responder& resp = qp.resp;
   bool begins = wire::is_first(opcode) || wire::is_only(opcode);
   bool ends = wire::is_last(opcode) || wire::is_only(opcode);
-  bool expected = packet.psn == resp.expected_psn;
-  resp.expected_psn = psn_add(packet.psn, 1);
+  bool expected = psn_of(packet) == resp.expected_psn;
+  resp.expected_psn = psn_add(psn_of(packet), 1);
   if (!expected) ++counters.out_of_sequence;
   // A gap, a new message before the end of the last, or another kind of message in its middle: the rest is not wanted.
-  bool write = wire::is_write(wire::without_transport(static_cast<std::uint8_t>(opcode)));
+  bool write = wire::is_write(opcode);
   if (!expected || begins || write != resp.is_write) resp.in_message = false;
   if (!begins && !resp.in_message) return Fate::kOutOfSequence;
   if (begins) {
@@ -59,14 +78,14 @@ Fate Device::receive_unreliable(QueuePair& qp, Packet& packet, Time_ps now_ps) {
 
 std::optional<Fate> Device::begin_unreliable(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   Responder& resp = qp.resp;
-  resp.is_write = wire::is_write(wire::without_transport(static_cast<std::uint8_t>(packet.opcode)));
+  resp.is_write = wire::is_write(operation_of(packet));
   if (resp.is_write) {
     ++counters.rx_write_requests;
-    const engine::Cold& cold = cold_of(packet);
-    if (!qp.attributes.access.remote_write || cold.dma_len > kMaxMessage_B) return Fate::kRefused;
-    resp.va = cold.va;
-    resp.rkey = cold.rkey;
-    resp.left_B = cold.dma_len;
+    const RoceExtension& headers = headers_of(packet);
+    if (!qp.attributes.access.remote_write || headers.dma_len > kMaxMessage_B) return Fate::kRefused;
+    resp.va = headers.va;
+    resp.rkey = headers.rkey;
+    resp.left_B = headers.dma_len;
   } else {
     if (!has_receive(qp, now_ps)) {
       ++counters.out_of_buffer;

@@ -12,9 +12,8 @@ namespace weft::observe {
 
 inline constexpr std::size_t kMaxFrame_B = 4096 + 512;
 
-// Writes the frame without FCS and returns its size. `domain` holds the packet's cold side; `from` and `to` are the
-// ports of the cable that it is seen on, whose MAC addresses a routed packet has. A packet that was corrupted on
-// purpose has one payload or header bit flipped, so that its ICRC is wrong.
+// Writes the frame without FCS and returns its size. `domain` holds the packet's cold side and the format of its
+// transport; `from` and `to` are the ports of the cable that it is seen on, whose MAC addresses a routed packet has.
 std::size_t frame_of(const engine::Packet& packet, const engine::Domain& domain, const fabric::AddressBook& book,
                      std::uint32_t from, std::uint32_t to, std::span<std::uint8_t> out);
 

@@ -212,8 +212,8 @@ std::string drop_object(const fabric::DropRecord& drop, const SwitchOutcome& eac
   j.add("src_ip", address_text(book[drop.source]));
   j.add("dst_ip", address_text(book[drop.destination]));
   j.add("udp_src_port", drop.udp_src_port);
-  j.add("dest_qp", drop.dest_qp);
-  j.add("psn", drop.psn);
+  j.add("dest_qp", drop.endpoint);
+  j.add("psn", drop.sequence);
   j.add("opcode", drop.opcode);
   j.close('}');
   return j.take();

@@ -152,7 +152,7 @@ void write_events(SqliteFile& file, const RunResult& result) {
                 decided ? std::optional(each.ports[drop.out_port].name) : std::nullopt, drop.queue,
                 std::string(reason.name), reason.wjh_id > 0 ? std::optional(reason.wjh_id) : std::nullopt,
                 drop.occupancy_B, result.book[drop.source].name, result.book[drop.destination].name, drop.udp_src_port,
-                drop.dest_qp, drop.psn, drop.opcode);
+                drop.endpoint, drop.sequence, drop.opcode);
     }
   }
   SqliteRows pauses(file, "INSERT INTO pause_event VALUES(?,?,?,?,?,?)");

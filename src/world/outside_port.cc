@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "nic/roce_packet.h"
 #include "observe/frame_of.h"
 #include "wire/neighbour.h"
 
@@ -10,31 +11,11 @@ namespace weft::lab {
 
 using engine::Packet;
 using fabric::Fate;
-using wire::Opcode;
 
 namespace {
 
 constexpr Time_ps kMaxBacklog_ps = ms(10);      // of frames that wait for the cable
 constexpr std::uint16_t kDefaultPkey = 0x7fff;  // without the membership bit (IBTA vol 1, 10.9.3)
-
-// The AETH word of a packet, where it fits into the record.
-bool is_plain_ack(Opcode opcode) {
-  return opcode == Opcode::kAck;
-}
-
-engine::Cold cold_of(const wire::RoceHeaders& h) {
-  engine::Cold cold;
-  cold.va = h.va;
-  cold.swap_add = h.swap_add;
-  cold.compare = h.opcode == Opcode::kAtomicAck ? h.atomic_original : h.compare;
-  cold.rkey = wire::has_ieth(h.opcode) ? h.ieth_rkey : h.rkey;
-  cold.dma_len = h.dma_len;
-  cold.imm = h.imm;
-  cold.aeth = std::uint32_t{h.aeth_syndrome} << 24 | h.msn;
-  cold.qkey = h.qkey;
-  cold.src_qp = h.src_qp;
-  return cold;
-}
 
 }  // namespace
 
@@ -71,7 +52,7 @@ Time_ps OutsidePort::run(Time_ps end_ps) {
 
 void OutsidePort::leave(const Packet& packet) {
   bool lost = (packet.flags & Packet::kBadFcs) != 0;
-  bool pause = packet.opcode == engine::kPauseOpcode;
+  bool pause = packet.transport == engine::kLinkControl;
   if (!lost) {
     std::array<std::uint8_t, observe::kMaxFrame_B> frame;
     std::size_t size_B = observe::frame_of(packet, domain_, book_, peer_, port_, frame);
@@ -146,22 +127,12 @@ void OutsidePort::enter(const wire::RoceFrame& frame, Time_ps now_ps) {
   Packet packet;
   packet.src = port_ & engine::kPortMask;
   packet.dst = to & engine::kPortMask;
-  packet.tos = h.tos;
   packet.priority = (h.vlan_tci ? wire::vlan_priority(*h.vlan_tci) : 0) & 7;
   packet.payload_B = frame.payload.size() & engine::kPayloadMask;
-  packet.udp_src_port = h.src_port;
-  packet.hops = static_cast<std::uint8_t>(h.ttl >= engine::kTtl ? 0 : engine::kTtl - h.ttl);
-  packet.extra_words = fabric::extra_words(h.v4, book_[port_].vlan.has_value());
-  packet.dest_qp = h.dest_qp & 0xffffff;
-  packet.opcode = static_cast<std::uint8_t>(h.opcode);
-  packet.psn = h.psn & 0xffffff;
-  std::uint32_t flags = (h.ack_req ? Packet::kAckReq : 0) | (h.solicited ? Packet::kSolicited : 0) |
-                        (h.mig_req ? Packet::kMigReq : 0) | (subnets_[port_] != subnets_[to] ? Packet::kRouted : 0);
-  packet.flags = flags & 0xff;
-  engine::Cold cold = cold_of(h);
-  if (is_plain_ack(h.opcode)) {
-    packet.aux = cold.aeth;
-  } else if (h.opcode != Opcode::kCnp) {
+  packet.header_words = fabric::extra_words(h.v4, book_[port_].vlan.has_value());
+  packet.flags = subnets_[port_] != subnets_[to] ? Packet::kRouted : 0;
+  engine::Cold cold;
+  if (nic::read_roce_headers(h, packet, cold)) {
     if (!frame.payload.empty()) {
       cold.payload = domain_.payload.take();
       std::copy(frame.payload.begin(), frame.payload.end(), domain_.payload[cold.payload].begin());

@@ -66,7 +66,7 @@ ProgramsOutcome read_programs(const workload::ProgramOptions& options, const wor
   return outcome;
 }
 
-void read_pauses(const fabric::PortPause& pause, Time_ps end_ps, auto& outcome) {
+void read_pauses(const fabric::TransmitControl& pause, Time_ps end_ps, auto& outcome) {
   for (std::size_t c = 0; c < fabric::kClasses; ++c) {
     outcome.pause_rx[c] = pause.frames(c);
     outcome.pause_rx_transitions[c] = pause.transitions(c);

@@ -83,7 +83,7 @@ void Sampler::read_switches() {
     std::uint64_t buffer_B = 0;
     for (std::uint32_t p = 0; p < device.port_count(); ++p) {
       const fabric::SwitchPortCounters n = device.counters(p);
-      stopped_ = stopped_ || device.pause(p).paused() != 0 || device.xoff_groups(p) != 0;
+      stopped_ = stopped_ || device.pause(p).blocked() != 0 || device.xoff_groups(p) != 0;
       for (std::uint32_t c = 0; c < fabric::kClasses; ++c) {
         std::uint64_t queue_B = device.queue_B(p, c);
         buffer_B += queue_B;
@@ -113,7 +113,7 @@ void Sampler::read_nics() {
       stopped_ = stopped_ || tx_ps != n.tx_pause_ps[c];
       put(tx_ps);
     }
-    stopped_ = stopped_ || device->pause().paused() != 0;
+    stopped_ = stopped_ || device->pause().blocked() != 0;
     put(n.np_cnp_sent);
     put(n.rp_cnp_handled);
   }

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "model/qos_contract.h"
+#include "nic/transport.h"
 #include "observe/frame_of.h"
 #include "wire/mtu.h"
 #include "world/world_parts.h"
@@ -35,6 +36,7 @@ std::array<std::uint8_t, 6> mac_of(const std::string& oui, std::uint32_t port) {
 
 World::World(const Lab& lab, const WorldOptions& options) : lab_(lab), engine_(options.domains) {
   engine_.divide_window(options.window_divisor);
+  engine_.set_formats(nic::packet_formats());
   number_ports();
   deal_domains(options.domains);
   add_hosts();

@@ -14,6 +14,7 @@
 #include "fuzz/fuzz_input.h"
 #include "nic/device.h"
 #include "support/models.h"
+#include "support/roce_record.h"
 
 namespace {
 
@@ -122,7 +123,7 @@ class Hub {
       bool lost = (lose & 1) != 0, marked = (mark & 1) != 0;
       lose >>= 1;
       mark >>= 1;
-      if (packet.opcode == engine::kPauseOpcode) {
+      if (packet.transport == engine::kLinkControl) {
         next->received.count(Fate::kPause);
       } else if (lost || packet.dst >= kHosts) {
         next->received.count(lost ? Fate::kFaultDrop : Fate::kNoRoute);
@@ -390,23 +391,23 @@ class World {
     Packet packet;
     packet.dst = programs_[qp.program].host;
     packet.src = (bits & 3) == 3 ? input_.byte() % (kOutsidePort + 1) : state.packet.dst;
-    packet.dest_qp = qp.qpn & nic_psn_mask;
-    packet.opcode = byte;
-    packet.psn = ((wire::is_response(opcode) ? state.req.una_psn : state.resp.expected_psn) + input_.byte() % 16 - 4) &
-                 nic_psn_mask;
-    packet.flags = (bits & 4) != 0 ? Packet::kAckReq : 0;
+    packet.endpoint = qp.qpn & engine::kEndpointMask;
+    packet.word = (bits & 4) != 0 ? nic::kAckReq : 0u;
+    std::uint32_t near_psn = wire::is_response(opcode) ? state.req.una_psn : state.resp.expected_psn;
+    support::make_roce(packet, opcode, near_psn + input_.byte() % 16 - 4);
     packet.tos = bits >> 6;
     std::uint32_t payload_B = wire::has_payload(opcode) ? std::min(length(), 4096U) : 0;
     packet.payload_B = payload_B & engine::kPayloadMask;
     const Program& program = programs_[qp.program];
     engine::Cold cold;
-    cold.aeth = input_.byte() << 24;
-    cold.va = kVa + input_.byte() * 64;
-    cold.rkey = (bits & 8) != 0 ? program.open->key : program.local->key;
-    cold.dma_len = (bits & 16) != 0 ? payload_B : length();
-    cold.qkey = 0x11;
+    nic::RoceExtension& headers = nic::extension_of(cold);
+    cold.aux = input_.byte() << 24;
+    headers.va = kVa + input_.byte() * 64;
+    headers.rkey = (bits & 8) != 0 ? program.open->key : program.local->key;
+    headers.dma_len = (bits & 16) != 0 ? payload_B : length();
+    headers.qkey = 0x11;
     if (opcode == Opcode::kAck) {
-      packet.aux = cold.aeth;
+      packet.aux = cold.aux;
     } else if (opcode != Opcode::kCnp) {
       if (payload_B > 0) {
         cold.payload = domain().payload.take();
@@ -465,7 +466,6 @@ class World {
     }
   }
 
-  static constexpr std::uint32_t nic_psn_mask = 0xffffff;
   Input& input_;
   engine::Engine engine_{1};
   std::array<std::unique_ptr<Port>, kHosts> ports_;

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "labfile/reader.h"
+#include "nic/roce_packet.h"
 #include "support/dcqcn_fluid.h"
 #include "support/models.h"
 #include "support/sanitized.h"
@@ -263,8 +264,7 @@ class MarkRecorder {
   // Data on its way to host 2: it comes in by ports 0 and 1 and leaves by port 2.
   void see(const fabric::TapFrame& frame) {
     if (frame.packet.dst != 2 || frame.packet.payload_B == 0) return;
-    const auto key =
-        std::pair(static_cast<std::uint32_t>(frame.packet.src), static_cast<std::uint32_t>(frame.packet.psn));
+    const auto key = std::pair(static_cast<std::uint32_t>(frame.packet.src), nic::psn_of(frame.packet));
     const auto queue_B = static_cast<double>(device_.queue_B(2, kQueue));
     if (!frame.outbound) {
       arrived_[key] = queue_B;

@@ -78,7 +78,7 @@ class FabricRun {
     static_assert(std::has_unique_object_representations_v<T>, "padding would be digested");
     state_ = fnv1a({reinterpret_cast<const std::uint8_t*>(&value), sizeof value}, state_);
   }
-  void add_pauses(const fabric::PortPause& pause) {
+  void add_pauses(const fabric::TransmitControl& pause) {
     for (std::size_t c = 0; c < fabric::kPauseClasses; ++c) {
       add(pause.frames(c)), add(pause.transitions(c)), add(pause.total_ps(c, end_ps_));
     }
@@ -102,7 +102,7 @@ class FabricRun {
     add(device.drops().total);
     for (const fabric::DropRecord& drop : device.drops().records) {
       add(drop.time_ps), add(drop.in_port), add(drop.out_port), add(drop.queue), add(drop.reason);
-      add(drop.occupancy_B), add(drop.source), add(drop.destination), add(drop.dest_qp), add(drop.psn);
+      add(drop.occupancy_B), add(drop.source), add(drop.destination), add(drop.endpoint), add(drop.sequence);
     }
     add_log(device.pause_log());
     add(device.held_packets());

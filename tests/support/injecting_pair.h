@@ -3,6 +3,7 @@
 #pragma once
 
 #include "support/rc_pair.h"
+#include "support/roce_record.h"
 
 namespace weft::support {
 
@@ -11,7 +12,7 @@ struct Injected {
   std::uint32_t psn = 0;  // relative: requests to side 1's first PSN, responses to side 0's
   std::uint32_t payload_B = 0;
   std::uint8_t syndrome = wire::ack_syndrome();
-  engine::Cold cold{};
+  nic::RoceExtension cold{};
   std::uint32_t source = 1;
 };
 
@@ -26,15 +27,16 @@ class InjectingPair : public RcPair {
       engine::Packet packet;
       packet.src = frame.source & engine::kPortMask;
       packet.dst = 0;
-      packet.dest_qp = qp[0] & nic::kPsnMask;
-      packet.opcode = static_cast<std::uint8_t>(frame.opcode);
-      packet.psn = (psn_[wire::is_request(frame.opcode) ? 1 : 0] + frame.psn) & nic::kPsnMask;
+      packet.endpoint = qp[0] & engine::kEndpointMask;
+      if (wire::is_request(frame.opcode)) packet.word = nic::kAckReq;
+      make_roce(packet, frame.opcode, psn_[wire::is_request(frame.opcode) ? 1 : 0] + frame.psn);
       packet.payload_B = frame.payload_B & engine::kPayloadMask;
-      packet.flags = engine::Packet::kHasCold | (wire::is_request(frame.opcode) ? engine::Packet::kAckReq : 0);
+      packet.flags = engine::Packet::kHasCold;
       packet.aux = domain.cold.take();
       engine::Cold& cold = domain.cold[packet.aux];
-      cold = frame.cold;
-      cold.aeth = std::uint32_t{frame.syndrome} << 24;
+      cold = {};
+      nic::extension_of(cold) = frame.cold;
+      cold.aux = std::uint32_t{frame.syndrome} << 24;
       if (frame.payload_B > 0) {
         cold.payload = domain.payload.take();
         domain.payload[cold.payload].fill(0xab);

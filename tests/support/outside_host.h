@@ -7,6 +7,7 @@
 #include "engine/engine.h"
 #include "fabric/link_wrapper.h"
 #include "host/host.h"
+#include "nic/transport.h"
 #include "support/models.h"
 #include "wire/roce_frame.h"
 #include "world/outside_port.h"
@@ -20,6 +21,7 @@ inline constexpr wire::IpAddress kHostIp = wire::ipv4_mapped(10, 0, 0, 1), kOuts
 class OutsideHost {
  public:
   explicit OutsideHost(std::vector<fabric::FaultRule> faults = {}) {
+    engine_.set_formats(nic::packet_formats());
     book_ = {{"h:p0", kHostMac, kHostIp, true, std::nullopt}, {"vm:p0", kOutsideMac, kOutsideIp, true, std::nullopt}};
     host_ = std::make_unique<host::Host>(test_host(), engine_.domain(0), 1, 0);
     host_->set_hooks({nullptr, [](void*, nic::Device&, nic::AsyncKind, std::uint32_t, Time_ps) {}, nullptr, nullptr});

@@ -13,6 +13,8 @@
 #include "fabric/link.h"
 #include "fabric/link_wrapper.h"
 #include "nic/device.h"
+#include "nic/roce_packet.h"
+#include "nic/transport.h"
 #include "support/models.h"
 
 namespace weft::support {
@@ -24,14 +26,16 @@ inline constexpr std::size_t kMemory_B = 1 << 21;
 struct Frame {
   Time_ps time_ps = 0;  // first bit leaves the port
   engine::Packet packet;
-  engine::Cold cold;  // its aeth is also set when the packet has no cold side
+  nic::RoceExtension cold;  // extension headers
+  std::uint32_t aeth = 0;
   std::vector<std::uint8_t> payload;
 
-  wire::Opcode opcode() const { return static_cast<wire::Opcode>(packet.opcode); }
-  bool ack_req() const { return (packet.flags & engine::Packet::kAckReq) != 0; }
+  wire::Opcode opcode() const { return nic::opcode_of(packet); }
+  std::uint32_t psn() const { return nic::psn_of(packet); }
+  bool ack_req() const { return (packet.word & nic::kAckReq) != 0; }
   bool retransmission() const { return (packet.flags & engine::Packet::kRetransmission) != 0; }
-  std::uint8_t syndrome() const { return static_cast<std::uint8_t>(cold.aeth >> 24); }
-  std::uint32_t msn() const { return cold.aeth & 0xffffff; }
+  std::uint8_t syndrome() const { return static_cast<std::uint8_t>(aeth >> 24); }
+  std::uint32_t msn() const { return aeth & 0xffffff; }
 };
 
 struct PairOptions {
@@ -39,6 +43,7 @@ struct PairOptions {
   std::vector<fabric::FaultRule> faults[2];  // of what leaves side 0, side 1
   std::uint64_t seed = 1;
   std::uint32_t domains = 1;
+  const engine::PacketFormats* formats = &nic::packet_formats();
   nic::PortQos qos[2];
   Time_ps pause_response_ps = ns(300);
   std::function<void(std::uint32_t side, nic::DeviceConfig&)> tune;  // for what has no option here
@@ -133,6 +138,7 @@ class Node {
 class Pair {
  public:
   explicit Pair(PairOptions options = {}) : engine_(options.domains) {
+    engine_.set_formats(*options.formats);
     for (std::uint32_t side = 0; side < 2; ++side) {
       nodes_[side] = std::make_unique<Node>(engine_.domain(side % options.domains), side);
     }
@@ -179,12 +185,13 @@ class Pair {
  private:
   static void record(void* self, const fabric::TapFrame& seen) {
     const engine::Packet& packet = seen.packet;
-    Frame frame{seen.time_ps, packet, {}, {}};
-    frame.cold.aeth = packet.aux;
+    Frame frame{seen.time_ps, packet, {}, packet.aux, {}};
     if (packet.flags & engine::Packet::kHasCold) {
-      frame.cold = seen.domain.cold[packet.aux];
-      if (frame.cold.payload != engine::kNoSlot) {
-        const engine::PayloadSlot& bytes = seen.domain.payload[frame.cold.payload];
+      const engine::Cold& cold = seen.domain.cold[packet.aux];
+      frame.cold = nic::extension_of(cold);
+      frame.aeth = cold.aux;
+      if (cold.payload != engine::kNoSlot) {
+        const engine::PayloadSlot& bytes = seen.domain.payload[cold.payload];
         frame.payload.assign(bytes.begin(), bytes.begin() + packet.payload_B);
       }
     }

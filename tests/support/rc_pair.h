@@ -10,7 +10,8 @@ namespace weft::support {
 struct RcOptions {
   PairOptions pair;
   nic::QpType type = nic::QpType::kRc;
-  nic::QpAttributes attributes;  // both sides; the addresses are filled in
+  const nic::Transport* transport = nullptr;  // in place of the type's
+  nic::QpAttributes attributes;               // both sides; the addresses are filled in
   std::uint32_t psn[2] = {1000, 5000};
   std::uint32_t depth = 64;
 
@@ -51,7 +52,9 @@ class RcPair : public Pair {
   explicit RcPair(RcOptions options = {}) : Pair(options.pair), options_(options) {
     for (std::uint32_t side = 0; side < 2; ++side) {
       Node& n = node(side);
-      qp[side] = device(side).create_qp(options.type, n.send_cq, n.receive_cq, options.depth, options.depth);
+      const nic::Transport& transport =
+          options.transport != nullptr ? *options.transport : nic::transport_of(options.type);
+      qp[side] = device(side).create_qp(transport, n.send_cq, n.receive_cq, options.depth, options.depth);
     }
     for (std::uint32_t side = 0; side < 2; ++side) up(side);
   }
@@ -119,7 +122,7 @@ class RcPair : public Pair {
   // PSNs that left a side, relative to the requests of side 0.
   std::vector<std::uint32_t> psns(std::uint32_t from) const {
     std::vector<std::uint32_t> list;
-    for (const Frame& frame : sent(from)) list.push_back((frame.packet.psn - options_.psn[0]) & 0xffffff);
+    for (const Frame& frame : sent(from)) list.push_back((frame.psn() - options_.psn[0]) & 0xffffff);
     return list;
   }
 

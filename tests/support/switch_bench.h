@@ -10,6 +10,7 @@
 
 #include "engine/engine.h"
 #include "fabric/switch.h"
+#include "support/roce_record.h"
 
 namespace weft::support {
 
@@ -17,12 +18,12 @@ namespace weft::support {
 inline engine::Packet bench_packet(std::uint32_t to, std::uint32_t frame_B, std::uint8_t c = 0) {
   engine::Packet p;
   p.dst = to & engine::kPortMask;
-  p.opcode = static_cast<std::uint8_t>(wire::Opcode::kSendMiddle);
+  make_roce(p, wire::Opcode::kSendMiddle);
   p.payload_B = (frame_B <= 64 ? 0 : frame_B - 62) & engine::kPayloadMask;
   p.priority = c & 7u;
   p.tos = static_cast<std::uint8_t>(c << 5 | 2);  // DSCP 8c, ECT(0)
   p.udp_src_port = 0xc000;
-  p.dest_qp = 0x108;
+  p.endpoint = 0x108;
   return p;
 }
 
@@ -71,7 +72,7 @@ class Peer {
   struct SeenPause {
     Time_ps left_ps;
     Time_ps acted_ps;  // this peer's response time is over
-    engine::PauseRequest request;
+    fabric::PauseRequest request;
   };
 
   explicit Peer(engine::Domain& domain) : domain_(domain), node_(domain.add_node({this, &Peer::run_hook})) {}
@@ -80,6 +81,7 @@ class Peer {
   void attach(fabric::LinkDirection& out, fabric::LinkDirection& in) {
     out_ = &out;
     in_ = &in;
+    pause_ = {fabric::FlowControl::kPfc, fabric::kAllClasses, in.timing().ps_per_byte};
   }
   std::uint32_t node() const { return node_; }
 
@@ -87,15 +89,13 @@ class Peer {
   void send(Time_ps at_ps, const engine::Packet& packet, std::uint32_t count = 1) {
     for (std::uint32_t i = 0; i < count; ++i) {
       queues_[packet.priority].push_back({at_ps, packet});
-      queues_[packet.priority].back().packet.psn = next_psn_++ & 0xffffff;
+      engine::Packet& queued = queues_[packet.priority].back().packet;
+      queued.word = (queued.word & 0xff) | next_psn_++ << 8;
     }
     domain_.wake(node_, at_ps);
   }
-  void send_pause(Time_ps at_ps, engine::PauseRequest request) {
-    engine::Packet packet;
-    packet.opcode = engine::kPauseOpcode;
-    packet.aux = request.word();
-    pauses_out_.push_back({at_ps, packet});
+  void send_pause(Time_ps at_ps, fabric::PauseRequest request) {
+    pauses_out_.push_back({at_ps, fabric::pause_packet(fabric::FlowControl::kPfc, request, 0)});
     domain_.wake(node_, at_ps);
   }
   std::uint8_t obeys = 0xff;
@@ -131,7 +131,7 @@ class Peer {
         send_ps = std::max(pauses_out_.front().at_ps, free_ps_);
       }
       for (std::size_t c = 0; c < queues_.size(); ++c) {
-        if (queues_[c].empty() || (pause_.paused() >> c & 1) != 0) continue;
+        if (queues_[c].empty() || (pause_.blocked() >> c & 1) != 0) continue;
         Time_ps at_ps = std::max(queues_[c].front().at_ps, std::max(free_ps_, released_ps_));
         if (at_ps >= send_ps) continue;
         next = &queues_[c];
@@ -165,10 +165,10 @@ class Peer {
     bool is_pause = in_->pause_is_next();
     engine::Packet packet = in_->take();
     if (is_pause) {
-      engine::PauseRequest request = engine::PauseRequest::of(packet.aux);
+      fabric::PauseRequest request = fabric::PauseRequest::of(packet);
       Time_ps took_ps = fabric::kMinLine_B * timing.ps_per_byte + timing.flight_ps + timing.response_ps;
       pauses.push_back({now_ps - took_ps, now_ps, request});
-      pause_.apply(request, obeys, now_ps, engine::pause_quantum_ps(timing.ps_per_byte));
+      pause_.receive({static_cast<std::uint8_t>(request.xoff & obeys), request.xon, request.quanta}, now_ps);
       if (request.xon != 0) released_ps_ = now_ps;
       in_->received.count(fabric::Fate::kPause);
       return;
@@ -184,7 +184,7 @@ class Peer {
   fabric::LinkDirection* in_ = nullptr;
   std::array<std::deque<Send>, 8> queues_;
   std::deque<Send> pauses_out_;
-  fabric::PortPause pause_;
+  fabric::TransmitControl pause_;
   Time_ps free_ps_ = 0;
   Time_ps released_ps_ = 0;  // a pause has ended: nothing that it held back starts earlier
   std::uint32_t next_psn_ = 0;
@@ -212,6 +212,7 @@ class SwitchBench {
     setup.routes.push_back({0, options.table});
     for (const fabric::RouteEpoch& epoch : options.later_routes) setup.routes.push_back(epoch);
     setup.link_changes = options.link_changes;
+    engine_.set_formats(nic::packet_formats());
     engine::Domain& domain = engine_.domain(0);
     switch_ = std::make_unique<fabric::Switch>(std::move(setup), domain);
     for (std::uint32_t p = 0; p < options.ports; ++p) {

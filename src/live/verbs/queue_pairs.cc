@@ -133,7 +133,7 @@ Reply VerbsService::modify_qp(Process& process, const Request& request, Time_ps 
     default:
       return Reply::failed(EINVAL);
   }
-  if (!nic.why_not(qp.qpn, state, to).empty()) return Reply::failed(EINVAL);
+  if (!nic.transition_error(qp.qpn, state, to).empty()) return Reply::failed(EINVAL);
   if (state == nic::QpState::kReset) {
     forget_work(process, qp);
     process.settle_writes(kNever_ps);  // its buffers are the program's alone again

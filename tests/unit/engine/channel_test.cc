@@ -29,7 +29,7 @@ struct Ends {
 Packet packet(Time_ps time_ps, std::uint32_t psn) {
   Packet p;
   p.time_ps = time_ps;
-  p.psn = psn & 0xffffff;
+  p.word = psn;
   return p;
 }
 
@@ -40,7 +40,7 @@ Packet loaded(Domain& domain, Time_ps time_ps, std::uint16_t size_B) {
   p.payload_B = size_B & kPayloadMask;
   p.aux = domain.cold.take();
   domain.cold[p.aux] = {};
-  domain.cold[p.aux].va = 0x123456789abcdefULL;
+  own_words<std::uint64_t>(domain.cold[p.aux]) = 0x123456789abcdefULL;
   domain.cold[p.aux].payload = domain.payload.take();
   PayloadSlot& bytes = domain.payload[domain.cold[p.aux].payload];
   std::iota(bytes.begin(), bytes.begin() + size_B, std::uint8_t{1});
@@ -58,7 +58,7 @@ TEST(Channel, LocalPushIsThereAtOnceAndWakesTheNode) {
   EXPECT_EQ(channel.next_ps(), 500);
   EXPECT_EQ(channel.in_flight(), 2U);
   EXPECT_EQ(domain.next_wake_ps(), 500);
-  EXPECT_EQ(channel.front().psn, 1U);
+  EXPECT_EQ(channel.front().word, 1U);
   channel.pop();
   EXPECT_EQ(channel.next_ps(), 700);
 }
@@ -90,7 +90,7 @@ TEST(Channel, ColdSideAndPayloadMoveToTheReceiversPools) {
     channel.pop();
     ASSERT_EQ(p.payload_B, 1000U + static_cast<unsigned>(i));
     const Cold& cold = ends.destination.cold[p.aux];
-    EXPECT_EQ(cold.va, 0x123456789abcdefULL);
+    EXPECT_EQ(own_words<std::uint64_t>(cold), 0x123456789abcdefULL);
     for (std::uint32_t b = 0; b < p.payload_B; ++b) {
       ASSERT_EQ(ends.destination.payload[cold.payload][b], static_cast<std::uint8_t>(b + 1));
     }
@@ -109,7 +109,7 @@ TEST(Channel, MailKeepsItsOrderOverSeveralWindows) {
     ends.deliver_mail();
   }
   for (std::uint32_t expected = 0; expected < 100; ++expected) {
-    ASSERT_EQ(channel.front().psn, expected);
+    ASSERT_EQ(channel.front().word, expected);
     channel.pop();
   }
   EXPECT_EQ(channel.next_ps(), kNever_ps);
@@ -118,7 +118,7 @@ TEST(Channel, MailKeepsItsOrderOverSeveralWindows) {
 Packet pause(Time_ps time_ps, std::uint32_t word) {
   Packet p;
   p.time_ps = time_ps;
-  p.opcode = kPauseOpcode;
+  p.transport = kLinkControl;
   p.aux = word;
   return p;
 }
@@ -225,7 +225,7 @@ TEST(Channel, TakingEverythingDueLeavesTheRestAndTheRecordsReadable) {
   EXPECT_EQ(seen, (std::vector<std::pair<Time_ps, bool>>{{100, false}, {200, false}, {300, false}, {150, true}}));
   EXPECT_EQ(next_ps, 400);
   EXPECT_EQ(channel.next_ps(), 400);
-  for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(channel.taken().psn, i);
+  for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(channel.taken().word, i);
   EXPECT_EQ(channel.taken_pause().aux, 7U);
   EXPECT_EQ(channel.in_flight(), 3U);
   EXPECT_EQ(drain(channel), (std::vector<std::pair<Time_ps, bool>>{{400, false}, {450, true}, {500, false}}));
@@ -248,18 +248,10 @@ TEST(Channel, AnArrivalSetsTheReceiversInboxBit) {
   EXPECT_EQ(word.next_ps[5], 90);
 }
 
-TEST(PauseRequest, SurvivesItsWord) {
-  PauseRequest request = PauseRequest::of(PauseRequest{0x81, 0x42, 0xbeef}.word());
-  EXPECT_EQ(request.xoff, 0x81);
-  EXPECT_EQ(request.xon, 0x42);
-  EXPECT_EQ(request.quanta, 0xbeef);
-  EXPECT_EQ(pause_quantum_ps(80), 5120) << "512 bits at 100 Gb/s";
-}
-
 TEST(Domain, ReleaseOfAPlainPacketTouchesNoPool) {
   Domain domain;
   Packet plain = packet(0, 1);
-  plain.aux = 99;  // an AETH word, not a slot
+  plain.aux = 99;  // a word of the transport, not a slot
   domain.release(plain);
   EXPECT_EQ(domain.cold.in_use(), 0U);
 }

@@ -32,7 +32,7 @@ struct MeshNode {
     p.time_ps = std::max(last_ps[to], now_ps + kLatency_ps + static_cast<Time_ps>(dice % 700'000));
     last_ps[to] = p.time_ps;
     p.aux = static_cast<std::uint32_t>(dice >> 32);
-    p.psn = (hops - 1) & 0xffffff;
+    p.word = hops - 1;
     out[to]->push(p);
   }
 
@@ -56,7 +56,7 @@ struct MeshNode {
         Packet p = from->front();
         from->pop();
         log.push_back(mix64(static_cast<std::uint64_t>(next_ps)) ^ p.aux);
-        forward(p.aux, p.psn, next_ps);
+        forward(p.aux, p.word, next_ps);
       }
     }
   }

@@ -10,7 +10,7 @@ namespace {
 
 Packet packet(std::uint32_t n) {
   Packet p;
-  p.psn = n & 0xffffff;
+  p.word = n;
   p.aux = n;
   p.time_ps = n;
   return p;

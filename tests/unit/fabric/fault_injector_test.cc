@@ -4,7 +4,8 @@
 
 #include <cmath>
 
-#include "wire/opcode.h"
+#include "support/roce_record.h"
+#include "support/selective_repeat.h"
 
 namespace weft::fabric {
 namespace {
@@ -13,9 +14,8 @@ using wire::Opcode;
 
 engine::Packet packet(std::uint32_t psn, std::uint32_t qp = 0x108, Opcode opcode = Opcode::kSendOnly) {
   engine::Packet p;
-  p.psn = psn & 0xffffff;
-  p.dest_qp = qp & 0xffffff;
-  p.opcode = static_cast<std::uint8_t>(opcode);
+  p.endpoint = qp & engine::kEndpointMask;
+  support::make_roce(p, opcode, psn);
   return p;
 }
 
@@ -32,7 +32,7 @@ FaultInjector injector(const FaultRule& r, double bit_error_rate = 0) {
 
 TEST(FaultInjector, WithoutRulesNothingHappens) {
   FaultInjector faults({}, 1, 0, 0);
-  FaultVerdict verdict = faults.judge(packet(1), 100, 0);
+  FaultVerdict verdict = faults.judge(packet(1), nic::packet_formats(), 100, 0);
   EXPECT_FALSE(verdict.lost || verdict.corrupt || verdict.bit_error || verdict.ce_mark || verdict.duplicate);
   EXPECT_EQ(verdict.delay_ps, 0);
   EXPECT_TRUE(verdict.comment.empty());
@@ -40,23 +40,23 @@ TEST(FaultInjector, WithoutRulesNothingHappens) {
 
 TEST(FaultInjector, EachActionDoesItsOwnThing) {
   FaultInjector drop = injector(rule(FaultAction::kDrop));
-  FaultVerdict dropped = drop.judge(packet(1), 100, 0);
+  FaultVerdict dropped = drop.judge(packet(1), nic::packet_formats(), 100, 0);
   EXPECT_TRUE(dropped.lost);
   EXPECT_EQ(dropped.loss, Fate::kFaultDrop);
   EXPECT_EQ(dropped.comment, "weft: dropped by fault f");
   EXPECT_EQ(drop.hits().front(), 1U);
 
-  FaultVerdict corrupt = injector(rule(FaultAction::kCorrupt)).judge(packet(1), 100, 0);
+  FaultVerdict corrupt = injector(rule(FaultAction::kCorrupt)).judge(packet(1), nic::packet_formats(), 100, 0);
   EXPECT_TRUE(corrupt.corrupt);
   EXPECT_FALSE(corrupt.lost);
-  FaultVerdict marked = injector(rule(FaultAction::kCeMark)).judge(packet(1), 100, 0);
+  FaultVerdict marked = injector(rule(FaultAction::kCeMark)).judge(packet(1), nic::packet_formats(), 100, 0);
   EXPECT_TRUE(marked.ce_mark);
   FaultRule late = rule(FaultAction::kDelay);
   late.delay_ps = us(3);
-  EXPECT_EQ(injector(late).judge(packet(1), 100, 0).delay_ps, us(3));
+  EXPECT_EQ(injector(late).judge(packet(1), nic::packet_formats(), 100, 0).delay_ps, us(3));
   FaultRule twice = rule(FaultAction::kDuplicate);
   twice.delay_ps = us(2);
-  FaultVerdict duplicate = injector(twice).judge(packet(1), 100, 0);
+  FaultVerdict duplicate = injector(twice).judge(packet(1), nic::packet_formats(), 100, 0);
   EXPECT_TRUE(duplicate.duplicate);
   EXPECT_EQ(duplicate.duplicate_delay_ps, us(2));
   EXPECT_EQ(duplicate.delay_ps, 0);
@@ -68,7 +68,7 @@ TEST(FaultInjector, ActionsAddUpUntilADrop) {
   late.delay_ps = us(1);
   FaultInjector faults({late, rule(FaultAction::kCorrupt), late, rule(FaultAction::kDrop), rule(FaultAction::kCeMark)},
                        1, 0, 0);
-  FaultVerdict verdict = faults.judge(packet(1), 100, 0);
+  FaultVerdict verdict = faults.judge(packet(1), nic::packet_formats(), 100, 0);
   EXPECT_EQ(verdict.delay_ps, us(2));
   EXPECT_TRUE(verdict.corrupt);
   EXPECT_TRUE(verdict.lost);
@@ -88,9 +88,11 @@ TEST(FaultInjector, SelectsRequestsOrResponses) {
                {Opcode::kFetchAdd, true},          {Opcode::kUdSendOnly, true}, {Opcode::kAck, false},
                {Opcode::kReadResponseOnly, false}, {Opcode::kAtomicAck, false}, {Opcode::kCnp, false}};
   for (const auto& row : table) {
-    EXPECT_EQ(injector(requests).judge(packet(1, 1, row.opcode), 100, 0).lost, row.request) << wire::name(row.opcode);
-    EXPECT_EQ(injector(responses).judge(packet(1, 1, row.opcode), 100, 0).lost, !row.request) << wire::name(row.opcode);
-    EXPECT_TRUE(injector(rule(FaultAction::kDrop)).judge(packet(1, 1, row.opcode), 100, 0).lost);
+    EXPECT_EQ(injector(requests).judge(packet(1, 1, row.opcode), nic::packet_formats(), 100, 0).lost, row.request)
+        << wire::name(row.opcode);
+    EXPECT_EQ(injector(responses).judge(packet(1, 1, row.opcode), nic::packet_formats(), 100, 0).lost, !row.request)
+        << wire::name(row.opcode);
+    EXPECT_TRUE(injector(rule(FaultAction::kDrop)).judge(packet(1, 1, row.opcode), nic::packet_formats(), 100, 0).lost);
   }
 }
 
@@ -100,8 +102,8 @@ TEST(FaultInjector, PsnIsRelativeToTheFirstOfItsQpAndWraps) {
   FaultInjector faults = injector(third);
   std::vector<std::uint32_t> lost;
   for (std::uint32_t i = 0; i < 8; ++i) {
-    if (faults.judge(packet(0xfffffe + i, 0x108), 100, 0).lost) lost.push_back(i);
-    if (faults.judge(packet(500 + i, 0x109), 100, 0).lost) lost.push_back(100 + i);
+    if (faults.judge(packet(0xfffffe + i, 0x108), nic::packet_formats(), 100, 0).lost) lost.push_back(i);
+    if (faults.judge(packet(500 + i, 0x109), nic::packet_formats(), 100, 0).lost) lost.push_back(100 + i);
   }
   EXPECT_EQ(lost, (std::vector<std::uint32_t>{3, 103}));
 }
@@ -110,11 +112,11 @@ TEST(FaultInjector, QpIsByOrderOfAppearance) {
   FaultRule second = rule(FaultAction::kDrop);
   second.qp = 1;
   FaultInjector faults = injector(second);
-  EXPECT_FALSE(faults.judge(packet(0, 0x200), 100, 0).lost);
-  EXPECT_TRUE(faults.judge(packet(0, 0x100), 100, 0).lost);
-  EXPECT_FALSE(faults.judge(packet(1, 0x200), 100, 0).lost);
-  EXPECT_FALSE(faults.judge(packet(0, 0x300), 100, 0).lost);
-  EXPECT_TRUE(faults.judge(packet(1, 0x100), 100, 0).lost);
+  EXPECT_FALSE(faults.judge(packet(0, 0x200), nic::packet_formats(), 100, 0).lost);
+  EXPECT_TRUE(faults.judge(packet(0, 0x100), nic::packet_formats(), 100, 0).lost);
+  EXPECT_FALSE(faults.judge(packet(1, 0x200), nic::packet_formats(), 100, 0).lost);
+  EXPECT_FALSE(faults.judge(packet(0, 0x300), nic::packet_formats(), 100, 0).lost);
+  EXPECT_TRUE(faults.judge(packet(1, 0x100), nic::packet_formats(), 100, 0).lost);
 }
 
 TEST(FaultInjector, TransmissionCountsOnlyItsPsn) {
@@ -122,11 +124,11 @@ TEST(FaultInjector, TransmissionCountsOnlyItsPsn) {
   second.psn = 1;
   second.transmission = 2;
   FaultInjector faults = injector(second);
-  EXPECT_FALSE(faults.judge(packet(10), 100, 0).lost);
-  EXPECT_FALSE(faults.judge(packet(11), 100, 0).lost);
-  EXPECT_FALSE(faults.judge(packet(10), 100, 0).lost);
-  EXPECT_TRUE(faults.judge(packet(11), 100, 0).lost);
-  EXPECT_FALSE(faults.judge(packet(11), 100, 0).lost);
+  EXPECT_FALSE(faults.judge(packet(10), nic::packet_formats(), 100, 0).lost);
+  EXPECT_FALSE(faults.judge(packet(11), nic::packet_formats(), 100, 0).lost);
+  EXPECT_FALSE(faults.judge(packet(10), nic::packet_formats(), 100, 0).lost);
+  EXPECT_TRUE(faults.judge(packet(11), nic::packet_formats(), 100, 0).lost);
+  EXPECT_FALSE(faults.judge(packet(11), nic::packet_formats(), 100, 0).lost);
 }
 
 // Two rules for the first and the second transmission: a drop by the first must not hide the packet from the second.
@@ -139,7 +141,7 @@ TEST(FaultInjector, TransmissionsAreCountedWhateverEarlierRulesDid) {
   }
   FaultInjector faults(rules, 1, 0, 0);
   std::vector<bool> lost;
-  for (int i = 0; i < 4; ++i) lost.push_back(faults.judge(packet(10), 100, 0).lost);
+  for (int i = 0; i < 4; ++i) lost.push_back(faults.judge(packet(10), nic::packet_formats(), 100, 0).lost);
   EXPECT_EQ(lost, (std::vector<bool>{true, true, false, false}));
 }
 
@@ -148,8 +150,8 @@ TEST(FaultInjector, ACnpIsNotTheFirstPsn) {
   FaultRule first = rule(FaultAction::kDrop);
   first.psn = 0;
   FaultInjector faults = injector(first);
-  EXPECT_FALSE(faults.judge(packet(0, 0x108, Opcode::kCnp), 100, 0).lost);
-  EXPECT_TRUE(faults.judge(packet(777, 0x108, Opcode::kAck), 100, 0).lost);
+  EXPECT_FALSE(faults.judge(packet(0, 0x108, Opcode::kCnp), nic::packet_formats(), 100, 0).lost);
+  EXPECT_TRUE(faults.judge(packet(777, 0x108, Opcode::kAck), nic::packet_formats(), 100, 0).lost);
 }
 
 // Both ends of a QP send: its requests and the acknowledgements of the other's requests have their own PSNs.
@@ -158,10 +160,10 @@ TEST(FaultInjector, RequestsAndResponsesHaveTheirOwnFirstPsn) {
   third.psn = 2;
   third.frames = FaultFrames::kRequest;
   FaultInjector faults = injector(third);
-  EXPECT_FALSE(faults.judge(packet(70000, 0x108, Opcode::kAck), 100, 0).lost);
-  EXPECT_FALSE(faults.judge(packet(5, 0x108), 100, 0).lost);
-  EXPECT_FALSE(faults.judge(packet(6, 0x108), 100, 0).lost);
-  EXPECT_TRUE(faults.judge(packet(7, 0x108), 100, 0).lost);
+  EXPECT_FALSE(faults.judge(packet(70000, 0x108, Opcode::kAck), nic::packet_formats(), 100, 0).lost);
+  EXPECT_FALSE(faults.judge(packet(5, 0x108), nic::packet_formats(), 100, 0).lost);
+  EXPECT_FALSE(faults.judge(packet(6, 0x108), nic::packet_formats(), 100, 0).lost);
+  EXPECT_TRUE(faults.judge(packet(7, 0x108), nic::packet_formats(), 100, 0).lost);
 }
 
 TEST(FaultInjector, EveryQpCountsItsOwnTransmissions) {
@@ -169,10 +171,29 @@ TEST(FaultInjector, EveryQpCountsItsOwnTransmissions) {
   first.psn = 0;
   first.transmission = 1;
   FaultInjector faults = injector(first);
-  EXPECT_TRUE(faults.judge(packet(10, 0x108), 100, 0).lost);
-  EXPECT_TRUE(faults.judge(packet(20, 0x109), 100, 0).lost);
-  EXPECT_FALSE(faults.judge(packet(10, 0x108), 100, 0).lost);
-  EXPECT_FALSE(faults.judge(packet(20, 0x109), 100, 0).lost);
+  EXPECT_TRUE(faults.judge(packet(10, 0x108), nic::packet_formats(), 100, 0).lost);
+  EXPECT_TRUE(faults.judge(packet(20, 0x109), nic::packet_formats(), 100, 0).lost);
+  EXPECT_FALSE(faults.judge(packet(10, 0x108), nic::packet_formats(), 100, 0).lost);
+  EXPECT_FALSE(faults.judge(packet(20, 0x109), nic::packet_formats(), 100, 0).lost);
+}
+
+// What is a request, and which one, the packet's transport says.
+TEST(FaultInjector, SelectsPacketsOfATransportThatTheFabricDoesNotKnow) {
+  namespace sr = support::selective_repeat;
+  auto packet = [](sr::Kind kind, std::uint32_t sequence) {
+    engine::Packet p;
+    p.transport = sr::kNumber;
+    p.word = sequence << 8 | kind;
+    return p;
+  };
+  FaultRule second = rule(FaultAction::kDrop);
+  second.frames = FaultFrames::kRequest;
+  second.psn = 1;
+  FaultInjector faults = injector(second);
+  EXPECT_FALSE(faults.judge(packet(sr::kAck, 501), sr::formats(), 100, 0).lost);
+  EXPECT_FALSE(faults.judge(packet(sr::kData, 500), sr::formats(), 100, 0).lost);
+  EXPECT_TRUE(faults.judge(packet(sr::kData, 501), sr::formats(), 100, 0).lost);
+  EXPECT_FALSE(faults.judge(packet(sr::kAck, 501), sr::formats(), 100, 0).lost);
 }
 
 TEST(FaultInjector, TimeWindowIsHalfOpen) {
@@ -180,10 +201,10 @@ TEST(FaultInjector, TimeWindowIsHalfOpen) {
   window.start_ps = us(1);
   window.end_ps = us(2);
   FaultInjector faults = injector(window);
-  EXPECT_FALSE(faults.judge(packet(1), 100, us(1) - 1).lost);
-  EXPECT_TRUE(faults.judge(packet(2), 100, us(1)).lost);
-  EXPECT_TRUE(faults.judge(packet(3), 100, us(2) - 1).lost);
-  EXPECT_FALSE(faults.judge(packet(4), 100, us(2)).lost);
+  EXPECT_FALSE(faults.judge(packet(1), nic::packet_formats(), 100, us(1) - 1).lost);
+  EXPECT_TRUE(faults.judge(packet(2), nic::packet_formats(), 100, us(1)).lost);
+  EXPECT_TRUE(faults.judge(packet(3), nic::packet_formats(), 100, us(2) - 1).lost);
+  EXPECT_FALSE(faults.judge(packet(4), nic::packet_formats(), 100, us(2)).lost);
 }
 
 TEST(FaultInjector, ProbabilityStaysInsideABinomialInterval) {
@@ -192,7 +213,7 @@ TEST(FaultInjector, ProbabilityStaysInsideABinomialInterval) {
     some.probability_ppb = percent * 10'000'000;
     FaultInjector faults = injector(some);
     constexpr double kPackets = 20'000;
-    for (std::uint32_t i = 0; i < kPackets; ++i) faults.judge(packet(i), 100, 0);
+    for (std::uint32_t i = 0; i < kPackets; ++i) faults.judge(packet(i), nic::packet_formats(), 100, 0);
     double p = static_cast<double>(percent) / 100;
     EXPECT_NEAR(static_cast<double>(faults.hits().front()), kPackets * p, 5 * std::sqrt(kPackets * p * (1 - p)));
   }
@@ -204,7 +225,7 @@ TEST(FaultInjector, SeedAndLinkDecideWhichPackets) {
   auto pattern = [&](std::uint64_t seed, std::uint64_t link) {
     FaultInjector faults({some}, seed, link, 0);
     std::vector<bool> lost;
-    for (std::uint32_t i = 0; i < 64; ++i) lost.push_back(faults.judge(packet(i), 100, 0).lost);
+    for (std::uint32_t i = 0; i < 64; ++i) lost.push_back(faults.judge(packet(i), nic::packet_formats(), 100, 0).lost);
     return lost;
   };
   EXPECT_EQ(pattern(1, 0), pattern(1, 0));
@@ -217,11 +238,11 @@ TEST(FaultInjector, CutLosesEverythingInItsTime) {
   cut.start_ps = us(10);
   cut.end_ps = us(20);
   FaultInjector faults = injector(cut);
-  EXPECT_FALSE(faults.judge(packet(1), 100, us(9)).lost);
-  FaultVerdict verdict = faults.judge(packet(1), 100, us(10));
+  EXPECT_FALSE(faults.judge(packet(1), nic::packet_formats(), 100, us(9)).lost);
+  FaultVerdict verdict = faults.judge(packet(1), nic::packet_formats(), 100, us(10));
   EXPECT_TRUE(verdict.lost);
   EXPECT_EQ(verdict.loss, Fate::kLinkDown);
-  EXPECT_FALSE(faults.judge(packet(1), 100, us(20)).lost);
+  EXPECT_FALSE(faults.judge(packet(1), nic::packet_formats(), 100, us(20)).lost);
 }
 
 TEST(FaultInjector, FlapAlternatesFromItsStart) {
@@ -233,7 +254,7 @@ TEST(FaultInjector, FlapAlternatesFromItsStart) {
   FaultInjector faults = injector(flap);
   std::vector<int> down_us;
   for (int t = 8; t < 22; ++t) {
-    if (faults.judge(packet(1), 100, us(t)).lost) down_us.push_back(t);
+    if (faults.judge(packet(1), nic::packet_formats(), 100, us(t)).lost) down_us.push_back(t);
   }
   EXPECT_EQ(down_us, (std::vector<int>{10, 11, 15, 16}));
   EXPECT_EQ(faults.hits().front(), 4U);
@@ -244,7 +265,8 @@ TEST(FaultInjector, BitErrorsFollowTheRateAndTheSize) {
     FaultInjector faults({}, 1, 0, 1e-6);
     constexpr int kPackets = 50'000;
     int hits = 0;
-    for (std::uint32_t i = 0; i < kPackets; ++i) hits += faults.judge(packet(i), line_B, 0).bit_error;
+    for (std::uint32_t i = 0; i < kPackets; ++i)
+      hits += faults.judge(packet(i), nic::packet_formats(), line_B, 0).bit_error;
     double p = 8e-6 * line_B;
     EXPECT_NEAR(hits, kPackets * p, 5 * std::sqrt(kPackets * p * (1 - p)));
   }

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/engine.h"
+#include "fabric/link_flow_control.h"
+#include "support/roce_record.h"
 
 namespace weft::fabric {
 namespace {
@@ -25,14 +27,14 @@ struct OneLink {
 
 engine::Packet packet(Opcode opcode, std::uint32_t payload_B) {
   engine::Packet p;
-  p.opcode = static_cast<std::uint8_t>(opcode);
+  support::make_roce(p, opcode);
   p.payload_B = payload_B & engine::kPayloadMask;
   return p;
 }
 
 engine::Packet with_words(Opcode opcode, std::uint32_t payload_B, std::uint8_t words) {
   engine::Packet p = packet(opcode, payload_B);
-  p.extra_words = words;
+  p.header_words = static_cast<std::uint8_t>(p.header_words + words);
   return p;
 }
 
@@ -92,7 +94,7 @@ TEST(Link, ArrivesAfterSerialisationFlightAndPipeline) {
   EXPECT_EQ(one.link.next_arrival_ps(), us(5) + 86 * 80 + us(1) + ns(200));
   EXPECT_EQ(one.link.in_flight(), 1U);
   EXPECT_EQ(one.link.sent.sent, 1U);
-  EXPECT_EQ(one.link.take().opcode, 0x11U);
+  EXPECT_EQ(nic::opcode_of(one.link.take()), Opcode::kAck);
   EXPECT_EQ(one.link.in_flight(), 0U);
   EXPECT_EQ(one.link.next_release_ps(), kNever_ps);
 }
@@ -112,8 +114,7 @@ TEST(Link, CutThroughHandlesAFrameWhenItsHeadIsIn) {
 TEST(Link, APauseIsHandledAfterTheResponseTime) {
   for (std::uint32_t cut_through_B : {0U, 64U}) {
     OneLink one(cut_through_B);
-    engine::Packet pause = packet(Opcode::kAck, 0);
-    pause.opcode = engine::kPauseOpcode;
+    engine::Packet pause = pause_packet(FlowControl::kPfc, {8, 0, 100}, 0);
     EXPECT_EQ(one.link.send_pause(pause, us(5)), 84 * 80) << "64 bytes, preamble, gap";
     EXPECT_EQ(one.link.next_arrival_ps(), us(5) + 84 * 80 + us(1) + ns(500));
     EXPECT_TRUE(one.link.pause_is_next());

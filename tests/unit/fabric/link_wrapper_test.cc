@@ -4,6 +4,7 @@
 
 #include "engine/engine.h"
 #include "fabric/link.h"
+#include "support/roce_record.h"
 
 namespace weft::fabric {
 namespace {
@@ -35,18 +36,18 @@ struct Wrapped {
 
   explicit Wrapped(std::vector<FaultRule> rules, double bit_error_rate = 0)
       : wrapper(std::move(rules), 1, 0, 1, bit_error_rate) {
+    engine.set_formats(nic::packet_formats());
     wrapper.set_send_tap({this, &Wrapped::tap});
     wrapper.set_receive_tap({this, &Wrapped::tap});
     link.wrap(&wrapper);
   }
   static void tap(void* self, const TapFrame& frame) {
     static_cast<Wrapped*>(self)->seen.push_back(
-        {frame.packet.psn, frame.time_ps, frame.outbound, std::string(frame.comment), frame.packet.tos});
+        {nic::psn_of(frame.packet), frame.time_ps, frame.outbound, std::string(frame.comment), frame.packet.tos});
   }
   void send(std::uint32_t psn, Time_ps at_ps, std::uint8_t tos = 2) {
     engine::Packet p;
-    p.psn = psn & 0xffffff;
-    p.opcode = static_cast<std::uint8_t>(Opcode::kSendOnly);
+    support::make_roce(p, Opcode::kSendOnly, psn);
     p.payload_B = 1024;
     p.tos = tos;
     p.flags = engine::Packet::kHasCold;
@@ -62,8 +63,8 @@ struct Wrapped {
     link.release(kSecond_ps);
     while (link.next_arrival_ps() != kNever_ps) {
       engine::Packet p = link.take();
-      EXPECT_EQ(domain.payload[domain.cold[p.aux].payload][1023], static_cast<std::uint8_t>(p.psn));
-      list.emplace_back(std::uint32_t{p.psn}, p.time_ps);
+      EXPECT_EQ(domain.payload[domain.cold[p.aux].payload][1023], static_cast<std::uint8_t>(nic::psn_of(p)));
+      list.emplace_back(nic::psn_of(p), p.time_ps);
       domain.release(p);
     }
     return list;
@@ -122,7 +123,7 @@ TEST(LinkWrapper, ADelayedPacketTakesItsPlaceAmongLaterOnes) {
 TEST(LinkWrapper, ADuplicateHasItsOwnTelemetry) {
   Wrapped w({hit(FaultAction::kDuplicate, 0)});
   engine::Packet p;
-  p.opcode = static_cast<std::uint8_t>(Opcode::kSendOnly);
+  support::make_roce(p, Opcode::kSendOnly);
   p.flags = engine::Packet::kHasCold;
   p.aux = w.domain.cold.take();
   w.domain.cold[p.aux] = {};

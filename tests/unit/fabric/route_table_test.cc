@@ -115,7 +115,7 @@ engine::Packet flow(std::uint32_t udp_src_port, std::uint32_t dest_qp = 0x108) {
   p.src = 0;
   p.dst = 1;
   p.udp_src_port = static_cast<std::uint16_t>(udp_src_port);
-  p.dest_qp = dest_qp & 0xffffff;
+  p.endpoint = dest_qp & 0xffffff;
   return p;
 }
 

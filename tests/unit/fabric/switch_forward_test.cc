@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "support/selective_repeat.h"
 #include "support/switch_bench.h"
 
 namespace weft::fabric {
@@ -52,7 +53,7 @@ TEST(SwitchForward, ALossyQueueIsCutAtItsThreshold) {
   EXPECT_EQ(record.out_port, 2U);
   EXPECT_EQ(record.queue, 0);
   EXPECT_EQ(record.occupancy_B, 5 * 1086U);
-  EXPECT_EQ(record.psn, 5U);
+  EXPECT_EQ(record.sequence, 5U);
   EXPECT_EQ(record.opcode, static_cast<std::uint8_t>(wire::Opcode::kSendMiddle));
   bench.run();
   EXPECT_EQ(bench.peer(2).arrived.size(), 5U);
@@ -360,6 +361,22 @@ TEST(SwitchForward, TheQueueToTheCpuIsFinite) {
   EXPECT_EQ(bench.peer(2).arrived.size(), 1017U);
   EXPECT_EQ(drops(bench, 0, Fate::kCpuDrop), 983U);
   EXPECT_TRUE(bench.balances());
+}
+
+// The record of a drop has what the packet's transport says of it.
+TEST(SwitchForward, ADropRecordDescribesPacketsOfAnyTransport) {
+  namespace sr = support::selective_repeat;
+  SwitchBench bench(BenchOptions{});
+  bench.domain().formats = &sr::formats();
+  engine::Packet packet = bench_packet(4, 1086);  // behind edge 1, which nothing leads to
+  packet.transport = sr::kNumber;
+  packet.word = sr::kData;
+  bench.peer(0).send(us(1), packet, 3);
+  bench.run();
+  ASSERT_EQ(bench.device().drops().total, 3U);
+  EXPECT_EQ(bench.device().drops().records[2].sequence, 2U);
+  EXPECT_EQ(bench.device().drops().records[2].opcode, sr::kData);
+  EXPECT_EQ(bench.device().drops().records[2].endpoint, 0x108U);
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ TEST(SwitchPfc, AReceivedPauseStopsItsQueueUntilItEnds) {
   bench.run();
   EXPECT_EQ(bench.peer(2).left_times(),
             (std::vector<Time_ps>{us(1) + kToSwitch_ps + 1000 * 5120, us(25) + kToSwitch_ps}));
-  const PortPause& pause = bench.device().pause(2);
+  const TransmitControl& pause = bench.device().pause(2);
   EXPECT_EQ(pause.frames(3), 3U);
   EXPECT_EQ(pause.transitions(3), 2U);
   EXPECT_EQ(pause.total_ps(3, us(100)), 1000 * 5120 + us(5));

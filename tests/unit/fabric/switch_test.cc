@@ -121,7 +121,7 @@ TEST(Switch, WhatIsLargerThanTheMtuIsDropped) {
   options.mtu_B = 1500;
   SwitchBench bench(options);
   Packet tagged = bench_packet(2, 1518);
-  tagged.extra_words = 1;
+  ++tagged.header_words;
   bench.peer(0).send(us(1), tagged);
   tagged.payload_B = 1518 - 62 + 4;
   bench.peer(0).send(us(2), tagged);
@@ -150,7 +150,7 @@ TEST(Switch, WithoutARouteThereIsADropWithoutAPort) {
   EXPECT_EQ(record.out_port, 0xffffffffU);
   EXPECT_EQ(record.source, 1U);
   EXPECT_EQ(record.destination, 4U);
-  EXPECT_EQ(record.dest_qp, 0x108U);
+  EXPECT_EQ(record.endpoint, 0x108U);
   EXPECT_EQ(bench.domain().cold.in_use(), 0U) << "what is dropped gives its slot back";
   EXPECT_TRUE(bench.balances());
 }

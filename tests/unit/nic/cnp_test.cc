@@ -32,8 +32,8 @@ TEST(Cnp, LooksAsInTheCapture) {
   pair.run();
   auto list = cnps(pair);
   ASSERT_EQ(list.size(), 1U);
-  EXPECT_EQ(list[0].packet.psn, 0U);
-  EXPECT_EQ(list[0].packet.dest_qp, pair.qp[0]);
+  EXPECT_EQ(list[0].psn(), 0U);
+  EXPECT_EQ(list[0].packet.endpoint, pair.qp[0]);
   EXPECT_EQ(list[0].packet.tos, 0xc2U);
   EXPECT_EQ(list[0].packet.priority, 6U);
   EXPECT_EQ(list[0].packet.flags, 0U);

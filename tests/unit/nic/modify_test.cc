@@ -22,29 +22,29 @@ TEST(Modify, ARefusalSaysWhy) {
   RcPair pair;
   Device& device = pair.device(0);
   QpAttributes good = pair.attributes(0);
-  EXPECT_EQ(device.why_not(5, QpState::kInit, good), "no such queue pair");
+  EXPECT_EQ(device.transition_error(5, QpState::kInit, good), "no such queue pair");
   std::uint32_t qpn = fresh(pair, QpState::kReset);
-  EXPECT_EQ(device.why_not(qpn, QpState::kRts, good), "no such transition");
-  EXPECT_EQ(device.why_not(qpn, QpState::kInit, good), "");
+  EXPECT_EQ(device.transition_error(qpn, QpState::kRts, good), "no such transition");
+  EXPECT_EQ(device.transition_error(qpn, QpState::kInit, good), "");
   qpn = fresh(pair, QpState::kInit);
   for (std::uint32_t mtu_B : {0U, 128U, 1000U, 8192U}) {
     QpAttributes bad = good;
     bad.path_mtu_B = mtu_B;
-    EXPECT_NE(device.why_not(qpn, QpState::kRtr, bad).find("MTU"), std::string::npos) << mtu_B;
+    EXPECT_NE(device.transition_error(qpn, QpState::kRtr, bad).find("MTU"), std::string::npos) << mtu_B;
     EXPECT_FALSE(device.modify(qpn, QpState::kRtr, bad));
     EXPECT_EQ(device.qp(qpn).state, QpState::kInit);
   }
   for (std::uint32_t mtu_B : {256U, 512U, 1024U, 2048U, 4096U}) {
     QpAttributes a = good;
     a.path_mtu_B = mtu_B;
-    EXPECT_EQ(device.why_not(qpn, QpState::kRtr, a), "");
+    EXPECT_EQ(device.transition_error(qpn, QpState::kRtr, a), "");
   }
   QpAttributes bad = good;
   bad.rq_psn = 1 << 24;
-  EXPECT_NE(device.why_not(qpn, QpState::kRtr, bad).find("24 bits"), std::string::npos);
+  EXPECT_NE(device.transition_error(qpn, QpState::kRtr, bad).find("24 bits"), std::string::npos);
   bad = good;
   bad.min_rnr_timer = 32;
-  EXPECT_NE(device.why_not(qpn, QpState::kRtr, bad).find("RNR"), std::string::npos);
+  EXPECT_NE(device.transition_error(qpn, QpState::kRtr, bad).find("RNR"), std::string::npos);
   qpn = fresh(pair, QpState::kRtr);
   for (int field = 0; field < 4; ++field) {
     bad = good;

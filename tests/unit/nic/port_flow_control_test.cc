@@ -45,7 +45,7 @@ std::vector<Time_ps> data_times(const RcPair& pair, std::uint32_t from) {
 std::vector<Frame> pauses(const RcPair& pair, std::uint32_t from) {
   std::vector<Frame> list;
   for (const Frame& frame : pair.sent(from)) {
-    if (frame.packet.opcode == engine::kPauseOpcode) list.push_back(frame);
+    if (frame.packet.transport == engine::kLinkControl) list.push_back(frame);
   }
   return list;
 }
@@ -110,7 +110,7 @@ TEST(PortFlowControl, GlobalPauseStopsEveryPriority) {
   auto [last_ps, next_ps] = longest_gap(data_times(pair, 0));
   EXPECT_LT(last_ps, us(10) + kActs_ps);
   EXPECT_EQ(next_ps, us(10) + kActs_ps + 1000 * kQuantum_ps);
-  EXPECT_EQ(pauses(pair, 1).at(0).packet.dest_qp, 1U) << "802.3x, not PFC";
+  EXPECT_EQ(fabric::kind_of(pauses(pair, 1).at(0).packet), fabric::FlowControl::kPause);
 }
 
 TEST(PortFlowControl, AStormIsRepeatedAtHalfTimeAndHoldsThePeerThroughout) {
@@ -223,7 +223,7 @@ TEST(PortFlowControl, ASlowReceiverStopsItsPeerAndLosesNothing) {
     std::vector<Frame> list = pauses(pair, 1);
     ASSERT_GE(list.size(), 4U) << "more than one XOFF and XON";
     for (std::size_t i = 0; i < list.size(); ++i) {
-      auto request = engine::PauseRequest::of(list[i].packet.aux);
+      auto request = fabric::PauseRequest::of(list[i].packet);
       std::uint8_t classes = flow_control == FlowControl::kPfc ? 1u << 3 : 0xff;
       EXPECT_EQ(request.xoff, i % 2 == 0 ? classes : 0) << i;
       EXPECT_EQ(request.xon, i % 2 == 0 ? 0 : classes) << i;

@@ -117,7 +117,7 @@ TEST(ReactionPoint, OnlyTheQueuePairThatIsToldSlowsDown) {
   for (std::size_t i = 1; i < frames.size(); ++i) {
     if (frames[i].time_ps < us(10)) continue;
     EXPECT_EQ(frames[i].time_ps - frames[i - 1].time_ps, kLine_ps);
-    if (frames[i].packet.psn >= 200'000) continue;
+    if (frames[i].psn() >= 200'000) continue;
     ++of_first;
     EXPECT_GE(frames[i].time_ps - last_of_first_ps, 176'700);
     last_of_first_ps = frames[i].time_ps;
@@ -135,7 +135,7 @@ TEST(ReactionPoint, EveryPacketOfAWindowAsksForAnAck) {
     pair.run();
     auto frames = data(pair, 0);
     ASSERT_EQ(frames.size(), 200U);
-    for (const Frame& frame : frames) EXPECT_NE(frame.packet.flags & engine::Packet::kAckReq, 0);
+    for (const Frame& frame : frames) EXPECT_TRUE(frame.ack_req());
     EXPECT_EQ(pair.counters(0).retransmitted_packets, 0U);
   }
 }

@@ -109,8 +109,8 @@ TEST(Reply, MigReqFollowsTheModel) {
     RcPair pair(options);
     pair.post(WrOpcode::kWrite, 8);
     pair.run();
-    EXPECT_EQ((pair.sent(0)[0].packet.flags & engine::Packet::kMigReq) != 0, mig_req);
-    EXPECT_EQ((pair.sent(1)[0].packet.flags & engine::Packet::kMigReq) != 0, mig_req);
+    EXPECT_EQ((pair.sent(0)[0].packet.word & nic::kMigReq) != 0, mig_req);
+    EXPECT_EQ((pair.sent(1)[0].packet.word & nic::kMigReq) != 0, mig_req);
   }
 }
 

@@ -126,7 +126,7 @@ TEST(Responder, OneNakForAGap) {
     if (frame.syndrome() == 0x60) naks.push_back(frame);
   }
   ASSERT_EQ(naks.size(), 1U);
-  EXPECT_EQ(naks[0].packet.psn, 1003U) << "the NAK names the PSN that is expected";
+  EXPECT_EQ(naks[0].psn(), 1003U) << "the NAK names the PSN that is expected";
   EXPECT_EQ(pair.counters(1).out_of_sequence, 1U);
   EXPECT_EQ(pair.counters(0).packet_seq_err, 1U);
   EXPECT_EQ(pair.counters(1).naks_sent, 1U);

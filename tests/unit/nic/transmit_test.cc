@@ -58,11 +58,11 @@ TEST(Transmit, SegmentsEveryOperationAtEveryBoundary) {
         Opcode expected = first ? (last ? kind.only : kind.first) : (last ? kind.last : kind.middle);
         EXPECT_EQ(frames[i].opcode(), expected) << wire::name(expected) << " of " << size_B;
         EXPECT_EQ(frames[i].packet.payload_B, sizes[i]);
-        EXPECT_EQ(frames[i].packet.psn, 1000 + i);
-        EXPECT_EQ(frames[i].packet.dest_qp, pair.qp[1]);
+        EXPECT_EQ(frames[i].psn(), 1000 + i);
+        EXPECT_EQ(frames[i].packet.endpoint, pair.qp[1]);
         EXPECT_EQ(frames[i].packet.udp_src_port, wire::udp_source_port(pair.qp[0], pair.qp[1]));
         EXPECT_EQ(frames[i].ack_req(), last);
-        EXPECT_EQ((frames[i].packet.flags & engine::Packet::kSolicited) != 0, last);
+        EXPECT_EQ((frames[i].packet.word & nic::kSolicited) != 0, last);
         EXPECT_FALSE(frames[i].retransmission());
         ASSERT_EQ(frames[i].payload.size(), sizes[i]);
         EXPECT_TRUE(std::equal(frames[i].payload.begin(), frames[i].payload.end(),
@@ -104,7 +104,7 @@ TEST(Transmit, ReadResponsesAreSegmentedAndUseThePsnsOfTheRequest) {
     EXPECT_EQ(pair.sent(0)[0].opcode(), Opcode::kReadRequest);
     EXPECT_EQ(pair.sent(0)[0].cold.dma_len, size_B);
     EXPECT_EQ(pair.sent(0)[0].cold.va, pair.node(1).va() + 300'000);
-    EXPECT_EQ(pair.sent(0)[1].packet.psn, 1000 + sizes.size()) << "a READ takes a PSN for each response packet";
+    EXPECT_EQ(pair.sent(0)[1].psn(), 1000 + sizes.size()) << "a READ takes a PSN for each response packet";
     ASSERT_EQ(pair.sent(1).size(), sizes.size() + 1);
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       const Frame& frame = pair.sent(1)[i];
@@ -112,7 +112,7 @@ TEST(Transmit, ReadResponsesAreSegmentedAndUseThePsnsOfTheRequest) {
       bool last = i + 1 == sizes.size();
       EXPECT_EQ(frame.opcode(), first ? (last ? Opcode::kReadResponseOnly : Opcode::kReadResponseFirst)
                                       : (last ? Opcode::kReadResponseLast : Opcode::kReadResponseMiddle));
-      EXPECT_EQ(frame.packet.psn, 1000 + i);
+      EXPECT_EQ(frame.psn(), 1000 + i);
       EXPECT_EQ(frame.packet.payload_B, sizes[i]);
       if (first || last) {
         EXPECT_EQ(frame.syndrome(), 31);

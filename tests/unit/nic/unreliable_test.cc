@@ -196,7 +196,7 @@ TEST(Unreliable, CongestionIsNotified) {
   pair.post(WrOpcode::kWrite, 64);
   pair.run();
   EXPECT_EQ(pair.opcodes(1), (std::vector{Opcode::kCnp}));
-  EXPECT_EQ(pair.sent(1)[0].packet.dest_qp, pair.qp[0]);
+  EXPECT_EQ(pair.sent(1)[0].packet.endpoint, pair.qp[0]);
 }
 
 // Work requests that were flushed were never on the wire: after SQE the PSNs go on where they stopped.

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "pcap/pcap_reader.h"
+#include "support/roce_record.h"
 #include "wire/opcode.h"
 #include "wire/roce_frame.h"
 
@@ -24,14 +25,14 @@ struct Fixture {
   std::unique_ptr<Capture> capture = std::move(*Capture::create(path, book));
   std::vector<std::uint8_t> bytes;
 
+  Fixture() { domain.formats = &nic::packet_formats(); }
   ~Fixture() { std::filesystem::remove(path); }
   void see(const fabric::Tap& tap, std::uint32_t psn, Time_ps time_ps, bool outbound, std::string_view comment = "",
            std::uint8_t flags = 0) {
     engine::Packet p;
     p.dst = 1;
-    p.psn = psn & 0xffffff;
-    p.flags = flags;
-    p.opcode = static_cast<std::uint8_t>(wire::Opcode::kAck);
+    p.flags = flags & 0x1f;
+    support::make_roce(p, wire::Opcode::kAck, psn);
     tap.frame(tap.self, {p, domain, 0, 1, time_ps, outbound, comment});
   }
   // PSNs in the order of the file.

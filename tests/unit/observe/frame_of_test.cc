@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "fabric/link_flow_control.h"
+#include "support/roce_record.h"
+#include "support/selective_repeat.h"
 #include "wire/pfc.h"
 #include "wire/roce_frame.h"
 
@@ -18,6 +21,7 @@ struct Maker {
   std::vector<std::uint8_t> bytes = std::vector<std::uint8_t>(kMaxFrame_B);
 
   Maker() {
+    domain.formats = &nic::packet_formats();
     for (std::uint8_t i = 0; i < 2; ++i) {
       book[i].ip[10] = book[i].ip[11] = 0xff;
       book[i].ip[12] = 10;
@@ -31,9 +35,8 @@ struct Maker {
     p.tos = 0x6a;
     p.priority = 3;
     p.udp_src_port = 0xc123;
-    p.dest_qp = 0x108;
-    p.psn = 0x123456;
-    p.opcode = static_cast<std::uint8_t>(opcode);
+    p.endpoint = 0x108;
+    support::make_roce(p, opcode, 0x123456);
     return p;
   }
   engine::Cold& cold(Packet& p) {
@@ -53,12 +56,12 @@ struct Maker {
 TEST(FrameOf, HeadersComeFromThePacketAndTheAddressBook) {
   Maker m;
   Packet p = m.packet(Opcode::kWriteFirst);
-  p.flags = Packet::kAckReq | Packet::kSolicited | Packet::kMigReq;
+  p.word |= nic::kAckReq | nic::kSolicited | nic::kMigReq;
   p.payload_B = 5;
   engine::Cold& cold = m.cold(p);
-  cold.va = 0x1122334455667788;
-  cold.rkey = 0xabcd;
-  cold.dma_len = 5000;
+  nic::extension_of(cold).va = 0x1122334455667788;
+  nic::extension_of(cold).rkey = 0xabcd;
+  nic::extension_of(cold).dma_len = 5000;
   cold.payload = m.domain.payload.take();
   for (std::uint8_t i = 0; i < 5; ++i) m.domain.payload[cold.payload][i] = static_cast<std::uint8_t>(0xa0 + i);
   wire::RoceFrame f = m.frame(p);
@@ -99,7 +102,7 @@ TEST(FrameOf, EveryOpcodeParsesWithAGoodIcrc) {
       m.book[0].v4 = m.book[1].v4 = v4;
       Packet p = m.packet(static_cast<Opcode>(byte));
       p.payload_B = wire::has_payload(static_cast<Opcode>(byte)) ? 1021 : 0;
-      m.cold(p).compare = 0x42;
+      nic::extension_of(m.cold(p)).compare = 0x42;
       wire::RoceFrame f = m.frame(p);
       EXPECT_TRUE(f.icrc_ok) << byte;
       EXPECT_EQ(f.headers.becn, static_cast<Opcode>(byte) == Opcode::kCnp);
@@ -152,12 +155,31 @@ TEST(FrameOf, ARoutedPacketHasTheMacsOfItsCableAndLosesTtl) {
   EXPECT_EQ(routed.ttl, 63);
 }
 
+// A transport that observe has never heard of.
+TEST(FrameOf, ATransportWritesItsOwnFrames) {
+  Maker m;
+  m.domain.formats = &support::selective_repeat::formats();
+  Packet p;
+  p.src = 0;
+  p.dst = 1;
+  p.transport = support::selective_repeat::kNumber;
+  p.word = 0x123456u << 8 | support::selective_repeat::kData;
+  p.payload_B = 3;
+  engine::Cold& cold = m.cold(p);
+  cold.payload = m.domain.payload.take();
+  for (std::uint8_t i = 0; i < 3; ++i) m.domain.payload[cold.payload][i] = static_cast<std::uint8_t>(0xa0 + i);
+  m.bytes.resize(frame_of(p, m.domain, m.book, 0, 1, m.bytes));
+  EXPECT_EQ(m.bytes, (std::vector<std::uint8_t>{2, 0,    0,    0, 0,    2,    2,    0,    0,    0,   0,
+                                                1, 0x88, 0xb5, 1, 0x12, 0x34, 0x56, 0xa0, 0xa1, 0xa2}));
+  p.transport = 6;
+  m.bytes.resize(kMaxFrame_B);
+  EXPECT_EQ(frame_of(p, m.domain, m.book, 0, 1, m.bytes), 0U) << "nobody knows it";
+}
+
 TEST(FrameOf, APauseIsAMacControlFrame) {
   Maker m;
-  Packet p;
-  p.src = 1;
-  p.opcode = engine::kPauseOpcode;
-  p.aux = engine::PauseRequest{1u << 3, 1u << 5, 0x1234}.word();
+  const fabric::PauseRequest request{1u << 3, 1u << 5, 0x1234};
+  Packet p = fabric::pause_packet(fabric::FlowControl::kPfc, request, 1);
   std::size_t size_B = frame_of(p, m.domain, m.book, 1, 0, m.bytes);
   EXPECT_EQ(size_B, 60U) << "64 with the FCS";
   auto pfc = wire::PfcView::parse(std::span(m.bytes).first(size_B));
@@ -166,7 +188,7 @@ TEST(FrameOf, APauseIsAMacControlFrame) {
   EXPECT_EQ(pfc->class_enable(), 1u << 3 | 1u << 5);
   EXPECT_EQ(pfc->quanta(3), 0x1234);
   EXPECT_EQ(pfc->quanta(5), 0) << "XON";
-  p.dest_qp = 1;  // 802.3x
+  p = fabric::pause_packet(fabric::FlowControl::kPause, request, 1);
   size_B = frame_of(p, m.domain, m.book, 1, 0, m.bytes);
   auto pause = wire::PauseView::parse(std::span(m.bytes).first(size_B));
   ASSERT_TRUE(pause.has_value());

@@ -6,6 +6,7 @@
 
 #include "fabric/link.h"
 #include "observe/frame_of.h"
+#include "support/roce_record.h"
 #include "wire/ipv4.h"
 #include "wire/roce_frame.h"
 
@@ -24,6 +25,7 @@ struct Seen {
 // A WRITE MIDDLE of 1,024 bytes that two switches wrote into, or nobody.
 Seen frame_with(std::optional<engine::TelemetryFormat> format) {
   engine::Domain domain;
+  domain.formats = &nic::packet_formats();
   fabric::AddressBook book{{"a:p0", {2, 0, 0, 0, 0, 1}, {}, true, std::nullopt},
                            {"b:p0", {2, 0, 0, 0, 0, 2}, {}, true, std::nullopt}};
   engine::Packet packet;
@@ -31,7 +33,7 @@ Seen frame_with(std::optional<engine::TelemetryFormat> format) {
   packet.dst = 1;
   packet.tos = 0x6a;
   packet.udp_src_port = 0xc123;
-  packet.opcode = static_cast<std::uint8_t>(wire::Opcode::kWriteMiddle);
+  support::make_roce(packet, wire::Opcode::kWriteMiddle);
   packet.payload_B = 1024;
   if (format) {
     packet.flags = engine::Packet::kHasCold;
@@ -55,8 +57,8 @@ Seen frame_with(std::optional<engine::TelemetryFormat> format) {
       hop.tx_B = 123456;
       hop.ttl = static_cast<std::uint8_t>(63 - i);
     }
-    packet.extra_words =
-        static_cast<std::uint8_t>(engine::telemetry_words(*format) + 2 * engine::telemetry_hop_words(*format));
+    packet.header_words = static_cast<std::uint8_t>(packet.header_words + engine::telemetry_words(*format) +
+                                                    2 * engine::telemetry_hop_words(*format));
   }
   std::vector<std::uint8_t> bytes(kMaxFrame_B);
   bytes.resize(frame_of(packet, domain, book, 0, 1, bytes));

@@ -1,0 +1,61 @@
+// What a device is told when it is made: its model, its port, its faults, and the host and card around it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "engine/packet.h"
+#include "nic/async.h"
+#include "nic/nic_model.h"
+#include "nic/pcie.h"
+#include "nic/port_qos.h"
+
+namespace weft::nic {
+
+inline constexpr std::size_t kGrh_B = 40;  // a UD receive begins with the peer's GRH
+
+// What the host around the device adds to its timing, and whom to tell.
+struct HostSide {
+  Time_ps mmio_write_ps = 0;
+  Time_ps dma_read_ps = 0;
+  Time_ps dma_write_ps = 0;
+  Time_ps memory_jitter_ps = 0;
+  void* self = nullptr;
+  void (*on_completion)(void* self, std::uint32_t cq, Time_ps visible_ps) = nullptr;  // armed CQs only
+  void (*on_write)(void* self, std::uint32_t key, Time_ps visible_ps) = nullptr;      // watched regions only
+  // Rare things. To be noted and acted upon later: the device is in the middle of one.
+  void (*on_async)(void* self, AsyncKind kind, std::uint32_t number, Time_ps now_ps) = nullptr;
+  // Writes the GRH that a UD receive begins with; null: those bytes stay as they are.
+  void (*make_grh)(void* self, const engine::Packet& packet, std::span<std::uint8_t, kGrh_B> out) = nullptr;
+};
+
+// What the ports of one card share.
+struct Card {
+  std::vector<PcieFunction> functions;
+  Time_ps message_free_ps = 0;
+  Time_ps atomic_free_ps = 0;
+};
+
+struct DeviceConfig {
+  NicModel model;
+  std::string name;           // "mlx5_0"
+  std::uint32_t port_id = 0;  // in the world
+  std::uint64_t seed = 0;
+  PortQos qos;
+  std::uint8_t extra_words = 0;                         // of IPv6 and a VLAN tag, for Packet::header_words
+  const std::vector<std::uint32_t>* subnets = nullptr;  // by port id: who needs a router; null: nobody
+  bool carry_payload = false;                           // somebody looks at the bytes
+  // Faults of this port: a receiver that is slow, and one that pauses its peer for nothing.
+  Time_ps slow_ps_per_byte = 0;
+  Time_ps slow_from_ps = kNever_ps, slow_until_ps = kNever_ps;
+  std::uint8_t storm_classes = 0;
+  Time_ps storm_from_ps = kNever_ps, storm_until_ps = kNever_ps;
+  std::vector<Time_ps> link_down_ps;  // when the cable loses its signal, in order: pauses end
+  HostSide host;
+};
+
+}  // namespace weft::nic

@@ -1,0 +1,68 @@
+// Packets of RoCEv2 in the words of a record (IBTA vol 1, 9.2): what RC, UC, UD and congestion notification keep in
+// Packet::transport, `word`, `aux` and on the cold side. The transport is the top three bits of the BTH opcode, `word`
+// is PSN << 8 | flags | the other five bits, `aux` is the AETH: syndrome << 24 | MSN.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/domain.h"
+#include "engine/packet_format.h"
+#include "wire/roce_frame.h"
+
+namespace weft::nic {
+
+// Values of Packet::transport.
+inline constexpr std::uint8_t kRcNumber = 0;
+inline constexpr std::uint8_t kUcNumber = 1;
+inline constexpr std::uint8_t kUdNumber = 3;
+inline constexpr std::uint8_t kCnpNumber = 4;
+
+// Bits of Packet::word beside PSN and opcode.
+enum BthFlag : std::uint32_t { kSolicited = 1 << 5, kMigReq = 1 << 6, kAckReq = 1 << 7 };
+inline constexpr std::uint32_t kOpcodeMask = 0x1f;
+
+inline std::uint32_t psn_of(const engine::Packet& packet) {
+  return packet.word >> 8;
+}
+inline wire::Opcode opcode_of(const engine::Packet& packet) {
+  return static_cast<wire::Opcode>(packet.transport << 5 | (packet.word & kOpcodeMask));
+}
+// In the numbering of RC, which UC shares: for who knows the transport already.
+inline wire::Opcode operation_of(const engine::Packet& packet) {
+  return static_cast<wire::Opcode>(packet.word & kOpcodeMask);
+}
+constexpr std::uint8_t transport_number(wire::Opcode opcode) {
+  return static_cast<std::uint8_t>(static_cast<std::uint8_t>(opcode) >> 5);
+}
+// Makes a record whose `word` has only flags and whose header_words only what surrounds the BTH into this packet.
+inline void add_bth(engine::Packet& packet, wire::Opcode opcode, std::uint32_t psn) {
+  packet.word |= psn << 8 | (static_cast<std::uint32_t>(opcode) & kOpcodeMask);
+  packet.header_words = static_cast<std::uint8_t>(packet.header_words + wire::header_size_B(opcode) / 4);
+}
+
+// Extension headers of a packet with a cold side.
+struct RoceExtension {
+  std::uint64_t va = 0;
+  std::uint64_t swap_add = 0;
+  std::uint64_t compare = 0;  // in an atomic ACK: the original value
+  std::uint32_t rkey = 0;     // also IETH
+  std::uint32_t dma_len = 0;
+  std::uint32_t imm = 0;
+  std::uint32_t qkey = 0;
+  std::uint32_t src_qp = 0;
+};
+inline RoceExtension& extension_of(engine::Cold& cold) {
+  return engine::own_words<RoceExtension>(cold);
+}
+inline const RoceExtension& extension_of(const engine::Cold& cold) {
+  return engine::own_words<RoceExtension>(cold);
+}
+
+// The record of a frame, without addresses; its payload is not looked at. `cold` gets what does not fit, and the result
+// says whether anything is there.
+bool read_roce_headers(const wire::RoceHeaders& headers, engine::Packet& packet, engine::Cold& cold);
+
+extern const engine::PacketFormat kRoceFormat;  // of RC, UC and UD
+extern const engine::PacketFormat kCnpFormat;
+
+}  // namespace weft::nic
