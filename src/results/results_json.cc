@@ -98,10 +98,9 @@ Json transfer_object(const workload::TransferResult& t) {
   return j;
 }
 
-std::string flow_object(const FlowOutcome& flow) {
+void add_flow(JsonText& j, const FlowOutcome& flow) {
   static constexpr const char* kStates[] = {"waiting", "running", "done", "failed"};
   const workload::FlowRow& row = flow.row;
-  JsonText j;
   j.open('{');
   j.add("id", row.id);
   j.add("from", flow.from);
@@ -130,7 +129,6 @@ std::string flow_object(const FlowOutcome& flow) {
     j.close(']');
   }
   j.close('}');
-  return j.take();
 }
 
 Json flows_object(const FlowsOutcome& outcome) {
@@ -190,9 +188,8 @@ void add_class(JsonText& j, const SwitchPortOutcome& port, std::size_t c) {
   if (!empty) j.close('}');
 }
 
-std::string drop_object(const fabric::DropRecord& drop, const SwitchOutcome& each, const fabric::AddressBook& book) {
+void add_drop(JsonText& j, const fabric::DropRecord& drop, const SwitchOutcome& each, const fabric::AddressBook& book) {
   const DropReason& reason = drop_reason(drop.reason);
-  JsonText j;
   j.open('{');
   j.add("time_ps", drop.time_ps);
   j.add("in", each.ports[drop.in_port].name);
@@ -216,61 +213,55 @@ std::string drop_object(const fabric::DropRecord& drop, const SwitchOutcome& eac
   j.add("psn", drop.psn);
   j.add("opcode", drop.opcode);
   j.close('}');
-  return j.take();
 }
 
-std::string switch_port_object(const SwitchPortOutcome& port) {
-  JsonText p;
-  p.open('{');
-  p.add("name", port.name);
-  p.add("peer", port.peer);
-  p.add("rate_bps", port.rate_bps);
-  p.open("drops", '{');
+void add_switch_port(JsonText& j, const SwitchPortOutcome& port) {
+  j.open('{');
+  j.add("name", port.name);
+  j.add("peer", port.peer);
+  j.add("rate_bps", port.rate_bps);
+  j.open("drops", '{');
   for (const DropReason& reason : drop_reasons()) {
     std::uint64_t count = port.counters.drops[static_cast<std::size_t>(reason.fate)];
-    if (count > 0) p.add(reason.metric, count);
+    if (count > 0) j.add(reason.metric, count);
   }
-  p.close('}');
-  p.open("classes", '[');
-  for (std::size_t c = 0; c < fabric::kClasses; ++c) add_class(p, port, c);
-  p.close(']');
-  p.close('}');
-  return p.take();
+  j.close('}');
+  j.open("classes", '[');
+  for (std::size_t c = 0; c < fabric::kClasses; ++c) add_class(j, port, c);
+  j.close(']');
+  j.close('}');
 }
 
-std::string port_object(const PortOutcome& port) {
-  JsonText p;
-  p.open('{');
-  p.add("name", port.name);
-  p.add("device", port.device);
-  p.add("peer", port.peer);
-  p.add("address", port.address);
-  p.add("rate_bps", port.rate_bps);
+void add_port(JsonText& j, const PortOutcome& port) {
+  j.open('{');
+  j.add("name", port.name);
+  j.add("device", port.device);
+  j.add("peer", port.peer);
+  j.add("address", port.address);
+  j.add("rate_bps", port.rate_bps);
   const std::vector<nic::NamedCounter> counters = port_counters(port);
   const auto add_group = [&](const char* key, nic::CounterGroup group) {
-    p.open(key, '{');
+    j.open(key, '{');
     for (const nic::NamedCounter& counter : counters) {
-      if (counter.group == group && counter.value != 0) p.add(counter.name, counter.value);
+      if (counter.group == group && counter.value != 0) j.add(counter.name, counter.value);
     }
-    p.close('}');
+    j.close('}');
   };
-  p.open("weft", '{');
+  j.open("weft", '{');
   const auto ours = [&](const char* name, std::uint64_t value) {
-    if (value != 0) p.add(name, value);
+    if (value != 0) j.add(name, value);
   };
   ours("retransmitted_packets", port.counters.retransmitted_packets);
   ours("acks_sent", port.counters.acks_sent);
   ours("naks_sent", port.counters.naks_sent);
-  p.close('}');
+  j.close('}');
   add_group("ethtool", nic::CounterGroup::kEthtool);
   add_group("hw_counters", nic::CounterGroup::kHardware);
-  p.close('}');
-  return p.take();
+  j.close('}');
 }
 
-std::string pause_object(const PauseRow& row) {
+void add_pause(JsonText& j, const PauseRow& row) {
   static constexpr const char* kEnds[] = {"start", "xon", "expired", "link down", "watchdog"};
-  JsonText j;
   j.open('{');
   j.add("time_ps", row.time_ps);
   j.add("port", row.port);
@@ -283,24 +274,21 @@ std::string pause_object(const PauseRow& row) {
   j.add("direction", row.sent ? "sent" : "received");
   j.add("what", kEnds[static_cast<std::size_t>(row.what)]);
   j.close('}');
-  return j.take();
 }
 
-std::string link_object(const LinkOutcome& link) {
-  JsonText l;
-  l.open('{');
-  l.add("from", link.from);
-  l.add("to", link.to);
-  l.add("sent", link.ledger.sent);
-  if (link.ledger.copies != 0) l.add("copies", link.ledger.copies);
-  l.open("fates", '{');
+void add_link(JsonText& j, const LinkOutcome& link) {
+  j.open('{');
+  j.add("from", link.from);
+  j.add("to", link.to);
+  j.add("sent", link.ledger.sent);
+  if (link.ledger.copies != 0) j.add("copies", link.ledger.copies);
+  j.open("fates", '{');
   for (std::size_t f = 0; f < fabric::kFateCount; ++f) {
-    if (link.ledger.fates[f] != 0) l.add(fabric::kFateNames[f], link.ledger.fates[f]);
+    if (link.ledger.fates[f] != 0) j.add(fabric::kFateNames[f], link.ledger.fates[f]);
   }
-  l.close('}');
-  if (link.in_flight != 0) l.add("in_flight", link.in_flight);
-  l.close('}');
-  return l.take();
+  j.close('}');
+  if (link.in_flight != 0) j.add("in_flight", link.in_flight);
+  j.close('}');
 }
 
 Json expectation_object(const ExpectationOutcome& e) {
@@ -311,6 +299,14 @@ Json expectation_object(const ExpectationOutcome& e) {
   x["value"] = e.value ? Json(places(*e.value, 6)) : Json();
   x["met"] = e.met;
   return x;
+}
+
+// An element of a list, as `add` writes it into `text`, whose memory is used again.
+template <class Add, class... Parts>
+void write_item(JsonStream& out, JsonText& text, const Add& add, const Parts&... parts) {
+  text.clear();
+  add(text, parts...);
+  out.item(text.text());
 }
 
 void write_workload(JsonStream& out, const Lab& lab, const WorkloadOutcome& outcome) {
@@ -332,7 +328,8 @@ void write_workload(JsonStream& out, const Lab& lab, const WorkloadOutcome& outc
   const Json summary = flows_object(*outcome.flows);
   for (const auto& [key, value] : summary.items()) out.value(key, value.dump());
   out.open("flows", '[');
-  for (const FlowOutcome& flow : outcome.flows->flows) out.item(flow_object(flow));
+  JsonText text;
+  for (const FlowOutcome& flow : outcome.flows->flows) write_item(out, text, add_flow, flow);
   out.close(']');
   out.close('}');
   out.close('}');
@@ -349,12 +346,13 @@ void write_switch(JsonStream& out, const SwitchOutcome& each, const fabric::Addr
   j["held_packets"] = each.held_packets;
   out.open_with(j.dump());
   out.open("ports", '[');
-  for (const SwitchPortOutcome& port : each.ports) out.item(switch_port_object(port));
+  JsonText text;
+  for (const SwitchPortOutcome& port : each.ports) write_item(out, text, add_switch_port, port);
   out.close(']');
   out.open("drops", '{');
   out.value("total", Json(each.drops.total).dump());
   out.open("records", '[');
-  for (const fabric::DropRecord& drop : each.drops.records) out.item(drop_object(drop, each, book));
+  for (const fabric::DropRecord& drop : each.drops.records) write_item(out, text, add_drop, drop, each, book);
   out.close(']');
   out.close('}');
   out.close('}');
@@ -375,6 +373,7 @@ std::string perftest_json(const PerftestOptions& options, const workload::Perfte
 
 void results_json(const Lab& lab, const RunResult& result, const TextSink& sink) {
   JsonStream out(sink);
+  JsonText text;
   out.open("", '{');
   out.value("lab", Json(lab.name).dump());
   out.value("seed", Json(lab.seed).dump());
@@ -383,7 +382,7 @@ void results_json(const Lab& lab, const RunResult& result, const TextSink& sink)
   out.value("cut_off", Json(result.cut_off).dump());
   out.value("end_ns", Json(result.end_ps / kNanosecond_ps).dump());
   write_list(out, "workloads", result.workloads, [&](const auto& each) { write_workload(out, lab, each); });
-  write_list(out, "ports", result.ports, [&](const auto& each) { out.item(port_object(each)); });
+  write_list(out, "ports", result.ports, [&](const auto& each) { write_item(out, text, add_port, each); });
   if (!result.switches.empty()) {
     write_list(out, "switches", result.switches, [&](const auto& each) { write_switch(out, each, result.book); });
     out.value("circular_waits", Json(result.circular_waits).dump());
@@ -392,9 +391,9 @@ void results_json(const Lab& lab, const RunResult& result, const TextSink& sink)
   const auto pauses = merged_pauses(result, left_out);
   out.open("pauses", '{');
   out.value("left_out", Json(left_out).dump());
-  write_list(out, "events", pauses, [&](const auto& each) { out.item(pause_object(each)); });
+  write_list(out, "events", pauses, [&](const auto& each) { write_item(out, text, add_pause, each); });
   out.close('}');
-  write_list(out, "ledger", result.links, [&](const auto& each) { out.item(link_object(each)); });
+  write_list(out, "ledger", result.links, [&](const auto& each) { write_item(out, text, add_link, each); });
   write_list(out, "faults", result.faults, [&](const FaultOutcome& each) {
     out.item(Json{{"name", each.name}, {"link", each.where}, {"hits", each.hits}}.dump());
   });
