@@ -2,11 +2,31 @@
 
 #include <fmt/format.h>
 
+#include <string>
+
 namespace weft::nic {
 
 namespace {
+
 constexpr std::uint64_t kFcs_B = 4;
+
+struct PriorityNames {
+  std::string rx_bytes, rx_packets, tx_bytes, tx_packets;
+};
+
+const std::array<PriorityNames, 8>& priority_names() {
+  static const auto names = [] {
+    std::array<PriorityNames, 8> list;
+    for (std::size_t p = 0; p < list.size(); ++p) {
+      list[p] = {fmt::format("rx_prio{}_bytes", p), fmt::format("rx_prio{}_packets", p),
+                 fmt::format("tx_prio{}_bytes", p), fmt::format("tx_prio{}_packets", p)};
+    }
+    return list;
+  }();
+  return names;
 }
+
+}  // namespace
 
 std::vector<NamedCounter> named(const Counters& c) {
   const Counters::Traffic tx = c.tx();
@@ -52,10 +72,11 @@ std::vector<NamedCounter> named(const Counters& c) {
       {eth, "rx_discards_phy", c.rx_discards_phy},
   };
   for (std::size_t p = 0; p < 8; ++p) {
-    list.push_back({eth, fmt::format("rx_prio{}_bytes", p), c.priorities[p].rx.bytes});
-    list.push_back({eth, fmt::format("rx_prio{}_packets", p), c.priorities[p].rx.packets});
-    list.push_back({eth, fmt::format("tx_prio{}_bytes", p), c.priorities[p].tx.bytes});
-    list.push_back({eth, fmt::format("tx_prio{}_packets", p), c.priorities[p].tx.packets});
+    const PriorityNames& names = priority_names()[p];
+    list.push_back({eth, names.rx_bytes, c.priorities[p].rx.bytes});
+    list.push_back({eth, names.rx_packets, c.priorities[p].rx.packets});
+    list.push_back({eth, names.tx_bytes, c.priorities[p].tx.bytes});
+    list.push_back({eth, names.tx_packets, c.priorities[p].tx.packets});
   }
   return list;
 }

@@ -5,7 +5,7 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -76,7 +76,7 @@ struct alignas(64) Counters {
 enum class CounterGroup : std::uint8_t { kHardware, kEthtool };
 struct NamedCounter {
   CounterGroup group;
-  std::string name;
+  std::string_view name;  // of static storage
   std::uint64_t value;
 };
 // In the order in which the drivers print them.

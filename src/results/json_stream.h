@@ -24,9 +24,11 @@ class JsonStream {
   void open_with(std::string json);
 
  private:
-  std::string prefix(std::string_view key);
+  // Begins text_ with what stands before an element.
+  std::string& begin(std::string_view key);
 
   const TextSink& sink_;
+  std::string text_;  // the last piece; kept for its memory
   std::size_t depth_ = 0;
   bool first_ = true;
 };

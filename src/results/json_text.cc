@@ -9,8 +9,7 @@ namespace weft::lab {
 
 void JsonText::name(std::string_view key) {
   separate();
-  put(key);
-  text_ += ':';
+  text_.append(1, '"').append(key).append("\":");
 }
 
 void JsonText::put(std::string_view value) {

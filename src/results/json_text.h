@@ -38,7 +38,11 @@ class JsonText {
     begin(bracket);
   }
 
-  std::string take() { return std::move(text_); }
+  std::string_view text() const { return text_; }
+  void clear() {
+    text_.clear();
+    first_ = true;
+  }
 
  private:
   void begin(char bracket) {
@@ -49,7 +53,7 @@ class JsonText {
     if (!first_) text_ += ',';
     first_ = false;
   }
-  void name(std::string_view key);
+  void name(std::string_view key);  // keys are our own words: nothing to escape
   void put(std::string_view value);
   void put(const std::string& value) { put(std::string_view(value)); }
   void put(const char* value) { put(std::string_view(value)); }

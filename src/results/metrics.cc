@@ -217,7 +217,7 @@ bool is_known_counter(std::string_view name) {
 std::span<const std::string> counted_counters() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> list;
-    for (const nic::NamedCounter& counter : port_counters(PortOutcome{})) list.push_back(counter.name);
+    for (const nic::NamedCounter& counter : port_counters(PortOutcome{})) list.emplace_back(counter.name);
     return list;
   }();
   return names;

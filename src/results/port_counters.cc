@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <string>
 
 namespace weft::lab {
 
@@ -30,7 +31,7 @@ const std::array<PauseNames, fabric::kClasses>& pause_names() {
 std::vector<nic::NamedCounter> port_counters(const PortOutcome& port) {
   std::vector<nic::NamedCounter> list = nic::named(port.counters);
   list.reserve(list.size() + 5 * fabric::kClasses);
-  const auto add = [&](const std::string& name, std::uint64_t value) {
+  const auto add = [&](std::string_view name, std::uint64_t value) {
     list.push_back({nic::CounterGroup::kEthtool, name, value});
   };
   auto microseconds = [](Time_ps time_ps) { return static_cast<std::uint64_t>(time_ps / kMicrosecond_ps); };

@@ -4,17 +4,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/files.h"
-#include "results/class_quantities.h"
-#include "results/drop_reason.h"
+#include "results/json_rows.h"
 #include "results/json_stream.h"
-#include "results/json_text.h"
 #include "results/pause_rows.h"
-#include "results/port_counters.h"
 #include "workload/perftest_report.h"
 
 namespace weft::lab {
@@ -25,12 +21,6 @@ using Json = nlohmann::ordered_json;
 using workload::PerftestNumbers;
 using workload::PerftestOptions;
 using workload::PerftestRow;
-
-// Decimal places as perftest prints them, so that files compare byte by byte on every machine.
-double places(double value, int digits) {
-  double scale = std::pow(10.0, digits);
-  return std::round(value * scale) / scale;
-}
 
 Json perftest_row(const PerftestOptions& options, const PerftestRow& row) {
   PerftestNumbers n = workload::perftest_numbers(options, row);
@@ -98,41 +88,6 @@ Json transfer_object(const workload::TransferResult& t) {
   return j;
 }
 
-std::string flow_object(const FlowOutcome& flow) {
-  static constexpr const char* kStates[] = {"waiting", "running", "done", "failed"};
-  const workload::FlowRow& row = flow.row;
-  JsonText j;
-  j.open('{');
-  j.add("id", row.id);
-  j.add("from", flow.from);
-  j.add("to", flow.to);
-  j.add("qpn", row.qpn);
-  j.add("size_B", row.size_B);
-  j.add("start_ps", row.start_ps);
-  j.add("state", kStates[static_cast<std::size_t>(row.state)]);
-  if (row.state == workload::FlowState::kDone) {
-    j.add("fct_ps", row.fct_ps());
-    j.add("goodput_Gbps", places(row.goodput_bps() / 1e9, 6));
-    if (flow.slowdown > 0) j.add("slowdown", places(flow.slowdown, 6));
-  }
-  if (row.state == workload::FlowState::kFailed) j.add("failure", row.failure());
-  j.add("retransmitted_packets", flow.retransmitted_packets);
-  j.add("cnps_received", flow.cnps_received);
-  if (!flow.hops.empty()) {
-    j.open("telemetry", '[');
-    for (const HopOutcome& hop : flow.hops) {
-      j.open_item('{');
-      j.add("port", hop.port);
-      j.add("max_queue_B", hop.max_queue_B);
-      j.add("max_stay_ps", hop.max_stay_ps);
-      j.close('}');
-    }
-    j.close(']');
-  }
-  j.close('}');
-  return j.take();
-}
-
 Json flows_object(const FlowsOutcome& outcome) {
   const workload::FlowSummary& s = outcome.summary;
   Json j;
@@ -175,134 +130,6 @@ void programs_object(Json& j, const workload::ProgramOptions& options, const Pro
   }
 }
 
-// Without what is zero; nothing when all of it is.
-void add_class(JsonText& j, const SwitchPortOutcome& port, std::size_t c) {
-  bool empty = true;
-  for (const ClassQuantity& quantity : class_quantities()) {
-    const auto value = quantity.of_switch(port, c);
-    if (value == 0) continue;
-    if (std::exchange(empty, false)) {
-      j.open_item('{');
-      j.add("class", c);
-    }
-    j.add(quantity.name, value);
-  }
-  if (!empty) j.close('}');
-}
-
-std::string drop_object(const fabric::DropRecord& drop, const SwitchOutcome& each, const fabric::AddressBook& book) {
-  const DropReason& reason = drop_reason(drop.reason);
-  JsonText j;
-  j.open('{');
-  j.add("time_ps", drop.time_ps);
-  j.add("in", each.ports[drop.in_port].name);
-  if (drop.out_port < each.ports.size()) {
-    j.add("out", each.ports[drop.out_port].name);
-    j.add("queue", drop.queue);
-    j.add("occupancy_B", drop.occupancy_B);
-  }
-  j.add("reason", reason.name);
-  if (reason.wjh_id == 0) {
-    j.add("wjh_id", nullptr);
-  } else {
-    j.add("wjh_id", reason.wjh_id);
-  }
-  j.add("from", book[drop.source].name);
-  j.add("to", book[drop.destination].name);
-  j.add("src_ip", address_text(book[drop.source]));
-  j.add("dst_ip", address_text(book[drop.destination]));
-  j.add("udp_src_port", drop.udp_src_port);
-  j.add("dest_qp", drop.endpoint);
-  j.add("psn", drop.sequence);
-  j.add("opcode", drop.opcode);
-  j.close('}');
-  return j.take();
-}
-
-std::string switch_port_object(const SwitchPortOutcome& port) {
-  JsonText p;
-  p.open('{');
-  p.add("name", port.name);
-  p.add("peer", port.peer);
-  p.add("rate_bps", port.rate_bps);
-  p.open("drops", '{');
-  for (const DropReason& reason : drop_reasons()) {
-    std::uint64_t count = port.counters.drops[static_cast<std::size_t>(reason.fate)];
-    if (count > 0) p.add(reason.metric, count);
-  }
-  p.close('}');
-  p.open("classes", '[');
-  for (std::size_t c = 0; c < fabric::kClasses; ++c) add_class(p, port, c);
-  p.close(']');
-  p.close('}');
-  return p.take();
-}
-
-std::string port_object(const PortOutcome& port) {
-  JsonText p;
-  p.open('{');
-  p.add("name", port.name);
-  p.add("device", port.device);
-  p.add("peer", port.peer);
-  p.add("address", port.address);
-  p.add("rate_bps", port.rate_bps);
-  const std::vector<nic::NamedCounter> counters = port_counters(port);
-  const auto add_group = [&](const char* key, nic::CounterGroup group) {
-    p.open(key, '{');
-    for (const nic::NamedCounter& counter : counters) {
-      if (counter.group == group && counter.value != 0) p.add(counter.name, counter.value);
-    }
-    p.close('}');
-  };
-  p.open("weft", '{');
-  const auto ours = [&](const char* name, std::uint64_t value) {
-    if (value != 0) p.add(name, value);
-  };
-  ours("retransmitted_packets", port.counters.retransmitted_packets);
-  ours("acks_sent", port.counters.acks_sent);
-  ours("naks_sent", port.counters.naks_sent);
-  p.close('}');
-  add_group("ethtool", nic::CounterGroup::kEthtool);
-  add_group("hw_counters", nic::CounterGroup::kHardware);
-  p.close('}');
-  return p.take();
-}
-
-std::string pause_object(const PauseRow& row) {
-  static constexpr const char* kEnds[] = {"start", "xon", "expired", "link down", "watchdog"};
-  JsonText j;
-  j.open('{');
-  j.add("time_ps", row.time_ps);
-  j.add("port", row.port);
-  j.add("peer", row.peer);
-  j.open("classes", '[');
-  for (std::size_t c = 0; c < fabric::kClasses; ++c) {
-    if (row.classes >> c & 1) j.item(c);
-  }
-  j.close(']');
-  j.add("direction", row.sent ? "sent" : "received");
-  j.add("what", kEnds[static_cast<std::size_t>(row.what)]);
-  j.close('}');
-  return j.take();
-}
-
-std::string link_object(const LinkOutcome& link) {
-  JsonText l;
-  l.open('{');
-  l.add("from", link.from);
-  l.add("to", link.to);
-  l.add("sent", link.ledger.sent);
-  if (link.ledger.copies != 0) l.add("copies", link.ledger.copies);
-  l.open("fates", '{');
-  for (std::size_t f = 0; f < fabric::kFateCount; ++f) {
-    if (link.ledger.fates[f] != 0) l.add(fabric::kFateNames[f], link.ledger.fates[f]);
-  }
-  l.close('}');
-  if (link.in_flight != 0) l.add("in_flight", link.in_flight);
-  l.close('}');
-  return l.take();
-}
-
 Json expectation_object(const ExpectationOutcome& e) {
   Json x;
   x["what"] = e.expectation->subject + "." + e.expectation->metric;
@@ -311,6 +138,14 @@ Json expectation_object(const ExpectationOutcome& e) {
   x["value"] = e.value ? Json(places(*e.value, 6)) : Json();
   x["met"] = e.met;
   return x;
+}
+
+// An element of a list, as `add` writes it into `text`, whose memory is used again.
+template <class Add, class... Parts>
+void write_item(JsonStream& out, JsonText& text, const Add& add, const Parts&... parts) {
+  text.clear();
+  add(text, parts...);
+  out.item(text.text());
 }
 
 void write_workload(JsonStream& out, const Lab& lab, const WorkloadOutcome& outcome) {
@@ -332,7 +167,8 @@ void write_workload(JsonStream& out, const Lab& lab, const WorkloadOutcome& outc
   const Json summary = flows_object(*outcome.flows);
   for (const auto& [key, value] : summary.items()) out.value(key, value.dump());
   out.open("flows", '[');
-  for (const FlowOutcome& flow : outcome.flows->flows) out.item(flow_object(flow));
+  JsonText text;
+  for (const FlowOutcome& flow : outcome.flows->flows) write_item(out, text, add_flow, flow);
   out.close(']');
   out.close('}');
   out.close('}');
@@ -349,12 +185,13 @@ void write_switch(JsonStream& out, const SwitchOutcome& each, const fabric::Addr
   j["held_packets"] = each.held_packets;
   out.open_with(j.dump());
   out.open("ports", '[');
-  for (const SwitchPortOutcome& port : each.ports) out.item(switch_port_object(port));
+  JsonText text;
+  for (const SwitchPortOutcome& port : each.ports) write_item(out, text, add_switch_port, port);
   out.close(']');
   out.open("drops", '{');
   out.value("total", Json(each.drops.total).dump());
   out.open("records", '[');
-  for (const fabric::DropRecord& drop : each.drops.records) out.item(drop_object(drop, each, book));
+  for (const fabric::DropRecord& drop : each.drops.records) write_item(out, text, add_drop, drop, each, book);
   out.close(']');
   out.close('}');
   out.close('}');
@@ -375,6 +212,7 @@ std::string perftest_json(const PerftestOptions& options, const workload::Perfte
 
 void results_json(const Lab& lab, const RunResult& result, const TextSink& sink) {
   JsonStream out(sink);
+  JsonText text;
   out.open("", '{');
   out.value("lab", Json(lab.name).dump());
   out.value("seed", Json(lab.seed).dump());
@@ -383,7 +221,7 @@ void results_json(const Lab& lab, const RunResult& result, const TextSink& sink)
   out.value("cut_off", Json(result.cut_off).dump());
   out.value("end_ns", Json(result.end_ps / kNanosecond_ps).dump());
   write_list(out, "workloads", result.workloads, [&](const auto& each) { write_workload(out, lab, each); });
-  write_list(out, "ports", result.ports, [&](const auto& each) { out.item(port_object(each)); });
+  write_list(out, "ports", result.ports, [&](const auto& each) { write_item(out, text, add_port, each); });
   if (!result.switches.empty()) {
     write_list(out, "switches", result.switches, [&](const auto& each) { write_switch(out, each, result.book); });
     out.value("circular_waits", Json(result.circular_waits).dump());
@@ -392,9 +230,9 @@ void results_json(const Lab& lab, const RunResult& result, const TextSink& sink)
   const auto pauses = merged_pauses(result, left_out);
   out.open("pauses", '{');
   out.value("left_out", Json(left_out).dump());
-  write_list(out, "events", pauses, [&](const auto& each) { out.item(pause_object(each)); });
+  write_list(out, "events", pauses, [&](const auto& each) { write_item(out, text, add_pause, each); });
   out.close('}');
-  write_list(out, "ledger", result.links, [&](const auto& each) { out.item(link_object(each)); });
+  write_list(out, "ledger", result.links, [&](const auto& each) { write_item(out, text, add_link, each); });
   write_list(out, "faults", result.faults, [&](const FaultOutcome& each) {
     out.item(Json{{"name", each.name}, {"link", each.where}, {"hits", each.hits}}.dump());
   });

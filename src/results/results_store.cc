@@ -42,7 +42,7 @@ CREATE TABLE series(id INTEGER PRIMARY KEY, node TEXT, port TEXT, class INTEGER,
 CREATE TABLE block(series_id INTEGER, first_sample INTEGER, count INTEGER, encoding TEXT, data BLOB);
 )";
 
-std::pair<std::string, std::string> split(const std::string& port) {
+std::pair<std::string_view, std::string_view> split(std::string_view port) {
   std::size_t colon = port.find(':');
   return {port.substr(0, colon), port.substr(colon + 1)};
 }
@@ -121,7 +121,7 @@ void write_classes(SqliteFile& file, const RunResult& result) {
   file.execute(fmt::format("CREATE TABLE port_class({})", columns).c_str());
   SqliteRows rows(file, fmt::format("INSERT INTO port_class VALUES({})", places).c_str());
   std::vector<std::optional<std::int64_t>> values(class_quantities().size());
-  const auto add = [&](const std::string& node, const std::string& port, auto value_of) {
+  const auto add = [&](std::string_view node, std::string_view port, auto value_of) {
     for (std::size_t c = 0; c < fabric::kClasses; ++c) {
       std::transform(class_quantities().begin(), class_quantities().end(), values.begin(),
                      [&](const ClassQuantity& quantity) { return value_of(quantity, c); });

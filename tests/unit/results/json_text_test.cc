@@ -55,7 +55,7 @@ TEST(JsonText, WritesWhatDumpWrites) {
   text.close(']');
   text.add("last", 0);
   text.close('}');
-  EXPECT_EQ(text.take(), tree.dump());
+  EXPECT_EQ(text.text(), tree.dump());
 }
 
 }  // namespace
