@@ -7,7 +7,7 @@ OTHER_TESTS ?=
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all run test bench interop other-arch fuzz asan tsan format tidy install clean help
+.PHONY: all run test bench interop other-arch fuzz asan tsan format tidy alone install clean help
 LIB := source scripts/lib.sh
 
 all: ## build/weft and the tests (release)
@@ -47,7 +47,10 @@ format: ## clang-format, in place
 
 tidy: ## clang-tidy over src
 	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}" "$${packages_to_tidy[@]}"; \
-	  configure_release_with_tests; run-clang-tidy -quiet -p build -j "$$(cores)" "$$PWD/src/.*"
+	  configure_alone; build build-debug weft_catalog; run-clang-tidy -quiet -p build-debug -j "$$(cores)" "$$PWD/src/.*"
+
+alone: ## every file of src compiled by itself, without precompiled headers: finds a missing include
+	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}"; configure_alone; build build-debug
 
 install: ## weft to PREFIX/bin and its libraries to PREFIX/lib/weft (PREFIX=/usr/local, DESTDIR honoured)
 	@$(LIB); need_packages "$${packages_to_build[@]}"; configure_release; build build weft

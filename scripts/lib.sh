@@ -74,6 +74,9 @@ configure() {
   printf '%s\n' "$wanted" >"$dir/.configured"
 }
 
+# ccache keeps what was compiled with a precompiled header only when told that __TIME__ and the like do not matter.
+export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
+
 # build BUILD_DIR [TARGET…]: ninja's progress on a terminal; elsewhere nothing, unless it fails.
 build() {
   local dir=$1 log=$1/build.log status=0
@@ -90,7 +93,9 @@ build() {
 
 # The release build directory has the tests only once ./test has asked for them, so that ./run needs few packages.
 release_has_tests() { grep -qs 'WEFT_TESTS=ON' build/.configured; }
-configure_release_with_tests() { configure release build -DWEFT_TESTS=ON -DWEFT_BENCH=ON; }
+# Tests are listed when they are run, so nothing has to run while building.
+test_options=(-DCMAKE_GTEST_DISCOVER_TESTS_DISCOVERY_MODE=PRE_TEST)
+configure_release_with_tests() { configure release build -DWEFT_TESTS=ON -DWEFT_BENCH=ON "${test_options[@]}"; }
 configure_release() {
   if release_has_tests; then
     configure_release_with_tests
@@ -99,10 +104,10 @@ configure_release() {
   fi
 }
 
-# Tests of these builds are started directly, so nothing has to run while building.
-sanitizer_options=(-DCMAKE_GTEST_DISCOVER_TESTS_DISCOVERY_MODE=PRE_TEST)
-configure_asan() { configure asan build-asan "${sanitizer_options[@]}"; }
-configure_tsan() { configure tsan build-tsan "${sanitizer_options[@]}"; }
+configure_asan() { configure asan build-asan "${test_options[@]}"; }
+configure_tsan() { configure tsan build-tsan "${test_options[@]}"; }
+# Every file by itself and with the headers that it names.
+configure_alone() { configure debug build-debug -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON "${test_options[@]}"; }
 
 # Names of the test programs, as tests/CMakeLists.txt makes them.
 unit_test_targets() {

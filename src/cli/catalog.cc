@@ -14,7 +14,7 @@ namespace weft::cli {
 
 namespace {
 
-struct Arguments {
+struct CatalogArguments {
   std::string name;
   bool json = false;
 };
@@ -24,7 +24,7 @@ int list(bool json) {
   return kExitWell;
 }
 
-int show(const Arguments& arguments) {
+int show(const CatalogArguments& arguments) {
   const lab::Catalog& catalog = lab::Catalog::built_in();
   const lab::CatalogEntry* entry = catalog.entry(arguments.name);
   if (entry == nullptr) {
@@ -40,7 +40,7 @@ int show(const Arguments& arguments) {
 }  // namespace
 
 void add_catalog(CLI::App& app, int& status) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<CatalogArguments>();
   CLI::App* verb = app.add_subcommand("catalog", "The devices that a lab can name, with the source of every value");
   verb->require_subcommand(0, 1);
   verb->add_flag("--json", arguments->json, "Print JSON");

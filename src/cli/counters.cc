@@ -15,7 +15,7 @@ namespace weft::cli {
 
 namespace {
 
-struct Arguments {
+struct CountersArguments {
   std::string directory;  // or, when it stands alone, the node
   std::string where;
   std::string world;
@@ -25,7 +25,7 @@ struct Arguments {
 
 using Text = tl::expected<std::string, lab::CountersProblem>;
 
-Text of_world(const Arguments& arguments, std::optional<lab::CounterStyle> style) {
+Text of_world(const CountersArguments& arguments, std::optional<lab::CounterStyle> style) {
   if (std::error_code error; std::filesystem::is_directory(arguments.directory, error))
     return tl::unexpected(lab::CountersProblem{fmt::format("which node of {}?", arguments.directory),
                                                fmt::format("weft counters {} NODE[:PORT]", arguments.directory)});
@@ -41,7 +41,7 @@ Text of_world(const Arguments& arguments, std::optional<lab::CounterStyle> style
   return lab::counters_of(*results, "the world " + *world, arguments.directory, style, arguments.json);
 }
 
-int run(const Arguments& arguments) {
+int run(const CountersArguments& arguments) {
   use_json(arguments.json);
   std::optional<lab::CounterStyle> style;
   if (!arguments.as.empty()) style = lab::counter_style(arguments.as);
@@ -57,7 +57,7 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 void add_counters(CLI::App& app, int& status) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<CountersArguments>();
   CLI::App* verb =
       app.add_subcommand("counters", "Show the counters of a run or a world that is up as its devices' tools do");
   verb->add_option("DIR", arguments->directory,

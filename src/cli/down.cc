@@ -18,12 +18,12 @@ namespace {
 
 constexpr int kPatience = 3000;  // times 10 ms
 
-struct Arguments {
+struct DownArguments {
   std::string world;
   bool json = false;
 };
 
-int down(const Arguments& arguments) {
+int down(const DownArguments& arguments) {
   use_json(arguments.json);
   auto directory = live::runtime_directory();
   if (!directory) return complain(directory.error());
@@ -49,7 +49,7 @@ int down(const Arguments& arguments) {
 }  // namespace
 
 void add_down(CLI::App& app, int& status) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<DownArguments>();
   CLI::App* verb = app.add_subcommand("down", "End a world");
   verb->add_option("WORLD", arguments->world, "Name of the world (default: the only one that is up)");
   verb->add_flag("--json", arguments->json, "Say so as JSON");

@@ -22,12 +22,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct ExecArguments {
   std::string world, node;
   std::vector<std::string> command;
 };
 
-int exec(const Arguments& arguments) {
+int exec(const ExecArguments& arguments) {
   if (arguments.command.empty()) return complain("no program; for instance: weft exec NODE -- ibv_devinfo");
   auto directory = live::runtime_directory();
   if (!directory) return complain(directory.error());
@@ -70,7 +70,7 @@ std::vector<std::string> with_end_of_options(std::vector<std::string> words) {
 }
 
 void add_exec(CLI::App& app, int& status) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ExecArguments>();
   CLI::App* verb = app.add_subcommand("exec", "Run a program on a node of a world: weft exec NODE -- ib_write_bw");
   verb->add_option("--world", arguments->world, "Which world (default: the only one that is up)");
   verb->add_option("NODE", arguments->node, "Host of the lab")->required();

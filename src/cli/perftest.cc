@@ -20,7 +20,7 @@ namespace weft::cli {
 
 namespace {
 
-struct Arguments {
+struct PerftestArguments {
   std::string lab;
   std::string test;
   std::optional<std::uint64_t> seed;
@@ -44,7 +44,7 @@ bool fits(const lab::Lab& lab, const lab::PortPair& pair, const workload::Perfte
 
 // -d chooses among the client's ports where it has several; where none has that name, `fits` says so.
 lab::PortPair with_device(const lab::Lab& lab, const lab::PortPairs& pairs, const lab::PortPair& first,
-                          const workload::PerftestOptions& options, const Arguments& arguments) {
+                          const workload::PerftestOptions& options, const PerftestArguments& arguments) {
   if (options.device.empty() || arguments.client.find(':') != std::string::npos) return first;
   auto others = pairs.all(lab.hosts[first.client.host].name,
                           arguments.server.empty() ? lab.hosts[first.server.host].name : arguments.server);
@@ -61,7 +61,7 @@ int write_json_file(const workload::PerftestOptions& options, const std::string&
   return written ? status : failed(written.error(), "give another path to --out_json_file");
 }
 
-int measure_one(const lab::Lab& lab, const lab::PortPairs& pairs, const Arguments& arguments,
+int measure_one(const lab::Lab& lab, const lab::PortPairs& pairs, const PerftestArguments& arguments,
                 const workload::PerftestOptions& options) {
   auto ports = choose_ports(lab, arguments.capture);
   auto capture = read_capture_options(arguments.limits);
@@ -88,7 +88,7 @@ int measure_one(const lab::Lab& lab, const lab::PortPairs& pairs, const Argument
   return result->interrupted ? kExitInterrupted : status;
 }
 
-int measure_all(const lab::Lab& lab, const lab::PortPairs& pairs, const Arguments& arguments,
+int measure_all(const lab::Lab& lab, const lab::PortPairs& pairs, const PerftestArguments& arguments,
                 const workload::PerftestOptions& options) {
   if (options.all_sizes) return wrong_input("--all-pairs with -a: a cell has one value", "choose a size with -s");
   if (options.report_unsorted || options.report_histogram)
@@ -119,7 +119,7 @@ int measure_all(const lab::Lab& lab, const lab::PortPairs& pairs, const Argument
   return matrix.interrupted ? kExitInterrupted : status;
 }
 
-int perftest(const Arguments& arguments, const std::vector<std::string>& words) {
+int perftest(const PerftestArguments& arguments, const std::vector<std::string>& words) {
   use_json(arguments.json);
   auto file = load_lab(arguments.lab, arguments.set, arguments.seed);
   if (!file || !is_simulated(file->lab)) return kExitWrongInput;
@@ -159,7 +159,7 @@ std::vector<std::string> with_own_options_first(std::vector<std::string> words) 
 }
 
 void add_perftest(CLI::App& app, int& status) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<PerftestArguments>();
   CLI::App* verb =
       app.add_subcommand("perftest", "Run one perftest between two ports of a lab, with perftest's own flags");
   verb->add_option("--client", arguments->client, "Client host or port: h0 or h0:p0 (default: the first host)");

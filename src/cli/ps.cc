@@ -16,7 +16,7 @@ namespace weft::cli {
 
 namespace {
 
-struct Arguments {
+struct PsArguments {
   std::string world;
   bool json = false;
 };
@@ -89,7 +89,7 @@ std::string json(const std::vector<WorldRows>& worlds) {
   return fmt::format("[{}]\n", fmt::join(objects, ","));
 }
 
-int ps(const Arguments& arguments) {
+int ps(const PsArguments& arguments) {
   use_json(arguments.json);
   auto directory = live::runtime_directory();
   if (!directory) return complain(directory.error());
@@ -120,7 +120,7 @@ int ps(const Arguments& arguments) {
 }  // namespace
 
 void add_ps(CLI::App& app, int& status) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<PsArguments>();
   CLI::App* verb = app.add_subcommand("ps", "Worlds that are up and the programs in them");
   verb->add_option("WORLD", arguments->world, "Only this one");
   verb->add_flag("--json", arguments->json, "Print them as JSON");

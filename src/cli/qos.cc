@@ -14,14 +14,14 @@ namespace weft::cli {
 
 namespace {
 
-struct Arguments {
+struct QosArguments {
   std::string lab;
   std::string node;
   std::vector<std::string> set;
   bool json = false;
 };
 
-int show(const Arguments& arguments) {
+int show(const QosArguments& arguments) {
   use_json(arguments.json);
   auto file = load_lab(arguments.lab, arguments.set, std::nullopt);
   if (!file) return kExitWrongInput;
@@ -40,7 +40,7 @@ int show(const Arguments& arguments) {
 }  // namespace
 
 void add_qos(CLI::App& app, int& status) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<QosArguments>();
   CLI::App* verb = app.add_subcommand("qos", "Show what each switch and host of a lab does with which traffic");
   verb->add_option("LAB", arguments->lab, "Lab file (docs/lab-file.md)")->required();
   verb->add_option("NODE", arguments->node, "One host or switch (default: all)");

@@ -19,7 +19,7 @@ namespace weft::cli {
 
 namespace {
 
-struct Arguments {
+struct RunArguments {
   std::string lab;
   std::string out;
   std::optional<std::uint64_t> seed;
@@ -49,7 +49,7 @@ bool write_one(const std::string& path,
   return false;
 }
 
-int run(const Arguments& arguments) {
+int run(const RunArguments& arguments) {
   use_json(arguments.json);
   auto file = load_lab(arguments.lab, arguments.set, arguments.seed);
   if (!file || !is_simulated(file->lab)) return kExitWrongInput;
@@ -104,7 +104,7 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 void add_run(CLI::App& app, int& status) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<RunArguments>();
   CLI::App* verb = app.add_subcommand("run", "Run a lab: its workloads, on its hosts and cables");
   verb->add_option("LAB", arguments->lab, "Lab file (docs/lab-file.md)")->required();
   verb->add_option("--out", arguments->out, "Directory for report, results and capture (default runs/NAME)");

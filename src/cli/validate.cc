@@ -14,14 +14,14 @@ namespace weft::cli {
 
 namespace {
 
-struct Arguments {
+struct ValidateArguments {
   std::string lab;
   std::vector<std::string> set;
   bool json = false;
   bool expand = false;
 };
 
-std::string summary_json(const Arguments& arguments, const lab::Lab& lab) {
+std::string summary_json(const ValidateArguments& arguments, const lab::Lab& lab) {
   std::vector<std::string> warnings;
   for (const lab::Problem& warning : lab.warnings) warnings.push_back(json_problem(arguments.lab, warning));
   return fmt::format(
@@ -31,7 +31,7 @@ std::string summary_json(const Arguments& arguments, const lab::Lab& lab) {
       lab.faults.size(), lab.expectations.size(), fmt::join(warnings, ", "));
 }
 
-int validate(const Arguments& arguments) {
+int validate(const ValidateArguments& arguments) {
   use_json(arguments.json);
   auto file = load_lab(arguments.lab, arguments.set, std::nullopt);
   if (!file) return kExitWrongInput;
@@ -54,7 +54,7 @@ int validate(const Arguments& arguments) {
 }  // namespace
 
 void add_validate(CLI::App& app, int& status) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ValidateArguments>();
   CLI::App* verb = app.add_subcommand("validate", "Check a lab file and report every problem at once");
   verb->add_option("LAB", arguments->lab, "Lab file (docs/lab-file.md)")->required();
   verb->add_option("--set", arguments->set, "Change the lab before it is checked: path=value")

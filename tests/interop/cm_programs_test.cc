@@ -1,14 +1,17 @@
 // Unmodified programs that connect by RDMA CM, in virtual time: the handshake goes over the simulated wire.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "interop/live_world.h"
 #include "interop/tshark_fields.h"
+#include "support/slowdown.h"
 
 namespace weft {
 namespace {

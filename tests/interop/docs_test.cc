@@ -2,15 +2,18 @@
 // in a folder that has `labs` and `build` as the repository has, with `weft` in the path; so is an inline command that
 // names a lab. A block with commands that cannot run here says why in the line before it: <!-- not run: the reason -->.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "support/matching.h"
 
 namespace {
 
@@ -28,13 +31,10 @@ void PrintTo(const Script& script, std::ostream* out) {
 }
 
 bool has_command(const std::string& line) {
-  static const std::regex command(R"(^\s*([A-Z_]+=\S+ )*(\./run|(build/)?weft [a-z]))");
-  return std::regex_search(line, command);
+  return !weft::test::match(line, R"(^\s*([A-Z_]+=\S+ )*(\./run|(build/)?weft [a-z]))").empty();
 }
 
 void read_scripts(const fs::path& file, std::vector<Script>& scripts) {
-  static const std::regex reason(R"(^<!-- not run: (.+) -->$)");
-  static const std::regex inline_command(R"(`(weft [a-z]+ labs/[a-z0-9/-]+\.yaml[^`]*)`)");
   std::ifstream in(file);
   std::string line, fence, note;
   Script block;
@@ -43,7 +43,6 @@ void read_scripts(const fs::path& file, std::vector<Script>& scripts) {
     std::string place = fs::relative(file, WEFT_SOURCE_DIR).string() + ":" + std::to_string(number);
     sample = (sample || line.starts_with("<!-- sample:")) && !line.starts_with("<!-- /sample:");
     if (sample) continue;  // output, which labs_test compares
-    std::smatch found;
     if (fence.empty() && line.starts_with("```")) {
       fence = line;
       block = {place, "", note, line == "```sh"};
@@ -56,12 +55,12 @@ void read_scripts(const fs::path& file, std::vector<Script>& scripts) {
       if (commands || block.runs) scripts.push_back(block);
     } else if (!fence.empty()) {
       block.text += line + "\n";
-    } else if (std::regex_match(line, found, reason)) {
-      note = found[1];
+    } else if (auto reason = weft::test::match(line, "^<!-- not run: (.+) -->$"); !reason.empty()) {
+      note = reason[1];
     } else {
       note.clear();
-      for (std::sregex_iterator at(line.begin(), line.end(), inline_command), end; at != end; ++at)
-        scripts.push_back({place, (*at)[1].str() + "\n", "", true});
+      for (const std::string& command : weft::test::matches(line, R"(`(weft [a-z]+ labs/[a-z0-9/-]+\.yaml[^`]*)`)", 1))
+        scripts.push_back({place, command + "\n", "", true});
     }
   }
 }

@@ -1,5 +1,6 @@
 // What `./run` and `make install` build and install is all that `weft exec` needs.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdio>

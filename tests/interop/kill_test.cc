@@ -2,6 +2,10 @@
 // sees what a NIC gives it: transport retry counter exceeded (12), or remote operation error (11) where the memory was
 // gone before the queue pair.
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <thread>
 
 #include "base/random.h"
 #include "interop/load_world.h"

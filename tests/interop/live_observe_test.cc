@@ -7,6 +7,7 @@
 #include "interop/interop_support.h"
 #include "interop/live_world.h"
 #include "interop/tshark_fields.h"
+#include "support/matching.h"
 
 namespace weft::interop {
 namespace {
@@ -20,10 +21,9 @@ Json counters(const Live& world, const std::string& port) {
 
 // " local address: LID 0000 QPN 0x0108 PSN 0xc365b1 RKey 0x00013b VAddr 0x00aaaaaab27000"
 std::uint64_t told(const std::string& said, const std::string& whose, const std::string& what) {
-  std::smatch match;
-  const std::regex line(whose + " address:.* " + what + " (0x[0-9a-f]+)");
-  EXPECT_TRUE(std::regex_search(said, match, line)) << what << "\n" << said;
-  return match.empty() ? 0 : number(match[1]);
+  const std::vector<std::string> found = test::match(said, whose + " address:.* " + what + " (0x[0-9a-f]+)");
+  EXPECT_FALSE(found.empty()) << what << "\n" << said;
+  return found.empty() ? 0 : number(found[1]);
 }
 
 // What the program prints of its own queue pair is what is on the wire: tshark reads it there.

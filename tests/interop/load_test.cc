@@ -3,6 +3,8 @@
 // WEFT_LOAD_MS=2000 for two seconds, which move some 270 GB.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <sstream>
 
 #include "interop/load_world.h"

@@ -5,6 +5,12 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <thread>
 
 #include "interop/live_world.h"
 #include "wire/neighbour.h"

@@ -2,13 +2,17 @@
 // say, the same again; whatever becomes of a program is said, and nothing hangs.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 
 #include <cmath>
-#include <regex>
+#include <cstdlib>
+#include <fstream>
 #include <string>
 
 #include "interop/interop_support.h"
 #include "interop/live_world.h"
+#include "support/matching.h"
+#include "support/slowdown.h"
 
 namespace weft::interop {
 namespace {
@@ -148,9 +152,9 @@ TEST_F(ProgramWorkload, AnInterruptedRunEndsItsProgramsAndWritesTheReport) {
                          test::timeout(4, "--preserve-status -k 600 -s INT"));
   EXPECT_EQ(cut.status, 130) << cut.report;
   EXPECT_TRUE(says(cut, "FAILED: was stopped with the run")) << cut.report;
-  std::smatch match;
-  ASSERT_TRUE(std::regex_search(cut.report, match, std::regex("pid ([0-9]+)"))) << cut.report;
-  EXPECT_NE(kill(std::stoi(match[1]), 0), 0) << "it runs on";
+  const std::vector<std::string> pid = test::match(cut.report, "pid ([0-9]+)");
+  ASSERT_FALSE(pid.empty()) << cut.report;
+  EXPECT_NE(kill(std::stoi(pid[1]), 0), 0) << "it runs on";
 }
 
 }  // namespace

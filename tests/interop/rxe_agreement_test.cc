@@ -4,6 +4,10 @@
 // What differs is in rxe_differences.txt, each with the clause that allows it; the list must be exact.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
+#include <memory>
+
 #include "interop/rxe_transcript.h"
 
 namespace weft::interop {

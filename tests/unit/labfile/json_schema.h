@@ -3,9 +3,10 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <string>
 #include <vector>
+
+#include "support/matching.h"
 
 namespace weft::lab {
 
@@ -64,8 +65,7 @@ class JsonSchema {
     } else if (keyword == "const") {
       fail_unless(value == wanted);
     } else if (keyword == "pattern") {
-      if (value.is_string())
-        fail_unless(std::regex_search(value.get<std::string>(), std::regex(wanted.get<std::string>())));
+      if (value.is_string()) fail_unless(!test::match(value.get<std::string>(), wanted.get<std::string>()).empty());
     } else if (keyword == "minimum") {
       if (value.is_number()) fail_unless(value >= wanted);
     } else if (keyword == "maximum") {

@@ -33,7 +33,7 @@ TEST(Problem, ListsAreInLineOrderAndOverridesLast) {
 
 TEST(Problem, QuotedTextIsCutBetweenCharacters) {
   EXPECT_EQ(in_quotes("on"), "\"on\"");
-  const std::string long_text = std::string(47, 'a') + "é and more";
+  const std::string long_text = std::string(47, 'a').append("é and more");
   EXPECT_EQ(in_quotes(long_text), "\"" + std::string(47, 'a') + "…\"");
 }
 
