@@ -9,7 +9,7 @@
 #include "pcap/pcap_reader.h"
 #include "pcap/pcapng.h"
 
-namespace weft::observe {
+namespace weft::pcap {
 namespace {
 
 constexpr std::string_view kComment = "CE marked: queue 3 at 412 kB";
@@ -52,4 +52,4 @@ void BM_PcapngRead(benchmark::State& state) {
 BENCHMARK(BM_PcapngRead)->Arg(1082)->Arg(4154);
 
 }  // namespace
-}  // namespace weft::observe
+}  // namespace weft::pcap
