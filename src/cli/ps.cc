@@ -56,9 +56,9 @@ std::string table(const std::vector<WorldRows>& worlds) {
                          row.name);
     for (const verbs::OutsideStatus& port : world.outside)
       out += fmt::format(
-          "{:<20} {:<12} outside: in {}, out {}, answered {}; dropped: bad ICRC {}, malformed {}, strangers {}, "
+          "{:<20} {:<12} outside: in {}, out {}, answered {}; dropped: bad ICRC {}, malformed {}, not for this lab {}, "
           "other {}, overrun {}\n",
-          world.name, port.node, port.in, port.out, port.answered, port.bad_icrc, port.malformed, port.strangers,
+          world.name, port.node, port.in, port.out, port.answered, port.bad_icrc, port.malformed, port.not_for_lab,
           port.other, port.overrun);
   }
   return out;
@@ -76,8 +76,8 @@ std::string json(const std::vector<WorldRows>& worlds) {
     for (const verbs::OutsideStatus& port : world.outside)
       outside.push_back(fmt::format(
           "\n    {{\"node\": {}, \"in\": {}, \"out\": {}, \"answered\": {}, \"bad_icrc\": {}, \"malformed\": {}, "
-          "\"strangers\": {}, \"other\": {}, \"overrun\": {}}}",
-          json_string(port.node), port.in, port.out, port.answered, port.bad_icrc, port.malformed, port.strangers,
+          "\"not_for_this_lab\": {}, \"other\": {}, \"overrun\": {}}}",
+          json_string(port.node), port.in, port.out, port.answered, port.bad_icrc, port.malformed, port.not_for_lab,
           port.other, port.overrun));
     bool wall = world.head.clock == verbs::Clock::kWall;
     objects.push_back(

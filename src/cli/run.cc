@@ -1,4 +1,4 @@
-// weft run LAB: plays the lab's workloads and leaves a directory behind.
+// weft run LAB: runs the lab's workloads and leaves a directory behind.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -43,7 +43,7 @@ std::string announcement(const lab::Lab& lab, const std::string& world, bool wal
     return fmt::format("{{\"world\": {}, \"clock\": \"{}\", \"pid\": {}, \"nodes\": [{}]}}\n", json_string(world),
                        wall ? "wall" : "virtual", pid, fmt::join(nodes, ", "));
   return fmt::format("world {} is up, {}; nodes: {}\n  weft exec {} -- ibv_devinfo\n", world,
-                     wall ? "with the wall's clock" : "in virtual time", fmt::join(nodes, " "), nodes.front());
+                     wall ? "in wall-clock mode" : "in virtual time", fmt::join(nodes, " "), nodes.front());
 }
 
 // What the world says to `weft up`, which waits for it.

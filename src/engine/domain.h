@@ -81,7 +81,7 @@ class Domain {
   }
 
  private:
-  // Never null: the CPU would walk the page table in vain, which costs more than the visit.
+  // Never null: the CPU would walk the page table for nothing, which costs more than the visit.
   static void prefetch(const std::byte* hot) {
     for (std::size_t line = 0; line < kHotLines; ++line) __builtin_prefetch(hot + line * 64);
   }

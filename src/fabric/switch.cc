@@ -216,7 +216,7 @@ void Switch::forward_from_cpu(std::uint32_t in, Packet& packet, Time_ps now_ps) 
     drop(packet, in, out, q, Fate::kTailDrop, now_ps);
     return;
   }
-  if (queue.bytes >= red_from_B_[q] && !survives_red(out, q, packet)) [[unlikely]] {
+  if (queue.bytes >= red_from_B_[q] && !red_admits(out, q, packet)) [[unlikely]] {
     drop(packet, in, out, q, Fate::kWred, now_ps);
     return;
   }

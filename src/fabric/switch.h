@@ -214,8 +214,8 @@ class Switch {
   void pass_to_cpu(std::uint32_t in, const engine::Packet& packet, Time_ps now_ps);
   void enqueue(std::uint32_t in, std::uint32_t out, Class lane, std::uint32_t frame_B, engine::Packet& packet,
                Time_ps now_ps);
-  bool is_hit_by_red(std::uint32_t out, std::uint32_t q);
-  bool survives_red(std::uint32_t out, std::uint32_t q, engine::Packet& packet);
+  bool red_marks(std::uint32_t out, std::uint32_t q);
+  bool red_admits(std::uint32_t out, std::uint32_t q, engine::Packet& packet);
   void mark(std::uint32_t out, std::uint32_t q, engine::Packet& packet);
   std::uint32_t route(const engine::Packet& packet, Time_ps now_ps);
   std::uint32_t balance(const RouteTable::Group& group, const engine::Packet& packet, Time_ps now_ps);

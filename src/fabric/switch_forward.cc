@@ -17,7 +17,7 @@ constexpr std::size_t kCpuQueue = 1000;  // packets that wait for the management
 }  // namespace
 
 // Does the ramp hit at the queue's length?
-bool Switch::is_hit_by_red(std::uint32_t out, std::uint32_t q) {
+bool Switch::red_marks(std::uint32_t out, std::uint32_t q) {
   const EcnRamp& ramp = setup_.qos.queues[q].ecn;
   std::int64_t length_B = ports_[out].lanes[q].queue.bytes;
   if (ramp.weight_exponent > 0) {
@@ -29,11 +29,11 @@ bool Switch::is_hit_by_red(std::uint32_t out, std::uint32_t q) {
 }
 
 // On the way in: marks what can be marked if marking is done here; false when it has to be dropped instead.
-bool Switch::survives_red(std::uint32_t out, std::uint32_t q, Packet& packet) {
+bool Switch::red_admits(std::uint32_t out, std::uint32_t q, Packet& packet) {
   const EcnRamp& ramp = setup_.qos.queues[q].ecn;
   bool can_be_marked = (packet.tos & kEcnMask) != 0;
   if (can_be_marked && !ramp.at_enqueue) return true;
-  if (!is_hit_by_red(out, q)) return true;
+  if (!red_marks(out, q)) return true;
   if (!can_be_marked) return !ramp.drops_not_ect;
   ++ports_[out].counters.ecn_marked[q];
   packet.tos |= kEcnCe;
@@ -42,7 +42,7 @@ bool Switch::survives_red(std::uint32_t out, std::uint32_t q, Packet& packet) {
 
 // On the way out, by what is left behind.
 void Switch::mark(std::uint32_t out, std::uint32_t q, Packet& packet) {
-  if ((packet.tos & kEcnMask) == 0 || !is_hit_by_red(out, q)) return;
+  if ((packet.tos & kEcnMask) == 0 || !red_marks(out, q)) return;
   ++ports_[out].counters.ecn_marked[q];
   packet.tos |= kEcnCe;
 }

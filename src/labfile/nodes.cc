@@ -219,9 +219,9 @@ class HostReader {
                     "write e.g. 10.0.0.1/24 or fd00::1/64");
       return;
     }
-    const std::string_view why_not = not_a_host_address(port.address, port.prefix_bits);
-    if (!why_not.empty()) {
-      problems_.add(node.place, fmt::format("{} is {}", *text, why_not),
+    const std::string_view error = not_a_host_address(port.address, port.prefix_bits);
+    if (!error.empty()) {
+      problems_.add(node.place, fmt::format("{} is {}", *text, error),
                     "give the port an address of its own, e.g. 10.0.0.1/24");
     }
     for (const NicConfig& nic : host_.nics) {

@@ -149,8 +149,8 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
       auto reply = wait_items(*thread, request, now_ps, again);
       // Who comes back for what it could not take the last time finds it a little later, more so each time: the thread
       // that holds it up may be ahead in time.
-      if (reply && !again && thread->in_vain >= kTurnsInVain) {
-        int doublings = std::min(thread->in_vain - kTurnsInVain, 7);
+      if (reply && !again && thread->spurious_wakeups >= kSpuriousWakeups) {
+        int doublings = std::min(thread->spurious_wakeups - kSpuriousWakeups, 7);
         retry_at(thread, now_ps + (kFirstPause_ps << doublings));
         return std::nullopt;
       }
@@ -224,10 +224,10 @@ std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, 
       if (item.handle >= lent_events.size()) return Reply::failed(EINVAL);
       lent_events[item.handle] = static_cast<short>(item.wanted);
     }
-    thread.told = thread.told || item.ready != 0;
+    thread.notified = thread.notified || item.ready != 0;
   }
-  thread.told = thread.told || thread.look;
-  if (!any && !thread.told) {
+  thread.notified = thread.notified || thread.look;
+  if (!any && !thread.notified) {
     thread.polls = ask.anything != 0;
     thread.lent = request.lent;
     thread.lent_events = std::move(lent_events);

@@ -81,7 +81,7 @@ Reply Server::status() const {
     port.answered = counters.answered;
     port.bad_icrc = counters.bad_icrc;
     port.malformed = counters.malformed;
-    port.strangers = counters.strangers;
+    port.not_for_lab = counters.not_for_lab;
     port.other = counters.other;
     port.overrun = counters.overrun;
     ports.push_back(port);

@@ -136,9 +136,9 @@ engine::RunEnd ProgramSession::advance(Time_ps deadline_ps, const std::atomic<bo
       }
     } else if (start_ps <= next_ps) {
       start_due(start_ps);
-    } else if (!server_.look_outside(next_ps - engine.horizon_ps())) {
+    } else if (!server_.poll_passed_fds_before_leap(next_ps - engine.horizon_ps())) {
       engine.run(std::min({deadline_ps, start_ps, timeout_ps, next_ps + kProgramSlice_ps}), 1, cancel, progress);
-      server_.look_around(0);
+      server_.poll_clients(0);
       reap();
     }
   }
@@ -205,7 +205,7 @@ void ProgramSession::hold(const std::atomic<bool>* cancel) {
       deterministic_ = false;
       return;
     }
-    server_.look_around(kLook_ms);
+    server_.poll_clients(kLook_ms);
   }
 }
 
@@ -213,7 +213,7 @@ void ProgramSession::wait_at_rest(const std::atomic<bool>* cancel) {
   const auto since = Clock::now();
   while (!is_set(cancel)) {
     server_.take_stray_posts();
-    server_.look_around(kLook_ms);
+    server_.poll_clients(kLook_ms);
     if (reap() || world_.engine().next_wake_ps() != kNever_ps) return;
     const bool parked = std::all_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
       return !entry.child || server_.group(entry.child->pid()).all_parked;
@@ -243,7 +243,7 @@ void ProgramSession::end(Entry& entry, ProgramEnd how, int status) {
   // What closed with it is there to be seen; what has left its process group goes now.
   for (int i = 0; i < kEndLooks && server_.group(entry.child->pid()).threads > 0; ++i) {
     if (i == kEndLooks / 2) server_.kill_group(entry.child->pid());
-    server_.look_around(kLook_ms);
+    server_.poll_clients(kLook_ms);
   }
   entry.outcome->end = how;
   entry.outcome->status = status;

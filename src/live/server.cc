@@ -111,7 +111,7 @@ void Server::add_nodes() {
 }
 
 Server::~Server() {
-  for (int fd : newcomers_) close(fd);
+  for (int fd : pending_clients_) close(fd);
   close(listener_);
 }
 
@@ -143,14 +143,14 @@ void Server::run_virtual(const std::atomic<bool>& stop) {
     Time_ps next_ps = world_.engine().next_wake_ps();
     // A leap of the clock would end the time-outs of those that wait for a listener.
     if (wait_for_listeners() && next_ps != kNever_ps && next_ps - world_.engine().horizon_ps() >= kLeap_ps) {
-      look_around(kListenerLook_ms);
+      poll_clients(kListenerLook_ms);
       continue;
     }
-    if (next_ps != kNever_ps && look_outside(next_ps - world_.engine().horizon_ps())) continue;
+    if (next_ps != kNever_ps && poll_passed_fds_before_leap(next_ps - world_.engine().horizon_ps())) continue;
     if (next_ps != kNever_ps) world_.engine().run(next_ps + kSlice_ps, 1, nullptr, observer_);
     if (observer_) observer_(next_ps == kNever_ps ? kNever_ps : world_.engine().now_ps());
     if (next_ps == kNever_ps) take_stray_posts();
-    look_around(next_ps == kNever_ps ? 100 : 0);
+    poll_clients(next_ps == kNever_ps ? 100 : 0);
   }
 }
 
@@ -171,16 +171,16 @@ void Server::take_stray_posts() {
 
 // Before a leap of the clock, whoever waits for a descriptor of the kernel's gets a hundredth of it in real time: a
 // reply from outside that takes a millisecond must not cost the program hours.
-bool Server::look_outside(Time_ps leap_ps) {
+bool Server::poll_passed_fds_before_leap(Time_ps leap_ps) {
   bool any = std::any_of(threads_.begin(), threads_.end(), [](const auto& thread) { return thread->lent != nullptr; });
   if (!any || leap_ps < kLeap_ps) return false;
   auto patience_ms = static_cast<int>(std::min<Time_ps>(leap_ps / ms(100), 10));
-  return look_around(std::max(patience_ms, 1));
+  return poll_clients(std::max(patience_ms, 1));
 }
 
-bool Server::look_around(int timeout_ms) {
+bool Server::poll_clients(int timeout_ms) {
   std::vector<pollfd> fds{{listener_, POLLIN, 0}};
-  for (int fd : newcomers_) fds.push_back({fd, POLLIN, 0});
+  for (int fd : pending_clients_) fds.push_back({fd, POLLIN, 0});
   std::size_t first_thread = fds.size();
   std::vector<std::shared_ptr<Thread>> threads = threads_;
   for (const auto& thread : threads) fds.push_back({thread->connection.fd(), POLLIN, 0});
@@ -190,16 +190,16 @@ bool Server::look_around(int timeout_ms) {
   }
   if (poll(fds.data(), fds.size(), timeout_ms) <= 0) return false;
   Time_ps now_ps = world_.engine().horizon_ps();
-  look_at_lent(nullptr, now_ps);
+  poll_passed_fds(nullptr, now_ps);
   for (std::size_t i = 0; i < threads.size(); ++i) {
     if (fds[first_thread + i].revents != 0) serve(threads[i], now_ps);
   }
-  accept_newcomers();
-  greet_newcomers();
+  accept_clients();
+  handle_hellos();
   return true;
 }
 
-void Server::look_at_lent(const Node* node, Time_ps now_ps) {
+void Server::poll_passed_fds(const Node* node, Time_ps now_ps) {
   std::vector<pollfd> fds;
   std::vector<std::shared_ptr<Thread>> owners;
   for (const auto& thread : threads_) {
@@ -221,7 +221,7 @@ void Server::serve(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
   Request request;
   switch (thread->connection.receive(request)) {
     case Connection::Got::kRequest:
-      // One that waits has no business to ask.
+      // Protocol error: the thread is already blocked in a call.
       if (thread->state == ThreadState::kParked) {
         thread_ended(thread, now_ps);
         break;
@@ -249,7 +249,7 @@ ThreadWaiter::Outcome Server::wait_for(Thread& thread, Request& request) {
   // It may have written into a pipe that another waits for.
   Time_ps now_ps = std::max(thread.process->node->now_ps(), thread.local_ps);
   if (outcome == Outcome::kAsked) now_ps = std::max(now_ps, request.local_ps);
-  look_at_lent(thread.process->node, now_ps);
+  poll_passed_fds(thread.process->node, now_ps);
   return outcome;
 }
 

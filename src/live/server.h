@@ -1,6 +1,6 @@
 // A world that programs attach to: the engine's loop, and the socket by which programs come in. In virtual time the
 // world advances only while every attached thread waits for it; when nothing is left to do it sleeps until somebody
-// asks. With the wall's clock (server_wall.cc) simulated time follows real time and threads run as they like.
+// asks. In wall-clock mode (server_wall.cc) simulated time follows real time and threads run as they like.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ namespace weft::live {
 class Server final : public ThreadWaiter {
  public:
   // `listener` is a listening SOCK_SEQPACKET socket; the server closes it.
-  // Ports to the outside need the wall's clock.
+  // Ports to the outside need wall-clock mode.
   Server(const lab::Lab& lab, int listener, verbs::Clock clock, std::vector<OutsideLine> outside = {});
   // On a world of somebody else, who drives it (live/program_session.h).
   Server(lab::World& world, int listener);
@@ -42,12 +42,12 @@ class Server final : public ThreadWaiter {
 
   // For who drives the world in place of run(). Looks at every descriptor: for `timeout_ms`, or until something is
   // there. True: it was.
-  bool look_around(int timeout_ms);
+  bool poll_clients(int timeout_ms);
   // Before a leap of the clock; true: something came, and the leap may be shorter.
-  bool look_outside(Time_ps leap_ps);
+  bool poll_passed_fds_before_leap(Time_ps leap_ps);
   // When nothing is left to happen.
   void take_stray_posts();
-  // Newcomers come no earlier than this.
+  // New clients start no earlier than this.
   void set_arrivals_ps(Time_ps time_ps) { arrivals_ps_ = time_ps; }
   // The programs of one process group.
   struct Group {
@@ -68,9 +68,9 @@ class Server final : public ThreadWaiter {
   static void on_write(void* self, nic::Device& device, std::uint32_t key, Time_ps visible_ps);
   static void make_grh(void* self, const engine::Packet& packet, std::span<std::uint8_t, nic::kGrh_B> out);
   void add_nodes();
-  void accept_newcomers();
-  void greet_newcomers();
-  void greet(int fd, const Request& request);
+  void accept_clients();
+  void handle_hellos();
+  void handle_hello(int fd, const Request& request);
   Reply status() const;
   void run_virtual(const std::atomic<bool>& stop);
   void run_wall(const std::atomic<bool>& stop);
@@ -86,7 +86,7 @@ class Server final : public ThreadWaiter {
   void send_results(Connection& connection);  // observe.cc
   Outcome wait_for_request(Thread& thread, Request& request);
   // Whoever waits for a descriptor of the kernel's that is ready looks around at `now_ps`. `node` null: all of them.
-  void look_at_lent(const Node* node, Time_ps now_ps);
+  void poll_passed_fds(const Node* node, Time_ps now_ps);
   void end_process(const std::shared_ptr<Process>& process, Time_ps now_ps);
   std::optional<Reply> answer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps,
                               bool again);
@@ -107,7 +107,7 @@ class Server final : public ThreadWaiter {
   std::vector<std::unique_ptr<CommunicationManager>> managers_;
   std::vector<OutsideLine> outside_;
   ManagementNetwork network_;
-  std::vector<int> newcomers_;
+  std::vector<int> pending_clients_;
   std::vector<std::shared_ptr<Thread>> threads_;
   std::uint64_t next_rank_ = 1;
   Time_ps arrivals_ps_ = 0;

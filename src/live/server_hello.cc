@@ -26,19 +26,19 @@ std::string executable(int pid) {
 
 }  // namespace
 
-void Server::accept_newcomers() {
+void Server::accept_clients() {
   for (;;) {
     int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) return;
     // Replies are sent when the program waits for them: they find room.
-    newcomers_.push_back(fd);
+    pending_clients_.push_back(fd);
     if (wall_) wall_->watch(fd);
   }
 }
 
-void Server::greet_newcomers() {
+void Server::handle_hellos() {
   std::vector<int> waiting;
-  for (int fd : newcomers_) {
+  for (int fd : pending_clients_) {
     auto connection = std::make_unique<Connection>(dup(fd));
     Request request;
     switch (connection->receive(request)) {
@@ -49,14 +49,14 @@ void Server::greet_newcomers() {
         close(fd);
         break;
       case Connection::Got::kRequest:
-        greet(fd, request);
+        handle_hello(fd, request);
         break;
     }
   }
-  newcomers_ = std::move(waiting);
+  pending_clients_ = std::move(waiting);
 }
 
-void Server::greet(int fd, const Request& request) {
+void Server::handle_hello(int fd, const Request& request) {
   auto thread = std::make_shared<Thread>(fd);
   if (request.op == verbs::Op::kStatus) {
     thread->connection.send(status(), 0);

@@ -1,4 +1,4 @@
-// The loop of a world with the wall's clock: run what is due, take what was posted, answer who asks, and sleep when
+// The loop of a world in wall-clock mode: run what is due, take what was posted, answer who asks, and sleep when
 // there is nothing to do for a while.
 #include <unistd.h>
 
@@ -60,9 +60,9 @@ bool Server::take_doorbells() {
 }
 
 bool Server::look_at_descriptors() {
-  look_at_lent(nullptr, wall_->reached_ps);
+  poll_passed_fds(nullptr, wall_->reached_ps);
   std::span<const int> ready = wall_->ready();
-  bool strangers = false;
+  bool new_clients = false;
   for (int fd : ready) {
     auto line =
         std::find_if(outside_.begin(), outside_.end(), [&](const OutsideLine& each) { return each.fd() == fd; });
@@ -73,14 +73,14 @@ bool Server::look_at_descriptors() {
     auto thread = std::find_if(threads_.begin(), threads_.end(),
                                [&](const std::shared_ptr<Thread>& each) { return each->connection.fd() == fd; });
     if (thread == threads_.end()) {
-      strangers = true;
+      new_clients = true;
     } else {
       serve(std::shared_ptr<Thread>(*thread), wall_->reached_ps);
     }
   }
-  if (strangers) {
-    accept_newcomers();
-    greet_newcomers();
+  if (new_clients) {
+    accept_clients();
+    handle_hellos();
   }
   return !ready.empty();
 }

@@ -178,7 +178,7 @@ struct Lab {
   std::vector<Problem> warnings;  // what can be run but is probably not meant
 };
 
-// The first node that is a port to the outside, or null: only a world with the wall's clock can have one.
+// The first node that is a port to the outside, or null: only a world in wall-clock mode can have one.
 const HostConfig* first_outside(const Lab& lab);
 
 // "vm00:p0", "leaf1:swp3"

@@ -61,7 +61,7 @@ verbs::Hello make_hello(const Process& process) {
 }
 
 // Says hello on a new connection and maps the thread's page.
-verbs::ThreadPage* greet(Process& process, int fd) {
+verbs::ThreadPage* say_hello(Process& process, int fd) {
   const verbs::Hello hello = make_hello(process);
   const iovec request{const_cast<verbs::Hello*>(&hello), sizeof hello};
   verbs::Welcome told;
@@ -108,7 +108,7 @@ void connect_thread() {
   Process& process = this_process();
   const int fd = open_socket(process);
   descriptors().reserve(fd);
-  verbs::ThreadPage* page = greet(process, fd);
+  verbs::ThreadPage* page = say_hello(process, fd);
   thread.socket = fd;
   thread.page = page;
   pthread_setspecific(process.thread_key, &thread);

@@ -22,7 +22,7 @@ struct Process {
   verbs::ProcessPage* page = nullptr;  // written once, under the mutex, before any thread's own page
   verbs::Welcome welcome{};            // likewise
   std::atomic<int> regions = 0;        // registered memory regions
-  int doorbell = -1;                   // likewise: pipe that wakes a world with the wall's clock
+  int doorbell = -1;                   // likewise: pipe that wakes a world in wall-clock mode
 };
 Process& this_process();
 

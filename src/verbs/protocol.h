@@ -153,7 +153,7 @@ struct ProcessStatus {
 // What a port to the outside has seen (world/outside_port.h).
 struct OutsideStatus {
   char node[64];
-  std::uint64_t in, out, answered, bad_icrc, malformed, strangers, other, overrun;
+  std::uint64_t in, out, answered, bad_icrc, malformed, not_for_lab, other, overrun;
 };
 
 struct Sleep {

@@ -1,5 +1,5 @@
 // Flows: who sends how much to whom, and when. Patterns (incast, permutation, all-to-all, …) and connection
-// matrices become a list of these before the run; FlowRun plays them.
+// matrices become a list of these before the run; FlowRun runs them.
 #pragma once
 
 #include <cstdint>

@@ -89,7 +89,7 @@ void OutsidePort::answer(wire::Bytes bytes) {
   auto request = wire::parse_neighbour_request(bytes);
   auto target = request ? ports_.find(request->target) : ports_.end();
   if (target == ports_.end() || target->second == port_ || book_[target->second].v4 != request->v4) {
-    ++(request ? counters_.strangers : counters_.other);
+    ++(request ? counters_.not_for_lab : counters_.other);
     return;
   }
   if (request->sender == book_[port_].ip) mac_ = request->sender_mac;
@@ -115,7 +115,7 @@ void OutsidePort::enter(const wire::RoceFrame& frame, Time_ps now_ps) {
   const wire::RoceHeaders& h = frame.headers;
   std::uint32_t to = 0;
   if (!is_for_lab(h, to)) {
-    ++counters_.strangers;
+    ++counters_.not_for_lab;
     return;
   }
   mac_ = h.src_mac;

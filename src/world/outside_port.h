@@ -18,14 +18,14 @@
 namespace weft::lab {
 
 struct OutsideCounters {
-  std::uint64_t in = 0;         // RoCE frames that entered the world
-  std::uint64_t out = 0;        // frames sent outside
-  std::uint64_t answered = 0;   // ARP, neighbour solicitations
-  std::uint64_t bad_icrc = 0;   // dropped
-  std::uint64_t malformed = 0;  // dropped: RoCEv2 that breaks a rule of the wire, or larger than MTU 4096
-  std::uint64_t strangers = 0;  // dropped: from or to an address that is not behind this port or not in the lab
-  std::uint64_t other = 0;      // dropped: another protocol
-  std::uint64_t overrun = 0;    // dropped: faster than the cable for too long
+  std::uint64_t in = 0;           // RoCE frames that entered the world
+  std::uint64_t out = 0;          // frames sent outside
+  std::uint64_t answered = 0;     // ARP, neighbour solicitations
+  std::uint64_t bad_icrc = 0;     // dropped
+  std::uint64_t malformed = 0;    // dropped: RoCEv2 that breaks a rule of the wire, or larger than MTU 4096
+  std::uint64_t not_for_lab = 0;  // dropped: from or to an address that is not behind this port or not in the lab
+  std::uint64_t other = 0;        // dropped: another protocol
+  std::uint64_t overrun = 0;      // dropped: faster than the cable for too long
 };
 
 // Whoever carries frames to the outside.

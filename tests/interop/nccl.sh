@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Real NCCL from PyTorch on one GPU through a simulated switch, in a world with the wall's clock (docs/nccl.md).
+# Real NCCL from PyTorch on one GPU through a simulated switch, in a world in wall-clock mode (docs/nccl.md).
 #   tests/interop/nccl.sh [RANKS]     2 to 4; WEFT=path of the program, PYTHON=the one with PyTorch
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The Linux kernel as a peer (make interop): boots Debian's kernel with rdma_rxe in QEMU, plugs it into a switch port of
-# a world with the wall's clock, and runs programs between it and a simulated host, both ways, on a clean cable and on
+# a world in wall-clock mode, and runs programs between it and a simulated host, both ways, on a clean cable and on
 # one that drops, corrupts, duplicates and reorders.
 #   tests/interop/rxe.sh [BUILD_DIR]
 # Needs qemu-system, busybox-static, perftest, ibverbs-utils, rdmacm-utils, iproute2, python3, and Debian's archive.

@@ -1,4 +1,4 @@
-// Unmodified programs in a world with the wall's clock: real time passes, several run at once, the data is right.
+// Unmodified programs in a world in wall-clock mode: real time passes, several run at once, the data is right.
 #include <gtest/gtest.h>
 
 #include <thread>

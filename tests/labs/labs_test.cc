@@ -42,7 +42,7 @@ TEST_P(ReadyLab, RunsAndMeetsItsExpectations) {
     for (const lab::Problem& problem : lab.error()) ADD_FAILURE() << lab::format_problem(GetParam(), problem);
     return;
   }
-  if (lab::first_outside(*lab) != nullptr) return;  // only a world with the wall's clock has an outside
+  if (lab::first_outside(*lab) != nullptr) return;  // only a world in wall-clock mode has an outside
   EXPECT_FALSE(lab->workloads.empty()) << "a lab shows something";
   EXPECT_FALSE(lab->expectations.empty()) << "a lab says what is right";
   auto result = lab::run_lab(*lab, {});

@@ -231,6 +231,33 @@ TEST(Arrows, SourcesFollowTheRules) {
   }
 }
 
+// Words that engineers stumbled over (STYLE: write as the manuals of this field do). Names, comments and documentation.
+TEST(Arrows, WordsThatEngineersDoNotUse) {
+  const std::string kWords[] = {"wall's clock", "in vain",      "in_vain",      "InVain",       "strangers",
+                                "look_around",  "look_outside", "look_at_lent", "newcomers",    "greet_",
+                                "no business",  "is a lie",     "plays the",    "on_stage",     "is_hit_by_red",
+                                "survives_red", "why_not",      "by and by",    "cable's books"};
+  std::size_t files = 0;
+  for (const char* folder : {"src", "tests", "docs", "bench"}) {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(fs::path(WEFT_SOURCE_DIR) / folder)) {
+      const std::string extension = entry.path().extension().string();
+      const bool is_text = extension == ".h" || extension == ".cc" || extension == ".md" || extension == ".sh";
+      if (!entry.is_regular_file() || !is_text || entry.path().filename() == "arrows_test.cc") continue;
+      ++files;
+      std::ifstream in(entry.path(), std::ios::binary);
+      std::size_t number = 0;
+      for (std::string line; std::getline(in, line);) {
+        ++number;
+        for (const std::string& word : kWords) {
+          if (line.find(word) != line.npos)
+            ADD_FAILURE() << entry.path().string() << ":" << number << ": \"" << word << "\" is not what manuals say";
+        }
+      }
+    }
+  }
+  EXPECT_GT(files, 400u);
+}
+
 TEST(Arrows, GoodExamplesPass) {
   EXPECT_TRUE(check("nic/a.h", "// A thing.\n#pragma once\n\n#include <vector>\n\n#include \"base/time.h\"\n").empty());
   EXPECT_TRUE(check("nic/a.cc", "#include \"fabric/link.h\"\n#include \"fabric/port_queue.h\"\n").empty());

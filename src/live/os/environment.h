@@ -15,7 +15,7 @@ namespace weft::live {
 tl::expected<std::string, std::string> library_directory();
 
 // Whether the kernel lets a program's reads of the CPU's counter be answered. Where it does not, a program that reads
-// it directly would mix real time with virtual: such a world can only go with the wall's clock.
+// it directly would mix real time with virtual: such a world can only run in wall-clock mode.
 bool can_trap_counter();
 
 // Names and values to set; those of the loader come before what is set already.

@@ -94,7 +94,7 @@ void Node::resume(const std::shared_ptr<Thread>& thread, const Reply& reply, Tim
 // real time and beside this thread, until it has had its turn.
 std::vector<std::shared_ptr<Thread>> Node::free_pollers(const Thread& thread, Time_ps now_ps) {
   std::vector<std::shared_ptr<Thread>> freed;
-  if (thread.in_vain < kTurnsInVain) return freed;
+  if (thread.spurious_wakeups < kSpuriousWakeups) return freed;
   for (const auto& each : thread.process->threads) {
     if (each.get() == &thread || each->state != ThreadState::kParked || !each->polls || !each->retry) continue;
     begin_turn(*each, now_ps);
@@ -150,11 +150,11 @@ void Node::take_request(const std::shared_ptr<Thread>& thread, Request request, 
   bool idle = thread->looks && request.op == verbs::Op::kPoll && !thread->process->has_posts();
   take_posts(*thread->process, from_ps, asked_ps);
   thread->local_ps = asked_ps;
-  thread->in_vain = thread->told && request.op == verbs::Op::kWait ? thread->in_vain + 1 : 0;
-  thread->told = false;
+  thread->spurious_wakeups = thread->notified && request.op == verbs::Op::kWait ? thread->spurious_wakeups + 1 : 0;
+  thread->notified = false;
   // It polls for its completion and then spins for the answer; after any other call it is doing something else.
   if (request.op != verbs::Op::kPoll) thread->posted = false;
-  // One that looked around in vain is no news, or two of them would keep each other awake.
+  // A poll that found nothing is no news, or two of them would keep each other awake.
   if (!idle) wake_pollers(*thread->process, thread.get(), asked_ps);
   at(asked_ps, thread->rank, [this, thread, request = std::move(request)](Time_ps now_ps) {
     if (!thread->process->gone) waiter_.execute(thread, request, now_ps);
@@ -164,7 +164,7 @@ void Node::take_request(const std::shared_ptr<Thread>& thread, Request request, 
 void Node::note_write(Process& process, std::uint64_t address, std::span<const std::uint8_t> bytes,
                       Time_ps visible_ps) {
   process.add_write(address, bytes, visible_ps, host_.last_event_ps());
-  // With the wall's clock somebody may look at any time: before the completion, at the end of the slice at the latest.
+  // In wall-clock mode a program may look at any time: before the completion, at the end of the slice at the latest.
   if (process.wall_clock) return;
   visible_ps = process.writes.back().visible_ps;
   for (const auto& thread : process.threads) {

@@ -21,7 +21,7 @@ class ThreadWaiter {
  public:
   virtual ~ThreadWaiter() = default;
   // Returns when the thread has asked (its request is in `request`), is gone, or has to be taken for spinning or
-  // outside; at once where nobody waits for threads: with the wall's clock they run while the world does.
+  // outside; at once where nobody waits for threads: in wall-clock mode they run while the world does.
   enum class Outcome : std::uint8_t { kAsked, kGone, kSpins, kOutside, kRuns };
   virtual Outcome wait_for(Thread& thread, Request& request) = 0;
   // One that slept in the kernel does not sleep there any more.
@@ -30,8 +30,8 @@ class ThreadWaiter {
   virtual void thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps) = 0;
 };
 
-// What a thread's clock may have moved by since the world saw it last: far more than calls cost. More is a lie, and
-// would carry the whole world along.
+// What a thread's clock may have moved by since the world saw it last: far more than calls cost. Clamped
+// to this: a bogus clock would advance simulated time for everybody.
 inline constexpr Time_ps kLongestTurn_ps = 100 * kSecond_ps;
 
 class Node final : public host::Program {

@@ -38,12 +38,12 @@ enum class ThreadState : std::uint8_t {
   kOutside,   // it sleeps in the kernel for something that is not of this world: a pipe, another thread
 };
 
-// A program that polls in vain may wait for something else than an entry: for a moment of the clock, if it has looked
-// at one, or for another of its threads. Its poll returns empty after a while, and later each time.
+// A program whose polls find nothing may wait for something else than an entry: for a moment of the clock, if it has
+// looked at one, or for another of its threads. Its poll returns empty after a while, and later each time.
 inline constexpr Time_ps kFirstPatience_ps = us(100);
 inline constexpr Time_ps kLastPatience_ps = ms(10);
 
-inline constexpr int kTurnsInVain = 3;  // after which a thread is taken to need what another one holds
+inline constexpr int kSpuriousWakeups = 3;  // after which a thread is taken to need what another one holds
 
 struct Thread {
   Connection connection;
@@ -58,8 +58,8 @@ struct Thread {
   bool polls = false;                // it waits for an entry of a completion queue
   bool look = false;                 // the wait that there is ends now, so that the thread looks around
   bool looks = false;                // it runs for no other reason
-  bool told = false;                 // its last wait ended because something was ready
-  int in_vain = 0;                   // how often it has then waited again at once
+  bool notified = false;             // its last wait ended because something was ready
+  int spurious_wakeups = 0;          // how often it has then waited again at once
   std::shared_ptr<const Lent> lent;  // descriptors of the kernel's that it waits for, too
   std::vector<short> lent_events;
   bool has_spun = false;               // its spins have been ended by deliveries so far

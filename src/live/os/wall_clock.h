@@ -1,4 +1,4 @@
-// What a world needs to go with the wall's clock: simulated time as real time since the world came up, and the
+// What a world needs to run in wall-clock mode: simulated time as real time since the world came up, and the
 // descriptors that it sleeps on. A world that cannot keep up falls behind: what it lost is counted and not caught up,
 // so that rates and timers never run fast. Called by server_wall.cc; times are picoseconds of simulated time.
 #pragma once

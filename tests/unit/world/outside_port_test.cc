@@ -123,7 +123,7 @@ TEST(OutsidePort, OnlyItsOwnAddressGetsInAndOnlyToTheLab) {
   to.dst_ip = wire::ipv4_mapped(10, 0, 0, 2);
   mac.dst_mac = kOutsideMac;
   for (const wire::RoceHeaders& h : {from, to, mac}) host.receive(OutsideHost::frame(h, counting(64)));
-  EXPECT_EQ(host.port().counters().strangers, 3U);
+  EXPECT_EQ(host.port().counters().not_for_lab, 3U);
   EXPECT_EQ(host.port().counters().in, 0U);
 }
 
