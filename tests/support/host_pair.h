@@ -7,6 +7,7 @@
 #include "engine/engine.h"
 #include "fabric/link_wrapper.h"
 #include "host/host.h"
+#include "nic/transport.h"
 #include "support/models.h"
 
 namespace weft::support {
@@ -36,6 +37,7 @@ struct HostPairOptions {
 class HostPair {
  public:
   explicit HostPair(const HostPairOptions& options = {}) {
+    engine_.set_formats(nic::packet_formats());
     for (std::uint32_t side = 0; side < 2; ++side)
       hosts_[side] = std::make_unique<host::Host>(options.host, engine_.domain(0), 1, side);
     for (std::uint32_t from = 0; from < 2; ++from) {
