@@ -73,7 +73,7 @@ class Scratch {
   std::filesystem::path path_;
 };
 
-TEST(Domains, DomainsThreadsAndWindowsGiveTheSameBytes) {
+TEST(Domains, DomainsThreadsAndWindowsGiveSameBytes) {
   Scratch scratch;
   lab::Lab lab = busy_lab();
   Outcome expected = support::run(lab, {}, scratch.file("expected.pcapng"));
@@ -110,7 +110,7 @@ TEST(Domains, CaptureChangesNothing) {
   EXPECT_EQ(support::run(busy_lab()).json, support::run(busy_lab(), {}, scratch.file("busy.pcapng")).json);
 }
 
-TEST(Domains, SameSeedTwiceIsTheSame) {
+TEST(Domains, SameSeedRepeatsExactly) {
   Scratch scratch;
   lab::Lab lab = busy_lab();
   Outcome one = support::run(lab, {}, scratch.file("a/capture.pcapng"));
@@ -120,7 +120,7 @@ TEST(Domains, SameSeedTwiceIsTheSame) {
               support::read_file(scratch.file("b/capture.pcapng")));
 }
 
-TEST(Domains, AnotherSeedIsAnotherRun) {
+TEST(Domains, OtherSeedChangesRun) {
   Scratch scratch;
   lab::Lab lab = busy_lab();
   Outcome one = support::run(lab, {}, scratch.file("a/capture.pcapng"));
@@ -131,7 +131,7 @@ TEST(Domains, AnotherSeedIsAnotherRun) {
                support::read_file(scratch.file("b/capture.pcapng")));
 }
 
-TEST(Domains, TheNoisyWorldStillDeliversEverything) {
+TEST(Domains, FaultyLabDeliversEverything) {
   const lab::Lab lab = busy_lab();  // results point into it
   const Outcome ran = support::run(lab);
   for (const lab::WorkloadOutcome& outcome : ran.result.workloads) {

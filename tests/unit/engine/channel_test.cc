@@ -47,7 +47,7 @@ Packet loaded(Domain& domain, Time_ps time_ps, std::uint16_t size_B) {
   return p;
 }
 
-TEST(Channel, LocalPushIsThereAtOnceAndWakesTheNode) {
+TEST(Channel, LocalPushArrivesImmediatelyAndWakesNode) {
   Domain domain;
   std::uint32_t node = domain.add_node({nullptr, &never});
   domain.run_window(1);
@@ -76,7 +76,7 @@ TEST(Channel, RemotePushWaitsForDelivery) {
   EXPECT_EQ(ends.destination.next_wake_ps(), 500);
 }
 
-TEST(Channel, ColdSideAndPayloadMoveToTheReceiversPools) {
+TEST(Channel, ColdSideAndPayloadMoveToReceiverPools) {
   Ends ends;
   Channel channel(ends.source, ends.destination, ends.node, {}, &ends.route);
   for (int i = 0; i < 3; ++i) channel.push(loaded(ends.source, 500 + i, static_cast<std::uint16_t>(1000 + i)));
@@ -100,7 +100,7 @@ TEST(Channel, ColdSideAndPayloadMoveToTheReceiversPools) {
   EXPECT_EQ(ends.destination.payload.in_use(), 0U);
 }
 
-TEST(Channel, MailKeepsItsOrderOverSeveralWindows) {
+TEST(Channel, MailKeepsOrderAcrossWindows) {
   Ends ends;
   Channel channel(ends.source, ends.destination, ends.node, {}, &ends.route);
   std::uint32_t psn = 0;
@@ -134,7 +134,7 @@ std::vector<std::pair<Time_ps, bool>> drain(Channel& channel) {
   return order;
 }
 
-TEST(Channel, APauseOvertakesDataThatIsHandledLater) {
+TEST(Channel, PauseOvertakesDataHandledLater) {
   Domain domain;
   std::uint32_t node = domain.add_node({nullptr, &never});
   domain.run_window(1);
@@ -148,7 +148,7 @@ TEST(Channel, APauseOvertakesDataThatIsHandledLater) {
             (std::vector<std::pair<Time_ps, bool>>{{500, false}, {600, true}, {900, true}, {900, false}}));
 }
 
-TEST(Channel, APauseThatIsDueFirstMovesTheWakeTimeForward) {
+TEST(Channel, EarlierPauseMovesWakeTimeForward) {
   Domain domain;
   std::uint32_t node = domain.add_node({nullptr, &never});
   domain.run_window(1);
@@ -163,7 +163,7 @@ TEST(Channel, APauseThatIsDueFirstMovesTheWakeTimeForward) {
   EXPECT_EQ(channel.next_ps(), 450);
 }
 
-TEST(Channel, TheMailboxKeepsPausesApart) {
+TEST(Channel, MailboxKeepsPausesSeparate) {
   Ends ends;
   Channel channel(ends.source, ends.destination, ends.node, {}, &ends.route);
   channel.push(packet(500, 1));
@@ -178,7 +178,7 @@ TEST(Channel, TheMailboxKeepsPausesApart) {
   EXPECT_EQ(drain(channel), (std::vector<std::pair<Time_ps, bool>>{{600, true}, {900, false}}));
 }
 
-TEST(Channel, TelemetryMovesToTheReceiversPool) {
+TEST(Channel, TelemetryMovesToReceiverPool) {
   Ends ends;
   Channel channel(ends.source, ends.destination, ends.node, {}, &ends.route);
   for (std::uint32_t i = 0; i < 3; ++i) {
@@ -212,7 +212,7 @@ TEST(Channel, TelemetryMovesToTheReceiversPool) {
   EXPECT_EQ(ends.destination.telemetry.in_use(), 0U);
 }
 
-TEST(Channel, TakingEverythingDueLeavesTheRestAndTheRecordsReadable) {
+TEST(Channel, TakingDuePacketsLeavesRestReadable) {
   Domain domain;
   std::uint32_t node = domain.add_node({nullptr, &never});
   Channel channel(domain, domain, node);
@@ -231,7 +231,7 @@ TEST(Channel, TakingEverythingDueLeavesTheRestAndTheRecordsReadable) {
   EXPECT_EQ(drain(channel), (std::vector<std::pair<Time_ps, bool>>{{400, false}, {450, true}, {500, false}}));
 }
 
-TEST(Channel, AnArrivalSetsTheReceiversInboxBit) {
+TEST(Channel, ArrivalSetsInboxBitOfReceiver) {
   Domain domain;
   std::uint32_t node = domain.add_node({nullptr, &never});
   InboxWord word;
@@ -248,7 +248,7 @@ TEST(Channel, AnArrivalSetsTheReceiversInboxBit) {
   EXPECT_EQ(word.next_ps[5], 90);
 }
 
-TEST(Domain, ReleaseOfAPlainPacketTouchesNoPool) {
+TEST(Domain, ReleaseOfPlainPacketTouchesNoPool) {
   Domain domain;
   Packet plain = packet(0, 1);
   plain.aux = 99;  // a word of the transport, not a slot

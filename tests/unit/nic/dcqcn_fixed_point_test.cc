@@ -30,7 +30,7 @@ BottleneckResult simulate(const DcqcnLink& link, int flows, bool mark_at_enqueue
 }
 
 // The equations solved by a second program, of which only these numbers are kept.
-TEST(DcqcnFixedPoint, SolversAgreeWithASecondProgram) {
+TEST(DcqcnFixedPoint, SolversAgreeWithReferenceValues) {
   const DcqcnLink link;
   EXPECT_NEAR(support::fluid_fixed_point(link, 2).p, 0.000796, 1e-6);
   EXPECT_NEAR(support::fluid_fixed_point(link, 10).p, 0.006176, 1e-6);
@@ -59,15 +59,15 @@ void expect_fixed_points(const DcqcnLink& link, std::initializer_list<int> flow_
   }
 }
 
-TEST(DcqcnFixedPoint, PapersRampHoldsTwoToTenFlows) {
+TEST(DcqcnFixedPoint, PaperRampHoldsTwoToTenFlows) {
   expect_fixed_points(ramp(200e3, 0.01), {2, 3, 4, 6, 8, 10});
 }
 
-TEST(DcqcnFixedPoint, TheSameSlopeTwiceAsLongHoldsMore) {
+TEST(DcqcnFixedPoint, RampOfDoubleLengthHoldsMoreFlows) {
   expect_fixed_points(ramp(400e3, 0.02), {2, 6, 12, 14, 16});
 }
 
-TEST(DcqcnFixedPoint, ALongFlatRampHoldsSixtyFour) {
+TEST(DcqcnFixedPoint, LongFlatRampHoldsSixtyFourFlows) {
   expect_fixed_points(ramp(3200e3, 0.1), {2, 16, 64});
 }
 
@@ -83,7 +83,7 @@ TEST(DcqcnFixedPoint, FluidModelIsTooLow) {
 }
 
 // Beyond the ramp there is no fixed point; the queue stays under the wall at Kmax and the link stays full.
-TEST(DcqcnFixedPoint, BeyondTheRampTheQueueLeansOnKmax) {
+TEST(DcqcnFixedPoint, QueueStaysNearKmaxBeyondRamp) {
   const DcqcnLink link;
   EXPECT_GT(support::cycle_fixed_point(link, 16).p, link.pmax);
   const BottleneckResult measured = simulate(link, 16);
@@ -93,7 +93,7 @@ TEST(DcqcnFixedPoint, BeyondTheRampTheQueueLeansOnKmax) {
 
 // A mark set on arrival waits out the queue before anybody hears of it: past Kmax every flow is cut again and again for
 // what is already gone, and the queue swings between the ends.
-TEST(DcqcnFixedPoint, MarkingAtEnqueueSwingsWhereTheQueueMeetsKmax) {
+TEST(DcqcnFixedPoint, MarkingAtEnqueueOscillatesAtKmax) {
   const DcqcnLink link;
   const BottleneckResult at_enqueue = simulate(link, 10, true);
   const BottleneckResult at_dequeue = simulate(link, 10);
