@@ -49,7 +49,7 @@ TEST(Digest, SendAndReadLatency) {
   EXPECT_EQ(digest(outcome.json), 17393068919947453024ULL) << outcome.json;
 }
 
-TEST(Digest, TransfersOverALossyCable) {
+TEST(Digest, TransfersOverLossyCable) {
   lab::Lab lab = support::two_host_lab(support::test_nic(), 1500);
   lab.seed = 5;
   for (auto op : {workload::TransferOp::kWrite, workload::TransferOp::kSend, workload::TransferOp::kRead,
@@ -83,7 +83,7 @@ TEST(Digest, TransfersOverALossyCable) {
 }
 
 // Seven hosts of a leaf-spine fabric send to the eighth, with PFC, ECN and DCQCN.
-TEST(Digest, IncastOverALeafSpineFabric) {
+TEST(Digest, IncastOverLeafSpine) {
   fabric::SwitchQos qos = support::lossless_qos();
   qos.ingress_pool_B = qos.egress_pool_B = 1 << 20;
   qos.queues[3].ecn = {.enabled = true, .min_B = 20'000, .max_B = 200'000, .probability_ppb = 300'000'000};

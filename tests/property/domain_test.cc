@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "support/labs.h"
+#include "support/sanitized.h"
 
 namespace weft {
 namespace {
@@ -72,7 +73,7 @@ class Scratch {
   std::filesystem::path path_;
 };
 
-TEST(Domains, DomainsThreadsAndWindowsGiveTheSameBytes) {
+TEST(Domains, DomainsThreadsAndWindowsGiveSameBytes) {
   Scratch scratch;
   lab::Lab lab = busy_lab();
   Outcome expected = support::run(lab, {}, scratch.file("expected.pcapng"));
@@ -81,6 +82,7 @@ TEST(Domains, DomainsThreadsAndWindowsGiveTheSameBytes) {
   ASSERT_GT(expected_capture.size(), 1'000'000U);
   for (std::uint32_t domains : {1U, 2U}) {
     for (std::uint32_t threads : {1U, 2U}) {
+      if (support::kSanitized && threads == 1) continue;  // no races to find
       for (std::int64_t divisor : {1, 3}) {
         lab::SessionOptions options;
         options.domains = domains;
@@ -108,7 +110,7 @@ TEST(Domains, CaptureChangesNothing) {
   EXPECT_EQ(support::run(busy_lab()).json, support::run(busy_lab(), {}, scratch.file("busy.pcapng")).json);
 }
 
-TEST(Domains, SameSeedTwiceIsTheSame) {
+TEST(Domains, SameSeedRepeatsExactly) {
   Scratch scratch;
   lab::Lab lab = busy_lab();
   Outcome one = support::run(lab, {}, scratch.file("a/capture.pcapng"));
@@ -118,7 +120,7 @@ TEST(Domains, SameSeedTwiceIsTheSame) {
               support::read_file(scratch.file("b/capture.pcapng")));
 }
 
-TEST(Domains, AnotherSeedIsAnotherRun) {
+TEST(Domains, OtherSeedChangesRun) {
   Scratch scratch;
   lab::Lab lab = busy_lab();
   Outcome one = support::run(lab, {}, scratch.file("a/capture.pcapng"));
@@ -129,7 +131,7 @@ TEST(Domains, AnotherSeedIsAnotherRun) {
                support::read_file(scratch.file("b/capture.pcapng")));
 }
 
-TEST(Domains, TheNoisyWorldStillDeliversEverything) {
+TEST(Domains, FaultyLabDeliversEverything) {
   const lab::Lab lab = busy_lab();  // results point into it
   const Outcome ran = support::run(lab);
   for (const lab::WorkloadOutcome& outcome : ran.result.workloads) {

@@ -86,7 +86,7 @@ Outcome run(const lab::Lab& lab, std::uint32_t domains, std::uint32_t threads, c
   return support::run(lab, options, capture);
 }
 
-TEST(FabricDomains, DomainsAndThreadsGiveTheSameBytes) {
+TEST(FabricDomains, DomainsAndThreadsGiveSameBytes) {
   const std::filesystem::path scratch =
       std::filesystem::temp_directory_path() / fmt::format("weft-fabric-domains-{}", ::getpid());
   std::filesystem::create_directories(scratch);

@@ -245,7 +245,7 @@ void check_lab(const lab::Lab& lab, const std::string& capture) {
   RC_ASSERT(support::run(lab, {}, capture).json == outcome.json);
 }
 
-TEST(FaultProperty, DataArrivesIntactOrTheErrorIsReported) {
+TEST(FaultProperty, DataArrivesIntactOrErrorIsReported) {
   // The same cases in every run; RC_PARAMS="seed=… max_success=…" asks for others.
   setenv("RC_PARAMS", "seed=20261116 max_success=200 noshrink=1", 0);
   std::string capture =

@@ -21,7 +21,7 @@ void expect_words(std::span<const Word<Enum>> words) {
   for (const auto& word : words) expect_documented(word.text);
 }
 
-TEST(Docs, EveryKeyIsExplained) {
+TEST(Docs, ExplainEveryKey) {
   for (const auto& keys :
        {mirror_keys(),      switch_keys(),      switch_port_keys(), routing_keys(), route_keys(),   fabric_keys(),
         fabric_host_keys(), pfc_keys(),         watchdog_keys(),    queue_keys(),   ecn_keys(),     group_keys(),
@@ -32,7 +32,7 @@ TEST(Docs, EveryKeyIsExplained) {
   }
 }
 
-TEST(Docs, EveryWordIsExplained) {
+TEST(Docs, ExplainEveryWord) {
   expect_words(cable_words());
   expect_words(fec_words());
   expect_words(fault_action_words());
@@ -60,12 +60,12 @@ TEST(Docs, EveryWordIsExplained) {
   }
 }
 
-TEST(Docs, EveryCounterIsListed) {
+TEST(Docs, ListEveryCounter) {
   for (const std::string& counter : counted_counters())
     expect_documented(test::replaced(counter, "prio[0-7]", "prioN"));
 }
 
-TEST(Docs, ItsExamplesWork) {
+TEST(Docs, ExamplesWork) {
   std::vector<std::string> blocks;
   const std::string_view fence = "```yaml\n";
   for (std::size_t at = page().find(fence); at != std::string::npos; at = page().find(fence, at + 1)) {

@@ -50,7 +50,7 @@ TEST(LabFlows, PairsAndBursts) {
   EXPECT_EQ(bursts.flows->flows.size(), 4U);
 }
 
-TEST(LabFlows, DistributionFollowsTheSeed) {
+TEST(LabFlows, DistributionFollowsSeed) {
   const std::string text = with("flows: distribution, hosts: all, shape: hadoop, load: 50 %, count: 20");
   const auto flows = [&](std::uint64_t seed) {
     return read_lab(text, "lab.yaml", {}, seed)->workloads[0].flows->flows;
@@ -80,7 +80,7 @@ TEST(LabFlows, Problems) {
   for (const auto& [workload, expected] : kBad) expect_problem(with(workload), expected);
 }
 
-TEST(LabFlows, HostsThatAreNotConnected) {
+TEST(LabFlows, RejectsUnconnectedHosts) {
   expect_problem(
       "version: 1\nname: r\nfabric: {template: ring, hosts: 3, host: {nic: cx5-100g}}\n"
       "workloads: [{name: x, flows: all-to-all, hosts: all, size: 1 MB}]\n",
@@ -92,7 +92,7 @@ TEST(LabFlows, HostsThatAreNotConnected) {
       "MB}]\n");
 }
 
-TEST(LabFlows, TheirMetricsCanBeExpected) {
+TEST(LabFlows, ExpectationsMayNameFlowMetrics) {
   read_good(with("flows: permutation, hosts: all, size: 1 MB") +
             "expect: {x.fct_p99_us: {max: 200}, x.failed: {equal: 0}}\n");
   expect_problem(with("flows: permutation, hosts: all, size: 1 MB") + "expect: {x.t_avg_us: {max: 200}}\n",

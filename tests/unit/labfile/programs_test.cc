@@ -50,7 +50,7 @@ TEST(LabPrograms, Problems) {
   expect_problem(with_program("[{node: vm00, command: x}], flows: incast"), "21:5 more than one kind");
 }
 
-TEST(LabPrograms, PatternsAreCheckedWhereTheyStand) {
+TEST(LabPrograms, ReportsBadPatternsInPlace) {
   const auto find = [](std::string_view what) {
     return with_program(fmt::format("[{{node: vm00, command: x, find: {}}}]", what));
   };

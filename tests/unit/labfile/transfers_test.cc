@@ -57,7 +57,7 @@ TEST(LabTransfer, Problems) {
   expect_problem(with("transfer: write, args: -a"), "22:38 args does not fit here | only perftest has args");
 }
 
-TEST(LabTransfer, MisuseFitsTheOperation) {
+TEST(LabTransfer, MisuseMatchesOperation) {
   for (const char* bad : {"transfer: send, misuse: wrong-rkey", "transfer: send, misuse: beyond-region",
                           "transfer: read, misuse: no-remote-write", "transfer: write, misuse: no-receive",
                           "transfer: send, connection: UD, size: 8 B, misuse: dead-peer"}) {

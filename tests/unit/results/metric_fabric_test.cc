@@ -25,7 +25,7 @@ RunResult incast() {
 }
 
 // Every name that a lab may write has a value, so that no expectation can fail for want of one.
-TEST(MetricFabric, EveryNameHasAValue) {
+TEST(MetricFabric, NamesHaveValues) {
   RunResult result = incast();
   for (std::string_view metric : metrics_of(MetricGroup::kFlows))
     EXPECT_TRUE(flows_value(metric, result.workloads[0].flows->summary).has_value()) << metric;
@@ -42,7 +42,7 @@ TEST(MetricFabric, EveryNameHasAValue) {
   EXPECT_FALSE(fabric_value("leaf9", "drops", result).has_value());
 }
 
-TEST(MetricFabric, NumbersAgreeWithTheirSources) {
+TEST(MetricFabric, ValuesMatchSources) {
   RunResult result = incast();
   EXPECT_EQ(flows_value("done", result.workloads[0].flows->summary), 7.0);
   EXPECT_EQ(fabric_value("fabric", "lossless_drops", result), 0.0);
@@ -60,7 +60,7 @@ TEST(MetricFabric, NumbersAgreeWithTheirSources) {
   EXPECT_EQ(sent, static_cast<double>(received));
 }
 
-TEST(MetricFabric, PausesAreInEthtoolUnderTheirNames) {
+TEST(MetricFabric, EthtoolShowsPausesByName) {
   RunResult result = incast();
   Expectation expectation;
   expectation.subject = "h4:p0";
