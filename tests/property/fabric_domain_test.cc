@@ -127,7 +127,7 @@ TEST(FabricDomains, DomainsAndThreadsGiveSameBytes) {
 
 // Each engine builds its own hosts and switches and knows of the others only what the plan says: numbers of queue
 // pairs, PSNs, keys, routes.
-TEST(SharedWorld, PartsAreThoseOfTheWhole) {
+TEST(SharedWorld, PartsMatchWhole) {
   lab::Lab lab = busy_fabric(fabric::Balancing::kEcmp);
   std::erase_if(lab.workloads, [](const lab::WorkloadConfig& each) { return !each.flows; });
   support::FabricRunOptions options;
