@@ -114,12 +114,12 @@ const workload::PerftestNumbers& simulated(const Row& row) {
     workload.name = test;
     workload.client = lab->links.front().a;
     workload.server = lab->links.front().b;
-    workload.perftest = *options;
+    workload.options = *options;
     lab->workloads = {workload};
     lab->expectations.clear();
     auto result = lab::run_lab(*lab, {});
     EXPECT_TRUE(result);
-    for (const workload::PerftestRow& measured : result->workloads.front().perftest->rows) {
+    for (const workload::PerftestRow& measured : result->workloads.front().as<workload::PerftestResult>()->rows) {
       EXPECT_EQ(measured.failure, "");
       sizes[measured.size_B] = workload::perftest_numbers(*options, measured);
     }

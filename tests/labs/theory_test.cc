@@ -351,16 +351,16 @@ qos:
     EXPECT_EQ(host.nics[0].model.ack_timeout_mode, nic::AckTimeoutMode::kConnectX);
   lab::WorkloadConfig workload;
   workload.name = "incast";
-  workload.flows.emplace();
-  workload.flows->flows = workload::incast(senders, 0, 2'000'000);
+  workload.options.emplace<workload::FlowOptions>().flows = workload::incast(senders, 0, 2'000'000);
   for (std::uint32_t h = 0; h < lab->hosts.size(); ++h) workload.flow_ports.push_back({h, 0, 0});
   lab->workloads.push_back(workload);
   auto result = lab::run_lab(*lab, {});
   if (!result) return 0;
-  const workload::FlowSummary& summary = result->workloads[0].flows->summary;
+  const workload::FlowSummary& summary = result->workloads[0].as<lab::FlowsOutcome>()->summary;
   EXPECT_EQ(summary.done, senders.size());
   for (const lab::SwitchOutcome& device : result->switches) EXPECT_EQ(device.drops.total, 0U) << device.config->name;
-  for (const lab::FlowOutcome& flow : result->workloads[0].flows->flows) EXPECT_EQ(flow.retransmitted_packets, 0U);
+  for (const lab::FlowOutcome& flow : result->workloads[0].as<lab::FlowsOutcome>()->flows)
+    EXPECT_EQ(flow.retransmitted_packets, 0U);
   return summary.last_end_ps;
 }
 

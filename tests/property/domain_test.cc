@@ -103,7 +103,8 @@ TEST(Domains, CaptureChangesNothing) {
   Scratch scratch;
   lab::Lab lab = busy_lab();
   // Payload travels only where somebody looks: leave only what does not look by itself.
-  std::erase_if(lab.workloads, [](const lab::WorkloadConfig& w) { return w.transfer.has_value(); });
+  std::erase_if(lab.workloads,
+                [](const lab::WorkloadConfig& w) { return w.as<workload::TransferOptions>() != nullptr; });
   Outcome with = support::run(lab, {}, scratch.file("capture.pcapng"));
   EXPECT_GT(with.result.captured_frames, 0U);
   EXPECT_EQ(support::run(lab).json, with.json);
@@ -135,10 +136,12 @@ TEST(Domains, FaultyLabDeliversEverything) {
   const lab::Lab lab = busy_lab();  // results point into it
   const Outcome ran = support::run(lab);
   for (const lab::WorkloadOutcome& outcome : ran.result.workloads) {
-    if (!outcome.transfer) continue;
-    EXPECT_FALSE(outcome.transfer->stalled) << outcome.config->name;
-    EXPECT_EQ(outcome.transfer->completed, 30U) << outcome.config->name;
-    EXPECT_TRUE(outcome.config->transfer->ud || outcome.transfer->verified == 30) << outcome.config->name;
+    const auto* transfer = outcome.as<workload::TransferResult>();
+    if (transfer == nullptr) continue;
+    EXPECT_FALSE(transfer->stalled) << outcome.config->name;
+    EXPECT_EQ(transfer->completed, 30U) << outcome.config->name;
+    EXPECT_TRUE(outcome.config->as<workload::TransferOptions>()->ud || transfer->verified == 30)
+        << outcome.config->name;
   }
 }
 

@@ -111,8 +111,9 @@ TEST(FabricDomains, DomainsAndThreadsGiveSameBytes) {
     EXPECT_GT(drops, 0U);
     EXPECT_GT(expected.result.captured_frames, support::kSanitized ? 500U : 1000U);
     for (const lab::WorkloadOutcome& outcome : expected.result.workloads) {
-      if (!outcome.transfer) continue;
-      EXPECT_EQ(outcome.transfer->verified, 10U) << outcome.config->name;
+      const auto* transfer = outcome.as<workload::TransferResult>();
+      if (transfer == nullptr) continue;
+      EXPECT_EQ(transfer->verified, 10U) << outcome.config->name;
     }
     const std::pair<std::uint32_t, std::uint32_t> splits[] = {{2, 2}, {4, 4}, {4, 2}, {4, 1}};
     for (const auto& [domains, threads] : splits) {

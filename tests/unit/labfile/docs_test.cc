@@ -1,7 +1,7 @@
 // docs/lab-file.md knows every word of the reader, and its examples work.
 
 #include "labfile/words.h"
-#include "results/metrics.h"
+#include "model/metrics.h"
 #include "support/matching.h"
 #include "text/units.h"
 #include "unit/labfile/lab_text.h"
@@ -54,10 +54,9 @@ TEST(Docs, ExplainEveryWord) {
   expect_words(watchdog_words());
   expect_words(congestion_words());
   for (std::string_view test : perftest_words()) expect_documented(test);
-  for (MetricGroup group :
-       {MetricGroup::kBandwidth, MetricGroup::kLatency, MetricGroup::kTransfer, MetricGroup::kFlows}) {
-    for (std::string_view metric : metrics_of(group)) expect_documented(metric);
-  }
+  workload::for_each_kind([](auto kind) {
+    for (std::string_view metric : known_metrics(kind)) expect_documented(metric);
+  });
 }
 
 TEST(Docs, ListEveryCounter) {
@@ -81,7 +80,7 @@ TEST(Docs, ExamplesWork) {
   EXPECT_EQ(read_good(blocks[1] + blocks[5]).mirrors.size(), 2U);
   EXPECT_EQ(read_good(blocks[0] + blocks[6]).faults.size(), 4U);
   const std::string hosts = blocks[0].substr(0, blocks[0].find("workloads:"));
-  EXPECT_EQ(read_good(hosts + blocks[7]).workloads.at(0).programs->programs.size(), 2U);
+  EXPECT_EQ(read_good(hosts + blocks[7]).workloads.at(0).as<workload::ProgramOptions>()->programs.size(), 2U);
 }
 
 }  // namespace

@@ -201,8 +201,9 @@ TEST(Topology, ExpandedLabIsEquivalent) {
       EXPECT_EQ(again.switches[i].ports[0].headroom_B, lab.switches[i].ports[0].headroom_B);
     }
     EXPECT_EQ(lab.switches[0].qos.watchdog.action, fabric::WatchdogAction::kAlert);
-    ASSERT_EQ(again.workloads[0].flows->flows.size(), 10U);
-    EXPECT_EQ(again.workloads[0].flows->flows[9].size_B, lab.workloads[0].flows->flows[9].size_B);
+    ASSERT_EQ(again.workloads[0].as<workload::FlowOptions>()->flows.size(), 10U);
+    EXPECT_EQ(again.workloads[0].as<workload::FlowOptions>()->flows[9].size_B,
+              lab.workloads[0].as<workload::FlowOptions>()->flows[9].size_B);
   }
 }
 

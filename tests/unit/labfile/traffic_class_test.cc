@@ -97,7 +97,9 @@ TEST(LabClass, PfcStopsOneClassAndPauseAll) {
       std::vector<std::string> overrides{std::string("qos.pfc.mode=") + mode};
       if (direct) overrides.insert(overrides.end(), {"links=[{endpoints: [a:p0, b:p0]}]"});
       const RunResult result = run(text, overrides);
-      const auto end_ps = [&](std::size_t i) { return result.workloads[i].flows->flows.front().row.end_ps; };
+      const auto end_ps = [&](std::size_t i) {
+        return result.workloads[i].as<FlowsOutcome>()->flows.front().row.end_ps;
+      };
       EXPECT_GT(end_ps(0), us(700)) << mode;
       if (std::string_view(mode) == "pfc") {
         EXPECT_LT(end_ps(1), us(100)) << "class 1 goes on";

@@ -10,7 +10,7 @@ std::string with(std::string_view keys) {
   return good_lab_with("{name: w, transfer: write, client", fmt::format("{{name: w, {}, client", keys));
 }
 workload::TransferOptions options_of(std::string_view keys) {
-  return read_good(with(keys)).workloads.at(1).transfer.value();
+  return std::get<workload::TransferOptions>(read_good(with(keys)).workloads.at(1).options);
 }
 
 TEST(LabTransfer, Defaults) {

@@ -13,7 +13,7 @@ TEST(YamlOverride, ReachesAnyKey) {
   EXPECT_EQ(lab.links.at(0).length_mm, 2500);
   EXPECT_EQ(lab.links.at(0).cable, CableKind::kAoc);
   EXPECT_EQ(lab.qos.dscp, 26);
-  EXPECT_EQ(lab.workloads.at(0).perftest->size_B, 64U);
+  EXPECT_EQ(lab.workloads.at(0).as<workload::PerftestOptions>()->size_B, 64U);
   EXPECT_EQ(lab.name, "other");
   EXPECT_EQ(lab.hosts.at(1).nics.at(0).model.ack_interval_packets, 16U);
   EXPECT_EQ(lab.hosts.at(0).nics.at(0).model.ack_interval_packets, 29U);

@@ -1,4 +1,4 @@
-#include "results/metrics.h"
+#include "model/metrics.h"
 
 #include <gtest/gtest.h>
 
