@@ -16,9 +16,9 @@ namespace {
 
 using workload::EndpointPair;
 
-constexpr std::string_view kKeys[] = {"flows",     "hosts",   "to",        "pairs", "size",    "count",    "op",
-                                      "message",   "rounds",  "period",    "load",  "shape",   "duration", "file",
-                                      "telemetry", "timeout", "retry_cnt", "dscp",  "priority"};
+constexpr std::string_view kFlowKeys[] = {"flows",     "hosts",   "to",        "pairs", "size",    "count",    "op",
+                                          "message",   "rounds",  "period",    "load",  "shape",   "duration", "file",
+                                          "telemetry", "timeout", "retry_cnt", "dscp",  "priority"};
 constexpr Range<std::int64_t> kSizes{1, std::int64_t{1} << 40};
 constexpr std::uint64_t kMostFlows = 50'000'000;
 
@@ -390,7 +390,7 @@ class FlowReader {
 }  // namespace
 
 std::span<const std::string_view> kind_keys(std::type_identity<workload::FlowOptions>) {
-  return kKeys;
+  return kFlowKeys;
 }
 std::string_view misfit(std::type_identity<workload::FlowOptions>, std::string_view) {
   return "flows run between hosts: write hosts, and to for incast";

@@ -25,7 +25,7 @@ using workload::FlowSummary;
 
 constexpr std::size_t kMostRows = 32;  // of a table
 
-constexpr const char* kSchema = R"(
+constexpr const char* kFlowSchema = R"(
 CREATE TABLE flow(workload TEXT, number INTEGER, id INTEGER, source TEXT, destination TEXT, size_B INTEGER,
   start_ps INTEGER, fct_ps INTEGER, state TEXT, goodput_bps REAL, slowdown REAL, retransmitted_packets INTEGER,
   cnps_received INTEGER);
@@ -173,7 +173,7 @@ void write_json(const FlowOptions&, const FlowsOutcome& outcome, const Lab&, con
 }
 
 const char* table_schema(std::type_identity<FlowOptions>) {
-  return kSchema;
+  return kFlowSchema;
 }
 
 void write_tables(std::type_identity<FlowOptions>, const RunResult& result, SqliteFile& file) {
