@@ -58,11 +58,11 @@ Time_ps Switch::run(Time_ps end_ps) {
     bool pause = (*next >> 16 & 3) == kPauseKind;
     if (arrival_ps < service_ps || (arrival_ps == service_ps && pause)) {
       auto p = static_cast<std::uint32_t>(*next++ & kPortMask);
-      engine::Channel& channel = *wires_[p].inbound;
+      engine::Inlet& inlet = *wires_[p].inbound;
       if (pause) [[unlikely]] {
-        receive_pause(p, channel.taken_pause(), now_ps);
+        receive_pause(p, inlet.taken_pause(), now_ps);
       } else {
-        arrive(p, channel.taken(), now_ps);
+        arrive(p, inlet.taken(), now_ps);
       }
     } else {
       std::uint32_t p = services_[first_service_++].port;
@@ -107,12 +107,12 @@ inline void Switch::gather(Time_ps end_ps) {
     for (std::uint64_t bits = due; bits != 0; bits &= bits - 1) {
       auto i = static_cast<std::uint32_t>(std::countr_zero(bits));
       auto p = static_cast<std::uint32_t>(wires - wires_.data()) + i;
-      engine::Channel& channel = *wires[i].inbound;
+      engine::Inlet& inlet = *wires[i].inbound;
       // One more for the end mark.
-      if (count + channel.waiting() + 1 > arrivals_.size()) [[unlikely]]
-        arrivals_.resize(2 * (count + channel.waiting() + 1));
+      if (count + inlet.waiting() + 1 > arrivals_.size()) [[unlikely]]
+        arrivals_.resize(2 * (count + inlet.waiting() + 1));
       std::uint64_t* out = arrivals_.data() + count;
-      Time_ps next_ps = channel.take_until(end_ps, [&](Packet& packet, bool pause) {
+      Time_ps next_ps = inlet.take_until(end_ps, [&](Packet& packet, bool pause) {
         *out++ = static_cast<std::uint64_t>(packet.time_ps - base_ps_) << kTimeShift |
                  (pause ? kPauseKind : kArrivalKind) << 16 | p;
         if (!pause) look_ahead(packet, p);
@@ -310,11 +310,11 @@ void Switch::forward_from_cpu(std::uint32_t in, Packet& packet, Time_ps now_ps) 
   traffic.bytes += line_bytes - kLineGap_B;
   port.free_ps = now_ps + Time_ps{line_bytes} * port.ps_per_byte;
   packet.time_ps = now_ps + port.delay_ps + Time_ps{std::min(line_bytes, port.cut_through_B)} * port.ps_per_byte;
-  if (port.outbound->tapped) [[unlikely]] {
-    port.out->send_wrapped(packet, now_ps);
+  if (port.outbound == nullptr || port.outbound->tapped) [[unlikely]] {
+    port.out->send_by_wrapper_or_mail(packet, now_ps);
     if (port.out->next_release_ps() != kNever_ps) plan_release(p);
   } else {
-    port.outbound->push(packet);
+    port.outbound->enter(packet);
   }
 }
 

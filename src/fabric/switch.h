@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "engine/channel.h"
+#include "engine/inlet.h"
 #include "fabric/link.h"
 #include "fabric/link_flow_control.h"
 #include "fabric/route_table.h"
@@ -138,10 +138,10 @@ class Switch {
     PortTraffic rx;
   };
   struct alignas(64) Port {
-    Time_ps free_ps = 0;             // the last frame has left
-    Time_ps service_ps = kNever_ps;  // planned, because something waits that may leave
-    engine::Channel* outbound = nullptr;
-    Time_ps delay_ps = 0;  // of the link: flight and the far node's pipeline
+    Time_ps free_ps = 0;                // the last frame has left
+    Time_ps service_ps = kNever_ps;     // planned, because something waits that may leave
+    engine::Inlet* outbound = nullptr;  // where packets go; null when that is in another domain
+    Time_ps delay_ps = 0;               // of the link: flight and the far node's pipeline
     std::uint32_t ps_per_byte = 0;
     std::uint32_t cut_through_B = 0;  // the far node handles a frame when so many bytes are in
     std::uint32_t longest_B = 0;      // frame that the port's MTU allows
@@ -283,8 +283,8 @@ class Switch {
   std::uint32_t node_;
   SharedBuffer buffer_;
   struct Wires {
-    engine::Channel* inbound = nullptr;
-    engine::Channel* outbound = nullptr;
+    engine::Inlet* inbound = nullptr;
+    const void* outbound = nullptr;
   };
   std::vector<Port> ports_;
   std::vector<Wires> wires_;   // by port: what arrivals and sends will touch

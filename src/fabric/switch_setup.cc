@@ -69,12 +69,13 @@ Switch::Switch(SwitchSetup setup, engine::Domain& domain)
 void Switch::attach(std::uint32_t port, LinkDirection& out, LinkDirection& in) {
   ports_[port].out = &out;
   ports_[port].in = &in;
-  ports_[port].outbound = &out.channel();
+  ports_[port].outbound = out.outlet().inlet();
   const LinkTiming& timing = out.timing();
   ports_[port].delay_ps = timing.flight_ps + timing.pipeline_ps;
   ports_[port].ps_per_byte = static_cast<std::uint32_t>(timing.ps_per_byte);
   ports_[port].cut_through_B = timing.cut_through_B == 0 ? UINT32_MAX : timing.cut_through_B;
-  wires_[port] = {&in.channel(), &out.channel()};
+  const void* outbound = out.outlet().inlet();
+  wires_[port] = {in.inlet(), outbound != nullptr ? outbound : &out};
   const SwitchQos& qos = setup_.qos;
   transmit_control_[port] = {qos.flow_control, qos.pfc_receive_mask, timing.ps_per_byte};
   receive_control_[port] = {qos.flow_control, qos.pause_of_group, qos.pause_quanta, timing.ps_per_byte,

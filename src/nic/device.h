@@ -21,6 +21,7 @@
 #include "nic/counters.h"
 #include "nic/device_config.h"
 #include "nic/memory.h"
+#include "nic/port_numbers.h"
 #include "nic/queue_pair.h"
 #include "nic/shared_receive_queue.h"
 #include "nic/work_heap.h"
@@ -38,7 +39,7 @@ class alignas(64) Device {
   Time_ps pause_due_ps_ = kNever_ps;
   Time_ps release_ps_ = kNever_ps;  // of a frame that a fault of the cable holds back
   Time_ps free_ps_ = 0;             // the port has sent its last frame
-  engine::Channel& arrivals_;
+  engine::Inlet& arrivals_;
   PcieFunction* functions_;  // the card's
   Time_ps last_event_ps_ = 0;
   std::uint64_t events_ = 0;
@@ -91,7 +92,7 @@ class alignas(64) Device {
   // qkey and min_rnr_timer. False: refused, and transition_error says why; empty when it would not be.
   std::string_view transition_error(std::uint32_t qpn, QpState to, const QpAttributes& attributes) const;
   bool modify(std::uint32_t qpn, QpState to, const QpAttributes& attributes = {}, Time_ps now_ps = 0);
-  std::uint32_t random_psn() { return static_cast<std::uint32_t>(psns_.below(1 << 24)); }
+  std::uint32_t random_psn() { return numbers_.random_psn(); }
 
   // Verbs: data path. A post returns false when the queue is full or the state forbids it. The doorbell
   // leaves the CPU at `doorbell_ps`, which may lie after now.
@@ -174,7 +175,7 @@ class alignas(64) Device {
   static fabric::Fate receive_ud(Device& device, QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
 
  private:
-  static constexpr std::uint32_t kFirstQpn = 0x108;  // low numbers are the driver's own, as on mlx5
+  static constexpr std::uint32_t kFirstQpn = QueuePairNumbers::kFirst;
   static constexpr std::uint32_t kGeneralServicesQpn = 1;
   static constexpr std::uint32_t kCqe_B = 64;
   static constexpr std::size_t kRestingQps = 64;    // destroyed numbers that are not used again yet
@@ -361,7 +362,7 @@ class alignas(64) Device {
   std::deque<engine::Packet> looped_;       // to this port, in the order of their times
   ContextRing free_qps_;                    // places of destroyed queue pairs, the oldest first
   std::vector<std::uint32_t> free_cqs_;
-  RandomStream psns_;
+  QueuePairNumbers numbers_;
   RandomStream jitter_;
   Time_ps ordered_ps_ = 0;  // no CPU sees anything before: the last write to memory elsewhere, which nothing passes
   std::vector<PendingCnp> cnps_;

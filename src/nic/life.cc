@@ -56,7 +56,7 @@ std::uint32_t Device::create_qp(const Transport& transport, std::uint32_t send_c
   qp.resp.receives.resize(std::bit_ceil(receive_depth));
   qp.resp.mask = static_cast<std::uint32_t>(qp.resp.receives.size() - 1);
   if (free_qps_.size() <= kRestingQps) {
-    qp.qpn = kFirstQpn + static_cast<std::uint32_t>(qps_.size());
+    qp.qpn = numbers_.next_qpn();
     qps_.push_back(std::move(qp));
     return qps_.back().qpn;
   }

@@ -27,7 +27,7 @@ FlowRun::FlowRun(FlowOptions options, std::vector<Endpoint> endpoints)
   rows_.reserve(options_.flows.size());
   for (const Flow& flow : options_.flows) {
     WEFT_CHECK(flow.source < endpoints_.size() && flow.destination < endpoints_.size(), "a flow between endpoints");
-    WEFT_CHECK(endpoints_[flow.source].device != endpoints_[flow.destination].device, "a flow crosses a cable");
+    WEFT_CHECK(endpoints_[flow.source].port_id() != endpoints_[flow.destination].port_id(), "a flow crosses a cable");
     WEFT_CHECK(rows_.empty() || rows_.back().start_ps <= flow.start_ps, "flows are in order of start");
     FlowRow row;
     row.id = flow.id != 0 ? flow.id : static_cast<std::uint32_t>(rows_.size() + 1);
@@ -75,12 +75,10 @@ void FlowRun::connect(std::uint32_t flow) {
   std::uint32_t receives = options_.op == FlowOp::kSend ? at_most(kReceives, progress.messages) : 0;
   std::uint32_t depth = at_most(kOutstanding, progress.messages);
   QpPair pair;
-  pair.client = source.device->create_qp(nic::QpType::kRc, players_[row.source].cq, players_[row.source].cq, depth, 1,
-                                         source.function);
-  pair.server = destination.device->create_qp(nic::QpType::kRc, receiver.cq, receiver.cq, 1, std::max(receives, 1U),
-                                              destination.function);
-  pair.client_psn = source.device->random_psn();
-  pair.server_psn = destination.device->random_psn();
+  pair.client = source.create_qp(nic::QpType::kRc, players_[row.source].cq, players_[row.source].cq, depth, 1);
+  pair.server = destination.create_qp(nic::QpType::kRc, receiver.cq, receiver.cq, 1, std::max(receives, 1U));
+  pair.client_psn = source.random_psn();
+  pair.server_psn = destination.random_psn();
   ConnectionSettings settings;
   settings.timeout = options_.timeout;
   settings.retry_cnt = options_.retry_cnt;
@@ -88,12 +86,13 @@ void FlowRun::connect(std::uint32_t flow) {
   bring_up(source, destination, settings, mtu_B(row), pair);
   row.qpn = pair.client;
   progress.remote_qpn = row.remote_qpn = pair.server;
+  if (!destination.is_here()) return;
   for (std::uint32_t i = 0; i < receives; ++i) receiver.post_receive(flow);
 }
 
 bool FlowRun::is_finished() const {
-  return std::all_of(rows_.begin(), rows_.end(), [](const FlowRow& row) {
-    return row.state == FlowState::kDone || row.state == FlowState::kFailed;
+  return std::all_of(rows_.begin(), rows_.end(), [&](const FlowRow& row) {
+    return row.state == FlowState::kDone || row.state == FlowState::kFailed || !endpoints_[row.source].is_here();
   });
 }
 
@@ -104,12 +103,14 @@ bool FlowRun::start_phase(Time_ps at_ps) {
   plan();
   for (std::size_t i = 0; i < endpoints_.size(); ++i) {
     Player& player = players_[i];
-    nic::Device& device = *endpoints_[i].device;
+    const Endpoint& end = endpoints_[i];
     if (player.flows == 0) continue;
-    device.reserve_qps(player.flows);
-    player.cq = device.create_cq(std::max(player.cq_entries, 1U));
-    player.va = kBufferBase + (std::uint64_t{device.port_id()} << 32);
-    player.key = device.memory().add(player.va, buffer_B_, {true, true, true, true});
+    if (end.is_here()) {
+      end.device->reserve_qps(player.flows);
+      player.cq = end.device->create_cq(std::max(player.cq_entries, 1U));
+    }
+    player.va = kBufferBase + (std::uint64_t{end.port_id()} << 32);
+    player.key = end.memory().add(player.va, buffer_B_, {true, true, true, true});
   }
   for (std::uint32_t i = 0; i < rows_.size(); ++i) connect(i);
   for (Player& player : players_) player.start(at_ps);
@@ -119,7 +120,7 @@ bool FlowRun::start_phase(Time_ps at_ps) {
 // A receiver of WRITEs has nothing to do.
 void FlowRun::Player::start(Time_ps at_ps) {
   if (!sends.empty()) at_ps += run_.rows_[sends.front()].start_ps;
-  if (cq_entries > 0) program_ = end_.host->start(*this, at_ps);
+  if (cq_entries > 0 && end_.is_here()) program_ = end_.host->start(*this, at_ps);
 }
 
 void FlowRun::Player::post_receive(std::uint32_t flow) {

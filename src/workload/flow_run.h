@@ -1,6 +1,7 @@
 // Plays a list of flows: every flow has a queue pair of its own, every endpoint one program that posts its flows when
 // they are due, message after message, and polls one completion queue. Posting and polling cost CPU time from the host
-// model; a flow ends when its last completion is visible, polled or not. Buffers have no bytes.
+// model; a flow ends when its last completion is visible, polled or not. Buffers have no bytes. Endpoints that belong
+// to another engine have their numbers here, so that both sides agree, and nothing else.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ class FlowRun final : public Workload {
   void finish_phase(bool) override {}
   bool is_finished() const override;
   const FlowOptions& options() const { return options_; }
-  // In the order of the flows in the options.
+  // In the order of the flows in the options. Those that are sent by another engine stay as they are.
   const std::vector<FlowRow>& rows() const { return rows_; }
   // Payload of a full packet of this flow.
   std::uint32_t mtu_B(const FlowRow& row) const { return mtu_B(row.source, row.destination); }
@@ -47,7 +48,9 @@ class FlowRun final : public Workload {
   class Player final : public host::Program {
    public:
     Player(FlowRun& run, const Endpoint& end) : run_(run), end_(end) {}
-    ~Player() override { end_.host->stop(program_); }
+    ~Player() override {
+      if (end_.is_here()) end_.host->stop(program_);
+    }
     Player(const Player&) = delete;
     Player& operator=(const Player&) = delete;
 

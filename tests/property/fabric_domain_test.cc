@@ -7,8 +7,10 @@
 #include <filesystem>
 
 #include "support/fabric_lab.h"
+#include "support/fabric_run.h"
 #include "support/labs.h"
 #include "support/sanitized.h"
+#include "support/thread_exchange.h"
 
 namespace weft {
 namespace {
@@ -121,6 +123,40 @@ TEST(FabricDomains, DomainsAndThreadsGiveTheSameBytes) {
     }
   }
   std::filesystem::remove_all(scratch);
+}
+
+// Each engine builds its own hosts and switches and knows of the others only what the plan says: numbers of queue
+// pairs, PSNs, keys, routes.
+TEST(SharedWorld, PartsAreThoseOfTheWhole) {
+  lab::Lab lab = busy_fabric(fabric::Balancing::kEcmp);
+  std::erase_if(lab.workloads, [](const lab::WorkloadConfig& each) { return !each.flows; });
+  support::FabricRunOptions options;
+  options.domains = 4;
+  auto expected = support::FabricRun(lab, options).digests();
+  for (std::uint32_t engines : {2U, 4U}) {
+    std::vector<std::uint32_t> owner;
+    for (std::uint32_t d = 0; d < 4; ++d) owner.push_back(d * engines / 4);
+    support::ThreadExchange exchange(engines, owner);
+    std::vector<std::map<std::string, std::uint64_t>> parts(engines);
+    {
+      std::vector<std::jthread> runners;
+      for (std::uint32_t e = 0; e < engines; ++e) {
+        runners.emplace_back([&, e] {
+          support::FabricRunOptions mine = options;
+          mine.part = {e * 4 / engines, 4 / engines};
+          mine.exchange = &exchange.end(e);
+          parts[e] = support::FabricRun(lab, mine).digests();
+        });
+      }
+    }
+    std::map<std::string, std::uint64_t> together;
+    for (const auto& part : parts) {
+      EXPECT_LT(part.size(), expected.size());
+      for (const auto& [name, digest] : part) EXPECT_TRUE(together.emplace(name, digest).second) << name << " twice";
+    }
+    EXPECT_EQ(together, expected) << engines << " engines";
+    EXPECT_GT(exchange.parcels(), 100U);
+  }
 }
 
 }  // namespace

@@ -147,9 +147,9 @@ class Pair {
       fabric::LinkTiming timing{80, kFlight_ps, options.model[to].rx_latency_ps, options.pause_response_ps, 0};
       engine::Domain& source = engine_.domain(from % options.domains);
       engine::Domain& destination = engine_.domain(to % options.domains);
-      engine::Channel& channel = engine_.connect(from % options.domains, to % options.domains, nodes_[to]->node(),
-                                                 timing.flight_ps + std::min(timing.pipeline_ps, timing.response_ps));
-      links_[from] = std::make_unique<fabric::LinkDirection>(channel, source, destination, timing);
+      engine::LinkEnds ends = engine_.connect(from % options.domains, to % options.domains, nodes_[to]->node(),
+                                              timing.flight_ps + std::min(timing.pipeline_ps, timing.response_ps));
+      links_[from] = std::make_unique<fabric::LinkDirection>(ends, &source, &destination, timing);
       wrappers_[from] = std::make_unique<fabric::LinkWrapper>(options.faults[from], options.seed, from, to, 0.0);
       wrappers_[from]->set_send_tap({&sent_[from], &Pair::record});
       links_[from]->wrap(wrappers_[from].get());

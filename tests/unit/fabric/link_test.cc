@@ -18,11 +18,11 @@ Time_ps never(void*, Time_ps) {
 struct OneLink {
   engine::Engine engine{1};
   std::uint32_t node = engine.domain(0).add_node({nullptr, &never});
-  engine::Channel& channel = engine.connect(0, 0, node, us(1));
+  engine::LinkEnds ends = engine.connect(0, 0, node, us(1));
   LinkDirection link;
 
   explicit OneLink(std::uint32_t cut_through_B = 0)
-      : link(channel, engine.domain(0), engine.domain(0), {80, us(1), ns(200), ns(500), cut_through_B}) {}
+      : link(ends, &engine.domain(0), &engine.domain(0), {80, us(1), ns(200), ns(500), cut_through_B}) {}
 };
 
 engine::Packet packet(Opcode opcode, std::uint32_t payload_B) {

@@ -29,8 +29,8 @@ struct Wrapped {
   engine::Engine engine{1};
   engine::Domain& domain = engine.domain(0);
   std::uint32_t node = domain.add_node({nullptr, &never});
-  engine::Channel& channel = engine.connect(0, 0, node, us(1));
-  LinkDirection link{channel, domain, domain, {80, kFlight_ps, ns(200), ns(500), 0}};
+  engine::LinkEnds ends = engine.connect(0, 0, node, us(1));
+  LinkDirection link{ends, &domain, &domain, {80, kFlight_ps, ns(200), ns(500), 0}};
   LinkWrapper wrapper;
   std::vector<Seen> seen;
 
