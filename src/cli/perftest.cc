@@ -79,7 +79,7 @@ int measure_one(const lab::Lab& lab, const lab::PortPairs& pairs, const Perftest
   auto result = lab::run_lab(measured_lab, run, show_progress());
   clear_progress_line();
   if (!result) return failed(result.error());
-  const workload::PerftestResult& measured = *result->workloads.front().perftest;
+  const workload::PerftestResult& measured = *result->workloads.front().as<workload::PerftestResult>();
   std::string json = lab::perftest_json(options, measured);
   put(arguments.json ? json : workload::format_perftest(options, measured));
   int status = result->failures().empty() ? kExitWell : kExitFailed;

@@ -6,8 +6,8 @@
 
 #include "base/files.h"
 #include "base/nearest.h"
-#include "labfile/sections.h"
 #include "labfile/words.h"
+#include "labfile/workload_kind.h"
 #include "workload/flow_matrix.h"
 #include "workload/flow_patterns.h"
 
@@ -16,6 +16,9 @@ namespace {
 
 using workload::EndpointPair;
 
+constexpr std::string_view kFlowKeys[] = {"flows",     "hosts",   "to",        "pairs", "size",    "count",    "op",
+                                          "message",   "rounds",  "period",    "load",  "shape",   "duration", "file",
+                                          "telemetry", "timeout", "retry_cnt", "dscp",  "priority"};
 constexpr Range<std::int64_t> kSizes{1, std::int64_t{1} << 40};
 constexpr std::uint64_t kMostFlows = 50'000'000;
 
@@ -41,7 +44,7 @@ class FlowReader {
     const auto pattern = read_choice<FlowPattern>(pattern_, "flows", flow_pattern_words(), problems_);
     if (!pattern) return;
     const std::size_t problems_before = problems_.size();
-    workload::FlowOptions& options = workload_.flows.emplace();
+    auto& options = workload_.options.emplace<workload::FlowOptions>();
     read_options(options);
     check_keys(*pattern);
     if (const YamlNode* hosts = map_.get("hosts")) read_hosts(*hosts);
@@ -57,7 +60,7 @@ class FlowReader {
   };
 
   void check_keys(FlowPattern pattern) {
-    static const std::vector<PatternKeys> kKeys = {
+    static const std::vector<PatternKeys> kPatterns = {
         {FlowPattern::kIncast, {"hosts", "to", "size"}, {"rounds", "period"}},
         {FlowPattern::kPermutation, {"hosts", "size"}, {}},
         {FlowPattern::kAllToAll, {"hosts", "size"}, {}},
@@ -65,7 +68,8 @@ class FlowReader {
         {FlowPattern::kOnOff, {"pairs", "size", "period", "rounds"}, {}},
         {FlowPattern::kDistribution, {"hosts", "shape", "load"}, {"duration", "count"}},
         {FlowPattern::kMatrix, {"hosts", "file"}, {}}};
-    const auto keys = std::find_if(kKeys.begin(), kKeys.end(), [&](const auto& k) { return k.pattern == pattern; });
+    const auto keys =
+        std::find_if(kPatterns.begin(), kPatterns.end(), [&](const auto& k) { return k.pattern == pattern; });
     for (std::string_view key : keys->required) map_.require(key, example(key));
     for (std::string_view key :
          {"hosts", "to", "pairs", "size", "rounds", "period", "load", "shape", "duration", "count", "file"}) {
@@ -385,8 +389,21 @@ class FlowReader {
 
 }  // namespace
 
-void read_flows(const MapReader& map, const YamlNode& node, WorkloadConfig& workload, LabContext& context) {
-  FlowReader(map, node, workload, context).read();
+std::span<const std::string_view> kind_keys(std::type_identity<workload::FlowOptions>) {
+  return kFlowKeys;
+}
+std::string_view misfit(std::type_identity<workload::FlowOptions>, std::string_view) {
+  return "flows run between hosts: write hosts, and to for incast";
+}
+
+void read_kind(std::type_identity<workload::FlowOptions>, const YamlNode& node, WorkloadReading& reading) {
+  FlowReader(reading.map, node, reading.workload, reading.context).read();
+  read_traffic_class(reading.map, reading.workload.flow_ports, reading.workload, reading.context);
+}
+
+std::vector<TextError> metric_problems(const workload::FlowOptions& options, const WorkloadConfig& workload,
+                                       std::string_view metric) {
+  return plain_metric_problems(workload, metric_names(options), metric);
 }
 
 }  // namespace weft::lab

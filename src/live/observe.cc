@@ -15,8 +15,7 @@ namespace weft::live {
 void Server::send_results(Connection& connection) {
   lab::RunResult result;
   result.end_ps = world_.engine().now_ps();
-  std::vector<lab::ActiveWorkload> none;
-  lab::read_out(world_, none, result);
+  lab::read_out(world_, {}, result);
   const std::string text = lab::results_json(world_.lab(), result);
   SharedMemory file = SharedMemory::make("weft-results", text.size());
   if (file.data() == nullptr) {

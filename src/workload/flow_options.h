@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "base/time.h"
@@ -21,6 +22,9 @@ struct Flow {
 enum class FlowOp : std::uint8_t { kWrite, kSend };
 
 struct FlowOptions {
+  static constexpr std::string_view kKey = "flows";  // in the lab file
+  static constexpr std::string_view kExample = "incast";
+
   FlowOp op = FlowOp::kWrite;
   engine::TelemetryFormat telemetry = engine::TelemetryFormat::kNone;  // switches write into every data packet
   std::uint32_t message_B = 0;  // a flow is posted as messages of this size; 0: as one, or as few as PSNs allow

@@ -9,6 +9,7 @@
 
 #include "base/time.h"
 #include "nic/work.h"
+#include "workload/flow_options.h"
 
 namespace weft::workload {
 
@@ -49,5 +50,26 @@ struct FlowSummary {
 };
 // Without slowdowns, which depend on paths.
 FlowSummary summarise(std::span<const FlowRow> rows);
+
+// What switches wrote into a flow's packets, the worst of each hop.
+struct HopOutcome {
+  std::string port;  // "leaf0:swp31", the way out
+  std::uint64_t max_queue_B = 0;
+  Time_ps max_stay_ps = 0;
+};
+struct FlowOutcome {
+  FlowRow row;
+  std::string from, to;  // "h0:p0"
+  double slowdown = 0;   // of one that is done, against the same flow alone; 0: not known
+  std::uint64_t retransmitted_packets = 0;
+  std::uint64_t cnps_received = 0;
+  std::vector<HopOutcome> hops;  // with telemetry
+};
+struct FlowsOutcome {
+  using Options = FlowOptions;
+
+  std::vector<FlowOutcome> flows;
+  FlowSummary summary;
+};
 
 }  // namespace weft::workload

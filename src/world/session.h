@@ -83,7 +83,7 @@ class Session {
   std::atomic<bool>* cancel_ = nullptr;
   std::unique_ptr<Captures> captures_;
   std::unique_ptr<ProgramSession> programs_;  // null: no workload is a program
-  std::vector<ActiveWorkload> workloads_;
+  std::vector<std::unique_ptr<ActiveWorkload>> workloads_;
   std::unique_ptr<Sampler> sampler_;
   std::vector<Subscriber> subscribers_;
 

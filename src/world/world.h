@@ -23,7 +23,7 @@ struct WorldOptions {
   std::uint32_t domains = 1;        // nodes are dealt to them, neighbours together
   std::int64_t window_divisor = 1;  // tests: shorter windows must give the same results
   bool carry_payload = false;       // somebody looks at the bytes
-  engine::Part part;                // the domains to build; the others belong to other engines
+  engine::Part part{};              // the domains to build; the others belong to other engines
 };
 
 // One direction of one cable.

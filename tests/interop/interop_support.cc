@@ -10,7 +10,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "results/metrics.h"
+#include "model/metrics.h"
 
 namespace weft::interop {
 

@@ -86,7 +86,7 @@ Outcome run(const lab::Lab& lab, std::uint32_t domains, std::uint32_t threads, c
   return support::run(lab, options, capture);
 }
 
-TEST(FabricDomains, DomainsAndThreadsGiveTheSameBytes) {
+TEST(FabricDomains, DomainsAndThreadsGiveSameBytes) {
   const std::filesystem::path scratch =
       std::filesystem::temp_directory_path() / fmt::format("weft-fabric-domains-{}", ::getpid());
   std::filesystem::create_directories(scratch);
@@ -111,8 +111,9 @@ TEST(FabricDomains, DomainsAndThreadsGiveTheSameBytes) {
     EXPECT_GT(drops, 0U);
     EXPECT_GT(expected.result.captured_frames, support::kSanitized ? 500U : 1000U);
     for (const lab::WorkloadOutcome& outcome : expected.result.workloads) {
-      if (!outcome.transfer) continue;
-      EXPECT_EQ(outcome.transfer->verified, 10U) << outcome.config->name;
+      const auto* transfer = outcome.as<workload::TransferResult>();
+      if (transfer == nullptr) continue;
+      EXPECT_EQ(transfer->verified, 10U) << outcome.config->name;
     }
     const std::pair<std::uint32_t, std::uint32_t> splits[] = {{2, 2}, {4, 4}, {4, 2}, {4, 1}};
     for (const auto& [domains, threads] : splits) {
@@ -127,7 +128,7 @@ TEST(FabricDomains, DomainsAndThreadsGiveTheSameBytes) {
 
 // Each engine builds its own hosts and switches and knows of the others only what the plan says: numbers of queue
 // pairs, PSNs, keys, routes.
-TEST(SharedWorld, PartsAreThoseOfTheWhole) {
+TEST(SharedWorld, PartsMatchWhole) {
   lab::Lab lab = busy_fabric(fabric::Balancing::kEcmp);
   std::erase_if(lab.workloads, [](const lab::WorkloadConfig& each) { return !each.flows; });
   support::FabricRunOptions options;

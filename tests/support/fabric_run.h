@@ -30,7 +30,7 @@ class FabricRun {
     for (const lab::WorkloadConfig& config : lab.workloads) {
       std::vector<workload::Endpoint> ends;
       for (const lab::PortRef& port : config.flow_ports) ends.push_back(world_.endpoint(port, 0));
-      flows_.push_back(std::make_unique<workload::FlowRun>(*config.flows, std::move(ends)));
+      flows_.push_back(std::make_unique<workload::FlowRun>(*config.as<workload::FlowOptions>(), std::move(ends)));
       flows_.back()->start_phase(config.start_ps.value_or(0));
     }
     if (options.exchange != nullptr) world_.engine().share(*options.exchange);

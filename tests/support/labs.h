@@ -49,7 +49,7 @@ inline lab::WorkloadConfig transfer(const std::string& name, const workload::Tra
   config.name = name;
   config.client = {reverse ? 1U : 0U, 0, 0};
   config.server = {reverse ? 0U : 1U, 0, 0};
-  config.transfer = options;
+  config.options = options;
   return config;
 }
 
@@ -58,7 +58,7 @@ inline lab::WorkloadConfig perftest(const std::string& name, const workload::Per
   config.name = name;
   config.client = {0, 0, 0};
   config.server = {1, 0, 0};
-  config.perftest = options;
+  config.options = options;
   return config;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -212,7 +213,7 @@ std::vector<std::string> check(const std::string& path, const std::string& text)
   return FileChecker(path, text).check();
 }
 
-TEST(Arrows, SourcesFollowTheRules) {
+TEST(Arrows, SourcesFollowRules) {
   const fs::path root = fs::path(WEFT_SOURCE_DIR) / "src";
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root)) {
@@ -232,7 +233,7 @@ TEST(Arrows, SourcesFollowTheRules) {
 }
 
 // Words that engineers stumbled over (STYLE: write as the manuals of this field do). Names, comments and documentation.
-TEST(Arrows, WordsThatEngineersDoNotUse) {
+TEST(Arrows, AvoidsListedWords) {
   const std::string kWords[] = {"wall's clock", "in vain",      "in_vain",      "InVain",       "strangers",
                                 "look_around",  "look_outside", "look_at_lent", "newcomers",    "greet_",
                                 "no business",  "is a lie",     "plays the",    "on_stage",     "is_hit_by_red",
@@ -258,6 +259,45 @@ TEST(Arrows, WordsThatEngineersDoNotUse) {
   EXPECT_GT(files, 400u);
 }
 
+// The name of the test that a line declares; empty otherwise. A name that stands on the next line is not seen.
+std::string test_name(const std::string& line) {
+  static const std::regex kTest(R"(^(?:TEST|TEST_F|TEST_P|RC_GTEST_PROP|RC_GTEST_FIXTURE_PROP)\(\w+, (\w+)[,)])");
+  std::smatch match;
+  return std::regex_search(line, match, kTest) ? match[1].str() : "";
+}
+// A statement of behaviour in CamelCase; articles, pronouns and "nobody" make a sentence of it.
+bool is_sentence(const std::string& name) {
+  static const std::regex kOpening(
+      "^(The|A|An|Its|It|They|Nobody|Nothing|Somebody|Everybody|Every|Each|That|Who)(?=[A-Z])");
+  static const std::regex kInside("(The|Nobody|Somebody|Whatever|Whoever|Anybody)(?=[A-Z]|$)");
+  static const std::regex kArticle("[a-z](A|An)(?=[A-Z][a-z])");
+  return std::regex_search(name, kOpening) || std::regex_search(name, kInside) || std::regex_search(name, kArticle);
+}
+
+TEST(Arrows, TestNamesAreNoSentences) {
+  std::size_t names = 0;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(fs::path(WEFT_SOURCE_DIR) / "tests")) {
+    if (!entry.is_regular_file() || entry.path().extension() != ".cc") continue;
+    std::ifstream in(entry.path(), std::ios::binary);
+    for (std::string line; std::getline(in, line);) {
+      const std::string name = test_name(line);
+      if (name.empty()) continue;
+      ++names;
+      EXPECT_FALSE(is_sentence(name)) << entry.path().string() << ": " << name << " is a sentence";
+    }
+  }
+  EXPECT_GT(names, 1000u);
+  EXPECT_EQ(test_name("TEST_F(Suite, DropsFrames) {"), "DropsFrames");
+  EXPECT_EQ(test_name("RC_GTEST_PROP(Suite, RoundTrip, (int value)) {"), "RoundTrip");
+  for (const char* bad : {"TheProgramsOwnFaultHandlerGetsItsFaults", "AQueueThatMoves", "NobodyListens",
+                          "EveryUnitIsAccepted", "DeliversOverABadCable", "StopsAtTheDeadline"}) {
+    EXPECT_TRUE(is_sentence(bad)) << bad;
+  }
+  for (const char* good : {"ForwardsFaultsToProgramHandler", "AckBeyondReadIsImpliedNak", "AllPairs", "RunsUcx"}) {
+    EXPECT_FALSE(is_sentence(good)) << good;
+  }
+}
+
 TEST(Arrows, GoodExamplesPass) {
   EXPECT_TRUE(check("nic/a.h", "// A thing.\n#pragma once\n\n#include <vector>\n\n#include \"base/time.h\"\n").empty());
   EXPECT_TRUE(check("nic/a.cc", "#include \"fabric/link.h\"\n#include \"fabric/port_queue.h\"\n").empty());
@@ -268,7 +308,7 @@ TEST(Arrows, GoodExamplesPass) {
   EXPECT_TRUE(check("base/a.cc", "//" + std::string(117, 'x') + "\xc2\xb5\n").empty());
 }
 
-TEST(Arrows, BadExamplesAreCaught) {
+TEST(Arrows, BadExamplesFail) {
   const std::string long_file = [] {
     std::string text;
     for (std::size_t i = 0; i <= kMaxLines; ++i) text += "\n";

@@ -105,7 +105,7 @@ std::vector<std::vector<std::uint64_t>> reference() {
   return mesh.logs();
 }
 
-TEST(Engine, ResultDoesNotDependOnTheWindow) {
+TEST(Engine, ResultDoesNotDependOnWindow) {
   auto expected = reference();
   for (std::int64_t divisor : {2, 3, 7, 100}) {
     Mesh mesh(1, divisor);
@@ -126,7 +126,7 @@ TEST(Engine, ResultDoesNotDependOnDomainsOrThreads) {
 }
 
 // A check that fails on a worker's thread says when and with which seed, as on the first thread.
-TEST(EngineDeathTest, FailedCheckOnAWorkerPrintsTimeAndSeed) {
+TEST(EngineDeathTest, FailedCheckOnWorkerPrintsTimeAndSeed) {
   struct Node {
     Time_ps wake_ps = 0;
     bool fails = false;
@@ -152,7 +152,7 @@ TEST(EngineDeathTest, FailedCheckOnAWorkerPrintsTimeAndSeed) {
     EXPECT_DEATH(run(failing), "it breaks here.*simulated time 3000000 ps, seed 77") << failing;
 }
 
-TEST(Engine, StopsAtTheDeadlineAndGoesOn) {
+TEST(Engine, StopsAtDeadlineAndResumes) {
   auto expected = reference();
   for (std::uint32_t threads : {1U, 2U}) {
     Mesh mesh(2);
@@ -167,7 +167,7 @@ TEST(Engine, StopsAtTheDeadlineAndGoesOn) {
 }
 
 // The threads of one run serve the next, and mail of the last window is delivered before a run ends.
-TEST(Engine, ShortRunsOnChangingThreadsGiveTheSameResult) {
+TEST(Engine, ShortRunsOnChangingThreadsGiveSameResult) {
   auto expected = reference();
   Mesh mesh(4);
   std::uint32_t runs = 0;
@@ -259,7 +259,7 @@ TEST(Engine, CanBeCancelled) {
   }
 }
 
-TEST(Engine, ReportsProgressWithTimeThatGrows) {
+TEST(Engine, ReportsProgressWithIncreasingTime) {
   Mesh mesh(2, 50, 1000);
   Time_ps last_ps = -1;
   int calls = 0;
@@ -271,7 +271,7 @@ TEST(Engine, ReportsProgressWithTimeThatGrows) {
   EXPECT_GT(calls, 0);
 }
 
-TEST(EngineDeathTest, RefusesALinkWithoutDelay) {
+TEST(EngineDeathTest, RejectsLinkWithoutDelay) {
   Engine engine(1);
   EXPECT_DEATH(engine.connect(0, 0, 0, 0), "delay above zero");
 }

@@ -49,7 +49,7 @@ Packet loaded(Domain& domain, Time_ps time_ps, std::uint16_t size_B) {
   return p;
 }
 
-TEST(LinkEnds, LocalPushIsThereAtOnceAndWakesTheNode) {
+TEST(LinkEnds, LocalPushArrivesImmediatelyAndWakesNode) {
   Domain domain;
   std::uint32_t node = domain.add_node({nullptr, &never});
   domain.run_window(1);
@@ -80,7 +80,7 @@ TEST(LinkEnds, RemotePushWaitsForDelivery) {
   EXPECT_EQ(ends.destination.next_wake_ps(), 500);
 }
 
-TEST(LinkEnds, ColdSideAndPayloadMoveToTheReceiversPools) {
+TEST(LinkEnds, ColdSideAndPayloadMoveToReceiverPools) {
   Ends ends;
   Inlet& inlet = ends.inlet;
   Outlet& outlet = ends.outlet;
@@ -105,7 +105,7 @@ TEST(LinkEnds, ColdSideAndPayloadMoveToTheReceiversPools) {
   EXPECT_EQ(ends.destination.payload.in_use(), 0U);
 }
 
-TEST(LinkEnds, MailKeepsItsOrderOverSeveralWindows) {
+TEST(LinkEnds, MailKeepsOrderAcrossWindows) {
   Ends ends;
   Inlet& inlet = ends.inlet;
   Outlet& outlet = ends.outlet;
@@ -140,7 +140,7 @@ std::vector<std::pair<Time_ps, bool>> drain(Inlet& inlet) {
   return order;
 }
 
-TEST(LinkEnds, APauseOvertakesDataThatIsHandledLater) {
+TEST(LinkEnds, PauseOvertakesDataHandledLater) {
   Domain domain;
   std::uint32_t node = domain.add_node({nullptr, &never});
   domain.run_window(1);
@@ -155,7 +155,7 @@ TEST(LinkEnds, APauseOvertakesDataThatIsHandledLater) {
             (std::vector<std::pair<Time_ps, bool>>{{500, false}, {600, true}, {900, true}, {900, false}}));
 }
 
-TEST(LinkEnds, APauseThatIsDueFirstMovesTheWakeTimeForward) {
+TEST(LinkEnds, EarlierPauseMovesWakeTimeForward) {
   Domain domain;
   std::uint32_t node = domain.add_node({nullptr, &never});
   domain.run_window(1);
@@ -171,7 +171,7 @@ TEST(LinkEnds, APauseThatIsDueFirstMovesTheWakeTimeForward) {
   EXPECT_EQ(inlet.next_ps(), 450);
 }
 
-TEST(LinkEnds, TheMailboxKeepsPausesApart) {
+TEST(LinkEnds, MailboxKeepsPausesSeparate) {
   Ends ends;
   Inlet& inlet = ends.inlet;
   Outlet& outlet = ends.outlet;
@@ -187,7 +187,7 @@ TEST(LinkEnds, TheMailboxKeepsPausesApart) {
   EXPECT_EQ(drain(inlet), (std::vector<std::pair<Time_ps, bool>>{{600, true}, {900, false}}));
 }
 
-TEST(LinkEnds, TelemetryMovesToTheReceiversPool) {
+TEST(LinkEnds, TelemetryMovesToReceiverPool) {
   Ends ends;
   Inlet& inlet = ends.inlet;
   Outlet& outlet = ends.outlet;
@@ -264,7 +264,7 @@ TEST(Mailbox, RejectsDamagedBytes) {
   EXPECT_TRUE(read_bytes(bytes, box));
 }
 
-TEST(LinkEnds, TakingEverythingDueLeavesTheRestAndTheRecordsReadable) {
+TEST(LinkEnds, TakingDuePacketsLeavesRestReadable) {
   Domain domain;
   std::uint32_t node = domain.add_node({nullptr, &never});
   Inlet inlet(domain, node);
@@ -284,7 +284,7 @@ TEST(LinkEnds, TakingEverythingDueLeavesTheRestAndTheRecordsReadable) {
   EXPECT_EQ(drain(inlet), (std::vector<std::pair<Time_ps, bool>>{{400, false}, {450, true}, {500, false}}));
 }
 
-TEST(LinkEnds, AnArrivalSetsTheReceiversInboxBit) {
+TEST(LinkEnds, ArrivalSetsInboxBitOfReceiver) {
   Domain domain;
   std::uint32_t node = domain.add_node({nullptr, &never});
   InboxWord word;
@@ -301,7 +301,7 @@ TEST(LinkEnds, AnArrivalSetsTheReceiversInboxBit) {
   EXPECT_EQ(word.next_ps[5], 90);
 }
 
-TEST(Domain, ReleaseOfAPlainPacketTouchesNoPool) {
+TEST(Domain, ReleaseOfPlainPacketTouchesNoPool) {
   Domain domain;
   Packet plain = packet(0, 1);
   plain.aux = 99;  // a word of the transport, not a slot

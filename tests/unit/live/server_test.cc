@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-TEST(Server, ProgramsAndCapturesCountFromTheSameMoment) {
+TEST(Server, ProgramsAndCapturesShareEpoch) {
   LiveWorld world;
   LiveProgram program(world, "a");
   EXPECT_EQ(program.epoch_ns, observe::Capture::kEpoch_ns);

@@ -65,7 +65,7 @@ TEST(Capture, MergesInOneOrder) {
   EXPECT_EQ(f.capture->frames(), 6U);
 }
 
-TEST(Capture, FlushWritesOnlyWhatIsBeforeItsTime) {
+TEST(Capture, FlushWritesOnlyEarlierFrames) {
   Fixture f;
   fabric::Tap a = f.capture->add_port(0, 1, "");
   f.see(a, 1, ns(10), true);
@@ -99,7 +99,7 @@ TEST(Capture, StampsNamesAndComments) {
 }
 
 // A capture that has much in memory asks to be flushed, and what stays is bounded.
-TEST(Capture, AsksToBeWrittenWhenItsMemoryIsFull) {
+TEST(Capture, RequestsFlushWhenMemoryIsFull) {
   Fixture f;
   std::atomic<bool> full{false};
   f.capture.reset();
@@ -118,7 +118,7 @@ TEST(Capture, AsksToBeWrittenWhenItsMemoryIsFull) {
   EXPECT_EQ(f.packets().size(), frames);
 }
 
-TEST(Capture, SnaplenKeepsTheLength) {
+TEST(Capture, SnaplenKeepsOriginalLength) {
   Fixture f;
   f.capture.reset();
   f.capture = std::move(*Capture::create(f.path, f.book, {.snaplen_B = 50}));
@@ -129,7 +129,7 @@ TEST(Capture, SnaplenKeepsTheLength) {
   EXPECT_EQ(packets[0].original_B, 62U);  // Ethernet, IPv4, UDP, BTH, AETH, ICRC
 }
 
-TEST(Capture, ARingKeepsTheNewestFiles) {
+TEST(Capture, RingKeepsNewestFiles) {
   Fixture f;
   f.capture.reset();
   f.capture = std::move(*Capture::create(f.path, f.book, {.file_B = 1000, .files = 2}));
@@ -154,7 +154,7 @@ TEST(Capture, ARingKeepsTheNewestFiles) {
   }
 }
 
-TEST(Capture, AFileThatCannotBeMadeIsAnError) {
+TEST(Capture, ReportsFileThatCannotBeCreated) {
   fabric::AddressBook book;
   EXPECT_FALSE(Capture::create("/nonexistent-directory/x.pcapng", book).has_value());
 }

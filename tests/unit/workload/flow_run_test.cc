@@ -41,7 +41,7 @@ constexpr std::uint64_t kPacketExtra_B = 14 + 4 + 20 + 20 + 8 + 12 + 4;
 // receive pipeline; 100 response latency, an ACK of 86 B; 100 DMA write of the CQE.
 constexpr Time_ps kBase_ps = ns(50 + 100 + 100 + 200 + 1100 + 100 + 1100 + 100) + (kPacketExtra_B + 4) * 80;
 
-TEST_F(FlowRunTest, CompletionTimeOnAnIdleCable) {
+TEST_F(FlowRunTest, CompletionTimeOnIdleCable) {
   for (std::uint64_t size_B : {1ULL, 4096ULL, 4097ULL, 2'000'000ULL, 100'000'000ULL}) {
     FlowOptions options;
     options.flows = {{0, 1, size_B, us(5)}};
@@ -56,7 +56,7 @@ TEST_F(FlowRunTest, CompletionTimeOnAnIdleCable) {
   }
 }
 
-TEST_F(FlowRunTest, TwoFlowsShareACable) {
+TEST_F(FlowRunTest, TwoFlowsShareCable) {
   for (FlowOp op : {FlowOp::kWrite, FlowOp::kSend}) {
     for (std::uint32_t message_B : {0U, 65536U}) {
       FlowOptions options;
@@ -77,7 +77,7 @@ TEST_F(FlowRunTest, TwoFlowsShareACable) {
   }
 }
 
-TEST_F(FlowRunTest, FlowsStartWhenTheyAreDue) {
+TEST_F(FlowRunTest, FlowsStartOnTime) {
   FlowOptions options;
   options.flows = {{0, 1, 1000, 0}, {1, 0, 1000, us(10)}, {0, 1, 1000, us(10)}, {0, 1, 1000, us(50)}};
   std::vector<FlowRow> rows = run(options);
@@ -91,7 +91,7 @@ TEST_F(FlowRunTest, FlowsStartWhenTheyAreDue) {
 }
 
 // Posting costs CPU time: 20 ns WQE, 30 doorbell, 10 loop.
-TEST_F(FlowRunTest, FlowsAtOnceArePostedOneByOne) {
+TEST_F(FlowRunTest, PostsSimultaneousFlowsOneByOne) {
   FlowOptions options;
   for (std::uint32_t i = 0; i < 5; ++i) options.flows.push_back({0, 1, 64, us(1), 100 + i});
   std::vector<FlowRow> rows = run(options);
@@ -120,7 +120,7 @@ TEST_F(FlowRunTest, ManySmallMessages) {
 }
 
 // A program that waits for the start of a flow goes on with the others.
-TEST_F(FlowRunTest, MessagesGoOnBeforeALaterStart) {
+TEST_F(FlowRunTest, MessagesContinueBeforeLaterStart) {
   FlowOptions options;
   options.message_B = 1000;
   options.flows = {{0, 1, 99'001, 0}, {0, 1, 1000, ms(1)}};
@@ -130,7 +130,7 @@ TEST_F(FlowRunTest, MessagesGoOnBeforeALaterStart) {
 }
 
 // A cable that breaks in the middle: the flow ends with the first error, and its last messages are never posted.
-TEST_F(FlowRunTest, PeerThatDiesLater) {
+TEST_F(FlowRunTest, ReportsPeerThatDiesLater) {
   HostPairOptions dying;
   fabric::FaultRule rule;
   rule.start_ps = kStart_ps + us(10);
@@ -159,7 +159,7 @@ TEST_F(FlowRunTest, EmptyFlowIsOneEmptyMessage) {
   }
 }
 
-TEST_F(FlowRunTest, DeadPeerIsAnError) {
+TEST_F(FlowRunTest, ReportsDeadPeer) {
   HostPairOptions dead;
   dead.faults[0] = {fabric::FaultRule{}};  // drops everything
   FlowOptions options;

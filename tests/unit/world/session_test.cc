@@ -52,7 +52,7 @@ TEST(Session, PausesBetweenWorkloadsInTurnChangeNothing) {
   EXPECT_EQ(results_json(lab, session->finish()), whole);
 }
 
-TEST(Session, SnapshotsGrowToTheResult) {
+TEST(Session, SnapshotsConvergeToResult) {
   support::FabricLab fabric = incast();
   const auto session = open(fabric.lab);
   std::uint64_t hops = 0;
@@ -68,7 +68,7 @@ TEST(Session, SnapshotsGrowToTheResult) {
   EXPECT_EQ(session->snapshot().hops, run_lab(fabric.lab, {})->hops);
 }
 
-TEST(Session, CancelEndsTheRunAndKeepsWhatHappened) {
+TEST(Session, CancelEndsRunAndKeepsResults) {
   support::FabricLab fabric = incast();
   const auto session = open(fabric.lab);
   ASSERT_EQ(session->advance_until(us(60)), SessionState::kPaused);
@@ -80,7 +80,7 @@ TEST(Session, CancelEndsTheRunAndKeepsWhatHappened) {
   EXPECT_GT(result.hops, 0u);
 }
 
-TEST(Session, SubscribersSeeTimePass) {
+TEST(Session, SubscribersSeeProgress) {
   Lab lab = support::two_host_lab();
   lab.workloads.push_back(support::perftest("bw", support::write_bw(65536, 5000)));
   const auto session = open(lab);
@@ -96,7 +96,7 @@ TEST(Session, SubscribersSeeTimePass) {
   EXPECT_GT(last_ps, 0);
 }
 
-TEST(Session, EndsAtTheDurationOfTheLab) {
+TEST(Session, EndsAtLabDuration) {
   support::FabricLab fabric = incast();
   fabric.lab.duration_ps = us(70);
   const auto session = open(fabric.lab);
