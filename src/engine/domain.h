@@ -20,9 +20,9 @@ struct NodeHook {
   void* self = nullptr;
   Time_ps (*run)(void* self, Time_ps end_ps) = nullptr;
 };
-inline constexpr std::size_t kHotLines = 4;
+inline constexpr std::size_t kHotLines = 6;
 
-class Domain {
+class alignas(128) Domain {  // two lines: CPUs fetch them in pairs
  public:
   std::uint32_t add_node(NodeHook hook) {
     nodes_.push_back(hook);
@@ -54,14 +54,24 @@ class Domain {
       if (group_ps_[group] >= end_ps) continue;
       std::uint32_t first = group * kGroup;
       std::uint32_t last = std::min(first + kGroup, static_cast<std::uint32_t>(nodes_.size()));
+      group_ps_[group] = kNever_ps;  // wake() keeps it for those that were looked at already
+      Time_ps earliest_ps = kNever_ps;
       for (std::uint32_t i = first; i < last; ++i) {
-        if (wake_ps_[i] >= end_ps) continue;
+        if (wake_ps_[i] >= end_ps) {
+          earliest_ps = std::min(earliest_ps, wake_ps_[i]);
+          continue;
+        }
         wake_ps_[i] = kNever_ps;
         prefetch(hot_[std::min(i + 1, last - 1)]);
         Time_ps next_ps = nodes_[i].run(nodes_[i].self, end_ps);
-        wake_ps_[i] = std::min(wake_ps_[i], next_ps);
+        // What it asked for within the window it has done.
+        if (wake_ps_[i] >= end_ps) next_ps = std::min(wake_ps_[i], next_ps);
+        wake_ps_[i] = next_ps;
+        earliest_ps = std::min(earliest_ps, next_ps);
       }
-      group_ps_[group] = *std::min_element(wake_ps_.begin() + first, wake_ps_.begin() + last);
+      const bool done = group_ps_[group] < end_ps;  // only by one that was asked for within the window
+      group_ps_[group] = done ? *std::min_element(wake_ps_.begin() + first, wake_ps_.begin() + last)
+                              : std::min(group_ps_[group], earliest_ps);
     }
   }
 
@@ -69,6 +79,10 @@ class Domain {
   SlotPool<PayloadSlot> payload;
   SlotPool<Telemetry> telemetry;
   const PacketFormats* formats = &kNoFormats;  // what its packets mean
+  // Mail to other domains: which of the two boxes of each route is written in this window, and when the first packet of
+  // this window is due.
+  std::uint32_t mail_turn = 0;
+  Time_ps mail_ps = kNever_ps;
 
   void free_cold(std::uint32_t slot) {
     if (cold[slot].payload != kNoSlot) payload.give_back(cold[slot].payload);

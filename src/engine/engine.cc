@@ -6,22 +6,22 @@ namespace weft::engine {
 
 namespace {
 constexpr std::uint64_t kWindowsBetweenProgress = 4096;
-constexpr Time_ps kCancelled_ps = -1;  // in place of the time of the next event, so that all engines stop
+constexpr std::uint32_t kLooks = 4096;  // of a thread that waits for others, before it sleeps
+constexpr Time_ps kCancelled_ps = -1;   // in place of the time of the next event, so that all engines stop
 }  // namespace
 
 Engine::Engine(std::uint32_t domain_count, Part part)
     : domains_(domain_count),
       first_(part.first),
       end_domain_(part.first + std::min(part.count, domain_count - part.first)),
-      mail_(std::size_t{domain_count} * domain_count),
-      next_events_(domain_count) {
+      mail_(std::size_t{domain_count} * domain_count) {
   WEFT_CHECK(first_ < end_domain_, "an engine has at least one domain");
   for (std::uint32_t d = first_; d < end_domain_; ++d) domains_[d] = std::make_unique<Domain>();
   for (std::uint32_t source = 0; source < domain_count; ++source) {
     for (std::uint32_t destination = 0; destination < domain_count; ++destination) {
       MailRoute& route = mail_[source * domain_count + destination];
-      route.turn = &mail_turn_;
       route.source = domains_[source].get();
+      route.turn = route.source != nullptr ? &route.source->mail_turn : &mail_turn_;
     }
   }
 }
@@ -122,40 +122,51 @@ Time_ps Engine::agree(Time_ps next_ps) {
 }
 
 void Engine::deliver_mail(std::uint32_t destination, std::uint32_t turn) {
-  for (std::uint32_t source = first_; source < end_domain_; ++source) {
-    MailRoute& route = mail_[source * domain_count() + destination];
-    if (!route.boxes[turn].entries.empty()) route.deliver(route.boxes[turn]);
+  MailRoute* route = &mail_[first_ * domain_count() + destination];
+  // Others have written the boxes: all of them are on their way while the first is emptied.
+  for (std::uint32_t source = first_; source < end_domain_; ++source)
+    __builtin_prefetch(&route[(source - first_) * domain_count()].boxes[turn]);
+  for (std::uint32_t source = first_; source < end_domain_; ++source, route += domain_count()) {
+    if (!route->boxes[turn].entries.empty()) route->deliver(route->boxes[turn]);
   }
 }
 
-// One window of one domain: first the mail of the window before, which nobody writes any more.
-void Engine::run_domain(std::uint32_t d) {
-  deliver_mail(d, 1 - mail_turn_);
-  domains_[d]->run_window(window_end_ps_);
-  Time_ps next_ps = domains_[d]->next_wake_ps();
-  for (std::uint32_t to = first_; to < end_domain_; ++to)
-    next_ps = std::min(next_ps, mail_[d * domain_count() + to].written().first_ps);
-  next_events_[d].time_ps = next_ps;
+void Engine::set_mail_turn(std::uint32_t turn) {
+  mail_turn_ = turn;
+  for (std::uint32_t d = first_; d < end_domain_; ++d) domains_[d]->mail_turn = turn;
+}
+
+// First the mail of the window before, which nobody writes any more.
+Time_ps Engine::run_domain(std::uint32_t d, const Window& window) {
+  Domain& domain = *domains_[d];
+  domain.mail_turn = window.mail_turn;
+  domain.mail_ps = kNever_ps;
+  deliver_mail(d, 1 - window.mail_turn);
+  domain.run_window(window.end_ps);
+  return std::min(domain.next_wake_ps(), domain.mail_ps);
 }
 
 void Engine::work(std::uint32_t t) {
   const auto threads = static_cast<std::uint32_t>(threads_.size() + 1);
-  while (open_) {
-    check_context() = {now_ps_, seed_};  // one for each thread
-    for (std::uint32_t d = first_ + t; d < end_domain_; d += threads) run_domain(d);
-    barrier_->arrive([this] {
-      Time_ps next_ps = kNever_ps;
-      for (const NextEvent& next : next_events_) next_ps = std::min(next_ps, next.time_ps);
-      next_ps = agree(next_ps);
+  const std::uint32_t first = first_ + t, end = end_domain_;
+  WindowBarrier& barrier = *barrier_;
+  Window window{now_ps_, window_end_ps_, mail_turn_, true};
+  while (window.open) {
+    check_context() = {window.start_ps, seed_};  // one for each thread
+    Time_ps next_ps = kNever_ps;
+    for (std::uint32_t d = first; d < end; d += threads) next_ps = std::min(next_ps, run_domain(d, window));
+    window = barrier.arrive(t, next_ps, [this](Time_ps earliest_ps) {
+      earliest_ps = agree(earliest_ps);
       mail_turn_ = 1 - mail_turn_;
-      open_ = open_window(next_ps);
+      const bool open = open_window(earliest_ps);
+      return Window{now_ps_, window_end_ps_, mail_turn_, open};
     });
   }
 }
 
 void Engine::wait_for_runs(std::uint32_t t) {
   for (std::uint32_t seen = 0;;) {
-    runs_.wait(seen, std::memory_order_acquire);
+    wait_while(runs_, seen, looks_);
     seen = runs_.load(std::memory_order_acquire);
     if (dismissed_) return;
     work(t);
@@ -174,11 +185,11 @@ void Engine::dismiss_threads() {
 }
 
 void Engine::run_threads(std::uint32_t threads) {
-  open_ = open_window(agree(next_wake_ps()));
-  if (!open_) return;
+  if (!open_window(agree(next_wake_ps()))) return;
   if (threads_.size() + 1 != threads) {
     dismiss_threads();
-    barrier_ = std::make_unique<WindowBarrier>(threads, std::thread::hardware_concurrency() >= threads);
+    looks_ = std::thread::hardware_concurrency() >= threads ? kLooks : 0;
+    barrier_ = std::make_unique<WindowBarrier>(threads, looks_);
     threads_.resize(threads - 1);
     for (std::uint32_t t = 1; t < threads; ++t) threads_[t - 1] = std::jthread([this, t] { wait_for_runs(t); });
   }
@@ -189,9 +200,10 @@ void Engine::run_threads(std::uint32_t threads) {
   work(0);
   for (std::uint32_t left = working_.load(std::memory_order_acquire); left != 0;
        left = working_.load(std::memory_order_acquire))
-    working_.wait(left, std::memory_order_acquire);
+    wait_while(working_, left, looks_);
   // The mail of the last window.
   for (std::uint32_t d = first_; d < end_domain_; ++d) deliver_mail(d, 1 - mail_turn_);
+  set_mail_turn(mail_turn_);
 }
 
 }  // namespace weft::engine

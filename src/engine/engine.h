@@ -82,7 +82,10 @@ class Engine {
   void work(std::uint32_t t);
   void wait_for_runs(std::uint32_t t);
   void dismiss_threads();
-  void run_domain(std::uint32_t d);
+  // One window of one domain; returns when it has its next event, its mail to others included.
+  Time_ps run_domain(std::uint32_t d, const Window& window);
+  // In every domain.
+  void set_mail_turn(std::uint32_t turn);
   // When the next window opens: the earliest event of all engines. What they have sent is delivered.
   Time_ps agree(Time_ps next_ps);
 
@@ -92,30 +95,26 @@ class Engine {
   void deliver_mail(std::uint32_t destination, std::uint32_t turn);
 
   std::vector<MailRoute> mail_;  // by sending and receiving domain
-  std::uint32_t mail_turn_ = 0;  // which of their boxes is written in this window
-  // When a domain has its next event, its mail to others included.
-  struct alignas(64) NextEvent {
-    Time_ps time_ps = kNever_ps;
-  };
-  std::vector<NextEvent> next_events_;  // by domain
   Call call_;
-  bool open_ = false;
   // Threads beside the caller's: they live as long as the engine, or until another number of them is wanted.
   std::vector<std::jthread> threads_;
   std::unique_ptr<WindowBarrier> barrier_;
   std::atomic<std::uint32_t> runs_{0};
   std::atomic<std::uint32_t> working_{0};
   bool dismissed_ = false;
+  std::uint32_t looks_ = 0;  // of a thread that waits for others
   std::uint64_t seed_ = 0;
   Time_ps window_ps_ = kNever_ps;
   std::int64_t window_divisor_ = 1;
-  Time_ps now_ps_ = 0;
-  Time_ps window_end_ps_ = 0;
-  std::uint64_t windows_ = 0;
   const std::atomic<bool>* progress_wanted_ = nullptr;
-  RunEnd end_ = RunEnd::kIdle;
   Exchange* exchange_ = nullptr;
   std::vector<Parcel> sent_, received_;
+  // Written between two windows, by one thread: not where the others read.
+  alignas(128) Time_ps now_ps_ = 0;
+  Time_ps window_end_ps_ = 0;
+  std::uint64_t windows_ = 0;
+  RunEnd end_ = RunEnd::kIdle;
+  std::uint32_t mail_turn_ = 0;  // which boxes of the routes are written in this window
 };
 
 }  // namespace weft::engine

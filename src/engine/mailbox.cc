@@ -79,6 +79,7 @@ void MailRoute::post(std::uint32_t inlet, const Packet& packet) {
   Mailbox& box = written();
   box.entries.push_back({inlet, packet});
   box.first_ps = std::min(box.first_ps, packet.time_ps);
+  source->mail_ps = std::min(source->mail_ps, packet.time_ps);
   if ((packet.flags & Packet::kHasCold) == 0) return;
   const Cold& cold = source->cold[packet.aux];
   box.cold.push_back(cold);
@@ -94,8 +95,13 @@ void MailRoute::deliver(Mailbox& box) {
   auto cold = box.cold.begin();
   auto telemetry = box.telemetry.begin();
   const std::uint8_t* bytes = box.bytes.data();
-  for (Mailbox::Entry& entry : box.entries) {
+  constexpr std::size_t kAhead = 4;
+  const std::size_t count = box.entries.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    Mailbox::Entry& entry = box.entries[i];
     WEFT_CHECK(entry.inlet < inlets.size(), "mail for a link that this route has");
+    if (i + kAhead < count && box.entries[i + kAhead].inlet < inlets.size())
+      __builtin_prefetch(inlets[box.entries[i + kAhead].inlet]);
     Packet& packet = entry.packet;
     Inlet& inlet = *inlets[entry.inlet];
     if (packet.flags & Packet::kHasCold) {

@@ -19,7 +19,7 @@ namespace weft::engine {
 class Domain;
 class Inlet;
 
-struct Mailbox {
+struct alignas(128) Mailbox {  // written by one thread while another reads its twin
   struct Entry {
     std::uint32_t inlet;  // its number on the route
     Packet packet;
@@ -44,7 +44,7 @@ void append_bytes(const Mailbox& box, std::vector<std::byte>& out);
 bool read_bytes(std::span<const std::byte> bytes, Mailbox& box);
 
 // The way from one domain to another. Both ends number its links alike: in the order in which they were connected.
-struct alignas(64) MailRoute {
+struct MailRoute {
   std::array<Mailbox, 2> boxes;
   const std::uint32_t* turn = nullptr;  // which of the two is being written
   Domain* source = nullptr;             // null when it belongs to another engine

@@ -8,10 +8,10 @@ namespace weft::nic {
 
 Device::Device(DeviceConfig config, Card& card, fabric::LinkDirection& out, fabric::LinkDirection& in)
     : arrivals_(*in.inlet()),
-      out_(out),
-      in_(in),
       functions_(card.functions.data()),
       cc_(congestion_algorithm(config.qos.congestion.kind)),
+      out_(out),
+      in_(in),
       rx_xoff_ps_(card.functions.front().transfer_ps(4096) * config.model.rx_pause_xoff_B / 4096),
       ack_interval_packets_(config.model.ack_interval_packets),
       carry_payload_(config.carry_payload),

@@ -36,19 +36,21 @@ class alignas(64) Device {
   // What every packet needs, by cache line. The port's transmitter: control replies go first; READ data and requests
   // share round robin.
   Time_ps service_ps_ = kNever_ps;
-  Time_ps free_ps_ = 0;  // the port has sent its last frame
   Time_ps pause_due_ps_ = kNever_ps;
-  Time_ps last_event_ps_ = 0;
+  Time_ps release_ps_ = kNever_ps;  // of a frame that a fault of the cable holds back
+  Time_ps free_ps_ = 0;             // the port has sent its last frame
   engine::Inlet& arrivals_;
+  PcieFunction* functions_;  // the card's
+  Time_ps last_event_ps_ = 0;
+  std::uint64_t events_ = 0;
+  WorkHeap<1> timers_;  // QPs with an ACK timeout to check
   std::vector<QueuePair> qps_;
-  WorkHeap timers_;   // QPs with an ACK timeout to check
-  WorkHeap waiting_;  // contexts that become ready at a time
+  WorkHeap<2> waiting_;                      // contexts that become ready at a time
+  const CongestionAlgorithm* cc_ = nullptr;  // null: off
   ContextRing control_, ready_;
   fabric::LinkDirection& out_;
   fabric::LinkDirection& in_;
-  PcieFunction* functions_;                  // the card's
-  const CongestionAlgorithm* cc_ = nullptr;  // null: off
-  Time_ps rx_xoff_ps_ = 0;                   // fill of the receive buffer, as PCIe time
+  Time_ps rx_xoff_ps_ = 0;  // fill of the receive buffer, as PCIe time
   std::uint32_t ack_interval_packets_;
   bool carry_payload_;
   bool slow_receiver_;  // a fault
@@ -105,10 +107,11 @@ class alignas(64) Device {
 
   // The host's loop: when the port next has something to do, and doing it, as long as it is due before `end_ps` and
   // not after `*programs_ps`, which an event may bring forward. At one instant: release of a delayed frame, service,
-  // arrival, timer. Returns the number of events.
+  // arrival, timer. Returns when it next has something to do.
   Time_ps next_ps() const { return std::min(std::min(service_ps_, arrivals_.next_ps()), rare_ps()); }
-  std::uint64_t run_until(Time_ps end_ps, const Time_ps* programs_ps);
+  Time_ps run_until(Time_ps end_ps, const Time_ps* programs_ps);
   Time_ps last_event_ps() const { return last_event_ps_; }
+  std::uint64_t events() const { return events_; }
 
   const NicModel& model() const { return config_.model; }
   const std::string& name() const { return config_.name; }
@@ -130,7 +133,8 @@ class alignas(64) Device {
   // For transports (nic/transport.h): what they are made of.
   // transmit.cc: a queue pair's turn at the port, and a packet that leaves.
   void queue_request(QueuePair& qp, Time_ps at_ps);
-  void put(engine::Packet& packet, Time_ps now_ps);
+  void put(engine::Packet& packet, Time_ps now_ps) { put(packet, fabric::line_B(packet), now_ps); }
+  void put(engine::Packet& packet, std::uint32_t line_bytes, Time_ps now_ps);
   // Payload comes over PCIe. False when it is not in the NIC yet: the QP is queued for when it is.
   bool fetch(QueuePair& qp, std::uint32_t payload_B, Time_ps now_ps);
   engine::Cold& add_cold(engine::Packet& packet);
@@ -204,7 +208,7 @@ class alignas(64) Device {
     tell(AsyncKind::kCommunicationEstablished, qp.qpn, now_ps);
   }
 
-  Time_ps rare_ps() const { return std::min(std::min(timers_.next_ps(), pause_due_ps_), out_.next_release_ps()); }
+  Time_ps rare_ps() const { return std::min(std::min(timers_.next_ps(), pause_due_ps_), release_ps_); }
   void serve(Time_ps now_ps);
   void receive(Time_ps now_ps);
   void on_timer(Time_ps now_ps);

@@ -126,15 +126,11 @@ std::optional<Fate> Device::begin_message(QueuePair& qp, const Packet& packet, T
     const RoceExtension& headers = headers_of(packet);
     if (!qp.attributes.access.remote_write || headers.dma_len > kMaxMessage_B)
       return refuse(qp, NakCode::kInvalidRequest, now_ps);
-    resp.va = headers.va;
-    resp.rkey = headers.rkey;
-    resp.left_B = headers.dma_len;
+    resp.aim(headers.va, headers.rkey, headers.dma_len);
   } else {
     if (!has_receive(qp, now_ps)) return not_ready(qp, now_ps);
     const ReceiveRequest& receive = resp.receives[resp.head & resp.mask];
-    resp.va = receive.va;
-    resp.rkey = receive.lkey;
-    resp.left_B = receive.length_B;
+    resp.aim(receive.va, receive.lkey, receive.length_B);
   }
   resp.in_message = true;
   resp.received_B = 0;
@@ -146,12 +142,18 @@ std::optional<Fate> Device::begin_message(QueuePair& qp, const Packet& packet, T
 Device::Placed Device::place(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   Responder& resp = qp.resp;
   if (packet.payload_B > resp.left_B) return Placed::kWrongLength;
-  MemoryRegion* region = memory_.find(resp.rkey);
-  bool allowed = region != nullptr && region->covers(resp.va, packet.payload_B) &&
-                 (resp.is_write ? region->pd == qp.pd && region->access.remote_write : region->access.local_write);
-  if (!allowed) return Placed::kNotAllowed;
+  MemoryRegion* region = nullptr;
+  if (resp.checked != memory_.changes()) {
+    region = memory_.find(resp.rkey);
+    bool allowed = region != nullptr && region->covers(resp.va, packet.payload_B) &&
+                   (resp.is_write ? region->pd == qp.pd && region->access.remote_write : region->access.local_write);
+    if (!allowed) return Placed::kNotAllowed;
+    // The rest of the message need not be looked at again.
+    if (!region->has_bytes() && region->covers(resp.va, resp.left_B)) resp.checked = memory_.changes();
+  }
   resp.placed_ps = functions_[qp.function].write(packet.payload_B, now_ps);
-  if (region->has_bytes() && !store(*region, resp.va, payload_of(packet), resp.placed_ps)) return Placed::kGone;
+  if (region != nullptr && region->has_bytes() && !store(*region, resp.va, payload_of(packet), resp.placed_ps))
+    return Placed::kGone;
   resp.va += packet.payload_B;
   resp.left_B -= packet.payload_B;
   resp.received_B += packet.payload_B;
@@ -200,7 +202,7 @@ void Device::end_message(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   completion.with_imm = wire::has_imm(opcode);
   completion.with_invalidate = wire::has_ieth(opcode);
   completion.imm = completion.with_invalidate ? headers_of(packet).rkey : headers_of(packet).imm;
-  if (completion.with_invalidate) memory_.find(headers_of(packet).rkey)->valid = false;
+  if (completion.with_invalidate) memory_.invalidate(headers_of(packet).rkey);
   completion.solicited = (packet.word & kSolicited) != 0;
   Time_ps left_ps = functions_[qp.function].write(kCqe_B, std::max(now_ps, resp.placed_ps));
   completion.visible_ps = cpu_visible_ps(left_ps);

@@ -20,12 +20,12 @@ TEST(ContextRing, KeepsOrderOnGrowth) {
 
 // Whatever the order of insertion: by time, then by context.
 RC_GTEST_PROP(WorkHeap, OrdersByTimeAndContext, (std::vector<std::pair<std::uint8_t, std::uint8_t>> entries)) {
-  WorkHeap heap;
+  WorkHeap<1> heap;
   for (auto [time, context] : entries) heap.push(time, context);
   std::sort(entries.begin(), entries.end());
   for (auto [time, context] : entries) {
     RC_ASSERT(heap.next_ps() == time);
-    WorkHeap::Entry entry = heap.pop();
+    WorkHeap<1>::Entry entry = heap.pop();
     RC_ASSERT(entry.time_ps == time);
     RC_ASSERT(entry.context == context);
   }

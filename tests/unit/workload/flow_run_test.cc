@@ -114,7 +114,7 @@ TEST_F(FlowRunTest, ManySmallMessages) {
       EXPECT_EQ(pair_->device(side).counters.out_of_buffer, 0U);
       const nic::QueuePair& qp = pair_->device(side).qp(rows[side].qpn);
       EXPECT_EQ(qp.req.tail, 100U);
-      EXPECT_EQ(qp.req.wqes.size(), 16U);
+      EXPECT_EQ(qp.req.mask + 1, 16U);
     }
   }
 }
@@ -195,7 +195,7 @@ TEST_F(FlowRunTest, ThousandsOfFlows) {
   EXPECT_EQ(summarise(rows).done, 20'000U);
   EXPECT_EQ(pair_->device(0).cq_count(), 1U);
   const nic::QueuePair& qp = pair_->device(0).qp(rows[0].qpn);
-  std::size_t bytes = sizeof qp + qp.req.wqes.capacity() * sizeof(nic::SendWqe) +
+  std::size_t bytes = sizeof qp + (qp.req.mask + 1) * sizeof(nic::SendWqe) +
                       qp.resp.receives.capacity() * sizeof(nic::ReceiveRequest) +
                       qp.resp.replies.capacity() * sizeof(nic::Reply) +
                       qp.resp.atomics.capacity() * sizeof(nic::SavedAtomic);
