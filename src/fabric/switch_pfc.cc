@@ -103,8 +103,9 @@ void Switch::pauses_changed(std::uint32_t p, std::uint8_t before, PauseEnd end, 
     }
   }
   port.paused = static_cast<std::uint8_t>(queues & ~port.ignore_pause & ~port.watchdog_drop);
+  port.closed = port.paused | port.reject;
   if (port.service_ps == kNever_ps && (port.waiting & ~port.paused) != 0)
-    plan_service(p, std::max(now_ps, port.free_ps));
+    plan_service(port, std::max(now_ps, port.free_ps));
 }
 
 }  // namespace weft::fabric
