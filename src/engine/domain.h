@@ -27,8 +27,8 @@ class alignas(128) Domain {  // two lines: CPUs fetch them in pairs
   std::uint32_t add_node(NodeHook hook) {
     nodes_.push_back(hook);
     wake_ps_.push_back(0);
-    const void* hot = hook.self == nullptr ? this : hook.self;
-    hot_.push_back(static_cast<const std::byte*>(hot));
+    const auto* self = static_cast<const std::byte*>(hook.self == nullptr ? this : hook.self);
+    hot_.push_back({self, self});
     group_ps_.resize((nodes_.size() + kGroup - 1) / kGroup);
     group_ps_.back() = 0;
     return static_cast<std::uint32_t>(nodes_.size() - 1);
@@ -40,8 +40,8 @@ class alignas(128) Domain {  // two lines: CPUs fetch them in pairs
     group_ps_[node / kGroup] = std::min(group_ps_[node / kGroup], time_ps);
   }
 
-  // Where the kHotLines cache lines lie that a visit to `node` touches first; else it is the node itself.
-  void set_hot(std::uint32_t node, const void* hot) { hot_[node] = static_cast<const std::byte*>(hot); }
+  // A visit to `node` touches this cache line soon, beside the first kHotLines of the node itself.
+  void set_hot(std::uint32_t node, const void* line) { hot_[node].line = static_cast<const std::byte*>(line); }
 
   Time_ps next_wake_ps() const {
     Time_ps earliest = kNever_ps;
@@ -96,8 +96,13 @@ class alignas(128) Domain {  // two lines: CPUs fetch them in pairs
 
  private:
   // Never null: the CPU would walk the page table for nothing, which costs more than the visit.
-  static void prefetch(const std::byte* hot) {
-    for (std::size_t line = 0; line < kHotLines; ++line) __builtin_prefetch(hot + line * 64);
+  struct Hot {
+    const std::byte* self;
+    const std::byte* line;
+  };
+  static void prefetch(const Hot& hot) {
+    for (std::size_t line = 0; line < kHotLines; ++line) __builtin_prefetch(hot.self + line * 64);
+    __builtin_prefetch(hot.line);
   }
 
   static constexpr std::uint32_t kGroup = 64;  // nodes whose earliest wake time is kept: most sleep in most windows
@@ -105,7 +110,7 @@ class alignas(128) Domain {  // two lines: CPUs fetch them in pairs
   std::vector<NodeHook> nodes_;
   std::vector<Time_ps> wake_ps_;
   std::vector<Time_ps> group_ps_;
-  std::vector<const std::byte*> hot_;
+  std::vector<Hot> hot_;
 };
 
 }  // namespace weft::engine

@@ -29,6 +29,7 @@ nic::Device& Host::add_device(nic::DeviceConfig config, nic::Card& card, fabric:
   config.host = {model_.mmio_write_ps,   model_.dma_read_ps, model_.dma_write_ps, model_.memory_jitter_ps, slot.get(),
                  &Host::completion_hook, &Host::write_hook,  &Host::async_hook,   &Host::grh_hook};
   if (ports_.empty()) {
+    domain_.set_hot(node_, in.inlet());
     slot->device = &first_port_.emplace(std::move(config), card, out, in);
   } else {
     slot->owned = std::make_unique<nic::Device>(std::move(config), card, out, in);

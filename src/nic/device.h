@@ -133,8 +133,7 @@ class alignas(64) Device {
   // For transports (nic/transport.h): what they are made of.
   // transmit.cc: a queue pair's turn at the port, and a packet that leaves.
   void queue_request(QueuePair& qp, Time_ps at_ps);
-  void put(engine::Packet& packet, Time_ps now_ps) { put(packet, fabric::line_B(packet), now_ps); }
-  void put(engine::Packet& packet, std::uint32_t line_bytes, Time_ps now_ps);
+  void put(engine::Packet& packet, Time_ps now_ps);
   // Payload comes over PCIe. False when it is not in the NIC yet: the QP is queued for when it is.
   bool fetch(QueuePair& qp, std::uint32_t payload_B, Time_ps now_ps);
   engine::Cold& add_cold(engine::Packet& packet);
@@ -220,6 +219,9 @@ class alignas(64) Device {
   void plan_service(Time_ps now_ps);
   void service_by(Time_ps at_ps) { service_ps_ = std::min(service_ps_, std::max(at_ps, free_ps_)); }
   bool serve_context(std::uint32_t context, Time_ps now_ps);
+  // Inside put() and fetch(), for the data path.
+  void put_line(engine::Packet& packet, std::uint32_t line_bytes, Time_ps now_ps);
+  bool fetch_now(QueuePair& qp, std::uint32_t payload_B, Time_ps now_ps);
   bool send_request(QueuePair& qp, Time_ps now_ps);
   template <bool kReliable>
   bool send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
@@ -310,6 +312,7 @@ class alignas(64) Device {
   fabric::Fate receive_request(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   fabric::Fate receive_duplicate(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   fabric::Fate accept_message_packet(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  Placed place_now(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);  // inside place()
   bool too_many_requests(const QueuePair& qp) const {
     return qp.resp.requests_waiting >= qp.attributes.max_dest_rd_atomic;
   }

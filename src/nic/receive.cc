@@ -58,7 +58,7 @@ Time_ps Device::run_until(Time_ps end_ps, const Time_ps* programs_ps) {
   }
 }
 
-void Device::receive(Time_ps now_ps) {
+inline void Device::receive(Time_ps now_ps) {
   Packet packet = arrivals_.front();
   arrivals_.pop();
   if (arrivals_.tapped) [[unlikely]]
