@@ -52,6 +52,7 @@ class alignas(64) Device {
   fabric::LinkDirection& in_;
   Time_ps rx_xoff_ps_ = 0;  // fill of the receive buffer, as PCIe time
   std::uint32_t ack_interval_packets_;
+  std::uint32_t last_receiver_ = 0;  // of the queue pairs: the next packet is probably for it, too
   bool carry_payload_;
   bool slow_receiver_;  // a fault
   bool trust_dscp_;
@@ -110,6 +111,28 @@ class alignas(64) Device {
   // arrival, timer. Returns when it next has something to do.
   Time_ps next_ps() const { return std::min(std::min(service_ps_, arrivals_.next_ps()), rare_ps()); }
   Time_ps run_until(Time_ps end_ps, const Time_ps* programs_ps);
+  // Asks for the cache lines that run_until() will need.
+  void prefetch(Time_ps end_ps) const {
+    if (service_ps_ < end_ps && (!ready_.empty() || !waiting_.empty())) {
+      const std::uint32_t context = !ready_.empty() ? ready_.front() : waiting_.next_context();
+      if (context / 2 < qps_.size()) {
+        const QueuePair& qp = qps_[context / 2];
+        __builtin_prefetch(&qp);
+        __builtin_prefetch(&qp.req);
+        __builtin_prefetch(&qp.pace_ps);
+      }
+      __builtin_prefetch(&out_);
+    }
+    if (arrivals_.next_ps() < end_ps) {
+      arrivals_.prefetch_front();
+      if (last_receiver_ < qps_.size()) {
+        __builtin_prefetch(&qps_[last_receiver_]);
+        __builtin_prefetch(&qps_[last_receiver_].resp);
+      }
+      __builtin_prefetch(&in_.received);
+    }
+    __builtin_prefetch(functions_);
+  }
   Time_ps last_event_ps() const { return last_event_ps_; }
   std::uint64_t events() const { return events_; }
 

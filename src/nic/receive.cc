@@ -83,6 +83,7 @@ void Device::receive_packet(Packet& packet, Time_ps now_ps) {
     end(packet, Fate::kUnknownQp);
     return;
   }
+  last_receiver_ = qp->qpn - kFirstQpn;
   // Payload that PCIe cannot take yet waits in the receive buffer.
   if (packet.payload_B > 0) {
     PcieFunction& function = functions_[qp->function];

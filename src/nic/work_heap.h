@@ -26,6 +26,7 @@ class ContextRing {
       grow();
     slots_[tail_++ & mask_] = context;
   }
+  std::uint32_t front() const { return slots_[head_ & mask_]; }
   std::uint32_t pop() { return slots_[head_++ & mask_]; }
 
  private:
