@@ -1,6 +1,6 @@
 // Two small schedulers of the port: a ring of numbers, such as contexts that can send now or places that are free, and
-// a heap of contexts that can send (or must be looked at) at a time. Both keep their memory. Their first elements lie in
-// place, beside what else the port needs: most ports never have more.
+// a heap of contexts that can send (or must be looked at) at a time. Both keep their memory. Their first elements lie
+// in place, beside what else the port needs: most ports never have more.
 #pragma once
 
 #include <algorithm>
