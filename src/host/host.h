@@ -81,6 +81,10 @@ class alignas(64) Host {
   };
 
   static Time_ps run_hook(void* self, Time_ps end_ps) { return static_cast<Host*>(self)->run(end_ps); }
+  static void prepare_hook(const void* self, Time_ps end_ps) {
+    const Host& host = *static_cast<const Host*>(self);
+    if (host.first_port_) host.first_port_->prefetch(end_ps);
+  }
   static void completion_hook(void* self, std::uint32_t cq, Time_ps visible_ps);
   static void write_hook(void* self, std::uint32_t key, Time_ps visible_ps);
   static void async_hook(void* self, nic::AsyncKind kind, std::uint32_t number, Time_ps now_ps);

@@ -52,6 +52,7 @@ class alignas(64) Device {
   fabric::LinkDirection& in_;
   Time_ps rx_xoff_ps_ = 0;  // fill of the receive buffer, as PCIe time
   std::uint32_t ack_interval_packets_;
+  std::uint32_t last_receiver_ = 0;  // of the queue pairs: the next packet is probably for it, too
   bool carry_payload_;
   bool slow_receiver_;  // a fault
   bool trust_dscp_;
@@ -110,6 +111,28 @@ class alignas(64) Device {
   // arrival, timer. Returns when it next has something to do.
   Time_ps next_ps() const { return std::min(std::min(service_ps_, arrivals_.next_ps()), rare_ps()); }
   Time_ps run_until(Time_ps end_ps, const Time_ps* programs_ps);
+  // Asks for the cache lines that run_until() will need.
+  void prefetch(Time_ps end_ps) const {
+    if (service_ps_ < end_ps && (!ready_.empty() || !waiting_.empty())) {
+      const std::uint32_t context = !ready_.empty() ? ready_.front() : waiting_.next_context();
+      if (context / 2 < qps_.size()) {
+        const QueuePair& qp = qps_[context / 2];
+        __builtin_prefetch(&qp);
+        __builtin_prefetch(&qp.req);
+        __builtin_prefetch(&qp.pace_ps);
+      }
+      __builtin_prefetch(&out_);
+    }
+    if (arrivals_.next_ps() < end_ps) {
+      arrivals_.prefetch_front();
+      if (last_receiver_ < qps_.size()) {
+        __builtin_prefetch(&qps_[last_receiver_]);
+        __builtin_prefetch(&qps_[last_receiver_].resp);
+      }
+      __builtin_prefetch(&in_.received);
+    }
+    __builtin_prefetch(functions_);
+  }
   Time_ps last_event_ps() const { return last_event_ps_; }
   std::uint64_t events() const { return events_; }
 
@@ -133,8 +156,7 @@ class alignas(64) Device {
   // For transports (nic/transport.h): what they are made of.
   // transmit.cc: a queue pair's turn at the port, and a packet that leaves.
   void queue_request(QueuePair& qp, Time_ps at_ps);
-  void put(engine::Packet& packet, Time_ps now_ps) { put(packet, fabric::line_B(packet), now_ps); }
-  void put(engine::Packet& packet, std::uint32_t line_bytes, Time_ps now_ps);
+  void put(engine::Packet& packet, Time_ps now_ps);
   // Payload comes over PCIe. False when it is not in the NIC yet: the QP is queued for when it is.
   bool fetch(QueuePair& qp, std::uint32_t payload_B, Time_ps now_ps);
   engine::Cold& add_cold(engine::Packet& packet);
@@ -220,6 +242,9 @@ class alignas(64) Device {
   void plan_service(Time_ps now_ps);
   void service_by(Time_ps at_ps) { service_ps_ = std::min(service_ps_, std::max(at_ps, free_ps_)); }
   bool serve_context(std::uint32_t context, Time_ps now_ps);
+  // Inside put() and fetch(), for the data path.
+  void put_line(engine::Packet& packet, std::uint32_t line_bytes, Time_ps now_ps);
+  bool fetch_now(QueuePair& qp, std::uint32_t payload_B, Time_ps now_ps);
   bool send_request(QueuePair& qp, Time_ps now_ps);
   template <bool kReliable>
   bool send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
@@ -310,6 +335,7 @@ class alignas(64) Device {
   fabric::Fate receive_request(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   fabric::Fate receive_duplicate(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   fabric::Fate accept_message_packet(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  Placed place_now(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);  // inside place()
   bool too_many_requests(const QueuePair& qp) const {
     return qp.resp.requests_waiting >= qp.attributes.max_dest_rd_atomic;
   }

@@ -92,8 +92,8 @@ struct Requester {
   Time_ps hold_until_ps = 0;        // RNR wait, NAK reaction
   Time_ps deadline_ps = kNever_ps;  // local ACK timeout
   // So far what a data packet needs.
-  Time_ps last_ack_ps = 0;          // something was acknowledged, or the first packet after nothing was due left
-  Time_ps ack_gap_ps = 0;           // decaying maximum of the time between two such
+  Time_ps last_ack_ps = 0;  // something was acknowledged, or the first packet after nothing was due left
+  Time_ps ack_gap_ps = 0;   // decaying maximum of the time between two such
   std::uint8_t retries_left = 0;
   std::uint8_t rnr_left = 0;
   std::uint8_t adaptive_step = 0;   // adaptive retransmissions since the last progress
@@ -128,7 +128,7 @@ struct Responder {
   std::uint32_t left_B = 0;   // WRITE: DMALen not received; SEND: room in the receive
   std::uint32_t received_B = 0;
   std::uint32_t checked = 0;  // MemoryTable::changes() when all that is left was found allowed and without bytes
-  Time_ps placed_ps = 0;  // when the last payload left for memory
+  Time_ps placed_ps = 0;      // when the last payload left for memory
   Time_ps queued_ps = kNever_ps;
   // So far what a data packet needs.
   std::vector<ReceiveRequest> receives;

@@ -58,7 +58,7 @@ Time_ps Device::run_until(Time_ps end_ps, const Time_ps* programs_ps) {
   }
 }
 
-void Device::receive(Time_ps now_ps) {
+inline void Device::receive(Time_ps now_ps) {
   Packet packet = arrivals_.front();
   arrivals_.pop();
   if (arrivals_.tapped) [[unlikely]]
@@ -83,6 +83,7 @@ void Device::receive_packet(Packet& packet, Time_ps now_ps) {
     end(packet, Fate::kUnknownQp);
     return;
   }
+  last_receiver_ = qp->qpn - kFirstQpn;
   // Payload that PCIe cannot take yet waits in the receive buffer.
   if (packet.payload_B > 0) {
     PcieFunction& function = functions_[qp->function];

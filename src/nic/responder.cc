@@ -80,7 +80,7 @@ inline Fate Device::receive_request(QueuePair& qp, Packet& packet, Time_ps now_p
   }
 }
 
-Fate Device::accept_message_packet(QueuePair& qp, Packet& packet, Time_ps now_ps) {
+[[gnu::always_inline]] inline Fate Device::accept_message_packet(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   Responder& resp = qp.resp;
   Opcode opcode = operation_of(packet);
   bool begins = wire::is_first(opcode) || wire::is_only(opcode);
@@ -102,7 +102,7 @@ Fate Device::accept_message_packet(QueuePair& qp, Packet& packet, Time_ps now_ps
     return not_ready(qp, now_ps);
   }
   if (packet.payload_B > 0) {
-    if (Placed placed = place(qp, packet, now_ps); placed != Placed::kDone) [[unlikely]]
+    if (Placed placed = place_now(qp, packet, now_ps); placed != Placed::kDone) [[unlikely]]
       return refuse_payload(qp, placed, now_ps);
   }
   if (wire::has_ieth(opcode) && !may_invalidate(qp, headers_of(packet).rkey)) [[unlikely]] {
@@ -140,6 +140,10 @@ std::optional<Fate> Device::begin_message(QueuePair& qp, const Packet& packet, T
 // Payload goes to memory packet by packet, so a WRITE across the end of a region leaves its first part behind, as
 // measured on ConnectX (facts PROTOCOL 5.10).
 Device::Placed Device::place(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
+  return place_now(qp, packet, now_ps);
+}
+
+[[gnu::always_inline]] inline Device::Placed Device::place_now(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   Responder& resp = qp.resp;
   if (packet.payload_B > resp.left_B) return Placed::kWrongLength;
   MemoryRegion* region = nullptr;

@@ -1,6 +1,6 @@
 // Two small schedulers of the port: a ring of numbers, such as contexts that can send now or places that are free, and
-// a heap of contexts that can send (or must be looked at) at a time. Both keep their memory. Their first elements lie in
-// place, beside what else the port needs: most ports never have more.
+// a heap of contexts that can send (or must be looked at) at a time. Both keep their memory. Their first elements lie
+// in place, beside what else the port needs: most ports never have more.
 #pragma once
 
 #include <algorithm>
@@ -26,6 +26,7 @@ class ContextRing {
       grow();
     slots_[tail_++ & mask_] = context;
   }
+  std::uint32_t front() const { return slots_[head_ & mask_]; }
   std::uint32_t pop() { return slots_[head_++ & mask_]; }
 
  private:
