@@ -121,8 +121,8 @@ Time_ps Switch::run(Time_ps end_ps) {
   std::uint64_t* const due_ports = visit.due.data();
   Time_ps first_ps = end_ps;
   Time_ps later_ps = kNever_ps;
-  engine::Inlet* const* inlets = inbound_.data();
-  for (std::size_t w = 0; w < words; ++w, inlets += 64) {
+  const Wires* wires = wires_.data();
+  for (std::size_t w = 0; w < words; ++w, wires += 64) {
     const engine::InboxWord& word = inbox_[w];
     std::uint64_t due = 0;
     for (std::uint64_t bits = word.bits; bits != 0; bits &= bits - 1) {
@@ -131,8 +131,8 @@ Time_ps Switch::run(Time_ps end_ps) {
       if (next_ps < end_ps) {
         due |= bits & -bits;
         first_ps = std::min(first_ps, next_ps);
-        __builtin_prefetch(inlets[i]);
-        __builtin_prefetch(&ports_[64 * w + i].rx);
+        __builtin_prefetch(wires[i].inbound);
+        __builtin_prefetch(&ports_[64 * w + i].ingress);
       } else {
         later_ps = std::min(later_ps, next_ps);
       }
@@ -140,10 +140,10 @@ Time_ps Switch::run(Time_ps end_ps) {
     due_ports[w] = due;
   }
   std::size_t most = 1;  // the end mark
-  inlets = inbound_.data();
-  for (std::size_t w = 0; w < words; ++w, inlets += 64) {
+  wires = wires_.data();
+  for (std::size_t w = 0; w < words; ++w, wires += 64) {
     for (std::uint64_t bits = due_ports[w]; bits != 0; bits &= bits - 1) {
-      const engine::Inlet& inlet = *inlets[std::countr_zero(bits)];
+      const engine::Inlet& inlet = *wires[std::countr_zero(bits)].inbound;
       inlet.prefetch_front();
       most += inlet.waiting();
     }
@@ -157,11 +157,11 @@ Time_ps Switch::run(Time_ps end_ps) {
   WEFT_CHECK(end_ps - first_ps < kLongestWindow_ps, "a window is shorter than a second");
 
   Arrival* arrival = visit.arrivals.data();
-  inlets = inbound_.data();
-  for (std::size_t w = 0; w < words; ++w, inlets += 64) {
+  wires = wires_.data();
+  for (std::size_t w = 0; w < words; ++w, wires += 64) {
     for (std::uint64_t bits = due_ports[w]; bits != 0; bits &= bits - 1) {
       auto i = static_cast<std::uint32_t>(std::countr_zero(bits));
-      engine::Inlet& inlet = *inlets[i];
+      engine::Inlet& inlet = *wires[i].inbound;
       arrival = take_arrivals(inlet, static_cast<std::uint32_t>(64 * w + i), arrival, end_ps);
       const Time_ps next_ps = inlet.next_ps();
       later_ps = std::min(later_ps, next_ps);
@@ -179,10 +179,10 @@ Time_ps Switch::run(Time_ps end_ps) {
 inline Switch::Arrival* Switch::take_arrivals(engine::Inlet& inlet, std::uint32_t in, Arrival* arrival,
                                               Time_ps end_ps) {
   Arrival* const first = arrival;
-  std::uint32_t counter = 0;
+  std::uint32_t place = 0;
   std::uint64_t traffic = 0;  // packets << 40 and bytes
   auto count_traffic = [&] {
-    PortTraffic& rx = ports_[in].rx[counter];
+    PortTraffic& rx = ports_[in].ingress[place].rx;
     rx.packets += traffic >> kPacketsShift;
     rx.bytes += traffic & ((std::uint64_t{1} << kPacketsShift) - 1);
     traffic = 0;
@@ -190,14 +190,15 @@ inline Switch::Arrival* Switch::take_arrivals(engine::Inlet& inlet, std::uint32_
   auto data = [&](Packet& packet) {
     const Class lane = class_of(packet);
     const std::uint32_t line_bytes = line_B(packet);
-    if (lane.counter() != counter) {
+    if (lane.ingress() != place) {
       count_traffic();
-      counter = lane.counter();
+      place = lane.ingress();
     }
     traffic += (std::uint64_t{1} << kPacketsShift) + line_bytes - kLineGap_B;
     const bool usual = (packet.flags & (Packet::kBadFcs | Packet::kHasCold)) == 0 && packet.hops < engine::kTtl - 1 &&
                        line_bytes <= passes_B_;
-    Port* const out = usual ? way(packet) : nullptr;
+    const std::uint32_t port = usual ? way(packet) : kNothing;
+    Port* const out = port == kNothing ? nullptr : &ports_[port];
     arrival->packet = &packet;
     arrival->out = out;
     arrival->time_ps = packet.time_ps;
@@ -211,6 +212,7 @@ inline Switch::Arrival* Switch::take_arrivals(engine::Inlet& inlet, std::uint32_
     packet.hops = static_cast<std::uint8_t>(packet.hops + ((packet.flags & Packet::kRouted) != 0));
     __builtin_prefetch(out);
     __builtin_prefetch(&out->lanes[lane.queue()]);
+    __builtin_prefetch(wires_[port].outbound);
   };
   auto pause = [&](Packet& packet) {
     *arrival++ = {&packet, nullptr, packet.time_ps, static_cast<std::uint16_t>(in), 0, {}, kPauseKind};
@@ -263,18 +265,17 @@ inline void Switch::sort_arrivals(Scratch& visit, Time_ps length_ps) {
   sorted[count] = kNoArrival;
 }
 
-// Where it leaves; null: nowhere.
-[[gnu::always_inline]] inline Switch::Port* Switch::way(const PacketBody& packet) {
+// Where it leaves.
+[[gnu::always_inline]] inline std::uint32_t Switch::way(const PacketBody& packet) const {
   const Destination& destination = ways_.destinations[packet.dst];
-  if (destination.edge == ways_.number) return &ports_[destination.port];
-  std::uint16_t g = ways_.group_of_edge[destination.edge];
-  if (g == kNoGroup) [[unlikely]]
-    return nullptr;
-  const RouteTable::Group& group = ways_.groups[g];
-  std::uint32_t member = group.first;
-  if (group.count > 1)
-    member += pick(ecmp_hash(packet, ways_.destinations, ways_.hash_dest_qp, ways_.hash_seed), group.count);
-  return &ports_[ways_.members[member]];
+  if (destination.edge == ways_.number) return destination.port;
+  const std::uint16_t port = ways_.of_edge[destination.edge];
+  if (port < kFan) return port;
+  if (port == kNoGroup) [[unlikely]]
+    return kNothing;
+  const RouteTable::Group& fan = ways_.fans[port - kFan];
+  const std::uint32_t hash = ecmp_hash(packet, ways_.destinations, ways_.hash_dest_qp, ways_.hash_seed);
+  return ways_.members[fan.first + pick(hash, fan.count)];
 }
 
 template <bool kMayHaveCold>
@@ -428,7 +429,7 @@ template <bool kMayHaveCold>
 void Switch::release_buffer(std::uint32_t in, std::uint32_t out, std::uint32_t g, std::uint32_t cells, Time_ps now_ps) {
   std::uint32_t slice = buffer_.slice(in, out);
   buffer_.release(slice, in, g, cells);
-  if (ports_[in].xoff >> g & 1) [[unlikely]]
+  if (xoff_ports_ != 0 && (ports_[in].xoff >> g & 1)) [[unlikely]]
     maybe_send_xon(in, slice, g, now_ps);
 }
 

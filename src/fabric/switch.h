@@ -86,11 +86,11 @@ class alignas(64) Switch {
   struct Class {
     std::uint16_t bits = 0;
     Class() = default;
-    Class(std::uint32_t queue, std::uint32_t group, std::uint32_t counter)
-        : bits(static_cast<std::uint16_t>(queue | group << 3 | counter << 6)) {}
+    Class(std::uint32_t queue, std::uint32_t group, std::uint32_t ingress)
+        : bits(static_cast<std::uint16_t>(queue | group << 3 | ingress << 6)) {}
     std::uint32_t queue() const { return bits & 7u; }
     std::uint32_t group() const { return bits >> 3u & 7u; }
-    std::uint32_t counter() const { return bits >> 6u; }  // of Port::rx
+    std::uint32_t ingress() const { return bits >> 6u; }  // of the group: index in Port::ingress
   };
   // A packet that waits: in place of a time it has the next slot of its queue (or of the free ones), the port and group
   // it came in by and its size.
@@ -123,6 +123,11 @@ class alignas(64) Switch {
     std::uint32_t deficit_B = 0;
     PortTraffic tx;
   };
+  // Ingress group.
+  struct Ingress {
+    PortTraffic rx;
+    SharedBuffer::Group held;  // of a buffer of one slice
+  };
   struct alignas(64) Port {
     Time_ps free_ps = 0;                // the last frame has left
     Time_ps service_ps = kNever_ps;     // planned, because something waits that may leave
@@ -139,7 +144,7 @@ class alignas(64) Switch {
     std::uint8_t turn = 0;        // DWRR
     std::uint32_t longest_B = 0;  // frame that the port's MTU allows
     // The second line: what arrivals touch. The groups that most packets belong to come first.
-    alignas(64) std::array<PortTraffic, kClasses> rx;
+    alignas(64) std::array<Ingress, kClasses> ingress;
     std::array<Lane, kClasses> lanes;
     LinkDirection* out = nullptr;
     LinkDirection* in = nullptr;
@@ -167,6 +172,10 @@ class alignas(64) Switch {
     Class lane;
     std::uint16_t kind;
   };
+  struct Wires {
+    engine::Inlet* inbound = nullptr;
+    const void* outbound = nullptr;
+  };
   // What a visit needs and nothing after it: one for all switches of a thread, so that it stays in the cache.
   struct Scratch {
     std::vector<std::uint64_t> due;  // by word of the inbox: ports with something due
@@ -184,11 +193,13 @@ class alignas(64) Switch {
       return a.time_ps != b.time_ps ? a.time_ps < b.time_ps : a.port < b.port;
     }
   };
-  // The routes in force, as the packet path reads them.
+  // The routes in force, as the packet path reads them. By edge: the port, or one of several equal ones by kFan and the
+  // number of their group in `fans`, or kNoGroup.
+  static constexpr std::uint16_t kFan = 0x8000;
   struct Ways {
     const Destination* destinations = nullptr;
-    const std::uint16_t* group_of_edge = nullptr;
-    const RouteTable::Group* groups = nullptr;
+    const std::uint16_t* of_edge = nullptr;
+    const RouteTable::Group* fans = nullptr;
     const std::uint16_t* members = nullptr;
     std::uint64_t hash_seed = 0;
     std::uint32_t number = 0;  // of this switch
@@ -248,7 +259,7 @@ class alignas(64) Switch {
   bool red_marks(const Port& out, std::uint32_t q);
   bool red_admits(Port& out, std::uint32_t q, engine::PacketBody& packet);
   void mark(Port& out, std::uint32_t q, engine::PacketBody& packet);
-  Port* way(const engine::PacketBody& packet);
+  std::uint32_t way(const engine::PacketBody& packet) const;
   std::uint32_t route(const engine::PacketBody& packet, Time_ps now_ps);
   std::uint32_t balance(const RouteTable::Group& group, const engine::PacketBody& packet, Time_ps now_ps);
   const RouteTable::Group* exception(const engine::PacketBody& packet) const;
@@ -291,6 +302,10 @@ class alignas(64) Switch {
   void send_xoff(std::uint32_t p, std::uint32_t slice, std::uint32_t g, Time_ps now_ps);
   void maybe_send_xon(std::uint32_t p, std::uint32_t slice, std::uint32_t g, Time_ps now_ps);
   void send_pause(std::uint32_t p, PauseRequest request, Time_ps now_ps);
+  void set_xoff(Port& port, std::uint8_t groups) {
+    xoff_ports_ += static_cast<std::uint32_t>(groups != 0) - static_cast<std::uint32_t>(port.xoff != 0);
+    port.xoff = groups;
+  }
   void end_xoff(std::uint32_t p, std::uint32_t g, PauseEnd end, Time_ps now_ps);
   void refresh(std::uint32_t p, Time_ps now_ps);
 
@@ -316,7 +331,7 @@ class alignas(64) Switch {
 
   // What every visit touches comes first.
   std::vector<Port> ports_;
-  std::vector<engine::Inlet*> inbound_;  // by port
+  std::vector<Wires> wires_;  // by port
   std::vector<engine::InboxWord> inbox_;
   // Planned services, sorted, and an end mark; what a port no longer plans is skipped. Before them lies one that is
   // over.
@@ -328,7 +343,8 @@ class alignas(64) Switch {
   Time_ps last_event_ps_ = 0;
   std::uint64_t events_ = 0;
   Ways ways_;
-  std::uint32_t passes_B_ = 0;  // what takes no more bytes on the line is not too big for any port
+  std::uint32_t xoff_ports_ = 0;  // ports with groups that have stopped the peer
+  std::uint32_t passes_B_ = 0;    // what takes no more bytes on the line is not too big for any port
   bool trust_dscp_ = true;
   bool careful_ = false;  // the way of a packet is not known before its turn comes
   std::uint32_t free_slot_ = kNothing;
@@ -336,10 +352,12 @@ class alignas(64) Switch {
   std::vector<Held> held_;  // waiting packets
   std::array<Class, 64> class_of_dscp_{};
   std::array<Class, kClasses> class_of_pcp_{};
-  std::array<std::uint32_t, kClasses> rx_counter_{};   // by group: which of Port::rx
+  std::array<std::uint32_t, kClasses> ingress_of_group_{};
   std::array<std::uint32_t, kClasses> red_from_B_{};   // on the way in: a shorter queue is not looked at
   std::array<std::uint32_t, kClasses> mark_from_B_{};  // on the way out
 
+  std::vector<std::uint16_t> way_of_edge_;
+  std::vector<RouteTable::Group> fans_;
   SwitchSetup setup_;
   SharedBuffer buffer_;
   engine::Domain& domain_;

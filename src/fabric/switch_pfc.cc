@@ -27,7 +27,7 @@ void Switch::send_xoff(std::uint32_t p, std::uint32_t slice, std::uint32_t g, Ti
   if (control.held() >> g & 1) return;
   bool planned = control.refresh_ps() != kNever_ps;
   PauseRequest request = control.hold(static_cast<std::uint8_t>(1u << g), now_ps);
-  port.xoff = control.held();
+  set_xoff(port, control.held());
   pause_log_.add({now_ps, p, setup_.qos.pause_of_group[g], true, PauseEnd::kStart});
   send_pause(p, request, now_ps);
   if (!planned) add_timer(control.refresh_ps(), TimerKind::kRefresh, p);
@@ -51,7 +51,7 @@ void Switch::maybe_send_xon(std::uint32_t p, std::uint32_t slice, std::uint32_t 
 
 // The group no longer holds the peer.
 void Switch::end_xoff(std::uint32_t p, std::uint32_t g, PauseEnd end, Time_ps now_ps) {
-  ports_[p].xoff = receive_control_[p].held();
+  set_xoff(ports_[p], receive_control_[p].held());
   xoff_slices_[p][g] = 0;
   pause_log_.add({now_ps, p, setup_.qos.pause_of_group[g], true, end});
 }

@@ -18,7 +18,7 @@ constexpr std::uint32_t kEthernet_B = 14 + 4 + 4;  // header, tag and FCS around
 
 Switch::Switch(SwitchSetup setup, engine::Domain& domain)
     : ports_(setup.ports.size()),
-      inbound_(setup.ports.size()),
+      wires_(setup.ports.size()),
       inbox_((setup.ports.size() + 63) / 64),
       setup_(std::move(setup)),
       buffer_(setup_.model, setup_.qos, setup_.ports),
@@ -59,7 +59,7 @@ Switch::Switch(SwitchSetup setup, engine::Domain& domain)
     mark_from_B_[q] = ramp.enabled && !ramp.at_enqueue ? from_B : 0xffffffff;
   }
   trust_dscp_ = setup_.qos.trust == Trust::kDscp;
-  // Counters of lossless groups are together, then those of groups with most code points.
+  // Lossless groups come first, then those with most code points.
   std::array<std::uint32_t, kClasses> weights{};
   for (std::uint8_t priority : setup_.qos.priority_of_dscp) ++weights[setup_.qos.group_of_priority[priority]];
   for (std::size_t g = 0; g < kClasses; ++g) {
@@ -67,10 +67,15 @@ Switch::Switch(SwitchSetup setup, engine::Domain& domain)
   }
   std::array<std::uint32_t, kClasses> order{0, 1, 2, 3, 4, 5, 6, 7};
   std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return weights[a] > weights[b]; });
-  for (std::uint32_t i = 0; i < kClasses; ++i) rx_counter_[order[i]] = i;
+  for (std::uint32_t i = 0; i < kClasses; ++i) ingress_of_group_[order[i]] = i;
+  if (buffer_.has_one_slice() && !ports_.empty()) {
+    std::array<SharedBuffer::Group*, kClasses> first{};
+    for (std::uint32_t g = 0; g < kClasses; ++g) first[g] = &ports_[0].ingress[ingress_of_group_[g]].held;
+    buffer_.keep_groups_at(first, sizeof(Port));
+  }
   for (std::size_t priority = 0; priority < kClasses; ++priority) {
     const std::uint32_t group = setup_.qos.group_of_priority[priority];
-    class_of_pcp_[priority] = {setup_.qos.queue_of_priority[priority], group, rx_counter_[group]};
+    class_of_pcp_[priority] = {setup_.qos.queue_of_priority[priority], group, ingress_of_group_[group]};
   }
   for (std::size_t dscp = 0; dscp < class_of_dscp_.size(); ++dscp)
     class_of_dscp_[dscp] = class_of_pcp_[setup_.qos.priority_of_dscp[dscp]];
@@ -87,7 +92,8 @@ void Switch::attach(std::uint32_t port, LinkDirection& out, LinkDirection& in) {
   ports_[port].delay_ps = timing.flight_ps + timing.pipeline_ps;
   ports_[port].ps_per_byte = static_cast<std::uint32_t>(timing.ps_per_byte);
   ports_[port].cut_ps = timing.cut_through_B == 0 ? kNever_ps : Time_ps{timing.cut_through_B} * timing.ps_per_byte;
-  inbound_[port] = in.inlet();
+  const void* outbound = out.outlet().inlet();
+  wires_[port] = {in.inlet(), outbound != nullptr ? outbound : &out};
   const SwitchQos& qos = setup_.qos;
   transmit_control_[port] = {qos.flow_control, qos.pfc_receive_mask, timing.ps_per_byte};
   receive_control_[port] = {qos.flow_control, qos.pause_of_group, qos.pause_quanta, timing.ps_per_byte,
@@ -114,8 +120,29 @@ void Switch::grow_services() {
 
 void Switch::use_routes(const RouteTable& table) {
   table_ = &table;
-  ways_ = {setup_.destinations->data(), table.group_of_edge.data(),          table.groups.data(),
-           table.members.data(),        ecmp_seed(setup_.routing.hash_seed), setup_.number,
+  way_of_edge_.assign(table.group_of_edge.size(), kNoGroup);
+  fans_.clear();
+  std::vector<std::uint16_t> fan_of_group(table.groups.size(), kNoGroup);
+  for (std::size_t edge = 0; edge < way_of_edge_.size(); ++edge) {
+    const std::uint16_t g = table.group_of_edge[edge];
+    if (g == kNoGroup) continue;
+    if (table.groups[g].count == 1) {
+      way_of_edge_[edge] = table.members[table.groups[g].first];
+      continue;
+    }
+    if (fan_of_group[g] == kNoGroup) {
+      fan_of_group[g] = static_cast<std::uint16_t>(kFan | fans_.size());
+      fans_.push_back(table.groups[g]);
+      WEFT_CHECK(fans_.size() < kNoGroup - kFan, "a switch has fewer than 32,767 groups of equal ports");
+    }
+    way_of_edge_[edge] = fan_of_group[g];
+  }
+  ways_ = {setup_.destinations->data(),
+           way_of_edge_.data(),
+           fans_.data(),
+           table.members.data(),
+           ecmp_seed(setup_.routing.hash_seed),
+           setup_.number,
            setup_.routing.hash_dest_qp};
   careful_ = setup_.routing.cpu_forwarding || setup_.routing.balancing != Balancing::kEcmp || !table.exceptions.empty();
 }
@@ -210,7 +237,7 @@ SwitchPortCounters Switch::counters(std::uint32_t port) const {
   SwitchPortCounters counters{ports_[port].counters, {}, {}, {}, {}, {}, {}};
   for (std::size_t c = 0; c < kClasses; ++c) {
     const Lane& lane = ports_[port].lanes[c];
-    counters.rx[c] = ports_[port].rx[rx_counter_[c]];
+    counters.rx[c] = ports_[port].ingress[ingress_of_group_[c]].rx;
     counters.tx[c] = lane.tx;
     counters.max_queue_B[c] = lane.max_queue_B;
     const ReceiveControl& control = receive_control_[port];
@@ -225,7 +252,7 @@ bool Switch::balances() const {
   std::uint64_t came = 0;
   std::uint64_t went = held_count_ + cpu_.size();
   for (const Port& port : ports_) {
-    for (const PortTraffic& rx : port.rx) came += rx.packets;
+    for (const Ingress& group : port.ingress) came += group.rx.packets;
     for (const Lane& lane : port.lanes) went += lane.tx.packets;
     for (std::uint64_t lost : port.counters.drops) went += lost;
   }
@@ -242,7 +269,7 @@ void Switch::settle_ledgers() {
     Ledger& ledger = ports_[p].in->received;
     std::uint64_t lost = 0;
     std::uint64_t came = 0;
-    for (const PortTraffic& rx : ports_[p].rx) came += rx.packets;
+    for (const Ingress& group : ports_[p].ingress) came += group.rx.packets;
     for (std::size_t f = 0; f < kFateCount; ++f) {
       if (ports_[p].counters.drops[f] == 0) continue;
       ledger.fates[f] = ports_[p].counters.drops[f];
