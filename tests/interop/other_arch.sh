@@ -122,7 +122,7 @@ passed=0 failed=0
 for program in ${tests[*]}; do
   for name in \$($build/\$program --gtest_list_tests | sed 's/ *#.*//' | awk '/^[^ ].*\.\$/ {suite = \$1; next} /^  / {print suite \$1}'); do
     started=\$SECONDS status=0
-    timeout $((60 * slowdown)) $build/\$program --gtest_filter="\$name" >/tmp/log 2>&1 </dev/null || status=\$?
+    timeout $((180 * slowdown)) $build/\$program --gtest_filter="\$name" >/tmp/log 2>&1 </dev/null || status=\$?
     if ((status == 0)) && grep -q '^\[  SKIPPED' /tmp/log && ! grep -qF "\$name" docs/LIMITS.md; then status=skipped; fi
     if [[ \$status == 0 ]]; then
       passed=\$((passed + 1))
