@@ -27,7 +27,7 @@ tl::expected<std::string, std::string> runtime_directory() {
   struct stat info {};
   // In /tmp anybody could have made it: what others can enter is not ours.
   if (lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != getuid() || (info.st_mode & 077) != 0)
-    return tl::unexpected(fmt::format("{} must be a directory of yours that nobody else can enter (chmod 700)", path));
+    return tl::unexpected(fmt::format("{} must be your directory and closed to other users (chmod 700)", path));
   return path;
 }
 
@@ -180,7 +180,7 @@ tl::expected<Reply, std::string> ask_world(const std::string& socket, verbs::Op 
 tl::expected<std::string, std::string> ask_world_text(const std::string& socket, verbs::Op op) {
   auto answer = ask(socket, op);
   if (!answer) return tl::unexpected(answer.error());
-  if (answer->file < 0) return tl::unexpected(std::string("it does not know the question; is it of another version?"));
+  if (answer->file < 0) return tl::unexpected(std::string("it does not support this request; is it another version?"));
   std::string text;
   char bytes[1 << 14];
   for (;;) {
@@ -196,7 +196,7 @@ tl::expected<verbs::WorldStatus, std::string> ask_status(const std::string& sock
   auto reply = ask_world(socket, verbs::Op::kStatus);
   if (!reply) return tl::unexpected(reply.error());
   verbs::WorldStatus status;
-  if (reply->body.size() < sizeof(status)) return tl::unexpected(std::string("it speaks another protocol"));
+  if (reply->body.size() < sizeof(status)) return tl::unexpected(std::string("it uses another protocol version"));
   std::memcpy(&status, reply->body.data(), sizeof(status));
   return status;
 }
