@@ -26,7 +26,8 @@ struct CaptureOptions {
   // there are more than that (dumpcap -b filesize: -b files:); without, the capture ends (dumpcap -a filesize:).
   std::uint64_t file_B = 0;
   std::uint32_t files = 0;
-  // Written under its own name from the start, for somebody to look at; otherwise it gets that when it is complete.
+  // Written under its own name from the start, so that it can be read meanwhile; otherwise it gets that when it is
+  // complete.
   bool in_place = false;
 };
 

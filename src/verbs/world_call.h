@@ -32,7 +32,7 @@ extern "C" bool weft_may_park();
 extern "C" std::int64_t weft_now_ps();
 extern "C" void weft_spend_ps(std::int64_t cost_ps);
 extern "C" const Costs* weft_costs();
-// The process has one registered region more, or less: while it has some, the world hears of what is unmapped.
+// The process has one registered region more, or less: while it has some, the world is notified of unmapped memory.
 extern "C" void weft_count_region(int change);
 // A queue was posted to.
 extern "C" void weft_ring(std::uint32_t doorbell);
