@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034
 # What ./run and ./test share: packages, configuring, building, step headings. Sourced, not executed.
-# Talk goes to stderr; stdout stays for results. Callers set -euo pipefail and cd to the repository root.
+# Diagnostics go to stderr; stdout is for results. Callers set -euo pipefail and cd to the repository root.
 
 # Debian 12. The first list builds build/weft; the second is what the tests, fuzzers and checks need besides; the
 # others are for one target of the Makefile each.
@@ -29,7 +29,7 @@ missing_packages() {
   done
 }
 
-# Installs what is missing of "$@": as root, through sudo, or by telling the user the one command to type.
+# Installs what is missing of "$@": as root, through sudo, or by printing the command to type.
 need_packages() {
   local missing
   if ! command -v apt-get dpkg-query >/dev/null; then
@@ -113,7 +113,7 @@ configure_alone() { configure debug build-debug -DCMAKE_DISABLE_PRECOMPILE_HEADE
 unit_test_targets() {
   local dir
   for dir in tests/unit/*/; do
-    # libweft.so goes into other people's programs, which have no sanitizer in them.
+    # libweft.so is loaded into unmodified programs, which have no sanitizer in them.
     [[ $dir == tests/unit/preload/ ]] && continue
     compgen -G "$dir*_test.cc" >/dev/null && printf '%s_test\n' "$(basename "$dir")"
   done

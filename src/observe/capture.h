@@ -52,7 +52,7 @@ class Capture {
   // Before the first frame. The returned tap serves both directions of that port.
   fabric::Tap add_port(std::uint32_t port, std::int64_t speed_bps, const std::string& description);
 
-  // A mirror session: frames of that port, inside ERSPAN when `tunnel` says so.
+  // A mirror session: frames of that port, inside ERSPAN when `tunnel` is set.
   struct Mirror {
     std::optional<wire::ErspanType> type;
     wire::ErspanTunnel tunnel;

@@ -21,7 +21,7 @@ extern "C" int weft_call(std::uint32_t op, const void* request, std::size_t requ
                          std::size_t* reply_B, Descriptors* descriptors);
 
 // Connects the calling thread unless it is. Whoever takes a lock that other threads may spin for, and calls the world
-// or looks at the clock while it holds it, connects before: the world answers a new thread only when the others wait.
+// or reads the clock while it holds it, connects before: the world answers a new thread only when the others wait.
 extern "C" void weft_connect();
 
 // The calling thread's clock, and time that the thread spends.

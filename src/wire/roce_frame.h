@@ -2,7 +2,7 @@
 //   Ethernet [802.1Q] | IPv4 or IPv6 | UDP 4791 | BTH | extension headers | payload | pad | ICRC
 //   Ethernet [802.1Q] | GRH                     | BTH | extension headers | payload | pad | ICRC
 // A frame that parses is rebuilt byte for byte from its parsed form, unless one of the marks of
-// RoceFrame says what is odd about it (icrc_ok, ipv4_checksum_ok, udp_checksum, pad, trailer) or it is
+// RoceFrame reports anomalies (icrc_ok, ipv4_checksum_ok, udp_checksum, pad, trailer) or it is
 // a CNP without BECN.
 // Called where bytes are needed: taps, captures, ports to the outside; never per hop.
 // Not modelled: IPv4 options, IPv6 extension headers, stacked VLAN tags: they are errors.

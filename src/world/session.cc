@@ -83,7 +83,7 @@ void Session::add_workloads() {
 SessionState Session::advance_until(Time_ps until_ps) {
   const Time_ps end_ps = lab_.duration_ps.value_or(kNever_ps);
   while (state_ == SessionState::kPaused) {
-    if (cancel_->load()) {  // the engine looks at it only now and then
+    if (cancel_->load()) {  // the engine checks it only now and then
       state_ = end_phase(engine::RunEnd::kCancelled);
       break;
     }

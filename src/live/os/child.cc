@@ -102,7 +102,7 @@ void Child::collect() {
     const bool last = last_look_;
     pollfd fd{output_fd_, POLLIN, 0};
     const int ready = poll(&fd, 1, last ? 0 : 50);
-    // Something that left the group may hold the pipe open for ever.
+    // Something that left the group may hold the pipe open forever.
     if (ready <= 0 && last) return;
     if (ready <= 0) continue;
     const ssize_t size = read(output_fd_, bytes, sizeof(bytes));
