@@ -116,7 +116,7 @@ class WorkloadReader {
       const auto is_other = [&](const PortPair& p) {
         return device_name(context_.lab, p.client) != workload_.perftest->device;
       };
-      // check_perftest reports an unknown device.
+      // Where there is no such device, check_perftest says so.
       if (!std::all_of(pairs.begin(), pairs.end(), is_other)) std::erase_if(pairs, is_other);
     }
     if (pairs.size() > 1) {

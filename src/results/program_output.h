@@ -29,7 +29,7 @@ struct ProgramsOutcome {
   bool all_ended() const;
 };
 
-// The error describes the mistake in the pattern.
+// The error says what is wrong with the pattern.
 tl::expected<void, std::string> check_pattern(const std::string& pattern);
 std::optional<double> find_value(const std::string& pattern, std::string_view output);
 

@@ -20,12 +20,12 @@ class ProgramSession {
   virtual ~ProgramSession() = default;
   // `number` is that of the workload in its lab.
   virtual std::unique_ptr<workload::ProgramRun> make(const workload::ProgramOptions& options, std::size_t number) = 0;
-  // As Engine::run; idle means that no program runs either.
+  // As Engine::run; at rest means that no program runs either.
   virtual engine::RunEnd advance(Time_ps deadline_ps, const std::atomic<bool>* cancel,
                                  const std::function<void(Time_ps)>& progress) = 0;
 };
 
-// Opens a session on the world, which outlives it. The error names what is missing.
+// Opens a session on the world, which outlives it. The error says what is missing.
 using ProgramSessionMaker = std::function<tl::expected<std::unique_ptr<ProgramSession>, std::string>(World& world)>;
 
 }  // namespace weft::lab

@@ -39,7 +39,7 @@ Session::Session(const Lab& lab, const SessionOptions& options, const WorldOptio
 tl::expected<std::unique_ptr<Session>, std::string> Session::open(const Lab& lab, const SessionOptions& options) {
   check_context().seed = lab.seed;
   if (has_programs(lab) && !options.programs)
-    return tl::make_unexpected(std::string("this lab runs programs; this command cannot start them"));
+    return tl::make_unexpected(std::string("this lab runs programs, and there is nobody here to start them"));
   std::unique_ptr<Session> session(new Session(lab, options, world_options(lab, options)));
   auto captures = Captures::open(session->world_, options.capture_ports, options.capture_path, options.mirror_path,
                                  options.capture);
@@ -83,7 +83,7 @@ void Session::add_workloads() {
 SessionState Session::advance_until(Time_ps until_ps) {
   const Time_ps end_ps = lab_.duration_ps.value_or(kNever_ps);
   while (state_ == SessionState::kPaused) {
-    if (cancel_->load()) {  // the engine checks it only now and then
+    if (cancel_->load()) {  // the engine looks at it only now and then
       state_ = end_phase(engine::RunEnd::kCancelled);
       break;
     }

@@ -1,4 +1,4 @@
-// One run of a lab, driven by its caller: advance it, take snapshots, cancel it, take its result.
+// One run of a lab, driven by its caller: advance it, look at it in between, cancel it, take what it leaves behind.
 // `weft run`, the tests and everything that shows a run while it goes use this. Pauses change nothing: a run that is
 // advanced in steps has the results of one that is not.
 #pragma once
@@ -51,7 +51,7 @@ class Session {
  public:
   using Subscriber = std::function<void(const SessionProgress&)>;
 
-  // `lab` outlives the session. The error names what could not be started or created.
+  // `lab` outlives the session. The error says what could not be started or made.
   static tl::expected<std::unique_ptr<Session>, std::string> open(const Lab& lab, const SessionOptions& options);
 
   // Runs the world until it has handled everything before `until_ps`, or the run is over. Called again, it goes on.
