@@ -106,8 +106,18 @@ configure_release() {
 
 configure_asan() { configure asan build-asan "${test_options[@]}"; }
 configure_tsan() { configure tsan build-tsan "${test_options[@]}"; }
-# Every file by itself and with the headers that it names.
+# For clang-tidy: every file by itself and with the headers that it includes.
 configure_alone() { configure debug build-debug -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON "${test_options[@]}"; }
+
+# check_alone [FILE…]: parses every source and header of src by itself, with the headers that it includes and no others.
+check_alone() {
+  local sources
+  (($# > 0)) || mapfile -t sources < <(find src -name '*.cc' -o -name '*.h' | sort)
+  (($# == 0)) || sources=("$@")
+  printf '%s\n' "${sources[@]}" | xargs -P "$(cores)" -I{} clang++ -std=c++20 -fsyntax-only -Wall -Wextra -Werror \
+    -Wno-pragma-once-outside-header -Wno-unused-const-variable -Wno-unused-function -DWEFT_VERSION='""' -Isrc -x c++ {} ||
+    die "Some files lack an include; see above."
+}
 
 # Names of the test programs, as tests/CMakeLists.txt makes them.
 unit_test_targets() {

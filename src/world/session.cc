@@ -39,7 +39,7 @@ Session::Session(const Lab& lab, const SessionOptions& options, const WorldOptio
 tl::expected<std::unique_ptr<Session>, std::string> Session::open(const Lab& lab, const SessionOptions& options) {
   check_context().seed = lab.seed;
   if (has_programs(lab) && !options.programs)
-    return tl::make_unexpected(std::string("this lab runs programs, and there is nobody here to start them"));
+    return tl::make_unexpected(std::string("this lab runs programs; this command cannot start them"));
   std::unique_ptr<Session> session(new Session(lab, options, world_options(lab, options)));
   auto captures = Captures::open(session->world_, options.capture_ports, options.capture_path, options.mirror_path,
                                  options.capture);
