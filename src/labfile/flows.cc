@@ -98,7 +98,7 @@ class FlowReader {
       if (ifa ? each.model.has_ifa : each.model.has_int) continue;
       context_.warnings.add(place,
                             fmt::format("a real {} writes no {}: here it does", each.model.name, ifa ? "IFA" : "INT"),
-                            "weft catalog show tells which switches have it");
+                            "weft catalog show lists the switches that have it");
       return;
     }
   }
@@ -195,7 +195,7 @@ class FlowReader {
       if (i != receiver) senders.push_back(i);
     }
     if (rounds_ > 1 && period_ps_ == 0)
-      problems_.add(map_.get("rounds")->place, "rounds without period", "say how often: period: 1 ms");
+      problems_.add(map_.get("rounds")->place, "rounds without period", "set the interval: period: 1 ms");
     if (problems_.size() != problems_before || too_many(senders.size() * std::uint64_t{rounds_})) return;
     options.flows = workload::incast(senders, receiver, static_cast<std::uint64_t>(size_B_), rounds_, period_ps_);
   }

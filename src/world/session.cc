@@ -44,7 +44,7 @@ tl::expected<std::unique_ptr<Session>, std::string> Session::open(const Lab& lab
   check_context().seed = lab.seed;
   const bool has_programs = !options.open_ended && needs_of_lab(lab).programs;
   if (has_programs && !options.programs)
-    return tl::make_unexpected(std::string("this lab runs programs, and there is nobody here to start them"));
+    return tl::make_unexpected(std::string("this lab runs programs; this command cannot start them"));
   std::unique_ptr<Session> session(new Session(lab, options, world_options(lab, options)));
   auto captures = Captures::open(session->world_, options.capture_ports, options.capture_path, options.mirror_path,
                                  options.capture);

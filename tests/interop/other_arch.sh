@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The other architecture (make other-arch): compiles the project for it, boots Debian of it in QEMU's emulation, and runs
-# the tests of what goes into other people's programs there.
+# the tests of what is loaded into unmodified programs there.
 #   tests/interop/other_arch.sh [TEST_PROGRAM…]
 # amd64 on an arm64 machine, arm64 on any other. Root, kernel and objects stay in build-other/ARCHITECTURE.
 # Ends with "N passed, N failed".
