@@ -71,14 +71,13 @@ void Session::add_workloads() {
 }
 
 SessionState Session::advance_open_ended(Time_ps until_ps) {
-  if (cancel_->load()) state_ = SessionState::kCancelled;
-  if (state_ == SessionState::kCancelled) return state_;
   if (world_.engine().next_wake_ps() == kNever_ps) {
     captures_->flush(kNever_ps);
-    return state_;
+  } else if (!cancel_->load()) {
+    run_engine(until_ps);
+    report_progress(now_ps());
   }
-  run_engine(until_ps);
-  report_progress(now_ps());
+  if (cancel_->load()) state_ = SessionState::kCancelled;
   return state_;
 }
 
