@@ -289,10 +289,11 @@ class FlowReader {
       problems_.add(node.place, "a flow from a port to itself", "name two hosts");
     pairs_.emplace_back(flow.source, flow.destination);
     flow.size_B = static_cast<std::uint64_t>(size_B_);
-    if (const YamlNode* size = map.get("size"))
+    if (const YamlNode* size = map.get("size")) {
       store(flow.size_B, read_quantity(*size, "size", Quantity::kSize, kSizes, problems_));
-    else if (map_.get("size") == nullptr)
+    } else if (map_.get("size") == nullptr) {
       problems_.add(node.place, "a flow without size", "write size: 1 MB here, or once for all beside list");
+    }
     const YamlNode *start = map.get("start"), *after = map.get("after"), *delay = map.get("delay");
     if (after != nullptr && start != nullptr)
       problems_.add(start->place, "start beside after", "write delay: so long after the last of them has ended");
