@@ -20,7 +20,7 @@ struct NodeHook {
   void* self = nullptr;
   Time_ps (*run)(void* self, Time_ps end_ps) = nullptr;
 };
-inline constexpr std::size_t kHotLines = 4;
+inline constexpr std::size_t kHotLines = 6;
 
 class Domain {
  public:

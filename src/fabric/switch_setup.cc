@@ -19,7 +19,7 @@ constexpr std::uint32_t kEthernet_B = 14 + 4 + 4;  // header, tag and FCS around
 Switch::Switch(SwitchSetup setup, engine::Domain& domain)
     : ports_(setup.ports.size()),
       wires_(setup.ports.size()),
-      inbox_((setup.ports.size() + 63) / 64),
+      more_inbox_(setup.ports.empty() ? 0 : (setup.ports.size() - 1) / 64),
       setup_(std::move(setup)),
       buffer_(setup_.model, setup_.qos, setup_.ports),
       domain_(domain),
@@ -67,15 +67,15 @@ Switch::Switch(SwitchSetup setup, engine::Domain& domain)
   }
   std::array<std::uint32_t, kClasses> order{0, 1, 2, 3, 4, 5, 6, 7};
   std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return weights[a] > weights[b]; });
-  for (std::uint32_t i = 0; i < kClasses; ++i) inlet_of_group_[order[i]] = i;
+  for (std::uint32_t i = 0; i < kClasses; ++i) ingress_of_group_[order[i]] = i;
   if (buffer_.has_one_slice() && !ports_.empty()) {
     std::array<SharedBuffer::Group*, kClasses> first{};
-    for (std::uint32_t g = 0; g < kClasses; ++g) first[g] = &ports_[0].inlets[inlet_of_group_[g]].held;
+    for (std::uint32_t g = 0; g < kClasses; ++g) first[g] = &ports_[0].ingress[ingress_of_group_[g]].held;
     buffer_.keep_groups_at(first, sizeof(Port));
   }
   for (std::size_t priority = 0; priority < kClasses; ++priority) {
     const std::uint32_t group = setup_.qos.group_of_priority[priority];
-    class_of_pcp_[priority] = {setup_.qos.queue_of_priority[priority], group, inlet_of_group_[group]};
+    class_of_pcp_[priority] = {setup_.qos.queue_of_priority[priority], group, ingress_of_group_[group]};
   }
   for (std::size_t dscp = 0; dscp < class_of_dscp_.size(); ++dscp)
     class_of_dscp_[dscp] = class_of_pcp_[setup_.qos.priority_of_dscp[dscp]];
@@ -236,7 +236,7 @@ SwitchPortCounters Switch::counters(std::uint32_t port) const {
   SwitchPortCounters counters{ports_[port].counters, {}, {}, {}, {}, {}, {}};
   for (std::size_t c = 0; c < kClasses; ++c) {
     const Lane& lane = ports_[port].lanes[c];
-    counters.rx[c] = ports_[port].inlets[inlet_of_group_[c]].rx;
+    counters.rx[c] = ports_[port].ingress[ingress_of_group_[c]].rx;
     counters.tx[c] = lane.tx;
     counters.max_queue_B[c] = lane.max_queue_B;
     const ReceiveControl& control = receive_control_[port];
@@ -251,7 +251,7 @@ bool Switch::balances() const {
   std::uint64_t came = 0;
   std::uint64_t went = held_count_ + cpu_.size();
   for (const Port& port : ports_) {
-    for (const Inlet& inlet : port.inlets) came += inlet.rx.packets;
+    for (const Ingress& each : port.ingress) came += each.rx.packets;
     for (const Lane& lane : port.lanes) went += lane.tx.packets;
     for (std::uint64_t lost : port.counters.drops) went += lost;
   }
@@ -268,7 +268,7 @@ void Switch::settle_ledgers() {
     Ledger& ledger = ports_[p].in->received;
     std::uint64_t lost = 0;
     std::uint64_t came = 0;
-    for (const Inlet& inlet : ports_[p].inlets) came += inlet.rx.packets;
+    for (const Ingress& each : ports_[p].ingress) came += each.rx.packets;
     for (std::size_t f = 0; f < kFateCount; ++f) {
       if (ports_[p].counters.drops[f] == 0) continue;
       ledger.fates[f] = ports_[p].counters.drops[f];
