@@ -115,6 +115,7 @@ Played play(const Work& work, std::uint32_t threads) {
   for (const workload::FlowRow& row : run.rows())
     played.digest = fnv1a({reinterpret_cast<const std::uint8_t*>(&row.end_ps), sizeof row.end_ps}, played.digest);
   if (played.summary.done != run.rows().size()) throw std::runtime_error("not all flows are done");
+  played.whole_s = now_s() - start_s;
   return played;
 }
 

@@ -23,7 +23,8 @@ struct Work {
 
 struct Played {
   std::uint64_t hops = 0, events = 0, windows = 0, digest = kFnvOffset;
-  double setup_s = 0, run_s = 0, cpu_s = 0;  // cpu_s: of the run, all threads
+  double setup_s = 0, run_s = 0, whole_s = 0;  // run_s: from the first window to the last; whole_s: read-out as well
+  double cpu_s = 0;                            // of the run, all threads
   workload::FlowSummary summary;
 };
 

@@ -11,7 +11,7 @@
 #include "cli/verbs.h"
 #include "model/perftest_check.h"
 #include "model/port_pairs.h"
-#include "results/results_json.h"
+#include "results/perftest_json.h"
 #include "workload/perftest_report.h"
 #include "world/matrix_run.h"
 #include "world/runner.h"
@@ -79,7 +79,7 @@ int measure_one(const lab::Lab& lab, const lab::PortPairs& pairs, const Perftest
   auto result = lab::run_lab(measured_lab, run, show_progress());
   clear_progress_line();
   if (!result) return failed(result.error());
-  const workload::PerftestResult& measured = *result->workloads.front().perftest;
+  const workload::PerftestResult& measured = *result->workloads.front().as<workload::PerftestResult>();
   std::string json = lab::perftest_json(options, measured);
   put(arguments.json ? json : workload::format_perftest(options, measured));
   int status = result->failures().empty() ? kExitWell : kExitFailed;

@@ -16,19 +16,23 @@
 namespace weft::engine {
 
 // A node runs its events with time < end and returns when it next has one (kNever_ps: when something arrives).
+// `prepare`, which may be null, is called a visit ahead, when the node's first kHotLines cache lines are there, and
+// asks for those that they lead to.
 struct NodeHook {
   void* self = nullptr;
   Time_ps (*run)(void* self, Time_ps end_ps) = nullptr;
+  void (*prepare)(const void* self, Time_ps end_ps) = nullptr;
 };
 inline constexpr std::size_t kHotLines = 6;
 
-class Domain {
+class alignas(128) Domain {  // two lines: CPUs fetch them in pairs
  public:
   std::uint32_t add_node(NodeHook hook) {
     nodes_.push_back(hook);
     wake_ps_.push_back(0);
-    const void* hot = hook.self == nullptr ? this : hook.self;
-    hot_.push_back(static_cast<const std::byte*>(hot));
+    const auto* self = static_cast<const std::byte*>(hook.self == nullptr ? this : hook.self);
+    hot_.push_back({self, self});
+    due_.push_back(0);
     group_ps_.resize((nodes_.size() + kGroup - 1) / kGroup);
     group_ps_.back() = 0;
     return static_cast<std::uint32_t>(nodes_.size() - 1);
@@ -40,8 +44,8 @@ class Domain {
     group_ps_[node / kGroup] = std::min(group_ps_[node / kGroup], time_ps);
   }
 
-  // Where the kHotLines cache lines lie that a visit to `node` touches first; else it is the node itself.
-  void set_hot(std::uint32_t node, const void* hot) { hot_[node] = static_cast<const std::byte*>(hot); }
+  // A visit to `node` touches this cache line soon, beside the first kHotLines of the node itself.
+  void set_hot(std::uint32_t node, const void* line) { hot_[node].line = static_cast<const std::byte*>(line); }
 
   Time_ps next_wake_ps() const {
     Time_ps earliest = kNever_ps;
@@ -50,18 +54,27 @@ class Domain {
   }
 
   void run_window(Time_ps end_ps) {
+    const std::uint32_t count = find_due(end_ps);
+    if (count > 0) prefetch(hot_[due_[0]]);
+    if (count > 1) prefetch(hot_[due_[1]]);
+    for (std::uint32_t n = 0; n < count; ++n) {
+      if (n + 2 < count) prefetch(hot_[due_[n + 2]]);
+      if (n + 1 < count) {
+        const NodeHook& next = nodes_[due_[n + 1]];
+        if (next.prepare != nullptr) next.prepare(next.self, end_ps);
+      }
+      const std::uint32_t i = due_[n];
+      Time_ps next_ps = nodes_[i].run(nodes_[i].self, end_ps);
+      // What it asked for within the window it has done.
+      if (wake_ps_[i] >= end_ps) next_ps = std::min(wake_ps_[i], next_ps);
+      wake_ps_[i] = next_ps;
+      group_ps_[i / kGroup] = std::min(group_ps_[i / kGroup], next_ps);
+    }
     for (std::uint32_t group = 0; group < group_ps_.size(); ++group) {
       if (group_ps_[group] >= end_ps) continue;
-      std::uint32_t first = group * kGroup;
-      std::uint32_t last = std::min(first + kGroup, static_cast<std::uint32_t>(nodes_.size()));
-      for (std::uint32_t i = first; i < last; ++i) {
-        if (wake_ps_[i] >= end_ps) continue;
-        wake_ps_[i] = kNever_ps;
-        prefetch(hot_[std::min(i + 1, last - 1)]);
-        Time_ps next_ps = nodes_[i].run(nodes_[i].self, end_ps);
-        wake_ps_[i] = std::min(wake_ps_[i], next_ps);
-      }
-      group_ps_[group] = *std::min_element(wake_ps_.begin() + first, wake_ps_.begin() + last);
+      const std::size_t first = std::size_t{group} * kGroup;
+      const std::size_t last = std::min(first + kGroup, wake_ps_.size());
+      group_ps_[group] = *std::min_element(wake_ps_.data() + first, wake_ps_.data() + last);
     }
   }
 
@@ -69,6 +82,10 @@ class Domain {
   SlotPool<PayloadSlot> payload;
   SlotPool<Telemetry> telemetry;
   const PacketFormats* formats = &kNoFormats;  // what its packets mean
+  // Mail to other domains: which of the two boxes of each route is written in this window, and when the first packet of
+  // this window is due.
+  std::uint32_t mail_turn = 0;
+  Time_ps mail_ps = kNever_ps;
 
   void free_cold(std::uint32_t slot) {
     if (cold[slot].payload != kNoSlot) payload.give_back(cold[slot].payload);
@@ -82,8 +99,34 @@ class Domain {
 
  private:
   // Never null: the CPU would walk the page table for nothing, which costs more than the visit.
-  static void prefetch(const std::byte* hot) {
-    for (std::size_t line = 0; line < kHotLines; ++line) __builtin_prefetch(hot + line * 64);
+  struct Hot {
+    const std::byte* self;
+    const std::byte* line;
+  };
+  static void prefetch(const Hot& hot) {
+    for (std::size_t line = 0; line < kHotLines; ++line) __builtin_prefetch(hot.self + line * 64);
+    __builtin_prefetch(hot.line);
+  }
+
+  // Puts the nodes with something to do into due_; the rest decides about the times of their groups.
+  std::uint32_t find_due(Time_ps end_ps) {
+    std::uint32_t count = 0;
+    for (std::uint32_t group = 0; group < group_ps_.size(); ++group) {
+      if (group_ps_[group] >= end_ps) continue;
+      Time_ps earliest_ps = kNever_ps;
+      const std::uint32_t first = group * kGroup;
+      const std::uint32_t last = std::min(first + kGroup, static_cast<std::uint32_t>(nodes_.size()));
+      for (std::uint32_t i = first; i < last; ++i) {
+        if (wake_ps_[i] >= end_ps) {
+          earliest_ps = std::min(earliest_ps, wake_ps_[i]);
+        } else {
+          wake_ps_[i] = kNever_ps;
+          due_[count++] = i;
+        }
+      }
+      group_ps_[group] = earliest_ps;
+    }
+    return count;
   }
 
   static constexpr std::uint32_t kGroup = 64;  // nodes whose earliest wake time is kept: most sleep in most windows
@@ -91,7 +134,8 @@ class Domain {
   std::vector<NodeHook> nodes_;
   std::vector<Time_ps> wake_ps_;
   std::vector<Time_ps> group_ps_;
-  std::vector<const std::byte*> hot_;
+  std::vector<Hot> hot_;
+  std::vector<std::uint32_t> due_;  // nodes of this window
 };
 
 }  // namespace weft::engine

@@ -6,32 +6,55 @@ namespace weft::engine {
 
 namespace {
 constexpr std::uint64_t kWindowsBetweenProgress = 4096;
-}
+constexpr std::uint32_t kLooks = 4096;  // of a thread that waits for others, before it sleeps
+constexpr Time_ps kCancelled_ps = -1;   // in place of the time of the next event, so that all engines stop
+}  // namespace
 
-Engine::Engine(std::uint32_t domain_count)
-    : mail_(std::size_t{domain_count} * domain_count), next_events_(domain_count) {
-  for (std::uint32_t i = 0; i < domain_count; ++i) domains_.push_back(std::make_unique<Domain>());
-  for (MailRoute& route : mail_) route.turn = &mail_turn_;
+Engine::Engine(std::uint32_t domain_count, Part part)
+    : domains_(domain_count),
+      first_(part.first),
+      end_domain_(part.first + std::min(part.count, domain_count - part.first)),
+      mail_(std::size_t{domain_count} * domain_count) {
+  WEFT_CHECK(first_ < end_domain_, "an engine has at least one domain");
+  for (std::uint32_t d = first_; d < end_domain_; ++d) domains_[d] = std::make_unique<Domain>();
+  for (std::uint32_t source = 0; source < domain_count; ++source) {
+    for (std::uint32_t destination = 0; destination < domain_count; ++destination) {
+      MailRoute& route = mail_[source * domain_count + destination];
+      route.source = domains_[source].get();
+      route.turn = route.source != nullptr ? &route.source->mail_turn : &mail_turn_;
+    }
+  }
 }
 
 Engine::~Engine() {
   dismiss_threads();
 }
 
-Channel& Engine::connect(std::uint32_t source_domain, std::uint32_t destination_domain, std::uint32_t destination_node,
+LinkEnds Engine::connect(std::uint32_t source_domain, std::uint32_t destination_domain, std::uint32_t destination_node,
                          Time_ps latency_ps, Inbox inbox) {
   WEFT_CHECK(latency_ps > 0, "a link needs a delay above zero");
   window_ps_ = std::min(window_ps_, latency_ps);
-  channels_.push_back(std::make_unique<Channel>(domain(source_domain), domain(destination_domain), destination_node,
-                                                inbox, &mail_[source_domain * domain_count() + destination_domain]));
-  return *channels_.back();
+  LinkEnds ends;
+  if (has_domain(destination_domain)) {
+    inlets_.push_back(std::make_unique<Inlet>(domain(destination_domain), destination_node, inbox));
+    ends.inlet = inlets_.back().get();
+  }
+  if (source_domain == destination_domain) {
+    if (ends.inlet != nullptr) ends.outlet = Outlet(*ends.inlet);
+    return ends;
+  }
+  MailRoute& route = mail_[source_domain * domain_count() + destination_domain];
+  route.inlets.push_back(ends.inlet);
+  if (has_domain(source_domain)) ends.outlet = Outlet(route, static_cast<std::uint32_t>(route.inlets.size() - 1));
+  return ends;
 }
 
 RunEnd Engine::run(Time_ps deadline_ps, std::uint32_t threads, const std::atomic<bool>* cancel,
                    const std::function<void(Time_ps)>& progress) {
   call_ = {deadline_ps, cancel, &progress};
-  if (threads > 1 && domain_count() > 1) {
-    run_threads(std::min(threads, domain_count()));
+  const std::uint32_t domains = end_domain_ - first_;
+  if (threads > 1 && domains > 1) {
+    run_threads(std::min(threads, domains));
   } else {
     run_serial();
   }
@@ -43,10 +66,11 @@ bool Engine::open_window(Time_ps start_ps) {
   const bool wanted = progress_wanted_ != nullptr && progress_wanted_->load(std::memory_order_relaxed);
   if (++windows_ % kWindowsBetweenProgress == 0 || wanted) {
     if (*call_.progress) (*call_.progress)(now_ps_);
-    if (call_.cancel != nullptr && call_.cancel->load(std::memory_order_relaxed)) {
-      end_ = RunEnd::kCancelled;
-      return false;
-    }
+    if (exchange_ == nullptr && is_cancelled()) start_ps = kCancelled_ps;
+  }
+  if (start_ps == kCancelled_ps) {
+    end_ = RunEnd::kCancelled;
+    return false;
   }
   if (start_ps == kNever_ps) {
     end_ = RunEnd::kIdle;
@@ -64,47 +88,85 @@ bool Engine::open_window(Time_ps start_ps) {
 }
 
 void Engine::run_serial() {
-  while (open_window(next_wake_ps())) {
-    for (auto& each : domains_) each->run_window(window_end_ps_);
-    if (domain_count() == 1) continue;
-    for (std::uint32_t d = 0; d < domain_count(); ++d) deliver_mail(d, mail_turn_);
+  while (open_window(agree(next_wake_ps()))) {
+    for (std::uint32_t d = first_; d < end_domain_; ++d) domains_[d]->run_window(window_end_ps_);
+    if (end_domain_ - first_ == 1) continue;
+    for (std::uint32_t d = first_; d < end_domain_; ++d) deliver_mail(d, mail_turn_);
   }
+}
+
+Time_ps Engine::agree(Time_ps next_ps) {
+  if (exchange_ == nullptr) return next_ps;
+  sent_.clear();
+  received_.clear();
+  for (std::uint32_t source = first_; source < end_domain_; ++source) {
+    for (std::uint32_t destination = 0; destination < domain_count(); ++destination) {
+      Mailbox& box = mail_[source * domain_count() + destination].written();
+      if (has_domain(destination) || box.entries.empty()) continue;
+      next_ps = std::min(next_ps, box.first_ps);
+      append_bytes(box, sent_.emplace_back(Parcel{source, destination, {}}).bytes);
+      box.clear();
+    }
+  }
+  if (is_cancelled()) next_ps = kCancelled_ps;
+  next_ps = exchange_->meet(next_ps, sent_, received_);
+  for (const Parcel& parcel : received_) {
+    WEFT_CHECK(parcel.source < domain_count() && parcel.destination < domain_count() && !has_domain(parcel.source) &&
+                   has_domain(parcel.destination),
+               "mail from a domain of another engine to one of this engine");
+    MailRoute& route = mail_[parcel.source * domain_count() + parcel.destination];
+    WEFT_CHECK(read_bytes(parcel.bytes, route.written()), "mail of another engine is whole");
+    route.deliver(route.written());
+  }
+  return next_ps;
 }
 
 void Engine::deliver_mail(std::uint32_t destination, std::uint32_t turn) {
-  for (std::uint32_t source = 0; source < domain_count(); ++source) {
-    Mailbox& box = mail_[source * domain_count() + destination].boxes[turn];
-    if (!box.letters.empty()) deliver(box);
+  MailRoute* route = &mail_[first_ * domain_count() + destination];
+  // Others have written the boxes: all of them are on their way while the first is emptied.
+  for (std::uint32_t source = first_; source < end_domain_; ++source)
+    __builtin_prefetch(&route[(source - first_) * domain_count()].boxes[turn]);
+  for (std::uint32_t source = first_; source < end_domain_; ++source, route += domain_count()) {
+    if (!route->boxes[turn].entries.empty()) route->deliver(route->boxes[turn]);
   }
 }
 
-// One window of one domain: first the mail of the window before, which nobody writes any more.
-void Engine::run_domain(std::uint32_t d) {
-  deliver_mail(d, 1 - mail_turn_);
-  domains_[d]->run_window(window_end_ps_);
-  Time_ps next_ps = domains_[d]->next_wake_ps();
-  for (std::uint32_t to = 0; to < domain_count(); ++to)
-    next_ps = std::min(next_ps, mail_[d * domain_count() + to].written().first_ps);
-  next_events_[d].time_ps = next_ps;
+void Engine::set_mail_turn(std::uint32_t turn) {
+  mail_turn_ = turn;
+  for (std::uint32_t d = first_; d < end_domain_; ++d) domains_[d]->mail_turn = turn;
+}
+
+// First the mail of the window before, which nobody writes any more.
+Time_ps Engine::run_domain(std::uint32_t d, const Window& window) {
+  Domain& domain = *domains_[d];
+  domain.mail_turn = window.mail_turn;
+  domain.mail_ps = kNever_ps;
+  deliver_mail(d, 1 - window.mail_turn);
+  domain.run_window(window.end_ps);
+  return std::min(domain.next_wake_ps(), domain.mail_ps);
 }
 
 void Engine::work(std::uint32_t t) {
   const auto threads = static_cast<std::uint32_t>(threads_.size() + 1);
-  while (open_) {
-    check_context() = {now_ps_, seed_};  // one for each thread
-    for (std::uint32_t d = t; d < domain_count(); d += threads) run_domain(d);
-    barrier_->arrive([this] {
-      Time_ps next_ps = kNever_ps;
-      for (const NextEvent& next : next_events_) next_ps = std::min(next_ps, next.time_ps);
+  const std::uint32_t first = first_ + t, end = end_domain_;
+  WindowBarrier& barrier = *barrier_;
+  Window window{now_ps_, window_end_ps_, mail_turn_, true};
+  while (window.open) {
+    check_context() = {window.start_ps, seed_};  // one for each thread
+    Time_ps next_ps = kNever_ps;
+    for (std::uint32_t d = first; d < end; d += threads) next_ps = std::min(next_ps, run_domain(d, window));
+    window = barrier.arrive(t, next_ps, [this](Time_ps earliest_ps) {
+      earliest_ps = agree(earliest_ps);
       mail_turn_ = 1 - mail_turn_;
-      open_ = open_window(next_ps);
+      const bool open = open_window(earliest_ps);
+      return Window{now_ps_, window_end_ps_, mail_turn_, open};
     });
   }
 }
 
 void Engine::wait_for_runs(std::uint32_t t) {
   for (std::uint32_t seen = 0;;) {
-    runs_.wait(seen, std::memory_order_acquire);
+    wait_while(runs_, seen, looks_);
     seen = runs_.load(std::memory_order_acquire);
     if (dismissed_) return;
     work(t);
@@ -123,11 +185,11 @@ void Engine::dismiss_threads() {
 }
 
 void Engine::run_threads(std::uint32_t threads) {
-  open_ = open_window(next_wake_ps());
-  if (!open_) return;
+  if (!open_window(agree(next_wake_ps()))) return;
   if (threads_.size() + 1 != threads) {
     dismiss_threads();
-    barrier_ = std::make_unique<WindowBarrier>(threads, std::thread::hardware_concurrency() >= threads);
+    looks_ = std::thread::hardware_concurrency() >= threads ? kLooks : 0;
+    barrier_ = std::make_unique<WindowBarrier>(threads, looks_);
     threads_.resize(threads - 1);
     for (std::uint32_t t = 1; t < threads; ++t) threads_[t - 1] = std::jthread([this, t] { wait_for_runs(t); });
   }
@@ -138,9 +200,10 @@ void Engine::run_threads(std::uint32_t threads) {
   work(0);
   for (std::uint32_t left = working_.load(std::memory_order_acquire); left != 0;
        left = working_.load(std::memory_order_acquire))
-    working_.wait(left, std::memory_order_acquire);
+    wait_while(working_, left, looks_);
   // The mail of the last window.
-  for (std::uint32_t d = 0; d < domain_count(); ++d) deliver_mail(d, 1 - mail_turn_);
+  for (std::uint32_t d = first_; d < end_domain_; ++d) deliver_mail(d, 1 - mail_turn_);
+  set_mail_turn(mail_turn_);
 }
 
 }  // namespace weft::engine

@@ -9,31 +9,43 @@
 #include <thread>
 #include <vector>
 
-#include "engine/channel.h"
 #include "engine/domain.h"
+#include "engine/exchange.h"
+#include "engine/inlet.h"
 #include "engine/mailbox.h"
+#include "engine/outlet.h"
 #include "engine/window_barrier.h"
 
 namespace weft::engine {
 
 enum class RunEnd { kIdle, kDeadline, kCancelled };
 
+// The domains of a world that an engine runs: [first, first + count). The others belong to other engines.
+struct Part {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0xffffffff;  // all that follow
+};
+
 class Engine {
  public:
-  explicit Engine(std::uint32_t domain_count);
+  explicit Engine(std::uint32_t domain_count, Part part = {});
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
   ~Engine();
 
   Domain& domain(std::uint32_t index) { return *domains_[index]; }
+  bool has_domain(std::uint32_t index) const { return domains_[index] != nullptr; }
   std::uint32_t domain_count() const { return static_cast<std::uint32_t>(domains_.size()); }
   // What the packets of this world mean; outlives it.
   void set_formats(const PacketFormats& formats) {
-    for (const auto& each : domains_) each->formats = &formats;
+    for (std::uint32_t d = first_; d < end_domain_; ++d) domains_[d]->formats = &formats;
   }
-  // A channel between two nodes; the engine keeps it. `latency_ps` bounds the window.
-  Channel& connect(std::uint32_t source_domain, std::uint32_t destination_domain, std::uint32_t destination_node,
+  // One direction of a link between two nodes. `latency_ps` bounds the window: engines that share a world connect all
+  // of its links, in the same order. `destination_node` and `inbox` count where the receiver belongs to this engine.
+  LinkEnds connect(std::uint32_t source_domain, std::uint32_t destination_domain, std::uint32_t destination_node,
                    Time_ps latency_ps, Inbox inbox = {});
+  // Before the first run: other engines have the other domains.
+  void share(Exchange& exchange) { exchange_ = &exchange; }
   void divide_window(std::int64_t divisor) { window_divisor_ = divisor; }
 
   // Runs until nothing is left to do, the next event is at or after `deadline_ps`, or `cancel` is set.
@@ -50,7 +62,7 @@ class Engine {
   // When the next node has something to do.
   Time_ps next_wake_ps() const {
     Time_ps next_ps = kNever_ps;
-    for (const auto& each : domains_) next_ps = std::min(next_ps, each->next_wake_ps());
+    for (std::uint32_t d = first_; d < end_domain_; ++d) next_ps = std::min(next_ps, domains_[d]->next_wake_ps());
     return next_ps;
   }
   std::uint64_t windows() const { return windows_; }
@@ -63,41 +75,46 @@ class Engine {
   };
   // Sets the next window, in which `start_ps` is the first event; false when the run ends, with the reason in end_.
   bool open_window(Time_ps start_ps);
+  bool is_cancelled() const { return call_.cancel != nullptr && call_.cancel->load(std::memory_order_relaxed); }
   void run_serial();
   void run_threads(std::uint32_t threads);
   // What thread `t` does in a run, and where those beside the caller's wait for the next one.
   void work(std::uint32_t t);
   void wait_for_runs(std::uint32_t t);
   void dismiss_threads();
-  void run_domain(std::uint32_t d);
+  // One window of one domain; returns when it has its next event, its mail to others included.
+  Time_ps run_domain(std::uint32_t d, const Window& window);
+  // In every domain.
+  void set_mail_turn(std::uint32_t turn);
+  // When the next window opens: the earliest event of all engines. What they have sent is delivered.
+  Time_ps agree(Time_ps next_ps);
 
   std::vector<std::unique_ptr<Domain>> domains_;
-  std::vector<std::unique_ptr<Channel>> channels_;
+  std::uint32_t first_, end_domain_;  // of those that are this engine's
+  std::vector<std::unique_ptr<Inlet>> inlets_;
   void deliver_mail(std::uint32_t destination, std::uint32_t turn);
 
   std::vector<MailRoute> mail_;  // by sending and receiving domain
-  std::uint32_t mail_turn_ = 0;  // which of their boxes is written in this window
-  // When a domain has its next event, its mail to others included.
-  struct alignas(64) NextEvent {
-    Time_ps time_ps = kNever_ps;
-  };
-  std::vector<NextEvent> next_events_;  // by domain
   Call call_;
-  bool open_ = false;
   // Threads beside the caller's: they live as long as the engine, or until another number of them is wanted.
   std::vector<std::jthread> threads_;
   std::unique_ptr<WindowBarrier> barrier_;
   std::atomic<std::uint32_t> runs_{0};
   std::atomic<std::uint32_t> working_{0};
   bool dismissed_ = false;
+  std::uint32_t looks_ = 0;  // of a thread that waits for others
   std::uint64_t seed_ = 0;
   Time_ps window_ps_ = kNever_ps;
   std::int64_t window_divisor_ = 1;
-  Time_ps now_ps_ = 0;
+  const std::atomic<bool>* progress_wanted_ = nullptr;
+  Exchange* exchange_ = nullptr;
+  std::vector<Parcel> sent_, received_;
+  // Written between two windows, by one thread: not where the others read.
+  alignas(128) Time_ps now_ps_ = 0;
   Time_ps window_end_ps_ = 0;
   std::uint64_t windows_ = 0;
-  const std::atomic<bool>* progress_wanted_ = nullptr;
   RunEnd end_ = RunEnd::kIdle;
+  std::uint32_t mail_turn_ = 0;  // which boxes of the routes are written in this window
 };
 
 }  // namespace weft::engine

@@ -1,49 +1,91 @@
-// Where threads meet between two windows. A window takes tens of microseconds, so whoever is early looks again for a
-// while before it goes to sleep; on a machine with fewer cores than threads it sleeps at once.
+// Where threads meet between two windows: each says when it has its next event, the last to come opens the next window,
+// and all learn which it is. A window takes tens of microseconds on one core and a few on many, so whoever is early
+// looks again for a while before it goes to sleep; on a machine with fewer cores than threads it sleeps at once.
+// Threads meet in groups of four, then the groups: no cache line is wanted by all at the same time.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <vector>
+
+#include "base/time.h"
 
 namespace weft::engine {
 
-class alignas(64) WindowBarrier {
- public:
-  WindowBarrier(std::uint32_t threads, bool may_spin) : threads_(threads), spins_(may_spin ? kSpins : 0) {}
+// What all threads need to know.
+struct Window {
+  Time_ps start_ps = 0;
+  Time_ps end_ps = 0;
+  std::uint32_t mail_turn = 0;  // which of the boxes of a route is written
+  bool open = false;            // false: the run is over
+};
 
-  // Waits for all threads; the last one calls `between` before any goes on.
-  template <typename Between>
-  void arrive(Between&& between) {
-    const std::uint32_t meeting = meeting_.load(std::memory_order_relaxed);
-    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads_) {
-      arrived_.store(0, std::memory_order_relaxed);
-      between();
-      meeting_.store(meeting + 1, std::memory_order_release);
-      meeting_.notify_all();
-      return;
-    }
-    for (std::uint32_t i = 0; i < spins_; ++i) {
-      if (meeting_.load(std::memory_order_acquire) != meeting) return;
-      relax();
-    }
-    meeting_.wait(meeting, std::memory_order_acquire);
-  }
-
- private:
-  static constexpr std::uint32_t kSpins = 4096;
-
-  static void relax() {
+// Until `word` is no longer `old`: looks so many times, then sleeps until it is notified.
+inline void wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t old, std::uint32_t looks) {
+  for (std::uint32_t i = 0; i < looks; ++i) {
+    if (word.load(std::memory_order_acquire) != old) return;
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
     asm volatile("isb" ::: "memory");
 #endif
   }
+  word.wait(old, std::memory_order_acquire);
+}
 
-  const std::uint32_t threads_;
-  const std::uint32_t spins_;
-  std::atomic<std::uint32_t> arrived_{0};
-  alignas(64) std::atomic<std::uint32_t> meeting_{0};
+class WindowBarrier {
+ public:
+  WindowBarrier(std::uint32_t threads, std::uint32_t looks) : groups_((threads + kGroup - 1) / kGroup), looks_(looks) {
+    for (std::uint32_t t = 0; t < threads; ++t) ++groups_[t / kGroup].threads;
+    root_.next_ps.resize(groups_.size());
+  }
+
+  // Waits for all threads. The last one calls `open` with the earliest of their times before any goes on; all return
+  // what it returned.
+  template <typename Open>
+  Window arrive(std::uint32_t thread, Time_ps next_ps, Open&& open) {
+    Group& group = groups_[thread / kGroup];
+    const std::uint32_t meeting = group.meeting.load(std::memory_order_relaxed);
+    group.next_ps[thread % kGroup] = next_ps;
+    if (group.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == group.threads) {
+      group.arrived.store(0, std::memory_order_relaxed);
+      root_.next_ps[thread / kGroup] = *std::min_element(group.next_ps.begin(), group.next_ps.begin() + group.threads);
+      if (root_.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == groups_.size()) {
+        root_.arrived.store(0, std::memory_order_relaxed);
+        const Window window = open(*std::min_element(root_.next_ps.begin(), root_.next_ps.end()));
+        for (Group& each : groups_) {
+          each.window = window;
+          each.meeting.store(meeting + 1, std::memory_order_release);
+          each.meeting.notify_all();
+        }
+        return window;
+      }
+    }
+    wait_while(group.meeting, meeting, looks_);
+    return group.window;
+  }
+
+ private:
+  static constexpr std::uint32_t kGroup = 4;
+
+  // One line for those who come, one for those who wait: what they look at brings the window with it.
+  struct Group {
+    alignas(64) std::atomic<std::uint32_t> arrived{0};
+    std::uint32_t threads = 0;
+    std::array<Time_ps, kGroup> next_ps{};
+    alignas(64) std::atomic<std::uint32_t> meeting{0};
+    Window window;
+  };
+  struct Root {
+    alignas(64) std::atomic<std::uint32_t> arrived{0};
+    std::vector<Time_ps> next_ps;  // by group
+  };
+
+  std::vector<Group> groups_;
+  const std::uint32_t looks_;  // before it sleeps
+  Root root_;
 };
 
 }  // namespace weft::engine

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "base/time.h"
-#include "engine/channel.h"
+#include "engine/outlet.h"
 #include "fabric/ledger.h"
 
 namespace weft::fabric {
@@ -40,7 +40,7 @@ struct LinkTiming {
 
 class alignas(64) LinkDirection {
   // What a send needs, in one cache line.
-  engine::Channel& channel_;
+  engine::Outlet outlet_;
   LinkWrapper* wrapper_ = nullptr;
   Time_ps delay_ps_;  // flight and pipeline
   std::uint32_t ps_per_byte_;
@@ -50,11 +50,13 @@ class alignas(64) LinkDirection {
   Ledger sent;      // written by the sending node
   Ledger received;  // written by the receiving node
 
-  LinkDirection(engine::Channel& channel, engine::Domain& source, engine::Domain& destination, LinkTiming timing)
-      : channel_(channel),
+  // The end that belongs to another engine, and its domain, are missing.
+  LinkDirection(engine::LinkEnds ends, engine::Domain* source, engine::Domain* destination, LinkTiming timing)
+      : outlet_(ends.outlet),
         delay_ps_(timing.flight_ps + timing.pipeline_ps),
         ps_per_byte_(static_cast<std::uint32_t>(timing.ps_per_byte)),
         cut_through_B_(timing.cut_through_B == 0 ? UINT32_MAX : timing.cut_through_B),
+        inlet_(ends.inlet),
         source_(source),
         destination_(destination),
         timing_(timing) {}
@@ -74,7 +76,7 @@ class alignas(64) LinkDirection {
     if (wrapper_ != nullptr) [[unlikely]] {
       send_wrapped(packet, start_ps);
     } else {
-      channel_.push(packet);
+      outlet_.push(packet);
     }
     return length_ps;
   }
@@ -87,22 +89,22 @@ class alignas(64) LinkDirection {
     if (wrapper_ != nullptr) [[unlikely]] {
       send_pause_wrapped(packet, start_ps);
     } else {
-      channel_.push_pause(packet);
+      outlet_.push_pause(packet);
     }
     return length_ps;
   }
 
   // The receiving end.
-  Time_ps next_arrival_ps() const { return channel_.next_ps(); }
-  bool pause_is_next() const { return channel_.pause_is_next(); }
+  Time_ps next_arrival_ps() const { return inlet_->next_ps(); }
+  bool pause_is_next() const { return inlet_->pause_is_next(); }
   engine::Packet take() {
-    engine::Packet packet = channel_.front();
-    channel_.pop();
+    engine::Packet packet = inlet_->front();
+    inlet_->pop();
     tap(packet);
     return packet;
   }
 
-  // For a node that takes from the channel itself.
+  // For a node that takes from the inlet itself.
   void tap(const engine::Packet& packet) {
     if (wrapper_ != nullptr) [[unlikely]]
       tap_arrival(packet);
@@ -112,26 +114,37 @@ class alignas(64) LinkDirection {
   Time_ps next_release_ps() const { return wrapper_ == nullptr ? kNever_ps : wrapped_release_ps(); }
   void release(Time_ps now_ps);
 
-  // For a node that sends into the channel itself where that is not `tapped`, and adds to `sent` at the end.
-  void send_wrapped(const engine::Packet& packet, Time_ps start_ps);
+  // For a node that sends into the far inlet itself where there is one that is not `tapped`, and adds to `sent` at the
+  // end: all others.
+  void send_by_wrapper_or_mail(const engine::Packet& packet, Time_ps start_ps) {
+    if (wrapper_ != nullptr) {
+      send_wrapped(packet, start_ps);
+    } else {
+      outlet_.push(packet);
+    }
+  }
 
   std::uint64_t in_flight() const;
   const LinkTiming& timing() const { return timing_; }
   void wrap(LinkWrapper* wrapper) {
     wrapper_ = wrapper;
-    channel_.tapped = wrapper != nullptr;
+    if (inlet_ != nullptr) inlet_->tapped = wrapper != nullptr;
   }
-  engine::Channel& channel() { return channel_; }
-  engine::Domain& source() { return source_; }
-  engine::Domain& destination() { return destination_; }
+  engine::Outlet& outlet() { return outlet_; }
+  // Null when the receiver belongs to another engine.
+  engine::Inlet* inlet() { return inlet_; }
+  engine::Domain& source() { return *source_; }
+  engine::Domain& destination() { return *destination_; }
 
  private:
+  void send_wrapped(const engine::Packet& packet, Time_ps start_ps);
   void send_pause_wrapped(const engine::Packet& packet, Time_ps start_ps);
   void tap_arrival(const engine::Packet& packet);
   Time_ps wrapped_release_ps() const;
 
-  engine::Domain& source_;
-  engine::Domain& destination_;
+  engine::Inlet* inlet_;
+  engine::Domain* source_;
+  engine::Domain* destination_;
   LinkTiming timing_;
 };
 

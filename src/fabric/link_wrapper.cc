@@ -29,7 +29,7 @@ void LinkDirection::release(Time_ps now_ps) {
   wrapper_->release(*this, now_ps);
 }
 std::uint64_t LinkDirection::in_flight() const {
-  return channel_.in_flight() + (wrapper_ == nullptr ? 0 : wrapper_->waiting());
+  return (inlet_ == nullptr ? 0 : inlet_->in_flight()) + (wrapper_ == nullptr ? 0 : wrapper_->waiting());
 }
 
 void LinkWrapper::send(LinkDirection& link, engine::Packet packet, Time_ps start_ps) {
@@ -57,7 +57,7 @@ void LinkWrapper::send(LinkDirection& link, engine::Packet packet, Time_ps start
   if (verdict.delay_ps > 0) {
     hold(packet);
   } else {
-    link.channel().push(packet);
+    link.outlet().push(packet);
   }
 }
 
@@ -71,7 +71,7 @@ void LinkWrapper::send_pause(LinkDirection& link, const engine::Packet& packet, 
     link.sent.count(verdict.lost ? verdict.loss : Fate::kFcsError);
     return;
   }
-  link.channel().push_pause(packet);
+  link.outlet().push_pause(packet);
 }
 
 void LinkWrapper::arrive(LinkDirection& link, const engine::Packet& packet) {
@@ -95,7 +95,7 @@ void LinkWrapper::hold(const engine::Packet& packet) {
 void LinkWrapper::flush(LinkDirection& link, Time_ps time_ps) {
   while (!delayed_.empty() && delayed_.front().due_ps <= time_ps) {
     std::pop_heap(delayed_.begin(), delayed_.end());
-    link.channel().push(delayed_.back().packet);
+    link.outlet().push(delayed_.back().packet);
     delayed_.pop_back();
   }
 }

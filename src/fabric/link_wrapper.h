@@ -63,7 +63,7 @@ class LinkWrapper {
     if (tap.frame != nullptr) tap.frame(tap.self, frame);
   }
   void hold(const engine::Packet& packet);
-  // Everything due at or before `time_ps` enters the channel, which must stay sorted.
+  // Everything due at or before `time_ps` enters the link, which must stay sorted.
   void flush(LinkDirection& link, Time_ps time_ps);
   engine::Packet copy(LinkDirection& link, const engine::Packet& packet);
 

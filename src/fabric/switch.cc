@@ -153,9 +153,9 @@ Time_ps Switch::run(Time_ps end_ps) {
   wires = wires_.data();
   for (std::size_t w = 0; w < words; ++w, wires += 64) {
     for (std::uint64_t bits = due_ports[w]; bits != 0; bits &= bits - 1) {
-      const engine::Channel& channel = *wires[std::countr_zero(bits)].inbound;
-      channel.prefetch_front();
-      most += channel.waiting();
+      const engine::Inlet& inlet = *wires[std::countr_zero(bits)].inbound;
+      inlet.prefetch_front();
+      most += inlet.waiting();
     }
   }
   if (most > visit.sorted.size()) [[unlikely]] {
@@ -172,9 +172,9 @@ Time_ps Switch::run(Time_ps end_ps) {
     engine::InboxWord& word = inbox_word(w);
     for (std::uint64_t bits = due_ports[w]; bits != 0; bits &= bits - 1) {
       auto i = static_cast<std::uint32_t>(std::countr_zero(bits));
-      engine::Channel& channel = *wires[i].inbound;
-      arrival = take_arrivals(channel, static_cast<std::uint32_t>(64 * w + i), arrival, end_ps);
-      const Time_ps next_ps = channel.next_ps();
+      engine::Inlet& inlet = *wires[i].inbound;
+      arrival = take_arrivals(inlet, static_cast<std::uint32_t>(64 * w + i), arrival, end_ps);
+      const Time_ps next_ps = inlet.next_ps();
       later_ps = std::min(later_ps, next_ps);
       word.next_ps[i] = next_ps;
       if (next_ps == kNever_ps) word.bits &= ~(bits & -bits);
@@ -187,13 +187,13 @@ Time_ps Switch::run(Time_ps end_ps) {
 }
 
 // What is due at one port.
-inline Switch::Arrival* Switch::take_arrivals(engine::Channel& channel, std::uint32_t in, Arrival* arrival,
+inline Switch::Arrival* Switch::take_arrivals(engine::Inlet& inlet, std::uint32_t in, Arrival* arrival,
                                               Time_ps end_ps) {
   Arrival* const first = arrival;
-  std::uint32_t ingress = 0;
+  std::uint32_t place = 0;
   std::uint64_t traffic = 0;  // packets << 40 and bytes
   auto count_traffic = [&] {
-    PortTraffic& rx = ports_[in].ingress[ingress].rx;
+    PortTraffic& rx = ports_[in].ingress[place].rx;
     rx.packets += traffic >> kPacketsShift;
     rx.bytes += traffic & ((std::uint64_t{1} << kPacketsShift) - 1);
     traffic = 0;
@@ -201,9 +201,9 @@ inline Switch::Arrival* Switch::take_arrivals(engine::Channel& channel, std::uin
   auto data = [&](Packet& packet) {
     const Class lane = class_of(packet);
     const std::uint32_t line_bytes = line_B(packet);
-    if (lane.ingress() != ingress) {
+    if (lane.ingress() != place) {
       count_traffic();
-      ingress = lane.ingress();
+      place = lane.ingress();
     }
     traffic += (std::uint64_t{1} << kPacketsShift) + line_bytes - kLineGap_B;
     const bool usual = (packet.flags & (Packet::kBadFcs | Packet::kHasCold)) == 0 && packet.hops < engine::kTtl - 1 &&
@@ -228,9 +228,9 @@ inline Switch::Arrival* Switch::take_arrivals(engine::Channel& channel, std::uin
   auto pause = [&](Packet& packet) {
     *arrival++ = {&packet, nullptr, packet.time_ps, static_cast<std::uint16_t>(in), 0, {}, kPauseKind};
   };
-  channel.take_until(end_ps, data, pause);
+  inlet.take_until(end_ps, data, pause);
   count_traffic();
-  if (careful_ || channel.tapped) [[unlikely]]
+  if (careful_ || inlet.tapped) [[unlikely]]
     take_back(first, arrival);
   return arrival;
 }
@@ -430,10 +430,10 @@ template <bool kMayHaveCold>
   const Time_ps length_ps = Time_ps{line_bytes} * port.ps_per_byte;
   port.free_ps = now_ps + length_ps;
   const Time_ps due_ps = now_ps + port.delay_ps + std::min(length_ps, port.cut_ps);
-  if (port.outbound->tapped) [[unlikely]] {
-    transmit_wrapped(port, {packet, due_ps}, now_ps);
+  if (port.outbound == nullptr || port.outbound->tapped) [[unlikely]] {
+    transmit_by_wrapper_or_mail(port, {packet, due_ps}, now_ps);
   } else {
-    port.outbound->push(packet, due_ps);
+    port.outbound->enter(packet, due_ps);
   }
 }
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "engine/channel.h"
+#include "engine/inlet.h"
 #include "fabric/link.h"
 #include "fabric/link_flow_control.h"
 #include "fabric/route_table.h"
@@ -129,11 +129,11 @@ class alignas(64) Switch {
     SharedBuffer::Group held;  // of a buffer of one slice
   };
   struct alignas(64) Port {
-    Time_ps free_ps = 0;             // the last frame has left
-    Time_ps service_ps = kNever_ps;  // planned, because something waits that may leave
-    engine::Channel* outbound = nullptr;
-    Time_ps delay_ps = 0;  // of the link: flight and the far node's pipeline
-    Time_ps cut_ps = 0;    // the far node handles a frame when its first bytes, of so much time, are in
+    Time_ps free_ps = 0;                // the last frame has left
+    Time_ps service_ps = kNever_ps;     // planned, because something waits that may leave
+    engine::Inlet* outbound = nullptr;  // where packets go; null when that is in another domain
+    Time_ps delay_ps = 0;               // of the link: flight and the far node's pipeline
+    Time_ps cut_ps = 0;                 // the far node handles a frame when its first bytes, of so much time, are in
     std::uint32_t ps_per_byte = 0;
     std::uint16_t number = 0;
     std::uint8_t waiting = 0;     // queues with packets
@@ -173,8 +173,8 @@ class alignas(64) Switch {
     std::uint16_t kind;
   };
   struct Wires {
-    engine::Channel* inbound = nullptr;
-    engine::Channel* outbound = nullptr;
+    engine::Inlet* inbound = nullptr;
+    const void* outbound = nullptr;
   };
   // What a visit needs and nothing after it: one for all switches of a thread, so that it stays in the cache.
   struct Scratch {
@@ -236,7 +236,7 @@ class alignas(64) Switch {
   static Time_ps run_hook(void* self, Time_ps end_ps) { return static_cast<Switch*>(self)->run(end_ps); }
   Time_ps run(Time_ps end_ps);
   void gather(Time_ps end_ps, Scratch& visit);
-  Arrival* take_arrivals(engine::Channel& channel, std::uint32_t in, Arrival* arrival, Time_ps end_ps);
+  Arrival* take_arrivals(engine::Inlet& inlet, std::uint32_t in, Arrival* arrival, Time_ps end_ps);
   static void take_back(Arrival* first, Arrival* last);
   static void sort_arrivals(Scratch& visit, Time_ps length_ps);
   void run_timer(Scratch& visit);
@@ -275,7 +275,7 @@ class alignas(64) Switch {
   template <bool kMayHaveCold>
   void transmit(Port& port, std::uint32_t q, std::uint32_t queue_B, engine::PacketBody& packet,
                 std::uint32_t line_bytes, Time_ps now_ps);
-  void transmit_wrapped(Port& port, const engine::Packet& packet, Time_ps now_ps);
+  void transmit_by_wrapper_or_mail(Port& port, const engine::Packet& packet, Time_ps now_ps);
   void note_arrival(std::uint32_t in, const engine::PacketBody& packet, Time_ps now_ps);
   void write_telemetry(const Port& port, std::uint32_t q, std::uint32_t queue_B, engine::PacketBody& packet,
                        Time_ps now_ps);

@@ -60,8 +60,8 @@ void Switch::write_telemetry(const Port& port, std::uint32_t q, std::uint32_t qu
   for (const Lane& lane : port.lanes) hop.tx_B += lane.tx.bytes + lane.tx.packets * kLineGap_B;
 }
 
-void Switch::transmit_wrapped(Port& port, const Packet& packet, Time_ps now_ps) {
-  port.out->send_wrapped(packet, now_ps);
+void Switch::transmit_by_wrapper_or_mail(Port& port, const Packet& packet, Time_ps now_ps) {
+  port.out->send_by_wrapper_or_mail(packet, now_ps);
   if (port.out->next_release_ps() != kNever_ps) plan_release(port.number);
 }
 

@@ -87,12 +87,13 @@ Switch::Switch(SwitchSetup setup, engine::Domain& domain)
 void Switch::attach(std::uint32_t port, LinkDirection& out, LinkDirection& in) {
   ports_[port].out = &out;
   ports_[port].in = &in;
-  ports_[port].outbound = &out.channel();
+  ports_[port].outbound = out.outlet().inlet();
   const LinkTiming& timing = out.timing();
   ports_[port].delay_ps = timing.flight_ps + timing.pipeline_ps;
   ports_[port].ps_per_byte = static_cast<std::uint32_t>(timing.ps_per_byte);
   ports_[port].cut_ps = timing.cut_through_B == 0 ? kNever_ps : Time_ps{timing.cut_through_B} * timing.ps_per_byte;
-  wires_[port] = {&in.channel(), &out.channel()};
+  const void* outbound = out.outlet().inlet();
+  wires_[port] = {in.inlet(), outbound != nullptr ? outbound : &out};
   const SwitchQos& qos = setup_.qos;
   transmit_control_[port] = {qos.flow_control, qos.pfc_receive_mask, timing.ps_per_byte};
   receive_control_[port] = {qos.flow_control, qos.pause_of_group, qos.pause_quanta, timing.ps_per_byte,
@@ -251,7 +252,7 @@ bool Switch::balances() const {
   std::uint64_t came = 0;
   std::uint64_t went = held_count_ + cpu_.size();
   for (const Port& port : ports_) {
-    for (const Ingress& each : port.ingress) came += each.rx.packets;
+    for (const Ingress& group : port.ingress) came += group.rx.packets;
     for (const Lane& lane : port.lanes) went += lane.tx.packets;
     for (std::uint64_t lost : port.counters.drops) went += lost;
   }
@@ -268,7 +269,7 @@ void Switch::settle_ledgers() {
     Ledger& ledger = ports_[p].in->received;
     std::uint64_t lost = 0;
     std::uint64_t came = 0;
-    for (const Ingress& each : ports_[p].ingress) came += each.rx.packets;
+    for (const Ingress& group : ports_[p].ingress) came += group.rx.packets;
     for (std::size_t f = 0; f < kFateCount; ++f) {
       if (ports_[p].counters.drops[f] == 0) continue;
       ledger.fates[f] = ports_[p].counters.drops[f];

@@ -7,7 +7,7 @@
 namespace weft::host {
 
 Host::Host(HostModel model, engine::Domain& domain, std::uint64_t seed, std::uint64_t id)
-    : model_(std::move(model)), domain_(domain), node_(domain.add_node({this, &Host::run_hook})) {
+    : model_(std::move(model)), domain_(domain), node_(domain.add_node({this, &Host::run_hook, &Host::prepare_hook})) {
   if (model_.interrupt_period_ps > 0) {
     RandomStream phase(seed, 0x10000 + id, RandomPurpose::kHostJitter);
     interrupt_phase_ps_ = static_cast<Time_ps>(phase.below(static_cast<std::uint64_t>(model_.interrupt_period_ps)));
@@ -28,11 +28,28 @@ nic::Device& Host::add_device(nic::DeviceConfig config, nic::Card& card, fabric:
   slot->host = this;
   config.host = {model_.mmio_write_ps,   model_.dma_read_ps, model_.dma_write_ps, model_.memory_jitter_ps, slot.get(),
                  &Host::completion_hook, &Host::write_hook,  &Host::async_hook,   &Host::grh_hook};
-  slot->device = std::make_unique<nic::Device>(std::move(config), card, out, in);
-  ports_.push_back(slot->device.get());
+  if (ports_.empty()) {
+    domain_.set_hot(node_, in.inlet());
+    slot->device = &first_port_.emplace(std::move(config), card, out, in);
+  } else {
+    slot->owned = std::make_unique<nic::Device>(std::move(config), card, out, in);
+    slot->device = slot->owned.get();
+  }
+  ports_.push_back(slot->device);
   devices_.push_back(std::move(slot));
-  if (ports_.size() == 1) domain_.set_hot(node_, ports_.front());
   return *ports_.back();
+}
+
+Time_ps Host::last_event_ps() const {
+  Time_ps last_ps = last_step_ps_;
+  for (const nic::Device* port : ports_) last_ps = std::max(last_ps, port->last_event_ps());
+  return last_ps;
+}
+
+std::uint64_t Host::events() const {
+  std::uint64_t sum = steps_;
+  for (const nic::Device* port : ports_) sum += port->events();
+  return sum;
 }
 
 std::uint32_t Host::start(Program& program, Time_ps at_ps) {
@@ -93,7 +110,7 @@ void Host::write_hook(void* self, std::uint32_t key, Time_ps visible_ps) {
   const HostHooks& hooks = slot->host->hooks_;
   if (hooks.on_write != nullptr) hooks.on_write(hooks.self, *slot->device, key, visible_ps);
   for (const Watcher& watcher : slot->host->watchers_) {
-    if (watcher.device != slot->device.get() || watcher.key != key) continue;
+    if (watcher.device != slot->device || watcher.key != key) continue;
     slot->host->programs_[watcher.program].program->memory_written(visible_ps);
     slot->host->wake(watcher.program, slot->host->cpu_ps(visible_ps));
   }
@@ -123,6 +140,8 @@ Time_ps Host::cpu_ps(Time_ps t_ps) const {
 
 // The first program that is due runs; others due at the same time have their turn in the next round.
 void Host::run_programs(Time_ps now_ps) {
+  last_step_ps_ = now_ps;
+  ++steps_;
   for (ProgramSlot& slot : programs_) {
     if (slot.wake_ps > now_ps) continue;
     slot.wake_ps = kNever_ps;
@@ -139,7 +158,17 @@ void Host::plan_programs() {
   for (const ProgramSlot& slot : programs_) programs_ps_ = std::min(programs_ps_, slot.wake_ps);
 }
 
+// Most hosts have one port: it runs until a program is due.
 Time_ps Host::run(Time_ps end_ps) {
+  if (ports_.size() != 1) return run_ports(end_ps);
+  for (;;) {
+    Time_ps port_ps = first_port_->run_until(end_ps, &programs_ps_);
+    if (programs_ps_ >= end_ps) return std::min(port_ps, programs_ps_);
+    run_programs(programs_ps_);
+  }
+}
+
+Time_ps Host::run_ports(Time_ps end_ps) {
   for (;;) {
     // The port whose next event is first (the lowest of equals) runs until another port or a program is due.
     nic::Device* first = nullptr;
@@ -158,11 +187,8 @@ Time_ps Host::run(Time_ps end_ps) {
     if (std::min(first_ps, programs_ps_) >= end_ps) return std::min(first_ps, programs_ps_);
     if (first_ps <= programs_ps_) {
       // Another port at the same instant has its turn in the next round.
-      events_ += first->run_until(std::min(end_ps, std::max(other_ps, first_ps + 1)), &programs_ps_);
-      last_event_ps_ = std::max(last_event_ps_, first->last_event_ps());
+      first->run_until(std::min(end_ps, std::max(other_ps, first_ps + 1)), &programs_ps_);
     } else {
-      last_event_ps_ = programs_ps_;
-      ++events_;
       run_programs(programs_ps_);
     }
   }

@@ -6,21 +6,21 @@
 #include "base/nearest.h"
 #include "labfile/sections.h"
 #include "labfile/words.h"
-#include "results/metrics.h"
+#include "labfile/workload_kind.h"
+#include "model/metrics.h"
 #include "text/yaml_walk.h"
 
 namespace weft::lab {
 namespace {
-
-constexpr std::uint64_t kLargestOfAllSizes_B = 1 << 23;  // perftest -a: 2 .. 2^23
 
 bool contains(std::span<const std::string_view> words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 bool is_any_metric(std::string_view word) {
-  return contains(metrics_of(MetricGroup::kBandwidth), word) || contains(metrics_of(MetricGroup::kLatency), word) ||
-         contains(metrics_of(MetricGroup::kTransfer), word) || contains(metrics_of(MetricGroup::kFlows), word);
+  bool found = false;
+  workload::for_each_kind([&](auto kind) { found = found || contains(known_metrics(kind), word); });
+  return found;
 }
 
 class ExpectationReader {
@@ -55,7 +55,7 @@ class ExpectationReader {
       read_fabric(head == "fabric" ? MetricGroup::kFabric : MetricGroup::kDeadlock, head, tail);
     } else if (const auto node = context_.nodes.find(head); node != context_.nodes.end() && node->second.is_switch) {
       read_fabric(MetricGroup::kSwitch, head, tail);
-    } else if (is_any_metric(head) || is_metric_of_the_only_program(head)) {
+    } else if (is_any_metric(head) || is_metric_of_the_only_workload(head)) {
       read_metric_of_the_only_workload(text);
     } else {
       std::vector<std::string_view> names;
@@ -124,71 +124,19 @@ class ExpectationReader {
     expectation_.subject = workload.name;
     expectation_.metric = text;
     if (!context_.workload_usable[index]) return;
-    if (workload.programs) {
-      check_program_metric(workload, text);
-      return;
-    }
-    const std::size_t dot = text.find('.');
-    const std::string_view metric = text.substr(0, dot);
-    const MetricGroup group = workload.flows               ? MetricGroup::kFlows
-                              : workload.transfer          ? MetricGroup::kTransfer
-                              : workload.perftest->latency ? MetricGroup::kLatency
-                                                           : MetricGroup::kBandwidth;
-    if (!contains(metrics_of(group), metric)) {
-      fail(fmt::format("{} does not measure {}", workload.name, in_quotes(metric)),
-           "it measures " + join(metrics_of(group)));
-      return;
-    }
-    if (workload.perftest) check_perftest_metric(*workload.perftest, metric);
-    const bool sweeps = workload.perftest && workload.perftest->all_sizes;
-    if (dot != std::string_view::npos) {
-      check_size(text.substr(dot + 1), sweeps ? std::min(workload.perftest->size_B, kLargestOfAllSizes_B) : 0);
-    } else if (sweeps) {
-      fail(fmt::format("{} of which size? {} runs all (-a)", metric, workload.name),
-           fmt::format("write {}.{}.65536", workload.name, metric));
-    }
+    std::visit(
+        [&](const auto& options) {
+          for (TextError& problem : metric_problems(options, workload, text))
+            fail(std::move(problem.message), std::move(problem.remedy));
+        },
+        workload.options);
   }
 
-  static std::vector<std::string_view> program_metrics(const workload::ProgramOptions& options) {
-    std::vector<std::string_view> names = {kExitMetric};
-    for (const workload::ProgramCommand& command : options.programs) {
-      for (const workload::ProgramFind& find : command.finds) names.push_back(find.name);
-    }
-    return names;
-  }
-
-  bool is_metric_of_the_only_program(std::string_view metric) const {
+  bool is_metric_of_the_only_workload(std::string_view metric) const {
     const auto& workloads = context_.lab.workloads;
-    return workloads.size() == 1 && workloads[0].programs && contains(program_metrics(*workloads[0].programs), metric);
-  }
-
-  void check_program_metric(const WorkloadConfig& workload, std::string_view metric) {
-    const std::vector<std::string_view> names = program_metrics(*workload.programs);
-    if (contains(names, metric)) return;
-    fail(fmt::format("{} does not measure {}", workload.name, in_quotes(metric)),
-         "it has " + join(names) + "; more are named under find");
-  }
-
-  void check_perftest_metric(const workload::PerftestOptions& options, std::string_view metric) {
-    if (options.no_peak && metric == "bw_peak_Gbps") {
-      fail("no peak is measured in this run", "-D, -N and more than 20000 iterations turn it off: use bw_average_Gbps");
-    }
-    if (options.latency && options.duration_s > 0 && metric != "t_avg_us") {
-      fail(fmt::format("with -D a latency test gives no {}", metric), "use t_avg_us, or -n instead of -D");
-    }
-  }
-
-  void check_size(std::string_view text, std::uint64_t largest_B) {
-    if (largest_B == 0) {
-      fail(fmt::format("a size ({}) after the metric", text),
-           "only a perftest with -a has several sizes: leave it out");
-      return;
-    }
-    const auto size_B = parse_unsigned(text);
-    const bool good = size_B && *size_B >= 2 && *size_B <= largest_B && (*size_B & (*size_B - 1)) == 0;
-    if (!good)
-      fail(fmt::format("{} is not a size that -a runs", in_quotes(text)),
-           fmt::format("powers of two from 2 to {}", largest_B));
+    if (workloads.size() != 1) return false;
+    return std::visit([&](const auto& options) { return contains(metric_names(options), metric); },
+                      workloads[0].options);
   }
 
   void read_bounds() {

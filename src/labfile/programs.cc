@@ -4,15 +4,16 @@
 #include <algorithm>
 #include <set>
 
-#include "labfile/sections.h"
+#include "base/nearest.h"
 #include "labfile/words.h"
-#include "results/metrics.h"
-#include "results/program_output.h"
+#include "labfile/workload_kind.h"
 #include "text/yaml_walk.h"
+#include "workload/program_find.h"
 
 namespace weft::lab {
 namespace {
 
+constexpr std::string_view kProgramKeys[] = {"program"};
 constexpr std::size_t kMostPrograms = 256;
 constexpr std::size_t kMostWords = 1000;
 constexpr Range<std::int64_t> kTimeouts{kMicrosecond_ps, 3600 * kSecond_ps};
@@ -100,8 +101,9 @@ class ProgramReader {
     for (std::size_t i = 0; i < node.keys.size(); ++i) {
       const YamlKey& key = node.keys[i];
       if (!check_name(key, "find", problems_)) continue;
-      if (key.text == kExitMetric) {
-        problems_.add(key.place, fmt::format("{} is the exit status already", kExitMetric), "give it another name");
+      if (key.text == workload::kExitMetric) {
+        problems_.add(key.place, fmt::format("{} is the exit status already", workload::kExitMetric),
+                      "give it another name");
       } else if (!names_.insert(key.text).second) {
         problems_.add(key.place, fmt::format("two programs of this workload find {}", in_quotes(key.text)),
                       "give each a name of its own");
@@ -109,7 +111,7 @@ class ProgramReader {
       const YamlNode& value = node.children[i];
       const auto pattern = read_text(value, key.text, problems_);
       if (!pattern) continue;
-      if (const auto good = check_pattern(*pattern); !good) {
+      if (const auto good = workload::check_pattern(*pattern); !good) {
         problems_.add(value.place, fmt::format("the pattern {} cannot be used: {}", in_quotes(*pattern), good.error()),
                       "an expression as for grep -E; one group ( ) is the value, without a group lines are counted");
         continue;
@@ -126,8 +128,23 @@ class ProgramReader {
 
 }  // namespace
 
-void read_programs(const YamlNode& node, WorkloadConfig& workload, LabContext& context) {
-  ProgramReader(workload.programs.emplace(), context).read(node);
+std::span<const std::string_view> kind_keys(std::type_identity<workload::ProgramOptions>) {
+  return kProgramKeys;
+}
+std::string_view misfit(std::type_identity<workload::ProgramOptions>, std::string_view) {
+  return "a program takes everything in its command";
+}
+
+void read_kind(std::type_identity<workload::ProgramOptions>, const YamlNode& node, WorkloadReading& reading) {
+  ProgramReader(reading.workload.options.emplace<workload::ProgramOptions>(), reading.context).read(node);
+}
+
+std::vector<TextError> metric_problems(const workload::ProgramOptions& options, const WorkloadConfig& workload,
+                                       std::string_view metric) {
+  const std::vector<std::string_view> names = metric_names(options);
+  if (std::find(names.begin(), names.end(), metric) != names.end()) return {};
+  return {{fmt::format("{} does not measure {}", workload.name, in_quotes(metric)),
+           "it has " + join(names) + "; more are named under find"}};
 }
 
 }  // namespace weft::lab

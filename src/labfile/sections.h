@@ -25,6 +25,8 @@ struct LabContext : LabDraft {
   using LabDraft::LabDraft;
 
   std::map<std::string, NodeSections, std::less<>> sections;  // of nodes that have any
+  std::map<std::string, std::size_t, std::less<>> workloads;  // index in Lab::workloads
+  std::vector<bool> workload_usable;                          // parallel to Lab::workloads
 
   // All null for a node without.
   NodeSections sections_of(std::string_view node) const {
@@ -52,19 +54,9 @@ void read_faults(const YamlNode& node, LabContext& context);
 void read_workloads(const YamlNode& node, LabContext& context);
 void read_expectations(const YamlNode& node, LabContext& context);
 
-// The keys of a workload that has `transfer`. A UD message must fit `path_mtu_B`.
-inline constexpr std::uint32_t kUnknownMtu_B = 4096;
 // `dscp` and `priority` of a workload between these ports.
 void read_traffic_class(const MapReader& workload, std::span<const PortRef> ends, WorkloadConfig& config,
                         LabContext& context);
-std::optional<workload::TransferOptions> read_transfer(const MapReader& workload, const YamlNode& node,
-                                                       std::uint32_t path_mtu_B, ProblemList& problems);
-
-// A workload with `flows`.
-void read_flows(const MapReader& map, const YamlNode& node, WorkloadConfig& workload, LabContext& context);
-
-// A workload with `program`.
-void read_programs(const YamlNode& node, WorkloadConfig& workload, LabContext& context);
 
 // Null when there is no such node or port, which is then reported (unless it follows from an earlier problem).
 NodeState* find_node(std::string_view name, const Place& place, LabContext& context);

@@ -1,8 +1,8 @@
 // workloads with `transfer`: one operation, repeated and verified, or one of the classic mistakes.
 #include <fmt/format.h>
 
-#include "labfile/sections.h"
 #include "labfile/words.h"
+#include "labfile/workload_kind.h"
 
 namespace weft::lab {
 namespace {
@@ -11,6 +11,10 @@ using workload::Misuse;
 using workload::TransferOp;
 using workload::TransferOptions;
 
+constexpr std::string_view kTransferKeys[] = {
+    "transfer",  "client",    "server",        "size",     "count",         "depth",  "connection", "timeout",
+    "retry_cnt", "rnr_retry", "min_rnr_timer", "receives", "receive_delay", "misuse", "dscp",       "priority"};
+constexpr std::uint32_t kUnknownMtu_B = 4096;                  // when the path is not known
 constexpr std::int64_t kMaxMessage_B = std::int64_t{1} << 31;  // IBTA vol 1, 9.7.2
 constexpr std::uint64_t kMaxRegion_B = std::uint64_t{4} << 30;
 constexpr std::uint64_t kAtomic_B = 8;
@@ -137,9 +141,26 @@ class TransferReader {
 
 }  // namespace
 
-std::optional<TransferOptions> read_transfer(const MapReader& workload, const YamlNode& node, std::uint32_t path_mtu_B,
-                                             ProblemList& problems) {
-  return TransferReader(workload, node, problems).read(path_mtu_B);
+std::span<const std::string_view> kind_keys(std::type_identity<TransferOptions>) {
+  return kTransferKeys;
+}
+std::string_view misfit(std::type_identity<TransferOptions>, std::string_view key) {
+  return key == "args" ? "only perftest has args" : "only flows have it";
+}
+
+void read_kind(std::type_identity<TransferOptions>, const YamlNode& node, WorkloadReading& reading) {
+  const bool connected = reading.read_ends();
+  const auto options =
+      TransferReader(reading.map, node, reading.problems).read(connected ? reading.path_mtu_B() : kUnknownMtu_B);
+  if (connected) reading.read_class();
+  if (!options) return;
+  reading.workload.options = *options;
+  if (connected && options->op == TransferOp::kRead) reading.warn_of_read(node);
+}
+
+std::vector<TextError> metric_problems(const TransferOptions& options, const WorkloadConfig& workload,
+                                       std::string_view metric) {
+  return plain_metric_problems(workload, metric_names(options), metric);
 }
 
 }  // namespace weft::lab

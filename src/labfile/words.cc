@@ -1,5 +1,9 @@
 #include "labfile/words.h"
 
+#include <algorithm>
+
+#include "labfile/workload_kind.h"
+
 namespace weft::lab {
 namespace {
 
@@ -21,19 +25,7 @@ constexpr std::string_view kCableKeys[] = {"kind", "length", "rate", "fec", "bit
 constexpr std::string_view kFaultKeys[] = {"name", "link",         "both_directions", "action", "frames", "qp",
                                            "psn",  "transmission", "probability",     "start",  "end",    "delay",
                                            "down", "up",           "priority",        "rate"};
-constexpr std::string_view kWorkloadKeys[] = {
-    "name",  "perftest",   "args",    "transfer",  "client",    "server",        "start",    "size",          "count",
-    "depth", "connection", "timeout", "retry_cnt", "rnr_retry", "min_rnr_timer", "receives", "receive_delay", "misuse",
-    "flows", "hosts",      "to",      "pairs",     "op",        "message",       "rounds",   "period",        "load",
-    "shape", "duration",   "file",    "telemetry", "program",   "dscp",          "priority"};
-constexpr std::string_view kPerftestOnlyKeys[] = {"args"};
-constexpr std::string_view kTransferOnlyKeys[] = {"size",     "count",         "depth",     "connection",
-                                                  "timeout",  "retry_cnt",     "rnr_retry", "min_rnr_timer",
-                                                  "receives", "receive_delay", "misuse"};
-constexpr std::string_view kFlowOnlyKeys[] = {"hosts",  "to",   "pairs", "op",       "message", "rounds",
-                                              "period", "load", "shape", "duration", "file",    "telemetry"};
-constexpr std::string_view kNotFlowKeys[] = {"client",    "server",        "args",     "depth",         "connection",
-                                             "rnr_retry", "min_rnr_timer", "receives", "receive_delay", "misuse"};
+constexpr std::string_view kGraphFlowKeys[] = {"name", "from", "to", "size", "start", "after", "delay"};
 constexpr std::string_view kProgramKeys[] = {"node", "command", "start", "timeout", "find"};
 constexpr std::string_view kExpectationKeys[] = {"min", "max", "equal"};
 
@@ -64,7 +56,7 @@ constexpr Word<FlowPattern> kFlowPatternWords[] = {
     {"incast", FlowPattern::kIncast},       {"permutation", FlowPattern::kPermutation},
     {"all-to-all", FlowPattern::kAllToAll}, {"point-to-point", FlowPattern::kPointToPoint},
     {"on-off", FlowPattern::kOnOff},        {"distribution", FlowPattern::kDistribution},
-    {"matrix", FlowPattern::kMatrix}};
+    {"matrix", FlowPattern::kMatrix},       {"graph", FlowPattern::kGraph}};
 constexpr Word<workload::FlowOp> kFlowOpWords[] = {{"write", workload::FlowOp::kWrite},
                                                    {"send", workload::FlowOp::kSend}};
 
@@ -98,19 +90,19 @@ std::span<const std::string_view> fault_keys() {
   return kFaultKeys;
 }
 std::span<const std::string_view> workload_keys() {
-  return kWorkloadKeys;
+  static const std::vector<std::string_view> all = [] {
+    std::vector<std::string_view> keys = {"name", "start"};
+    workload::for_each_kind([&](auto kind) {
+      for (std::string_view key : kind_keys(kind)) {
+        if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+      }
+    });
+    return keys;
+  }();
+  return all;
 }
-std::span<const std::string_view> perftest_only_keys() {
-  return kPerftestOnlyKeys;
-}
-std::span<const std::string_view> transfer_only_keys() {
-  return kTransferOnlyKeys;
-}
-std::span<const std::string_view> flow_only_keys() {
-  return kFlowOnlyKeys;
-}
-std::span<const std::string_view> not_flow_keys() {
-  return kNotFlowKeys;
+std::span<const std::string_view> graph_flow_keys() {
+  return kGraphFlowKeys;
 }
 std::span<const std::string_view> program_keys() {
   return kProgramKeys;

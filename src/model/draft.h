@@ -51,8 +51,6 @@ struct LabDraft {
   ProblemList warnings;
   Segments segments;           // once the links are read
   bool links_complete = true;  // false: a link was reported, so a cable that is missing may be that one
-  std::map<std::string, std::size_t, std::less<>> workloads;  // index in Lab::workloads
-  std::vector<bool> workload_usable;                          // parallel to Lab::workloads
 
   PortConfig& port(const PortRef& ref) { return lab.hosts[ref.host].nics[ref.nic].ports[ref.port]; }
   NicConfig& nic(const PortRef& ref) { return lab.hosts[ref.host].nics[ref.nic]; }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/time.h"
@@ -18,10 +19,7 @@
 #include "nic/nic_model.h"
 #include "nic/port_qos.h"
 #include "text/problem.h"
-#include "workload/flow_options.h"
-#include "workload/perftest_options.h"
-#include "workload/program_options.h"
-#include "workload/transfer_options.h"
+#include "workload/kinds.h"
 
 namespace weft::lab {
 
@@ -139,17 +137,20 @@ struct FaultConfig {
 
 struct WorkloadConfig {
   std::string name;
-  PortRef client, server;
+  PortRef client, server;                                  // of kinds with two ends
   std::uint32_t client_function = 0, server_function = 0;  // PCIe function of the port (DGX Spark)
   // Given: starts at that time, beside others. Not given: in turn, when the one before it in the file is finished.
   std::optional<Time_ps> start_ps;
   // Of its packets, both ways. A priority stands for a DSCP that maps to it where hosts go by the DSCP.
   std::optional<std::uint8_t> dscp, priority;
-  std::optional<workload::PerftestOptions> perftest;  // exactly one of the four
-  std::optional<workload::TransferOptions> transfer;
-  std::optional<workload::FlowOptions> flows;
-  std::vector<PortRef> flow_ports;  // the endpoints that `flows` counts
-  std::optional<workload::ProgramOptions> programs;
+  workload::Options options;        // of its kind
+  std::vector<PortRef> flow_ports;  // the endpoints that flows count
+
+  // The options, when it is of this kind, or null.
+  template <class Kind>
+  const Kind* as() const {
+    return std::get_if<Kind>(&options);
+  }
 };
 
 struct Expectation {

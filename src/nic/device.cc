@@ -7,11 +7,11 @@
 namespace weft::nic {
 
 Device::Device(DeviceConfig config, Card& card, fabric::LinkDirection& out, fabric::LinkDirection& in)
-    : arrivals_(in.channel()),
-      out_(out),
-      in_(in),
+    : arrivals_(*in.inlet()),
       functions_(card.functions.data()),
       cc_(congestion_algorithm(config.qos.congestion.kind)),
+      out_(out),
+      in_(in),
       rx_xoff_ps_(card.functions.front().transfer_ps(4096) * config.model.rx_pause_xoff_B / 4096),
       ack_interval_packets_(config.model.ack_interval_packets),
       carry_payload_(config.carry_payload),
@@ -20,7 +20,7 @@ Device::Device(DeviceConfig config, Card& card, fabric::LinkDirection& out, fabr
       class_of_dscp_(config.qos.priority_of_dscp),
       memory_(config.seed, config.port_id),
       config_(std::move(config)),
-      psns_(config_.seed, config_.port_id, RandomPurpose::kPsn),
+      numbers_(config_.seed, config_.port_id),
       jitter_(config_.seed, config_.port_id, RandomPurpose::kHostJitter),
       card_(card),
       message_interval_ps_(kSecond_ps / config_.model.message_rate_per_s),

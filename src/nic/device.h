@@ -21,6 +21,7 @@
 #include "nic/counters.h"
 #include "nic/device_config.h"
 #include "nic/memory.h"
+#include "nic/port_numbers.h"
 #include "nic/queue_pair.h"
 #include "nic/shared_receive_queue.h"
 #include "nic/work_heap.h"
@@ -35,20 +36,23 @@ class alignas(64) Device {
   // What every packet needs, by cache line. The port's transmitter: control replies go first; READ data and requests
   // share round robin.
   Time_ps service_ps_ = kNever_ps;
-  Time_ps free_ps_ = 0;  // the port has sent its last frame
   Time_ps pause_due_ps_ = kNever_ps;
+  Time_ps release_ps_ = kNever_ps;  // of a frame that a fault of the cable holds back
+  Time_ps free_ps_ = 0;             // the port has sent its last frame
+  engine::Inlet& arrivals_;
+  PcieFunction* functions_;  // the card's
   Time_ps last_event_ps_ = 0;
-  engine::Channel& arrivals_;
+  std::uint64_t events_ = 0;
+  WorkHeap<1> timers_;  // QPs with an ACK timeout to check
   std::vector<QueuePair> qps_;
-  WorkHeap timers_;   // QPs with an ACK timeout to check
-  WorkHeap waiting_;  // contexts that become ready at a time
+  WorkHeap<2> waiting_;                      // contexts that become ready at a time
+  const CongestionAlgorithm* cc_ = nullptr;  // null: off
   ContextRing control_, ready_;
   fabric::LinkDirection& out_;
   fabric::LinkDirection& in_;
-  PcieFunction* functions_;                  // the card's
-  const CongestionAlgorithm* cc_ = nullptr;  // null: off
-  Time_ps rx_xoff_ps_ = 0;                   // fill of the receive buffer, as PCIe time
+  Time_ps rx_xoff_ps_ = 0;  // fill of the receive buffer, as PCIe time
   std::uint32_t ack_interval_packets_;
+  std::uint32_t last_receiver_ = 0;  // of the queue pairs: the next packet is probably for it, too
   bool carry_payload_;
   bool slow_receiver_;  // a fault
   bool trust_dscp_;
@@ -89,7 +93,7 @@ class alignas(64) Device {
   // qkey and min_rnr_timer. False: refused, and transition_error says why; empty when it would not be.
   std::string_view transition_error(std::uint32_t qpn, QpState to, const QpAttributes& attributes) const;
   bool modify(std::uint32_t qpn, QpState to, const QpAttributes& attributes = {}, Time_ps now_ps = 0);
-  std::uint32_t random_psn() { return static_cast<std::uint32_t>(psns_.below(1 << 24)); }
+  std::uint32_t random_psn() { return numbers_.random_psn(); }
 
   // Verbs: data path. A post returns false when the queue is full or the state forbids it. The doorbell
   // leaves the CPU at `doorbell_ps`, which may lie after now.
@@ -104,10 +108,33 @@ class alignas(64) Device {
 
   // The host's loop: when the port next has something to do, and doing it, as long as it is due before `end_ps` and
   // not after `*programs_ps`, which an event may bring forward. At one instant: release of a delayed frame, service,
-  // arrival, timer. Returns the number of events.
+  // arrival, timer. Returns when it next has something to do.
   Time_ps next_ps() const { return std::min(std::min(service_ps_, arrivals_.next_ps()), rare_ps()); }
-  std::uint64_t run_until(Time_ps end_ps, const Time_ps* programs_ps);
+  Time_ps run_until(Time_ps end_ps, const Time_ps* programs_ps);
+  // Asks for the cache lines that run_until() will need.
+  void prefetch(Time_ps end_ps) const {
+    if (service_ps_ < end_ps && (!ready_.empty() || !waiting_.empty())) {
+      const std::uint32_t context = !ready_.empty() ? ready_.front() : waiting_.next_context();
+      if (context / 2 < qps_.size()) {
+        const QueuePair& qp = qps_[context / 2];
+        __builtin_prefetch(&qp);
+        __builtin_prefetch(&qp.req);
+        __builtin_prefetch(&qp.pace_ps);
+      }
+      __builtin_prefetch(&out_);
+    }
+    if (arrivals_.next_ps() < end_ps) {
+      arrivals_.prefetch_front();
+      if (last_receiver_ < qps_.size()) {
+        __builtin_prefetch(&qps_[last_receiver_]);
+        __builtin_prefetch(&qps_[last_receiver_].resp);
+      }
+      __builtin_prefetch(&in_.received);
+    }
+    __builtin_prefetch(functions_);
+  }
   Time_ps last_event_ps() const { return last_event_ps_; }
+  std::uint64_t events() const { return events_; }
 
   const NicModel& model() const { return config_.model; }
   const std::string& name() const { return config_.name; }
@@ -170,7 +197,7 @@ class alignas(64) Device {
   static fabric::Fate receive_ud(Device& device, QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
 
  private:
-  static constexpr std::uint32_t kFirstQpn = 0x108;  // low numbers are the driver's own, as on mlx5
+  static constexpr std::uint32_t kFirstQpn = QueuePairNumbers::kFirst;
   static constexpr std::uint32_t kGeneralServicesQpn = 1;
   static constexpr std::uint32_t kCqe_B = 64;
   static constexpr std::size_t kRestingQps = 64;    // destroyed numbers that are not used again yet
@@ -203,7 +230,7 @@ class alignas(64) Device {
     tell(AsyncKind::kCommunicationEstablished, qp.qpn, now_ps);
   }
 
-  Time_ps rare_ps() const { return std::min(std::min(timers_.next_ps(), pause_due_ps_), out_.next_release_ps()); }
+  Time_ps rare_ps() const { return std::min(std::min(timers_.next_ps(), pause_due_ps_), release_ps_); }
   void serve(Time_ps now_ps);
   void receive(Time_ps now_ps);
   void on_timer(Time_ps now_ps);
@@ -215,6 +242,9 @@ class alignas(64) Device {
   void plan_service(Time_ps now_ps);
   void service_by(Time_ps at_ps) { service_ps_ = std::min(service_ps_, std::max(at_ps, free_ps_)); }
   bool serve_context(std::uint32_t context, Time_ps now_ps);
+  // Inside put() and fetch(), for the data path.
+  void put_line(engine::Packet& packet, std::uint32_t line_bytes, Time_ps now_ps);
+  bool fetch_now(QueuePair& qp, std::uint32_t payload_B, Time_ps now_ps);
   bool send_request(QueuePair& qp, Time_ps now_ps);
   template <bool kReliable>
   bool send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
@@ -305,6 +335,7 @@ class alignas(64) Device {
   fabric::Fate receive_request(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   fabric::Fate receive_duplicate(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   fabric::Fate accept_message_packet(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  Placed place_now(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);  // inside place()
   bool too_many_requests(const QueuePair& qp) const {
     return qp.resp.requests_waiting >= qp.attributes.max_dest_rd_atomic;
   }
@@ -357,7 +388,7 @@ class alignas(64) Device {
   std::deque<engine::Packet> looped_;       // to this port, in the order of their times
   ContextRing free_qps_;                    // places of destroyed queue pairs, the oldest first
   std::vector<std::uint32_t> free_cqs_;
-  RandomStream psns_;
+  QueuePairNumbers numbers_;
   RandomStream jitter_;
   Time_ps ordered_ps_ = 0;  // no CPU sees anything before: the last write to memory elsewhere, which nothing passes
   std::vector<PendingCnp> cnps_;

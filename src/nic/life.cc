@@ -46,8 +46,8 @@ std::uint32_t Device::create_qp(const Transport& transport, std::uint32_t send_c
   qp.send_cq = send_cq;
   qp.receive_cq = receive_cq;
   qp.pd = pd;
-  qp.req.wqes.resize(std::bit_ceil(send_depth));
-  qp.req.mask = static_cast<std::uint32_t>(qp.req.wqes.size() - 1);
+  qp.req.mask = std::bit_ceil(send_depth) - 1;
+  qp.req.wqes = std::make_unique<SendWqe[]>(std::size_t{qp.req.mask} + 1);
   if (srq != kNoSrq) {
     qp.flags |= QueuePair::kUsesSrq;
     qp.srq = srq;
@@ -56,7 +56,7 @@ std::uint32_t Device::create_qp(const Transport& transport, std::uint32_t send_c
   qp.resp.receives.resize(std::bit_ceil(receive_depth));
   qp.resp.mask = static_cast<std::uint32_t>(qp.resp.receives.size() - 1);
   if (free_qps_.size() <= kRestingQps) {
-    qp.qpn = kFirstQpn + static_cast<std::uint32_t>(qps_.size());
+    qp.qpn = numbers_.next_qpn();
     qps_.push_back(std::move(qp));
     return qps_.back().qpn;
   }
@@ -76,7 +76,7 @@ bool Device::destroy_qp(std::uint32_t qpn) {
   forget(qp);
   qp.state = QpState::kReset;
   qp.flags = 0;
-  qp.req.wqes = {};
+  qp.req.wqes.reset();
   qp.resp.receives = {};
   qp.resp.replies = {};
   qp.resp.atomics = {};

@@ -8,6 +8,7 @@
 namespace weft::nic {
 
 std::uint32_t MemoryTable::insert(MemoryRegion region) {
+  ++changes_;
   if (!free_.empty()) {
     std::uint32_t index = free_.pop();
     region.key = index << 8 | ((regions_[index].key + 1) & 0xff);
@@ -44,6 +45,7 @@ bool MemoryTable::remove(std::uint32_t key) {
   std::uint32_t index = key >> 8;
   // One that a peer has invalidated is still registered.
   if (index == 0 || index >= regions_.size() || regions_[index].key != key || regions_[index].removed) return false;
+  ++changes_;
   MemoryRegion& region = regions_[index];
   region = {};
   region.key = key;

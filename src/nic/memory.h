@@ -68,6 +68,13 @@ class MemoryTable {
     return &regions_[index];
   }
 
+  // What find() returns is as it was as long as this is the same; never 0.
+  std::uint32_t changes() const { return changes_; }
+  void invalidate(std::uint32_t key) {
+    if (MemoryRegion* region = find(key)) region->valid = false;
+    ++changes_;
+  }
+
   // False only when the bytes are elsewhere and gone.
   static bool read(const MemoryRegion& region, std::uint64_t va, std::span<std::uint8_t> out);
   static bool write(MemoryRegion& region, std::uint64_t va, std::span<const std::uint8_t> in, Time_ps visible_ps);
@@ -78,6 +85,7 @@ class MemoryTable {
   std::vector<MemoryRegion> regions_;
   ContextRing free_;  // indices of removed regions, the oldest first
   RandomStream keys_;
+  std::uint32_t changes_ = 1;
 };
 
 }  // namespace weft::nic

@@ -73,10 +73,10 @@ enum class Gap : std::uint8_t { kNone, kSequence, kNotReady };
 
 inline constexpr Time_ps kInRing_ps = -1;
 
-// What a data packet needs comes first, in one or two cache lines.
+// What a data packet needs comes first, in one cache line.
 struct Requester {
   // The send queue: WQEs [head, tail), ring of a power of two; `tx` is the one being sent.
-  std::vector<SendWqe> wqes;
+  std::unique_ptr<SendWqe[]> wqes;
   std::uint32_t mask = 0;
   std::uint32_t head = 0;
   std::uint32_t tx = 0;
@@ -90,10 +90,10 @@ struct Requester {
   bool implied_nak = false;         // a response gap was acted upon and nothing moved since
   Time_ps queued_ps = kNever_ps;    // where the port has it: waiting until then, in a ring, or nowhere
   Time_ps hold_until_ps = 0;        // RNR wait, NAK reaction
-  Time_ps last_sent_ps = 0;         // data packet
   Time_ps deadline_ps = kNever_ps;  // local ACK timeout
-  Time_ps last_ack_ps = 0;          // something was acknowledged, or the first packet after nothing was due left
-  Time_ps ack_gap_ps = 0;           // decaying maximum of the time between two such
+  // So far what a data packet needs.
+  Time_ps last_ack_ps = 0;  // something was acknowledged, or the first packet after nothing was due left
+  Time_ps ack_gap_ps = 0;   // decaying maximum of the time between two such
   std::uint8_t retries_left = 0;
   std::uint8_t rnr_left = 0;
   std::uint8_t adaptive_step = 0;   // adaptive retransmissions since the last progress
@@ -127,11 +127,12 @@ struct Responder {
   std::uint32_t rkey = 0;     // WRITE, or lkey of the receive
   std::uint32_t left_B = 0;   // WRITE: DMALen not received; SEND: room in the receive
   std::uint32_t received_B = 0;
-  std::uint32_t mask = 0;
-  Time_ps placed_ps = 0;  // when the last payload left for memory
+  std::uint32_t checked = 0;  // MemoryTable::changes() when all that is left was found allowed and without bytes
+  Time_ps placed_ps = 0;      // when the last payload left for memory
   Time_ps queued_ps = kNever_ps;
   // So far what a data packet needs.
   std::vector<ReceiveRequest> receives;
+  std::uint32_t mask = 0;      // of receives
   std::vector<Reply> replies;  // ring, grows as it is needed
   std::uint32_t reply_head = 0;
   std::uint32_t reply_tail = 0;
@@ -141,6 +142,13 @@ struct Responder {
   std::uint32_t worst_telemetry = engine::kNoSlot;  // longest queue and residence of each hop so far
   std::uint32_t telemetry = engine::kNoSlot;        // what switches wrote on the way here, for the next ACK
 
+  // Payload goes there from now on, so much of it at most.
+  void aim(std::uint64_t at_va, std::uint32_t key, std::uint32_t length_B) {
+    va = at_va;
+    rkey = key;
+    left_B = length_B;
+    checked = 0;
+  }
   Reply& next_reply() { return replies[reply_head % replies.size()]; }
 };
 
@@ -151,8 +159,14 @@ struct alignas(64) QueuePair {
   std::uint32_t qpn = 0;
   QpState state = QpState::kReset;
   std::uint8_t function = 0;
-  enum Flag : std::uint8_t { kLive = 1, kEstablished = 2, kUsesSrq = 4 };
-  std::uint8_t flags = 0;  // Flag; a destroyed queue pair has none and is in RESET; kUsesSrq: an SRQ
+  enum Flag : std::uint8_t {
+    kLive = 1,
+    kEstablished = 2,
+    kUsesSrq = 4,
+    kTimesPackets = 8,       // for congestion control
+    kAsksForTelemetry = 16,  // with its data packets
+  };
+  std::uint8_t flags = 0;  // a destroyed queue pair has none and is in RESET
   QpAttributes attributes;
   std::uint32_t send_cq = 0;
   std::uint32_t receive_cq = 0;
@@ -162,10 +176,13 @@ struct alignas(64) QueuePair {
   alignas(64) Requester req;
   alignas(64) Time_ps pace_ps = 0;  // not before: looked at again then
   Time_ps next_send_ps = 0;         // when the last packet is paid for at the present pace
+  Time_ps last_sent_ps = 0;         // data packet
   CongestionState congestion;       // of what it sends: requests, and READ data
   std::uint64_t retransmitted_packets = 0;
   std::uint64_t cnps_received = 0;
   std::unique_ptr<std::byte[]> own;  // of the transport: own_state()
+
+  void set_flag(Flag flag, bool on) { flags = static_cast<std::uint8_t>(on ? flags | flag : flags & ~flag); }
 };
 
 }  // namespace weft::nic

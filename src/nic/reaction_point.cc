@@ -10,8 +10,12 @@ using engine::Packet;
 void Device::start_congestion_control(QueuePair& qp, Time_ps now_ps) {
   qp.congestion = {};
   qp.pace_ps = qp.next_send_ps = 0;
+  qp.set_flag(QueuePair::kTimesPackets, false);
+  qp.set_flag(QueuePair::kAsksForTelemetry, qp.attributes.telemetry != engine::TelemetryFormat::kNone);
   if (cc_ == nullptr || (config_.qos.cc_prio_mask >> qp.packet.priority & 1) == 0) return;
   qp.congestion.active = true;
+  if (cc_->wants_rtt) qp.set_flag(QueuePair::kTimesPackets, true);
+  if (cc_->wants_telemetry) qp.set_flag(QueuePair::kAsksForTelemetry, true);
   cc_->start(qp.congestion, config_.qos.congestion, environment_of(qp), now_ps);
 }
 
@@ -19,7 +23,7 @@ void Device::start_congestion_control(QueuePair& qp, Time_ps now_ps) {
 // change before that, it is looked at again then.
 void Device::pace(QueuePair& qp, std::uint32_t line_bytes, Time_ps now_ps) {
   CongestionState& state = qp.congestion;
-  qp.req.last_sent_ps = now_ps;
+  qp.last_sent_ps = now_ps;
   state.until_bytes_B -= line_bytes;
   if (now_ps >= state.until_ps || state.until_bytes_B <= 0) [[unlikely]]
     cc_->settle(state, config_.qos.congestion, environment_of(qp), now_ps);

@@ -25,21 +25,22 @@ void Device::end(const Packet& packet, Fate fate) {
   if (packet.flags & Packet::kHasCold) in_.destination().free_cold(packet.aux);
 }
 
-std::uint64_t Device::run_until(Time_ps end_ps, const Time_ps* programs_ps) {
-  std::uint64_t events = 0;
+Time_ps Device::run_until(Time_ps end_ps, const Time_ps* programs_ps) {
   for (;;) {
     Time_ps arrival_ps = arrivals_.next_ps();
     Time_ps now_ps = std::min(service_ps_, arrival_ps);
     Time_ps other_ps = rare_ps();
-    if (std::min(now_ps, other_ps) >= end_ps || std::min(now_ps, other_ps) > *programs_ps) return events;
-    ++events;
+    Time_ps next_ps = std::min(now_ps, other_ps);
+    if (next_ps >= end_ps || next_ps > *programs_ps) return next_ps;
+    ++events_;
     if (other_ps <= now_ps) [[unlikely]] {
       // A release comes before everything at its instant, a timer after everything.
-      bool release = out_.next_release_ps() == other_ps;
+      bool release = release_ps_ == other_ps;
       if (release || other_ps < now_ps) {
         last_event_ps_ = other_ps;
         if (release) {
           out_.release(other_ps);
+          release_ps_ = out_.next_release_ps();
         } else if (pause_due_ps_ == other_ps) {
           on_pause_due(other_ps);
         } else {
@@ -57,7 +58,7 @@ std::uint64_t Device::run_until(Time_ps end_ps, const Time_ps* programs_ps) {
   }
 }
 
-void Device::receive(Time_ps now_ps) {
+inline void Device::receive(Time_ps now_ps) {
   Packet packet = arrivals_.front();
   arrivals_.pop();
   if (arrivals_.tapped) [[unlikely]]
@@ -82,6 +83,7 @@ void Device::receive_packet(Packet& packet, Time_ps now_ps) {
     end(packet, Fate::kUnknownQp);
     return;
   }
+  last_receiver_ = qp->qpn - kFirstQpn;
   // Payload that PCIe cannot take yet waits in the receive buffer.
   if (packet.payload_B > 0) {
     PcieFunction& function = functions_[qp->function];

@@ -124,8 +124,7 @@ bool Device::timer_is_due(QueuePair& qp, Time_ps now_ps) {
   // Congestion control spaces the packets: the wait counts from the last one that left, or a slow queue pair would take
   // its own pace for a loss.
   if (qp.congestion.pace_q16 > 0)
-    qp.req.deadline_ps =
-        std::max(qp.req.deadline_ps, std::max(qp.req.last_sent_ps, qp.next_send_ps) + ack_timeout_ps(qp));
+    qp.req.deadline_ps = std::max(qp.req.deadline_ps, std::max(qp.last_sent_ps, qp.next_send_ps) + ack_timeout_ps(qp));
   // Early retransmission does not take a port that is stopped for a path that lost something.
   if (retransmits_early(qp) && (transmit_control_.blocked() >> qp.packet.priority & 1) != 0)
     qp.req.deadline_ps = std::max(qp.req.deadline_ps, now_ps + ack_timeout_ps(qp));

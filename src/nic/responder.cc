@@ -80,7 +80,7 @@ inline Fate Device::receive_request(QueuePair& qp, Packet& packet, Time_ps now_p
   }
 }
 
-Fate Device::accept_message_packet(QueuePair& qp, Packet& packet, Time_ps now_ps) {
+[[gnu::always_inline]] inline Fate Device::accept_message_packet(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   Responder& resp = qp.resp;
   Opcode opcode = operation_of(packet);
   bool begins = wire::is_first(opcode) || wire::is_only(opcode);
@@ -102,7 +102,7 @@ Fate Device::accept_message_packet(QueuePair& qp, Packet& packet, Time_ps now_ps
     return not_ready(qp, now_ps);
   }
   if (packet.payload_B > 0) {
-    if (Placed placed = place(qp, packet, now_ps); placed != Placed::kDone) [[unlikely]]
+    if (Placed placed = place_now(qp, packet, now_ps); placed != Placed::kDone) [[unlikely]]
       return refuse_payload(qp, placed, now_ps);
   }
   if (wire::has_ieth(opcode) && !may_invalidate(qp, headers_of(packet).rkey)) [[unlikely]] {
@@ -126,15 +126,11 @@ std::optional<Fate> Device::begin_message(QueuePair& qp, const Packet& packet, T
     const RoceExtension& headers = headers_of(packet);
     if (!qp.attributes.access.remote_write || headers.dma_len > kMaxMessage_B)
       return refuse(qp, NakCode::kInvalidRequest, now_ps);
-    resp.va = headers.va;
-    resp.rkey = headers.rkey;
-    resp.left_B = headers.dma_len;
+    resp.aim(headers.va, headers.rkey, headers.dma_len);
   } else {
     if (!has_receive(qp, now_ps)) return not_ready(qp, now_ps);
     const ReceiveRequest& receive = resp.receives[resp.head & resp.mask];
-    resp.va = receive.va;
-    resp.rkey = receive.lkey;
-    resp.left_B = receive.length_B;
+    resp.aim(receive.va, receive.lkey, receive.length_B);
   }
   resp.in_message = true;
   resp.received_B = 0;
@@ -144,14 +140,24 @@ std::optional<Fate> Device::begin_message(QueuePair& qp, const Packet& packet, T
 // Payload goes to memory packet by packet, so a WRITE across the end of a region leaves its first part behind, as
 // measured on ConnectX (facts PROTOCOL 5.10).
 Device::Placed Device::place(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
+  return place_now(qp, packet, now_ps);
+}
+
+[[gnu::always_inline]] inline Device::Placed Device::place_now(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   Responder& resp = qp.resp;
   if (packet.payload_B > resp.left_B) return Placed::kWrongLength;
-  MemoryRegion* region = memory_.find(resp.rkey);
-  bool allowed = region != nullptr && region->covers(resp.va, packet.payload_B) &&
-                 (resp.is_write ? region->pd == qp.pd && region->access.remote_write : region->access.local_write);
-  if (!allowed) return Placed::kNotAllowed;
+  MemoryRegion* region = nullptr;
+  if (resp.checked != memory_.changes()) {
+    region = memory_.find(resp.rkey);
+    bool allowed = region != nullptr && region->covers(resp.va, packet.payload_B) &&
+                   (resp.is_write ? region->pd == qp.pd && region->access.remote_write : region->access.local_write);
+    if (!allowed) return Placed::kNotAllowed;
+    // The rest of the message need not be looked at again.
+    if (!region->has_bytes() && region->covers(resp.va, resp.left_B)) resp.checked = memory_.changes();
+  }
   resp.placed_ps = functions_[qp.function].write(packet.payload_B, now_ps);
-  if (region->has_bytes() && !store(*region, resp.va, payload_of(packet), resp.placed_ps)) return Placed::kGone;
+  if (region != nullptr && region->has_bytes() && !store(*region, resp.va, payload_of(packet), resp.placed_ps))
+    return Placed::kGone;
   resp.va += packet.payload_B;
   resp.left_B -= packet.payload_B;
   resp.received_B += packet.payload_B;
@@ -200,7 +206,7 @@ void Device::end_message(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   completion.with_imm = wire::has_imm(opcode);
   completion.with_invalidate = wire::has_ieth(opcode);
   completion.imm = completion.with_invalidate ? headers_of(packet).rkey : headers_of(packet).imm;
-  if (completion.with_invalidate) memory_.find(headers_of(packet).rkey)->valid = false;
+  if (completion.with_invalidate) memory_.invalidate(headers_of(packet).rkey);
   completion.solicited = (packet.word & kSolicited) != 0;
   Time_ps left_ps = functions_[qp.function].write(kCqe_B, std::max(now_ps, resp.placed_ps));
   completion.visible_ps = cpu_visible_ps(left_ps);

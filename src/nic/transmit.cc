@@ -79,16 +79,20 @@ bool Device::serve_context(std::uint32_t context, Time_ps now_ps) {
   return (context & 1) == 0 ? send_request(qp, now_ps) : send_reply(qp, now_ps);
 }
 
-void Device::put(Packet& packet, Time_ps now_ps) {
-  std::uint32_t line_bytes = fabric::line_B(packet);
+[[gnu::always_inline]] inline void Device::put_line(Packet& packet, std::uint32_t line_bytes, Time_ps now_ps) {
   if (packet.dst == packet.src) [[unlikely]] {
     loop_back(packet, line_bytes, now_ps);
     return;
   }
   free_ps_ = now_ps + out_.send(packet, line_bytes, now_ps);
+  release_ps_ = out_.next_release_ps();
   Counters::Traffic& traffic = counters.priorities[packet.priority].tx;
   ++traffic.packets;
   traffic.bytes += line_bytes - fabric::kLineOverhead_B;
+}
+
+void Device::put(Packet& packet, Time_ps now_ps) {
+  put_line(packet, fabric::line_B(packet), now_ps);
 }
 
 void Device::make_template(QueuePair& qp) const {
@@ -173,10 +177,12 @@ bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
     return false;
   }
   const SendRequest& request = wqe.request;
-  std::uint32_t longest_B = qp.transport->one_packet ? qp.attributes.path_mtu_B : kMaxMessage_B;
-  if (request.length_B > longest_B) [[unlikely]] {
-    fail_sending(qp, WcStatus::kLocalLengthError, now_ps);
-    return false;
+  if (!req.started) {
+    std::uint32_t longest_B = qp.transport->one_packet ? qp.attributes.path_mtu_B : kMaxMessage_B;
+    if (request.length_B > longest_B) [[unlikely]] {
+      fail_sending(qp, WcStatus::kLocalLengthError, now_ps);
+      return false;
+    }
   }
   if (window_is_full(qp) || !has_psns_left(qp, wqe)) return false;  // the next ACK resumes
   if (!req.started) {
@@ -221,6 +227,10 @@ bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
 
 // Payload comes over PCIe. False when it is not in the NIC yet: the QP is queued for when it is.
 bool Device::fetch(QueuePair& qp, std::uint32_t payload_B, Time_ps now_ps) {
+  return fetch_now(qp, payload_B, now_ps);
+}
+
+[[gnu::always_inline]] inline bool Device::fetch_now(QueuePair& qp, std::uint32_t payload_B, Time_ps now_ps) {
   if (payload_B == 0) return true;
   PcieFunction& pcie = functions_[qp.function];
   Time_ps available_ps = pcie.read_available_ps(payload_B, now_ps);
@@ -249,7 +259,7 @@ bool Device::send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   std::uint32_t offset_B = req.tx_packet * qp.attributes.path_mtu_B;
   std::uint32_t left_B = request.length_B - offset_B;
   std::uint32_t chunk_B = std::min(left_B, qp.attributes.path_mtu_B);
-  if (!request.inline_data && !fetch(qp, chunk_B, now_ps)) return false;
+  if (!request.inline_data && !fetch_now(qp, chunk_B, now_ps)) return false;
   bool first = req.tx_packet == 0;
   bool last = chunk_B == left_B;
   Opcode opcode = kDataOpcode[static_cast<int>(request.opcode)][first ? (last ? 3 : 0) : (last ? 2 : 1)];
@@ -278,13 +288,15 @@ bool Device::send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
     ++qp.retransmitted_packets;
   } else {
     req.high_psn = next_psn;
-    if (qp.congestion.active && cc_->wants_rtt) time_packet(qp, packet, now_ps);
+    if (qp.flags & QueuePair::kTimesPackets) [[unlikely]]
+      time_packet(qp, packet, now_ps);
   }
-  if (qp.attributes.telemetry != engine::TelemetryFormat::kNone || (qp.congestion.active && cc_->wants_telemetry))
+  if (qp.flags & QueuePair::kAsksForTelemetry) [[unlikely]]
     ask_for_telemetry(qp, packet);
   if constexpr (!kReliable) packet.word &= ~std::uint32_t{kAckReq};
-  if (cc_ != nullptr) pace(qp, fabric::line_B(packet), now_ps);
-  put(packet, now_ps);
+  const std::uint32_t line_bytes = fabric::line_B(packet);
+  if (cc_ != nullptr) pace(qp, line_bytes, now_ps);
+  put_line(packet, line_bytes, now_ps);
   if constexpr (kReliable) {
     if (last) {
       req.next_wqe();

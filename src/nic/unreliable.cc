@@ -83,18 +83,14 @@ std::optional<Fate> Device::begin_unreliable(QueuePair& qp, const Packet& packet
     ++counters.rx_write_requests;
     const RoceExtension& headers = headers_of(packet);
     if (!qp.attributes.access.remote_write || headers.dma_len > kMaxMessage_B) return Fate::kRefused;
-    resp.va = headers.va;
-    resp.rkey = headers.rkey;
-    resp.left_B = headers.dma_len;
+    resp.aim(headers.va, headers.rkey, headers.dma_len);
   } else {
     if (!has_receive(qp, now_ps)) {
       ++counters.out_of_buffer;
       return Fate::kNotReady;
     }
     const ReceiveRequest& receive = resp.receives[resp.head & resp.mask];
-    resp.va = receive.va;
-    resp.rkey = receive.lkey;
-    resp.left_B = receive.length_B;
+    resp.aim(receive.va, receive.lkey, receive.length_B);
   }
   resp.in_message = true;
   resp.received_B = 0;

@@ -1,10 +1,10 @@
 // Two small schedulers of the port: a ring of numbers, such as contexts that can send now or places that are free, and
-// a heap of contexts that can send (or must be looked at) at a time. Both keep their memory.
+// a heap of contexts that can send (or must be looked at) at a time. Both keep their memory. Their first elements lie
+// in place, beside what else the port needs: most ports never have more.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
 #include "base/time.h"
 
@@ -12,29 +12,46 @@ namespace weft::nic {
 
 class ContextRing {
  public:
+  ContextRing() = default;
+  ContextRing(const ContextRing&) = delete;
+  ContextRing& operator=(const ContextRing&) = delete;
+  ~ContextRing() {
+    if (slots_ != in_place_) delete[] slots_;
+  }
+
   bool empty() const { return head_ == tail_; }
   std::uint32_t size() const { return tail_ - head_; }
   void push(std::uint32_t context) {
-    if (tail_ - head_ == slots_.size()) grow();
-    slots_[tail_++ & (slots_.size() - 1)] = context;
+    if (size() > mask_) [[unlikely]]
+      grow();
+    slots_[tail_++ & mask_] = context;
   }
-  std::uint32_t pop() { return slots_[head_++ & (slots_.size() - 1)]; }
+  std::uint32_t front() const { return slots_[head_ & mask_]; }
+  std::uint32_t pop() { return slots_[head_++ & mask_]; }
 
  private:
-  void grow() {
-    std::vector<std::uint32_t> bigger(std::max<std::size_t>(8, 2 * slots_.size()));
-    std::uint32_t count = tail_ - head_;
-    for (std::uint32_t i = 0; i < count; ++i) bigger[i] = slots_[(head_ + i) & (slots_.size() - 1)];
-    slots_ = std::move(bigger);
+  static constexpr std::uint32_t kInPlace = 2;
+
+  [[gnu::noinline]] void grow() {
+    const std::uint32_t count = size();
+    auto* bigger = new std::uint32_t[2 * count];  // it is full
+    for (std::uint32_t i = 0; i < count; ++i) bigger[i] = slots_[(head_ + i) & mask_];
+    if (slots_ != in_place_) delete[] slots_;
+    slots_ = bigger;
+    mask_ = 2 * count - 1;
     head_ = 0;
     tail_ = count;
   }
-  std::vector<std::uint32_t> slots_;
+
+  std::uint32_t* slots_ = in_place_;
+  std::uint32_t mask_ = kInPlace - 1;
   std::uint32_t head_ = 0;
   std::uint32_t tail_ = 0;
+  std::uint32_t in_place_[kInPlace];
 };
 
 // Equal times come out in the order of the context number, so the order of insertion does not matter.
+template <std::uint32_t kInPlace>
 class WorkHeap {
  public:
   struct Entry {
@@ -45,25 +62,44 @@ class WorkHeap {
     }
   };
 
-  bool empty() const { return entries_.empty(); }
+  WorkHeap() = default;
+  WorkHeap(const WorkHeap&) = delete;
+  WorkHeap& operator=(const WorkHeap&) = delete;
+  ~WorkHeap() {
+    if (entries_ != in_place_) delete[] entries_;
+  }
+
+  bool empty() const { return size_ == 0; }
   Time_ps next_ps() const { return next_ps_; }
-  std::uint32_t next_context() const { return entries_.front().context; }
+  std::uint32_t next_context() const { return entries_[0].context; }
   void push(Time_ps time_ps, std::uint32_t context) {
-    entries_.push_back({time_ps, context});
-    std::push_heap(entries_.begin(), entries_.end());
-    next_ps_ = entries_.front().time_ps;
+    if (size_ == capacity_) [[unlikely]]
+      grow();
+    entries_[size_++] = {time_ps, context};
+    if (size_ > 1) std::push_heap(entries_, entries_ + size_);
+    next_ps_ = entries_[0].time_ps;
   }
   Entry pop() {
-    std::pop_heap(entries_.begin(), entries_.end());
-    Entry entry = entries_.back();
-    entries_.pop_back();
-    next_ps_ = entries_.empty() ? kNever_ps : entries_.front().time_ps;
+    if (size_ > 1) std::pop_heap(entries_, entries_ + size_);
+    const Entry entry = entries_[--size_];
+    next_ps_ = size_ == 0 ? kNever_ps : entries_[0].time_ps;
     return entry;
   }
 
  private:
+  [[gnu::noinline]] void grow() {
+    auto* bigger = new Entry[2 * capacity_];
+    std::copy(entries_, entries_ + size_, bigger);
+    if (entries_ != in_place_) delete[] entries_;
+    entries_ = bigger;
+    capacity_ *= 2;
+  }
+
   Time_ps next_ps_ = kNever_ps;  // of the first entry, so that looking costs no other line of memory
-  std::vector<Entry> entries_;
+  Entry* entries_ = in_place_;
+  std::uint32_t size_ = 0;
+  std::uint32_t capacity_ = kInPlace;
+  Entry in_place_[kInPlace];
 };
 
 }  // namespace weft::nic

@@ -33,39 +33,6 @@ double places(double value, int digits) {
   return std::round(value * scale) / scale;
 }
 
-void add_flow(JsonText& j, const FlowOutcome& flow) {
-  static constexpr const char* kStates[] = {"waiting", "running", "done", "failed"};
-  const workload::FlowRow& row = flow.row;
-  j.open('{');
-  j.add("id", row.id);
-  j.add("from", flow.from);
-  j.add("to", flow.to);
-  j.add("qpn", row.qpn);
-  j.add("size_B", row.size_B);
-  j.add("start_ps", row.start_ps);
-  j.add("state", kStates[static_cast<std::size_t>(row.state)]);
-  if (row.state == workload::FlowState::kDone) {
-    j.add("fct_ps", row.fct_ps());
-    j.add("goodput_Gbps", places(row.goodput_bps() / 1e9, 6));
-    if (flow.slowdown > 0) j.add("slowdown", places(flow.slowdown, 6));
-  }
-  if (row.state == workload::FlowState::kFailed) j.add("failure", row.failure());
-  j.add("retransmitted_packets", flow.retransmitted_packets);
-  j.add("cnps_received", flow.cnps_received);
-  if (!flow.hops.empty()) {
-    j.open("telemetry", '[');
-    for (const HopOutcome& hop : flow.hops) {
-      j.open_item('{');
-      j.add("port", hop.port);
-      j.add("max_queue_B", hop.max_queue_B);
-      j.add("max_stay_ps", hop.max_stay_ps);
-      j.close('}');
-    }
-    j.close(']');
-  }
-  j.close('}');
-}
-
 void add_drop(JsonText& j, const fabric::DropRecord& drop, const SwitchOutcome& each, const fabric::AddressBook& book) {
   const DropReason& reason = drop_reason(drop.reason);
   j.open('{');

@@ -86,24 +86,6 @@ std::optional<double> whole_fabric(std::string_view metric, const RunResult& res
 
 }  // namespace
 
-std::optional<double> flows_value(std::string_view metric, const workload::FlowSummary& s) {
-  auto microseconds = [](Time_ps time_ps) { return static_cast<double>(time_ps) / 1e6; };
-  if (metric == "done") return static_cast<double>(s.done);
-  if (metric == "failed") return static_cast<double>(s.failed);
-  if (metric == "unfinished") return static_cast<double>(s.unfinished);
-  if (s.done == 0) return std::nullopt;
-  if (metric == "goodput_Gbps") return s.goodput_bps / 1e9;
-  if (metric == "jain") return s.jain;
-  if (metric == "fct_p50_us") return microseconds(s.fct_p50_ps);
-  if (metric == "fct_p99_us") return microseconds(s.fct_p99_ps);
-  if (metric == "fct_p999_us") return microseconds(s.fct_p999_ps);
-  if (metric == "fct_max_us") return microseconds(s.fct_max_ps);
-  if (s.slowdown_p50 == 0) return std::nullopt;
-  if (metric == "slowdown_p50") return s.slowdown_p50;
-  if (metric == "slowdown_p99") return s.slowdown_p99;
-  return std::nullopt;
-}
-
 std::optional<double> fabric_value(std::string_view subject, std::string_view metric, const RunResult& result) {
   std::string_view node = subject.substr(0, subject.find(':'));
   for (const SwitchOutcome& each : result.switches) {

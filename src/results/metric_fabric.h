@@ -1,5 +1,5 @@
-// The numbers behind expectations on flows, switches, their ports and the fabric as a whole (results/metrics.h has
-// their names).
+// The numbers behind expectations on switches, their ports and the fabric as a whole (model/metrics.h has their
+// names).
 #pragma once
 
 #include <optional>
@@ -9,7 +9,6 @@
 
 namespace weft::lab {
 
-std::optional<double> flows_value(std::string_view metric, const workload::FlowSummary& summary);
 // "leaf1", "leaf1:swp3", "fabric" or "deadlock"; the metric of a port may end in its priority: "ecn_marked.3".
 std::optional<double> fabric_value(std::string_view subject, std::string_view metric, const RunResult& result);
 

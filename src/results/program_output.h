@@ -1,10 +1,8 @@
-// What programs said: made fit for a report, and searched for the values that expectations name.
+// What programs said, made fit for a report.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <vector>
 
 #include "workload/program_options.h"
@@ -12,26 +10,8 @@
 
 namespace weft::lab {
 
-struct FoundValue {
-  std::string name;
-  std::optional<double> value;  // nothing: no line matches, or its group is not a number
-};
-
-// What became of a workload's programs, in the order of its commands.
-struct ProgramsOutcome {
-  std::vector<workload::ProgramOutcome> programs;
-  std::vector<FoundValue> found;
-  bool deterministic = true;
-
-  // Of all: 0, or that of the first that did not end with 0.
-  int exit_status() const;
-  // Every program was run and ended by itself, with whatever status.
-  bool all_ended() const;
-};
-
-// The error says what is wrong with the pattern.
-tl::expected<void, std::string> check_pattern(const std::string& pattern);
-std::optional<double> find_value(const std::string& pattern, std::string_view output);
+using workload::FoundValue;
+using workload::ProgramsOutcome;
 
 // Lines of valid UTF-8 without control characters; each line ends.
 std::string clean_text(std::string_view output);

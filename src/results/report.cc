@@ -10,8 +10,8 @@
 #include "nic/work.h"
 #include "results/report_fabric.h"
 #include "results/report_text.h"
+#include "results/workload_kind.h"
 #include "wire/mtu.h"
-#include "workload/perftest_report.h"
 
 namespace weft::lab {
 
@@ -21,10 +21,6 @@ constexpr std::size_t kColumns = 100;
 constexpr std::size_t kMostPorts = 32;  // of the wire table
 constexpr std::size_t kMostCountersOfFabric = 24;
 constexpr std::size_t kMostCounters = 64;  // lines
-
-std::string heading(const std::string& title) {
-  return "\n## " + title + "\n\n";
-}
 
 // "vm00  mlx5_0  ConnectX-4 Lx" boxes with the cable between them.
 std::string drawing(const Lab& lab) {
@@ -43,40 +39,8 @@ std::string drawing(const Lab& lab) {
 }
 
 std::string workload_section(const Lab& lab, const WorkloadOutcome& outcome) {
-  const WorkloadConfig& config = *outcome.config;
-  if (outcome.flows)
-    return heading(fmt::format("{}: {}", config.name, counted(outcome.flows->flows.size(), "flow"))) +
-           flows_text(*outcome.flows);
-  if (outcome.programs)
-    return heading(fmt::format("{}: {} program{}", config.name, outcome.programs->programs.size(),
-                               outcome.programs->programs.size() == 1 ? "" : "s")) +
-           programs_text(*config.programs, *outcome.programs);
-  std::string ends = fmt::format("{} -> {}", port_name(lab, config.client), port_name(lab, config.server));
-  if (outcome.transfer) {
-    const workload::TransferResult& t = *outcome.transfer;
-    std::string out =
-        heading(fmt::format("{}: {} x {} {}, {}", config.name, config.transfer->count,
-                            transfer_name(config.transfer->op), size_text(config.transfer->size_B), ends));
-    out += fmt::format("  posted {}, completed {}, failed {}; {} verified byte by byte ({})\n", t.posted, t.completed,
-                       t.failed, t.verified, size_text(t.bytes_ok));
-    if (t.failed > 0) {
-      out += fmt::format("  first error: status {} ({}), vendor syndrome 0x{:02x}\n", t.wc_status,
-                         nic::name(static_cast<nic::WcStatus>(t.wc_status)), t.vendor_error);
-    }
-    if (t.stalled) out += "  stalled: nothing is in flight and nothing more will happen\n";
-    if (t.out_of_order > 0) out += fmt::format("  {} completions out of order\n", t.out_of_order);
-    out += fmt::format("  {} from the first post to the last completion\n", time_text(t.finished_ps - t.started_ps));
-    return out;
-  }
-  const workload::PerftestOptions& options = *config.perftest;
-  std::string command = "ib_" + workload::perftest_name(options);
-  for (const std::string& word : options.words) command += " " + word;
-  std::string out = heading(fmt::format("{}: {}, {}", config.name, command, ends));
-  out += fmt::format("{} {} QP{}, path MTU {} B\n\n```\n", options.ud ? "UD," : "RC,", options.qps,
-                     options.qps == 1 ? "" : "s", outcome.perftest->mtu_B);
-  out += workload::format_perftest_header(options);
-  for (const workload::PerftestRow& row : outcome.perftest->rows) out += workload::format_perftest_row(options, row);
-  return out + "```\n";
+  return outcome.visit(
+      [&](const auto& options, const auto& left) { return report_section(options, left, lab, *outcome.config); });
 }
 
 std::string ledger_line(const std::string& where, const fabric::Ledger& ledger, std::uint64_t in_flight) {

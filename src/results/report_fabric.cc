@@ -23,24 +23,12 @@ constexpr std::size_t kMostRows = 32;     // of a table
 constexpr std::size_t kPauseEvents = 40;  // of the timeline
 constexpr std::size_t kNamesInDrawing = 8;
 
-std::string heading(const std::string& title) {
-  return "\n## " + title + "\n\n";
-}
-
-std::string block(const Table& table) {
-  return "```\n" + table.text() + "```\n";
-}
-
 std::string count(std::uint64_t value) {
   return fmt::format("{}", value);
 }
 
 std::string kilobytes(std::uint64_t size_B) {
   return size_B == 0 ? "0" : fmt::format("{:.1f}", static_cast<double>(size_B) / 1000.0);
-}
-
-std::string microseconds(Time_ps time_ps) {
-  return time_ps == 0 ? "0" : fmt::format("{:.3f}", static_cast<double>(time_ps) / 1e6);
 }
 
 std::uint64_t sum(const std::array<std::uint64_t, fabric::kClasses>& values) {
@@ -103,22 +91,6 @@ void add_pause_row(Table& table, const std::string& port, std::size_t c, std::ui
                  microseconds(stopped_ps)});
 }
 
-// The worst of each hop, as the packets themselves brought it.
-std::string telemetry_table(const std::vector<const FlowOutcome*>& flows) {
-  Table table;
-  table.add_column("from", Align::kLeft);
-  table.add_column("to", Align::kLeft);
-  table.add_column("leaves by", Align::kLeft);
-  table.add_column("max queue kB");
-  table.add_column("max stay us");
-  for (const FlowOutcome* flow : flows) {
-    for (const HopOutcome& hop : flow->hops)
-      table.add_row({flow->from, flow->to, hop.port, fmt::format("{:.1f}", static_cast<double>(hop.max_queue_B) / 1e3),
-                     microseconds(hop.max_stay_ps)});
-  }
-  return table.empty() ? "" : "\nTelemetry:\n\n" + block(table);
-}
-
 }  // namespace
 
 std::uint64_t pause_frames(const PortOutcome& port) {
@@ -154,54 +126,6 @@ std::string fabric_drawing(const Lab& lab) {
         number;
   out += fmt::format("links   {}\n", models_text(links));
   return out + "```\n";
-}
-
-std::string flows_text(const FlowsOutcome& outcome) {
-  const workload::FlowSummary& s = outcome.summary;
-  std::string out = fmt::format("  {} done, {} failed, {} unfinished", counted(s.done, "flow"), s.failed, s.unfinished);
-  if (s.done > 0) {
-    out += fmt::format("; {:.2f} Gb/s together, Jain {:.4f}\n", s.goodput_bps / 1e9, s.jain);
-    out += fmt::format("  FCT us: p50 {:.3f}, p99 {:.3f}, p99.9 {:.3f}, max {:.3f}",
-                       static_cast<double>(s.fct_p50_ps) / 1e6, static_cast<double>(s.fct_p99_ps) / 1e6,
-                       static_cast<double>(s.fct_p999_ps) / 1e6, static_cast<double>(s.fct_max_ps) / 1e6);
-    if (s.slowdown_p50 > 0) out += fmt::format("\n  slowdown: p50 {:.2f}, p99 {:.2f}", s.slowdown_p50, s.slowdown_p99);
-  }
-  out += "\n\n";
-  std::vector<const FlowOutcome*> shown;
-  for (const FlowOutcome& flow : outcome.flows) shown.push_back(&flow);
-  if (shown.size() > kMostRows) {
-    constexpr std::size_t kSlowest = 16;
-    auto takes_ps = [](const FlowOutcome* flow) {
-      return flow->row.state == workload::FlowState::kDone ? flow->row.fct_ps() : kNever_ps;
-    };
-    std::stable_sort(shown.begin(), shown.end(),
-                     [&](const FlowOutcome* a, const FlowOutcome* b) { return takes_ps(a) > takes_ps(b); });
-    out += fmt::format("The {} slowest of {}; all are in results.json.\n\n", kSlowest, shown.size());
-    shown.resize(kSlowest);
-  }
-  Table table;
-  table.add_column("from", Align::kLeft);
-  table.add_column("to", Align::kLeft);
-  for (const char* title : {"size", "start us", "FCT us", "Gb/s", "slowdown", "re-sent", "CNPs"})
-    table.add_column(title);
-  for (const FlowOutcome* flow : shown) {
-    const workload::FlowRow& row = flow->row;
-    bool done = row.state == workload::FlowState::kDone;
-    std::string fct = done                                        ? microseconds(row.fct_ps())
-                      : row.state == workload::FlowState::kFailed ? "failed"
-                                                                  : "unfinished";
-    table.add_row({flow->from, flow->to, size_text(row.size_B), microseconds(row.start_ps), fct,
-                   done ? fmt::format("{:.2f}", row.goodput_bps() / 1e9) : "-",
-                   flow->slowdown > 0 ? fmt::format("{:.2f}", flow->slowdown) : "-", count(flow->retransmitted_packets),
-                   count(flow->cnps_received)});
-  }
-  if (!table.empty()) out += block(table);
-  out += telemetry_table(shown);
-  auto failed = std::find_if(outcome.flows.begin(), outcome.flows.end(),
-                             [](const FlowOutcome& flow) { return flow.row.state == workload::FlowState::kFailed; });
-  if (failed != outcome.flows.end())
-    out += fmt::format("  {} -> {}: {}\n", failed->from, failed->to, failed->row.failure());
-  return out;
 }
 
 std::string switch_section(const RunResult& result) {

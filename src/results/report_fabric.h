@@ -1,4 +1,4 @@
-// The report's sections on flows and switches. Each is empty when there is nothing to tell.
+// The report's sections on switches. Each is empty when there is nothing to tell.
 #pragma once
 
 #include <string>
@@ -9,7 +9,6 @@ namespace weft::lab {
 
 // What stands where, tier by tier, for labs with switches.
 std::string fabric_drawing(const Lab& lab);
-std::string flows_text(const FlowsOutcome& flows);  // summary and table, below a heading
 std::string switch_section(const RunResult& result);
 std::string pause_section(const RunResult& result);
 std::string drop_section(const RunResult& result);

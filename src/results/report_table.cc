@@ -43,4 +43,8 @@ std::string Table::text() const {
   return out;
 }
 
+std::string block(const Table& table) {
+  return "```\n" + table.text() + "```\n";
+}
+
 }  // namespace weft::lab

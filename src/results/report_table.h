@@ -24,4 +24,7 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+// As a code block of Markdown.
+std::string block(const Table& table);
+
 }  // namespace weft::lab

@@ -27,6 +27,18 @@ std::string padded(const std::string& text, std::size_t columns) {
 
 }  // namespace
 
+std::string heading(std::string_view title) {
+  return fmt::format("\n## {}\n\n", title);
+}
+
+std::string ends_text(const Lab& lab, const WorkloadConfig& workload) {
+  return fmt::format("{} -> {}", port_name(lab, workload.client), port_name(lab, workload.server));
+}
+
+std::string microseconds(Time_ps time_ps) {
+  return time_ps == 0 ? "0" : fmt::format("{:.3f}", static_cast<double>(time_ps) / 1e6);
+}
+
 std::string trimmed(double value) {
   std::string text = fmt::format("{:.3f}", value);
   text.erase(text.find_last_not_of('0') + 1);

@@ -12,6 +12,7 @@
 #include "results/drop_reason.h"
 #include "results/pause_rows.h"
 #include "results/sqlite_file.h"
+#include "results/workload_kind.h"
 
 namespace weft::lab {
 
@@ -27,12 +28,9 @@ CREATE TABLE run(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE node(name TEXT PRIMARY KEY, kind TEXT, model TEXT, tier INTEGER, pool_B INTEGER, max_buffer_B INTEGER,
   held_packets INTEGER);
 CREATE TABLE port(node TEXT, name TEXT, device TEXT, peer TEXT, address TEXT, rate_bps INTEGER);
-CREATE TABLE flow(workload TEXT, number INTEGER, id INTEGER, source TEXT, destination TEXT, size_B INTEGER,
-  start_ps INTEGER, fct_ps INTEGER, state TEXT, goodput_bps REAL, slowdown REAL, retransmitted_packets INTEGER,
-  cnps_received INTEGER);
-CREATE TABLE program(workload TEXT, number INTEGER, node TEXT, command TEXT, end TEXT, exit INTEGER, started_ps INTEGER,
-  ended_ps INTEGER, output TEXT);
-CREATE TABLE found(workload TEXT, name TEXT, value REAL);
+)";
+// The tables of workloads lie between.
+constexpr const char* kSchemaOfEvents = R"(
 CREATE TABLE drop_record(node TEXT, time_ps INTEGER, in_port TEXT, out_port TEXT, queue INTEGER, reason TEXT,
   wjh_id INTEGER, occupancy_B INTEGER, source TEXT, destination TEXT, udp_src_port INTEGER, dest_qp INTEGER,
   psn INTEGER, opcode INTEGER);
@@ -75,39 +73,6 @@ void write_nodes(SqliteFile& file, const Lab& lab, const RunResult& result) {
   for (const SwitchOutcome& each : result.switches) {
     for (const SwitchPortOutcome& port : each.ports)
       ports.add(each.config->name, port.name, nullptr, port.peer, nullptr, port.rate_bps);
-  }
-}
-
-void write_flows(SqliteFile& file, const RunResult& result) {
-  static constexpr const char* kStates[] = {"waiting", "running", "done", "failed"};
-  SqliteRows rows(file, "INSERT INTO flow VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)");
-  for (const WorkloadOutcome& outcome : result.workloads) {
-    if (!outcome.flows) continue;
-    std::uint64_t number = 0;
-    for (const FlowOutcome& flow : outcome.flows->flows) {
-      const workload::FlowRow& row = flow.row;
-      bool done = row.state == workload::FlowState::kDone;
-      rows.add(outcome.config->name, number++, row.id, flow.from, flow.to, row.size_B, row.start_ps,
-               done ? std::optional(row.fct_ps()) : std::nullopt, kStates[static_cast<std::size_t>(row.state)],
-               done ? std::optional(row.goodput_bps()) : std::nullopt,
-               flow.slowdown > 0 ? std::optional(flow.slowdown) : std::nullopt, flow.retransmitted_packets,
-               flow.cnps_received);
-    }
-  }
-}
-
-void write_programs(SqliteFile& file, const RunResult& result) {
-  SqliteRows programs(file, "INSERT INTO program VALUES(?,?,?,?,?,?,?,?,?)");
-  SqliteRows found(file, "INSERT INTO found VALUES(?,?,?)");
-  for (const WorkloadOutcome& outcome : result.workloads) {
-    if (!outcome.programs) continue;
-    for (std::size_t i = 0; i < outcome.programs->programs.size(); ++i) {
-      const workload::ProgramCommand& command = outcome.config->programs->programs[i];
-      const workload::ProgramOutcome& each = outcome.programs->programs[i];
-      programs.add(outcome.config->name, i, command.node, command_text(command.words), end_text(each),
-                   each.exit_status(), each.started_ps, each.ended_ps, each.output);
-    }
-    for (const FoundValue& each : outcome.programs->found) found.add(outcome.config->name, each.name, each.value);
   }
 }
 
@@ -183,10 +148,11 @@ tl::expected<void, std::string> write_results_store(const std::string& path, con
   {
     SqliteFile file(replaced.temporary(), SqliteFile::Mode::kCreate);
     file.execute(kSchema);
+    workload::for_each_kind([&](auto kind) { file.execute(table_schema(kind)); });
+    file.execute(kSchemaOfEvents);
     write_run(file, lab, result);
     write_nodes(file, lab, result);
-    write_flows(file, result);
-    write_programs(file, result);
+    workload::for_each_kind([&](auto kind) { write_tables(kind, result, file); });
     write_classes(file, result);
     write_events(file, result);
     write_series(file, result.series);

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "fabric/address_book.h"
@@ -13,39 +15,28 @@
 #include "fabric/switch_counters.h"
 #include "model/lab.h"
 #include "nic/counters.h"
-#include "results/program_output.h"
 #include "results/series.h"
-#include "workload/flow_result.h"
-#include "workload/perftest_result.h"
-#include "workload/transfer_run.h"
+#include "workload/kinds.h"
 
 namespace weft::lab {
 
-// What switches wrote into a flow's packets, the worst of each hop.
-struct HopOutcome {
-  std::string port;  // "leaf0:swp31", the way out
-  std::uint64_t max_queue_B = 0;
-  Time_ps max_stay_ps = 0;
-};
-struct FlowOutcome {
-  workload::FlowRow row;
-  std::string from, to;  // "h0:p0"
-  double slowdown = 0;   // of one that is done, against the same flow alone; 0: not known
-  std::uint64_t retransmitted_packets = 0;
-  std::uint64_t cnps_received = 0;
-  std::vector<HopOutcome> hops;  // with telemetry
-};
-struct FlowsOutcome {
-  std::vector<FlowOutcome> flows;
-  workload::FlowSummary summary;
-};
+using workload::FlowOutcome;
+using workload::HopOutcome;
 
 struct WorkloadOutcome {
   const WorkloadConfig* config = nullptr;
-  std::optional<workload::PerftestResult> perftest;
-  std::optional<workload::TransferResult> transfer;
-  std::optional<FlowsOutcome> flows;
-  std::optional<ProgramsOutcome> programs;
+  workload::Outcome result;
+
+  // What a workload of this kind left behind, or null.
+  template <class Kind>
+  const Kind* as() const {
+    return std::get_if<Kind>(&result);
+  }
+  // `call` with the options and the outcome of its kind.
+  template <class Call>
+  decltype(auto) visit(Call&& call) const {
+    return workload::visit(config->options, result, std::forward<Call>(call));
+  }
 };
 
 struct PortOutcome {

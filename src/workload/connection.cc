@@ -10,17 +10,17 @@ namespace {
 
 void bring_up_end(const Endpoint& end, const Endpoint& peer, const ConnectionSettings& settings, std::uint32_t mtu_B,
                   std::uint32_t qpn, std::uint32_t peer_qpn, std::uint32_t psn, std::uint32_t peer_psn) {
+  if (!end.is_here()) return;
   nic::QpAttributes attributes;
   attributes.access = settings.server_access;
   attributes.qkey = kWorkloadQkey;
   attributes.path_mtu_B = mtu_B;
-  attributes.remote_port = peer.device->port_id();
+  attributes.remote_port = peer.port_id();
   attributes.remote_qpn = peer_qpn;
   attributes.rq_psn = peer_psn;
   attributes.sq_psn = psn;
   // What the requester may have outstanding is what the responder can remember.
-  attributes.max_rd_atomic =
-      std::min({settings.max_rd_atomic, end.device->model().max_rd_atomic, peer.device->model().max_rd_atomic});
+  attributes.max_rd_atomic = std::min({settings.max_rd_atomic, end.max_rd_atomic(), peer.max_rd_atomic()});
   attributes.max_dest_rd_atomic = attributes.max_rd_atomic;
   attributes.timeout = settings.timeout;
   attributes.retry_cnt = settings.retry_cnt;
@@ -58,12 +58,12 @@ Connection connect(const Endpoint& client, const Endpoint& server, const Connect
   nic::QpType type = settings.ud ? nic::QpType::kUd : nic::QpType::kRc;
   for (std::uint32_t i = 0; i < settings.qps; ++i) {
     QpPair pair;
-    pair.client = client.device->create_qp(type, connection.client_send_cq, connection.client_receive_cq,
-                                           settings.send_depth, settings.receive_depth, client.function);
-    pair.server = server.device->create_qp(type, connection.server_send_cq, connection.server_receive_cq,
-                                           settings.send_depth, settings.receive_depth, server.function);
-    pair.client_psn = client.device->random_psn();
-    pair.server_psn = server.device->random_psn();
+    pair.client = client.create_qp(type, connection.client_send_cq, connection.client_receive_cq, settings.send_depth,
+                                   settings.receive_depth);
+    pair.server = server.create_qp(type, connection.server_send_cq, connection.server_receive_cq, settings.send_depth,
+                                   settings.receive_depth);
+    pair.client_psn = client.random_psn();
+    pair.server_psn = server.random_psn();
     bring_up(client, server, settings, connection.mtu_B, pair);
     connection.qps.push_back(pair);
   }

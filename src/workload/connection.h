@@ -12,11 +12,24 @@ namespace weft::workload {
 struct Endpoint {
   host::Host* host = nullptr;
   nic::Device* device = nullptr;
-  std::uint8_t function = 0;       // PCIe function of the port
-  std::uint32_t active_mtu_B = 0;  // from the netdev MTU
+  nic::PortElsewhere* elsewhere = nullptr;  // in their place when they belong to another engine
+  std::uint8_t function = 0;                // PCIe function of the port
+  std::uint32_t active_mtu_B = 0;           // from the netdev MTU
   std::uint8_t tos = 0x02;
   std::uint8_t priority = nic::kPortPriority;
   std::uint8_t gid[16] = {};
+
+  bool is_here() const { return device != nullptr; }
+  std::uint32_t port_id() const { return is_here() ? device->port_id() : elsewhere->port_id; }
+  std::uint32_t max_rd_atomic() const { return is_here() ? device->model().max_rd_atomic : elsewhere->max_rd_atomic; }
+  std::uint32_t random_psn() const { return is_here() ? device->random_psn() : elsewhere->numbers.random_psn(); }
+  nic::MemoryTable& memory() const { return is_here() ? device->memory() : elsewhere->memory; }
+  // A queue pair of this end: where it belongs to another engine, only its number.
+  std::uint32_t create_qp(nic::QpType type, std::uint32_t send_cq, std::uint32_t receive_cq, std::uint32_t send_depth,
+                          std::uint32_t receive_depth) const {
+    return is_here() ? device->create_qp(type, send_cq, receive_cq, send_depth, receive_depth, function)
+                     : elsewhere->numbers.next_qpn();
+  }
 };
 
 struct QpPair {
@@ -51,7 +64,7 @@ struct Connection {
 
 inline constexpr std::uint32_t kWorkloadQkey = 0x11111111;  // perftest's DEF_QKEY
 
-// Two fresh queue pairs, each told of the other.
+// Two fresh queue pairs that know each other's number. Only what is here is brought up.
 void bring_up(const Endpoint& client, const Endpoint& server, const ConnectionSettings& settings, std::uint32_t mtu_B,
               const QpPair& pair);
 Connection connect(const Endpoint& client, const Endpoint& server, const ConnectionSettings& settings);

@@ -9,6 +9,7 @@
 
 #include "base/time.h"
 #include "nic/work.h"
+#include "workload/flow_options.h"
 
 namespace weft::workload {
 
@@ -22,7 +23,7 @@ struct FlowRow {
   std::uint32_t qpn = 0;  // the sender's
   std::uint32_t remote_qpn = 0;
   std::uint64_t size_B = 0;
-  Time_ps start_ps = 0;       // when it was to start
+  Time_ps start_ps = 0;       // when it was to start; kNever_ps while it waits for others
   Time_ps first_post_ps = 0;  // when the CPU got to it
   Time_ps end_ps = 0;         // the last completion, or the first error, is visible to the sender
   FlowState state = FlowState::kWaiting;
@@ -49,5 +50,27 @@ struct FlowSummary {
 };
 // Without slowdowns, which depend on paths.
 FlowSummary summarise(std::span<const FlowRow> rows);
+
+// What switches wrote into a flow's packets, the worst of each hop.
+struct HopOutcome {
+  std::string port;  // "leaf0:swp31", the way out
+  std::uint64_t max_queue_B = 0;
+  Time_ps max_stay_ps = 0;
+};
+struct FlowOutcome {
+  FlowRow row;
+  std::string from, to;  // "h0:p0"
+  double slowdown = 0;   // of one that is done, against the same flow alone; 0: not known
+  std::uint64_t retransmitted_packets = 0;
+  std::uint64_t cnps_received = 0;
+  std::vector<HopOutcome> hops;  // with telemetry
+};
+struct FlowsOutcome {
+  using Options = FlowOptions;
+
+  std::vector<FlowOutcome> flows;
+  std::vector<Time_ps> ready_ps;  // of a graph, by flow: when the last that it waits for had ended, or kNever_ps
+  FlowSummary summary;
+};
 
 }  // namespace weft::workload

@@ -16,6 +16,9 @@ enum class PerftestVerb : std::uint8_t { kWrite, kRead, kSend, kAtomic };
 enum class AtomicKind : std::uint8_t { kFetchAdd, kCompareSwap };
 
 struct PerftestOptions {
+  static constexpr std::string_view kKey = "perftest";  // in the lab file
+  static constexpr std::string_view kExample = "write_bw";
+
   PerftestVerb verb = PerftestVerb::kWrite;
   bool latency = false;
   std::vector<std::string> words;  // the flags as given, for the record

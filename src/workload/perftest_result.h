@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "workload/perftest_options.h"
 
 namespace weft::workload {
 
@@ -43,6 +44,8 @@ struct PerftestEndpoint {
 };
 
 struct PerftestResult {
+  using Options = PerftestOptions;
+
   std::string device;  // "mlx5_0"
   std::uint32_t mtu_B = 0;
   std::uint32_t gid_index = 3;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/time.h"
@@ -26,6 +27,9 @@ struct ProgramCommand {
 };
 
 struct ProgramOptions {
+  static constexpr std::string_view kKey = "program";  // in the lab file
+  static constexpr std::string_view kExample = "[…]";
+
   std::vector<ProgramCommand> programs;
 };
 

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/time.h"
+#include "workload/program_options.h"
 #include "workload/workload.h"
 
 namespace weft::workload {
@@ -48,6 +51,28 @@ struct ProgramOutcome {
     }
     return 130;
   }
+};
+
+// Of every workload of programs, beside the names under `find`.
+inline constexpr std::string_view kExitMetric = "exit";
+
+struct FoundValue {
+  std::string name;
+  std::optional<double> value;  // nothing: no line matches, or its group is not a number
+};
+
+// What became of a workload's programs, in the order of its commands.
+struct ProgramsOutcome {
+  using Options = ProgramOptions;
+
+  std::vector<ProgramOutcome> programs;
+  std::vector<FoundValue> found;
+  bool deterministic = true;
+
+  // Of all: 0, or that of the first that did not end with 0.
+  int exit_status() const;
+  // Every program was run and ended by itself, with whatever status.
+  bool all_ended() const;
 };
 
 // The programs of one workload; outcomes are in the order of the commands.

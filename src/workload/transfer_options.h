@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "base/time.h"
 
@@ -14,6 +15,9 @@ enum class Misuse : std::uint8_t { kNone, kWrongRkey, kBeyondRegion, kNoRemoteWr
 
 // A verified transfer: every byte is made from the seed, moved and compared.
 struct TransferOptions {
+  static constexpr std::string_view kKey = "transfer";  // in the lab file
+  static constexpr std::string_view kExample = "write";
+
   TransferOp op = TransferOp::kWrite;
   bool ud = false;
   std::uint64_t size_B = 65536;

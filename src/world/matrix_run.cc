@@ -33,13 +33,13 @@ void measure(Lab& lab, MatrixCell& cell, std::atomic<bool>* cancel) {
     cell.failure = result.error();
     return;
   }
-  const workload::PerftestResult& measured = *result->workloads.front().perftest;
+  const workload::PerftestResult& measured = *result->workloads.front().as<workload::PerftestResult>();
   if (result->interrupted || measured.rows.empty()) {
     cell.failure = "interrupted";
   } else if (!measured.rows.back().failure.empty()) {
     cell.failure = measured.rows.back().failure;
   } else {
-    cell.value = value_of(*lab.workloads.front().perftest, measured.rows.back());
+    cell.value = value_of(*lab.workloads.front().as<PerftestOptions>(), measured.rows.back());
   }
 }
 
@@ -53,7 +53,7 @@ Lab with_perftest(const Lab& lab, const PerftestOptions& options, const PortPair
   workload.server = pair.server;
   workload.client_function = pair.client_function;
   workload.server_function = pair.server_function;
-  workload.perftest = options;
+  workload.options = options;
   changed.workloads = {std::move(workload)};
   changed.expectations.clear();
   changed.sample_ps.reset();

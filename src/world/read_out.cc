@@ -1,70 +1,13 @@
 #include "world/read_out.h"
 
 #include <algorithm>
-#include <span>
 
 #include "base/check.h"
-#include "workload/flow_stats.h"
 #include "world/circular_wait.h"
-#include "world/idle_path.h"
 
 namespace weft::lab {
 
 namespace {
-
-FlowsOutcome read_flows(World& world, const ActiveWorkload& active) {
-  FlowsOutcome outcome;
-  for (const workload::FlowRow& row : active.flows->rows()) {
-    const PortRef& from = active.config->flow_ports[row.source];
-    nic::Device& device = *world.device(world.port_id(from));
-    FlowOutcome flow;
-    flow.row = row;
-    flow.from = world.book()[world.port_id(from)].name;
-    const PortRef& to = active.config->flow_ports[row.destination];
-    flow.to = world.book()[world.port_id(to)].name;
-    if (row.state == workload::FlowState::kDone) {
-      if (auto alone_ps = idle_fct_ps(world, from, to, row.size_B, active.flows->mtu_B(row)))
-        flow.slowdown = static_cast<double>(row.fct_ps()) / static_cast<double>(*alone_ps);
-    }
-    if (row.qpn != 0) {
-      flow.retransmitted_packets = device.qp(row.qpn).retransmitted_packets;
-      flow.cnps_received = device.qp(row.qpn).cnps_received;
-    }
-    if (row.remote_qpn != 0) {
-      const engine::Telemetry* worst = world.device(world.port_id(to))->worst_telemetry(row.remote_qpn);
-      for (std::size_t i = 0; worst != nullptr && i < worst->count; ++i) {
-        const engine::HopRecord& hop = worst->hops[i];
-        const SwitchConfig& node = world.lab().switches[hop.node];
-        flow.hops.push_back(
-            {node.name + ":" + node.ports[world.cabled_ports(hop.node)[hop.out_port]].name, hop.queue_B, hop.left_ps});
-      }
-    }
-    outcome.flows.push_back(std::move(flow));
-  }
-  outcome.summary = workload::summarise(active.flows->rows());
-  std::vector<double> slowdowns;
-  for (const FlowOutcome& flow : outcome.flows) {
-    if (flow.slowdown > 0) slowdowns.push_back(flow.slowdown);
-  }
-  if (slowdowns.empty()) return outcome;
-  std::sort(slowdowns.begin(), slowdowns.end());
-  outcome.summary.slowdown_p50 = workload::percentile(std::span<const double>(slowdowns), 5'000);
-  outcome.summary.slowdown_p99 = workload::percentile(std::span<const double>(slowdowns), 9'900);
-  return outcome;
-}
-
-ProgramsOutcome read_programs(const workload::ProgramOptions& options, const workload::ProgramRun& run) {
-  ProgramsOutcome outcome;
-  outcome.programs = run.outcomes();
-  outcome.deterministic = run.is_deterministic();
-  for (std::size_t i = 0; i < outcome.programs.size(); ++i) {
-    std::string& output = outcome.programs[i].output;
-    output = clean_text(output);
-    for (const workload::ProgramFind& find : options.programs[i].finds)
-      outcome.found.push_back({find.name, find_value(find.pattern, output)});
-  }
-  return outcome;
-}
 
 void read_pauses(const fabric::TransmitControl& pause, Time_ps end_ps, auto& outcome) {
   for (std::size_t c = 0; c < fabric::kClasses; ++c) {
@@ -103,17 +46,9 @@ SwitchOutcome read_switch(World& world, std::uint32_t index, Time_ps end_ps) {
 
 }  // namespace
 
-void read_out(World& world, std::vector<ActiveWorkload>& workloads, RunResult& result) {
+void read_out(World& world, std::span<const std::unique_ptr<ActiveWorkload>> workloads, RunResult& result) {
   result.book = world.book();
-  for (ActiveWorkload& active : workloads) {
-    WorkloadOutcome outcome;
-    outcome.config = active.config;
-    if (active.perftest) outcome.perftest = active.perftest->result();
-    if (active.transfer) outcome.transfer = active.transfer->result();
-    if (active.flows) outcome.flows = read_flows(world, active);
-    if (active.programs) outcome.programs = read_programs(*active.config->programs, *active.programs);
-    result.workloads.push_back(std::move(outcome));
-  }
+  for (const auto& active : workloads) result.workloads.push_back({&active->config(), active->outcome(world)});
   for (std::uint32_t port = 0; port < world.port_count(); ++port) {
     if (nic::Device* device = world.device(port)) {
       PortOutcome outcome;

@@ -1,7 +1,8 @@
 // Reads a world that has run: what its workloads measured, what its ports counted, where its packets are.
 #pragma once
 
-#include <vector>
+#include <memory>
+#include <span>
 
 #include "results/run_result.h"
 #include "world/active_workload.h"
@@ -10,6 +11,6 @@
 namespace weft::lab {
 
 // Everything in `result` but its times, expectations and captured frames; `result.end_ps` is set.
-void read_out(World& world, std::vector<ActiveWorkload>& workloads, RunResult& result);
+void read_out(World& world, std::span<const std::unique_ptr<ActiveWorkload>> workloads, RunResult& result);
 
 }  // namespace weft::lab

@@ -4,7 +4,7 @@
 
 namespace weft::lab {
 
-Sampler::Sampler(World& world, const std::vector<ActiveWorkload>& workloads, Time_ps interval_ps)
+Sampler::Sampler(World& world, const std::vector<std::unique_ptr<ActiveWorkload>>& workloads, Time_ps interval_ps)
     : world_(world), workloads_(workloads) {
   set_.interval_ps = interval_ps;
 }
@@ -49,12 +49,12 @@ void Sampler::declare() {
     add(node, port_name, -1, "rp_cnp_handled", "1");
   }
   std::size_t flows = 0;
-  for (const ActiveWorkload& active : workloads_) flows += active.flows ? active.flows->rows().size() : 0;
+  for (const auto& active : workloads_) flows += active->sender_count();
   with_flows_ = flows <= kMostFlows;
   if (!with_flows_) return;
-  for (const ActiveWorkload& active : workloads_) {
-    for (std::size_t i = 0; active.flows && i < active.flows->rows().size(); ++i)
-      add(active.config->name, std::to_string(i), -1, "rate_bps", "b/s");
+  for (const auto& active : workloads_) {
+    for (std::size_t i = 0; i < active->sender_count(); ++i)
+      add(active->config().name, std::to_string(i), -1, "rate_bps", "b/s");
   }
 }
 
@@ -119,20 +119,9 @@ void Sampler::read_nics() {
   }
 }
 
-// What congestion control lets a flow send, not what it sends.
-std::int64_t Sampler::rate_bps(const ActiveWorkload& active, const workload::FlowRow& row) const {
-  if (row.state != workload::FlowState::kRunning || row.qpn == 0) return 0;
-  std::uint32_t port = world_.port_id(active.config->flow_ports[row.source]);
-  std::int64_t pace_q16 = world_.device(port)->qp(row.qpn).congestion.pace_q16;
-  if (pace_q16 == 0) return world_.rate_bps(port);
-  return static_cast<std::int64_t>(static_cast<unsigned __int128>(8 * kSecond_ps) * 65'536 /
-                                   static_cast<unsigned __int128>(pace_q16));
-}
-
 void Sampler::read_flows() {
-  for (const ActiveWorkload& active : workloads_) {
-    if (!active.flows) continue;
-    for (const workload::FlowRow& row : active.flows->rows()) put(rate_bps(active, row));
+  for (const auto& active : workloads_) {
+    for (std::size_t i = 0; i < active->sender_count(); ++i) put(active->sender_rate_bps(world_, i));
   }
 }
 

@@ -3,11 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "results/series.h"
-#include "world/read_out.h"
+#include "world/active_workload.h"
 #include "world/world.h"
 
 namespace weft::lab {
@@ -15,7 +16,7 @@ namespace weft::lab {
 class Sampler {
  public:
   // `workloads` may still grow; it is read when the first sample is taken.
-  Sampler(World& world, const std::vector<ActiveWorkload>& workloads, Time_ps interval_ps);
+  Sampler(World& world, const std::vector<std::unique_ptr<ActiveWorkload>>& workloads, Time_ps interval_ps);
 
   Time_ps next_ps() const { return next_ps_; }
   // Everything before next_ps() has happened.
@@ -33,10 +34,9 @@ class Sampler {
   void read_switches();
   void read_nics();
   void read_flows();
-  std::int64_t rate_bps(const ActiveWorkload& active, const workload::FlowRow& row) const;
 
   World& world_;
-  const std::vector<ActiveWorkload>& workloads_;
+  const std::vector<std::unique_ptr<ActiveWorkload>>& workloads_;
   SeriesSet set_;
   Time_ps next_ps_ = 0;
   std::size_t cursor_ = 0;      // series that is read next

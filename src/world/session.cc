@@ -4,7 +4,6 @@
 
 #include "base/check.h"
 #include "results/metric_value.h"
-#include "results/metrics.h"
 #include "world/read_out.h"
 
 namespace weft::lab {
@@ -12,19 +11,24 @@ namespace {
 
 constexpr Time_ps kPhaseGap_ps = us(100);  // the two ends talk over TCP before the next size
 
-bool has_programs(const Lab& lab) {
-  return std::any_of(lab.workloads.begin(), lab.workloads.end(),
-                     [](const WorkloadConfig& workload) { return workload.programs.has_value(); });
+// Of all workloads together.
+WorkloadNeeds needs_of_lab(const Lab& lab) {
+  WorkloadNeeds all;
+  for (const WorkloadConfig& workload : lab.workloads) {
+    const WorkloadNeeds needs = std::visit([](const auto& options) { return needs_of(options); }, workload.options);
+    all.bytes = all.bytes || needs.bytes;
+    all.programs = all.programs || needs.programs;
+  }
+  return all;
 }
 
 WorldOptions world_options(const Lab& lab, const SessionOptions& options) {
+  const WorkloadNeeds needs = needs_of_lab(lab);
   WorldOptions world;
   // Programs come in one after the other: the nodes they run on share a thread.
-  world.domains = has_programs(lab) ? 1 : options.domains;
+  world.domains = needs.programs || options.open_ended ? 1 : options.domains;
   world.window_divisor = options.window_divisor;
-  world.carry_payload = has_programs(lab) || !options.capture_ports.empty() || !lab.mirrors.empty() ||
-                        std::any_of(lab.workloads.begin(), lab.workloads.end(),
-                                    [](const WorkloadConfig& workload) { return workload.transfer.has_value(); });
+  world.carry_payload = needs.bytes || options.open_ended || !options.capture_ports.empty() || !lab.mirrors.empty();
   return world;
 }
 
@@ -38,49 +42,48 @@ Session::Session(const Lab& lab, const SessionOptions& options, const WorldOptio
 
 tl::expected<std::unique_ptr<Session>, std::string> Session::open(const Lab& lab, const SessionOptions& options) {
   check_context().seed = lab.seed;
-  if (has_programs(lab) && !options.programs)
+  const bool has_programs = !options.open_ended && needs_of_lab(lab).programs;
+  if (has_programs && !options.programs)
     return tl::make_unexpected(std::string("this lab runs programs, and there is nobody here to start them"));
   std::unique_ptr<Session> session(new Session(lab, options, world_options(lab, options)));
   auto captures = Captures::open(session->world_, options.capture_ports, options.capture_path, options.mirror_path,
                                  options.capture);
   if (!captures) return tl::make_unexpected(captures.error());
   session->captures_ = std::move(*captures);
-  if (has_programs(lab)) {
+  if (has_programs) {
     auto programs = options.programs(session->world_);
     if (!programs) return tl::make_unexpected(programs.error());
     session->programs_ = std::move(*programs);
   }
-  session->add_workloads();
+  if (!options.open_ended) session->add_workloads();
   return session;
 }
 
 void Session::add_workloads() {
   for (const WorkloadConfig& config : lab_.workloads) {
-    ActiveWorkload& active = workloads_.emplace_back();
-    active.config = &config;
-    if (config.flows) {
-      std::vector<workload::Endpoint> endpoints;
-      for (const PortRef& port : config.flow_ports) endpoints.push_back(world_.endpoint(port, 0, config));
-      active.flows = std::make_unique<workload::FlowRun>(*config.flows, std::move(endpoints));
-    } else if (config.programs) {
-      active.programs = programs_->make(*config.programs, workloads_.size() - 1);
-    } else {
-      workload::Endpoint client = world_.endpoint(config.client, config.client_function, config);
-      workload::Endpoint server = world_.endpoint(config.server, config.server_function, config);
-      if (config.perftest) {
-        active.perftest = std::make_unique<workload::PerftestRun>(*config.perftest, client, server);
-      } else {
-        active.transfer = std::make_unique<workload::TransferRun>(*config.transfer, client, server, lab_.seed);
-      }
-    }
+    const WorkloadSetup setup{world_, config, workloads_.size(), programs_.get()};
+    workloads_.push_back(std::visit([&](const auto& options) { return activate(options, setup); }, config.options));
   }
-  for (ActiveWorkload& active : workloads_) {
-    if (active.config->start_ps) active_.push_back(&active);
+  for (const auto& active : workloads_) {
+    if (active->config().start_ps) active_.push_back(active.get());
   }
   if (lab_.sample_ps) sampler_ = std::make_unique<Sampler>(world_, workloads_, *lab_.sample_ps);
 }
 
+SessionState Session::advance_open_ended(Time_ps until_ps) {
+  if (cancel_->load()) state_ = SessionState::kCancelled;
+  if (state_ == SessionState::kCancelled) return state_;
+  if (world_.engine().next_wake_ps() == kNever_ps) {
+    captures_->flush(kNever_ps);
+    return state_;
+  }
+  run_engine(until_ps);
+  report_progress(now_ps());
+  return state_;
+}
+
 SessionState Session::advance_until(Time_ps until_ps) {
+  if (options_.open_ended) return advance_open_ended(until_ps);
   const Time_ps end_ps = lab_.duration_ps.value_or(kNever_ps);
   while (state_ == SessionState::kPaused) {
     if (cancel_->load()) {  // the engine looks at it only now and then
@@ -100,15 +103,14 @@ SessionState Session::advance_until(Time_ps until_ps) {
 
 bool Session::start_phase() {
   for (;;) {
-    const auto is_in_turn = [](const ActiveWorkload* active) { return !active->config->start_ps; };
+    const auto is_in_turn = [](const ActiveWorkload* active) { return !active->config().start_ps; };
     while (next_in_turn_ < workloads_.size() && std::none_of(active_.begin(), active_.end(), is_in_turn)) {
-      ActiveWorkload& next = workloads_[next_in_turn_++];
-      if (is_in_turn(&next)) active_.push_back(&next);
+      ActiveWorkload* next = workloads_[next_in_turn_++].get();
+      if (is_in_turn(next)) active_.push_back(next);
     }
     if (active_.empty()) return false;
     std::erase_if(active_, [&](ActiveWorkload* active) {
-      active->running = active->run().start_phase(std::max(phase_start_ps_, active->config->start_ps.value_or(0)));
-      return !active->running;
+      return !active->run().start_phase(std::max(phase_start_ps_, active->config().start_ps.value_or(0)));
     });
     if (active_.empty()) continue;
     in_phase_ = true;
@@ -131,17 +133,21 @@ SessionState Session::end_phase(engine::RunEnd end) {
   return SessionState::kPaused;
 }
 
+void Session::report_progress(Time_ps now_ps) {
+  static const std::string kNoWorkload;
+  captures_->flush(now_ps);
+  const SessionProgress progress{now_ps, active_.empty() ? kNoWorkload : active_.front()->config().name};
+  for (const Subscriber& subscriber : subscribers_) subscriber(progress);
+}
+
 // In steps when somebody wants to look in between.
 engine::RunEnd Session::run_engine(Time_ps until_ps) {
-  const auto look = [this](Time_ps now_ps) {
-    captures_->flush(now_ps);
-    const SessionProgress progress{now_ps, active_.front()->config->name};
-    for (const Subscriber& subscriber : subscribers_) subscriber(progress);
-  };
+  const auto look = [this](Time_ps now_ps) { report_progress(now_ps); };
+  const std::uint32_t threads = programs_ != nullptr ? 1 : options_.threads;
+  const auto run = [&](Time_ps step_ps) { return world_.engine().run(step_ps, threads, cancel_, look); };
   for (;;) {
     const Time_ps step_ps = sampler_ ? std::min(until_ps, sampler_->next_ps()) : until_ps;
-    const engine::RunEnd end = programs_ != nullptr ? programs_->advance(step_ps, cancel_, look)
-                                                    : world_.engine().run(step_ps, options_.threads, cancel_, look);
+    const engine::RunEnd end = programs_ != nullptr ? programs_->advance(step_ps, *cancel_, run) : run(step_ps);
     if (end != engine::RunEnd::kDeadline) return end;
     if (sampler_ && sampler_->next_ps() <= step_ps) sampler_->take();
     if (step_ps == until_ps) return end;
@@ -152,18 +158,21 @@ RunResult Session::snapshot() {
   RunResult result;
   result.interrupted = state_ == SessionState::kCancelled;
   result.cut_off = state_ == SessionState::kCutOff;
-  result.end_ps = result.cut_off ? *lab_.duration_ps : world_.last_event_ps();
+  result.end_ps = result.cut_off ? *lab_.duration_ps : options_.open_ended ? now_ps() : world_.last_event_ps();
   result.events = world_.events();
   read_out(world_, workloads_, result);
   result.hops = world_.hops();
-  WEFT_CHECK(result.ledger_balances(), "the packet ledger does not balance");
+  // Somebody may ask an open-ended session while a node is at work.
+  WEFT_CHECK(options_.open_ended || result.ledger_balances(), "the packet ledger does not balance");
   return result;
 }
 
 RunResult Session::finish() {
   RunResult result = snapshot();
   if (sampler_) result.series = sampler_->finish(state_ == SessionState::kFinished);
-  for (const Expectation& expectation : lab_.expectations) result.expectations.push_back(judge(expectation, result));
+  if (!options_.open_ended) {
+    for (const Expectation& expectation : lab_.expectations) result.expectations.push_back(judge(expectation, result));
+  }
   if (auto written = captures_->close(); !written) result.capture_error = written.error();
   result.captured_frames = captures_->frames();
   result.uncaptured_frames = captures_->left_out();

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/check.h"
 #include "model/qos_contract.h"
@@ -18,133 +17,30 @@ namespace {
 
 constexpr std::uint8_t kEct0 = 2;
 
-// The vendor's OUI and a number that is the port's own.
-std::array<std::uint8_t, 6> mac_of(const std::string& oui, std::uint32_t port) {
-  std::array<std::uint8_t, 6> mac{0,
-                                  0,
-                                  0,
-                                  static_cast<std::uint8_t>((port + 1) >> 16),
-                                  static_cast<std::uint8_t>((port + 1) >> 8),
-                                  static_cast<std::uint8_t>(port + 1)};
-  for (std::size_t i = 0; i < 3 && oui.size() >= 8; ++i) {
-    std::from_chars(oui.data() + 3 * i, oui.data() + 3 * i + 2, mac[i], 16);
-  }
-  return mac;
-}
-
 }  // namespace
 
-World::World(const Lab& lab, const WorldOptions& options) : lab_(lab), engine_(options.domains) {
+World::World(const Lab& lab, const WorldOptions& options)
+    : lab_(lab), plan_(lab, options.domains), engine_(options.domains, options.part) {
   engine_.divide_window(options.window_divisor);
   engine_.set_formats(nic::packet_formats());
-  number_ports();
-  deal_domains(options.domains);
+  devices_.resize(plan_.host_ports);
+  elsewhere_.resize(plan_.host_ports);
   add_hosts();
-  set_destinations();
   add_switches();
   add_links();
   add_devices(options.carry_payload);
 }
 
-// Ports of hosts first, so that tables by destination are short.
-void World::number_ports() {
-  for (std::uint32_t h = 0; h < lab_.hosts.size(); ++h) {
-    port_ids_.emplace_back();
-    for (const NicConfig& nic : lab_.hosts[h].nics) {
-      port_ids_[h].emplace_back();
-      for (const PortConfig& port : nic.ports) {
-        auto id = static_cast<std::uint32_t>(book_.size());
-        port_ids_[h].back().push_back(id);
-        fabric::PortAddress address;
-        address.name = lab_.hosts[h].name + ":" + port.name;
-        address.mac = mac_of(nic.model.oui, id);
-        if (lab_.hosts[h].outside && lab_.hosts[h].outside->mac) address.mac = *lab_.hosts[h].outside->mac;
-        std::copy(std::begin(port.address.bytes), std::end(port.address.bytes), address.ip.begin());
-        address.v4 = port.address.is_v4;
-        address.vlan = port.vlan;
-        book_.push_back(std::move(address));
-      }
-    }
-  }
-  devices_.resize(book_.size());
-  switch_of_port_.assign(book_.size(), kNoId);
-  for (const SwitchConfig& config : lab_.switches) {
-    switch_port_ids_.emplace_back(config.ports.size(), kNoId);
-    cabled_index_.emplace_back(config.ports.size(), kNoId);
-  }
-  for (const LinkConfig& link : lab_.links) {
-    for (const PortRef& ref : {link.a, link.b}) {
-      if (ref.is_switch()) switch_port_ids_[ref.host][ref.port] = 0;
-    }
-  }
-  for (std::uint32_t s = 0; s < lab_.switches.size(); ++s) {
-    cabled_.emplace_back();
-    for (std::uint32_t p = 0; p < switch_port_ids_[s].size(); ++p) {
-      if (switch_port_ids_[s][p] == kNoId) continue;
-      auto id = static_cast<std::uint32_t>(book_.size());
-      switch_port_ids_[s][p] = id;
-      cabled_index_[s][p] = static_cast<std::uint32_t>(cabled_[s].size());
-      cabled_[s].push_back(p);
-      switch_of_port_.push_back(s);
-      fabric::PortAddress address;
-      address.name = lab_.switches[s].name + ":" + lab_.switches[s].ports[p].name;
-      address.mac = mac_of(lab_.switches[s].model.oui, id);
-      book_.push_back(std::move(address));
-    }
-  }
-  WEFT_CHECK(book_.size() <= engine::kPortMask, "more ports than a packet record can name");
-}
-
-std::uint32_t World::port_id(const PortRef& port) const {
-  return port.is_switch() ? switch_port_ids_[port.host][port.port] : port_ids_[port.host][port.nic][port.port];
-}
-
-// Hosts in runs, a switch with most of its neighbours: what talks across a border pays for a mailbox.
-void World::deal_domains(std::uint32_t domains) {
-  for (std::uint32_t h = 0; h < lab_.hosts.size(); ++h)
-    domain_of_host_.push_back(static_cast<std::uint32_t>(std::uint64_t{h} * domains / lab_.hosts.size()));
-  domain_of_switch_.assign(lab_.switches.size(), kNoId);
-  std::vector<std::vector<std::uint32_t>> votes(lab_.switches.size(), std::vector<std::uint32_t>(domains));
-  // Those next to hosts choose first, then tier by tier.
-  std::vector<std::uint32_t> undecided;
-  for (std::uint32_t s = 0; s < lab_.switches.size(); ++s) undecided.push_back(s);
-  while (!undecided.empty()) {
-    for (auto& each : votes) std::fill(each.begin(), each.end(), 0);
-    for (const LinkConfig& link : lab_.links) {
-      for (auto [here, there] : {std::pair(link.a, link.b), std::pair(link.b, link.a)}) {
-        if (!here.is_switch() || domain_of_switch_[here.host] != kNoId) continue;
-        std::uint32_t domain = there.is_switch() ? domain_of_switch_[there.host] : domain_of_host_[there.host];
-        if (domain != kNoId) ++votes[here.host][domain];
-      }
-    }
-    std::size_t before = undecided.size();
-    std::erase_if(undecided, [&](std::uint32_t s) {
-      auto most = std::max_element(votes[s].begin(), votes[s].end());
-      if (*most == 0) return false;
-      // Of equals (a spine sees all alike) the switches take turns.
-      std::vector<std::uint32_t> best;
-      for (std::uint32_t d = 0; d < domains; ++d) {
-        if (votes[s][d] == *most) best.push_back(d);
-      }
-      domain_of_switch_[s] = best[s % best.size()];
-      return true;
-    });
-    if (undecided.size() == before) {
-      for (std::uint32_t s : undecided) domain_of_switch_[s] = s % domains;
-      undecided.clear();
-    }
-  }
-}
-
 void World::add_hosts() {
+  hosts_.resize(lab_.hosts.size());
+  outside_.resize(lab_.hosts.size());
   for (std::uint32_t h = 0; h < lab_.hosts.size(); ++h) {
-    hosts_.push_back(
-        std::make_unique<host::Host>(lab_.hosts[h].model, engine_.domain(domain_of_host_[h]), lab_.seed, h));
-    outside_.push_back(nullptr);
+    if (!engine_.has_domain(plan_.domain_of_host[h])) continue;
+    engine::Domain& domain = engine_.domain(plan_.domain_of_host[h]);
+    hosts_[h] = std::make_unique<host::Host>(lab_.hosts[h].model, domain, lab_.seed, h);
     if (lab_.hosts[h].outside)
-      outside_.back() =
-          std::make_unique<lab::OutsidePort>(engine_.domain(domain_of_host_[h]), book_, subnets_, port_ids_[h][0][0],
-                                             static_cast<std::uint32_t>(devices_.size()));
+      outside_[h] = std::make_unique<lab::OutsidePort>(domain, plan_.book, plan_.subnets, plan_.port_ids[h][0][0],
+                                                       plan_.host_ports);
   }
 }
 
@@ -152,33 +48,33 @@ World::End World::end_of(const PortRef& ref, std::int64_t rate_bps) {
   End end;
   if (!ref.is_switch()) {
     const nic::NicModel& model = lab_.hosts[ref.host].nics[ref.nic].model;
-    return {domain_of_host_[ref.host],
-            outside_[ref.host] ? outside_[ref.host]->node() : hosts_[ref.host]->node(),
-            model.port_latency_ps,
-            model.rx_latency_ps,
-            std::max<Time_ps>(model.pfc_response_ps, 0),
-            0,
-            {}};
+    end.domain = plan_.domain_of_host[ref.host];
+    if (hosts_[ref.host]) end.node = outside_[ref.host] ? outside_[ref.host]->node() : hosts_[ref.host]->node();
+    end.port_latency_ps = model.port_latency_ps;
+    end.pipeline_ps = model.rx_latency_ps;
+    end.response_ps = std::max<Time_ps>(model.pfc_response_ps, 0);
+    return end;
   }
   const fabric::SwitchModel& model = lab_.switches[ref.host].model;
-  fabric::Switch& fabric_switch = *switches_[ref.host];
-  end.domain = domain_of_switch_[ref.host];
-  end.node = fabric_switch.node();
+  end.domain = plan_.domain_of_switch[ref.host];
   end.port_latency_ps = model.port_latency_ps;
   end.pipeline_ps = model.pipeline_ps;
   end.response_ps = model.pfc_response_ps;
   // A frame that may leave on a faster port has to be complete first.
-  bool fastest = std::all_of(fabric_switch.setup().ports.begin(), fabric_switch.setup().ports.end(),
-                             [&](const fabric::SwitchPortConfig& port) { return port.rate_bps <= rate_bps; });
+  const std::vector<std::int64_t>& rates = plan_.switch_rates_bps[ref.host];
+  bool fastest = std::all_of(rates.begin(), rates.end(), [&](std::int64_t other) { return other <= rate_bps; });
   if (model.cut_through && fastest) end.cut_through_B = kCutThroughHeader_B;
-  end.inbox = fabric_switch.inbox(cabled_index(ref));
+  if (switches_[ref.host]) {
+    end.node = switches_[ref.host]->node();
+    end.inbox = switches_[ref.host]->inbox(plan_.cabled_index_of(ref));
+  }
   return end;
 }
 
 void World::add_links() {
-  link_from_.assign(book_.size(), kNoId);
-  link_to_.assign(book_.size(), kNoId);
-  std::vector<std::vector<std::size_t>> faults_of_port(book_.size());
+  link_from_.assign(plan_.book.size(), kNoId);
+  link_to_.assign(plan_.book.size(), kNoId);
+  std::vector<std::vector<std::size_t>> faults_of_port(plan_.book.size());
   for (std::size_t f = 0; f < lab_.faults.size(); ++f) {
     if (!fabric::is_of_port(lab_.faults[f].rule.action)) faults_of_port[port_id(lab_.faults[f].from)].push_back(f);
   }
@@ -193,15 +89,17 @@ void World::add_links() {
       timing.pipeline_ps = receiver.pipeline_ps;
       timing.response_ps = receiver.response_ps;
       timing.cut_through_B = receiver.cut_through_B;
-      engine::Channel& channel =
+      engine::LinkEnds ends =
           engine_.connect(sender.domain, receiver.domain, receiver.node,
                           timing.flight_ps + std::min(timing.pipeline_ps, timing.response_ps), receiver.inbox);
       WorldLink link;
       link.config = &config;
       link.from = port_id(from);
       link.to = port_id(to);
-      link.direction = std::make_unique<fabric::LinkDirection>(channel, engine_.domain(sender.domain),
-                                                               engine_.domain(receiver.domain), timing);
+      const bool sends = engine_.has_domain(sender.domain), receives = engine_.has_domain(receiver.domain);
+      link.direction =
+          std::make_unique<fabric::LinkDirection>(ends, sends ? &engine_.domain(sender.domain) : nullptr,
+                                                  receives ? &engine_.domain(receiver.domain) : nullptr, timing);
       link.faults = faults_of_port[link.from];
       for (std::size_t f : faults_of_port[link.to]) {
         if (lab_.faults[f].both_directions) link.faults.push_back(f);
@@ -213,8 +111,9 @@ void World::add_links() {
     }
   }
   for (std::uint32_t s = 0; s < switches_.size(); ++s) {
-    for (std::uint32_t i = 0; i < cabled_[s].size(); ++i) {
-      std::uint32_t id = switch_port_ids_[s][cabled_[s][i]];
+    if (!switches_[s]) continue;
+    for (std::uint32_t i = 0; i < plan_.cabled[s].size(); ++i) {
+      std::uint32_t id = plan_.switch_port_ids[s][plan_.cabled[s][i]];
       switches_[s]->attach(i, *links_[link_from_[id]].direction, *links_[link_to_[id]].direction);
     }
   }
@@ -239,8 +138,12 @@ void World::add_devices(bool carry_payload) {
     }
   }
   for (std::uint32_t h = 0; h < lab_.hosts.size(); ++h) {
+    if (!hosts_[h]) {
+      add_ports_elsewhere(h);
+      continue;
+    }
     if (outside_[h]) {
-      std::uint32_t id = port_ids_[h][0][0];
+      std::uint32_t id = plan_.port_ids[h][0][0];
       if (link_from_[id] != kNoId)
         outside_[h]->attach(*links_[link_from_[id]].direction, *links_[link_to_[id]].direction, peer(id));
       continue;
@@ -249,7 +152,7 @@ void World::add_devices(bool carry_payload) {
       const NicConfig& nic = lab_.hosts[h].nics[n];
       nic::Card& card = hosts_[h]->add_card(nic.model);
       for (std::uint32_t p = 0; p < nic.ports.size(); ++p) {
-        std::uint32_t id = port_ids_[h][n][p];
+        std::uint32_t id = plan_.port_ids[h][n][p];
         if (link_from_[id] == kNoId) continue;
         nic::DeviceConfig config;
         config.model = nic.model;
@@ -257,8 +160,8 @@ void World::add_devices(bool carry_payload) {
         config.port_id = id;
         config.seed = lab_.seed;
         config.qos = lab_.hosts[h].qos;
-        config.extra_words = fabric::extra_words(book_[id].v4, book_[id].vlan.has_value());
-        config.subnets = &subnets_;
+        config.extra_words = fabric::extra_words(plan_.book[id].v4, plan_.book[id].vlan.has_value());
+        config.subnets = &plan_.subnets;
         config.carry_payload = carry_payload;
         configure_faults({h, n, p}, config);
         config.link_down_ps = std::move(downs[id]);
@@ -266,6 +169,14 @@ void World::add_devices(bool carry_payload) {
                                               *links_[link_to_[id]].direction);
       }
     }
+  }
+}
+
+void World::add_ports_elsewhere(std::uint32_t host) {
+  const std::vector<NicConfig>& nics = lab_.hosts[host].nics;
+  for (std::uint32_t n = 0; n < nics.size(); ++n) {
+    for (std::uint32_t id : plan_.port_ids[host][n])
+      elsewhere_[id] = std::make_unique<nic::PortElsewhere>(lab_.seed, id, nics[n].model.max_rd_atomic);
   }
 }
 
@@ -288,7 +199,7 @@ void World::configure_faults(const PortRef& ref, nic::DeviceConfig& config) cons
 
 bool World::is_outside_port(std::uint32_t port) const {
   for (std::uint32_t h = 0; h < outside_.size(); ++h) {
-    if (outside_[h] && port_ids_[h][0][0] == port) return true;
+    if (outside_[h] && plan_.port_ids[h][0][0] == port) return true;
   }
   return false;
 }
@@ -312,6 +223,7 @@ workload::Endpoint World::endpoint(const PortRef& ref, std::uint32_t function) {
   workload::Endpoint end;
   end.host = hosts_[ref.host].get();
   end.device = devices_[port_id(ref)];
+  end.elsewhere = elsewhere_[port_id(ref)].get();
   end.function = static_cast<std::uint8_t>(function);
   end.active_mtu_B = wire::path_mtu_from_netdev_mtu(static_cast<std::uint32_t>(port.netdev_mtu_B));
   end.tos = static_cast<std::uint8_t>(qos.dscp << 2 | (qos.ect ? kEct0 : 0));
@@ -336,8 +248,12 @@ std::int64_t World::rate_bps(std::uint32_t port) const {
 
 Time_ps World::last_event_ps() const {
   Time_ps last_ps = 0;
-  for (const auto& host : hosts_) last_ps = std::max(last_ps, host->last_event_ps());
-  for (const auto& each : switches_) last_ps = std::max(last_ps, each->last_event_ps());
+  for (const auto& host : hosts_) {
+    if (host) last_ps = std::max(last_ps, host->last_event_ps());
+  }
+  for (const auto& each : switches_) {
+    if (each) last_ps = std::max(last_ps, each->last_event_ps());
+  }
   return last_ps;
 }
 
@@ -353,8 +269,8 @@ Time_ps World::stamp_lag_ps() const {
 
 std::uint64_t World::events() const {
   std::uint64_t sum = 0;
-  for (const auto& host : hosts_) sum += host->events();
-  for (const auto& each : switches_) sum += each->events();
+  for (const auto& host : hosts_) sum += host ? host->events() : 0;
+  for (const auto& each : switches_) sum += each ? each->events() : 0;
   return sum;
 }
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "fabric/address_book.h"
 #include "fabric/link.h"
 #include "fabric/link_wrapper.h"
 #include "fabric/switch.h"
@@ -16,6 +15,7 @@
 #include "model/lab.h"
 #include "workload/connection.h"
 #include "world/outside_port.h"
+#include "world/plan.h"
 
 namespace weft::lab {
 
@@ -23,6 +23,7 @@ struct WorldOptions {
   std::uint32_t domains = 1;        // nodes are dealt to them, neighbours together
   std::int64_t window_divisor = 1;  // tests: shorter windows must give the same results
   bool carry_payload = false;       // somebody looks at the bytes
+  engine::Part part{};              // the domains to build; the others belong to other engines
 };
 
 // One direction of one cable.
@@ -41,11 +42,12 @@ class World {
   const Lab& lab() const { return lab_; }
   engine::Engine& engine() { return engine_; }
   const engine::Engine& engine() const { return engine_; }
-  std::uint32_t port_id(const PortRef& port) const;
-  std::uint32_t port_count() const { return static_cast<std::uint32_t>(book_.size()); }
-  const fabric::AddressBook& book() const { return book_; }
+  std::uint32_t port_id(const PortRef& port) const { return plan_.port_id(port); }
+  std::uint32_t port_count() const { return static_cast<std::uint32_t>(plan_.book.size()); }
+  const fabric::AddressBook& book() const { return plan_.book; }
   // Null for a port without a cable and for a switch's.
   host::Host& host(std::uint32_t index) { return *hosts_[index]; }
+  bool has_host(std::uint32_t index) const { return hosts_[index] != nullptr; }
   // Null for a host that is simulated.
   lab::OutsidePort* outside(std::uint32_t index) const { return outside_[index].get(); }
   // The port belongs to one that is not.
@@ -54,8 +56,9 @@ class World {
   std::vector<WorldLink>& links() { return links_; }
   std::uint32_t switch_count() const { return static_cast<std::uint32_t>(switches_.size()); }
   fabric::Switch& fabric_switch(std::uint32_t index) { return *switches_[index]; }
+  bool has_switch(std::uint32_t index) const { return switches_[index] != nullptr; }
   // Indices into SwitchConfig::ports of the ports that have a cable: the switch's own numbering.
-  const std::vector<std::uint32_t>& cabled_ports(std::uint32_t index) const { return cabled_[index]; }
+  const std::vector<std::uint32_t>& cabled_ports(std::uint32_t index) const { return plan_.cabled[index]; }
   workload::Endpoint endpoint(const PortRef& port, std::uint32_t function);
   // With the traffic class that the workload asks for.
   workload::Endpoint endpoint(const PortRef& port, std::uint32_t function, const WorkloadConfig& workload);
@@ -88,11 +91,10 @@ class World {
     std::uint32_t cut_through_B = 0;
     engine::Inbox inbox;
   };
-  void number_ports();
-  void deal_domains(std::uint32_t domains);
   void add_hosts();
   void add_links();
   void add_devices(bool carry_payload);
+  void add_ports_elsewhere(std::uint32_t host);
   void configure_faults(const PortRef& ref, nic::DeviceConfig& config) const;
   End end_of(const PortRef& ref, std::int64_t rate_bps);
   fabric::LinkWrapper& wrapper(WorldLink& link);
@@ -100,28 +102,19 @@ class World {
   // world_fabric.cc
   void add_switches();
   std::vector<fabric::FabricEdge> fabric_edges() const;
-  void set_destinations();
   void set_routes(std::vector<fabric::SwitchSetup>& setups) const;
-  std::uint32_t cabled_index(const PortRef& ref) const { return cabled_index_[ref.host][ref.port]; }
 
   const Lab& lab_;
+  const WorldPlan plan_;
   engine::Engine engine_;
-  fabric::AddressBook book_;
-  std::vector<std::vector<std::vector<std::uint32_t>>> port_ids_;  // of hosts: by host, NIC, port
-  std::vector<std::vector<std::uint32_t>> switch_port_ids_;        // by switch, port; kNoId without a cable
-  std::vector<std::vector<std::uint32_t>> cabled_;
-  std::vector<std::vector<std::uint32_t>> cabled_index_;  // the other way round
-  std::vector<std::uint32_t> subnets_;                    // by port id, of hosts
-  fabric::Destinations destinations_;
+  // What belongs to another engine is null in these.
   std::vector<std::unique_ptr<host::Host>> hosts_;
   std::vector<std::unique_ptr<lab::OutsidePort>> outside_;  // by host
   std::vector<std::unique_ptr<fabric::Switch>> switches_;
-  std::vector<std::uint32_t> domain_of_host_;
-  std::vector<std::uint32_t> domain_of_switch_;
-  std::vector<std::uint32_t> switch_of_port_;  // by port id; kNoId of hosts
   std::vector<WorldLink> links_;
-  std::vector<std::uint32_t> link_from_, link_to_;  // by port id: index in links_, kNoId without
-  std::vector<nic::Device*> devices_;
+  std::vector<std::uint32_t> link_from_, link_to_;              // by port id: index in links_, kNoId without
+  std::vector<nic::Device*> devices_;                           // by port id, of hosts
+  std::vector<std::unique_ptr<nic::PortElsewhere>> elsewhere_;  // by port id, of hosts that belong to another engine
 };
 
 }  // namespace weft::lab

@@ -1,8 +1,6 @@
 // The fabric of a world: switches, who is reached through which, and how routes change when links go down.
 #include <algorithm>
-#include <map>
 
-#include "base/hash.h"
 #include "world/world.h"
 #include "world/world_parts.h"
 
@@ -51,38 +49,6 @@ std::vector<LinkStateChange> link_state_changes(const Lab& lab) {
   return changes;
 }
 
-// Subnets are numbered by their first port; an edge switch is the one that a host port is plugged into.
-void World::set_destinations() {
-  subnets_.resize(devices_.size());
-  destinations_.resize(devices_.size());
-  using Prefix = std::array<std::uint8_t, 17>;  // address with its host part cleared, and the length
-  std::map<Prefix, std::uint32_t> known;
-  for (std::uint32_t h = 0; h < lab_.hosts.size(); ++h) {
-    for (std::uint32_t n = 0; n < lab_.hosts[h].nics.size(); ++n) {
-      for (std::uint32_t p = 0; p < lab_.hosts[h].nics[n].ports.size(); ++p) {
-        const PortConfig& port = lab_.hosts[h].nics[n].ports[p];
-        std::uint32_t id = port_ids_[h][n][p];
-        Prefix prefix{};
-        std::copy(std::begin(port.address.bytes), std::end(port.address.bytes), prefix.begin());
-        std::uint32_t bits = port.prefix_bits + (port.address.is_v4 ? 96 : 0);
-        for (std::uint32_t bit = bits; bit < 128; ++bit)
-          prefix[bit / 8] = static_cast<std::uint8_t>(prefix[bit / 8] & ~(0x80u >> bit % 8));
-        prefix.back() = static_cast<std::uint8_t>(port.prefix_bits);
-        subnets_[id] = known.try_emplace(prefix, id).first->second;
-        destinations_[id].address_key = static_cast<std::uint32_t>(fnv1a(std::span(port.address.bytes)));
-      }
-    }
-  }
-  for (const LinkConfig& link : lab_.links) {
-    for (auto [here, there] : {std::pair(link.a, link.b), std::pair(link.b, link.a)}) {
-      if (here.is_switch() || !there.is_switch()) continue;
-      fabric::Destination& destination = destinations_[port_id(here)];
-      destination.edge = static_cast<std::uint16_t>(there.host);
-      destination.port = static_cast<std::uint16_t>(cabled_index(there));
-    }
-  }
-}
-
 std::vector<fabric::FabricEdge> World::fabric_edges() const {
   std::vector<fabric::FabricEdge> edges;
   for (const LinkConfig& link : lab_.links) {
@@ -91,8 +57,8 @@ std::vector<fabric::FabricEdge> World::fabric_edges() const {
     if (edge.up) {
       edge.a = link.a.host;
       edge.b = link.b.host;
-      edge.a_port = static_cast<std::uint16_t>(cabled_index(link.a));
-      edge.b_port = static_cast<std::uint16_t>(cabled_index(link.b));
+      edge.a_port = static_cast<std::uint16_t>(plan_.cabled_index_of(link.a));
+      edge.b_port = static_cast<std::uint16_t>(plan_.cabled_index_of(link.b));
     }
     edges.push_back(edge);  // one per link, so that a link's number finds it; cables of hosts are never up here
   }
@@ -111,7 +77,7 @@ void World::set_routes(std::vector<fabric::SwitchSetup>& setups) const {
   auto add_epoch = [&](Time_ps change_ps, bool first) {
     std::vector<fabric::RouteTable> tables = fabric::compute_routes(count, edges, is_edge);
     for (std::uint32_t s = 0; s < count; ++s) {
-      add_static_routes(lab_.switches[s], cabled_index_[s], *this, tables[s]);
+      add_static_routes(lab_.switches[s], plan_.cabled_index[s], *this, tables[s]);
       Time_ps from_ps = first ? 0 : change_ps + lab_.switches[s].routing.convergence_ps;
       setups[s].routes.push_back({from_ps, std::move(tables[s])});
     }
@@ -123,7 +89,7 @@ void World::set_routes(std::vector<fabric::SwitchSetup>& setups) const {
     const LinkConfig& link = lab_.links[changes[i].link];
     for (const PortRef& end : {link.a, link.b}) {
       if (end.is_switch())
-        setups[end.host].link_changes.push_back({changes[i].time_ps, cabled_index(end), changes[i].up});
+        setups[end.host].link_changes.push_back({changes[i].time_ps, plan_.cabled_index_of(end), changes[i].up});
     }
     if (link.a.is_switch() && link.b.is_switch()) {
       edges[changes[i].link].up = changes[i].up;
@@ -136,11 +102,11 @@ void World::set_routes(std::vector<fabric::SwitchSetup>& setups) const {
 }
 
 std::optional<std::uint32_t> World::first_route(std::uint32_t port, std::uint32_t destination) const {
-  std::uint32_t s = switch_of_port_[port];
+  std::uint32_t s = plan_.switch_of_port[port];
   if (s == kNoId) return std::nullopt;
   const fabric::SwitchSetup& setup = switches_[s]->setup();
   const fabric::RouteTable& table = setup.routes.front().table;
-  const fabric::Destination& where = destinations_[destination];
+  const fabric::Destination& where = plan_.destinations[destination];
   auto fixed = std::find_if(table.exceptions.begin(), table.exceptions.end(),
                             [&](const fabric::RouteTable::Exception& e) { return e.destination == destination; });
   std::uint16_t group = fixed != table.exceptions.end() ? fixed->group : table.group_of_edge[where.edge];
@@ -150,16 +116,11 @@ std::optional<std::uint32_t> World::first_route(std::uint32_t port, std::uint32_
 }
 
 void World::add_switches() {
-  std::vector<std::vector<std::int64_t>> rates(lab_.switches.size());
-  for (std::uint32_t s = 0; s < lab_.switches.size(); ++s) rates[s].resize(cabled_[s].size());
-  for (const LinkConfig& link : lab_.links) {
-    for (const PortRef& end : {link.a, link.b}) {
-      if (end.is_switch()) rates[end.host][cabled_index(end)] = link.rate_bps;
-    }
-  }
   std::vector<fabric::SwitchSetup> setups(lab_.switches.size());
   set_routes(setups);
+  switches_.resize(lab_.switches.size());
   for (std::uint32_t s = 0; s < lab_.switches.size(); ++s) {
+    if (!engine_.has_domain(plan_.domain_of_switch[s])) continue;
     const SwitchConfig& config = lab_.switches[s];
     fabric::SwitchSetup& setup = setups[s];
     setup.model = config.model;
@@ -167,12 +128,13 @@ void World::add_switches() {
     setup.routing = config.routing;
     setup.number = s;
     setup.seed = lab_.seed;
-    setup.destinations = &destinations_;
-    for (std::uint32_t i = 0; i < cabled_[s].size(); ++i) {
-      const SwitchPort& port = config.ports[cabled_[s][i]];
-      setup.ports.push_back({switch_port_ids_[s][cabled_[s][i]], rates[s][i], port.mtu_B, port.headroom_B});
+    setup.destinations = &plan_.destinations;
+    for (std::uint32_t i = 0; i < plan_.cabled[s].size(); ++i) {
+      const SwitchPort& port = config.ports[plan_.cabled[s][i]];
+      setup.ports.push_back(
+          {plan_.switch_port_ids[s][plan_.cabled[s][i]], plan_.switch_rates_bps[s][i], port.mtu_B, port.headroom_B});
     }
-    switches_.push_back(std::make_unique<fabric::Switch>(std::move(setup), engine_.domain(domain_of_switch_[s])));
+    switches_[s] = std::make_unique<fabric::Switch>(std::move(setup), engine_.domain(plan_.domain_of_switch[s]));
   }
 }
 

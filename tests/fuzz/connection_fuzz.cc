@@ -164,8 +164,8 @@ class World {
       fabric::LinkTiming timing{80, us(1), ns(100), ns(300), 0};
       Time_ps latency_ps = timing.flight_ps + timing.pipeline_ps;
       for (bool up : {true, false}) {
-        engine::Channel& channel = engine_.connect(0, 0, up ? hub_->node : ports_[i]->node, latency_ps);
-        links_.push_back(std::make_unique<fabric::LinkDirection>(channel, domain(), domain(), timing));
+        engine::LinkEnds ends = engine_.connect(0, 0, up ? hub_->node : ports_[i]->node, latency_ps);
+        links_.push_back(std::make_unique<fabric::LinkDirection>(ends, &domain(), &domain(), timing));
       }
       hub_->in[i] = links_[2 * i].get();
       hub_->out[i] = links_[2 * i + 1].get();

@@ -34,10 +34,9 @@ void check_lab(const Lab& lab) {
   for (const WorkloadConfig& workload : lab.workloads) {
     check_port(lab, workload.client);
     check_port(lab, workload.server);
-    WEFT_CHECK(workload.perftest.has_value() + workload.transfer.has_value() + workload.flows.has_value() +
-                       workload.programs.has_value() ==
-                   1,
-               "one kind of workload");
+    const bool has_metrics =
+        std::visit([](const auto& options) { return !metric_names(options).empty(); }, workload.options);
+    WEFT_CHECK(has_metrics, "a workload measures something");
   }
 }
 

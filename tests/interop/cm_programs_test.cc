@@ -31,7 +31,7 @@ std::size_t count_of(const std::string& text, const std::string& part) {
 }
 
 // rping: the client's buffer is read and written by the server; ping n begins with letter n of the alphabet (rping.c).
-TEST(CmPrograms, RpingShowsItsPings) {
+TEST(CmPrograms, RpingPrintsPings) {
   for (const Place& place : {kCable, kSwitch}) {
     Live world(place.lab);
     auto said = world.run_well(place.server, "rping -s -v -C 10", place.client,
@@ -44,7 +44,7 @@ TEST(CmPrograms, RpingShowsItsPings) {
   }
 }
 
-TEST(CmPrograms, UcmatoseAndTheSynchronousCalls) {
+TEST(CmPrograms, RunsUcmatoseWithSynchronousCalls) {
   for (const Place& place : {kCable, kSwitch}) {
     Live world(place.lab);
     auto said =
@@ -57,7 +57,7 @@ TEST(CmPrograms, UcmatoseAndTheSynchronousCalls) {
   }
 }
 
-TEST(CmPrograms, PerftestMeasuresTheSameByRdmaCm) {
+TEST(CmPrograms, PerftestOverRdmaCmMatchesSockets) {
   for (const Place& place : {kCable, kSwitch}) {
     Live world(place.lab);
     auto by_socket = row_of(world.pair(place.server, place.client, "ib_write_bw -F -x 3 --report_gbits"));
@@ -73,7 +73,7 @@ TEST(CmPrograms, PerftestMeasuresTheSameByRdmaCm) {
   }
 }
 
-TEST(CmPrograms, PerftestDatagramsByRdmaCm) {
+TEST(CmPrograms, RunsPerftestDatagramsOverRdmaCm) {
   Live world(kSwitch.lab);
   auto row = row_of(world.pair("h1", "h2", "ib_send_bw -F -R -c UD -n 200"));
   ASSERT_GE(row.size(), 4U);
@@ -81,7 +81,7 @@ TEST(CmPrograms, PerftestDatagramsByRdmaCm) {
 }
 
 // As Wireshark sees it: five MADs, and each side sends with the PSN that the other has named.
-TEST(CmPrograms, TheHandshakeStandsInACapture) {
+TEST(CmPrograms, CapturesHandshake) {
   if (!has_program("tshark")) GTEST_SKIP() << "no tshark";
   const TempDir dir;
   {
@@ -112,7 +112,7 @@ TEST(CmPrograms, TheHandshakeStandsInACapture) {
 }
 
 // Linux waits twice 256 ms, for the way, and 4,096 ms, for the answer, before it sends a REQ again.
-TEST(CmPrograms, ALostRequestIsSentAgain) {
+TEST(CmPrograms, RetransmitsLostRequest) {
   std::string lab = text_of(WEFT_SOURCE_DIR "/labs/two-node-25g.yaml");
   lab = lab.substr(0, lab.find("\nworkloads:")) +
         "\nfaults:\n  - {link: \"vm01:p0\", action: drop, frames: request, qp: 0, psn: 0}\n";
@@ -129,7 +129,7 @@ TEST(CmPrograms, ALostRequestIsSentAgain) {
   fs::remove(path);
 }
 
-TEST(CmPrograms, NobodyListensNobodyThere) {
+TEST(CmPrograms, ReportsRefusedAndUnreachable) {
   Live world(kCable.lab);
   EXPECT_NE(world.shell("exec vm01 -- rping -c -v -C 1 -a vm00"), 0);
   EXPECT_NE(world.output().find("RDMA_CM_EVENT_REJECTED, error 8"), std::string::npos) << world.output();
@@ -138,7 +138,7 @@ TEST(CmPrograms, NobodyListensNobodyThere) {
 }
 
 // The kernel closes a dead program's ids: its peer gets a DREQ, not a retry error after seconds.
-TEST(CmPrograms, AKilledPeerDisconnects) {
+TEST(CmPrograms, KilledPeerDisconnects) {
   Live world(kCable.lab);
   std::thread killer([&] {
     std::this_thread::sleep_for(test::slowed(2500ms));

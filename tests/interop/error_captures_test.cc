@@ -65,7 +65,7 @@ struct DuplicateCase {
 };
 class DuplicateCaptures : public testing::TestWithParam<DuplicateCase> {};
 
-TEST_P(DuplicateCaptures, AnsweredAgainAndNotExecutedTwice) {
+TEST_P(DuplicateCaptures, AreAnsweredButNotExecutedTwice) {
   const auto run = run_fault_lab(
       "duplicate", {"workloads[w].transfer=" + GetParam().transfer, "workloads[w].size=" + GetParam().size});
   expect_delivered(*run, 10);
@@ -146,7 +146,7 @@ struct RefusalCase {
 };
 class Refusals : public testing::TestWithParam<RefusalCase> {};
 
-TEST_P(Refusals, OneNakAndTheErrorOfARealNic) {
+TEST_P(Refusals, SendOneNakAndReportErrorOfRealNic) {
   const RefusalCase& c = GetParam();
   const auto run = run_fault_lab(
       "wrong-rkey",
@@ -246,7 +246,7 @@ void expect_dead_peer(const LabRun& run, std::size_t transmissions) {
   EXPECT_EQ(run.counter(kSender, "req_cqe_error"), 1u);
 }
 
-TEST(ErrorCaptures, DeadPeerAsConnectX) {
+TEST(ErrorCaptures, DeadPeerWithConnectXTimeouts) {
   const auto run = run_fault_lab("dead-peer");
   expect_dead_peer(*run, 14);
   const auto gaps = gaps_between(select(*run, kSender, true, is_request));
@@ -262,7 +262,7 @@ TEST(ErrorCaptures, DeadPeerAsConnectX) {
   EXPECT_EQ(run->counter(kSender, "roce_adp_retrans"), 8u);
 }
 
-TEST(ErrorCaptures, DeadPeerByTheFormula) {
+TEST(ErrorCaptures, DeadPeerWithFormulaTimeouts) {
   const auto run = run_fault_lab("dead-peer", {"nodes.node00.nics[0].set={ack_timeout_mode: formula}", "expect={}"});
   expect_dead_peer(*run, 8);
   for (const std::int64_t gap_ns : gaps_between(select(*run, kSender, true, is_request)))
@@ -336,7 +336,7 @@ TEST(ErrorCaptures, Flap) {
 }
 
 // A new lab in labs/faults needs a test here.
-TEST(ErrorCaptures, EveryFaultLabIsHere) {
+TEST(ErrorCaptures, CoverEveryFaultLab) {
   const std::vector<std::string> known = {"ce-mark", "corrupt", "dead-peer", "duplicate", "flap",
                                           "loss",    "reorder", "rnr",       "wrong-rkey"};
   for (const auto& entry : std::filesystem::directory_iterator(std::string(WEFT_SOURCE_DIR) + "/labs/faults")) {

@@ -31,14 +31,14 @@ const std::string kBuild = fs::path(WEFT_BINARY).parent_path().string();
 constexpr std::array kLibraries = {"libweft.so", "libibverbs.so.1", "librdmacm.so.1", "libmlx5.so.1", "libefa.so.1"};
 
 // Both build the target weft and nothing else.
-TEST(Install, BuildingWeftBuildsItsLibraries) {
+TEST(Install, BuildOfWeftIncludesLibraries) {
   Ran inputs = shell("ninja -C " + kBuild + " -t inputs weft");
   ASSERT_EQ(inputs.status, 0) << inputs.out;
   for (const char* library : kLibraries)
     EXPECT_NE(inputs.out.find(std::string("lib/weft/") + library + "\n"), std::string::npos) << library;
 }
 
-TEST(Install, AnInstalledWeftRunsPrograms) {
+TEST(Install, InstalledWeftRunsPrograms) {
   std::string directory = testing::TempDir() + "weft-install-XXXXXX";
   ASSERT_NE(mkdtemp(directory.data()), nullptr);
   Ran install = shell("cmake --install " + kBuild + " --prefix " + directory + "/usr");

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kRounds = 25, kPairs = 8;  // 200 kills
 
-TEST(Kill, TwoHundredProgramsAndTheWorldLives) {
+TEST(Kill, WorldSurvivesTwoHundredKilledPrograms) {
   LoadWorld world("live/load-32x25g.yaml", "h63");
   const std::size_t descriptors = world.descriptors();
   RandomStream random(2026, 1, RandomPurpose::kTest);

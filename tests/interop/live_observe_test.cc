@@ -27,7 +27,7 @@ std::uint64_t told(const std::string& said, const std::string& whose, const std:
 }
 
 // What the program prints of its own queue pair is what is on the wire: tshark reads it there.
-TEST(LiveObserve, CapturesShowThePacketsOfARealProgram) {
+TEST(LiveObserve, CapturesHoldPacketsOfRealProgram) {
   TempDir temp;
   std::string said;
   {
@@ -70,7 +70,7 @@ TEST(LiveObserve, CapturesShowThePacketsOfARealProgram) {
 }
 
 // ibv_rc_pingpong -c looks at every page that comes; the pages are full of 0x7b, and so are the packets.
-TEST(LiveObserve, FaultsActAndCountersShowThem) {
+TEST(LiveObserve, FaultsApplyAndShowInCounters) {
   TempDir temp;
   Live world("two-node-25g.yaml", "--capture vm00:p0 --out " + temp.file("cap") +
                                       " --set 'faults=[{link: \"vm01:p0\", action: drop, probability: 1 %}]'");
@@ -95,7 +95,7 @@ TEST(LiveObserve, FaultsActAndCountersShowThem) {
   EXPECT_NEAR(std::atoi(shown.output.c_str()), 1024 / 16, 1) << "lines of 16 bytes of the first packet's 1,024";
 }
 
-TEST(LiveObserve, VerbsSayItAsJsonAndWhatIsWrong) {
+TEST(LiveObserve, CommandsPrintJsonAndErrors) {
   Live world("two-node-25g.yaml");
   ASSERT_EQ(world.shell("ps w --json"), 0) << world.output();
   const Json ps = Json::parse(world.output(), nullptr, false);

@@ -73,7 +73,7 @@ class Outside : public ::testing::Test {
   std::string directory;
 };
 
-TEST_F(Outside, ArpIsAnsweredAndBadFramesAreCounted) {
+TEST_F(Outside, AnswersArpAndCountsBadFrames) {
   Peer peer;
   int ours;
   {
@@ -119,7 +119,7 @@ TEST_F(Outside, ArpIsAnsweredAndBadFramesAreCounted) {
       << said;
 }
 
-TEST_F(Outside, TheMachinesKernelIsBehindATapOrWeftSaysWhyNot) {
+TEST_F(Outside, ConnectsKernelThroughTapOrReportsWhyNot) {
   std::string file = lab_file(directory, "tap: wefttest0");
   if (access("/dev/net/tun", R_OK | W_OK) != 0 || geteuid() != 0) {
     setenv("XDG_RUNTIME_DIR", directory.c_str(), 1);
@@ -144,7 +144,7 @@ TEST_F(Outside, TheMachinesKernelIsBehindATapOrWeftSaysWhyNot) {
   EXPECT_EQ(found, 0) << "the kernel has learned the MAC address of a simulated host";
 }
 
-TEST_F(Outside, OnlyRealTimeHasAnOutside) {
+TEST_F(Outside, RequiresWallClockMode) {
   std::string file = lab_file(directory, "tap: wefttest0");
   setenv("XDG_RUNTIME_DIR", directory.c_str(), 1);
   for (const char* verb : {"up", "run", "perftest"}) {

@@ -55,7 +55,7 @@ bool says(const LabRun& run, const std::string& text) {
 }
 
 // The seed's measured table: 24.5 Gb/s for 64 KiB within 3 %, 1.41 us within 5 %.
-TEST_F(ProgramWorkload, PerftestOfTwentyFiveGigabitTwiceTheSame) {
+TEST_F(ProgramWorkload, PerftestAt25GigabitRepeatsExactly) {
   const std::string lab = WEFT_SOURCE_DIR "/labs/perftest-25g.yaml";
   const LabRun first = run(lab), second = run(lab);
   ASSERT_EQ(first.status, 0) << first.report;
@@ -72,7 +72,7 @@ TEST_F(ProgramWorkload, PerftestOfTwentyFiveGigabitTwiceTheSame) {
 }
 
 // 4,096 of 4,096 + 82 bytes of a packet are payload: both together cannot have more of the cable, and get nearly all.
-TEST_F(ProgramWorkload, TwoPairsShareOneCableBesideAFlow) {
+TEST_F(ProgramWorkload, TwoPairsShareCableWithFlow) {
   const LabRun both = run(WEFT_SOURCE_DIR "/labs/live/two-pairs-100g.yaml");
   ASSERT_EQ(both.status, 0) << both.report;
   const Json workloads = both.json()["workloads"];
@@ -84,7 +84,7 @@ TEST_F(ProgramWorkload, TwoPairsShareOneCableBesideAFlow) {
   EXPECT_GT(workloads[1]["flows"]["goodput_Gbps"].get<double>(), 97.0) << "on a cable of its own";
 }
 
-TEST_F(ProgramWorkload, WhatBecomesOfAProgramIsSaid) {
+TEST_F(ProgramWorkload, ReportsHowProgramsEnd) {
   const LabRun bad = run(lab_with(R"(workloads:
   - {name: none, program: [{node: vm00, command: no_such_program -x}]}
   - name: fails
@@ -119,14 +119,14 @@ expect:
 }
 
 // An expectation on the exit status makes 3 right; without one any status but 0 fails the run.
-TEST_F(ProgramWorkload, ExitStatusCounts) {
+TEST_F(ProgramWorkload, ChecksExitStatus) {
   const std::string fails = "workloads: [{name: p, program: [{node: vm00, command: \"sh -c 'exit 3'\"}]}]\n";
   EXPECT_EQ(run(lab_with(fails)).status, 1);
   EXPECT_EQ(run(lab_with(fails + "expect: {p.exit: {equal: 3}}\n")).status, 0);
 }
 
 // Two programs that each shell starts in turn; the world waits between them.
-TEST_F(ProgramWorkload, ShellsStartProgramsInTurnTheSameEveryTime) {
+TEST_F(ProgramWorkload, ShellsStartProgramsInRepeatableOrder) {
   const std::string lab = lab_with(R"(workloads:
   - name: shells
     program:
@@ -142,7 +142,7 @@ TEST_F(ProgramWorkload, ShellsStartProgramsInTurnTheSameEveryTime) {
   EXPECT_EQ(first.report, second.report);
 }
 
-TEST_F(ProgramWorkload, AnInterruptedRunEndsItsProgramsAndWritesTheReport) {
+TEST_F(ProgramWorkload, InterruptedRunEndsProgramsAndWritesReport) {
   const LabRun cut = run(lab_with(R"(workloads:
   - name: long
     program:

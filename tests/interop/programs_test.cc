@@ -15,7 +15,7 @@
 namespace weft::interop {
 namespace {
 
-TEST(Programs, DevinfoLooksLikeARealDevice) {
+TEST(Programs, DevinfoMatchesRealDevice) {
   Live world("two-node-25g.yaml");
   ASSERT_EQ(world.shell("exec vm00 ibv_devinfo -v"), 0) << world.output();
   std::string said = world.output();
@@ -25,7 +25,7 @@ TEST(Programs, DevinfoLooksLikeARealDevice) {
 }
 
 // The seed's table: 24.5 Gb/s for 64 KiB and 1.41 us on 25 GbE.
-TEST(Programs, WriteBandwidthAndLatencyOfTwentyFiveGigabit) {
+TEST(Programs, WriteBandwidthAndLatencyAt25Gigabit) {
   Live world("two-node-25g.yaml");
   auto bandwidth = row_of(world.pair("vm00", "vm01", "ib_write_bw -F -x 3 --report_gbits"));
   ASSERT_GE(bandwidth.size(), 4U);
@@ -39,7 +39,7 @@ TEST(Programs, WriteBandwidthAndLatencyOfTwentyFiveGigabit) {
 }
 
 // Table V1 of the facts: two ConnectX-4 Lx back to back; message rate in millions, then Gb/s where it is the link's.
-TEST(Programs, TheSweepOfTwentyFiveGigabit) {
+TEST(Programs, MessageSizeSweepAt25Gigabit) {
   Live world("two-node-25g.yaml");
   struct {
     int size_B;
@@ -55,7 +55,7 @@ TEST(Programs, TheSweepOfTwentyFiveGigabit) {
   }
 }
 
-TEST(Programs, TheSameCommandTwicePrintsTheSameNumbers) {
+TEST(Programs, SameCommandPrintsSameNumbersTwice) {
   std::array<std::string, 2> said;
   for (std::string& each : said) {
     Live world("two-node-25g.yaml");
@@ -67,7 +67,7 @@ TEST(Programs, TheSameCommandTwicePrintsTheSameNumbers) {
   EXPECT_EQ(said[0].substr(said[0].rfind("#bytes")), said[1].substr(said[1].rfind("#bytes")));
 }
 
-TEST(Programs, PerftestThroughASwitch) {
+TEST(Programs, PerftestThroughSwitch) {
   Live world("live/one-switch-100g.yaml");
   auto write = row_of(world.pair("h0", "h1", "ib_write_bw -F -x 3 --report_gbits"));
   ASSERT_GE(write.size(), 4U);
@@ -83,7 +83,7 @@ TEST(Programs, PerftestThroughASwitch) {
   }
 }
 
-TEST(Programs, PingpongsThroughASwitch) {
+TEST(Programs, PingpongsThroughSwitch) {
   Live world("live/one-switch-100g.yaml");
   for (const char* program : {"ibv_rc_pingpong -g 3 -c", "ibv_rc_pingpong -g 3 -e -s 9999", "ibv_uc_pingpong -g 3",
                               "ibv_ud_pingpong -g 3", "ibv_srq_pingpong -g 3 -n 1000"}) {
@@ -94,7 +94,7 @@ TEST(Programs, PingpongsThroughASwitch) {
 }
 
 // A program that dies leaves the world up and its peer with the error that a NIC gives.
-TEST(Programs, AKilledPeerIsARetryErrorAndTheWorldLives) {
+TEST(Programs, KilledPeerCausesRetryErrorAndWorldSurvives) {
   Live world("two-node-25g.yaml");
   std::thread server([&] {
     [[maybe_unused]] int status = std::system(
@@ -119,14 +119,14 @@ TEST(Programs, AKilledPeerIsARetryErrorAndTheWorldLives) {
 }
 
 // libibumad reads /sys/class/infiniband.
-TEST(Programs, IbstatReadsTheNodesSysfs) {
+TEST(Programs, IbstatReadsSysfsOfNode) {
   Live world("live/one-switch-100g.yaml");
   ASSERT_EQ(world.shell("exec h2 ibstat"), 0) << world.output();
   for (const char* line : {"CA 'mlx5_0'", "State: Active", "Rate: 100", "Link layer: Ethernet"})
     EXPECT_NE(world.output().find(line), std::string::npos) << world.output();
 }
 
-TEST(Programs, CommandsSayWhatIsWrong) {
+TEST(Programs, CommandsExplainErrors) {
   {
     Live world("two-node-25g.yaml");
     EXPECT_NE(world.shell("up " WEFT_SOURCE_DIR "/labs/two-node-25g.yaml --name w"), 0);
@@ -146,13 +146,13 @@ TEST(Programs, CommandsSayWhatIsWrong) {
   fs::remove_all(empty);
 }
 
-TEST(Programs, EveryNameThatNcclResolves) {
+TEST(Programs, ExportsEverySymbolNcclResolves) {
   Live world("two-node-25g.yaml");
   EXPECT_EQ(world.shell("exec vm00 -- " WEFT_VERBS_PROBE " names"), 0) << world.output();
   EXPECT_NE(world.output().find("26 of 26 names resolved"), std::string::npos) << world.output();
 }
 
-TEST(Programs, AsynchronousEventsReachTheProgram) {
+TEST(Programs, DeliversAsynchronousEvents) {
   Live world("two-node-25g.yaml");
   EXPECT_EQ(world.shell("exec vm00 -- " WEFT_VERBS_PROBE " events"), 0) << world.output();
   EXPECT_EQ(
@@ -161,7 +161,7 @@ TEST(Programs, AsynchronousEventsReachTheProgram) {
 }
 
 // The recipe of docs/live.md: a client behind its server, and here even before it.
-TEST(Programs, AClientMayComeBeforeItsServer) {
+TEST(Programs, ClientMayStartBeforeServer) {
   Live world("two-node-25g.yaml");
   for (const std::string program : {"ib_write_bw -x 3 -n 100", "rping"}) {
     const bool cm = program == "rping";
@@ -179,7 +179,7 @@ TEST(Programs, AClientMayComeBeforeItsServer) {
 }
 
 // Shells and coreutils, too, find the devices of the node and their counters.
-TEST(Programs, SysfsIsTheNodes) {
+TEST(Programs, ShowsSysfsOfNode) {
   Live world("two-node-25g.yaml");
   EXPECT_EQ(world.shell("exec vm00 -- ls /sys/class/infiniband"), 0);
   EXPECT_EQ(world.output(), "mlx5_0\n");
@@ -198,20 +198,20 @@ TEST(Programs, SysfsIsTheNodes) {
   EXPECT_EQ(world.output(), "0\n");
 }
 
-TEST(Programs, RoceV1IsRefusedWithAReason) {
+TEST(Programs, RejectsRoceV1WithReason) {
   Live world("two-node-25g.yaml");
   Live::Said said = world.run("vm00", "ib_write_bw -x 0", "vm01", "ib_write_bw -x 0 vm00");
   EXPECT_NE(said.client_status, 0);
   EXPECT_NE(said.client.find("GID index 0 of mlx5_0 is RoCE v1"), std::string::npos) << said.client;
 }
 
-TEST(Programs, ASourceThatIsUnmappedOnItsWayArrives) {
+TEST(Programs, SendsFromMemoryUnmappedAfterPost) {
   Live world("two-node-25g.yaml");
   EXPECT_EQ(world.shell("exec vm00 -- " WEFT_VERBS_PROBE " unmapped"), 0) << world.output();
   EXPECT_EQ(world.output(), "success, 1048576 of 1048576 bytes\n");
 }
 
-TEST(Programs, ThreadsWhoseFirstCallIsAPostToOneQueue) {
+TEST(Programs, ThreadsMayPostAsFirstCall) {
   Live world("two-node-25g.yaml");
   EXPECT_EQ(world.shell("exec vm00 -- " WEFT_VERBS_PROBE " threads"), 0) << world.output();
   EXPECT_EQ(world.output(), "128 messages from 8 threads\n");

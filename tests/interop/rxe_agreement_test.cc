@@ -114,7 +114,7 @@ class RxeAgreement : public testing::Test {
   std::unique_ptr<CaptureFile> file_;
 };
 
-TEST_F(RxeAgreement, TheKernelsFramesRoundTrip) {
+TEST_F(RxeAgreement, KernelFramesRoundTrip) {
   EXPECT_EQ(file_->frames.size(), 491u);
   std::vector<std::uint8_t> rebuilt(16384);
   for (const Frame& frame : file_->frames) {
@@ -126,7 +126,7 @@ TEST_F(RxeAgreement, TheKernelsFramesRoundTrip) {
 }
 
 // The transcript says what a reader of the capture sees, so that the comparison compares something.
-TEST_F(RxeAgreement, TheKernelsTranscriptIsWhole) {
+TEST_F(RxeAgreement, KernelTranscriptIsComplete) {
   const Transcript kernels = transcript_of_kernels(*file_);
   const auto expect = [&](const std::string& field, const std::string& values) {
     EXPECT_EQ(joined(kernels, field), values) << field;
@@ -144,7 +144,7 @@ TEST_F(RxeAgreement, TheKernelsTranscriptIsWhole) {
   expect("every request: ICRC", "good");
 }
 
-TEST_F(RxeAgreement, WeftDiffersOnlyWhereTheListSaysWhy) {
+TEST_F(RxeAgreement, DiffersOnlyWhereListed) {
   const std::set<std::string> found = differences(transcript_of_kernels(*file_), transcript_of_weft());
   const std::set<std::string> listed = listed_differences();
   for (const std::string& each : found) EXPECT_TRUE(listed.contains(each)) << "not in the list: " << each;

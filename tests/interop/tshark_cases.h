@@ -36,9 +36,10 @@ inline std::vector<std::string> shortened(const std::string& path) {
   const auto lab = lab::read_lab(text.str(), path);
   if (!lab) return sets;  // the run will say why
   for (const lab::WorkloadConfig& workload : lab->workloads) {
-    if (!workload.perftest) continue;
+    const auto* perftest = workload.as<workload::PerftestOptions>();
+    if (perftest == nullptr) continue;
     std::string args;
-    for (const std::string& word : workload.perftest->words) {
+    for (const std::string& word : perftest->words) {
       if (word != "-a") args += word + " ";
     }
     sets.push_back("workloads[" + workload.name + "].args=\"" + args + "-n 5\"");

@@ -160,7 +160,7 @@ const std::vector<Wanted> kWanted = {
     {5, "infiniband.cm.rej.reason", 28},
 };
 
-TEST(TsharkCm, EveryFieldHasTheSameValue) {
+TEST(TsharkCm, AgreesOnEveryField) {
   if (!has_program("tshark")) GTEST_SKIP() << "no tshark";
   const TempDir dir;
   const std::string path = dir.file("cm.pcap");

@@ -163,7 +163,7 @@ class TsharkFabric : public testing::Test {
 
 constexpr const char* kPath[] = {"h2:p0", "leaf1:Ethernet32", "spine0:Ethernet1", "leaf0:Ethernet1"};
 
-TEST_F(TsharkFabric, RoutersRewriteAddressesAndCountTtlDown) {
+TEST_F(TsharkFabric, RoutersRewriteMacsAndDecrementTtl) {
   play();
   EXPECT_TRUE(run_->capture->errors.empty());
   for (const Frame& frame : run_->capture->frames) EXPECT_TRUE(frame.roce.icrc_ok) << "frame " << frame.number;
@@ -207,7 +207,7 @@ TEST_F(TsharkFabric, RoutersRewriteAddressesAndCountTtlDown) {
 }
 
 // IBTA Annex A17: what a router changes is masked, so the ICRC is the sender's on every hop.
-TEST_F(TsharkFabric, TheIcrcIsTheSameOnEveryHop) {
+TEST_F(TsharkFabric, IcrcIsUnchangedOnEveryHop) {
   play();
   std::map<std::string, std::string> first;
   for (const Seen* seen : crossing(kPath[0])) first[seen->packet()] = seen->text("infiniband.invariant.crc");
@@ -219,7 +219,7 @@ TEST_F(TsharkFabric, TheIcrcIsTheSameOnEveryHop) {
 }
 
 // 802.1Qbb: opcode 0x0101 to 01-80-C2-00-00-01; class 3 is bit 3; XOFF has the lab's quanta, XON none.
-TEST_F(TsharkFabric, PauseFramesNameTheClassAndItsTime) {
+TEST_F(TsharkFabric, PauseFramesCarryClassAndQuanta) {
   play();
   std::map<std::string, std::uint64_t> sent, received;
   std::set<std::uint64_t> times;

@@ -195,7 +195,7 @@ bool has(const CaptureFile& file, Opcode opcode) {
 
 class TsharkTest : public testing::TestWithParam<TsharkCase> {};
 
-TEST_P(TsharkTest, ReadsEveryFrameAsWeDo) {
+TEST_P(TsharkTest, AgreesOnEveryFrame) {
   const TsharkCase& c = GetParam();
   const auto run = c.file.empty() ? run_lab_text(c.lab.text(), c.sets) : run_lab_file(c.file, c.sets);
   ASSERT_EQ(run->status, run->meant_status()) << run->output;
@@ -221,7 +221,7 @@ INSTANTIATE_TEST_SUITE_P(Own, TsharkTest, testing::ValuesIn(own_cases()), name_o
 
 // The check above can fail: every byte from the IP header on is noticed when it changes, except the FECN, BECN and
 // reserved bits of the BTH, which no check covers.
-TEST(TsharkTestItself, NoticesEveryChangedByte) {
+TEST(TsharkTestItself, DetectsEveryChangedByte) {
   TwoHosts lab;
   lab.sections = "workloads:\n  - {name: w, transfer: write, client: h0, server: h1, size: 30 B}\n";
   const auto run = run_lab_text(lab.text());
@@ -241,7 +241,7 @@ TEST(TsharkTestItself, NoticesEveryChangedByte) {
   }
 }
 
-TEST(TsharkTestItself, TsharkAndWeDisagreeWhenWeShould) {
+TEST(TsharkTestItself, DetectsDisagreement) {
   if (!has_program("tshark")) GTEST_SKIP() << "tshark is not installed";
   TwoHosts lab;
   lab.sections = "workloads:\n  - {name: w, transfer: write, client: h0, server: h1, size: 30 B}\n";
@@ -256,7 +256,7 @@ TEST(TsharkTestItself, TsharkAndWeDisagreeWhenWeShould) {
   EXPECT_EQ(tshark_complaints(*run->capture, run->capture_path(), gaps).size(), 3u);
 }
 
-TEST(TsharkInterfaces, NameAndSpeedAreInTheFile) {
+TEST(TsharkInterfaces, HaveNameAndSpeed) {
   if (!has_program("capinfos")) GTEST_SKIP() << "capinfos is not installed";
   const auto run = run_lab_file(std::string(WEFT_SOURCE_DIR) + "/labs/first-light.yaml", {"workloads[lat].args=-n 5"});
   const std::string text = run_command("capinfos " + shell_quoted(run->capture_path()) + " 2>/dev/null").output;

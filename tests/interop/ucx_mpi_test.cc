@@ -43,7 +43,7 @@ std::vector<double> final_row(const std::string& text) {
   return columns;
 }
 
-TEST_F(Ucx, LatencyOfEveryKindOfMessage) {
+TEST_F(Ucx, MeasuresLatencyOfEveryMessageKind) {
   Live world(kLab);
   // What the NIC itself needs for the same way, in perftest's words; UCX adds its own posting and polling.
   auto bare = row_of(world.pair("h0", "h1", "ib_send_lat -F -x 3 -n 200"));
@@ -64,7 +64,7 @@ TEST_F(Ucx, LatencyOfEveryKindOfMessage) {
   }
 }
 
-TEST_F(Ucx, BandwidthIsTheLinks) {
+TEST_F(Ucx, ReachesLinkBandwidth) {
   Live world(kLab);
   for (const char* test : {"tag_bw", "ucp_put_bw", "ucp_am_bw"}) {
     auto row = final_row(world.pair("h0", "h1", std::string("ucx_perftest -s 65536 -n 500 -w 50 -t ") + test));
@@ -96,7 +96,7 @@ int mpirun(const std::vector<std::string>& nodes, std::string& said) {
   return status;
 }
 
-TEST_F(Ucx, OpenMpiTwoRanks) {
+TEST_F(Ucx, RunsOpenMpiOnTwoRanks) {
   Live world(kLab);
   std::string said;
   EXPECT_EQ(mpirun({"h0", "h1"}, said), 0) << said;
@@ -108,7 +108,7 @@ TEST_F(Ucx, OpenMpiTwoRanks) {
   EXPECT_LT(std::stod(match[1]), 2 * (1 << 21) * 8 / kLimit_Gbps / 1e3);
 }
 
-TEST_F(Ucx, OpenMpiFourRanksOnFourNodesAndOnTwo) {
+TEST_F(Ucx, RunsOpenMpiFourRanksOnFourAndTwoNodes) {
   Live world(kLab);
   std::string said;
   EXPECT_EQ(mpirun({"h0", "h1", "h2", "h3"}, said), 0) << said;
@@ -132,7 +132,7 @@ std::map<std::string, double> us_by_size(const std::string& text) {
   return rows;
 }
 
-TEST(Libfabric, PingpongOfEveryEndpoint) {
+TEST(Libfabric, RunsPingpongOverEveryEndpointType) {
   Live world(kLab);
   setenv("FI_VERBS_GID_IDX", "3", 1);  // of datagrams; its default, 0, is RoCE v1
   for (const char* endpoint : {"-p verbs -d mlx5_0 -e msg", "-p verbs -d mlx5_0-dgram -e dgram",

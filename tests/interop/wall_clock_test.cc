@@ -15,7 +15,7 @@ class WallClock : public ::testing::Test {
 };
 
 // -c: the client looks at every page of the buffer after each message.
-TEST_F(WallClock, PingpongsCarryTheRightBytes) {
+TEST_F(WallClock, PingpongsCarryCorrectBytes) {
   for (const char* program : {"ibv_rc_pingpong -g 3 -c -n 200", "ibv_rc_pingpong -g 3 -c -e -s 9999 -n 200",
                               "ibv_uc_pingpong -g 3 -c -n 200", "ibv_ud_pingpong -g 3 -n 200"}) {
     std::string said = world.pair("h0", "h1", program);
@@ -24,7 +24,7 @@ TEST_F(WallClock, PingpongsCarryTheRightBytes) {
   }
 }
 
-TEST_F(WallClock, PerftestThroughASwitch) {
+TEST_F(WallClock, PerftestThroughSwitch) {
   for (const char* program :
        {"ib_write_bw -F -x 3 -n 500", "ib_write_bw -F -x 3 -n 500 -b -q 4", "ib_read_bw -F -x 3 -n 500",
         "ib_send_bw -F -x 3 -n 500 -s 10001", "ib_send_bw -F -x 3 -n 500 -c UD", "ib_atomic_bw -F -x 3 -n 500",
@@ -36,7 +36,7 @@ TEST_F(WallClock, PerftestThroughASwitch) {
 }
 
 // A second of real time is a second of the program's, of the world's, and of ours.
-TEST_F(WallClock, TimeIsReal) {
+TEST_F(WallClock, ClockFollowsRealTime) {
   auto start = std::chrono::steady_clock::now();
   ASSERT_EQ(world.shell("exec h0 -- sleep 1"), 0);
   auto took = std::chrono::steady_clock::now() - start;
@@ -56,7 +56,7 @@ TEST_F(WallClock, TimeIsReal) {
 }
 
 // Two pairs at once: nobody waits for anybody.
-TEST_F(WallClock, PairsRunAtOnce) {
+TEST_F(WallClock, PairsRunConcurrently) {
   std::string first;
   std::thread other([&] { first = world.pair("h0", "h1", "ib_write_bw -F -x 3 -D 2"); });
   std::this_thread::sleep_for(300ms);

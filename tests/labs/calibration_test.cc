@@ -114,12 +114,12 @@ const workload::PerftestNumbers& simulated(const Row& row) {
     workload.name = test;
     workload.client = lab->links.front().a;
     workload.server = lab->links.front().b;
-    workload.perftest = *options;
+    workload.options = *options;
     lab->workloads = {workload};
     lab->expectations.clear();
     auto result = lab::run_lab(*lab, {});
     EXPECT_TRUE(result);
-    for (const workload::PerftestRow& measured : result->workloads.front().perftest->rows) {
+    for (const workload::PerftestRow& measured : result->workloads.front().as<workload::PerftestResult>()->rows) {
       EXPECT_EQ(measured.failure, "");
       sizes[measured.size_B] = workload::perftest_numbers(*options, measured);
     }
@@ -154,7 +154,7 @@ std::string table() {
   return out;
 }
 
-TEST(Calibration, EveryFittedRowIsWithinItsTolerance) {
+TEST(Calibration, FittedRowsAreWithinTolerance) {
   for (const Row& row : kRows) {
     if (row.tolerance_pct == 0) continue;
     double distance_pct = 100 * (value_of(row) / row.measured - 1);
@@ -170,7 +170,7 @@ double framing_limit_Gbps(double rate_Gbps, double message_B, double mtu_B) {
   return rate_Gbps * message_B / (message_B + packets * 82 + 16);
 }
 
-TEST(Calibration, NothingIsFasterThanItsFraming) {
+TEST(Calibration, NoRowExceedsFramingLimit) {
   const std::map<std::string, std::pair<double, double>> wires = {{"two-node-25g", {25, 4096}},
                                                                   {"two-node-25g-mtu1500", {25, 1024}},
                                                                   {"measured/v7-100g-gpu-memory", {100, 1024}},
@@ -194,7 +194,7 @@ TEST(Calibration, NothingIsFasterThanItsFraming) {
   EXPECT_GT(compared, 20);
 }
 
-TEST(Calibration, TheTableIsTheOneCheckedIn) {
+TEST(Calibration, MatchesExpectedTable) {
   std::string path = std::string(WEFT_SOURCE_DIR) + "/tests/labs/calibration.txt";
   std::string now = table();
   if (std::getenv("WEFT_REGENERATE") != nullptr) std::ofstream(path) << now;

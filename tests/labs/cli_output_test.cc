@@ -19,7 +19,7 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST_F(Cli, OutputThatDoesNotArriveIsOne) {
+TEST_F(Cli, FailedOutputExitsWithOne) {
   const std::string commands[] = {"catalog list",
                                   "catalog show cx5-100g",
                                   "--version",
@@ -40,7 +40,7 @@ TEST_F(Cli, OutputThatDoesNotArriveIsOne) {
   EXPECT_TRUE(Json::accept(slurp(directory_ / "r/results.json")));
 }
 
-TEST_F(Cli, AFileThatCannotBeWrittenIsOneAndLeavesNothing) {
+TEST_F(Cli, UnwritableFileExitsWithOneAndLeavesNothing) {
   const std::string perftest = "perftest " + lab("two-node-25g") + " write_lat -n 10 --out_json_file=";
   EXPECT_EQ(weft(perftest + "/dev/full").status, 1);
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
@@ -56,7 +56,7 @@ TEST_F(Cli, AFileThatCannotBeWrittenIsOneAndLeavesNothing) {
     EXPECT_NE(entry.path().extension(), ".part") << entry.path();
 }
 
-TEST_F(Cli, AFailedCaptureLeavesTheReport) {
+TEST_F(Cli, KeepsReportWhenCaptureFails) {
   // The file may grow to 400 blocks of 1024 bytes; the signal is ignored, as on a full disk only the write fails.
   const std::string command = "cd " + directory_.string() +
                               " && bash -c 'trap \"\" XFSZ; ulimit -f 400; " WEFT_BINARY " run --capture all --out r " +
@@ -75,7 +75,7 @@ constexpr const char* kEndless =
     " --set 'expect={}' --set 'workloads=[{name: long, perftest: write_bw, client: node00, server: node01, "
     "args: \"-D 600\"}]'";
 
-TEST_F(Cli, OneRunAtATimeInADirectory) {
+TEST_F(Cli, AllowsOneRunPerDirectory) {
   const std::string command = "cd " + directory_.string() + " && (" WEFT_BINARY " run --out r " + lab("two-node-400g") +
                               kEndless + " >first 2>&1 & echo $! >pid; sleep 0.5; " WEFT_BINARY " run --out r " +
                               lab("first-light") + " >out 2>err; echo $? >status; kill -HUP $(cat pid); wait)";
@@ -88,7 +88,7 @@ TEST_F(Cli, OneRunAtATimeInADirectory) {
   EXPECT_EQ(Json::parse(slurp(directory_ / "r/results.json"))["lab"], "two-node-400g");
 }
 
-TEST_F(Cli, AWorkloadThatFailsIsOne) {
+TEST_F(Cli, FailedWorkloadExitsWithOne) {
   const Ran transfer = weft("run --out r --set 'expect={}' " + lab("faults/dead-peer"));
   EXPECT_EQ(transfer.status, 1);
   EXPECT_TRUE(has(transfer.err, "weft: w: 1 of 1 operation failed, the first with status 12")) << transfer.err;
@@ -102,7 +102,7 @@ TEST_F(Cli, AWorkloadThatFailsIsOne) {
   EXPECT_TRUE(has(perftest.err, "weft: bw: ")) << perftest.err;
 }
 
-TEST_F(Cli, ReadsOnlyFilesThatEnd) {
+TEST_F(Cli, RejectsEndlessFiles) {
   const auto reason = [&](const std::string& path) {
     const Ran ran = weft("validate " + path);
     EXPECT_EQ(ran.status, 2) << path;
@@ -119,7 +119,7 @@ TEST_F(Cli, ReadsOnlyFilesThatEnd) {
   EXPECT_EQ(weft("validate /dev/stdin", "<lab.yaml >out").status, 0);
 }
 
-TEST_F(Cli, CapturesAreBoundedAsAsked) {
+TEST_F(Cli, HonoursCaptureLimits) {
   const std::string run = "run --out r --capture all " + lab("first-light");
   ASSERT_EQ(weft(run).status, 0);
   const auto whole_B = std::filesystem::file_size(directory_ / "r/capture.pcapng");
@@ -151,7 +151,7 @@ TEST_F(Cli, CapturesAreBoundedAsAsked) {
   EXPECT_EQ(weft(run + " --snaplen zwei").status, 2);
 }
 
-TEST_F(Cli, PerftestRunsBetweenAnyTwoHosts) {
+TEST_F(Cli, RunsPerftestBetweenAnyTwoHosts) {
   const std::string test = " write_lat -n 20";
   for (const char* name : {"live/one-switch-100g", "fabric/incast-ecn", "fabric/pause-propagation",
                            "fabric/ecmp-collision", "fabric/deadlock", "two-node-25g", "dgx-spark"}) {
@@ -174,7 +174,7 @@ TEST_F(Cli, PerftestRunsBetweenAnyTwoHosts) {
   EXPECT_TRUE(has(refused("--server h1:p7"), "weft: --server h1:p7: h1 has no such port with a cable\n"));
 }
 
-TEST_F(Cli, AllPairsNamesTheOddOnes) {
+TEST_F(Cli, AllPairsListsOutliers) {
   const std::string matrix = "perftest " + lab("live/one-switch-100g") + " write_bw -n 50 --report_gbits --all-pairs";
   const Ran well = weft(matrix);
   EXPECT_EQ(well.status, 0) << well.err;
@@ -202,7 +202,7 @@ TEST_F(Cli, AllPairsNamesTheOddOnes) {
   EXPECT_EQ(weft(matrix + " --capture all").status, 2);
 }
 
-TEST_F(Cli, MessagesSayWhatAndWhatToDo) {
+TEST_F(Cli, MessagesNameProblemAndRemedy) {
   struct Case {
     std::string arguments, message;
   };
@@ -235,14 +235,14 @@ TEST_F(Cli, MessagesSayWhatAndWhatToDo) {
   }
 }
 
-TEST_F(Cli, WarningsAreNotNoProblems) {
+TEST_F(Cli, CountsWarningsAsProblems) {
   const Ran mtu = weft("validate " + lab("first-light") + " --set 'nodes.vm00.nics[0].ports.p0.mtu=1500 B'");
   EXPECT_EQ(mtu.status, 0);
   EXPECT_TRUE(has(mtu.err, "warning: the ends have mtu 1500 B and 4200 B\n")) << mtu.err;
   EXPECT_TRUE(has(mtu.out, "2 hosts, 1 link, 2 workloads, 1 fault, 4 expectations; no errors, 1 warning\n")) << mtu.out;
 }
 
-TEST_F(Cli, ProblemsAreJsonWithJson) {
+TEST_F(Cli, JsonOptionPrintsProblemsAsJson) {
   const auto problem = [&](const std::string& arguments) {
     const Ran ran = weft(arguments);
     EXPECT_EQ(ran.status, 2) << arguments;

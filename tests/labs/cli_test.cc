@@ -13,7 +13,7 @@ using support::Cli;
 using support::Ran;
 using support::slurp;
 
-TEST_F(Cli, RunLeavesADirectoryAndTheSameBytesAgain) {
+TEST_F(Cli, RunWritesSameBytesAgain) {
   Ran first = weft("run " + lab("first-light") + " --capture all --out a");
   EXPECT_EQ(first.status, 0) << first.err;
   EXPECT_EQ(first.err, "");
@@ -34,7 +34,7 @@ TEST_F(Cli, RunLeavesADirectoryAndTheSameBytesAgain) {
   EXPECT_EQ(json, without) << "looking must not change the result";
 }
 
-TEST_F(Cli, ASeedAndASettingChangeTheResult) {
+TEST_F(Cli, SeedAndSettingChangeResult) {
   std::string one = weft("run " + lab("first-light") + " --json").out;
   std::string other = weft("run " + lab("first-light") + " --json --seed 2").out;
   EXPECT_NE(nlohmann::json::parse(one)["seed"], nlohmann::json::parse(other)["seed"]);
@@ -47,7 +47,7 @@ TEST_F(Cli, ASeedAndASettingChangeTheResult) {
   EXPECT_NEAR(far_us - near_us, 0.475, 0.02);
 }
 
-TEST_F(Cli, ASettingTakesOneValueWhereverItStands) {
+TEST_F(Cli, SettingTakesOneValueInAnyPosition) {
   const std::string set = "--set 'links[0].cable.length=10 m' ";
   EXPECT_EQ(weft("validate " + set + lab("first-light")).status, 0);
   EXPECT_EQ(weft("run " + set + set + lab("first-light")).status, 0);
@@ -55,13 +55,13 @@ TEST_F(Cli, ASettingTakesOneValueWhereverItStands) {
   EXPECT_EQ(weft("perftest " + lab("two-node-25g") + " " + set + "write_lat -n 10").status, 0);
 }
 
-TEST_F(Cli, AFailedExpectationIsOne) {
+TEST_F(Cli, FailedExpectationExitsWithOne) {
   Ran ran = weft("run " + lab("first-light") + " --set 'expect={bw.bw_average_Gbps: {min: 99}}'");
   EXPECT_EQ(ran.status, 1) << ran.err;
   EXPECT_NE(ran.out.find("FAIL bw.bw_average_Gbps"), std::string::npos) << ran.out;
 }
 
-TEST_F(Cli, WrongInputIsTwoWithPlaceAndRemedy) {
+TEST_F(Cli, WrongInputExitsWithTwoPlaceAndRemedy) {
   write("bad.yaml", "version: 1\nname: x\nseed: 010\nnodes: {}\nnodes: {}\n");
   Ran ran = weft("validate bad.yaml");
   EXPECT_EQ(ran.status, 2);
@@ -77,7 +77,7 @@ TEST_F(Cli, WrongInputIsTwoWithPlaceAndRemedy) {
   EXPECT_EQ(weft("catalog show nothing-like-it").status, 2);
 }
 
-TEST_F(Cli, PerftestPrintsItsTableOrItsJson) {
+TEST_F(Cli, PerftestPrintsTableOrJson) {
   Ran table = weft("perftest " + lab("two-node-25g") + " write_bw -s 65536 -n 100 --report_gbits");
   EXPECT_EQ(table.status, 0) << table.err;
   EXPECT_NE(table.out.find(" #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]"),
@@ -91,7 +91,7 @@ TEST_F(Cli, PerftestPrintsItsTableOrItsJson) {
   EXPECT_EQ(all["results"].size(), 23U);
 }
 
-TEST_F(Cli, AnInterruptedRunStillReports) {
+TEST_F(Cli, InterruptedRunReports) {
   Ran ran;
   std::string command =
       "cd " + directory_.string() + " && timeout -s INT 1 " WEFT_BINARY " run " + lab("two-node-400g") +
@@ -105,7 +105,7 @@ TEST_F(Cli, AnInterruptedRunStillReports) {
   EXPECT_NE(slurp(directory_ / "i/report.md").find("Interrupted"), std::string::npos);
 }
 
-TEST_F(Cli, TheReadmeShowsWhatIsPrinted) {
+TEST_F(Cli, ReadmeShowsActualOutput) {
   std::string readme = slurp(std::string(WEFT_SOURCE_DIR) + "/README.md");
   std::size_t begin = readme.find("<!-- sample:first-light -->\n````\n");
   std::size_t end = readme.find("````\n<!-- /sample:first-light -->");
@@ -115,7 +115,7 @@ TEST_F(Cli, TheReadmeShowsWhatIsPrinted) {
   EXPECT_EQ(readme.substr(begin, end - begin), weft("run " + lab("first-light") + " --capture all").out);
 }
 
-TEST_F(Cli, TheCatalogShowsSources) {
+TEST_F(Cli, CatalogShowsSources) {
   Ran list = weft("catalog");
   EXPECT_EQ(list.status, 0);
   EXPECT_NE(list.out.find("cx7-400g"), std::string::npos);

@@ -32,13 +32,13 @@ void expect_table(const std::string& name) {
   EXPECT_EQ(table, draw(play(name, {}, 2))) << name;
 }
 
-TEST(Deadlock, IsTheTableCheckedIn) {
+TEST(Deadlock, MatchesExpectedTable) {
   expect_table("deadlock");
   expect_table("deadlock-watchdog");
 }
 
 // Once the circle is closed not a byte moves: a run that is four times as long delivers what the short one did.
-TEST(Deadlock, DeliversNothingMore) {
+TEST(Deadlock, StopsAllDelivery) {
   Played early = play("deadlock", {"duration=5 ms"}), late = play("deadlock");
   EXPECT_GT(early.received(), 0U);
   EXPECT_EQ(early.received(), late.received());
@@ -52,7 +52,7 @@ TEST(Deadlock, DeliversNothingMore) {
 }
 
 // With routes that do not go round, the same traffic comes to an end.
-TEST(Deadlock, IsMadeByTheRoutes) {
+TEST(Deadlock, IsCausedByRoutes) {
   Played played =
       play("deadlock", {"nodes.sw0.routes=[{to: h2, via: [swp3]}]", "nodes.sw1.routes=[{to: h0, via: [swp3]}]",
                         "nodes.sw2.routes=[{to: h1, via: [swp3]}]"});
@@ -60,7 +60,7 @@ TEST(Deadlock, IsMadeByTheRoutes) {
   EXPECT_EQ(played.xoffs(), 0U);
 }
 
-TEST(Deadlock, WatchdogFreesItAtAPrice) {
+TEST(Deadlock, WatchdogBreaksDeadlockByDropping) {
   Played played = play("deadlock-watchdog");
   for (const lab::FlowOutcome& flow : played.flows()) EXPECT_EQ(flow.row.state, workload::FlowState::kDone);
   EXPECT_GT(played.lost(), 0U);
@@ -73,13 +73,13 @@ TEST(Deadlock, WatchdogFreesItAtAPrice) {
   EXPECT_GT(played.device("sw0").drops.records.front().time_ps, ms(2));
 }
 
-TEST(NicPauseStorm, IsTheTableCheckedIn) {
+TEST(NicPauseStorm, MatchesExpectedTable) {
   expect_table("nic-pause-storm");
 }
 
 // The storm lasts from 1 to 10 ms. leaf0 takes its port to h0 out of service after 2 ms of it, and the flow beside it
 // is free; without a watchdog it stands still until the storm is over.
-TEST(NicPauseStorm, IsContainedByTheWatchdog) {
+TEST(NicPauseStorm, IsContainedByWatchdog) {
   Played played = play("nic-pause-storm");
   EXPECT_EQ(played.port("leaf0:swp1").counters.storms[kRoce], 1U);
   EXPECT_EQ(played.lost(), played.lost(Fate::kWatchdogDrop));
@@ -92,11 +92,11 @@ TEST(NicPauseStorm, IsContainedByTheWatchdog) {
   EXPECT_EQ(without.lost(), 0U);
 }
 
-TEST(WrongDscpMap, IsTheTableCheckedIn) {
+TEST(WrongDscpMap, MatchesExpectedTable) {
   expect_table("wrong-dscp-map");
 }
 
-TEST(WrongDscpMap, LosesAtThatSwitchAlone) {
+TEST(WrongDscpMap, DropsAtMisconfiguredSwitchOnly) {
   Played played = play("wrong-dscp-map");
   EXPECT_GT(played.lost(), 0U);
   EXPECT_EQ(played.lost(), played.device("spine0").drops.total);
@@ -113,13 +113,13 @@ TEST(WrongDscpMap, LosesAtThatSwitchAlone) {
   }
 }
 
-TEST(WrongDscpMap, IsCuredByTheMap) {
+TEST(WrongDscpMap, IsFixedByCorrectMap) {
   Played played = play("wrong-dscp-map", {"nodes.spine0={kind: switch, model: sn3700c}"});
   EXPECT_EQ(played.lost(), 0U);
   EXPECT_GT(played.port("spine0:swp2").counters.xoff_tx[kRoce], 0U);
 }
 
-TEST(CeMarksDirectCable, IsTheTableCheckedIn) {
+TEST(CeMarksDirectCable, MatchesExpectedTable) {
   expect_table("ce-marks-direct-cable");
 }
 
@@ -142,12 +142,12 @@ TEST(CeMarksDirectCable, CountersAgree) {
   EXPECT_EQ(deaf.nic("h0:p0").counters.rp_cnp_ignored, deaf.nic("h1:p0").counters.np_cnp_sent);
 }
 
-TEST(LinkCut, IsTheTableCheckedIn) {
+TEST(LinkCut, MatchesExpectedTable) {
   expect_table("link-cut");
 }
 
 // Lost is what was on its way to the dead cable between the cut at 1 ms and the new routes at 2 ms, at its two ends.
-TEST(LinkCut, LosesUntilRoutesConverge) {
+TEST(LinkCut, DropsUntilRoutesConverge) {
   Played played = play("link-cut");
   for (const lab::FlowOutcome& flow : played.flows()) EXPECT_EQ(flow.row.state, workload::FlowState::kDone);
   EXPECT_GT(played.lost(Fate::kPortDown), 0U);

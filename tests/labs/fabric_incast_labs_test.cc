@@ -21,13 +21,13 @@ Time_ps stopped_ps(const Played& played) {
   return sum_ps;
 }
 
-TEST(Incast, IsTheTableCheckedIn) {
+TEST(Incast, MatchesExpectedTable) {
   expect_table("incast-pfc");
   expect_table("incast-ecn");
 }
 
 // Sixteen flows of 2 MB over one cable: nobody is done earlier than alone, and the last not before all of it fitted.
-TEST(Incast, EndsWhenTheLastByteFits) {
+TEST(Incast, EndsAtFramingBound) {
   double flow_us = line_time_us(2e6, 100);
   for (const char* name : {"incast-pfc", "incast-ecn"}) {
     Played played = play(name);
@@ -45,7 +45,7 @@ TEST(Incast, EndsWhenTheLastByteFits) {
 
 // Sixteen groups with α = 1 share the pool: B / 17 stays free, so the queue cannot grow beyond 16/17 of it and the
 // reserves and headrooms of sixteen ports.
-TEST(Incast, TheQueueIsWhatTheDynamicThresholdAllows) {
+TEST(Incast, QueueStaysAtDynamicThreshold) {
   for (const char* name : {"incast-pfc", "incast-ecn"}) {
     Played played = play(name);
     const lab::SwitchConfig& leaf = *played.device("leaf0").config;
@@ -57,7 +57,7 @@ TEST(Incast, TheQueueIsWhatTheDynamicThresholdAllows) {
   }
 }
 
-TEST(Incast, EcnHalvesTheTimeInPause) {
+TEST(Incast, EcnHalvesPauseTime) {
   Played pfc = play("incast-pfc"), ecn = play("incast-ecn");
   EXPECT_LT(stopped_ps(ecn), stopped_ps(pfc) * 6 / 10);
   EXPECT_EQ(pfc.nic("h0:p0").counters.np_cnp_sent, 0U);
@@ -82,14 +82,14 @@ TEST(Incast, HpccNeedsNoPause) {
   }
 }
 
-TEST(SmallBuffer, IsTheTableCheckedIn) {
+TEST(SmallBuffer, MatchesExpectedTable) {
   expect_table("small-buffer-crs504");
   expect_table("small-buffer-sn3700c");
 }
 
 // Three senders, one receiver: of 5 MB that arrive in a line time, two thirds wait: 3.33 MB per sender. A group with
 // α = 1 among three gets a quarter of the pool: 1.42 MB of the CRS504's, 3.64 MB of the SN3700C's.
-TEST(SmallBuffer, PausesWhenTwoThirdsOfAFlowExceedAQuarterOfThePool) {
+TEST(SmallBuffer, PausesWhenFlowExceedsPoolShare) {
   for (const char* name : {"small-buffer-crs504", "small-buffer-sn3700c"}) {
     for (double size_MB : {2.0, 3.0, 5.0, 6.0}) {
       Played played = play(name, {fmt::format("workloads[incast].size={} MB", size_MB)});
@@ -103,7 +103,7 @@ TEST(SmallBuffer, PausesWhenTwoThirdsOfAFlowExceedAQuarterOfThePool) {
 }
 
 // PFC costs no time here: the receiver's link is the limit on both.
-TEST(SmallBuffer, TheReceiverIsAsFastOnBoth) {
+TEST(SmallBuffer, ReceiverRateIsEqualOnBoth) {
   double bound_us = 3 * line_time_us(5e6, 100) + 10;  // hosts, NICs, the switch and the ACK
   for (const char* name : {"small-buffer-crs504", "small-buffer-sn3700c"}) {
     Played played = play(name);
@@ -111,13 +111,13 @@ TEST(SmallBuffer, TheReceiverIsAsFastOnBoth) {
   }
 }
 
-TEST(SlowReceiver, IsTheTableCheckedIn) {
+TEST(SlowReceiver, MatchesExpectedTable) {
   expect_table("slow-receiver");
 }
 
 // h0 takes 10 Gb/s of what arrives. The flow is done no earlier than that allows, less one receive buffer of 262,016 B;
 // the pauses walk from the NIC outwards; the flow to h1, which is healthy, stands in the same queues.
-TEST(SlowReceiver, PausesBeginAtTheNic) {
+TEST(SlowReceiver, PausesOriginateAtNic) {
   Played played = play("slow-receiver");
   EXPECT_GT(in_us(played.flows(0)[0].row.fct_ps()), (20e6 - 262016) * 8 / 10e3);
   EXPECT_GT(played.nic("h0:p0").counters.tx_pause[kRoce], 0U);
@@ -140,12 +140,12 @@ TEST(SlowReceiver, PausesBeginAtTheNic) {
   EXPECT_EQ(played.nic("h0:p0").counters.rx_discards_phy, 0U);
 }
 
-TEST(EcmpCollision, IsTheTableCheckedIn) {
+TEST(EcmpCollision, MatchesExpectedTable) {
   expect_table("ecmp-collision");
 }
 
 // Two flows of equal size on one cable of 100G: both need twice their line time. Everything is on one uplink.
-TEST(EcmpCollision, HalvesBothFlowsAndLeavesTheOtherUplinkIdle) {
+TEST(EcmpCollision, HalvesBothFlowsAndLeavesOtherUplinkIdle) {
   Played played = play("ecmp-collision");
   double alone_us = line_time_us(20e6, 100);
   for (const lab::FlowOutcome& flow : played.flows())

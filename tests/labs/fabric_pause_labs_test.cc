@@ -60,7 +60,7 @@ std::string xoff_table(const Played& played) {
   return out;
 }
 
-TEST(PausePropagation, IsTheTableCheckedIn) {
+TEST(PausePropagation, MatchesExpectedTable) {
   std::string table = xoff_table(play("pause-propagation"));
   expect_golden("pause-propagation", table);
   EXPECT_EQ(table, xoff_table(play("pause-propagation", {}, 2)));
@@ -69,7 +69,7 @@ TEST(PausePropagation, IsTheTableCheckedIn) {
 // From each congested switch to the one behind it: the pause has to arrive, and then a buffer has to fill. A lossless
 // group alone in its switch gets reserved + αB / (1 + α) with α = 1/8. A stopped port fills it at line rate; the
 // fabric sends on at no less than a third of it (three senders), so that it takes at most 3/2 of that and a round trip.
-TEST(PausePropagation, EachTierHasToFillBeforeItStopsTheNext) {
+TEST(PausePropagation, TiersFillBeforePausingUpstream) {
   Played played = play("pause-propagation");
   auto distance = distances(*played.lab, "h0");
   const lab::SwitchConfig& model = *played.device("core0").config;
@@ -102,7 +102,7 @@ TEST(PausePropagation, EachTierHasToFillBeforeItStopsTheNext) {
   EXPECT_EQ(played.lost(), 0U);
 }
 
-TEST(PausePropagation, BothEndsOfACableCountTheSamePauses) {
+TEST(PausePropagation, CableEndsCountSamePauses) {
   Played played = play("pause-propagation");
   int compared = 0;
   for (const lab::SwitchOutcome& device : played.result.switches) {
@@ -118,7 +118,7 @@ TEST(PausePropagation, BothEndsOfACableCountTheSamePauses) {
   EXPECT_EQ(compared, 11);
 }
 
-TEST(VictimFlow, IsTheTableCheckedIn) {
+TEST(VictimFlow, MatchesExpectedTable) {
   std::string table = tables(play("victim-flow"));
   expect_golden("victim-flow", table);
   EXPECT_EQ(table, tables(play("victim-flow", {}, 2)));
@@ -126,7 +126,7 @@ TEST(VictimFlow, IsTheTableCheckedIn) {
 
 // Arithmetic: h8's 24.51 Gb/s are dealt to the spine's two ports, and each half to the two senders behind it; the
 // victim stands in the queue of one half as a third, so it moves at the rate of h0: a quarter of 24.51.
-TEST(VictimFlow, MovesAtThePaceOfTheQueueItStandsIn) {
+TEST(VictimFlow, RunsAtRateOfSharedQueue) {
   Played played = play("victim-flow");
   double line_Gbps = 25 * 4096 / 4178.0;
   EXPECT_NEAR(gbps(played.flows(1)[0]), line_Gbps / 4, line_Gbps / 40) << "a tenth more: buffers that filled at first";
@@ -139,7 +139,7 @@ TEST(VictimFlow, MovesAtThePaceOfTheQueueItStandsIn) {
   EXPECT_EQ(with_ecn.xoffs(), 0U);
 }
 
-TEST(PfcUnfairness, IsTheTableCheckedIn) {
+TEST(PfcUnfairness, MatchesExpectedTable) {
   for (const char* name : {"pfc-unfairness", "pfc-unfairness-dcqcn"}) {
     std::string table = tables(play(name));
     expect_golden(name, table);
@@ -158,7 +158,7 @@ double jain(const std::vector<lab::FlowOutcome>& flows) {
 
 // The parking lot: leaf0 gives each of its two busy ports half of h0's link. h1 has a port for itself and is done after
 // twice its line time; the other three share a port, and together all four need four times one line time.
-TEST(PfcUnfairness, SharesByPorts) {
+TEST(PfcUnfairness, SharesPerPort) {
   Played played = play("pfc-unfairness");
   double alone_us = line_time_us(100e6, 100);
   EXPECT_NEAR(in_us(played.flows()[0].row.fct_ps()), 2 * alone_us, 0.01 * alone_us);
@@ -169,7 +169,7 @@ TEST(PfcUnfairness, SharesByPorts) {
   EXPECT_EQ(played.lost(), 0U);
 }
 
-TEST(PfcUnfairness, IsCuredByDcqcn) {
+TEST(PfcUnfairness, IsFixedByDcqcn) {
   Played played = play("pfc-unfairness-dcqcn");
   EXPECT_GT(jain(played.flows()), 0.99);
   EXPECT_EQ(played.xoffs(), 0U);

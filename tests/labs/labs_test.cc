@@ -33,7 +33,7 @@ std::vector<std::string> lab_files() {
 
 class ReadyLab : public testing::TestWithParam<std::string> {};
 
-TEST_P(ReadyLab, RunsAndMeetsItsExpectations) {
+TEST_P(ReadyLab, RunsAndMeetsExpectations) {
   std::ifstream file(GetParam());
   std::ostringstream text;
   text << file.rdbuf();
@@ -60,7 +60,7 @@ std::string test_name(const testing::TestParamInfo<std::string>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Labs, ReadyLab, testing::ValuesIn(lab_files()), test_name);
 
-TEST(ReadyLabs, AreAllThere) {
+TEST(ReadyLabs, AreComplete) {
   EXPECT_GE(lab_files().size(), 16U);
 }
 

@@ -43,9 +43,9 @@ Outcome run(const lab::Lab& lab) {
     return {};
   }
   Outcome outcome;
-  outcome.summary = result->workloads[0].flows->summary;
+  outcome.summary = result->workloads[0].as<workload::FlowsOutcome>()->summary;
   EXPECT_EQ(outcome.summary.failed + outcome.summary.unfinished, 0U);
-  for (const lab::FlowOutcome& flow : result->workloads[0].flows->flows) {
+  for (const lab::FlowOutcome& flow : result->workloads[0].as<workload::FlowsOutcome>()->flows) {
     outcome.retransmitted += flow.retransmitted_packets;
     EXPECT_GE(flow.slowdown, 1) << flow.from << " to " << flow.to << ", " << flow.row.size_B << " B";
   }
@@ -77,7 +77,7 @@ void expect_incast(std::string_view fabric, std::uint32_t senders) {
   expect_bound(lab_of(fabric, "kind: dac, length: 2 m", kPfcAlone, workload), senders, fabric);
 }
 
-TEST(Lossless, IncastOnOneSwitchEndsAtTheFramingBound) {
+TEST(Lossless, IncastOnOneSwitchEndsAtFramingBound) {
   for (std::uint32_t senders : {2U, 33U, 127U}) {
     support::FabricLab fabric = support::leaf_spine(1, 0, senders + 1);
     for (lab::LinkConfig& link : fabric.lab.links) link.latency_ps = ns(100);
@@ -90,24 +90,24 @@ TEST(Lossless, IncastOnOneSwitchEndsAtTheFramingBound) {
 }
 
 // Sent again before: from 23:1 on.
-TEST(Lossless, IncastOnLeafAndSpineEndsAtTheFramingBound) {
+TEST(Lossless, IncastOnLeafAndSpineEndsAtFramingBound) {
   for (std::uint32_t senders : {2U, 23U, 64U, 127U}) expect_incast(kLeafSpine, senders);
 }
 
 // Sent again before: 127:1 took 39.4 ms where framing allows 20.7.
-TEST(Lossless, IncastOnAFatTreeEndsAtTheFramingBound) {
+TEST(Lossless, IncastOnFatTreeEndsAtFramingBound) {
   if (support::kSanitized) GTEST_SKIP() << "too long under a sanitizer";
   for (std::uint32_t senders : {2U, 40U, 127U}) expect_incast(kFatTree, senders);
 }
 
-TEST(Lossless, IncastOverFiveKilometresIsNotSentAgain) {
+TEST(Lossless, IncastOverFiveKilometresHasNoRetransmissions) {
   const Outcome outcome = run(lab_of("template: single-switch, hosts: 9", "kind: fibre, length: 5 km", kPfcAlone,
                                      "flows: incast, hosts: all, to: h0, size: 20 MB"));
   EXPECT_EQ(outcome.summary.done, 8U);
   EXPECT_EQ(outcome.retransmitted, 0U);
 }
 
-TEST(Lossless, WebSearchIsNotSentAgain) {
+TEST(Lossless, WebSearchHasNoRetransmissions) {
   for (int load : {60, 80}) {
     const Outcome outcome = run(lab_of(
         "template: leaf-spine, leaves: 8, spines: 4, hosts: 64", "kind: dac, length: 2 m", "{profile: roce-lossless}",
@@ -124,21 +124,21 @@ Outcome to_one(int senders, std::string_view congestion) {
 }
 
 // Swift waited for ACKs that no packet had asked for: 229 packets were sent again, at 84 Gb/s.
-TEST(Lossless, SwiftFillsTheLink) {
+TEST(Lossless, SwiftFillsLink) {
   const Outcome outcome = to_one(8, "algorithm: swift");
   EXPECT_EQ(outcome.retransmitted, 0U);
   EXPECT_GT(outcome.summary.goodput_bps, 97.5e9) << "framing allows 98.0";
   EXPECT_GT(outcome.summary.jain, 0.999);
 }
 
-TEST(Lossless, OtherAlgorithmsSendNothingAgain) {
+TEST(Lossless, OtherAlgorithmsHaveNoRetransmissions) {
   for (std::string_view congestion : {"algorithm: dcqcn", "parameters: paper", "algorithm: timely", "algorithm: hpcc"})
     EXPECT_EQ(to_one(8, congestion).retransmitted, 0U) << congestion;
 }
 
 // HPCC holds a link at 95 %: 4,096 B of every 4,178 and 16 + 24 B of INT are payload. A queue that counts the packet
 // that leaves looks longer than it is, and 2 % of the link is lost at this MTU.
-TEST(Lossless, HpccUsesTheLinkUpToEta) {
+TEST(Lossless, HpccUsesLinkUpToEta) {
   const double limit_bps = 0.95 * 100e9 * 4096 / (4178 + 40);
   const Outcome outcome = to_one(4, "algorithm: hpcc");
   EXPECT_GT(outcome.summary.goodput_bps, 0.985 * limit_bps);
@@ -146,13 +146,13 @@ TEST(Lossless, HpccUsesTheLinkUpToEta) {
 }
 
 // The paper's notification point sends CNPs for each flow, so that each of twelve is slowed down.
-TEST(Lossless, ThePapersCnpsAreForEachFlow) {
+TEST(Lossless, PaperCnpsArePacedPerFlow) {
   lab::Lab lab = lab_of("template: single-switch, hosts: 13", "kind: dac, length: 2 m",
                         "{profile: roce-lossless, congestion: {parameters: paper}}",
                         "flows: incast, hosts: all, to: h0, size: 2 MB");
   auto result = lab::run_lab(lab, {});
   ASSERT_TRUE(result.has_value());
-  for (const lab::FlowOutcome& flow : result->workloads[0].flows->flows)
+  for (const lab::FlowOutcome& flow : result->workloads[0].as<workload::FlowsOutcome>()->flows)
     EXPECT_GT(flow.cnps_received, 10U) << flow.from;
 }
 

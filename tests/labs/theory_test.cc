@@ -199,21 +199,21 @@ void expect_fixed_point(const support::DcqcnLink& link, std::initializer_list<in
   }
 }
 
-TEST(Theory, DcqcnSettlesAtItsFixedPointOnThePapersRamp) {
+TEST(Theory, DcqcnSettlesAtFixedPointOnPaperRamp) {
   expect_fixed_point(paper_link(200e3, 0.01), {2, 3, 4, 5, 6, 7, 8, 9, 10}, ms(800));
 }
 
 // From 11 flows on the queue's noise reaches Kmax, where p jumps from 1 % to 1: the marking does not stay on the ramp
 // (docs/mechanisms/dcqcn.md). The same slope, longer, keeps it there.
-TEST(Theory, DcqcnOnTheSameSlopeTwiceAsLong) {
+TEST(Theory, DcqcnOnRampOfDoubleLength) {
   expect_fixed_point(paper_link(400e3, 0.02), {11, 12, 13, 14, 15, 16}, ms(800));
 }
 
-TEST(Theory, DcqcnOnTheSameSlopeFourTimesAsLong) {
+TEST(Theory, DcqcnOnRampOfFourfoldLength) {
   expect_fixed_point(paper_link(800e3, 0.04), {18, 20, 24, 28}, ms(600));
 }
 
-TEST(Theory, DcqcnOnALongFlatRampHoldsSixtyFourFlows) {
+TEST(Theory, DcqcnOnLongFlatRampHoldsSixtyFourFlows) {
   expect_fixed_point(paper_link(3200e3, 0.1), {2, 32, 48, 64}, ms(600));
   // On a ramp that is so steep for its share p moves with the queue: docs/mechanisms/dcqcn.md has +9 % at 16 and +10 %
   // at 24 from a simulation that knows nothing of the fabric, and seeds differ by 2 %.
@@ -222,7 +222,7 @@ TEST(Theory, DcqcnOnALongFlatRampHoldsSixtyFourFlows) {
 
 // There the fixed point is off the ramp. Marks on the way out keep the queue leaning on Kmax, across which it goes
 // again and again; marks on the way in are a queue older, and it swings between empty and beyond Kmax.
-TEST(Theory, BeyondTheRampTheQueueSwingsAcrossKmax) {
+TEST(Theory, QueueOscillatesAroundKmaxBeyondRamp) {
   const support::DcqcnLink link = paper_link(200e3, 0.01);
   print_head();
   for (int flows : {16, 20, 24}) {
@@ -290,7 +290,7 @@ class MarkRecorder {
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> arrived_;  // queue at arrival, by source and PSN
 };
 
-TEST(Theory, MarksFollowTheRampPacketByPacket) {
+TEST(Theory, MarksFollowRampPacketByPacket) {
   for (bool at_enqueue : {false, true}) {
     fabric::EcnRamp ramp{true, 5'000, 200'000, 300'000'000, 0, true, at_enqueue};
     const lab::Lab lab = star(2, ramp);
@@ -351,16 +351,16 @@ qos:
     EXPECT_EQ(host.nics[0].model.ack_timeout_mode, nic::AckTimeoutMode::kConnectX);
   lab::WorkloadConfig workload;
   workload.name = "incast";
-  workload.flows.emplace();
-  workload.flows->flows = workload::incast(senders, 0, 2'000'000);
+  workload.options.emplace<workload::FlowOptions>().flows = workload::incast(senders, 0, 2'000'000);
   for (std::uint32_t h = 0; h < lab->hosts.size(); ++h) workload.flow_ports.push_back({h, 0, 0});
   lab->workloads.push_back(workload);
   auto result = lab::run_lab(*lab, {});
   if (!result) return 0;
-  const workload::FlowSummary& summary = result->workloads[0].flows->summary;
+  const workload::FlowSummary& summary = result->workloads[0].as<workload::FlowsOutcome>()->summary;
   EXPECT_EQ(summary.done, senders.size());
   for (const lab::SwitchOutcome& device : result->switches) EXPECT_EQ(device.drops.total, 0U) << device.config->name;
-  for (const lab::FlowOutcome& flow : result->workloads[0].flows->flows) EXPECT_EQ(flow.retransmitted_packets, 0U);
+  for (const lab::FlowOutcome& flow : result->workloads[0].as<workload::FlowsOutcome>()->flows)
+    EXPECT_EQ(flow.retransmitted_packets, 0U);
   return summary.last_end_ps;
 }
 
@@ -374,13 +374,13 @@ void expect_bound(const std::vector<std::uint32_t>& senders, double other_us) {
   EXPECT_NEAR(last_us / other_us, 1, 0.02);
 }
 
-TEST(Theory, IncastOfSixteenEndsAtTheFramingBound) {
+TEST(Theory, IncastOfSixteenEndsAtFramingBound) {
   std::vector<std::uint32_t> senders;
   for (std::uint32_t i = 0; i < 16; ++i) senders.push_back(1 + 8 * i);
   expect_bound(senders, 2612);
 }
 
-TEST(Theory, IncastOfEverybodyEndsAtTheFramingBound) {
+TEST(Theory, IncastOfAllHostsEndsAtFramingBound) {
   if (support::kSanitized) GTEST_SKIP() << "too long under a sanitizer";
   std::vector<std::uint32_t> senders(127);
   std::iota(senders.begin(), senders.end(), 1U);

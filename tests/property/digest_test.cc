@@ -23,7 +23,7 @@ TEST(Digest, WriteBandwidth) {
   EXPECT_EQ(outcome.result.ports[0].counters.tx().packets, 200U * 16);
   EXPECT_EQ(outcome.result.ports[0].counters.tx().bytes, 200U * (16 * (4096 + 58) + 16));
   // At most the line rate, at least 99 % of it: 16 * 4178 + 16 bytes of line time for a message.
-  const workload::BwMeasure& bw = outcome.result.workloads[0].perftest->rows[0].bw[0];
+  const workload::BwMeasure& bw = outcome.result.workloads[0].as<workload::PerftestResult>()->rows[0].bw[0];
   double line_ps = 200.0 * (16 * 4178 + 16) * 80;
   EXPECT_GE(static_cast<double>(bw.elapsed_ps), line_ps);
   EXPECT_LE(static_cast<double>(bw.elapsed_ps), 1.01 * line_ps);
@@ -45,11 +45,12 @@ TEST(Digest, SendAndReadLatency) {
   EXPECT_EQ(outcome.result.links[1].ledger.sent, 100U * 2 + 100);
   // A READ's round trip has at least both frames, both flights and both pipelines.
   Time_ps least_ps = (98 + 86 + 64) * 80 + 2 * (ns(500) + ns(100));
-  for (Time_ps sample_ps : outcome.result.workloads[1].perftest->rows[0].samples_ps) EXPECT_GT(sample_ps, least_ps);
+  for (Time_ps sample_ps : outcome.result.workloads[1].as<workload::PerftestResult>()->rows[0].samples_ps)
+    EXPECT_GT(sample_ps, least_ps);
   EXPECT_EQ(digest(outcome.json), 17393068919947453024ULL) << outcome.json;
 }
 
-TEST(Digest, TransfersOverALossyCable) {
+TEST(Digest, TransfersOverLossyCable) {
   lab::Lab lab = support::two_host_lab(support::test_nic(), 1500);
   lab.seed = 5;
   for (auto op : {workload::TransferOp::kWrite, workload::TransferOp::kSend, workload::TransferOp::kRead,
@@ -69,8 +70,8 @@ TEST(Digest, TransfersOverALossyCable) {
   lab.faults.push_back(loss);
   Outcome outcome = support::run(lab);
   for (const lab::WorkloadOutcome& workload : outcome.result.workloads) {
-    EXPECT_EQ(workload.transfer->verified, 20U);
-    EXPECT_EQ(workload.transfer->failed, 0U);
+    EXPECT_EQ(workload.as<workload::TransferResult>()->verified, 20U);
+    EXPECT_EQ(workload.as<workload::TransferResult>()->failed, 0U);
   }
   // WRITE, SEND: 10 packets each; READ: 10 response packets each. What was lost or discarded was sent again.
   const lab::LinkOutcome& there = outcome.result.links[0];
@@ -83,7 +84,7 @@ TEST(Digest, TransfersOverALossyCable) {
 }
 
 // Seven hosts of a leaf-spine fabric send to the eighth, with PFC, ECN and DCQCN.
-TEST(Digest, IncastOverALeafSpineFabric) {
+TEST(Digest, IncastOverLeafSpine) {
   fabric::SwitchQos qos = support::lossless_qos();
   qos.ingress_pool_B = qos.egress_pool_B = 1 << 20;
   qos.queues[3].ecn = {.enabled = true, .min_B = 20'000, .max_B = 200'000, .probability_ppb = 300'000'000};

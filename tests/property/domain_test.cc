@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "support/labs.h"
+#include "support/sanitized.h"
 
 namespace weft {
 namespace {
@@ -72,7 +73,7 @@ class Scratch {
   std::filesystem::path path_;
 };
 
-TEST(Domains, DomainsThreadsAndWindowsGiveTheSameBytes) {
+TEST(Domains, DomainsThreadsAndWindowsGiveSameBytes) {
   Scratch scratch;
   lab::Lab lab = busy_lab();
   Outcome expected = support::run(lab, {}, scratch.file("expected.pcapng"));
@@ -81,6 +82,7 @@ TEST(Domains, DomainsThreadsAndWindowsGiveTheSameBytes) {
   ASSERT_GT(expected_capture.size(), 1'000'000U);
   for (std::uint32_t domains : {1U, 2U}) {
     for (std::uint32_t threads : {1U, 2U}) {
+      if (support::kSanitized && threads == 1) continue;  // no races to find
       for (std::int64_t divisor : {1, 3}) {
         lab::SessionOptions options;
         options.domains = domains;
@@ -101,14 +103,15 @@ TEST(Domains, CaptureChangesNothing) {
   Scratch scratch;
   lab::Lab lab = busy_lab();
   // Payload travels only where somebody looks: leave only what does not look by itself.
-  std::erase_if(lab.workloads, [](const lab::WorkloadConfig& w) { return w.transfer.has_value(); });
+  std::erase_if(lab.workloads,
+                [](const lab::WorkloadConfig& w) { return w.as<workload::TransferOptions>() != nullptr; });
   Outcome with = support::run(lab, {}, scratch.file("capture.pcapng"));
   EXPECT_GT(with.result.captured_frames, 0U);
   EXPECT_EQ(support::run(lab).json, with.json);
   EXPECT_EQ(support::run(busy_lab()).json, support::run(busy_lab(), {}, scratch.file("busy.pcapng")).json);
 }
 
-TEST(Domains, SameSeedTwiceIsTheSame) {
+TEST(Domains, SameSeedRepeatsExactly) {
   Scratch scratch;
   lab::Lab lab = busy_lab();
   Outcome one = support::run(lab, {}, scratch.file("a/capture.pcapng"));
@@ -118,7 +121,7 @@ TEST(Domains, SameSeedTwiceIsTheSame) {
               support::read_file(scratch.file("b/capture.pcapng")));
 }
 
-TEST(Domains, AnotherSeedIsAnotherRun) {
+TEST(Domains, OtherSeedChangesRun) {
   Scratch scratch;
   lab::Lab lab = busy_lab();
   Outcome one = support::run(lab, {}, scratch.file("a/capture.pcapng"));
@@ -129,14 +132,16 @@ TEST(Domains, AnotherSeedIsAnotherRun) {
                support::read_file(scratch.file("b/capture.pcapng")));
 }
 
-TEST(Domains, TheNoisyWorldStillDeliversEverything) {
+TEST(Domains, FaultyLabDeliversEverything) {
   const lab::Lab lab = busy_lab();  // results point into it
   const Outcome ran = support::run(lab);
   for (const lab::WorkloadOutcome& outcome : ran.result.workloads) {
-    if (!outcome.transfer) continue;
-    EXPECT_FALSE(outcome.transfer->stalled) << outcome.config->name;
-    EXPECT_EQ(outcome.transfer->completed, 30U) << outcome.config->name;
-    EXPECT_TRUE(outcome.config->transfer->ud || outcome.transfer->verified == 30) << outcome.config->name;
+    const auto* transfer = outcome.as<workload::TransferResult>();
+    if (transfer == nullptr) continue;
+    EXPECT_FALSE(transfer->stalled) << outcome.config->name;
+    EXPECT_EQ(transfer->completed, 30U) << outcome.config->name;
+    EXPECT_TRUE(outcome.config->as<workload::TransferOptions>()->ud || transfer->verified == 30)
+        << outcome.config->name;
   }
 }
 

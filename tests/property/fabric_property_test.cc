@@ -236,7 +236,7 @@ void check_lab(std::uint64_t seed, bool threaded, Coverage& coverage) {
   }
 }
 
-TEST(FabricProperty, RandomFabricsKeepTheirPromises) {
+TEST(FabricProperty, RandomFabricsKeepInvariants) {
   Coverage coverage;
   if (const char* seed = std::getenv("WEFT_FABRIC_SEED")) {
     check_lab(std::strtoull(seed, nullptr, 10), true, coverage);

@@ -117,7 +117,7 @@ std::string describe(const lab::Lab& lab) {
       lab.hosts[0].nics[0].model.end_to_end_credits, lab.hosts[0].nics[0].model.ack_interval_packets,
       lab.hosts[0].nics[0].model.max_rd_atomic);
   for (const lab::WorkloadConfig& w : lab.workloads) {
-    const workload::TransferOptions& t = *w.transfer;
+    const workload::TransferOptions& t = *w.as<workload::TransferOptions>();
     text += fmt::format(
         "  {}: op {}{}, {} B x {}, depth {}, timeout {}, retry {}, receive delay {} ps, from host {}, start {}\n",
         w.name, static_cast<int>(t.op), t.ud ? " UD" : "", t.size_B, t.count, t.depth, t.timeout, t.retry_cnt,
@@ -142,8 +142,8 @@ bool reorders(const lab::Lab& lab) {
 }
 
 void check_transfer(const lab::WorkloadOutcome& outcome, const lab::Lab& lab) {
-  const workload::TransferOptions& options = *outcome.config->transfer;
-  const workload::TransferResult& t = *outcome.transfer;
+  const workload::TransferOptions& options = *outcome.config->as<workload::TransferOptions>();
+  const workload::TransferResult& t = *outcome.as<workload::TransferResult>();
   RC_ASSERT(!t.stalled);
   RC_ASSERT(t.completed + t.failed == t.posted);
   RC_ASSERT(t.out_of_order == 0U);
@@ -188,9 +188,11 @@ void check_counters(const lab::RunResult& result, const lab::Lab& lab) {
     std::uint64_t atomics = 0;
     bool all_completed = true;
     for (const lab::WorkloadOutcome& outcome : result.workloads) {
-      if (outcome.config->server.host != server || outcome.config->transfer->op < TransferOp::kFetchAdd) continue;
-      atomics += outcome.config->transfer->count;
-      all_completed = all_completed && outcome.transfer->failed == 0;
+      if (outcome.config->server.host != server ||
+          outcome.config->as<workload::TransferOptions>()->op < TransferOp::kFetchAdd)
+        continue;
+      atomics += outcome.config->as<workload::TransferOptions>()->count;
+      all_completed = all_completed && outcome.as<workload::TransferResult>()->failed == 0;
     }
     // Executed exactly once each; where a requester gave up, at most once.
     std::uint64_t executed = result.ports[server].counters.rx_atomic_requests;
@@ -208,7 +210,7 @@ bool exact_world(const lab::Lab& lab) {
     if (!loses || f.rule.frames != FaultFrames::kRequest) return false;
   }
   return std::all_of(lab.workloads.begin(), lab.workloads.end(), [](const lab::WorkloadConfig& w) {
-    return w.transfer->op < TransferOp::kRead && !w.transfer->ud;
+    return w.as<workload::TransferOptions>()->op < TransferOp::kRead && !w.as<workload::TransferOptions>()->ud;
   });
 }
 
@@ -220,13 +222,16 @@ void check_lab(const lab::Lab& lab, const std::string& capture) {
   RC_ASSERT(result.ledger_balances());
   bool failed = false;
   for (const lab::WorkloadOutcome& workload : result.workloads) {
-    RC_LOG() << workload.config->name << ": posted " << workload.transfer->posted << ", completed "
-             << workload.transfer->completed << ", failed " << workload.transfer->failed << ", verified "
-             << workload.transfer->verified << ", received " << workload.transfer->received << ", out of order "
-             << workload.transfer->out_of_order << ", status " << workload.transfer->wc_status << ", stalled "
-             << workload.transfer->stalled << "\n";
+    RC_LOG() << workload.config->name << ": posted " << workload.as<workload::TransferResult>()->posted
+             << ", completed " << workload.as<workload::TransferResult>()->completed << ", failed "
+             << workload.as<workload::TransferResult>()->failed << ", verified "
+             << workload.as<workload::TransferResult>()->verified << ", received "
+             << workload.as<workload::TransferResult>()->received << ", out of order "
+             << workload.as<workload::TransferResult>()->out_of_order << ", status "
+             << workload.as<workload::TransferResult>()->wc_status << ", stalled "
+             << workload.as<workload::TransferResult>()->stalled << "\n";
     check_transfer(workload, lab);
-    failed = failed || workload.transfer->failed > 0;
+    failed = failed || workload.as<workload::TransferResult>()->failed > 0;
   }
   for (const lab::LinkOutcome& link : result.links) RC_ASSERT(link.in_flight == 0U);
   check_counters(result, lab);
@@ -245,7 +250,7 @@ void check_lab(const lab::Lab& lab, const std::string& capture) {
   RC_ASSERT(support::run(lab, {}, capture).json == outcome.json);
 }
 
-TEST(FaultProperty, DataArrivesIntactOrTheErrorIsReported) {
+TEST(FaultProperty, DataArrivesIntactOrErrorIsReported) {
   // The same cases in every run; RC_PARAMS="seed=… max_success=…" asks for others.
   setenv("RC_PARAMS", "seed=20261116 max_success=200 noshrink=1", 0);
   std::string capture =

@@ -265,20 +265,20 @@ std::vector<Case> field_cases(std::span<const lab::ModelField<Model>> fields, co
   return cases;
 }
 
-TEST(Settable, EveryNicFieldRuns) {
+TEST(Settable, NicFieldsRunAtOddValues) {
   std::vector<Case> cases = field_cases(lab::nic_fields(), "nodes.h0.nics[0].set.");
   expect_all_run(cases, 200);
 }
 
-TEST(Settable, EveryHostFieldRuns) {
+TEST(Settable, HostFieldsRunAtOddValues) {
   expect_all_run(field_cases(lab::host_fields(), "nodes.h0.set."), 80);
 }
 
-TEST(Settable, EverySwitchFieldRuns) {
+TEST(Settable, SwitchFieldsRunAtOddValues) {
   expect_all_run(field_cases(lab::switch_fields(), "nodes.s0.set."), 150);
 }
 
-TEST(Settable, EveryQosKeyRuns) {
+TEST(Settable, QosKeysRunAtOddValues) {
   std::vector<Case> cases;
   add_keys("qos.", lab::qos_keys(), cases);
   add_keys("qos.pfc.", lab::pfc_keys(), cases);
@@ -304,7 +304,7 @@ void add_parameters(const std::string& algorithm, std::span<const lab::Parameter
   }
 }
 
-TEST(Settable, EveryParameterOfCongestionControlRuns) {
+TEST(Settable, CongestionParametersRunAtOddValues) {
   std::vector<Case> cases;
   add_keys("qos.congestion.",
            std::vector<std::string_view>{"algorithm", "parameters", "MIN_TIME_BETWEEN_CNPS", "ROCE_CC_PRIO_MASK"},
@@ -316,7 +316,7 @@ TEST(Settable, EveryParameterOfCongestionControlRuns) {
   expect_all_run(cases, 150);
 }
 
-TEST(Settable, EveryKeyOfCablesPortsAndRoutingRuns) {
+TEST(Settable, CablePortAndRoutingKeysRunAtOddValues) {
   std::vector<Case> cases;
   add_keys("links[0].cable.", lab::cable_keys(), cases);
   add_keys("links[3].cable.", lab::cable_keys(), cases);
@@ -327,7 +327,7 @@ TEST(Settable, EveryKeyOfCablesPortsAndRoutingRuns) {
   expect_all_run(cases, 80);
 }
 
-TEST(Settable, EveryKeyOfFaultsAndWorkloadsRuns) {
+TEST(Settable, FaultAndWorkloadKeysRunAtOddValues) {
   // One of each kind; a sanitizer has time for a few.
   std::vector<std::string> places{"faults[1].", "workloads[incast]."};
   if (!support::kSanitized) {

@@ -99,8 +99,7 @@ class FabricLab {
   void add_flows(const std::string& name, std::vector<workload::Flow> flows) {
     lab::WorkloadConfig config;
     config.name = name;
-    config.flows = workload::FlowOptions{};
-    config.flows->flows = std::move(flows);
+    config.options.emplace<workload::FlowOptions>().flows = std::move(flows);
     for (std::uint32_t h = 0; h < lab.hosts.size(); ++h) config.flow_ports.push_back({h, 0, 0});
     lab.workloads.push_back(config);
   }

@@ -2,7 +2,11 @@
 // thrown away: ledgers, buffers, logs. Also a digest of everything that a run can be asked for.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <map>
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -16,6 +20,8 @@ struct FabricRunOptions {
   std::uint32_t domains = 1;
   std::uint32_t threads = 1;
   std::int64_t window_divisor = 1;
+  engine::Part part{};                   // the domains that this run has
+  engine::Exchange* exchange = nullptr;  // to those that have the others
 };
 
 class FabricRun {
@@ -24,13 +30,16 @@ class FabricRun {
     for (const lab::WorkloadConfig& config : lab.workloads) {
       std::vector<workload::Endpoint> ends;
       for (const lab::PortRef& port : config.flow_ports) ends.push_back(world_.endpoint(port, 0));
-      flows_.push_back(std::make_unique<workload::FlowRun>(*config.flows, std::move(ends)));
+      flows_.push_back(std::make_unique<workload::FlowRun>(*config.as<workload::FlowOptions>(), std::move(ends)));
       flows_.back()->start_phase(config.start_ps.value_or(0));
     }
+    if (options.exchange != nullptr) world_.engine().share(*options.exchange);
     const Time_ps end_ps = lab.duration_ps.value_or(kNever_ps);
     at_rest_ = world_.engine().run(end_ps, options.threads) == engine::RunEnd::kIdle;
     end_ps_ = at_rest_ ? world_.last_event_ps() : end_ps;
-    for (std::uint32_t s = 0; s < world_.switch_count(); ++s) world_.fabric_switch(s).settle_ledgers();
+    for (std::uint32_t s = 0; s < world_.switch_count(); ++s) {
+      if (world_.has_switch(s)) world_.fabric_switch(s).settle_ledgers();
+    }
   }
 
   lab::World& world() { return world_; }
@@ -65,11 +74,56 @@ class FabricRun {
     return state_;
   }
 
+  // One digest for each thing that belongs to one engine, by name: those of several that share a world are together
+  // those of one that has all of it.
+  std::map<std::string, std::uint64_t> digests() {
+    std::map<std::string, std::uint64_t> all;
+    auto start = [&] { state_ = kFnvOffset; };
+    for (std::size_t r = 0; r < flows_.size(); ++r) {
+      const auto& rows = flows_[r]->rows();
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (rows[i].state == workload::FlowState::kWaiting) continue;
+        start();
+        add(rows[i].qpn), add(rows[i].remote_qpn), add(rows[i].first_post_ps), add(rows[i].end_ps), add(rows[i].state);
+        all[fmt::format("flow {} of {}", i, r)] = state_;
+      }
+    }
+    for (std::uint32_t port = 0; port < world_.port_count(); ++port) {
+      nic::Device* device = world_.device(port);
+      if (device == nullptr) continue;
+      start();
+      add(device->counters);
+      add_log(device->pause_log());
+      all[world_.book()[port].name] = state_;
+    }
+    for (std::uint32_t s = 0; s < world_.switch_count(); ++s) {
+      if (!world_.has_switch(s)) continue;
+      start();
+      add_switch(world_.fabric_switch(s));
+      all[fmt::format("switch {}", s)] = state_;
+    }
+    for (const lab::WorldLink& link : world_.links()) {
+      const std::string& from = world_.book()[link.from].name;
+      if (link.direction->outlet().is_connected()) {
+        start();
+        add(link.direction->sent);
+        all["sent by " + from] = state_;
+      }
+      if (link.direction->inlet() != nullptr) {
+        start();
+        add(link.direction->received);
+        all["received from " + from] = state_;
+      }
+    }
+    return all;
+  }
+
  private:
   static lab::WorldOptions world_options(const FabricRunOptions& options) {
     lab::WorldOptions world;
     world.domains = options.domains;
     world.window_divisor = options.window_divisor;
+    world.part = options.part;
     return world;
   }
 

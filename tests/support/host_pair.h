@@ -42,9 +42,9 @@ class HostPair {
       hosts_[side] = std::make_unique<host::Host>(options.host, engine_.domain(0), 1, side);
     for (std::uint32_t from = 0; from < 2; ++from) {
       fabric::LinkTiming timing{80, us(1), options.model[1 - from].rx_latency_ps, ns(300), 0};
-      engine::Channel& channel = engine_.connect(0, 0, hosts_[1 - from]->node(),
-                                                 timing.flight_ps + std::min(timing.pipeline_ps, timing.response_ps));
-      links_[from] = std::make_unique<fabric::LinkDirection>(channel, engine_.domain(0), engine_.domain(0), timing);
+      engine::LinkEnds ends = engine_.connect(0, 0, hosts_[1 - from]->node(),
+                                              timing.flight_ps + std::min(timing.pipeline_ps, timing.response_ps));
+      links_[from] = std::make_unique<fabric::LinkDirection>(ends, &engine_.domain(0), &engine_.domain(0), timing);
       if (options.faults[from].empty()) continue;
       wrappers_[from] = std::make_unique<fabric::LinkWrapper>(options.faults[from], 1, from, 1 - from, 0.0);
       links_[from]->wrap(wrappers_[from].get());

@@ -29,8 +29,8 @@ class OutsideHost {
     const std::uint32_t nodes[2] = {port_->node(), host_->node()};
     for (std::uint32_t from = 0; from < 2; ++from) {
       fabric::LinkTiming timing{80, us(1), ns(100), ns(300), 0};
-      engine::Channel& channel = engine_.connect(0, 0, nodes[from], timing.flight_ps + timing.pipeline_ps);
-      links_[from] = std::make_unique<fabric::LinkDirection>(channel, engine_.domain(0), engine_.domain(0), timing);
+      engine::LinkEnds ends = engine_.connect(0, 0, nodes[from], timing.flight_ps + timing.pipeline_ps);
+      links_[from] = std::make_unique<fabric::LinkDirection>(ends, &engine_.domain(0), &engine_.domain(0), timing);
     }
     if (!faults.empty()) {
       wrapper_ = std::make_unique<fabric::LinkWrapper>(std::move(faults), 1, kOutsidePort, kHostPort, 0.0);

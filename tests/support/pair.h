@@ -15,6 +15,7 @@
 #include "nic/device.h"
 #include "nic/roce_packet.h"
 #include "nic/transport.h"
+#include "support/bytes.h"
 #include "support/models.h"
 
 namespace weft::support {
@@ -74,7 +75,7 @@ class Node {
     if (options.tune) options.tune(port_, config);
     device_ = std::make_unique<nic::Device>(std::move(config), card_, out, in);
     bytes_.resize(kMemory_B);
-    for (std::size_t i = 0; i < bytes_.size(); ++i) bytes_[i] = static_cast<std::uint8_t>(mix64(port_ * kMemory_B + i));
+    fill_pattern(bytes_, port_ * kMemory_B);
     key = device_->memory().add(kVa[port_], kMemory_B, {true, true, true, true}, bytes_);
     send_cq = device_->create_cq(4096);
     receive_cq = device_->create_cq(4096);
@@ -147,9 +148,9 @@ class Pair {
       fabric::LinkTiming timing{80, kFlight_ps, options.model[to].rx_latency_ps, options.pause_response_ps, 0};
       engine::Domain& source = engine_.domain(from % options.domains);
       engine::Domain& destination = engine_.domain(to % options.domains);
-      engine::Channel& channel = engine_.connect(from % options.domains, to % options.domains, nodes_[to]->node(),
-                                                 timing.flight_ps + std::min(timing.pipeline_ps, timing.response_ps));
-      links_[from] = std::make_unique<fabric::LinkDirection>(channel, source, destination, timing);
+      engine::LinkEnds ends = engine_.connect(from % options.domains, to % options.domains, nodes_[to]->node(),
+                                              timing.flight_ps + std::min(timing.pipeline_ps, timing.response_ps));
+      links_[from] = std::make_unique<fabric::LinkDirection>(ends, &source, &destination, timing);
       wrappers_[from] = std::make_unique<fabric::LinkWrapper>(options.faults[from], options.seed, from, to, 0.0);
       wrappers_[from]->set_send_tap({&sent_[from], &Pair::record});
       links_[from]->wrap(wrappers_[from].get());

@@ -288,7 +288,7 @@ class RandomLab {
       if (i > 0) workload.start_ps = us(dice_.pick(0, 50));
       if (i == 0) workload.start_ps = 0;
       for (std::uint32_t h = 0; h < lab_.hosts.size(); ++h) workload.flow_ports.push_back({h, 0, 0});
-      workload.flows = any_flows(static_cast<std::uint32_t>(lab_.hosts.size()));
+      workload.options = any_flows(static_cast<std::uint32_t>(lab_.hosts.size()));
       lab_.workloads.push_back(std::move(workload));
     }
   }
@@ -368,7 +368,7 @@ class RandomLab {
 
   // At a host that is sent to.
   void add_storm() {
-    const workload::FlowOptions& flows = *lab_.workloads.front().flows;
+    const workload::FlowOptions& flows = *lab_.workloads.front().as<workload::FlowOptions>();
     const std::uint32_t victim = flows.flows.back().destination;
     lab::FaultConfig fault;
     fault.from = {victim, 0, 0};

@@ -105,9 +105,7 @@ inline Fate receive_data(nic::Device& device, nic::QueuePair& qp, Packet& packet
   if (!known) {
     const Where& where = engine::own_words<Where>(device.cold_of(packet));
     resp.is_write = true;
-    resp.va = where.va;
-    resp.rkey = where.rkey;
-    resp.left_B = packet.payload_B;
+    resp.aim(where.va, where.rkey, packet.payload_B);
     if (device.place(qp, packet, now_ps) != nic::Device::Placed::kDone) {
       device.enter_error(qp, now_ps);
       return Fate::kRefused;

@@ -256,8 +256,8 @@ class SwitchBench {
   }
   fabric::LinkDirection& add_link(std::uint32_t node, fabric::LinkTiming timing, engine::Inbox inbox) {
     Time_ps latency_ps = timing.flight_ps + std::min(timing.pipeline_ps, timing.response_ps);
-    engine::Channel& channel = engine_.connect(0, 0, node, latency_ps, inbox);
-    links_.push_back(std::make_unique<fabric::LinkDirection>(channel, domain(), domain(), timing));
+    engine::LinkEnds ends = engine_.connect(0, 0, node, latency_ps, inbox);
+    links_.push_back(std::make_unique<fabric::LinkDirection>(ends, &domain(), &domain(), timing));
     return *links_.back();
   }
 

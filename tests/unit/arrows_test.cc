@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -37,8 +38,7 @@ const std::vector<Module>& modules() {
       {"catalog", {"base", "text", "fabric", "nic", "host"}},
       {"model", {"base", "wire", "engine", "fabric", "nic", "host", "workload", "text", "catalog"}},
       {"results", {"base", "wire", "engine", "fabric", "nic", "host", "workload", "text", "catalog", "model"}},
-      {"labfile",
-       {"base", "wire", "engine", "fabric", "nic", "host", "workload", "text", "catalog", "model", "results"}},
+      {"labfile", {"base", "wire", "engine", "fabric", "nic", "host", "workload", "text", "catalog", "model"}},
       {"world",
        {"base", "wire", "engine", "fabric", "nic", "host", "observe", "workload", "text", "catalog", "model",
         "results"}},
@@ -151,12 +151,34 @@ class FileChecker {
                              "ME"}) {
       if (line.find(word) != line.npos) complain(number, std::string(word) + ": an issue is the place for it");
     }
+    check_kinds(number, line);
+    if (module_ == "live" && (line.find("engine().run(") != line.npos || line.find("engine.run(") != line.npos))
+      complain(number, "a world is driven through its session (world/session.h)");
     const std::string name = included(line);
     if (name.empty()) return;
     if (name[0] == '"') {
       check_own_include(number, name.substr(1));
     } else {
       check_foreign_include(number, name.substr(1));
+    }
+  }
+
+  // A kind of workload is named in its own files and in the one list of kinds (workload/kinds.h).
+  void check_kinds(std::size_t number, const std::string& line) {
+    static const std::pair<std::string_view, std::vector<std::string_view>> kKinds[] = {
+        {"perftest", {"PerftestOptions", "PerftestResult"}},
+        {"transfer", {"TransferOptions", "TransferResult"}},
+        {"flow", {"FlowOptions", "FlowsOutcome"}},
+        {"program", {"ProgramOptions", "ProgramsOutcome"}}};
+    static const std::vector<std::string_view> kModules = {"model", "labfile", "results", "world"};
+    if (std::find(kModules.begin(), kModules.end(), module_) == kModules.end()) return;
+    if (path_.starts_with("world/matrix_run")) return;  // many runs of one perftest
+    for (const auto& [word, types] : kKinds) {
+      if (path_.find(word) != path_.npos) continue;
+      for (std::string_view type : types) {
+        if (line.find(type) != line.npos)
+          complain(number, std::string(type) + ": what a kind of workload does is in a file of its own");
+      }
     }
   }
 
@@ -212,7 +234,7 @@ std::vector<std::string> check(const std::string& path, const std::string& text)
   return FileChecker(path, text).check();
 }
 
-TEST(Arrows, SourcesFollowTheRules) {
+TEST(Arrows, SourcesFollowRules) {
   const fs::path root = fs::path(WEFT_SOURCE_DIR) / "src";
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root)) {
@@ -232,7 +254,7 @@ TEST(Arrows, SourcesFollowTheRules) {
 }
 
 // Words that engineers stumbled over (STYLE: write as the manuals of this field do). Names, comments and documentation.
-TEST(Arrows, WordsThatEngineersDoNotUse) {
+TEST(Arrows, AvoidsListedWords) {
   const std::string kWords[] = {"wall's clock", "in vain",      "in_vain",      "InVain",       "strangers",
                                 "look_around",  "look_outside", "look_at_lent", "newcomers",    "greet_",
                                 "no business",  "is a lie",     "plays the",    "on_stage",     "is_hit_by_red",
@@ -258,6 +280,45 @@ TEST(Arrows, WordsThatEngineersDoNotUse) {
   EXPECT_GT(files, 400u);
 }
 
+// The name of the test that a line declares; empty otherwise. A name that stands on the next line is not seen.
+std::string test_name(const std::string& line) {
+  static const std::regex kTest(R"(^(?:TEST|TEST_F|TEST_P|RC_GTEST_PROP|RC_GTEST_FIXTURE_PROP)\(\w+, (\w+)[,)])");
+  std::smatch match;
+  return std::regex_search(line, match, kTest) ? match[1].str() : "";
+}
+// A statement of behaviour in CamelCase; articles, pronouns and "nobody" make a sentence of it.
+bool is_sentence(const std::string& name) {
+  static const std::regex kOpening(
+      "^(The|A|An|Its|It|They|Nobody|Nothing|Somebody|Everybody|Every|Each|That|Who)(?=[A-Z])");
+  static const std::regex kInside("(The|Nobody|Somebody|Whatever|Whoever|Anybody)(?=[A-Z]|$)");
+  static const std::regex kArticle("[a-z](A|An)(?=[A-Z][a-z])");
+  return std::regex_search(name, kOpening) || std::regex_search(name, kInside) || std::regex_search(name, kArticle);
+}
+
+TEST(Arrows, TestNamesAreNoSentences) {
+  std::size_t names = 0;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(fs::path(WEFT_SOURCE_DIR) / "tests")) {
+    if (!entry.is_regular_file() || entry.path().extension() != ".cc") continue;
+    std::ifstream in(entry.path(), std::ios::binary);
+    for (std::string line; std::getline(in, line);) {
+      const std::string name = test_name(line);
+      if (name.empty()) continue;
+      ++names;
+      EXPECT_FALSE(is_sentence(name)) << entry.path().string() << ": " << name << " is a sentence";
+    }
+  }
+  EXPECT_GT(names, 1000u);
+  EXPECT_EQ(test_name("TEST_F(Suite, DropsFrames) {"), "DropsFrames");
+  EXPECT_EQ(test_name("RC_GTEST_PROP(Suite, RoundTrip, (int value)) {"), "RoundTrip");
+  for (const char* bad : {"TheProgramsOwnFaultHandlerGetsItsFaults", "AQueueThatMoves", "NobodyListens",
+                          "EveryUnitIsAccepted", "DeliversOverABadCable", "StopsAtTheDeadline"}) {
+    EXPECT_TRUE(is_sentence(bad)) << bad;
+  }
+  for (const char* good : {"ForwardsFaultsToProgramHandler", "AckBeyondReadIsImpliedNak", "AllPairs", "RunsUcx"}) {
+    EXPECT_FALSE(is_sentence(good)) << good;
+  }
+}
+
 TEST(Arrows, GoodExamplesPass) {
   EXPECT_TRUE(check("nic/a.h", "// A thing.\n#pragma once\n\n#include <vector>\n\n#include \"base/time.h\"\n").empty());
   EXPECT_TRUE(check("nic/a.cc", "#include \"fabric/link.h\"\n#include \"fabric/port_queue.h\"\n").empty());
@@ -268,7 +329,7 @@ TEST(Arrows, GoodExamplesPass) {
   EXPECT_TRUE(check("base/a.cc", "//" + std::string(117, 'x') + "\xc2\xb5\n").empty());
 }
 
-TEST(Arrows, BadExamplesAreCaught) {
+TEST(Arrows, BadExamplesFail) {
   const std::string long_file = [] {
     std::string text;
     for (std::size_t i = 0; i <= kMaxLines; ++i) text += "\n";
@@ -301,6 +362,10 @@ TEST(Arrows, BadExamplesAreCaught) {
       {"nic/a.cc", "#include <infiniband/verbs.h>\n", "only in src/verbs/*.cc"},
       {"observe/a.cc", "#include <sqlite3.h>\n", "only in src/results/*.cc"},
       {"world/a.cc", "#include <CLI/CLI.hpp>\n", "only in src/cli/*.cc"},
+      {"labfile/a.cc", "#include \"results/run_result.h\"\n", "labfile may not include results"},
+      {"world/session.cc", "if (config.as<workload::FlowOptions>()) {\n", "in a file of its own"},
+      {"results/report.cc", "std::get<PerftestResult>(outcome.result)\n", "in a file of its own"},
+      {"live/server.cc", "world_.engine().run(next_ps, 1);\n", "driven through its session"},
       {"attic/a.cc", "\n", "is not in the list of modules"},
       {"base/a.h", "#pragma once\n", "a header opens by saying what it is"},
       {"base/a.h", "// A.\n", "no #pragma once"},

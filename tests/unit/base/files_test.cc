@@ -25,7 +25,7 @@ class Files : public testing::Test {
   fs::path directory_;
 };
 
-TEST_F(Files, ReadsWhatEnds) {
+TEST_F(Files, ReadsOnlyFilesThatEnd) {
   std::ofstream(at("a")) << "abc";
   EXPECT_EQ(read_file(at("a"), 3).value(), "abc");
   EXPECT_EQ(read_file(at("a"), 2).error(), "it is larger than 0 MB");
@@ -36,7 +36,7 @@ TEST_F(Files, ReadsWhatEnds) {
   EXPECT_EQ(read_file(at("fifo"), 10).value(), "") << "nobody writes: it does not wait";
 }
 
-TEST_F(Files, AFileIsThereWholeOrNotAtAll) {
+TEST_F(Files, WritesFilesAtomically) {
   std::ofstream(at("a")) << "old";
   {
     OutputFile file(at("a"));

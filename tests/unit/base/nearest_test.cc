@@ -24,7 +24,7 @@ TEST(Nearest, DistanceIsSymmetricAndZeroOnlyForEqual) {
   }));
 }
 
-TEST(Nearest, FindsWhatWasMeant) {
+TEST(Nearest, FindsIntendedWord) {
   EXPECT_EQ(nearest("cx5-10g", kNics), (Names{"cx5-100g", "cx5-25g"}));
   EXPECT_EQ(nearest("cx5", kNics), (Names{"cx5-25g", "cx5-100g"}));
   EXPECT_EQ(nearest("CX6_200G", kNics), Names{"cx6-200g"});

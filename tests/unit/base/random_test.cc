@@ -23,7 +23,7 @@ TEST(Random, KnownValues) {
   EXPECT_EQ(stream.next(), 0x94557b8061efde98ULL);
 }
 
-TEST(Random, IsAFunctionOfSeedOwnerAndPurpose) {
+TEST(Random, DependsOnSeedOwnerAndPurposeOnly) {
   std::set<std::uint64_t> first;
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     for (std::uint64_t owner = 0; owner < 10; ++owner) {
@@ -39,7 +39,7 @@ TEST(Random, IsAFunctionOfSeedOwnerAndPurpose) {
   EXPECT_EQ(first.size(), 200U);
 }
 
-RC_GTEST_PROP(Random, BelowStaysBelow, (std::uint64_t seed, std::uint64_t bound)) {
+RC_GTEST_PROP(Random, BelowStaysUnderBound, (std::uint64_t seed, std::uint64_t bound)) {
   RC_PRE(bound > 0U);
   RandomStream stream(seed, 0, RandomPurpose::kTest);
   for (int i = 0; i < 20; ++i) RC_ASSERT(stream.below(bound) < bound);
@@ -55,7 +55,7 @@ TEST(Random, BelowIsUniform) {
   for (int count : bins) EXPECT_NEAR(count, kDraws / kBins, 468);
 }
 
-TEST(Random, ChanceIsThatOften) {
+TEST(Random, ChanceMatchesProbability) {
   constexpr int kDraws = 100'000;
   RandomStream stream(3, 0, RandomPurpose::kTest);
   int hits = 0;

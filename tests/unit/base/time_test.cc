@@ -5,7 +5,7 @@
 namespace weft {
 namespace {
 
-TEST(Time, OneByteAtEveryEthernetRateIsWholePicoseconds) {
+TEST(Time, ByteTimeIsWholePicosecondsAtEthernetRates) {
   // Rate in Gb/s, picoseconds.
   const std::int64_t table[][2] = {{10, 800}, {25, 320}, {40, 200}, {50, 160},
                                    {100, 80}, {200, 40}, {400, 20}, {800, 10}};
@@ -23,7 +23,7 @@ TEST(Time, Units) {
   EXPECT_EQ(ns(-3), -3'000);
 }
 
-TEST(Time, HoldsAHundredDays) {
+TEST(Time, HoldsHundredDays) {
   EXPECT_LT(100 * 24 * 3600 * kSecond_ps, kNever_ps);
   EXPECT_GT(100 * 24 * 3600 * kSecond_ps, 0);
 }

@@ -40,7 +40,7 @@ void expect_same(std::span<const ModelField<Model>> fields, const Model* a, cons
 }
 
 // What was compiled in is what the files say: every text, every number, every model.
-TEST(Catalog, BuiltInIsWhatTheFilesSay) {
+TEST(Catalog, BuiltInMatchesFiles) {
   const auto parsed = Catalog::parse(catalog_files());
   ASSERT_TRUE(parsed.has_value()) << fmt::format("{}", fmt::join(parsed.error(), "\n"));
   const Catalog& built_in = Catalog::built_in();
@@ -74,7 +74,7 @@ TEST(Catalog, BuiltInIsWhatTheFilesSay) {
 }
 
 // A catalog outlives the files that it was read from, and so do its copies.
-TEST(Catalog, ParsedCatalogKeepsItsTexts) {
+TEST(Catalog, ParsedCatalogKeepsTexts) {
   std::optional<Catalog> copy;
   {
     auto parsed = Catalog::parse(catalog_files());
@@ -100,7 +100,7 @@ entries:
   EXPECT_NE(source.find(R"({"propagation", "4.6 ns/m", "µ", "E", 4600})"), std::string::npos);
 }
 
-TEST(Catalog, HasTheDevicesOfTheIssue) {
+TEST(Catalog, HasRequiredDevices) {
   const Catalog& catalog = Catalog::built_in();
   for (const char* name : {"cx4-lx-25g", "cx5-100g", "cx5-25g", "cx6-200g", "cx6-25g", "cx7-400g", "cx7-spark-200g",
                            "e810-100g", "bf2-100g", "bf3-400g"}) {
@@ -118,7 +118,7 @@ TEST(Catalog, HasTheDevicesOfTheIssue) {
   EXPECT_EQ(catalog.nic("epyc-7551p"), nullptr);
 }
 
-TEST(Catalog, ValuesReachTheModels) {
+TEST(Catalog, ValuesReachModels) {
   const nic::NicModel& cx4 = *Catalog::built_in().nic("cx4-lx-25g");
   EXPECT_EQ(cx4.name, "cx4-lx-25g");
   EXPECT_EQ(cx4.driver, "mlx5");
@@ -136,7 +136,7 @@ TEST(Catalog, ValuesReachTheModels) {
 }
 
 // `weft catalog show` can print every field of a model, with where it comes from.
-TEST(Catalog, EveryFieldHasAValueASourceAndATag) {
+TEST(Catalog, FieldsHaveValueSourceAndTag) {
   const Catalog& catalog = Catalog::built_in();
   const auto check = [&](CatalogKind kind, const auto& fields) {
     for (std::string_view name : catalog.names(kind)) {
@@ -161,7 +161,7 @@ TEST(Catalog, EveryFieldHasAValueASourceAndATag) {
 }
 
 // A host must not be able to post or poll in no time, nor a port to run at a rate it does not have.
-TEST(Catalog, ModelsMakeSense) {
+TEST(Catalog, ModelsAreConsistent) {
   const Catalog& catalog = Catalog::built_in();
   for (std::string_view name : catalog.names(CatalogKind::kNic)) {
     const nic::NicModel& nic = *catalog.nic(name);
@@ -180,7 +180,7 @@ TEST(Catalog, ModelsMakeSense) {
 }
 
 // sonic-buildimage 086b03bd and facts CATALOG 1, 5 and 6, read by hand.
-TEST(Catalog, SwitchValuesReachTheModels) {
+TEST(Catalog, SwitchValuesReachModels) {
   constexpr std::int64_t kGbps = 1'000'000'000;
   const fabric::SwitchModel& sn3700c = *Catalog::built_in().switch_model("sn3700c");
   EXPECT_EQ(sn3700c.name, "sn3700c");
@@ -205,7 +205,7 @@ TEST(Catalog, SwitchValuesReachTheModels) {
 }
 
 // The corner rows of pg_profile_lookup.ini, from the parameters that the catalog has.
-TEST(Catalog, AutoHeadroomIsTheVendors) {
+TEST(Catalog, AutoHeadroomMatchesVendorTable) {
   constexpr std::int64_t kGbps = 1'000'000'000;
   const auto xoff_B = [](const char* name, std::int64_t rate_Gbps, std::int64_t length_m) {
     return fabric::auto_headroom_B(*Catalog::built_in().switch_model(name), rate_Gbps * kGbps, length_m * 1000);
@@ -223,7 +223,7 @@ TEST(Catalog, AutoHeadroomIsTheVendors) {
   EXPECT_EQ(row.xoff_B, 257024);
 }
 
-TEST(Catalog, SwitchesMakeSense) {
+TEST(Catalog, SwitchesAreConsistent) {
   const Catalog& catalog = Catalog::built_in();
   for (std::string_view name : catalog.names(CatalogKind::kSwitch)) {
     SCOPED_TRACE(name);
@@ -266,7 +266,7 @@ std::vector<std::string> errors_of(const char* text) {
   return parsed ? std::vector<std::string>{} : parsed.error();
 }
 
-TEST(Catalog, MistakesAreFound) {
+TEST(Catalog, ReportsMistakes) {
   const auto gpu =
       errors_of("kind: gpu\nentries:\n  x1:\n    description: X\n    memory: {value: 1 GB, source: \"\", tag: Q}\n");
   EXPECT_NE(fmt::format("{}", fmt::join(gpu, "\n")).find("more.yaml:5:35: an empty source"), std::string::npos);
@@ -279,7 +279,9 @@ TEST(Catalog, MistakesAreFound) {
   const auto twice = errors_of("kind: host\nentries:\n  dac:\n    description: X\n");
   ASSERT_FALSE(twice.empty());
   EXPECT_EQ(twice[0], "more.yaml:3:3: dac is already in the catalog");
-  EXPECT_FALSE(Catalog::parse({}).has_value());  // no cables, no FEC
+  const auto nothing = Catalog::parse({});  // no cables, no FEC
+  ASSERT_FALSE(nothing.has_value());
+  EXPECT_EQ(nothing.error().front(), "catalog: no cable dac");
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ TEST(FrontPorts, CountRatesAndLanes) {
   EXPECT_EQ(one->rates_bps, std::vector<std::int64_t>{25 * kGbps});
 }
 
-TEST(FrontPorts, WhatIsNotAPortIsRefused) {
+TEST(FrontPorts, RejectsInvalidPorts) {
   for (const char* text : {"", "32", "32x", "x 100G on 4 lanes", "0x 100G on 4 lanes", "32x 100G", "32x 100 on 4 lanes",
                            "32x 56G on 4 lanes", "32x 25G/100G on 4 lanes", "32x 100G/100G on 4 lanes",
                            "32x 100G/ on 4 lanes", "32x 100G on 0 lanes", "32x 100G on 9 lanes",
@@ -29,7 +29,7 @@ TEST(FrontPorts, WhatIsNotAPortIsRefused) {
   }
 }
 
-TEST(FrontPorts, NumbersStartAtOneAndGoOnInTheNextGroup) {
+TEST(FrontPorts, NumbersStartAtOneAndContinueInNextGroup) {
   fabric::SwitchModel model;
   model.ports = {*parse_front_ports("48x 25G on 1 lane"), *parse_front_ports("8x 100G on 4 lanes")};
   EXPECT_EQ(front_port_count(model), 56U);

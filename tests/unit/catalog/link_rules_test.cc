@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kGbps = 1'000'000'000;
 
-TEST(LinkRules, OneByteTakesAWholeNumberOfPicoseconds) {
+TEST(LinkRules, ByteTimeIsWholePicoseconds) {
   for (std::int64_t rate_bps : ethernet_rates_bps())
     EXPECT_EQ(ps_per_byte(rate_bps) * rate_bps, 8 * kSecond_ps) << rate_bps;
 }
@@ -28,7 +28,7 @@ TEST(LinkRules, AutoFec) {
 }
 
 // Whatever ports choose by themselves has a latency in the catalog.
-TEST(LinkRules, EveryAutoFecIsInTheCatalog) {
+TEST(LinkRules, AutoFecsAreInCatalog) {
   for (std::int64_t rate_bps : ethernet_rates_bps()) {
     for (CableKind cable : {CableKind::kDac, CableKind::kAoc, CableKind::kFibre}) {
       for (std::int64_t length_mm : {1000, 5000}) {

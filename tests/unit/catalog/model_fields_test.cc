@@ -29,7 +29,7 @@ constexpr std::size_t member_count() {
 }
 
 // A member that is added to a model must get a name here and a value in the catalog. `name` is the key.
-TEST(ModelFields, EveryMemberOfAModelHasAField) {
+TEST(ModelFields, ModelMembersHaveFields) {
   EXPECT_EQ(nic_fields().size() + 1, member_count<nic::NicModel>());
   EXPECT_EQ(host_fields().size() + 1, member_count<host::HostModel>());
   EXPECT_EQ(switch_fields().size() + 2, member_count<fabric::SwitchModel>());  // ports are read apart
@@ -92,7 +92,7 @@ TEST(ModelFields, SetChangesNumbersFlagsAndChoices) {
   EXPECT_EQ(problems.size(), 2U);
 }
 
-TEST(ModelFields, PauseThresholdsFollowTheReceiveBuffer) {
+TEST(ModelFields, PauseThresholdsFollowReceiveBuffer) {
   ProblemList problems;
   nic::NicModel nic;
   nic.rx_buffer_B = 100'000;
@@ -111,7 +111,7 @@ TEST(ModelFields, PauseThresholdsFollowTheReceiveBuffer) {
   EXPECT_EQ(problems.size(), 2U);
 }
 
-TEST(ModelFields, SetDoesNotChangeWhatADeviceIs) {
+TEST(ModelFields, SetDoesNotChangeDeviceIdentity) {
   ProblemList problems;
   nic::NicModel nic;
   apply_set(*parse_yaml("{driver: mlx6}", problems), nic, problems);

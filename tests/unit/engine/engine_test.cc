@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "support/thread_exchange.h"
 
 namespace weft::engine {
 namespace {
@@ -15,8 +16,8 @@ constexpr std::uint32_t kNodes = 4;
 // alone. Its own timer sends the first packets.
 struct MeshNode {
   std::uint32_t index = 0;
-  std::vector<Channel*> in;
-  std::vector<Channel*> out;
+  std::vector<Inlet*> in;
+  std::vector<Outlet> out;
   Domain* domain = nullptr;
   Time_ps timer_ps = 0;
   std::uint32_t to_start = 0;
@@ -33,18 +34,18 @@ struct MeshNode {
     last_ps[to] = p.time_ps;
     p.aux = static_cast<std::uint32_t>(dice >> 32);
     p.word = hops - 1;
-    out[to]->push(p);
+    out[to].push(p);
   }
 
   static Time_ps run(void* self, Time_ps end_ps) { return static_cast<MeshNode*>(self)->run_to(end_ps); }
   Time_ps run_to(Time_ps end_ps) {
     for (;;) {
       Time_ps next_ps = to_start > 0 ? timer_ps : kNever_ps;
-      Channel* from = nullptr;
-      for (Channel* channel : in) {
-        if (channel != nullptr && channel->next_ps() < next_ps) {
-          next_ps = channel->next_ps();
-          from = channel;
+      Inlet* from = nullptr;
+      for (Inlet* inlet : in) {
+        if (inlet != nullptr && inlet->next_ps() < next_ps) {
+          next_ps = inlet->next_ps();
+          from = inlet;
         }
       }
       if (next_ps >= end_ps) return next_ps;
@@ -66,22 +67,25 @@ struct Mesh {
   Engine engine;
   MeshNode nodes[kNodes];
 
-  explicit Mesh(std::uint32_t domains, std::int64_t divisor = 1, std::uint32_t packets = 20) : engine(domains) {
+  // Of the nodes that belong to another engine nothing is used.
+  explicit Mesh(std::uint32_t domains, std::int64_t divisor = 1, std::uint32_t packets = 20, Part part = {})
+      : engine(domains, part) {
     engine.divide_window(divisor);
     for (std::uint32_t i = 0; i < kNodes; ++i) {
       nodes[i].index = i;
+      nodes[i].out.resize(kNodes);
+      nodes[i].in.resize(kNodes);
+      if (!engine.has_domain(i % domains)) continue;
       nodes[i].to_start = packets;
       nodes[i].domain = &engine.domain(i % domains);
       nodes[i].domain->add_node({&nodes[i], &MeshNode::run});
-      nodes[i].out.resize(kNodes);
-      nodes[i].in.resize(kNodes);
     }
     for (std::uint32_t from = 0; from < kNodes; ++from) {
       for (std::uint32_t to = 0; to < kNodes; ++to) {
         if (from == to) continue;
-        Channel& channel = engine.connect(from % domains, to % domains, to / domains, kLatency_ps);
-        nodes[from].out[to] = &channel;
-        nodes[to].in[from] = &channel;
+        LinkEnds ends = engine.connect(from % domains, to % domains, to / domains, kLatency_ps);
+        nodes[from].out[to] = ends.outlet;
+        nodes[to].in[from] = ends.inlet;
       }
     }
   }
@@ -101,7 +105,7 @@ std::vector<std::vector<std::uint64_t>> reference() {
   return mesh.logs();
 }
 
-TEST(Engine, ResultDoesNotDependOnTheWindow) {
+TEST(Engine, ResultDoesNotDependOnWindow) {
   auto expected = reference();
   for (std::int64_t divisor : {2, 3, 7, 100}) {
     Mesh mesh(1, divisor);
@@ -122,7 +126,7 @@ TEST(Engine, ResultDoesNotDependOnDomainsOrThreads) {
 }
 
 // A check that fails on a worker's thread says when and with which seed, as on the first thread.
-TEST(EngineDeathTest, FailedCheckOnAWorkerPrintsTimeAndSeed) {
+TEST(EngineDeathTest, FailedCheckOnWorkerPrintsTimeAndSeed) {
   struct Node {
     Time_ps wake_ps = 0;
     bool fails = false;
@@ -148,7 +152,7 @@ TEST(EngineDeathTest, FailedCheckOnAWorkerPrintsTimeAndSeed) {
     EXPECT_DEATH(run(failing), "it breaks here.*simulated time 3000000 ps, seed 77") << failing;
 }
 
-TEST(Engine, StopsAtTheDeadlineAndGoesOn) {
+TEST(Engine, StopsAtDeadlineAndResumes) {
   auto expected = reference();
   for (std::uint32_t threads : {1U, 2U}) {
     Mesh mesh(2);
@@ -163,7 +167,7 @@ TEST(Engine, StopsAtTheDeadlineAndGoesOn) {
 }
 
 // The threads of one run serve the next, and mail of the last window is delivered before a run ends.
-TEST(Engine, ShortRunsOnChangingThreadsGiveTheSameResult) {
+TEST(Engine, ShortRunsOnChangingThreadsGiveSameResult) {
   auto expected = reference();
   Mesh mesh(4);
   std::uint32_t runs = 0;
@@ -172,12 +176,59 @@ TEST(Engine, ShortRunsOnChangingThreadsGiveTheSameResult) {
     ++runs;
     std::uint32_t in_flight = 0;
     for (const MeshNode& node : mesh.nodes) {
-      for (const Channel* channel : node.in) in_flight += channel == nullptr ? 0 : channel->in_flight();
+      for (const Inlet* inlet : node.in) in_flight += inlet == nullptr ? 0 : inlet->in_flight();
     }
     EXPECT_GT(in_flight, 0U) << "mail was left behind";
   }
   EXPECT_GT(runs, 8U);
   EXPECT_EQ(mesh.logs(), expected);
+}
+
+// Four domains: two engines with one and three of them, or four engines; the larger also on two threads.
+TEST(Engine, SharedWorldGivesSameResult) {
+  auto expected = reference();
+  const std::vector<std::vector<Part>> divisions = {{{0, 1}, {1, 3}}, {{0, 1}, {1, 1}, {2, 1}, {3, 1}}};
+  for (const std::vector<Part>& parts : divisions) {
+    for (std::uint32_t threads : {1U, 2U}) {
+      std::vector<std::uint32_t> owner(4);
+      for (std::uint32_t e = 0; e < parts.size(); ++e) std::fill_n(owner.begin() + parts[e].first, parts[e].count, e);
+      support::ThreadExchange exchange(static_cast<std::uint32_t>(parts.size()), owner);
+      std::vector<std::vector<std::uint64_t>> logs(kNodes);
+      {
+        std::vector<std::jthread> runners;
+        for (std::uint32_t e = 0; e < parts.size(); ++e) {
+          runners.emplace_back([&, e] {
+            Mesh mesh(4, 3, 20, parts[e]);
+            mesh.engine.share(exchange.end(e));
+            EXPECT_EQ(mesh.engine.run(kNever_ps, threads), RunEnd::kIdle);
+            for (std::uint32_t i = 0; i < kNodes; ++i) {
+              if (owner[i] == e) logs[i] = mesh.nodes[i].log;
+            }
+          });
+        }
+      }
+      EXPECT_EQ(logs, expected) << parts.size() << " engines, " << threads << " threads";
+      EXPECT_GT(exchange.parcels(), 100U);
+    }
+  }
+}
+
+TEST(Engine, CancelOfOneEngineStopsAll) {
+  support::ThreadExchange exchange(2, {0, 1});
+  std::atomic<bool> cancel{true};
+  RunEnd ends[2] = {RunEnd::kIdle, RunEnd::kIdle};
+  {
+    std::vector<std::jthread> runners;
+    for (std::uint32_t e = 0; e < 2; ++e) {
+      runners.emplace_back([&, e] {
+        Mesh mesh(2, 1, 20, {e, 1});
+        mesh.engine.share(exchange.end(e));
+        ends[e] = mesh.engine.run(kNever_ps, 1, e == 0 ? &cancel : nullptr);
+      });
+    }
+  }
+  EXPECT_EQ(ends[0], RunEnd::kCancelled);
+  EXPECT_EQ(ends[1], RunEnd::kCancelled);
 }
 
 TEST(Engine, SkipsIdleTime) {
@@ -208,7 +259,7 @@ TEST(Engine, CanBeCancelled) {
   }
 }
 
-TEST(Engine, ReportsProgressWithTimeThatGrows) {
+TEST(Engine, ReportsProgressWithIncreasingTime) {
   Mesh mesh(2, 50, 1000);
   Time_ps last_ps = -1;
   int calls = 0;
@@ -220,7 +271,7 @@ TEST(Engine, ReportsProgressWithTimeThatGrows) {
   EXPECT_GT(calls, 0);
 }
 
-TEST(EngineDeathTest, RefusesALinkWithoutDelay) {
+TEST(EngineDeathTest, RejectsLinkWithoutDelay) {
   Engine engine(1);
   EXPECT_DEATH(engine.connect(0, 0, 0, 0), "delay above zero");
 }

@@ -30,7 +30,7 @@ TEST(PacketRing, WrapsWithoutGrowing) {
   EXPECT_EQ(in - out, ring.size());
 }
 
-TEST(PacketRing, GrowsInTheMiddleOfAWrap) {
+TEST(PacketRing, GrowsWhileWrapped) {
   PacketRing ring;
   for (std::uint32_t i = 0; i < 8; ++i) ring.push(packet(i));
   for (std::uint32_t i = 0; i < 5; ++i) ring.pop();
@@ -39,7 +39,7 @@ TEST(PacketRing, GrowsInTheMiddleOfAWrap) {
   for (std::uint32_t i = 0; i < 35; ++i) ASSERT_EQ(ring.at(i).aux, 5 + i);
 }
 
-RC_GTEST_PROP(PacketRing, IsAQueue, (const std::vector<bool>& pushes)) {
+RC_GTEST_PROP(PacketRing, IsFifo, (const std::vector<bool>& pushes)) {
   PacketRing ring;
   std::deque<std::uint32_t> model;
   std::uint32_t next = 0;

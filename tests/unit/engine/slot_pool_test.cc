@@ -16,7 +16,7 @@ TEST(SlotPool, GivesEachSlotOnce) {
   EXPECT_EQ(pool.in_use(), 0U);
 }
 
-TEST(SlotPool, ReusesTheLastOneFirst) {
+TEST(SlotPool, ReusesLastReleasedFirst) {
   SlotPool<int> pool;
   std::uint32_t a = pool.take();
   std::uint32_t b = pool.take();
@@ -27,7 +27,7 @@ TEST(SlotPool, ReusesTheLastOneFirst) {
   EXPECT_EQ(pool.take(), a);
 }
 
-TEST(SlotPool, SlotsDoNotMoveWhenItGrows) {
+TEST(SlotPool, SlotsDoNotMoveOnGrowth) {
   SlotPool<int> pool;
   std::uint32_t first = pool.take();
   int* address = &pool[first];

@@ -23,7 +23,7 @@ std::uint32_t marks(const EcnRamp& r, std::int64_t queue_B, std::uint32_t draws)
   return count;
 }
 
-TEST(EcnMarker, NothingBelowMinAndEverythingFromMax) {
+TEST(EcnMarker, MarksNothingBelowMinAndAllFromMax) {
   for (std::int64_t queue_B : {0, 1, 99'999}) EXPECT_EQ(marks(ramp(), queue_B, 10'000), 0U) << queue_B;
   EXPECT_EQ(marks(ramp(), 100'000, 10'000), 0U) << "the ramp starts at 0";
   for (std::int64_t queue_B : {500'000, 500'001, 10'000'000}) {
@@ -31,7 +31,7 @@ TEST(EcnMarker, NothingBelowMinAndEverythingFromMax) {
   }
 }
 
-TEST(EcnMarker, MinAndMaxTogetherAreAStep) {
+TEST(EcnMarker, EqualMinAndMaxFormStep) {
   EcnRamp step = ramp();
   step.max_B = step.min_B;
   EXPECT_EQ(marks(step, step.min_B - 1, 1000), 0U);
@@ -39,7 +39,7 @@ TEST(EcnMarker, MinAndMaxTogetherAreAStep) {
 }
 
 // 99.9 % of all samples lie within 3.2905 standard deviations of the binomial's mean (n p is far from both ends).
-TEST(EcnMarker, MarksFollowTheRamp) {
+TEST(EcnMarker, MarksFollowRamp) {
   constexpr std::uint32_t kDraws = 200'000;
   constexpr double kDeviations = 3.2905;
   for (int tenth = 1; tenth <= 9; ++tenth) {
@@ -51,7 +51,7 @@ TEST(EcnMarker, MarksFollowTheRamp) {
   }
 }
 
-TEST(EcnMarker, TheTopOfTheRampIsP) {
+TEST(EcnMarker, RampEndsAtP) {
   EcnRamp r = ramp();
   for (std::uint32_t ppb : {10'000'000U, 500'000'000U, 1'000'000'000U}) {
     r.probability_ppb = ppb;
@@ -61,7 +61,7 @@ TEST(EcnMarker, TheTopOfTheRampIsP) {
 }
 
 // Large buffers: the product of length and probability must not overflow.
-TEST(EcnMarker, ALongRampIsExactToo) {
+TEST(EcnMarker, LongRampIsExact) {
   EcnRamp r = ramp();
   r.min_B = 0;
   r.max_B = 8'000'000'000;  // deep memory

@@ -30,7 +30,7 @@ FaultInjector injector(const FaultRule& r, double bit_error_rate = 0) {
   return {{r}, 1, 0, bit_error_rate};
 }
 
-TEST(FaultInjector, WithoutRulesNothingHappens) {
+TEST(FaultInjector, DoesNothingWithoutRules) {
   FaultInjector faults({}, 1, 0, 0);
   FaultVerdict verdict = faults.judge(packet(1), nic::packet_formats(), 100, 0);
   EXPECT_FALSE(verdict.lost || verdict.corrupt || verdict.bit_error || verdict.ce_mark || verdict.duplicate);
@@ -38,7 +38,7 @@ TEST(FaultInjector, WithoutRulesNothingHappens) {
   EXPECT_TRUE(verdict.comment.empty());
 }
 
-TEST(FaultInjector, EachActionDoesItsOwnThing) {
+TEST(FaultInjector, ActionsHaveTheirEffect) {
   FaultInjector drop = injector(rule(FaultAction::kDrop));
   FaultVerdict dropped = drop.judge(packet(1), nic::packet_formats(), 100, 0);
   EXPECT_TRUE(dropped.lost);
@@ -64,7 +64,7 @@ TEST(FaultInjector, EachActionDoesItsOwnThing) {
 }
 
 // Without a format nobody knows the PSN of a packet: the rule would match nothing and not say so.
-TEST(FaultInjector, RulesThatSelectFramesNeedAFormat) {
+TEST(FaultInjector, FrameSelectorsNeedFormat) {
   FaultRule by_psn = rule(FaultAction::kDrop);
   by_psn.psn = 0;
   FaultRule by_qp = rule(FaultAction::kDrop);
@@ -78,7 +78,7 @@ TEST(FaultInjector, RulesThatSelectFramesNeedAFormat) {
   EXPECT_TRUE(injector(rule(FaultAction::kDrop)).judge(packet(1), engine::kNoFormats, 100, 0).lost);
 }
 
-TEST(FaultInjector, ActionsAddUpUntilADrop) {
+TEST(FaultInjector, ActionsAccumulateUntilDrop) {
   FaultRule late = rule(FaultAction::kDelay);
   late.delay_ps = us(1);
   FaultInjector faults({late, rule(FaultAction::kCorrupt), late, rule(FaultAction::kDrop), rule(FaultAction::kCeMark)},
@@ -111,7 +111,7 @@ TEST(FaultInjector, SelectsRequestsOrResponses) {
   }
 }
 
-TEST(FaultInjector, PsnIsRelativeToTheFirstOfItsQpAndWraps) {
+TEST(FaultInjector, PsnIsRelativeToFirstOfQpAndWraps) {
   FaultRule third = rule(FaultAction::kDrop);
   third.psn = 3;
   FaultInjector faults = injector(third);
@@ -134,7 +134,7 @@ TEST(FaultInjector, QpIsByOrderOfAppearance) {
   EXPECT_TRUE(faults.judge(packet(1, 0x100), nic::packet_formats(), 100, 0).lost);
 }
 
-TEST(FaultInjector, TransmissionCountsOnlyItsPsn) {
+TEST(FaultInjector, TransmissionCountsMatchingPsnOnly) {
   FaultRule second = rule(FaultAction::kDrop);
   second.psn = 1;
   second.transmission = 2;
@@ -147,7 +147,7 @@ TEST(FaultInjector, TransmissionCountsOnlyItsPsn) {
 }
 
 // Two rules for the first and the second transmission: a drop by the first must not hide the packet from the second.
-TEST(FaultInjector, TransmissionsAreCountedWhateverEarlierRulesDid) {
+TEST(FaultInjector, CountsTransmissionsDespiteEarlierRules) {
   std::vector<FaultRule> rules;
   for (std::uint32_t n : {1U, 2U}) {
     rules.push_back(rule(FaultAction::kDrop));
@@ -161,7 +161,7 @@ TEST(FaultInjector, TransmissionsAreCountedWhateverEarlierRulesDid) {
 }
 
 // A CNP carries PSN 0 and has no place in the PSN space (facts PROTOCOL 1.7).
-TEST(FaultInjector, ACnpIsNotTheFirstPsn) {
+TEST(FaultInjector, CnpIsNotFirstPsn) {
   FaultRule first = rule(FaultAction::kDrop);
   first.psn = 0;
   FaultInjector faults = injector(first);
@@ -170,7 +170,7 @@ TEST(FaultInjector, ACnpIsNotTheFirstPsn) {
 }
 
 // Both ends of a QP send: its requests and the acknowledgements of the other's requests have their own PSNs.
-TEST(FaultInjector, RequestsAndResponsesHaveTheirOwnFirstPsn) {
+TEST(FaultInjector, RequestsAndResponsesHaveSeparateFirstPsn) {
   FaultRule third = rule(FaultAction::kDrop);
   third.psn = 2;
   third.frames = FaultFrames::kRequest;
@@ -181,7 +181,7 @@ TEST(FaultInjector, RequestsAndResponsesHaveTheirOwnFirstPsn) {
   EXPECT_TRUE(faults.judge(packet(7, 0x108), nic::packet_formats(), 100, 0).lost);
 }
 
-TEST(FaultInjector, EveryQpCountsItsOwnTransmissions) {
+TEST(FaultInjector, CountsTransmissionsPerQp) {
   FaultRule first = rule(FaultAction::kDrop);
   first.psn = 0;
   first.transmission = 1;
@@ -193,7 +193,7 @@ TEST(FaultInjector, EveryQpCountsItsOwnTransmissions) {
 }
 
 // What is a request, and which one, the packet's transport says.
-TEST(FaultInjector, SelectsPacketsOfATransportThatTheFabricDoesNotKnow) {
+TEST(FaultInjector, SelectsPacketsOfUnknownTransport) {
   namespace sr = support::selective_repeat;
   auto packet = [](sr::Kind kind, std::uint32_t sequence) {
     engine::Packet p;
@@ -222,7 +222,7 @@ TEST(FaultInjector, TimeWindowIsHalfOpen) {
   EXPECT_FALSE(faults.judge(packet(4), nic::packet_formats(), 100, us(2)).lost);
 }
 
-TEST(FaultInjector, ProbabilityStaysInsideABinomialInterval) {
+TEST(FaultInjector, ProbabilityStaysInBinomialInterval) {
   for (std::uint64_t percent : {1, 10, 50}) {
     FaultRule some = rule(FaultAction::kDrop);
     some.probability_ppb = percent * 10'000'000;
@@ -248,7 +248,7 @@ TEST(FaultInjector, SeedAndLinkDecideWhichPackets) {
   EXPECT_NE(pattern(1, 0), pattern(1, 1));
 }
 
-TEST(FaultInjector, CutLosesEverythingInItsTime) {
+TEST(FaultInjector, CutDropsEverythingWhileActive) {
   FaultRule cut = rule(FaultAction::kCut);
   cut.start_ps = us(10);
   cut.end_ps = us(20);
@@ -260,7 +260,7 @@ TEST(FaultInjector, CutLosesEverythingInItsTime) {
   EXPECT_FALSE(faults.judge(packet(1), nic::packet_formats(), 100, us(20)).lost);
 }
 
-TEST(FaultInjector, FlapAlternatesFromItsStart) {
+TEST(FaultInjector, FlapAlternatesFromStart) {
   FaultRule flap = rule(FaultAction::kFlap);
   flap.start_ps = us(10);
   flap.end_ps = us(20);
@@ -275,7 +275,7 @@ TEST(FaultInjector, FlapAlternatesFromItsStart) {
   EXPECT_EQ(faults.hits().front(), 4U);
 }
 
-TEST(FaultInjector, BitErrorsFollowTheRateAndTheSize) {
+TEST(FaultInjector, BitErrorsFollowRateAndSize) {
   for (std::uint32_t line_B : {100U, 4000U}) {
     FaultInjector faults({}, 1, 0, 1e-6);
     constexpr int kPackets = 50'000;

@@ -72,22 +72,22 @@ void expect_rows(const SwitchModel& model, std::span<const Row> rows) {
   }
 }
 
-TEST(Headroom, ReproducesEveryRowOfSn2700) {
+TEST(Headroom, ReproducesTableOfSn2700) {
   ASSERT_EQ(std::size(kSn2700), 15u);
   expect_rows(spectrum(96, 100, 4), kSn2700);
 }
 
-TEST(Headroom, ReproducesEveryRowOfSn3700) {
+TEST(Headroom, ReproducesTableOfSn3700) {
   ASSERT_EQ(std::size(kSn3700), 18u);
   expect_rows(spectrum(144, 200, 4), kSn3700);
 }
 
-TEST(Headroom, ReproducesEveryRowOfSn5600) {
+TEST(Headroom, ReproducesTableOfSn5600) {
   ASSERT_EQ(std::size(kSn5600), 24u);
   expect_rows(spectrum4(), kSn5600);
 }
 
-TEST(Headroom, AutoTakesWhatTheVendorConfigures) {
+TEST(Headroom, AutoUsesVendorConfiguration) {
   EXPECT_EQ(auto_headroom_B(spectrum(144, 200, 4), 100 * kGbps, 5000), 33792);
   SwitchModel fixed;
   fixed.headroom_method = HeadroomMethod::kFixed;
@@ -97,7 +97,7 @@ TEST(Headroom, AutoTakesWhatTheVendorConfigures) {
 }
 
 // 802.3 31B.3.7: 394 quanta of 512 bits at 100G are 25,216 bytes, 80 ps each.
-TEST(Headroom, LongestResponseIsThatOfTheStandard) {
+TEST(Headroom, LongestResponseMatchesStandard) {
   EXPECT_EQ(pause_response_quanta(100 * kGbps), 394);
   EXPECT_EQ(pause_response_max_ps(100 * kGbps), 25216 * 80);
   EXPECT_EQ(pause_response_max_ps(400 * kGbps), 905 * 64 * 20);
@@ -132,12 +132,12 @@ TEST(Headroom, UniformFramesAreCounted) {
 }
 
 // 145-byte frames take 288 bytes of buffer for 165 of line: 16872 * 2 / 165 = 204 cells, and two frames of 30 cells.
-TEST(Headroom, WorstFramesSpillIntoASecondCell) {
+TEST(Headroom, WorstFramesSpillIntoSecondCell) {
   EXPECT_EQ(headroom_need_B(path_100g()), (204 + 30 + 30) * 144);
 }
 
 // A cell of 256 bytes holds the smallest frame and wastes 192: 16872 / 84 = 200 cells.
-TEST(Headroom, WorstFramesAreTheSmallestWhenCellsAreLarge) {
+TEST(Headroom, WorstFramesAreSmallestWithLargeCells) {
   HeadroomPath path = path_100g();
   path.cell_B = 256;
   EXPECT_EQ(headroom_need_B(path), (200 + 17 + 17) * 256);
@@ -153,7 +153,7 @@ TEST(Headroom, CutThroughDecidesEarlier) {
   EXPECT_EQ(headroom_need_B(path, 4184), 3 * 30 * 144);
 }
 
-TEST(Headroom, SilentBeforeTheTriggerEnds) {
+TEST(Headroom, IsZeroIfPeerStopsWithinTriggerFrame) {
   HeadroomPath path;
   path.rate_bps = 10 * kGbps;
   path.max_out_B = 64;
@@ -166,7 +166,7 @@ TEST(Headroom, SilentBeforeTheTriggerEnds) {
 
 // The SONiC row for 100G and 5 m is 33792 bytes. It assumes 1 KiB frames and a peer that answers in 3.8 KiB of line
 // time: a peer that uses all of the standard's 25,216 bytes overruns it, one that answers in 300 ns does not.
-TEST(Headroom, SonicRowFallsShortOfTheStandardsResponse) {
+TEST(Headroom, SonicRowFallsShortOfStandardResponse) {
   const std::int64_t sonic_B = auto_headroom_B(spectrum(144, 200, 4), 100 * kGbps, 5000);
   HeadroomPath path = path_100g();
   path.flight_in_ps = path.flight_out_ps = ns(125);
@@ -234,7 +234,7 @@ RC_GTEST_PROP(Headroom, NoMixOfFramesNeedsMore, ()) {
   RC_ASSERT(arrived_B(path, frames) <= headroom_need_B(path));
 }
 
-RC_GTEST_PROP(Headroom, UniformFramesNeedExactlyThis, ()) {
+RC_GTEST_PROP(Headroom, UniformFramesNeedExactResult, ()) {
   HeadroomPath path = arbitrary_path();
   path.min_lossless_B = path.max_lossless_B;
   RC_ASSERT(arrived_B(path, {path.max_lossless_B}) == headroom_need_B(path, path.max_lossless_B));

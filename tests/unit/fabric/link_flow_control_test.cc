@@ -14,7 +14,7 @@ PauseRequest xon(std::uint8_t classes) {
   return {0, classes, 0};
 }
 
-TEST(TransmitControl, XoffStopsItsClassesUntilTheTimeIsOver) {
+TEST(TransmitControl, XoffStopsClassesUntilTimerExpires) {
   TransmitControl pause(FlowControl::kPfc, kAllClasses, kByte_ps);
   EXPECT_EQ(pause.next_expiry_ps(), kNever_ps);
   pause.receive(xoff(0x0a, 100), us(1));
@@ -30,7 +30,7 @@ TEST(TransmitControl, XoffStopsItsClassesUntilTheTimeIsOver) {
   EXPECT_EQ(pause.total_ps(0, us(9)), 0);
 }
 
-TEST(TransmitControl, XonReleasesItsClassesAndNoOthers) {
+TEST(TransmitControl, XonReleasesOnlyNamedClasses) {
   TransmitControl pause(FlowControl::kPfc, kAllClasses, kByte_ps);
   pause.receive(xoff(0x18, 0xffff), 0);
   pause.receive(xon(0x08), us(2));
@@ -40,7 +40,7 @@ TEST(TransmitControl, XonReleasesItsClassesAndNoOthers) {
 }
 
 // 802.1Qbb 36.2: a new frame replaces the timer, longer or shorter.
-TEST(TransmitControl, ALaterXoffSetsTheTimerAnew) {
+TEST(TransmitControl, LaterXoffRestartsTimer) {
   TransmitControl pause(FlowControl::kPfc, kAllClasses, kByte_ps);
   pause.receive(xoff(0x08, 100), 0);
   pause.receive(xoff(0x08, 100), 400'000);
@@ -54,7 +54,7 @@ TEST(TransmitControl, ALaterXoffSetsTheTimerAnew) {
   EXPECT_EQ(pause.total_ps(3, 600'000), 505'120);
 }
 
-TEST(TransmitControl, TheEarliestOfSeveralClassesExpiresFirst) {
+TEST(TransmitControl, EarliestClassExpiresFirst) {
   TransmitControl pause(FlowControl::kPfc, kAllClasses, kByte_ps);
   pause.receive(xoff(0x01, 50), 0);
   pause.receive(xoff(0x02, 10), 0);
@@ -64,7 +64,7 @@ TEST(TransmitControl, TheEarliestOfSeveralClassesExpiresFirst) {
   EXPECT_EQ(pause.next_expiry_ps(), 256'000);
 }
 
-TEST(TransmitControl, ClassesThatDoNotListenOnlyCount) {
+TEST(TransmitControl, IgnoredClassesOnlyCount) {
   TransmitControl pause(FlowControl::kPfc, 0x08, kByte_ps);
   pause.receive(xoff(0x0c, 100), 0);
   EXPECT_EQ(pause.blocked(), 0x08);
@@ -77,7 +77,7 @@ TEST(TransmitControl, ClassesThatDoNotListenOnlyCount) {
   EXPECT_EQ(pause.total_ps(2, us(5)), 0);
 }
 
-TEST(TransmitControl, XonForAFreeClassChangesNothing) {
+TEST(TransmitControl, XonForUnpausedClassChangesNothing) {
   TransmitControl pause(FlowControl::kPfc, kAllClasses, kByte_ps);
   pause.receive(xon(0xff), us(3));
   EXPECT_EQ(pause.blocked(), 0);
@@ -86,14 +86,14 @@ TEST(TransmitControl, XonForAFreeClassChangesNothing) {
   EXPECT_EQ(pause.next_expiry_ps(), kNever_ps);
 }
 
-TEST(TransmitControl, OneFrameMayStopAndRelease) {
+TEST(TransmitControl, OneFrameStopsAndReleases) {
   TransmitControl pause(FlowControl::kPfc, kAllClasses, kByte_ps);
   pause.receive(xoff(0x01, 100), 0);
   pause.receive({0x02, 0x01, 100}, 1000);
   EXPECT_EQ(pause.blocked(), 0x02);
 }
 
-TEST(TransmitControl, ALinkThatGoesDownForgetsAll) {
+TEST(TransmitControl, LinkDownClearsAll) {
   TransmitControl pause(FlowControl::kPfc, kAllClasses, kByte_ps);
   pause.receive(xoff(0xff, 0xffff), us(1));
   pause.release_all(us(4));
@@ -103,7 +103,7 @@ TEST(TransmitControl, ALinkThatGoesDownForgetsAll) {
 }
 
 // 802.3 31B knows no classes; without flow control nobody listens.
-TEST(TransmitControl, TheKindSaysWhoListens) {
+TEST(TransmitControl, KindDeterminesHonouredFrames) {
   TransmitControl whole(FlowControl::kPause, 0x08, kByte_ps);
   whole.receive(xoff(kAllClasses, 100), 0);
   EXPECT_EQ(whole.blocked(), kAllClasses);
@@ -113,7 +113,7 @@ TEST(TransmitControl, TheKindSaysWhoListens) {
   EXPECT_EQ(none.frames(3), 1U);
 }
 
-TEST(PauseRequest, SurvivesItsPacket) {
+TEST(PauseRequest, OutlivesPacket) {
   engine::Packet packet = pause_packet(FlowControl::kPause, {0x81, 0x42, 0xbeef}, 77);
   EXPECT_EQ(packet.transport, engine::kLinkControl);
   EXPECT_EQ(packet.src, 77U);
@@ -133,7 +133,7 @@ ReceiveControl receiver(FlowControl kind, RefreshClock clock = RefreshClock::kRu
   return {kind, {0, 6, 2, 3, 4, 5, 6, 7}, kQuanta, kByte_ps, clock};
 }
 
-TEST(ReceiveControl, PfcStopsTheClassesOfItsBuffers) {
+TEST(ReceiveControl, PfcStopsClassesOfFullBuffers) {
   ReceiveControl control = receiver(FlowControl::kPfc);
   PauseRequest request = control.hold(1u << 1, us(1));
   EXPECT_EQ(request.xoff, 1u << 6);
@@ -153,7 +153,7 @@ TEST(ReceiveControl, PfcStopsTheClassesOfItsBuffers) {
   EXPECT_EQ(control.pauses(1), 0U);
 }
 
-TEST(ReceiveControl, APauseOfTheLinkEndsWithTheLastBuffer) {
+TEST(ReceiveControl, LinkPauseEndsWithLastBuffer) {
   ReceiveControl control = receiver(FlowControl::kPause);
   EXPECT_EQ(control.hold(1u << 2, 0).xoff, kAllClasses);
   EXPECT_EQ(control.hold(1u << 3, us(1)).xoff, kAllClasses);
@@ -161,14 +161,14 @@ TEST(ReceiveControl, APauseOfTheLinkEndsWithTheLastBuffer) {
   EXPECT_EQ(control.release(1u << 3, us(3)).xon, kAllClasses);
 }
 
-TEST(ReceiveControl, WithoutFlowControlNothingIsHeld) {
+TEST(ReceiveControl, HoldsNothingWithoutFlowControl) {
   ReceiveControl control = receiver(FlowControl::kNone);
   EXPECT_TRUE(control.hold(kAllClasses, 0).is_empty());
   EXPECT_EQ(control.held(), 0);
   EXPECT_EQ(control.refresh_ps(), kNever_ps);
 }
 
-TEST(ReceiveControl, APauseThatLastsIsRepeatedBeforeItRunsOut) {
+TEST(ReceiveControl, RefreshesPauseBeforeExpiry) {
   ReceiveControl control = receiver(FlowControl::kPfc);
   EXPECT_EQ(control.refresh_ps(), kNever_ps);
   control.hold(1u << 3, us(1));
@@ -179,7 +179,7 @@ TEST(ReceiveControl, APauseThatLastsIsRepeatedBeforeItRunsOut) {
   EXPECT_EQ(control.refresh_ps(), us(1) + 2 * kRefresh_ps);
 }
 
-TEST(ReceiveControl, TheRefreshClockRunsOnOrStartsOver) {
+TEST(ReceiveControl, RefreshTimerContinuesOrRestarts) {
   for (RefreshClock clock : {RefreshClock::kRunsOn, RefreshClock::kStartsOver}) {
     bool runs_on = clock == RefreshClock::kRunsOn;
     ReceiveControl control = receiver(FlowControl::kPfc, clock);
@@ -194,7 +194,7 @@ TEST(ReceiveControl, TheRefreshClockRunsOnOrStartsOver) {
   }
 }
 
-TEST(ReceiveControl, ALinkThatGoesDownForgetsWithoutAFrame) {
+TEST(ReceiveControl, LinkDownClearsWithoutFrame) {
   ReceiveControl control = receiver(FlowControl::kPfc, RefreshClock::kStartsOver);
   control.hold(1u << 3 | 1u << 5, us(1));
   control.forget(control.held(), us(4));
@@ -204,7 +204,7 @@ TEST(ReceiveControl, ALinkThatGoesDownForgetsWithoutAFrame) {
   EXPECT_EQ(control.refresh_ps(), kNever_ps);
 }
 
-TEST(ReceiveControl, CountsTheFramesOfEachClass) {
+TEST(ReceiveControl, CountsFramesPerClass) {
   ReceiveControl control = receiver(FlowControl::kPfc);
   control.count_sent({1u << 3, 1u << 5, kQuanta});
   control.count_sent({0, 1u << 3, 0});

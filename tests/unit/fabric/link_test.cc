@@ -18,11 +18,11 @@ Time_ps never(void*, Time_ps) {
 struct OneLink {
   engine::Engine engine{1};
   std::uint32_t node = engine.domain(0).add_node({nullptr, &never});
-  engine::Channel& channel = engine.connect(0, 0, node, us(1));
+  engine::LinkEnds ends = engine.connect(0, 0, node, us(1));
   LinkDirection link;
 
   explicit OneLink(std::uint32_t cut_through_B = 0)
-      : link(channel, engine.domain(0), engine.domain(0), {80, us(1), ns(200), ns(500), cut_through_B}) {}
+      : link(ends, &engine.domain(0), &engine.domain(0), {80, us(1), ns(200), ns(500), cut_through_B}) {}
 };
 
 engine::Packet packet(Opcode opcode, std::uint32_t payload_B) {
@@ -50,7 +50,7 @@ TEST(Link, LineBytesOfEachPathMtu) {
   }
 }
 
-TEST(Link, LineBytesOfEveryKindOfFrame) {
+TEST(Link, LineBytesOfFrameKinds) {
   const struct {
     Opcode opcode;
     std::uint32_t payload_B, line_B;
@@ -79,13 +79,13 @@ TEST(Link, LineBytesOfEveryKindOfFrame) {
   }
 }
 
-TEST(Link, VlanAndIpv6AddTheirBytes) {
+TEST(Link, VlanAndIpv6AddBytes) {
   EXPECT_EQ(line_B(with_words(Opcode::kWriteMiddle, 1024, extra_words(true, true))), 1110U);
   EXPECT_EQ(line_B(with_words(Opcode::kWriteMiddle, 1024, extra_words(false, false))), 1126U);
   EXPECT_EQ(line_B(with_words(Opcode::kWriteMiddle, 1024, extra_words(false, true))), 1130U);
 }
 
-TEST(Link, ArrivesAfterSerialisationFlightAndPipeline) {
+TEST(Link, ArrivesAfterSerialisationPropagationAndPipeline) {
   OneLink one;
   EXPECT_EQ(one.link.next_arrival_ps(), kNever_ps);
   engine::Packet ack = packet(Opcode::kAck, 0);
@@ -99,7 +99,7 @@ TEST(Link, ArrivesAfterSerialisationFlightAndPipeline) {
   EXPECT_EQ(one.link.next_release_ps(), kNever_ps);
 }
 
-TEST(Link, CutThroughHandlesAFrameWhenItsHeadIsIn) {
+TEST(Link, CutThroughHandlesFrameAtHeader) {
   OneLink one(200);
   engine::Packet large = packet(Opcode::kWriteMiddle, 1024);
   EXPECT_EQ(one.link.send(large, line_B(large), us(5)), 1106 * 80) << "the line is taken for the whole frame";
@@ -111,7 +111,7 @@ TEST(Link, CutThroughHandlesAFrameWhenItsHeadIsIn) {
 }
 
 // A MAC acts on a pause frame after its own response time, not after the pipeline that data passes.
-TEST(Link, APauseIsHandledAfterTheResponseTime) {
+TEST(Link, PauseTakesEffectAfterResponseTime) {
   for (std::uint32_t cut_through_B : {0U, 64U}) {
     OneLink one(cut_through_B);
     engine::Packet pause = pause_packet(FlowControl::kPfc, {8, 0, 100}, 0);

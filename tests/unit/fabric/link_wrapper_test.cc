@@ -29,8 +29,8 @@ struct Wrapped {
   engine::Engine engine{1};
   engine::Domain& domain = engine.domain(0);
   std::uint32_t node = domain.add_node({nullptr, &never});
-  engine::Channel& channel = engine.connect(0, 0, node, us(1));
-  LinkDirection link{channel, domain, domain, {80, kFlight_ps, ns(200), ns(500), 0}};
+  engine::LinkEnds ends = engine.connect(0, 0, node, us(1));
+  LinkDirection link{ends, &domain, &domain, {80, kFlight_ps, ns(200), ns(500), 0}};
   LinkWrapper wrapper;
   std::vector<Seen> seen;
 
@@ -82,7 +82,7 @@ FaultRule hit(FaultAction action, std::uint32_t psn, Time_ps delay_ps = 0) {
 
 constexpr Time_ps kArrival_ps = 1106 * 80 + kFlight_ps + ns(200);
 
-TEST(LinkWrapper, DroppedPacketsAreCountedAndTheirSlotsComeBack) {
+TEST(LinkWrapper, CountsDroppedPacketsAndReleasesSlots) {
   Wrapped w({hit(FaultAction::kDrop, 1)});
   for (std::uint32_t i = 0; i < 3; ++i) w.send(i, us(i));
   EXPECT_EQ(w.domain.cold.in_use(), 2U);
@@ -107,7 +107,7 @@ TEST(LinkWrapper, DelayReorders) {
   EXPECT_EQ(w.domain.payload.in_use(), 0U);
 }
 
-TEST(LinkWrapper, ADelayedPacketTakesItsPlaceAmongLaterOnes) {
+TEST(LinkWrapper, DelayedPacketIsInsertedByTime) {
   Wrapped w({hit(FaultAction::kDelay, 0, us(2) + ns(500))});
   for (std::uint32_t i = 0; i < 5; ++i) w.send(i, us(i));
   std::vector<std::uint32_t> order;
@@ -120,7 +120,7 @@ TEST(LinkWrapper, ADelayedPacketTakesItsPlaceAmongLaterOnes) {
   EXPECT_EQ(order, (std::vector<std::uint32_t>{1, 2, 0, 3, 4}));
 }
 
-TEST(LinkWrapper, ADuplicateHasItsOwnTelemetry) {
+TEST(LinkWrapper, DuplicateHasOwnTelemetry) {
   Wrapped w({hit(FaultAction::kDuplicate, 0)});
   engine::Packet p;
   support::make_roce(p, Opcode::kSendOnly);
@@ -141,7 +141,7 @@ TEST(LinkWrapper, ADuplicateHasItsOwnTelemetry) {
   EXPECT_EQ(w.domain.telemetry.in_use(), 0U);
 }
 
-TEST(LinkWrapper, DuplicateArrivesTwiceWithItsOwnPayload) {
+TEST(LinkWrapper, DuplicateArrivesTwiceWithOwnPayload) {
   Wrapped w({hit(FaultAction::kDuplicate, 0), hit(FaultAction::kDuplicate, 1, us(3))});
   w.send(0, 0);
   w.send(1, us(1));
@@ -173,7 +173,7 @@ TEST(LinkWrapper, CeMarksOnlyEcnCapablePackets) {
   EXPECT_EQ(tos, (std::vector<std::uint64_t>{0x03, 0x03, 0x68}));
 }
 
-TEST(LinkWrapper, TapsSeeTheFirstBitAtTheirPort) {
+TEST(LinkWrapper, TapsSeeFirstBitAtPort) {
   Wrapped w({hit(FaultAction::kCorrupt, 1), hit(FaultAction::kDrop, 2)});
   for (std::uint32_t i = 0; i < 3; ++i) w.send(i, us(i));
   w.arrivals();
@@ -185,7 +185,7 @@ TEST(LinkWrapper, TapsSeeTheFirstBitAtTheirPort) {
   EXPECT_NE(w.seen[4].comment.find("bad ICRC"), std::string::npos);
 }
 
-TEST(LinkWrapper, AFrameWithABadFcsIsNotSeenByTheReceiver) {
+TEST(LinkWrapper, ReceiverDoesNotSeeFrameWithBadFcs) {
   Wrapped w({}, 1.0);
   w.send(0, 0);
   EXPECT_EQ(w.arrivals().size(), 1U);

@@ -46,7 +46,7 @@ struct FatTree {
   }
 };
 
-TEST(RouteTable, AFatTreeKeepsAllEqualPaths) {
+TEST(RouteTable, FatTreeKeepsAllEqualPaths) {
   auto tables = FatTree().routes();
   EXPECT_EQ(next_ports(tables[0], 1), (Ports{0, 1})) << "to the neighbour by both aggregations";
   EXPECT_EQ(next_ports(tables[0], 2), (Ports{0, 1}));
@@ -63,7 +63,7 @@ TEST(RouteTable, OnlyEdgeSwitchesAreDestinations) {
   EXPECT_EQ(tables[0].group_of_edge[0], kNoGroup) << "itself: the packet has arrived";
 }
 
-TEST(RouteTable, ALinkThatIsDownTakesItsPathsAway) {
+TEST(RouteTable, LinkDownRemovesPaths) {
   FatTree tree;
   tree.cut(2, 6);  // leaf 2 loses its first aggregation
   auto tables = tree.routes();
@@ -76,7 +76,7 @@ TEST(RouteTable, ALinkThatIsDownTakesItsPathsAway) {
   EXPECT_EQ(next_ports(tables[6], 2), (Ports{1}));
 }
 
-TEST(RouteTable, WhatNoPathLeadsToIsUnreachable) {
+TEST(RouteTable, UnconnectedSwitchesAreUnreachable) {
   FatTree tree;
   tree.cut(2, 6);
   tree.cut(2, 7);
@@ -86,14 +86,14 @@ TEST(RouteTable, WhatNoPathLeadsToIsUnreachable) {
   EXPECT_EQ(next_ports(tables[0], 3), (Ports{0, 1}));
 }
 
-TEST(RouteTable, ParallelCablesAreAllUsedInOrderOfPort) {
+TEST(RouteTable, UsesParallelCablesInPortOrder) {
   std::vector<FabricEdge> edges = {{0, 1, 9, 4, true}, {0, 1, 3, 5, true}, {0, 1, 7, 6, true}};
   auto tables = compute_routes(2, edges, {true, true});
   EXPECT_EQ(next_ports(tables[0], 1), (Ports{3, 7, 9}));
   EXPECT_EQ(next_ports(tables[1], 0), (Ports{4, 5, 6}));
 }
 
-TEST(RouteTable, TheShortestPathWins) {
+TEST(RouteTable, ShortestPathWins) {
   // 0-1-2 and 0-2: nothing goes by 1.
   auto tables = compute_routes(3, {{0, 1, 0, 0, true}, {1, 2, 1, 1, true}, {0, 2, 1, 0, true}}, {true, true, true});
   EXPECT_EQ(next_ports(tables[0], 2), (Ports{1}));
@@ -162,7 +162,7 @@ TEST(EcmpHash, NeighbouringAddressesSpreadEvenly) {
 }
 
 // Two tiers with one seed: the second switch sees only flows that chose alike, and sends all of them one way.
-TEST(EcmpHash, OneSeedPolarisesTwoSeedsDoNot) {
+TEST(EcmpHash, EqualSeedsPolarise) {
   Destinations hosts = two_hosts();
   std::vector<std::uint32_t> same(16), different(16);
   for (std::uint32_t port = 0xc000; port < 0x10000; ++port) {
@@ -174,7 +174,7 @@ TEST(EcmpHash, OneSeedPolarisesTwoSeedsDoNot) {
   EXPECT_LT(chi_square(different), kChi15) << "independent: all 16 pairs are alike";
 }
 
-TEST(EcmpHash, TheDestinationQpCountsOnlyWhenAskedFor) {
+TEST(EcmpHash, HashesDestinationQpOnlyIfConfigured) {
   Destinations hosts = two_hosts();
   std::vector<std::uint32_t> counts(4);
   for (std::uint32_t qp = 0x100; qp < 0x4100; ++qp) {
@@ -184,7 +184,7 @@ TEST(EcmpHash, TheDestinationQpCountsOnlyWhenAskedFor) {
   EXPECT_LT(chi_square(counts), kChi3);
 }
 
-TEST(EcmpHash, PickCoversEveryMember) {
+TEST(EcmpHash, PickCoversAllMembers) {
   for (std::uint32_t count : {1U, 3U, 7U, 64U}) {
     EXPECT_EQ(pick(0, count), 0U);
     EXPECT_EQ(pick(0xffffffff, count), count - 1);
@@ -192,7 +192,7 @@ TEST(EcmpHash, PickCoversEveryMember) {
 }
 
 // Offsets of groups do not wrap: 6,000 groups of 32 ports are 192,000 members.
-TEST(RouteTable, GroupsBeyond65535MembersKeepTheirPorts) {
+TEST(RouteTable, GroupsBeyond65535MembersKeepPorts) {
   RouteTable table;
   constexpr std::uint16_t kGroups = 6000, kPorts = 32;
   auto ports_of = [](std::uint32_t group) {
@@ -208,7 +208,7 @@ TEST(RouteTable, GroupsBeyond65535MembersKeepTheirPorts) {
   }
 }
 
-TEST(RouteTableDeathTest, ATableWithTooManyGroupsIsRefused) {
+TEST(RouteTableDeathTest, RejectsTooManyGroups) {
   RouteTable table;
   table.groups.resize(kNoGroup);
   EXPECT_DEATH(table.add_group({1, 2}), "at most 65,535 groups");

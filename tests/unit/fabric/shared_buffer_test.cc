@@ -72,7 +72,7 @@ TEST(SharedBuffer, DynamicThresholdOfOneGroup) {
 }
 
 // N groups that all want more end at alpha * B / (1 + alpha * N): docs/mechanisms/shared-buffer.md.
-TEST(SharedBuffer, FourGroupsWithAlphaOneGetAFifthEach) {
+TEST(SharedBuffer, FourGroupsWithAlphaOneGetOneFifthEach) {
   SharedBuffer buffer = Memory().buffer();
   bool any = true;
   while (any) {
@@ -83,7 +83,7 @@ TEST(SharedBuffer, FourGroupsWithAlphaOneGetAFifthEach) {
     EXPECT_NEAR(static_cast<double>(buffer.max_shared_B(port, kLossy)), 200 * kCell_B, kCell_B);
 }
 
-TEST(SharedBuffer, ReservedCellsAreOutsideThePool) {
+TEST(SharedBuffer, ReservedCellsAreOutsidePool) {
   Memory memory;
   memory.qos.groups[kLossy].reserved_B = 10 * kCell_B - 50;  // rounded up: 10 cells
   SharedBuffer buffer = memory.buffer();
@@ -95,7 +95,7 @@ TEST(SharedBuffer, ReservedCellsAreOutsideThePool) {
   EXPECT_EQ(fill(buffer, 0, kLossy, Place::kShared), 510U - 11);
 }
 
-TEST(SharedBuffer, AReserveIsThereWhenThePoolIsFull) {
+TEST(SharedBuffer, ReserveIsAvailableWhenPoolIsFull) {
   Memory memory;
   memory.qos.groups[kLossy].alpha_exponent = 7;
   memory.qos.groups[1].reserved_B = 2 * kCell_B;
@@ -106,7 +106,7 @@ TEST(SharedBuffer, AReserveIsThereWhenThePoolIsFull) {
   EXPECT_EQ(buffer.admit(0, 2, 1, 1), Place::kNone);
 }
 
-TEST(SharedBuffer, AnAlphaAboveOneNeverOverfillsThePool) {
+TEST(SharedBuffer, AlphaAboveOneNeverOverfillsPool) {
   Memory memory;
   memory.qos.groups[kLossy].alpha_exponent = 7;
   SharedBuffer buffer = memory.buffer();
@@ -115,7 +115,7 @@ TEST(SharedBuffer, AnAlphaAboveOneNeverOverfillsThePool) {
   EXPECT_EQ(buffer.admit(0, 1, kLossy, 100), Place::kShared);
 }
 
-TEST(SharedBuffer, OnlyALosslessGroupHasHeadroom) {
+TEST(SharedBuffer, OnlyLosslessGroupsHaveHeadroom) {
   SharedBuffer buffer = Memory().buffer();
   EXPECT_EQ(fill(buffer, 0, kLossless, Place::kShared), 500U);  // its last, refused, cell went to the headroom
   EXPECT_EQ(buffer.group(0, 0, kLossless).headroom, 1U);
@@ -126,7 +126,7 @@ TEST(SharedBuffer, OnlyALosslessGroupHasHeadroom) {
   EXPECT_EQ(buffer.max_headroom_B(1, kLossless), 0U);
 }
 
-TEST(SharedBuffer, APacketThatDoesNotFitIntoTheHeadroomIsLostWhole) {
+TEST(SharedBuffer, DropsWholePacketBeyondHeadroom) {
   SharedBuffer buffer = Memory().buffer();
   fill(buffer, 0, kLossless, Place::kShared);
   EXPECT_EQ(buffer.admit(0, 0, kLossless, 50), Place::kNone) << "49 are left";
@@ -134,7 +134,7 @@ TEST(SharedBuffer, APacketThatDoesNotFitIntoTheHeadroomIsLostWhole) {
   EXPECT_EQ(buffer.admit(0, 0, kLossless, 49), Place::kHeadroom);
 }
 
-TEST(SharedBuffer, ASharedHeadroomPoolLimitsAllGroupsTogether) {
+TEST(SharedBuffer, SharedHeadroomPoolLimitsSumOfGroups) {
   Memory memory;
   memory.qos.headroom_pool_B = 70 * kCell_B;
   memory.qos.groups[kLossless].alpha_exponent = -3;
@@ -148,7 +148,7 @@ TEST(SharedBuffer, ASharedHeadroomPoolLimitsAllGroupsTogether) {
   EXPECT_EQ(fill(buffer, 1, kLossless, Place::kHeadroom), 5U);
 }
 
-TEST(SharedBuffer, WhatLeavesGivesBackHeadroomFirst) {
+TEST(SharedBuffer, ReleaseFreesHeadroomFirst) {
   SharedBuffer buffer = Memory().buffer();
   fill(buffer, 0, kLossless, Place::kShared);
   EXPECT_EQ(buffer.admit(0, 0, kLossless, 9), Place::kHeadroom);  // 10 with the one before
@@ -162,7 +162,7 @@ TEST(SharedBuffer, WhatLeavesGivesBackHeadroomFirst) {
   EXPECT_TRUE(buffer.is_empty());
 }
 
-TEST(SharedBuffer, XonWhenBelowTheMovingLimitLessTheOffset) {
+TEST(SharedBuffer, XonBelowDynamicLimitMinusOffset) {
   Memory memory;
   memory.qos.groups[kLossless].xon_offset_B = 100 * kCell_B;
   SharedBuffer buffer = memory.buffer();
@@ -180,7 +180,7 @@ TEST(SharedBuffer, XonWhenBelowTheMovingLimitLessTheOffset) {
   EXPECT_FALSE(buffer.is_below_xon(0, 0, kLossless));
 }
 
-TEST(SharedBuffer, XonAtTheFixedThresholdWhenThatIsHigher) {
+TEST(SharedBuffer, XonAtFixedThresholdIfHigher) {
   Memory memory;
   memory.qos.groups[kLossless].xon_B = 20 * kCell_B;
   memory.qos.groups[kLossless].xon_offset_B = 5000 * kCell_B;  // never
@@ -192,7 +192,7 @@ TEST(SharedBuffer, XonAtTheFixedThresholdWhenThatIsHigher) {
   EXPECT_TRUE(buffer.is_below_xon(0, 0, kLossless)) << "20";
 }
 
-TEST(SharedBuffer, XonNeedsAnEmptyHeadroomWhateverTheLimit) {
+TEST(SharedBuffer, XonRequiresEmptyHeadroom) {
   Memory memory;
   memory.qos.groups[kLossless].xon_B = 1000 * kCell_B;
   SharedBuffer buffer = memory.buffer();
@@ -240,7 +240,7 @@ TEST(SharedBuffer, OneSharedMemoryHasOneSlice) {
   EXPECT_EQ(buffer.pool_B(), 1000 * kCell_B);
 }
 
-TEST(SharedBuffer, ALossyQueueHasItsOwnThreshold) {
+TEST(SharedBuffer, LossyQueueHasOwnThreshold) {
   Memory memory;
   memory.qos.queues[kLossy].alpha_exponent = -1;
   memory.qos.queues[kLossy].reserved_B = 10 * kCell_B;
@@ -258,7 +258,7 @@ TEST(SharedBuffer, ALossyQueueHasItsOwnThreshold) {
   EXPECT_TRUE(buffer.egress_has_room(kLossy, held - 1, 1));
 }
 
-TEST(SharedBuffer, ALosslessQueueIsHeldBackByItsGroupsOnly) {
+TEST(SharedBuffer, LosslessQueueIsLimitedByGroupOnly) {
   SharedBuffer buffer = Memory().buffer();
   EXPECT_TRUE(buffer.egress_has_room(kLossless, 1'000'000, 100));
   buffer.egress_take(kLossless, 0, 1'000'000);
@@ -267,7 +267,7 @@ TEST(SharedBuffer, ALosslessQueueIsHeldBackByItsGroupsOnly) {
 
 // Whatever comes and goes: the pool's use is what the groups hold beyond their reserves, no limit is passed, and in the
 // end nothing is left.
-RC_GTEST_PROP(SharedBuffer, AccountsStayTrue, ()) {
+RC_GTEST_PROP(SharedBuffer, AccountingStaysConsistent, ()) {
   Memory memory(3);
   memory.qos.ingress_pool_B = *rc::gen::inRange(0, 300) * kCell_B;
   memory.qos.headroom_pool_B = *rc::gen::element(0, 60) * kCell_B;

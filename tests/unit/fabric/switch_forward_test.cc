@@ -33,7 +33,7 @@ void stop(SwitchBench& bench) {
 }
 
 // Alpha 1, 100 cells: k frames fit while 11 k <= 100 - 11 (k - 1), so five.
-TEST(SwitchForward, ALossyQueueIsCutAtItsThreshold) {
+TEST(SwitchForward, DropsLossyQueueAtThreshold) {
   BenchOptions options = stopped();
   options.qos.egress_pool_B = 100 * 100;
   options.qos.queues[0].alpha_exponent = 0;
@@ -63,7 +63,7 @@ TEST(SwitchForward, ALossyQueueIsCutAtItsThreshold) {
   EXPECT_EQ(bench.to_switch(2).received.of(Fate::kPause), 2U);
 }
 
-TEST(SwitchForward, ALossyGroupIsCutAtItsThresholdToo) {
+TEST(SwitchForward, DropsLossyGroupAtThreshold) {
   BenchOptions options = stopped();
   options.qos.ingress_pool_B = 100 * 100;
   SwitchBench bench(options);
@@ -76,7 +76,7 @@ TEST(SwitchForward, ALossyGroupIsCutAtItsThresholdToo) {
   EXPECT_TRUE(bench.balances()) << "with packets inside";
 }
 
-TEST(SwitchForward, ALosslessGroupWithoutHeadroomSaysWhatWasWrong) {
+TEST(SwitchForward, ReportsLosslessGroupWithoutHeadroom) {
   BenchOptions options;
   options.make_lossless(3 * 11 * 100, 100 * 100);
   SwitchBench bench(options);
@@ -111,20 +111,20 @@ std::vector<std::uint64_t> marks_of_six(SwitchBench& bench) {
 }
 
 // The fourth frame finds 3258 bytes waiting.
-TEST(SwitchForward, OnTheWayInTheQueueAheadCounts) {
+TEST(SwitchForward, MarksAtEnqueueByQueueAhead) {
   SwitchBench bench{Ramp(true)};
   EXPECT_EQ(marks_of_six(bench), (std::vector<std::uint64_t>{2, 2, 2, 3, 3, 3}));
   EXPECT_EQ(bench.device().counters(2).ecn_marked[0], 3U);
 }
 
 // The third frame leaves 3258 bytes behind, the fourth 2172.
-TEST(SwitchForward, OnTheWayOutTheQueueBehindCounts) {
+TEST(SwitchForward, MarksAtDequeueByQueueBehind) {
   SwitchBench bench{Ramp(false)};
   EXPECT_EQ(marks_of_six(bench), (std::vector<std::uint64_t>{3, 3, 3, 2, 2, 2}));
   EXPECT_EQ(bench.device().counters(2).ecn_marked[0], 3U);
 }
 
-TEST(SwitchForward, WredDropsWhatCannotBeMarked) {
+TEST(SwitchForward, WredDropsNonEcnPackets) {
   for (bool drops_not_ect : {true, false}) {
     Ramp options(false);
     options.qos.queues[0].ecn.drops_not_ect = drops_not_ect;
@@ -145,14 +145,14 @@ TEST(SwitchForward, WredDropsWhatCannotBeMarked) {
 
 // Half of the difference for each packet. In: 0, 543, 1357, 2307, 3325, so that the fifth is the first above 3000. Out:
 // 2715, 3529, 3393, 2783.
-TEST(SwitchForward, AnAverageFollowsTheQueue) {
+TEST(SwitchForward, AverageFollowsQueue) {
   SwitchBench in{Ramp(true, 1)};
   EXPECT_EQ(marks_of_six(in), (std::vector<std::uint64_t>{2, 2, 2, 2, 3, 3}));
   SwitchBench out{Ramp(false, 1)};
   EXPECT_EQ(marks_of_six(out), (std::vector<std::uint64_t>{2, 3, 3, 2, 2, 2}));
 }
 
-TEST(SwitchForward, AStaticRouteWins) {
+TEST(SwitchForward, StaticRouteWins) {
   BenchOptions options;
   options.table.exceptions.push_back({3, options.table.add_group({1})});
   SwitchBench bench(options);
@@ -164,7 +164,7 @@ TEST(SwitchForward, AStaticRouteWins) {
   EXPECT_TRUE(bench.peer(3).arrived.empty());
 }
 
-TEST(SwitchForward, RoutesChangeAtTheirTime) {
+TEST(SwitchForward, RoutesChangeAtConfiguredTime) {
   BenchOptions options;
   options.table.group_of_edge[1] = options.table.add_group({1});
   RouteEpoch later{us(10), options.table};
@@ -192,7 +192,7 @@ std::vector<std::size_t> spread(SwitchBench& bench) {
   return counts;
 }
 
-TEST(SwitchForward, EveryBalancingKeepsToTheGroup) {
+TEST(SwitchForward, BalancingStaysInGroup) {
   for (Balancing balancing : {Balancing::kEcmp, Balancing::kFlowlet, Balancing::kAdaptive, Balancing::kSpray}) {
     SwitchBench bench(balanced(balancing));
     for (std::uint32_t i = 0; i < 300; ++i) {
@@ -208,7 +208,7 @@ TEST(SwitchForward, EveryBalancingKeepsToTheGroup) {
   }
 }
 
-TEST(SwitchForward, EcmpKeepsAFlowTogetherSprayDoesNot) {
+TEST(SwitchForward, EcmpKeepsFlowOnOnePathSprayDoesNot) {
   for (Balancing balancing : {Balancing::kEcmp, Balancing::kSpray}) {
     SwitchBench bench(balanced(balancing));
     bench.peer(0).send(us(1), bench_packet(6, 1086), 90);
@@ -221,7 +221,7 @@ TEST(SwitchForward, EcmpKeepsAFlowTogetherSprayDoesNot) {
 }
 
 // A flow is pinned while its packets follow closely; after a gap it goes where least waits.
-TEST(SwitchForward, AFlowletMovesAfterAGapOnly) {
+TEST(SwitchForward, FlowletMovesOnlyAfterGap) {
   BenchOptions options = balanced(Balancing::kFlowlet);
   options.routing.flowlet_gap_ps = us(50);
   options.qos.flow_control = FlowControl::kPfc;
@@ -245,7 +245,7 @@ TEST(SwitchForward, AFlowletMovesAfterAGapOnly) {
   EXPECT_EQ(std::count(later.begin(), later.end(), 5U), 1) << "all five to one other port";
 }
 
-TEST(SwitchForward, AdaptiveAvoidsThePortThatWaits) {
+TEST(SwitchForward, AdaptiveAvoidsCongestedPort) {
   BenchOptions options = balanced(Balancing::kAdaptive);
   options.qos.flow_control = FlowControl::kPfc;
   options.qos.pfc_receive_mask = 0xff;
@@ -260,7 +260,7 @@ TEST(SwitchForward, AdaptiveAvoidsThePortThatWaits) {
 
 // At 10 us port 2 loses its signal, and the routes do not know yet. Who chooses by the state of ports leaves it out; an
 // empty queue there is no reason to go there.
-TEST(SwitchForward, APortWithoutSignalIsLeftOutAtOnce) {
+TEST(SwitchForward, ExcludesPortWithoutSignalImmediately) {
   for (Balancing balancing : {Balancing::kFlowlet, Balancing::kAdaptive, Balancing::kSpray}) {
     BenchOptions options = balanced(balancing);
     options.link_changes = {{us(10), 2, false}, {us(100), 2, true}};
@@ -288,7 +288,7 @@ TEST(SwitchForward, APortWithoutSignalIsLeftOutAtOnce) {
   }
 }
 
-TEST(SwitchForward, WithoutAnyUsablePortThePacketIsDroppedForThePortsReason) {
+TEST(SwitchForward, DropsWithPortReasonIfNoPortIsUsable) {
   for (Balancing balancing : {Balancing::kFlowlet, Balancing::kAdaptive, Balancing::kSpray}) {
     BenchOptions options = balanced(balancing);
     options.link_changes = {{us(10), 1, false}, {us(10), 2, false}, {us(10), 4, false}};
@@ -300,7 +300,7 @@ TEST(SwitchForward, WithoutAnyUsablePortThePacketIsDroppedForThePortsReason) {
 }
 
 // The watchdog has closed class 3 of port 1: its queue is empty and drops everything.
-TEST(SwitchForward, AQueueThatTheWatchdogDropsIsLeftOut) {
+TEST(SwitchForward, ExcludesQueueDroppedByWatchdog) {
   for (Balancing balancing : {Balancing::kFlowlet, Balancing::kAdaptive, Balancing::kSpray}) {
     BenchOptions options = balanced(balancing);
     options.make_lossless(0, 100'000'000);
@@ -331,7 +331,7 @@ TEST(SwitchForward, AQueueThatTheWatchdogDropsIsLeftOut) {
 }
 
 // The management CPU takes 10 us for each of 100,000 packets per second.
-TEST(SwitchForward, RoutingInSoftwareTakesItsTime) {
+TEST(SwitchForward, SoftwareRoutingAddsLatency) {
   BenchOptions options;
   options.routing.cpu_forwarding = true;
   SwitchBench bench(options);
@@ -349,7 +349,7 @@ TEST(SwitchForward, RoutingInSoftwareTakesItsTime) {
   EXPECT_EQ(bench.peer(3).left_times(), std::vector<Time_ps>{handled_ps}) << "within a subnet the ASIC forwards";
 }
 
-TEST(SwitchForward, TheQueueToTheCpuIsFinite) {
+TEST(SwitchForward, CpuQueueIsFinite) {
   BenchOptions options;
   options.routing.cpu_forwarding = true;
   SwitchBench bench(options);
@@ -364,7 +364,7 @@ TEST(SwitchForward, TheQueueToTheCpuIsFinite) {
 }
 
 // The record of a drop has what the packet's transport says of it.
-TEST(SwitchForward, ADropRecordDescribesPacketsOfAnyTransport) {
+TEST(SwitchForward, DropRecordDescribesPacketsOfAnyTransport) {
   namespace sr = support::selective_repeat;
   SwitchBench bench(BenchOptions{});
   bench.domain().formats = &sr::formats();

@@ -165,7 +165,7 @@ std::string named(const Worst& w) {
          std::to_string(w.cut_through_B);
 }
 
-TEST(SwitchHeadroom, WithOnePauseFrameItIsWhatTheWindowLetsIn) {
+TEST(SwitchHeadroom, EqualsWindowForOnePauseFrame) {
   for (const Worst& w : cases()) {
     std::int64_t formula_B = headroom_need_B(path_of(w), w.frame_B);
     std::int64_t found_B = smallest_headroom_B(w, 2 * formula_B, false);
@@ -175,7 +175,7 @@ TEST(SwitchHeadroom, WithOnePauseFrameItIsWhatTheWindowLetsIn) {
   }
 }
 
-TEST(SwitchHeadroom, BehindAnotherPauseItIsTheClosedForm) {
+TEST(SwitchHeadroom, EqualsClosedFormBehindAnotherPause) {
   for (const Worst& w : cases()) {
     std::int64_t formula_B = headroom_need_B(path_of(w), w.frame_B);
     EXPECT_EQ(smallest_headroom_B(w, 2 * formula_B, true), formula_B) << named(w);
@@ -183,7 +183,7 @@ TEST(SwitchHeadroom, BehindAnotherPauseItIsTheClosedForm) {
 }
 
 // A cell less than the closed form loses exactly one frame.
-TEST(SwitchHeadroom, ACellLessLosesAFrame) {
+TEST(SwitchHeadroom, OneCellLessDropsFrame) {
   for (const Worst& w : cases()) {
     std::int64_t formula_B = headroom_need_B(path_of(w), w.frame_B);
     EXPECT_EQ(worst_lost(w, formula_B - w.cell_B, true), 1U) << named(w);

@@ -29,7 +29,7 @@ Time_ps eleventh_ps(const SwitchBench& bench) {
   return bench.handled_ps(us(1) + 10 * kLine1086_ps, 1086);
 }
 
-TEST(SwitchPfc, AReceivedPauseStopsItsQueueUntilItEnds) {
+TEST(SwitchPfc, ReceivedPauseStopsQueueUntilExpiry) {
   BenchOptions options;
   options.make_lossless(0, 100'000'000);
   SwitchBench bench(options);
@@ -56,7 +56,7 @@ TEST(SwitchPfc, AReceivedPauseStopsItsQueueUntilItEnds) {
   EXPECT_TRUE(bench.balances());
 }
 
-TEST(SwitchPfc, TheFrameInFlightIsFinishedAndNoOtherStarts) {
+TEST(SwitchPfc, FinishesFrameInFlightAndStartsNoOther) {
   BenchOptions options;
   options.make_lossless(0, 100'000'000);
   SwitchBench bench(options);
@@ -68,7 +68,7 @@ TEST(SwitchPfc, TheFrameInFlightIsFinishedAndNoOtherStarts) {
   EXPECT_EQ(bench.peer(2).left_times(), (std::vector<Time_ps>{second_ps - kLine1086_ps, second_ps}));
 }
 
-TEST(SwitchPfc, AtOneInstantThePauseComesBeforeTheFrame) {
+TEST(SwitchPfc, PausePrecedesFrameAtSameInstant) {
   BenchOptions options;
   options.make_lossless(0, 100'000'000);
   SwitchBench bench(options);
@@ -79,7 +79,7 @@ TEST(SwitchPfc, AtOneInstantThePauseComesBeforeTheFrame) {
   EXPECT_EQ(bench.peer(2).arrived.size(), 1U);
 }
 
-TEST(SwitchPfc, ClassesWithoutPfcDoNotListen) {
+TEST(SwitchPfc, ClassesWithoutPfcIgnorePause) {
   BenchOptions options;
   options.make_lossless(0, 100'000'000);
   SwitchBench bench(options);
@@ -90,7 +90,7 @@ TEST(SwitchPfc, ClassesWithoutPfcDoNotListen) {
   EXPECT_EQ(bench.device().pause(2).frames(4), 1U) << "counted all the same";
 }
 
-TEST(SwitchPfc, WithoutFlowControlPausesAreCountedOnly) {
+TEST(SwitchPfc, OnlyCountsPausesWithoutFlowControl) {
   BenchOptions options;
   options.qos.pfc_receive_mask = 0xff;
   SwitchBench bench(options);
@@ -100,7 +100,7 @@ TEST(SwitchPfc, WithoutFlowControlPausesAreCountedOnly) {
   EXPECT_EQ(bench.peer(2).arrived.size(), 1U);
 }
 
-TEST(SwitchPfc, XoffLeavesWhenTheFirstFrameFindsNoSharedRoom) {
+TEST(SwitchPfc, SendsXoffAtFirstFrameWithoutSharedBuffer) {
   SwitchBench bench(ten_frames());
   bench.peer(2).send_pause(0, {kClass3, 0, 0xffff});
   bench.peer(0).send(us(1), bench_packet(2, 1086, 3), 40);
@@ -122,7 +122,7 @@ TEST(SwitchPfc, XoffLeavesWhenTheFirstFrameFindsNoSharedRoom) {
   EXPECT_TRUE(bench.balances());
 }
 
-TEST(SwitchPfc, XoffWaitsForTheFrameInFlightAndForNothingElse) {
+TEST(SwitchPfc, XoffWaitsOnlyForFrameInFlight) {
   BenchOptions options = ten_frames();
   options.qos.groups[1].reserved_B = 10'000;  // room of its own for what waits here
   SwitchBench bench(options);
@@ -139,7 +139,7 @@ TEST(SwitchPfc, XoffWaitsForTheFrameInFlightAndForNothingElse) {
   EXPECT_EQ(bench.peer(0).left_times(), (std::vector<Time_ps>{busy_ps, busy_ps + line4158_ps + kPause_ps}));
 }
 
-TEST(SwitchPfc, XonWhenDownToItsThreshold) {
+TEST(SwitchPfc, SendsXonAtThreshold) {
   SwitchBench bench(ten_frames());
   bench.peer(2).send_pause(0, {kClass3, 0, 0xffff});
   bench.peer(2).send_pause(us(20), {0, kClass3, 0});
@@ -163,7 +163,7 @@ TEST(SwitchPfc, XonWhenDownToItsThreshold) {
 }
 
 // 100 quanta are 512 ns: repeated every 256, so that the peer never wakes up.
-TEST(SwitchPfc, XoffIsRepeatedBeforeItExpires) {
+TEST(SwitchPfc, RefreshesXoffBeforeExpiry) {
   BenchOptions options = ten_frames();
   options.qos.pause_quanta = 100;
   SwitchBench bench(options);
@@ -184,7 +184,7 @@ TEST(SwitchPfc, XoffIsRepeatedBeforeItExpires) {
   EXPECT_TRUE(bench.balances());
 }
 
-TEST(SwitchPfc, OnlyThePortThatFillsTheGroupIsStopped) {
+TEST(SwitchPfc, StopsOnlyPortThatFillsGroup) {
   BenchOptions options = ten_frames();
   options.qos.groups[3].alpha_exponent = 0;  // half of the pool each at most
   SwitchBench bench(options);
@@ -199,7 +199,7 @@ TEST(SwitchPfc, OnlyThePortThatFillsTheGroupIsStopped) {
   EXPECT_EQ(bench.device().feeders(2, 3), (std::vector<std::uint32_t>{0, 1}));
 }
 
-TEST(SwitchPfc, ThePauseHasTheClassThatTheGroupIsMappedTo) {
+TEST(SwitchPfc, PauseCarriesClassMappedToGroup) {
   BenchOptions options = ten_frames();
   options.qos.pause_of_group[3] = 5;
   options.qos.queue_of_pause[6] = 3;
@@ -215,7 +215,7 @@ TEST(SwitchPfc, ThePauseHasTheClassThatTheGroupIsMappedTo) {
 }
 
 // 802.3x: the whole link stops, whatever class filled the buffer, and goes on when no group is left.
-TEST(SwitchPfc, GlobalPauseStopsEveryClass) {
+TEST(SwitchPfc, GlobalPauseStopsAllClasses) {
   BenchOptions options = ten_frames();
   options.qos.flow_control = FlowControl::kPause;
   options.qos.pfc_receive_mask = 0xff;
@@ -238,7 +238,7 @@ TEST(SwitchPfc, GlobalPauseStopsEveryClass) {
 }
 
 // Memory in two slices: XOFF when the first is full, XON when the last agrees.
-TEST(SwitchPfc, SlicesStopThePeerTogether) {
+TEST(SwitchPfc, SlicesStopPeerTogether) {
   BenchOptions options = ten_frames();
   options.model.buffer_split = BufferSplit::kPipePair;
   options.model.buffer_slices = 4;

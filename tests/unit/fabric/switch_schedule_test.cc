@@ -30,7 +30,7 @@ struct Backlog {
   }
 };
 
-TEST(SwitchSchedule, StrictQueuesGoFirstTheHighestNumberFirst) {
+TEST(SwitchSchedule, StrictQueuesGoFirstHighestNumberFirst) {
   Backlog backlog;
   for (std::size_t q : {4U, 6U}) backlog.options.qos.queues[q].scheduling = Scheduling::kStrict;
   backlog.begin();
@@ -39,7 +39,7 @@ TEST(SwitchSchedule, StrictQueuesGoFirstTheHighestNumberFirst) {
   EXPECT_EQ(backlog.classes(), (std::vector<std::uint32_t>{6, 6, 6, 4, 4, 4, 7, 7, 7}));
 }
 
-TEST(SwitchSchedule, AStrictQueueDoesNotInterruptAFrame) {
+TEST(SwitchSchedule, StrictQueueDoesNotInterruptFrame) {
   BenchOptions options;
   options.qos.queues[5].scheduling = Scheduling::kStrict;
   SwitchBench bench(options);
@@ -77,7 +77,7 @@ TEST(SwitchSchedule, DwrrSharesBytesByWeight) {
   EXPECT_EQ(rounds, 14U);
 }
 
-TEST(SwitchSchedule, AQueueThatWasEmptyBringsNoCredit) {
+TEST(SwitchSchedule, EmptyQueueAccumulatesNoCredit) {
   Backlog backlog;
   backlog.begin();
   // Class 1 sends alone for long, then class 2 joins: they share from there on.
@@ -91,7 +91,7 @@ TEST(SwitchSchedule, AQueueThatWasEmptyBringsNoCredit) {
   EXPECT_NEAR(static_cast<double>(of_two), 80, 9) << "within one quantum of 8 frames";
 }
 
-TEST(SwitchSchedule, APausedQueueLetsOthersPass) {
+TEST(SwitchSchedule, PausedQueueLetsOthersPass) {
   BenchOptions options;
   options.qos.flow_control = FlowControl::kPfc;
   options.qos.pfc_receive_mask = 1u << 3;

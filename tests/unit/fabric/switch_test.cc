@@ -20,7 +20,7 @@ std::uint64_t drops(const Switch& device, std::uint32_t port, Fate fate) {
   return device.counters(port).drops[static_cast<std::size_t>(fate)];
 }
 
-TEST(Switch, StoreAndForwardWaitsForTheWholeFrame) {
+TEST(Switch, StoreAndForwardWaitsForWholeFrame) {
   SwitchBench bench{BenchOptions{}};
   bench.peer(0).send(us(1), bench_packet(2, 1086));
   bench.run();
@@ -32,7 +32,7 @@ TEST(Switch, StoreAndForwardWaitsForTheWholeFrame) {
   EXPECT_EQ(bench.device().counters(2).tx[0].bytes, 1086U);
 }
 
-TEST(Switch, CutThroughWaitsForTheHead) {
+TEST(Switch, CutThroughWaitsForHeader) {
   BenchOptions options;
   options.cut_through_B = 200;
   SwitchBench bench(options);
@@ -42,7 +42,7 @@ TEST(Switch, CutThroughWaitsForTheHead) {
   EXPECT_EQ(bench.peer(2).left_times(), (std::vector<Time_ps>{us(1) + 200 * 80 + ns(500), us(5) + 84 * 80 + ns(500)}));
 }
 
-TEST(Switch, FramesForOnePortFollowEachOtherWithoutAGap) {
+TEST(Switch, SendsFramesOfPortBackToBack) {
   SwitchBench bench{BenchOptions{}};
   for (std::uint32_t in : {0U, 1U, 3U}) bench.peer(in).send(us(1), bench_packet(2, 1086));
   bench.run();
@@ -55,7 +55,7 @@ TEST(Switch, FramesForOnePortFollowEachOtherWithoutAGap) {
   EXPECT_EQ(bench.device().held_packets(), 0U);
 }
 
-TEST(Switch, AFastPortFeedsASlowOne) {
+TEST(Switch, FastPortFeedsSlowPort) {
   BenchOptions options;
   options.rates_bps = {100'000'000'000, 100'000'000'000, 25'000'000'000};
   SwitchBench bench(options);
@@ -66,7 +66,7 @@ TEST(Switch, AFastPortFeedsASlowOne) {
             (std::vector<Time_ps>{first_ps, first_ps + 4 * kLine1086_ps, first_ps + 8 * kLine1086_ps}));
 }
 
-TEST(Switch, ABadFcsIsDroppedByStoreAndForwardAndPassesCutThrough) {
+TEST(Switch, StoreAndForwardDropsBadFcsCutThroughForwardsIt) {
   for (std::uint32_t cut_through_B : {0U, 200U}) {
     BenchOptions options;
     options.cut_through_B = cut_through_B;
@@ -87,7 +87,7 @@ TEST(Switch, ABadFcsIsDroppedByStoreAndForwardAndPassesCutThrough) {
 }
 
 // A packet that leaves its host with TTL 64 passes 63 routers; here it goes round by one and the same.
-TEST(Switch, ARoutingLoopEndsWithTheTtl) {
+TEST(Switch, RoutingLoopEndsWithTtl) {
   BenchOptions options;
   options.table.exceptions.push_back({3, options.table.add_group({1})});
   SwitchBench bench(options);
@@ -108,7 +108,7 @@ TEST(Switch, ARoutingLoopEndsWithTheTtl) {
   EXPECT_TRUE(bench.balances());
 }
 
-TEST(Switch, WithinASubnetTheTtlStays) {
+TEST(Switch, KeepsTtlWithinSubnet) {
   SwitchBench bench{BenchOptions{}};
   bench.peer(0).send(us(1), bench_packet(2, 1086));
   bench.run();
@@ -116,7 +116,7 @@ TEST(Switch, WithinASubnetTheTtlStays) {
 }
 
 // An IP packet of 1500 bytes in a tagged frame is 1522 bytes long.
-TEST(Switch, WhatIsLargerThanTheMtuIsDropped) {
+TEST(Switch, DropsFramesLargerThanMtu) {
   BenchOptions options;
   options.mtu_B = 1500;
   SwitchBench bench(options);
@@ -135,7 +135,7 @@ TEST(Switch, WhatIsLargerThanTheMtuIsDropped) {
   EXPECT_TRUE(bench.balances());
 }
 
-TEST(Switch, WithoutARouteThereIsADropWithoutAPort) {
+TEST(Switch, DropsWithoutRouteHaveNoPort) {
   SwitchBench bench{BenchOptions{}};
   Packet packet = bench_packet(4, 1086);  // behind edge 1, which nothing leads to
   packet.src = 1;
@@ -170,7 +170,7 @@ TEST(Switch, ClassComesFromDscpOrFromPcp) {
   }
 }
 
-TEST(Switch, LinkDownDropsWhatWaitsAndForgetsPauses) {
+TEST(Switch, LinkDownDropsQueuedPacketsAndClearsPauses) {
   BenchOptions options;
   options.make_lossless(100'000, 11 * 100);  // one frame is shared, the second goes to headroom
   options.link_changes = {{us(10), 2, false}, {us(20), 2, true}};
@@ -196,7 +196,7 @@ TEST(Switch, LinkDownDropsWhatWaitsAndForgetsPauses) {
   EXPECT_TRUE(bench.balances());
 }
 
-TEST(Switch, APortThatGoesDownHasNobodyToStop) {
+TEST(Switch, PortDownSendsNoPause) {
   BenchOptions options;
   options.make_lossless(100'000, 11 * 100);
   options.link_changes = {{us(10), 0, false}};
@@ -211,7 +211,7 @@ TEST(Switch, APortThatGoesDownHasNobodyToStop) {
   EXPECT_EQ(bench.device().counters(0).pause_tx_ps[3], us(10) - bench.handled_ps(us(1) + kLine1086_ps, 1086));
 }
 
-TEST(Switch, TelemetrySaysWhatTheQueueWas) {
+TEST(Switch, TelemetryReportsQueueDepth) {
   SwitchBench bench{BenchOptions{}};
   Packet asks = bench_packet(2, 1086);
   asks.flags = Packet::kHasCold;

@@ -29,7 +29,7 @@ void storm(SwitchBench& bench) {
   for (int i = 0; i <= 3; ++i) bench.peer(2).send_pause(i * us(100), {kClass3, 0, 30'000});
 }
 
-TEST(SwitchWatchdog, DropEmptiesTheQueueAndKeepsItClosedUntilRestored) {
+TEST(SwitchWatchdog, DropFlushesQueueUntilRestored) {
   SwitchBench bench(watched(WatchdogAction::kDrop));
   storm(bench);
   bench.peer(0).send(us(1), bench_packet(2, 1086, 3), 5);
@@ -57,7 +57,7 @@ TEST(SwitchWatchdog, DropEmptiesTheQueueAndKeepsItClosedUntilRestored) {
   EXPECT_TRUE(bench.balances());
 }
 
-TEST(SwitchWatchdog, ForwardSendsInSpiteOfThePause) {
+TEST(SwitchWatchdog, ForwardSendsDespitePause) {
   SwitchBench bench(watched(WatchdogAction::kForward));
   storm(bench);
   bench.peer(0).send(us(1), bench_packet(2, 1086, 3), 3);
@@ -71,7 +71,7 @@ TEST(SwitchWatchdog, ForwardSendsInSpiteOfThePause) {
   EXPECT_EQ(bench.device().drops().total, 0U);
 }
 
-TEST(SwitchWatchdog, RestoredMeansThatPausesCountAgain) {
+TEST(SwitchWatchdog, RestoreHonoursPausesAgain) {
   SwitchBench bench(watched(WatchdogAction::kForward));
   storm(bench);
   bench.peer(0).send(us(1), bench_packet(2, 1086, 3), 1);
@@ -92,7 +92,7 @@ TEST(SwitchWatchdog, AlertOnlyCounts) {
 }
 
 // A queue that sends between two polls is not stuck, however often it is stopped.
-TEST(SwitchWatchdog, AQueueThatMovesIsNoStorm) {
+TEST(SwitchWatchdog, MovingQueueIsNoStorm) {
   SwitchBench bench(watched(WatchdogAction::kDrop));
   for (int i = 0; i < 20; ++i) {
     bench.peer(2).send_pause(i * us(50), {kClass3, 0, 9'600});  // 49.15 us of 50
@@ -103,14 +103,14 @@ TEST(SwitchWatchdog, AQueueThatMovesIsNoStorm) {
   EXPECT_EQ(bench.peer(2).arrived.size(), 400U);
 }
 
-TEST(SwitchWatchdog, APausedQueueWithNothingInItIsNoStorm) {
+TEST(SwitchWatchdog, EmptyPausedQueueIsNoStorm) {
   SwitchBench bench(watched(WatchdogAction::kDrop));
   storm(bench);
   bench.run();
   EXPECT_EQ(bench.device().counters(2).storms[3], 0U);
 }
 
-TEST(SwitchWatchdog, ShorterThanTheDetectionTimeIsNoStorm) {
+TEST(SwitchWatchdog, PauseShorterThanDetectionTimeIsNoStorm) {
   SwitchBench bench(watched(WatchdogAction::kDrop));
   bench.peer(2).send_pause(0, {kClass3, 0, 30'000});  // until 153.9 us: only the first poll sees a full period
   bench.peer(0).send(us(1), bench_packet(2, 1086, 3), 5);
@@ -119,7 +119,7 @@ TEST(SwitchWatchdog, ShorterThanTheDetectionTimeIsNoStorm) {
   EXPECT_EQ(bench.peer(2).arrived.size(), 5U);
 }
 
-TEST(SwitchWatchdog, DroppingReleasesTheSendersUpstream) {
+TEST(SwitchWatchdog, DroppingReleasesUpstreamSenders) {
   BenchOptions options = watched(WatchdogAction::kDrop);
   options.make_lossless(1'000'000, 110 * 100);
   SwitchBench bench(options);

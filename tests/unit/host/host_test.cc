@@ -43,7 +43,7 @@ struct Connected : HostPair {
   }
 };
 
-TEST(Host, ProgramsRunAtTheTimesTheyAskFor) {
+TEST(Host, ProgramsRunAtRequestedTimes) {
   HostPair pair;
   Script script([](Time_ps now_ps) { return now_ps < us(3) ? now_ps + us(1) : kNever_ps; });
   pair.host(0).start(script, us(1));
@@ -52,7 +52,7 @@ TEST(Host, ProgramsRunAtTheTimesTheyAskFor) {
   EXPECT_EQ(pair.host(0).last_event_ps(), us(3));
 }
 
-TEST(Host, ProgramsAtOneInstantRunByNumber) {
+TEST(Host, ProgramsAtSameInstantRunByNumber) {
   HostPair pair;
   std::vector<int> order;
   std::vector<std::unique_ptr<Script>> scripts;
@@ -67,7 +67,7 @@ TEST(Host, ProgramsAtOneInstantRunByNumber) {
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 0, 1, 2, 3}));
 }
 
-TEST(Host, AStoppedProgramIsNotSteppedAndItsNumberIsFree) {
+TEST(Host, StoppedProgramIsNotSteppedAndFreesNumber) {
   HostPair pair;
   Script one([](Time_ps) { return kNever_ps; });
   Script two([](Time_ps) { return kNever_ps; });
@@ -80,7 +80,7 @@ TEST(Host, AStoppedProgramIsNotSteppedAndItsNumberIsFree) {
   EXPECT_EQ(two.stepped_ps, (std::vector<Time_ps>{us(6)}));
 }
 
-TEST(Host, WakeBringsAProgramForward) {
+TEST(Host, WakeMovesProgramForward) {
   HostPair pair;
   Script script([](Time_ps) { return kNever_ps; });
   std::uint32_t number = pair.host(0).start(script, us(50));
@@ -90,7 +90,7 @@ TEST(Host, WakeBringsAProgramForward) {
   EXPECT_EQ(script.stepped_ps, (std::vector<Time_ps>{us(7)}));
 }
 
-TEST(Host, WaitWakesWhenTheCompletionIsVisible) {
+TEST(Host, WaitWakesWhenCompletionIsVisible) {
   Connected pair;
   std::uint32_t number = 0;
   Time_ps seen_ps = 0;
@@ -112,7 +112,7 @@ TEST(Host, WaitWakesWhenTheCompletionIsVisible) {
 }
 
 // Its number goes to another program, which must not be woken for it.
-TEST(Host, AProgramThatStopsWaitsNoMore) {
+TEST(Host, StoppedProgramDoesNotWait) {
   Connected pair;
   pair.device(0).post_send(pair.qp[0], pair.write(64), us(1));
   Script waiter([](Time_ps) { return kNever_ps; });
@@ -129,7 +129,7 @@ TEST(Host, AProgramThatStopsWaitsNoMore) {
   EXPECT_EQ(next.stepped_ps, (std::vector<Time_ps>{us(2)}));
 }
 
-TEST(Host, WaitForAnEntryThatIsAlreadyThereNamesItsTime) {
+TEST(Host, WaitForExistingEntryReturnsEntryTime) {
   HostPair pair;
   std::uint32_t cq = pair.device(0).create_cq(4);
   nic::Completion completion;
@@ -140,7 +140,7 @@ TEST(Host, WaitForAnEntryThatIsAlreadyThereNamesItsTime) {
 }
 
 // Four WRITEs, room for two completions. A program of this simulator would be broken; one of somebody else is told.
-TEST(Host, AnOverrunIsToldToWhoeverListens) {
+TEST(Host, NotifiesListenerOfOverrun) {
   struct Listener {
     std::vector<nic::AsyncKind> kinds;
     nic::Device* device = nullptr;
@@ -174,7 +174,7 @@ TEST(Host, AnOverrunIsToldToWhoeverListens) {
   EXPECT_DEATH(overrun(nullptr), "overrun");
 }
 
-TEST(Host, WatchTellsOfWritesIntoThatRegionOnly) {
+TEST(Host, WatchReportsWritesToRegionOnly) {
   Connected pair;
   Script watcher([](Time_ps) { return kNever_ps; });
   std::uint32_t number = pair.host(1).start(watcher, us(1));
@@ -194,7 +194,7 @@ TEST(Host, WatchTellsOfWritesIntoThatRegionOnly) {
   EXPECT_EQ(watcher.stepped_ps, (std::vector<Time_ps>{us(1), watcher.written_ps[0]}));
 }
 
-TEST(Host, InterruptsStealTheCpu) {
+TEST(Host, InterruptsTakeCpuTime) {
   HostPairOptions options;
   options.host.interrupt_period_ps = us(100);
   options.host.interrupt_cost_ps = us(4);
@@ -217,13 +217,13 @@ TEST(Host, InterruptsStealTheCpu) {
   EXPECT_TRUE(differ);
 }
 
-TEST(Host, WithoutInterruptsTheCpuIsAlwaysThere) {
+TEST(Host, CpuIsAlwaysAvailableWithoutInterrupts) {
   HostPair pair;
   for (Time_ps t : {Time_ps{0}, us(1), ms(7) + 1}) EXPECT_EQ(pair.host(0).cpu_ps(t), t);
 }
 
 // At one instant the port is served before a program looks: a completion visible now is seen now.
-TEST(Host, TheNicGoesBeforeTheProgramAtOneInstant) {
+TEST(Host, NicRunsBeforeProgramAtSameInstant) {
   Time_ps first_bit_ps = 0;
   for (int pass = 0; pass < 2; ++pass) {
     Connected pair;
@@ -245,7 +245,7 @@ TEST(Host, TheNicGoesBeforeTheProgramAtOneInstant) {
   }
 }
 
-TEST(HostDeathTest, AProgramMustTakeTime) {
+TEST(HostDeathTest, ProgramMustTakeTime) {
   HostPair pair;
   Script script([](Time_ps now_ps) { return now_ps; });
   pair.host(0).start(script, us(1));

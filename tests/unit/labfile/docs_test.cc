@@ -1,7 +1,7 @@
 // docs/lab-file.md knows every word of the reader, and its examples work.
 
 #include "labfile/words.h"
-#include "results/metrics.h"
+#include "model/metrics.h"
 #include "support/matching.h"
 #include "text/units.h"
 #include "unit/labfile/lab_text.h"
@@ -21,18 +21,19 @@ void expect_words(std::span<const Word<Enum>> words) {
   for (const auto& word : words) expect_documented(word.text);
 }
 
-TEST(Docs, EveryKeyIsExplained) {
+TEST(Docs, ExplainEveryKey) {
   for (const auto& keys :
        {mirror_keys(),      switch_keys(),      switch_port_keys(), routing_keys(), route_keys(),   fabric_keys(),
         fabric_host_keys(), pfc_keys(),         watchdog_keys(),    queue_keys(),   ecn_keys(),     group_keys(),
         buffer_keys(),      congestion_keys(),  lab_keys(),         node_keys(),    outside_keys(), udp_keys(),
         nic_keys(),         port_keys(),        link_keys(),        cable_keys(),   qos_keys(),     fault_keys(),
-        workload_keys(),    expectation_keys(), program_keys()}) {
+        workload_keys(),    expectation_keys(), program_keys(),
+        graph_flow_keys()}) {
     for (std::string_view key : keys) expect_documented(key);
   }
 }
 
-TEST(Docs, EveryWordIsExplained) {
+TEST(Docs, ExplainEveryWord) {
   expect_words(cable_words());
   expect_words(fec_words());
   expect_words(fault_action_words());
@@ -54,25 +55,24 @@ TEST(Docs, EveryWordIsExplained) {
   expect_words(watchdog_words());
   expect_words(congestion_words());
   for (std::string_view test : perftest_words()) expect_documented(test);
-  for (MetricGroup group :
-       {MetricGroup::kBandwidth, MetricGroup::kLatency, MetricGroup::kTransfer, MetricGroup::kFlows}) {
-    for (std::string_view metric : metrics_of(group)) expect_documented(metric);
-  }
+  workload::for_each_kind([](auto kind) {
+    for (std::string_view metric : known_metrics(kind)) expect_documented(metric);
+  });
 }
 
-TEST(Docs, EveryCounterIsListed) {
+TEST(Docs, ListEveryCounter) {
   for (const std::string& counter : counted_counters())
     expect_documented(test::replaced(counter, "prio[0-7]", "prioN"));
 }
 
-TEST(Docs, ItsExamplesWork) {
+TEST(Docs, ExamplesWork) {
   std::vector<std::string> blocks;
   const std::string_view fence = "```yaml\n";
   for (std::size_t at = page().find(fence); at != std::string::npos; at = page().find(fence, at + 1)) {
     const std::size_t start = at + fence.size();
     blocks.push_back(page().substr(start, page().find("```", start) - start));
   }
-  ASSERT_EQ(blocks.size(), 8U);
+  ASSERT_EQ(blocks.size(), 9U);
   EXPECT_EQ(read_good(blocks[0]).workloads.size(), 1U);
   EXPECT_EQ(read_good(blocks[1]).switches.size(), 6U);
   EXPECT_EQ(read_good(blocks[2]).hosts.size(), 2U) << "one of them is outside";
@@ -81,7 +81,8 @@ TEST(Docs, ItsExamplesWork) {
   EXPECT_EQ(read_good(blocks[1] + blocks[5]).mirrors.size(), 2U);
   EXPECT_EQ(read_good(blocks[0] + blocks[6]).faults.size(), 4U);
   const std::string hosts = blocks[0].substr(0, blocks[0].find("workloads:"));
-  EXPECT_EQ(read_good(hosts + blocks[7]).workloads.at(0).programs->programs.size(), 2U);
+  EXPECT_EQ(read_good(hosts + blocks[7]).workloads.at(0).as<workload::FlowOptions>()->dependencies.size(), 3U);
+  EXPECT_EQ(read_good(hosts + blocks[8]).workloads.at(0).as<workload::ProgramOptions>()->programs.size(), 2U);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ TEST(LabExpect, Sizes) {
   expect_problem(only("write_bw", "", "bw.bw_average_Gbps.65536: {min: 1}"), "23:3 a size (65536) after the metric");
 }
 
-TEST(LabExpect, WhatARunDoesNotMeasure) {
+TEST(LabExpect, RejectsUnmeasuredMetrics) {
   expect_problem(only("write_bw", "-D 4", "bw.bw_peak_Gbps: {min: 1}"), "23:3 no peak is measured in this run");
   expect_problem(only("write_lat", "-D 4", "bw.p99_us: {max: 1}"), "23:3 with -D a latency test gives no p99_us");
   read_good(only("write_lat", "-D 4", "bw.t_avg_us: {max: 1}"));
@@ -90,7 +90,7 @@ TEST(LabExpect, Bounds) {
 }
 
 // A workload that is wrong is reported once, not again by each of its expectations.
-TEST(LabExpect, BrokenWorkloadsAreQuiet) {
+TEST(LabExpect, BrokenWorkloadsCauseNoFurtherProblems) {
   std::string text = only("write_bw", "--bogus", "bw.t_typical_us: {max: 1}");
   expect_problem(text, "21:42 --bogus: perftest has no such flag");
 }

@@ -17,43 +17,47 @@ TEST(LabFlows, Incast) {
   const WorkloadConfig x = workload_of(
       "flows: incast, hosts: all, to: h2, size: 2 MB, rounds: 3, period: 1 ms, op: send, "
       "message: 64 KiB, timeout: 10, start: 5 us");
-  ASSERT_TRUE(x.flows.has_value());
+  ASSERT_NE(x.as<workload::FlowOptions>(), nullptr);
   EXPECT_EQ(x.flow_ports.size(), 8U);
-  ASSERT_EQ(x.flows->flows.size(), 7U * 3);
-  for (const workload::Flow& flow : x.flows->flows) {
+  ASSERT_EQ(x.as<workload::FlowOptions>()->flows.size(), 7U * 3);
+  for (const workload::Flow& flow : x.as<workload::FlowOptions>()->flows) {
     EXPECT_EQ(flow.destination, 2U);
     EXPECT_NE(flow.source, 2U);
     EXPECT_EQ(flow.size_B, 2'000'000U);
   }
-  EXPECT_EQ(x.flows->flows.back().start_ps, ms(2));
-  EXPECT_EQ(x.flows->op, workload::FlowOp::kSend);
-  EXPECT_EQ(x.flows->message_B, 65536U);
-  EXPECT_EQ(x.flows->timeout, 10);
+  EXPECT_EQ(x.as<workload::FlowOptions>()->flows.back().start_ps, ms(2));
+  EXPECT_EQ(x.as<workload::FlowOptions>()->op, workload::FlowOp::kSend);
+  EXPECT_EQ(x.as<workload::FlowOptions>()->message_B, 65536U);
+  EXPECT_EQ(x.as<workload::FlowOptions>()->timeout, 10);
   EXPECT_EQ(x.start_ps, us(5));
 }
 
 TEST(LabFlows, HostsAsListAndRange) {
-  EXPECT_EQ(workload_of("flows: all-to-all, hosts: [h0, h3, \"h5:p0\"], size: 1 MB").flows->flows.size(), 6U);
+  EXPECT_EQ(workload_of("flows: all-to-all, hosts: [h0, h3, \"h5:p0\"], size: 1 MB")
+                .as<workload::FlowOptions>()
+                ->flows.size(),
+            6U);
   const WorkloadConfig range = workload_of("flows: permutation, hosts: h2..h5, size: 1 MB");
   ASSERT_EQ(range.flow_ports.size(), 4U);
   EXPECT_EQ(range.flow_ports[0].host, 2U);
-  EXPECT_EQ(range.flows->flows.size(), 4U);
+  EXPECT_EQ(range.as<workload::FlowOptions>()->flows.size(), 4U);
   // The receiver of an incast need not be among the senders.
-  EXPECT_EQ(workload_of("flows: incast, hosts: h1..h3, to: h7, size: 1 MB").flows->flows.size(), 3U);
+  EXPECT_EQ(workload_of("flows: incast, hosts: h1..h3, to: h7, size: 1 MB").as<workload::FlowOptions>()->flows.size(),
+            3U);
 }
 
 TEST(LabFlows, PairsAndBursts) {
   const WorkloadConfig pairs = workload_of("flows: point-to-point, pairs: [[h0, h1], [h2, h3]], size: 1 MB");
-  ASSERT_EQ(pairs.flows->flows.size(), 2U);
-  EXPECT_EQ(pairs.flow_ports[pairs.flows->flows[1].destination].host, 3U);
+  ASSERT_EQ(pairs.as<workload::FlowOptions>()->flows.size(), 2U);
+  EXPECT_EQ(pairs.flow_ports[pairs.as<workload::FlowOptions>()->flows[1].destination].host, 3U);
   const WorkloadConfig bursts = workload_of("flows: on-off, pairs: [[h0, h1]], size: 1 MB, period: 1 ms, rounds: 4");
-  EXPECT_EQ(bursts.flows->flows.size(), 4U);
+  EXPECT_EQ(bursts.as<workload::FlowOptions>()->flows.size(), 4U);
 }
 
-TEST(LabFlows, DistributionFollowsTheSeed) {
+TEST(LabFlows, DistributionFollowsSeed) {
   const std::string text = with("flows: distribution, hosts: all, shape: hadoop, load: 50 %, count: 20");
   const auto flows = [&](std::uint64_t seed) {
-    return read_lab(text, "lab.yaml", {}, seed)->workloads[0].flows->flows;
+    return read_lab(text, "lab.yaml", {}, seed)->workloads[0].as<workload::FlowOptions>()->flows;
   };
   ASSERT_EQ(flows(1).size(), 20U);
   EXPECT_EQ(flows(1)[7].start_ps, flows(1)[7].start_ps);
@@ -80,7 +84,7 @@ TEST(LabFlows, Problems) {
   for (const auto& [workload, expected] : kBad) expect_problem(with(workload), expected);
 }
 
-TEST(LabFlows, HostsThatAreNotConnected) {
+TEST(LabFlows, RejectsUnconnectedHosts) {
   expect_problem(
       "version: 1\nname: r\nfabric: {template: ring, hosts: 3, host: {nic: cx5-100g}}\n"
       "workloads: [{name: x, flows: all-to-all, hosts: all, size: 1 MB}]\n",
@@ -92,7 +96,7 @@ TEST(LabFlows, HostsThatAreNotConnected) {
       "MB}]\n");
 }
 
-TEST(LabFlows, TheirMetricsCanBeExpected) {
+TEST(LabFlows, ExpectationsMayNameFlowMetrics) {
   read_good(with("flows: permutation, hosts: all, size: 1 MB") +
             "expect: {x.fct_p99_us: {max: 200}, x.failed: {equal: 0}}\n");
   expect_problem(with("flows: permutation, hosts: all, size: 1 MB") + "expect: {x.t_avg_us: {max: 200}}\n",

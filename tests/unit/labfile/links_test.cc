@@ -33,7 +33,7 @@ TEST(LabLinks, Cable) {
   EXPECT_EQ(link_of(with_cable("{rate: 10 Gbps}")).rate_bps, 10'000'000'000);
 }
 
-TEST(LabLinks, TheHighestCommonRateIsChosen) {
+TEST(LabLinks, ChoosesHighestCommonRate) {
   const std::string text = good_lab_with("model: cx4-lx-25g", "model: cx5-100g");
   EXPECT_EQ(link_of(text).rate_bps, 25'000'000'000);
   std::string faster = text;
@@ -81,7 +81,7 @@ TEST(LabLinks, Endpoints) {
   expect_problem(good_lab_with(kLink, "  - cable: {length: 1 m}\n"), "19:5 links[0] has no \"endpoints\"");
 }
 
-TEST(LabLinks, EndpointsAreTwo) {
+TEST(LabLinks, RequiresTwoEndpoints) {
   const auto problems = problems_of(good_lab_with("[\"vm00:p0\", \"vm01:p0\"]", "[\"vm00:p0\"]"));
   ASSERT_EQ(problems.size(), 1U);  // the workloads that would have used it say nothing
   EXPECT_EQ(problems[0].substr(0, 45), "19:16 a link has two endpoints, this has 1 | ");

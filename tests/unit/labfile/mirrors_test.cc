@@ -19,7 +19,7 @@ TEST(LabMirrors, Defaults) {
   EXPECT_EQ(lab.mirrors[0].session, 1);
 }
 
-TEST(LabMirrors, EverythingGiven) {
+TEST(LabMirrors, AllKeys) {
   const MirrorConfig mirror =
       read_good(with_mirror("{port: \"leaf0:swp1\", direction: egress, as: erspan3, session: 77, to: 10.9.8.7}"))
           .mirrors.at(0);
@@ -29,7 +29,7 @@ TEST(LabMirrors, EverythingGiven) {
   EXPECT_EQ(to_string(mirror.collector), "10.9.8.7");
 }
 
-TEST(LabMirrors, Refused) {
+TEST(LabMirrors, Problems) {
   expect_problem(with_mirror("{port: \"h0:p0\"}"), "5:12 only a switch mirrors");
   expect_problem(with_mirror("{port: \"leaf0:swp9\"}"), "5:12 no cable ends at this port");
   expect_problem(with_mirror("{port: \"leaf0:swp1\", to: 10.0.0.1}"), "5:30 SPAN has no collector");

@@ -80,7 +80,7 @@ TEST(LabNodes, Models) {
                  "11:11 cx4-lx-25g has 2 ports, this is one more");
 }
 
-TEST(LabNodes, PortNamesAreUniqueInAHost) {
+TEST(LabNodes, PortNamesAreUniquePerHost) {
   const std::string text =
       good_lab_with("  vm01:\n", "      - {model: cx5-25g, ports: {p0: {address: 10.0.9.1/24}}}\n  vm01:\n");
   expect_problem(text, "11:34 vm00 already has a port p0 | port names are unique in a host: the other is in line 9");

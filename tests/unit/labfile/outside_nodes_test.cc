@@ -21,7 +21,7 @@ std::string guest_lab_with(std::string_view old_text, std::string_view new_text)
   return text;
 }
 
-TEST(LabOutside, IsANodeWithOnePort) {
+TEST(LabOutside, IsNodeWithOnePort) {
   const auto lab = read_lab(kGuestLab, "lab.yaml");
   ASSERT_TRUE(lab.has_value()) << testing::PrintToString(problems_of(kGuestLab));
   ASSERT_EQ(lab->hosts.size(), 2U);
@@ -39,14 +39,14 @@ TEST(LabOutside, IsANodeWithOnePort) {
   EXPECT_EQ(lab->links[0].rate_bps, 25'000'000'000);
 }
 
-TEST(LabOutside, ATapNeedsNothingElse) {
+TEST(LabOutside, TapNeedsNoOtherKey) {
   const auto lab =
       read_lab(guest_lab_with("udp: {listen: \"127.0.0.1:7001\", peer: \"127.0.0.2:7002\"}", "tap: weft0"), "lab.yaml");
   ASSERT_TRUE(lab.has_value());
   EXPECT_EQ(lab->hosts[1].outside->tap, "weft0");
 }
 
-TEST(LabOutside, SaysWhatIsWrong) {
+TEST(LabOutside, Problems) {
   const auto expect = [](std::string_view old_text, std::string_view new_text, std::string_view message) {
     const auto problems = problems_of(guest_lab_with(old_text, new_text));
     const bool found = std::any_of(problems.begin(), problems.end(),

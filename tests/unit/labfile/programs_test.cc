@@ -16,10 +16,10 @@ TEST(LabPrograms, AreRead) {
                              "start: 5 us"))
           .workloads.at(0);
   EXPECT_EQ(bw.start_ps, us(5));
-  ASSERT_TRUE(bw.programs.has_value());
-  EXPECT_FALSE(bw.perftest || bw.transfer || bw.flows);
-  ASSERT_EQ(bw.programs->programs.size(), 2U);
-  const workload::ProgramCommand& first = bw.programs->programs[0];
+  const auto* options = bw.as<workload::ProgramOptions>();
+  ASSERT_NE(options, nullptr);
+  ASSERT_EQ(options->programs.size(), 2U);
+  const workload::ProgramCommand& first = options->programs[0];
   EXPECT_EQ(first.host, 1U);
   EXPECT_EQ(first.node, "vm01");
   EXPECT_EQ(first.words, (std::vector<std::string>{"sh", "-c", "exit  3", "a b"}));
@@ -28,7 +28,7 @@ TEST(LabPrograms, AreRead) {
   ASSERT_EQ(first.finds.size(), 2U);
   EXPECT_EQ(first.finds[0].name, "bw");
   EXPECT_EQ(first.finds[0].pattern, "avg ([0-9.]+)");
-  const workload::ProgramCommand& second = bw.programs->programs[1];
+  const workload::ProgramCommand& second = options->programs[1];
   EXPECT_EQ(second.words, (std::vector<std::string>{"cat", "-n", "7", "a b"}));
   EXPECT_EQ(second.start_ps, 0);
   EXPECT_EQ(second.timeout_ps, 60 * kSecond_ps);
@@ -50,7 +50,7 @@ TEST(LabPrograms, Problems) {
   expect_problem(with_program("[{node: vm00, command: x}], flows: incast"), "21:5 more than one kind");
 }
 
-TEST(LabPrograms, PatternsAreCheckedWhereTheyStand) {
+TEST(LabPrograms, ReportsBadPatternsInPlace) {
   const auto find = [](std::string_view what) {
     return with_program(fmt::format("[{{node: vm00, command: x, find: {}}}]", what));
   };

@@ -100,7 +100,7 @@ TEST(Qos, NoneIsBestEffort) {
 }
 
 // SONiC's pg_profile_lookup.ini of SN3700 (facts PROTOCOL 3.3): 100G 5m xoff 33792, 40m 44032, xon 19456.
-TEST(Qos, HeadroomFollowsTheCable) {
+TEST(Qos, HeadroomFollowsCable) {
   const Lab lab = lab_of("{profile: roce-lossless}");
   const SwitchConfig& leaf = lab.switches[0];
   EXPECT_EQ(leaf.ports[0].headroom_B[3], 33'792);
@@ -147,7 +147,7 @@ TEST(Qos, Keys) {
   EXPECT_EQ(qos.headroom_pool_B, 2'000'000);
 }
 
-TEST(Qos, WhenAndWhatIsMarked) {
+TEST(Qos, MarkingPointAndThresholds) {
   const Lab lab = lab_of("{profile: roce-lossless, queues: {3: {ecn: {mark: enqueue, not_ect: pass}}}}");
   const fabric::EcnRamp& ramp = lab.switches[0].qos.queues[3].ecn;
   EXPECT_TRUE(ramp.at_enqueue);
@@ -173,7 +173,7 @@ TEST(Qos, WhenAndWhatIsMarked) {
 }
 
 // READ responses are not acknowledged: only DCQCN, whose receiver sends CNPs, can slow them down.
-TEST(Qos, WarnsOfReadWithoutControl) {
+TEST(Qos, WarnsOfReadWithoutCongestionControl) {
   constexpr std::string_view kWorkloads[] = {"{name: r, perftest: read_bw, client: h0, server: h2}",
                                              "{name: r, transfer: read, client: h0, server: h2, size: 1 MiB}",
                                              "{name: w, perftest: write_bw, client: h0, server: h2}"};
@@ -213,7 +213,7 @@ TEST(Qos, Congestion) {
                  "4:48 parameters does not go with algorithm off");
 }
 
-TEST(Qos, OverridesOfANode) {
+TEST(Qos, OverridesPerNode) {
   const Lab lab =
       read_good(with("{profile: roce-lossless}") +
                 "nodes: {leaf1: {qos: {queues: {3: {ecn: {min: 50 kB}}}}}, h1: {qos: {dscp: 34, congestion: "
@@ -303,7 +303,7 @@ TEST(Qos, OneSubnetOverTwoSwitches) {
   EXPECT_EQ(lab.warnings[0].line, 5);
 }
 
-TEST(Qos, TextShowsTheChainAndTheCells) {
+TEST(Qos, TextShowsChainAndCells) {
   const Lab lab = lab_of("{profile: roce-lossless}");
   const std::string text = qos_text(lab, "leaf0");
   EXPECT_NE(text.find("24-31"), std::string::npos) << text;

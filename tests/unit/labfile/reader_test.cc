@@ -5,7 +5,7 @@
 namespace weft::lab {
 namespace {
 
-TEST(LabReader, ReadsAGoodLab) {
+TEST(LabReader, ReadsValidLab) {
   const Lab lab = read_good(kGoodLab);
   EXPECT_EQ(lab.file, "lab.yaml");
   EXPECT_EQ(lab.name, "good");
@@ -33,13 +33,13 @@ TEST(LabReader, Head) {
   expect_problem("version: 1\nname: x\nnodes: {}\nlinks: [1]\n", "3:8 nodes is not a map with at least one node");
 }
 
-TEST(LabReader, SeedOfTheCommandLineWins) {
+TEST(LabReader, CommandLineSeedWins) {
   const std::string text = good_lab_and("seed: 7\n");
   EXPECT_EQ(read_lab(text, "x")->seed, 7U);
   EXPECT_EQ(read_lab(text, "x", {}, 9)->seed, 9U);
 }
 
-TEST(LabReader, EmptySectionsAreFine) {
+TEST(LabReader, AcceptsEmptySections) {
   const Lab lab = read_good(good_lab_and("qos:\nfaults:\nexpect:\n"));
   EXPECT_TRUE(lab.faults.empty());
 }

@@ -74,7 +74,7 @@ std::vector<std::string> schema_errors(std::string_view text) {
   return root ? schema().errors_of(to_json(*root)) : std::vector<std::string>{};
 }
 
-TEST(Schema, HasTheReadersKeys) {
+TEST(Schema, HasKeysOfReader) {
   EXPECT_EQ(keys_of(schema().root()), names_of(lab_keys()));
   EXPECT_EQ(keys_of(definition("host")), names_of(node_keys()));
   EXPECT_EQ(keys_of(definition("outside")), names_of(outside_keys()));
@@ -102,6 +102,7 @@ TEST(Schema, HasTheReadersKeys) {
   EXPECT_EQ(keys_of(definition("congestion")), names_of(congestion_keys()));
   EXPECT_EQ(keys_of(definition("fault")), names_of(fault_keys()));
   EXPECT_EQ(keys_of(definition("workload")), names_of(workload_keys()));
+  EXPECT_EQ(keys_of(definition("graph_flow")), names_of(graph_flow_keys()));
   EXPECT_EQ(keys_of(definition("program")), names_of(program_keys()));
   EXPECT_EQ(keys_of(definition("expectation")), names_of(expectation_keys()));
   EXPECT_EQ(keys_of(definition("nic_set")), names_of(settable_nic_keys()));
@@ -109,7 +110,7 @@ TEST(Schema, HasTheReadersKeys) {
   EXPECT_EQ(keys_of(definition("switch_set")), names_of(settable_switch_keys()));
 }
 
-TEST(Schema, HasTheReadersWords) {
+TEST(Schema, HasWordsOfReader) {
   const Catalog& catalog = Catalog::built_in();
   EXPECT_EQ(words_of(definition("nic_model")), names_of(catalog.names(CatalogKind::kNic)));
   EXPECT_EQ(words_of(definition("host_profile")), names_of(catalog.names(CatalogKind::kHost)));
@@ -144,7 +145,7 @@ TEST(Schema, HasTheReadersWords) {
   EXPECT_EQ(words_of(property("nic_set", "cnp_scope")), names_of(cnp_scope_words()));
 }
 
-TEST(Schema, TakesAndRefusesFabricsAsTheReaderDoes) {
+TEST(Schema, AcceptsAndRejectsSameFabricsAsReader) {
   constexpr std::string_view kFabric = R"(version: 1
 name: fabric
 fabric: {template: single-switch, hosts: 4, switch: sn3700c, host: {nic: cx5-100g, mtu: 4200 B}}
@@ -176,7 +177,7 @@ workloads: [{name: f, flows: incast, hosts: all, to: h0, size: 1 MB}]
   }
 }
 
-TEST(Schema, HasTheReadersUnits) {
+TEST(Schema, HasUnitsOfReader) {
   const std::pair<const char*, Quantity> kQuantities[] = {{"rate", Quantity::kBitRate},
                                                           {"length", Quantity::kLength},
                                                           {"size", Quantity::kSize},
@@ -199,7 +200,7 @@ TEST(Schema, HasTheReadersUnits) {
   }
 }
 
-TEST(Schema, RefusesWhatTheReaderRefuses) {
+TEST(Schema, RejectsSameLabsAsReader) {
   EXPECT_TRUE(schema_errors(kGoodLab).empty());
   const std::pair<const char*, const char*> kBad[] = {
       {"version: 1", "version: 2"},
@@ -237,7 +238,7 @@ TEST(Schema, RefusesWhatTheReaderRefuses) {
   }
 }
 
-TEST(Schema, EveryLabThatWeShipConformsAndIsRead) {
+TEST(Schema, ShippedLabsConformAndAreRead) {
   int count = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(std::string(WEFT_SOURCE_DIR) + "/labs")) {
     if (entry.path().extension() != ".yaml") continue;

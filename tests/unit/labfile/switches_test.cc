@@ -92,7 +92,7 @@ TEST(LabSwitches, PortValuesRoutingAndRoutes) {
                  "7:65 leaf1:swp9 has no cable");
 }
 
-TEST(LabSwitches, LatencyOfACable) {
+TEST(LabSwitches, CableLatency) {
   EXPECT_EQ(read_good(with("length: 30 m}", "length: 30 m, latency: 1 us}")).links[3].latency_ps, us(1));
   EXPECT_FALSE(read_good(kSwitched).links[0].latency_ps.has_value());
 }
@@ -113,7 +113,7 @@ TEST(LabSwitches, FaultsOnSwitchPorts) {
                  "17:12 pause-storm is what a NIC does, leaf1:swp1 is a switch port");
 }
 
-TEST(LabSwitches, WarnsOfFecThatDoesNotComeUpByItself) {
+TEST(LabSwitches, WarnsOfFecThatNeedsConfiguration) {
   const auto warnings_with = [](std::string_view cable) {
     std::size_t count = 0;
     for (const Problem& warning :

@@ -78,7 +78,7 @@ TEST(Topology, LeafSpine) {
 }
 
 // Mixed-speed leaves (48x 25G, 8x 100G) have their uplinks on fast ports; service ports are not used.
-TEST(Topology, UplinksAreFast) {
+TEST(Topology, UplinksUseFastPorts) {
   const auto read = [](std::string_view keys) {
     return read_good(
         fmt::format("version: 1\nname: t\nfabric: {{template: leaf-spine, {}, host: {{nic: cx5-25g}}}}\n", keys));
@@ -115,7 +115,7 @@ TEST(Topology, FatTree) {
   expect_problem(fabric("template: fat-tree, k: 4, hosts: 17, switch: sn3700c"), "3:33 k 4 has room for 16 hosts");
 }
 
-TEST(Topology, LargeFatTreeHasOneAddressEach) {
+TEST(Topology, LargeFatTreeHasUniqueAddresses) {
   const Lab lab = lab_of("template: fat-tree, k: 32, switch: sn3700c");
   ASSERT_EQ(lab.hosts.size(), 8192U);
   EXPECT_EQ(lab.links.size(), 3U * 8192);
@@ -169,7 +169,7 @@ TEST(Topology, OwnNodesAndChanges) {
 }
 
 // Written out, a fabric is the same lab.
-TEST(Topology, ExpandedLabsAreTheSame) {
+TEST(Topology, ExpandedLabIsEquivalent) {
   const std::string more =
       "description: \"a, b: #c\"\nqos: {profile: roce-lossless, dscp_to_priority: {40-47: 5}}\n"
       "nodes: {leaf0: {qos: {pfc: {watchdog: {action: alert}}}}}\n"
@@ -201,8 +201,9 @@ TEST(Topology, ExpandedLabsAreTheSame) {
       EXPECT_EQ(again.switches[i].ports[0].headroom_B, lab.switches[i].ports[0].headroom_B);
     }
     EXPECT_EQ(lab.switches[0].qos.watchdog.action, fabric::WatchdogAction::kAlert);
-    ASSERT_EQ(again.workloads[0].flows->flows.size(), 10U);
-    EXPECT_EQ(again.workloads[0].flows->flows[9].size_B, lab.workloads[0].flows->flows[9].size_B);
+    ASSERT_EQ(again.workloads[0].as<workload::FlowOptions>()->flows.size(), 10U);
+    EXPECT_EQ(again.workloads[0].as<workload::FlowOptions>()->flows[9].size_B,
+              lab.workloads[0].as<workload::FlowOptions>()->flows[9].size_B);
   }
 }
 

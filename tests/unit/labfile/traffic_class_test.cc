@@ -53,7 +53,7 @@ void expect_class(const RunResult& result, std::size_t wanted, std::string_view 
 }
 
 // roce-lossless: DSCP 8k to 8k + 7 are priority k. ACKs go as the data do.
-TEST(LabClass, FollowsTheDscpAtNicAndSwitch) {
+TEST(LabClass, FollowsDscpAtNicAndSwitch) {
   expect_class(run(class_lab("perftest: write_bw, client: a, server: b, args: -n 20")), 3, "the lab's qos");
   for (std::uint32_t dscp : {0U, 8U, 26U, 35U, 63U}) {
     const auto args = fmt::format("perftest: write_bw, client: a, server: b, args: -n 20 --tclass={}", dscp << 2);
@@ -69,14 +69,14 @@ TEST(LabClass, FollowsTheDscpAtNicAndSwitch) {
   }
 }
 
-TEST(LabClass, APriorityChoosesADscp) {
+TEST(LabClass, PriorityChoosesDscp) {
   for (std::uint32_t priority = 0; priority < 8; ++priority) {
     const std::string workload = fmt::format("transfer: read, client: a, server: b, priority: {}", priority);
     expect_class(run(class_lab(workload)), priority, workload);
   }
 }
 
-TEST(LabClass, WithTrustPcpTheTagDecides) {
+TEST(LabClass, TrustPcpUsesTag) {
   const std::vector<std::string> tagged{"qos.trust=pcp", "nodes.a.nics[0].ports.p0.vlan=7",
                                         "nodes.b.nics[0].ports.p0.vlan=7"};
   expect_class(run(class_lab("transfer: write, client: a, server: b"), tagged), 3, "qos.priority");
@@ -97,7 +97,9 @@ TEST(LabClass, PfcStopsOneClassAndPauseAll) {
       std::vector<std::string> overrides{std::string("qos.pfc.mode=") + mode};
       if (direct) overrides.insert(overrides.end(), {"links=[{endpoints: [a:p0, b:p0]}]"});
       const RunResult result = run(text, overrides);
-      const auto end_ps = [&](std::size_t i) { return result.workloads[i].flows->flows.front().row.end_ps; };
+      const auto end_ps = [&](std::size_t i) {
+        return result.workloads[i].as<workload::FlowsOutcome>()->flows.front().row.end_ps;
+      };
       EXPECT_GT(end_ps(0), us(700)) << mode;
       if (std::string_view(mode) == "pfc") {
         EXPECT_LT(end_ps(1), us(100)) << "class 1 goes on";
@@ -108,7 +110,7 @@ TEST(LabClass, PfcStopsOneClassAndPauseAll) {
   }
 }
 
-TEST(LabClass, BadValuesAreRefused) {
+TEST(LabClass, RejectsBadValues) {
   const auto problem = [](std::string_view workload, const std::vector<std::string>& overrides = {}) {
     const auto lines = problems_of(class_lab(workload), overrides);
     EXPECT_EQ(lines.size(), 1U) << workload << fmt::format("{}", fmt::join(lines, "\n"));
@@ -132,7 +134,7 @@ TEST(LabClass, BadValuesAreRefused) {
 }
 
 // What -d, -i, -x and -m name must be there.
-TEST(LabClass, PerftestFlagsThatNameThingsAreChecked) {
+TEST(LabClass, ChecksNamesInPerftestFlags) {
   const auto problems = [](std::string_view args) {
     return problems_of(
         good_lab_with("server: vm01}\n  - {name: w", fmt::format("server: vm01, args: {}}}\n  - {{name: w", args)));
@@ -150,7 +152,7 @@ TEST(LabClass, PerftestFlagsThatNameThingsAreChecked) {
 }
 
 // Two cables: -d chooses the port.
-TEST(LabClass, TheDeviceChoosesAmongPorts) {
+TEST(LabClass, DeviceFlagChoosesPort) {
   std::string text = good_lab_with("links:\n", "links:\n  - endpoints: [\"vm00:p1\", \"vm01:p1\"]\n");
   text.erase(text.find("  - {name: w"));
   for (std::uint32_t port : {0U, 1U}) {
@@ -162,7 +164,7 @@ TEST(LabClass, TheDeviceChoosesAmongPorts) {
   EXPECT_EQ(problems_of(text, {"workloads[bw].args=-d mlx5_1", "workloads[bw].client=vm00:p0"}).size(), 1U);
 }
 
-TEST(LabClass, OffloadWithoutTwoSubnetsIsRefused) {
+TEST(LabClass, RejectsOffloadWithoutTwoSubnets) {
   const std::string text = class_lab("transfer: write, client: a, server: b");
   const auto all = problems_of(text, {"routing.offload=false"});
   ASSERT_EQ(all.size(), 1U);
@@ -172,7 +174,7 @@ TEST(LabClass, OffloadWithoutTwoSubnetsIsRefused) {
   EXPECT_TRUE(problems_of(text, {"routing.offload=false", "nodes.b.nics[0].ports.p0.address=10.0.1.2/24"}).empty());
 }
 
-TEST(LabClass, ATemplatesSwitchAndHostTakeSet) {
+TEST(LabClass, TemplateSwitchAndHostAcceptSet) {
   const std::string text =
       "version: 1\nname: t\nfabric: {template: leaf-spine, hosts: 4, leaves: 2, spines: 1, switch: sn3700c, host: "
       "{nic: "

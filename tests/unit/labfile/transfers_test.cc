@@ -10,7 +10,7 @@ std::string with(std::string_view keys) {
   return good_lab_with("{name: w, transfer: write, client", fmt::format("{{name: w, {}, client", keys));
 }
 workload::TransferOptions options_of(std::string_view keys) {
-  return read_good(with(keys)).workloads.at(1).transfer.value();
+  return std::get<workload::TransferOptions>(read_good(with(keys)).workloads.at(1).options);
 }
 
 TEST(LabTransfer, Defaults) {
@@ -57,7 +57,7 @@ TEST(LabTransfer, Problems) {
   expect_problem(with("transfer: write, args: -a"), "22:38 args does not fit here | only perftest has args");
 }
 
-TEST(LabTransfer, MisuseFitsTheOperation) {
+TEST(LabTransfer, MisuseMatchesOperation) {
   for (const char* bad : {"transfer: send, misuse: wrong-rkey", "transfer: send, misuse: beyond-region",
                           "transfer: read, misuse: no-remote-write", "transfer: write, misuse: no-receive",
                           "transfer: send, connection: UD, size: 8 B, misuse: dead-peer"}) {

@@ -25,10 +25,10 @@ TEST(LabWorkloads, Perftest) {
   EXPECT_EQ(bw.client, (PortRef{1, 0, 0}));
   EXPECT_EQ(bw.server, (PortRef{0, 0, 0}));
   EXPECT_EQ(bw.start_ps, us(3));
-  ASSERT_TRUE(bw.perftest.has_value());
-  EXPECT_FALSE(bw.transfer.has_value());
-  EXPECT_EQ(bw.perftest->size_B, 64U);
-  EXPECT_EQ(bw.perftest->iterations, 1000U);
+  const auto* perftest = bw.as<workload::PerftestOptions>();
+  ASSERT_NE(perftest, nullptr);
+  EXPECT_EQ(perftest->size_B, 64U);
+  EXPECT_EQ(perftest->iterations, 1000U);
   EXPECT_FALSE(read_good(kGoodLab).workloads.at(0).start_ps.has_value());
 }
 

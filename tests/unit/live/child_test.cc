@@ -30,7 +30,7 @@ bool runs(int pid) {
   return std::getline(file, text) && text.find(") Z") == text.npos;
 }
 
-TEST(Child, SaysWhyItCannotBeStarted) {
+TEST(Child, ReportsWhyStartFailed) {
   auto none = Child::start({"no_such_program"}, {});
   ASSERT_FALSE(none.has_value());
   EXPECT_EQ(none.error(), ENOENT);
@@ -39,7 +39,7 @@ TEST(Child, SaysWhyItCannotBeStarted) {
   EXPECT_EQ(folder.error(), EACCES);
 }
 
-TEST(Child, CollectsBothOutputsAndTheStatus) {
+TEST(Child, CollectsOutputsAndStatus) {
   auto child = Child::start({"sh", "-c", "echo \"$WEFT_TEST\"; echo err >&2; cat; exit 7"}, {{"WEFT_TEST", "a=b c"}});
   ASSERT_TRUE(child.has_value());
   ASSERT_TRUE(ends(**child)) << "standard input is empty, not ours";
@@ -47,7 +47,7 @@ TEST(Child, CollectsBothOutputsAndTheStatus) {
   EXPECT_EQ(WEXITSTATUS((*child)->wait_status()), 7);
 }
 
-TEST(Child, KeepsSoMuchAndCountsTheRest) {
+TEST(Child, LimitsOutputAndCountsRest) {
   auto child = Child::start({"sh", "-c", "head -c 3000000 /dev/zero"}, {});
   ASSERT_TRUE(child.has_value());
   ASSERT_TRUE(ends(**child)) << "a program is never held up by its output";
@@ -56,7 +56,7 @@ TEST(Child, KeepsSoMuchAndCountsTheRest) {
 }
 
 // What it leaves running has the pipe open: nobody waits for that.
-TEST(Child, TakesItsOwnChildrenWithIt) {
+TEST(Child, KillsChildren) {
   auto child = Child::start({"sh", "-c", "sleep 1000 & echo $!"}, {});
   ASSERT_TRUE(child.has_value());
   ASSERT_TRUE(ends(**child));
@@ -69,7 +69,7 @@ TEST(Child, TakesItsOwnChildrenWithIt) {
   EXPECT_TRUE(gone);
 }
 
-TEST(Child, IsKilled) {
+TEST(Child, CanBeKilled) {
   auto child = Child::start({"sleep", "1000"}, {});
   ASSERT_TRUE(child.has_value());
   EXPECT_FALSE((*child)->has_ended());

@@ -20,7 +20,7 @@ lab::FaultConfig lose(std::uint32_t node, std::uint32_t nth) {
   return fault;
 }
 
-TEST(Cm, AHandshakeGivesBothQueuePairsWhatTheyNeed) {
+TEST(Cm, HandshakeConnectsBothQueuePairs) {
   CmPair pair;
   pair.listen();
   verbs::CmConn wish = with_qp(0x111, 4, 2);
@@ -90,7 +90,7 @@ TEST(Cm, DisconnectAndTimeWait) {
   EXPECT_EQ(pair.event(kServer).type, RDMA_CM_EVENT_TIMEWAIT_EXIT);
 }
 
-TEST(Cm, LostMessagesAreSentAgain) {
+TEST(Cm, RetransmitsLostMessages) {
   // REQ, then of the server REP, then RTU, each lost once.
   CmPair pair({lose(kClient, 0), lose(kServer, 0), lose(kClient, 2)});
   pair.listen();
@@ -111,7 +111,7 @@ TEST(Cm, LostMessagesAreSentAgain) {
   EXPECT_EQ(pair.event(kServer).type, RDMA_CM_EVENT_ESTABLISHED) << "the REP came twice, and so did the RTU";
 }
 
-TEST(Cm, ARequestThatNobodyHearsIsGivenUp) {
+TEST(Cm, GivesUpUnansweredRequest) {
   lab::FaultConfig cut;
   cut.from = {kClient, 0, 0};
   cut.rule.action = fabric::FaultAction::kDrop;
@@ -127,7 +127,7 @@ TEST(Cm, ARequestThatNobodyHearsIsGivenUp) {
 }
 
 // A program that thinks it over has 69 s: its node answers a REQ that comes again with an MRA.
-TEST(Cm, AnUndecidedProgramIsWaitedFor) {
+TEST(Cm, WaitsForUndecidedProgram) {
   CmPair pair;
   pair.listen();
   std::uint32_t client = pair.connect(with_qp(1));
@@ -140,7 +140,7 @@ TEST(Cm, AnUndecidedProgramIsWaitedFor) {
   EXPECT_EQ(pair.event(kClient).info.id, client);
 }
 
-TEST(Cm, RefusalsHaveTheirReasons) {
+TEST(Cm, RejectsCarryReasons) {
   CmPair pair;
   pair.connect(with_qp(1));
   pair.run_for(us(20));
@@ -166,7 +166,7 @@ TEST(Cm, RefusalsHaveTheirReasons) {
   EXPECT_EQ(std::memcmp(rejected.conn.private_data, "no!", 4), 0);
 }
 
-TEST(Cm, ADeadProgramDisconnectsOrRejects) {
+TEST(Cm, DeadProgramDisconnectsOrRejects) {
   CmPair pair;
   pair.listen();
   pair.establish();
@@ -178,7 +178,7 @@ TEST(Cm, ADeadProgramDisconnectsOrRejects) {
   EXPECT_EQ(pair.event(kClient).type, RDMA_CM_EVENT_DISCONNECTED);
 }
 
-TEST(Cm, DatagramsAskForAQueuePair) {
+TEST(Cm, ResolvesQueuePairForDatagrams) {
   CmPair pair;
   pair.listen(8, RDMA_PS_UDP);
   pair.connect(with_qp(1), RDMA_PS_UDP);
@@ -214,7 +214,7 @@ TEST(Cm, AddressesAndPorts) {
 }
 
 // Whatever a program sends: an error, and the world goes on.
-TEST(Cm, HostileRequestsAreRefused) {
+TEST(Cm, RejectsHostileRequests) {
   CmPair pair;
   std::uint32_t id = pair.make_id(kClient);
   for (std::uint32_t op = 128; op <= 145; ++op) {

@@ -30,7 +30,7 @@ struct Message {
 };
 constexpr std::size_t kMessage_B = sizeof(verbs::RequestHead) + sizeof(verbs::Handle);  // without padding
 
-TEST(Connection, TakesOneRequestAtATime) {
+TEST(Connection, SerialisesRequests) {
   Wire wire;
   Request request;
   EXPECT_EQ(wire.world->receive(request), Connection::Got::kNothing);
@@ -46,7 +46,7 @@ TEST(Connection, TakesOneRequestAtATime) {
   EXPECT_FALSE(request.read(larger)) << "a body of another size is not that struct";
 }
 
-TEST(Connection, EndsWithAMessageThatIsNoneOfTheProtocol) {
+TEST(Connection, ClosesOnInvalidMessage) {
   {
     Wire wire;
     Message lies{{verbs::Op::kPoll, 1000, 0}, {0}};
@@ -72,7 +72,7 @@ TEST(Connection, EndsWithAMessageThatIsNoneOfTheProtocol) {
   }
 }
 
-TEST(Connection, KnowsThatTheProgramIsGone) {
+TEST(Connection, DetectsProgramExit) {
   Wire wire;
   close(wire.program);
   wire.program = -1;
@@ -81,7 +81,7 @@ TEST(Connection, KnowsThatTheProgramIsGone) {
   EXPECT_FALSE(wire.world->send({}, 0));
 }
 
-TEST(Connection, SendsMemoryAlong) {
+TEST(Connection, PassesMemoryDescriptors) {
   Wire wire;
   SharedMemory memory = SharedMemory::make("test", 4096);
   ASSERT_NE(memory.data(), nullptr);

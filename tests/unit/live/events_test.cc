@@ -63,7 +63,7 @@ class Events : public testing::Test {
   verbs::MrKeys keys{};
 };
 
-TEST_F(Events, OfACompletionQueueEndWithIt) {
+TEST_F(Events, OfCompletionQueueEndWithIt) {
   std::uint32_t first = make_cq(111), second = make_cq(222);
   for (std::uint32_t cq : {first, second}) EXPECT_EQ(program.ask(Op::kArmCq, verbs::ArmCq{cq, 0}).error, 0);
   LiveProgram::Qp one = use(first, true);
@@ -80,7 +80,7 @@ TEST_F(Events, OfACompletionQueueEndWithIt) {
 
 // What the program has fetched it must acknowledge: the world says how many, since another thread may have fetched one
 // and not counted it yet.
-TEST_F(Events, ThatWereFetchedAreCountedForTheEnd) {
+TEST_F(Events, FetchedEventsCountTowardDestroy) {
   std::uint32_t cq = make_cq(111);
   EXPECT_EQ(program.ask(Op::kArmCq, verbs::ArmCq{cq, 0}).error, 0);
   LiveProgram::Qp qp = use(cq, true);
@@ -92,7 +92,7 @@ TEST_F(Events, ThatWereFetchedAreCountedForTheEnd) {
   EXPECT_EQ(ended.as<verbs::Destroyed>().async_events, 0u);
 }
 
-TEST_F(Events, OfAQueuePairEndWithItAndAreCounted) {
+TEST_F(Events, OfQueuePairEndWithItAndAreCounted) {
   std::uint32_t cq = make_cq(0);
   LiveProgram::Qp silent = use(cq, false), heard = use(cq, false);
   EXPECT_TRUE(is_readable(async_fd));

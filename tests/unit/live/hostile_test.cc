@@ -70,7 +70,7 @@ class Hostile : public testing::Test {
   Side b{world, "b", 0xbb};
 };
 
-TEST_F(Hostile, MessagesOfAnySizeAndKind) {
+TEST_F(Hostile, RejectsMessagesOfAnySizeAndKind) {
   for (std::uint32_t op = 0; op < 100; ++op) {
     if (op == static_cast<std::uint32_t>(Op::kSleep)) continue;
     for (std::size_t size_B : {0, 4, 24, 300}) {
@@ -82,7 +82,7 @@ TEST_F(Hostile, MessagesOfAnySizeAndKind) {
   EXPECT_TRUE(a.alive());
 }
 
-TEST_F(Hostile, HandlesThatAreNotTheirs) {
+TEST_F(Hostile, RejectsForeignHandles) {
   for (std::uint32_t handle : kWild) {
     for (std::uint32_t kind = 0; kind < 10; ++kind) {
       Answer answer = a.program.ask(Op::kDestroy, verbs::Destroy{static_cast<verbs::Kind>(kind), handle + 50});
@@ -95,7 +95,7 @@ TEST_F(Hostile, HandlesThatAreNotTheirs) {
   }
 }
 
-TEST_F(Hostile, SizesBeyondTheDevice) {
+TEST_F(Hostile, RejectsSizesBeyondDeviceLimits) {
   for (std::uint32_t size : {0u, 4194304u, 0x80000000u, 0xffffffffu}) {
     EXPECT_NE(a.program.ask(Op::kCreateCq, verbs::CreateCq{0, size, verbs::kNoHandle, 0}).error, 0) << size;
     EXPECT_NE(a.program.ask(Op::kCreateSrq, verbs::CreateSrq{a.pd, size, 1, 0, 0}).error, 0) << size;
@@ -115,7 +115,7 @@ TEST_F(Hostile, SizesBeyondTheDevice) {
   EXPECT_NE(a.program.ask(Op::kRegMr, wraps).error, 0) << "nothing is mapped there";
 }
 
-TEST_F(Hostile, TimesThatNeverCome) {
+TEST_F(Hostile, HandlesTimesThatNeverCome) {
   for (std::int64_t time_ps : {INT64_MAX, INT64_MAX - 1, INT64_MAX / 2, INT64_MIN}) {
     LiveProgram timer(world, "a", 200);
     EXPECT_TRUE(timer.ask(Op::kSetTimer, verbs::SetTimer{0, time_ps}).came);
@@ -131,7 +131,7 @@ TEST_F(Hostile, TimesThatNeverCome) {
   EXPECT_TRUE(a.alive());
 }
 
-TEST_F(Hostile, ListsThatReachOutsideOfWhatIsRegistered) {
+TEST_F(Hostile, RejectsListsOutsideRegisteredMemory) {
   const std::uint32_t size_B = Side::kRegistered_B;
   const verbs::Sge wrong[] = {
       {a.address(0), size_B, a.keys.lkey},           // before
@@ -153,7 +153,7 @@ TEST_F(Hostile, ListsThatReachOutsideOfWhatIsRegistered) {
   }
 }
 
-TEST_F(Hostile, ReceivesIntoMemoryThatIsNotTheirs) {
+TEST_F(Hostile, RejectsReceivesIntoForeignMemory) {
   Answer read_only = b.program.ask(Op::kRegMr, b.reg(b.pd, IBV_ACCESS_REMOTE_READ));
   for (const verbs::Sge& sge : {verbs::Sge{b.address(0), 64, b.keys.lkey},
                                 verbs::Sge{b.address(Side::kRegistered_B), 64, read_only.as<verbs::MrKeys>().lkey}}) {
@@ -173,7 +173,7 @@ TEST_F(Hostile, ReceivesIntoMemoryThatIsNotTheirs) {
 }
 
 // A key of another domain is as good as none (IBTA vol 1, 10.6.3.5).
-TEST_F(Hostile, KeysOfAnotherDomain) {
+TEST_F(Hostile, RejectsKeysOfOtherProtectionDomain) {
   std::uint32_t other = b.program.make(Op::kAllocPd, verbs::OnDevice{0});
   auto foreign = b.program.ask(Op::kRegMr, b.reg(other, 0x1f)).as<verbs::MrKeys>();
   verbs::Sge own{a.address(Side::kRegistered_B), 8, a.keys.lkey};
@@ -190,14 +190,14 @@ TEST_F(Hostile, KeysOfAnotherDomain) {
 }
 
 // Queues have keys as well, by which the NIC reaches their lists; a program could guess one.
-TEST(HostileKeys, OfAQueueAreNoMemory) {
+TEST(HostileKeys, QueueKeysAreNotMemoryKeys) {
   nic::MemoryTable memory(1, 1);
   nic::RegionAccess queue{};
   std::uint32_t key = memory.add(0, std::uint64_t{16} << 32, {}, queue, 7);
   EXPECT_EQ(live::find_range(memory, 7, key, false), nullptr);
 }
 
-TEST_F(Hostile, EntriesOfNonsense) {
+TEST_F(Hostile, RejectsInvalidQueueEntries) {
   for (std::uint32_t wild : kWild) {
     connect();
     verbs::SendEntry entry{};
@@ -215,7 +215,7 @@ TEST_F(Hostile, EntriesOfNonsense) {
   }
 }
 
-TEST_F(Hostile, CountersAndDoorbellsThatRunWild) {
+TEST_F(Hostile, BoundsCountersAndDoorbells) {
   connect();
   for (std::uint32_t wild : kWild) {
     for (LiveProgram::Mapped* ring : {&a.qp.send, &a.qp.receive, &a.cq}) {
@@ -232,7 +232,7 @@ TEST_F(Hostile, CountersAndDoorbellsThatRunWild) {
 }
 
 // What a queue pair took from its SRQ comes back when it is reset: the queue never runs dry of places.
-TEST_F(Hostile, ASharedReceiveIsNotLostWithItsQueuePair) {
+TEST_F(Hostile, KeepsSharedReceivesWhenQueuePairEnds) {
   constexpr std::uint32_t kPlaces = 4;
   auto srq = b.program.make_srq(b.pd, kPlaces);
   verbs::Sge to{b.address(Side::kRegistered_B), 4096, b.keys.lkey};
@@ -268,7 +268,7 @@ TEST_F(Hostile, ASharedReceiveIsNotLostWithItsQueuePair) {
 }
 
 // After a reset the numbers of a queue go on, and entries are freed by them.
-TEST_F(Hostile, AQueuePairThatIsUsedAgain) {
+TEST_F(Hostile, ReusesQueuePairAfterReset) {
   for (std::uint32_t round = 0; round < 3; ++round) {
     connect();
     for (std::uint32_t i = 0; i < 5; ++i) {
@@ -286,7 +286,7 @@ TEST_F(Hostile, AQueuePairThatIsUsedAgain) {
 }
 
 // A world for thousands of queue pairs runs with the descriptors that a shell gives it, 1024.
-TEST_F(Hostile, QueuesCostTheWorldNoDescriptors) {
+TEST_F(Hostile, QueuesUseNoDescriptors) {
   auto open_descriptors = [] {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
   };
@@ -300,7 +300,7 @@ TEST_F(Hostile, QueuesCostTheWorldNoDescriptors) {
 }
 
 // A work request does not outlive the registration of its memory.
-TEST_F(Hostile, MemoryThatIsDeregisteredWhileItIsSent) {
+TEST_F(Hostile, HandlesDeregistrationDuringSend) {
   connect();
   b.receive(b.all());
   EXPECT_TRUE(b.alive());
@@ -309,7 +309,7 @@ TEST_F(Hostile, MemoryThatIsDeregisteredWhileItIsSent) {
   EXPECT_EQ(status_of_a(), static_cast<std::uint32_t>(IBV_WC_LOC_PROT_ERR));
 }
 
-TEST_F(Hostile, ACompletionQueueThatIsNeverRead) {
+TEST_F(Hostile, HandlesUnreadCompletionQueue) {
   auto small = a.program.make_cq(2);
   auto qp = a.program.make_qp(a.pd, small.info.handle, 16);
   ASSERT_TRUE(a.program.connect(qp, b.qp.number, "\x0a\0\0\x02"));

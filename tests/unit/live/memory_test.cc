@@ -100,7 +100,7 @@ class MemoryAfter : public testing::TestWithParam<Ends> {
   LiveWorld world;
 };
 
-TEST_P(MemoryAfter, NothingOfAWriteLands) {
+TEST_P(MemoryAfter, WriteDoesNotLand) {
   each_moment([](MemoryEnd& a, MemoryEnd& b) -> MemoryEnd& {
     for (std::uint32_t i = 0; i < kMessages; ++i) a.send(IBV_WR_RDMA_WRITE, b);
     let_sleep(a);
@@ -108,7 +108,7 @@ TEST_P(MemoryAfter, NothingOfAWriteLands) {
   });
 }
 
-TEST_P(MemoryAfter, NothingOfASendLands) {
+TEST_P(MemoryAfter, SendDoesNotLand) {
   each_moment([](MemoryEnd& a, MemoryEnd& b) -> MemoryEnd& {
     for (std::uint32_t i = 0; i < kMessages; ++i) b.receive();
     b.program.sleep(us(1));
@@ -118,7 +118,7 @@ TEST_P(MemoryAfter, NothingOfASendLands) {
   });
 }
 
-TEST_P(MemoryAfter, NothingOfAReadResponseLands) {
+TEST_P(MemoryAfter, ReadResponseDoesNotLand) {
   each_moment([](MemoryEnd& a, MemoryEnd& b) -> MemoryEnd& {
     let_sleep(b);
     for (std::uint32_t i = 0; i < kMessages; ++i) a.send(IBV_WR_RDMA_READ, b);
@@ -172,14 +172,14 @@ class Registration : public testing::Test {
   std::uint32_t pd = program.make(Op::kAllocPd, verbs::OnDevice{0});
 };
 
-TEST_F(Registration, FailsOverAHole) {
+TEST_F(Registration, FailsOverUnmappedGap) {
   Pages pages(5);
   pages.unmap(2);
   EXPECT_EQ(error_of(pages, IBV_ACCESS_LOCAL_WRITE), EFAULT);
   EXPECT_EQ(error_of(pages, 0), EFAULT);
 }
 
-TEST_F(Registration, FailsToWriteWhatIsReadOnly) {
+TEST_F(Registration, FailsForWritableAccessToReadOnlyMemory) {
   Pages pages(5);
   pages.protect(3, PROT_READ);
   EXPECT_EQ(error_of(pages, IBV_ACCESS_LOCAL_WRITE), EFAULT);
@@ -188,7 +188,7 @@ TEST_F(Registration, FailsToWriteWhatIsReadOnly) {
   EXPECT_EQ(error_of(pages, IBV_ACCESS_REMOTE_READ), EFAULT);
 }
 
-TEST_F(Registration, FailsBehindTheEndOfAFile) {
+TEST_F(Registration, FailsBeyondEndOfFile) {
   Pages pages(4);
   int file = memfd_create("short", MFD_CLOEXEC);
   ASSERT_EQ(ftruncate(file, static_cast<off_t>(2 * Pages::kPage_B)), 0);
@@ -200,7 +200,7 @@ TEST_F(Registration, FailsBehindTheEndOfAFile) {
 }
 
 // Pinned pages outlive their mapping: the NIC sends what was there, and peers still reach them.
-TEST(Pinned, PagesThatWereUnmappedAreSentAndReached) {
+TEST(Pinned, UnmappedPagesStayReachable) {
   LiveWorld world;
   LiveProgram program(world, "a");
   Pages pages(4);

@@ -7,7 +7,7 @@
 namespace weft::live {
 namespace {
 
-TEST(NumberTable, FindsWhatIsThereAndNothingElse) {
+TEST(NumberTable, FindsOnlyExistingEntries) {
   NumberTable<int> table;
   int one = 1, two = 2;
   std::uint32_t first = table.add(one), second = table.add(two);
@@ -21,7 +21,7 @@ TEST(NumberTable, FindsWhatIsThereAndNothingElse) {
   EXPECT_EQ(table.find(second), &two);
 }
 
-TEST(NumberTable, ANumberIsNotUsedAgainForALongTime) {
+TEST(NumberTable, DelaysReuseOfNumbers) {
   NumberTable<int> table;
   int object = 0;
   std::set<std::uint32_t> seen;

@@ -19,7 +19,7 @@ class Place : public testing::Test {
   std::string directory_ = testing::TempDir() + "weft-place-XXXXXX";
 };
 
-TEST_F(Place, AWorldThatListensIsUpAndItsNameTaken) {
+TEST_F(Place, ListeningWorldIsUpAndHoldsName) {
   auto world = listen_at(directory_, "a");
   ASSERT_TRUE(world) << world.error();
   EXPECT_EQ(worlds_up(directory_), std::vector<std::string>{"a"});
@@ -31,7 +31,7 @@ TEST_F(Place, AWorldThatListensIsUpAndItsNameTaken) {
 }
 
 // A world locks its folder before it binds its socket; whoever lists worlds then must leave the folder alone.
-TEST_F(Place, AWorldThatIsComingUpIsNotRemoved) {
+TEST_F(Place, KeepsWorldThatIsStarting) {
   auto world = listen_at(directory_, "a");
   ASSERT_TRUE(world) << world.error();
   close(world->listener);
@@ -41,13 +41,13 @@ TEST_F(Place, AWorldThatIsComingUpIsNotRemoved) {
   EXPECT_FALSE(listen_at(directory_, "a")) << "one world at a time";
 }
 
-TEST_F(Place, WhatIsNoWorldStays) {
+TEST_F(Place, KeepsUnrelatedFiles) {
   std::ofstream(directory_ + "/notes") << "mine";
   EXPECT_TRUE(worlds_up(directory_).empty());
   EXPECT_TRUE(fs::exists(directory_ + "/notes"));
 }
 
-TEST_F(Place, WhatAWorldLeftBehindIsRemoved) {
+TEST_F(Place, RemovesFilesOfDeadWorld) {
   {
     auto world = listen_at(directory_, "a");
     ASSERT_TRUE(world) << world.error();

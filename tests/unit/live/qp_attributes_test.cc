@@ -11,7 +11,7 @@ using verbs::Op;
 
 constexpr std::uint32_t kTypes[] = {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD};
 
-TEST(QpTransition, EveryRequiredAttributeIsRequired) {
+TEST(QpTransition, RequiresAttributesOfTransition) {
   struct {
     std::uint32_t from, to;
   } const steps[] = {{IBV_QPS_RESET, IBV_QPS_INIT}, {IBV_QPS_INIT, IBV_QPS_RTR}, {IBV_QPS_RTR, IBV_QPS_RTS}};
@@ -28,7 +28,7 @@ TEST(QpTransition, EveryRequiredAttributeIsRequired) {
   }
 }
 
-TEST(QpTransition, AStepToItselfTakesWhatMayChange) {
+TEST(QpTransition, SelfTransitionTakesChangeableAttributes) {
   EXPECT_TRUE(live::may_modify(IBV_QPT_RC, IBV_QPS_RTS, IBV_QPS_RTS, IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER));
   EXPECT_FALSE(live::may_modify(IBV_QPT_RC, IBV_QPS_RTS, IBV_QPS_RTS, IBV_QP_TIMEOUT));
   EXPECT_FALSE(live::may_modify(IBV_QPT_UC, IBV_QPS_RTS, IBV_QPS_RTS, IBV_QP_MIN_RNR_TIMER));
@@ -38,7 +38,7 @@ TEST(QpTransition, AStepToItselfTakesWhatMayChange) {
   EXPECT_FALSE(live::may_modify(IBV_QPT_RC, IBV_QPS_RESET, IBV_QPS_RESET, IBV_QP_PKEY_INDEX));
 }
 
-TEST(QpTransition, ResetAndErrorTakeNothing) {
+TEST(QpTransition, ResetAndErrorTakeNoAttributes) {
   for (std::uint32_t type : kTypes) {
     for (std::uint32_t from : {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPS_SQE, IBV_QPS_ERR}) {
       for (std::uint32_t to : {IBV_QPS_RESET, IBV_QPS_ERR}) {
@@ -84,14 +84,14 @@ class QpAttributes : public testing::Test {
   verbs::MrKeys keys{};
 };
 
-TEST_F(QpAttributes, ThatAreSetWithoutAStateAreApplied) {
+TEST_F(QpAttributes, AppliedWithoutStateChange) {
   EXPECT_EQ(write(), std::uint32_t{IBV_WC_SUCCESS});
   EXPECT_EQ(set(IBV_QP_ACCESS_FLAGS, {}), 0);
   // Its own responder refuses, and takes the send queue along.
   EXPECT_EQ(write(), std::uint32_t{IBV_WC_WR_FLUSH_ERR});
 }
 
-TEST_F(QpAttributes, ThatAreRefusedAreNotStored) {
+TEST_F(QpAttributes, NotStoredWhenRejected) {
   auto timeout = [&] { return program.ask(Op::kQueryQp, verbs::Handle{qp.handle}).as<verbs::QpAttr>().timeout; };
   const std::uint32_t before = timeout();
   verbs::QpAttr attr{};
@@ -100,7 +100,7 @@ TEST_F(QpAttributes, ThatAreRefusedAreNotStored) {
   EXPECT_EQ(timeout(), before);
 }
 
-TEST_F(QpAttributes, OnlyRoceV2EntriesOfTheGidTableAreSources) {
+TEST_F(QpAttributes, SourceGidMustBeRoceV2Entry) {
   const std::pair<std::uint32_t, int> expected[] = {{0, EOPNOTSUPP}, {1, 0}, {2, EOPNOTSUPP}, {3, 0}, {4, EINVAL}};
   for (const auto& [index, error] : expected) {
     verbs::CreateAh ask{pd, {}};

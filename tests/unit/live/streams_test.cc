@@ -23,7 +23,7 @@ std::uint32_t any_port(LiveProgram& program, std::uint32_t stream) {
   return answer.error == 0 ? answer.as<verbs::StreamAddress>().port : 0;
 }
 
-TEST(StreamPorts, WrapAndLeaveOutWhatIsInUse) {
+TEST(StreamPorts, WrapAndSkipPortsInUse) {
   LiveWorld world;
   LiveProgram program(world, "a");
   const std::uint32_t kept = open_stream(program);
@@ -43,7 +43,7 @@ TEST(StreamPorts, WrapAndLeaveOutWhatIsInUse) {
 }
 
 // The client asks first; virtual time stands still until the server listens, whatever timers the client has set.
-TEST(StreamPatience, AClientWaitsForItsServer) {
+TEST(StreamPatience, ClientWaitsForServer) {
   LiveWorld world;
   LiveProgram client(world, "a");
   const std::uint32_t from = open_stream(client);
@@ -68,7 +68,7 @@ TEST(StreamPatience, AClientWaitsForItsServer) {
   EXPECT_LT(server.now_ps(), kSecond_ps) << "the clock has not run to the end of somebody's sleep";
 }
 
-TEST(StreamPatience, IsNotForLoopback) {
+TEST(StreamPatience, DoesNotApplyToLoopback) {
   LiveWorld world;
   LiveProgram program(world, "a");
   constexpr verbs::Address kLoopback{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}};
@@ -79,7 +79,7 @@ TEST(StreamPatience, IsNotForLoopback) {
   }
 }
 
-TEST(StreamPatience, AFullBacklogIsWaitedForToo) {
+TEST(StreamPatience, ClientWaitsForFullBacklog) {
   LiveWorld world;
   LiveProgram server(world, "b"), first(world, "a"), second(world, "a");
   const std::uint32_t at = open_stream(server);

@@ -21,7 +21,7 @@ TEST(LabModel, AddressesRoundTrip) {
   EXPECT_EQ(address.bytes[12], 10);
 }
 
-TEST(LabModel, RefusesWhatIsNoAddress) {
+TEST(LabModel, RejectsInvalidAddresses) {
   IpAddress address;
   std::uint32_t prefix_bits = 0;
   for (const char* text : {"10.0.0.1", "10.0.0.1/", "10.0.0.1/33", "10.0.0.1/0", "10.0.0.1/024", "10.0.0/24",

@@ -19,7 +19,7 @@ std::string text(const PortPairs& pairs, const tl::expected<PortPair, PairProble
   return pairs.short_name(pair->client) + " " + pairs.short_name(pair->server);
 }
 
-TEST(PortPairs, AnyTwoHostsOfAnyTemplate) {
+TEST(PortPairs, FindsAnyTwoHostsOfAnyTemplate) {
   const std::string host = "host: {nic: cx5-100g}";
   for (const std::string& fabric :
        {"{template: single-switch, hosts: 4, switch: sn3700c, " + host + "}",
@@ -55,7 +55,7 @@ TEST(PortPairs, RailsStayApart) {
   EXPECT_EQ(pairs.switches_between({pairs.all("h0", "h1")->front().client, pairs.all("h1", "h0")->back().client}), 3U);
 }
 
-TEST(PortPairs, SwitchesBetween) {
+TEST(PortPairs, CountsSwitchesBetween) {
   const Lab lab = template_lab(
       "{template: leaf-spine, hosts: 4, leaves: 2, spines: 2, leaf: sn3700c, spine: sn3700c, host: {nic: cx5-100g}}");
   const PortPairs pairs(lab);
@@ -83,7 +83,7 @@ std::string odd(const PerftestMatrix& matrix) {
   return text;
 }
 
-TEST(PerftestMatrix, OddIsFarFromTheMedian) {
+TEST(PerftestMatrix, OutliersAreFarFromMedian) {
   EXPECT_EQ(odd(matrix_of(false, {{1, 98}, {1, 97}, {1, 98}, {1, 92}, {1, 10}, {1, -1}})), "...xxx");
   EXPECT_TRUE(matrix_of(false, {{1, 98}, {1, -1}}).failed());
   // A latency is compared with those that cross as many switches; a bandwidth with all.

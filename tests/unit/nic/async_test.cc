@@ -18,7 +18,7 @@ std::vector<AsyncKind> heard(RcPair& pair, std::uint32_t side) {
   return kinds;
 }
 
-TEST(Async, NumbersAndNamesAreThoseOfVerbs) {
+TEST(Async, NumbersAndNamesMatchVerbs) {
   EXPECT_EQ(static_cast<int>(AsyncKind::kCqError), 0);
   EXPECT_EQ(static_cast<int>(AsyncKind::kQpAccessError), 3);
   EXPECT_EQ(static_cast<int>(AsyncKind::kCommunicationEstablished), 4);
@@ -29,7 +29,7 @@ TEST(Async, NumbersAndNamesAreThoseOfVerbs) {
 }
 
 // 8 completions for a queue of 4, which two queue pairs share: the first four stay, both fail, a third does not.
-TEST(Async, AnOverrunCompletionQueueTakesItsQueuePairsWithIt) {
+TEST(Async, CompletionQueueOverrunFailsItsQueuePairs) {
   RcPair pair;
   Device& device = pair.device(0);
   std::uint32_t small = device.create_cq(4);
@@ -66,7 +66,7 @@ TEST(Async, AnOverrunCompletionQueueTakesItsQueuePairsWithIt) {
 }
 
 // The overrun comes in the middle of one ACK that completes several WQEs: what that ACK does is done first.
-TEST(Async, AnAckThatOverrunsTheQueueIsWorkedOffFirst) {
+TEST(Async, AckThatOverrunsQueueIsFinishedFirst) {
   RcPair pair;
   Device& device = pair.device(0);
   std::uint32_t small = device.create_cq(1);
@@ -88,7 +88,7 @@ TEST(Async, AnAckThatOverrunsTheQueueIsWorkedOffFirst) {
   EXPECT_EQ(heard(pair, 0), (std::vector{AsyncKind::kCqError, AsyncKind::kQpFatal}));
 }
 
-TEST(Async, ADestroyedQueueFailsNobody) {
+TEST(Async, DestroyedQueueFailsNoQueuePair) {
   RcPair pair;
   Device& device = pair.device(0);
   std::uint32_t small = device.create_cq(1);
@@ -105,7 +105,7 @@ TEST(Async, ADestroyedQueueFailsNobody) {
   EXPECT_TRUE(pair.node(0).events.empty());
 }
 
-TEST(Async, TheFirstPacketInRtrEstablishesTheConnection) {
+TEST(Async, FirstPacketInRtrEstablishesConnection) {
   RcPair pair;
   ASSERT_TRUE(pair.device(1).modify(pair.qp[1], QpState::kReset));
   ASSERT_TRUE(pair.device(1).modify(pair.qp[1], QpState::kInit, pair.attributes(1)));
@@ -118,7 +118,7 @@ TEST(Async, TheFirstPacketInRtrEstablishesTheConnection) {
   EXPECT_TRUE(heard(pair, 0).empty());
 }
 
-TEST(Async, InRtsNobodyNeedsToBeTold) {
+TEST(Async, NoEstablishedEventInRts) {
   RcPair pair;
   pair.post(WrOpcode::kWrite, 64);
   pair.run();
@@ -126,7 +126,7 @@ TEST(Async, InRtsNobodyNeedsToBeTold) {
   EXPECT_TRUE(heard(pair, 1).empty());
 }
 
-TEST(Async, TheResponderHearsOfWhatItRefused) {
+TEST(Async, ResponderReportsRejectedRequests) {
   for (int mistake = 0; mistake < 4; ++mistake) {
     RcOptions options;
     if (mistake == 2) options.attributes.access.remote_read = false;

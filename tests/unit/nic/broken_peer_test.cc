@@ -190,7 +190,7 @@ const std::vector<ResponseCase> kResponseCases = {
      Fate::kStaleResponse},
 };
 
-TEST(BrokenPeer, ResponsesMatchTheirRequestByOpcodePsnAndLength) {
+TEST(BrokenPeer, ResponsesMustMatchOpcodePsnAndLength) {
   for (const ResponseCase& each : kResponseCases) {
     SCOPED_TRACE(each.what);
     InjectingPair pair(cut_off());
@@ -216,7 +216,7 @@ TEST(BrokenPeer, ResponsesMatchTheirRequestByOpcodePsnAndLength) {
 }
 
 // Requests of others before the one that fails are acknowledged by its response; those behind it are flushed.
-TEST(BrokenPeer, ABadResponseFailsTheRequestOfItsPsn) {
+TEST(BrokenPeer, BadResponseFailsRequestOfSamePsn) {
   InjectingPair pair(cut_off());
   pair.post(WrOpcode::kWrite, 3000);
   pair.post(WrOpcode::kFetchAdd, 8);
@@ -230,7 +230,7 @@ TEST(BrokenPeer, ABadResponseFailsTheRequestOfItsPsn) {
   EXPECT_EQ(completions[2].status, WcStatus::kFlushError);
 }
 
-TEST(BrokenPeer, ResponsesForAQueuePairThatWasFlushedOrResetAreDropped) {
+TEST(BrokenPeer, DropsResponsesForFlushedOrResetQueuePair) {
   for (QpState state : {QpState::kErr, QpState::kReset}) {
     InjectingPair pair(cut_off());
     pair.post(WrOpcode::kRead, 64);
@@ -254,7 +254,7 @@ TEST(BrokenPeer, ResponsesForAQueuePairThatWasFlushedOrResetAreDropped) {
 }
 
 // Two ends that do not agree on the path MTU: an error on either side, never bytes beyond the buffer.
-TEST(BrokenPeer, UnequalPathMtusEndInAnError) {
+TEST(BrokenPeer, UnequalPathMtusCauseError) {
   for (std::uint32_t peer_mtu_B : {256U, 4096U}) {
     for (WrOpcode opcode : {WrOpcode::kRead, WrOpcode::kWrite, WrOpcode::kSend}) {
       RcOptions options;
@@ -281,7 +281,7 @@ TEST(BrokenPeer, UnequalPathMtusEndInAnError) {
   }
 }
 
-TEST(BrokenPeer, ConnectedQueuePairsHearOnlyTheirPeer) {
+TEST(BrokenPeer, ConnectedQueuePairsAcceptOnlyPeer) {
   for (QpType type : {QpType::kRc, QpType::kUc}) {
     RcOptions options = cut_off();
     options.type = type;
@@ -317,7 +317,7 @@ TEST(BrokenPeer, ConnectedQueuePairsHearOnlyTheirPeer) {
 }
 
 // What arrives for a queue pair of another transport, or in a state that takes nothing, is dropped without an answer.
-TEST(BrokenPeer, OpcodesOfAnotherTransportAreDropped) {
+TEST(BrokenPeer, DropsOpcodesOfOtherTransport) {
   for (QpType type : {QpType::kRc, QpType::kUc, QpType::kUd}) {
     RcOptions options = cut_off();
     options.type = type;
@@ -387,7 +387,7 @@ const std::vector<RequestCase> kRequestCases = {
     {"READ of more than a message may have", {write_packet(Opcode::kReadRequest, 0, 0, 0xffffffff)}, false, false},
 };
 
-TEST(BrokenPeer, LengthsOfARequestAddUp) {
+TEST(BrokenPeer, RequestLengthsMustAddUp) {
   for (QpType type : {QpType::kRc, QpType::kUc}) {
     for (const RequestCase& each : kRequestCases) {
       if (type == QpType::kUc && !each.uc) continue;
@@ -425,7 +425,7 @@ TEST(BrokenPeer, LengthsOfARequestAddUp) {
 }
 
 // A key that is unknown or of another protection domain: a remote access error, and the receive fails with it.
-TEST(BrokenPeer, SendWithInvalidateNeedsAKeyOfTheResponder) {
+TEST(BrokenPeer, SendWithInvalidateNeedsKeyOfResponder) {
   for (std::uint32_t size_B : {0U, 64U, 3000U}) {
     for (int key = 0; key < 4; ++key) {
       RcOptions options;
@@ -454,7 +454,7 @@ TEST(BrokenPeer, SendWithInvalidateNeedsAKeyOfTheResponder) {
 }
 
 // One NAK, and copies of it: one retry.
-TEST(BrokenPeer, ACopyOfANakCostsNoRetry) {
+TEST(BrokenPeer, DuplicateNakCostsNoRetry) {
   RcOptions options = cut_off();
   options.attributes.retry_cnt = 1;
   InjectingPair pair(options);
@@ -472,7 +472,7 @@ TEST(BrokenPeer, ACopyOfANakCostsNoRetry) {
   EXPECT_EQ(pair.counters(0).packet_seq_err, 2U);
 }
 
-TEST(BrokenPeer, ACopyOfAnRnrNakCostsNoRetry) {
+TEST(BrokenPeer, DuplicateRnrNakCostsNoRetry) {
   RcOptions options = cut_off();
   options.attributes.rnr_retry = 1;
   InjectingPair pair(options);
@@ -486,7 +486,7 @@ TEST(BrokenPeer, ACopyOfAnRnrNakCostsNoRetry) {
 }
 
 // A READ that was never allowed does not come in as a duplicate.
-TEST(BrokenPeer, ADuplicateReadNeedsTheRightToRead) {
+TEST(BrokenPeer, DuplicateReadNeedsReadAccess) {
   RcOptions options = cut_off();
   options.attributes.access.remote_read = false;
   InjectingPair pair(options);

@@ -26,7 +26,7 @@ std::vector<Frame> cnps(const RcPair& pair) {
   return list;
 }
 
-TEST(Cnp, LooksAsInTheCapture) {
+TEST(Cnp, MatchesCapture) {
   RcPair pair(marked(CnpScope::kPort));
   pair.post(WrOpcode::kWrite, 64);
   pair.run();
@@ -55,7 +55,7 @@ TEST(Cnp, ArePaced) {
   EXPECT_EQ(pair.counters(1).np_cnp_sent, list.size());
 }
 
-TEST(Cnp, ScopeDecidesWhoSharesThePace) {
+TEST(Cnp, ScopeDecidesWhichFlowsShareInterval) {
   for (CnpScope scope : {CnpScope::kPort, CnpScope::kDestinationAddress, CnpScope::kQueuePair}) {
     RcPair pair(marked(scope));
     std::uint32_t second[2];
@@ -79,7 +79,7 @@ TEST(Cnp, ScopeDecidesWhoSharesThePace) {
   }
 }
 
-TEST(Cnp, AQueuePairThatIsDownSendsNone) {
+TEST(Cnp, QueuePairNotReadySendsNone) {
   RcPair pair(marked(CnpScope::kPort));
   ASSERT_TRUE(pair.device(1).modify(pair.qp[1], QpState::kReset));
   pair.post(WrOpcode::kWrite, 64);

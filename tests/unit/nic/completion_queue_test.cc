@@ -12,7 +12,7 @@ Completion entry(std::uint64_t id, Time_ps visible_ps) {
   return c;
 }
 
-TEST(CompletionQueue, AnEntryIsSeenFromItsTimeOn) {
+TEST(CompletionQueue, EntryIsVisibleFromItsTime) {
   CompletionQueue queue(4);
   EXPECT_EQ(queue.peek(kNever_ps), nullptr);
   EXPECT_EQ(queue.next_visible_ps(), kNever_ps);
@@ -25,7 +25,7 @@ TEST(CompletionQueue, AnEntryIsSeenFromItsTimeOn) {
   EXPECT_EQ(queue.peek(kNever_ps), nullptr);
 }
 
-TEST(CompletionQueue, NoEntryOvertakesTheOneBefore) {
+TEST(CompletionQueue, EntriesKeepOrder) {
   CompletionQueue queue(4);
   queue.push(entry(1, 200));
   EXPECT_EQ(queue.push(entry(2, 150)), 200);
@@ -46,7 +46,7 @@ TEST(CompletionQueue, WrapsAround) {
   }
 }
 
-TEST(CompletionQueue, WhatFindsNoPlaceIsLostAndSoIsAllThatFollows) {
+TEST(CompletionQueue, OverrunLosesAllFurtherEntries) {
   CompletionQueue queue(2);
   queue.push(entry(1, 10));
   EXPECT_EQ(queue.push(entry(2, 20)), 20);

@@ -9,7 +9,7 @@ namespace {
 using support::RcOptions;
 using support::RcPair;
 
-TEST(Completion, OneFreesTheUnsignaledBeforeIt) {
+TEST(Completion, FreesEarlierUnsignaledWork) {
   RcPair pair;
   for (int i = 0; i < 12; ++i) {
     SendRequest r = pair.request(i % 4 == 1 ? WrOpcode::kRead : WrOpcode::kWrite, 100);
@@ -25,7 +25,7 @@ TEST(Completion, OneFreesTheUnsignaledBeforeIt) {
   }
 }
 
-TEST(Completion, FlushedAndFailedOnesFreeToo) {
+TEST(Completion, FlushedAndFailedCompletionsFreeWork) {
   RcPair pair;
   SendRequest silent = pair.request(WrOpcode::kWrite, 100);
   silent.signaled = false;
@@ -43,7 +43,7 @@ TEST(Completion, FlushedAndFailedOnesFreeToo) {
   EXPECT_EQ(completions[1].freed, 3U);
 }
 
-TEST(Completion, DatagramsAndReceivesCount) {
+TEST(Completion, CoversDatagramsAndReceives) {
   RcOptions options;
   options.type = QpType::kUd;
   RcPair pair(options);
@@ -62,7 +62,7 @@ TEST(Completion, DatagramsAndReceivesCount) {
 }
 
 // Which of SEND, SEND with invalidate and WRITE with immediate says what.
-TEST(Completion, AReceiveSaysWhatCame) {
+TEST(Completion, ReceiveReportsMessage) {
   RcPair pair;
   for (int i = 0; i < 3; ++i) pair.receive(2000);
   std::uint32_t window = pair.device(1).memory().add(0x5000, 64, {});
@@ -89,7 +89,7 @@ TEST(Completion, AReceiveSaysWhatCame) {
 }
 
 // A queue that is armed for solicited entries stays quiet for others, and speaks for errors.
-TEST(Completion, OnlyWhatIsSolicitedWakes) {
+TEST(Completion, OnlySolicitedCompletionsWake) {
   for (int what = 0; what < 4; ++what) {
     int woken = 0;
     RcOptions options;

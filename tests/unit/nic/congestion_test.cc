@@ -5,7 +5,7 @@
 namespace weft::nic {
 namespace {
 
-TEST(Congestion, EveryKindHasItsTable) {
+TEST(Congestion, KindsHaveTables) {
   EXPECT_EQ(congestion_algorithm(CongestionKind::kOff), nullptr);
   EXPECT_EQ(congestion_algorithm(CongestionKind::kDcqcn)->name, "dcqcn");
   EXPECT_EQ(congestion_algorithm(CongestionKind::kHpcc)->name, "hpcc");

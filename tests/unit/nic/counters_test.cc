@@ -37,7 +37,7 @@ const char* const kMlx5Names[] = {"rx_write_requests",
                                   "np_cnp_sent",
                                   "rx_icrc_encapsulated"};
 
-TEST(Counters, HardwareCountersHaveTheDriversNamesInItsOrder) {
+TEST(Counters, HardwareCountersUseDriverNamesAndOrder) {
   std::vector<std::string> names;
   for (const NamedCounter& counter : named(Counters{})) {
     if (counter.group == CounterGroup::kHardware) names.emplace_back(counter.name);
@@ -45,7 +45,7 @@ TEST(Counters, HardwareCountersHaveTheDriversNamesInItsOrder) {
   EXPECT_EQ(names, std::vector<std::string>(std::begin(kMlx5Names), std::end(kMlx5Names)));
 }
 
-TEST(Counters, NoNameAppearsTwice) {
+TEST(Counters, NamesAreUnique) {
   std::set<std::string_view> names;
   for (const NamedCounter& counter : named(Counters{})) EXPECT_TRUE(names.insert(counter.name).second) << counter.name;
 }
@@ -56,7 +56,7 @@ std::map<std::string, std::uint64_t> by_name(const Counters& counters) {
   return map;
 }
 
-TEST(Counters, ValuesAreUnderTheirOwnNames) {
+TEST(Counters, ValuesMatchNames) {
   Counters c;
   c.out_of_sequence = 1;
   c.packet_seq_err = 2;
@@ -74,7 +74,7 @@ TEST(Counters, ValuesAreUnderTheirOwnNames) {
 }
 
 // vport counters leave the FCS out, phy counters have it (facts PROTOCOL 1.10).
-TEST(Counters, PhyBytesIncludeTheFcs) {
+TEST(Counters, PhyBytesIncludeFcs) {
   Counters c;
   c.priorities[0].tx = {4, 300};
   c.priorities[3].tx = {6, 700};

@@ -20,7 +20,7 @@ RcOptions ud() {
   return options;
 }
 
-TEST(Datagram, CarriesQkeyAndSourceAndArrivesBehindTheGrh) {
+TEST(Datagram, CarriesQkeyAndSourceAndArrivesAfterGrh) {
   RcPair pair(ud());
   pair.receive(1024 + kGrh_B, 100'000, 5);
   SendRequest request = pair.request(WrOpcode::kSendImm, 1000, 4000);
@@ -42,7 +42,7 @@ TEST(Datagram, CarriesQkeyAndSourceAndArrivesBehindTheGrh) {
 }
 
 // The general services interface is an ordinary queue pair that has the number 1 on the wire (IBTA vol 1, 13.5.1).
-TEST(Datagram, QueuePairOneIsFoundByItsNumber) {
+TEST(Datagram, FindsQueuePairOneByNumber) {
   RcPair pair(ud());
   for (std::uint32_t side : {0U, 1U}) pair.device(side).set_general_services(pair.qp[side]);
   pair.receive(1024 + kGrh_B, 100'000, 5);
@@ -58,7 +58,7 @@ TEST(Datagram, QueuePairOneIsFoundByItsNumber) {
   EXPECT_TRUE(pair.same_bytes(4000, 100'000 + kGrh_B, 256));
 }
 
-TEST(Datagram, WithoutGeneralServicesNobodyHasTheNumberOne) {
+TEST(Datagram, NumberOneIsFreeWithoutGeneralServices) {
   RcPair pair(ud());
   pair.receive(1024 + kGrh_B, 100'000, 5);
   SendRequest request = pair.request(WrOpcode::kSend, 256, 4000);
@@ -69,7 +69,7 @@ TEST(Datagram, WithoutGeneralServicesNobodyHasTheNumberOne) {
   EXPECT_EQ(pair.link(0).received.of(Fate::kUnknownQp), 1U);
 }
 
-TEST(Datagram, AWrongQkeyIsDroppedInSilence) {
+TEST(Datagram, DropsWrongQkeySilently) {
   RcPair pair(ud());
   pair.receive(2000);
   SendRequest request = pair.request(WrOpcode::kSend, 100);
@@ -82,7 +82,7 @@ TEST(Datagram, AWrongQkeyIsDroppedInSilence) {
   EXPECT_TRUE(pair.ledger_balances());
 }
 
-TEST(Datagram, WithoutAReceiveItIsLost) {
+TEST(Datagram, IsDroppedWithoutReceive) {
   RcPair pair(ud());
   pair.post(WrOpcode::kSend, 100);
   pair.run();
@@ -92,7 +92,7 @@ TEST(Datagram, WithoutAReceiveItIsLost) {
   EXPECT_TRUE(pair.sent(1).empty());
 }
 
-TEST(Datagram, AReceiveThatIsTooShortFails) {
+TEST(Datagram, FailsShortReceive) {
   RcPair pair(ud());
   pair.receive(100 + kGrh_B - 1, 100'000, 9);
   pair.post(WrOpcode::kSend, 100);
@@ -107,7 +107,7 @@ TEST(Datagram, AReceiveThatIsTooShortFails) {
 
 // A UD message is one packet: what is longer than the path MTU is refused locally (IBTA 9.8.3; ibv_post_send gives
 // IBV_WC_LOC_LEN_ERR).
-TEST(Datagram, LongerThanThePathMtuIsALocalLengthError) {
+TEST(Datagram, RejectsMessageLongerThanPathMtu) {
   RcPair pair(ud());
   pair.receive(8192);
   pair.post(WrOpcode::kSend, 1025);
@@ -117,7 +117,7 @@ TEST(Datagram, LongerThanThePathMtuIsALocalLengthError) {
   EXPECT_TRUE(pair.sent(0).empty());
 }
 
-TEST(Datagram, ALocalErrorStopsOnlyTheSendQueue) {
+TEST(Datagram, LocalErrorStopsOnlySendQueue) {
   RcPair pair(ud());
   for (int i = 0; i < 2; ++i) pair.receive(2000, 100'000, static_cast<std::uint64_t>(i));
   SendRequest bad = pair.request(WrOpcode::kSend, 100);

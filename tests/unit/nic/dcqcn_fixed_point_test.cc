@@ -1,7 +1,10 @@
 // N senders of src/nic/dcqcn.cc at one marking queue against the fixed point of docs/mechanisms/dcqcn.md.
 #include <gtest/gtest.h>
 
+#include <initializer_list>
+
 #include "support/dcqcn_bottleneck.h"
+#include "support/sanitized.h"
 
 namespace weft::nic {
 namespace {
@@ -23,11 +26,11 @@ BottleneckResult simulate(const DcqcnLink& link, int flows, bool mark_at_enqueue
   run.mark_at_enqueue = mark_at_enqueue;
   run.settle_ps = ms(300);
   run.measure_ps = ms(1000);
-  return support::Bottleneck(link, dcqcn_paper(), run).run();
+  return support::run_bottleneck(link, dcqcn_paper(), run);
 }
 
 // The equations solved by a second program, of which only these numbers are kept.
-TEST(DcqcnFixedPoint, SolversAgreeWithASecondProgram) {
+TEST(DcqcnFixedPoint, SolversAgreeWithReferenceValues) {
   const DcqcnLink link;
   EXPECT_NEAR(support::fluid_fixed_point(link, 2).p, 0.000796, 1e-6);
   EXPECT_NEAR(support::fluid_fixed_point(link, 10).p, 0.006176, 1e-6);
@@ -48,16 +51,24 @@ void expect_fixed_point(const DcqcnLink& link, int flows) {
   EXPECT_GT(measured.total_bps, 0.997 * link.capacity_bps) << flows;
 }
 
-TEST(DcqcnFixedPoint, PapersRampHoldsTwoToTenFlows) {
-  for (int flows : {2, 3, 4, 6, 8, 10}) expect_fixed_point(ramp(200e3, 0.01), flows);
+// Under a sanitizer one number of flows of each ramp: it takes the same code.
+void expect_fixed_points(const DcqcnLink& link, std::initializer_list<int> flow_counts) {
+  for (const int flows : flow_counts) {
+    expect_fixed_point(link, flows);
+    if (support::kSanitized) break;
+  }
 }
 
-TEST(DcqcnFixedPoint, TheSameSlopeTwiceAsLongHoldsMore) {
-  for (int flows : {2, 6, 12, 14, 16}) expect_fixed_point(ramp(400e3, 0.02), flows);
+TEST(DcqcnFixedPoint, PaperRampHoldsTwoToTenFlows) {
+  expect_fixed_points(ramp(200e3, 0.01), {2, 3, 4, 6, 8, 10});
 }
 
-TEST(DcqcnFixedPoint, ALongFlatRampHoldsSixtyFour) {
-  for (int flows : {2, 16, 64}) expect_fixed_point(ramp(3200e3, 0.1), flows);
+TEST(DcqcnFixedPoint, RampOfDoubleLengthHoldsMoreFlows) {
+  expect_fixed_points(ramp(400e3, 0.02), {2, 6, 12, 14, 16});
+}
+
+TEST(DcqcnFixedPoint, LongFlatRampHoldsSixtyFourFlows) {
+  expect_fixed_points(ramp(3200e3, 0.1), {2, 16, 64});
 }
 
 // Why the cycle model exists: the fluid model's queue is a fifth and more too short where the ramp is not yet its
@@ -67,11 +78,12 @@ TEST(DcqcnFixedPoint, FluidModelIsTooLow) {
     const double ratio = simulate(DcqcnLink{}, flows).queue_B / support::fluid_fixed_point(DcqcnLink{}, flows).queue_B;
     EXPECT_GT(ratio, 1.15) << flows;
     EXPECT_LT(ratio, 1.40) << flows;
+    if (support::kSanitized) break;
   }
 }
 
 // Beyond the ramp there is no fixed point; the queue stays under the wall at Kmax and the link stays full.
-TEST(DcqcnFixedPoint, BeyondTheRampTheQueueLeansOnKmax) {
+TEST(DcqcnFixedPoint, QueueStaysNearKmaxBeyondRamp) {
   const DcqcnLink link;
   EXPECT_GT(support::cycle_fixed_point(link, 16).p, link.pmax);
   const BottleneckResult measured = simulate(link, 16);
@@ -81,7 +93,7 @@ TEST(DcqcnFixedPoint, BeyondTheRampTheQueueLeansOnKmax) {
 
 // A mark set on arrival waits out the queue before anybody hears of it: past Kmax every flow is cut again and again for
 // what is already gone, and the queue swings between the ends.
-TEST(DcqcnFixedPoint, MarkingAtEnqueueSwingsWhereTheQueueMeetsKmax) {
+TEST(DcqcnFixedPoint, MarkingAtEnqueueOscillatesAtKmax) {
   const DcqcnLink link;
   const BottleneckResult at_enqueue = simulate(link, 10, true);
   const BottleneckResult at_dequeue = simulate(link, 10);

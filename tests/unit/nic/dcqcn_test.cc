@@ -32,7 +32,7 @@ struct Flow {
 constexpr double kPace_Gbps = 4e-5;
 constexpr double kFirstCut_Gbps = 100 * (1 - 1023.0 / 2048);  // mlx5: alpha 1023/1024, gd 11
 
-TEST(DcqcnMlx5, FirstCnpCutsAtOnceAndStartsTheCounters) {
+TEST(DcqcnMlx5, FirstCnpCutsImmediatelyAndStartsCounters) {
   Flow flow(dcqcn_mlx5());
   flow.cnp(us(7));
   EXPECT_NEAR(flow.Gbps(), kFirstCut_Gbps, kPace_Gbps);
@@ -40,7 +40,7 @@ TEST(DcqcnMlx5, FirstCnpCutsAtOnceAndStartsTheCounters) {
   EXPECT_EQ(flow.state.until_bytes_B, 32767 * 64);
 }
 
-TEST(DcqcnMlx5, OneCutPerMonitorPeriodAtItsTick) {
+TEST(DcqcnMlx5, CutsOncePerMonitorPeriod) {
   Flow flow(dcqcn_mlx5());
   flow.cnp(0);
   flow.cnp(us(1));
@@ -59,7 +59,7 @@ TEST(DcqcnMlx5, OneCutPerMonitorPeriodAtItsTick) {
   EXPECT_NEAR(flow.Gbps(), kFirstCut_Gbps * (1 - alpha / 2), kPace_Gbps);
 }
 
-TEST(DcqcnMlx5, CutsInARowKeepTheTargetUnlessClamped) {
+TEST(DcqcnMlx5, ConsecutiveCutsKeepTargetUnlessClamped) {
   for (std::uint32_t clamp : {0U, 1U}) {
     DcqcnParameters p = dcqcn_mlx5();
     p.clamp_tgt_rate = clamp;
@@ -73,7 +73,7 @@ TEST(DcqcnMlx5, CutsInARowKeepTheTargetUnlessClamped) {
   }
 }
 
-TEST(DcqcnMlx5, ATimerIncreaseMovesTheTargetOnlyIfAsked) {
+TEST(DcqcnMlx5, TimerIncreaseMovesTargetOnlyIfConfigured) {
   for (std::uint32_t after_time : {0U, 1U}) {
     DcqcnParameters p = dcqcn_mlx5();
     p.clamp_tgt_rate_after_time_inc = after_time;
@@ -90,7 +90,7 @@ TEST(DcqcnMlx5, ATimerIncreaseMovesTheTargetOnlyIfAsked) {
   }
 }
 
-TEST(DcqcnMlx5, AlphaDecaysOverAnIdleGapInOneStep) {
+TEST(DcqcnMlx5, AlphaDecaysOverIdleGapInOneStep) {
   Flow flow(dcqcn_mlx5());
   flow.cnp(0);
   flow.cnp(us(1000));
@@ -104,7 +104,7 @@ TEST(DcqcnMlx5, AlphaDecaysOverAnIdleGapInOneStep) {
   EXPECT_NEAR(flow.Gbps(), before_Gbps * (1 - alpha / 2), kPace_Gbps);
 }
 
-TEST(DcqcnMlx5, GapsOfDaysAreCheapAndEndAtLineRate) {
+TEST(DcqcnMlx5, GapsOfDaysCostLittleAndEndAtLineRate) {
   Flow flow(dcqcn_mlx5());
   flow.cnp(0);
   flow.settle(5'000'000 * kSecond_ps);
@@ -155,7 +155,7 @@ TEST(DcqcnMlx5, StagesFastAdditiveHyper) {
   timer(), event(0.1);    // T 3, BC 3: i = 2
 }
 
-TEST(DcqcnMlx5, BoundsOfACut) {
+TEST(DcqcnMlx5, CutBounds) {
   DcqcnParameters p = dcqcn_mlx5();
   p.rpg_gd = 10;  // a cut of all but 1/1024, were it not for the floor
   p.rpg_min_dec_fac_percent = 25;
@@ -186,7 +186,7 @@ TEST(DcqcnMlx5, MaximumRateAndRateOnFirstCnp) {
   EXPECT_NE(flow.state.pace_q16, 0);
 }
 
-TEST(Dcqcn, LookingMoreOftenChangesNothing) {
+TEST(Dcqcn, UpdateFrequencyChangesNothing) {
   for (const DcqcnParameters& p : {dcqcn_mlx5(), dcqcn_paper()}) {
     Flow often(p);
     Flow seldom(p);
@@ -206,7 +206,7 @@ TEST(Dcqcn, LookingMoreOftenChangesNothing) {
   }
 }
 
-TEST(DcqcnPaper, CutsThenRaisesAlphaWithTheCnp) {
+TEST(DcqcnPaper, CutsThenRaisesAlphaOnCnp) {
   Flow flow(dcqcn_paper(), 40'000'000'000);
   flow.cnp(0);
   EXPECT_NEAR(flow.Gbps(), 20, kPace_Gbps);
@@ -269,7 +269,7 @@ struct Naive {
   }
 };
 
-TEST(DcqcnPaper, AgreesWithTheRulesAppliedOneByOne) {
+TEST(DcqcnPaper, AgreesWithRulesAppliedStepByStep) {
   Flow flow(dcqcn_paper(), 40'000'000'000);
   Naive naive;
   RandomStream random(5, 0, RandomPurpose::kTest);

@@ -53,7 +53,7 @@ std::uint32_t qp_in(RcPair& pair, QpType type, QpState state) {
   return qpn;
 }
 
-TEST(QpStateMachine, EveryPairOfStates) {
+TEST(QpStateMachine, ChecksAllStatePairs) {
   for (QpType type : {QpType::kRc, QpType::kUd}) {
     for (int from = 0; from < 6; ++from) {
       for (int to = 0; to < 6; ++to) {
@@ -72,7 +72,7 @@ TEST(QpStateMachine, EveryPairOfStates) {
   }
 }
 
-TEST(QpStateMachine, WhatMayBePosted) {
+TEST(QpStateMachine, PostingRules) {
   // ERR and SQE take a send only to flush it; a receive may be posted from INIT on (IBTA 10.8.3.2: in ERR it is
   // flushed).
   const bool send[] = {false, false, false, true, true, true};
@@ -92,7 +92,7 @@ TEST(QpStateMachine, WhatMayBePosted) {
   }
 }
 
-TEST(Device, QueuesRefuseWhatDoesNotFit) {
+TEST(Device, QueuesRejectWorkWhenFull) {
   RcOptions options;
   options.depth = 4;
   RcPair pair(options);
@@ -130,7 +130,7 @@ TEST(Device, ErrorFlushesBothQueuesInOrder) {
 }
 
 // RESET forgets everything: a READ that waited for its answer must not keep a later one from being sent.
-TEST(Device, AQueuePairWorksAgainAfterReset) {
+TEST(Device, QueuePairWorksAfterReset) {
   RcOptions options;
   options.attributes.max_rd_atomic = 1;
   options.attributes.timeout = 0;

@@ -2,6 +2,7 @@
 // sees it, and fails when the process is gone.
 #include <gtest/gtest.h>
 
+#include "support/bytes.h"
 #include "support/rc_pair.h"
 
 namespace weft::nic {
@@ -46,7 +47,7 @@ class FarPair : public RcPair {
   explicit FarPair(RcOptions options = {}) : RcPair(options) {
     for (std::uint32_t side : {0U, 1U}) {
       far_key[side] = device(side).memory().add(kFarVa, kFar_B, {true, true, true, true}, far[side].access);
-      for (std::size_t i = 0; i < kFar_B; ++i) far[side].bytes[i] = static_cast<std::uint8_t>(mix64(side * kFar_B + i));
+      support::fill_pattern(far[side].bytes, side * kFar_B);
     }
   }
   SendRequest far_request(WrOpcode opcode, std::uint32_t length_B) {
@@ -70,7 +71,7 @@ class FarPair : public RcPair {
   std::uint32_t far_key[2];
 };
 
-TEST(FarMemory, AWriteGoesFromProcessToProcess) {
+TEST(FarMemory, WriteGoesFromProcessToProcess) {
   FarPair pair;
   pair.post(pair.far_request(WrOpcode::kWrite, 3000));
   pair.run();
@@ -83,7 +84,7 @@ TEST(FarMemory, AWriteGoesFromProcessToProcess) {
 }
 
 // Posted writes do not pass each other: jitter of memory never shows a completion before its data.
-TEST(FarMemory, DataIsVisibleInOrderAndBeforeItsCompletion) {
+TEST(FarMemory, DataIsVisibleInOrderBeforeCompletion) {
   RcOptions options;
   options.depth = 256;
   options.pair.tune = [](std::uint32_t, DeviceConfig& config) { config.host.memory_jitter_ps = us(5); };
@@ -104,7 +105,7 @@ TEST(FarMemory, DataIsVisibleInOrderAndBeforeItsCompletion) {
 }
 
 // The only packet of a 100-byte WRITE: visible when it arrived, crossed PCIe (5.0 x16) and the root complex (100 ns).
-TEST(FarMemory, TheTimeIsThatOfTheDmaWrite) {
+TEST(FarMemory, BecomesVisibleAtDmaWriteTime) {
   FarPair pair;
   pair.post(pair.far_request(WrOpcode::kWrite, 100));
   pair.run();
@@ -115,7 +116,7 @@ TEST(FarMemory, TheTimeIsThatOfTheDmaWrite) {
   EXPECT_LT(pair.far[1].writes[0].visible_ps, arrived_ps + ns(100) + ns(10)) << "100 bytes at about 60 GB/s";
 }
 
-TEST(FarMemory, ReadDataAndAtomicResultsGoThroughIt) {
+TEST(FarMemory, HoldsReadDataAndAtomicResults) {
   FarPair pair;
   std::vector<std::uint8_t> remote = pair.far[1].bytes;
   pair.post(pair.far_request(WrOpcode::kRead, 2000));
@@ -133,7 +134,7 @@ TEST(FarMemory, ReadDataAndAtomicResultsGoThroughIt) {
   ASSERT_EQ(pair.far[0].writes.size(), 3U) << "two READ responses, one result";
 }
 
-TEST(FarMemory, ADatagramBringsItsGrh) {
+TEST(FarMemory, DatagramIncludesGrh) {
   RcOptions options;
   options.type = QpType::kUd;
   options.pair.tune = [](std::uint32_t, DeviceConfig& config) {
@@ -159,7 +160,7 @@ struct Death {
   QpState state[2];
 };
 
-TEST(FarMemory, AProcessThatIsGoneFailsTheOperation) {
+TEST(FarMemory, DeadProcessFailsOperation) {
   constexpr QpState kRts = QpState::kRts, kErr = QpState::kErr;
   constexpr WcStatus kLocal = WcStatus::kLocalProtectionError, kRemote = WcStatus::kRemoteOperationError;
   const Death deaths[] = {
@@ -191,7 +192,7 @@ TEST(FarMemory, AProcessThatIsGoneFailsTheOperation) {
 }
 
 // What is ahead of the WQE whose memory is gone ends well first.
-TEST(FarMemory, EarlierWorkEndsBeforeTheFailure) {
+TEST(FarMemory, EarlierWorkCompletesBeforeFailure) {
   FarPair pair;
   pair.far[0].operations_left = 1;
   pair.post(pair.far_request(WrOpcode::kWrite, 100));
@@ -205,7 +206,7 @@ TEST(FarMemory, EarlierWorkEndsBeforeTheFailure) {
   EXPECT_EQ(completions[2].status, WcStatus::kFlushError);
 }
 
-TEST(FarMemory, AKeyThatIsRemovedUnderAReadEndsIt) {
+TEST(FarMemory, RemovedKeyEndsRead) {
   RcOptions options;
   options.pair.model[1].response_latency_ps = us(10);
   FarPair pair(options);
@@ -216,7 +217,7 @@ TEST(FarMemory, AKeyThatIsRemovedUnderAReadEndsIt) {
   EXPECT_EQ(pair.state(1), QpState::kErr);
 }
 
-TEST(FarMemory, ADatagramForAProcessThatIsGone) {
+TEST(FarMemory, DropsDatagramForDeadProcess) {
   RcOptions options;
   options.type = QpType::kUd;
   FarPair pair(options);

@@ -43,13 +43,13 @@ struct Flow {
   double rate_Gbps() const { return rate_bps(state, environment) / 1e9; }
 };
 
-TEST(Hpcc, FirstRecordOnlyTeachesThePath) {
+TEST(Hpcc, FirstRecordOnlyInitialisesPath) {
   Flow flow;
   EXPECT_EQ(flow.state.pace_q16, 0);
   EXPECT_EQ(flow.state.window_B, 162'500U);
 }
 
-TEST(Hpcc, UtilisationOfTwiceEtaHalvesTheRate) {
+TEST(Hpcc, UtilisationOfTwiceEtaHalvesRate) {
   Flow flow;
   // The queue counts as the smaller of two looks, and it was empty before: U = 0.95 = eta.
   flow.pass(0.95, 146'250);
@@ -59,7 +59,7 @@ TEST(Hpcc, UtilisationOfTwiceEtaHalvesTheRate) {
   EXPECT_NEAR(flow.rate_Gbps(), 50.04, 0.01);
 }
 
-TEST(Hpcc, ReactsFromTheReferenceUntilARoundTripHasPassed) {
+TEST(Hpcc, UsesReferenceRateForOneRoundTrip) {
   Flow flow;
   flow.pass(0.95, 146'250);
   flow.pass(1.0, 146'250, false);
@@ -81,7 +81,7 @@ TEST(Hpcc, AddsForMaxStageRoundTripsThenMultiplies) {
   EXPECT_NEAR(flow.state.window_B, (halved_B + 65 * 5) * 1.9 + 65, 4);
 }
 
-TEST(Hpcc, TheFullestLinkCounts) {
+TEST(Hpcc, MostUtilisedLinkCounts) {
   Flow flow;
   flow.telemetry.count = 2;
   flow.telemetry.hops[1].rate_Mbps = 25'000;
@@ -94,7 +94,7 @@ TEST(Hpcc, TheFullestLinkCounts) {
   EXPECT_NEAR(flow.state.window_B, 162'500 * 0.95 + 65, 1);
 }
 
-TEST(Hpcc, NeverAboveTheLineNorBelowOnePacketInFlight) {
+TEST(Hpcc, StaysBetweenOnePacketAndLineRate) {
   Flow flow;
   for (int i = 0; i < 20; ++i) flow.pass(0.1, 0);
   EXPECT_EQ(flow.state.pace_q16, 0);

@@ -17,7 +17,7 @@ std::uint32_t new_qp(RcPair& pair, std::uint32_t side) {
   return pair.device(side).create_qp(QpType::kRc, pair.node(side).send_cq, pair.node(side).receive_cq, 8, 8);
 }
 
-TEST(DestroyQp, TheNumberMeansNothingAnyMore) {
+TEST(DestroyQp, NumberBecomesInvalid) {
   RcPair pair;
   Device& device = pair.device(0);
   EXPECT_EQ(device.qp_count(), 1U);
@@ -34,7 +34,7 @@ TEST(DestroyQp, TheNumberMeansNothingAnyMore) {
   EXPECT_FALSE(device.post_receive(pair.qp[0], {}));
 }
 
-TEST(DestroyQp, ItsNumberRestsForALongTime) {
+TEST(DestroyQp, NumberIsNotReusedSoon) {
   RcPair pair;
   std::set<std::uint32_t> seen;
   std::uint32_t first = new_qp(pair, 0);
@@ -50,7 +50,7 @@ TEST(DestroyQp, ItsNumberRestsForALongTime) {
 }
 
 // The responder goes while a long WRITE arrives.
-TEST(DestroyQp, PacketsThatStillComeFindNobody) {
+TEST(DestroyQp, DropsLatePackets) {
   RcOptions options;
   options.attributes.timeout = 1;
   options.attributes.retry_cnt = 1;
@@ -66,7 +66,7 @@ TEST(DestroyQp, PacketsThatStillComeFindNobody) {
 
 // The requester goes with packets to send, a READ to be answered and its timer running: nothing more leaves, and the
 // world comes to rest at once.
-TEST(DestroyQp, TheRequesterFallsSilent) {
+TEST(DestroyQp, RequesterStopsSending) {
   RcPair pair;
   pair.post(WrOpcode::kRead, 1 << 19);
   pair.post(WrOpcode::kWrite, 1 << 20);
@@ -80,7 +80,7 @@ TEST(DestroyQp, TheRequesterFallsSilent) {
 }
 
 // A responder with READ data to send.
-TEST(DestroyQp, RepliesAreForgotten) {
+TEST(DestroyQp, DiscardsPendingReplies) {
   RcOptions options;
   options.attributes.timeout = 0;
   RcPair pair(options);
@@ -92,7 +92,7 @@ TEST(DestroyQp, RepliesAreForgotten) {
 }
 
 // Its place serves again while the port still has entries of the one before: both directions work.
-TEST(DestroyQp, APlaceThatIsUsedAgainWorks) {
+TEST(DestroyQp, ReusedSlotWorks) {
   RcPair pair;
   for (std::uint32_t side : {0U, 1U}) {
     for (int i = 0; i < 65; ++i) pair.device(side).destroy_qp(new_qp(pair, side));
@@ -122,7 +122,7 @@ TEST(DestroyQp, APlaceThatIsUsedAgainWorks) {
 }
 
 // A CNP that is ready to go has no address any more.
-TEST(DestroyQp, ItsCnpIsNotSent) {
+TEST(DestroyQp, DiscardsPendingCnp) {
   for (bool destroy : {false, true}) {
     RcOptions options;
     options.pair.model[1].cnp_generation_ps = us(50);
@@ -137,7 +137,7 @@ TEST(DestroyQp, ItsCnpIsNotSent) {
   }
 }
 
-TEST(DestroyCq, OnlyWhenNobodyUsesIt) {
+TEST(DestroyCq, FailsWhileInUse) {
   RcPair pair;
   Device& device = pair.device(0);
   EXPECT_FALSE(device.destroy_cq(pair.node(0).send_cq));

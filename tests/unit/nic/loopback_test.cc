@@ -39,7 +39,7 @@ struct Looped : RcPair {
   std::uint32_t first = 0, second = 0;
 };
 
-TEST(Loopback, BytesArriveAndTheCableSeesNothing) {
+TEST(Loopback, DeliversBytesWithoutCable) {
   Looped nic;
   nic.post_first(nic.to_self(WrOpcode::kWrite, 5000, 0, 20'000));
   nic.post_first(nic.to_self(WrOpcode::kRead, 3000, 40'000, 100));
@@ -60,7 +60,7 @@ TEST(Loopback, BytesArriveAndTheCableSeesNothing) {
 }
 
 // It is no faster than the port: 80 ps a byte, 1,024 B of payload in 1,106 B of line.
-TEST(Loopback, TakesTheLineRate) {
+TEST(Loopback, RunsAtLineRate) {
   Looped nic;
   constexpr std::uint32_t kSize_B = 64 * 1024;
   nic.post_first(nic.to_self(WrOpcode::kWrite, kSize_B, 0, 100'000));

@@ -5,7 +5,7 @@
 namespace weft::nic {
 namespace {
 
-TEST(Memory, KeysNameTheirRegion) {
+TEST(Memory, KeysSelectRegion) {
   MemoryTable table(1, 0);
   std::uint32_t a = table.add(0x1000, 100, {});
   std::uint32_t b = table.add(0x2000, 200, {});
@@ -18,14 +18,14 @@ TEST(Memory, KeysNameTheirRegion) {
   EXPECT_EQ(table.find(b + 0x100), nullptr);
 }
 
-TEST(Memory, AnInvalidatedKeyIsUnknown) {
+TEST(Memory, InvalidatedKeyIsUnknown) {
   MemoryTable table(1, 0);
   std::uint32_t key = table.add(0x1000, 100, {});
   table.find(key)->valid = false;
   EXPECT_EQ(table.find(key), nullptr);
 }
 
-TEST(Memory, CoversExactlyItsBytes) {
+TEST(Memory, CoversExactRange) {
   MemoryRegion region;
   region.va = 0x1000;
   region.length_B = 100;
@@ -39,7 +39,7 @@ TEST(Memory, CoversExactlyItsBytes) {
   EXPECT_FALSE(region.covers(0xffffffffffffffffULL, 2));
 }
 
-TEST(Memory, BytesAreReadAndWrittenAtTheirAddress) {
+TEST(Memory, ReadsAndWritesBytesAtAddress) {
   MemoryTable table(1, 0);
   std::vector<std::uint8_t> bytes(16);
   MemoryRegion& region = *table.find(table.add(0x1000, 16, {}, bytes));
@@ -54,7 +54,7 @@ TEST(Memory, BytesAreReadAndWrittenAtTheirAddress) {
   EXPECT_EQ(std::vector<std::uint8_t>(out, out + 4), (std::vector<std::uint8_t>{0, 1, 2, 3}));
 }
 
-TEST(Memory, ARegionWithoutBytesReadsAsAPatternOfItsOffset) {
+TEST(Memory, RegionWithoutBytesReadsAsPattern) {
   MemoryTable table(1, 0);
   MemoryRegion& region = *table.find(table.add(0x1000, 100'000, {}));
   std::uint8_t whole[600];
@@ -85,7 +85,7 @@ struct Far {
   }
 };
 
-TEST(Memory, ARegionElsewhereIsReachedThroughItsFunctions) {
+TEST(Memory, RemoteRegionUsesItsAccessFunctions) {
   MemoryTable table(1, 0);
   Far far;
   MemoryRegion& region = *table.find(table.add(0x1000, 64, {}, far.access));
@@ -102,7 +102,7 @@ TEST(Memory, ARegionElsewhereIsReachedThroughItsFunctions) {
   EXPECT_FALSE(MemoryTable::write(region, 0x1005, in, 78));
 }
 
-TEST(Memory, ARemovedKeyNeverMeansTheNextRegionOfItsPlace) {
+TEST(Memory, RemovedKeyNeverMatchesNextRegion) {
   MemoryTable table(1, 0);
   std::uint32_t a = table.add(0x1000, 100, {});
   std::uint32_t b = table.add(0x2000, 100, {});
@@ -122,7 +122,7 @@ TEST(Memory, ARemovedKeyNeverMeansTheNextRegionOfItsPlace) {
   EXPECT_EQ(table.add(0x5000, 100, {}) >> 8, 3U);
 }
 
-TEST(MemoryDeathTest, BytesMustCoverTheRegion) {
+TEST(MemoryDeathTest, BytesMustCoverRegion) {
   MemoryTable table(1, 0);
   std::vector<std::uint8_t> bytes(15);
   EXPECT_DEATH(table.add(0x1000, 16, {}, bytes), "length differ");

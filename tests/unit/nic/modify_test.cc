@@ -18,7 +18,7 @@ std::uint32_t fresh(RcPair& pair, QpState state, QpType type = QpType::kRc) {
   return qpn;
 }
 
-TEST(Modify, ARefusalSaysWhy) {
+TEST(Modify, ErrorNamesReason) {
   RcPair pair;
   Device& device = pair.device(0);
   QpAttributes good = pair.attributes(0);
@@ -82,7 +82,7 @@ TEST(Modify, AttributesAreKept) {
 }
 
 // RTS -> RTS takes rights away and gives them back, and touches nothing else.
-TEST(Modify, RightsCanChangeWhileItWorks) {
+TEST(Modify, AccessFlagsCanChangeInRts) {
   RcPair pair;
   QpAttributes a = pair.attributes(1);
   a.access.remote_write = false;
@@ -101,7 +101,7 @@ TEST(Modify, RightsCanChangeWhileItWorks) {
 }
 
 // The requester may have 8 outstanding, the responder remembers 4: the fifth is one too many while the answers wait.
-TEST(Modify, MoreReadsThanTheResponderRemembersAreRefused) {
+TEST(Modify, RejectsMoreReadsThanResponderResources) {
   for (std::uint32_t limit : {4U, 8U}) {
     for (WrOpcode opcode : {WrOpcode::kRead, WrOpcode::kFetchAdd}) {
       RcOptions options;
@@ -125,7 +125,7 @@ TEST(Modify, MoreReadsThanTheResponderRemembersAreRefused) {
 }
 
 // Repeated requests are no new ones: answers that are slower than the timeout make many of them.
-TEST(Modify, RepeatedReadsAreNotTooMany) {
+TEST(Modify, DuplicateReadsDoNotExceedLimit) {
   RcOptions options;
   options.attributes.max_rd_atomic = 4;
   options.attributes.max_dest_rd_atomic = 4;
@@ -141,7 +141,7 @@ TEST(Modify, RepeatedReadsAreNotTooMany) {
 }
 
 // A window counts packets of its own queue pair: one with another MTU that comes up beside it changes nothing.
-TEST(Modify, ThePathMtuOfAnotherQueuePairDoesNotChangeTheWindow) {
+TEST(Modify, WindowIgnoresPathMtuOfOtherQueuePair) {
   for (CongestionKind kind : {CongestionKind::kSwift, CongestionKind::kHpcc}) {
     std::vector<Time_ps> times[2];
     for (int others = 0; others < 2; ++others) {
@@ -169,7 +169,7 @@ TEST(Modify, ThePathMtuOfAnotherQueuePairDoesNotChangeTheWindow) {
 }
 
 // Nothing acknowledges a datagram, so that no window may wait for it.
-TEST(Modify, AWindowDoesNotStopDatagrams) {
+TEST(Modify, WindowDoesNotLimitDatagrams) {
   support::RcOptions options;
   options.type = QpType::kUd;
   options.depth = 512;

@@ -6,7 +6,7 @@ namespace weft::nic {
 namespace {
 
 // facts AI 5.1: raw rate and DMA write throughput of the pcie-bench model, Gb/s.
-TEST(Pcie, ThroughputIsNearThePcieBenchModel) {
+TEST(Pcie, ThroughputMatchesPcieBenchModel) {
   const struct {
     PcieLink link;
     double raw_Gbps, write_Gbps;
@@ -28,7 +28,7 @@ TEST(Pcie, ThroughputIsNearThePcieBenchModel) {
 }
 
 // GT/s and encoding of every generation: PCI Express Base 1.0 to 6.0.
-TEST(Pcie, EveryGenerationHasItsRate) {
+TEST(Pcie, GenerationsHaveTheirRates) {
   const double raw_Gbps[] = {2.0, 4.0, 7.877, 15.754, 31.508, 60.5};  // of one lane
   for (std::uint32_t generation = 1; generation <= 6; ++generation) {
     PcieLink link{generation, 1, 256};
@@ -38,7 +38,7 @@ TEST(Pcie, EveryGenerationHasItsRate) {
   }
 }
 
-TEST(Pcie, EachTlpPaysItsHeader) {
+TEST(Pcie, TlpsPayForHeaders) {
   PcieFunction function({3, 8, 256});
   Time_ps one = function.transfer_ps(256);
   EXPECT_GT(function.transfer_ps(257) - one, 20 * (one - function.transfer_ps(255)));
@@ -57,7 +57,7 @@ TEST(Pcie, WritesQueueBehindEachOther) {
 }
 
 // A memory that takes four times as long: what waits is as much, and takes four times as long, until it is quick again.
-TEST(Pcie, SlowMemoryHoldsTheSameBytesLonger) {
+TEST(Pcie, SlowMemoryHoldsBytesLonger) {
   PcieFunction function({3, 8, 256});
   Time_ps each_ps = function.transfer_ps(4096);
   for (int i = 0; i < 10; ++i) function.write(4096, us(1));
@@ -72,7 +72,7 @@ TEST(Pcie, SlowMemoryHoldsTheSameBytesLonger) {
   EXPECT_EQ(function.drained_to_ps(0), later_ps + 6 * each_ps);
 }
 
-TEST(Pcie, ReadsRunAheadButNotForEver) {
+TEST(Pcie, ReadAheadIsBounded) {
   PcieFunction function({3, 8, 256});
   Time_ps each_ps = function.transfer_ps(4096);
   // After a rest, payload that fits into the prefetch is there at once.

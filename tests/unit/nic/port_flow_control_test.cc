@@ -58,7 +58,7 @@ std::pair<Time_ps, Time_ps> longest_gap(const std::vector<Time_ps>& times) {
   return gap;
 }
 
-TEST(PortFlowControl, APauseIsObeyedAfterTheFrameInFlightAndEndsWithItsTime) {
+TEST(PortFlowControl, PauseTakesEffectAfterFrameInFlightAndExpires) {
   RcOptions options = with_pfc(3, 1u << 3);
   storm(options, 1u << 3, us(10), us(10) + 1);
   RcPair pair(options);
@@ -78,7 +78,7 @@ TEST(PortFlowControl, APauseIsObeyedAfterTheFrameInFlightAndEndsWithItsTime) {
   EXPECT_EQ(pair.link(1).received.of(fabric::Fate::kPause), 1U);
 }
 
-TEST(PortFlowControl, APauseOfAnotherPriorityStopsNothing) {
+TEST(PortFlowControl, PauseOfOtherPriorityStopsNothing) {
   RcOptions options = with_pfc(3, 0xff);
   storm(options, 0xff & ~(1u << 3), us(10), us(10) + 1);
   RcPair pair(options);
@@ -89,7 +89,7 @@ TEST(PortFlowControl, APauseOfAnotherPriorityStopsNothing) {
   EXPECT_EQ(pair.device(0).pause().transitions(4), 1U);
 }
 
-TEST(PortFlowControl, APriorityWithoutPfcDoesNotListen) {
+TEST(PortFlowControl, PriorityWithoutPfcIgnoresPause) {
   RcOptions options = with_pfc(3, 1u << 4);
   storm(options, 1u << 3, us(10), us(10) + 1);
   RcPair pair(options);
@@ -100,7 +100,7 @@ TEST(PortFlowControl, APriorityWithoutPfcDoesNotListen) {
   EXPECT_EQ(pair.device(0).pause().frames(3), 1U);
 }
 
-TEST(PortFlowControl, GlobalPauseStopsEveryPriority) {
+TEST(PortFlowControl, GlobalPauseStopsAllPriorities) {
   RcOptions options = with_pfc(5, 0);
   for (PortQos& qos : options.pair.qos) qos.flow_control = FlowControl::kPause;
   storm(options, 1u << 3, us(10), us(10) + 1);  // whichever class the lab names: the frame has no classes
@@ -113,7 +113,7 @@ TEST(PortFlowControl, GlobalPauseStopsEveryPriority) {
   EXPECT_EQ(fabric::kind_of(pauses(pair, 1).at(0).packet), fabric::FlowControl::kPause);
 }
 
-TEST(PortFlowControl, AStormIsRepeatedAtHalfTimeAndHoldsThePeerThroughout) {
+TEST(PortFlowControl, StormIsRefreshedAtHalfTimeAndHoldsPeer) {
   RcOptions options = with_pfc(3, 1u << 3);
   storm(options, 1u << 3, us(10), us(30));
   RcPair pair(options);
@@ -132,7 +132,7 @@ TEST(PortFlowControl, AStormIsRepeatedAtHalfTimeAndHoldsThePeerThroughout) {
   EXPECT_EQ(pair.only_completion().status, WcStatus::kSuccess);
 }
 
-TEST(PortFlowControl, APausedPriorityHoldsAcknowledgementsToo) {
+TEST(PortFlowControl, PausedPriorityHoldsAcknowledgements) {
   RcOptions options = with_pfc(3, 1u << 3);
   options.pair.tune = [](std::uint32_t side, DeviceConfig& config) {
     if (side != 0) return;  // side 0 stops what side 1 sends: acknowledgements
@@ -148,7 +148,7 @@ TEST(PortFlowControl, APausedPriorityHoldsAcknowledgementsToo) {
 }
 
 // A pause of 65535 quanta, 335 us, ends with the signal.
-TEST(PortFlowControl, ALinkThatIsLostEndsThePauseThatItBrought) {
+TEST(PortFlowControl, LinkDownEndsReceivedPause) {
   RcOptions options = with_pfc(3, 1u << 3);
   for (PortQos& qos : options.pair.qos) qos.pause_quanta = 0xffff;
   options.pair.tune = [](std::uint32_t side, DeviceConfig& config) {
@@ -173,7 +173,7 @@ TEST(PortFlowControl, ALinkThatIsLostEndsThePauseThatItBrought) {
 }
 
 // Two side by side: the class of the CNP is not the class of the data.
-TEST(PortFlowControl, ACnpOfItsOwnPriorityPasses) {
+TEST(PortFlowControl, CnpOfOtherPriorityPasses) {
   RcOptions options = with_pfc(3, 1u << 3);
   options.pair.faults[0].push_back(support::always(fabric::FaultAction::kCeMark));
   options.pair.tune = [](std::uint32_t side, DeviceConfig& config) {
@@ -211,7 +211,7 @@ RcOptions slow_receiver(FlowControl flow_control) {
 }
 
 // 128 KiB of buffer beyond XOFF is far more than the 30 KB that arrive in a round trip of 2.3 us.
-TEST(PortFlowControl, ASlowReceiverStopsItsPeerAndLosesNothing) {
+TEST(PortFlowControl, SlowReceiverPausesPeerWithoutLoss) {
   for (FlowControl flow_control : {FlowControl::kPfc, FlowControl::kPause}) {
     RcPair pair(slow_receiver(flow_control));
     pair.post(WrOpcode::kWrite, 1500 * 1024);
@@ -233,7 +233,7 @@ TEST(PortFlowControl, ASlowReceiverStopsItsPeerAndLosesNothing) {
 }
 
 // XOFF at 128 KiB: 100 Gb/s of line in (1024 of 1106 bytes), 20 Gb/s out.
-TEST(PortFlowControl, XoffComesWhenTheBufferIsFilledToTheThreshold) {
+TEST(PortFlowControl, SendsXoffAtBufferThreshold) {
   RcPair pair(slow_receiver(FlowControl::kPfc));
   pair.post(WrOpcode::kWrite, 1500 * 1024);
   pair.run();
@@ -249,7 +249,7 @@ TEST(PortFlowControl, XoffComesWhenTheBufferIsFilledToTheThreshold) {
 }
 
 // The first XOFF comes at 5 us and 14 of filling; without its link the NIC has nobody to stop and repeats nothing.
-TEST(PortFlowControl, ALinkThatIsLostEndsThePauseThatWasSent) {
+TEST(PortFlowControl, LinkDownEndsSentPause) {
   RcOptions options = slow_receiver(FlowControl::kPfc);
   auto slow = options.pair.tune;
   options.pair.tune = [slow](std::uint32_t side, DeviceConfig& config) {
@@ -269,7 +269,7 @@ TEST(PortFlowControl, ALinkThatIsLostEndsThePauseThatWasSent) {
   EXPECT_EQ(pair.device(1).pause_log().records.back().what, fabric::PauseEnd::kLinkDown);
 }
 
-TEST(PortFlowControl, WithoutFlowControlTheSlowReceiverLoses) {
+TEST(PortFlowControl, SlowReceiverDropsWithoutFlowControl) {
   RcPair pair(slow_receiver(FlowControl::kNone));
   pair.post(WrOpcode::kWrite, 1500 * 1024);
   pair.run();
@@ -280,7 +280,7 @@ TEST(PortFlowControl, WithoutFlowControlTheSlowReceiverLoses) {
 }
 
 // The buffer is full of slow bytes when the memory is quick again: they leave quickly, and nothing is lost.
-TEST(PortFlowControl, AReceiverThatIsQuickAgainDrainsAtOnce) {
+TEST(PortFlowControl, RecoveredReceiverDrainsImmediately) {
   RcOptions options = slow_receiver(FlowControl::kPfc);
   options.pair.tune = [](std::uint32_t side, DeviceConfig& config) {
     if (side != 1) return;

@@ -41,7 +41,7 @@ class LargePair : public RcPair {
 };
 
 // A READ takes all PSNs of its response when it is sent.
-TEST(PsnLimit, ReadsWaitForRoomForTheirResponses) {
+TEST(PsnLimit, ReadsWaitForResponsePsns) {
   LargePair pair;
   for (int i = 0; i < 4; ++i) pair.post_large(WrOpcode::kRead, 1U << 30);  // 2^22 PSNs each
   pair.run(us(50));
@@ -49,7 +49,7 @@ TEST(PsnLimit, ReadsWaitForRoomForTheirResponses) {
   EXPECT_TRUE(pair.sent_completions().empty());
 }
 
-TEST(PsnLimit, TheLargestReadIsSentAlone) {
+TEST(PsnLimit, LargestReadIsSentAlone) {
   for (std::uint32_t length_B : {0x7fffffffU, 0x80000000U}) {
     RcOptions options = LargePair::small_packets();
     options.pair.faults[1].push_back(support::always(fabric::FaultAction::kDrop));
@@ -64,7 +64,7 @@ TEST(PsnLimit, TheLargestReadIsSentAlone) {
 }
 
 // SENDs and WRITEs take theirs packet by packet, and go on when something is acknowledged.
-TEST(PsnLimit, DataStopsInTheMiddleOfAMessage) {
+TEST(PsnLimit, DataStopsInsideMessage) {
   for (WrOpcode opcode : {WrOpcode::kWrite, WrOpcode::kSend}) {
     RcOptions options = LargePair::small_packets();
     options.pair.faults[1].push_back(support::always(fabric::FaultAction::kDrop));  // nothing is acknowledged
@@ -78,7 +78,7 @@ TEST(PsnLimit, DataStopsInTheMiddleOfAMessage) {
   }
 }
 
-TEST(PsnLimit, ItGoesOnWhenAResponseMakesRoom) {
+TEST(PsnLimit, ResumesWhenResponseFreesPsns) {
   LargePair pair;
   pair.post(WrOpcode::kRead, 10 * kMtu_B);
   pair.post_large(WrOpcode::kRead, 0x80000000U - 4 * kMtu_B);
@@ -88,7 +88,7 @@ TEST(PsnLimit, ItGoesOnWhenAResponseMakesRoom) {
 }
 
 // No message has more than 2^31 bytes (IBTA vol 1, 9.4.3): its work request fails, and what is before it does not.
-TEST(PsnLimit, LongerThanAMessageMayBe) {
+TEST(PsnLimit, RejectsMessagesBeyondMaximum) {
   for (WrOpcode opcode : {WrOpcode::kWrite, WrOpcode::kRead, WrOpcode::kSend}) {
     for (std::uint32_t length_B : {0x80000001U, 0xffffff01U, 0xffffffffU}) {
       LargePair pair;
@@ -105,7 +105,7 @@ TEST(PsnLimit, LongerThanAMessageMayBe) {
 }
 
 // The PSNs that are given out wrap many times; an acknowledgement still finds its work request.
-TEST(PsnLimit, WorkRequestsThatAreNotSentYetDoNotCount) {
+TEST(PsnLimit, UnsentWorkRequestsDoNotCount) {
   LargePair pair;
   pair.post(WrOpcode::kWrite, 64);
   pair.post(WrOpcode::kRead, 64);

@@ -13,7 +13,7 @@ TEST(Psn, WrapsAt24Bits) {
   EXPECT_EQ(psn_distance(0xfffffe, 2), 0xfffffcU);
 }
 
-TEST(Psn, OrderIsByHalfTheSpace) {
+TEST(Psn, OrdersByHalfOfSpace) {
   EXPECT_TRUE(psn_before(1, 2));
   EXPECT_FALSE(psn_before(2, 2));
   EXPECT_FALSE(psn_before(3, 2));

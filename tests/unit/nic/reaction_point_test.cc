@@ -39,7 +39,7 @@ Time_ps cnp_ps(const RcPair& pair, std::uint32_t from) {
 // When side 0 has handled a CNP that left side 1: 98 bytes of line, cable and pipeline.
 constexpr Time_ps kCnpFlight_ps = 98 * 80 + us(1) + ns(100);
 
-TEST(ReactionPoint, WithoutACnpTheLineIsFull) {
+TEST(ReactionPoint, SendsAtLineRateWithoutCnp) {
   RcPair pair(with_dcqcn());
   pair.post(WrOpcode::kWrite, 100 * 1024);
   pair.run();
@@ -50,7 +50,7 @@ TEST(ReactionPoint, WithoutACnpTheLineIsFull) {
 
 // The first cut is alpha / 2, alpha = 1023 / 1024: frames come 1 / (1 - 1023 / 2048) as far apart, until a timer of
 // 300 us raises the rate.
-TEST(ReactionPoint, ACnpSlowsTheQueuePairByTheCut) {
+TEST(ReactionPoint, CnpCutsRateOfQueuePair) {
   RcOptions options = with_dcqcn();
   options.pair.faults[0].push_back(support::fault(FaultAction::kCeMark, FaultFrames::kRequest, 0));
   RcPair pair(options);
@@ -77,7 +77,7 @@ TEST(ReactionPoint, ACnpSlowsTheQueuePairByTheCut) {
   EXPECT_EQ(pair.counters(0).rp_cnp_ignored, 0U);
 }
 
-TEST(ReactionPoint, TheGapIsThePaceOfTheLineBytes) {
+TEST(ReactionPoint, GapMatchesRateInLineBytes) {
   RcOptions options = with_dcqcn();
   options.pair.faults[0].push_back(support::fault(FaultAction::kCeMark, FaultFrames::kRequest, 0));
   RcPair pair(options);
@@ -90,7 +90,7 @@ TEST(ReactionPoint, TheGapIsThePaceOfTheLineBytes) {
     EXPECT_EQ(frames[i].time_ps - frames[i - 1].time_ps, 1106 * pace_q16 >> 16);
 }
 
-TEST(ReactionPoint, OnlyTheQueuePairThatIsToldSlowsDown) {
+TEST(ReactionPoint, OnlyNotifiedQueuePairSlowsDown) {
   RcOptions options = with_dcqcn();
   options.pair.faults[0].push_back(support::fault(FaultAction::kCeMark, FaultFrames::kRequest, 0));
   options.pair.faults[0].back().qp = 0;
@@ -126,7 +126,7 @@ TEST(ReactionPoint, OnlyTheQueuePairThatIsToldSlowsDown) {
 }
 
 // An algorithm with a window is told by ACKs when it may go on: no packet leaves without asking for one.
-TEST(ReactionPoint, EveryPacketOfAWindowAsksForAnAck) {
+TEST(ReactionPoint, PacketsOfWindowRequestAcks) {
   for (CongestionKind kind : {CongestionKind::kSwift, CongestionKind::kHpcc}) {
     RcOptions options;
     for (PortQos& qos : options.pair.qos) qos.congestion.kind = kind;
@@ -141,7 +141,7 @@ TEST(ReactionPoint, EveryPacketOfAWindowAsksForAnAck) {
 }
 
 // HPCC, TIMELY and Swift do nothing on a CNP, and do not say that they did.
-TEST(ReactionPoint, ACnpThatDoesNothingIsIgnored) {
+TEST(ReactionPoint, CountsIgnoredCnps) {
   for (CongestionKind kind : {CongestionKind::kSwift, CongestionKind::kHpcc, CongestionKind::kTimely}) {
     RcOptions options;
     for (PortQos& qos : options.pair.qos) qos.congestion.kind = kind;
@@ -156,7 +156,7 @@ TEST(ReactionPoint, ACnpThatDoesNothingIsIgnored) {
 }
 
 // Nor does an algorithm that was never started for a priority hear of its ACKs.
-TEST(ReactionPoint, APriorityOutsideTheMaskHasNoWindow) {
+TEST(ReactionPoint, PriorityOutsideMaskHasNoWindow) {
   for (CongestionKind kind : {CongestionKind::kSwift, CongestionKind::kHpcc, CongestionKind::kTimely}) {
     RcOptions options;
     options.pair.qos[0].congestion.kind = kind;
@@ -170,7 +170,7 @@ TEST(ReactionPoint, APriorityOutsideTheMaskHasNoWindow) {
   }
 }
 
-TEST(ReactionPoint, APriorityOutsideTheMaskIgnoresCnps) {
+TEST(ReactionPoint, PriorityOutsideMaskIgnoresCnps) {
   RcOptions options = with_dcqcn();
   options.pair.qos[0].cc_prio_mask = 0xfe;  // priority 0 is out
   options.pair.faults[0].push_back(support::fault(FaultAction::kCeMark, FaultFrames::kRequest, 0));
@@ -184,7 +184,7 @@ TEST(ReactionPoint, APriorityOutsideTheMaskIgnoresCnps) {
 }
 
 // The responder sends the data of a READ: marks on it make the requester send the CNP, and the responder slows down.
-TEST(ReactionPoint, ReadResponsesArePacedToo) {
+TEST(ReactionPoint, PacesReadResponses) {
   RcOptions options = with_dcqcn();
   options.pair.faults[1].push_back(support::fault(FaultAction::kCeMark, FaultFrames::kResponse, 0));
   RcPair pair(options);
@@ -205,7 +205,7 @@ TEST(ReactionPoint, ReadResponsesArePacedToo) {
   EXPECT_GT(after, 500U);
 }
 
-TEST(ReactionPoint, MarksThatGoOnLeadFurtherDown) {
+TEST(ReactionPoint, ContinuedMarksReduceRateFurther) {
   RcOptions options = with_dcqcn();
   options.pair.faults[0].push_back(support::always(FaultAction::kCeMark));
   RcPair pair(options);

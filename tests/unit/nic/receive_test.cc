@@ -11,7 +11,7 @@ using fabric::FaultAction;
 using support::RcOptions;
 using support::RcPair;
 
-TEST(Receive, ABadIcrcIsDroppedAndRepaired) {
+TEST(Receive, DropsBadIcrcAndRecovers) {
   RcOptions options;
   options.pair.faults[0].push_back(support::fault(FaultAction::kCorrupt, fabric::FaultFrames::kRequest, 1));
   RcPair pair(options);
@@ -25,7 +25,7 @@ TEST(Receive, ABadIcrcIsDroppedAndRepaired) {
   EXPECT_EQ(pair.slots_in_use(), 0U);
 }
 
-TEST(Receive, AnUnknownQpIsSilent) {
+TEST(Receive, DropsUnknownQpSilently) {
   RcPair pair;
   ASSERT_TRUE(pair.device(1).modify(pair.qp[1], QpState::kReset));
   pair.post(WrOpcode::kWrite, 64);
@@ -48,7 +48,7 @@ TEST(Receive, CountsFramesAndBytesWithoutFcs) {
 
 // Gen3 x1 takes 7 Gb/s of 100: the receive buffer fills, frames are discarded at the port, and nothing is lost for
 // good.
-TEST(Receive, AFullReceiveBufferDiscards) {
+TEST(Receive, DiscardsWhenReceiveBufferIsFull) {
   RcOptions options;
   options.attributes.path_mtu_B = 4096;
   options.attributes.timeout = 8;
@@ -64,7 +64,7 @@ TEST(Receive, AFullReceiveBufferDiscards) {
   EXPECT_EQ(pair.counters(1).rx_discards_phy, pair.link(0).received.of(Fate::kRxBufferFull));
 }
 
-TEST(Receive, ManyFaultsAtOnceLeaveNothingBehind) {
+TEST(Receive, ManyFaultsLeakNothing) {
   RcOptions options;
   options.attributes.timeout = 6;
   for (std::uint32_t side : {0U, 1U}) {

@@ -49,7 +49,7 @@ TEST(Recovery, FormulaTimeoutIsExact) {
 }
 
 // facts PROTOCOL 5.9 and 5.10, R = 7: how long it takes to fail, and the counters.
-TEST(Recovery, ConnectXTimeoutIsAsMeasured) {
+TEST(Recovery, ConnectXTimeoutMatchesMeasurement) {
   const struct {
     std::uint8_t timeout;
     double measured_ms;
@@ -75,7 +75,7 @@ TEST(Recovery, ConnectXTimeoutIsAsMeasured) {
 }
 
 // As measured, T 14: R - 1 regular timeouts follow the early tries, and the last timeout is the failure.
-TEST(Recovery, ConnectXRetriesAreCountedAsMeasured) {
+TEST(Recovery, ConnectXRetryCountsMatchMeasurement) {
   const double measured_ms[] = {440.5, 977.4, 1514.3, 2051.2, 2588.0};  // R 1 to 5
   for (std::uint8_t retries = 1; retries <= 5; ++retries) {
     RcPair pair(dead_peer(14, retries, support::test_connectx()));
@@ -88,7 +88,7 @@ TEST(Recovery, ConnectXRetriesAreCountedAsMeasured) {
 
 // Every try of one measured failure: ConnectX-6, T 20, R 7 (docs/calibration.md). The NIC began with its second
 // timeout.
-TEST(Recovery, EarlyTriesAreWhenAConnectXMadeThem) {
+TEST(Recovery, EarlyRetriesMatchConnectXTimes) {
   const double measured_ms[] = {12.66,   21.08,   37.55,   71.24,    138.17,   238.86,   440.51,   977.12,
                                 1782.46, 3930.30, 8225.29, 16815.40, 25405.50, 33995.75, 42585.87, 51175.83};
   RcPair pair(dead_peer(20, 7, support::test_connectx()));
@@ -102,7 +102,7 @@ TEST(Recovery, EarlyTriesAreWhenAConnectXMadeThem) {
 }
 
 // A packet that waits in a queue is not lost: the shortest timeout that was seen is 8.4 ms, the ACK comes before.
-TEST(Recovery, AConnectXWaitsForAPacketInAPausedFabric) {
+TEST(Recovery, ConnectXWaitsInPausedFabric) {
   for (Time_ps late_ps : {ms(1), ms(5), ms(8)}) {
     RcOptions options;
     options.pair.model[0] = support::test_connectx();
@@ -117,7 +117,7 @@ TEST(Recovery, AConnectXWaitsForAPacketInAPausedFabric) {
   }
 }
 
-TEST(Recovery, TimeoutZeroWaitsForEver) {
+TEST(Recovery, TimeoutZeroWaitsForever) {
   for (const NicModel& model : {support::test_nic(), support::test_connectx()}) {
     RcPair pair(dead_peer(0, 7, model));
     pair.post(WrOpcode::kWrite, 64);
@@ -127,7 +127,7 @@ TEST(Recovery, TimeoutZeroWaitsForEver) {
   }
 }
 
-TEST(Recovery, ProgressMakesTheTriesWholeAgain) {
+TEST(Recovery, ProgressResetsRetryCount) {
   RcOptions options;
   options.attributes.timeout = 4;
   options.attributes.retry_cnt = 2;
@@ -147,7 +147,7 @@ TEST(Recovery, ProgressMakesTheTriesWholeAgain) {
   EXPECT_EQ(pair.counters(1).duplicate_request, 10U);
 }
 
-TEST(Recovery, GoesBackToThePsnOfTheNak) {
+TEST(Recovery, GoesBackToPsnOfNak) {
   RcOptions options;
   options.pair.faults[0].push_back(support::drop_request(5));
   RcPair pair(options);
@@ -167,7 +167,7 @@ TEST(Recovery, GoesBackToThePsnOfTheNak) {
   EXPECT_EQ(pair.sent(0)[12].time_ps, nak_ps + us(1));
 }
 
-TEST(Recovery, ALostNakIsReplacedByTheTimeout) {
+TEST(Recovery, TimeoutRecoversLostNak) {
   RcOptions options;
   options.attributes.timeout = 5;
   options.pair.faults[0].push_back(support::drop_request(2));
@@ -182,7 +182,7 @@ TEST(Recovery, ALostNakIsReplacedByTheTimeout) {
   EXPECT_EQ(pair.counters(0).local_ack_timeout_err, 1U);
 }
 
-TEST(Recovery, NaksCostTries) {
+TEST(Recovery, NaksCostRetries) {
   RcOptions options;
   options.attributes.retry_cnt = 3;
   for (std::uint32_t n = 1; n < 20; ++n) {
@@ -200,7 +200,7 @@ TEST(Recovery, NaksCostTries) {
   EXPECT_EQ(pair.counters(0).packet_seq_err + pair.counters(0).local_ack_timeout_err, 3U);
 }
 
-TEST(Recovery, RnrWaitsForItsTimer) {
+TEST(Recovery, RnrWaitsForTimer) {
   for (std::uint8_t timer : std::initializer_list<std::uint8_t>{1, 5, 12}) {
     RcOptions options;
     options.attributes.min_rnr_timer = timer;
@@ -221,7 +221,7 @@ TEST(Recovery, RnrWaitsForItsTimer) {
   }
 }
 
-TEST(Recovery, RnrTriesRunOut) {
+TEST(Recovery, RnrRetriesRunOut) {
   for (std::uint8_t retries : std::initializer_list<std::uint8_t>{0, 1, 6}) {
     RcOptions options;
     options.attributes.rnr_retry = retries;
@@ -240,7 +240,7 @@ TEST(Recovery, RnrTriesRunOut) {
   }
 }
 
-TEST(Recovery, RnrRetrySevenIsForEver) {
+TEST(Recovery, RnrRetrySevenIsInfinite) {
   RcOptions options;
   options.attributes.rnr_retry = 7;
   RcPair pair(options);
@@ -252,7 +252,7 @@ TEST(Recovery, RnrRetrySevenIsForEver) {
 }
 
 // Only the packet with the immediate needs the receive: the data before it is not sent again.
-TEST(Recovery, RnrOfAWriteWithImmediateRepeatsItsLastPacket) {
+TEST(Recovery, RnrOfWriteWithImmediateRepeatsLastPacket) {
   RcPair pair;
   pair.node(1).at(us(8), [&pair] { pair.receive(0); });
   pair.post(WrOpcode::kWriteImm, 3000, 0, 100'000);
@@ -263,7 +263,7 @@ TEST(Recovery, RnrOfAWriteWithImmediateRepeatsItsLastPacket) {
   EXPECT_EQ(pair.received().size(), 1U);
 }
 
-TEST(Recovery, DelayedPacketsAreAGapThatHealsItself) {
+TEST(Recovery, DelayedPacketsCauseGapThatRecovers) {
   RcOptions options;
   options.pair.faults[0].push_back(support::fault(FaultAction::kDelay, fabric::FaultFrames::kRequest, 2));
   options.pair.faults[0].back().delay_ps = us(2);
@@ -278,7 +278,7 @@ TEST(Recovery, DelayedPacketsAreAGapThatHealsItself) {
 }
 
 // What was acknowledged needs no timer: nothing is left to do long before the timeout of 67 ms (T 14).
-TEST(Recovery, ATimerWithNothingOutstandingIsNoWork) {
+TEST(Recovery, IdleTimerCausesNoWork) {
   for (WrOpcode opcode : {WrOpcode::kWrite, WrOpcode::kRead}) {
     RcOptions options;
     options.attributes.timeout = 14;
@@ -292,7 +292,7 @@ TEST(Recovery, ATimerWithNothingOutstandingIsNoWork) {
 }
 
 // The same after a refusal.
-TEST(Recovery, AQueuePairInErrorHasNoTimer) {
+TEST(Recovery, QueuePairInErrorHasNoTimer) {
   RcPair pair;
   SendRequest wrong = pair.request(WrOpcode::kWrite, 64);
   wrong.rkey += 1;
@@ -303,7 +303,7 @@ TEST(Recovery, AQueuePairInErrorHasNoTimer) {
 }
 
 // A timer that was dropped is there again for the next message.
-TEST(Recovery, ATimerAfterRestWorksAgain) {
+TEST(Recovery, TimerWorksAfterIdlePeriod) {
   RcOptions options;
   options.attributes.timeout = 8;  // 1.05 ms
   options.pair.faults[0].push_back(support::drop_request(1));

@@ -33,7 +33,7 @@ TEST(Reply, AcksAreCoalesced) {
   }
 }
 
-TEST(Reply, EveryMessageIsAcknowledgedAndMsnCounts) {
+TEST(Reply, AcknowledgesMessagesAndCountsMsn) {
   RcPair pair;
   for (int i = 0; i < 5; ++i) {
     pair.node(0).at(us(10 * i), [&pair, i] { pair.post(pair.request(WrOpcode::kWrite, 2000), us(10 * i)); });
@@ -66,7 +66,7 @@ TEST(Reply, WaitingAcksAreMerged) {
   EXPECT_GT(acks, 1);
 }
 
-TEST(Reply, CreditsAreAdvertisedWhereTheNicDoesThat) {
+TEST(Reply, AdvertisesCreditsIfModelDoes) {
   RcOptions options;
   options.pair.model[1].end_to_end_credits = true;
   RcPair pair(options);
@@ -78,7 +78,7 @@ TEST(Reply, CreditsAreAdvertisedWhereTheNicDoesThat) {
 }
 
 // Three receives, twelve SENDs: with credits nobody is told to come back later; without, RNR NAKs say so.
-TEST(Reply, ARequesterWithoutCreditsWaits) {
+TEST(Reply, RequesterWithoutCreditsWaits) {
   for (bool credits : {false, true}) {
     RcOptions options;
     options.pair.model[1].end_to_end_credits = credits;
@@ -102,7 +102,7 @@ TEST(Reply, ARequesterWithoutCreditsWaits) {
   }
 }
 
-TEST(Reply, MigReqFollowsTheModel) {
+TEST(Reply, MigReqFollowsModel) {
   for (bool mig_req : {false, true}) {
     RcOptions options;
     for (NicModel& model : options.pair.model) model.mig_req = mig_req;
@@ -131,7 +131,7 @@ TEST(Reply, RepliesKeepPsnOrder) {
 }
 
 // The ring of replies grows while its first place is in the middle.
-TEST(Reply, ManyRepliesKeepPsnOrderAfterAnEarlierOne) {
+TEST(Reply, ManyRepliesKeepPsnOrder) {
   RcPair pair;
   pair.post(WrOpcode::kWrite, 8, 0, 100'000);
   pair.run();

@@ -13,7 +13,7 @@ using support::RcOptions;
 using support::RcPair;
 using wire::Opcode;
 
-TEST(Requester, ALostAckIsCoveredByTheNext) {
+TEST(Requester, NextAckCoversLostAck) {
   RcOptions options;
   options.pair.faults[1].push_back(support::drop_response(0));
   RcPair pair(options);
@@ -26,7 +26,7 @@ TEST(Requester, ALostAckIsCoveredByTheNext) {
   EXPECT_EQ(pair.sent(0).size(), 2U) << "nothing was sent again";
 }
 
-TEST(Requester, AReadResponseAcknowledgesWhatWasBefore) {
+TEST(Requester, ReadResponseAcknowledgesEarlierWork) {
   RcOptions options;
   options.pair.faults[1].push_back(support::drop_response(0));  // the ACK of the WRITE
   RcPair pair(options);
@@ -38,7 +38,7 @@ TEST(Requester, AReadResponseAcknowledgesWhatWasBefore) {
 }
 
 // A READ response is missing and a later one comes: an implied NAK, and only what is missing is asked for again.
-TEST(Requester, AGapInReadResponsesIsAnImpliedNak) {
+TEST(Requester, GapInReadResponsesIsImpliedNak) {
   RcOptions options;
   options.pair.faults[1].push_back(support::drop_response(2));
   RcPair pair(options);
@@ -55,7 +55,7 @@ TEST(Requester, AGapInReadResponsesIsAnImpliedNak) {
   EXPECT_EQ(pair.counters(1).duplicate_request, 1U);
 }
 
-TEST(Requester, ALostLastReadResponseIsATimeout) {
+TEST(Requester, LostLastReadResponseTimesOut) {
   RcOptions options;
   options.attributes.timeout = 5;
   options.pair.faults[1].push_back(support::drop_response(3));
@@ -69,7 +69,7 @@ TEST(Requester, ALostLastReadResponseIsATimeout) {
 }
 
 // All answers of the READ are lost; the ACK of the WRITE behind it gives it away.
-TEST(Requester, AnAckThatPassesAReadIsAnImpliedNak) {
+TEST(Requester, AckBeyondReadIsImpliedNak) {
   for (WrOpcode op : {WrOpcode::kRead, WrOpcode::kFetchAdd}) {
     RcOptions options;
     options.pair.faults[1].push_back(support::drop_response(0));
@@ -104,7 +104,7 @@ TEST(Requester, StaleAndForeignResponsesChangeNothing) {
 }
 
 // The copy of a NAK says nothing new: it must cost neither a try nor a second retransmission.
-TEST(Requester, TheSameNakTwiceIsOneRetransmission) {
+TEST(Requester, DuplicateNakCausesOneRetransmission) {
   RcOptions options;
   options.pair.faults[0].push_back(support::drop_request(1));
   options.pair.faults[1].push_back(support::fault(FaultAction::kDuplicate, fabric::FaultFrames::kResponse, 0));
@@ -118,7 +118,7 @@ TEST(Requester, TheSameNakTwiceIsOneRetransmission) {
   EXPECT_TRUE(pair.same_bytes(0, 100'000, 4 * 1024));
 }
 
-TEST(Requester, CompletionsComeInOrderAndCarryTheirKind) {
+TEST(Requester, CompletionsAreInOrderWithOpcode) {
   RcPair pair;
   for (int i = 0; i < 3; ++i) pair.receive(64, 300'000);
   const WrOpcode ops[] = {WrOpcode::kWrite,   WrOpcode::kRead,        WrOpcode::kSend,    WrOpcode::kFetchAdd,

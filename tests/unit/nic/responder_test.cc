@@ -32,7 +32,7 @@ RcOptions with_late_copy() {
   return options;
 }
 
-TEST(Responder, AtomicsReturnTheOriginalAndChangeTheMemory) {
+TEST(Responder, AtomicsReturnOriginalAndChangeMemory) {
   RcPair pair;
   std::uint64_t before = le64(pair.node(1).bytes(), 800);
   SendRequest add = pair.request(WrOpcode::kFetchAdd, 8, 0, 800);
@@ -55,7 +55,7 @@ TEST(Responder, AtomicsReturnTheOriginalAndChangeTheMemory) {
 }
 
 // The reply is lost, the request comes again: answered from what was saved, executed once.
-TEST(Responder, ADuplicateAtomicIsNotExecutedAgain) {
+TEST(Responder, DuplicateAtomicIsNotExecutedAgain) {
   for (int way = 0; way < 2; ++way) {
     RcOptions options = way == 0 ? with_fault(support::drop_response(0), 1) : with_late_copy();
     options.attributes.timeout = 4;
@@ -77,7 +77,7 @@ TEST(Responder, ADuplicateAtomicIsNotExecutedAgain) {
   }
 }
 
-TEST(Responder, DuplicateSendAndWriteAreOnlyAcknowledgedAgain) {
+TEST(Responder, DuplicateSendAndWriteAreOnlyAcknowledged) {
   for (WrOpcode op : {WrOpcode::kSend, WrOpcode::kWrite, WrOpcode::kWriteImm}) {
     RcPair pair(with_fault(support::fault(FaultAction::kDuplicate, fabric::FaultFrames::kRequest, 0)));
     for (int i = 0; i < 3; ++i) pair.receive(1000, 100'000);
@@ -92,7 +92,7 @@ TEST(Responder, DuplicateSendAndWriteAreOnlyAcknowledgedAgain) {
   }
 }
 
-TEST(Responder, ADuplicateReadIsExecutedAgain) {
+TEST(Responder, DuplicateReadIsExecutedAgain) {
   RcPair pair(with_late_copy());
   pair.post(WrOpcode::kRead, 3000, 0, 100'000);
   pair.run();
@@ -105,7 +105,7 @@ TEST(Responder, ADuplicateReadIsExecutedAgain) {
 
 // The copy comes while answers to later READs wait: whatever the responder does with them, the requester gets all of
 // them without an ACK timeout, because it never had a reason to ask again.
-TEST(Responder, ACopyOfAnEarlyReadDoesNotCostTheLaterOnes) {
+TEST(Responder, DuplicateEarlyReadKeepsLaterOnes) {
   RcOptions options = with_fault(support::fault(FaultAction::kDuplicate, fabric::FaultFrames::kRequest, 0));
   options.pair.faults[0].back().delay_ps = ns(500);
   options.attributes.timeout = 0;
@@ -115,7 +115,7 @@ TEST(Responder, ACopyOfAnEarlyReadDoesNotCostTheLaterOnes) {
   EXPECT_EQ(pair.sent_completions().size(), 8U);
 }
 
-TEST(Responder, OneNakForAGap) {
+TEST(Responder, SendsOneNakPerGap) {
   RcPair pair(with_fault(support::drop_request(3)));
   pair.post(WrOpcode::kWrite, 20 * 1024, 0, 100'000);
   pair.run();
@@ -133,7 +133,7 @@ TEST(Responder, OneNakForAGap) {
   EXPECT_GT(pair.link(0).received.of(Fate::kOutOfSequence), 1U) << "the rest of the flight is discarded in silence";
 }
 
-TEST(Responder, ASecondLossIsASecondGap) {
+TEST(Responder, SecondLossIsSecondGap) {
   RcOptions options = with_fault(support::drop_request(3));
   options.pair.faults[0].push_back(support::drop_request(3, 2));
   options.pair.faults[0].push_back(support::drop_request(9, 3));  // the first two of PSN 9 are in the discarded flights
@@ -156,7 +156,7 @@ struct AccessCase {
   int vendor;
 };
 
-TEST(Responder, AccessErrorsAndTheirSignature) {
+TEST(Responder, AccessErrorSignatures) {
   auto none = [](RcPair&, SendRequest&) {};
   auto key = [](RcPair&, SendRequest& r) { r.rkey ^= 1; };
   auto beyond = [](RcPair& pair, SendRequest& r) { r.remote_va = pair.node(1).va() + support::kMemory_B - 4; };
@@ -234,7 +234,7 @@ TEST(Responder, AccessErrorsAndTheirSignature) {
 }
 
 // facts 5.10: a WRITE across the end of a region leaves its first packets behind.
-TEST(Responder, AWriteAcrossTheEndIsPartial) {
+TEST(Responder, WriteAcrossRegionEndIsPartial) {
   RcPair pair;
   std::uint64_t at = support::kMemory_B - 2 * 1024;
   std::vector<std::uint8_t> before = pair.node(1).bytes();
@@ -246,7 +246,7 @@ TEST(Responder, AWriteAcrossTheEndIsPartial) {
       std::equal(before.begin(), before.begin() + static_cast<std::ptrdiff_t>(at), pair.node(1).bytes().begin()));
 }
 
-TEST(Responder, AReceiveThatIsTooShort) {
+TEST(Responder, FailsShortReceive) {
   for (std::uint32_t size_B : {101U, 3000U}) {
     RcPair pair;
     pair.receive(size_B - 1, 100'000, 42);
@@ -262,7 +262,7 @@ TEST(Responder, AReceiveThatIsTooShort) {
   }
 }
 
-TEST(Responder, AReceiveIntoMemoryThatIsNotThere) {
+TEST(Responder, FailsReceiveIntoUnknownMemory) {
   RcPair pair;
   pair.device(1).post_receive(pair.qp[1], {1, 0x999, pair.node(1).key, 1000});
   pair.post(WrOpcode::kSend, 100);
@@ -273,7 +273,7 @@ TEST(Responder, AReceiveIntoMemoryThatIsNotThere) {
   EXPECT_EQ(received[0].status, WcStatus::kLocalProtectionError) << "the receive whose buffer is wrong says so";
 }
 
-TEST(Responder, SendWithInvalidateTakesTheKeyAway) {
+TEST(Responder, SendWithInvalidateRemovesKey) {
   RcPair pair;
   std::uint32_t key = pair.device(1).memory().add(0x5000, 64, {true, true, true, true});
   pair.receive(64, 100'000);
@@ -294,7 +294,7 @@ TEST(Responder, SendWithInvalidateTakesTheKeyAway) {
   EXPECT_EQ(pair.sent_completions().back().status, WcStatus::kRemoteAccessError);
 }
 
-TEST(Responder, AWatchedRegionReportsEachWrite) {
+TEST(Responder, WatchedRegionReportsEachWrite) {
   RcPair pair;
   pair.device(1).memory().find(pair.node(1).key)->watched = true;
   pair.post(WrOpcode::kWrite, 5000, 0, 100'000);

@@ -10,7 +10,7 @@ using support::drop_request;
 using support::Pair;
 using support::RcOptions;
 
-TEST(SharedReceiveQueue, IsAQueueOfItsSize) {
+TEST(SharedReceiveQueue, HoldsConfiguredSizeInOrder) {
   SharedReceiveQueue queue(3);
   for (std::uint64_t round = 0; round < 10; ++round) {
     for (std::uint64_t i = 0; i < 3; ++i) EXPECT_TRUE(queue.push({round * 3 + i, 0, 0, 0}));
@@ -68,7 +68,7 @@ struct Sharing : Pair {
   }
 };
 
-TEST(Srq, MessagesTakeReceivesAsTheyBegin) {
+TEST(Srq, MessagesTakeReceivesAtFirstPacket) {
   Sharing pair;
   for (std::uint64_t i = 0; i < 4; ++i) EXPECT_TRUE(pair.receive(i));
   EXPECT_FALSE(pair.device(1).post_receive(pair.qps[1][0], {})) << "it has no queue of its own";
@@ -93,7 +93,7 @@ TEST(Srq, MessagesTakeReceivesAsTheyBegin) {
   EXPECT_EQ(pair.device(1).srq(pair.srq).size(), 1U);
 }
 
-TEST(Srq, AnEmptyOneIsNotReady) {
+TEST(Srq, EmptyQueueCausesRnr) {
   Sharing pair;
   pair.send(0, 100);
   pair.node(1).at(us(30), [&] { pair.receive(1); });
@@ -105,7 +105,7 @@ TEST(Srq, AnEmptyOneIsNotReady) {
   EXPECT_EQ(pair.node(0).poll(pair.node(0).send_cq)[0].status, WcStatus::kSuccess);
 }
 
-TEST(Srq, WithoutReliabilityAnEmptyOneLosesTheMessage) {
+TEST(Srq, EmptyQueueDropsUnreliableMessage) {
   for (QpType type : {QpType::kUc, QpType::kUd}) {
     RcOptions options;
     options.type = type;
@@ -123,7 +123,7 @@ TEST(Srq, WithoutReliabilityAnEmptyOneLosesTheMessage) {
 }
 
 // What a retransmission repeats does not take a second receive.
-TEST(Srq, ALostPacketCostsNoReceive) {
+TEST(Srq, LostPacketCostsNoReceive) {
   RcOptions options;
   for (std::uint32_t psn : {0U, 1U, 2U}) options.pair.faults[0].push_back(drop_request(psn));
   Sharing pair(options);
@@ -136,7 +136,7 @@ TEST(Srq, ALostPacketCostsNoReceive) {
   EXPECT_EQ(pair.device(1).srq(pair.srq).size(), 1U);
 }
 
-TEST(Srq, TheLimitSpeaksOnce) {
+TEST(Srq, LimitEventFiresOnce) {
   Sharing pair;
   for (std::uint64_t i = 0; i < 6; ++i) pair.receive(i);
   pair.device(1).set_srq_limit(pair.srq, 4, 0);
@@ -154,7 +154,7 @@ TEST(Srq, TheLimitSpeaksOnce) {
 }
 
 // A queue pair that fails in the middle of a message gives up the receive that it took, and leaves the others.
-TEST(Srq, AnErrorFlushesOnlyWhatWasTaken) {
+TEST(Srq, ErrorFlushesOnlyTakenReceives) {
   Sharing pair;
   for (std::uint64_t i = 0; i < 3; ++i) pair.receive(i);
   pair.send(0, 4096, 0);
@@ -170,7 +170,7 @@ TEST(Srq, AnErrorFlushesOnlyWhatWasTaken) {
   EXPECT_EQ(pair.node(1).events[0].number, pair.qps[1][0]);
 }
 
-TEST(Srq, CreditsAreNotPromised) {
+TEST(Srq, AdvertisesNoCredits) {
   RcOptions options;
   options.pair.model[1].end_to_end_credits = true;
   Sharing pair(options);
@@ -181,7 +181,7 @@ TEST(Srq, CreditsAreNotPromised) {
   EXPECT_EQ(pair.sent(1)[0].syndrome(), 31) << "an ACK with the code for no limit";
 }
 
-TEST(Srq, IsDestroyedWhenNobodyUsesIt) {
+TEST(Srq, CannotBeDestroyedWhileInUse) {
   Sharing pair;
   Device& device = pair.device(1);
   EXPECT_FALSE(device.destroy_srq(pair.srq));

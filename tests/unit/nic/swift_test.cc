@@ -30,7 +30,7 @@ struct Flow {
   double packets() const { return state.window_B / 1000.0; }
 };
 
-TEST(Swift, AWindowAckedAddsOnePacket) {
+TEST(Swift, AckedWindowAddsOnePacket) {
   Flow flow;
   EXPECT_EQ(flow.packets(), 15);
   flow.ack(us(10), us(10), 15);
@@ -40,7 +40,7 @@ TEST(Swift, AWindowAckedAddsOnePacket) {
 }
 
 // Every packet is acknowledged and one per round trip is timed: what the others acknowledged counts with it.
-TEST(Swift, AcknowledgementsWithoutATimeCount) {
+TEST(Swift, AcknowledgementsWithoutTimestampCount) {
   Flow flow;
   for (int i = 0; i < 14; ++i) {
     AckSignal signal;
@@ -65,7 +65,7 @@ TEST(Swift, CutsInProportionAtMostOncePerRoundTrip) {
   EXPECT_NEAR(flow.packets(), 9.6, 0.002);
 }
 
-TEST(Swift, NoCutIsDeeperThanMaxMdf) {
+TEST(Swift, CutsAreBoundedByMaxMdf) {
   SwiftParameters swift;
   swift.flow_scale_range_ns = 0;
   Flow flow(swift);
@@ -84,7 +84,7 @@ TEST(Swift, LossCutsByMaxMdfOncePerRoundTrip) {
   EXPECT_EQ(flow.packets(), 4);
 }
 
-TEST(Swift, SmallWindowsAreAllowedMoreDelay) {
+TEST(Swift, SmallWindowsRaiseTargetDelay) {
   // At 4 packets the target is 15 us + 30 us * (1/2 - 1/10) / (1/sqrt(0.1) - 1/10) = 18.918 us.
   auto at_four = [](Time_ps rtt_ps) {
     Flow flow;
@@ -100,7 +100,7 @@ TEST(Swift, SmallWindowsAreAllowedMoreDelay) {
   EXPECT_LT(at_four(ns(18'990)), 4);
 }
 
-TEST(Swift, HopsRaiseTheTarget) {
+TEST(Swift, HopsRaiseTarget) {
   SwiftParameters swift;
   swift.flow_scale_range_ns = 0;
   swift.hop_scale_ns = 1000;
@@ -112,7 +112,7 @@ TEST(Swift, HopsRaiseTheTarget) {
   EXPECT_EQ(far.packets(), 16);
 }
 
-TEST(Swift, BelowOnePacketItPaces) {
+TEST(Swift, PacesBelowOnePacket) {
   SwiftParameters swift;
   swift.flow_scale_range_ns = 0;
   Flow flow(swift);
@@ -124,7 +124,7 @@ TEST(Swift, BelowOnePacketItPaces) {
   EXPECT_NEAR(static_cast<double>(flow.state.pace_q16) / 65536, 1e10 * 1000 / 1000, 1);  // a thousandth of a packet
 }
 
-TEST(Swift, GrowsNoFurtherThanTheLineCarriesInTheLongestTarget) {
+TEST(Swift, WindowIsBoundedByLineRateTimesTarget) {
   Flow flow;
   for (int i = 0; i < 1000; ++i) flow.ack(us(10), us(10), 15);
   EXPECT_EQ(flow.packets(), 45);

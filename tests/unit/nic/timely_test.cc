@@ -24,7 +24,7 @@ struct Flow {
   double rate_Mbps() const { return rate_bps(state, environment) / 1e6; }
 };
 
-TEST(Timely, BelowTLowAddsWhateverTheGradient) {
+TEST(Timely, BelowTLowAddsRegardlessOfGradient) {
   Flow flow;
   flow.ack(us(1000));
   flow.ack(us(1000));  // above T_high: 10,000 (1 - 0.8 (1 - 0.5)) = 6,000
@@ -35,14 +35,14 @@ TEST(Timely, BelowTLowAddsWhateverTheGradient) {
   EXPECT_NEAR(flow.rate_Mbps(), 6020, 0.1);
 }
 
-TEST(Timely, RisingDelayCutsByTheGradient) {
+TEST(Timely, RisingDelayCutsByGradient) {
   Flow flow;
   flow.ack(us(100));
   flow.ack(us(104));  // difference 0.875 * 4 us, gradient 0.175: 1 - 0.8 * 0.175
   EXPECT_NEAR(flow.rate_Mbps(), 8600, 0.1);
 }
 
-TEST(Timely, SteadyDelayAddsAndAfterFiveStepsFiveTimes) {
+TEST(Timely, SteadyDelayAddsThenHyperIncreases) {
   Flow flow;
   flow.ack(us(1000));
   flow.ack(us(1000));

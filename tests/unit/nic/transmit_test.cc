@@ -37,7 +37,7 @@ std::vector<std::uint32_t> cut(std::uint32_t size_B) {
   return sizes;
 }
 
-TEST(Transmit, SegmentsEveryOperationAtEveryBoundary) {
+TEST(Transmit, SegmentsOperationsAtBoundaries) {
   for (const Kind& kind : kKinds) {
     for (std::uint32_t size_B : {0U, 1U, 3U, kMtu_B - 1, kMtu_B, kMtu_B + 1, 2 * kMtu_B, 2 * kMtu_B + 1, 5 * kMtu_B}) {
       RcPair pair;
@@ -93,7 +93,7 @@ TEST(Transmit, SegmentsEveryOperationAtEveryBoundary) {
   }
 }
 
-TEST(Transmit, ReadResponsesAreSegmentedAndUseThePsnsOfTheRequest) {
+TEST(Transmit, SegmentsReadResponsesWithPsnsOfRequest) {
   for (std::uint32_t size_B : {0U, 1U, kMtu_B - 1, kMtu_B, kMtu_B + 1, 2 * kMtu_B, 4 * kMtu_B + 7}) {
     RcPair pair;
     pair.post(WrOpcode::kRead, size_B, 8192, 300'000);
@@ -129,7 +129,7 @@ TEST(Transmit, ReadResponsesAreSegmentedAndUseThePsnsOfTheRequest) {
 }
 
 // 2^24 - 2, 2^24 - 1, 0, 1, 2 in the middle of one message, with a loss on either side of the wrap.
-TEST(Transmit, PsnWrapsInTheMiddleOfAMessage) {
+TEST(Transmit, PsnWrapsInsideMessage) {
   for (WrOpcode op : {WrOpcode::kWrite, WrOpcode::kSend, WrOpcode::kRead}) {
     for (std::uint32_t lost : {0U, 1U, 2U, 4U}) {
       RcOptions options;
@@ -175,7 +175,7 @@ TEST(Transmit, OutstandingReadsAreLimited) {
   }
 }
 
-TEST(Transmit, NicLimitBoundsTheAttribute) {
+TEST(Transmit, NicLimitBoundsAttribute) {
   RcOptions options;
   options.pair.model[0].max_rd_atomic = 2;
   RcPair pair(options);
@@ -183,7 +183,7 @@ TEST(Transmit, NicLimitBoundsTheAttribute) {
   EXPECT_EQ(pair.device(1).qp(pair.qp[1]).attributes.max_rd_atomic, 16U);
 }
 
-TEST(Transmit, LocalProtectionIsCheckedBeforeAnythingIsSent) {
+TEST(Transmit, ChecksLocalProtectionBeforeSending) {
   for (int mistake = 0; mistake < 3; ++mistake) {
     RcPair pair;
     SendRequest request = pair.request(mistake == 2 ? WrOpcode::kRead : WrOpcode::kWrite, 64);
@@ -203,7 +203,7 @@ TEST(Transmit, LocalProtectionIsCheckedBeforeAnythingIsSent) {
   }
 }
 
-TEST(Transmit, InlineDataSkipsTheFetch) {
+TEST(Transmit, InlineDataSkipsFetch) {
   Time_ps first_ps[2];
   for (bool inlined : {false, true}) {
     RcPair pair;
@@ -218,7 +218,7 @@ TEST(Transmit, InlineDataSkipsTheFetch) {
   EXPECT_EQ(first_ps[true], ns(200)) << "doorbell 100 ns, NIC 100 ns";
 }
 
-TEST(Transmit, MessagesOfOneQpKeepTheirDistance) {
+TEST(Transmit, MessagesOfQpKeepMinimumGap) {
   RcOptions options;
   options.pair.model[0].wqe_interval_ps = ns(300);
   RcPair pair(options);
@@ -227,7 +227,7 @@ TEST(Transmit, MessagesOfOneQpKeepTheirDistance) {
   for (std::size_t i = 1; i < 10; ++i) EXPECT_EQ(pair.sent(0)[i].time_ps - pair.sent(0)[i - 1].time_ps, ns(300));
 }
 
-TEST(Transmit, PacketsOfAMessageAreBackToBack) {
+TEST(Transmit, PacketsOfMessageAreBackToBack) {
   RcPair pair;
   pair.post(WrOpcode::kWrite, 20 * kMtu_B);
   pair.run();
@@ -235,7 +235,7 @@ TEST(Transmit, PacketsOfAMessageAreBackToBack) {
   for (std::size_t i = 2; i < 20; ++i) EXPECT_EQ(pair.sent(0)[i].time_ps - pair.sent(0)[i - 1].time_ps, 1106 * 80);
 }
 
-TEST(Transmit, UnsignaledWorkCompletesInSilence) {
+TEST(Transmit, UnsignaledWorkHasNoCompletion) {
   RcPair pair;
   for (int i = 0; i < 5; ++i) {
     SendRequest request = pair.request(WrOpcode::kWrite, 8);

@@ -35,7 +35,7 @@ std::vector<std::uint32_t> sequences(const RcPair& pair, bool again) {
   return list;
 }
 
-TEST(Transport, EveryTypeHasItsTable) {
+TEST(Transport, TypesHaveTables) {
   EXPECT_EQ(&transport_of(QpType::kRc), &kRcTransport);
   EXPECT_EQ(&transport_of(QpType::kUc), &kUcTransport);
   EXPECT_EQ(&transport_of(QpType::kUd), &kUdTransport);
@@ -48,7 +48,7 @@ TEST(Transport, EveryTypeHasItsTable) {
   }
 }
 
-TEST(Transport, OperationsAreThoseOfItsOpcodes) {
+TEST(Transport, OperationsMatchOpcodes) {
   auto has = [](const Transport& transport, WrOpcode opcode) {
     return (transport.operations >> static_cast<unsigned>(opcode) & 1) != 0;
   };
@@ -60,7 +60,7 @@ TEST(Transport, OperationsAreThoseOfItsOpcodes) {
   }
 }
 
-TEST(SelectiveRepeat, SendsAMessageOnce) {
+TEST(SelectiveRepeat, SendsMessageOnce) {
   RcPair pair(selective({}));
   pair.post(WrOpcode::kWrite, 100 * 1024, 0, 4096);
   pair.run();
@@ -72,7 +72,7 @@ TEST(SelectiveRepeat, SendsAMessageOnce) {
 }
 
 // Three of 200 packets are lost, one of them twice: four are sent again, and no other.
-TEST(SelectiveRepeat, SendsAgainOnlyWhatWasLost) {
+TEST(SelectiveRepeat, RetransmitsOnlyLostPackets) {
   using support::drop_request;
   RcPair pair(selective({drop_request(3), drop_request(70), drop_request(71), drop_request(71, 2)}));
   for (std::uint32_t i = 0; i < 20; ++i) pair.post(WrOpcode::kWrite, 10 * 1024, i * 10'240, 4096 + i * 10'240);
@@ -111,7 +111,7 @@ TEST(SelectiveRepeat, SendsLessThanGoBackN) {
 }
 
 // Loss, duplicates and reordering in both directions: every packet is delivered exactly once.
-TEST(SelectiveRepeat, DeliversExactlyOnceOverABadCable) {
+TEST(SelectiveRepeat, DeliversExactlyOnceOverBadCable) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     std::vector<fabric::FaultRule> faults;
     for (auto action : {fabric::FaultAction::kDrop, fabric::FaultAction::kDuplicate, fabric::FaultAction::kDelay}) {
@@ -136,7 +136,7 @@ TEST(SelectiveRepeat, DeliversExactlyOnceOverABadCable) {
 }
 
 // A queue pair takes packets of its own transport, whatever number they are for.
-TEST(SelectiveRepeat, DoesNotTakePacketsOfOtherTransports) {
+TEST(SelectiveRepeat, RejectsPacketsOfOtherTransports) {
   RcPair pair(selective({}));
   pair.node(0).at(us(1), [&pair] {
     engine::Packet packet = pair.device(0).qp(pair.qp[0]).packet;
@@ -149,7 +149,7 @@ TEST(SelectiveRepeat, DoesNotTakePacketsOfOtherTransports) {
 }
 
 // RESET takes back what the transport keeps.
-TEST(SelectiveRepeat, StartsAnewAfterReset) {
+TEST(SelectiveRepeat, RestartsAfterReset) {
   RcPair pair(selective({}));
   pair.post(WrOpcode::kWrite, 5000);
   pair.run();

@@ -18,7 +18,7 @@ RcOptions uc() {
   return options;
 }
 
-TEST(Unreliable, AMessageIsDoneWhenItsLastPacketIsOnTheWire) {
+TEST(Unreliable, MessageCompletesWhenLastPacketIsSent) {
   RcPair pair(uc());
   pair.post(WrOpcode::kWrite, 2500, 0, 4096);
   pair.run();
@@ -36,7 +36,7 @@ TEST(Unreliable, AMessageIsDoneWhenItsLastPacketIsOnTheWire) {
   EXPECT_LT(pair.device(0).last_event_ps(), us(10)) << "no timer";
 }
 
-TEST(Unreliable, EveryOperationThatThereIs) {
+TEST(Unreliable, RunsEveryOperation) {
   RcPair pair(uc());
   for (std::uint64_t i = 0; i < 3; ++i) pair.receive(3000, 100'000 + i * 4096, i);
   pair.post(WrOpcode::kSend, 1500, 0);
@@ -66,7 +66,7 @@ TEST(Unreliable, EveryOperationThatThereIs) {
   EXPECT_EQ(pair.slots_in_use(), 0U);
 }
 
-TEST(Unreliable, WhatItCannotDoIsALocalError) {
+TEST(Unreliable, UnsupportedOperationIsLocalError) {
   for (WrOpcode opcode : {WrOpcode::kRead, WrOpcode::kFetchAdd, WrOpcode::kCompareSwap, WrOpcode::kSendInv}) {
     RcPair pair(uc());
     pair.post(WrOpcode::kWrite, 100);
@@ -92,7 +92,7 @@ TEST(Unreliable, WhatItCannotDoIsALocalError) {
 
 // Five SENDs of three packets; packet `lost` never arrives. The message it belongs to is gone, its receive serves the
 // next.
-TEST(Unreliable, AGapCostsItsMessageAndNothingElse) {
+TEST(Unreliable, GapDropsOnlyItsMessage) {
   for (std::uint32_t lost = 0; lost < 15; ++lost) {
     RcOptions options = uc();
     options.pair.faults[0].push_back(drop_request(lost));
@@ -121,7 +121,7 @@ TEST(Unreliable, AGapCostsItsMessageAndNothingElse) {
   }
 }
 
-TEST(Unreliable, WithoutAReceiveTheMessageIsLost) {
+TEST(Unreliable, DropsMessageWithoutReceive) {
   RcPair pair(uc());
   pair.post(WrOpcode::kSend, 2500);
   pair.post(WrOpcode::kWriteImm, 2500);
@@ -133,7 +133,7 @@ TEST(Unreliable, WithoutAReceiveTheMessageIsLost) {
   EXPECT_EQ(pair.sent_completions().size(), 2U);
 }
 
-TEST(Unreliable, WhatMayNotBeWrittenIsForgotten) {
+TEST(Unreliable, DropsWriteWithoutAccess) {
   for (int mistake = 0; mistake < 3; ++mistake) {
     RcOptions options = uc();
     if (mistake == 2) options.attributes.access.remote_write = false;
@@ -154,7 +154,7 @@ TEST(Unreliable, WhatMayNotBeWrittenIsForgotten) {
   }
 }
 
-TEST(Unreliable, AReceiveThatNamesWrongMemoryFails) {
+TEST(Unreliable, ReceiveWithWrongMemoryFails) {
   RcPair pair(uc());
   pair.device(1).post_receive(pair.qp[1], {1, pair.node(1).va(), pair.node(1).key ^ 1, 100});
   pair.post(WrOpcode::kSend, 64);
@@ -189,7 +189,7 @@ TEST(Unreliable, TransportsDoNotMix) {
   }
 }
 
-TEST(Unreliable, CongestionIsNotified) {
+TEST(Unreliable, NotifiesCongestion) {
   RcOptions options = uc();
   options.attributes.tos = 3;
   RcPair pair(options);
@@ -200,7 +200,7 @@ TEST(Unreliable, CongestionIsNotified) {
 }
 
 // Work requests that were flushed were never on the wire: after SQE the PSNs go on where they stopped.
-TEST(Unreliable, PsnsGoOnAfterAnError) {
+TEST(Unreliable, PsnsContinueAfterError) {
   for (QpType type : {QpType::kUc, QpType::kUd}) {
     RcOptions options;
     options.type = type;

@@ -6,7 +6,7 @@
 namespace weft::nic {
 namespace {
 
-TEST(ContextRing, KeepsOrderWhileItGrows) {
+TEST(ContextRing, KeepsOrderOnGrowth) {
   ContextRing ring;
   std::uint32_t in = 0;
   std::uint32_t out = 0;
@@ -19,13 +19,13 @@ TEST(ContextRing, KeepsOrderWhileItGrows) {
 }
 
 // Whatever the order of insertion: by time, then by context.
-RC_GTEST_PROP(WorkHeap, ComesOutByTimeAndContext, (std::vector<std::pair<std::uint8_t, std::uint8_t>> entries)) {
-  WorkHeap heap;
+RC_GTEST_PROP(WorkHeap, OrdersByTimeAndContext, (std::vector<std::pair<std::uint8_t, std::uint8_t>> entries)) {
+  WorkHeap<1> heap;
   for (auto [time, context] : entries) heap.push(time, context);
   std::sort(entries.begin(), entries.end());
   for (auto [time, context] : entries) {
     RC_ASSERT(heap.next_ps() == time);
-    WorkHeap::Entry entry = heap.pop();
+    WorkHeap<1>::Entry entry = heap.pop();
     RC_ASSERT(entry.time_ps == time);
     RC_ASSERT(entry.context == context);
   }

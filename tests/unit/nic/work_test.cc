@@ -31,7 +31,7 @@ TEST(Work, StatusNumbersWordsAndVendorSyndromes) {
   }
 }
 
-TEST(Work, WhatEachOperationNeeds) {
+TEST(Work, OperationRequirements) {
   for (WrOpcode op : {WrOpcode::kRead, WrOpcode::kFetchAdd, WrOpcode::kCompareSwap}) {
     EXPECT_TRUE(needs_response(op));
     EXPECT_FALSE(consumes_receive(op));

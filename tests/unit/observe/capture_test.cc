@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "pcap/pcap_reader.h"
+#include "support/bytes.h"
 #include "support/roce_record.h"
 #include "wire/opcode.h"
 #include "wire/roce_frame.h"
@@ -44,8 +45,8 @@ struct Fixture {
   }
   std::vector<pcap::CapturedPacket> packets() {
     EXPECT_TRUE(capture->close());
-    std::ifstream file(path, std::ios::binary);
-    bytes.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    const std::string text = support::read_file(path);
+    bytes.assign(text.begin(), text.end());
     return pcap::read_capture(bytes)->packets;
   }
 };
@@ -65,7 +66,7 @@ TEST(Capture, MergesInOneOrder) {
   EXPECT_EQ(f.capture->frames(), 6U);
 }
 
-TEST(Capture, FlushWritesOnlyWhatIsBeforeItsTime) {
+TEST(Capture, FlushWritesOnlyEarlierFrames) {
   Fixture f;
   fabric::Tap a = f.capture->add_port(0, 1, "");
   f.see(a, 1, ns(10), true);
@@ -99,7 +100,7 @@ TEST(Capture, StampsNamesAndComments) {
 }
 
 // A capture that has much in memory asks to be flushed, and what stays is bounded.
-TEST(Capture, AsksToBeWrittenWhenItsMemoryIsFull) {
+TEST(Capture, RequestsFlushWhenMemoryIsFull) {
   Fixture f;
   std::atomic<bool> full{false};
   f.capture.reset();
@@ -118,7 +119,7 @@ TEST(Capture, AsksToBeWrittenWhenItsMemoryIsFull) {
   EXPECT_EQ(f.packets().size(), frames);
 }
 
-TEST(Capture, SnaplenKeepsTheLength) {
+TEST(Capture, SnaplenKeepsOriginalLength) {
   Fixture f;
   f.capture.reset();
   f.capture = std::move(*Capture::create(f.path, f.book, {.snaplen_B = 50}));
@@ -129,7 +130,7 @@ TEST(Capture, SnaplenKeepsTheLength) {
   EXPECT_EQ(packets[0].original_B, 62U);  // Ethernet, IPv4, UDP, BTH, AETH, ICRC
 }
 
-TEST(Capture, ARingKeepsTheNewestFiles) {
+TEST(Capture, RingKeepsNewestFiles) {
   Fixture f;
   f.capture.reset();
   f.capture = std::move(*Capture::create(f.path, f.book, {.file_B = 1000, .files = 2}));
@@ -154,7 +155,7 @@ TEST(Capture, ARingKeepsTheNewestFiles) {
   }
 }
 
-TEST(Capture, AFileThatCannotBeMadeIsAnError) {
+TEST(Capture, ReportsFileThatCannotBeCreated) {
   fabric::AddressBook book;
   EXPECT_FALSE(Capture::create("/nonexistent-directory/x.pcapng", book).has_value());
 }

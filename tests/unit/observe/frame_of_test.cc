@@ -53,7 +53,7 @@ struct Maker {
   }
 };
 
-TEST(FrameOf, HeadersComeFromThePacketAndTheAddressBook) {
+TEST(FrameOf, HeadersComeFromPacketAndAddressBook) {
   Maker m;
   Packet p = m.packet(Opcode::kWriteFirst);
   p.word |= nic::kAckReq | nic::kSolicited | nic::kMigReq;
@@ -84,7 +84,7 @@ TEST(FrameOf, HeadersComeFromThePacketAndTheAddressBook) {
   EXPECT_FALSE(f.headers.vlan_tci.has_value());
 }
 
-TEST(FrameOf, AnAckWithoutColdSideCarriesItsWord) {
+TEST(FrameOf, AckWithoutColdSideKeepsSyndrome) {
   Maker m;
   Packet p = m.packet(Opcode::kAck);
   p.aux = 0x1f000007;
@@ -94,7 +94,7 @@ TEST(FrameOf, AnAckWithoutColdSideCarriesItsWord) {
   EXPECT_EQ(frame_of(p, m.domain, m.book, 0, 1, m.bytes), 62U);
 }
 
-TEST(FrameOf, EveryOpcodeParsesWithAGoodIcrc) {
+TEST(FrameOf, OpcodesParseWithGoodIcrc) {
   for (int byte = 0; byte < 256; ++byte) {
     if (!wire::is_valid_opcode(static_cast<std::uint8_t>(byte))) continue;
     for (bool v4 : {true, false}) {
@@ -112,7 +112,7 @@ TEST(FrameOf, EveryOpcodeParsesWithAGoodIcrc) {
   }
 }
 
-TEST(FrameOf, ABadIcrcIsBad) {
+TEST(FrameOf, BadIcrcIsKept) {
   for (Opcode opcode : {Opcode::kSendOnly, Opcode::kAck, Opcode::kReadRequest}) {
     Maker m;
     Packet p = m.packet(opcode);
@@ -123,7 +123,7 @@ TEST(FrameOf, ABadIcrcIsBad) {
   }
 }
 
-TEST(FrameOf, AVlanPortTagsWithItsPriority) {
+TEST(FrameOf, VlanPortTagsWithPriority) {
   Maker m;
   m.book[0].vlan = 100;
   wire::RoceFrame f = m.frame(m.packet(Opcode::kSendOnly));
@@ -132,7 +132,7 @@ TEST(FrameOf, AVlanPortTagsWithItsPriority) {
 }
 
 // Two hosts, 0 and 1, in different subnets, and a router with ports 2 and 3 between them.
-TEST(FrameOf, ARoutedPacketHasTheMacsOfItsCableAndLosesTtl) {
+TEST(FrameOf, RoutedPacketHasMacsOfCableAndLowerTtl) {
   Maker m;
   m.book.push_back({"router:1", {2, 0, 0, 0, 0, 3}, {}, true, std::nullopt});
   m.book.push_back({"router:2", {2, 0, 0, 0, 0, 4}, {}, true, std::nullopt});
@@ -156,7 +156,7 @@ TEST(FrameOf, ARoutedPacketHasTheMacsOfItsCableAndLosesTtl) {
 }
 
 // A transport that observe has never heard of.
-TEST(FrameOf, ATransportWritesItsOwnFrames) {
+TEST(FrameOf, TransportWritesOwnFrames) {
   Maker m;
   m.domain.formats = &support::selective_repeat::formats();
   Packet p;
@@ -176,7 +176,7 @@ TEST(FrameOf, ATransportWritesItsOwnFrames) {
   EXPECT_EQ(frame_of(p, m.domain, m.book, 0, 1, m.bytes), 0U) << "nobody knows it";
 }
 
-TEST(FrameOf, APauseIsAMacControlFrame) {
+TEST(FrameOf, PauseIsMacControlFrame) {
   Maker m;
   const fabric::PauseRequest request{1u << 3, 1u << 5, 0x1234};
   Packet p = fabric::pause_packet(fabric::FlowControl::kPfc, request, 1);

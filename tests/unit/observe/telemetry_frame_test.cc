@@ -80,11 +80,11 @@ void expect_lengths_fit(const Seen& seen) {
   EXPECT_EQ(fabric::line_B(seen.packet), seen.frame.size() + fabric::kLineOverhead_B);
 }
 
-TEST(TelemetryFrame, HopWordsAreThoseOfTheBitmap) {
+TEST(TelemetryFrame, HopWordsFollowBitmap) {
   EXPECT_EQ(engine::telemetry_hop_words(engine::TelemetryFormat::kInt), wire::int_hop_words(engine::kIntInstructions));
 }
 
-TEST(TelemetryFrame, IntIsBehindUdpAndComesOutAgain) {
+TEST(TelemetryFrame, IntFollowsUdpAndIsReadBack) {
   const Seen plain = frame_with(std::nullopt);
   const Seen seen = frame_with(engine::TelemetryFormat::kInt);
   expect_lengths_fit(seen);
@@ -106,7 +106,7 @@ TEST(TelemetryFrame, IntIsBehindUdpAndComesOutAgain) {
       std::equal(restored.begin() + kBehindUdp, restored.end(), plain.frame.begin() + kBehindUdp, plain.frame.end()));
 }
 
-TEST(TelemetryFrame, IfaIsAroundUdpAndComesOutAgain) {
+TEST(TelemetryFrame, IfaEnclosesUdpAndIsReadBack) {
   const Seen plain = frame_with(std::nullopt);
   const Seen seen = frame_with(engine::TelemetryFormat::kIfa);
   expect_lengths_fit(seen);

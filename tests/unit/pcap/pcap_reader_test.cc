@@ -89,7 +89,7 @@ TEST(PcapReader, ClassicInFourFlavours) {
 }
 
 // An interrupted capture keeps the packets before the cut and says where it was.
-TEST(PcapReader, ClassicCutAnywhere) {
+TEST(PcapReader, ClassicTruncatedAnywhere) {
   const Buffer file = classic(false, 0xa1b2c3d4);
   for (std::size_t size_B = 0; size_B < file.size(); ++size_B) {
     const auto capture = read_capture(std::span(file).first(size_B));
@@ -104,7 +104,7 @@ TEST(PcapReader, ClassicCutAnywhere) {
   }
 }
 
-TEST(PcapReader, ClassicAbsurdLengthIsAnErrorAtItsOffset) {
+TEST(PcapReader, ClassicBadLengthIsErrorAtOffset) {
   Buffer file = classic(false, 0xa1b2c3d4);
   file[44 + 8 + 3] = 0x7f;
   const auto capture = read_capture(file);
@@ -161,7 +161,7 @@ TEST(PcapReader, PcapngInBothByteOrders) {
   }
 }
 
-TEST(PcapReader, SimplePacketIsAsLongAsTheSnapLength) {
+TEST(PcapReader, SimplePacketIsLimitedBySnapLength) {
   Builder file;
   file.section().block(1, file.sub().u16(1).u16(0).u32(6).bytes);
   file.block(3, file.sub().u32(100).padded("abcdef").bytes);
@@ -200,7 +200,7 @@ TEST(PcapReader, TimeOffset) {
   EXPECT_EQ(read_capture(file.bytes)->packets.at(0).time_ns, 1'000'001'000);
 }
 
-TEST(PcapReader, SectionsHaveTheirOwnInterfacesAndByteOrder) {
+TEST(PcapReader, SectionsHaveOwnInterfacesAndByteOrder) {
   Builder file;
   file.section().interface().interface().packet(1, 1, "one.");
   Builder second{true};
@@ -219,7 +219,7 @@ TEST(PcapReader, SectionsHaveTheirOwnInterfacesAndByteOrder) {
 }
 
 // Each breaks one thing of a good file; the error names it and the block's offset.
-TEST(PcapReader, NamesWhatIsWrong) {
+TEST(PcapReader, ErrorsNameProblem) {
   auto good = [] {
     Builder file;
     return file.section().interface().packet(0, 1, "abcd").bytes;
@@ -252,7 +252,7 @@ TEST(PcapReader, NamesWhatIsWrong) {
   EXPECT_STREQ(read_capture({}).error().message, "too short for a capture");
 }
 
-TEST(PcapReader, PcapngCutAnywhere) {
+TEST(PcapReader, PcapngTruncatedAnywhere) {
   Builder file;
   file.section().interface().packet(0, 1, "abcd").packet(0, 2, "efgh");
   const std::size_t packet_at = 56;
@@ -266,7 +266,7 @@ TEST(PcapReader, PcapngCutAnywhere) {
   }
 }
 
-RC_GTEST_PROP(PcapReader, AnyBytesGiveACaptureOrAnError, (const Buffer& tail)) {
+RC_GTEST_PROP(PcapReader, AnyBytesGiveCaptureOrError, (const Buffer& tail)) {
   Builder file;
   file.section().interface();
   Buffer bytes = *rc::gen::element(Buffer{}, file.bytes, classic(true, 0xa1b23c4d));

@@ -70,7 +70,7 @@ void write_two_packets(const std::string& path) {
   EXPECT_TRUE(writer->close());
 }
 
-TEST(Pcapng, ReadsBackWhatWasWritten) {
+TEST(Pcapng, ReadsBackWrittenFile) {
   const TemporaryFile file;
   write_two_packets(file.path());
   const Frame bytes = file.bytes();
@@ -96,7 +96,7 @@ TEST(Pcapng, ReadsBackWhatWasWritten) {
   EXPECT_EQ(second.comment, "XOFF: headroom of leaf1 Ethernet4 pg 3");
 }
 
-TEST(Pcapng, BytesOfTheDraft) {
+TEST(Pcapng, MatchesBytesOfDraft) {
   const TemporaryFile file;
   {
     auto writer = PcapngWriter::create(file.path());
@@ -119,7 +119,7 @@ TEST(Pcapng, BytesOfTheDraft) {
   EXPECT_EQ(file.bytes(), expected);
 }
 
-TEST(Pcapng, LargeCapturePassesTheBufferManyTimes) {
+TEST(Pcapng, LargeCaptureRefillsBuffer) {
   const TemporaryFile file;
   auto writer = PcapngWriter::create(file.path());
   ASSERT_TRUE(writer);
@@ -160,7 +160,7 @@ TEST(Pcapng, BorrowedFileAndMove) {
   EXPECT_EQ(capture->packets.size(), 1U);
 }
 
-TEST(Pcapng, FullDiskIsTold) {
+TEST(Pcapng, ReportsFullDisk) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
   auto writer = PcapngWriter::create("/dev/full");
   ASSERT_TRUE(writer);
@@ -181,7 +181,7 @@ TEST(Pcapng, FullDiskIsTold) {
   std::fclose(borrowed);
 }
 
-TEST(Pcapng, DirectoryThatDoesNotExistIsTold) {
+TEST(Pcapng, ReportsMissingDirectory) {
   const auto writer = PcapngWriter::create("/nonexistent/x.pcapng");
   ASSERT_FALSE(writer);
   EXPECT_NE(writer.error().find("/nonexistent/x.pcapng"), std::string::npos);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr long long kUptime_ns = 1'000'000'000'000;  // at virtual time 0
 
-TEST(PreloadClock, ReadsCostTimeAndShareOneEpoch) {
+TEST(PreloadClock, ReadsTakeTimeAndShareEpoch) {
   FakeWorld world;
   const Outcome outcome = run_program(world.socket_path(), "clocks");
   ASSERT_EQ(outcome.status, 0) << outcome.text;
@@ -22,13 +22,13 @@ TEST(PreloadClock, ReadsCostTimeAndShareOneEpoch) {
   EXPECT_EQ(world.hellos(), 1);
 }
 
-TEST(PreloadClock, WithoutAWorldTimeIsReal) {
+TEST(PreloadClock, TimeIsRealWithoutWorld) {
   const Outcome outcome = run_program("", "clocks");
   ASSERT_EQ(outcome.status, 0) << outcome.text;
   EXPECT_NEAR(static_cast<double>(outcome.value("time_s")), static_cast<double>(time(nullptr)), 5);
 }
 
-TEST(PreloadClock, AWorldOnTheWallsClockLeavesTimeAlone) {
+TEST(PreloadClock, WallClockModeLeavesTimeUnchanged) {
   FakeWorld world(verbs::Clock::kWall);
   Outcome outcome = run_program(world.socket_path(), "clocks");
   ASSERT_EQ(outcome.status, 0) << outcome.text;
@@ -38,7 +38,7 @@ TEST(PreloadClock, AWorldOnTheWallsClockLeavesTimeAlone) {
   EXPECT_GT(outcome.value("second"), outcome.value("first"));
 }
 
-TEST(PreloadClock, AWorldThatIsNotThereEndsTheProgram) {
+TEST(PreloadClock, MissingWorldEndsProgram) {
   const Outcome outcome = run_program("/tmp/weft-no-such-world", "clocks");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_NE(outcome.text.find("weft: no world at /tmp/weft-no-such-world"), std::string::npos) << outcome.text;
@@ -54,7 +54,7 @@ TEST(PreloadClock, SleepsTakeVirtualTime) {
   EXPECT_EQ(outcome.value("until"), 5'000'000'000'007 + 20);
 }
 
-TEST(PreloadClock, TheCountersTrapShowsTheSameTimeAtOneGigahertz) {
+TEST(PreloadClock, CounterTrapShowsSameTimeAtOneGigahertz) {
   FakeWorld world;
   const Outcome outcome = run_program(world.socket_path(), "counters");
   ASSERT_EQ(outcome.status, 0) << outcome.text;
@@ -64,7 +64,7 @@ TEST(PreloadClock, TheCountersTrapShowsTheSameTimeAtOneGigahertz) {
   EXPECT_EQ(outcome.value("second"), kUptime_ns + 60);
 }
 
-TEST(PreloadClock, AlarmsRingInVirtualTimeAndTheirHandlerMayCallTheWorld) {
+TEST(PreloadClock, AlarmsExpireInVirtualTimeAndHandlerMayCallWorld) {
   FakeWorld world;
   const Outcome outcome = run_program(world.socket_path(), "alarm");
   ASSERT_EQ(outcome.status, 0) << outcome.text;
@@ -73,7 +73,7 @@ TEST(PreloadClock, AlarmsRingInVirtualTimeAndTheirHandlerMayCallTheWorld) {
   EXPECT_LE(outcome.value("now"), kUptime_ns + 60'000'000'200);
 }
 
-TEST(PreloadClock, AForkedChildConnectsAnew) {
+TEST(PreloadClock, ForkedChildReconnects) {
   FakeWorld world;
   const Outcome outcome = run_program(world.socket_path(), "fork");
   ASSERT_EQ(outcome.status, 0) << outcome.text;
@@ -82,7 +82,7 @@ TEST(PreloadClock, AForkedChildConnectsAnew) {
   EXPECT_EQ(world.hellos(), 2);
 }
 
-TEST(PreloadClock, AThreadConnectsAtItsFirstReadEvenWithAllSignalsBlocked) {
+TEST(PreloadClock, ThreadConnectsAtFirstReadWithSignalsBlocked) {
   FakeWorld world;
   const Outcome outcome = run_program(world.socket_path(), "thread");
   ASSERT_EQ(outcome.status, 0) << outcome.text;
@@ -91,7 +91,7 @@ TEST(PreloadClock, AThreadConnectsAtItsFirstReadEvenWithAllSignalsBlocked) {
   EXPECT_EQ(world.hellos(), 2);
 }
 
-TEST(PreloadClock, WaitsForOtherThreadsEndByTheVirtualClock) {
+TEST(PreloadClock, ThreadWaitsTimeOutInVirtualTime) {
   FakeWorld world;
   const Outcome outcome = run_program(world.socket_path(), "timed_waits");
   ASSERT_EQ(outcome.status, 0) << outcome.text;
@@ -104,7 +104,7 @@ TEST(PreloadClock, WaitsForOtherThreadsEndByTheVirtualClock) {
   EXPECT_EQ(outcome.value("semaphore"), 0);
 }
 
-TEST(PreloadClock, TheProgramsOwnFaultHandlerGetsItsFaults) {
+TEST(PreloadClock, ForwardsFaultsToProgramHandler) {
   FakeWorld world;
   const Outcome outcome = run_program(world.socket_path(), "handler");
   ASSERT_EQ(outcome.status, 0) << outcome.text;
@@ -113,7 +113,7 @@ TEST(PreloadClock, TheProgramsOwnFaultHandlerGetsItsFaults) {
   EXPECT_EQ(outcome.value("counter_still_works"), 1);
 }
 
-TEST(PreloadClock, AFaultWithoutAHandlerEndsTheProgram) {
+TEST(PreloadClock, FaultWithoutHandlerEndsProgram) {
   FakeWorld world;
   const Outcome outcome = run_program(world.socket_path(), "fault");
   EXPECT_EQ(outcome.status, 128 + SIGSEGV) << outcome.text;

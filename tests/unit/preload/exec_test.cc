@@ -7,7 +7,7 @@ namespace weft::test {
 namespace {
 
 // On x86-64 a trap that is on across execve kills the new program in its loader.
-TEST(PreloadExec, StartsProgramsInEveryWay) {
+TEST(PreloadExec, StartsProgramsByAllExecFunctions) {
   FakeWorld world;
   const Outcome outcome = run_program(world.socket_path(), "starts");
   ASSERT_EQ(outcome.status, 0) << outcome.text;
@@ -20,7 +20,7 @@ TEST(PreloadExec, StartsProgramsInEveryWay) {
   EXPECT_EQ(outcome.value("counter_is_virtual"), 1) << outcome.text;
 }
 
-TEST(PreloadExec, TrapsTheCounterAfterAFailedStart) {
+TEST(PreloadExec, TrapsCounterAfterFailedExec) {
   FakeWorld world;
   const Outcome outcome = run_program(world.socket_path(), "failed_starts");
   ASSERT_EQ(outcome.status, 0) << outcome.text;
@@ -29,7 +29,7 @@ TEST(PreloadExec, TrapsTheCounterAfterAFailedStart) {
     EXPECT_EQ(outcome.value(name), 1) << name << "\n" << outcome.text;
 }
 
-TEST(PreloadExec, ShellsAndCleanEnvironmentsStart) {
+TEST(PreloadExec, StartsShellsAndCleanEnvironments) {
   FakeWorld world;
   const std::string program = "env WEFT_NODE=left LD_PRELOAD=" WEFT_LIBRARY " WEFT_SOCKET=" + world.socket_path();
   for (const char* command :

@@ -8,7 +8,7 @@
 namespace weft::test {
 namespace {
 
-TEST(PreloadPaths, FilesOfRdmaDevicesComeFromTheFolder) {
+TEST(PreloadPaths, RdmaDeviceFilesComeFromFolder) {
   char name[] = "/tmp/weft-sysfs-XXXXXX";
   const std::filesystem::path folder = mkdtemp(name);
   std::filesystem::create_directories(folder / "class/infiniband/mlx5_0");

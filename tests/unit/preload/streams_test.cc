@@ -10,7 +10,7 @@ bool has_line(const Outcome& outcome, const std::string& line) {
   return ("\n" + outcome.text).find("\n" + line + "\n") != std::string::npos;
 }
 
-TEST(PreloadStreams, TwoProgramsTalkOverTheWorld) {
+TEST(PreloadStreams, TwoProgramsCommunicateOverWorld) {
   FakeWorld world;
   Running server(world.socket_path(), "right", "echo");
   Running client(world.socket_path(), "left", "talk");
@@ -28,7 +28,7 @@ TEST(PreloadStreams, TwoProgramsTalkOverTheWorld) {
   EXPECT_EQ(said.value("closed"), 1);
 }
 
-TEST(PreloadStreams, NobodyListens) {
+TEST(PreloadStreams, RefusesWithoutListener) {
   FakeWorld world;
   const Outcome outcome = run_program(world.socket_path(), "refused");
   EXPECT_EQ(outcome.value("refused"), 1) << outcome.text;
@@ -69,7 +69,7 @@ TEST(PreloadStreams, NodesHaveNames) {
   }
 }
 
-TEST(PreloadStreams, AProgramCannotCutItselfOff) {
+TEST(PreloadStreams, ProgramCannotCloseWorldConnection) {
   FakeWorld world;
   const Outcome outcome = run_program(world.socket_path(), "close_everything");
   EXPECT_EQ(outcome.value("still_there"), 1) << outcome.text;

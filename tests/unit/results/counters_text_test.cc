@@ -95,7 +95,7 @@ TEST_F(CountersText, WhatJustHappened) {
   EXPECT_TRUE(has(shown, "26/01/01 00:00:00.0000"));
 }
 
-TEST_F(CountersText, WhatJustHappenedOnlyWhereItExists) {
+TEST_F(CountersText, WhatJustHappenedOnlyOnSupportedSwitches) {
   fabric_ = support::leaf_spine(2, 1, 2);
   fabric_.add_flows("incast", support::incast_to(0, 4, 10'000));
   run(fabric_.lab);
@@ -110,7 +110,7 @@ TEST_F(CountersText, WhatJustHappenedOnlyWhereItExists) {
   EXPECT_TRUE(has(text("leaf0", CounterStyle::kWjh, true), "\"drops\"")) << "JSON is the same for all";
 }
 
-TEST_F(CountersText, WrongNamesAreExplained) {
+TEST_F(CountersText, ExplainsWrongNames) {
   run_incast();
   EXPECT_TRUE(has(text("laef0"), "there is no node laef0 in this run; did you mean leaf0"));
   EXPECT_TRUE(has(text("leaf0:swp9"), "leaf0 has no port swp9 with a cable; did you mean swp"));

@@ -10,7 +10,7 @@ namespace weft::lab {
 namespace {
 
 // The same bytes as a tree would give.
-TEST(JsonText, WritesWhatDumpWrites) {
+TEST(JsonText, MatchesDump) {
   nlohmann::ordered_json tree;
   tree["text"] = "h0:p0";
   tree["quoted"] = "a \"b\" \\ c\n\t\x01 µ \x7f";

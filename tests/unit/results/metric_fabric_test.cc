@@ -4,8 +4,8 @@
 
 #include <numeric>
 
+#include "model/metrics.h"
 #include "results/metric_value.h"
-#include "results/metrics.h"
 #include "results/port_counters.h"
 #include "support/fabric_lab.h"
 #include "world/runner.h"
@@ -25,10 +25,12 @@ RunResult incast() {
 }
 
 // Every name that a lab may write has a value, so that no expectation can fail for want of one.
-TEST(MetricFabric, EveryNameHasAValue) {
+TEST(MetricFabric, NamesHaveValues) {
   RunResult result = incast();
-  for (std::string_view metric : metrics_of(MetricGroup::kFlows))
-    EXPECT_TRUE(flows_value(metric, result.workloads[0].flows->summary).has_value()) << metric;
+  result.workloads[0].visit([](const auto& options, const auto& outcome) {
+    for (std::string_view metric : metric_names(options))
+      EXPECT_TRUE(metric_value(options, outcome, metric).has_value()) << metric;
+  });
   for (std::string_view metric : metrics_of(MetricGroup::kSwitchPort)) {
     EXPECT_TRUE(fabric_value("leaf0:swp1", metric, result).has_value()) << metric;
     EXPECT_TRUE(fabric_value("leaf0:swp1", std::string(metric) + ".3", result).has_value()) << metric;
@@ -42,9 +44,9 @@ TEST(MetricFabric, EveryNameHasAValue) {
   EXPECT_FALSE(fabric_value("leaf9", "drops", result).has_value());
 }
 
-TEST(MetricFabric, NumbersAgreeWithTheirSources) {
+TEST(MetricFabric, ValuesMatchSources) {
   RunResult result = incast();
-  EXPECT_EQ(flows_value("done", result.workloads[0].flows->summary), 7.0);
+  EXPECT_EQ(result.workloads[0].as<workload::FlowsOutcome>()->summary.done, 7U);
   EXPECT_EQ(fabric_value("fabric", "lossless_drops", result), 0.0);
   // 7 flows of 489 packets leave by the receiver's port.
   EXPECT_EQ(fabric_value("leaf0:swp1", "tx_packets.3", result), 7.0 * 489);
@@ -60,7 +62,7 @@ TEST(MetricFabric, NumbersAgreeWithTheirSources) {
   EXPECT_EQ(sent, static_cast<double>(received));
 }
 
-TEST(MetricFabric, PausesAreInEthtoolUnderTheirNames) {
+TEST(MetricFabric, EthtoolShowsPausesByName) {
   RunResult result = incast();
   Expectation expectation;
   expectation.subject = "h4:p0";

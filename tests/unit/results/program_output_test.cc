@@ -17,17 +17,7 @@ ProgramOutcome ended(ProgramEnd end, int status) {
   return outcome;
 }
 
-TEST(ProgramOutput, FindsTheFirstGroupOrCountsLines) {
-  const std::string said = "#bytes  BW\n 65536  24.50  x\n 65536  25\nfailed: none\n";
-  EXPECT_EQ(find_value("^ *65536 +([0-9.]+)", said), 24.5);
-  EXPECT_EQ(find_value("^ *65536", said), 2.0);
-  EXPECT_EQ(find_value("nowhere", said), 0.0);
-  EXPECT_EQ(find_value("nowhere ([0-9]+)", said), std::nullopt);
-  EXPECT_EQ(find_value("failed: ([a-z]+)", said), std::nullopt) << "not a number";
-  EXPECT_EQ(find_value("(1)|none", said), std::nullopt) << "a group that took no part";
-}
-
-TEST(ProgramOutput, IsCleaned) {
+TEST(ProgramOutput, IsSanitised) {
   EXPECT_EQ(clean_text("a\tb\r\nc\x1b[1m\x01\n"), "a\tb\nc?[1m?\n");
   EXPECT_EQ(clean_text("last"), "last\n");
   EXPECT_EQ(clean_text(""), "");
@@ -36,12 +26,12 @@ TEST(ProgramOutput, IsCleaned) {
   EXPECT_EQ(clean_text("10 %\r90 %"), "10 %?90 %\n");
 }
 
-TEST(ProgramOutput, CommandsAsOneWouldTypeThem) {
+TEST(ProgramOutput, QuotesCommandsForShell) {
   EXPECT_EQ(command_text({"ib_write_bw", "-x", "3", "a b", "", "it's"}), "ib_write_bw -x 3 'a b' '' 'it'\\''s'");
 }
 
 // As sh and timeout(1) count them.
-TEST(ProgramOutput, ExitStatusIsThatOfTheFirstThatFailed) {
+TEST(ProgramOutput, ExitStatusIsFirstFailure) {
   ProgramsOutcome outcome;
   outcome.programs = {ended(ProgramEnd::kExited, 0), ended(ProgramEnd::kSignalled, 9), ended(ProgramEnd::kExited, 3)};
   EXPECT_EQ(outcome.exit_status(), 137);
@@ -69,11 +59,11 @@ TEST(ProgramOutput, LongOutputsAreShortened) {
 }
 
 // Without somebody who starts programs, a lab with programs is refused and not passed over.
-TEST(ProgramOutput, ALabWithProgramsNeedsSomebodyToStartThem) {
+TEST(ProgramOutput, LabWithProgramsNeedsLauncher) {
   Lab lab = support::two_host_lab();
   WorkloadConfig config;
   config.name = "p";
-  config.programs.emplace().programs.push_back({0, "vm00", {"true"}, 0, kSecond_ps, {}});
+  config.options.emplace<workload::ProgramOptions>().programs.push_back({0, "vm00", {"true"}, 0, kSecond_ps, {}});
   lab.workloads = {config};
   const auto result = run_lab(lab, {});
   ASSERT_FALSE(result.has_value());

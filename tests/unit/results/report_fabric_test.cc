@@ -48,7 +48,7 @@ TEST(ReportFabric, IncastShowsFlowsPausesAndBuffers) {
   EXPECT_EQ(text.find("Deadlock"), std::string::npos);
 }
 
-TEST(ReportFabric, ADropHasItsNameInWjh) {
+TEST(ReportFabric, DropHasWjhName) {
   fabric::SwitchQos qos = support::lossless_qos();
   qos.flow_control = fabric::FlowControl::kNone;
   qos.groups[3].lossless = qos.queues[3].lossless = false;
@@ -64,7 +64,7 @@ TEST(ReportFabric, ADropHasItsNameInWjh) {
   EXPECT_EQ(text.find("## Pauses"), std::string::npos);
 }
 
-TEST(ReportFabric, ACircularWaitIsNamedPortByPort) {
+TEST(ReportFabric, ListsPortsOfCircularWait) {
   support::FabricLab fabric = support::ring_of_three(20'000'000);
   RunResult result = run(fabric.lab);
   ASSERT_EQ(result.circular_waits.size(), 1u);
@@ -82,7 +82,7 @@ TEST(ReportFabric, ACircularWaitIsNamedPortByPort) {
   EXPECT_NE(text.find("circular wait: "), std::string::npos);
 }
 
-TEST(ReportFabric, ARunThatEndsHasNoCircularWait) {
+TEST(ReportFabric, CompletedRunHasNoCircularWait) {
   support::FabricLab fabric = support::ring_of_three(50'000);
   fabric.lab.duration_ps.reset();
   RunResult result = run(fabric.lab);
@@ -90,7 +90,7 @@ TEST(ReportFabric, ARunThatEndsHasNoCircularWait) {
   EXPECT_TRUE(result.circular_waits.empty());
 }
 
-TEST(PauseRows, EventsAreInOrderAndASenderComesBeforeWhomItStops) {
+TEST(PauseRows, EventsAreInOrderWithSenderFirst) {
   support::FabricLab fabric = support::leaf_spine(2, 1, 4);
   fabric.add_flows("incast", support::incast_to(0, 8, 2'000'000));
   RunResult result = run(fabric.lab);

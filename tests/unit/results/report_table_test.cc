@@ -5,7 +5,7 @@
 namespace weft::lab {
 namespace {
 
-TEST(ReportTable, LeavesOutColumnsThatSayNothing) {
+TEST(ReportTable, OmitsEmptyColumns) {
   Table table;
   table.add_column("port", Table::Align::kLeft);
   table.add_column("drops");

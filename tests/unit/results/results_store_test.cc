@@ -61,7 +61,7 @@ TEST_F(ResultsStore, SamplesChangeNothing) {
   }
 }
 
-TEST_F(ResultsStore, TwoRunsGiveTheSameBytes) {
+TEST_F(ResultsStore, RepeatsExactly) {
   support::FabricLab fabric = sampled_incast(us(5));
   ASSERT_TRUE(write_results_store(path("a"), fabric.lab, run(fabric.lab)).has_value());
   ASSERT_TRUE(write_results_store(path("b"), fabric.lab, run(fabric.lab)).has_value());
@@ -72,7 +72,7 @@ TEST_F(ResultsStore, TwoRunsGiveTheSameBytes) {
   EXPECT_EQ(bytes_of(path("a")), bytes_of(path("b")));
 }
 
-TEST_F(ResultsStore, SeriesEndWhereTheCountersEnd) {
+TEST_F(ResultsStore, SeriesEndAtCounterValues) {
   support::FabricLab fabric = sampled_incast(us(1));
   RunResult result = run(fabric.lab);
   ASSERT_TRUE(write_results_store(path("a"), fabric.lab, result).has_value());
@@ -100,7 +100,7 @@ TEST_F(ResultsStore, SeriesEndWhereTheCountersEnd) {
 }
 
 // The same names and values in both files; a NIC has no queue, and says so.
-TEST_F(ResultsStore, ClassesAreThoseOfTheJson) {
+TEST_F(ResultsStore, ClassesMatchJson) {
   support::FabricLab fabric = sampled_incast(std::nullopt);
   RunResult result = run(fabric.lab);
   ASSERT_TRUE(write_results_store(path("a"), fabric.lab, result).has_value());
@@ -132,7 +132,7 @@ TEST_F(ResultsStore, ClassesAreThoseOfTheJson) {
   EXPECT_EQ(idle.integer(0), 1) << "classes of which nothing was counted are left out";
 }
 
-TEST_F(ResultsStore, AnInterruptedRunIsWrittenWhole) {
+TEST_F(ResultsStore, WritesInterruptedRunCompletely) {
   support::FabricLab fabric = sampled_incast(ns(100));
   std::atomic<bool> cancel = false;
   SessionOptions options;
@@ -149,7 +149,7 @@ TEST_F(ResultsStore, AnInterruptedRunIsWrittenWhole) {
   EXPECT_NE(results_json(fabric.lab, *result).find("\"interrupted\": true"), std::string::npos);
 }
 
-TEST_F(ResultsStore, WhatIsNotThereIsZero) {
+TEST_F(ResultsStore, AbsentRowsAreZero) {
   support::FabricLab fabric = sampled_incast(us(10));
   RunResult result = run(fabric.lab);
   ASSERT_TRUE(write_results_store(path("a"), fabric.lab, result).has_value());

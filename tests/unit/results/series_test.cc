@@ -19,7 +19,7 @@ std::vector<std::int64_t> decoded(const SeriesEncoder& encoder) {
 }
 
 // 0 0 5 5 5 3: two zeros; +5 is 10 in zigzag; two zeros; -2 is 3.
-TEST(Series, BytesByHand) {
+TEST(Series, MatchesHandWrittenBytes) {
   SeriesEncoder encoder;
   for (std::int64_t value : {0, 0, 5, 5, 5, 3}) encoder.add(value);
   encoder.finish();
@@ -28,7 +28,7 @@ TEST(Series, BytesByHand) {
   EXPECT_EQ(encoder.blocks()[0].count, 6u);
 }
 
-TEST(Series, NothingButZerosTakesNoBlock) {
+TEST(Series, ZerosTakeNoBlock) {
   SeriesEncoder encoder;
   encoder.add_repeated(0, 100'000);
   encoder.finish();
@@ -36,7 +36,7 @@ TEST(Series, NothingButZerosTakesNoBlock) {
   EXPECT_EQ(encoder.samples(), 100'000u);
 }
 
-TEST(Series, ARepeatedValueIsInEveryBlock) {
+TEST(Series, RepeatedValueIsInEveryBlock) {
   SeriesEncoder encoder;
   encoder.add(7);
   encoder.repeat(2 * kBlockSamples);
@@ -45,7 +45,7 @@ TEST(Series, ARepeatedValueIsInEveryBlock) {
   EXPECT_EQ(decoded(encoder), std::vector<std::int64_t>(2 * kBlockSamples + 1, 7));
 }
 
-TEST(Series, WhatIsEncodedIsDecoded) {
+TEST(Series, RoundTrip) {
   EXPECT_TRUE(rc::check([](const std::vector<std::pair<std::int64_t, std::uint16_t>>& runs) {
     SeriesEncoder encoder;
     std::vector<std::int64_t> expected;
@@ -62,7 +62,7 @@ TEST(Series, WhatIsEncodedIsDecoded) {
   EXPECT_EQ(decoded(ends), (std::vector<std::int64_t>{INT64_MAX, INT64_MIN, INT64_MAX, 0, INT64_MIN}));
 }
 
-TEST(Series, DamagedBlocksAreRefused) {
+TEST(Series, RejectsDamagedBlocks) {
   const std::vector<std::vector<std::uint8_t>> damaged = {
       {}, {10}, {10, 0}, {10, 0, 2}, {10, 0x80}, {0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}};
   for (const auto& bytes : damaged) EXPECT_FALSE(decode_block(bytes, 2).has_value());

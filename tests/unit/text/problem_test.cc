@@ -5,7 +5,7 @@
 namespace weft::lab {
 namespace {
 
-TEST(Problem, IsPrintedAsACompilerWould) {
+TEST(Problem, PrintsLikeCompiler) {
   EXPECT_EQ(format_problem("lab.yaml", {14, 9, "leaf1 has 32 ports", "use another", ""}),
             "lab.yaml:14:9: leaf1 has 32 ports\n  use another");
   EXPECT_EQ(format_problem("lab.yaml", {1, 1, "nothing here", "", ""}), "lab.yaml:1:1: nothing here");
@@ -31,7 +31,7 @@ TEST(Problem, ListsAreInLineOrderAndOverridesLast) {
   EXPECT_TRUE(problems.empty());
 }
 
-TEST(Problem, QuotedTextIsCutBetweenCharacters) {
+TEST(Problem, TruncatesQuotedTextBetweenCharacters) {
   EXPECT_EQ(in_quotes("on"), "\"on\"");
   const std::string long_text = std::string(47, 'a').append("é and more");
   EXPECT_EQ(in_quotes(long_text), "\"" + std::string(47, 'a') + "…\"");

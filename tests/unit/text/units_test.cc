@@ -60,7 +60,7 @@ TEST(Units, DecimalsAreExact) {
   EXPECT_EQ(parse_quantity("9223372036854.775 us", Quantity::kTime).value(), 9'223'372'036'854'775'000);
 }
 
-TEST(Units, RefusesWithARemedy) {
+TEST(Units, RejectsWithRemedy) {
   struct Case {
     const char* text;
     Quantity quantity;
@@ -104,7 +104,7 @@ TEST(Units, RefusesWithARemedy) {
   }
 }
 
-TEST(Units, EveryUnitIsAccepted) {
+TEST(Units, AcceptsEveryUnit) {
   for (Quantity quantity : kAll) {
     for (const Unit& unit : units_of(quantity)) {
       const auto value = parse_quantity("7 " + std::string(unit.name), quantity);
@@ -125,7 +125,7 @@ TEST(Units, Formats) {
   EXPECT_EQ(format_quantity(5000, Quantity::kLength), "5 m");
 }
 
-TEST(Units, WhatIsFormattedIsReadBack) {
+TEST(Units, FormattedValuesRoundTrip) {
   EXPECT_TRUE(rc::check([] {
     const Quantity quantity = *rc::gen::elementOf(std::vector<Quantity>(std::begin(kAll), std::end(kAll)));
     // Up to 15 digits, so that format_quantity's text stays below the reader's 18.

@@ -5,7 +5,7 @@
 namespace weft::lab {
 namespace {
 
-TEST(YamlOverride, ReachesEveryPlace) {
+TEST(YamlOverride, ReachesAnyKey) {
   const Lab lab = read_good(kGoodLab, {"nodes.vm00.nics[0].ports.p0.mtu=1500 B", "links[0].cable.length=2.5 m",
                                        "links[0].cable.kind=aoc", "qos.dscp=26", "workloads[bw].args=-s 64",
                                        "name=other", "nodes.vm01.nics[0].set={ack_interval: 16 packets}"});
@@ -13,7 +13,7 @@ TEST(YamlOverride, ReachesEveryPlace) {
   EXPECT_EQ(lab.links.at(0).length_mm, 2500);
   EXPECT_EQ(lab.links.at(0).cable, CableKind::kAoc);
   EXPECT_EQ(lab.qos.dscp, 26);
-  EXPECT_EQ(lab.workloads.at(0).perftest->size_B, 64U);
+  EXPECT_EQ(lab.workloads.at(0).as<workload::PerftestOptions>()->size_B, 64U);
   EXPECT_EQ(lab.name, "other");
   EXPECT_EQ(lab.hosts.at(1).nics.at(0).model.ack_interval_packets, 16U);
   EXPECT_EQ(lab.hosts.at(0).nics.at(0).model.ack_interval_packets, 29U);
@@ -38,11 +38,11 @@ TEST(YamlOverride, KeysWithDotsAreFound) {
   EXPECT_EQ(lab.expectations.at(0).min, 20.0);
 }
 
-TEST(YamlOverride, TheLastOneWins) {
+TEST(YamlOverride, LastOneWins) {
   EXPECT_EQ(read_good(kGoodLab, {"seed=3", "seed=4"}).seed, 4U);
 }
 
-TEST(YamlOverride, ProblemsNameTheOverride) {
+TEST(YamlOverride, ProblemsNameOverride) {
   expect_problem(kGoodLab, "--set seed seed: \"x\" is not a whole number", {"seed=x"});
   expect_problem(kGoodLab, "--set links[0].cable.lenght cable has no key \"lenght\" | did you mean length?",
                  {"links[0].cable.lenght=3 m"});

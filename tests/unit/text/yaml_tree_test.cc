@@ -33,7 +33,7 @@ TEST(YamlTree, KeepsPlacesKindsAndQuotes) {
   EXPECT_EQ(root->find("e"), nullptr);
 }
 
-TEST(YamlTree, RefusesWhatLabsDoNotUse) {
+TEST(YamlTree, RejectsUnsupportedYaml) {
   EXPECT_EQ(problems_of_yaml(""), Lines{"1:1 nothing here"});
   EXPECT_EQ(problems_of_yaml("# only a comment\n"), Lines{"1:1 nothing here"});
   EXPECT_EQ(problems_of_yaml("a: 1\nb: 2\na: 3\n"), Lines{"3:1 key \"a\" is given twice"});
@@ -63,7 +63,7 @@ TEST(YamlTree, AcceptsUtf8AndTabsBetweenWords) {
   EXPECT_EQ(problems_of_yaml("a:\tb\n"), Lines{});
 }
 
-TEST(YamlTree, SyntaxErrorsHaveAPlace) {
+TEST(YamlTree, SyntaxErrorsHavePosition) {
   const Lines flow = problems_of_yaml("a: 1\nb: [1, 2\n");
   ASSERT_EQ(flow.size(), 1U);
   EXPECT_EQ(flow[0].substr(0, 11), "3:1 not YAM");
@@ -74,14 +74,14 @@ TEST(YamlTree, SyntaxErrorsHaveAPlace) {
 }
 
 // yaml-cpp itself reads the first as "x b: 2 ".
-TEST(YamlTree, QuotesAreClosed) {
+TEST(YamlTree, RejectsUnclosedQuotes) {
   EXPECT_EQ(problems_of_yaml("a: 'x\nb: 2\n"), Lines{"1:4 a quote that is not closed"});
   EXPECT_EQ(problems_of_yaml("a: 1\nb: \"x\\\"\n"), Lines{"2:4 a quote that is not closed"});
   EXPECT_EQ(problems_of_yaml("a: 'it''s'\nb: \"x\\\"y\"\nc: |\n  don't\nd: 'two\n  lines'\n\"e\": 'f'\n"), Lines{});
 }
 
 // Ten levels of ten aliases each are ten thousand million nodes to a parser that expands them.
-TEST(YamlTree, BillionLaughs) {
+TEST(YamlTree, RejectsBillionLaughs) {
   std::string text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 10; ++i) text += fmt::format("a{0}: &a{0} [*a{1}, *a{1}, *a{1}, *a{1}, *a{1}]\n", i, i - 1);
   EXPECT_EQ(problems_of_yaml(text), Lines{"1:5 an anchor (&name)"});
@@ -97,7 +97,7 @@ TEST(YamlTree, DepthAndSizeAreBounded) {
             Lines{"1:1 the text has 1048579 bytes, more than 1048576"});
 }
 
-TEST(YamlTree, GoesOnAfterARepeatedKey) {
+TEST(YamlTree, ContinuesAfterRepeatedKey) {
   ProblemList problems;
   const auto root = parse_yaml("a: 1\na: 2\nb: 3\n", problems);
   ASSERT_TRUE(root.has_value());

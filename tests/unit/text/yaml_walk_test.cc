@@ -18,7 +18,7 @@ class YamlWalk : public ::testing::Test {
   ProblemList problems_;
 };
 
-TEST_F(YamlWalk, MapsKnowTheirKeys) {
+TEST_F(YamlWalk, ReportsUnknownKeys) {
   constexpr std::string_view kKeys[] = {"address", "mtu"};
   const YamlNode node = value("adress: 1\nmtu: 2\n");
   const MapReader map(node, "port p0", kKeys, problems_);
@@ -32,7 +32,7 @@ TEST_F(YamlWalk, MapsKnowTheirKeys) {
   EXPECT_EQ(problem(), "1:1 port p0 is a list, not a map | keys of port p0: address, mtu");
 }
 
-TEST_F(YamlWalk, RangesAreInTheUnitOfTheValue) {
+TEST_F(YamlWalk, RangesUseUnitOfValue) {
   EXPECT_EQ(read_quantity(value("3 us"), "delay", Quantity::kTime, {0, 5'000'000}, problems_), 3'000'000);
   EXPECT_FALSE(read_quantity(value("6 us"), "delay", Quantity::kTime, {0, 5'000'000}, problems_));
   EXPECT_EQ(problem(), "1:1 delay 6 us is too large | at most 5 us");
@@ -42,7 +42,7 @@ TEST_F(YamlWalk, RangesAreInTheUnitOfTheValue) {
   EXPECT_EQ(problem(), "1:1 priority 8 is out of range | it goes from 0 to 7");
 }
 
-TEST_F(YamlWalk, WrongKinds) {
+TEST_F(YamlWalk, RejectsWrongKinds) {
   EXPECT_FALSE(read_unsigned(value("[1]"), "seed", {}, problems_));
   EXPECT_EQ(problem(), "1:1 seed is a list | write one value");
   EXPECT_FALSE(read_bool(value("{a: 1}"), "ecn", problems_));

@@ -9,7 +9,7 @@ namespace {
 
 class CompletionQueue : public Setting {};
 
-TEST_F(CompletionQueue, AnEntryBecomesAWorkCompletion) {
+TEST_F(CompletionQueue, EntryBecomesWorkCompletion) {
   ibv_qp* qp = make_qp();
   CqEntry entry{};
   entry.wr_id = 0x1122334455667788;
@@ -39,7 +39,7 @@ TEST_F(CompletionQueue, AnEntryBecomesAWorkCompletion) {
   EXPECT_EQ(fake_world().count(Op::kPoll), 0u);  // there was something
 }
 
-TEST_F(CompletionQueue, NoMoreThanThereIsRoomForAreTakenInOrder) {
+TEST_F(CompletionQueue, PollTakesAtMostRequestedEntriesInOrder) {
   ibv_qp* qp = make_qp();
   for (std::uint64_t id = 0; id < 5; ++id) complete(qp, IBV_WC_SEND, 0, id);
   ibv_wc wc[3];
@@ -50,7 +50,7 @@ TEST_F(CompletionQueue, NoMoreThanThereIsRoomForAreTakenInOrder) {
   EXPECT_EQ(wc[1].wr_id, 4u);
 }
 
-TEST_F(CompletionQueue, TheSecondEmptyLookWaitsInVirtualTimeOnly) {
+TEST_F(CompletionQueue, SecondEmptyPollWaitsInVirtualTimeOnly) {
   ibv_qp* qp = make_qp();
   ibv_wc wc;
   something_happened();
@@ -69,7 +69,7 @@ TEST_F(CompletionQueue, TheSecondEmptyLookWaitsInVirtualTimeOnly) {
   EXPECT_EQ(fake_world().count(Op::kPoll), 2u);
 }
 
-TEST_F(CompletionQueue, QueuesThatAreLookedAtInTurnAreWaitedForTogether) {
+TEST_F(CompletionQueue, WaitsForAlternatelyPolledQueuesTogether) {
   ibv_qp* qp = make_qp();
   ibv_cq* other = ibv_create_cq(context, 16, nullptr, nullptr, 0);
   ibv_wc wc;
@@ -91,7 +91,7 @@ TEST_F(CompletionQueue, QueuesThatAreLookedAtInTurnAreWaitedForTogether) {
   EXPECT_EQ(fake_world().count(Op::kPoll), 1u);
 }
 
-TEST_F(CompletionQueue, CompletionsOfAQueuePairGoWithIt) {
+TEST_F(CompletionQueue, DestroyedQueuePairRemovesCompletions) {
   ibv_qp* goes = make_qp();
   ibv_qp* stays = make_qp();
   ASSERT_NE(goes->qp_num, stays->qp_num);
@@ -105,7 +105,7 @@ TEST_F(CompletionQueue, CompletionsOfAQueuePairGoWithIt) {
   EXPECT_EQ(wc[0].wr_id, 99u);
 }
 
-TEST_F(CompletionQueue, AResetTakesBackWhatWasPostedAndCompleted) {
+TEST_F(CompletionQueue, ResetRemovesPostedAndCompletedWork) {
   ibv_qp* qp = make_qp();
   ibv_sge sge{0x1000, 10, 1};
   ibv_send_wr wr{};
@@ -123,7 +123,7 @@ TEST_F(CompletionQueue, AResetTakesBackWhatWasPostedAndCompleted) {
   EXPECT_EQ(ibv_post_send(qp, &wr, &bad), ENOMEM);
 }
 
-TEST_F(CompletionQueue, EventsComeByTheAddressOfTheQueue) {
+TEST_F(CompletionQueue, EventsNameQueueByAddress) {
   ibv_comp_channel* channel = ibv_create_comp_channel(context);
   ASSERT_NE(channel, nullptr);
   EXPECT_EQ(fake_world().watched.front().first, WaitItem::kAsync);  // of the device
@@ -152,7 +152,7 @@ TEST_F(CompletionQueue, EventsComeByTheAddressOfTheQueue) {
   EXPECT_EQ(ibv_destroy_comp_channel(channel), 0);
 }
 
-TEST_F(CompletionQueue, AsynchronousEventsNameWhatTheyConcern) {
+TEST_F(CompletionQueue, AsynchronousEventsNameAffectedObject) {
   ibv_qp* qp = make_qp();
   fake_world().async_events = {{IBV_EVENT_QP_FATAL, reinterpret_cast<std::uintptr_t>(qp)}, {IBV_EVENT_PORT_ERR, 0}};
   ibv_async_event event;
@@ -168,7 +168,7 @@ TEST_F(CompletionQueue, AsynchronousEventsNameWhatTheyConcern) {
   EXPECT_EQ(ibv_destroy_qp(qp), 0);  // would wait for an event that is not acknowledged
 }
 
-TEST_F(CompletionQueue, ErrorsOfTheWorldAreErrno) {
+TEST_F(CompletionQueue, WorldErrorsBecomeErrno) {
   fake_world().fail_with = ENOMEM;
   EXPECT_EQ(ibv_create_cq(context, 8, nullptr, nullptr, 0), nullptr);
   EXPECT_EQ(errno, ENOMEM);

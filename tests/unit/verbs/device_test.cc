@@ -10,7 +10,7 @@ namespace {
 
 class DeviceQuery : public Setting {};
 
-TEST_F(DeviceQuery, TheListEndsWithNull) {
+TEST_F(DeviceQuery, ListEndsWithNull) {
   int count = 0;
   ibv_device** list = ibv_get_device_list(&count);
   ASSERT_EQ(count, 1);
@@ -24,7 +24,7 @@ TEST_F(DeviceQuery, TheListEndsWithNull) {
   ibv_free_device_list(list);
 }
 
-TEST_F(DeviceQuery, APortIsAskedForAnew) {
+TEST_F(DeviceQuery, PortQueryIsNotCached) {
   ibv_port_attr attr;
   ASSERT_EQ(ibv_query_port(context, 1, &attr), 0);
   EXPECT_EQ(attr.state, IBV_PORT_ACTIVE);
@@ -37,7 +37,7 @@ TEST_F(DeviceQuery, APortIsAskedForAnew) {
 }
 
 // The symbol itself, which old programs and NCCL call, knows a struct of 48 bytes.
-TEST_F(DeviceQuery, TheOldPortStructIsNotOverrun) {
+TEST_F(DeviceQuery, OldPortStructIsNotOverrun) {
   std::uint8_t bytes[64];
   std::memset(bytes, 0xee, sizeof bytes);
   ASSERT_EQ((ibv_query_port)(context, 1, reinterpret_cast<_compat_ibv_port_attr*>(bytes)), 0);
@@ -46,7 +46,7 @@ TEST_F(DeviceQuery, TheOldPortStructIsNotOverrun) {
   for (std::size_t i = 48; i < sizeof bytes; ++i) EXPECT_EQ(bytes[i], 0xee) << i;
 }
 
-TEST_F(DeviceQuery, GidsBehindTheLastAreEmpty) {
+TEST_F(DeviceQuery, GidsBeyondLastAreEmpty) {
   ibv_gid gid;
   ASSERT_EQ(ibv_query_gid(context, 1, 3, &gid), 0);
   const std::uint8_t kMapped[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1};
@@ -70,7 +70,7 @@ TEST_F(DeviceQuery, GidsBehindTheLastAreEmpty) {
   EXPECT_EQ(pkey, 0xffff);
 }
 
-TEST_F(DeviceQuery, QueuePairsTellWhatTheyGot) {
+TEST_F(DeviceQuery, QueuePairsReportActualCapabilities) {
   ibv_qp_init_attr init{};
   init.send_cq = init.recv_cq = cq;
   init.cap = {5, 7, 3, 2, 100};
@@ -110,7 +110,7 @@ TEST_F(DeviceQuery, QueuePairsTellWhatTheyGot) {
   EXPECT_EQ(how.cap.max_send_wr, 8u);
 }
 
-TEST_F(DeviceQuery, MemoryKeepsItsAddresses) {
+TEST_F(DeviceQuery, MemoryKeepsAddresses) {
   char buffer[64];
   ibv_mr* mr = ibv_reg_mr_iova2(pd, buffer, sizeof buffer, 0x500000, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
   ASSERT_NE(mr, nullptr);
@@ -126,7 +126,7 @@ TEST_F(DeviceQuery, MemoryKeepsItsAddresses) {
 }
 
 // RFC 1071's sum over 45 00 00 30 00 00 40 00 40 11 .... 0a 00 00 02 0a 00 00 01, worked out by hand: 0x26bb.
-TEST_F(DeviceQuery, AnAnswerGoesBackToTheSender) {
+TEST_F(DeviceQuery, AddressHandleFromCompletionTargetsSender) {
   std::uint8_t bytes[40] = {};
   const std::uint8_t kIpv4[] = {0x45, 0, 0, 0x30, 0, 0, 0x40, 0, 0x40, 0x11, 0x26, 0xbb, 10, 0, 0, 2, 10, 0, 0, 1};
   std::memcpy(bytes + 20, kIpv4, sizeof kIpv4);
@@ -156,7 +156,7 @@ TEST_F(DeviceQuery, AnAnswerGoesBackToTheSender) {
 }
 
 // As rdma-core 44 answers. Four lanes of FDR are 4 x 14.0625 Gb/s, which is no whole multiple of 2.5.
-TEST(Rates, AreThoseOfTheStandard) {
+TEST(Rates, MatchStandard) {
   EXPECT_EQ(ibv_rate_to_mult(IBV_RATE_40_GBPS), 16);
   EXPECT_EQ(mult_to_ibv_rate(48), IBV_RATE_120_GBPS);
   EXPECT_EQ(ibv_rate_to_mbps(IBV_RATE_56_GBPS), 56250);
@@ -167,7 +167,7 @@ TEST(Rates, AreThoseOfTheStandard) {
   EXPECT_EQ(mult_to_ibv_rate(0), IBV_RATE_MAX);
 }
 
-TEST(Names, AreThoseThatPeopleSearchFor) {
+TEST(Names, MatchRdmaCore) {
   EXPECT_STREQ(ibv_wc_status_str(IBV_WC_RETRY_EXC_ERR), "transport retry counter exceeded");
   EXPECT_STREQ(ibv_wc_status_str(static_cast<ibv_wc_status>(31)), "unknown");
   EXPECT_STREQ(ibv_event_type_str(IBV_EVENT_PORT_ERR), "port error");

@@ -19,7 +19,7 @@ ibv_send_wr write_wr(std::uint64_t id, ibv_sge* list, int count) {
   return wr;
 }
 
-TEST_F(Post, AChainIsWrittenThenStampedThenShown) {
+TEST_F(Post, WritesThenStampsThenPublishesChain) {
   ibv_qp* qp = make_qp();
   ibv_sge list[2] = {{0x1000, 10, 1}, {0x2000, 20, 2}};
   ibv_send_wr second = write_wr(8, list, 2);
@@ -60,7 +60,7 @@ TEST_F(Post, AChainIsWrittenThenStampedThenShown) {
 }
 
 // The world answers a new thread only when the others wait, and those that spin for a lock do not.
-TEST_F(Post, AThreadConnectsBeforeItTakesALock) {
+TEST_F(Post, ThreadConnectsBeforeLocking) {
   ibv_srq_init_attr shared{nullptr, {4, 1, 0}};
   ibv_srq* srq = ibv_create_srq(pd, &shared);
   ibv_qp* qp = make_qp();
@@ -88,7 +88,7 @@ TEST_F(Post, AThreadConnectsBeforeItTakesALock) {
   EXPECT_EQ(std::exchange(connects, 0), 1);
 }
 
-TEST_F(Post, AFullQueueRefusesUntilACompletionFreesTheUnsignaledBeforeIt) {
+TEST_F(Post, FullQueueRejectsUntilCompletionFreesUnsignaledWork) {
   ibv_qp* qp = make_qp();
   ibv_sge sge{0x1000, 10, 1};
   ibv_send_wr wr = write_wr(0, &sge, 1);
@@ -106,7 +106,7 @@ TEST_F(Post, AFullQueueRefusesUntilACompletionFreesTheUnsignaledBeforeIt) {
   EXPECT_EQ(ibv_post_send(qp, &wr, &bad), ENOMEM);
 }
 
-TEST_F(Post, ABadRequestStopsTheChainAndIsNamed) {
+TEST_F(Post, BadRequestStopsChainAndIsReturned) {
   ibv_qp* qp = make_qp();
   ibv_sge list[5] = {{0x1000, 10, 1}, {0x2000, 20, 2}, {0x3000, 30, 3}, {0x4000, 40, 4}, {0x5000, 50, 5}};
   ibv_send_wr third = write_wr(3, list, 1);
@@ -121,7 +121,7 @@ TEST_F(Post, ABadRequestStopsTheChainAndIsNamed) {
   EXPECT_EQ(fake_world().doorbells.size(), 1u);
 }
 
-TEST_F(Post, InlineBytesAreGatheredAndLimited) {
+TEST_F(Post, GathersAndLimitsInlineBytes) {
   ibv_qp* qp = make_qp();
   char text[] = "the quick brown fox";
   ibv_sge list[2] = {{reinterpret_cast<std::uintptr_t>(text), 4, 0},
@@ -147,7 +147,7 @@ TEST_F(Post, InlineBytesAreGatheredAndLimited) {
   EXPECT_EQ(ibv_post_send(qp, &wr, &bad), EINVAL);
 }
 
-TEST_F(Post, TransportAndStateDecideWhatMayBePosted) {
+TEST_F(Post, TransportAndStateLimitPosting) {
   ibv_sge sge{0x1000, 10, 1};
   ibv_send_wr wr = write_wr(1, &sge, 1);
   ibv_send_wr* bad = nullptr;
@@ -169,7 +169,7 @@ TEST_F(Post, TransportAndStateDecideWhatMayBePosted) {
   EXPECT_EQ(sends(ud).at<SendEntry>(0).qkey, 0x11u);
 }
 
-TEST_F(Post, AReceiveQueueIsFreedByPolledReceives) {
+TEST_F(Post, PolledReceivesFreeReceiveQueue) {
   ibv_qp* qp = make_qp(IBV_QPT_RC, IBV_QPS_INIT);
   ibv_sge sge{0x1000, 10, 1};
   ibv_recv_wr wr{9, nullptr, &sge, 1};
@@ -191,7 +191,7 @@ TEST_F(Post, AReceiveQueueIsFreedByPolledReceives) {
   for (int i = 0; i < 4; ++i) EXPECT_EQ(ibv_post_recv(qp, &wr, &bad), 0);
 }
 
-TEST_F(Post, ASharedReceiveQueueIsFreedByTheWorld) {
+TEST_F(Post, WorldFreesSharedReceiveQueue) {
   ibv_srq_init_attr init{nullptr, {3, 1, 0}};
   ibv_srq* srq = ibv_create_srq(pd, &init);
   ASSERT_NE(srq, nullptr);

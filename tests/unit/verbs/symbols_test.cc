@@ -30,7 +30,7 @@ std::set<std::string> exports_of(const std::string& file) {
   return exports;
 }
 
-TEST(Symbols, EveryOneThatProgramsAskForIsThere) {
+TEST(Symbols, CoverProgramsInUse) {
   std::ifstream list(WEFT_SOURCE_DIR "/tests/interop/verbs_symbols.txt");
   ASSERT_TRUE(list);
   std::map<std::string, std::set<std::string>> libraries;
@@ -52,7 +52,7 @@ TEST(Symbols, EveryOneThatProgramsAskForIsThere) {
 }
 
 // NCCL tries the name without a number first.
-TEST(Symbols, TheNameWithoutVersionIsTheSameLibrary) {
+TEST(Symbols, UnversionedNameIsSameLibrary) {
   EXPECT_EQ(std::filesystem::read_symlink(WEFT_SHIMS "/libibverbs.so"), "libibverbs.so.1");
 }
 

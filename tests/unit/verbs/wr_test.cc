@@ -22,7 +22,7 @@ class WorkRequests : public Setting {
   }
 };
 
-TEST_F(WorkRequests, OnlyWhatTheTransportCanDoIsPromised) {
+TEST_F(WorkRequests, OffersOnlyOperationsOfTransport) {
   EXPECT_EQ(ibv_qp_to_qp_ex(make_qp()), nullptr);
   EXPECT_EQ(make(IBV_QPT_UD, IBV_QP_EX_WITH_RDMA_WRITE), nullptr);
   EXPECT_EQ(errno, EOPNOTSUPP);
@@ -32,7 +32,7 @@ TEST_F(WorkRequests, OnlyWhatTheTransportCanDoIsPromised) {
   EXPECT_EQ(&ibv_qp_to_qp_ex(qp)->qp_base, qp);
 }
 
-TEST_F(WorkRequests, AreShownTogetherAtTheEnd) {
+TEST_F(WorkRequests, ArePublishedTogether) {
   ibv_qp* qp = make(IBV_QPT_RC, IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP);
   ASSERT_NE(qp, nullptr);
   ibv_qp_ex* face = ibv_qp_to_qp_ex(qp);
@@ -70,7 +70,7 @@ TEST_F(WorkRequests, AreShownTogetherAtTheEnd) {
   EXPECT_EQ(fake_world().doorbells.size(), 1u);
 }
 
-TEST_F(WorkRequests, OneErrorTakesAllBack) {
+TEST_F(WorkRequests, OneErrorRollsBackAll) {
   ibv_qp* qp = make(IBV_QPT_RC, IBV_QP_EX_WITH_SEND);
   ASSERT_NE(qp, nullptr);
   ibv_qp_ex* face = ibv_qp_to_qp_ex(qp);
@@ -97,7 +97,7 @@ TEST_F(WorkRequests, OneErrorTakesAllBack) {
   EXPECT_EQ(ibv_wr_complete(face), 0);
 }
 
-TEST_F(WorkRequests, DatagramsHaveAnAddress) {
+TEST_F(WorkRequests, DatagramsNeedAddress) {
   ibv_qp* qp = make(IBV_QPT_UD, IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM);
   ASSERT_NE(qp, nullptr);
   ibv_qp_ex* face = ibv_qp_to_qp_ex(qp);

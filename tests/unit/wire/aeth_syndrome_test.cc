@@ -23,7 +23,7 @@ TEST(AethSyndrome, KindsAndValues) {
   EXPECT_FALSE(nak_code(0x1f));
 }
 
-TEST(AethSyndrome, RnrTimersOfTheStandard) {
+TEST(AethSyndrome, RnrTimersMatchStandard) {
   EXPECT_EQ(rnr_timer_ps(0), us(655'360));
   EXPECT_EQ(rnr_timer_ps(1), us(10));
   EXPECT_EQ(rnr_timer_ps(12), us(640));
@@ -35,7 +35,7 @@ TEST(AethSyndrome, RnrTimersOfTheStandard) {
   for (std::uint8_t code = 0; code < 32; ++code) EXPECT_EQ(rnr_timer_code(rnr_timer_ps(code)), code);
 }
 
-TEST(AethSyndrome, CreditCodesOfTheStandard) {
+TEST(AethSyndrome, CreditCodesMatchStandard) {
   EXPECT_EQ(credits_of_code(0), 0U);
   EXPECT_EQ(credits_of_code(5), 6U);
   EXPECT_EQ(credits_of_code(20), 1024U);
@@ -44,7 +44,7 @@ TEST(AethSyndrome, CreditCodesOfTheStandard) {
   for (std::uint8_t code = 0; code < 31; ++code) EXPECT_EQ(code_of_credits(*credits_of_code(code)), code);
 }
 
-RC_GTEST_PROP(AethSyndrome, CreditCodeNeverPromisesTooMuch, (std::uint32_t credits)) {
+RC_GTEST_PROP(AethSyndrome, CreditCodeNeverOverstates, (std::uint32_t credits)) {
   const std::uint8_t code = code_of_credits(credits);
   RC_ASSERT(*credits_of_code(code) <= credits);
   if (code < 30) RC_ASSERT(*credits_of_code(static_cast<std::uint8_t>(code + 1)) > credits);
@@ -58,7 +58,7 @@ RC_GTEST_PROP(AethSyndrome, SyndromesRoundTrip, ()) {
   RC_ASSERT(aeth_value(rnr_nak_syndrome(value)) == value);
 }
 
-TEST(AethSyndrome, EveryKindHasItsWords) {
+TEST(AethSyndrome, KindsHaveTexts) {
   EXPECT_STREQ(describe_syndrome(0x00), "ACK");
   EXPECT_STREQ(describe_syndrome(0x2e), "RNR NAK");
   EXPECT_STREQ(describe_syndrome(0x60), "NAK PSN sequence error");

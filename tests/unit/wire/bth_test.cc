@@ -9,7 +9,7 @@
 namespace weft::wire {
 namespace {
 
-TEST(Bth, FieldsLieWhereTheStandardPutsThem) {
+TEST(Bth, FieldOffsetsMatchStandard) {
   const auto bytes = hex("06 e0 8001 c5 abcdef 81 123456");
   const auto view = BthView::parse(bytes);
   ASSERT_TRUE(view);
@@ -27,7 +27,7 @@ TEST(Bth, FieldsLieWhereTheStandardPutsThem) {
   EXPECT_EQ(view->psn(), 0x123456U);
 }
 
-TEST(Bth, RefusesShortOtherVersionAndUnknownOpcode) {
+TEST(Bth, RejectsShortOtherVersionAndUnknownOpcode) {
   EXPECT_EQ(BthView::parse(hex("04 00 ffff 00 000001 00 0000")).error(), WireError::kTruncated);
   EXPECT_EQ(BthView::parse(hex("04 01 ffff 00 000001 00 000000")).error(), WireError::kBadTransportVersion);
   EXPECT_EQ(BthView::parse(hex("15 00 ffff 00 000001 00 000000")).error(), WireError::kUnknownOpcode);

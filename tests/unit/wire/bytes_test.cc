@@ -17,7 +17,7 @@ TEST(Bytes, BigEndianIsMostSignificantFirst) {
   EXPECT_EQ(le32(bytes, 0), 0x67452301U);
 }
 
-TEST(Bytes, TwentyFourBitStoreDropsTheTopByteAndTouchesNothingElse) {
+TEST(Bytes, TwentyFourBitStoreDropsTopByteOnly) {
   std::array<std::uint8_t, 5> bytes = {0xaa, 0xaa, 0xaa, 0xaa, 0xaa};
   put_be24(bytes, 1, 0xff123456);
   EXPECT_EQ(bytes, (std::array<std::uint8_t, 5>{0xaa, 0x12, 0x34, 0x56, 0xaa}));

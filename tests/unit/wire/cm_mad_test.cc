@@ -52,7 +52,7 @@ TEST(CmMad, RequestBytes) {
   expect_bytes(mad, 24 + 88, "12345007 60 40 30 90");
 }
 
-TEST(CmMad, HeaderOfTheIpService) {
+TEST(CmMad, IpServiceHeader) {
   IpCmHeader header;
   header.port = 0x8000;
   header.source = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 2};
@@ -67,7 +67,7 @@ TEST(CmMad, HeaderOfTheIpService) {
   EXPECT_EQ(parse_ip_cm_header(bytes).error(), WireError::kBadIpVersion);
 }
 
-TEST(CmMad, RefusesWhatIsNotOne) {
+TEST(CmMad, RejectsOtherMads) {
   Mad mad = build_cm_mad({1, CmRtu{}});
   EXPECT_EQ(parse_cm_mad(Bytes(mad).first(255)).error(), WireError::kTruncated);
   for (const std::size_t at : {std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{3}}) {
@@ -154,7 +154,7 @@ RC_GTEST_PROP(CmMad, OtherMessagesRoundTrip, ()) {
 }
 
 // What comes from a wire may be anything: a message or an error.
-RC_GTEST_PROP(CmMad, AnyBytesAreReadOrRefused, ()) {
+RC_GTEST_PROP(CmMad, AnyBytesAreReadOrRejected, ()) {
   Mad mad = any_bytes<kMad_B>();
   mad[0] = 1;
   mad[1] = 7;

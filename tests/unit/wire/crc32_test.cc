@@ -29,7 +29,7 @@ std::uint32_t crc32_bitwise(std::uint32_t state, Bytes bytes) {
   return state;
 }
 
-TEST(Crc32, CheckValueOfTheStandard) {
+TEST(Crc32, MatchesStandardCheckValue) {
   const std::string_view digits = "123456789";
   const Bytes bytes(reinterpret_cast<const std::uint8_t*>(digits.data()), digits.size());
   for (const auto method : available_methods()) {
@@ -38,7 +38,7 @@ TEST(Crc32, CheckValueOfTheStandard) {
   EXPECT_EQ(~crc32_update(kCrc32Init, bytes), 0xcbf43926U);
 }
 
-TEST(Crc32, StateAfterTheMaskedLrh) {
+TEST(Crc32, StateAfterMaskedLrh) {
   EXPECT_EQ(crc32_update(kCrc32Init, hex("ffffffffffffffff")), 0xdebb20e3U);
 }
 
@@ -66,7 +66,7 @@ RC_GTEST_PROP(Crc32, StatesChain, (const std::vector<std::uint8_t>& a, const std
   }
 }
 
-TEST(Crc32, UsesInstructionsWhereTheCpuHasThem) {
+TEST(Crc32, UsesCpuInstructionsIfAvailable) {
   EXPECT_TRUE(is_available(Crc32Method::kTable));
   EXPECT_TRUE(is_available(best_crc32_method()));
   EXPECT_EQ(best_crc32_method() == Crc32Method::kTable, available_methods().size() == 1);

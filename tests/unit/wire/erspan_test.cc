@@ -51,13 +51,13 @@ TEST(Erspan, TypeThreeBytes) {
 }
 
 // 3.000000425 s at port 12 of switch 7: nanoseconds in the header, seconds in the subheader.
-TEST(Erspan, TimestampOfAMirroredFrame) {
+TEST(Erspan, TimestampOfMirroredFrame) {
   const Erspan header = erspan3_at(3 * kSecond_ps + 425'999, 5, 7, 12, false);
   EXPECT_EQ(gre_bytes(header, {}), hex("1000 22eb 00000000  2000 0005 000001a9 0000 8005  1407 000c 00000003"));
   EXPECT_EQ(erspan_overhead_B(header), 14U + 20 + 8 + 12 + 8);
 }
 
-TEST(Erspan, OtherPlatformsAreSteppedOver) {
+TEST(Erspan, SkipsOtherPlatformHeaders) {
   auto bytes = gre_bytes(erspan3_at(0, 1, 2, 3, false), hex("aabbcc"));
   bytes[20] = 7 << 2;
   const auto view = ErspanView::parse(bytes);
@@ -66,7 +66,7 @@ TEST(Erspan, OtherPlatformsAreSteppedOver) {
   EXPECT_EQ(view->frame().size(), 3U);
 }
 
-TEST(Erspan, RefusesOtherTunnels) {
+TEST(Erspan, RejectsOtherTunnels) {
   const auto good = gre_bytes(erspan3_at(0, 1, 2, 3, true), {});
   for (std::size_t size = 0; size < good.size(); ++size) {
     EXPECT_EQ(ErspanView::parse(Bytes(good).first(size)).error(), WireError::kTruncated) << size;

@@ -34,7 +34,7 @@ TEST(Ethernet, TagControlInformationFields) {
   EXPECT_EQ(vlan_id(0x6064), 100);
 }
 
-TEST(Ethernet, EveryCutIsTruncated) {
+TEST(Ethernet, RejectsEveryTruncation) {
   const auto tagged = hex("0180c2000001 020304050607 8100 6064 86dd");
   for (std::size_t size_B = 0; size_B < tagged.size(); ++size_B) {
     const auto view = EthernetView::parse(Bytes(tagged).first(size_B));

@@ -34,7 +34,7 @@ RC_GTEST_PROP(ExtendedHeaders, RoundTrip, (std::uint64_t a, std::uint64_t b, std
   check_round_trip<DethView>(Deth{key, static_cast<std::uint8_t>(b), any_u24()}, write_deth);
 }
 
-TEST(ExtendedHeaders, FieldsLieWhereTheStandardPutsThem) {
+TEST(ExtendedHeaders, FieldOffsetsMatchStandard) {
   const auto reth = hex("0001020304050607 08090a0b 0c0d0e0f");
   EXPECT_EQ(RethView::parse(reth)->header(), (Reth{0x0001020304050607, 0x08090a0b, 0x0c0d0e0f}));
   const auto atomic = hex("0001020304050607 08090a0b 0c0d0e0f10111213 1415161718191a1b");

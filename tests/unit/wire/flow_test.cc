@@ -20,7 +20,7 @@ TEST(Flow, LinuxFormula) {
   EXPECT_EQ(udp_source_port(0xffffff, 0xffffff), 0xff21);
 }
 
-RC_GTEST_PROP(Flow, SymmetricAndInTheDynamicRange, ()) {
+RC_GTEST_PROP(Flow, IsSymmetricAndInDynamicRange, ()) {
   const std::uint32_t a = any_u24();
   const std::uint32_t b = any_u24();
   RC_ASSERT(flow_label(a, b) == flow_label(b, a));

@@ -63,12 +63,12 @@ TEST(Icrc, Ipv6MasksTrafficClassFlowLabelHopLimitChecksumAndCongestionBits) {
   expect_masked(kIpv6WriteOnly, icrc, {0, 1, 2, 3, 7, 46, 47, 52});
 }
 
-TEST(Icrc, RoceV1MasksTheGrhAlike) {
+TEST(Icrc, RoceV1MasksGrh) {
   const Bytes packet = ip_packet(kRoceV1WriteOnly);
   expect_masked({packet.begin(), packet.end()}, icrc_v1, {0, 1, 2, 3, 7, 44});
 }
 
-TEST(IcrcDeathTest, AShortPacketIsABrokenInvariant) {
+TEST(IcrcDeathTest, ShortPacketBreaksInvariant) {
   EXPECT_DEATH(icrc({}), "empty");
   EXPECT_DEATH(icrc(ip_packet(kRxeReadRequest).first(39)), "shorter than its headers");
   EXPECT_DEATH(icrc(hex("46")), "neither IPv6 nor IPv4");

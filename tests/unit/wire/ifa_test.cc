@@ -66,7 +66,7 @@ TEST(Ifa, MetadataBytes) {
                 "2123453f 4e1abcde 0007 0008 3b9ac9ff 000001a9 000249f0 0000 0412 00000000"));
 }
 
-TEST(Ifa, RefusesWhatIsNotWhole) {
+TEST(Ifa, RejectsIncompleteHeaders) {
   IfaMetadata metadata;
   metadata.hops.resize(2);
   auto bytes = build_ifa_metadata(metadata);

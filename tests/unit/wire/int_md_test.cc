@@ -35,14 +35,14 @@ TEST(IntMd, FlagsAndWideFields) {
                                   "000001a9 0102030405060708 0000000000000009 0000004d"));
 }
 
-TEST(IntMd, OccupancyStopsAtTheWidthOfItsField) {
+TEST(IntMd, OccupancySaturatesAtFieldWidth) {
   IntMd md;
   md.instructions = kIntQueue;
   md.hops = {{.queue_occupancy = 0x1000000}};
   EXPECT_EQ(IntMdView::parse(build_int_md(md))->hop(0).queue_occupancy, 0xffffffU);
 }
 
-TEST(IntMd, StepsOverWhatItDoesNotRead) {
+TEST(IntMd, SkipsUnreadWords) {
   // Node id, L2 interfaces (2 words), buffer, checksum complement: 5 words.
   const auto bytes = hex("14 08 12b7  20 00 05 06  8281 0000  0000 0000  00000007 1111111122222222 33333333 44444444");
   const auto view = IntMdView::parse(bytes);
@@ -51,7 +51,7 @@ TEST(IntMd, StepsOverWhatItDoesNotRead) {
   EXPECT_EQ(view->hop(0), IntMdHop{.node_id = 7});
 }
 
-TEST(IntMd, RefusesWhatIsNotWhole) {
+TEST(IntMd, RejectsIncompleteHeaders) {
   IntMd md;
   md.instructions = kIntNodeId | kIntHopLatency;
   md.hops = {{.node_id = 1}, {.node_id = 2}};

@@ -10,7 +10,7 @@
 namespace weft::wire {
 namespace {
 
-TEST(Ipv4, ReadsTheConnectXPacket) {
+TEST(Ipv4, ReadsConnectXPacket) {
   const auto view = Ipv4View::parse(Bytes(kCx4Cnp).subspan(14));
   ASSERT_TRUE(view);
   EXPECT_EQ(view->header_size_B(), 20U);
@@ -28,7 +28,7 @@ TEST(Ipv4, ReadsTheConnectXPacket) {
   EXPECT_EQ(view->payload().size(), 40U);
 }
 
-TEST(Ipv4, ChecksumSeesEveryByte) {
+TEST(Ipv4, ChecksumCoversEveryByte) {
   auto packet = std::vector<std::uint8_t>(kCx4Cnp.begin() + 14, kCx4Cnp.end());
   for (std::size_t at = 1; at < kIpv4Size_B; ++at) {
     if (at == 2 || at == 3) continue;  // the length: parse refuses it first
@@ -40,13 +40,13 @@ TEST(Ipv4, ChecksumSeesEveryByte) {
   }
 }
 
-TEST(Ipv4, ChecksumOfAnOddNumberOfBytes) {
+TEST(Ipv4, ChecksumOfOddLength) {
   EXPECT_EQ(internet_checksum(hex("01")), 0xfeff);
   EXPECT_EQ(internet_checksum(hex("ffff 0001")), 0xfffe) << "the carry comes back";
   EXPECT_EQ(internet_checksum({}), 0xffff);
 }
 
-TEST(Ipv4, RefusesWhatItsLengthsForbid) {
+TEST(Ipv4, RejectsInconsistentLengths) {
   auto packet = std::vector<std::uint8_t>(kCx4Cnp.begin() + 14, kCx4Cnp.end());
   EXPECT_EQ(Ipv4View::parse(Bytes(packet).first(19)).error(), WireError::kTruncated);
   EXPECT_EQ(Ipv4View::parse(Bytes(packet).first(59)).error(), WireError::kTruncated);

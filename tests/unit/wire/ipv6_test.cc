@@ -9,7 +9,7 @@
 namespace weft::wire {
 namespace {
 
-TEST(Ipv6, ReadsTheGlobalRouteHeaderOfRoceV1) {
+TEST(Ipv6, ReadsGlobalRouteHeaderOfRoceV1) {
   const auto view = Ipv6View::parse(Bytes(kRoceV1WriteOnly).subspan(14));
   ASSERT_TRUE(view);
   EXPECT_EQ(view->traffic_class(), 2);
@@ -22,7 +22,7 @@ TEST(Ipv6, ReadsTheGlobalRouteHeaderOfRoceV1) {
   EXPECT_EQ(view->payload().size(), 40U);
 }
 
-TEST(Ipv6, RefusesWhatItsLengthForbids) {
+TEST(Ipv6, RejectsInconsistentLength) {
   auto packet = std::vector<std::uint8_t>(kRoceV1WriteOnly.begin() + 14, kRoceV1WriteOnly.end());
   EXPECT_EQ(Ipv6View::parse(Bytes(packet).first(39)).error(), WireError::kTruncated);
   EXPECT_EQ(Ipv6View::parse(Bytes(packet).first(79)).error(), WireError::kTruncated);

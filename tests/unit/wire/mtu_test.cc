@@ -7,7 +7,7 @@
 namespace weft::wire {
 namespace {
 
-TEST(Mtu, PathMtuAsLinuxComputesIt) {
+TEST(Mtu, PathMtuMatchesLinux) {
   EXPECT_EQ(path_mtu_from_netdev_mtu(1500), 1024U);
   EXPECT_EQ(path_mtu_from_netdev_mtu(2143), 1024U);
   EXPECT_EQ(path_mtu_from_netdev_mtu(2144), 2048U);
@@ -20,7 +20,7 @@ TEST(Mtu, PathMtuAsLinuxComputesIt) {
 }
 
 // 82 bytes around the payload of an IPv4 packet without extension headers: 58 headers, FCS 4, preamble 8, gap 12.
-TEST(Mtu, LineCostOfAMiddlePacketAndAnAck) {
+TEST(Mtu, LineCostOfMiddlePacketAndAck) {
   RoceHeaders headers;
   headers.opcode = Opcode::kWriteMiddle;
   EXPECT_EQ(line_size_B(roce_frame_size_B(headers, 256)), 338U);
@@ -33,7 +33,7 @@ TEST(Mtu, LineCostOfAMiddlePacketAndAnAck) {
   EXPECT_EQ(line_size_B(roce_frame_size_B(headers, 0)), 98U);
 }
 
-TEST(Mtu, EveryInterfaceMtuGivesAPathMtuThatFitsOrNone) {
+TEST(Mtu, InterfaceMtusGivePathMtuThatFitsOrNone) {
   std::uint32_t before_B = 0;
   for (std::uint32_t netdev_B = 0; netdev_B < 10'000; ++netdev_B) {
     const std::uint32_t path_B = path_mtu_from_netdev_mtu(netdev_B);

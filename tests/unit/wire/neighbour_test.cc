@@ -17,7 +17,7 @@ std::vector<std::uint8_t> request_frame(const NeighbourRequest& request) {
 }
 
 // The fields of RFC 826 in their places.
-TEST(Neighbour, ArpRequestAndReplyAreThoseOfRfc826) {
+TEST(Neighbour, ArpRequestAndReplyMatchRfc826) {
   NeighbourRequest request{ipv4_mapped(10, 0, 0, 9), ipv4_mapped(10, 0, 0, 1), true, kAsker, std::nullopt};
   const std::vector<std::uint8_t> wanted = {
       0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x52, 0x54, 0, 0x12, 0x34, 0x56, 0x08, 0x06, 0, 1, 0x08, 0,  6, 4, 0,
@@ -35,7 +35,7 @@ TEST(Neighbour, ArpRequestAndReplyAreThoseOfRfc826) {
 
 // RFC 4861: ICMPv6 type 135 to the solicited-node group, answered by 136 with the solicited and override flags; the
 // one's complement sum over pseudo-header and message is all ones.
-TEST(Neighbour, SolicitationAndAdvertisementAreThoseOfRfc4861) {
+TEST(Neighbour, SolicitationAndAdvertisementMatchRfc4861) {
   IpAddress sender{0xfd, 0}, target{0xfd, 0};
   sender[15] = 9;
   target[13] = 0xaa;
@@ -60,7 +60,7 @@ TEST(Neighbour, SolicitationAndAdvertisementAreThoseOfRfc4861) {
   EXPECT_FALSE(parse_neighbour_request(broken)) << "a wrong checksum";
 }
 
-TEST(Neighbour, EveryShorterFrameIsRefused) {
+TEST(Neighbour, RejectsEveryTruncation) {
   NeighbourRequest request{ipv4_mapped(10, 0, 0, 9), ipv4_mapped(10, 0, 0, 1), true, kAsker, std::nullopt};
   const auto bytes = request_frame(request);
   for (std::size_t size_B = 0; size_B < bytes.size(); ++size_B)

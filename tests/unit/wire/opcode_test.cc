@@ -8,7 +8,7 @@
 namespace weft::wire {
 namespace {
 
-TEST(Opcode, ValidOpcodesAreTheListedOnes) {
+TEST(Opcode, ValidOpcodesMatchList) {
   int count = 0;
   for (int byte = 0; byte < 256; ++byte) count += is_valid_opcode(static_cast<std::uint8_t>(byte)) ? 1 : 0;
   EXPECT_EQ(count, 38);
@@ -22,7 +22,7 @@ TEST(Opcode, ValidOpcodesAreTheListedOnes) {
   EXPECT_FALSE(is_valid_opcode(0x80)) << "the CNP group's base, not what is on the wire";
 }
 
-TEST(Opcode, HeaderSizesAreThoseOfTheStandard) {
+TEST(Opcode, HeaderSizesMatchStandard) {
   EXPECT_EQ(header_size_B(Opcode::kSendMiddle), 12U);
   EXPECT_EQ(header_size_B(Opcode::kSendLastImm), 16U);
   EXPECT_EQ(header_size_B(Opcode::kWriteFirst), 28U);
@@ -46,7 +46,7 @@ TEST(Opcode, HeaderSizesAreThoseOfTheStandard) {
   for (int byte = 0; byte < 256; ++byte) EXPECT_LE(header_size_B(static_cast<Opcode>(byte)), kMaxHeaderSize_B);
 }
 
-TEST(Opcode, EachIsRequestOrResponseAndOnePlaceExceptTheCnp) {
+TEST(Opcode, OpcodesHaveOneDirectionAndPositionExceptCnp) {
   for (int byte = 0; byte < 256; ++byte) {
     const auto opcode = static_cast<Opcode>(byte);
     if (!is_valid_opcode(static_cast<std::uint8_t>(byte)) || opcode == Opcode::kCnp) {

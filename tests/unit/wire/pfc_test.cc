@@ -27,14 +27,14 @@ TEST(Pfc, PauseFrameBytes) {
   EXPECT_TRUE(std::equal(frame.begin(), frame.end(), expected.begin(), expected.end()));
 }
 
-TEST(Pfc, PauseTimesOfTheStandardRates) {
+TEST(Pfc, PauseTimesAtStandardRates) {
   EXPECT_EQ(pause_time_ps(1, 10'000'000'000), 51'200);
   EXPECT_EQ(pause_time_ps(1, 100'000'000'000), 5'120);
   EXPECT_EQ(pause_time_ps(1, 800'000'000'000), 640);
   EXPECT_EQ(pause_time_ps(kMaxQuanta, 100'000'000'000), 335'539'200);
 }
 
-TEST(Pfc, RefusesOtherFrames) {
+TEST(Pfc, RejectsOtherFrames) {
   auto frame = build_pfc_frame({});
   EXPECT_EQ(PauseView::parse(frame).error(), WireError::kNotMacControl);
   EXPECT_EQ(PfcView::parse(Bytes(frame).first(33)).error(), WireError::kTruncated);

@@ -32,7 +32,7 @@ RoceHeaders write_only() {
 
 const std::vector<std::uint8_t> kFiveBytes = {1, 2, 3, 4, 5};
 
-TEST(RoceFrame, ReadsTheConnectXCnp) {
+TEST(RoceFrame, ReadsConnectXCnp) {
   const auto frame = parse_roce_frame(kCx4Cnp);
   ASSERT_TRUE(frame);
   EXPECT_EQ(frame->headers.opcode, Opcode::kCnp);
@@ -48,7 +48,7 @@ TEST(RoceFrame, ReadsTheConnectXCnp) {
   EXPECT_EQ(build(frame->headers, frame->payload), kCx4Cnp);
 }
 
-TEST(RoceFrame, ReadsTheRxeReadRequest) {
+TEST(RoceFrame, ReadsRxeReadRequest) {
   const auto frame = parse_roce_frame(kRxeReadRequest);
   ASSERT_TRUE(frame);
   EXPECT_EQ(frame->headers.opcode, Opcode::kReadRequest);
@@ -61,7 +61,7 @@ TEST(RoceFrame, ReadsTheRxeReadRequest) {
   EXPECT_EQ(build(frame->headers, frame->payload), kRxeReadRequest);
 }
 
-TEST(RoceFrame, SizesSeenOnRealLinks) {
+TEST(RoceFrame, SizesMatchRealLinks) {
   RoceHeaders headers;
   headers.opcode = Opcode::kAck;
   EXPECT_EQ(roce_frame_size_B(headers, 0), 62U);
@@ -76,7 +76,7 @@ TEST(RoceFrame, SizesSeenOnRealLinks) {
   EXPECT_EQ(roce_frame_size_B(headers, 4096), 4178U);
 }
 
-TEST(RoceFrame, BuilderPadsWithZerosAndAlwaysMarksACnp) {
+TEST(RoceFrame, BuilderPadsWithZerosAndMarksCnp) {
   const auto frame = build(write_only(), kFiveBytes);
   EXPECT_EQ(frame.size(), 14U + 20 + 8 + 12 + 16 + 8 + 4);
   EXPECT_EQ(frame[43] >> 4 & 3, 3) << "pad count";
@@ -86,7 +86,7 @@ TEST(RoceFrame, BuilderPadsWithZerosAndAlwaysMarksACnp) {
   EXPECT_TRUE(parse_roce_frame(build(cnp, {}))->headers.becn);
 }
 
-TEST(RoceFrame, PayloadMayLieInTheOutput) {
+TEST(RoceFrame, PayloadMayOverlapOutput) {
   const RoceHeaders headers = write_only();
   const auto expected = build(headers, kFiveBytes);
   for (const std::size_t at : {std::size_t{0}, std::size_t{20}, std::size_t{70}, std::size_t{75}}) {
@@ -98,7 +98,7 @@ TEST(RoceFrame, PayloadMayLieInTheOutput) {
 }
 
 // Every bit of the IP packet is either covered by the ICRC, masked, or checked by its length.
-TEST(RoceFrame, AFlippedBitIsNoticedUnlessRoutersMayFlipIt) {
+TEST(RoceFrame, DetectsFlippedBitsExceptMutableFields) {
   auto frame = build(write_only(), kFiveBytes);
   const std::vector<std::size_t> masked = {15, 22, 24, 25, 40, 41, 46};  // TOS, TTL, checksums, BTH byte 4
   for (std::size_t at = 14; at < frame.size(); ++at) {
@@ -112,7 +112,7 @@ TEST(RoceFrame, AFlippedBitIsNoticedUnlessRoutersMayFlipIt) {
   }
 }
 
-TEST(RoceFrame, WrongIpv4ChecksumIsReportedNotRefused) {
+TEST(RoceFrame, ReportsWrongIpv4ChecksumWithoutRejecting) {
   auto frame = build(write_only(), kFiveBytes);
   frame[24] ^= 1;
   const auto parsed = parse_roce_frame(frame);
@@ -121,7 +121,7 @@ TEST(RoceFrame, WrongIpv4ChecksumIsReportedNotRefused) {
   EXPECT_TRUE(parsed->icrc_ok);
 }
 
-TEST(RoceFrame, BytesAfterTheIpPacketAreTheTrailer) {
+TEST(RoceFrame, BytesAfterIpPacketAreTrailer) {
   auto frame = build(write_only(), kFiveBytes);
   frame.insert(frame.end(), {0xde, 0xad, 0xbe, 0xef});
   const auto parsed = parse_roce_frame(frame);
@@ -130,7 +130,7 @@ TEST(RoceFrame, BytesAfterTheIpPacketAreTheTrailer) {
   EXPECT_EQ(parsed->trailer.size(), 4U);
 }
 
-TEST(RoceFrame, EveryCutIsRefused) {
+TEST(RoceFrame, RejectsEveryTruncation) {
   const auto frame = build(write_only(), kFiveBytes);
   for (std::size_t size_B = 0; size_B < frame.size(); ++size_B) {
     const auto parsed = parse_roce_frame(Bytes(frame).first(size_B));
@@ -140,7 +140,7 @@ TEST(RoceFrame, EveryCutIsRefused) {
 }
 
 // Packets whose IP and UDP lengths agree, but leave no room for the headers of their opcode and the ICRC.
-TEST(RoceFrame, EveryShortTransportIsTruncated) {
+TEST(RoceFrame, ShortTransportHeadersAreTruncated) {
   const auto whole = build(write_only(), {});
   const std::size_t bth_at = 42;
   for (std::size_t size_B = bth_at; size_B < whole.size(); ++size_B) {
@@ -163,7 +163,7 @@ WireError error_after(Change change) {
   return parsed ? WireError{} : parsed.error();
 }
 
-TEST(RoceFrame, NamesWhatIsWrong) {
+TEST(RoceFrame, ErrorsNameProblem) {
   using Frame = std::vector<std::uint8_t>;
   EXPECT_EQ(error_after([](Frame& f) { f[13] = 0x06; }), WireError::kNotRoce);  // ARP
   EXPECT_EQ(error_after([](Frame& f) { f[23] = 6; }), WireError::kNotRoce);     // TCP
@@ -198,7 +198,7 @@ TEST(RoceFrame, NamesWhatIsWrong) {
             WireError::kIpOptions);
 }
 
-TEST(RoceFrame, IsRocev2LooksOnlyAtTheAddressing) {
+TEST(RoceFrame, IsRocev2ChecksOnlyAddressing) {
   auto frame = build(write_only(), kFiveBytes);
   EXPECT_TRUE(is_rocev2(frame));
   frame[42] = 0x15;

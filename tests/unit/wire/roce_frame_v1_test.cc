@@ -17,7 +17,7 @@ std::vector<std::uint8_t> build(const RoceHeaders& headers, Bytes payload) {
   return frame;
 }
 
-TEST(RoceFrameV1, ReadsTheWriteOnly) {
+TEST(RoceFrameV1, ReadsWriteOnly) {
   const auto frame = parse_rocev1_frame(kRoceV1WriteOnly);
   ASSERT_TRUE(frame);
   EXPECT_EQ(frame->headers.opcode, Opcode::kWriteOnly);
@@ -31,7 +31,7 @@ TEST(RoceFrameV1, ReadsTheWriteOnly) {
   EXPECT_EQ(build(frame->headers, frame->payload), kRoceV1WriteOnly);
 }
 
-TEST(RoceFrameV1, ReadsTheAck) {
+TEST(RoceFrameV1, ReadsAck) {
   const auto frame = parse_rocev1_frame(kRoceV1Ack);
   ASSERT_TRUE(frame);
   EXPECT_EQ(frame->headers.opcode, Opcode::kAck);
@@ -40,7 +40,7 @@ TEST(RoceFrameV1, ReadsTheAck) {
   EXPECT_EQ(build(frame->headers, frame->payload), kRoceV1Ack);
 }
 
-TEST(RoceFrameV1, RefusesOtherFramesAndCuts) {
+TEST(RoceFrameV1, RejectsOtherAndTruncatedFrames) {
   EXPECT_EQ(parse_rocev1_frame(kCx4Cnp).error(), WireError::kNotRoce);
   for (std::size_t size_B = 0; size_B < kRoceV1Ack.size(); ++size_B) {
     EXPECT_EQ(parse_rocev1_frame(Bytes(kRoceV1Ack).first(size_B)).error(), WireError::kTruncated) << size_B;
@@ -50,7 +50,7 @@ TEST(RoceFrameV1, RefusesOtherFramesAndCuts) {
   EXPECT_EQ(parse_rocev1_frame(frame).error(), WireError::kNotRoce);
 }
 
-TEST(RoceFrameV1, IcrcSeesThePayload) {
+TEST(RoceFrameV1, IcrcCoversPayload) {
   auto frame = kRoceV1WriteOnly;
   frame[frame.size() - 12] ^= 1;
   EXPECT_FALSE(parse_rocev1_frame(frame)->icrc_ok);

@@ -9,7 +9,7 @@
 namespace weft::wire {
 namespace {
 
-TEST(Udp, LengthMustBeTheDatagrams) {
+TEST(Udp, LengthMustMatchDatagram) {
   const auto datagram = hex("c000 12b7 000a 1234 aabb");
   const auto view = UdpView::parse(datagram);
   ASSERT_TRUE(view);

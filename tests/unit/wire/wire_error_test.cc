@@ -8,7 +8,7 @@
 namespace weft::wire {
 namespace {
 
-TEST(WireError, EveryErrorHasItsOwnWords) {
+TEST(WireError, ErrorsHaveDistinctTexts) {
   std::set<std::string> texts;
   const int last = static_cast<int>(WireError::kNotCm);
   for (int error = 0; error <= last; ++error) texts.insert(describe(static_cast<WireError>(error)));

@@ -40,7 +40,7 @@ TEST(Connection, BothEndsAreReadyAndAgree) {
   EXPECT_NE(c.qps[0].client, c.qps[1].client);
 }
 
-TEST(Connection, TheSmallerMtuWins) {
+TEST(Connection, SmallerMtuWins) {
   HostPair pair;
   EXPECT_EQ(connect(end(pair, 0, 4096), end(pair, 1, 1024), {}).mtu_B, 1024U);
   EXPECT_EQ(connect(end(pair, 0, 2048), end(pair, 1, 4096), {}).mtu_B, 2048U);
@@ -53,7 +53,7 @@ TEST(Connection, TheSmallerMtuWins) {
 
 // What the requester may have outstanding is what the responder can remember (rdma_cm: min of initiator depth and
 // responder resources).
-TEST(Connection, OutstandingReadsAreWhatBothNicsCan) {
+TEST(Connection, OutstandingReadsAreMinimumOfBothNics) {
   HostPairOptions options;
   options.model[0].max_rd_atomic = 16;
   options.model[1].max_rd_atomic = 4;
@@ -63,7 +63,7 @@ TEST(Connection, OutstandingReadsAreWhatBothNicsCan) {
   EXPECT_EQ(pair.device(1).qp(c.qps[0].server).attributes.max_rd_atomic, 4U);
 }
 
-TEST(Connection, ADeadPeerStaysInReset) {
+TEST(Connection, DeadPeerStaysInReset) {
   HostPair pair;
   ConnectionSettings settings;
   settings.connect_server = false;

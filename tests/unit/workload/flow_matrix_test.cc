@@ -22,7 +22,7 @@ std::string in_matrix(std::string_view line) {
 
 constexpr const char* kForm = "write: SRC->DST id N start PICOSECONDS size BYTES";
 
-TEST(FlowMatrix, AsHtsimWritesIt) {
+TEST(FlowMatrix, ReadsHtsimFormat) {
   auto matrix = read_flow_matrix(
       "Nodes 16\n"
       "Connections 3\n"
@@ -59,7 +59,7 @@ TEST(FlowMatrix, CommentsBlanksAndMissingIds) {
   EXPECT_TRUE(read_flow_matrix("Nodes 2\nConnections 0"));
 }
 
-TEST(FlowMatrix, MistakesInAConnection) {
+TEST(FlowMatrix, ReportsMistakesInConnection) {
   auto form = [](std::string_view text) { return fmt::format("3 {} | {}", text, kForm); };
   EXPECT_EQ(problems(in_matrix("0->1 id 1 start 0 size 1")), "none");
   EXPECT_EQ(problems(in_matrix("0->4 id 1 start 0 size 1")), "3 node 4 of 4 | nodes are 0 to 3");
@@ -84,7 +84,7 @@ TEST(FlowMatrix, MistakesInAConnection) {
   EXPECT_EQ(problems(in_matrix("0->1 start 0 size")), "3 size is nothing | a whole number from 1 to 1125899906842624");
 }
 
-TEST(FlowMatrix, MistakesInTheHeader) {
+TEST(FlowMatrix, ReportsMistakesInHeader) {
   EXPECT_EQ(problems("Nodes\nConnections x\n"),
             "1 Nodes without its number | write one number behind it\n"
             "2 Connections without its number | write one number behind it");
@@ -109,7 +109,7 @@ TEST(FlowMatrix, MistakesInTheHeader) {
             "1 the file ends without Connections | add a line: Connections 0");
 }
 
-TEST(FlowMatrix, AnotherKindOfFile) {
+TEST(FlowMatrix, RejectsOtherFiles) {
   EXPECT_EQ(problems(in_matrix("nodes:")), std::string("3 \"nodes:\" is not part of a connection matrix | ") + kForm);
   EXPECT_EQ(problems(in_matrix("trigger id 1 oneshot")), std::string("3 \"trigger\" is not modelled | ") + kForm);
   EXPECT_EQ(problems(in_matrix("\x1b[2J\xff")),

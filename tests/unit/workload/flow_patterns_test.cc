@@ -37,7 +37,7 @@ TEST(FlowPatterns, AllToAllIsStaggered) {
   EXPECT_TRUE(all_to_all(1, 1).empty());
 }
 
-TEST(FlowPatterns, PermutationHasNoFixedPointAndEveryReceiverOnce) {
+TEST(FlowPatterns, PermutationHasNoFixedPointAndUniqueReceivers) {
   for (std::uint32_t n : {2U, 3U, 16U, 1000U}) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       std::vector<Flow> flows = permutation(n, 1, seed);
@@ -57,7 +57,7 @@ TEST(FlowPatterns, PermutationHasNoFixedPointAndEveryReceiverOnce) {
 }
 
 // Four endpoints have nine derangements: six cycles of four and three pairs of swaps.
-TEST(FlowPatterns, PermutationsAreEven) {
+TEST(FlowPatterns, PermutationsAreUniform) {
   constexpr int kDraws = 9000;
   std::map<std::vector<std::uint32_t>, int> seen;
   for (std::uint64_t seed = 0; seed < kDraws; ++seed) {
@@ -81,7 +81,7 @@ DistributionPattern pattern() {
 }
 
 // 8 endpoints x 0.5 x 12.5 GB/s x 0.1 s / 40,869.8 B = 122,339 flows, of which a Poisson process varies by 350.
-TEST(FlowPatterns, DistributionMeetsItsLoad) {
+TEST(FlowPatterns, DistributionMeetsLoad) {
   std::vector<Flow> flows = distribution(pattern());
   EXPECT_NEAR(static_cast<double>(flows.size()), 122'339, 4 * 350);
   double bytes = 0;
@@ -103,7 +103,7 @@ TEST(FlowPatterns, DistributionMeetsItsLoad) {
       std::is_sorted(flows.begin(), flows.end(), [](const Flow& a, const Flow& b) { return a.start_ps < b.start_ps; }));
 }
 
-TEST(FlowPatterns, ACountIsTheBeginningOfTheSameFlows) {
+TEST(FlowPatterns, CountTruncatesSameFlows) {
   std::vector<Flow> all = distribution(pattern());
   DistributionPattern counted = pattern();
   counted.duration_ps = 0;
@@ -114,7 +114,7 @@ TEST(FlowPatterns, ACountIsTheBeginningOfTheSameFlows) {
 }
 
 // An endpoint's own arrivals stay as they are when others join.
-TEST(FlowPatterns, ArrivalsDependOnSeedAndEndpointAlone) {
+TEST(FlowPatterns, ArrivalsDependOnlyOnSeedAndEndpoint) {
   DistributionPattern more = pattern();
   more.endpoints = 9;
   auto starts = [](const std::vector<Flow>& flows) {
@@ -129,7 +129,7 @@ TEST(FlowPatterns, ArrivalsDependOnSeedAndEndpointAlone) {
   EXPECT_NE(starts(distribution(pattern())), starts(distribution(more)));
 }
 
-TEST(FlowPatterns, HardlyAnyLoadIsNoOverflow) {
+TEST(FlowPatterns, TinyLoadDoesNotOverflow) {
   DistributionPattern rare = pattern();
   rare.load = 1e-300;
   rare.duration_ps = 0;

@@ -38,7 +38,7 @@ TEST(FlowResult, SummaryByHand) {
   EXPECT_EQ(summary.slowdown_p50, 0);
 }
 
-TEST(FlowResult, NothingDone) {
+TEST(FlowResult, NoFlowCompleted) {
   std::vector<FlowRow> rows = {row(1, 0, us(1), FlowState::kFailed)};
   FlowSummary summary = summarise(rows);
   EXPECT_EQ(summary.failed, 1U);

@@ -41,7 +41,7 @@ constexpr std::uint64_t kPacketExtra_B = 14 + 4 + 20 + 20 + 8 + 12 + 4;
 // receive pipeline; 100 response latency, an ACK of 86 B; 100 DMA write of the CQE.
 constexpr Time_ps kBase_ps = ns(50 + 100 + 100 + 200 + 1100 + 100 + 1100 + 100) + (kPacketExtra_B + 4) * 80;
 
-TEST_F(FlowRunTest, CompletionTimeOnAnIdleCable) {
+TEST_F(FlowRunTest, CompletionTimeOnIdleCable) {
   for (std::uint64_t size_B : {1ULL, 4096ULL, 4097ULL, 2'000'000ULL, 100'000'000ULL}) {
     FlowOptions options;
     options.flows = {{0, 1, size_B, us(5)}};
@@ -56,7 +56,7 @@ TEST_F(FlowRunTest, CompletionTimeOnAnIdleCable) {
   }
 }
 
-TEST_F(FlowRunTest, TwoFlowsShareACable) {
+TEST_F(FlowRunTest, TwoFlowsShareCable) {
   for (FlowOp op : {FlowOp::kWrite, FlowOp::kSend}) {
     for (std::uint32_t message_B : {0U, 65536U}) {
       FlowOptions options;
@@ -77,7 +77,7 @@ TEST_F(FlowRunTest, TwoFlowsShareACable) {
   }
 }
 
-TEST_F(FlowRunTest, FlowsStartWhenTheyAreDue) {
+TEST_F(FlowRunTest, FlowsStartOnTime) {
   FlowOptions options;
   options.flows = {{0, 1, 1000, 0}, {1, 0, 1000, us(10)}, {0, 1, 1000, us(10)}, {0, 1, 1000, us(50)}};
   std::vector<FlowRow> rows = run(options);
@@ -91,7 +91,7 @@ TEST_F(FlowRunTest, FlowsStartWhenTheyAreDue) {
 }
 
 // Posting costs CPU time: 20 ns WQE, 30 doorbell, 10 loop.
-TEST_F(FlowRunTest, FlowsAtOnceArePostedOneByOne) {
+TEST_F(FlowRunTest, PostsSimultaneousFlowsOneByOne) {
   FlowOptions options;
   for (std::uint32_t i = 0; i < 5; ++i) options.flows.push_back({0, 1, 64, us(1), 100 + i});
   std::vector<FlowRow> rows = run(options);
@@ -114,13 +114,13 @@ TEST_F(FlowRunTest, ManySmallMessages) {
       EXPECT_EQ(pair_->device(side).counters.out_of_buffer, 0U);
       const nic::QueuePair& qp = pair_->device(side).qp(rows[side].qpn);
       EXPECT_EQ(qp.req.tail, 100U);
-      EXPECT_EQ(qp.req.wqes.size(), 16U);
+      EXPECT_EQ(qp.req.mask + 1, 16U);
     }
   }
 }
 
 // A program that waits for the start of a flow goes on with the others.
-TEST_F(FlowRunTest, MessagesGoOnBeforeALaterStart) {
+TEST_F(FlowRunTest, MessagesContinueBeforeLaterStart) {
   FlowOptions options;
   options.message_B = 1000;
   options.flows = {{0, 1, 99'001, 0}, {0, 1, 1000, ms(1)}};
@@ -130,7 +130,7 @@ TEST_F(FlowRunTest, MessagesGoOnBeforeALaterStart) {
 }
 
 // A cable that breaks in the middle: the flow ends with the first error, and its last messages are never posted.
-TEST_F(FlowRunTest, PeerThatDiesLater) {
+TEST_F(FlowRunTest, ReportsPeerThatDiesLater) {
   HostPairOptions dying;
   fabric::FaultRule rule;
   rule.start_ps = kStart_ps + us(10);
@@ -159,7 +159,7 @@ TEST_F(FlowRunTest, EmptyFlowIsOneEmptyMessage) {
   }
 }
 
-TEST_F(FlowRunTest, DeadPeerIsAnError) {
+TEST_F(FlowRunTest, ReportsDeadPeer) {
   HostPairOptions dead;
   dead.faults[0] = {fabric::FaultRule{}};  // drops everything
   FlowOptions options;
@@ -195,11 +195,69 @@ TEST_F(FlowRunTest, ThousandsOfFlows) {
   EXPECT_EQ(summarise(rows).done, 20'000U);
   EXPECT_EQ(pair_->device(0).cq_count(), 1U);
   const nic::QueuePair& qp = pair_->device(0).qp(rows[0].qpn);
-  std::size_t bytes = sizeof qp + qp.req.wqes.capacity() * sizeof(nic::SendWqe) +
+  std::size_t bytes = sizeof qp + (qp.req.mask + 1) * sizeof(nic::SendWqe) +
                       qp.resp.receives.capacity() * sizeof(nic::ReceiveRequest) +
                       qp.resp.replies.capacity() * sizeof(nic::Reply) +
                       qp.resp.atomics.capacity() * sizeof(nic::SavedAtomic);
   EXPECT_LT(bytes, 1024U);
+}
+
+// Back and forth: each flow starts when the host that it starts from has received the one before it.
+TEST_F(FlowRunTest, ChainRunsStepByStep) {
+  constexpr std::uint32_t kSteps = 20;
+  constexpr std::uint64_t kSize_B = 100'000;
+  for (FlowOp op : {FlowOp::kWrite, FlowOp::kSend}) {
+    FlowOptions options;
+    options.op = op;
+    for (std::uint32_t i = 0; i < kSteps; ++i) {
+      options.flows.push_back({i % 2, 1 - i % 2, kSize_B, i == 0 ? 0 : ns(700)});
+      if (i > 0) options.dependencies.push_back({i, i - 1});
+    }
+    const std::vector<FlowRow> rows = run(options);
+    for (std::uint32_t i = 0; i < kSteps; ++i) {
+      ASSERT_EQ(rows[i].state, FlowState::kDone) << i;
+      // The CPU has seen the end of the last one before it posts, and is done with that well within the delay.
+      EXPECT_EQ(rows[i].first_post_ps, rows[i].start_ps);
+      if (i == 0) continue;
+      // From doorbell to the receiver's CQE: 50 ns to the doorbell, 100 MMIO, 100 transmit, 200 DMA read, the bytes on
+      // the line, 1000 of cable and 100 of receive pipeline, 100 DMA write; PCIe as above. And the delay.
+      const std::uint64_t packets = (kSize_B + 4095) / 4096;
+      const std::uint64_t header_B = op == FlowOp::kWrite ? 16 + 4 : 0;  // RETH, ImmDt
+      const Time_ps way_ps = ns(50 + 100 + 100 + 200 + 1100 + 100) +
+                             static_cast<Time_ps>(kSize_B + packets * kPacketExtra_B + header_B) * 80;
+      EXPECT_GE(rows[i].start_ps - rows[i - 1].start_ps, way_ps + ns(700)) << i;
+      EXPECT_LE(rows[i].start_ps - rows[i - 1].start_ps, way_ps + ns(700) + ns(2 * 70 + 10)) << i;
+    }
+  }
+}
+
+// Without a delay the CPU posts as soon as it has polled.
+TEST_F(FlowRunTest, PostsWaitingFlowAfterPoll) {
+  FlowOptions options;
+  options.flows = {{0, 1, 5'000, 0}, {0, 1, 5'000, 0}, {1, 0, 5'000, 0}};
+  options.dependencies = {{1, 0}, {2, 0}, {2, 1}};
+  const std::vector<FlowRow> rows = run(options);
+  EXPECT_EQ(rows[1].start_ps, rows[0].end_ps) << "the sender's completion";
+  EXPECT_EQ(rows[1].first_post_ps, rows[1].start_ps + pair_->host(0).model().poll_hit_ps);
+  EXPECT_LT(rows[2].start_ps, rows[1].end_ps) << "the receiver has it before the sender's ACK";
+  EXPECT_GT(rows[2].start_ps, rows[1].start_ps);
+}
+
+TEST_F(FlowRunTest, FailedPredecessorKeepsFlowWaiting) {
+  HostPairOptions dead;
+  dead.faults[0] = {fabric::FaultRule{}};  // drops everything
+  FlowOptions options;
+  options.timeout = 8;
+  options.retry_cnt = 1;
+  options.flows = {{0, 1, 5'000, 0}, {0, 1, 5'000, 0}, {1, 0, 5'000, 0}};
+  options.dependencies = {{1, 0}, {2, 0}};
+  const std::vector<FlowRow> rows = run(options, dead);
+  EXPECT_EQ(rows[0].state, FlowState::kFailed);
+  for (std::size_t i : {1U, 2U}) {
+    EXPECT_EQ(rows[i].state, FlowState::kWaiting);
+    EXPECT_EQ(rows[i].start_ps, kNever_ps);
+  }
+  EXPECT_EQ(summarise(rows).unfinished, 2U);
 }
 
 }  // namespace

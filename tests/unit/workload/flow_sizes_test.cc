@@ -12,7 +12,7 @@ double ln(std::uint64_t bits) {
   return std::ldexp(static_cast<double>(negative_log(bits)), -32);
 }
 
-TEST(FlowSizes, LogarithmAtKnownPlaces) {
+TEST(FlowSizes, LogarithmAtKnownValues) {
   EXPECT_EQ(negative_log(UINT64_MAX), 0U);
   EXPECT_NEAR(ln((1ULL << 63) - 1), 0.693147180559945, 1e-9);
   EXPECT_NEAR(ln(0), 44.3614195558365, 1e-9);  // 64 ln 2
@@ -20,7 +20,7 @@ TEST(FlowSizes, LogarithmAtKnownPlaces) {
   EXPECT_LE(negative_log(UINT64_MAX - 1), 1U);
 }
 
-RC_GTEST_PROP(FlowSizes, LogarithmIsThatOfTheLibrary, (std::uint64_t key, std::uint8_t shift)) {
+RC_GTEST_PROP(FlowSizes, LogarithmMatchesLibrary, (std::uint64_t key, std::uint8_t shift)) {
   std::uint64_t bits = mix64(key) >> (shift % 64);
   double expected = -std::log(std::ldexp(static_cast<double>(bits) + 1, -64));
   RC_ASSERT(std::abs(ln(bits) - expected) < 2 * std::ldexp(1.0, -32));
@@ -33,7 +33,7 @@ TEST(FlowSizes, Means) {
   EXPECT_NEAR(mean_size_B(size_points(SizeDistribution::kAliStorage)), 40'869.8, 1e-3);
 }
 
-TEST(FlowSizes, DrawsFollowTheTable) {
+TEST(FlowSizes, DrawsFollowTable) {
   constexpr int kDraws = 200'000;
   for (SizeDistribution kind :
        {SizeDistribution::kWebSearch, SizeDistribution::kHadoop, SizeDistribution::kAliStorage}) {

@@ -19,7 +19,7 @@ TEST(FlowStats, NearestRank) {
   EXPECT_EQ(percentile(sorted, 0), 15);
 }
 
-TEST(FlowStats, TailOfAThousand) {
+TEST(FlowStats, TailOfThousand) {
   std::vector<int> values;
   for (int i = 1; i <= 1000; ++i) values.push_back(i);
   std::span<const int> sorted(values);

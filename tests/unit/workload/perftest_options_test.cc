@@ -36,7 +36,7 @@ std::string complaint(std::string_view test, std::string_view line) {
   return errors.empty() ? "" : errors.front();
 }
 
-TEST(PerftestOptions, DefaultsOfEachTest) {
+TEST(PerftestOptions, DefaultsPerTest) {
   struct Expected {
     const char* test;
     std::uint64_t size_B, iterations;
@@ -69,7 +69,7 @@ TEST(PerftestOptions, DefaultsOfEachTest) {
   }
 }
 
-TEST(PerftestOptions, OneValueManySpellings) {
+TEST(PerftestOptions, AcceptsAlternativeSpellings) {
   for (const char* line :
        {"-s 4096", "-s4096", "--size=4096", "--size 4096", "-s 4K", "-s 0x1000", "-Fs4096", "-s1 -s4K", "--siz=4096"}) {
     EXPECT_EQ(parsed("write_bw", line).size_B, 4096u) << line;
@@ -78,7 +78,7 @@ TEST(PerftestOptions, OneValueManySpellings) {
   EXPECT_EQ(parsed("write_bw", "-s 2147483647").size_B, 2147483647u);
 }
 
-TEST(PerftestOptions, EveryModelledFlag) {
+TEST(PerftestOptions, AcceptsEveryModelledFlag) {
   const PerftestOptions bw =
       parsed("send_bw",
              "-n 6400 -b -q 4 -t 256 -r 1024 -Q 32 -l 64 -I 64 -m 2048 -u 16 -N -c RC --tclass=106 "
@@ -123,7 +123,7 @@ TEST(PerftestOptions, LongFlagsMayBeShortened) {
             "--report-cycles, --report-counters, --report-both, --report-per-port; write it out");
 }
 
-TEST(PerftestOptions, DurationCountsTheMiddle) {
+TEST(PerftestOptions, DurationExcludesMargins) {
   // facts AI 3: 5 -> 3 s, 10 -> 6 s, 30 -> 16 s, 60 -> 30 s.
   const std::pair<int, std::uint32_t> windows[] = {{1, 1}, {5, 3}, {10, 6}, {30, 16}, {60, 30}};
   for (const auto& [duration_s, window_s] : windows) {
@@ -158,7 +158,7 @@ TEST(PerftestOptions, CqModeration) {
   EXPECT_EQ(parsed("send_bw", "-c UD").cq_mod, 100u);
 }
 
-TEST(PerftestOptions, DepthsFitTheIterations) {
+TEST(PerftestOptions, DepthsFitIterations) {
   EXPECT_EQ(parsed("write_bw", "-n 20").tx_depth, 20u);
   EXPECT_EQ(parsed("send_bw", "-n 25").rx_depth, 26u);  // made even
   EXPECT_EQ(parsed("send_bw", "-n 25 -a").rx_depth, 25u);
@@ -197,7 +197,7 @@ TEST(PerftestOptions, Datagrams) {
   EXPECT_EQ(complaint("write_bw", "-c UD"), "-c UD: UD carries only SEND; use send_bw or send_lat, or -c RC");
 }
 
-TEST(PerftestOptions, RefusesWhatPerftestRefuses) {
+TEST(PerftestOptions, RejectsSameFlagsAsPerftest) {
   EXPECT_EQ(complaint("write_bw", "-n 4"), "-n 4: should be between 5 and 100000000");
   EXPECT_EQ(complaint("write_bw", "-q 16385"), "-q 16385: should be between 1 and 16384");
   EXPECT_EQ(complaint("write_bw", "-t 0"), "-t 0: should be between 1 and 15000");
@@ -226,7 +226,7 @@ TEST(PerftestOptions, RefusesWhatPerftestRefuses) {
   EXPECT_EQ(complaint("write_bw", "-H"), "-H: single samples exist only in latency tests; use write_lat");
 }
 
-TEST(PerftestOptions, NothingIsGuessedOrSilentlyIgnored) {
+TEST(PerftestOptions, RejectsUnknownAndAmbiguousFlags) {
   EXPECT_EQ(complaint("write_bw", "-s 010"),
             "-s 010: perftest would read this as octal; write it without the leading 0");
   EXPECT_EQ(complaint("write_bw", "-q 08"), "-q 08: perftest would read this as octal; write it without the leading 0");
@@ -263,7 +263,7 @@ TEST(PerftestOptions, NothingIsGuessedOrSilentlyIgnored) {
             "read_lat, atomic_bw, atomic_lat");
 }
 
-TEST(PerftestOptions, EveryMistakeIsReportedAtOnce) {
+TEST(PerftestOptions, ReportsAllMistakesTogether) {
   const std::vector<std::string> errors = refused("write_lat", "-s 64k -b --odp --sizes=3 -n x -m 1000 vm01");
   ASSERT_EQ(errors.size(), 7u);
   const auto mentions = [&](const char* text) {
@@ -275,7 +275,7 @@ TEST(PerftestOptions, EveryMistakeIsReportedAtOnce) {
 }
 
 // A value that was not understood must not cause a second complaint from a rule that reads it.
-TEST(PerftestOptions, OneMistakeIsOneComplaint) {
+TEST(PerftestOptions, ReportsOneMistakeOnce) {
   complaint("write_bw", "-n x -l 7");
   complaint("atomic_bw", "-s x");
   complaint("send_bw", "-c UD -s x");
@@ -283,7 +283,7 @@ TEST(PerftestOptions, OneMistakeIsOneComplaint) {
   complaint("write_bw", "-D 10 -f x");
 }
 
-TEST(PerftestFlags, EachLetterAndNameMeansOneThing) {
+TEST(PerftestFlags, LettersAndNamesAreUnique) {
   std::vector<char> letters;
   std::vector<std::string_view> names;
   for (const PerftestFlag& flag : perftest_flags()) {
@@ -296,7 +296,7 @@ TEST(PerftestFlags, EachLetterAndNameMeansOneThing) {
   EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
 }
 
-TEST(SplitWords, AsAShellWithoutExpansions) {
+TEST(SplitWords, SplitsLikeShellWithoutExpansions) {
   using Words = std::vector<std::string>;
   EXPECT_EQ(split_words("  -s 64\t-a \n"), (Words{"-s", "64", "-a"}));
   EXPECT_EQ(split_words("--out_json_file='a b.json' \"c d\"e"), (Words{"--out_json_file=a b.json", "c de"}));

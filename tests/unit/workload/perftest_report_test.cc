@@ -85,7 +85,7 @@ TEST(PerftestReport, DurationRow) {
             " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n");
 }
 
-TEST(PerftestReport, BothDirectionsAreAdded) {
+TEST(PerftestReport, AddsBothDirections) {
   const PerftestOptions both = options("write_bw", "-b --report_gbits");
   PerftestRow row = bandwidth(65536, 5000, 106'990'777'395);
   row.bw.push_back({.messages = 5000, .elapsed_ps = 2 * 106'990'777'395, .peak_messages = 1, .peak_ps = 21'398'155});
@@ -120,7 +120,7 @@ TEST(PerftestReport, WholeBandwidthReport) {
                 " 65536      5000             2920.81            2920.81\t\t   0.046733\n" + kDashes);
 }
 
-TEST(PerftestReport, BannerFollowsTheTest) {
+TEST(PerftestReport, BannerFollowsTest) {
   PerftestResult result = two_hosts();
   const auto text = [&](std::string_view test, std::string_view line) {
     return format_perftest(options(test, line), result);
@@ -162,7 +162,7 @@ TEST(PerftestReport, BannerFollowsTheTest) {
   EXPECT_TRUE(shows(text("write_bw", ""), " ibv_wr* API     : OFF\n"));
 }
 
-TEST(PerftestReport, ZeroIsPrintedAsPrintfPrintsIt) {
+TEST(PerftestReport, PrintsZeroLikePrintf) {
   PerftestResult result = two_hosts();
   result.local[0].psn = 0;
   result.local[0].rkey = 0;
@@ -185,14 +185,14 @@ TEST(PerftestReport, LatencyFigures) {
   EXPECT_NEAR(numbers.t_stdev_us, 2.445, 0.005);
 }
 
-TEST(PerftestReport, MedianOfAnEvenNumberIsTheMiddleOfTwo) {
+TEST(PerftestReport, MedianOfEvenCountIsMeanOfMiddleTwo) {
   // Six iterations, five samples, three kept; seven iterations, six samples, four kept.
   const PerftestOptions write = options("write_lat", "-n 7");
   EXPECT_DOUBLE_EQ(perftest_numbers(write, latency(2, {us(5), us(1), us(2), us(9), us(8)})).t_typical_us, 2);
   EXPECT_DOUBLE_EQ(perftest_numbers(write, latency(2, {us(5), us(1), us(2), us(9), us(8), us(4)})).t_typical_us, 3);
 }
 
-TEST(PerftestReport, DeviationsBelowAMicrosecondVanish) {
+TEST(PerftestReport, RoundsDeviationsBelowMicrosecondToZero) {
   const PerftestRow row = latency(2, {ns(1400), ns(1410), ns(1420), ns(1430), ns(2300)});
   EXPECT_EQ(perftest_numbers(options("write_lat", "-n 6"), row).t_stdev_us, 0);
 }
@@ -243,7 +243,7 @@ TEST(PerftestReport, FewOrNoSamplesGiveZeros) {
   EXPECT_EQ(perftest_numbers(options("write_bw", ""), bandwidth(2, 0, 0)).bw_average_Gbps, 0);
 }
 
-TEST(PerftestReport, AFailureEndsTheTable) {
+TEST(PerftestReport, FailureEndsTable) {
   PerftestResult result = two_hosts();
   result.rows = {bandwidth(2, 5000, us(1000)), {}, bandwidth(8, 5000, us(1000))};
   result.rows[1].failure = "Completion with error at client";
@@ -252,7 +252,7 @@ TEST(PerftestReport, AFailureEndsTheTable) {
 }
 
 // perftest's own format strings, through the C library.
-TEST(PerftestReport, RowsAgreeWithPrintf) {
+TEST(PerftestReport, RowsMatchPrintf) {
   const PerftestOptions gbits = options("write_bw", "--report_gbits");
   for (const std::uint64_t size_B : {1ull, 2ull, 4096ull, 65536ull, 8388608ull, 2147483647ull}) {
     for (const std::uint64_t messages : {5ull, 5000ull, 12345678901ull}) {
@@ -273,7 +273,7 @@ TEST(PerftestReport, RowsAgreeWithPrintf) {
   }
 }
 
-TEST(PerftestReport, TestInfoHasPerftestsKeysInItsOrder) {
+TEST(PerftestReport, TestInfoHasPerftestKeysInOrder) {
   const auto keys = [](std::string_view test, std::string_view line) {
     std::string text;
     for (const auto& [key, value] : test_info(options(test, line), two_hosts())) text += key + "=" + value + " ";

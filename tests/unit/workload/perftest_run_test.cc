@@ -46,7 +46,7 @@ double Gbps(const BwMeasure& bw, std::uint64_t size_B) {
   return static_cast<double>(bw.messages * size_B) * 8000.0 / static_cast<double>(bw.elapsed_ps);
 }
 
-TEST(PerftestRun, LargeMessagesReachTheFramingLimit) {
+TEST(PerftestRun, LargeMessagesReachFramingLimit) {
   for (PerftestVerb verb : {PerftestVerb::kWrite, PerftestVerb::kSend, PerftestVerb::kRead}) {
     Bench bench;
     PerftestResult result = bench.run(options(verb, 65536, 500));
@@ -59,7 +59,7 @@ TEST(PerftestRun, LargeMessagesReachTheFramingLimit) {
   }
 }
 
-TEST(PerftestRun, BothWaysCountBothDirections) {
+TEST(PerftestRun, BidirectionalCountsBothDirections) {
   Bench bench;
   PerftestOptions o = options(PerftestVerb::kWrite, 65536, 500);
   o.bidirectional = true;
@@ -81,7 +81,7 @@ TEST(PerftestRun, AllSizesFromTwoTo8MiB) {
   }
 }
 
-TEST(PerftestRun, EveryQpDoesItsIterations) {
+TEST(PerftestRun, QpsDoAllIterations) {
   Bench bench;
   PerftestOptions o = options(PerftestVerb::kWrite, 4096, 100);
   o.qps = 4;
@@ -91,7 +91,7 @@ TEST(PerftestRun, EveryQpDoesItsIterations) {
   EXPECT_NE(result.local[0].qpn, result.local[3].qpn);
 }
 
-TEST(PerftestRun, LatencyHasOneSampleLessThanIterations) {
+TEST(PerftestRun, LatencyHasOneSampleFewerThanIterations) {
   for (PerftestVerb verb : {PerftestVerb::kWrite, PerftestVerb::kSend, PerftestVerb::kRead, PerftestVerb::kAtomic}) {
     Bench bench;
     PerftestOptions o = options(verb, 8, 50);
@@ -112,7 +112,7 @@ TEST(PerftestRun, LatencyHasOneSampleLessThanIterations) {
   }
 }
 
-TEST(PerftestRun, DurationCountsTheMiddle) {
+TEST(PerftestRun, DurationExcludesMargins) {
   HostPairOptions plain;
   plain.carry_payload = false;
   Bench bench(plain);
@@ -125,7 +125,7 @@ TEST(PerftestRun, DurationCountsTheMiddle) {
   EXPECT_EQ(result.rows[0].bw[0].elapsed_ps, kSecond_ps);
 }
 
-TEST(PerftestRun, AFailureEndsTheTest) {
+TEST(PerftestRun, FailureEndsTest) {
   HostPairOptions broken;
   broken.faults[0].emplace_back();
   Bench bench(broken);

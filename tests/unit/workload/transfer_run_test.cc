@@ -26,7 +26,7 @@ TransferResult run(const TransferOptions& options, const HostPairOptions& pair_o
   return transfer.result();
 }
 
-TEST(TransferRun, EveryOperationIsVerified) {
+TEST(TransferRun, VerifiesEveryOperation) {
   for (int op = 0; op < 8; ++op) {
     for (std::uint64_t size_B : {0ULL, 1ULL, 1024ULL, 5000ULL}) {
       TransferOptions options;
@@ -48,7 +48,7 @@ TEST(TransferRun, EveryOperationIsVerified) {
   }
 }
 
-TEST(TransferRun, DatagramsThatAreLostAreNotVerified) {
+TEST(TransferRun, LostDatagramsAreNotVerified) {
   TransferOptions options;
   options.op = TransferOp::kSend;
   options.ud = true;
@@ -66,7 +66,7 @@ TEST(TransferRun, DatagramsThatAreLostAreNotVerified) {
   EXPECT_EQ(result.verified, 8U);
 }
 
-TEST(TransferRun, EachMistakeIsReportedAsARealNicWould) {
+TEST(TransferRun, ReportsMistakesLikeRealNic) {
   const struct {
     Misuse misuse;
     TransferOp op;
@@ -96,7 +96,7 @@ TEST(TransferRun, EachMistakeIsReportedAsARealNicWould) {
   }
 }
 
-TEST(TransferRun, ALateReceiverCausesRnrAndIsWaitedFor) {
+TEST(TransferRun, WaitsForLateReceiverWithRnr) {
   TransferOptions options;
   options.op = TransferOp::kSend;
   options.size_B = 3000;
@@ -123,7 +123,7 @@ TEST(TransferRun, TooFewReceivesEndInRnrError) {
 }
 
 // A READ whose answer never comes, and no timeout: the run ends and says so.
-TEST(TransferRun, NothingMoreWillHappenIsStalled) {
+TEST(TransferRun, ReportsStall) {
   TransferOptions options;
   options.op = TransferOp::kRead;
   options.size_B = 100;

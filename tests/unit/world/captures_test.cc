@@ -11,7 +11,7 @@ namespace weft::lab {
 namespace {
 
 // 20 MB seen at two ports, in fewer windows than lie between two looks of a run: memory asks for more of them.
-TEST(Captures, TheWorldWaitsForACaptureThatIsFull) {
+TEST(Captures, WorldWaitsForFullCapture) {
   Lab lab = support::two_host_lab();
   lab.workloads.push_back(support::perftest("bw", support::write_bw(65536, 300)));
   const auto looks = [&](std::vector<PortRef> ports) {

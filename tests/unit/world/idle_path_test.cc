@@ -18,11 +18,11 @@ double slowdown_alone(bool cut_through, std::uint32_t destination, std::uint64_t
   fabric.add_flows("alone", {{0, destination, size_B, 0, 0}});
   auto result = run_lab(fabric.lab, {});
   EXPECT_TRUE(result.has_value());
-  EXPECT_EQ(result->workloads[0].flows->summary.done, 1u);
-  return result->workloads[0].flows->flows[0].slowdown;
+  EXPECT_EQ(result->workloads[0].as<workload::FlowsOutcome>()->summary.done, 1u);
+  return result->workloads[0].as<workload::FlowsOutcome>()->flows[0].slowdown;
 }
 
-TEST(IdlePath, AFlowAloneIsNotSlowedDown) {
+TEST(IdlePath, LoneFlowHasNoSlowdown) {
   for (bool cut_through : {false, true}) {
     for (std::uint32_t destination : {1u, 2u}) {
       for (std::uint64_t size_B : {64u, 4096u, 100'000u, 10'000'000u}) {
@@ -35,7 +35,7 @@ TEST(IdlePath, AFlowAloneIsNotSlowedDown) {
 }
 
 // No flow is quicker than alone: any mixture of rates along the path, and last packets of any length.
-TEST(IdlePath, NoFlowIsQuickerThanAlone) {
+TEST(IdlePath, NoFlowIsFasterThanAlone) {
   for (bool cut_through : {false, true}) {
     for (std::array<std::int64_t, 3> rates : std::initializer_list<std::array<std::int64_t, 3>>{
              {25, 100, 100}, {100, 100, 25}, {100, 25, 100}, {25, 100, 50}, {50, 25, 100}, {100, 50, 25}}) {
@@ -49,7 +49,7 @@ TEST(IdlePath, NoFlowIsQuickerThanAlone) {
         fabric.add_flows("alone", {{0, 1, size_B, 0, 0}});
         auto result = run_lab(fabric.lab, {});
         ASSERT_TRUE(result.has_value());
-        double slowdown = result->workloads[0].flows->flows[0].slowdown;
+        double slowdown = result->workloads[0].as<workload::FlowsOutcome>()->flows[0].slowdown;
         EXPECT_GE(slowdown, 1) << cut_through << " " << rates[0] << " " << rates[1] << " " << rates[2] << " " << size_B;
         EXPECT_LE(slowdown, 1.01) << cut_through << " " << rates[0] << " " << rates[1] << " " << rates[2] << " "
                                   << size_B;
@@ -61,7 +61,7 @@ TEST(IdlePath, NoFlowIsQuickerThanAlone) {
 // By hand, for one full packet from leaf to leaf over a spine, store and forward: post 20 + 30, MMIO 100, DMA read 200,
 // NIC 100; four links of 1 us and 4096 + 82 B at 80 ps/B, three switches of 400 ns, receive 100 and response 100;
 // back four links of 1 us and 86 B, three switches, receive 100; CQE 100 ns.
-TEST(IdlePath, OnePacketByHand) {
+TEST(IdlePath, OnePacketMatchesHandCalculation) {
   support::FabricLab fabric = support::leaf_spine(2, 2, 2);
   World world(fabric.lab, {});
   Time_ps packet_ps = (4096 + 12 + 70) * 80;
@@ -70,7 +70,7 @@ TEST(IdlePath, OnePacketByHand) {
   EXPECT_EQ(idle_fct_ps(world, {0, 0, 0}, {2, 0, 0}, 4096, 4096), expected_ps);
 }
 
-TEST(IdlePath, NothingWithoutARoute) {
+TEST(IdlePath, HasNoResultWithoutRoute) {
   support::FabricLab fabric = support::leaf_spine(2, 0, 2);
   World world(fabric.lab, {});
   EXPECT_FALSE(idle_fct_ps(world, {0, 0, 0}, {2, 0, 0}, 4096, 4096).has_value());

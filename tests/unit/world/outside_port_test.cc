@@ -57,7 +57,7 @@ std::vector<std::uint8_t> counting(std::size_t size_B) {
   return bytes;
 }
 
-TEST(OutsidePort, AWriteFromOutsideIsPlacedAndAcknowledged) {
+TEST(OutsidePort, PlacesAndAcknowledgesWriteFromOutside) {
   Played host;
   auto payload = counting(1021);  // three bytes of pad
   host.receive(OutsideHost::frame(host.write(1021), payload));
@@ -77,7 +77,7 @@ TEST(OutsidePort, AWriteFromOutsideIsPlacedAndAcknowledged) {
   EXPECT_EQ(host.link(0).in_flight() + host.link(1).in_flight(), 0U);
 }
 
-TEST(OutsidePort, AWriteToTheOutsideIsARightFrame) {
+TEST(OutsidePort, WriteToOutsideIsValidFrame) {
   Played host;
   const auto bytes = counting(8192);
   std::copy(bytes.begin(), bytes.end(), host.memory.begin());
@@ -105,7 +105,7 @@ TEST(OutsidePort, AWriteToTheOutsideIsARightFrame) {
   EXPECT_NE(host.device().cq(host.cq).peek(host.now_ps()), nullptr) << "the acknowledgement completes it";
 }
 
-TEST(OutsidePort, AWrongIcrcIsDroppedAndCounted) {
+TEST(OutsidePort, DropsAndCountsWrongIcrc) {
   Played host;
   auto bytes = OutsideHost::frame(host.write(64), counting(64));
   bytes[bytes.size() - 10] ^= 1;
@@ -116,7 +116,7 @@ TEST(OutsidePort, AWrongIcrcIsDroppedAndCounted) {
   EXPECT_EQ(host.memory[0], 0);
 }
 
-TEST(OutsidePort, OnlyItsOwnAddressGetsInAndOnlyToTheLab) {
+TEST(OutsidePort, AcceptsOnlyOwnSourceAndLabDestinations) {
   Played host;
   wire::RoceHeaders from = host.write(64), to = from, mac = from;
   from.src_ip = wire::ipv4_mapped(10, 0, 0, 8);
@@ -127,7 +127,7 @@ TEST(OutsidePort, OnlyItsOwnAddressGetsInAndOnlyToTheLab) {
   EXPECT_EQ(host.port().counters().in, 0U);
 }
 
-TEST(OutsidePort, WhatIsNotRoceIsCountedAndPKeysAreLookedAt) {
+TEST(OutsidePort, CountsNonRoceAndChecksPKeys) {
   Played host;
   host.receive(std::vector<std::uint8_t>(60, 0));
   host.receive(std::vector<std::uint8_t>{1, 2, 3});
@@ -138,7 +138,7 @@ TEST(OutsidePort, WhatIsNotRoceIsCountedAndPKeysAreLookedAt) {
   EXPECT_EQ(host.port().counters().malformed, 1U);
 }
 
-TEST(OutsidePort, ArpForTheLabIsAnsweredAndTheAskersMacIsLearned) {
+TEST(OutsidePort, AnswersArpAndLearnsMac) {
   Played host;
   const wire::MacAddress real{0x52, 0x54, 0, 0x12, 0x34, 0x56};
   std::vector<std::uint8_t> bytes(wire::kMaxNeighbourFrame_B);
@@ -158,7 +158,7 @@ TEST(OutsidePort, ArpForTheLabIsAnsweredAndTheAskersMacIsLearned) {
 }
 
 // A cable that holds every frame back for 5 us gives it on later, and the node is visited for it.
-TEST(OutsidePort, DelayedFramesAreReleased) {
+TEST(OutsidePort, ReleasesDelayedFrames) {
   fabric::FaultRule rule;
   rule.action = fabric::FaultAction::kDelay;
   rule.delay_ps = us(5);
@@ -169,7 +169,7 @@ TEST(OutsidePort, DelayedFramesAreReleased) {
   EXPECT_EQ(host.sent.size(), 1U);
 }
 
-TEST(OutsidePort, MoreThanTheCableCarriesIsDroppedAfterAWhile) {
+TEST(OutsidePort, DropsFramesBeyondCableRate) {
   Played host;
   auto bytes = OutsideHost::frame(host.write(1024), counting(1024));
   // 1,024 + 98 bytes at 80 ps: 10 ms hold 111,408 of them.

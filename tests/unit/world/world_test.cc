@@ -10,7 +10,7 @@ namespace {
 
 // Swift's window ends at what 100 Gb/s carry in the target, and the target has a share for each router on the path: h1
 // to h0 is switched within a subnet, h2 to h0 passes three routers. Round trips are some 6 and 12 us, below both.
-TEST(World, SwiftIsToldTheHops) {
+TEST(World, SwiftKnowsHopCount) {
   constexpr double kBytes_per_ns = 12.5;
   support::FabricLab fabric = support::leaf_spine(2, 1, 2);
   for (HostConfig& host : fabric.lab.hosts) {

@@ -1,4 +1,4 @@
-#include "results/metrics.h"
+#include "model/metrics.h"
 
 #include <fmt/format.h>
 
@@ -8,17 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "results/port_counters.h"
+#include "nic/counters.h"
 
 namespace weft::lab {
 namespace {
-
-constexpr std::string_view kBandwidth[] = {"bw_average_Gbps", "bw_peak_Gbps", "msg_rate_Mpps"};
-constexpr std::string_view kLatency[] = {"t_min_us", "t_max_us", "t_typical_us", "t_avg_us", "p99_us", "p999_us"};
-constexpr std::string_view kTransfer[] = {"completed", "failed", "bytes_ok", "wc_status"};
-constexpr std::string_view kFlows[] = {"done",       "failed",       "unfinished",  "goodput_Gbps",
-                                       "jain",       "fct_p50_us",   "fct_p99_us",  "fct_p999_us",
-                                       "fct_max_us", "slowdown_p50", "slowdown_p99"};
 
 // Of a port of a switch, where one priority can be asked for: ecn_marked.3.
 constexpr std::string_view kSwitchPort[] = {"rx_packets",  "tx_packets",   "ecn_marked",     "drops",
@@ -184,14 +177,6 @@ struct CounterNames {
 
 std::span<const std::string_view> metrics_of(MetricGroup group) {
   switch (group) {
-    case MetricGroup::kBandwidth:
-      return kBandwidth;
-    case MetricGroup::kLatency:
-      return kLatency;
-    case MetricGroup::kTransfer:
-      return kTransfer;
-    case MetricGroup::kFlows:
-      return kFlows;
     case MetricGroup::kSwitchPort:
       return kSwitchPort;
     case MetricGroup::kSwitch:
@@ -217,7 +202,22 @@ bool is_known_counter(std::string_view name) {
 std::span<const std::string> counted_counters() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> list;
-    for (const nic::NamedCounter& counter : port_counters(PortOutcome{})) list.emplace_back(counter.name);
+    for (const nic::NamedCounter& counter : nic::named(nic::Counters{})) list.emplace_back(counter.name);
+    for (const PauseCounterNames& n : pause_counter_names())
+      list.insert(list.end(), {n.rx, n.rx_duration, n.tx, n.tx_duration, n.rx_transition});
+    return list;
+  }();
+  return names;
+}
+
+const std::array<PauseCounterNames, fabric::kClasses>& pause_counter_names() {
+  static const auto names = [] {
+    std::array<PauseCounterNames, fabric::kClasses> list;
+    for (std::size_t p = 0; p < list.size(); ++p) {
+      list[p] = {fmt::format("rx_prio{}_pause", p), fmt::format("rx_prio{}_pause_duration", p),
+                 fmt::format("tx_prio{}_pause", p), fmt::format("tx_prio{}_pause_duration", p),
+                 fmt::format("rx_prio{}_pause_transition", p)};
+    }
     return list;
   }();
   return names;

@@ -1,14 +1,14 @@
-// One direction of a link: packets on their way to one node. Within a domain a push goes straight to
-// the receiver's ring; between domains it goes to the mailbox of that pair of domains, which the receiver empties in
-// the next window, so that every ring and pool has one owner. Pause frames have a ring of their own: a MAC acts on them
-// before the data that was sent ahead of them has passed the receiver's pipeline.
+// The receiving end of one direction of a link: packets on their way to one node. Owned by the node's domain; the
+// sending end is an Outlet. Pause frames have a ring of their own: a MAC acts on them before the data that was sent
+// ahead of them has passed the receiver's pipeline.
 #pragma once
 
+#include <algorithm>
 #include <array>
-#include <cstring>
+#include <cstddef>
+#include <cstdint>
 
 #include "engine/domain.h"
-#include "engine/mailbox.h"
 #include "engine/packet_ring.h"
 
 namespace weft::engine {
@@ -19,40 +19,27 @@ struct InboxWord {
   std::array<Time_ps, 64> next_ps;
   InboxWord() { next_ps.fill(kNever_ps); }
 };
-// Where a channel is in it; null for a node that looks at all of its channels.
+// Where an inlet is in it; null for a node that looks at all of its inlets.
 struct Inbox {
   InboxWord* word = nullptr;
   std::uint8_t bit = 0;
 };
 
-class alignas(64) Channel {
+class alignas(64) Inlet {
  public:
-  // A channel between domains needs a route for its mail.
-  Channel(Domain& source, Domain& destination, std::uint32_t destination_node, Inbox inbox = {},
-          MailRoute* route = nullptr)
-      : destination_(destination),
-        inbox_(inbox.word),
-        destination_node_(destination_node),
-        inbox_bit_(inbox.bit),
-        remote_(&source != &destination),
-        source_(source),
-        route_(route) {}
+  Inlet(Domain& domain, std::uint32_t node, Inbox inbox = {})
+      : domain_(domain), inbox_(inbox.word), node_(node), inbox_bit_(inbox.bit) {}
 
   // `packet.time_ps` must not go back and must lie at least one window after now.
-  void push(const Packet& packet) { push(packet, packet.time_ps); }
-  void push(const PacketBody& body, Time_ps time_ps) {
-    if (remote_) [[unlikely]] {
-      push_remote({body, time_ps});
-      return;
-    }
-    enter(body, time_ps);
+  void enter(const Packet& packet) { enter(packet, packet.time_ps); }
+  void enter(const PacketBody& body, Time_ps time_ps) {
+    if (ring_.empty()) announce(time_ps);
+    ring_.push(body, time_ps);
   }
-  void push_pause(const Packet& packet) {
-    if (remote_) {
-      push_remote(packet);
-    } else {
-      enter_pause(packet);
-    }
+  void enter_pause(const Packet& packet) {
+    if (pauses_.empty()) announce(packet.time_ps);
+    pauses_.push(packet);
+    has_pauses_ = true;
   }
 
   Time_ps next_ps() const { return next_ps_; }
@@ -86,14 +73,9 @@ class alignas(64) Channel {
   // Between runs of the engine: no mail is left then.
   std::uint32_t in_flight() const { return ring_.size() + pauses_.size(); }
 
-  Domain& destination() { return destination_; }
-  void enter_from_mail(const Packet& packet) {
-    packet.transport == kLinkControl ? enter_pause(packet) : enter(packet, packet.time_ps);
-  }
+  Domain& domain() { return domain_; }
 
  private:
-  void push_remote(const Packet& packet);
-  void mail_cold(Mailbox& box, const Packet& packet);
   void plan() {
     next_ps_ = ring_.empty() ? kNever_ps : ring_.front().time_ps;
     if (has_pauses_) [[unlikely]]
@@ -105,26 +87,16 @@ class alignas(64) Channel {
       inbox_->bits |= std::uint64_t{1} << inbox_bit_;
       inbox_->next_ps[inbox_bit_] = next_ps_;
     }
-    destination_.wake(destination_node_, time_ps);
-  }
-  void enter(const PacketBody& body, Time_ps time_ps) {
-    if (ring_.empty()) announce(time_ps);
-    ring_.push(body, time_ps);
-  }
-  void enter_pause(const Packet& packet) {
-    if (pauses_.empty()) announce(packet.time_ps);
-    pauses_.push(packet);
-    has_pauses_ = true;
+    domain_.wake(node_, time_ps);
   }
 
-  // Written by the receiving side only; what a packet needs is in one cache line.
+  // What a packet needs is in one cache line.
   Time_ps next_ps_ = kNever_ps;  // of the first packet in either ring
   PacketRing ring_;
-  Domain& destination_;
+  Domain& domain_;
   InboxWord* inbox_;
-  std::uint32_t destination_node_;
+  std::uint32_t node_;
   std::uint8_t inbox_bit_;
-  bool remote_;
   bool has_pauses_ = false;
 
  public:
@@ -132,8 +104,6 @@ class alignas(64) Channel {
 
  private:
   PacketRing pauses_;
-  Domain& source_;
-  MailRoute* route_;  // only between domains
 };
 
 }  // namespace weft::engine

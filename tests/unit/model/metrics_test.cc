@@ -1,4 +1,4 @@
-#include "results/metrics.h"
+#include "model/metrics.h"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ TEST(Metrics, CounterNamesAreUniqueAndExpanded) {
 }
 
 // What the NIC counts goes by a name that a driver has.
-TEST(Metrics, EveryCountedNameIsReal) {
+TEST(Metrics, CounterNamesExist) {
   for (const std::string& name : counted_counters()) EXPECT_TRUE(is_known_counter(name)) << name;
   // Five of pauses for each priority come from the port.
   EXPECT_EQ(counted_counters().size(), nic::named(nic::Counters{}).size() + 5 * 8);

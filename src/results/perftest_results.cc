@@ -1,0 +1,115 @@
+// What a perftest leaves in the report and in results.json.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+
+#include "results/json_rows.h"
+#include "results/perftest_json.h"
+#include "results/report_text.h"
+#include "results/workload_kind.h"
+#include "workload/perftest_report.h"
+
+namespace weft::lab {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using workload::PerftestNumbers;
+using workload::PerftestOptions;
+using workload::PerftestResult;
+using workload::PerftestRow;
+
+Json perftest_row(const PerftestOptions& options, const PerftestRow& row) {
+  PerftestNumbers n = workload::perftest_numbers(options, row);
+  Json j;
+  j["MsgSize"] = row.size_B;
+  j["n_iterations"] = row.iterations;
+  if (!row.failure.empty()) {
+    j["failure"] = row.failure;
+    return j;
+  }
+  if (!options.latency) {
+    j["BW_peak"] = places(options.report_gbits ? n.bw_peak_Gbps : n.bw_peak_MiBps, 2);
+    j["BW_average"] = places(options.report_gbits ? n.bw_average_Gbps : n.bw_average_MiBps, 2);
+    j["MsgRate"] = places(n.msg_rate_Mpps, 6);
+  } else if (options.duration_s > 0) {
+    j["t_avg"] = places(n.t_avg_us, 2);
+    j["tps_average"] = places(n.tps, 2);
+  } else {
+    j["t_min"] = places(n.t_min_us, 2);
+    j["t_max"] = places(n.t_max_us, 2);
+    j["t_typical"] = places(n.t_typical_us, 2);
+    j["t_avg"] = places(n.t_avg_us, 2);
+    j["t_stdev"] = places(n.t_stdev_us, 2);
+    j["percentile_99"] = places(n.p99_us, 2);
+    j["percentile_99.9"] = places(n.p999_us, 2);
+  }
+  return j;
+}
+
+Json perftest_object(const PerftestOptions& options, const PerftestResult& result) {
+  Json info = Json::object();
+  for (const auto& [key, value] : workload::test_info(options, result)) {
+    bool number =
+        !value.empty() && std::all_of(value.begin(), value.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+    if (number) {
+      info[key] = std::stoull(value);
+    } else {
+      info[key] = value;
+    }
+  }
+  Json j;
+  j["test_info"] = info;
+  if (options.all_sizes) {
+    j["results"] = Json::array();
+    for (const PerftestRow& row : result.rows) j["results"].push_back(perftest_row(options, row));
+  } else if (!result.rows.empty()) {
+    j["results"] = perftest_row(options, result.rows.front());
+  }
+  return j;
+}
+
+}  // namespace
+
+std::string perftest_json(const PerftestOptions& options, const PerftestResult& result) {
+  return perftest_object(options, result).dump(2) + "\n";
+}
+
+std::string report_section(const PerftestOptions& options, const PerftestResult& result, const Lab& lab,
+                           const WorkloadConfig& config) {
+  std::string command = "ib_" + workload::perftest_name(options);
+  for (const std::string& word : options.words) command += " " + word;
+  std::string out = heading(fmt::format("{}: {}, {}", config.name, command, ends_text(lab, config)));
+  out += fmt::format("{} {} QP{}, path MTU {} B\n\n```\n", options.ud ? "UD," : "RC,", options.qps,
+                     options.qps == 1 ? "" : "s", result.mtu_B);
+  out += workload::format_perftest_header(options);
+  for (const PerftestRow& row : result.rows) out += workload::format_perftest_row(options, row);
+  return out + "```\n";
+}
+
+void write_json(const PerftestOptions& options, const PerftestResult& result, const Lab& lab,
+                const WorkloadConfig& config, JsonStream& out) {
+  Json w;
+  w["name"] = config.name;
+  w["client"] = port_name(lab, config.client);
+  w["server"] = port_name(lab, config.server);
+  w["perftest"] = perftest_object(options, result);
+  out.item(w.dump());
+}
+
+const char* table_schema(std::type_identity<PerftestOptions>) {
+  return "";
+}
+void write_tables(std::type_identity<PerftestOptions>, const RunResult&, SqliteFile&) {}
+
+std::string failure_text(const PerftestOptions&, const PerftestResult& perftest, const RunResult& run, const Judged&) {
+  const bool cut_short = run.interrupted || run.cut_off;
+  if (perftest.rows.empty()) return cut_short ? "" : "nothing was measured";
+  const std::string& failure = perftest.rows.back().failure;
+  if (failure == workload::kInterrupted && cut_short) return "";
+  return failure.substr(0, failure.find('\n'));
+}
+
+}  // namespace weft::lab

@@ -1,0 +1,37 @@
+// The functions of results/ that each kind of workload (workload/kinds.h) has, in a file of its own: what it says in
+// the report, in results.json and in results.sqlite, and what went wrong.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "results/json_stream.h"
+#include "results/run_result.h"
+#include "results/sqlite_file.h"
+
+namespace weft::lab {
+
+// Whether the lab expects one of these metrics of the workload: then the expectation judges how it ended.
+using Judged = std::function<bool(std::initializer_list<std::string_view>)>;
+
+// For each kind: its section of the report; an element of the list of workloads in JSON; its tables, or nothing; their
+// rows; and what it did not do, in one line, or nothing.
+#define WEFT_DECLARE(Options, Outcome)                                                                           \
+  std::string report_section(const workload::Options& options, const workload::Outcome& outcome, const Lab& lab, \
+                             const WorkloadConfig& config);                                                      \
+  void write_json(const workload::Options& options, const workload::Outcome& outcome, const Lab& lab,            \
+                  const WorkloadConfig& config, JsonStream& out);                                                \
+  const char* table_schema(std::type_identity<workload::Options>);                                               \
+  void write_tables(std::type_identity<workload::Options>, const RunResult& result, SqliteFile& file);           \
+  std::string failure_text(const workload::Options& options, const workload::Outcome& outcome,                   \
+                           const RunResult& result, const Judged& judged);
+WEFT_WORKLOAD_KINDS(WEFT_DECLARE)
+#undef WEFT_DECLARE
+
+// "3 of 8 flows"
+std::string count_text(std::uint64_t count, std::uint64_t all, std::string_view what);
+
+}  // namespace weft::lab

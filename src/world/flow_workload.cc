@@ -1,0 +1,98 @@
+// Flows in a running world.
+#include <algorithm>
+#include <span>
+
+#include "workload/flow_run.h"
+#include "workload/flow_stats.h"
+#include "world/active_workload.h"
+#include "world/idle_path.h"
+
+namespace weft::lab {
+namespace {
+
+using workload::FlowOutcome;
+using workload::FlowsOutcome;
+
+std::vector<workload::Endpoint> endpoints(const WorkloadSetup& setup) {
+  std::vector<workload::Endpoint> ends;
+  for (const PortRef& port : setup.config.flow_ports) ends.push_back(setup.world.endpoint(port, 0, setup.config));
+  return ends;
+}
+
+class FlowsWorkload final : public ActiveWorkload {
+ public:
+  FlowsWorkload(const workload::FlowOptions& options, const WorkloadSetup& setup)
+      : ActiveWorkload(setup.config), run_(options, endpoints(setup)) {}
+
+  workload::Workload& run() override { return run_; }
+  workload::Outcome outcome(World& world) override;
+  std::size_t sender_count() const override { return run_.rows().size(); }
+  std::int64_t sender_rate_bps(World& world, std::size_t sender) const override;
+
+ private:
+  workload::FlowRun run_;
+};
+
+workload::Outcome FlowsWorkload::outcome(World& world) {
+  FlowsOutcome outcome;
+  for (const workload::FlowRow& row : run_.rows()) {
+    const PortRef& from = config().flow_ports[row.source];
+    nic::Device& device = *world.device(world.port_id(from));
+    FlowOutcome flow;
+    flow.row = row;
+    flow.from = world.book()[world.port_id(from)].name;
+    const PortRef& to = config().flow_ports[row.destination];
+    flow.to = world.book()[world.port_id(to)].name;
+    if (row.state == workload::FlowState::kDone) {
+      if (auto alone_ps = idle_fct_ps(world, from, to, row.size_B, run_.mtu_B(row)))
+        flow.slowdown = static_cast<double>(row.fct_ps()) / static_cast<double>(*alone_ps);
+    }
+    if (row.qpn != 0) {
+      flow.retransmitted_packets = device.qp(row.qpn).retransmitted_packets;
+      flow.cnps_received = device.qp(row.qpn).cnps_received;
+    }
+    if (row.remote_qpn != 0) {
+      const engine::Telemetry* worst = world.device(world.port_id(to))->worst_telemetry(row.remote_qpn);
+      for (std::size_t i = 0; worst != nullptr && i < worst->count; ++i) {
+        const engine::HopRecord& hop = worst->hops[i];
+        const SwitchConfig& node = world.lab().switches[hop.node];
+        flow.hops.push_back(
+            {node.name + ":" + node.ports[world.cabled_ports(hop.node)[hop.out_port]].name, hop.queue_B, hop.left_ps});
+      }
+    }
+    outcome.flows.push_back(std::move(flow));
+  }
+  outcome.ready_ps = run_.ready_ps();
+  outcome.summary = workload::summarise(run_.rows());
+  std::vector<double> slowdowns;
+  for (const FlowOutcome& flow : outcome.flows) {
+    if (flow.slowdown > 0) slowdowns.push_back(flow.slowdown);
+  }
+  if (slowdowns.empty()) return outcome;
+  std::sort(slowdowns.begin(), slowdowns.end());
+  outcome.summary.slowdown_p50 = workload::percentile(std::span<const double>(slowdowns), 5'000);
+  outcome.summary.slowdown_p99 = workload::percentile(std::span<const double>(slowdowns), 9'900);
+  return outcome;
+}
+
+std::int64_t FlowsWorkload::sender_rate_bps(World& world, std::size_t sender) const {
+  const workload::FlowRow& row = run_.rows()[sender];
+  if (row.state != workload::FlowState::kRunning || row.qpn == 0) return 0;
+  std::uint32_t port = world.port_id(config().flow_ports[row.source]);
+  std::int64_t pace_q16 = world.device(port)->qp(row.qpn).congestion.pace_q16;
+  if (pace_q16 == 0) return world.rate_bps(port);
+  return static_cast<std::int64_t>(static_cast<unsigned __int128>(8 * kSecond_ps) * 65'536 /
+                                   static_cast<unsigned __int128>(pace_q16));
+}
+
+}  // namespace
+
+WorkloadNeeds needs_of(const workload::FlowOptions&) {
+  return {};
+}
+
+std::unique_ptr<ActiveWorkload> activate(const workload::FlowOptions& options, const WorkloadSetup& setup) {
+  return std::make_unique<FlowsWorkload>(options, setup);
+}
+
+}  // namespace weft::lab
