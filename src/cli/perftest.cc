@@ -11,7 +11,7 @@
 #include "cli/verbs.h"
 #include "model/perftest_check.h"
 #include "model/port_pairs.h"
-#include "results/results_json.h"
+#include "results/perftest_json.h"
 #include "workload/perftest_report.h"
 #include "world/matrix_run.h"
 #include "world/runner.h"

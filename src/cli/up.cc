@@ -19,7 +19,7 @@
 #include "live/os/place.h"
 #include "live/os/sysfs.h"
 #include "live/server.h"
-#include "world/captures.h"
+#include "world/session.h"
 
 namespace weft::cli {
 
@@ -119,15 +119,20 @@ int up(const UpArguments& arguments) {
   }
   signal(SIGPIPE, SIG_IGN);
   catch_interrupts();
-  live::Server server(file->lab, place->listener, wall ? verbs::Clock::kWall : verbs::Clock::kVirtual,
-                      std::move(*outside));
-  auto captures = lab::Captures::open(server.world(), *ports, out + "/capture.pcapng", out + "/mirror.pcapng", *limits);
-  if (!captures) {
+  lab::SessionOptions options;
+  options.open_ended = true;
+  options.capture_ports = *ports;
+  options.capture_path = out + "/capture.pcapng";
+  options.mirror_path = out + "/mirror.pcapng";
+  options.capture = *limits;
+  auto session = lab::Session::open(file->lab, options);
+  if (!session) {
     std::error_code error;
     fs::remove_all(*directory + "/" + name, error);
-    return arguments.foreground ? complain(captures.error()) : tell(ready[1], captures.error());
+    return arguments.foreground ? complain(session.error()) : tell(ready[1], session.error());
   }
-  server.set_observer([&](Time_ps now_ps) { (*captures)->flush(now_ps); });
+  live::Server server(**session, place->listener, wall ? verbs::Clock::kWall : verbs::Clock::kVirtual,
+                      std::move(*outside));
   server.set_sysfs([&](std::uint32_t host) { return live::sysfs_path(*directory, name, file->lab.hosts[host].name); });
   if (arguments.foreground) {
     put(announcement(file->lab, name, wall, getpid(), arguments.json));
@@ -136,10 +141,10 @@ int up(const UpArguments& arguments) {
     tell(ready[1], kReady);
   }
   server.run(interrupted());
-  auto written = (*captures)->close();
+  const std::string capture_error = (*session)->finish().capture_error;
   std::error_code error;
   fs::remove_all(*directory + "/" + name, error);
-  return written ? kExitWell : failed(written.error());
+  return capture_error.empty() ? kExitWell : failed(capture_error);
 }
 
 }  // namespace

@@ -31,9 +31,10 @@ class alignas(64) Inlet {
       : domain_(domain), inbox_(inbox.word), node_(node), inbox_bit_(inbox.bit) {}
 
   // `packet.time_ps` must not go back and must lie at least one window after now.
-  void enter(const Packet& packet) {
-    if (ring_.empty()) announce(packet.time_ps);
-    ring_.push(packet);
+  void enter(const Packet& packet) { enter(packet, packet.time_ps); }
+  void enter(const PacketBody& body, Time_ps time_ps) {
+    if (ring_.empty()) announce(time_ps);
+    ring_.push(body, time_ps);
   }
   void enter_pause(const Packet& packet) {
     if (pauses_.empty()) announce(packet.time_ps);
@@ -56,29 +57,19 @@ class alignas(64) Inlet {
     plan();
   }
   // For a node that takes everything due before a time at once and handles it in its own order: calls
-  // `seen(packet, pause)` for each and returns the next time. The records stay readable by taken() and taken_pause(),
-  // in order, until the visit ends: nobody else runs meanwhile.
-  template <typename Seen>
-  Time_ps take_until(Time_ps end_ps, Seen&& seen) {
-    taken_ = ring_.head();
-    while (!ring_.empty() && ring_.front().time_ps < end_ps) {
-      seen(ring_.slot(ring_.head()), false);
-      ring_.pop();
-    }
+  // `seen(packet)` or `seen_pause(packet)` for each and returns the next time. The records stay where they are until
+  // the visit ends: nobody else runs meanwhile.
+  template <typename Seen, typename SeenPause>
+  Time_ps take_until(Time_ps end_ps, Seen&& seen, SeenPause&& seen_pause) {
+    ring_.take_until(end_ps, seen);
     if (has_pauses_) [[unlikely]] {
-      taken_pause_ = pauses_.head();
-      while (!pauses_.empty() && pauses_.front().time_ps < end_ps) {
-        seen(pauses_.slot(pauses_.head()), true);
-        pauses_.pop();
-      }
+      pauses_.take_until(end_ps, seen_pause);
       has_pauses_ = !pauses_.empty();
     }
     plan();
     return next_ps_;
   }
   std::size_t waiting() const { return std::size_t{ring_.size()} + (has_pauses_ ? pauses_.size() : 0); }
-  Packet& taken() { return ring_.slot(taken_++); }
-  Packet& taken_pause() { return pauses_.slot(taken_pause_++); }
   // Between runs of the engine: no mail is left then.
   std::uint32_t in_flight() const { return ring_.size() + pauses_.size(); }
 
@@ -105,7 +96,6 @@ class alignas(64) Inlet {
   Domain& domain_;
   InboxWord* inbox_;
   std::uint32_t node_;
-  std::uint32_t taken_ = 0;
   std::uint8_t inbox_bit_;
   bool has_pauses_ = false;
 
@@ -113,7 +103,6 @@ class alignas(64) Inlet {
   bool tapped = false;  // somebody wants to see what arrives
 
  private:
-  std::uint32_t taken_pause_ = 0;
   PacketRing pauses_;
 };
 

@@ -38,7 +38,7 @@ struct PacketBody {
   std::uint32_t aux = 0;
 };
 struct Packet : PacketBody {
-  Time_ps time_ps = 0;  // in a channel: when the receiving node handles it
+  Time_ps time_ps = 0;  // in an inlet: when the receiving node handles it
 };
 static_assert(sizeof(Packet) == 32);
 

@@ -22,13 +22,23 @@ class PacketRing {
     __builtin_prefetch(&at(0));
     __builtin_prefetch(&at(2));
   }
-  // By absolute number: what was popped stays where it was until the next push.
-  std::uint32_t head() const { return head_; }
-  Packet& slot(std::uint32_t number) { return slots_[number & (capacity_ - 1)]; }
-  void push(const Packet& packet) {
+  // Pops what is due before a time; calls `seen` for each. It stays where it was until the next push.
+  template <typename Seen>
+  void take_until(Time_ps end_ps, Seen&& seen) {
+    Packet* const slots = slots_.get();
+    const std::uint32_t mask = capacity_ - 1;
+    const std::uint32_t tail = tail_;
+    std::uint32_t head = head_;
+    for (; head != tail && slots[head & mask].time_ps < end_ps; ++head) seen(slots[head & mask]);
+    head_ = head;
+  }
+  void push(const Packet& packet) { push(packet, packet.time_ps); }
+  void push(const PacketBody& body, Time_ps time_ps) {
     if (size() == capacity_) [[unlikely]]
       grow();
-    slots_[tail_++ & (capacity_ - 1)] = packet;
+    Packet& slot = slots_[tail_++ & (capacity_ - 1)];
+    static_cast<PacketBody&>(slot) = body;
+    slot.time_ps = time_ps;
   }
 
  private:

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+
 namespace weft::fabric {
 
 namespace {
@@ -25,10 +27,13 @@ FaultInjector::FaultInjector(std::vector<FaultRule> rules, std::uint64_t seed, s
       hits_(rules_.size()),
       bit_errors_(seed, link_id, RandomPurpose::kBitError),
       bit_error_per_byte_(static_cast<std::uint64_t>(bit_error_rate * 8 * static_cast<double>(kBitErrorScale))) {
+  selects_ = std::any_of(rules_.begin(), rules_.end(), selects);
   for (std::size_t i = 0; i < rules_.size(); ++i) random_.emplace_back(seed, link_id * 1000 + i, RandomPurpose::kFault);
 }
 
 FaultInjector::Place FaultInjector::place_of(const engine::Packet& packet, const engine::PacketFormats& formats) {
+  WEFT_CHECK(!selects_ || formats.formats[packet.transport] != nullptr,
+             "fault rules by QP, PSN or kind of frame need a format for each transport (Engine::set_formats)");
   Place place;
   engine::PacketDescription description = formats.describe(packet);
   place.request = description.role == engine::PacketRole::kRequest;

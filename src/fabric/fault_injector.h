@@ -55,12 +55,15 @@ class FaultInjector {
     std::uint32_t qp_index = 0;
     std::uint32_t psn = 0;
   };
+  // Rules that select frames ask what a packet is: its transport must have said so.
+  static bool selects(const FaultRule& rule) { return rule.frames != FaultFrames::kAny || rule.qp || rule.psn; }
   Place place_of(const engine::Packet& packet, const engine::PacketFormats& formats);
   bool names(const FaultRule& rule, const Place& place) const;
   void add_bit_error(FaultVerdict& verdict, std::uint32_t line_B);
   bool matches(std::size_t rule, const Place& place, Time_ps time_ps);
 
   std::vector<FaultRule> rules_;
+  bool selects_ = false;              // at least one of them
   std::vector<RandomStream> random_;  // one stream per rule
   std::vector<std::uint64_t> hits_;
   std::vector<SeenQp> seen_;

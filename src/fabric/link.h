@@ -25,7 +25,7 @@ constexpr std::uint8_t extra_words(bool v4, bool vlan) {
   return static_cast<std::uint8_t>((v4 ? 0 : 5) + (vlan ? 1 : 0));
 }
 
-inline std::uint32_t line_B(const engine::Packet& packet) {
+inline std::uint32_t line_B(const engine::PacketBody& packet) {
   std::uint32_t size_B = kFraming_B + ((packet.payload_B + 3u) & ~3u) + 4u * packet.header_words;
   return std::max(size_B, kMinLine_B);
 }

@@ -40,13 +40,16 @@ struct RouteTable {
 };
 
 // The fields that every ASIC can hash, mixed so that each bit counts. Two switches with one seed and one group size
-// choose alike: polarisation.
-inline std::uint32_t ecmp_hash(const engine::Packet& packet, const Destinations& destinations, bool dest_qp,
-                               std::uint32_t seed) {
+// choose alike: polarisation. What is the same for all packets of a switch is computed once, by ecmp_seed.
+constexpr std::uint64_t ecmp_seed(std::uint32_t seed) {
+  return std::uint64_t{seed} * 0xa0761d6478bd642fULL;
+}
+inline std::uint32_t ecmp_hash(const engine::PacketBody& packet, const Destination* destinations, bool dest_qp,
+                               std::uint64_t mixed_seed) {
   std::uint64_t h = std::uint64_t{destinations[packet.src].address_key} << 32 | destinations[packet.dst].address_key;
   h ^= (std::uint64_t{packet.udp_src_port} << 20) * 0x9e3779b97f4a7c15ULL;
   if (dest_qp) h ^= std::uint64_t{packet.endpoint} * 0xd6e8feb86659fd93ULL;
-  h ^= std::uint64_t{seed} * 0xa0761d6478bd642fULL;
+  h ^= mixed_seed;
   h ^= h >> 32;
   h *= 0xe7037ed1a0b428dbULL;
   h ^= h >> 29;

@@ -26,10 +26,21 @@ SharedBuffer::SharedBuffer(const SwitchModel& model, const SwitchQos& qos, const
     const QueueConfig& queue = qos.queues[c];
     queue_limits_[c] = {up_cells(queue.reserved_B), queue.alpha_exponent, queue.lossless};
   }
+  one_slice_ = count == 1;
   groups_.resize(std::size_t{count} * ports_ * kClasses);
+  for (std::size_t g = 0; g < kClasses; ++g) first_[g] = reinterpret_cast<std::byte*>(groups_.data() + g);
+  port_stride_ = kClasses * sizeof(Group);
   for (const SwitchPortConfig& port : ports) {
     for (std::int64_t bytes : port.headroom_B) headroom_max_.push_back(up_cells(bytes));
   }
+}
+
+void SharedBuffer::keep_groups_at(const std::array<Group*, kClasses>& first, std::size_t port_stride) {
+  WEFT_CHECK(one_slice_ && is_empty(), "groups of one slice can be kept elsewhere, before the first packet");
+  for (std::size_t g = 0; g < kClasses; ++g) first_[g] = reinterpret_cast<std::byte*>(first[g]);
+  port_stride_ = port_stride;
+  groups_.clear();
+  groups_.shrink_to_fit();
 }
 
 SharedBuffer::Place SharedBuffer::admit_to_headroom(Slice& pool, Group& group, std::uint32_t port, std::uint32_t g,
@@ -78,7 +89,12 @@ std::uint64_t SharedBuffer::max_headroom_B(std::uint32_t port, std::uint32_t g) 
 }
 
 bool SharedBuffer::is_empty() const {
-  return std::all_of(groups_.begin(), groups_.end(), [](const Group& g) { return g.shared == 0 && g.headroom == 0; });
+  for (std::uint32_t i = 0; i < slices_.size() * ports_; ++i) {
+    for (std::uint32_t g = 0; g < kClasses; ++g) {
+      if (const Group& each = group(0, i, g); each.shared != 0 || each.headroom != 0) return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace weft::fabric

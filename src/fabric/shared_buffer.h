@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -24,19 +25,25 @@ class SharedBuffer {
   enum class Place : std::uint8_t { kShared, kHeadroom, kNone };
 
   SharedBuffer(const SwitchModel& model, const SwitchQos& qos, const std::vector<SwitchPortConfig>& ports);
+  SharedBuffer(const SharedBuffer&) = delete;
+  SharedBuffer& operator=(const SharedBuffer&) = delete;
+  // A switch keeps the groups of a buffer of one slice beside what else it touches for them: group `g` of port p lies
+  // p times `port_stride` bytes after *first[g].
+  void keep_groups_at(const std::array<Group*, kClasses>& first, std::size_t port_stride);
 
   std::uint32_t cells(std::uint32_t bytes) const {
     return static_cast<std::uint32_t>((std::uint64_t{bytes} + cell_B_ - 1) * inverse_ >> kInverseShift);
   }
+  bool has_one_slice() const { return one_slice_; }
   // Memory slice for a packet between these ports.
   std::uint32_t slice(std::uint32_t in_port, std::uint32_t out_port) const {
-    return slices_.size() == 1 ? 0 : slice_of(in_port, out_port);
+    return one_slice_ ? 0 : slice_of(in_port, out_port);
   }
   Group& group(std::uint32_t slice, std::uint32_t port, std::uint32_t g) {
-    return groups_[(slice * ports_ + port) * kClasses + g];
+    return *reinterpret_cast<Group*>(first_[g] + (std::size_t{slice} * ports_ + port) * port_stride_);
   }
   const Group& group(std::uint32_t slice, std::uint32_t port, std::uint32_t g) const {
-    return groups_[(slice * ports_ + port) * kClasses + g];
+    return const_cast<SharedBuffer*>(this)->group(slice, port, g);
   }
 
   // Ingress side: where `count` cells of group `g` of `port` find room. kHeadroom asks for XOFF.
@@ -132,12 +139,15 @@ class SharedBuffer {
   std::uint32_t cell_B_;
   std::uint64_t inverse_;
   std::uint32_t ports_;
+  bool one_slice_ = true;
+  std::array<std::byte*, kClasses> first_{};  // of each group, that of slice 0 and port 0
+  std::size_t port_stride_ = 0;
   BufferSplit split_;
   std::uint32_t pipes_;
   std::vector<Slice> slices_;
   std::array<GroupLimit, kClasses> group_limits_;
   std::array<QueueLimit, kClasses> queue_limits_;
-  std::vector<Group> groups_;                // by slice, port, group
+  std::vector<Group> groups_;                // by slice, port, group; empty if they are kept elsewhere
   std::vector<std::uint32_t> headroom_max_;  // by port, group
   std::uint32_t egress_size_ = 0, egress_used_ = 0;
 };

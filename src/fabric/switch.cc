@@ -4,30 +4,31 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
+#include "base/check.h"
 #include "fabric/ecn_marker.h"
 
 namespace weft::fabric {
 
 using engine::Packet;
+using engine::PacketBody;
 
 namespace {
 
-constexpr int kTimeShift = 20;
-constexpr std::uint64_t kPortMask = 0xffff;
+// A key of an arrival: time, kind, place in arrivals_. Service is between the kinds.
+constexpr int kTimeShift = 24;
+constexpr int kKindShift = 23;
 constexpr std::uint64_t kPauseKind = 0;
-constexpr std::uint64_t kArrivalKind = 2;  // service is between them
+constexpr std::uint64_t kDataKind = 1;
+constexpr std::uint64_t kPlaceMask = (std::uint64_t{1} << kKindShift) - 1;
 constexpr std::uint64_t kNoArrival = ~std::uint64_t{0};
-constexpr std::size_t kMaxStale = 64;
-constexpr Time_ps kLongestWindow_ps = Time_ps{1} << 42;  // what a key of arrivals_ can tell apart
+constexpr Time_ps kLongestWindow_ps = Time_ps{1} << (64 - kTimeShift);
 
-// A visit has few arrivals, and those of each port are in order.
-inline void sort_arrivals(std::uint64_t* keys, std::size_t count) {
-  constexpr std::size_t kFew = 24;
-  if (count > kFew) {
-    std::sort(keys, keys + count);
-    return;
-  }
+constexpr int kPacketsShift = 40;  // packets and bytes counted in one word
+constexpr std::ptrdiff_t kMaxStale = 64;
+
+void insertion_sort(std::uint64_t* keys, std::size_t count) {
   for (std::size_t i = 1; i < count; ++i) {
     const std::uint64_t key = keys[i];
     std::size_t at = i;
@@ -36,195 +37,323 @@ inline void sort_arrivals(std::uint64_t* keys, std::size_t count) {
   }
 }
 
+// Bins of a counting sort: first how many there are in each, then where the next of each belongs.
+constexpr int kBinBits = 6;
+struct Bins {
+  static constexpr std::size_t kMostKeys = 255;
+  static_assert(std::endian::native == std::endian::little, "start() adds up the bytes of a word from the lowest");
+  std::array<std::uint8_t, 1 << kBinBits> at{};
+
+  // Eight sums by one multiplication.
+  void start() {
+    constexpr std::uint64_t kOnes = 0x0101010101010101;
+    std::uint64_t before = 0;
+    for (std::size_t i = 0; i < at.size(); i += 8) {
+      std::uint64_t counts;
+      std::memcpy(&counts, &at[i], 8);
+      const std::uint64_t sums = (counts + before) * kOnes;
+      const std::uint64_t starts = sums - counts;
+      std::memcpy(&at[i], &starts, 8);
+      before = sums >> 56;
+    }
+  }
+};
+
 }  // namespace
 
 Time_ps Switch::run(Time_ps end_ps) {
-  gather(end_ps);
-  const std::uint64_t* next = arrivals_.data();
+  thread_local Scratch visit;
+  gather(end_ps, visit);
+  const std::uint64_t* next = visit.sorted.data();
+  const Arrival* const arrivals = visit.arrivals.data();
+  const Time_ps first_ps = visit.first_ps;
   std::uint64_t events = 0;
   Time_ps last_ps = last_event_ps_;
   for (;;) {
-    Time_ps arrival_ps = base_ps_ + static_cast<Time_ps>(*next >> kTimeShift);
-    Time_ps service_ps = services_[first_service_].time_ps;
-    Time_ps now_ps = std::min(arrival_ps, service_ps);
-    if (timer_ps_ < std::min(now_ps, end_ps)) [[unlikely]] {
-      run_timer();
+    const std::uint64_t key = *next;
+    const Time_ps arrival_ps = first_ps + static_cast<Time_ps>(key >> kTimeShift);
+    const Time_ps service_ps = next_service_->time_ps;
+    const Time_ps now_ps = std::min(arrival_ps, service_ps);
+    if (now_ps > timer_ps_ || now_ps >= end_ps) [[unlikely]] {
+      if (timer_ps_ >= std::min(now_ps, end_ps)) break;
+      run_timer(visit);
       last_ps = std::max(last_ps, last_event_ps_);
       continue;
     }
-    if (now_ps >= end_ps) break;
     last_ps = now_ps;
     ++events;
-    bool pause = (*next >> 16 & 3) == kPauseKind;
-    if (arrival_ps < service_ps || (arrival_ps == service_ps && pause)) {
-      auto p = static_cast<std::uint32_t>(*next++ & kPortMask);
-      engine::Inlet& inlet = *wires_[p].inbound;
-      if (pause) [[unlikely]] {
-        receive_pause(p, inlet.taken_pause(), now_ps);
+    const std::uint64_t kind = key >> kKindShift & 1;
+    if (arrival_ps + static_cast<Time_ps>(kind) <= service_ps) {  // at one instant pauses, services, data
+      ++next;
+      const Arrival& arrival = arrivals[key & kPlaceMask];
+      if (arrival.out != nullptr) [[likely]] {
+        pass<false>(arrival.in, *arrival.out, arrival.lane, arrival.line_B, *arrival.packet, now_ps);
+      } else if (kind == kPauseKind) {
+        receive_pause(arrival.in, *arrival.packet, now_ps);
       } else {
-        arrive(p, inlet.taken(), now_ps);
+        arrive(arrival.in, *arrival.packet, now_ps);
       }
     } else {
-      std::uint32_t p = services_[first_service_++].port;
-      if (ports_[p].service_ps == now_ps) serve(p, now_ps);
+      Port& port = *next_service_++->port;
+      if (port.service_ps == now_ps) serve(port, now_ps);
     }
   }
   events_ += events;
   last_event_ps_ = last_ps;
-  if (first_service_ == last_service_) {
-    first_service_ = last_service_ = 0;
-    services_[0].time_ps = kNever_ps;
-  } else if (first_service_ > kMaxStale) {
-    // With the end mark.
-    std::copy(services_.begin() + static_cast<std::ptrdiff_t>(first_service_),
-              services_.begin() + static_cast<std::ptrdiff_t>(last_service_ + 1), services_.begin());
-    last_service_ -= first_service_;
-    first_service_ = 0;
+  // The first place is kept for one that is over.
+  Service* const first = services_.data() + 1;
+  if (next_service_ == end_service_) {
+    next_service_ = end_service_ = first;
+    first->time_ps = kNever_ps;
+  } else if (next_service_ - first > kMaxStale) {
+    end_service_ = std::copy(next_service_, end_service_ + 1, first) - 1;  // with the end mark
+    next_service_ = first;
   }
-  return std::min(std::min(arrival_ps_, timer_ps_), services_[first_service_].time_ps);
+  return std::min(std::min(arrival_ps_, timer_ps_), next_service_->time_ps);
 }
 
-// Nothing that is sent in this window can be due in it, so what arrives is known now.
-inline void Switch::gather(Time_ps end_ps) {
-  base_ps_ = end_ps - kLongestWindow_ps;
+// Nothing that is sent in this window can be due in it, so what arrives is known now. Of most packets everything is
+// known that matters: class, size, where it leaves. The lines that it will touch are on their way before its turn
+// comes.
+[[gnu::noinline]] void Switch::gather(Time_ps end_ps, Scratch& visit) {
+  const std::size_t words = inbox_.size();
+  if (visit.due.size() < words) visit.due.resize(words);
+  std::uint64_t* const due_ports = visit.due.data();
+  Time_ps first_ps = end_ps;
   Time_ps later_ps = kNever_ps;
-  std::size_t count = 0;
-  routes_ahead_ = ecmp_;
   const Wires* wires = wires_.data();
-  for (engine::InboxWord& word : inbox_) {
+  for (std::size_t w = 0; w < words; ++w, wires += 64) {
+    const engine::InboxWord& word = inbox_[w];
     std::uint64_t due = 0;
     for (std::uint64_t bits = word.bits; bits != 0; bits &= bits - 1) {
       auto i = static_cast<std::uint32_t>(std::countr_zero(bits));
-      if (word.next_ps[i] < end_ps) {
+      const Time_ps next_ps = word.next_ps[i];
+      if (next_ps < end_ps) {
         due |= bits & -bits;
+        first_ps = std::min(first_ps, next_ps);
         __builtin_prefetch(wires[i].inbound);
+        __builtin_prefetch(&ports_[64 * w + i].ingress);
       } else {
-        later_ps = std::min(later_ps, word.next_ps[i]);
+        later_ps = std::min(later_ps, next_ps);
       }
     }
-    for (std::uint64_t bits = due & (due - 1); bits != 0; bits &= bits - 1)
-      wires[std::countr_zero(bits)].inbound->prefetch_front();
-    for (std::uint64_t bits = due; bits != 0; bits &= bits - 1) {
-      auto i = static_cast<std::uint32_t>(std::countr_zero(bits));
-      auto p = static_cast<std::uint32_t>(wires - wires_.data()) + i;
-      engine::Inlet& inlet = *wires[i].inbound;
-      // One more for the end mark.
-      if (count + inlet.waiting() + 1 > arrivals_.size()) [[unlikely]]
-        arrivals_.resize(2 * (count + inlet.waiting() + 1));
-      std::uint64_t* out = arrivals_.data() + count;
-      Time_ps next_ps = inlet.take_until(end_ps, [&](Packet& packet, bool pause) {
-        *out++ = static_cast<std::uint64_t>(packet.time_ps - base_ps_) << kTimeShift |
-                 (pause ? kPauseKind : kArrivalKind) << 16 | p;
-        if (!pause) look_ahead(packet, p);
-      });
-      count = static_cast<std::size_t>(out - arrivals_.data());
-      later_ps = std::min(later_ps, next_ps);
-      word.next_ps[i] = next_ps;
-      if (next_ps == kNever_ps) word.bits &= ~(bits & -bits);
+    due_ports[w] = due;
+  }
+  std::size_t most = 1;  // the end mark
+  wires = wires_.data();
+  for (std::size_t w = 0; w < words; ++w, wires += 64) {
+    for (std::uint64_t bits = due_ports[w]; bits != 0; bits &= bits - 1) {
+      const engine::Inlet& inlet = *wires[std::countr_zero(bits)].inbound;
+      inlet.prefetch_front();
+      most += inlet.waiting();
     }
-    wires += 64;
+  }
+  if (most > visit.sorted.size()) [[unlikely]] {
+    WEFT_CHECK(most <= kPlaceMask, "fewer packets than that arrive at a switch in one window");
+    visit.arrivals.resize(2 * most);
+    visit.keys.resize(2 * most);
+    visit.sorted.resize(2 * most);
+  }
+  WEFT_CHECK(end_ps - first_ps < kLongestWindow_ps, "a window is shorter than a second");
+
+  Arrival* arrival = visit.arrivals.data();
+  wires = wires_.data();
+  for (std::size_t w = 0; w < words; ++w, wires += 64) {
+    for (std::uint64_t bits = due_ports[w]; bits != 0; bits &= bits - 1) {
+      auto i = static_cast<std::uint32_t>(std::countr_zero(bits));
+      engine::Inlet& inlet = *wires[i].inbound;
+      arrival = take_arrivals(inlet, static_cast<std::uint32_t>(64 * w + i), arrival, end_ps);
+      const Time_ps next_ps = inlet.next_ps();
+      later_ps = std::min(later_ps, next_ps);
+      inbox_[w].next_ps[i] = next_ps;
+      if (next_ps == kNever_ps) inbox_[w].bits &= ~(bits & -bits);
+    }
   }
   arrival_ps_ = later_ps;
-  if (count > 1) sort_arrivals(arrivals_.data(), count);
-  arrivals_[count] = kNoArrival;
+  visit.first_ps = first_ps;
+  visit.count = static_cast<std::size_t>(arrival - visit.arrivals.data());
+  sort_arrivals(visit, end_ps - first_ps);
 }
 
-// Its class, its size and where it will leave are known before its turn comes: the lines that it will touch are on
-// their way meanwhile.
-[[gnu::always_inline]] inline void Switch::look_ahead(Packet& packet, std::uint32_t in) {
-  Class lane = class_of(packet);
-  std::uint32_t out = routes_ahead_ ? route(packet, 0) : kNothing;
-  packet.time_ps = Ahead::pack(out, lane, line_B(packet));
-  __builtin_prefetch(&ports_[in].lanes[lane.group]);
-  if (out == kNothing) return;
-  __builtin_prefetch(&ports_[out]);
-  __builtin_prefetch(&ports_[out].lanes[lane.queue]);
-  __builtin_prefetch(wires_[out].outbound);
+// What is due at one port.
+inline Switch::Arrival* Switch::take_arrivals(engine::Inlet& inlet, std::uint32_t in, Arrival* arrival,
+                                              Time_ps end_ps) {
+  Arrival* const first = arrival;
+  std::uint32_t place = 0;
+  std::uint64_t traffic = 0;  // packets << 40 and bytes
+  auto count_traffic = [&] {
+    PortTraffic& rx = ports_[in].ingress[place].rx;
+    rx.packets += traffic >> kPacketsShift;
+    rx.bytes += traffic & ((std::uint64_t{1} << kPacketsShift) - 1);
+    traffic = 0;
+  };
+  auto data = [&](Packet& packet) {
+    const Class lane = class_of(packet);
+    const std::uint32_t line_bytes = line_B(packet);
+    if (lane.ingress() != place) {
+      count_traffic();
+      place = lane.ingress();
+    }
+    traffic += (std::uint64_t{1} << kPacketsShift) + line_bytes - kLineGap_B;
+    const bool usual = (packet.flags & (Packet::kBadFcs | Packet::kHasCold)) == 0 && packet.hops < engine::kTtl - 1 &&
+                       line_bytes <= passes_B_;
+    const std::uint32_t port = usual ? way(packet) : kNothing;
+    Port* const out = port == kNothing ? nullptr : &ports_[port];
+    arrival->packet = &packet;
+    arrival->out = out;
+    arrival->time_ps = packet.time_ps;
+    arrival->in = static_cast<std::uint16_t>(in);
+    arrival->line_B = static_cast<std::uint16_t>(line_bytes);
+    arrival->lane = lane;
+    arrival->kind = kDataKind;
+    ++arrival;
+    if (out == nullptr) [[unlikely]]
+      return;
+    packet.hops = static_cast<std::uint8_t>(packet.hops + ((packet.flags & Packet::kRouted) != 0));
+    __builtin_prefetch(out);
+    __builtin_prefetch(&out->lanes[lane.queue()]);
+    __builtin_prefetch(wires_[port].outbound);
+  };
+  auto pause = [&](Packet& packet) {
+    *arrival++ = {&packet, nullptr, packet.time_ps, static_cast<std::uint16_t>(in), 0, {}, kPauseKind};
+  };
+  inlet.take_until(end_ps, data, pause);
+  count_traffic();
+  if (careful_ || inlet.tapped) [[unlikely]]
+    take_back(first, arrival);
+  return arrival;
 }
 
-[[gnu::always_inline]] inline void Switch::arrive(std::uint32_t in, Packet& packet, Time_ps now_ps) {
+// These are looked at when their turn comes.
+void Switch::take_back(Arrival* first, Arrival* last) {
+  for (; first != last; ++first) {
+    if (first->out != nullptr && (first->packet->flags & Packet::kRouted)) --first->packet->hops;
+    first->out = nullptr;
+  }
+}
+
+// Those of each port are in order. A few are sorted where they are; of more than that the sort by bins is quicker.
+inline void Switch::sort_arrivals(Scratch& visit, Time_ps length_ps) {
+  constexpr std::size_t kFew = 8;
+  const std::size_t count = visit.count;
+  const Time_ps first_ps = visit.first_ps;
+  const Arrival* const arrivals = visit.arrivals.data();
+  std::uint64_t* const keys = visit.keys.data();
+  std::uint64_t* const sorted = visit.sorted.data();
+  auto key_of = [&](std::size_t i) {
+    return static_cast<std::uint64_t>(arrivals[i].time_ps - first_ps) << kTimeShift |
+           std::uint64_t{arrivals[i].kind} << kKindShift | i;
+  };
+  if (count > kFew && count <= Bins::kMostKeys) {
+    const int width = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(length_ps)));
+    const int shift = kTimeShift + std::max(0, width - kBinBits);
+    Bins bins;
+    for (std::size_t i = 0; i < count; ++i) {
+      keys[i] = key_of(i);
+      ++bins.at[keys[i] >> shift];
+    }
+    bins.start();
+    for (std::size_t i = 0; i < count; ++i) sorted[bins.at[keys[i] >> shift]++] = keys[i];
+  } else {
+    for (std::size_t i = 0; i < count; ++i) sorted[i] = key_of(i);
+  }
+  if (count > Bins::kMostKeys) [[unlikely]] {
+    std::sort(sorted, sorted + count);
+  } else {
+    insertion_sort(sorted, count);
+  }
+  sorted[count] = kNoArrival;
+}
+
+// Where it leaves.
+[[gnu::always_inline]] inline std::uint32_t Switch::way(const PacketBody& packet) const {
+  const Destination& destination = ways_.destinations[packet.dst];
+  if (destination.edge == ways_.number) return destination.port;
+  const std::uint16_t port = ways_.of_edge[destination.edge];
+  if (port < kFan) return port;
+  if (port == kNoGroup) [[unlikely]]
+    return kNothing;
+  const RouteTable::Group& fan = ways_.fans[port - kFan];
+  const std::uint32_t hash = ecmp_hash(packet, ways_.destinations, ways_.hash_dest_qp, ways_.hash_seed);
+  return ways_.members[fan.first + pick(hash, fan.count)];
+}
+
+template <bool kMayHaveCold>
+[[gnu::always_inline]] inline void Switch::pass(std::uint32_t in, Port& out, Class lane, std::uint32_t line_bytes,
+                                                PacketBody& packet, Time_ps now_ps) {
+  const std::uint32_t q = lane.queue();
+  // While no service is planned, all that waits is paused.
+  if (out.service_ps == kNever_ps && out.free_ps <= now_ps && (out.closed >> q & 1) == 0) {
+    // Leaves as soon as it is here: takes no buffer.
+    transmit<kMayHaveCold>(out, q, 0, packet, line_bytes, now_ps);
+  } else {
+    enqueue(in, out, lane, line_bytes - kLineGap_B, packet, now_ps);
+  }
+}
+
+// What gather() does not do: taps, damaged frames, telemetry, the CPU, the TTL, ways that depend on the moment.
+[[gnu::noinline]] void Switch::arrive(std::uint32_t in, Packet& packet, Time_ps now_ps) {
   Port& port = ports_[in];
-  const Ahead ahead = Ahead::of(packet);
-  if (wires_[in].inbound->tapped) [[unlikely]] {
-    packet.time_ps = now_ps;
-    port.in->tap(packet);
+  port.in->tap(packet);
+  if (packet.flags & Packet::kHasCold) note_arrival(in, packet, now_ps);
+  // Cut-through has sent the header on before the FCS is known: the next store-and-forward port drops it.
+  if ((packet.flags & Packet::kBadFcs) && port.in->timing().cut_through_B == 0) {
+    drop(packet, in, kNothing, 0, Fate::kFcsError, now_ps);
+    return;
   }
-  PortTraffic& traffic = port.lanes[ahead.lane.group].rx;
-  ++traffic.packets;
-  traffic.bytes += ahead.line_B - kLineGap_B;
-  if (packet.flags & (Packet::kBadFcs | Packet::kRouted | Packet::kHasCold)) {
-    if (packet.flags & Packet::kHasCold) [[unlikely]]
-      note_arrival(in, packet, now_ps);
-    if (packet.flags & Packet::kBadFcs) [[unlikely]] {
-      // Cut-through has sent the header on before the FCS is known: the next store-and-forward port drops it.
-      if (port.in->timing().cut_through_B == 0) {
-        drop(packet, in, kNothing, 0, Fate::kFcsError, now_ps);
-        return;
-      }
+  if (packet.flags & Packet::kRouted) {
+    if (packet.hops >= engine::kTtl - 1) {
+      drop(packet, in, kNothing, 0, Fate::kTtlExpired, now_ps);
+      return;
     }
-    if (packet.flags & Packet::kRouted) {
-      if (packet.hops >= engine::kTtl - 1) [[unlikely]] {
-        drop(packet, in, kNothing, 0, Fate::kTtlExpired, now_ps);
-        return;
-      }
-      ++packet.hops;
-      if (cpu_forwarding_) [[unlikely]] {
-        pass_to_cpu(in, packet, now_ps);
-        return;
-      }
+    ++packet.hops;
+    if (setup_.routing.cpu_forwarding) {
+      pass_to_cpu(in, packet, now_ps);
+      return;
     }
   }
-  std::uint32_t out = routes_ahead_ ? ahead.out : route(packet, now_ps);
-  forward(in, out, packet, ahead.lane, ahead.line_B, now_ps);
+  forward(in, route(packet, now_ps), packet, now_ps);
 }
 
-[[gnu::always_inline]] inline void Switch::forward(std::uint32_t in, std::uint32_t out, Packet& packet, Class lane,
-                                                   std::uint32_t line_bytes, Time_ps now_ps) {
-  if (out == kNothing) [[unlikely]] {
+void Switch::forward(std::uint32_t in, std::uint32_t out, PacketBody& packet, Time_ps now_ps) {
+  if (out == kNothing) {
     drop(packet, in, kNothing, 0, Fate::kNoRoute, now_ps);
     return;
   }
   Port& port = ports_[out];
-  std::uint32_t q = lane.queue;
-  std::uint32_t frame_B = line_bytes - kLineGap_B;
-  if (frame_B > port.longest_B || (port.reject >> q & 1) != 0) [[unlikely]] {
-    Fate reason = frame_B > port.longest_B ? Fate::kTooBig : port.down ? Fate::kPortDown : Fate::kWatchdogDrop;
-    drop(packet, in, out, q, reason, now_ps);
+  const Class lane = class_of(packet);
+  const std::uint32_t line_bytes = line_B(packet);
+  if (line_bytes - kLineGap_B > port.longest_B) {
+    drop(packet, in, out, lane.queue(), Fate::kTooBig, now_ps);
     return;
   }
-  if (port.service_ps == kNever_ps && port.free_ps <= now_ps && ((port.paused | port.waiting) >> q & 1) == 0) {
-    // Leaves as soon as it is here: takes no buffer.
-    transmit(out, q, 0, packet, line_bytes, now_ps);
-    return;
-  }
-  enqueue(in, out, lane, frame_B, packet, now_ps);
-}
-
-void Switch::forward_from_cpu(std::uint32_t in, Packet& packet, Time_ps now_ps) {
-  forward(in, route(packet, now_ps), packet, class_of(packet), line_B(packet), now_ps);
+  pass<true>(in, port, lane, line_bytes, packet, now_ps);
 }
 
 // Not inlined: half of all packets never wait, and their path stays short.
-[[gnu::noinline]] void Switch::enqueue(std::uint32_t in, std::uint32_t out, Class lane, std::uint32_t frame_B,
-                                       Packet& packet, Time_ps now_ps) {
-  Port& port = ports_[out];
-  std::uint32_t q = lane.queue;
-  std::uint32_t g = lane.group;
-  Queue& queue = port.lanes[q].queue;
+[[gnu::noinline]] void Switch::enqueue(std::uint32_t in, Port& out, Class lane, std::uint32_t frame_B,
+                                       PacketBody& packet, Time_ps now_ps) {
+  const std::uint32_t q = lane.queue();
+  const std::uint32_t g = lane.group();
+  Queue& queue = out.lanes[q].queue;
+  if (out.reject >> q & 1) [[unlikely]] {
+    drop(packet, in, out.number, q, out.down ? Fate::kPortDown : Fate::kWatchdogDrop, now_ps);
+    return;
+  }
   std::uint32_t cells = buffer_.cells(frame_B);
   if (!buffer_.egress_has_room(q, queue.cells, cells)) [[unlikely]] {
-    drop(packet, in, out, q, Fate::kTailDrop, now_ps);
+    drop(packet, in, out.number, q, Fate::kTailDrop, now_ps);
     return;
   }
   if (queue.bytes >= red_from_B_[q] && !red_admits(out, q, packet)) [[unlikely]] {
-    drop(packet, in, out, q, Fate::kWred, now_ps);
+    drop(packet, in, out.number, q, Fate::kWred, now_ps);
     return;
   }
-  std::uint32_t slice = buffer_.slice(in, out);
+  std::uint32_t slice = buffer_.slice(in, out.number);
   SharedBuffer::Place place = buffer_.admit(slice, in, g, cells);
   if (place == SharedBuffer::Place::kNone) [[unlikely]] {
     ++ports_[in].counters.group_drops[g];
-    drop(packet, in, out, q, setup_.qos.groups[g].lossless ? Fate::kNoHeadroom : Fate::kTailDrop, now_ps);
+    drop(packet, in, out.number, q, setup_.qos.groups[g].lossless ? Fate::kNoHeadroom : Fate::kTailDrop, now_ps);
     return;
   }
   buffer_.egress_take(q, queue.cells, cells);
@@ -232,109 +361,89 @@ void Switch::forward_from_cpu(std::uint32_t in, Packet& packet, Time_ps now_ps) 
   held_[slot] = Held(packet, in, g, frame_B);
   if (queue.head == kNothing) {
     queue.head = slot;
-    port.waiting = static_cast<std::uint8_t>(port.waiting | 1u << q);
+    out.waiting = static_cast<std::uint8_t>(out.waiting | 1u << q);
   } else {
     held_[queue.tail].next = slot;
   }
   queue.tail = slot;
   queue.bytes += frame_B;
   queue.cells += cells;
-  port.lanes[q].max_queue_B = std::max(port.lanes[q].max_queue_B, queue.bytes);
-  if (port.service_ps == kNever_ps && (port.paused >> q & 1) == 0) plan_service(out, std::max(now_ps, port.free_ps));
+  out.lanes[q].max_queue_B = std::max(out.lanes[q].max_queue_B, queue.bytes);
+  if (out.service_ps == kNever_ps && (out.paused >> q & 1) == 0) plan_service(out, std::max(now_ps, out.free_ps));
   if (place == SharedBuffer::Place::kHeadroom) [[unlikely]]
     send_xoff(in, slice, g, now_ps);
 }
 
-[[gnu::always_inline]] inline std::uint32_t Switch::route(const Packet& packet, Time_ps now_ps) {
-  const Destination& destination = (*setup_.destinations)[packet.dst];
-  if (!table_->exceptions.empty()) [[unlikely]] {
-    for (const RouteTable::Exception& each : table_->exceptions) {
-      if (each.destination == packet.dst) return balance(table_->groups[each.group], packet, now_ps);
-    }
-  }
-  if (destination.edge == setup_.number) return destination.port;
-  std::uint16_t group = table_->group_of_edge[destination.edge];
-  if (group == kNoGroup) [[unlikely]]
-    return kNothing;
-  const RouteTable::Group& ways = table_->groups[group];
-  if (ways.count == 1) return table_->members[ways.first];
-  if (ecmp_) {
-    const RoutingConfig& routing = setup_.routing;
-    std::uint32_t hash = ecmp_hash(packet, *setup_.destinations, routing.hash_dest_qp, routing.hash_seed);
-    return table_->members[ways.first + pick(hash, ways.count)];
-  }
-  return balance(ways, packet, now_ps);
-}
-
-[[gnu::always_inline]] inline void Switch::serve(std::uint32_t p, Time_ps now_ps) {
-  Port& port = ports_[p];
+[[gnu::always_inline]] inline void Switch::serve(Port& port, Time_ps now_ps) {
   auto eligible = static_cast<std::uint8_t>(port.waiting & ~port.paused);
   if (eligible == 0) {
     port.service_ps = kNever_ps;
     return;
   }
   if (port.free_ps > now_ps) {  // a pause frame took the wire
-    plan_service(p, port.free_ps);
+    plan_service(port, port.free_ps);
     return;
   }
   bool one = (eligible & (eligible - 1)) == 0;
   std::uint32_t q = one ? static_cast<std::uint32_t>(std::countr_zero(eligible)) : choose(port, eligible);
   std::uint32_t queue_B = port.lanes[q].queue.bytes;
   std::uint32_t slot = port.lanes[q].queue.head;
-  const Held held = held_[slot];
-  Packet packet;
-  static_cast<engine::PacketBody&>(packet) = held.packet;
-  std::uint32_t cells = buffer_.cells(held.frame_B);
+  Held& held = held_[slot];
+  const std::uint32_t frame_B = held.frame_B;
+  const std::uint32_t in = held.in;
+  const std::uint32_t group = held.group;
+  std::uint32_t cells = buffer_.cells(frame_B);
   unlink_head(port, q, held, cells);
-  if (queue_B >= mark_from_B_[q]) mark(p, q, packet);
-  transmit(p, q, queue_B - held.frame_B, packet, held.frame_B + kLineGap_B, now_ps);
+  if (queue_B >= mark_from_B_[q]) mark(port, q, held.packet);
+  transmit<true>(port, q, queue_B - frame_B, held.packet, frame_B + kLineGap_B, now_ps);
   give_slot(slot);
   // What the buffer regains may release the peer: after the packet has the wire, so that XON waits for it.
-  release_buffer(held.in, p, held.group, cells, now_ps);
+  release_buffer(in, port.number, group, cells, now_ps);
   if ((port.waiting & ~port.paused) != 0) {
-    plan_service(p, port.free_ps);
+    plan_service(port, port.free_ps);
   } else {
     port.service_ps = kNever_ps;
   }
 }
 
-[[gnu::always_inline]] inline void Switch::transmit(std::uint32_t p, std::uint32_t q, std::uint32_t queue_B,
-                                                    Packet& packet, std::uint32_t line_bytes, Time_ps now_ps) {
-  Port& port = ports_[p];
-  if (packet.flags & Packet::kHasCold) [[unlikely]] {
-    write_telemetry(p, q, queue_B, packet, now_ps);
+template <bool kMayHaveCold>
+[[gnu::always_inline]] inline void Switch::transmit(Port& port, std::uint32_t q, std::uint32_t queue_B,
+                                                    PacketBody& packet, std::uint32_t line_bytes, Time_ps now_ps) {
+  if (kMayHaveCold && (packet.flags & Packet::kHasCold)) [[unlikely]] {
+    write_telemetry(port, q, queue_B, packet, now_ps);
     line_bytes = line_B(packet);
   }
   PortTraffic& traffic = port.lanes[q].tx;
   ++traffic.packets;
   traffic.bytes += line_bytes - kLineGap_B;
-  port.free_ps = now_ps + Time_ps{line_bytes} * port.ps_per_byte;
-  packet.time_ps = now_ps + port.delay_ps + Time_ps{std::min(line_bytes, port.cut_through_B)} * port.ps_per_byte;
+  const Time_ps length_ps = Time_ps{line_bytes} * port.ps_per_byte;
+  port.free_ps = now_ps + length_ps;
+  const Time_ps due_ps = now_ps + port.delay_ps + std::min(length_ps, port.cut_ps);
   if (port.outbound == nullptr || port.outbound->tapped) [[unlikely]] {
-    port.out->send_by_wrapper_or_mail(packet, now_ps);
-    if (port.out->next_release_ps() != kNever_ps) plan_release(p);
+    transmit_by_wrapper_or_mail(port, {packet, due_ps}, now_ps);
   } else {
-    port.outbound->enter(packet);
+    port.outbound->enter(packet, due_ps);
   }
 }
 
 void Switch::release_buffer(std::uint32_t in, std::uint32_t out, std::uint32_t g, std::uint32_t cells, Time_ps now_ps) {
   std::uint32_t slice = buffer_.slice(in, out);
   buffer_.release(slice, in, g, cells);
-  if (ports_[in].xoff >> g & 1) [[unlikely]]
+  if (xoff_ports_ != 0 && (ports_[in].xoff >> g & 1)) [[unlikely]]
     maybe_send_xon(in, slice, g, now_ps);
 }
 
 // Ports plan their next service mostly in order of time: it belongs at the end.
-void Switch::plan_service(std::uint32_t port, Time_ps at_ps) {
-  ports_[port].service_ps = at_ps;
-  if (last_service_ + 2 > services_.size()) [[unlikely]]
-    services_.resize(2 * services_.size());
-  Service entry{at_ps, port};
-  Service* place = services_.data() + last_service_++;
-  place[1].time_ps = kNever_ps;  // the end mark
-  for (const Service* first = services_.data() + first_service_; place > first && entry < place[-1]; --place)
-    *place = place[-1];
+void Switch::plan_service(Port& port, Time_ps at_ps) {
+  port.service_ps = at_ps;
+  if (end_service_ == &services_.back()) [[unlikely]]
+    grow_services();
+  const Service entry{at_ps, &port};
+  Service* place = end_service_++;
+  end_service_->time_ps = kNever_ps;
+  if (at_ps <= place[-1].time_ps) {
+    for (; place > next_service_ && entry < place[-1]; --place) *place = place[-1];
+  }
   *place = entry;
 }
 

@@ -45,7 +45,7 @@ struct SwitchSetup {
   std::vector<LinkChange> link_changes;  // in order of time
 };
 
-class Switch {
+class alignas(64) Switch {
  public:
   Switch(SwitchSetup setup, engine::Domain& domain);
   Switch(const Switch&) = delete;
@@ -84,8 +84,13 @@ class Switch {
   static constexpr std::uint32_t kNothing = 0xffffffff;
   // What a packet is to this switch.
   struct Class {
-    std::uint8_t queue = 0;
-    std::uint8_t group = 0;
+    std::uint16_t bits = 0;
+    Class() = default;
+    Class(std::uint32_t queue, std::uint32_t group, std::uint32_t ingress)
+        : bits(static_cast<std::uint16_t>(queue | group << 3 | ingress << 6)) {}
+    std::uint32_t queue() const { return bits & 7u; }
+    std::uint32_t group() const { return bits >> 3u & 7u; }
+    std::uint32_t ingress() const { return bits >> 6u; }  // of the group: index in Port::ingress
   };
   // A packet that waits: in place of a time it has the next slot of its queue (or of the free ones), the port and group
   // it came in by and its size.
@@ -106,67 +111,99 @@ class Switch {
           frame_B(static_cast<std::uint16_t>(size_B)) {}
   };
   static_assert(sizeof(Held) == 32);
-  // From the time it is taken off its link until its turn comes, time_ps holds what is known about it already.
-  struct Ahead {
-    std::uint32_t out;
-    Class lane;
-    std::uint32_t line_B;
-    static constexpr std::uint32_t kNoWay = 0xffff;
-    static Time_ps pack(std::uint32_t out, Class lane, std::uint32_t line_B) {
-      return static_cast<Time_ps>(std::uint64_t{line_B} << 32 | std::uint64_t{lane.group} << 24 |
-                                  std::uint64_t{lane.queue} << 16 | (out & 0xffff));
-    }
-    static Ahead of(const engine::Packet& packet) {
-      auto word = static_cast<std::uint64_t>(packet.time_ps);
-      auto out = static_cast<std::uint32_t>(word & 0xffff);
-      return {out == kNoWay ? kNothing : out,
-              {static_cast<std::uint8_t>(word >> 16), static_cast<std::uint8_t>(word >> 24)},
-              static_cast<std::uint32_t>(word >> 32)};
-    }
-  };
   struct Queue {
     std::uint32_t head = kNothing, tail = kNothing;  // slots of held_
     std::uint32_t bytes = 0;
     std::uint32_t cells = 0;
   };
-  // What one class of one port is touched for, in one cache line: as an egress queue, and as an ingress group.
+  // What one queue of one port is touched for, in one cache line.
   struct alignas(64) Lane {
     Queue queue;
     std::uint32_t max_queue_B = 0;
     std::uint32_t deficit_B = 0;
     PortTraffic tx;
+  };
+  // Ingress group.
+  struct Ingress {
     PortTraffic rx;
+    SharedBuffer::Group held;  // of a buffer of one slice
   };
   struct alignas(64) Port {
     Time_ps free_ps = 0;                // the last frame has left
     Time_ps service_ps = kNever_ps;     // planned, because something waits that may leave
     engine::Inlet* outbound = nullptr;  // where packets go; null when that is in another domain
     Time_ps delay_ps = 0;               // of the link: flight and the far node's pipeline
+    Time_ps cut_ps = 0;                 // the far node handles a frame when its first bytes, of so much time, are in
     std::uint32_t ps_per_byte = 0;
-    std::uint32_t cut_through_B = 0;  // the far node handles a frame when so many bytes are in
-    std::uint32_t longest_B = 0;      // frame that the port's MTU allows
-    std::uint8_t waiting = 0;         // queues with packets
-    std::uint8_t paused = 0;          // queues that the peer has stopped
-    std::uint8_t watchdog_drop = 0;   // queues that the watchdog drops
-    std::uint8_t ignore_pause = 0;    // queues that the watchdog lets send in spite of pauses
-    std::uint8_t xoff = 0;            // groups that have stopped the peer
-    std::uint8_t turn = 0;            // DWRR
-    std::uint8_t reject = 0;          // queues that take nothing: watchdog_drop, or all when the link is down
-    bool down = false;
-    LinkDirection* out = nullptr;
+    std::uint16_t number = 0;
+    std::uint8_t waiting = 0;     // queues with packets
+    std::uint8_t paused = 0;      // queues that the peer has stopped
+    std::uint8_t reject = 0;      // queues that take nothing: watchdog_drop, or all when the link is down
+    std::uint8_t closed = 0;      // paused or reject: nothing passes them by without waiting
+    std::uint8_t xoff = 0;        // groups that have stopped the peer
+    std::uint8_t turn = 0;        // DWRR
+    std::uint32_t longest_B = 0;  // frame that the port's MTU allows
+    // The second line: what arrivals touch. The groups that most packets belong to come first.
+    alignas(64) std::array<Ingress, kClasses> ingress;
     std::array<Lane, kClasses> lanes;
+    LinkDirection* out = nullptr;
     LinkDirection* in = nullptr;
+    std::uint8_t watchdog_drop = 0;  // queues that the watchdog drops
+    std::uint8_t ignore_pause = 0;   // queues that the watchdog lets send in spite of pauses
+    bool down = false;
     std::uint64_t ledgered = 0;  // of its packets, those that the ledger of `out` knows
     Time_ps expiry_timer_ps = kNever_ps;
     Time_ps release_timer_ps = kNever_ps;
     RarePortCounters counters;
+
+    void set_reject() {
+      reject = down ? 0xff : watchdog_drop;
+      closed = paused | reject;
+    }
+  };
+  // A packet from the time it is taken off its link until its turn comes. No field is of a character type: the compiler
+  // knows then that writing one changes nothing but records of this type.
+  struct Arrival {
+    engine::Packet* packet;
+    Port* out;  // null: arrive() looks at it when its turn comes
+    Time_ps time_ps;
+    std::uint16_t in;
+    std::uint16_t line_B;
+    Class lane;
+    std::uint16_t kind;
+  };
+  struct Wires {
+    engine::Inlet* inbound = nullptr;
+    const void* outbound = nullptr;
+  };
+  // What a visit needs and nothing after it: one for all switches of a thread, so that it stays in the cache.
+  struct Scratch {
+    std::vector<std::uint64_t> due;  // by word of the inbox: ports with something due
+    // What arrives, by port, and keys that sort it: time since `first_ps`, kind, place in `arrivals`.
+    std::vector<Arrival> arrivals;
+    std::size_t count = 0;
+    Time_ps first_ps = 0;
+    std::vector<std::uint64_t> keys;
+    std::vector<std::uint64_t> sorted;
   };
   struct Service {
     Time_ps time_ps;
-    std::uint32_t port;
+    Port* port;
     friend bool operator<(const Service& a, const Service& b) {
       return a.time_ps != b.time_ps ? a.time_ps < b.time_ps : a.port < b.port;
     }
+  };
+  // The routes in force, as the packet path reads them. By edge: the port, or one of several equal ones by kFan and the
+  // number of their group in `fans`, or kNoGroup.
+  static constexpr std::uint16_t kFan = 0x8000;
+  struct Ways {
+    const Destination* destinations = nullptr;
+    const std::uint16_t* of_edge = nullptr;
+    const RouteTable::Group* fans = nullptr;
+    const std::uint16_t* members = nullptr;
+    std::uint64_t hash_seed = 0;
+    std::uint32_t number = 0;  // of this switch
+    bool hash_dest_qp = false;
   };
   enum class TimerKind : std::uint8_t { kRoutes, kLink, kPauseExpiry, kRefresh, kRelease, kCpu, kWatchdog };
   struct Timer {
@@ -198,40 +235,50 @@ class Switch {
   // switch.cc: the visit.
   static Time_ps run_hook(void* self, Time_ps end_ps) { return static_cast<Switch*>(self)->run(end_ps); }
   Time_ps run(Time_ps end_ps);
-  void gather(Time_ps end_ps);
-  void run_timer();
+  void gather(Time_ps end_ps, Scratch& visit);
+  Arrival* take_arrivals(engine::Inlet& inlet, std::uint32_t in, Arrival* arrival, Time_ps end_ps);
+  static void take_back(Arrival* first, Arrival* last);
+  static void sort_arrivals(Scratch& visit, Time_ps length_ps);
+  void run_timer(Scratch& visit);
   void add_timer(Time_ps time_ps, TimerKind kind, std::uint32_t port);
   void change_link(std::uint32_t port, Time_ps now_ps);
-  void plan_service(std::uint32_t port, Time_ps at_ps);
+  void plan_service(Port& port, Time_ps at_ps);
+  void grow_services();
   void plan_release(std::uint32_t port);
+  void use_routes(const RouteTable& table);
 
   // switch_forward.cc: a packet comes in.
   void arrive(std::uint32_t in, engine::Packet& packet, Time_ps now_ps);
-  void look_ahead(engine::Packet& packet, std::uint32_t in);
-  void forward(std::uint32_t in, std::uint32_t out, engine::Packet& packet, Class lane, std::uint32_t line_bytes,
-               Time_ps now_ps);
-  void forward_from_cpu(std::uint32_t in, engine::Packet& packet, Time_ps now_ps);
+  void forward(std::uint32_t in, std::uint32_t out, engine::PacketBody& packet, Time_ps now_ps);
   void pass_to_cpu(std::uint32_t in, const engine::Packet& packet, Time_ps now_ps);
-  void enqueue(std::uint32_t in, std::uint32_t out, Class lane, std::uint32_t frame_B, engine::Packet& packet,
-               Time_ps now_ps);
-  bool red_marks(std::uint32_t out, std::uint32_t q);
-  bool red_admits(std::uint32_t out, std::uint32_t q, engine::Packet& packet);
-  void mark(std::uint32_t out, std::uint32_t q, engine::Packet& packet);
-  std::uint32_t route(const engine::Packet& packet, Time_ps now_ps);
-  std::uint32_t balance(const RouteTable::Group& group, const engine::Packet& packet, Time_ps now_ps);
-  void drop(const engine::Packet& packet, std::uint32_t in, std::uint32_t out, std::uint32_t q, Fate reason,
+  template <bool kMayHaveCold>
+  void pass(std::uint32_t in, Port& out, Class lane, std::uint32_t line_bytes, engine::PacketBody& packet,
             Time_ps now_ps);
-  Class class_of(const engine::Packet& packet) const {
+  void enqueue(std::uint32_t in, Port& out, Class lane, std::uint32_t frame_B, engine::PacketBody& packet,
+               Time_ps now_ps);
+  bool red_marks(const Port& out, std::uint32_t q);
+  bool red_admits(Port& out, std::uint32_t q, engine::PacketBody& packet);
+  void mark(Port& out, std::uint32_t q, engine::PacketBody& packet);
+  std::uint32_t way(const engine::PacketBody& packet) const;
+  std::uint32_t route(const engine::PacketBody& packet, Time_ps now_ps);
+  std::uint32_t balance(const RouteTable::Group& group, const engine::PacketBody& packet, Time_ps now_ps);
+  const RouteTable::Group* exception(const engine::PacketBody& packet) const;
+  void drop(const engine::PacketBody& packet, std::uint32_t in, std::uint32_t out, std::uint32_t q, Fate reason,
+            Time_ps now_ps);
+  Class class_of(const engine::PacketBody& packet) const {
     return trust_dscp_ ? class_of_dscp_[packet.tos >> 2] : class_of_pcp_[packet.priority];
   }
 
   // switch_schedule.cc: a packet goes out.
-  void serve(std::uint32_t p, Time_ps now_ps);
+  void serve(Port& port, Time_ps now_ps);
   std::uint32_t choose(Port& port, std::uint8_t eligible);
-  void transmit(std::uint32_t p, std::uint32_t q, std::uint32_t queue_B, engine::Packet& packet,
+  template <bool kMayHaveCold>
+  void transmit(Port& port, std::uint32_t q, std::uint32_t queue_B, engine::PacketBody& packet,
                 std::uint32_t line_bytes, Time_ps now_ps);
-  void note_arrival(std::uint32_t in, const engine::Packet& packet, Time_ps now_ps);
-  void write_telemetry(std::uint32_t p, std::uint32_t q, std::uint32_t queue_B, engine::Packet& packet, Time_ps now_ps);
+  void transmit_by_wrapper_or_mail(Port& port, const engine::Packet& packet, Time_ps now_ps);
+  void note_arrival(std::uint32_t in, const engine::PacketBody& packet, Time_ps now_ps);
+  void write_telemetry(const Port& port, std::uint32_t q, std::uint32_t queue_B, engine::PacketBody& packet,
+                       Time_ps now_ps);
   // The head of a queue leaves it and gives back its part of the egress pool; its slot is still taken.
   void unlink_head(Port& port, std::uint32_t q, const Held& held, std::uint32_t cells) {
     Queue& queue = port.lanes[q].queue;
@@ -255,6 +302,10 @@ class Switch {
   void send_xoff(std::uint32_t p, std::uint32_t slice, std::uint32_t g, Time_ps now_ps);
   void maybe_send_xon(std::uint32_t p, std::uint32_t slice, std::uint32_t g, Time_ps now_ps);
   void send_pause(std::uint32_t p, PauseRequest request, Time_ps now_ps);
+  void set_xoff(Port& port, std::uint8_t groups) {
+    xoff_ports_ += static_cast<std::uint32_t>(groups != 0) - static_cast<std::uint32_t>(port.xoff != 0);
+    port.xoff = groups;
+  }
   void end_xoff(std::uint32_t p, std::uint32_t g, PauseEnd end, Time_ps now_ps);
   void refresh(std::uint32_t p, Time_ps now_ps);
 
@@ -278,42 +329,45 @@ class Switch {
   }
   void grow_slots();
 
-  SwitchSetup setup_;
-  engine::Domain& domain_;
-  std::uint32_t node_;
-  SharedBuffer buffer_;
-  struct Wires {
-    engine::Inlet* inbound = nullptr;
-    const void* outbound = nullptr;
-  };
+  // What every visit touches comes first.
   std::vector<Port> ports_;
-  std::vector<Wires> wires_;   // by port: what arrivals and sends will touch
-  bool routes_ahead_ = false;  // this visit's packets carry their way out in time_ps
+  std::vector<Wires> wires_;  // by port
   std::vector<engine::InboxWord> inbox_;
-  std::vector<std::uint64_t> arrivals_ = std::vector<std::uint64_t>(1);  // time << 20 | kind << 16 | port, sorted
-  Time_ps base_ps_ = 0;                                                  // of these times
-  // Planned services [first, last), sorted, and an end mark; what a port no longer plans is skipped.
-  std::vector<Service> services_ = std::vector<Service>(8, Service{kNever_ps, 0});
-  std::size_t first_service_ = 0;
-  std::size_t last_service_ = 0;
-  std::vector<Timer> timers_;  // heap
-  std::vector<Held> held_;     // waiting packets
-  std::uint32_t free_slot_ = kNothing;
-  std::uint64_t held_count_ = 0;
-  bool trust_dscp_ = true;
-  bool ecmp_ = true;  // a hash alone decides between equal ports
-  bool cpu_forwarding_ = false;
-  std::array<Class, 64> class_of_dscp_{};
-  std::array<Class, kClasses> class_of_pcp_{};
+  // Planned services, sorted, and an end mark; what a port no longer plans is skipped. Before them lies one that is
+  // over.
+  std::vector<Service> services_ = std::vector<Service>(8, Service{kNever_ps, nullptr});
+  Service* next_service_ = nullptr;
+  Service* end_service_ = nullptr;
   Time_ps timer_ps_ = kNever_ps;    // of the first in timers_
   Time_ps arrival_ps_ = kNever_ps;  // after this visit
+  Time_ps last_event_ps_ = 0;
+  std::uint64_t events_ = 0;
+  Ways ways_;
+  std::uint32_t xoff_ports_ = 0;  // ports with groups that have stopped the peer
+  std::uint32_t passes_B_ = 0;    // what takes no more bytes on the line is not too big for any port
+  bool trust_dscp_ = true;
+  bool careful_ = false;  // the way of a packet is not known before its turn comes
+  std::uint32_t free_slot_ = kNothing;
+  std::uint64_t held_count_ = 0;
+  std::vector<Held> held_;  // waiting packets
+  std::array<Class, 64> class_of_dscp_{};
+  std::array<Class, kClasses> class_of_pcp_{};
+  std::array<std::uint32_t, kClasses> ingress_of_group_{};
+  std::array<std::uint32_t, kClasses> red_from_B_{};   // on the way in: a shorter queue is not looked at
+  std::array<std::uint32_t, kClasses> mark_from_B_{};  // on the way out
+
+  std::vector<std::uint16_t> way_of_edge_;
+  std::vector<RouteTable::Group> fans_;
+  SwitchSetup setup_;
+  SharedBuffer buffer_;
+  engine::Domain& domain_;
+  std::uint32_t node_;
+  std::vector<Timer> timers_;  // heap
   const RouteTable* table_ = nullptr;
   std::size_t next_epoch_ = 1;
   std::size_t next_link_change_ = 0;
   std::uint8_t strict_ = 0;  // queues
   std::array<std::uint32_t, kClasses> quantum_B_{};
-  std::array<std::uint32_t, kClasses> red_from_B_{};             // on the way in: a shorter queue is not looked at
-  std::array<std::uint32_t, kClasses> mark_from_B_{};            // on the way out
   std::vector<TransmitControl> transmit_control_;                // by port
   std::vector<ReceiveControl> receive_control_;                  // by port
   std::vector<RandomStream> random_;                             // by port
@@ -327,8 +381,6 @@ class Switch {
   bool watchdog_armed_ = false;
   BoundedLog<DropRecord> drops_;
   BoundedLog<PauseEvent> pause_log_;
-  Time_ps last_event_ps_ = 0;
-  std::uint64_t events_ = 0;
 };
 
 }  // namespace weft::fabric

@@ -7,6 +7,7 @@
 namespace weft::fabric {
 
 using engine::Packet;
+using engine::PacketBody;
 
 namespace {
 
@@ -17,44 +18,60 @@ constexpr std::size_t kCpuQueue = 1000;  // packets that wait for the management
 }  // namespace
 
 // Does the ramp hit at the queue's length?
-bool Switch::red_marks(std::uint32_t out, std::uint32_t q) {
+bool Switch::red_marks(const Port& out, std::uint32_t q) {
   const EcnRamp& ramp = setup_.qos.queues[q].ecn;
-  std::int64_t length_B = ports_[out].lanes[q].queue.bytes;
+  std::int64_t length_B = out.lanes[q].queue.bytes;
   if (ramp.weight_exponent > 0) {
-    std::int64_t& average = average_q8_[out][q];
+    std::int64_t& average = average_q8_[out.number][q];
     average += ((length_B << 8) - average) >> ramp.weight_exponent;
     length_B = average >> 8;
   }
-  return ecn_hits(ramp, length_B, random_[out]);
+  return ecn_hits(ramp, length_B, random_[out.number]);
 }
 
 // On the way in: marks what can be marked if marking is done here; false when it has to be dropped instead.
-bool Switch::red_admits(std::uint32_t out, std::uint32_t q, Packet& packet) {
+bool Switch::red_admits(Port& out, std::uint32_t q, PacketBody& packet) {
   const EcnRamp& ramp = setup_.qos.queues[q].ecn;
   bool can_be_marked = (packet.tos & kEcnMask) != 0;
   if (can_be_marked && !ramp.at_enqueue) return true;
   if (!red_marks(out, q)) return true;
   if (!can_be_marked) return !ramp.drops_not_ect;
-  ++ports_[out].counters.ecn_marked[q];
+  ++out.counters.ecn_marked[q];
   packet.tos |= kEcnCe;
   return true;
 }
 
 // On the way out, by what is left behind.
-void Switch::mark(std::uint32_t out, std::uint32_t q, Packet& packet) {
+void Switch::mark(Port& out, std::uint32_t q, PacketBody& packet) {
   if ((packet.tos & kEcnMask) == 0 || !red_marks(out, q)) return;
-  ++ports_[out].counters.ecn_marked[q];
+  ++out.counters.ecn_marked[q];
   packet.tos |= kEcnCe;
 }
 
-std::uint32_t Switch::balance(const RouteTable::Group& group, const Packet& packet, Time_ps now_ps) {
+// A static route of its destination.
+const RouteTable::Group* Switch::exception(const PacketBody& packet) const {
+  for (const RouteTable::Exception& each : table_->exceptions) {
+    if (each.destination == packet.dst) return &table_->groups[each.group];
+  }
+  return nullptr;
+}
+
+std::uint32_t Switch::route(const PacketBody& packet, Time_ps now_ps) {
+  if (const RouteTable::Group* group = exception(packet)) return balance(*group, packet, now_ps);
+  const Destination& destination = (*setup_.destinations)[packet.dst];
+  if (destination.edge == setup_.number) return destination.port;
+  std::uint16_t group = table_->group_of_edge[destination.edge];
+  return group == kNoGroup ? kNothing : balance(table_->groups[group], packet, now_ps);
+}
+
+std::uint32_t Switch::balance(const RouteTable::Group& group, const PacketBody& packet, Time_ps now_ps) {
   const std::uint16_t* members = table_->members.data() + group.first;
   if (group.count == 1) return members[0];
-  std::uint32_t hash = ecmp_hash(packet, *setup_.destinations, setup_.routing.hash_dest_qp, setup_.routing.hash_seed);
+  std::uint32_t hash = ecmp_hash(packet, ways_.destinations, ways_.hash_dest_qp, ways_.hash_seed);
   if (setup_.routing.balancing == Balancing::kEcmp) return members[pick(hash, group.count)];
   // A port's own state is known at once, whatever the routes still say: no signal, or a queue that the watchdog drops.
   // Where nothing is usable the hash decides, and the packet is dropped for that port's reason.
-  std::uint32_t q = class_of(packet).queue;
+  std::uint32_t q = class_of(packet).queue();
   auto usable = [&](std::uint32_t p) { return (ports_[p].reject >> q & 1) == 0; };
   auto least_loaded = [&] {
     std::uint32_t best = members[pick(hash, group.count)];
@@ -105,7 +122,7 @@ void Switch::pass_to_cpu(std::uint32_t in, const Packet& packet, Time_ps now_ps)
   if (cpu_.size() == 1) add_timer(cpu_free_ps_, TimerKind::kCpu, 0);
 }
 
-void Switch::drop(const Packet& packet, std::uint32_t in, std::uint32_t out, std::uint32_t q, Fate reason,
+void Switch::drop(const PacketBody& packet, std::uint32_t in, std::uint32_t out, std::uint32_t q, Fate reason,
                   Time_ps now_ps) {
   ++ports_[in].counters.drops[static_cast<std::size_t>(reason)];
   DropRecord record;
@@ -121,12 +138,12 @@ void Switch::drop(const Packet& packet, std::uint32_t in, std::uint32_t out, std
   record.source = static_cast<std::uint32_t>(packet.src);
   record.destination = static_cast<std::uint32_t>(packet.dst);
   record.endpoint = packet.endpoint;
-  engine::PacketDescription description = domain_.formats->describe(packet);
+  engine::PacketDescription description = domain_.formats->describe({packet, now_ps});
   record.sequence = description.sequence;
   record.opcode = description.opcode;
   record.udp_src_port = packet.udp_src_port;
   drops_.add(record);
-  domain_.release(packet);
+  domain_.release({packet, now_ps});
 }
 
 }  // namespace weft::fabric

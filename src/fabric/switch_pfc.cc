@@ -27,7 +27,7 @@ void Switch::send_xoff(std::uint32_t p, std::uint32_t slice, std::uint32_t g, Ti
   if (control.held() >> g & 1) return;
   bool planned = control.refresh_ps() != kNever_ps;
   PauseRequest request = control.hold(static_cast<std::uint8_t>(1u << g), now_ps);
-  port.xoff = control.held();
+  set_xoff(port, control.held());
   pause_log_.add({now_ps, p, setup_.qos.pause_of_group[g], true, PauseEnd::kStart});
   send_pause(p, request, now_ps);
   if (!planned) add_timer(control.refresh_ps(), TimerKind::kRefresh, p);
@@ -51,7 +51,7 @@ void Switch::maybe_send_xon(std::uint32_t p, std::uint32_t slice, std::uint32_t 
 
 // The group no longer holds the peer.
 void Switch::end_xoff(std::uint32_t p, std::uint32_t g, PauseEnd end, Time_ps now_ps) {
-  ports_[p].xoff = receive_control_[p].held();
+  set_xoff(ports_[p], receive_control_[p].held());
   xoff_slices_[p][g] = 0;
   pause_log_.add({now_ps, p, setup_.qos.pause_of_group[g], true, end});
 }
@@ -103,8 +103,9 @@ void Switch::pauses_changed(std::uint32_t p, std::uint8_t before, PauseEnd end, 
     }
   }
   port.paused = static_cast<std::uint8_t>(queues & ~port.ignore_pause & ~port.watchdog_drop);
+  port.closed = port.paused | port.reject;
   if (port.service_ps == kNever_ps && (port.waiting & ~port.paused) != 0)
-    plan_service(p, std::max(now_ps, port.free_ps));
+    plan_service(port, std::max(now_ps, port.free_ps));
 }
 
 }  // namespace weft::fabric

@@ -6,6 +6,7 @@
 namespace weft::fabric {
 
 using engine::Packet;
+using engine::PacketBody;
 
 // Strict queues first, the highest number first; the others by deficit round robin (Shreedhar and Varghese). For more
 // than one queue.
@@ -31,7 +32,7 @@ std::uint32_t Switch::choose(Port& port, std::uint8_t eligible) {
 }
 
 // A packet that carries telemetry comes in: the record of this hop begins.
-void Switch::note_arrival(std::uint32_t in, const Packet& packet, Time_ps now_ps) {
+void Switch::note_arrival(std::uint32_t in, const PacketBody& packet, Time_ps now_ps) {
   std::uint32_t slot = domain_.cold[packet.aux].telemetry;
   if (slot == engine::kNoSlot) return;
   engine::Telemetry& telemetry = domain_.telemetry[slot];
@@ -41,7 +42,8 @@ void Switch::note_arrival(std::uint32_t in, const Packet& packet, Time_ps now_ps
   telemetry.hops[telemetry.count].in_port = static_cast<std::uint16_t>(in);
 }
 
-void Switch::write_telemetry(std::uint32_t p, std::uint32_t q, std::uint32_t queue_B, Packet& packet, Time_ps now_ps) {
+void Switch::write_telemetry(const Port& port, std::uint32_t q, std::uint32_t queue_B, PacketBody& packet,
+                             Time_ps now_ps) {
   std::uint32_t slot = domain_.cold[packet.aux].telemetry;
   if (slot == engine::kNoSlot) return;
   engine::Telemetry& telemetry = domain_.telemetry[slot];
@@ -53,23 +55,26 @@ void Switch::write_telemetry(std::uint32_t p, std::uint32_t q, std::uint32_t que
   hop.queue = static_cast<std::uint8_t>(q);
   hop.node = setup_.number;
   hop.ttl = static_cast<std::uint8_t>(engine::kTtl - packet.hops);
-  hop.out_port = static_cast<std::uint16_t>(p);
-  hop.rate_Mbps = static_cast<std::uint32_t>(setup_.ports[p].rate_bps / 1'000'000);
-  for (const Lane& lane : ports_[p].lanes) hop.tx_B += lane.tx.bytes + lane.tx.packets * kLineGap_B;
+  hop.out_port = port.number;
+  hop.rate_Mbps = static_cast<std::uint32_t>(setup_.ports[port.number].rate_bps / 1'000'000);
+  for (const Lane& lane : port.lanes) hop.tx_B += lane.tx.bytes + lane.tx.packets * kLineGap_B;
+}
+
+void Switch::transmit_by_wrapper_or_mail(Port& port, const Packet& packet, Time_ps now_ps) {
+  port.out->send_by_wrapper_or_mail(packet, now_ps);
+  if (port.out->next_release_ps() != kNever_ps) plan_release(port.number);
 }
 
 void Switch::flush_queue(std::uint32_t p, std::uint32_t q, Fate reason, Time_ps now_ps) {
   while (ports_[p].waiting >> q & 1) {
     std::uint32_t slot = ports_[p].lanes[q].queue.head;
     const Held held = held_[slot];
-    Packet packet;
-    static_cast<engine::PacketBody&>(packet) = held.packet;
     std::uint32_t cells = buffer_.cells(held.frame_B);
     unlink_head(ports_[p], q, held, cells);
     give_slot(slot);
     release_buffer(held.in, p, held.group, cells, now_ps);
     if (reason == Fate::kWatchdogDrop) ++ports_[p].counters.watchdog_tx_dropped[q];
-    drop(packet, held.in, p, q, reason, now_ps);
+    drop(held.packet, held.in, p, q, reason, now_ps);
   }
 }
 

@@ -17,13 +17,13 @@ constexpr std::uint32_t kEthernet_B = 14 + 4 + 4;  // header, tag and FCS around
 }  // namespace
 
 Switch::Switch(SwitchSetup setup, engine::Domain& domain)
-    : setup_(std::move(setup)),
+    : ports_(setup.ports.size()),
+      wires_(setup.ports.size()),
+      inbox_((setup.ports.size() + 63) / 64),
+      setup_(std::move(setup)),
+      buffer_(setup_.model, setup_.qos, setup_.ports),
       domain_(domain),
       node_(domain.add_node({this, &Switch::run_hook})),
-      buffer_(setup_.model, setup_.qos, setup_.ports),
-      ports_(setup_.ports.size()),
-      wires_(setup_.ports.size()),
-      inbox_((setup_.ports.size() + 63) / 64),
       transmit_control_(setup_.ports.size()),
       receive_control_(setup_.ports.size()),
       average_q8_(setup_.ports.size()),
@@ -32,7 +32,10 @@ Switch::Switch(SwitchSetup setup, engine::Domain& domain)
       balancing_(setup_.seed, setup_.number, RandomPurpose::kRouting) {
   WEFT_CHECK(setup_.ports.size() <= Held::kMostPorts, "more ports than a switch can have");
   WEFT_CHECK(!setup_.routes.empty(), "a switch needs a route table");
-  table_ = &setup_.routes.front().table;
+  use_routes(setup_.routes.front().table);
+  next_service_ = end_service_ = services_.data() + 1;
+  services_.front().time_ps = -1;
+  passes_B_ = UINT32_MAX;
   std::uint32_t lightest = 0xffffffff;
   for (std::size_t q = 0; q < kClasses; ++q) {
     const QueueConfig& queue = setup_.qos.queues[q];
@@ -44,7 +47,9 @@ Switch::Switch(SwitchSetup setup, engine::Domain& domain)
     quantum_B_[q] = static_cast<std::uint32_t>(std::uint64_t{kMaxFrame_B} * setup_.qos.queues[q].weight / lightest);
   }
   for (std::uint32_t p = 0; p < ports_.size(); ++p) {
+    ports_[p].number = static_cast<std::uint16_t>(p);
     ports_[p].longest_B = static_cast<std::uint32_t>(setup_.ports[p].mtu_B) + kEthernet_B;
+    passes_B_ = std::min(passes_B_, ports_[p].longest_B + kLineGap_B);
     random_.emplace_back(setup_.seed, setup_.ports[p].port_id, RandomPurpose::kEcn);
   }
   for (std::size_t q = 0; q < kClasses; ++q) {
@@ -53,11 +58,24 @@ Switch::Switch(SwitchSetup setup, engine::Domain& domain)
     red_from_B_[q] = ramp.enabled && (ramp.at_enqueue || ramp.drops_not_ect) ? from_B : 0xffffffff;
     mark_from_B_[q] = ramp.enabled && !ramp.at_enqueue ? from_B : 0xffffffff;
   }
-  cpu_forwarding_ = setup_.routing.cpu_forwarding;
-  ecmp_ = setup_.routing.balancing == Balancing::kEcmp;
   trust_dscp_ = setup_.qos.trust == Trust::kDscp;
+  // Lossless groups come first, then those with most code points.
+  std::array<std::uint32_t, kClasses> weights{};
+  for (std::uint8_t priority : setup_.qos.priority_of_dscp) ++weights[setup_.qos.group_of_priority[priority]];
+  for (std::size_t g = 0; g < kClasses; ++g) {
+    if (setup_.qos.groups[g].lossless) weights[g] += 64;
+  }
+  std::array<std::uint32_t, kClasses> order{0, 1, 2, 3, 4, 5, 6, 7};
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return weights[a] > weights[b]; });
+  for (std::uint32_t i = 0; i < kClasses; ++i) ingress_of_group_[order[i]] = i;
+  if (buffer_.has_one_slice() && !ports_.empty()) {
+    std::array<SharedBuffer::Group*, kClasses> first{};
+    for (std::uint32_t g = 0; g < kClasses; ++g) first[g] = &ports_[0].ingress[ingress_of_group_[g]].held;
+    buffer_.keep_groups_at(first, sizeof(Port));
+  }
   for (std::size_t priority = 0; priority < kClasses; ++priority) {
-    class_of_pcp_[priority] = {setup_.qos.queue_of_priority[priority], setup_.qos.group_of_priority[priority]};
+    const std::uint32_t group = setup_.qos.group_of_priority[priority];
+    class_of_pcp_[priority] = {setup_.qos.queue_of_priority[priority], group, ingress_of_group_[group]};
   }
   for (std::size_t dscp = 0; dscp < class_of_dscp_.size(); ++dscp)
     class_of_dscp_[dscp] = class_of_pcp_[setup_.qos.priority_of_dscp[dscp]];
@@ -73,7 +91,7 @@ void Switch::attach(std::uint32_t port, LinkDirection& out, LinkDirection& in) {
   const LinkTiming& timing = out.timing();
   ports_[port].delay_ps = timing.flight_ps + timing.pipeline_ps;
   ports_[port].ps_per_byte = static_cast<std::uint32_t>(timing.ps_per_byte);
-  ports_[port].cut_through_B = timing.cut_through_B == 0 ? UINT32_MAX : timing.cut_through_B;
+  ports_[port].cut_ps = timing.cut_through_B == 0 ? kNever_ps : Time_ps{timing.cut_through_B} * timing.ps_per_byte;
   const void* outbound = out.outlet().inlet();
   wires_[port] = {in.inlet(), outbound != nullptr ? outbound : &out};
   const SwitchQos& qos = setup_.qos;
@@ -92,6 +110,43 @@ void Switch::grow_slots() {
   }
 }
 
+void Switch::grow_services() {
+  const auto next = next_service_ - services_.data();
+  const auto end = end_service_ - services_.data();
+  services_.resize(2 * services_.size());
+  next_service_ = services_.data() + next;
+  end_service_ = services_.data() + end;
+}
+
+void Switch::use_routes(const RouteTable& table) {
+  table_ = &table;
+  way_of_edge_.assign(table.group_of_edge.size(), kNoGroup);
+  fans_.clear();
+  std::vector<std::uint16_t> fan_of_group(table.groups.size(), kNoGroup);
+  for (std::size_t edge = 0; edge < way_of_edge_.size(); ++edge) {
+    const std::uint16_t g = table.group_of_edge[edge];
+    if (g == kNoGroup) continue;
+    if (table.groups[g].count == 1) {
+      way_of_edge_[edge] = table.members[table.groups[g].first];
+      continue;
+    }
+    if (fan_of_group[g] == kNoGroup) {
+      fan_of_group[g] = static_cast<std::uint16_t>(kFan | fans_.size());
+      fans_.push_back(table.groups[g]);
+      WEFT_CHECK(fans_.size() < kNoGroup - kFan, "a switch has fewer than 32,767 groups of equal ports");
+    }
+    way_of_edge_[edge] = fan_of_group[g];
+  }
+  ways_ = {setup_.destinations->data(),
+           way_of_edge_.data(),
+           fans_.data(),
+           table.members.data(),
+           ecmp_seed(setup_.routing.hash_seed),
+           setup_.number,
+           setup_.routing.hash_dest_qp};
+  careful_ = setup_.routing.cpu_forwarding || setup_.routing.balancing != Balancing::kEcmp || !table.exceptions.empty();
+}
+
 void Switch::add_timer(Time_ps time_ps, TimerKind kind, std::uint32_t port) {
   timers_.push_back({time_ps, kind, port});
   std::push_heap(timers_.begin(), timers_.end());
@@ -106,7 +161,7 @@ void Switch::plan_release(std::uint32_t port) {
   add_timer(next_ps, TimerKind::kRelease, port);
 }
 
-void Switch::run_timer() {
+void Switch::run_timer(Scratch& visit) {
   std::pop_heap(timers_.begin(), timers_.end());
   Timer timer = timers_.back();
   timers_.pop_back();
@@ -116,8 +171,9 @@ void Switch::run_timer() {
   ++events_;
   switch (timer.kind) {
     case TimerKind::kRoutes:
-      table_ = &setup_.routes[next_epoch_++].table;
-      routes_ahead_ = false;  // what was looked up in this visit is out of date
+      use_routes(setup_.routes[next_epoch_++].table);
+      // What was found out in this visit is out of date.
+      take_back(visit.arrivals.data(), visit.arrivals.data() + visit.count);
       if (next_epoch_ < setup_.routes.size()) add_timer(setup_.routes[next_epoch_].from_ps, TimerKind::kRoutes, 0);
       break;
     case TimerKind::kLink:
@@ -141,7 +197,7 @@ void Switch::run_timer() {
     case TimerKind::kCpu: {
       CpuJob job = cpu_.front();
       cpu_.pop_front();
-      forward_from_cpu(job.in, job.packet, timer.time_ps);
+      forward(job.in, route(job.packet, timer.time_ps), job.packet, timer.time_ps);
       if (!cpu_.empty()) add_timer(cpu_.front().done_ps, TimerKind::kCpu, 0);
       break;
     }
@@ -155,7 +211,7 @@ void Switch::run_timer() {
 void Switch::change_link(std::uint32_t port, Time_ps now_ps) {
   Port& p = ports_[port];
   p.down = !setup_.link_changes[next_link_change_].up;
-  p.reject = p.down ? 0xff : p.watchdog_drop;
+  p.set_reject();
   if (!p.down) return;
   for (std::uint32_t q = 0; q < kClasses; ++q) flush_queue(port, q, Fate::kPortDown, now_ps);
   std::uint8_t before = transmit_control_[port].blocked();
@@ -181,7 +237,7 @@ SwitchPortCounters Switch::counters(std::uint32_t port) const {
   SwitchPortCounters counters{ports_[port].counters, {}, {}, {}, {}, {}, {}};
   for (std::size_t c = 0; c < kClasses; ++c) {
     const Lane& lane = ports_[port].lanes[c];
-    counters.rx[c] = lane.rx;
+    counters.rx[c] = ports_[port].ingress[ingress_of_group_[c]].rx;
     counters.tx[c] = lane.tx;
     counters.max_queue_B[c] = lane.max_queue_B;
     const ReceiveControl& control = receive_control_[port];
@@ -196,10 +252,8 @@ bool Switch::balances() const {
   std::uint64_t came = 0;
   std::uint64_t went = held_count_ + cpu_.size();
   for (const Port& port : ports_) {
-    for (const Lane& lane : port.lanes) {
-      came += lane.rx.packets;
-      went += lane.tx.packets;
-    }
+    for (const Ingress& group : port.ingress) came += group.rx.packets;
+    for (const Lane& lane : port.lanes) went += lane.tx.packets;
     for (std::uint64_t lost : port.counters.drops) went += lost;
   }
   return came == went;
@@ -215,7 +269,7 @@ void Switch::settle_ledgers() {
     Ledger& ledger = ports_[p].in->received;
     std::uint64_t lost = 0;
     std::uint64_t came = 0;
-    for (const Lane& lane : ports_[p].lanes) came += lane.rx.packets;
+    for (const Ingress& group : ports_[p].ingress) came += group.rx.packets;
     for (std::size_t f = 0; f < kFateCount; ++f) {
       if (ports_[p].counters.drops[f] == 0) continue;
       ledger.fates[f] = ports_[p].counters.drops[f];

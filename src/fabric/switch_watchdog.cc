@@ -48,7 +48,7 @@ bool Switch::watch(std::uint32_t p, std::uint32_t q, Time_ps now_ps) {
     if (now_ps - state.last_pause_ps < watchdog.restoration_ps) return true;
     port.watchdog_drop = static_cast<std::uint8_t>(port.watchdog_drop & ~bit);
     port.ignore_pause = static_cast<std::uint8_t>(port.ignore_pause & ~bit);
-    port.reject = port.down ? 0xff : port.watchdog_drop;
+    port.set_reject();
     ++ports_[p].counters.restored[q];
     pauses_changed(p, transmit_control_[p].blocked(), PauseEnd::kWatchdog, now_ps);
   }
@@ -64,7 +64,7 @@ bool Switch::watch(std::uint32_t p, std::uint32_t q, Time_ps now_ps) {
     ++ports_[p].counters.storms[q];
     if (watchdog.action != WatchdogAction::kAlert) {
       (watchdog.action == WatchdogAction::kDrop ? port.watchdog_drop : port.ignore_pause) |= bit;
-      port.reject |= port.watchdog_drop;
+      port.set_reject();
       if (port.watchdog_drop & bit) flush_queue(p, q, Fate::kWatchdogDrop, now_ps);
       pauses_changed(p, transmit_control_[p].blocked(), PauseEnd::kWatchdog, now_ps);
       return true;

@@ -6,6 +6,8 @@
 
 #include "base/files.h"
 #include "base/nearest.h"
+#include "labfile/flow_endpoints.h"
+#include "labfile/flow_graph.h"
 #include "labfile/words.h"
 #include "labfile/workload_kind.h"
 #include "workload/flow_matrix.h"
@@ -16,29 +18,22 @@ namespace {
 
 using workload::EndpointPair;
 
-constexpr std::string_view kFlowKeys[] = {"flows",     "hosts",   "to",        "pairs", "size",    "count",    "op",
-                                          "message",   "rounds",  "period",    "load",  "shape",   "duration", "file",
-                                          "telemetry", "timeout", "retry_cnt", "dscp",  "priority"};
+constexpr std::string_view kFlowKeys[] = {"flows",     "hosts",   "to",        "pairs", "size",     "count",    "op",
+                                          "message",   "rounds",  "period",    "load",  "shape",    "duration", "file",
+                                          "telemetry", "timeout", "retry_cnt", "dscp",  "priority", "list"};
 constexpr Range<std::int64_t> kSizes{1, std::int64_t{1} << 40};
 constexpr std::uint64_t kMostFlows = 50'000'000;
-
-// "h12" -> "h" and 12.
-struct NumberedName {
-  std::string_view prefix;
-  std::uint64_t number = 0;
-};
-std::optional<NumberedName> split_number(std::string_view name) {
-  std::size_t digits = name.size();
-  while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') --digits;
-  const auto number = parse_unsigned(name.substr(digits));
-  if (!number) return std::nullopt;
-  return NumberedName{name.substr(0, digits), *number};
-}
+constexpr std::size_t kMostProblems = 20;  // of one list
 
 class FlowReader {
  public:
   FlowReader(const MapReader& map, const YamlNode& pattern, WorkloadConfig& workload, LabContext& context)
-      : map_(map), pattern_(pattern), workload_(workload), context_(context), problems_(context.problems) {}
+      : map_(map),
+        pattern_(pattern),
+        workload_(workload),
+        context_(context),
+        problems_(context.problems),
+        endpoints_(workload.flow_ports, context) {}
 
   void read() {
     const auto pattern = read_choice<FlowPattern>(pattern_, "flows", flow_pattern_words(), problems_);
@@ -47,7 +42,7 @@ class FlowReader {
     auto& options = workload_.options.emplace<workload::FlowOptions>();
     read_options(options);
     check_keys(*pattern);
-    if (const YamlNode* hosts = map_.get("hosts")) read_hosts(*hosts);
+    if (const YamlNode* hosts = map_.get("hosts")) endpoints_.read_hosts(*hosts);
     read_numbers();
     if (problems_.size() == problems_before) make_flows(*pattern, options);
     check_reach();
@@ -67,12 +62,13 @@ class FlowReader {
         {FlowPattern::kPointToPoint, {"pairs", "size"}, {}},
         {FlowPattern::kOnOff, {"pairs", "size", "period", "rounds"}, {}},
         {FlowPattern::kDistribution, {"hosts", "shape", "load"}, {"duration", "count"}},
-        {FlowPattern::kMatrix, {"hosts", "file"}, {}}};
+        {FlowPattern::kMatrix, {"hosts", "file"}, {}},
+        {FlowPattern::kGraph, {"list"}, {"size"}}};
     const auto keys =
         std::find_if(kPatterns.begin(), kPatterns.end(), [&](const auto& k) { return k.pattern == pattern; });
     for (std::string_view key : keys->required) map_.require(key, example(key));
     for (std::string_view key :
-         {"hosts", "to", "pairs", "size", "rounds", "period", "load", "shape", "duration", "count", "file"}) {
+         {"hosts", "to", "pairs", "size", "rounds", "period", "load", "shape", "duration", "count", "file", "list"}) {
       const auto in = [&](const auto& list) { return std::find(list.begin(), list.end(), key) != list.end(); };
       const YamlNode* node = map_.get(key);
       if (node == nullptr || in(keys->required) || in(keys->optional)) continue;
@@ -84,9 +80,11 @@ class FlowReader {
 
   static std::string_view example(std::string_view key) {
     constexpr std::pair<std::string_view, std::string_view> kExamples[] = {
-        {"hosts", "hosts: all"},       {"to", "to: h0"},         {"pairs", "pairs: [[h0, h1]]"},
-        {"size", "size: 1 MB"},        {"rounds", "rounds: 10"}, {"period", "period: 1 ms"},
-        {"shape", "shape: websearch"}, {"load", "load: 50 %"},   {"file", "file: flows.cm"}};
+        {"hosts", "hosts: all"},        {"to", "to: h0"},
+        {"pairs", "pairs: [[h0, h1]]"}, {"size", "size: 1 MB"},
+        {"rounds", "rounds: 10"},       {"period", "period: 1 ms"},
+        {"shape", "shape: websearch"},  {"load", "load: 50 %"},
+        {"file", "file: flows.cm"},     {"list", "list: [{name: a, from: h0, to: h1, size: 1 MB}]"}};
     for (const auto& [name, text] : kExamples) {
       if (name == key) return text;
     }
@@ -135,75 +133,6 @@ class FlowReader {
       store(load_ppb_, read_quantity(*node, "load", Quantity::kProbability, {1, 1'000'000'000}, problems_));
   }
 
-  // Every port of the host with a cable, or the one that is named. Index of each among the workload's endpoints.
-  std::vector<std::uint32_t> endpoints_of(std::string_view text, const Place& place) {
-    std::vector<std::uint32_t> found;
-    const EndpointText end = split_endpoint(text);
-    NodeState* host = find_host(end.host, place, context_);
-    if (host == nullptr) return found;
-    if (end.port) {
-      const PortState* port = find_port(*host, end.host, *end.port, place, context_);
-      if (port != nullptr && port->link) found.push_back(index_of(*port));
-    } else {
-      for (const auto& [name, port] : host->ports) {
-        if (port.link) found.push_back(index_of(port));
-      }
-    }
-    if (found.empty() && host->complete && context_.links_complete)
-      problems_.add(place, fmt::format("{} has no cable", in_quotes(text)), "join it to a switch or a host in links");
-    return found;
-  }
-
-  std::uint32_t index_of(const PortState& port) {
-    const std::uint64_t key = std::uint64_t{port.ref.host} << 32 | port.ref.nic << 16 | port.ref.port;
-    const auto [entry, is_new] = indices_.emplace(key, static_cast<std::uint32_t>(workload_.flow_ports.size()));
-    if (is_new) {
-      workload_.flow_ports.push_back(port.ref);
-      states_.push_back(&port);
-    }
-    return entry->second;
-  }
-
-  // all, a list, or "h0..h15".
-  void read_hosts(const YamlNode& node) {
-    if (node.is_sequence()) {
-      for (const YamlNode& item : node.children) read_host_names(item);
-    } else if (node.is_scalar() && node.text == "all") {
-      for (const HostConfig& host : context_.lab.hosts) {
-        const NodeState& state = context_.nodes.find(host.name)->second;
-        for (const auto& [name, port] : state.ports) {
-          if (port.link) index_of(port);
-        }
-      }
-    } else {
-      read_host_names(node);
-    }
-    if (workload_.flow_ports.size() < 2 && context_.links_complete && problems_.empty())
-      problems_.add(node.place, "flows need two hosts with a cable at least", "write hosts: all, or [h0, h1]");
-  }
-
-  void read_host_names(const YamlNode& node) {
-    const auto text = read_text(node, "hosts", problems_);
-    if (!text) return;
-    const std::size_t dots = text->find("..");
-    if (dots == std::string::npos) {
-      endpoints_of(*text, node.place);
-      return;
-    }
-    const std::string_view whole = *text;
-    const auto first = split_number(whole.substr(0, dots)), last = split_number(whole.substr(dots + 2));
-    if (!first || !last || first->prefix != last->prefix || first->number > last->number ||
-        last->number - first->number > 1'000'000) {
-      problems_.add(node.place, fmt::format("{} is not a range of hosts", in_quotes(*text)), "write e.g. h0..h15");
-      return;
-    }
-    for (std::uint64_t number = first->number; number <= last->number; ++number) {
-      const std::size_t problems_before = problems_.size();
-      endpoints_of(fmt::format("{}{}", first->prefix, number), node.place);
-      if (problems_.size() != problems_before) return;  // the others would say the same
-    }
-  }
-
   void read_pairs() {
     const auto* list = read_list(*map_.get("pairs"), "pairs", problems_);
     for (const YamlNode& item : list == nullptr ? std::vector<YamlNode>{} : *list) {
@@ -212,7 +141,7 @@ class FlowReader {
       std::vector<std::uint32_t> found;
       for (const YamlNode& end : *ends) {
         const auto text = read_text(end, "a pair", problems_);
-        if (text) found.push_back(one_endpoint(*text, end.place));
+        if (text) found.push_back(endpoints_.one(*text, end.place));
       }
       if (std::find(found.begin(), found.end(), UINT32_MAX) != found.end()) continue;  // reported
       if (found.size() != 2 || ends->size() != 2 || found[0] == found[1]) {
@@ -224,17 +153,8 @@ class FlowReader {
     }
   }
 
-  std::uint32_t one_endpoint(std::string_view text, const Place& place) {
-    const auto found = endpoints_of(text, place);
-    if (found.size() > 1) {
-      problems_.add(place, fmt::format("{} has {} ports with a cable", text, found.size()),
-                    fmt::format("name one: {}", port_name(context_.lab, workload_.flow_ports[found[0]])));
-    }
-    return found.empty() ? UINT32_MAX : found[0];
-  }
-
   void make_flows(FlowPattern pattern, workload::FlowOptions& options) {
-    const auto endpoints = static_cast<std::uint32_t>(workload_.flow_ports.size());
+    const auto endpoints = endpoints_.count();
     const auto size_B = static_cast<std::uint64_t>(size_B_);
     const std::size_t problems_before = problems_.size();
     switch (pattern) {
@@ -259,6 +179,8 @@ class FlowReader {
         return make_distribution(options);
       case FlowPattern::kMatrix:
         return make_matrix(options);
+      case FlowPattern::kGraph:
+        return make_graph(options);
     }
   }
 
@@ -267,7 +189,7 @@ class FlowReader {
     const std::size_t problems_before = problems_.size();
     const auto text = read_text(to, "to", problems_);
     if (!text) return;
-    const std::uint32_t receiver = one_endpoint(*text, to.place);
+    const std::uint32_t receiver = endpoints_.one(*text, to.place);
     std::vector<std::uint32_t> senders;
     for (std::uint32_t i = 0; i < workload_.flow_ports.size(); ++i) {
       if (i != receiver) senders.push_back(i);
@@ -287,7 +209,7 @@ class FlowReader {
       return;
     }
     workload::DistributionPattern pattern;
-    pattern.endpoints = static_cast<std::uint32_t>(workload_.flow_ports.size());
+    pattern.endpoints = endpoints_.count();
     pattern.sizes = workload::size_points(*distribution);
     pattern.load = static_cast<double>(load_ppb_) / 1e9;
     pattern.rate_bps = slowest_bps();
@@ -303,7 +225,8 @@ class FlowReader {
 
   std::int64_t slowest_bps() {
     std::int64_t rate_bps = INT64_MAX;
-    for (const PortState* state : states_) rate_bps = std::min(rate_bps, context_.lab.links[*state->link].rate_bps);
+    for (const PortState* state : endpoints_.states())
+      rate_bps = std::min(rate_bps, context_.lab.links[*state->link].rate_bps);
     return rate_bps;
   }
 
@@ -335,6 +258,58 @@ class FlowReader {
     options.flows = std::move(matrix->flows);
   }
 
+  // Flows by name, each from its start or after others.
+  void make_graph(workload::FlowOptions& options) {
+    const YamlNode& node = *map_.get("list");
+    const auto* list = read_list(node, "list", problems_);
+    if (list == nullptr || too_many(list->size())) return;
+    if (list->empty()) problems_.add(node.place, "a graph without flows", "write " + std::string(example("list")));
+    const std::size_t problems_before = problems_.size();
+    std::vector<GraphFlow> graph;
+    for (const YamlNode& item : *list) {
+      workload::Flow& flow = options.flows.emplace_back();
+      read_graph_flow(item, graph.emplace_back(), flow);
+      if (problems_.size() > problems_before + kMostProblems) return;  // the others would say the same
+    }
+    if (problems_.size() == problems_before)
+      resolve_graph(graph, workload_.flow_ports, context_.lab, options, problems_);
+  }
+
+  void read_graph_flow(const YamlNode& node, GraphFlow& names, workload::Flow& flow) {
+    const MapReader map(node, "a flow", graph_flow_keys(), problems_);
+    if (!map.ok()) return;
+    if (const YamlNode* name = map.require("name", "name: a")) {
+      store(names.name.text, read_name(*name, "name", problems_));
+      names.name.place = name->place;
+    }
+    const YamlNode *from = map.require("from", "from: h0"), *to = map.require("to", "to: h1");
+    if (from != nullptr && read_text(*from, "from", problems_)) flow.source = endpoints_.one(from->text, from->place);
+    if (to != nullptr && read_text(*to, "to", problems_)) flow.destination = endpoints_.one(to->text, to->place);
+    if (from != nullptr && to != nullptr && flow.source == flow.destination && flow.source != UINT32_MAX)
+      problems_.add(node.place, "a flow from a port to itself", "name two hosts");
+    pairs_.emplace_back(flow.source, flow.destination);
+    flow.size_B = static_cast<std::uint64_t>(size_B_);
+    if (const YamlNode* size = map.get("size"))
+      store(flow.size_B, read_quantity(*size, "size", Quantity::kSize, kSizes, problems_));
+    else if (map_.get("size") == nullptr)
+      problems_.add(node.place, "a flow without size", "write size: 1 MB here, or once for all beside list");
+    const YamlNode *start = map.get("start"), *after = map.get("after"), *delay = map.get("delay");
+    if (after != nullptr && start != nullptr)
+      problems_.add(start->place, "start beside after", "write delay: so long after the last of them has ended");
+    if (after == nullptr && delay != nullptr)
+      problems_.add(delay->place, "delay without after", "write start: from the start of the workload");
+    if (const YamlNode* time = after == nullptr ? start : delay)
+      store(flow.start_ps, read_quantity(*time, after == nullptr ? "start" : "delay", Quantity::kTime,
+                                         {0, 3600 * kSecond_ps}, problems_));
+    if (after == nullptr) return;
+    const bool is_list = after->is_sequence();
+    for (const YamlNode& name : is_list ? std::span(after->children) : std::span(after, 1)) {
+      if (const auto text = read_text(name, "after", problems_)) names.after.push_back({*text, name.place});
+    }
+    if (is_list && after->children.empty())
+      problems_.add(after->place, "after without names", "name the flows that it waits for, or leave out after");
+  }
+
   bool too_many(std::uint64_t flows) {
     if (flows <= kMostFlows) return false;
     problems_.add(pattern_.place, fmt::format("{} flows", flows), fmt::format("at most {}", kMostFlows));
@@ -346,12 +321,13 @@ class FlowReader {
     if (!context_.links_complete) return;
     if (!pairs_.empty()) {
       for (const auto& [source, destination] : pairs_) {
-        if (!reaches(*states_[source], *states_[destination])) return;
+        if (source == UINT32_MAX || destination == UINT32_MAX) continue;
+        if (!reaches(*endpoints_.states()[source], *endpoints_.states()[destination])) return;
       }
       return;
     }
-    for (const PortState* state : states_) {
-      if (!reaches(*states_.front(), *state)) return;
+    for (const PortState* state : endpoints_.states()) {
+      if (!reaches(*endpoints_.states().front(), *state)) return;
     }
   }
 
@@ -377,8 +353,7 @@ class FlowReader {
   WorkloadConfig& workload_;
   LabContext& context_;
   ProblemList& problems_;
-  std::map<std::uint64_t, std::uint32_t> indices_;
-  std::vector<const PortState*> states_;
+  FlowEndpoints endpoints_;
   std::vector<EndpointPair> pairs_;  // of the patterns that have them
   std::int64_t size_B_ = 0;
   std::uint32_t rounds_ = 1;

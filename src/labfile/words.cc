@@ -25,6 +25,7 @@ constexpr std::string_view kCableKeys[] = {"kind", "length", "rate", "fec", "bit
 constexpr std::string_view kFaultKeys[] = {"name", "link",         "both_directions", "action", "frames", "qp",
                                            "psn",  "transmission", "probability",     "start",  "end",    "delay",
                                            "down", "up",           "priority",        "rate"};
+constexpr std::string_view kGraphFlowKeys[] = {"name", "from", "to", "size", "start", "after", "delay"};
 constexpr std::string_view kProgramKeys[] = {"node", "command", "start", "timeout", "find"};
 constexpr std::string_view kExpectationKeys[] = {"min", "max", "equal"};
 
@@ -55,7 +56,7 @@ constexpr Word<FlowPattern> kFlowPatternWords[] = {
     {"incast", FlowPattern::kIncast},       {"permutation", FlowPattern::kPermutation},
     {"all-to-all", FlowPattern::kAllToAll}, {"point-to-point", FlowPattern::kPointToPoint},
     {"on-off", FlowPattern::kOnOff},        {"distribution", FlowPattern::kDistribution},
-    {"matrix", FlowPattern::kMatrix}};
+    {"matrix", FlowPattern::kMatrix},       {"graph", FlowPattern::kGraph}};
 constexpr Word<workload::FlowOp> kFlowOpWords[] = {{"write", workload::FlowOp::kWrite},
                                                    {"send", workload::FlowOp::kSend}};
 
@@ -99,6 +100,9 @@ std::span<const std::string_view> workload_keys() {
     return keys;
   }();
   return all;
+}
+std::span<const std::string_view> graph_flow_keys() {
+  return kGraphFlowKeys;
 }
 std::span<const std::string_view> program_keys() {
   return kProgramKeys;

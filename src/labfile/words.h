@@ -23,7 +23,8 @@ enum class FlowPattern : std::uint8_t {
   kPointToPoint,
   kOnOff,
   kDistribution,
-  kMatrix
+  kMatrix,
+  kGraph
 };
 
 std::span<const std::string_view> lab_keys();
@@ -53,7 +54,8 @@ std::span<const std::string_view> buffer_keys();
 std::span<const std::string_view> congestion_keys();  // of all algorithms
 std::span<const std::string_view> fault_keys();
 std::span<const std::string_view> workload_keys();  // of every kind
-std::span<const std::string_view> program_keys();   // of one program
+std::span<const std::string_view> graph_flow_keys();  // of one flow of a graph
+std::span<const std::string_view> program_keys();     // of one program
 std::span<const std::string_view> expectation_keys();
 
 std::span<const Word<fabric::FaultAction>> fault_action_words();

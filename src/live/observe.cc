@@ -11,11 +11,15 @@
 
 namespace weft::live {
 
-// Between two windows everything adds up, as at the end of a run.
+// Of a world that somebody else drives, what its ports and switches have counted.
 void Server::send_results(Connection& connection) {
   lab::RunResult result;
-  result.end_ps = world_.engine().now_ps();
-  lab::read_out(world_, {}, result);
+  if (session_ != nullptr) {
+    result = session_->snapshot();
+  } else {
+    result.end_ps = world_.engine().now_ps();
+    lab::read_out(world_, {}, result);
+  }
   const std::string text = lab::results_json(world_.lab(), result);
   SharedMemory file = SharedMemory::make("weft-results", text.size());
   if (file.data() == nullptr) {

@@ -32,8 +32,8 @@ constexpr std::chrono::milliseconds kParkedPatience{1000};
 
 constexpr const char* kWorldName = "w";
 
-bool is_set(const std::atomic<bool>* cancel) {
-  return cancel != nullptr && cancel->load(std::memory_order_relaxed);
+bool is_set(const std::atomic<bool>& flag) {
+  return flag.load(std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -117,9 +117,9 @@ void ProgramSession::begin(Entry entry) {
   entries_.push_back(std::move(entry));
 }
 
-engine::RunEnd ProgramSession::advance(Time_ps deadline_ps, const std::atomic<bool>* cancel,
-                                       const std::function<void(Time_ps)>& progress) {
-  engine::Engine& engine = world_.engine();
+engine::RunEnd ProgramSession::advance(Time_ps deadline_ps, const std::atomic<bool>& cancel,
+                                       const std::function<void(Time_ps)>& run) {
+  const engine::Engine& engine = world_.engine();
   while (!is_set(cancel)) {
     hold(cancel);
     const Time_ps next_ps = engine.next_wake_ps(), start_ps = next_start_ps(), timeout_ps = next_timeout_ps();
@@ -137,7 +137,7 @@ engine::RunEnd ProgramSession::advance(Time_ps deadline_ps, const std::atomic<bo
     } else if (start_ps <= next_ps) {
       start_due(start_ps);
     } else if (!server_.poll_passed_fds_before_leap(next_ps - engine.horizon_ps())) {
-      engine.run(std::min({deadline_ps, start_ps, timeout_ps, next_ps + kProgramSlice_ps}), 1, cancel, progress);
+      run(std::min({deadline_ps, start_ps, timeout_ps, next_ps + kProgramSlice_ps}));
       server_.poll_clients(0);
       reap();
     }
@@ -192,7 +192,7 @@ void ProgramSession::start(Entry& entry) {
   entry.child = std::move(*child);
 }
 
-void ProgramSession::hold(const std::atomic<bool>* cancel) {
+void ProgramSession::hold(const std::atomic<bool>& cancel) {
   const auto since = Clock::now();
   for (;;) {
     reap();
@@ -209,7 +209,7 @@ void ProgramSession::hold(const std::atomic<bool>* cancel) {
   }
 }
 
-void ProgramSession::wait_at_rest(const std::atomic<bool>* cancel) {
+void ProgramSession::wait_at_rest(const std::atomic<bool>& cancel) {
   const auto since = Clock::now();
   while (!is_set(cancel)) {
     server_.take_stray_posts();

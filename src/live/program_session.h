@@ -24,8 +24,8 @@ class ProgramSession final : public lab::ProgramSession {
   ~ProgramSession() override;
 
   std::unique_ptr<workload::ProgramRun> make(const workload::ProgramOptions& options, std::size_t number) override;
-  engine::RunEnd advance(Time_ps deadline_ps, const std::atomic<bool>* cancel,
-                         const std::function<void(Time_ps)>& progress) override;
+  engine::RunEnd advance(Time_ps deadline_ps, const std::atomic<bool>& cancel,
+                         const std::function<void(Time_ps)>& run) override;
 
  private:
   // One program, from the moment its workload begins.
@@ -49,9 +49,9 @@ class ProgramSession final : public lab::ProgramSession {
   void start_due(Time_ps now_ps);
   void start(Entry& entry);
   // Waits for those that are on their way in or out.
-  void hold(const std::atomic<bool>* cancel);
+  void hold(const std::atomic<bool>& cancel);
   // Nothing is left to happen in the world: waits for programs that compute, and gives up in the end.
-  void wait_at_rest(const std::atomic<bool>* cancel);
+  void wait_at_rest(const std::atomic<bool>& cancel);
   // True when one has ended.
   bool reap();
   void end(Entry& entry, workload::ProgramEnd end, int status);

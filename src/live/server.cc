@@ -80,10 +80,9 @@ char kernel_state(int pid, int tid) {
 
 }  // namespace
 
-Server::Server(const lab::Lab& lab, int listener, verbs::Clock clock, std::vector<OutsideLine> outside)
-    : own_world_(std::make_unique<lab::World>(
-          lab, lab::WorldOptions{.domains = 1, .window_divisor = 1, .carry_payload = true})),
-      world_(*own_world_),
+Server::Server(lab::Session& session, int listener, verbs::Clock clock, std::vector<OutsideLine> outside)
+    : session_(&session),
+      world_(session.world()),
       listener_(listener),
       outside_(std::move(outside)),
       network_(world_, nodes_) {
@@ -147,8 +146,7 @@ void Server::run_virtual(const std::atomic<bool>& stop) {
       continue;
     }
     if (next_ps != kNever_ps && poll_passed_fds_before_leap(next_ps - world_.engine().horizon_ps())) continue;
-    if (next_ps != kNever_ps) world_.engine().run(next_ps + kSlice_ps, 1, nullptr, observer_);
-    if (observer_) observer_(next_ps == kNever_ps ? kNever_ps : world_.engine().now_ps());
+    session_->advance_until(next_ps == kNever_ps ? kNever_ps : next_ps + kSlice_ps);
     if (next_ps == kNever_ps) take_stray_posts();
     poll_clients(next_ps == kNever_ps ? 100 : 0);
   }
@@ -320,7 +318,7 @@ void Server::end_process(const std::shared_ptr<Process>& process, Time_ps now_ps
   process->doorbell.reset();
   process->doorbell_given.reset();
   // Who drives a world asks for it (program_session.cc); a world that is up for long has many.
-  if (!own_world_) ended_ps_[process->group] = now_ps;
+  if (session_ == nullptr) ended_ps_[process->group] = now_ps;
   network_.forget(*process, now_ps);
   managers_[process->node->index()]->forget(*process, now_ps);
   services_[process->node->index()]->forget(*process);

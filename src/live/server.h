@@ -1,6 +1,7 @@
-// A world that programs attach to: the engine's loop, and the socket by which programs come in. In virtual time the
-// world advances only while every attached thread waits for it; when nothing is left to do it sleeps until somebody
-// asks. In wall-clock mode (server_wall.cc) simulated time follows real time and threads run as they like.
+// A world that programs attach to: the loop that advances its session, and the socket by which programs come in. In
+// virtual time the world advances only while every attached thread waits for it; when nothing is left to do it sleeps
+// until somebody asks. In wall-clock mode (server_wall.cc) simulated time follows real time and threads run as they
+// like.
 #pragma once
 
 #include <atomic>
@@ -15,15 +16,15 @@
 #include "live/os/wall_clock.h"
 #include "live/outside.h"
 #include "live/verbs/service.h"
-#include "world/world.h"
+#include "world/session.h"
 
 namespace weft::live {
 
 class Server final : public ThreadWaiter {
  public:
-  // `listener` is a listening SOCK_SEQPACKET socket; the server closes it.
-  // Ports to the outside need wall-clock mode.
-  Server(const lab::Lab& lab, int listener, verbs::Clock clock, std::vector<OutsideLine> outside = {});
+  // Advances an open-ended session, which outlives it. `listener` is a listening SOCK_SEQPACKET socket; the server
+  // closes it. Ports to the outside need wall-clock mode.
+  Server(lab::Session& session, int listener, verbs::Clock clock, std::vector<OutsideLine> outside = {});
   // On a world of somebody else, who drives it (live/program_session.h).
   Server(lab::World& world, int listener);
   ~Server() override;
@@ -31,9 +32,6 @@ class Server final : public ThreadWaiter {
   // Until `stop` is set or a `down` comes in.
   void run(const std::atomic<bool>& stop);
 
-  lab::World& world() { return world_; }
-  // Called now and then with the time up to which everything has happened; kNever_ps: the world is at rest.
-  void set_observer(std::function<void(Time_ps)> observer) { observer_ = std::move(observer); }
   std::vector<verbs::DeviceInfo> devices_of(std::uint32_t host);
   // Writes what stands for /sys on each node, in the folder that `of` names for it, and keeps its counters up to date.
   void set_sysfs(std::function<std::string(std::uint32_t host)> of);
@@ -98,7 +96,7 @@ class Server final : public ThreadWaiter {
   Reply set_timer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps);
   void fire_timer(const std::shared_ptr<Process>& process, std::uint64_t timer, Time_ps now_ps);
 
-  std::unique_ptr<lab::World> own_world_;  // none: somebody else's
+  lab::Session* session_ = nullptr;  // null: somebody else drives the world
   lab::World& world_;
   int listener_;
   std::optional<WallClock> wall_;  // none: virtual time
@@ -112,7 +110,6 @@ class Server final : public ThreadWaiter {
   std::uint64_t next_rank_ = 1;
   Time_ps arrivals_ps_ = 0;
   std::map<int, Time_ps> ended_ps_;  // by process group: when the last of its processes was gone
-  std::function<void(Time_ps)> observer_;
   std::function<std::string(std::uint32_t host)> sysfs_;
   bool down_ = false;
   bool deterministic_ = true;

@@ -29,8 +29,7 @@ void Server::run_wall(const std::atomic<bool>& stop) {
     }
     bool busy = next_ps < now_ps;
     wall_->reached_ps = std::max(wall_->reached_ps, busy ? std::min(now_ps, next_ps + kWallSlice_ps) : now_ps);
-    if (busy) world_.engine().run(wall_->reached_ps, 1, nullptr, observer_);
-    if (busy && observer_) observer_(world_.engine().now_ps());
+    if (busy) session_->advance_until(wall_->reached_ps);
     busy = take_doorbells() || busy;
     if (now_ps - looked_ps >= kSocketLook_ps) {
       looked_ps = now_ps;
@@ -39,7 +38,7 @@ void Server::run_wall(const std::atomic<bool>& stop) {
     }
     if (busy) busy_ps = now_ps;
     if (now_ps - busy_ps > kBusyLook_ps && world_.engine().next_wake_ps() > now_ps + kBusyLook_ps) {
-      if (observer_ && world_.engine().next_wake_ps() == kNever_ps) observer_(kNever_ps);
+      if (world_.engine().next_wake_ps() == kNever_ps) session_->advance_until(wall_->reached_ps);
       sleep_until(std::min(world_.engine().next_wake_ps() - kBusyLook_ps, now_ps + kLongestSleep_ps));
     }
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/plural.h"
@@ -20,6 +21,7 @@ using Json = nlohmann::ordered_json;
 using Align = Table::Align;
 using workload::FlowOptions;
 using workload::FlowRow;
+using workload::FlowsOutcome;
 using workload::FlowState;
 using workload::FlowSummary;
 
@@ -31,10 +33,56 @@ CREATE TABLE flow(workload TEXT, number INTEGER, id INTEGER, source TEXT, destin
   cnps_received INTEGER);
 )";
 
+// By number in `flow`: the names of flows, when what they wait for had ended, and what that was.
+constexpr const char* kGraphSchema = R"(
+CREATE TABLE flow_name(workload TEXT, number INTEGER, name TEXT, ready_ps INTEGER);
+CREATE TABLE flow_after(workload TEXT, number INTEGER, after INTEGER);
+)";
+
 const char* name_of(FlowState state) {
   static constexpr const char* kNames[] = {"waiting", "running", "done", "failed"};
   return kNames[static_cast<std::size_t>(state)];
 }
+
+// Names and dependencies of flows, where they have any.
+class Graph {
+ public:
+  Graph(const FlowOptions& options, const FlowsOutcome& outcome) : options_(options), outcome_(outcome) {
+    if (options.dependencies.empty()) return;
+    first_.resize(options.flows.size() + 1);
+    for (const workload::FlowDependency& each : options.dependencies) ++first_[each.flow + 1];
+    for (std::size_t i = 0; i < options.flows.size(); ++i) first_[i + 1] += first_[i];
+  }
+
+  std::string name(std::size_t flow) const { return options_.names.empty() ? "" : options_.names[flow]; }
+  // What it waits for.
+  std::span<const workload::FlowDependency> after(std::size_t flow) const {
+    if (first_.empty()) return {};
+    return std::span(options_.dependencies).subspan(first_[flow], first_[flow + 1] - first_[flow]);
+  }
+  // When the last of them had ended.
+  std::optional<Time_ps> ready_ps(std::size_t flow) const {
+    if (after(flow).empty() || outcome_.ready_ps.empty() || outcome_.ready_ps[flow] == kNever_ps) return std::nullopt;
+    return outcome_.ready_ps[flow];
+  }
+  std::string ready_us(std::size_t flow) const {
+    if (after(flow).empty()) return "";
+    return ready_ps(flow) ? microseconds(*ready_ps(flow)) : "-";
+  }
+  std::string after_text(std::size_t flow) const {
+    constexpr std::size_t kMostNames = 3;
+    std::string text;
+    const auto list = after(flow);
+    for (const workload::FlowDependency& each : list.first(std::min(list.size(), kMostNames)))
+      text += (text.empty() ? "" : " ") + options_.names[each.before];
+    return list.size() > kMostNames ? fmt::format("{} and {} more", text, list.size() - kMostNames) : text;
+  }
+
+ private:
+  const FlowOptions& options_;
+  const FlowsOutcome& outcome_;
+  std::vector<std::size_t> first_;
+};
 
 // The worst of each hop, as the packets themselves brought it.
 std::string telemetry_table(const std::vector<const FlowOutcome*>& flows) {
@@ -52,7 +100,7 @@ std::string telemetry_table(const std::vector<const FlowOutcome*>& flows) {
   return table.empty() ? "" : "\nTelemetry:\n\n" + block(table);
 }
 
-std::string flows_text(const FlowsOutcome& outcome) {
+std::string flows_text(const FlowOptions& options, const FlowsOutcome& outcome) {
   const FlowSummary& s = outcome.summary;
   std::string out = fmt::format("  {} done, {} failed, {} unfinished", counted(s.done, "flow"), s.failed, s.unfinished);
   if (s.done > 0) {
@@ -75,19 +123,25 @@ std::string flows_text(const FlowsOutcome& outcome) {
     out += fmt::format("The {} slowest of {}; all are in results.json.\n\n", kSlowest, shown.size());
     shown.resize(kSlowest);
   }
+  const Graph graph(options, outcome);
   Table table;
+  table.add_column("name", Align::kLeft);
   table.add_column("from", Align::kLeft);
   table.add_column("to", Align::kLeft);
-  for (const char* title : {"size", "start us", "FCT us", "Gb/s", "slowdown", "re-sent", "CNPs"})
+  for (const char* title : {"size", "ready us", "start us", "FCT us", "Gb/s", "slowdown", "re-sent", "CNPs"})
     table.add_column(title);
+  table.add_column("after", Align::kLeft);
   for (const FlowOutcome* flow : shown) {
     const FlowRow& row = flow->row;
     bool done = row.state == FlowState::kDone;
     std::string fct = done ? microseconds(row.fct_ps()) : row.state == FlowState::kFailed ? "failed" : "unfinished";
-    table.add_row({flow->from, flow->to, size_text(row.size_B), microseconds(row.start_ps), fct,
+    const auto number = static_cast<std::size_t>(flow - outcome.flows.data());
+    table.add_row({graph.name(number), flow->from, flow->to, size_text(row.size_B), graph.ready_us(number),
+                   row.start_ps == kNever_ps ? "-" : microseconds(row.start_ps), fct,
                    done ? fmt::format("{:.2f}", row.goodput_bps() / 1e9) : "-",
                    flow->slowdown > 0 ? fmt::format("{:.2f}", flow->slowdown) : "-",
-                   std::to_string(flow->retransmitted_packets), std::to_string(flow->cnps_received)});
+                   std::to_string(flow->retransmitted_packets), std::to_string(flow->cnps_received),
+                   graph.after_text(number)});
   }
   if (!table.empty()) out += block(table);
   out += telemetry_table(shown);
@@ -118,15 +172,26 @@ Json flows_object(const FlowsOutcome& outcome) {
   return j;
 }
 
-void add_flow(JsonText& j, const FlowOutcome& flow) {
+void add_flow(JsonText& j, const FlowOutcome& flow, const Graph& graph, std::size_t number) {
   const FlowRow& row = flow.row;
   j.open('{');
   j.add("id", row.id);
+  if (const std::string name = graph.name(number); !name.empty()) j.add("name", name);
   j.add("from", flow.from);
   j.add("to", flow.to);
   j.add("qpn", row.qpn);
   j.add("size_B", row.size_B);
-  j.add("start_ps", row.start_ps);
+  if (const auto after = graph.after(number); !after.empty()) {
+    j.open("after", '[');
+    for (const workload::FlowDependency& each : after) j.item(graph.name(each.before));
+    j.close(']');
+    if (const auto ready_ps = graph.ready_ps(number)) j.add("ready_ps", *ready_ps);
+  }
+  if (row.start_ps == kNever_ps) {
+    j.add("start_ps", nullptr);
+  } else {
+    j.add("start_ps", row.start_ps);
+  }
   j.add("state", name_of(row.state));
   if (row.state == FlowState::kDone) {
     j.add("fct_ps", row.fct_ps());
@@ -150,13 +215,35 @@ void add_flow(JsonText& j, const FlowOutcome& flow) {
   j.close('}');
 }
 
-}  // namespace
-
-std::string report_section(const FlowOptions&, const FlowsOutcome& outcome, const Lab&, const WorkloadConfig& config) {
-  return heading(fmt::format("{}: {}", config.name, counted(outcome.flows.size(), "flow"))) + flows_text(outcome);
+// Only where there is a graph, so that the file of a lab without one has no tables that say nothing.
+void write_graphs(const RunResult& result, SqliteFile& file) {
+  const auto is_graph = [](const WorkloadOutcome& outcome) {
+    const auto* options = outcome.config->as<FlowOptions>();
+    return options != nullptr && !options->names.empty();
+  };
+  if (std::none_of(result.workloads.begin(), result.workloads.end(), is_graph)) return;
+  file.execute(kGraphSchema);
+  SqliteRows names(file, "INSERT INTO flow_name VALUES(?,?,?,?)");
+  SqliteRows after(file, "INSERT INTO flow_after VALUES(?,?,?)");
+  for (const WorkloadOutcome& outcome : result.workloads) {
+    if (!is_graph(outcome)) continue;
+    const Graph graph(*outcome.config->as<FlowOptions>(), *outcome.as<FlowsOutcome>());
+    for (std::size_t i = 0; i < outcome.as<FlowsOutcome>()->flows.size(); ++i) {
+      names.add(outcome.config->name, i, graph.name(i), graph.ready_ps(i));
+      for (const workload::FlowDependency& each : graph.after(i)) after.add(outcome.config->name, i, each.before);
+    }
+  }
 }
 
-void write_json(const FlowOptions&, const FlowsOutcome& outcome, const Lab&, const WorkloadConfig& config,
+}  // namespace
+
+std::string report_section(const FlowOptions& options, const FlowsOutcome& outcome, const Lab&,
+                           const WorkloadConfig& config) {
+  return heading(fmt::format("{}: {}", config.name, counted(outcome.flows.size(), "flow"))) +
+         flows_text(options, outcome);
+}
+
+void write_json(const FlowOptions& options, const FlowsOutcome& outcome, const Lab&, const WorkloadConfig& config,
                 JsonStream& out) {
   Json w;
   w["name"] = config.name;
@@ -166,7 +253,8 @@ void write_json(const FlowOptions&, const FlowsOutcome& outcome, const Lab&, con
   for (const auto& [key, value] : summary.items()) out.value(key, value.dump());
   out.open("flows", '[');
   JsonText text;
-  for (const FlowOutcome& flow : outcome.flows) write_item(out, text, add_flow, flow);
+  const Graph graph(options, outcome);
+  for (std::size_t i = 0; i < outcome.flows.size(); ++i) write_item(out, text, add_flow, outcome.flows[i], graph, i);
   out.close(']');
   out.close('}');
   out.close('}');
@@ -185,13 +273,15 @@ void write_tables(std::type_identity<FlowOptions>, const RunResult& result, Sqli
     for (const FlowOutcome& flow : flows->flows) {
       const FlowRow& row = flow.row;
       bool done = row.state == FlowState::kDone;
-      rows.add(outcome.config->name, number++, row.id, flow.from, flow.to, row.size_B, row.start_ps,
+      rows.add(outcome.config->name, number++, row.id, flow.from, flow.to, row.size_B,
+               row.start_ps == kNever_ps ? std::nullopt : std::optional(row.start_ps),
                done ? std::optional(row.fct_ps()) : std::nullopt, name_of(row.state),
                done ? std::optional(row.goodput_bps()) : std::nullopt,
                flow.slowdown > 0 ? std::optional(flow.slowdown) : std::nullopt, flow.retransmitted_packets,
                flow.cnps_received);
     }
   }
+  write_graphs(result, file);
 }
 
 std::string failure_text(const FlowOptions&, const FlowsOutcome& outcome, const RunResult& run, const Judged& judged) {

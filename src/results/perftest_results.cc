@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "results/json_rows.h"
+#include "results/perftest_json.h"
 #include "results/report_text.h"
-#include "results/results_json.h"
 #include "results/workload_kind.h"
 #include "workload/perftest_report.h"
 

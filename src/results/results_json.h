@@ -1,4 +1,4 @@
-// The machine-readable result of a run (docs/results.md) and perftest's own JSON.
+// The machine-readable result of a run (docs/results.md).
 #pragma once
 
 #include <string>
@@ -14,7 +14,5 @@ void results_json(const Lab& lab, const RunResult& result, const TextSink& sink)
 std::string results_json(const Lab& lab, const RunResult& result);
 // The error names the file and the reason.
 tl::expected<void, std::string> write_results_json(const std::string& path, const Lab& lab, const RunResult& result);
-// perftest's keys; with -a `results` is an array of all sizes.
-std::string perftest_json(const workload::PerftestOptions& options, const workload::PerftestResult& result);
 
 }  // namespace weft::lab

@@ -21,9 +21,7 @@
 namespace weft::lab {
 
 using workload::FlowOutcome;
-using workload::FlowsOutcome;
 using workload::HopOutcome;
-using workload::ProgramsOutcome;
 
 struct WorkloadOutcome {
   const WorkloadConfig* config = nullptr;

@@ -9,8 +9,9 @@
 namespace weft::lab {
 
 std::string format_problem(std::string_view file, const Problem& problem) {
-  std::string text =
-      problem.where.empty() ? fmt::format("{}:{}:{}", file, problem.line, problem.column) : problem.where;
+  std::string text = problem.where;
+  if (text.empty() && problem.line == 0) text = file;  // something is missing altogether: it has no place
+  if (text.empty()) text = fmt::format("{}:{}:{}", file, problem.line, problem.column);
   text += ": " + problem.message;
   if (!problem.remedy.empty()) text += "\n  " + problem.remedy;
   return text;

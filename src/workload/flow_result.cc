@@ -47,9 +47,9 @@ FlowSummary summarise(std::span<const FlowRow> rows) {
 
 namespace {
 
-constexpr std::string_view kMetrics[] = {"done",       "failed",       "unfinished",  "goodput_Gbps",
-                                         "jain",       "fct_p50_us",   "fct_p99_us",  "fct_p999_us",
-                                         "fct_max_us", "slowdown_p50", "slowdown_p99"};
+constexpr std::string_view kMetrics[] = {"done",       "failed",      "unfinished",   "goodput_Gbps",
+                                         "jain",       "fct_p50_us",  "fct_p99_us",   "fct_p999_us",
+                                         "fct_max_us", "last_end_us", "slowdown_p50", "slowdown_p99"};
 
 }  // namespace
 
@@ -73,6 +73,7 @@ std::optional<double> metric_value(const FlowOptions&, const FlowsOutcome& outco
   if (metric == "fct_p99_us") return microseconds(s.fct_p99_ps);
   if (metric == "fct_p999_us") return microseconds(s.fct_p999_ps);
   if (metric == "fct_max_us") return microseconds(s.fct_max_ps);
+  if (metric == "last_end_us") return microseconds(s.last_end_ps);
   if (s.slowdown_p50 == 0) return std::nullopt;
   if (metric == "slowdown_p50") return s.slowdown_p50;
   if (metric == "slowdown_p99") return s.slowdown_p99;

@@ -23,7 +23,7 @@ struct FlowRow {
   std::uint32_t qpn = 0;  // the sender's
   std::uint32_t remote_qpn = 0;
   std::uint64_t size_B = 0;
-  Time_ps start_ps = 0;       // when it was to start
+  Time_ps start_ps = 0;       // when it was to start; kNever_ps while it waits for others
   Time_ps first_post_ps = 0;  // when the CPU got to it
   Time_ps end_ps = 0;         // the last completion, or the first error, is visible to the sender
   FlowState state = FlowState::kWaiting;
@@ -69,6 +69,7 @@ struct FlowsOutcome {
   using Options = FlowOptions;
 
   std::vector<FlowOutcome> flows;
+  std::vector<Time_ps> ready_ps;  // of a graph, by flow: when the last that it waits for had ended, or kNever_ps
   FlowSummary summary;
 };
 

@@ -28,7 +28,6 @@ FlowRun::FlowRun(FlowOptions options, std::vector<Endpoint> endpoints)
   for (const Flow& flow : options_.flows) {
     WEFT_CHECK(flow.source < endpoints_.size() && flow.destination < endpoints_.size(), "a flow between endpoints");
     WEFT_CHECK(endpoints_[flow.source].port_id() != endpoints_[flow.destination].port_id(), "a flow crosses a cable");
-    WEFT_CHECK(rows_.empty() || rows_.back().start_ps <= flow.start_ps, "flows are in order of start");
     FlowRow row;
     row.id = flow.id != 0 ? flow.id : static_cast<std::uint32_t>(rows_.size() + 1);
     row.source = flow.source;
@@ -39,6 +38,47 @@ FlowRun::FlowRun(FlowOptions options, std::vector<Endpoint> endpoints)
   }
 }
 
+FlowRun::Dependents::Dependents(std::size_t flows, std::span<const FlowDependency> dependencies) {
+  begin_.resize(flows + 1);
+  flows_.resize(dependencies.size());
+  for (const FlowDependency& each : dependencies) ++begin_[each.before + 1];
+  for (std::size_t i = 0; i < flows; ++i) begin_[i + 1] += begin_[i];
+  std::vector<std::size_t> next(begin_.begin(), begin_.end() - 1);
+  for (const FlowDependency& each : dependencies) flows_[next[each.before]++] = each.flow;
+}
+
+std::vector<Time_ps> FlowRun::ready_ps() const {
+  std::vector<Time_ps> list;
+  for (const Wait& wait : waits_)
+    list.push_back(wait.left == 0 && wait.ready_ps > 0 ? wait.ready_ps - started_ps_ : kNever_ps);
+  return list;
+}
+
+// Each dependency is seen at one host, that of the flow that waits.
+void FlowRun::plan_dependencies() {
+  if (options_.dependencies.empty()) return;
+  waits_.resize(rows_.size());
+  std::vector<FlowDependency> at_sender, at_receiver;
+  for (const FlowDependency& each : options_.dependencies) {
+    const host::Host* host = endpoints_[rows_[each.flow].source].host;
+    if (endpoints_[rows_[each.before].source].host == host) {
+      at_sender.push_back(each);
+    } else {
+      WEFT_CHECK(endpoints_[rows_[each.before].destination].host == host, "a flow waits for what ends at its host");
+      at_receiver.push_back(each);
+    }
+    ++waits_[each.flow].left;
+    rows_[each.flow].start_ps = kNever_ps;
+  }
+  at_sender_ = Dependents(rows_.size(), at_sender);
+  at_receiver_ = Dependents(rows_.size(), at_receiver);
+}
+
+std::uint32_t FlowRun::receives_of(std::uint32_t flow) const {
+  if (options_.op == FlowOp::kSend) return at_most(kReceives, progress_[flow].messages);
+  return at_receiver_.of(flow).empty() ? 0 : 1;
+}
+
 std::uint32_t FlowRun::mtu_B(std::uint32_t source, std::uint32_t destination) const {
   std::uint32_t active_B = std::min(endpoints_[source].active_mtu_B, endpoints_[destination].active_mtu_B);
   return options_.mtu_B != 0 ? std::min(active_B, options_.mtu_B) : active_B;
@@ -47,6 +87,7 @@ std::uint32_t FlowRun::mtu_B(std::uint32_t source, std::uint32_t destination) co
 // Cuts flows into messages and counts what every endpoint must have room for.
 void FlowRun::plan() {
   progress_.resize(rows_.size());
+  plan_dependencies();
   for (const Endpoint& end : endpoints_) players_.emplace_back(*this, end);
   for (std::uint32_t i = 0; i < rows_.size(); ++i) {
     const FlowRow& row = rows_[i];
@@ -58,11 +99,16 @@ void FlowRun::plan() {
     buffer_B_ = std::max(buffer_B_, message_B);
     Player& source = players_[row.source];
     Player& destination = players_[row.destination];
-    source.sends.push_back(i);
+    if (waits_.empty() || waits_[i].left == 0) source.sends.push_back(i);
     source.cq_entries += at_most(kOutstanding, progress.messages);
     ++source.flows;
     ++destination.flows;
-    if (options_.op == FlowOp::kSend) destination.cq_entries += at_most(kReceives, progress.messages);
+    progress.receipts_left = options_.op == FlowOp::kSend ? progress.messages : receives_of(i);
+    destination.cq_entries += receives_of(i);
+  }
+  for (Player& player : players_) {
+    std::stable_sort(player.sends.begin(), player.sends.end(),
+                     [this](std::uint32_t a, std::uint32_t b) { return rows_[a].start_ps < rows_[b].start_ps; });
   }
 }
 
@@ -72,7 +118,7 @@ void FlowRun::connect(std::uint32_t flow) {
   const Endpoint& source = endpoints_[row.source];
   const Endpoint& destination = endpoints_[row.destination];
   Player& receiver = players_[row.destination];
-  std::uint32_t receives = options_.op == FlowOp::kSend ? at_most(kReceives, progress.messages) : 0;
+  std::uint32_t receives = receives_of(flow);
   std::uint32_t depth = at_most(kOutstanding, progress.messages);
   QpPair pair;
   pair.client = source.create_qp(nic::QpType::kRc, players_[row.source].cq, players_[row.source].cq, depth, 1);
@@ -117,9 +163,9 @@ bool FlowRun::start_phase(Time_ps at_ps) {
   return true;
 }
 
-// A receiver of WRITEs has nothing to do.
+// A receiver of WRITEs has nothing to do, unless a flow waits for one.
 void FlowRun::Player::start(Time_ps at_ps) {
-  if (!sends.empty()) at_ps += run_.rows_[sends.front()].start_ps;
+  if (!sends.empty() && run_.waits_.empty()) at_ps += run_.rows_[sends.front()].start_ps;
   if (cq_entries > 0 && end_.is_here()) program_ = end_.host->start(*this, at_ps);
 }
 
@@ -141,8 +187,9 @@ void FlowRun::Player::append(std::uint32_t flow) {
 
 Time_ps FlowRun::Player::step(Time_ps now_ps) {
   while (next_ < sends.size() && run_.started_ps_ + run_.rows_[sends[next_]].start_ps <= now_ps) append(sends[next_++]);
-  if (first_ != kNoFlow) return end_.host->cpu_ps(post(now_ps));
-  return poll(now_ps);
+  for (; !due_.empty() && due_.top().first <= now_ps; due_.pop()) append(due_.top().second);
+  if (first_ == kNoFlow) return poll(now_ps);
+  return busy_ps_ = end_.host->cpu_ps(post(now_ps));
 }
 
 // One message of the flow whose turn it is.
@@ -161,6 +208,9 @@ Time_ps FlowRun::Player::post(Time_ps now_ps) {
   nic::SendRequest request;
   request.wr_id = flow;
   request.opcode = run_.options_.op == FlowOp::kSend ? nic::WrOpcode::kSend : nic::WrOpcode::kWrite;
+  if (request.opcode == nic::WrOpcode::kWrite && progress.posted + 1 == progress.messages &&
+      !run_.at_receiver_.of(flow).empty())
+    request.opcode = nic::WrOpcode::kWriteImm;
   request.length_B = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(progress.message_B, row.size_B - progress.posted * progress.message_B));
   request.local_va = va;
@@ -182,7 +232,25 @@ void FlowRun::Player::fail(FlowRow& row, const nic::Completion& completion) {
   row.end_ps = completion.visible_ps - run_.started_ps_;
 }
 
-void FlowRun::Player::take(const nic::Completion& completion) {
+void FlowRun::Player::wake(Time_ps at_ps) {
+  end_.host->wake(program_, end_.host->cpu_ps(std::max(at_ps, busy_ps_)));
+}
+
+void FlowRun::release(std::span<const std::uint32_t> dependents, Time_ps ended_ps, Time_ps now_ps,
+                      const Player& seen_by) {
+  for (std::uint32_t flow : dependents) {
+    Wait& wait = waits_[flow];
+    wait.ready_ps = std::max(wait.ready_ps, ended_ps);
+    if (--wait.left > 0) continue;
+    const Time_ps due_ps = wait.ready_ps + options_.flows[flow].start_ps;
+    rows_[flow].start_ps = due_ps - started_ps_;
+    Player& sender = players_[rows_[flow].source];
+    sender.add_due(flow, due_ps);
+    if (&sender != &seen_by) sender.wake(std::max(due_ps, now_ps));  // it is in its step: there it looks itself
+  }
+}
+
+void FlowRun::Player::take(const nic::Completion& completion, Time_ps now_ps) {
   auto flow = static_cast<std::uint32_t>(completion.wr_id);
   FlowRow& row = run_.rows_[flow];
   Progress& progress = run_.progress_[flow];
@@ -194,9 +262,26 @@ void FlowRun::Player::take(const nic::Completion& completion) {
   } else if (progress.completed == progress.messages) {
     row.state = FlowState::kDone;
     row.end_ps = completion.visible_ps - run_.started_ps_;
+    run_.release(run_.at_sender_.of(flow), completion.visible_ps, now_ps, *this);
   } else if (!progress.may_post && progress.posted < progress.messages) {
     append(flow);
   }
+}
+
+// True when it was replaced by another.
+bool FlowRun::Player::take_receive(const nic::Completion& completion, Time_ps now_ps) {
+  if (completion.status != nic::WcStatus::kSuccess) return false;
+  const auto flow = static_cast<std::uint32_t>(completion.wr_id);
+  Progress& progress = run_.progress_[flow];
+  if (--progress.receipts_left == 0) run_.release(run_.at_receiver_.of(flow), completion.visible_ps, now_ps, *this);
+  if (run_.options_.op != FlowOp::kSend || progress.receives == progress.messages) return false;
+  post_receive(flow);
+  return true;
+}
+
+Time_ps FlowRun::Player::next_due_ps() const {
+  const Time_ps due_ps = due_.empty() ? kNever_ps : due_.top().first;
+  return next_ == sends.size() ? due_ps : std::min(due_ps, run_.started_ps_ + run_.rows_[sends[next_]].start_ps);
 }
 
 Time_ps FlowRun::Player::poll(Time_ps now_ps) {
@@ -208,20 +293,16 @@ Time_ps FlowRun::Player::poll(Time_ps now_ps) {
     const nic::Completion* completion = queue.peek(now_ps);
     if (completion == nullptr) break;
     ++found;
-    if (completion->opcode != nic::WcOpcode::kReceive) {
-      take(*completion);
-    } else if (auto flow = static_cast<std::uint32_t>(completion->wr_id);
-               completion->status == nic::WcStatus::kSuccess &&
-               run_.progress_[flow].receives < run_.progress_[flow].messages) {
-      post_receive(flow);
+    if (completion->opcode < nic::WcOpcode::kReceive) {
+      take(*completion, now_ps);
+    } else if (take_receive(*completion, now_ps)) {
       ++reposted;
     }
     queue.pop();
   }
-  if (found > 0) return end_.host->cpu_ps(now_ps + found * cpu.poll_hit_ps + reposted * cpu.post_recv_ps);
-  Time_ps visible_ps = end_.host->wait(program_, *end_.device, cq);
-  if (next_ == sends.size()) return visible_ps;
-  return std::min(visible_ps, end_.host->cpu_ps(run_.started_ps_ + run_.rows_[sends[next_]].start_ps));
+  if (found > 0) return busy_ps_ = end_.host->cpu_ps(now_ps + found * cpu.poll_hit_ps + reposted * cpu.post_recv_ps);
+  const Time_ps visible_ps = end_.host->wait(program_, *end_.device, cq), due_ps = next_due_ps();
+  return due_ps == kNever_ps ? visible_ps : std::min(visible_ps, end_.host->cpu_ps(due_ps));
 }
 
 }  // namespace weft::workload

@@ -62,6 +62,7 @@ workload::Outcome FlowsWorkload::outcome(World& world) {
     }
     outcome.flows.push_back(std::move(flow));
   }
+  outcome.ready_ps = run_.ready_ps();
   outcome.summary = workload::summarise(run_.rows());
   std::vector<double> slowdowns;
   for (const FlowOutcome& flow : outcome.flows) {

@@ -26,9 +26,9 @@ WorldOptions world_options(const Lab& lab, const SessionOptions& options) {
   const WorkloadNeeds needs = needs_of_lab(lab);
   WorldOptions world;
   // Programs come in one after the other: the nodes they run on share a thread.
-  world.domains = needs.programs ? 1 : options.domains;
+  world.domains = needs.programs || options.open_ended ? 1 : options.domains;
   world.window_divisor = options.window_divisor;
-  world.carry_payload = needs.bytes || !options.capture_ports.empty() || !lab.mirrors.empty();
+  world.carry_payload = needs.bytes || options.open_ended || !options.capture_ports.empty() || !lab.mirrors.empty();
   return world;
 }
 
@@ -42,7 +42,7 @@ Session::Session(const Lab& lab, const SessionOptions& options, const WorldOptio
 
 tl::expected<std::unique_ptr<Session>, std::string> Session::open(const Lab& lab, const SessionOptions& options) {
   check_context().seed = lab.seed;
-  const bool has_programs = needs_of_lab(lab).programs;
+  const bool has_programs = !options.open_ended && needs_of_lab(lab).programs;
   if (has_programs && !options.programs)
     return tl::make_unexpected(std::string("this lab runs programs, and there is nobody here to start them"));
   std::unique_ptr<Session> session(new Session(lab, options, world_options(lab, options)));
@@ -55,7 +55,7 @@ tl::expected<std::unique_ptr<Session>, std::string> Session::open(const Lab& lab
     if (!programs) return tl::make_unexpected(programs.error());
     session->programs_ = std::move(*programs);
   }
-  session->add_workloads();
+  if (!options.open_ended) session->add_workloads();
   return session;
 }
 
@@ -70,7 +70,20 @@ void Session::add_workloads() {
   if (lab_.sample_ps) sampler_ = std::make_unique<Sampler>(world_, workloads_, *lab_.sample_ps);
 }
 
+SessionState Session::advance_open_ended(Time_ps until_ps) {
+  if (cancel_->load()) state_ = SessionState::kCancelled;
+  if (state_ == SessionState::kCancelled) return state_;
+  if (world_.engine().next_wake_ps() == kNever_ps) {
+    captures_->flush(kNever_ps);
+    return state_;
+  }
+  run_engine(until_ps);
+  report_progress(now_ps());
+  return state_;
+}
+
 SessionState Session::advance_until(Time_ps until_ps) {
+  if (options_.open_ended) return advance_open_ended(until_ps);
   const Time_ps end_ps = lab_.duration_ps.value_or(kNever_ps);
   while (state_ == SessionState::kPaused) {
     if (cancel_->load()) {  // the engine looks at it only now and then
@@ -120,17 +133,21 @@ SessionState Session::end_phase(engine::RunEnd end) {
   return SessionState::kPaused;
 }
 
+void Session::report_progress(Time_ps now_ps) {
+  static const std::string kNoWorkload;
+  captures_->flush(now_ps);
+  const SessionProgress progress{now_ps, active_.empty() ? kNoWorkload : active_.front()->config().name};
+  for (const Subscriber& subscriber : subscribers_) subscriber(progress);
+}
+
 // In steps when somebody wants to look in between.
 engine::RunEnd Session::run_engine(Time_ps until_ps) {
-  const auto look = [this](Time_ps now_ps) {
-    captures_->flush(now_ps);
-    const SessionProgress progress{now_ps, active_.front()->config().name};
-    for (const Subscriber& subscriber : subscribers_) subscriber(progress);
-  };
+  const auto look = [this](Time_ps now_ps) { report_progress(now_ps); };
+  const std::uint32_t threads = programs_ != nullptr ? 1 : options_.threads;
+  const auto run = [&](Time_ps step_ps) { return world_.engine().run(step_ps, threads, cancel_, look); };
   for (;;) {
     const Time_ps step_ps = sampler_ ? std::min(until_ps, sampler_->next_ps()) : until_ps;
-    const engine::RunEnd end = programs_ != nullptr ? programs_->advance(step_ps, cancel_, look)
-                                                    : world_.engine().run(step_ps, options_.threads, cancel_, look);
+    const engine::RunEnd end = programs_ != nullptr ? programs_->advance(step_ps, *cancel_, run) : run(step_ps);
     if (end != engine::RunEnd::kDeadline) return end;
     if (sampler_ && sampler_->next_ps() <= step_ps) sampler_->take();
     if (step_ps == until_ps) return end;
@@ -141,18 +158,21 @@ RunResult Session::snapshot() {
   RunResult result;
   result.interrupted = state_ == SessionState::kCancelled;
   result.cut_off = state_ == SessionState::kCutOff;
-  result.end_ps = result.cut_off ? *lab_.duration_ps : world_.last_event_ps();
+  result.end_ps = result.cut_off ? *lab_.duration_ps : options_.open_ended ? now_ps() : world_.last_event_ps();
   result.events = world_.events();
   read_out(world_, workloads_, result);
   result.hops = world_.hops();
-  WEFT_CHECK(result.ledger_balances(), "the packet ledger does not balance");
+  // Somebody may ask an open-ended session while a node is at work.
+  WEFT_CHECK(options_.open_ended || result.ledger_balances(), "the packet ledger does not balance");
   return result;
 }
 
 RunResult Session::finish() {
   RunResult result = snapshot();
   if (sampler_) result.series = sampler_->finish(state_ == SessionState::kFinished);
-  for (const Expectation& expectation : lab_.expectations) result.expectations.push_back(judge(expectation, result));
+  if (!options_.open_ended) {
+    for (const Expectation& expectation : lab_.expectations) result.expectations.push_back(judge(expectation, result));
+  }
   if (auto written = captures_->close(); !written) result.capture_error = written.error();
   result.captured_frames = captures_->frames();
   result.uncaptured_frames = captures_->left_out();

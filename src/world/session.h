@@ -1,6 +1,8 @@
 // One run of a lab, driven by its caller: advance it, look at it in between, cancel it, take what it leaves behind.
-// `weft run`, the tests and everything that shows a run while it goes use this. Pauses change nothing: a run that is
-// advanced in steps has the results of one that is not.
+// `weft run`, `weft up`, the tests and everything that shows a run while it goes use this. Pauses change nothing: a run
+// that is advanced in steps has the results of one that is not.
+// An open-ended session runs none of the lab's workloads: programs attach to its world and go (live/server.h), whoever
+// serves them advances it, and it goes on until it is cancelled.
 #pragma once
 
 #include <atomic>
@@ -28,6 +30,7 @@ struct SessionOptions {
   std::string capture_path;  // used when capture_ports is not empty
   std::string mirror_path;   // used when the lab has mirrors; empty: they are not written
   observe::CaptureOptions capture;
+  bool open_ended = false;  // in one domain, with the bytes of packets
   std::uint32_t domains = 1;
   std::uint32_t threads = 1;
   std::int64_t window_divisor = 1;
@@ -44,7 +47,7 @@ enum class SessionState : std::uint8_t {
 
 struct SessionProgress {
   Time_ps now_ps = 0;
-  const std::string& workload;  // the first of those that run
+  const std::string& workload;  // the first of those that run; empty in an open-ended session
 };
 
 class Session {
@@ -54,7 +57,8 @@ class Session {
   // `lab` outlives the session. The error says what could not be started or made.
   static tl::expected<std::unique_ptr<Session>, std::string> open(const Lab& lab, const SessionOptions& options);
 
-  // Runs the world until it has handled everything before `until_ps`, or the run is over. Called again, it goes on.
+  // Runs the world until it has handled everything before `until_ps`, or the run is over. Called again, it goes on. An
+  // open-ended session that is at rest writes its captures out.
   SessionState advance_until(Time_ps until_ps);
   // Now and then, between two windows, on the thread that advances.
   void subscribe(Subscriber subscriber) { subscribers_.push_back(std::move(subscriber)); }
@@ -74,7 +78,10 @@ class Session {
   // False when none is left.
   bool start_phase();
   SessionState end_phase(engine::RunEnd end);
+  SessionState advance_open_ended(Time_ps until_ps);
   engine::RunEnd run_engine(Time_ps until_ps);
+  // The engine has come so far: captures are written, subscribers called.
+  void report_progress(Time_ps now_ps);
 
   const Lab& lab_;
   SessionOptions options_;

@@ -8,9 +8,9 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "model/metrics.h"
+#include "support/bytes.h"
 
 namespace weft::interop {
 
@@ -49,8 +49,8 @@ bool has_program(const std::string& name) {
 }
 
 std::vector<std::uint8_t> read_bytes(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  const std::string text = support::read_file(path);
+  return {text.begin(), text.end()};
 }
 
 void write_bytes(const std::string& path, const void* bytes, std::size_t size_B) {

@@ -10,14 +10,14 @@
 #include <sstream>
 #include <thread>
 
+#include "support/bytes.h"
 #include "support/matching.h"
 #include "support/slowdown.h"
 
 namespace weft::interop {
 
 std::string text_of(const std::string& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  return support::read_file(path);
 }
 
 Live::Live(const File& lab, const std::string& options) {

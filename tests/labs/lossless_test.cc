@@ -43,9 +43,9 @@ Outcome run(const lab::Lab& lab) {
     return {};
   }
   Outcome outcome;
-  outcome.summary = result->workloads[0].as<lab::FlowsOutcome>()->summary;
+  outcome.summary = result->workloads[0].as<workload::FlowsOutcome>()->summary;
   EXPECT_EQ(outcome.summary.failed + outcome.summary.unfinished, 0U);
-  for (const lab::FlowOutcome& flow : result->workloads[0].as<lab::FlowsOutcome>()->flows) {
+  for (const lab::FlowOutcome& flow : result->workloads[0].as<workload::FlowsOutcome>()->flows) {
     outcome.retransmitted += flow.retransmitted_packets;
     EXPECT_GE(flow.slowdown, 1) << flow.from << " to " << flow.to << ", " << flow.row.size_B << " B";
   }
@@ -152,7 +152,7 @@ TEST(Lossless, PaperCnpsArePacedPerFlow) {
                         "flows: incast, hosts: all, to: h0, size: 2 MB");
   auto result = lab::run_lab(lab, {});
   ASSERT_TRUE(result.has_value());
-  for (const lab::FlowOutcome& flow : result->workloads[0].as<lab::FlowsOutcome>()->flows)
+  for (const lab::FlowOutcome& flow : result->workloads[0].as<workload::FlowsOutcome>()->flows)
     EXPECT_GT(flow.cnps_received, 10U) << flow.from;
 }
 

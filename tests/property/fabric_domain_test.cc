@@ -6,11 +6,14 @@
 
 #include <filesystem>
 
+#include "base/random.h"
+#include "results/results_json.h"
 #include "support/fabric_lab.h"
 #include "support/fabric_run.h"
 #include "support/labs.h"
 #include "support/sanitized.h"
 #include "support/thread_exchange.h"
+#include "world/runner.h"
 
 namespace weft {
 namespace {
@@ -130,7 +133,8 @@ TEST(FabricDomains, DomainsAndThreadsGiveSameBytes) {
 // pairs, PSNs, keys, routes.
 TEST(SharedWorld, PartsMatchWhole) {
   lab::Lab lab = busy_fabric(fabric::Balancing::kEcmp);
-  std::erase_if(lab.workloads, [](const lab::WorkloadConfig& each) { return !each.flows; });
+  std::erase_if(lab.workloads,
+                [](const lab::WorkloadConfig& each) { return each.as<workload::FlowOptions>() == nullptr; });
   support::FabricRunOptions options;
   options.domains = 4;
   auto expected = support::FabricRun(lab, options).digests();
@@ -157,6 +161,49 @@ TEST(SharedWorld, PartsMatchWhole) {
     }
     EXPECT_EQ(together, expected) << engines << " engines";
     EXPECT_GT(exchange.parcels(), 100U);
+  }
+}
+
+// Flows that wait for others, drawn so that each predecessor ends at the host that waits: in any domains, on any number
+// of threads and with shorter windows, the same bytes.
+TEST(FabricDomains, GraphsOfFlowsGiveSameBytes) {
+  for (const workload::FlowOp op : {workload::FlowOp::kWrite, workload::FlowOp::kSend}) {
+    support::FabricLab fabric = support::leaf_spine(4, 2, 2);
+    const auto hosts = static_cast<std::uint32_t>(fabric.lab.hosts.size());
+    RandomStream random(7, 0, RandomPurpose::kTest);
+    workload::FlowOptions options;
+    options.op = op;
+    std::vector<std::vector<std::uint32_t>> ends(hosts);  // flows that end there
+    for (std::uint32_t i = 0; i < (support::kSanitized ? 60U : 300U); ++i) {
+      const auto from = static_cast<std::uint32_t>(random.below(hosts));
+      const auto to = static_cast<std::uint32_t>((from + 1 + random.below(hosts - 1)) % hosts);
+      for (std::uint64_t k = random.below(4); k > 0 && !ends[from].empty(); --k) {
+        const std::uint32_t before = ends[from][random.below(ends[from].size())];
+        if (options.dependencies.empty() || options.dependencies.back().flow != i ||
+            options.dependencies.back().before != before)
+          options.dependencies.push_back({i, before});
+      }
+      options.flows.push_back({from, to, 1 + random.below(50'000), static_cast<Time_ps>(random.below(3)) * ns(400), 0});
+      options.names.push_back(fmt::format("f{}", i));
+      ends[from].push_back(i);
+      ends[to].push_back(i);
+    }
+    EXPECT_GT(options.dependencies.size(), options.flows.size() / 2);
+    fabric.add_flows("graph", {});
+    fabric.lab.workloads.back().options = options;
+    const auto run_in = [&](std::uint32_t domains, std::uint32_t threads, std::int64_t divisor) {
+      lab::SessionOptions session;
+      session.domains = domains;
+      session.threads = threads;
+      session.window_divisor = divisor;
+      const auto result = lab::run_lab(fabric.lab, session);
+      EXPECT_EQ(result->workloads[0].as<workload::FlowsOutcome>()->summary.done, options.flows.size());
+      return lab::results_json(fabric.lab, *result);
+    };
+    const std::string expected = run_in(1, 1, 1);
+    EXPECT_EQ(run_in(4, 1, 1), expected);
+    EXPECT_EQ(run_in(4, 2, 1), expected);
+    EXPECT_EQ(run_in(7, 4, 3), expected);
   }
 }
 

@@ -20,7 +20,7 @@ struct FabricRunOptions {
   std::uint32_t domains = 1;
   std::uint32_t threads = 1;
   std::int64_t window_divisor = 1;
-  engine::Part part;                     // the domains that this run has
+  engine::Part part{};                   // the domains that this run has
   engine::Exchange* exchange = nullptr;  // to those that have the others
 };
 

@@ -2,6 +2,7 @@
 // protocol.
 #pragma once
 
+#include "support/bytes.h"
 #include "support/rc_pair.h"
 #include "support/roce_record.h"
 
@@ -45,12 +46,7 @@ class InjectingPair : public RcPair {
     });
   }
   // True when every byte of side 0's memory outside of [from, to) is what it was.
-  bool kept_outside(std::size_t from, std::size_t to) {
-    for (std::size_t i = 0; i < kMemory_B; ++i) {
-      if ((i < from || i >= to) && node(0).bytes()[i] != static_cast<std::uint8_t>(mix64(i))) return false;
-    }
-    return true;
-  }
+  bool kept_outside(std::size_t from, std::size_t to) { return is_pattern_outside(node(0).bytes(), from, to); }
   bool kept_all() { return kept_outside(0, 0); }
   std::vector<nic::Completion> received_by_0() { return node(0).poll(node(0).receive_cq); }
 

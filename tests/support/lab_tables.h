@@ -34,7 +34,7 @@ struct Played {
   lab::RunResult result;
 
   const std::vector<lab::FlowOutcome>& flows(std::size_t workload = 0) const {
-    return result.workloads[workload].as<lab::FlowsOutcome>()->flows;
+    return result.workloads[workload].as<workload::FlowsOutcome>()->flows;
   }
   const lab::SwitchOutcome& device(const std::string& name) const {
     for (const lab::SwitchOutcome& each : result.switches) {
@@ -123,7 +123,7 @@ inline std::string flow_table(const Played& played) {
   std::string out = fmt::format("{:<10} {:<8} {:<8} {:>8} {:>10} {:>8} {:>7} {:>6}\n", "workload", "from", "to", "MB",
                                 "fct_us", "Gb/s", "resent", "cnps");
   for (const lab::WorkloadOutcome& workload : played.result.workloads) {
-    for (const lab::FlowOutcome& flow : workload.as<lab::FlowsOutcome>()->flows) {
+    for (const lab::FlowOutcome& flow : workload.as<workload::FlowsOutcome>()->flows) {
       bool done = flow.row.state == workload::FlowState::kDone;
       std::string unfinished = flow.row.state == workload::FlowState::kFailed ? "failed" : "running";
       out +=

@@ -3,13 +3,13 @@
 #pragma once
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
 
 #include "model/lab.h"
 #include "results/results_json.h"
+#include "support/bytes.h"
 #include "support/models.h"
 #include "world/runner.h"
 
@@ -90,11 +90,6 @@ inline Outcome run(const lab::Lab& lab, lab::SessionOptions options = {}, const 
   plain.captured_frames = 0;
   outcome.json = lab::results_json(lab, plain);
   return outcome;
-}
-
-inline std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 }  // namespace weft::support

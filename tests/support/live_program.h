@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -46,7 +47,11 @@ class LiveWorld {
                "a socket");
     size_ = sizeof(address_);
     getsockname(listener, reinterpret_cast<sockaddr*>(&address_), &size_);
-    server_.emplace(lab_, listener, verbs::Clock::kVirtual);
+    lab::SessionOptions options;
+    options.open_ended = true;
+    session_ = std::move(*lab::Session::open(lab_, options));
+    session_->subscribe([this](const lab::SessionProgress& progress) { reached_ps_ = progress.now_ps; });
+    server_.emplace(*session_, listener, verbs::Clock::kVirtual);
     thread_ = std::thread([this] { server_->run(stop_); });
   }
   ~LiveWorld() {
@@ -60,10 +65,15 @@ class LiveWorld {
     return fd;
   }
 
+  // What a subscriber of the world's session has seen.
+  Time_ps reached_ps() const { return reached_ps_; }
+
  private:
   sockaddr_un address_{};
   socklen_t size_ = 0;
   lab::Lab lab_;
+  std::unique_ptr<lab::Session> session_;
+  std::atomic<Time_ps> reached_ps_ = 0;
   std::optional<live::Server> server_;
   std::atomic<bool> stop_ = false;
   std::thread thread_;

@@ -15,6 +15,7 @@
 #include "nic/device.h"
 #include "nic/roce_packet.h"
 #include "nic/transport.h"
+#include "support/bytes.h"
 #include "support/models.h"
 
 namespace weft::support {
@@ -74,7 +75,7 @@ class Node {
     if (options.tune) options.tune(port_, config);
     device_ = std::make_unique<nic::Device>(std::move(config), card_, out, in);
     bytes_.resize(kMemory_B);
-    for (std::size_t i = 0; i < bytes_.size(); ++i) bytes_[i] = static_cast<std::uint8_t>(mix64(port_ * kMemory_B + i));
+    fill_pattern(bytes_, port_ * kMemory_B);
     key = device_->memory().add(kVa[port_], kMemory_B, {true, true, true, true}, bytes_);
     send_cq = device_->create_cq(4096);
     receive_cq = device_->create_cq(4096);

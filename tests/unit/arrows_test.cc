@@ -38,8 +38,7 @@ const std::vector<Module>& modules() {
       {"catalog", {"base", "text", "fabric", "nic", "host"}},
       {"model", {"base", "wire", "engine", "fabric", "nic", "host", "workload", "text", "catalog"}},
       {"results", {"base", "wire", "engine", "fabric", "nic", "host", "workload", "text", "catalog", "model"}},
-      {"labfile",
-       {"base", "wire", "engine", "fabric", "nic", "host", "workload", "text", "catalog", "model", "results"}},
+      {"labfile", {"base", "wire", "engine", "fabric", "nic", "host", "workload", "text", "catalog", "model"}},
       {"world",
        {"base", "wire", "engine", "fabric", "nic", "host", "observe", "workload", "text", "catalog", "model",
         "results"}},
@@ -152,12 +151,34 @@ class FileChecker {
                              "ME"}) {
       if (line.find(word) != line.npos) complain(number, std::string(word) + ": an issue is the place for it");
     }
+    check_kinds(number, line);
+    if (module_ == "live" && (line.find("engine().run(") != line.npos || line.find("engine.run(") != line.npos))
+      complain(number, "a world is driven through its session (world/session.h)");
     const std::string name = included(line);
     if (name.empty()) return;
     if (name[0] == '"') {
       check_own_include(number, name.substr(1));
     } else {
       check_foreign_include(number, name.substr(1));
+    }
+  }
+
+  // A kind of workload is named in its own files and in the one list of kinds (workload/kinds.h).
+  void check_kinds(std::size_t number, const std::string& line) {
+    static const std::pair<std::string_view, std::vector<std::string_view>> kKinds[] = {
+        {"perftest", {"PerftestOptions", "PerftestResult"}},
+        {"transfer", {"TransferOptions", "TransferResult"}},
+        {"flow", {"FlowOptions", "FlowsOutcome"}},
+        {"program", {"ProgramOptions", "ProgramsOutcome"}}};
+    static const std::vector<std::string_view> kModules = {"model", "labfile", "results", "world"};
+    if (std::find(kModules.begin(), kModules.end(), module_) == kModules.end()) return;
+    if (path_.starts_with("world/matrix_run")) return;  // many runs of one perftest
+    for (const auto& [word, types] : kKinds) {
+      if (path_.find(word) != path_.npos) continue;
+      for (std::string_view type : types) {
+        if (line.find(type) != line.npos)
+          complain(number, std::string(type) + ": what a kind of workload does is in a file of its own");
+      }
     }
   }
 
@@ -341,6 +362,10 @@ TEST(Arrows, BadExamplesFail) {
       {"nic/a.cc", "#include <infiniband/verbs.h>\n", "only in src/verbs/*.cc"},
       {"observe/a.cc", "#include <sqlite3.h>\n", "only in src/results/*.cc"},
       {"world/a.cc", "#include <CLI/CLI.hpp>\n", "only in src/cli/*.cc"},
+      {"labfile/a.cc", "#include \"results/run_result.h\"\n", "labfile may not include results"},
+      {"world/session.cc", "if (config.as<workload::FlowOptions>()) {\n", "in a file of its own"},
+      {"results/report.cc", "std::get<PerftestResult>(outcome.result)\n", "in a file of its own"},
+      {"live/server.cc", "world_.engine().run(next_ps, 1);\n", "driven through its session"},
       {"attic/a.cc", "\n", "is not in the list of modules"},
       {"base/a.h", "#pragma once\n", "a header opens by saying what it is"},
       {"base/a.h", "// A.\n", "no #pragma once"},

@@ -279,7 +279,9 @@ TEST(Catalog, ReportsMistakes) {
   const auto twice = errors_of("kind: host\nentries:\n  dac:\n    description: X\n");
   ASSERT_FALSE(twice.empty());
   EXPECT_EQ(twice[0], "more.yaml:3:3: dac is already in the catalog");
-  EXPECT_FALSE(Catalog::parse({}).has_value());  // no cables, no FEC
+  const auto nothing = Catalog::parse({});  // no cables, no FEC
+  ASSERT_FALSE(nothing.has_value());
+  EXPECT_EQ(nothing.error().front(), "catalog: no cable dac");
 }
 
 }  // namespace

@@ -273,13 +273,19 @@ TEST(LinkEnds, TakingDuePacketsLeavesRestReadable) {
   outlet.push_pause(pause(150, 7));
   outlet.push_pause(pause(450, 8));
   std::vector<std::pair<Time_ps, bool>> seen;
-  Time_ps next_ps =
-      inlet.take_until(400, [&](const Packet& p, bool is_pause) { seen.emplace_back(p.time_ps, is_pause); });
+  std::vector<const Packet*> records;
+  auto take = [&](bool is_pause) {
+    return [&, is_pause](const Packet& p) {
+      seen.emplace_back(p.time_ps, is_pause);
+      records.push_back(&p);
+    };
+  };
+  Time_ps next_ps = inlet.take_until(400, take(false), take(true));
   EXPECT_EQ(seen, (std::vector<std::pair<Time_ps, bool>>{{100, false}, {200, false}, {300, false}, {150, true}}));
   EXPECT_EQ(next_ps, 400);
   EXPECT_EQ(inlet.next_ps(), 400);
-  for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(inlet.taken().word, i);
-  EXPECT_EQ(inlet.taken_pause().aux, 7U);
+  for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(records[i]->word, i);
+  EXPECT_EQ(records[3]->aux, 7U);
   EXPECT_EQ(inlet.in_flight(), 3U);
   EXPECT_EQ(drain(inlet), (std::vector<std::pair<Time_ps, bool>>{{400, false}, {450, true}, {500, false}}));
 }

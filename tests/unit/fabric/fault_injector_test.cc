@@ -63,6 +63,21 @@ TEST(FaultInjector, ActionsHaveTheirEffect) {
   for (const FaultVerdict& v : {corrupt, marked, duplicate}) EXPECT_NE(v.comment.find("by fault f"), std::string::npos);
 }
 
+// Without a format nobody knows the PSN of a packet: the rule would match nothing and not say so.
+TEST(FaultInjector, FrameSelectorsNeedFormat) {
+  FaultRule by_psn = rule(FaultAction::kDrop);
+  by_psn.psn = 0;
+  FaultRule by_qp = rule(FaultAction::kDrop);
+  by_qp.qp = 0;
+  FaultRule by_kind = rule(FaultAction::kDrop);
+  by_kind.frames = FaultFrames::kRequest;
+  for (const FaultRule& each : {by_psn, by_qp, by_kind}) {
+    EXPECT_DEATH(injector(each).judge(packet(1), engine::kNoFormats, 100, 0), "need a format for each transport");
+    EXPECT_TRUE(injector(each).judge(packet(1), nic::packet_formats(), 100, 0).lost);
+  }
+  EXPECT_TRUE(injector(rule(FaultAction::kDrop)).judge(packet(1), engine::kNoFormats, 100, 0).lost);
+}
+
 TEST(FaultInjector, ActionsAccumulateUntilDrop) {
   FaultRule late = rule(FaultAction::kDelay);
   late.delay_ps = us(1);

@@ -27,7 +27,8 @@ TEST(Docs, ExplainEveryKey) {
         fabric_host_keys(), pfc_keys(),         watchdog_keys(),    queue_keys(),   ecn_keys(),     group_keys(),
         buffer_keys(),      congestion_keys(),  lab_keys(),         node_keys(),    outside_keys(), udp_keys(),
         nic_keys(),         port_keys(),        link_keys(),        cable_keys(),   qos_keys(),     fault_keys(),
-        workload_keys(),    expectation_keys(), program_keys()}) {
+        workload_keys(),    expectation_keys(), program_keys(),
+        graph_flow_keys()}) {
     for (std::string_view key : keys) expect_documented(key);
   }
 }
@@ -71,7 +72,7 @@ TEST(Docs, ExamplesWork) {
     const std::size_t start = at + fence.size();
     blocks.push_back(page().substr(start, page().find("```", start) - start));
   }
-  ASSERT_EQ(blocks.size(), 8U);
+  ASSERT_EQ(blocks.size(), 9U);
   EXPECT_EQ(read_good(blocks[0]).workloads.size(), 1U);
   EXPECT_EQ(read_good(blocks[1]).switches.size(), 6U);
   EXPECT_EQ(read_good(blocks[2]).hosts.size(), 2U) << "one of them is outside";
@@ -80,7 +81,8 @@ TEST(Docs, ExamplesWork) {
   EXPECT_EQ(read_good(blocks[1] + blocks[5]).mirrors.size(), 2U);
   EXPECT_EQ(read_good(blocks[0] + blocks[6]).faults.size(), 4U);
   const std::string hosts = blocks[0].substr(0, blocks[0].find("workloads:"));
-  EXPECT_EQ(read_good(hosts + blocks[7]).workloads.at(0).as<workload::ProgramOptions>()->programs.size(), 2U);
+  EXPECT_EQ(read_good(hosts + blocks[7]).workloads.at(0).as<workload::FlowOptions>()->dependencies.size(), 3U);
+  EXPECT_EQ(read_good(hosts + blocks[8]).workloads.at(0).as<workload::ProgramOptions>()->programs.size(), 2U);
 }
 
 }  // namespace

@@ -102,6 +102,7 @@ TEST(Schema, HasKeysOfReader) {
   EXPECT_EQ(keys_of(definition("congestion")), names_of(congestion_keys()));
   EXPECT_EQ(keys_of(definition("fault")), names_of(fault_keys()));
   EXPECT_EQ(keys_of(definition("workload")), names_of(workload_keys()));
+  EXPECT_EQ(keys_of(definition("graph_flow")), names_of(graph_flow_keys()));
   EXPECT_EQ(keys_of(definition("program")), names_of(program_keys()));
   EXPECT_EQ(keys_of(definition("expectation")), names_of(expectation_keys()));
   EXPECT_EQ(keys_of(definition("nic_set")), names_of(settable_nic_keys()));

@@ -98,7 +98,7 @@ TEST(LabClass, PfcStopsOneClassAndPauseAll) {
       if (direct) overrides.insert(overrides.end(), {"links=[{endpoints: [a:p0, b:p0]}]"});
       const RunResult result = run(text, overrides);
       const auto end_ps = [&](std::size_t i) {
-        return result.workloads[i].as<FlowsOutcome>()->flows.front().row.end_ps;
+        return result.workloads[i].as<workload::FlowsOutcome>()->flows.front().row.end_ps;
       };
       EXPECT_GT(end_ps(0), us(700)) << mode;
       if (std::string_view(mode) == "pfc") {

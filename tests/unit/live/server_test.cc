@@ -14,5 +14,16 @@ TEST(Server, ProgramsAndCapturesShareEpoch) {
   EXPECT_EQ(program.epoch_ns, observe::Capture::kEpoch_ns);
 }
 
+// Whoever shows a world subscribes to its session: time that passes for programs passes there.
+TEST(Server, AdvancesSession) {
+  LiveWorld world;
+  LiveProgram program(world, "a");
+  EXPECT_TRUE(program.sleep(ms(5)));
+  const Time_ps slept_ps = program.now_ps();
+  EXPECT_TRUE(program.sleep(ms(5)));
+  EXPECT_GE(world.reached_ps(), slept_ps - ms(1)) << "subscribers are called between windows, after the first sleep";
+  EXPECT_GT(world.reached_ps(), 0);
+}
+
 }  // namespace
 }  // namespace weft

@@ -26,7 +26,7 @@ BottleneckResult simulate(const DcqcnLink& link, int flows, bool mark_at_enqueue
   run.mark_at_enqueue = mark_at_enqueue;
   run.settle_ps = ms(300);
   run.measure_ps = ms(1000);
-  return support::Bottleneck(link, dcqcn_paper(), run).run();
+  return support::run_bottleneck(link, dcqcn_paper(), run);
 }
 
 // The equations solved by a second program, of which only these numbers are kept.

@@ -2,6 +2,7 @@
 // sees it, and fails when the process is gone.
 #include <gtest/gtest.h>
 
+#include "support/bytes.h"
 #include "support/rc_pair.h"
 
 namespace weft::nic {
@@ -46,7 +47,7 @@ class FarPair : public RcPair {
   explicit FarPair(RcOptions options = {}) : RcPair(options) {
     for (std::uint32_t side : {0U, 1U}) {
       far_key[side] = device(side).memory().add(kFarVa, kFar_B, {true, true, true, true}, far[side].access);
-      for (std::size_t i = 0; i < kFar_B; ++i) far[side].bytes[i] = static_cast<std::uint8_t>(mix64(side * kFar_B + i));
+      support::fill_pattern(far[side].bytes, side * kFar_B);
     }
   }
   SendRequest far_request(WrOpcode opcode, std::uint32_t length_B) {

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "pcap/pcap_reader.h"
+#include "support/bytes.h"
 #include "support/roce_record.h"
 #include "wire/opcode.h"
 #include "wire/roce_frame.h"
@@ -44,8 +45,8 @@ struct Fixture {
   }
   std::vector<pcap::CapturedPacket> packets() {
     EXPECT_TRUE(capture->close());
-    std::ifstream file(path, std::ios::binary);
-    bytes.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    const std::string text = support::read_file(path);
+    bytes.assign(text.begin(), text.end());
     return pcap::read_capture(bytes)->packets;
   }
 };

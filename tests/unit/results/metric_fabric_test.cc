@@ -46,7 +46,7 @@ TEST(MetricFabric, NamesHaveValues) {
 
 TEST(MetricFabric, ValuesMatchSources) {
   RunResult result = incast();
-  EXPECT_EQ(result.workloads[0].as<FlowsOutcome>()->summary.done, 7U);
+  EXPECT_EQ(result.workloads[0].as<workload::FlowsOutcome>()->summary.done, 7U);
   EXPECT_EQ(fabric_value("fabric", "lossless_drops", result), 0.0);
   // 7 flows of 489 packets leave by the receiver's port.
   EXPECT_EQ(fabric_value("leaf0:swp1", "tx_packets.3", result), 7.0 * 489);

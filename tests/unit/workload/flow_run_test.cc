@@ -202,5 +202,63 @@ TEST_F(FlowRunTest, ThousandsOfFlows) {
   EXPECT_LT(bytes, 1024U);
 }
 
+// Back and forth: each flow starts when the host that it starts from has received the one before it.
+TEST_F(FlowRunTest, ChainRunsStepByStep) {
+  constexpr std::uint32_t kSteps = 20;
+  constexpr std::uint64_t kSize_B = 100'000;
+  for (FlowOp op : {FlowOp::kWrite, FlowOp::kSend}) {
+    FlowOptions options;
+    options.op = op;
+    for (std::uint32_t i = 0; i < kSteps; ++i) {
+      options.flows.push_back({i % 2, 1 - i % 2, kSize_B, i == 0 ? 0 : ns(700)});
+      if (i > 0) options.dependencies.push_back({i, i - 1});
+    }
+    const std::vector<FlowRow> rows = run(options);
+    for (std::uint32_t i = 0; i < kSteps; ++i) {
+      ASSERT_EQ(rows[i].state, FlowState::kDone) << i;
+      // The CPU has seen the end of the last one before it posts, and is done with that well within the delay.
+      EXPECT_EQ(rows[i].first_post_ps, rows[i].start_ps);
+      if (i == 0) continue;
+      // From doorbell to the receiver's CQE: 50 ns to the doorbell, 100 MMIO, 100 transmit, 200 DMA read, the bytes on
+      // the line, 1000 of cable and 100 of receive pipeline, 100 DMA write; PCIe as above. And the delay.
+      const std::uint64_t packets = (kSize_B + 4095) / 4096;
+      const std::uint64_t header_B = op == FlowOp::kWrite ? 16 + 4 : 0;  // RETH, ImmDt
+      const Time_ps way_ps = ns(50 + 100 + 100 + 200 + 1100 + 100) +
+                             static_cast<Time_ps>(kSize_B + packets * kPacketExtra_B + header_B) * 80;
+      EXPECT_GE(rows[i].start_ps - rows[i - 1].start_ps, way_ps + ns(700)) << i;
+      EXPECT_LE(rows[i].start_ps - rows[i - 1].start_ps, way_ps + ns(700) + ns(2 * 70 + 10)) << i;
+    }
+  }
+}
+
+// Without a delay the CPU posts as soon as it has polled.
+TEST_F(FlowRunTest, PostsWaitingFlowAfterPoll) {
+  FlowOptions options;
+  options.flows = {{0, 1, 5'000, 0}, {0, 1, 5'000, 0}, {1, 0, 5'000, 0}};
+  options.dependencies = {{1, 0}, {2, 0}, {2, 1}};
+  const std::vector<FlowRow> rows = run(options);
+  EXPECT_EQ(rows[1].start_ps, rows[0].end_ps) << "the sender's completion";
+  EXPECT_EQ(rows[1].first_post_ps, rows[1].start_ps + pair_->host(0).model().poll_hit_ps);
+  EXPECT_LT(rows[2].start_ps, rows[1].end_ps) << "the receiver has it before the sender's ACK";
+  EXPECT_GT(rows[2].start_ps, rows[1].start_ps);
+}
+
+TEST_F(FlowRunTest, FailedPredecessorKeepsFlowWaiting) {
+  HostPairOptions dead;
+  dead.faults[0] = {fabric::FaultRule{}};  // drops everything
+  FlowOptions options;
+  options.timeout = 8;
+  options.retry_cnt = 1;
+  options.flows = {{0, 1, 5'000, 0}, {0, 1, 5'000, 0}, {1, 0, 5'000, 0}};
+  options.dependencies = {{1, 0}, {2, 0}};
+  const std::vector<FlowRow> rows = run(options, dead);
+  EXPECT_EQ(rows[0].state, FlowState::kFailed);
+  for (std::size_t i : {1U, 2U}) {
+    EXPECT_EQ(rows[i].state, FlowState::kWaiting);
+    EXPECT_EQ(rows[i].start_ps, kNever_ps);
+  }
+  EXPECT_EQ(summarise(rows).unfinished, 2U);
+}
+
 }  // namespace
 }  // namespace weft::workload

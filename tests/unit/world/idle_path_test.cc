@@ -18,8 +18,8 @@ double slowdown_alone(bool cut_through, std::uint32_t destination, std::uint64_t
   fabric.add_flows("alone", {{0, destination, size_B, 0, 0}});
   auto result = run_lab(fabric.lab, {});
   EXPECT_TRUE(result.has_value());
-  EXPECT_EQ(result->workloads[0].as<FlowsOutcome>()->summary.done, 1u);
-  return result->workloads[0].as<FlowsOutcome>()->flows[0].slowdown;
+  EXPECT_EQ(result->workloads[0].as<workload::FlowsOutcome>()->summary.done, 1u);
+  return result->workloads[0].as<workload::FlowsOutcome>()->flows[0].slowdown;
 }
 
 TEST(IdlePath, LoneFlowHasNoSlowdown) {
@@ -49,7 +49,7 @@ TEST(IdlePath, NoFlowIsFasterThanAlone) {
         fabric.add_flows("alone", {{0, 1, size_B, 0, 0}});
         auto result = run_lab(fabric.lab, {});
         ASSERT_TRUE(result.has_value());
-        double slowdown = result->workloads[0].as<FlowsOutcome>()->flows[0].slowdown;
+        double slowdown = result->workloads[0].as<workload::FlowsOutcome>()->flows[0].slowdown;
         EXPECT_GE(slowdown, 1) << cut_through << " " << rates[0] << " " << rates[1] << " " << rates[2] << " " << size_B;
         EXPECT_LE(slowdown, 1.01) << cut_through << " " << rates[0] << " " << rates[1] << " " << rates[2] << " "
                                   << size_B;

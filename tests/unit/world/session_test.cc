@@ -5,6 +5,7 @@
 #include "results/results_json.h"
 #include "support/fabric_lab.h"
 #include "support/labs.h"
+#include "workload/transfer_run.h"
 #include "world/runner.h"
 
 namespace weft::lab {
@@ -52,20 +53,34 @@ TEST(Session, PausesBetweenWorkloadsInTurnChangeNothing) {
   EXPECT_EQ(results_json(lab, session->finish()), whole);
 }
 
+// A snapshot is what a run that ends there leaves behind: the same JSON, but for the words that say that it was cut
+// off.
 TEST(Session, SnapshotsConvergeToResult) {
   support::FabricLab fabric = incast();
   const auto session = open(fabric.lab);
-  std::uint64_t hops = 0;
+  std::uint64_t hops = 0, bytes = 0;
+  int snapshots = 0;
   for (Time_ps until_ps = us(40); session->advance_until(until_ps) == SessionState::kPaused; until_ps += us(40)) {
     const RunResult so_far = session->snapshot();
-    EXPECT_GE(so_far.hops, hops);
+    if (so_far.workloads.at(0).as<workload::FlowsOutcome>()->summary.unfinished == 0) continue;  // timers run out
+    EXPECT_GT(so_far.hops, hops);
     EXPECT_LT(so_far.end_ps, until_ps);
     EXPECT_TRUE(so_far.ledger_balances());
+    const std::uint64_t now_B = so_far.ports.at(0).counters.priorities[3].rx.bytes;
+    EXPECT_GT(now_B, bytes) << "the receiver of the incast";
     hops = so_far.hops;
+    bytes = now_B;
+    ++snapshots;
+    Lab shorter = fabric.lab;
+    shorter.duration_ps = until_ps;
+    RunResult cut = *run_lab(shorter, {});
+    EXPECT_TRUE(cut.cut_off);
+    cut.cut_off = false;
+    cut.end_ps = so_far.end_ps;
+    EXPECT_EQ(results_json(fabric.lab, so_far), results_json(fabric.lab, cut)) << until_ps;
   }
-  EXPECT_GT(hops, 0u);
-  EXPECT_GE(session->finish().hops, hops);
-  EXPECT_EQ(session->snapshot().hops, run_lab(fabric.lab, {})->hops);
+  EXPECT_GT(snapshots, 5);
+  EXPECT_EQ(results_json(fabric.lab, session->finish()), results_json(fabric.lab, *run_lab(fabric.lab, {})));
 }
 
 TEST(Session, CancelEndsRunAndKeepsResults) {
@@ -83,17 +98,56 @@ TEST(Session, CancelEndsRunAndKeepsResults) {
 TEST(Session, SubscribersSeeProgress) {
   Lab lab = support::two_host_lab();
   lab.workloads.push_back(support::perftest("bw", support::write_bw(65536, 5000)));
+  lab.workloads.push_back(support::perftest("again", support::write_bw(65536, 5000)));
   const auto session = open(lab);
-  Time_ps last_ps = -1;
-  std::string workload;
+  std::vector<Time_ps> times_ps;
+  std::vector<std::string> workloads;
+  int others = 0;
   session->subscribe([&](const SessionProgress& progress) {
-    EXPECT_GT(progress.now_ps, last_ps);
-    last_ps = progress.now_ps;
-    workload = progress.workload;
+    EXPECT_EQ(progress.now_ps, session->now_ps());
+    times_ps.push_back(progress.now_ps);
+    if (workloads.empty() || workloads.back() != progress.workload) workloads.push_back(progress.workload);
   });
+  session->subscribe([&](const SessionProgress&) { ++others; });
   EXPECT_EQ(session->advance_until(kNever_ps), SessionState::kFinished);
-  EXPECT_EQ(workload, "bw");
-  EXPECT_GT(last_ps, 0);
+  ASSERT_GT(times_ps.size(), 10U);
+  EXPECT_EQ(others, static_cast<int>(times_ps.size())) << "each of them is called";
+  for (std::size_t i = 1; i < times_ps.size(); ++i) EXPECT_GT(times_ps[i], times_ps[i - 1]);
+  EXPECT_EQ(workloads, (std::vector<std::string>{"bw", "again"}));
+  EXPECT_GT(times_ps.back(), session->finish().end_ps / 2);
+}
+
+// As `weft up` has it: nothing of the lab runs by itself, somebody from outside posts, and it never finishes.
+TEST(Session, OpenEndedRunsUntilCancelled) {
+  Lab lab = support::two_host_lab();
+  lab.workloads.push_back(support::perftest("not-run", support::write_bw(65536, 5000)));
+  lab.expectations.push_back({"not-run", "bw_average_Gbps", 1.0, std::nullopt});
+  SessionOptions options;
+  options.open_ended = true;
+  const auto session = open(lab, options);
+  std::vector<Time_ps> times_ps;
+  session->subscribe([&](const SessionProgress& progress) {
+    EXPECT_EQ(progress.workload, "");
+    times_ps.push_back(progress.now_ps);
+  });
+  EXPECT_EQ(session->advance_until(ms(1)), SessionState::kPaused);
+  EXPECT_EQ(session->advance_until(ms(1)), SessionState::kPaused) << "at rest it is not over";
+  World& world = session->world();
+  for (int round = 0; round < 2; ++round) {
+    workload::TransferRun transfer({}, world.endpoint({0, 0, 0}, 0), world.endpoint({1, 0, 0}, 0), 1);
+    transfer.start_phase(world.engine().horizon_ps());
+    EXPECT_EQ(session->advance_until(kNever_ps), SessionState::kPaused);
+    transfer.finish_phase(false);
+    EXPECT_EQ(transfer.result().verified, 1U) << "packets carry their bytes";
+    EXPECT_EQ(times_ps.back(), session->now_ps());
+    const RunResult so_far = session->snapshot();
+    EXPECT_TRUE(so_far.workloads.empty());
+    EXPECT_EQ(so_far.end_ps, session->now_ps());
+    EXPECT_EQ(so_far.ports.at(1).counters.rx_write_requests, round + 1U);
+  }
+  session->cancel();
+  EXPECT_EQ(session->advance_until(kNever_ps), SessionState::kCancelled);
+  EXPECT_TRUE(session->finish().expectations.empty());
 }
 
 TEST(Session, EndsAtLabDuration) {
