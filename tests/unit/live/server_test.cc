@@ -25,7 +25,7 @@ TEST(Server, AdvancesSession) {
   EXPECT_GT(world.reached_ps(), 0);
 }
 
-TEST(Server, EndsWhenTheSessionIsCancelled) {
+TEST(Server, EndsWhenSessionIsCancelled) {
   LiveWorld world;
   {
     LiveProgram program(world, "a");
