@@ -18,12 +18,12 @@ namespace {
 
 using workload::EndpointPair;
 
-constexpr std::string_view kKeys[] = {"flows",     "hosts",   "to",        "pairs", "size",     "count",    "op",
-                                      "message",   "rounds",  "period",    "load",  "shape",    "duration", "file",
-                                      "telemetry", "timeout", "retry_cnt", "dscp",  "priority", "list"};
+constexpr std::string_view kFlowKeys[] = {"flows",     "hosts",   "to",        "pairs", "size",     "count",    "op",
+                                          "message",   "rounds",  "period",    "load",  "shape",    "duration", "file",
+                                          "telemetry", "timeout", "retry_cnt", "dscp",  "priority", "list"};
 constexpr Range<std::int64_t> kSizes{1, std::int64_t{1} << 40};
 constexpr std::uint64_t kMostFlows = 50'000'000;
-constexpr std::size_t kMostProblems = 20;  // of one list
+constexpr std::size_t kMostListProblems = 20;  // of one list
 
 class FlowReader {
  public:
@@ -269,7 +269,7 @@ class FlowReader {
     for (const YamlNode& item : *list) {
       workload::Flow& flow = options.flows.emplace_back();
       read_graph_flow(item, graph.emplace_back(), flow);
-      if (problems_.size() > problems_before + kMostProblems) return;  // the others would say the same
+      if (problems_.size() > problems_before + kMostListProblems) return;  // the others would say the same
     }
     if (problems_.size() == problems_before)
       resolve_graph(graph, workload_.flow_ports, context_.lab, options, problems_);
@@ -366,7 +366,7 @@ class FlowReader {
 }  // namespace
 
 std::span<const std::string_view> kind_keys(std::type_identity<workload::FlowOptions>) {
-  return kKeys;
+  return kFlowKeys;
 }
 std::string_view misfit(std::type_identity<workload::FlowOptions>, std::string_view) {
   return "flows run between hosts: write hosts, and to for incast";

@@ -13,7 +13,7 @@ namespace {
 
 using workload::PerftestOptions;
 
-constexpr std::string_view kKeys[] = {"perftest", "args", "client", "server", "dscp", "priority"};
+constexpr std::string_view kPerftestKeys[] = {"perftest", "args", "client", "server", "dscp", "priority"};
 constexpr std::uint64_t kLargestOfAllSizes_B = 1 << 23;  // perftest -a: 2 .. 2^23
 
 std::optional<PerftestOptions> read_options(const YamlNode& test, WorkloadReading& reading) {
@@ -65,7 +65,7 @@ std::optional<TextError> size_problem(const PerftestOptions& options, const Work
 }  // namespace
 
 std::span<const std::string_view> kind_keys(std::type_identity<PerftestOptions>) {
-  return kKeys;
+  return kPerftestKeys;
 }
 std::string_view misfit(std::type_identity<PerftestOptions>, std::string_view) {
   return "perftest takes its own flags, in args";

@@ -13,7 +13,7 @@
 namespace weft::lab {
 namespace {
 
-constexpr std::string_view kKeys[] = {"program"};
+constexpr std::string_view kProgramWorkloadKeys[] = {"program"};
 constexpr std::size_t kMostPrograms = 256;
 constexpr std::size_t kMostWords = 1000;
 constexpr Range<std::int64_t> kTimeouts{kMicrosecond_ps, 3600 * kSecond_ps};
@@ -129,7 +129,7 @@ class ProgramReader {
 }  // namespace
 
 std::span<const std::string_view> kind_keys(std::type_identity<workload::ProgramOptions>) {
-  return kKeys;
+  return kProgramWorkloadKeys;
 }
 std::string_view misfit(std::type_identity<workload::ProgramOptions>, std::string_view) {
   return "a program takes everything in its command";

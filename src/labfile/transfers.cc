@@ -11,9 +11,9 @@ using workload::Misuse;
 using workload::TransferOp;
 using workload::TransferOptions;
 
-constexpr std::string_view kKeys[] = {"transfer",      "client",  "server",    "size",      "count",         "depth",
-                                      "connection",    "timeout", "retry_cnt", "rnr_retry", "min_rnr_timer", "receives",
-                                      "receive_delay", "misuse",  "dscp",      "priority"};
+constexpr std::string_view kTransferKeys[] = {
+    "transfer",  "client",    "server",        "size",     "count",         "depth",  "connection", "timeout",
+    "retry_cnt", "rnr_retry", "min_rnr_timer", "receives", "receive_delay", "misuse", "dscp",       "priority"};
 constexpr std::uint32_t kUnknownMtu_B = 4096;                  // when the path is not known
 constexpr std::int64_t kMaxMessage_B = std::int64_t{1} << 31;  // IBTA vol 1, 9.7.2
 constexpr std::uint64_t kMaxRegion_B = std::uint64_t{4} << 30;
@@ -142,7 +142,7 @@ class TransferReader {
 }  // namespace
 
 std::span<const std::string_view> kind_keys(std::type_identity<TransferOptions>) {
-  return kKeys;
+  return kTransferKeys;
 }
 std::string_view misfit(std::type_identity<TransferOptions>, std::string_view key) {
   return key == "args" ? "only perftest has args" : "only flows have it";

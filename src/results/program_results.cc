@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using workload::ProgramOptions;
 
-constexpr const char* kSchema = R"(
+constexpr const char* kProgramSchema = R"(
 CREATE TABLE program(workload TEXT, number INTEGER, node TEXT, command TEXT, end TEXT, exit INTEGER, started_ps INTEGER,
   ended_ps INTEGER, output TEXT);
 CREATE TABLE found(workload TEXT, name TEXT, value REAL);
@@ -61,7 +61,7 @@ void write_json(const ProgramOptions& options, const ProgramsOutcome& outcome, c
 }
 
 const char* table_schema(std::type_identity<ProgramOptions>) {
-  return kSchema;
+  return kProgramSchema;
 }
 
 void write_tables(std::type_identity<ProgramOptions>, const RunResult& result, SqliteFile& file) {
