@@ -25,7 +25,7 @@ using workload::FlowsOutcome;
 using workload::FlowState;
 using workload::FlowSummary;
 
-constexpr std::size_t kMostRows = 32;  // of a table
+constexpr std::size_t kMostFlowRows = 32;  // of a table
 
 constexpr const char* kFlowSchema = R"(
 CREATE TABLE flow(workload TEXT, number INTEGER, id INTEGER, source TEXT, destination TEXT, size_B INTEGER,
@@ -39,7 +39,7 @@ CREATE TABLE flow_name(workload TEXT, number INTEGER, name TEXT, ready_ps INTEGE
 CREATE TABLE flow_after(workload TEXT, number INTEGER, after INTEGER);
 )";
 
-const char* name_of(FlowState state) {
+const char* state_name(FlowState state) {
   static constexpr const char* kNames[] = {"waiting", "running", "done", "failed"};
   return kNames[static_cast<std::size_t>(state)];
 }
@@ -113,7 +113,7 @@ std::string flows_text(const FlowOptions& options, const FlowsOutcome& outcome) 
   out += "\n\n";
   std::vector<const FlowOutcome*> shown;
   for (const FlowOutcome& flow : outcome.flows) shown.push_back(&flow);
-  if (shown.size() > kMostRows) {
+  if (shown.size() > kMostFlowRows) {
     constexpr std::size_t kSlowest = 16;
     auto takes_ps = [](const FlowOutcome* flow) {
       return flow->row.state == FlowState::kDone ? flow->row.fct_ps() : kNever_ps;
@@ -192,7 +192,7 @@ void add_flow(JsonText& j, const FlowOutcome& flow, const Graph& graph, std::siz
   } else {
     j.add("start_ps", row.start_ps);
   }
-  j.add("state", name_of(row.state));
+  j.add("state", state_name(row.state));
   if (row.state == FlowState::kDone) {
     j.add("fct_ps", row.fct_ps());
     j.add("goodput_Gbps", places(row.goodput_bps() / 1e9, 6));
@@ -275,7 +275,7 @@ void write_tables(std::type_identity<FlowOptions>, const RunResult& result, Sqli
       bool done = row.state == FlowState::kDone;
       rows.add(outcome.config->name, number++, row.id, flow.from, flow.to, row.size_B,
                row.start_ps == kNever_ps ? std::nullopt : std::optional(row.start_ps),
-               done ? std::optional(row.fct_ps()) : std::nullopt, name_of(row.state),
+               done ? std::optional(row.fct_ps()) : std::nullopt, state_name(row.state),
                done ? std::optional(row.goodput_bps()) : std::nullopt,
                flow.slowdown > 0 ? std::optional(flow.slowdown) : std::nullopt, flow.retransmitted_packets,
                flow.cnps_received);

@@ -47,17 +47,17 @@ FlowSummary summarise(std::span<const FlowRow> rows) {
 
 namespace {
 
-constexpr std::string_view kMetrics[] = {"done",       "failed",      "unfinished",   "goodput_Gbps",
-                                         "jain",       "fct_p50_us",  "fct_p99_us",   "fct_p999_us",
-                                         "fct_max_us", "last_end_us", "slowdown_p50", "slowdown_p99"};
+constexpr std::string_view kFlowMetrics[] = {"done",       "failed",      "unfinished",   "goodput_Gbps",
+                                             "jain",       "fct_p50_us",  "fct_p99_us",   "fct_p999_us",
+                                             "fct_max_us", "last_end_us", "slowdown_p50", "slowdown_p99"};
 
 }  // namespace
 
 std::vector<std::string_view> metric_names(const FlowOptions&) {
-  return {std::begin(kMetrics), std::end(kMetrics)};
+  return {std::begin(kFlowMetrics), std::end(kFlowMetrics)};
 }
 std::vector<std::string_view> known_metrics(std::type_identity<FlowOptions>) {
-  return {std::begin(kMetrics), std::end(kMetrics)};
+  return {std::begin(kFlowMetrics), std::end(kFlowMetrics)};
 }
 
 std::optional<double> metric_value(const FlowOptions&, const FlowsOutcome& outcome, std::string_view metric) {

@@ -7,15 +7,15 @@ namespace weft::workload {
 
 namespace {
 
-constexpr std::string_view kMetrics[] = {"completed", "failed", "bytes_ok", "wc_status"};
+constexpr std::string_view kTransferMetrics[] = {"completed", "failed", "bytes_ok", "wc_status"};
 
 }  // namespace
 
 std::vector<std::string_view> metric_names(const TransferOptions&) {
-  return {std::begin(kMetrics), std::end(kMetrics)};
+  return {std::begin(kTransferMetrics), std::end(kTransferMetrics)};
 }
 std::vector<std::string_view> known_metrics(std::type_identity<TransferOptions>) {
-  return {std::begin(kMetrics), std::end(kMetrics)};
+  return {std::begin(kTransferMetrics), std::end(kTransferMetrics)};
 }
 
 std::optional<double> metric_value(const TransferOptions&, const TransferResult& t, std::string_view metric) {
