@@ -46,7 +46,7 @@ void read_links(const YamlNode& node, LabContext& context);
 // What follows from nodes and links together: segments, tiers, addresses that are used twice, routes.
 void settle_topology(LabContext& context, const YamlNode* routing);
 void read_qos(const YamlNode* node, LabContext& context);
-// The keys of a `qos:` map on top of `contract`. A `profile` begins anew.
+// The keys of a `qos:` map on top of `contract`. A `profile` replaces the contract.
 void read_qos_keys(const YamlNode& node, QosContract& contract, ProblemList& problems);
 void read_congestion(const YamlNode& node, QosContract& contract, ProblemList& problems);
 void read_mirrors(const YamlNode& node, LabContext& context);

@@ -176,7 +176,7 @@ void cnp(CongestionState& state, const CongestionParameters& parameters, const C
   const Time_ps period_ps = us(s.p.rate_reduce_monitor_period_us);
   const bool first = !d.seen_cnp;
   if (first) {
-    // The first CNP starts the timers, which then run for ever.
+    // The first CNP starts the timers, which then run forever.
     d.seen_cnp = true;
     d.alpha_at_ps = now_ps;
     d.monitor_at_ps = now_ps;

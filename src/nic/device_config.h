@@ -1,4 +1,4 @@
-// What a device is told when it is made: its model, its port, its faults, and the host and card around it.
+// The configuration of a device: its model, its port, its faults, and the host and card around it.
 #pragma once
 
 #include <cstddef>

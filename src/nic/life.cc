@@ -90,7 +90,7 @@ bool Device::destroy_qp(std::uint32_t qpn) {
   return true;
 }
 
-// Back to RESET: everything but the queues' memory and the QP's place in the port's schedule starts anew.
+// Back to RESET: everything but the queues' memory and the QP's place in the port's schedule is reset.
 void Device::forget(QueuePair& qp) {
   for (std::uint32_t slot : {qp.resp.telemetry, qp.resp.worst_telemetry}) {
     if (slot != engine::kNoSlot) in_.destination().telemetry.give_back(slot);

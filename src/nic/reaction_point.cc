@@ -1,4 +1,4 @@
-// The reaction point: how congestion control paces what a queue pair sends, and what it is told.
+// The reaction point: how congestion control paces what a queue pair sends, and its inputs.
 #include "nic/device.h"
 #include "nic/psn.h"
 #include "nic/roce_packet.h"

@@ -1,7 +1,7 @@
 // Queue pairs of several programs on several hosts, connected to each other rightly and wrongly: MTUs, PSNs, peers and
 // keys that do not match, any state, programs that die, lost and marked packets, and frames that come from outside.
 // Whatever happens, every packet ends once, nothing is written outside of what was registered or asked for, and no work
-// request waits for ever. It all happens in this process, without a socket: program_fuzz has the programs' side.
+// request waits forever. It all happens in this process, without a socket: program_fuzz has the programs' side.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -97,7 +97,7 @@ class Port {
   nic::Card card_;
 };
 
-// What is between the ports: it forwards by destination, and loses or marks what it is told to.
+// What is between the ports: it forwards by destination, and loses or marks packets on request.
 class Hub {
  public:
   explicit Hub(engine::Domain& domain) : node(domain.add_node({this, &Hub::run})), domain_(domain) {}
@@ -232,7 +232,7 @@ class World {
     for (const Qp& qp : qps_) {
       if (!qp.alive) continue;
       const nic::QueuePair& state = device(qp).qp(qp.qpn);
-      WEFT_CHECK(state.state != QpState::kRts || state.req.head == state.req.tail, "no work request waits for ever");
+      WEFT_CHECK(state.state != QpState::kRts || state.req.head == state.req.tail, "no work request waits forever");
     }
   }
 

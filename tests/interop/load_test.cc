@@ -55,7 +55,7 @@ TEST(Load, SixtyFourProgramsAndFourThousandQueuePairs) {
     ASSERT_EQ(LoadWorld::wait(clients[each], patience), 0) << i << ": " << world.text("client" + number);
     ASSERT_EQ(LoadWorld::wait(servers[each], patience), 0) << i << ": " << world.text("server" + number);
     const Said client = read(world.text("client" + number)), server = read(world.text("server" + number));
-    // What takes a receive, or is told of by a message that does, was checked by the other end.
+    // What takes a receive, or is announced by a message that does, was checked by the other end.
     std::uint64_t sent = 0;
     for (std::size_t kind = 0; kind < 4; ++kind) {
       EXPECT_EQ(client.kinds[kind], server.kinds[kind]) << i;

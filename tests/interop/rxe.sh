@@ -138,7 +138,7 @@ both_ways() { guest_is_client "$1"; guest_is_server "$1"; }
 
 # Programs that find each other by the RDMA CM, over the cable itself: "SERVER | CLIENT", where ADDRESS is the server's.
 # perftest connects twice; when the server is slow to listen again, the client is rejected, uses an id that it has freed
-# (4.5, on either side) and crashes. That pair is started anew.
+# (4.5, on either side) and crashes. That pair is restarted.
 by_cm() {
   local server=${1%% | *} client=${1##* | } status try
   for ((try = 0; try < 5; ++try)); do

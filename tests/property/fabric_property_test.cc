@@ -1,5 +1,5 @@
 // A thousand random fabrics: every packet is accounted for, lossless classes with enough headroom lose nothing, every
-// pause ends for a reason, buffers are empty at rest, and neither domains, threads nor windows change anything.
+// pause ends for a reason, buffers are empty when idle, and neither domains, threads nor windows change anything.
 // WEFT_FABRIC_LABS sets how many, WEFT_FABRIC_FIRST from which seed on; WEFT_FABRIC_SEED runs one lab alone.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ int check_headroom(const lab::Lab& lab, FabricRun& run) {
   return checked;
 }
 
-// Starts and ends of each (port, class, direction) take turns; at rest everything has ended. Returns what is open, as
+// Starts and ends of each (port, class, direction) take turns; when idle everything has ended. Returns what is open, as
 // (port, class, sent).
 using PauseKey = std::tuple<std::uint32_t, std::uint8_t, bool>;
 template <class Log>

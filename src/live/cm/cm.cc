@@ -136,7 +136,7 @@ bool CommunicationManager::has_event(const Process& process, std::uint32_t chann
 void CommunicationManager::forget(Process& process, Time_ps now_ps) {
   while (!process.cm_ids.empty()) destroy(process.cm_ids.begin()->second, now_ps);
   process.cm_channels.clear();
-  // The world may be at rest, and nobody else look at what was sent.
+  // The world may be idle, so that no one else would poll for what was sent.
   node_.host().wake(program_, now_ps);
 }
 

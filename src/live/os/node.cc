@@ -89,7 +89,7 @@ void Node::resume(const std::shared_ptr<Thread>& thread, const Reply& reply, Tim
   }
 }
 
-// A thread that is told of something, cannot take it and waits again at once needs what another one holds: UCX polls
+// A thread that is notified, cannot take the event and waits again immediately needs what another one holds: UCX polls
 // inside of a lock that its asynchronous thread tries to get. A poll must not keep it, so those that poll go on, in
 // real time and beside this thread, until it has had its turn.
 std::vector<std::shared_ptr<Thread>> Node::free_pollers(const Thread& thread, Time_ps now_ps) {

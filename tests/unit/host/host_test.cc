@@ -139,7 +139,7 @@ TEST(Host, WaitForExistingEntryReturnsEntryTime) {
   EXPECT_FALSE(pair.device(0).cq(cq).armed);
 }
 
-// Four WRITEs, room for two completions. A program of this simulator would be broken; one of somebody else is told.
+// Four WRITEs, room for two completions. A program of this simulator would be broken; an unmodified one is notified.
 TEST(Host, NotifiesListenerOfOverrun) {
   struct Listener {
     std::vector<nic::AsyncKind> kinds;

@@ -14,7 +14,7 @@
 namespace weft::live {
 namespace {
 
-// Waits for its end, not for ever.
+// Waits for its end, with a limit.
 bool ends(Child& child) {
   for (int i = 0; i < 2000; ++i) {
     if (child.has_ended()) return true;

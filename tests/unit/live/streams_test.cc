@@ -65,7 +65,7 @@ TEST(StreamPatience, ClientWaitsForServer) {
   Answer connected = client.hear();
   EXPECT_TRUE(connected.came);
   EXPECT_EQ(connected.error, 0);
-  EXPECT_LT(server.now_ps(), kSecond_ps) << "the clock has not run to the end of somebody's sleep";
+  EXPECT_LT(server.now_ps(), kSecond_ps) << "the clock has not run to the end of a sleep";
 }
 
 TEST(StreamPatience, DoesNotApplyToLoopback) {

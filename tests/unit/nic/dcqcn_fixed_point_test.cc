@@ -91,8 +91,8 @@ TEST(DcqcnFixedPoint, QueueStaysNearKmaxBeyondRamp) {
   EXPECT_GT(measured.queue_B, 0.85 * link.kmax_B);
 }
 
-// A mark set on arrival waits out the queue before anybody hears of it: past Kmax every flow is cut again and again for
-// what is already gone, and the queue swings between the ends.
+// A mark set on arrival waits out the queue before the sender is notified: past Kmax every flow is cut again and again
+// for what is already gone, and the queue swings between the ends.
 TEST(DcqcnFixedPoint, MarkingAtEnqueueOscillatesAtKmax) {
   const DcqcnLink link;
   const BottleneckResult at_enqueue = simulate(link, 10, true);

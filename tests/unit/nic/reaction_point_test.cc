@@ -125,7 +125,7 @@ TEST(ReactionPoint, OnlyNotifiedQueuePairSlowsDown) {
   EXPECT_GT(of_first, 200U);
 }
 
-// An algorithm with a window is told by ACKs when it may go on: no packet leaves without asking for one.
+// An algorithm with a window continues on ACKs: no packet leaves without asking for one.
 TEST(ReactionPoint, PacketsOfWindowRequestAcks) {
   for (CongestionKind kind : {CongestionKind::kSwift, CongestionKind::kHpcc}) {
     RcOptions options;
@@ -155,7 +155,7 @@ TEST(ReactionPoint, CountsIgnoredCnps) {
   }
 }
 
-// Nor does an algorithm that was never started for a priority hear of its ACKs.
+// Nor does an algorithm that was never started for a priority receive ACKs.
 TEST(ReactionPoint, PriorityOutsideMaskHasNoWindow) {
   for (CongestionKind kind : {CongestionKind::kSwift, CongestionKind::kHpcc, CongestionKind::kTimely}) {
     RcOptions options;

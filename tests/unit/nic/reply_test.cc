@@ -77,7 +77,7 @@ TEST(Reply, AdvertisesCreditsIfModelDoes) {
   EXPECT_EQ(pair.sent(1)[0].syndrome(), 5) << "6 receives left: code 5";
 }
 
-// Three receives, twelve SENDs: with credits nobody is told to come back later; without, RNR NAKs say so.
+// Three receives, twelve SENDs: with credits there is no RNR NAK; without, there are.
 TEST(Reply, RequesterWithoutCreditsWaits) {
   for (bool credits : {false, true}) {
     RcOptions options;

@@ -23,7 +23,7 @@ class Setting : public testing::Test {
     ASSERT_NE(cq, nullptr);
   }
 
-  // In the state that it is told; 4 sends and 4 receives, 2 SGEs, 64 bytes inline.
+  // In the given state; 4 sends and 4 receives, 2 SGEs, 64 bytes inline.
   ibv_qp* make_qp(ibv_qp_type type = IBV_QPT_RC, ibv_qp_state state = IBV_QPS_RTS, ibv_srq* srq = nullptr) {
     ibv_qp_init_attr init{};
     init.send_cq = init.recv_cq = cq;
