@@ -16,12 +16,9 @@
 namespace weft::engine {
 
 // A node runs its events with time < end and returns when it next has one (kNever_ps: when something arrives).
-// `prepare`, which may be null, is called a visit ahead, when the node's first kHotLines cache lines are there, and
-// asks for those that they lead to.
 struct NodeHook {
   void* self = nullptr;
   Time_ps (*run)(void* self, Time_ps end_ps) = nullptr;
-  void (*prepare)(const void* self, Time_ps end_ps) = nullptr;
 };
 inline constexpr std::size_t kHotLines = 6;
 
@@ -31,7 +28,7 @@ class alignas(128) Domain {  // two lines: CPUs fetch them in pairs
     nodes_.push_back(hook);
     wake_ps_.push_back(0);
     const auto* self = static_cast<const std::byte*>(hook.self == nullptr ? this : hook.self);
-    hot_.push_back({self, self});
+    hot_.push_back({self, self, nullptr, nullptr});
     due_.push_back(0);
     group_ps_.resize((nodes_.size() + kGroup - 1) / kGroup);
     group_ps_.back() = 0;
@@ -46,6 +43,12 @@ class alignas(128) Domain {  // two lines: CPUs fetch them in pairs
 
   // A visit to `node` touches this cache line soon, beside the first kHotLines of the node itself.
   void set_hot(std::uint32_t node, const void* line) { hot_[node].line = static_cast<const std::byte*>(line); }
+  // This is called a visit ahead, when those lines are there, and asks for lines that they lead to.
+  using Prepare = void (*)(const void* self, Time_ps end_ps);
+  void set_prepare(std::uint32_t node, Prepare prepare, const void* self) {
+    hot_[node].prepare = prepare;
+    hot_[node].prepare_self = self;
+  }
 
   Time_ps next_wake_ps() const {
     Time_ps earliest = kNever_ps;
@@ -60,8 +63,8 @@ class alignas(128) Domain {  // two lines: CPUs fetch them in pairs
     for (std::uint32_t n = 0; n < count; ++n) {
       if (n + 2 < count) prefetch(hot_[due_[n + 2]]);
       if (n + 1 < count) {
-        const NodeHook& next = nodes_[due_[n + 1]];
-        if (next.prepare != nullptr) next.prepare(next.self, end_ps);
+        const Hot& next = hot_[due_[n + 1]];
+        if (next.prepare != nullptr) next.prepare(next.prepare_self, end_ps);
       }
       const std::uint32_t i = due_[n];
       Time_ps next_ps = nodes_[i].run(nodes_[i].self, end_ps);
@@ -102,6 +105,8 @@ class alignas(128) Domain {  // two lines: CPUs fetch them in pairs
   struct Hot {
     const std::byte* self;
     const std::byte* line;
+    Prepare prepare;
+    const void* prepare_self;
   };
   static void prefetch(const Hot& hot) {
     for (std::size_t line = 0; line < kHotLines; ++line) __builtin_prefetch(hot.self + line * 64);

@@ -5,19 +5,35 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "engine/domain.h"
 #include "engine/packet_ring.h"
 
 namespace weft::engine {
 
+class Inlet;
+
 // A node with many ports keeps one bit for each that has packets on their way, and when the first of them is due.
 struct InboxWord {
   std::uint64_t bits = 0;
+  Domain* domain = nullptr;  // of the node
+  std::uint32_t node = 0;
   std::array<Time_ps, 64> next_ps;
+  std::array<const Inlet*, 64> inlets{};
   InboxWord() { next_ps.fill(kNever_ps); }
+
+  // Asks for the inlets with packets that are due.
+  static void prefetch(const void* self, Time_ps end_ps) {
+    const auto& word = *static_cast<const InboxWord*>(self);
+    for (std::uint64_t left = word.bits; left != 0; left &= left - 1) {
+      const auto i = static_cast<std::size_t>(std::countr_zero(left));
+      if (word.next_ps[i] < end_ps) __builtin_prefetch(word.inlets[i]);
+    }
+  }
 };
 // Where an inlet is in it; null for a node that looks at all of its inlets.
 struct Inbox {
@@ -28,82 +44,97 @@ struct Inbox {
 class alignas(64) Inlet {
  public:
   Inlet(Domain& domain, std::uint32_t node, Inbox inbox = {})
-      : domain_(domain), inbox_(inbox.word), node_(node), inbox_bit_(inbox.bit) {}
+      : ring_(PacketRing::Borrowed{}), inbox_bit_(inbox.bit & 63), inbox_(inbox.word), domain_(domain), node_(node) {
+    ring_.begin_at(first_slots_.data());
+    if (inbox_ == nullptr) return;
+    inbox_->domain = &domain;
+    inbox_->node = node;
+    inbox_->inlets[inbox_bit_] = this;
+    domain.set_hot(node, inbox_);
+    domain.set_prepare(node, &InboxWord::prefetch, inbox_);
+  }
 
   // `packet.time_ps` must not go back and must lie at least one window after now.
   void enter(const Packet& packet) { enter(packet, packet.time_ps); }
   void enter(const PacketBody& body, Time_ps time_ps) {
-    if (ring_.empty()) announce(time_ps);
-    ring_.push(body, time_ps);
+    if (ring_.empty()) {
+      announce(time_ps);
+      ring_.push_first(body, time_ps);
+    } else {
+      ring_.push(body, time_ps);
+    }
   }
   void enter_pause(const Packet& packet) {
-    if (pauses_.empty()) announce(packet.time_ps);
-    pauses_.push(packet);
-    has_pauses_ = true;
+    if (!has_pauses_) {
+      announce(packet.time_ps);
+      if (pauses_ == nullptr) pauses_ = std::make_unique<PacketRing>();
+      has_pauses_ = true;
+    }
+    pauses_->push(packet);
   }
 
-  Time_ps next_ps() const { return next_ps_; }
+  // When the first packet in either ring is due.
+  Time_ps next_ps() const {
+    const Time_ps data_ps = ring_.empty() ? kNever_ps : ring_.front().time_ps;
+    return has_pauses_ ? std::min(data_ps, pauses_->front().time_ps) : data_ps;
+  }
   void prefetch_front() const { ring_.prefetch_front(); }
   // The packet that is due at next_ps(); of two at one instant the pause comes first.
-  bool pause_is_next() const { return has_pauses_ && pauses_.front().time_ps == next_ps_; }
-  const Packet& front() const { return pause_is_next() ? pauses_.front() : ring_.front(); }
+  bool pause_is_next() const { return has_pauses_ && pauses_->front().time_ps == next_ps(); }
+  const Packet& front() const { return pause_is_next() ? pauses_->front() : ring_.front(); }
   void pop() {
     if (pause_is_next()) [[unlikely]] {
-      pauses_.pop();
-      has_pauses_ = !pauses_.empty();
+      pauses_->pop();
+      has_pauses_ = !pauses_->empty();
     } else {
       ring_.pop();
     }
-    plan();
   }
   // For a node that takes everything due before a time at once and handles it in its own order: calls
   // `seen(packet)` or `seen_pause(packet)` for each and returns the next time. The records stay where they are until
   // the visit ends: nobody else runs meanwhile.
   template <typename Seen, typename SeenPause>
   Time_ps take_until(Time_ps end_ps, Seen&& seen, SeenPause&& seen_pause) {
-    ring_.take_until(end_ps, seen);
+    Time_ps next_ps = ring_.take_until(end_ps, seen);
     if (has_pauses_) [[unlikely]] {
-      pauses_.take_until(end_ps, seen_pause);
-      has_pauses_ = !pauses_.empty();
+      next_ps = std::min(next_ps, pauses_->take_until(end_ps, seen_pause));
+      has_pauses_ = !pauses_->empty();
     }
-    plan();
-    return next_ps_;
+    return next_ps;
   }
-  std::size_t waiting() const { return std::size_t{ring_.size()} + (has_pauses_ ? pauses_.size() : 0); }
+  std::size_t waiting() const { return std::size_t{ring_.size()} + (has_pauses_ ? pauses_->size() : 0); }
   // Between runs of the engine: no mail is left then.
-  std::uint32_t in_flight() const { return ring_.size() + pauses_.size(); }
+  std::uint32_t in_flight() const { return static_cast<std::uint32_t>(waiting()); }
 
   Domain& domain() { return domain_; }
 
  private:
-  void plan() {
-    next_ps_ = ring_.empty() ? kNever_ps : ring_.front().time_ps;
-    if (has_pauses_) [[unlikely]]
-      next_ps_ = std::min(next_ps_, pauses_.front().time_ps);
-  }
   void announce(Time_ps time_ps) {
-    next_ps_ = std::min(next_ps_, time_ps);
-    if (inbox_ != nullptr) {
-      inbox_->bits |= std::uint64_t{1} << inbox_bit_;
-      inbox_->next_ps[inbox_bit_] = next_ps_;
+    if (inbox_ == nullptr) {
+      domain_.wake(node_, time_ps);
+      return;
     }
-    domain_.wake(node_, time_ps);
+    InboxWord& word = *inbox_;
+    word.bits |= std::uint64_t{1} << inbox_bit_;
+    word.next_ps[inbox_bit_] = std::min(word.next_ps[inbox_bit_], time_ps);
+    word.domain->wake(word.node, time_ps);
   }
 
-  // What a packet needs is in one cache line.
-  Time_ps next_ps_ = kNever_ps;  // of the first packet in either ring
-  PacketRing ring_;
-  Domain& domain_;
-  InboxWord* inbox_;
-  std::uint32_t node_;
-  std::uint8_t inbox_bit_;
-  bool has_pauses_ = false;
+  // What a packet needs, and the first packet itself, is one cache line.
+  [[no_unique_address]] PacketRing ring_;
+  std::uint8_t inbox_bit_ : 6;
+  bool has_pauses_ : 1 = false;
 
  public:
-  bool tapped = false;  // somebody wants to see what arrives
+  bool tapped : 1 = false;  // somebody wants to see what arrives
 
  private:
-  PacketRing pauses_;
+  InboxWord* inbox_;
+  std::array<Packet, PacketRing::kFirstCapacity> first_slots_;
+  std::unique_ptr<PacketRing> pauses_;
+  Domain& domain_;
+  std::uint32_t node_;
 };
+static_assert(sizeof(Inlet) == 320);
 
 }  // namespace weft::engine

@@ -7,7 +7,7 @@
 namespace weft::host {
 
 Host::Host(HostModel model, engine::Domain& domain, std::uint64_t seed, std::uint64_t id)
-    : model_(std::move(model)), domain_(domain), node_(domain.add_node({this, &Host::run_hook, &Host::prepare_hook})) {
+    : model_(std::move(model)), domain_(domain), node_(domain.add_node({this, &Host::run_hook})) {
   if (model_.interrupt_period_ps > 0) {
     RandomStream phase(seed, 0x10000 + id, RandomPurpose::kHostJitter);
     interrupt_phase_ps_ = static_cast<Time_ps>(phase.below(static_cast<std::uint64_t>(model_.interrupt_period_ps)));
@@ -30,6 +30,7 @@ nic::Device& Host::add_device(nic::DeviceConfig config, nic::Card& card, fabric:
                  &Host::completion_hook, &Host::write_hook,  &Host::async_hook,   &Host::grh_hook};
   if (ports_.empty()) {
     domain_.set_hot(node_, in.inlet());
+    domain_.set_prepare(node_, &Host::prepare_hook, this);
     slot->device = &first_port_.emplace(std::move(config), card, out, in);
   } else {
     slot->owned = std::make_unique<nic::Device>(std::move(config), card, out, in);

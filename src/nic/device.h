@@ -53,6 +53,7 @@ class alignas(64) Device {
   Time_ps rx_xoff_ps_ = 0;  // fill of the receive buffer, as PCIe time
   std::uint32_t ack_interval_packets_;
   std::uint32_t last_receiver_ = 0;  // of the queue pairs: the next packet is probably for it, too
+  std::uint8_t blocked_ = 0;         // classes that the peer has stopped: transmit_control_.blocked()
   bool carry_payload_;
   bool slow_receiver_;  // a fault
   bool trust_dscp_;
@@ -231,15 +232,16 @@ class alignas(64) Device {
   }
 
   Time_ps rare_ps() const { return std::min(std::min(timers_.next_ps(), pause_due_ps_), release_ps_); }
+  // port_loop.cc
   void serve(Time_ps now_ps);
+  void end_waits(Time_ps now_ps);
   void receive(Time_ps now_ps);
   void on_timer(Time_ps now_ps);
 
-  // transmit.cc: the port picks who sends next. A context is a QP's requester or its responder.
+  // transmit.cc: who sends next. A context is a QP's requester or its responder.
   static std::uint32_t request_context(const QueuePair& qp) { return (qp.qpn - kFirstQpn) * 2; }
   void queue_context(Time_ps& queued_ps, std::uint32_t context, Time_ps at_ps);
   void queue_reply(QueuePair& qp, Time_ps at_ps);
-  void plan_service(Time_ps now_ps);
   void service_by(Time_ps at_ps) { service_ps_ = std::min(service_ps_, std::max(at_ps, free_ps_)); }
   bool serve_context(std::uint32_t context, Time_ps now_ps);
   // Inside put() and fetch(), for the data path.

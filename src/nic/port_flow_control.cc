@@ -29,6 +29,7 @@ void Device::log_pauses(std::uint8_t classes, bool sent, fabric::PauseEnd what, 
 
 void Device::pauses_changed(std::uint8_t before, fabric::PauseEnd end, Time_ps now_ps) {
   std::uint8_t after = transmit_control_.blocked();
+  blocked_ = after;
   log_pauses(static_cast<std::uint8_t>(before & ~after), false, end, now_ps);
   log_pauses(static_cast<std::uint8_t>(after & ~before), false, fabric::PauseEnd::kStart, now_ps);
   unpark(now_ps);

@@ -25,51 +25,6 @@ void Device::end(const Packet& packet, Fate fate) {
   if (packet.flags & Packet::kHasCold) in_.destination().free_cold(packet.aux);
 }
 
-Time_ps Device::run_until(Time_ps end_ps, const Time_ps* programs_ps) {
-  for (;;) {
-    Time_ps arrival_ps = arrivals_.next_ps();
-    Time_ps now_ps = std::min(service_ps_, arrival_ps);
-    Time_ps other_ps = rare_ps();
-    Time_ps next_ps = std::min(now_ps, other_ps);
-    if (next_ps >= end_ps || next_ps > *programs_ps) return next_ps;
-    ++events_;
-    if (other_ps <= now_ps) [[unlikely]] {
-      // A release comes before everything at its instant, a timer after everything.
-      bool release = release_ps_ == other_ps;
-      if (release || other_ps < now_ps) {
-        last_event_ps_ = other_ps;
-        if (release) {
-          out_.release(other_ps);
-          release_ps_ = out_.next_release_ps();
-        } else if (pause_due_ps_ == other_ps) {
-          on_pause_due(other_ps);
-        } else {
-          on_timer(other_ps);
-        }
-        continue;
-      }
-    }
-    last_event_ps_ = now_ps;
-    if (service_ps_ <= arrival_ps && !(service_ps_ == arrival_ps && arrivals_.pause_is_next())) {
-      serve(now_ps);
-    } else {
-      receive(now_ps);
-    }
-  }
-}
-
-inline void Device::receive(Time_ps now_ps) {
-  Packet packet = arrivals_.front();
-  arrivals_.pop();
-  if (arrivals_.tapped) [[unlikely]]
-    in_.tap(packet);
-  if (packet.transport == engine::kLinkControl) [[unlikely]] {
-    receive_pause(packet, now_ps);
-    return;
-  }
-  receive_packet(packet, now_ps);
-}
-
 void Device::receive_packet(Packet& packet, Time_ps now_ps) {
   if (packet.flags & (Packet::kBadFcs | Packet::kBadIcrc)) [[unlikely]] {
     bool fcs = (packet.flags & Packet::kBadFcs) != 0;

@@ -1,4 +1,4 @@
-// The port's transmitter: which queue pair sends the next packet, and the packets that requesters send.
+// The port's transmitter: when a queue pair has its turn, and the packets that requesters send.
 #include "nic/device.h"
 #include "nic/psn.h"
 #include "nic/roce_packet.h"
@@ -38,45 +38,6 @@ void Device::queue_request(QueuePair& qp, Time_ps at_ps) {
 }
 void Device::queue_reply(QueuePair& qp, Time_ps at_ps) {
   queue_context(qp.resp.queued_ps, request_context(qp) + 1, at_ps);
-}
-
-void Device::plan_service(Time_ps now_ps) {
-  bool ready = !control_.empty() || !ready_.empty();
-  Time_ps from_ps = ready ? now_ps : waiting_.next_ps();
-  service_ps_ = from_ps == kNever_ps ? kNever_ps : std::max(from_ps, free_ps_);
-}
-
-void Device::serve(Time_ps now_ps) {
-  while (waiting_.next_ps() <= now_ps) {
-    auto [time_ps, context] = waiting_.pop();
-    if (context == kCnpContext) {
-      control_.push(context);
-      continue;
-    }
-    QueuePair& qp = qps_[context / 2];
-    bool reply = (context & 1) != 0;
-    Time_ps& queued_ps = reply ? qp.resp.queued_ps : qp.req.queued_ps;
-    if (queued_ps != time_ps) continue;
-    queued_ps = kInRing_ps;
-    bool control = reply && qp.resp.reply_head != qp.resp.reply_tail && qp.resp.next_reply().kind != Reply::Kind::kRead;
-    (control ? control_ : ready_).push(context);
-  }
-  while (!control_.empty() || !ready_.empty()) {
-    bool control = !control_.empty();
-    std::uint32_t context = control ? control_.pop() : ready_.pop();
-    if (transmit_control_.blocked() != 0 && is_paused(context)) [[unlikely]] {
-      parked_.push_back({context, control});
-      continue;
-    }
-    if (serve_context(context, now_ps)) break;
-  }
-  plan_service(now_ps);
-}
-
-bool Device::serve_context(std::uint32_t context, Time_ps now_ps) {
-  if (context == kCnpContext) return send_cnp(now_ps);
-  QueuePair& qp = qps_[context / 2];
-  return (context & 1) == 0 ? send_request(qp, now_ps) : send_reply(qp, now_ps);
 }
 
 [[gnu::always_inline]] inline void Device::put_line(Packet& packet, std::uint32_t line_bytes, Time_ps now_ps) {

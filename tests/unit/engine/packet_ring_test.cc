@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <array>
 #include <deque>
 
 namespace weft::engine {
@@ -37,6 +38,25 @@ TEST(PacketRing, GrowsWhileWrapped) {
   for (std::uint32_t i = 8; i < 40; ++i) ring.push(packet(i));
   ASSERT_EQ(ring.size(), 35U);
   for (std::uint32_t i = 0; i < 35; ++i) ASSERT_EQ(ring.at(i).aux, 5 + i);
+}
+
+TEST(PacketRing, StartsOverInOwnersMemory) {
+  std::array<Packet, PacketRing::kFirstCapacity> first;
+  PacketRing ring{PacketRing::Borrowed{}};
+  ring.begin_at(first.data());
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    ring.push_first(packet(i), i);
+    ring.push(packet(100 + i));
+    EXPECT_EQ(&ring.front(), first.data());
+    EXPECT_EQ(ring.front().aux, i);
+    EXPECT_EQ(ring.at(1).aux, 100 + i);
+    ring.pop();
+    ring.pop();
+    EXPECT_TRUE(ring.empty());
+  }
+  ring.push_first(packet(0), 0);
+  for (std::uint32_t i = 1; i < 40; ++i) ring.push(packet(i));
+  for (std::uint32_t i = 0; i < 40; ++i) ASSERT_EQ(ring.at(i).aux, i);
 }
 
 RC_GTEST_PROP(PacketRing, IsFifo, (const std::vector<bool>& pushes)) {

@@ -1,0 +1,101 @@
+// The loop of a port: what it does next, and which queue pair sends the next packet.
+#include "nic/device.h"
+
+namespace weft::nic {
+
+using engine::Packet;
+
+Time_ps Device::run_until(Time_ps end_ps, const Time_ps* programs_ps) {
+  for (;;) {
+    const Time_ps arrival_ps = arrivals_.next_ps();
+    Time_ps now_ps = std::min(service_ps_, arrival_ps);
+    const Time_ps other_ps = rare_ps();
+    const Time_ps next_ps = std::min(now_ps, other_ps);
+    if (next_ps >= end_ps || next_ps > *programs_ps) return next_ps;
+    ++events_;
+    if (other_ps <= now_ps) [[unlikely]] {
+      // A release comes before everything at its instant, a timer after everything.
+      bool release = release_ps_ == other_ps;
+      if (release || other_ps < now_ps) {
+        last_event_ps_ = other_ps;
+        if (release) {
+          out_.release(other_ps);
+          release_ps_ = out_.next_release_ps();
+        } else if (pause_due_ps_ == other_ps) {
+          on_pause_due(other_ps);
+        } else {
+          on_timer(other_ps);
+        }
+        continue;
+      }
+    }
+    last_event_ps_ = now_ps;
+    if (service_ps_ > arrival_ps || (service_ps_ == arrival_ps && arrivals_.pause_is_next())) {
+      receive(now_ps);
+      continue;
+    }
+    // One packet after the other, until something else comes in between.
+    const Time_ps limit_ps = std::min(arrival_ps, end_ps);
+    for (;;) {
+      serve(now_ps);
+      now_ps = service_ps_;
+      if (now_ps >= limit_ps || now_ps >= rare_ps() || now_ps > *programs_ps) break;
+      ++events_;
+      last_event_ps_ = now_ps;
+    }
+  }
+}
+
+inline void Device::receive(Time_ps now_ps) {
+  Packet packet = arrivals_.front();
+  arrivals_.pop();
+  if (arrivals_.tapped) [[unlikely]]
+    in_.tap(packet);
+  if (packet.transport == engine::kLinkControl) [[unlikely]] {
+    receive_pause(packet, now_ps);
+    return;
+  }
+  receive_packet(packet, now_ps);
+}
+
+// Contexts that have waited for this time are ready.
+[[gnu::noinline]] void Device::end_waits(Time_ps now_ps) {
+  while (waiting_.next_ps() <= now_ps) {
+    auto [time_ps, context] = waiting_.pop();
+    if (context == kCnpContext) {
+      control_.push(context);
+      continue;
+    }
+    QueuePair& qp = qps_[context / 2];
+    bool reply = (context & 1) != 0;
+    Time_ps& queued_ps = reply ? qp.resp.queued_ps : qp.req.queued_ps;
+    if (queued_ps != time_ps) continue;
+    queued_ps = kInRing_ps;
+    bool control = reply && qp.resp.reply_head != qp.resp.reply_tail && qp.resp.next_reply().kind != Reply::Kind::kRead;
+    (control ? control_ : ready_).push(context);
+  }
+}
+
+[[gnu::always_inline]] inline void Device::serve(Time_ps now_ps) {
+  if (waiting_.next_ps() <= now_ps) end_waits(now_ps);
+  while (!control_.empty() || !ready_.empty()) {
+    bool control = !control_.empty();
+    std::uint32_t context = control ? control_.pop() : ready_.pop();
+    if (blocked_ != 0 && is_paused(context)) [[unlikely]] {
+      parked_.push_back({context, control});
+      continue;
+    }
+    if (serve_context(context, now_ps)) break;
+  }
+  bool ready = !control_.empty() || !ready_.empty();
+  Time_ps from_ps = ready ? now_ps : waiting_.next_ps();
+  service_ps_ = from_ps == kNever_ps ? kNever_ps : std::max(from_ps, free_ps_);
+}
+
+inline bool Device::serve_context(std::uint32_t context, Time_ps now_ps) {
+  if (context == kCnpContext) return send_cnp(now_ps);
+  QueuePair& qp = qps_[context / 2];
+  return (context & 1) == 0 ? send_request(qp, now_ps) : send_reply(qp, now_ps);
+}
+
+}  // namespace weft::nic
