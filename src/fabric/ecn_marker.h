@@ -9,6 +9,10 @@
 
 namespace weft::fabric {
 
+// ECN in Packet::tos (RFC 3168): 0 cannot be marked.
+inline constexpr std::uint64_t kEcnMask = 3;
+inline constexpr std::uint64_t kEcnCe = 3;
+
 // True with the probability that the ramp has for a queue of `queue_B`.
 inline bool ecn_hits(const EcnRamp& ramp, std::int64_t queue_B, RandomStream& random) {
   if (queue_B < ramp.min_B) return false;

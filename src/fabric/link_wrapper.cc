@@ -2,16 +2,10 @@
 
 #include <algorithm>
 
+#include "fabric/ecn_marker.h"
 #include "fabric/link.h"
 
 namespace weft::fabric {
-
-namespace {
-
-constexpr std::uint64_t kEcnMask = 3;
-constexpr std::uint64_t kEcnCe = 3;
-
-}  // namespace
 
 void LinkDirection::send_wrapped(const engine::Packet& packet, Time_ps start_ps) {
   wrapper_->send(*this, packet, start_ps);

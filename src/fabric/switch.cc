@@ -356,7 +356,10 @@ void Switch::forward(std::uint32_t in, std::uint32_t out, PacketBody& packet, Ti
     drop(packet, in, out.number, q, Fate::kTailDrop, now_ps);
     return;
   }
-  if (queue.bytes >= red_from_B_[q] && !red_admits(out, q, packet)) [[unlikely]] {
+  // What can be marked and is marked on the way out is not looked at.
+  const bool passes_red =
+      queue.bytes < red_from_B_[q] || ((packet.tos & kEcnMask) != 0 && (mark_at_enqueue_ >> q & 1) == 0);
+  if (!passes_red && !red_admits(out, q, packet)) [[unlikely]] {
     drop(packet, in, out.number, q, Fate::kWred, now_ps);
     return;
   }

@@ -357,6 +357,7 @@ class alignas(64) Switch {
   std::array<std::uint32_t, kClasses> ingress_of_group_{};
   std::array<std::uint32_t, kClasses> red_from_B_{};   // on the way in: a shorter queue is not looked at
   std::array<std::uint32_t, kClasses> mark_from_B_{};  // on the way out
+  std::uint8_t mark_at_enqueue_ = 0;                   // queues
 
   std::vector<std::uint16_t> way_of_edge_;
   std::vector<RouteTable::Group> fans_;

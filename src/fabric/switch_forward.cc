@@ -11,8 +11,6 @@ using engine::PacketBody;
 
 namespace {
 
-constexpr std::uint64_t kEcnMask = 3;
-constexpr std::uint64_t kEcnCe = 3;
 constexpr std::size_t kCpuQueue = 1000;  // packets that wait for the management CPU; estimate
 
 }  // namespace
@@ -29,13 +27,11 @@ bool Switch::red_marks(const Port& out, std::uint32_t q) {
   return ecn_hits(ramp, length_B, random_[out.number]);
 }
 
-// On the way in: marks what can be marked if marking is done here; false when it has to be dropped instead.
+// On the way in, where marking is done here or the packet cannot be marked: false when it has to be dropped instead.
 bool Switch::red_admits(Port& out, std::uint32_t q, PacketBody& packet) {
   const EcnRamp& ramp = setup_.qos.queues[q].ecn;
-  bool can_be_marked = (packet.tos & kEcnMask) != 0;
-  if (can_be_marked && !ramp.at_enqueue) return true;
   if (!red_marks(out, q)) return true;
-  if (!can_be_marked) return !ramp.drops_not_ect;
+  if ((packet.tos & kEcnMask) == 0) return !ramp.drops_not_ect;
   ++out.counters.ecn_marked[q];
   packet.tos |= kEcnCe;
   return true;

@@ -56,6 +56,7 @@ Switch::Switch(SwitchSetup setup, engine::Domain& domain)
     const EcnRamp& ramp = setup_.qos.queues[q].ecn;
     std::uint32_t from_B = ramp.weight_exponent > 0 ? 0 : static_cast<std::uint32_t>(ramp.min_B);
     red_from_B_[q] = ramp.enabled && (ramp.at_enqueue || ramp.drops_not_ect) ? from_B : 0xffffffff;
+    if (ramp.at_enqueue) mark_at_enqueue_ |= static_cast<std::uint8_t>(1u << q);
     mark_from_B_[q] = ramp.enabled && !ramp.at_enqueue ? from_B : 0xffffffff;
   }
   trust_dscp_ = setup_.qos.trust == Trust::kDscp;
