@@ -49,8 +49,8 @@ tidy: ## clang-tidy over src
 	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}" "$${packages_to_tidy[@]}"; \
 	  configure_alone; build build-debug weft_catalog; run-clang-tidy -quiet -p build-debug -j "$$(cores)" "$$PWD/src/.*"
 
-alone: ## every file of src compiled by itself, without precompiled headers: finds a missing include
-	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}"; configure_alone; build build-debug
+alone: ## every file of src parsed by itself, without precompiled headers: finds a missing include
+	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}"; check_alone
 
 install: ## weft to PREFIX/bin and its libraries to PREFIX/lib/weft (PREFIX=/usr/local, DESTDIR honoured)
 	@$(LIB); need_packages "$${packages_to_build[@]}"; configure_release; build build weft

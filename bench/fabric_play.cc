@@ -106,7 +106,7 @@ Played play(const Work& work, std::uint32_t threads) {
   run_ended();
   for (std::uint32_t s = 0; s < world.switch_count(); ++s) {
     world.fabric_switch(s).settle_ledgers();
-    if (!world.fabric_switch(s).balances()) throw std::runtime_error("a switch lost or made packets");
+    if (!world.fabric_switch(s).balances()) throw std::runtime_error("a switch lost or duplicated packets");
   }
   played.hops = world.hops();
   played.events = world.events();

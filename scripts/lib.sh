@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034
 # What ./run and ./test share: packages, configuring, building, step headings. Sourced, not executed.
-# Talk goes to stderr; stdout stays for results. Callers set -euo pipefail and cd to the repository root.
+# Diagnostics go to stderr; stdout is for results. Callers set -euo pipefail and cd to the repository root.
 
 # Debian 12. The first list builds build/weft; the second is what the tests, fuzzers and checks need besides; the
 # others are for one target of the Makefile each.
@@ -29,7 +29,7 @@ missing_packages() {
   done
 }
 
-# Installs what is missing of "$@": as root, through sudo, or by telling the user the one command to type.
+# Installs what is missing of "$@": as root, through sudo, or by printing the command to type.
 need_packages() {
   local missing
   if ! command -v apt-get dpkg-query >/dev/null; then
@@ -106,14 +106,24 @@ configure_release() {
 
 configure_asan() { configure asan build-asan "${test_options[@]}"; }
 configure_tsan() { configure tsan build-tsan "${test_options[@]}"; }
-# Every file by itself and with the headers that it names.
+# For clang-tidy: every file by itself and with the headers that it includes.
 configure_alone() { configure debug build-debug -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON "${test_options[@]}"; }
+
+# check_alone [FILE…]: parses every source and header of src by itself, with the headers that it includes and no others.
+check_alone() {
+  local sources
+  (($# > 0)) || mapfile -t sources < <(find src -name '*.cc' -o -name '*.h' | sort)
+  (($# == 0)) || sources=("$@")
+  printf '%s\n' "${sources[@]}" | xargs -P "$(cores)" -I{} clang++ -std=c++20 -fsyntax-only -Wall -Wextra -Werror \
+    -Wno-pragma-once-outside-header -Wno-unused-const-variable -Wno-unused-function -DWEFT_VERSION='""' -Isrc -x c++ {} ||
+    die "Some files lack an include; see above."
+}
 
 # Names of the test programs, as tests/CMakeLists.txt makes them.
 unit_test_targets() {
   local dir
   for dir in tests/unit/*/; do
-    # libweft.so goes into other people's programs, which have no sanitizer in them.
+    # libweft.so is loaded into unmodified programs, which have no sanitizer in them.
     [[ $dir == tests/unit/preload/ ]] && continue
     compgen -G "$dir*_test.cc" >/dev/null && printf '%s_test\n' "$(basename "$dir")"
   done

@@ -26,7 +26,7 @@ class ReplacedFile {
 
   const std::string& path() const { return path_; }
   const std::string& temporary() const { return temporary_; }
-  // The error says why not.
+  // The error gives the reason.
   tl::expected<void, std::string> commit();
   void discard();
 

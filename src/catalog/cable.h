@@ -1,4 +1,4 @@
-// Kinds of cables and of forward error correction, and what the catalog knows of a cable.
+// Kinds of cables and of forward error correction, and the catalog's data on a cable.
 #pragma once
 
 #include <cstddef>

@@ -151,7 +151,7 @@ std::vector<std::string_view> Catalog::names(CatalogKind kind) const {
 
 std::vector<std::string> Catalog::nearest(std::string_view name) const {
   std::vector<std::string_view> all;
-  // A FEC is no device: "did you mean none?" helps nobody.
+  // A FEC is no device: "did you mean none?" would not help.
   for (const CatalogEntry& entry : entries_) {
     if (entry.kind != CatalogKind::kFec) all.push_back(entry.name);
   }

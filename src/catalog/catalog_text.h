@@ -1,4 +1,4 @@
-// The catalog for people and for scripts.
+// The catalog as text and as JSON.
 #pragma once
 
 #include <string>

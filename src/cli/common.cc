@@ -135,7 +135,7 @@ std::optional<observe::CaptureOptions> read_capture_options(const CaptureArgumen
   options.file_B = static_cast<std::uint64_t>(*size);
   options.files = arguments.files;
   if (options.files > 0 && options.file_B == 0) {
-    wrong_input("--capture-files without --capture-size", "say how large each is, e.g. --capture-size '100 MB'");
+    wrong_input("--capture-files without --capture-size", "set the size of each file, e.g. --capture-size '100 MB'");
     return std::nullopt;
   }
   return options;

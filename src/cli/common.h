@@ -47,7 +47,7 @@ std::optional<observe::CaptureOptions> read_capture_options(const CaptureArgumen
 // A check of an option: a whole number between the two. CLI11's own would take -1 for the largest there is.
 std::function<std::string(const std::string&)> whole_number(std::uint64_t least, std::uint64_t most);
 
-// Nobody else writes into this directory as long as this is there.
+// Locks this directory against other writers for its lifetime.
 class DirectoryLock {
  public:
   // Makes the directory. Complains and returns nothing when that is not possible, or another run has it.

@@ -60,14 +60,12 @@ void add_counters(CLI::App& app, int& status) {
   auto arguments = std::make_shared<CountersArguments>();
   CLI::App* verb =
       app.add_subcommand("counters", "Show the counters of a run or a world that is up as its devices' tools do");
-  verb->add_option("DIR", arguments->directory,
-                   "Directory that weft run has left behind; left out: of the world that is up")
-      ->required();
+  verb->add_option("DIR", arguments->directory, "Directory of a run (default: the world that is up)")->required();
   verb->add_option("NODE", arguments->where, "A host or switch, or one of its ports: NODE[:PORT]");
   verb->add_option("--world", arguments->world, "Which world (default: the only one that is up)");
   verb->add_option("--as", arguments->as, "ethtool or rdma for a host, sonic or wjh for a switch")
       ->check(CLI::IsMember({"ethtool", "rdma", "sonic", "wjh"}));
-  verb->add_flag("--json", arguments->json, "Print what results.json has of it");
+  verb->add_flag("--json", arguments->json, "Print this part of results.json");
   verb->callback([arguments, &status] { status = run(*arguments); });
 }
 

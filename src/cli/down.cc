@@ -52,7 +52,7 @@ void add_down(CLI::App& app, int& status) {
   auto arguments = std::make_shared<DownArguments>();
   CLI::App* verb = app.add_subcommand("down", "End a world");
   verb->add_option("WORLD", arguments->world, "Name of the world (default: the only one that is up)");
-  verb->add_flag("--json", arguments->json, "Say so as JSON");
+  verb->add_flag("--json", arguments->json, "Print the result as JSON");
   verb->callback([arguments, &status] { status = down(*arguments); });
 }
 

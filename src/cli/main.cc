@@ -18,7 +18,7 @@ int complain_of(const CLI::App& app, const CLI::ParseError& error, const std::ve
   std::vector<std::string> names;
   for (const CLI::App* verb : app.get_subcommands({})) names.push_back(verb->get_name());
   const std::vector<std::string_view> verbs(names.begin(), names.end());
-  if (words.empty()) return wrong_input("no verb", "use one of " + weft::join(verbs) + "; weft --help says more");
+  if (words.empty()) return wrong_input("no verb", "use one of " + weft::join(verbs) + "; see weft --help");
   if (std::find(verbs.begin(), verbs.end(), words.front()) == verbs.end() && !words.front().starts_with("-"))
     return wrong_input("no verb " + words.front(), weft::did_you_mean(words.front(), verbs, "verbs"));
   if (words.front().starts_with("-")) return wrong_input("no option " + words.front(), "weft --help shows the verbs");

@@ -42,7 +42,7 @@ bool fits(const lab::Lab& lab, const lab::PortPair& pair, const workload::Perfte
   return problems.empty();
 }
 
-// -d chooses among the client's ports where it has several; where none has that name, `fits` says so.
+// -d chooses among the client's ports where it has several; where none has that name, `fits` reports it.
 lab::PortPair with_device(const lab::Lab& lab, const lab::PortPairs& pairs, const lab::PortPair& first,
                           const workload::PerftestOptions& options, const PerftestArguments& arguments) {
   if (options.device.empty() || arguments.client.find(':') != std::string::npos) return first;

@@ -33,7 +33,7 @@ std::string clock_text(const verbs::WorldStatus& head) {
     return fmt::format("at {:.9f} s, wall clock, behind by {:.1f} ms at most", now_s,
                        static_cast<double>(head.behind_ps) / 1e9);
   return fmt::format("at {:.9f} s{}", now_s,
-                     head.deterministic != 0 ? "" : ", not deterministic: a program acted on its own clock");
+                     head.deterministic != 0 ? "" : ", not deterministic: a program used its own clock");
 }
 
 // Copies `count` rows and moves on behind them; false when there are not so many.

@@ -44,7 +44,7 @@ void add_qos(CLI::App& app, int& status) {
   CLI::App* verb = app.add_subcommand("qos", "Show what each switch and host of a lab does with which traffic");
   verb->add_option("LAB", arguments->lab, "Lab file (docs/lab-file.md)")->required();
   verb->add_option("NODE", arguments->node, "One host or switch (default: all)");
-  verb->add_option("--set", arguments->set, "Change the lab before it is read: path=value")
+  verb->add_option("--set", arguments->set, "Change the lab before reading it: path=value")
       ->allow_extra_args(false)
       ->take_all();
   verb->add_flag("--json", arguments->json, "Print JSON");

@@ -92,7 +92,7 @@ int run(const RunArguments& arguments) {
   }
   if (!result->capture_error.empty()) {
     written = false;
-    failed(result->capture_error, "the report is there; capture fewer ports, or use --capture-size and --snaplen");
+    failed(result->capture_error, "the report is complete; capture fewer ports, or use --capture-size and --snaplen");
   }
   if (!written) return kExitFailed;
   if (result->interrupted) return kExitInterrupted;

@@ -57,7 +57,7 @@ void add_validate(CLI::App& app, int& status) {
   auto arguments = std::make_shared<ValidateArguments>();
   CLI::App* verb = app.add_subcommand("validate", "Check a lab file and report every problem at once");
   verb->add_option("LAB", arguments->lab, "Lab file (docs/lab-file.md)")->required();
-  verb->add_option("--set", arguments->set, "Change the lab before it is checked: path=value")
+  verb->add_option("--set", arguments->set, "Change the lab before checking it: path=value")
       ->allow_extra_args(false)
       ->take_all();
   verb->add_flag("--expand", arguments->expand, "Print the lab with its fabric template written out");

@@ -11,7 +11,7 @@ namespace weft::cli {
 // Prints it and returns the exit status of wrong input.
 int complain(const std::string& what);
 
-// The world that is meant: the one named, or the only one that is up. The error says which there are.
+// The world that is meant: the one named, or the only one that is up. The error lists the worlds that are up.
 tl::expected<std::string, std::string> choose_world(const std::string& directory, const std::string& asked);
 
 }  // namespace weft::cli

@@ -49,7 +49,7 @@ struct PacketFormats {
     const PacketFormat* format = formats[packet.transport];
     return format == nullptr ? PacketDescription{} : format->describe(packet);
   }
-  // 0: nobody has said what its frames look like.
+  // 0: no frame format is registered.
   std::size_t frame(const Packet& packet, const Cold& cold, std::span<const std::uint8_t> payload,
                     const FrameAddresses& addresses, std::span<std::uint8_t> out) const {
     const PacketFormat* format = formats[packet.transport];

@@ -42,7 +42,7 @@ struct Telemetry {
   static constexpr std::size_t kMaxHops = 6;
   TelemetryFormat format = TelemetryFormat::kInt;
   bool echo = false;    // the sender wants it back, for its congestion control
-  bool closed = false;  // echoed by an acknowledgement: nobody adds to it
+  bool closed = false;  // echoed by an acknowledgement: no records are added
   std::uint8_t count = 0;
   std::array<HopRecord, kMaxHops> hops{};
 };

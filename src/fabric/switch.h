@@ -52,7 +52,7 @@ class alignas(64) Switch {
   Switch& operator=(const Switch&) = delete;
 
   std::uint32_t node() const { return node_; }
-  engine::Inbox inbox(std::uint32_t port) { return {&inbox_[port / 64], static_cast<std::uint8_t>(port % 64)}; }
+  engine::Inbox inbox(std::uint32_t port) { return {&inbox_word(port / 64), static_cast<std::uint8_t>(port % 64)}; }
   void attach(std::uint32_t port, LinkDirection& out, LinkDirection& in);
 
   std::uint32_t port_count() const { return static_cast<std::uint32_t>(ports_.size()); }
@@ -94,7 +94,7 @@ class alignas(64) Switch {
   };
   // A packet that waits: in place of a time it has the next slot of its queue (or of the free ones), the port and group
   // it came in by and its size.
-  struct Held {
+  struct alignas(32) Held {
     engine::PacketBody packet;
     std::uint32_t next = 0;
     std::uint16_t in : 13 = 0;
@@ -163,7 +163,7 @@ class alignas(64) Switch {
   };
   // A packet from the time it is taken off its link until its turn comes. No field is of a character type: the compiler
   // knows then that writing one changes nothing but records of this type.
-  struct Arrival {
+  struct alignas(32) Arrival {
     engine::Packet* packet;
     Port* out;  // null: arrive() looks at it when its turn comes
     Time_ps time_ps;
@@ -315,6 +315,7 @@ class alignas(64) Switch {
   bool watch(std::uint32_t p, std::uint32_t q, Time_ps now_ps);
   Time_ps queue_paused_ps(std::uint32_t p, std::uint32_t q, Time_ps now_ps) const;
 
+  engine::InboxWord& inbox_word(std::size_t w) { return w == 0 ? inbox_ : more_inbox_[w - 1]; }
   std::uint32_t take_slot() {
     if (free_slot_ == kNothing) grow_slots();
     std::uint32_t slot = free_slot_;
@@ -329,27 +330,28 @@ class alignas(64) Switch {
   }
   void grow_slots();
 
-  // What every visit touches comes first.
+  // What every visit touches comes first: the engine fetches engine::kHotLines lines of it ahead.
   std::vector<Port> ports_;
   std::vector<Wires> wires_;  // by port
-  std::vector<engine::InboxWord> inbox_;
   // Planned services, sorted, and an end mark; what a port no longer plans is skipped. Before them lies one that is
   // over.
-  std::vector<Service> services_ = std::vector<Service>(8, Service{kNever_ps, nullptr});
   Service* next_service_ = nullptr;
   Service* end_service_ = nullptr;
-  Time_ps timer_ps_ = kNever_ps;    // of the first in timers_
-  Time_ps arrival_ps_ = kNever_ps;  // after this visit
-  Time_ps last_event_ps_ = 0;
-  std::uint64_t events_ = 0;
   Ways ways_;
-  std::uint32_t xoff_ports_ = 0;  // ports with groups that have stopped the peer
+  Time_ps timer_ps_ = kNever_ps;  // of the first in timers_
   std::uint32_t passes_B_ = 0;    // what takes no more bytes on the line is not too big for any port
   bool trust_dscp_ = true;
-  bool careful_ = false;  // the way of a packet is not known before its turn comes
+  bool careful_ = false;     // the way of a packet is not known before its turn comes
+  engine::InboxWord inbox_;  // of the first 64 ports
+  std::vector<engine::InboxWord> more_inbox_;
+  std::uint32_t xoff_ports_ = 0;  // ports with groups that have stopped the peer
   std::uint32_t free_slot_ = kNothing;
   std::uint64_t held_count_ = 0;
   std::vector<Held> held_;  // waiting packets
+  std::vector<Service> services_ = std::vector<Service>(8, Service{kNever_ps, nullptr});
+  Time_ps arrival_ps_ = kNever_ps;  // after this visit
+  Time_ps last_event_ps_ = 0;
+  std::uint64_t events_ = 0;
   std::array<Class, 64> class_of_dscp_{};
   std::array<Class, kClasses> class_of_pcp_{};
   std::array<std::uint32_t, kClasses> ingress_of_group_{};

@@ -19,7 +19,7 @@ constexpr std::uint32_t kEthernet_B = 14 + 4 + 4;  // header, tag and FCS around
 Switch::Switch(SwitchSetup setup, engine::Domain& domain)
     : ports_(setup.ports.size()),
       wires_(setup.ports.size()),
-      inbox_((setup.ports.size() + 63) / 64),
+      more_inbox_(setup.ports.empty() ? 0 : (setup.ports.size() - 1) / 64),
       setup_(std::move(setup)),
       buffer_(setup_.model, setup_.qos, setup_.ports),
       domain_(domain),

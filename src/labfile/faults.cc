@@ -73,7 +73,7 @@ class FaultReader {
     read_count("transmission", {1, 1000}, rule.transmission);
     if (rule.transmission && map_.get("psn") == nullptr) {
       problems_.add(map_.get("transmission")->place, "transmission without psn",
-                    "say which packet: psn: 0 is the first of the QP");
+                    "name the packet: psn: 0 is the first of the QP");
     }
     if (const YamlNode* node = map_.get("probability")) {
       if (const auto ppb = read_quantity(*node, "probability", Quantity::kProbability, {1, 1'000'000'000}, problems_)) {

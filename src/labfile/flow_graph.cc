@@ -11,7 +11,7 @@ namespace weft::lab {
 namespace {
 
 constexpr std::size_t kMostInCycle = 8;  // names of one that are shown
-constexpr std::size_t kMostProblems = 20;
+constexpr std::size_t kMostReported = 20;
 
 class GraphResolver {
  public:
@@ -34,7 +34,7 @@ class GraphResolver {
  private:
   // A list of another kind is wrong in every line.
   void problem(const Place& place, std::string message, std::string remedy) {
-    if (++reported_ <= kMostProblems) problems_.add(place, std::move(message), std::move(remedy));
+    if (++reported_ <= kMostReported) problems_.add(place, std::move(message), std::move(remedy));
   }
 
   void read_after(std::uint32_t flow) {

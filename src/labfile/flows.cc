@@ -23,7 +23,7 @@ constexpr std::string_view kFlowKeys[] = {"flows",     "hosts",   "to",        "
                                           "telemetry", "timeout", "retry_cnt", "dscp",  "priority", "list"};
 constexpr Range<std::int64_t> kSizes{1, std::int64_t{1} << 40};
 constexpr std::uint64_t kMostFlows = 50'000'000;
-constexpr std::size_t kMostProblems = 20;  // of one list
+constexpr std::size_t kMostListProblems = 20;  // of one list
 
 class FlowReader {
  public:
@@ -98,7 +98,7 @@ class FlowReader {
       if (ifa ? each.model.has_ifa : each.model.has_int) continue;
       context_.warnings.add(place,
                             fmt::format("a real {} writes no {}: here it does", each.model.name, ifa ? "IFA" : "INT"),
-                            "weft catalog show tells which switches have it");
+                            "weft catalog show lists the switches that have it");
       return;
     }
   }
@@ -195,7 +195,7 @@ class FlowReader {
       if (i != receiver) senders.push_back(i);
     }
     if (rounds_ > 1 && period_ps_ == 0)
-      problems_.add(map_.get("rounds")->place, "rounds without period", "say how often: period: 1 ms");
+      problems_.add(map_.get("rounds")->place, "rounds without period", "set the interval: period: 1 ms");
     if (problems_.size() != problems_before || too_many(senders.size() * std::uint64_t{rounds_})) return;
     options.flows = workload::incast(senders, receiver, static_cast<std::uint64_t>(size_B_), rounds_, period_ps_);
   }
@@ -269,7 +269,7 @@ class FlowReader {
     for (const YamlNode& item : *list) {
       workload::Flow& flow = options.flows.emplace_back();
       read_graph_flow(item, graph.emplace_back(), flow);
-      if (problems_.size() > problems_before + kMostProblems) return;  // the others would say the same
+      if (problems_.size() > problems_before + kMostListProblems) return;  // the others would say the same
     }
     if (problems_.size() == problems_before)
       resolve_graph(graph, workload_.flow_ports, context_.lab, options, problems_);
@@ -289,10 +289,11 @@ class FlowReader {
       problems_.add(node.place, "a flow from a port to itself", "name two hosts");
     pairs_.emplace_back(flow.source, flow.destination);
     flow.size_B = static_cast<std::uint64_t>(size_B_);
-    if (const YamlNode* size = map.get("size"))
+    if (const YamlNode* size = map.get("size")) {
       store(flow.size_B, read_quantity(*size, "size", Quantity::kSize, kSizes, problems_));
-    else if (map_.get("size") == nullptr)
+    } else if (map_.get("size") == nullptr) {
       problems_.add(node.place, "a flow without size", "write size: 1 MB here, or once for all beside list");
+    }
     const YamlNode *start = map.get("start"), *after = map.get("after"), *delay = map.get("delay");
     if (after != nullptr && start != nullptr)
       problems_.add(start->place, "start beside after", "write delay: so long after the last of them has ended");

@@ -54,7 +54,7 @@ void read_switch(const YamlNode& node, NodeState& state, LabContext& context) {
     state.complete = add_switch(name, changed, state, context);
   } else {
     if (const YamlNode* value = map.get("model")) {
-      problems.add(value->place, fmt::format("{} is a switch of the fabric: its model is said there", name),
+      problems.add(value->place, fmt::format("{} is a switch of the fabric, which sets its model", name),
                    "here it takes set, qos, routing, ports and routes");
     }
     SwitchConfig& device = context.lab.switches[state.index];

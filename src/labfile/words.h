@@ -53,7 +53,7 @@ std::span<const std::string_view> group_keys();
 std::span<const std::string_view> buffer_keys();
 std::span<const std::string_view> congestion_keys();  // of all algorithms
 std::span<const std::string_view> fault_keys();
-std::span<const std::string_view> workload_keys();  // of every kind
+std::span<const std::string_view> workload_keys();    // of every kind
 std::span<const std::string_view> graph_flow_keys();  // of one flow of a graph
 std::span<const std::string_view> program_keys();     // of one program
 std::span<const std::string_view> expectation_keys();

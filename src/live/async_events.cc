@@ -8,7 +8,7 @@ namespace weft::live {
 
 namespace {
 
-constexpr std::size_t kMostEvents = 4096;  // that nobody fetches; more are lost, as in a full event queue
+constexpr std::size_t kMostEvents = 4096;  // not fetched yet; more are lost, as in a full event queue
 
 // The event with the handle of the object that it is about; none: it is not this process's.
 std::optional<AsyncChannel::Event> event_of(const Process& process, std::uint32_t device, nic::AsyncKind kind,

@@ -1,5 +1,5 @@
 // The real end of a port to the outside: a UDP socket with an Ethernet frame per datagram, as QEMU's `-netdev dgram`
-// has it, or a TAP interface. Opened before the world comes up, so that `weft up` says what is wrong.
+// has it, or a TAP interface. Opened before the world comes up, so that `weft up` reports errors.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class OutsideLine {
   OwnedDescriptor fd_;
 };
 
-// A line for each such host of the lab. The error says what could not be opened, and why.
+// A line for each such host of the lab. The error names what could not be opened, and why.
 tl::expected<std::vector<OutsideLine>, std::string> open_outside(const lab::Lab& lab);
 
 }  // namespace weft::live

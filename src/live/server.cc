@@ -146,7 +146,8 @@ void Server::run_virtual(const std::atomic<bool>& stop) {
       continue;
     }
     if (next_ps != kNever_ps && poll_passed_fds_before_leap(next_ps - world_.engine().horizon_ps())) continue;
-    session_->advance_until(next_ps == kNever_ps ? kNever_ps : next_ps + kSlice_ps);
+    const Time_ps until_ps = next_ps == kNever_ps ? kNever_ps : next_ps + kSlice_ps;
+    if (session_->advance_until(until_ps) == lab::SessionState::kCancelled) return;
     if (next_ps == kNever_ps) take_stray_posts();
     poll_clients(next_ps == kNever_ps ? 100 : 0);
   }

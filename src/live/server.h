@@ -29,7 +29,7 @@ class Server final : public ThreadWaiter {
   Server(lab::World& world, int listener);
   ~Server() override;
 
-  // Until `stop` is set or a `down` comes in.
+  // Until `stop` is set, the session is cancelled or a `down` comes in.
   void run(const std::atomic<bool>& stop);
 
   std::vector<verbs::DeviceInfo> devices_of(std::uint32_t host);

@@ -1,4 +1,4 @@
-// How a program's thread comes into a world: its connection, its first request, and what it is told.
+// How a program's thread comes into a world: its connection, its first request, and the reply.
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -29,7 +29,7 @@ void Server::run_wall(const std::atomic<bool>& stop) {
     }
     bool busy = next_ps < now_ps;
     wall_->reached_ps = std::max(wall_->reached_ps, busy ? std::min(now_ps, next_ps + kWallSlice_ps) : now_ps);
-    if (busy) session_->advance_until(wall_->reached_ps);
+    if (busy && session_->advance_until(wall_->reached_ps) == lab::SessionState::kCancelled) return;
     busy = take_doorbells() || busy;
     if (now_ps - looked_ps >= kSocketLook_ps) {
       looked_ps = now_ps;

@@ -166,7 +166,7 @@ struct Lab {
   std::string description;
   std::uint64_t seed = 1;
   std::vector<std::string> overrides;  // --set, as given
-  std::optional<Time_ps> duration_ps;  // the run ends then, at rest or not
+  std::optional<Time_ps> duration_ps;  // the run ends then, idle or not
   std::optional<Time_ps> sample_ps;    // interval of the time series; nothing: no series
   std::vector<HostConfig> hosts;
   std::vector<SwitchConfig> switches;

@@ -23,7 +23,7 @@ constexpr std::string_view kSwitch[] = {
     "headroom_drop", "no_route_drop",  "ttl_drop",     "mtu_drop",    "watchdog_drop", "port_down_drop",
     "cpu_drop",      "pause_tx",       "pause_rx",     "pause_tx_us", "pause_rx_us",   "max_queue_B",
     "max_shared_B",  "max_headroom_B", "max_buffer_B", "storms",      "held_packets"};
-// Of all switches; pause_frames are those that anybody sent, NICs too.
+// Of all switches; pause_frames are those of switches and NICs.
 constexpr std::string_view kFabric[] = {
     "ecn_marked",    "drops",       "lossless_drops", "tail_drop",     "wred_drop",      "headroom_drop",
     "no_route_drop", "ttl_drop",    "mtu_drop",       "watchdog_drop", "port_down_drop", "cpu_drop",

@@ -33,13 +33,13 @@ std::vector<TextError> perftest_problems(const workload::PerftestOptions& option
   }
   if (options.traffic_class && workload.dscp)
     problems.push_back({fmt::format("--tclass={} and dscp {}", *options.traffic_class, *workload.dscp),
-                        "they say the same thing: give one of them"});
+                        "they are the same setting: give one of them"});
   if (options.traffic_class && workload.priority && lab.hosts[workload.client.host].qos.trust_dscp)
     problems.push_back({fmt::format("--tclass={} and priority {}", *options.traffic_class, *workload.priority),
                         "both choose the DSCP: give one of them"});
   if (options.service_level && workload.priority)
     problems.push_back({fmt::format("-S {} and priority {}", *options.service_level, *workload.priority),
-                        "they say the same thing: give one of them"});
+                        "they are the same setting: give one of them"});
   return problems;
 }
 

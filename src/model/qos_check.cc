@@ -137,7 +137,7 @@ void QosChecker::check_watchdog(const QosContract& contract) {
     warn(contract.places.watchdog,
          fmt::format("watchdog {} of {}: SONiC takes {} to {}", key, format_quantity(value_ps, Quantity::kTime),
                      format_quantity(kMinWatchdog_ps, Quantity::kTime), format_quantity(max_ps, Quantity::kTime)),
-         "a real switch would refuse it; the model does what it says");
+         "a real switch rejects it; the model applies it");
   };
   range("detection", watchdog.detection_ps, kMaxDetection_ps);
   range("restoration", watchdog.restoration_ps, kMaxRestoration_ps);
@@ -189,7 +189,7 @@ void QosChecker::check_telemetry(const QosContract& contract) {
     if (each.model.has_int) continue;
     warn(contract.places.congestion,
          fmt::format("hpcc needs INT, and a real {} writes none: here it does", each.model.name),
-         "weft catalog show tells which switches have it; swift and timely need nothing of switches");
+         "weft catalog show lists the switches that have it; swift and timely need nothing of switches");
     return;
   }
 }

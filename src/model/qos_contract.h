@@ -17,7 +17,7 @@ namespace weft::lab {
 
 enum class QosProfile : std::uint8_t { kNone, kRoceLossless, kRoceLossy, kSonicDefault };
 
-// Ingress group values that a model answers when nobody says otherwise. Nothing: auto.
+// Ingress group values that a model uses by default. Nothing: auto.
 struct GroupWish {
   std::optional<bool> lossless;  // nothing: when a PFC priority is in it
   std::optional<std::int64_t> headroom_B;
@@ -47,7 +47,7 @@ struct QosContract {
 // The values that a profile begins with; docs/lab-file.md has them with their sources.
 QosContract qos_profile(QosProfile profile, const Place& place);
 
-// Contract -> what one switch of this model is told. Headroom of ports and pools come later, from its links.
+// Contract -> the configuration of one switch of this model. Headroom of ports and pools come later, from its links.
 fabric::SwitchQos switch_qos(const QosContract& contract, const fabric::SwitchModel& model);
 nic::PortQos host_qos(const QosContract& contract);
 // The DSCP that a host sends for this priority: RoCE's own, or the lowest that maps to it.

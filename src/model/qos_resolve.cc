@@ -1,4 +1,4 @@
-// The QoS contract becomes what each device is told, and buffers follow from the links.
+// The QoS contract becomes the configuration of each device, and buffers follow from the links.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Sizes of buffers as people say them: "150 kB", "14.54 MB".
+// Buffer sizes as text: "150 kB", "14.54 MB".
 #pragma once
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // DCQCN's reaction point (Zhu et al., SIGCOMM'15, section 3; stages as in 802.1Qau 30.3), with the parameters and,
-// unless `alpha_rises_at_cnp` says otherwise, the timers of mlx5. Rates are whole b/s, so that how often somebody looks
-// does not change them. Nothing here runs by itself: bytes, the increase timer, the cut that a CNP asked for and alpha
+// unless `alpha_rises_at_cnp` is set, the timers of mlx5. Rates are whole b/s, so that the frequency of updates does
+// not change them. Nothing here runs by itself: bytes, the increase timer, the cut that a CNP asked for and alpha
 // are brought up to date when a packet is about to leave or a CNP comes. docs/mechanisms/dcqcn.md has the maths.
 #include <algorithm>
 

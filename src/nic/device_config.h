@@ -48,7 +48,7 @@ struct DeviceConfig {
   PortQos qos;
   std::uint8_t extra_words = 0;                         // of IPv6 and a VLAN tag, for Packet::header_words
   const std::vector<std::uint32_t>* subnets = nullptr;  // by port id: who needs a router; null: nobody
-  bool carry_payload = false;                           // somebody looks at the bytes
+  bool carry_payload = false;                           // payload bytes are needed
   // Faults of this port: a receiver that is slow, and one that pauses its peer for nothing.
   Time_ps slow_ps_per_byte = 0;
   Time_ps slow_from_ps = kNever_ps, slow_until_ps = kNever_ps;

@@ -50,7 +50,7 @@ extern const Transport kUcTransport;
 extern const Transport kUdTransport;
 const Transport& transport_of(QpType type);
 
-// Of these three, CNPs and link control: what a world's engine is told.
+// Packet formats of these three, of CNPs and of link control, for a world's engine.
 const engine::PacketFormats& packet_formats();
 
 // What a transport keeps for a queue pair beside Requester and Responder: zeros at first and after RESET.

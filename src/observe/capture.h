@@ -26,7 +26,8 @@ struct CaptureOptions {
   // there are more than that (dumpcap -b filesize: -b files:); without, the capture ends (dumpcap -a filesize:).
   std::uint64_t file_B = 0;
   std::uint32_t files = 0;
-  // Written under its own name from the start, for somebody to look at; otherwise it gets that when it is complete.
+  // Written under its own name from the start, so that it can be read meanwhile; otherwise it gets that when it is
+  // complete.
   bool in_place = false;
 };
 
@@ -51,7 +52,7 @@ class Capture {
   // Before the first frame. The returned tap serves both directions of that port.
   fabric::Tap add_port(std::uint32_t port, std::int64_t speed_bps, const std::string& description);
 
-  // A mirror session: frames of that port, inside ERSPAN when `tunnel` says so.
+  // A mirror session: frames of that port, inside ERSPAN when `tunnel` is set.
   struct Mirror {
     std::optional<wire::ErspanType> type;
     wire::ErspanTunnel tunnel;

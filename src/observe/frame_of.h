@@ -1,4 +1,4 @@
-// Turns a packet record into the bytes of its frame, where somebody looks.
+// Turns a packet record into the bytes of its frame, for captures and ports to the outside.
 #pragma once
 
 #include <cstddef>

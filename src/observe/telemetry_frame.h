@@ -1,4 +1,4 @@
-// Telemetry in a frame, where somebody looks: INT-MD behind the UDP header, or IFA around it.
+// Telemetry in a captured frame: INT-MD behind the UDP header, or IFA around it.
 #pragma once
 
 #include <cstddef>

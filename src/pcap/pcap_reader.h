@@ -1,4 +1,4 @@
-// Reads captures that anybody may have made: classic pcap (microsecond and nanosecond, either byte
+// Reads captures of any origin: classic pcap (microsecond and nanosecond, either byte
 // order) and pcapng (either byte order, several sections, enhanced and simple packet blocks; other
 // blocks are skipped), from bytes in memory, e.g. a mapped file. Hostile input gives an error with
 // its offset, never more memory than the input warrants. Not read: the obsolete packet block,

@@ -20,7 +20,7 @@ class PcapngWriter {
  public:
   // Writes to `file`, which stays the caller's to close.
   explicit PcapngWriter(std::FILE* file);
-  // Creates or replaces the file at `path`; the error says why it could not. `snaplen_B`: the longest that a frame in
+  // Creates or replaces the file at `path`; the error gives the reason. `snaplen_B`: the longest that a frame in
   // it is; 0 = not said.
   static tl::expected<PcapngWriter, std::string> create(const std::string& path, std::uint32_t snaplen_B = 0);
 

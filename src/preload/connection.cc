@@ -70,8 +70,8 @@ verbs::ThreadPage* say_hello(Process& process, int fd) {
   verbs::ReplyHead head;
   send_request(fd, verbs::Op::kHello, 0, &request, 1);
   receive_reply(fd, head, &told, &told_B, &pages);
-  if (head.error != 0) die("the world does not take this program: %s", strerrorname_np(head.error));
-  if (told_B != sizeof told || pages.fd[0] < 0 || pages.fd[1] < 0) die("the world speaks another %s", "protocol");
+  if (head.error != 0) die("the world rejects this program: %s", strerrorname_np(head.error));
+  if (told_B != sizeof told || pages.fd[0] < 0 || pages.fd[1] < 0) die("the world uses another %s", "protocol");
 
   auto* page = static_cast<verbs::ThreadPage*>(map(pages.fd[0], sizeof(verbs::ThreadPage)));
   pthread_mutex_lock(&process.mutex);

@@ -92,7 +92,7 @@ bool emulate(ucontext_t& context) {
   return true;
 }
 #else
-#error "the counter of this CPU is not known"
+#error "unknown CPU counter"
 #endif
 
 // A trapped read has no address; a fault of the program's own has, and its program counter may not even be readable.

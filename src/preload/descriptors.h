@@ -1,5 +1,5 @@
 // What the descriptors of the process are, as far as they are ours: a table by number. Every other descriptor goes to
-// the real function. A number of ours is held by a real descriptor, so that the kernel hands it out to nobody else.
+// the real function. A number of ours is held by a real descriptor, so that the kernel does not hand it out again.
 #pragma once
 
 #include <pthread.h>
@@ -15,7 +15,7 @@ namespace weft::preload {
 struct Stream {
   enum class State : std::uint8_t { kFresh, kListening, kConnecting, kConnected };
   std::uint32_t handle = verbs::kNoHandle;
-  int family = 0;           // AF_INET or AF_INET6: how addresses are told
+  int family = 0;           // AF_INET or AF_INET6: form of its addresses
   std::uint32_t users = 1;  // descriptors, under the table's lock
   bool owned = true;        // false in a forked child: the parent closes it
   std::atomic<State> state{State::kFresh};
@@ -63,7 +63,7 @@ class Descriptors {
   void add_epoll(int fd, EpollSet* epoll);
   // A second number for what `fd` is; nothing when it is not ours.
   void duplicate(int fd, int copy);
-  // The number is not ours any more. Returns the stream that nobody uses now, or null.
+  // The number is not ours any more. Returns the stream if this was its last user, or null.
   Stream* forget(int fd);
 
   // In a forked child.

@@ -70,7 +70,7 @@ int EpollSet::report(int fd, std::uint32_t ready, epoll_event* out) {
 
 EpollSet* make_epoll_set() {
   void* memory = malloc(sizeof(EpollSet));
-  if (memory == nullptr) die("no memory for an %s set", "epoll");
+  if (memory == nullptr) die("out of memory for an %s set", "epoll");
   auto* made = new (memory) EpollSet;
   made->next = all_sets.load();
   while (!all_sets.compare_exchange_weak(made->next, made)) {

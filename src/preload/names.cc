@@ -146,7 +146,7 @@ WEFT_EXPORT int gethostname(char* out, size_t room_B) noexcept {
 }
 
 WEFT_EXPORT int __gethostname_chk(char* out, size_t room_B, size_t object_B) {
-  if (room_B > object_B) die("%s: more bytes asked for than there is room", "gethostname");
+  if (room_B > object_B) die("%s: more bytes requested than fit", "gethostname");
   return gethostname(out, room_B);
 }
 

@@ -143,14 +143,14 @@ WEFT_EXPORT ssize_t readlink(const char* __restrict path, char* __restrict out, 
   return WEFT_REAL(readlink)(Path(path), out, room_B);
 }
 WEFT_EXPORT ssize_t __readlink_chk(const char* path, char* out, size_t room_B, size_t object_B) {
-  if (room_B > object_B) die("%s: more bytes asked for than there is room", "readlink");
+  if (room_B > object_B) die("%s: more bytes requested than fit", "readlink");
   return readlink(path, out, room_B);
 }
 WEFT_EXPORT char* realpath(const char* __restrict path, char* __restrict out) noexcept {
   return WEFT_REAL(realpath)(Path(path), out);
 }
 WEFT_EXPORT char* __realpath_chk(const char* path, char* out, size_t object_B) {
-  if (object_B < PATH_MAX) die("%s: less room than a path may need", "realpath");
+  if (object_B < PATH_MAX) die("%s: too small for a path", "realpath");
   return realpath(path, out);
 }
 

@@ -69,13 +69,13 @@ WEFT_EXPORT int ppoll(struct pollfd* fds, nfds_t count, const struct timespec* t
 
 // What a compiler makes of poll and ppoll when it checks sizes (_FORTIFY_SOURCE).
 WEFT_EXPORT int __poll_chk(struct pollfd* fds, nfds_t count, int timeout_ms, size_t room_B) {
-  if (room_B / sizeof(*fds) < count) die("%s: more descriptors than there is room for", "poll");
+  if (room_B / sizeof(*fds) < count) die("%s: too many descriptors", "poll");
   return poll(fds, count, timeout_ms);
 }
 
 WEFT_EXPORT int __ppoll_chk(struct pollfd* fds, nfds_t count, const struct timespec* timeout, const sigset_t* mask,
                             size_t room_B) {
-  if (room_B / sizeof(*fds) < count) die("%s: more descriptors than there is room for", "ppoll");
+  if (room_B / sizeof(*fds) < count) die("%s: too many descriptors", "ppoll");
   return ppoll(fds, count, timeout, mask);
 }
 

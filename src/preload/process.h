@@ -33,7 +33,7 @@ void forget_connections_after_fork();
 int call_on_second_connection(verbs::Op op, const iovec* request, std::size_t pieces, void* reply, std::size_t* reply_B,
                               verbs::Descriptors* passed, const int* lent, std::size_t lent_count);
 
-// counter_trap.cc: makes the CPU's counter trap, and says so once when virtual time has to live without.
+// counter_trap.cc: makes the CPU's counter trap, and warns once if the kernel cannot.
 void trap_counter();
 void warn_of_untrapped_counter();
 // The counter as the machine has it, in this thread, for as long as one of these lives.

@@ -14,7 +14,7 @@ bool is_valid(const timespec& t) {
   return t.tv_sec >= 0 && t.tv_nsec >= 0 && t.tv_nsec < kNsPerS;
 }
 
-// Saturates: a program may sleep "for ever" with the largest number that it knows.
+// Saturates: a program may sleep "forever" with the largest number there is.
 std::int64_t ps_of(const timespec& t) {
   if (t.tv_sec >= kForever_ps / kPsPerS - 1) return kForever_ps;
   return t.tv_sec * kPsPerS + t.tv_nsec * kPsPerNs;

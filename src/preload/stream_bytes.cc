@@ -191,18 +191,18 @@ WEFT_EXPORT FILE* fdopen(int fd, const char* mode) noexcept {
 
 // What a compiler makes of read, recv and recvfrom when it checks sizes (_FORTIFY_SOURCE).
 WEFT_EXPORT ssize_t __read_chk(int fd, void* bytes, size_t size_B, size_t room_B) {
-  if (size_B > room_B) die("%s: more bytes asked for than there is room", "read");
+  if (size_B > room_B) die("%s: more bytes requested than fit", "read");
   return read(fd, bytes, size_B);
 }
 
 WEFT_EXPORT ssize_t __recv_chk(int fd, void* bytes, size_t size_B, size_t room_B, int flags) {
-  if (size_B > room_B) die("%s: more bytes asked for than there is room", "recv");
+  if (size_B > room_B) die("%s: more bytes requested than fit", "recv");
   return recv(fd, bytes, size_B, flags);
 }
 
 WEFT_EXPORT ssize_t __recvfrom_chk(int fd, void* bytes, size_t size_B, size_t room_B, int flags, struct sockaddr* from,
                                    socklen_t* from_B) {
-  if (size_B > room_B) die("%s: more bytes asked for than there is room", "recvfrom");
+  if (size_B > room_B) die("%s: more bytes requested than fit", "recvfrom");
   return recvfrom(fd, bytes, size_B, flags, from, from_B);
 }
 

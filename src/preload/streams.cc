@@ -65,7 +65,7 @@ bool is_loopback(const verbs::Address& address) {
   return is_mapped_ipv4(address) && address.bytes[12] == 127;
 }
 
-// A program that was started from outside may have to reach whoever started it (mpirun, a debugger): where nobody of
+// A program that was started from outside may have to reach its parent (mpirun, a debugger): where nobody of
 // the node listens on the loopback address, the machine's own is meant.
 int connect_to_machine(int fd, const Stream& stream, const sockaddr* address, socklen_t size_B) {
   const int flags = (stream.nonblocking ? SOCK_NONBLOCK : 0) | SOCK_CLOEXEC;

@@ -35,7 +35,7 @@ template <typename T, std::size_t kSmall>
 class Scratch {
  public:
   explicit Scratch(std::size_t size) : data_(size <= kSmall ? small_ : static_cast<T*>(malloc(size * sizeof(T)))) {
-    if (data_ == nullptr) die("no memory to wait for %d descriptors%s", "", static_cast<int>(size));
+    if (data_ == nullptr) die("out of memory waiting for %d descriptors%s", "", static_cast<int>(size));
   }
   ~Scratch() {
     if (data_ != small_) free(data_);

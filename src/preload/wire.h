@@ -14,7 +14,7 @@ namespace weft::preload {
 // Ends the process when the world is gone.
 void send_request(int fd, verbs::Op op, std::int64_t local_ps, const iovec* pieces, std::size_t count,
                   const int* lent = nullptr, std::size_t lent_count = 0);
-// `*reply_B`: room in, size out. Descriptors that nobody asked for are closed.
+// `*reply_B`: room in, size out. Unexpected descriptors are closed.
 void receive_reply(int fd, verbs::ReplyHead& head, void* reply, std::size_t* reply_B, verbs::Descriptors* passed);
 
 class AllSignalsBlocked {

@@ -183,7 +183,7 @@ tl::expected<Json, CountersProblem> choose(const Json& all, const std::string& n
                                              did_you_mean(wanted, views, "ports")});
 }
 
-// What Just Happened is NVIDIA's: other switches have no such table, whatever the model knows of their drops.
+// What Just Happened is NVIDIA's: other switches have no such table, whatever drops the model has.
 CountersProblem without_wjh(const Json& each, const Json& switches) {
   std::vector<std::string> able;
   for (const Json& other : switches) {

@@ -1,5 +1,5 @@
 // Why a switch lost a packet, in the words of What Just Happened (NVIDIA's reason ids, facts PROTOCOL 4) and of Linux'
-// devlink traps. Reasons that WJH does not know have no id, and say so.
+// devlink traps. Reasons that WJH does not have carry no id.
 #pragma once
 
 #include <span>

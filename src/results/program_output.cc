@@ -34,7 +34,7 @@ std::size_t utf8_size(std::string_view text) {
   return size;
 }
 
-// A report is read by people: the beginning and the end of what is long.
+// Long output is shortened in the report: its beginning and its end.
 std::string shortened(const std::string& text) {
   const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
   if (lines <= 2 * kMostLines) return text;

@@ -1,4 +1,4 @@
-// What the QoS contract became on each device, for people and as JSON: the chain DSCP -> priority -> queue -> group ->
+// What the QoS contract became on each device, as text and as JSON: the chain DSCP -> priority -> queue -> group ->
 // PFC -> ECN -> scheduler, and what a switch would program, in whole cells.
 #pragma once
 

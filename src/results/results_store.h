@@ -11,7 +11,7 @@
 
 namespace weft::lab {
 
-// Replaces what is there. The error says what could not be written.
+// Replaces what is there. The error names what could not be written.
 tl::expected<void, std::string> write_results_store(const std::string& path, const Lab& lab, const RunResult& result);
 
 struct SeriesKey {

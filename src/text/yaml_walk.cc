@@ -37,7 +37,7 @@ bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
 }
 
-// A name or a text that YAML 1.1 tools (and people) read as true or false.
+// A name or a text that YAML 1.1 tools read as true or false.
 bool is_surprising_word(const YamlNode& node, std::string_view what, ProblemList& problems) {
   if (node.quoted || !is_yaml11_bool(node.text)) return false;
   problems.add(node.place, fmt::format("{}: {} is a boolean in YAML 1.1", what, node.text),

@@ -21,7 +21,7 @@ extern "C" int weft_call(std::uint32_t op, const void* request, std::size_t requ
                          std::size_t* reply_B, Descriptors* descriptors);
 
 // Connects the calling thread unless it is. Whoever takes a lock that other threads may spin for, and calls the world
-// or looks at the clock while it holds it, connects before: the world answers a new thread only when the others wait.
+// or reads the clock while it holds it, connects before: the world answers a new thread only when the others wait.
 extern "C" void weft_connect();
 
 // The calling thread's clock, and time that the thread spends.
@@ -32,7 +32,7 @@ extern "C" bool weft_may_park();
 extern "C" std::int64_t weft_now_ps();
 extern "C" void weft_spend_ps(std::int64_t cost_ps);
 extern "C" const Costs* weft_costs();
-// The process has one registered region more, or less: while it has some, the world hears of what is unmapped.
+// The process has one registered region more, or less: while it has some, the world is notified of unmapped memory.
 extern "C" void weft_count_region(int change);
 // A queue was posted to.
 extern "C" void weft_ring(std::uint32_t doorbell);

@@ -26,7 +26,7 @@ struct NeighbourRequest {
 inline constexpr std::uint16_t kEtherTypeArp = 0x0806;
 inline constexpr std::size_t kMaxNeighbourFrame_B = kEthernetSize_B + kVlanTagSize_B + kIpv6Size_B + 32;
 
-// Nothing for a frame that asks for nobody, or not in the right form.
+// Nothing for a frame that is no valid request.
 std::optional<NeighbourRequest> parse_neighbour_request(Bytes frame);
 
 // Both return the size. `out` holds kMaxNeighbourFrame_B.

@@ -2,9 +2,9 @@
 //   Ethernet [802.1Q] | IPv4 or IPv6 | UDP 4791 | BTH | extension headers | payload | pad | ICRC
 //   Ethernet [802.1Q] | GRH                     | BTH | extension headers | payload | pad | ICRC
 // A frame that parses is rebuilt byte for byte from its parsed form, unless one of the marks of
-// RoceFrame says what is odd about it (icrc_ok, ipv4_checksum_ok, udp_checksum, pad, trailer) or it is
+// RoceFrame reports anomalies (icrc_ok, ipv4_checksum_ok, udp_checksum, pad, trailer) or it is
 // a CNP without BECN.
-// Called where somebody looks at bytes: taps, captures, ports to the outside; never per hop.
+// Called where bytes are needed: taps, captures, ports to the outside; never per hop.
 // Not modelled: IPv4 options, IPv6 extension headers, stacked VLAN tags: they are errors.
 #pragma once
 
@@ -63,7 +63,7 @@ struct RoceHeaders {
   std::uint32_t qkey = 0;
   std::uint32_t src_qp = 0;  // 24 bits
 
-  // Reserved bits that a receiver ignores (IBTA vol 1, 9.2), kept so that a capture of somebody's
+  // Reserved bits that a receiver ignores (IBTA vol 1, 9.2), kept so that a capture of another NIC's
   // NIC shows what it put there.
   std::uint8_t bth_reserved6 = 0;
   std::uint8_t bth_reserved7 = 0;

@@ -12,7 +12,7 @@ namespace weft::workload {
 namespace {
 
 Flow flow(std::uint32_t source, std::uint32_t destination, std::uint64_t size_B, Time_ps start_ps) {
-  WEFT_CHECK(source != destination, "a flow goes to somebody else");
+  WEFT_CHECK(source != destination, "a flow needs two different endpoints");
   return {source, destination, size_B, start_ps};
 }
 
@@ -31,7 +31,7 @@ std::vector<Flow> incast(std::span<const std::uint32_t> senders, std::uint32_t r
 
 // A random order is a derangement with a chance of 1/e; the first that is one is an even choice among them.
 std::vector<Flow> permutation(std::uint32_t endpoints, std::uint64_t size_B, std::uint64_t seed) {
-  WEFT_CHECK(endpoints > 1, "a permutation needs somebody else to send to");
+  WEFT_CHECK(endpoints > 1, "a permutation needs two endpoints");
   RandomStream random(seed, 0, RandomPurpose::kFlows);
   std::vector<std::uint32_t> to(endpoints);
   std::iota(to.begin(), to.end(), 0);
@@ -68,10 +68,11 @@ std::vector<Flow> on_off(std::span<const EndpointPair> pairs, std::uint64_t on_B
 }
 
 std::vector<Flow> distribution(const DistributionPattern& pattern) {
-  WEFT_CHECK(pattern.endpoints > 1 && pattern.load > 0 && pattern.rate_bps > 0, "somebody sends something");
+  WEFT_CHECK(pattern.endpoints > 1 && pattern.load > 0 && pattern.rate_bps > 0,
+             "a pattern needs endpoints, a load and a rate");
   WEFT_CHECK(pattern.duration_ps > 0 || pattern.flow_count > 0, "arrivals end");
   double bytes_per_s = static_cast<double>(pattern.rate_bps) / 8 * pattern.load;
-  // A load of nearly nothing: nobody waits longer than an hour, and time does not overflow.
+  // A load of nearly nothing: gaps are at most an hour, and time does not overflow.
   constexpr double kLongest_ps = 3600e12;
   auto mean_gap_ps = static_cast<Time_ps>(std::min(mean_size_B(pattern.sizes) / bytes_per_s * 1e12, kLongest_ps));
   Time_ps end_ps = pattern.duration_ps > 0 ? pattern.duration_ps : kNever_ps;

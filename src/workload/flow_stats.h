@@ -17,7 +17,7 @@ const T& percentile(std::span<const T> sorted, std::uint32_t per_10000) {
   return sorted[rank > 0 ? rank - 1 : 0];
 }
 
-// (sum x)^2 / (n * sum x^2): 1 when all are equal, 1/n when one has everything; 1 for nobody.
+// (sum x)^2 / (n * sum x^2): 1 when all are equal, 1/n when one has everything; 1 for no flows.
 double jain_fairness(std::span<const double> values);
 
 }  // namespace weft::workload

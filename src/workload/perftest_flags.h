@@ -2,7 +2,7 @@
 // (-s65536, -aF), long flags with their unambiguous prefixes (--report_gbit), values after `=` or in
 // the next word. What a flag means is decided in perftest_options.cc, what follows from several in
 // perftest_flags_settle.cc; which flags perftest has (4.5 as
-// Debian 12 ships it, and the newer ones that people type) is the table in perftest_flags_table.cc.
+// Debian 12 ships it, and the newer ones in use) is the table in perftest_flags_table.cc.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Programs of other people as a workload: which command on which host, when, for how long, and what to look for in
+// Unmodified programs as a workload: which command on which host, when, for how long, and what to look for in
 // what it says. lab/ reads these from a lab file, live/ runs them on the simulated NICs.
 #pragma once
 

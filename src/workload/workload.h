@@ -1,4 +1,4 @@
-// A workload runs in phases: each is started while the world is at rest, runs until the world is at rest again, and
+// A workload runs in phases: each is started while the world is idle, runs until the world is idle again, and
 // is then read out. What the two ends of perftest agree on between sizes over TCP happens there.
 #pragma once
 

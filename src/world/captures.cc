@@ -67,7 +67,7 @@ void Captures::flush(Time_ps now_ps) {
   for (observe::Capture* capture : {ports_.get(), mirrors_.get()}) {
     if (capture == nullptr) continue;
     capture->flush(now_ps == kNever_ps ? kNever_ps : now_ps - world_.stamp_lag_ps());
-    // Nothing may come for long, and somebody may look.
+    // Frames may be rare, and the file may be read meanwhile.
     if (now_ps == kNever_ps) capture->sync();
   }
 }

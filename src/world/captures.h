@@ -17,14 +17,14 @@ namespace weft::lab {
 class Captures {
  public:
   // Before anything is sent. `path` is used when there are ports, `mirror_path` when the lab has mirrors; where that is
-  // empty they are not written. The error says what could not be made.
+  // empty they are not written. The error names what could not be created.
   // `options` are those of both.
   static tl::expected<std::unique_ptr<Captures>, std::string> open(World& world, const std::vector<PortRef>& ports,
                                                                    const std::string& path,
                                                                    const std::string& mirror_path,
                                                                    const observe::CaptureOptions& options = {});
 
-  // The world has come to `now_ps`: writes what cannot be preceded any more. At kNever_ps it is at rest.
+  // The world has come to `now_ps`: writes what cannot be preceded any more. At kNever_ps it is idle.
   void flush(Time_ps now_ps);
   // Writes the rest.
   tl::expected<void, std::string> close();

@@ -1,4 +1,4 @@
-// The path of a flow when nobody else is there: what its completion time would be alone, for the slowdown. Follows the
+// The path of a flow without other traffic: what its completion time would be alone, for the slowdown. Follows the
 // routes that hold at the start, the first of equal ones.
 #pragma once
 

@@ -28,7 +28,7 @@ struct OutsideCounters {
   std::uint64_t overrun = 0;      // dropped: faster than the cable for too long
 };
 
-// Whoever carries frames to the outside.
+// Carries frames to the outside.
 struct FrameSink {
   void* self = nullptr;
   void (*send)(void* self, std::span<const std::uint8_t> frame) = nullptr;

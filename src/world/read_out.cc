@@ -67,7 +67,7 @@ void read_out(World& world, std::span<const std::unique_ptr<ActiveWorkload>> wor
   }
   for (std::uint32_t s = 0; s < world.switch_count(); ++s) {
     world.fabric_switch(s).settle_ledgers();
-    WEFT_CHECK(world.fabric_switch(s).balances(), "a switch lost or made packets");
+    WEFT_CHECK(world.fabric_switch(s).balances(), "a switch lost or duplicated packets");
     result.switches.push_back(read_switch(world, s, result.end_ps));
   }
   result.circular_waits = circular_waits(world);

@@ -8,7 +8,7 @@
 
 namespace weft::lab {
 
-// The error says what could not be started or made; what fails later is in the result.
+// The error names what could not be started or created; what fails later is in the result.
 tl::expected<RunResult, std::string> run_lab(const Lab& lab, const SessionOptions& options,
                                              Session::Subscriber subscriber = {});
 

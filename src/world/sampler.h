@@ -21,7 +21,7 @@ class Sampler {
   Time_ps next_ps() const { return next_ps_; }
   // Everything before next_ps() has happened.
   void take();
-  // All series that were ever something else than zero. A world at rest is looked at once more.
+  // All series that were ever non-zero. An idle world is sampled once more.
   SeriesSet finish(bool at_rest);
 
  private:

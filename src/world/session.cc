@@ -44,7 +44,7 @@ tl::expected<std::unique_ptr<Session>, std::string> Session::open(const Lab& lab
   check_context().seed = lab.seed;
   const bool has_programs = !options.open_ended && needs_of_lab(lab).programs;
   if (has_programs && !options.programs)
-    return tl::make_unexpected(std::string("this lab runs programs, and there is nobody here to start them"));
+    return tl::make_unexpected(std::string("this lab runs programs; this command cannot start them"));
   std::unique_ptr<Session> session(new Session(lab, options, world_options(lab, options)));
   auto captures = Captures::open(session->world_, options.capture_ports, options.capture_path, options.mirror_path,
                                  options.capture);
@@ -71,14 +71,13 @@ void Session::add_workloads() {
 }
 
 SessionState Session::advance_open_ended(Time_ps until_ps) {
-  if (cancel_->load()) state_ = SessionState::kCancelled;
-  if (state_ == SessionState::kCancelled) return state_;
   if (world_.engine().next_wake_ps() == kNever_ps) {
     captures_->flush(kNever_ps);
-    return state_;
+  } else if (!cancel_->load()) {
+    run_engine(until_ps);
+    report_progress(now_ps());
   }
-  run_engine(until_ps);
-  report_progress(now_ps());
+  if (cancel_->load()) state_ = SessionState::kCancelled;
   return state_;
 }
 
@@ -95,7 +94,10 @@ SessionState Session::advance_until(Time_ps until_ps) {
       break;
     }
     const engine::RunEnd end = run_engine(std::min(until_ps, end_ps));
-    if (end == engine::RunEnd::kDeadline && until_ps < end_ps) break;
+    if (end == engine::RunEnd::kDeadline && until_ps < end_ps) {
+      paused_ps_ = until_ps;
+      break;
+    }
     state_ = end_phase(end);
   }
   return state_;
@@ -158,7 +160,10 @@ RunResult Session::snapshot() {
   RunResult result;
   result.interrupted = state_ == SessionState::kCancelled;
   result.cut_off = state_ == SessionState::kCutOff;
-  result.end_ps = result.cut_off ? *lab_.duration_ps : options_.open_ended ? now_ps() : world_.last_event_ps();
+  result.end_ps = world_.last_event_ps();
+  if (options_.open_ended) result.end_ps = now_ps();
+  if (state_ == SessionState::kPaused && in_phase_) result.end_ps = paused_ps_;
+  if (result.cut_off) result.end_ps = *lab_.duration_ps;
   result.events = world_.events();
   read_out(world_, workloads_, result);
   result.hops = world_.hops();

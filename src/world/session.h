@@ -99,6 +99,7 @@ class Session {
   std::size_t next_in_turn_ = 0;
   Time_ps phase_start_ps_ = 0;
   bool in_phase_ = false;
+  Time_ps paused_ps_ = 0;  // in a phase: where advance_until has stopped
   SessionState state_ = SessionState::kPaused;
 };
 

@@ -1,4 +1,4 @@
-// What the interop tests share: running weft and other people's programs, and captures as lists of parsed frames.
+// What the interop tests share: running weft and third-party programs, and captures as lists of parsed frames.
 #pragma once
 
 #include <gtest/gtest.h>

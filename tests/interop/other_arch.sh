@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The other architecture (make other-arch): compiles the project for it, boots Debian of it in QEMU's emulation, and runs
-# the tests of what goes into other people's programs there.
+# the tests of what is loaded into unmodified programs there.
 #   tests/interop/other_arch.sh [TEST_PROGRAM…]
 # amd64 on an arm64 machine, arm64 on any other. Root, kernel and objects stay in build-other/ARCHITECTURE.
 # Ends with "N passed, N failed".
@@ -122,7 +122,7 @@ passed=0 failed=0
 for program in ${tests[*]}; do
   for name in \$($build/\$program --gtest_list_tests | sed 's/ *#.*//' | awk '/^[^ ].*\.\$/ {suite = \$1; next} /^  / {print suite \$1}'); do
     started=\$SECONDS status=0
-    timeout $((60 * slowdown)) $build/\$program --gtest_filter="\$name" >/tmp/log 2>&1 </dev/null || status=\$?
+    timeout $((180 * slowdown)) $build/\$program --gtest_filter="\$name" >/tmp/log 2>&1 </dev/null || status=\$?
     if ((status == 0)) && grep -q '^\[  SKIPPED' /tmp/log && ! grep -qF "\$name" docs/LIMITS.md; then status=skipped; fi
     if [[ \$status == 0 ]]; then
       passed=\$((passed + 1))

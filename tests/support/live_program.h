@@ -52,7 +52,10 @@ class LiveWorld {
     session_ = std::move(*lab::Session::open(lab_, options));
     session_->subscribe([this](const lab::SessionProgress& progress) { reached_ps_ = progress.now_ps; });
     server_.emplace(*session_, listener, verbs::Clock::kVirtual);
-    thread_ = std::thread([this] { server_->run(stop_); });
+    thread_ = std::thread([this] {
+      server_->run(stop_);
+      ended_ = true;
+    });
   }
   ~LiveWorld() {
     stop_ = true;
@@ -67,6 +70,8 @@ class LiveWorld {
 
   // What a subscriber of the world's session has seen.
   Time_ps reached_ps() const { return reached_ps_; }
+  void cancel() { session_->cancel(); }
+  bool has_ended() const { return ended_; }
 
  private:
   sockaddr_un address_{};
@@ -74,6 +79,7 @@ class LiveWorld {
   lab::Lab lab_;
   std::unique_ptr<lab::Session> session_;
   std::atomic<Time_ps> reached_ps_ = 0;
+  std::atomic<bool> ended_ = false;
   std::optional<live::Server> server_;
   std::atomic<bool> stop_ = false;
   std::thread thread_;

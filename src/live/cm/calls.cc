@@ -235,7 +235,7 @@ Reply CommunicationManager::resolve_address(Process& process, const Request& req
   id->remote_port = static_cast<std::uint16_t>(ask.port);
   auto port = verbs_.port_of_gid(to.data());
   if (!port) {
-    // Nobody answers an ARP request for it.
+    // An ARP request for it gets no answer.
     id->state = CmState::kResolving;
     id->retries_left = 0;
     set_deadline(*id, now_ps + ms(std::max<std::int64_t>(ask.timeout_ms, 1)));

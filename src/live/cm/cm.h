@@ -46,7 +46,7 @@ enum class CmState : std::uint8_t {
   kIdle,
   kBound,
   kListening,
-  kResolving,  // nobody has the address; only its timeout is left
+  kResolving,  // the address does not exist; it can only time out
   kAddressResolved,
   kRouteResolved,
   kReqSent,
@@ -118,9 +118,9 @@ class CommunicationManager final : public host::Program {
   // Nothing: not yet, ask again.
   std::optional<Reply> answer(Process& process, const Request& request, Time_ps now_ps);
   static bool has_event(const Process& process, std::uint32_t channel);
-  // A process is gone: its peers hear of it.
+  // A process is gone: its peers are notified.
   void forget(Process& process, Time_ps now_ps);
-  // As of ManagementNetwork: a request to a port where nobody listens waits, in real time, before it is rejected.
+  // As of ManagementNetwork: a request to a port without a listener waits, in real time, before it is rejected.
   void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
   bool reject_late(Time_ps now_ps);
 
@@ -181,7 +181,7 @@ class CommunicationManager final : public host::Program {
   void on(const wire::CmDrep& drep, const From& from, Time_ps now_ps);
   void on(const wire::CmSidrReq& req, const From& from, Time_ps now_ps);
   void on(const wire::CmSidrRep& rep, const From& from, Time_ps now_ps);
-  // True: it asks for a connection to a port where nobody listens.
+  // True: it requests a connection to a port without a listener.
   bool lacks_listener(const wire::CmMessage& message, const From& from) const;
   void answer_to(const From& from, const wire::CmMessage& message, Time_ps now_ps);
   std::shared_ptr<CmId> listener_of(std::uint64_t service_id, const wire::IpCmHeader& header) const;
@@ -217,7 +217,7 @@ class CommunicationManager final : public host::Program {
   std::uint32_t next_number_ = 1;
   std::chrono::milliseconds patience_{0};
   std::vector<Waiting> waiting_;
-  bool retry_ = false;               // of those that wait: somebody listens, or has waited long enough
+  bool retry_ = false;               // of those that wait: a listener has appeared, or the wait is over
   std::uint32_t next_port_ = 32768;  // the first of Linux's ip_local_port_range
 };
 

@@ -260,7 +260,7 @@ Reply CommunicationManager::notify(Process& process, const Request& request, Tim
   return {};
 }
 
-// As the kernel's cm_destroy_id: the peer hears once, and nothing is kept to say it again.
+// As the kernel's cm_destroy_id: the peer is notified once, without retransmission.
 void CommunicationManager::destroy(const std::shared_ptr<CmId>& doomed, Time_ps now_ps) {
   std::shared_ptr<CmId> id = doomed;
   switch (id->state) {

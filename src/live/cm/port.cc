@@ -39,7 +39,7 @@ CmPort::CmPort(nic::Device& device)
   nic::QpAttributes attributes;
   attributes.qkey = wire::kGeneralServicesQkey;
   attributes.path_mtu_B = kMadMtu_B;
-  attributes.tos = 0;  // as Linux sends them where nobody has set another class
+  attributes.tos = 0;  // the default of Linux
   for (nic::QpState state : {nic::QpState::kInit, nic::QpState::kRtr, nic::QpState::kRts})
     WEFT_CHECK(device_.modify(qpn_, state, attributes), "a queue pair 1");
   for (std::uint32_t slot = 0; slot < kReceives; ++slot) post_receive(slot);

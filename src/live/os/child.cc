@@ -40,7 +40,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 // Between fork and exec: only what is safe there.
 [[noreturn]] void become(char** words, char** environment, int output, int failure) {
   setpgid(0, 0);
-  // Nobody else would end it.
+  // It would not end otherwise.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   for (int signal_number : {SIGINT, SIGTERM, SIGPIPE}) signal(signal_number, SIG_DFL);
   int none = open("/dev/null", O_RDONLY);
@@ -76,7 +76,7 @@ tl::expected<std::unique_ptr<Child>, int> Child::start(const std::vector<std::st
   close(failure[1]);
   ssize_t got = 0;
   if (pid > 0) {
-    setpgid(pid, pid);  // whoever is first
+    setpgid(pid, pid);  // parent and child both try; the first wins
     do got = read(failure[0], &error, sizeof(error));
     while (got < 0 && errno == EINTR);
   }
@@ -102,7 +102,7 @@ void Child::collect() {
     const bool last = last_look_;
     pollfd fd{output_fd_, POLLIN, 0};
     const int ready = poll(&fd, 1, last ? 0 : 50);
-    // Something that left the group may hold the pipe open for ever.
+    // Something that left the group may hold the pipe open forever.
     if (ready <= 0 && last) return;
     if (ready <= 0) continue;
     const ssize_t size = read(output_fd_, bytes, sizeof(bytes));

@@ -45,7 +45,7 @@ class Node final : public host::Program {
   void at(Time_ps time_ps, std::uint64_t rank, std::function<void(Time_ps)> what);
   // Ends the thread's wait and runs it until it asks again.
   void resume(const std::shared_ptr<Thread>& thread, const Reply& reply, Time_ps now_ps);
-  // A request that came while nobody waited for it.
+  // A request that came before it was waited for.
   void take_request(const std::shared_ptr<Thread>& thread, Request request, Time_ps not_before_ps);
   // What was posted to the process's queues since the last look happens at the times written there.
   void take_posts(Process& process, Time_ps from_ps, Time_ps until_ps);

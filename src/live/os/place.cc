@@ -25,9 +25,9 @@ tl::expected<std::string, std::string> runtime_directory() {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
     return tl::unexpected(fmt::format("cannot make {}: {}", path, std::strerror(errno)));
   struct stat info {};
-  // In /tmp anybody could have made it: what others can enter is not ours.
+  // In /tmp other users could have created it: a folder open to others is rejected.
   if (lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != getuid() || (info.st_mode & 077) != 0)
-    return tl::unexpected(fmt::format("{} must be a directory of yours that nobody else can enter (chmod 700)", path));
+    return tl::unexpected(fmt::format("{} must be your directory and closed to other users (chmod 700)", path));
   return path;
 }
 
@@ -68,7 +68,7 @@ tl::expected<int, std::string> connect_to(const std::string& path) {
 
 namespace {
 
-// The lock of a world's folder; an empty one when somebody has it or there is no such folder.
+// The lock of a world's folder; empty when it is held or the folder does not exist.
 OwnedDescriptor lock_folder(const std::string& path) {
   OwnedDescriptor lock;
   lock.fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -95,7 +95,7 @@ std::vector<std::string> worlds_up(const std::string& directory) {
       close(*fd);
       names.push_back(entry.path().filename().string());
     } else if (OwnedDescriptor lock = lock_folder(path); lock.fd >= 0 && is_at(lock, path)) {
-      fs::remove_all(path, error);  // its process has ended: nobody else had the lock
+      fs::remove_all(path, error);  // its process has ended: the lock was free
     }
   }
   std::sort(names.begin(), names.end());
@@ -180,7 +180,7 @@ tl::expected<Reply, std::string> ask_world(const std::string& socket, verbs::Op 
 tl::expected<std::string, std::string> ask_world_text(const std::string& socket, verbs::Op op) {
   auto answer = ask(socket, op);
   if (!answer) return tl::unexpected(answer.error());
-  if (answer->file < 0) return tl::unexpected(std::string("it does not know the question; is it of another version?"));
+  if (answer->file < 0) return tl::unexpected(std::string("it does not support this request; is it another version?"));
   std::string text;
   char bytes[1 << 14];
   for (;;) {
@@ -196,7 +196,7 @@ tl::expected<verbs::WorldStatus, std::string> ask_status(const std::string& sock
   auto reply = ask_world(socket, verbs::Op::kStatus);
   if (!reply) return tl::unexpected(reply.error());
   verbs::WorldStatus status;
-  if (reply->body.size() < sizeof(status)) return tl::unexpected(std::string("it speaks another protocol"));
+  if (reply->body.size() < sizeof(status)) return tl::unexpected(std::string("it uses another protocol version"));
   std::memcpy(&status, reply->body.data(), sizeof(status));
   return status;
 }

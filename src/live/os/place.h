@@ -10,7 +10,7 @@
 
 namespace weft::live {
 
-// $XDG_RUNTIME_DIR/weft, or /tmp/weft-UID. The error says what is wrong with it.
+// $XDG_RUNTIME_DIR/weft, or /tmp/weft-UID. The error describes the problem.
 tl::expected<std::string, std::string> runtime_directory();
 std::string socket_path(const std::string& directory, const std::string& world);
 // What stands for a node's /sys/class and /dev/infiniband; with an empty node the folder of all nodes.
@@ -24,7 +24,7 @@ struct WorldPlace {
   OwnedDescriptor lock;
   int listener = -1;  // listening SOCK_SEQPACKET socket
 };
-// The error says why there is none, for instance that its name is taken.
+// The error gives the reason, for instance that the name is taken.
 tl::expected<WorldPlace, std::string> listen_at(const std::string& directory, const std::string& world);
 
 // One request on a connection of its own, and its reply.

@@ -100,7 +100,7 @@ struct MemoryRange {
 };
 inline constexpr std::size_t kMostPieces = 64;  // of one system call that moves bytes
 
-// An eventfd that a program shares, one up or down. A program that plays with it cannot stop the world.
+// An eventfd that a program shares, one up or down. A program that misuses it cannot stop the world.
 void raise_event(int fd);
 void lower_event(int fd);
 

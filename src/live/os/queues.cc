@@ -212,7 +212,7 @@ void Node::close(PostQueue& queue) {
   queue.close();
 }
 
-// False: nobody wants to hear of it, its queue pair is gone or was reset.
+// False: the completion is not wanted, its queue pair is gone or was reset.
 bool Node::translate(const CompletionRing& cq, const nic::Completion& completion, verbs::CqEntry& entry) {
   PostQueue* queue = queues_.find(static_cast<std::uint32_t>(completion.wr_id >> 32));
   if (queue == nullptr || queue->process != cq.process) return false;
@@ -250,7 +250,7 @@ bool Node::translate(const CompletionRing& cq, const nic::Completion& completion
   return true;
 }
 
-// What is visible goes into the program's ring, and whoever waits for it goes on.
+// What is visible goes into the program's ring, and waiting threads continue.
 void Node::drain(CompletionRing& cq, Time_ps now_ps) {
   nic::CompletionQueue& queue = host_.device(cq.device).cq(cq.nic_cq);
   bool any = false;

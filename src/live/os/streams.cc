@@ -28,7 +28,7 @@ bool is_loopback(const verbs::Address& address) {
   return std::memcmp(&address, kMapped, sizeof(kMapped)) == 0 || std::memcmp(&address, &kLoopback6, 16) == 0;
 }
 
-// Somebody else on the node listens there.
+// Another program of the node listens there.
 bool is_taken(const Process& process, const Stream& stream, std::uint32_t port) {
   for (const auto& other : process.node->processes) {
     for (const auto& [handle, each] : other->streams) {
@@ -284,7 +284,7 @@ std::optional<Reply> ManagementNetwork::receive(Process& process, const Request&
   stream->inbox.erase(stream->inbox.begin(), stream->inbox.begin() + static_cast<std::ptrdiff_t>(size_B));
   stream->underway_B -= size_B;
   if (std::shared_ptr<Stream> peer = stream->peer.lock()) {
-    // Who waits for room hears of it.
+    // Threads that wait for space are notified.
     Node* there = peer->node;
     there->at(now_ps + kLatency_ps, 0, [peer](Time_ps at_ps) { look_again(*peer, at_ps); });
   }

@@ -1,5 +1,5 @@
 // The management network: TCP between the nodes, as the programs' bootstrap needs it. Bytes arrive after a fixed
-// virtual latency and are never lost. A connection to a port where nobody listens waits for a listener if the world has
+// virtual latency and are never lost. A connection to a port without a listener waits for one if the world has
 // patience, and is refused then; so does one that finds the backlog full.
 #pragma once
 
@@ -27,7 +27,7 @@ struct Stream {
   bool ended = false;          // the peer sends no more
   bool shut = false;           // this end sends no more
   std::size_t backlog = 0;
-  std::deque<std::shared_ptr<Stream>> pending;  // of a listener: connections that nobody has accepted
+  std::deque<std::shared_ptr<Stream>> pending;  // of a listener: connections not accepted yet
 
   std::uint32_t ready(std::uint32_t wanted) const;
 };

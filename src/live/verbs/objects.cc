@@ -135,7 +135,7 @@ Reply VerbsService::arm_cq(Process& process, const Request& request) {
   auto found = process.cqs.find(ask.cq);
   if (found == process.cqs.end()) return Reply::failed(EINVAL);
   found->second->armed = ask.solicited_only != 0 ? CompletionRing::Armed::kSolicited : CompletionRing::Armed::kAny;
-  // As on mlx5, entries that nobody has polled fire at once.
+  // As on mlx5, unpolled entries fire immediately.
   const Ring& ring = found->second->ring;
   if (ring.head().consumed.load(std::memory_order_acquire) != ring.taken) node_.notify(*found->second, false);
   return {};
@@ -153,7 +153,7 @@ void VerbsService::forget_work(Process& process, VerbsQp& qp) {
     node_.renew(qp.receive);
     return;
   }
-  // A receive that it has taken from the SRQ and not used is nobody's: only its slot comes back.
+  // A receive that it has taken from the SRQ and not used has no owner: only its slot is released.
   auto srq = process.srqs.find(qp.srq);
   const nic::Responder& held = device(qp.device)->qp(qp.qpn).resp;
   for (std::uint32_t i = held.head; srq != process.srqs.end() && i != held.tail; ++i)

@@ -1,5 +1,5 @@
 // Taking completions. The world writes an entry when a CPU could see it, so that looking is all there is to do. In
-// virtual time a loop of empty looks would never let time pass, so that it must park the thread. Programs look at
+// virtual time a loop of empty polls would never let time pass, so that it must park the thread. Programs look at
 // several queues in turn (perftest -b at two, UCX at one for each direction): the thread is parked when it comes to a
 // queue for the second time and nothing has happened since the first, until any queue of that round has an entry.
 #include "verbs/ibverbs/objects.h"

@@ -143,7 +143,7 @@ int ibv_destroy_qp(ibv_qp* base) {
   Destroyed events;
   if (const int error = destroy(Kind::kQp, qp->handle, &events); error != 0) return error;
   wait_for_acknowledgements(qp->mutex, qp->cond, qp->events_completed, events.async_events);
-  // Nobody finds it any more; who polls has let go of it when the lock of its CQ was ours.
+  // It cannot be found any more; a poller has released it once we hold the lock of its CQ.
   leave(context_of(qp->context), *qp);
   forget_completions(qp->send_cq, qp->qp_num);
   if (qp->recv_cq != qp->send_cq) forget_completions(qp->recv_cq, qp->qp_num);

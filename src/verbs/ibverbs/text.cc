@@ -1,4 +1,4 @@
-// Names of numbers. ibv_devinfo, perftest and the logs of MPI print them, and people search for them: they are worded
+// Names of numbers. ibv_devinfo, perftest and the logs of MPI print them, and users search for them: they are worded
 // as in rdma-core.
 #include "verbs/ibverbs/objects.h"
 

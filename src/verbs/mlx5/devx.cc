@@ -1,4 +1,4 @@
-// The part of libmlx5.so.1 that talks to a card's firmware (DevX). There is no firmware to talk to.
+// The part of libmlx5.so.1 that talks to a card's firmware (DevX). The simulated card has none.
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>

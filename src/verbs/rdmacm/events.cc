@@ -67,11 +67,11 @@ int take_request(const CmEvent& from, Event& event, Id& listener, Id& fresh) {
   if (const int error = apply(fresh, from.info); error != 0) return error;
   fresh.route.path_rec = &fresh.path;
   fresh.route.num_paths = 1;
-  // Whoever waits for requests in turn waits for what becomes of them in turn.
+  // A synchronous listener waits synchronously for the outcome of its requests too.
   return listener.sync && rdma_migrate_id(&fresh, nullptr) != 0 ? errno : 0;
 }
 
-// The peer has accepted: the queue pair goes to work, and the peer hears of it.
+// The peer has accepted: the queue pair becomes ready, and the peer is notified.
 void take_response(Id& id, Event& event) {
   if (id.qp == nullptr) return;
   int status = to_rtr(id, id.responder_resources);
@@ -90,7 +90,7 @@ void take_response(Id& id, Event& event) {
   call(Op::kCmReject, request);
 }
 
-// False: the program need not hear of it.
+// False: no event for the program.
 bool take(const CmEvent& from, Event& event, Id*& fresh) {
   auto& id = *reinterpret_cast<Id*>(from.cookie);
   event.id = &id;
@@ -178,7 +178,7 @@ void rdma_destroy_event_channel(rdma_event_channel* base) {
 int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** out) {
   if (out == nullptr) return result(EINVAL);
   auto* event = make<Event>();
-  // A request needs an id, and the world its address, before anybody knows that it is one.
+  // A request needs an id, and the world its address, before it is known to be one.
   Id* fresh = make_id(channel, nullptr, RDMA_PS_TCP, IBV_QPT_RC);
   if (event == nullptr || fresh == nullptr) {
     std::free(event);

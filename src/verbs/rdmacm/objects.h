@@ -28,7 +28,7 @@ struct OpenDevice {
   ibv_pd* pd;  // for those who bring none
   std::uint8_t max_responder_resources, max_initiator_depth;
 };
-// Null: the world has no such device, and errno says why.
+// Null: the world has no such device, and errno is set.
 OpenDevice* open_device(std::uint32_t index);
 
 struct Channel : rdma_event_channel {
@@ -74,7 +74,7 @@ int to_rts(Id& id, std::uint8_t initiator_depth);
 int to_error(Id& id);
 int start_datagrams(Id& id);
 
-// For calls that return -1 and say why in errno.
+// For calls that return -1 and set errno.
 inline int result(int error) {
   if (error == 0) return 0;
   errno = error;

@@ -25,5 +25,17 @@ TEST(Server, AdvancesSession) {
   EXPECT_GT(world.reached_ps(), 0);
 }
 
+TEST(Server, EndsWhenSessionIsCancelled) {
+  LiveWorld world;
+  {
+    LiveProgram program(world, "a");
+    EXPECT_TRUE(program.sleep(ms(5)));
+    EXPECT_FALSE(world.has_ended());
+    world.cancel();
+  }
+  for (int i = 0; i < 10'000 && !world.has_ended(); ++i) usleep(1000);
+  EXPECT_TRUE(world.has_ended());
+}
+
 }  // namespace
 }  // namespace weft

@@ -1,4 +1,4 @@
-// Frames that other people captured and published, whole, without FCS.
+// Published frames of real devices, whole, without FCS.
 #pragma once
 
 #include <cstdint>

@@ -149,7 +149,7 @@ TEST(OutsidePort, AnswersArpAndLearnsMac) {
   EXPECT_TRUE(std::equal(real.begin(), real.end(), host.sent[0].begin()));
   EXPECT_TRUE(std::equal(kHostMac.begin(), kHostMac.end(), host.sent[0].begin() + 22)) << "sender hardware address";
   host.receive(OutsideHost::frame(host.write(64), counting(64)));
-  EXPECT_EQ(host.last().headers.dst_mac, kOutsideMac) << "the last frame that it sent says otherwise again";
+  EXPECT_EQ(host.last().headers.dst_mac, kOutsideMac) << "learned from its last frame";
   request.target = wire::ipv4_mapped(10, 0, 0, 77);
   bytes.resize(wire::kMaxNeighbourFrame_B);
   bytes.resize(wire::build_neighbour_request(request, bytes));
