@@ -67,7 +67,9 @@ class alignas(128) Domain {  // two lines: CPUs fetch them in pairs
         if (next.prepare != nullptr) next.prepare(next.prepare_self, end_ps);
       }
       const std::uint32_t i = due_[n];
-      Time_ps next_ps = nodes_[i].run(nodes_[i].self, end_ps);
+      const Time_ps woken_ps = wake_ps_[i];  // by nodes that were visited before it
+      wake_ps_[i] = kNever_ps;
+      Time_ps next_ps = std::min(nodes_[i].run(nodes_[i].self, end_ps), woken_ps);
       // What it asked for within the window it has done.
       if (wake_ps_[i] >= end_ps) next_ps = std::min(wake_ps_[i], next_ps);
       wake_ps_[i] = next_ps;

@@ -95,13 +95,17 @@ void MailRoute::deliver(Mailbox& box) {
   auto cold = box.cold.begin();
   auto telemetry = box.telemetry.begin();
   const std::uint8_t* bytes = box.bytes.data();
+  // The entries come from another CPU's cache, the inlets from wherever they were left.
   constexpr std::size_t kAhead = 4;
   const std::size_t count = box.entries.size();
   for (std::size_t i = 0; i < count; ++i) {
     Mailbox::Entry& entry = box.entries[i];
     WEFT_CHECK(entry.inlet < inlets.size(), "mail for a link that this route has");
-    if (i + kAhead < count && box.entries[i + kAhead].inlet < inlets.size())
-      __builtin_prefetch(inlets[box.entries[i + kAhead].inlet]);
+    if (i + kAhead < count) {
+      const std::uint32_t ahead = box.entries[i + kAhead].inlet;
+      if (ahead < inlets.size()) __builtin_prefetch(inlets[ahead]);
+      __builtin_prefetch(&entry + 3 * kAhead);
+    }
     Packet& packet = entry.packet;
     Inlet& inlet = *inlets[entry.inlet];
     if (packet.flags & Packet::kHasCold) {

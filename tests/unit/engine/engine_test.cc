@@ -250,6 +250,36 @@ TEST(Engine, SkipsIdleTime) {
   EXPECT_LT(engine.windows(), 10U);
 }
 
+// A node that asks for a visit within the window that it is being visited in has done that by the end of it: no window
+// is opened for it, and what others are to be woken for is not forgotten.
+TEST(Engine, WakeWithinOwnVisitOpensNoWindow) {
+  Engine engine(1);
+  struct Node {
+    Domain* domain = nullptr;
+    std::uint32_t node = 0;
+    std::uint32_t other = 0;
+    std::vector<Time_ps> visits;  // by the end of their windows
+    static Time_ps run(void* self, Time_ps end_ps) {
+      auto& me = *static_cast<Node*>(self);
+      me.visits.push_back(end_ps);
+      if (me.visits.size() > 1) return kNever_ps;
+      me.domain->wake(me.node, end_ps - 1);
+      me.domain->wake(me.other, end_ps + us(10));
+      return kNever_ps;
+    }
+  } nodes[2];
+  for (Node& each : nodes) {
+    each.domain = &engine.domain(0);
+    each.node = engine.domain(0).add_node({&each, &Node::run});
+  }
+  nodes[0].other = 1;
+  nodes[1].other = 0;
+  engine.connect(0, 0, 0, us(1));
+  EXPECT_EQ(engine.run(kNever_ps), RunEnd::kIdle);
+  for (const Node& each : nodes) EXPECT_EQ(each.visits, (std::vector<Time_ps>{us(1), us(12)}));
+  EXPECT_EQ(engine.windows(), 3U) << "the third finds nothing to do";
+}
+
 TEST(Engine, CanBeCancelled) {
   for (std::uint32_t threads : {1U, 2U}) {
     Mesh mesh(2, 50, 100'000);

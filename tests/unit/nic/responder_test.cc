@@ -147,6 +147,26 @@ TEST(Responder, SecondLossIsSecondGap) {
   EXPECT_EQ(pair.counters(0).local_ack_timeout_err, 1U);
 }
 
+// What the responder has found out about the memory of a message holds only as long as that memory stays.
+TEST(Responder, RegionRemovedWithinMessageEndsIt) {
+  constexpr std::uint32_t kLength_B = 1'000'000;
+  for (bool removed : {false, true}) {
+    RcPair pair;
+    SendRequest write = pair.request(WrOpcode::kWrite, kLength_B);
+    write.lkey = pair.device(0).memory().add(write.local_va, kLength_B, {});
+    write.rkey = pair.device(1).memory().add(write.remote_va, kLength_B, {true, true, true, true});
+    pair.post(write);
+    pair.node(1).at(us(30), [&] {
+      if (removed) EXPECT_TRUE(pair.device(1).memory().remove(write.rkey));
+    });
+    pair.run();
+    EXPECT_EQ(pair.only_completion().status, removed ? WcStatus::kRemoteAccessError : WcStatus::kSuccess);
+    std::uint64_t received_B = pair.counters(1).rx().bytes;
+    EXPECT_GT(received_B, 50'000U);
+    EXPECT_EQ(received_B < kLength_B, removed) << "it was removed in the middle";
+  }
+}
+
 struct AccessCase {
   const char* what;
   WrOpcode op;
