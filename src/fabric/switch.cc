@@ -1,12 +1,11 @@
-// A visit to a switch: everything that is due before the end of the window, in order. The whole way of a packet that
-// need not wait is here, in one translation unit, so that it becomes one function.
+// A visit to a switch: everything that is due before the end of the window, in order (switch_gather.cc finds it). The
+// way of a packet from its turn on is here, in one translation unit, so that it becomes one function.
 #include "fabric/switch.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 
 #include "base/check.h"
+#include "fabric/arrival_key.h"
 #include "fabric/ecn_marker.h"
 
 namespace weft::fabric {
@@ -16,61 +15,12 @@ using engine::PacketBody;
 
 namespace {
 
-// A key of an arrival: time, kind, place in arrivals_. Service is between the kinds.
-constexpr int kTimeShift = 24;
-constexpr int kKindShift = 23;
-constexpr std::uint64_t kPauseKind = 0;
-constexpr std::uint64_t kDataKind = 1;
-constexpr std::uint64_t kPlaceMask = (std::uint64_t{1} << kKindShift) - 1;
-constexpr std::uint64_t kNoArrival = ~std::uint64_t{0};
-constexpr Time_ps kLongestWindow_ps = Time_ps{1} << (64 - kTimeShift);
-
-constexpr int kPacketsShift = 40;  // packets and bytes counted in one word
 constexpr std::ptrdiff_t kMaxStale = 64;
-
-// Of keys that are nearly in order.
-void insertion_sort(std::uint64_t* keys, std::size_t count) {
-  std::uint64_t last = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint64_t key = keys[i];
-    if (key >= last) {
-      last = key;
-      continue;
-    }
-    std::size_t at = i;
-    do {
-      keys[at] = keys[at - 1];
-      --at;
-    } while (at > 0 && key < keys[at - 1]);
-    keys[at] = key;
-  }
-}
-
-// Bins of a counting sort: first how many there are in each, then where the next of each belongs.
-constexpr int kBinBits = 6;
-struct Bins {
-  static constexpr std::size_t kMostKeys = 255;
-  static_assert(std::endian::native == std::endian::little, "start() adds up the bytes of a word from the lowest");
-  std::array<std::uint8_t, 1 << kBinBits> at{};
-
-  // Eight sums by one multiplication.
-  void start() {
-    constexpr std::uint64_t kOnes = 0x0101010101010101;
-    std::uint64_t before = 0;
-    for (std::size_t i = 0; i < at.size(); i += 8) {
-      std::uint64_t counts;
-      std::memcpy(&counts, &at[i], 8);
-      const std::uint64_t sums = (counts + before) * kOnes;
-      const std::uint64_t starts = sums - counts;
-      std::memcpy(&at[i], &starts, 8);
-      before = sums >> 56;
-    }
-  }
-};
 
 }  // namespace
 
 Time_ps Switch::run(Time_ps end_ps) {
+  using namespace arrival_key;
   thread_local Scratch visit;
   gather(end_ps, visit);
   const std::uint64_t* next = visit.sorted.data();
@@ -119,174 +69,6 @@ Time_ps Switch::run(Time_ps end_ps) {
     next_service_ = first;
   }
   return std::min(std::min(arrival_ps_, timer_ps_), next_service_->time_ps);
-}
-
-// Nothing that is sent in this window can be due in it, so what arrives is known now. Of most packets everything is
-// known that matters: class, size, where it leaves. The lines that it will touch are on their way before its turn
-// comes.
-[[gnu::noinline]] void Switch::gather(Time_ps end_ps, Scratch& visit) {
-  __builtin_prefetch(&class_of_dscp_);
-  const std::size_t words = more_inbox_.size() + 1;
-  if (visit.due.size() < words) visit.due.resize(words);
-  std::uint64_t* const due_ports = visit.due.data();
-  Time_ps first_ps = end_ps;
-  Time_ps later_ps = kNever_ps;
-  const Wires* wires = wires_.data();
-  for (std::size_t w = 0; w < words; ++w, wires += 64) {
-    const engine::InboxWord& word = inbox_word(w);
-    std::uint64_t due = 0;
-    for (std::uint64_t bits = word.bits; bits != 0; bits &= bits - 1) {
-      auto i = static_cast<std::uint32_t>(std::countr_zero(bits));
-      const Time_ps next_ps = word.next_ps[i];
-      if (next_ps < end_ps) {
-        due |= bits & -bits;
-        first_ps = std::min(first_ps, next_ps);
-        __builtin_prefetch(wires[i].inbound);
-        __builtin_prefetch(&ports_[64 * w + i].ingress);
-      } else {
-        later_ps = std::min(later_ps, next_ps);
-      }
-    }
-    due_ports[w] = due;
-  }
-  std::size_t most = 1;  // the end mark
-  wires = wires_.data();
-  for (std::size_t w = 0; w < words; ++w, wires += 64) {
-    for (std::uint64_t bits = due_ports[w]; bits != 0; bits &= bits - 1) {
-      const engine::Inlet& inlet = *wires[std::countr_zero(bits)].inbound;
-      inlet.prefetch_front();
-      most += inlet.waiting();
-    }
-  }
-  if (most > visit.sorted.size()) [[unlikely]] {
-    WEFT_CHECK(most <= kPlaceMask, "fewer packets than that arrive at a switch in one window");
-    visit.arrivals.resize(2 * most);
-    visit.keys.resize(2 * most);
-    visit.sorted.resize(2 * most);
-  }
-  WEFT_CHECK(end_ps - first_ps < kLongestWindow_ps, "a window is shorter than a second");
-
-  Arrival* arrival = visit.arrivals.data();
-  wires = wires_.data();
-  for (std::size_t w = 0; w < words; ++w, wires += 64) {
-    engine::InboxWord& word = inbox_word(w);
-    for (std::uint64_t bits = due_ports[w]; bits != 0; bits &= bits - 1) {
-      auto i = static_cast<std::uint32_t>(std::countr_zero(bits));
-      engine::Inlet& inlet = *wires[i].inbound;
-      arrival = take_arrivals(inlet, static_cast<std::uint32_t>(64 * w + i), arrival, end_ps);
-      const Time_ps next_ps = inlet.next_ps();
-      later_ps = std::min(later_ps, next_ps);
-      word.next_ps[i] = next_ps;
-      if (next_ps == kNever_ps) word.bits &= ~(bits & -bits);
-    }
-  }
-  arrival_ps_ = later_ps;
-  visit.first_ps = first_ps;
-  visit.count = static_cast<std::size_t>(arrival - visit.arrivals.data());
-  sort_arrivals(visit, end_ps - first_ps);
-}
-
-// What is due at one port.
-inline Switch::Arrival* Switch::take_arrivals(engine::Inlet& inlet, std::uint32_t in, Arrival* arrival,
-                                              Time_ps end_ps) {
-  Arrival* const first = arrival;
-  std::uint32_t place = 0;
-  std::uint64_t traffic = 0;  // packets << 40 and bytes
-  auto count_traffic = [&] {
-    PortTraffic& rx = ports_[in].ingress[place].rx;
-    rx.packets += traffic >> kPacketsShift;
-    rx.bytes += traffic & ((std::uint64_t{1} << kPacketsShift) - 1);
-    traffic = 0;
-  };
-  auto data = [&](Packet& packet) {
-    const Class lane = class_of(packet);
-    const std::uint32_t line_bytes = line_B(packet);
-    if (lane.ingress() != place) {
-      count_traffic();
-      place = lane.ingress();
-    }
-    traffic += (std::uint64_t{1} << kPacketsShift) + line_bytes - kLineGap_B;
-    const bool usual = (packet.flags & (Packet::kBadFcs | Packet::kHasCold)) == 0 && packet.hops < engine::kTtl - 1 &&
-                       line_bytes <= passes_B_;
-    const std::uint32_t port = usual ? way(packet) : kNothing;
-    Port* const out = port == kNothing ? nullptr : &ports_[port];
-    arrival->packet = &packet;
-    arrival->out = out;
-    arrival->time_ps = packet.time_ps;
-    arrival->in = static_cast<std::uint16_t>(in);
-    arrival->line_B = static_cast<std::uint16_t>(line_bytes);
-    arrival->lane = lane;
-    arrival->kind = kDataKind;
-    ++arrival;
-    if (out == nullptr) [[unlikely]]
-      return;
-    packet.hops = static_cast<std::uint8_t>(packet.hops + ((packet.flags & Packet::kRouted) != 0));
-    __builtin_prefetch(out);
-    __builtin_prefetch(&out->lanes[lane.queue()]);
-    __builtin_prefetch(wires_[port].outbound);
-  };
-  auto pause = [&](Packet& packet) {
-    *arrival++ = {&packet, nullptr, packet.time_ps, static_cast<std::uint16_t>(in), 0, {}, kPauseKind};
-  };
-  inlet.take_until(end_ps, data, pause);
-  count_traffic();
-  if (careful_ || inlet.tapped) [[unlikely]]
-    take_back(first, arrival);
-  return arrival;
-}
-
-// These are looked at when their turn comes.
-void Switch::take_back(Arrival* first, Arrival* last) {
-  for (; first != last; ++first) {
-    if (first->out != nullptr && (first->packet->flags & Packet::kRouted)) --first->packet->hops;
-    first->out = nullptr;
-  }
-}
-
-// Those of each port are in order. A few are sorted where they are; of more than that the sort by bins is quicker.
-inline void Switch::sort_arrivals(Scratch& visit, Time_ps length_ps) {
-  constexpr std::size_t kFew = 8;
-  const std::size_t count = visit.count;
-  const Time_ps first_ps = visit.first_ps;
-  const Arrival* const arrivals = visit.arrivals.data();
-  std::uint64_t* const keys = visit.keys.data();
-  std::uint64_t* const sorted = visit.sorted.data();
-  auto key_of = [&](std::size_t i) {
-    return static_cast<std::uint64_t>(arrivals[i].time_ps - first_ps) << kTimeShift |
-           std::uint64_t{arrivals[i].kind} << kKindShift | i;
-  };
-  if (count > kFew && count <= Bins::kMostKeys) {
-    const int width = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(length_ps)));
-    const int shift = kTimeShift + std::max(0, width - kBinBits);
-    Bins bins;
-    for (std::size_t i = 0; i < count; ++i) {
-      keys[i] = key_of(i);
-      ++bins.at[keys[i] >> shift];
-    }
-    bins.start();
-    for (std::size_t i = 0; i < count; ++i) sorted[bins.at[keys[i] >> shift]++] = keys[i];
-  } else {
-    for (std::size_t i = 0; i < count; ++i) sorted[i] = key_of(i);
-  }
-  if (count > Bins::kMostKeys) [[unlikely]] {
-    std::sort(sorted, sorted + count);
-  } else {
-    insertion_sort(sorted, count);
-  }
-  sorted[count] = kNoArrival;
-}
-
-// Where it leaves.
-[[gnu::always_inline]] inline std::uint32_t Switch::way(const PacketBody& packet) const {
-  const Destination& destination = ways_.destinations[packet.dst];
-  if (destination.edge == ways_.number) return destination.port;
-  const std::uint16_t port = ways_.of_edge[destination.edge];
-  if (port < kFan) return port;
-  if (port == kNoGroup) [[unlikely]]
-    return kNothing;
-  const RouteTable::Group& fan = ways_.fans[port - kFan];
-  const std::uint32_t hash = ecmp_hash(packet, ways_.destinations, ways_.hash_dest_qp, ways_.hash_seed);
-  return ways_.members[fan.first + pick(hash, fan.count)];
 }
 
 template <bool kMayHaveCold>

@@ -1,8 +1,8 @@
 // A switch: classifies, routes, buffers, marks, schedules and pauses. One node of the engine. A visit and the way of a
-// packet are in switch.cc, rarer turns of that way in switch_forward.cc and switch_schedule.cc, PFC in switch_pfc.cc,
-// the watchdog in switch_watchdog.cc, set-up and timers in switch_setup.cc. At one instant: pause frames, service,
-// arrivals, timers, each by port. Not modelled: flooding and learning, multicast, VLAN rewriting, headers of other
-// protocols than RoCE.
+// packet are in switch.cc and switch_gather.cc, rarer turns of that way in switch_forward.cc and switch_schedule.cc,
+// PFC in switch_pfc.cc, the watchdog in switch_watchdog.cc, set-up and timers in switch_setup.cc. At one instant: pause
+// frames, service, arrivals, timers, each by port. Not modelled: flooding and learning, multicast, VLAN rewriting,
+// headers of other protocols than RoCE.
 #pragma once
 
 #include <array>
@@ -232,7 +232,7 @@ class alignas(64) Switch {
     Time_ps last_ps = -1;
   };
 
-  // switch.cc: the visit.
+  // switch.cc and switch_gather.cc: the visit.
   static Time_ps run_hook(void* self, Time_ps end_ps) { return static_cast<Switch*>(self)->run(end_ps); }
   Time_ps run(Time_ps end_ps);
   void gather(Time_ps end_ps, Scratch& visit);

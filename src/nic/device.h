@@ -21,6 +21,7 @@
 #include "nic/counters.h"
 #include "nic/device_config.h"
 #include "nic/memory.h"
+#include "nic/port_contexts.h"
 #include "nic/port_numbers.h"
 #include "nic/queue_pair.h"
 #include "nic/shared_receive_queue.h"
@@ -199,10 +200,6 @@ class alignas(64) Device {
 
  private:
   static constexpr std::uint32_t kFirstQpn = QueuePairNumbers::kFirst;
-  static constexpr std::uint32_t kGeneralServicesQpn = 1;
-  static constexpr std::uint32_t kCqe_B = 64;
-  static constexpr std::size_t kRestingQps = 64;    // destroyed numbers that are not used again yet
-  static constexpr std::size_t kPlacesForAcks = 8;  // of a QP's replies that READ and atomics leave free
 
   QueuePair* find_qp(std::uint32_t qpn) {
     std::uint32_t index = qpn - kFirstQpn;
@@ -221,7 +218,6 @@ class alignas(64) Device {
   void check_srq_limit(std::uint32_t srq, Time_ps now_ps);
 
   // async.cc
-  static constexpr std::uint32_t kCqContext = 0x8000'0000;  // of a timer: a completion queue, not a queue pair
   void tell(AsyncKind kind, std::uint32_t number, Time_ps now_ps);
   void lose_completion(std::uint32_t cq, Time_ps at_ps);
   void fail_cq(std::uint32_t cq, Time_ps now_ps);
@@ -298,12 +294,10 @@ class alignas(64) Device {
   void echo_telemetry(QueuePair& qp, engine::Packet& packet);
 
   // loopback.cc
-  static constexpr std::uint32_t kLoopContext = 0x4000'0000;  // of a timer: a packet to this port
   void loop_back(const engine::Packet& packet, std::uint32_t line_bytes, Time_ps now_ps);
   void receive_looped(Time_ps now_ps);
 
   // cnp.cc: the notification point.
-  static constexpr std::uint32_t kCnpContext = 0xffffffff;
   void note_ce(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
   bool send_cnp(Time_ps now_ps);
 
@@ -373,15 +367,6 @@ class alignas(64) Device {
   void reply_ack(QueuePair& qp, std::uint32_t psn, Time_ps now_ps);
   void reply_nak(QueuePair& qp, std::uint8_t syndrome, Time_ps at_ps);
   void push_completion(std::uint32_t cq, const Completion& completion);
-
-  struct PendingCnp {
-    std::uint32_t qpn;
-    Time_ps ready_ps;
-  };
-  struct Parked {
-    std::uint32_t context;
-    bool control;
-  };
 
   DeviceConfig config_;
   std::vector<CompletionQueue> cqs_;
