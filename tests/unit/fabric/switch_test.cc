@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "support/switch_bench.h"
 
 namespace weft::fabric {
@@ -30,6 +32,33 @@ TEST(Switch, StoreAndForwardWaitsForWholeFrame) {
   EXPECT_TRUE(bench.balances());
   EXPECT_EQ(bench.device().counters(0).rx[0].bytes, 1086U);
   EXPECT_EQ(bench.device().counters(2).tx[0].bytes, 1086U);
+}
+
+// However many arrive in one visit: few, as many as bins sort, and more; more ports than a word of the inbox has bits.
+TEST(Switch, HandlesArrivalsInOrderOfTimeThenPort) {
+  constexpr Time_ps kLine64_ps = 84 * 80;
+  for (std::uint32_t ports : {3U, 40U, 130U}) {
+    BenchOptions options;
+    options.ports = ports;
+    SwitchBench bench(options);
+    const std::uint32_t to = ports - 1;
+    std::vector<std::pair<Time_ps, std::uint32_t>> expected;
+    for (std::uint32_t in = 0; in < to; ++in) {
+      const Time_ps at_ps = us(1) + ns(in * 7 % 40);
+      Packet packet = bench_packet(to, 64);
+      packet.src = in & engine::kPortMask;
+      bench.peer(in).send(at_ps, packet, 4);
+      for (int i = 0; i < 4; ++i) expected.emplace_back(at_ps + i * kLine64_ps, in);
+    }
+    std::sort(expected.begin(), expected.end());
+    bench.run();
+    ASSERT_EQ(bench.peer(to).arrived.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      ASSERT_EQ(bench.peer(to).arrived[i].packet.src, expected[i].second) << ports << " ports, packet " << i;
+    EXPECT_EQ(bench.device().counters(0).rx[0].packets, 4U);
+    EXPECT_EQ(bench.device().counters(0).rx[0].bytes, 4 * 64U);
+    EXPECT_TRUE(bench.balances());
+  }
 }
 
 TEST(Switch, CutThroughWaitsForHeader) {
