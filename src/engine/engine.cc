@@ -6,8 +6,8 @@ namespace weft::engine {
 
 namespace {
 constexpr std::uint64_t kWindowsBetweenProgress = 4096;
-constexpr std::uint32_t kLooks = 4096;  // of a thread that waits for others, before it sleeps
-constexpr Time_ps kCancelled_ps = -1;   // in place of the time of the next event, so that all engines stop
+constexpr std::uint32_t kLooks = 512;  // of a thread that waits for others, before it sleeps
+constexpr Time_ps kCancelled_ps = -1;  // in place of the time of the next event, so that all engines stop
 }  // namespace
 
 Engine::Engine(std::uint32_t domain_count, Part part)

@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <thread>
 #include <vector>
 
 #include "base/time.h"
@@ -22,7 +23,8 @@ struct Window {
   bool open = false;            // false: the run is over
 };
 
-// Until `word` is no longer `old`: looks so many times, then sleeps until it is notified.
+// Until `word` is no longer `old`: looks so many times, then a few more with the CPU left to others, who may be those
+// it waits for, then sleeps until it is notified.
 inline void wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t old, std::uint32_t looks) {
   for (std::uint32_t i = 0; i < looks; ++i) {
     if (word.load(std::memory_order_acquire) != old) return;
@@ -31,6 +33,10 @@ inline void wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t old
 #elif defined(__aarch64__)
     asm volatile("isb" ::: "memory");
 #endif
+  }
+  for (std::uint32_t i = 0; i < looks / 8; ++i) {
+    if (word.load(std::memory_order_acquire) != old) return;
+    std::this_thread::yield();
   }
   word.wait(old, std::memory_order_acquire);
 }
