@@ -195,10 +195,9 @@ TEST_F(FlowRunTest, ThousandsOfFlows) {
   EXPECT_EQ(summarise(rows).done, 20'000U);
   EXPECT_EQ(pair_->device(0).cq_count(), 1U);
   const nic::QueuePair& qp = pair_->device(0).qp(rows[0].qpn);
-  std::size_t bytes = sizeof qp + (qp.req.mask + 1) * sizeof(nic::SendWqe) +
-                      qp.resp.receives.capacity() * sizeof(nic::ReceiveRequest) +
-                      qp.resp.replies.capacity() * sizeof(nic::Reply) +
-                      qp.resp.atomics.capacity() * sizeof(nic::SavedAtomic);
+  std::size_t bytes =
+      sizeof qp + (qp.req.mask + 1) * sizeof(nic::SendWqe) + qp.resp.receives.capacity() * sizeof(nic::ReceiveRequest) +
+      qp.resp.replies.capacity() * sizeof(nic::Reply) + qp.resp.atomics.capacity() * sizeof(nic::SavedAtomic);
   EXPECT_LT(bytes, 1024U);
 }
 
