@@ -28,7 +28,7 @@ SharedBuffer::SharedBuffer(const SwitchModel& model, const SwitchQos& qos, const
   }
   one_slice_ = count == 1;
   groups_.resize(std::size_t{count} * ports_ * kClasses);
-  for (std::size_t g = 0; g < kClasses; ++g) first_[g] = reinterpret_cast<std::byte*>(groups_.data() + g);
+  for (std::size_t g = 0; g < kClasses && !groups_.empty(); ++g) first_[g] = reinterpret_cast<std::byte*>(&groups_[g]);
   port_stride_ = kClasses * sizeof(Group);
   for (const SwitchPortConfig& port : ports) {
     for (std::int64_t bytes : port.headroom_B) headroom_max_.push_back(up_cells(bytes));
