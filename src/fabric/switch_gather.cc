@@ -81,8 +81,8 @@ struct Bins {
   std::uint64_t* const due_ports = visit.due.data();
   Time_ps first_ps = end_ps;
   Time_ps later_ps = kNever_ps;
-  const Wires* wires = wires_.data();
-  for (std::size_t w = 0; w < words; ++w, wires += 64) {
+  const Wires* const wires = wires_.data();
+  for (std::size_t w = 0; w < words; ++w) {
     const engine::InboxWord& word = inbox_word(w);
     std::uint64_t due = 0;
     for (std::uint64_t bits = word.bits; bits != 0; bits &= bits - 1) {
@@ -91,7 +91,7 @@ struct Bins {
       if (next_ps < end_ps) {
         due |= bits & -bits;
         first_ps = std::min(first_ps, next_ps);
-        __builtin_prefetch(wires[i].inbound);
+        __builtin_prefetch(wires[64 * w + i].inbound);
         __builtin_prefetch(&ports_[64 * w + i].ingress);
       } else {
         later_ps = std::min(later_ps, next_ps);
@@ -100,10 +100,9 @@ struct Bins {
     due_ports[w] = due;
   }
   std::size_t most = 1;  // the end mark
-  wires = wires_.data();
-  for (std::size_t w = 0; w < words; ++w, wires += 64) {
+  for (std::size_t w = 0; w < words; ++w) {
     for (std::uint64_t bits = due_ports[w]; bits != 0; bits &= bits - 1) {
-      const engine::Inlet& inlet = *wires[std::countr_zero(bits)].inbound;
+      const engine::Inlet& inlet = *wires[64 * w + static_cast<std::size_t>(std::countr_zero(bits))].inbound;
       inlet.prefetch_front();
       most += inlet.waiting();
     }
@@ -117,13 +116,13 @@ struct Bins {
   WEFT_CHECK(end_ps - first_ps < kLongestWindow_ps, "a window is shorter than a second");
 
   Arrival* arrival = visit.arrivals.data();
-  wires = wires_.data();
-  for (std::size_t w = 0; w < words; ++w, wires += 64) {
+  for (std::size_t w = 0; w < words; ++w) {
     engine::InboxWord& word = inbox_word(w);
     for (std::uint64_t bits = due_ports[w]; bits != 0; bits &= bits - 1) {
       auto i = static_cast<std::uint32_t>(std::countr_zero(bits));
-      engine::Inlet& inlet = *wires[i].inbound;
-      arrival = take_arrivals(inlet, static_cast<std::uint32_t>(64 * w + i), arrival, end_ps);
+      const auto port = static_cast<std::uint32_t>(64 * w + i);
+      engine::Inlet& inlet = *wires[port].inbound;
+      arrival = take_arrivals(inlet, port, arrival, end_ps);
       const Time_ps next_ps = inlet.next_ps();
       later_ps = std::min(later_ps, next_ps);
       word.next_ps[i] = next_ps;
