@@ -78,10 +78,11 @@ class GraphResolver {
     const auto host = [&](const PortRef& port) -> const std::string& { return lab_.hosts[port.host].name; };
     const std::string& name = options_.names[before];
     problem(place,
-            fmt::format("{} starts at {}, which does not hear of the end of {}: that runs from {} to {}",
-                        options_.names[flow], host(at), name, host(from), host(to)),
-            fmt::format("let a flow bring the news, and wait for that: {{from: {}, to: {}, size: 1 B, after: {}}}",
-                        host(to), host(at), name));
+            fmt::format("{} starts at {}, which cannot see the end of {}, from {} to {}", options_.names[flow],
+                        host(at), name, host(from), host(to)),
+            fmt::format(
+                "add a flow that carries the dependency, and wait for it: {{from: {}, to: {}, size: 1 B, after: {}}}",
+                host(to), host(at), name));
     return false;
   }
 

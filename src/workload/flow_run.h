@@ -4,7 +4,7 @@
 // to another engine have their numbers here, so that both sides agree, and nothing else.
 // A flow that waits for others (FlowOptions::dependencies) starts when the program at its host has seen the end of the
 // last of them: the completion of one that it sent, the last receive of one that it received. The last message of a
-// WRITE that a receiver waits for is a WRITE with immediate, as the receiver would not hear of it otherwise.
+// WRITE that a receiver waits for is a WRITE with immediate, as a plain WRITE gives the receiver no completion.
 #pragma once
 
 #include <cstdint>

@@ -51,8 +51,9 @@ TEST(FlowGraph, Problems) {
       {a + "{name: b, to: h2}", "6:1 a flow has no \"from\""},
       {a + "{name: b, from: h1, to: h2, befor: a}", "6:29 a flow has no key \"befor\""},
       {a + "{name: b, from: h2, to: h3, after: a}",
-       "6:36 b starts at h2, which does not hear of the end of a: that runs from h0 to h1 | let a flow bring the news, "
-       "and wait for that: {from: h1, to: h2, size: 1 B, after: a}"},
+       "6:36 b starts at h2, which cannot see the end of a, from h0 to h1 | add a flow that carries the dependency, "
+       "and "
+       "wait for it: {from: h1, to: h2, size: 1 B, after: a}"},
       {"{name: a, from: h0, to: h1, after: c},\n{name: b, from: h1, to: h2, after: a},\n"
        "{name: c, from: h2, to: h0, after: b}",
        "5:8 flows that wait for each other: a after c after b after a | let one of them start by the clock"},
