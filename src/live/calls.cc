@@ -128,7 +128,7 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
     case Op::kGetAsyncEvent:
       return get_async_event(process, request);
     case Op::kStreamOpen:
-      return network_.open(process);
+      return network_.open(process, request);
     case Op::kStreamBind:
       return network_.bind(process, request);
     case Op::kStreamListen:
@@ -161,6 +161,7 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
     default:
       if (CommunicationManager::is_mine(request.op))
         return managers_[process.node->index()]->answer(process, request, now_ps);
+      if (auto reply = answer_process_call(thread, request, now_ps)) return reply;
       return Reply::failed(EOPNOTSUPP);
   }
 }

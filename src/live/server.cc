@@ -11,6 +11,7 @@
 #include <climits>
 #include <ctime>
 
+#include "live/os/process_end.h"
 #include "live/os/sysfs.h"
 #include "observe/capture.h"
 
@@ -187,8 +188,10 @@ bool Server::poll_clients(int timeout_ms) {
     for (std::size_t i = 0; thread->lent && i < thread->lent->fds.size(); ++i)
       fds.push_back({thread->lent->fds[i], thread->lent_events[i], 0});
   }
+  network_.add_abandoned(fds);
   if (poll(fds.data(), fds.size(), timeout_ms) <= 0) return false;
   Time_ps now_ps = world_.engine().horizon_ps();
+  network_.end_abandoned(now_ps);
   poll_passed_fds(nullptr, now_ps);
   for (std::size_t i = 0; i < threads.size(); ++i) {
     if (fds[first_thread + i].revents != 0) serve(threads[i], now_ps);
@@ -217,6 +220,10 @@ void Server::poll_passed_fds(const Node* node, Time_ps now_ps) {
 }
 
 void Server::serve(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
+  if (thread->process->pid == 0) {
+    meet_child(thread, now_ps);
+    return;
+  }
   Request request;
   switch (thread->connection.receive(request)) {
     case Connection::Got::kRequest:
@@ -231,7 +238,9 @@ void Server::serve(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
       thread->process->node->take_request(thread, std::move(request), now_ps);
       break;
     case Connection::Got::kEnd:
+      if (!wall_) await_exit(thread->process->pid);
       thread_ended(thread, now_ps);
+      if (!wall_) poll_passed_fds(nullptr, now_ps);
       break;
     case Connection::Got::kNothing:
       break;
@@ -245,6 +254,7 @@ Time_ps Server::arrival_ps() const {
 ThreadWaiter::Outcome Server::wait_for(Thread& thread, Request& request) {
   if (wall_) return Outcome::kRuns;
   Outcome outcome = wait_for_request(thread, request);
+  if (outcome == Outcome::kGone) await_exit(thread.process->pid);
   // It may have written into a pipe that another waits for.
   Time_ps now_ps = std::max(thread.process->node->now_ps(), thread.local_ps);
   if (outcome == Outcome::kAsked) now_ps = std::max(now_ps, request.local_ps);

@@ -69,6 +69,13 @@ class Server final : public ThreadWaiter {
   void accept_clients();
   void handle_hellos();
   void handle_hello(int fd, const Request& request);
+  void welcome(const std::shared_ptr<Thread>& thread, Time_ps at_ps);
+  // server_fork.cc. Nothing: not a call of a process's life.
+  std::optional<Reply> answer_process_call(const std::shared_ptr<Thread>& thread, const Request& request,
+                                           Time_ps now_ps);
+  Reply fork(const std::shared_ptr<Thread>& parent_thread, Time_ps now_ps);
+  void await_child(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
+  void meet_child(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
   Reply status() const;
   void run_virtual(const std::atomic<bool>& stop);
   void run_wall(const std::atomic<bool>& stop);

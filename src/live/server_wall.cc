@@ -60,6 +60,7 @@ bool Server::take_doorbells() {
 
 bool Server::look_at_descriptors() {
   poll_passed_fds(nullptr, wall_->reached_ps);
+  network_.end_abandoned(wall_->reached_ps);
   std::span<const int> ready = wall_->ready();
   bool new_clients = false;
   for (int fd : ready) {

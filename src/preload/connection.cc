@@ -15,6 +15,7 @@
 #include "preload/process.h"
 #include "preload/real.h"
 #include "preload/wire.h"
+#include "verbs/stream_protocol.h"
 
 namespace weft::preload {
 
@@ -61,9 +62,7 @@ verbs::Hello make_hello(const Process& process) {
 }
 
 // Says hello on a new connection and maps the thread's page.
-verbs::ThreadPage* say_hello(Process& process, int fd) {
-  const verbs::Hello hello = make_hello(process);
-  const iovec request{const_cast<verbs::Hello*>(&hello), sizeof hello};
+verbs::ThreadPage* say_hello(Process& process, int fd, const iovec& request) {
   verbs::Welcome told;
   std::size_t told_B = sizeof told;
   verbs::Descriptors pages;
@@ -99,20 +98,36 @@ void disconnect(Thread& gone) {
   gone = Thread{};
 }
 
+void attach_thread(int fd, const iovec& hello) {
+  Process& process = this_process();
+  descriptors().reserve(fd);
+  verbs::ThreadPage* page = say_hello(process, fd, hello);
+  thread.socket = fd;
+  thread.page = page;
+  pthread_setspecific(process.thread_key, &thread);
+  warn_of_untrapped_counter();
+}
+
 }  // namespace
 
 void connect_thread() {
   // A handler that ran now would find half a connection.
   AllSignalsBlocked blocked;
   if (thread.page != nullptr) return;
-  Process& process = this_process();
-  const int fd = open_socket(process);
-  descriptors().reserve(fd);
-  verbs::ThreadPage* page = say_hello(process, fd);
-  thread.socket = fd;
-  thread.page = page;
-  pthread_setspecific(process.thread_key, &thread);
-  warn_of_untrapped_counter();
+  const verbs::Hello hello = make_hello(this_process());
+  attach_thread(open_socket(this_process()), {const_cast<verbs::Hello*>(&hello), sizeof hello});
+}
+
+int ask_for_child() {
+  verbs::Descriptors passed;
+  std::size_t none_B = 0;
+  if (call_in_pieces(verbs::Op::kFork, nullptr, 0, nullptr, &none_B, &passed) != 0) return -1;
+  return passed.fd[0];
+}
+
+void connect_child(int fd) {
+  verbs::ForkedChild hello{this_process().pid, static_cast<std::int32_t>(syscall(SYS_gettid))};
+  attach_thread(moved_up(fd), {&hello, sizeof hello});
 }
 
 void disconnect_at_thread_exit(void* state) {

@@ -1,5 +1,10 @@
-// close and dup: the numbers of streams and of watched descriptors come and go.
+// close and dup: the numbers of streams and of watched descriptors come and go. The world is told of a stream's end
+// after the kernel is: it asks the kernel who else holds it.
+#include <fcntl.h>
+#include <linux/close_range.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 #include "preload/epoll_set.h"
 #include "preload/real.h"
@@ -16,11 +21,12 @@ bool is_reserved(int fd) {
   return found != nullptr && found->kind == Kind::kReserved;
 }
 
-// What is ours behind the number ends. Between vfork and exec the table is the parent's and must stay as it is.
-void let_go(int fd) {
-  if (descriptors().find(fd) == nullptr || !is_own_process()) return;
+// What is ours behind the number ends. Returns the stream that has no number left. Between vfork and exec the table is
+// the parent's and must stay as it is.
+Stream* let_go(int fd) {
+  if (descriptors().find(fd) == nullptr || !is_own_process()) return nullptr;
   forget_in_epoll_sets(fd);
-  close_stream(descriptors().forget(fd));
+  return descriptors().forget(fd);
 }
 
 void note_copy(int fd, int copy) {
@@ -32,8 +38,31 @@ void note_copy(int fd, int copy) {
 WEFT_EXPORT int close(int fd) {
   // Programs that close every number they can think of must not cut themselves off.
   if (is_reserved(fd)) return fail(EBADF);
-  let_go(fd);
-  return WEFT_REAL(close)(fd);
+  Stream* last = let_go(fd);
+  const int done = WEFT_REAL(close)(fd);
+  close_stream(last);
+  return done;
+}
+
+// Everything but the connections to the world.
+WEFT_EXPORT int close_range(unsigned first, unsigned last, int flags) noexcept {
+  const bool stays = (flags & CLOSE_RANGE_CLOEXEC) != 0;
+  const auto highest = static_cast<unsigned>(std::max(descriptors().highest(), -1) + 1);
+  if (first > last || (stays ? first : std::min(first, highest)) >= highest)
+    return WEFT_REAL(close_range)(first, last, flags);
+  unsigned from = first;
+  for (unsigned fd = first; fd < highest && fd <= last; ++fd) {
+    const int number = static_cast<int>(fd);
+    if (descriptors().find(number) == nullptr || (stays && !is_reserved(number))) continue;
+    if (fd > from && WEFT_REAL(close_range)(from, fd - 1, flags) != 0) return -1;
+    if (!is_reserved(number)) close(number);
+    from = fd + 1;
+  }
+  return from <= last ? WEFT_REAL(close_range)(from, last, flags) : 0;
+}
+
+WEFT_EXPORT void closefrom(int first) noexcept {
+  close_range(static_cast<unsigned>(std::max(first, 0)), ~0U, 0);
 }
 
 WEFT_EXPORT int dup(int fd) noexcept {
@@ -44,17 +73,21 @@ WEFT_EXPORT int dup(int fd) noexcept {
 
 WEFT_EXPORT int dup2(int fd, int copy) noexcept {
   if (is_reserved(copy)) return fail(EBUSY);
-  if (fd != copy) let_go(copy);
+  if (fd == copy || WEFT_REAL(fcntl)(fd, F_GETFD) < 0) return WEFT_REAL(dup2)(fd, copy);
+  Stream* last = let_go(copy);
   const int done = WEFT_REAL(dup2)(fd, copy);
-  if (fd != copy) note_copy(fd, done);
+  note_copy(fd, done);
+  close_stream(last);
   return done;
 }
 
 WEFT_EXPORT int dup3(int fd, int copy, int flags) noexcept {
   if (is_reserved(copy)) return fail(EBUSY);
-  if (fd != copy) let_go(copy);
+  if (fd == copy || WEFT_REAL(fcntl)(fd, F_GETFD) < 0) return WEFT_REAL(dup3)(fd, copy, flags);
+  Stream* last = let_go(copy);
   const int done = WEFT_REAL(dup3)(fd, copy, flags);
   note_copy(fd, done);
+  close_stream(last);
   return done;
 }
 

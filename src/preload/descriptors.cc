@@ -80,19 +80,24 @@ Stream* Descriptors::forget(int fd) {
   return stream != nullptr && --stream->users == 0 ? stream : nullptr;
 }
 
-void Descriptors::close_reserved() {
+void Descriptors::lock() {
+  pthread_mutex_lock(&mutex_);
+}
+
+void Descriptors::unlock() {
+  pthread_mutex_unlock(&mutex_);
+}
+
+void Descriptors::renew_lock() {
   mutex_ = PTHREAD_MUTEX_INITIALIZER;
+}
+
+void Descriptors::close_reserved() {
   for (int fd = 0; fd <= highest_; ++fd) {
     const Descriptor* entry = find(fd);
     if (entry == nullptr || entry->kind != Descriptor::Kind::kReserved) continue;
     syscall(SYS_close, fd);
     forget(fd);
-  }
-}
-
-void Descriptors::disown_streams() {
-  for (int fd = 0; fd <= highest_; ++fd) {
-    if (Stream* open = stream(fd)) open->owned = false;
   }
 }
 

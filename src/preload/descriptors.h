@@ -17,11 +17,13 @@ struct Stream {
   std::uint32_t handle = verbs::kNoHandle;
   int family = 0;           // AF_INET or AF_INET6: form of its addresses
   std::uint32_t users = 1;  // descriptors, under the table's lock
-  bool owned = true;        // false in a forked child: the parent closes it
   std::atomic<State> state{State::kFresh};
   std::atomic<bool> nonblocking{false};
   std::atomic<bool> full{false};                    // a send found no room; edge-triggered writers wait for the next
   std::atomic<std::int64_t> receive_timeout_ps{0};  // SO_RCVTIMEO; 0: none
+  std::atomic<std::int64_t> send_timeout_ps{0};     // SO_SNDTIMEO; 0: none
+  std::atomic<bool> no_delay{false}, keep_alive{false};  // told as they were set; they change nothing here
+  std::atomic<int> linger_s{-1};                         // SO_LINGER; -1: off
   verbs::StreamAddress local{}, peer{};
 };
 
@@ -66,9 +68,13 @@ class Descriptors {
   // The number is not ours any more. Returns the stream if this was its last user, or null.
   Stream* forget(int fd);
 
+  // No other thread changes the table during fork.
+  void lock();
+  void unlock();
   // In a forked child.
+  void renew_lock();
   void close_reserved();
-  void disown_streams();
+  int highest() const { return highest_; }
 
  private:
   void put(int fd, Descriptor::Kind kind, Stream* stream, EpollSet* epoll, std::uint32_t what, std::uint32_t handle);

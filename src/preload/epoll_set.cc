@@ -82,4 +82,8 @@ void forget_in_epoll_sets(int fd) {
   for (EpollSet* set = all_sets.load(); set != nullptr; set = set->next) set->forget(fd);
 }
 
+void renew_epoll_locks() {
+  for (EpollSet* set = all_sets.load(); set != nullptr; set = set->next) set->renew_lock();
+}
+
 }  // namespace weft::preload

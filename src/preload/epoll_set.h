@@ -53,6 +53,9 @@ class EpollSet {
   }
   std::size_t size() const { return size_.load(); }
 
+  // In a forked child, where no other thread is left.
+  void renew_lock() { mutex_ = PTHREAD_MUTEX_INITIALIZER; }
+
   EpollSet* next = nullptr;  // of all sets
 
  private:
@@ -80,5 +83,6 @@ class EpollSet {
 EpollSet* make_epoll_set();
 // The descriptor is closed: it leaves every set, as in the kernel.
 void forget_in_epoll_sets(int fd);
+void renew_epoll_locks();
 
 }  // namespace weft::preload

@@ -1,5 +1,6 @@
 #include "preload/process.h"
 
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -9,8 +10,10 @@
 #include <atomic>
 
 #include "preload/descriptors.h"
+#include "preload/epoll_set.h"
 #include "preload/paths.h"
 #include "preload/real.h"
+#include "preload/streams.h"
 
 namespace weft::preload {
 
@@ -18,16 +21,48 @@ namespace {
 
 constinit Process process;
 
-// The child has no thread of the world yet: its first call says hello with its own number. Streams stay the parent's.
+// The child's connection, from before fork to after it.
+constinit thread_local int fork_connection __attribute__((tls_model("initial-exec"))) = -1;
+
+// A handler of this thread could come for the table's lock during fork, or find half a connection after it.
+constinit thread_local std::uint64_t signals_before_fork __attribute__((tls_model("initial-exec"))) = 0;
+void block_signals() {
+  const std::uint64_t all = ~std::uint64_t{0};
+  syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &signals_before_fork, sizeof all);
+}
+void restore_signals() {
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &signals_before_fork, nullptr, sizeof signals_before_fork);
+}
+
+// The world knows of the child before it runs. A process that has never called the world needs no introduction, and
+// neither does its child.
+void before_fork() {
+  if (process.page != nullptr) fork_connection = ask_for_child();
+  block_signals();
+  descriptors().lock();
+}
+
+void after_fork_in_parent() {
+  descriptors().unlock();
+  if (fork_connection >= 0) syscall(SYS_close, fork_connection);
+  fork_connection = -1;
+  restore_signals();
+}
+
 void after_fork_in_child() {
+  descriptors().renew_lock();
+  renew_epoll_locks();
   forget_connections_after_fork();
-  descriptors().disown_streams();
   if (process.page != nullptr) syscall(SYS_munmap, process.page, sizeof(verbs::ProcessPage));
   process.page = nullptr;
   process.regions = 0;
   process.doorbell = -1;
   process.mutex = PTHREAD_MUTEX_INITIALIZER;
   process.pid = static_cast<int>(syscall(SYS_getpid));
+  const int fd = fork_connection;
+  fork_connection = -1;
+  if (fd >= 0) connect_child(fd);
+  restore_signals();
 }
 
 const char* find(char** environment, const char* name) {
@@ -49,9 +84,23 @@ __attribute__((constructor)) void start(int, char**, char** environment) {
   // Where Yama guards memory (ptrace_scope 1), the world, which is no ancestor, may reach it all the same. It is the
   // same user's; who is not may not anyway. Fails where there is no Yama, and nothing is lost.
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+  adopt_inherited_streams();
 }
 
 }  // namespace
+
+// The C library's fork without its handlers.
+WEFT_EXPORT pid_t _Fork() noexcept {
+  if (!process.attached) return WEFT_REAL(_Fork)();
+  before_fork();
+  const pid_t child = WEFT_REAL(_Fork)();
+  if (child == 0) {
+    after_fork_in_child();
+  } else {
+    after_fork_in_parent();
+  }
+  return child;
+}
 
 Process& this_process() {
   return process;
@@ -68,7 +117,7 @@ void find_world(char** environment) {
   process.wall_clock = clock != nullptr && strcmp(clock, "wall") == 0;
   process.pid = static_cast<int>(syscall(SYS_getpid));
   pthread_key_create(&process.thread_key, disconnect_at_thread_exit);
-  pthread_atfork(nullptr, nullptr, after_fork_in_child);
+  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   process.attached = true;
 }
 

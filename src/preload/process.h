@@ -29,6 +29,10 @@ Process& this_process();
 // The steps of connection.cc that the process's life calls for.
 void disconnect_at_thread_exit(void* state);
 void forget_connections_after_fork();
+// Announces a child to the world. Returns the child's connection; -1: the child connects for itself.
+int ask_for_child();
+// In the child: says hello on it.
+void connect_child(int fd);
 // A signal handler calls while the thread that it interrupted is parked: a connection for this one call.
 int call_on_second_connection(verbs::Op op, const iovec* request, std::size_t pieces, void* reply, std::size_t* reply_B,
                               verbs::Descriptors* passed, const int* lent, std::size_t lent_count);

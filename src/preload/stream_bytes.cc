@@ -3,6 +3,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -52,12 +54,12 @@ ssize_t send_pieces(Stream& stream, const iovec* pieces, std::size_t count, int 
   std::size_t done_B = 0;
   while (done_B < wanted_B) {
     std::size_t sent_B;
-    const int error = send_some(stream, pieces, count, done_B, sent_B);
+    int error = send_some(stream, pieces, count, done_B, sent_B);
     done_B += sent_B;
     if (error == 0) continue;
     if (error == EAGAIN && may_wait) {
-      wait_for_stream(stream, POLLOUT, kForever_ps);
-      continue;
+      error = wait_for_room(stream);
+      if (error == 0) continue;
     }
     if (error == EAGAIN) stream.full = true;
     if (done_B > 0) break;
@@ -74,6 +76,19 @@ int receive_some(const Stream& stream, bool wait, bool peek, const iovec& room, 
   if (!wait) spend_look();
   return verbs::weft_call(static_cast<std::uint32_t>(verbs::Op::kStreamReceive), &wanted, sizeof wanted, room.iov_base,
                           &got_B, nullptr);
+}
+
+// Descriptors that a message of another process of the node brought.
+void adopt_passed(msghdr* message) {
+  for (cmsghdr* control = CMSG_FIRSTHDR(message); control != nullptr; control = CMSG_NXTHDR(message, control)) {
+    if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int fd;
+      memcpy(&fd, CMSG_DATA(control) + i * sizeof fd, sizeof fd);
+      adopt_stream(fd);
+    }
+  }
 }
 
 ssize_t receive_pieces(const Stream& stream, const iovec* pieces, std::size_t count, int flags) {
@@ -170,16 +185,49 @@ WEFT_EXPORT ssize_t recvfrom(int fd, void* __restrict bytes, size_t size_B, int 
 
 WEFT_EXPORT ssize_t recvmsg(int fd, struct msghdr* message, int flags) {
   const Stream* stream = descriptors().stream(fd);
-  if (stream == nullptr) return WEFT_REAL(recvmsg)(fd, message, flags);
+  if (stream == nullptr) {
+    const ssize_t size_B = WEFT_REAL(recvmsg)(fd, message, flags);
+    if (size_B >= 0 && message->msg_controllen > 0) adopt_passed(message);
+    return size_B;
+  }
   message->msg_namelen = 0;
   message->msg_controllen = 0;
   message->msg_flags = 0;
   return receive_pieces(*stream, message->msg_iov, message->msg_iovlen, flags);
 }
 
+WEFT_EXPORT ssize_t sendfile(int to, int from, off_t* offset, size_t size_B) noexcept {
+  Stream* stream = descriptors().stream(to);
+  if (stream == nullptr) return WEFT_REAL(sendfile)(to, from, offset, size_B);
+  char bytes[16 << 10];
+  std::size_t done_B = 0;
+  while (done_B < size_B) {
+    const std::size_t some_B = std::min(size_B - done_B, sizeof bytes);
+    const off_t at = offset != nullptr ? *offset : WEFT_REAL(lseek)(from, 0, SEEK_CUR);
+    const ssize_t got_B = WEFT_REAL(pread)(from, bytes, some_B, at);
+    if (got_B < 0 && done_B == 0) return -1;
+    if (got_B <= 0) break;
+    const iovec piece{bytes, static_cast<std::size_t>(got_B)};
+    const ssize_t sent_B = send_pieces(*stream, &piece, 1, 0);
+    if (sent_B < 0 && done_B == 0) return -1;
+    if (sent_B <= 0) break;
+    if (offset != nullptr) {
+      *offset += sent_B;
+    } else {
+      WEFT_REAL(lseek)(from, sent_B, SEEK_CUR);
+    }
+    done_B += static_cast<std::size_t>(sent_B);
+    if (sent_B < got_B) break;
+  }
+  return static_cast<ssize_t>(done_B);
+}
+
+WEFT_EXPORT ssize_t sendfile64(int to, int from, off64_t* offset, size_t size_B) noexcept {
+  return sendfile(to, from, offset, size_B);
+}
+
 // The C library reads and writes a FILE's descriptor by itself; a FILE of a stream comes to the calls above.
-WEFT_EXPORT FILE* fdopen(int fd, const char* mode) noexcept {
-  if (descriptors().stream(fd) == nullptr) return WEFT_REAL(fdopen)(fd, mode);
+FILE* open_stream_file(int fd, const char* mode) {
   cookie_io_functions_t calls{};
   calls.read = [](void* cookie, char* bytes, size_t size_B) { return ::read(number_in(cookie), bytes, size_B); };
   calls.write = [](void* cookie, const char* bytes, size_t size_B) {
@@ -187,6 +235,10 @@ WEFT_EXPORT FILE* fdopen(int fd, const char* mode) noexcept {
   };
   calls.close = [](void* cookie) { return ::close(number_in(cookie)); };
   return fopencookie(reinterpret_cast<void*>(static_cast<std::intptr_t>(fd)), mode, calls);
+}
+
+WEFT_EXPORT FILE* fdopen(int fd, const char* mode) noexcept {
+  return descriptors().stream(fd) == nullptr ? WEFT_REAL(fdopen)(fd, mode) : open_stream_file(fd, mode);
 }
 
 // What a compiler makes of read, recv and recvfrom when it checks sizes (_FORTIFY_SOURCE).

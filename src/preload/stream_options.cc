@@ -19,14 +19,59 @@ namespace weft::preload {
 
 namespace {
 
-// What getsockopt says of an option with a plain number. Options that were set are not remembered: what they change
-// (buffers, keep-alive, delay) does not exist here.
+constexpr int kSegment_B = 1448;             // of 1 GbE with timestamps
+constexpr std::uint32_t kRoundTrip_us = 60;  // of the management network
+
+// As Linux has them before a connection tunes them: net.ipv4.tcp_wmem and tcp_rmem.
+constexpr int kSendBuffer_B = 16'384, kReceiveBuffer_B = 131'072;
+
+bool world_option(int level, int option, verbs::StreamOption& which) {
+  if (level == IPPROTO_IPV6 && option == IPV6_V6ONLY) {
+    which = verbs::StreamOption::kV6Only;
+    return true;
+  }
+  if (level != SOL_SOCKET) return false;
+  switch (option) {
+    case SO_SNDBUF:
+    case SO_SNDBUFFORCE:
+      which = verbs::StreamOption::kSendBuffer;
+      return true;
+    case SO_RCVBUF:
+    case SO_RCVBUFFORCE:
+      which = verbs::StreamOption::kReceiveBuffer;
+      return true;
+    case SO_REUSEADDR:
+      which = verbs::StreamOption::kReuseAddress;
+      return true;
+    case SO_REUSEPORT:
+      which = verbs::StreamOption::kReusePort;
+      return true;
+    default:
+      return false;
+  }
+}
+
+int tell_world_option(const Stream& stream, verbs::StreamOption which) {
+  verbs::StreamInfo info;
+  if (!ask_status(stream, info)) return 0;
+  const auto value = static_cast<int>(info.options[static_cast<std::size_t>(which)]);
+  if (which == verbs::StreamOption::kSendBuffer && value == 0) return kSendBuffer_B;
+  if (which == verbs::StreamOption::kReceiveBuffer && value == 0) return kReceiveBuffer_B;
+  return value;
+}
+
+// What getsockopt says of an option with a plain number. Of those that were set, only what changes something here is
+// remembered, and what programs are known to check.
 int number_option(Stream& stream, int level, int option) {
-  if (level == IPPROTO_TCP) return option == TCP_NODELAY ? 1 : option == TCP_MAXSEG ? 1460 : 0;
+  if (verbs::StreamOption which; world_option(level, option, which)) return tell_world_option(stream, which);
+  if (level == IPPROTO_TCP) return option == TCP_NODELAY ? int{stream.no_delay} : option == TCP_MAXSEG ? kSegment_B : 0;
   if (level != SOL_SOCKET) return 0;
   switch (option) {
     case SO_ERROR: {
       const int error = connect_outcome(stream);
+      verbs::StreamInfo info;
+      if (error == 0 && stream.state == Stream::State::kConnected && ask_status(stream, info))
+        return static_cast<int>(info.error);
       return error == EINPROGRESS ? 0 : error;
     }
     case SO_TYPE:
@@ -37,24 +82,54 @@ int number_option(Stream& stream, int level, int option) {
       return IPPROTO_TCP;
     case SO_ACCEPTCONN:
       return stream.state == Stream::State::kListening;
-    case SO_SNDBUF:
-    case SO_RCVBUF:
-      return 4 << 20;
-    case SO_REUSEADDR:
-      return 1;
+    case SO_KEEPALIVE:
+      return stream.keep_alive;
     default:
       return 0;
   }
 }
 
-int bytes_waiting(const Stream& stream) {
-  char scratch[4096];
-  const verbs::StreamReceive look{stream.handle, 0, sizeof scratch, 1};
-  std::size_t got_B = sizeof scratch;
-  spend_look();
-  const int error = verbs::weft_call(static_cast<std::uint32_t>(verbs::Op::kStreamReceive), &look, sizeof look, scratch,
-                                     &got_B, nullptr);
-  return error == 0 ? static_cast<int>(got_B) : 0;
+// Copies as much as the caller has room for.
+int give_option(const void* from, std::size_t from_B, void* value, socklen_t* size_B) {
+  *size_B = std::min(*size_B, static_cast<socklen_t>(from_B));
+  memcpy(value, from, *size_B);
+  return 0;
+}
+
+std::int64_t ps_of(const timeval& time) {
+  return time.tv_sec * kPsPerS + time.tv_usec * kPsPerUs;
+}
+
+int give_time(std::int64_t time_ps, void* value, socklen_t* size_B) {
+  const timeval time{static_cast<time_t>(time_ps / kPsPerS), static_cast<suseconds_t>(time_ps % kPsPerS / kPsPerUs)};
+  return give_option(&time, sizeof time, value, size_B);
+}
+
+int give_tcp_info(const Stream& stream, void* value, socklen_t* size_B) {
+  tcp_info info{};
+  info.tcpi_state = stream.state == Stream::State::kListening ? TCP_LISTEN : TCP_ESTABLISHED;
+  info.tcpi_snd_mss = info.tcpi_rcv_mss = info.tcpi_advmss = kSegment_B;
+  info.tcpi_pmtu = 1500;
+  info.tcpi_rtt = kRoundTrip_us;
+  info.tcpi_snd_cwnd = 10;
+  return give_option(&info, sizeof info, value, size_B);
+}
+
+int set_linger(Stream& stream, const linger& wanted) {
+  stream.linger_s = wanted.l_onoff != 0 ? wanted.l_linger : -1;
+  const bool reset = wanted.l_onoff != 0 && wanted.l_linger == 0;
+  return result(
+      verbs::call(verbs::Op::kStreamSet, verbs::StreamSet{stream.handle, verbs::StreamOption::kResetOnClose, reset}));
+}
+
+int set_number(Stream& stream, int level, int option, int number) {
+  if (verbs::StreamOption which; world_option(level, option, which)) {
+    const auto value = static_cast<std::uint32_t>(std::max(number, 0));
+    return result(verbs::call(verbs::Op::kStreamSet, verbs::StreamSet{stream.handle, which, value}));
+  }
+  if (level == IPPROTO_TCP && option == TCP_NODELAY) stream.no_delay = number != 0;
+  if (level == SOL_SOCKET && option == SO_KEEPALIVE) stream.keep_alive = number != 0;
+  return 0;
 }
 
 int control_stream(Stream& stream, int fd, int command, void* argument) {
@@ -63,7 +138,7 @@ int control_stream(Stream& stream, int fd, int command, void* argument) {
       return O_RDWR | (stream.nonblocking ? O_NONBLOCK : 0);
     case F_SETFL:
       stream.nonblocking = (reinterpret_cast<long>(argument) & O_NONBLOCK) != 0;
-      return 0;
+      return WEFT_REAL(fcntl)(fd, command, argument);  // a program that inherits it reads this here
     default:
       return WEFT_REAL(fcntl)(fd, command, argument);
   }
@@ -85,31 +160,42 @@ int control(int fd, int command, void* argument) {
 WEFT_EXPORT int setsockopt(int fd, int level, int option, const void* value, socklen_t size_B) noexcept {
   Stream* stream = descriptors().stream(fd);
   if (stream == nullptr) return WEFT_REAL(setsockopt)(fd, level, option, value, size_B);
-  if (level == SOL_SOCKET && option == SO_RCVTIMEO && size_B >= sizeof(timeval)) {
+  if (value == nullptr && size_B > 0) return fail(EFAULT);
+  if (level == SOL_SOCKET && (option == SO_RCVTIMEO || option == SO_SNDTIMEO)) {
+    if (size_B < sizeof(timeval)) return fail(EINVAL);
     timeval timeout;
     memcpy(&timeout, value, sizeof timeout);
-    stream->receive_timeout_ps = timeout.tv_sec * kPsPerS + timeout.tv_usec * kPsPerUs;
+    if (timeout.tv_usec < 0 || timeout.tv_usec >= 1'000'000) return fail(EDOM);
+    (option == SO_RCVTIMEO ? stream->receive_timeout_ps : stream->send_timeout_ps) = ps_of(timeout);
+    return 0;
   }
-  return 0;
+  if (level == SOL_SOCKET && option == SO_LINGER) {
+    if (size_B < sizeof(linger)) return fail(EINVAL);
+    linger wanted;
+    memcpy(&wanted, value, sizeof wanted);
+    return set_linger(*stream, wanted);
+  }
+  if (size_B < sizeof(int)) return level == SOL_SOCKET ? fail(EINVAL) : 0;
+  int number;
+  memcpy(&number, value, sizeof number);
+  return set_number(*stream, level, option, number);
 }
 
 WEFT_EXPORT int getsockopt(int fd, int level, int option, void* __restrict value,
                            socklen_t* __restrict size_B) noexcept {
   Stream* stream = descriptors().stream(fd);
   if (stream == nullptr) return WEFT_REAL(getsockopt)(fd, level, option, value, size_B);
-  if (level == SOL_SOCKET && (option == SO_RCVTIMEO || option == SO_SNDTIMEO || option == SO_LINGER)) {
-    const std::int64_t timeout_ps = option == SO_RCVTIMEO ? stream->receive_timeout_ps.load() : 0;
-    const timeval timeout{static_cast<time_t>(timeout_ps / kPsPerS),
-                          static_cast<suseconds_t>(timeout_ps % kPsPerS / kPsPerUs)};
-    *size_B = std::min<socklen_t>(*size_B, option == SO_LINGER ? sizeof(linger) : sizeof timeout);
-    memcpy(value, &timeout, *size_B);
-    return 0;
+  if (level == SOL_SOCKET && option == SO_RCVTIMEO) return give_time(stream->receive_timeout_ps, value, size_B);
+  if (level == SOL_SOCKET && option == SO_SNDTIMEO) return give_time(stream->send_timeout_ps, value, size_B);
+  if (level == SOL_SOCKET && option == SO_LINGER) {
+    const int seconds = stream->linger_s;
+    const linger told{seconds >= 0, std::max(seconds, 0)};
+    return give_option(&told, sizeof told, value, size_B);
   }
-  if (level == IPPROTO_TCP && option == TCP_INFO) return fail(ENOPROTOOPT);
+  if (level == IPPROTO_TCP && option == TCP_INFO) return give_tcp_info(*stream, value, size_B);
+  if (level == IPPROTO_TCP && option == TCP_CONGESTION) return give_option("cubic", sizeof "cubic", value, size_B);
   const int number = number_option(*stream, level, option);
-  *size_B = std::min<socklen_t>(*size_B, sizeof number);
-  memcpy(value, &number, *size_B);
-  return 0;
+  return give_option(&number, sizeof number, value, size_B);
 }
 
 WEFT_EXPORT int fcntl(int fd, int command, ...) {
@@ -140,10 +226,16 @@ WEFT_EXPORT int ioctl(int fd, unsigned long request, ...) noexcept {
   switch (request) {
     case FIONBIO:
       stream->nonblocking = *static_cast<int*>(argument) != 0;
+      WEFT_REAL(fcntl)(fd, F_SETFL, stream->nonblocking ? O_NONBLOCK : 0);
       return 0;
     case FIONREAD:
-      *static_cast<int*>(argument) = bytes_waiting(*stream);
+    case TIOCOUTQ: {
+      verbs::StreamInfo info;
+      if (!ask_status(*stream, info)) return fail(EBADF);
+      spend_look();
+      *static_cast<int*>(argument) = static_cast<int>(request == FIONREAD ? info.readable_B : info.unsent_B);
       return 0;
+    }
     default:
       return fail(ENOTTY);
   }

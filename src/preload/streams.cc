@@ -4,12 +4,8 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <stdlib.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <new>
 
 #include "preload/names.h"
 #include "preload/process.h"
@@ -27,31 +23,15 @@ bool is_stream(int domain, int type, int protocol) {
          (protocol == 0 || protocol == IPPROTO_TCP);
 }
 
-// A descriptor for a stream that the world has made; -1 with errno when the process has none left.
-int make_descriptor(std::uint32_t handle, int family, int flags, Stream** made) {
-  const int fd = eventfd(0, (flags & SOCK_CLOEXEC) != 0 ? EFD_CLOEXEC : 0);
-  // Never freed: another thread may still wait on a stream that this one closes, and they are few.
-  void* memory = fd >= 0 && fd < kMaxDescriptors ? malloc(sizeof(Stream)) : nullptr;
-  if (memory == nullptr) {
-    const int error = fd < 0 ? errno : EMFILE;
-    if (fd >= 0) WEFT_REAL(close)(fd);
-    verbs::call(verbs::Op::kStreamClose, verbs::Handle{handle});
-    return fail(error);
-  }
-  auto* stream = new (memory) Stream;
-  stream->handle = handle;
-  stream->family = family;
-  stream->nonblocking = (flags & SOCK_NONBLOCK) != 0;
-  descriptors().add_stream(fd, stream);
-  *made = stream;
-  return fd;
-}
-
 int bind_stream(Stream& stream, const verbs::Address& address, std::uint32_t port) {
   verbs::StreamAddress got;
   const int error = verbs::call(verbs::Op::kStreamBind, verbs::StreamAddress{stream.handle, 0, address, port}, got);
   if (error == 0) stream.local = got;
   return error;
+}
+
+bool is_of_family(const Stream& stream, const sockaddr* address) {
+  return address != nullptr && address->sa_family == stream.family;
 }
 
 bool is_any(const verbs::Address& address) {
@@ -85,19 +65,26 @@ void name_own_end(Stream& stream) {
 
 }  // namespace
 
-bool wait_for_stream(const Stream& stream, std::uint32_t events, std::int64_t until_ps) {
+int wait_for_stream(const Stream& stream, std::uint32_t events, std::int64_t until_ps) {
   struct {
     verbs::Wait wait;
     verbs::WaitItem item;
   } request{{until_ps, 1, 0}, {verbs::WaitItem::kStream, stream.handle, events, 0}};
   verbs::WaitItem answer{};
-  return verbs::call(verbs::Op::kWait, request, answer) == 0 && answer.ready != 0;
+  const int error = verbs::call(verbs::Op::kWait, request, answer);
+  return error == 0 && answer.ready == 0 ? EAGAIN : error;
+}
+
+int wait_for_room(const Stream& stream) {
+  const std::int64_t timeout_ps = stream.send_timeout_ps.load(std::memory_order_relaxed);
+  const std::int64_t until_ps = timeout_ps == 0 ? kForever_ps : verbs::weft_now_ps() + timeout_ps;
+  return wait_for_stream(stream, POLLOUT, until_ps);
 }
 
 int wait_for_input(const Stream& stream) {
   const std::int64_t timeout_ps = stream.receive_timeout_ps.load(std::memory_order_relaxed);
   if (timeout_ps == 0) return 0;
-  return wait_for_stream(stream, POLLIN, verbs::weft_now_ps() + timeout_ps) ? 0 : EAGAIN;
+  return wait_for_stream(stream, POLLIN, verbs::weft_now_ps() + timeout_ps);
 }
 
 int connect_outcome(Stream& stream) {
@@ -113,24 +100,26 @@ int connect_outcome(Stream& stream) {
 }
 
 void close_stream(Stream* stream) {
-  if (stream != nullptr && stream->owned) verbs::call(verbs::Op::kStreamClose, verbs::Handle{stream->handle});
+  if (stream != nullptr) verbs::call(verbs::Op::kStreamClose, verbs::Handle{stream->handle});
 }
 
 WEFT_EXPORT int socket(int domain, int type, int protocol) noexcept {
   if (!this_process().attached || !is_stream(domain, type, protocol)) return WEFT_REAL(socket)(domain, type, protocol);
   verbs::Handle handle;
-  std::size_t handle_B = sizeof handle;
-  const int error = call_in_pieces(verbs::Op::kStreamOpen, nullptr, 0, &handle, &handle_B, nullptr);
+  verbs::Descriptors passed;
+  const int error =
+      verbs::call(verbs::Op::kStreamOpen, verbs::StreamOpen{static_cast<std::uint32_t>(domain)}, handle, &passed);
   if (error != 0) return fail(error);
   Stream* stream;
-  return make_descriptor(handle.handle, domain, type, &stream);
+  return make_descriptor(handle.handle, passed.fd[0], domain, type, &stream);
 }
 
 WEFT_EXPORT int bind(int fd, const struct sockaddr* address, socklen_t size_B) noexcept {
   Stream* stream = descriptors().stream(fd);
   if (stream == nullptr) return WEFT_REAL(bind)(fd, address, size_B);
   verbs::StreamAddress wanted{};
-  if (!read_address(address, size_B, wanted.address, wanted.port)) return fail(EAFNOSUPPORT);
+  if (!is_of_family(*stream, address) || !read_address(address, size_B, wanted.address, wanted.port))
+    return fail(EAFNOSUPPORT);
   return result(bind_stream(*stream, wanted.address, wanted.port));
 }
 
@@ -148,7 +137,8 @@ WEFT_EXPORT int connect(int fd, const struct sockaddr* address, socklen_t size_B
   Stream* stream = descriptors().stream(fd);
   if (stream == nullptr) return WEFT_REAL(connect)(fd, address, size_B);
   verbs::StreamAddress wanted{stream->handle, !stream->nonblocking, {}, 0};
-  if (!read_address(address, size_B, wanted.address, wanted.port)) return fail(EAFNOSUPPORT);
+  if (!is_of_family(*stream, address) || !read_address(address, size_B, wanted.address, wanted.port))
+    return fail(EAFNOSUPPORT);
   if (stream->state == State::kConnecting) {
     const int error = connect_outcome(*stream);
     return result(error == EINPROGRESS ? EALREADY : error);
@@ -175,10 +165,12 @@ WEFT_EXPORT int accept4(int fd, struct sockaddr* __restrict address, socklen_t* 
   int error = listener->nonblocking ? 0 : wait_for_input(*listener);
   if (error != 0) return fail(error);
   verbs::StreamAccepted accepted;
-  error = verbs::call(verbs::Op::kStreamAccept, verbs::StreamWait{listener->handle, !listener->nonblocking}, accepted);
+  verbs::Descriptors passed;
+  error = verbs::call(verbs::Op::kStreamAccept, verbs::StreamWait{listener->handle, !listener->nonblocking}, accepted,
+                      &passed);
   if (error != 0) return fail(error);
   Stream* stream;
-  const int made = make_descriptor(accepted.stream, listener->family, flags, &stream);
+  const int made = make_descriptor(accepted.stream, passed.fd[0], listener->family, flags, &stream);
   if (made < 0) return made;
   stream->state = State::kConnected;
   stream->local = listener->local;

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "preload/connection.h"
 #include "preload/descriptors.h"
+#include "verbs/stream_protocol.h"
 
 namespace weft::preload {
 
@@ -21,13 +23,31 @@ inline void spend_look() {
   verbs::weft_spend_ps(verbs::weft_costs()->clock_read_ps);
 }
 
-// Waits until the stream is ready for `events` (POLLIN, POLLOUT) or the time has come; true: ready.
-bool wait_for_stream(const Stream& stream, std::uint32_t events, std::int64_t until_ps);
-// Before a call that may block on input: EAGAIN when SO_RCVTIMEO ran out, else 0.
+// Waits until the stream is ready for `events` (POLLIN, POLLOUT); EAGAIN when the time has come first, or EINTR.
+int wait_for_stream(const Stream& stream, std::uint32_t events, std::int64_t until_ps);
+// Before a call that may block on input: EAGAIN when SO_RCVTIMEO ran out, EINTR, or 0.
 int wait_for_input(const Stream& stream);
+
+// When there is no room: the same with SO_SNDTIMEO.
+int wait_for_room(const Stream& stream);
+
+// What the world knows of it; false: nothing.
+bool ask_status(const Stream& stream, verbs::StreamInfo& info);
+
+// A descriptor for a stream that the world has made and passed; -1 with errno when the process has none left. `flags`:
+// SOCK_CLOEXEC, SOCK_NONBLOCK.
+int make_descriptor(std::uint32_t handle, int fd, int family, int flags, Stream** made);
+
+// The descriptor came from another process (SCM_RIGHTS, exec): if it is one of a stream, it is one from now on.
+void adopt_stream(int fd);
+// Of a program that has just been executed: everything that was not closed by exec.
+void adopt_inherited_streams();
 
 // Asks how a connection that was begun without waiting stands: 0, EINPROGRESS or why it failed.
 int connect_outcome(Stream& stream);
+
+// A FILE that reads and writes the stream.
+FILE* open_stream_file(int fd, const char* mode);
 
 // The world closes a stream whose last descriptor is gone.
 void close_stream(Stream* stream);

@@ -58,12 +58,12 @@ enum class Op : std::uint32_t {
   kOpenEvents,  // OnDevice -> nothing, with an eventfd that is readable while an asynchronous event waits
 
   // The management network: TCP between the nodes. Addresses are IPv4, network order, or mapped.
-  kStreamOpen = 64,  // nothing -> Handle
+  kStreamOpen = 64,  // StreamOpen -> Handle, with the descriptor that stands for it (verbs/stream_protocol.h)
   kStreamBind,       // StreamAddress -> StreamAddress with the port that it got
   kStreamListen,     // StreamListen -> nothing
   kStreamConnect,    // StreamAddress -> StreamAddress, the own one; ECONNREFUSED; EINPROGRESS without wait
-  kStreamAccept,     // StreamWait -> StreamAccepted
-  kStreamSend,       // StreamBytes and the bytes -> Count
+  kStreamAccept,     // StreamWait -> StreamAccepted, with a descriptor
+  kStreamSend,       // StreamBytes and the bytes -> Count of those that there was room for; EAGAIN: none
   kStreamReceive,    // StreamReceive -> the bytes; none at the end of the stream
   kStreamShutdown,   // Shutdown -> nothing
   kStreamClose,      // Handle -> nothing
@@ -88,6 +88,13 @@ enum class Op : std::uint32_t {
   kCmSetOption,            // CmOption -> nothing
   kCmMigrate,              // CmOption -> nothing; `value` is the channel
   kCmGetEvent,             // CmGetEvent -> CmEvent
+
+  // Processes and their sockets. The structs are in verbs/stream_protocol.h.
+  kFork = 224,    // nothing -> nothing, with a connection for the child, which says kHello with ForkedChild on it
+  kStreamAdopt,   // StreamName -> StreamInfo: the process has been handed a descriptor of it; EBADF: no stream of this
+                  // world
+  kStreamSet,     // StreamSet -> nothing
+  kStreamStatus,  // Handle -> StreamInfo
 };
 
 struct RequestHead {

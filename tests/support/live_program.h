@@ -21,6 +21,7 @@
 #include "base/check.h"
 #include "labfile/reader.h"
 #include "live/server.h"
+#include "verbs/stream_protocol.h"
 
 namespace weft {
 
@@ -128,6 +129,14 @@ class LiveProgram {
     hello.tid = static_cast<std::int32_t>(syscall(SYS_gettid));
     std::strncpy(hello.node, node, sizeof(hello.node) - 1);
     say(static_cast<std::uint32_t>(verbs::Op::kHello), std::as_bytes(std::span(&hello, 1)), sizeof(hello), 0);
+  }
+  // The child of a program that has asked for it: says hello on the connection that the world has made.
+  LiveProgram(int connection, int patience_ms = 5000) : fd_(connection) {
+    timeval patience{patience_ms / 1000, patience_ms % 1000 * 1000};
+    setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    verbs::ForkedChild hello{getpid(), static_cast<std::int32_t>(syscall(SYS_gettid))};
+    say(static_cast<std::uint32_t>(verbs::Op::kHello), std::as_bytes(std::span(&hello, 1)), sizeof(hello), 0);
+    finish_hello();
   }
   bool finish_hello() {
     Answer welcome = hear();

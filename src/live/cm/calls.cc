@@ -93,6 +93,7 @@ Reply CommunicationManager::create_channel(Process& process) {
   std::uint32_t handle = process.next_handle++;
   Reply reply = Reply::of(verbs::Handle{handle});
   reply.fds[0] = channel->eventfd;
+  channel->holders.push_back(process.weak_from_this());
   process.cm_channels[handle] = std::move(channel);
   return reply;
 }
@@ -100,16 +101,8 @@ Reply CommunicationManager::create_channel(Process& process) {
 Reply CommunicationManager::destroy_channel(Process& process, const Request& request, Time_ps now_ps) {
   verbs::Handle ask;
   if (!request.read(ask)) return Reply::failed(EINVAL);
-  auto found = process.cm_channels.find(ask.handle);
-  if (found == process.cm_channels.end()) return Reply::failed(EINVAL);
-  std::shared_ptr<CmChannel> channel = found->second;
-  for (;;) {
-    auto user = std::find_if(process.cm_ids.begin(), process.cm_ids.end(),
-                             [&](const auto& each) { return each.second->channel == channel; });
-    if (user == process.cm_ids.end()) break;
-    destroy(user->second, now_ps);
-  }
-  process.cm_channels.erase(ask.handle);
+  if (!process.cm_channels.contains(ask.handle)) return Reply::failed(EINVAL);
+  drop(process, ask.handle, now_ps);
   return {};
 }
 
@@ -369,6 +362,14 @@ std::optional<Reply> CommunicationManager::get_event(Process& process, const Req
     ++pending.listener->backlog;
   }
   pending.event.cookie = pending.id->cookie;
+  // A request to a listener that several processes hold belongs to the one that fetches it.
+  if (auto known = process.cm_ids.find(pending.id->handle);
+      known == process.cm_ids.end() || known->second != pending.id) {
+    pending.id->process->cm_ids.erase(pending.id->handle);
+    pending.id->process = &process;
+    pending.id->handle = pending.event.info.id = process.next_handle++;
+    process.cm_ids[pending.id->handle] = pending.id;
+  }
   return Reply::of(pending.event);
 }
 

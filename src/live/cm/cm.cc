@@ -125,7 +125,9 @@ void CommunicationManager::tell(const std::shared_ptr<CmId>& id, std::uint32_t t
   pending.event.conn = conn;
   id->channel->events.push_back(std::move(pending));
   raise_event(id->channel->eventfd);
-  node_.tell(*id->process, now_ps);
+  for (const auto& each : id->channel->holders) {
+    if (std::shared_ptr<Process> holder = each.lock(); holder && !holder->gone) node_.tell(*holder, now_ps);
+  }
 }
 
 bool CommunicationManager::has_event(const Process& process, std::uint32_t channel) {
@@ -133,9 +135,46 @@ bool CommunicationManager::has_event(const Process& process, std::uint32_t chann
   return found != process.cm_channels.end() && !found->second->events.empty();
 }
 
+void CommunicationManager::fork(const Process& parent, const std::shared_ptr<Process>& child) {
+  child->cm_channels = parent.cm_channels;
+  child->cm_ids = parent.cm_ids;
+  for (const auto& [handle, channel] : child->cm_channels) channel->holders.push_back(child);
+}
+
+void CommunicationManager::drop(Process& process, std::uint32_t handle, Time_ps now_ps) {
+  const std::shared_ptr<CmChannel> channel = process.cm_channels.at(handle);
+  process.cm_channels.erase(handle);
+  std::erase_if(channel->holders, [&](const std::weak_ptr<Process>& each) {
+    const std::shared_ptr<Process> holder = each.lock();
+    return !holder || holder.get() == &process;
+  });
+  std::vector<std::shared_ptr<CmId>> ids;
+  for (const auto& [number, id] : process.cm_ids) {
+    if (id->channel == channel) ids.push_back(id);
+  }
+  for (const auto& id : ids) {
+    Process* heir = nullptr;
+    for (const auto& each : channel->holders) {
+      const std::shared_ptr<Process> holder = each.lock();
+      const auto known = holder->cm_ids.find(id->handle);
+      if (known != holder->cm_ids.end() && known->second == id) heir = holder.get();
+    }
+    if (heir == nullptr) {
+      destroy(id, now_ps);
+    } else if (id->process == &process) {
+      id->process = heir;
+    }
+    process.cm_ids.erase(id->handle);
+  }
+}
+
 void CommunicationManager::forget(Process& process, Time_ps now_ps) {
-  while (!process.cm_ids.empty()) destroy(process.cm_ids.begin()->second, now_ps);
-  process.cm_channels.clear();
+  while (!process.cm_channels.empty()) drop(process, process.cm_channels.begin()->first, now_ps);
+  while (!process.cm_ids.empty()) {
+    const auto [handle, id] = *process.cm_ids.begin();
+    destroy(id, now_ps);
+    process.cm_ids.erase(handle);
+  }
   // The world may be idle, so that no one else would poll for what was sent.
   node_.host().wake(program_, now_ps);
 }

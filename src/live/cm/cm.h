@@ -71,6 +71,7 @@ struct CmPendingEvent {
 struct CmChannel {
   int eventfd = -1;
   std::deque<CmPendingEvent> events;
+  std::vector<std::weak_ptr<Process>> holders;  // after a fork, several
   ~CmChannel();
 };
 
@@ -118,7 +119,9 @@ class CommunicationManager final : public host::Program {
   // Nothing: not yet, ask again.
   std::optional<Reply> answer(Process& process, const Request& request, Time_ps now_ps);
   static bool has_event(const Process& process, std::uint32_t channel);
-  // A process is gone: its peers are notified.
+  // The child holds what its parent does.
+  static void fork(const Process& parent, const std::shared_ptr<Process>& child);
+  // A process is gone: the peers of what it alone held are notified.
   void forget(Process& process, Time_ps now_ps);
   // As of ManagementNetwork: a request to a port without a listener waits, in real time, before it is rejected.
   void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
@@ -140,6 +143,8 @@ class CommunicationManager final : public host::Program {
   int bind_to(CmId& id, wire::Gid address, std::uint16_t port);
   std::optional<std::uint32_t> device_towards(const wire::Gid& address) const;
   std::shared_ptr<CmId> make_id(Process& process);
+  // The process holds the channel no more; ids that no other process knows end.
+  void drop(Process& process, std::uint32_t channel, Time_ps now_ps);
 
   // cm_connect.cc: what programs do with a connection.
   Reply connect(Process& process, const Request& request, Time_ps now_ps);

@@ -306,6 +306,12 @@ void CommunicationManager::destroy(const std::shared_ptr<CmId>& doomed, Time_ps 
   comm_ids_.erase(id->comm_id);
   ids_.erase(id->number);
   id->process->cm_ids.erase(id->handle);
+  for (const auto& each : id->channel->holders) {
+    const std::shared_ptr<Process> holder = each.lock();
+    if (!holder) continue;
+    if (auto found = holder->cm_ids.find(id->handle); found != holder->cm_ids.end() && found->second == id)
+      holder->cm_ids.erase(found);
+  }
   for (const auto& child : children) destroy(child, now_ps);
 }
 

@@ -1,7 +1,11 @@
-// The management network: TCP between the nodes, as the programs' bootstrap needs it. Bytes arrive after a fixed
-// virtual latency and are never lost. A connection to a port without a listener waits for one if the world has
-// patience, and is refused then; so does one that finds the backlog full.
+// The management network: TCP between the nodes, as the programs' bootstrap needs it. Each node has a port of 1 Gb/s on
+// it; bytes arrive after their time on the wire and a fixed latency, and are never lost. A stream ends when the last
+// process that holds it has closed it; which those are, the kernel knows (verbs/stream_protocol.h). A connection to a
+// port without a listener waits for one if the world has patience, and is refused then; so does one that finds the
+// backlog full. Not modelled: congestion windows, TIME_WAIT, urgent data.
 #pragma once
+
+#include <poll.h>
 
 #include <chrono>
 #include <deque>
@@ -10,44 +14,70 @@
 #include <optional>
 
 #include "live/os/node.h"
+#include "verbs/stream_protocol.h"
 #include "world/world.h"
 
 namespace weft::live {
 
 struct Stream {
   enum class State : std::uint8_t { kFresh, kListening, kConnecting, kOpen, kRefused };
-  std::weak_ptr<Process> owner;  // may be gone before what is on its way to it
+  std::uint64_t id = 0;                         // in the name of its descriptor; 0: no program has had it yet
+  OwnedDescriptor lifeline;                     // our end of the descriptor; hung up: no program holds the other
+  std::vector<std::weak_ptr<Process>> holders;  // as far as the world knows
   Node* node = nullptr;
+  std::uint32_t family = 0;  // AF_INET, AF_INET6
   State state = State::kFresh;
   verbs::Address address{}, peer_address{};
   std::uint32_t port = 0, peer_port = 0;
   std::weak_ptr<Stream> peer;
   std::deque<std::uint8_t> inbox;
   std::size_t underway_B = 0;  // sent to this stream and not read yet
+  Time_ps sent_until_ps = 0;   // when the last byte that this end sent arrives
   bool ended = false;          // the peer sends no more
   bool shut = false;           // this end sends no more
+  bool closed = false;         // no process holds it any more
+  bool reset = false;          // by the peer
+  int error = 0;               // of the reset, until a call has told it
   std::size_t backlog = 0;
   std::deque<std::shared_ptr<Stream>> pending;  // of a listener: connections not accepted yet
+  // SO_SNDBUF and SO_RCVBUF as set; 0: Linux tunes them.
+  std::uint32_t send_buffer_B = 0, receive_buffer_B = 0;
+  bool reuse_address = false, reuse_port = false, v6_only = false, reset_on_close = false;
 
   std::uint32_t ready(std::uint32_t wanted) const;
+  // Of a connection: what may be sent now.
+  std::size_t room_B() const;
 };
 
 class ManagementNetwork {
  public:
-  ManagementNetwork(const lab::World& world, std::vector<std::unique_ptr<Node>>& nodes)
-      : world_(world), nodes_(nodes), next_port_(world.lab().hosts.size(), kFirstEphemeral) {}
+  ManagementNetwork(const lab::World& world, std::vector<std::unique_ptr<Node>>& nodes);
 
-  Reply open(Process& process);
+  // streams.cc: who holds them.
+  Reply open(Process& process, const Request& request);
+  Reply adopt(Process& process, const Request& request);
+  Reply status(Process& process, const Request& request) const;
+  Reply close(Process& process, const Request& request, Time_ps now_ps);
+  // The child holds what its parent does.
+  static void fork(const Process& parent, const std::shared_ptr<Process>& child);
+  void forget(Process& process, Time_ps now_ps);
+  // Streams that only processes hold which the world does not know (a program that was executed and has not called
+  // yet): ends those that are not held any more.
+  void end_abandoned(Time_ps now_ps);
+  // Their descriptors, which hang up then.
+  void add_abandoned(std::vector<pollfd>& fds) const;
+
+  // stream_connect.cc: ports and connections. Nothing means not yet.
   Reply bind(Process& process, const Request& request);
   Reply listen(Process& process, const Request& request, Time_ps now_ps);
-  Reply shutdown(Process& process, const Request& request, Time_ps now_ps);
-  Reply close(Process& process, const Request& request, Time_ps now_ps);
-  void forget(Process& process, Time_ps now_ps);
-  // These may have to wait: nothing means not yet.
+  Reply set(Process& process, const Request& request);
   std::optional<Reply> connect(Process& process, const Request& request, Time_ps now_ps, bool again);
   std::optional<Reply> accept(Process& process, const Request& request, Time_ps now_ps);
-  std::optional<Reply> send(Process& process, const Request& request, Time_ps now_ps);
+
+  // stream_bytes.cc
+  Reply send(Process& process, const Request& request, Time_ps now_ps);
   std::optional<Reply> receive(Process& process, const Request& request, Time_ps now_ps);
+  Reply shutdown(Process& process, const Request& request, Time_ps now_ps);
 
   // How long, in real time, a connection waits for a listener: who starts a client right behind its server need not
   // know when the server has got so far. Not to a loopback address. 0: it is refused at once, as it must be where only
@@ -57,17 +87,34 @@ class ManagementNetwork {
   bool refuse_late(Time_ps now_ps);
 
   Reply look_up(const Request& request) const;
-  static Stream* find(Process& process, std::uint32_t handle);
+  static Stream* find(const Process& process, std::uint32_t handle);
 
  private:
   static constexpr std::uint32_t kFirstEphemeral = 32768, kLastEphemeral = 60999;  // Linux's ip_local_port_range
   // Estimate of a management network's one-way time: kernel TCP over 1 GbE. Longer than any window.
   static constexpr Time_ps kLatency_ps = us(30);
-  static constexpr std::size_t kBuffer_B = 4 << 20;
+  static constexpr std::size_t kMaxStreams = 1u << 14;  // of one process: each is a descriptor of the world
+
+  // Gives the process the stream, with a new descriptor; nothing: the world has none left.
+  struct Given {
+    std::uint32_t handle;
+    std::shared_ptr<const Lent> descriptor;
+  };
+  std::optional<Given> give(Process& process, const std::shared_ptr<Stream>& stream);
+  static std::uint32_t hold(Process& process, const std::shared_ptr<Stream>& stream);
+  // The process holds it no more.
+  void drop(const std::shared_ptr<Stream>& stream, const Process& process, bool exits, Time_ps now_ps);
+  // Nobody holds it.
+  void finish(const std::shared_ptr<Stream>& stream, Time_ps now_ps);
+  verbs::StreamInfo describe(const Stream& stream, std::uint32_t handle) const;
 
   std::optional<std::uint32_t> node_of(const Process& process, const verbs::Address& address) const;
   verbs::Address address_of(std::uint32_t node) const;
+  // The peer is told that this end sends no more, or that it is gone.
   void end(Stream& stream, Time_ps now_ps);
+  void send_reset(Stream& stream, Time_ps now_ps);
+  // When what is sent now has come to the other node, and does `what` there then.
+  Time_ps carry(const Stream& from, Stream& to, std::size_t size_B, Time_ps now_ps, std::function<void(Time_ps)> what);
   // A port that no stream of the node has; 0: there is none.
   std::uint32_t new_port(const Process& process);
   using RealTime = std::chrono::steady_clock::time_point;
@@ -78,15 +125,29 @@ class ManagementNetwork {
   };
   // What comes to the node finds a listener, waits for one, or is refused.
   void arrive(const Waiting& waiting, Time_ps now_ps);
+  std::shared_ptr<Stream> listener_for(const Stream& stream, const Node& node) const;
   void retry_waiting(std::uint32_t node, std::uint32_t port, Time_ps now_ps);
 
   const lab::World& world_;
   std::vector<std::unique_ptr<Node>>& nodes_;
   std::vector<std::uint32_t> next_port_;  // by node
+  struct Line {
+    Time_ps sends_until_ps = 0, receives_until_ps = 0;
+  };
+  std::vector<Line> lines_;                   // by node
+  std::uint64_t world_id_ = 0, next_id_ = 1;  // in the names of streams
+  std::map<std::uint64_t, std::weak_ptr<Stream>> by_id_;
+  std::vector<std::shared_ptr<Stream>> abandoned_;
   std::chrono::milliseconds patience_{0};
   std::map<std::pair<std::uint32_t, std::uint32_t>, RealTime>
       listener_ended_;  // by node and port: since when there is none
   std::vector<Waiting> waiting_;
 };
+
+// Something has come to this end: whoever holds it looks.
+void look_again(const Stream& stream, Time_ps now_ps);
+
+bool is_any(const verbs::Address& address);
+bool is_loopback(const verbs::Address& address);
 
 }  // namespace weft::live

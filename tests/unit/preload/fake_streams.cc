@@ -1,10 +1,13 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 
 #include "unit/preload/fake_world.h"
+#include "verbs/stream_protocol.h"
 
 namespace weft::test {
 
@@ -20,6 +23,13 @@ std::uint32_t FakeWorld::readiness(std::uint32_t handle) const {
   return ready;
 }
 
+// What stands for a stream in the program.
+void FakeWorld::reply_with_socket(Client& client, const void* bytes, std::size_t size_B) {
+  const int fds[2] = {eventfd(0, EFD_CLOEXEC), eventfd(0, EFD_CLOEXEC)};
+  reply(client, 0, bytes, size_B, fds);
+  for (int fd : fds) close(fd);
+}
+
 // Whether the request is answered. Every body starts with the handle of the stream, but for open and wait.
 bool FakeWorld::try_stream(Client& client) {
   const auto handle = body_as<std::uint32_t>(client.body);
@@ -28,7 +38,7 @@ bool FakeWorld::try_stream(Client& client) {
     case Op::kStreamOpen: {
       const verbs::Handle made{static_cast<std::uint32_t>(streams_.size())};
       streams_.emplace_back();
-      reply(client, 0, &made, sizeof made);
+      reply_with_socket(client, &made, sizeof made);
       return true;
     }
     case Op::kStreamBind: {
@@ -87,7 +97,7 @@ bool FakeWorld::try_stream(Client& client) {
       const std::uint32_t next = listener.backlog.front();
       listener.backlog.erase(listener.backlog.begin());
       verbs::StreamAccepted accepted{next, streams_[next].remote.address, streams_[next].remote.port};
-      reply(client, 0, &accepted, sizeof accepted);
+      reply_with_socket(client, &accepted, sizeof accepted);
       return true;
     }
     case Op::kStreamSend: {
@@ -128,6 +138,14 @@ bool FakeWorld::try_stream(Client& client) {
       reply(client, 0);
       return true;
     }
+    case Op::kStreamStatus: {
+      verbs::StreamInfo info{};
+      for (const auto& [at_ps, bytes] : streams_[handle].arriving) {
+        if (at_ps <= now_ps_) info.readable_B += static_cast<std::uint32_t>(bytes.size());
+      }
+      reply(client, 0, &info, sizeof info);
+      return true;
+    }
     case Op::kWait: {
       const auto wait = body_as<verbs::Wait>(client.body);
       std::vector<verbs::WaitItem> items(wait.items);
@@ -137,6 +155,14 @@ bool FakeWorld::try_stream(Client& client) {
         item.ready =
             item.what == verbs::WaitItem::kStream ? readiness(item.handle) & (item.wanted | POLLERR | POLLHUP) : 0;
         any = any || item.ready != 0;
+      }
+      // Who waits for children alone has to do without this world.
+      const bool only_real = !items.empty() && std::all_of(items.begin(), items.end(), [](const auto& item) {
+        return item.what == verbs::WaitItem::kReal;
+      });
+      if (only_real && wait.until_ps == INT64_MAX) {
+        reply(client, ENOSYS);
+        return true;
       }
       if (!any && now_ps_ < wait.until_ps) return false;
       reply(client, 0, items.data(), items.size() * sizeof items[0]);

@@ -62,6 +62,7 @@ class FakeWorld {
   bool try_serve(Client& client);  // false: still parked
   bool try_stream(Client& client);
   void reply(Client& client, int error, const void* bytes = nullptr, std::size_t size_B = 0, const int* fds = nullptr);
+  void reply_with_socket(Client& client, const void* bytes, std::size_t size_B);
   void hello(Client& client);
   std::uint32_t readiness(std::uint32_t handle) const;
   bool advance();
