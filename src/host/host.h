@@ -12,6 +12,7 @@
 #include "host/host_model.h"
 #include "host/program.h"
 #include "nic/device.h"
+#include "nic/prefetch.h"
 
 namespace weft::host {
 

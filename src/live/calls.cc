@@ -159,6 +159,11 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
       return reply;
     }
     default:
+      if (VerbsService::is_extended(request.op)) {
+        auto reply = service.answer_extended(process, request, now_ps);
+        if (!reply && !again) retry_at(thread, now_ps + kCommandTime_ps);
+        return reply;
+      }
       if (CommunicationManager::is_mine(request.op))
         return managers_[process.node->index()]->answer(process, request, now_ps);
       if (auto reply = answer_process_call(thread, request, now_ps)) return reply;
@@ -168,9 +173,13 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
 
 std::optional<Reply> Server::poll_cq(Process& process, const Request& request) {
   std::size_t count = request.body.size() / sizeof(verbs::Handle);
-  if (count == 0 || count > verbs::kMaxPolledCqs || request.body.size() % sizeof(verbs::Handle) != 0)
-    return Reply::failed(EINVAL);
-  bool any = false;
+  if (count > verbs::kMaxPolledCqs || request.body.size() % sizeof(verbs::Handle) != 0) return Reply::failed(EINVAL);
+  bool any = count == 0 && !process.cqs.empty();
+  if (count == 0) {
+    for (const auto& [handle, cq] : process.cqs) {
+      if (cq->ring.head().consumed.load(std::memory_order_acquire) != cq->ring.taken) return Reply{};
+    }
+  }
   for (std::size_t i = 0; i < count; ++i) {
     verbs::Handle cq;
     std::memcpy(&cq, request.body.data() + i * sizeof(cq), sizeof(cq));

@@ -17,6 +17,8 @@ std::string_view name(AsyncKind kind) {
       return "local access violation work queue error";
     case AsyncKind::kCommunicationEstablished:
       return "communication established";
+    case AsyncKind::kSendQueueDrained:
+      return "send queue drained";
     case AsyncKind::kSrqLimitReached:
       return "SRQ limit reached";
     case AsyncKind::kLastWqeReached:

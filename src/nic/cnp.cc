@@ -8,7 +8,7 @@ namespace weft::nic {
 
 void Device::note_ce(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps) {
   ++counters.np_ecn_marked_roce_packets;
-  if (!qp.transport->connected || (qp.state != QpState::kRtr && qp.state != QpState::kRts)) return;
+  if (!qp.transport->connected || qp.state < QpState::kRtr || qp.state > QpState::kSqd) return;
   std::size_t scope = 0;
   if (config_.model.cnp_scope == CnpScope::kDestinationAddress) scope = packet.src;
   if (config_.model.cnp_scope == CnpScope::kQueuePair) scope = qp.qpn - kFirstQpn;

@@ -2,7 +2,9 @@
 // lost, and so is every later one: the queue is overrun and must be destroyed (IBTA vol 1, 11.6.3.2).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "nic/work.h"
@@ -32,6 +34,13 @@ class CompletionQueue {
   }
   void pop() { ++head_; }
   Time_ps next_visible_ps() const { return head_ == tail_ ? kNever_ps : entries_[head_ % entries_.size()].visible_ps; }
+
+  // What is in it stays, and must fit.
+  void resize(std::size_t capacity) {
+    std::vector<Completion> larger(std::max<std::size_t>(capacity, tail_ - head_));
+    for (std::uint64_t i = head_; i != tail_; ++i) larger[i % larger.size()] = entries_[i % entries_.size()];
+    entries_ = std::move(larger);
+  }
 
   void lose() { ++lost_; }
   std::uint64_t lost() const { return lost_; }  // above 0: overrun

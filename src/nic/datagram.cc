@@ -68,7 +68,7 @@ bool Device::send_datagram(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
 
 Fate Device::receive_datagram(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   Responder& resp = qp.resp;
-  bool can_receive = qp.state == QpState::kRtr || qp.state == QpState::kRts || qp.state == QpState::kSqe;
+  bool can_receive = qp.state >= QpState::kRtr && qp.state <= QpState::kSqe;
   const RoceExtension& headers = headers_of(packet);
   bool datagram = wire::has_deth(opcode_of(packet));
   if (!can_receive || !datagram || headers.qkey != qp.attributes.qkey) return Fate::kUnknownQp;

@@ -56,7 +56,7 @@ bool Device::post_send(std::uint32_t qpn, const SendRequest& request, Time_ps do
   bool one_psn = request.length_B == 0 || mtu_B == 0 || is_atomic(request.opcode) || qp.transport->one_packet;
   wqe.packets = one_psn ? 1 : (request.length_B - 1) / mtu_B + 1;
   req.next_psn = psn_add(req.next_psn, wqe.packets);
-  if (qp.state != QpState::kRts) {
+  if (qp.state > QpState::kSqd) [[unlikely]] {
     // ERR and SQE take work requests only to flush them.
     ++counters.req_cqe_flush_error;
     finish_head(qp, WcStatus::kFlushError, doorbell_ps, 0);

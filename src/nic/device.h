@@ -1,6 +1,6 @@
 // One RDMA device: a NIC port with its queue pairs, completion queues and memory (mlx5 has one device per
 // port). The host's loop calls run_until when next_ps says so; programs call the verbs. It meets the fabric only at two
-// link directions and a packet. Not modelled: XRC, SQD, automatic path migration.
+// link directions and a packet. Not modelled: automatic path migration.
 #pragma once
 
 #include <cstdint>
@@ -66,8 +66,7 @@ class alignas(64) Device {
 
   // Verbs: set-up.
   std::uint32_t create_cq(std::uint32_t entries);
-  // False while a queue pair uses it.
-  bool destroy_cq(std::uint32_t cq);
+  bool destroy_cq(std::uint32_t cq);  // false while a queue pair uses it
   std::uint32_t create_qp(QpType type, std::uint32_t send_cq, std::uint32_t receive_cq, std::uint32_t send_depth,
                           std::uint32_t receive_depth, std::uint8_t function = 0, std::uint32_t srq = kNoSrq,
                           std::uint32_t pd = 0);
@@ -89,6 +88,9 @@ class alignas(64) Device {
   void set_srq_limit(std::uint32_t srq, std::uint32_t limit, Time_ps now_ps);
   bool post_srq_receive(std::uint32_t srq, const ReceiveRequest& request);
   const SharedReceiveQueue& srq(std::uint32_t index) const { return srqs_[index]; }
+  // extended.cc: makes a queue pair of XRC the target of a domain, and an SRQ one of it, number kFirstXrcSrq + `srq`.
+  void set_xrc_target(std::uint32_t qpn, std::uint32_t domain);
+  void set_xrc_queue(std::uint32_t srq, std::uint32_t domain, std::uint32_t cq, std::uint32_t pd);
   // Memory for so many more queue pairs at once, for those who make thousands.
   void reserve_qps(std::uint32_t more) { qps_.reserve(qps_.size() + more); }
   // The transitions of IBTA vol 1, 10.3.1, with all attributes that the step takes. In RTS -> RTS these are access,
@@ -100,6 +102,7 @@ class alignas(64) Device {
   // Verbs: data path. A post returns false when the queue is full or the state forbids it. The doorbell
   // leaves the CPU at `doorbell_ps`, which may lie after now.
   bool post_send(std::uint32_t qpn, const SendRequest& request, Time_ps doorbell_ps);
+  bool post_local(std::uint32_t qpn, const SendRequest& request, Time_ps doorbell_ps);  // is_local()
   bool post_receive(std::uint32_t qpn, const ReceiveRequest& request);
   CompletionQueue& cq(std::uint32_t index) { return cqs_[index]; }
   // Whoever takes entries further has no room for the next one: the queue is overrun.
@@ -113,28 +116,7 @@ class alignas(64) Device {
   // arrival, timer. Returns when it next has something to do.
   Time_ps next_ps() const { return std::min(std::min(service_ps_, arrivals_.next_ps()), rare_ps()); }
   Time_ps run_until(Time_ps end_ps, const Time_ps* programs_ps);
-  // Asks for the cache lines that run_until() will need.
-  void prefetch(Time_ps end_ps) const {
-    if (service_ps_ < end_ps && (!ready_.empty() || !waiting_.empty())) {
-      const std::uint32_t context = !ready_.empty() ? ready_.front() : waiting_.next_context();
-      if (context / 2 < qps_.size()) {
-        const QueuePair& qp = qps_[context / 2];
-        __builtin_prefetch(&qp);
-        __builtin_prefetch(&qp.req);
-        __builtin_prefetch(&qp.pace_ps);
-      }
-      __builtin_prefetch(&out_);
-    }
-    if (arrivals_.next_ps() < end_ps) {
-      arrivals_.prefetch_front();
-      if (last_receiver_ < qps_.size()) {
-        __builtin_prefetch(&qps_[last_receiver_]);
-        __builtin_prefetch(&qps_[last_receiver_].resp);
-      }
-      __builtin_prefetch(&in_.received);
-    }
-    __builtin_prefetch(functions_);
-  }
+  void prefetch(Time_ps end_ps) const;  // the cache lines that run_until() will need: nic/prefetch.h
   Time_ps last_event_ps() const { return last_event_ps_; }
   std::uint64_t events() const { return events_; }
 
@@ -188,7 +170,7 @@ class alignas(64) Device {
   // The payload goes to Responder::va and what follows from it.
   Placed place(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
 
-  // The tables of RC, UC and UD.
+  // The tables of RC, UC, UD and XRC.
   static bool send_rc(Device& device, QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
   static bool send_rc_reply(Device& device, QueuePair& qp, Reply& reply, Time_ps now_ps);
   static fabric::Fate receive_rc(Device& device, QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
@@ -197,6 +179,8 @@ class alignas(64) Device {
   static fabric::Fate receive_uc(Device& device, QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   static bool send_ud(Device& device, QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
   static fabric::Fate receive_ud(Device& device, QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  static bool send_xrc(Device& device, QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
+  static fabric::Fate receive_xrc(Device& device, QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
 
  private:
   static constexpr std::uint32_t kFirstQpn = QueuePairNumbers::kFirst;
@@ -244,8 +228,13 @@ class alignas(64) Device {
   void put_line(engine::Packet& packet, std::uint32_t line_bytes, Time_ps now_ps);
   bool fetch_now(QueuePair& qp, std::uint32_t payload_B, Time_ps now_ps);
   bool send_request(QueuePair& qp, Time_ps now_ps);
-  template <bool kReliable>
+  bool send_next(QueuePair& qp, Time_ps now_ps);
+  bool send_local(QueuePair& qp, const SendRequest& request, Time_ps now_ps);
+  void begin_drain(QueuePair& qp, bool tells, Time_ps now_ps);
+  void check_drained(QueuePair& qp, Time_ps now_ps);
+  template <bool kReliable, bool kExtended>
   bool send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
+  template <bool kExtended>
   void send_response_request(QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
   bool send_reply(QueuePair& qp, Time_ps now_ps);
   bool send_read_reply(QueuePair& qp, Reply& reply, Time_ps now_ps);
@@ -307,6 +296,7 @@ class alignas(64) Device {
 
   // requester.cc: what comes back.
   fabric::Fate receive_response(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  fabric::Fate process_response(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   fabric::Fate receive_ack(QueuePair& qp, const engine::Packet& packet, std::uint32_t aeth, Time_ps now_ps);
   fabric::Fate receive_data(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   void finish_head(QueuePair& qp, WcStatus status, Time_ps now_ps, Time_ps data_visible_ps);
@@ -334,6 +324,10 @@ class alignas(64) Device {
   Placed place_now(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);  // inside place()
   bool too_many_requests(const QueuePair& qp) const {
     return qp.resp.requests_waiting >= qp.attributes.max_dest_rd_atomic;
+  }
+  bool aim_at_srq(QueuePair& qp, std::uint32_t number);
+  static void leave_srq(QueuePair& qp) {
+    if (qp.xrc_domain != 0) qp.srq = qp.receive_cq = kNoSrq;
   }
   bool may_invalidate(const QueuePair& qp, std::uint32_t rkey);
   bool may_read(const QueuePair& qp, const RoceExtension& headers);

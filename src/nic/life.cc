@@ -110,6 +110,7 @@ void Device::forget(QueuePair& qp) {
   qp.resp = std::move(resp);
   if (qp.own) std::fill_n(qp.own.get(), qp.transport->state_B, std::byte{});
   qp.flags &= static_cast<std::uint8_t>(~QueuePair::kEstablished);
+  leave_srq(qp);
 }
 
 }  // namespace weft::nic

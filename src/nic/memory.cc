@@ -44,9 +44,10 @@ std::uint32_t MemoryTable::add(std::uint64_t va, std::uint64_t length_B, Access 
 bool MemoryTable::remove(std::uint32_t key) {
   std::uint32_t index = key >> 8;
   // One that a peer has invalidated is still registered.
-  if (index == 0 || index >= regions_.size() || regions_[index].key != key || regions_[index].removed) return false;
+  if (find_any(key) == nullptr || regions_[index].windows > 0) return false;
   ++changes_;
   MemoryRegion& region = regions_[index];
+  if (region.is_window()) close(region);
   region = {};
   region.key = key;
   region.valid = false;

@@ -29,6 +29,17 @@ struct RegionAccess {
   bool (*write)(void* self, std::uint64_t va, std::span<const std::uint8_t> in, Time_ps visible_ps) = nullptr;
 };
 
+// A window is a region of its own key that opens a part of another one to peers (IBTA vol 1, 10.6.7).
+enum class RegionKind : std::uint8_t {
+  kRegion,
+  kBindable,  // windows may be bound to it
+  kWindow1,   // of its protection domain
+  kWindow2,   // of one queue pair, since it was bound
+};
+// Stands where a window of type 2 would have its protection domain, with the number of its queue pair: what no domain's
+// number is.
+inline constexpr std::uint32_t kOfQueuePair = 1u << 31;
+
 struct alignas(64) MemoryRegion {
   std::uint64_t va = 0;
   std::uint64_t length_B = 0;
@@ -36,11 +47,16 @@ struct alignas(64) MemoryRegion {
   Access access;
   std::uint32_t pd = 0;  // protection domain: only its queue pairs come in
   bool valid = true;
-  bool removed = false;             // deregistered; waits for its index to be used again
-  bool watched = false;             // somebody spins on this memory: tell the host of each WRITE and atomic
+  bool removed = false;  // deregistered; waits for its index to be used again
+  bool watched = false;  // somebody spins on this memory: tell the host of each WRITE and atomic
+  RegionKind kind = RegionKind::kRegion;
   std::span<std::uint8_t> bytes{};  // empty, or all of the region
   const RegionAccess* elsewhere = nullptr;
+  std::uint32_t windows = 0;  // bound to this region
+  std::uint32_t parent = 0;   // of a window that is bound: the index of its region
 
+  bool is_window() const { return kind >= RegionKind::kWindow1; }
+  bool admits(std::uint32_t qp_pd, std::uint32_t qpn) const { return pd == qp_pd || pd == (kOfQueuePair | qpn); }
   bool has_bytes() const { return !bytes.empty() || elsewhere != nullptr; }
   bool covers(std::uint64_t at, std::uint64_t size_B) const {
     return at >= va && size_B <= length_B && at - va <= length_B - size_B;
@@ -59,7 +75,27 @@ class MemoryTable {
   // `elsewhere` must live until the key is removed.
   std::uint32_t add(std::uint64_t va, std::uint64_t length_B, Access access, const RegionAccess& elsewhere,
                     std::uint32_t pd = 0);
-  // Deregistration; false when there is no such key. Its index comes back later with another key.
+  // A window that is not bound yet; its first key.
+  std::uint32_t add_window(std::uint32_t pd, RegionKind kind);
+  struct Binding {
+    std::uint32_t key, region_key;  // the window's new key; the region's
+    std::uint64_t va, length_B;     // of length 0: a window of type 1 is open to nobody
+    Access access;
+    std::uint32_t pd, qpn;  // of the queue pair that binds
+  };
+  // False: the window, the region or the rights do not allow it.
+  bool bind(const Binding& binding);
+  // Local Invalidate, and what a SEND with Invalidate may do to a window. False: not a window of type 2 that is bound,
+  // or not this queue pair's.
+  bool invalidate_window(std::uint32_t key, std::uint32_t pd, std::uint32_t qpn);
+  // What the window's key has become.
+  std::uint32_t current_key(std::uint32_t key) const { return regions_[key >> 8].key; }
+  // Whatever state it is in; null when the key is not one of a region or window that exists.
+  MemoryRegion* find_any(std::uint32_t key);
+  // As registered anew, under the same key. False: a window is bound to it.
+  bool change(std::uint32_t key, std::uint64_t va, std::uint64_t length_B, Access access, std::uint32_t pd);
+  // Deregistration; false when there is no such key, or a window is bound to it. Its index comes back later with
+  // another key.
   bool remove(std::uint32_t key);
   // Null when the key is unknown or was invalidated.
   MemoryRegion* find(std::uint32_t key) {
@@ -71,7 +107,7 @@ class MemoryTable {
   // What find() returns is as it was as long as this is the same; never 0.
   std::uint32_t changes() const { return changes_; }
   void invalidate(std::uint32_t key) {
-    if (MemoryRegion* region = find(key)) region->valid = false;
+    if (MemoryRegion* region = find(key)) close(*region);
     ++changes_;
   }
 
@@ -81,6 +117,7 @@ class MemoryTable {
 
  private:
   std::uint32_t insert(MemoryRegion region);
+  void close(MemoryRegion& region);
 
   std::vector<MemoryRegion> regions_;
   ContextRing free_;  // indices of removed regions, the oldest first

@@ -24,7 +24,10 @@ bool is_arrow(const Transport& transport, QpState from, QpState to) {
     case QpState::kRtr:
       return from == QpState::kInit;
     case QpState::kRts:
-      return from == QpState::kRtr || from == QpState::kRts || (from == QpState::kSqe && !transport.reliable);
+      return from == QpState::kRtr || from == QpState::kRts || from == QpState::kSqd ||
+             (from == QpState::kSqe && !transport.reliable);
+    case QpState::kSqd:
+      return from == QpState::kRts || from == QpState::kSqd;
     case QpState::kSqe:
       return false;
   }
@@ -46,8 +49,9 @@ std::string_view Device::transition_error(std::uint32_t qpn, QpState to, const Q
     if (attributes.remote_qpn > kPsnMask || attributes.rq_psn > kPsnMask) return "QP numbers and PSNs have 24 bits";
     if (qp.transport->reliable && attributes.min_rnr_timer > kMaxTimer) return "the RNR timer is at most 31";
   }
-  if (to == QpState::kRts && qp.state == QpState::kRtr) {
-    if (attributes.sq_psn > kPsnMask) return "PSNs have 24 bits";
+  bool begins = to == QpState::kRts && qp.state == QpState::kRtr;
+  if (begins && attributes.sq_psn > kPsnMask) return "PSNs have 24 bits";
+  if (begins || (to == QpState::kSqd && qp.state == QpState::kSqd)) {
     if (qp.transport->reliable) {
       if (attributes.timeout > kMaxTimer) return "the ACK timeout is at most 31";
       if (attributes.retry_cnt > kMaxRetries || attributes.rnr_retry > kMaxRetries)
@@ -63,12 +67,13 @@ bool Device::modify(std::uint32_t qpn, QpState to, const QpAttributes& attribute
   QpAttributes& a = qp.attributes;
   QpState from = qp.state;
   // What may change as long as the queue pair works. SQE -> RTS only lets the send queue go on.
-  bool rights = to == QpState::kInit || (to == QpState::kRts && from != QpState::kSqe);
+  bool works = (to == QpState::kRts && from != QpState::kSqe) || (to == QpState::kSqd && from == QpState::kSqd);
+  bool rights = to == QpState::kInit || works;
   if (rights) {
     a.access = attributes.access;
     a.qkey = attributes.qkey;
   }
-  if (to == QpState::kRtr || (to == QpState::kRts && from != QpState::kSqe)) a.min_rnr_timer = attributes.min_rnr_timer;
+  if (to == QpState::kRtr || works) a.min_rnr_timer = attributes.min_rnr_timer;
   switch (to) {
     case QpState::kReset:
       forget(qp);
@@ -87,6 +92,7 @@ bool Device::modify(std::uint32_t qpn, QpState to, const QpAttributes& attribute
       break;
     case QpState::kRts:
       // What was flushed was not sent: its PSNs are used now.
+      if (from == QpState::kSqd && qp.req.tx != qp.req.tail) queue_request(qp, now_ps);
       if (from == QpState::kSqe) qp.req.next_psn = qp.req.una_psn = qp.req.high_psn;
       if (from != QpState::kRtr) break;
       a.timeout = attributes.timeout;
@@ -98,6 +104,21 @@ bool Device::modify(std::uint32_t qpn, QpState to, const QpAttributes& attribute
       qp.req.retries_left = a.retry_cnt;
       qp.req.rnr_left = a.rnr_retry;
       start_congestion_control(qp, now_ps);
+      break;
+    case QpState::kSqd:
+      if (from == QpState::kRts) {
+        begin_drain(qp, attributes.tells_drained, now_ps);
+        break;
+      }
+      a.timeout = attributes.timeout;
+      a.retry_cnt = attributes.retry_cnt;
+      a.rnr_retry = attributes.rnr_retry;
+      a.max_rd_atomic = std::min(attributes.max_rd_atomic, config_.model.max_rd_atomic);
+      a.max_dest_rd_atomic = std::min(attributes.max_dest_rd_atomic, config_.model.max_rd_atomic);
+      a.remote_port = attributes.remote_port;
+      a.tos = attributes.tos;
+      a.priority = attributes.priority;
+      make_template(qp);
       break;
     case QpState::kErr:
       enter_error(qp, now_ps);

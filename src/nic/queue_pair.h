@@ -17,9 +17,9 @@
 
 namespace weft::nic {
 
-enum class QpType : std::uint8_t { kRc, kUd, kUc };  // by which verbs ask for a transport
+enum class QpType : std::uint8_t { kRc, kUd, kUc, kXrc };  // by which verbs ask for a transport
 struct Transport;
-enum class QpState : std::uint8_t { kReset, kInit, kRtr, kRts, kSqe, kErr };
+enum class QpState : std::uint8_t { kReset, kInit, kRtr, kRts, kSqd, kSqe, kErr };
 
 // ibv_qp_attr, as far as it is modelled.
 struct QpAttributes {
@@ -38,6 +38,7 @@ struct QpAttributes {
   std::uint32_t max_rd_atomic = 16;
   std::uint8_t tos = 0x02;
   std::uint8_t priority = kPortPriority;  // service level; counts where the port does not trust the DSCP
+  bool tells_drained = false;             // SQD: an event when the send queue is drained
   engine::TelemetryFormat telemetry = engine::TelemetryFormat::kNone;  // of its data packets
 };
 
@@ -105,6 +106,9 @@ struct Requester {
   Time_ps next_message_ps = 0;   // WQE rate of one QP
   Time_ps timed_ps = kNever_ps;  // when the packet before `timed_psn` left, if its round trip is being timed
   std::uint32_t timed_psn = 0;
+  std::uint32_t drain_end = 0;  // in SQD: the first WQE that does not begin
+  bool drained = false;         // … and all before it are done
+  bool tells_drained = false;   // … of which there is to be an event
 
   SendWqe& at(std::uint32_t index) { return wqes[index & mask]; }
   void next_wqe() {
@@ -172,6 +176,7 @@ struct alignas(64) QueuePair {
   std::uint32_t receive_cq = 0;
   std::uint32_t srq = kNoSrq;
   std::uint32_t pd = 0;
+  std::uint32_t xrc_domain = 0;  // of a target of XRC: which shared receive queues its packets may name
   alignas(64) Responder resp;
   alignas(64) Requester req;
   alignas(64) Time_ps pace_ps = 0;  // not before: looked at again then

@@ -113,7 +113,8 @@ void Device::on_timer(Time_ps now_ps) {
   }
   QueuePair& qp = *find_qp(context);
   qp.req.timer_queued = false;
-  if (qp.state == QpState::kRts && qp.req.deadline_ps != kNever_ps) qp.transport->on_timer(*this, qp, now_ps);
+  bool works = qp.state == QpState::kRts || qp.state == QpState::kSqd;
+  if (works && qp.req.deadline_ps != kNever_ps) qp.transport->on_timer(*this, qp, now_ps);
 }
 
 void Device::on_rc_timer(Device& device, QueuePair& qp, Time_ps now_ps) {
@@ -252,6 +253,7 @@ void Device::enter_error(QueuePair& qp, Time_ps now_ps) {
     finish_head(qp, WcStatus::kFlushError, now_ps, 0);
   }
   flush_receives(qp, now_ps);
+  leave_srq(qp);
   if ((qp.flags & QueuePair::kUsesSrq) != 0) tell(AsyncKind::kLastWqeReached, qp.qpn, now_ps);
 }
 

@@ -31,8 +31,16 @@ WcStatus response_error(const SendWqe& wqe, std::uint32_t index, std::uint32_t m
 }  // namespace
 
 fabric::Fate Device::receive_response(QueuePair& qp, Packet& packet, Time_ps now_ps) {
+  if (qp.state == QpState::kRts) [[likely]]
+    return process_response(qp, packet, now_ps);
+  if (qp.state != QpState::kSqd) return Fate::kUnknownQp;
+  Fate fate = process_response(qp, packet, now_ps);
+  check_drained(qp, now_ps);
+  return fate;
+}
+
+[[gnu::always_inline]] inline fabric::Fate Device::process_response(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   Requester& req = qp.req;
-  if (qp.state != QpState::kRts) return Fate::kUnknownQp;
   // Only PSNs that were sent and are not yet acknowledged mean anything.
   if (psn_distance(psn_of(packet), req.una_psn) >= psn_distance(req.high_psn, req.una_psn)) return Fate::kStaleResponse;
   std::uint32_t una_psn = req.una_psn;
@@ -173,9 +181,9 @@ void Device::finish_head(QueuePair& qp, WcStatus status, Time_ps now_ps, Time_ps
 }
 
 void Device::push_send_completion(QueuePair& qp, const SendWqe& wqe, WcStatus status, Time_ps visible_ps) {
-  static constexpr WcOpcode kOpcode[] = {WcOpcode::kWrite,    WcOpcode::kWrite,      WcOpcode::kSend,
-                                         WcOpcode::kSend,     WcOpcode::kSend,       WcOpcode::kRead,
-                                         WcOpcode::kFetchAdd, WcOpcode::kCompareSwap};
+  static constexpr WcOpcode kOpcode[] = {
+      WcOpcode::kWrite,      WcOpcode::kWrite,           WcOpcode::kSend, WcOpcode::kSend,     WcOpcode::kSend,
+      WcOpcode::kBindWindow, WcOpcode::kLocalInvalidate, WcOpcode::kRead, WcOpcode::kFetchAdd, WcOpcode::kCompareSwap};
   Completion completion;
   completion.wr_id = wqe.request.wr_id;
   completion.visible_ps = visible_ps;

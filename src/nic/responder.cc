@@ -39,7 +39,7 @@ const Transport kRcTransport = {.name = "RC",
                                 .connected = true,
                                 .reliable = true,
                                 .one_packet = false,
-                                .operations = operation_bits(WrOpcode::kWrite, WrOpcode::kCompareSwap),
+                                .operations = kReliableOperations,
                                 .state_B = 0,
                                 .format = &kRoceFormat,
                                 .send = &Device::send_rc,
@@ -53,8 +53,8 @@ Fate Device::receive_rc(Device& device, QueuePair& qp, Packet& packet, Time_ps n
   return wire::is_response(opcode) ? device.receive_response(qp, packet, now_ps) : Fate::kUnknownQp;
 }
 
-inline Fate Device::receive_request(QueuePair& qp, Packet& packet, Time_ps now_ps) {
-  if (qp.state != QpState::kRtr && qp.state != QpState::kRts) return Fate::kUnknownQp;
+[[gnu::always_inline]] inline Fate Device::receive_request(QueuePair& qp, Packet& packet, Time_ps now_ps) {
+  if (qp.state != QpState::kRtr && qp.state != QpState::kRts && qp.state != QpState::kSqd) return Fate::kUnknownQp;
   note_packet(qp, now_ps);
   Responder& resp = qp.resp;
   std::uint32_t ahead = psn_distance(psn_of(packet), resp.expected_psn);
@@ -78,6 +78,32 @@ inline Fate Device::receive_request(QueuePair& qp, Packet& packet, Time_ps now_p
     default:
       return accept_message_packet(qp, packet, now_ps);
   }
+}
+
+// What this message goes to: its receives, where they end, and the domain that its memory must be of. False: no queue
+// of the target's domain has that number.
+bool Device::aim_at_srq(QueuePair& qp, std::uint32_t number) {
+  std::uint32_t index = number - kFirstXrcSrq;
+  if (index >= srqs_.size() || !srqs_[index].live || srqs_[index].extended.domain != qp.xrc_domain) return false;
+  qp.srq = index;
+  qp.receive_cq = srqs_[index].extended.cq;
+  qp.pd = srqs_[index].extended.pd;
+  return true;
+}
+
+Fate Device::receive_xrc(Device& device, QueuePair& qp, Packet& packet, Time_ps now_ps) {
+  Opcode opcode = operation_of(packet);
+  bool target = (qp.flags & QueuePair::kUsesSrq) != 0;
+  if (wire::is_response(opcode)) return target ? Fate::kUnknownQp : device.receive_response(qp, packet, now_ps);
+  if (!target || !wire::is_request(opcode) || qp.state < QpState::kRtr || qp.state > QpState::kSqd)
+    return Fate::kUnknownQp;
+  Responder& resp = qp.resp;
+  std::uint32_t number = device.headers_of(packet).srq;
+  bool known = resp.in_message ? number == qp.srq + kFirstXrcSrq : device.aim_at_srq(qp, number);
+  if (!known && psn_of(packet) == resp.expected_psn) return device.refuse(qp, NakCode::kInvalidRequest, now_ps);
+  Fate fate = device.receive_request(qp, packet, now_ps);
+  if (!resp.in_message && resp.head == resp.tail) leave_srq(qp);
+  return fate;
 }
 
 [[gnu::always_inline]] inline Fate Device::accept_message_packet(QueuePair& qp, Packet& packet, Time_ps now_ps) {
@@ -149,8 +175,9 @@ Device::Placed Device::place(QueuePair& qp, const Packet& packet, Time_ps now_ps
   MemoryRegion* region = nullptr;
   if (resp.checked != memory_.changes()) {
     region = memory_.find(resp.rkey);
-    bool allowed = region != nullptr && region->covers(resp.va, packet.payload_B) &&
-                   (resp.is_write ? region->pd == qp.pd && region->access.remote_write : region->access.local_write);
+    bool allowed =
+        region != nullptr && region->covers(resp.va, packet.payload_B) &&
+        (resp.is_write ? region->admits(qp.pd, qp.qpn) && region->access.remote_write : region->access.local_write);
     if (!allowed) return Placed::kNotAllowed;
     // The rest of the message need not be looked at again.
     if (!region->has_bytes() && region->covers(resp.va, resp.left_B)) resp.checked = memory_.changes();
@@ -215,14 +242,14 @@ void Device::end_message(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
 
 bool Device::may_invalidate(const QueuePair& qp, std::uint32_t rkey) {
   const MemoryRegion* region = memory_.find(rkey);
-  return region != nullptr && region->pd == qp.pd;
+  return region != nullptr && region->admits(qp.pd, qp.qpn) && region->kind != RegionKind::kWindow1;
 }
 
 // Without a byte no key is looked at (IBTA vol 1, 9.7.4.1.5).
 bool Device::may_read(const QueuePair& qp, const RoceExtension& headers) {
   if (headers.dma_len == 0) return true;
   const MemoryRegion* region = memory_.find(headers.rkey);
-  return region != nullptr && region->pd == qp.pd && region->access.remote_read &&
+  return region != nullptr && region->admits(qp.pd, qp.qpn) && region->access.remote_read &&
          region->covers(headers.va, headers.dma_len);
 }
 
@@ -250,7 +277,8 @@ Fate Device::accept_atomic(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   if (!qp.attributes.access.remote_atomic || resp.in_message || headers.va % 8 != 0 || too_many_requests(qp))
     return refuse(qp, NakCode::kInvalidRequest, now_ps);
   MemoryRegion* region = memory_.find(headers.rkey);
-  if (region == nullptr || region->pd != qp.pd || !region->covers(headers.va, 8) || !region->access.remote_atomic) {
+  if (region == nullptr || !region->admits(qp.pd, qp.qpn) || !region->covers(headers.va, 8) ||
+      !region->access.remote_atomic) {
     return refuse(qp, NakCode::kRemoteAccessError, now_ps);
   }
   if (!has_room_for_response(qp)) return Fate::kNotReady;  // discarded, not executed

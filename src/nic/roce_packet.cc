@@ -51,6 +51,7 @@ std::size_t frame(const Packet& packet, const engine::Cold& cold, std::span<cons
   h.ieth_rkey = extension.rkey;
   h.qkey = extension.qkey;
   h.src_qp = extension.src_qp;
+  h.xrc_srq = extension.srq;
   std::size_t size_B = wire::build_roce_frame(h, payload, out);
   // The last byte before the ICRC: payload, or the end of the headers.
   if (packet.flags & Packet::kBadIcrc) out[size_B - 5] ^= 0x01;
@@ -71,17 +72,19 @@ bool read_roce_headers(const wire::RoceHeaders& h, Packet& packet, engine::Cold&
   packet.word = (h.ack_req ? kAckReq : 0u) | (h.solicited ? kSolicited : 0u) | (h.mig_req ? kMigReq : 0u);
   add_bth(packet, h.opcode, h.psn & kPsnMask);
   packet.aux = std::uint32_t{h.aeth_syndrome} << 24 | h.msn;
-  if (h.opcode == Opcode::kAck || h.opcode == Opcode::kCnp) return false;
+  if (wire::without_transport(static_cast<std::uint8_t>(h.opcode)) == Opcode::kAck || h.opcode == Opcode::kCnp)
+    return false;
   cold.aux = packet.aux;
   RoceExtension& extension = extension_of(cold);
   extension.va = h.va;
   extension.swap_add = h.swap_add;
-  extension.compare = h.opcode == Opcode::kAtomicAck ? h.atomic_original : h.compare;
+  extension.compare = wire::has_atomic_ack_eth(h.opcode) ? h.atomic_original : h.compare;
   extension.rkey = wire::has_ieth(h.opcode) ? h.ieth_rkey : h.rkey;
   extension.dma_len = h.dma_len;
   extension.imm = h.imm;
   extension.qkey = h.qkey;
   extension.src_qp = h.src_qp;
+  extension.srq = h.xrc_srq;
   return true;
 }
 

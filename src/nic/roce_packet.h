@@ -1,6 +1,6 @@
-// Packets of RoCEv2 in the words of a record (IBTA vol 1, 9.2): what RC, UC, UD and congestion notification keep in
-// Packet::transport, `word`, `aux` and on the cold side. The transport is the top three bits of the BTH opcode, `word`
-// is PSN << 8 | flags | the other five bits, `aux` is the AETH: syndrome << 24 | MSN.
+// Packets of RoCEv2 in the words of a record (IBTA vol 1, 9.2): what RC, UC, UD, XRC and congestion notification keep
+// in Packet::transport, `word`, `aux` and on the cold side. The transport is the top three bits of the BTH opcode,
+// `word` is PSN << 8 | flags | the other five bits, `aux` is the AETH: syndrome << 24 | MSN.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@ inline constexpr std::uint8_t kRcNumber = 0;
 inline constexpr std::uint8_t kUcNumber = 1;
 inline constexpr std::uint8_t kUdNumber = 3;
 inline constexpr std::uint8_t kCnpNumber = 4;
+inline constexpr std::uint8_t kXrcNumber = 5;
 
 // Bits of Packet::word beside PSN and opcode.
 enum BthFlag : std::uint32_t { kSolicited = 1 << 5, kMigReq = 1 << 6, kAckReq = 1 << 7 };
@@ -50,6 +51,7 @@ struct RoceExtension {
   std::uint32_t imm = 0;
   std::uint32_t qkey = 0;
   std::uint32_t src_qp = 0;
+  std::uint32_t srq = 0;  // XRCETH
 };
 inline RoceExtension& extension_of(engine::Cold& cold) {
   return engine::own_words<RoceExtension>(cold);
@@ -62,7 +64,7 @@ inline const RoceExtension& extension_of(const engine::Cold& cold) {
 // says whether anything is there.
 bool read_roce_headers(const wire::RoceHeaders& headers, engine::Packet& packet, engine::Cold& cold);
 
-extern const engine::PacketFormat kRoceFormat;  // of RC, UC and UD
+extern const engine::PacketFormat kRoceFormat;  // of RC, UC, UD and XRC
 extern const engine::PacketFormat kCnpFormat;
 
 }  // namespace weft::nic

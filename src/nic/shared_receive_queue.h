@@ -11,10 +11,18 @@
 namespace weft::nic {
 
 inline constexpr std::uint32_t kNoSrq = 0xffffffff;
+inline constexpr std::uint32_t kNoCq = kNoSrq;
+inline constexpr std::uint32_t kFirstXrcSrq = 0x40;  // low numbers are the driver's own
 
 class SharedReceiveQueue {
  public:
   explicit SharedReceiveQueue(std::uint32_t entries) : capacity_(entries), receives_(std::bit_ceil(entries)) {}
+
+  // Of XRC: its domain, and where its receives end, whichever queue pair they came through (IBTA annex A14).
+  struct Extended {
+    std::uint32_t domain = 0, cq = 0, pd = 0;
+  };
+  Extended extended{};
 
   bool empty() const { return head_ == tail_; }
   std::uint32_t size() const { return tail_ - head_; }

@@ -124,9 +124,18 @@ bool Device::message_may_start(QueuePair& qp, Time_ps now_ps, Time_ps& at_ps) {
 }
 
 bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
+  qp.req.queued_ps = kNever_ps;
+  if (qp.state == QpState::kRts) [[likely]]
+    return send_next(qp, now_ps);
+  if (qp.state != QpState::kSqd || qp.req.tx == qp.req.drain_end) return false;
+  bool sent = send_next(qp, now_ps);
+  check_drained(qp, now_ps);
+  return sent;
+}
+
+[[gnu::always_inline]] inline bool Device::send_next(QueuePair& qp, Time_ps now_ps) {
   Requester& req = qp.req;
-  req.queued_ps = kNever_ps;
-  if (req.tx == req.tail || qp.state != QpState::kRts) return false;
+  if (req.tx == req.tail) return false;
   SendWqe& wqe = req.at(req.tx);
   Time_ps at_ps = std::max(std::max(wqe.ready_ps, req.hold_until_ps), qp.pace_ps);
   if (at_ps > now_ps) {
@@ -157,10 +166,8 @@ bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
       queue_request(qp, at_ps);
       return false;
     }
-    if ((qp.transport->operations >> static_cast<unsigned>(request.opcode) & 1) == 0) [[unlikely]] {
-      fail_sending(qp, WcStatus::kLocalQpOperationError, now_ps);
-      return false;
-    }
+    if ((qp.transport->operations >> static_cast<unsigned>(request.opcode) & 1) == 0) [[unlikely]]
+      return send_local(qp, request, now_ps);
     if (request.length_B > 0 && !request.inline_data) {
       const MemoryRegion* region = memory_.find(request.lkey);
       bool writes = needs_response(request.opcode);
@@ -204,16 +211,31 @@ bool Device::fetch(QueuePair& qp, std::uint32_t payload_B, Time_ps now_ps) {
 }
 
 bool Device::send_rc(Device& device, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
-  if (!needs_response(wqe.request.opcode)) return device.send_data<true>(qp, wqe, now_ps);
-  device.send_response_request(qp, wqe, now_ps);
+  if (!needs_response(wqe.request.opcode)) return device.send_data<true, false>(qp, wqe, now_ps);
+  device.send_response_request<false>(qp, wqe, now_ps);
   return true;
 }
 bool Device::send_uc(Device& device, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
-  return device.send_data<false>(qp, wqe, now_ps);
+  return device.send_data<false, false>(qp, wqe, now_ps);
+}
+bool Device::send_xrc(Device& device, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
+  if (!needs_response(wqe.request.opcode)) return device.send_data<true, true>(qp, wqe, now_ps);
+  device.send_response_request<true>(qp, wqe, now_ps);
+  return true;
 }
 
-// A packet of a SEND or WRITE, of RC or of UC.
-template <bool kReliable>
+namespace {
+
+// Every request of XRC names the shared receive queue of its message.
+void add_xrc_eth(Packet& packet, engine::Cold& cold, std::uint32_t srq) {
+  extension_of(cold).srq = srq & kPsnMask;
+  packet.header_words = static_cast<std::uint8_t>(packet.header_words + wire::kXrcEthSize_B / 4);
+}
+
+}  // namespace
+
+// A packet of a SEND or WRITE, of RC, UC or XRC.
+template <bool kReliable, bool kExtended>
 bool Device::send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   Requester& req = qp.req;
   const SendRequest& request = wqe.request;
@@ -237,6 +259,7 @@ bool Device::send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
     headers.dma_len = request.length_B;
     headers.imm = request.imm;
   }
+  if constexpr (kExtended) add_xrc_eth(packet, add_cold(packet), request.dest_qp);
   if (carry_payload_ && !add_payload(packet, request.lkey, request.local_va + offset_B)) [[unlikely]] {
     drop_unsent(packet);
     fail_sending(qp, WcStatus::kLocalProtectionError, now_ps);
@@ -275,6 +298,7 @@ bool Device::send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
 }
 
 // READ and atomics: one request packet. A READ that goes back asks only for what is missing.
+template <bool kExtended>
 void Device::send_response_request(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   Requester& req = qp.req;
   const SendRequest& request = wqe.request;
@@ -291,6 +315,7 @@ void Device::send_response_request(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) 
   headers.dma_len = request.length_B - offset_B;
   headers.swap_add = request.swap_add;
   headers.compare = request.compare;
+  if constexpr (kExtended) add_xrc_eth(packet, add_cold(packet), request.dest_qp);
   std::uint32_t next_psn = psn_add(wqe.first_psn, wqe.packets);
   if (psn_before(psn, req.high_psn)) {
     packet.flags |= Packet::kRetransmission;

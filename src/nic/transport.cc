@@ -13,6 +13,8 @@ const Transport& transport_of(QpType type) {
       return kUdTransport;
     case QpType::kUc:
       return kUcTransport;
+    case QpType::kXrc:
+      return kXrcTransport;
   }
   return kRcTransport;
 }
@@ -20,7 +22,7 @@ const Transport& transport_of(QpType type) {
 const engine::PacketFormats& packet_formats() {
   static const engine::PacketFormats kFormats = [] {
     engine::PacketFormats all;
-    for (const Transport* each : {&kRcTransport, &kUcTransport, &kUdTransport})
+    for (const Transport* each : {&kRcTransport, &kUcTransport, &kUdTransport, &kXrcTransport})
       all.formats[each->number] = each->format;
     all.formats[kCnpNumber] = &kCnpFormat;
     all.formats[engine::kLinkControl] = &fabric::kLinkControlFormat;

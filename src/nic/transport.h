@@ -2,7 +2,7 @@
 // functions over a queue pair; the device calls it once for each packet that a queue pair sends, answers or receives,
 // and when its timer is due. What a sequence number or an opcode is, only the transport knows; fabric and observers ask
 // its format (engine/packet_format.h). RC is in responder.cc, requester.cc, reply.cc and recovery.cc, UC in
-// unreliable.cc, UD in datagram.cc. Where to add one: docs/ARCHITECTURE.md, "Seams".
+// unreliable.cc, UD in datagram.cc, XRC in extended.cc. Where to add one: docs/ARCHITECTURE.md, "Seams".
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct Transport {
   bool connected = true;         // a queue pair has one peer; otherwise each work request names its own
   bool reliable = true;          // a work request that fails ends the queue pair; otherwise only its send queue
   bool one_packet = false;       // a message is one packet
-  std::uint32_t operations = 0;  // bit n: WrOpcode n
+  std::uint32_t operations = 0;  // bit n: WrOpcode n; work that needs no packet is not among them
   std::size_t state_B = 0;       // of own_state()
   const engine::PacketFormat* format = nullptr;
   // The next packet of `wqe`, which the device has let through. False: nothing was sent, and the queue pair is queued
@@ -45,12 +45,17 @@ constexpr std::uint32_t operation_bits(WrOpcode first, WrOpcode last) {
   return (2u << static_cast<unsigned>(last)) - (1u << static_cast<unsigned>(first));
 }
 
+// Those that put packets on the wire.
+inline constexpr std::uint32_t kReliableOperations =
+    operation_bits(WrOpcode::kWrite, WrOpcode::kSendInv) | operation_bits(WrOpcode::kRead, WrOpcode::kCompareSwap);
+
 extern const Transport kRcTransport;
 extern const Transport kUcTransport;
 extern const Transport kUdTransport;
+extern const Transport kXrcTransport;
 const Transport& transport_of(QpType type);
 
-// Packet formats of these three, of CNPs and of link control, for a world's engine.
+// Packet formats of these four, of CNPs and of link control, for a world's engine.
 const engine::PacketFormats& packet_formats();
 
 // What a transport keeps for a queue pair beside Requester and Responder: zeros at first and after RESET.

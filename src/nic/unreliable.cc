@@ -41,7 +41,7 @@ void Device::finish_unreliable(QueuePair& qp, bool last) {
 }
 
 Fate Device::receive_unreliable(QueuePair& qp, Packet& packet, Time_ps now_ps) {
-  bool can_receive = qp.state == QpState::kRtr || qp.state == QpState::kRts || qp.state == QpState::kSqe;
+  bool can_receive = qp.state >= QpState::kRtr && qp.state <= QpState::kSqe;
   // What UC has, it has under the numbers of RC, and no more.
   if (!can_receive || !wire::is_request(opcode_of(packet))) return Fate::kUnknownQp;
   Opcode opcode = operation_of(packet);

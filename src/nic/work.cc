@@ -14,6 +14,8 @@ std::string_view name(WcStatus status) {
       return "local protection error";
     case WcStatus::kFlushError:
       return "Work Request Flushed Error";
+    case WcStatus::kWindowBindError:
+      return "memory bind operation error";
     case WcStatus::kBadResponse:
       return "bad response error";
     case WcStatus::kRemoteInvalidRequest:
@@ -33,8 +35,9 @@ std::string_view name(WcStatus status) {
 std::uint8_t mlx5_vendor_error(WcStatus status) {
   switch (status) {
     case WcStatus::kSuccess:
-    case WcStatus::kLocalQpOperationError:  // no public log shows one of these two
+    case WcStatus::kLocalQpOperationError:  // no public log shows one of these
     case WcStatus::kBadResponse:
+    case WcStatus::kWindowBindError:
       return 0;
     case WcStatus::kLocalLengthError:
       return 0x68;

@@ -8,7 +8,21 @@
 
 namespace weft::nic {
 
-enum class WrOpcode : std::uint8_t { kWrite, kWriteImm, kSend, kSendImm, kSendInv, kRead, kFetchAdd, kCompareSwap };
+enum class WrOpcode : std::uint8_t {
+  kWrite,
+  kWriteImm,
+  kSend,
+  kSendImm,
+  kSendInv,
+  kBindWindow,  // these two are done in the NIC, without a packet
+  kLocalInvalidate,
+  kRead,
+  kFetchAdd,
+  kCompareSwap,
+};
+constexpr bool is_local(WrOpcode op) {
+  return op == WrOpcode::kBindWindow || op == WrOpcode::kLocalInvalidate;
+}
 constexpr bool is_atomic(WrOpcode op) {
   return op == WrOpcode::kFetchAdd || op == WrOpcode::kCompareSwap;
 }
@@ -38,13 +52,17 @@ struct SendRequest {
   std::uint64_t remote_va = 0;
   std::uint32_t rkey = 0;
   std::uint32_t imm = 0;  // immediate data, or the rkey to invalidate
+  // Binding a window: `rkey` becomes its key, `lkey` is the region's, remote_va its address, swap_add its length, and
+  // `compare` has the rights that it gives, as WindowRight.
   std::uint64_t swap_add = 0;
   std::uint64_t compare = 0;
-  // UD: where the address handle points.
+  // UD: where the address handle points. XRC: dest_qp is the number of the shared receive queue.
   std::uint32_t dest_port = 0;
   std::uint32_t dest_qp = 0;
   std::uint32_t qkey = 0;
 };
+
+enum WindowRight : std::uint64_t { kWindowWrite = 1, kWindowRead = 2, kWindowAtomic = 4 };
 
 struct ReceiveRequest {
   std::uint64_t wr_id = 0;
@@ -60,6 +78,7 @@ enum class WcStatus : std::uint8_t {
   kLocalQpOperationError = 2,
   kLocalProtectionError = 4,
   kFlushError = 5,
+  kWindowBindError = 6,
   kBadResponse = 7,
   kRemoteInvalidRequest = 9,
   kRemoteAccessError = 10,
@@ -72,7 +91,17 @@ std::string_view name(WcStatus status);
 // The vendor syndrome that mlx5 puts beside the status (facts PROTOCOL 5.10; flush and protection from public logs).
 std::uint8_t mlx5_vendor_error(WcStatus status);
 
-enum class WcOpcode : std::uint8_t { kSend, kWrite, kRead, kCompareSwap, kFetchAdd, kReceive, kReceiveWithImm };
+enum class WcOpcode : std::uint8_t {
+  kSend,
+  kWrite,
+  kRead,
+  kCompareSwap,
+  kFetchAdd,
+  kBindWindow,
+  kLocalInvalidate,
+  kReceive,  // from here on: of receives
+  kReceiveWithImm,
+};
 
 struct Completion {
   std::uint64_t wr_id = 0;

@@ -49,10 +49,11 @@ enum class Op : std::uint32_t {
   kQueryQp,           // Handle -> QpAttr
   kModifySrq,         // ModifySrq -> nothing
   kArmCq,             // ArmCq -> nothing
-  kPoll,              // Handle[] of CQs that were found empty in turn -> nothing, when one of them has an entry
-  kGetCqEvent,        // GetEvent -> CqEvent
-  kGetAsyncEvent,     // GetEvent -> AsyncEvent
-  kAttachMulticast,   // Multicast -> nothing
+  kPoll,             // Handle[] of CQs that were found empty in turn -> nothing, when one of them has an entry; of more
+                     // than kMaxPolledCqs, none: any CQ of the process
+  kGetCqEvent,       // GetEvent -> CqEvent
+  kGetAsyncEvent,    // GetEvent -> AsyncEvent
+  kAttachMulticast,  // Multicast -> nothing
   kDetachMulticast,
   kUnmapping,   // Unmapping -> nothing: the program is about to unmap memory that may be registered
   kOpenEvents,  // OnDevice -> nothing, with an eventfd that is readable while an asynchronous event waits
@@ -95,6 +96,21 @@ enum class Op : std::uint32_t {
                   // world
   kStreamSet,     // StreamSet -> nothing
   kStreamStatus,  // Handle -> StreamInfo
+
+  // The rarer objects of verbs. The structs are in verbs/extended_protocol.h.
+  kReregMr = 192,    // ReregMr -> MrKeys
+  kResizeCq,         // ResizeCq -> CqInfo, with the new ring's descriptor: what was not taken is in it
+  kAdviseMr,         // AdviseMr and Sge[] -> nothing
+  kAllocNullMr,      // Handle of a protection domain -> MrKeys
+  kAllocMw,          // AllocMw -> MrKeys
+  kAllocDm,          // AllocDm -> Handle
+  kCopyDm,           // CopyDm and the bytes -> nothing; CopyDm -> the bytes
+  kRegDmMr,          // RegDmMr -> MrKeys
+  kOpenXrcd,         // OpenXrcd -> Handle
+  kCreateXrcSrq,     // CreateXrcSrq -> XrcSrqInfo, with the ring's descriptor
+  kCreateXrcTarget,  // CreateXrcTarget -> QpInfo, without rings
+  kDeviceToken,      // OnDevice -> DeviceToken
+  kImport,           // Import -> Imported
 };
 
 struct RequestHead {
@@ -205,6 +221,7 @@ struct DeviceInfo {
   Gid gids[kMaxGids];
   std::uint32_t numa_node;
   std::uint32_t pcie_generation, pcie_lanes;
+  std::uint64_t max_dm_B;  // device memory that programs can have
 };
 
 struct OnDevice {
@@ -213,7 +230,7 @@ struct OnDevice {
 struct Handle {
   std::uint32_t handle;
 };
-enum class Kind : std::uint32_t { kPd, kMr, kChannel, kCq, kSrq, kQp, kAh };
+enum class Kind : std::uint32_t { kPd, kMr, kChannel, kCq, kSrq, kQp, kAh, kMw, kDm, kXrcd };
 inline constexpr std::size_t kMaxPolledCqs = 1024;  // of one kPoll
 struct Destroy {
   Kind kind;
@@ -281,6 +298,7 @@ struct CreateAh {
 struct QpAttr {
   std::uint32_t state, path_mtu, qkey, rq_psn, sq_psn, dest_qpn, access, pkey_index, port;
   std::uint32_t max_rd_atomic, max_dest_rd_atomic, min_rnr_timer, timeout, retry_cnt, rnr_retry;
+  std::uint32_t sqd_event, sq_draining;
   AhAttr ah;
 };
 struct ModifyQp {
@@ -309,37 +327,7 @@ struct Multicast {
   std::uint8_t gid[16];
 };
 
-struct Sge {
-  std::uint64_t address;
-  std::uint32_t length_B, lkey;
-};
-// An entry of a send queue; then `sges` times Sge, or `inline_B` bytes.
-struct SendEntry {
-  std::int64_t post_ps;  // when the doorbell rang, by the thread's clock
-  std::uint64_t wr_id;
-  std::uint32_t opcode, flags;  // ibv_wr_opcode, ibv_send_flags
-  std::uint32_t imm;            // as it goes on the wire: network order; or the rkey to invalidate
-  std::uint16_t sges, inline_B;
-  std::uint64_t remote_va, compare_add, swap;
-  std::uint32_t rkey;
-  std::uint32_t ah, remote_qpn, qkey;  // UD
-};
-static_assert(sizeof(SendEntry) == 72);
-// An entry of a receive queue; then `sges` times Sge.
-struct ReceiveEntry {
-  std::int64_t post_ps;
-  std::uint64_t wr_id;
-  std::uint32_t sges, unused;
-};
-// An entry of a completion queue. It is written when a CPU could see it, never before.
-struct CqEntry {
-  std::uint64_t wr_id;
-  std::uint32_t status, opcode, vendor_error;  // ibv_wc_status, ibv_wc_opcode
-  std::uint32_t byte_len, imm, qpn, src_qp, flags;
-  std::uint64_t freed;  // of a send: entries of the send queue that are free up to here
-  std::uint32_t sl, unused[3];
-};
-static_assert(sizeof(CqEntry) == 64);
+// What lies in the rings is in verbs/ring_entries.h.
 
 // --- The management network.
 
@@ -388,3 +376,5 @@ struct WaitItem {
 };
 
 }  // namespace weft::verbs
+
+#include "verbs/ring_entries.h"

@@ -73,4 +73,14 @@ void write_deth(const Deth& header, MutableBytes out) {
   put_be24(out, 5, header.src_qp);
 }
 
+tl::expected<XrcEthView, WireError> XrcEthView::parse(Bytes bytes) {
+  if (bytes.size() < kSize_B) return tl::unexpected(WireError::kTruncated);
+  return XrcEthView(bytes.first(kSize_B));
+}
+
+void write_xrc_eth(const XrcEth& header, MutableBytes out) {
+  out[0] = header.reserved;
+  put_be24(out, 1, header.srq);
+}
+
 }  // namespace weft::wire

@@ -176,4 +176,27 @@ class DethView {
 };
 void write_deth(const Deth& header, MutableBytes out);
 
+// Extended Reliable Connection Header (IBTA annex A14): reserved 8, number of the shared receive queue 24.
+struct XrcEth {
+  std::uint8_t reserved = 0;
+  std::uint32_t srq = 0;  // 24 bits
+
+  friend bool operator==(const XrcEth&, const XrcEth&) = default;
+};
+
+class XrcEthView {
+ public:
+  static constexpr std::size_t kSize_B = kXrcEthSize_B;
+  static tl::expected<XrcEthView, WireError> parse(Bytes bytes);
+
+  std::uint8_t reserved() const { return bytes_[0]; }
+  std::uint32_t srq() const { return be24(bytes_, 1); }
+  XrcEth header() const { return {reserved(), srq()}; }
+
+ private:
+  explicit XrcEthView(Bytes bytes) : bytes_(bytes) {}
+  Bytes bytes_;
+};
+void write_xrc_eth(const XrcEth& header, MutableBytes out);
+
 }  // namespace weft::wire

@@ -2,7 +2,41 @@
 
 namespace weft::wire {
 
+namespace {
+
+// By the low five bits.
+constexpr const char* kXrcNames[] = {
+    "XRC SEND First",
+    "XRC SEND Middle",
+    "XRC SEND Last",
+    "XRC SEND Last with Immediate",
+    "XRC SEND Only",
+    "XRC SEND Only with Immediate",
+    "XRC RDMA WRITE First",
+    "XRC RDMA WRITE Middle",
+    "XRC RDMA WRITE Last",
+    "XRC RDMA WRITE Last with Immediate",
+    "XRC RDMA WRITE Only",
+    "XRC RDMA WRITE Only with Immediate",
+    "XRC RDMA READ Request",
+    "XRC RDMA READ response First",
+    "XRC RDMA READ response Middle",
+    "XRC RDMA READ response Last",
+    "XRC RDMA READ response Only",
+    "XRC Acknowledge",
+    "XRC ATOMIC Acknowledge",
+    "XRC CmpSwap",
+    "XRC FetchAdd",
+    nullptr,  // 0x15 is no opcode
+    "XRC SEND Last with Invalidate",
+    "XRC SEND Only with Invalidate",
+};
+
+}  // namespace
+
 const char* name(Opcode opcode) {
+  const auto byte = static_cast<std::uint8_t>(opcode);
+  if (is_xrc(byte) && is_valid_opcode(byte)) return kXrcNames[byte & ~kTransportMask];
   switch (opcode) {
     case Opcode::kSendFirst:
       return "RC SEND First";

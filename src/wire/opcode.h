@@ -1,7 +1,7 @@
-// BTH opcodes of the Reliable Connected, Unreliable Connected and Unreliable Datagram transports
-// (IBTA vol 1, 9.2) and the Congestion Notification Packet (Annex A17, 0x81 on the wire), and what each says about the
-// packet: which extension headers follow, and its place in a message.
-// Not listed: RD, XRC, FLUSH (0x1c), ATOMIC WRITE (0x1d), manufacturer opcodes.
+// BTH opcodes of the Reliable Connected, Unreliable Connected, Unreliable Datagram and Extended Reliable Connected
+// transports (IBTA vol 1, 9.2; XRC: annex A14) and the Congestion Notification Packet (Annex A17, 0x81 on the wire),
+// and what each says about the packet: which extension headers follow, and its place in a message. Not listed: RD,
+// FLUSH (0x1c), ATOMIC WRITE (0x1d), manufacturer opcodes.
 #pragma once
 
 #include <array>
@@ -51,7 +51,7 @@ enum class Opcode : std::uint8_t {
   kCnp = 0x81,
 };
 
-// The top three bits name the transport: RC 0, UC 0x20, UD 0x60.
+// The top three bits name the transport: RC 0, UC 0x20, UD 0x60, XRC 0xa0.
 inline constexpr std::uint8_t kTransportMask = 0xe0;
 inline constexpr std::uint8_t kUcTransport = 0x20;
 constexpr bool is_uc(std::uint8_t opcode) {
@@ -60,6 +60,14 @@ constexpr bool is_uc(std::uint8_t opcode) {
 // UC has the SENDs and WRITEs of RC under the same low bits; not SEND with invalidate.
 constexpr std::uint8_t uc_opcode(Opcode rc) {
   return static_cast<std::uint8_t>(static_cast<std::uint8_t>(rc) | kUcTransport);
+}
+// XRC has all of RC under the same low bits; its requests name a shared receive queue in an XRCETH behind the BTH.
+inline constexpr std::uint8_t kXrcTransport = 0xa0;
+constexpr bool is_xrc(std::uint8_t opcode) {
+  return (opcode & kTransportMask) == kXrcTransport;
+}
+constexpr Opcode xrc_opcode(Opcode rc) {
+  return static_cast<Opcode>(static_cast<std::uint8_t>(rc) | kXrcTransport);
 }
 constexpr Opcode without_transport(std::uint8_t opcode) {
   return static_cast<Opcode>(opcode & ~kTransportMask);
@@ -73,6 +81,7 @@ inline constexpr std::size_t kAtomicAckEthSize_B = 8;
 inline constexpr std::size_t kImmDtSize_B = 4;
 inline constexpr std::size_t kIethSize_B = 4;
 inline constexpr std::size_t kDethSize_B = 8;
+inline constexpr std::size_t kXrcEthSize_B = 4;
 inline constexpr std::size_t kCnpReservedSize_B = 16;
 
 namespace detail {
@@ -93,6 +102,7 @@ enum OpcodeTrait : std::uint16_t {
   kLast = 1 << 12,
   kOnly = 1 << 13,
   kPayload = 1 << 14,
+  kXrcEth = 1 << 15,
 };
 
 // Indexed by the opcode byte; 0 for what is not an opcode here.
@@ -128,6 +138,10 @@ constexpr std::array<std::uint16_t, 256> make_opcode_traits() {
   set(Opcode::kSendOnlyInv, kData | kOnly | kIeth);
   for (std::uint8_t rc = 0; rc <= static_cast<std::uint8_t>(Opcode::kWriteOnlyImm); ++rc)
     traits[uc_opcode(static_cast<Opcode>(rc))] = traits[rc];
+  for (std::uint8_t rc = 0; rc <= static_cast<std::uint8_t>(Opcode::kSendOnlyInv); ++rc) {
+    const int header = (traits[rc] & kRequest) != 0 ? kXrcEth : 0;
+    if (traits[rc] != 0) set(xrc_opcode(static_cast<Opcode>(rc)), traits[rc] | header);
+  }
   set(Opcode::kUdSendOnly, kData | kOnly | kDeth);
   set(Opcode::kUdSendOnlyImm, kData | kOnly | kDeth | kImm);
   set(Opcode::kCnp, 0);
@@ -165,6 +179,9 @@ constexpr bool has_atomic_ack_eth(Opcode opcode) {
 }
 constexpr bool has_deth(Opcode opcode) {
   return detail::has(opcode, detail::kDeth);
+}
+constexpr bool has_xrc_eth(Opcode opcode) {
+  return detail::has(opcode, detail::kXrcEth);
 }
 // May bytes of a message follow the headers? (Zero of them is always allowed on an Only packet.)
 constexpr bool has_payload(Opcode opcode) {
@@ -210,6 +227,7 @@ constexpr std::array<std::uint8_t, 256> make_header_sizes_B() {
     if (!is_valid_opcode(static_cast<std::uint8_t>(byte))) continue;
     std::size_t size_B = kBthSize_B;
     if (has_deth(opcode)) size_B += kDethSize_B;
+    if (has_xrc_eth(opcode)) size_B += kXrcEthSize_B;
     if (has_reth(opcode)) size_B += kRethSize_B;
     if (has_atomic_eth(opcode)) size_B += kAtomicEthSize_B;
     if (has_aeth(opcode)) size_B += kAethSize_B;
@@ -230,7 +248,7 @@ inline constexpr std::array<std::uint8_t, 256> kHeaderSizes_B = make_header_size
 constexpr std::size_t header_size_B(Opcode opcode) {
   return detail::kHeaderSizes_B[static_cast<std::uint8_t>(opcode)];
 }
-inline constexpr std::size_t kMaxHeaderSize_B = kBthSize_B + kAtomicEthSize_B;
+inline constexpr std::size_t kMaxHeaderSize_B = kBthSize_B + kXrcEthSize_B + kAtomicEthSize_B;
 
 // "RC RDMA WRITE First"; "unknown opcode" for a byte that is not listed above.
 const char* name(Opcode opcode);

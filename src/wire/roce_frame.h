@@ -61,13 +61,15 @@ struct RoceHeaders {
   std::uint32_t imm = 0;
   std::uint32_t ieth_rkey = 0;
   std::uint32_t qkey = 0;
-  std::uint32_t src_qp = 0;  // 24 bits
+  std::uint32_t src_qp = 0;   // 24 bits
+  std::uint32_t xrc_srq = 0;  // XRCETH: number of the shared receive queue, 24 bits
 
   // Reserved bits that a receiver ignores (IBTA vol 1, 9.2), kept so that a capture of another NIC's
   // NIC shows what it put there.
   std::uint8_t bth_reserved6 = 0;
   std::uint8_t bth_reserved7 = 0;
   std::uint8_t deth_reserved = 0;
+  std::uint8_t xrc_eth_reserved = 0;
   std::array<std::uint8_t, kCnpReservedSize_B> cnp_reserved{};
 
   friend bool operator==(const RoceHeaders&, const RoceHeaders&) = default;

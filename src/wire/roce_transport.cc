@@ -15,7 +15,7 @@ constexpr std::uint8_t pad_size_B(std::size_t payload_B) {
   return static_cast<std::uint8_t>((4 - payload_B % 4) % 4);
 }
 
-// Writes the extension headers in the order of IBTA vol 1, 9.2: DETH, RETH or AtomicETH, AETH,
+// Writes the extension headers in the order of IBTA vol 1, 9.2: DETH or XRCETH, RETH or AtomicETH, AETH,
 // AtomicAckETH, ImmDt, IETH.
 void write_extensions(const RoceHeaders& headers, MutableBytes out) {
   const Opcode opcode = headers.opcode;
@@ -25,6 +25,7 @@ void write_extensions(const RoceHeaders& headers, MutableBytes out) {
     return head;
   };
   if (has_deth(opcode)) write_deth({headers.qkey, headers.deth_reserved, headers.src_qp}, take(kDethSize_B));
+  if (has_xrc_eth(opcode)) write_xrc_eth({headers.xrc_eth_reserved, headers.xrc_srq}, take(kXrcEthSize_B));
   if (has_reth(opcode)) write_reth({headers.va, headers.rkey, headers.dma_len}, take(kRethSize_B));
   if (has_atomic_eth(opcode)) {
     write_atomic_eth({headers.va, headers.rkey, headers.swap_add, headers.compare}, take(kAtomicEthSize_B));
@@ -52,6 +53,11 @@ void read_extensions(Bytes bytes, RoceHeaders& headers) {
     headers.qkey = deth.qkey;
     headers.deth_reserved = deth.reserved;
     headers.src_qp = deth.src_qp;
+  }
+  if (has_xrc_eth(opcode)) {
+    const XrcEth xrc = take(XrcEthView::parse);
+    headers.xrc_eth_reserved = xrc.reserved;
+    headers.xrc_srq = xrc.srq;
   }
   if (has_reth(opcode)) {
     const Reth reth = take(RethView::parse);

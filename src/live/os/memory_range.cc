@@ -37,6 +37,15 @@ bool MemoryRange::each_stretch(std::uint64_t from, std::size_t size_B, Mapped ma
 }
 
 bool MemoryRange::read(std::uint64_t at, std::span<std::uint8_t> out) {
+  if (is_null) {
+    std::fill(out.begin(), out.end(), std::uint8_t{0});
+    return true;
+  }
+  if (inside) {
+    if (at > inside->size() || out.size() > inside->size() - at) return false;
+    std::copy_n(inside->begin() + static_cast<std::ptrdiff_t>(at), out.size(), out.begin());
+    return true;
+  }
   process->settle_writes(kNever_ps);  // a DMA read does not pass a posted write
   if (kept.empty()) return process->read(at, out);
   return each_stretch(
@@ -50,12 +59,19 @@ bool MemoryRange::read(std::uint64_t at, std::span<std::uint8_t> out) {
       });
 }
 
-void MemoryRange::write(std::uint64_t at, std::span<const std::uint8_t> in, Time_ps visible_ps) {
+bool MemoryRange::write(std::uint64_t at, std::span<const std::uint8_t> in, Time_ps visible_ps) {
+  if (is_null) return true;
+  if (inside) {
+    if (at > inside->size() || in.size() > inside->size() - at) return false;
+    std::copy(in.begin(), in.end(), inside->begin() + static_cast<std::ptrdiff_t>(at));
+    return true;
+  }
+  if (on_demand && !page_in(at, in.size())) return false;
   if (kept.empty()) {
     process->node->note_write(*process, at, in, visible_ps);
-    return;
+    return true;
   }
-  each_stretch(
+  return each_stretch(
       at, in.size(),
       [&](std::uint64_t to, std::size_t done, std::size_t part_B) {
         process->node->note_write(*process, to, in.subspan(done, part_B), visible_ps);
@@ -65,6 +81,14 @@ void MemoryRange::write(std::uint64_t at, std::span<const std::uint8_t> in, Time
         std::memcpy(to, in.data() + done, part_B);
         return true;
       });
+}
+
+bool MemoryRange::page_in(std::uint64_t at, std::size_t size_B) const {
+  std::uint8_t byte = 0;
+  for (std::uint64_t from = at; from < at + size_B; from = (from / kPage_B + 1) * kPage_B) {
+    if (!process->read(from, {&byte, 1})) return false;
+  }
+  return true;
 }
 
 bool MemoryRange::keep(std::uint64_t from, std::uint64_t end, std::size_t room_B) {

@@ -58,6 +58,7 @@ class Node final : public host::Program {
   void close(PostQueue& queue);
   // The receive of an SRQ is over: its slot is free.
   void end_shared(PostQueue& queue, std::uint32_t slot);
+  void end_shared(std::uint64_t work_id);  // as the NIC has it
   // Puts an event into the queue's channel if it was asked for one.
   void notify(CompletionRing& cq, bool solicited);
   // The NIC has written into the process's memory.

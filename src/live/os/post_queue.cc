@@ -103,6 +103,10 @@ void PostQueue::fill(std::uint32_t index, std::uint32_t number) {
   auto entry = copy_of<SendEntry>(index);
   slot.wr_id = entry.wr_id;
   slot.is_payload = !brings_data_here(entry.opcode);
+  if (entry.opcode == IBV_WR_BIND_MW || entry.opcode == IBV_WR_LOCAL_INV) {
+    slot.is_good = true;
+    return;
+  }
   slot.is_inline = (entry.flags & IBV_SEND_INLINE) != 0;
   if (slot.is_inline) {
     slot.length_B = entry.inline_B;
@@ -165,7 +169,7 @@ bool PostQueue::read_ahead(std::uint32_t index, std::uint32_t offset_B, std::siz
     std::size_t before = pieces.size();
     auto list = [&](const MemoryRange& range, std::uint64_t address, std::size_t, std::size_t part_B) {
       pieces.push_back({reinterpret_cast<void*>(address), part_B});
-      return pieces.size() <= kMostPieces && range.kept.empty();
+      return pieces.size() <= kMostPieces && range.is_plain();
     };
     bool listed = each_piece(at, offset_B, left_B, false, list);
     if (!listed) {
@@ -209,8 +213,7 @@ bool PostQueue::write(void* self, std::uint64_t va, std::span<const std::uint8_t
   std::uint64_t index = va >> 32;
   if (index >= queue.slots_.size()) return false;
   auto write = [&](MemoryRange& range, std::uint64_t address, std::size_t at, std::size_t part_B) {
-    range.write(address, in.subspan(at, part_B), visible_ps);
-    return true;
+    return range.write(address, in.subspan(at, part_B), visible_ps);
   };
   return queue.each_piece(static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(va), in.size(), true, write) &&
          !queue.process->gone;

@@ -73,6 +73,22 @@ struct Thread {
   verbs::ThreadPage& clock() const { return *reinterpret_cast<verbs::ThreadPage*>(page.data()); }
 };
 
+// Memory of the device that a program has allocated.
+using DeviceMemory = std::shared_ptr<std::vector<std::uint8_t>>;
+struct DeviceMemoryPart {
+  std::uint32_t device = 0;
+  DeviceMemory bytes;
+};
+struct MemoryWindow {
+  std::uint32_t device = 0, pd = 0;
+  std::uint32_t key = 0;  // its first one
+};
+struct XrcDomain {
+  std::uint32_t device = 0;
+  std::uint32_t number = 0;                        // of the node; that of processes that share a file is the same
+  std::pair<std::uint64_t, std::uint64_t> file{};  // device and inode; 0: none
+};
+
 // Memory that a program has registered. Addresses are the program's.
 struct MemoryRange {
   Process* process = nullptr;
@@ -87,10 +103,17 @@ struct MemoryRange {
     std::vector<std::uint8_t> bytes;
   };
   std::vector<KeptPages> kept{};
+  DeviceMemory inside{};   // not null: the addresses are offsets in it
+  bool is_null = false;    // reads as zeros and keeps nothing
+  bool on_demand = false;  // nothing is pinned: pages may come and go
 
+  // Its bytes lie in the process's memory, at their addresses.
+  bool is_plain() const { return kept.empty() && !inside && !is_null; }
   bool read(std::uint64_t at, std::span<std::uint8_t> out);
-  // A CPU sees it from `visible_ps` on.
-  void write(std::uint64_t at, std::span<const std::uint8_t> in, Time_ps visible_ps);
+  // A CPU sees it from `visible_ps` on. False: there is no memory to write to.
+  bool write(std::uint64_t at, std::span<const std::uint8_t> in, Time_ps visible_ps);
+  // What a page fault of the device would do. False: there is no such page.
+  bool page_in(std::uint64_t at, std::size_t size_B) const;
   // The program is about to unmap these addresses. False: more than `room_B` of them.
   bool keep(std::uint64_t from, std::uint64_t end, std::size_t room_B);
 
@@ -121,11 +144,13 @@ struct CompletionRing {
   SharedMemory memory;
   Ring ring;
   enum class Armed : std::uint8_t { kNo, kSolicited, kAny } armed = Armed::kNo;
+  Time_ps resized_at_ps = kNever_ps;  // when the command that changes its size is done
 };
 struct VerbsSrq {
   Process* process = nullptr;
   std::uint32_t handle = 0, device = 0, pd = 0, nic_srq = 0;
-  std::uint32_t ended = 0;  // receives, since it was made
+  std::uint32_t xrcd = verbs::kNoHandle, cq = verbs::kNoHandle;  // of XRC
+  std::uint32_t ended = 0;                                       // receives, since it was made
   std::uint64_t cookie = 0;
   verbs::Destroyed fetched{};
   SharedMemory memory;
@@ -135,7 +160,9 @@ struct VerbsQp {
   Process* process = nullptr;
   std::uint32_t handle = 0, device = 0, pd = 0, qpn = 0, type = 0;
   std::uint32_t send_cq = 0, receive_cq = 0, srq = verbs::kNoHandle;
+  std::uint32_t xrcd = verbs::kNoHandle;  // of a target of XRC
   bool signal_all = false;
+  bool has_send = true, has_receive = true;  // queues of its own
   std::uint64_t cookie = 0;
   verbs::Destroyed fetched{};
   SharedMemory memory;
@@ -202,6 +229,10 @@ struct Process : std::enable_shared_from_this<Process> {
   std::map<std::uint32_t, std::unique_ptr<VerbsSrq>> srqs;
   std::map<std::pair<std::uint32_t, std::uint32_t>, VerbsQp*> qp_by_number;  // device and number
   std::map<std::uint32_t, AddressHandle> ahs;
+  std::map<std::uint32_t, MemoryWindow> mws;
+  std::map<std::uint32_t, DeviceMemoryPart> dms;
+  std::map<std::uint32_t, XrcDomain> xrcds;
+  std::uint64_t secret = 0;  // of those who may import its objects; 0: nobody was given it
   std::map<std::uint32_t, std::shared_ptr<Stream>> streams;
   std::map<std::uint32_t, std::shared_ptr<CmChannel>> cm_channels;
   std::map<std::uint32_t, std::shared_ptr<CmId>> cm_ids;

@@ -134,6 +134,27 @@ bool set_operation(const SendEntry& entry, nic::SendRequest& request) {
   }
 }
 
+bool is_local(std::uint32_t opcode) {
+  return opcode == IBV_WR_BIND_MW || opcode == IBV_WR_LOCAL_INV;
+}
+
+void set_local_operation(const SendEntry& entry, nic::SendRequest& request) {
+  if (entry.opcode == IBV_WR_LOCAL_INV) {
+    request.opcode = nic::WrOpcode::kLocalInvalidate;
+    request.rkey = entry.imm;
+    return;
+  }
+  request.opcode = nic::WrOpcode::kBindWindow;
+  request.rkey = entry.rkey;
+  request.lkey = entry.qkey;
+  request.remote_va = entry.remote_va;
+  request.swap_add = entry.swap;
+  const std::uint32_t access = entry.remote_qpn;
+  if ((access & IBV_ACCESS_REMOTE_WRITE) != 0) request.compare |= nic::kWindowWrite;
+  if ((access & IBV_ACCESS_REMOTE_READ) != 0) request.compare |= nic::kWindowRead;
+  if ((access & IBV_ACCESS_REMOTE_ATOMIC) != 0) request.compare |= nic::kWindowAtomic;
+}
+
 }  // namespace
 
 // What cannot be done is posted all the same, so that it ends as an error in its turn.
@@ -144,6 +165,13 @@ void Node::post_send(PostQueue& queue, std::uint32_t number, Time_ps now_ps) {
   VerbsQp& qp = *queue.qp;
   auto entry = queue.copy_of<SendEntry>(index);
   nic::SendRequest request;
+  if (is_local(entry.opcode)) {
+    request.wr_id = work_id(queue, number);
+    request.signaled = qp.signal_all || (entry.flags & IBV_SEND_SIGNALED) != 0;
+    set_local_operation(entry, request);
+    host_.device(queue.device).post_local(qp.qpn, request, now_ps);
+    return;
+  }
   request.wr_id = work_id(queue, number);
   request.lkey = queue.key;
   request.local_va = std::uint64_t{index} << 32;
@@ -165,6 +193,7 @@ void Node::post_send(PostQueue& queue, std::uint32_t number, Time_ps now_ps) {
     request.dest_qp = entry.remote_qpn;
     request.qkey = (entry.qkey & 0x80000000) != 0 ? qp.attr.qkey : entry.qkey;
   }
+  if (qp.type == IBV_QPT_XRC_SEND) request.dest_qp = entry.remote_qpn;
   if (!is_good) {
     request.lkey = 0;
     request.inline_data = false;
@@ -193,6 +222,12 @@ void Node::post_shared(PostQueue& queue, std::uint32_t number) {
 void Node::end_shared(PostQueue& queue, std::uint32_t slot) {
   queue.free_slots.push_back(slot);
   queue.ring.head().consumed.store(++queue.srq->ended, std::memory_order_release);
+}
+
+void Node::end_shared(std::uint64_t work_id) {
+  PostQueue* queue = queues_.find(static_cast<std::uint32_t>(work_id >> 32));
+  if (queue != nullptr && queue->kind == PostQueue::Kind::kShared)
+    end_shared(*queue, static_cast<std::uint32_t>(work_id));
 }
 
 void Node::open(PostQueue& queue) {
@@ -231,9 +266,10 @@ bool Node::translate(const CompletionRing& cq, const nic::Completion& completion
   entry.byte_len = completion.byte_len;
   entry.qpn = completion.qpn;
   entry.src_qp = completion.src_qp;
-  static constexpr std::uint32_t kOpcode[] = {
-      IBV_WC_SEND,      IBV_WC_RDMA_WRITE, IBV_WC_RDMA_READ,         IBV_WC_COMP_SWAP,
-      IBV_WC_FETCH_ADD, IBV_WC_RECV,       IBV_WC_RECV_RDMA_WITH_IMM};
+  entry.time_ps = completion.visible_ps;
+  static constexpr std::uint32_t kOpcode[] = {IBV_WC_SEND,      IBV_WC_RDMA_WRITE, IBV_WC_RDMA_READ,
+                                              IBV_WC_COMP_SWAP, IBV_WC_FETCH_ADD,  IBV_WC_BIND_MW,
+                                              IBV_WC_LOCAL_INV, IBV_WC_RECV,       IBV_WC_RECV_RDMA_WITH_IMM};
   entry.opcode = kOpcode[static_cast<std::size_t>(completion.opcode)];
   if (completion.with_imm) {
     entry.imm = htonl(completion.imm);

@@ -105,6 +105,7 @@ verbs::DeviceInfo VerbsService::describe(std::uint32_t index) const {
     std::memcpy(info.gids[i].raw, i < 2 ? local.data() : address.ip.data(), 16);
     info.gids[i].type = i % 2 == 0 ? IBV_GID_TYPE_ROCE_V1 : IBV_GID_TYPE_ROCE_V2;
   }
+  info.max_dm_B = model.driver == "mlx5" ? kMaxDm_B : 0;
   info.pcie_generation = model.pcie_generation;
   info.pcie_lanes = model.pcie_lanes;
   return info;
@@ -147,26 +148,32 @@ void VerbsService::destroy_queue(Process& process, PostQueue& queue) {
   node_.close(queue);
 }
 
-void VerbsService::forget_work(Process& process, VerbsQp& qp) {
-  node_.renew(qp.send);
-  if (qp.srq == verbs::kNoHandle) {
+void VerbsService::forget_work(VerbsQp& qp) {
+  if (qp.has_send) node_.renew(qp.send);
+  if (qp.has_receive) {
     node_.renew(qp.receive);
     return;
   }
-  // A receive that it has taken from the SRQ and not used has no owner: only its slot is released.
-  auto srq = process.srqs.find(qp.srq);
+  // A receive that it has taken from an SRQ and not used has no owner: only its slot is released.
   const nic::Responder& held = device(qp.device)->qp(qp.qpn).resp;
-  for (std::uint32_t i = held.head; srq != process.srqs.end() && i != held.tail; ++i)
-    node_.end_shared(srq->second->receive, static_cast<std::uint32_t>(held.receives[i & held.mask].wr_id));
+  for (std::uint32_t i = held.head; i != held.tail; ++i) node_.end_shared(held.receives[i & held.mask].wr_id);
 }
 
 void VerbsService::destroy_qp(Process& process, VerbsQp& qp) {
   forget_events(process, qp.device, verbs::Kind::kQp, qp.handle);
-  forget_work(process, qp);
+  forget_work(qp);
   device(qp.device)->destroy_qp(qp.qpn);
   process.qp_by_number.erase({qp.device, qp.qpn});
-  destroy_queue(process, qp.send);
-  if (qp.srq == verbs::kNoHandle) destroy_queue(process, qp.receive);
+  if (qp.has_send) destroy_queue(process, qp.send);
+  if (qp.has_receive) destroy_queue(process, qp.receive);
+}
+
+bool VerbsService::destroy_srq(Process& process, VerbsSrq& srq) {
+  if (!device(srq.device)->destroy_srq(srq.nic_srq)) return false;
+  forget_events(process, srq.device, verbs::Kind::kSrq, srq.handle);
+  destroy_queue(process, srq.receive);
+  process.srqs.erase(srq.handle);
+  return true;
 }
 
 void VerbsService::destroy_cq(Process& process, CompletionRing& cq) {
@@ -190,14 +197,16 @@ Reply VerbsService::destroy(Process& process, const Request& request) {
       bool used =
           uses([&](const VerbsQp& qp) { return qp.pd == h; }) ||
           std::any_of(process.mrs.begin(), process.mrs.end(), [&](const auto& each) { return each.second->pd == h; }) ||
-          std::any_of(process.srqs.begin(), process.srqs.end(), [&](const auto& each) { return each.second->pd == h; });
+          std::any_of(process.srqs.begin(), process.srqs.end(),
+                      [&](const auto& each) { return each.second->pd == h; }) ||
+          std::any_of(process.mws.begin(), process.mws.end(), [&](const auto& each) { return each.second.pd == h; });
       if (used) return Reply::failed(EBUSY);
       return process.pds.erase(h) == 1 ? well : Reply::failed(EINVAL);
     }
     case verbs::Kind::kMr: {
       auto found = process.mrs.find(h);
       if (found == process.mrs.end()) return Reply::failed(EINVAL);
-      device(found->second->device)->memory().remove(found->second->key);
+      if (!device(found->second->device)->memory().remove(found->second->key)) return Reply::failed(EBUSY);
       ++process.ranges_ended;
       process.mrs.erase(found);
       // The memory is the program's alone when the call returns: what was written to it is there by then.
@@ -213,7 +222,10 @@ Reply VerbsService::destroy(Process& process, const Request& request) {
     case verbs::Kind::kCq: {
       auto found = process.cqs.find(h);
       if (found == process.cqs.end()) return Reply::failed(EINVAL);
-      if (uses([&](const VerbsQp& qp) { return qp.send_cq == h || qp.receive_cq == h; })) return Reply::failed(EBUSY);
+      bool shared =
+          std::any_of(process.srqs.begin(), process.srqs.end(), [&](const auto& each) { return each.second->cq == h; });
+      if (shared || uses([&](const VerbsQp& qp) { return qp.send_cq == h || qp.receive_cq == h; }))
+        return Reply::failed(EBUSY);
       destroy_cq(process, *found->second);
       Reply reply = Reply::of(found->second->fetched);
       process.cqs.erase(found);
@@ -231,16 +243,29 @@ Reply VerbsService::destroy(Process& process, const Request& request) {
     case verbs::Kind::kSrq: {
       auto found = process.srqs.find(h);
       if (found == process.srqs.end()) return Reply::failed(EINVAL);
-      VerbsSrq& srq = *found->second;
-      if (!device(srq.device)->destroy_srq(srq.nic_srq)) return Reply::failed(EBUSY);
-      forget_events(process, srq.device, verbs::Kind::kSrq, srq.handle);
-      destroy_queue(process, srq.receive);
-      Reply reply = Reply::of(srq.fetched);
-      process.srqs.erase(found);
-      return reply;
+      Reply reply = Reply::of(found->second->fetched);
+      return destroy_srq(process, *found->second) ? reply : Reply::failed(EBUSY);
     }
     case verbs::Kind::kAh:
       return process.ahs.erase(h) == 1 ? well : Reply::failed(EINVAL);
+    case verbs::Kind::kMw: {
+      auto found = process.mws.find(h);
+      if (found == process.mws.end()) return Reply::failed(EINVAL);
+      destroy_mw(found->second);
+      process.mws.erase(found);
+      return well;
+    }
+    case verbs::Kind::kDm: {
+      auto found = process.dms.find(h);
+      if (found == process.dms.end()) return Reply::failed(EINVAL);
+      for (const auto& [handle, mr] : process.mrs) {
+        if (mr->inside == found->second.bytes) return Reply::failed(EBUSY);
+      }
+      process.dms.erase(found);
+      return well;
+    }
+    case verbs::Kind::kXrcd:
+      return close_xrcd(process, h);
     default:
       return Reply::failed(EINVAL);
   }
@@ -256,8 +281,12 @@ void VerbsService::forget(Process& process) {
   process.srqs.clear();
   for (auto& [handle, cq] : process.cqs) destroy_cq(process, *cq);
   process.cqs.clear();
+  for (auto& [handle, mw] : process.mws) destroy_mw(mw);
+  process.mws.clear();
   for (auto& [handle, mr] : process.mrs) device(mr->device)->memory().remove(mr->key);
   process.mrs.clear();
+  process.dms.clear();
+  process.xrcds.clear();
   process.channels.clear();
   process.async.clear();
   process.ahs.clear();

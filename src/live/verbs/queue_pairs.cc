@@ -25,8 +25,8 @@ std::uint8_t priority_of(const verbs::AhAttr& attr) {
 }
 
 std::uint32_t ibv_state(nic::QpState state) {
-  static constexpr std::uint32_t kStates[] = {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR,
-                                              IBV_QPS_RTS,   IBV_QPS_SQE,  IBV_QPS_ERR};
+  static constexpr std::uint32_t kStates[] = {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS,
+                                              IBV_QPS_SQD,   IBV_QPS_SQE,  IBV_QPS_ERR};
   return kStates[static_cast<std::size_t>(state)];
 }
 
@@ -91,7 +91,9 @@ Reply VerbsService::modify_qp(Process& process, const Request& request, Time_ps 
   take(IBV_QP_TIMEOUT, &verbs::QpAttr::timeout);
   take(IBV_QP_RETRY_CNT, &verbs::QpAttr::retry_cnt);
   take(IBV_QP_RNR_RETRY, &verbs::QpAttr::rnr_retry);
+  take(IBV_QP_EN_SQD_ASYNC_NOTIFY, &verbs::QpAttr::sqd_event);
   nic::QpAttributes to;
+  to.tells_drained = (ask.mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) != 0 && ask.attr.sqd_event != 0;
   to.access = access_of(attr.access);
   to.qkey = attr.qkey;
   const workload::Endpoint end = world_.endpoint(port_ref(qp.device), 0);
@@ -127,6 +129,14 @@ Reply VerbsService::modify_qp(Process& process, const Request& request, Time_ps 
     case IBV_QPS_RTS:
       state = nic::QpState::kRts;
       break;
+    case IBV_QPS_SQD:
+      state = nic::QpState::kSqd;
+      if (from == IBV_QPS_SQD && qp.type != IBV_QPT_UD) {
+        auto port = port_of_gid(attr.ah.dgid);
+        if (!port) return Reply::failed(ENETUNREACH);
+        to.remote_port = *port;
+      }
+      break;
     case IBV_QPS_ERR:
       state = nic::QpState::kErr;
       break;
@@ -135,7 +145,7 @@ Reply VerbsService::modify_qp(Process& process, const Request& request, Time_ps 
   }
   if (!nic.transition_error(qp.qpn, state, to).empty()) return Reply::failed(EINVAL);
   if (state == nic::QpState::kReset) {
-    forget_work(process, qp);
+    forget_work(qp);
     process.settle_writes(kNever_ps);  // its buffers are the program's alone again
   }
   nic.modify(qp.qpn, state, to, now_ps);
@@ -149,7 +159,9 @@ Reply VerbsService::query_qp(Process& process, const Request& request) {
   auto found = process.qps.find(ask.handle);
   if (found == process.qps.end()) return Reply::failed(EINVAL);
   VerbsQp& qp = *found->second;
-  qp.attr.state = ibv_state(device(qp.device)->qp(qp.qpn).state);
+  const nic::QueuePair& at = device(qp.device)->qp(qp.qpn);
+  qp.attr.state = ibv_state(at.state);
+  qp.attr.sq_draining = at.state == nic::QpState::kSqd && !at.req.drained ? 1 : 0;
   return Reply::of(qp.attr);
 }
 

@@ -8,8 +8,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "live/os/mappings.h"
-
 namespace weft::live {
 
 namespace {
@@ -21,42 +19,13 @@ std::uint32_t stride(std::size_t head_B, std::uint32_t sges, std::uint32_t inlin
   return static_cast<std::uint32_t>((head_B + list_B + kStrideUnit_B - 1) / kStrideUnit_B * kStrideUnit_B);
 }
 
-// The memory of a registered range, by its iova.
-bool read_range(void* self, std::uint64_t va, std::span<std::uint8_t> out) {
-  auto& mr = *static_cast<MemoryRange*>(self);
-  return mr.read(mr.address + (va - mr.iova), out);
-}
-bool write_range(void* self, std::uint64_t va, std::span<const std::uint8_t> in, Time_ps visible_ps) {
-  auto& mr = *static_cast<MemoryRange*>(self);
-  mr.write(mr.address + (va - mr.iova), in, visible_ps);
-  return !mr.process->gone;
-}
+}  // namespace
 
-// The program has the memory then; the world needs no descriptor for each of its queues.
 void give(Reply& reply, SharedMemory& memory) {
   auto given = std::make_shared<Lent>();
   given->fds.push_back(memory.release_fd());
   reply.fds[0] = given->fds.front();
   reply.given = std::move(given);
-}
-
-}  // namespace
-
-nic::Access access_of(std::uint32_t flags) {
-  nic::Access access;
-  access.local_write = (flags & IBV_ACCESS_LOCAL_WRITE) != 0;
-  access.remote_write = (flags & IBV_ACCESS_REMOTE_WRITE) != 0;
-  access.remote_read = (flags & IBV_ACCESS_REMOTE_READ) != 0;
-  access.remote_atomic = (flags & IBV_ACCESS_REMOTE_ATOMIC) != 0;
-  return access;
-}
-
-MemoryRange* find_range(nic::MemoryTable& memory, std::uint32_t pd, std::uint32_t key, bool writes) {
-  const nic::MemoryRegion* region = memory.find(key);
-  // The regions of queues have keys too, which a program could guess.
-  bool is_range = region != nullptr && region->elsewhere != nullptr && region->elsewhere->read == read_range;
-  if (!is_range || region->pd != pd || (writes && !region->access.local_write)) return nullptr;
-  return static_cast<MemoryRange*>(region->elsewhere->self);
 }
 
 nic::Device* VerbsService::device(std::uint32_t index) const {
@@ -70,44 +39,6 @@ Reply VerbsService::alloc_pd(Process& process, const Request& request) {
   std::uint32_t handle = node_.new_pd();
   process.pds[handle] = ask.device;
   return Reply::of(verbs::Handle{handle});
-}
-
-Reply VerbsService::reg_mr(Process& process, const Request& request) {
-  verbs::RegMr ask;
-  if (!request.read(ask)) return Reply::failed(EINVAL);
-  auto pd = process.pds.find(ask.pd);
-  if (pd == process.pds.end() || ask.address + ask.length_B < ask.address || ask.iova + ask.length_B < ask.iova)
-    return Reply::failed(EINVAL);
-  if ((ask.access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0 &&
-      (ask.access & IBV_ACCESS_LOCAL_WRITE) == 0)
-    return Reply::failed(EINVAL);
-  if (process.mrs.size() >= kMaxMr) return Reply::failed(ENOMEM);
-  if (!can_pin(process.pid, ask.address, ask.length_B, (ask.access & IBV_ACCESS_LOCAL_WRITE) != 0))
-    return Reply::failed(EFAULT);
-  auto mr = std::make_unique<MemoryRange>();
-  *mr = {&process, ask.pd,       pd->second,
-         0,        ask.access,   ask.address,
-         ask.iova, ask.length_B, {mr.get(), read_range, write_range}};
-  mr->key = device(pd->second)->memory().add(ask.iova, ask.length_B, access_of(ask.access), mr->reach, ask.pd);
-  device(pd->second)->memory().find(mr->key)->watched = true;
-  std::uint32_t handle = process.next_handle++;
-  verbs::MrKeys keys{handle, mr->key, mr->key};
-  process.mrs[handle] = std::move(mr);
-  return Reply::of(keys);
-}
-
-Reply VerbsService::keep_pages(Process& process, const Request& request) {
-  verbs::Unmapping ask;
-  if (!request.read(ask) || ask.address + ask.length_B < ask.address) return Reply::failed(EINVAL);
-  std::size_t room_B = kMaxKept_B;
-  for (const auto& [handle, mr] : process.mrs) {
-    for (const MemoryRange::KeptPages& each : mr->kept) room_B -= std::min(room_B, each.bytes.size());
-  }
-  for (const auto& [handle, mr] : process.mrs) {
-    if (!mr->keep(ask.address, ask.address + ask.length_B, room_B)) return Reply::failed(ENOMEM);
-  }
-  ++process.ranges_ended;  // what was read ahead is read again
-  return {};
 }
 
 Reply VerbsService::create_channel(Process& process, const Request& request) {
@@ -183,6 +114,13 @@ bool VerbsService::make_queue(Process& process, PostQueue& queue, const verbs::Q
 Reply VerbsService::create_srq(Process& process, const Request& request) {
   verbs::CreateSrq ask;
   if (!request.read(ask)) return Reply::failed(EINVAL);
+  VerbsSrq* srq = nullptr;
+  Reply reply = make_srq(process, ask, srq);
+  if (srq != nullptr) give(reply, srq->memory);
+  return reply;
+}
+
+Reply VerbsService::make_srq(Process& process, const verbs::CreateSrq& ask, VerbsSrq*& made) {
   auto pd = process.pds.find(ask.pd);
   if (pd == process.pds.end() || ask.max_wr == 0 || ask.max_wr > kMaxQpWr || ask.max_sge > kMaxSge)
     return Reply::failed(EINVAL);
@@ -204,10 +142,9 @@ Reply VerbsService::create_srq(Process& process, const Request& request) {
   if (srq->memory.data() == nullptr || !make_queue(process, srq->receive, info, srq->memory.data()))
     return Reply::failed(ENOMEM);
   srq->nic_srq = device(srq->device)->create_srq(entries);
-  Reply reply = Reply::of(srq->receive.ring.info);
-  give(reply, srq->memory);
+  made = srq.get();
   process.srqs[srq->handle] = std::move(srq);
-  return reply;
+  return Reply::of(made->receive.ring.info);
 }
 
 Reply VerbsService::modify_srq(Process& process, const Request& request, Time_ps now_ps) {
@@ -224,12 +161,14 @@ Reply VerbsService::create_qp(Process& process, const Request& request) {
   if (!request.read(ask)) return Reply::failed(EINVAL);
   auto pd = process.pds.find(ask.pd);
   auto send_cq = process.cqs.find(ask.send_cq);
-  auto receive_cq = process.cqs.find(ask.receive_cq);
+  // An initiator of XRC receives nothing.
+  bool initiator = ask.type == IBV_QPT_XRC_SEND;
+  auto receive_cq = initiator ? send_cq : process.cqs.find(ask.receive_cq);
   if (pd == process.pds.end() || send_cq == process.cqs.end() || receive_cq == process.cqs.end())
     return Reply::failed(EINVAL);
   std::uint32_t on = pd->second;
   nic::Device* nic = device(on);
-  bool known = ask.type == IBV_QPT_RC || ask.type == IBV_QPT_UC || ask.type == IBV_QPT_UD;
+  bool known = ask.type == IBV_QPT_RC || ask.type == IBV_QPT_UC || ask.type == IBV_QPT_UD || initiator;
   if (!known) return Reply::failed(EOPNOTSUPP);
   if (ask.max_send_wr > kMaxQpWr || ask.max_receive_wr > kMaxQpWr || ask.max_send_sge > kMaxSge ||
       ask.max_receive_sge > kMaxSge || ask.max_inline_B > nic->model().max_inline_B || send_cq->second->device != on ||
@@ -237,7 +176,7 @@ Reply VerbsService::create_qp(Process& process, const Request& request) {
     return Reply::failed(EINVAL);
   auto srq = process.srqs.find(ask.srq);
   bool shares = ask.srq != verbs::kNoHandle;
-  if (shares && (srq == process.srqs.end() || srq->second->device != on)) return Reply::failed(EINVAL);
+  if (shares && (srq == process.srqs.end() || srq->second->device != on || initiator)) return Reply::failed(EINVAL);
   if (process.qps.size() >= kMaxQp) return Reply::failed(ENOMEM);
   auto qp = std::make_unique<VerbsQp>();
   qp->process = &process;
@@ -246,8 +185,9 @@ Reply VerbsService::create_qp(Process& process, const Request& request) {
   qp->pd = ask.pd;
   qp->type = ask.type;
   qp->send_cq = ask.send_cq;
-  qp->receive_cq = ask.receive_cq;
+  qp->receive_cq = receive_cq->first;
   qp->srq = ask.srq;
+  qp->has_receive = !shares && !initiator;
   qp->signal_all = ask.signal_all != 0;
   qp->cookie = ask.cookie;
   std::uint32_t sends = std::bit_ceil(std::max(ask.max_send_wr, 1u));
@@ -267,7 +207,7 @@ Reply VerbsService::create_qp(Process& process, const Request& request) {
   }
   if (qp->memory.data() == nullptr || !make_queue(process, qp->send, send, qp->memory.data()))
     return Reply::failed(ENOMEM);
-  if (shares) {
+  if (!qp->has_receive) {
     receive.entries = 0;
     qp->receive.ring.info = receive;
   } else if (!make_queue(process, qp->receive, receive, qp->memory.data())) {
@@ -276,6 +216,7 @@ Reply VerbsService::create_qp(Process& process, const Request& request) {
   }
   nic::QpType type = ask.type == IBV_QPT_RC   ? nic::QpType::kRc
                      : ask.type == IBV_QPT_UC ? nic::QpType::kUc
+                     : initiator              ? nic::QpType::kXrc
                                               : nic::QpType::kUd;
   qp->qpn = nic->create_qp(type, send_cq->second->nic_cq, receive_cq->second->nic_cq, sends, receives, 0,
                            shares ? srq->second->nic_srq : nic::kNoSrq, ask.pd);

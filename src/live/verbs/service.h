@@ -14,6 +14,9 @@ namespace weft::live {
 inline constexpr std::uint32_t kMaxQp = 131072, kMaxQpWr = 32768, kMaxSge = 30, kMaxCq = 65536, kMaxCqe = 4194303,
                                kMaxMr = 1u << 20, kMaxPd = 65536, kMaxAh = 1u << 20;
 
+inline constexpr std::uint64_t kMaxDm_B = 128 << 10;             // of a ConnectX-5
+inline constexpr std::uint32_t kMaxDmAlignment = 12;             // as a power of two
+inline constexpr Time_ps kCommandTime_ps = us(20);               // what the card takes for a command; an estimate
 inline constexpr std::size_t kMaxKept_B = std::size_t{1} << 30;  // of pages that a program has unmapped
 
 // IBV_ACCESS_* flags.
@@ -38,6 +41,9 @@ class VerbsService {
   Reply query_qp(Process& process, const Request& request);
   Reply arm_cq(Process& process, const Request& request);
   Reply destroy(Process& process, const Request& request);
+  // Of verbs/extended_protocol.h. Nothing: not yet, it is to be asked again after kCommandTime_ps.
+  static bool is_extended(verbs::Op op) { return op >= verbs::Op::kReregMr && op <= verbs::Op::kImport; }
+  std::optional<Reply> answer_extended(Process& process, const Request& request, Time_ps now_ps);
   // A process is gone: so is everything that was its own.
   void forget(Process& process);
 
@@ -47,12 +53,34 @@ class VerbsService {
   std::optional<std::uint32_t> port_of_gid(const std::uint8_t* gid) const;
 
  private:
+  // memory.cc
+  Reply add_range(Process& process, std::unique_ptr<MemoryRange> mr);
+  Reply rereg_mr(Process& process, const Request& request);
+  Reply advise_mr(Process& process, const Request& request);
+  Reply alloc_null_mr(Process& process, const Request& request);
+  Reply alloc_mw(Process& process, const Request& request);
+  void destroy_mw(const MemoryWindow& mw);
+  Reply alloc_dm(Process& process, const Request& request);
+  Reply copy_dm(Process& process, const Request& request);
+  Reply reg_dm_mr(Process& process, const Request& request);
+  // extended.cc
+  std::optional<Reply> resize_cq(Process& process, const Request& request, Time_ps now_ps);
+  Reply open_xrcd(Process& process, const Request& request);
+  Reply create_xrc_srq(Process& process, const Request& request);
+  Reply create_xrc_target(Process& process, const Request& request);
+  Reply close_xrcd(Process& process, std::uint32_t handle);
+  Reply device_token(Process& process, const Request& request);
+  Reply import_object(Process& process, const Request& request);
+
+  // `srq` is null when the reply says why there is none.
+  Reply make_srq(Process& process, const verbs::CreateSrq& ask, VerbsSrq*& srq);
+  bool destroy_srq(Process& process, VerbsSrq& srq);  // false: in use
   // In memory that the program maps. False: it has too many.
   bool make_queue(Process& process, PostQueue& queue, const verbs::QueueInfo& info, std::byte* memory);
   void destroy_qp(Process& process, VerbsQp& qp);
   void destroy_queue(Process& process, PostQueue& queue);
   // What the queue pair has not finished is not to be heard of any more.
-  void forget_work(Process& process, VerbsQp& qp);
+  void forget_work(VerbsQp& qp);
   void destroy_cq(Process& process, CompletionRing& cq);
   int source_error(std::uint32_t device, const verbs::AhAttr& attr) const;
   nic::Device* device(std::uint32_t index) const;
@@ -60,6 +88,10 @@ class VerbsService {
   lab::World& world_;
   Node& node_;
   std::uint32_t host_;
+  std::uint32_t next_xrc_domain_ = 1;
 };
+
+// The program has the memory then; the world needs no descriptor for each of its queues.
+void give(Reply& reply, SharedMemory& memory);
 
 }  // namespace weft::live

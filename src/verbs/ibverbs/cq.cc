@@ -38,21 +38,25 @@ int request_notification(ibv_cq* cq, int solicited_only) {
 
 using namespace weft::verbs;
 
-ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* cq_context, ibv_comp_channel* channel,
-                      int completion_vector) {
-  if (entries <= 0 || completion_vector < 0 || completion_vector >= kCompletionVectors) return fail(EINVAL);
-  auto* cq = make<Cq>();
-  if (cq == nullptr) return fail(ENOMEM);
-  const CreateCq request{device_index(context), static_cast<std::uint32_t>(entries),
+namespace weft::verbs {
+
+Cq* create_cq(ibv_context* context, const ibv_cq_init_attr_ex& init, ibv_pd* domain) {
+  const std::uint32_t entries = init.cqe;
+  ibv_comp_channel* channel = init.channel;
+  if (entries == 0 || entries > INT32_MAX || init.comp_vector >= kCompletionVectors) return fail(EINVAL);
+  Cq* cq = make_in<Cq>(domain, ResourceType::kCq);
+  if (cq == nullptr) return fail(errno);
+  cq->domain = domain;
+  const CreateCq request{device_index(context), entries,
                          channel == nullptr ? kNoHandle : static_cast<Channel*>(channel)->handle,
                          reinterpret_cast<std::uintptr_t>(cq)};
   if (const int error = set_up_queue(*cq, request); error != 0) {
-    std::free(cq);
+    release_object(domain, cq, ResourceType::kCq, cq->is_own);
     return fail(error);
   }
   cq->context = context;
   cq->channel = channel;
-  cq->cq_context = cq_context;
+  cq->cq_context = init.cq_context;
   cq->cqe = static_cast<int>(cq->ring.entries);
   pthread_spin_init(&cq->lock, PTHREAD_PROCESS_PRIVATE);
   pthread_mutex_init(&cq->mutex, nullptr);
@@ -61,10 +65,41 @@ ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* cq_context, ibv_c
   return cq;
 }
 
-// The ring is the world's and keeps its size; a request that fits into it is granted.
-int ibv_resize_cq(ibv_cq* cq, int entries) {
+}  // namespace weft::verbs
+
+ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* cq_context, ibv_comp_channel* channel,
+                      int completion_vector) {
+  if (entries <= 0 || completion_vector < 0) return fail(EINVAL);
+  ibv_cq_init_attr_ex init{};
+  init.cqe = static_cast<std::uint32_t>(entries);
+  init.cq_context = cq_context;
+  init.channel = channel;
+  init.comp_vector = static_cast<std::uint32_t>(completion_vector);
+  return create_cq(context, init, nullptr);
+}
+
+// The world makes another ring, with what was not taken. Nobody takes anything meanwhile.
+int ibv_resize_cq(ibv_cq* base, int entries) {
+  auto& cq = *static_cast<Cq*>(base);
   if (entries <= 0) return EINVAL;
-  return entries <= cq->cqe ? 0 : EOPNOTSUPP;
+  const SpinGuard guard(cq.lock);
+  CqInfo info;
+  Descriptors descriptors;
+  const ResizeCq request{cq.handle, static_cast<std::uint32_t>(entries)};
+  if (const int error = call(Op::kResizeCq, request, info, &descriptors); error != 0) return error;
+  Mapping mapping;
+  Ring ring;
+  int error = map_queue(descriptors.fd[0], info.ring, mapping);
+  if (error == 0) error = find_ring(mapping, info.ring, sizeof(CqEntry), ring);
+  if (error != 0) {
+    unmap_queue(mapping);
+    return error;
+  }
+  unmap_queue(cq.mapping);
+  cq.mapping = mapping;
+  cq.ring = ring;
+  cq.cqe = static_cast<int>(ring.entries);
+  return 0;
 }
 
 int ibv_destroy_cq(ibv_cq* base) {
@@ -78,6 +113,6 @@ int ibv_destroy_cq(ibv_cq* base) {
   pthread_spin_destroy(&cq->lock);
   pthread_cond_destroy(&cq->cond);
   pthread_mutex_destroy(&cq->mutex);
-  std::free(cq);
+  release_object(cq->domain, cq, ResourceType::kCq, cq->is_own);
   return 0;
 }

@@ -45,20 +45,24 @@ struct EmptyRound {
 };
 thread_local EmptyRound empty_round;
 
-// False when the queue is in this round already, or the round has no room for it.
+// False when the queue is in this round already. Of a round with more queues than there is room for, only that is
+// known; it is over when its first queue comes again.
 bool add_to_round(std::uint32_t cq) {
-  for (std::size_t i = 0; i < empty_round.count; ++i) {
+  const bool is_large = empty_round.count > kMaxPolledCqs;
+  const std::size_t known = is_large ? 1 : empty_round.count;
+  for (std::size_t i = 0; i < known; ++i) {
     if (empty_round.cqs[i].handle == cq) return false;
   }
-  if (empty_round.count == kMaxPolledCqs) return false;
-  empty_round.cqs[empty_round.count++].handle = cq;
+  if (is_large) return true;
+  if (empty_round.count < kMaxPolledCqs) empty_round.cqs[empty_round.count].handle = cq;
+  ++empty_round.count;
   return true;
 }
 
 void wait_for_round() {
   std::size_t reply_B = 0;
-  weft_call(static_cast<std::uint32_t>(Op::kPoll), empty_round.cqs, empty_round.count * sizeof(Handle), nullptr,
-            &reply_B, nullptr);
+  const std::size_t count = empty_round.count > kMaxPolledCqs ? 0 : empty_round.count;
+  weft_call(static_cast<std::uint32_t>(Op::kPoll), empty_round.cqs, count * sizeof(Handle), nullptr, &reply_B, nullptr);
 }
 
 int take(Cq& cq, int room, ibv_wc* wc) {
@@ -84,24 +88,38 @@ int poll_cq(ibv_cq* base, int room, ibv_wc* wc) {
   if (room <= 0) return 0;
   auto& cq = *static_cast<Cq*>(base);
   int count = take(cq, room, wc);
-  if (count == 0 && weft_is_virtual() && weft_may_park()) {
-    if (add_to_round(cq.handle)) return 0;
-    wait_for_round();
-    something_happened();
-    count = take(cq, room, wc);
-  }
+  if (count == 0 && wait_for_entries(cq)) count = take(cq, room, wc);
   if (count == 0) return 0;
   something_happened();
   weft_spend_ps(count * weft_costs()->poll_hit_ps);
   return count;
 }
 
+bool advance(Cq& cq) {
+  RingHead& head = *cq.ring.head;
+  const std::uint32_t next = head.consumed.load(std::memory_order_relaxed);
+  if (head.produced.load(std::memory_order_acquire) == next) return false;
+  cq.current = *cq.ring.at<CqEntry>(next);
+  if (Qp* qp = find_qp(context_of(cq.context), cq.current.qpn); qp != nullptr) free_entries(*qp, cq.current);
+  head.consumed.store(next + 1, std::memory_order_release);
+  return true;
+}
+
+bool wait_for_entries(Cq& cq) {
+  if (!weft_is_virtual() || !weft_may_park() || add_to_round(cq.handle)) return false;
+  wait_for_round();
+  something_happened();
+  return true;
+}
+
 void something_happened() {
   empty_round.count = 0;
 }
 
+namespace {
+
 // The entries that stay move towards the world's end of the ring; what lies between is the program's alone.
-void forget_completions(ibv_cq* base, std::uint32_t qpn) {
+void forget_in(ibv_cq* base, std::uint32_t qpn) {
   auto& cq = *static_cast<Cq*>(base);
   const SpinGuard guard(cq.lock);
   RingHead& head = *cq.ring.head;
@@ -115,6 +133,13 @@ void forget_completions(ibv_cq* base, std::uint32_t qpn) {
     if (kept != number - 1) *cq.ring.at<CqEntry>(kept) = entry;
   }
   head.consumed.store(kept, std::memory_order_release);
+}
+
+}  // namespace
+
+void forget_completions(const Qp& qp) {
+  if (qp.send_cq != nullptr) forget_in(qp.send_cq, qp.qp_num);
+  if (qp.recv_cq != nullptr && qp.recv_cq != qp.send_cq) forget_in(qp.recv_cq, qp.qp_num);
 }
 
 }  // namespace weft::verbs

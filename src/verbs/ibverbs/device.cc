@@ -1,6 +1,7 @@
 // Which devices there are, and opening them. Devices are found once and stay for the life of the process, as their
 // pointers do in programs that free the list early.
 #include <endian.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -72,6 +73,23 @@ void set_operations(Context& context) {
   context.query_port = query_port;
   context.query_device_ex = query_device_ex;
   context.create_qp_ex = create_qp_ex;
+  context.create_cq_ex = create_cq_ex;
+  context.alloc_td = alloc_td;
+  context.dealloc_td = dealloc_td;
+  context.alloc_parent_domain = alloc_parent_domain;
+  context.advise_mr = advise_mr;
+  context.alloc_null_mr = alloc_null_mr;
+  context.alloc_dm = alloc_dm;
+  context.free_dm = free_dm;
+  context.reg_dm_mr = reg_dm_mr;
+  context.open_xrcd = open_xrcd;
+  context.close_xrcd = close_xrcd;
+  context.create_srq_ex = create_srq_ex;
+  context.get_srq_num = get_srq_number;
+  context.query_rt_values = query_rt_values;
+  ops.alloc_mw = alloc_mw;
+  ops.dealloc_mw = dealloc_mw;
+  ops.bind_mw = bind_mw;
   context.sz = sizeof(verbs_context);
   context.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
 }
@@ -95,6 +113,58 @@ int read_device(const Device& device, DeviceInfo& info) {
 DeviceInfo device_info(const ibv_context& context) {
   const MutexGuard guard(devices_mutex);
   return static_cast<const Device*>(context.device)->info;
+}
+
+// The descriptor that another process may be given: in its memory is the right to import this one's objects.
+int make_command_descriptor(std::uint32_t device, std::uint64_t& secret) {
+  DeviceToken token;
+  if (const int error = call(Op::kDeviceToken, OnDevice{device}, token); error != 0) {
+    errno = error;
+    return -1;
+  }
+  const int fd = memfd_create("weft-device", MFD_CLOEXEC);
+  if (fd >= 0 && write(fd, &token, sizeof token) != sizeof token) {
+    close(fd);
+    errno = ENOSPC;
+    return -1;
+  }
+  secret = token.secret;
+  return fd;
+}
+
+ibv_device* device_at(std::uint32_t index) {
+  const MutexGuard guard(devices_mutex);
+  if (find_devices() != 0 || index >= device_count) return nullptr;
+  return &devices[index];
+}
+
+ibv_context* open_context(ibv_device* device, int command_fd, std::uint64_t secret) {
+  auto* context = make<Context>();
+  if (context == nullptr) return fail(ENOMEM);
+  Descriptors descriptors;
+  const OnDevice request{static_cast<Device*>(device)->index};
+  const bool is_own = command_fd < 0;
+  if (is_own) command_fd = make_command_descriptor(request.device, secret);
+  std::size_t reply_B = 0;
+  const int error = command_fd < 0 ? errno
+                                   : weft_call(static_cast<std::uint32_t>(Op::kOpenEvents), &request, sizeof request,
+                                               nullptr, &reply_B, &descriptors);
+  if (error != 0) {
+    if (is_own && command_fd >= 0) close(command_fd);
+    std::free(context);
+    return fail(error);
+  }
+  make_blocking(descriptors.fd[0]);
+  weft_watch_descriptor(descriptors.fd[0], WaitItem::kAsync, request.device);
+  set_operations(*context);
+  context->secret = secret;
+  ibv_context& open = context->context;
+  open.device = device;
+  open.cmd_fd = command_fd;
+  open.async_fd = descriptors.fd[0];
+  open.num_comp_vectors = kCompletionVectors;
+  pthread_mutex_init(&open.mutex, nullptr);
+  return &open;
 }
 
 }  // namespace weft::verbs
@@ -129,32 +199,13 @@ __be64 ibv_get_device_guid(ibv_device* device) {
 }
 
 ibv_context* ibv_open_device(ibv_device* device) {
-  auto* context = make<Context>();
-  if (context == nullptr) return fail(ENOMEM);
-  Descriptors descriptors;
-  const OnDevice request{static_cast<Device*>(device)->index};
-  std::size_t reply_B = 0;
-  const int error =
-      weft_call(static_cast<std::uint32_t>(Op::kOpenEvents), &request, sizeof request, nullptr, &reply_B, &descriptors);
-  if (error != 0) {
-    std::free(context);
-    return fail(error);
-  }
-  make_blocking(descriptors.fd[0]);
-  weft_watch_descriptor(descriptors.fd[0], WaitItem::kAsync, request.device);
-  set_operations(*context);
-  ibv_context& open = context->context;
-  open.device = device;
-  open.cmd_fd = -1;
-  open.async_fd = descriptors.fd[0];
-  open.num_comp_vectors = kCompletionVectors;
-  pthread_mutex_init(&open.mutex, nullptr);
-  return &open;
+  return open_context(device, -1, 0);
 }
 
 int ibv_close_device(ibv_context* open) {
   Context& context = context_of(open);
   close(open->async_fd);
+  close(open->cmd_fd);
   for (std::atomic<QpPage*>& page : context.qp_pages) std::free(page.load(std::memory_order_relaxed));
   pthread_mutex_destroy(&open->mutex);
   std::free(&context);

@@ -1,5 +1,5 @@
 // What a device and its port can do. Values that the world does not model are those that mlx5 answers; what this
-// library cannot do is not claimed (memory windows, XRC, timestamps, on-demand paging).
+// library cannot do is not claimed (raw packets, receive hashing, tag matching).
 #include <endian.h>
 
 #include <cerrno>
@@ -14,6 +14,8 @@ constexpr std::uint8_t kAckDelay = 16;           // local_ca_ack_delay of mlx5
 constexpr std::uint64_t kPageSizes = ~0xfffULL;  // 4 KiB and every larger power of two
 constexpr std::uint16_t kPkeys = 128;            // as mlx5 says of the device; its Ethernet port has one
 constexpr int kQpsOfMulticastGroup = 240;
+
+constexpr std::uint64_t kTimestampClock_kHz = 1'000'000;
 
 int number(std::uint32_t value) {
   return static_cast<int>(value);
@@ -32,7 +34,9 @@ void fill(const DeviceInfo& info, ibv_device_attr& attr) {
   attr.max_qp = number(info.max_qp);
   attr.max_qp_wr = number(info.max_qp_wr);
   attr.device_cap_flags = IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR | IBV_DEVICE_PORT_ACTIVE_EVENT |
-                          IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN;
+                          IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_MEM_WINDOW |
+                          IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_XRC;
+  attr.max_mw = number(info.max_mr);
   attr.max_sge = attr.max_sge_rd = attr.max_srq_sge = number(info.max_sge);
   attr.max_cq = number(info.max_cq);
   attr.max_cqe = number(info.max_cqe);
@@ -81,6 +85,16 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
   fill(device_info(*context), full.orig_attr);
   full.device_cap_flags_ex = full.orig_attr.device_cap_flags;
   full.phys_port_cnt_ex = 1;
+  // What mlx5 says of a ConnectX-5. A page of a program that is not there is there when the device asks for it.
+  constexpr std::uint32_t kAllOdp = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_WRITE |
+                                    IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV;
+  full.odp_caps.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;
+  full.odp_caps.per_transport_caps.rc_odp_caps = kAllOdp;
+  full.odp_caps.per_transport_caps.ud_odp_caps = IBV_ODP_SUPPORT_SEND;
+  full.xrc_odp_caps = kAllOdp;
+  full.completion_timestamp_mask = UINT64_MAX;
+  full.hca_core_clock = kTimestampClock_kHz;
+  full.max_dm_size = device_info(*context).max_dm_B;
   std::memset(static_cast<void*>(attr), 0, attr_B);
   std::memcpy(static_cast<void*>(attr), &full, attr_B < sizeof full ? attr_B : sizeof full);
   return 0;

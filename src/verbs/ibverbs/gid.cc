@@ -59,8 +59,9 @@ ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::
   if (entry_B < sizeof *entries) return -EINVAL;
   const DeviceInfo info = device_info(*context);
   std::size_t count = 0;
-  for (std::uint32_t i = 0; i < info.gid_count && count < room; ++i) {
+  for (std::uint32_t i = 0; i < info.gid_count; ++i) {
     if (is_empty(info.gids[i])) continue;
+    if (count == room) return -EINVAL;  // as Linux: all of them, or none
     auto* entry = reinterpret_cast<std::uint8_t*>(entries) + count * entry_B;
     std::memset(entry, 0, entry_B);
     fill(info, i, *reinterpret_cast<ibv_gid_entry*>(entry));

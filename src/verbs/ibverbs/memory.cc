@@ -1,6 +1,7 @@
-// Protection domains and memory regions. The world reads and writes the program's memory itself, so that nothing is
+// Memory regions. The world reads and writes the program's memory itself, so that nothing is
 // pinned and fork() needs no care.
 #include <cerrno>
+#include <cstring>
 
 #include "verbs/ibverbs/objects.h"
 
@@ -8,47 +9,58 @@ using namespace weft::verbs;
 
 namespace {
 
-constexpr unsigned int kNotModelled = IBV_ACCESS_MW_BIND | IBV_ACCESS_ON_DEMAND;
-
 ibv_mr* register_memory(ibv_pd* pd, void* address, std::size_t length_B, std::uint64_t iova, unsigned int access) {
-  if ((access & kNotModelled) != 0) return fail(EOPNOTSUPP);
   // What a peer may write, the program must let the device write.
   if ((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0 && (access & IBV_ACCESS_LOCAL_WRITE) == 0) {
     return fail(EINVAL);
   }
-  auto* mr = make<ibv_mr>();
-  if (mr == nullptr) return fail(ENOMEM);
   if ((access & IBV_ACCESS_ZERO_BASED) != 0) iova = 0;
   const RegMr request{pd->handle, access, reinterpret_cast<std::uintptr_t>(address), length_B, iova};
   MrKeys keys;
-  if (const int error = call(Op::kRegMr, request, keys); error != 0) {
-    std::free(mr);
-    return fail(error);
-  }
-  weft_count_region(1);
-  *mr = {pd->context, pd, address, length_B, keys.handle, keys.lkey, keys.rkey};
-  return mr;
+  if (const int error = call(Op::kRegMr, request, keys); error != 0) return fail(error);
+  return make_mr(pd, address, length_B, keys, (access & IBV_ACCESS_ON_DEMAND) == 0);
 }
 
 }  // namespace
 
-ibv_pd* ibv_alloc_pd(ibv_context* context) {
-  auto* pd = make<ibv_pd>();
-  if (pd == nullptr) return fail(ENOMEM);
-  Handle reply;
-  if (const int error = call(Op::kAllocPd, OnDevice{device_index(context)}, reply); error != 0) {
-    std::free(pd);
-    return fail(error);
+namespace weft::verbs {
+
+ibv_mr* make_mr(ibv_pd* pd, void* address, std::size_t length_B, const MrKeys& keys, bool is_counted) {
+  auto* mr = make<Mr>();
+  if (mr == nullptr) {
+    destroy(Kind::kMr, keys.handle);
+    return fail(ENOMEM);
   }
-  *pd = {context, reply.handle};
-  return pd;
+  static_cast<ibv_mr&>(*mr) = {pd->context, pd, address, length_B, keys.handle, keys.lkey, keys.rkey};
+  mr->is_counted = is_counted;
+  if (is_counted) weft_count_region(1);
+  return mr;
 }
 
-int ibv_dealloc_pd(ibv_pd* pd) {
-  if (const int error = destroy(Kind::kPd, pd->handle); error != 0) return error;
-  std::free(pd);
-  return 0;
+ibv_mr* alloc_null_mr(ibv_pd* pd) {
+  MrKeys keys;
+  if (const int error = call(Op::kAllocNullMr, Handle{pd->handle}, keys); error != 0) return fail(error);
+  return make_mr(pd, nullptr, SIZE_MAX, keys, false);
 }
+
+int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_sge* list, std::uint32_t count) {
+  if (count > kMaxAdvisedSges) return EINVAL;
+  const std::size_t size_B = sizeof(AdviseMr) + count * sizeof(Sge);
+  auto* message = static_cast<std::uint8_t*>(std::malloc(size_B));
+  if (message == nullptr) return ENOMEM;
+  const AdviseMr head{pd->handle, static_cast<std::uint32_t>(advice), flags, count};
+  std::memcpy(message, &head, sizeof head);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Sge sge{list[i].addr, list[i].length, list[i].lkey};
+    std::memcpy(message + sizeof head + i * sizeof sge, &sge, sizeof sge);
+  }
+  std::size_t reply_B = 0;
+  const int error = weft_call(static_cast<std::uint32_t>(Op::kAdviseMr), message, size_B, nullptr, &reply_B, nullptr);
+  std::free(message);
+  return error;
+}
+
+}  // namespace weft::verbs
 
 #undef ibv_reg_mr
 ibv_mr* ibv_reg_mr(ibv_pd* pd, void* address, std::size_t length_B, int access) {
@@ -69,14 +81,44 @@ ibv_mr* ibv_reg_dmabuf_mr(ibv_pd*, std::uint64_t, std::size_t, std::uint64_t, in
   return fail(EOPNOTSUPP);
 }
 
-int ibv_rereg_mr(ibv_mr*, int, ibv_pd*, void*, std::size_t, int) {
-  errno = EOPNOTSUPP;
-  return IBV_REREG_MR_ERR_INPUT;
+int ibv_rereg_mr(ibv_mr* base, int flags, ibv_pd* pd, void* address, std::size_t length_B, int access) {
+  auto* mr = static_cast<Mr*>(base);
+  constexpr int kKnown = IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS;
+  const bool changes_pd = (flags & IBV_REREG_MR_CHANGE_PD) != 0;
+  const bool changes_place = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
+  int error = (flags & ~kKnown) != 0 || flags == 0 || (changes_pd && pd == nullptr) ? EINVAL : 0;
+  if (changes_place && (address == nullptr || length_B == 0)) error = EINVAL;
+  MrKeys keys{};
+  if (error == 0) {
+    const ReregMr request{mr->handle,
+                          static_cast<std::uint32_t>(flags),
+                          changes_pd ? pd->handle : 0,
+                          static_cast<std::uint32_t>(access),
+                          reinterpret_cast<std::uintptr_t>(address),
+                          length_B};
+    error = call(Op::kReregMr, request, keys);
+  }
+  if (error != 0) {
+    errno = error;
+    return IBV_REREG_MR_ERR_INPUT;
+  }
+  mr->lkey = keys.lkey;
+  mr->rkey = keys.rkey;
+  if (changes_pd) {
+    mr->pd = pd;
+    mr->context = pd->context;
+  }
+  if (changes_place) {
+    mr->addr = address;
+    mr->length = length_B;
+  }
+  return 0;
 }
 
-int ibv_dereg_mr(ibv_mr* mr) {
+int ibv_dereg_mr(ibv_mr* base) {
+  auto* mr = static_cast<Mr*>(base);
   if (const int error = destroy(Kind::kMr, mr->handle); error != 0) return error;
-  weft_count_region(-1);
+  if (mr->is_counted) weft_count_region(-1);
   std::free(mr);
   return 0;
 }

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "verbs/extended_protocol.h"
 #include "verbs/object.h"
 #include "verbs/world_call.h"
 
@@ -85,6 +86,7 @@ struct QpPage {
 
 struct Context : verbs_context {
   std::atomic<QpPage*> qp_pages[kQpPages];
+  std::uint64_t secret;  // of the process whose objects it may import
 };
 inline Context& context_of(ibv_context* context) {
   return *static_cast<Context*>(verbs_get_ctx(context));
@@ -97,17 +99,67 @@ inline Qp* find_qp(Context& context, std::uint32_t qpn) {
   return page == nullptr ? nullptr : page->qps[qpn & 0xfff].load(std::memory_order_acquire);
 }
 
+// A protection domain, or a parent domain, which is another name for one, with the program's own memory for objects.
+struct Pd : ibv_pd {
+  Pd* parent_of;       // null: a domain of the world
+  ibv_td* td;          // of a parent domain, or null
+  std::uint32_t uses;  // parent domains, under the mutex of the context
+  void* (*allocate)(ibv_pd*, void*, std::size_t, std::size_t, std::uint64_t);
+  void (*release)(ibv_pd*, void*, void*, std::uint64_t);
+  void* allocator_context;
+};
+// What an allocator is asked for, as mlx5 names it.
+enum class ResourceType : std::uint64_t { kQp = 1ULL << 32 | 1, kSrq = 1ULL << 32 | 4, kCq = 1ULL << 32 | 5 };
+// Memory for an object of this domain, all zero: the program's allocator is asked first. Null, with errno: none.
+void* allocate_object(ibv_pd* pd, std::size_t size_B, ResourceType type, bool& is_own);
+void release_object(ibv_pd* pd, void* object, ResourceType type, bool is_own);
+template <typename Object>
+Object* make_in(ibv_pd* pd, ResourceType type) {
+  bool is_own = false;
+  void* memory = allocate_object(pd, sizeof(Object), type, is_own);
+  if (memory == nullptr) return nullptr;
+  auto* object = new (memory) Object{};
+  object->is_own = is_own;
+  return object;
+}
+
+struct Mr : ibv_mr {
+  bool is_counted;  // it is memory of the process that stays pinned
+};
+struct Xrcd : ibv_xrcd {
+  std::uint32_t handle;
+};
+
 struct Channel : ibv_comp_channel {
   std::uint32_t handle;
 };
 
 struct Cq : ibv_cq {
+  // The rest of ibv_cq_ex, which begins with an ibv_cq: a completion queue has both faces at one address.
+  alignas(8) std::uint8_t rest_of_ex[sizeof(ibv_cq_ex) - sizeof(ibv_cq)];
+  CqEntry current;  // between ibv_start_poll and ibv_end_poll, with the lock held
+  ibv_pd* domain;   // whose memory it lies in; null: the library's
+  bool is_own;
   pthread_spinlock_t lock;  // of the consumer's side
   Mapping mapping;
   Ring ring;
 };
 
+static_assert(sizeof(ibv_cq) == offsetof(ibv_cq_ex, comp_mask));
+inline ibv_cq_ex* face_of(Cq* cq) {
+  return reinterpret_cast<ibv_cq_ex*>(static_cast<ibv_cq*>(cq));
+}
+inline Cq& cq_of(ibv_cq_ex* face) {
+  return *static_cast<Cq*>(ibv_cq_ex_to_cq(face));
+}
+// Takes the next entry into `current`; the lock is held. False: there is none.
+bool advance(Cq& cq);
+// As ibv_poll_cq does: whether a queue that was found empty is worth another look now.
+bool wait_for_entries(Cq& cq);
+
 struct Srq : ibv_srq {
+  bool is_own;
+  std::uint32_t number;  // of XRC
   pthread_spinlock_t lock;
   Mapping mapping;
   Ring ring;
@@ -117,7 +169,7 @@ struct Srq : ibv_srq {
 struct Qp : ibv_qp {
   // The rest of ibv_qp_ex, which begins with an ibv_qp: a queue pair has both faces at one address.
   alignas(8) std::uint8_t rest_of_ex[sizeof(ibv_qp_ex) - sizeof(ibv_qp)];
-  bool has_ex;
+  bool has_ex, is_own;
   pthread_spinlock_t send_lock, receive_lock;
   Mapping mapping;
   Ring send, receive;
@@ -145,6 +197,31 @@ int post_srq_receive(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
 int poll_cq(ibv_cq* cq, int room, ibv_wc* wc);
 int request_notification(ibv_cq* cq, int solicited_only);
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init);
+// `domain`: the parent domain whose memory it lies in, or null.
+Cq* create_cq(ibv_context* context, const ibv_cq_init_attr_ex& init, ibv_pd* domain);
+ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* init);
+ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* init);
+int dealloc_td(ibv_td* td);
+ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* init);
+int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_sge* list, std::uint32_t count);
+ibv_mr* alloc_null_mr(ibv_pd* pd);
+ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type);
+int dealloc_mw(ibv_mw* mw);
+int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind);
+ibv_dm* alloc_dm(ibv_context* context, ibv_alloc_dm_attr* attr);
+int free_dm(ibv_dm* dm);
+ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* dm, std::uint64_t offset_B, std::size_t length_B, unsigned int access);
+ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* init);
+int close_xrcd(ibv_xrcd* xrcd);
+ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* init);
+int get_srq_number(ibv_srq* srq, std::uint32_t* number);
+int query_rt_values(ibv_context* context, ibv_values_ex* values);
+// Makes a region of keys that the world gave.
+ibv_mr* make_mr(ibv_pd* pd, void* address, std::size_t length_B, const MrKeys& keys, bool is_counted);
+ibv_dm* make_dm(ibv_context* context, std::uint32_t handle);
+// Opens a device whose command descriptor there is already, or with one of its own: -1.
+ibv_context* open_context(ibv_device* device, int command_fd, std::uint64_t secret);
+ibv_device* device_at(std::uint32_t index);  // null: there is none
 int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input, ibv_device_attr_ex* attr,
                     std::size_t attr_B);
 int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attr, std::size_t attr_B);
@@ -155,6 +232,8 @@ int set_wr_calls(Qp& qp, std::uint64_t operations);
 // Which operations a transport has, of those that the world knows; and in which states.
 bool is_possible(ibv_qp_type type, ibv_wr_opcode opcode);
 bool may_send(ibv_qp_state state);
+// A bind of a window, in an entry that is zero but for its head. EINVAL: not such a window, or not such rights.
+int write_bind(SendEntry& entry, const ibv_mw& mw, std::uint32_t rkey, const ibv_mw_bind_info& info);
 void write_sges(const ibv_sge* list, std::uint32_t count, SendEntry& entry);
 // Shows the world the sends from `first` up to `end`, all with the time at which the doorbell rings.
 void publish_sends(const Ring& ring, std::uint32_t first, std::uint32_t end);
@@ -163,7 +242,7 @@ void publish_sends(const Ring& ring, std::uint32_t first, std::uint32_t end);
 void something_happened();
 
 // Drops the completions of a queue pair that is gone or was reset.
-void forget_completions(ibv_cq* cq, std::uint32_t qpn);
+void forget_completions(const Qp& qp);
 
 // Says on stderr why an address that leaves from a RoCE v1 entry of the GID table was refused, if that is why.
 void warn_of_roce_v1(ibv_context* context, const ibv_ah_attr& attr);

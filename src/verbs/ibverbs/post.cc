@@ -33,7 +33,10 @@ void write_target(const ibv_qp& qp, const ibv_send_wr& wr, SendEntry& entry) {
     entry.ah = wr.wr.ud.ah->handle;
     entry.remote_qpn = wr.wr.ud.remote_qpn;
     entry.qkey = wr.wr.ud.remote_qkey;
-  } else if (wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+    return;
+  }
+  if (qp.qp_type == IBV_QPT_XRC_SEND) entry.remote_qpn = wr.qp_type.xrc.remote_srqn;
+  if (wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
     entry.remote_va = wr.wr.atomic.remote_addr;
     entry.compare_add = wr.wr.atomic.compare_add;
     entry.swap = wr.wr.atomic.swap;
@@ -57,6 +60,8 @@ int write_send(const Qp& qp, const ibv_send_wr& wr, std::uint32_t number) {
   entry->opcode = wr.opcode;
   entry->flags = wr.send_flags;
   entry->imm = wr.imm_data;  // or the rkey to invalidate: the same word
+  if (wr.opcode == IBV_WR_BIND_MW) return write_bind(*entry, *wr.bind_mw.mw, wr.bind_mw.rkey, wr.bind_mw.bind_info);
+  if (wr.opcode == IBV_WR_LOCAL_INV) return 0;
   write_target(qp, wr, *entry);
   if ((wr.send_flags & IBV_SEND_INLINE) != 0) {
     // A READ or an atomic brings data here: it has nothing to carry along.
@@ -102,18 +107,21 @@ int post_receives(const Ring& ring, std::uint32_t freed, std::uint32_t max_sge, 
 }  // namespace
 
 bool is_possible(ibv_qp_type type, ibv_wr_opcode opcode) {
+  const bool is_reliable = type == IBV_QPT_RC || type == IBV_QPT_XRC_SEND;
   switch (opcode) {
     case IBV_WR_SEND:
     case IBV_WR_SEND_WITH_IMM:
       return true;
     case IBV_WR_RDMA_WRITE:
     case IBV_WR_RDMA_WRITE_WITH_IMM:
-      return type == IBV_QPT_RC || type == IBV_QPT_UC;
+    case IBV_WR_BIND_MW:
+    case IBV_WR_LOCAL_INV:
+      return is_reliable || type == IBV_QPT_UC;
     case IBV_WR_RDMA_READ:
     case IBV_WR_ATOMIC_CMP_AND_SWP:
     case IBV_WR_ATOMIC_FETCH_AND_ADD:
     case IBV_WR_SEND_WITH_INV:
-      return type == IBV_QPT_RC;
+      return is_reliable;
     default:
       return false;
   }

@@ -77,12 +77,54 @@ int set_up_queues(Qp& qp, ibv_context* context, const CreateQp& request) {
 
 }  // namespace
 
+namespace {
+
+// What comes after the queues.
+void finish(Qp& qp, ibv_context* context, const ibv_qp_init_attr& init) {
+  qp.context = context;
+  qp.qp_context = init.qp_context;
+  qp.send_cq = init.send_cq;
+  qp.recv_cq = init.recv_cq;
+  qp.state = IBV_QPS_RESET;
+  qp.qp_type = init.qp_type;
+  qp.signal_all = init.sq_sig_all != 0;
+  pthread_spin_init(&qp.send_lock, PTHREAD_PROCESS_PRIVATE);
+  pthread_spin_init(&qp.receive_lock, PTHREAD_PROCESS_PRIVATE);
+  pthread_mutex_init(&qp.mutex, nullptr);
+  pthread_cond_init(&qp.cond, nullptr);
+}
+
+// A target of XRC has no queues and no protection domain: its packets name both.
+ibv_qp* create_target(ibv_context* context, const ibv_qp_init_attr_ex& init) {
+  auto* qp = make<Qp>();
+  if (qp == nullptr) return fail(ENOMEM);
+  const CreateXrcTarget request{static_cast<Xrcd*>(init.xrcd)->handle, 0, reinterpret_cast<std::uintptr_t>(qp)};
+  QpInfo info;
+  if (const int error = call(Op::kCreateXrcTarget, request, info); error != 0) {
+    std::free(qp);
+    return fail(error);
+  }
+  qp->handle = info.send.handle;
+  qp->qp_num = info.qpn;
+  ibv_qp_init_attr plain{};
+  plain.qp_context = init.qp_context;
+  plain.qp_type = init.qp_type;
+  finish(*qp, context, plain);
+  return qp;
+}
+
+}  // namespace
+
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init) {
-  // XRC, receive hashing and segmentation are not there; programs then take the plain way.
+  // Receive hashing and segmentation are not there; programs then take the plain way.
   constexpr std::uint32_t kKnown =
-      IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+      IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
   if ((init->comp_mask & ~kKnown) != 0) return fail(EOPNOTSUPP);
   if ((init->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 && init->create_flags != 0) return fail(EOPNOTSUPP);
+  if (init->qp_type == IBV_QPT_XRC_RECV) {
+    if ((init->comp_mask & IBV_QP_INIT_ATTR_XRCD) == 0 || init->xrcd->context != context) return fail(EINVAL);
+    return create_target(context, *init);
+  }
   if ((init->comp_mask & IBV_QP_INIT_ATTR_PD) == 0 || init->pd->context != context) return fail(EINVAL);
   ibv_qp* qp = ibv_create_qp(init->pd, reinterpret_cast<ibv_qp_init_attr*>(init));
   if (qp == nullptr || (init->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) == 0) return qp;
@@ -98,42 +140,36 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init) {
 using namespace weft::verbs;
 
 ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* init) {
-  if (init->qp_type != IBV_QPT_RC && init->qp_type != IBV_QPT_UC && init->qp_type != IBV_QPT_UD) {
+  const bool is_initiator = init->qp_type == IBV_QPT_XRC_SEND;
+  if (init->qp_type != IBV_QPT_RC && init->qp_type != IBV_QPT_UC && init->qp_type != IBV_QPT_UD && !is_initiator) {
     return fail(EOPNOTSUPP);
   }
-  if (init->send_cq == nullptr || init->recv_cq == nullptr) return fail(EINVAL);
-  auto* qp = make<Qp>();
-  if (qp == nullptr) return fail(ENOMEM);
+  // An initiator of XRC receives nothing.
+  if (init->send_cq == nullptr || (init->recv_cq == nullptr && !is_initiator)) return fail(EINVAL);
+  if (is_initiator && init->cap.max_recv_wr != 0) return fail(EINVAL);
+  Qp* qp = make_in<Qp>(pd, ResourceType::kQp);
+  if (qp == nullptr) return fail(errno);
   const ibv_qp_cap& cap = init->cap;
   const CreateQp request{pd->handle,
                          static_cast<std::uint32_t>(init->qp_type),
                          init->send_cq->handle,
-                         init->recv_cq->handle,
+                         is_initiator ? kNoHandle : init->recv_cq->handle,
                          init->srq == nullptr ? kNoHandle : init->srq->handle,
                          cap.max_send_wr,
                          cap.max_recv_wr,
                          cap.max_send_sge,
-                         cap.max_recv_sge,
+                         is_initiator ? 0 : cap.max_recv_sge,
                          cap.max_inline_data,
                          init->sq_sig_all != 0 ? 1u : 0u,
                          reinterpret_cast<std::uintptr_t>(qp)};
   qp->srq = init->srq;
   if (const int error = set_up_queues(*qp, pd->context, request); error != 0) {
-    std::free(qp);
+    release_object(pd, qp, ResourceType::kQp, qp->is_own);
     return fail(error);
   }
-  qp->context = pd->context;
-  qp->qp_context = init->qp_context;
   qp->pd = pd;
-  qp->send_cq = init->send_cq;
-  qp->recv_cq = init->recv_cq;
-  qp->state = IBV_QPS_RESET;
-  qp->qp_type = init->qp_type;
-  qp->signal_all = init->sq_sig_all != 0;
-  pthread_spin_init(&qp->send_lock, PTHREAD_PROCESS_PRIVATE);
-  pthread_spin_init(&qp->receive_lock, PTHREAD_PROCESS_PRIVATE);
-  pthread_mutex_init(&qp->mutex, nullptr);
-  pthread_cond_init(&qp->cond, nullptr);
+  finish(*qp, pd->context, *init);
+  if (is_initiator) qp->recv_cq = nullptr;
   init->cap = qp->cap;
   return qp;
 }
@@ -144,15 +180,16 @@ int ibv_destroy_qp(ibv_qp* base) {
   if (const int error = destroy(Kind::kQp, qp->handle, &events); error != 0) return error;
   wait_for_acknowledgements(qp->mutex, qp->cond, qp->events_completed, events.async_events);
   // It cannot be found any more; a poller has released it once we hold the lock of its CQ.
-  leave(context_of(qp->context), *qp);
-  forget_completions(qp->send_cq, qp->qp_num);
-  if (qp->recv_cq != qp->send_cq) forget_completions(qp->recv_cq, qp->qp_num);
+  if (qp->send_cq != nullptr) {
+    leave(context_of(qp->context), *qp);
+    forget_completions(*qp);
+  }
   unmap_queue(qp->mapping);
   pthread_spin_destroy(&qp->send_lock);
   pthread_spin_destroy(&qp->receive_lock);
   pthread_cond_destroy(&qp->cond);
   pthread_mutex_destroy(&qp->mutex);
-  std::free(qp);
+  release_object(qp->pd, qp, ResourceType::kQp, qp->is_own);
   return 0;
 }
 

@@ -10,8 +10,8 @@ namespace {
 // A reset takes back everything that was posted and not completed. The numbers of the rings go on: the world has set
 // its own to what was produced.
 void forget_posts(Qp& qp) {
-  forget_completions(qp.send_cq, qp.qp_num);
-  if (qp.recv_cq != qp.send_cq) forget_completions(qp.recv_cq, qp.qp_num);
+  forget_completions(qp);
+  if (qp.send.entries == 0) return;
   {
     const SpinGuard guard(qp.send_lock);
     qp.send_freed = qp.send.head->produced.load(std::memory_order_relaxed);
@@ -56,6 +56,7 @@ int ibv_modify_qp(ibv_qp* base, ibv_qp_attr* attr, int mask) {
   to.timeout = attr->timeout;
   to.retry_cnt = attr->retry_cnt;
   to.rnr_retry = attr->rnr_retry;
+  to.sqd_event = attr->en_sqd_async_notify;
   if (const int error = call(Op::kModifyQp, request); error != 0) {
     if (error == EOPNOTSUPP && (mask & IBV_QP_AV) != 0) warn_of_roce_v1(qp->context, attr->ah_attr);
     return error;
@@ -90,6 +91,8 @@ int ibv_query_qp(ibv_qp* base, ibv_qp_attr* attr, int, ibv_qp_init_attr* init) {
   attr->timeout = byte(from.timeout);
   attr->retry_cnt = byte(from.retry_cnt);
   attr->rnr_retry = byte(from.rnr_retry);
+  attr->en_sqd_async_notify = byte(from.sqd_event);
+  attr->sq_draining = byte(from.sq_draining);
   *init = {};
   init->qp_context = qp->qp_context;
   init->send_cq = qp->send_cq;

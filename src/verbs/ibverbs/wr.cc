@@ -144,6 +144,20 @@ void wr_abort(ibv_qp_ex* face) {
   pthread_spin_unlock(&qp_of(face).send_lock);
 }
 
+void wr_set_xrc_srqn(ibv_qp_ex* face, std::uint32_t number) {
+  if (Qp& qp = qp_of(face); qp.wr_entry != nullptr) qp.wr_entry->remote_qpn = number;
+}
+
+void wr_bind_mw(ibv_qp_ex* face, ibv_mw* mw, std::uint32_t rkey, const ibv_mw_bind_info* info) {
+  SendEntry* entry = begin(face, IBV_WR_BIND_MW);
+  if (entry == nullptr) return;
+  if (const int error = write_bind(*entry, *mw, rkey, *info); error != 0) refuse(qp_of(face), error);
+}
+
+void wr_local_inv(ibv_qp_ex* face, std::uint32_t rkey) {
+  begin_send(face, IBV_WR_LOCAL_INV, rkey);
+}
+
 struct Operation {
   std::uint64_t flag;
   ibv_wr_opcode opcode;
@@ -157,6 +171,8 @@ constexpr Operation kOperations[] = {
     {IBV_QP_EX_WITH_RDMA_READ, IBV_WR_RDMA_READ},
     {IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_CMP_AND_SWP},
     {IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD, IBV_WR_ATOMIC_FETCH_AND_ADD},
+    {IBV_QP_EX_WITH_BIND_MW, IBV_WR_BIND_MW},
+    {IBV_QP_EX_WITH_LOCAL_INV, IBV_WR_LOCAL_INV},
 };
 
 }  // namespace
@@ -175,7 +191,10 @@ int set_wr_calls(Qp& qp, std::uint64_t operations) {
   face->wr_rdma_read = wr_rdma_read;
   face->wr_atomic_cmp_swp = wr_compare_swap;
   face->wr_atomic_fetch_add = wr_fetch_add;
+  face->wr_bind_mw = wr_bind_mw;
+  face->wr_local_inv = wr_local_inv;
   face->wr_set_ud_addr = wr_set_ud_addr;
+  face->wr_set_xrc_srqn = wr_set_xrc_srqn;
   face->wr_set_sge = wr_set_sge;
   face->wr_set_sge_list = wr_set_sge_list;
   face->wr_set_inline_data = wr_set_inline_data;

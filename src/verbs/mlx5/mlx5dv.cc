@@ -1,59 +1,69 @@
-// Stands in for rdma-core's libmlx5.so.1, which perftest and UCX link to. That library writes to the registers of a
-// real card; here a card ends at the verbs, so that every direct way answers "not supported" and programs take the
+// Stands in for rdma-core's libmlx5.so.1, which perftest, UCX and pyverbs link to. That library writes to the registers
+// of a real card; here a card ends at the verbs, so that every direct way answers "not supported" and programs take the
 // plain one.
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
+#include "verbs/mlx5/refuse_all.h"
 
-#pragma GCC visibility push(default)
-#include <infiniband/mlx5dv.h>
-#pragma GCC visibility pop
-
-#include "verbs/refuse.h"
-
-using weft::verbs::refuse;
-
-bool mlx5dv_is_supported(ibv_device*) {
+WEFT_MLX5 bool mlx5dv_is_supported() {
   return false;
 }
 
-ibv_context* mlx5dv_open_device(ibv_device*, mlx5dv_context_attr*) {
-  return refuse();
-}
-
-int mlx5dv_init_obj(mlx5dv_obj*, std::uint64_t) {
-  return EOPNOTSUPP;
-}
-
-ibv_cq_ex* mlx5dv_create_cq(ibv_context*, ibv_cq_init_attr_ex*, mlx5dv_cq_init_attr*) {
-  return refuse();
-}
-
-ibv_qp* mlx5dv_create_qp(ibv_context*, ibv_qp_init_attr_ex*, mlx5dv_qp_init_attr*) {
-  return refuse();
-}
-
-mlx5dv_qp_ex* mlx5dv_qp_ex_from_ibv_qp_ex(ibv_qp_ex*) {
+WEFT_MLX5 void* mlx5dv_qp_ex_from_ibv_qp_ex() {
   return nullptr;
 }
 
-mlx5dv_mkey* mlx5dv_create_mkey(mlx5dv_mkey_init_attr*) {
-  return refuse();
+// In two versions; the first is what programs from before rdma-core 14 ask for.
+WEFT_MLX5 __attribute__((symver("mlx5dv_init_obj@MLX5_1.0"))) int init_obj_1_0() {
+  return EOPNOTSUPP;
 }
-
-int mlx5dv_destroy_mkey(mlx5dv_mkey*) {
+WEFT_MLX5 __attribute__((symver("mlx5dv_init_obj@@MLX5_1.2"))) int init_obj_1_2() {
   return EOPNOTSUPP;
 }
 
-int mlx5dv_crypto_login(ibv_context*, mlx5dv_crypto_login_attr*) {
-  return EOPNOTSUPP;
-}
+// clang-format off
+REFUSE_OBJECT(mlx5dv_alloc_dm)
+REFUSE_OBJECT(mlx5dv_alloc_var)
+REFUSE_OBJECT(mlx5dv_create_cq)
+REFUSE_OBJECT(mlx5dv_create_mkey)
+REFUSE_OBJECT(mlx5dv_create_qp)
+REFUSE_OBJECT(mlx5dv_create_wq)
+REFUSE_OBJECT(mlx5dv_crypto_login_create)
+REFUSE_OBJECT(mlx5dv_dek_create)
+REFUSE_OBJECT(mlx5dv_dm_map_op_addr)
+REFUSE_OBJECT(mlx5dv_get_vfio_device_list)
+REFUSE_OBJECT(mlx5dv_open_device)
+REFUSE_OBJECT(mlx5dv_pp_alloc)
+REFUSE_OBJECT(mlx5dv_sched_leaf_create)
+REFUSE_OBJECT(mlx5dv_sched_node_create)
 
-mlx5dv_dek* mlx5dv_dek_create(ibv_context*, mlx5dv_dek_init_attr*) {
-  return refuse();
-}
+REFUSE_CALL(_mlx5dv_mkey_check)
+REFUSE_CALL(_mlx5dv_query_port)
+REFUSE_CALL(mlx5dv_crypto_login)
+REFUSE_CALL(mlx5dv_crypto_login_destroy)
+REFUSE_CALL(mlx5dv_crypto_login_query)
+REFUSE_CALL(mlx5dv_crypto_login_query_state)
+REFUSE_CALL(mlx5dv_crypto_logout)
+REFUSE_CALL(mlx5dv_dci_stream_id_reset)
+REFUSE_CALL(mlx5dv_dek_destroy)
+REFUSE_CALL(mlx5dv_dek_query)
+REFUSE_CALL(mlx5dv_destroy_mkey)
+REFUSE_CALL(mlx5dv_get_clock_info)
+REFUSE_CALL(mlx5dv_map_ah_to_qp)
+REFUSE_CALL(mlx5dv_modify_qp_lag_port)
+REFUSE_CALL(mlx5dv_modify_qp_sched_elem)
+REFUSE_CALL(mlx5dv_modify_qp_udp_sport)
+REFUSE_CALL(mlx5dv_qp_cancel_posted_send_wrs)
+REFUSE_CALL(mlx5dv_query_device)
+REFUSE_CALL(mlx5dv_query_qp_lag_port)
+REFUSE_CALL(mlx5dv_reserved_qpn_alloc)
+REFUSE_CALL(mlx5dv_reserved_qpn_dealloc)
+REFUSE_CALL(mlx5dv_sched_leaf_destroy)
+REFUSE_CALL(mlx5dv_sched_leaf_modify)
+REFUSE_CALL(mlx5dv_sched_node_destroy)
+REFUSE_CALL(mlx5dv_sched_node_modify)
+REFUSE_CALL(mlx5dv_set_context_attr)
+REFUSE_CALL(mlx5dv_vfio_get_events_fd)
+REFUSE_CALL(mlx5dv_vfio_process_events)
 
-int mlx5dv_dek_destroy(mlx5dv_dek*) {
-  return EOPNOTSUPP;
-}
+NOTHING_TO_END(mlx5dv_free_var)
+NOTHING_TO_END(mlx5dv_pp_free)
+// clang-format on

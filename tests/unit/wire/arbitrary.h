@@ -88,6 +88,10 @@ inline RoceHeaders any_roce_headers() {
   }
   if (has_imm(h.opcode)) h.imm = any<std::uint32_t>();
   if (has_ieth(h.opcode)) h.ieth_rkey = any<std::uint32_t>();
+  if (has_xrc_eth(h.opcode)) {
+    h.xrc_srq = any_u24();
+    h.xrc_eth_reserved = any<std::uint8_t>();
+  }
   if (has_deth(h.opcode)) {
     h.qkey = any<std::uint32_t>();
     h.src_qp = any_u24();

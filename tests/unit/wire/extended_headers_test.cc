@@ -32,6 +32,7 @@ RC_GTEST_PROP(ExtendedHeaders, RoundTrip, (std::uint64_t a, std::uint64_t b, std
   check_round_trip<ImmDtView>(ImmDt{key}, write_imm_dt);
   check_round_trip<IethView>(Ieth{key}, write_ieth);
   check_round_trip<DethView>(Deth{key, static_cast<std::uint8_t>(b), any_u24()}, write_deth);
+  check_round_trip<XrcEthView>(XrcEth{static_cast<std::uint8_t>(b), any_u24()}, write_xrc_eth);
 }
 
 TEST(ExtendedHeaders, FieldOffsetsMatchStandard) {
@@ -42,6 +43,7 @@ TEST(ExtendedHeaders, FieldOffsetsMatchStandard) {
             (AtomicEth{0x0001020304050607, 0x08090a0b, 0x0c0d0e0f10111213, 0x1415161718191a1b}));
   EXPECT_EQ(AethView::parse(hex("1f 000007"))->header(), (Aeth{0x1f, 7}));
   EXPECT_EQ(DethView::parse(hex("80010000 ff 000001"))->header(), (Deth{0x80010000, 0xff, 1}));
+  EXPECT_EQ(XrcEthView::parse(hex("7f 000203"))->header(), (XrcEth{0x7f, 0x203}));
 }
 
 }  // namespace

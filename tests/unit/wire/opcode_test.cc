@@ -11,7 +11,7 @@ namespace {
 TEST(Opcode, ValidOpcodesMatchList) {
   int count = 0;
   for (int byte = 0; byte < 256; ++byte) count += is_valid_opcode(static_cast<std::uint8_t>(byte)) ? 1 : 0;
-  EXPECT_EQ(count, 38);
+  EXPECT_EQ(count, 61);
   EXPECT_TRUE(is_valid_opcode(0x00));
   EXPECT_TRUE(is_valid_opcode(0x81));
   EXPECT_FALSE(is_valid_opcode(0x15));
@@ -19,6 +19,10 @@ TEST(Opcode, ValidOpcodesMatchList) {
   EXPECT_TRUE(is_valid_opcode(0x2b));
   EXPECT_FALSE(is_valid_opcode(0x2c)) << "UC has no READ";
   EXPECT_FALSE(is_valid_opcode(0x36)) << "and no SEND with invalidate";
+  EXPECT_TRUE(is_valid_opcode(0xa0));
+  EXPECT_TRUE(is_valid_opcode(0xb7));
+  EXPECT_FALSE(is_valid_opcode(0xb5));
+  EXPECT_FALSE(is_valid_opcode(0xb8));
   EXPECT_FALSE(is_valid_opcode(0x80)) << "the CNP group's base, not what is on the wire";
 }
 
@@ -96,6 +100,26 @@ TEST(Opcode, UcMirrorsRc) {
     const std::string rc = name(without_transport(opcode));
     EXPECT_EQ(name(static_cast<Opcode>(byte)), "UC" + rc.substr(2));
     EXPECT_TRUE(is_request(static_cast<Opcode>(byte)));
+  }
+}
+
+// Requests of XRC name a shared receive queue; what comes back does not (IBTA annex A14).
+TEST(Opcode, XrcMirrorsRc) {
+  EXPECT_EQ(static_cast<int>(xrc_opcode(Opcode::kSendFirst)), 0xa0);
+  EXPECT_EQ(static_cast<int>(xrc_opcode(Opcode::kAck)), 0xb1);
+  EXPECT_EQ(header_size_B(xrc_opcode(Opcode::kWriteOnlyImm)), 36U);
+  EXPECT_EQ(header_size_B(xrc_opcode(Opcode::kCompareSwap)), 44U);
+  EXPECT_EQ(header_size_B(xrc_opcode(Opcode::kReadResponseOnly)), 16U);
+  for (int byte = 0; byte < 256; ++byte) {
+    auto opcode = static_cast<std::uint8_t>(byte);
+    EXPECT_EQ(is_xrc(opcode), byte >= 0xa0 && byte < 0xc0);
+    if (!is_xrc(opcode)) continue;
+    const Opcode rc = without_transport(opcode);
+    EXPECT_EQ(is_valid_opcode(opcode), is_valid_opcode(static_cast<std::uint8_t>(rc)));
+    if (!is_valid_opcode(opcode)) continue;
+    EXPECT_EQ(name(static_cast<Opcode>(byte)), "XRC" + std::string(name(rc)).substr(2));
+    EXPECT_EQ(has_xrc_eth(static_cast<Opcode>(byte)), is_request(rc));
+    EXPECT_EQ(header_size_B(static_cast<Opcode>(byte)), header_size_B(rc) + (is_request(rc) ? kXrcEthSize_B : 0));
   }
 }
 

@@ -1,0 +1,27 @@
+// Send Queue Drain (IBTA vol 1, 10.3.1.5): what had begun goes on to its end, nothing new begins, and then there may be
+// an event.
+#include "nic/device.h"
+#include "nic/psn.h"
+
+namespace weft::nic {
+
+// Requests that a retransmission has gone back behind had begun, too.
+void Device::begin_drain(QueuePair& qp, bool tells, Time_ps now_ps) {
+  Requester& req = qp.req;
+  req.drain_end = req.head;
+  while (req.drain_end != req.tail &&
+         (psn_before(req.at(req.drain_end).first_psn, req.high_psn) || (req.drain_end == req.tx && req.started)))
+    ++req.drain_end;
+  req.drained = false;
+  req.tells_drained = tells;
+  qp.state = QpState::kSqd;
+  check_drained(qp, now_ps);
+}
+
+void Device::check_drained(QueuePair& qp, Time_ps now_ps) {
+  if (qp.state != QpState::kSqd || qp.req.drained || qp.req.head != qp.req.drain_end) return;
+  qp.req.drained = true;
+  if (qp.req.tells_drained) tell(AsyncKind::kSendQueueDrained, qp.qpn, now_ps);
+}
+
+}  // namespace weft::nic

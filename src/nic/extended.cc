@@ -1,0 +1,34 @@
+// Extended reliable connections (IBTA annex A14): RC whose requests name a shared receive queue of the target's domain,
+// so that one connection serves every process of a node. An initiator only sends requests (transmit.cc), a target only
+// answers them (responder.cc).
+#include "nic/device.h"
+#include "nic/roce_packet.h"
+#include "nic/transport.h"
+
+namespace weft::nic {
+
+const Transport kXrcTransport = {.name = "XRC",
+                                 .number = kXrcNumber,
+                                 .connected = true,
+                                 .reliable = true,
+                                 .one_packet = false,
+                                 .operations = kReliableOperations,
+                                 .state_B = 0,
+                                 .format = &kRoceFormat,
+                                 .send = &Device::send_xrc,
+                                 .send_reply = &Device::send_rc_reply,
+                                 .receive = &Device::receive_xrc,
+                                 .on_timer = &Device::on_rc_timer};
+
+void Device::set_xrc_target(std::uint32_t qpn, std::uint32_t domain) {
+  QueuePair& qp = *find_qp(qpn);
+  qp.flags |= QueuePair::kUsesSrq;
+  qp.xrc_domain = domain;
+  leave_srq(qp);  // until a packet names one
+}
+
+void Device::set_xrc_queue(std::uint32_t srq, std::uint32_t domain, std::uint32_t cq, std::uint32_t pd) {
+  srqs_[srq].extended = {domain, cq, pd};
+}
+
+}  // namespace weft::nic
