@@ -88,6 +88,10 @@ enum class Op : std::uint32_t {
   kCmSetOption,            // CmOption -> nothing
   kCmMigrate,              // CmOption -> nothing; `value` is the channel
   kCmGetEvent,             // CmGetEvent -> CmEvent
+
+  kBlockOwnMulticast = 148,  // Handle of a queue pair -> nothing: IBV_QP_CREATE_BLOCK_SELF_MCAST_LB
+  kCmJoin,                   // CmGroup -> nothing; a MULTICAST_JOIN event says when
+  kCmLeave,                  // CmGroup -> nothing
 };
 
 struct RequestHead {

@@ -12,7 +12,7 @@ namespace weft::live {
 // Limits of mlx5 (ConnectX-5, ibv_devinfo -v), cut down where the world keeps memory for them: what a device says of
 // itself is what is enforced.
 inline constexpr std::uint32_t kMaxQp = 131072, kMaxQpWr = 32768, kMaxSge = 30, kMaxCq = 65536, kMaxCqe = 4194303,
-                               kMaxMr = 1u << 20, kMaxPd = 65536, kMaxAh = 1u << 20;
+                               kMaxMr = 1u << 20, kMaxPd = 65536, kMaxAh = 1u << 20, kMaxGroups = 1u << 21;
 
 inline constexpr std::size_t kMaxKept_B = std::size_t{1} << 30;  // of pages that a program has unmapped
 
@@ -38,6 +38,8 @@ class VerbsService {
   Reply query_qp(Process& process, const Request& request);
   Reply arm_cq(Process& process, const Request& request);
   Reply destroy(Process& process, const Request& request);
+  static bool is_multicast(verbs::Op op);
+  Reply multicast(Process& process, const Request& request);
   // A process is gone: so is everything that was its own.
   void forget(Process& process);
 

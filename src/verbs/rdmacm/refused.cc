@@ -1,4 +1,4 @@
-// Calls that programs link to and that have nothing behind them here: multicast, ECE, and sockets over RDMA.
+// Calls that programs link to and that have nothing behind them here: ECE, and sockets over RDMA.
 #include <poll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -14,15 +14,6 @@
 
 using weft::verbs::cm::result;
 
-int rdma_join_multicast(rdma_cm_id*, sockaddr*, void*) {
-  return result(EOPNOTSUPP);
-}
-int rdma_join_multicast_ex(rdma_cm_id*, rdma_cm_join_mc_attr_ex*, void*) {
-  return result(EOPNOTSUPP);
-}
-int rdma_leave_multicast(rdma_cm_id*, sockaddr*) {
-  return result(EOPNOTSUPP);
-}
 int rdma_set_local_ece(rdma_cm_id*, ibv_ece*) {
   return result(EOPNOTSUPP);
 }
