@@ -140,6 +140,7 @@ inline volatile IoMapping* mappings_of(Socket& socket) {
 
 // rs_table.cc. Null and EBADF: no socket has this number.
 Socket* find(int fd);
+bool has_several_users();  // threads of the program that use sockets
 Socket* make_socket(const Socket* listener, int type, int family);
 int enter(Socket& socket, int fd);
 void free_socket(Socket* socket);

@@ -11,8 +11,8 @@
 namespace weft::verbs::cm::rs {
 namespace {
 
-// Another thread may take the event that this one waits for: it looks again then at the latest.
-constexpr int kLongestSleep_ms = 100;
+// Another thread may take the event that this one waits for, if there is one: it looks again then at the latest.
+constexpr std::int64_t kLongestSleep_ms = 100;
 
 std::int64_t now_us() {
   timespec now;
@@ -112,11 +112,12 @@ int rpoll(pollfd* fds, nfds_t count, int timeout_ms) {
     const nfds_t all = list_waits(fds, count, waits);
     ready = check(fds, count, false);  // what came before the queues were armed
     if (ready != 0) break;
-    std::int64_t left_ms = kLongestSleep_ms;
+    std::int64_t left_ms = has_several_users() ? kLongestSleep_ms : -1;
     if (timeout_ms > 0) {
       const std::int64_t left_us = until_us - now_us();
       if (left_us <= 0) break;
-      left_ms = (left_us + 999) / 1000 < left_ms ? (left_us + 999) / 1000 : left_ms;
+      const std::int64_t rest_ms = (left_us + 999) / 1000;
+      left_ms = left_ms < 0 || rest_ms < left_ms ? rest_ms : left_ms;
     }
     if (poll(waits, all, static_cast<int>(left_ms)) < 0) {
       ready = -1;

@@ -12,9 +12,20 @@ namespace {
 constexpr int kMostSockets = 1 << 16;
 std::atomic<Socket*> sockets[kMostSockets];
 
+std::atomic<std::uintptr_t> first_user{0};
+std::atomic<bool> several_users{false};
+
 }  // namespace
 
+bool has_several_users() {
+  return several_users.load(std::memory_order_relaxed);
+}
+
 Socket* find(int fd) {
+  const auto user = static_cast<std::uintptr_t>(pthread_self());
+  std::uintptr_t first = first_user.load(std::memory_order_relaxed);
+  if (first != user && (first != 0 || !first_user.compare_exchange_strong(first, user)))
+    several_users.store(true, std::memory_order_relaxed);
   Socket* socket = fd >= 0 && fd < kMostSockets ? sockets[fd].load(std::memory_order_acquire) : nullptr;
   if (socket == nullptr) errno = EBADF;
   return socket;
