@@ -97,12 +97,30 @@ class alignas(128) Domain {  // two lines: CPUs fetch them in pairs
     if (cold[slot].telemetry != kNoSlot) telemetry.give_back(cold[slot].telemetry);
     cold.give_back(slot);
   }
+  // A second packet like it, with a cold side of its own.
+  Packet copy(const Packet& packet) {
+    Packet twin = packet;
+    if ((packet.flags & Packet::kHasCold) == 0) return twin;
+    twin.aux = cold.take();
+    Cold& own = cold[twin.aux];
+    own = cold[packet.aux];
+    own.payload = copy_slot(payload, own.payload);
+    own.telemetry = copy_slot(telemetry, own.telemetry);
+    return twin;
+  }
   // The packet ends here: its cold side, if any, goes back to the pool.
   void release(const Packet& packet) {
     if (packet.flags & Packet::kHasCold) free_cold(packet.aux);
   }
 
  private:
+  template <class Slot>
+  static std::uint32_t copy_slot(SlotPool<Slot>& pool, std::uint32_t from) {
+    if (from == kNoSlot) return kNoSlot;
+    const std::uint32_t slot = pool.take();
+    pool[slot] = pool[from];
+    return slot;
+  }
   // Never null: the CPU would walk the page table for nothing, which costs more than the visit.
   struct Hot {
     const std::byte* self;

@@ -61,6 +61,7 @@ struct Cold {
   std::uint32_t aux = 0;                       // what Packet::aux holds in a packet without a cold side
   std::uint32_t payload = kNoSlot;             // slot of the payload pool, or none: nobody needs the bytes
   std::uint32_t telemetry = kNoSlot;           // slot of the telemetry pool, or none: nobody asked
+  std::uint32_t group = 0;                     // not 0: to a multicast group; Packet::dst is the sender itself
 };
 static_assert(sizeof(Cold) == 64);
 

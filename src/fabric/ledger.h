@@ -1,5 +1,5 @@
 // The packet ledger: every packet that enters a link ends in exactly one fate or is still in flight,
-// and at the end of every run sent + copies == sum of fates + in flight.
+// and at the end of every run sent + copies + replicas == sum of fates + in flight.
 #pragma once
 
 #include <array>
@@ -20,6 +20,7 @@ enum class Fate : std::uint8_t {
   kBadResponse,    // not what the request asks for: the request fails
   kUnknownQp,      // no such QP, one that cannot receive it, or a wrong Q_Key: silently discarded
   kWrongSource,    // a connected QP, and not its peer's address: silently discarded
+  kNoMember,       // to a multicast group that nobody here has joined: the MAC filter discards it
   // Lost on the way.
   kFaultDrop,     // a drop fault of the lab
   kLinkDown,      // a cut or flapping link
@@ -39,7 +40,7 @@ enum class Fate : std::uint8_t {
   kPortDown,      // waited for a port whose link went down
   kCpuDrop,       // would have to be forwarded by the switch's CPU, which is busy
 };
-inline constexpr std::size_t kFateCount = 25;
+inline constexpr std::size_t kFateCount = 26;
 inline constexpr std::array<std::string_view, kFateCount> kFateNames = {"accepted",
                                                                         "duplicate",
                                                                         "out of sequence",
@@ -49,6 +50,7 @@ inline constexpr std::array<std::string_view, kFateCount> kFateNames = {"accepte
                                                                         "bad response",
                                                                         "unknown QP",
                                                                         "wrong source",
+                                                                        "no group member",
                                                                         "fault drop",
                                                                         "link down",
                                                                         "FCS error",
@@ -70,7 +72,8 @@ inline constexpr std::array<std::string_view, kFateCount> kFateNames = {"accepte
 // receiving end what became of the rest. Each end belongs to one node, so no counter has two writers.
 struct Ledger {
   std::uint64_t sent = 0;
-  std::uint64_t copies = 0;  // made by duplicate faults
+  std::uint64_t copies = 0;    // made by duplicate faults
+  std::uint64_t replicas = 0;  // made by the receiving switch of packets to multicast groups, beyond the first
   std::array<std::uint64_t, kFateCount> fates{};
 
   void count(Fate fate) { ++fates[static_cast<std::size_t>(fate)]; }

@@ -42,7 +42,7 @@ void LinkWrapper::send(LinkDirection& link, engine::Packet packet, Time_ps start
   Time_ps due_ps = packet.time_ps;
   packet.time_ps += verdict.delay_ps;
   if (verdict.duplicate) {
-    engine::Packet twin = copy(link, packet);
+    engine::Packet twin = link.source().copy(packet);
     twin.time_ps += std::max(verdict.duplicate_delay_ps, link.serialisation_ps(packet));
     ++link.sent.copies;
     hold(twin);
@@ -101,27 +101,6 @@ Time_ps LinkWrapper::next_release_ps(const LinkDirection& link) const {
 
 void LinkWrapper::release(LinkDirection& link, Time_ps now_ps) {
   flush(link, now_ps + link.timing().flight_ps + link.timing().pipeline_ps);
-}
-
-engine::Packet LinkWrapper::copy(LinkDirection& link, const engine::Packet& packet) {
-  engine::Packet twin = packet;
-  if (packet.flags & engine::Packet::kHasCold) {
-    engine::Domain& domain = link.source();
-    twin.aux = domain.cold.take();
-    engine::Cold& cold = domain.cold[twin.aux];
-    cold = domain.cold[packet.aux];
-    if (cold.payload != engine::kNoSlot) {
-      std::uint32_t slot = domain.payload.take();
-      domain.payload[slot] = domain.payload[cold.payload];
-      cold.payload = slot;
-    }
-    if (cold.telemetry != engine::kNoSlot) {
-      std::uint32_t slot = domain.telemetry.take();
-      domain.telemetry[slot] = domain.telemetry[cold.telemetry];
-      cold.telemetry = slot;
-    }
-  }
-  return twin;
 }
 
 }  // namespace weft::fabric

@@ -65,7 +65,6 @@ class LinkWrapper {
   void hold(const engine::Packet& packet);
   // Everything due at or before `time_ps` enters the link, which must stay sorted.
   void flush(LinkDirection& link, Time_ps time_ps);
-  engine::Packet copy(LinkDirection& link, const engine::Packet& packet);
 
   FaultInjector faults_;
   std::uint32_t from_, to_;           // port ids

@@ -94,6 +94,10 @@ template <bool kMayHaveCold>
     drop(packet, in, kNothing, 0, Fate::kFcsError, now_ps);
     return;
   }
+  if ((packet.flags & Packet::kHasCold) && domain_.cold[packet.aux].group != 0) {
+    flood(in, packet, now_ps);
+    return;
+  }
   if (packet.flags & Packet::kRouted) {
     if (packet.hops >= engine::kTtl - 1) {
       drop(packet, in, kNothing, 0, Fate::kTtlExpired, now_ps);

@@ -1,8 +1,8 @@
 // A switch: classifies, routes, buffers, marks, schedules and pauses. One node of the engine. A visit and the way of a
 // packet are in switch.cc and switch_gather.cc, rarer turns of that way in switch_forward.cc and switch_schedule.cc,
 // PFC in switch_pfc.cc, the watchdog in switch_watchdog.cc, set-up and timers in switch_setup.cc. At one instant: pause
-// frames, service, arrivals, timers, each by port. Not modelled: flooding and learning, multicast, VLAN rewriting,
-// headers of other protocols than RoCE.
+// frames, service, arrivals, timers, each by port. Multicast is in switch_flood.cc. Not modelled: unknown unicast and
+// learning, IGMP snooping, VLAN rewriting, headers of other protocols than RoCE.
 #pragma once
 
 #include <array>
@@ -21,6 +21,8 @@
 #include "fabric/switch_model.h"
 
 namespace weft::fabric {
+
+class FloodTree;
 
 // From `from_ps` on the switch forwards by `table`: routes after the links that are down by then were noticed.
 struct RouteEpoch {
@@ -41,8 +43,10 @@ struct SwitchSetup {
   std::uint32_t number = 0;             // in the fabric
   std::uint64_t seed = 0;
   const Destinations* destinations = nullptr;
-  std::vector<RouteEpoch> routes;        // in order of time, the first from 0
-  std::vector<LinkChange> link_changes;  // in order of time
+  const FloodTree* flood = nullptr;                     // where packets to groups go; null: there are none
+  const std::vector<std::uint32_t>* subnets = nullptr;  // by port id, for the flood
+  std::vector<RouteEpoch> routes;                       // in order of time, the first from 0
+  std::vector<LinkChange> link_changes;                 // in order of time
 };
 
 class alignas(64) Switch {
@@ -226,6 +230,10 @@ class alignas(64) Switch {
     std::uint32_t in;
     engine::Packet packet;
   };
+  struct Flood {
+    std::uint32_t subnet;
+    std::vector<std::uint16_t> ports;
+  };
   struct Flowlet {
     std::uint32_t hash = 0;
     std::uint16_t port = 0;
@@ -265,6 +273,8 @@ class alignas(64) Switch {
   const RouteTable::Group* exception(const engine::PacketBody& packet) const;
   void drop(const engine::PacketBody& packet, std::uint32_t in, std::uint32_t out, std::uint32_t q, Fate reason,
             Time_ps now_ps);
+  void flood(std::uint32_t in, engine::Packet& packet, Time_ps now_ps);
+  const std::vector<std::uint16_t>& flood_ports(std::uint32_t source);
   Class class_of(const engine::PacketBody& packet) const {
     return trust_dscp_ ? class_of_dscp_[packet.tos >> 2] : class_of_pcp_[packet.priority];
   }
@@ -378,6 +388,7 @@ class alignas(64) Switch {
   std::vector<std::array<std::uint8_t, kClasses>> xoff_slices_;  // by port, group: slices in XOFF
   std::vector<std::array<WatchState, kClasses>> watch_;          // only with a watchdog
   std::vector<Flowlet> flowlets_;
+  std::deque<Flood> floods_;
   RandomStream balancing_;
   std::deque<CpuJob> cpu_;  // by the time it is done with them
   Time_ps cpu_free_ps_ = 0;

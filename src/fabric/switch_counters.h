@@ -27,6 +27,7 @@ struct RarePortCounters {
   std::array<std::uint32_t, kClasses> restored{};
   std::array<std::uint64_t, kClasses> watchdog_tx_dropped{};
   std::uint64_t pause_rx_frames = 0;  // all classes, for the ledger
+  std::uint64_t replicas = 0;         // of packets to groups that came in here, beyond the first, likewise
 };
 
 struct SwitchPortCounters : RarePortCounters {

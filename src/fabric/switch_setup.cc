@@ -254,6 +254,7 @@ bool Switch::balances() const {
   std::uint64_t went = held_count_ + cpu_.size();
   for (const Port& port : ports_) {
     for (const Ingress& group : port.ingress) came += group.rx.packets;
+    came += port.counters.replicas;
     for (const Lane& lane : port.lanes) went += lane.tx.packets;
     for (std::uint64_t lost : port.counters.drops) went += lost;
   }
@@ -277,7 +278,8 @@ void Switch::settle_ledgers() {
       lost += ports_[p].counters.drops[f];
     }
     ledger.fates[static_cast<std::size_t>(Fate::kPause)] = ports_[p].counters.pause_rx_frames;
-    ledger.fates[static_cast<std::size_t>(Fate::kForwarded)] = came - lost;
+    ledger.replicas = ports_[p].counters.replicas;
+    ledger.fates[static_cast<std::size_t>(Fate::kForwarded)] = came + ledger.replicas - lost;
   }
 }
 

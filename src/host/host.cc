@@ -124,10 +124,11 @@ void Host::async_hook(void* self, nic::AsyncKind kind, std::uint32_t number, Tim
   if (hooks.on_async != nullptr) hooks.on_async(hooks.self, *slot->device, kind, number, now_ps);
 }
 
-void Host::grh_hook(void* self, const engine::Packet& packet, std::span<std::uint8_t, nic::kGrh_B> out) {
+void Host::grh_hook(void* self, const engine::Packet& packet, const nic::GroupGid* group,
+                    std::span<std::uint8_t, nic::kGrh_B> out) {
   const HostHooks& hooks = static_cast<DeviceSlot*>(self)->host->hooks_;
   if (hooks.make_grh != nullptr) {
-    hooks.make_grh(hooks.self, packet, out);
+    hooks.make_grh(hooks.self, packet, group, out);
   } else {
     std::fill(out.begin(), out.end(), std::uint8_t{0});
   }

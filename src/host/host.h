@@ -24,7 +24,8 @@ struct HostHooks {
   void (*on_async)(void* self, nic::Device& device, nic::AsyncKind kind, std::uint32_t number,
                    Time_ps now_ps) = nullptr;
   void (*on_write)(void* self, nic::Device& device, std::uint32_t key, Time_ps visible_ps) = nullptr;  // watched ones
-  void (*make_grh)(void* self, const engine::Packet& packet, std::span<std::uint8_t, nic::kGrh_B> out) = nullptr;
+  void (*make_grh)(void* self, const engine::Packet& packet, const nic::GroupGid* group,
+                   std::span<std::uint8_t, nic::kGrh_B> out) = nullptr;
 };
 
 class alignas(64) Host {
@@ -89,7 +90,8 @@ class alignas(64) Host {
   static void completion_hook(void* self, std::uint32_t cq, Time_ps visible_ps);
   static void write_hook(void* self, std::uint32_t key, Time_ps visible_ps);
   static void async_hook(void* self, nic::AsyncKind kind, std::uint32_t number, Time_ps now_ps);
-  static void grh_hook(void* self, const engine::Packet& packet, std::span<std::uint8_t, nic::kGrh_B> out);
+  static void grh_hook(void* self, const engine::Packet& packet, const nic::GroupGid* group,
+                       std::span<std::uint8_t, nic::kGrh_B> out);
   Time_ps run(Time_ps end_ps);
   Time_ps run_ports(Time_ps end_ps);
   void run_programs(Time_ps now_ps);

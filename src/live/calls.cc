@@ -9,6 +9,7 @@
 
 #include "live/os/sysfs.h"
 #include "live/server.h"
+#include "live/verbs/grh.h"
 
 namespace weft::live {
 
@@ -164,6 +165,7 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
         if (!reply && !again) retry_at(thread, now_ps + kCommandTime_ps);
         return reply;
       }
+      if (VerbsService::is_multicast(request.op)) return service.multicast(process, request);
       if (CommunicationManager::is_mine(request.op))
         return managers_[process.node->index()]->answer(process, request, now_ps);
       if (auto reply = answer_process_call(thread, request, now_ps)) return reply;
@@ -257,28 +259,9 @@ void Server::on_write(void*, nic::Device& device, std::uint32_t key, Time_ps vis
   process.node->wake_pollers(process, nullptr, process.node->host().cpu_ps(visible_ps));
 }
 
-// What a UD receive begins with: an IPv4 header in the last 20 of 40 bytes, or an IPv6 header (IBTA annex A17).
-void Server::make_grh(void* self, const engine::Packet& packet, std::span<std::uint8_t, nic::kGrh_B> out) {
-  const fabric::AddressBook& book = static_cast<Server*>(self)->world_.book();
-  const fabric::PortAddress& from = book[packet.src];
-  const fabric::PortAddress& to = book[packet.dst];
-  std::fill(out.begin(), out.end(), std::uint8_t{0});
-  auto ttl = static_cast<std::uint8_t>(engine::kTtl - packet.hops);
-  if (!from.v4) {
-    out[0] = 0x60;
-    out[6] = 17;
-    out[7] = ttl;
-    std::copy(from.ip.begin(), from.ip.end(), out.begin() + 8);
-    std::copy(to.ip.begin(), to.ip.end(), out.begin() + 24);
-    return;
-  }
-  auto header = out.subspan<20>();
-  header[0] = 0x45;
-  header[1] = static_cast<std::uint8_t>(packet.tos);
-  header[8] = ttl;
-  header[9] = 17;
-  std::copy(from.ip.begin() + 12, from.ip.end(), header.begin() + 12);
-  std::copy(to.ip.begin() + 12, to.ip.end(), header.begin() + 16);
+void Server::make_grh(void* self, const engine::Packet& packet, const nic::GroupGid* group,
+                      std::span<std::uint8_t, nic::kGrh_B> out) {
+  write_grh(packet, static_cast<Server*>(self)->world_.book(), group, out);
 }
 
 Reply Server::set_timer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) {

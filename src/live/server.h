@@ -64,7 +64,8 @@ class Server final : public ThreadWaiter {
  private:
   static void on_async(void* self, nic::Device& device, nic::AsyncKind kind, std::uint32_t number, Time_ps now_ps);
   static void on_write(void* self, nic::Device& device, std::uint32_t key, Time_ps visible_ps);
-  static void make_grh(void* self, const engine::Packet& packet, std::span<std::uint8_t, nic::kGrh_B> out);
+  static void make_grh(void* self, const engine::Packet& packet, const nic::GroupGid* group,
+                       std::span<std::uint8_t, nic::kGrh_B> out);
   void add_nodes();
   void accept_clients();
   void handle_hellos();

@@ -19,9 +19,10 @@ struct alignas(64) Counters {
   struct PriorityTraffic {
     Traffic tx, rx;
   };
-  // ethtool -S. Every frame is RoCE unicast today, so vport_rdma and phy counters are sums of these. First, because
-  // every packet counts here.
+  // ethtool -S. Every frame is RoCE, so vport_rdma and phy counters are sums of these. First, because every packet
+  // counts here.
   std::array<PriorityTraffic, 8> priorities{};
+  Traffic tx_multicast, rx_multicast;  // of these, to and from groups
   // hw_counters
   std::uint64_t rx_write_requests = 0;
   std::uint64_t rx_read_requests = 0;

@@ -41,16 +41,26 @@ bool Device::send_datagram(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   if (!request.inline_data && !fetch(qp, request.length_B, now_ps)) return false;
   Opcode opcode = request.opcode == WrOpcode::kSendImm ? Opcode::kUdSendOnlyImm : Opcode::kUdSendOnly;
   Packet packet = new_packet(qp, opcode, wqe.first_psn);
-  packet.dst = request.dest_port & kPortMask;
-  if (needs_router(request.dest_port)) packet.flags |= Packet::kRouted;
-  packet.endpoint = request.dest_qp & kPsnMask;
+  if (request.to_group) [[unlikely]] {
+    packet.dst = packet.src;
+    packet.endpoint = kMulticastQpn;
+  } else {
+    packet.dst = request.dest_port & kPortMask;
+    if (needs_router(request.dest_port)) packet.flags |= Packet::kRouted;
+    packet.endpoint = request.dest_qp & kPsnMask;
+  }
   if (request.has_class) [[unlikely]] {
     packet.tos = request.tos;
     packet.priority = class_to_send(request.tos, request.priority) & 7;
   }
   packet.payload_B = request.length_B & kPayloadMask;
   if (request.solicited) packet.word |= kSolicited;
-  RoceExtension& headers = extension_of(add_cold(packet));
+  engine::Cold& cold = add_cold(packet);
+  RoceExtension& headers = extension_of(cold);
+  if (request.to_group) {
+    headers.set_group(request.group());
+    cold.group = group_key(request.group());
+  }
   headers.qkey = request.qkey;
   headers.src_qp = qp.qpn == general_services_qpn_ ? kGeneralServicesQpn : qp.qpn;
   headers.imm = request.imm;
@@ -112,7 +122,9 @@ bool Device::place_datagram(const ReceiveRequest& receive, const Packet& packet,
   std::span<const std::uint8_t> payload = payload_of(packet);
   if (config_.host.make_grh == nullptr) return store(*region, receive.va + kGrh_B, payload, left_ps);
   std::array<std::uint8_t, kGrh_B + engine::kPayloadSlot_B> bytes;
-  config_.host.make_grh(config_.host.self, packet, std::span(bytes).first<kGrh_B>());
+  const GroupGid group = headers_of(packet).group();
+  const bool is_to_group = cold_of(packet).group != 0;
+  config_.host.make_grh(config_.host.self, packet, is_to_group ? &group : nullptr, std::span(bytes).first<kGrh_B>());
   std::copy(payload.begin(), payload.end(), bytes.begin() + kGrh_B);
   return store(*region, receive.va, std::span(bytes).first(kGrh_B + payload.size()), left_ps);
 }

@@ -21,6 +21,7 @@
 #include "nic/counters.h"
 #include "nic/device_config.h"
 #include "nic/memory.h"
+#include "nic/multicast.h"
 #include "nic/port_contexts.h"
 #include "nic/port_numbers.h"
 #include "nic/queue_pair.h"
@@ -64,7 +65,6 @@ class alignas(64) Device {
  public:
   Device(DeviceConfig config, Card& card, fabric::LinkDirection& out, fabric::LinkDirection& in);
 
-  // Verbs: set-up.
   std::uint32_t create_cq(std::uint32_t entries);
   bool destroy_cq(std::uint32_t cq);  // false while a queue pair uses it
   std::uint32_t create_qp(QpType type, std::uint32_t send_cq, std::uint32_t receive_cq, std::uint32_t send_depth,
@@ -183,6 +183,7 @@ class alignas(64) Device {
   static fabric::Fate receive_xrc(Device& device, QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
 
  private:
+  friend struct MulticastPort;
   static constexpr std::uint32_t kFirstQpn = QueuePairNumbers::kFirst;
 
   QueuePair* find_qp(std::uint32_t qpn) {
@@ -190,9 +191,7 @@ class alignas(64) Device {
     return index < qps_.size() ? &qps_[index] : nullptr;
   }
 
-  // life.cc
-  void forget(QueuePair& qp);
-
+  void forget(QueuePair& qp);  // life.cc
   // srq.cc
   bool take_shared_receive(QueuePair& qp, Time_ps now_ps);
   bool has_receive(QueuePair& qp, Time_ps now_ps) {
@@ -289,9 +288,10 @@ class alignas(64) Device {
   // cnp.cc: the notification point.
   void note_ce(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
   bool send_cnp(Time_ps now_ps);
-
   // receive.cc
   void receive_packet(engine::Packet& packet, Time_ps now_ps);
+  bool has_buffer(const QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
+  bool has_buffer_now(const QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);  // inside has_buffer()
   void end(const engine::Packet& packet, fabric::Fate fate);
 
   // requester.cc: what comes back.
@@ -366,8 +366,9 @@ class alignas(64) Device {
   std::vector<CompletionQueue> cqs_;
   std::vector<SharedReceiveQueue> srqs_;
   std::uint32_t general_services_qpn_ = 0;  // 0: none
-  std::deque<engine::Packet> looped_;       // to this port, in the order of their times
-  ContextRing free_qps_;                    // places of destroyed queue pairs, the oldest first
+  MulticastMembers members_;
+  std::deque<engine::Packet> looped_;  // to this port, in the order of their times
+  ContextRing free_qps_;               // places of destroyed queue pairs, the oldest first
   std::vector<std::uint32_t> free_cqs_;
   QueuePairNumbers numbers_;
   RandomStream jitter_;

@@ -13,6 +13,7 @@
 #include "nic/nic_model.h"
 #include "nic/pcie.h"
 #include "nic/port_qos.h"
+#include "nic/work.h"
 
 namespace weft::nic {
 
@@ -29,8 +30,10 @@ struct HostSide {
   void (*on_write)(void* self, std::uint32_t key, Time_ps visible_ps) = nullptr;      // watched regions only
   // Rare things. To be noted and acted upon later: the device is in the middle of one.
   void (*on_async)(void* self, AsyncKind kind, std::uint32_t number, Time_ps now_ps) = nullptr;
-  // Writes the GRH that a UD receive begins with; null: those bytes stay as they are.
-  void (*make_grh)(void* self, const engine::Packet& packet, std::span<std::uint8_t, kGrh_B> out) = nullptr;
+  // Writes the GRH that a UD receive begins with; `group` is null where the packet is for this port alone. Null: those
+  // bytes stay as they are.
+  void (*make_grh)(void* self, const engine::Packet& packet, const GroupGid* group,
+                   std::span<std::uint8_t, kGrh_B> out) = nullptr;
 };
 
 // What the ports of one card share.

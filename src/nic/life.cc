@@ -74,6 +74,7 @@ bool Device::destroy_qp(std::uint32_t qpn) {
   if (!has_qp(qpn)) return false;
   QueuePair& qp = *find_qp(qpn);
   forget(qp);
+  members_.remove(qpn);
   qp.state = QpState::kReset;
   qp.flags = 0;
   qp.req.wqes.reset();

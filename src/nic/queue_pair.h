@@ -167,8 +167,9 @@ struct alignas(64) QueuePair {
     kLive = 1,
     kEstablished = 2,
     kUsesSrq = 4,
-    kTimesPackets = 8,       // for congestion control
-    kAsksForTelemetry = 16,  // with its data packets
+    kTimesPackets = 8,         // for congestion control
+    kAsksForTelemetry = 16,    // with its data packets
+    kBlocksOwnMulticast = 32,  // what it sends to a group that it is attached to does not come back to it
   };
   std::uint8_t flags = 0;  // a destroyed queue pair has none and is in RESET
   QpAttributes attributes;

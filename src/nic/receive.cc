@@ -25,6 +25,25 @@ void Device::end(const Packet& packet, Fate fate) {
   if (packet.flags & Packet::kHasCold) in_.destination().free_cold(packet.aux);
 }
 
+// Payload that PCIe cannot take yet waits in the receive buffer. False: it is full.
+[[gnu::always_inline]] inline bool Device::has_buffer_now(const QueuePair& qp, const Packet& packet, Time_ps now_ps) {
+  if (packet.payload_B == 0) return true;
+  PcieFunction& function = functions_[qp.function];
+  if (slow_receiver_) [[unlikely]]
+    slow_down(now_ps);
+  Time_ps backlog_ps = function.write_backlog_ps(now_ps);
+  if (backlog_ps <= rx_xoff_ps_) [[likely]]
+    return true;
+  hold_peer(packet, now_ps);
+  if (backlog_ps <= rx_buffer_ps_) return true;
+  ++counters.rx_discards_phy;
+  return false;
+}
+
+bool Device::has_buffer(const QueuePair& qp, const Packet& packet, Time_ps now_ps) {
+  return has_buffer_now(qp, packet, now_ps);
+}
+
 void Device::receive_packet(Packet& packet, Time_ps now_ps) {
   if (packet.flags & (Packet::kBadFcs | Packet::kBadIcrc)) [[unlikely]] {
     bool fcs = (packet.flags & Packet::kBadFcs) != 0;
@@ -35,24 +54,17 @@ void Device::receive_packet(Packet& packet, Time_ps now_ps) {
   QueuePair* qp = find_qp(packet.endpoint);
   if (qp == nullptr && packet.endpoint == kGeneralServicesQpn) qp = find_qp(general_services_qpn_);
   if (qp == nullptr) {
-    end(packet, Fate::kUnknownQp);
+    if (packet.endpoint == kMulticastQpn && packet.transport == kUdNumber) {
+      MulticastPort::receive(*this, packet, now_ps);
+    } else {
+      end(packet, Fate::kUnknownQp);
+    }
     return;
   }
   last_receiver_ = qp->qpn - kFirstQpn;
-  // Payload that PCIe cannot take yet waits in the receive buffer.
-  if (packet.payload_B > 0) {
-    PcieFunction& function = functions_[qp->function];
-    if (slow_receiver_) [[unlikely]]
-      slow_down(now_ps);
-    Time_ps backlog_ps = function.write_backlog_ps(now_ps);
-    if (backlog_ps > rx_xoff_ps_) [[unlikely]] {
-      hold_peer(packet, now_ps);
-      if (backlog_ps > rx_buffer_ps_) {
-        ++counters.rx_discards_phy;
-        end(packet, Fate::kRxBufferFull);
-        return;
-      }
-    }
+  if (!has_buffer_now(*qp, packet, now_ps)) [[unlikely]] {
+    end(packet, Fate::kRxBufferFull);
+    return;
   }
   Counters::Traffic& traffic = counters.priorities[class_received(packet)].rx;
   ++traffic.packets;

@@ -52,6 +52,10 @@ std::size_t frame(const Packet& packet, const engine::Cold& cold, std::span<cons
   h.qkey = extension.qkey;
   h.src_qp = extension.src_qp;
   h.xrc_srq = extension.srq;
+  if (cold.group != 0) {
+    h.dst_ip = extension.group();
+    h.dst_mac = wire::multicast_mac(h.dst_ip);
+  }
   std::size_t size_B = wire::build_roce_frame(h, payload, out);
   // The last byte before the ICRC: payload, or the end of the headers.
   if (packet.flags & Packet::kBadIcrc) out[size_B - 5] ^= 0x01;
@@ -85,6 +89,10 @@ bool read_roce_headers(const wire::RoceHeaders& h, Packet& packet, engine::Cold&
   extension.qkey = h.qkey;
   extension.src_qp = h.src_qp;
   extension.srq = h.xrc_srq;
+  if (wire::is_multicast(h.dst_ip)) {
+    extension.set_group(h.dst_ip);
+    cold.group = group_key(h.dst_ip);
+  }
   return true;
 }
 

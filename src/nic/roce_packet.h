@@ -3,10 +3,12 @@
 // `word` is PSN << 8 | flags | the other five bits, `aux` is the AETH: syndrome << 24 | MSN.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "engine/domain.h"
 #include "engine/packet_format.h"
+#include "nic/work.h"
 #include "wire/roce_frame.h"
 
 namespace weft::nic {
@@ -52,12 +54,25 @@ struct RoceExtension {
   std::uint32_t qkey = 0;
   std::uint32_t src_qp = 0;
   std::uint32_t srq = 0;  // XRCETH
+
+  // Of a datagram to a multicast group, where RETH and AtomicETH would be.
+  void set_group(const GroupGid& gid) {
+    const auto words = std::bit_cast<std::array<std::uint64_t, 2>>(gid);
+    va = words[0];
+    swap_add = words[1];
+  }
+  GroupGid group() const { return std::bit_cast<GroupGid>(std::array<std::uint64_t, 2>{va, swap_add}); }
 };
 inline RoceExtension& extension_of(engine::Cold& cold) {
   return engine::own_words<RoceExtension>(cold);
 }
 inline const RoceExtension& extension_of(const engine::Cold& cold) {
   return engine::own_words<RoceExtension>(cold);
+}
+
+// What a cold side has in `group` for a group: something that is not 0. A switch asks for no more.
+inline std::uint32_t group_key(const GroupGid& gid) {
+  return std::uint32_t{gid[12]} << 24 | std::uint32_t{gid[13]} << 16 | std::uint32_t{gid[14]} << 8 | gid[15] | 1u;
 }
 
 // The record of a frame, without addresses; its payload is not looked at. `cold` gets what does not fit, and the result

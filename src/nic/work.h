@@ -1,6 +1,8 @@
 // Work requests and completions: the verbs' own vocabulary (ibv_send_wr, ibv_wc).
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <string_view>
 
@@ -34,6 +36,9 @@ constexpr bool consumes_receive(WrOpcode op) {
   return op == WrOpcode::kWriteImm || op == WrOpcode::kSend || op == WrOpcode::kSendImm || op == WrOpcode::kSendInv;
 }
 
+inline constexpr std::uint32_t kMulticastQpn = 0xffffff;  // the destination of datagrams to a group: IBTA vol 1, 10.5
+using GroupGid = std::array<std::uint8_t, 16>;
+
 inline constexpr std::uint32_t kMaxMessage_B = 1U << 31;  // IBTA vol 1, 9.4.3
 
 struct SendRequest {
@@ -46,6 +51,7 @@ struct SendRequest {
   bool has_class = false;
   std::uint8_t tos = 0;
   std::uint8_t priority = 0;
+  bool to_group = false;  // UD: to the multicast group(), and dest_port and dest_qp do not count
   std::uint64_t local_va = 0;
   std::uint32_t lkey = 0;
   std::uint32_t length_B = 0;
@@ -60,6 +66,15 @@ struct SendRequest {
   std::uint32_t dest_port = 0;
   std::uint32_t dest_qp = 0;
   std::uint32_t qkey = 0;
+
+  // Where atomics have their operands.
+  void set_group(const GroupGid& gid) {
+    const auto words = std::bit_cast<std::array<std::uint64_t, 2>>(gid);
+    to_group = true;
+    swap_add = words[0];
+    compare = words[1];
+  }
+  GroupGid group() const { return std::bit_cast<GroupGid>(std::array<std::uint64_t, 2>{swap_add, compare}); }
 };
 
 enum WindowRight : std::uint64_t { kWindowWrite = 1, kWindowRead = 2, kWindowAtomic = 4 };

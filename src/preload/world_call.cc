@@ -14,6 +14,8 @@ namespace weft::preload {
 
 namespace {
 
+thread_local int park_forbidden = 0;
+
 // The world's clock only goes on; it may have moved the thread's page past what it said in its reply.
 void move_clock_to(std::atomic<std::int64_t>& local_ps, std::int64_t now_ps) {
   std::int64_t seen_ps = local_ps.load(std::memory_order_relaxed);
@@ -74,7 +76,12 @@ WEFT_EXPORT bool weft_is_virtual() {
   return is_virtual();
 }
 
+WEFT_EXPORT void weft_forbid_park(int change) {
+  park_forbidden += change;
+}
+
 WEFT_EXPORT bool weft_may_park() {
+  if (park_forbidden > 0) return false;
   return preload::thread.page == nullptr || preload::thread.page->may_not_park.load(std::memory_order_acquire) == 0;
 }
 

@@ -127,6 +127,7 @@ void add_link(JsonText& j, const LinkOutcome& link) {
   j.add("to", link.to);
   j.add("sent", link.ledger.sent);
   if (link.ledger.copies != 0) j.add("copies", link.ledger.copies);
+  if (link.ledger.replicas != 0) j.add("replicas", link.ledger.replicas);
   j.open("fates", '{');
   for (std::size_t f = 0; f < fabric::kFateCount; ++f) {
     if (link.ledger.fates[f] != 0) j.add(fabric::kFateNames[f], link.ledger.fates[f]);

@@ -46,6 +46,7 @@ std::string workload_section(const Lab& lab, const WorkloadOutcome& outcome) {
 std::string ledger_line(const std::string& where, const fabric::Ledger& ledger, std::uint64_t in_flight) {
   std::string out = fmt::format("  ledger {}: {} sent", where, ledger.sent);
   if (ledger.copies > 0) out += fmt::format(" + {} copied by faults", ledger.copies);
+  if (ledger.replicas > 0) out += fmt::format(" + {} replicated by switches", ledger.replicas);
   std::string sum;
   for (std::size_t f = 0; f < fabric::kFateCount; ++f) {
     if (ledger.fates[f] > 0)
@@ -62,6 +63,7 @@ std::string ledger_sum(const RunResult& result) {
   for (const LinkOutcome& link : result.links) {
     all.sent += link.ledger.sent;
     all.copies += link.ledger.copies;
+    all.replicas += link.ledger.replicas;
     for (std::size_t f = 0; f < fabric::kFateCount; ++f) all.fates[f] += link.ledger.fates[f];
     in_flight += link.in_flight;
   }

@@ -75,7 +75,7 @@ struct LinkOutcome {
   std::string from, to;
   fabric::Ledger ledger;  // both ends added
   std::uint64_t in_flight = 0;
-  bool balances() const { return ledger.sent + ledger.copies == ledger.ended() + in_flight; }
+  bool balances() const { return ledger.sent + ledger.copies + ledger.replicas == ledger.ended() + in_flight; }
 };
 
 struct FaultOutcome {

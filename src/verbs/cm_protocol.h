@@ -43,6 +43,11 @@ struct CmConnect {
   std::uint32_t id;
   CmConn conn;
 };
+struct CmGroup {
+  std::uint32_t id, unused;
+  std::uint64_t cookie;  // comes back as `listen_cookie` of the event
+  Address address;
+};
 struct CmOption {
   std::uint32_t id;
   std::uint32_t option, value;
@@ -58,7 +63,7 @@ struct CmGetEvent {
 };
 struct CmEvent {
   std::uint64_t cookie;         // of the id that the event concerns
-  std::uint64_t listen_cookie;  // of a connection request: who listens
+  std::uint64_t listen_cookie;  // of a connection request: who listens; of a group: its own
   std::uint32_t type;
   std::int32_t status;  // negative errno, or the reason of a rejection
   CmIdInfo info;

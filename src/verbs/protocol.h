@@ -111,6 +111,10 @@ enum class Op : std::uint32_t {
   kCreateXrcTarget,  // CreateXrcTarget -> QpInfo, without rings
   kDeviceToken,      // OnDevice -> DeviceToken
   kImport,           // Import -> Imported
+
+  kBlockOwnMulticast = 148,  // Handle of a queue pair -> nothing: IBV_QP_CREATE_BLOCK_SELF_MCAST_LB
+  kCmJoin,                   // CmGroup -> nothing; a MULTICAST_JOIN event says when
+  kCmLeave,                  // CmGroup -> nothing
 };
 
 struct RequestHead {

@@ -29,6 +29,8 @@ extern "C" bool weft_is_virtual();
 extern "C" bool weft_is_attached();  // false: no WEFT_SOCKET in the environment; every call passes through
 // False: another thread needs this one to go on, so that a poll that finds nothing returns at once.
 extern "C" bool weft_may_park();
+// 1: polls of this thread that find nothing return at once; -1: as before.
+extern "C" void weft_forbid_park(int change);
 extern "C" std::int64_t weft_now_ps();
 extern "C" void weft_spend_ps(std::int64_t cost_ps);
 extern "C" const Costs* weft_costs();

@@ -19,6 +19,24 @@ constexpr IpAddress ipv4_mapped(std::uint8_t a, std::uint8_t b, std::uint8_t c, 
   return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, a, b, c, d};
 }
 
+constexpr bool is_ipv4_mapped(const IpAddress& address) {
+  for (std::size_t i = 0; i < 10; ++i) {
+    if (address[i] != 0) return false;
+  }
+  return address[10] == 0xff && address[11] == 0xff;
+}
+// ff00::/8 (RFC 4291, 2.7) or 224.0.0.0/4 (RFC 1112, 4).
+constexpr bool is_multicast(const IpAddress& address) {
+  return address[0] == 0xff || (is_ipv4_mapped(address) && address[12] >> 4 == 0xe);
+}
+// The MAC address of a group: 01:00:5e and 23 bits of an IPv4 address (RFC 1112, 6.4), 33:33 and the last four bytes of
+// an IPv6 address (RFC 2464, 7).
+constexpr std::array<std::uint8_t, 6> multicast_mac(const IpAddress& group) {
+  if (is_ipv4_mapped(group))
+    return {0x01, 0x00, 0x5e, static_cast<std::uint8_t>(group[13] & 0x7f), group[14], group[15]};
+  return {0x33, 0x33, group[12], group[13], group[14], group[15]};
+}
+
 inline constexpr std::size_t kIpv6Size_B = 40;
 inline constexpr std::uint8_t kGrhNextHeaderIba = 0x1b;
 

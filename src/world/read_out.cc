@@ -78,6 +78,7 @@ void read_out(World& world, std::span<const std::unique_ptr<ActiveWorkload>> wor
     outcome.to = world.book()[link.to].name;
     outcome.ledger = link.direction->sent;
     for (std::size_t f = 0; f < fabric::kFateCount; ++f) outcome.ledger.fates[f] += link.direction->received.fates[f];
+    outcome.ledger.replicas = link.direction->received.replicas;
     outcome.in_flight = link.direction->in_flight();
     result.links.push_back(outcome);
     for (std::size_t i = 0; i < link.faults.size(); ++i) hits[link.faults[i]] += link.wrapper->faults().hits()[i];

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "fabric/flood_tree.h"
 #include "fabric/link.h"
 #include "fabric/link_wrapper.h"
 #include "fabric/switch.h"
@@ -110,6 +111,8 @@ class World {
   // What belongs to another engine is null in these.
   std::vector<std::unique_ptr<host::Host>> hosts_;
   std::vector<std::unique_ptr<lab::OutsidePort>> outside_;  // by host
+  std::unique_ptr<fabric::FloodTree> flood_;
+  std::vector<std::uint32_t> flood_subnets_;  // by port id; kNoId of those that are not on a switch
   std::vector<std::unique_ptr<fabric::Switch>> switches_;
   std::vector<WorldLink> links_;
   std::vector<std::uint32_t> link_from_, link_to_;              // by port id: index in links_, kNoId without

@@ -118,6 +118,13 @@ std::optional<std::uint32_t> World::first_route(std::uint32_t port, std::uint32_
 void World::add_switches() {
   std::vector<fabric::SwitchSetup> setups(lab_.switches.size());
   set_routes(setups);
+  flood_ = std::make_unique<fabric::FloodTree>(static_cast<std::uint32_t>(lab_.switches.size()), fabric_edges());
+  flood_subnets_.assign(plan_.subnets.size(), kNoId);
+  for (const LinkConfig& link : lab_.links) {
+    if (link.a.is_switch() == link.b.is_switch()) continue;
+    const std::uint32_t host_port = plan_.port_id(link.a.is_switch() ? link.b : link.a);
+    flood_subnets_[host_port] = plan_.subnets[host_port];
+  }
   switches_.resize(lab_.switches.size());
   for (std::uint32_t s = 0; s < lab_.switches.size(); ++s) {
     if (!engine_.has_domain(plan_.domain_of_switch[s])) continue;
@@ -129,6 +136,8 @@ void World::add_switches() {
     setup.number = s;
     setup.seed = lab_.seed;
     setup.destinations = &plan_.destinations;
+    setup.flood = flood_.get();
+    setup.subnets = &flood_subnets_;
     for (std::uint32_t i = 0; i < plan_.cabled[s].size(); ++i) {
       const SwitchPort& port = config.ports[plan_.cabled[s][i]];
       setup.ports.push_back(

@@ -74,6 +74,10 @@ std::optional<Reply> CommunicationManager::answer(Process& process, const Reques
       return migrate(process, request, now_ps);
     case Op::kCmGetEvent:
       return get_event(process, request);
+    case Op::kCmJoin:
+      return join(process, request, now_ps);
+    case Op::kCmLeave:
+      return leave(process, request);
     default:
       break;
   }
@@ -226,7 +230,7 @@ Reply CommunicationManager::resolve_address(Process& process, const Request& req
   }
   id->remote = id->peer = id->remote_gid = to;
   id->remote_port = static_cast<std::uint16_t>(ask.port);
-  auto port = verbs_.port_of_gid(to.data());
+  auto port = wire::is_multicast(to) ? ports_[id->device]->device().port_id() : verbs_.port_of_gid(to.data());
   if (!port) {
     // An ARP request for it gets no answer.
     id->state = CmState::kResolving;

@@ -1,8 +1,7 @@
 // The communication manager of one node: what ib_cm and rdma_cm do in the Linux kernel. Programs hold ids and channels
 // (verbs/cm_protocol.h); REQ, REP, RTU, DREQ and the rest go over the simulated wire as MADs of queue pair 1, and are
 // sent again by timers of virtual time. A peer is known by what is in the packet and the MAD alone, so that one outside
-// of the world is no different. docs/mechanisms/rdma-cm.md says what is sent when. Not modelled: LAP, multicast, path
-// migration.
+// of the world is no different. docs/mechanisms/rdma-cm.md says what is sent when. Not modelled: LAP, path migration.
 #pragma once
 
 #include <chrono>
@@ -115,7 +114,10 @@ class CommunicationManager final : public host::Program {
 
   Time_ps step(Time_ps now_ps) override;
 
-  static bool is_mine(verbs::Op op) { return op >= verbs::Op::kCmCreateChannel && op <= verbs::Op::kCmGetEvent; }
+  static bool is_mine(verbs::Op op) {
+    return (op >= verbs::Op::kCmCreateChannel && op <= verbs::Op::kCmGetEvent) || op == verbs::Op::kCmJoin ||
+           op == verbs::Op::kCmLeave;
+  }
   // Nothing: not yet, ask again.
   std::optional<Reply> answer(Process& process, const Request& request, Time_ps now_ps);
   static bool has_event(const Process& process, std::uint32_t channel);
@@ -145,6 +147,10 @@ class CommunicationManager final : public host::Program {
   std::shared_ptr<CmId> make_id(Process& process);
   // The process holds the channel no more; ids that no other process knows end.
   void drop(Process& process, std::uint32_t channel, Time_ps now_ps);
+
+  // multicast.cc
+  Reply join(Process& process, const Request& request, Time_ps now_ps);
+  Reply leave(Process& process, const Request& request);
 
   // cm_connect.cc: what programs do with a connection.
   Reply connect(Process& process, const Request& request, Time_ps now_ps);

@@ -130,6 +130,7 @@ void Node::run(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
     case ThreadWaiter::Outcome::kOutside:
       thread->state = ThreadState::kOutside;
       take_posts(*thread->process, now_ps, kNever_ps);
+      settle_when_visible(*thread->process);
       break;
   }
   run_woken(*thread->process, std::max(now_ps, thread->local_ps));
@@ -167,10 +168,25 @@ void Node::note_write(Process& process, std::uint64_t address, std::span<const s
   // In wall-clock mode a program may look at any time: before the completion, at the end of the slice at the latest.
   if (process.wall_clock) return;
   visible_ps = process.writes.back().visible_ps;
+  if (process.has_thread_outside()) settle_when_visible(process);
   for (const auto& thread : process.threads) {
     if (thread->state == ThreadState::kSpinning)
       at(visible_ps, thread->rank, [this, thread](Time_ps now_ps) { let_spin(thread, now_ps); });
   }
+}
+
+// A thread that sleeps in the kernel may be woken by another process, of which the world learns nothing: what it could
+// see by then is there.
+void Node::settle_when_visible(Process& process) {
+  if (process.settles || process.writes.empty() || process.wall_clock) return;
+  process.settles = true;
+  at(process.writes.front().visible_ps, 0, [this, owner = process.weak_from_this()](Time_ps now_ps) {
+    const std::shared_ptr<Process> settled = owner.lock();
+    if (settled == nullptr || settled->gone) return;
+    settled->settles = false;
+    settled->settle_writes(now_ps);
+    if (settled->has_thread_outside()) settle_when_visible(*settled);
+  });
 }
 
 // Its memory has changed: if that is what it spins for, it goes on.

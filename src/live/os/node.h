@@ -101,6 +101,7 @@ class Node final : public host::Program {
   bool translate(const CompletionRing& cq, const nic::Completion& completion, verbs::CqEntry& entry);
   void retry_waits(Process& process, Time_ps now_ps);
   void let_spin(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
+  void settle_when_visible(Process& process);
   void take_queue(PostQueue& queue, Time_ps from_ps, Time_ps until_ps);
   void post_due(PostQueue& queue, Time_ps now_ps);
   void post_send(PostQueue& queue, std::uint32_t number, Time_ps now_ps);

@@ -58,6 +58,12 @@ struct PinnedMemory {
 
 }  // namespace
 
+bool Process::has_thread_outside() const {
+  return std::any_of(threads.begin(), threads.end(), [](const auto& thread) {
+    return thread->state == ThreadState::kOutside || thread->state == ThreadState::kRunning;
+  });
+}
+
 bool Process::read(std::uint64_t address, std::span<std::uint8_t> out) const {
   iovec local{out.data(), out.size()};
   iovec remote{reinterpret_cast<void*>(address), out.size()};

@@ -243,6 +243,7 @@ struct Process : std::enable_shared_from_this<Process> {
   std::vector<iovec> pieces;       // of one system call, while it is made up
   Time_ps timer_ps = kNever_ps, timer_interval_ps = 0;
   std::uint64_t timer = 0;  // counts settings
+  bool settles = false;     // an event of its node will settle what becomes visible next
   bool gone = false;
   bool wall_clock = false;  // its threads run while the world does
   // Wall clock: a pipe, so that no flag that the process sets on its end is set on ours.
@@ -256,6 +257,8 @@ struct Process : std::enable_shared_from_this<Process> {
     }
     return false;
   }
+  // It may go on without a reply of the world.
+  bool has_thread_outside() const;
   bool read(std::uint64_t address, std::span<std::uint8_t> out) const;
   bool write(std::uint64_t address, std::span<const std::uint8_t> in) const;
   // From several places, one after the other.

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "live/os/node.h"
+#include "wire/ipv6.h"
 
 namespace weft::live {
 
@@ -186,6 +187,9 @@ void Node::post_send(PostQueue& queue, std::uint32_t number, Time_ps now_ps) {
     is_good = is_good && ah != qp.process->ahs.end() && ah->second.device == qp.device;
     if (is_good) {
       request.dest_port = ah->second.remote_port;
+      nic::GroupGid group;
+      std::copy_n(ah->second.attr.dgid, group.size(), group.begin());
+      if (wire::is_multicast(group)) request.set_group(group);
       request.has_class = true;
       request.tos = ah->second.tos;
       request.priority = ah->second.priority;
@@ -301,7 +305,9 @@ void Node::drain(CompletionRing& cq, Time_ps now_ps) {
       if (queue.lost() == 0) host_.device(cq.device).overrun_cq(cq.nic_cq, now_ps);
       continue;
     }
+    // Who is not parked may look at the ring at any moment, and then at what was written before.
     if (!any && cq.process->wall_clock) cq.process->settle_writes(kNever_ps);
+    if (!any && cq.process->has_thread_outside()) cq.process->settle_writes(now_ps);
     std::memcpy(cq.ring.entry(cq.ring.taken++), &entry, sizeof(entry));
     cq.ring.head().produced.store(cq.ring.taken, std::memory_order_release);
     any = true;

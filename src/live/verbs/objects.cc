@@ -85,6 +85,7 @@ verbs::DeviceInfo VerbsService::describe(std::uint32_t index) const {
   info.max_srq = 65536;
   info.max_srq_wr = 32767;
   info.max_ah = kMaxAh;
+  info.max_mcast_grp = kMaxGroups;
   info.max_rd_atomic = model.max_rd_atomic;
   info.max_inline_B = model.max_inline_B;
   info.max_mr_size = UINT64_MAX;

@@ -48,7 +48,10 @@ Reply VerbsService::create_ah(Process& process, const Request& request) {
   if (!request.read(ask)) return Reply::failed(EINVAL);
   auto pd = process.pds.find(ask.pd);
   if (pd == process.pds.end()) return Reply::failed(EINVAL);
-  auto port = port_of_gid(ask.attr.dgid);
+  wire::IpAddress to;
+  std::copy_n(ask.attr.dgid, to.size(), to.begin());
+  // A group is no port's: its datagrams carry its GID.
+  auto port = wire::is_multicast(to) ? device(pd->second)->port_id() : port_of_gid(ask.attr.dgid);
   if (!port) return Reply::failed(ENETUNREACH);
   if (int error = source_error(pd->second, ask.attr); error != 0) return Reply::failed(error);
   if (process.ahs.size() >= kMaxAh) return Reply::failed(ENOMEM);

@@ -12,7 +12,7 @@ namespace weft::live {
 // Limits of mlx5 (ConnectX-5, ibv_devinfo -v), cut down where the world keeps memory for them: what a device says of
 // itself is what is enforced.
 inline constexpr std::uint32_t kMaxQp = 131072, kMaxQpWr = 32768, kMaxSge = 30, kMaxCq = 65536, kMaxCqe = 4194303,
-                               kMaxMr = 1u << 20, kMaxPd = 65536, kMaxAh = 1u << 20;
+                               kMaxMr = 1u << 20, kMaxPd = 65536, kMaxAh = 1u << 20, kMaxGroups = 1u << 21;
 
 inline constexpr std::uint64_t kMaxDm_B = 128 << 10;             // of a ConnectX-5
 inline constexpr std::uint32_t kMaxDmAlignment = 12;             // as a power of two
@@ -44,6 +44,8 @@ class VerbsService {
   // Of verbs/extended_protocol.h. Nothing: not yet, it is to be asked again after kCommandTime_ps.
   static bool is_extended(verbs::Op op) { return op >= verbs::Op::kReregMr && op <= verbs::Op::kImport; }
   std::optional<Reply> answer_extended(Process& process, const Request& request, Time_ps now_ps);
+  static bool is_multicast(verbs::Op op);
+  Reply multicast(Process& process, const Request& request);
   // A process is gone: so is everything that was its own.
   void forget(Process& process);
 

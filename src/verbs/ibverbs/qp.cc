@@ -120,15 +120,20 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init) {
   constexpr std::uint32_t kKnown =
       IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
   if ((init->comp_mask & ~kKnown) != 0) return fail(EOPNOTSUPP);
-  if ((init->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 && init->create_flags != 0) return fail(EOPNOTSUPP);
+  const std::uint32_t flags = (init->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 ? init->create_flags : 0;
+  const bool blocks_own = flags == IBV_QP_CREATE_BLOCK_SELF_MCAST_LB && init->qp_type == IBV_QPT_UD;
+  if (flags != 0 && !blocks_own) return fail(EOPNOTSUPP);
   if (init->qp_type == IBV_QPT_XRC_RECV) {
     if ((init->comp_mask & IBV_QP_INIT_ATTR_XRCD) == 0 || init->xrcd->context != context) return fail(EINVAL);
     return create_target(context, *init);
   }
   if ((init->comp_mask & IBV_QP_INIT_ATTR_PD) == 0 || init->pd->context != context) return fail(EINVAL);
   ibv_qp* qp = ibv_create_qp(init->pd, reinterpret_cast<ibv_qp_init_attr*>(init));
-  if (qp == nullptr || (init->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) == 0) return qp;
-  if (const int error = set_wr_calls(*static_cast<Qp*>(qp), init->send_ops_flags); error != 0) {
+  if (qp == nullptr) return nullptr;
+  int error = blocks_own ? call(Op::kBlockOwnMulticast, Handle{qp->handle}) : 0;
+  const bool has_calls = (init->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
+  if (error == 0 && has_calls) error = set_wr_calls(*static_cast<Qp*>(qp), init->send_ops_flags);
+  if (error != 0) {
     ibv_destroy_qp(qp);
     return fail(error);
   }

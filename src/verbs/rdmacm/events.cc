@@ -9,6 +9,8 @@
 namespace weft::verbs::cm {
 namespace {
 
+constexpr std::uint16_t kGroupLid = 0xc000;  // IB_MULTICAST_LID_BASE, which Linux names for each group of RoCE
+
 // Whether a wait blocks is the program's choice, by O_NONBLOCK of the descriptor.
 bool is_blocking(int fd) {
   const int flags = fcntl(fd, F_GETFL);
@@ -128,6 +130,15 @@ bool take(const CmEvent& from, Event& event, Id*& fresh) {
         copy_conn(from, event);
       }
       break;
+    case RDMA_CM_EVENT_MULTICAST_JOIN: {
+      const auto& group = *reinterpret_cast<const Group*>(from.listen_cookie);
+      copy_datagram(from, event);
+      event.param.ud.private_data = group.context;
+      event.param.ud.ah_attr.dlid = kGroupLid;
+      event.status = -attach(id, group);
+      if (event.status != 0) event.event = RDMA_CM_EVENT_MULTICAST_ERROR;
+      break;
+    }
     case RDMA_CM_EVENT_REJECTED:
       if (id.connect_error) return false;
       copy_conn(from, event);

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::uint8_t kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
-// 0 or EAFNOSUPPORT.
+}  // namespace
+
 int from_socket(const sockaddr* from, Address& address, std::uint32_t& port) {
   address = {};
   port = 0;
@@ -30,6 +31,8 @@ int from_socket(const sockaddr* from, Address& address, std::uint32_t& port) {
   port = ntohs(in6->sin6_port);
   return 0;
 }
+
+namespace {
 
 void to_socket(const Address& address, std::uint32_t port, sockaddr* out) {
   static constexpr Address kAny{};
@@ -96,6 +99,7 @@ Id* make_id(rdma_event_channel* channel, void* context, rdma_port_space ps, ibv_
 void free_id(Id* id) {
   pthread_cond_destroy(&id->condition);
   pthread_mutex_destroy(&id->mutex);
+  free_groups(*id);
   std::free(id->qp_attr);
   std::free(id);
 }

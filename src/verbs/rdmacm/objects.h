@@ -31,6 +31,14 @@ struct OpenDevice {
 // Null: the world has no such device, and errno is set.
 OpenDevice* open_device(std::uint32_t index);
 
+// A multicast group that an id has joined.
+struct Group {
+  Group* next;
+  Address address;
+  void* context;
+  bool sends_only;  // its queue pair is not attached
+};
+
 struct Channel : rdma_event_channel {
   std::uint32_t handle;
 };
@@ -46,6 +54,7 @@ struct Id : rdma_cm_id {
   pthread_mutex_t mutex;
   pthread_cond_t condition;
   std::uint32_t events_taken, events_completed;
+  Group* groups;
 };
 inline Id& id_of(rdma_cm_id* id) {
   return *static_cast<Id*>(id);
@@ -63,6 +72,11 @@ void free_id(Id* id);
 rdma_cm_id* create_sync_id(rdma_port_space ps, ibv_qp_type qp_type);
 // Takes over what the world says of the id. 0 or an errno.
 int apply(Id& id, const CmIdInfo& info);
+// What a socket address says. 0 or EAFNOSUPPORT.
+int from_socket(const sockaddr* from, Address& address, std::uint32_t& port);
+// The group's queue pair follows, where the id has one. 0 or an errno.
+int attach(Id& id, const Group& group);
+void free_groups(Id& id);
 // Waits for the event of a call, where the id is synchronous.
 int complete(Id& id);
 CmConn conn_of(const Id& id, const rdma_conn_param* param);

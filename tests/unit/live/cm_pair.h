@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "live/cm/cm.h"
+#include "live/verbs/grh.h"
 #include "support/labs.h"
 
 namespace weft::live {
@@ -158,12 +159,9 @@ class CmPair {
   }
 
  private:
-  static void make_grh(void* self, const engine::Packet& packet, std::span<std::uint8_t, nic::kGrh_B> out) {
-    const fabric::AddressBook& book = static_cast<CmPair*>(self)->world_->book();
-    std::fill(out.begin(), out.end(), std::uint8_t{0});
-    out[20] = 0x45;
-    std::copy_n(book[packet.src].ip.begin() + 12, 4, out.begin() + 32);
-    std::copy_n(book[packet.dst].ip.begin() + 12, 4, out.begin() + 36);
+  static void make_grh(void* self, const engine::Packet& packet, const nic::GroupGid* group,
+                       std::span<std::uint8_t, nic::kGrh_B> out) {
+    write_grh(packet, static_cast<CmPair*>(self)->world_->book(), group, out);
   }
 
   lab::Lab lab_;

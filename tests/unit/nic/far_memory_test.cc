@@ -138,7 +138,8 @@ TEST(FarMemory, DatagramIncludesGrh) {
   RcOptions options;
   options.type = QpType::kUd;
   options.pair.tune = [](std::uint32_t, DeviceConfig& config) {
-    config.host.make_grh = [](void*, const engine::Packet& packet, std::span<std::uint8_t, kGrh_B> out) {
+    config.host.make_grh = [](void*, const engine::Packet& packet, const GroupGid*,
+                              std::span<std::uint8_t, kGrh_B> out) {
       std::fill(out.begin(), out.end(), static_cast<std::uint8_t>(0xa0 + packet.dst));
     };
   };
