@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "live/os/signals.h"
 #include "live/os/sysfs.h"
 #include "live/server.h"
 
@@ -16,8 +17,6 @@ using verbs::Op;
 
 namespace {
 constexpr Time_ps kFirstPause_ps = us(1);
-// Programs may wait for any time that they can write down; later than this is never. 53 days, half of what a world has.
-constexpr Time_ps kEndOfTime_ps = kNever_ps / 2;
 }  // namespace
 
 // A call that cannot be answered yet is asked again whenever something of its process has changed.
@@ -25,6 +24,10 @@ void Server::execute(const std::shared_ptr<Thread>& thread, const Request& reque
   Node& node = *thread->process->node;
   if (auto reply = answer(thread, request, now_ps, false)) {
     node.resume(thread, *reply, now_ps);
+    return;
+  }
+  if (thread->cancelled || std::exchange(thread->interrupted, false)) {
+    node.resume(thread, Reply::failed(EINTR), now_ps);
     return;
   }
   thread->retry = [this, thread_ptr = thread.get(), request, &node](Time_ps then_ps) {
@@ -115,8 +118,7 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
         return Reply{};
       }
       if (!again) {
-        bool sees_clock = thread->clock().clock_seen.exchange(0, std::memory_order_relaxed) != 0;
-        bool patient = process.threads.size() == 1 && !sees_clock;
+        bool patient = thread->clock().clock_seen.exchange(0, std::memory_order_relaxed) == 0;
         thread->polls = true;
         thread->poll_until_ps = patient ? kNever_ps : now_ps + thread->patience_ps;
         if (!patient) retry_at(thread, thread->poll_until_ps);
@@ -146,7 +148,8 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
     case Op::kStreamClose:
       return network_.close(process, request, now_ps);
     case Op::kWait: {
-      auto reply = wait_items(*thread, request, now_ps, again);
+      Time_ps due_ps = kNever_ps;
+      auto reply = wait_items(*thread, request, now_ps, again, due_ps);
       // Who comes back for what it could not take the last time finds it a little later, more so each time: the thread
       // that holds it up may be ahead in time.
       if (reply && !again && thread->spurious_wakeups >= kSpuriousWakeups) {
@@ -156,11 +159,13 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
       }
       verbs::Wait ask;
       if (!reply && !again && request.read_head(ask) && ask.until_ps < kNever_ps) retry_at(thread, ask.until_ps);
+      if (!reply) retry_when_due(thread, due_ps, now_ps);
       return reply;
     }
     default:
       if (CommunicationManager::is_mine(request.op))
         return managers_[process.node->index()]->answer(process, request, now_ps);
+      if (is_wait_call(request.op)) return answer_wait_call(thread, request, now_ps, again);
       return Reply::failed(EOPNOTSUPP);
   }
 }
@@ -196,7 +201,8 @@ std::optional<Reply> Server::get_cq_event(Process& process, const Request& reque
   return Reply::of(verbs::CqEvent{cq.cookie});
 }
 
-std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, Time_ps now_ps, bool again) {
+std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, Time_ps now_ps, bool again,
+                                        Time_ps& due_ps) {
   Process& process = *thread.process;
   verbs::Wait ask;
   if (!request.read_head(ask) || ask.items > verbs::kMaxWaitItems + verbs::kMaxRealItems ||
@@ -220,6 +226,17 @@ std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, 
     } else if (item.what == verbs::WaitItem::kAsync) {
       auto channel = process.async.find(item.handle);
       if (channel != process.async.end() && !channel->second->events.empty()) item.ready = item.wanted & POLLIN;
+    } else if (item.what == verbs::WaitItem::kTimer) {
+      auto timer = process.timers.find(item.handle);
+      if (timer == process.timers.end()) continue;
+      if (timer->second->expirations(now_ps) > 0) item.ready = item.wanted & POLLIN;
+      due_ps = std::min(due_ps, timer->second->due_ps);
+    } else if (item.what == verbs::WaitItem::kSignals) {
+      auto signals = process.signal_sets.find(item.handle);
+      if (signals == process.signal_sets.end()) continue;
+      auto state = signal_state(process.pid, thread.tid);
+      if (state && (state->pending & signals->second) != 0) item.ready = item.wanted & POLLIN;
+      thread.awaited_signals |= signals->second;
     } else if (item.what == verbs::WaitItem::kReal) {
       if (item.handle >= lent_events.size()) return Reply::failed(EINVAL);
       lent_events[item.handle] = static_cast<short>(item.wanted);
@@ -288,16 +305,16 @@ Reply Server::set_timer(const std::shared_ptr<Thread>& thread, const Request& re
 
 void Server::fire_timer(const std::shared_ptr<Process>& process, std::uint64_t timer, Time_ps now_ps) {
   if (process->gone || process->timer != timer) return;
-  // The handler runs in a thread that waits, and reads the time.
-  for (const auto& thread : process->threads) {
-    if (thread->clock().local_ps.load(std::memory_order_relaxed) < now_ps)
-      thread->clock().local_ps.store(now_ps, std::memory_order_release);
-  }
-  kill(process->pid, SIGALRM);
   process->timer_ps = kNever_ps;
-  if (process->timer_interval_ps == 0 || now_ps >= kEndOfTime_ps) return;
-  process->timer_ps = now_ps + std::max<Time_ps>(process->timer_interval_ps, us(1));
-  process->node->at(process->timer_ps, 0, [this, process, timer](Time_ps at_ps) { fire_timer(process, timer, at_ps); });
+  if (process->timer_interval_ps > 0 && now_ps < kEndOfTime_ps) {
+    process->timer_ps = now_ps + std::max<Time_ps>(process->timer_interval_ps, us(1));
+    process->node->at(process->timer_ps, 0,
+                      [this, process, timer](Time_ps at_ps) { fire_timer(process, timer, at_ps); });
+  }
+  siginfo_t info{};
+  info.si_signo = SIGALRM;
+  info.si_code = SI_TIMER;
+  send_signal(process, 0, info, now_ps);
 }
 
 }  // namespace weft::live

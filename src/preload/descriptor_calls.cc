@@ -4,6 +4,7 @@
 #include "preload/epoll_set.h"
 #include "preload/real.h"
 #include "preload/streams.h"
+#include "preload/watched.h"
 
 namespace weft::preload {
 
@@ -18,9 +19,13 @@ bool is_reserved(int fd) {
 
 // What is ours behind the number ends. Between vfork and exec the table is the parent's and must stay as it is.
 void let_go(int fd) {
-  if (descriptors().find(fd) == nullptr || !is_own_process()) return;
+  const Descriptor* found = descriptors().find(fd);
+  if (found == nullptr || !is_own_process()) return;
+  const bool watched = found->kind == Kind::kWatched;
+  const std::uint32_t what = found->what, handle = found->handle;
   forget_in_epoll_sets(fd);
   close_stream(descriptors().forget(fd));
+  if (watched) drop_watched(what, handle);
 }
 
 void note_copy(int fd, int copy) {

@@ -29,9 +29,11 @@ Process& this_process();
 // The steps of connection.cc that the process's life calls for.
 void disconnect_at_thread_exit(void* state);
 void forget_connections_after_fork();
-// A signal handler calls while the thread that it interrupted is parked: a connection for this one call.
-int call_on_second_connection(verbs::Op op, const iovec* request, std::size_t pieces, void* reply, std::size_t* reply_B,
-                              verbs::Descriptors* passed, const int* lent, std::size_t lent_count);
+
+// threads.cc: the threads that are connected, so that one can name another.
+void list_thread();
+void unlist_thread(Thread& gone);
+void forget_threads_after_fork();
 
 // counter_trap.cc: makes the CPU's counter trap, and warns once if the kernel cannot.
 void trap_counter();

@@ -11,6 +11,7 @@
 
 #include "preload/real.h"
 #include "preload/streams.h"
+#include "preload/watched.h"
 
 namespace weft::preload {
 
@@ -52,12 +53,12 @@ ssize_t send_pieces(Stream& stream, const iovec* pieces, std::size_t count, int 
   std::size_t done_B = 0;
   while (done_B < wanted_B) {
     std::size_t sent_B;
-    const int error = send_some(stream, pieces, count, done_B, sent_B);
+    int error = send_some(stream, pieces, count, done_B, sent_B);
     done_B += sent_B;
     if (error == 0) continue;
     if (error == EAGAIN && may_wait) {
-      wait_for_stream(stream, POLLOUT, kForever_ps);
-      continue;
+      error = wait_for_stream(stream, POLLOUT, kForever_ps);
+      if (error != EINTR || thread.restart) continue;
     }
     if (error == EAGAIN) stream.full = true;
     if (done_B > 0) break;
@@ -142,7 +143,7 @@ WEFT_EXPORT ssize_t sendmsg(int fd, const struct msghdr* message, int flags) {
 
 WEFT_EXPORT ssize_t read(int fd, void* bytes, size_t size_B) {
   const Stream* stream = descriptors().stream(fd);
-  if (stream == nullptr) return WEFT_REAL(read)(fd, bytes, size_B);
+  if (stream == nullptr) return read_real_or_watched(fd, bytes, size_B);
   const iovec piece{bytes, size_B};
   return receive_pieces(*stream, &piece, 1, 0);
 }

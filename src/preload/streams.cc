@@ -85,19 +85,20 @@ void name_own_end(Stream& stream) {
 
 }  // namespace
 
-bool wait_for_stream(const Stream& stream, std::uint32_t events, std::int64_t until_ps) {
+int wait_for_stream(const Stream& stream, std::uint32_t events, std::int64_t until_ps) {
   struct {
     verbs::Wait wait;
     verbs::WaitItem item;
   } request{{until_ps, 1, 0}, {verbs::WaitItem::kStream, stream.handle, events, 0}};
   verbs::WaitItem answer{};
-  return verbs::call(verbs::Op::kWait, request, answer) == 0 && answer.ready != 0;
+  const int error = verbs::call(verbs::Op::kWait, request, answer);
+  return error == 0 && answer.ready == 0 ? EAGAIN : error;
 }
 
 int wait_for_input(const Stream& stream) {
   const std::int64_t timeout_ps = stream.receive_timeout_ps.load(std::memory_order_relaxed);
   if (timeout_ps == 0) return 0;
-  return wait_for_stream(stream, POLLIN, verbs::weft_now_ps() + timeout_ps) ? 0 : EAGAIN;
+  return wait_for_stream(stream, POLLIN, verbs::weft_now_ps() + timeout_ps);
 }
 
 int connect_outcome(Stream& stream) {

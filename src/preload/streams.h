@@ -21,9 +21,9 @@ inline void spend_look() {
   verbs::weft_spend_ps(verbs::weft_costs()->clock_read_ps);
 }
 
-// Waits until the stream is ready for `events` (POLLIN, POLLOUT) or the time has come; true: ready.
-bool wait_for_stream(const Stream& stream, std::uint32_t events, std::int64_t until_ps);
-// Before a call that may block on input: EAGAIN when SO_RCVTIMEO ran out, else 0.
+// Waits until the stream is ready for `events` (POLLIN, POLLOUT); EAGAIN when the time has come first, or EINTR.
+int wait_for_stream(const Stream& stream, std::uint32_t events, std::int64_t until_ps);
+// Before a call that may block on input: EAGAIN when SO_RCVTIMEO ran out, EINTR, or 0.
 int wait_for_input(const Stream& stream);
 
 // Asks how a connection that was begun without waiting stands: 0, EINPROGRESS or why it failed.

@@ -88,6 +88,21 @@ enum class Op : std::uint32_t {
   kCmSetOption,            // CmOption -> nothing
   kCmMigrate,              // CmOption -> nothing; `value` is the channel
   kCmGetEvent,             // CmGetEvent -> CmEvent
+
+  // Waits, signals and timers. The structs are in verbs/wait_protocol.h.
+  kCancel = 160,   // nothing; the one request that may be sent while another is out. A wait ends with EINTR, any other
+                   // request with its reply; after that, or at once if none is out, kCancelDone
+  kNudge,          // nothing -> nothing: a reply for a thread that waits for one which its signal handler has taken
+  kInterrupt,      // Interrupt -> nothing: the wait of another thread, or its next one, ends with EINTR
+  kSignalled,      // Signalled -> nothing, when those that were sent a signal have handled it
+  kMakeSignalSet,  // SignalSet -> Handle
+  kDropSignalSet,  // Handle -> nothing
+  kCreateTimer,    // CreateTimer -> Handle
+  kArmTimer,       // ArmTimer -> TimerState, as it was
+  kQueryTimer,     // Handle -> TimerState
+  kReadTimer,      // ReadTimer -> Expirations since the last time
+  kDropTimer,      // Handle -> nothing
+  kExpectThread,   // nothing -> Handle: a number for the Hello of a thread that is about to start
 };
 
 struct RequestHead {
@@ -207,7 +222,7 @@ struct Handle {
   std::uint32_t handle;
 };
 enum class Kind : std::uint32_t { kPd, kMr, kChannel, kCq, kSrq, kQp, kAh };
-inline constexpr std::size_t kMaxPolledCqs = 1024;  // of one kPoll
+inline constexpr std::size_t kMaxPolledCqs = 16384;  // of one kPoll
 struct Destroy {
   Kind kind;
   std::uint32_t handle;
@@ -375,7 +390,7 @@ inline constexpr std::size_t kMaxRealItems = 240;  // the kernel passes 253 desc
 struct WaitItem {
   // kReal: a descriptor of the kernel's that came with the request, in their order; the wait ends when it is ready, but
   // it is the thread that asks what it has.
-  enum What : std::uint32_t { kStream, kChannel, kAsync, kReal = 16, kCm };
+  enum What : std::uint32_t { kStream, kChannel, kAsync, kTimer, kSignals, kReal = 16, kCm };
   std::uint32_t what, handle;
   std::uint32_t wanted, ready;  // POLLIN, POLLOUT, POLLERR, POLLHUP
 };

@@ -2,6 +2,7 @@
 // virtual time a loop of empty polls would never let time pass, so that it must park the thread. Programs look at
 // several queues in turn (perftest -b at two, UCX at one for each direction): the thread is parked when it comes to a
 // queue for the second time and nothing has happened since the first, until any queue of that round has an entry.
+#include "verbs/ibverbs/empty_round.h"
 #include "verbs/ibverbs/objects.h"
 
 namespace weft::verbs {
@@ -39,25 +40,11 @@ void convert(const CqEntry& entry, ibv_wc& wc) {
   wc.dlid_path_bits = 0;
 }
 
-struct EmptyRound {
-  std::size_t count;
-  Handle cqs[kMaxPolledCqs];
-};
-thread_local EmptyRound empty_round;
-
-// False when the queue is in this round already, or the round has no room for it.
-bool add_to_round(std::uint32_t cq) {
-  for (std::size_t i = 0; i < empty_round.count; ++i) {
-    if (empty_round.cqs[i].handle == cq) return false;
-  }
-  if (empty_round.count == kMaxPolledCqs) return false;
-  empty_round.cqs[empty_round.count++].handle = cq;
-  return true;
-}
+constinit thread_local EmptyRound empty_round;
 
 void wait_for_round() {
   std::size_t reply_B = 0;
-  weft_call(static_cast<std::uint32_t>(Op::kPoll), empty_round.cqs, empty_round.count * sizeof(Handle), nullptr,
+  weft_call(static_cast<std::uint32_t>(Op::kPoll), empty_round.cqs(), empty_round.count() * sizeof(Handle), nullptr,
             &reply_B, nullptr);
 }
 
@@ -85,7 +72,7 @@ int poll_cq(ibv_cq* base, int room, ibv_wc* wc) {
   auto& cq = *static_cast<Cq*>(base);
   int count = take(cq, room, wc);
   if (count == 0 && weft_is_virtual() && weft_may_park()) {
-    if (add_to_round(cq.handle)) return 0;
+    if (empty_round.add(cq.handle)) return 0;
     wait_for_round();
     something_happened();
     count = take(cq, room, wc);
@@ -97,7 +84,7 @@ int poll_cq(ibv_cq* base, int room, ibv_wc* wc) {
 }
 
 void something_happened() {
-  empty_round.count = 0;
+  empty_round.clear();
 }
 
 // The entries that stay move towards the world's end of the ring; what lies between is the program's alone.
