@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "live/os/signals.h"
 #include "live/os/sysfs.h"
 #include "live/server.h"
 #include "live/verbs/grh.h"
@@ -17,8 +18,6 @@ using verbs::Op;
 
 namespace {
 constexpr Time_ps kFirstPause_ps = us(1);
-// Programs may wait for any time that they can write down; later than this is never. 53 days, half of what a world has.
-constexpr Time_ps kEndOfTime_ps = kNever_ps / 2;
 }  // namespace
 
 // A call that cannot be answered yet is asked again whenever something of its process has changed.
@@ -26,6 +25,10 @@ void Server::execute(const std::shared_ptr<Thread>& thread, const Request& reque
   Node& node = *thread->process->node;
   if (auto reply = answer(thread, request, now_ps, false)) {
     node.resume(thread, *reply, now_ps);
+    return;
+  }
+  if (thread->cancelled || std::exchange(thread->interrupted, false)) {
+    node.resume(thread, Reply::failed(EINTR), now_ps);
     return;
   }
   thread->retry = [this, thread_ptr = thread.get(), request, &node](Time_ps then_ps) {
@@ -116,8 +119,7 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
         return Reply{};
       }
       if (!again) {
-        bool sees_clock = thread->clock().clock_seen.exchange(0, std::memory_order_relaxed) != 0;
-        bool patient = process.threads.size() == 1 && !sees_clock;
+        bool patient = thread->clock().clock_seen.exchange(0, std::memory_order_relaxed) == 0;
         thread->polls = true;
         thread->poll_until_ps = patient ? kNever_ps : now_ps + thread->patience_ps;
         if (!patient) retry_at(thread, thread->poll_until_ps);
@@ -147,7 +149,8 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
     case Op::kStreamClose:
       return network_.close(process, request, now_ps);
     case Op::kWait: {
-      auto reply = wait_items(*thread, request, now_ps, again);
+      Time_ps due_ps = kNever_ps;
+      auto reply = wait_items(*thread, request, now_ps, again, due_ps);
       // Who comes back for what it could not take the last time finds it a little later, more so each time: the thread
       // that holds it up may be ahead in time.
       if (reply && !again && thread->spurious_wakeups >= kSpuriousWakeups) {
@@ -157,6 +160,7 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
       }
       verbs::Wait ask;
       if (!reply && !again && request.read_head(ask) && ask.until_ps < kNever_ps) retry_at(thread, ask.until_ps);
+      if (!reply) retry_when_due(thread, due_ps, now_ps);
       return reply;
     }
     default:
@@ -168,6 +172,7 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
       if (VerbsService::is_multicast(request.op)) return service.multicast(process, request);
       if (CommunicationManager::is_mine(request.op))
         return managers_[process.node->index()]->answer(process, request, now_ps);
+      if (is_wait_call(request.op)) return answer_wait_call(thread, request, now_ps, again);
       if (auto reply = answer_process_call(thread, request, now_ps)) return reply;
       return Reply::failed(EOPNOTSUPP);
   }
@@ -175,13 +180,9 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
 
 std::optional<Reply> Server::poll_cq(Process& process, const Request& request) {
   std::size_t count = request.body.size() / sizeof(verbs::Handle);
-  if (count > verbs::kMaxPolledCqs || request.body.size() % sizeof(verbs::Handle) != 0) return Reply::failed(EINVAL);
-  bool any = count == 0 && !process.cqs.empty();
-  if (count == 0) {
-    for (const auto& [handle, cq] : process.cqs) {
-      if (cq->ring.head().consumed.load(std::memory_order_acquire) != cq->ring.taken) return Reply{};
-    }
-  }
+  if (count == 0 || count > verbs::kMaxPolledCqs || request.body.size() % sizeof(verbs::Handle) != 0)
+    return Reply::failed(EINVAL);
+  bool any = false;
   for (std::size_t i = 0; i < count; ++i) {
     verbs::Handle cq;
     std::memcpy(&cq, request.body.data() + i * sizeof(cq), sizeof(cq));
@@ -208,7 +209,8 @@ std::optional<Reply> Server::get_cq_event(Process& process, const Request& reque
   return Reply::of(verbs::CqEvent{cq.cookie});
 }
 
-std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, Time_ps now_ps, bool again) {
+std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, Time_ps now_ps, bool again,
+                                        Time_ps& due_ps) {
   Process& process = *thread.process;
   verbs::Wait ask;
   if (!request.read_head(ask) || ask.items > verbs::kMaxWaitItems + verbs::kMaxRealItems ||
@@ -232,6 +234,17 @@ std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, 
     } else if (item.what == verbs::WaitItem::kAsync) {
       auto channel = process.async.find(item.handle);
       if (channel != process.async.end() && !channel->second->events.empty()) item.ready = item.wanted & POLLIN;
+    } else if (item.what == verbs::WaitItem::kTimer) {
+      auto timer = process.timers.find(item.handle);
+      if (timer == process.timers.end()) continue;
+      if (timer->second->expirations(now_ps) > 0) item.ready = item.wanted & POLLIN;
+      due_ps = std::min(due_ps, timer->second->due_ps);
+    } else if (item.what == verbs::WaitItem::kSignals) {
+      auto signals = process.signal_sets.find(item.handle);
+      if (signals == process.signal_sets.end()) continue;
+      auto state = signal_state(process.pid, thread.tid);
+      if (state && (state->pending & signals->second) != 0) item.ready = item.wanted & POLLIN;
+      thread.awaited_signals |= signals->second;
     } else if (item.what == verbs::WaitItem::kReal) {
       if (item.handle >= lent_events.size()) return Reply::failed(EINVAL);
       lent_events[item.handle] = static_cast<short>(item.wanted);
@@ -281,16 +294,16 @@ Reply Server::set_timer(const std::shared_ptr<Thread>& thread, const Request& re
 
 void Server::fire_timer(const std::shared_ptr<Process>& process, std::uint64_t timer, Time_ps now_ps) {
   if (process->gone || process->timer != timer) return;
-  // The handler runs in a thread that waits, and reads the time.
-  for (const auto& thread : process->threads) {
-    if (thread->clock().local_ps.load(std::memory_order_relaxed) < now_ps)
-      thread->clock().local_ps.store(now_ps, std::memory_order_release);
-  }
-  kill(process->pid, SIGALRM);
   process->timer_ps = kNever_ps;
-  if (process->timer_interval_ps == 0 || now_ps >= kEndOfTime_ps) return;
-  process->timer_ps = now_ps + std::max<Time_ps>(process->timer_interval_ps, us(1));
-  process->node->at(process->timer_ps, 0, [this, process, timer](Time_ps at_ps) { fire_timer(process, timer, at_ps); });
+  if (process->timer_interval_ps > 0 && now_ps < kEndOfTime_ps) {
+    process->timer_ps = now_ps + std::max<Time_ps>(process->timer_interval_ps, us(1));
+    process->node->at(process->timer_ps, 0,
+                      [this, process, timer](Time_ps at_ps) { fire_timer(process, timer, at_ps); });
+  }
+  siginfo_t info{};
+  info.si_signo = SIGALRM;
+  info.si_code = SI_TIMER;
+  send_signal(process, 0, info, now_ps);
 }
 
 }  // namespace weft::live

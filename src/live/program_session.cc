@@ -210,7 +210,12 @@ void ProgramSession::hold(const std::atomic<bool>& cancel) {
 }
 
 void ProgramSession::wait_at_rest(const std::atomic<bool>& cancel) {
-  const auto since = Clock::now();
+  // Programs that look around meanwhile, and find nothing, do not end the rest.
+  if (world_.engine().now_ps() != rested_ps_) {
+    rested_ps_ = world_.engine().now_ps();
+    rest_began_ = Clock::now();
+  }
+  const auto since = rest_began_;
   while (!is_set(cancel)) {
     server_.take_stray_posts();
     server_.poll_clients(kLook_ms);

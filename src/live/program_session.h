@@ -62,6 +62,8 @@ class ProgramSession final : public lab::ProgramSession {
   Server server_;
   std::vector<Entry> entries_;
   bool deterministic_ = true;
+  Time_ps rested_ps_ = -1;  // how far the world was when it came to rest
+  std::chrono::steady_clock::time_point rest_began_;
 };
 
 }  // namespace weft::live

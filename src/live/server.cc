@@ -2,15 +2,13 @@
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <climits>
-#include <ctime>
 
+#include "live/os/kernel_thread.h"
 #include "live/os/process_end.h"
 #include "live/os/sysfs.h"
 #include "observe/capture.h"
@@ -34,50 +32,6 @@ constexpr std::int64_t kClockLoopBudget_ns = 10'000'000'000;
 constexpr std::chrono::milliseconds kListenerPatience{2'000};
 constexpr int kListenerLook_ms = 20;
 constexpr int kOutsideLooks = 5;  // looks, a millisecond apart, that find it asleep in the kernel
-
-std::int64_t cpu_ns(int pid) {
-  clockid_t clock;
-  timespec time{};
-  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
-  return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
-}
-
-// How much slower than an ordinary server this machine is, 1 or more: an emulated one is by ten times and more, and
-// what a program does between two calls takes that much longer there. Measured once, by system calls.
-std::int64_t machine_slowdown() {
-  static const std::int64_t slowdown = [] {
-    constexpr int kRounds = 5, kCalls = 500;
-    constexpr std::int64_t kOrdinary_ns = 150;  // for one call; servers take 60 to 250
-    std::int64_t best_ns = INT64_MAX;
-    for (int round = 0; round < kRounds; ++round) {
-      timespec start{}, end{};
-      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &start);
-      for (int call = 0; call < kCalls; ++call) syscall(SYS_getppid);
-      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
-      best_ns =
-          std::min<std::int64_t>(best_ns, (end.tv_sec - start.tv_sec) * 1'000'000'000LL + end.tv_nsec - start.tv_nsec);
-    }
-    return std::max<std::int64_t>(1, best_ns / (kCalls * kOrdinary_ns));
-  }();
-  return slowdown;
-}
-
-// 'R', 'S', …; 0 when it is gone.
-char kernel_state(int pid, int tid) {
-  char path[64];
-  std::snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
-  FILE* file = std::fopen(path, "re");
-  if (file == nullptr) return 0;
-  char text[512];
-  std::size_t size = std::fread(text, 1, sizeof(text) - 1, file);
-  std::fclose(file);
-  text[size] = 0;
-  // The name is in brackets and may hold anything.
-  const char* bracket = std::string_view(text, size).rfind(')') == std::string_view::npos
-                            ? nullptr
-                            : text + std::string_view(text, size).rfind(')');
-  return bracket != nullptr && bracket + 2 < text + size ? bracket[2] : 0;
-}
 
 }  // namespace
 
@@ -189,7 +143,9 @@ bool Server::poll_clients(int timeout_ms) {
       fds.push_back({thread->lent->fds[i], thread->lent_events[i], 0});
   }
   network_.add_abandoned(fds);
-  if (poll(fds.data(), fds.size(), timeout_ms) <= 0) return false;
+  const int came = poll(fds.data(), fds.size(), look_soon(timeout_ms));
+  look_around();
+  if (came <= 0) return false;
   Time_ps now_ps = world_.engine().horizon_ps();
   network_.end_abandoned(now_ps);
   poll_passed_fds(nullptr, now_ps);
@@ -227,6 +183,10 @@ void Server::serve(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
   Request request;
   switch (thread->connection.receive(request)) {
     case Connection::Got::kRequest:
+      if (thread->state == ThreadState::kParked && request.op == verbs::Op::kCancel) {
+        thread->process->node->cancel(thread, now_ps);
+        break;
+      }
       // Protocol error: the thread is already blocked in a call.
       if (thread->state == ThreadState::kParked) {
         thread_ended(thread, now_ps);
@@ -334,6 +294,7 @@ void Server::end_process(const std::shared_ptr<Process>& process, Time_ps now_ps
   managers_[process->node->index()]->forget(*process, now_ps);
   services_[process->node->index()]->forget(*process);
   std::erase(process->node->processes, process);
+  process->node->wake_relatives(*process, now_ps);
 }
 
 }  // namespace weft::live

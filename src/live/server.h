@@ -4,6 +4,8 @@
 // like.
 #pragma once
 
+#include <signal.h>
+
 #include <atomic>
 #include <map>
 #include <memory>
@@ -16,9 +18,13 @@
 #include "live/os/wall_clock.h"
 #include "live/outside.h"
 #include "live/verbs/service.h"
+#include "verbs/wait_protocol.h"
 #include "world/session.h"
 
 namespace weft::live {
+
+// Programs may wait for any time that they can write down; later than this is never. 53 days, half of what a world has.
+inline constexpr Time_ps kEndOfTime_ps = kNever_ps / 2;
 
 class Server final : public ThreadWaiter {
  public:
@@ -58,6 +64,7 @@ class Server final : public ThreadWaiter {
 
   Outcome wait_for(Thread& thread, Request& request) override;
   bool is_awake(const Thread& thread) override;
+  void wait_for_end(const Thread& thread) override;
   void execute(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) override;
   void thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps) override;
 
@@ -100,7 +107,23 @@ class Server final : public ThreadWaiter {
   std::optional<Reply> poll_cq(Process& process, const Request& request);
   std::optional<Reply> get_async_event(Process& process, const Request& request);  // async_events.cc
   std::optional<Reply> get_cq_event(Process& process, const Request& request);
-  std::optional<Reply> wait_items(Thread& thread, const Request& request, Time_ps now_ps, bool again);
+  std::optional<Reply> wait_items(Thread& thread, const Request& request, Time_ps now_ps, bool again, Time_ps& due_ps);
+  // waits.cc
+  static bool is_wait_call(verbs::Op op) { return op >= verbs::Op::kCancel && op <= verbs::Op::kExpectThread; }
+  std::optional<Reply> answer_wait_call(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps,
+                                        bool again);
+  std::optional<Reply> answer_timer_call(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps);
+  void arm(const std::shared_ptr<Process>& process, const std::shared_ptr<Timer>& timer, const verbs::ArmTimer& ask,
+           Time_ps now_ps);
+  void expire_at(const std::shared_ptr<Process>& process, const std::shared_ptr<Timer>& timer);
+  void retry_when_due(const std::shared_ptr<Thread>& thread, Time_ps due_ps, Time_ps now_ps);
+  void send_signal(const std::shared_ptr<Process>& process, int tid, siginfo_t info, Time_ps now_ps);
+  void run_handlers(const Thread& sender, const verbs::Signalled& sent, Time_ps now_ps);
+  // server_looks.cc: the first of them that says something, in real time; null when none does.
+  std::shared_ptr<Thread> wait_for_any(const std::vector<std::shared_ptr<Thread>>& threads) const;
+  static bool is_patient(const Thread& thread);
+  int look_soon(int timeout_ms) const;
+  void look_around();
   Reply set_timer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps);
   void fire_timer(const std::shared_ptr<Process>& process, std::uint64_t timer, Time_ps now_ps);
 

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <climits>
 
+#include "live/os/kernel_thread.h"
 #include "live/server.h"
 #include "observe/capture.h"
 
@@ -94,6 +95,8 @@ void Server::handle_hello(int fd, const Request& request) {
     process->node = &node;
     process->pid = hello.pid;
     process->group = getpgid(hello.pid);
+    process->parent_pid = parent_of(hello.pid);
+    node.count_relatives(*process);
     process->name = executable(hello.pid);
     process->page = SharedMemory::make("weft-process", sizeof(verbs::ProcessPage));
     if (wall_) wall_->adopt(*process);

@@ -1,15 +1,16 @@
 // The program's clocks in virtual time: read from the thread's page, without a call. Clocks of CPU time are the real
 // ones. clock() is the exception: programs use it to see time pass, so it shows the thread's.
+#include "preload/clock.h"
+
 #include <errno.h>
 #include <sys/time.h>
 #include <time.h>
 
-#include "preload/connection.h"
+#include <algorithm>
+
 #include "preload/real.h"
 
 namespace weft::preload {
-
-namespace {
 
 bool shows_real_time(clockid_t id) {
   return id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE || id == CLOCK_REALTIME_ALARM || id == CLOCK_TAI;
@@ -18,6 +19,15 @@ bool shows_uptime(clockid_t id) {
   return id == CLOCK_MONOTONIC || id == CLOCK_MONOTONIC_RAW || id == CLOCK_MONOTONIC_COARSE || id == CLOCK_BOOTTIME ||
          id == CLOCK_BOOTTIME_ALARM;
 }
+std::int64_t due_ps_of(clockid_t id, const timespec& shown) {
+  const std::int64_t zero_ns = shows_real_time(id) ? welcome().epoch_ns : kUptime_ns;
+  if (shown.tv_sec < zero_ns / kNsPerS) return 0;
+  const std::int64_t due_ps = ps_of({shown.tv_sec - zero_ns / kNsPerS, shown.tv_nsec});
+  return due_ps == kForever_ps ? due_ps : std::max<std::int64_t>(0, due_ps - zero_ns % kNsPerS * kPsPerNs);
+}
+
+namespace {
+
 bool is_ours(clockid_t id) {
   return (shows_real_time(id) || shows_uptime(id)) && is_virtual();
 }

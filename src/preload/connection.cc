@@ -68,7 +68,7 @@ verbs::ThreadPage* say_hello(Process& process, int fd, const iovec& request) {
   verbs::Descriptors pages;
   verbs::ReplyHead head;
   send_request(fd, verbs::Op::kHello, 0, &request, 1);
-  receive_reply(fd, head, &told, &told_B, &pages);
+  if (!receive_reply(fd, head, &told, &told_B, &pages)) world_is_gone();
   if (head.error != 0) die("the world rejects this program: %s", strerrorname_np(head.error));
   if (told_B != sizeof told || pages.fd[0] < 0 || pages.fd[1] < 0) die("the world uses another %s", "protocol");
 
@@ -92,6 +92,7 @@ verbs::ThreadPage* say_hello(Process& process, int fd, const iovec& request) {
 
 void disconnect(Thread& gone) {
   if (gone.page == nullptr) return;
+  unlist_thread(gone);
   descriptors().forget(gone.socket);
   syscall(SYS_close, gone.socket);
   syscall(SYS_munmap, gone.page, sizeof(verbs::ThreadPage));
@@ -104,6 +105,7 @@ void attach_thread(int fd, const iovec& hello) {
   verbs::ThreadPage* page = say_hello(process, fd, hello);
   thread.socket = fd;
   thread.page = page;
+  list_thread();
   pthread_setspecific(process.thread_key, &thread);
   warn_of_untrapped_counter();
 }
@@ -134,19 +136,8 @@ void disconnect_at_thread_exit(void* state) {
   disconnect(*static_cast<Thread*>(state));
 }
 
-int call_on_second_connection(verbs::Op op, const iovec* request, std::size_t pieces, void* reply, std::size_t* reply_B,
-                              verbs::Descriptors* passed, const int* lent, std::size_t lent_count) {
-  const Thread parked = thread;
-  thread = Thread{};
-  connect_thread();
-  const int error = call_in_pieces(op, request, pieces, reply, reply_B, passed, lent, lent_count);
-  disconnect(thread);
-  thread = parked;
-  pthread_setspecific(this_process().thread_key, &thread);
-  return error;
-}
-
 void forget_connections_after_fork() {
+  forget_threads_after_fork();
   descriptors().close_reserved();
   if (thread.page != nullptr) syscall(SYS_munmap, thread.page, sizeof(verbs::ThreadPage));
   thread = Thread{};

@@ -2,6 +2,7 @@
 // of this folder use what is here besides. Times are virtual picoseconds.
 #pragma once
 
+#include <pthread.h>
 #include <sys/uio.h>
 
 #include <cstddef>
@@ -21,11 +22,23 @@ inline constexpr std::int64_t kForever_ps = INT64_MAX;
 // first second for one that was never read.
 inline constexpr std::int64_t kUptime_ns = 1'000 * kNsPerS;
 
+struct Call;
+
 // One thread's side. Initial-exec, so that a signal handler can reach it without the dynamic loader.
 struct Thread {
   int socket = -1;
   verbs::ThreadPage* page = nullptr;  // null until the first call
-  bool parked = false;                // a request is out
+  Call* call = nullptr;               // the request that is out (interrupt.h)
+  std::uint32_t handled = 0;          // signals of the program's that this thread has handled
+  // A wait with a signal mask of its own (ppoll): a signal counts from here on, though the wait has not begun.
+  bool masked = false;
+  std::uint32_t handled_at_mask = 0;
+  bool restart = false;         // the last EINTR came of handlers with SA_RESTART alone
+  std::int64_t replied_ps = 0;  // when the last call ended; a handler may have run since
+  int uncancellable = 0;        // a wait in here is no cancellation point
+  int tid = 0;                  // threads.cc
+  pthread_t self = {};          // likewise
+  Thread* next = nullptr;       // likewise
 };
 extern constinit thread_local Thread thread __attribute__((tls_model("initial-exec")));
 
@@ -57,6 +70,9 @@ inline std::int64_t read_clock_ps() {
 inline std::int64_t read_uptime_ns() {
   return kUptime_ns + read_clock_ps() / kPsPerNs;
 }
+
+// The world's clock only goes on; it may have moved the thread's page past what it said in its reply.
+void move_clock_to(std::int64_t now_ps);
 
 // weft_call with a request and a reply in pieces, and real descriptors that the world gets a copy of.
 int call_in_pieces(verbs::Op op, const iovec* request, std::size_t pieces, void* reply, std::size_t* reply_B,

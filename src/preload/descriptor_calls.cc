@@ -9,6 +9,7 @@
 #include "preload/epoll_set.h"
 #include "preload/real.h"
 #include "preload/streams.h"
+#include "preload/watched.h"
 
 namespace weft::preload {
 
@@ -24,9 +25,14 @@ bool is_reserved(int fd) {
 // What is ours behind the number ends. Returns the stream that has no number left. Between vfork and exec the table is
 // the parent's and must stay as it is.
 Stream* let_go(int fd) {
-  if (descriptors().find(fd) == nullptr || !is_own_process()) return nullptr;
+  const Descriptor* found = descriptors().find(fd);
+  if (found == nullptr || !is_own_process()) return nullptr;
+  const bool watched = found->kind == Kind::kWatched;
+  const std::uint32_t what = found->what, handle = found->handle;
   forget_in_epoll_sets(fd);
-  return descriptors().forget(fd);
+  Stream* last = descriptors().forget(fd);
+  if (watched) drop_watched(what, handle);
+  return last;
 }
 
 void note_copy(int fd, int copy) {

@@ -52,6 +52,15 @@ void Descriptors::watch(int fd, std::uint32_t what, std::uint32_t handle) {
   put(fd, Descriptor::Kind::kWatched, nullptr, nullptr, what, handle);
 }
 
+bool Descriptors::is_watched(std::uint32_t what, std::uint32_t handle) const {
+  for (int fd = 0; fd <= highest_; ++fd) {
+    const Descriptor* entry = find(fd);
+    if (entry != nullptr && entry->kind == Descriptor::Kind::kWatched && entry->what == what && entry->handle == handle)
+      return true;
+  }
+  return false;
+}
+
 void Descriptors::add_stream(int fd, Stream* stream) {
   put(fd, Descriptor::Kind::kStream, stream, nullptr, 0, 0);
 }

@@ -61,6 +61,8 @@ class Descriptors {
 
   void reserve(int fd);
   void watch(int fd, std::uint32_t what, std::uint32_t handle);
+  // Whether any number stands for it.
+  bool is_watched(std::uint32_t what, std::uint32_t handle) const;
   void add_stream(int fd, Stream* stream);
   void add_epoll(int fd, EpollSet* epoll);
   // A second number for what `fd` is; nothing when it is not ours.

@@ -33,9 +33,11 @@ void forget_connections_after_fork();
 int ask_for_child();
 // In the child: says hello on it.
 void connect_child(int fd);
-// A signal handler calls while the thread that it interrupted is parked: a connection for this one call.
-int call_on_second_connection(verbs::Op op, const iovec* request, std::size_t pieces, void* reply, std::size_t* reply_B,
-                              verbs::Descriptors* passed, const int* lent, std::size_t lent_count);
+
+// threads.cc: the threads that are connected, so that one can name another.
+void list_thread();
+void unlist_thread(Thread& gone);
+void forget_threads_after_fork();
 
 // counter_trap.cc: makes the CPU's counter trap, and warns once if the kernel cannot.
 void trap_counter();

@@ -1,9 +1,12 @@
-// Sleeping in virtual time: the world wakes the thread when its moment has come. A signal does not cut a sleep short.
+// Sleeping in virtual time: the world wakes the thread when its moment has come, or a signal handler has run.
 #include <errno.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/connection.h"
+#include <algorithm>
+
+#include "preload/clock.h"
 #include "preload/real.h"
 
 namespace weft::preload {
@@ -14,64 +17,65 @@ bool is_valid(const timespec& t) {
   return t.tv_sec >= 0 && t.tv_nsec >= 0 && t.tv_nsec < kNsPerS;
 }
 
-// Saturates: a program may sleep "forever" with the largest number there is.
-std::int64_t ps_of(const timespec& t) {
-  if (t.tv_sec >= kForever_ps / kPsPerS - 1) return kForever_ps;
-  return t.tv_sec * kPsPerS + t.tv_nsec * kPsPerNs;
+// 0 or EINTR.
+int sleep_until(std::int64_t until_ps) {
+  return verbs::call(verbs::Op::kSleep, verbs::Sleep{until_ps});
 }
 
-void sleep_until(std::int64_t until_ps) {
-  verbs::call(verbs::Op::kSleep, verbs::Sleep{until_ps});
-}
-
-void sleep_for(std::int64_t duration_ps) {
+// `left_ps` is what a signal has left of it.
+int sleep_for(std::int64_t duration_ps, std::int64_t& left_ps) {
   const std::int64_t now_ps = verbs::weft_now_ps();
-  sleep_until(duration_ps > kForever_ps - now_ps ? kForever_ps : now_ps + duration_ps);
+  const std::int64_t until_ps = duration_ps > kForever_ps - now_ps ? kForever_ps : now_ps + duration_ps;
+  const int error = sleep_until(until_ps);
+  left_ps = error == 0 ? 0 : std::max<std::int64_t>(0, until_ps - thread.replied_ps);
+  return error;
+}
+
+int sleep_for(const timespec& wanted, timespec* left) {
+  std::int64_t left_ps;
+  const int error = sleep_for(ps_of(wanted), left_ps);
+  if (error != 0 && left != nullptr) *left = {left_ps / kPsPerS, left_ps % kPsPerS / kPsPerNs};
+  return error;
+}
+
+int result(int error) {
+  if (error == 0) return 0;
+  errno = error;
+  return -1;
 }
 
 }  // namespace
 
 WEFT_EXPORT int nanosleep(const struct timespec* wanted, struct timespec* left) {
   if (!is_virtual()) return WEFT_REAL(nanosleep)(wanted, left);
-  if (!is_valid(*wanted)) {
-    errno = EINVAL;
-    return -1;
-  }
-  sleep_for(ps_of(*wanted));
-  return 0;
+  return result(is_valid(*wanted) ? sleep_for(*wanted, left) : EINVAL);
 }
 
 WEFT_EXPORT int clock_nanosleep(clockid_t id, int flags, const struct timespec* wanted, struct timespec* left) {
-  if (!is_virtual() || id == CLOCK_PROCESS_CPUTIME_ID) return WEFT_REAL(clock_nanosleep)(id, flags, wanted, left);
+  if (!is_virtual() || !is_virtual_clock(id)) return WEFT_REAL(clock_nanosleep)(id, flags, wanted, left);
   if (!is_valid(*wanted)) return EINVAL;
-  if ((flags & TIMER_ABSTIME) == 0) {
-    sleep_for(ps_of(*wanted));
-    return 0;
-  }
-  std::int64_t until_ps;
-  if (id == CLOCK_REALTIME || id == CLOCK_TAI) {
-    const std::int64_t epoch_s = welcome().epoch_ns / kNsPerS, epoch_rest_ns = welcome().epoch_ns % kNsPerS;
-    if (wanted->tv_sec < epoch_s) return 0;
-    until_ps = ps_of({wanted->tv_sec - epoch_s, wanted->tv_nsec});
-    if (until_ps != kForever_ps) until_ps -= epoch_rest_ns * kPsPerNs;
-  } else {
-    until_ps = ps_of(*wanted);
-    if (until_ps != kForever_ps) until_ps -= kUptime_ns * kPsPerNs;
-  }
-  if (until_ps > verbs::weft_now_ps()) sleep_until(until_ps);
-  return 0;
+  if ((flags & TIMER_ABSTIME) == 0) return sleep_for(*wanted, left);
+  const std::int64_t until_ps = due_ps_of(id, *wanted);
+  return until_ps > verbs::weft_now_ps() ? sleep_until(until_ps) : 0;
+}
+
+WEFT_EXPORT int thrd_sleep(const struct timespec* wanted, struct timespec* left) {
+  if (!is_virtual()) return WEFT_REAL(thrd_sleep)(wanted, left);
+  if (!is_valid(*wanted)) return -2;
+  return sleep_for(*wanted, left) == 0 ? 0 : -1;
 }
 
 WEFT_EXPORT int usleep(useconds_t wanted_us) {
   if (!is_virtual()) return WEFT_REAL(usleep)(wanted_us);
-  sleep_for(wanted_us * kPsPerUs);
-  return 0;
+  std::int64_t left_ps;
+  return result(sleep_for(wanted_us * kPsPerUs, left_ps));
 }
 
 WEFT_EXPORT unsigned sleep(unsigned wanted_s) {
   if (!is_virtual()) return WEFT_REAL(sleep)(wanted_s);
-  sleep_for(ps_of({static_cast<time_t>(wanted_s), 0}));
-  return 0;
+  std::int64_t left_ps;
+  sleep_for(ps_of({static_cast<time_t>(wanted_s), 0}), left_ps);
+  return static_cast<unsigned>(left_ps / kPsPerS);
 }
 
 }  // namespace weft::preload

@@ -13,6 +13,7 @@
 
 #include "preload/real.h"
 #include "preload/streams.h"
+#include "preload/watched.h"
 
 namespace weft::preload {
 
@@ -59,7 +60,7 @@ ssize_t send_pieces(Stream& stream, const iovec* pieces, std::size_t count, int 
     if (error == 0) continue;
     if (error == EAGAIN && may_wait) {
       error = wait_for_room(stream);
-      if (error == 0) continue;
+      if (error == 0 || (error == EINTR && thread.restart)) continue;
     }
     if (error == EAGAIN) stream.full = true;
     if (done_B > 0) break;
@@ -157,7 +158,7 @@ WEFT_EXPORT ssize_t sendmsg(int fd, const struct msghdr* message, int flags) {
 
 WEFT_EXPORT ssize_t read(int fd, void* bytes, size_t size_B) {
   const Stream* stream = descriptors().stream(fd);
-  if (stream == nullptr) return WEFT_REAL(read)(fd, bytes, size_B);
+  if (stream == nullptr) return read_real_or_watched(fd, bytes, size_B);
   const iovec piece{bytes, size_B};
   return receive_pieces(*stream, &piece, 1, 0);
 }

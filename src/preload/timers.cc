@@ -50,6 +50,13 @@ WEFT_EXPORT unsigned alarm(unsigned after_s) noexcept {
   return static_cast<unsigned>((left + kPsPerS - 1) / kPsPerS);
 }
 
+WEFT_EXPORT useconds_t ualarm(useconds_t after_us, useconds_t interval_us) noexcept {
+  if (!is_virtual()) return WEFT_REAL(ualarm)(after_us, interval_us);
+  const std::int64_t left = left_ps();
+  set(after_us * kPsPerUs, interval_us * kPsPerUs);
+  return static_cast<useconds_t>(left / kPsPerUs);
+}
+
 WEFT_EXPORT int setitimer(__itimer_which_t which, const struct itimerval* __restrict wanted,
                           struct itimerval* __restrict before) noexcept {
   if (which != ITIMER_REAL || !is_virtual()) return WEFT_REAL(setitimer)(which, wanted, before);

@@ -7,6 +7,7 @@
 
 #include "preload/descriptors.h"
 #include "preload/epoll_set.h"
+#include "preload/interrupt.h"
 #include "preload/process.h"
 #include "preload/streams.h"
 
@@ -170,13 +171,8 @@ int wait_for(pollfd* fds, std::size_t count, std::int64_t timeout_ps, const sigs
   if (sources.is_too_many()) return fail(EINVAL);
   if (timeout_ps == 0) spend_look();
   const std::int64_t until_ps = later(verbs::weft_now_ps(), timeout_ps);
-  sigset_t before;
-  if (mask != nullptr) WEFT_REAL(pthread_sigmask)(SIG_SETMASK, mask, &before);
-  const int ready = timeout_ps == 0 ? look(sources) : wait_until(sources, until_ps);
-  const int error = errno;
-  if (mask != nullptr) WEFT_REAL(pthread_sigmask)(SIG_SETMASK, &before, nullptr);
-  errno = error;
-  return ready;
+  const WaitMask masked(mask);
+  return timeout_ps == 0 ? look(sources) : wait_until(sources, until_ps);
 }
 
 }  // namespace weft::preload

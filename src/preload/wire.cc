@@ -15,10 +15,6 @@ namespace {
 
 constexpr std::size_t kMaxPieces = 8;
 
-[[noreturn]] void world_is_gone() {
-  die("the world is gone%s", "");
-}
-
 void take_descriptors(msghdr& message, verbs::Descriptors* passed) {
   std::size_t taken = 0;
   for (cmsghdr* control = CMSG_FIRSTHDR(&message); control != nullptr; control = CMSG_NXTHDR(&message, control)) {
@@ -37,6 +33,10 @@ void take_descriptors(msghdr& message, verbs::Descriptors* passed) {
 }
 
 }  // namespace
+
+void world_is_gone() {
+  die("the world is gone%s", "");
+}
 
 void send_request(int fd, verbs::Op op, std::int64_t local_ps, const iovec* pieces, std::size_t count, const int* lent,
                   std::size_t lent_count) {
@@ -66,7 +66,7 @@ void send_request(int fd, verbs::Op op, std::int64_t local_ps, const iovec* piec
   }
 }
 
-void receive_reply(int fd, verbs::ReplyHead& head, void* reply, std::size_t* reply_B, verbs::Descriptors* passed) {
+bool receive_reply(int fd, verbs::ReplyHead& head, void* reply, std::size_t* reply_B, verbs::Descriptors* passed) {
   alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))];
   iovec pieces[2] = {{&head, sizeof head}, {reply, reply_B != nullptr ? *reply_B : 0}};
   msghdr message;
@@ -79,10 +79,11 @@ void receive_reply(int fd, verbs::ReplyHead& head, void* reply, std::size_t* rep
     message.msg_controllen = sizeof control;
     size_B = syscall(SYS_recvmsg, fd, &message, MSG_CMSG_CLOEXEC);
   } while (size_B < 0 && errno == EINTR);
-  if (size_B < static_cast<long>(sizeof head)) world_is_gone();
+  if (size_B < static_cast<long>(sizeof head)) return false;
   take_descriptors(message, passed);
   if ((message.msg_flags & MSG_TRUNC) != 0 && head.error == 0) head.error = EMSGSIZE;
   if (reply_B != nullptr) *reply_B = static_cast<std::size_t>(size_B) - sizeof head;
+  return true;
 }
 
 AllSignalsBlocked::AllSignalsBlocked() {

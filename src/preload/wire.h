@@ -1,4 +1,4 @@
-// One request or reply on a connection, by plain system calls, restarted after signals.
+// One request or reply on a connection, by plain system calls. What a signal does to a wait is in interrupt.h.
 #pragma once
 
 #include <sys/uio.h>
@@ -14,8 +14,10 @@ namespace weft::preload {
 // Ends the process when the world is gone.
 void send_request(int fd, verbs::Op op, std::int64_t local_ps, const iovec* pieces, std::size_t count,
                   const int* lent = nullptr, std::size_t lent_count = 0);
-// `*reply_B`: room in, size out. Unexpected descriptors are closed.
-void receive_reply(int fd, verbs::ReplyHead& head, void* reply, std::size_t* reply_B, verbs::Descriptors* passed);
+// `*reply_B`: room in, size out. Unexpected descriptors are closed. False: the world is gone.
+bool receive_reply(int fd, verbs::ReplyHead& head, void* reply, std::size_t* reply_B, verbs::Descriptors* passed);
+
+[[noreturn]] void world_is_gone();
 
 class AllSignalsBlocked {
  public:

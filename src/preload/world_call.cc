@@ -1,11 +1,13 @@
 #include "verbs/world_call.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "preload/descriptors.h"
+#include "preload/interrupt.h"
 #include "preload/process.h"
 #include "preload/real.h"
 #include "preload/wire.h"
@@ -16,11 +18,65 @@ namespace {
 
 thread_local int park_forbidden = 0;
 
-// The world's clock only goes on; it may have moved the thread's page past what it said in its reply.
-void move_clock_to(std::atomic<std::int64_t>& local_ps, std::int64_t now_ps) {
-  std::int64_t seen_ps = local_ps.load(std::memory_order_relaxed);
-  while (seen_ps < now_ps && !local_ps.compare_exchange_weak(seen_ps, now_ps, std::memory_order_relaxed)) {
+// Waits that Linux restarts after a handler with SA_RESTART; sleeps and waits for several descriptors end
+// (signal(7)).
+bool is_restarted(verbs::Op op) {
+  return op != verbs::Op::kSleep && op != verbs::Op::kWait;
+}
+
+bool is_cancellation_point(verbs::Op op) {
+  switch (op) {
+    case verbs::Op::kSleep:
+    case verbs::Op::kWait:
+    case verbs::Op::kStreamConnect:
+    case verbs::Op::kStreamAccept:
+    case verbs::Op::kStreamSend:
+    case verbs::Op::kStreamReceive:
+    case verbs::Op::kGetCqEvent:
+    case verbs::Op::kGetAsyncEvent:
+    case verbs::Op::kCmGetEvent:
+    case verbs::Op::kReadTimer:
+      return true;
+    default:
+      return false;
   }
+}
+
+// One request and its reply. `call` is what a signal handler finds meanwhile.
+void ask(Call& call, verbs::Op op, const iovec* request, std::size_t pieces, const int* lent, std::size_t lent_count) {
+  if (thread.call != nullptr) {
+    // An asynchronous cancellation has left a call behind.
+    AllSignalsBlocked blocked;
+    Call lost{nullptr, 0, nullptr};
+    cancel(lost);
+  }
+  const std::uint32_t handled = thread.masked ? thread.handled_at_mask : thread.handled;
+  thread.call = &call;
+  send_request(thread.socket, op, verbs::weft_now_ps(), request, pieces, lent, lent_count);
+  if (thread.handled != handled) {
+    // The signal came when its mask was lifted, before the request was out.
+    AllSignalsBlocked blocked;
+    if (!call.answered) {
+      cancel(call);
+      call.signalled = true;
+      call.restart = false;
+    }
+  }
+  while (!call.answered || call.nudged) {
+    verbs::ReplyHead head;
+    std::size_t size_B = call.reply_B;
+    const bool came = receive_reply(thread.socket, head, call.reply, &size_B, call.passed);
+    if (call.answered) {
+      call.nudged = false;
+      break;
+    }
+    if (!came) world_is_gone();
+    call.answered = true;
+    call.head = head;
+    call.reply_B = size_B;
+  }
+  thread.call = nullptr;
+  move_clock_to(call.head.now_ps);
 }
 
 // Real time, from the world's zero. A world that cannot keep up is behind it: it takes what a request says of times as
@@ -34,22 +90,33 @@ std::int64_t wall_now_ps() {
 
 }  // namespace
 
+void move_clock_to(std::int64_t now_ps) {
+  if (thread.page == nullptr) return;
+  std::atomic<std::int64_t>& local_ps = thread.page->local_ps;
+  std::int64_t seen_ps = local_ps.load(std::memory_order_relaxed);
+  while (seen_ps < now_ps && !local_ps.compare_exchange_weak(seen_ps, now_ps, std::memory_order_relaxed)) {
+  }
+}
+
 int call_in_pieces(verbs::Op op, const iovec* request, std::size_t pieces, void* reply, std::size_t* reply_B,
                    verbs::Descriptors* descriptors, const int* lent, std::size_t lent_count) {
   if (!this_process().attached) return ENOTCONN;
   ensure_connected();
-  if (thread.parked)
-    return call_on_second_connection(op, request, pieces, reply, reply_B, descriptors, lent, lent_count);
-
   const int saved_errno = errno;
-  verbs::ReplyHead head;
-  thread.parked = true;
-  send_request(thread.socket, op, verbs::weft_now_ps(), request, pieces, lent, lent_count);
-  receive_reply(thread.socket, head, reply, reply_B, descriptors);
-  move_clock_to(thread.page->local_ps, head.now_ps);
-  thread.parked = false;
-  errno = saved_errno;
-  return head.error;
+  const std::size_t room_B = reply_B != nullptr ? *reply_B : 0;
+  for (;;) {
+    if (is_cancellation_point(op) && thread.uncancellable == 0) pthread_testcancel();
+    Call call{reply, room_B, descriptors};
+    ask(call, op, request, pieces, lent, lent_count);
+    errno = saved_errno;
+    thread.restart = call.restart;
+    thread.replied_ps = call.head.now_ps;
+    // Without a handler it was another thread that wants this one to end, if it can be.
+    const bool again = call.signalled ? call.restart && is_restarted(op) : thread.uncancellable == 0;
+    if (call.head.error == EINTR && again) continue;
+    if (reply_B != nullptr) *reply_B = call.reply_B;
+    return call.head.error;
+  }
 }
 
 }  // namespace weft::preload

@@ -115,6 +115,20 @@ enum class Op : std::uint32_t {
   kBlockOwnMulticast = 148,  // Handle of a queue pair -> nothing: IBV_QP_CREATE_BLOCK_SELF_MCAST_LB
   kCmJoin,                   // CmGroup -> nothing; a MULTICAST_JOIN event says when
   kCmLeave,                  // CmGroup -> nothing
+  // Waits, signals and timers. The structs are in verbs/wait_protocol.h.
+  kCancel = 160,   // nothing; the one request that may be sent while another is out. A wait ends with EINTR, any other
+                   // request with its reply; after that, or at once if none is out, kCancelDone
+  kNudge,          // nothing -> nothing: a reply for a thread that waits for one which its signal handler has taken
+  kInterrupt,      // Interrupt -> nothing: the wait of another thread, or its next one, ends with EINTR
+  kSignalled,      // Signalled -> nothing, when those that were sent a signal have handled it
+  kMakeSignalSet,  // SignalSet -> Handle
+  kDropSignalSet,  // Handle -> nothing
+  kCreateTimer,    // CreateTimer -> Handle
+  kArmTimer,       // ArmTimer -> TimerState, as it was
+  kQueryTimer,     // Handle -> TimerState
+  kReadTimer,      // ReadTimer -> Expirations since the last time
+  kDropTimer,      // Handle -> nothing
+  kExpectThread,   // nothing -> Handle: a number for the Hello of a thread that is about to start
 };
 
 struct RequestHead {
@@ -235,7 +249,7 @@ struct Handle {
   std::uint32_t handle;
 };
 enum class Kind : std::uint32_t { kPd, kMr, kChannel, kCq, kSrq, kQp, kAh, kMw, kDm, kXrcd };
-inline constexpr std::size_t kMaxPolledCqs = 1024;  // of one kPoll
+inline constexpr std::size_t kMaxPolledCqs = 16384;  // of one kPoll
 struct Destroy {
   Kind kind;
   std::uint32_t handle;
@@ -374,7 +388,7 @@ inline constexpr std::size_t kMaxRealItems = 240;  // the kernel passes 253 desc
 struct WaitItem {
   // kReal: a descriptor of the kernel's that came with the request, in their order; the wait ends when it is ready, but
   // it is the thread that asks what it has.
-  enum What : std::uint32_t { kStream, kChannel, kAsync, kReal = 16, kCm };
+  enum What : std::uint32_t { kStream, kChannel, kAsync, kTimer, kSignals, kReal = 16, kCm };
   std::uint32_t what, handle;
   std::uint32_t wanted, ready;  // POLLIN, POLLOUT, POLLERR, POLLHUP
 };

@@ -15,7 +15,8 @@ struct Descriptors {
 };
 
 // Sends one request of the calling thread and waits for its reply. Returns 0 or an errno; `*reply_B` goes in as the
-// room and comes out as the size of the reply. A signal during the wait runs its handler and the wait goes on. A
+// room and comes out as the size of the reply. A wait that a signal handler has run in goes on if the handler has
+// SA_RESTART, as on Linux, and ends with EINTR otherwise; sleeps and waits for descriptors always end. A
 // process without a world gets ENOTCONN; a world that is gone ends the process with a message and status 1.
 extern "C" int weft_call(std::uint32_t op, const void* request, std::size_t request_B, void* reply,
                          std::size_t* reply_B, Descriptors* descriptors);

@@ -1,6 +1,10 @@
 #include "live/os/node.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "verbs/wait_protocol.h"
 
 namespace weft::live {
 
@@ -63,10 +67,18 @@ void Node::begin_turn(Thread& thread, Time_ps now_ps) {
   thread.polls = false;
   thread.looks = thread.look;
   thread.look = false;
+  thread.cancelled = false;
+  thread.wakes_ps = kNever_ps;
+  thread.awaited_signals = 0;
   ++thread.park;
   thread.process->settle_writes(now_ps);
   thread.local_ps = now_ps;
   thread.clock().local_ps.store(now_ps, std::memory_order_release);
+}
+
+bool Node::reply(Thread& thread, const Reply& reply, Time_ps now_ps) {
+  if (!thread.connection.send(reply, now_ps)) return false;
+  return !std::exchange(thread.owes_ack, false) || thread.connection.send(Reply::failed(verbs::kCancelDone), now_ps);
 }
 
 void Node::resume(const std::shared_ptr<Thread>& thread, const Reply& reply, Time_ps now_ps) {
@@ -78,7 +90,7 @@ void Node::resume(const std::shared_ptr<Thread>& thread, const Reply& reply, Tim
     other->clock().local_ps.store(now_ps, std::memory_order_release);
   }
   std::vector<std::shared_ptr<Thread>> freed = free_pollers(*thread, now_ps);
-  if (!thread->connection.send(reply, now_ps)) {
+  if (!Node::reply(*thread, reply, now_ps)) {
     waiter_.thread_ended(thread, now_ps);
   } else {
     run(thread, now_ps);
@@ -101,7 +113,7 @@ std::vector<std::shared_ptr<Thread>> Node::free_pollers(const Thread& thread, Ti
     each->looks = true;
     each->state = ThreadState::kRunning;
     each->clock().may_not_park.store(1, std::memory_order_release);
-    if (each->connection.send(Reply{}, now_ps)) freed.push_back(each);
+    if (reply(*each, Reply{}, now_ps)) freed.push_back(each);
   }
   return freed;
 }
@@ -115,6 +127,7 @@ void Node::run(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
       break;
     case ThreadWaiter::Outcome::kGone:
       take_posts(*thread->process, now_ps, kNever_ps);
+      waiter_.wait_for_end(*thread);
       waiter_.thread_ended(thread, now_ps);
       break;
     case ThreadWaiter::Outcome::kSpins:
@@ -155,11 +168,57 @@ void Node::take_request(const std::shared_ptr<Thread>& thread, Request request, 
   thread->notified = false;
   // It polls for its completion and then spins for the answer; after any other call it is doing something else.
   if (request.op != verbs::Op::kPoll) thread->posted = false;
+  thread->look_pause = idle ? thread->look_pause : std::chrono::milliseconds{};
   // A poll that found nothing is no news, or two of them would keep each other awake.
-  if (!idle) wake_pollers(*thread->process, thread.get(), asked_ps);
+  if (!idle) {
+    wake_pollers(*thread->process, thread.get(), asked_ps);
+    wake_relatives(*thread->process, asked_ps);
+  }
   at(asked_ps, thread->rank, [this, thread, request = std::move(request)](Time_ps now_ps) {
     if (!thread->process->gone) waiter_.execute(thread, request, now_ps);
   });
+}
+
+void Node::cancel(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
+  thread->cancelled = true;
+  thread->owes_ack = true;
+  interrupt(thread, now_ps);
+}
+
+void Node::interrupt(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
+  if (thread->state != ThreadState::kParked || !thread->retry) {
+    thread->interrupted = thread->interrupted || !thread->cancelled;
+    return;
+  }
+  at(now_ps, thread->rank, [this, thread, park = thread->park](Time_ps then_ps) {
+    if (thread->park == park && thread->retry && !thread->process->gone) resume(thread, Reply::failed(EINTR), then_ps);
+  });
+}
+
+void Node::run_handler(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
+  if (thread->state != ThreadState::kParked) {
+    thread->local_ps = std::max(thread->local_ps, now_ps);
+    thread->clock().local_ps.store(thread->local_ps, std::memory_order_release);
+    run(thread, now_ps);
+    return;
+  }
+  Request request;
+  switch (waiter_.wait_for(*thread, request)) {
+    case ThreadWaiter::Outcome::kAsked:
+      if (request.op == verbs::Op::kCancel) {
+        cancel(thread, now_ps);
+      } else {
+        waiter_.thread_ended(thread, now_ps);
+      }
+      break;
+    case ThreadWaiter::Outcome::kGone:
+      waiter_.wait_for_end(*thread);
+      waiter_.thread_ended(thread, now_ps);
+      run_woken(*thread->process, now_ps);
+      break;
+    default:
+      break;  // the signal was not for it, or the program has its own way with the kernel
+  }
 }
 
 void Node::note_write(Process& process, std::uint64_t address, std::span<const std::uint8_t> bytes,
@@ -211,6 +270,29 @@ void Node::let_look(const std::shared_ptr<Thread>& thread, Time_ps at_ps) {
 void Node::wake_pollers(Process& process, const Thread* except, Time_ps at_ps) {
   for (const auto& thread : process.threads) {
     if (thread.get() != except && thread->state == ThreadState::kParked && thread->polls) let_look(thread, at_ps);
+  }
+}
+
+namespace {
+
+bool are_related(const Process& a, const Process& b) {
+  return a.pid == b.parent_pid || b.pid == a.parent_pid;
+}
+
+}  // namespace
+
+void Node::count_relatives(Process& process) {
+  for (const auto& other : processes) {
+    if (!are_related(process, *other)) continue;
+    ++process.relatives;
+    ++other->relatives;
+  }
+}
+
+void Node::wake_relatives(const Process& process, Time_ps at_ps) {
+  if (process.relatives == 0) return;
+  for (const auto& other : processes) {
+    if (are_related(process, *other)) wake_pollers(*other, nullptr, at_ps);
   }
 }
 

@@ -24,6 +24,8 @@ class ThreadWaiter {
   // outside; at once where nobody waits for threads: in wall-clock mode they run while the world does.
   enum class Outcome : std::uint8_t { kAsked, kGone, kSpins, kOutside, kRuns };
   virtual Outcome wait_for(Thread& thread, Request& request) = 0;
+  // It has left the world and is about to end: whoever joins it comes next.
+  virtual void wait_for_end(const Thread& /*thread*/) {}
   // One that slept in the kernel does not sleep there any more.
   virtual bool is_awake(const Thread& thread) = 0;
   virtual void execute(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) = 0;
@@ -47,6 +49,12 @@ class Node final : public host::Program {
   void resume(const std::shared_ptr<Thread>& thread, const Reply& reply, Time_ps now_ps);
   // A request that came before it was waited for.
   void take_request(const std::shared_ptr<Thread>& thread, Request request, Time_ps not_before_ps);
+  // The thread asks for the end of the wait that it is in. A request that does not wait is answered as ever.
+  void cancel(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
+  // Ends the thread's wait, or the next one, without its asking.
+  void interrupt(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
+  // The thread was sent a signal: its handler runs, and ends its wait, before time goes on.
+  void run_handler(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
   // What was posted to the process's queues since the last look happens at the times written there.
   void take_posts(Process& process, Time_ps from_ps, Time_ps until_ps);
   void watch(CompletionRing& cq);
@@ -67,6 +75,9 @@ class Node final : public host::Program {
   // Something may have changed that a thread looks for between its polls: memory, or what another thread does. Those
   // that poll look around.
   void wake_pollers(Process& process, const Thread* except, Time_ps at_ps);
+  // Likewise those of processes that may share memory with this one, or wait for it: its parent and its children.
+  void wake_relatives(const Process& process, Time_ps at_ps);
+  void count_relatives(Process& process);
   // Ends the thread's wait, whatever it waits for.
   void let_look(const std::shared_ptr<Thread>& thread, Time_ps at_ps);
   // Something came for the process that is not a completion: an event, bytes on a socket. Waits that may have come true
@@ -94,6 +105,7 @@ class Node final : public host::Program {
   void push(Time_ps time_ps, std::uint64_t rank, What what, std::uint32_t which);
   void run_event(const Event& event, Time_ps now_ps);
   static void begin_turn(Thread& thread, Time_ps now_ps);
+  static bool reply(Thread& thread, const Reply& reply, Time_ps now_ps);
   void run(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
   void run_woken(Process& process, Time_ps now_ps);
   static std::vector<std::shared_ptr<Thread>> free_pollers(const Thread& thread, Time_ps now_ps);

@@ -29,6 +29,7 @@ struct CmChannel;
 struct CmId;
 struct Process;
 struct Stream;
+struct Timer;
 
 // Where the program is, as far as the world can know.
 enum class ThreadState : std::uint8_t {
@@ -68,6 +69,13 @@ struct Thread {
   std::uint64_t retried_park = ~0ULL;  // the wait for which the node will ask again at this instant
   std::uint64_t park = 0;              // counts its waits, so that what would end an old one does not end a new one
   std::function<bool(Time_ps)> retry;  // of a wait: answers if it can now
+  bool cancelled = false;              // its request ends now, or as soon as it would have to wait
+  bool owes_ack = false;               // kCancelDone goes after the next reply
+  bool interrupted = false;            // its next wait ends at once (kInterrupt)
+  Time_ps wakes_ps = kNever_ps;        // when a timer that it waits for is looked at again
+  std::uint64_t awaited_signals = 0;   // of its wait, by bit
+  std::chrono::steady_clock::time_point looked = {};  // real time of its last turn without news
+  std::chrono::milliseconds look_pause{};             // before the next
 
   explicit Thread(int fd) : connection(fd) {}
   verbs::ThreadPage& clock() const { return *reinterpret_cast<verbs::ThreadPage*>(page.data()); }
@@ -214,8 +222,10 @@ struct AsyncChannel {
 struct Process : std::enable_shared_from_this<Process> {
   Node* node = nullptr;
   int pid = 0;
-  int group = 0;     // of processes
-  std::string name;  // of the executable
+  int group = 0;  // of processes
+  int parent_pid = 0;
+  std::size_t relatives = 0;  // its parent and children that have been in the world, on this node
+  std::string name;           // of the executable
   std::chrono::steady_clock::time_point came = std::chrono::steady_clock::now();
   SharedMemory page;
   std::vector<std::shared_ptr<Thread>> threads;
@@ -236,6 +246,8 @@ struct Process : std::enable_shared_from_this<Process> {
   std::map<std::uint32_t, std::shared_ptr<Stream>> streams;
   std::map<std::uint32_t, std::shared_ptr<CmChannel>> cm_channels;
   std::map<std::uint32_t, std::shared_ptr<CmId>> cm_ids;
+  std::map<std::uint32_t, std::uint64_t> signal_sets;  // by bit, as the kernel has them
+  std::map<std::uint32_t, std::shared_ptr<Timer>> timers;
   std::vector<PostQueue*> doorbells;          // by bit; null: free
   std::vector<std::uint32_t> free_doorbells;  // bits
   std::deque<PendingWrite> writes;

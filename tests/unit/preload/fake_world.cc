@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <fstream>
 
+#include "verbs/wait_protocol.h"
+
 namespace weft::test {
 
 using verbs::Op;
@@ -88,7 +90,17 @@ void FakeWorld::read_request(Client& client) {
     client.fd = -1;
     return;
   }
-  memcpy(&client.head, bytes, sizeof client.head);
+  verbs::RequestHead head;
+  memcpy(&head, bytes, sizeof head);
+  if (head.op == Op::kCancel) {
+    // What waits ends; every other request has its reply by now.
+    if (client.parked) reply(client, EINTR);
+    client.parked = false;
+    client.head.local_ps = std::max(client.head.local_ps, head.local_ps);
+    reply(client, verbs::kCancelDone);
+    return;
+  }
+  client.head = head;
   client.body.assign(bytes + sizeof client.head, static_cast<std::size_t>(size_B) - sizeof client.head);
   client.parked = true;
 }
@@ -139,6 +151,11 @@ bool FakeWorld::try_serve(Client& client) {
       return true;
     case Op::kSleep:
       if (std::max(now_ps_, client.head.local_ps) < body_as<verbs::Sleep>(client.body).until_ps) return false;
+      reply(client, 0);
+      return true;
+    case Op::kNudge:
+    case Op::kSignalled:
+    case Op::kInterrupt:
       reply(client, 0);
       return true;
     case Op::kSetTimer: {

@@ -75,7 +75,8 @@ void on_alarm(int) {
 int alarm_in_sleep() {
   signal(SIGALRM, on_alarm);
   alarm(3);
-  sleep(60);
+  print("left", sleep(60));
+  print("left", sleep(60));
   print("alarms", alarms);
   print("now", monotonic_ns());
   return 0;

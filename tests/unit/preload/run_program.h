@@ -37,9 +37,10 @@ class Running {
  public:
   // An empty path: no world.
   Running(const std::string& world, const std::string& node, const std::string& arguments) {
-    std::string command = "exec env WEFT_NODE=" + node + " LD_PRELOAD=" WEFT_LIBRARY;
+    // timeout(1) outside: its timer would be one of the world's.
+    std::string command = "exec " + timeout(20) + "env WEFT_NODE=" + node + " LD_PRELOAD=" WEFT_LIBRARY;
     if (!world.empty()) command += " WEFT_SOCKET=" + world;
-    pipe_ = popen((command + " " + timeout(20) + WEFT_PROGRAM " " + arguments + " 2>&1").c_str(), "r");
+    pipe_ = popen((command + " " WEFT_PROGRAM " " + arguments + " 2>&1").c_str(), "r");
   }
   Outcome finish() {
     Outcome outcome;
