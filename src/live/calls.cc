@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "live/os/sysfs.h"
 #include "live/server.h"
 
 namespace weft::live {
@@ -71,7 +70,7 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
       return Reply::of(name);
     }
     case Op::kRefreshCounters:
-      if (sysfs_) write_counters(sysfs_(process.node->index()), process.node->host());
+      views_[process.node->index()]->refresh(now_ps);
       return Reply{};
     case Op::kListDevices:
       return service.list_devices();
@@ -161,6 +160,7 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
     default:
       if (CommunicationManager::is_mine(request.op))
         return managers_[process.node->index()]->answer(process, request, now_ps);
+      if (NodeView::is_mine(request.op)) return views_[process.node->index()]->answer(request, now_ps);
       return Reply::failed(EOPNOTSUPP);
   }
 }

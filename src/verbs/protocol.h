@@ -88,6 +88,12 @@ enum class Op : std::uint32_t {
   kCmSetOption,            // CmOption -> nothing
   kCmMigrate,              // CmOption -> nothing; `value` is the channel
   kCmGetEvent,             // CmGetEvent -> CmEvent
+
+  // What a node looks like (verbs/node_protocol.h).
+  kShowNode = 256,  // LookUp -> nothing: the files of this node are written; `weft exec`, on a connection of its own
+  kInterfaces,      // nothing -> InterfaceInfo[]
+  kNetlink,         // NetlinkRequest and a message -> datagrams
+  kEthtool,         // EthtoolRequest and a structure -> the structure
 };
 
 struct RequestHead {
