@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <ifaddrs.h>
 #include <linux/if_packet.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <netinet/in.h>
@@ -207,6 +208,10 @@ bool ask_interface(unsigned long request, void* argument, int* error) {
   if (request == SIOCGIFCONF) {
     list_in(*static_cast<ifconf*>(argument));
     *error = 0;
+    return true;
+  }
+  if (request == SIOCETHTOOL) {
+    *error = ask_ethtool(argument);
     return true;
   }
   if (request == SIOCGIFNAME) {

@@ -16,6 +16,8 @@ struct Interfaces {
 const Interfaces& interfaces();
 bool is_ipv4(const verbs::InterfaceInfo& interface);
 
+// SIOCETHTOOL: an errno.
+int ask_ethtool(void* argument);
 // Answers an ioctl about interfaces (SIOCGIFCONF, SIOCGIFADDR, SIOCETHTOOL, ...) with an errno; false: it is about
 // something else.
 bool ask_interface(unsigned long request, void* argument, int* error);

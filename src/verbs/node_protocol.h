@@ -27,7 +27,6 @@ inline constexpr std::size_t kMaxInlineReply_B = 64 << 10;
 struct EthtoolRequest {
   char interface[16];
   std::uint32_t size_B;  // of what follows
-  std::uint32_t room_B;  // for what comes back
 };
 inline constexpr std::size_t kMaxEthtool_B = 64 << 10;
 

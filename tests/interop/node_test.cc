@@ -51,7 +51,8 @@ std::vector<Sample> read_samples() {
 bool matches(const std::vector<std::string>& expected, std::size_t e, const std::vector<std::string>& said,
              std::size_t s) {
   if (e == expected.size()) return s == said.size();
-  if (expected[e] == "…") return matches(expected, e + 1, said, s) || (s < said.size() && matches(expected, e, said, s + 1));
+  if (expected[e] == "…")
+    return matches(expected, e + 1, said, s) || (s < said.size() && matches(expected, e, said, s + 1));
   return s < said.size() && expected[e] == said[s] && matches(expected, e + 1, said, s + 1);
 }
 
@@ -73,7 +74,8 @@ TEST(Node, ToolsShowWhatDocumentationSays) {
     world->shell("exec " + sample.node + " -- bash -c " + quoted(sample.command));
     const std::string said = world->output();
     EXPECT_TRUE(matches(sample.expected, 0, lines_of(said), 0))
-        << "docs/node.md:" << sample.line << ": " << sample.command << "\n" << said;
+        << "docs/node.md:" << sample.line << ": " << sample.command << "\n"
+        << said;
   }
 }
 

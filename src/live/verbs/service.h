@@ -16,6 +16,8 @@ inline constexpr std::uint32_t kMaxQp = 131072, kMaxQpWr = 32768, kMaxSge = 30, 
 
 inline constexpr std::size_t kMaxKept_B = std::size_t{1} << 30;  // of pages that a program has unmapped
 
+// IBV_QPS_*.
+std::uint32_t ibv_state(nic::QpState state);
 // IBV_ACCESS_* flags.
 nic::Access access_of(std::uint32_t flags);
 

@@ -7,7 +7,7 @@
 
 #include "live/os/shared_memory.h"
 #include "live/view/node_view.h"
-#include "live/view/route_netlink.h"
+#include "live/view/rdma_netlink.h"
 #include "live/view/socket_netlink.h"
 #include "verbs/node_protocol.h"
 
@@ -36,6 +36,9 @@ Reply NodeView::netlink(const Request& request, Time_ps now_ps) {
         break;
       case NETLINK_SOCK_DIAG:
         answer_sockets(node_, question, reply);
+        break;
+      case NETLINK_RDMA:
+        answer_rdma(node, node_, question, reply);
         break;
       case NETLINK_GENERIC:
         answer_generic(question, reply);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "live/view/ethtool.h"
 #include "verbs/node_protocol.h"
 
 namespace weft::live {
@@ -35,9 +36,22 @@ Reply NodeView::answer(const Request& request, Time_ps now_ps) {
       return interfaces();
     case verbs::Op::kNetlink:
       return netlink(request, now_ps);
+    case verbs::Op::kEthtool:
+      return ethtool(request, now_ps);
     default:
       return Reply::failed(EOPNOTSUPP);
   }
+}
+
+Reply NodeView::ethtool(const Request& request, Time_ps now_ps) {
+  verbs::EthtoolRequest ask;
+  if (!request.read_head(ask)) return Reply::failed(EINVAL);
+  ask.interface[sizeof(ask.interface) - 1] = 0;
+  Reply reply;
+  reply.error = answer_ethtool({world_, host_, ports(), now_ps}, ask.interface,
+                               std::span(request.body).subspan(sizeof(ask)), reply.body);
+  if (reply.error != 0 || reply.body.size() > verbs::kMaxEthtool_B) reply.body.clear();
+  return reply;
 }
 
 Reply NodeView::interfaces() {

@@ -28,6 +28,7 @@ class NodeView {
  private:
   const std::vector<NodePort>& ports();
   Reply interfaces();
+  Reply ethtool(const Request& request, Time_ps now_ps);
   Reply netlink(const Request& request, Time_ps now_ps);  // node_netlink.cc
 
   lab::World& world_;
