@@ -46,6 +46,12 @@ int exec(const ExecArguments& arguments) {
   if (!libraries) return complain(libraries.error());
   auto status = live::ask_status(live::socket_path(*directory, *world));
   if (!status) return complain(fmt::format("{}: {}", *world, status.error()));
+  verbs::LookUp node{};
+  arguments.node.copy(node.name, sizeof(node.name) - 1);
+  if (auto shown = live::ask_world(live::socket_path(*directory, *world), verbs::Op::kShowNode,
+                                   std::as_bytes(std::span(&node, 1)));
+      !shown)
+    return complain(fmt::format("{}: {}", *world, shown.error()));
   for (const auto& [name, value] :
        live::program_variables(*libraries, live::socket_path(*directory, *world),
                                live::sysfs_path(*directory, *world, arguments.node), arguments.node, status->clock))

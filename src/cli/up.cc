@@ -17,7 +17,6 @@
 #include "cli/worlds.h"
 #include "live/os/environment.h"
 #include "live/os/place.h"
-#include "live/os/sysfs.h"
 #include "live/server.h"
 #include "world/session.h"
 

@@ -13,6 +13,10 @@ namespace {
 using Wide = unsigned __int128;
 constexpr std::uint64_t kBitErrorScale = 1'000'000'000'000'000'000ULL;
 
+bool is_of_link(const FaultRule& rule) {
+  return rule.action == FaultAction::kCut || rule.action == FaultAction::kFlap;
+}
+
 bool is_down(const FaultRule& rule, Time_ps time_ps) {
   if (time_ps < rule.start_ps || time_ps >= rule.end_ps) return false;
   if (rule.action == FaultAction::kCut) return true;
@@ -81,7 +85,7 @@ FaultVerdict FaultInjector::judge(const engine::Packet& packet, const engine::Pa
   Place place = rules_.empty() ? Place{} : place_of(packet, formats);
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const FaultRule& rule = rules_[i];
-    if (rule.action == FaultAction::kCut || rule.action == FaultAction::kFlap) {
+    if (is_of_link(rule)) {
       if (!is_down(rule, time_ps)) continue;
       ++hits_[i];
       verdict.lost = true;
@@ -136,7 +140,7 @@ FaultVerdict FaultInjector::judge_pause(std::uint32_t line_B, Time_ps time_ps) {
   FaultVerdict verdict;
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const FaultRule& rule = rules_[i];
-    if ((rule.action != FaultAction::kCut && rule.action != FaultAction::kFlap) || !is_down(rule, time_ps)) continue;
+    if (!is_of_link(rule) || !is_down(rule, time_ps)) continue;
     ++hits_[i];
     verdict.lost = true;
     verdict.loss = Fate::kLinkDown;
@@ -145,6 +149,11 @@ FaultVerdict FaultInjector::judge_pause(std::uint32_t line_B, Time_ps time_ps) {
   }
   add_bit_error(verdict, line_B);
   return verdict;
+}
+
+bool FaultInjector::holds_link_down(Time_ps time_ps) const {
+  return std::any_of(rules_.begin(), rules_.end(),
+                     [time_ps](const FaultRule& rule) { return is_of_link(rule) && is_down(rule, time_ps); });
 }
 
 }  // namespace weft::fabric

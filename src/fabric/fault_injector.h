@@ -38,6 +38,8 @@ class FaultInjector {
   // How often each rule hit, in the order of the rules.
   const std::vector<std::uint64_t>& hits() const { return hits_; }
   const std::vector<FaultRule>& rules() const { return rules_; }
+  // A cut or a flap has the link down.
+  bool holds_link_down(Time_ps time_ps) const;
 
  private:
   // Requests that leave a QP and acknowledgements of the other side's requests have PSNs of their own. What a PSN is

@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "live/os/signals.h"
-#include "live/os/sysfs.h"
 #include "live/server.h"
 #include "live/verbs/grh.h"
 
@@ -75,7 +74,7 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
       return Reply::of(name);
     }
     case Op::kRefreshCounters:
-      if (sysfs_) write_counters(sysfs_(process.node->index()), process.node->host());
+      views_[process.node->index()]->refresh(now_ps);
       return Reply{};
     case Op::kListDevices:
       return service.list_devices();
@@ -173,6 +172,7 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
       if (CommunicationManager::is_mine(request.op))
         return managers_[process.node->index()]->answer(process, request, now_ps);
       if (is_wait_call(request.op)) return answer_wait_call(thread, request, now_ps, again);
+      if (NodeView::is_mine(request.op)) return views_[process.node->index()]->answer(request, now_ps);
       if (auto reply = answer_process_call(thread, request, now_ps)) return reply;
       return Reply::failed(EOPNOTSUPP);
   }

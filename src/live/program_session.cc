@@ -13,7 +13,6 @@
 #include <filesystem>
 
 #include "live/os/place.h"
-#include "live/os/sysfs.h"
 
 namespace weft::live {
 
@@ -177,6 +176,7 @@ void ProgramSession::start_due(Time_ps now_ps) {
 
 void ProgramSession::start(Entry& entry) {
   const workload::ProgramCommand& command = *entry.command;
+  server_.show_node(command.node);
   Variables variables =
       program_variables(libraries_, socket_path(directory_, kWorldName),
                         sysfs_path(directory_, kWorldName, command.node), command.node, verbs::Clock::kVirtual);

@@ -10,7 +10,6 @@
 
 #include "live/os/kernel_thread.h"
 #include "live/os/process_end.h"
-#include "live/os/sysfs.h"
 #include "observe/capture.h"
 
 namespace weft::live {
@@ -61,6 +60,7 @@ void Server::add_nodes() {
     nodes_.push_back(std::make_unique<Node>(*this, world_.host(i), i));
     services_.push_back(std::make_unique<VerbsService>(world_, *nodes_.back(), i));
     managers_.push_back(std::make_unique<CommunicationManager>(world_, *nodes_.back(), *services_.back()));
+    views_.push_back(std::make_unique<NodeView>(world_, *nodes_.back(), *services_.back(), i));
   }
 }
 
@@ -75,12 +75,15 @@ std::vector<verbs::DeviceInfo> Server::devices_of(std::uint32_t host) {
   return devices;
 }
 
-void Server::set_sysfs(std::function<std::string(std::uint32_t host)> of) {
-  sysfs_ = std::move(of);
+void Server::set_sysfs(const std::function<std::string(std::uint32_t host)>& of) {
   for (std::uint32_t i = 0; i < world_.lab().hosts.size(); ++i) {
-    if (world_.lab().hosts[i].outside) continue;
-    write_sysfs(sysfs_(i), devices_of(i), world_.lab().hosts[i].name);
-    write_counters(sysfs_(i), world_.host(i));
+    if (!world_.lab().hosts[i].outside) views_[i]->set_folder(of(i));
+  }
+}
+
+void Server::show_node(const std::string& name) {
+  for (std::uint32_t i = 0; i < world_.lab().hosts.size(); ++i) {
+    if (world_.lab().hosts[i].name == name) views_[i]->show(arrival_ps());
   }
 }
 

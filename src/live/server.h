@@ -18,6 +18,7 @@
 #include "live/os/wall_clock.h"
 #include "live/outside.h"
 #include "live/verbs/service.h"
+#include "live/view/node_view.h"
 #include "verbs/wait_protocol.h"
 #include "world/session.h"
 
@@ -39,8 +40,10 @@ class Server final : public ThreadWaiter {
   void run(const std::atomic<bool>& stop);
 
   std::vector<verbs::DeviceInfo> devices_of(std::uint32_t host);
-  // Writes what stands for /sys on each node, in the folder that `of` names for it, and keeps its counters up to date.
-  void set_sysfs(std::function<std::string(std::uint32_t host)> of);
+  // Where the files that stand for those of each node are to be.
+  void set_sysfs(const std::function<std::string(std::uint32_t host)>& of);
+  // The node's files are there from now on.
+  void show_node(const std::string& name);
   // A thread that was taken for spinning acted though nothing was delivered to it: times depend on the machine.
   bool is_deterministic() const { return deterministic_; }
 
@@ -141,7 +144,7 @@ class Server final : public ThreadWaiter {
   std::uint64_t next_rank_ = 1;
   Time_ps arrivals_ps_ = 0;
   std::map<int, Time_ps> ended_ps_;  // by process group: when the last of its processes was gone
-  std::function<std::string(std::uint32_t host)> sysfs_;
+  std::vector<std::unique_ptr<NodeView>> views_;
   bool down_ = false;
   bool deterministic_ = true;
 };

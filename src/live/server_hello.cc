@@ -67,6 +67,12 @@ void Server::handle_hello(int fd, const Request& request) {
     send_results(thread->connection);
     return;
   }
+  if (verbs::LookUp asked; request.op == verbs::Op::kShowNode && request.read(asked)) {
+    asked.name[sizeof(asked.name) - 1] = 0;
+    show_node(asked.name);
+    thread->connection.send({}, 0);
+    return;
+  }
   if (request.op == verbs::Op::kDown) {
     down_ = true;
     thread->connection.send({}, 0);

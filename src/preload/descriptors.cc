@@ -69,6 +69,10 @@ void Descriptors::add_epoll(int fd, EpollSet* epoll) {
   put(fd, Descriptor::Kind::kEpoll, nullptr, epoll, 0, 0);
 }
 
+void Descriptors::add_netlink(int fd, std::uint32_t protocol) {
+  put(fd, Descriptor::Kind::kNetlink, nullptr, nullptr, protocol, 0);
+}
+
 void Descriptors::duplicate(int fd, int copy) {
   const Descriptor* original = find(fd);
   if (original == nullptr || original->kind == Descriptor::Kind::kReserved) return;

@@ -37,11 +37,12 @@ struct Descriptor {
     kStream,
     kEpoll,    // a real one, and what is ours in it
     kWatched,  // an RDMA event channel: a real descriptor whose readiness the world knows first
+    kNetlink,  // a socket of ours that stands for one of the kernel's (netlink.h)
   };
   std::atomic<Kind> kind{Kind::kNone};  // written last
   Stream* stream = nullptr;             // kStream
   EpollSet* epoll = nullptr;            // kEpoll
-  std::uint32_t what = 0, handle = 0;   // kWatched: WaitItem::What and its handle
+  std::uint32_t what = 0, handle = 0;   // kWatched: WaitItem::What and its handle; kNetlink: the protocol
 };
 
 inline constexpr int kMaxDescriptors = 1 << 16;
@@ -65,6 +66,7 @@ class Descriptors {
   bool is_watched(std::uint32_t what, std::uint32_t handle) const;
   void add_stream(int fd, Stream* stream);
   void add_epoll(int fd, EpollSet* epoll);
+  void add_netlink(int fd, std::uint32_t protocol);
   // A second number for what `fd` is; nothing when it is not ours.
   void duplicate(int fd, int copy);
   // The number is not ours any more. Returns the stream if this was its last user, or null.

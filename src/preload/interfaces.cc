@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <ifaddrs.h>
+#include <linux/if_packet.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <netinet/in.h>
@@ -11,7 +13,6 @@
 #include <sys/ioctl.h>
 
 #include <algorithm>
-#include <new>
 
 #include "preload/connection.h"
 #include "preload/process.h"
@@ -23,63 +24,22 @@ namespace weft::preload {
 
 namespace {
 
-constexpr std::size_t kMostDevices = 64;
-constexpr unsigned kUp = IFF_UP | IFF_RUNNING;
+using verbs::InterfaceInfo;
 
-struct Interface {
-  char name[IFNAMSIZ];
-  verbs::Address address;
-  int family;
-  unsigned flags;
-};
-struct Interfaces {
-  Interface all[kMostDevices + 1];
-  std::size_t count = 0;
-};
+constexpr verbs::Address kNoAddress{};
+constexpr verbs::Address kLoopback6{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}};
 
-int family_of(const verbs::Address& address) {
-  in6_addr in6;
-  memcpy(&in6, address.bytes, sizeof in6);
-  return IN6_IS_ADDR_V4MAPPED(&in6) ? AF_INET : AF_INET6;
-}
-
-bool is_link_local(const verbs::Gid& gid) {
-  return gid.raw[0] == 0xfe && (gid.raw[1] & 0xc0) == 0x80;
-}
-
-void add_device(const verbs::DeviceInfo& device, Interfaces& list) {
-  for (std::size_t i = 0; i < std::min<std::size_t>(device.gid_count, verbs::kMaxGids); ++i) {
-    if (is_link_local(device.gids[i])) continue;
-    Interface& made = list.all[list.count++];
-    strncpy(made.name, device.netdev, sizeof made.name - 1);
-    memcpy(made.address.bytes, device.gids[i].raw, sizeof made.address.bytes);
-    made.family = family_of(made.address);
-    made.flags = kUp | IFF_BROADCAST | IFF_MULTICAST;
-    return;
-  }
+bool is_loopback(const InterfaceInfo& interface) {
+  return (interface.flags & IFF_LOOPBACK) != 0;
 }
 
 void list_interfaces(Interfaces& list) {
-  list.all[0] = {"lo", {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}}, AF_INET, kUp | IFF_LOOPBACK};
-  list.count = 1;
-  std::size_t size_B = kMostDevices * sizeof(verbs::DeviceInfo);
-  auto* devices = static_cast<verbs::DeviceInfo*>(malloc(size_B));
-  if (devices == nullptr) return;
-  if (call_in_pieces(verbs::Op::kListDevices, nullptr, 0, devices, &size_B, nullptr) == 0) {
-    for (std::size_t i = 0; i < size_B / sizeof(verbs::DeviceInfo); ++i) add_device(devices[i], list);
-  }
-  free(devices);
+  std::size_t size_B = sizeof list.all;
+  if (call_in_pieces(verbs::Op::kInterfaces, nullptr, 0, list.all, &size_B, nullptr) == 0)
+    list.count = std::min(size_B / sizeof list.all[0], kMaxInterfaces);
 }
 
-// Asked once: the interfaces of a lab's hosts do not change.
-const Interfaces& interfaces() {
-  static Interfaces list;
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, [] { list_interfaces(list); });
-  return list;
-}
-
-const Interface* find(const char* name) {
+const InterfaceInfo* find(const char* name) {
   const Interfaces& list = interfaces();
   for (std::size_t i = 0; i < list.count; ++i) {
     if (strncmp(list.all[i].name, name, IFNAMSIZ) == 0) return &list.all[i];
@@ -87,18 +47,28 @@ const Interface* find(const char* name) {
   return nullptr;
 }
 
-int index_of(const Interface& interface) {
-  return static_cast<int>(&interface - interfaces().all) + 1;
+const InterfaceInfo* find(unsigned index) {
+  const Interfaces& list = interfaces();
+  for (std::size_t i = 0; i < list.count; ++i) {
+    if (list.all[i].index == index) return &list.all[i];
+  }
+  return nullptr;
 }
 
-// The world does not tell prefixes; these are what its labs use. The loopback has the usual one.
-verbs::Address mask_of(const Interface& interface) {
+// In the form of an address: of IPv4, behind the 96 bits that its mapping takes.
+verbs::Address mask_of(bool ipv4, unsigned prefix_bits) {
   verbs::Address mask{};
-  const bool ipv4 = interface.family == AF_INET;
-  const std::size_t first = ipv4 ? 12 : 0;
-  const std::size_t size = !ipv4 ? 8 : (interface.flags & IFF_LOOPBACK) != 0 ? 1 : 3;
-  memset(mask.bytes + first, 0xff, size);
+  const unsigned first = ipv4 ? 96 : 0;
+  for (unsigned bit = first; bit < first + prefix_bits && bit < 128; ++bit)
+    mask.bytes[bit / 8] = static_cast<std::uint8_t>(mask.bytes[bit / 8] | 0x80 >> bit % 8);
   return mask;
+}
+
+verbs::Address broadcast_of(const InterfaceInfo& interface) {
+  verbs::Address address = interface.address;
+  const verbs::Address mask = mask_of(true, interface.prefix_bits);
+  for (std::size_t i = 12; i < 16; ++i) address.bytes[i] = static_cast<std::uint8_t>(address.bytes[i] | ~mask.bytes[i]);
+  return address;
 }
 
 void list_in(ifconf& out) {
@@ -106,7 +76,7 @@ void list_in(ifconf& out) {
   const auto room = static_cast<std::size_t>(out.ifc_len) / sizeof(ifreq);
   std::size_t written = 0;
   for (std::size_t i = 0; i < list.count; ++i) {
-    if (list.all[i].family != AF_INET) continue;
+    if (!is_ipv4(list.all[i])) continue;
     if (out.ifc_req != nullptr && written < room) {
       ifreq& entry = out.ifc_req[written];
       entry = {};
@@ -119,83 +89,175 @@ void list_in(ifconf& out) {
   out.ifc_len = static_cast<int>((out.ifc_req == nullptr ? written : std::min(written, room)) * sizeof(ifreq));
 }
 
-int answer(unsigned long request, const Interface& interface, ifreq& out) {
-  socklen_t size_B = sizeof out.ifr_addr;
+int answer_address(const InterfaceInfo& interface, const verbs::Address& address, sockaddr& out) {
+  if (!is_ipv4(interface)) return EADDRNOTAVAIL;
+  socklen_t size_B = sizeof out;
+  write_address(AF_INET, address, 0, &out, &size_B);
+  return 0;
+}
+
+int answer(unsigned long request, const InterfaceInfo& interface, ifreq& out) {
   switch (request) {
     case SIOCGIFFLAGS:
       out.ifr_flags = static_cast<short>(interface.flags);
       return 0;
     case SIOCGIFADDR:
-      if (interface.family != AF_INET) return EADDRNOTAVAIL;
-      write_address(AF_INET, interface.address, 0, &out.ifr_addr, &size_B);
-      return 0;
+      return answer_address(interface, interface.address, out.ifr_addr);
     case SIOCGIFNETMASK:
-      if (interface.family != AF_INET) return EADDRNOTAVAIL;
-      write_address(AF_INET, mask_of(interface), 0, &out.ifr_netmask, &size_B);
-      return 0;
+      return answer_address(interface, mask_of(true, interface.prefix_bits), out.ifr_netmask);
+    case SIOCGIFBRDADDR:
+      return answer_address(interface, broadcast_of(interface), out.ifr_broadaddr);
+    case SIOCGIFDSTADDR:
+      return answer_address(interface, interface.address, out.ifr_dstaddr);
     case SIOCGIFINDEX:
-      out.ifr_ifindex = index_of(interface);
+      out.ifr_ifindex = static_cast<int>(interface.index);
       return 0;
     case SIOCGIFMTU:
-      out.ifr_mtu = (interface.flags & IFF_LOOPBACK) != 0 ? 65536 : 1500;
+      out.ifr_mtu = static_cast<int>(interface.mtu_B);
       return 0;
-    case SIOCGIFHWADDR: {
-      // A locally administered address made of the interface's own.
-      const bool loopback = (interface.flags & IFF_LOOPBACK) != 0;
+    case SIOCGIFMETRIC:
+      out.ifr_metric = 0;
+      return 0;
+    case SIOCGIFTXQLEN:
+      out.ifr_qlen = 1000;
+      return 0;
+    case SIOCGIFMAP:
+      out.ifr_map = {};
+      return 0;
+    case SIOCGIFHWADDR:
       out.ifr_hwaddr = {};
-      out.ifr_hwaddr.sa_family = loopback ? ARPHRD_LOOPBACK : ARPHRD_ETHER;
-      if (loopback) return 0;
-      out.ifr_hwaddr.sa_data[0] = 2;
-      memcpy(out.ifr_hwaddr.sa_data + 2, interface.address.bytes + 12, 4);
+      out.ifr_hwaddr.sa_family = is_loopback(interface) ? ARPHRD_LOOPBACK : ARPHRD_ETHER;
+      memcpy(out.ifr_hwaddr.sa_data, interface.mac, 6);
       return 0;
-    }
     default:
       return EOPNOTSUPP;
   }
 }
 
+bool is_of_one(unsigned long request) {
+  switch (request) {
+    case SIOCGIFFLAGS:
+    case SIOCGIFADDR:
+    case SIOCGIFNETMASK:
+    case SIOCGIFBRDADDR:
+    case SIOCGIFDSTADDR:
+    case SIOCGIFINDEX:
+    case SIOCGIFMTU:
+    case SIOCGIFMETRIC:
+    case SIOCGIFTXQLEN:
+    case SIOCGIFMAP:
+    case SIOCGIFHWADDR:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Changes of a node's interfaces are the lab file's business.
+bool changes_one(unsigned long request) {
+  return request == SIOCSIFFLAGS || request == SIOCSIFADDR || request == SIOCSIFNETMASK || request == SIOCSIFMTU ||
+         request == SIOCSIFHWADDR || request == SIOCSIFNAME || request == SIOCSIFBRDADDR;
+}
+
+struct Entry {
+  ifaddrs head;
+  sockaddr_storage address, mask, broadcast;
+  char name[IFNAMSIZ];
+};
+
+void fill_link(const InterfaceInfo& interface, Entry& entry) {
+  auto& link = reinterpret_cast<sockaddr_ll&>(entry.address);
+  link.sll_family = AF_PACKET;
+  link.sll_ifindex = static_cast<int>(interface.index);
+  link.sll_hatype = is_loopback(interface) ? ARPHRD_LOOPBACK : ARPHRD_ETHER;
+  link.sll_halen = 6;
+  memcpy(link.sll_addr, interface.mac, 6);
+}
+
+void fill_address(const InterfaceInfo& interface, const verbs::Address& address, unsigned prefix_bits, Entry& entry) {
+  const bool ipv4 = is_mapped_ipv4(address);
+  socklen_t size_B = sizeof entry.address;
+  write_address(ipv4 ? AF_INET : AF_INET6, address, 0, entry.head.ifa_addr, &size_B);
+  size_B = sizeof entry.mask;
+  entry.head.ifa_netmask = reinterpret_cast<sockaddr*>(&entry.mask);
+  write_address(ipv4 ? AF_INET : AF_INET6, mask_of(ipv4, prefix_bits), 0, entry.head.ifa_netmask, &size_B);
+  if (ipv4 && !is_loopback(interface)) {
+    size_B = sizeof entry.broadcast;
+    entry.head.ifa_broadaddr = reinterpret_cast<sockaddr*>(&entry.broadcast);
+    write_address(AF_INET, broadcast_of(interface), 0, entry.head.ifa_broadaddr, &size_B);
+  }
+  if (!ipv4 && memcmp(&address, &interface.link_local, sizeof address) == 0)
+    reinterpret_cast<sockaddr_in6&>(entry.address).sin6_scope_id = interface.index;
+}
+
 }  // namespace
 
+const Interfaces& interfaces() {
+  static Interfaces list;
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, [] { list_interfaces(list); });
+  return list;
+}
+
+bool is_ipv4(const InterfaceInfo& interface) {
+  return is_mapped_ipv4(interface.address);
+}
+
 bool ask_interface(unsigned long request, void* argument, int* error) {
-  const bool of_one = request == SIOCGIFFLAGS || request == SIOCGIFADDR || request == SIOCGIFNETMASK ||
-                      request == SIOCGIFINDEX || request == SIOCGIFMTU || request == SIOCGIFHWADDR;
-  if (!this_process().attached || (!of_one && request != SIOCGIFCONF)) return false;
+  if (!this_process().attached) return false;
   if (request == SIOCGIFCONF) {
     list_in(*static_cast<ifconf*>(argument));
     *error = 0;
     return true;
   }
+  if (request == SIOCETHTOOL) {
+    *error = ask_ethtool(argument);
+    return true;
+  }
+  if (request == SIOCGIFNAME) {
+    auto& question = *static_cast<ifreq*>(argument);
+    const InterfaceInfo* interface = find(static_cast<unsigned>(question.ifr_ifindex));
+    if (interface != nullptr) memcpy(question.ifr_name, interface->name, IFNAMSIZ);
+    *error = interface == nullptr ? ENODEV : 0;
+    return true;
+  }
+  if (!is_of_one(request) && !changes_one(request)) return false;
   auto& question = *static_cast<ifreq*>(argument);
-  const Interface* interface = find(question.ifr_name);
-  *error = interface == nullptr ? ENODEV : answer(request, *interface, question);
+  const InterfaceInfo* interface = find(question.ifr_name);
+  *error = interface == nullptr ? ENODEV : changes_one(request) ? EPERM : answer(request, *interface, question);
   return true;
 }
 
+// As on Linux: of all interfaces the link, then the addresses of IPv4, then those of IPv6.
 WEFT_EXPORT int getifaddrs(struct ifaddrs** out) noexcept {
   if (!this_process().attached) return WEFT_REAL(getifaddrs)(out);
-  struct Entry {
-    ifaddrs head;
-    sockaddr_storage address, mask;
-    char name[IFNAMSIZ];
-  };
   const Interfaces& list = interfaces();
-  auto* entries = static_cast<Entry*>(calloc(list.count, sizeof(Entry)));
+  auto* entries = static_cast<Entry*>(calloc(3 * list.count + 1, sizeof(Entry)));
   if (entries == nullptr) return fail(ENOMEM);
-  for (std::size_t i = 0; i < list.count; ++i) {
-    const Interface& interface = list.all[i];
-    Entry& entry = entries[i];
+  std::size_t made = 0;
+  const auto add = [&](const InterfaceInfo& interface) -> Entry& {
+    Entry& entry = entries[made++];
     memcpy(entry.name, interface.name, sizeof entry.name);
     entry.head.ifa_name = entry.name;
     entry.head.ifa_flags = interface.flags;
     entry.head.ifa_addr = reinterpret_cast<sockaddr*>(&entry.address);
-    entry.head.ifa_netmask = reinterpret_cast<sockaddr*>(&entry.mask);
-    entry.head.ifa_next = i + 1 < list.count ? &entries[i + 1].head : nullptr;
-    socklen_t size_B = sizeof entry.address;
-    write_address(interface.family, interface.address, 0, entry.head.ifa_addr, &size_B);
-    size_B = sizeof entry.mask;
-    write_address(interface.family, mask_of(interface), 0, entry.head.ifa_netmask, &size_B);
+    if (made > 1) entries[made - 2].head.ifa_next = &entry.head;
+    return entry;
+  };
+  for (std::size_t i = 0; i < list.count; ++i) fill_link(list.all[i], add(list.all[i]));
+  for (std::size_t i = 0; i < list.count; ++i) {
+    const InterfaceInfo& each = list.all[i];
+    if (is_ipv4(each)) fill_address(each, each.address, each.prefix_bits, add(each));
   }
-  *out = &entries[0].head;
+  for (std::size_t i = 0; i < list.count; ++i) {
+    const InterfaceInfo& each = list.all[i];
+    if (is_loopback(each)) fill_address(each, kLoopback6, 128, add(each));
+    if (!is_ipv4(each)) fill_address(each, each.address, each.prefix_bits, add(each));
+    if (memcmp(&each.link_local, &kNoAddress, sizeof kNoAddress) != 0)
+      fill_address(each, each.link_local, 64, add(each));
+  }
+  *out = made == 0 ? nullptr : &entries[0].head;
+  if (made == 0) free(entries);
   return 0;
 }
 
@@ -206,19 +268,34 @@ WEFT_EXPORT void freeifaddrs(struct ifaddrs* list) noexcept {
 
 WEFT_EXPORT unsigned if_nametoindex(const char* name) noexcept {
   if (!this_process().attached) return WEFT_REAL(if_nametoindex)(name);
-  const Interface* interface = find(name);
+  const InterfaceInfo* interface = find(name);
   if (interface == nullptr) errno = ENODEV;
-  return interface == nullptr ? 0 : static_cast<unsigned>(index_of(*interface));
+  return interface == nullptr ? 0 : interface->index;
 }
 
 WEFT_EXPORT char* if_indextoname(unsigned index, char* name) noexcept {
   if (!this_process().attached) return WEFT_REAL(if_indextoname)(index, name);
-  if (index == 0 || index > interfaces().count) {
+  const InterfaceInfo* interface = find(index);
+  if (interface == nullptr) {
     errno = ENXIO;
     return nullptr;
   }
-  memcpy(name, interfaces().all[index - 1].name, IFNAMSIZ);
+  memcpy(name, interface->name, IFNAMSIZ);
   return name;
+}
+
+WEFT_EXPORT struct if_nameindex* if_nameindex() noexcept {
+  if (!this_process().attached) return WEFT_REAL(if_nameindex)();
+  const Interfaces& list = interfaces();
+  auto* names = static_cast<struct if_nameindex*>(calloc(list.count + 1, sizeof(struct if_nameindex)));
+  if (names == nullptr) return nullptr;
+  for (std::size_t i = 0; i < list.count; ++i) names[i] = {list.all[i].index, const_cast<char*>(list.all[i].name)};
+  return names;
+}
+
+WEFT_EXPORT void if_freenameindex(struct if_nameindex* list) noexcept {
+  if (!this_process().attached) return WEFT_REAL(if_freenameindex)(list);
+  free(list);
 }
 
 }  // namespace weft::preload

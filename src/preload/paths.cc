@@ -1,18 +1,12 @@
-// Files of RDMA devices under /sys and /dev, answered from a folder that `weft exec` has filled and named in
-// WEFT_SYSFS. Paths are rewritten; before a counter is read, the world writes what it is now.
 #include "preload/paths.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <stdarg.h>
+#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
-#include <sys/xattr.h>
 #include <unistd.h>
+
+#include <atomic>
 
 #include "preload/process.h"
 #include "preload/real.h"
@@ -23,189 +17,206 @@ namespace weft::preload {
 namespace {
 
 char folder[PATH_MAX];
+std::size_t folder_size;
 
-struct Prefix {
-  const char *from, *to;
+enum class Match : unsigned char {
+  kTree,       // this and everything below
+  kBeginning,  // every name that begins so: /sys/class/infiniband_verbs
+  kDevices,    // likewise, but what the folder does not have is the machine's: the links of its disks lead there
+  kOnly,       // this alone: a list of what is below, where the machine's own things are too
 };
-// /sys/class/infiniband_verbs and its sisters begin with the first.
-constexpr Prefix kPrefixes[] = {{"/sys/class/infiniband", "/class/infiniband"}, {"/dev/infiniband", "/dev/infiniband"}};
-
-constexpr char kVerbsDevice[] = "/dev/infiniband/uverbs";
-constexpr unsigned kVerbsMajor = 231, kFirstVerbsMinor = 192;  // Documentation/admin-guide/devices.txt of Linux
-
-// uverbsN is a plain file in the folder; programs look for a character device.
-template <typename Stat>
-int pretend_device(const char* path, int done, Stat* out) {
-  if (done == 0 && folder[0] != '\0' && strncmp(path, kVerbsDevice, sizeof kVerbsDevice - 1) == 0) {
-    const auto number = static_cast<unsigned>(atoi(path + sizeof kVerbsDevice - 1));
-    out->st_mode = S_IFCHR | 0666;
-    out->st_rdev = makedev(kVerbsMajor, kFirstVerbsMinor + number);
-  }
-  return done;
-}
-
-// Of a file that is about to be opened, by its path in the folder: a shell may have gone there before.
-void refresh_counter(const char* path) {
-  if (folder[0] == '\0' || path == nullptr || !this_process().attached || !is_own_process()) return;
-  char whole[PATH_MAX];
-  if (path[0] != '/') {
-    if (syscall(SYS_getcwd, whole, sizeof whole) <= 0 || strlen(whole) + 1 + strlen(path) >= sizeof whole) return;
-    strcat(strcat(whole, "/"), path);
-    path = whole;
-  }
-  if (strncmp(path, folder, strlen(folder)) != 0 || strstr(path + strlen(folder), "/hw_counters/") == nullptr) return;
-  std::size_t reply_B = 0;
-  verbs::weft_call(static_cast<std::uint32_t>(verbs::Op::kRefreshCounters), nullptr, 0, nullptr, &reply_B, nullptr);
-}
-
-class OpenedPath : public Path {
- public:
-  explicit OpenedPath(const char* path) : Path(path) { refresh_counter(*this); }
+struct Owned {
+  const char* path;
+  Match match;
 };
+constexpr Owned kOwned[] = {
+    {"/sys/class/infiniband", Match::kBeginning},
+    {"/sys/class/net", Match::kTree},
+    {"/sys/bus/pci", Match::kTree},
+    {"/sys/devices/pci", Match::kDevices},
+    {"/sys/devices/virtual/net", Match::kTree},
+    {"/sys", Match::kOnly},
+    {"/sys/class", Match::kOnly},
+    {"/sys/bus", Match::kOnly},
+    {"/sys/devices", Match::kOnly},
+    {"/sys/devices/virtual", Match::kOnly},
+    {"/dev/infiniband", Match::kTree},
+    {"/proc/bus/pci", Match::kTree},
+    {"/proc/net/dev", Match::kTree},
+    {"/proc/net/route", Match::kTree},
+    {"/proc/net/arp", Match::kTree},
+    {"/proc/net/if_inet6", Match::kTree},
+    {"/proc/sys/kernel/hostname", Match::kTree},
+    {"/etc/hosts", Match::kTree},
+    {"/etc/hostname", Match::kTree},
+};
+// Folders that one of those is in: relative paths from there are looked at.
+constexpr const char* kParents[] = {"/",   "/dev", "/proc", "/proc/bus", "/proc/net", "/proc/sys", "/proc/sys/kernel",
+                                    "/etc"};
 
-bool takes_mode(int flags) {
-  return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+// Copies an absolute path without empty and "." components; ".." takes one away. False: too long.
+bool normalize(const char* from, char* to, std::size_t room) {
+  std::size_t size = 0;
+  while (*from != '\0') {
+    while (*from == '/') ++from;
+    const std::size_t part = strcspn(from, "/");
+    if (part == 0) break;
+    if (part == 2 && from[0] == '.' && from[1] == '.') {
+      while (size > 0 && to[--size] != '/') {
+      }
+    } else if (part != 1 || from[0] != '.') {
+      if (size + part + 2 > room) return false;
+      to[size++] = '/';
+      memcpy(to + size, from, part);
+      size += part;
+    }
+    from += part;
+  }
+  if (size == 0) to[size++] = '/';
+  to[size] = '\0';
+  return true;
 }
 
-mode_t mode_of(int flags, va_list rest) {
-  return takes_mode(flags) ? va_arg(rest, mode_t) : 0;
+bool begins(const char* path, const char* with, bool whole_name) {
+  const std::size_t size = strlen(with);
+  return strncmp(path, with, size) == 0 && (!whole_name || path[size] == '\0' || path[size] == '/');
 }
+
+const Owned* owner_of(const char* path) {
+  for (const Owned& each : kOwned) {
+    const bool found =
+        each.match == Match::kOnly ? strcmp(path, each.path) == 0 : begins(path, each.path, each.match == Match::kTree);
+    if (found) return &each;
+  }
+  return nullptr;
+}
+
+bool is_in_folder(const char* path) {
+  return strncmp(path, folder, folder_size) == 0 && (path[folder_size] == '/' || path[folder_size] == '\0');
+}
+
+// Whether a relative path from there may be the node's.
+bool is_near(const char* directory) {
+  if (is_in_folder(directory)) return true;
+  for (const char* each : kParents) {
+    if (strcmp(directory, each) == 0) return true;
+  }
+  // What the program entered before it was ours, or by a link that the kernel followed.
+  return owner_of(directory) != nullptr && owner_of(directory)->match != Match::kDevices;
+}
+
+enum class Directory : int { kUnknown, kFar, kNear };
+std::atomic<Directory> working_directory{Directory::kUnknown};
+
+bool directory_of(int folder_fd, char (&out)[PATH_MAX]) {
+  if (folder_fd == AT_FDCWD) {
+    if (working_directory.load(std::memory_order_relaxed) == Directory::kFar) return false;
+    if (syscall(SYS_getcwd, out, sizeof out) <= 0) return false;
+    const bool near = is_near(out);
+    working_directory.store(near ? Directory::kNear : Directory::kFar, std::memory_order_relaxed);
+    return near;
+  }
+  char link[32];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", folder_fd);
+  const long size = syscall(SYS_readlinkat, AT_FDCWD, link, out, sizeof out - 1);
+  if (size <= 0) return false;
+  out[size] = '\0';
+  return is_near(out);
+}
+
+constexpr const char* kChanging[] = {"/hw_counters/", "/counters/",       "/statistics/", "/proc/net/dev",
+                                     "/state",        "/phys_state",      "/rate",        "/operstate",
+                                     "/carrier",      "/carrier_changes", "/speed"};
 
 }  // namespace
 
 void find_folder(const char* named) {
-  if (named != nullptr && strlen(named) < sizeof folder) strcpy(folder, named);
+  if (named == nullptr || strlen(named) >= sizeof folder) return;
+  strcpy(folder, named);
+  folder_size = strlen(folder);
 }
 
-Path::Path(const char* path) : path_(path) {
-  if (folder[0] == '\0' || path == nullptr || path[0] != '/') return;
-  for (const Prefix& prefix : kPrefixes) {
-    const std::size_t size = strlen(prefix.from);
-    if (strncmp(path, prefix.from, size) != 0) continue;
-    if (strlen(folder) + strlen(prefix.to) + strlen(path + size) >= sizeof room_) return;
-    stpcpy(stpcpy(stpcpy(room_, folder), prefix.to), path + size);
+Path::Path(int folder_fd, const char* path) : path_(path) {
+  if (folder_size == 0 || path == nullptr || path[0] == '\0') return;
+  const int saved = errno;
+  if (path[0] == '/') {
+    take(path, false);
+  } else {
+    char directory[PATH_MAX], whole[PATH_MAX];
+    if (directory_of(folder_fd, directory)) {
+      char* seen = is_in_folder(directory) ? directory + folder_size : directory;
+      // A working directory has no links in it: its last name goes with each "..".
+      while (path[0] == '.' && path[1] == '.' && (path[2] == '/' || path[2] == '\0')) {
+        if (char* last = strrchr(seen, '/')) *last = '\0';
+        path += path[2] == '/' ? 3 : 2;
+        while (*path == '/') ++path;
+      }
+      if (strlen(seen) + strlen(path) + 2 <= sizeof whole) {
+        strcat(strcat(strcpy(whole, seen), "/"), path);
+        take(whole, true);
+      }
+    }
+  }
+  errno = saved;
+}
+
+// `composed`: of a relative path, which the kernel would look for in the folder.
+void Path::take(const char* absolute, bool composed) {
+  char clean[PATH_MAX], head[PATH_MAX];
+  const bool inside = is_in_folder(absolute);
+  if (inside) absolute += folder_size;
+  const std::size_t size = strlen(absolute);
+  if (folder_size + size + 2 > sizeof room_) return;
+  // A ".." behind a link goes where the link leads: only the kernel knows.
+  const char* up = strstr(absolute, "/..");
+  bool links = false;
+  if (up != nullptr) {
+    memcpy(clean, absolute, static_cast<std::size_t>(up - absolute));
+    clean[up - absolute] = '\0';
+    links = normalize(clean, head, sizeof head) && owner_of(head) != nullptr && owner_of(head)->match != Match::kOnly;
+  }
+  if (!normalize(absolute, clean, sizeof clean)) return;
+  const Owned* owner = owner_of(links ? head : clean);
+  const bool slash = size > 0 && absolute[size - 1] == '/' && clean[1] != '\0';
+  skip_ = folder_size;
+  strcat(strcat(strcpy(room_, folder), links ? absolute : clean), slash && !links ? "/" : "");
+  const bool absent =
+      owner != nullptr && owner->match == Match::kDevices && syscall(SYS_faccessat, AT_FDCWD, room_, F_OK) != 0;
+  if (owner != nullptr && !absent) {
     path_ = room_;
-    return;
+    of_node_ = true;
+  } else if (composed || inside) {
+    path_ = room_ + skip_;
   }
 }
 
-#define WEFT_OPEN(NAME)                                    \
-  WEFT_EXPORT int NAME(const char* path, int flags, ...) { \
-    va_list rest;                                          \
-    va_start(rest, flags);                                 \
-    const mode_t mode = mode_of(flags, rest);              \
-    va_end(rest);                                          \
-    return WEFT_REAL(NAME)(OpenedPath(path), flags, mode); \
+std::size_t to_program_path(char* path, std::size_t size) {
+  if (folder_size == 0 || size < folder_size || strncmp(path, folder, folder_size) != 0) return 0;
+  if (size > folder_size && path[folder_size] != '/') return 0;
+  if (size == folder_size) {
+    path[0] = '/';
+    return 1;
   }
-#define WEFT_OPENAT(NAME)                                                 \
-  WEFT_EXPORT int NAME(int folder_fd, const char* path, int flags, ...) { \
-    va_list rest;                                                         \
-    va_start(rest, flags);                                                \
-    const mode_t mode = mode_of(flags, rest);                             \
-    va_end(rest);                                                         \
-    return WEFT_REAL(NAME)(folder_fd, OpenedPath(path), flags, mode);     \
+  memmove(path, path + folder_size, size - folder_size);
+  return size - folder_size;
+}
+
+void working_directory_changed() {
+  working_directory.store(Directory::kUnknown, std::memory_order_relaxed);
+}
+
+void refresh(const Path& path) {
+  if (!path.is_of_node() || !this_process().attached || !is_own_process()) return;
+  bool changes = false;
+  const std::size_t size = strlen(path);
+  for (const char* each : kChanging) {
+    const std::size_t part = strlen(each);
+    changes = changes || (each[part - 1] == '/' ? strstr(path.program_path(), each) != nullptr
+                                                : size > part && strcmp(path + size - part, each) == 0);
   }
-WEFT_OPEN(open)
-WEFT_OPEN(open64)
-WEFT_OPENAT(openat)
-WEFT_OPENAT(openat64)
-
-// What a compiler makes of open without a mode (_FORTIFY_SOURCE).
-WEFT_EXPORT int __open_2(const char* path, int flags) {
-  return open(path, flags);
-}
-WEFT_EXPORT int __open64_2(const char* path, int flags) {
-  return open64(path, flags);
-}
-WEFT_EXPORT int __openat_2(int folder_fd, const char* path, int flags) {
-  return openat(folder_fd, path, flags);
-}
-WEFT_EXPORT int __openat64_2(int folder_fd, const char* path, int flags) {
-  return openat64(folder_fd, path, flags);
-}
-
-WEFT_EXPORT FILE* fopen(const char* __restrict path, const char* __restrict mode) {
-  return WEFT_REAL(fopen)(OpenedPath(path), mode);
-}
-WEFT_EXPORT FILE* fopen64(const char* __restrict path, const char* __restrict mode) {
-  return WEFT_REAL(fopen64)(OpenedPath(path), mode);
-}
-WEFT_EXPORT DIR* opendir(const char* path) {
-  return WEFT_REAL(opendir)(Path(path));
-}
-
-WEFT_EXPORT int scandir(const char* __restrict path, dirent*** __restrict list, int (*filter)(const dirent*),
-                        int (*compare)(const dirent**, const dirent**)) {
-  return WEFT_REAL(scandir)(Path(path), list, filter, compare);
-}
-
-WEFT_EXPORT ssize_t readlink(const char* __restrict path, char* __restrict out, size_t room_B) noexcept {
-  return WEFT_REAL(readlink)(Path(path), out, room_B);
-}
-WEFT_EXPORT ssize_t __readlink_chk(const char* path, char* out, size_t room_B, size_t object_B) {
-  if (room_B > object_B) die("%s: more bytes requested than fit", "readlink");
-  return readlink(path, out, room_B);
-}
-WEFT_EXPORT char* realpath(const char* __restrict path, char* __restrict out) noexcept {
-  return WEFT_REAL(realpath)(Path(path), out);
-}
-WEFT_EXPORT char* __realpath_chk(const char* path, char* out, size_t object_B) {
-  if (object_B < PATH_MAX) die("%s: too small for a path", "realpath");
-  return realpath(path, out);
-}
-
-WEFT_EXPORT int chdir(const char* path) noexcept {
-  return WEFT_REAL(chdir)(Path(path));
-}
-
-WEFT_EXPORT int statx(int folder_fd, const char* __restrict path, int flags, unsigned mask,
-                      struct statx* __restrict out) noexcept {
-  return WEFT_REAL(statx)(folder_fd, Path(path), flags, mask, out);
-}
-WEFT_EXPORT ssize_t getxattr(const char* path, const char* name, void* out, size_t room_B) noexcept {
-  return WEFT_REAL(getxattr)(Path(path), name, out, room_B);
-}
-WEFT_EXPORT ssize_t lgetxattr(const char* path, const char* name, void* out, size_t room_B) noexcept {
-  return WEFT_REAL(lgetxattr)(Path(path), name, out, room_B);
-}
-WEFT_EXPORT ssize_t listxattr(const char* path, char* out, size_t room_B) noexcept {
-  return WEFT_REAL(listxattr)(Path(path), out, room_B);
-}
-WEFT_EXPORT ssize_t llistxattr(const char* path, char* out, size_t room_B) noexcept {
-  return WEFT_REAL(llistxattr)(Path(path), out, room_B);
-}
-
-WEFT_EXPORT int eaccess(const char* path, int mode) noexcept {
-  return WEFT_REAL(eaccess)(Path(path), mode);
-}
-WEFT_EXPORT int euidaccess(const char* path, int mode) noexcept {
-  return WEFT_REAL(euidaccess)(Path(path), mode);
-}
-WEFT_EXPORT int access(const char* path, int mode) noexcept {
-  return WEFT_REAL(access)(Path(path), mode);
-}
-WEFT_EXPORT int faccessat(int folder_fd, const char* path, int mode, int flags) noexcept {
-  return WEFT_REAL(faccessat)(folder_fd, Path(path), mode, flags);
-}
-
-WEFT_EXPORT int stat(const char* __restrict path, struct stat* __restrict out) noexcept {
-  return pretend_device(path, WEFT_REAL(stat)(Path(path), out), out);
-}
-WEFT_EXPORT int lstat(const char* __restrict path, struct stat* __restrict out) noexcept {
-  return pretend_device(path, WEFT_REAL(lstat)(Path(path), out), out);
-}
-WEFT_EXPORT int fstatat(int folder_fd, const char* __restrict path, struct stat* __restrict out, int flags) noexcept {
-  return pretend_device(path, WEFT_REAL(fstatat)(folder_fd, Path(path), out, flags), out);
-}
-WEFT_EXPORT int stat64(const char* __restrict path, struct stat64* __restrict out) noexcept {
-  return pretend_device(path, WEFT_REAL(stat64)(Path(path), out), out);
-}
-WEFT_EXPORT int lstat64(const char* __restrict path, struct stat64* __restrict out) noexcept {
-  return pretend_device(path, WEFT_REAL(lstat64)(Path(path), out), out);
-}
-WEFT_EXPORT int fstatat64(int folder_fd, const char* __restrict path, struct stat64* __restrict out,
-                          int flags) noexcept {
-  return pretend_device(path, WEFT_REAL(fstatat64)(folder_fd, Path(path), out, flags), out);
+  if (!changes) return;
+  std::size_t reply_B = 0;
+  verbs::weft_call(static_cast<std::uint32_t>(verbs::Op::kRefreshCounters), nullptr, 0, nullptr, &reply_B, nullptr);
 }
 
 }  // namespace weft::preload

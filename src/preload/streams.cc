@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "preload/names.h"
+#include "preload/netlink.h"
 #include "preload/process.h"
 #include "preload/real.h"
 #include "preload/stream_address.h"
@@ -104,6 +105,7 @@ void close_stream(Stream* stream) {
 }
 
 WEFT_EXPORT int socket(int domain, int type, int protocol) noexcept {
+  if (is_netlink_of_node(domain, protocol)) return open_netlink(type, protocol);
   if (!this_process().attached || !is_stream(domain, type, protocol)) return WEFT_REAL(socket)(domain, type, protocol);
   verbs::Handle handle;
   verbs::Descriptors passed;
@@ -115,6 +117,7 @@ WEFT_EXPORT int socket(int domain, int type, int protocol) noexcept {
 }
 
 WEFT_EXPORT int bind(int fd, const struct sockaddr* address, socklen_t size_B) noexcept {
+  if (is_netlink(fd)) return 0;
   Stream* stream = descriptors().stream(fd);
   if (stream == nullptr) return WEFT_REAL(bind)(fd, address, size_B);
   verbs::StreamAddress wanted{};
@@ -134,6 +137,7 @@ WEFT_EXPORT int listen(int fd, int backlog) noexcept {
 }
 
 WEFT_EXPORT int connect(int fd, const struct sockaddr* address, socklen_t size_B) {
+  if (is_netlink(fd)) return 0;
   Stream* stream = descriptors().stream(fd);
   if (stream == nullptr) return WEFT_REAL(connect)(fd, address, size_B);
   verbs::StreamAddress wanted{stream->handle, !stream->nonblocking, {}, 0};
@@ -194,6 +198,7 @@ WEFT_EXPORT int shutdown(int fd, int how) noexcept {
 }
 
 WEFT_EXPORT int getsockname(int fd, struct sockaddr* __restrict address, socklen_t* __restrict size_B) noexcept {
+  if (is_netlink(fd)) return name_netlink(fd, address, size_B);
   Stream* stream = descriptors().stream(fd);
   if (stream == nullptr) return WEFT_REAL(getsockname)(fd, address, size_B);
   write_address(stream->family, stream->local.address, stream->local.port, address, size_B);

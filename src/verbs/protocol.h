@@ -129,6 +129,11 @@ enum class Op : std::uint32_t {
   kReadTimer,      // ReadTimer -> Expirations since the last time
   kDropTimer,      // Handle -> nothing
   kExpectThread,   // nothing -> Handle: a number for the Hello of a thread that is about to start
+  // What a node looks like (verbs/node_protocol.h).
+  kShowNode = 256,  // LookUp -> nothing: the files of this node are written; `weft exec`, on a connection of its own
+  kInterfaces,      // nothing -> InterfaceInfo[]
+  kNetlink,         // NetlinkRequest and a message -> datagrams
+  kEthtool,         // EthtoolRequest and a structure -> the structure
 };
 
 struct RequestHead {

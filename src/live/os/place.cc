@@ -138,12 +138,15 @@ struct Answer {
   int file = -1;  // that came with it
 };
 
-tl::expected<Answer, std::string> ask(const std::string& socket, verbs::Op op) {
+tl::expected<Answer, std::string> ask(const std::string& socket, verbs::Op op, std::span<const std::byte> body = {}) {
   auto fd = connect_to(socket);
   if (!fd) return tl::unexpected(fd.error());
   timeval patience{kPatience_s, 0};
   setsockopt(*fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-  verbs::RequestHead head{op, 0, 0};
+  verbs::RequestHead head{op, static_cast<std::uint32_t>(body.size()), 0};
+  std::vector<std::byte> question(sizeof(head) + body.size());
+  std::memcpy(question.data(), &head, sizeof(head));
+  std::copy(body.begin(), body.end(), question.begin() + sizeof(head));
   std::vector<std::byte> text(verbs::kMaxMessage_B);
   iovec part{text.data(), text.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
@@ -152,9 +155,9 @@ tl::expected<Answer, std::string> ask(const std::string& socket, verbs::Op op) {
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof(control);
-  ssize_t got = ::send(*fd, &head, sizeof(head), MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(head))
-                    ? recvmsg(*fd, &message, MSG_CMSG_CLOEXEC)
-                    : -1;
+  const bool asked =
+      ::send(*fd, question.data(), question.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(question.size());
+  ssize_t got = asked ? recvmsg(*fd, &message, MSG_CMSG_CLOEXEC) : -1;
   close(*fd);
   if (got < static_cast<ssize_t>(sizeof(verbs::ReplyHead)))
     return tl::unexpected(std::string("it does not answer; is it stopped?"));
@@ -170,8 +173,8 @@ tl::expected<Answer, std::string> ask(const std::string& socket, verbs::Op op) {
 
 }  // namespace
 
-tl::expected<Reply, std::string> ask_world(const std::string& socket, verbs::Op op) {
-  auto answer = ask(socket, op);
+tl::expected<Reply, std::string> ask_world(const std::string& socket, verbs::Op op, std::span<const std::byte> body) {
+  auto answer = ask(socket, op, body);
   if (!answer) return tl::unexpected(answer.error());
   if (answer->file >= 0) close(answer->file);
   return std::move(answer->reply);

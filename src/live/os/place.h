@@ -1,6 +1,7 @@
 // Where worlds that are up keep their sockets: a directory that only its user can enter, one folder per world.
 #pragma once
 
+#include <span>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
@@ -28,7 +29,8 @@ struct WorldPlace {
 tl::expected<WorldPlace, std::string> listen_at(const std::string& directory, const std::string& world);
 
 // One request on a connection of its own, and its reply.
-tl::expected<Reply, std::string> ask_world(const std::string& socket, verbs::Op op);
+tl::expected<Reply, std::string> ask_world(const std::string& socket, verbs::Op op,
+                                           std::span<const std::byte> body = {});
 // How the world is, without its processes.
 tl::expected<verbs::WorldStatus, std::string> ask_status(const std::string& socket);
 

@@ -24,17 +24,17 @@ std::uint8_t priority_of(const verbs::AhAttr& attr) {
   return attr.sl == 0 ? nic::kPortPriority : static_cast<std::uint8_t>(attr.sl & 7);
 }
 
-std::uint32_t ibv_state(nic::QpState state) {
-  static constexpr std::uint32_t kStates[] = {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS,
-                                              IBV_QPS_SQD,   IBV_QPS_SQE,  IBV_QPS_ERR};
-  return kStates[static_cast<std::size_t>(state)];
-}
-
 std::uint32_t mtu_B(std::uint32_t ibv_mtu) {
   return ibv_mtu >= 1 && ibv_mtu <= 5 ? 128u << ibv_mtu : 0;
 }
 
 }  // namespace
+
+std::uint32_t ibv_state(nic::QpState state) {
+  static constexpr std::uint32_t kStates[] = {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS,
+                                              IBV_QPS_SQD,   IBV_QPS_SQE,  IBV_QPS_ERR};
+  return kStates[static_cast<std::size_t>(state)];
+}
 
 // Of the entry of the GID table that packets leave from. RoCE v1 has another frame, which is not simulated.
 int VerbsService::source_error(std::uint32_t index, const verbs::AhAttr& attr) const {

@@ -19,6 +19,8 @@ inline constexpr std::uint32_t kMaxDmAlignment = 12;             // as a power o
 inline constexpr Time_ps kCommandTime_ps = us(20);               // what the card takes for a command; an estimate
 inline constexpr std::size_t kMaxKept_B = std::size_t{1} << 30;  // of pages that a program has unmapped
 
+// IBV_QPS_*.
+std::uint32_t ibv_state(nic::QpState state);
 // IBV_ACCESS_* flags.
 nic::Access access_of(std::uint32_t flags);
 

@@ -1,6 +1,7 @@
 #include "unit/preload/fake_world.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -185,12 +186,18 @@ bool FakeWorld::try_serve(Client& client) {
       reply(client, 0, &name, sizeof name);
       return true;
     }
-    case Op::kListDevices: {
-      verbs::DeviceInfo device{};
-      strcpy(device.netdev, "p0");
-      device.gid_count = 1;
-      memcpy(device.gids[0].raw, address_of(client.node).bytes, sizeof device.gids[0].raw);
-      reply(client, 0, &device, sizeof device);
+    case Op::kInterfaces: {
+      verbs::InterfaceInfo list[2] = {};
+      strcpy(list[0].name, "lo");
+      list[0].index = 1;
+      list[0].flags = IFF_LOOPBACK;
+      list[0].prefix_bits = 8;
+      list[0].address = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}};
+      strcpy(list[1].name, "p0");
+      list[1].index = 2;
+      list[1].prefix_bits = 24;
+      list[1].address = address_of(client.node);
+      reply(client, 0, list, sizeof list);
       return true;
     }
     default:

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "verbs/node_protocol.h"
 #include "verbs/protocol.h"
 
 namespace weft::test {

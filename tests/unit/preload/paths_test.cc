@@ -11,9 +11,9 @@ namespace {
 TEST(PreloadPaths, RdmaDeviceFilesComeFromFolder) {
   char name[] = "/tmp/weft-sysfs-XXXXXX";
   const std::filesystem::path folder = mkdtemp(name);
-  std::filesystem::create_directories(folder / "class/infiniband/mlx5_0");
+  std::filesystem::create_directories(folder / "sys/class/infiniband/mlx5_0");
   std::filesystem::create_directories(folder / "dev/infiniband");
-  std::ofstream(folder / "class/infiniband/mlx5_0/node_type") << "1: CA";
+  std::ofstream(folder / "sys/class/infiniband/mlx5_0/node_type") << "1: CA";
   std::ofstream(folder / "dev/infiniband/uverbs1") << "";
   setenv("WEFT_SYSFS", name, 1);
   const Outcome outcome = run_program("", "paths");

@@ -225,6 +225,7 @@ int names() {
   ifaddrs* list = nullptr;
   getifaddrs(&list);
   for (ifaddrs* each = list; each != nullptr; each = each->ifa_next) {
+    if (each->ifa_addr->sa_family != AF_INET) continue;
     printf("interface %s %s\n", each->ifa_name, inet_ntoa(reinterpret_cast<sockaddr_in*>(each->ifa_addr)->sin_addr));
   }
   freeifaddrs(list);

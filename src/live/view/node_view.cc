@@ -1,0 +1,88 @@
+#include "live/view/node_view.h"
+
+#include <net/if.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "live/view/ethtool.h"
+#include "verbs/node_protocol.h"
+
+namespace weft::live {
+
+void NodeView::set_folder(const std::string& directory) {
+  directory_ = directory;
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+}
+
+const std::vector<NodePort>& NodeView::ports() {
+  if (!ports_) ports_ = ports_of(world_, service_, host_);
+  return *ports_;
+}
+
+void NodeView::show(Time_ps now_ps) {
+  if (!tree_ && !directory_.empty()) tree_ = std::make_unique<NodeTree>(world_, ports(), host_, directory_, now_ps);
+}
+
+void NodeView::refresh(Time_ps now_ps) {
+  if (tree_) tree_->refresh(world_, now_ps);
+}
+
+Reply NodeView::answer(const Request& request, Time_ps now_ps) {
+  switch (request.op) {
+    case verbs::Op::kInterfaces:
+      return interfaces();
+    case verbs::Op::kNetlink:
+      return netlink(request, now_ps);
+    case verbs::Op::kEthtool:
+      return ethtool(request, now_ps);
+    default:
+      return Reply::failed(EOPNOTSUPP);
+  }
+}
+
+Reply NodeView::ethtool(const Request& request, Time_ps now_ps) {
+  verbs::EthtoolRequest ask;
+  if (!request.read_head(ask)) return Reply::failed(EINVAL);
+  ask.interface[sizeof(ask.interface) - 1] = 0;
+  Reply reply;
+  reply.error = answer_ethtool({world_, host_, ports(), now_ps}, ask.interface,
+                               std::span(request.body).subspan(sizeof(ask)), reply.body);
+  if (reply.error != 0 || reply.body.size() > verbs::kMaxEthtool_B) reply.body.clear();
+  return reply;
+}
+
+Reply NodeView::interfaces() {
+  Reply reply;
+  const auto add = [&reply](const verbs::InterfaceInfo& info) {
+    const std::size_t at = reply.body.size();
+    reply.body.resize(at + sizeof(info));
+    std::memcpy(reply.body.data() + at, &info, sizeof(info));
+  };
+  constexpr std::uint32_t kUp = IFF_UP | IFF_RUNNING;
+  add({"lo",
+       kLoopbackIndex,
+       65536,
+       kUp | IFF_LOOPBACK,
+       8,
+       {},
+       {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}},
+       {}});
+  for (const NodePort& port : ports()) {
+    verbs::InterfaceInfo info{};
+    port.netdev.copy(info.name, sizeof(info.name) - 1);
+    info.index = static_cast<std::uint32_t>(port.index);
+    info.mtu_B = static_cast<std::uint32_t>(port.config->netdev_mtu_B);
+    info.flags = kUp | IFF_BROADCAST | IFF_MULTICAST;
+    info.prefix_bits = port.config->prefix_bits;
+    std::memcpy(info.mac, port.mac.data(), port.mac.size());
+    std::memcpy(info.address.bytes, port.config->address.bytes, sizeof(info.address.bytes));
+    std::memcpy(info.link_local.bytes, port.link_local.data(), sizeof(info.link_local.bytes));
+    add(info);
+  }
+  return reply;
+}
+
+}  // namespace weft::live

@@ -1,0 +1,43 @@
+// How one node of a world looks to the tools that run on it: its files (node_tree.h), its interfaces, what it answers
+// to netlink and to the ethtool ioctl. Made when it is first asked for.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "live/os/node.h"
+#include "live/view/node_tree.h"
+
+namespace weft::live {
+
+class NodeView {
+ public:
+  NodeView(lab::World& world, Node& node, const VerbsService& service, std::uint32_t host)
+      : world_(world), node_(node), service_(service), host_(host) {}
+
+  // An empty folder: its name shows that there is such a node.
+  void set_folder(const std::string& directory);
+  // Writes the node's files there, the first time.
+  void show(Time_ps now_ps);
+  void refresh(Time_ps now_ps);
+
+  static bool is_mine(verbs::Op op) { return op >= verbs::Op::kInterfaces && op <= verbs::Op::kEthtool; }
+  Reply answer(const Request& request, Time_ps now_ps);
+
+ private:
+  const std::vector<NodePort>& ports();
+  Reply interfaces();
+  Reply ethtool(const Request& request, Time_ps now_ps);
+  Reply netlink(const Request& request, Time_ps now_ps);  // node_netlink.cc
+
+  lab::World& world_;
+  Node& node_;
+  const VerbsService& service_;
+  std::uint32_t host_;
+  std::string directory_;
+  std::optional<std::vector<NodePort>> ports_;
+  std::unique_ptr<NodeTree> tree_;
+};
+
+}  // namespace weft::live

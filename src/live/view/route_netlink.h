@@ -1,0 +1,24 @@
+// NETLINK_ROUTE of a node: links, addresses, routes, neighbours, rules and DCB, as ip, dcb and libraries ask for them.
+// Nothing can be changed.
+#pragma once
+
+#include "live/view/netlink_message.h"
+#include "live/view/node_port.h"
+
+namespace weft::live {
+
+// What netlink needs to know of the node that it is asked on.
+struct NetlinkNode {
+  lab::World& world;
+  std::uint32_t host;
+  const std::vector<NodePort>& ports;
+  Time_ps now_ps;
+};
+
+void answer_route(const NetlinkNode& node, const NetlinkQuestion& question, NetlinkReply& reply);
+void answer_dcb(const NetlinkNode& node, const NetlinkQuestion& question, NetlinkReply& reply);
+
+// Of the port that reaches the address (16 bytes, IPv4 mapped) without a router, or with one; null: none does.
+const NodePort* port_towards(const NetlinkNode& node, const std::uint8_t* address);
+
+}  // namespace weft::live

@@ -1,0 +1,33 @@
+// How programs ask what their node looks like: interfaces, netlink, the ethtool ioctl, ICMP. Beside verbs/protocol.h.
+#pragma once
+
+#include "verbs/protocol.h"
+
+namespace weft::verbs {
+
+// kInterfaces: the interfaces of the node, lo first.
+struct InterfaceInfo {
+  char name[16];
+  std::uint32_t index, mtu_B, flags, prefix_bits;
+  std::uint8_t mac[8];
+  Address address;     // IPv6, or IPv4-mapped
+  Address link_local;  // all zero: none
+};
+
+// kNetlink: a message of the program, and after this head its bytes. The reply is datagrams for the program to receive,
+// each behind its size (u32, padded to 4); more than fits is in a descriptor.
+struct NetlinkRequest {
+  std::uint32_t protocol;  // NETLINK_ROUTE, ...
+  std::uint32_t port_id;   // of the program's socket
+};
+inline constexpr std::size_t kMaxNetlinkRequest_B = 64 << 10;
+inline constexpr std::size_t kMaxInlineReply_B = 64 << 10;
+
+// kEthtool: the structure that ifr_data points to, as it was and as it is to be.
+struct EthtoolRequest {
+  char interface[16];
+  std::uint32_t size_B;  // of what follows
+};
+inline constexpr std::size_t kMaxEthtool_B = 64 << 10;
+
+}  // namespace weft::verbs

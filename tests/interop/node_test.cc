@@ -1,0 +1,107 @@
+// What tools show on a node. docs/node.md is the test: after <!-- node: LAB NODE -->, each line of a block that begins
+// with "$ " is run on that node of that lab, and what it prints is compared with the lines below it; a line "…" stands
+// for any number of lines.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <memory>
+#include <sstream>
+
+#include "interop/live_world.h"
+#include "support/matching.h"
+
+namespace weft::interop {
+namespace {
+
+struct Sample {
+  int line = 0;
+  std::string lab, node, command;
+  std::vector<std::string> expected;
+};
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line.substr(0, line.find_last_not_of(' ') + 1));
+  return lines;
+}
+
+std::vector<Sample> read_samples() {
+  std::vector<Sample> samples;
+  std::ifstream in(WEFT_SOURCE_DIR "/docs/node.md");
+  std::string line, lab, node;
+  bool inside = false;
+  for (int number = 1; std::getline(in, line); ++number) {
+    if (auto found = test::match(line, "^<!-- node: (\\S+) (\\S+) -->$"); !found.empty()) {
+      lab = found[1];
+      node = found[2];
+    } else if (line.starts_with("```")) {
+      inside = !inside && !lab.empty();
+      if (!inside) lab.clear();
+    } else if (inside && line.starts_with("$ ")) {
+      samples.push_back({number, lab, node, line.substr(2), {}});
+    } else if (inside && !samples.empty()) {
+      samples.back().expected.push_back(line.substr(0, line.find_last_not_of(' ') + 1));
+    }
+  }
+  return samples;
+}
+
+bool matches(const std::vector<std::string>& expected, std::size_t e, const std::vector<std::string>& said,
+             std::size_t s) {
+  if (e == expected.size()) return s == said.size();
+  if (expected[e] == "…")
+    return matches(expected, e + 1, said, s) || (s < said.size() && matches(expected, e, said, s + 1));
+  return s < said.size() && expected[e] == said[s] && matches(expected, e + 1, said, s + 1);
+}
+
+std::string quoted(const std::string& command) {
+  return "'" + test::replaced(command, "'", "'\\''") + "'";
+}
+
+TEST(Node, ToolsShowWhatDocumentationSays) {
+  const std::vector<Sample> samples = read_samples();
+  ASSERT_GT(samples.size(), 20u);
+  std::string lab;
+  std::unique_ptr<Live> world;
+  for (const Sample& sample : samples) {
+    if (sample.lab != lab) {
+      world.reset();
+      world = std::make_unique<Live>(Live::File{WEFT_SOURCE_DIR "/" + sample.lab});
+      lab = sample.lab;
+    }
+    world->shell("exec " + sample.node + " -- bash -c " + quoted(sample.command));
+    const std::string said = world->output();
+    EXPECT_TRUE(matches(sample.expected, 0, lines_of(said), 0))
+        << "docs/node.md:" << sample.line << ": " << sample.command << "\n"
+        << said;
+  }
+}
+
+// The machine's own interfaces and devices are nowhere.
+TEST(Node, ShowsLabInWallClockMode) {
+  Live world("two-node-25g.yaml", "--clock wall");
+  world.shell("exec vm01 -- bash -c 'ip -br addr; ls /sys/class/net; ls /sys/bus/pci/devices'");
+  EXPECT_EQ(world.output(),
+            "lo               UNKNOWN        127.0.0.1/8 ::1/128 \n"
+            "p0               UP             10.0.0.2/24 fe80::526b:4bff:fe00:2/64 \n"
+            "lo\np0\n0000:00:01.0\n0000:01:00.0\n");
+}
+
+// Relative paths, open folders, links and walks lead to the node as absolute paths do.
+TEST(Node, PathsLeadToNodeByAnyWay) {
+  Live world("two-node-25g.yaml");
+  world.shell(
+      "exec vm00 -- bash -c 'cd / && cat sys/class/net/p0/mtu && cd sys/class/net && cat p0/mtu ../net/p0/mtu "
+      "p0/device/net/p0/mtu p0/device/../0000:01:00.0/net/p0/mtu && cd p0/device && pwd -P && cd /sys/class && ls -d "
+      "infiniband && ls block >/dev/null && find /sys/class/infiniband/ -name mlx5_0 && readlink /sys/class/net/lo && "
+      "cd /etc && cat hostname; echo x > /sys/class/net/p0/mtu; cat /sys/class/net/p0/mtu'");
+  EXPECT_EQ(world.output(),
+            "4200\n4200\n4200\n4200\n4200\n/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0\ninfiniband\n"
+            "/sys/class/infiniband/mlx5_0\n../../devices/virtual/net/lo\nvm00\n"
+            "bash: line 1: /sys/class/net/p0/mtu: Permission denied\n4200\n");
+}
+
+}  // namespace
+}  // namespace weft::interop
