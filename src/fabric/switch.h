@@ -1,6 +1,7 @@
 // A switch: classifies, routes, buffers, marks, schedules and pauses. One node of the engine. A visit and the way of a
 // packet are in switch.cc and switch_gather.cc, rarer turns of that way in switch_forward.cc and switch_schedule.cc,
-// PFC in switch_pfc.cc, the watchdog in switch_watchdog.cc, set-up and timers in switch_setup.cc. At one instant: pause
+// PFC in switch_pfc.cc, the watchdog in switch_watchdog.cc, set-up and timers in switch_setup.cc, changes while it runs
+// in switch_change.cc. At one instant: pause
 // frames, service, arrivals, timers, each by port. Not modelled: flooding and learning, multicast, VLAN rewriting,
 // headers of other protocols than RoCE.
 #pragma once
@@ -73,6 +74,14 @@ class alignas(64) Switch {
   // Ports that packets waiting in this queue came in by, as a mask; for finding circular waits.
   std::vector<std::uint32_t> feeders(std::uint32_t port, std::uint32_t queue) const;
   std::uint64_t held_packets() const { return held_count_; }
+  const RouteTable& routes() const { return *table_; }  // in force
+  // Changes while the world runs (switch_change.cc), between two windows: every node has run up to `now_ps`.
+  void set_link(std::uint32_t port, bool up, Time_ps now_ps);
+  void plan_routes(RouteEpoch epoch);  // in order of time
+  void set_ecn(std::uint32_t queue, const EcnRamp& ramp);
+  void set_alpha(std::uint32_t number, std::int8_t of_queue, std::int8_t of_group);
+  void set_pfc(std::uint32_t port, std::uint8_t classes, Time_ps now_ps);  // of those that had it from the start
+  std::uint8_t pfc(std::uint32_t port) const { return pfc_[port]; }
   // Everything that came in went out, was lost for a reason, or is still here.
   bool balances() const;
   // Fills in what the receiving ends of its links did not count packet by packet.
@@ -241,7 +250,8 @@ class alignas(64) Switch {
   static void sort_arrivals(Scratch& visit, Time_ps length_ps);
   void run_timer(Scratch& visit);
   void add_timer(Time_ps time_ps, TimerKind kind, std::uint32_t port);
-  void change_link(std::uint32_t port, Time_ps now_ps);
+  void change_link(std::uint32_t port, bool up, Time_ps now_ps);
+  void use_ecn(std::uint32_t queue);
   void plan_service(Port& port, Time_ps at_ps);
   void grow_services();
   void plan_release(std::uint32_t port);
@@ -371,6 +381,7 @@ class alignas(64) Switch {
   std::size_t next_link_change_ = 0;
   std::uint8_t strict_ = 0;  // queues
   std::array<std::uint32_t, kClasses> quantum_B_{};
+  std::vector<std::uint8_t> pfc_;                                // by port: classes, switched off ones left out
   std::vector<TransmitControl> transmit_control_;                // by port
   std::vector<ReceiveControl> receive_control_;                  // by port
   std::vector<RandomStream> random_;                             // by port

@@ -17,6 +17,10 @@ std::string_view name(AsyncKind kind) {
       return "local access violation work queue error";
     case AsyncKind::kCommunicationEstablished:
       return "communication established";
+    case AsyncKind::kPortActive:
+      return "port active";
+    case AsyncKind::kPortError:
+      return "port error";
     case AsyncKind::kSrqLimitReached:
       return "SRQ limit reached";
     case AsyncKind::kLastWqeReached:

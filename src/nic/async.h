@@ -12,6 +12,8 @@ enum class AsyncKind : std::uint8_t {
   kQpRequestError = 2,            // its responder got a request that is not valid …
   kQpAccessError = 3,             // … or that may not touch the memory it names
   kCommunicationEstablished = 4,  // the first packet came in RTR
+  kPortActive = 9,                // the port has a signal again; its number, 1, as of the next
+  kPortError = 10,                // the port has lost its signal
   kSrqLimitReached = 15,          // fewer receives are left than asked for; the number of the SRQ
   kLastWqeReached = 16,           // in ERR, and takes no more receives from its SRQ
 };

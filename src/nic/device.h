@@ -199,6 +199,7 @@ class alignas(64) Device {
   static fabric::Fate receive_ud(Device& device, QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
 
  private:
+  friend class DeviceControl;  // nic/device_control.h
   static constexpr std::uint32_t kFirstQpn = QueuePairNumbers::kFirst;
 
   QueuePair* find_qp(std::uint32_t qpn) {
@@ -382,8 +383,7 @@ class alignas(64) Device {
   std::vector<Time_ps> cnp_last_ps_;  // by scope: port, address or QP
   std::size_t cnp_head_ = 0;
   Card& card_;
-  Time_ps message_interval_ps_ = 0;
-  Time_ps rx_buffer_ps_ = 0, rx_xon_ps_ = 0;  // as rx_xoff_ps_
+  Time_ps message_interval_ps_ = 0, rx_buffer_ps_ = 0, rx_xon_ps_ = 0;  // the last two as rx_xoff_ps_
   std::int64_t line_rate_bps_ = 0;
   // Flow control.
   fabric::TransmitControl transmit_control_;
@@ -393,6 +393,7 @@ class alignas(64) Device {
   std::uint8_t storm_ = 0;             // classes that the pause storm of a fault has stopped
   Time_ps storm_over_ps_ = kNever_ps;  // its last XOFF runs out
   std::size_t next_link_down_ = 0;
+  bool up_ = true;                     // by DeviceControl
   Time_ps xoff_check_ps_ = kNever_ps;  // when the receive buffer may be down to XON
 };
 
