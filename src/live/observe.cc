@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "live/os/sysfs.h"
 #include "live/server.h"
 #include "results/results_json.h"
 #include "world/read_out.h"
@@ -30,6 +31,16 @@ void Server::send_results(Connection& connection) {
   Reply reply;
   reply.fds[0] = file.fd();
   connection.send(reply, 0);
+}
+
+// What a program on a host at its end finds in /sys.
+void Server::show_link(std::size_t link, bool up) {
+  if (!sysfs_) return;
+  const lab::LinkConfig& config = world_.lab().links[link];
+  for (const lab::PortRef& end : {config.a, config.b}) {
+    if (end.is_switch() || world_.lab().hosts[end.host].outside) continue;
+    write_port_state(sysfs_(end.host), lab::device_name(world_.lab(), end), up);
+  }
 }
 
 Server::Group Server::group(int number) const {

@@ -88,6 +88,10 @@ enum class Op : std::uint32_t {
   kCmSetOption,            // CmOption -> nothing
   kCmMigrate,              // CmOption -> nothing; `value` is the channel
   kCmGetEvent,             // CmGetEvent -> CmEvent
+
+  // Commands to a world that is up, on connections of their own. The structs are in verbs/control_protocol.h.
+  kCommand = 288,  // Command and words -> CommandReply and text
+  kWatch,          // Command and words -> CommandReply and text, then messages until either side ends it
 };
 
 struct RequestHead {

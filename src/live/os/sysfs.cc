@@ -109,6 +109,13 @@ bool write_sysfs(const std::string& directory, const std::vector<verbs::DeviceIn
   return tree.good();
 }
 
+void write_port_state(const std::string& directory, const std::string& device, bool up) {
+  Tree tree(directory);
+  const std::string port = fmt::format("class/infiniband/{}/ports/1/", device);
+  tree.put(port + "state", up ? "4: ACTIVE" : "1: DOWN");
+  tree.put(port + "phys_state", up ? "5: LinkUp" : "3: Disabled");
+}
+
 void write_counters(const std::string& directory, host::Host& host) {
   Tree tree(directory);
   for (std::uint32_t i = 0; i < host.device_count(); ++i) {

@@ -13,6 +13,9 @@ namespace weft::live {
 // Writes class/… and dev/… below `directory`. False when a file cannot be written.
 bool write_sysfs(const std::string& directory, const std::vector<verbs::DeviceInfo>& devices, const std::string& node);
 
+// Writes state and phys_state of the device's port as they are now.
+void write_port_state(const std::string& directory, const std::string& device, bool up);
+
 // Writes hw_counters of each device as they are now.
 void write_counters(const std::string& directory, host::Host& host);
 
