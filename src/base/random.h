@@ -25,7 +25,8 @@ enum class RandomPurpose : std::uint64_t {
   kTest = 7,
   kFlows = 8,
   kEcn = 9,
-  kRouting = 10
+  kRouting = 10,
+  kImpairment = 11
 };
 
 class RandomStream {

@@ -50,6 +50,10 @@ int main(int argc, char** argv) {
   add_exec(app, status);
   add_ps(app, status);
   add_down(app, status);
+  add_link(app, status);
+  add_fault(app, status);
+  add_impair(app, status);
+  add_set(app, status);
   const std::vector<std::string> words(argv + 1, argv + argc);
   try {
     std::vector<std::string> arranged = with_own_options_first(with_end_of_options(words));

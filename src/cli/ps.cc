@@ -25,6 +25,7 @@ struct WorldRows {
   verbs::WorldStatus head{};
   std::vector<verbs::ProcessStatus> programs;
   std::vector<verbs::OutsideStatus> outside;
+  std::string commands;  // what it was told, as JSON
 };
 
 std::string clock_text(const verbs::WorldStatus& head) {
@@ -80,11 +81,11 @@ std::string json(const std::vector<WorldRows>& worlds) {
           json_string(port.node), port.in, port.out, port.answered, port.bad_icrc, port.malformed, port.not_for_lab,
           port.other, port.overrun));
     bool wall = world.head.clock == verbs::Clock::kWall;
-    objects.push_back(
-        fmt::format("\n  {{\"world\": {}, \"clock\": \"{}\", \"now_ps\": {}, \"behind_ps\": {}, \"deterministic\": {}, "
-                    "\"programs\": [{}], \"outside\": [{}]}}",
-                    json_string(world.name), wall ? "wall" : "virtual", world.head.now_ps, world.head.behind_ps,
-                    !wall && world.head.deterministic != 0, fmt::join(programs, ","), fmt::join(outside, ",")));
+    objects.push_back(fmt::format(
+        "\n  {{\"world\": {}, \"clock\": \"{}\", \"now_ps\": {}, \"behind_ps\": {}, \"deterministic\": {}, "
+        "\"programs\": [{}], \"outside\": [{}], \"commands\": {}}}",
+        json_string(world.name), wall ? "wall" : "virtual", world.head.now_ps, world.head.behind_ps,
+        !wall && world.head.deterministic != 0, fmt::join(programs, ","), fmt::join(outside, ","), world.commands));
   }
   return fmt::format("[{}]\n", fmt::join(objects, ","));
 }
@@ -102,7 +103,7 @@ int ps(const PsArguments& arguments) {
   std::vector<WorldRows> worlds;
   for (const std::string& name : names) {
     auto reply = live::ask_world(live::socket_path(*directory, name), verbs::Op::kStatus);
-    WorldRows world{name, {}, {}, {}};
+    WorldRows world{name, {}, {}, {}, "[]"};
     if (!reply || reply->body.size() < sizeof(world.head)) continue;
     std::memcpy(&world.head, reply->body.data(), sizeof(world.head));
     std::span<const std::byte> rows = std::span(reply->body).subspan(sizeof(world.head));
@@ -111,6 +112,10 @@ int ps(const PsArguments& arguments) {
     for (verbs::ProcessStatus& row : world.programs)
       row.node[sizeof(row.node) - 1] = row.name[sizeof(row.name) - 1] = 0;
     for (verbs::OutsideStatus& port : world.outside) port.node[sizeof(port.node) - 1] = 0;
+    if (arguments.json) {
+      auto log = live::ask_command(live::socket_path(*directory, name), verbs::kNow_ps, true, {"log"});
+      if (log && log->head.status == 0) world.commands = log->text.substr(0, log->text.find('\n'));
+    }
     worlds.push_back(std::move(world));
   }
   put(arguments.json ? json(worlds) : table(worlds));

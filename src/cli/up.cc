@@ -120,6 +120,7 @@ int up(const UpArguments& arguments) {
   catch_interrupts();
   lab::SessionOptions options;
   options.open_ended = true;
+  options.clock_runs = wall;
   options.capture_ports = *ports;
   options.capture_path = out + "/capture.pcapng";
   options.mirror_path = out + "/mirror.pcapng";
@@ -132,6 +133,7 @@ int up(const UpArguments& arguments) {
   }
   live::Server server(**session, place->listener, wall ? verbs::Clock::kWall : verbs::Clock::kVirtual,
                       std::move(*outside));
+  server.take_commands(lab::LiveReader(file->text, arguments.lab, arguments.set, arguments.seed));
   server.set_sysfs([&](std::uint32_t host) { return live::sysfs_path(*directory, name, file->lab.hosts[host].name); });
   if (arguments.foreground) {
     put(announcement(file->lab, name, wall, getpid(), arguments.json));

@@ -27,12 +27,28 @@ bool is_down(const FaultRule& rule, Time_ps time_ps) {
 
 FaultInjector::FaultInjector(std::vector<FaultRule> rules, std::uint64_t seed, std::uint64_t link_id,
                              double bit_error_rate)
-    : rules_(std::move(rules)),
-      hits_(rules_.size()),
+    : seed_(seed),
+      link_id_(link_id),
       bit_errors_(seed, link_id, RandomPurpose::kBitError),
       bit_error_per_byte_(static_cast<std::uint64_t>(bit_error_rate * 8 * static_cast<double>(kBitErrorScale))) {
+  for (FaultRule& rule : rules) add(std::move(rule));
+}
+
+void FaultInjector::add(FaultRule rule) {
+  rules_.push_back(std::move(rule));
+  hits_.push_back(0);
+  random_.emplace_back(seed_, link_id_ * 1000 + streams_++, RandomPurpose::kFault);
+  for (SeenQp& seen : seen_) seen.transmissions.push_back(0);
   selects_ = std::any_of(rules_.begin(), rules_.end(), selects);
-  for (std::size_t i = 0; i < rules_.size(); ++i) random_.emplace_back(seed, link_id * 1000 + i, RandomPurpose::kFault);
+}
+
+void FaultInjector::remove(std::size_t rule) {
+  const auto at = static_cast<std::ptrdiff_t>(rule);
+  rules_.erase(rules_.begin() + at);
+  hits_.erase(hits_.begin() + at);
+  random_.erase(random_.begin() + at);
+  for (SeenQp& seen : seen_) seen.transmissions.erase(seen.transmissions.begin() + at);
+  selects_ = std::any_of(rules_.begin(), rules_.end(), selects);
 }
 
 FaultInjector::Place FaultInjector::place_of(const engine::Packet& packet, const engine::PacketFormats& formats) {
@@ -79,8 +95,7 @@ FaultVerdict FaultInjector::judge(const engine::Packet& packet, const engine::Pa
                                   std::uint32_t line_B, Time_ps time_ps) {
   FaultVerdict verdict;
   auto note = [&](const FaultRule& rule, std::string_view what) {
-    if (!verdict.comment.empty()) verdict.comment += "; ";
-    verdict.comment += fmt::format("weft: {} by fault {}", what, rule.name);
+    verdict.note(fmt::format("weft: {} by fault {}", what, rule.name));
   };
   Place place = rules_.empty() ? Place{} : place_of(packet, formats);
   for (std::size_t i = 0; i < rules_.size(); ++i) {
@@ -132,8 +147,7 @@ FaultVerdict FaultInjector::judge(const engine::Packet& packet, const engine::Pa
 void FaultInjector::add_bit_error(FaultVerdict& verdict, std::uint32_t line_B) {
   if (bit_error_per_byte_ == 0 || Wide{bit_errors_.below(kBitErrorScale)} >= Wide{bit_error_per_byte_} * line_B) return;
   verdict.bit_error = true;
-  if (!verdict.comment.empty()) verdict.comment += "; ";
-  verdict.comment += "weft: bit error on the cable, bad FCS";
+  verdict.note("weft: bit error on the cable, bad FCS");
 }
 
 FaultVerdict FaultInjector::judge_pause(std::uint32_t line_B, Time_ps time_ps) {

@@ -11,21 +11,9 @@
 #include "base/random.h"
 #include "engine/packet_format.h"
 #include "fabric/fault_rule.h"
-#include "fabric/ledger.h"
+#include "fabric/fault_verdict.h"
 
 namespace weft::fabric {
-
-struct FaultVerdict {
-  bool lost = false;
-  Fate loss = Fate::kFaultDrop;
-  bool corrupt = false;
-  bool bit_error = false;
-  bool ce_mark = false;
-  bool duplicate = false;
-  Time_ps duplicate_delay_ps = 0;
-  Time_ps delay_ps = 0;
-  std::string comment;  // for captures; empty when nothing happened
-};
 
 class FaultInjector {
  public:
@@ -34,6 +22,10 @@ class FaultInjector {
   FaultVerdict judge(const engine::Packet& packet, const engine::PacketFormats& formats, std::uint32_t line_B,
                      Time_ps time_ps);
   FaultVerdict judge_pause(std::uint32_t line_B, Time_ps time_ps);
+
+  // While the world runs: a rule behind the others, and one that is no more. Those behind it move up.
+  void add(FaultRule rule);
+  void remove(std::size_t rule);
 
   // How often each rule hit, in the order of the rules.
   const std::vector<std::uint64_t>& hits() const { return hits_; }
@@ -64,6 +56,8 @@ class FaultInjector {
   void add_bit_error(FaultVerdict& verdict, std::uint32_t line_B);
   bool matches(std::size_t rule, const Place& place, Time_ps time_ps);
 
+  std::uint64_t seed_, link_id_;
+  std::uint64_t streams_ = 0;  // of random numbers that rules were given so far
   std::vector<FaultRule> rules_;
   bool selects_ = false;              // at least one of them
   std::vector<RandomStream> random_;  // one stream per rule

@@ -87,6 +87,14 @@ void TransmitControl::release_all(Time_ps now_ps) {
   plan();
 }
 
+void TransmitControl::listen_to(std::uint8_t classes, Time_ps now_ps) {
+  listens_ = classes;
+  for (std::size_t c = 0; c < kPauseClasses; ++c) {
+    if ((classes & bit(c)) == 0) release(c, now_ps);
+  }
+  plan();
+}
+
 void TransmitControl::release(std::size_t c, Time_ps now_ps) {
   if ((blocked_ & bit(c)) == 0) return;
   blocked_ = static_cast<std::uint8_t>(blocked_ & ~bit(c));

@@ -57,6 +57,8 @@ class TransmitControl {
   // Classes whose time is over are free again.
   void expire(Time_ps now_ps);
   void release_all(Time_ps now_ps);
+  // The others are free from now on.
+  void listen_to(std::uint8_t classes, Time_ps now_ps);
   Time_ps next_expiry_ps() const { return expiry_ps_; }
 
   std::uint64_t frames(std::size_t c) const { return frames_[c]; }  // received, XOFF and XON

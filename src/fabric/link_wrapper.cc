@@ -7,6 +7,18 @@
 
 namespace weft::fabric {
 
+namespace {
+
+FaultVerdict no_signal() {
+  FaultVerdict verdict;
+  verdict.lost = true;
+  verdict.loss = Fate::kLinkDown;
+  verdict.comment = "weft: lost, link down";
+  return verdict;
+}
+
+}  // namespace
+
 void LinkDirection::send_wrapped(const engine::Packet& packet, Time_ps start_ps) {
   wrapper_->send(*this, packet, start_ps);
 }
@@ -28,9 +40,10 @@ std::uint64_t LinkDirection::in_flight() const {
 
 void LinkWrapper::send(LinkDirection& link, engine::Packet packet, Time_ps start_ps) {
   FaultVerdict verdict = faults_.judge(packet, *link.source().formats, line_B(packet), start_ps);
-  const TapFrame seen{packet, link.source(), from_, to_, start_ps, true, verdict.comment};
-  show(send_tap_, seen);
-  show(send_mirror_, seen);
+  if (!carrier_ && !verdict.lost) verdict = no_signal();
+  if (impairer_ && !verdict.lost)
+    impairer_->judge(line_B(packet), delayed_.size(), start_ps, !send_taps_.empty(), verdict);
+  show(send_taps_, {packet, link.source(), from_, to_, start_ps, true, verdict.comment});
   if (verdict.lost) {
     link.sent.count(verdict.loss);
     link.source().release(packet);
@@ -58,9 +71,8 @@ void LinkWrapper::send(LinkDirection& link, engine::Packet packet, Time_ps start
 // Only a link that is down and bit errors hit a pause frame; rules that select frames are about transports.
 void LinkWrapper::send_pause(LinkDirection& link, const engine::Packet& packet, Time_ps start_ps) {
   FaultVerdict verdict = faults_.judge_pause(kMinLine_B, start_ps);
-  const TapFrame seen{packet, link.source(), from_, to_, start_ps, true, verdict.comment};
-  show(send_tap_, seen);
-  show(send_mirror_, seen);
+  if (!carrier_ && !verdict.lost) verdict = no_signal();
+  show(send_taps_, {packet, link.source(), from_, to_, start_ps, true, verdict.comment});
   if (verdict.lost || verdict.bit_error) {
     link.sent.count(verdict.lost ? verdict.loss : Fate::kFcsError);
     return;
@@ -76,9 +88,17 @@ void LinkWrapper::arrive(LinkDirection& link, const engine::Packet& packet) {
                                                  : link.handling_ps(line_B(packet)));
   std::string_view comment =
       (packet.flags & engine::Packet::kBadIcrc) != 0 ? "weft: corrupted on purpose (bad ICRC)" : "";
-  const TapFrame seen{packet, link.destination(), from_, to_, first_bit_ps, false, comment};
-  show(receive_tap_, seen);
-  show(receive_mirror_, seen);
+  show(receive_taps_, {packet, link.destination(), from_, to_, first_bit_ps, false, comment});
+}
+
+void LinkWrapper::remove_taps(const void* self) {
+  for (std::vector<Tap>* taps : {&send_taps_, &receive_taps_})
+    std::erase_if(*taps, [&](const Tap& tap) { return tap.self == self; });
+}
+
+void LinkWrapper::impair(const std::optional<Impairment>& impairment, std::uint64_t seed) {
+  impairer_.reset();
+  if (impairment) impairer_.emplace(*impairment, seed, std::uint64_t{from_} << 32 | impairments_++);
 }
 
 void LinkWrapper::hold(const engine::Packet& packet) {

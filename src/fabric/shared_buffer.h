@@ -103,6 +103,10 @@ class SharedBuffer {
     if (!limit.lossless) egress_used_ -= over(queue, limit.reserved) - over(queue - count, limit.reserved);
   }
 
+  // While packets wait: what is held already stays.
+  void set_group_alpha(std::uint32_t g, std::int8_t exponent) { group_limits_[g].alpha = exponent; }
+  void set_queue_alpha(std::uint32_t q, std::int8_t exponent) { queue_limits_[q].alpha = exponent; }
+
   std::uint32_t cell_B() const { return cell_B_; }
   // Highest use of the shared pools, all slices, in bytes.
   std::uint64_t max_used_B() const;

@@ -1,8 +1,9 @@
 // A switch: classifies, routes, buffers, marks, schedules and pauses. One node of the engine. A visit and the way of a
 // packet are in switch.cc and switch_gather.cc, rarer turns of that way in switch_forward.cc and switch_schedule.cc,
-// PFC in switch_pfc.cc, the watchdog in switch_watchdog.cc, set-up and timers in switch_setup.cc. At one instant: pause
-// frames, service, arrivals, timers, each by port. Multicast is in switch_flood.cc. Not modelled: unknown unicast and
-// learning, IGMP snooping, VLAN rewriting, headers of other protocols than RoCE.
+// PFC in switch_pfc.cc, the watchdog in switch_watchdog.cc, set-up and timers in switch_setup.cc, changes while it runs
+// in switch_change.cc, multicast in switch_flood.cc. At one instant: pause frames, service, arrivals, timers, each by
+// port. Not modelled: unknown unicast and learning, IGMP snooping, VLAN rewriting, headers of other protocols than
+// RoCE.
 #pragma once
 
 #include <array>
@@ -14,40 +15,11 @@
 #include "engine/inlet.h"
 #include "fabric/link.h"
 #include "fabric/link_flow_control.h"
-#include "fabric/route_table.h"
 #include "fabric/shared_buffer.h"
-#include "fabric/switch_config.h"
 #include "fabric/switch_counters.h"
-#include "fabric/switch_model.h"
+#include "fabric/switch_setup.h"
 
 namespace weft::fabric {
-
-class FloodTree;
-
-// From `from_ps` on the switch forwards by `table`: routes after the links that are down by then were noticed.
-struct RouteEpoch {
-  Time_ps from_ps = 0;
-  RouteTable table;
-};
-struct LinkChange {
-  Time_ps time_ps = 0;
-  std::uint32_t port = 0;
-  bool up = false;
-};
-
-struct SwitchSetup {
-  SwitchModel model;
-  SwitchQos qos;
-  RoutingConfig routing;
-  std::vector<SwitchPortConfig> ports;  // those with a cable; their indices are the ports' numbers here
-  std::uint32_t number = 0;             // in the fabric
-  std::uint64_t seed = 0;
-  const Destinations* destinations = nullptr;
-  const FloodTree* flood = nullptr;                     // where packets to groups go; null: there are none
-  const std::vector<std::uint32_t>* subnets = nullptr;  // by port id, for the flood
-  std::vector<RouteEpoch> routes;                       // in order of time, the first from 0
-  std::vector<LinkChange> link_changes;                 // in order of time
-};
 
 class alignas(64) Switch {
  public:
@@ -77,6 +49,14 @@ class alignas(64) Switch {
   // Ports that packets waiting in this queue came in by, as a mask; for finding circular waits.
   std::vector<std::uint32_t> feeders(std::uint32_t port, std::uint32_t queue) const;
   std::uint64_t held_packets() const { return held_count_; }
+  const RouteTable& routes() const { return *table_; }  // in force
+  // Changes while the world runs (switch_change.cc), between two windows: every node has run up to `now_ps`.
+  void set_link(std::uint32_t port, bool up, Time_ps now_ps);
+  void plan_routes(RouteEpoch epoch);  // in order of time
+  void set_ecn(std::uint32_t queue, const EcnRamp& ramp);
+  void set_alpha(std::uint32_t number, std::int8_t of_queue, std::int8_t of_group);
+  void set_pfc(std::uint32_t port, std::uint8_t classes, Time_ps now_ps);  // of those that had it from the start
+  std::uint8_t pfc(std::uint32_t port) const { return pfc_[port]; }
   // Everything that came in went out, was lost for a reason, or is still here.
   bool balances() const;
   // Fills in what the receiving ends of its links did not count packet by packet.
@@ -249,7 +229,8 @@ class alignas(64) Switch {
   static void sort_arrivals(Scratch& visit, Time_ps length_ps);
   void run_timer(Scratch& visit);
   void add_timer(Time_ps time_ps, TimerKind kind, std::uint32_t port);
-  void change_link(std::uint32_t port, Time_ps now_ps);
+  void change_link(std::uint32_t port, bool up, Time_ps now_ps);
+  void use_ecn(std::uint32_t queue);
   void plan_service(Port& port, Time_ps at_ps);
   void grow_services();
   void plan_release(std::uint32_t port);
@@ -381,6 +362,7 @@ class alignas(64) Switch {
   std::size_t next_link_change_ = 0;
   std::uint8_t strict_ = 0;  // queues
   std::array<std::uint32_t, kClasses> quantum_B_{};
+  std::vector<std::uint8_t> pfc_;                                // by port: classes, switched off ones left out
   std::vector<TransmitControl> transmit_control_;                // by port
   std::vector<ReceiveControl> receive_control_;                  // by port
   std::vector<RandomStream> random_;                             // by port

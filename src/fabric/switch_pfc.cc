@@ -20,6 +20,7 @@ void Switch::send_xoff(std::uint32_t p, std::uint32_t slice, std::uint32_t g, Ti
   Port& port = ports_[p];
   // On a link that is down nobody would hear it; what comes in once it is up asks again.
   if (setup_.qos.flow_control == FlowControl::kNone || port.down) return;
+  if ((pfc_[p] >> setup_.qos.pause_of_group[g] & 1) == 0) return;  // switched off
   auto slice_bit = static_cast<std::uint8_t>(1u << slice);
   if (xoff_slices_[p][g] & slice_bit) return;
   xoff_slices_[p][g] |= slice_bit;

@@ -24,6 +24,7 @@ Switch::Switch(SwitchSetup setup, engine::Domain& domain)
       buffer_(setup_.model, setup_.qos, setup_.ports),
       domain_(domain),
       node_(domain.add_node({this, &Switch::run_hook})),
+      pfc_(setup_.ports.size(), kAllClasses),
       transmit_control_(setup_.ports.size()),
       receive_control_(setup_.ports.size()),
       average_q8_(setup_.ports.size()),
@@ -52,13 +53,7 @@ Switch::Switch(SwitchSetup setup, engine::Domain& domain)
     passes_B_ = std::min(passes_B_, ports_[p].longest_B + kLineGap_B);
     random_.emplace_back(setup_.seed, setup_.ports[p].port_id, RandomPurpose::kEcn);
   }
-  for (std::size_t q = 0; q < kClasses; ++q) {
-    const EcnRamp& ramp = setup_.qos.queues[q].ecn;
-    std::uint32_t from_B = ramp.weight_exponent > 0 ? 0 : static_cast<std::uint32_t>(ramp.min_B);
-    red_from_B_[q] = ramp.enabled && (ramp.at_enqueue || ramp.drops_not_ect) ? from_B : 0xffffffff;
-    if (ramp.at_enqueue) mark_at_enqueue_ |= static_cast<std::uint8_t>(1u << q);
-    mark_from_B_[q] = ramp.enabled && !ramp.at_enqueue ? from_B : 0xffffffff;
-  }
+  for (std::uint32_t q = 0; q < kClasses; ++q) use_ecn(q);
   trust_dscp_ = setup_.qos.trust == Trust::kDscp;
   // Lossless groups come first, then those with most code points.
   std::array<std::uint32_t, kClasses> weights{};
@@ -83,6 +78,15 @@ Switch::Switch(SwitchSetup setup, engine::Domain& domain)
   if (setup_.routing.balancing == Balancing::kFlowlet) flowlets_.resize(kFlowlets);
   if (setup_.routes.size() > 1) add_timer(setup_.routes[1].from_ps, TimerKind::kRoutes, 0);
   if (!setup_.link_changes.empty()) add_timer(setup_.link_changes.front().time_ps, TimerKind::kLink, 0);
+}
+
+void Switch::use_ecn(std::uint32_t queue) {
+  const EcnRamp& ramp = setup_.qos.queues[queue].ecn;
+  const auto bit = static_cast<std::uint8_t>(1u << queue);
+  const std::uint32_t from_B = ramp.weight_exponent > 0 ? 0 : static_cast<std::uint32_t>(ramp.min_B);
+  red_from_B_[queue] = ramp.enabled && (ramp.at_enqueue || ramp.drops_not_ect) ? from_B : 0xffffffff;
+  mark_at_enqueue_ = static_cast<std::uint8_t>(ramp.at_enqueue ? mark_at_enqueue_ | bit : mark_at_enqueue_ & ~bit);
+  mark_from_B_[queue] = ramp.enabled && !ramp.at_enqueue ? from_B : 0xffffffff;
 }
 
 void Switch::attach(std::uint32_t port, LinkDirection& out, LinkDirection& in) {
@@ -178,7 +182,8 @@ void Switch::run_timer(Scratch& visit) {
       if (next_epoch_ < setup_.routes.size()) add_timer(setup_.routes[next_epoch_].from_ps, TimerKind::kRoutes, 0);
       break;
     case TimerKind::kLink:
-      change_link(setup_.link_changes[next_link_change_].port, timer.time_ps);
+      change_link(setup_.link_changes[next_link_change_].port, setup_.link_changes[next_link_change_].up,
+                  timer.time_ps);
       if (++next_link_change_ < setup_.link_changes.size())
         add_timer(setup_.link_changes[next_link_change_].time_ps, TimerKind::kLink, 0);
       break;
@@ -209,9 +214,9 @@ void Switch::run_timer(Scratch& visit) {
 }
 
 // A port that goes down forgets what waits for it and every pause on its link.
-void Switch::change_link(std::uint32_t port, Time_ps now_ps) {
+void Switch::change_link(std::uint32_t port, bool up, Time_ps now_ps) {
   Port& p = ports_[port];
-  p.down = !setup_.link_changes[next_link_change_].up;
+  p.down = !up;
   p.set_reject();
   if (!p.down) return;
   for (std::uint32_t q = 0; q < kClasses; ++q) flush_queue(port, q, Fate::kPortDown, now_ps);

@@ -58,6 +58,8 @@ class alignas(64) Host {
   Time_ps wait(std::uint32_t program, nic::Device& device, std::uint32_t cq);
   void watch(std::uint32_t program, nic::Device& device, std::uint32_t key);
   void wake(std::uint32_t program, Time_ps at_ps);
+  // A port of it was changed from outside: the host looks at its ports again.
+  void wake_ports(Time_ps at_ps) { domain_.wake(node_, at_ps); }
 
   // A CPU that polls is not there while an interrupt is: the first time at or after `t_ps` that it runs.
   Time_ps cpu_ps(Time_ps t_ps) const;

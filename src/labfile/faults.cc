@@ -158,7 +158,11 @@ class FaultReader {
 void read_faults(const YamlNode& node, LabContext& context) {
   const auto* list = read_list(node, "faults", context.problems);
   if (list == nullptr) return;
-  for (std::size_t i = 0; i < list->size(); ++i) FaultReader((*list)[i], i, context).read();
+  for (std::size_t i = 0; i < list->size(); ++i) read_fault((*list)[i], i, context);
+}
+
+void read_fault(const YamlNode& node, std::size_t index, LabContext& context) {
+  FaultReader(node, index, context).read();
 }
 
 }  // namespace weft::lab

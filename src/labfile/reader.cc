@@ -105,4 +105,24 @@ tl::expected<Lab, std::vector<Problem>> read_lab(std::string_view text, std::str
   return std::move(context.lab);
 }
 
+tl::expected<FaultConfig, std::vector<Problem>> read_fault_of_lab(std::string_view text, std::string_view file_name,
+                                                                  std::span<const std::string> overrides,
+                                                                  std::optional<std::uint64_t> seed,
+                                                                  const YamlNode& fault, std::size_t index) {
+  ProblemList problems(overrides);
+  LabContext context{Catalog::built_in(), problems};
+  context.lab.file = file_name;
+  if (auto root = parse_yaml(text, problems)) {
+    apply_overrides(*root, overrides, problems);
+    // What is said of faults, workloads and results has no bearing on it.
+    for (std::string_view key : {"faults", "workloads", "expect"}) {
+      if (YamlNode* section = root->find(key)) *section = {};
+    }
+    read_sections(*root, seed, context);
+    read_fault(fault, index, context);
+  }
+  if (!problems.empty()) return tl::unexpected(problems.take());
+  return std::move(context.lab.faults.back());
+}
+
 }  // namespace weft::lab

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tl/expected.hpp>
 #include <utility>
 #include <vector>
 
@@ -51,6 +52,13 @@ void read_qos_keys(const YamlNode& node, QosContract& contract, ProblemList& pro
 void read_congestion(const YamlNode& node, QosContract& contract, ProblemList& problems);
 void read_mirrors(const YamlNode& node, LabContext& context);
 void read_faults(const YamlNode& node, LabContext& context);
+// One of them, which goes to the end of Lab::faults; `index` is for its name.
+void read_fault(const YamlNode& node, std::size_t index, LabContext& context);
+// A fault that is not in the file, for the lab that is.
+tl::expected<FaultConfig, std::vector<Problem>> read_fault_of_lab(std::string_view text, std::string_view file_name,
+                                                                  std::span<const std::string> overrides,
+                                                                  std::optional<std::uint64_t> seed,
+                                                                  const YamlNode& fault, std::size_t index);
 void read_workloads(const YamlNode& node, LabContext& context);
 void read_expectations(const YamlNode& node, LabContext& context);
 

@@ -10,10 +10,17 @@ namespace {
 
 constexpr std::size_t kMostEvents = 4096;  // not fetched yet; more are lost, as in a full event queue
 
+// About no object: every process that has opened the device gets it.
+bool is_of_port(std::uint32_t type) {
+  return type == static_cast<std::uint32_t>(nic::AsyncKind::kPortActive) ||
+         type == static_cast<std::uint32_t>(nic::AsyncKind::kPortError);
+}
+
 // The event with the handle of the object that it is about; none: it is not this process's.
 std::optional<AsyncChannel::Event> event_of(const Process& process, std::uint32_t device, nic::AsyncKind kind,
                                             std::uint32_t number) {
   const auto type = static_cast<std::uint32_t>(kind);
+  if (is_of_port(type)) return AsyncChannel::Event{type, verbs::Kind::kQp, verbs::kNoHandle};
   if (kind == nic::AsyncKind::kCqError) {
     for (const auto& [handle, cq] : process.cqs) {
       if (cq->device == device && cq->nic_cq == number) return AsyncChannel::Event{type, verbs::Kind::kCq, handle};
@@ -84,7 +91,8 @@ void Server::on_async(void* self, nic::Device& device, nic::AsyncKind kind, std:
         node->at(now_ps, 0, [node = node.get(), process, index, event = *event](Time_ps at_ps) {
           auto open = process->async.find(index);
           // The object may have been destroyed since.
-          if (open == process->async.end() || find_concerned(*process, event).fetched == nullptr) return;
+          const bool about_nothing = !is_of_port(event.type) && find_concerned(*process, event).fetched == nullptr;
+          if (open == process->async.end() || about_nothing) return;
           open->second->push(event);
           node->tell(*process, at_ps);
         });
@@ -101,7 +109,7 @@ std::optional<Reply> Server::get_async_event(Process& process, const Request& re
   if (channel->second->events.empty()) return ask.wait != 0 ? std::nullopt : std::optional(Reply::failed(EAGAIN));
   AsyncChannel::Event event = channel->second->pop();
   Concerned concerned = find_concerned(process, event);
-  ++concerned.fetched->async_events;
+  if (concerned.fetched != nullptr) ++concerned.fetched->async_events;
   return Reply::of(verbs::AsyncEvent{event.type, concerned.cookie});
 }
 

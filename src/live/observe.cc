@@ -32,6 +32,14 @@ void Server::send_results(Connection& connection) {
   connection.send(reply, 0);
 }
 
+// What a program on a host at its end finds in /sys.
+void Server::show_link(std::size_t link, Time_ps now_ps) {
+  const lab::LinkConfig& config = world_.lab().links[link];
+  for (const lab::PortRef& end : {config.a, config.b}) {
+    if (!end.is_switch() && !world_.lab().hosts[end.host].outside) views_[end.host]->refresh(now_ps);
+  }
+}
+
 Server::Group Server::group(int number) const {
   Group group;
   if (auto ended = ended_ps_.find(number); ended != ended_ps_.end()) group.ended_ps = ended->second;

@@ -46,6 +46,7 @@ Server::Server(lab::Session& session, int listener, verbs::Clock clock, std::vec
     world_.outside(line.host())->set_sink({&line, OutsideLine::send});
   }
   add_nodes();
+  world_.watch_links([this](std::size_t link, bool, Time_ps now_ps) { show_link(link, now_ps); });
   network_.set_patience(kListenerPatience);
   for (const auto& manager : managers_) manager->set_patience(kListenerPatience);
 }
@@ -107,6 +108,7 @@ void Server::run_virtual(const std::atomic<bool>& stop) {
     const Time_ps until_ps = next_ps == kNever_ps ? kNever_ps : next_ps + kSlice_ps;
     if (session_->advance_until(until_ps) == lab::SessionState::kCancelled) return;
     if (next_ps == kNever_ps) take_stray_posts();
+    if (control_) control_->poll();
     poll_clients(next_ps == kNever_ps ? 100 : 0);
   }
 }
@@ -138,6 +140,7 @@ bool Server::poll_passed_fds_before_leap(Time_ps leap_ps) {
 bool Server::poll_clients(int timeout_ms) {
   std::vector<pollfd> fds{{listener_, POLLIN, 0}};
   for (int fd : pending_clients_) fds.push_back({fd, POLLIN, 0});
+  for (int fd : control_ ? control_->fds() : std::vector<int>()) fds.push_back({fd, POLLIN, 0});
   std::size_t first_thread = fds.size();
   std::vector<std::shared_ptr<Thread>> threads = threads_;
   for (const auto& thread : threads) fds.push_back({thread->connection.fd(), POLLIN, 0});

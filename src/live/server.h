@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "live/cm/cm.h"
+#include "live/control/control.h"
 #include "live/os/node.h"
 #include "live/os/streams.h"
 #include "live/os/wall_clock.h"
@@ -44,6 +45,8 @@ class Server final : public ThreadWaiter {
   void set_sysfs(const std::function<std::string(std::uint32_t host)>& of);
   // The node's files are there from now on.
   void show_node(const std::string& name);
+  // Commands are taken from now on (docs/commands.md); the lab's own text says what their words mean.
+  void take_commands(lab::LiveReader reader) { control_ = std::make_unique<Control>(*session_, std::move(reader)); }
   // A thread that was taken for spinning acted though nothing was delivered to it: times depend on the machine.
   bool is_deterministic() const { return deterministic_; }
 
@@ -100,6 +103,9 @@ class Server final : public ThreadWaiter {
   bool look_at_descriptors();
   void sleep_until(Time_ps time_ps);
   void send_results(Connection& connection);  // observe.cc
+  void show_link(std::size_t link, Time_ps now_ps);
+  // When the next node has something to do or a change is due.
+  Time_ps next_due_ps() { return std::min(world_.engine().next_wake_ps(), session_->changes().next_ps()); }
   Outcome wait_for_request(Thread& thread, Request& request);
   // Whoever waits for a descriptor of the kernel's that is ready looks around at `now_ps`. `node` null: all of them.
   void poll_passed_fds(const Node* node, Time_ps now_ps);
@@ -139,6 +145,7 @@ class Server final : public ThreadWaiter {
   std::vector<std::unique_ptr<CommunicationManager>> managers_;
   std::vector<OutsideLine> outside_;
   ManagementNetwork network_;
+  std::unique_ptr<Control> control_;  // null: no commands
   std::vector<int> pending_clients_;
   std::vector<std::shared_ptr<Thread>> threads_;
   std::uint64_t next_rank_ = 1;

@@ -58,6 +58,10 @@ void Server::handle_hellos() {
 }
 
 void Server::handle_hello(int fd, const Request& request) {
+  if (control_ && Control::is_mine(request.op)) {
+    control_->take(fd, request, arrival_ps());
+    return;
+  }
   auto thread = std::make_shared<Thread>(fd);
   if (request.op == verbs::Op::kStatus) {
     thread->connection.send(status(), 0);

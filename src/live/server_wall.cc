@@ -22,7 +22,7 @@ void Server::run_wall(const std::atomic<bool>& stop) {
   Time_ps busy_ps = 0, looked_ps = 0;
   while (!down_ && !stop.load(std::memory_order_relaxed)) {
     Time_ps now_ps = wall_->now_ps();
-    Time_ps next_ps = world_.engine().next_wake_ps();
+    Time_ps next_ps = next_due_ps();
     if (next_ps < now_ps - kPatience_ps) {
       wall_->lose(now_ps - kPatience_ps - next_ps);
       now_ps = next_ps + kPatience_ps;
@@ -35,11 +35,12 @@ void Server::run_wall(const std::atomic<bool>& stop) {
       looked_ps = now_ps;
       wait_for_listeners();
       busy = look_at_descriptors() || busy;
+      if (control_) control_->poll();
     }
     if (busy) busy_ps = now_ps;
-    if (now_ps - busy_ps > kBusyLook_ps && world_.engine().next_wake_ps() > now_ps + kBusyLook_ps) {
+    if (now_ps - busy_ps > kBusyLook_ps && next_due_ps() > now_ps + kBusyLook_ps) {
       if (world_.engine().next_wake_ps() == kNever_ps) session_->advance_until(wall_->reached_ps);
-      sleep_until(std::min(world_.engine().next_wake_ps() - kBusyLook_ps, now_ps + kLongestSleep_ps));
+      sleep_until(std::min(next_due_ps() - kBusyLook_ps, now_ps + kLongestSleep_ps));
     }
   }
 }

@@ -19,6 +19,10 @@ std::string_view name(AsyncKind kind) {
       return "communication established";
     case AsyncKind::kSendQueueDrained:
       return "send queue drained";
+    case AsyncKind::kPortActive:
+      return "port active";
+    case AsyncKind::kPortError:
+      return "port error";
     case AsyncKind::kSrqLimitReached:
       return "SRQ limit reached";
     case AsyncKind::kLastWqeReached:

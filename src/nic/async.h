@@ -13,6 +13,8 @@ enum class AsyncKind : std::uint8_t {
   kQpAccessError = 3,             // … or that may not touch the memory it names
   kCommunicationEstablished = 4,  // the first packet came in RTR
   kSendQueueDrained = 5,          // in SQD, and everything that had begun is done
+  kPortActive = 9,                // the port has a signal again; its number, 1, as of the next
+  kPortError = 10,                // the port has lost its signal
   kSrqLimitReached = 15,          // fewer receives are left than asked for; the number of the SRQ
   kLastWqeReached = 16,           // in ERR, and takes no more receives from its SRQ
 };

@@ -184,6 +184,7 @@ class alignas(64) Device {
 
  private:
   friend struct MulticastPort;
+  friend class DeviceControl;  // nic/device_control.h
   static constexpr std::uint32_t kFirstQpn = QueuePairNumbers::kFirst;
 
   QueuePair* find_qp(std::uint32_t qpn) {
@@ -377,8 +378,7 @@ class alignas(64) Device {
   std::vector<Time_ps> cnp_last_ps_;  // by scope: port, address or QP
   std::size_t cnp_head_ = 0;
   Card& card_;
-  Time_ps message_interval_ps_ = 0;
-  Time_ps rx_buffer_ps_ = 0, rx_xon_ps_ = 0;  // as rx_xoff_ps_
+  Time_ps message_interval_ps_ = 0, rx_buffer_ps_ = 0, rx_xon_ps_ = 0;  // the last two as rx_xoff_ps_
   std::int64_t line_rate_bps_ = 0;
   // Flow control.
   fabric::TransmitControl transmit_control_;
@@ -388,6 +388,7 @@ class alignas(64) Device {
   std::uint8_t storm_ = 0;             // classes that the pause storm of a fault has stopped
   Time_ps storm_over_ps_ = kNever_ps;  // its last XOFF runs out
   std::size_t next_link_down_ = 0;
+  bool up_ = true;                     // by DeviceControl
   Time_ps xoff_check_ps_ = kNever_ps;  // when the receive buffer may be down to XON
 };
 

@@ -71,7 +71,6 @@ void read_out(World& world, std::span<const std::unique_ptr<ActiveWorkload>> wor
     result.switches.push_back(read_switch(world, s, result.end_ps));
   }
   result.circular_waits = circular_waits(world);
-  std::vector<std::uint64_t> hits(world.lab().faults.size());
   for (WorldLink& link : world.links()) {
     LinkOutcome outcome;
     outcome.from = world.book()[link.from].name;
@@ -81,11 +80,10 @@ void read_out(World& world, std::span<const std::unique_ptr<ActiveWorkload>> wor
     outcome.ledger.replicas = link.direction->received.replicas;
     outcome.in_flight = link.direction->in_flight();
     result.links.push_back(outcome);
-    for (std::size_t i = 0; i < link.faults.size(); ++i) hits[link.faults[i]] += link.wrapper->faults().hits()[i];
   }
-  for (std::size_t f = 0; f < hits.size(); ++f) {
-    const FaultConfig& fault = world.lab().faults[f];
-    result.faults.push_back({fault.rule.name, world.book()[world.port_id(fault.from)].name, hits[f]});
+  for (const WorldFault& fault : world.faults()) {
+    result.faults.push_back(
+        {fault.config.rule.name, world.book()[world.port_id(fault.config.from)].name, world.fault_hits(fault.number)});
   }
 }
 

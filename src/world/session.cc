@@ -28,6 +28,7 @@ WorldOptions world_options(const Lab& lab, const SessionOptions& options) {
   // Programs come in one after the other: the nodes they run on share a thread.
   world.domains = needs.programs || options.open_ended ? 1 : options.domains;
   world.window_divisor = options.window_divisor;
+  world.live = options.open_ended;
   world.carry_payload = needs.bytes || options.open_ended || !options.capture_ports.empty() || !lab.mirrors.empty();
   return world;
 }
@@ -55,7 +56,11 @@ tl::expected<std::unique_ptr<Session>, std::string> Session::open(const Lab& lab
     if (!programs) return tl::make_unexpected(programs.error());
     session->programs_ = std::move(*programs);
   }
-  if (!options.open_ended) session->add_workloads();
+  if (options.open_ended) {
+    session->links_ = std::make_unique<LinkControl>(session->world_, session->changes_);
+  } else {
+    session->add_workloads();
+  }
   return session;
 }
 
@@ -71,9 +76,17 @@ void Session::add_workloads() {
 }
 
 SessionState Session::advance_open_ended(Time_ps until_ps) {
-  if (world_.engine().next_wake_ps() == kNever_ps) {
+  const bool changes = options_.clock_runs && changes_.next_ps() < until_ps;
+  if (world_.engine().next_wake_ps() == kNever_ps && !changes) {
     captures_->flush(kNever_ps);
   } else if (!cancel_->load()) {
+    while (changes_.next_ps() < until_ps) {
+      const engine::RunEnd end = run_engine(changes_.next_ps());
+      if (end == engine::RunEnd::kCancelled) break;
+      // Without a clock that runs the moment of a change comes when something is to happen then or later.
+      if (!options_.clock_runs && world_.engine().next_wake_ps() >= until_ps) break;
+      changes_.make_due(changes_.next_ps());
+    }
     run_engine(until_ps);
     report_progress(now_ps());
   }

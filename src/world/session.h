@@ -19,6 +19,8 @@
 #include "results/run_result.h"
 #include "world/active_workload.h"
 #include "world/captures.h"
+#include "world/changes.h"
+#include "world/link_control.h"
 #include "world/program_session.h"
 #include "world/sampler.h"
 #include "world/world.h"
@@ -31,6 +33,7 @@ struct SessionOptions {
   std::string mirror_path;   // used when the lab has mirrors; empty: they are not written
   observe::CaptureOptions capture;
   bool open_ended = false;  // in one domain, with the bytes of packets
+  bool clock_runs = false;  // open-ended: time passes by itself, whether or not something happens
   std::uint32_t domains = 1;
   std::uint32_t threads = 1;
   std::int64_t window_divisor = 1;
@@ -65,6 +68,10 @@ class Session {
   // From any thread or from a subscriber; advance_until returns soon after.
   void cancel() { cancel_->store(true); }
 
+  // Of an open-ended session: made when a node is about to do something at or after their times.
+  ScheduledChanges& changes() { return changes_; }
+  LinkControl& links() { return *links_; }
+
   World& world() { return world_; }
   Time_ps now_ps() const { return world_.engine().now_ps(); }
   // What a run that ends now leaves behind, without expectations, series and captures. It may go on afterwards.
@@ -88,6 +95,8 @@ class Session {
   World world_;
   std::atomic<bool> own_cancel_{false};
   std::atomic<bool>* cancel_ = nullptr;
+  ScheduledChanges changes_;
+  std::unique_ptr<LinkControl> links_;  // of an open-ended session
   std::unique_ptr<Captures> captures_;
   std::unique_ptr<ProgramSession> programs_;  // null: no workload is a program
   std::vector<std::unique_ptr<ActiveWorkload>> workloads_;

@@ -20,7 +20,12 @@ constexpr std::uint8_t kEct0 = 2;
 }  // namespace
 
 World::World(const Lab& lab, const WorldOptions& options)
-    : lab_(lab), plan_(lab, options.domains), engine_(options.domains, options.part) {
+    : lab_(lab),
+      live_(options.live),
+      plan_(lab, options.domains),
+      engine_(options.domains, options.part),
+      link_holders_(lab.links.size()) {
+  for (const FaultConfig& fault : lab.faults) faults_.push_back({fault, ++last_fault_});
   engine_.divide_window(options.window_divisor);
   engine_.set_formats(nic::packet_formats());
   devices_.resize(plan_.host_ports);
@@ -74,9 +79,10 @@ World::End World::end_of(const PortRef& ref, std::int64_t rate_bps) {
 void World::add_links() {
   link_from_.assign(plan_.book.size(), kNoId);
   link_to_.assign(plan_.book.size(), kNoId);
-  std::vector<std::vector<std::size_t>> faults_of_port(plan_.book.size());
-  for (std::size_t f = 0; f < lab_.faults.size(); ++f) {
-    if (!fabric::is_of_port(lab_.faults[f].rule.action)) faults_of_port[port_id(lab_.faults[f].from)].push_back(f);
+  std::vector<std::vector<std::uint32_t>> faults_of_port(plan_.book.size());
+  for (const WorldFault& fault : faults_) {
+    if (!fabric::is_of_port(fault.config.rule.action))
+      faults_of_port[port_id(fault.config.from)].push_back(fault.number);
   }
   for (const LinkConfig& config : lab_.links) {
     for (auto [from, to] : {std::pair(config.a, config.b), std::pair(config.b, config.a)}) {
@@ -101,8 +107,8 @@ void World::add_links() {
           std::make_unique<fabric::LinkDirection>(ends, sends ? &engine_.domain(sender.domain) : nullptr,
                                                   receives ? &engine_.domain(receiver.domain) : nullptr, timing);
       link.faults = faults_of_port[link.from];
-      for (std::size_t f : faults_of_port[link.to]) {
-        if (lab_.faults[f].both_directions) link.faults.push_back(f);
+      for (std::uint32_t number : faults_of_port[link.to]) {
+        if (faults_[number - 1].config.both_directions) link.faults.push_back(number);
       }
       std::sort(link.faults.begin(), link.faults.end());
       link_from_[link.from] = link_to_[link.to] = static_cast<std::uint32_t>(links_.size());
@@ -122,7 +128,7 @@ void World::add_links() {
 fabric::LinkWrapper& World::wrapper(WorldLink& link) {
   if (!link.wrapper) {
     std::vector<fabric::FaultRule> rules;
-    for (std::size_t f : link.faults) rules.push_back(lab_.faults[f].rule);
+    for (std::uint32_t number : link.faults) rules.push_back(lab_.faults[number - 1].rule);
     link.wrapper = std::make_unique<fabric::LinkWrapper>(std::move(rules), lab_.seed, link.from, link.to,
                                                          link.config->bit_error_rate);
     link.direction->wrap(link.wrapper.get());
@@ -132,7 +138,7 @@ fabric::LinkWrapper& World::wrapper(WorldLink& link) {
 
 void World::add_devices(bool carry_payload) {
   std::vector<std::vector<Time_ps>> downs(devices_.size());
-  for (const LinkStateChange& change : link_state_changes(lab_)) {
+  for (const LinkStateChange& change : live_ ? std::vector<LinkStateChange>() : link_state_changes(lab_)) {
     for (const PortRef& end : {lab_.links[change.link].a, lab_.links[change.link].b}) {
       if (!change.up && !end.is_switch()) downs[port_id(end)].push_back(change.time_ps);
     }
@@ -232,14 +238,14 @@ workload::Endpoint World::endpoint(const PortRef& ref, std::uint32_t function) {
 }
 
 void World::tap(std::uint32_t port, const fabric::Tap& tap) {
-  wrapper(links_[link_from_[port]]).set_send_tap(tap);
-  wrapper(links_[link_to_[port]]).set_receive_tap(tap);
+  wrapper(links_[link_from_[port]]).add_send_tap(tap);
+  wrapper(links_[link_to_[port]]).add_receive_tap(tap);
 }
 
 void World::mirror(const MirrorConfig& config, const fabric::Tap& tap) {
   std::uint32_t port = port_id(config.port);
-  if (config.direction != MirrorDirection::kIngress) wrapper(links_[link_from_[port]]).set_send_mirror(tap);
-  if (config.direction != MirrorDirection::kEgress) wrapper(links_[link_to_[port]]).set_receive_mirror(tap);
+  if (config.direction != MirrorDirection::kIngress) wrapper(links_[link_from_[port]]).add_send_tap(tap);
+  if (config.direction != MirrorDirection::kEgress) wrapper(links_[link_to_[port]]).add_receive_tap(tap);
 }
 
 std::int64_t World::rate_bps(std::uint32_t port) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,7 @@ struct WorldOptions {
   std::uint32_t domains = 1;        // nodes are dealt to them, neighbours together
   std::int64_t window_divisor = 1;  // tests: shorter windows must give the same results
   bool carry_payload = false;       // somebody looks at the bytes
+  bool live = false;                // links go down and come up by hold_link(), not at planned times
   engine::Part part{};              // the domains to build; the others belong to other engines
 };
 
@@ -33,7 +35,13 @@ struct WorldLink {
   std::uint32_t from = 0, to = 0;  // port ids
   std::unique_ptr<fabric::LinkDirection> direction;
   std::unique_ptr<fabric::LinkWrapper> wrapper;  // only with faults, bit errors or taps
-  std::vector<std::size_t> faults;               // which of the lab's, in the order of the wrapper's rules
+  std::vector<std::uint32_t> faults;             // numbers, in the order of the wrapper's rules
+};
+
+// Those of the lab come first, numbered from 1.
+struct WorldFault {
+  FaultConfig config;
+  std::uint32_t number = 0;
 };
 
 class World {
@@ -66,13 +74,32 @@ class World {
   // Sees what leaves and what arrives at this port.
   void tap(std::uint32_t port, const fabric::Tap& tap);
   void mirror(const MirrorConfig& config, const fabric::Tap& tap);
+  // Takes the taps with these `self` away.
+  void untap(const std::vector<const void*>& taps);
   std::int64_t rate_bps(std::uint32_t port) const;
   // The port at the other end of its cable.
   std::uint32_t peer(std::uint32_t port) const { return links_[link_from_[port]].to; }
   const fabric::LinkDirection& link_from(std::uint32_t port) const { return *links_[link_from_[port]].direction; }
-  // What comes in by this port of a switch for that port of a host leaves by the first of its routes at the start;
+  // What comes in by this port of a switch for that port of a host leaves by the first of its routes now;
   // nothing without one, or when `port` is not a switch's.
   std::optional<std::uint32_t> first_route(std::uint32_t port, std::uint32_t destination) const;
+
+  // Changes while it runs (world_change.cc). Every node has run up to `now_ps` and none beyond it.
+  std::optional<std::size_t> link_at(const PortRef& port) const;  // index in Lab::links
+  // One more holds this link down, or one less does.
+  void hold_link(std::size_t link, bool holds, Time_ps now_ps);
+  bool is_link_up(std::size_t link) const { return link_holders_[link] == 0; }
+  using LinkWatcher = std::function<void(std::size_t link, bool up, Time_ps now_ps)>;
+  void watch_links(LinkWatcher watcher) { link_watcher_ = std::move(watcher); }
+  const std::vector<WorldFault>& faults() const { return faults_; }
+  std::uint64_t fault_hits(std::uint32_t number) const;
+  std::uint32_t next_fault() const { return last_fault_ + 1; }
+  // What it does to frames or to a port; the state of the link is the caller's. Returns its number.
+  std::uint32_t add_fault(FaultConfig fault, Time_ps now_ps);
+  bool remove_fault(std::uint32_t number, Time_ps now_ps);
+  // What leaves this port; nothing: as it comes.
+  void impair(std::uint32_t port, const std::optional<fabric::Impairment>& impairment);
+  const fabric::Impairer* impairer(std::uint32_t port) const;  // null: none
 
   // The time of the last event anywhere: the moment the world came to rest.
   Time_ps last_event_ps() const;
@@ -104,8 +131,13 @@ class World {
   void add_switches();
   std::vector<fabric::FabricEdge> fabric_edges() const;
   void set_routes(std::vector<fabric::SwitchSetup>& setups) const;
+  std::vector<bool> edge_switches() const;
+  std::vector<fabric::RouteTable> routes_over(const std::vector<fabric::FabricEdge>& edges) const;
+  // By the links that are up now; each switch uses them when it has noticed.
+  void plan_routes(Time_ps now_ps);
 
   const Lab& lab_;
+  const bool live_;
   const WorldPlan plan_;
   engine::Engine engine_;
   // What belongs to another engine is null in these.
@@ -115,8 +147,12 @@ class World {
   std::vector<std::uint32_t> flood_subnets_;  // by port id; kNoId of those that are not on a switch
   std::vector<std::unique_ptr<fabric::Switch>> switches_;
   std::vector<WorldLink> links_;
-  std::vector<std::uint32_t> link_from_, link_to_;              // by port id: index in links_, kNoId without
-  std::vector<nic::Device*> devices_;                           // by port id, of hosts
+  std::vector<std::uint32_t> link_from_, link_to_;  // by port id: index in links_, kNoId without
+  std::vector<nic::Device*> devices_;               // by port id, of hosts
+  std::vector<std::uint32_t> link_holders_;         // by link of the lab: what holds it down now
+  std::vector<WorldFault> faults_;
+  std::uint32_t last_fault_ = 0;
+  LinkWatcher link_watcher_;
   std::vector<std::unique_ptr<nic::PortElsewhere>> elsewhere_;  // by port id, of hosts that belong to another engine
 };
 

@@ -65,24 +65,35 @@ std::vector<fabric::FabricEdge> World::fabric_edges() const {
   return edges;
 }
 
-// Routes at the start, and again after every change, when each switch has noticed.
-void World::set_routes(std::vector<fabric::SwitchSetup>& setups) const {
-  auto count = static_cast<std::uint32_t>(lab_.switches.size());
-  std::vector<bool> is_edge(count);
+std::vector<bool> World::edge_switches() const {
+  std::vector<bool> is_edge(lab_.switches.size());
   for (const LinkConfig& link : lab_.links) {
     if (link.a.is_switch() && !link.b.is_switch()) is_edge[link.a.host] = true;
     if (link.b.is_switch() && !link.a.is_switch()) is_edge[link.b.host] = true;
   }
+  return is_edge;
+}
+
+std::vector<fabric::RouteTable> World::routes_over(const std::vector<fabric::FabricEdge>& edges) const {
+  const auto count = static_cast<std::uint32_t>(lab_.switches.size());
+  std::vector<fabric::RouteTable> tables = fabric::compute_routes(count, edges, edge_switches());
+  for (std::uint32_t s = 0; s < count; ++s)
+    add_static_routes(lab_.switches[s], plan_.cabled_index[s], *this, tables[s]);
+  return tables;
+}
+
+// Routes at the start, and again after every planned change, when each switch has noticed.
+void World::set_routes(std::vector<fabric::SwitchSetup>& setups) const {
   std::vector<fabric::FabricEdge> edges = fabric_edges();
   auto add_epoch = [&](Time_ps change_ps, bool first) {
-    std::vector<fabric::RouteTable> tables = fabric::compute_routes(count, edges, is_edge);
-    for (std::uint32_t s = 0; s < count; ++s) {
-      add_static_routes(lab_.switches[s], plan_.cabled_index[s], *this, tables[s]);
+    std::vector<fabric::RouteTable> tables = routes_over(edges);
+    for (std::size_t s = 0; s < tables.size(); ++s) {
       Time_ps from_ps = first ? 0 : change_ps + lab_.switches[s].routing.convergence_ps;
       setups[s].routes.push_back({from_ps, std::move(tables[s])});
     }
   };
   add_epoch(0, true);
+  if (live_) return;
   std::vector<LinkStateChange> changes = link_state_changes(lab_);
   bool changed = false;
   for (std::size_t i = 0; i < changes.size(); ++i) {
@@ -101,11 +112,19 @@ void World::set_routes(std::vector<fabric::SwitchSetup>& setups) const {
   }
 }
 
+void World::plan_routes(Time_ps now_ps) {
+  std::vector<fabric::FabricEdge> edges = fabric_edges();
+  for (std::size_t l = 0; l < edges.size(); ++l) edges[l].up = edges[l].up && is_link_up(l);
+  std::vector<fabric::RouteTable> tables = routes_over(edges);
+  for (std::size_t s = 0; s < tables.size(); ++s)
+    switches_[s]->plan_routes({now_ps + lab_.switches[s].routing.convergence_ps, std::move(tables[s])});
+}
+
 std::optional<std::uint32_t> World::first_route(std::uint32_t port, std::uint32_t destination) const {
   std::uint32_t s = plan_.switch_of_port[port];
   if (s == kNoId) return std::nullopt;
   const fabric::SwitchSetup& setup = switches_[s]->setup();
-  const fabric::RouteTable& table = setup.routes.front().table;
+  const fabric::RouteTable& table = switches_[s]->routes();
   const fabric::Destination& where = plan_.destinations[destination];
   auto fixed = std::find_if(table.exceptions.begin(), table.exceptions.end(),
                             [&](const fabric::RouteTable::Exception& e) { return e.destination == destination; });

@@ -152,7 +152,7 @@ class Pair {
                                               timing.flight_ps + std::min(timing.pipeline_ps, timing.response_ps));
       links_[from] = std::make_unique<fabric::LinkDirection>(ends, &source, &destination, timing);
       wrappers_[from] = std::make_unique<fabric::LinkWrapper>(options.faults[from], options.seed, from, to, 0.0);
-      wrappers_[from]->set_send_tap({&sent_[from], &Pair::record});
+      wrappers_[from]->add_send_tap({&sent_[from], &Pair::record});
       links_[from]->wrap(wrappers_[from].get());
     }
     for (std::uint32_t side = 0; side < 2; ++side) {

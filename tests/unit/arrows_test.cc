@@ -47,7 +47,7 @@ const std::vector<Module>& modules() {
       {"preload", {"base", "verbs"}},
       {"live",
        {"base", "verbs", "wire", "engine", "fabric", "nic", "host", "observe", "workload", "text", "model", "results",
-        "world"}},
+        "labfile", "world"}},
       {"cli",
        {"base", "verbs", "wire", "engine", "fabric", "nic", "host", "observe", "workload", "text", "catalog", "model",
         "results", "labfile", "world", "live"}},
@@ -60,7 +60,8 @@ const std::vector<Module>& live_rooms() {
                                           {"os", {"protocol"}},
                                           {"verbs", {"protocol", "os"}},
                                           {"cm", {"protocol", "os", "verbs"}},
-                                          {"view", {"protocol", "os", "verbs", "cm"}}};
+                                          {"view", {"protocol", "os", "verbs", "cm"}},
+                                          {"control", {"protocol", "os"}}};
   return all;
 }
 // "os" of "live/os/node.h"; empty for what is in no room.

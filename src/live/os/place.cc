@@ -180,19 +180,58 @@ tl::expected<Reply, std::string> ask_world(const std::string& socket, verbs::Op 
   return std::move(answer->reply);
 }
 
-tl::expected<std::string, std::string> ask_world_text(const std::string& socket, verbs::Op op) {
-  auto answer = ask(socket, op);
-  if (!answer) return tl::unexpected(answer.error());
-  if (answer->file < 0) return tl::unexpected(std::string("it does not support this request; is it another version?"));
+namespace {
+
+// All of it, and closes it.
+std::string text_of_file(int fd) {
   std::string text;
   char bytes[1 << 14];
   for (;;) {
-    ssize_t got = pread(answer->file, bytes, sizeof(bytes), static_cast<off_t>(text.size()));
+    ssize_t got = pread(fd, bytes, sizeof(bytes), static_cast<off_t>(text.size()));
     if (got <= 0) break;
     text.append(bytes, static_cast<std::size_t>(got));
   }
-  close(answer->file);
+  close(fd);
   return text;
+}
+
+constexpr const char* kOtherVersion = "it does not support this request; is it another version?";
+
+}  // namespace
+
+tl::expected<std::string, std::string> ask_world_text(const std::string& socket, verbs::Op op) {
+  auto answer = ask(socket, op);
+  if (!answer) return tl::unexpected(answer.error());
+  if (answer->file < 0) return tl::unexpected(std::string(kOtherVersion));
+  return text_of_file(answer->file);
+}
+
+std::string command_body(std::int64_t at_ps, bool json, const std::vector<std::string>& words) {
+  const verbs::Command command{at_ps, json ? 1u : 0u, static_cast<std::uint32_t>(words.size())};
+  std::string body(reinterpret_cast<const char*>(&command), sizeof(command));
+  for (const std::string& word : words) body += word + '\0';
+  return body;
+}
+
+tl::expected<CommandAnswer, std::string> ask_command(const std::string& socket, std::int64_t at_ps, bool json,
+                                                     const std::vector<std::string>& words) {
+  const std::string body = command_body(at_ps, json, words);
+  auto answer = ask(socket, verbs::Op::kCommand, std::as_bytes(std::span(body)));
+  if (!answer) return tl::unexpected(answer.error());
+  CommandAnswer said;
+  const std::vector<std::byte>& body = answer->reply.body;
+  if (answer->reply.error != 0 || body.size() < sizeof(said.head)) {
+    if (answer->file >= 0) close(answer->file);
+    return tl::unexpected(std::string(kOtherVersion));
+  }
+  std::memcpy(&said.head, body.data(), sizeof(said.head));
+  said.text.assign(reinterpret_cast<const char*>(body.data()) + sizeof(said.head), body.size() - sizeof(said.head));
+  if (answer->file >= 0) said.text = text_of_file(answer->file);
+  if (said.text.size() != std::size_t{said.head.text_B} + said.head.remedy_B)
+    return tl::unexpected(std::string(kOtherVersion));
+  said.remedy = said.text.substr(said.head.text_B);
+  said.text.resize(said.head.text_B);
+  return said;
 }
 
 tl::expected<verbs::WorldStatus, std::string> ask_status(const std::string& socket) {

@@ -8,6 +8,7 @@
 
 #include "live/os/process.h"
 #include "live/protocol/connection.h"
+#include "verbs/control_protocol.h"
 
 namespace weft::live {
 
@@ -31,6 +32,15 @@ tl::expected<WorldPlace, std::string> listen_at(const std::string& directory, co
 // One request on a connection of its own, and its reply.
 tl::expected<Reply, std::string> ask_world(const std::string& socket, verbs::Op op,
                                            std::span<const std::byte> body = {});
+// A command (verbs/control_protocol.h) and what the world says to it.
+struct CommandAnswer {
+  verbs::CommandReply head{};
+  std::string text, remedy;
+};
+std::string command_body(std::int64_t at_ps, bool json, const std::vector<std::string>& words);
+tl::expected<CommandAnswer, std::string> ask_command(const std::string& socket, std::int64_t at_ps, bool json,
+                                                     const std::vector<std::string>& words);
+
 // How the world is, without its processes.
 tl::expected<verbs::WorldStatus, std::string> ask_status(const std::string& socket);
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "live/verbs/service.h"
+#include "nic/device_control.h"
 
 namespace weft::live {
 
@@ -91,8 +92,9 @@ verbs::DeviceInfo VerbsService::describe(std::uint32_t index) const {
   info.max_mr_size = UINT64_MAX;
   info.active_mtu = ibv_mtu_of(world_.endpoint(ref, 0).active_mtu_B);
   info.max_mtu = 5;
-  info.port_state = IBV_PORT_ACTIVE;
-  info.phys_state = 5;
+  const bool up = nic::DeviceControl(nic).is_up();
+  info.port_state = up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
+  info.phys_state = up ? 5 : 3;  // link up, disabled
   for (const Speed& each : kSpeeds) {
     if (each.rate_bps > world_.rate_bps(nic.port_id()) && info.active_speed != 0) break;
     info.active_speed = each.speed;

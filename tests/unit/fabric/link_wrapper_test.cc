@@ -37,8 +37,8 @@ struct Wrapped {
   explicit Wrapped(std::vector<FaultRule> rules, double bit_error_rate = 0)
       : wrapper(std::move(rules), 1, 0, 1, bit_error_rate) {
     engine.set_formats(nic::packet_formats());
-    wrapper.set_send_tap({this, &Wrapped::tap});
-    wrapper.set_receive_tap({this, &Wrapped::tap});
+    wrapper.add_send_tap({this, &Wrapped::tap});
+    wrapper.add_receive_tap({this, &Wrapped::tap});
     link.wrap(&wrapper);
   }
   static void tap(void* self, const TapFrame& frame) {

@@ -1,0 +1,41 @@
+// What a switch is made of: its model, QoS, ports, and the routes and link changes that are known before a run.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/time.h"
+#include "fabric/route_table.h"
+#include "fabric/switch_config.h"
+#include "fabric/switch_model.h"
+
+namespace weft::fabric {
+
+class FloodTree;
+
+// From `from_ps` on the switch forwards by `table`: routes after the links that are down by then were noticed.
+struct RouteEpoch {
+  Time_ps from_ps = 0;
+  RouteTable table;
+};
+struct LinkChange {
+  Time_ps time_ps = 0;
+  std::uint32_t port = 0;
+  bool up = false;
+};
+
+struct SwitchSetup {
+  SwitchModel model;
+  SwitchQos qos;
+  RoutingConfig routing;
+  std::vector<SwitchPortConfig> ports;  // those with a cable; their indices are the ports' numbers here
+  std::uint32_t number = 0;             // in the fabric
+  std::uint64_t seed = 0;
+  const Destinations* destinations = nullptr;
+  const FloodTree* flood = nullptr;                     // where packets to groups go; null: there are none
+  const std::vector<std::uint32_t>* subnets = nullptr;  // by port id, for the flood
+  std::vector<RouteEpoch> routes;                       // in order of time, the first from 0
+  std::vector<LinkChange> link_changes;                 // in order of time
+};
+
+}  // namespace weft::fabric

@@ -1,0 +1,188 @@
+#include "live/control/control.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/nearest.h"
+#include "live/os/shared_memory.h"
+#include "results/json_text.h"
+#include "text/problem.h"
+
+namespace weft::live {
+
+namespace {
+
+constexpr std::size_t kMostRecords = 10'000;
+constexpr std::size_t kInBody_B = 32'000;
+constexpr int kWrongInput = 2;  // exit status, as the command line has it
+
+struct Verb {
+  std::string_view name;
+  CommandPlan (*plan)(CommandContext&, CommandWords);
+};
+constexpr Verb kVerbs[] = {{"link", plan_link}, {"fault", plan_fault}, {"impair", plan_impair}, {"set", plan_set}};
+
+// Copies first: the sender may be anything.
+bool read_words(const Request& request, verbs::Command& command, std::vector<std::string>& words) {
+  if (!request.read_head(command) || command.words == 0 || command.words > verbs::kMaxWords) return false;
+  std::string text(request.body.size() - sizeof(command), '\0');
+  std::memcpy(text.data(), request.body.data() + sizeof(command), text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\0', at);
+    if (end == text.npos || words.size() == command.words) return false;
+    words.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return words.size() == command.words && command.at_ps >= verbs::kNow_ps && command.at_ps < kNever_ps / 2;
+}
+
+// As a shell takes it.
+std::string quoted(const std::string& word) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./%@";
+  if (!word.empty() && word.find_first_not_of(kPlain) == word.npos) return word;
+  std::string out = "'";
+  for (const char c : word) {
+    if (c == '\'') out += "'\\'";
+    out += c;
+  }
+  out += '\'';
+  return out;
+}
+
+std::string line_of(CommandWords words) {
+  std::vector<std::string> parts;
+  for (const std::string& word : words) parts.push_back(quoted(word));
+  return fmt::format("{}", fmt::join(parts, " "));
+}
+
+}  // namespace
+
+CommandPlan Control::plan(CommandWords words) {
+  std::vector<std::string_view> names;
+  for (const Verb& verb : kVerbs) {
+    names.push_back(verb.name);
+    if (verb.name == words.front()) return verb.plan(context_, words.subspan(1));
+  }
+  if (words.front() == "log") return PlannedCommand{[this](Time_ps) -> CommandOutcome { return log(); }, true};
+  return problem(fmt::format("no command {}", lab::in_quotes(words.front())),
+                 did_you_mean(words.front(), names, "commands"));
+}
+
+Control::Answer Control::execute(CommandWords words, const verbs::Command& command, Time_ps now_ps) {
+  const auto text = [&](const CommandText& said) { return command.json != 0 ? said.json + "\n" : said.text; };
+  auto planned = plan(words);
+  if (!planned) return {kWrongInput, planned.error().message, planned.error().remedy, false, now_ps};
+  const bool later = command.at_ps != verbs::kNow_ps;
+  if (planned->asks && later)
+    return {kWrongInput, "--at with a command that only shows something", "leave --at out", false, now_ps};
+  if (later && command.at_ps < now_ps)
+    return {
+        kWrongInput,
+        fmt::format("--at {}: the world is at {} already", lab::format_quantity(command.at_ps, lab::Quantity::kTime),
+                    lab::format_quantity(now_ps, lab::Quantity::kTime)),
+        "choose a later time, or leave --at out", false, now_ps};
+  if (planned->asks) {
+    const auto said = planned->act(now_ps);
+    if (!said) return {kWrongInput, said.error().message, said.error().remedy, false, now_ps};
+    return {0, text(*said), "", false, now_ps};
+  }
+  const Time_ps at_ps = later ? command.at_ps : now_ps;
+  const std::uint64_t number = forgotten_ + records_.size();
+  const auto finish = [this, number](const CommandOutcome& said) {
+    if (number < forgotten_) return;
+    Record& record = records_[number - forgotten_];
+    record.state = said ? State::kDone : State::kFailed;
+    if (!said) record.problem = said.error().message;
+  };
+  if (!later || at_ps == now_ps) {
+    const auto said = planned->act(now_ps);
+    if (!said) return {kWrongInput, said.error().message, said.error().remedy, false, now_ps};
+    records_.push_back({at_ps, line_of(words), State::kDone, ""});
+    if (records_.size() > kMostRecords) {
+      records_.pop_front();
+      ++forgotten_;
+    }
+    return {0, text(*said), "", false, now_ps};
+  }
+  if (records_.size() >= kMostRecords)
+    return {kWrongInput, "too many commands wait or are recorded", "wait until some have happened", false, now_ps};
+  records_.push_back({at_ps, line_of(words), State::kWaits, ""});
+  context_.session.changes().at(at_ps, [act = planned->act, finish](Time_ps then_ps) { finish(act(then_ps)); });
+  const std::string when = lab::format_quantity(at_ps, lab::Quantity::kTime);
+  lab::JsonText json;
+  json.open('{');
+  json.add("waits_for_ps", at_ps);
+  json.close('}');
+  return {0, text({fmt::format("waits for {}\n", when), std::string(json.text())}), "", true, at_ps};
+}
+
+CommandText Control::log() const {
+  std::string text = fmt::format("{:>16}  {:<8} {}\n", "AT", "STATE", "COMMAND");
+  lab::JsonText json;
+  json.open('[');
+  constexpr std::string_view kStates[] = {"waits", "done", "failed"};
+  for (const Record& record : records_) {
+    const std::string at = lab::format_quantity(record.at_ps, lab::Quantity::kTime);
+    const std::string_view state = kStates[static_cast<std::size_t>(record.state)];
+    text += fmt::format("{:>16}  {:<8} {}{}\n", at, state, record.words,
+                        record.problem.empty() ? "" : fmt::format(" ({})", record.problem));
+    json.open_item('{');
+    json.add("at_ps", record.at_ps);
+    json.add("state", state);
+    json.add("command", fmt::format("weft {} --at '{}'", record.words, at));
+    if (!record.problem.empty()) json.add("problem", record.problem);
+    json.close('}');
+  }
+  json.close(']');
+  return {text, std::string(json.text())};
+}
+
+void Control::send(Connection& connection, const Answer& answer) {
+  verbs::CommandReply head{};
+  head.status = answer.status;
+  head.text_B = static_cast<std::uint32_t>(answer.text.size());
+  head.remedy_B = static_cast<std::uint32_t>(answer.remedy.size());
+  head.waits = answer.waits ? 1 : 0;
+  head.at_ps = answer.at_ps;
+  Reply reply = Reply::of(head);
+  const std::string text = answer.text + answer.remedy;
+  SharedMemory file;
+  if (text.size() <= kInBody_B) {
+    const auto* first = reinterpret_cast<const std::byte*>(text.data());
+    reply.body.insert(reply.body.end(), first, first + text.size());
+  } else {
+    file = SharedMemory::make("weft-reply", text.size());
+    if (file.data() == nullptr) {
+      connection.send(Reply::failed(ENOMEM), 0);
+      return;
+    }
+    std::memcpy(file.data(), text.data(), text.size());
+    reply.fds[0] = file.fd();
+  }
+  connection.send(reply, 0);
+}
+
+void Control::take(int fd, const Request& request, Time_ps now_ps) {
+  Connection connection(fd);
+  verbs::Command command{};
+  std::vector<std::string> words;
+  if (request.op != verbs::Op::kCommand || !read_words(request, command, words)) {
+    connection.send(Reply::failed(EPROTO), 0);
+    return;
+  }
+  send(connection, execute(words, command, now_ps));
+}
+
+void Control::poll() {}
+
+std::vector<int> Control::fds() const {
+  return {};
+}
+
+void Control::end_streams() {}
+
+}  // namespace weft::live

@@ -1,0 +1,58 @@
+// The control side of a world that is up: takes commands on connections of their own, does what they say at once or at
+// their moment of the world's time, keeps a record of them, and feeds those who watch. Called by live/server.cc between
+// two slices of the world: every node has run up to now and none beyond it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "live/control/command.h"
+#include "live/control/output_stream.h"
+#include "live/protocol/connection.h"
+#include "verbs/control_protocol.h"
+
+namespace weft::live {
+
+class Control {
+ public:
+  Control(lab::Session& session, lab::LiveReader reader) : context_{session, std::move(reader), {}} {}
+  ~Control() { end_streams(); }
+
+  static bool is_mine(verbs::Op op) { return op == verbs::Op::kCommand || op == verbs::Op::kWatch; }
+  // Takes over the connection.
+  void take(int fd, const Request& request, Time_ps now_ps);
+  // Writes what watchers can take now, and forgets those that are gone.
+  void poll();
+  // Connections of those that watch.
+  std::vector<int> fds() const;
+  void end_streams();
+
+ private:
+  enum class State : std::uint8_t { kWaits, kDone, kFailed };
+  struct Record {
+    Time_ps at_ps;
+    std::string words;
+    State state;
+    std::string problem;
+  };
+  struct Answer {
+    int status = 0;
+    std::string text, remedy;
+    bool waits = false;
+    Time_ps at_ps = 0;
+  };
+  Answer execute(CommandWords words, const verbs::Command& command, Time_ps now_ps);
+  CommandText log() const;
+  CommandPlan plan(CommandWords words);
+  static void send(Connection& connection, const Answer& answer);
+
+  CommandContext context_;
+  std::deque<Record> records_;
+  std::uint64_t forgotten_ = 0;  // of the records, the oldest
+};
+
+}  // namespace weft::live

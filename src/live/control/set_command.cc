@@ -1,0 +1,197 @@
+// weft set TARGET KEY VALUE, weft set --list TARGET: parts of `qos` while the world runs. The value is read as an
+// override of the lab, so that units, ranges and rules between values are those of the lab file.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/nearest.h"
+#include "labfile/live_settings.h"
+#include "live/control/command.h"
+#include "nic/device_control.h"
+#include "results/json_text.h"
+#include "text/problem.h"
+
+namespace weft::live {
+
+namespace {
+
+// A node, or one port of it.
+struct Target {
+  std::string node;
+  bool is_switch = false;
+  std::uint32_t index = 0;  // in Lab::switches or Lab::hosts
+  std::optional<lab::PortRef> port;
+};
+
+tl::expected<Target, CommandProblem> target_of(CommandContext& context, const std::string& text) {
+  const lab::Lab& lab = context.lab();
+  const std::size_t colon = text.find(':');
+  Target target;
+  target.node = text.substr(0, colon);
+  std::vector<std::string_view> names;
+  bool found = false;
+  for (std::uint32_t s = 0; s < lab.switches.size(); ++s) {
+    names.push_back(lab.switches[s].name);
+    if (lab.switches[s].name == target.node) target.is_switch = found = (target.index = s, true);
+  }
+  for (std::uint32_t h = 0; h < lab.hosts.size(); ++h) {
+    if (lab.hosts[h].outside) continue;
+    names.push_back(lab.hosts[h].name);
+    if (lab.hosts[h].name == target.node) found = (target.index = h, true);
+  }
+  if (!found)
+    return problem(fmt::format("there is no node {}", lab::in_quotes(target.node)),
+                   did_you_mean(target.node, names, "nodes"));
+  if (colon == text.npos) return target;
+  const auto port = cabled_port(lab, text);
+  if (!port) return tl::unexpected(port.error());
+  target.port = *port;
+  return target;
+}
+
+// The switch's own numbers of the ports that are meant.
+std::vector<std::uint32_t> switch_ports(CommandContext& context, const Target& target) {
+  std::vector<std::uint32_t> ports;
+  const std::vector<std::uint32_t>& cabled = context.world().cabled_ports(target.index);
+  for (std::uint32_t p = 0; p < cabled.size(); ++p) {
+    if (!target.port || cabled[p] == target.port->port) ports.push_back(p);
+  }
+  return ports;
+}
+
+std::vector<nic::Device*> devices(CommandContext& context, const Target& target) {
+  std::vector<nic::Device*> found;
+  host::Host& host = context.world().host(target.index);
+  for (std::uint32_t i = 0; i < host.device_count(); ++i) {
+    if (!target.port || host.device(i).port_id() == context.world().port_id(*target.port))
+      found.push_back(&host.device(i));
+  }
+  return found;
+}
+
+std::vector<lab::Setting> settings_now(CommandContext& context, const Target& target) {
+  if (target.is_switch) {
+    const fabric::Switch& device = context.world().fabric_switch(target.index);
+    std::uint8_t pfc = fabric::kAllClasses;
+    for (const std::uint32_t port : switch_ports(context, target)) pfc &= device.pfc(port);
+    return lab::settings_of(device.setup().qos, pfc);
+  }
+  const std::vector<nic::Device*> ports = devices(context, target);
+  if (ports.empty()) return {};
+  return lab::settings_of(nic::DeviceControl(*ports.front()).qos(), ports.front()->model().min_time_between_cnps_ps);
+}
+
+CommandText text_of(const std::string& target, const std::vector<lab::Setting>& settings) {
+  std::string text;
+  lab::JsonText json;
+  json.open('{');
+  json.add("target", target);
+  json.open("settings", '{');
+  for (const lab::Setting& each : settings) {
+    text += fmt::format("{:<40} {}\n", each.key, each.value);
+    json.add(each.key, each.value);
+  }
+  json.close('}');
+  json.close('}');
+  return {text, std::string(json.text())};
+}
+
+// What had PFC when the world came up; a class without has no headroom.
+tl::expected<void, CommandProblem> check_pfc(std::uint8_t wanted, std::uint8_t had) {
+  if ((wanted & ~had) == 0) return {};
+  return problem(fmt::format("priority {} had no PFC when the world came up, so it has no headroom",
+                             std::countr_zero(static_cast<unsigned>(wanted & ~had))),
+                 "give it PFC in the lab's qos, and switch it off here until it is wanted");
+}
+
+tl::expected<void, CommandProblem> change_switch(CommandContext& context, const Target& target,
+                                                 const fabric::SwitchQos& wanted, bool pfc, Time_ps now_ps) {
+  fabric::Switch& device = context.world().fabric_switch(target.index);
+  if (pfc) {
+    if (auto fits = check_pfc(wanted.pfc_receive_mask, device.setup().qos.pfc_receive_mask); !fits) return fits;
+    for (const std::uint32_t port : switch_ports(context, target)) {
+      device.set_pfc(port, wanted.pfc_receive_mask, now_ps);
+    }
+    return {};
+  }
+  for (std::uint32_t c = 0; c < fabric::kClasses; ++c) {
+    device.set_ecn(c, wanted.queues[c].ecn);
+    device.set_alpha(c, wanted.queues[c].alpha_exponent, wanted.groups[c].alpha_exponent);
+  }
+  return {};
+}
+
+tl::expected<void, CommandProblem> change_host(CommandContext& context, const Target& target, const lab::Lab& wanted,
+                                               bool pfc, Time_ps now_ps) {
+  const lab::HostConfig& host = wanted.hosts[target.index];
+  if (pfc) {
+    if (auto fits = check_pfc(host.qos.pfc_mask, context.lab().hosts[target.index].qos.pfc_mask); !fits) return fits;
+  } else if (host.qos.congestion.kind != context.lab().hosts[target.index].qos.congestion.kind) {
+    return problem("the algorithm cannot be changed while the world runs", "set qos.congestion.algorithm in the lab");
+  }
+  for (nic::Device* device : devices(context, target)) {
+    if (pfc) {
+      nic::DeviceControl(*device).set_pfc(host.qos.pfc_mask, now_ps);
+    } else {
+      nic::DeviceControl(*device).set_congestion(host.qos.congestion, host.qos.cc_prio_mask,
+                                                 host.nics.front().model.min_time_between_cnps_ps);
+    }
+  }
+  context.world().host(target.index).wake_ports(now_ps);
+  return {};
+}
+
+}  // namespace
+
+CommandPlan plan_set(CommandContext& context, CommandWords words) {
+  if (words.size() == 2 && words[0] == "--list") {
+    const auto target = target_of(context, words[1]);
+    if (!target) return tl::unexpected(target.error());
+    return PlannedCommand{[&context, target = *target, name = words[1]](Time_ps) -> CommandOutcome {
+                            return text_of(name, settings_now(context, target));
+                          },
+                          true};
+  }
+  if (words.size() != 3)
+    return problem("what is to be set?",
+                   "write weft set TARGET KEY VALUE, e.g. weft set leaf0 queues.3.ecn.min '300 kB'; weft set --list "
+                   "TARGET shows the keys");
+  const auto target = target_of(context, words[0]);
+  if (!target) return tl::unexpected(target.error());
+  const std::string key = words[1].starts_with("qos.") ? words[1].substr(4) : words[1];
+  std::vector<std::string> keys;
+  for (const lab::Setting& each : settings_now(context, *target)) keys.push_back(each.key);
+  if (!lab::can_change(key, target->is_switch)) {
+    const std::vector<std::string_view> known(keys.begin(), keys.end());
+    const auto near = nearest(key, known, 1);
+    return problem(fmt::format("{} of {} cannot be changed while the world runs", lab::in_quotes(key), words[0]),
+                   fmt::format("{}weft set --list {} shows what can",
+                               near.empty() ? "" : fmt::format("did you mean {}? ", near.front()), words[0]));
+  }
+  const bool pfc = key == "pfc.priorities";
+  if (target->port && !pfc)
+    return problem(fmt::format("{} is the same on all ports of {}", key, target->node),
+                   fmt::format("write weft set {} {} VALUE; only pfc.priorities is of a port", target->node, key));
+  const std::string override = fmt::format("nodes.{}.qos.{}={}", target->node, key, words[2]);
+  const auto read = [&context, override]() {
+    std::vector<std::string> overrides = context.settings;
+    overrides.push_back(override);
+    return context.reader.lab_with(overrides);
+  };
+  if (const auto lab = read(); !lab) return tl::unexpected(lab.error());
+  PlannedCommand plan;
+  plan.act = [&context, target = *target, name = words[0], override, read, pfc](Time_ps now_ps) -> CommandOutcome {
+    const auto wanted = read();
+    if (!wanted) return tl::unexpected(wanted.error());
+    const auto changed = target.is_switch
+                             ? change_switch(context, target, wanted->switches[target.index].qos, pfc, now_ps)
+                             : change_host(context, target, *wanted, pfc, now_ps);
+    if (!changed) return tl::unexpected(changed.error());
+    // PFC of one port is not in the words of the lab; PFC of a node counts for all its ports, now and once.
+    if (!pfc) context.settings.push_back(override);
+    return text_of(name, settings_now(context, target));
+  };
+  return plan;
+}
+
+}  // namespace weft::live

@@ -1,0 +1,54 @@
+#include "nic/device_control.h"
+
+#include "base/check.h"
+
+namespace weft::nic {
+
+void DeviceControl::set_link(bool up, Time_ps now_ps) {
+  if (device_.up_ == up) return;
+  device_.up_ = up;
+  if (!up) device_.lose_link(now_ps);
+  device_.plan_pauses();
+  device_.tell(up ? AsyncKind::kPortActive : AsyncKind::kPortError, 1, now_ps);
+}
+
+void DeviceControl::set_congestion(const CongestionParameters& parameters, std::uint8_t prio_mask,
+                                   Time_ps min_time_between_cnps_ps) {
+  WEFT_CHECK(parameters.kind == device_.config_.qos.congestion.kind, "the algorithm of a port stays what it is");
+  device_.config_.qos.congestion = parameters;
+  device_.config_.qos.cc_prio_mask = prio_mask;
+  device_.config_.model.min_time_between_cnps_ps = min_time_between_cnps_ps;
+}
+
+void DeviceControl::set_pfc(std::uint8_t classes, Time_ps now_ps) {
+  device_.config_.qos.pfc_mask = classes;
+  if (const auto held = static_cast<std::uint8_t>(device_.receive_control_.held() & ~classes); held != 0) {
+    const fabric::PauseRequest request = device_.receive_control_.release(held, now_ps);
+    device_.hold_ended(held, fabric::PauseEnd::kXon, now_ps);
+    device_.send_pause(request, now_ps);
+  }
+  const std::uint8_t before = device_.transmit_control_.blocked();
+  device_.transmit_control_.listen_to(classes, now_ps);
+  device_.pauses_changed(before, fabric::PauseEnd::kXon, now_ps);
+  device_.plan_pauses();
+}
+
+void DeviceControl::set_storm(std::uint8_t classes, Time_ps from_ps, Time_ps until_ps) {
+  // One that goes on sends no more; its last pause runs out.
+  if (classes == 0 && device_.storm_ != 0)
+    device_.storm_over_ps_ = from_ps + 2 * device_.receive_control_.refresh_interval_ps();
+  if (classes != 0) device_.config_.storm_classes = classes;
+  device_.config_.storm_from_ps = classes == 0 ? kNever_ps : from_ps;
+  device_.config_.storm_until_ps = until_ps;
+  device_.plan_pauses();
+}
+
+void DeviceControl::set_slow_receiver(Time_ps ps_per_byte, Time_ps from_ps, Time_ps until_ps) {
+  device_.slow_receiver_ = true;
+  if (ps_per_byte != 0) device_.config_.slow_ps_per_byte = ps_per_byte;
+  device_.config_.slow_from_ps = from_ps;
+  device_.config_.slow_until_ps = until_ps;
+  device_.plan_pauses();
+}
+
+}  // namespace weft::nic

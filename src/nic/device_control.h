@@ -1,0 +1,27 @@
+// Changes of a port while the world runs: its link, congestion control, flow control, faults of the NIC. Made between
+// two windows: every node has run up to `now_ps` and none beyond it. Whoever makes one wakes the host.
+#pragma once
+
+#include "nic/device.h"
+
+namespace weft::nic {
+
+class DeviceControl {
+ public:
+  explicit DeviceControl(Device& device) : device_(device) {}
+
+  void set_link(bool up, Time_ps now_ps);
+  bool is_up() const { return device_.up_; }
+  const PortQos& qos() const { return device_.config_.qos; }
+  // Of the algorithm that the port has.
+  void set_congestion(const CongestionParameters& parameters, std::uint8_t prio_mask, Time_ps min_time_between_cnps_ps);
+  void set_pfc(std::uint8_t classes, Time_ps now_ps);
+  // Faults of the port, as DeviceConfig has them; 0 ends one.
+  void set_storm(std::uint8_t classes, Time_ps from_ps, Time_ps until_ps);
+  void set_slow_receiver(Time_ps ps_per_byte, Time_ps from_ps, Time_ps until_ps);
+
+ private:
+  Device& device_;
+};
+
+}  // namespace weft::nic
