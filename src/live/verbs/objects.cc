@@ -283,7 +283,7 @@ void VerbsService::forget(Process& process) {
   process.cqs.clear();
   for (auto& [handle, mw] : process.mws) destroy_mw(mw);
   process.mws.clear();
-  for (auto& [handle, mr] : process.mrs) device(mr->device)->memory().remove(mr->key);
+  for (auto& [handle, mr] : process.mrs) device(mr->device)->memory().remove_with_windows(mr->key);
   process.mrs.clear();
   process.dms.clear();
   process.xrcds.clear();

@@ -69,7 +69,6 @@ class VerbsService {
   Reply create_xrc_srq(Process& process, const Request& request);
   Reply create_xrc_target(Process& process, const Request& request);
   Reply close_xrcd(Process& process, std::uint32_t handle);
-  Reply device_token(Process& process, const Request& request);
   Reply import_object(Process& process, const Request& request);
 
   // `srq` is null when the reply says why there is none.

@@ -51,7 +51,7 @@ Cq* create_cq(ibv_context* context, const ibv_cq_init_attr_ex& init, ibv_pd* dom
                          channel == nullptr ? kNoHandle : static_cast<Channel*>(channel)->handle,
                          reinterpret_cast<std::uintptr_t>(cq)};
   if (const int error = set_up_queue(*cq, request); error != 0) {
-    release_object(domain, cq, ResourceType::kCq, cq->is_own);
+    release_object(domain, cq, ResourceType::kCq, cq->origin);
     return fail(error);
   }
   cq->context = context;
@@ -113,6 +113,6 @@ int ibv_destroy_cq(ibv_cq* base) {
   pthread_spin_destroy(&cq->lock);
   pthread_cond_destroy(&cq->cond);
   pthread_mutex_destroy(&cq->mutex);
-  release_object(cq->domain, cq, ResourceType::kCq, cq->is_own);
+  release_object(cq->domain, cq, ResourceType::kCq, cq->origin);
   return 0;
 }

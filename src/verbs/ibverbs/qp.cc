@@ -120,7 +120,10 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init) {
   constexpr std::uint32_t kKnown =
       IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
   if ((init->comp_mask & ~kKnown) != 0) return fail(EOPNOTSUPP);
-  if ((init->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 && init->create_flags != 0) return fail(EOPNOTSUPP);
+  // Datagrams to a group that it does not want back from itself.
+  const std::uint32_t known_flags = init->qp_type == IBV_QPT_UD ? IBV_QP_CREATE_BLOCK_SELF_MCAST_LB : 0;
+  const bool has_flags = (init->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0;
+  if (has_flags && (init->create_flags & ~known_flags) != 0) return fail(EOPNOTSUPP);
   if (init->qp_type == IBV_QPT_XRC_RECV) {
     if ((init->comp_mask & IBV_QP_INIT_ATTR_XRCD) == 0 || init->xrcd->context != context) return fail(EINVAL);
     return create_target(context, *init);
@@ -164,7 +167,7 @@ ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* init) {
                          reinterpret_cast<std::uintptr_t>(qp)};
   qp->srq = init->srq;
   if (const int error = set_up_queues(*qp, pd->context, request); error != 0) {
-    release_object(pd, qp, ResourceType::kQp, qp->is_own);
+    release_object(pd, qp, ResourceType::kQp, qp->origin);
     return fail(error);
   }
   qp->pd = pd;
@@ -189,7 +192,7 @@ int ibv_destroy_qp(ibv_qp* base) {
   pthread_spin_destroy(&qp->receive_lock);
   pthread_cond_destroy(&qp->cond);
   pthread_mutex_destroy(&qp->mutex);
-  release_object(qp->pd, qp, ResourceType::kQp, qp->is_own);
+  release_object(qp->pd, qp, ResourceType::kQp, qp->origin);
   return 0;
 }
 
