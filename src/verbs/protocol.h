@@ -103,6 +103,7 @@ enum class Op : std::uint32_t {
   kCreateXrcSrq,     // CreateXrcSrq -> XrcSrqInfo, with the ring's descriptor
   kCreateXrcTarget,  // CreateXrcTarget -> QpInfo, without rings
   kImport,           // Import -> Imported
+  kModerateCq,       // ModerateCq -> nothing
 };
 
 struct RequestHead {

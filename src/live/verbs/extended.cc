@@ -40,6 +40,8 @@ std::optional<Reply> VerbsService::answer_extended(Process& process, const Reque
       return create_xrc_target(process, request);
     case Op::kImport:
       return import_object(process, request);
+    case Op::kModerateCq:
+      return moderate_cq(process, request);
     default:
       return Reply::failed(EOPNOTSUPP);
   }
@@ -78,6 +80,16 @@ std::optional<Reply> VerbsService::resize_cq(Process& process, const Request& re
   Reply reply = Reply::of(verbs::CqInfo{ring.info});
   give(reply, cq.memory);
   return reply;
+}
+
+Reply VerbsService::moderate_cq(Process& process, const Request& request) {
+  verbs::ModerateCq ask;
+  if (!request.read(ask) || ask.count > kMaxModeration || ask.period_us > kMaxModeration) return Reply::failed(EINVAL);
+  auto found = process.cqs.find(ask.cq);
+  if (found == process.cqs.end()) return Reply::failed(EINVAL);
+  found->second->event_count = ask.count;
+  found->second->event_period_ps = us(ask.period_us);
+  return {};
 }
 
 Reply VerbsService::open_xrcd(Process& process, const Request& request) {

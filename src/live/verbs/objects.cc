@@ -138,7 +138,10 @@ Reply VerbsService::arm_cq(Process& process, const Request& request) {
   found->second->armed = ask.solicited_only != 0 ? CompletionRing::Armed::kSolicited : CompletionRing::Armed::kAny;
   // As on mlx5, unpolled entries fire immediately.
   const Ring& ring = found->second->ring;
-  if (ring.head().consumed.load(std::memory_order_acquire) != ring.taken) node_.notify(*found->second, false);
+  ++found->second->arm;
+  found->second->held = 0;
+  const std::uint32_t waiting = ring.taken - ring.head().consumed.load(std::memory_order_acquire);
+  if (waiting != 0) node_.notify(*found->second, false, std::min(waiting, ring.info.entries));
   return {};
 }
 

@@ -78,6 +78,15 @@ ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* cq_context, ibv_c
   return create_cq(context, init, nullptr);
 }
 
+namespace weft::verbs {
+
+int modify_cq(ibv_cq* cq, ibv_modify_cq_attr* attr) {
+  if (attr->attr_mask != IBV_CQ_ATTR_MODERATE) return EINVAL;
+  return call(Op::kModerateCq, ModerateCq{cq->handle, attr->moderate.cq_count, attr->moderate.cq_period});
+}
+
+}  // namespace weft::verbs
+
 // The world makes another ring, with what was not taken. Nobody takes anything meanwhile.
 int ibv_resize_cq(ibv_cq* base, int entries) {
   auto& cq = *static_cast<Cq*>(base);

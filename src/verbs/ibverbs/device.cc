@@ -74,6 +74,7 @@ void set_operations(Context& context) {
   context.query_device_ex = query_device_ex;
   context.create_qp_ex = create_qp_ex;
   context.create_cq_ex = create_cq_ex;
+  context.modify_cq = modify_cq;
   context.alloc_td = alloc_td;
   context.dealloc_td = dealloc_td;
   context.alloc_parent_domain = alloc_parent_domain;

@@ -202,6 +202,7 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init);
 // `domain`: the parent domain whose memory it lies in, or null.
 Cq* create_cq(ibv_context* context, const ibv_cq_init_attr_ex& init, ibv_pd* domain);
 ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* init);
+int modify_cq(ibv_cq* cq, ibv_modify_cq_attr* attr);
 ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* init);
 int dealloc_td(ibv_td* td);
 ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* init);
