@@ -3,11 +3,12 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 BENCH_ARGS ?=
 OTHER_TESTS ?=
+SUITE ?=
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all run test bench interop other-arch fuzz asan tsan format tidy alone install clean help
+.PHONY: all run test bench interop rdma-core-suite other-arch fuzz asan tsan format tidy alone install clean help
 LIB := source scripts/lib.sh
 
 all: ## build/weft and the tests (release)
@@ -27,6 +28,10 @@ bench: ## rates, instructions per hop, programs on the world; BENCH_ARGS=--bench
 interop: ## a Linux kernel with Soft-RoCE, in QEMU, as the peer of a simulated NIC (downloads Debian's kernel)
 	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}" "$${packages_to_interop[@]}"; \
 	  configure_release_with_tests; build build; tests/interop/rxe.sh build
+
+rdma-core-suite: ## rdma-core's own tests on a simulated NIC, both clocks; SUITE=DIR is a checkout of rdma-core v44.0
+	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}"; configure_release_with_tests; \
+	  build build weft; LEAST=135 tests/interop/rdma_core_suite.sh "$(SUITE)" build
 
 other-arch: ## tests of what programs load, on Debian of the other architecture (amd64, arm64) in QEMU; OTHER_TESTS=preload_test
 	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_other_arch[@]}"; tests/interop/other_arch.sh $(OTHER_TESTS)

@@ -12,16 +12,17 @@ void Device::begin_drain(QueuePair& qp, bool tells, Time_ps now_ps) {
   while (req.drain_end != req.tail &&
          (psn_before(req.at(req.drain_end).first_psn, req.high_psn) || (req.drain_end == req.tx && req.started)))
     ++req.drain_end;
-  req.drained = false;
-  req.tells_drained = tells;
+  qp.set_flag(QueuePair::kDrained, false);
+  qp.set_flag(QueuePair::kTellsDrained, tells);
   qp.state = QpState::kSqd;
   check_drained(qp, now_ps);
 }
 
 void Device::check_drained(QueuePair& qp, Time_ps now_ps) {
-  if (qp.state != QpState::kSqd || qp.req.drained || qp.req.head != qp.req.drain_end) return;
-  qp.req.drained = true;
-  if (qp.req.tells_drained) tell(AsyncKind::kSendQueueDrained, qp.qpn, now_ps);
+  bool drained = (qp.flags & QueuePair::kDrained) != 0;
+  if (qp.state != QpState::kSqd || drained || qp.req.head != qp.req.drain_end) return;
+  qp.flags |= QueuePair::kDrained;
+  if ((qp.flags & QueuePair::kTellsDrained) != 0) tell(AsyncKind::kSendQueueDrained, qp.qpn, now_ps);
 }
 
 }  // namespace weft::nic

@@ -97,6 +97,8 @@ class MemoryTable {
   // Deregistration; false when there is no such key, or a window is bound to it. Its index comes back later with
   // another key.
   bool remove(std::uint32_t key);
+  // The same, whatever is bound to it: those windows are open to nobody then.
+  void remove_with_windows(std::uint32_t key);
   // Null when the key is unknown or was invalidated.
   MemoryRegion* find(std::uint32_t key) {
     std::uint32_t index = key >> 8;

@@ -107,8 +107,6 @@ struct Requester {
   Time_ps timed_ps = kNever_ps;  // when the packet before `timed_psn` left, if its round trip is being timed
   std::uint32_t timed_psn = 0;
   std::uint32_t drain_end = 0;  // in SQD: the first WQE that does not begin
-  bool drained = false;         // … and all before it are done
-  bool tells_drained = false;   // … of which there is to be an event
 
   SendWqe& at(std::uint32_t index) { return wqes[index & mask]; }
   void next_wqe() {
@@ -167,9 +165,11 @@ struct alignas(64) QueuePair {
     kLive = 1,
     kEstablished = 2,
     kUsesSrq = 4,
-    kTimesPackets = 8,         // for congestion control
-    kAsksForTelemetry = 16,    // with its data packets
-    kBlocksOwnMulticast = 32,  // what it sends to a group that it is attached to does not come back to it
+    kTimesPackets = 8,          // for congestion control
+    kAsksForTelemetry = 16,     // with its data packets
+    kDrained = 32,              // in SQD, and everything that had begun is done
+    kTellsDrained = 64,         // … of which there is to be an event
+    kBlocksOwnMulticast = 128,  // what it sends to a group that it is attached to does not come back to it
   };
   std::uint8_t flags = 0;  // a destroyed queue pair has none and is in RESET
   QpAttributes attributes;

@@ -79,6 +79,15 @@ bool MemoryTable::invalidate_window(std::uint32_t key, std::uint32_t pd, std::ui
   return true;
 }
 
+void MemoryTable::remove_with_windows(std::uint32_t key) {
+  const MemoryRegion* region = find_any(key);
+  for (std::size_t i = 1; region != nullptr && region->windows > 0 && i < regions_.size(); ++i) {
+    MemoryRegion& window = regions_[i];
+    if (window.is_window() && window.valid && window.parent == key >> 8) close(window);
+  }
+  remove(key);
+}
+
 bool MemoryTable::change(std::uint32_t key, std::uint64_t va, std::uint64_t length_B, Access access, std::uint32_t pd) {
   MemoryRegion* region = find_any(key);
   if (region == nullptr || region->is_window() || region->windows > 0) return false;

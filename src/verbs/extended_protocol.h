@@ -16,6 +16,9 @@ struct ReregMr {
 struct ResizeCq {
   std::uint32_t cq, entries;
 };
+struct ModerateCq {
+  std::uint32_t cq, count, period_us;  // an event after so many entries, or so long after the first
+};
 // Then `sges` times Sge.
 struct AdviseMr {
   std::uint32_t pd, advice, flags, sges;

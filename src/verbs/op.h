@@ -40,7 +40,7 @@ enum class Op : std::uint32_t {
   kAttachMulticast,  // Multicast -> nothing
   kDetachMulticast,
   kUnmapping,   // Unmapping -> nothing: the program is about to unmap memory that may be registered
-  kOpenEvents,  // OnDevice -> nothing, with an eventfd that is readable while an asynchronous event waits
+  kOpenEvents,  // OnDevice -> DeviceToken, with an eventfd that is readable while an asynchronous event waits
 
   // The management network: TCP between the nodes. Addresses are IPv4, network order, or mapped.
   kStreamOpen = 64,  // StreamOpen -> Handle, with the descriptor that stands for it (verbs/stream_protocol.h)
@@ -105,8 +105,8 @@ enum class Op : std::uint32_t {
   kOpenXrcd,         // OpenXrcd -> Handle
   kCreateXrcSrq,     // CreateXrcSrq -> XrcSrqInfo, with the ring's descriptor
   kCreateXrcTarget,  // CreateXrcTarget -> QpInfo, without rings
-  kDeviceToken,      // OnDevice -> DeviceToken
   kImport,           // Import -> Imported
+  kModerateCq,       // ModerateCq -> nothing
 
   // Processes and their sockets. The structs are in verbs/stream_protocol.h.
   kFork = 224,    // nothing -> nothing, with a connection for the child, which says kHello with ForkedChild on it

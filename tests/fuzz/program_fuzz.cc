@@ -4,6 +4,7 @@
 // byte that says which program does what and the bytes that it needs; what a step does not find is 0. What queue pairs
 // make of each other's packets is tried more quickly by connection_fuzz.
 //   program_fuzz CORPUS
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 
@@ -12,6 +13,7 @@
 #include <memory>
 
 #include "support/live_program.h"
+#include "verbs/extended_protocol.h"
 
 namespace {
 
@@ -93,6 +95,10 @@ class Attack {
     cq_ = program_.make_cq(16);
     srq_ = program_.make_srq(pd_, 8);
     rings_ = {cq_, srq_};
+    window_ = program_.ask(Op::kAllocMw, verbs::AllocMw{pd_, IBV_MW_TYPE_2}).as<verbs::MrKeys>().rkey;
+    // A file of everybody: both programs of a node share its domain.
+    xrcd_ = program_.make(Op::kOpenXrcd, verbs::OpenXrcd{0, O_CREAT, 1, 1, 1, 0});
+    program_.make(Op::kCreateXrcSrq, verbs::CreateXrcSrq{verbs::CreateSrq{pd_, 4, 1, 0, 0}, xrcd_, cq_.info.handle});
     add_qp(IBV_QPT_RC, false);
     return pd_ != verbs::kNoHandle;
   }
@@ -104,6 +110,9 @@ class Attack {
         return raw_request();
       case 1: {
         auto type = input_.take<std::uint8_t>();
+        if (type % 16 == 8) add_target();
+        if (type % 16 == 9) add_qp(IBV_QPT_XRC_SEND, false);
+        if (type % 16 == 8 || type % 16 == 9) return true;
         add_qp(type % 4 == 0 ? IBV_QPT_UD : type % 4 == 1 ? IBV_QPT_UC : IBV_QPT_RC, (type & 4) != 0);
         return true;
       }
@@ -126,7 +135,7 @@ class Attack {
         wait_ps_ = 1 + input_.take<std::uint16_t>() * ns(100);
         return true;
       case 8: {
-        auto kind = static_cast<verbs::Kind>(input_.take<std::uint8_t>() % 8);
+        auto kind = static_cast<verbs::Kind>(input_.take<std::uint8_t>() % 11);
         return program_.ask(Op::kDestroy, verbs::Destroy{kind, input_.take<std::uint8_t>()}).came;
       }
       case 9:
@@ -140,6 +149,14 @@ class Attack {
         return come_to(qp, how % 8, peer, 0);
       }
     }
+  }
+
+  void add_target() {
+    Answer answer = program_.ask(Op::kCreateXrcTarget, verbs::CreateXrcTarget{xrcd_, 0, 0});
+    if (!answer.came || answer.error != 0) return;
+    const auto info = answer.as<verbs::QpInfo>();
+    targets_.push_back({info.qpn, address_, keys_.rkey});
+    come_up({info.qpn, info.send.handle, {}, {}, IBV_QPT_XRC_RECV}, some_target(), 0);
   }
 
   void add_qp(std::uint32_t type, bool shared) {
@@ -181,6 +198,13 @@ class Attack {
       ask.length_B = ask.length_B % (room_B + 1);
       std::memcpy(body.data(), &ask, sizeof(ask));
     }
+    if (op == static_cast<std::uint8_t>(Op::kReregMr) && body.size() == sizeof(verbs::ReregMr)) {
+      verbs::ReregMr ask;
+      std::memcpy(&ask, body.data(), sizeof(ask));
+      ask.address = reinterpret_cast<std::uint64_t>(memory.registered.data()) + ask.address % kRegistered_B;
+      ask.length_B %= reinterpret_cast<std::uint64_t>(memory.behind.data()) - ask.address + 1;
+      std::memcpy(body.data(), &ask, sizeof(ask));
+    }
     Answer answer = program_.ask_bytes(op, body);
     LiveProgram::close_fds(answer);
     return answer.came;
@@ -206,6 +230,12 @@ class Attack {
         entry.inline_B = input_.take<std::uint8_t>();
         entry.remote_va = input_.take<std::uint16_t>();
         entry.rkey = some_target().rkey;
+        entry.remote_qpn = input_.take<std::uint8_t>();  // of XRC: the queue; of a bind: the rights
+        if (entry.opcode == IBV_WR_BIND_MW || entry.opcode == IBV_WR_LOCAL_INV) {
+          entry.rkey = entry.imm = (window_ & ~0xffu) | input_.take<std::uint8_t>() % 4;
+          entry.qkey = keys_.lkey;
+          entry.swap = input_.take<std::uint16_t>();
+        }
         std::memcpy(at, &entry, sizeof(entry));
         std::memcpy(at + sizeof(entry), &sge, sizeof(sge));
       } else {
@@ -219,6 +249,7 @@ class Attack {
   }
 
   LiveProgram program_;
+  std::uint32_t window_ = 0, xrcd_ = verbs::kNoHandle;
   const char* address_;
   Input& input_;
   Targets& targets_;

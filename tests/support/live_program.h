@@ -230,12 +230,14 @@ class LiveProgram {
   // What each step needs (IBTA vol 1, 11.2.5.2).
   static std::uint32_t mask_of(std::uint32_t state, std::uint32_t type) {
     bool datagram = type == IBV_QPT_UD, reliable = type == IBV_QPT_RC;
+    bool sends = reliable || type == IBV_QPT_XRC_SEND, answers = reliable || type == IBV_QPT_XRC_RECV;
     std::uint32_t mask = IBV_QP_STATE;
     if (state == IBV_QPS_INIT) mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT | (datagram ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS);
     if (state == IBV_QPS_RTR && !datagram) mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-    if (state == IBV_QPS_RTR && reliable) mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+    if (state == IBV_QPS_RTR && answers) mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
     if (state == IBV_QPS_RTS) mask |= IBV_QP_SQ_PSN;
-    if (state == IBV_QPS_RTS && reliable)
+    if (state == IBV_QPS_RTS && type == IBV_QPT_XRC_RECV) mask |= IBV_QP_TIMEOUT;
+    if (state == IBV_QPS_RTS && sends)
       mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
     return mask;
   }

@@ -68,7 +68,7 @@ class Node final : public host::Program {
   void end_shared(PostQueue& queue, std::uint32_t slot);
   void end_shared(std::uint64_t work_id);  // as the NIC has it
   // Puts an event into the queue's channel if it was asked for one.
-  void notify(CompletionRing& cq, bool solicited);
+  void notify(CompletionRing& cq, bool solicited, std::uint32_t entries);
   // The NIC has written into the process's memory.
   void note_write(Process& process, std::uint64_t address, std::span<const std::uint8_t> bytes, Time_ps visible_ps);
   std::uint32_t new_pd() { return next_pd_++; }  // of all processes: the NIC compares them
@@ -110,6 +110,7 @@ class Node final : public host::Program {
   void run_woken(Process& process, Time_ps now_ps);
   static std::vector<std::shared_ptr<Thread>> free_pollers(const Thread& thread, Time_ps now_ps);
   void drain(CompletionRing& cq, Time_ps now_ps);
+  void raise(CompletionRing& cq);
   bool translate(const CompletionRing& cq, const nic::Completion& completion, verbs::CqEntry& entry);
   void retry_waits(Process& process, Time_ps now_ps);
   void let_spin(const std::shared_ptr<Thread>& thread, Time_ps now_ps);

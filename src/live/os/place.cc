@@ -215,8 +215,8 @@ std::string command_body(std::int64_t at_ps, bool json, const std::vector<std::s
 
 tl::expected<CommandAnswer, std::string> ask_command(const std::string& socket, std::int64_t at_ps, bool json,
                                                      const std::vector<std::string>& words) {
-  const std::string body = command_body(at_ps, json, words);
-  auto answer = ask(socket, verbs::Op::kCommand, std::as_bytes(std::span(body)));
+  const std::string command = command_body(at_ps, json, words);
+  auto answer = ask(socket, verbs::Op::kCommand, std::as_bytes(std::span(command)));
   if (!answer) return tl::unexpected(answer.error());
   CommandAnswer said;
   const std::vector<std::byte>& body = answer->reply.body;

@@ -169,7 +169,7 @@ bool PostQueue::read_ahead(std::uint32_t index, std::uint32_t offset_B, std::siz
     std::size_t before = pieces.size();
     auto list = [&](const MemoryRange& range, std::uint64_t address, std::size_t, std::size_t part_B) {
       pieces.push_back({reinterpret_cast<void*>(address), part_B});
-      return pieces.size() <= kMostPieces && range.is_plain();
+      return pieces.size() <= kMostPieces && range.is_plain() && range.process == process;
     };
     bool listed = each_piece(at, offset_B, left_B, false, list);
     if (!listed) {

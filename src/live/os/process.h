@@ -153,6 +153,11 @@ struct CompletionRing {
   Ring ring;
   enum class Armed : std::uint8_t { kNo, kSolicited, kAny } armed = Armed::kNo;
   Time_ps resized_at_ps = kNever_ps;  // when the command that changes its size is done
+  // Events are held back until there are so many entries, or until so long after the first.
+  std::uint32_t event_count = 0;
+  Time_ps event_period_ps = 0;
+  std::uint32_t held = 0;  // entries since the last event
+  std::uint64_t arm = 0;   // counts requests for an event, so that what would end an old wait does not end a new one
 };
 struct VerbsSrq {
   Process* process = nullptr;

@@ -293,7 +293,7 @@ bool Node::translate(const CompletionRing& cq, const nic::Completion& completion
 // What is visible goes into the program's ring, and waiting threads continue.
 void Node::drain(CompletionRing& cq, Time_ps now_ps) {
   nic::CompletionQueue& queue = host_.device(cq.device).cq(cq.nic_cq);
-  bool any = false;
+  std::uint32_t entries = 0;
   bool solicited = false;
   while (const nic::Completion* completion = queue.peek(now_ps)) {
     verbs::CqEntry entry{};
@@ -306,23 +306,41 @@ void Node::drain(CompletionRing& cq, Time_ps now_ps) {
       continue;
     }
     // Who is not parked may look at the ring at any moment, and then at what was written before.
-    if (!any && cq.process->wall_clock) cq.process->settle_writes(kNever_ps);
-    if (!any && cq.process->has_thread_outside()) cq.process->settle_writes(now_ps);
+    if (entries == 0 && cq.process->wall_clock) cq.process->settle_writes(kNever_ps);
+    if (entries == 0 && cq.process->has_thread_outside()) cq.process->settle_writes(now_ps);
     std::memcpy(cq.ring.entry(cq.ring.taken++), &entry, sizeof(entry));
     cq.ring.head().produced.store(cq.ring.taken, std::memory_order_release);
-    any = true;
+    ++entries;
   }
   Time_ps next_ps = host_.wait(program_, host_.device(cq.device), cq.nic_cq);
   if (next_ps != kNever_ps) push(std::max(next_ps, now_ps + 1), 0, What::kDrain, cq.id);
-  if (!any) return;
-  notify(cq, solicited);
+  if (entries == 0) return;
+  notify(cq, solicited, entries);
   retry_waits(*cq.process, now_ps);
 }
 
-void Node::notify(CompletionRing& cq, bool solicited) {
+void Node::notify(CompletionRing& cq, bool solicited, std::uint32_t entries) {
   bool event = cq.armed == CompletionRing::Armed::kAny || (cq.armed == CompletionRing::Armed::kSolicited && solicited);
+  if (!event) return;
+  const bool is_first = cq.held == 0;
+  cq.held += entries;
+  if (cq.held < cq.event_count && cq.event_period_ps > 0) {
+    if (!is_first) return;
+    at(now_ps_ + cq.event_period_ps, 0, [this, id = cq.id, arm = cq.arm](Time_ps at_ps) {
+      CompletionRing* ring = cqs_.find(id);
+      if (ring == nullptr || ring->arm != arm || ring->armed == CompletionRing::Armed::kNo) return;
+      raise(*ring);
+      tell(*ring->process, at_ps);
+    });
+    return;
+  }
+  raise(cq);
+}
+
+void Node::raise(CompletionRing& cq) {
+  cq.held = 0;
   auto channel = cq.process->channels.find(cq.channel);
-  if (!event || channel == cq.process->channels.end()) return;
+  if (channel == cq.process->channels.end()) return;
   cq.armed = CompletionRing::Armed::kNo;
   channel->second->cqs.push_back(cq.handle);
   raise_event(channel->second->eventfd);

@@ -1,7 +1,6 @@
 // Queues that change their size, XRC, and objects that another open device may import.
 #include <fcntl.h>
 #include <infiniband/verbs.h>
-#include <sys/random.h>
 
 #include <algorithm>
 #include <bit>
@@ -39,10 +38,10 @@ std::optional<Reply> VerbsService::answer_extended(Process& process, const Reque
       return create_xrc_srq(process, request);
     case Op::kCreateXrcTarget:
       return create_xrc_target(process, request);
-    case Op::kDeviceToken:
-      return device_token(process, request);
     case Op::kImport:
       return import_object(process, request);
+    case Op::kModerateCq:
+      return moderate_cq(process, request);
     default:
       return Reply::failed(EOPNOTSUPP);
   }
@@ -81,6 +80,16 @@ std::optional<Reply> VerbsService::resize_cq(Process& process, const Request& re
   Reply reply = Reply::of(verbs::CqInfo{ring.info});
   give(reply, cq.memory);
   return reply;
+}
+
+Reply VerbsService::moderate_cq(Process& process, const Request& request) {
+  verbs::ModerateCq ask;
+  if (!request.read(ask) || ask.count > kMaxModeration || ask.period_us > kMaxModeration) return Reply::failed(EINVAL);
+  auto found = process.cqs.find(ask.cq);
+  if (found == process.cqs.end()) return Reply::failed(EINVAL);
+  found->second->event_count = ask.count;
+  found->second->event_period_ps = us(ask.period_us);
+  return {};
 }
 
 Reply VerbsService::open_xrcd(Process& process, const Request& request) {
@@ -159,16 +168,6 @@ Reply VerbsService::close_xrcd(Process& process, std::uint32_t handle) {
       std::any_of(process.srqs.begin(), process.srqs.end(), uses))
     return Reply::failed(EBUSY);
   return process.xrcds.erase(handle) == 1 ? Reply::of(verbs::Destroyed{}) : Reply::failed(EINVAL);
-}
-
-// Whoever holds the descriptor with this may use the process's objects, as on a host whoever holds that of the device.
-Reply VerbsService::device_token(Process& process, const Request& request) {
-  verbs::OnDevice ask;
-  if (!request.read(ask) || device(ask.device) == nullptr) return Reply::failed(EINVAL);
-  while (process.secret == 0) {
-    if (getentropy(&process.secret, sizeof(process.secret)) != 0) return Reply::failed(EIO);
-  }
-  return Reply::of(verbs::DeviceToken{process.secret, ask.device, 0});
 }
 
 Reply VerbsService::import_object(Process& process, const Request& request) {

@@ -30,6 +30,9 @@ bool is_consistent(std::uint32_t access) {
   return (access & kWritesByPeers) == 0 || (access & IBV_ACCESS_LOCAL_WRITE) != 0;
 }
 
+constexpr std::uint64_t kMostPrefetched_B = 64 << 20;  // by one piece of advice
+constexpr std::size_t kLeastDm_B = 64;                 // what an allocation takes of the device
+
 bool has_room(std::uint64_t offset_B, std::uint64_t length_B, std::uint64_t size_B) {
   return offset_B <= size_B && length_B <= size_B - offset_B;
 }
@@ -157,6 +160,7 @@ Reply VerbsService::advise_mr(Process& process, const Request& request) {
   auto pd = process.pds.find(ask.pd);
   if (pd == process.pds.end()) return Reply::failed(EINVAL);
   bool writes = ask.advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE;
+  std::uint64_t room_B = kMostPrefetched_B;  // more is not taken up
   for (std::uint32_t i = 0; i < ask.sges; ++i) {
     verbs::Sge sge;
     std::memcpy(&sge, request.body.data() + sizeof(ask) + i * sizeof(sge), sizeof(sge));
@@ -165,8 +169,9 @@ Reply VerbsService::advise_mr(Process& process, const Request& request) {
     if (sge.address < range->iova || !has_room(sge.address - range->iova, sge.length_B, range->length_B))
       return Reply::failed(EFAULT);
     bool faults = ask.advice != IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT && ask.flags != 0;
-    if (faults && !range->page_in(range->address + (sge.address - range->iova), sge.length_B))
-      return Reply::failed(EFAULT);
+    const std::uint64_t part_B = faults ? std::min<std::uint64_t>(sge.length_B, room_B) : 0;
+    room_B -= part_B;
+    if (!range->page_in(range->address + (sge.address - range->iova), part_B)) return Reply::failed(EFAULT);
   }
   return {};
 }
@@ -210,7 +215,8 @@ Reply VerbsService::alloc_dm(Process& process, const Request& request) {
   if (!request.read(ask) || device(ask.device) == nullptr || ask.length_B == 0) return Reply::failed(EINVAL);
   std::uint64_t used_B = 0;
   for (const auto& each : node_.processes) {
-    for (const auto& [handle, dm] : each->dms) used_B += dm.device == ask.device ? dm.bytes->size() : 0;
+    for (const auto& [handle, dm] : each->dms)
+      used_B += dm.device == ask.device ? std::max<std::size_t>(dm.bytes->size(), kLeastDm_B) : 0;
   }
   std::uint64_t most_B = describe(ask.device).max_dm_B;
   if (most_B == 0) return Reply::failed(EOPNOTSUPP);

@@ -141,7 +141,10 @@ Reply VerbsService::arm_cq(Process& process, const Request& request) {
   found->second->armed = ask.solicited_only != 0 ? CompletionRing::Armed::kSolicited : CompletionRing::Armed::kAny;
   // As on mlx5, unpolled entries fire immediately.
   const Ring& ring = found->second->ring;
-  if (ring.head().consumed.load(std::memory_order_acquire) != ring.taken) node_.notify(*found->second, false);
+  ++found->second->arm;
+  found->second->held = 0;
+  const std::uint32_t waiting = ring.taken - ring.head().consumed.load(std::memory_order_acquire);
+  if (waiting != 0) node_.notify(*found->second, false, std::min(waiting, ring.info.entries));
   return {};
 }
 
@@ -286,7 +289,7 @@ void VerbsService::forget(Process& process) {
   process.cqs.clear();
   for (auto& [handle, mw] : process.mws) destroy_mw(mw);
   process.mws.clear();
-  for (auto& [handle, mr] : process.mrs) device(mr->device)->memory().remove(mr->key);
+  for (auto& [handle, mr] : process.mrs) device(mr->device)->memory().remove_with_windows(mr->key);
   process.mrs.clear();
   process.dms.clear();
   process.xrcds.clear();

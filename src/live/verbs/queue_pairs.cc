@@ -164,7 +164,7 @@ Reply VerbsService::query_qp(Process& process, const Request& request) {
   VerbsQp& qp = *found->second;
   const nic::QueuePair& at = device(qp.device)->qp(qp.qpn);
   qp.attr.state = ibv_state(at.state);
-  qp.attr.sq_draining = at.state == nic::QpState::kSqd && !at.req.drained ? 1 : 0;
+  qp.attr.sq_draining = at.state == nic::QpState::kSqd && (at.flags & nic::QueuePair::kDrained) == 0 ? 1 : 0;
   return Reply::of(qp.attr);
 }
 

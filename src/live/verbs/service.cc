@@ -2,11 +2,14 @@
 
 #include <infiniband/verbs.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
+
+#include "verbs/extended_protocol.h"
 
 namespace weft::live {
 
@@ -63,7 +66,10 @@ Reply VerbsService::open_events(Process& process, const Request& request) {
     events->eventfd.fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
   }
   if (events->eventfd.fd < 0) return Reply::failed(EMFILE);
-  Reply reply;
+  while (process.secret == 0) {
+    if (getentropy(&process.secret, sizeof(process.secret)) != 0) return Reply::failed(EIO);
+  }
+  Reply reply = Reply::of(verbs::DeviceToken{process.secret, ask.device, 0});
   reply.fds[0] = events->eventfd.fd;
   return reply;
 }
@@ -122,15 +128,14 @@ Reply VerbsService::create_srq(Process& process, const Request& request) {
 
 Reply VerbsService::make_srq(Process& process, const verbs::CreateSrq& ask, VerbsSrq*& made) {
   auto pd = process.pds.find(ask.pd);
-  if (pd == process.pds.end() || ask.max_wr == 0 || ask.max_wr > kMaxQpWr || ask.max_sge > kMaxSge)
-    return Reply::failed(EINVAL);
+  if (pd == process.pds.end() || ask.max_wr > kMaxQpWr || ask.max_sge > kMaxSge) return Reply::failed(EINVAL);
   auto srq = std::make_unique<VerbsSrq>();
   srq->process = &process;
   srq->handle = process.next_handle++;
   srq->device = pd->second;
   srq->pd = ask.pd;
   srq->cookie = ask.cookie;
-  std::uint32_t entries = std::bit_ceil(ask.max_wr);
+  std::uint32_t entries = std::bit_ceil(std::max(ask.max_wr, 1u));
   std::uint32_t stride_B = stride(sizeof(verbs::ReceiveEntry), std::max(ask.max_sge, 1u), 0);
   auto mapping_B = static_cast<std::uint32_t>(sizeof(verbs::RingHead) + std::size_t{entries} * stride_B);
   srq->memory = SharedMemory::make("weft-srq", mapping_B);

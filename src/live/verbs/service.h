@@ -17,6 +17,7 @@ inline constexpr std::uint32_t kMaxQp = 131072, kMaxQpWr = 32768, kMaxSge = 30, 
 inline constexpr std::uint64_t kMaxDm_B = 128 << 10;             // of a ConnectX-5
 inline constexpr std::uint32_t kMaxDmAlignment = 12;             // as a power of two
 inline constexpr Time_ps kCommandTime_ps = us(20);               // what the card takes for a command; an estimate
+inline constexpr std::uint32_t kMaxModeration = 0xffff;          // entries, and microseconds, as mlx5 says
 inline constexpr std::size_t kMaxKept_B = std::size_t{1} << 30;  // of pages that a program has unmapped
 
 // IBV_QPS_*.
@@ -44,7 +45,7 @@ class VerbsService {
   Reply arm_cq(Process& process, const Request& request);
   Reply destroy(Process& process, const Request& request);
   // Of verbs/extended_protocol.h. Nothing: not yet, it is to be asked again after kCommandTime_ps.
-  static bool is_extended(verbs::Op op) { return op >= verbs::Op::kReregMr && op <= verbs::Op::kImport; }
+  static bool is_extended(verbs::Op op) { return op >= verbs::Op::kReregMr && op <= verbs::Op::kModerateCq; }
   std::optional<Reply> answer_extended(Process& process, const Request& request, Time_ps now_ps);
   static bool is_multicast(verbs::Op op);
   Reply multicast(Process& process, const Request& request);
@@ -73,8 +74,8 @@ class VerbsService {
   Reply create_xrc_srq(Process& process, const Request& request);
   Reply create_xrc_target(Process& process, const Request& request);
   Reply close_xrcd(Process& process, std::uint32_t handle);
-  Reply device_token(Process& process, const Request& request);
   Reply import_object(Process& process, const Request& request);
+  static Reply moderate_cq(Process& process, const Request& request);
 
   // `srq` is null when the reply says why there is none.
   Reply make_srq(Process& process, const verbs::CreateSrq& ask, VerbsSrq*& srq);

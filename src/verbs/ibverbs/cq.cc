@@ -51,7 +51,7 @@ Cq* create_cq(ibv_context* context, const ibv_cq_init_attr_ex& init, ibv_pd* dom
                          channel == nullptr ? kNoHandle : static_cast<Channel*>(channel)->handle,
                          reinterpret_cast<std::uintptr_t>(cq)};
   if (const int error = set_up_queue(*cq, request); error != 0) {
-    release_object(domain, cq, ResourceType::kCq, cq->is_own);
+    release_object(domain, cq, ResourceType::kCq, cq->origin);
     return fail(error);
   }
   cq->context = context;
@@ -77,6 +77,15 @@ ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* cq_context, ibv_c
   init.comp_vector = static_cast<std::uint32_t>(completion_vector);
   return create_cq(context, init, nullptr);
 }
+
+namespace weft::verbs {
+
+int modify_cq(ibv_cq* cq, ibv_modify_cq_attr* attr) {
+  if (attr->attr_mask != IBV_CQ_ATTR_MODERATE) return EINVAL;
+  return call(Op::kModerateCq, ModerateCq{cq->handle, attr->moderate.cq_count, attr->moderate.cq_period});
+}
+
+}  // namespace weft::verbs
 
 // The world makes another ring, with what was not taken. Nobody takes anything meanwhile.
 int ibv_resize_cq(ibv_cq* base, int entries) {
@@ -113,6 +122,6 @@ int ibv_destroy_cq(ibv_cq* base) {
   pthread_spin_destroy(&cq->lock);
   pthread_cond_destroy(&cq->cond);
   pthread_mutex_destroy(&cq->mutex);
-  release_object(cq->domain, cq, ResourceType::kCq, cq->is_own);
+  release_object(cq->domain, cq, ResourceType::kCq, cq->origin);
   return 0;
 }

@@ -74,6 +74,7 @@ void set_operations(Context& context) {
   context.query_device_ex = query_device_ex;
   context.create_qp_ex = create_qp_ex;
   context.create_cq_ex = create_cq_ex;
+  context.modify_cq = modify_cq;
   context.alloc_td = alloc_td;
   context.dealloc_td = dealloc_td;
   context.alloc_parent_domain = alloc_parent_domain;
@@ -115,22 +116,20 @@ DeviceInfo device_info(const ibv_context& context) {
   return static_cast<const Device*>(context.device)->info;
 }
 
+namespace {
+
 // The descriptor that another process may be given: in its memory is the right to import this one's objects.
-int make_command_descriptor(std::uint32_t device, std::uint64_t& secret) {
-  DeviceToken token;
-  if (const int error = call(Op::kDeviceToken, OnDevice{device}, token); error != 0) {
-    errno = error;
-    return -1;
-  }
+int make_command_descriptor(const DeviceToken& token) {
   const int fd = memfd_create("weft-device", MFD_CLOEXEC);
   if (fd >= 0 && write(fd, &token, sizeof token) != sizeof token) {
     close(fd);
     errno = ENOSPC;
     return -1;
   }
-  secret = token.secret;
   return fd;
 }
+
+}  // namespace
 
 ibv_device* device_at(std::uint32_t index) {
   const MutexGuard guard(devices_mutex);
@@ -142,15 +141,18 @@ ibv_context* open_context(ibv_device* device, int command_fd, std::uint64_t secr
   auto* context = make<Context>();
   if (context == nullptr) return fail(ENOMEM);
   Descriptors descriptors;
+  DeviceToken token;
   const OnDevice request{static_cast<Device*>(device)->index};
-  const bool is_own = command_fd < 0;
-  if (is_own) command_fd = make_command_descriptor(request.device, secret);
-  std::size_t reply_B = 0;
-  const int error = command_fd < 0 ? errno
-                                   : weft_call(static_cast<std::uint32_t>(Op::kOpenEvents), &request, sizeof request,
-                                               nullptr, &reply_B, &descriptors);
+  int error = call(Op::kOpenEvents, request, token, &descriptors);
+  if (error == 0 && command_fd < 0) {
+    secret = token.secret;
+    command_fd = make_command_descriptor(token);
+    if (command_fd < 0) {
+      error = errno;
+      close(descriptors.fd[0]);
+    }
+  }
   if (error != 0) {
-    if (is_own && command_fd >= 0) close(command_fd);
     std::free(context);
     return fail(error);
   }

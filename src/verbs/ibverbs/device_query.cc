@@ -94,6 +94,7 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
   full.xrc_odp_caps = kAllOdp;
   full.completion_timestamp_mask = UINT64_MAX;
   full.hca_core_clock = kTimestampClock_kHz;
+  full.cq_mod_caps.max_cq_count = full.cq_mod_caps.max_cq_period = 0xffff;
   full.max_dm_size = device_info(*context).max_dm_B;
   std::memset(static_cast<void*>(attr), 0, attr_B);
   std::memcpy(static_cast<void*>(attr), &full, attr_B < sizeof full ? attr_B : sizeof full);

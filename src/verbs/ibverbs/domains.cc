@@ -1,5 +1,7 @@
 // Thread domains and parent domains. Queues here have locks of their own, so that a thread domain is only a name; a
 // parent domain stands for its protection domain, and brings the memory that the library's part of a queue lies in.
+#include <sys/mman.h>
+
 #include <cerrno>
 #include <cstring>
 
@@ -9,30 +11,51 @@ namespace weft::verbs {
 namespace {
 
 constexpr std::size_t kAlignment_B = 64;
+constexpr std::size_t kHugePage_B = 2 << 20;
+
+// The variables of libmlx5: what programs on a ConnectX ask for huge pages with.
+const char* wanted_pages(ResourceType type) {
+  const char* wanted = std::getenv(type == ResourceType::kQp   ? "MLX_QP_ALLOC_TYPE"
+                                   : type == ResourceType::kCq ? "MLX_CQ_ALLOC_TYPE"
+                                                               : "MLX_SRQ_ALLOC_TYPE");
+  return wanted == nullptr ? "" : wanted;
+}
 
 }  // namespace
 
-void* allocate_object(ibv_pd* pd, std::size_t size_B, ResourceType type, bool& is_own) {
+void* allocate_object(ibv_pd* pd, std::size_t size_B, ResourceType type, Origin& origin) {
   const auto* domain = static_cast<Pd*>(pd);
-  is_own = false;
   if (domain != nullptr && domain->allocate != nullptr) {
     void* memory =
         domain->allocate(pd, domain->allocator_context, size_B, kAlignment_B, static_cast<std::uint64_t>(type));
     if (memory == nullptr) return fail(ENOMEM);
     if (memory != IBV_ALLOCATOR_USE_DEFAULT) {
       std::memset(memory, 0, size_B);
-      is_own = true;
+      origin = Origin::kProgram;
       return memory;
     }
   }
+  const char* wanted = wanted_pages(type);
+  const bool only_huge = std::strcmp(wanted, "HUGE") == 0;
+  if (only_huge || std::strcmp(wanted, "PREFER_HUGE") == 0) {
+    void* memory = mmap(nullptr, kHugePage_B, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+    if (memory != MAP_FAILED) {
+      origin = Origin::kHugePage;
+      return memory;
+    }
+    if (only_huge) return fail(ENOMEM);
+  }
+  origin = Origin::kLibrary;
   void* memory = std::calloc(1, size_B);
   return memory == nullptr ? fail(ENOMEM) : memory;
 }
 
-void release_object(ibv_pd* pd, void* object, ResourceType type, bool is_own) {
+void release_object(ibv_pd* pd, void* object, ResourceType type, Origin origin) {
   const auto* domain = static_cast<Pd*>(pd);
-  if (!is_own) {
+  if (origin == Origin::kLibrary) {
     std::free(object);
+  } else if (origin == Origin::kHugePage) {
+    munmap(object, kHugePage_B);
   } else if (domain->release != nullptr) {
     domain->release(pd, domain->allocator_context, object, static_cast<std::uint64_t>(type));
   }

@@ -111,15 +111,16 @@ struct Pd : ibv_pd {
 // What an allocator is asked for, as mlx5 names it.
 enum class ResourceType : std::uint64_t { kQp = 1ULL << 32 | 1, kSrq = 1ULL << 32 | 4, kCq = 1ULL << 32 | 5 };
 // Memory for an object of this domain, all zero: the program's allocator is asked first. Null, with errno: none.
-void* allocate_object(ibv_pd* pd, std::size_t size_B, ResourceType type, bool& is_own);
-void release_object(ibv_pd* pd, void* object, ResourceType type, bool is_own);
+enum class Origin : std::uint8_t { kLibrary, kProgram, kHugePage };
+void* allocate_object(ibv_pd* pd, std::size_t size_B, ResourceType type, Origin& origin);
+void release_object(ibv_pd* pd, void* object, ResourceType type, Origin origin);
 template <typename Object>
 Object* make_in(ibv_pd* pd, ResourceType type) {
-  bool is_own = false;
-  void* memory = allocate_object(pd, sizeof(Object), type, is_own);
+  Origin origin;
+  void* memory = allocate_object(pd, sizeof(Object), type, origin);
   if (memory == nullptr) return nullptr;
   auto* object = new (memory) Object{};
-  object->is_own = is_own;
+  object->origin = origin;
   return object;
 }
 
@@ -139,7 +140,7 @@ struct Cq : ibv_cq {
   alignas(8) std::uint8_t rest_of_ex[sizeof(ibv_cq_ex) - sizeof(ibv_cq)];
   CqEntry current;  // between ibv_start_poll and ibv_end_poll, with the lock held
   ibv_pd* domain;   // whose memory it lies in; null: the library's
-  bool is_own;
+  Origin origin;
   pthread_spinlock_t lock;  // of the consumer's side
   Mapping mapping;
   Ring ring;
@@ -158,7 +159,7 @@ bool advance(Cq& cq);
 bool wait_for_entries(Cq& cq);
 
 struct Srq : ibv_srq {
-  bool is_own;
+  Origin origin;
   std::uint32_t number;  // of XRC
   pthread_spinlock_t lock;
   Mapping mapping;
@@ -169,7 +170,8 @@ struct Srq : ibv_srq {
 struct Qp : ibv_qp {
   // The rest of ibv_qp_ex, which begins with an ibv_qp: a queue pair has both faces at one address.
   alignas(8) std::uint8_t rest_of_ex[sizeof(ibv_qp_ex) - sizeof(ibv_qp)];
-  bool has_ex, is_own;
+  bool has_ex;
+  Origin origin;
   pthread_spinlock_t send_lock, receive_lock;
   Mapping mapping;
   Ring send, receive;
@@ -200,6 +202,7 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* init);
 // `domain`: the parent domain whose memory it lies in, or null.
 Cq* create_cq(ibv_context* context, const ibv_cq_init_attr_ex& init, ibv_pd* domain);
 ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* init);
+int modify_cq(ibv_cq* cq, ibv_modify_cq_attr* attr);
 ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* init);
 int dealloc_td(ibv_td* td);
 ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* init);

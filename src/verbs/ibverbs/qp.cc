@@ -169,7 +169,7 @@ ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* init) {
                          reinterpret_cast<std::uintptr_t>(qp)};
   qp->srq = init->srq;
   if (const int error = set_up_queues(*qp, pd->context, request); error != 0) {
-    release_object(pd, qp, ResourceType::kQp, qp->is_own);
+    release_object(pd, qp, ResourceType::kQp, qp->origin);
     return fail(error);
   }
   qp->pd = pd;
@@ -194,7 +194,7 @@ int ibv_destroy_qp(ibv_qp* base) {
   pthread_spin_destroy(&qp->receive_lock);
   pthread_cond_destroy(&qp->cond);
   pthread_mutex_destroy(&qp->mutex);
-  release_object(qp->pd, qp, ResourceType::kQp, qp->is_own);
+  release_object(qp->pd, qp, ResourceType::kQp, qp->origin);
   return 0;
 }
 

@@ -61,7 +61,7 @@ ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* init) {
   int error = call(Op::kCreateXrcSrq, request, info, &descriptors);
   if (error == 0) error = map_ring(*srq, info.ring, descriptors.fd[0], init->attr.max_sge);
   if (error != 0) {
-    release_object(init->pd, srq, ResourceType::kSrq, srq->is_own);
+    release_object(init->pd, srq, ResourceType::kSrq, srq->origin);
     return fail(error);
   }
   srq->number = info.number;
@@ -116,7 +116,7 @@ ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* init) {
   int error = call(Op::kCreateSrq, request_of(*pd, init->attr, srq), info, &descriptors);
   if (error == 0) error = map_ring(*srq, info, descriptors.fd[0], init->attr.max_sge);
   if (error != 0) {
-    release_object(pd, srq, ResourceType::kSrq, srq->is_own);
+    release_object(pd, srq, ResourceType::kSrq, srq->origin);
     return fail(error);
   }
   finish(*srq, pd, init->srq_context, init->attr);
@@ -147,6 +147,6 @@ int ibv_destroy_srq(ibv_srq* base) {
   pthread_spin_destroy(&srq->lock);
   pthread_cond_destroy(&srq->cond);
   pthread_mutex_destroy(&srq->mutex);
-  release_object(srq->pd, srq, ResourceType::kSrq, srq->is_own);
+  release_object(srq->pd, srq, ResourceType::kSrq, srq->origin);
   return 0;
 }

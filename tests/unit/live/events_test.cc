@@ -5,6 +5,7 @@
 #include <array>
 
 #include "support/live_program.h"
+#include "verbs/extended_protocol.h"
 
 namespace weft {
 namespace {
@@ -62,6 +63,23 @@ class Events : public testing::Test {
   int event_fd = -1, async_fd = -1;
   verbs::MrKeys keys{};
 };
+
+TEST_F(Events, WaitForEntriesOrPeriod) {
+  auto take = [&] { return program.ask(Op::kGetCqEvent, verbs::GetEvent{channel, 0}).error; };
+  for (bool by_count : {true, false}) {
+    const std::uint32_t cq = make_cq(1);
+    const verbs::ModerateCq ask{cq, by_count ? 2u : 100u, by_count ? 60'000u : 1500u};
+    EXPECT_EQ(program.ask(Op::kModerateCq, ask).error, 0);
+    EXPECT_EQ(program.ask(Op::kArmCq, verbs::ArmCq{cq, 0}).error, 0);
+    use(cq, true);
+    EXPECT_EQ(take(), EAGAIN) << "one entry, and a millisecond";
+    use(cq, true);
+    EXPECT_EQ(take(), 0);
+    EXPECT_EQ(take(), EAGAIN) << "one event for both";
+  }
+  EXPECT_EQ(program.ask(Op::kModerateCq, verbs::ModerateCq{make_cq(2), 0x10000, 0}).error, EINVAL);
+  EXPECT_EQ(program.ask(Op::kModerateCq, verbs::ModerateCq{9999, 1, 1}).error, EINVAL);
+}
 
 TEST_F(Events, OfCompletionQueueEndWithIt) {
   std::uint32_t first = make_cq(111), second = make_cq(222);

@@ -71,7 +71,7 @@ class Hostile : public testing::Test {
 };
 
 TEST_F(Hostile, RejectsMessagesOfAnySizeAndKind) {
-  for (std::uint32_t op = 0; op < 100; ++op) {
+  for (std::uint32_t op = 0; op < 210; ++op) {
     if (op == static_cast<std::uint32_t>(Op::kSleep)) continue;
     for (std::size_t size_B : {0, 4, 24, 300}) {
       LiveProgram program(world, "a", 50);
@@ -98,7 +98,10 @@ TEST_F(Hostile, RejectsForeignHandles) {
 TEST_F(Hostile, RejectsSizesBeyondDeviceLimits) {
   for (std::uint32_t size : {0u, 4194304u, 0x80000000u, 0xffffffffu}) {
     EXPECT_NE(a.program.ask(Op::kCreateCq, verbs::CreateCq{0, size, verbs::kNoHandle, 0}).error, 0) << size;
-    EXPECT_NE(a.program.ask(Op::kCreateSrq, verbs::CreateSrq{a.pd, size, 1, 0, 0}).error, 0) << size;
+    // One of size 0 is as small as there are, as on mlx5.
+    Answer srq = a.program.ask(Op::kCreateSrq, verbs::CreateSrq{a.pd, size, 1, 0, 0});
+    LiveProgram::close_fds(srq);
+    EXPECT_EQ(srq.error != 0, size != 0) << size;
   }
   verbs::CreateQp fine{a.pd, IBV_QPT_RC, a.cq.info.handle, a.cq.info.handle, verbs::kNoHandle, 4, 4, 1, 1, 0, 0, 0};
   for (std::uint32_t verbs::CreateQp::*field :

@@ -38,6 +38,32 @@ TEST(QpTransition, SelfTransitionTakesChangeableAttributes) {
   EXPECT_FALSE(live::may_modify(IBV_QPT_RC, IBV_QPS_RESET, IBV_QPS_RESET, IBV_QP_PKEY_INDEX));
 }
 
+TEST(QpTransition, StateAloneIsNotEnoughForInit) {
+  for (std::uint32_t type : {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV})
+    EXPECT_FALSE(live::may_modify(type, IBV_QPS_RESET, IBV_QPS_INIT, IBV_QP_STATE)) << type;
+}
+
+TEST(QpTransition, SendQueueDrains) {
+  for (std::uint32_t type : {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV}) {
+    EXPECT_TRUE(live::may_modify(type, IBV_QPS_RTS, IBV_QPS_SQD, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY));
+    EXPECT_TRUE(live::may_modify(type, IBV_QPS_SQD, IBV_QPS_RTS, IBV_QP_STATE));
+    EXPECT_FALSE(live::may_modify(type, IBV_QPS_RTR, IBV_QPS_SQD, IBV_QP_STATE));
+    EXPECT_FALSE(live::may_modify(type, IBV_QPS_RTS, IBV_QPS_SQD, IBV_QP_STATE | IBV_QP_AV));
+    EXPECT_EQ(live::may_modify(type, IBV_QPS_SQD, IBV_QPS_SQD, IBV_QP_AV), type != IBV_QPT_UD);
+  }
+  EXPECT_TRUE(live::may_modify(IBV_QPT_RC, IBV_QPS_SQD, IBV_QPS_SQD, IBV_QP_TIMEOUT | IBV_QP_MAX_DEST_RD_ATOMIC));
+  EXPECT_FALSE(live::may_modify(IBV_QPT_XRC_SEND, IBV_QPS_SQD, IBV_QPS_SQD, IBV_QP_MAX_DEST_RD_ATOMIC));
+}
+
+TEST(QpTransition, SidesOfXrcTakeTheirHalf) {
+  const std::uint32_t address = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+  const std::uint32_t answers = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+  EXPECT_TRUE(live::may_modify(IBV_QPT_XRC_SEND, IBV_QPS_INIT, IBV_QPS_RTR, address));
+  EXPECT_FALSE(live::may_modify(IBV_QPT_XRC_SEND, IBV_QPS_INIT, IBV_QPS_RTR, address | answers));
+  EXPECT_TRUE(live::may_modify(IBV_QPT_XRC_RECV, IBV_QPS_INIT, IBV_QPS_RTR, address | answers));
+  EXPECT_TRUE(live::may_modify(IBV_QPT_XRC_RECV, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QP_SQ_PSN | IBV_QP_TIMEOUT));
+}
+
 TEST(QpTransition, ResetAndErrorTakeNoAttributes) {
   for (std::uint32_t type : kTypes) {
     for (std::uint32_t from : {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPS_SQE, IBV_QPS_ERR}) {

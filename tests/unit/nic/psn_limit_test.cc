@@ -12,14 +12,14 @@ using support::RcPair;
 using wire::Opcode;
 
 constexpr std::uint32_t kMtu_B = 256;
-constexpr std::uint64_t kFarVa = 1ULL << 40;
+constexpr std::uint64_t kLongVa = 1ULL << 40;
 
 // Two sides with 4 GiB of memory that has no bytes.
 class LargePair : public RcPair {
  public:
   explicit LargePair(RcOptions options = small_packets()) : RcPair(options) {
     for (std::uint32_t side = 0; side < 2; ++side)
-      key_[side] = device(side).memory().add(kFarVa, 1ULL << 32, {true, true, true, true});
+      key_[side] = device(side).memory().add(kLongVa, 1ULL << 32, {true, true, true, true});
   }
   static RcOptions small_packets() {
     RcOptions options;
@@ -30,7 +30,7 @@ class LargePair : public RcPair {
   }
   void post_large(WrOpcode opcode, std::uint32_t length_B) {
     SendRequest r = request(opcode, length_B);
-    r.local_va = r.remote_va = kFarVa;
+    r.local_va = r.remote_va = kLongVa;
     r.lkey = key_[0];
     r.rkey = key_[1];
     ASSERT_TRUE(post(r));

@@ -39,8 +39,9 @@ TEST(Transport, TypesHaveTables) {
   EXPECT_EQ(&transport_of(QpType::kRc), &kRcTransport);
   EXPECT_EQ(&transport_of(QpType::kUc), &kUcTransport);
   EXPECT_EQ(&transport_of(QpType::kUd), &kUdTransport);
+  EXPECT_EQ(&transport_of(QpType::kXrc), &kXrcTransport);
   std::set<std::uint8_t> numbers{engine::kLinkControl, kCnpNumber};
-  for (const Transport* each : {&kRcTransport, &kUcTransport, &kUdTransport}) {
+  for (const Transport* each : {&kRcTransport, &kUcTransport, &kUdTransport, &kXrcTransport}) {
     EXPECT_TRUE(numbers.insert(each->number).second) << each->name;
     EXPECT_EQ(packet_formats().formats[each->number], each->format);
     EXPECT_TRUE(each->send != nullptr && each->receive != nullptr) << each->name;
@@ -54,7 +55,8 @@ TEST(Transport, OperationsMatchOpcodes) {
   };
   for (unsigned i = 0; i <= static_cast<unsigned>(WrOpcode::kCompareSwap); ++i) {
     auto opcode = static_cast<WrOpcode>(i);
-    EXPECT_TRUE(has(kRcTransport, opcode));
+    EXPECT_EQ(has(kRcTransport, opcode), !is_local(opcode)) << i;
+    EXPECT_EQ(has(kXrcTransport, opcode), !is_local(opcode)) << i;
     EXPECT_EQ(has(kUcTransport, opcode), opcode <= WrOpcode::kSendImm) << i;
     EXPECT_EQ(has(kUdTransport, opcode), opcode == WrOpcode::kSend || opcode == WrOpcode::kSendImm) << i;
   }

@@ -63,7 +63,7 @@ TEST_F(DeviceQuery, GidsBeyondLastAreEmpty) {
   ASSERT_EQ(ibv_query_gid_table(context, table, 8, 0), 4);
   EXPECT_EQ(table[3].gid_index, 3u);
   EXPECT_EQ(table[3].gid_type, static_cast<std::uint32_t>(IBV_GID_TYPE_ROCE_V2));
-  EXPECT_EQ(ibv_query_gid_table(context, table, 2, 0), 2);
+  EXPECT_EQ(ibv_query_gid_table(context, table, 2, 0), -EINVAL) << "no room for all of them, as on Linux";
 
   __be16 pkey = 0;
   ASSERT_EQ(ibv_query_pkey(context, 1, 0, &pkey), 0);

@@ -62,6 +62,12 @@ struct Answer {
     size_B = sizeof reply;
     return 0;
   }
+  int give_bytes(std::span<const std::uint8_t> bytes) {
+    if (room.size() < bytes.size()) return EMSGSIZE;
+    std::memcpy(room.data(), bytes.data(), bytes.size());
+    size_B = bytes.size();
+    return 0;
+  }
 };
 
 template <typename Request>
@@ -90,7 +96,7 @@ int create_qp(FakeWorld& world, const CreateQp& ask, Answer& answer, Descriptors
   FakeRing receive;
   const std::size_t send_B = (send.info.mapping_B + 63) / 64 * 64;
   std::size_t all_B = send_B;
-  if (ask.srq == kNoHandle) {
+  if (ask.srq == kNoHandle && ask.receive_cq != kNoHandle) {
     receive = make_ring(handle, handle * 2 + 1, ask.max_receive_wr,
                         static_cast<std::uint32_t>(sizeof(ReceiveEntry) + ask.max_receive_sge * sizeof(Sge)));
     receive.info.offset_B = static_cast<std::uint32_t>(send_B);
@@ -129,7 +135,7 @@ int serve(FakeWorld& world, Op op, const void* request, std::size_t request_B, A
       return answer.give(Handle{world.next_handle++});
     case Op::kOpenEvents:
       descriptors->fd[0] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-      return 0;
+      return answer.give(DeviceToken{0x5ec7e7, 0, 0});
     case Op::kCreateCq: {
       const auto ask = read<CreateCq>(request);
       const FakeRing ring = make_ring(world.next_handle++, kNoHandle, ask.entries, sizeof(CqEntry));
@@ -146,6 +152,34 @@ int serve(FakeWorld& world, Op op, const void* request, std::size_t request_B, A
       descriptors->fd[0] = ring.fd;
       return answer.give(ring.info);
     }
+    case Op::kResizeCq: {
+      const auto ask = read<ResizeCq>(request);
+      const FakeRing old = world.cqs.at(ask.cq);
+      const FakeRing ring = make_ring(ask.cq, kNoHandle, std::bit_ceil(ask.entries), sizeof(CqEntry));
+      for (std::uint32_t i = old.head().consumed; i != old.head().produced; ++i)
+        ring.at<CqEntry>(i) = old.at<CqEntry>(i);
+      ring.head().consumed = old.head().consumed.load();
+      ring.head().produced = old.head().produced.load();
+      world.cqs[ask.cq] = ring;
+      descriptors->fd[0] = ring.fd;
+      return answer.give(CqInfo{ring.info});
+    }
+    case Op::kAllocMw:
+      return answer.give(MrKeys{world.next_handle++, 0, 0x30ff});
+    case Op::kAllocDm:
+    case Op::kOpenXrcd:
+      return answer.give(Handle{world.next_handle++});
+    case Op::kCopyDm: {
+      const auto ask = read<CopyDm>(request);
+      world.device_memory.resize(std::max(world.device_memory.size(), ask.offset_B + ask.length_B));
+      std::uint8_t* at = world.device_memory.data() + ask.offset_B;
+      if (ask.to_device == 0) return answer.give_bytes({at, ask.length_B});
+      std::memcpy(at, static_cast<const std::uint8_t*>(request) + sizeof ask, ask.length_B);
+      return 0;
+    }
+    case Op::kImport:
+      world.last_import = read<Import>(request);
+      return answer.give(Imported{world.last_import.handle, 0x1000, 0x2000, 0, 4096});
     case Op::kCreateQp:
       return create_qp(world, read<CreateQp>(request), answer, descriptors);
     case Op::kCreateAh:

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "verbs/extended_protocol.h"
 #include "verbs/world_call.h"
 
 namespace weft::verbs {
@@ -45,6 +46,8 @@ struct FakeWorld {
   GetEvent last_wait{};
   CreateAh last_ah{};
   RegMr last_mr{};
+  Import last_import{};
+  std::vector<std::uint8_t> device_memory;
   int fail_with = 0;                  // the next call's answer
   CqEntry on_poll{};                  // written to the last of the CQs that are waited for, when its qpn is not 0
   std::vector<std::uint32_t> polled;  // the CQs of the last wait

@@ -15,9 +15,9 @@ namespace weft::verbs {
 namespace {
 
 // "name@@version" of everything that a library defines.
-std::set<std::string> exports_of(const std::string& file) {
+std::set<std::string> exports_of(const std::string& path) {
   std::set<std::string> exports;
-  std::FILE* pipe = popen(("readelf -W --dyn-syms " WEFT_SHIMS "/" + file).c_str(), "r");
+  std::FILE* pipe = popen(("readelf -W --dyn-syms " + path).c_str(), "r");
   if (pipe == nullptr) return exports;
   char line[512];
   while (std::fgets(line, sizeof line, pipe) != nullptr) {
@@ -40,7 +40,7 @@ TEST(Symbols, CoverProgramsInUse) {
     std::istringstream words(line);
     std::string file, name, version;
     ASSERT_TRUE(words >> file >> name >> version) << line;
-    if (!libraries.contains(file)) libraries[file] = exports_of(file);
+    if (!libraries.contains(file)) libraries[file] = exports_of(WEFT_SHIMS "/" + file);
     EXPECT_TRUE(libraries[file].contains(name + "@@" + version)) << line;
     ++found[file];
   }
@@ -49,6 +49,20 @@ TEST(Symbols, CoverProgramsInUse) {
   EXPECT_EQ(found["librdmacm.so.1"], 68);
   EXPECT_EQ(found["libmlx5.so.1"], 26);
   EXPECT_EQ(found["libefa.so.1"], 5);
+}
+
+// Modules of Python bind all of them when they load, also those that nobody calls.
+TEST(Symbols, StandInsHaveAllOfDebian) {
+  for (const auto& [file, least] : {std::pair<std::string, std::size_t>{"libmlx5.so.1", 129}, {"libefa.so.1", 6}}) {
+    std::set<std::string> theirs;
+    for (const auto& folder : std::filesystem::directory_iterator("/usr/lib")) {
+      const std::filesystem::path path = folder.path() / file;
+      if (std::filesystem::exists(path)) theirs = exports_of(path);
+    }
+    ASSERT_GE(theirs.size(), least) << file << " of ibverbs-providers";
+    const std::set<std::string> ours = exports_of(WEFT_SHIMS "/" + file);
+    for (const std::string& symbol : theirs) EXPECT_TRUE(ours.contains(symbol)) << symbol;
+  }
 }
 
 // NCCL tries the name without a number first.
