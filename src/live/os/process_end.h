@@ -6,6 +6,9 @@ namespace weft::live {
 // Its descriptors are closed already, or are just being closed. One that executes another program keeps some.
 bool is_exiting(int pid);
 
+// It waits in the kernel.
+bool is_asleep(int pid);
+
 // If it is exiting: returns when its parent can see that it has ended. Nothing but the kernel is between the two.
 void await_exit(int pid);
 
