@@ -79,6 +79,7 @@ class Server final : public ThreadWaiter {
   // A process has closed a connection: returns when its parent can see its end, or when the program that it executes
   // has come in.
   void await_end(const Process& process);
+  void let_filters_run(const Node& node);
   Reply status() const;
   void run_virtual(const std::atomic<bool>& stop);
   void run_wall(const std::atomic<bool>& stop);

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 
@@ -22,6 +23,7 @@ constexpr int kForkPatience_ms = 10'000;
 // From exec to the first call: loading a program takes milliseconds, on a busy machine more.
 constexpr std::chrono::seconds kExecPatience{10};
 constexpr int kAsleepLooks = 5;  // a millisecond apart
+constexpr int kQuietLooks = 3, kQuietLook_us = 200;
 
 // Who sent what waits in the socket, as the kernel knows it; 0: nobody.
 int sender_pid(int fd) {
@@ -166,6 +168,28 @@ void Server::await_end(const Process& process) {
       return;
     }
     asleep = is_asleep(process.pid) ? asleep + 1 : 0;
+  }
+}
+
+// What is not of the world runs in real time: in `ib_write_bw | awk` awk goes on when the pipe has ended, and the shell
+// when awk has. Before time goes on, children of those that wait for children have done what they can.
+void Server::let_filters_run(const Node& node) {
+  const auto until = std::chrono::steady_clock::now() + kExecPatience;
+  for (int quiet = 0; quiet < kQuietLooks && std::chrono::steady_clock::now() < until;) {
+    bool any = false, runs = false;
+    for (const auto& thread : threads_) {
+      if (!thread->lent || thread->process->node != &node) continue;
+      for (const int child : children_of(thread->process->pid)) {
+        const bool attached = std::any_of(node.processes.begin(), node.processes.end(),
+                                          [&](const auto& each) { return each->pid == child; });
+        if (attached || is_exiting(child)) continue;
+        any = true;
+        runs = runs || !is_asleep(child);
+      }
+    }
+    if (!any) return;
+    quiet = runs ? 0 : quiet + 1;
+    usleep(kQuietLook_us);
   }
 }
 

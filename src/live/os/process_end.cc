@@ -49,6 +49,17 @@ bool is_asleep(int pid) {
   return state == 'S' || state == 'T' || state == 't';
 }
 
+std::vector<int> children_of(int pid) {
+  std::vector<int> children;
+  char path[64];
+  std::snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+  FILE* file = std::fopen(path, "re");
+  if (file == nullptr) return children;
+  for (int child; std::fscanf(file, "%d", &child) == 1;) children.push_back(child);
+  std::fclose(file);
+  return children;
+}
+
 void await_exit(int pid) {
   if (pid <= 0 || !is_exiting(pid)) return;
   const auto fd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
