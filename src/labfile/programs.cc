@@ -44,7 +44,15 @@ class ProgramReader {
       command.node = host->text;
       if (const NodeState* state = find_host(host->text, host->place, context_)) command.host = state->index;
     }
-    if (const YamlNode* words = map.require("command", "command: ib_write_bw -F -x 3")) read_command(*words, command);
+    const YamlNode* words = map.get("command");
+    const YamlNode* script = map.get("script");
+    if (words != nullptr && script != nullptr) {
+      problems_.add(script->place, "a program with a command and a script", "leave one of them out");
+    } else if (script != nullptr) {
+      read_script(*script, command);
+    } else if (words != nullptr || (words = map.require("command", "command: ib_write_bw -F -x 3")) != nullptr) {
+      read_command(*words, command);
+    }
     if (const YamlNode* start = map.get("start"))
       store(command.start_ps, read_quantity(*start, "start", Quantity::kTime, {0, 3600 * kSecond_ps}, problems_));
     if (const YamlNode* timeout = map.get("timeout"))
@@ -76,6 +84,17 @@ class ProgramReader {
     const bool holds_zero = std::any_of(command.words.begin(), command.words.end(),
                                         [](const std::string& word) { return word.find('\0') != std::string::npos; });
     if (holds_zero) problems_.add(node.place, "a NUL character in the command", "leave it out");
+  }
+
+  // A text for a shell in which a failing command, of a pipeline too, fails the whole.
+  void read_script(const YamlNode& node, workload::ProgramCommand& command) {
+    const auto text = read_text(node, "script", problems_);
+    if (!text) return;
+    if (text->find_first_not_of(" \t\n") == std::string::npos)
+      problems_.add(node.place, "an empty script", "write what a shell is to do: ib_write_bw -F -x 3 vm00 | tail -2");
+    if (text->find('\0') != std::string::npos)
+      problems_.add(node.place, "a NUL character in the script", "leave it out");
+    command.words = {"bash", "-e", "-o", "pipefail", "-c", *text};
   }
 
   // As split_words sees them.

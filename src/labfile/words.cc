@@ -26,7 +26,7 @@ constexpr std::string_view kFaultKeys[] = {"name", "link",         "both_directi
                                            "psn",  "transmission", "probability",     "start",  "end",    "delay",
                                            "down", "up",           "priority",        "rate"};
 constexpr std::string_view kGraphFlowKeys[] = {"name", "from", "to", "size", "start", "after", "delay"};
-constexpr std::string_view kProgramKeys[] = {"node", "command", "start", "timeout", "find"};
+constexpr std::string_view kProgramKeys[] = {"node", "command", "script", "start", "timeout", "find"};
 constexpr std::string_view kExpectationKeys[] = {"min", "max", "equal"};
 
 constexpr Word<FaultAction> kFaultActionWords[] = {{"drop", FaultAction::kDrop},

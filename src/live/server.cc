@@ -204,7 +204,10 @@ void Server::serve(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
       thread->process->node->take_request(thread, std::move(request), now_ps);
       break;
     case Connection::Got::kEnd:
-      if (!wall_) await_exit(thread->process->pid);
+      if (!wall_) {
+        await_end(*thread->process);
+        let_filters_run(*thread->process->node);
+      }
       thread_ended(thread, now_ps);
       if (!wall_) poll_passed_fds(nullptr, now_ps);
       break;
@@ -220,7 +223,11 @@ Time_ps Server::arrival_ps() const {
 ThreadWaiter::Outcome Server::wait_for(Thread& thread, Request& request) {
   if (wall_) return Outcome::kRuns;
   Outcome outcome = wait_for_request(thread, request);
-  if (outcome == Outcome::kGone) await_exit(thread.process->pid);
+  if (outcome == Outcome::kAsked) thread.process->executes = false;
+  if (outcome == Outcome::kGone) {
+    await_end(*thread.process);
+    let_filters_run(*thread.process->node);
+  }
   // It may have written into a pipe that another waits for.
   Time_ps now_ps = std::max(thread.process->node->now_ps(), thread.local_ps);
   if (outcome == Outcome::kAsked) now_ps = std::max(now_ps, request.local_ps);

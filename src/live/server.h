@@ -90,6 +90,10 @@ class Server final : public ThreadWaiter {
   Reply fork(const std::shared_ptr<Thread>& parent_thread, Time_ps now_ps);
   void await_child(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
   void meet_child(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
+  // A process has closed a connection: returns when its parent can see its end, or when the program that it executes
+  // has come in.
+  void await_end(const Process& process);
+  void let_filters_run(const Node& node);
   Reply status() const;
   void run_virtual(const std::atomic<bool>& stop);
   void run_wall(const std::atomic<bool>& stop);

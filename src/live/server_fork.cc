@@ -6,8 +6,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 
+#include "live/os/process_end.h"
 #include "live/server.h"
 
 namespace weft::live {
@@ -16,6 +19,11 @@ namespace {
 
 // Real time from fork to hello: nothing but the kernel is between the two, so that only a stopped process takes it.
 constexpr int kForkPatience_ms = 10'000;
+
+// From exec to the first call: loading a program takes milliseconds, on a busy machine more.
+constexpr std::chrono::seconds kExecPatience{10};
+constexpr int kAsleepLooks = 5;  // a millisecond apart
+constexpr int kQuietLooks = 3, kQuietLook_us = 200;
 
 // Who sent what waits in the socket, as the kernel knows it; 0: nobody.
 int sender_pid(int fd) {
@@ -49,6 +57,9 @@ std::optional<Reply> Server::answer_process_call(const std::shared_ptr<Thread>& 
   switch (request.op) {
     case verbs::Op::kFork:
       return fork(thread, now_ps);
+    case verbs::Op::kExec:
+      process.executes = true;
+      return Reply{};
     case verbs::Op::kStreamAdopt:
       return network_.adopt(process, request);
     case verbs::Op::kStreamSet:
@@ -128,6 +139,58 @@ void Server::meet_child(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
   thread->tid = hello.tid;
   thread->state = ThreadState::kParked;
   process.node->at(now_ps, thread->rank, [this, thread](Time_ps at_ps) { welcome(thread, at_ps); });
+}
+
+// In real time: a program that has been executed and waits in the kernel before its first call (for a pipe) is not of
+// the world, one that runs is on its way.
+void Server::await_end(const Process& process) {
+  if (!process.executes) {
+    await_exit(process.pid);
+    return;
+  }
+  const auto until = std::chrono::steady_clock::now() + kExecPatience;
+  for (int asleep = 0; asleep < kAsleepLooks && std::chrono::steady_clock::now() < until;) {
+    pollfd fd{listener_, POLLIN, 0};
+    poll(&fd, 1, 1);
+    accept_clients();
+    for (int client : pending_clients_) {
+      ucred peer{};
+      socklen_t size = sizeof(peer);
+      pollfd hello{client, POLLIN, 0};
+      if (getsockopt(client, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == process.pid &&
+          poll(&hello, 1, 0) == 1) {
+        handle_hellos();
+        return;
+      }
+    }
+    if (is_exiting(process.pid)) {
+      await_exit(process.pid);
+      return;
+    }
+    asleep = is_asleep(process.pid) ? asleep + 1 : 0;
+  }
+}
+
+// What is not of the world runs in real time: in `ib_write_bw | awk` awk goes on when the pipe has ended, and the shell
+// when awk has. Before time goes on, children of those that wait for children have done what they can.
+void Server::let_filters_run(const Node& node) {
+  const auto until = std::chrono::steady_clock::now() + kExecPatience;
+  for (int quiet = 0; quiet < kQuietLooks && std::chrono::steady_clock::now() < until;) {
+    bool any = false, runs = false;
+    for (const auto& thread : threads_) {
+      if (!thread->lent || thread->process->node != &node) continue;
+      for (const int child : children_of(thread->process->pid)) {
+        const bool attached = std::any_of(node.processes.begin(), node.processes.end(),
+                                          [&](const auto& each) { return each->pid == child; });
+        if (attached || is_exiting(child)) continue;
+        any = true;
+        runs = runs || !is_asleep(child);
+      }
+    }
+    if (!any) return;
+    quiet = runs ? 0 : quiet + 1;
+    usleep(kQuietLook_us);
+  }
 }
 
 }  // namespace weft::live

@@ -27,6 +27,17 @@ auto start(Function* real, Arguments... arguments) {
   return real(arguments...);
 }
 
+// The world, which knows this process, waits for the program that comes in its place. A child of vfork has only its
+// parent's connection.
+template <typename Function, typename... Arguments>
+int execute(Function* real, Arguments... arguments) {
+  if (thread.page != nullptr && !thread.parked && is_own_process()) {
+    std::size_t none_B = 0;
+    call_in_pieces(verbs::Op::kExec, nullptr, 0, nullptr, &none_B, nullptr);
+  }
+  return start(real, arguments...);
+}
+
 // execl, execlp and execle: their arguments as an array on the stack, as the C library has it.
 enum class Environment { kOwn, kAfterList };
 template <typename Function>
@@ -40,7 +51,7 @@ int start_with_list(Function* real, const char* file, const char* first, va_list
   argv[0] = const_cast<char*>(first);
   for (std::size_t i = 1; i <= count; ++i) argv[i] = va_arg(list, char*);
   char** envp = which == Environment::kAfterList ? va_arg(list, char**) : environ;
-  return start(real, file, argv, envp);
+  return execute(real, file, argv, envp);
 }
 
 using PidfdSpawn = int(int*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*, char* const[],
@@ -56,22 +67,22 @@ int start_with_pidfd(const char* name, Arguments... arguments) {
 }  // namespace
 
 WEFT_EXPORT int execve(const char* path, char* const argv[], char* const envp[]) noexcept {
-  return start(WEFT_REAL(execve), path, argv, envp);
+  return execute(WEFT_REAL(execve), path, argv, envp);
 }
 WEFT_EXPORT int execv(const char* path, char* const argv[]) noexcept {
-  return start(WEFT_REAL(execv), path, argv);
+  return execute(WEFT_REAL(execv), path, argv);
 }
 WEFT_EXPORT int execvp(const char* file, char* const argv[]) noexcept {
-  return start(WEFT_REAL(execvp), file, argv);
+  return execute(WEFT_REAL(execvp), file, argv);
 }
 WEFT_EXPORT int execvpe(const char* file, char* const argv[], char* const envp[]) noexcept {
-  return start(WEFT_REAL(execvpe), file, argv, envp);
+  return execute(WEFT_REAL(execvpe), file, argv, envp);
 }
 WEFT_EXPORT int fexecve(int fd, char* const argv[], char* const envp[]) noexcept {
-  return start(WEFT_REAL(fexecve), fd, argv, envp);
+  return execute(WEFT_REAL(fexecve), fd, argv, envp);
 }
 WEFT_EXPORT int execveat(int folder_fd, const char* path, char* const argv[], char* const envp[], int flags) noexcept {
-  return start(WEFT_REAL(execveat), folder_fd, path, argv, envp, flags);
+  return execute(WEFT_REAL(execveat), folder_fd, path, argv, envp, flags);
 }
 
 WEFT_EXPORT int execl(const char* path, const char* first, ...) noexcept {

@@ -17,20 +17,25 @@ TEST_P(Fork, SocketsLiveUntilLastHolderCloses) {
   EXPECT_EQ(Live::pid_on("vm00"), 0) << "no child is left behind";
 }
 
-// fio starts a process for each job.
-TEST_P(Fork, FioWritesOverRdma) {
-  Live world("two-node-25g.yaml", std::string("--clock ") + GetParam());
+// fio starts a process for each job. In virtual time it takes seconds to measure the CPU's counter, whose reads are
+// trapped.
+TEST(ForkPrograms, FioWritesOverRdma) {
   const std::string job = "fio --name=j --ioengine=rdma --port=8888 --bs=64k --size=16m --iodepth=8";
-  for (const char* verb : {"write", "read", "send"}) {
+  {
+    Live world("two-node-25g.yaml");
+    const Live::Said said =
+        world.run_well("vm00", job + " --rw=read", "vm01", job + " --rw=write --hostname=vm00 --verb=write");
+    // Eight messages of 64 KiB are under way: each takes the time of eight on the line, 16 packets of 4096 B and 82 B
+    // of framing each.
+    const std::vector<std::string> found = test::match(said.client, "clat \\(usec\\):[^\n]*avg= *([0-9.]+)");
+    ASSERT_EQ(found.size(), 2U) << said.client;
+    EXPECT_NEAR(std::stod(found[1]), 8 * 16 * (4096 + 82) * 8e-3 / 25, 4);
+  }
+  Live world("two-node-25g.yaml", "--clock wall");
+  for (const char* verb : {"read", "send"}) {
     const Live::Said said =
         world.run_well("vm00", job + " --rw=read", "vm01", job + " --rw=write --hostname=vm00 --verb=" + verb);
     EXPECT_NE(said.client.find("io=16.0MiB"), said.client.npos) << verb << "\n" << said.client;
-    if (std::string(GetParam()) == "wall") break;
-    // Eight messages of 64 KiB are under way: each takes the time of eight on the line, 16 packets of 4096 B each with
-    // 4 + 16 more bytes of RETH in the first.
-    const std::vector<std::string> found = test::match(said.client, "clat \\(usec\\):[^\n]*avg= *([0-9.]+)");
-    ASSERT_EQ(found.size(), 2U) << said.client;
-    EXPECT_NEAR(std::stod(found[1]), 8 * 16 * (4096 + 82) * 8e-3 / 25, 6) << verb;
   }
 }
 

@@ -157,5 +157,28 @@ TEST_F(ProgramWorkload, InterruptedRunEndsProgramsAndWritesReport) {
   EXPECT_NE(kill(std::stoi(pid[1]), 0), 0) << "it runs on";
 }
 
+// Scripts and pipelines come in at the same virtual times again.
+TEST_F(ProgramWorkload, PipelinesRepeatExactly) {
+  const std::string lab = WEFT_SOURCE_DIR "/labs/live/pipeline.yaml";
+  const LabRun first = run(lab), second = run(lab);
+  EXPECT_EQ(first.status, 0) << first.report;
+  EXPECT_EQ(first.results, second.results);
+}
+
+TEST_F(ProgramWorkload, FailsWithAnyCommandOfAPipeline) {
+  const LabRun failed = run(lab_with(R"(workloads:
+  - name: w
+    program: [{node: vm00, script: "sh -c 'sleep 0.1; exit 3' | cat"}]
+)"));
+  EXPECT_EQ(failed.status, 1);
+  EXPECT_TRUE(says(failed, "exit status 3") || says(failed, "status 3")) << failed.report;
+  const LabRun later = run(lab_with(R"(workloads:
+  - name: w
+    program: [{node: vm00, script: "false || true\nsleep 1 | cat\nfalse\necho not reached"}]
+)"));
+  EXPECT_EQ(later.status, 1);
+  EXPECT_FALSE(says(later, "\nnot reached")) << later.report;
+}
+
 }  // namespace
 }  // namespace weft::interop

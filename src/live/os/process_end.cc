@@ -13,26 +13,51 @@ namespace {
 
 constexpr int kExitPatience_ms = 100;  // real time from closing descriptors to the end
 
-}  // namespace
+struct KernelState {
+  char state = 'X';
+  unsigned flags = 0;
+};
 
-// Its descriptors are closed already, or are just being closed. One that executes another program keeps some.
-bool is_exiting(int pid) {
-  constexpr unsigned kExiting = 0x4;  // PF_EXITING of linux/sched.h
+KernelState state_of(int pid) {
   char path[64];
   std::snprintf(path, sizeof(path), "/proc/%d/stat", pid);
   FILE* file = std::fopen(path, "re");
-  if (file == nullptr) return true;
+  if (file == nullptr) return {};
   char text[512];
   const std::size_t size = std::fread(text, 1, sizeof(text) - 1, file);
   std::fclose(file);
   text[size] = 0;
   // The name is in brackets and may hold anything.
   const std::size_t bracket = std::string_view(text, size).rfind(')');
-  if (bracket == std::string_view::npos) return true;
-  char state = 0;
-  unsigned flags = 0;
-  if (std::sscanf(text + bracket + 1, " %c %*d %*d %*d %*d %*d %u", &state, &flags) != 2) return true;
-  return state == 'Z' || state == 'X' || (flags & kExiting) != 0;
+  KernelState found;
+  if (bracket == std::string_view::npos ||
+      std::sscanf(text + bracket + 1, " %c %*d %*d %*d %*d %*d %u", &found.state, &found.flags) != 2)
+    return {};
+  return found;
+}
+
+}  // namespace
+
+bool is_exiting(int pid) {
+  constexpr unsigned kExiting = 0x4;  // PF_EXITING of linux/sched.h
+  const KernelState found = state_of(pid);
+  return found.state == 'Z' || found.state == 'X' || (found.flags & kExiting) != 0;
+}
+
+bool is_asleep(int pid) {
+  const char state = state_of(pid).state;
+  return state == 'S' || state == 'T' || state == 't';
+}
+
+std::vector<int> children_of(int pid) {
+  std::vector<int> children;
+  char path[64];
+  std::snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+  FILE* file = std::fopen(path, "re");
+  if (file == nullptr) return children;
+  for (int child; std::fscanf(file, "%d", &child) == 1;) children.push_back(child);
+  std::fclose(file);
+  return children;
 }
 
 void await_exit(int pid) {

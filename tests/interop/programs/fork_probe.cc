@@ -1,4 +1,6 @@
-// Sockets after fork and exec, as on Linux.
+// Sockets and RDMA CM after fork and exec, as on Linux.
+#include <rdma/rdma_cma.h>
+#include <rdma/rdma_verbs.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
@@ -306,7 +308,76 @@ void ask_close_all(const char* host, int port) {
   close(fd);
 }
 
+// The child takes the connection that comes to its parent's listener, on a protection domain of its parent.
+void serve_rdma(int port) {
+  int count = 0;
+  ibv_context** devices = rdma_get_devices(&count);
+  REQUIRE(devices != nullptr && count > 0);
+  ibv_pd* pd = ibv_alloc_pd(devices[0]);
+  rdma_event_channel* channel = rdma_create_event_channel();
+  rdma_cm_id* listener = nullptr;
+  REQUIRE(pd != nullptr && channel != nullptr && rdma_create_id(channel, &listener, nullptr, RDMA_PS_TCP) == 0);
+  sockaddr_in any{};
+  any.sin_family = AF_INET;
+  any.sin_port = htons(static_cast<uint16_t>(port));
+  REQUIRE(rdma_bind_addr(listener, reinterpret_cast<sockaddr*>(&any)) == 0 && rdma_listen(listener, 4) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    rdma_cm_event* event = nullptr;
+    REQUIRE(rdma_get_cm_event(channel, &event) == 0 && event->event == RDMA_CM_EVENT_CONNECT_REQUEST);
+    rdma_cm_id* id = event->id;
+    REQUIRE(event->listen_id == listener);
+    rdma_ack_cm_event(event);
+    ibv_qp_init_attr attr{};
+    attr.cap = {4, 4, 1, 1, 0};
+    attr.qp_type = IBV_QPT_RC;
+    attr.send_cq = attr.recv_cq = ibv_create_cq(id->verbs, 8, nullptr, nullptr, 0);
+    REQUIRE(rdma_create_qp(id, pd, &attr) == 0);
+    static char text[32];
+    ibv_mr* region = ibv_reg_mr(pd, text, sizeof text, IBV_ACCESS_LOCAL_WRITE);
+    REQUIRE(region != nullptr && rdma_post_recv(id, nullptr, text, sizeof text, region) == 0);
+    rdma_conn_param parameters{};
+    REQUIRE(rdma_accept(id, &parameters) == 0);
+    REQUIRE(rdma_get_cm_event(channel, &event) == 0 && event->event == RDMA_CM_EVENT_ESTABLISHED && event->id == id);
+    rdma_ack_cm_event(event);
+    ibv_wc done{};
+    while (ibv_poll_cq(attr.recv_cq, 1, &done) == 0) {
+    }
+    REQUIRE(done.status == IBV_WC_SUCCESS && strcmp(text, "by RDMA") == 0);
+    REQUIRE(rdma_get_cm_event(channel, &event) == 0 && event->event == RDMA_CM_EVENT_DISCONNECTED);
+    _exit(5);
+  }
+  expect_exit(child, 5);
+  // What the child held is the parent's still.
+  REQUIRE(rdma_destroy_id(listener) == 0);
+  rdma_destroy_event_channel(channel);
+  REQUIRE(ibv_dealloc_pd(pd) == 0);
+}
+void ask_rdma(const char* host, int port) {
+  rdma_addrinfo hints{}, *found = nullptr;
+  hints.ai_port_space = RDMA_PS_TCP;
+  const std::string service = std::to_string(port);
+  REQUIRE(rdma_getaddrinfo(host, service.c_str(), &hints, &found) == 0);
+  ibv_qp_init_attr attr{};
+  attr.cap = {4, 4, 1, 1, 0};
+  attr.qp_type = IBV_QPT_RC;
+  attr.sq_sig_all = 1;
+  rdma_cm_id* id = nullptr;
+  REQUIRE(rdma_create_ep(&id, found, nullptr, &attr) == 0);
+  static char text[32] = "by RDMA";
+  ibv_mr* region = rdma_reg_msgs(id, text, sizeof text);
+  REQUIRE(region != nullptr && rdma_connect(id, nullptr) == 0);
+  REQUIRE(rdma_post_send(id, nullptr, text, sizeof text, region, 0) == 0);
+  ibv_wc done{};
+  REQUIRE(rdma_get_send_comp(id, &done) == 1 && done.status == IBV_WC_SUCCESS);
+  REQUIRE(rdma_disconnect(id) == 0);
+  rdma_dereg_mr(region);
+  rdma_destroy_ep(id);
+  rdma_freeaddrinfo(found);
+}
+
 constexpr Case kCases[] = {
+    {"RDMA CM", serve_rdma, ask_rdma},
     {"prefork", serve_prefork, ask_prefork},
     {"fork per request", serve_fork_per_request, ask_fork_per_request},
     {"orphan", serve_orphan, ask_orphan},
