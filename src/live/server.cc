@@ -142,7 +142,7 @@ bool Server::poll_clients(int timeout_ms) {
       fds.push_back({thread->lent->fds[i], thread->lent_events[i], 0});
   }
   const int came = poll(fds.data(), fds.size(), look_soon(timeout_ms));
-  look_around();
+  poll_waiting_threads();
   if (came <= 0) return false;
   Time_ps now_ps = world_.engine().horizon_ps();
   poll_passed_fds(nullptr, now_ps);
@@ -173,6 +173,10 @@ void Server::poll_passed_fds(const Node* node, Time_ps now_ps) {
 }
 
 void Server::serve(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
+  if (thread->tid == 0) {
+    meet_thread(thread, now_ps);
+    return;
+  }
   Request request;
   switch (thread->connection.receive(request)) {
     case Connection::Got::kRequest:
@@ -186,7 +190,10 @@ void Server::serve(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
         break;
       }
       // Where the world has not moved meanwhile, it was only a long computation.
-      if (thread->state == ThreadState::kSpinning && thread->left_at_ps != now_ps) deterministic_ = false;
+      if (thread->state == ThreadState::kSpinning && thread->left_at_ps != now_ps) determinism_ = Determinism::kSpun;
+      // It was woken by another thread, and nobody looked for it.
+      if (!wall_ && !thread->called && thread->state == ThreadState::kOutside && thread->left_at_ps != now_ps)
+        determinism_ = Determinism::kThreadOrder;
       if (wall_) wall_->translate(request, now_ps);
       thread->process->node->take_request(thread, std::move(request), now_ps);
       break;
@@ -271,6 +278,8 @@ void Server::thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps)
   thread->retry = nullptr;
   ++thread->park;
   if (thread->process->threads.empty()) end_process(thread->process, now_ps);
+  // The node plans anew: time does not go on for what the thread waited for.
+  thread->process->node->at(now_ps, 0, [](Time_ps) {});
 }
 
 void Server::end_process(const std::shared_ptr<Process>& process, Time_ps now_ps) {

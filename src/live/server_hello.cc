@@ -102,6 +102,8 @@ void Server::handle_hello(int fd, const Request& request) {
     if (wall_) wall_->adopt(*process);
     node.processes.push_back(process);
   }
+  // A thread that the program did not start by pthread_create, or before it was in the world.
+  if (!wall_ && !process->threads.empty()) determinism_ = Determinism::kThreadOrder;
   thread->process = process;
   thread->tid = hello.tid;
   thread->rank = next_rank_++;
@@ -113,23 +115,26 @@ void Server::handle_hello(int fd, const Request& request) {
   process->threads.push_back(thread);
   threads_.push_back(thread);
   Time_ps now_ps = std::max({arrival_ps(), node.now_ps(), arrivals_ps_});
-  node.at(now_ps, thread->rank, [this, thread](Time_ps at_ps) {
-    const host::HostModel& model = thread->process->node->host().model();
-    verbs::Welcome welcome{};
-    welcome.clock = wall_ ? verbs::Clock::kWall : verbs::Clock::kVirtual;
-    welcome.thread = static_cast<std::uint32_t>(thread->process->threads.size() - 1);
-    // The model's loop is perftest's, fitted as a whole: it looks at the clock once for each message, as the program
-    // does here for itself.
-    Time_ps after_post_ps = std::max<Time_ps>(0, model.post_loop_ps - kClockRead_ps);
-    welcome.costs = {model.post_wqe_ps, model.doorbell_ps, model.post_recv_ps,
-                     model.poll_hit_ps, kClockRead_ps,     after_post_ps};
-    welcome.epoch_ns = wall_ ? wall_->start_ns() : observe::Capture::kEpoch_ns;
-    Reply reply = Reply::of(welcome);
-    reply.fds[0] = thread->page.fd();
-    reply.fds[1] = thread->process->page.fd();
-    reply.fds[2] = thread->process->doorbell_given.fd;
-    thread->process->node->resume(thread, reply, at_ps);
-  });
+  node.at(now_ps, thread->rank, [this, thread](Time_ps at_ps) { welcome(thread, at_ps); });
+}
+
+void Server::welcome(const std::shared_ptr<Thread>& thread, Time_ps at_ps) {
+  if (thread->process->gone) return;
+  const host::HostModel& model = thread->process->node->host().model();
+  verbs::Welcome welcome{};
+  welcome.clock = wall_ ? verbs::Clock::kWall : verbs::Clock::kVirtual;
+  welcome.thread = static_cast<std::uint32_t>(thread->process->threads.size() - 1);
+  // The model's loop is perftest's, fitted as a whole: it looks at the clock once for each message, as the program
+  // does here for itself.
+  Time_ps after_post_ps = std::max<Time_ps>(0, model.post_loop_ps - kClockRead_ps);
+  welcome.costs = {model.post_wqe_ps, model.doorbell_ps, model.post_recv_ps,
+                   model.poll_hit_ps, kClockRead_ps,     after_post_ps};
+  welcome.epoch_ns = wall_ ? wall_->start_ns() : observe::Capture::kEpoch_ns;
+  Reply reply = Reply::of(welcome);
+  reply.fds[0] = thread->page.fd();
+  reply.fds[1] = thread->process->page.fd();
+  reply.fds[2] = thread->process->doorbell_given.fd;
+  thread->process->node->resume(thread, reply, at_ps);
 }
 
 }  // namespace weft::live

@@ -24,8 +24,6 @@ namespace {
 
 // Everything here is made of plain system calls: the first call of a thread may come from a signal handler.
 
-constexpr int kLowestDescriptor = 700;  // out of the way of programs that count on small numbers
-
 int moved_up(int fd) {
   long high = syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, kLowestDescriptor);
   if (high < 0) return fd;
@@ -47,6 +45,8 @@ int open_socket(const Process& process) {
 
 void* map(int fd, std::size_t size_B) {
   void* page = mmap(nullptr, size_B, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (page == MAP_FAILED && errno == ENOMEM)
+    die("no memory for a page of the world%s; `ulimit -v` may be too small for this program", "");
   if (page == MAP_FAILED) die("cannot map a page of the world: %s", strerrorname_np(errno));
   return page;
 }
@@ -61,9 +61,7 @@ verbs::Hello make_hello(const Process& process) {
 }
 
 // Says hello on a new connection and maps the thread's page.
-verbs::ThreadPage* say_hello(Process& process, int fd) {
-  const verbs::Hello hello = make_hello(process);
-  const iovec request{const_cast<verbs::Hello*>(&hello), sizeof hello};
+verbs::ThreadPage* say_hello(Process& process, int fd, const iovec& request) {
   verbs::Welcome told;
   std::size_t told_B = sizeof told;
   verbs::Descriptors pages;
@@ -100,21 +98,31 @@ void disconnect(Thread& gone) {
   gone = Thread{};
 }
 
+void attach_thread(int fd, const iovec& hello) {
+  Process& process = this_process();
+  descriptors().reserve(fd);
+  verbs::ThreadPage* page = say_hello(process, fd, hello);
+  thread.socket = fd;
+  thread.page = page;
+  list_thread();
+  pthread_setspecific(process.thread_key, &thread);
+  warn_of_untrapped_counter();
+}
+
 }  // namespace
 
 void connect_thread() {
   // A handler that ran now would find half a connection.
   AllSignalsBlocked blocked;
   if (thread.page != nullptr) return;
-  Process& process = this_process();
-  const int fd = open_socket(process);
-  descriptors().reserve(fd);
-  verbs::ThreadPage* page = say_hello(process, fd);
-  thread.socket = fd;
-  thread.page = page;
-  list_thread();
-  pthread_setspecific(process.thread_key, &thread);
-  warn_of_untrapped_counter();
+  const verbs::Hello hello = make_hello(this_process());
+  attach_thread(open_socket(this_process()), {const_cast<verbs::Hello*>(&hello), sizeof hello});
+}
+
+void connect_new_thread(int fd) {
+  AllSignalsBlocked blocked;
+  const verbs::Hello hello = make_hello(this_process());
+  attach_thread(fd, {const_cast<verbs::Hello*>(&hello), sizeof hello});
 }
 
 void disconnect_at_thread_exit(void* state) {

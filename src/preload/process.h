@@ -29,6 +29,8 @@ Process& this_process();
 // The steps of connection.cc that the process's life calls for.
 void disconnect_at_thread_exit(void* state);
 void forget_connections_after_fork();
+// On a connection that the world has made for a thread that another one starts.
+void connect_new_thread(int fd);
 
 // threads.cc: the threads that are connected, so that one can name another.
 void list_thread();

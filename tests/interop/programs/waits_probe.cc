@@ -297,9 +297,13 @@ int many_queues() {
   init.cap = {1, 1, 1, 1, 0};
   init.qp_type = IBV_QPT_RC;
   ibv_qp* qp = ibv_create_qp(ibv_alloc_pd(context), &init);
-  ibv_qp_attr error = {};
+  ibv_qp_attr init_attr = {}, error = {};
+  init_attr.qp_state = IBV_QPS_INIT;
+  init_attr.port_num = 1;
   error.qp_state = IBV_QPS_ERR;
-  if (qp == nullptr || ibv_modify_qp(qp, &error, IBV_QP_STATE) != 0) return 1;
+  constexpr int kInit = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+  if (qp == nullptr || ibv_modify_qp(qp, &init_attr, kInit) != 0 || ibv_modify_qp(qp, &error, IBV_QP_STATE) != 0)
+    return 1;
   ibv_recv_wr receive = {}, *bad;
   if (ibv_post_recv(qp, &receive, &bad) != 0) return 1;
   for (int at = 0;; at = (at + 1) % kQueues) {
@@ -364,13 +368,18 @@ int kills() {
   usleep(50'000);
   pthread_kill(thread, SIGUSR1);
   pthread_join(thread, nullptr);
+  int ready[2];
+  if (pipe(ready) != 0) return 1;
   const pid_t child = fork();
   if (child == 0) {
     const int64_t since_ns = now_ns();
+    if (write(ready[1], "", 1) != 1) _exit(1);
     const int result = poll(nullptr, 0, 100'000);
     say("child", result, errno, since_ns);
     _exit(0);
   }
+  char byte;
+  if (read(ready[0], &byte, 1) != 1) return 1;
   usleep(50'000);
   kill(child, SIGUSR1);
   waitpid(child, nullptr, 0);
