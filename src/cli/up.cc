@@ -80,7 +80,8 @@ int up(const UpArguments& arguments) {
   std::string name = arguments.name.empty() ? file->lab.name : arguments.name;
   if (!live::is_world_name(name))
     return complain(
-        fmt::format("'{}' cannot be the name of a world; with --name, use letters, digits, '-', '_' and '.'", name));
+        fmt::format("'{}' cannot be the name of a world; with --name, use up to {} letters, digits, '-', '_' and '.'",
+                    name, live::kLongestWorldName));
   bool wall = arguments.clock == "wall";
   if (!wall && !live::can_trap_counter()) {
     complain("this kernel cannot trap reads of the CPU's counter (arm64: before Linux 6.12); wall clock instead");

@@ -137,7 +137,7 @@ TEST(Timers, RejectWhatIsNone) {
 }
 
 // What a thread's calls cost is at most about the real time that they take.
-TEST(Turns, BoundWhatAClockSays) {
+TEST(Turns, BoundClockOfRequests) {
   LiveWorld world;
   LiveProgram program(world, "a");
   const Time_ps before_ps = program.now_ps();
