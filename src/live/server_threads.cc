@@ -7,6 +7,7 @@
 
 #include <cerrno>
 
+#include "live/os/kernel_thread.h"
 #include "live/server.h"
 
 namespace weft::live {
@@ -15,12 +16,14 @@ namespace {
 
 // Real time from a start to its hello: nothing but the kernel is between the two, so that only a stopped process takes
 // it.
-constexpr int kStartPatience_ms = 10'000;
+constexpr int kStartPatience_ms = 2'000;
+constexpr std::size_t kMostThreads = 4096;  // of one process, that are known before they start
 
 }  // namespace
 
 Reply Server::expect_thread(const std::shared_ptr<Thread>& creator, Time_ps now_ps) {
   int ends[2];
+  if (creator->process->threads.size() >= kMostThreads) return Reply::failed(EAGAIN);
   if (wall_ || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return Reply::failed(EAGAIN);
   auto given = std::make_shared<Lent>();
   given->fds.push_back(ends[1]);
@@ -44,8 +47,12 @@ Reply Server::expect_thread(const std::shared_ptr<Thread>& creator, Time_ps now_
 void Server::await_thread(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
   pollfd fd{thread->connection.fd(), POLLIN, 0};
   const bool waits = !thread->process->gone && thread->tid == 0;
-  if (!waits || poll(&fd, 1, kStartPatience_ms) == 0) return;
-  meet_thread(thread, now_ps);
+  if (!waits) return;
+  if (poll(&fd, 1, kStartPatience_ms * static_cast<int>(machine_slowdown())) > 0) {
+    meet_thread(thread, now_ps);
+  } else {
+    determinism_ = Determinism::kThreadOrder;  // it comes in when it comes
+  }
 }
 
 // It could not be started if its end of the connection is closed.

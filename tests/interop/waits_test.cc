@@ -90,6 +90,25 @@ TEST(Waits, PollEndsOnFlagOrChildExit) {
   EXPECT_EQ(probe(live, "many_queues"), "polled 0 0 50\nfound 1499\n");
 }
 
+TEST(Waits, ThreadsComeInAsStarted) {
+  std::string first;
+  for (int i = 0; i < 2; ++i) {
+    Live live(kLab);
+    const std::string said = probe(live, "threads");
+    EXPECT_EQ(said.substr(0, said.find('\n')), "out_of_order 0") << said;
+    EXPECT_EQ(first.empty() ? said : first, said) << "the same times again";
+    first = said;
+    EXPECT_EQ(Live::ps().find("not deterministic"), std::string::npos) << Live::ps();
+  }
+}
+
+TEST(Waits, PollTakesThousandsOfDescriptors) {
+  Live live(kLab);
+  const std::string said = probe(live, "many_descriptors");
+  if (said == "not_allowed 1\n") GTEST_SKIP() << "the limit of descriptors cannot be raised here";
+  EXPECT_EQ(said, "none 0\npolled 0 0 50\nsome 1\nlast 1\n");
+}
+
 // Ctrl-C: a handler ends the wait; virtual time has not moved, and the world was at rest meanwhile.
 TEST(Waits, InterruptFromOutsideEndsThem) {
   Live live(kLab);

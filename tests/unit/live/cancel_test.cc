@@ -23,7 +23,7 @@ bool begin(const LiveProgram& program, Op op, const Body& body) {
 }
 constexpr verbs::Wait kForever{INT64_MAX, 0, 0};
 
-TEST(Cancel, EndsWaitOnceAtTheSameTime) {
+TEST(Cancel, EndsWaitOnceWithoutPassingTime) {
   LiveWorld world;
   LiveProgram program(world, "a");
   const Time_ps before_ps = program.now_ps();
@@ -180,6 +180,31 @@ TEST(Turns, NewThreadComesInBeforeItsCreatorGoesOn) {
   ASSERT_TRUE(begin(program, Op::kYield));
   EXPECT_EQ(program.hear().error, 0);
   EXPECT_TRUE(program.sleep(us(1)));
+}
+
+std::uint32_t determinism(const LiveWorld& world) {
+  const int fd = world.connect();
+  const verbs::RequestHead head{Op::kStatus, 0, 0};
+  EXPECT_EQ(send(fd, &head, sizeof(head), 0), static_cast<ssize_t>(sizeof(head)));
+  char said[4096];
+  EXPECT_GE(recv(fd, said, sizeof(said), 0),
+            static_cast<ssize_t>(sizeof(verbs::ReplyHead) + sizeof(verbs::WorldStatus)));
+  close(fd);
+  verbs::WorldStatus status;
+  std::memcpy(&status, said + sizeof(verbs::ReplyHead), sizeof(status));
+  return status.deterministic;
+}
+
+TEST(Turns, ReportThreadsThatComeInByRealTime) {
+  LiveWorld world;
+  LiveProgram first(world, "a");
+  first.begin_sleep(us(1));
+  first.hear();
+  ASSERT_TRUE(begin(first, Op::kWait, kForever));
+  EXPECT_EQ(determinism(world), 1u);
+  LiveProgram second(world, "a");  // of the same process, which did not announce it
+  ASSERT_TRUE(begin(second, Op::kWait, kForever));
+  EXPECT_EQ(determinism(world), 2u);
 }
 
 }  // namespace
