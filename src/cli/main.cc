@@ -1,6 +1,11 @@
 // weft: the AI-interconnect lab on one machine.
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
+#include <new>
 #include <sstream>
 
 #include "base/huge_pages.h"
@@ -27,6 +32,19 @@ int complain_of(const CLI::App& app, const CLI::ParseError& error, const std::ve
   return wrong_input(message, "weft " + words.front() + " --help shows the arguments");
 }
 
+// Wherever it happens, also where nothing can be thrown. Nothing is allocated here.
+[[noreturn]] void out_of_memory() {
+  rlimit most{};
+  getrlimit(RLIMIT_AS, &most);
+  char line[160];
+  int size_B = std::snprintf(line, sizeof(line), "weft: out of memory; take a smaller lab\n");
+  if (most.rlim_cur != RLIM_INFINITY)
+    size_B = std::snprintf(line, sizeof(line), "weft: out of memory: %llu kB are allowed; raise `ulimit -v`\n",
+                           static_cast<unsigned long long>(most.rlim_cur) >> 10);
+  [[maybe_unused]] ssize_t written = write(STDERR_FILENO, line, static_cast<std::size_t>(size_B));
+  _exit(kExitFailed);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -39,6 +57,7 @@ int main(int argc, char** argv) {
       "them.");
   app.set_version_flag("--version", "weft " WEFT_VERSION);
   app.require_subcommand(1);
+  std::set_new_handler(out_of_memory);
   int status = kExitWell;
   add_run(app, status);
   add_validate(app, status);

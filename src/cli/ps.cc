@@ -33,8 +33,10 @@ std::string clock_text(const verbs::WorldStatus& head) {
   if (head.clock == verbs::Clock::kWall)
     return fmt::format("at {:.9f} s, wall clock, behind by {:.1f} ms at most", now_s,
                        static_cast<double>(head.behind_ps) / 1e9);
-  return fmt::format("at {:.9f} s{}", now_s,
-                     head.deterministic != 0 ? "" : ", not deterministic: a program used its own clock");
+  const char* why = head.deterministic == 1   ? ""
+                    : head.deterministic == 2 ? ", not deterministic: threads of a program came in by real time"
+                                              : ", not deterministic: a program used its own clock";
+  return fmt::format("at {:.9f} s{}", now_s, why);
 }
 
 // Copies `count` rows and moves on behind them; false when there are not so many.
@@ -85,7 +87,7 @@ std::string json(const std::vector<WorldRows>& worlds) {
         "\n  {{\"world\": {}, \"clock\": \"{}\", \"now_ps\": {}, \"behind_ps\": {}, \"deterministic\": {}, "
         "\"programs\": [{}], \"outside\": [{}], \"commands\": {}}}",
         json_string(world.name), wall ? "wall" : "virtual", world.head.now_ps, world.head.behind_ps,
-        !wall && world.head.deterministic != 0, fmt::join(programs, ","), fmt::join(outside, ","), world.commands));
+        !wall && world.head.deterministic == 1, fmt::join(programs, ","), fmt::join(outside, ","), world.commands));
   }
   return fmt::format("[{}]\n", fmt::join(objects, ","));
 }

@@ -77,8 +77,10 @@ int up(const UpArguments& arguments) {
   auto directory = live::runtime_directory();
   if (!directory) return complain(directory.error());
   std::string name = arguments.name.empty() ? file->lab.name : arguments.name;
-  if (name.find('/') != name.npos || name.front() == '.')
-    return complain(fmt::format("'{}' cannot be the name of a world; use letters, digits and '-'", name));
+  if (!live::is_world_name(name))
+    return complain(
+        fmt::format("'{}' cannot be the name of a world; with --name, use up to {} letters, digits, '-', '_' and '.'",
+                    name, live::kLongestWorldName));
   bool wall = arguments.clock == "wall";
   if (!wall && !live::can_trap_counter()) {
     complain("this kernel cannot trap reads of the CPU's counter (arm64: before Linux 6.12); wall clock instead");

@@ -46,9 +46,11 @@ void Server::execute(const std::shared_ptr<Thread>& thread, const Request& reque
 // Asks again at that time, if the thread still waits for the same.
 void Server::retry_at(const std::shared_ptr<Thread>& thread, Time_ps time_ps) {
   if (time_ps >= kEndOfTime_ps) return;
-  thread->process->node->at(time_ps, thread->rank, [thread, park = thread->park](Time_ps at_ps) {
-    if (thread->park == park && thread->retry && !thread->process->gone) thread->retry(at_ps);
-  });
+  thread->process->node->at_if([thread, park = thread->park] { return thread->park == park && !thread->process->gone; },
+                               time_ps, thread->rank,
+                               [thread](Time_ps at_ps) {
+                                 if (thread->retry) thread->retry(at_ps);
+                               });
 }
 
 std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps,
@@ -286,19 +288,20 @@ Reply Server::set_timer(const std::shared_ptr<Thread>& thread, const Request& re
   bool ever = ask.after_ps > 0 && ask.after_ps < kEndOfTime_ps - std::min(now_ps, kEndOfTime_ps);
   process->timer_ps = ever ? now_ps + ask.after_ps : kNever_ps;
   process->timer_interval_ps = std::clamp<Time_ps>(ask.interval_ps, 0, kEndOfTime_ps);
-  if (ever)
-    process->node->at(process->timer_ps, 0,
-                      [this, process, timer](Time_ps at_ps) { fire_timer(process, timer, at_ps); });
+  if (ever) fire_timer_at(process, timer);
   return Reply::of(left);
 }
 
+void Server::fire_timer_at(const std::shared_ptr<Process>& process, std::uint64_t timer) {
+  process->node->at_if([process, timer] { return !process->gone && process->timer == timer; }, process->timer_ps, 0,
+                       [this, process, timer](Time_ps at_ps) { fire_timer(process, timer, at_ps); });
+}
+
 void Server::fire_timer(const std::shared_ptr<Process>& process, std::uint64_t timer, Time_ps now_ps) {
-  if (process->gone || process->timer != timer) return;
   process->timer_ps = kNever_ps;
   if (process->timer_interval_ps > 0 && now_ps < kEndOfTime_ps) {
     process->timer_ps = now_ps + std::max<Time_ps>(process->timer_interval_ps, us(1));
-    process->node->at(process->timer_ps, 0,
-                      [this, process, timer](Time_ps at_ps) { fire_timer(process, timer, at_ps); });
+    fire_timer_at(process, timer);
   }
   siginfo_t info{};
   info.si_signo = SIGALRM;

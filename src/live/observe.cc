@@ -68,7 +68,7 @@ Reply Server::status() const {
   head.now_ps = wall_ ? arrival_ps() : world_.engine().now_ps();
   head.clock = wall_ ? verbs::Clock::kWall : verbs::Clock::kVirtual;
   head.behind_ps = wall_ ? wall_->behind_ps() : 0;
-  head.deterministic = deterministic_ ? 1 : 0;
+  head.deterministic = static_cast<std::uint32_t>(determinism_);
   std::vector<verbs::ProcessStatus> rows;
   for (const auto& node : nodes_) {
     for (const auto& process : node->processes) {

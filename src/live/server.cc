@@ -150,7 +150,7 @@ bool Server::poll_clients(int timeout_ms) {
   }
   network_.add_abandoned(fds);
   const int came = poll(fds.data(), fds.size(), look_soon(timeout_ms));
-  look_around();
+  poll_waiting_threads();
   if (came <= 0) return false;
   Time_ps now_ps = world_.engine().horizon_ps();
   network_.end_abandoned(now_ps);
@@ -186,6 +186,10 @@ void Server::serve(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
     meet_child(thread, now_ps);
     return;
   }
+  if (thread->tid == 0) {
+    meet_thread(thread, now_ps);
+    return;
+  }
   Request request;
   switch (thread->connection.receive(request)) {
     case Connection::Got::kRequest:
@@ -199,7 +203,10 @@ void Server::serve(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
         break;
       }
       // Where the world has not moved meanwhile, it was only a long computation.
-      if (thread->state == ThreadState::kSpinning && thread->left_at_ps != now_ps) deterministic_ = false;
+      if (thread->state == ThreadState::kSpinning && thread->left_at_ps != now_ps) determinism_ = Determinism::kSpun;
+      // It was woken by another thread, and nobody looked for it.
+      if (!wall_ && !thread->called && thread->state == ThreadState::kOutside && thread->left_at_ps != now_ps)
+        determinism_ = Determinism::kThreadOrder;
       if (wall_) wall_->translate(request, now_ps);
       thread->process->node->take_request(thread, std::move(request), now_ps);
       break;
@@ -294,6 +301,8 @@ void Server::thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps)
   thread->retry = nullptr;
   ++thread->park;
   if (thread->process->threads.empty()) end_process(thread->process, now_ps);
+  // The node plans anew: time does not go on for what the thread waited for.
+  thread->process->node->at(now_ps, 0, [](Time_ps) {});
 }
 
 void Server::end_process(const std::shared_ptr<Process>& process, Time_ps now_ps) {

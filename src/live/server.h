@@ -48,7 +48,7 @@ class Server final : public ThreadWaiter {
   // Commands are taken from now on (docs/commands.md); the lab's own text says what their words mean.
   void take_commands(lab::LiveReader reader) { control_ = std::make_unique<Control>(*session_, std::move(reader)); }
   // A thread that was taken for spinning acted though nothing was delivered to it: times depend on the machine.
-  bool is_deterministic() const { return deterministic_; }
+  bool is_deterministic() const { return determinism_ == Determinism::kYes; }
 
   // For who drives the world in place of run(). Looks at every descriptor: for `timeout_ms`, or until something is
   // there. True: it was.
@@ -94,6 +94,10 @@ class Server final : public ThreadWaiter {
   // has come in.
   void await_end(const Process& process);
   void let_filters_run(const Node& node);
+  // server_threads.cc
+  Reply expect_thread(const std::shared_ptr<Thread>& creator, Time_ps now_ps);
+  void await_thread(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
+  void meet_thread(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
   Reply status() const;
   void run_virtual(const std::atomic<bool>& stop);
   void run_wall(const std::atomic<bool>& stop);
@@ -122,13 +126,15 @@ class Server final : public ThreadWaiter {
   std::optional<Reply> get_cq_event(Process& process, const Request& request);
   std::optional<Reply> wait_items(Thread& thread, const Request& request, Time_ps now_ps, bool again, Time_ps& due_ps);
   // waits.cc
-  static bool is_wait_call(verbs::Op op) { return op >= verbs::Op::kCancel && op <= verbs::Op::kExpectThread; }
+  static bool is_wait_call(verbs::Op op) { return op >= verbs::Op::kCancel && op <= verbs::Op::kYield; }
   std::optional<Reply> answer_wait_call(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps,
                                         bool again);
   std::optional<Reply> answer_timer_call(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps);
   void arm(const std::shared_ptr<Process>& process, const std::shared_ptr<Timer>& timer, const verbs::ArmTimer& ask,
            Time_ps now_ps);
   void expire_at(const std::shared_ptr<Process>& process, const std::shared_ptr<Timer>& timer);
+  // At this time, after everybody else.
+  void retry_last(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
   void retry_when_due(const std::shared_ptr<Thread>& thread, Time_ps due_ps, Time_ps now_ps);
   void send_signal(const std::shared_ptr<Process>& process, int tid, siginfo_t info, Time_ps now_ps);
   void run_handlers(const Thread& sender, const verbs::Signalled& sent, Time_ps now_ps);
@@ -136,8 +142,9 @@ class Server final : public ThreadWaiter {
   std::shared_ptr<Thread> wait_for_any(const std::vector<std::shared_ptr<Thread>>& threads) const;
   static bool is_patient(const Thread& thread);
   int look_soon(int timeout_ms) const;
-  void look_around();
+  void poll_waiting_threads();
   Reply set_timer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps);
+  void fire_timer_at(const std::shared_ptr<Process>& process, std::uint64_t timer);
   void fire_timer(const std::shared_ptr<Process>& process, std::uint64_t timer, Time_ps now_ps);
 
   lab::Session* session_ = nullptr;  // null: somebody else drives the world
@@ -157,7 +164,8 @@ class Server final : public ThreadWaiter {
   std::map<int, Time_ps> ended_ps_;  // by process group: when the last of its processes was gone
   std::vector<std::unique_ptr<NodeView>> views_;
   bool down_ = false;
-  bool deterministic_ = true;
+  enum class Determinism : std::uint32_t { kSpun, kYes, kThreadOrder };  // WorldStatus
+  Determinism determinism_ = Determinism::kYes;
 };
 
 }  // namespace weft::live

@@ -112,6 +112,8 @@ void Server::handle_hello(int fd, const Request& request) {
     if (wall_) wall_->adopt(*process);
     node.processes.push_back(process);
   }
+  // A thread that the program did not start by pthread_create, or before it was in the world.
+  if (!wall_ && !process->threads.empty()) determinism_ = Determinism::kThreadOrder;
   thread->process = process;
   thread->tid = hello.tid;
   thread->rank = next_rank_++;

@@ -66,7 +66,7 @@ int Server::look_soon(int timeout_ms) const {
   return any ? std::min<int>(timeout_ms, kFirstLook.count()) : timeout_ms;
 }
 
-void Server::look_around() {
+void Server::poll_waiting_threads() {
   const auto now = steady_clock::now();
   const bool busy = world_.engine().next_wake_ps() != kNever_ps;
   for (const auto& thread : threads_) {

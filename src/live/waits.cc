@@ -21,6 +21,7 @@ namespace {
 constexpr Time_ps kShortestInterval_ps = us(1);  // of signals: each takes a turn of the program
 constexpr std::size_t kMostTimers = 1 << 16;     // of one process; likewise sets of signals
 constexpr std::uint64_t kLastRank = ~std::uint64_t{0};
+const std::uint64_t kAllSignals = ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP));
 
 bool is_meant(const Process& process, const Process& sender, int pid) {
   if (pid > 0) return process.pid == pid;
@@ -56,12 +57,15 @@ std::optional<Reply> Server::answer_wait_call(const std::shared_ptr<Thread>& thr
       if (!request.read(ask)) return Reply::failed(EINVAL);
       if (again) return Reply{};
       run_handlers(*thread, ask, now_ps);
-      // After those that it has woken.
-      process.node->at(now_ps, kLastRank, [thread, park = thread->park](Time_ps at_ps) {
-        if (thread->park == park && thread->retry && !thread->process->gone) thread->retry(at_ps);
-      });
+      retry_last(thread, now_ps);  // after those that it has woken
       return std::nullopt;
     }
+    case Op::kExpectThread:
+      return expect_thread(thread, now_ps);
+    case Op::kYield:
+      if (again) return Reply{};
+      retry_last(thread, now_ps);
+      return std::nullopt;
     case Op::kMakeSignalSet: {
       verbs::SignalSet ask;
       if (!request.read(ask)) return Reply::failed(EINVAL);
@@ -146,8 +150,8 @@ void Server::arm(const std::shared_ptr<Process>& process, const std::shared_ptr<
 
 void Server::expire_at(const std::shared_ptr<Process>& process, const std::shared_ptr<Timer>& timer) {
   if (timer->due_ps >= kEndOfTime_ps) return;
-  process->node->at(timer->due_ps, 0, [this, process, timer, setting = timer->settings](Time_ps now_ps) {
-    if (process->gone || timer->settings != setting) return;
+  auto live = [process, timer, setting = timer->settings] { return !process->gone && timer->settings == setting; };
+  process->node->at_if(live, timer->due_ps, 0, [this, process, timer](Time_ps now_ps) {
     timer->due_ps = timer->interval_ps == 0 ? kNever_ps : now_ps + timer->interval_ps;
     const verbs::CreateTimer& made = timer->made;
     auto state = signal_state(process->pid, made.tid != 0 ? made.tid : process->pid);
@@ -162,6 +166,12 @@ void Server::expire_at(const std::shared_ptr<Process>& process, const std::share
       send_signal(process, made.tid, info, now_ps);
     }
     expire_at(process, timer);
+  });
+}
+
+void Server::retry_last(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
+  thread->process->node->at(now_ps, kLastRank, [thread, park = thread->park](Time_ps at_ps) {
+    if (thread->park == park && thread->retry && !thread->process->gone) thread->retry(at_ps);
   });
 }
 
@@ -212,8 +222,9 @@ void Server::run_handlers(const Thread& sender, const verbs::Signalled& sent, Ti
     for (const auto& each : process->threads) {
       if (each.get() == &sender || (sent.tid != 0 && each->tid != sent.tid)) continue;
       auto state = signal_state(process->pid, each->tid);
-      if (state && (state->blocked & signal_bit(sent.signal)) == 0 && is_acted_on(*state, sent.signal))
-        able.push_back(each);
+      // One that is about to run a handler blocks them all while it tells the world.
+      if (state && state->blocked != kAllSignals && (state->blocked & signal_bit(sent.signal)) != 0) continue;
+      if (state && is_acted_on(*state, sent.signal)) able.push_back(each);
     }
     if (std::shared_ptr<Thread> acting = wait_for_any(able)) {
       process->node->run_handler(acting, now_ps);

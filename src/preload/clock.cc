@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <sys/time.h>
+#include <sys/times.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -71,6 +73,13 @@ WEFT_EXPORT time_t time(time_t* out) noexcept {
   const time_t now_s = real_time_ns() / kNsPerS;
   if (out != nullptr) *out = now_s;
   return now_s;
+}
+
+// What it returns is a clock; what it writes is CPU time.
+WEFT_EXPORT clock_t times(struct tms* out) noexcept {
+  const clock_t real = WEFT_REAL(times)(out);
+  if (real == static_cast<clock_t>(-1) || !is_virtual()) return real;
+  return read_uptime_ns() / (kNsPerS / sysconf(_SC_CLK_TCK));
 }
 
 WEFT_EXPORT clock_t clock() noexcept {

@@ -25,8 +25,6 @@ namespace {
 
 // Everything here is made of plain system calls: the first call of a thread may come from a signal handler.
 
-constexpr int kLowestDescriptor = 700;  // out of the way of programs that count on small numbers
-
 int moved_up(int fd) {
   long high = syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, kLowestDescriptor);
   if (high < 0) return fd;
@@ -48,6 +46,8 @@ int open_socket(const Process& process) {
 
 void* map(int fd, std::size_t size_B) {
   void* page = mmap(nullptr, size_B, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (page == MAP_FAILED && errno == ENOMEM)
+    die("no memory for a page of the world%s; `ulimit -v` may be too small for this program", "");
   if (page == MAP_FAILED) die("cannot map a page of the world: %s", strerrorname_np(errno));
   return page;
 }
@@ -130,6 +130,12 @@ int ask_for_child() {
 void connect_child(int fd) {
   verbs::ForkedChild hello{this_process().pid, static_cast<std::int32_t>(syscall(SYS_gettid))};
   attach_thread(moved_up(fd), {&hello, sizeof hello});
+}
+
+void connect_new_thread(int fd) {
+  AllSignalsBlocked blocked;
+  const verbs::Hello hello = make_hello(this_process());
+  attach_thread(fd, {const_cast<verbs::Hello*>(&hello), sizeof hello});
 }
 
 void disconnect_at_thread_exit(void* state) {

@@ -22,6 +22,9 @@ inline constexpr std::int64_t kForever_ps = INT64_MAX;
 // first second for one that was never read.
 inline constexpr std::int64_t kUptime_ns = 1'000 * kNsPerS;
 
+// Of connections: out of the way of programs that count on small numbers.
+inline constexpr int kLowestDescriptor = 700;
+
 struct Call;
 
 // One thread's side. Initial-exec, so that a signal handler can reach it without the dynamic loader.

@@ -33,6 +33,8 @@ void forget_connections_after_fork();
 int ask_for_child();
 // In the child: says hello on it.
 void connect_child(int fd);
+// On a connection that the world has made for a thread that another one starts.
+void connect_new_thread(int fd);
 
 // threads.cc: the threads that are connected, so that one can name another.
 void list_thread();

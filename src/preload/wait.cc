@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/epoll.h>
 
 #include <algorithm>
 
@@ -20,7 +21,8 @@ constexpr int kDeepestEpoll = 4;
 // What a wait is made of.
 class Sources {
  public:
-  Sources(pollfd* fds, std::size_t count, std::size_t real) : fds_(fds), count_(count), real_(count) {
+  Sources(pollfd* fds, std::size_t count, std::size_t real)
+      : fds_(fds), count_(count), real_(count), items_(count + verbs::kMaxRealItems), owners_(count) {
     for (std::size_t i = 0; i < count; ++i) {
       fds[i].revents = 0;
       real_[i] = {-1, fds[i].events, 0};
@@ -33,7 +35,7 @@ class Sources {
   }
 
   bool has_ours() const { return item_count_ > 0; }
-  bool is_too_many() const { return too_many_ || real_count_ > verbs::kMaxRealItems; }
+  bool is_too_many() const { return too_many_; }
 
   // poll(2) on the real ones. Results are marked in the caller's array.
   int look_at_real() {
@@ -51,7 +53,12 @@ class Sources {
     std::size_t count = item_count_;
     std::size_t lent_count = 0;
     int lent[verbs::kMaxRealItems];
-    for (std::size_t i = 0; i < count_; ++i) {
+    const int set = real_count_ > verbs::kMaxRealItems ? set_of_real() : -1;
+    if (set >= 0) {
+      lent[lent_count] = set;
+      items_[count++] = {verbs::WaitItem::kReal, static_cast<std::uint32_t>(lent_count++), POLLIN, 0};
+    }
+    for (std::size_t i = 0; set < 0 && i < count_ && lent_count < verbs::kMaxRealItems; ++i) {
       if (real_[i].fd < 0) continue;
       lent[lent_count] = real_[i].fd;
       items_[count++] = {verbs::WaitItem::kReal, static_cast<std::uint32_t>(lent_count++),
@@ -59,8 +66,9 @@ class Sources {
     }
     const verbs::Wait wait{until_ps, static_cast<std::uint32_t>(count), anything};
     std::size_t size_B = count * sizeof(verbs::WaitItem);
-    const iovec request[2] = {{const_cast<verbs::Wait*>(&wait), sizeof wait}, {items_, size_B}};
-    const int error = call_in_pieces(verbs::Op::kWait, request, 2, items_, &size_B, nullptr, lent, lent_count);
+    const iovec request[2] = {{const_cast<verbs::Wait*>(&wait), sizeof wait}, {items_.data(), size_B}};
+    const int error = call_in_pieces(verbs::Op::kWait, request, 2, items_.data(), &size_B, nullptr, lent, lent_count);
+    if (set >= 0) WEFT_REAL(close)(set);
     for (std::size_t i = 0; error == 0 && i < item_count_; ++i) {
       if (items_[i].ready == 0) continue;
       pollfd& owner = fds_[owners_[i]];
@@ -78,6 +86,24 @@ class Sources {
   }
 
  private:
+  // More real ones than can be lent, as one: an epoll set of them, which is ready when one of them is.
+  int set_of_real() {
+    const int set = WEFT_REAL(epoll_create1)(EPOLL_CLOEXEC);
+    for (std::size_t i = 0; set >= 0 && i < count_; ++i) {
+      if (real_[i].fd < 0) continue;
+      epoll_event event{};
+      event.events = static_cast<std::uint16_t>(real_[i].events);
+      // The same one twice waits for both. What epoll does not take, a file, is always ready.
+      if (WEFT_REAL(epoll_ctl)(set, EPOLL_CTL_ADD, real_[i].fd, &event) == 0 || errno != EEXIST) continue;
+      event.events = 0;
+      for (std::size_t j = 0; j < count_; ++j) {
+        if (real_[j].fd == real_[i].fd) event.events |= static_cast<std::uint16_t>(real_[j].events);
+      }
+      WEFT_REAL(epoll_ctl)(set, EPOLL_CTL_MOD, real_[i].fd, &event);
+    }
+    return set;
+  }
+
   // False: the kernel has to be asked, alone or too.
   bool add(int fd, std::uint32_t events, std::size_t owner, int depth) {
     const Descriptor* found = descriptors().find(fd);
@@ -89,7 +115,11 @@ class Sources {
           [&](const EpollMember& member) { all = add(member.fd, member.wanted(), owner, depth + 1) && all; });
       return all && !found->epoll->has_real();
     }
-    if (item_count_ == verbs::kMaxWaitItems) {
+    // An epoll set may have any number of members.
+    const bool room = item_count_ < verbs::kMaxWaitItems &&
+                      items_.hold(item_count_ + 1 + verbs::kMaxRealItems, item_count_) &&
+                      owners_.hold(item_count_ + 1, item_count_);
+    if (!room) {
       too_many_ = true;
       return true;
     }
@@ -103,9 +133,9 @@ class Sources {
   pollfd* fds_;
   std::size_t count_, real_count_ = 0, item_count_ = 0;
   bool too_many_ = false;
-  Scratch<pollfd, 64> real_;                                            // the caller's list, without what is ours alone
-  verbs::WaitItem items_[verbs::kMaxWaitItems + verbs::kMaxRealItems];  // written as far as they are used
-  std::size_t owners_[verbs::kMaxWaitItems];                            // index in the caller's list
+  Scratch<pollfd, 64> real_;                                   // the caller's list, without what is ours alone
+  Scratch<verbs::WaitItem, 64 + verbs::kMaxRealItems> items_;  // ours, and room for what is lent
+  Scratch<std::size_t, 64> owners_;                            // index in the caller's list
 };
 
 std::int64_t later(std::int64_t now_ps, std::int64_t by_ps) {

@@ -36,6 +36,7 @@ class Scratch {
  public:
   explicit Scratch(std::size_t size) : data_(size <= kSmall ? small_ : static_cast<T*>(malloc(size * sizeof(T)))) {
     if (data_ == nullptr) die("out of memory waiting for %d descriptors%s", "", static_cast<int>(size));
+    size_ = size <= kSmall ? kSmall : size;
   }
   ~Scratch() {
     if (data_ != small_) free(data_);
@@ -44,10 +45,22 @@ class Scratch {
   Scratch& operator=(const Scratch&) = delete;
   T* data() { return data_; }
   T& operator[](std::size_t i) { return data_[i]; }
+  // Makes room for `size`, of which the first `used` stay. False: out of memory.
+  bool hold(std::size_t size, std::size_t used) {
+    if (size <= size_) return true;
+    T* larger = static_cast<T*>(malloc(2 * size * sizeof(T)));
+    if (larger == nullptr) return false;
+    for (std::size_t i = 0; i < used; ++i) larger[i] = data_[i];
+    if (data_ != small_) free(data_);
+    data_ = larger;
+    size_ = 2 * size;
+    return true;
+  }
 
  private:
   T small_[kSmall];
   T* data_;
+  std::size_t size_;
 };
 
 }  // namespace weft::preload

@@ -51,10 +51,18 @@ void ask(Call& call, verbs::Op op, const iovec* request, std::size_t pieces, con
     cancel(lost);
   }
   const std::uint32_t handled = thread.masked ? thread.handled_at_mask : thread.handled;
+  if (thread.handled != handled) {
+    // The signal came when its mask was lifted: the wait does not begin.
+    call.head = {EINTR, 0, verbs::weft_now_ps()};
+    call.reply_B = 0;
+    call.signalled = true;
+    call.restart = false;
+    return;
+  }
   thread.call = &call;
   send_request(thread.socket, op, verbs::weft_now_ps(), request, pieces, lent, lent_count);
   if (thread.handled != handled) {
-    // The signal came when its mask was lifted, before the request was out.
+    // It came after that, and before the request was out.
     AllSignalsBlocked blocked;
     if (!call.answered) {
       cancel(call);

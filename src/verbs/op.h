@@ -92,6 +92,7 @@ enum class Op : std::uint32_t {
   kReadTimer,      // ReadTimer -> Expirations since the last time
   kDropTimer,      // Handle -> nothing
   kExpectThread,   // nothing -> Handle: a number for the Hello of a thread that is about to start
+  kYield,          // nothing -> nothing, after the others that can go on at this time
 
   // The rarer objects of verbs. The structs are in verbs/extended_protocol.h.
   kReregMr = 192,    // ReregMr -> MrKeys

@@ -72,7 +72,7 @@ struct ProcessPage {
 struct WorldStatus {
   std::int64_t now_ps;
   std::uint32_t processes;
-  std::uint32_t deterministic;
+  std::uint32_t deterministic;  // 1; 0: a program was taken for spinning, and was not; 2: threads came in by real time
   Clock clock;
   std::uint32_t outside;   // rows of OutsideStatus, behind those of processes
   std::int64_t behind_ps;  // wall clock: what simulated time has lost against the real one
@@ -276,8 +276,8 @@ struct Wait {
   std::uint32_t items;
   std::uint32_t anything;  // not 0: it ends, with nothing ready, when anything happens to the process
 };
-inline constexpr std::size_t kMaxWaitItems = 1024;
-inline constexpr std::size_t kMaxRealItems = 240;  // the kernel passes 253 descriptors at a time
+inline constexpr std::size_t kMaxWaitItems = 7000;  // of one kWait
+inline constexpr std::size_t kMaxRealItems = 240;   // the kernel passes 253 descriptors at a time
 struct WaitItem {
   // kReal: a descriptor of the kernel's that came with the request, in their order; the wait ends when it is ready, but
   // it is the thread that asks what it has.

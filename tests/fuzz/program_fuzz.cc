@@ -11,9 +11,11 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "support/live_program.h"
 #include "verbs/extended_protocol.h"
+#include "verbs/wait_protocol.h"
 
 namespace {
 
@@ -77,11 +79,12 @@ class Attack {
   // Its turn: the world has answered, and waits for it alone until it sleeps. False: the program is over.
   bool turn() {
     if (pd_ == verbs::kNoHandle ? !begin() : !program_.hear().came) return false;
+    if (std::exchange(cancels_, false) && !hear_cancel_done()) return false;
     wait_ps_ = 0;
     for (int i = 0; i < 4 && wait_ps_ == 0 && !input_.empty(); ++i) {
       if (!step(input_.take<std::uint8_t>())) return false;
     }
-    return program_.begin_sleep(us(1) + wait_ps_);
+    return program_.begin_sleep(us(1) + wait_ps_) && (!cancels_ || say_cancel());
   }
 
  private:
@@ -103,9 +106,32 @@ class Attack {
     return pd_ != verbs::kNoHandle;
   }
 
+  bool say_cancel() { return program_.say(static_cast<std::uint32_t>(Op::kCancel), {}, 0, program_.now_ps()); }
+  // After the reply to what was cancelled, if anything was.
+  bool hear_cancel_done() {
+    for (;;) {
+      Answer answer = program_.hear();
+      LiveProgram::close_fds(answer);
+      if (!answer.came || answer.error == verbs::kCancelDone) return answer.came;
+    }
+  }
+
   // False: the world has hung up, or the program waits for something that does not come.
   bool step(std::uint8_t what) {
-    switch (what % 12) {
+    switch (what % 14) {
+      case 12:
+        cancels_ = true;  // the sleep that ends this turn
+        return true;
+      case 13: {
+        // A request that may wait, and its end.
+        auto op = input_.take<std::uint8_t>();
+        std::vector<std::byte> body = input_.bytes(input_.take<std::uint8_t>());
+        if (op == static_cast<std::uint8_t>(Op::kCancel)) return say_cancel() && hear_cancel_done();
+        if (op == static_cast<std::uint8_t>(Op::kRegMr) || op == static_cast<std::uint8_t>(Op::kCreateTimer))
+          return true;
+        return program_.say(op, body, static_cast<std::uint32_t>(body.size()), program_.now_ps()) && say_cancel() &&
+               hear_cancel_done();
+      }
       case 0:
         return raw_request();
       case 1: {
@@ -205,6 +231,13 @@ class Attack {
       ask.length_B %= reinterpret_cast<std::uint64_t>(memory.behind.data()) - ask.address + 1;
       std::memcpy(body.data(), &ask, sizeof(ask));
     }
+    if (op == static_cast<std::uint8_t>(Op::kCreateTimer) && body.size() == sizeof(verbs::CreateTimer)) {
+      verbs::CreateTimer ask;
+      std::memcpy(&ask, body.data(), sizeof(ask));
+      ask.signal = SIGALRM;
+      ask.tid = 0;
+      std::memcpy(body.data(), &ask, sizeof(ask));
+    }
     Answer answer = program_.ask_bytes(op, body);
     LiveProgram::close_fds(answer);
     return answer.came;
@@ -255,6 +288,7 @@ class Attack {
   Targets& targets_;
   std::uint32_t pd_ = verbs::kNoHandle;
   Time_ps wait_ps_ = 0;
+  bool cancels_ = false;
   verbs::MrKeys keys_{};
   LiveProgram::Mapped cq_, srq_;
   std::vector<LiveProgram::Mapped> rings_;

@@ -55,6 +55,22 @@ TEST_F(Cli, SettingTakesOneValueInAnyPosition) {
   EXPECT_EQ(weft("perftest " + lab("two-node-25g") + " " + set + "write_lat -n 10").status, 0);
 }
 
+TEST_F(Cli, RejectsNamesThatAreNoWorldsName) {
+  Ran ran = weft("up " + lab("two-node-25g") + " --name 'a b'");
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_NE(ran.err.find("'a b' cannot be the name of a world; with --name, use"), std::string::npos) << ran.err;
+}
+
+#ifndef __SANITIZE_ADDRESS__  // reserves more than any limit
+TEST_F(Cli, ReportsMemoryLimit) {
+  const std::string command = "ulimit -v 60000; cd " + directory_.string() + " && " WEFT_BINARY " validate " +
+                              lab("two-node-25g") + " >out 2>err";
+  const int raw = std::system(command.c_str());
+  EXPECT_EQ(WEXITSTATUS(raw), 1);
+  EXPECT_EQ(slurp(directory_ / "err"), "weft: out of memory: 60000 kB are allowed; raise `ulimit -v`\n");
+}
+#endif
+
 TEST_F(Cli, FailedExpectationExitsWithOne) {
   Ran ran = weft("run " + lab("first-light") + " --set 'expect={bw.bw_average_Gbps: {min: 99}}'");
   EXPECT_EQ(ran.status, 1) << ran.err;

@@ -8,16 +8,38 @@
 
 namespace weft::live {
 
-void Node::at(Time_ps time_ps, std::uint64_t rank, std::function<void(Time_ps)> what) {
+namespace {
+
+bool are_related(const Process& a, const Process& b) {
+  return a.pid == b.parent_pid || b.pid == a.parent_pid;
+}
+
+}  // namespace
+
+void Node::at_if(std::function<bool()> live, Time_ps time_ps, std::uint64_t rank, std::function<void(Time_ps)> what) {
   auto which = static_cast<std::uint32_t>(calls_.size());
   if (free_calls_.empty()) {
-    calls_.push_back(std::move(what));
+    calls_.push_back({std::move(what), std::move(live)});
   } else {
     which = free_calls_.back();
     free_calls_.pop_back();
-    calls_[which] = std::move(what);
+    calls_[which] = {std::move(what), std::move(live)};
   }
   push(time_ps, rank, What::kCall, which);
+}
+
+void Node::drop_call(std::uint32_t which) {
+  calls_[which] = {};
+  free_calls_.push_back(which);
+}
+
+void Node::drop_dead_calls() {
+  while (!events_.empty() && events_.top().what == What::kCall) {
+    const Planned& call = calls_[events_.top().which];
+    if (!call.live || call.live()) return;
+    drop_call(events_.top().which);
+    events_.pop();
+  }
 }
 
 void Node::push(Time_ps time_ps, std::uint64_t rank, What what, std::uint32_t which) {
@@ -39,6 +61,7 @@ Time_ps Node::step(Time_ps now_ps) {
     events_.pop();
     run_event(event, now_ps);
   }
+  drop_dead_calls();
   stepping_ = false;
   return events_.empty() ? kNever_ps : events_.top().time_ps;
 }
@@ -46,10 +69,9 @@ Time_ps Node::step(Time_ps now_ps) {
 void Node::run_event(const Event& event, Time_ps now_ps) {
   switch (event.what) {
     case What::kCall: {
-      auto call = std::move(calls_[event.which]);
-      calls_[event.which] = nullptr;
-      free_calls_.push_back(event.which);
-      call(now_ps);
+      const Planned call = std::move(calls_[event.which]);
+      drop_call(event.which);
+      if (!call.live || call.live()) call.what(now_ps);
       break;
     }
     case What::kPost:
@@ -59,6 +81,11 @@ void Node::run_event(const Event& event, Time_ps now_ps) {
       if (CompletionRing* cq = cqs_.find(event.which)) drain(*cq, now_ps);
       break;
   }
+}
+
+Time_ps longest_turn_ps(const Thread& thread) {
+  const std::chrono::nanoseconds real = std::chrono::steady_clock::now() - thread.turn_began;
+  return std::min(kLongestTurn_ps, kShortestBound_ps + kMostVirtualPerReal * kNanosecond_ps * real.count());
 }
 
 void Node::begin_turn(Thread& thread, Time_ps now_ps) {
@@ -73,6 +100,7 @@ void Node::begin_turn(Thread& thread, Time_ps now_ps) {
   ++thread.park;
   thread.process->settle_writes(now_ps);
   thread.local_ps = now_ps;
+  thread.turn_began = std::chrono::steady_clock::now();
   thread.clock().local_ps.store(now_ps, std::memory_order_release);
 }
 
@@ -146,21 +174,31 @@ void Node::run(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
       settle_when_visible(*thread->process);
       break;
   }
-  run_woken(*thread->process, std::max(now_ps, thread->local_ps));
+  const Time_ps then_ps = std::max(now_ps, thread->local_ps);
+  run_woken(*thread->process, then_ps);
+  if (thread->process->relatives == 0) return;
+  // By a pipe, or by its end.
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    std::shared_ptr<Process> other = processes[i];
+    if (are_related(*thread->process, *other)) run_woken(*other, then_ps);
+  }
 }
 
 // Threads that slept in the kernel and that another has woken run before time goes on.
 void Node::run_woken(Process& process, Time_ps now_ps) {
+  const bool many = process.threads.size() > kMostLookedAt;
   for (std::size_t i = 0; i < process.threads.size() && !process.gone; ++i) {
     std::shared_ptr<Thread> thread = process.threads[i];
-    if (thread->state == ThreadState::kOutside && waiter_.is_awake(*thread)) run(thread, now_ps);
+    if (thread->state != ThreadState::kOutside || (many && !thread->called)) continue;
+    if (waiter_.is_awake(*thread)) run(thread, now_ps);
   }
 }
 
 void Node::take_request(const std::shared_ptr<Thread>& thread, Request request, Time_ps not_before_ps) {
   thread->state = ThreadState::kParked;
+  thread->called = true;
   Time_ps from_ps = std::max(thread->local_ps, not_before_ps);
-  Time_ps asked_ps = std::clamp<Time_ps>(request.local_ps, from_ps, from_ps + kLongestTurn_ps);
+  Time_ps asked_ps = std::clamp<Time_ps>(request.local_ps, from_ps, from_ps + longest_turn_ps(*thread));
   bool idle = thread->looks && request.op == verbs::Op::kPoll && !thread->process->has_posts();
   take_posts(*thread->process, from_ps, asked_ps);
   thread->local_ps = asked_ps;
@@ -272,14 +310,6 @@ void Node::wake_pollers(Process& process, const Thread* except, Time_ps at_ps) {
     if (thread.get() != except && thread->state == ThreadState::kParked && thread->polls) let_look(thread, at_ps);
   }
 }
-
-namespace {
-
-bool are_related(const Process& a, const Process& b) {
-  return a.pid == b.parent_pid || b.pid == a.parent_pid;
-}
-
-}  // namespace
 
 void Node::count_relatives(Process& process) {
   for (const auto& other : processes) {

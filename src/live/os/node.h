@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <queue>
+#include <utility>
 #include <vector>
 
 #include "host/host.h"
@@ -32,9 +33,15 @@ class ThreadWaiter {
   virtual void thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps) = 0;
 };
 
-// What a thread's clock may have moved by since the world saw it last: far more than calls cost. Clamped
-// to this: a bogus clock would advance simulated time for everybody.
+// What a thread's clock may have moved by since the world saw it last: what calls cost, of which the quickest is a
+// read of the clock, 20 ns in about as many real ones. Clamped to far more than that: a bogus clock would advance
+// simulated time.
+inline constexpr Time_ps kShortestBound_ps = ms(10);
+inline constexpr std::int64_t kMostVirtualPerReal = 100;
 inline constexpr Time_ps kLongestTurn_ps = 100 * kSecond_ps;
+Time_ps longest_turn_ps(const Thread& thread);
+// Threads that have not called yet are looked at after each turn of another only while there are no more of them.
+inline constexpr std::size_t kMostLookedAt = 16;
 
 class Node final : public host::Program {
  public:
@@ -44,7 +51,12 @@ class Node final : public host::Program {
   void completion_visible(std::uint32_t tag, Time_ps visible_ps) override { push(visible_ps, 0, What::kDrain, tag); }
 
   // Does `what` at that time, or now if it has passed; equals go by rank, then in the order of their making.
-  void at(Time_ps time_ps, std::uint64_t rank, std::function<void(Time_ps)> what);
+  void at(Time_ps time_ps, std::uint64_t rank, std::function<void(Time_ps)> what) {
+    at_if({}, time_ps, rank, std::move(what));
+  }
+  // Likewise, unless `live` says no by then. Time does not go on for what is not live: the end of a wait that has ended
+  // before, a timer that was turned off.
+  void at_if(std::function<bool()> live, Time_ps time_ps, std::uint64_t rank, std::function<void(Time_ps)> what);
   // Ends the thread's wait and runs it until it asks again.
   void resume(const std::shared_ptr<Thread>& thread, const Reply& reply, Time_ps now_ps);
   // A request that came before it was waited for.
@@ -103,6 +115,8 @@ class Node final : public host::Program {
     }
   };
   void push(Time_ps time_ps, std::uint64_t rank, What what, std::uint32_t which);
+  void drop_call(std::uint32_t which);
+  void drop_dead_calls();
   void run_event(const Event& event, Time_ps now_ps);
   static void begin_turn(Thread& thread, Time_ps now_ps);
   static bool reply(Thread& thread, const Reply& reply, Time_ps now_ps);
@@ -129,7 +143,11 @@ class Node final : public host::Program {
   Time_ps now_ps_ = 0;
   std::priority_queue<Event> events_;
   std::uint64_t next_order_ = 0;
-  std::vector<std::function<void(Time_ps)>> calls_;
+  struct Planned {
+    std::function<void(Time_ps)> what;
+    std::function<bool()> live;  // empty: it is
+  };
+  std::vector<Planned> calls_;
   std::vector<std::uint32_t> free_calls_;
   NumberTable<PostQueue> queues_;
   NumberTable<CompletionRing> cqs_;

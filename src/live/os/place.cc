@@ -31,6 +31,12 @@ tl::expected<std::string, std::string> runtime_directory() {
   return path;
 }
 
+bool is_world_name(std::string_view name) {
+  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+  return !name.empty() && name.size() <= kLongestWorldName && name.front() != '.' && name.front() != '-' &&
+         name.find_first_not_of(kAllowed) == name.npos;
+}
+
 std::string socket_path(const std::string& directory, const std::string& world) {
   return directory + "/" + world + "/socket";
 }

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <tl/expected.hpp>
 #include <vector>
 
@@ -14,6 +15,9 @@ namespace weft::live {
 
 // $XDG_RUNTIME_DIR/weft, or /tmp/weft-UID. The error describes the problem.
 tl::expected<std::string, std::string> runtime_directory();
+// A folder and part of the path of a socket: letters, digits, '-', '_' and '.', not too long.
+inline constexpr std::size_t kLongestWorldName = 64;
+bool is_world_name(std::string_view name);
 std::string socket_path(const std::string& directory, const std::string& world);
 // What stands for a node's /sys/class and /dev/infiniband; with an empty node the folder of all nodes.
 std::string sysfs_path(const std::string& directory, const std::string& world, const std::string& node);

@@ -69,11 +69,13 @@ struct Thread {
   std::uint64_t retried_park = ~0ULL;  // the wait for which the node will ask again at this instant
   std::uint64_t park = 0;              // counts its waits, so that what would end an old one does not end a new one
   std::function<bool(Time_ps)> retry;  // of a wait: answers if it can now
-  bool cancelled = false;              // its request ends now, or as soon as it would have to wait
-  bool owes_ack = false;               // kCancelDone goes after the next reply
-  bool interrupted = false;            // its next wait ends at once (kInterrupt)
-  Time_ps wakes_ps = kNever_ps;        // when a timer that it waits for is looked at again
-  std::uint64_t awaited_signals = 0;   // of its wait, by bit
+  bool called = false;                 // it has asked for something besides coming in
+  std::chrono::steady_clock::time_point turn_began = std::chrono::steady_clock::now();
+  bool cancelled = false;                             // its request ends now, or as soon as it would have to wait
+  bool owes_ack = false;                              // kCancelDone goes after the next reply
+  bool interrupted = false;                           // its next wait ends at once (kInterrupt)
+  Time_ps wakes_ps = kNever_ps;                       // when a timer that it waits for is looked at again
+  std::uint64_t awaited_signals = 0;                  // of its wait, by bit
   std::chrono::steady_clock::time_point looked = {};  // real time of its last turn without news
   std::chrono::milliseconds look_pause{};             // before the next
 

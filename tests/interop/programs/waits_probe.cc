@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -254,8 +255,18 @@ int polls_until_flag() {
 int polls_until_exit() {
   return polls_until_child(false);
 }
-// Until somebody from outside interrupts it.
+// Until somebody from outside interrupts it. Another thread of it waits for a lock all the while.
 int polls() {
+  static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&held);
+  pthread_t other;
+  pthread_create(
+      &other, nullptr,
+      [](void*) -> void* {
+        pthread_mutex_lock(&held);
+        return nullptr;
+      },
+      nullptr);
   ibv_cq* cq = make_cq();
   handle(SIGINT, SA_RESTART);
   volatile int never = 0;
@@ -297,9 +308,13 @@ int many_queues() {
   init.cap = {1, 1, 1, 1, 0};
   init.qp_type = IBV_QPT_RC;
   ibv_qp* qp = ibv_create_qp(ibv_alloc_pd(context), &init);
-  ibv_qp_attr error = {};
+  ibv_qp_attr init_attr = {}, error = {};
+  init_attr.qp_state = IBV_QPS_INIT;
+  init_attr.port_num = 1;
   error.qp_state = IBV_QPS_ERR;
-  if (qp == nullptr || ibv_modify_qp(qp, &error, IBV_QP_STATE) != 0) return 1;
+  constexpr int kInit = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+  if (qp == nullptr || ibv_modify_qp(qp, &init_attr, kInit) != 0 || ibv_modify_qp(qp, &error, IBV_QP_STATE) != 0)
+    return 1;
   ibv_recv_wr receive = {}, *bad;
   if (ibv_post_recv(qp, &receive, &bad) != 0) return 1;
   for (int at = 0;; at = (at + 1) % kQueues) {
@@ -307,6 +322,33 @@ int many_queues() {
     print("found", at);
     return 0;
   }
+}
+
+// More descriptors than a request names, of the world's and of the kernel's.
+int many_descriptors() {
+  constexpr int kEach = 1'500;
+  const rlimit more{4 * kEach + 1'000, 4 * kEach + 1'000};
+  if (setrlimit(RLIMIT_NOFILE, &more) != 0) {
+    print("not_allowed", 1);
+    return 0;
+  }
+  static pollfd fds[2 * kEach];
+  int pipes[kEach][2];
+  for (int i = 0; i < kEach; ++i) {
+    if (pipe(pipes[i]) != 0) return 1;
+    fds[i] = {pipes[i][0], POLLIN, 0};
+    fds[kEach + i] = {tcp_listener(), POLLIN, 0};
+  }
+  const int64_t since_ns = now_ns();
+  print("none", poll(fds, 2 * kEach, 50));
+  say("polled", 0, 0, since_ns);
+  if (fork() == 0) {
+    usleep(50'000);
+    _exit(write(pipes[kEach - 1][1], "", 1) == 1 ? 0 : 1);
+  }
+  print("some", poll(fds, 2 * kEach, 10'000));
+  print("last", fds[kEach - 1].revents);
+  return 0;
 }
 
 // Threads that are cancelled or signalled while they wait.
@@ -351,6 +393,26 @@ int cancels() {
   print("cleaned", cleaned);
   return 0;
 }
+// The order in which threads come in, and at what time, is the program's.
+int order[32], turns = 0;
+void* take_turn(void* number) {
+  if (now_ns() == 0) return nullptr;
+  order[__atomic_fetch_add(&turns, 1, __ATOMIC_SEQ_CST)] = static_cast<int>(reinterpret_cast<intptr_t>(number));
+  usleep(100);
+  return nullptr;
+}
+int threads() {
+  const int64_t since_ns = now_ns();
+  pthread_t all[32];
+  for (intptr_t i = 0; i < 32; ++i) pthread_create(&all[i], nullptr, take_turn, reinterpret_cast<void*>(i));
+  for (pthread_t each : all) pthread_join(each, nullptr);
+  int out_of_order = 0;
+  for (int i = 0; i < 32; ++i) out_of_order += order[i] != i;
+  print("out_of_order", out_of_order);
+  print("took_ns", now_ns() - since_ns);
+  return 0;
+}
+
 void* wait_for_signal(void*) {
   const int64_t since_ns = now_ns();
   const int result = poll(nullptr, 0, 100'000);
@@ -364,13 +426,18 @@ int kills() {
   usleep(50'000);
   pthread_kill(thread, SIGUSR1);
   pthread_join(thread, nullptr);
+  int ready[2];
+  if (pipe(ready) != 0) return 1;
   const pid_t child = fork();
   if (child == 0) {
     const int64_t since_ns = now_ns();
+    if (write(ready[1], "", 1) != 1) _exit(1);
     const int result = poll(nullptr, 0, 100'000);
     say("child", result, errno, since_ns);
     _exit(0);
   }
+  char byte;
+  if (read(ready[0], &byte, 1) != 1) return 1;
   usleep(50'000);
   kill(child, SIGUSR1);
   waitpid(child, nullptr, 0);
@@ -392,6 +459,8 @@ const Case kCases[] = {
     {"many_queues", many_queues},
     {"cancels", cancels},
     {"kills", kills},
+    {"threads", threads},
+    {"many_descriptors", many_descriptors},
 };
 
 }  // namespace

@@ -71,7 +71,7 @@ class Hostile : public testing::Test {
 };
 
 TEST_F(Hostile, RejectsMessagesOfAnySizeAndKind) {
-  for (std::uint32_t op = 0; op < 210; ++op) {
+  for (std::uint32_t op = 0; op < 300; ++op) {
     if (op == static_cast<std::uint32_t>(Op::kSleep)) continue;
     for (std::size_t size_B : {0, 4, 24, 300}) {
       LiveProgram program(world, "a", 50);

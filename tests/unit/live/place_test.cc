@@ -19,6 +19,14 @@ class Place : public testing::Test {
   std::string directory_ = testing::TempDir() + "weft-place-XXXXXX";
 };
 
+TEST_F(Place, WorldNamesAreOneWord) {
+  for (const char* name : {"a", "two-node-25g", "w_1.b", "0"}) EXPECT_TRUE(is_world_name(name)) << name;
+  for (const char* name : {"", "a b", ".", "..", ".a", "-a", "a/b", "a\nb", "a%", "\xc3\xbc"})
+    EXPECT_FALSE(is_world_name(name)) << name;
+  EXPECT_TRUE(is_world_name(std::string(kLongestWorldName, 'a')));
+  EXPECT_FALSE(is_world_name(std::string(kLongestWorldName + 1, 'a')));
+}
+
 TEST_F(Place, ListeningWorldIsUpAndHoldsName) {
   auto world = listen_at(directory_, "a");
   ASSERT_TRUE(world) << world.error();

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "unit/preload/fake_world.h"
 #include "unit/preload/run_program.h"
@@ -19,6 +20,7 @@ TEST(PreloadClock, ReadsTakeTimeAndShareEpoch) {
   EXPECT_EQ(outcome.value("realtime_ns"), 1'700'000'000'000'000'060);
   EXPECT_EQ(outcome.value("timeofday_us"), 1'700'000'000'000'000);
   EXPECT_EQ(outcome.value("time_s"), 1'700'000'000);
+  EXPECT_EQ(outcome.value("times"), 1'000 * sysconf(_SC_CLK_TCK));
   EXPECT_EQ(world.hellos(), 1);
 }
 

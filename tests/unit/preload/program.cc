@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/time.h>
+#include <sys/times.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,6 +35,8 @@ int clocks() {
   gettimeofday(&tv, nullptr);
   print("timeofday_us", tv.tv_sec * 1'000'000LL + tv.tv_usec);
   print("time_s", time(nullptr));
+  tms cpu;
+  print("times", times(&cpu));
   return 0;
 }
 
