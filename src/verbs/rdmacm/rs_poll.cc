@@ -39,7 +39,8 @@ short ready_stream(Socket& socket, short wanted, bool may_park) {
   if (has_data(socket) || !socket.can_read) ready = static_cast<short>(ready | (wanted & POLLIN));
   if (can_send(socket) || failed) ready = static_cast<short>(ready | (wanted & POLLOUT));
   if (failed) ready |= POLLERR;
-  if (socket.state == State::kDisconnected) ready |= POLLHUP;
+  // Programs take a hang-up for the end: they read first what came before it.
+  if (socket.state == State::kDisconnected && !has_data(socket)) ready |= POLLHUP;
   return ready;
 }
 
