@@ -133,7 +133,13 @@ void Node::run(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
       settle_when_visible(*thread->process);
       break;
   }
-  run_woken(*thread->process, std::max(now_ps, thread->local_ps));
+  // Processes of one group may wake each other by semaphores in shared memory, as a parent and its children do.
+  const int group = thread->process->group;
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    const std::shared_ptr<Process> process = processes[i];
+    if (process->group == group || process == thread->process)
+      run_woken(*process, std::max(now_ps, thread->local_ps));
+  }
 }
 
 // Threads that slept in the kernel and that another has woken run before time goes on.
