@@ -92,6 +92,7 @@ enum class Op : std::uint32_t {
   kBlockOwnMulticast = 148,  // Handle of a queue pair -> nothing: IBV_QP_CREATE_BLOCK_SELF_MCAST_LB
   kCmJoin,                   // CmGroup -> nothing; a MULTICAST_JOIN event says when
   kCmLeave,                  // CmGroup -> nothing
+  kYield,                    // Sleep -> nothing: until then, or until anything happens to the process
 };
 
 struct RequestHead {

@@ -137,8 +137,7 @@ void Node::run(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
   const int group = thread->process->group;
   for (std::size_t i = 0; i < processes.size(); ++i) {
     const std::shared_ptr<Process> process = processes[i];
-    if (process->group == group || process == thread->process)
-      run_woken(*process, std::max(now_ps, thread->local_ps));
+    if (process->group == group || process == thread->process) run_woken(*process, std::max(now_ps, thread->local_ps));
   }
 }
 
@@ -154,7 +153,8 @@ void Node::take_request(const std::shared_ptr<Thread>& thread, Request request, 
   thread->state = ThreadState::kParked;
   Time_ps from_ps = std::max(thread->local_ps, not_before_ps);
   Time_ps asked_ps = std::clamp<Time_ps>(request.local_ps, from_ps, from_ps + kLongestTurn_ps);
-  bool idle = thread->looks && request.op == verbs::Op::kPoll && !thread->process->has_posts();
+  const bool looks_again = request.op == verbs::Op::kPoll || request.op == verbs::Op::kYield;
+  bool idle = thread->looks && looks_again && !thread->process->has_posts();
   take_posts(*thread->process, from_ps, asked_ps);
   thread->local_ps = asked_ps;
   thread->spurious_wakeups = thread->notified && request.op == verbs::Op::kWait ? thread->spurious_wakeups + 1 : 0;
