@@ -1,6 +1,7 @@
 // RDMA CM beyond connections: datagrams, multicast groups through switches, and sockets over RDMA, by unmodified
 // programs.
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -173,6 +174,22 @@ TEST(CmMore, RcopyCopiesFile) {
     if (const int pid = Live::pid_on("h0"); pid != 0) kill(pid, SIGTERM);
     server.join();
     EXPECT_EQ(text_of(to), bytes) << clock;
+  }
+}
+
+// Datagram sockets: every message is counted by the server, and echoed.
+TEST(CmMore, UdpongExchangesMessages) {
+  for (const char* clock : kClocks) {
+    Live world(kOneSwitch, clock_option(clock));
+    for (const char* test : {"-S 1000 -C 20", "-T e -S 64 -C 20"}) {
+      std::thread server([&] { world.shell(std::string("exec h0 -- timeout 60 udpong -b h0 ") + test, "server"); });
+      for (int i = 0; i < test::slowed(50) && Live::pid_on("h0") == 0; ++i) std::this_thread::sleep_for(100ms);
+      EXPECT_EQ(world.shell(std::string("exec h3 -- udpong -s h0 ") + test, "client"), 0) << world.output("client");
+      const double transfers = figure(world.output("client"), "custom", 4);
+      EXPECT_EQ(transfers, test[1] == 'T' ? 40 : 20) << world.output("client");
+      if (const int pid = Live::pid_on("h0"); pid != 0) kill(pid, SIGTERM);
+      server.join();
+    }
   }
 }
 

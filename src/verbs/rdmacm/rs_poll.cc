@@ -95,7 +95,8 @@ void take_queue_events(const pollfd* fds, nfds_t count, const pollfd* waits, nfd
 
 short ready_events(Socket& socket, short wanted, bool may_park) {
   const MutexGuard guard(socket.mutex);
-  return ready_stream(socket, wanted, may_park);
+  return socket.datagrams != nullptr ? ready_datagrams(socket, wanted, may_park)
+                                     : ready_stream(socket, wanted, may_park);
 }
 
 }  // namespace weft::verbs::cm::rs
