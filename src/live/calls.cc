@@ -65,6 +65,14 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
       if (!again) retry_at(thread, ask.until_ps);
       return std::nullopt;
     }
+    case Op::kYieldUntil: {
+      verbs::Sleep ask;
+      if (!request.read(ask)) return Reply::failed(EINVAL);
+      if (again || ask.until_ps <= now_ps) return Reply{};
+      thread->polls = true;
+      retry_at(thread, ask.until_ps);
+      return std::nullopt;
+    }
     case Op::kSetTimer:
       return set_timer(thread, request, now_ps);
     case Op::kLookUp:

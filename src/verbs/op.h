@@ -93,6 +93,7 @@ enum class Op : std::uint32_t {
   kDropTimer,      // Handle -> nothing
   kExpectThread,   // nothing -> Handle: a number for the Hello of a thread that is about to start
   kYield,          // nothing -> nothing, after the others that can go on at this time
+  kYieldUntil,     // Sleep -> nothing: until then, or until anything happens to the process
 
   // The rarer objects of verbs. The structs are in verbs/extended_protocol.h.
   kReregMr = 192,    // ReregMr -> MrKeys

@@ -10,8 +10,9 @@ namespace weft::live {
 
 namespace {
 
+// Parent and child wake each other by pipes and signals, processes of one group also by semaphores in shared memory.
 bool are_related(const Process& a, const Process& b) {
-  return a.pid == b.parent_pid || b.pid == a.parent_pid;
+  return a.pid == b.parent_pid || b.pid == a.parent_pid || a.group == b.group;
 }
 
 }  // namespace
@@ -199,7 +200,8 @@ void Node::take_request(const std::shared_ptr<Thread>& thread, Request request, 
   thread->called = true;
   Time_ps from_ps = std::max(thread->local_ps, not_before_ps);
   Time_ps asked_ps = std::clamp<Time_ps>(request.local_ps, from_ps, from_ps + longest_turn_ps(*thread));
-  bool idle = thread->looks && request.op == verbs::Op::kPoll && !thread->process->has_posts();
+  const bool looks_again = request.op == verbs::Op::kPoll || request.op == verbs::Op::kYieldUntil;
+  bool idle = thread->looks && looks_again && !thread->process->has_posts();
   take_posts(*thread->process, from_ps, asked_ps);
   thread->local_ps = asked_ps;
   thread->spurious_wakeups = thread->notified && request.op == verbs::Op::kWait ? thread->spurious_wakeups + 1 : 0;

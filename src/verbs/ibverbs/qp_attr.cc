@@ -25,6 +25,17 @@ std::uint8_t byte(std::uint32_t value) {
   return static_cast<std::uint8_t>(value);
 }
 
+// A steering rule is a command that the NIC's firmware carries out while the caller waits. Estimate.
+constexpr std::int64_t kSteering_ps = 20'000'000;
+
+int change_group(Op op, const ibv_qp* qp, const ibv_gid* gid) {
+  Multicast request{qp->handle, {}};
+  for (std::size_t i = 0; i < sizeof request.gid; ++i) request.gid[i] = gid->raw[i];
+  const int error = call(op, request);
+  weft_spend_ps(kSteering_ps);
+  return error;
+}
+
 }  // namespace
 
 int ibv_modify_qp(ibv_qp* base, ibv_qp_attr* attr, int mask) {
@@ -119,13 +130,9 @@ int ibv_query_ece(ibv_qp*, ibv_ece*) {
 }
 
 int ibv_attach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t) {
-  Multicast request{qp->handle, {}};
-  for (std::size_t i = 0; i < sizeof request.gid; ++i) request.gid[i] = gid->raw[i];
-  return call(Op::kAttachMulticast, request);
+  return change_group(Op::kAttachMulticast, qp, gid);
 }
 
 int ibv_detach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t) {
-  Multicast request{qp->handle, {}};
-  for (std::size_t i = 0; i < sizeof request.gid; ++i) request.gid[i] = gid->raw[i];
-  return call(Op::kDetachMulticast, request);
+  return change_group(Op::kDetachMulticast, qp, gid);
 }

@@ -1,5 +1,5 @@
-// Sockets over RDMA (rsocket(7)): a byte stream over one RC queue pair, in version
-// 1 of the protocol of rdma-core's rsockets, so that a peer with that library understands it:
+// Sockets over RDMA (rsocket(7)): a byte stream over one RC queue pair, or datagrams over a UD one (rs_datagram.cc).
+// Streams have version 1 of the protocol of rdma-core's rsockets, so that a peer with that library understands them:
 // - Each side has a receive ring of two halves. The first is named in the private data of REQ and REP (ConnectData); a
 // half
 //   that has been read is granted again by a WRITE of a RemoteBuffer into the peer's list of grants.
@@ -82,7 +82,8 @@ enum class State : std::uint8_t {
   kFailed
 };
 
-struct Mapping;  // rs_mapping.cc
+struct Mapping;    // rs_mapping.cc
+struct Datagrams;  // rs_datagram.cc
 
 struct Socket {
   int fd;  // of its event channel: the number that the program knows
@@ -129,6 +130,8 @@ struct Socket {
   Mapping* mappings;  // of riomap
   std::uint16_t next_mapping;
   bool has_new_mappings;
+
+  Datagrams* datagrams;  // of SOCK_DGRAM; null: a stream
 };
 
 inline volatile RemoteBuffer* grants_of(Socket& socket) {
@@ -193,5 +196,14 @@ void free_mappings(Socket& socket);
 
 // rs_poll.cc
 short ready_events(Socket& socket, short wanted, bool may_park);
+
+// rs_datagram.cc. Sending, receiving and ready_datagrams with the mutex held.
+int open_datagrams(Socket& socket);
+void close_datagrams(Socket& socket);
+int bind_datagrams(Socket& socket, const sockaddr* address);
+int connect_datagrams(Socket& socket, const sockaddr* address);
+ssize_t send_datagram(Socket& socket, const iovec* pieces, int count, int flags, const sockaddr* to);
+ssize_t receive_datagram(Socket& socket, const iovec* pieces, int count, int flags, sockaddr* from, socklen_t* from_B);
+short ready_datagrams(Socket& socket, short wanted, bool may_park);
 
 }  // namespace weft::verbs::cm::rs

@@ -20,6 +20,7 @@ ssize_t send_to(int fd, const iovec* pieces, int count, int flags, const sockadd
   Socket* socket = find(fd);
   if (socket == nullptr) return -1;
   const MutexGuard guard(socket->mutex);
+  if (socket->datagrams != nullptr) return send_datagram(*socket, pieces, count, flags, size_B != 0 ? to : nullptr);
   if (to != nullptr && size_B != 0) return result(EISCONN);
   if (need_connection(*socket) != 0) return -1;
   return send_bytes(*socket, pieces, count, flags);
@@ -30,6 +31,7 @@ ssize_t receive_from(int fd, const iovec* pieces, int count, int flags, sockaddr
   if (socket == nullptr) return -1;
   {
     const MutexGuard guard(socket->mutex);
+    if (socket->datagrams != nullptr) return receive_datagram(*socket, pieces, count, flags, from, size_B);
     if (!has_data(*socket) && need_connection(*socket) != 0) return -1;
     const ssize_t taken_B = receive_bytes(*socket, pieces, count, flags);
     if (taken_B <= 0 || from == nullptr || size_B == nullptr) return taken_B;

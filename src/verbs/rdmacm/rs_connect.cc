@@ -105,6 +105,7 @@ using namespace weft::verbs::cm::rs;
 int rbind(int fd, const sockaddr* address, socklen_t) {
   Socket* socket = find(fd);
   if (socket == nullptr) return -1;
+  if (socket->datagrams != nullptr) return bind_datagrams(*socket, address);
   if (rdma_bind_addr(socket->id, const_cast<sockaddr*>(address)) != 0) return -1;
   socket->state = State::kBound;
   return 0;
@@ -113,6 +114,7 @@ int rbind(int fd, const sockaddr* address, socklen_t) {
 int rlisten(int fd, int backlog) {
   Socket* socket = find(fd);
   if (socket == nullptr) return -1;
+  if (socket->datagrams != nullptr) return result(EOPNOTSUPP);
   if (socket->state == State::kListening) return 0;
   if (rdma_listen(socket->id, backlog) != 0) return -1;
   socket->state = State::kListening;
@@ -155,6 +157,7 @@ int rconnect(int fd, const sockaddr* address, socklen_t) {
   if (socket == nullptr) return -1;
   if (address == nullptr || (address->sa_family != AF_INET && address->sa_family != AF_INET6))
     return result(EAFNOSUPPORT);
+  if (socket->datagrams != nullptr) return connect_datagrams(*socket, address);
   const MutexGuard guard(socket->mutex);
   switch (socket->state) {
     case State::kInit:
@@ -176,6 +179,7 @@ int rconnect(int fd, const sockaddr* address, socklen_t) {
 int rshutdown(int fd, int how) {
   Socket* socket = find(fd);
   if (socket == nullptr) return -1;
+  if (socket->datagrams != nullptr) return 0;
   const MutexGuard guard(socket->mutex);
   if (!is_connected(*socket)) return socket->state == State::kDisconnected ? 0 : result(ENOTCONN);
   const bool reads = socket->can_read && how == SHUT_WR;

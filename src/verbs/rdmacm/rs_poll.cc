@@ -39,7 +39,8 @@ short ready_stream(Socket& socket, short wanted, bool may_park) {
   if (has_data(socket) || !socket.can_read) ready = static_cast<short>(ready | (wanted & POLLIN));
   if (can_send(socket) || failed) ready = static_cast<short>(ready | (wanted & POLLOUT));
   if (failed) ready |= POLLERR;
-  if (socket.state == State::kDisconnected) ready |= POLLHUP;
+  // Programs take a hang-up for the end: they read first what came before it.
+  if (socket.state == State::kDisconnected && !has_data(socket)) ready |= POLLHUP;
   return ready;
 }
 
@@ -94,7 +95,8 @@ void take_queue_events(const pollfd* fds, nfds_t count, const pollfd* waits, nfd
 
 short ready_events(Socket& socket, short wanted, bool may_park) {
   const MutexGuard guard(socket.mutex);
-  return ready_stream(socket, wanted, may_park);
+  return socket.datagrams != nullptr ? ready_datagrams(socket, wanted, may_park)
+                                     : ready_stream(socket, wanted, may_park);
 }
 
 }  // namespace weft::verbs::cm::rs

@@ -62,6 +62,7 @@ int enter(Socket& socket, int fd) {
 
 void free_socket(Socket* socket) {
   if (socket->fd >= 0) sockets[socket->fd].store(nullptr, std::memory_order_release);
+  if (socket->datagrams != nullptr) close_datagrams(*socket);
   free_mappings(*socket);
   free_endpoint(*socket);
   if (socket->id != nullptr) rdma_destroy_id(socket->id);
@@ -79,16 +80,18 @@ int rsocket(int domain, int type, int protocol) {
   const int flags = type & (SOCK_NONBLOCK | SOCK_CLOEXEC);
   type &= ~flags;
   const bool stream = type == SOCK_STREAM && (protocol == 0 || protocol == IPPROTO_TCP);
-  if ((domain != AF_INET && domain != AF_INET6) || !stream) return result(ENOTSUP);
+  const bool datagram = type == SOCK_DGRAM && (protocol == 0 || protocol == IPPROTO_UDP);
+  if ((domain != AF_INET && domain != AF_INET6) || (!stream && !datagram)) return result(ENOTSUP);
   Socket* socket = make_socket(nullptr, type, domain);
   if (socket == nullptr) return -1;
   if ((flags & SOCK_NONBLOCK) != 0) socket->flags = O_NONBLOCK;
-  int status = rdma_create_id(nullptr, &socket->id, socket, RDMA_PS_TCP);
+  int status = rdma_create_id(nullptr, &socket->id, socket, stream ? RDMA_PS_TCP : RDMA_PS_UDP);
   if (status == 0) {
     socket->id->route.addr.src_addr.sa_family = static_cast<sa_family_t>(domain);
     socket->id->route.addr.dst_addr.sa_family = static_cast<sa_family_t>(domain);
     status = enter(*socket, socket->id->channel->fd) < 0 ? -1 : 0;
   }
+  if (status == 0 && datagram) status = open_datagrams(*socket);
   if (status == 0) return socket->fd;
   const int error = errno;
   free_socket(socket);

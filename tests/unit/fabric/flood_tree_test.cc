@@ -33,7 +33,7 @@ TEST(FloodTree, ReachesEveryHostOnceInSpiteOfLoops) {
       << "a leaf of the tree: whoever sent to it would get nothing back, and its port to switch 1 is blocked";
 }
 
-TEST(FloodTree, PrunesBranchesWithoutTheSubnet) {
+TEST(FloodTree, PrunesBranchesWithoutSubnet) {
   const LeafSpine fabric;
   const std::vector<std::uint32_t> subnets = {7, 7, 8, 7};
   EXPECT_EQ(fabric.tree.ports(0, 7, fabric.destinations, subnets), (Ports{0, 1, 2}));

@@ -48,7 +48,7 @@ struct Group : RcPair {
   }
 };
 
-TEST(Multicast, EveryAttachedQueuePairReceives) {
+TEST(Multicast, DeliversToAttachedQueuePairs) {
   Group pair;
   const std::uint32_t second = pair.add_qp(1), third = pair.add_qp(1);
   ASSERT_TRUE(pair.attach(1, pair.qp[1]) && pair.attach(1, second) && pair.attach(1, third, kOther));
@@ -83,7 +83,7 @@ TEST(Multicast, PortWithoutMembersDiscards) {
 
 // A queue pair hears itself, as on Linux, unless it was made with IBV_QP_CREATE_BLOCK_SELF_MCAST_LB; its neighbours on
 // the port do in either case.
-TEST(Multicast, MembersOfTheSendingPortReceiveInsideNic) {
+TEST(Multicast, DeliversToSendingPortInsideNic) {
   for (bool blocks : {false, true}) {
     Group pair;
     const std::uint32_t neighbour = pair.add_qp(0);
