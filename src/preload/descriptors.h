@@ -37,6 +37,8 @@ struct Descriptor {
     kWatched,  // an RDMA event channel: a real descriptor whose readiness the world knows first
     kNetlink,  // a socket of ours that stands for one of the kernel's (netlink.h)
   };
+  // The kernel knows when it is ready.
+  bool is_real() const { return kind == Kind::kReserved || kind == Kind::kNetlink; }
   std::atomic<Kind> kind{Kind::kNone};  // written last
   Stream* stream = nullptr;             // kStream
   EpollSet* epoll = nullptr;            // kEpoll

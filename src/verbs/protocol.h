@@ -94,6 +94,7 @@ enum class Op : std::uint32_t {
   kInterfaces,      // nothing -> InterfaceInfo[]
   kNetlink,         // NetlinkRequest and a message -> datagrams
   kEthtool,         // EthtoolRequest and a structure -> the structure
+  kNameOf,          // Address -> LookUp: whose it is
 };
 
 struct RequestHead {
