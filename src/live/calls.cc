@@ -160,6 +160,11 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
     default:
       if (CommunicationManager::is_mine(request.op))
         return managers_[process.node->index()]->answer(process, request, now_ps);
+      if (Icmp::is_mine(request.op)) {
+        auto reply = icmp_.answer(process, request, now_ps);
+        if (!reply && !again) retry_at(thread, Icmp::deadline_ps(request));
+        return reply;
+      }
       if (NodeView::is_mine(request.op)) return views_[process.node->index()]->answer(request, now_ps);
       return Reply::failed(EOPNOTSUPP);
   }
@@ -220,6 +225,8 @@ std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, 
     } else if (item.what == verbs::WaitItem::kAsync) {
       auto channel = process.async.find(item.handle);
       if (channel != process.async.end() && !channel->second->events.empty()) item.ready = item.wanted & POLLIN;
+    } else if (item.what == verbs::WaitItem::kIcmp) {
+      if (icmp_.has_message(process, item.handle)) item.ready = item.wanted & POLLIN;
     } else if (item.what == verbs::WaitItem::kReal) {
       if (item.handle >= lent_events.size()) return Reply::failed(EINVAL);
       lent_events[item.handle] = static_cast<short>(item.wanted);

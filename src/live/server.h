@@ -16,7 +16,7 @@
 #include "live/os/wall_clock.h"
 #include "live/outside.h"
 #include "live/verbs/service.h"
-#include "live/view/node_view.h"
+#include "live/view/icmp.h"
 #include "world/session.h"
 
 namespace weft::live {
@@ -114,6 +114,7 @@ class Server final : public ThreadWaiter {
   Time_ps arrivals_ps_ = 0;
   std::map<int, Time_ps> ended_ps_;  // by process group: when the last of its processes was gone
   std::vector<std::unique_ptr<NodeView>> views_;
+  Icmp icmp_{world_, nodes_, views_};
   bool down_ = false;
   bool deterministic_ = true;
 };

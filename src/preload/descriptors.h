@@ -18,6 +18,7 @@ struct Stream {
   int family = 0;           // AF_INET or AF_INET6: form of its addresses
   std::uint32_t users = 1;  // descriptors, under the table's lock
   bool owned = true;        // false in a forked child: the parent closes it
+  bool icmp = false;        // a raw socket (icmp.h)
   std::atomic<State> state{State::kFresh};
   std::atomic<bool> nonblocking{false};
   std::atomic<bool> full{false};                    // a send found no room; edge-triggered writers wait for the next
@@ -65,6 +66,8 @@ class Descriptors {
   void add_stream(int fd, Stream* stream);
   void add_epoll(int fd, EpollSet* epoll);
   void add_netlink(int fd, std::uint32_t protocol);
+  // A socket of icmp.h; `real`: the kernel knows when it is ready.
+  void add_stand_in(int fd, Stream* stream, std::uint32_t what, std::uint32_t handle, bool real);
   // A second number for what `fd` is; nothing when it is not ours.
   void duplicate(int fd, int copy);
   // The number is not ours any more. Returns the stream if this was its last user, or null.

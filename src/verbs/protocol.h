@@ -95,6 +95,11 @@ enum class Op : std::uint32_t {
   kNetlink,         // NetlinkRequest and a message -> datagrams
   kEthtool,         // EthtoolRequest and a structure -> the structure
   kNameOf,          // Address -> LookUp: whose it is
+  kRouteTo,         // Address -> Address, the own one that it is reached from; ENOENT: not of this world
+  kIcmpOpen,        // IcmpOpen -> Handle, with an eventfd that is readable while a message waits
+  kIcmpSend,        // IcmpMessage and its bytes -> nothing
+  kIcmpReceive,     // IcmpReceive -> IcmpMessage and its bytes; EAGAIN when the time has come
+  kIcmpClose,       // Handle -> nothing
 };
 
 struct RequestHead {
@@ -382,7 +387,7 @@ inline constexpr std::size_t kMaxRealItems = 240;  // the kernel passes 253 desc
 struct WaitItem {
   // kReal: a descriptor of the kernel's that came with the request, in their order; the wait ends when it is ready, but
   // it is the thread that asks what it has.
-  enum What : std::uint32_t { kStream, kChannel, kAsync, kReal = 16, kCm };
+  enum What : std::uint32_t { kStream, kChannel, kAsync, kReal = 16, kCm, kIcmp = 64 };
   std::uint32_t what, handle;
   std::uint32_t wanted, ready;  // POLLIN, POLLOUT, POLLERR, POLLHUP
 };
