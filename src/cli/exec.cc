@@ -14,6 +14,7 @@
 #include "cli/verbs.h"
 #include "cli/worlds.h"
 #include "live/os/environment.h"
+#include "live/os/executable.h"
 #include "live/os/place.h"
 
 namespace weft::cli {
@@ -26,6 +27,38 @@ struct ExecArguments {
   std::string world, node;
   std::vector<std::string> command;
 };
+
+// Tools that gain rights where distributions install them; a shell on the node finds copies without.
+constexpr const char* kPrivilegedTools[] = {"ping", "ping4", "ping6", "arping", "fping", "traceroute", "mtr-packet"};
+
+void put_copies_first(const std::string& copies) {
+  bool any = false;
+  for (const char* name : kPrivilegedTools) {
+    const std::string path = live::find_program(name);
+    any = (!path.empty() && live::gains_rights(path) && live::copy_without_rights(path, copies)) || any;
+  }
+  const char* path = std::getenv("PATH");
+  if (any) setenv("PATH", (copies + (path != nullptr ? ":" + std::string(path) : "")).c_str(), 1);
+}
+
+// The file to execute for the command. What a program cannot be shown is said once, here.
+std::string program_to_run(const std::string& name, const std::string& copies) {
+  put_copies_first(copies);
+  const std::string path = live::find_program(name);
+  if (path.empty()) return name;
+  if (live::is_static_program(path)) {
+    complain(
+        fmt::format("{} is linked statically: it sees the clock, the network and the files of this machine", path));
+    return path;
+  }
+  if (!live::gains_rights(path)) return path;
+  if (auto copy = live::copy_without_rights(path, copies)) return *copy;
+  complain(
+      fmt::format("{} is setuid or has capabilities and cannot be copied: it sees the clock, the network and the "
+                  "files of this machine",
+                  path));
+  return path;
+}
 
 int exec(const ExecArguments& arguments) {
   if (arguments.command.empty()) return complain("no program; for instance: weft exec NODE -- ibv_devinfo");
@@ -59,7 +92,8 @@ int exec(const ExecArguments& arguments) {
   std::vector<char*> words;
   for (const std::string& word : arguments.command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
-  execvp(words[0], words.data());
+  const std::string program = program_to_run(arguments.command.front(), *directory + "/" + *world + "/programs");
+  execvp(program.c_str(), words.data());
   return complain(fmt::format("cannot run {}: {}", arguments.command.front(), std::strerror(errno)));
 }
 

@@ -182,6 +182,11 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
       if (CommunicationManager::is_mine(request.op))
         return managers_[process.node->index()]->answer(process, request, now_ps);
       if (is_wait_call(request.op)) return answer_wait_call(thread, request, now_ps, again);
+      if (Icmp::is_mine(request.op)) {
+        auto reply = icmp_.answer(process, request, now_ps);
+        if (!reply && !again) retry_at(thread, Icmp::deadline_ps(request));
+        return reply;
+      }
       if (NodeView::is_mine(request.op)) return views_[process.node->index()]->answer(request, now_ps);
       if (auto reply = answer_process_call(thread, request, now_ps)) return reply;
       return Reply::failed(EOPNOTSUPP);
@@ -255,6 +260,8 @@ std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, 
       auto state = signal_state(process.pid, thread.tid);
       if (state && (state->pending & signals->second) != 0) item.ready = item.wanted & POLLIN;
       thread.awaited_signals |= signals->second;
+    } else if (item.what == verbs::WaitItem::kIcmp) {
+      if (icmp_.has_message(process, item.handle)) item.ready = item.wanted & POLLIN;
     } else if (item.what == verbs::WaitItem::kReal) {
       if (item.handle >= lent_events.size()) return Reply::failed(EINVAL);
       lent_events[item.handle] = static_cast<short>(item.wanted);

@@ -313,6 +313,7 @@ void Server::end_process(const std::shared_ptr<Process>& process, Time_ps now_ps
   // Who drives a world asks for it (program_session.cc); a world that is up for long has many.
   if (session_ == nullptr) ended_ps_[process->group] = now_ps;
   network_.forget(*process, now_ps);
+  icmp_.forget(*process);
   managers_[process->node->index()]->forget(*process, now_ps);
   services_[process->node->index()]->forget(*process);
   std::erase(process->node->processes, process);

@@ -19,6 +19,7 @@
 #include "live/os/wall_clock.h"
 #include "live/outside.h"
 #include "live/verbs/service.h"
+#include "live/view/icmp.h"
 #include "live/view/node_view.h"
 #include "verbs/wait_protocol.h"
 #include "world/session.h"
@@ -163,6 +164,7 @@ class Server final : public ThreadWaiter {
   Time_ps arrivals_ps_ = 0;
   std::map<int, Time_ps> ended_ps_;  // by process group: when the last of its processes was gone
   std::vector<std::unique_ptr<NodeView>> views_;
+  Icmp icmp_{world_, nodes_, views_};
   bool down_ = false;
   enum class Determinism : std::uint32_t { kSpun, kYes, kThreadOrder };  // WorldStatus
   Determinism determinism_ = Determinism::kYes;

@@ -19,8 +19,7 @@ struct alignas(64) Counters {
   struct PriorityTraffic {
     Traffic tx, rx;
   };
-  // ethtool -S. Every frame is RoCE, so vport_rdma and phy counters are sums of these. First, because every packet
-  // counts here.
+  // ethtool -S: vport_rdma and phy counters are sums of these. First, because every packet counts here.
   std::array<PriorityTraffic, 8> priorities{};
   Traffic tx_multicast, rx_multicast;  // of these, to and from groups
   // hw_counters
@@ -55,6 +54,8 @@ struct alignas(64) Counters {
   std::array<std::int64_t, 8> tx_pause_ps{};  // time in XOFF
   std::uint64_t rx_crc_errors_phy = 0;
   std::uint64_t rx_discards_phy = 0;
+  // Of all that, what was the kernel's (nic/ip_datagram.h); the rest is RoCE.
+  Traffic ip_tx, ip_rx;
   // No driver has these; the report's own words.
   std::uint64_t retransmitted_packets = 0;
   std::uint64_t acks_sent = 0;

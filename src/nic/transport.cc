@@ -1,6 +1,7 @@
 #include "nic/transport.h"
 
 #include "fabric/link_flow_control.h"
+#include "nic/ip_datagram.h"
 #include "nic/roce_packet.h"
 
 namespace weft::nic {
@@ -22,7 +23,7 @@ const Transport& transport_of(QpType type) {
 const engine::PacketFormats& packet_formats() {
   static const engine::PacketFormats kFormats = [] {
     engine::PacketFormats all;
-    for (const Transport* each : {&kRcTransport, &kUcTransport, &kUdTransport, &kXrcTransport})
+    for (const Transport* each : {&kRcTransport, &kUcTransport, &kUdTransport, &kXrcTransport, &kIpTransport})
       all.formats[each->number] = each->format;
     all.formats[kCnpNumber] = &kCnpFormat;
     all.formats[engine::kLinkControl] = &fabric::kLinkControlFormat;

@@ -73,6 +73,10 @@ void Descriptors::add_netlink(int fd, std::uint32_t protocol) {
   put(fd, Descriptor::Kind::kNetlink, nullptr, nullptr, protocol, 0);
 }
 
+void Descriptors::add_stand_in(int fd, Stream* stream, std::uint32_t what, std::uint32_t handle, bool real) {
+  put(fd, real ? Descriptor::Kind::kNetlink : Descriptor::Kind::kWatched, stream, nullptr, what, handle);
+}
+
 void Descriptors::duplicate(int fd, int copy) {
   const Descriptor* original = find(fd);
   if (original == nullptr || original->kind == Descriptor::Kind::kReserved) return;

@@ -17,6 +17,7 @@ struct Stream {
   std::uint32_t handle = verbs::kNoHandle;
   int family = 0;           // AF_INET or AF_INET6: form of its addresses
   std::uint32_t users = 1;  // descriptors, under the table's lock
+  bool icmp = false;        // a raw socket (icmp.h)
   std::atomic<State> state{State::kFresh};
   std::atomic<bool> nonblocking{false};
   std::atomic<bool> full{false};                    // a send found no room; edge-triggered writers wait for the next
@@ -39,6 +40,8 @@ struct Descriptor {
     kWatched,  // an RDMA event channel: a real descriptor whose readiness the world knows first
     kNetlink,  // a socket of ours that stands for one of the kernel's (netlink.h)
   };
+  // The kernel knows when it is ready.
+  bool is_real() const { return kind == Kind::kReserved || kind == Kind::kNetlink; }
   std::atomic<Kind> kind{Kind::kNone};  // written last
   Stream* stream = nullptr;             // kStream
   EpollSet* epoll = nullptr;            // kEpoll
@@ -67,6 +70,8 @@ class Descriptors {
   void add_stream(int fd, Stream* stream);
   void add_epoll(int fd, EpollSet* epoll);
   void add_netlink(int fd, std::uint32_t protocol);
+  // A socket of icmp.h; `real`: the kernel knows when it is ready.
+  void add_stand_in(int fd, Stream* stream, std::uint32_t what, std::uint32_t handle, bool real);
   // A second number for what `fd` is; nothing when it is not ours.
   void duplicate(int fd, int copy);
   // The number is not ours any more. Returns the stream if this was its last user, or null.

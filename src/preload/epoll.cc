@@ -69,7 +69,7 @@ WEFT_EXPORT int epoll_ctl(int epoll, int operation, int fd, struct epoll_event* 
   EpollSet* set = set_of(epoll);
   if (set == nullptr) return WEFT_REAL(epoll_ctl)(epoll, operation, fd, event);
   const Descriptor* found = descriptors().find(fd);
-  if (found != nullptr && found->kind != Descriptor::Kind::kReserved) return result(set->control(operation, fd, event));
+  if (found != nullptr && !found->is_real()) return result(set->control(operation, fd, event));
   const int done = WEFT_REAL(epoll_ctl)(epoll, operation, fd, event);
   if (done == 0 && operation == EPOLL_CTL_ADD) set->count_real(1);
   if (done == 0 && operation == EPOLL_CTL_DEL) set->count_real(-1);

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "preload/connection.h"
 #include "preload/process.h"
 #include "preload/real.h"
+#include "preload/stream_address.h"
 #include "preload/streams.h"
 
 namespace weft::preload {
@@ -44,20 +46,63 @@ bool find_node(const char* name, verbs::Address& address) {
 
 struct HostRoom {
   char name[sizeof(verbs::LookUp::name)];
-  in_addr address;
+  in6_addr address;
   char* no_aliases[1];
   char* addresses[2];
 };
 
 void fill(const char* name, const verbs::Address& found, HostRoom& room, hostent& out) {
-  strncpy(room.name, name, sizeof room.name - 1);
-  room.name[sizeof room.name - 1] = '\0';
-  memcpy(&room.address, found.bytes + 12, sizeof room.address);
+  const bool ipv4 = is_ipv4(found);
+  snprintf(room.name, sizeof room.name, "%s", name);
+  memcpy(&room.address, found.bytes + (ipv4 ? 12 : 0), ipv4 ? 4 : 16);
   room.no_aliases[0] = nullptr;
   room.addresses[0] = reinterpret_cast<char*>(&room.address);
   room.addresses[1] = nullptr;
-  out = {room.name, room.no_aliases, AF_INET, sizeof room.address, room.addresses};
+  out = {room.name, room.no_aliases, ipv4 ? AF_INET : AF_INET6, ipv4 ? 4 : 16, room.addresses};
 }
+
+hostent* fill_static(const char* name, const verbs::Address& found) {
+  static HostRoom room;  // overwritten by the next call, as the real ones say
+  static hostent host;
+  fill(name, found, room, host);
+  return &host;
+}
+
+int fill_given(const char* name, const verbs::Address& found, hostent* out, char* buffer, size_t buffer_B,
+               hostent** result) {
+  void* place = buffer;
+  if (std::align(alignof(HostRoom), sizeof(HostRoom), place, buffer_B) == nullptr) return ERANGE;
+  fill(name, found, *static_cast<HostRoom*>(place), *out);
+  *result = out;
+  return 0;
+}
+
+bool has_family(const verbs::Address& address, int family) {
+  return (is_ipv4(address) ? AF_INET : AF_INET6) == family;
+}
+
+bool find_name(const void* address, socklen_t size_B, int family, verbs::Address& found, verbs::LookUp& name) {
+  if (!this_process().attached || size_B != (family == AF_INET ? 4u : 16u)) return false;
+  found = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}};
+  memcpy(found.bytes + 16 - size_B, address, size_B);
+  const bool known = verbs::call(verbs::Op::kNameOf, found, name) == 0;
+  name.name[sizeof name.name - 1] = '\0';
+  return known;
+}
+
+// A line of the node's /etc/hosts that has an address and a name.
+bool read_host(FILE* file, verbs::Address& address, char (&name)[256]) {
+  char line[512], number[64];
+  while (fgets(line, sizeof line, file) != nullptr) {
+    if (line[0] == '#' || sscanf(line, "%63s %255s", number, name) != 2) continue;
+    address = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}};
+    if (inet_pton(AF_INET, number, address.bytes + 12) == 1 || inet_pton(AF_INET6, number, address.bytes) == 1)
+      return true;
+  }
+  return false;
+}
+
+FILE* hosts_file = nullptr;  // of gethostent, which is not for threads
 
 }  // namespace
 
@@ -108,33 +153,88 @@ WEFT_EXPORT int getaddrinfo(const char* __restrict name, const char* __restrict 
   return error;
 }
 
+WEFT_EXPORT struct hostent* gethostbyname2(const char* name, int family) {
+  verbs::Address address;
+  if (!find_node(name, address)) return WEFT_REAL(gethostbyname2)(name, family);
+  if (has_family(address, family)) return fill_static(name, address);
+  h_errno = NO_DATA;
+  return nullptr;
+}
 WEFT_EXPORT struct hostent* gethostbyname(const char* name) {
-  static HostRoom room;  // overwritten by the next call, as the real one says
-  static hostent found;
   verbs::Address address;
   if (!find_node(name, address) || !is_ipv4(address)) return WEFT_REAL(gethostbyname)(name);
-  fill(name, address, room, found);
-  return &found;
+  return fill_static(name, address);
 }
 
+WEFT_EXPORT int gethostbyname2_r(const char* __restrict name, int family, struct hostent* __restrict out,
+                                 char* __restrict buffer, size_t buffer_B, struct hostent** __restrict found,
+                                 int* __restrict error) {
+  verbs::Address address;
+  if (!find_node(name, address) || !has_family(address, family))
+    return WEFT_REAL(gethostbyname2_r)(name, family, out, buffer, buffer_B, found, error);
+  return fill_given(name, address, out, buffer, buffer_B, found);
+}
 WEFT_EXPORT int gethostbyname_r(const char* __restrict name, struct hostent* __restrict out, char* __restrict buffer,
                                 size_t buffer_B, struct hostent** __restrict found, int* __restrict error) {
   verbs::Address address;
-  if (!find_node(name, address) || !is_ipv4(address)) {
+  if (!find_node(name, address) || !is_ipv4(address))
     return WEFT_REAL(gethostbyname_r)(name, out, buffer, buffer_B, found, error);
-  }
-  void* place = buffer;
-  if (std::align(alignof(HostRoom), sizeof(HostRoom), place, buffer_B) == nullptr) return ERANGE;
-  fill(name, address, *static_cast<HostRoom*>(place), *out);
-  *found = out;
-  return 0;
+  return fill_given(name, address, out, buffer, buffer_B, found);
 }
 
-// The world does not name addresses, and the real resolver must not be asked for those of a lab.
+WEFT_EXPORT struct hostent* gethostbyaddr(const void* bytes, socklen_t size_B, int family) {
+  verbs::Address address;
+  verbs::LookUp name;
+  if (!find_name(bytes, size_B, family, address, name)) return WEFT_REAL(gethostbyaddr)(bytes, size_B, family);
+  return fill_static(name.name, address);
+}
+WEFT_EXPORT int gethostbyaddr_r(const void* __restrict bytes, socklen_t size_B, int family,
+                                struct hostent* __restrict out, char* __restrict buffer, size_t buffer_B,
+                                struct hostent** __restrict found, int* __restrict error) {
+  verbs::Address address;
+  verbs::LookUp name;
+  if (!find_name(bytes, size_B, family, address, name))
+    return WEFT_REAL(gethostbyaddr_r)(bytes, size_B, family, out, buffer, buffer_B, found, error);
+  return fill_given(name.name, address, out, buffer, buffer_B, found);
+}
+
+WEFT_EXPORT void sethostent(int stay_open) {
+  if (!this_process().attached) return WEFT_REAL(sethostent)(stay_open);
+  if (hosts_file != nullptr) rewind(hosts_file);
+}
+WEFT_EXPORT void endhostent() {
+  if (!this_process().attached) return WEFT_REAL(endhostent)();
+  if (hosts_file != nullptr) fclose(hosts_file);
+  hosts_file = nullptr;
+}
+WEFT_EXPORT struct hostent* gethostent() {
+  if (!this_process().attached) return WEFT_REAL(gethostent)();
+  if (hosts_file == nullptr) hosts_file = fopen("/etc/hosts", "re");
+  verbs::Address address;
+  char name[256];
+  if (hosts_file == nullptr || !read_host(hosts_file, address, name)) return nullptr;
+  return fill_static(name, address);
+}
+
+// Names of addresses are the world's; the real resolver must not be asked for those of a lab.
 WEFT_EXPORT int getnameinfo(const struct sockaddr* __restrict address, socklen_t size_B, char* __restrict host,
                             socklen_t host_B, char* __restrict service, socklen_t service_B, int flags) {
-  const int numeric = this_process().attached ? NI_NUMERICHOST : 0;
-  return WEFT_REAL(getnameinfo)(address, size_B, host, host_B, service, service_B, flags | numeric);
+  if (!this_process().attached) {
+    return WEFT_REAL(getnameinfo)(address, size_B, host, host_B, service, service_B, flags);
+  }
+  verbs::StreamAddress asked{};
+  verbs::LookUp name;
+  const bool wants_name = (flags & NI_NUMERICHOST) == 0 && host != nullptr && host_B > 0;
+  const bool named = wants_name && read_address(address, size_B, asked.address, asked.port) &&
+                     verbs::call(verbs::Op::kNameOf, asked.address, name) == 0;
+  if (wants_name && !named && (flags & NI_NAMEREQD) != 0) return EAI_NONAME;
+  const int error = WEFT_REAL(getnameinfo)(address, size_B, host, host_B, service, service_B,
+                                           (flags & ~NI_NAMEREQD) | NI_NUMERICHOST);
+  if (error != 0 || !named) return error;
+  name.name[sizeof name.name - 1] = '\0';
+  if (strlen(name.name) >= host_B) return EAI_OVERFLOW;
+  strcpy(host, name.name);
+  return 0;
 }
 
 WEFT_EXPORT int gethostname(char* out, size_t room_B) noexcept {

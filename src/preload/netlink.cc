@@ -101,7 +101,7 @@ void fill_address(sockaddr* address, socklen_t* size_B, std::uint32_t id) {
 
 const Descriptor* find_netlink(int fd) {
   const Descriptor* found = descriptors().find(fd);
-  return found != nullptr && found->kind == Kind::kNetlink ? found : nullptr;
+  return found != nullptr && found->kind == Kind::kNetlink && found->stream == nullptr ? found : nullptr;
 }
 
 int ask_world(int fd, std::uint32_t protocol, const char* bytes, std::size_t size_B) {

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 
+#include "preload/icmp.h"
 #include "preload/netlink.h"
 #include "preload/real.h"
 #include "preload/streams.h"
@@ -118,7 +119,17 @@ ssize_t receive_pieces(const Stream& stream, const iovec* pieces, std::size_t co
   return static_cast<ssize_t>(done_B);
 }
 
-// Netlink in one piece, for the calls that have no msghdr.
+// Netlink and ICMP: their calls, and those of them that have no msghdr.
+bool is_stand_in(int fd) {
+  return is_netlink(fd) || is_icmp(fd);
+}
+ssize_t send_message(int fd, const msghdr& message, int flags) {
+  return is_icmp(fd) ? send_icmp(fd, message) : send_netlink(fd, message, flags);
+}
+ssize_t receive_message(int fd, msghdr& message, int flags) {
+  return is_icmp(fd) ? receive_icmp(fd, message, flags) : receive_netlink(fd, message, flags);
+}
+
 msghdr message_of(iovec& piece, void* name = nullptr, socklen_t name_B = 0) {
   msghdr message{};
   message.msg_name = name;
@@ -128,16 +139,17 @@ msghdr message_of(iovec& piece, void* name = nullptr, socklen_t name_B = 0) {
   return message;
 }
 
-ssize_t send_one_netlink(int fd, const void* bytes, std::size_t size_B, int flags) {
+ssize_t send_datagram(int fd, const void* bytes, std::size_t size_B, int flags, const sockaddr* to = nullptr,
+                      socklen_t to_B = 0) {
   iovec piece{const_cast<void*>(bytes), size_B};
-  return send_netlink(fd, message_of(piece), flags);
+  return send_message(fd, message_of(piece, const_cast<sockaddr*>(to), to_B), flags);
 }
 
-ssize_t receive_one_netlink(int fd, void* bytes, std::size_t size_B, int flags, sockaddr* from = nullptr,
-                            socklen_t* from_B = nullptr) {
+ssize_t receive_datagram(int fd, void* bytes, std::size_t size_B, int flags, sockaddr* from = nullptr,
+                         socklen_t* from_B = nullptr) {
   iovec piece{bytes, size_B};
   msghdr message = message_of(piece, from, from_B == nullptr ? 0 : *from_B);
-  const ssize_t got = receive_netlink(fd, message, flags);
+  const ssize_t got = receive_message(fd, message, flags);
   if (from_B != nullptr) *from_B = message.msg_namelen;
   return got;
 }
@@ -150,7 +162,7 @@ int number_in(void* cookie) {
 
 WEFT_EXPORT ssize_t write(int fd, const void* bytes, size_t size_B) {
   Stream* stream = descriptors().stream(fd);
-  if (stream == nullptr && is_netlink(fd)) return send_one_netlink(fd, bytes, size_B, 0);
+  if (stream == nullptr && is_stand_in(fd)) return send_datagram(fd, bytes, size_B, 0);
   if (stream == nullptr) return WEFT_REAL(write)(fd, bytes, size_B);
   const iovec piece{const_cast<void*>(bytes), size_B};
   return send_pieces(*stream, &piece, 1, 0);
@@ -165,7 +177,7 @@ WEFT_EXPORT ssize_t writev(int fd, const struct iovec* pieces, int count) {
 
 WEFT_EXPORT ssize_t send(int fd, const void* bytes, size_t size_B, int flags) {
   Stream* stream = descriptors().stream(fd);
-  if (stream == nullptr && is_netlink(fd)) return send_one_netlink(fd, bytes, size_B, flags);
+  if (stream == nullptr && is_stand_in(fd)) return send_datagram(fd, bytes, size_B, flags);
   if (stream == nullptr) return WEFT_REAL(send)(fd, bytes, size_B, flags);
   const iovec piece{const_cast<void*>(bytes), size_B};
   return send_pieces(*stream, &piece, 1, flags);
@@ -173,21 +185,21 @@ WEFT_EXPORT ssize_t send(int fd, const void* bytes, size_t size_B, int flags) {
 
 WEFT_EXPORT ssize_t sendto(int fd, const void* bytes, size_t size_B, int flags, const struct sockaddr* to,
                            socklen_t to_B) {
-  if (is_netlink(fd)) return send_one_netlink(fd, bytes, size_B, flags);
+  if (is_stand_in(fd)) return send_datagram(fd, bytes, size_B, flags, to, to_B);
   if (descriptors().stream(fd) == nullptr) return WEFT_REAL(sendto)(fd, bytes, size_B, flags, to, to_B);
   return send(fd, bytes, size_B, flags);
 }
 
 WEFT_EXPORT ssize_t sendmsg(int fd, const struct msghdr* message, int flags) {
   Stream* stream = descriptors().stream(fd);
-  if (stream == nullptr && is_netlink(fd)) return send_netlink(fd, *message, flags);
+  if (stream == nullptr && is_stand_in(fd)) return send_message(fd, *message, flags);
   if (stream == nullptr) return WEFT_REAL(sendmsg)(fd, message, flags);
   return send_pieces(*stream, message->msg_iov, message->msg_iovlen, flags);
 }
 
 WEFT_EXPORT ssize_t read(int fd, void* bytes, size_t size_B) {
   const Stream* stream = descriptors().stream(fd);
-  if (stream == nullptr && is_netlink(fd)) return receive_one_netlink(fd, bytes, size_B, 0);
+  if (stream == nullptr && is_stand_in(fd)) return receive_datagram(fd, bytes, size_B, 0);
   if (stream == nullptr) return read_real_or_watched(fd, bytes, size_B);
   const iovec piece{bytes, size_B};
   return receive_pieces(*stream, &piece, 1, 0);
@@ -202,7 +214,7 @@ WEFT_EXPORT ssize_t readv(int fd, const struct iovec* pieces, int count) {
 
 WEFT_EXPORT ssize_t recv(int fd, void* bytes, size_t size_B, int flags) {
   const Stream* stream = descriptors().stream(fd);
-  if (stream == nullptr && is_netlink(fd)) return receive_one_netlink(fd, bytes, size_B, flags);
+  if (stream == nullptr && is_stand_in(fd)) return receive_datagram(fd, bytes, size_B, flags);
   if (stream == nullptr) return WEFT_REAL(recv)(fd, bytes, size_B, flags);
   const iovec piece{bytes, size_B};
   return receive_pieces(*stream, &piece, 1, flags);
@@ -210,7 +222,7 @@ WEFT_EXPORT ssize_t recv(int fd, void* bytes, size_t size_B, int flags) {
 
 WEFT_EXPORT ssize_t recvfrom(int fd, void* __restrict bytes, size_t size_B, int flags, struct sockaddr* __restrict from,
                              socklen_t* __restrict from_B) {
-  if (is_netlink(fd)) return receive_one_netlink(fd, bytes, size_B, flags, from, from_B);
+  if (is_stand_in(fd)) return receive_datagram(fd, bytes, size_B, flags, from, from_B);
   if (descriptors().stream(fd) == nullptr) return WEFT_REAL(recvfrom)(fd, bytes, size_B, flags, from, from_B);
   if (from_B != nullptr) *from_B = 0;
   return recv(fd, bytes, size_B, flags);
@@ -218,7 +230,7 @@ WEFT_EXPORT ssize_t recvfrom(int fd, void* __restrict bytes, size_t size_B, int 
 
 WEFT_EXPORT ssize_t recvmsg(int fd, struct msghdr* message, int flags) {
   const Stream* stream = descriptors().stream(fd);
-  if (stream == nullptr && is_netlink(fd)) return receive_netlink(fd, *message, flags);
+  if (stream == nullptr && is_stand_in(fd)) return receive_message(fd, *message, flags);
   if (stream == nullptr) {
     const ssize_t size_B = WEFT_REAL(recvmsg)(fd, message, flags);
     if (size_B >= 0 && message->msg_controllen > 0) adopt_passed(message);

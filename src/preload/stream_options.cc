@@ -11,6 +11,7 @@
 
 #include <algorithm>
 
+#include "preload/icmp.h"
 #include "preload/interfaces.h"
 #include "preload/netlink.h"
 #include "preload/real.h"
@@ -160,6 +161,7 @@ int control(int fd, int command, void* argument) {
 
 WEFT_EXPORT int setsockopt(int fd, int level, int option, const void* value, socklen_t size_B) noexcept {
   if (is_netlink(fd)) return set_netlink_option(fd, level, option, value, size_B);
+  if (is_icmp(fd)) return set_icmp_option(fd, level, option, value, size_B);
   Stream* stream = descriptors().stream(fd);
   if (stream == nullptr) return WEFT_REAL(setsockopt)(fd, level, option, value, size_B);
   if (value == nullptr && size_B > 0) return fail(EFAULT);
@@ -186,6 +188,7 @@ WEFT_EXPORT int setsockopt(int fd, int level, int option, const void* value, soc
 WEFT_EXPORT int getsockopt(int fd, int level, int option, void* __restrict value,
                            socklen_t* __restrict size_B) noexcept {
   if (is_netlink(fd)) return get_netlink_option(fd, level, option, value, size_B);
+  if (is_icmp(fd)) return get_icmp_option(fd, level, option, value, size_B);
   Stream* stream = descriptors().stream(fd);
   if (stream == nullptr) return WEFT_REAL(getsockopt)(fd, level, option, value, size_B);
   if (level == SOL_SOCKET && option == SO_RCVTIMEO) return give_time(stream->receive_timeout_ps, value, size_B);

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "preload/icmp.h"
 #include "preload/names.h"
 #include "preload/netlink.h"
 #include "preload/process.h"
@@ -101,11 +102,13 @@ int connect_outcome(Stream& stream) {
 }
 
 void close_stream(Stream* stream) {
-  if (stream != nullptr) verbs::call(verbs::Op::kStreamClose, verbs::Handle{stream->handle});
+  if (stream == nullptr || stream->handle == verbs::kNoHandle) return;
+  verbs::call(stream->icmp ? verbs::Op::kIcmpClose : verbs::Op::kStreamClose, verbs::Handle{stream->handle});
 }
 
 WEFT_EXPORT int socket(int domain, int type, int protocol) noexcept {
   if (is_netlink_of_node(domain, protocol)) return open_netlink(type, protocol);
+  if (is_icmp_of_node(domain, protocol)) return open_icmp(domain, type);
   if (!this_process().attached || !is_stream(domain, type, protocol)) return WEFT_REAL(socket)(domain, type, protocol);
   verbs::Handle handle;
   verbs::Descriptors passed;
@@ -117,7 +120,7 @@ WEFT_EXPORT int socket(int domain, int type, int protocol) noexcept {
 }
 
 WEFT_EXPORT int bind(int fd, const struct sockaddr* address, socklen_t size_B) noexcept {
-  if (is_netlink(fd)) return 0;
+  if (is_netlink(fd) || is_icmp(fd)) return 0;
   Stream* stream = descriptors().stream(fd);
   if (stream == nullptr) return WEFT_REAL(bind)(fd, address, size_B);
   verbs::StreamAddress wanted{};
@@ -138,7 +141,9 @@ WEFT_EXPORT int listen(int fd, int backlog) noexcept {
 
 WEFT_EXPORT int connect(int fd, const struct sockaddr* address, socklen_t size_B) {
   if (is_netlink(fd)) return 0;
+  if (is_icmp(fd)) return connect_icmp(fd, address, size_B);
   Stream* stream = descriptors().stream(fd);
+  if (stream == nullptr && connect_datagram(fd, address, size_B)) return 0;
   if (stream == nullptr) return WEFT_REAL(connect)(fd, address, size_B);
   verbs::StreamAddress wanted{stream->handle, !stream->nonblocking, {}, 0};
   if (!is_of_family(*stream, address) || !read_address(address, size_B, wanted.address, wanted.port))
@@ -200,6 +205,7 @@ WEFT_EXPORT int shutdown(int fd, int how) noexcept {
 WEFT_EXPORT int getsockname(int fd, struct sockaddr* __restrict address, socklen_t* __restrict size_B) noexcept {
   if (is_netlink(fd)) return name_netlink(fd, address, size_B);
   Stream* stream = descriptors().stream(fd);
+  if (stream == nullptr && name_datagram(fd, true, address, size_B)) return 0;
   if (stream == nullptr) return WEFT_REAL(getsockname)(fd, address, size_B);
   write_address(stream->family, stream->local.address, stream->local.port, address, size_B);
   return 0;
@@ -207,6 +213,7 @@ WEFT_EXPORT int getsockname(int fd, struct sockaddr* __restrict address, socklen
 
 WEFT_EXPORT int getpeername(int fd, struct sockaddr* __restrict address, socklen_t* __restrict size_B) noexcept {
   Stream* stream = descriptors().stream(fd);
+  if (stream == nullptr && name_datagram(fd, false, address, size_B)) return 0;
   if (stream == nullptr) return WEFT_REAL(getpeername)(fd, address, size_B);
   if (connect_outcome(*stream) != 0 || stream->state != State::kConnected) return fail(ENOTCONN);
   write_address(stream->family, stream->peer.address, stream->peer.port, address, size_B);

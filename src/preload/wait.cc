@@ -107,7 +107,7 @@ class Sources {
   // False: the kernel has to be asked, alone or too.
   bool add(int fd, std::uint32_t events, std::size_t owner, int depth) {
     const Descriptor* found = descriptors().find(fd);
-    if (found == nullptr || found->kind == Descriptor::Kind::kReserved) return false;
+    if (found == nullptr || found->is_real()) return false;
     if (found->kind == Descriptor::Kind::kEpoll) {
       if (depth == kDeepestEpoll) return false;
       bool all = true;
@@ -185,8 +185,8 @@ bool is_plain_wait(const pollfd* fds, std::size_t count) {
   if (!this_process().attached) return true;
   for (std::size_t i = 0; i < count; ++i) {
     const Descriptor* found = descriptors().find(fds[i].fd);
-    if (found != nullptr && found->kind != Descriptor::Kind::kEpoll) return false;
-    if (found != nullptr && found->epoll->has_ours()) return false;
+    if (found != nullptr && !found->is_real() && found->kind != Descriptor::Kind::kEpoll) return false;
+    if (found != nullptr && found->kind == Descriptor::Kind::kEpoll && found->epoll->has_ours()) return false;
   }
   return !is_virtual();
 }

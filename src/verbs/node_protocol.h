@@ -30,4 +30,20 @@ struct EthtoolRequest {
 };
 inline constexpr std::size_t kMaxEthtool_B = 64 << 10;
 
+// Raw ICMP sockets.
+struct IcmpOpen {
+  std::uint32_t ipv6;
+};
+struct IcmpMessage {
+  std::uint32_t socket;
+  std::uint32_t ttl;  // of what was received
+  Address address;    // of the peer
+};
+inline constexpr std::size_t kMaxIcmp_B = 4096 + 12;
+struct IcmpReceive {
+  std::int64_t until_ps;
+  std::uint32_t socket;
+  std::uint32_t peek;
+};
+
 }  // namespace weft::verbs

@@ -123,6 +123,12 @@ enum class Op : std::uint32_t {
   kInterfaces,      // nothing -> InterfaceInfo[]
   kNetlink,         // NetlinkRequest and a message -> datagrams
   kEthtool,         // EthtoolRequest and a structure -> the structure
+  kNameOf,          // Address -> LookUp: whose it is
+  kRouteTo,         // Address -> Address, the own one that it is reached from; ENOENT: not of this world
+  kIcmpOpen,        // IcmpOpen -> Handle, with an eventfd that is readable while a message waits
+  kIcmpSend,        // IcmpMessage and its bytes -> nothing
+  kIcmpReceive,     // IcmpReceive -> IcmpMessage and its bytes; EAGAIN when the time has come
+  kIcmpClose,       // Handle -> nothing
 
   // Commands to a world that is up, on connections of their own. The structs are in verbs/control_protocol.h.
   kCommand = 288,  // Command and words -> CommandReply and text

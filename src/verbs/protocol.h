@@ -281,7 +281,7 @@ inline constexpr std::size_t kMaxRealItems = 240;   // the kernel passes 253 des
 struct WaitItem {
   // kReal: a descriptor of the kernel's that came with the request, in their order; the wait ends when it is ready, but
   // it is the thread that asks what it has.
-  enum What : std::uint32_t { kStream, kChannel, kAsync, kTimer, kSignals, kReal = 16, kCm };
+  enum What : std::uint32_t { kStream, kChannel, kAsync, kTimer, kSignals, kReal = 16, kCm, kIcmp = 64 };
   std::uint32_t what, handle;
   std::uint32_t wanted, ready;  // POLLIN, POLLOUT, POLLERR, POLLHUP
 };

@@ -103,5 +103,31 @@ TEST(Node, PathsLeadToNodeByAnyWay) {
             "bash: line 1: /sys/class/net/p0/mtu: Permission denied\n4200\n");
 }
 
+// A netlink socket is ready when a reply is there, to poll, epoll and select alike.
+TEST(Node, WaitsForNetlink) {
+  Live world("two-node-25g.yaml");
+  world.shell(R"(exec vm00 -- python3 -c '
+import select, socket, struct
+s = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+s.bind((0, 0))
+p = select.poll()
+p.register(s, select.POLLIN)
+e = select.epoll()
+e.register(s, select.EPOLLIN)
+print(p.poll(0) + e.poll(0))
+s.send(struct.pack("IHHII16x", 32, 18, 0x301, 1, 0))
+print(len(p.poll(1000)), len(e.poll(1)), len(select.select([s], [], [], 1)[0]), s.recvfrom(65536)[1])
+')");
+  EXPECT_EQ(world.output(), "[]\n1 1 1 (0, 0)\n");
+}
+
+// A program without the loader cannot be shown the lab; it is said, and the program runs.
+TEST(Node, SaysThatStaticProgramSeesMachine) {
+  Live world("two-node-25g.yaml");
+  if (std::system("test -x /bin/busybox") != 0) GTEST_SKIP() << "no busybox-static";
+  EXPECT_EQ(world.shell("exec vm00 -- busybox true"), 0);
+  EXPECT_FALSE(test::match(world.output(), "^weft: .*/busybox is linked statically").empty()) << world.output();
+}
+
 }  // namespace
 }  // namespace weft::interop

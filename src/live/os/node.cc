@@ -10,9 +10,8 @@ namespace weft::live {
 
 namespace {
 
-// Parent and child wake each other by pipes and signals, processes of one group also by semaphores in shared memory.
 bool are_related(const Process& a, const Process& b) {
-  return a.pid == b.parent_pid || b.pid == a.parent_pid || a.group == b.group;
+  return a.pid == b.parent_pid || b.pid == a.parent_pid;
 }
 
 }  // namespace
@@ -177,11 +176,11 @@ void Node::run(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
   }
   const Time_ps then_ps = std::max(now_ps, thread->local_ps);
   run_woken(*thread->process, then_ps);
-  if (thread->process->relatives == 0) return;
-  // By a pipe, or by its end.
+  // By a pipe, or by its end; processes of one group also by semaphores in shared memory.
   for (std::size_t i = 0; i < processes.size(); ++i) {
     std::shared_ptr<Process> other = processes[i];
-    if (are_related(*thread->process, *other)) run_woken(*other, then_ps);
+    if (other == thread->process) continue;
+    if (other->group == thread->process->group || are_related(*thread->process, *other)) run_woken(*other, then_ps);
   }
 }
 

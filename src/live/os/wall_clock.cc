@@ -65,9 +65,11 @@ void WallClock::adopt(Process& process) const {
 }
 
 void WallClock::translate(Request& request, Time_ps now_ps) {
-  // kSleep and kWait begin with the time at which they end.
+  // These begin with the time at which they end.
+  const bool ends =
+      request.op == verbs::Op::kSleep || request.op == verbs::Op::kWait || request.op == verbs::Op::kIcmpReceive;
   std::int64_t until_ps = 0;
-  if ((request.op == verbs::Op::kSleep || request.op == verbs::Op::kWait) && request.read_head(until_ps)) {
+  if (ends && request.read_head(until_ps)) {
     Time_ps left_ps = until_ps > request.local_ps ? until_ps - std::max<Time_ps>(request.local_ps, 0) : 0;
     until_ps = left_ps < kNever_ps - now_ps ? now_ps + left_ps : kNever_ps;
     std::memcpy(request.body.data(), &until_ps, sizeof(until_ps));

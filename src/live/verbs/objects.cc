@@ -70,7 +70,7 @@ verbs::DeviceInfo VerbsService::describe(std::uint32_t index) const {
   copy_text(info.pci_address, sizeof(info.pci_address), pci);
   auto eui = link_local(address.mac);
   for (std::size_t i = 8; i < 16; ++i) info.node_guid = info.node_guid << 8 | eui[i];
-  info.node_guid ^= std::uint64_t{2} << 56;  // mlx5 does not flip the bit
+  if (model.driver == "mlx5") info.node_guid ^= std::uint64_t{2} << 56;  // it does not flip the bit
   info.system_guid = info.node_guid;
   unsigned vendor = 0x15b3, part = 0;
   std::sscanf(model.pci_id.c_str(), "%x:%x", &vendor, &part);

@@ -79,6 +79,10 @@ lab::PortOutcome count(lab::World& world, const NodePort& port, Time_ps now_ps) 
 
 InterfaceCounters interface_counters(const lab::PortOutcome& counted) {
   InterfaceCounters c;
+  c.rx_packets = counted.counters.ip_rx.packets;
+  c.rx_bytes = counted.counters.ip_rx.bytes;
+  c.tx_packets = counted.counters.ip_tx.packets;
+  c.tx_bytes = counted.counters.ip_tx.bytes;
   c.rx_crc_errors = c.rx_errors = counted.counters.rx_crc_errors_phy;
   return c;
 }

@@ -38,9 +38,27 @@ Reply NodeView::answer(const Request& request, Time_ps now_ps) {
       return netlink(request, now_ps);
     case verbs::Op::kEthtool:
       return ethtool(request, now_ps);
+    case verbs::Op::kNameOf:
+      return name_of(request);
     default:
       return Reply::failed(EOPNOTSUPP);
   }
+}
+
+Reply NodeView::name_of(const Request& request) const {
+  verbs::Address address;
+  if (!request.read(address)) return Reply::failed(EINVAL);
+  for (const lab::HostConfig& host : world_.lab().hosts) {
+    for (const lab::NicConfig& nic : host.nics) {
+      for (const lab::PortConfig& port : nic.ports) {
+        if (std::memcmp(port.address.bytes, address.bytes, sizeof(address.bytes)) != 0) continue;
+        verbs::LookUp name{};
+        host.name.copy(name.name, sizeof(name.name) - 1);
+        return Reply::of(name);
+      }
+    }
+  }
+  return Reply::failed(ENOENT);
 }
 
 Reply NodeView::ethtool(const Request& request, Time_ps now_ps) {

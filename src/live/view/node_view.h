@@ -22,12 +22,14 @@ class NodeView {
   void show(Time_ps now_ps);
   void refresh(Time_ps now_ps);
 
-  static bool is_mine(verbs::Op op) { return op >= verbs::Op::kInterfaces && op <= verbs::Op::kEthtool; }
+  const std::vector<NodePort>& ports();
+
+  static bool is_mine(verbs::Op op) { return op >= verbs::Op::kInterfaces && op <= verbs::Op::kNameOf; }
   Reply answer(const Request& request, Time_ps now_ps);
 
  private:
-  const std::vector<NodePort>& ports();
   Reply interfaces();
+  Reply name_of(const Request& request) const;
   Reply ethtool(const Request& request, Time_ps now_ps);
   Reply netlink(const Request& request, Time_ps now_ps);  // node_netlink.cc
 

@@ -1,0 +1,199 @@
+#include "preload/icmp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+
+#include "preload/connection.h"
+#include "preload/descriptors.h"
+#include "preload/process.h"
+#include "preload/real.h"
+#include "preload/stream_address.h"
+#include "preload/streams.h"
+#include "verbs/node_protocol.h"
+
+namespace weft::preload {
+
+namespace {
+
+constexpr std::uint32_t kIcmp = verbs::WaitItem::kIcmp, kDatagram = kIcmp + 1;  // Descriptor::what
+
+Stream* find(int fd, std::uint32_t what) {
+  const Descriptor* found = descriptors().find(fd);
+  const bool may_be =
+      found != nullptr && (found->kind == Descriptor::Kind::kWatched || found->kind == Descriptor::Kind::kNetlink);
+  return may_be && found->what == what ? found->stream : nullptr;
+}
+
+Stream* make_datagram_end(int family, std::uint32_t handle) {
+  void* memory = malloc(sizeof(Stream));  // never freed, as those of TCP
+  if (memory == nullptr) return nullptr;
+  auto* stream = new (memory) Stream;
+  stream->family = family;
+  stream->handle = handle;
+  return stream;
+}
+
+// The peer of one message: its own, or that of the socket.
+bool peer_of(const Stream& stream, const msghdr& message, verbs::Address& peer) {
+  std::uint32_t port;
+  if (message.msg_name != nullptr && message.msg_namelen > 0)
+    return read_address(static_cast<const sockaddr*>(message.msg_name), message.msg_namelen, peer, port);
+  peer = stream.peer.address;
+  return stream.state == Stream::State::kConnected;
+}
+
+void put_hop_limit(msghdr& message, std::size_t room_B, int hop_limit) {
+  message.msg_controllen = 0;
+  if (message.msg_control == nullptr || room_B < CMSG_SPACE(sizeof hop_limit)) return;
+  message.msg_controllen = CMSG_SPACE(sizeof hop_limit);
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = IPPROTO_IPV6;
+  header->cmsg_type = IPV6_HOPLIMIT;
+  header->cmsg_len = CMSG_LEN(sizeof hop_limit);
+  memcpy(CMSG_DATA(header), &hop_limit, sizeof hop_limit);
+}
+
+std::int64_t deadline_of(int fd, const Stream& stream, int flags) {
+  const bool waits = (flags & MSG_DONTWAIT) == 0 && (WEFT_REAL(fcntl)(fd, F_GETFL) & O_NONBLOCK) == 0;
+  if (!waits) {
+    spend_look();
+    return 0;
+  }
+  const std::int64_t timeout_ps = stream.receive_timeout_ps;
+  return timeout_ps == 0 ? kForever_ps : verbs::weft_now_ps() + timeout_ps;
+}
+
+}  // namespace
+
+bool is_icmp_of_node(int domain, int protocol) {
+  return this_process().attached &&
+         ((domain == AF_INET && protocol == IPPROTO_ICMP) || (domain == AF_INET6 && protocol == IPPROTO_ICMPV6));
+}
+
+bool is_icmp(int fd) {
+  return find(fd, kIcmp) != nullptr;
+}
+
+// Datagram sockets of ICMP are refused as where net.ipv4.ping_group_range is empty: ping takes a raw one then.
+int open_icmp(int domain, int type) {
+  const int flags = type & (SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if ((type & ~flags) != SOCK_RAW) return fail(EACCES);
+  const verbs::IcmpOpen question{domain == AF_INET6};
+  const iovec piece{const_cast<verbs::IcmpOpen*>(&question), sizeof question};
+  verbs::Handle handle;
+  std::size_t handle_B = sizeof handle;
+  verbs::Descriptors passed;
+  const int error = call_in_pieces(verbs::Op::kIcmpOpen, &piece, 1, &handle, &handle_B, &passed);
+  if (error != 0) return fail(error);
+  Stream* stream = make_datagram_end(domain, handle.handle);
+  if (stream == nullptr || passed.fd[0] < 0 || passed.fd[0] >= kMaxDescriptors) return fail(ENOBUFS);
+  if ((flags & SOCK_CLOEXEC) == 0) WEFT_REAL(fcntl)(passed.fd[0], F_SETFD, 0);
+  if ((flags & SOCK_NONBLOCK) != 0) WEFT_REAL(fcntl)(passed.fd[0], F_SETFL, O_NONBLOCK);
+  stream->icmp = true;
+  descriptors().add_stand_in(passed.fd[0], stream, kIcmp, handle.handle, !is_virtual());
+  return passed.fd[0];
+}
+
+ssize_t send_icmp(int fd, const msghdr& message) {
+  const Stream& stream = *find(fd, kIcmp);
+  verbs::IcmpMessage head{stream.handle, 0, {}};
+  if (!peer_of(stream, message, head.address)) return fail(EDESTADDRREQ);
+  std::size_t size_B = 0;
+  for (std::size_t i = 0; i < message.msg_iovlen; ++i) size_B += message.msg_iov[i].iov_len;
+  if (size_B > verbs::kMaxIcmp_B) return fail(EMSGSIZE);
+  iovec pieces[8] = {{&head, sizeof head}};
+  if (message.msg_iovlen > 7) return fail(EMSGSIZE);
+  for (std::size_t i = 0; i < message.msg_iovlen; ++i) pieces[i + 1] = message.msg_iov[i];
+  const int error = call_in_pieces(verbs::Op::kIcmpSend, pieces, message.msg_iovlen + 1, nullptr, nullptr, nullptr);
+  return error == 0 ? static_cast<ssize_t>(size_B) : fail(error);
+}
+
+ssize_t receive_icmp(int fd, msghdr& message, int flags) {
+  const Stream& stream = *find(fd, kIcmp);
+  if ((flags & MSG_ERRQUEUE) != 0) return fail(EAGAIN);
+  const verbs::IcmpReceive question{deadline_of(fd, stream, flags), stream.handle, (flags & MSG_PEEK) != 0};
+  struct {
+    verbs::IcmpMessage head;
+    char bytes[verbs::kMaxIcmp_B + 128];
+  } got;
+  std::size_t got_B = sizeof got;
+  const int error = verbs::weft_call(static_cast<std::uint32_t>(verbs::Op::kIcmpReceive), &question, sizeof question,
+                                     &got, &got_B, nullptr);
+  if (error != 0) return fail(error);
+  const std::size_t size_B = got_B - sizeof got.head;
+  std::size_t copied_B = 0;
+  for (std::size_t i = 0; i < message.msg_iovlen && copied_B < size_B; ++i) {
+    const std::size_t part_B = std::min(message.msg_iov[i].iov_len, size_B - copied_B);
+    memcpy(message.msg_iov[i].iov_base, got.bytes + copied_B, part_B);
+    copied_B += part_B;
+  }
+  write_address(stream.family, got.head.address, 0, static_cast<sockaddr*>(message.msg_name), &message.msg_namelen);
+  put_hop_limit(message, stream.family == AF_INET6 ? message.msg_controllen : 0, static_cast<int>(got.head.ttl));
+  message.msg_flags = copied_B < size_B ? MSG_TRUNC : 0;
+  return static_cast<ssize_t>((flags & MSG_TRUNC) != 0 ? size_B : copied_B);
+}
+
+int set_icmp_option(int fd, int level, int option, const void* value, socklen_t size_B) {
+  if (level == SOL_SOCKET && option == SO_RCVTIMEO && size_B >= sizeof(timeval)) {
+    timeval timeout;
+    memcpy(&timeout, value, sizeof timeout);
+    find(fd, kIcmp)->receive_timeout_ps = timeout.tv_sec * kPsPerS + timeout.tv_usec * kPsPerUs;
+  }
+  return 0;
+}
+
+int get_icmp_option(int fd, int level, int option, void* value, socklen_t* size_B) {
+  int number = 0;
+  if (level == SOL_SOCKET && option == SO_TYPE) number = SOCK_RAW;
+  if (level == SOL_SOCKET && option == SO_DOMAIN) number = find(fd, kIcmp)->family;
+  if (level == SOL_SOCKET && (option == SO_RCVBUF || option == SO_SNDBUF)) number = 212'992;
+  *size_B = std::min<socklen_t>(*size_B, sizeof number);
+  memcpy(value, &number, *size_B);
+  return 0;
+}
+
+int connect_icmp(int fd, const sockaddr* address, socklen_t size_B) {
+  Stream& stream = *find(fd, kIcmp);
+  if (!read_address(address, size_B, stream.peer.address, stream.peer.port)) return fail(EAFNOSUPPORT);
+  verbs::call(verbs::Op::kRouteTo, stream.peer.address, stream.local.address);
+  stream.state = Stream::State::kConnected;
+  return 0;
+}
+
+bool connect_datagram(int fd, const sockaddr* address, socklen_t size_B) {
+  verbs::StreamAddress peer{};
+  const bool ip = address != nullptr && (address->sa_family == AF_INET || address->sa_family == AF_INET6);
+  if (!this_process().attached || !ip || !read_address(address, size_B, peer.address, peer.port)) return false;
+  int type = 0;
+  socklen_t type_B = sizeof type;
+  if (WEFT_REAL(getsockopt)(fd, SOL_SOCKET, SO_TYPE, &type, &type_B) != 0 || type != SOCK_DGRAM) return false;
+  verbs::Address own;
+  if (verbs::call(verbs::Op::kRouteTo, peer.address, own) != 0) return false;
+  Stream* stream = make_datagram_end(address->sa_family, verbs::kNoHandle);
+  if (stream == nullptr) return false;
+  stream->state = Stream::State::kConnected;
+  stream->peer = peer;
+  stream->local.address = own;
+  stream->local.port = 32'768;
+  descriptors().add_stand_in(fd, stream, kDatagram, 0, true);
+  return true;
+}
+
+bool name_datagram(int fd, bool own, sockaddr* address, socklen_t* size_B) {
+  const Stream* stream = find(fd, kIcmp);
+  if (stream == nullptr) stream = find(fd, kDatagram);
+  if (stream == nullptr) return false;
+  const verbs::StreamAddress& named = own ? stream->local : stream->peer;
+  write_address(stream->family, named.address, named.port, address, size_B);
+  return true;
+}
+
+}  // namespace weft::preload
