@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "labfile/words.h"
+#include "model/qos_size.h"
 #include "text/units.h"
 
 namespace weft::lab {
@@ -33,8 +34,8 @@ std::vector<Setting> settings_of(const fabric::SwitchQos& qos, std::uint8_t pfc)
     const fabric::EcnRamp& ecn = qos.queues[q].ecn;
     const std::string at = fmt::format("queues.{}.", q);
     if (ecn.enabled) {
-      settings.push_back({at + "ecn.min", format_quantity(ecn.min_B, Quantity::kSize)});
-      settings.push_back({at + "ecn.max", format_quantity(ecn.max_B, Quantity::kSize)});
+      settings.push_back({at + "ecn.min", size_text(ecn.min_B)});
+      settings.push_back({at + "ecn.max", size_text(ecn.max_B)});
       settings.push_back({at + "ecn.probability", format_quantity(ecn.probability_ppb, Quantity::kProbability)});
       settings.push_back({at + "ecn.average", fmt::format("{}", ecn.weight_exponent)});
       settings.push_back({at + "ecn.mark", std::string(word_of(mark_words(), ecn.at_enqueue))});

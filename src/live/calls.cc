@@ -23,7 +23,10 @@ constexpr Time_ps kEndOfTime_ps = kNever_ps / 2;
 // A call that cannot be answered yet is asked again whenever something of its process has changed.
 void Server::execute(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) {
   Node& node = *thread->process->node;
+  TraceEvent event;
+  if (tracing()) event = begin_trace(*thread->process, request, now_ps);
   if (auto reply = answer(thread, request, now_ps, false)) {
+    if (tracing()) end_trace(*thread->process, request, *reply, std::move(event));
     node.resume(thread, *reply, now_ps);
     return;
   }
@@ -160,7 +163,7 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
     }
     default:
       if (CommunicationManager::is_mine(request.op))
-        return managers_[process.node->index()]->answer(process, request, now_ps);
+        return managers_[process.node->index()]->answer_traced(process, request, now_ps);
       return Reply::failed(EOPNOTSUPP);
   }
 }

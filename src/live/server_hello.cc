@@ -102,6 +102,7 @@ void Server::handle_hello(int fd, const Request& request) {
     process->page = SharedMemory::make("weft-process", sizeof(verbs::ProcessPage));
     if (wall_) wall_->adopt(*process);
     node.processes.push_back(process);
+    if (tracing()) control_->tracer().emit(trace_event(*process, "process_start", arrival_ps()));
   }
   thread->process = process;
   thread->tid = hello.tid;

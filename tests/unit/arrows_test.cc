@@ -56,12 +56,11 @@ const std::vector<Module>& modules() {
 }
 // The rooms of src/live likewise; what stands in src/live itself sees all of them.
 const std::vector<Module>& live_rooms() {
-  static const std::vector<Module> all = {
-      {"protocol", {}},
-      {"os", {"protocol"}},
-      {"verbs", {"protocol", "os"}},
-      {"cm", {"protocol", "os", "verbs"}},
-      {"control", {"protocol", "os"}}};
+  static const std::vector<Module> all = {{"protocol", {}},
+                                          {"os", {"protocol"}},
+                                          {"verbs", {"protocol", "os"}},
+                                          {"cm", {"protocol", "os", "verbs"}},
+                                          {"control", {"protocol", "os"}}};
   return all;
 }
 // "os" of "live/os/node.h"; empty for what is in no room.

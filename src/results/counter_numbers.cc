@@ -1,0 +1,36 @@
+#include "results/counter_numbers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace weft::lab {
+
+namespace {
+
+using Json = nlohmann::json;
+
+void collect(const Json& node, const std::string& path, std::vector<std::pair<std::string, double>>& out) {
+  if (node.is_number()) {
+    out.emplace_back(path, node.get<double>());
+  } else if (node.is_structured()) {
+    for (const auto& [key, value] : node.items()) {
+      const bool named = value.is_object() && value.contains("name") && value["name"].is_string();
+      const std::string name = named ? value["name"].get<std::string>() : key;
+      collect(value, path.empty() ? name : fmt::format("{}.{}", path, name), out);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, double>> counter_numbers(std::string_view json) {
+  std::vector<std::pair<std::string, double>> numbers;
+  const Json root = Json::parse(json, nullptr, false);
+  if (!root.is_discarded()) collect(root, "", numbers);
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+}  // namespace weft::lab
