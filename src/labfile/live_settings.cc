@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "labfile/words.h"
-#include "model/qos_size.h"
 #include "text/units.h"
 
 namespace weft::lab {
@@ -18,6 +17,10 @@ std::string list_of(std::uint8_t classes) {
     if (classes >> c & 1) numbers.push_back(c);
   }
   return fmt::format("[{}]", fmt::join(numbers, ", "));
+}
+
+std::string exact_size(std::int64_t size_B) {
+  return size_B % 1000 == 0 && size_B > 0 ? fmt::format("{} kB", size_B / 1000) : fmt::format("{} B", size_B);
 }
 
 template <class Parameters>
@@ -34,8 +37,8 @@ std::vector<Setting> settings_of(const fabric::SwitchQos& qos, std::uint8_t pfc)
     const fabric::EcnRamp& ecn = qos.queues[q].ecn;
     const std::string at = fmt::format("queues.{}.", q);
     if (ecn.enabled) {
-      settings.push_back({at + "ecn.min", size_text(ecn.min_B)});
-      settings.push_back({at + "ecn.max", size_text(ecn.max_B)});
+      settings.push_back({at + "ecn.min", exact_size(ecn.min_B)});
+      settings.push_back({at + "ecn.max", exact_size(ecn.max_B)});
       settings.push_back({at + "ecn.probability", format_quantity(ecn.probability_ppb, Quantity::kProbability)});
       settings.push_back({at + "ecn.average", fmt::format("{}", ecn.weight_exponent)});
       settings.push_back({at + "ecn.mark", std::string(word_of(mark_words(), ecn.at_enqueue))});

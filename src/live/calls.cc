@@ -25,7 +25,10 @@ void Server::execute(const std::shared_ptr<Thread>& thread, const Request& reque
   Node& node = *thread->process->node;
   TraceEvent event;
   if (tracing()) event = begin_trace(*thread->process, request, now_ps);
-  if (auto reply = answer(thread, request, now_ps, false)) {
+  modifying_ = request.op == Op::kModifyQp;
+  auto reply = answer(thread, request, now_ps, false);
+  modifying_ = false;
+  if (reply) {
     if (tracing()) end_trace(*thread->process, request, *reply, std::move(event));
     node.resume(thread, *reply, now_ps);
     return;

@@ -127,6 +127,7 @@ class Server final : public ThreadWaiter {
   std::function<std::string(std::uint32_t host)> sysfs_;
   bool down_ = false;
   bool deterministic_ = true;
+  bool modifying_ = false;  // a queue pair, for a program
 };
 
 }  // namespace weft::live

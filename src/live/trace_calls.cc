@@ -175,6 +175,7 @@ void Server::trace_async(const nic::Device& device, nic::AsyncKind kind, std::ui
   } else {
     event.qpn = number;
   }
+  if (nic::is_internal(kind) && modifying_) return;  // the program has asked for it
   if (nic::is_internal(kind)) event.kind = "qp_error";
   control_->tracer().emit(event);
 }

@@ -16,8 +16,10 @@ void collect(const Json& node, const std::string& path, std::vector<std::pair<st
     out.emplace_back(path, node.get<double>());
   } else if (node.is_structured()) {
     for (const auto& [key, value] : node.items()) {
-      const bool named = value.is_object() && value.contains("name") && value["name"].is_string();
-      const std::string name = named ? value["name"].get<std::string>() : key;
+      if (key == "class") continue;  // which one it is, and no count
+      std::string name = key;
+      if (value.is_object() && value.contains("name") && value["name"].is_string()) name = value["name"];
+      if (value.is_object() && value.contains("class")) name = value["class"].dump();
       collect(value, path.empty() ? name : fmt::format("{}.{}", path, name), out);
     }
   }
