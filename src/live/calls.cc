@@ -26,11 +26,11 @@ void Server::execute(const std::shared_ptr<Thread>& thread, const Request& reque
   TraceEvent event;
   if (tracing()) event = begin_trace(*thread->process, request, now_ps);
   modifying_ = request.op == Op::kModifyQp;
-  auto reply = answer(thread, request, now_ps, false);
+  const auto at_once = answer(thread, request, now_ps, false);
   modifying_ = false;
-  if (reply) {
-    if (tracing()) end_trace(*thread->process, request, *reply, std::move(event));
-    node.resume(thread, *reply, now_ps);
+  if (at_once) {
+    if (tracing()) end_trace(*thread->process, request, *at_once, std::move(event));
+    node.resume(thread, *at_once, now_ps);
     return;
   }
   thread->retry = [this, thread_ptr = thread.get(), request, &node](Time_ps then_ps) {

@@ -9,11 +9,14 @@ using verbs::Op;
 
 namespace {
 
-constexpr const char* kStates[] = {"RESET", "INIT", "RTR", "RTS", "SQE", "ERR"};  // nic::QpState
-constexpr const char* kTypes[] = {"RC", "UC", "UD"};
+constexpr const char* kQpStates[] = {"RESET", "INIT", "RTR", "RTS", "SQE", "ERR"};  // nic::QpState
+constexpr const char* kQpTypes[] = {"RC", "UC", "UD"};
 
 std::string type_of(std::uint32_t type) {
-  return type == IBV_QPT_RC ? kTypes[0] : type == IBV_QPT_UC ? kTypes[1] : type == IBV_QPT_UD ? kTypes[2] : "other";
+  return type == IBV_QPT_RC   ? kQpTypes[0]
+         : type == IBV_QPT_UC ? kQpTypes[1]
+         : type == IBV_QPT_UD ? kQpTypes[2]
+                              : "other";
 }
 
 const VerbsQp* find_qp(const Process& process, std::uint32_t handle) {
@@ -29,7 +32,7 @@ bool read_body(const Reply& reply, T& out) {
 }
 
 std::string state_name(Process& process, const VerbsQp& qp) {
-  return kStates[static_cast<std::size_t>(process.node->host().device(qp.device).qp(qp.qpn).state)];
+  return kQpStates[static_cast<std::size_t>(process.node->host().device(qp.device).qp(qp.qpn).state)];
 }
 
 std::string_view destroyed_kind(verbs::Kind kind) {

@@ -9,9 +9,9 @@ namespace weft::lab {
 
 namespace {
 
-using Json = nlohmann::json;
+using Tree = nlohmann::json;
 
-void collect(const Json& node, const std::string& path, std::vector<std::pair<std::string, double>>& out) {
+void collect(const Tree& node, const std::string& path, std::vector<std::pair<std::string, double>>& out) {
   if (node.is_number()) {
     out.emplace_back(path, node.get<double>());
   } else if (node.is_structured()) {
@@ -29,7 +29,7 @@ void collect(const Json& node, const std::string& path, std::vector<std::pair<st
 
 std::vector<std::pair<std::string, double>> counter_numbers(std::string_view json) {
   std::vector<std::pair<std::string, double>> numbers;
-  const Json root = Json::parse(json, nullptr, false);
+  const Tree root = Tree::parse(json, nullptr, false);
   if (!root.is_discarded()) collect(root, "", numbers);
   std::sort(numbers.begin(), numbers.end());
   return numbers;

@@ -9,14 +9,14 @@ namespace weft::live {
 
 namespace {
 
-constexpr const char* kStates[] = {"IDLE",           "BOUND",     "LISTEN",    "ADDR_QUERY", "ADDR_RESOLVED",
-                                   "ROUTE_RESOLVED", "REQ_SENT",  "REQ_RCVD",  "REP_SENT",   "REP_RCVD",
-                                   "ESTABLISHED",    "DREQ_SENT", "DREQ_RCVD", "TIMEWAIT",   "SIDR_REQ_SENT",
-                                   "SIDR_REQ_RCVD",  "DONE"};
-constexpr const char* kEvents[] = {"ADDR_RESOLVED",   "ADDR_ERROR",       "ROUTE_RESOLVED", "ROUTE_ERROR",
-                                   "CONNECT_REQUEST", "CONNECT_RESPONSE", "CONNECT_ERROR",  "UNREACHABLE",
-                                   "REJECTED",        "ESTABLISHED",      "DISCONNECTED",   "DEVICE_REMOVAL",
-                                   "MULTICAST_JOIN",  "MULTICAST_ERROR",  "ADDR_CHANGE",    "TIMEWAIT_EXIT"};
+constexpr const char* kCmStates[] = {"IDLE",           "BOUND",     "LISTEN",    "ADDR_QUERY", "ADDR_RESOLVED",
+                                     "ROUTE_RESOLVED", "REQ_SENT",  "REQ_RCVD",  "REP_SENT",   "REP_RCVD",
+                                     "ESTABLISHED",    "DREQ_SENT", "DREQ_RCVD", "TIMEWAIT",   "SIDR_REQ_SENT",
+                                     "SIDR_REQ_RCVD",  "DONE"};
+constexpr const char* kCmEvents[] = {"ADDR_RESOLVED",   "ADDR_ERROR",       "ROUTE_RESOLVED", "ROUTE_ERROR",
+                                     "CONNECT_REQUEST", "CONNECT_RESPONSE", "CONNECT_ERROR",  "UNREACHABLE",
+                                     "REJECTED",        "ESTABLISHED",      "DISCONNECTED",   "DEVICE_REMOVAL",
+                                     "MULTICAST_JOIN",  "MULTICAST_ERROR",  "ADDR_CHANGE",    "TIMEWAIT_EXIT"};
 
 template <std::size_t kCount>
 std::string name_of(const char* const (&names)[kCount], std::size_t number) {
@@ -38,8 +38,8 @@ void CommunicationManager::trace_states(Time_ps now_ps) {
     }
     if (id->qpn != 0) event.qpn = id->qpn;
     event.fields.push_back({"id", std::uint64_t{number}});
-    event.fields.push_back({"from", name_of(kStates, static_cast<std::size_t>(id->traced))});
-    event.fields.push_back({"to", name_of(kStates, static_cast<std::size_t>(id->state))});
+    event.fields.push_back({"from", name_of(kCmStates, static_cast<std::size_t>(id->traced))});
+    event.fields.push_back({"to", name_of(kCmStates, static_cast<std::size_t>(id->state))});
     if (id->remote_qpn != 0) event.fields.push_back({"remote_qp", std::uint64_t{id->remote_qpn}, true});
     id->traced = id->state;
     trace_->emit(event);
@@ -59,7 +59,7 @@ std::optional<Reply> CommunicationManager::answer_traced(Process& process, const
   event.node = world_.lab().hosts[node_.index()].name;
   event.pid = process.pid;
   event.program = process.name;
-  event.fields.push_back({"type", name_of(kEvents, got.type)});
+  event.fields.push_back({"type", name_of(kCmEvents, got.type)});
   if (got.status != 0) event.fields.push_back({"status", fmt::format("{}", got.status)});
   trace_->emit(event);
   return reply;

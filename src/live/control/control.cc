@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kMostRecords = 10'000;
 constexpr std::size_t kInBody_B = 32'000;
 constexpr std::size_t kMostWatches = 64;
-constexpr int kLooksAtEnd = 20, kLook_ms = 50;
+constexpr int kLooksAtEnd = 20, kEndLook_ms = 50;
 constexpr int kWrongInput = 2;  // exit status, as the command line has it
 
 struct Verb {
@@ -265,7 +265,7 @@ void Control::end_streams() {
     poll();
     if (watches_.empty()) break;
     pollfd room{watches_.front()->stream->fd(), POLLOUT, 0};
-    ::poll(&room, 1, kLook_ms);
+    ::poll(&room, 1, kEndLook_ms);
   }
   for (const auto& watch : watches_) {
     if (!watch->notice) watch->end();
