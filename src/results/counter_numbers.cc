@@ -16,7 +16,8 @@ void collect(const Tree& node, const std::string& path, std::vector<std::pair<st
     out.emplace_back(path, node.get<double>());
   } else if (node.is_structured()) {
     for (const auto& [key, value] : node.items()) {
-      if (key == "class") continue;  // which one it is, and no count
+      // Which one it is, and what happened when: no counts.
+      if (key == "class" || key == "records") continue;
       std::string name = key;
       if (value.is_object() && value.contains("name") && value["name"].is_string()) name = value["name"];
       if (value.is_object() && value.contains("class")) name = value["class"].dump();

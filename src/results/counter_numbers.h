@@ -8,8 +8,8 @@
 
 namespace weft::lab {
 
-// "ports.0.tx_bytes" and its value, in order of the names; elements with a "name" or "class" are called by it. Nothing for a text
-// that is not JSON.
+// "ports.swp1.tx_bytes" and its value, in order of the names; elements with a "name" or "class" are called by it.
+// Records of single events are left out. Nothing for a text that is not JSON.
 std::vector<std::pair<std::string, double>> counter_numbers(std::string_view json);
 
 }  // namespace weft::lab

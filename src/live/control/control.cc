@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "base/nearest.h"
@@ -21,7 +22,8 @@ namespace {
 constexpr std::size_t kMostRecords = 10'000;
 constexpr std::size_t kInBody_B = 32'000;
 constexpr std::size_t kMostWatches = 64;
-constexpr int kLooksAtEnd = 20, kEndLook_ms = 50;
+constexpr std::chrono::seconds kPatienceAtEnd{3};
+constexpr int kEndLook_ms = 50;
 constexpr int kWrongInput = 2;  // exit status, as the command line has it
 
 struct Verb {
@@ -261,9 +263,8 @@ std::vector<int> Control::fds() const {
 // The world ends: readers have a moment for what is left.
 void Control::end_streams() {
   for (const auto& watch : watches_) watch->over = true;
-  for (int look = 0; look < kLooksAtEnd && !watches_.empty(); ++look) {
-    poll();
-    if (watches_.empty()) break;
+  const auto deadline = std::chrono::steady_clock::now() + kPatienceAtEnd;
+  for (poll(); !watches_.empty() && std::chrono::steady_clock::now() < deadline; poll()) {
     pollfd room{watches_.front()->stream->fd(), POLLOUT, 0};
     ::poll(&room, 1, kEndLook_ms);
   }
