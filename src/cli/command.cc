@@ -1,8 +1,10 @@
 #include "cli/command.h"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 
 #include "cli/common.h"
 #include "cli/worlds.h"
@@ -55,6 +57,39 @@ int send_command(const std::string& verb, const CommandArguments& arguments) {
   if (answer->head.status == kExitWrongInput) return wrong_input(answer->text, answer->remedy);
   if (answer->head.status != kExitWell) return failed(answer->text, answer->remedy);
   put(answer->text);
+  return kExitWell;
+}
+
+int watch_world(const std::string& asked, bool json, const std::vector<std::string>& words) {
+  use_json(json);
+  auto directory = live::runtime_directory();
+  if (!directory) return complain(directory.error());
+  auto world = choose_world(*directory, asked);
+  if (!world) return complain(world.error());
+  auto watch = live::watch_world(live::socket_path(*directory, *world), json, words);
+  if (!watch) return failed(fmt::format("{}: {}", *world, watch.error()), "try again");
+  if (watch->answer.head.status != kExitWell) return wrong_input(watch->answer.text, watch->answer.remedy);
+  catch_interrupts();
+  constexpr int kLook_ms = 100, kLooksAtEnd = 50;
+  int looks = 0;
+  bool asked_to_end = false;
+  while (looks < kLooksAtEnd) {
+    if (interrupted().load() && !asked_to_end) {
+      asked_to_end = true;
+      shutdown(watch->fd.fd, SHUT_WR);  // the world says what was lost, and ends it
+    }
+    if (asked_to_end) ++looks;
+    const auto message = live::next_message(watch->fd.fd, kLook_ms);
+    if (!message) break;
+    if (message->error == verbs::kStreamEnd) {
+      if (!message->bytes.empty()) fmt::print(stderr, "weft: {}\n", message->bytes);
+      break;
+    }
+    if (message->bytes.empty()) continue;
+    looks = 0;
+    const std::size_t written = std::fwrite(message->bytes.data(), 1, message->bytes.size(), stdout);
+    if (written != message->bytes.size() || std::fflush(stdout) != 0) break;  // its reader is gone
+  }
   return kExitWell;
 }
 

@@ -20,6 +20,8 @@ struct CommandArguments {
 void add_command_options(CLI::App& verb, CommandArguments& arguments);
 // All that is not an option is a word of the world's: CLI11 would read "[3]" as a list of its own.
 void add_words(CLI::App& verb, CommandArguments& arguments, const std::string& help);
+// Sends the words, and passes on to stdout what the world sends until it ends or is interrupted.
+int watch_world(const std::string& world, bool json, const std::vector<std::string>& words);
 // Sends the verb's name and the words, prints what the world says, and returns the exit status.
 int send_command(const std::string& verb, const CommandArguments& arguments);
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "cli/command.h"
 #include "cli/common.h"
 #include "cli/verbs.h"
 #include "cli/worlds.h"
@@ -21,6 +22,9 @@ struct CountersArguments {
   std::string world;
   std::string as;
   bool json = false;
+  std::vector<std::string> watch;  // given: its interval, or nothing
+  bool watched = false;
+  std::uint64_t count = 0;
 };
 
 using Text = tl::expected<std::string, lab::CountersProblem>;
@@ -43,6 +47,13 @@ Text of_world(const CountersArguments& arguments, std::optional<lab::CounterStyl
 
 int run(const CountersArguments& arguments) {
   use_json(arguments.json);
+  if (arguments.watched) {
+    if (!arguments.where.empty() || !arguments.as.empty())
+      return wrong_input("--watch is of a world that is up, and of all counters", "leave the directory and --as out");
+    return watch_world(arguments.world, arguments.json,
+                       {"counters", arguments.directory, arguments.watch.empty() ? "1 s" : arguments.watch.front(),
+                        std::to_string(arguments.count)});
+  }
   std::optional<lab::CounterStyle> style;
   if (!arguments.as.empty()) style = lab::counter_style(arguments.as);
   if (!arguments.where.empty() && !arguments.world.empty())
@@ -66,7 +77,17 @@ void add_counters(CLI::App& app, int& status) {
   verb->add_option("--as", arguments->as, "ethtool or rdma for a host, sonic or wjh for a switch")
       ->check(CLI::IsMember({"ethtool", "rdma", "sonic", "wjh"}));
   verb->add_flag("--json", arguments->json, "Print this part of results.json");
-  verb->callback([arguments, &status] { status = run(*arguments); });
+  CLI::Option* watch =
+      verb->add_option("--watch", arguments->watch, "Show what changes in each interval of the world's time (1 s)")
+          ->expected(0, 1);
+  verb->add_option("--count", arguments->count, "With --watch: end after this many intervals")
+      ->check(whole_number(1, UINT32_MAX))
+      ->needs(watch);
+  verb->callback([arguments, watch, &status] {
+    arguments->watched = watch->count() > 0;
+    if (!arguments->watch.empty() && arguments->watch.front().empty()) arguments->watch.clear();
+    status = run(*arguments);
+  });
 }
 
 }  // namespace weft::cli

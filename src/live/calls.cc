@@ -22,8 +22,14 @@ constexpr Time_ps kFirstPause_ps = us(1);
 // A call that cannot be answered yet is asked again whenever something of its process has changed.
 void Server::execute(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) {
   Node& node = *thread->process->node;
-  if (auto reply = answer(thread, request, now_ps, false)) {
-    node.resume(thread, *reply, now_ps);
+  TraceEvent event;
+  if (tracing()) event = begin_trace(*thread->process, request, now_ps);
+  modifying_ = request.op == Op::kModifyQp;
+  const auto at_once = answer(thread, request, now_ps, false);
+  modifying_ = false;
+  if (at_once) {
+    if (tracing()) end_trace(*thread->process, request, *at_once, std::move(event));
+    node.resume(thread, *at_once, now_ps);
     return;
   }
   if (thread->cancelled || std::exchange(thread->interrupted, false)) {
@@ -180,7 +186,7 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
       }
       if (VerbsService::is_multicast(request.op)) return service.multicast(process, request);
       if (CommunicationManager::is_mine(request.op))
-        return managers_[process.node->index()]->answer(process, request, now_ps);
+        return managers_[process.node->index()]->answer_traced(process, request, now_ps);
       if (is_wait_call(request.op)) return answer_wait_call(thread, request, now_ps, again);
       if (Icmp::is_mine(request.op)) {
         auto reply = icmp_.answer(process, request, now_ps);

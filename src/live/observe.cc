@@ -32,6 +32,11 @@ void Server::send_results(Connection& connection) {
   connection.send(reply, 0);
 }
 
+void Server::take_commands(lab::LiveReader reader) {
+  control_ = std::make_unique<Control>(*session_, std::move(reader));
+  for (const auto& manager : managers_) manager->set_trace(control_->tracer());
+}
+
 // What a program on a host at its end finds in /sys.
 void Server::show_link(std::size_t link, Time_ps now_ps) {
   const lab::LinkConfig& config = world_.lab().links[link];

@@ -46,7 +46,10 @@ Server::Server(lab::Session& session, int listener, verbs::Clock clock, std::vec
     world_.outside(line.host())->set_sink({&line, OutsideLine::send});
   }
   add_nodes();
-  world_.watch_links([this](std::size_t link, bool, Time_ps now_ps) { show_link(link, now_ps); });
+  world_.watch_links([this](std::size_t link, bool up, Time_ps now_ps) {
+    show_link(link, now_ps);
+    trace_link(link, up, now_ps);
+  });
   network_.set_patience(kListenerPatience);
   for (const auto& manager : managers_) manager->set_patience(kListenerPatience);
 }
@@ -308,6 +311,7 @@ void Server::thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps)
 void Server::end_process(const std::shared_ptr<Process>& process, Time_ps now_ps) {
   if (process->gone) return;
   process->gone = true;
+  if (tracing()) control_->tracer().emit(trace_event(*process, "process_end", now_ps));
   process->doorbell.reset();
   process->doorbell_given.reset();
   // Who drives a world asks for it (program_session.cc); a world that is up for long has many.

@@ -47,7 +47,7 @@ class Server final : public ThreadWaiter {
   // The node's files are there from now on.
   void show_node(const std::string& name);
   // Commands are taken from now on (docs/commands.md); the lab's own text says what their words mean.
-  void take_commands(lab::LiveReader reader) { control_ = std::make_unique<Control>(*session_, std::move(reader)); }
+  void take_commands(lab::LiveReader reader);
   // A thread that was taken for spinning acted though nothing was delivered to it: times depend on the machine.
   bool is_deterministic() const { return determinism_ == Determinism::kYes; }
 
@@ -113,6 +113,13 @@ class Server final : public ThreadWaiter {
   void sleep_until(Time_ps time_ps);
   void send_results(Connection& connection);  // observe.cc
   void show_link(std::size_t link, Time_ps now_ps);
+  // trace_calls.cc
+  bool tracing() const { return control_ && control_->tracer().active(); }
+  TraceEvent trace_event(const Process& process, std::string_view kind, Time_ps now_ps) const;
+  TraceEvent begin_trace(Process& process, const Request& request, Time_ps now_ps) const;
+  void end_trace(Process& process, const Request& request, const Reply& reply, TraceEvent event);
+  void trace_async(const nic::Device& device, nic::AsyncKind kind, std::uint32_t number, Time_ps now_ps);
+  void trace_link(std::size_t link, bool up, Time_ps now_ps);
   // When the next node has something to do or a change is due.
   Time_ps next_due_ps() { return std::min(world_.engine().next_wake_ps(), session_->changes().next_ps()); }
   Outcome wait_for_request(Thread& thread, Request& request);
@@ -168,6 +175,7 @@ class Server final : public ThreadWaiter {
   bool down_ = false;
   enum class Determinism : std::uint32_t { kSpun, kYes, kThreadOrder };  // WorldStatus
   Determinism determinism_ = Determinism::kYes;
+  bool modifying_ = false;  // a queue pair, for a program
 };
 
 }  // namespace weft::live

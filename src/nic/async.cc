@@ -27,6 +27,10 @@ std::string_view name(AsyncKind kind) {
       return "SRQ limit reached";
     case AsyncKind::kLastWqeReached:
       return "last WQE reached";
+    case AsyncKind::kEnteredSqe:
+      return "SQE";
+    case AsyncKind::kEnteredError:
+      return "ERR";
   }
   return "unknown";
 }

@@ -17,7 +17,13 @@ enum class AsyncKind : std::uint8_t {
   kPortError = 10,                // the port has lost its signal
   kSrqLimitReached = 15,          // fewer receives are left than asked for; the number of the SRQ
   kLastWqeReached = 16,           // in ERR, and takes no more receives from its SRQ
+  // Not of verbs: for traces.
+  kEnteredSqe = 128,
+  kEnteredError = 129,
 };
+constexpr bool is_internal(AsyncKind kind) {
+  return kind >= AsyncKind::kEnteredSqe;
+}
 // As ibv_event_type_str prints it.
 std::string_view name(AsyncKind kind);
 

@@ -234,6 +234,7 @@ void Device::fail_send_queue(QueuePair& qp, WcStatus status, Time_ps now_ps) {
   finish_head(qp, status, now_ps, 0);
   if (!qp.transport->reliable) {
     qp.state = QpState::kSqe;
+    tell(AsyncKind::kEnteredSqe, qp.qpn, now_ps);
     while (qp.req.head != qp.req.tail) {
       ++counters.req_cqe_flush_error;
       finish_head(qp, WcStatus::kFlushError, now_ps, 0);
@@ -246,6 +247,7 @@ void Device::fail_send_queue(QueuePair& qp, WcStatus status, Time_ps now_ps) {
 void Device::enter_error(QueuePair& qp, Time_ps now_ps) {
   if (qp.state == QpState::kErr) return;
   qp.state = QpState::kErr;
+  tell(AsyncKind::kEnteredError, qp.qpn, now_ps);
   qp.req.deadline_ps = kNever_ps;
   drop_stale_timers();
   while (qp.req.head != qp.req.tail) {

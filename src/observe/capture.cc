@@ -73,6 +73,11 @@ tl::expected<std::unique_ptr<Capture>, std::string> Capture::create(const std::s
   return std::unique_ptr<Capture>(new Capture(path, std::move(*writer), std::move(file), book, options, full));
 }
 
+std::unique_ptr<Capture> Capture::create(std::FILE* file, const fabric::AddressBook& book,
+                                         const CaptureOptions& options, std::atomic<bool>* full) {
+  return std::unique_ptr<Capture>(new Capture("", pcap::PcapngWriter(file), ReplacedFile(), book, options, full));
+}
+
 fabric::Tap Capture::add_port(std::uint32_t port, std::int64_t speed_bps, const std::string& description) {
   auto entry = std::make_unique<Port>();
   entry->capture = this;

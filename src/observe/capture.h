@@ -49,6 +49,10 @@ class Capture {
                                                                     const CaptureOptions& options = {},
                                                                     std::atomic<bool>* full = nullptr);
 
+  // Into a stream of the caller's, who closes it.
+  static std::unique_ptr<Capture> create(std::FILE* file, const fabric::AddressBook& book,
+                                         const CaptureOptions& options, std::atomic<bool>* full);
+
   // Before the first frame. The returned tap serves both directions of that port.
   fabric::Tap add_port(std::uint32_t port, std::int64_t speed_bps, const std::string& description);
 

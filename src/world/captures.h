@@ -4,7 +4,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
@@ -24,6 +26,22 @@ class Captures {
                                                                    const std::string& mirror_path,
                                                                    const observe::CaptureOptions& options = {});
 
+  // Captures that begin while the world runs. The error names what could not be created.
+  tl::expected<std::uint32_t, std::string> start(const std::vector<PortRef>& ports, const std::string& path,
+                                                 const observe::CaptureOptions& options);
+  // Into a stream of the caller's.
+  std::uint32_t start(const std::vector<PortRef>& ports, std::FILE* file, const observe::CaptureOptions& options);
+  struct Started {
+    std::uint32_t number = 0;
+    std::string path;  // empty: a stream
+    std::vector<PortRef> ports;
+    std::unique_ptr<observe::Capture> capture;
+    std::vector<const void*> taps;
+  };
+  const std::vector<Started>& started() const { return started_; }
+  // Writes what it has seen. False: not every byte could be written. Nothing: there is none of this number.
+  std::optional<bool> stop(std::uint32_t number);
+
   // The world has come to `now_ps`: writes what cannot be preceded any more. At kNever_ps it is idle.
   void flush(Time_ps now_ps);
   // Writes the rest.
@@ -38,10 +56,17 @@ class Captures {
   Captures(World& world, std::string path, std::string mirror_path)
       : world_(world), path_(std::move(path)), mirror_path_(std::move(mirror_path)) {}
 
+  void add_ports(observe::Capture& capture, const std::vector<PortRef>& ports, std::vector<const void*>* taps);
+  void flush(observe::Capture& capture, Time_ps now_ps);
+  std::uint32_t keep(const std::vector<PortRef>& ports, const std::string& path,
+                     std::unique_ptr<observe::Capture> capture);
+
   World& world_;
   std::string path_, mirror_path_;
   std::atomic<bool> full_{false};
   std::unique_ptr<observe::Capture> ports_, mirrors_;  // null: none
+  std::vector<Started> started_;
+  std::uint32_t last_number_ = 0;
 };
 
 }  // namespace weft::lab

@@ -71,6 +71,7 @@ class Session {
   // Of an open-ended session: made when a node is about to do something at or after their times.
   ScheduledChanges& changes() { return changes_; }
   LinkControl& links() { return *links_; }
+  Captures& captures() { return *captures_; }
 
   World& world() { return world_; }
   Time_ps now_ps() const { return world_.engine().now_ps(); }

@@ -112,6 +112,7 @@ class Node {
   static Time_ps run_hook(void* self, Time_ps end_ps) { return static_cast<Node*>(self)->run(end_ps); }
   static void write_hook(void* self, std::uint32_t key, Time_ps) { static_cast<Node*>(self)->writes.push_back(key); }
   static void async_hook(void* self, nic::AsyncKind kind, std::uint32_t number, Time_ps now_ps) {
+    if (nic::is_internal(kind)) return;
     static_cast<Node*>(self)->events.push_back({kind, number, now_ps});
   }
   Time_ps run(Time_ps end_ps) {

@@ -37,6 +37,7 @@ Time_ps CommunicationManager::step(Time_ps now_ps) {
     stop_sending(*id);
     on_deadline(id, now_ps);
   }
+  if (trace_ != nullptr && trace_->active()) trace_states(now_ps);
   return deadlines_.empty() ? next_ps : std::min(next_ps, deadlines_.begin()->first);
 }
 

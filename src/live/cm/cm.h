@@ -15,6 +15,7 @@
 
 #include "live/cm/port.h"
 #include "live/os/node.h"
+#include "live/os/trace.h"
 #include "live/verbs/service.h"
 #include "verbs/cm_protocol.h"
 #include "world/world.h"
@@ -82,6 +83,7 @@ struct CmId {
   std::uint16_t port_space = 0;
   std::uint32_t qp_type = 0;
   CmState state = CmState::kIdle;
+  CmState traced = CmState::kIdle;  // the last state that a trace has shown
   std::uint32_t device = verbs::kNoHandle;
   wire::Gid local{}, remote{};  // zero: any
   std::uint16_t local_port = 0, remote_port = 0;
@@ -120,6 +122,7 @@ class CommunicationManager final : public host::Program {
   }
   // Nothing: not yet, ask again.
   std::optional<Reply> answer(Process& process, const Request& request, Time_ps now_ps);
+  std::optional<Reply> answer_traced(Process& process, const Request& request, Time_ps now_ps);
   static bool has_event(const Process& process, std::uint32_t channel);
   // The child holds what its parent does.
   static void fork(const Process& parent, const std::shared_ptr<Process>& child);
@@ -128,6 +131,7 @@ class CommunicationManager final : public host::Program {
   // As of ManagementNetwork: a request to a port without a listener waits, in real time, before it is rejected.
   void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
   bool reject_late(Time_ps now_ps);
+  void set_trace(TraceSink& sink) { trace_ = &sink; }
 
  private:
   // cm_calls.cc
@@ -216,9 +220,13 @@ class CommunicationManager final : public host::Program {
   void enter_time_wait(CmId& id, Time_ps now_ps);
   std::uint64_t guid(std::uint32_t device) const { return verbs_.describe(device).node_guid; }
 
+  // trace.cc: states that have changed since the last time.
+  void trace_states(Time_ps now_ps);
+
   lab::World& world_;
   Node& node_;
   const VerbsService& verbs_;
+  TraceSink* trace_ = nullptr;
   std::uint32_t program_ = host::kNoProgram;
   std::vector<std::unique_ptr<CmPort>> ports_;          // by device
   std::map<std::uint32_t, std::shared_ptr<CmId>> ids_;  // by number

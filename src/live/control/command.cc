@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <sstream>
+
 #include "base/nearest.h"
 #include "text/problem.h"
 
@@ -17,6 +19,22 @@ tl::expected<lab::PortRef, CommandProblem> cabled_port(const lab::Lab& lab, cons
   }
   const std::vector<std::string_view> known(names.begin(), names.end());
   return problem(fmt::format("no cable ends at {}", lab::in_quotes(name)), did_you_mean(name, known, "ports"));
+}
+
+tl::expected<std::vector<lab::PortRef>, CommandProblem> cabled_ports(const lab::Lab& lab, const std::string& names) {
+  std::vector<lab::PortRef> ports;
+  if (names == "all") {
+    for (const lab::LinkConfig& link : lab.links) ports.insert(ports.end(), {link.a, link.b});
+    return ports;
+  }
+  std::istringstream in(names);
+  for (std::string name; std::getline(in, name, ',');) {
+    const auto port = cabled_port(lab, name);
+    if (!port) return tl::unexpected(port.error());
+    ports.push_back(*port);
+  }
+  if (ports.empty()) return problem("no port is named", "write PORT[,PORT] or all");
+  return ports;
 }
 
 tl::expected<Time_ps, CommandProblem> duration(const std::string& what, const std::string& text) {

@@ -43,12 +43,15 @@ CommandPlan plan_link(CommandContext& context, CommandWords words);
 CommandPlan plan_fault(CommandContext& context, CommandWords words);
 CommandPlan plan_impair(CommandContext& context, CommandWords words);
 CommandPlan plan_set(CommandContext& context, CommandWords words);
+CommandPlan plan_capture(CommandContext& context, CommandWords words);
 
 inline tl::unexpected<CommandProblem> problem(std::string message, std::string remedy) {
   return tl::unexpected(CommandProblem{std::move(message), std::move(remedy)});
 }
 // "leaf0:swp1": a port with a cable.
 tl::expected<lab::PortRef, CommandProblem> cabled_port(const lab::Lab& lab, const std::string& name);
+// "h0:p0,leaf0:swp1", or "all".
+tl::expected<std::vector<lab::PortRef>, CommandProblem> cabled_ports(const lab::Lab& lab, const std::string& names);
 // "1.5 ms", "20us"; more than 0.
 tl::expected<Time_ps, CommandProblem> duration(const std::string& what, const std::string& text);
 

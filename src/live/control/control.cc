@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "base/nearest.h"
@@ -18,13 +21,17 @@ namespace {
 
 constexpr std::size_t kMostRecords = 10'000;
 constexpr std::size_t kInBody_B = 32'000;
+constexpr std::size_t kMostWatches = 64;
+constexpr std::chrono::seconds kPatienceAtEnd{3};
+constexpr int kEndLook_ms = 50;
 constexpr int kWrongInput = 2;  // exit status, as the command line has it
 
 struct Verb {
   std::string_view name;
   CommandPlan (*plan)(CommandContext&, CommandWords);
 };
-constexpr Verb kVerbs[] = {{"link", plan_link}, {"fault", plan_fault}, {"impair", plan_impair}, {"set", plan_set}};
+constexpr Verb kVerbs[] = {
+    {"link", plan_link}, {"fault", plan_fault}, {"impair", plan_impair}, {"set", plan_set}, {"capture", plan_capture}};
 
 // Copies first: the sender may be anything.
 bool read_words(const Request& request, verbs::Command& command, std::vector<std::string>& words) {
@@ -170,19 +177,101 @@ void Control::take(int fd, const Request& request, Time_ps now_ps) {
   Connection connection(fd);
   verbs::Command command{};
   std::vector<std::string> words;
-  if (request.op != verbs::Op::kCommand || !read_words(request, command, words)) {
+  if (!read_words(request, command, words)) {
     connection.send(Reply::failed(EPROTO), 0);
     return;
   }
-  send(connection, execute(words, command, now_ps));
+  if (request.op == verbs::Op::kCommand) {
+    send(connection, execute(words, command, now_ps));
+    return;
+  }
+  Answer answer{0, "", "", false, now_ps};
+  std::shared_ptr<Watch> watch;
+  if (watches_.size() >= kMostWatches) {
+    answer = {kWrongInput, "too many watch this world", "end one of them", false, now_ps};
+  } else if (auto begun = begin_watch(words, command, now_ps); begun) {
+    watch = *begun;
+  } else {
+    answer = {kWrongInput, begun.error().message, begun.error().remedy, false, now_ps};
+  }
+  send(connection, answer);
+  if (!watch) return;
+  watch->stream->open(dup(fd));
+  watches_.push_back(watch);
 }
 
-void Control::poll() {}
+tl::expected<std::shared_ptr<Control::Watch>, CommandProblem> Control::begin_watch(CommandWords words,
+                                                                                   const verbs::Command& command,
+                                                                                   Time_ps now_ps) {
+  auto watch = std::make_shared<Watch>();
+  watch->stream = std::make_shared<OutputStream>();
+  if (words.front() == "trace") {
+    auto filter = read_trace_filter(context_.lab(), words.subspan(1));
+    if (!filter) return tl::unexpected(filter.error());
+    end_later(watch, filter->for_ps, now_ps);
+    tracer_.add(std::move(*filter), command.json != 0, watch->stream);
+    watch->end = [this, stream = watch->stream.get()] { return tracer_.remove(*stream); };
+  } else if (words.front() == "capture") {
+    auto capture = LiveCapture::start(context_, words.subspan(1), watch->stream);
+    if (!capture) return tl::unexpected(capture.error());
+    watch->end = [capture = *capture] { return capture->stop(); };
+  } else if (words.front() == "counters") {
+    auto counters = CounterWatch::start(context_, words.subspan(1), command.json != 0, watch->stream, now_ps);
+    if (!counters) return tl::unexpected(counters.error());
+    watch->end = [counters = *counters] { return counters->stop(); };
+    (*counters)->on_end([weak = std::weak_ptr(watch)] {
+      if (auto same = weak.lock()) same->over = true;
+    });
+  } else {
+    return problem(fmt::format("{} cannot be watched", lab::in_quotes(words.front())), "weft --help shows the verbs");
+  }
+  return watch;
+}
+
+// In the world's time.
+void Control::end_later(const std::shared_ptr<Watch>& watch, Time_ps for_ps, Time_ps now_ps) {
+  if (for_ps == 0) return;
+  context_.session.changes().at(now_ps + for_ps, [weak = std::weak_ptr(watch)](Time_ps) {
+    if (auto same = weak.lock()) same->over = true;
+  });
+}
+
+bool Control::serve(Watch& watch) {
+  const bool wanted = watch.stream->flush();
+  if (watch.notice || !wanted || watch.over) {
+    if (!watch.notice) {
+      watch.notice = watch.end();
+      watch.stream->flush();  // the last of it
+    }
+    if (!watch.stream->is_empty() && !watch.stream->is_gone()) return false;
+    watch.stream->end(*watch.notice);
+    return true;
+  }
+  return false;
+}
+
+void Control::poll() {
+  std::erase_if(watches_, [](const std::shared_ptr<Watch>& watch) { return serve(*watch); });
+}
 
 std::vector<int> Control::fds() const {
-  return {};
+  std::vector<int> fds;
+  for (const auto& watch : watches_) fds.push_back(watch->stream->fd());
+  return fds;
 }
 
-void Control::end_streams() {}
+// The world ends: readers have a moment for what is left.
+void Control::end_streams() {
+  for (const auto& watch : watches_) watch->over = true;
+  const auto deadline = std::chrono::steady_clock::now() + kPatienceAtEnd;
+  for (poll(); !watches_.empty() && std::chrono::steady_clock::now() < deadline; poll()) {
+    pollfd room{watches_.front()->stream->fd(), POLLOUT, 0};
+    ::poll(&room, 1, kEndLook_ms);
+  }
+  for (const auto& watch : watches_) {
+    if (!watch->notice) watch->end();
+  }
+  watches_.clear();
+}
 
 }  // namespace weft::live

@@ -12,6 +12,8 @@
 
 #include "live/control/command.h"
 #include "live/control/output_stream.h"
+#include "live/control/tracer.h"
+#include "live/control/watchers.h"
 #include "live/protocol/connection.h"
 #include "verbs/control_protocol.h"
 
@@ -30,8 +32,17 @@ class Control {
   // Connections of those that watch.
   std::vector<int> fds() const;
   void end_streams();
+  Tracer& tracer() { return tracer_; }
+  const Tracer& tracer() const { return tracer_; }
 
  private:
+  // One who watches, until either side has enough.
+  struct Watch {
+    std::shared_ptr<OutputStream> stream;
+    std::function<std::string()> end;        // called once; returns what is to be said last
+    bool over = false;                       // by a limit of its own
+    std::optional<std::string> notice = {};  // it has ended, and only waits for its reader
+  };
   enum class State : std::uint8_t { kWaits, kDone, kFailed };
   struct Record {
     Time_ps at_ps;
@@ -47,10 +58,17 @@ class Control {
   };
   Answer execute(CommandWords words, const verbs::Command& command, Time_ps now_ps);
   CommandText log() const;
+  tl::expected<std::shared_ptr<Watch>, CommandProblem> begin_watch(CommandWords words, const verbs::Command& command,
+                                                                   Time_ps now_ps);
+  // True: nothing of it is left.
+  static bool serve(Watch& watch);
+  void end_later(const std::shared_ptr<Watch>& watch, Time_ps for_ps, Time_ps now_ps);
   CommandPlan plan(CommandWords words);
   static void send(Connection& connection, const Answer& answer);
 
   CommandContext context_;
+  Tracer tracer_;
+  std::vector<std::shared_ptr<Watch>> watches_;
   std::deque<Record> records_;
   std::uint64_t forgotten_ = 0;  // of the records, the oldest
 };

@@ -36,12 +36,13 @@ bool OutputStream::write(std::string_view unit) {
 bool OutputStream::flush() {
   // A reader says nothing: what can be read is its end.
   char byte = 0;
-  const ssize_t got = recv(connection_.fd(), &byte, 1, MSG_DONTWAIT | MSG_PEEK);
-  gone_ = gone_ || got >= 0 || (errno != EAGAIN && errno != EINTR);
+  const ssize_t got = recv(connection_->fd(), &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+  ended_ = ended_ || got >= 0;
+  gone_ = gone_ || (got < 0 && errno != EAGAIN && errno != EINTR);
   while (!gone_ && sent_ < pending_.size()) {
     const std::size_t size_B = std::min(kMessage_B, pending_.size() - sent_);
     // The socket does not block.
-    if (!connection_.send(message(std::string_view(pending_).substr(sent_, size_B), 0), 0)) {
+    if (!connection_->send(message(std::string_view(pending_).substr(sent_, size_B), 0), 0)) {
       gone_ = errno != EAGAIN && errno != EINTR && errno != ENOBUFS;
       break;
     }
@@ -51,11 +52,11 @@ bool OutputStream::flush() {
     pending_.clear();
     sent_ = 0;
   }
-  return !gone_;
+  return !gone_ && !ended_;
 }
 
 void OutputStream::end(const std::string& notice) {
-  if (flush()) connection_.send(message(notice, verbs::kStreamEnd), 0);
+  if (!gone_) connection_->send(message(notice, verbs::kStreamEnd), 0);
 }
 
 }  // namespace weft::live

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -15,22 +16,25 @@ class OutputStream {
  public:
   static constexpr std::size_t kMostPending_B = 16'000'000;
 
-  // Closes the connection at its end.
-  explicit OutputStream(int fd) : connection_(fd) {}
+  // What was written before waits for it. Closes it at its end.
+  void open(int fd) { connection_ = std::make_unique<Connection>(fd); }
 
   // False: no room.
   bool write(std::string_view unit);
-  // As much as the reader takes now. False when it is gone.
+  // As much as the reader takes now. False when it is gone, or wants no more.
   bool flush();
-  // What is left of it, and `notice` as the last message, as far as that is possible at once.
+  bool is_empty() const { return sent_ == pending_.size(); }
+  bool is_gone() const { return gone_; }
+  // The last message.
   void end(const std::string& notice);
-  Connection& connection() { return connection_; }
+  int fd() const { return connection_->fd(); }
 
  private:
-  Connection connection_;
+  std::unique_ptr<Connection> connection_;
   std::string pending_;
   std::size_t sent_ = 0;  // of pending_
-  bool gone_ = false;
+  bool gone_ = false;     // nothing reaches it any more
+  bool ended_ = false;    // it has closed its side: wants no more
 };
 
 }  // namespace weft::live

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <span>
 
 namespace weft::live {
 
@@ -219,25 +221,66 @@ std::string command_body(std::int64_t at_ps, bool json, const std::vector<std::s
   return body;
 }
 
+namespace {
+
+// Checks what came; closes `file`.
+std::optional<CommandAnswer> command_answer(int error, std::span<const std::byte> body, int file) {
+  CommandAnswer said;
+  const bool good = error == 0 && body.size() >= sizeof(said.head);
+  if (good) {
+    std::memcpy(&said.head, body.data(), sizeof(said.head));
+    said.text.assign(reinterpret_cast<const char*>(body.data()) + sizeof(said.head), body.size() - sizeof(said.head));
+  }
+  if (file >= 0) said.text = text_of_file(file);
+  if (!good || said.text.size() != std::size_t{said.head.text_B} + said.head.remedy_B) return std::nullopt;
+  said.remedy = said.text.substr(said.head.text_B);
+  said.text.resize(said.head.text_B);
+  return said;
+}
+
+}  // namespace
+
 tl::expected<CommandAnswer, std::string> ask_command(const std::string& socket, std::int64_t at_ps, bool json,
                                                      const std::vector<std::string>& words) {
   const std::string command = command_body(at_ps, json, words);
   auto answer = ask(socket, verbs::Op::kCommand, std::as_bytes(std::span(command)));
   if (!answer) return tl::unexpected(answer.error());
-  CommandAnswer said;
-  const std::vector<std::byte>& body = answer->reply.body;
-  if (answer->reply.error != 0 || body.size() < sizeof(said.head)) {
-    if (answer->file >= 0) close(answer->file);
+  auto said = command_answer(answer->reply.error, answer->reply.body, answer->file);
+  if (!said) return tl::unexpected(std::string(kOtherVersion));
+  return std::move(*said);
+}
+
+tl::expected<WatchConnection, std::string> watch_world(const std::string& socket, bool json,
+                                                       const std::vector<std::string>& words) {
+  auto fd = connect_to(socket);
+  if (!fd) return tl::unexpected(fd.error());
+  WatchConnection watch;
+  watch.fd.fd = *fd;
+  const std::string body = command_body(verbs::kNow_ps, json, words);
+  const verbs::RequestHead head{verbs::Op::kWatch, static_cast<std::uint32_t>(body.size()), 0};
+  const std::string request = std::string(reinterpret_cast<const char*>(&head), sizeof(head)) + body;
+  if (::send(*fd, request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size()))
     return tl::unexpected(std::string(kOtherVersion));
-  }
-  std::memcpy(&said.head, body.data(), sizeof(said.head));
-  said.text.assign(reinterpret_cast<const char*>(body.data()) + sizeof(said.head), body.size() - sizeof(said.head));
-  if (answer->file >= 0) said.text = text_of_file(answer->file);
-  if (said.text.size() != std::size_t{said.head.text_B} + said.head.remedy_B)
-    return tl::unexpected(std::string(kOtherVersion));
-  said.remedy = said.text.substr(said.head.text_B);
-  said.text.resize(said.head.text_B);
-  return said;
+  const auto first = next_message(*fd, kPatience_s * 1000);
+  if (!first) return tl::unexpected(std::string("it does not answer; is it stopped?"));
+  auto said = command_answer(first->error, std::as_bytes(std::span(first->bytes)), -1);
+  if (!said) return tl::unexpected(std::string(kOtherVersion));
+  watch.answer = std::move(*said);
+  return watch;
+}
+
+std::optional<WatchMessage> next_message(int fd, int patience_ms) {
+  pollfd ready{fd, POLLIN, 0};
+  WatchMessage message;
+  if (poll(&ready, 1, patience_ms) <= 0) return message;
+  std::string bytes(verbs::kMaxMessage_B, '\0');
+  const ssize_t got = recv(fd, bytes.data(), bytes.size(), 0);
+  verbs::ReplyHead head;
+  if (got < static_cast<ssize_t>(sizeof(head))) return std::nullopt;
+  std::memcpy(&head, bytes.data(), sizeof(head));
+  message.error = head.error;
+  message.bytes = bytes.substr(sizeof(head), static_cast<std::size_t>(got) - sizeof(head));
+  return message;
 }
 
 tl::expected<verbs::WorldStatus, std::string> ask_status(const std::string& socket) {

@@ -41,6 +41,19 @@ struct CommandAnswer {
   verbs::CommandReply head{};
   std::string text, remedy;
 };
+// Begins to watch. The error is an answer with a status, or one without when the world does not answer.
+struct WatchConnection {
+  OwnedDescriptor fd;
+  CommandAnswer answer;
+};
+tl::expected<WatchConnection, std::string> watch_world(const std::string& socket, bool json,
+                                                       const std::vector<std::string>& words);
+// The next message; nothing at the end of the connection. Waits for `patience_ms` at most, and is empty then.
+struct WatchMessage {
+  std::int32_t error = 0;
+  std::string bytes;
+};
+std::optional<WatchMessage> next_message(int fd, int patience_ms);
 std::string command_body(std::int64_t at_ps, bool json, const std::vector<std::string>& words);
 tl::expected<CommandAnswer, std::string> ask_command(const std::string& socket, std::int64_t at_ps, bool json,
                                                      const std::vector<std::string>& words);

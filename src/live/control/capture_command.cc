@@ -1,0 +1,141 @@
+// weft capture start PORTS --out FILE …|stop NUMBER|all|list
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/nearest.h"
+#include "live/control/command.h"
+#include "results/json_text.h"
+#include "text/problem.h"
+
+namespace weft::live {
+
+namespace {
+
+constexpr std::size_t kMostCaptures = 64;
+constexpr std::string_view kCaptureWords[] = {"start", "stop", "list"};
+
+std::string names_of_ports(CommandContext& context, const std::vector<lab::PortRef>& ports) {
+  std::string names;
+  for (const lab::PortRef& port : ports) {
+    if (!names.empty()) names += ',';
+    names += lab::port_name(context.lab(), port);
+  }
+  return names;
+}
+
+void add_capture(CommandContext& context, const lab::Captures::Started& each, lab::JsonText& json) {
+  json.add("number", each.number);
+  json.add("file", each.path);
+  json.add("ports", names_of_ports(context, each.ports));
+  json.add("frames", each.capture->frames());
+  json.add("left_out", each.capture->left_out());
+}
+
+CommandText list_captures(CommandContext& context) {
+  std::string text = fmt::format("{:>6}  {:>10}  {:<32} {}\n", "NUMBER", "FRAMES", "FILE", "PORTS");
+  lab::JsonText json;
+  json.open('[');
+  for (const lab::Captures::Started& each : context.session.captures().started()) {
+    text += fmt::format("{:>6}  {:>10}  {:<32} {}\n", each.number, each.capture->frames(),
+                        each.path.empty() ? "(live)" : each.path, names_of_ports(context, each.ports));
+    json.open_item('{');
+    add_capture(context, each, json);
+    json.close('}');
+  }
+  json.close(']');
+  return {text, std::string(json.text())};
+}
+
+CommandPlan plan_start(CommandContext& context, CommandWords words) {
+  if (words.empty() || words.size() % 2 == 0)
+    return problem("what is to be captured?", "write weft capture start PORT[,PORT] --out FILE");
+  const auto ports = cabled_ports(context.lab(), words[0]);
+  if (!ports) return tl::unexpected(ports.error());
+  observe::CaptureOptions options;
+  options.in_place = true;
+  std::string path;
+  for (std::size_t i = 1; i < words.size(); i += 2) {
+    const std::string& value = words[i + 1];
+    const bool plain = value.find_first_not_of("0123456789") == value.npos;
+    const auto size = lab::parse_quantity(plain ? value + " B" : value, lab::Quantity::kSize);
+    if (words[i] == "--out") {
+      path = value;
+    } else if (words[i] == "--snaplen" && size && *size >= 42) {
+      options.snaplen_B = static_cast<std::uint32_t>(std::min<std::int64_t>(*size, UINT32_MAX));
+    } else if (words[i] == "--capture-size" && size && *size >= 100'000) {
+      options.file_B = static_cast<std::uint64_t>(*size);
+    } else if (words[i] == "--capture-files" && plain && !value.empty() && value.size() < 6) {
+      options.files = static_cast<std::uint32_t>(std::stoul(value));
+    } else {
+      return problem(fmt::format("{} {} cannot be used", words[i], value),
+                     "weft capture start --help shows the options");
+    }
+  }
+  if (!path.starts_with('/')) return problem("no file", "write --out FILE");
+  PlannedCommand plan;
+  plan.act = [&context, ports = *ports, path, options](Time_ps) -> CommandOutcome {
+    lab::Captures& captures = context.session.captures();
+    if (captures.started().size() >= kMostCaptures)
+      return problem(fmt::format("{} captures go on already", kMostCaptures), "stop one: weft capture list");
+    for (const auto& other : captures.started()) {
+      if (other.path == path)
+        return problem(fmt::format("capture {} writes to {}", other.number, path), "choose another --out");
+    }
+    const auto number = captures.start(ports, path, options);
+    if (!number) return problem(number.error(), "choose another --out");
+    lab::JsonText json;
+    json.open('{');
+    add_capture(context, captures.started().back(), json);
+    json.close('}');
+    return CommandText{fmt::format("capture {}: {} to {}\n", *number, names_of_ports(context, ports), path),
+                       std::string(json.text())};
+  };
+  return plan;
+}
+
+CommandPlan plan_stop(CommandContext& context, CommandWords words) {
+  if (words.size() > 1)
+    return problem(fmt::format("{} is too much", words[1]), "write weft capture stop NUMBER or all");
+  PlannedCommand plan;
+  plan.act = [&context, which = words.empty() ? std::string("all") : words[0]](Time_ps) -> CommandOutcome {
+    lab::Captures& captures = context.session.captures();
+    std::vector<std::uint32_t> numbers;
+    std::uint64_t frames = 0;
+    for (const auto& each : captures.started()) {
+      // Who watches live ends that himself.
+      if (each.path.empty() || (which != "all" && which != fmt::format("{}", each.number))) continue;
+      numbers.push_back(each.number);
+    }
+    if (numbers.empty())
+      return problem(
+          which == "all" ? "no capture goes on" : fmt::format("there is no capture {}", lab::in_quotes(which)),
+          "weft capture list shows them");
+    bool written = true;
+    // What it has seen is complete when all of it is written.
+    for (const std::uint32_t number : numbers) {
+      for (const auto& each : captures.started()) {
+        if (each.number == number) each.capture->flush(kNever_ps), frames += each.capture->frames();
+      }
+      written = *captures.stop(number) && written;
+    }
+    if (!written) return problem("not every byte could be written", "is the disk full?");
+    return CommandText{fmt::format("{} stopped, {} frames\n", numbers.size(), frames),
+                       fmt::format("{{\"stopped\":{},\"frames\":{}}}", numbers.size(), frames)};
+  };
+  return plan;
+}
+
+}  // namespace
+
+CommandPlan plan_capture(CommandContext& context, CommandWords words) {
+  if (words.empty()) return problem("start, stop or list?", "write weft capture start, stop or list, or --live");
+  if (words[0] == "start") return plan_start(context, words.subspan(1));
+  if (words[0] == "stop") return plan_stop(context, words.subspan(1));
+  if (words[0] != "list")
+    return problem(fmt::format("no capture command {}", lab::in_quotes(words[0])),
+                   did_you_mean(words[0], kCaptureWords, "ones"));
+  return PlannedCommand{[&context](Time_ps) -> CommandOutcome { return list_captures(context); }, true};
+}
+
+}  // namespace weft::live
