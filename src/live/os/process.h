@@ -264,7 +264,7 @@ struct Process : std::enable_shared_from_this<Process> {
   std::uint64_t timer = 0;  // counts settings
   bool settles = false;     // an event of its node will settle what becomes visible next
   bool gone = false;
-  bool executes = false;  // another program, next
+  bool executes = false;    // another program, next
   bool wall_clock = false;  // its threads run while the world does
   // Wall clock: a pipe, so that no flag that the process sets on its end is set on ours.
   OwnedDescriptor doorbell, doorbell_given;

@@ -42,8 +42,7 @@ TEST(LabPrograms, Problems) {
   expect_problem(with_program("[{node: vm00}]"), "21:26 program[0] has no \"command\"");
   expect_problem(with_program("[{node: vm00, command: \"\"}]"), "21:48 an empty command");
   expect_problem(with_program("[{node: vm00, command: []}]"), "21:48 an empty command");
-  expect_problem(with_program("[{node: vm00, command: a, script: b}]"),
-                 "21:59 a program with a command and a script");
+  expect_problem(with_program("[{node: vm00, command: a, script: b}]"), "21:59 a program with a command and a script");
   expect_problem(with_program("[{node: vm00, script: ' '}]"), "21:47 an empty script");
   expect_problem(with_program("[{node: vm00, command: \"echo 'a\"}]"), "21:48 a quote in the command is not closed");
   expect_problem(with_program("[{node: vm00, command: [sh, [x]]}]"), "21:53 a word of the command is not a text");
