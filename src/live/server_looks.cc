@@ -16,8 +16,8 @@ using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr int kEndLooks = 100, kEndLook_us = 100;  // at a thread that has left the world and is not gone yet
-constexpr int kAsleepLooks = 5;                    // a millisecond apart: none of them handles the signal
+constexpr int kLeaveLooks = 100, kEndLook_us = 100;  // at a thread that has left the world and is not gone yet
+constexpr int kHandlerLooks = 5;                     // a millisecond apart: none of them handles the signal
 // A thread that polls may look at what the world does not see: a flag in shared memory, a child that has ended. It
 // gets a turn now and then, at the time that it is: in a world at rest, and more rarely in one that is busy.
 constexpr milliseconds kFirstLook = 10ms, kLastLook = 100ms, kBusyLook = 500ms;
@@ -32,7 +32,7 @@ void Server::wait_for_end(const Thread& thread) {
   // Or wait for the process, if it is the last.
   if (wall_ || (last ? process.relatives == 0 : std::none_of(process.threads.begin(), process.threads.end(), may_join)))
     return;
-  for (int look = 0; look < kEndLooks * machine_slowdown(); ++look) {
+  for (int look = 0; look < kLeaveLooks * machine_slowdown(); ++look) {
     char state = kernel_state(process.pid, thread.tid);
     pollfd hello{listener_, POLLIN, 0};  // it may be back, out of a destructor
     if (state == 0 || state == 'Z' || state == 'X' || poll(&hello, 1, 0) > 0) return;
@@ -42,7 +42,7 @@ void Server::wait_for_end(const Thread& thread) {
 
 std::shared_ptr<Thread> Server::wait_for_any(const std::vector<std::shared_ptr<Thread>>& threads) const {
   if (wall_ || threads.empty()) return nullptr;
-  for (int asleep = 0; asleep < kAsleepLooks * machine_slowdown();) {
+  for (int asleep = 0; asleep < kHandlerLooks * machine_slowdown();) {
     std::vector<pollfd> fds;
     for (const auto& each : threads) fds.push_back({each->connection.fd(), POLLIN, 0});
     if (poll(fds.data(), fds.size(), 1) > 0) {

@@ -31,7 +31,7 @@ auto start(Function* real, Arguments... arguments) {
 // parent's connection.
 template <typename Function, typename... Arguments>
 int execute(Function* real, Arguments... arguments) {
-  if (thread.page != nullptr && !thread.parked && is_own_process()) {
+  if (thread.page != nullptr && thread.call == nullptr && is_own_process()) {
     std::size_t none_B = 0;
     call_in_pieces(verbs::Op::kExec, nullptr, 0, nullptr, &none_B, nullptr);
   }

@@ -15,7 +15,7 @@ namespace weft::support::selective_repeat {
 using engine::Packet;
 using fabric::Fate;
 
-inline constexpr std::uint8_t kNumber = 5;
+inline constexpr std::uint8_t kNumber = 2;
 inline constexpr std::uint32_t kWindow = 64;  // packets, as bits of a map
 inline constexpr std::uint8_t kDataHeader_words = 6, kAckHeader_words = 4;
 

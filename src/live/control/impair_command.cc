@@ -8,7 +8,7 @@ namespace weft::live {
 
 namespace {
 
-CommandText state_of(CommandContext& context, const lab::PortRef& port) {
+CommandText impairments_of(CommandContext& context, const lab::PortRef& port) {
   const std::string name = lab::port_name(context.lab(), port);
   const fabric::Impairer* impairer = context.world().impairer(context.world().port_id(port));
   lab::JsonText json;
@@ -56,7 +56,7 @@ CommandPlan plan_impair(CommandContext& context, CommandWords words) {
   }
   plan.act = [&context, port = *port, impairment, asks = plan.asks](Time_ps) -> CommandOutcome {
     if (!asks) context.world().impair(context.world().port_id(port), impairment);
-    return state_of(context, port);
+    return impairments_of(context, port);
   };
   return plan;
 }

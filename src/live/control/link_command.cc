@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kOrders[] = {"up", "down", "flap", "show"};
 constexpr Time_ps kFlapDown_ps = ms(1), kFlapUp_ps = ms(10);
 
-CommandText state_of(CommandContext& context, std::size_t link) {
+CommandText link_state(CommandContext& context, std::size_t link) {
   const lab::LinkConfig& config = context.lab().links[link];
   const std::string a = lab::port_name(context.lab(), config.a), b = lab::port_name(context.lab(), config.b);
   const bool up = context.world().is_link_up(link);
@@ -64,7 +64,7 @@ CommandPlan plan_link(CommandContext& context, CommandWords words) {
     lab::LinkControl& links = context.session.links();
     if (order == "flap") links.flap(link, down_ps, up_ps, now_ps);
     if (order == "up" || order == "down") links.set_link(link, order == "up", now_ps);
-    return state_of(context, link);
+    return link_state(context, link);
   };
   return plan;
 }

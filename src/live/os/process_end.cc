@@ -11,7 +11,7 @@ namespace weft::live {
 
 namespace {
 
-constexpr int kExitPatience_ms = 100;  // real time from closing descriptors to the end
+constexpr int kEndPatience_ms = 100;  // real time from closing descriptors to the end
 
 struct KernelState {
   char state = 'X';
@@ -65,7 +65,7 @@ void await_exit(int pid) {
   const auto fd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   if (fd < 0) return;
   pollfd ended{fd, POLLIN, 0};
-  poll(&ended, 1, kExitPatience_ms);
+  poll(&ended, 1, kEndPatience_ms);
   close(fd);
 }
 

@@ -76,17 +76,17 @@ struct Ethtool {
 };
 
 template <std::size_t N>
-void copy_text(char (&to)[N], const std::string& text) {
+void copy_name(char (&to)[N], const std::string& text) {
   text.copy(to, N - 1);
 }
 
 int driver_info(const Ethtool& e) {
   ethtool_drvinfo info{};
   info.cmd = ETHTOOL_GDRVINFO;
-  copy_text(info.driver, e.port.netdev_driver());
-  copy_text(info.version, "weft");
-  copy_text(info.fw_version, e.port.model->firmware);
-  copy_text(info.bus_info, e.port.pci);
+  copy_name(info.driver, e.port.netdev_driver());
+  copy_name(info.version, "weft");
+  copy_name(info.fw_version, e.port.model->firmware);
+  copy_name(info.bus_info, e.port.pci);
   info.n_stats = static_cast<std::uint32_t>(e.counters().size());
   return e.tell(info);
 }
@@ -211,7 +211,7 @@ int string_set(const Ethtool& e) {
   e.tell(head);
   for (const std::string& each : list) {
     char text[ETH_GSTRING_LEN] = {};
-    copy_text(text, each);
+    copy_name(text, each);
     e.append(text, sizeof(text));
   }
   return 0;
@@ -247,27 +247,28 @@ int permanent_address(const Ethtool& e) {
   return 0;
 }
 
-constexpr std::pair<std::uint32_t, int (*)(const Ethtool&)> kAnswers[] = {{ETHTOOL_GDRVINFO, driver_info},
-                                                                          {ETHTOOL_GLINKSETTINGS, link_settings},
-                                                                          {ETHTOOL_GFECPARAM, fec_parameters},
-                                                                          {ETHTOOL_GPAUSEPARAM, pause_parameters},
-                                                                          {ETHTOOL_GRINGPARAM, ring_parameters},
-                                                                          {ETHTOOL_GCOALESCE, coalescing},
-                                                                          {ETHTOOL_GET_TS_INFO, time_stamping},
-                                                                          {ETHTOOL_GSSET_INFO, set_info},
-                                                                          {ETHTOOL_GSTRINGS, string_set},
-                                                                          {ETHTOOL_GSTATS, statistics},
-                                                                          {ETHTOOL_GFEATURES, features},
-                                                                          {ETHTOOL_GPERMADDR, permanent_address},
-                                                                          {ETHTOOL_GRXCSUM, old_feature},
-                                                                          {ETHTOOL_GTXCSUM, old_feature},
-                                                                          {ETHTOOL_GSG, old_feature},
-                                                                          {ETHTOOL_GTSO, old_feature},
-                                                                          {ETHTOOL_GGSO, old_feature},
-                                                                          {ETHTOOL_GGRO, old_feature},
-                                                                          {ETHTOOL_GFLAGS, old_flags}};
+constexpr std::pair<std::uint32_t, int (*)(const Ethtool&)> kEthtoolAnswers[] = {
+    {ETHTOOL_GDRVINFO, driver_info},
+    {ETHTOOL_GLINKSETTINGS, link_settings},
+    {ETHTOOL_GFECPARAM, fec_parameters},
+    {ETHTOOL_GPAUSEPARAM, pause_parameters},
+    {ETHTOOL_GRINGPARAM, ring_parameters},
+    {ETHTOOL_GCOALESCE, coalescing},
+    {ETHTOOL_GET_TS_INFO, time_stamping},
+    {ETHTOOL_GSSET_INFO, set_info},
+    {ETHTOOL_GSTRINGS, string_set},
+    {ETHTOOL_GSTATS, statistics},
+    {ETHTOOL_GFEATURES, features},
+    {ETHTOOL_GPERMADDR, permanent_address},
+    {ETHTOOL_GRXCSUM, old_feature},
+    {ETHTOOL_GTXCSUM, old_feature},
+    {ETHTOOL_GSG, old_feature},
+    {ETHTOOL_GTSO, old_feature},
+    {ETHTOOL_GGSO, old_feature},
+    {ETHTOOL_GGRO, old_feature},
+    {ETHTOOL_GFLAGS, old_flags}};
 
-bool changes(std::uint32_t command) {
+bool changes_interface(std::uint32_t command) {
   static constexpr std::uint32_t kChanges[] = {ETHTOOL_SSET,        ETHTOOL_SLINKSETTINGS, ETHTOOL_SFECPARAM,
                                                ETHTOOL_SPAUSEPARAM, ETHTOOL_SRINGPARAM,    ETHTOOL_SCOALESCE,
                                                ETHTOOL_SFEATURES,   ETHTOOL_SCHANNELS,     ETHTOOL_SPFLAGS};
@@ -294,8 +295,8 @@ int answer_ethtool(const NetlinkNode& node, const std::string& interface, std::s
     return 0;
   }
   if (found == nullptr) return EOPNOTSUPP;
-  if (changes(command)) return EPERM;
-  for (const auto& [known, answer] : kAnswers) {
+  if (changes_interface(command)) return EPERM;
+  for (const auto& [known, answer] : kEthtoolAnswers) {
     if (known == command) return answer({node, *found, asked, told});
   }
   return EOPNOTSUPP;

@@ -21,21 +21,21 @@ constexpr Time_ps kSend_ps = us(3), kReceive_ps = us(8), kWakeUp_ps = us(4);
 // An address of the own subnet that does not answer: three requests of ARP or neighbour discovery, a second apart.
 constexpr Time_ps kNoNeighbour_ps = 3 * kSecond_ps;
 
-constexpr std::uint32_t kSends = 64;
+constexpr std::uint32_t kIcmpSends = 64;
 constexpr std::size_t kSlot_B = engine::kPayloadSlot_B;
 constexpr std::size_t kMaxSockets = 1024, kMaxWaiting = 256;
 constexpr std::uint8_t kEcho = 8, kEchoReply = 0, kUnreachable = 3, kHostUnreachable = 1;
 constexpr std::uint8_t kEchoV6 = 128, kEchoReplyV6 = 129, kUnreachableV6 = 1, kAddressUnreachableV6 = 3;
 constexpr std::size_t kHeader_B = 8;
 
-bool is_v4(const verbs::Address& address) {
+bool is_mapped_v4(const verbs::Address& address) {
   static constexpr std::uint8_t kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
   return std::memcmp(address.bytes, kMapped, sizeof(kMapped)) == 0;
 }
 
-bool is_loopback(const verbs::Address& address) {
+bool is_own_loopback(const verbs::Address& address) {
   static constexpr std::uint8_t kOne[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
-  return is_v4(address) ? address.bytes[12] == 127 : std::memcmp(address.bytes, kOne, sizeof(kOne)) == 0;
+  return is_mapped_v4(address) ? address.bytes[12] == 127 : std::memcmp(address.bytes, kOne, sizeof(kOne)) == 0;
 }
 
 void write_checksum(std::vector<std::uint8_t>& message) {
@@ -122,7 +122,7 @@ Reply Icmp::route_to(Process& process, const Request& request) {
   if (!request.read(to)) return Reply::failed(EINVAL);
   const std::uint32_t host = process.node->index();
   const NetlinkNode node{world_, host, views_[host]->ports(), 0};
-  const NodePort* port = is_loopback(to) ? nullptr : port_towards(node, to.bytes);
+  const NodePort* port = is_own_loopback(to) ? nullptr : port_towards(node, to.bytes);
   if (port == nullptr) return Reply::failed(ENOENT);
   return Reply::of(address_of(world_.book()[port->port]));
 }
@@ -149,13 +149,13 @@ Reply Icmp::send(Process& process, const Request& request, Time_ps now_ps) {
   const Socket* socket = find(process, ask.socket);
   const auto* first = reinterpret_cast<const std::uint8_t*>(request.body.data()) + sizeof(ask);
   Bytes message(first, first + (request.body.size() - sizeof(ask)));
-  if (socket == nullptr || message.size() < kHeader_B || socket->ipv6 == is_v4(ask.address))
+  if (socket == nullptr || message.size() < kHeader_B || socket->ipv6 == is_mapped_v4(ask.address))
     return Reply::failed(EINVAL);
   const bool ipv6 = socket->ipv6;
   const std::uint32_t host = process.node->index();
   const NetlinkNode node{world_, host, views_[host]->ports(), now_ps};
-  const NodePort* from = is_loopback(ask.address) ? nullptr : port_towards(node, ask.address.bytes);
-  const bool own = is_loopback(ask.address) ||
+  const NodePort* from = is_own_loopback(ask.address) ? nullptr : port_towards(node, ask.address.bytes);
+  const bool own = is_own_loopback(ask.address) ||
                    (from != nullptr && std::memcmp(from->config->address.bytes, ask.address.bytes, 16) == 0);
   if (own) {
     if (!is_request(message, ipv6)) return {};
@@ -220,9 +220,9 @@ Icmp::Port& Icmp::port(std::uint32_t id) {
     }
   }
   nic::Device& device = *world_.device(id);
-  made->sends.resize(kSends * kSlot_B);
-  const std::uint32_t cq = device.create_cq(kSends);
-  made->qpn = device.create_qp(nic::kIpTransport, cq, cq, kSends, 1);
+  made->sends.resize(kIcmpSends * kSlot_B);
+  const std::uint32_t cq = device.create_cq(kIcmpSends);
+  made->qpn = device.create_qp(nic::kIpTransport, cq, cq, kIcmpSends, 1);
   made->key = device.memory().add(0, made->sends.size(), {}, std::span(made->sends));
   nic::QpAttributes attributes;
   attributes.path_mtu_B = static_cast<std::uint32_t>(kSlot_B);
@@ -241,7 +241,7 @@ void Icmp::transmit(std::uint32_t from_port, std::uint32_t to_port, bool ipv6, c
   words.protocol = ipv6 ? nic::kIcmpV6Protocol : nic::kIcmpProtocol;
   words.head_B = static_cast<std::uint8_t>(std::min(message.size(), nic::kIpHead_B));
   std::copy_n(message.begin(), words.head_B, words.head.begin());
-  const std::size_t at = from.sent % kSends * kSlot_B;
+  const std::size_t at = from.sent % kIcmpSends * kSlot_B;
   std::copy(message.begin() + words.head_B, message.end(), from.sends.begin() + static_cast<std::ptrdiff_t>(at));
   const auto rest_B = static_cast<std::uint32_t>(message.size() - words.head_B);
   nic::SendRequest request = nic::ip_send_request(words, rest_B, at, from.key, is_routed(from_port, to_port));

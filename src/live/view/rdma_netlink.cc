@@ -62,7 +62,7 @@ void answer_statistics(const NetlinkNode& node, const NodePort& port, const Netl
   reply.end_nest();
 }
 
-bool changes(std::uint16_t command) {
+bool changes_rdma(std::uint16_t command) {
   return command == RDMA_NLDEV_CMD_SET || command == RDMA_NLDEV_CMD_NEWLINK || command == RDMA_NLDEV_CMD_DELLINK ||
          command == RDMA_NLDEV_CMD_SYS_SET || command == RDMA_NLDEV_CMD_STAT_SET || command == RDMA_NLDEV_CMD_STAT_DEL;
 }
@@ -101,7 +101,7 @@ bool answer_one(const NetlinkNode& node, Node& programs, const NodePort& port, c
 void answer_rdma(const NetlinkNode& node, Node& programs, const NetlinkQuestion& question, NetlinkReply& reply) {
   const auto command = static_cast<std::uint16_t>(RDMA_NL_GET_OP(question.head.nlmsg_type));
   if (RDMA_NL_GET_CLIENT(question.head.nlmsg_type) != RDMA_NL_NLDEV) return reply.error(EINVAL);
-  if (changes(command)) return reply.error(EPERM);
+  if (changes_rdma(command)) return reply.error(EPERM);
   if (command == RDMA_NLDEV_CMD_SYS_GET) {
     reply.begin(question.head.nlmsg_type);
     reply.put(RDMA_NLDEV_SYS_ATTR_NETNS_MODE, kSharedNamespace);

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint8_t kEstablished = 1, kSynSent = 2, kCloseWait = 8, kFinWait2 = 5, kListen = 10;
 constexpr std::uint8_t kTcp = 6;
 
-std::uint8_t state_of(const Stream& stream) {
+std::uint8_t tcp_state(const Stream& stream) {
   switch (stream.state) {
     case Stream::State::kListening:
       return kListen;
@@ -30,7 +30,7 @@ std::uint8_t state_of(const Stream& stream) {
   }
 }
 
-bool is_ipv4(const verbs::Address& address) {
+bool is_v4_stream_address(const verbs::Address& address) {
   for (std::size_t i = 0; i < 10; ++i) {
     if (address.bytes[i] != 0) return false;
   }
@@ -46,7 +46,7 @@ void put_socket(NetlinkReply& reply, const Stream& stream, std::uint8_t state, s
   message.id.idiag_dport = htons(static_cast<std::uint16_t>(stream.peer_port));
   std::memcpy(message.id.idiag_src, stream.address.bytes + 12, 4);
   std::memcpy(message.id.idiag_dst, stream.peer_address.bytes + 12, 4);
-  if (!is_ipv4(stream.address)) {
+  if (!is_v4_stream_address(stream.address)) {
     message.idiag_family = AF_INET6;
     std::memcpy(message.id.idiag_src, stream.address.bytes, 16);
     std::memcpy(message.id.idiag_dst, stream.peer_address.bytes, 16);
@@ -69,9 +69,9 @@ void answer_sockets(const Node& node, const NetlinkQuestion& question, NetlinkRe
   std::uint32_t number = 1;
   for (const auto& process : node.processes) {
     for (const auto& [handle, stream] : process->streams) {
-      const std::uint8_t state = state_of(*stream);
+      const std::uint8_t state = tcp_state(*stream);
       const std::uint32_t own = number++;
-      const bool family = (asked.sdiag_family == AF_INET) == is_ipv4(stream->address);
+      const bool family = (asked.sdiag_family == AF_INET) == is_v4_stream_address(stream->address);
       if (tcp && family && state != 0 && (asked.idiag_states & 1u << state) != 0)
         put_socket(reply, *stream, state, own);
     }

@@ -171,7 +171,7 @@ TEST(FrameOf, TransportWritesOwnFrames) {
   m.bytes.resize(frame_of(p, m.domain, m.book, 0, 1, m.bytes));
   EXPECT_EQ(m.bytes, (std::vector<std::uint8_t>{2, 0,    0,    0, 0,    2,    2,    0,    0,    0,   0,
                                                 1, 0x88, 0xb5, 1, 0x12, 0x34, 0x56, 0xa0, 0xa1, 0xa2}));
-  p.transport = 6;
+  m.domain.formats = &nic::packet_formats();
   m.bytes.resize(kMaxFrame_B);
   EXPECT_EQ(frame_of(p, m.domain, m.book, 0, 1, m.bytes), 0U) << "nobody knows it";
 }
