@@ -11,6 +11,7 @@
 #include <climits>
 #include <ctime>
 
+#include "live/os/descriptor_limit.h"
 #include "live/os/sysfs.h"
 #include "observe/capture.h"
 
@@ -101,6 +102,7 @@ Server::Server(lab::World& world, int listener) : world_(world), listener_(liste
 }
 
 void Server::add_nodes() {
+  raise_descriptor_limit();
   for (std::uint32_t i = 0; i < world_.lab().hosts.size(); ++i) {
     world_.host(i).set_hooks({this, on_async, on_write, make_grh});
     nodes_.push_back(std::make_unique<Node>(*this, world_.host(i), i));

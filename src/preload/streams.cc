@@ -135,6 +135,7 @@ WEFT_EXPORT int listen(int fd, int backlog) noexcept {
 
 WEFT_EXPORT int connect(int fd, const struct sockaddr* address, socklen_t size_B) {
   Stream* stream = descriptors().stream(fd);
+  if (stream == nullptr && refuses_datagrams(fd, address, size_B)) return fail(ENETUNREACH);
   if (stream == nullptr) return WEFT_REAL(connect)(fd, address, size_B);
   verbs::StreamAddress wanted{stream->handle, !stream->nonblocking, {}, 0};
   if (!is_of_family(*stream, address) || !read_address(address, size_B, wanted.address, wanted.port))
