@@ -228,6 +228,7 @@ void Server::serve(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
   Request request;
   switch (thread->connection.receive(request)) {
     case Connection::Got::kRequest:
+      thread->process->executes = false;  // it could not
       // Protocol error: the thread is already blocked in a call.
       if (thread->state == ThreadState::kParked) {
         thread_ended(thread, now_ps);
