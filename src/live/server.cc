@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 
+#include "live/os/descriptor_limit.h"
 #include "live/os/kernel_thread.h"
 #include "live/os/process_end.h"
 #include "observe/capture.h"
@@ -59,6 +60,7 @@ Server::Server(lab::World& world, int listener) : world_(world), listener_(liste
 }
 
 void Server::add_nodes() {
+  raise_descriptor_limit();
   for (std::uint32_t i = 0; i < world_.lab().hosts.size(); ++i) {
     world_.host(i).set_hooks({this, on_async, on_write, make_grh});
     nodes_.push_back(std::make_unique<Node>(*this, world_.host(i), i));
@@ -200,6 +202,7 @@ void Server::serve(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
         thread->process->node->cancel(thread, now_ps);
         break;
       }
+      thread->process->executes = false;  // it could not
       // Protocol error: the thread is already blocked in a call.
       if (thread->state == ThreadState::kParked) {
         thread_ended(thread, now_ps);

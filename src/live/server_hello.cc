@@ -100,6 +100,11 @@ void Server::handle_hello(int fd, const Request& request) {
   for (const auto& each : node.processes) {
     if (each->pid == hello.pid && !each->gone) process = each;
   }
+  // Another program has come in its place.
+  if (process && process->executes) {
+    for (const auto& each : std::vector(process->threads)) thread_ended(each, std::max(arrival_ps(), node.now_ps()));
+    process = nullptr;
+  }
   if (!process) {
     process = std::make_shared<Process>();
     process->node = &node;

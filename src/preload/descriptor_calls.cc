@@ -53,9 +53,8 @@ WEFT_EXPORT int close(int fd) {
 // Everything but the connections to the world.
 WEFT_EXPORT int close_range(unsigned first, unsigned last, int flags) noexcept {
   const bool stays = (flags & CLOSE_RANGE_CLOEXEC) != 0;
-  const auto highest = static_cast<unsigned>(std::max(descriptors().highest(), -1) + 1);
-  if (first > last || (stays ? first : std::min(first, highest)) >= highest)
-    return WEFT_REAL(close_range)(first, last, flags);
+  const auto highest = static_cast<unsigned>(descriptors().highest() + 1);
+  if (first > last || first >= highest) return WEFT_REAL(close_range)(first, last, flags);
   unsigned from = first;
   for (unsigned fd = first; fd < highest && fd <= last; ++fd) {
     const int number = static_cast<int>(fd);

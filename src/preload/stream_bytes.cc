@@ -186,6 +186,7 @@ WEFT_EXPORT ssize_t send(int fd, const void* bytes, size_t size_B, int flags) {
 WEFT_EXPORT ssize_t sendto(int fd, const void* bytes, size_t size_B, int flags, const struct sockaddr* to,
                            socklen_t to_B) {
   if (is_stand_in(fd)) return send_datagram(fd, bytes, size_B, flags, to, to_B);
+  if (descriptors().stream(fd) == nullptr && refuses_datagrams(fd, to, to_B)) return fail(ENETUNREACH);
   if (descriptors().stream(fd) == nullptr) return WEFT_REAL(sendto)(fd, bytes, size_B, flags, to, to_B);
   return send(fd, bytes, size_B, flags);
 }
@@ -193,6 +194,8 @@ WEFT_EXPORT ssize_t sendto(int fd, const void* bytes, size_t size_B, int flags, 
 WEFT_EXPORT ssize_t sendmsg(int fd, const struct msghdr* message, int flags) {
   Stream* stream = descriptors().stream(fd);
   if (stream == nullptr && is_stand_in(fd)) return send_message(fd, *message, flags);
+  if (stream == nullptr && refuses_datagrams(fd, static_cast<sockaddr*>(message->msg_name), message->msg_namelen))
+    return fail(ENETUNREACH);
   if (stream == nullptr) return WEFT_REAL(sendmsg)(fd, message, flags);
   return send_pieces(*stream, message->msg_iov, message->msg_iovlen, flags);
 }

@@ -116,6 +116,7 @@ enum class Op : std::uint32_t {
                   // world
   kStreamSet,     // StreamSet -> nothing
   kStreamStatus,  // Handle -> StreamInfo
+  kNodeAt,        // Address -> nothing; ENOENT: no node has it
   kExec,          // nothing -> nothing: the process is about to execute another program
 
   // What a node looks like (verbs/node_protocol.h).

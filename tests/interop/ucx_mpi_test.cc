@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 #include <sstream>
 
@@ -116,6 +117,27 @@ TEST_F(Ucx, RunsOpenMpiFourRanksOnFourAndTwoNodes) {
   // Two ranks of a node talk through the NIC's own loop.
   EXPECT_EQ(mpirun({"h0", "h0", "h1", "h1"}, said), 0) << said;
   EXPECT_NE(said.find("4 ranks, 0 elements wrong"), said.npos) << said;
+}
+
+// mpirun is a program of h0 and starts its daemons on the other nodes by what stands for ssh (docs/live.md).
+TEST_F(Ucx, RunsMpirunInsideWorldWithOneSidedMpi) {
+  Live world(kLab);
+  char name[] = "/tmp/weft-mpi-XXXXXX";
+  const std::string directory = mkdtemp(name), binary = directory + "/one_sided", agent = directory + "/agent";
+  ASSERT_EQ(std::system(("mpicc -O1 -o " + binary + " " WEFT_SOURCE_DIR "/tests/interop/mpi_one_sided.c").c_str()), 0);
+  std::ofstream(agent) << "#!/bin/sh\nnode=$1; shift\nexec " WEFT_BINARY " exec \"$node\" -- sh -c \"$*\"\n";
+  fs::permissions(agent, fs::perms::owner_all);
+  EXPECT_EQ(world.shell("exec h0 -- mpirun --mca plm_rsh_agent " + agent +
+                        " --mca plm_rsh_no_tree_spawn 1 --mca pml ucx --mca osc ucx --mca btl ^openib"
+                        " -x UCX_TLS -x UCX_NET_DEVICES --host h0:1,h1:1,h2:1 -np 3 " +
+                        binary),
+            0);
+  for (int rank = 0; rank < 3; ++rank) {
+    const std::string number = std::to_string(rank);
+    EXPECT_NE(world.output().find("rank " + number + " of 3 on h" + number + ": 0 wrong"), std::string::npos)
+        << world.output();
+  }
+  fs::remove_all(directory);
 }
 
 // Rows of fi_pingpong: size, sent, acknowledged, total, time, MB/s, us per transfer, M transfers per second.

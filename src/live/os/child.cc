@@ -12,6 +12,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "live/os/descriptor_limit.h"
+
 namespace weft::live {
 
 namespace {
@@ -40,6 +42,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 // Between fork and exec: only what is safe there.
 [[noreturn]] void become(char** words, char** environment, int output, int failure) {
   setpgid(0, 0);
+  restore_descriptor_limit();
   // It would not end otherwise.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   for (int signal_number : {SIGINT, SIGTERM, SIGPIPE}) signal(signal_number, SIG_DFL);

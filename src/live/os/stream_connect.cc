@@ -67,7 +67,10 @@ bool is_loopback(const verbs::Address& address) {
 }
 
 std::optional<std::uint32_t> ManagementNetwork::node_of(const Process& process, const verbs::Address& address) const {
-  if (is_any(address) || is_loopback(address)) return process.node->index();
+  return is_any(address) || is_loopback(address) ? process.node->index() : node_of(address);
+}
+
+std::optional<std::uint32_t> ManagementNetwork::node_of(const verbs::Address& address) const {
   const auto& hosts = world_.lab().hosts;
   for (std::uint32_t host = 0; host < hosts.size(); ++host) {
     for (const lab::NicConfig& nic : hosts[host].nics) {
@@ -94,6 +97,11 @@ Reply ManagementNetwork::look_up(const Request& request) const {
     if (hosts[host].name == ask.name) return Reply::of(address_of(host));
   }
   return Reply::failed(ENOENT);
+}
+
+Reply ManagementNetwork::node_at(const Request& request) const {
+  verbs::Address address;
+  return request.read(address) && node_of(address) ? Reply{} : Reply::failed(ENOENT);
 }
 
 Reply ManagementNetwork::bind(Process& process, const Request& request) {

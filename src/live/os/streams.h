@@ -87,6 +87,7 @@ class ManagementNetwork {
   bool refuse_late(Time_ps now_ps);
 
   Reply look_up(const Request& request) const;
+  Reply node_at(const Request& request) const;
   static Stream* find(const Process& process, std::uint32_t handle);
 
  private:
@@ -108,6 +109,7 @@ class ManagementNetwork {
   void finish(const std::shared_ptr<Stream>& stream, Time_ps now_ps);
   verbs::StreamInfo describe(const Stream& stream, std::uint32_t handle) const;
 
+  std::optional<std::uint32_t> node_of(const verbs::Address& address) const;
   std::optional<std::uint32_t> node_of(const Process& process, const verbs::Address& address) const;
   verbs::Address address_of(std::uint32_t node) const;
   // The peer is told that this end sends no more, or that it is gone.

@@ -334,7 +334,8 @@ void serve_rdma(int port) {
     attr.send_cq = attr.recv_cq = ibv_create_cq(id->verbs, 8, nullptr, nullptr, 0);
     REQUIRE(rdma_create_qp(id, pd, &attr) == 0);
     static char text[32];
-    ibv_mr* region = ibv_reg_mr(pd, text, sizeof text, IBV_ACCESS_LOCAL_WRITE);
+    const int access = IBV_ACCESS_LOCAL_WRITE;
+    ibv_mr* region = ibv_reg_mr(pd, text, sizeof text, access);
     REQUIRE(region != nullptr && rdma_post_recv(id, nullptr, text, sizeof text, region) == 0);
     rdma_conn_param parameters{};
     REQUIRE(rdma_accept(id, &parameters) == 0);

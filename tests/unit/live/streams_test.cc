@@ -167,7 +167,7 @@ TEST(StreamBuffers, FullWhenPeerDoesNotRead) {
   EXPECT_NEAR(static_cast<double>(read_B), (2 << 20) / 3.0, verbs::kMaxStreamChunk_B);
 }
 
-TEST(StreamBuffers, HaveTheSizesThatWereSet) {
+TEST(StreamBuffers, HaveConfiguredSizes) {
   Connected pair({{verbs::StreamOption::kSendBuffer, 10'000}}, {{verbs::StreamOption::kReceiveBuffer, 20'000}});
   const auto info = pair.client.ask(Op::kStreamStatus, verbs::Handle{pair.at_client}).as<verbs::StreamInfo>();
   EXPECT_EQ(info.options[0], 20'000u) << "Linux tells twice what was set";
@@ -175,7 +175,7 @@ TEST(StreamBuffers, HaveTheSizesThatWereSet) {
 }
 
 // 1448 B of payload in 1538 B on a line of 1 Gb/s, after 30 us.
-TEST(StreamBuffers, BytesTakeTheirTimeOnTheLine) {
+TEST(StreamBuffers, DeliverAtLineRate) {
   Connected pair;
   ASSERT_EQ(send_bytes(pair.client, pair.at_client, 1448 * 40).error, 0);
   const std::int64_t start_ps = pair.client.now_ps();
@@ -245,7 +245,7 @@ TEST(StreamHolders, DescriptorKeepsStreamOpen) {
   FAIL() << "the peer never hears of the end";
 }
 
-TEST(StreamHolders, WhoIsHandedADescriptorAsksWhatItIs) {
+TEST(StreamHolders, IdentifiesPassedDescriptor) {
   Connected pair;
   sockaddr_un name{};
   socklen_t name_B = sizeof(name);
@@ -261,7 +261,7 @@ TEST(StreamHolders, WhoIsHandedADescriptorAsksWhatItIs) {
   EXPECT_EQ(pair.client.ask(Op::kStreamAdopt, id).error, EBADF) << "it is of another node";
 }
 
-TEST(StreamPorts, AreSharedAsTheirOptionsSay) {
+TEST(StreamPorts, FollowReuseOptions) {
   LiveWorld world;
   LiveProgram program(world, "a");
   const auto bound = [&](std::initializer_list<verbs::StreamOption> options, bool listens) {
