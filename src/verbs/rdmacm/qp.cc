@@ -23,7 +23,10 @@ void destroy_queue(ibv_cq*& cq, ibv_comp_channel*& channel) {
   channel = nullptr;
 }
 
+// A program may have made one queue for both.
 void destroy_queues(Id& id) {
+  if (id.send_cq == id.recv_cq) id.send_cq = nullptr;
+  if (id.send_cq_channel == id.recv_cq_channel) id.send_cq_channel = nullptr;
   destroy_queue(id.recv_cq, id.recv_cq_channel);
   destroy_queue(id.send_cq, id.send_cq_channel);
 }
