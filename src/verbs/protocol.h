@@ -95,7 +95,7 @@ enum class Op : std::uint32_t {
   kNetlink,         // NetlinkRequest and a message -> datagrams
   kEthtool,         // EthtoolRequest and a structure -> the structure
   kNameOf,          // Address -> LookUp: whose it is
-  kRouteTo,         // Address -> Address, the own one that it is reached from; ENOENT: not of this world
+  kRouteTo,         // Address -> Address, the own one that it is reached from; ENOENT: the loopback
   kIcmpOpen,        // IcmpOpen -> Handle, with an eventfd that is readable while a message waits
   kIcmpSend,        // IcmpMessage and its bytes -> nothing
   kIcmpReceive,     // IcmpReceive -> IcmpMessage and its bytes; EAGAIN when the time has come
