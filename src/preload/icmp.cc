@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/errqueue.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,15 +51,35 @@ bool peer_of(const Stream& stream, const msghdr& message, verbs::Address& peer) 
   return stream.state == Stream::State::kConnected;
 }
 
-void put_hop_limit(msghdr& message, std::size_t room_B, int hop_limit) {
-  message.msg_controllen = 0;
-  if (message.msg_control == nullptr || room_B < CMSG_SPACE(sizeof hop_limit)) return;
-  message.msg_controllen = CMSG_SPACE(sizeof hop_limit);
+void put_control(msghdr& message, std::size_t room_B, int level, int type, const void* bytes, std::size_t size_B) {
+  if (message.msg_control == nullptr || room_B < CMSG_SPACE(size_B)) return;
+  message.msg_controllen = CMSG_SPACE(size_B);
   cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = IPPROTO_IPV6;
-  header->cmsg_type = IPV6_HOPLIMIT;
-  header->cmsg_len = CMSG_LEN(sizeof hop_limit);
-  memcpy(CMSG_DATA(header), &hop_limit, sizeof hop_limit);
+  header->cmsg_level = level;
+  header->cmsg_type = type;
+  header->cmsg_len = CMSG_LEN(size_B);
+  memcpy(CMSG_DATA(header), bytes, size_B);
+}
+
+void put_hop_limit(msghdr& message, std::size_t room_B, int hop_limit) {
+  put_control(message, room_B, IPPROTO_IPV6, IPV6_HOPLIMIT, &hop_limit, sizeof hop_limit);
+}
+
+// "Host unreachable", as the kernel's error queue has it.
+void put_error(msghdr& message, std::size_t room_B, int family, const verbs::Address& reporter) {
+  const bool ipv6 = family == AF_INET6;
+  struct {
+    sock_extended_err error;
+    sockaddr_in6 offender;
+  } said{};
+  said.error.ee_errno = EHOSTUNREACH;
+  said.error.ee_origin = ipv6 ? SO_EE_ORIGIN_ICMP6 : SO_EE_ORIGIN_ICMP;
+  said.error.ee_type = ipv6 ? 1 : 3;
+  said.error.ee_code = ipv6 ? 3 : 1;
+  socklen_t offender_B = sizeof said.offender;
+  write_address(family, reporter, 0, reinterpret_cast<sockaddr*>(&said.offender), &offender_B);
+  put_control(message, room_B, ipv6 ? IPPROTO_IPV6 : IPPROTO_IP, ipv6 ? IPV6_RECVERR : IP_RECVERR, &said,
+              sizeof said.error + offender_B);
 }
 
 std::int64_t deadline_of(int fd, const Stream& stream, int flags) {
@@ -104,7 +125,7 @@ int open_icmp(int domain, int type) {
 
 ssize_t send_icmp(int fd, const msghdr& message) {
   const Stream& stream = *find(fd, kIcmp);
-  verbs::IcmpMessage head{stream.handle, 0, {}};
+  verbs::IcmpMessage head{stream.handle, 0, {}, {}};
   if (!peer_of(stream, message, head.address)) return fail(EDESTADDRREQ);
   std::size_t size_B = 0;
   for (std::size_t i = 0; i < message.msg_iovlen; ++i) size_B += message.msg_iov[i].iov_len;
@@ -118,8 +139,9 @@ ssize_t send_icmp(int fd, const msghdr& message) {
 
 ssize_t receive_icmp(int fd, msghdr& message, int flags) {
   const Stream& stream = *find(fd, kIcmp);
-  if ((flags & MSG_ERRQUEUE) != 0) return fail(EAGAIN);
-  const verbs::IcmpReceive question{deadline_of(fd, stream, flags), stream.handle, (flags & MSG_PEEK) != 0};
+  const bool errors = (flags & MSG_ERRQUEUE) != 0;
+  const std::int64_t deadline_ps = deadline_of(fd, stream, errors ? flags | MSG_DONTWAIT : flags);
+  const verbs::IcmpReceive question{deadline_ps, stream.handle, (flags & MSG_PEEK) != 0, errors, 0};
   struct {
     verbs::IcmpMessage head;
     char bytes[verbs::kMaxIcmp_B + 128];
@@ -136,8 +158,11 @@ ssize_t receive_icmp(int fd, msghdr& message, int flags) {
     copied_B += part_B;
   }
   write_address(stream.family, got.head.address, 0, static_cast<sockaddr*>(message.msg_name), &message.msg_namelen);
-  put_hop_limit(message, stream.family == AF_INET6 ? message.msg_controllen : 0, static_cast<int>(got.head.ttl));
-  message.msg_flags = copied_B < size_B ? MSG_TRUNC : 0;
+  const std::size_t control_B = message.msg_controllen;
+  message.msg_controllen = 0;
+  if (errors) put_error(message, control_B, stream.family, got.head.reporter);
+  if (!errors && stream.family == AF_INET6) put_hop_limit(message, control_B, static_cast<int>(got.head.ttl));
+  message.msg_flags = (copied_B < size_B ? MSG_TRUNC : 0) | (errors ? MSG_ERRQUEUE : 0);
   return static_cast<ssize_t>((flags & MSG_TRUNC) != 0 ? size_B : copied_B);
 }
 
@@ -168,7 +193,7 @@ int connect_icmp(int fd, const sockaddr* address, socklen_t size_B) {
   return 0;
 }
 
-bool connect_datagram(int fd, const sockaddr* address, socklen_t size_B) {
+bool connect_datagram(int fd, const sockaddr* address, socklen_t size_B, int* error) {
   verbs::StreamAddress peer{};
   const bool ip = address != nullptr && (address->sa_family == AF_INET || address->sa_family == AF_INET6);
   if (!this_process().attached || !ip || !read_address(address, size_B, peer.address, peer.port)) return false;
@@ -176,7 +201,9 @@ bool connect_datagram(int fd, const sockaddr* address, socklen_t size_B) {
   socklen_t type_B = sizeof type;
   if (WEFT_REAL(getsockopt)(fd, SOL_SOCKET, SO_TYPE, &type, &type_B) != 0 || type != SOCK_DGRAM) return false;
   verbs::Address own;
-  if (verbs::call(verbs::Op::kRouteTo, peer.address, own) != 0) return false;
+  *error = verbs::call(verbs::Op::kRouteTo, peer.address, own);
+  if (*error == ENOENT) return false;
+  if (*error != 0) return true;
   Stream* stream = make_datagram_end(address->sa_family, verbs::kNoHandle);
   if (stream == nullptr) return false;
   stream->state = Stream::State::kConnected;

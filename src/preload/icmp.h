@@ -17,8 +17,9 @@ int set_icmp_option(int fd, int level, int option, const void* value, socklen_t 
 int get_icmp_option(int fd, int level, int option, void* value, socklen_t* size_B);
 int connect_icmp(int fd, const sockaddr* address, socklen_t size_B);
 
-// A UDP socket to an address of the lab: true, and it is connected as far as its own address goes.
-bool connect_datagram(int fd, const sockaddr* address, socklen_t size_B);
+// A UDP socket is to be connected: to an address of the lab, as far as its own address goes, or not at all, as the
+// errno says. False: to the machine itself, or not a UDP socket.
+bool connect_datagram(int fd, const sockaddr* address, socklen_t size_B, int* error);
 // The own or the peer's address of an ICMP socket or of one that was connected so; false: neither.
 bool name_datagram(int fd, bool own, sockaddr* address, socklen_t* size_B);
 

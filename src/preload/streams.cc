@@ -143,13 +143,14 @@ WEFT_EXPORT int connect(int fd, const struct sockaddr* address, socklen_t size_B
   if (is_netlink(fd)) return 0;
   if (is_icmp(fd)) return connect_icmp(fd, address, size_B);
   Stream* stream = descriptors().stream(fd);
-  if (stream == nullptr && connect_datagram(fd, address, size_B)) return 0;
+  int error;
+  if (stream == nullptr && connect_datagram(fd, address, size_B, &error)) return result(error);
   if (stream == nullptr) return WEFT_REAL(connect)(fd, address, size_B);
   verbs::StreamAddress wanted{stream->handle, !stream->nonblocking, {}, 0};
   if (!is_of_family(*stream, address) || !read_address(address, size_B, wanted.address, wanted.port))
     return fail(EAFNOSUPPORT);
   if (stream->state == State::kConnecting) {
-    const int error = connect_outcome(*stream);
+    error = connect_outcome(*stream);
     return result(error == EINPROGRESS ? EALREADY : error);
   }
   const bool loopback = is_loopback(wanted.address);
@@ -157,7 +158,7 @@ WEFT_EXPORT int connect(int fd, const struct sockaddr* address, socklen_t size_B
   // The world tells the own end's port only with a finished connection.
   if (stream->nonblocking && stream->local.port == 0) bind_stream(*stream, {}, 0);
   verbs::StreamAddress own;
-  const int error = verbs::call(verbs::Op::kStreamConnect, wanted, own);
+  error = verbs::call(verbs::Op::kStreamConnect, wanted, own);
   if (loopback && error == ECONNREFUSED) return connect_to_machine(fd, *stream, address, size_B);
   if (error == 0 || error == EINPROGRESS) {
     stream->peer = wanted;

@@ -38,12 +38,15 @@ struct IcmpMessage {
   std::uint32_t socket;
   std::uint32_t ttl;  // of what was received
   Address address;    // of the peer
+  Address reporter;   // of an error: who says so; the message is the one that was sent
 };
 inline constexpr std::size_t kMaxIcmp_B = 4096 + 12;
 struct IcmpReceive {
   std::int64_t until_ps;
   std::uint32_t socket;
   std::uint32_t peek;
+  std::uint32_t errors;  // not 0: what the error queue has (MSG_ERRQUEUE)
+  std::uint32_t unused;
 };
 
 }  // namespace weft::verbs

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "interop/live_world.h"
+#include "interop/tshark_fields.h"
 #include "support/matching.h"
 
 namespace weft::interop {
@@ -101,6 +102,40 @@ TEST(Node, PathsLeadToNodeByAnyWay) {
             "4200\n4200\n4200\n4200\n4200\n/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0\ninfiniband\n"
             "/sys/class/infiniband/mlx5_0\n../../devices/virtual/net/lo\nvm00\n"
             "bash: line 1: /sys/class/net/p0/mtu: Permission denied\n4200\n");
+}
+
+// Echo requests and replies are frames of the fabric, with right checksums, and cross the switch.
+TEST(Node, CapturesPing) {
+  TempDir temp;
+  {
+    Live world("live/one-switch-100g.yaml", "--capture h0:p0 --out " + temp.file("cap"));
+    EXPECT_EQ(world.shell("exec h0 -- ping -c 2 h1"), 0) << world.output();
+    ASSERT_EQ(world.shell("down w"), 0) << world.output();
+  }
+  static constexpr const char* kFields[] = {
+      "icmp.type", "icmp.seq", "icmp.checksum.status", "ip.checksum.status", "ip.src", "ip.ttl", "frame.len"};
+  std::string seen;
+  for (const Dissection& frame : dissect(temp.file("cap/capture.pcapng"), kFields)) {
+    for (const char* field : kFields) seen += frame.at(field)[0] + " ";
+    seen += "\n";
+  }
+  EXPECT_EQ(seen,
+            "8 1 1 1 10.0.0.1 64 98 \n0 1 1 1 10.0.0.2 64 98 \n"
+            "8 2 1 1 10.0.0.1 64 98 \n0 2 1 1 10.0.0.2 64 98 \n");
+}
+
+// A cable that is cut loses the second of three, and the node sees it down.
+TEST(Node, CutCableLosesPing) {
+  TempDir temp;
+  std::string lab = text_of(WEFT_SOURCE_DIR "/labs/two-node-25g.yaml");
+  lab += "\nfaults:\n  - {link: \"vm00:p0\", both_directions: true, action: cut, start: 500 ms, end: 1500 ms}\n";
+  std::ofstream(temp.file("lab.yaml")) << lab;
+  Live world(Live::File{temp.file("lab.yaml")});
+  world.shell("exec vm00 -- bash -c 'sleep 0.7; cat /sys/class/net/p0/operstate; ip -br link show p0 | cut -c18-22'");
+  EXPECT_EQ(world.output(), "down\nDOWN \n");
+  // The world is at 0.7 s now; sends come at 0.7, 1.7 and 2.7 s.
+  world.shell("exec vm00 -- ping -q -c 3 vm01");
+  EXPECT_NE(world.output().find("3 packets transmitted, 2 received"), std::string::npos) << world.output();
 }
 
 // A netlink socket is ready when a reply is there, to poll, epoll and select alike.

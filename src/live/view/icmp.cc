@@ -24,8 +24,7 @@ constexpr Time_ps kNoNeighbour_ps = 3 * kSecond_ps;
 constexpr std::uint32_t kIcmpSends = 64;
 constexpr std::size_t kSlot_B = engine::kPayloadSlot_B;
 constexpr std::size_t kMaxSockets = 1024, kMaxWaiting = 256;
-constexpr std::uint8_t kEcho = 8, kEchoReply = 0, kUnreachable = 3, kHostUnreachable = 1;
-constexpr std::uint8_t kEchoV6 = 128, kEchoReplyV6 = 129, kUnreachableV6 = 1, kAddressUnreachableV6 = 3;
+constexpr std::uint8_t kEcho = 8, kEchoReply = 0, kEchoV6 = 128, kEchoReplyV6 = 129;
 constexpr std::size_t kHeader_B = 8;
 
 bool is_mapped_v4(const verbs::Address& address) {
@@ -102,7 +101,8 @@ Icmp::Socket* Icmp::find(const Process& process, std::uint32_t number) {
 
 bool Icmp::has_message(const Process& process, std::uint32_t socket) const {
   auto found = sockets_.find(socket);
-  return found != sockets_.end() && found->second->process == &process && !found->second->received.empty();
+  if (found == sockets_.end() || found->second->process != &process) return false;
+  return !found->second->received.empty() || found->second->unreported > 0;
 }
 
 void Icmp::forget(const Process& process) {
@@ -122,8 +122,9 @@ Reply Icmp::route_to(Process& process, const Request& request) {
   if (!request.read(to)) return Reply::failed(EINVAL);
   const std::uint32_t host = process.node->index();
   const NetlinkNode node{world_, host, views_[host]->ports(), 0};
-  const NodePort* port = is_own_loopback(to) ? nullptr : port_towards(node, to.bytes);
-  if (port == nullptr) return Reply::failed(ENOENT);
+  if (is_own_loopback(to)) return Reply::failed(ENOENT);
+  const NodePort* port = port_towards(node, to.bytes);
+  if (port == nullptr) return Reply::failed(ENETUNREACH);
   return Reply::of(address_of(world_.book()[port->port]));
 }
 
@@ -179,7 +180,7 @@ Reply Icmp::send(Process& process, const Request& request, Time_ps now_ps) {
     const verbs::Address own_address = address_of(world_.book()[from->port]);
     process.node->at(now_ps + kNoNeighbour_ps, 0,
                      [this, host, ipv6, own_address, there = ask.address, message](Time_ps at_ps) {
-                       report_unreachable(host, ipv6, own_address, there, message, at_ps);
+                       report_unreachable(host, ipv6, {own_address, there, message}, at_ps);
                      });
     return {};
   }
@@ -194,11 +195,26 @@ std::optional<Reply> Icmp::receive(Process& process, const Request& request, Tim
   if (!request.read(ask)) return Reply::failed(EINVAL);
   Socket* socket = find(process, ask.socket);
   if (socket == nullptr) return Reply::failed(EBADF);
+  // As the kernel does: a call fails with the error, then the error queue has what it is about.
+  if (ask.errors == 0 && socket->unreported > 0) {
+    --socket->unreported;
+    return Reply::failed(EHOSTUNREACH);
+  }
+  const auto with = [](Reply reply, const Bytes& bytes) {
+    const auto* first = reinterpret_cast<const std::byte*>(bytes.data());
+    reply.body.insert(reply.body.end(), first, first + bytes.size());
+    return reply;
+  };
+  if (ask.errors != 0) {
+    if (socket->failed.empty()) return Reply::failed(EAGAIN);
+    const Failed first = std::move(socket->failed.front());
+    socket->failed.pop_front();
+    lower_event(socket->eventfd.fd);
+    return with(Reply::of(verbs::IcmpMessage{ask.socket, 0, first.to, first.reporter}), first.message);
+  }
   if (socket->received.empty()) return ask.until_ps <= now_ps ? std::optional(Reply::failed(EAGAIN)) : std::nullopt;
   const Received& first = socket->received.front();
-  Reply reply = Reply::of(verbs::IcmpMessage{ask.socket, first.ttl, first.from});
-  const auto* bytes = reinterpret_cast<const std::byte*>(first.bytes.data());
-  reply.body.insert(reply.body.end(), bytes, bytes + first.bytes.size());
+  Reply reply = with(Reply::of(verbs::IcmpMessage{ask.socket, first.ttl, first.from, {}}), first.bytes);
   if (ask.peek == 0) {
     socket->received.pop_front();
     lower_event(socket->eventfd.fd);
@@ -303,28 +319,18 @@ void Icmp::deliver(std::uint32_t host, bool ipv6, const verbs::Address& from, co
   }
 }
 
-void Icmp::report_unreachable(std::uint32_t host, bool ipv6, const verbs::Address& own, const verbs::Address& to,
-                              const Bytes& message, Time_ps now_ps) {
-  Bytes report(kHeader_B);
-  report[0] = ipv6 ? kUnreachableV6 : kUnreachable;
-  report[1] = ipv6 ? kAddressUnreachableV6 : kHostUnreachable;
-  if (ipv6) {
-    Bytes header(40);
-    header[0] = 0x60;
-    wire::put_be16(header, 4, static_cast<std::uint16_t>(message.size()));
-    header[6] = nic::kIcmpV6Protocol;
-    header[7] = engine::kTtl;
-    std::copy_n(own.bytes, 16, header.begin() + 8);
-    std::copy_n(to.bytes, 16, header.begin() + 24);
-    report.insert(report.end(), header.begin(), header.end());
-  } else {
-    Bytes header(wire::kIpv4Size_B);
-    wire::write_ipv4(ipv4_header(own, to, engine::kTtl, message.size()), header);
-    report.insert(report.end(), header.begin(), header.end());
+// To the sockets that ask for errors, which are all of them here.
+void Icmp::report_unreachable(std::uint32_t host, bool ipv6, const Failed& failed, Time_ps now_ps) {
+  for (const auto& [number, socket] : sockets_) {
+    const std::shared_ptr<Process> owner = socket->owner.lock();
+    if (!owner || owner->gone || owner->node->index() != host || socket->ipv6 != ipv6 ||
+        socket->failed.size() >= kMaxWaiting)
+      continue;
+    socket->failed.push_back(failed);
+    ++socket->unreported;
+    raise_event(socket->eventfd.fd);
+    nodes_[host]->tell(*owner, now_ps);
   }
-  report.insert(report.end(), message.begin(), message.end());
-  if (!ipv6) write_checksum(report);
-  deliver(host, ipv6, own, own, engine::kTtl, report, now_ps);
 }
 
 }  // namespace weft::live

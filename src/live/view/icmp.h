@@ -33,12 +33,19 @@ class Icmp {
     std::uint8_t ttl = 0;
     Bytes bytes;
   };
+  // A message that nobody took.
+  struct Failed {
+    verbs::Address reporter{}, to{};
+    Bytes message;
+  };
   struct Socket {
     std::weak_ptr<Process> owner;
     const Process* process = nullptr;
     bool ipv6 = false;
     OwnedDescriptor eventfd;
     std::deque<Received> received;
+    std::deque<Failed> failed;   // the error queue
+    std::size_t unreported = 0;  // of them, that no call has failed with
   };
   // The queue pair of one device, with what it is about to send.
   struct Port {
@@ -64,8 +71,7 @@ class Icmp {
   // To the raw sockets of the node.
   void deliver(std::uint32_t host, bool ipv6, const verbs::Address& from, const verbs::Address& to, std::uint8_t ttl,
                const Bytes& message, Time_ps now_ps);
-  void report_unreachable(std::uint32_t host, bool ipv6, const verbs::Address& own, const verbs::Address& to,
-                          const Bytes& message, Time_ps now_ps);
+  void report_unreachable(std::uint32_t host, bool ipv6, const Failed& failed, Time_ps now_ps);
 
   lab::World& world_;
   std::vector<std::unique_ptr<Node>>& nodes_;
