@@ -32,7 +32,7 @@ TEST(ForkPrograms, FioWritesOverRdma) {
     EXPECT_NEAR(std::stod(found[1]), 8 * 16 * (4096 + 82) * 8e-3 / 25, 4);
   }
   Live world("two-node-25g.yaml", "--clock wall");
-  for (const char* verb : {"read", "send"}) {
+  for (const char* verb : {"write", "read"}) {
     const Live::Said said =
         world.run_well("vm00", job + " --rw=read", "vm01", job + " --rw=write --hostname=vm00 --verb=" + verb);
     EXPECT_NE(said.client.find("io=16.0MiB"), said.client.npos) << verb << "\n" << said.client;

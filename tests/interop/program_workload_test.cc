@@ -157,12 +157,10 @@ TEST_F(ProgramWorkload, InterruptedRunEndsProgramsAndWritesReport) {
   EXPECT_NE(kill(std::stoi(pid[1]), 0), 0) << "it runs on";
 }
 
-TEST_F(ProgramWorkload, PipelinesRepeat) {
-  const std::string lab = WEFT_SOURCE_DIR "/labs/live/pipeline.yaml";
-  const LabRun first = run(lab), second = run(lab);
-  EXPECT_EQ(first.status, 0) << first.report;
-  EXPECT_EQ(first.json()["workloads"][0]["found"], second.json()["workloads"][0]["found"]);
-  EXPECT_EQ(first.json()["workloads"][1]["found"], second.json()["workloads"][1]["found"]);
+TEST_F(ProgramWorkload, RunsPipelinesAndScripts) {
+  const LabRun done = run(WEFT_SOURCE_DIR "/labs/live/pipeline.yaml");
+  EXPECT_EQ(done.status, 0) << done.report;
+  EXPECT_TRUE(says(done, "latencies.exit = 0")) << done.report;
 }
 
 TEST_F(ProgramWorkload, FailsWithAnyPipelineCommand) {
