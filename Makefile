@@ -31,7 +31,7 @@ interop: ## a Linux kernel with Soft-RoCE, in QEMU, as the peer of a simulated N
 
 rdma-core-suite: ## rdma-core's own tests on a simulated NIC, both clocks; SUITE=DIR is a checkout of rdma-core v44.0
 	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}"; configure_release_with_tests; \
-	  build build weft; LEAST=131 tests/interop/rdma_core_suite.sh "$(SUITE)" build
+	  build build weft; LEAST=135 tests/interop/rdma_core_suite.sh "$(SUITE)" build
 
 other-arch: ## tests of what programs load, on Debian of the other architecture (amd64, arm64) in QEMU; OTHER_TESTS=preload_test
 	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_other_arch[@]}"; tests/interop/other_arch.sh $(OTHER_TESTS)

@@ -172,9 +172,13 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
 
 std::optional<Reply> Server::poll_cq(Process& process, const Request& request) {
   std::size_t count = request.body.size() / sizeof(verbs::Handle);
-  if (count == 0 || count > verbs::kMaxPolledCqs || request.body.size() % sizeof(verbs::Handle) != 0)
-    return Reply::failed(EINVAL);
-  bool any = false;
+  if (count > verbs::kMaxPolledCqs || request.body.size() % sizeof(verbs::Handle) != 0) return Reply::failed(EINVAL);
+  bool any = count == 0 && !process.cqs.empty();
+  if (count == 0) {
+    for (const auto& [handle, cq] : process.cqs) {
+      if (cq->ring.head().consumed.load(std::memory_order_acquire) != cq->ring.taken) return Reply{};
+    }
+  }
   for (std::size_t i = 0; i < count; ++i) {
     verbs::Handle cq;
     std::memcpy(&cq, request.body.data() + i * sizeof(cq), sizeof(cq));

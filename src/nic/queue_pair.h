@@ -167,8 +167,8 @@ struct alignas(64) QueuePair {
     kUsesSrq = 4,
     kTimesPackets = 8,       // for congestion control
     kAsksForTelemetry = 16,  // with its data packets
-    kDrained = 64,           // in SQD, and everything that had begun is done
-    kTellsDrained = 128,     // … of which there is to be an event
+    kDrained = 32,           // in SQD, and everything that had begun is done
+    kTellsDrained = 64,      // … of which there is to be an event
   };
   std::uint8_t flags = 0;  // a destroyed queue pair has none and is in RESET
   QpAttributes attributes;

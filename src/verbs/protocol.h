@@ -49,10 +49,11 @@ enum class Op : std::uint32_t {
   kQueryQp,           // Handle -> QpAttr
   kModifySrq,         // ModifySrq -> nothing
   kArmCq,             // ArmCq -> nothing
-  kPoll,              // Handle[] of CQs that were found empty in turn -> nothing, when one of them has an entry
-  kGetCqEvent,        // GetEvent -> CqEvent
-  kGetAsyncEvent,     // GetEvent -> AsyncEvent
-  kAttachMulticast,   // Multicast -> nothing
+  kPoll,             // Handle[] of CQs that were found empty in turn -> nothing, when one of them has an entry; of more
+                     // than kMaxPolledCqs, none: any CQ of the process
+  kGetCqEvent,       // GetEvent -> CqEvent
+  kGetAsyncEvent,    // GetEvent -> AsyncEvent
+  kAttachMulticast,  // Multicast -> nothing
   kDetachMulticast,
   kUnmapping,   // Unmapping -> nothing: the program is about to unmap memory that may be registered
   kOpenEvents,  // OnDevice -> DeviceToken, with an eventfd that is readable while an asynchronous event waits
@@ -223,7 +224,7 @@ struct Handle {
   std::uint32_t handle;
 };
 enum class Kind : std::uint32_t { kPd, kMr, kChannel, kCq, kSrq, kQp, kAh, kMw, kDm, kXrcd };
-inline constexpr std::size_t kMaxPolledCqs = 16384;  // of one kPoll
+inline constexpr std::size_t kMaxPolledCqs = 1024;  // of one kPoll
 struct Destroy {
   Kind kind;
   std::uint32_t handle;

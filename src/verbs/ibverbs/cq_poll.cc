@@ -2,7 +2,6 @@
 // virtual time a loop of empty polls would never let time pass, so that it must park the thread. Programs look at
 // several queues in turn (perftest -b at two, UCX at one for each direction): the thread is parked when it comes to a
 // queue for the second time and nothing has happened since the first, until any queue of that round has an entry.
-#include "verbs/ibverbs/empty_round.h"
 #include "verbs/ibverbs/objects.h"
 
 namespace weft::verbs {
@@ -40,12 +39,30 @@ void convert(const CqEntry& entry, ibv_wc& wc) {
   wc.dlid_path_bits = 0;
 }
 
-constinit thread_local EmptyRound empty_round;
+struct EmptyRound {
+  std::size_t count;
+  Handle cqs[kMaxPolledCqs];
+};
+thread_local EmptyRound empty_round;
+
+// False when the queue is in this round already. Of a round with more queues than there is room for, only that is
+// known; it is over when its first queue comes again.
+bool add_to_round(std::uint32_t cq) {
+  const bool is_large = empty_round.count > kMaxPolledCqs;
+  const std::size_t known = is_large ? 1 : empty_round.count;
+  for (std::size_t i = 0; i < known; ++i) {
+    if (empty_round.cqs[i].handle == cq) return false;
+  }
+  if (is_large) return true;
+  if (empty_round.count < kMaxPolledCqs) empty_round.cqs[empty_round.count].handle = cq;
+  ++empty_round.count;
+  return true;
+}
 
 void wait_for_round() {
   std::size_t reply_B = 0;
-  weft_call(static_cast<std::uint32_t>(Op::kPoll), empty_round.cqs(), empty_round.count() * sizeof(Handle), nullptr,
-            &reply_B, nullptr);
+  const std::size_t count = empty_round.count > kMaxPolledCqs ? 0 : empty_round.count;
+  weft_call(static_cast<std::uint32_t>(Op::kPoll), empty_round.cqs, count * sizeof(Handle), nullptr, &reply_B, nullptr);
 }
 
 int take(Cq& cq, int room, ibv_wc* wc) {
@@ -89,14 +106,14 @@ bool advance(Cq& cq) {
 }
 
 bool wait_for_entries(Cq& cq) {
-  if (!weft_is_virtual() || !weft_may_park() || empty_round.add(cq.handle)) return false;
+  if (!weft_is_virtual() || !weft_may_park() || add_to_round(cq.handle)) return false;
   wait_for_round();
   something_happened();
   return true;
 }
 
 void something_happened() {
-  empty_round.clear();
+  empty_round.count = 0;
 }
 
 namespace {

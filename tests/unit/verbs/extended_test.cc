@@ -77,6 +77,20 @@ TEST_F(ExtendedVerbs, RefusesFieldsThatItDoesNotHave) {
   }
 }
 
+// More queues than fit into a message are waited for together, whichever they are.
+TEST_F(ExtendedVerbs, ManyQueuesPolledInTurnAreWaitedFor) {
+  std::vector<ibv_cq*> queues;
+  for (std::size_t i = 0; i < kMaxPolledCqs + 10; ++i) queues.push_back(ibv_create_cq(context, 1, nullptr, nullptr, 0));
+  ibv_wc wc;
+  for (ibv_cq* each : queues) EXPECT_EQ(ibv_poll_cq(each, 1, &wc), 0);
+  EXPECT_EQ(fake_world().count(Op::kPoll), 0U) << "the round is not over";
+  fake_world().complete(queues.back()->handle, CqEntry{});
+  ibv_poll_cq(queues.front(), 1, &wc);
+  EXPECT_EQ(fake_world().count(Op::kPoll), 1U);
+  EXPECT_TRUE(fake_world().polled.empty()) << "any queue of the process";
+  EXPECT_EQ(ibv_poll_cq(queues.back(), 1, &wc), 1);
+}
+
 TEST_F(ExtendedVerbs, ResizedQueueKeepsItsEntries) {
   CqEntry entry{};
   entry.wr_id = 77;
