@@ -1,6 +1,8 @@
 // What calls of programs look like in a trace.
 #include <infiniband/verbs.h>
 
+#include <iterator>
+
 #include "live/server.h"
 
 namespace weft::live {
@@ -9,14 +11,24 @@ using verbs::Op;
 
 namespace {
 
-constexpr const char* kQpStates[] = {"RESET", "INIT", "RTR", "RTS", "SQE", "ERR"};  // nic::QpState
-constexpr const char* kQpTypes[] = {"RC", "UC", "UD"};
+constexpr const char* kQpStates[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};  // nic::QpState
+static_assert(std::size(kQpStates) == static_cast<std::size_t>(nic::QpState::kErr) + 1);
 
 std::string type_of(std::uint32_t type) {
-  return type == IBV_QPT_RC   ? kQpTypes[0]
-         : type == IBV_QPT_UC ? kQpTypes[1]
-         : type == IBV_QPT_UD ? kQpTypes[2]
-                              : "other";
+  switch (type) {
+    case IBV_QPT_RC:
+      return "RC";
+    case IBV_QPT_UC:
+      return "UC";
+    case IBV_QPT_UD:
+      return "UD";
+    case IBV_QPT_XRC_SEND:
+      return "XRC_SEND";
+    case IBV_QPT_XRC_RECV:
+      return "XRC_RECV";
+    default:
+      return "other";
+  }
 }
 
 const VerbsQp* find_qp(const Process& process, std::uint32_t handle) {

@@ -325,14 +325,16 @@ void ask_many(const char* host, int port) {
   for (int fd : fds) close(fd);
 }
 
-// UDP between nodes is refused, and works on the loopback interface.
+// UDP between nodes carries no data; a program that connects to find its own address finds it.
 void serve_udp(int) {}
 void ask_udp(const char* host, int port) {
-  const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+  int fd = socket(AF_INET, SOCK_DGRAM, 0);
   sockaddr_in address = address_of(host, port);
   const auto* to = reinterpret_cast<const sockaddr*>(&address);
   REQUIRE(sendto(fd, "x", 1, 0, to, sizeof address) < 0 && errno == ENETUNREACH);
-  REQUIRE(connect(fd, to, sizeof address) < 0 && errno == ENETUNREACH);
+  REQUIRE(connect(fd, to, sizeof address) == 0);
+  close(fd);
+  fd = socket(AF_INET, SOCK_DGRAM, 0);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   REQUIRE(connect(fd, to, sizeof address) == 0);
   close(fd);
