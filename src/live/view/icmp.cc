@@ -147,6 +147,7 @@ Reply Icmp::open(Process& process, const Request& request) {
 Reply Icmp::send(Process& process, const Request& request, Time_ps now_ps) {
   verbs::IcmpMessage ask;
   if (!request.read_head(ask)) return Reply::failed(EINVAL);
+  if (request.body.size() > sizeof(ask) + verbs::kMaxIcmp_B) return Reply::failed(EMSGSIZE);
   const Socket* socket = find(process, ask.socket);
   const auto* first = reinterpret_cast<const std::uint8_t*>(request.body.data()) + sizeof(ask);
   Bytes message(first, first + (request.body.size() - sizeof(ask)));
@@ -169,7 +170,7 @@ Reply Icmp::send(Process& process, const Request& request, Time_ps now_ps) {
   }
   if (from == nullptr) return Reply::failed(ENETUNREACH);
   const auto room_B = static_cast<std::size_t>(from->config->netdev_mtu_B) - (ipv6 ? 40 : 20);
-  if (message.size() > std::min(room_B, verbs::kMaxIcmp_B)) return Reply::failed(EMSGSIZE);
+  if (message.size() > room_B) return Reply::failed(EMSGSIZE);
   const std::optional<std::uint32_t> to = port_of(ask.address);
   if (!to) {
     // The router of another subnet loses it.
