@@ -17,8 +17,6 @@ namespace weft::live {
 
 namespace {
 
-using Reply = NetlinkReply;
-
 constexpr std::uint8_t kOperUp = 6, kOperDown = 2, kOperUnknown = 0;  // RFC 2863
 constexpr std::uint32_t kLowerUp = 0x10000;                           // IFF_LOWER_UP
 constexpr std::uint32_t kForever = 0xffffffff;
@@ -31,7 +29,7 @@ const NodePort* find_port(const NetlinkNode& node, int index, const std::string&
   return nullptr;
 }
 
-void put_counters(Reply& reply, const InterfaceCounters& c) {
+void put_counters(NetlinkReply& reply, const InterfaceCounters& c) {
   rtnl_link_stats64 wide{};
   wide.rx_packets = c.rx_packets;
   wide.rx_bytes = c.rx_bytes;
@@ -58,7 +56,7 @@ struct LinkText {
   bool carrier;
 };
 
-void put_link(Reply& reply, const ifinfomsg& head, const LinkText& text, const std::uint8_t* mac,
+void put_link(NetlinkReply& reply, const ifinfomsg& head, const LinkText& text, const std::uint8_t* mac,
               const InterfaceCounters& counters) {
   static constexpr std::uint8_t kAll[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, kNone[6] = {};
   const bool loopback = (head.ifi_flags & IFF_LOOPBACK) != 0;
@@ -83,7 +81,7 @@ void put_link(Reply& reply, const ifinfomsg& head, const LinkText& text, const s
   put_counters(reply, counters);
 }
 
-void put_loopback(Reply& reply) {
+void put_loopback(NetlinkReply& reply) {
   static constexpr std::uint8_t kNone[6] = {};
   ifinfomsg head{};
   head.ifi_type = ARPHRD_LOOPBACK;
@@ -92,7 +90,7 @@ void put_loopback(Reply& reply) {
   put_link(reply, head, {"lo", "noqueue", 65536, 0, kOperUnknown, true}, kNone, {});
 }
 
-void put_port(const NetlinkNode& node, const NodePort& port, Reply& reply) {
+void put_port(const NetlinkNode& node, const NodePort& port, NetlinkReply& reply) {
   const bool up = is_link_up(node.world, port, node.now_ps);
   ifinfomsg head{};
   head.ifi_type = ARPHRD_ETHER;
@@ -107,7 +105,7 @@ void put_port(const NetlinkNode& node, const NodePort& port, Reply& reply) {
   reply.put_text(IFLA_PARENT_DEV_BUS_NAME, "pci");
 }
 
-void answer_links(const NetlinkNode& node, const NetlinkQuestion& question, Reply& reply) {
+void answer_links(const NetlinkNode& node, const NetlinkQuestion& question, NetlinkReply& reply) {
   if (question.is_dump()) {
     put_loopback(reply);
     for (const NodePort& port : node.ports) put_port(node, port, reply);
@@ -123,7 +121,7 @@ void answer_links(const NetlinkNode& node, const NetlinkQuestion& question, Repl
   put_port(node, *port, reply);
 }
 
-void put_address(Reply& reply, int index, const std::string& label, const std::uint8_t* bytes, bool ipv4,
+void put_address(NetlinkReply& reply, int index, const std::string& label, const std::uint8_t* bytes, bool ipv4,
                  std::uint32_t bits, std::uint8_t scope) {
   const std::size_t size_B = ipv4 ? 4 : 16;
   ifaddrmsg head{};
@@ -149,7 +147,7 @@ void put_address(Reply& reply, int index, const std::string& label, const std::u
   reply.put(IFA_CACHEINFO, ifa_cacheinfo{kForever, kForever, 0, 0});
 }
 
-void answer_addresses(const NetlinkNode& node, const NetlinkQuestion& question, Reply& reply) {
+void answer_addresses(const NetlinkNode& node, const NetlinkQuestion& question, NetlinkReply& reply) {
   static constexpr std::uint8_t kLoopback4[4] = {127, 0, 0, 1};
   static constexpr std::uint8_t kLoopback6[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
   const std::uint8_t family = question.fixed<ifaddrmsg>().ifa_family;
@@ -183,7 +181,7 @@ struct Route {
   std::uint32_t flags = 0;
 };
 
-void put_route(Reply& reply, const Route& route) {
+void put_route(NetlinkReply& reply, const Route& route) {
   const std::size_t size_B = route.family == AF_INET ? 4 : 16;
   rtmsg head{};
   head.rtm_family = route.family;
@@ -227,7 +225,7 @@ bool has_other_subnets(const NetlinkNode& node) {
   return false;
 }
 
-void answer_routes(const NetlinkNode& node, const NetlinkQuestion& question, Reply& reply) {
+void answer_routes(const NetlinkNode& node, const NetlinkQuestion& question, NetlinkReply& reply) {
   const std::uint8_t family = question.fixed<rtmsg>().rtm_family;
   const bool others = has_other_subnets(node);
   for (const NodePort& port : node.ports) {
@@ -274,7 +272,7 @@ void answer_routes(const NetlinkNode& node, const NetlinkQuestion& question, Rep
 }
 
 // ip route get ADDRESS
-void answer_route_to(const NetlinkNode& node, const NetlinkQuestion& question, Reply& reply) {
+void answer_route_to(const NetlinkNode& node, const NetlinkQuestion& question, NetlinkReply& reply) {
   const std::uint8_t family = question.fixed<rtmsg>().rtm_family;
   const auto attributes = question.attributes(sizeof(rtmsg));
   auto found = attributes.find(RTA_DST);
@@ -301,7 +299,7 @@ void answer_route_to(const NetlinkNode& node, const NetlinkQuestion& question, R
 }
 
 // Every address of the lab is known from the start: there is no ARP.
-void answer_neighbours(const NetlinkNode& node, const NetlinkQuestion& question, Reply& reply) {
+void answer_neighbours(const NetlinkNode& node, const NetlinkQuestion& question, NetlinkReply& reply) {
   const std::uint8_t family = question.fixed<ndmsg>().ndm_family;
   for (std::uint32_t id = 0; id < node.world.port_count(); ++id) {
     const bool is_host = node.world.device(id) != nullptr || node.world.is_outside_port(id);
@@ -329,7 +327,7 @@ void answer_neighbours(const NetlinkNode& node, const NetlinkQuestion& question,
   reply.end_dump();
 }
 
-void answer_rules(const NetlinkQuestion& question, Reply& reply) {
+void answer_rules(const NetlinkQuestion& question, NetlinkReply& reply) {
   const std::uint8_t family = question.fixed<fib_rule_hdr>().family;
   const std::pair<std::uint32_t, std::uint32_t> rules[] = {
       {0, RT_TABLE_LOCAL}, {32766, RT_TABLE_MAIN}, {32767, RT_TABLE_DEFAULT}};
