@@ -156,6 +156,27 @@ print(len(p.poll(1000)), len(e.poll(1)), len(select.select([s], [], [], 1)[0]), 
   EXPECT_EQ(world.output(), "[]\n1 1 1 (0, 0)\n");
 }
 
+// A list that is longer than a message of the world and than a socket's buffer, in datagrams that `rdma` can take.
+TEST(Node, ListsThousandsOfQueuePairs) {
+  Live world("two-node-25g.yaml");
+  world.shell(R"(exec vm00 -- python3 -c '
+import ctypes, subprocess
+V, P, I = ctypes.CDLL("libibverbs.so.1"), ctypes.c_void_p, ctypes.c_int
+for name in "get_device_list", "open_device", "alloc_pd", "create_cq", "create_qp":
+    getattr(V, "ibv_" + name).restype = P
+class Attributes(ctypes.Structure):
+    _fields_ = [("context", P), ("send_cq", P), ("recv_cq", P), ("srq", P), ("cap", I * 5), ("type", I), ("all", I)]
+device = ctypes.cast(V.ibv_get_device_list(None), ctypes.POINTER(P))[0]
+context = P(V.ibv_open_device(P(device)))
+pd, cq = P(V.ibv_alloc_pd(context)), V.ibv_create_cq(context, 16, None, None, 0)
+for i in range(3000):
+    assert V.ibv_create_qp(pd, ctypes.byref(Attributes(None, cq, cq, None, (I * 5)(1, 1, 1, 1, 0), 2, 0)))
+said = subprocess.run(["rdma", "resource", "show", "qp"], capture_output=True, text=True)
+print(said.returncode, said.stderr, said.stdout.count("lqpn"))
+')");
+  EXPECT_EQ(world.output(), "0  3000\n");
+}
+
 // A program without the loader cannot be shown the lab; it is said, and the program runs.
 TEST(Node, SaysThatStaticProgramSeesMachine) {
   Live world("two-node-25g.yaml");

@@ -49,7 +49,7 @@ TEST(Netlink, IgnoresAttributesThatDoNotFit) {
   EXPECT_EQ(number_of(split_netlink(bytes)[0].attributes(0), 6), std::nullopt);
 }
 
-// A dump is datagrams of at most 8 KiB, whose messages end with NLMSG_DONE.
+// A dump is datagrams of at most 4 KiB, whose messages end with NLMSG_DONE.
 TEST(Netlink, SplitsDumpIntoDatagrams) {
   const NetlinkBytes asked = message(16, NLM_F_REQUEST | NLM_F_DUMP, 16);
   const NetlinkQuestion question = split_netlink(asked)[0];
@@ -70,7 +70,7 @@ TEST(Netlink, SplitsDumpIntoDatagrams) {
   for (std::size_t at = 0; at < out.size(); ++datagrams) {
     std::uint32_t size_B;
     std::memcpy(&size_B, out.data() + at, sizeof(size_B));
-    ASSERT_LE(size_B, 8192u);
+    ASSERT_LE(size_B, 4096u);
     ASSERT_LE(at + 4 + size_B, out.size());
     for (const NetlinkQuestion& each : split_netlink(std::span(out).subspan(at + 4, size_B))) {
       EXPECT_EQ(each.head.nlmsg_seq, 7u);
