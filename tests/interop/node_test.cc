@@ -138,6 +138,25 @@ TEST(Node, CutCableLosesPing) {
   EXPECT_NE(world.output().find("3 packets transmitted, 2 received"), std::string::npos) << world.output();
 }
 
+// The node's tools and `weft counters` print the same, in the words of the NIC's driver.
+TEST(Node, CountersAgreeWithWeftCounters) {
+  for (const char* lab : {"live/e810-and-cx6.yaml", "two-node-25g.yaml"}) {
+    Live world(lab);
+    const bool e810 = std::string(lab).starts_with("live");
+    const std::string node = e810 ? "a" : "vm00", device = e810 ? "rocep1s0f0" : "mlx5_0";
+    world.shell("exec " + node + " -- ping -q -c 2 " + (e810 ? "b" : "vm01"));
+    world.shell("counters " + node + ":p0");
+    std::string counted = world.output();
+    world.shell("exec " + node + " -- ethtool -S p0");
+    EXPECT_EQ(world.output(), counted.substr(counted.find('\n') + 1));
+    EXPECT_FALSE(test::match(counted, e810 ? "tx_unicast.nic: 2\n" : "tx_packets_phy: 2\n").empty()) << counted;
+    world.shell("counters " + node + ":p0 --as rdma");
+    counted = world.output();
+    world.shell("exec " + node + " -- rdma statistic show link " + device + "/1");
+    EXPECT_EQ(lines_of(world.output()), lines_of(counted.substr(counted.find('\n') + 1)));
+  }
+}
+
 // A netlink socket is ready when a reply is there, to poll, epoll and select alike.
 TEST(Node, WaitsForNetlink) {
   Live world("two-node-25g.yaml");
