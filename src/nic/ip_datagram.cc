@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint32_t kSequenceMask = 0xffff;
 constexpr std::uint8_t kEchoRequest = 8, kEchoRequestV6 = 128;
 
-bool send(Device& device, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
+bool send_ip(Device& device, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   const SendRequest& request = wqe.request;
   if (!device.fetch(qp, request.length_B, now_ps)) return false;
   Packet packet = qp.packet;
@@ -49,7 +49,7 @@ bool send(Device& device, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   return true;
 }
 
-Fate receive(Device& device, QueuePair& qp, Packet& packet, Time_ps now_ps) {
+Fate receive_ip(Device& device, QueuePair& qp, Packet& packet, Time_ps now_ps) {
   const IpReceiver& receiver = own_state<IpReceiver>(qp);
   if (receiver.receive == nullptr) return Fate::kUnknownQp;
   Counters::Traffic& traffic = device.counters.ip_rx;
@@ -60,7 +60,7 @@ Fate receive(Device& device, QueuePair& qp, Packet& packet, Time_ps now_ps) {
   return Fate::kAccepted;
 }
 
-engine::PacketDescription describe(const Packet& packet) {
+engine::PacketDescription describe_ip(const Packet& packet) {
   const auto type = static_cast<std::uint8_t>(packet.word);
   const bool request = type == kEchoRequest || type == kEchoRequestV6;
   return {request ? engine::PacketRole::kRequest : engine::PacketRole::kResponse, packet.word >> 8 & kSequenceMask,
@@ -83,8 +83,8 @@ void write_checksum(const engine::FrameAddresses& addresses, std::span<std::uint
   wire::put_be16(message, 2, wire::internet_checksum(std::span(all).first(head_B + message.size())));
 }
 
-std::size_t frame(const Packet& packet, const engine::Cold& cold, std::span<const std::uint8_t> payload,
-                  const engine::FrameAddresses& addresses, std::span<std::uint8_t> out) {
+std::size_t ip_frame(const Packet& packet, const engine::Cold& cold, std::span<const std::uint8_t> payload,
+                     const engine::FrameAddresses& addresses, std::span<std::uint8_t> out) {
   const IpWords& words = engine::own_words<IpWords>(cold);
   const std::size_t message_B = words.head_B + payload.size();
   const std::uint16_t type = addresses.v4 ? wire::kEtherTypeIpv4 : wire::kEtherTypeIpv6;
@@ -118,7 +118,7 @@ std::size_t frame(const Packet& packet, const engine::Cold& cold, std::span<cons
   return at + message_B;
 }
 
-constexpr engine::PacketFormat kFormat = {"IP", &describe, &frame};
+constexpr engine::PacketFormat kIpFormat = {"IP", &describe_ip, &ip_frame};
 
 }  // namespace
 
@@ -129,10 +129,10 @@ const Transport kIpTransport = {.name = "IP",
                                 .one_packet = true,
                                 .operations = operation_bits(WrOpcode::kSend, WrOpcode::kSend),
                                 .state_B = sizeof(IpReceiver),
-                                .format = &kFormat,
-                                .send = &send,
+                                .format = &kIpFormat,
+                                .send = &send_ip,
                                 .send_reply = nullptr,
-                                .receive = &receive,
+                                .receive = &receive_ip,
                                 .on_timer = nullptr};
 
 void set_ip_receiver(const QueuePair& qp, const IpReceiver& receiver) {

@@ -105,6 +105,17 @@ bool is_near(const char* directory) {
   return owner_of(directory) != nullptr && owner_of(directory)->match != Match::kDevices;
 }
 
+// By its first name: an absolute path that cannot be is left alone at once.
+bool may_be_owned(const char* path) {
+  if (is_in_folder(path)) return true;
+  path += strspn(path, "/");
+  for (const char* name : {"sys", "dev", "proc", "etc", ".", ".."}) {
+    const std::size_t size = strlen(name);
+    if (strncmp(path, name, size) == 0 && (path[size] == '/' || path[size] == '\0')) return true;
+  }
+  return strstr(path, "..") != nullptr;
+}
+
 enum class Directory : int { kUnknown, kFar, kNear };
 std::atomic<Directory> working_directory{Directory::kUnknown};
 
@@ -136,28 +147,33 @@ void find_folder(const char* named) {
   folder_size = strlen(folder);
 }
 
+// Most paths are the machine's: those that cannot be the node's cost little, and little stack.
 Path::Path(int folder_fd, const char* path) : path_(path) {
   if (folder_size == 0 || path == nullptr || path[0] == '\0') return;
+  const bool far = folder_fd == AT_FDCWD && working_directory.load(std::memory_order_relaxed) == Directory::kFar;
+  if (path[0] == '/' ? !may_be_owned(path) : far) return;
   const int saved = errno;
   if (path[0] == '/') {
     take(path, false);
   } else {
-    char directory[PATH_MAX], whole[PATH_MAX];
-    if (directory_of(folder_fd, directory)) {
-      char* seen = is_in_folder(directory) ? directory + folder_size : directory;
-      // A working directory has no links in it: its last name goes with each "..".
-      while (path[0] == '.' && path[1] == '.' && (path[2] == '/' || path[2] == '\0')) {
-        if (char* last = strrchr(seen, '/')) *last = '\0';
-        path += path[2] == '/' ? 3 : 2;
-        while (*path == '/') ++path;
-      }
-      if (strlen(seen) + strlen(path) + 2 <= sizeof whole) {
-        strcat(strcat(strcpy(whole, seen), "/"), path);
-        take(whole, true);
-      }
-    }
+    take_relative(folder_fd, path);
   }
   errno = saved;
+}
+
+void Path::take_relative(int folder_fd, const char* path) {
+  char directory[PATH_MAX], whole[PATH_MAX];
+  if (!directory_of(folder_fd, directory)) return;
+  char* seen = is_in_folder(directory) ? directory + folder_size : directory;
+  // A working directory has no links in it: its last name goes with each "..".
+  while (path[0] == '.' && path[1] == '.' && (path[2] == '/' || path[2] == '\0')) {
+    if (char* last = strrchr(seen, '/')) *last = '\0';
+    path += path[2] == '/' ? 3 : 2;
+    while (*path == '/') ++path;
+  }
+  if (strlen(seen) + strlen(path) + 2 > sizeof whole) return;
+  strcat(strcat(strcpy(whole, seen), "/"), path);
+  take(whole, true);
 }
 
 // `composed`: of a relative path, which the kernel would look for in the folder.

@@ -27,7 +27,8 @@ class Path {
   const char* program_path() const { return room_ + skip_; }
 
  private:
-  void take(const char* absolute, bool composed);
+  [[gnu::noinline]] void take(const char* absolute, bool composed);
+  [[gnu::noinline]] void take_relative(int folder_fd, const char* path);
 
   const char* path_;
   bool of_node_ = false;

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/nearest.h"
 #include "base/time.h"
+#include "results/driver_counters.h"
 #include "results/drop_reason.h"
 #include "results/port_counters.h"
 
@@ -45,10 +46,47 @@ std::string number(const Json& object, const char* key) {
   return fmt::format("{}", object.value(key, std::uint64_t{0}));
 }
 
-// Of a group of a port's counters in results.json, where those that are zero are left out: all, by name.
+// What results.json has of a port under mlx5's names, as far as other drivers count it.
+PortOutcome outcome_of(const Json& port) {
+  const Json ethtool = port.value("ethtool", Json::object()), hardware = port.value("hw_counters", Json::object());
+  const auto count = [](const Json& counters, const std::string& name) {
+    return counters.value(name, std::uint64_t{0});
+  };
+  PortOutcome outcome;
+  nic::Counters& c = outcome.counters;
+  for (std::size_t p = 0; p < kClasses; ++p) {
+    const auto of_class = [&](const char* format) { return count(ethtool, fmt::format(fmt::runtime(format), p)); };
+    c.priorities[p].rx = {of_class("rx_prio{}_packets"), of_class("rx_prio{}_bytes")};
+    c.priorities[p].tx = {of_class("tx_prio{}_packets"), of_class("tx_prio{}_bytes")};
+    c.tx_pause[p] = of_class("tx_prio{}_pause");
+    outcome.pause_rx[p] = of_class("rx_prio{}_pause");
+  }
+  c.ip_rx = {c.rx().packets - count(ethtool, "rx_vport_rdma_unicast_packets"),
+             c.rx().bytes - count(ethtool, "rx_vport_rdma_unicast_bytes")};
+  c.ip_tx = {c.tx().packets - count(ethtool, "tx_vport_rdma_unicast_packets"),
+             c.tx().bytes - count(ethtool, "tx_vport_rdma_unicast_bytes")};
+  c.rx_discards_phy = count(ethtool, "rx_discards_phy");
+  c.rx_crc_errors_phy = count(ethtool, "rx_crc_errors_phy");
+  c.rx_read_requests = count(hardware, "rx_read_requests");
+  c.rx_write_requests = count(hardware, "rx_write_requests");
+  c.rp_cnp_handled = count(hardware, "rp_cnp_handled");
+  c.rp_cnp_ignored = count(hardware, "rp_cnp_ignored");
+  c.np_cnp_sent = count(hardware, "np_cnp_sent");
+  c.np_ecn_marked_roce_packets = count(hardware, "np_ecn_marked_roce_packets");
+  return outcome;
+}
+
+// Of a group of a port's counters in results.json, where those that are zero are left out: all, by the driver's names.
 std::vector<std::pair<std::string, std::uint64_t>> all_counters(const Json& port, nic::CounterGroup group,
                                                                 const char* key) {
   std::vector<std::pair<std::string, std::uint64_t>> list;
+  if (!port.value("device", "").starts_with("mlx5")) {
+    const bool ipv4 = port.value("address", "").find(':') == std::string::npos;
+    for (const DriverCounter& each : driver_counters(outcome_of(port), "irdma", ipv4)) {
+      if (each.group == group) list.emplace_back(each.name, each.value);
+    }
+    return list;
+  }
   const Json counters = port.value(key, Json::object());
   for (const nic::NamedCounter& each : port_counters(PortOutcome())) {
     if (each.group == group) list.emplace_back(each.name, counters.value(std::string(each.name), std::uint64_t{0}));

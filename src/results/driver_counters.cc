@@ -14,12 +14,15 @@ using Group = nic::CounterGroup;
 std::vector<DriverCounter> intel(const PortOutcome& port, bool ipv4) {
   const nic::Counters& c = port.counters;
   const nic::Counters::Traffic tx = c.tx(), rx = c.rx();
+  // The hardware counters are those of RDMA; what the kernel sends is ice's.
+  const nic::Counters::Traffic roce_tx = {tx.packets - c.ip_tx.packets, tx.bytes - c.ip_tx.bytes};
+  const nic::Counters::Traffic roce_rx = {rx.packets - c.ip_rx.packets, rx.bytes - c.ip_rx.bytes};
   const std::string ip = ipv4 ? "ip4" : "ip6";
   std::vector<DriverCounter> list = {
-      {Group::kHardware, ip + "InOctets", rx.bytes},
-      {Group::kHardware, ip + "InPkts", rx.packets},
-      {Group::kHardware, ip + "OutOctets", tx.bytes},
-      {Group::kHardware, ip + "OutPkts", tx.packets},
+      {Group::kHardware, ip + "InOctets", roce_rx.bytes},
+      {Group::kHardware, ip + "InPkts", roce_rx.packets},
+      {Group::kHardware, ip + "OutOctets", roce_tx.bytes},
+      {Group::kHardware, ip + "OutPkts", roce_tx.packets},
       {Group::kHardware, "iwInRdmaReads", c.rx_read_requests},
       {Group::kHardware, "iwInRdmaWrites", c.rx_write_requests},
       {Group::kHardware, "cnpHandled", c.rp_cnp_handled},

@@ -138,6 +138,25 @@ TEST(Node, CutCableLosesPing) {
   EXPECT_NE(world.output().find("3 packets transmitted, 2 received"), std::string::npos) << world.output();
 }
 
+// The node's tools and `weft counters` print the same, in the words of the NIC's driver.
+TEST(Node, CountersAgreeWithWeftCounters) {
+  for (const char* lab : {"live/e810-and-cx6.yaml", "two-node-25g.yaml"}) {
+    Live world(lab);
+    const bool e810 = std::string(lab).starts_with("live");
+    const std::string node = e810 ? "a" : "vm00", device = e810 ? "rocep1s0f0" : "mlx5_0";
+    world.shell("exec " + node + " -- ping -q -c 2 " + (e810 ? "b" : "vm01"));
+    world.shell("counters " + node + ":p0");
+    std::string counted = world.output();
+    world.shell("exec " + node + " -- ethtool -S p0");
+    EXPECT_EQ(world.output(), counted.substr(counted.find('\n') + 1));
+    EXPECT_FALSE(test::match(counted, e810 ? "tx_unicast.nic: 2\n" : "tx_packets_phy: 2\n").empty()) << counted;
+    world.shell("counters " + node + ":p0 --as rdma");
+    counted = world.output();
+    world.shell("exec " + node + " -- rdma statistic show link " + device + "/1");
+    EXPECT_EQ(lines_of(world.output()), lines_of(counted.substr(counted.find('\n') + 1)));
+  }
+}
+
 // A netlink socket is ready when a reply is there, to poll, epoll and select alike.
 TEST(Node, WaitsForNetlink) {
   Live world("two-node-25g.yaml");
@@ -154,6 +173,27 @@ s.send(struct.pack("IHHII16x", 32, 18, 0x301, 1, 0))
 print(len(p.poll(1000)), len(e.poll(1)), len(select.select([s], [], [], 1)[0]), s.recvfrom(65536)[1])
 ')");
   EXPECT_EQ(world.output(), "[]\n1 1 1 (0, 0)\n");
+}
+
+// A list that is longer than a message of the world and than a socket's buffer, in datagrams that `rdma` can take.
+TEST(Node, ListsThousandsOfQueuePairs) {
+  Live world("two-node-25g.yaml");
+  world.shell(R"(exec vm00 -- python3 -c '
+import ctypes, subprocess
+V, P, I = ctypes.CDLL("libibverbs.so.1"), ctypes.c_void_p, ctypes.c_int
+for name in "get_device_list", "open_device", "alloc_pd", "create_cq", "create_qp":
+    getattr(V, "ibv_" + name).restype = P
+class Attributes(ctypes.Structure):
+    _fields_ = [("context", P), ("send_cq", P), ("recv_cq", P), ("srq", P), ("cap", I * 5), ("type", I), ("all", I)]
+device = ctypes.cast(V.ibv_get_device_list(None), ctypes.POINTER(P))[0]
+context = P(V.ibv_open_device(P(device)))
+pd, cq = P(V.ibv_alloc_pd(context)), V.ibv_create_cq(context, 16, None, None, 0)
+for i in range(3000):
+    assert V.ibv_create_qp(pd, ctypes.byref(Attributes(None, cq, cq, None, (I * 5)(1, 1, 1, 1, 0), 2, 0)))
+said = subprocess.run(["rdma", "resource", "show", "qp"], capture_output=True, text=True)
+print(said.returncode, said.stderr, said.stdout.count("lqpn"))
+')");
+  EXPECT_EQ(world.output(), "0  3000\n");
 }
 
 // A program without the loader cannot be shown the lab; it is said, and the program runs.

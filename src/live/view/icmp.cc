@@ -21,7 +21,7 @@ constexpr Time_ps kSend_ps = us(3), kReceive_ps = us(8), kWakeUp_ps = us(4);
 // An address of the own subnet that does not answer: three requests of ARP or neighbour discovery, a second apart.
 constexpr Time_ps kNoNeighbour_ps = 3 * kSecond_ps;
 
-constexpr std::uint32_t kIcmpSends = 64;
+constexpr std::uint32_t kSendSlots = 64;
 constexpr std::size_t kSlot_B = engine::kPayloadSlot_B;
 constexpr std::size_t kMaxSockets = 1024, kMaxWaiting = 256;
 constexpr std::uint8_t kEcho = 8, kEchoReply = 0, kEchoV6 = 128, kEchoReplyV6 = 129;
@@ -32,12 +32,12 @@ bool is_mapped_v4(const verbs::Address& address) {
   return std::memcmp(address.bytes, kMapped, sizeof(kMapped)) == 0;
 }
 
-bool is_own_loopback(const verbs::Address& address) {
+bool is_of_loopback(const verbs::Address& address) {
   static constexpr std::uint8_t kOne[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
   return is_mapped_v4(address) ? address.bytes[12] == 127 : std::memcmp(address.bytes, kOne, sizeof(kOne)) == 0;
 }
 
-void write_checksum(std::vector<std::uint8_t>& message) {
+void write_icmp_checksum(std::vector<std::uint8_t>& message) {
   message[2] = message[3] = 0;
   wire::put_be16(message, 2, wire::internet_checksum(message));
 }
@@ -48,7 +48,7 @@ bool is_request(const std::vector<std::uint8_t>& message, bool ipv6) {
 
 void make_reply(std::vector<std::uint8_t>& message, bool ipv6) {
   message[0] = ipv6 ? kEchoReplyV6 : kEchoReply;
-  if (!ipv6) write_checksum(message);
+  if (!ipv6) write_icmp_checksum(message);
 }
 
 wire::Ipv4Header ipv4_header(const verbs::Address& from, const verbs::Address& to, std::uint8_t ttl,
@@ -62,7 +62,7 @@ wire::Ipv4Header ipv4_header(const verbs::Address& from, const verbs::Address& t
   return header;
 }
 
-verbs::Address address_of(const fabric::PortAddress& port) {
+verbs::Address address_of_port(const fabric::PortAddress& port) {
   verbs::Address address;
   std::copy(port.ip.begin(), port.ip.end(), address.bytes);
   return address;
@@ -122,10 +122,10 @@ Reply Icmp::route_to(Process& process, const Request& request) {
   if (!request.read(to)) return Reply::failed(EINVAL);
   const std::uint32_t host = process.node->index();
   const NetlinkNode node{world_, host, views_[host]->ports(), 0};
-  if (is_own_loopback(to)) return Reply::failed(ENOENT);
+  if (is_of_loopback(to)) return Reply::failed(ENOENT);
   const NodePort* port = port_towards(node, to.bytes);
   if (port == nullptr) return Reply::failed(ENETUNREACH);
-  return Reply::of(address_of(world_.book()[port->port]));
+  return Reply::of(address_of_port(world_.book()[port->port]));
 }
 
 Reply Icmp::open(Process& process, const Request& request) {
@@ -147,6 +147,7 @@ Reply Icmp::open(Process& process, const Request& request) {
 Reply Icmp::send(Process& process, const Request& request, Time_ps now_ps) {
   verbs::IcmpMessage ask;
   if (!request.read_head(ask)) return Reply::failed(EINVAL);
+  if (request.body.size() > sizeof(ask) + verbs::kMaxIcmp_B) return Reply::failed(EMSGSIZE);
   const Socket* socket = find(process, ask.socket);
   const auto* first = reinterpret_cast<const std::uint8_t*>(request.body.data()) + sizeof(ask);
   Bytes message(first, first + (request.body.size() - sizeof(ask)));
@@ -155,8 +156,8 @@ Reply Icmp::send(Process& process, const Request& request, Time_ps now_ps) {
   const bool ipv6 = socket->ipv6;
   const std::uint32_t host = process.node->index();
   const NetlinkNode node{world_, host, views_[host]->ports(), now_ps};
-  const NodePort* from = is_own_loopback(ask.address) ? nullptr : port_towards(node, ask.address.bytes);
-  const bool own = is_own_loopback(ask.address) ||
+  const NodePort* from = is_of_loopback(ask.address) ? nullptr : port_towards(node, ask.address.bytes);
+  const bool own = is_of_loopback(ask.address) ||
                    (from != nullptr && std::memcmp(from->config->address.bytes, ask.address.bytes, 16) == 0);
   if (own) {
     if (!is_request(message, ipv6)) return {};
@@ -169,7 +170,7 @@ Reply Icmp::send(Process& process, const Request& request, Time_ps now_ps) {
   }
   if (from == nullptr) return Reply::failed(ENETUNREACH);
   const auto room_B = static_cast<std::size_t>(from->config->netdev_mtu_B) - (ipv6 ? 40 : 20);
-  if (message.size() > std::min(room_B, verbs::kMaxIcmp_B)) return Reply::failed(EMSGSIZE);
+  if (message.size() > room_B) return Reply::failed(EMSGSIZE);
   const std::optional<std::uint32_t> to = port_of(ask.address);
   if (!to) {
     // The router of another subnet loses it.
@@ -177,7 +178,7 @@ Reply Icmp::send(Process& process, const Request& request, Time_ps now_ps) {
     std::memcpy(wanted.bytes, ask.address.bytes, sizeof(wanted.bytes));
     wanted.is_v4 = !ipv6;
     if (!same_subnet(from->config->address, wanted, from->config->prefix_bits)) return {};
-    const verbs::Address own_address = address_of(world_.book()[from->port]);
+    const verbs::Address own_address = address_of_port(world_.book()[from->port]);
     process.node->at(now_ps + kNoNeighbour_ps, 0,
                      [this, host, ipv6, own_address, there = ask.address, message](Time_ps at_ps) {
                        report_unreachable(host, ipv6, {own_address, there, message}, at_ps);
@@ -236,9 +237,9 @@ Icmp::Port& Icmp::port(std::uint32_t id) {
     }
   }
   nic::Device& device = *world_.device(id);
-  made->sends.resize(kIcmpSends * kSlot_B);
-  const std::uint32_t cq = device.create_cq(kIcmpSends);
-  made->qpn = device.create_qp(nic::kIpTransport, cq, cq, kIcmpSends, 1);
+  made->sends.resize(kSendSlots * kSlot_B);
+  const std::uint32_t cq = device.create_cq(kSendSlots);
+  made->qpn = device.create_qp(nic::kIpTransport, cq, cq, kSendSlots, 1);
   made->key = device.memory().add(0, made->sends.size(), {}, std::span(made->sends));
   nic::QpAttributes attributes;
   attributes.path_mtu_B = static_cast<std::uint32_t>(kSlot_B);
@@ -257,7 +258,7 @@ void Icmp::transmit(std::uint32_t from_port, std::uint32_t to_port, bool ipv6, c
   words.protocol = ipv6 ? nic::kIcmpV6Protocol : nic::kIcmpProtocol;
   words.head_B = static_cast<std::uint8_t>(std::min(message.size(), nic::kIpHead_B));
   std::copy_n(message.begin(), words.head_B, words.head.begin());
-  const std::size_t at = from.sent % kIcmpSends * kSlot_B;
+  const std::size_t at = from.sent % kSendSlots * kSlot_B;
   std::copy(message.begin() + words.head_B, message.end(), from.sends.begin() + static_cast<std::ptrdiff_t>(at));
   const auto rest_B = static_cast<std::uint32_t>(message.size() - words.head_B);
   nic::SendRequest request = nic::ip_send_request(words, rest_B, at, from.key, is_routed(from_port, to_port));
@@ -297,8 +298,8 @@ void Icmp::take(std::uint32_t at_port, std::uint32_t from_port, bool ipv6, std::
   nodes_[host]->at(now_ps + (request ? kSend_ps : kWakeUp_ps), 0,
                    [this, at_port, from_port, host, ipv6, ttl, request, message = std::move(message)](Time_ps at_ps) {
                      if (request) return transmit(at_port, from_port, ipv6, message, at_ps);
-                     deliver(host, ipv6, address_of(world_.book()[from_port]), address_of(world_.book()[at_port]), ttl,
-                             message, at_ps);
+                     deliver(host, ipv6, address_of_port(world_.book()[from_port]),
+                             address_of_port(world_.book()[at_port]), ttl, message, at_ps);
                    });
 }
 

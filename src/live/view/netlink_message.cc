@@ -6,8 +6,8 @@ namespace weft::live {
 
 namespace {
 
-// Tools receive into 8 KiB or more.
-constexpr std::size_t kDatagram_B = 8192;
+// libmnl receives into a page.
+constexpr std::size_t kDatagram_B = 4096;
 
 std::size_t padded(std::size_t size_B) {
   return (size_B + 3) & ~std::size_t{3};
