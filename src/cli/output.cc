@@ -29,7 +29,7 @@ void diagnose(std::vector<std::string>& list, std::string_view file, const lab::
   }
 }
 
-void complain(std::string_view message, std::string_view remedy) {
+void print_complaint(std::string_view message, std::string_view remedy) {
   lab::Problem problem;
   problem.message = message;
   problem.remedy = remedy;
@@ -101,12 +101,12 @@ void use_json(bool json) {
 }
 
 int wrong_input(std::string_view message, std::string_view remedy) {
-  complain(message, remedy);
+  print_complaint(message, remedy);
   return kExitWrongInput;
 }
 
 int failed(std::string_view message, std::string_view remedy) {
-  complain(message, remedy);
+  print_complaint(message, remedy);
   return kExitFailed;
 }
 
