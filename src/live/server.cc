@@ -230,7 +230,8 @@ void Server::serve(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
 }
 
 Time_ps Server::arrival_ps() const {
-  return std::max(world_.engine().horizon_ps(), wall_ ? wall_->reached_ps : 0);
+  const Time_ps changed_ps = session_ != nullptr ? session_->changed_ps() : 0;
+  return std::max({world_.engine().horizon_ps(), wall_ ? wall_->reached_ps : 0, changed_ps});
 }
 
 ThreadWaiter::Outcome Server::wait_for(Thread& thread, Request& request) {

@@ -120,6 +120,7 @@ class Server final : public ThreadWaiter {
   void end_trace(Process& process, const Request& request, const Reply& reply, TraceEvent event);
   void trace_async(const nic::Device& device, nic::AsyncKind kind, std::uint32_t number, Time_ps now_ps);
   void trace_link(std::size_t link, bool up, Time_ps now_ps);
+  void trace_routes(std::size_t link, bool up, Time_ps now_ps);
   // When the next node has something to do or a change is due.
   Time_ps next_due_ps() { return std::min(world_.engine().next_wake_ps(), session_->changes().next_ps()); }
   Outcome wait_for_request(Thread& thread, Request& request);

@@ -1,4 +1,5 @@
 // What calls of programs look like in a trace.
+#include <fmt/format.h>
 #include <infiniband/verbs.h>
 
 #include <iterator>
@@ -207,6 +208,24 @@ void Server::trace_link(std::size_t link, bool up, Time_ps now_ps) {
     event.fields.push_back({"port", name});
     event.fields.push_back({"peer", lab::port_name(world_.lab(), other)});
     control_->tracer().emit(event);
+  }
+  if (config.a.is_switch() && config.b.is_switch()) trace_routes(link, up, now_ps);
+}
+
+// Each switch changes its table when it has noticed.
+void Server::trace_routes(std::size_t link, bool up, Time_ps now_ps) {
+  const std::string cause =
+      fmt::format("{} {}", lab::port_name(world_.lab(), world_.lab().links[link].a), up ? "up" : "down");
+  for (const lab::SwitchConfig& device : world_.lab().switches) {
+    session_->changes().at(now_ps + device.routing.convergence_ps, [this, &device, cause](Time_ps then_ps) {
+      if (!tracing()) return;
+      TraceEvent event;
+      event.at_ps = then_ps;
+      event.kind = "routes";
+      event.node = device.name;
+      event.fields.push_back({"cause", cause});
+      control_->tracer().emit(event);
+    });
   }
 }
 

@@ -70,6 +70,7 @@ class Session {
 
   // Of an open-ended session: made when a node is about to do something at or after their times.
   ScheduledChanges& changes() { return changes_; }
+  Time_ps changed_ps() const { return changed_ps_; }  // of the last: another cannot be made before it
   LinkControl& links() { return *links_; }
   Captures& captures() { return *captures_; }
 
@@ -97,6 +98,7 @@ class Session {
   std::atomic<bool> own_cancel_{false};
   std::atomic<bool>* cancel_ = nullptr;
   ScheduledChanges changes_;
+  Time_ps changed_ps_ = 0;
   std::unique_ptr<LinkControl> links_;  // of an open-ended session
   std::unique_ptr<Captures> captures_;
   std::unique_ptr<ProgramSession> programs_;  // null: no workload is a program

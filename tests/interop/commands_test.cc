@@ -1,5 +1,6 @@
 // Commands to a world that is up: links, faults, impairments, settings, traces, captures, counters.
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <fstream>
@@ -42,6 +43,38 @@ TEST(Commands, LinkGoesDownAndComesUpForProgramsOnBothClocks) {
     ASSERT_EQ(world.shell("exec h0 -- ibv_devinfo"), 0);
     EXPECT_NE(world.output().find("PORT_ACTIVE (4)"), std::string::npos) << world.output();
   }
+}
+
+// ibv_asyncwatch prints what comes; in wall-clock mode a flap goes on by itself.
+TEST(Commands, ProgramsGetPortEventsOnBothClocks) {
+  for (const std::string clock : {"virtual", "wall"}) {
+    Live world(kSwitchLab, "--clock " + clock);
+    std::thread watcher([&] { world.shell("exec h0 -- stdbuf -oL ibv_asyncwatch", "async"); });
+    const auto wait_for = [&](const std::string& text) {
+      for (int i = 0; i < 500 && world.output("async").find(text) == std::string::npos; ++i)
+        std::this_thread::sleep_for(20ms);
+      EXPECT_NE(world.output("async").find(text), std::string::npos) << clock << "\n" << world.output("async");
+    };
+    wait_for("async event FD");
+    ASSERT_EQ(world.shell(clock == "wall" ? "link h0:p0 flap 5ms 5ms" : "link h0:p0 down"), 0) << world.output();
+    wait_for("IBV_EVENT_PORT_ERR");
+    if (clock == "virtual") ASSERT_EQ(world.shell("link h0:p0 up"), 0);
+    wait_for("IBV_EVENT_PORT_ACTIVE");
+    kill(Live::pid_on("h0"), SIGTERM);
+    watcher.join();
+  }
+}
+
+// Real time comes by itself to the moment that was stated.
+TEST(Commands, HappenAtStatedMomentOfRealTime) {
+  Live world(kSwitchLab, "--clock wall");
+  const double at_s = Live::now_s() + 0.3;
+  ASSERT_EQ(world.shell("link h0:p0 down --at " + std::to_string(at_s) + "s"), 0) << world.output();
+  EXPECT_EQ(json_of(world, "link h0:p0 show")["up"], true);
+  for (int i = 0; i < 500 && json_of(world, "link h0:p0 show")["up"] == true; ++i) std::this_thread::sleep_for(20ms);
+  EXPECT_EQ(json_of(world, "link h0:p0 show")["up"], false);
+  EXPECT_GE(Live::now_s(), at_s);
+  EXPECT_EQ(json_of(world, "ps")[0]["commands"][0]["state"], "done");
 }
 
 TEST(Commands, WrongInputNamesRemedy) {

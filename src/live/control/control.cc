@@ -99,7 +99,8 @@ Control::Answer Control::execute(CommandWords words, const verbs::Command& comma
   }
   const Time_ps at_ps = later ? command.at_ps : now_ps;
   const std::uint64_t number = forgotten_ + records_.size();
-  const auto finish = [this, number](const CommandOutcome& said) {
+  const auto finish = [this, number, line = line_of(words)](const CommandOutcome& said, Time_ps then_ps) {
+    trace(line, said.has_value(), then_ps);
     if (number < forgotten_) return;
     Record& record = records_[number - forgotten_];
     record.state = said ? State::kDone : State::kFailed;
@@ -108,6 +109,7 @@ Control::Answer Control::execute(CommandWords words, const verbs::Command& comma
   if (!later || at_ps == now_ps) {
     const auto said = planned->act(now_ps);
     if (!said) return {kWrongInput, said.error().message, said.error().remedy, false, now_ps};
+    trace(line_of(words), true, now_ps);
     records_.push_back({at_ps, line_of(words), State::kDone, ""});
     if (records_.size() > kMostRecords) {
       records_.pop_front();
@@ -118,13 +120,24 @@ Control::Answer Control::execute(CommandWords words, const verbs::Command& comma
   if (records_.size() >= kMostRecords)
     return {kWrongInput, "too many commands wait or are recorded", "wait until some have happened", false, now_ps};
   records_.push_back({at_ps, line_of(words), State::kWaits, ""});
-  context_.session.changes().at(at_ps, [act = planned->act, finish](Time_ps then_ps) { finish(act(then_ps)); });
+  context_.session.changes().at(at_ps,
+                                [act = planned->act, finish](Time_ps then_ps) { finish(act(then_ps), then_ps); });
   const std::string when = lab::format_quantity(at_ps, lab::Quantity::kTime);
   lab::JsonText json;
   json.open('{');
   json.add("waits_for_ps", at_ps);
   json.close('}');
   return {0, text({fmt::format("waits for {}\n", when), std::string(json.text())}), "", true, at_ps};
+}
+
+void Control::trace(const std::string& line, bool done, Time_ps now_ps) {
+  if (!tracer_.active()) return;
+  TraceEvent event;
+  event.at_ps = now_ps;
+  event.kind = "command";
+  event.fields.push_back({"words", line});
+  event.fields.push_back({"done", std::string(done ? "yes" : "no")});
+  tracer_.emit(event);
 }
 
 CommandText Control::log() const {

@@ -58,6 +58,7 @@ class Control {
   };
   Answer execute(CommandWords words, const verbs::Command& command, Time_ps now_ps);
   CommandText log() const;
+  void trace(const std::string& line, bool done, Time_ps now_ps);
   tl::expected<std::shared_ptr<Watch>, CommandProblem> begin_watch(CommandWords words, const verbs::Command& command,
                                                                    Time_ps now_ps);
   // True: nothing of it is left.

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "base/nearest.h"
 #include "live/control/command.h"
 #include "results/json_text.h"
@@ -55,6 +57,7 @@ CommandPlan plan_link(CommandContext& context, CommandWords words) {
     const auto down = duration("flap", words[2]), up = duration("flap", words[words.size() - 1]);
     if (!down) return tl::unexpected(down.error());
     if (!up) return tl::unexpected(up.error());
+    if (std::min(*down, *up) < us(1)) return problem("a flap of less than 1 us", "write 1us or more");
     down_ps = *down;
     up_ps = *up;
   }

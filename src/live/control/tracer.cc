@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kKinds[] = {
     "process_start", "process_end", "pd_alloc",    "pd_dealloc", "mr_reg",    "mr_dereg",   "cq_create", "cq_destroy",
     "srq_create",    "srq_modify",  "srq_destroy", "qp_create",  "qp_modify", "qp_destroy", "qp_error",  "ah_create",
-    "ah_destroy",    "async",       "cm_state",    "cm_event",   "link_up",   "link_down",  "command"};
+    "ah_destroy",    "async",       "cm_state",    "cm_event",   "link_up",   "link_down",  "routes",    "command"};
 
 std::string_view group_of(std::string_view kind) {
   return kind.substr(0, kind.find('_'));

@@ -129,6 +129,20 @@ TEST(LinkControl, FlapsWhileTimePassesAndNoLonger) {
   EXPECT_EQ(session->changes().next_ps(), kNever_ps) << "nothing is left of the flap";
 }
 
+// A leap of the clock over any number of changes is made in parts, so that whoever drives the session can look up.
+TEST(LinkControl, LeapOverManyChangesIsMadeInParts) {
+  support::FabricLab fabric = support::leaf_spine(2, 1, 2);
+  const auto session = open_ended(fabric.lab, true);
+  session->links().flap(link_of(fabric.lab, true), us(1), us(1), 0);
+  int advances = 0;
+  for (Time_ps reached_ps = 0; reached_ps < ms(5) - us(1); ++advances) {
+    session->advance_until(ms(5));
+    EXPECT_GT(session->changed_ps(), reached_ps);
+    reached_ps = session->changed_ps();
+  }
+  EXPECT_EQ(advances, 5);
+}
+
 // The cuts of a lab file come at their times, and an idle world in virtual time does not run to them.
 TEST(LinkControl, FollowsCutsOfLab) {
   support::FabricLab fabric = support::leaf_spine(2, 1, 2);
