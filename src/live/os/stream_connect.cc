@@ -177,7 +177,8 @@ std::optional<Reply> ManagementNetwork::connect(Process& process, const Request&
     return Reply::failed(ECONNREFUSED);
   }
   if (stream->state == Stream::State::kConnecting) {
-    return again ? std::nullopt : std::optional(Reply::failed(EALREADY));
+    // Asked once more, a connect that may wait waits for the one that was begun: a signal has ended it before.
+    return again || ask.wait != 0 ? std::nullopt : std::optional(Reply::failed(EALREADY));
   }
   if (stream->state != Stream::State::kFresh) return Reply::failed(EINVAL);
   auto to = node_of(process, ask.address);
