@@ -8,7 +8,7 @@ packages_to_build=(g++ cmake ninja-build ccache libfmt-dev libyaml-cpp-dev libcl
   libexpected-dev libsqlite3-dev libibverbs-dev librdmacm-dev)
 packages_to_test=(clang llvm libclang-rt-14-dev clang-format libgtest-dev librapidcheck-dev libbenchmark-dev tshark perftest
   ibverbs-utils infiniband-diags rdmacm-utils ucx-utils openmpi-bin libopenmpi-dev libfabric-bin
-  iproute2 binutils)
+  iproute2 binutils fio iperf3 netcat-openbsd python3 qperf)
 packages_to_bench=(valgrind)  # callgrind counts instructions per hop
 packages_to_tidy=(clang-tidy)
 case $(uname -m) in

@@ -213,7 +213,7 @@ struct Process : std::enable_shared_from_this<Process> {
   Time_ps timer_ps = kNever_ps, timer_interval_ps = 0;
   std::uint64_t timer = 0;  // counts settings
   bool gone = false;
-  bool executes = false;  // another program, next
+  bool executes = false;    // another program, next
   bool wall_clock = false;  // its threads run while the world does
   // Wall clock: a pipe, so that no flag that the process sets on its end is set on ours.
   OwnedDescriptor doorbell, doorbell_given;
