@@ -56,7 +56,8 @@ void OutsidePort::leave(const Packet& packet) {
   if (!lost) {
     std::array<std::uint8_t, observe::kMaxFrame_B> frame;
     std::size_t size_B = observe::frame_of(packet, domain_, book_, peer_, port_, frame);
-    if (!pause) std::copy(mac_.begin(), mac_.end(), frame.begin());
+    const bool to_group = (packet.flags & Packet::kHasCold) != 0 && domain_.cold[packet.aux].group != 0;
+    if (!pause && !to_group) std::copy(mac_.begin(), mac_.end(), frame.begin());
     send(std::span(frame).first(size_B));
   }
   in_->received.count(lost ? Fate::kFcsError : pause ? Fate::kPause : Fate::kAccepted);
@@ -101,13 +102,16 @@ void OutsidePort::answer(wire::Bytes bytes) {
 
 // From the address that is behind this port, to a host of the lab, and by the MAC address of who would take it there.
 bool OutsidePort::is_for_lab(const wire::RoceHeaders& headers, std::uint32_t& to) const {
-  auto found = ports_.find(headers.dst_ip);
-  if (found == ports_.end() || found->second == port_ || headers.src_ip != book_[port_].ip) return false;
-  to = found->second;
-  bool routed = subnets_[port_] != subnets_[to];
   const fabric::PortAddress& own = book_[port_];
+  if (headers.src_ip != own.ip) return false;
+  const bool to_group = wire::is_multicast(headers.dst_ip);
+  auto found = ports_.find(headers.dst_ip);
+  if (!to_group && (found == ports_.end() || found->second == port_)) return false;
+  to = to_group ? port_ : found->second;  // the record of a packet to a group names its sender
+  bool routed = subnets_[port_] != subnets_[to];
+  const wire::MacAddress mac = to_group ? wire::multicast_mac(headers.dst_ip) : book_[routed ? peer_ : to].mac;
   bool tagged = headers.vlan_tci && wire::vlan_id(*headers.vlan_tci) != 0;
-  return headers.v4 == own.v4 && headers.dst_mac == book_[routed ? peer_ : to].mac && tagged == own.vlan.has_value() &&
+  return headers.v4 == own.v4 && headers.dst_mac == mac && tagged == own.vlan.has_value() &&
          (!tagged || wire::vlan_id(*headers.vlan_tci) == *own.vlan);
 }
 

@@ -99,6 +99,22 @@ TEST(CmMore, UdaddyExchangesDatagrams) {
   }
 }
 
+// Its main thread waits for the others in sched_yield, which must not cost it the time-wait of a second.
+TEST(CmMore, CmtimeEndsWithoutTimeWait) {
+  Live world("two-node-25g.yaml");
+  std::thread server([&] { world.shell("exec vm00 -- timeout 60 cmtime -c 20", "server"); });
+  for (int i = 0; i < test::slowed(50) && Live::pid_on("vm00") == 0; ++i) std::this_thread::sleep_for(100ms);
+  EXPECT_EQ(world.shell("exec vm01 -- cmtime -c 20 -s vm00", "client"), 0);
+  const std::string said = world.output("client");
+  for (const char* step :
+       {"create id", "resolve addr", "resolve route", "create qp", "connect", "disconnect", "destroy"}) {
+    EXPECT_GE(figure(said, step, 3), 0) << said;
+    EXPECT_LT(figure(said, step, 3), 100) << step << ", in ms\n" << said;
+  }
+  if (const int pid = Live::pid_on("vm00"); pid != 0) kill(pid, SIGTERM);
+  server.join();
+}
+
 // A frame to a group has its MAC and IP address, queue pair 0xffffff and a DETH, at every port once.
 TEST(CmMore, GroupReachesMembersBehindRingOfSwitches) {
   if (!has_program("tshark")) GTEST_SKIP() << "no tshark";

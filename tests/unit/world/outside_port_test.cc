@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "nic/multicast.h"
 #include "support/outside_host.h"
 #include "wire/neighbour.h"
 
@@ -103,6 +104,46 @@ TEST(OutsidePort, WriteToOutsideIsValidFrame) {
   ack.msn = 1;
   host.receive(OutsideHost::frame(ack));
   EXPECT_NE(host.device().cq(host.cq).peek(host.now_ps()), nullptr) << "the acknowledgement completes it";
+}
+
+// Frames to a group keep its MAC address on their way out, and come in by it.
+TEST(OutsidePort, PassesFramesOfGroups) {
+  Played host;
+  constexpr wire::IpAddress kOutsideGroup = wire::ipv4_mapped(239, 1, 2, 3);
+  constexpr wire::MacAddress kOutsideGroupMac = {0x01, 0x00, 0x5e, 0x01, 0x02, 0x03};
+  const std::uint32_t ud = host.device().create_qp(nic::QpType::kUd, host.cq, host.cq, 16, 16, 0);
+  nic::QpAttributes attributes;
+  attributes.qkey = 0x55;
+  attributes.path_mtu_B = 1024;
+  for (nic::QpState state : {nic::QpState::kInit, nic::QpState::kRtr, nic::QpState::kRts})
+    ASSERT_TRUE(host.device().modify(ud, state, attributes));
+  nic::SendRequest request;
+  request.opcode = nic::WrOpcode::kSend;
+  request.length_B = 100;
+  request.local_va = 0x1000;
+  request.lkey = host.key;
+  request.qkey = 0x55;
+  request.set_group(kOutsideGroup);
+  ASSERT_TRUE(host.device().post_send(ud, request, host.now_ps()));
+  host.pass(us(20));
+  ASSERT_EQ(host.sent.size(), 1U);
+  const wire::RoceFrame out = host.last();
+  EXPECT_TRUE(out.icrc_ok && out.ipv4_checksum_ok);
+  EXPECT_EQ(out.headers.dst_mac, kOutsideGroupMac);
+  EXPECT_EQ(out.headers.dst_ip, kOutsideGroup);
+  EXPECT_EQ(out.headers.dest_qp, nic::kMulticastQpn);
+
+  ASSERT_TRUE(nic::MulticastPort::attach(host.device(), ud, kOutsideGroup));
+  ASSERT_TRUE(host.device().post_receive(ud, {9, 0x1000 + 4096, host.key, 1024}));
+  wire::RoceHeaders h = OutsideHost::headers(Opcode::kUdSendOnly, nic::kMulticastQpn, 1);
+  h.dst_ip = kOutsideGroup;
+  h.dst_mac = kOutsideGroupMac;
+  h.qkey = 0x55;
+  h.src_qp = kPeerQpn;
+  const auto payload = counting(64);
+  host.receive(OutsideHost::frame(h, payload));
+  EXPECT_TRUE(std::equal(payload.begin(), payload.end(), host.memory.begin() + 4096 + 40));
+  EXPECT_EQ(host.port().counters().in, 1U);
 }
 
 TEST(OutsidePort, DropsAndCountsWrongIcrc) {
