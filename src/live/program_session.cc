@@ -135,7 +135,7 @@ engine::RunEnd ProgramSession::advance(Time_ps deadline_ps, const std::atomic<bo
       }
     } else if (start_ps <= next_ps) {
       start_due(start_ps);
-    } else if (!server_.poll_passed_fds_before_leap(next_ps - engine.horizon_ps())) {
+    } else if (!server_.wait_before_leap(next_ps - engine.horizon_ps())) {
       run(std::min({deadline_ps, start_ps, timeout_ps, next_ps + kProgramSlice_ps}));
       server_.poll_clients(0);
       reap();

@@ -17,7 +17,6 @@ namespace weft::live {
 
 namespace {
 
-constexpr Time_ps kLeap_ps = ms(1);   // of the clock: more than a fabric at work lets pass between two events
 constexpr Time_ps kSlice_ps = ms(1);  // of virtual time between two looks at the sockets
 // CPU time without a call after which a thread is taken for spinning: much more than a program computes between two
 // calls. Less for one that has spun before and has posted something since it was let go: it waits for the answer.
@@ -109,7 +108,7 @@ void Server::run_virtual(const std::atomic<bool>& stop) {
       poll_clients(kListenerLook_ms);
       continue;
     }
-    if (next_ps != kNever_ps && poll_passed_fds_before_leap(next_ps - world_.engine().horizon_ps())) continue;
+    if (next_ps != kNever_ps && wait_before_leap(next_ps - world_.engine().horizon_ps())) continue;
     const Time_ps until_ps = next_ps == kNever_ps ? kNever_ps : next_ps + kSlice_ps;
     if (session_->advance_until(until_ps) == lab::SessionState::kCancelled) return;
     if (next_ps == kNever_ps) take_stray_posts();
@@ -135,7 +134,8 @@ void Server::take_stray_posts() {
 
 // Before a leap of the clock, whoever waits for a descriptor of the kernel's gets a hundredth of it in real time: a
 // reply from outside that takes a millisecond must not cost the program hours.
-bool Server::poll_passed_fds_before_leap(Time_ps leap_ps) {
+bool Server::wait_before_leap(Time_ps leap_ps) {
+  if (wait_for_children(leap_ps)) return true;
   bool any = std::any_of(threads_.begin(), threads_.end(), [](const auto& thread) { return thread->lent != nullptr; });
   if (!any || leap_ps < kLeap_ps) return false;
   auto patience_ms = static_cast<int>(std::min<Time_ps>(leap_ps / ms(100), 10));
@@ -326,6 +326,7 @@ void Server::end_process(const std::shared_ptr<Process>& process, Time_ps now_ps
   services_[process->node->index()]->forget(*process);
   std::erase(process->node->processes, process);
   process->node->wake_relatives(*process, now_ps);
+  tell_parent(*process, now_ps);
 }
 
 }  // namespace weft::live

@@ -26,6 +26,8 @@
 
 namespace weft::live {
 
+inline constexpr Time_ps kLeap_ps = ms(1);  // of the clock: more than a fabric at work lets pass between two events
+
 // Programs may wait for any time that they can write down; later than this is never. 53 days, half of what a world has.
 inline constexpr Time_ps kEndOfTime_ps = kNever_ps / 2;
 
@@ -55,7 +57,7 @@ class Server final : public ThreadWaiter {
   // there. True: it was.
   bool poll_clients(int timeout_ms);
   // Before a leap of the clock; true: something came, and the leap may be shorter.
-  bool poll_passed_fds_before_leap(Time_ps leap_ps);
+  bool wait_before_leap(Time_ps leap_ps);
   // When nothing is left to happen.
   void take_stray_posts();
   // New clients start no earlier than this.
@@ -147,6 +149,12 @@ class Server final : public ThreadWaiter {
   void retry_when_due(const std::shared_ptr<Thread>& thread, Time_ps due_ps, Time_ps now_ps);
   void send_signal(const std::shared_ptr<Process>& process, int tid, siginfo_t info, Time_ps now_ps);
   void run_handlers(const Thread& sender, const verbs::Signalled& sent, Time_ps now_ps);
+  void run_handler(const std::shared_ptr<Process>& process, const Thread* sender, const verbs::Signalled& sent,
+                   Time_ps now_ps);
+  // server_children.cc. True: one of them runs, and the clock must not leap.
+  bool wait_for_children(Time_ps leap_ps);
+  void run_child_handler(const std::shared_ptr<Process>& parent, Time_ps now_ps);
+  void tell_parent(const Process& ended, Time_ps now_ps);
   // server_looks.cc: the first of them that says something, in real time; null when none does.
   std::shared_ptr<Thread> wait_for_any(const std::vector<std::shared_ptr<Thread>>& threads) const;
   static bool is_patient(const Thread& thread);
@@ -170,7 +178,13 @@ class Server final : public ThreadWaiter {
   std::vector<std::shared_ptr<Thread>> threads_;
   std::uint64_t next_rank_ = 1;
   Time_ps arrivals_ps_ = 0;
-  std::map<int, Time_ps> ended_ps_;  // by process group: when the last of its processes was gone
+  struct OtherChild {
+    std::chrono::steady_clock::time_point since{};
+    int asleep = 0;  // looks that found it so, one after the other
+    bool ended = false;
+  };
+  std::map<int, OtherChild> other_children_;  // by number; not of the world
+  std::map<int, Time_ps> ended_ps_;           // by process group: when the last of its processes was gone
   std::vector<std::unique_ptr<NodeView>> views_;
   Icmp icmp_{world_, nodes_, views_};
   bool down_ = false;

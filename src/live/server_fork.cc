@@ -86,6 +86,7 @@ Reply Server::fork(const std::shared_ptr<Thread>& parent_thread, Time_ps now_ps)
   auto child = std::make_shared<Process>();
   child->node = parent->node;
   child->group = parent->group;
+  child->parent_pid = parent->pid;
   child->name = parent->name;
   child->came = parent->came;
   child->page = SharedMemory::make("weft-process", sizeof(verbs::ProcessPage));
@@ -138,6 +139,7 @@ void Server::meet_child(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
   set_credentials(thread->connection.fd(), 0);
   process.pid = hello.pid;
   process.group = getpgid(hello.pid);
+  process.node->count_relatives(process);
   thread->tid = hello.tid;
   thread->state = ThreadState::kParked;
   process.node->at(now_ps, thread->rank, [this, thread](Time_ps at_ps) { welcome(thread, at_ps); });

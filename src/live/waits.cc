@@ -209,7 +209,6 @@ void Server::send_signal(const std::shared_ptr<Process>& process, int tid, sigin
   }
 }
 
-// The kernel has chosen already which thread of each process handles it.
 void Server::run_handlers(const Thread& sender, const verbs::Signalled& sent, Time_ps now_ps) {
   std::vector<std::shared_ptr<Process>> meant;
   for (const auto& node : nodes_) {
@@ -217,20 +216,24 @@ void Server::run_handlers(const Thread& sender, const verbs::Signalled& sent, Ti
       if (is_meant(*process, *sender.process, sent.pid)) meant.push_back(process);
     }
   }
-  for (const auto& process : meant) {
-    std::vector<std::shared_ptr<Thread>> able;
-    for (const auto& each : process->threads) {
-      if (each.get() == &sender || (sent.tid != 0 && each->tid != sent.tid)) continue;
-      auto state = signal_state(process->pid, each->tid);
-      // One that is about to run a handler blocks them all while it tells the world.
-      if (state && state->blocked != kAllSignals && (state->blocked & signal_bit(sent.signal)) != 0) continue;
-      if (state && is_acted_on(*state, sent.signal)) able.push_back(each);
-    }
-    if (std::shared_ptr<Thread> acting = wait_for_any(able)) {
-      process->node->run_handler(acting, now_ps);
-    } else {
-      process->node->tell(*process, now_ps);
-    }
+  for (const auto& process : meant) run_handler(process, &sender, sent, now_ps);
+}
+
+// The kernel has chosen already which thread of the process handles it.
+void Server::run_handler(const std::shared_ptr<Process>& process, const Thread* sender, const verbs::Signalled& sent,
+                         Time_ps now_ps) {
+  std::vector<std::shared_ptr<Thread>> able;
+  for (const auto& each : process->threads) {
+    if (each.get() == sender || (sent.tid != 0 && each->tid != sent.tid)) continue;
+    auto state = signal_state(process->pid, each->tid);
+    // One that is about to run a handler blocks them all while it tells the world.
+    if (state && state->blocked != kAllSignals && (state->blocked & signal_bit(sent.signal)) != 0) continue;
+    if (state && is_acted_on(*state, sent.signal)) able.push_back(each);
+  }
+  if (std::shared_ptr<Thread> acting = wait_for_any(able)) {
+    process->node->run_handler(acting, now_ps);
+  } else {
+    process->node->tell(*process, now_ps);
   }
 }
 
