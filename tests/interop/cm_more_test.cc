@@ -102,7 +102,7 @@ TEST(CmMore, UdaddyExchangesDatagrams) {
 // Its main thread waits for the others in sched_yield, which must not cost it the time-wait of a second.
 TEST(CmMore, CmtimeEndsWithoutTimeWait) {
   Live world("two-node-25g.yaml");
-  std::thread server([&] { world.shell("exec vm00 -- timeout 60 cmtime -c 20", "server"); });
+  std::thread server([&] { world.shell("exec vm00 -- cmtime -c 20", "server"); });
   for (int i = 0; i < test::slowed(50) && Live::pid_on("vm00") == 0; ++i) std::this_thread::sleep_for(100ms);
   EXPECT_EQ(world.shell("exec vm01 -- cmtime -c 20 -s vm00", "client"), 0);
   const std::string said = world.output("client");
@@ -181,7 +181,7 @@ TEST(CmMore, RcopyCopiesFile) {
   for (const char* clock : kClocks) {
     Live world(kOneSwitch, clock_option(clock));
     const std::string to = dir.file(std::string("to-") + clock);
-    std::thread server([&] { world.shell("exec h0 -- timeout 60 rcopy", "server"); });
+    std::thread server([&] { world.shell("exec h0 -- rcopy", "server"); });
     int status = -1;
     for (int i = 0; i < test::slowed(50) && Live::pid_on("h0") == 0; ++i) std::this_thread::sleep_for(100ms);
     status = world.shell("exec h3 -- rcopy " + dir.file("from") + " h0:" + to, "client");
@@ -198,7 +198,7 @@ TEST(CmMore, UdpongExchangesMessages) {
   for (const char* clock : kClocks) {
     Live world(kOneSwitch, clock_option(clock));
     for (const char* test : {"-S 1000 -C 20", "-T e -S 64 -C 20"}) {
-      std::thread server([&] { world.shell(std::string("exec h0 -- timeout 60 udpong -b h0 ") + test, "server"); });
+      std::thread server([&] { world.shell(std::string("exec h0 -- udpong -b h0 ") + test, "server"); });
       for (int i = 0; i < test::slowed(50) && Live::pid_on("h0") == 0; ++i) std::this_thread::sleep_for(100ms);
       EXPECT_EQ(world.shell(std::string("exec h3 -- udpong -s h0 ") + test, "client"), 0) << world.output("client");
       const double transfers = figure(world.output("client"), "custom", 4);

@@ -90,6 +90,19 @@ TEST(Waits, PollEndsOnFlagOrChildExit) {
   EXPECT_EQ(probe(live, "many_queues"), "polled 0 0 50\nfound 1499\n");
 }
 
+// A program that is being loaded is not of the world yet, and one that makes no call never is: the clock waits for
+// both.
+TEST(Waits, ClockWaitsForChildrenThatAreLoaded) {
+  const Live live(kLab);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(WEXITSTATUS(live.shell("exec vm00 -- timeout 5 /bin/true")), 0) << live.output();
+    EXPECT_EQ(WEXITSTATUS(live.shell("exec vm00 -- timeout 3 sleep 2")), 0) << live.output();
+    EXPECT_EQ(WEXITSTATUS(live.shell("exec vm00 -- timeout 2 sleep 3")), 124) << live.output();
+  }
+  ASSERT_EQ(live.shell("ps"), 0);
+  EXPECT_NE(live.output().find(" at 20.0000"), std::string::npos) << live.output();
+}
+
 TEST(Waits, ThreadsComeInAsStarted) {
   std::string first;
   for (int i = 0; i < 2; ++i) {

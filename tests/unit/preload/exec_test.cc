@@ -33,7 +33,7 @@ TEST(PreloadExec, StartsShellsAndCleanEnvironments) {
   FakeWorld world;
   const std::string program = "env WEFT_NODE=left LD_PRELOAD=" WEFT_LIBRARY " WEFT_SOCKET=" + world.socket_path();
   for (const char* command :
-       {" env /bin/true", " timeout 5 /bin/true", " sh -c 'echo x | cat'", " env -i sh -c 'echo x | cat'"})
+       {" env /bin/true", " setsid --fork --wait /bin/true", " sh -c 'echo x | cat'", " env -i sh -c 'echo x | cat'"})
     EXPECT_EQ(system((program + command + " >/dev/null").c_str()), 0) << command;
 }
 
