@@ -70,6 +70,7 @@ void Server::add_nodes() {
 }
 
 Server::~Server() {
+  for (const auto& thread : threads_) thread->process->threads.clear();  // they hold each other
   for (int fd : pending_clients_) close(fd);
   close(listener_);
 }
