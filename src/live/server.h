@@ -182,6 +182,7 @@ class Server final : public ThreadWaiter {
     std::chrono::steady_clock::time_point since{};
     int asleep = 0;  // looks that found it so, one after the other
     bool ended = false;
+    bool outside = false;  // a parent that was not started on a node: a terminal, a script of the user's
   };
   std::map<int, OtherChild> other_children_;  // by number; not of the world
   std::map<int, Time_ps> ended_ps_;           // by process group: when the last of its processes was gone

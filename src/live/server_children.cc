@@ -1,10 +1,12 @@
 // Children of programs that are not of the world, or not yet: a program that is being loaded, a filter that makes no
 // call which the world must know of. They run in real time. The clock does not leap while one of them runs, or while
 // its parent has not handled its end.
+#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "live/os/process_end.h"
 #include "live/server.h"
@@ -18,6 +20,16 @@ using std::chrono::steady_clock;
 constexpr std::chrono::seconds kRunPatience{10};  // for one that computes
 constexpr int kSleepLooks = 3, kSleepLook_us = 200;
 
+// Started on a node, by `weft exec` or by a program there: it may come into the world with its next call.
+bool is_started_on_node(int pid) {
+  std::ifstream file(fmt::format("/proc/{}/environ", pid));
+  const std::string wanted = fmt::format("{}=", verbs::kSocketVariable);
+  for (std::string each; std::getline(file, each, '\0');) {
+    if (each.starts_with(wanted)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool Server::wait_for_children(Time_ps leap_ps) {
@@ -25,6 +37,12 @@ bool Server::wait_for_children(Time_ps leap_ps) {
   const auto now = steady_clock::now();
   std::map<int, OtherChild> found;
   bool waits = false;
+  const auto look_at = [&](OtherChild& state, int pid) {
+    const bool runs = !is_asleep(pid);
+    if (runs) state.asleep = 0;
+    if (!runs && state.asleep < kSleepLooks) ++state.asleep;
+    return state.asleep < kSleepLooks && now - state.since < kRunPatience;
+  };
   const auto visit = [&](auto&& self, const std::shared_ptr<Process>& parent, int pid) -> void {
     for (const int child : children_of(pid)) {
       const auto& all = parent->node->processes;
@@ -37,15 +55,23 @@ bool Server::wait_for_children(Time_ps leap_ps) {
         state.ended = true;
         continue;
       }
-      const bool runs = !is_asleep(child);
-      if (runs) state.asleep = 0;
-      if (!runs && state.asleep < kSleepLooks) ++state.asleep;
-      waits = waits || (state.asleep < kSleepLooks && now - state.since < kRunPatience);
+      waits = look_at(state, child) || waits;
       self(self, parent, child);
     }
   };
   for (const auto& node : nodes_) {
-    for (const auto& process : std::vector(node->processes)) visit(visit, process, process->pid);
+    for (const auto& process : std::vector(node->processes)) {
+      visit(visit, process, process->pid);
+      const int parent = process->parent_pid;
+      const auto& all = node->processes;
+      if (parent <= 1 || std::any_of(all.begin(), all.end(), [&](const auto& each) { return each->pid == parent; }))
+        continue;
+      auto known = other_children_.find(parent);
+      OtherChild state = known == other_children_.end() ? OtherChild{now} : known->second;
+      if (known == other_children_.end()) state.outside = !is_started_on_node(parent);
+      if (!state.outside && !is_exiting(parent)) waits = look_at(state, parent) || waits;
+      found[parent] = state;
+    }
   }
   other_children_ = std::move(found);
   if (!waits) return false;
