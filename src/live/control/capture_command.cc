@@ -111,15 +111,21 @@ CommandPlan plan_stop(CommandContext& context, CommandWords words) {
       return problem(
           which == "all" ? "no capture goes on" : fmt::format("there is no capture {}", lab::in_quotes(which)),
           "weft capture list shows them");
-    bool written = true;
+    std::string cut_short;
     // What it has seen is complete when all of it is written.
     for (const std::uint32_t number : numbers) {
+      std::string path;
       for (const auto& each : captures.started()) {
-        if (each.number == number) each.capture->flush(kNever_ps), frames += each.capture->frames();
+        if (each.number != number) continue;
+        each.capture->flush(kNever_ps);
+        frames += each.capture->frames();
+        path = each.path;
       }
-      written = *captures.stop(number) && written;
+      if (!*captures.stop(number)) cut_short += (cut_short.empty() ? "" : ", ") + path;
     }
-    if (!written) return problem("not every byte could be written", "is the disk full?");
+    if (!cut_short.empty())
+      return problem(fmt::format("{}: not every byte could be written", cut_short),
+                     "is the disk full? the frames before that are in the file");
     return CommandText{fmt::format("{} stopped, {} frames\n", numbers.size(), frames),
                        fmt::format("{{\"stopped\":{},\"frames\":{}}}", numbers.size(), frames)};
   };

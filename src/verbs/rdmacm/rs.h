@@ -150,6 +150,8 @@ void free_socket(Socket* socket);
 std::uint8_t* allocate(std::size_t size_B);  // whole pages, zero
 
 // rs_endpoint.cc: queue pair and buffers. 0, or -1 and errno.
+// One for both directions, with its channel. 0, or -1 and errno.
+int make_completion_queue(Socket& socket, ibv_context* verbs);
 int make_endpoint(Socket& socket);
 void free_endpoint(Socket& socket);
 ConnectData connect_data(const Socket& socket);

@@ -97,10 +97,7 @@ int make_queue(Socket& socket, ibv_context* verbs, ibv_pd* pd) {
   Sizes& sizes = socket.sizes;
   sizes.sends = slots(sizes.send_B, sizes.sends);
   sizes.receives = slots(sizes.receive_B, sizes.receives);
-  socket.channel = ibv_create_comp_channel(verbs);
-  if (socket.channel == nullptr) return -1;
-  socket.cq = ibv_create_cq(verbs, static_cast<int>(sizes.sends + sizes.receives), nullptr, socket.channel, 0);
-  if (socket.cq == nullptr) return -1;
+  if (make_completion_queue(socket, verbs) != 0) return -1;
   ibv_qp_init_attr init{};
   init.send_cq = init.recv_cq = socket.cq;
   init.qp_type = IBV_QPT_UD;

@@ -32,11 +32,7 @@ RemoteBuffer from_network(const RemoteBuffer& buffer) {
 
 int make_queue_pair(Socket& socket) {
   Sizes& sizes = socket.sizes;
-  ibv_context* verbs = socket.id->verbs;
-  socket.channel = ibv_create_comp_channel(verbs);
-  if (socket.channel == nullptr) return -1;
-  socket.cq = ibv_create_cq(verbs, static_cast<int>(sizes.sends + sizes.receives), nullptr, socket.channel, 0);
-  if (socket.cq == nullptr) return -1;
+  if (make_completion_queue(socket, socket.id->verbs) != 0) return -1;
   ibv_qp_init_attr init{};
   init.send_cq = init.recv_cq = socket.cq;
   init.qp_type = IBV_QPT_RC;
@@ -80,6 +76,14 @@ void free_memory(ibv_mr*& mr, std::uint8_t*& memory) {
 }
 
 }  // namespace
+
+int make_completion_queue(Socket& socket, ibv_context* verbs) {
+  const Sizes& sizes = socket.sizes;
+  socket.channel = ibv_create_comp_channel(verbs);
+  if (socket.channel == nullptr) return -1;
+  socket.cq = ibv_create_cq(verbs, static_cast<int>(sizes.sends + sizes.receives), nullptr, socket.channel, 0);
+  return socket.cq == nullptr ? -1 : 0;
+}
 
 int make_endpoint(Socket& socket) {
   Sizes& sizes = socket.sizes;
