@@ -83,7 +83,7 @@ TEST(Qperf, RefusesWhatRoceHasNot) {
       asks += std::string("qperf vm00 -t 1 ") + test + "; echo ended with $?; ";
     const Live::Said said = world.run_well("vm00", "qperf", "vm01", asks + "qperf vm00 quit'");
     EXPECT_EQ(test::matches(said.client, "ended with 1").size(), 6U) << said.client;
-    EXPECT_EQ(test::matches(said.client, "failed to modify QP to RTR").size(), 3U) << said.client;
+    EXPECT_EQ(test::matches(said.client, "failed to modify QP to RTR: Invalid argument").size(), 3U) << said.client;
     EXPECT_EQ(test::matches(said.client, "failed to create address handle: Invalid argument").size(), 1U)
         << said.client;
   }
