@@ -1,14 +1,17 @@
-// qperf and fio over RDMA, as Debian has them: figures in virtual time, bytes in both clocks.
+// qperf, fio, DAPL and iSER over RDMA, as Debian has them: figures in virtual time, bytes in both clocks.
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "interop/interop_support.h"
 #include "interop/live_world.h"
 #include "support/matching.h"
+#include "support/slowdown.h"
 
 namespace weft::interop {
 namespace {
@@ -129,6 +132,71 @@ TEST(Fio, VerifyFindsOtherBytes) {
                                     job + "--rw=write --hostname=vm00 --verb=send --verify=0");
   EXPECT_NE(said.server_status, 0);
   EXPECT_NE(said.server.find("verify: bad magic header"), said.server.npos) << said.server;
+}
+
+// uDAPL over RDMA CM: SENDs both ways, WRITEs, READs, and WRITEs as fast as the line lets them. In wall-clock mode
+// libdapl's own thread and the program's race for the completions, and dtest says so now and then.
+TEST(Dapl, DtestPassesAndFillsCable) {
+  const TempDir dir;
+  std::ofstream(dir.file("dat.conf")) << "cma u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 \"p0 0\" \"\"\n";
+  const std::string dtest = "env DAT_OVERRIDE=" + dir.file("dat.conf") + " dtest -P cma -u -B 100 -b 262144";
+  Live world("two-node-25g.yaml");
+  const Live::Said said = world.run_well("vm00", dtest, "vm01", dtest + " -h vm00");
+  EXPECT_NE(said.client.find("DAPL Test Complete. PASSED"), said.client.npos) << said.client;
+  EXPECT_NE(said.server.find("DAPL Test Complete. PASSED"), said.server.npos) << said.server;
+  const std::vector<std::string> rate_MBps = test::match(said.client, "uni-direction\\).* ([0-9.]+) MB/sec");
+  ASSERT_EQ(rate_MBps.size(), 2U) << said.client;
+  EXPECT_NEAR(std::stod(rate_MBps[1]), 25e3 / 8 * kGoodput, 0.01 * 25e3 / 8) << said.client;
+}
+
+// A disk of tgtd, which WRITEs and READs the memory of libiscsi's programs. It admits who is named by address and name.
+class Iser {
+ public:
+  explicit Iser(const std::string& clock) : world_("two-node-25g.yaml", "--clock " + clock) {
+    std::ofstream(dir_.file("disk")) << std::string(4 << 20, 0);
+    const std::string tgtadm = "tgtadm -C 77 --lld iser --mode ";
+    std::ofstream(dir_.file("serve")) << "export TGT_IPC_SOCKET=" << dir_.file("ipc") << "\n"
+                                      << "tgtd -f -C 77 & daemon=$!\n"
+                                      << "until tgtadm -C 77 --op show --mode sys; do sleep 0.1; done >/dev/null 2>&1\n"
+                                      << tgtadm << "target --op new --tid 1 --targetname iqn.2026-01.lab:disk\n"
+                                      << tgtadm << "logicalunit --op new --tid 1 --lun 1 --backing-store "
+                                      << dir_.file("disk") << "\n"
+                                      << tgtadm << "target --op bind --tid 1 -Q iqn.2026-01.lab:host\n"
+                                      << tgtadm << "target --op bind --tid 1 -I ALL\n"
+                                      << "echo $daemon >" << dir_.file("ready") << "\nwait\n";
+    server_ = std::thread([this] { world_.shell("exec vm00 -- sh " + dir_.file("serve"), "server"); });
+    for (int i = 0; i < test::slowed(100) && !fs::exists(dir_.file("ready")); ++i) std::this_thread::sleep_for(100ms);
+  }
+  ~Iser() {
+    if (const int pid = std::atoi(text_of(dir_.file("ready")).c_str()); pid > 0) kill(pid, SIGKILL);
+    server_.join();
+  }
+  int run(const std::string& program) const {
+    return world_.shell("exec vm01 -- " + program + " iser://vm00/iqn.2026-01.lab:disk/1", "client");
+  }
+  std::string client() const { return world_.output("client"); }
+  std::string server() const { return world_.output("server"); }
+
+ private:
+  TempDir dir_;
+  Live world_;
+  std::thread server_;
+};
+
+TEST(IserPrograms, DiskIsReadAndWritten) {
+  Iser disk("wall");
+  EXPECT_EQ(disk.run("iscsi-inq -i iqn.2026-01.lab:host"), 0) << disk.client() << disk.server();
+  EXPECT_NE(disk.client().find("DIRECT_ACCESS"), std::string::npos) << disk.client();
+  for (const char* test : {"SCSI.Write10.Simple", "SCSI.Read10.Simple", "SCSI.WriteSame10.Simple"}) {
+    EXPECT_EQ(disk.run(std::string("iscsi-test-cu -d -i iqn.2026-01.lab:host -t ") + test), 0) << disk.client();
+    EXPECT_NE(disk.client().find("Test: Simple ...passed"), std::string::npos) << test << "\n" << disk.client();
+  }
+}
+
+TEST(IserPrograms, DiskAnswersInVirtualTime) {
+  Iser disk("virtual");
+  EXPECT_EQ(disk.run("iscsi-inq -i iqn.2026-01.lab:host"), 0) << disk.client() << disk.server();
+  EXPECT_NE(disk.client().find("DIRECT_ACCESS"), std::string::npos) << disk.client();
 }
 
 }  // namespace

@@ -178,6 +178,33 @@ TEST(Libfabric, RunsPingpongOverEveryEndpointType) {
   }
 }
 
+// MPICH, whose only way to the fabric is UCX in Debian.
+TEST_F(Ucx, RunsMpich) {
+  char name[] = "/tmp/weft-mpi-XXXXXX";
+  const std::string directory = mkdtemp(name);
+  for (const char* program : {"collectives", "one_sided"}) {
+    ASSERT_EQ(std::system(("mpicc.mpich -O1 -o " + directory + "/" + program +
+                           " " WEFT_SOURCE_DIR "/tests/interop/mpi_" + program + ".c")
+                              .c_str()),
+              0);
+  }
+  for (const char* clock : {"virtual", "wall"}) {
+    Live world(kLab, std::string("--clock ") + clock);
+    for (const auto& [program, result] :
+         {std::pair<std::string, std::string>{"collectives", "2 ranks, 0 elements wrong"},
+          {"one_sided", "rank 0 of 2 on h0: 0 wrong"}}) {
+      const std::string rank = " -n 1 " WEFT_BINARY " exec ", run = " -- " + directory + "/" + program;
+      EXPECT_EQ(std::system((test::timeout(100) + "mpiexec.mpich" + rank + "h0" + run + " :" + rank + "h1" + run +
+                             " >" + directory + "/out 2>&1 </dev/null")
+                                .c_str()),
+                0);
+      const std::string said = text_of(directory + "/out");
+      EXPECT_NE(said.find(result), said.npos) << clock << "\n" << said;
+    }
+  }
+  fs::remove_all(directory);
+}
+
 // Tags, RMA and atomics, every byte compared (programs/fabric_probe.cc).
 TEST(Libfabric, MovesBytesByTagsRmaAndAtomics) {
   for (const char* clock : {"virtual", "wall"}) {
