@@ -48,7 +48,7 @@ class PendingWrites {
 
   std::deque<PendingWrite> writes_;
   nic::PayloadPool* pool_ = nullptr;
-  std::size_t size_B_ = 0;  // of all
+  std::size_t size_B_ = 0;        // of all
   std::vector<iovec> from_, to_;  // of one system call
 };
 
