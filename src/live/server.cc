@@ -256,6 +256,11 @@ bool Server::is_awake(const Thread& thread) {
 }
 
 ThreadWaiter::Outcome Server::wait_for_request(Thread& thread, Request& request) {
+  if (thread.patience.may_look()) {
+    const bool came = wait_for_slot(thread.clock().request, request);
+    thread.patience.looked(came);
+    if (came) return Outcome::kAsked;
+  }
   const int pid = thread.process->pid;
   const timespec patience{0, thread.has_spun ? 100'000 : 1'000'000};
   // A look counts for no more than this: on a machine that is itself a guest, CPU time includes what its host took

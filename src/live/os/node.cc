@@ -105,6 +105,7 @@ void Node::begin_turn(Thread& thread, Time_ps now_ps) {
 }
 
 bool Node::reply(Thread& thread, const Reply& reply, Time_ps now_ps) {
+  if (!thread.owes_ack && fill_slot(thread.clock().reply, reply, now_ps)) return true;
   if (!thread.connection.send(reply, now_ps)) return false;
   return !std::exchange(thread.owes_ack, false) || thread.connection.send(Reply::failed(verbs::kCancelDone), now_ps);
 }

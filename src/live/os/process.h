@@ -52,6 +52,7 @@ struct Thread {
   int tid = 0;
   std::uint64_t rank = 0;  // of all threads of the world, in the order in which they came
   ThreadState state = ThreadState::kParked;
+  verbs::TurnPatience patience;             // with its next request
   bool posted = false;                      // since its last spin, with nothing but polls after it
   Time_ps patience_ps = kFirstPatience_ps;  // of a poll that finds nothing
   Time_ps poll_until_ps = kNever_ps;

@@ -65,6 +65,12 @@ struct Reply {
   }
 };
 
+// Through memory that the thread shares, while it looks there. False: it does not, or there is no room.
+bool fill_slot(verbs::TurnSlot<verbs::ReplyHead>& slot, const Reply& reply, Time_ps now_ps);
+// Looks for the thread's next request for some microseconds. False: none came, and the next one comes by the
+// connection.
+bool wait_for_slot(verbs::TurnSlot<verbs::RequestHead>& slot, Request& request);
+
 class Connection {
  public:
   explicit Connection(int fd) : fd_(fd) {}
