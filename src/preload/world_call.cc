@@ -43,13 +43,6 @@ bool is_cancellation_point(verbs::Op op) {
   }
 }
 
-// About 50 us: as long as the world needs between two turns of a program that moves large messages.
-#if defined(__x86_64__)
-constexpr unsigned kLooks = 1'000;
-#else
-constexpr unsigned kLooks = 2'500;
-#endif
-
 // False: the world does not look for it, and it goes by the connection.
 bool fill_slot(Call& call, verbs::Op op, std::int64_t local_ps, const iovec* request, std::size_t pieces) {
   verbs::TurnSlot<verbs::RequestHead>& slot = thread.page->request;
@@ -74,7 +67,7 @@ bool fill_slot(Call& call, verbs::Op op, std::int64_t local_ps, const iovec* req
 // A handler may run at any moment and take the reply itself: then it is taken twice, which does no harm, since no call
 // of the handler's uses the slots. Only afterwards does the call look no more (interrupt.cc).
 void look_for_reply(Call& call) {
-  const bool came = thread.page->reply.wait(kLooks);
+  const bool came = thread.page->reply.wait(thread.page->looks.load(std::memory_order_relaxed));
   thread.patience.looked(came);
   if (came) take_slot(call);
   std::atomic_signal_fence(std::memory_order_seq_cst);

@@ -62,7 +62,8 @@ struct ThreadPage {
   std::atomic<std::int64_t> local_ps;
   std::atomic<std::uint32_t> may_not_park;  // not 0: another thread needs this one to go on; its clock stands still
   std::atomic<std::uint32_t> clock_seen;    // not 0: the thread has looked at a clock since the world wrote 0 here
-  // Virtual time: for turns that need no system call.
+  // Virtual time: for turns that need no system call. The thread looks for a reply so many times.
+  std::atomic<std::uint32_t> looks;
   TurnSlot<RequestHead> request;
   TurnSlot<ReplyHead> reply;
 };

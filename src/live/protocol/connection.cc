@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <iterator>
 
 namespace weft::live {
@@ -82,12 +83,18 @@ bool Connection::send(const Reply& reply, Time_ps now_ps) {
 
 namespace {
 
-// About 20 us: a program that is awake has posted and polled again within them.
-#if defined(__x86_64__)
-constexpr unsigned kLooks = 400;
-#else
-constexpr unsigned kLooks = 1'000;
-#endif
+// A program that is awake has posted and polled again within this.
+constexpr std::chrono::microseconds kLongestLook{50};
+
+double count_looks_per_us() {
+  constexpr std::uint32_t kCount = 4'000;
+  auto slot = std::make_unique<verbs::TurnSlot<verbs::RequestHead>>();
+  slot->open();
+  const auto start = std::chrono::steady_clock::now();
+  slot->wait(kCount);
+  const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
+  return kCount / std::max(took.count(), 1.0);
+}
 
 bool has_other_cpu() {
   cpu_set_t cpus;
@@ -97,6 +104,12 @@ bool has_other_cpu() {
 
 }  // namespace
 
+std::uint32_t looks_in(std::chrono::microseconds time) {
+  // On one CPU the other side cannot run meanwhile.
+  static const double looks_per_us = has_other_cpu() ? count_looks_per_us() : 0;
+  return static_cast<std::uint32_t>(looks_per_us * static_cast<double>(time.count()));
+}
+
 bool fill_slot(verbs::TurnSlot<verbs::ReplyHead>& slot, const Reply& reply, Time_ps now_ps) {
   if (!slot.is_open() || reply.body.size() > slot.kRoom_B || reply.fds[0] >= 0) return false;
   slot.head() = {reply.error, static_cast<std::uint32_t>(reply.body.size()), now_ps};
@@ -105,11 +118,10 @@ bool fill_slot(verbs::TurnSlot<verbs::ReplyHead>& slot, const Reply& reply, Time
 }
 
 bool wait_for_slot(verbs::TurnSlot<verbs::RequestHead>& slot, Request& request) {
-  // On one CPU the thread cannot run meanwhile.
-  static const bool looks = has_other_cpu();
-  if (!looks) return false;
+  static const std::uint32_t looks = looks_in(kLongestLook);
+  if (looks == 0) return false;
   slot.open();
-  if (!slot.wait(kLooks)) return false;
+  if (!slot.wait(looks)) return false;
   const verbs::RequestHead head = slot.head();
   const std::size_t body_B = std::min<std::size_t>(head.size_B, slot.kRoom_B);
   request.op = head.op;
