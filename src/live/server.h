@@ -137,9 +137,11 @@ class Server final : public ThreadWaiter {
   std::optional<Reply> get_cq_event(Process& process, const Request& request);
   std::optional<Reply> wait_items(Thread& thread, const Request& request, Time_ps now_ps, bool again, Time_ps& due_ps);
   // waits.cc
-  static bool is_wait_call(verbs::Op op) { return op >= verbs::Op::kCancel && op <= verbs::Op::kYield; }
+  static bool is_wait_call(verbs::Op op) { return op >= verbs::Op::kCancel && op <= verbs::Op::kCountSignal; }
   std::optional<Reply> answer_wait_call(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps,
                                         bool again);
+  std::optional<Reply> wait_for_change(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps,
+                                       bool again);
   std::optional<Reply> answer_timer_call(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps);
   void arm(const std::shared_ptr<Process>& process, const std::shared_ptr<Timer>& timer, const verbs::ArmTimer& ask,
            Time_ps now_ps);

@@ -28,7 +28,7 @@ constexpr milliseconds kSignalLook = 10ms;  // at signals from outside that some
 void Server::wait_for_end(const Thread& thread) {
   const Process& process = *thread.process;
   const bool last = process.threads.size() <= 1;
-  auto may_join = [](const auto& each) { return each->state == ThreadState::kOutside; };
+  auto may_join = [](const auto& each) { return each->state == ThreadState::kOutside || each->polls; };
   // Or wait for the process, if it is the last.
   if (wall_ || (last ? process.relatives == 0 : std::none_of(process.threads.begin(), process.threads.end(), may_join)))
     return;
