@@ -248,6 +248,7 @@ ThreadWaiter::Outcome Server::wait_for(Thread& thread, Request& request) {
   Time_ps now_ps = std::max(thread.process->node->now_ps(), thread.local_ps);
   if (outcome == Outcome::kAsked) now_ps = std::max(now_ps, request.local_ps);
   poll_passed_fds(thread.process->node, now_ps);
+  if (outcome == Outcome::kOutside) tell_tracer(thread, now_ps);
   return outcome;
 }
 

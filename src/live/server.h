@@ -157,6 +157,7 @@ class Server final : public ThreadWaiter {
   bool wait_for_children(Time_ps leap_ps);
   void run_child_handler(const std::shared_ptr<Process>& parent, Time_ps now_ps);
   void tell_parent(const Process& ended, Time_ps now_ps);
+  void tell_tracer(const Thread& thread, Time_ps now_ps);
   // server_looks.cc: the first of them that says something, in real time; null when none does.
   std::shared_ptr<Thread> wait_for_any(const std::vector<std::shared_ptr<Thread>>& threads) const;
   static bool is_patient(const Thread& thread);

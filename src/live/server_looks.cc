@@ -63,7 +63,8 @@ bool Server::is_patient(const Thread& thread) {
 int Server::look_soon(int timeout_ms) const {
   const bool any = std::any_of(threads_.begin(), threads_.end(),
                                [](const auto& each) { return is_patient(*each) || each->awaited_signals != 0; });
-  return any ? std::min<int>(timeout_ms, kFirstLook.count()) : timeout_ms;
+  const bool watching = std::any_of(nodes_.begin(), nodes_.end(), [](const auto& node) { return node->is_watching(); });
+  return any || watching ? std::min<int>(timeout_ms, kFirstLook.count()) : timeout_ms;
 }
 
 void Server::poll_waiting_threads() {

@@ -99,6 +99,7 @@ class Node final : public host::Program {
   bool has_changed(const Process& process, const verbs::WaitForChange& ask) const;
   // Looks at all of those bytes.
   void poll_watched(Time_ps now_ps);
+  bool is_watching() const { return !watched_.empty(); }
   // Of conditions that processes share, by their place in a page.
   std::vector<std::uint32_t> signals = std::vector<std::uint32_t>(verbs::kPage_B);
   // Something came for the process that is not a completion: an event, bytes on a socket. Waits that may have come true

@@ -54,16 +54,27 @@ verbs::WaitForChange change_of(const void* bytes, std::size_t size_B, std::int64
 
 // `take` does not wait, and returns ETIMEDOUT when `object` is not to be had.
 template <typename Object, typename Take>
-int wait_for(Object* object, const timespec& deadline, Take&& take) {
+int wait_until(Object* object, std::int64_t due, Take&& take) {
   static_assert(sizeof(Object) <= verbs::kMaxWatched_B);
-  if (!is_valid(deadline)) return EINVAL;
-  const std::int64_t due = due_ps(deadline);
-  for (;;) {
+  int error = take();
+  while (error == ETIMEDOUT && verbs::weft_now_ps() < due) {
     const verbs::WaitForChange wait = change_of(object, sizeof(Object), due);
-    const int error = take();
-    if (error != ETIMEDOUT || verbs::weft_now_ps() >= due) return error;
-    park(wait);
+    error = take();
+    if (error == ETIMEDOUT) park(wait);
   }
+  return error;
+}
+
+template <typename Object, typename Take>
+int wait_for(Object* object, const timespec* deadline, Take&& take) {
+  if (!is_valid(*deadline)) return EINVAL;
+  return wait_until(object, due_ps(*deadline), take);
+}
+
+// The calling thread is of a world in virtual time. It does not come into one for this.
+bool is_known() {
+  const Process& process = this_process();
+  return process.attached && !process.wall_clock && thread.page != nullptr && is_virtual();
 }
 
 int wait_for_semaphore(sem_t* semaphore, std::int64_t due) {
@@ -130,10 +141,8 @@ std::uint32_t count_shared(const pthread_cond_t* condition, std::uint32_t more) 
 }
 
 // The count is taken while the mutex is held: a signal that comes before the wait is not missed.
-int wait_for_condition(pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec& deadline) {
-  if (!is_valid(deadline)) return EINVAL;
+int wait_for_condition(pthread_cond_t* condition, pthread_mutex_t* mutex, std::int64_t due) {
   pthread_testcancel();
-  const std::int64_t due = due_ps(deadline);
   verbs::WaitForChange wait = change_of(&count_of(condition), sizeof(std::uint32_t), due);
   if (is_shared(condition)) {
     wait = {due, reinterpret_cast<std::uintptr_t>(condition) % verbs::kPage_B, 0, count_shared(condition, 0), {}};
@@ -143,6 +152,10 @@ int wait_for_condition(pthread_cond_t* condition, pthread_mutex_t* mutex, const 
   pthread_mutex_lock(mutex);
   pthread_testcancel();
   return verbs::weft_now_ps() >= due ? ETIMEDOUT : 0;
+}
+
+int wait_for_condition(pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec& deadline) {
+  return is_valid(deadline) ? wait_for_condition(condition, mutex, due_ps(deadline)) : EINVAL;
 }
 
 // Somebody may wait for it in virtual time. Who does not know the world yet need not come in for that, unless the
@@ -162,6 +175,11 @@ int thrd_of(int error) {
 }
 
 }  // namespace
+
+WEFT_EXPORT int pthread_cond_wait(pthread_cond_t* __restrict condition, pthread_mutex_t* __restrict mutex) {
+  if (!is_known()) return WEFT_REAL(pthread_cond_wait)(condition, mutex);
+  return wait_for_condition(condition, mutex, kForever_ps);
+}
 
 WEFT_EXPORT int pthread_cond_timedwait(pthread_cond_t* __restrict condition, pthread_mutex_t* __restrict mutex,
                                        const struct timespec* __restrict deadline) {
@@ -188,8 +206,7 @@ WEFT_EXPORT int pthread_cond_broadcast(pthread_cond_t* condition) noexcept {
 }
 
 WEFT_EXPORT int sem_wait(sem_t* semaphore) {
-  if (sem_trywait(semaphore) == 0) return 0;
-  if (!is_virtual()) return WEFT_REAL(sem_wait)(semaphore);
+  if (!is_known()) return WEFT_REAL(sem_wait)(semaphore);
   return wait_for_semaphore(semaphore, kForever_ps);
 }
 
@@ -204,7 +221,15 @@ WEFT_EXPORT int sem_clockwait(sem_t* __restrict semaphore, clockid_t clock,
   return wait_for_semaphore(semaphore, *deadline);
 }
 
-// Not cancellation points, and no handler ends them.
+// Locks. Not cancellation points, and no handler ends them.
+WEFT_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
+  if (!is_known()) return WEFT_REAL(pthread_mutex_lock)(mutex);
+  const int error = pthread_mutex_trylock(mutex);
+  if (error != EBUSY) return error;
+  return wait_until(mutex, kForever_ps,
+                    [&] { return WEFT_REAL(pthread_mutex_clocklock)(mutex, CLOCK_MONOTONIC, &kPast); });
+}
+
 WEFT_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* __restrict mutex,
                                         const struct timespec* __restrict deadline) noexcept {
   if (!is_virtual()) return WEFT_REAL(pthread_mutex_timedlock)(mutex, deadline);
@@ -214,7 +239,26 @@ WEFT_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* __restrict mutex,
 WEFT_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* __restrict mutex, clockid_t clock,
                                         const struct timespec* __restrict deadline) noexcept {
   if (!is_virtual()) return WEFT_REAL(pthread_mutex_clocklock)(mutex, clock, deadline);
-  return wait_for(mutex, *deadline, [&] { return WEFT_REAL(pthread_mutex_clocklock)(mutex, CLOCK_MONOTONIC, &kPast); });
+  return wait_for(mutex, deadline, [&] { return WEFT_REAL(pthread_mutex_clocklock)(mutex, CLOCK_MONOTONIC, &kPast); });
+}
+
+// Who holds it may wait for the world meanwhile, as UCX does.
+WEFT_EXPORT int pthread_spin_lock(pthread_spinlock_t* lock) noexcept {
+  if (!is_known()) return WEFT_REAL(pthread_spin_lock)(lock);
+  return wait_until(const_cast<const int*>(lock), kForever_ps,
+                    [&] { return pthread_spin_trylock(lock) == 0 ? 0 : ETIMEDOUT; });
+}
+
+WEFT_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
+  if (!is_known()) return WEFT_REAL(pthread_rwlock_rdlock)(lock);
+  return wait_until(lock, kForever_ps,
+                    [&] { return WEFT_REAL(pthread_rwlock_clockrdlock)(lock, CLOCK_MONOTONIC, &kPast); });
+}
+
+WEFT_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
+  if (!is_known()) return WEFT_REAL(pthread_rwlock_wrlock)(lock);
+  return wait_until(lock, kForever_ps,
+                    [&] { return WEFT_REAL(pthread_rwlock_clockwrlock)(lock, CLOCK_MONOTONIC, &kPast); });
 }
 
 WEFT_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t* __restrict lock,
@@ -226,8 +270,7 @@ WEFT_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t* __restrict lock,
 WEFT_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t* __restrict lock, clockid_t clock,
                                            const struct timespec* __restrict deadline) noexcept {
   if (!is_virtual()) return WEFT_REAL(pthread_rwlock_clockrdlock)(lock, clock, deadline);
-  return wait_for(lock, *deadline,
-                  [&] { return WEFT_REAL(pthread_rwlock_clockrdlock)(lock, CLOCK_MONOTONIC, &kPast); });
+  return wait_for(lock, deadline, [&] { return WEFT_REAL(pthread_rwlock_clockrdlock)(lock, CLOCK_MONOTONIC, &kPast); });
 }
 
 WEFT_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t* __restrict lock,
@@ -239,8 +282,7 @@ WEFT_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t* __restrict lock,
 WEFT_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t* __restrict lock, clockid_t clock,
                                            const struct timespec* __restrict deadline) noexcept {
   if (!is_virtual()) return WEFT_REAL(pthread_rwlock_clockwrlock)(lock, clock, deadline);
-  return wait_for(lock, *deadline,
-                  [&] { return WEFT_REAL(pthread_rwlock_clockwrlock)(lock, CLOCK_MONOTONIC, &kPast); });
+  return wait_for(lock, deadline, [&] { return WEFT_REAL(pthread_rwlock_clockwrlock)(lock, CLOCK_MONOTONIC, &kPast); });
 }
 
 WEFT_EXPORT int pthread_timedjoin_np(pthread_t other, void** returned, const struct timespec* deadline) {
@@ -268,12 +310,21 @@ WEFT_EXPORT int cnd_timedwait(cnd_t* __restrict condition, mtx_t* __restrict mut
                                     reinterpret_cast<pthread_mutex_t*>(mutex), *deadline));
 }
 
+WEFT_EXPORT int cnd_wait(cnd_t* condition, mtx_t* mutex) {
+  return thrd_of(
+      pthread_cond_wait(reinterpret_cast<pthread_cond_t*>(condition), reinterpret_cast<pthread_mutex_t*>(mutex)));
+}
+
 WEFT_EXPORT int cnd_signal(cnd_t* condition) {
   return thrd_of(pthread_cond_signal(reinterpret_cast<pthread_cond_t*>(condition)));
 }
 
 WEFT_EXPORT int cnd_broadcast(cnd_t* condition) {
   return thrd_of(pthread_cond_broadcast(reinterpret_cast<pthread_cond_t*>(condition)));
+}
+
+WEFT_EXPORT int mtx_lock(mtx_t* mutex) {
+  return thrd_of(pthread_mutex_lock(reinterpret_cast<pthread_mutex_t*>(mutex)));
 }
 
 WEFT_EXPORT int mtx_timedlock(mtx_t* __restrict mutex, const struct timespec* __restrict deadline) {
