@@ -162,8 +162,9 @@ bool Server::poll_clients(int timeout_ms) {
   network_.add_abandoned(fds);
   const int came = poll(fds.data(), fds.size(), look_soon(timeout_ms));
   poll_waiting_threads();
-  if (came <= 0) return false;
   Time_ps now_ps = world_.engine().horizon_ps();
+  for (const auto& node : nodes_) node->poll_watched(now_ps);
+  if (came <= 0) return false;
   network_.end_abandoned(now_ps);
   poll_passed_fds(nullptr, now_ps);
   for (std::size_t i = 0; i < threads.size(); ++i) {
@@ -252,6 +253,7 @@ ThreadWaiter::Outcome Server::wait_for(Thread& thread, Request& request) {
   Time_ps now_ps = std::max(thread.process->node->now_ps(), thread.local_ps);
   if (outcome == Outcome::kAsked) now_ps = std::max(now_ps, request.local_ps);
   poll_passed_fds(thread.process->node, now_ps);
+  if (outcome == Outcome::kOutside) tell_tracer(thread, now_ps);
   return outcome;
 }
 
@@ -330,7 +332,11 @@ void Server::thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps)
   thread->state = ThreadState::kOutside;
   thread->retry = nullptr;
   ++thread->park;
-  if (thread->process->threads.empty()) end_process(thread->process, now_ps);
+  if (thread->process->threads.empty()) {
+    end_process(thread->process, now_ps);
+  } else {
+    thread->process->node->wake_pollers(*thread->process, nullptr, now_ps);
+  }
   // The node plans anew: time does not go on for what the thread waited for.
   thread->process->node->at(now_ps, 0, [](Time_ps) {});
 }

@@ -138,9 +138,11 @@ class Server final : public ThreadWaiter {
   std::optional<Reply> get_cq_event(Process& process, const Request& request);
   std::optional<Reply> wait_items(Thread& thread, const Request& request, Time_ps now_ps, bool again, Time_ps& due_ps);
   // waits.cc
-  static bool is_wait_call(verbs::Op op) { return op >= verbs::Op::kCancel && op <= verbs::Op::kYield; }
+  static bool is_wait_call(verbs::Op op) { return op >= verbs::Op::kCancel && op <= verbs::Op::kCountSignal; }
   std::optional<Reply> answer_wait_call(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps,
                                         bool again);
+  std::optional<Reply> wait_for_change(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps,
+                                       bool again);
   std::optional<Reply> answer_timer_call(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps);
   void arm(const std::shared_ptr<Process>& process, const std::shared_ptr<Timer>& timer, const verbs::ArmTimer& ask,
            Time_ps now_ps);
@@ -156,6 +158,7 @@ class Server final : public ThreadWaiter {
   bool wait_for_children(Time_ps leap_ps);
   void run_child_handler(const std::shared_ptr<Process>& parent, Time_ps now_ps);
   void tell_parent(const Process& ended, Time_ps now_ps);
+  void tell_tracer(const Thread& thread, Time_ps now_ps);
   // server_looks.cc: the first of them that says something, in real time; null when none does.
   std::shared_ptr<Thread> wait_for_any(const std::vector<std::shared_ptr<Thread>>& threads) const;
   static bool is_patient(const Thread& thread);

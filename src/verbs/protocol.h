@@ -54,6 +54,7 @@ struct Welcome {
   Costs costs;
   // Virtual: CLOCK_REALTIME at time 0; monotonic clocks show 1000 s then. Wall: CLOCK_MONOTONIC when the world came up.
   std::int64_t epoch_ns;
+  std::uint64_t number;  // of the thread in its world: the same in every run
 };
 
 // Shared with one thread. In virtual time its clock is here: the thread adds what its calls cost, and the world moves

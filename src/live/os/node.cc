@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <utility>
-
-#include "verbs/wait_protocol.h"
 
 namespace weft::live {
 
@@ -183,6 +182,7 @@ void Node::run(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
     if (other == thread->process) continue;
     if (other->group == thread->process->group || are_related(*thread->process, *other)) run_woken(*other, then_ps);
   }
+  poll_watched(then_ps);
 }
 
 // Threads that slept in the kernel and that another has woken run before time goes on.
@@ -315,6 +315,25 @@ void Node::let_look(const std::shared_ptr<Thread>& thread, Time_ps at_ps) {
     if (thread->park != park || !thread->retry || thread->process->gone) return;
     thread->look = true;
     thread->retry(now_ps);
+  });
+}
+
+void Node::watch(const std::shared_ptr<Thread>& thread, const verbs::WaitForChange& ask) {
+  watched_.push_back({thread, thread->park, ask});
+}
+
+bool Node::has_changed(const Process& process, const verbs::WaitForChange& ask) const {
+  if (ask.size_B == 0) return signals[ask.address] != ask.signals;
+  std::uint8_t now[verbs::kMaxWatched_B];
+  return !process.read(ask.address, {now, ask.size_B}) || std::memcmp(now, ask.before, ask.size_B) != 0;
+}
+
+void Node::poll_watched(Time_ps now_ps) {
+  std::erase_if(watched_, [&](const Watch& each) {
+    if (each.thread->park != each.park || each.thread->process->gone) return true;
+    if (!has_changed(*each.thread->process, each.ask)) return false;
+    let_look(each.thread, now_ps);
+    return true;
   });
 }
 
