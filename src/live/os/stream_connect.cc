@@ -131,7 +131,7 @@ Reply ManagementNetwork::listen(Process& process, const Request& request, Time_p
   // Two that share an address by SO_REUSEADDR cannot both listen.
   if (is_taken(process, *stream, stream->port)) return Reply::failed(EADDRINUSE);
   stream->state = Stream::State::kListening;
-  stream->backlog = std::clamp<std::size_t>(ask.backlog, 1, 4096);
+  stream->backlog = std::min<std::size_t>(ask.backlog, 4096);
   retry_waiting(process.node->index(), stream->port, now_ps);
   return {};
 }
@@ -205,7 +205,7 @@ std::shared_ptr<Stream> ManagementNetwork::listener_for(const Stream& stream, co
   for (const auto& process : node.processes) {
     for (const auto& [handle, each] : process->streams) {
       if (each->state != Stream::State::kListening || each->port != stream.peer_port ||
-          each->pending.size() >= each->backlog || !accepts(*each, stream.peer_address))
+          !accepts(*each, stream.peer_address))
         continue;
       // Several processes hold it.
       if (std::find(found.begin(), found.end(), each) != found.end()) continue;
@@ -226,6 +226,12 @@ void ManagementNetwork::arrive(const Waiting& waiting, Time_ps now_ps) {
   std::shared_ptr<Stream> listener = listener_for(*stream, *there);
   if (!listener && std::chrono::steady_clock::now() < waiting.until) {
     waiting_.push_back(waiting);
+    return;
+  }
+  // As on Linux, whose queue holds one more than the backlog. There the SYN is lost and sent again, after 1 s and more;
+  // here nothing is lost.
+  if (listener && listener->pending.size() > listener->backlog) {
+    listener->without_room.push_back(stream);
     return;
   }
   if (listener) {
@@ -304,7 +310,12 @@ std::optional<Reply> ManagementNetwork::accept(Process& process, const Request& 
   auto given = give(process, accepted);
   if (!given) return Reply::failed(ENFILE);
   stream->pending.pop_front();
-  retry_waiting(process.node->index(), stream->port, now_ps);  // the backlog has room again
+  // As many as there is room for: one may have been closed meanwhile.
+  while (!stream->without_room.empty() && stream->pending.size() <= stream->backlog) {
+    const std::shared_ptr<Stream> next = std::move(stream->without_room.front());
+    stream->without_room.pop_front();
+    arrive({next, process.node->index(), {}}, now_ps);
+  }
   Reply reply = Reply::of(verbs::StreamAccepted{given->handle, accepted->peer_address, accepted->peer_port});
   reply.fds[0] = given->descriptor->fds.front();
   reply.given = given->descriptor;
