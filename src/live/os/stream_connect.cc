@@ -15,15 +15,6 @@ namespace {
 constexpr std::uint32_t kSmallestBuffer_B = 2304;    // Linux: SOCK_MIN_RCVBUF
 constexpr std::uint32_t kLargestBuffer_B = 212'992;  // Linux: net.core.wmem_max and rmem_max, before it doubles
 
-bool is_ipv4(const verbs::Address& address) {
-  static constexpr std::uint8_t kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  return std::memcmp(&address, kMapped, sizeof(kMapped)) == 0;
-}
-
-bool is_same(const verbs::Address& a, const verbs::Address& b) {
-  return std::memcmp(&a, &b, sizeof(a)) == 0;
-}
-
 // What is sent to `address` can come to the stream by its own address and family.
 bool accepts(const Stream& stream, const verbs::Address& address) {
   if (!is_any(stream.address)) return is_same(stream.address, address);
@@ -55,17 +46,6 @@ bool is_taken(const Process& process, const Stream& stream, std::uint32_t port) 
 
 }  // namespace
 
-bool is_any(const verbs::Address& address) {
-  static constexpr verbs::Address kAny4 = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0}};
-  static constexpr verbs::Address kAny6{};
-  return is_same(address, kAny4) || is_same(address, kAny6);
-}
-
-bool is_loopback(const verbs::Address& address) {
-  static constexpr verbs::Address kLoopback6 = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}};
-  return (is_ipv4(address) && address.bytes[12] == 127) || is_same(address, kLoopback6);
-}
-
 std::optional<std::uint32_t> ManagementNetwork::node_of(const Process& process, const verbs::Address& address) const {
   return is_any(address) || is_loopback(address) ? process.node->index() : node_of(address);
 }
@@ -86,17 +66,6 @@ verbs::Address ManagementNetwork::address_of(std::uint32_t node) const {
   verbs::Address address{};
   std::memcpy(address.bytes, world_.lab().hosts[node].nics.front().ports.front().address.bytes, 16);
   return address;
-}
-
-Reply ManagementNetwork::look_up(const Request& request) const {
-  verbs::LookUp ask;
-  if (!request.read(ask)) return Reply::failed(EINVAL);
-  ask.name[sizeof(ask.name) - 1] = 0;
-  const auto& hosts = world_.lab().hosts;
-  for (std::uint32_t host = 0; host < hosts.size(); ++host) {
-    if (hosts[host].name == ask.name) return Reply::of(address_of(host));
-  }
-  return Reply::failed(ENOENT);
 }
 
 Reply ManagementNetwork::node_at(const Request& request) const {

@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "live/os/node.h"
+#include "verbs/address.h"
 #include "verbs/stream_protocol.h"
 #include "world/world.h"
 
@@ -87,7 +88,6 @@ class ManagementNetwork {
   // Refuses those that have waited long enough. True: others still wait.
   bool refuse_late(Time_ps now_ps);
 
-  Reply look_up(const Request& request) const;
   Reply node_at(const Request& request) const;
   static Stream* find(const Process& process, std::uint32_t handle);
 
@@ -149,8 +149,5 @@ class ManagementNetwork {
 
 // Something has come to this end: whoever holds it looks.
 void look_again(const Stream& stream, Time_ps now_ps);
-
-bool is_any(const verbs::Address& address);
-bool is_loopback(const verbs::Address& address);
 
 }  // namespace weft::live

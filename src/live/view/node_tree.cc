@@ -180,9 +180,9 @@ void NodeTree::refresh(lab::World& world, Time_ps now_ps) {
   for (const NodePort& port : ports_) {
     const lab::PortOutcome counted = count(world, port, now_ps);
     all.push_back(interface_counters(counted));
-    const bool up = is_link_up(world, port, now_ps);
+    const bool up = is_link_up(world, port.port, now_ps);
     refresh_netdev(port, counted, up);
-    refresh_rdma(port, counted, up);
+    refresh_rdma(world, port, counted, up);
   }
   refresh_system(all);
 }
@@ -191,7 +191,10 @@ void NodeTree::refresh_netdev(const NodePort& port, const lab::PortOutcome& coun
   const std::string at = pci_folder(port) + "/net/" + port.netdev;
   tree_.put(at + "/operstate", up ? "up" : "down");
   tree_.put(at + "/carrier", up ? "1" : "0");
-  tree_.put(at + "/carrier_changes", up ? "1" : "2");
+  const std::uint64_t downs = counted.counters.link_down_events_phy, ups = 1 + downs - (up ? 0 : 1);
+  tree_.put(at + "/carrier_up_count", fmt::format("{}", ups));
+  tree_.put(at + "/carrier_down_count", fmt::format("{}", downs));
+  tree_.put(at + "/carrier_changes", fmt::format("{}", ups + downs));
   tree_.put(at + "/speed", up ? fmt::format("{}", counted.rate_bps / 1'000'000) : "-1");
   tree_.put(at + "/duplex", up ? "full" : "unknown");
   const InterfaceCounters c = interface_counters(counted);

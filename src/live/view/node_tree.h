@@ -32,7 +32,7 @@ class NodeTree {
   void write_machine_names();
   void refresh_system(const std::vector<InterfaceCounters>& counted);
   void refresh_netdev(const NodePort& port, const lab::PortOutcome& counted, bool up);
-  void refresh_rdma(const NodePort& port, const lab::PortOutcome& counted, bool up);
+  void refresh_rdma(const lab::World& world, const NodePort& port, const lab::PortOutcome& counted, bool up);
 
   std::string node_;
   std::vector<NodePort> ports_;
