@@ -6,35 +6,44 @@
 
 #include <algorithm>
 
+#include "live/view/neighbours.h"
 #include "live/view/route_netlink.h"
 
 namespace weft::live {
 
-// Every address of the lab is known from the start: there is no ARP.
-void answer_neighbours(const NetlinkNode& node, const NetlinkQuestion& question, NetlinkReply& reply) {
-  const std::uint8_t family = question.fixed<ndmsg>().ndm_family;
-  for (std::uint32_t id = 0; id < node.world.port_count(); ++id) {
-    const bool is_host = node.world.device(id) != nullptr || node.world.is_outside_port(id);
-    const fabric::PortAddress& other = node.world.book()[id];
+std::vector<Neighbour> neighbours_of(lab::World& world, const std::vector<NodePort>& ports) {
+  std::vector<Neighbour> all;
+  for (std::uint32_t id = 0; id < world.port_count(); ++id) {
+    if (world.device(id) == nullptr && !world.is_outside_port(id)) continue;
+    const fabric::PortAddress& other = world.book()[id];
     lab::IpAddress address;
     std::copy(other.ip.begin(), other.ip.end(), address.bytes);
     address.is_v4 = other.v4;
-    if (!is_host || (family != 0 && family != (other.v4 ? AF_INET : AF_INET6))) continue;
-    for (const NodePort& port : node.ports) {
+    for (const NodePort& port : ports) {
       if (port.port == id || port.config->address.is_v4 != other.v4 ||
           !same_subnet(port.config->address, address, port.config->prefix_bits))
         continue;
-      ndmsg head{};
-      head.ndm_family = other.v4 ? AF_INET : AF_INET6;
-      head.ndm_ifindex = port.index;
-      head.ndm_state = NUD_PERMANENT;
-      head.ndm_type = RTN_UNICAST;
-      reply.begin(RTM_NEWNEIGH);
-      reply.fixed(head);
-      reply.put_bytes(NDA_DST, other.ip.data() + (other.v4 ? 12 : 0), other.v4 ? 4 : 16);
-      reply.put_bytes(NDA_LLADDR, other.mac.data(), other.mac.size());
+      all.push_back({&port, address, other.mac});
       break;
     }
+  }
+  return all;
+}
+
+void answer_neighbours(const NetlinkNode& node, const NetlinkQuestion& question, NetlinkReply& reply) {
+  const std::uint8_t family = question.fixed<ndmsg>().ndm_family;
+  for (const Neighbour& each : neighbours_of(node.world, node.ports)) {
+    const bool v4 = each.address.is_v4;
+    if (family != 0 && family != (v4 ? AF_INET : AF_INET6)) continue;
+    ndmsg head{};
+    head.ndm_family = v4 ? AF_INET : AF_INET6;
+    head.ndm_ifindex = each.port->index;
+    head.ndm_state = NUD_PERMANENT;
+    head.ndm_type = RTN_UNICAST;
+    reply.begin(RTM_NEWNEIGH);
+    reply.fixed(head);
+    reply.put_bytes(NDA_DST, each.address.bytes + (v4 ? 12 : 0), v4 ? 4 : 16);
+    reply.put_bytes(NDA_LLADDR, each.mac.data(), each.mac.size());
   }
   reply.end_dump();
 }

@@ -61,7 +61,6 @@ void NodeTree::write_system(lab::World& world) {
   }
   tree_.put_bytes("proc/net/route", routes);
   tree_.put_bytes("proc/net/if_inet6", addresses);
-  tree_.put_bytes("proc/net/arp", "IP address       HW type     Flags       HW address            Mask     Device\n");
 }
 
 void NodeTree::refresh_system(const std::vector<InterfaceCounters>& counted) {

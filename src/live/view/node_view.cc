@@ -24,11 +24,12 @@ const std::vector<NodePort>& NodeView::ports() {
 }
 
 void NodeView::show(Time_ps now_ps) {
-  if (!tree_ && !directory_.empty()) tree_ = std::make_unique<NodeTree>(world_, ports(), host_, directory_, now_ps);
+  if (!tree_ && !directory_.empty())
+    tree_ = std::make_unique<NodeTree>(world_, node_, ports(), host_, directory_, now_ps);
 }
 
 void NodeView::refresh(Time_ps now_ps) {
-  if (tree_) tree_->refresh(world_, now_ps);
+  if (tree_) tree_->refresh(world_, node_, now_ps);
 }
 
 Reply NodeView::answer(const Request& request, Time_ps now_ps) {

@@ -107,6 +107,8 @@ void put_port(const NetlinkNode& node, const NodePort& port, NetlinkReply& reply
 
 void answer_links(const NetlinkNode& node, const NetlinkQuestion& question, NetlinkReply& reply) {
   if (question.is_dump()) {
+    // Of AF_BRIDGE those that are ports of a bridge; a node has none.
+    if (question.fixed<ifinfomsg>().ifi_family == AF_BRIDGE) return reply.end_dump();
     put_loopback(reply);
     for (const NodePort& port : node.ports) put_port(node, port, reply);
     return reply.end_dump();
@@ -286,10 +288,11 @@ void answer_route_to(const NetlinkNode& node, const NetlinkQuestion& question, N
   auto found = attributes.find(RTA_DST);
   const std::size_t size_B = family == AF_INET ? 4 : 16;
   if (found == attributes.end() || found->second.size() != size_B) return reply.error(EINVAL);
-  std::uint8_t address[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  std::uint8_t address[16];
+  std::copy_n(verbs::kMappedPrefix, sizeof(verbs::kMappedPrefix), address);
   std::memcpy(address + 16 - size_B, found->second.data(), size_B);
   const NodePort* port = port_towards(node, address);
-  const bool loopback = family == AF_INET && address[12] == 127;
+  const bool loopback = verbs::is_loopback(address);
   if (port == nullptr && !loopback) return reply.error(ENETUNREACH);
   const bool local = loopback || std::memcmp(port->config->address.bytes, address, 16) == 0;
   Route route;
