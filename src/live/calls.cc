@@ -10,6 +10,7 @@
 #include "live/os/signals.h"
 #include "live/server.h"
 #include "live/verbs/grh.h"
+#include "live/view/host_names.h"
 
 namespace weft::live {
 
@@ -17,6 +18,12 @@ using verbs::Op;
 
 namespace {
 constexpr Time_ps kFirstPause_ps = us(1);
+
+bool is_ready(const std::shared_ptr<const Lent>& lent, const std::vector<short>& events) {
+  std::vector<pollfd> fds;
+  for (std::size_t i = 0; i < events.size(); ++i) fds.push_back({lent->fds[i], events[i], 0});
+  return !fds.empty() && poll(fds.data(), fds.size(), 0) > 0;
+}
 }  // namespace
 
 // A call that cannot be answered yet is asked again whenever something of its process has changed.
@@ -82,7 +89,7 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
     case Op::kSetTimer:
       return set_timer(thread, request, now_ps);
     case Op::kLookUp:
-      return network_.look_up(request);
+      return look_up(world_.lab(), request);
     case Op::kNodeName: {
       verbs::LookUp name{};
       const std::string& own = world_.lab().hosts[process.node->index()].name;
@@ -274,7 +281,8 @@ std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, 
     }
     thread.notified = thread.notified || item.ready != 0;
   }
-  thread.notified = thread.notified || thread.look;
+  // One that is ready by now will not be looked at before somebody runs.
+  thread.notified = thread.notified || thread.look || (!again && is_ready(request.lent, lent_events));
   if (!any && !thread.notified) {
     thread.polls = ask.anything != 0;
     thread.lent = request.lent;

@@ -10,7 +10,7 @@ enum class Op : std::uint32_t {
   kHello = 1,  // Hello -> Welcome, with descriptors: ThreadPage, ProcessPage; wall clock: the doorbell, a pipe
   kSleep,      // Sleep -> nothing
   kSetTimer,   // SetTimer -> TimerLeft: alarm() and ITIMER_REAL; the world sends SIGALRM
-  kLookUp,     // LookUp -> Address: a node's name
+  kLookUp,     // LookUp -> Address, one after the other: of a name of the node's /etc/hosts
   kNodeName,   // nothing -> LookUp: the node that this is
   kStatus,     // nothing -> WorldStatus and ProcessStatus[], OutsideStatus[]: `weft ps`, on a connection of its own
   kDown,       // nothing -> nothing: `weft down`
@@ -94,6 +94,8 @@ enum class Op : std::uint32_t {
   kExpectThread,   // nothing -> Handle: a number for the Hello of a thread that is about to start
   kYield,          // nothing -> nothing, after the others that can go on at this time
   kYieldUntil,     // Sleep -> nothing: until then, or until anything happens to the process
+  kWaitForChange,  // WaitForChange -> nothing: until then, or until the bytes are others
+  kCountSignal,    // CountSignal -> SignalCount: of conditions that processes share
 
   // The rarer objects of verbs. The structs are in verbs/extended_protocol.h.
   kReregMr = 192,    // ReregMr -> MrKeys

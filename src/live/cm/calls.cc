@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "live/cm/cm.h"
+#include "verbs/address.h"
 
 namespace weft::live {
 
@@ -21,18 +22,8 @@ constexpr verbs::Address kAny4 = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 
 // 0.0.0.0 and :: mean any.
 wire::Gid cm_address(const verbs::Address& address) {
   wire::Gid gid{};
-  if (std::memcmp(&address, &kAny4, sizeof(address)) != 0) std::memcpy(gid.data(), address.bytes, gid.size());
+  if (!verbs::is_any(address)) std::memcpy(gid.data(), address.bytes, gid.size());
   return gid;
-}
-
-bool is_any(const wire::Gid& address) {
-  return address == wire::Gid{};
-}
-
-bool is_loopback(const wire::Gid& address) {
-  static constexpr std::array<std::uint8_t, 13> kMapped127 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127};
-  static constexpr wire::Gid kLoopback6 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
-  return address == kLoopback6 || std::equal(kMapped127.begin(), kMapped127.end(), address.begin());
 }
 
 bool is_datagram(const CmId& id) {
@@ -146,16 +137,16 @@ int CommunicationManager::bind_to(CmId& id, const verbs::Address& asked, std::ui
   wire::Gid address = cm_address(asked);
   const bool ipv6 = is_ipv6(asked.bytes);
   // As in the kernel, localhost is the first device: libfabric asks that way which there are.
-  if (is_loopback(address) && !ports_.empty()) address = world_.book()[ports_[0]->device().port_id()].ip;
+  if (verbs::is_loopback(address.data()) && !ports_.empty()) address = world_.book()[ports_[0]->device().port_id()].ip;
   std::uint32_t device = verbs::kNoHandle;
-  for (std::uint32_t i = 0; i < ports_.size() && !is_any(address); ++i) {
+  for (std::uint32_t i = 0; i < ports_.size() && !verbs::is_any(address.data()); ++i) {
     if (world_.book()[ports_[i]->device().port_id()].ip == address) device = i;
   }
-  if (!is_any(address) && device == verbs::kNoHandle) return EADDRNOTAVAIL;
+  if (!verbs::is_any(address.data()) && device == verbs::kNoHandle) return EADDRNOTAVAIL;
   auto is_taken = [&](std::uint16_t wanted, bool reuse) {
     return std::any_of(ids_.begin(), ids_.end(), [&](const auto& each) {
       const CmId& other = *each.second;
-      bool meets = is_any(other.local) || is_any(address) || other.local == address;
+      bool meets = verbs::is_any(other.local.data()) || verbs::is_any(address.data()) || other.local == address;
       meets = meets && !(id.family_only && other.family_only && ipv6 != other.ipv6);
       bool shares = reuse && other.reuse && other.state != CmState::kListening;
       return other.holds_port && other.port_space == id.port_space && other.local_port == wanted && meets && !shares;
@@ -221,7 +212,7 @@ Reply CommunicationManager::resolve_address(Process& process, const Request& req
   verbs::CmResolve ask;
   std::shared_ptr<CmId> id = request.read(ask) ? find_id(process, ask.id) : nullptr;
   wire::Gid to = id ? cm_address(ask.address) : wire::Gid{};
-  if (!id || ask.port > 65535 || ask.source_port > 65535 || is_any(to)) return Reply::failed(EINVAL);
+  if (!id || ask.port > 65535 || ask.source_port > 65535 || verbs::is_any(to.data())) return Reply::failed(EINVAL);
   if (id->state == CmState::kIdle) {
     int error = bind_to(*id, ask.source, static_cast<std::uint16_t>(ask.source_port));
     if (error != 0) return Reply::failed(error);
