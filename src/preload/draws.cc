@@ -3,6 +3,8 @@
 // not made of the thread's number, which is the machine's, and of an address: of two workers that connect to each other
 // at once it decides who is first.
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <atomic>
 
@@ -32,9 +34,14 @@ std::uint64_t mix(std::uint64_t value) {
 extern "C" std::uint64_t ucs_generate_uuid(std::uint64_t seed);
 WEFT_EXPORT std::uint64_t ucs_generate_uuid(std::uint64_t seed) {
   using namespace weft::preload;
-  if (!is_virtual()) return WEFT_REAL(ucs_generate_uuid)(seed);
   static std::atomic<std::uint64_t> drawn = 0;
-  return mix(welcome().number << 32 | drawn++);
+  if (is_virtual()) return mix(welcome().number << 32 | drawn++);
+  // UCX's own is out of reach where a program loads it as a plugin (Open MPI): what it is made of will do.
+  timespec now;
+  WEFT_REAL(clock_gettime)(CLOCK_REALTIME, &now);
+  const auto process = static_cast<std::uint64_t>(getpid());
+  return mix(mix(seed + drawn++) ^ mix(process << 32 ^ static_cast<std::uint64_t>(now.tv_nsec)) ^
+             static_cast<std::uint64_t>(now.tv_sec));
 }
 
 WEFT_EXPORT void srand48(long seed) noexcept {
