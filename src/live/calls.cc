@@ -18,6 +18,12 @@ using verbs::Op;
 
 namespace {
 constexpr Time_ps kFirstPause_ps = us(1);
+
+bool is_ready(const std::shared_ptr<const Lent>& lent, const std::vector<short>& events) {
+  std::vector<pollfd> fds;
+  for (std::size_t i = 0; i < events.size(); ++i) fds.push_back({lent->fds[i], events[i], 0});
+  return !fds.empty() && poll(fds.data(), fds.size(), 0) > 0;
+}
 }  // namespace
 
 // A call that cannot be answered yet is asked again whenever something of its process has changed.
@@ -275,7 +281,8 @@ std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, 
     }
     thread.notified = thread.notified || item.ready != 0;
   }
-  thread.notified = thread.notified || thread.look;
+  // One that is ready by now will not be looked at before somebody runs.
+  thread.notified = thread.notified || thread.look || (!again && is_ready(request.lent, lent_events));
   if (!any && !thread.notified) {
     thread.polls = ask.anything != 0;
     thread.lent = request.lent;

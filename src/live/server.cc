@@ -30,6 +30,11 @@ constexpr std::int64_t kClockLoopBudget_ns = 10'000'000'000;
 // on a busy machine.
 constexpr std::chrono::milliseconds kListenerPatience{2'000};
 constexpr int kListenerLook_ms = 20;
+// How long a thread looks for its reply before it sleeps: programs that move large messages get theirs within this.
+constexpr std::chrono::microseconds kReplyLook{100};
+// Turns after which the world asks whether others want its CPU, and how often they have had it then.
+constexpr unsigned kCrowdTurns = 1024;
+constexpr std::int64_t kCrowdSwitches = 3;
 constexpr int kOutsideLooks = 5;  // looks, a millisecond apart, that find it asleep in the kernel
 
 }  // namespace
@@ -157,8 +162,9 @@ bool Server::poll_clients(int timeout_ms) {
   network_.add_abandoned(fds);
   const int came = poll(fds.data(), fds.size(), look_soon(timeout_ms));
   poll_waiting_threads();
-  if (came <= 0) return false;
   Time_ps now_ps = world_.engine().horizon_ps();
+  for (const auto& node : nodes_) node->poll_watched(now_ps);
+  if (came <= 0) return false;
   network_.end_abandoned(now_ps);
   poll_passed_fds(nullptr, now_ps);
   for (std::size_t i = 0; i < threads.size(); ++i) {
@@ -247,6 +253,7 @@ ThreadWaiter::Outcome Server::wait_for(Thread& thread, Request& request) {
   Time_ps now_ps = std::max(thread.process->node->now_ps(), thread.local_ps);
   if (outcome == Outcome::kAsked) now_ps = std::max(now_ps, request.local_ps);
   poll_passed_fds(thread.process->node, now_ps);
+  if (outcome == Outcome::kOutside) tell_tracer(thread, now_ps);
   return outcome;
 }
 
@@ -255,7 +262,24 @@ bool Server::is_awake(const Thread& thread) {
   return poll(&fd, 1, 0) > 0 || kernel_state(thread.process->pid, thread.tid) == 'R';
 }
 
+// Whoever looks for a turn takes a CPU from those that have something to do.
+bool Server::is_crowded() {
+  if (++turns_ % kCrowdTurns == 0) {
+    const std::int64_t switches = involuntary_switches();
+    crowded_ = switches - switches_ >= kCrowdSwitches;
+    switches_ = switches;
+  }
+  return crowded_;
+}
+
 ThreadWaiter::Outcome Server::wait_for_request(Thread& thread, Request& request) {
+  if (!is_crowded() && thread.patience.may_look()) {
+    static const std::uint32_t looks = looks_in(kReplyLook);
+    thread.clock().looks.store(looks, std::memory_order_relaxed);
+    const bool came = wait_for_slot(thread.clock().request, request);
+    thread.patience.looked(came);
+    if (came) return Outcome::kAsked;
+  }
   const int pid = thread.process->pid;
   const timespec patience{0, thread.has_spun ? 100'000 : 1'000'000};
   // A look counts for no more than this: on a machine that is itself a guest, CPU time includes what its host took
@@ -308,7 +332,11 @@ void Server::thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps)
   thread->state = ThreadState::kOutside;
   thread->retry = nullptr;
   ++thread->park;
-  if (thread->process->threads.empty()) end_process(thread->process, now_ps);
+  if (thread->process->threads.empty()) {
+    end_process(thread->process, now_ps);
+  } else {
+    thread->process->node->wake_pollers(*thread->process, nullptr, now_ps);
+  }
   // The node plans anew: time does not go on for what the thread waited for.
   thread->process->node->at(now_ps, 0, [](Time_ps) {});
 }

@@ -128,6 +128,7 @@ class Server final : public ThreadWaiter {
   // When the next node has something to do or a change is due.
   Time_ps next_due_ps() { return std::min(world_.engine().next_wake_ps(), session_->changes().next_ps()); }
   Outcome wait_for_request(Thread& thread, Request& request);
+  bool is_crowded();
   // Whoever waits for a descriptor of the kernel's that is ready looks around at `now_ps`. `node` null: all of them.
   void poll_passed_fds(const Node* node, Time_ps now_ps);
   void end_process(const std::shared_ptr<Process>& process, Time_ps now_ps);
@@ -139,9 +140,11 @@ class Server final : public ThreadWaiter {
   std::optional<Reply> get_cq_event(Process& process, const Request& request);
   std::optional<Reply> wait_items(Thread& thread, const Request& request, Time_ps now_ps, bool again, Time_ps& due_ps);
   // waits.cc
-  static bool is_wait_call(verbs::Op op) { return op >= verbs::Op::kCancel && op <= verbs::Op::kYield; }
+  static bool is_wait_call(verbs::Op op) { return op >= verbs::Op::kCancel && op <= verbs::Op::kCountSignal; }
   std::optional<Reply> answer_wait_call(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps,
                                         bool again);
+  std::optional<Reply> wait_for_change(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps,
+                                       bool again);
   std::optional<Reply> answer_timer_call(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps);
   void arm(const std::shared_ptr<Process>& process, const std::shared_ptr<Timer>& timer, const verbs::ArmTimer& ask,
            Time_ps now_ps);
@@ -157,6 +160,7 @@ class Server final : public ThreadWaiter {
   bool wait_for_children(Time_ps leap_ps);
   void run_child_handler(const std::shared_ptr<Process>& parent, Time_ps now_ps);
   void tell_parent(const Process& ended, Time_ps now_ps);
+  void tell_tracer(const Thread& thread, Time_ps now_ps);
   // server_looks.cc: the first of them that says something, in real time; null when none does.
   std::shared_ptr<Thread> wait_for_any(const std::vector<std::shared_ptr<Thread>>& threads) const;
   static bool is_patient(const Thread& thread);
@@ -193,7 +197,10 @@ class Server final : public ThreadWaiter {
   bool down_ = false;
   enum class Determinism : std::uint32_t { kSpun, kYes, kThreadOrder };  // WorldStatus
   Determinism determinism_ = Determinism::kYes;
-  bool modifying_ = false;  // a queue pair, for a program
+  unsigned turns_ = 0;
+  bool crowded_ = false;
+  std::int64_t switches_ = 0;  // of its CPU, to others
+  bool modifying_ = false;     // a queue pair, for a program
 };
 
 }  // namespace weft::live

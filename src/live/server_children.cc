@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "live/os/kernel_thread.h"
 #include "live/os/process_end.h"
 #include "live/server.h"
 
@@ -91,6 +92,15 @@ void Server::tell_parent(const Process& ended, Time_ps now_ps) {
   if (wall_ || ended.parent_pid == 0 || !is_exiting(ended.pid)) return;
   for (const auto& process : ended.node->processes) {
     if (process->pid == ended.parent_pid && !process->gone) run_child_handler(process, now_ps);
+  }
+}
+
+// A parent that waits for its child may wait for it to stop, too.
+void Server::tell_tracer(const Thread& thread, Time_ps now_ps) {
+  const char state = kernel_state(thread.process->pid, thread.tid);
+  if (state != 't' && state != 'T') return;
+  for (const auto& other : threads_) {
+    if (other->lent && other->process->pid == thread.process->parent_pid) other->process->node->let_look(other, now_ps);
   }
 }
 

@@ -139,6 +139,7 @@ void Server::welcome(const std::shared_ptr<Thread>& thread, Time_ps at_ps) {
   const host::HostModel& model = thread->process->node->host().model();
   verbs::Welcome welcome{};
   welcome.clock = wall_ ? verbs::Clock::kWall : verbs::Clock::kVirtual;
+  welcome.number = thread->rank;
   welcome.thread = static_cast<std::uint32_t>(thread->process->threads.size() - 1);
   // The model's loop is perftest's, fitted as a whole: it looks at the clock once for each message, as the program
   // does here for itself.

@@ -28,7 +28,7 @@ constexpr milliseconds kSignalLook = 10ms;  // at signals from outside that some
 void Server::wait_for_end(const Thread& thread) {
   const Process& process = *thread.process;
   const bool last = process.threads.size() <= 1;
-  auto may_join = [](const auto& each) { return each->state == ThreadState::kOutside; };
+  auto may_join = [](const auto& each) { return each->state == ThreadState::kOutside || each->polls; };
   // Or wait for the process, if it is the last.
   if (wall_ || (last ? process.relatives == 0 : std::none_of(process.threads.begin(), process.threads.end(), may_join)))
     return;
@@ -63,7 +63,8 @@ bool Server::is_patient(const Thread& thread) {
 int Server::look_soon(int timeout_ms) const {
   const bool any = std::any_of(threads_.begin(), threads_.end(),
                                [](const auto& each) { return is_patient(*each) || each->awaited_signals != 0; });
-  return any ? std::min<int>(timeout_ms, kFirstLook.count()) : timeout_ms;
+  const bool watching = std::any_of(nodes_.begin(), nodes_.end(), [](const auto& node) { return node->is_watching(); });
+  return any || watching ? std::min<int>(timeout_ms, kFirstLook.count()) : timeout_ms;
 }
 
 void Server::poll_waiting_threads() {

@@ -66,6 +66,13 @@ std::optional<Reply> Server::answer_wait_call(const std::shared_ptr<Thread>& thr
       if (again) return Reply{};
       retry_last(thread, now_ps);
       return std::nullopt;
+    case Op::kWaitForChange:
+      return wait_for_change(thread, request, now_ps, again);
+    case Op::kCountSignal: {
+      verbs::CountSignal ask;
+      if (!request.read(ask) || ask.place >= verbs::kPage_B || ask.more > 1) return Reply::failed(EINVAL);
+      return Reply::of(verbs::SignalCount{process.node->signals[ask.place] += ask.more});
+    }
     case Op::kMakeSignalSet: {
       verbs::SignalSet ask;
       if (!request.read(ask)) return Reply::failed(EINVAL);
@@ -80,6 +87,20 @@ std::optional<Reply> Server::answer_wait_call(const std::shared_ptr<Thread>& thr
     default:
       return answer_timer_call(thread, request, now_ps);
   }
+}
+
+std::optional<Reply> Server::wait_for_change(const std::shared_ptr<Thread>& thread, const Request& request,
+                                             Time_ps now_ps, bool again) {
+  Process& process = *thread->process;
+  verbs::WaitForChange ask;
+  if (!request.read(ask) || ask.size_B > sizeof(ask.before) || (ask.size_B == 0 && ask.address >= verbs::kPage_B))
+    return Reply::failed(EINVAL);
+  if (ask.until_ps <= now_ps || thread->look || process.node->has_changed(process, ask)) return Reply{};
+  if (!again) {
+    process.node->watch(thread, ask);
+    retry_at(thread, ask.until_ps);
+  }
+  return std::nullopt;
 }
 
 std::optional<Reply> Server::answer_timer_call(const std::shared_ptr<Thread>& thread, const Request& request,

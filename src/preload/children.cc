@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -30,6 +32,7 @@ class Children {
       all_ = false;
       return;
     }
+    traced_ = traced_ || is_traced(pid);
     const long fd = syscall(SYS_pidfd_open, pid, 0);
     if (fd >= 0) fds_[count_++] = static_cast<int>(fd);
     all_ = all_ && fd >= 0;
@@ -51,6 +54,8 @@ class Children {
     return told;
   }
   bool empty() const { return count_ == 0; }
+  // One of them stops time and again, which its descriptor does not tell.
+  bool traced() const { return traced_; }
 
   // Until one of them has ended, or the time has come.
   int park() const {
@@ -89,9 +94,21 @@ class Children {
     return true;
   }
 
+  static bool is_traced(pid_t pid) {
+    char path[32], text[1024];
+    snprintf(path, sizeof path, "/proc/%d/status", pid);
+    const long file = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    const long size_B = syscall(SYS_read, file, text, sizeof text - 1);
+    syscall(SYS_close, file);
+    text[size_B > 0 ? size_B : 0] = 0;
+    const char* line = strstr(text, "\nTracerPid:");
+    return line != nullptr && atoi(line + sizeof "\nTracerPid:" - 1) == this_process().pid;
+  }
+
   int fds_[verbs::kMaxRealItems];
   std::size_t count_ = 0;
-  bool all_ = true;
+  bool all_ = true, traced_ = false;
 };
 
 // `ask` looks for children without waiting and returns what the call would: 0 for none yet. So does this function where
@@ -107,15 +124,16 @@ pid_t wait_in_world(pid_t pid, Ask ask) {
     } else {
       children.add_all();
     }
-    if (children.empty()) return 0;
+    if (children.empty() || children.traced()) return 0;
     if (const int error = children.park()) return error == EINTR ? fail(error) : 0;
   }
 }
 
-// The kernel alone can answer: no world, real time, a thread that the world does not know, or no wait.
+// The kernel alone can answer: no world, real time, a thread that the world does not know, no wait, or one for children
+// that are traced, which do not only end.
 bool is_plain(int options) {
   const Process& process = this_process();
-  return (options & WNOHANG) != 0 || !process.attached || process.wall_clock || process.page == nullptr ||
+  return (options & (WNOHANG | __WALL)) != 0 || !process.attached || process.wall_clock || process.page == nullptr ||
          !is_own_process() || !is_virtual();
 }
 

@@ -73,7 +73,7 @@ verbs::ThreadPage* say_hello(Process& process, int fd, const iovec& request) {
   if (told_B != sizeof told || pages.fd[0] < 0 || pages.fd[1] < 0) die("the world uses another %s", "protocol");
 
   auto* page = static_cast<verbs::ThreadPage*>(map(pages.fd[0], sizeof(verbs::ThreadPage)));
-  pthread_mutex_lock(&process.mutex);
+  preload::lock(process.mutex);
   if (process.page == nullptr) {
     process.welcome = told;
     if (pages.fd[2] >= 0) {

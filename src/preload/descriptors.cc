@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "preload/real.h"
 #include "preload/wire.h"
 
 namespace weft::preload {
@@ -15,7 +16,7 @@ constinit Descriptors all;
 
 class Locked {
  public:
-  explicit Locked(pthread_mutex_t& mutex) : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
+  explicit Locked(pthread_mutex_t& mutex) : mutex_(mutex) { preload::lock(mutex_); }
   ~Locked() { pthread_mutex_unlock(&mutex_); }
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
@@ -98,7 +99,7 @@ Stream* Descriptors::forget(int fd) {
 }
 
 void Descriptors::lock() {
-  pthread_mutex_lock(&mutex_);
+  preload::lock(mutex_);
 }
 
 void Descriptors::unlock() {

@@ -1,7 +1,13 @@
 // Numbers that programs draw: with WEFT_SEED, the seed of the C library's generators is this one and not the process
-// number or the time, so that a program of a lab file draws the same again.
+// number or the time, so that a program of a lab file draws the same again. In virtual time UCX's UUID of a worker is
+// not made of the thread's number, which is the machine's, and of an address: of two workers that connect to each other
+// at once it decides who is first.
 #include <stdlib.h>
 
+#include <atomic>
+
+#include "preload/connection.h"
+#include "preload/process.h"
 #include "preload/real.h"
 #include "verbs/protocol.h"
 
@@ -13,7 +19,23 @@ long chosen(long own) {
   return text == nullptr || *text == '\0' ? own : static_cast<long>(strtoull(text, nullptr, 10));
 }
 
+// SplitMix64.
+std::uint64_t mix(std::uint64_t value) {
+  value += 0x9e3779b97f4a7c15;
+  value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9;
+  value = (value ^ value >> 27) * 0x94d049bb133111eb;
+  return value ^ value >> 31;
+}
+
 }  // namespace
+
+extern "C" std::uint64_t ucs_generate_uuid(std::uint64_t seed);
+WEFT_EXPORT std::uint64_t ucs_generate_uuid(std::uint64_t seed) {
+  using namespace weft::preload;
+  if (!is_virtual()) return WEFT_REAL(ucs_generate_uuid)(seed);
+  static std::atomic<std::uint64_t> drawn = 0;
+  return mix(welcome().number << 32 | drawn++);
+}
 
 WEFT_EXPORT void srand48(long seed) noexcept {
   WEFT_REAL(srand48)(chosen(seed));

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "preload/descriptors.h"
+#include "preload/real.h"
 #include "preload/wire.h"
 
 namespace weft::preload {
@@ -61,7 +62,7 @@ class EpollSet {
  private:
   class Hold {
    public:
-    explicit Hold(pthread_mutex_t& mutex) : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
+    explicit Hold(pthread_mutex_t& mutex) : mutex_(mutex) { preload::lock(mutex_); }
     ~Hold() { pthread_mutex_unlock(&mutex_); }
     Hold(const Hold&) = delete;
     Hold& operator=(const Hold&) = delete;

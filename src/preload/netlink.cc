@@ -45,7 +45,7 @@ bool deliver(int fd, const void* bytes, std::size_t size_B) {
 // In the order of arrival: nothing overtakes what waits for the same socket.
 void deliver_waiting(int fd) {
   AllSignalsBlocked blocked;
-  pthread_mutex_lock(&waiting_mutex);
+  preload::lock(waiting_mutex);
   for (Waiting** at = &first_waiting; *at != nullptr;) {
     Waiting* each = *at;
     if (each->fd != fd) {
@@ -67,7 +67,7 @@ void add_waiting(int fd, const void* bytes, std::size_t size_B) {
   made->size_B = size_B;
   memcpy(made->bytes, bytes, size_B);
   AllSignalsBlocked blocked;
-  pthread_mutex_lock(&waiting_mutex);
+  preload::lock(waiting_mutex);
   Waiting** at = &first_waiting;
   while (*at != nullptr) at = &(*at)->next;
   *at = made;

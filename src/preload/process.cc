@@ -34,10 +34,11 @@ void restore_signals() {
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, &signals_before_fork, nullptr, sizeof signals_before_fork);
 }
 
-// The world knows of the child before it runs. A process that has never called the world needs no introduction, and
-// neither does its child.
+// The world knows of the child before it runs. In virtual time that is so for all of them: of a parent and a child that
+// call the world for the first time after it, the machine would say which is first. In wall-clock mode a process that
+// has never called needs no introduction, and neither does its child.
 void before_fork() {
-  if (process.page != nullptr) fork_connection = ask_for_child();
+  if (process.page != nullptr || is_virtual()) fork_connection = ask_for_child();
   block_signals();
   descriptors().lock();
 }

@@ -46,6 +46,10 @@ void* real_symbol(std::atomic<void*>& found, const char* name) {
   return symbol;
 }
 
+void lock(pthread_mutex_t& mutex) {
+  WEFT_REAL(pthread_mutex_lock)(&mutex);
+}
+
 void say(const char* format, const char* text, int number) {
   Line line;
   line.add("weft: ");

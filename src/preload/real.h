@@ -2,6 +2,8 @@
 // Nothing in this folder calls an interposed function by its plain name: it would meet itself.
 #pragma once
 
+#include <pthread.h>
+
 #include <atomic>
 
 #define WEFT_EXPORT extern "C" __attribute__((visibility("default")))
@@ -16,6 +18,9 @@
 namespace weft::preload {
 
 void* real_symbol(std::atomic<void*>& found, const char* name);
+
+// Of this library's own mutexes, which are held for moments.
+void lock(pthread_mutex_t& mutex);
 
 // Writes "weft: FORMAT" to standard error in one piece. Safe in a signal handler: only %s and %d are understood.
 void say(const char* format, const char* text, int number = 0);

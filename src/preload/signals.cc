@@ -120,7 +120,7 @@ WEFT_EXPORT int sigaction(int signal, const struct sigaction* __restrict wanted,
   if (!is_ours(signal)) return WEFT_REAL(sigaction)(signal, wanted != nullptr ? &kernel : nullptr, before);
 
   AllSignalsBlocked blocked;
-  pthread_mutex_lock(&setting);
+  preload::lock(setting);
   const struct sigaction program_was = swap_program_action(signal, wanted);
   if (wanted != nullptr && has_handler(*wanted)) {
     kernel.sa_sigaction = on_signal;

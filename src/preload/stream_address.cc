@@ -43,7 +43,7 @@ bool read_address(const sockaddr* from, socklen_t size_B, verbs::Address& addres
 }
 
 void write_address(int family, const verbs::Address& address, std::uint32_t port, sockaddr* to, socklen_t* size_B) {
-  if (to == nullptr || size_B == nullptr) return;
+  if (size_B == nullptr || (to == nullptr && *size_B != 0)) return;
   union {
     sockaddr_in in;
     sockaddr_in6 in6;
@@ -61,7 +61,7 @@ void write_address(int family, const verbs::Address& address, std::uint32_t port
     memcpy(&full.in6.sin6_addr, address.bytes, sizeof full.in6.sin6_addr);
     full_B = sizeof full.in6;
   }
-  memcpy(to, &full, std::min(*size_B, full_B));
+  if (*size_B != 0) memcpy(to, &full, std::min(*size_B, full_B));
   *size_B = full_B;
 }
 

@@ -27,7 +27,7 @@ constinit pthread_mutex_t list_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 class ListLock {
  public:
-  ListLock() { pthread_mutex_lock(&list_mutex); }
+  ListLock() { preload::lock(list_mutex); }
   ~ListLock() { pthread_mutex_unlock(&list_mutex); }
   ListLock(const ListLock&) = delete;
   ListLock& operator=(const ListLock&) = delete;

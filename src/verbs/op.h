@@ -94,6 +94,8 @@ enum class Op : std::uint32_t {
   kExpectThread,   // nothing -> Handle: a number for the Hello of a thread that is about to start
   kYield,          // nothing -> nothing, after the others that can go on at this time
   kYieldUntil,     // Sleep -> nothing: until then, or until anything happens to the process
+  kWaitForChange,  // WaitForChange -> nothing: until then, or until the bytes are others
+  kCountSignal,    // CountSignal -> SignalCount: of conditions that processes share
 
   // The rarer objects of verbs. The structs are in verbs/extended_protocol.h.
   kReregMr = 192,    // ReregMr -> MrKeys

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "verbs/op.h"
+#include "verbs/turn_slot.h"
 
 namespace weft::verbs {
 
@@ -53,6 +54,7 @@ struct Welcome {
   Costs costs;
   // Virtual: CLOCK_REALTIME at time 0; monotonic clocks show 1000 s then. Wall: CLOCK_MONOTONIC when the world came up.
   std::int64_t epoch_ns;
+  std::uint64_t number;  // of the thread in its world: the same in every run
 };
 
 // Shared with one thread. In virtual time its clock is here: the thread adds what its calls cost, and the world moves
@@ -61,6 +63,10 @@ struct ThreadPage {
   std::atomic<std::int64_t> local_ps;
   std::atomic<std::uint32_t> may_not_park;  // not 0: another thread needs this one to go on; its clock stands still
   std::atomic<std::uint32_t> clock_seen;    // not 0: the thread has looked at a clock since the world wrote 0 here
+  // Virtual time: for turns that need no system call. The thread looks for a reply so many times.
+  std::atomic<std::uint32_t> looks;
+  TurnSlot<RequestHead> request;
+  TurnSlot<ReplyHead> reply;
 };
 // Shared with one process: a bit for every queue that something was posted to since the world looked last.
 inline constexpr std::size_t kDoorbellWords = 1024;

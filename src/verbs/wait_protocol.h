@@ -19,6 +19,24 @@ struct Signalled {
   std::int32_t signal;
 };
 
+// A semaphore, a lock or a count of signals that another thread or process will write to. Every object of pthreads
+// fits.
+inline constexpr std::size_t kMaxWatched_B = 64;
+struct WaitForChange {
+  std::int64_t until_ps;
+  std::uint64_t address;  // or the place in a page of a condition, when size_B is 0
+  std::uint32_t size_B, signals;
+  std::uint8_t before[kMaxWatched_B];
+};
+// Processes map what they share at different addresses, but at the same place of a page; this is the smallest page.
+inline constexpr std::size_t kPage_B = 4096;
+struct CountSignal {
+  std::uint32_t place, more;  // more: 0 or 1
+};
+struct SignalCount {
+  std::uint32_t signals;
+};
+
 struct SignalSet {
   std::uint64_t signals;  // bit 0: signal 1
 };

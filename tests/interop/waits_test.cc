@@ -165,6 +165,23 @@ TEST(Waits, TimersTakeVirtualTime) {
   EXPECT_EQ(probe(live, "libevent"), "event 50\nevent 100\nevent 150\nevent 50\nevent 100\nevent 150\n");
 }
 
+// A wait ends at the virtual time at which another thread or process ends it, not at its time-out or a part of it.
+TEST(Waits, OthersEndThemAtTheirTime) {
+  constexpr const char* kEnded =
+      "sem_timedwait 0 50\nsem_wait 0 50\ncond_timedwait 0 50\nmutex_timedlock 0 50\nrwlock_timedrdlock 0 50\n";
+  std::string first;
+  for (int i = 0; i < 2; ++i) {
+    Live live(kLab);
+    EXPECT_EQ(probe(live, "between_processes"), kEnded);
+    EXPECT_EQ(probe(live, "between_threads"), std::string(kEnded) + "timedjoin 0 50\n");
+    EXPECT_EQ(probe(live, "turns"), "status 0\nturns_ms 0\n");
+    const std::string ps = Live::ps();
+    EXPECT_EQ(ps.find("not deterministic"), std::string::npos) << ps;
+    if (i > 0) EXPECT_EQ(first, ps) << "the same virtual time again";
+    first = ps;
+  }
+}
+
 // The same calls, with the machine's clock.
 TEST(Waits, SignalsEndThemInWallClockMode) {
   Live live(kLab, "--clock wall");

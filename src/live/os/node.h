@@ -14,6 +14,7 @@
 #include "host/host.h"
 #include "live/os/number_table.h"
 #include "live/os/process.h"
+#include "verbs/wait_protocol.h"
 
 namespace weft::live {
 
@@ -83,6 +84,7 @@ class Node final : public host::Program {
   void notify(CompletionRing& cq, bool solicited, std::uint32_t entries);
   // The NIC has written into the process's memory.
   void note_write(Process& process, std::uint64_t address, std::span<const std::uint8_t> bytes, Time_ps visible_ps);
+  void note_write(Process& process, const PendingWrite& write, nic::PayloadPool& pool);
   std::uint32_t new_pd() { return next_pd_++; }  // of all processes: the NIC compares them
   // Something may have changed that a thread looks for between its polls: memory, or what another thread does. Those
   // that poll look around.
@@ -92,6 +94,15 @@ class Node final : public host::Program {
   void count_relatives(Process& process);
   // Ends the thread's wait, whatever it waits for.
   void let_look(const std::shared_ptr<Thread>& thread, Time_ps at_ps);
+  // The thread, which waits, looks around when the bytes that it names have changed: it waits for another thread or
+  // process, which may not tell the world.
+  void watch(const std::shared_ptr<Thread>& thread, const verbs::WaitForChange& ask);
+  bool has_changed(const Process& process, const verbs::WaitForChange& ask) const;
+  // Looks at all of those bytes.
+  void poll_watched(Time_ps now_ps);
+  bool is_watching() const { return !watched_.empty(); }
+  // Of conditions that processes share, by their place in a page.
+  std::vector<std::uint32_t> signals = std::vector<std::uint32_t>(verbs::kPage_B);
   // Something came for the process that is not a completion: an event, bytes on a socket. Waits that may have come true
   // are looked at again, and those that poll look around: they may do so between polls.
   void tell(Process& process, Time_ps now_ps);
@@ -102,6 +113,7 @@ class Node final : public host::Program {
   std::vector<std::shared_ptr<Process>> processes;
 
  private:
+  void note_write(Process& process);
   // Posts and completions are many, and need no function object.
   enum class What : std::uint8_t { kCall, kPost, kDrain };
   struct Event {
@@ -149,6 +161,12 @@ class Node final : public host::Program {
   };
   std::vector<Planned> calls_;
   std::vector<std::uint32_t> free_calls_;
+  struct Watch {
+    std::shared_ptr<Thread> thread;
+    std::uint64_t park;
+    verbs::WaitForChange ask;
+  };
+  std::vector<Watch> watched_;
   NumberTable<PostQueue> queues_;
   NumberTable<CompletionRing> cqs_;
   std::uint32_t next_pd_ = 1;

@@ -478,6 +478,11 @@ int main(int argc, char** argv) {
       known = true;
       if (kTimerCases[j].run() != 0) return 1;
     }
+    for (const Case* each = kBetweenCases; each->name != nullptr; ++each) {
+      if (strcmp(each->name, argv[i]) != 0) continue;
+      known = true;
+      if (each->run() != 0) return 1;
+    }
     if (!known) return 2;
   }
   return 0;

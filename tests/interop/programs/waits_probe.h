@@ -11,6 +11,7 @@ struct Case {
 };
 extern const Case kTimerCases[];
 extern const int kTimerCaseCount;
+extern const Case kBetweenCases[];  // up to one without a name
 
 inline void print(const char* name, int64_t value) {
   printf("%s %lld\n", name, static_cast<long long>(value));

@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -154,6 +155,16 @@ bool FakeWorld::try_serve(Client& client) {
       if (std::max(now_ps_, client.head.local_ps) < body_as<verbs::Sleep>(client.body).until_ps) return false;
       reply(client, 0);
       return true;
+    case Op::kWaitForChange: {
+      const auto ask = body_as<verbs::WaitForChange>(client.body);
+      char bytes[verbs::kMaxWatched_B];
+      const iovec here{bytes, ask.size_B}, there{reinterpret_cast<void*>(ask.address), ask.size_B};
+      const bool same = process_vm_readv(client.pid, &here, 1, &there, 1, 0) == ask.size_B &&
+                        memcmp(bytes, ask.before, ask.size_B) == 0;
+      if (same && std::max(now_ps_, client.head.local_ps) < ask.until_ps) return false;
+      reply(client, 0);
+      return true;
+    }
     case Op::kNudge:
     case Op::kSignalled:
     case Op::kInterrupt:
@@ -223,6 +234,10 @@ bool FakeWorld::advance() {
       return false;
     }
     if (client->head.op == Op::kSleep) next_ps = std::min(next_ps, body_as<verbs::Sleep>(client->body).until_ps);
+    // Threads are not announced here: who will write those bytes may be about to come in.
+    if (client->head.op == Op::kWaitForChange && !quiet_) return false;
+    if (client->head.op == Op::kWaitForChange)
+      next_ps = std::min(next_ps, body_as<verbs::WaitForChange>(client->body).until_ps);
     if (client->head.op == Op::kWait) next_ps = std::min(next_ps, body_as<verbs::Wait>(client->body).until_ps);
   }
   for (const Stream& stream : streams_) {

@@ -1,0 +1,335 @@
+// Waits for another thread or process, with deadlines of a virtual clock. The world is given the bytes of what is
+// waited for and looks at them whenever somebody has run, so that the wait ends at the virtual time of the change; what
+// the change means the thread finds out for itself. Conditions have no bytes that say it: their signals are counted
+// here, or by the world for those that processes share.
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <string.h>
+#include <threads.h>
+#include <time.h>
+
+#include <atomic>
+
+#include "preload/connection.h"
+#include "preload/process.h"
+#include "preload/real.h"
+#include "verbs/wait_protocol.h"
+
+namespace weft::preload {
+
+namespace {
+
+constexpr timespec kPast{0, 0};  // a deadline for the real calls, which only try
+
+bool is_valid(const timespec& t) {
+  return t.tv_nsec >= 0 && t.tv_nsec < kNsPerS;
+}
+
+// Virtual time of a deadline. A condition does not tell its clock: the virtual ones are decades apart.
+std::int64_t due_ps(const timespec& t) {
+  const bool real_time = t.tv_sec >= welcome().epoch_ns / kNsPerS / 2;
+  const std::int64_t zero_ns = real_time ? welcome().epoch_ns : kUptime_ns;
+  const std::int64_t left_s = t.tv_sec - zero_ns / kNsPerS;
+  if (left_s >= kForever_ps / kPsPerS - 1) return kForever_ps;
+  if (left_s < -1) return 0;
+  return left_s * kPsPerS + (t.tv_nsec - zero_ns % kNsPerS) * kPsPerNs;
+}
+
+// EINTR: a signal handler has run, or the thread is to be cancelled, which the caller comes to when it has put its
+// house in order.
+int park(const verbs::WaitForChange& wait) {
+  ++thread.uncancellable;
+  const int error = verbs::call(verbs::Op::kWaitForChange, wait);
+  --thread.uncancellable;
+  return error == EINTR ? EINTR : 0;
+}
+
+verbs::WaitForChange change_of(const void* bytes, std::size_t size_B, std::int64_t until_ps) {
+  verbs::WaitForChange wait{
+      until_ps, reinterpret_cast<std::uint64_t>(bytes), static_cast<std::uint32_t>(size_B), 0, {}};
+  memcpy(wait.before, bytes, size_B);
+  return wait;
+}
+
+// `take` does not wait, and returns ETIMEDOUT when `object` is not to be had.
+template <typename Object, typename Take>
+int wait_until(Object* object, std::int64_t due, Take&& take) {
+  static_assert(sizeof(Object) <= verbs::kMaxWatched_B);
+  int error = take();
+  while (error == ETIMEDOUT && verbs::weft_now_ps() < due) {
+    const verbs::WaitForChange wait = change_of(object, sizeof(Object), due);
+    error = take();
+    if (error == ETIMEDOUT) park(wait);
+  }
+  return error;
+}
+
+template <typename Object, typename Take>
+int wait_for(Object* object, const timespec* deadline, Take&& take) {
+  if (!is_valid(*deadline)) return EINVAL;
+  return wait_until(object, due_ps(*deadline), take);
+}
+
+// The calling thread is of a world in virtual time. It does not come into one for this.
+bool is_known() {
+  const Process& process = this_process();
+  return process.attached && !process.wall_clock && thread.page != nullptr && is_virtual();
+}
+
+int wait_for_semaphore(sem_t* semaphore, std::int64_t due) {
+  for (;;) {
+    const verbs::WaitForChange wait = change_of(semaphore, sizeof(sem_t), due);
+    if (sem_trywait(semaphore) == 0) return 0;
+    if (errno != EAGAIN) return -1;
+    int error = verbs::weft_now_ps() >= due ? ETIMEDOUT : park(wait);
+    if (error == EINTR) pthread_testcancel();
+    if (error == 0 || (error == EINTR && thread.restart)) continue;
+    if (sem_trywait(semaphore) == 0) return 0;
+    errno = error;
+    return -1;
+  }
+}
+
+int wait_for_semaphore(sem_t* semaphore, const timespec& deadline) {
+  if (is_valid(deadline)) return wait_for_semaphore(semaphore, due_ps(deadline));
+  errno = EINVAL;
+  return -1;
+}
+
+// Signals of conditions, by address. Two that meet here end each other's waits, as any wait may end without a signal.
+constexpr std::size_t kCounts = 256;
+constinit std::atomic<std::uint32_t> counts[kCounts] = {};
+
+std::atomic<std::uint32_t>& count_of(const pthread_cond_t* condition) {
+  const auto address = reinterpret_cast<std::uintptr_t>(condition);
+  return counts[(address >> 3 ^ address >> 11) % kCounts];
+}
+
+// Which bit of a condition says that processes share it is the C library's affair; that there is one can be seen.
+bool is_shared(const pthread_cond_t* condition) {
+  static const auto [byte, bit] = [] {
+    pthread_condattr_t attributes;
+    pthread_cond_t own, shared;
+    pthread_condattr_init(&attributes);
+    memset(&own, 0, sizeof own);
+    memset(&shared, 0, sizeof shared);
+    pthread_cond_init(&own, &attributes);
+    pthread_condattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_cond_init(&shared, &attributes);
+    struct {
+      std::size_t byte;
+      unsigned char bit;
+    } found{0, 0};
+    for (std::size_t i = 0; i < sizeof own; ++i) {
+      const int difference = reinterpret_cast<unsigned char*>(&own)[i] ^ reinterpret_cast<unsigned char*>(&shared)[i];
+      if (difference != 0) found = {i, static_cast<unsigned char>(difference)};
+    }
+    return found;
+  }();
+  return (reinterpret_cast<const unsigned char*>(condition)[byte] & bit) != 0;
+}
+
+std::uint32_t count_shared(const pthread_cond_t* condition, std::uint32_t more) {
+  const auto place = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(condition) % verbs::kPage_B);
+  const verbs::CountSignal ask{place, more};
+  verbs::SignalCount count{};
+  ++thread.uncancellable;
+  verbs::call(verbs::Op::kCountSignal, ask, count);
+  --thread.uncancellable;
+  return count.signals;
+}
+
+// The count is taken while the mutex is held: a signal that comes before the wait is not missed.
+int wait_for_condition(pthread_cond_t* condition, pthread_mutex_t* mutex, std::int64_t due) {
+  pthread_testcancel();
+  verbs::WaitForChange wait = change_of(&count_of(condition), sizeof(std::uint32_t), due);
+  if (is_shared(condition)) {
+    wait = {due, reinterpret_cast<std::uintptr_t>(condition) % verbs::kPage_B, 0, count_shared(condition, 0), {}};
+  }
+  if (const int error = pthread_mutex_unlock(mutex); error != 0) return error;
+  park(wait);
+  pthread_mutex_lock(mutex);
+  pthread_testcancel();
+  return verbs::weft_now_ps() >= due ? ETIMEDOUT : 0;
+}
+
+int wait_for_condition(pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec& deadline) {
+  return is_valid(deadline) ? wait_for_condition(condition, mutex, due_ps(deadline)) : EINVAL;
+}
+
+// Somebody may wait for it in virtual time. Who does not know the world yet need not come in for that, unless the
+// condition is shared.
+void count_signal(const pthread_cond_t* condition) {
+  const Process& process = this_process();
+  if (!process.attached || process.wall_clock) return;
+  if (is_shared(condition)) {
+    if (is_virtual()) count_shared(condition, 1);
+  } else {
+    count_of(condition).fetch_add(1, std::memory_order_release);
+  }
+}
+
+int thrd_of(int error) {
+  return error == 0 ? thrd_success : error == ETIMEDOUT ? thrd_timedout : error == EBUSY ? thrd_busy : thrd_error;
+}
+
+}  // namespace
+
+WEFT_EXPORT int pthread_cond_wait(pthread_cond_t* __restrict condition, pthread_mutex_t* __restrict mutex) {
+  if (!is_known()) return WEFT_REAL(pthread_cond_wait)(condition, mutex);
+  return wait_for_condition(condition, mutex, kForever_ps);
+}
+
+WEFT_EXPORT int pthread_cond_timedwait(pthread_cond_t* __restrict condition, pthread_mutex_t* __restrict mutex,
+                                       const struct timespec* __restrict deadline) {
+  if (!is_virtual()) return WEFT_REAL(pthread_cond_timedwait)(condition, mutex, deadline);
+  return wait_for_condition(condition, mutex, *deadline);
+}
+
+WEFT_EXPORT int pthread_cond_clockwait(pthread_cond_t* __restrict condition, pthread_mutex_t* __restrict mutex,
+                                       clockid_t clock, const struct timespec* __restrict deadline) {
+  if (!is_virtual()) return WEFT_REAL(pthread_cond_clockwait)(condition, mutex, clock, deadline);
+  return wait_for_condition(condition, mutex, *deadline);
+}
+
+WEFT_EXPORT int pthread_cond_signal(pthread_cond_t* condition) noexcept {
+  const int error = WEFT_REAL(pthread_cond_signal)(condition);
+  count_signal(condition);
+  return error;
+}
+
+WEFT_EXPORT int pthread_cond_broadcast(pthread_cond_t* condition) noexcept {
+  const int error = WEFT_REAL(pthread_cond_broadcast)(condition);
+  count_signal(condition);
+  return error;
+}
+
+WEFT_EXPORT int sem_wait(sem_t* semaphore) {
+  if (!is_known()) return WEFT_REAL(sem_wait)(semaphore);
+  return wait_for_semaphore(semaphore, kForever_ps);
+}
+
+WEFT_EXPORT int sem_timedwait(sem_t* __restrict semaphore, const struct timespec* __restrict deadline) {
+  if (!is_virtual()) return WEFT_REAL(sem_timedwait)(semaphore, deadline);
+  return wait_for_semaphore(semaphore, *deadline);
+}
+
+WEFT_EXPORT int sem_clockwait(sem_t* __restrict semaphore, clockid_t clock,
+                              const struct timespec* __restrict deadline) {
+  if (!is_virtual()) return WEFT_REAL(sem_clockwait)(semaphore, clock, deadline);
+  return wait_for_semaphore(semaphore, *deadline);
+}
+
+// Locks. Not cancellation points, and no handler ends them.
+WEFT_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
+  if (!is_known()) return WEFT_REAL(pthread_mutex_lock)(mutex);
+  const int error = pthread_mutex_trylock(mutex);
+  if (error != EBUSY) return error;
+  return wait_until(mutex, kForever_ps,
+                    [&] { return WEFT_REAL(pthread_mutex_clocklock)(mutex, CLOCK_MONOTONIC, &kPast); });
+}
+
+WEFT_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* __restrict mutex,
+                                        const struct timespec* __restrict deadline) noexcept {
+  if (!is_virtual()) return WEFT_REAL(pthread_mutex_timedlock)(mutex, deadline);
+  return pthread_mutex_clocklock(mutex, CLOCK_REALTIME, deadline);
+}
+
+WEFT_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* __restrict mutex, clockid_t clock,
+                                        const struct timespec* __restrict deadline) noexcept {
+  if (!is_virtual()) return WEFT_REAL(pthread_mutex_clocklock)(mutex, clock, deadline);
+  return wait_for(mutex, deadline, [&] { return WEFT_REAL(pthread_mutex_clocklock)(mutex, CLOCK_MONOTONIC, &kPast); });
+}
+
+// Who holds it may wait for the world meanwhile, as UCX does.
+WEFT_EXPORT int pthread_spin_lock(pthread_spinlock_t* lock) noexcept {
+  if (!is_known()) return WEFT_REAL(pthread_spin_lock)(lock);
+  return wait_until(const_cast<const int*>(lock), kForever_ps,
+                    [&] { return pthread_spin_trylock(lock) == 0 ? 0 : ETIMEDOUT; });
+}
+
+WEFT_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
+  if (!is_known()) return WEFT_REAL(pthread_rwlock_rdlock)(lock);
+  return wait_until(lock, kForever_ps,
+                    [&] { return WEFT_REAL(pthread_rwlock_clockrdlock)(lock, CLOCK_MONOTONIC, &kPast); });
+}
+
+WEFT_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
+  if (!is_known()) return WEFT_REAL(pthread_rwlock_wrlock)(lock);
+  return wait_until(lock, kForever_ps,
+                    [&] { return WEFT_REAL(pthread_rwlock_clockwrlock)(lock, CLOCK_MONOTONIC, &kPast); });
+}
+
+WEFT_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t* __restrict lock,
+                                           const struct timespec* __restrict deadline) noexcept {
+  if (!is_virtual()) return WEFT_REAL(pthread_rwlock_timedrdlock)(lock, deadline);
+  return pthread_rwlock_clockrdlock(lock, CLOCK_REALTIME, deadline);
+}
+
+WEFT_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t* __restrict lock, clockid_t clock,
+                                           const struct timespec* __restrict deadline) noexcept {
+  if (!is_virtual()) return WEFT_REAL(pthread_rwlock_clockrdlock)(lock, clock, deadline);
+  return wait_for(lock, deadline, [&] { return WEFT_REAL(pthread_rwlock_clockrdlock)(lock, CLOCK_MONOTONIC, &kPast); });
+}
+
+WEFT_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t* __restrict lock,
+                                           const struct timespec* __restrict deadline) noexcept {
+  if (!is_virtual()) return WEFT_REAL(pthread_rwlock_timedwrlock)(lock, deadline);
+  return pthread_rwlock_clockwrlock(lock, CLOCK_REALTIME, deadline);
+}
+
+WEFT_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t* __restrict lock, clockid_t clock,
+                                           const struct timespec* __restrict deadline) noexcept {
+  if (!is_virtual()) return WEFT_REAL(pthread_rwlock_clockwrlock)(lock, clock, deadline);
+  return wait_for(lock, deadline, [&] { return WEFT_REAL(pthread_rwlock_clockwrlock)(lock, CLOCK_MONOTONIC, &kPast); });
+}
+
+WEFT_EXPORT int pthread_timedjoin_np(pthread_t other, void** returned, const struct timespec* deadline) {
+  if (!is_virtual()) return WEFT_REAL(pthread_timedjoin_np)(other, returned, deadline);
+  return pthread_clockjoin_np(other, returned, CLOCK_REALTIME, deadline);
+}
+
+// A cancellation point. The end of another thread is something that happens to the process.
+WEFT_EXPORT int pthread_clockjoin_np(pthread_t other, void** returned, clockid_t clock,
+                                     const struct timespec* deadline) {
+  if (!is_virtual() || deadline == nullptr) return WEFT_REAL(pthread_clockjoin_np)(other, returned, clock, deadline);
+  if (!is_valid(*deadline)) return EINVAL;
+  for (const std::int64_t due = due_ps(*deadline);;) {
+    const int error = WEFT_REAL(pthread_clockjoin_np)(other, returned, CLOCK_MONOTONIC, &kPast);
+    if (error != ETIMEDOUT || verbs::weft_now_ps() >= due) return error;
+    verbs::call(verbs::Op::kYieldUntil, verbs::Sleep{due});
+  }
+}
+
+// C11. Its condition and mutex are those of POSIX inside the C library.
+WEFT_EXPORT int cnd_timedwait(cnd_t* __restrict condition, mtx_t* __restrict mutex,
+                              const struct timespec* __restrict deadline) {
+  if (!is_virtual()) return WEFT_REAL(cnd_timedwait)(condition, mutex, deadline);
+  return thrd_of(wait_for_condition(reinterpret_cast<pthread_cond_t*>(condition),
+                                    reinterpret_cast<pthread_mutex_t*>(mutex), *deadline));
+}
+
+WEFT_EXPORT int cnd_wait(cnd_t* condition, mtx_t* mutex) {
+  return thrd_of(
+      pthread_cond_wait(reinterpret_cast<pthread_cond_t*>(condition), reinterpret_cast<pthread_mutex_t*>(mutex)));
+}
+
+WEFT_EXPORT int cnd_signal(cnd_t* condition) {
+  return thrd_of(pthread_cond_signal(reinterpret_cast<pthread_cond_t*>(condition)));
+}
+
+WEFT_EXPORT int cnd_broadcast(cnd_t* condition) {
+  return thrd_of(pthread_cond_broadcast(reinterpret_cast<pthread_cond_t*>(condition)));
+}
+
+WEFT_EXPORT int mtx_lock(mtx_t* mutex) {
+  return thrd_of(pthread_mutex_lock(reinterpret_cast<pthread_mutex_t*>(mutex)));
+}
+
+WEFT_EXPORT int mtx_timedlock(mtx_t* __restrict mutex, const struct timespec* __restrict deadline) {
+  if (!is_virtual()) return WEFT_REAL(mtx_timedlock)(mutex, deadline);
+  return thrd_of(pthread_mutex_timedlock(reinterpret_cast<pthread_mutex_t*>(mutex), deadline));
+}
+
+}  // namespace weft::preload
