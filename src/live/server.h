@@ -50,6 +50,8 @@ class Server final : public ThreadWaiter {
   void show_node(const std::string& name);
   // Commands are taken from now on (docs/commands.md); the lab's own text says what their words mean.
   void take_commands(lab::LiveReader reader);
+  // Those that were taken (Control::commands).
+  std::vector<lab::TakenCommand> commands() const;
   // A thread that was taken for spinning acted though nothing was delivered to it: times depend on the machine.
   bool is_deterministic() const { return determinism_ == Determinism::kYes; }
 
