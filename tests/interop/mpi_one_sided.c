@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
   long sent[kCount], got[kCount];
   const long addend = rank + 1;
   for (int i = 0; i < kCount; ++i) sent[i] = 100L * rank + i;
+  const double start_s = MPI_Wtime();
   MPI_Win_lock_all(0, window);
   MPI_Put(sent, kCount, MPI_LONG, right, 0, kCount, MPI_LONG, window);
   MPI_Accumulate(&addend, 1, MPI_LONG, 0, kSum, 1, MPI_LONG, MPI_SUM, window);
@@ -28,6 +29,7 @@ int main(int argc, char** argv) {
   MPI_Get(got, kCount, MPI_LONG, right, 0, kCount, MPI_LONG, window);
   MPI_Win_unlock_all(window);
   MPI_Barrier(MPI_COMM_WORLD);
+  const double took_us = 1e6 * (MPI_Wtime() - start_s);
 
   int wrong = 0, all_wrong = 0;
   for (int i = 0; i < kCount; ++i) wrong += (memory[i] != 100L * left + i) + (got[i] != sent[i]);
@@ -36,7 +38,7 @@ int main(int argc, char** argv) {
   char name[MPI_MAX_PROCESSOR_NAME];
   int name_size;
   MPI_Get_processor_name(name, &name_size);
-  printf("rank %d of %d on %s: %d wrong\n", rank, size, name, all_wrong);
+  printf("rank %d of %d on %s: %d wrong, %.3f us\n", rank, size, name, all_wrong, took_us);
   MPI_Win_free(&window);
   MPI_Finalize();
   return all_wrong != 0;
