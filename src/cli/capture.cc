@@ -14,7 +14,7 @@ namespace {
 struct CaptureVerb {
   CommandArguments command;
   CaptureArguments limits;
-  std::string live, out;
+  std::string live, out, tap;
 };
 
 int capture(CaptureVerb& arguments) {
@@ -35,6 +35,7 @@ int capture(CaptureVerb& arguments) {
   // The world has a folder of its own.
   add(words, "--out", arguments.out.empty() ? "" : std::filesystem::absolute(arguments.out).string());
   add(words, "--snaplen", arguments.limits.snaplen);
+  add(words, "--tap", arguments.tap);
   add(words, "--capture-size", arguments.limits.size);
   if (arguments.limits.files != 0) add(words, "--capture-files", std::to_string(arguments.limits.files));
   arguments.command.verb = nullptr;
@@ -47,9 +48,10 @@ void add_capture(CLI::App& app, int& status) {
   auto arguments = std::make_shared<CaptureVerb>();
   CLI::App* verb = app.add_subcommand("capture", "Capture ports of a world that is up, into files or live");
   add_command_options(*verb, arguments->command);
-  add_words(*verb, arguments->command, "start PORT[,PORT] or all, with --out FILE; stop [NUMBER]; list");
+  add_words(*verb, arguments->command, "start PORT[,PORT] or all, with --out FILE or --tap NAME; stop [NUMBER]; list");
   verb->add_option("--live", arguments->live, "Ports whose frames go to stdout as pcapng: | wireshark -k -i -");
   verb->add_option("--out", arguments->out, "File of the capture");
+  verb->add_option("--tap", arguments->tap, "Network interface that the frames come in by, in place of a file");
   add_capture_options(*verb, arguments->limits);
   verb->callback([arguments, &status] { status = capture(*arguments); });
 }

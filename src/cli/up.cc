@@ -12,12 +12,15 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/files.h"
 #include "cli/common.h"
 #include "cli/verbs.h"
 #include "cli/worlds.h"
 #include "live/os/environment.h"
 #include "live/os/place.h"
 #include "live/server.h"
+#include "results/report.h"
+#include "results/results_json.h"
 #include "world/session.h"
 
 namespace weft::cli {
@@ -92,10 +95,11 @@ int up(const UpArguments& arguments) {
   if (!outside) return complain(outside.error());
   const std::string out = arguments.out.empty() ? "runs/" + name : arguments.out;
   std::optional<DirectoryLock> lock;
-  if (!ports->empty() || !file->lab.mirrors.empty()) {
+  if (!ports->empty() || !file->lab.mirrors.empty() || !arguments.out.empty()) {
     lock = DirectoryLock::take(out);
     if (!lock) return kExitWrongInput;
     std::error_code ignored;
+    for (const char* each : {"/report.md", "/results.json"}) fs::remove(out + each, ignored);
     for (const char* each : {"/capture.pcapng", "/mirror.pcapng"})
       for (const std::string& old : observe::capture_files(out + each)) fs::remove(old, ignored);
   }
@@ -144,10 +148,15 @@ int up(const UpArguments& arguments) {
     tell(ready[1], kReady);
   }
   server.run(interrupted());
-  const std::string capture_error = (*session)->finish().capture_error;
+  lab::RunResult result = (*session)->finish();
+  result.commands = server.commands();
   std::error_code error;
   fs::remove_all(*directory + "/" + name, error);
-  return capture_error.empty() ? kExitWell : failed(capture_error);
+  if (!result.capture_error.empty()) return failed(result.capture_error);
+  if (arguments.out.empty()) return kExitWell;
+  auto written = lab::write_results_json(out + "/results.json", file->lab, result);
+  if (written) written = write_file(out + "/report.md", lab::report(file->lab, result, {"."}));
+  return written ? kExitWell : failed(written.error());
 }
 
 }  // namespace
@@ -166,7 +175,8 @@ void add_up(CLI::App& app, int& status) {
       ->check(CLI::IsMember({"virtual", "wall"}));
   verb->add_option("--capture", up_arguments->capture, "Ports to capture: PORT[,PORT], all or none (default none)");
   add_capture_options(*verb, up_arguments->limits);
-  verb->add_option("--out", up_arguments->out, "Directory for captures (default runs/NAME)");
+  verb->add_option("--out", up_arguments->out,
+                   "Directory for captures (default runs/NAME), and for report.md and results.json at the end");
   verb->add_flag("--foreground", up_arguments->foreground, "Stay in the foreground until interrupted");
   verb->add_flag("--json", up_arguments->json, "Say what is up as JSON");
   verb->callback([up_arguments, &status] { status = up(*up_arguments); });

@@ -16,6 +16,7 @@ void Server::send_results(Connection& connection) {
   lab::RunResult result;
   if (session_ != nullptr) {
     result = session_->snapshot();
+    result.commands = commands();
   } else {
     result.end_ps = world_.engine().now_ps();
     lab::read_out(world_, {}, result);
@@ -30,6 +31,10 @@ void Server::send_results(Connection& connection) {
   Reply reply;
   reply.fds[0] = file.fd();
   connection.send(reply, 0);
+}
+
+std::vector<lab::TakenCommand> Server::commands() const {
+  return control_ ? control_->commands() : std::vector<lab::TakenCommand>();
 }
 
 void Server::take_commands(lab::LiveReader reader) {

@@ -50,6 +50,8 @@ class Server final : public ThreadWaiter {
   void show_node(const std::string& name);
   // Commands are taken from now on (docs/commands.md); the lab's own text says what their words mean.
   void take_commands(lab::LiveReader reader);
+  // Those that were taken (Control::commands).
+  std::vector<lab::TakenCommand> commands() const;
   // A thread that was taken for spinning acted though nothing was delivered to it: times depend on the machine.
   bool is_deterministic() const { return determinism_ == Determinism::kYes; }
 
@@ -162,6 +164,8 @@ class Server final : public ThreadWaiter {
   // server_looks.cc: the first of them that says something, in real time; null when none does.
   std::shared_ptr<Thread> wait_for_any(const std::vector<std::shared_ptr<Thread>>& threads) const;
   static bool is_patient(const Thread& thread);
+  // Before a leap of the clock. True: one of them does.
+  bool let_pollers_look(Time_ps leap_ps);
   int look_soon(int timeout_ms) const;
   void poll_waiting_threads();
   Reply set_timer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps);

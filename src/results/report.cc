@@ -107,6 +107,10 @@ std::string wire_section(const RunResult& result) {
     out += fmt::format("  fault {} at {} hit {} frame{}\n", fault.name, fault.where, fault.hits,
                        fault.hits == 1 ? "" : "s");
   }
+  for (const TakenCommand& command : result.commands) {
+    out += fmt::format("  {}: {}{}\n", command.state, command.line,
+                       command.problem.empty() ? "" : fmt::format(" ({})", command.problem));
+  }
   if (!result.switches.empty()) return out + ledger_sum(result);
   for (const LinkOutcome& link : result.links)
     out += ledger_line(fmt::format("{} -> {}", link.from, link.to), link.ledger, link.in_flight);

@@ -28,6 +28,15 @@ Json expectation_object(const ExpectationOutcome& e) {
   return x;
 }
 
+Json command_object(const TakenCommand& command) {
+  Json x;
+  x["at_ps"] = command.at_ps;
+  x["state"] = command.state;
+  x["command"] = command.line;
+  if (!command.problem.empty()) x["problem"] = command.problem;
+  return x;
+}
+
 void write_switch(JsonStream& out, const SwitchOutcome& each, const fabric::AddressBook& book) {
   Json j;
   j["name"] = each.config->name;
@@ -88,6 +97,9 @@ void results_json(const Lab& lab, const RunResult& result, const TextSink& sink)
   write_list(out, "faults", result.faults, [&](const FaultOutcome& each) {
     out.item(Json{{"name", each.name}, {"link", each.where}, {"hits", each.hits}}.dump());
   });
+  if (!result.commands.empty())
+    write_list(out, "commands", result.commands,
+               [&](const TakenCommand& each) { out.item(command_object(each).dump()); });
   write_list(out, "expect", result.expectations, [&](const auto& each) { out.item(expectation_object(each).dump()); });
   out.value("captured_frames", Json(result.captured_frames).dump());
   if (result.uncaptured_frames > 0) out.value("uncaptured_frames", Json(result.uncaptured_frames).dump());

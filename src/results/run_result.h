@@ -90,6 +90,14 @@ struct ExpectationOutcome {
   bool met = false;
 };
 
+// What a world that was up was told, as a line that can be run again.
+struct TakenCommand {
+  Time_ps at_ps = 0;
+  std::string state;  // done, failed, waits
+  std::string words, line;
+  std::string problem;  // of one that failed
+};
+
 struct RunResult {
   Time_ps end_ps = 0;
   bool interrupted = false;
@@ -100,6 +108,7 @@ struct RunResult {
   std::vector<SwitchOutcome> switches;
   std::vector<LinkOutcome> links;
   std::vector<FaultOutcome> faults;
+  std::vector<TakenCommand> commands;  // of a world that was up, in order of their times
   std::vector<ExpectationOutcome> expectations;
   // Ports whose queues were stopped by each other when the run ended: each by the next, the last by the first.
   std::vector<std::vector<std::string>> circular_waits;

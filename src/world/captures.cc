@@ -72,7 +72,7 @@ void Captures::add_ports(observe::Capture& capture, const std::vector<PortRef>& 
 
 std::uint32_t Captures::keep(const std::vector<PortRef>& ports, const std::string& path,
                              std::unique_ptr<observe::Capture> capture) {
-  Started started{++last_number_, path, ports, std::move(capture), {}};
+  Started started{++last_number_, path, false, ports, std::move(capture), {}};
   add_ports(*started.capture, ports, &started.taps);
   started.capture->sync();
   started_.push_back(std::move(started));
@@ -87,8 +87,10 @@ tl::expected<std::uint32_t, std::string> Captures::start(const std::vector<PortR
 }
 
 std::uint32_t Captures::start(const std::vector<PortRef>& ports, std::FILE* file,
-                              const observe::CaptureOptions& options) {
-  return keep(ports, "", observe::Capture::create(file, world_.book(), options, &full_));
+                              const observe::CaptureOptions& options, const std::string& name) {
+  const std::uint32_t number = keep(ports, name, observe::Capture::create(file, world_.book(), options, &full_));
+  started_.back().is_stream = true;
+  return number;
 }
 
 std::optional<bool> Captures::stop(std::uint32_t number) {
@@ -113,7 +115,7 @@ void Captures::flush(Time_ps now_ps) {
   }
   for (const Started& each : started_) {
     flush(*each.capture, now_ps);
-    if (each.path.empty()) each.capture->sync();
+    if (each.is_stream) each.capture->sync();
   }
 }
 

@@ -29,11 +29,13 @@ class Captures {
   // Captures that begin while the world runs. The error names what could not be created.
   tl::expected<std::uint32_t, std::string> start(const std::vector<PortRef>& ports, const std::string& path,
                                                  const observe::CaptureOptions& options);
-  // Into a stream of the caller's.
-  std::uint32_t start(const std::vector<PortRef>& ports, std::FILE* file, const observe::CaptureOptions& options);
+  // Into a stream of the caller's, frame by frame; `name` is what it is listed as.
+  std::uint32_t start(const std::vector<PortRef>& ports, std::FILE* file, const observe::CaptureOptions& options,
+                      const std::string& name = "");
   struct Started {
     std::uint32_t number = 0;
-    std::string path;  // empty: a stream
+    std::string path;  // of a stream the name, empty where its reader ends it
+    bool is_stream = false;
     std::vector<PortRef> ports;
     std::unique_ptr<observe::Capture> capture;
     std::vector<const void*> taps;

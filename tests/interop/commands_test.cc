@@ -1,6 +1,13 @@
 // Commands to a world that is up: links, faults, impairments, settings, traces, captures, counters.
 #include <gtest/gtest.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -329,6 +336,74 @@ TEST(Commands, SlowReaderLosesFramesAndIsTold) {
   EXPECT_FALSE(
       test::match(text_of(temp.file("end")), R"(\d+ frames; \d+ were lost because the reader was too slow)").empty())
       << text_of(temp.file("end"));
+}
+
+// Frames of a port come in by an interface of this machine, where anything can look at them. Without the rights for it
+// the command says so.
+TEST(Commands, FramesComeInByTap) {
+  const std::string name = "weft" + std::to_string(getpid() % 100'000'000);
+  Live world(kSwitchLab);
+  EXPECT_EQ(status_of(world.shell("capture start h0:p0 --tap a/b")), 2) << world.output();
+  EXPECT_EQ(status_of(world.shell("capture start h0:p0 --tap x --out f")), 2) << world.output();
+  const int status = status_of(world.shell("capture start h1:p0 --tap " + name));
+  if (status != 0) {
+    EXPECT_EQ(status, 2);
+    EXPECT_FALSE(
+        test::match(world.output(), "cannot (open /dev/net/tun|make the TAP).*\n.*(tun module|as root)").empty())
+        << world.output();
+    return;
+  }
+  EXPECT_EQ(status_of(world.shell("capture start h0:p0 --tap " + name)), 2) << "in use: " << world.output();
+  const int fd = socket(AF_PACKET, SOCK_RAW, htons(ETH_P_IP));
+  sockaddr_ll at{};
+  at.sll_family = AF_PACKET;
+  at.sll_protocol = htons(ETH_P_IP);
+  at.sll_ifindex = static_cast<int>(if_nametoindex(name.c_str()));
+  ASSERT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&at), sizeof(at)), 0);
+  ASSERT_EQ(world.shell("exec h0 -- ping -q -c 2 h1"), 0);
+  // Echo requests and their replies, as the fabric carries them.
+  std::string seen;
+  for (int i = 0; i < 4; ++i) {
+    unsigned char frame[2048] = {};
+    pollfd ready{fd, POLLIN, 0};
+    ASSERT_EQ(poll(&ready, 1, 5000), 1) << i;
+    ASSERT_EQ(recv(fd, frame, sizeof(frame), 0), 98);
+    EXPECT_EQ(frame[23], 1) << "ICMP";
+    seen += std::to_string(frame[29]) + (frame[34] == 8 ? "?" : "!");
+  }
+  EXPECT_EQ(seen, "1?2!1?2!");
+  close(fd);
+  EXPECT_NE(json_of(world, "capture list").dump().find("tap " + name), std::string::npos);
+  EXPECT_EQ(json_of(world, "capture stop")["frames"], 4);
+  EXPECT_EQ(if_nametoindex(name.c_str()), 0U) << "it goes with the capture";
+}
+
+// What a world was told is in its results, as lines that make the same again.
+TEST(Commands, ResultsRecordCommands) {
+  TempDir temp;
+  Json first;
+  for (const char* run : {"first", "second"}) {
+    {
+      Live world(kSwitchLab, "--out " + temp.file(run));
+      if (first.is_null()) {
+        ASSERT_EQ(world.shell("set leaf0 groups.3.alpha -2"), 0);
+        ASSERT_EQ(world.shell("link h3:p0 down --at 2ms"), 0);
+        ASSERT_EQ(world.shell("fault remove 7 --at 1ms"), 0);
+        ASSERT_EQ(world.shell("impair h2:p0 delay 10us --at 900s"), 0);
+      }
+      for (const Json& each : first) ASSERT_EQ(world.shell(each["command"].get<std::string>().substr(5)), 0) << each;
+      ASSERT_EQ(world.shell("exec h0 -- sleep 0.01"), 0);
+      ASSERT_EQ(world.shell("down w"), 0);
+    }
+    const Json results = Json::parse(text_of(temp.file(run) + "/results.json"));
+    std::string states;
+    for (const Json& each : results["commands"]) states += each["state"].get<std::string>() + " ";
+    EXPECT_EQ(states, "done failed done waits ");
+    if (first.is_null()) first = results["commands"];
+    EXPECT_EQ(results["commands"], first);
+    const std::string report = text_of(temp.file(run) + "/report.md");
+    EXPECT_NE(report.find("done: weft link h3:p0 down --at '2 ms'"), std::string::npos) << report;
+  }
 }
 
 TEST(Commands, CountersAreWatchedInVirtualTime) {

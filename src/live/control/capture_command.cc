@@ -1,10 +1,11 @@
-// weft capture start PORTS --out FILE …|stop NUMBER|all|list
+// weft capture start PORTS --out FILE …|start PORTS --tap NAME|stop NUMBER|all|list
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/nearest.h"
 #include "live/control/command.h"
+#include "live/control/tap_writer.h"
 #include "results/json_text.h"
 #include "text/problem.h"
 
@@ -47,6 +48,41 @@ CommandText list_captures(CommandContext& context) {
   return {text, std::string(json.text())};
 }
 
+CommandOutcome began(CommandContext& context, const lab::Captures::Started& capture) {
+  lab::JsonText json;
+  json.open('{');
+  add_capture(context, capture, json);
+  json.close('}');
+  return CommandText{
+      fmt::format("capture {}: {} to {}\n", capture.number, names_of_ports(context, capture.ports), capture.path),
+      std::string(json.text())};
+}
+
+// Null: there may be one more.
+std::optional<CommandProblem> too_many(const lab::Captures& captures) {
+  if (captures.started().size() < kMostCaptures) return std::nullopt;
+  return CommandProblem{fmt::format("{} captures go on already", kMostCaptures), "stop one: weft capture list"};
+}
+
+// Frames come in by an interface of this machine.
+CommandPlan plan_tap(CommandContext& context, const std::vector<lab::PortRef>& ports, const std::string& name,
+                     bool more) {
+  if (more) return problem("--tap takes whole frames, and no file", "leave the other options out");
+  PlannedCommand plan;
+  plan.act = [&context, ports, name](Time_ps) -> CommandOutcome {
+    lab::Captures& captures = context.session.captures();
+    if (auto wrong = too_many(captures)) return tl::unexpected(*wrong);
+    auto tap = TapWriter::open(name);
+    if (!tap) return tl::unexpected(tap.error());
+    observe::CaptureOptions options;
+    options.in_place = true;
+    const std::uint32_t number = captures.start(ports, (*tap)->file(), options, "tap " + name);
+    context.taps[number] = *tap;
+    return began(context, captures.started().back());
+  };
+  return plan;
+}
+
 CommandPlan plan_start(CommandContext& context, CommandWords words) {
   if (words.empty() || words.size() % 2 == 0)
     return problem("what is to be captured?", "write weft capture start PORT[,PORT] --out FILE");
@@ -54,13 +90,15 @@ CommandPlan plan_start(CommandContext& context, CommandWords words) {
   if (!ports) return tl::unexpected(ports.error());
   observe::CaptureOptions options;
   options.in_place = true;
-  std::string path;
+  std::string path, tap;
   for (std::size_t i = 1; i < words.size(); i += 2) {
     const std::string& value = words[i + 1];
     const bool plain = value.find_first_not_of("0123456789") == value.npos;
     const auto size = lab::parse_quantity(plain ? value + " B" : value, lab::Quantity::kSize);
     if (words[i] == "--out") {
       path = value;
+    } else if (words[i] == "--tap") {
+      tap = value;
     } else if (words[i] == "--snaplen" && size && *size >= 42) {
       options.snaplen_B = static_cast<std::uint32_t>(std::min<std::int64_t>(*size, UINT32_MAX));
     } else if (words[i] == "--capture-size" && size && *size >= 100'000) {
@@ -72,24 +110,19 @@ CommandPlan plan_start(CommandContext& context, CommandWords words) {
                      "weft capture start --help shows the options");
     }
   }
-  if (!path.starts_with('/')) return problem("no file", "write --out FILE");
+  if (!tap.empty()) return plan_tap(context, *ports, tap, words.size() > 3);
+  if (!path.starts_with('/')) return problem("no file", "write --out FILE, or --tap NAME");
   PlannedCommand plan;
   plan.act = [&context, ports = *ports, path, options](Time_ps) -> CommandOutcome {
     lab::Captures& captures = context.session.captures();
-    if (captures.started().size() >= kMostCaptures)
-      return problem(fmt::format("{} captures go on already", kMostCaptures), "stop one: weft capture list");
+    if (auto wrong = too_many(captures)) return tl::unexpected(*wrong);
     for (const auto& other : captures.started()) {
       if (other.path == path)
         return problem(fmt::format("capture {} writes to {}", other.number, path), "choose another --out");
     }
     const auto number = captures.start(ports, path, options);
     if (!number) return problem(number.error(), "choose another --out");
-    lab::JsonText json;
-    json.open('{');
-    add_capture(context, captures.started().back(), json);
-    json.close('}');
-    return CommandText{fmt::format("capture {}: {} to {}\n", *number, names_of_ports(context, ports), path),
-                       std::string(json.text())};
+    return began(context, captures.started().back());
   };
   return plan;
 }
@@ -101,7 +134,7 @@ CommandPlan plan_stop(CommandContext& context, CommandWords words) {
   plan.act = [&context, which = words.empty() ? std::string("all") : words[0]](Time_ps) -> CommandOutcome {
     lab::Captures& captures = context.session.captures();
     std::vector<std::uint32_t> numbers;
-    std::uint64_t frames = 0;
+    std::uint64_t frames = 0, lost = 0;
     for (const auto& each : captures.started()) {
       // Who watches live ends that himself.
       if (each.path.empty() || (which != "all" && which != fmt::format("{}", each.number))) continue;
@@ -121,13 +154,19 @@ CommandPlan plan_stop(CommandContext& context, CommandWords words) {
         frames += each.capture->frames();
         path = each.path;
       }
-      if (!*captures.stop(number)) cut_short += (cut_short.empty() ? "" : ", ") + path;
+      const bool written = *captures.stop(number);
+      if (const auto tap = context.taps.find(number); tap != context.taps.end()) {
+        lost += tap->second->lost();
+        context.taps.erase(tap);
+      }
+      if (!written) cut_short += (cut_short.empty() ? "" : ", ") + path;
     }
     if (!cut_short.empty())
       return problem(fmt::format("{}: not every byte could be written", cut_short),
                      "is the disk full? the frames before that are in the file");
-    return CommandText{fmt::format("{} stopped, {} frames\n", numbers.size(), frames),
-                       fmt::format("{{\"stopped\":{},\"frames\":{}}}", numbers.size(), frames)};
+    return CommandText{fmt::format("{} stopped, {} frames{}\n", numbers.size(), frames,
+                                   lost == 0 ? "" : fmt::format("; {} were not taken by the interface", lost)),
+                       fmt::format("{{\"stopped\":{},\"frames\":{},\"lost\":{}}}", numbers.size(), frames, lost)};
   };
   return plan;
 }

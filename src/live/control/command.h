@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <tl/expected.hpp>
@@ -28,6 +30,8 @@ struct PlannedCommand {
 };
 using CommandPlan = tl::expected<PlannedCommand, CommandProblem>;
 
+class TapWriter;
+
 // What commands work on.
 struct CommandContext {
   lab::Session& session;
@@ -38,6 +42,7 @@ struct CommandContext {
     std::string override;
   };
   std::vector<Setting> settings;
+  std::map<std::uint32_t, std::shared_ptr<TapWriter>> taps;  // by number of the capture
 
   lab::World& world() { return session.world(); }
   const lab::Lab& lab() { return session.world().lab(); }

@@ -140,21 +140,30 @@ void Control::trace(const std::string& line, bool done, Time_ps now_ps) {
   tracer_.emit(event);
 }
 
+std::vector<lab::TakenCommand> Control::commands() const {
+  constexpr std::string_view kStates[] = {"waits", "done", "failed"};
+  std::vector<lab::TakenCommand> all;
+  for (const Record& record : records_) {
+    const std::string at = lab::format_quantity(record.at_ps, lab::Quantity::kTime);
+    all.push_back({record.at_ps, std::string(kStates[static_cast<std::size_t>(record.state)]), record.words,
+                   fmt::format("weft {} --at '{}'", record.words, at), record.problem});
+  }
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.at_ps < b.at_ps; });
+  return all;
+}
+
 CommandText Control::log() const {
   std::string text = fmt::format("{:>16}  {:<8} {}\n", "AT", "STATE", "COMMAND");
   lab::JsonText json;
   json.open('[');
-  constexpr std::string_view kStates[] = {"waits", "done", "failed"};
-  for (const Record& record : records_) {
-    const std::string at = lab::format_quantity(record.at_ps, lab::Quantity::kTime);
-    const std::string_view state = kStates[static_cast<std::size_t>(record.state)];
-    text += fmt::format("{:>16}  {:<8} {}{}\n", at, state, record.words,
-                        record.problem.empty() ? "" : fmt::format(" ({})", record.problem));
+  for (const lab::TakenCommand& each : commands()) {
+    text += fmt::format("{:>16}  {:<8} {}{}\n", lab::format_quantity(each.at_ps, lab::Quantity::kTime), each.state,
+                        each.words, each.problem.empty() ? "" : fmt::format(" ({})", each.problem));
     json.open_item('{');
-    json.add("at_ps", record.at_ps);
-    json.add("state", state);
-    json.add("command", fmt::format("weft {} --at '{}'", record.words, at));
-    if (!record.problem.empty()) json.add("problem", record.problem);
+    json.add("at_ps", each.at_ps);
+    json.add("state", each.state);
+    json.add("command", each.line);
+    if (!each.problem.empty()) json.add("problem", each.problem);
     json.close('}');
   }
   json.close(']');

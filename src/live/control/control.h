@@ -15,13 +15,14 @@
 #include "live/control/tracer.h"
 #include "live/control/watchers.h"
 #include "live/protocol/connection.h"
+#include "results/run_result.h"
 #include "verbs/control_protocol.h"
 
 namespace weft::live {
 
 class Control {
  public:
-  Control(lab::Session& session, lab::LiveReader reader) : context_{session, std::move(reader), {}} {}
+  Control(lab::Session& session, lab::LiveReader reader) : context_{session, std::move(reader), {}, {}} {}
   ~Control() { end_streams(); }
 
   static bool is_mine(verbs::Op op) { return op == verbs::Op::kCommand || op == verbs::Op::kWatch; }
@@ -32,6 +33,8 @@ class Control {
   // Connections of those that watch.
   std::vector<int> fds() const;
   void end_streams();
+  // What it was told, in order of the times at which it happened or is to happen.
+  std::vector<lab::TakenCommand> commands() const;
   Tracer& tracer() { return tracer_; }
   const Tracer& tracer() const { return tracer_; }
 

@@ -8,18 +8,6 @@
 
 namespace weft::live {
 
-namespace {
-
-constexpr std::uint32_t kPacketBlock = 6;  // pcapng: enhanced packet block
-
-std::uint32_t little_endian(const char* at) {
-  std::uint32_t value = 0;
-  for (int byte = 3; byte >= 0; --byte) value = value << 8 | static_cast<unsigned char>(at[byte]);
-  return value;
-}
-
-}  // namespace
-
 tl::expected<std::shared_ptr<LiveCapture>, CommandProblem> LiveCapture::start(CommandContext& context,
                                                                               CommandWords words,
                                                                               std::shared_ptr<OutputStream> stream) {
@@ -48,24 +36,14 @@ LiveCapture::~LiveCapture() {
   stop();
 }
 
+// Whole blocks only: the reader's file stays readable whatever is lost.
 ssize_t LiveCapture::write(void* self, const char* bytes, std::size_t size_B) {
   auto& capture = *static_cast<LiveCapture*>(self);
-  capture.pending_.append(bytes, size_B);
-  capture.pass_blocks();
+  capture.blocks_.add({bytes, size_B}, [&capture](std::uint32_t type, std::string_view block) {
+    const bool passed = capture.stream_->write(block);
+    if (type == kPacketBlock) ++(passed ? capture.frames_ : capture.lost_);
+  });
   return static_cast<ssize_t>(size_B);
-}
-
-// Whole blocks only: the reader's file stays readable whatever is lost.
-void LiveCapture::pass_blocks() {
-  std::size_t at = 0;
-  while (pending_.size() - at >= 8) {
-    const std::uint32_t type = little_endian(pending_.data() + at), size_B = little_endian(pending_.data() + at + 4);
-    if (size_B < 12 || pending_.size() - at < size_B) break;
-    const bool passed = stream_->write(std::string_view(pending_).substr(at, size_B));
-    if (type == kPacketBlock) ++(passed ? frames_ : lost_);
-    at += size_B;
-  }
-  pending_.erase(0, at);
 }
 
 std::string LiveCapture::stop() {

@@ -10,6 +10,7 @@
 
 #include "live/control/command.h"
 #include "live/control/output_stream.h"
+#include "live/control/packet_blocks.h"
 
 namespace weft::live {
 
@@ -27,13 +28,12 @@ class LiveCapture {
   LiveCapture(CommandContext& context, std::shared_ptr<OutputStream> stream)
       : context_(context), stream_(std::move(stream)) {}
   static ssize_t write(void* self, const char* bytes, std::size_t size_B);
-  void pass_blocks();
 
   CommandContext& context_;
   std::shared_ptr<OutputStream> stream_;
   std::FILE* file_ = nullptr;
   std::uint32_t number_ = 0;  // 0: it has ended
-  std::string pending_;       // of a block that is not whole yet
+  PacketBlocks blocks_;
   std::uint64_t frames_ = 0, lost_ = 0;
 };
 
