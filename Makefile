@@ -8,7 +8,7 @@ SUITE ?=
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all run test bench interop rdma-core-suite other-arch fuzz asan tsan format tidy alone install clean help
+.PHONY: all run test bench interop rdma-core-suite perftest-suite other-arch fuzz asan tsan format tidy alone install clean help
 LIB := source scripts/lib.sh
 
 all: ## build/weft and the tests (release)
@@ -32,6 +32,10 @@ interop: ## a Linux kernel with Soft-RoCE, in QEMU, as the peer of a simulated N
 rdma-core-suite: ## rdma-core's own tests on a simulated NIC, both clocks; SUITE=DIR is a checkout of rdma-core v44.0
 	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}"; configure_release_with_tests; \
 	  build build weft; LEAST=135 tests/interop/rdma_core_suite.sh "$(SUITE)" build
+
+perftest-suite: ## a perftest that is not Debian's on simulated NICs, both clocks; SUITE=DIR has its programs
+	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}"; configure_release_with_tests; \
+	  build build weft; tests/interop/perftest_suite.sh "$(SUITE)" build
 
 other-arch: ## tests of what programs load, on Debian of the other architecture (amd64, arm64) in QEMU; OTHER_TESTS=preload_test
 	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_other_arch[@]}"; tests/interop/other_arch.sh $(OTHER_TESTS)

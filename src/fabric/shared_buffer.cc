@@ -35,6 +35,19 @@ SharedBuffer::SharedBuffer(const SwitchModel& model, const SwitchQos& qos, const
   }
 }
 
+void SharedBuffer::set_alpha(std::uint32_t port, std::uint32_t number, std::int8_t of_queue, std::int8_t of_group) {
+  if (own_alphas_.empty()) {
+    Alphas all;
+    for (std::size_t c = 0; c < kClasses; ++c) {
+      all.queues[c] = queue_limits_[c].alpha;
+      all.groups[c] = group_limits_[c].alpha;
+    }
+    own_alphas_.assign(ports_, all);
+  }
+  own_alphas_[port].queues[number] = of_queue;
+  own_alphas_[port].groups[number] = of_group;
+}
+
 void SharedBuffer::keep_groups_at(const std::array<Group*, kClasses>& first, std::size_t port_stride) {
   WEFT_CHECK(one_slice_ && is_empty(), "groups of one slice can be kept elsewhere, before the first packet");
   for (std::size_t g = 0; g < kClasses; ++g) first_[g] = reinterpret_cast<std::byte*>(first[g]);

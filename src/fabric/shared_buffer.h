@@ -53,7 +53,8 @@ class SharedBuffer {
     Group& group = this->group(slice, port, g);
     std::uint32_t shared = group.shared + count;
     std::uint32_t more = over(shared, limit.reserved) - over(group.shared, limit.reserved);
-    if (shared <= limit.reserved + scaled(pool.size - pool.used, limit.alpha) && pool.used + more <= pool.size) {
+    if (shared <= limit.reserved + scaled(pool.size - pool.used, group_alpha(port, g)) &&
+        pool.used + more <= pool.size) {
       pool.used += more;
       group.shared = shared;
       group.max_shared = std::max(group.max_shared, shared);
@@ -81,17 +82,17 @@ class SharedBuffer {
     const GroupLimit& limit = group_limits_[g];
     if (group.headroom > 0) return false;
     const Slice& pool = slices_[slice];
-    std::uint32_t now = limit.reserved + scaled(pool.size - pool.used, limit.alpha);
+    std::uint32_t now = limit.reserved + scaled(pool.size - pool.used, group_alpha(port, g));
     return group.shared <= std::max(limit.xon, now > limit.xon_offset ? now - limit.xon_offset : 0);
   }
 
-  // Egress side: may a queue that holds `queue` cells take `count` more?
-  bool egress_has_room(std::uint32_t q, std::uint32_t queue, std::uint32_t count) const {
+  // Egress side: may a queue of `port` that holds `queue` cells take `count` more?
+  bool egress_has_room(std::uint32_t port, std::uint32_t q, std::uint32_t queue, std::uint32_t count) const {
     const QueueLimit& limit = queue_limits_[q];
     if (limit.lossless) return true;
     std::uint32_t total = queue + count;
     std::uint32_t more = over(total, limit.reserved) - over(queue, limit.reserved);
-    return total <= limit.reserved + scaled(egress_size_ - egress_used_, limit.alpha) &&
+    return total <= limit.reserved + scaled(egress_size_ - egress_used_, queue_alpha(port, q)) &&
            egress_used_ + more <= egress_size_;
   }
   void egress_take(std::uint32_t q, std::uint32_t queue, std::uint32_t count) {
@@ -104,8 +105,13 @@ class SharedBuffer {
   }
 
   // While packets wait: what is held already stays.
-  void set_group_alpha(std::uint32_t g, std::int8_t exponent) { group_limits_[g].alpha = exponent; }
-  void set_queue_alpha(std::uint32_t q, std::int8_t exponent) { queue_limits_[q].alpha = exponent; }
+  void set_alpha(std::uint32_t port, std::uint32_t number, std::int8_t of_queue, std::int8_t of_group);
+  std::int8_t group_alpha(std::uint32_t port, std::uint32_t g) const {
+    return own_alphas_.empty() ? group_limits_[g].alpha : own_alphas_[port].groups[g];
+  }
+  std::int8_t queue_alpha(std::uint32_t port, std::uint32_t q) const {
+    return own_alphas_.empty() ? queue_limits_[q].alpha : own_alphas_[port].queues[q];
+  }
 
   std::uint32_t cell_B() const { return cell_B_; }
   // Highest use of the shared pools, all slices, in bytes.
@@ -132,6 +138,9 @@ class SharedBuffer {
     std::int8_t alpha = 0;
     bool lossless = false;
   };
+  struct Alphas {
+    std::array<std::int8_t, kClasses> queues, groups;
+  };
   static std::uint32_t over(std::uint32_t n, std::uint32_t reserved) { return n > reserved ? n - reserved : 0; }
   static std::uint32_t scaled(std::uint32_t free, std::int8_t alpha) {
     return alpha >= 0 ? static_cast<std::uint32_t>(std::min<std::uint64_t>(std::uint64_t{free} << alpha, 0x7fffffff))
@@ -151,6 +160,7 @@ class SharedBuffer {
   std::vector<Slice> slices_;
   std::array<GroupLimit, kClasses> group_limits_;
   std::array<QueueLimit, kClasses> queue_limits_;
+  std::vector<Alphas> own_alphas_;           // by port; empty: all have those of the limits
   std::vector<Group> groups_;                // by slice, port, group; empty if they are kept elsewhere
   std::vector<std::uint32_t> headroom_max_;  // by port, group
   std::uint32_t egress_size_ = 0, egress_used_ = 0;

@@ -138,7 +138,7 @@ void Switch::forward(std::uint32_t in, std::uint32_t out, PacketBody& packet, Ti
     return;
   }
   std::uint32_t cells = buffer_.cells(frame_B);
-  if (!buffer_.egress_has_room(q, queue.cells, cells)) [[unlikely]] {
+  if (!buffer_.egress_has_room(out.number, q, queue.cells, cells)) [[unlikely]] {
     drop(packet, in, out.number, q, Fate::kTailDrop, now_ps);
     return;
   }

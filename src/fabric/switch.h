@@ -53,8 +53,10 @@ class alignas(64) Switch {
   // Changes while the world runs (switch_change.cc), between two windows: every node has run up to `now_ps`.
   void set_link(std::uint32_t port, bool up, Time_ps now_ps);
   void plan_routes(RouteEpoch epoch);  // in order of time
-  void set_ecn(std::uint32_t queue, const EcnRamp& ramp);
-  void set_alpha(std::uint32_t number, std::int8_t of_queue, std::int8_t of_group);
+  void set_ecn(std::uint32_t port, std::uint32_t queue, const EcnRamp& ramp);
+  void set_alpha(std::uint32_t port, std::uint32_t number, std::int8_t of_queue, std::int8_t of_group);
+  // As the port has it now.
+  SwitchQos qos(std::uint32_t port) const;
   void set_pfc(std::uint32_t port, std::uint8_t classes, Time_ps now_ps);  // of those that had it from the start
   std::uint8_t pfc(std::uint32_t port) const { return pfc_[port]; }
   // Everything that came in went out, was lost for a reason, or is still here.
@@ -231,6 +233,9 @@ class alignas(64) Switch {
   void add_timer(Time_ps time_ps, TimerKind kind, std::uint32_t port);
   void change_link(std::uint32_t port, bool up, Time_ps now_ps);
   void use_ecn(std::uint32_t queue);
+  const EcnRamp& ecn(std::uint32_t port, std::uint32_t queue) const {
+    return own_ecn_.empty() ? setup_.qos.queues[queue].ecn : own_ecn_[port][queue];
+  }
   void plan_service(Port& port, Time_ps at_ps);
   void grow_services();
   void plan_release(std::uint32_t port);
@@ -365,6 +370,7 @@ class alignas(64) Switch {
   std::vector<std::uint8_t> pfc_;                                // by port: classes, switched off ones left out
   std::vector<TransmitControl> transmit_control_;                // by port
   std::vector<ReceiveControl> receive_control_;                  // by port
+  std::vector<std::array<EcnRamp, kClasses>> own_ecn_;           // by port, queue; empty: all have the setup's
   std::vector<RandomStream> random_;                             // by port
   std::vector<std::array<std::int64_t, kClasses>> average_q8_;   // by port, queue: EWMA of its length << 8
   std::vector<std::array<std::uint8_t, kClasses>> xoff_slices_;  // by port, group: slices in XOFF

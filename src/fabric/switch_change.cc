@@ -25,16 +25,28 @@ void Switch::plan_routes(RouteEpoch epoch) {
   domain_.wake(node_, from_ps);
 }
 
-void Switch::set_ecn(std::uint32_t queue, const EcnRamp& ramp) {
-  setup_.qos.queues[queue].ecn = ramp;
+void Switch::set_ecn(std::uint32_t port, std::uint32_t queue, const EcnRamp& ramp) {
+  if (own_ecn_.empty()) {
+    std::array<EcnRamp, kClasses> all;
+    for (std::size_t q = 0; q < kClasses; ++q) all[q] = setup_.qos.queues[q].ecn;
+    own_ecn_.assign(ports_.size(), all);
+  }
+  own_ecn_[port][queue] = ramp;
   use_ecn(queue);
 }
 
-void Switch::set_alpha(std::uint32_t number, std::int8_t of_queue, std::int8_t of_group) {
-  setup_.qos.queues[number].alpha_exponent = of_queue;
-  setup_.qos.groups[number].alpha_exponent = of_group;
-  buffer_.set_queue_alpha(number, of_queue);
-  buffer_.set_group_alpha(number, of_group);
+void Switch::set_alpha(std::uint32_t port, std::uint32_t number, std::int8_t of_queue, std::int8_t of_group) {
+  buffer_.set_alpha(port, number, of_queue, of_group);
+}
+
+SwitchQos Switch::qos(std::uint32_t port) const {
+  SwitchQos qos = setup_.qos;
+  for (std::uint32_t c = 0; c < kClasses; ++c) {
+    qos.queues[c].ecn = ecn(port, c);
+    qos.queues[c].alpha_exponent = buffer_.queue_alpha(port, c);
+    qos.groups[c].alpha_exponent = buffer_.group_alpha(port, c);
+  }
+  return qos;
 }
 
 // What is stopped is released: by a last XON where this port stops its peer, without a word where the peer stops it.

@@ -17,7 +17,7 @@ constexpr std::size_t kCpuQueue = 1000;  // packets that wait for the management
 
 // Does the ramp hit at the queue's length?
 bool Switch::red_marks(const Port& out, std::uint32_t q) {
-  const EcnRamp& ramp = setup_.qos.queues[q].ecn;
+  const EcnRamp& ramp = ecn(out.number, q);
   std::int64_t length_B = out.lanes[q].queue.bytes;
   if (ramp.weight_exponent > 0) {
     std::int64_t& average = average_q8_[out.number][q];
@@ -29,9 +29,12 @@ bool Switch::red_marks(const Port& out, std::uint32_t q) {
 
 // On the way in, where marking is done here or the packet cannot be marked: false when it has to be dropped instead.
 bool Switch::red_admits(Port& out, std::uint32_t q, PacketBody& packet) {
-  const EcnRamp& ramp = setup_.qos.queues[q].ecn;
+  const EcnRamp& ramp = ecn(out.number, q);
+  const bool can_mark = (packet.tos & kEcnMask) != 0;
+  // Another port may be why it is asked.
+  if (!ramp.enabled || (!ramp.at_enqueue && (can_mark || !ramp.drops_not_ect))) return true;
   if (!red_marks(out, q)) return true;
-  if ((packet.tos & kEcnMask) == 0) return !ramp.drops_not_ect;
+  if (!can_mark) return !ramp.drops_not_ect;
   ++out.counters.ecn_marked[q];
   packet.tos |= kEcnCe;
   return true;
@@ -39,7 +42,8 @@ bool Switch::red_admits(Port& out, std::uint32_t q, PacketBody& packet) {
 
 // On the way out, by what is left behind.
 void Switch::mark(Port& out, std::uint32_t q, PacketBody& packet) {
-  if ((packet.tos & kEcnMask) == 0 || !red_marks(out, q)) return;
+  const EcnRamp& ramp = ecn(out.number, q);
+  if ((packet.tos & kEcnMask) == 0 || !ramp.enabled || ramp.at_enqueue || !red_marks(out, q)) return;
   ++out.counters.ecn_marked[q];
   packet.tos |= kEcnCe;
 }

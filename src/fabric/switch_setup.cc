@@ -81,12 +81,18 @@ Switch::Switch(SwitchSetup setup, engine::Domain& domain)
 }
 
 void Switch::use_ecn(std::uint32_t queue) {
-  const EcnRamp& ramp = setup_.qos.queues[queue].ecn;
+  // What the packet path looks at first: the least of all ports. The port's own ramp decides.
   const auto bit = static_cast<std::uint8_t>(1u << queue);
-  const std::uint32_t from_B = ramp.weight_exponent > 0 ? 0 : static_cast<std::uint32_t>(ramp.min_B);
-  red_from_B_[queue] = ramp.enabled && (ramp.at_enqueue || ramp.drops_not_ect) ? from_B : 0xffffffff;
-  mark_at_enqueue_ = static_cast<std::uint8_t>(ramp.at_enqueue ? mark_at_enqueue_ | bit : mark_at_enqueue_ & ~bit);
-  mark_from_B_[queue] = ramp.enabled && !ramp.at_enqueue ? from_B : 0xffffffff;
+  red_from_B_[queue] = mark_from_B_[queue] = 0xffffffff;
+  mark_at_enqueue_ = static_cast<std::uint8_t>(mark_at_enqueue_ & ~bit);
+  for (std::uint32_t port = 0; port < std::max<std::size_t>(own_ecn_.size(), 1); ++port) {
+    const EcnRamp& ramp = ecn(port, queue);
+    if (!ramp.enabled) continue;
+    const std::uint32_t from_B = ramp.weight_exponent > 0 ? 0 : static_cast<std::uint32_t>(ramp.min_B);
+    if (ramp.at_enqueue || ramp.drops_not_ect) red_from_B_[queue] = std::min(red_from_B_[queue], from_B);
+    if (!ramp.at_enqueue) mark_from_B_[queue] = std::min(mark_from_B_[queue], from_B);
+    if (ramp.at_enqueue) mark_at_enqueue_ |= bit;
+  }
 }
 
 void Switch::attach(std::uint32_t port, LinkDirection& out, LinkDirection& in) {

@@ -10,6 +10,7 @@
 #include "live/os/signals.h"
 #include "live/server.h"
 #include "live/verbs/grh.h"
+#include "live/view/host_names.h"
 
 namespace weft::live {
 
@@ -88,7 +89,7 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
     case Op::kSetTimer:
       return set_timer(thread, request, now_ps);
     case Op::kLookUp:
-      return network_.look_up(request);
+      return look_up(world_.lab(), request);
     case Op::kNodeName: {
       verbs::LookUp name{};
       const std::string& own = world_.lab().hosts[process.node->index()].name;

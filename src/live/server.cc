@@ -30,6 +30,11 @@ constexpr std::int64_t kClockLoopBudget_ns = 10'000'000'000;
 // on a busy machine.
 constexpr std::chrono::milliseconds kListenerPatience{2'000};
 constexpr int kListenerLook_ms = 20;
+// How long a thread looks for its reply before it sleeps: programs that move large messages get theirs within this.
+constexpr std::chrono::microseconds kReplyLook{100};
+// Turns after which the world asks whether others want its CPU, and how often they have had it then.
+constexpr unsigned kCrowdTurns = 1024;
+constexpr std::int64_t kCrowdSwitches = 3;
 constexpr int kOutsideLooks = 5;  // looks, a millisecond apart, that find it asleep in the kernel
 
 }  // namespace
@@ -258,7 +263,24 @@ bool Server::is_awake(const Thread& thread) {
   return poll(&fd, 1, 0) > 0 || kernel_state(thread.process->pid, thread.tid) == 'R';
 }
 
+// Whoever looks for a turn takes a CPU from those that have something to do.
+bool Server::is_crowded() {
+  if (++turns_ % kCrowdTurns == 0) {
+    const std::int64_t switches = involuntary_switches();
+    crowded_ = switches - switches_ >= kCrowdSwitches;
+    switches_ = switches;
+  }
+  return crowded_;
+}
+
 ThreadWaiter::Outcome Server::wait_for_request(Thread& thread, Request& request) {
+  if (!is_crowded() && thread.patience.may_look()) {
+    static const std::uint32_t looks = looks_in(kReplyLook);
+    thread.clock().looks.store(looks, std::memory_order_relaxed);
+    const bool came = wait_for_slot(thread.clock().request, request);
+    thread.patience.looked(came);
+    if (came) return Outcome::kAsked;
+  }
   const int pid = thread.process->pid;
   const timespec patience{0, thread.has_spun ? 100'000 : 1'000'000};
   // A look counts for no more than this: on a machine that is itself a guest, CPU time includes what its host took

@@ -126,6 +126,7 @@ class Server final : public ThreadWaiter {
   // When the next node has something to do or a change is due.
   Time_ps next_due_ps() { return std::min(world_.engine().next_wake_ps(), session_->changes().next_ps()); }
   Outcome wait_for_request(Thread& thread, Request& request);
+  bool is_crowded();
   // Whoever waits for a descriptor of the kernel's that is ready looks around at `now_ps`. `node` null: all of them.
   void poll_passed_fds(const Node* node, Time_ps now_ps);
   void end_process(const std::shared_ptr<Process>& process, Time_ps now_ps);
@@ -196,7 +197,10 @@ class Server final : public ThreadWaiter {
   bool down_ = false;
   enum class Determinism : std::uint32_t { kSpun, kYes, kThreadOrder };  // WorldStatus
   Determinism determinism_ = Determinism::kYes;
-  bool modifying_ = false;  // a queue pair, for a program
+  unsigned turns_ = 0;
+  bool crowded_ = false;
+  std::int64_t switches_ = 0;  // of its CPU, to others
+  bool modifying_ = false;     // a queue pair, for a program
 };
 
 }  // namespace weft::live

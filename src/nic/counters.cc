@@ -70,6 +70,7 @@ std::vector<NamedCounter> named(const Counters& c) {
       {eth, "rx_crc_errors_phy", c.rx_crc_errors_phy},
       {eth, "tx_bytes_phy", tx.bytes + kFcs_B * tx.packets},
       {eth, "rx_discards_phy", c.rx_discards_phy},
+      {eth, "link_down_events_phy", c.link_down_events_phy},
   };
   for (std::size_t p = 0; p < 8; ++p) {
     const PriorityNames& names = priority_names()[p];

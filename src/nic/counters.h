@@ -54,6 +54,7 @@ struct alignas(32) Counters {
   std::array<std::int64_t, 8> tx_pause_ps{};  // time in XOFF
   std::uint64_t rx_crc_errors_phy = 0;
   std::uint64_t rx_discards_phy = 0;
+  std::uint64_t link_down_events_phy = 0;
   // Of all that, what was the kernel's (nic/ip_datagram.h); the rest is RoCE.
   Traffic ip_tx, ip_rx;
   // No driver has these; the report's own words.

@@ -109,6 +109,7 @@ class alignas(64) Device {
   void overrun_cq(std::uint32_t cq, Time_ps now_ps);
   std::uint32_t cq_count() const { return static_cast<std::uint32_t>(cqs_.size()); }
   MemoryTable& memory() { return memory_; }
+  PayloadPool& payload_pool() { return out_.source().payload; }
   const QueuePair& qp(std::uint32_t qpn) const { return qps_[qpn - kFirstQpn]; }
 
   // The host's loop: when the port next has something to do, and doing it, as long as it is due before `end_ps` and
@@ -305,6 +306,8 @@ class alignas(64) Device {
   Time_ps cpu_visible_ps(Time_ps left_nic_ps);
   // A DMA write of bytes that left the NIC then. False: the memory is gone.
   bool store(MemoryRegion& region, std::uint64_t va, std::span<const std::uint8_t> in, Time_ps left_nic_ps);
+  // The packet has no payload afterwards, if the region is elsewhere.
+  bool store_payload(MemoryRegion& region, std::uint64_t va, const engine::Packet& packet, Time_ps left_nic_ps);
 
   // recovery.cc: retransmission, timers, errors.
   fabric::Fate on_nak(QueuePair& qp, std::uint8_t code, Time_ps now_ps);

@@ -7,7 +7,10 @@ namespace weft::nic {
 void DeviceControl::set_link(bool up, Time_ps now_ps) {
   if (device_.up_ == up) return;
   device_.up_ = up;
-  if (!up) device_.lose_link(now_ps);
+  if (!up) {
+    ++device_.counters.link_down_events_phy;
+    device_.lose_link(now_ps);
+  }
   device_.plan_pauses();
   device_.tell(up ? AsyncKind::kPortActive : AsyncKind::kPortError, 1, now_ps);
 }

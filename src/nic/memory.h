@@ -9,9 +9,13 @@
 
 #include "base/random.h"
 #include "base/time.h"
+#include "engine/packet.h"
+#include "engine/slot_pool.h"
 #include "nic/work_heap.h"
 
 namespace weft::nic {
+
+using PayloadPool = engine::SlotPool<engine::PayloadSlot>;
 
 struct Access {
   bool local_write = true;
@@ -27,6 +31,11 @@ struct RegionAccess {
   void* self = nullptr;
   bool (*read)(void* self, std::uint64_t va, std::span<std::uint8_t> out) = nullptr;
   bool (*write)(void* self, std::uint64_t va, std::span<const std::uint8_t> in, Time_ps visible_ps) = nullptr;
+  // The same for payload of packets, without a copy of ours: a slot of the pool with the bytes in it, kNoSlot if they
+  // are gone; and one that is theirs from now on, whatever they return. Null: read and write do.
+  std::uint32_t (*take)(void* self, std::uint64_t va, std::uint32_t size_B, PayloadPool& pool) = nullptr;
+  bool (*give)(void* self, std::uint64_t va, std::uint32_t size_B, PayloadPool& pool, std::uint32_t slot,
+               Time_ps visible_ps) = nullptr;
 };
 
 // A window is a region of its own key that opens a part of another one to peers (IBTA vol 1, 10.6.7).

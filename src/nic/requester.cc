@@ -113,15 +113,17 @@ fabric::Fate Device::receive_data(QueuePair& qp, Packet& packet, Time_ps now_ps)
   Time_ps left_ps = functions_[qp.function].write(std::max<std::uint32_t>(packet.payload_B, 8), now_ps);
   MemoryRegion* region = memory_.find(wqe.request.lkey);
   if (region != nullptr && region->has_bytes()) {
-    std::uint8_t original[8];
-    std::span<const std::uint8_t> in = payload_of(packet);
     std::uint64_t va = wqe.request.local_va + std::uint64_t{index} * qp.attributes.path_mtu_B;
+    bool stored = false;
     if (is_atomic(wqe.request.opcode)) {
+      std::uint8_t original[8];
       std::uint64_t value = headers_of(packet).compare;
       for (unsigned i = 0; i < 8; ++i) original[i] = static_cast<std::uint8_t>(value >> (8 * i));
-      in = original;
+      stored = region->covers(va, sizeof(original)) && store(*region, va, original, left_ps);
+    } else {
+      stored = region->covers(va, payload_of(packet).size()) && store_payload(*region, va, packet, left_ps);
     }
-    if (!region->covers(va, in.size()) || !store(*region, va, in, left_ps)) [[unlikely]]
+    if (!stored) [[unlikely]]
       region = nullptr;
   }
   if (region == nullptr && wqe.request.length_B > 0) [[unlikely]] {
@@ -209,6 +211,16 @@ bool Device::store(MemoryRegion& region, std::uint64_t va, std::span<const std::
   if (region.elsewhere != nullptr) [[unlikely]]
     ordered_ps_ = cpu_visible_ps(left_nic_ps);
   return MemoryTable::write(region, va, in, ordered_ps_);
+}
+
+bool Device::store_payload(MemoryRegion& region, std::uint64_t va, const Packet& packet, Time_ps left_nic_ps) {
+  const std::span<const std::uint8_t> in = payload_of(packet);
+  const RegionAccess* elsewhere = region.elsewhere;
+  if (in.empty() || elsewhere == nullptr || elsewhere->give == nullptr) return store(region, va, in, left_nic_ps);
+  engine::Domain& domain = in_.destination();
+  const std::uint32_t slot = std::exchange(domain.cold[packet.aux].payload, engine::kNoSlot);
+  ordered_ps_ = cpu_visible_ps(left_nic_ps);
+  return elsewhere->give(elsewhere->self, va, packet.payload_B, domain.payload, slot, ordered_ps_);
 }
 
 }  // namespace weft::nic

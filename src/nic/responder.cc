@@ -183,7 +183,7 @@ Device::Placed Device::place(QueuePair& qp, const Packet& packet, Time_ps now_ps
     if (!region->has_bytes() && region->covers(resp.va, resp.left_B)) resp.checked = memory_.changes();
   }
   resp.placed_ps = functions_[qp.function].write(packet.payload_B, now_ps);
-  if (region != nullptr && region->has_bytes() && !store(*region, resp.va, payload_of(packet), resp.placed_ps))
+  if (region != nullptr && region->has_bytes() && !store_payload(*region, resp.va, packet, resp.placed_ps))
     return Placed::kGone;
   resp.va += packet.payload_B;
   resp.left_B -= packet.payload_B;

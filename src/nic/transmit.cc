@@ -98,6 +98,12 @@ bool Device::add_payload(Packet& packet, std::uint32_t key, std::uint64_t va) {
   const MemoryRegion* region = memory_.find(key);
   if (region == nullptr || !region->covers(va, packet.payload_B)) return false;
   engine::Domain& domain = out_.source();
+  const RegionAccess* elsewhere = region->elsewhere;
+  if (elsewhere != nullptr && elsewhere->take != nullptr) {
+    const std::uint32_t taken = elsewhere->take(elsewhere->self, va, packet.payload_B, domain.payload);
+    add_cold(packet).payload = taken;
+    return taken != engine::kNoSlot;
+  }
   std::uint32_t slot = domain.payload.take();
   add_cold(packet).payload = slot;
   return MemoryTable::read(*region, va, std::span(domain.payload[slot]).first(packet.payload_B));

@@ -32,6 +32,8 @@ struct Thread {
   int socket = -1;
   verbs::ThreadPage* page = nullptr;  // null until the first call
   Call* call = nullptr;               // the request that is out (interrupt.h)
+  bool slots_taken = false;           // a handler runs while they are in use for the call that it has interrupted
+  verbs::TurnPatience patience;       // with replies
   std::uint32_t handled = 0;          // signals of the program's that this thread has handled
   // A wait with a signal mask of its own (ppoll): a signal counts from here on, though the wait has not begun.
   bool masked = false;

@@ -10,6 +10,7 @@
 #include "preload/real.h"
 #include "preload/stream_address.h"
 #include "preload/streams.h"
+#include "verbs/address.h"
 
 namespace weft::preload {
 
@@ -33,8 +34,8 @@ bool refuses_datagrams(int fd, const sockaddr* to, socklen_t to_B) {
   if (verbs::call(verbs::Op::kNodeAt, address) != 0) return false;
   if (!told.exchange(true)) {
     char text[INET6_ADDRSTRLEN] = "?";
-    const void* bytes = is_mapped_ipv4(address) ? address.bytes + 12 : address.bytes;
-    inet_ntop(is_mapped_ipv4(address) ? AF_INET : AF_INET6, bytes, text, sizeof text);
+    const void* bytes = verbs::is_ipv4(address) ? address.bytes + verbs::kIpv4At : address.bytes;
+    inet_ntop(verbs::is_ipv4(address) ? AF_INET : AF_INET6, bytes, text, sizeof text);
     say("UDP to %s, port %d: between nodes only TCP and RDMA are simulated", text, static_cast<int>(port));
   }
   return true;

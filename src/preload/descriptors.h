@@ -22,6 +22,7 @@ struct Stream {
   std::atomic<bool> nonblocking{false};
   std::atomic<bool> full{false};                    // a send found no room; edge-triggered writers wait for the next
   std::atomic<std::int64_t> receive_timeout_ps{0};  // SO_RCVTIMEO; 0: none
+  std::uint32_t too_long_for_B = 0;                 // of ICMP: an error that waits in its error queue
   std::atomic<std::int64_t> send_timeout_ps{0};     // SO_SNDTIMEO; 0: none
   std::atomic<bool> no_delay{false}, keep_alive{false};  // told as they were set; they change nothing here
   std::atomic<int> linger_s{-1};                         // SO_LINGER; -1: off

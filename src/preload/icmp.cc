@@ -11,13 +11,16 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "preload/connection.h"
 #include "preload/descriptors.h"
+#include "preload/interfaces.h"
 #include "preload/process.h"
 #include "preload/real.h"
 #include "preload/stream_address.h"
 #include "preload/streams.h"
+#include "verbs/address.h"
 #include "verbs/node_protocol.h"
 
 namespace weft::preload {
@@ -42,11 +45,18 @@ Stream* make_datagram_end(int family, std::uint32_t handle) {
   return stream;
 }
 
+// ::1 stays what it is: the loopback of TCP is that of IPv4.
+bool read_peer(const sockaddr* from, socklen_t size_B, verbs::Address& peer, std::uint32_t& port) {
+  if (!read_address(from, size_B, peer, port)) return false;
+  if (from->sa_family == AF_INET6) memcpy(peer.bytes, &reinterpret_cast<const sockaddr_in6*>(from)->sin6_addr, 16);
+  return true;
+}
+
 // The peer of one message: its own, or that of the socket.
 bool peer_of(const Stream& stream, const msghdr& message, verbs::Address& peer) {
   std::uint32_t port;
   if (message.msg_name != nullptr && message.msg_namelen > 0)
-    return read_address(static_cast<const sockaddr*>(message.msg_name), message.msg_namelen, peer, port);
+    return read_peer(static_cast<const sockaddr*>(message.msg_name), message.msg_namelen, peer, port);
   peer = stream.peer.address;
   return stream.state == Stream::State::kConnected;
 }
@@ -65,21 +75,43 @@ void put_hop_limit(msghdr& message, std::size_t room_B, int hop_limit) {
   put_control(message, room_B, IPPROTO_IPV6, IPV6_HOPLIMIT, &hop_limit, sizeof hop_limit);
 }
 
-// "Host unreachable", as the kernel's error queue has it.
-void put_error(msghdr& message, std::size_t room_B, int family, const verbs::Address& reporter) {
+// "Host unreachable", or that the message is longer than the MTU, as the kernel's error queue has it.
+void put_error(msghdr& message, std::size_t room_B, int family, const verbs::Address& reporter,
+               std::uint32_t too_long_for_B) {
   const bool ipv6 = family == AF_INET6;
   struct {
     sock_extended_err error;
     sockaddr_in6 offender;
   } said{};
-  said.error.ee_errno = EHOSTUNREACH;
-  said.error.ee_origin = ipv6 ? SO_EE_ORIGIN_ICMP6 : SO_EE_ORIGIN_ICMP;
-  said.error.ee_type = ipv6 ? 1 : 3;
-  said.error.ee_code = ipv6 ? 3 : 1;
+  if (too_long_for_B != 0) {
+    said.error.ee_errno = EMSGSIZE;
+    said.error.ee_origin = SO_EE_ORIGIN_LOCAL;
+    said.error.ee_info = too_long_for_B;
+  } else {
+    said.error.ee_errno = EHOSTUNREACH;
+    said.error.ee_origin = ipv6 ? SO_EE_ORIGIN_ICMP6 : SO_EE_ORIGIN_ICMP;
+    said.error.ee_type = ipv6 ? 1 : 3;
+    said.error.ee_code = ipv6 ? 3 : 1;
+  }
   socklen_t offender_B = sizeof said.offender;
   write_address(family, reporter, 0, reinterpret_cast<sockaddr*>(&said.offender), &offender_B);
   put_control(message, room_B, ipv6 ? IPPROTO_IPV6 : IPPROTO_IP, ipv6 ? IPV6_RECVERR : IP_RECVERR, &said,
               sizeof said.error + offender_B);
+}
+
+// The error queue has the MTU of the way then. Frames that hold a datagram of ICMP have their own limit.
+int refuse_long(Stream& stream, const verbs::Address& peer) {
+  constexpr std::uint32_t kIpHeader_B = 20;
+  verbs::Address own;
+  stream.too_long_for_B = verbs::kMaxIcmp_B + kIpHeader_B;
+  if (verbs::call(verbs::Op::kRouteTo, peer, own) == 0) {
+    const Interfaces list = interfaces();
+    for (std::size_t i = 0; i < list.count; ++i) {
+      if (verbs::is_same(list.all[i].address, own))
+        stream.too_long_for_B = std::min(stream.too_long_for_B, list.all[i].mtu_B);
+    }
+  }
+  return fail(EMSGSIZE);
 }
 
 std::int64_t deadline_of(int fd, const Stream& stream, int flags) {
@@ -124,22 +156,30 @@ int open_icmp(int domain, int type) {
 }
 
 ssize_t send_icmp(int fd, const msghdr& message) {
-  const Stream& stream = *find(fd, kIcmp);
+  Stream& stream = *find(fd, kIcmp);
   verbs::IcmpMessage head{stream.handle, 0, {}, {}};
   if (!peer_of(stream, message, head.address)) return fail(EDESTADDRREQ);
   std::size_t size_B = 0;
   for (std::size_t i = 0; i < message.msg_iovlen; ++i) size_B += message.msg_iov[i].iov_len;
-  if (size_B > verbs::kMaxIcmp_B) return fail(EMSGSIZE);
+  if (size_B > verbs::kMaxIcmp_B) return refuse_long(stream, head.address);
   iovec pieces[8] = {{&head, sizeof head}};
   if (message.msg_iovlen > 7) return fail(EMSGSIZE);
   for (std::size_t i = 0; i < message.msg_iovlen; ++i) pieces[i + 1] = message.msg_iov[i];
   const int error = call_in_pieces(verbs::Op::kIcmpSend, pieces, message.msg_iovlen + 1, nullptr, nullptr, nullptr);
+  if (error == EMSGSIZE) return refuse_long(stream, head.address);
   return error == 0 ? static_cast<ssize_t>(size_B) : fail(error);
 }
 
 ssize_t receive_icmp(int fd, msghdr& message, int flags) {
-  const Stream& stream = *find(fd, kIcmp);
+  Stream& stream = *find(fd, kIcmp);
   const bool errors = (flags & MSG_ERRQUEUE) != 0;
+  if (errors && stream.too_long_for_B != 0) {
+    const std::size_t room_B = message.msg_controllen;
+    message.msg_controllen = 0;
+    put_error(message, room_B, stream.family, {}, std::exchange(stream.too_long_for_B, 0));
+    message.msg_flags = MSG_ERRQUEUE;
+    return 0;
+  }
   const std::int64_t deadline_ps = deadline_of(fd, stream, errors ? flags | MSG_DONTWAIT : flags);
   const verbs::IcmpReceive question{deadline_ps, stream.handle, (flags & MSG_PEEK) != 0, errors, 0};
   struct {
@@ -160,7 +200,7 @@ ssize_t receive_icmp(int fd, msghdr& message, int flags) {
   write_address(stream.family, got.head.address, 0, static_cast<sockaddr*>(message.msg_name), &message.msg_namelen);
   const std::size_t control_B = message.msg_controllen;
   message.msg_controllen = 0;
-  if (errors) put_error(message, control_B, stream.family, got.head.reporter);
+  if (errors) put_error(message, control_B, stream.family, got.head.reporter, 0);
   if (!errors && stream.family == AF_INET6) put_hop_limit(message, control_B, static_cast<int>(got.head.ttl));
   message.msg_flags = (copied_B < size_B ? MSG_TRUNC : 0) | (errors ? MSG_ERRQUEUE : 0);
   return static_cast<ssize_t>((flags & MSG_TRUNC) != 0 ? size_B : copied_B);
@@ -187,7 +227,7 @@ int get_icmp_option(int fd, int level, int option, void* value, socklen_t* size_
 
 int connect_icmp(int fd, const sockaddr* address, socklen_t size_B) {
   Stream& stream = *find(fd, kIcmp);
-  if (!read_address(address, size_B, stream.peer.address, stream.peer.port)) return fail(EAFNOSUPPORT);
+  if (!read_peer(address, size_B, stream.peer.address, stream.peer.port)) return fail(EAFNOSUPPORT);
   verbs::call(verbs::Op::kRouteTo, stream.peer.address, stream.local.address);
   stream.state = Stream::State::kConnected;
   return 0;
@@ -196,7 +236,7 @@ int connect_icmp(int fd, const sockaddr* address, socklen_t size_B) {
 bool connect_datagram(int fd, const sockaddr* address, socklen_t size_B, int* error) {
   verbs::StreamAddress peer{};
   const bool ip = address != nullptr && (address->sa_family == AF_INET || address->sa_family == AF_INET6);
-  if (!this_process().attached || !ip || !read_address(address, size_B, peer.address, peer.port)) return false;
+  if (!this_process().attached || !ip || !read_peer(address, size_B, peer.address, peer.port)) return false;
   int type = 0;
   socklen_t type_B = sizeof type;
   if (WEFT_REAL(getsockopt)(fd, SOL_SOCKET, SO_TYPE, &type, &type_B) != 0 || type != SOCK_DGRAM) return false;

@@ -7,7 +7,6 @@
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <netinet/in.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -19,6 +18,7 @@
 #include "preload/real.h"
 #include "preload/stream_address.h"
 #include "preload/streams.h"
+#include "verbs/address.h"
 
 namespace weft::preload {
 
@@ -33,26 +33,23 @@ bool is_loopback(const InterfaceInfo& interface) {
   return (interface.flags & IFF_LOOPBACK) != 0;
 }
 
-void list_interfaces(Interfaces& list) {
-  std::size_t size_B = sizeof list.all;
-  if (call_in_pieces(verbs::Op::kInterfaces, nullptr, 0, list.all, &size_B, nullptr) == 0)
-    list.count = std::min(size_B / sizeof list.all[0], kMaxInterfaces);
+bool has_name(const InterfaceInfo& interface, const char* name) {
+  return strncmp(interface.name, name, IFNAMSIZ) == 0;
 }
 
-const InterfaceInfo* find(const char* name) {
-  const Interfaces& list = interfaces();
-  for (std::size_t i = 0; i < list.count; ++i) {
-    if (strncmp(list.all[i].name, name, IFNAMSIZ) == 0) return &list.all[i];
-  }
-  return nullptr;
+template <typename Wanted>
+bool find(const Wanted& wanted, InterfaceInfo& found) {
+  const Interfaces list = interfaces();
+  const InterfaceInfo* end = list.all + list.count;
+  const InterfaceInfo* each = std::find_if(list.all, end, wanted);
+  if (each != end) found = *each;
+  return each != end;
 }
-
-const InterfaceInfo* find(unsigned index) {
-  const Interfaces& list = interfaces();
-  for (std::size_t i = 0; i < list.count; ++i) {
-    if (list.all[i].index == index) return &list.all[i];
-  }
-  return nullptr;
+bool find_named(const char* name, InterfaceInfo& found) {
+  return find([name](const InterfaceInfo& each) { return has_name(each, name); }, found);
+}
+bool find_numbered(unsigned index, InterfaceInfo& found) {
+  return find([index](const InterfaceInfo& each) { return each.index == index; }, found);
 }
 
 // In the form of an address: of IPv4, behind the 96 bits that its mapping takes.
@@ -72,7 +69,7 @@ verbs::Address broadcast_of(const InterfaceInfo& interface) {
 }
 
 void list_in(ifconf& out) {
-  const Interfaces& list = interfaces();
+  const Interfaces list = interfaces();
   const auto room = static_cast<std::size_t>(out.ifc_len) / sizeof(ifreq);
   std::size_t written = 0;
   for (std::size_t i = 0; i < list.count; ++i) {
@@ -175,7 +172,7 @@ void fill_link(const InterfaceInfo& interface, Entry& entry) {
 }
 
 void fill_address(const InterfaceInfo& interface, const verbs::Address& address, unsigned prefix_bits, Entry& entry) {
-  const bool ipv4 = is_mapped_ipv4(address);
+  const bool ipv4 = verbs::is_ipv4(address);
   socklen_t size_B = sizeof entry.address;
   write_address(ipv4 ? AF_INET : AF_INET6, address, 0, entry.head.ifa_addr, &size_B);
   size_B = sizeof entry.mask;
@@ -192,15 +189,16 @@ void fill_address(const InterfaceInfo& interface, const verbs::Address& address,
 
 }  // namespace
 
-const Interfaces& interfaces() {
-  static Interfaces list;
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, [] { list_interfaces(list); });
+Interfaces interfaces() {
+  Interfaces list;
+  std::size_t size_B = sizeof list.all;
+  if (call_in_pieces(verbs::Op::kInterfaces, nullptr, 0, list.all, &size_B, nullptr) == 0)
+    list.count = std::min(size_B / sizeof list.all[0], kMaxInterfaces);
   return list;
 }
 
 bool is_ipv4(const InterfaceInfo& interface) {
-  return is_mapped_ipv4(interface.address);
+  return verbs::is_ipv4(interface.address);
 }
 
 bool ask_interface(unsigned long request, void* argument, int* error) {
@@ -216,22 +214,25 @@ bool ask_interface(unsigned long request, void* argument, int* error) {
   }
   if (request == SIOCGIFNAME) {
     auto& question = *static_cast<ifreq*>(argument);
-    const InterfaceInfo* interface = find(static_cast<unsigned>(question.ifr_ifindex));
-    if (interface != nullptr) memcpy(question.ifr_name, interface->name, IFNAMSIZ);
-    *error = interface == nullptr ? ENODEV : 0;
+    InterfaceInfo interface;
+    const bool known = find_numbered(static_cast<unsigned>(question.ifr_ifindex), interface);
+    if (known) memcpy(question.ifr_name, interface.name, IFNAMSIZ);
+    *error = known ? 0 : ENODEV;
     return true;
   }
   if (!is_of_one(request) && !changes_one(request)) return false;
   auto& question = *static_cast<ifreq*>(argument);
-  const InterfaceInfo* interface = find(question.ifr_name);
-  *error = interface == nullptr ? ENODEV : changes_one(request) ? EPERM : answer(request, *interface, question);
+  InterfaceInfo interface;
+  *error = !find_named(question.ifr_name, interface) ? ENODEV
+           : changes_one(request)                    ? EPERM
+                                                     : answer(request, interface, question);
   return true;
 }
 
 // As on Linux: of all interfaces the link, then the addresses of IPv4, then those of IPv6.
 WEFT_EXPORT int getifaddrs(struct ifaddrs** out) noexcept {
   if (!this_process().attached) return WEFT_REAL(getifaddrs)(out);
-  const Interfaces& list = interfaces();
+  const Interfaces list = interfaces();
   auto* entries = static_cast<Entry*>(calloc(3 * list.count + 1, sizeof(Entry)));
   if (entries == nullptr) return fail(ENOMEM);
   std::size_t made = 0;
@@ -268,28 +269,33 @@ WEFT_EXPORT void freeifaddrs(struct ifaddrs* list) noexcept {
 
 WEFT_EXPORT unsigned if_nametoindex(const char* name) noexcept {
   if (!this_process().attached) return WEFT_REAL(if_nametoindex)(name);
-  const InterfaceInfo* interface = find(name);
-  if (interface == nullptr) errno = ENODEV;
-  return interface == nullptr ? 0 : interface->index;
+  InterfaceInfo interface;
+  if (find_named(name, interface)) return interface.index;
+  errno = ENODEV;
+  return 0;
 }
 
 WEFT_EXPORT char* if_indextoname(unsigned index, char* name) noexcept {
   if (!this_process().attached) return WEFT_REAL(if_indextoname)(index, name);
-  const InterfaceInfo* interface = find(index);
-  if (interface == nullptr) {
+  InterfaceInfo interface;
+  if (!find_numbered(index, interface)) {
     errno = ENXIO;
     return nullptr;
   }
-  memcpy(name, interface->name, IFNAMSIZ);
+  memcpy(name, interface.name, IFNAMSIZ);
   return name;
 }
 
 WEFT_EXPORT struct if_nameindex* if_nameindex() noexcept {
   if (!this_process().attached) return WEFT_REAL(if_nameindex)();
-  const Interfaces& list = interfaces();
-  auto* names = static_cast<struct if_nameindex*>(calloc(list.count + 1, sizeof(struct if_nameindex)));
+  const Interfaces list = interfaces();
+  auto* names = static_cast<struct if_nameindex*>(calloc(list.count + 1, sizeof(struct if_nameindex) + IFNAMSIZ));
   if (names == nullptr) return nullptr;
-  for (std::size_t i = 0; i < list.count; ++i) names[i] = {list.all[i].index, const_cast<char*>(list.all[i].name)};
+  char* text = reinterpret_cast<char*>(names + list.count + 1);
+  for (std::size_t i = 0; i < list.count; ++i, text += IFNAMSIZ) {
+    memcpy(text, list.all[i].name, IFNAMSIZ);
+    names[i] = {list.all[i].index, text};
+  }
   return names;
 }
 

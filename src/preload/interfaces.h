@@ -12,8 +12,8 @@ struct Interfaces {
   verbs::InterfaceInfo all[kMaxInterfaces];
   std::size_t count = 0;
 };
-// Asked once: the interfaces of a lab's hosts do not change. Of an attached process only.
-const Interfaces& interfaces();
+// Asked each time: links go down and come up. Of an attached process only.
+Interfaces interfaces();
 bool is_ipv4(const verbs::InterfaceInfo& interface);
 
 // SIOCETHTOOL: an errno.

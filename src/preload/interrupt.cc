@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 
 #include "preload/process.h"
 #include "preload/real.h"
@@ -10,8 +11,21 @@
 
 namespace weft::preload {
 
+bool take_slot(Call& call) {
+  verbs::TurnSlot<verbs::ReplyHead>& slot = thread.page->reply;
+  call.head = slot.head();
+  const std::size_t size_B = call.head.size_B < call.reply_B ? call.head.size_B : call.reply_B;
+  if (call.head.size_B > call.reply_B && call.head.error == 0) call.head.error = EMSGSIZE;
+  memcpy(call.reply, slot.body(), size_B);
+  call.reply_B = size_B;
+  call.answered = true;
+  slot.empty();
+  return true;
+}
+
 bool cancel(Call& call) {
-  bool taken = false;
+  // Whatever comes from now on comes by the connection.
+  bool taken = call.looks && thread.page->reply.close() && take_slot(call);
   send_request(thread.socket, verbs::Op::kCancel, verbs::weft_now_ps(), nullptr, 0);
   for (;;) {
     verbs::ReplyHead head;
@@ -29,9 +43,11 @@ bool cancel(Call& call) {
   }
 }
 
-Interruption::Interruption(bool restart) : call_(thread.call), pid_(this_process().pid), masked_(thread.masked) {
+Interruption::Interruption(bool restart)
+    : call_(thread.call), pid_(this_process().pid), masked_(thread.masked), slots_taken_(thread.slots_taken) {
   thread.masked = false;
   if (call_ == nullptr) return;
+  thread.slots_taken = true;
   AllSignalsBlocked blocked;
   taken_ = cancel(*call_);
   if (taken_) {
@@ -44,6 +60,7 @@ Interruption::Interruption(bool restart) : call_(thread.call), pid_(this_process
 void Interruption::end() {
   ++thread.handled;
   thread.masked = masked_;
+  thread.slots_taken = slots_taken_;
   if (call_ == nullptr) return;
   AllSignalsBlocked blocked;
   thread.call = call_;
@@ -56,7 +73,7 @@ void Interruption::end() {
   }
   // A child that has not called yet has no connection: there is nothing to receive on, either.
   if (!taken_ && !is_child) return;
-  if (thread.page == nullptr) return;
+  if (thread.page == nullptr || call_->looks) return;
   send_request(thread.socket, verbs::Op::kNudge, verbs::weft_now_ps(), nullptr, 0);
   call_->nudged = true;
 }

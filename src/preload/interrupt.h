@@ -18,11 +18,14 @@ struct Call {
   verbs::Descriptors* passed;
   verbs::ReplyHead head{};
   bool answered = false;   // the reply is here
+  bool looks = false;      // for the reply, in the thread's page
   bool nudged = false;     // an empty one is on its way, in place of the one that a handler's turn has taken
   bool signalled = false;  // a handler has run during it
   bool restart = true;     // all of those have SA_RESTART
 };
 
+// The reply is in the thread's page. Returns true.
+bool take_slot(Call& call);
 // Ends the wait of this call. Returns whether a reply was taken from the connection. Signals are blocked.
 bool cancel(Call& call);
 
@@ -35,7 +38,7 @@ class Interruption {
  private:
   Call* call_;
   int pid_;
-  bool taken_ = false, masked_;
+  bool taken_ = false, masked_, slots_taken_;
 };
 
 // For as long as it lives, a wait with this mask (ppoll, pselect, sigsuspend); null: no other mask.

@@ -1,5 +1,5 @@
-// Names of nodes, in place of the machine's own name and its resolver. What the world does not know is asked of the
-// real one.
+// Names of nodes and of localhost, as the node's /etc/hosts has them, in place of the machine's own name and its
+// resolver. What the world does not know is asked of the real one.
 #include "preload/names.h"
 
 #include <arpa/inet.h>
@@ -19,6 +19,7 @@
 #include "preload/real.h"
 #include "preload/stream_address.h"
 #include "preload/streams.h"
+#include "verbs/address.h"
 
 namespace weft::preload {
 
@@ -29,77 +30,114 @@ bool is_numeric(const char* name) {
   return inet_pton(AF_INET, name, &scratch) == 1 || inet_pton(AF_INET6, name, &scratch) == 1;
 }
 
-bool is_ipv4(const verbs::Address& address) {
-  in6_addr in6;
-  memcpy(&in6, address.bytes, sizeof in6);
-  return IN6_IS_ADDR_V4MAPPED(&in6);
+using verbs::is_ipv4;
+
+// What a name stands for. More than that are left out.
+struct Found {
+  verbs::Address all[16];
+  std::size_t count = 0;
+
+  bool has(int family) const {
+    return std::any_of(all, all + count, [&](const verbs::Address& each) { return family_of(each) == family; });
+  }
+  static int family_of(const verbs::Address& address) { return is_ipv4(address) ? AF_INET : AF_INET6; }
+};
+
+bool find_all(const char* name, Found& found) {
+  verbs::LookUp question{};
+  if (strlen(name) >= sizeof question.name) return false;
+  memcpy(question.name, name, strlen(name) + 1);
+  const iovec piece{&question, sizeof question};
+  std::size_t size_B = sizeof found.all;
+  if (call_in_pieces(verbs::Op::kLookUp, &piece, 1, found.all, &size_B, nullptr) != 0) return false;
+  found.count = std::min(size_B, sizeof found.all) / sizeof found.all[0];
+  return found.count > 0;
 }
 
-bool write_text(const verbs::Address& address, char (&text)[INET6_ADDRSTRLEN]) {
-  const bool ipv4 = is_ipv4(address);
-  return inet_ntop(ipv4 ? AF_INET : AF_INET6, address.bytes + (ipv4 ? 12 : 0), text, sizeof text) != nullptr;
-}
-
-bool find_node(const char* name, verbs::Address& address) {
-  return this_process().attached && name != nullptr && !is_numeric(name) && look_up(name, address);
+bool find_node(const char* name, Found& found) {
+  return this_process().attached && name != nullptr && !is_numeric(name) && find_all(name, found);
 }
 
 struct HostRoom {
   char name[sizeof(verbs::LookUp::name)];
-  in6_addr address;
-  char* no_aliases[1];
-  char* addresses[2];
+  in6_addr bytes[std::size(Found{}.all)];
+  char* aliases[5];
+  char* addresses[std::size(Found{}.all) + 1];
 };
 
-void fill(const char* name, const verbs::Address& found, HostRoom& room, hostent& out) {
-  const bool ipv4 = is_ipv4(found);
+// Those of one family.
+void fill(const char* name, const Found& found, int family, HostRoom& room, hostent& out) {
+  const bool ipv4 = family == AF_INET;
   snprintf(room.name, sizeof room.name, "%s", name);
-  memcpy(&room.address, found.bytes + (ipv4 ? 12 : 0), ipv4 ? 4 : 16);
-  room.no_aliases[0] = nullptr;
-  room.addresses[0] = reinterpret_cast<char*>(&room.address);
-  room.addresses[1] = nullptr;
-  out = {room.name, room.no_aliases, ipv4 ? AF_INET : AF_INET6, ipv4 ? 4 : 16, room.addresses};
+  room.aliases[0] = nullptr;
+  std::size_t written = 0;
+  for (std::size_t i = 0; i < found.count; ++i) {
+    if (Found::family_of(found.all[i]) != family) continue;
+    memcpy(&room.bytes[written], found.all[i].bytes + (ipv4 ? verbs::kIpv4At : 0), ipv4 ? 4 : 16);
+    room.addresses[written] = reinterpret_cast<char*>(&room.bytes[written]);
+    ++written;
+  }
+  room.addresses[written] = nullptr;
+  out = {room.name, room.aliases, family, ipv4 ? 4 : 16, room.addresses};
 }
 
-hostent* fill_static(const char* name, const verbs::Address& found) {
+hostent* fill_static(const char* name, const Found& found, int family, HostRoom** filled = nullptr) {
   static HostRoom room;  // overwritten by the next call, as the real ones say
   static hostent host;
-  fill(name, found, room, host);
+  fill(name, found, family, room, host);
+  if (filled != nullptr) *filled = &room;
   return &host;
 }
 
-int fill_given(const char* name, const verbs::Address& found, hostent* out, char* buffer, size_t buffer_B,
+int fill_given(const char* name, const Found& found, int family, hostent* out, char* buffer, size_t buffer_B,
                hostent** result) {
   void* place = buffer;
   if (std::align(alignof(HostRoom), sizeof(HostRoom), place, buffer_B) == nullptr) return ERANGE;
-  fill(name, found, *static_cast<HostRoom*>(place), *out);
+  fill(name, found, family, *static_cast<HostRoom*>(place), *out);
   *result = out;
   return 0;
 }
 
-bool has_family(const verbs::Address& address, int family) {
-  return (is_ipv4(address) ? AF_INET : AF_INET6) == family;
-}
-
-bool find_name(const void* address, socklen_t size_B, int family, verbs::Address& found, verbs::LookUp& name) {
+bool find_name(const void* address, socklen_t size_B, int family, Found& found, verbs::LookUp& name) {
   if (!this_process().attached || size_B != (family == AF_INET ? 4u : 16u)) return false;
-  found = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}};
-  memcpy(found.bytes + 16 - size_B, address, size_B);
-  const bool known = verbs::call(verbs::Op::kNameOf, found, name) == 0;
+  found.count = 1;
+  if (family == AF_INET) {
+    found.all[0] = verbs::mapped(address);
+  } else {
+    memcpy(found.all[0].bytes, address, size_B);
+  }
+  const bool known = verbs::call(verbs::Op::kNameOf, found.all[0], name) == 0;
   name.name[sizeof name.name - 1] = '\0';
   return known;
 }
 
-// A line of the node's /etc/hosts that has an address and a name.
-bool read_host(FILE* file, verbs::Address& address, char (&name)[256]) {
-  char line[512], number[64];
+// A line of the node's /etc/hosts that has an address and names.
+hostent* read_host(FILE* file) {
+  static char line[512];
   while (fgets(line, sizeof line, file) != nullptr) {
-    if (line[0] == '#' || sscanf(line, "%63s %255s", number, name) != 2) continue;
-    address = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}};
-    if (inet_pton(AF_INET, number, address.bytes + 12) == 1 || inet_pton(AF_INET6, number, address.bytes) == 1)
-      return true;
+    line[strcspn(line, "#\n")] = '\0';
+    char* rest = nullptr;
+    const char* number = strtok_r(line, " \t", &rest);
+    const char* name = number == nullptr ? nullptr : strtok_r(nullptr, " \t", &rest);
+    if (name == nullptr) continue;
+    Found found;
+    found.count = 1;
+    std::uint8_t ipv4[4];
+    if (inet_pton(AF_INET, number, ipv4) == 1) {
+      found.all[0] = verbs::mapped(ipv4);
+    } else if (inet_pton(AF_INET6, number, found.all[0].bytes) != 1) {
+      continue;
+    }
+    HostRoom* room = nullptr;
+    hostent* host = fill_static(name, found, Found::family_of(found.all[0]), &room);
+    std::size_t aliases = 0;
+    while (aliases + 1 < std::size(room->aliases) &&
+           (room->aliases[aliases] = strtok_r(nullptr, " \t", &rest)) != nullptr)
+      ++aliases;
+    room->aliases[aliases] = nullptr;
+    return host;
   }
-  return false;
+  return nullptr;
 }
 
 FILE* hosts_file = nullptr;  // of gethostent, which is not for threads
@@ -122,10 +160,10 @@ const char* node_name() {
 }
 
 bool look_up(const char* name, verbs::Address& address) {
-  verbs::LookUp question{};
-  if (strlen(name) >= sizeof question.name) return false;
-  memcpy(question.name, name, strlen(name) + 1);
-  return verbs::call(verbs::Op::kLookUp, question, address) == 0;
+  Found found;
+  if (!find_all(name, found)) return false;
+  address = found.all[0];
+  return true;
 }
 
 bool own_address(verbs::Address& address) {
@@ -135,67 +173,81 @@ bool own_address(verbs::Address& address) {
 
 WEFT_EXPORT int getaddrinfo(const char* __restrict name, const char* __restrict service,
                             const struct addrinfo* __restrict hints, struct addrinfo** __restrict out) {
-  verbs::Address address;
-  char text[INET6_ADDRSTRLEN];
-  if (!find_node(name, address) || !write_text(address, text)) {
-    return WEFT_REAL(getaddrinfo)(name, service, hints, out);
-  }
-  // The resolver makes the list from the number; it only must not look at the machine's own addresses.
+  Found found;
+  if (!find_node(name, found)) return WEFT_REAL(getaddrinfo)(name, service, hints, out);
   addrinfo wanted{};
   if (hints != nullptr) wanted = *hints;
-  wanted.ai_flags =
-      (wanted.ai_flags & ~AI_ADDRCONFIG) | AI_NUMERICHOST | (wanted.ai_family == AF_INET6 ? AI_V4MAPPED : 0);
-  const int error = WEFT_REAL(getaddrinfo)(text, service, &wanted, out);
-  if (error == 0 && (*out)->ai_canonname != nullptr) {
-    free((*out)->ai_canonname);
-    (*out)->ai_canonname = strdup(name);
+  if ((wanted.ai_flags & AI_NUMERICHOST) != 0) return EAI_NONAME;
+  // The resolver makes the entries from the numbers; it only must not look at the machine's own addresses.
+  const bool map = wanted.ai_family == AF_INET6 && !found.has(AF_INET6);
+  wanted.ai_flags = (wanted.ai_flags & ~AI_ADDRCONFIG) | AI_NUMERICHOST | (map ? AI_V4MAPPED : 0);
+  addrinfo* first = nullptr;
+  addrinfo** end = &first;
+  int error = EAI_NODATA;  // of the family that is asked for
+  for (std::size_t i = 0; i < found.count; ++i) {
+    const int family = Found::family_of(found.all[i]);
+    if (wanted.ai_family != AF_UNSPEC && wanted.ai_family != family && !map) continue;
+    char text[INET6_ADDRSTRLEN];
+    inet_ntop(family, found.all[i].bytes + (family == AF_INET ? verbs::kIpv4At : 0), text, sizeof text);
+    error = WEFT_REAL(getaddrinfo)(text, service, &wanted, end);
+    if (error != 0) break;
+    while (*end != nullptr) end = &(*end)->ai_next;
+    wanted.ai_flags &= ~AI_CANONNAME;  // the first entry has it
   }
-  return error;
+  if (error != 0) {
+    if (first != nullptr) freeaddrinfo(first);
+    return error;
+  }
+  if (first->ai_canonname != nullptr) {
+    free(first->ai_canonname);
+    first->ai_canonname = strdup(name);
+  }
+  *out = first;
+  return 0;
 }
 
 WEFT_EXPORT struct hostent* gethostbyname2(const char* name, int family) {
-  verbs::Address address;
-  if (!find_node(name, address)) return WEFT_REAL(gethostbyname2)(name, family);
-  if (has_family(address, family)) return fill_static(name, address);
+  Found found;
+  if (!find_node(name, found)) return WEFT_REAL(gethostbyname2)(name, family);
+  if (found.has(family)) return fill_static(name, found, family);
   h_errno = NO_DATA;
   return nullptr;
 }
 WEFT_EXPORT struct hostent* gethostbyname(const char* name) {
-  verbs::Address address;
-  if (!find_node(name, address) || !is_ipv4(address)) return WEFT_REAL(gethostbyname)(name);
-  return fill_static(name, address);
+  Found found;
+  if (!find_node(name, found)) return WEFT_REAL(gethostbyname)(name);
+  return gethostbyname2(name, AF_INET);
 }
 
 WEFT_EXPORT int gethostbyname2_r(const char* __restrict name, int family, struct hostent* __restrict out,
-                                 char* __restrict buffer, size_t buffer_B, struct hostent** __restrict found,
+                                 char* __restrict buffer, size_t buffer_B, struct hostent** __restrict result,
                                  int* __restrict error) {
-  verbs::Address address;
-  if (!find_node(name, address) || !has_family(address, family))
-    return WEFT_REAL(gethostbyname2_r)(name, family, out, buffer, buffer_B, found, error);
-  return fill_given(name, address, out, buffer, buffer_B, found);
+  Found found;
+  if (!find_node(name, found)) return WEFT_REAL(gethostbyname2_r)(name, family, out, buffer, buffer_B, result, error);
+  if (found.has(family)) return fill_given(name, found, family, out, buffer, buffer_B, result);
+  *result = nullptr;
+  *error = NO_DATA;
+  return 0;
 }
 WEFT_EXPORT int gethostbyname_r(const char* __restrict name, struct hostent* __restrict out, char* __restrict buffer,
-                                size_t buffer_B, struct hostent** __restrict found, int* __restrict error) {
-  verbs::Address address;
-  if (!find_node(name, address) || !is_ipv4(address))
-    return WEFT_REAL(gethostbyname_r)(name, out, buffer, buffer_B, found, error);
-  return fill_given(name, address, out, buffer, buffer_B, found);
+                                size_t buffer_B, struct hostent** __restrict result, int* __restrict error) {
+  return gethostbyname2_r(name, AF_INET, out, buffer, buffer_B, result, error);
 }
 
 WEFT_EXPORT struct hostent* gethostbyaddr(const void* bytes, socklen_t size_B, int family) {
-  verbs::Address address;
+  Found found;
   verbs::LookUp name;
-  if (!find_name(bytes, size_B, family, address, name)) return WEFT_REAL(gethostbyaddr)(bytes, size_B, family);
-  return fill_static(name.name, address);
+  if (!find_name(bytes, size_B, family, found, name)) return WEFT_REAL(gethostbyaddr)(bytes, size_B, family);
+  return fill_static(name.name, found, family);
 }
 WEFT_EXPORT int gethostbyaddr_r(const void* __restrict bytes, socklen_t size_B, int family,
                                 struct hostent* __restrict out, char* __restrict buffer, size_t buffer_B,
-                                struct hostent** __restrict found, int* __restrict error) {
-  verbs::Address address;
+                                struct hostent** __restrict result, int* __restrict error) {
+  Found found;
   verbs::LookUp name;
-  if (!find_name(bytes, size_B, family, address, name))
-    return WEFT_REAL(gethostbyaddr_r)(bytes, size_B, family, out, buffer, buffer_B, found, error);
-  return fill_given(name.name, address, out, buffer, buffer_B, found);
+  if (!find_name(bytes, size_B, family, found, name))
+    return WEFT_REAL(gethostbyaddr_r)(bytes, size_B, family, out, buffer, buffer_B, result, error);
+  return fill_given(name.name, found, family, out, buffer, buffer_B, result);
 }
 
 WEFT_EXPORT void sethostent(int stay_open) {
@@ -210,10 +262,7 @@ WEFT_EXPORT void endhostent() {
 WEFT_EXPORT struct hostent* gethostent() {
   if (!this_process().attached) return WEFT_REAL(gethostent)();
   if (hosts_file == nullptr) hosts_file = fopen("/etc/hosts", "re");
-  verbs::Address address;
-  char name[256];
-  if (hosts_file == nullptr || !read_host(hosts_file, address, name)) return nullptr;
-  return fill_static(name, address);
+  return hosts_file == nullptr ? nullptr : read_host(hosts_file);
 }
 
 // Names of addresses are the world's; the real resolver must not be asked for those of a lab.

@@ -23,8 +23,15 @@ enum class Match : unsigned char {
   kTree,       // this and everything below
   kBeginning,  // every name that begins so: /sys/class/infiniband_verbs
   kDevices,    // likewise, but what the folder does not have is the machine's: the links of its disks lead there
+  kNames,      // those of kNetFiles below it
   kOnly,       // this alone: a list of what is below, where the machine's own things are too
 };
+// Of /proc/net: what tells of interfaces, addresses, routes and sockets. The rest is the kernel's.
+constexpr const char* kNetFiles[] = {
+    "arp",   "dev",      "dev_mcast",  "dev_snmp6", "fib_trie",  "fib_triestat", "icmp",      "icmp6", "if_inet6",
+    "igmp",  "igmp6",    "ipv6_route", "mcfilter",  "mcfilter6", "netstat",      "packet",    "raw",   "raw6",
+    "route", "rt_cache", "rt6_stats",  "snmp",      "snmp6",     "sockstat",     "sockstat6", "tcp",   "tcp6",
+    "udp",   "udp6",     "udplite",    "udplite6",  "unix",      "vlan",         "wireless"};
 struct Owned {
   const char* path;
   Match match;
@@ -42,10 +49,7 @@ constexpr Owned kOwned[] = {
     {"/sys/devices/virtual", Match::kOnly},
     {"/dev/infiniband", Match::kTree},
     {"/proc/bus/pci", Match::kTree},
-    {"/proc/net/dev", Match::kTree},
-    {"/proc/net/route", Match::kTree},
-    {"/proc/net/arp", Match::kTree},
-    {"/proc/net/if_inet6", Match::kTree},
+    {"/proc/net/", Match::kNames},
     {"/proc/sys/kernel/hostname", Match::kTree},
     {"/etc/hosts", Match::kTree},
     {"/etc/hostname", Match::kTree},
@@ -82,10 +86,29 @@ bool begins(const char* path, const char* with, bool whole_name) {
   return strncmp(path, with, size) == 0 && (!whole_name || path[size] == '\0' || path[size] == '/');
 }
 
+bool is_net_file(const char* name) {
+  for (const char* each : kNetFiles) {
+    if (begins(name, each, true)) return true;
+  }
+  return false;
+}
+
+// Every process has the network of its node: /proc/PID/net is /proc/net.
+void name_own_net(char* path) {
+  if (strncmp(path, "/proc/", 6) != 0) return;
+  char* process = path + 6;
+  const std::size_t size = strcspn(process, "/");
+  const bool named = begins(process, "self", true) || begins(process, "thread-self", true) ||
+                     (size > 0 && strspn(process, "0123456789") == size);
+  if (named && begins(process + size, "/net", true)) memmove(process, process + size + 1, strlen(process + size));
+}
+
 const Owned* owner_of(const char* path) {
   for (const Owned& each : kOwned) {
-    const bool found =
-        each.match == Match::kOnly ? strcmp(path, each.path) == 0 : begins(path, each.path, each.match == Match::kTree);
+    const bool found = each.match == Match::kOnly ? strcmp(path, each.path) == 0
+                       : each.match == Match::kNames
+                           ? begins(path, each.path, false) && is_net_file(path + strlen(each.path))
+                           : begins(path, each.path, each.match == Match::kTree);
     if (found) return &each;
   }
   return nullptr;
@@ -101,6 +124,8 @@ bool is_near(const char* directory) {
   for (const char* each : kParents) {
     if (strcmp(directory, each) == 0) return true;
   }
+  // Of a process: /proc/PID, which has its net.
+  if (strncmp(directory, "/proc/", 6) == 0 && directory[6 + strspn(directory + 6, "0123456789")] == '\0') return true;
   // What the program entered before it was ours, or by a link that the kernel followed.
   return owner_of(directory) != nullptr && owner_of(directory)->match != Match::kDevices;
 }
@@ -123,6 +148,7 @@ bool directory_of(int folder_fd, char (&out)[PATH_MAX]) {
   if (folder_fd == AT_FDCWD) {
     if (working_directory.load(std::memory_order_relaxed) == Directory::kFar) return false;
     if (syscall(SYS_getcwd, out, sizeof out) <= 0) return false;
+    name_own_net(out);
     const bool near = is_near(out);
     working_directory.store(near ? Directory::kNear : Directory::kFar, std::memory_order_relaxed);
     return near;
@@ -132,10 +158,11 @@ bool directory_of(int folder_fd, char (&out)[PATH_MAX]) {
   const long size = syscall(SYS_readlinkat, AT_FDCWD, link, out, sizeof out - 1);
   if (size <= 0) return false;
   out[size] = '\0';
+  name_own_net(out);
   return is_near(out);
 }
 
-constexpr const char* kChanging[] = {"/hw_counters/", "/counters/",       "/statistics/", "/proc/net/dev",
+constexpr const char* kChanging[] = {"/hw_counters/", "/counters/",       "/statistics/", "/proc/net/",
                                      "/state",        "/phys_state",      "/rate",        "/operstate",
                                      "/carrier",      "/carrier_changes", "/speed"};
 
@@ -192,6 +219,7 @@ void Path::take(const char* absolute, bool composed) {
     links = normalize(clean, head, sizeof head) && owner_of(head) != nullptr && owner_of(head)->match != Match::kOnly;
   }
   if (!normalize(absolute, clean, sizeof clean)) return;
+  name_own_net(clean);
   const Owned* owner = owner_of(links ? head : clean);
   const bool slash = size > 0 && absolute[size - 1] == '/' && clean[1] != '\0';
   skip_ = folder_size;

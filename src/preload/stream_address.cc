@@ -5,31 +5,25 @@
 
 #include <algorithm>
 
+#include "verbs/address.h"
+
 namespace weft::preload {
 
 namespace {
 
-constexpr std::uint8_t kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-
-void map_ipv4(std::uint32_t network_order, verbs::Address& address) {
-  address = {};
-  if (network_order == INADDR_ANY) return;
-  memcpy(address.bytes, kMapped, sizeof kMapped);
-  memcpy(address.bytes + sizeof kMapped, &network_order, sizeof network_order);
+// Any address is all zero, whatever its family.
+verbs::Address address_of(std::uint32_t network_order) {
+  return network_order == INADDR_ANY ? verbs::Address{} : verbs::mapped(&network_order);
 }
 
 }  // namespace
-
-bool is_mapped_ipv4(const verbs::Address& address) {
-  return memcmp(address.bytes, kMapped, sizeof kMapped) == 0;
-}
 
 bool read_address(const sockaddr* from, socklen_t size_B, verbs::Address& address, std::uint32_t& port) {
   if (from == nullptr || size_B < sizeof(sa_family_t)) return false;
   if (from->sa_family == AF_INET && size_B >= sizeof(sockaddr_in)) {
     sockaddr_in in;
     memcpy(&in, from, sizeof in);
-    map_ipv4(in.sin_addr.s_addr, address);
+    address = address_of(in.sin_addr.s_addr);
     port = ntohs(in.sin_port);
     return true;
   }
@@ -38,7 +32,7 @@ bool read_address(const sockaddr* from, socklen_t size_B, verbs::Address& addres
     memcpy(&in, from, std::min<std::size_t>(size_B, sizeof in));
     // One loopback is enough: the world's nodes have the address of IPv4.
     if (IN6_IS_ADDR_LOOPBACK(&in.sin6_addr)) {
-      map_ipv4(htonl(INADDR_LOOPBACK), address);
+      address = address_of(htonl(INADDR_LOOPBACK));
     } else {
       memcpy(address.bytes, &in.sin6_addr, sizeof address.bytes);
     }
@@ -49,7 +43,7 @@ bool read_address(const sockaddr* from, socklen_t size_B, verbs::Address& addres
 }
 
 void write_address(int family, const verbs::Address& address, std::uint32_t port, sockaddr* to, socklen_t* size_B) {
-  if (to == nullptr || size_B == nullptr) return;
+  if (size_B == nullptr || (to == nullptr && *size_B != 0)) return;
   union {
     sockaddr_in in;
     sockaddr_in6 in6;
@@ -59,7 +53,7 @@ void write_address(int family, const verbs::Address& address, std::uint32_t port
   if (family == AF_INET) {
     full.in.sin_family = AF_INET;
     full.in.sin_port = htons(static_cast<std::uint16_t>(port));
-    memcpy(&full.in.sin_addr, address.bytes + sizeof kMapped, sizeof full.in.sin_addr);
+    memcpy(&full.in.sin_addr, address.bytes + verbs::kIpv4At, sizeof full.in.sin_addr);
     full_B = sizeof full.in;
   } else {
     full.in6.sin6_family = AF_INET6;
@@ -67,7 +61,7 @@ void write_address(int family, const verbs::Address& address, std::uint32_t port
     memcpy(&full.in6.sin6_addr, address.bytes, sizeof full.in6.sin6_addr);
     full_B = sizeof full.in6;
   }
-  memcpy(to, &full, std::min(*size_B, full_B));
+  if (*size_B != 0) memcpy(to, &full, std::min(*size_B, full_B));
   *size_B = full_B;
 }
 

@@ -1,5 +1,6 @@
 // Options of streams, and the calls on any descriptor that a stream answers: fcntl, ioctl.
 #include <fcntl.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdarg.h>
@@ -14,6 +15,7 @@
 #include "preload/icmp.h"
 #include "preload/interfaces.h"
 #include "preload/netlink.h"
+#include "preload/process.h"
 #include "preload/real.h"
 #include "preload/streams.h"
 
@@ -159,10 +161,19 @@ int control(int fd, int command, void* argument) {
 
 }  // namespace
 
+// An interface of the node's. What the socket sends leaves by its route, which in a lab is the only one.
+int bind_to_interface(const void* name, socklen_t size_B) {
+  char text[IFNAMSIZ] = {};
+  memcpy(text, name, std::min<std::size_t>(size_B, sizeof text - 1));
+  return text[0] == '\0' || if_nametoindex(text) != 0 ? 0 : fail(ENODEV);
+}
+
 WEFT_EXPORT int setsockopt(int fd, int level, int option, const void* value, socklen_t size_B) noexcept {
   if (is_netlink(fd)) return set_netlink_option(fd, level, option, value, size_B);
   if (is_icmp(fd)) return set_icmp_option(fd, level, option, value, size_B);
   Stream* stream = descriptors().stream(fd);
+  if (stream == nullptr && level == SOL_SOCKET && option == SO_BINDTODEVICE && this_process().attached)
+    return bind_to_interface(value, size_B);
   if (stream == nullptr) return WEFT_REAL(setsockopt)(fd, level, option, value, size_B);
   if (value == nullptr && size_B > 0) return fail(EFAULT);
   if (level == SOL_SOCKET && (option == SO_RCVTIMEO || option == SO_SNDTIMEO)) {

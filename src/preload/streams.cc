@@ -13,6 +13,7 @@
 #include "preload/process.h"
 #include "preload/real.h"
 #include "preload/stream_address.h"
+#include "verbs/address.h"
 
 namespace weft::preload {
 
@@ -36,17 +37,6 @@ bool is_of_family(const Stream& stream, const sockaddr* address) {
   return address != nullptr && address->sa_family == stream.family;
 }
 
-bool is_any(const verbs::Address& address) {
-  for (const std::uint8_t byte : address.bytes) {
-    if (byte != 0) return false;
-  }
-  return true;
-}
-
-bool is_loopback(const verbs::Address& address) {
-  return is_mapped_ipv4(address) && address.bytes[12] == 127;
-}
-
 // A program that was started from outside may have to reach its parent (mpirun, a debugger): where nobody of
 // the node listens on the loopback address, the machine's own is meant.
 int connect_to_machine(int fd, const Stream& stream, const sockaddr* address, socklen_t size_B) {
@@ -62,7 +52,7 @@ int connect_to_machine(int fd, const Stream& stream, const sockaddr* address, so
 
 // A connected socket has an address of its node, whatever it was bound to.
 void name_own_end(Stream& stream) {
-  if (is_any(stream.local.address)) own_address(stream.local.address);
+  if (verbs::is_any(stream.local.address)) own_address(stream.local.address);
 }
 
 }  // namespace
@@ -153,7 +143,7 @@ WEFT_EXPORT int connect(int fd, const struct sockaddr* address, socklen_t size_B
     error = connect_outcome(*stream);
     return result(error == EINPROGRESS ? EALREADY : error);
   }
-  const bool loopback = is_loopback(wanted.address);
+  const bool loopback = verbs::is_loopback(wanted.address);
   if (loopback) wanted.wait = 1;
   // The world tells the own end's port only with a finished connection.
   if (stream->nonblocking && stream->local.port == 0) bind_stream(*stream, {}, 0);

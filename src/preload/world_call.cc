@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,6 +43,38 @@ bool is_cancellation_point(verbs::Op op) {
   }
 }
 
+// False: the world does not look for it, and it goes by the connection.
+bool fill_slot(Call& call, verbs::Op op, std::int64_t local_ps, const iovec* request, std::size_t pieces) {
+  verbs::TurnSlot<verbs::RequestHead>& slot = thread.page->request;
+  if (!slot.is_open() || thread.slots_taken) return false;
+  std::size_t size_B = 0;
+  for (std::size_t i = 0; i < pieces; ++i) {
+    if (request[i].iov_len > slot.kRoom_B - size_B) return false;
+    if (request[i].iov_len > 0) memcpy(slot.body() + size_B, request[i].iov_base, request[i].iov_len);
+    size_B += request[i].iov_len;
+  }
+  slot.head() = {op, static_cast<std::uint32_t>(size_B), local_ps};
+  if (thread.patience.may_look()) {
+    thread.page->reply.open();
+    call.looks = true;
+  }
+  if (slot.fill()) return true;
+  thread.page->reply.close();
+  call.looks = false;
+  return false;
+}
+
+// A handler may run at any moment and take the reply itself: then it is taken twice, which does no harm, since no call
+// of the handler's uses the slots. Only afterwards does the call look no more (interrupt.cc).
+void look_for_reply(Call& call) {
+  const bool came = thread.page->reply.wait(thread.page->looks.load(std::memory_order_relaxed));
+  thread.patience.looked(came);
+  if (came) take_slot(call);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  call.looks = false;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
 // One request and its reply. `call` is what a signal handler finds meanwhile.
 void ask(Call& call, verbs::Op op, const iovec* request, std::size_t pieces, const int* lent, std::size_t lent_count) {
   if (thread.call != nullptr) {
@@ -60,7 +93,9 @@ void ask(Call& call, verbs::Op op, const iovec* request, std::size_t pieces, con
     return;
   }
   thread.call = &call;
-  send_request(thread.socket, op, verbs::weft_now_ps(), request, pieces, lent, lent_count);
+  const std::int64_t now_ps = verbs::weft_now_ps();
+  if (lent_count > 0 || !fill_slot(call, op, now_ps, request, pieces))
+    send_request(thread.socket, op, now_ps, request, pieces, lent, lent_count);
   if (thread.handled != handled) {
     // It came after that, and before the request was out.
     AllSignalsBlocked blocked;
@@ -70,6 +105,7 @@ void ask(Call& call, verbs::Op op, const iovec* request, std::size_t pieces, con
       call.restart = false;
     }
   }
+  if (call.looks && !call.answered) look_for_reply(call);
   while (!call.answered || call.nudged) {
     verbs::ReplyHead head;
     std::size_t size_B = call.reply_B;

@@ -10,7 +10,7 @@ enum class Op : std::uint32_t {
   kHello = 1,  // Hello -> Welcome, with descriptors: ThreadPage, ProcessPage; wall clock: the doorbell, a pipe
   kSleep,      // Sleep -> nothing
   kSetTimer,   // SetTimer -> TimerLeft: alarm() and ITIMER_REAL; the world sends SIGALRM
-  kLookUp,     // LookUp -> Address: a node's name
+  kLookUp,     // LookUp -> Address, one after the other: of a name of the node's /etc/hosts
   kNodeName,   // nothing -> LookUp: the node that this is
   kStatus,     // nothing -> WorldStatus and ProcessStatus[], OutsideStatus[]: `weft ps`, on a connection of its own
   kDown,       // nothing -> nothing: `weft down`

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "verbs/op.h"
+#include "verbs/turn_slot.h"
 
 namespace weft::verbs {
 
@@ -67,6 +68,10 @@ struct ThreadPage {
   std::atomic<std::int64_t> local_ps;
   std::atomic<std::uint32_t> freed;       // Freed
   std::atomic<std::uint32_t> clock_seen;  // not 0: the thread has looked at a clock since the world wrote 0 here
+  // Virtual time: for turns that need no system call. The thread looks for a reply so many times.
+  std::atomic<std::uint32_t> looks;
+  TurnSlot<RequestHead> request;
+  TurnSlot<ReplyHead> reply;
 };
 // Shared with one process: a bit for every queue that something was posted to since the world looked last.
 inline constexpr std::size_t kDoorbellWords = 1024;

@@ -2,6 +2,7 @@
 // link to it, so that a thread has one connection and one clock.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
@@ -45,18 +46,21 @@ extern "C" bool weft_counter_is_trapped();
 // close(fd) ends that.
 extern "C" void weft_watch_descriptor(int fd, std::uint32_t what, std::uint32_t handle);
 
-// A request with a body and a reply of one struct each.
+// A request with a body and a reply of one struct each. An error is returned and, as by rdma-core, left in errno.
 template <typename Request, typename Reply>
 int call(Op op, const Request& request, Reply& reply, Descriptors* descriptors = nullptr) {
   std::size_t reply_B = sizeof(Reply);
   int error = weft_call(static_cast<std::uint32_t>(op), &request, sizeof(Request), &reply, &reply_B, descriptors);
-  if (error == 0 && reply_B != sizeof(Reply)) error = 71;  // EPROTO
+  if (error == 0 && reply_B != sizeof(Reply)) error = EPROTO;
+  if (error != 0) errno = error;
   return error;
 }
 template <typename Request>
 int call(Op op, const Request& request) {
   std::size_t reply_B = 0;
-  return weft_call(static_cast<std::uint32_t>(op), &request, sizeof(Request), nullptr, &reply_B, nullptr);
+  const int error = weft_call(static_cast<std::uint32_t>(op), &request, sizeof(Request), nullptr, &reply_B, nullptr);
+  if (error != 0) errno = error;
+  return error;
 }
 
 }  // namespace weft::verbs

@@ -38,12 +38,12 @@ class LoadWorld {
   static constexpr int kStillRuns = -1;
 
   // `last` is the last node of the lab.
-  LoadWorld(const std::string& lab, const std::string& last) {
+  LoadWorld(const std::string& lab, const std::string& last, const std::string& clock = "virtual") {
     char name[] = "/tmp/weft-load-XXXXXX";
     directory_ = mkdtemp(name);
     setenv("XDG_RUNTIME_DIR", directory_.c_str(), 1);
     const char* other = std::getenv("WEFT_WORLD");
-    pid_ = start_program({other == nullptr ? WEFT_BINARY : other, "up", "--foreground", "--name", "w",
+    pid_ = start_program({other == nullptr ? WEFT_BINARY : other, "up", "--foreground", "--name", "w", "--clock", clock,
                           std::string(WEFT_SOURCE_DIR "/labs/") + lab},
                          path("world"));
     for (int i = 0; i < 400; ++i) {

@@ -138,6 +138,46 @@ TEST(Node, CutCableLosesPing) {
   EXPECT_NE(world.output().find("3 packets transmitted, 2 received"), std::string::npos) << world.output();
 }
 
+// Every way of looking says the same of a link that a command or a fault of the lab holds down.
+TEST(Node, AllToolsAgreeOnLinkState) {
+  const std::string look =
+      " -- bash -c 'ibv_devinfo | grep -o PORT_.*; cd /sys/class; cat infiniband/*/ports/1/{state,phys_state,rate} "
+      "net/p0/{operstate,carrier,speed,carrier_changes}; rdma link; ip -br link show p0 | cut -c18-22; ip route; "
+      "ip route get 10.0.0.9; ethtool p0 | grep -E \"Speed|detected\"; ifconfig p0 | head -1; ibstat | grep -E "
+      "\"State|state|Rate\"'";
+  const std::string up =
+      "PORT_ACTIVE (4)\n4: ACTIVE\n5: LinkUp\n25 Gb/sec (1X EDR)\nup\n1\n25000\n1\n"
+      "link mlx5_0/1 state ACTIVE physical_state LINK_UP netdev p0 \nUP   \n"
+      "10.0.0.0/24 dev p0 proto kernel scope link src 10.0.0.1 \n10.0.0.9 dev p0 src 10.0.0.1 \n    cache \n"
+      "\tSpeed: 25000Mb/s\n\tLink detected: yes\np0: flags=4163<UP,BROADCAST,RUNNING,MULTICAST>  mtu 4200\n"
+      "\t\tState: Active\n\t\tPhysical state: LinkUp\n\t\tRate: 25\n";
+  const std::string down =
+      "PORT_DOWN (1)\n1: DOWN\n3: Disabled\n40 Gb/sec (4X QDR)\ndown\n0\n-1\n2\n"
+      "link mlx5_0/1 state DOWN physical_state DISABLED netdev p0 \nDOWN \n"
+      "10.0.0.0/24 dev p0 proto kernel scope link src 10.0.0.1 linkdown \n10.0.0.9 dev p0 src 10.0.0.1 linkdown \n"
+      "    cache \n"
+      "\tSpeed: Unknown!\n\tLink detected: no\np0: flags=4099<UP,BROADCAST,MULTICAST>  mtu 4200\n"
+      "\t\tState: Down\n\t\tPhysical state: Disabled\n\t\tRate: 40\n";
+  for (const char* clock : {"virtual", "wall"}) {
+    Live world("two-node-25g.yaml", std::string("--clock ") + clock);
+    world.shell("exec vm00" + look);
+    EXPECT_EQ(world.output(), up);
+    world.shell("link vm01:p0 down");
+    world.shell("exec vm00" + look);
+    EXPECT_EQ(world.output(), down);
+    world.shell("link vm01:p0 up");
+    world.shell("exec vm00" + look);
+    EXPECT_EQ(world.output(), test::replaced(up, "25000\n1\n", "25000\n3\n"));
+  }
+  TempDir temp;
+  std::string lab = text_of(WEFT_SOURCE_DIR "/labs/two-node-25g.yaml");
+  lab += "\nfaults:\n  - {link: \"vm00:p0\", both_directions: true, action: cut}\n";
+  std::ofstream(temp.file("lab.yaml")) << lab;
+  Live world(Live::File{temp.file("lab.yaml")});
+  world.shell("exec vm00" + look);
+  EXPECT_EQ(world.output(), down);
+}
+
 // The node's tools and `weft counters` print the same, in the words of the NIC's driver.
 TEST(Node, CountersAgreeWithWeftCounters) {
   for (const char* lab : {"live/e810-and-cx6.yaml", "two-node-25g.yaml"}) {

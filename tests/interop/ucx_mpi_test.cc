@@ -80,15 +80,17 @@ TEST_F(Ucx, ReachesLinkBandwidth) {
   EXPECT_GT(ud[5], 0);
 }
 
+constexpr const char* kOverUcx = "--mca pml ucx --mca osc ucx";
+
 // Every rank's command is `weft exec NODE`, under one mpirun outside of the world.
-int mpirun(const std::vector<std::string>& nodes, std::string& said) {
+int mpirun(const std::vector<std::string>& nodes, std::string& said, const std::string& program = "collectives",
+           const std::string& options = kOverUcx) {
   char name[] = "/tmp/weft-mpi-XXXXXX";
   std::string directory = mkdtemp(name);
-  std::string binary = directory + "/collectives";
-  EXPECT_EQ(std::system(("mpicc -O1 -o " + binary + " " WEFT_SOURCE_DIR "/tests/interop/mpi_collectives.c").c_str()),
-            0);
-  std::string command =
-      test::timeout(100) + "mpirun --oversubscribe --mca plm isolated --mca pml ucx --mca osc ucx --mca btl ^openib";
+  std::string binary = directory + "/" + program;
+  EXPECT_EQ(
+      std::system(("mpicc -O1 -o " + binary + " " WEFT_SOURCE_DIR "/tests/interop/mpi_" + program + ".c").c_str()), 0);
+  std::string command = test::timeout(100) + "mpirun --oversubscribe --mca plm isolated --mca btl ^openib " + options;
   for (std::size_t i = 0; i < nodes.size(); ++i)
     command += std::string(i == 0 ? "" : " :") + " -np 1 " WEFT_BINARY " exec " + nodes[i] + " -- " + binary;
   int status = std::system((command + " >" + directory + "/out 2>&1 </dev/null").c_str());
@@ -117,6 +119,14 @@ TEST_F(Ucx, RunsOpenMpiFourRanksOnFourAndTwoNodes) {
   // Two ranks of a node talk through the NIC's own loop.
   EXPECT_EQ(mpirun({"h0", "h0", "h1", "h1"}, said), 0) << said;
   EXPECT_NE(said.find("4 ranks, 0 elements wrong"), said.npos) << said;
+}
+
+TEST_F(Ucx, RunsOneSidedMpiByWallClock) {
+  Live world(kLab, "--clock wall");
+  std::string said;
+  EXPECT_EQ(mpirun({"h0", "h1"}, said, "one_sided"), 0) << said;
+  for (const char* rank : {"rank 0 of 2 on h0: 0 wrong", "rank 1 of 2 on h1: 0 wrong"})
+    EXPECT_NE(said.find(rank), said.npos) << said;
 }
 
 // mpirun is a program of h0 and starts its daemons on the other nodes by what stands for ssh (docs/live.md).
@@ -197,6 +207,60 @@ TEST(Libfabric, RunsPingpongOverEveryEndpointType) {
     // Half a round trip: 4 KiB take 0.33 us on each of two cables, and the whole way less than 10 us.
     EXPECT_GT(rows["4k"], 2 * 4178 * 8 / 100e3) << endpoint;
     EXPECT_LT(rows["4k"], 10) << endpoint;
+  }
+}
+
+// MPICH, whose only way to the fabric is UCX in Debian.
+TEST_F(Ucx, RunsMpich) {
+  char name[] = "/tmp/weft-mpi-XXXXXX";
+  const std::string directory = mkdtemp(name);
+  for (const char* program : {"collectives", "one_sided"}) {
+    ASSERT_EQ(std::system(("mpicc.mpich -O1 -o " + directory + "/" + program +
+                           " " WEFT_SOURCE_DIR "/tests/interop/mpi_" + program + ".c")
+                              .c_str()),
+              0);
+  }
+  for (const char* clock : {"virtual", "wall"}) {
+    Live world(kLab, std::string("--clock ") + clock);
+    for (const auto& [program, result] :
+         {std::pair<std::string, std::string>{"collectives", "2 ranks, 0 elements wrong"},
+          {"one_sided", "rank 0 of 2 on h0: 0 wrong"}}) {
+      const std::string rank = " -n 1 " WEFT_BINARY " exec ", run = " -- " + directory + "/" + program;
+      EXPECT_EQ(std::system((test::timeout(100) + "mpiexec.mpich" + rank + "h0" + run + " :" + rank + "h1" + run +
+                             " >" + directory + "/out 2>&1 </dev/null")
+                                .c_str()),
+                0);
+      const std::string said = text_of(directory + "/out");
+      EXPECT_NE(said.find(result), said.npos) << clock << "\n" << said;
+    }
+  }
+  fs::remove_all(directory);
+}
+
+// Tags, RMA and atomics, every byte compared (programs/fabric_probe.cc).
+TEST(Libfabric, MovesBytesByTagsRmaAndAtomics) {
+  for (const char* clock : {"virtual", "wall"}) {
+    Live world(kLab, std::string("--clock ") + clock);
+    const Live::Said said = world.run_well("h0", WEFT_FABRIC_PROBE " serve", "h1", WEFT_FABRIC_PROBE " ask h0");
+    EXPECT_EQ(said.client, "tags: ok\nrma: ok\natomics: ok\n");
+  }
+}
+
+// Open MPI's other way to the fabric.
+TEST_F(Ucx, RunsOpenMpiOverLibfabric) {
+  for (const char* clock : {"virtual", "wall"}) {
+    Live world(kLab, std::string("--clock ") + clock);
+    std::string said;
+    EXPECT_EQ(mpirun({"h0", "h1"}, said, "collectives",
+                     "--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include 'verbs;ofi_rxm'"),
+              0)
+        << said;
+    EXPECT_NE(said.find("2 ranks, 0 elements wrong"), said.npos) << said;
+    if (std::string(clock) == "wall") continue;
+    const std::vector<std::string> match = test::match(said, "allreduce 2097152 B: ([0-9.]+) us");
+    ASSERT_FALSE(match.empty()) << said;
+    EXPECT_GT(std::stod(match[1]), (1 << 21) * 8 / kLimit_Gbps / 1e3);
+    EXPECT_LT(std::stod(match[1]), 3 * (1 << 21) * 8 / kLimit_Gbps / 1e3);
   }
 }
 

@@ -35,6 +35,28 @@ TEST(VerbsPrograms, XrcPingpong) {
   }
 }
 
+// Both kinds of queue pair are given the attributes of RC; 4,096 of 4,182 bytes, with the header of XRC.
+TEST(VerbsPrograms, PerftestFillsCableOverXrc) {
+  Live world("two-node-25g.yaml");
+  for (const char* test : {"ib_send_bw", "ib_write_bw", "ib_read_bw"}) {
+    const auto row = row_of(world.pair("vm00", "vm01", std::string(test) + " -F -x 3 -c XRC -n 500 --report_gbits"));
+    ASSERT_GE(row.size(), 4U) << test;
+    EXPECT_NEAR(row[3], 25.0 * 4096 / 4182, 0.05) << test;
+  }
+}
+
+// Newer perftest asks libmlx5 for capabilities of every device of Mellanox, and stops where that fails.
+TEST(VerbsPrograms, LibraryOfMlx5AnswersForItsDevices) {
+  {
+    Live world("two-node-25g.yaml");
+    EXPECT_EQ(world.shell("exec vm00 " WEFT_VERBS_PROBE " vendor"), 0);
+    EXPECT_EQ(world.output(), "mlx5_0: Success, capabilities 0\n");
+  }
+  Live world("live/e810-and-cx6.yaml");
+  EXPECT_EQ(world.shell("exec a " WEFT_VERBS_PROBE " vendor"), 0);
+  EXPECT_NE(world.output().find(": Operation not supported"), std::string::npos) << world.output();
+}
+
 // tshark 4.0 shows the BTH of XRC and no more; our own reader reads the header behind it (IBTA annex A14).
 TEST(VerbsPrograms, XrcFramesNameQueue) {
   TempDir directory;

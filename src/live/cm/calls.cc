@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "live/cm/cm.h"
+#include "verbs/address.h"
 
 namespace weft::live {
 
@@ -16,22 +17,13 @@ using verbs::Op;
 
 namespace {
 
+constexpr verbs::Address kAny4 = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0}};
+
 // 0.0.0.0 and :: mean any.
 wire::Gid cm_address(const verbs::Address& address) {
-  static constexpr verbs::Address kAny4 = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0}};
   wire::Gid gid{};
-  if (std::memcmp(&address, &kAny4, sizeof(address)) != 0) std::memcpy(gid.data(), address.bytes, gid.size());
+  if (!verbs::is_any(address)) std::memcpy(gid.data(), address.bytes, gid.size());
   return gid;
-}
-
-bool is_any(const wire::Gid& address) {
-  return address == wire::Gid{};
-}
-
-bool is_loopback(const wire::Gid& address) {
-  static constexpr std::array<std::uint8_t, 13> kMapped127 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127};
-  static constexpr wire::Gid kLoopback6 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
-  return address == kLoopback6 || std::equal(kMapped127.begin(), kMapped127.end(), address.begin());
 }
 
 bool is_datagram(const CmId& id) {
@@ -140,19 +132,22 @@ Reply CommunicationManager::create_id(Process& process, const Request& request) 
   return Reply::of(verbs::Handle{id->handle});
 }
 
-int CommunicationManager::bind_to(CmId& id, wire::Gid address, std::uint16_t port) {
+int CommunicationManager::bind_to(CmId& id, const verbs::Address& asked, std::uint16_t port) {
   if (id.state != CmState::kIdle) return EINVAL;
+  wire::Gid address = cm_address(asked);
+  const bool ipv6 = is_ipv6(asked.bytes);
   // As in the kernel, localhost is the first device: libfabric asks that way which there are.
-  if (is_loopback(address) && !ports_.empty()) address = world_.book()[ports_[0]->device().port_id()].ip;
+  if (verbs::is_loopback(address.data()) && !ports_.empty()) address = world_.book()[ports_[0]->device().port_id()].ip;
   std::uint32_t device = verbs::kNoHandle;
-  for (std::uint32_t i = 0; i < ports_.size() && !is_any(address); ++i) {
+  for (std::uint32_t i = 0; i < ports_.size() && !verbs::is_any(address.data()); ++i) {
     if (world_.book()[ports_[i]->device().port_id()].ip == address) device = i;
   }
-  if (!is_any(address) && device == verbs::kNoHandle) return EADDRNOTAVAIL;
+  if (!verbs::is_any(address.data()) && device == verbs::kNoHandle) return EADDRNOTAVAIL;
   auto is_taken = [&](std::uint16_t wanted, bool reuse) {
     return std::any_of(ids_.begin(), ids_.end(), [&](const auto& each) {
       const CmId& other = *each.second;
-      bool meets = is_any(other.local) || is_any(address) || other.local == address;
+      bool meets = verbs::is_any(other.local.data()) || verbs::is_any(address.data()) || other.local == address;
+      meets = meets && !(id.family_only && other.family_only && ipv6 != other.ipv6);
       bool shares = reuse && other.reuse && other.state != CmState::kListening;
       return other.holds_port && other.port_space == id.port_space && other.local_port == wanted && meets && !shares;
     });
@@ -166,6 +161,7 @@ int CommunicationManager::bind_to(CmId& id, wire::Gid address, std::uint16_t por
   if (is_taken(port, id.reuse)) return EADDRINUSE;
   id.device = device;
   id.local = address;
+  id.ipv6 = ipv6;
   id.local_port = port;
   id.holds_port = true;
   id.state = CmState::kBound;
@@ -176,7 +172,7 @@ Reply CommunicationManager::bind(Process& process, const Request& request) {
   verbs::CmAddress ask;
   std::shared_ptr<CmId> id = request.read(ask) ? find_id(process, ask.id) : nullptr;
   if (!id || ask.port > 65535) return Reply::failed(EINVAL);
-  if (int error = bind_to(*id, cm_address(ask.address), static_cast<std::uint16_t>(ask.port)); error != 0)
+  if (int error = bind_to(*id, ask.address, static_cast<std::uint16_t>(ask.port)); error != 0)
     return Reply::failed(error);
   return Reply::of(describe(*id));
 }
@@ -186,7 +182,7 @@ Reply CommunicationManager::listen(Process& process, const Request& request, Tim
   std::shared_ptr<CmId> id = request.read(ask) ? find_id(process, ask.id) : nullptr;
   if (!id) return Reply::failed(EINVAL);
   if (id->state == CmState::kIdle) {
-    if (int error = bind_to(*id, {}, 0); error != 0) return Reply::failed(error);
+    if (int error = bind_to(*id, kAny4, 0); error != 0) return Reply::failed(error);
   }
   if (id->state != CmState::kBound) return Reply::failed(EINVAL);
   id->state = CmState::kListening;
@@ -216,9 +212,9 @@ Reply CommunicationManager::resolve_address(Process& process, const Request& req
   verbs::CmResolve ask;
   std::shared_ptr<CmId> id = request.read(ask) ? find_id(process, ask.id) : nullptr;
   wire::Gid to = id ? cm_address(ask.address) : wire::Gid{};
-  if (!id || ask.port > 65535 || ask.source_port > 65535 || is_any(to)) return Reply::failed(EINVAL);
+  if (!id || ask.port > 65535 || ask.source_port > 65535 || verbs::is_any(to.data())) return Reply::failed(EINVAL);
   if (id->state == CmState::kIdle) {
-    int error = bind_to(*id, cm_address(ask.source), static_cast<std::uint16_t>(ask.source_port));
+    int error = bind_to(*id, ask.source, static_cast<std::uint16_t>(ask.source_port));
     if (error != 0) return Reply::failed(error);
   }
   if (id->state != CmState::kBound) return Reply::failed(EINVAL);
@@ -269,6 +265,7 @@ Reply CommunicationManager::set_option(Process& process, const Request& request)
       id->wanted_ack_timeout = static_cast<std::uint8_t>(ask.value);
       return {};
     case RDMA_OPTION_ID_AFONLY:
+      id->family_only = ask.value != 0;
       return {};
     default:
       return Reply::failed(ENOSYS);

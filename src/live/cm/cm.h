@@ -88,6 +88,7 @@ struct CmId {
   wire::Gid local{}, remote{};  // zero: any
   std::uint16_t local_port = 0, remote_port = 0;
   bool reuse = false, holds_port = false;
+  bool ipv6 = false, family_only = false;  // of the address that it is bound to; RDMA_OPTION_ID_AFONLY
   std::uint8_t tos = 0, wanted_ack_timeout = 0;
   std::uint32_t backlog = 0;  // of a listener: requests that may wait for its program
 
@@ -109,6 +110,13 @@ struct CmId {
   int retries_left = 0;
   Time_ps wait_ps = 0, deadline_ps = kNever_ps;
 };
+
+// IPv4 addresses are mapped ones, also the one that means any.
+template <typename Bytes>
+bool is_ipv6(const Bytes& address) {
+  static constexpr std::uint8_t kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  return !std::equal(std::begin(kMapped), std::end(kMapped), std::begin(address));
+}
 
 class CommunicationManager final : public host::Program {
  public:
@@ -146,7 +154,7 @@ class CommunicationManager final : public host::Program {
   Reply migrate(Process& process, const Request& request, Time_ps now_ps);
   Reply init_qp_attr(Process& process, const Request& request);
   std::optional<Reply> get_event(Process& process, const Request& request);
-  int bind_to(CmId& id, wire::Gid address, std::uint16_t port);
+  int bind_to(CmId& id, const verbs::Address& asked, std::uint16_t port);
   std::optional<std::uint32_t> device_towards(const wire::Gid& address) const;
   std::shared_ptr<CmId> make_id(Process& process);
   // The process holds the channel no more; ids that no other process knows end.

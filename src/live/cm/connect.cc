@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "live/cm/cm.h"
+#include "verbs/address.h"
 
 namespace weft::live {
 
@@ -24,13 +25,8 @@ bool private_fits(const verbs::CmConn& conn, const std::array<std::uint8_t, kSiz
   return conn.private_B <= kSize - from;
 }
 
-bool is_v4(const wire::Gid& address) {
-  static constexpr std::array<std::uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  return std::equal(kMapped.begin(), kMapped.end(), address.begin());
-}
-
 wire::IpCmHeader ip_header(const CmId& id) {
-  return {is_v4(id.local), id.local_port, id.local, id.remote};
+  return {verbs::is_ipv4(id.local.data()), id.local_port, id.local, id.remote};
 }
 
 // As Linux names the rate of an Ethernet port in a path record (iboe_get_rate): 40, 20 or 10 Gb/s, or none.

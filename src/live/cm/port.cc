@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "verbs/address.h"
 
 namespace weft::live {
 
@@ -13,8 +14,6 @@ constexpr std::size_t kMadReceive_B = nic::kGrh_B + wire::kMad_B;
 constexpr std::uint32_t kMadMtu_B = 256;
 constexpr std::uint64_t kSendId = ~std::uint64_t{0};
 
-constexpr std::array<std::uint8_t, 12> kMappedPrefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-
 // The address in a GRH: of IPv4 in the last 20 of its 40 bytes (IBTA annex A17).
 wire::Gid grh_address(wire::Bytes grh, std::size_t at6, std::size_t at4) {
   wire::Gid gid{};
@@ -22,9 +21,7 @@ wire::Gid grh_address(wire::Bytes grh, std::size_t at6, std::size_t at4) {
     std::copy_n(grh.begin() + static_cast<std::ptrdiff_t>(at6), 16, gid.begin());
     return gid;
   }
-  std::copy(kMappedPrefix.begin(), kMappedPrefix.end(), gid.begin());
-  std::copy_n(grh.begin() + static_cast<std::ptrdiff_t>(at4), 4, gid.begin() + 12);
-  return gid;
+  return std::to_array(verbs::mapped(&grh[at4]).bytes);
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ std::shared_ptr<CmId> CommunicationManager::listener_of(std::uint64_t service_id
   for (const auto& [number, id] : ids_) {
     if (id->state != CmState::kListening || wire::ip_service_id(id->port_space, id->local_port) != service_id) continue;
     if (id->local == header.destination) return id;
-    if (id->local == wire::Gid{}) any = id;
+    if (id->local == wire::Gid{} && !(id->family_only && id->ipv6 != is_ipv6(header.destination))) any = id;
   }
   return any;
 }

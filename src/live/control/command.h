@@ -32,7 +32,12 @@ using CommandPlan = tl::expected<PlannedCommand, CommandProblem>;
 struct CommandContext {
   lab::Session& session;
   lab::LiveReader reader;
-  std::vector<std::string> settings;  // overrides of the lab by `weft set`, in order
+  // Overrides of the lab by `weft set`, in order.
+  struct Setting {
+    std::string port;  // that it is for; empty: all of the node
+    std::string override;
+  };
+  std::vector<Setting> settings;
 
   lab::World& world() { return session.world(); }
   const lab::Lab& lab() { return session.world().lab(); }

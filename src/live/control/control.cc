@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kMostRecords = 10'000;
 constexpr std::size_t kInBody_B = 32'000;
 constexpr std::size_t kMostWatches = 64;
-constexpr std::chrono::seconds kPatienceAtEnd{3};
+constexpr std::chrono::seconds kPatienceAtEnd{3}, kLongestEnd{30};  // since a reader took something; in all
 constexpr int kEndLook_ms = 50;
 constexpr int kWrongInput = 2;  // exit status, as the command line has it
 
@@ -257,8 +257,7 @@ bool Control::serve(Watch& watch) {
       watch.stream->flush();  // the last of it
     }
     if (!watch.stream->is_empty() && !watch.stream->is_gone()) return false;
-    watch.stream->end(*watch.notice);
-    return true;
+    return watch.stream->end(*watch.notice);
   }
   return false;
 }
@@ -276,10 +275,20 @@ std::vector<int> Control::fds() const {
 // The world ends: readers have a moment for what is left.
 void Control::end_streams() {
   for (const auto& watch : watches_) watch->over = true;
-  const auto deadline = std::chrono::steady_clock::now() + kPatienceAtEnd;
-  for (poll(); !watches_.empty() && std::chrono::steady_clock::now() < deadline; poll()) {
+  const auto start = std::chrono::steady_clock::now();
+  auto progress = start, now = start;
+  const auto left_B = [this] {
+    std::size_t sum_B = 0;
+    for (const auto& watch : watches_) sum_B += watch->stream->pending_B();
+    return sum_B;
+  };
+  std::size_t before_B = left_B();
+  for (poll(); !watches_.empty() && now - progress < kPatienceAtEnd && now - start < kLongestEnd; poll()) {
     pollfd room{watches_.front()->stream->fd(), POLLOUT, 0};
     ::poll(&room, 1, kEndLook_ms);
+    now = std::chrono::steady_clock::now();
+    if (left_B() < before_B) progress = now;
+    before_B = left_B();
   }
   for (const auto& watch : watches_) {
     if (!watch->notice) watch->end();

@@ -55,8 +55,10 @@ bool OutputStream::flush() {
   return !gone_ && !ended_;
 }
 
-void OutputStream::end(const std::string& notice) {
-  if (!gone_) connection_->send(message(notice, verbs::kStreamEnd), 0);
+bool OutputStream::end(const std::string& notice) {
+  if (gone_ || connection_->send(message(notice, verbs::kStreamEnd), 0)) return true;
+  gone_ = errno != EAGAIN && errno != EINTR && errno != ENOBUFS;
+  return gone_;
 }
 
 }  // namespace weft::live

@@ -23,10 +23,11 @@ class OutputStream {
   bool write(std::string_view unit);
   // As much as the reader takes now. False when it is gone, or wants no more.
   bool flush();
+  std::size_t pending_B() const { return pending_.size() - sent_; }
   bool is_empty() const { return sent_ == pending_.size(); }
   bool is_gone() const { return gone_; }
-  // The last message.
-  void end(const std::string& notice);
+  // The last message. False: no room yet.
+  bool end(const std::string& notice);
   int fd() const { return connection_->fd(); }
 
  private:

@@ -17,7 +17,7 @@ namespace {
 
 // A node, or one port of it.
 struct Target {
-  std::string node;
+  std::string name, node;
   bool is_switch = false;
   std::uint32_t index = 0;  // in Lab::switches or Lab::hosts
   std::optional<lab::PortRef> port;
@@ -27,6 +27,7 @@ tl::expected<Target, CommandProblem> target_of(CommandContext& context, const st
   const lab::Lab& lab = context.lab();
   const std::size_t colon = text.find(':');
   Target target;
+  target.name = text;
   target.node = text.substr(0, colon);
   std::vector<std::string_view> names;
   bool found = false;
@@ -72,9 +73,11 @@ std::vector<nic::Device*> devices(CommandContext& context, const Target& target)
 std::vector<lab::Setting> settings_now(CommandContext& context, const Target& target) {
   if (target.is_switch) {
     const fabric::Switch& device = context.world().fabric_switch(target.index);
+    const std::vector<std::uint32_t> ports = switch_ports(context, target);
+    if (ports.empty()) return {};
     std::uint8_t pfc = fabric::kAllClasses;
-    for (const std::uint32_t port : switch_ports(context, target)) pfc &= device.pfc(port);
-    return lab::settings_of(device.setup().qos, pfc);
+    for (const std::uint32_t port : ports) pfc &= device.pfc(port);
+    return lab::settings_of(device.qos(ports.front()), pfc);
   }
   const std::vector<nic::Device*> ports = devices(context, target);
   if (ports.empty()) return {};
@@ -104,40 +107,71 @@ tl::expected<void, CommandProblem> check_pfc(std::uint8_t wanted, std::uint8_t h
                  "give it PFC in the lab's qos, and switch it off here until it is wanted");
 }
 
-tl::expected<void, CommandProblem> change_switch(CommandContext& context, const Target& target,
-                                                 const fabric::SwitchQos& wanted, bool pfc, Time_ps now_ps) {
-  fabric::Switch& device = context.world().fabric_switch(target.index);
-  if (pfc) {
-    if (auto fits = check_pfc(wanted.pfc_receive_mask, device.setup().qos.pfc_receive_mask); !fits) return fits;
+// The lab with what was set of the node, and of this port of it; empty: of no port.
+tl::expected<lab::Lab, CommandProblem> lab_with_settings(const CommandContext& context, const std::string& port) {
+  std::vector<std::string> overrides;
+  for (const CommandContext::Setting& each : context.settings) {
+    if (each.port.empty() || each.port == port) overrides.push_back(each.override);
+  }
+  return context.reader.lab_with(overrides);
+}
+
+bool has_settings(const CommandContext& context, const std::string& port) {
+  return std::any_of(context.settings.begin(), context.settings.end(),
+                     [&](const CommandContext::Setting& each) { return each.port == port; });
+}
+
+// All of what `wanted` says of a node, at one port of it; the ports that have settings of their own keep them.
+tl::expected<void, CommandProblem> change_ports(CommandContext& context, const Target& target, const lab::Lab& wanted) {
+  const auto with_lab_of = [&](const std::string& name, const auto& change) -> tl::expected<void, CommandProblem> {
+    if (target.port || !has_settings(context, name)) {
+      change(wanted);
+      return {};
+    }
+    const auto own = lab_with_settings(context, name);
+    if (!own) return tl::unexpected(own.error());
+    change(*own);
+    return {};
+  };
+  if (target.is_switch) {
+    fabric::Switch& device = context.world().fabric_switch(target.index);
+    const std::vector<std::uint32_t>& cabled = context.world().cabled_ports(target.index);
     for (const std::uint32_t port : switch_ports(context, target)) {
-      device.set_pfc(port, wanted.pfc_receive_mask, now_ps);
+      const lab::PortRef ref{target.index, lab::PortRef::kSwitch, cabled[port]};
+      auto changed = with_lab_of(lab::port_name(context.lab(), ref), [&](const lab::Lab& lab) {
+        const fabric::SwitchQos& qos = lab.switches[target.index].qos;
+        for (std::uint32_t c = 0; c < fabric::kClasses; ++c) {
+          device.set_ecn(port, c, qos.queues[c].ecn);
+          device.set_alpha(port, c, qos.queues[c].alpha_exponent, qos.groups[c].alpha_exponent);
+        }
+      });
+      if (!changed) return changed;
     }
     return {};
   }
-  for (std::uint32_t c = 0; c < fabric::kClasses; ++c) {
-    device.set_ecn(c, wanted.queues[c].ecn);
-    device.set_alpha(c, wanted.queues[c].alpha_exponent, wanted.groups[c].alpha_exponent);
+  for (nic::Device* device : devices(context, target)) {
+    auto changed = with_lab_of(context.world().book()[device->port_id()].name, [&](const lab::Lab& lab) {
+      const lab::HostConfig& host = lab.hosts[target.index];
+      nic::DeviceControl(*device).set_congestion(host.qos.congestion, host.qos.cc_prio_mask,
+                                                 host.nics.front().model.min_time_between_cnps_ps);
+    });
+    if (!changed) return changed;
   }
   return {};
 }
 
-tl::expected<void, CommandProblem> change_host(CommandContext& context, const Target& target, const lab::Lab& wanted,
-                                               bool pfc, Time_ps now_ps) {
-  const lab::HostConfig& host = wanted.hosts[target.index];
-  if (pfc) {
-    if (auto fits = check_pfc(host.qos.pfc_mask, context.lab().hosts[target.index].qos.pfc_mask); !fits) return fits;
-  } else if (host.qos.congestion.kind != context.lab().hosts[target.index].qos.congestion.kind) {
-    return problem("the algorithm cannot be changed while the world runs", "set qos.congestion.algorithm in the lab");
+tl::expected<void, CommandProblem> change_pfc(CommandContext& context, const Target& target, const lab::Lab& wanted,
+                                              Time_ps now_ps) {
+  if (target.is_switch) {
+    fabric::Switch& device = context.world().fabric_switch(target.index);
+    const std::uint8_t mask = wanted.switches[target.index].qos.pfc_receive_mask;
+    if (auto fits = check_pfc(mask, device.setup().qos.pfc_receive_mask); !fits) return fits;
+    for (const std::uint32_t port : switch_ports(context, target)) device.set_pfc(port, mask, now_ps);
+    return {};
   }
-  for (nic::Device* device : devices(context, target)) {
-    if (pfc) {
-      nic::DeviceControl(*device).set_pfc(host.qos.pfc_mask, now_ps);
-    } else {
-      nic::DeviceControl(*device).set_congestion(host.qos.congestion, host.qos.cc_prio_mask,
-                                                 host.nics.front().model.min_time_between_cnps_ps);
-    }
-  }
-  context.world().host(target.index).wake_ports(now_ps);
+  const std::uint8_t mask = wanted.hosts[target.index].qos.pfc_mask;
+  if (auto fits = check_pfc(mask, context.lab().hosts[target.index].qos.pfc_mask); !fits) return fits;
+  for (nic::Device* device : devices(context, target)) nic::DeviceControl(*device).set_pfc(mask, now_ps);
   return {};
 }
 
@@ -169,27 +203,30 @@ CommandPlan plan_set(CommandContext& context, CommandWords words) {
                                near.empty() ? "" : fmt::format("did you mean {}? ", near.front()), words[0]));
   }
   const bool pfc = key == "pfc.priorities";
-  if (target->port && !pfc)
-    return problem(fmt::format("{} is the same on all ports of {}", key, target->node),
-                   fmt::format("write weft set {} {} VALUE; only pfc.priorities is of a port", target->node, key));
-  const std::string override = fmt::format("nodes.{}.qos.{}={}", target->node, key, words[2]);
-  const auto read = [&context, override]() {
-    std::vector<std::string> overrides = context.settings;
-    overrides.push_back(override);
-    return context.reader.lab_with(overrides);
+  const CommandContext::Setting setting{target->port ? target->name : "",
+                                        fmt::format("nodes.{}.qos.{}={}", target->node, key, words[2])};
+  // Taken back when the lab cannot be read with it.
+  const auto read = [&context, setting]() {
+    context.settings.push_back(setting);
+    auto lab = lab_with_settings(context, setting.port);
+    context.settings.pop_back();
+    return lab;
   };
   if (const auto lab = read(); !lab) return tl::unexpected(lab.error());
   PlannedCommand plan;
-  plan.act = [&context, target = *target, name = words[0], override, read, pfc](Time_ps now_ps) -> CommandOutcome {
+  plan.act = [&context, target = *target, setting, read, pfc](Time_ps now_ps) -> CommandOutcome {
     const auto wanted = read();
     if (!wanted) return tl::unexpected(wanted.error());
-    const auto changed = target.is_switch
-                             ? change_switch(context, target, wanted->switches[target.index].qos, pfc, now_ps)
-                             : change_host(context, target, *wanted, pfc, now_ps);
+    const lab::Lab& before = context.lab();
+    if (!target.is_switch && !pfc &&
+        wanted->hosts[target.index].qos.congestion.kind != before.hosts[target.index].qos.congestion.kind)
+      return problem("the algorithm cannot be changed while the world runs", "set qos.congestion.algorithm in the lab");
+    // PFC counts for its ports now and once, in whatever words of the lab it was set before.
+    if (!pfc) context.settings.push_back(setting);
+    const auto changed = pfc ? change_pfc(context, target, *wanted, now_ps) : change_ports(context, target, *wanted);
     if (!changed) return tl::unexpected(changed.error());
-    // PFC of one port is not in the words of the lab; PFC of a node counts for all its ports, now and once.
-    if (!pfc) context.settings.push_back(override);
-    return text_of(name, settings_now(context, target));
+    if (!target.is_switch) context.world().host(target.index).wake_ports(now_ps);
+    return text_of(target.name, settings_now(context, target));
   };
   return plan;
 }

@@ -1,5 +1,6 @@
 #include "live/os/kernel_thread.h"
 
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -43,6 +44,12 @@ char kernel_state(int pid, int tid) {
 int parent_of(int pid) {
   int parent = 0;
   return std::sscanf(stat_of(pid, pid).data(), "%*c %d", &parent) == 1 ? parent : 0;
+}
+
+std::int64_t involuntary_switches() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nivcsw;
 }
 
 std::int64_t machine_slowdown() {

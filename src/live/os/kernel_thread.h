@@ -11,6 +11,8 @@ std::int64_t cpu_ns(int pid);
 char kernel_state(int pid, int tid);
 // 0: there is none, or it is gone.
 int parent_of(int pid);
+// How often another thread has had the CPU that the calling one wanted.
+std::int64_t involuntary_switches();
 // How much slower than an ordinary server this machine is, 1 or more: an emulated one is by ten times and more, and
 // what a program does between two calls takes that much longer there. Measured once, by system calls.
 std::int64_t machine_slowdown();

@@ -83,6 +83,17 @@ bool MemoryRange::write(std::uint64_t at, std::span<const std::uint8_t> in, Time
       });
 }
 
+bool MemoryRange::give(std::uint64_t at, std::uint32_t size_B, nic::PayloadPool& pool, std::uint32_t slot,
+                       Time_ps visible_ps) {
+  if (is_plain() && !on_demand) {
+    process->node->note_write(*process, {visible_ps, at, size_B, slot, 0, true}, pool);
+    return true;
+  }
+  const bool written = write(at, std::span(pool[slot]).first(size_B), visible_ps);
+  pool.give_back(slot);
+  return written;
+}
+
 bool MemoryRange::page_in(std::uint64_t at, std::size_t size_B) const {
   std::uint8_t byte = 0;
   for (std::uint64_t from = at; from < at + size_B; from = (from / kPage_B + 1) * kPage_B) {

@@ -105,6 +105,7 @@ void Node::begin_turn(Thread& thread, Time_ps now_ps) {
 }
 
 bool Node::reply(Thread& thread, const Reply& reply, Time_ps now_ps) {
+  if (!thread.owes_ack && fill_slot(thread.clock().reply, reply, now_ps)) return true;
   if (!thread.connection.send(reply, now_ps)) return false;
   return !std::exchange(thread.owes_ack, false) || thread.connection.send(Reply::failed(verbs::kCancelDone), now_ps);
 }
@@ -163,7 +164,7 @@ void Node::run(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
       take_posts(*thread->process, now_ps, kNever_ps);
       // What it spins for may have been written already, and only not be visible yet.
       if (!thread->process->writes.empty())
-        at(thread->process->writes.front().visible_ps, thread->rank,
+        at(thread->process->writes.first_ps(), thread->rank,
            [this, thread](Time_ps then_ps) { let_spin(thread, then_ps); });
       break;
     case ThreadWaiter::Outcome::kRuns:
@@ -263,10 +264,21 @@ void Node::run_handler(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
 
 void Node::note_write(Process& process, std::uint64_t address, std::span<const std::uint8_t> bytes,
                       Time_ps visible_ps) {
-  process.add_write(address, bytes, visible_ps, host_.last_event_ps());
+  process.writes.add(address, bytes, host_.device(0).payload_pool(), visible_ps);
+  note_write(process);
+}
+
+void Node::note_write(Process& process, const PendingWrite& write, nic::PayloadPool& pool) {
+  process.writes.add(write, pool);
+  note_write(process);
+}
+
+void Node::note_write(Process& process) {
+  if (process.writes.are_many()) process.settle_writes(process.wall_clock ? kNever_ps : host_.last_event_ps());
   // In wall-clock mode a program may look at any time: before the completion, at the end of the slice at the latest.
   if (process.wall_clock) return;
-  visible_ps = process.writes.back().visible_ps;
+  if (process.writes.empty()) return;
+  const Time_ps visible_ps = process.writes.last_ps();
   if (process.has_thread_outside()) settle_when_visible(process);
   for (const auto& thread : process.threads) {
     if (thread->state == ThreadState::kSpinning)
@@ -279,7 +291,7 @@ void Node::note_write(Process& process, std::uint64_t address, std::span<const s
 void Node::settle_when_visible(Process& process) {
   if (process.settles || process.writes.empty() || process.wall_clock) return;
   process.settles = true;
-  at(process.writes.front().visible_ps, 0, [this, owner = process.weak_from_this()](Time_ps now_ps) {
+  at(process.writes.first_ps(), 0, [this, owner = process.weak_from_this()](Time_ps now_ps) {
     const std::shared_ptr<Process> settled = owner.lock();
     if (settled == nullptr || settled->gone) return;
     settled->settles = false;

@@ -84,6 +84,7 @@ class Node final : public host::Program {
   void notify(CompletionRing& cq, bool solicited, std::uint32_t entries);
   // The NIC has written into the process's memory.
   void note_write(Process& process, std::uint64_t address, std::span<const std::uint8_t> bytes, Time_ps visible_ps);
+  void note_write(Process& process, const PendingWrite& write, nic::PayloadPool& pool);
   std::uint32_t new_pd() { return next_pd_++; }  // of all processes: the NIC compares them
   // Something may have changed that a thread looks for between its polls: memory, or what another thread does. Those
   // that poll look around.
@@ -112,6 +113,7 @@ class Node final : public host::Program {
   std::vector<std::shared_ptr<Process>> processes;
 
  private:
+  void note_write(Process& process);
   // Posts and completions are many, and need no function object.
   enum class What : std::uint8_t { kCall, kPost, kDrain };
   struct Event {

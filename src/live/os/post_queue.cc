@@ -15,7 +15,6 @@ using verbs::Sge;
 
 namespace {
 
-constexpr std::uint32_t kPacket_B = 4096;  // the largest path MTU: packets of a message begin at its multiples
 constexpr std::uint32_t kMaxMessage_B = 1u << 30;
 
 bool brings_data_here(std::uint32_t opcode) {
@@ -24,33 +23,22 @@ bool brings_data_here(std::uint32_t opcode) {
 
 }  // namespace
 
-bool ReadAhead::copy(std::uint32_t number, std::uint32_t offset_B, std::span<std::uint8_t> out) {
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
-    std::size_t at = next_ + i < parts_.size() ? next_ + i : next_ + i - parts_.size();
-    const Part& part = parts_[at];
-    if (part.number != number || offset_B < part.offset_B) continue;
-    std::uint32_t into_B = offset_B - part.offset_B;
-    if (into_B > part.size_B || out.size() > part.size_B - into_B) continue;
-    std::memcpy(out.data(), bytes_.get() + part.at_B + into_B, out.size());
-    next_ = at;
-    return true;
-  }
-  return false;
-}
-
 void PostQueue::open(nic::Device& nic) {
   nic_ = &nic;
   slots_.resize(ring.info.entries);
   // Not cleared: a slot is written before it is read, and most of a deep queue is never used.
   copies_.reset(new std::byte[std::size_t{ring.info.entries} * ring.info.stride_B]);
-  reach_ = {this, &PostQueue::read, &PostQueue::write};
+  reach_ = {this, &PostQueue::read, &PostQueue::write, &PostQueue::take, &PostQueue::give};
   key = nic.memory().add(0, std::uint64_t{ring.info.entries} << 32, {true, false, false, false}, reach_, pd);
   if (kind != Kind::kShared) return;
   for (std::uint32_t i = ring.info.entries; i > 0; --i) free_slots.push_back(i - 1);
 }
 
 void PostQueue::close() {
-  if (nic_ != nullptr) nic_->memory().remove(key);
+  if (nic_ != nullptr) {
+    nic_->memory().remove(key);
+    ahead_.clear(nic_->payload_pool());
+  }
   nic_ = nullptr;
 }
 
@@ -145,47 +133,39 @@ bool PostQueue::read_list(std::uint32_t slot, std::uint32_t offset_B, std::span<
 }
 
 // From there on whatever has been posted, as far as there is room. False: not even what is asked for can be read.
-bool PostQueue::read_ahead(std::uint32_t index, std::uint32_t offset_B, std::size_t size_B) {
-  ReadAhead& ahead = ahead_;
-  if (ahead.bytes_ == nullptr) ahead.bytes_.reset(new std::uint8_t[ReadAhead::kRoom_B]);
-  ahead.parts_.clear();
-  ahead.next_ = 0;
-  ahead.ranges_ended_ = process->ranges_ended;
-  std::vector<iovec>& pieces = process->pieces;
-  pieces.clear();
-  std::uint32_t total_B = 0;
+bool PostQueue::read_ahead(std::uint32_t index, std::uint32_t offset_B, std::uint32_t size_B, nic::PayloadPool& pool) {
+  ahead_.clear(pool);
+  ahead_.ranges_ended = process->ranges_ended;
+  pieces_.clear();
+  // All packets of a message but its last one are of the path MTU.
+  const bool is_last = slots_[index].length_B - offset_B == size_B;
+  const std::uint32_t packet_B = is_last ? static_cast<std::uint32_t>(engine::kPayloadSlot_B) : size_B;
   for (std::uint32_t number = slots_[index].number; number != ring.taken; ++number, offset_B = 0) {
     std::uint32_t at = slot_of(number);
     const WorkSlot& slot = slots_[at];
     if (slot.number != number) break;
-    if (!slot.is_good || !slot.is_payload || slot.is_inline) continue;
-    std::size_t room_B = ReadAhead::kRoom_B - total_B;
-    std::uint32_t left_B = slot.length_B - offset_B;
-    if (left_B > room_B) left_B = static_cast<std::uint32_t>(room_B / kPacket_B * kPacket_B);
-    if (left_B == 0) {
-      if (slot.length_B == 0) continue;
-      break;
+    if (!slot.is_good || !slot.is_payload || slot.is_inline || slot.length_B == 0) continue;
+    const std::size_t parts = ahead_.count(), pieces = pieces_.size();
+    std::uint32_t end_B = offset_B;
+    while (end_B < slot.length_B) {
+      const std::uint32_t part_B = std::min(packet_B, slot.length_B - end_B);
+      if (!ahead_.add(number, end_B, part_B, pool)) break;
+      end_B += part_B;
     }
-    std::size_t before = pieces.size();
     auto list = [&](const MemoryRange& range, std::uint64_t address, std::size_t, std::size_t part_B) {
-      pieces.push_back({reinterpret_cast<void*>(address), part_B});
-      return pieces.size() <= kMostPieces && range.is_plain() && range.process == process;
+      pieces_.push_back({reinterpret_cast<void*>(address), part_B});
+      return pieces_.size() <= kMostPieces && range.is_plain() && range.process == process;
     };
-    bool listed = each_piece(at, offset_B, left_B, false, list);
-    if (!listed) {
-      pieces.resize(before);
+    if (!each_piece(at, offset_B, end_B - offset_B, false, list)) {
+      pieces_.resize(pieces);
+      ahead_.cut(parts, pool);
       break;
     }
-    ahead.parts_.push_back({number, offset_B, left_B, total_B});
-    total_B += left_B;
-    if (total_B == ReadAhead::kRoom_B) break;
+    if (end_B < slot.length_B) break;
   }
-  if (ahead.parts_.empty() || ahead.parts_.front().size_B < size_B ||
-      !process->read_pieces(pieces, {ahead.bytes_.get(), total_B})) {
-    ahead.parts_.clear();
-    return false;
-  }
-  return true;
+  if (ahead_.count() > 0 && ahead_.read(process->pid, pieces_)) return true;
+  ahead_.clear(pool);
+  return false;
 }
 
 bool PostQueue::read(void* self, std::uint64_t va, std::span<std::uint8_t> out) {
@@ -200,12 +180,31 @@ bool PostQueue::read(void* self, std::uint64_t va, std::span<std::uint8_t> out) 
     std::memcpy(out.data(), queue.copy(at) + sizeof(SendEntry) + offset_B, out.size());
     return true;
   }
-  bool is_fresh = queue.ahead_.ranges_ended_ == queue.process->ranges_ended;
-  if (is_fresh && queue.ahead_.copy(slot.number, offset_B, out)) return true;
-  queue.process->settle_writes(kNever_ps);  // a DMA read does not pass a posted write
-  if (queue.kind == Kind::kSend && queue.read_ahead(at, offset_B, out.size()))
-    return queue.ahead_.copy(slot.number, offset_B, out);
   return queue.read_list(at, offset_B, out);
+}
+
+std::uint32_t PostQueue::take(void* self, std::uint64_t va, std::uint32_t size_B, nic::PayloadPool& pool) {
+  auto& queue = *static_cast<PostQueue*>(self);
+  const std::uint64_t index = va >> 32;
+  const auto offset_B = static_cast<std::uint32_t>(va);
+  if (queue.kind == Kind::kSend && index < queue.slots_.size() && !queue.slots_[index].is_inline) {
+    const auto at = static_cast<std::uint32_t>(index);
+    const WorkSlot& work = queue.slots_[at];
+    if (offset_B > work.length_B || size_B > work.length_B - offset_B) return engine::kNoSlot;
+    if (queue.ahead_.ranges_ended == queue.process->ranges_ended) {
+      const std::uint32_t slot = queue.ahead_.take(work.number, offset_B, size_B, pool);
+      if (slot != engine::kNoSlot) return slot;
+    }
+    queue.process->settle_writes(kNever_ps);  // a DMA read does not pass a posted write
+    if (queue.read_ahead(at, offset_B, size_B, pool)) {
+      const std::uint32_t slot = queue.ahead_.take(work.number, offset_B, size_B, pool);
+      if (slot != engine::kNoSlot) return slot;
+    }
+  }
+  const std::uint32_t slot = pool.take();
+  if (read(self, va, std::span(pool[slot]).first(size_B))) return slot;
+  pool.give_back(slot);
+  return engine::kNoSlot;
 }
 
 bool PostQueue::write(void* self, std::uint64_t va, std::span<const std::uint8_t> in, Time_ps visible_ps) {
@@ -217,6 +216,34 @@ bool PostQueue::write(void* self, std::uint64_t va, std::span<const std::uint8_t
   };
   return queue.each_piece(static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(va), in.size(), true, write) &&
          !queue.process->gone;
+}
+
+bool PostQueue::give(void* self, std::uint64_t va, std::uint32_t size_B, nic::PayloadPool& pool, std::uint32_t slot,
+                     Time_ps visible_ps) {
+  auto& queue = *static_cast<PostQueue*>(self);
+  const std::uint64_t index = va >> 32;
+  bool is_plain = index < queue.slots_.size();
+  const auto at = static_cast<std::uint32_t>(index), offset_B = static_cast<std::uint32_t>(va);
+  is_plain = is_plain && queue.each_piece(at, offset_B, size_B, true, [](const MemoryRange& range, auto...) {
+    return range.is_plain() && !range.on_demand;
+  });
+  if (!is_plain) {
+    const bool written = write(self, va, std::span(pool[slot]).first(size_B), visible_ps);
+    pool.give_back(slot);
+    return written;
+  }
+  queue.each_piece(at, offset_B, size_B, true,
+                   [&](MemoryRange& range, std::uint64_t address, std::size_t done, std::size_t part_B) {
+                     const PendingWrite write{visible_ps,
+                                              address,
+                                              static_cast<std::uint32_t>(part_B),
+                                              slot,
+                                              static_cast<std::uint16_t>(done),
+                                              done + part_B == size_B};
+                     range.process->node->note_write(*range.process, write, pool);
+                     return true;
+                   });
+  return !queue.process->gone;
 }
 
 }  // namespace weft::live

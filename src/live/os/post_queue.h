@@ -3,6 +3,8 @@
 // 2^32 plus the offset in the message. Node calls it at the times of the doorbells, the NIC through the region.
 #pragma once
 
+#include <sys/uio.h>
+
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -43,23 +45,36 @@ struct WorkSlot {
   bool is_payload = false;  // the list is read, not written
 };
 
-// Bytes of send queues, read before the NIC asks for them: a system call for each packet would cost more than the
-// packet. What was posted must not change until its completion, so that nobody can tell.
+// Payload of send queues, read before the NIC asks for it: a system call for each packet would cost more than the
+// packet. What was posted must not change until its completion, so that nobody can tell. The bytes are in slots of the
+// payload pool: a packet of some size has one of its own, which goes out with it; small ones share one.
 class ReadAhead {
  public:
-  static constexpr std::size_t kRoom_B = 32 << 10;
+  // A packet more; false: no room.
+  bool add(std::uint32_t number, std::uint32_t offset_B, std::uint32_t size_B, nic::PayloadPool& pool);
+  // Without the packets from `count` on.
+  void cut(std::size_t count, nic::PayloadPool& pool);
+  void clear(nic::PayloadPool& pool);
+  // The packet's payload in a slot; kNoSlot: it was not read ahead.
+  std::uint32_t take(std::uint32_t number, std::uint32_t offset_B, std::uint32_t size_B, nic::PayloadPool& pool);
+  std::size_t count() const { return parts_.size(); }
+  // Fills all of it from these places of a process, one after the other. False: they cannot be read.
+  bool read(int pid, std::span<const iovec> from);
 
-  bool copy(std::uint32_t number, std::uint32_t offset_B, std::span<std::uint8_t> out);
+  std::uint64_t ranges_ended = 0;  // Process::ranges_ended when they were read
 
  private:
-  friend class PostQueue;
   struct Part {
-    std::uint32_t number, offset_B, size_B, at_B;
+    std::uint32_t number, offset_B, size_B, slot;
+    std::uint16_t at_B;  // in the slot
+    bool own;            // nothing else is in the slot
   };
-  std::unique_ptr<std::uint8_t[]> bytes_;
   std::vector<Part> parts_;
-  std::uint64_t ranges_ended_ = 0;  // Process::ranges_ended when they were read
-  std::size_t next_ = 0;            // the part that was asked for last
+  std::vector<std::uint32_t> shared_;  // slots
+  std::vector<iovec> into_;            // of the system call
+  std::size_t own_ = 0;                // slots that are not shared
+  std::size_t shared_B_ = 0;           // of the last shared slot
+  std::size_t next_ = 0;               // the part that is asked for next, if all goes well
 };
 
 class PostQueue {
@@ -106,6 +121,9 @@ class PostQueue {
  private:
   static bool read(void* self, std::uint64_t va, std::span<std::uint8_t> out);
   static bool write(void* self, std::uint64_t va, std::span<const std::uint8_t> in, Time_ps visible_ps);
+  static std::uint32_t take(void* self, std::uint64_t va, std::uint32_t size_B, nic::PayloadPool& pool);
+  static bool give(void* self, std::uint64_t va, std::uint32_t size_B, nic::PayloadPool& pool, std::uint32_t slot,
+                   Time_ps visible_ps);
   std::byte* copy(std::uint32_t slot) const { return copies_.get() + std::size_t{slot} * ring.info.stride_B; }
   std::size_t head_B() const;
   verbs::Sge sge(std::uint32_t slot, std::size_t index) const;
@@ -118,7 +136,7 @@ class PostQueue {
   bool check_list(std::uint32_t slot, std::size_t count, bool writes);
   template <typename Piece>
   bool each_piece(std::uint32_t slot, std::uint64_t offset, std::size_t size_B, bool writes, Piece piece) const;
-  bool read_ahead(std::uint32_t slot, std::uint32_t offset_B, std::size_t size_B);
+  bool read_ahead(std::uint32_t slot, std::uint32_t offset_B, std::uint32_t size_B, nic::PayloadPool& pool);
   bool read_list(std::uint32_t slot, std::uint32_t offset_B, std::span<std::uint8_t> out);
 
   nic::Device* nic_ = nullptr;
@@ -126,6 +144,7 @@ class PostQueue {
   std::vector<WorkSlot> slots_;
   std::unique_ptr<std::byte[]> copies_;  // by slot
   ReadAhead ahead_;
+  std::vector<iovec> pieces_;  // of what is read ahead
 };
 
 // The registered range that the key names, if the domain may use it so; null otherwise.

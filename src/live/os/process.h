@@ -3,8 +3,6 @@
 // registered ranges.
 #pragma once
 
-#include <sys/uio.h>
-
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "live/os/pending_writes.h"
 #include "live/os/post_queue.h"
 #include "live/os/shared_memory.h"
 #include "live/protocol/connection.h"
@@ -53,6 +52,7 @@ struct Thread {
   int tid = 0;
   std::uint64_t rank = 0;  // of all threads of the world, in the order in which they came
   ThreadState state = ThreadState::kParked;
+  verbs::TurnPatience patience;             // with its next request
   bool posted = false;                      // since its last spin, with nothing but polls after it
   Time_ps patience_ps = kFirstPatience_ps;  // of a poll that finds nothing
   Time_ps poll_until_ps = kNever_ps;
@@ -123,6 +123,8 @@ struct MemoryRange {
   bool read(std::uint64_t at, std::span<std::uint8_t> out);
   // A CPU sees it from `visible_ps` on. False: there is no memory to write to.
   bool write(std::uint64_t at, std::span<const std::uint8_t> in, Time_ps visible_ps);
+  // The same with bytes that are in a slot already, which goes back to its pool in the end.
+  bool give(std::uint64_t at, std::uint32_t size_B, nic::PayloadPool& pool, std::uint32_t slot, Time_ps visible_ps);
   // What a page fault of the device would do. False: there is no such page.
   bool page_in(std::uint64_t at, std::size_t size_B) const;
   // The program is about to unmap these addresses. False: more than `room_B` of them.
@@ -132,7 +134,6 @@ struct MemoryRange {
   template <typename Mapped, typename Kept>
   bool each_stretch(std::uint64_t from, std::size_t size_B, Mapped mapped, Kept in_kept);
 };
-inline constexpr std::size_t kMostPieces = 64;  // of one system call that moves bytes
 
 // An eventfd that a program shares, one up or down. A program that misuses it cannot stop the world.
 void raise_event(int fd);
@@ -190,13 +191,6 @@ struct AddressHandle {
   verbs::AhAttr attr{};
   std::uint8_t tos = 0, priority = nic::kPortPriority;  // what the NIC makes of `attr`
 };
-// A write that the NIC has made and the CPU cannot see yet.
-struct PendingWrite {
-  Time_ps visible_ps;
-  std::uint64_t address;
-  std::size_t size_B;
-};
-
 // Closes what it holds.
 struct OwnedDescriptor {
   int fd = -1;
@@ -258,9 +252,8 @@ struct Process : std::enable_shared_from_this<Process> {
   std::map<std::uint32_t, std::shared_ptr<Timer>> timers;
   std::vector<PostQueue*> doorbells;          // by bit; null: free
   std::vector<std::uint32_t> free_doorbells;  // bits
-  std::deque<PendingWrite> writes;
+  PendingWrites writes;
   std::uint64_t ranges_ended = 0;  // counts deregistrations: what was read ahead before is not used after
-  std::vector<iovec> pieces;       // of one system call, while it is made up
   Time_ps timer_ps = kNever_ps, timer_interval_ps = 0;
   std::uint64_t timer = 0;  // counts settings
   bool settles = false;     // an event of its node will settle what becomes visible next
@@ -280,21 +273,9 @@ struct Process : std::enable_shared_from_this<Process> {
   }
   // It may go on without a reply of the world.
   bool has_thread_outside() const;
-  bool read(std::uint64_t address, std::span<std::uint8_t> out) const;
-  bool write(std::uint64_t address, std::span<const std::uint8_t> in) const;
-  // From several places, one after the other.
-  bool read_pieces(std::span<const iovec> from, std::span<std::uint8_t> out) const;
-  // Not to be seen before `visible_ps`, nor before an earlier one. What can be seen by `now_ps` need not wait for
-  // anybody to look.
-  void add_write(std::uint64_t address, std::span<const std::uint8_t> bytes, Time_ps visible_ps, Time_ps now_ps);
-  // Everything that the CPU can see at `now_ps` is in its memory afterwards.
-  void settle_writes(Time_ps now_ps);
-
- private:
-  std::size_t settle_some(Time_ps now_ps);
-
-  std::vector<std::uint8_t> written_;  // the bytes of `writes`, from settled_B_ on
-  std::size_t settled_B_ = 0;
+  bool read(std::uint64_t address, std::span<std::uint8_t> out) const { return read_memory(pid, address, out); }
+  bool write(std::uint64_t address, std::span<const std::uint8_t> in) const { return write_memory(pid, address, in); }
+  void settle_writes(Time_ps now_ps) { writes.settle(pid, now_ps); }
 };
 
 }  // namespace weft::live

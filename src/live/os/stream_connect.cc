@@ -15,15 +15,6 @@ namespace {
 constexpr std::uint32_t kSmallestBuffer_B = 2304;    // Linux: SOCK_MIN_RCVBUF
 constexpr std::uint32_t kLargestBuffer_B = 212'992;  // Linux: net.core.wmem_max and rmem_max, before it doubles
 
-bool is_ipv4(const verbs::Address& address) {
-  static constexpr std::uint8_t kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  return std::memcmp(&address, kMapped, sizeof(kMapped)) == 0;
-}
-
-bool is_same(const verbs::Address& a, const verbs::Address& b) {
-  return std::memcmp(&a, &b, sizeof(a)) == 0;
-}
-
 // What is sent to `address` can come to the stream by its own address and family.
 bool accepts(const Stream& stream, const verbs::Address& address) {
   if (!is_any(stream.address)) return is_same(stream.address, address);
@@ -55,17 +46,6 @@ bool is_taken(const Process& process, const Stream& stream, std::uint32_t port) 
 
 }  // namespace
 
-bool is_any(const verbs::Address& address) {
-  static constexpr verbs::Address kAny4 = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0}};
-  static constexpr verbs::Address kAny6{};
-  return is_same(address, kAny4) || is_same(address, kAny6);
-}
-
-bool is_loopback(const verbs::Address& address) {
-  static constexpr verbs::Address kLoopback6 = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}};
-  return (is_ipv4(address) && address.bytes[12] == 127) || is_same(address, kLoopback6);
-}
-
 std::optional<std::uint32_t> ManagementNetwork::node_of(const Process& process, const verbs::Address& address) const {
   return is_any(address) || is_loopback(address) ? process.node->index() : node_of(address);
 }
@@ -86,17 +66,6 @@ verbs::Address ManagementNetwork::address_of(std::uint32_t node) const {
   verbs::Address address{};
   std::memcpy(address.bytes, world_.lab().hosts[node].nics.front().ports.front().address.bytes, 16);
   return address;
-}
-
-Reply ManagementNetwork::look_up(const Request& request) const {
-  verbs::LookUp ask;
-  if (!request.read(ask)) return Reply::failed(EINVAL);
-  ask.name[sizeof(ask.name) - 1] = 0;
-  const auto& hosts = world_.lab().hosts;
-  for (std::uint32_t host = 0; host < hosts.size(); ++host) {
-    if (hosts[host].name == ask.name) return Reply::of(address_of(host));
-  }
-  return Reply::failed(ENOENT);
 }
 
 Reply ManagementNetwork::node_at(const Request& request) const {
@@ -131,7 +100,7 @@ Reply ManagementNetwork::listen(Process& process, const Request& request, Time_p
   // Two that share an address by SO_REUSEADDR cannot both listen.
   if (is_taken(process, *stream, stream->port)) return Reply::failed(EADDRINUSE);
   stream->state = Stream::State::kListening;
-  stream->backlog = std::clamp<std::size_t>(ask.backlog, 1, 4096);
+  stream->backlog = std::min<std::size_t>(ask.backlog, 4096);
   retry_waiting(process.node->index(), stream->port, now_ps);
   return {};
 }
@@ -205,7 +174,7 @@ std::shared_ptr<Stream> ManagementNetwork::listener_for(const Stream& stream, co
   for (const auto& process : node.processes) {
     for (const auto& [handle, each] : process->streams) {
       if (each->state != Stream::State::kListening || each->port != stream.peer_port ||
-          each->pending.size() >= each->backlog || !accepts(*each, stream.peer_address))
+          !accepts(*each, stream.peer_address))
         continue;
       // Several processes hold it.
       if (std::find(found.begin(), found.end(), each) != found.end()) continue;
@@ -226,6 +195,12 @@ void ManagementNetwork::arrive(const Waiting& waiting, Time_ps now_ps) {
   std::shared_ptr<Stream> listener = listener_for(*stream, *there);
   if (!listener && std::chrono::steady_clock::now() < waiting.until) {
     waiting_.push_back(waiting);
+    return;
+  }
+  // As on Linux, whose queue holds one more than the backlog. There the SYN is lost and sent again, after 1 s and more;
+  // here nothing is lost.
+  if (listener && listener->pending.size() > listener->backlog) {
+    listener->without_room.push_back(stream);
     return;
   }
   if (listener) {
@@ -304,7 +279,12 @@ std::optional<Reply> ManagementNetwork::accept(Process& process, const Request& 
   auto given = give(process, accepted);
   if (!given) return Reply::failed(ENFILE);
   stream->pending.pop_front();
-  retry_waiting(process.node->index(), stream->port, now_ps);  // the backlog has room again
+  // As many as there is room for: one may have been closed meanwhile.
+  while (!stream->without_room.empty() && stream->pending.size() <= stream->backlog) {
+    const std::shared_ptr<Stream> next = std::move(stream->without_room.front());
+    stream->without_room.pop_front();
+    arrive({next, process.node->index(), {}}, now_ps);
+  }
   Reply reply = Reply::of(verbs::StreamAccepted{given->handle, accepted->peer_address, accepted->peer_port});
   reply.fds[0] = given->descriptor->fds.front();
   reply.given = given->descriptor;

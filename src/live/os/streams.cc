@@ -183,6 +183,8 @@ void ManagementNetwork::finish(const std::shared_ptr<Stream>& stream, Time_ps no
     end(*stream, now_ps);
   }
   for (const auto& waiting : std::exchange(stream->pending, {})) send_reset(*waiting, now_ps);
+  for (const auto& waiting : std::exchange(stream->without_room, {}))
+    arrive({waiting, stream->node->index(), {}}, now_ps);
 }
 
 void ManagementNetwork::add_abandoned(std::vector<pollfd>& fds) const {

@@ -1,8 +1,8 @@
 // The management network: TCP between the nodes, as the programs' bootstrap needs it. Each node has a port of 1 Gb/s on
 // it; bytes arrive after their time on the wire and a fixed latency, and are never lost. A stream ends when the last
 // process that holds it has closed it; which those are, the kernel knows (verbs/stream_protocol.h). A connection to a
-// port without a listener waits for one if the world has patience, and is refused then; so does one that finds the
-// backlog full. Not modelled: congestion windows, TIME_WAIT, urgent data.
+// port without a listener waits for one if the world has patience, and is refused then; one
+// that finds the backlog full waits until there is room. Not modelled: congestion windows, TIME_WAIT, urgent data.
 #pragma once
 
 #include <poll.h>
@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "live/os/node.h"
+#include "verbs/address.h"
 #include "verbs/stream_protocol.h"
 #include "world/world.h"
 
@@ -39,7 +40,8 @@ struct Stream {
   bool reset = false;          // by the peer
   int error = 0;               // of the reset, until a call has told it
   std::size_t backlog = 0;
-  std::deque<std::shared_ptr<Stream>> pending;  // of a listener: connections not accepted yet
+  // Of a listener: connections that are not accepted yet, and those that found as many of them as the backlog allows.
+  std::deque<std::shared_ptr<Stream>> pending, without_room;
   // SO_SNDBUF and SO_RCVBUF as set; 0: Linux tunes them.
   std::uint32_t send_buffer_B = 0, receive_buffer_B = 0;
   bool reuse_address = false, reuse_port = false, v6_only = false, reset_on_close = false;
@@ -86,7 +88,6 @@ class ManagementNetwork {
   // Refuses those that have waited long enough. True: others still wait.
   bool refuse_late(Time_ps now_ps);
 
-  Reply look_up(const Request& request) const;
   Reply node_at(const Request& request) const;
   static Stream* find(const Process& process, std::uint32_t handle);
 
@@ -148,8 +149,5 @@ class ManagementNetwork {
 
 // Something has come to this end: whoever holds it looks.
 void look_again(const Stream& stream, Time_ps now_ps);
-
-bool is_any(const verbs::Address& address);
-bool is_loopback(const verbs::Address& address);
 
 }  // namespace weft::live

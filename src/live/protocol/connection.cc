@@ -1,11 +1,13 @@
 #include "live/protocol/connection.h"
 
+#include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <iterator>
 
 namespace weft::live {
@@ -77,6 +79,57 @@ bool Connection::send(const Reply& reply, Time_ps now_ps) {
     std::memcpy(CMSG_DATA(header), reply.fds, count * sizeof(int));
   }
   return sendmsg(fd_, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(head) + reply.body.size());
+}
+
+namespace {
+
+// A program that is awake has posted and polled again within this.
+constexpr std::chrono::microseconds kLongestLook{50};
+
+double count_looks_per_us() {
+  constexpr std::uint32_t kCount = 4'000;
+  auto slot = std::make_unique<verbs::TurnSlot<verbs::RequestHead>>();
+  slot->open();
+  const auto start = std::chrono::steady_clock::now();
+  slot->wait(kCount);
+  const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
+  return kCount / std::max(took.count(), 1.0);
+}
+
+bool has_other_cpu() {
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  return sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) > 1;
+}
+
+}  // namespace
+
+std::uint32_t looks_in(std::chrono::microseconds time) {
+  // On one CPU the other side cannot run meanwhile.
+  static const double looks_per_us = has_other_cpu() ? count_looks_per_us() : 0;
+  return static_cast<std::uint32_t>(looks_per_us * static_cast<double>(time.count()));
+}
+
+bool fill_slot(verbs::TurnSlot<verbs::ReplyHead>& slot, const Reply& reply, Time_ps now_ps) {
+  if (!slot.is_open() || reply.body.size() > slot.kRoom_B || reply.fds[0] >= 0) return false;
+  slot.head() = {reply.error, static_cast<std::uint32_t>(reply.body.size()), now_ps};
+  if (!reply.body.empty()) std::memcpy(slot.body(), reply.body.data(), reply.body.size());
+  return slot.fill();
+}
+
+bool wait_for_slot(verbs::TurnSlot<verbs::RequestHead>& slot, Request& request) {
+  static const std::uint32_t looks = looks_in(kLongestLook);
+  if (looks == 0) return false;
+  slot.open();
+  if (!slot.wait(looks)) return false;
+  const verbs::RequestHead head = slot.head();
+  const std::size_t body_B = std::min<std::size_t>(head.size_B, slot.kRoom_B);
+  request.op = head.op;
+  request.local_ps = head.local_ps;
+  request.body.assign(slot.body(), slot.body() + body_B);
+  request.lent = nullptr;
+  slot.empty();
+  return true;
 }
 
 int Connection::peer_pid() const {

@@ -1,6 +1,7 @@
 // The world's end of one thread's connection: a request in, a reply with descriptors out. Nothing blocks here.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -64,6 +65,14 @@ struct Reply {
     return reply;
   }
 };
+
+// How often one can look at a slot in this time; 0: there is no other CPU on which it would be filled.
+std::uint32_t looks_in(std::chrono::microseconds time);
+// Through memory that the thread shares, while it looks there. False: it does not, or there is no room.
+bool fill_slot(verbs::TurnSlot<verbs::ReplyHead>& slot, const Reply& reply, Time_ps now_ps);
+// Looks for the thread's next request for some microseconds. False: none came, and the next one comes by the
+// connection.
+bool wait_for_slot(verbs::TurnSlot<verbs::RequestHead>& slot, Request& request);
 
 class Connection {
  public:

@@ -23,6 +23,18 @@ bool write_range(void* self, std::uint64_t va, std::span<const std::uint8_t> in,
   return mr.write(mr.address + (va - mr.iova), in, visible_ps) && !mr.process->gone;
 }
 
+std::uint32_t take_from_range(void* self, std::uint64_t va, std::uint32_t size_B, nic::PayloadPool& pool) {
+  const std::uint32_t slot = pool.take();
+  if (read_range(self, va, std::span(pool[slot]).first(size_B))) return slot;
+  pool.give_back(slot);
+  return engine::kNoSlot;
+}
+bool give_to_range(void* self, std::uint64_t va, std::uint32_t size_B, nic::PayloadPool& pool, std::uint32_t slot,
+                   Time_ps visible_ps) {
+  auto& mr = *static_cast<MemoryRange*>(self);
+  return mr.give(mr.address + (va - mr.iova), size_B, pool, slot, visible_ps) && !mr.process->gone;
+}
+
 constexpr std::uint32_t kWritesByPeers = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
 
 // What peers may write, the program must let the device write.
@@ -82,7 +94,7 @@ Reply VerbsService::reg_mr(Process& process, const Request& request) {
 Reply VerbsService::add_range(Process& process, std::unique_ptr<MemoryRange> mr) {
   nic::MemoryTable& memory = device(mr->device)->memory();
   mr->process = &process;
-  mr->reach = {mr.get(), read_range, write_range};
+  mr->reach = {mr.get(), read_range, write_range, take_from_range, give_to_range};
   mr->key = memory.add(mr->iova, mr->length_B, access_of(mr->access), mr->reach, mr->pd);
   nic::MemoryRegion& region = *memory.find(mr->key);
   region.watched = true;

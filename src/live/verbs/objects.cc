@@ -37,6 +37,8 @@ constexpr Speed kSpeeds[] = {{10'000'000'000, 4, 1},    {25'000'000'000, 32, 1},
                              {50'000'000'000, 64, 1},   {100'000'000'000, 32, 2}, {200'000'000'000, 64, 2},
                              {400'000'000'000, 128, 2}, {800'000'000'000, 128, 4}};
 
+constexpr std::uint8_t kSdr = 1, kQdr = 4;
+
 std::uint32_t ibv_mtu_of(std::uint32_t mtu_B) {
   std::uint32_t code = 1;
   while (code < 5 && (128u << (code + 1)) <= mtu_B) ++code;
@@ -44,6 +46,30 @@ std::uint32_t ibv_mtu_of(std::uint32_t mtu_B) {
 }
 
 }  // namespace
+
+bool is_link_up(lab::World& world, std::uint32_t port, Time_ps now_ps) {
+  if (!nic::DeviceControl(*world.device(port)).is_up()) return false;
+  for (const lab::WorldLink& link : world.links()) {
+    const bool at_port = link.from == port || link.to == port;
+    if (at_port && link.wrapper && link.wrapper->faults().holds_link_down(now_ps)) return false;
+  }
+  return true;
+}
+
+void describe_link(const lab::World& world, std::uint32_t port, bool up, verbs::DeviceInfo& info) {
+  info.port_state = up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
+  info.phys_state = up ? 5 : 3;  // link up, disabled
+  // Without a link mlx5 says 40 Gb/s; others ask the interface, which does not know, and take the lowest (Linux:
+  // mlx5_query_port_roce, ib_get_eth_speed).
+  const bool mlx5 = std::string_view(info.name).starts_with("mlx5");
+  info.active_speed = mlx5 ? kQdr : kSdr;
+  info.active_width = mlx5 ? 2 : 1;
+  for (const Speed& each : kSpeeds) {
+    if (!up || (each.rate_bps > world.rate_bps(port) && &each != kSpeeds)) break;
+    info.active_speed = each.speed;
+    info.active_width = each.width;
+  }
+}
 
 lab::PortRef VerbsService::port_ref(std::uint32_t index) const {
   const auto& nics = world_.lab().hosts[host_].nics;
@@ -92,14 +118,7 @@ verbs::DeviceInfo VerbsService::describe(std::uint32_t index) const {
   info.max_mr_size = UINT64_MAX;
   info.active_mtu = ibv_mtu_of(world_.endpoint(ref, 0).active_mtu_B);
   info.max_mtu = 5;
-  const bool up = nic::DeviceControl(nic).is_up();
-  info.port_state = up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
-  info.phys_state = up ? 5 : 3;  // link up, disabled
-  for (const Speed& each : kSpeeds) {
-    if (each.rate_bps > world_.rate_bps(nic.port_id()) && info.active_speed != 0) break;
-    info.active_speed = each.speed;
-    info.active_width = each.width;
-  }
+  describe_link(world_, nic.port_id(), is_link_up(world_, nic.port_id(), node_.now_ps()), info);
   info.max_msg_B = 1u << 30;
   // As on a Linux host: link-local first, then the address, each as RoCE v1 and v2. Index 3 is v2 of the address.
   info.gid_count = 4;

@@ -100,6 +100,13 @@ const Attributes& attributes_of(const Step& step, std::uint32_t type) {
 
 }  // namespace
 
+std::uint32_t attributes_that_count(std::uint32_t type, std::uint32_t mask) {
+  if (type == IBV_QPT_XRC_SEND) return mask & ~kAnswers;
+  if (type == IBV_QPT_XRC_RECV)
+    return mask & ~std::uint32_t{IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY};
+  return mask;
+}
+
 bool may_modify(std::uint32_t type, std::uint32_t from, std::uint32_t to, std::uint32_t mask) {
   mask &= ~std::uint32_t{IBV_QP_STATE};
   if (to == IBV_QPS_RESET) return mask == 0;

@@ -67,6 +67,7 @@ Reply VerbsService::modify_qp(Process& process, const Request& request, Time_ps 
   auto found = process.qps.find(ask.qp);
   if (found == process.qps.end()) return Reply::failed(EINVAL);
   VerbsQp& qp = *found->second;
+  ask.mask = attributes_that_count(qp.type, ask.mask);
   nic::Device& nic = *device(qp.device);
   const std::uint32_t from = ibv_state(nic.qp(qp.qpn).state);
   const std::uint32_t step_to = (ask.mask & IBV_QP_STATE) != 0 ? ask.attr.state : from;

@@ -25,6 +25,11 @@ std::uint32_t ibv_state(nic::QpState state);
 // IBV_ACCESS_* flags.
 nic::Access access_of(std::uint32_t flags);
 
+// False while a command or a fault holds the cable of the port down.
+bool is_link_up(lab::World& world, std::uint32_t port, Time_ps now_ps);
+// State, width and speed of a port, as its driver gives them.
+void describe_link(const lab::World& world, std::uint32_t port, bool up, verbs::DeviceInfo& info);
+
 class VerbsService {
  public:
   VerbsService(lab::World& world, Node& node, std::uint32_t host) : world_(world), node_(node), host_(host) {}

@@ -65,7 +65,7 @@ struct Ethtool {
     const auto* first = static_cast<const std::byte*>(bytes);
     told.insert(told.end(), first, first + size_B);
   }
-  bool is_up() const { return is_link_up(node.world, port, node.now_ps); }
+  bool is_up() const { return is_link_up(node.world, port.port, node.now_ps); }
   lab::Fec fec() const { return port.link != nullptr ? port.link->fec : lab::Fec::kNone; }
   bool is_copper() const { return port.link == nullptr || port.link->cable == lab::CableKind::kDac; }
   std::vector<lab::DriverCounter> counters() const {
@@ -288,7 +288,7 @@ int answer_ethtool(const NetlinkNode& node, const std::string& interface, std::s
   }
   if (found == nullptr && interface != "lo") return ENODEV;
   if (command == ETHTOOL_GLINK) {
-    const bool up = found == nullptr || is_link_up(node.world, *found, node.now_ps);
+    const bool up = found == nullptr || is_link_up(node.world, found->port, node.now_ps);
     const ethtool_value value{command, up};
     told.resize(sizeof(value));
     std::memcpy(told.data(), &value, sizeof(value));

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "live/view/route_netlink.h"
+#include "verbs/address.h"
 #include "verbs/node_protocol.h"
 #include "wire/ipv4.h"
 
@@ -26,16 +27,6 @@ constexpr std::size_t kSlot_B = engine::kPayloadSlot_B;
 constexpr std::size_t kMaxSockets = 1024, kMaxWaiting = 256;
 constexpr std::uint8_t kEcho = 8, kEchoReply = 0, kEchoV6 = 128, kEchoReplyV6 = 129;
 constexpr std::size_t kHeader_B = 8;
-
-bool is_mapped_v4(const verbs::Address& address) {
-  static constexpr std::uint8_t kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  return std::memcmp(address.bytes, kMapped, sizeof(kMapped)) == 0;
-}
-
-bool is_of_loopback(const verbs::Address& address) {
-  static constexpr std::uint8_t kOne[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
-  return is_mapped_v4(address) ? address.bytes[12] == 127 : std::memcmp(address.bytes, kOne, sizeof(kOne)) == 0;
-}
 
 void write_icmp_checksum(std::vector<std::uint8_t>& message) {
   message[2] = message[3] = 0;
@@ -122,7 +113,7 @@ Reply Icmp::route_to(Process& process, const Request& request) {
   if (!request.read(to)) return Reply::failed(EINVAL);
   const std::uint32_t host = process.node->index();
   const NetlinkNode node{world_, host, views_[host]->ports(), 0};
-  if (is_of_loopback(to)) return Reply::failed(ENOENT);
+  if (verbs::is_loopback(to)) return Reply::failed(ENOENT);
   const NodePort* port = port_towards(node, to.bytes);
   if (port == nullptr) return Reply::failed(ENETUNREACH);
   return Reply::of(address_of_port(world_.book()[port->port]));
@@ -151,13 +142,13 @@ Reply Icmp::send(Process& process, const Request& request, Time_ps now_ps) {
   const Socket* socket = find(process, ask.socket);
   const auto* first = reinterpret_cast<const std::uint8_t*>(request.body.data()) + sizeof(ask);
   Bytes message(first, first + (request.body.size() - sizeof(ask)));
-  if (socket == nullptr || message.size() < kHeader_B || socket->ipv6 == is_mapped_v4(ask.address))
+  if (socket == nullptr || message.size() < kHeader_B || socket->ipv6 == verbs::is_ipv4(ask.address))
     return Reply::failed(EINVAL);
   const bool ipv6 = socket->ipv6;
   const std::uint32_t host = process.node->index();
   const NetlinkNode node{world_, host, views_[host]->ports(), now_ps};
-  const NodePort* from = is_of_loopback(ask.address) ? nullptr : port_towards(node, ask.address.bytes);
-  const bool own = is_of_loopback(ask.address) ||
+  const NodePort* from = verbs::is_loopback(ask.address) ? nullptr : port_towards(node, ask.address.bytes);
+  const bool own = verbs::is_loopback(ask.address) ||
                    (from != nullptr && std::memcmp(from->config->address.bytes, ask.address.bytes, 16) == 0);
   if (own) {
     if (!is_request(message, ipv6)) return {};

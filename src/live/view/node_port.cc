@@ -6,8 +6,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "nic/device_control.h"
-
 namespace weft::live {
 
 namespace {
@@ -50,15 +48,6 @@ std::vector<NodePort> ports_of(lab::World& world, const VerbsService& service, s
     ports.push_back(std::move(port));
   }
   return ports;
-}
-
-bool is_link_up(lab::World& world, const NodePort& port, Time_ps now_ps) {
-  if (!nic::DeviceControl(*world.device(port.port)).is_up()) return false;
-  for (const lab::WorldLink& link : world.links()) {
-    const bool at_port = link.from == port.port || link.to == port.port;
-    if (at_port && link.wrapper && link.wrapper->faults().holds_link_down(now_ps)) return false;
-  }
-  return true;
 }
 
 lab::PortOutcome count(lab::World& world, const NodePort& port, Time_ps now_ps) {

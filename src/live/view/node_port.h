@@ -38,8 +38,6 @@ struct NodePort {
 };
 
 std::vector<NodePort> ports_of(lab::World& world, const VerbsService& service, std::uint32_t host);
-// False while a fault holds the cable down.
-bool is_link_up(lab::World& world, const NodePort& port, Time_ps now_ps);
 // What its device and its MAC have counted, without the log of pauses.
 lab::PortOutcome count(lab::World& world, const NodePort& port, Time_ps now_ps);
 

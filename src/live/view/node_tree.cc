@@ -3,7 +3,9 @@
 #include <dirent.h>
 #include <fmt/format.h>
 
+#include <fstream>
 #include <set>
+
 namespace weft::live {
 
 namespace {
@@ -42,14 +44,22 @@ PciFunction root_port_of(const NodePort& port) {
   return f;
 }
 
+// All that programs run on: the lab's hosts have one NUMA node.
+std::string cpu_list() {
+  std::ifstream file("/sys/devices/system/cpu/online");
+  std::string text;
+  std::getline(file, text);
+  return text;
+}
+
 }  // namespace
 
 std::string pci_folder(const NodePort& port) {
   return fmt::format("sys/devices/pci0000:00/{}/{}", root_port_name(port.ref.nic), port.pci);
 }
 
-NodeTree::NodeTree(lab::World& world, std::vector<NodePort> ports, std::uint32_t host, const std::string& directory,
-                   Time_ps now_ps)
+NodeTree::NodeTree(lab::World& world, const Node& node, std::vector<NodePort> ports, std::uint32_t host,
+                   const std::string& directory, Time_ps now_ps)
     : node_(world.lab().hosts[host].name), ports_(std::move(ports)), tree_(directory) {
   write_machine_names();
   for (const char* name : {"infiniband", "infiniband_verbs", "net"}) tree_.folder(std::string("sys/class/") + name);
@@ -61,7 +71,8 @@ NodeTree::NodeTree(lab::World& world, std::vector<NodePort> ports, std::uint32_t
   }
   tree_.put("sys/class/infiniband_verbs/abi_version", "6");
   write_system(world);
-  refresh(world, now_ps);
+  write_network(world);
+  refresh(world, node, now_ps);
 }
 
 // The names of everything else in these folders, so that lists are whole: the machine's own things are below.
@@ -91,6 +102,7 @@ void NodeTree::write_function(const std::string& at, const PciFunction& f, const
   tree_.put(at + "/irq", "0");
   tree_.put(at + "/enable", "1");
   tree_.put(at + "/numa_node", "0");
+  tree_.put(at + "/local_cpulist", cpu_list());
   tree_.put(at + "/max_link_speed", pci_speed(f.generation));
   tree_.put(at + "/current_link_speed", pci_speed(f.generation));
   tree_.put(at + "/max_link_width", fmt::format("{}", f.lanes));
@@ -175,23 +187,27 @@ void NodeTree::write_loopback() {
   tree_.link("sys/class/net/lo", at);
 }
 
-void NodeTree::refresh(lab::World& world, Time_ps now_ps) {
+void NodeTree::refresh(lab::World& world, const Node& node, Time_ps now_ps) {
   std::vector<InterfaceCounters> all;
   for (const NodePort& port : ports_) {
     const lab::PortOutcome counted = count(world, port, now_ps);
     all.push_back(interface_counters(counted));
-    const bool up = is_link_up(world, port, now_ps);
+    const bool up = is_link_up(world, port.port, now_ps);
     refresh_netdev(port, counted, up);
-    refresh_rdma(port, counted, up);
+    refresh_rdma(world, port, counted, up);
   }
   refresh_system(all);
+  refresh_network(node, all);
 }
 
 void NodeTree::refresh_netdev(const NodePort& port, const lab::PortOutcome& counted, bool up) {
   const std::string at = pci_folder(port) + "/net/" + port.netdev;
   tree_.put(at + "/operstate", up ? "up" : "down");
   tree_.put(at + "/carrier", up ? "1" : "0");
-  tree_.put(at + "/carrier_changes", up ? "1" : "2");
+  const std::uint64_t downs = counted.counters.link_down_events_phy, ups = 1 + downs - (up ? 0 : 1);
+  tree_.put(at + "/carrier_up_count", fmt::format("{}", ups));
+  tree_.put(at + "/carrier_down_count", fmt::format("{}", downs));
+  tree_.put(at + "/carrier_changes", fmt::format("{}", ups + downs));
   tree_.put(at + "/speed", up ? fmt::format("{}", counted.rate_bps / 1'000'000) : "-1");
   tree_.put(at + "/duplex", up ? "full" : "unknown");
   const InterfaceCounters c = interface_counters(counted);

@@ -14,11 +14,11 @@ namespace weft::live {
 class NodeTree {
  public:
   // Writes all of it below `directory`.
-  NodeTree(lab::World& world, std::vector<NodePort> ports, std::uint32_t host, const std::string& directory,
-           Time_ps now_ps);
+  NodeTree(lab::World& world, const Node& node, std::vector<NodePort> ports, std::uint32_t host,
+           const std::string& directory, Time_ps now_ps);
 
   // Counters and link states as they are now.
-  void refresh(lab::World& world, Time_ps now_ps);
+  void refresh(lab::World& world, const Node& node, Time_ps now_ps);
   bool is_good() const { return tree_.is_good(); }
   const std::vector<NodePort>& ports() const { return ports_; }
 
@@ -31,8 +31,11 @@ class NodeTree {
   void write_system(lab::World& world);
   void write_machine_names();
   void refresh_system(const std::vector<InterfaceCounters>& counted);
+  // node_tree_proc.cc: /proc/net
+  void write_network(lab::World& world);
+  void refresh_network(const Node& node, const std::vector<InterfaceCounters>& counted);
   void refresh_netdev(const NodePort& port, const lab::PortOutcome& counted, bool up);
-  void refresh_rdma(const NodePort& port, const lab::PortOutcome& counted, bool up);
+  void refresh_rdma(const lab::World& world, const NodePort& port, const lab::PortOutcome& counted, bool up);
 
   std::string node_;
   std::vector<NodePort> ports_;

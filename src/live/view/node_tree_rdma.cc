@@ -25,8 +25,8 @@ struct SpeedName {
   const char* name;
   double lane_Gbps;
 };
-constexpr SpeedName kSpeedNames[] = {
-    {4, "QDR", 10}, {8, "FDR10", 10}, {32, "EDR", 25}, {64, "HDR", 50}, {128, "NDR", 100}};
+constexpr SpeedName kSpeedNames[] = {{1, "SDR", 2.5}, {4, "QDR", 10},  {8, "FDR10", 10},
+                                     {32, "EDR", 25}, {64, "HDR", 50}, {128, "NDR", 100}};
 
 std::string rate_text(const verbs::DeviceInfo& device) {
   // ibv_port_attr's width: 1, 2, 4, 8 stand for 1X, 4X, 8X, 12X.
@@ -78,11 +78,13 @@ void NodeTree::write_rdma(const NodePort& port) {
   tree_.put_bytes("dev/infiniband/" + uverbs, "");
 }
 
-void NodeTree::refresh_rdma(const NodePort& port, const lab::PortOutcome& counted, bool up) {
+void NodeTree::refresh_rdma(const lab::World& world, const NodePort& port, const lab::PortOutcome& counted, bool up) {
   const std::string one = pci_folder(port) + "/infiniband/" + port.rdma + "/ports/1/";
   tree_.put(one + "state", up ? "4: ACTIVE" : "1: DOWN");
   tree_.put(one + "phys_state", up ? "5: LinkUp" : "3: Disabled");
-  tree_.put(one + "rate", rate_text(port.info));
+  verbs::DeviceInfo info = port.info;
+  describe_link(world, port.port, up, info);
+  tree_.put(one + "rate", rate_text(info));
   for (const lab::DriverCounter& each : driver_counters(counted, port.model->driver, port.config->address.is_v4)) {
     if (each.group == nic::CounterGroup::kHardware)
       tree_.put(one + "hw_counters/" + each.name, fmt::format("{}", each.value));
@@ -102,7 +104,7 @@ void NodeTree::refresh_rdma(const NodePort& port, const lab::PortOutcome& counte
                                                          {"port_xmit_discards", zero},
                                                          {"port_xmit_wait", zero},
                                                          {"symbol_error", zero},
-                                                         {"link_downed", zero},
+                                                         {"link_downed", c.link_down_events_phy},
                                                          {"link_error_recovery", zero},
                                                          {"local_link_integrity_errors", zero},
                                                          {"excessive_buffer_overrun_errors", zero},

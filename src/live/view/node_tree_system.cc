@@ -1,8 +1,10 @@
 // Names and addresses of a node's tree: /etc/hosts, /etc/hostname and what is in /proc/net.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstring>
 
+#include "live/view/host_names.h"
 #include "live/view/node_tree.h"
 
 namespace weft::live {
@@ -17,12 +19,9 @@ std::string route_word(const std::uint8_t* ip) {
 }
 
 std::string hosts_text(const lab::Lab& lab) {
-  std::string text = "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n";
-  for (const lab::HostConfig& host : lab.hosts) {
-    for (const lab::NicConfig& nic : host.nics) {
-      for (const lab::PortConfig& port : nic.ports) text += fmt::format("{}\t{}\n", to_string(port.address), host.name);
-    }
-  }
+  std::string text;
+  for (const HostName& line : host_names(lab))
+    text += fmt::format("{}\t{}\n", to_string(line.address), fmt::join(line.names, " "));
   return text;
 }
 
@@ -62,7 +61,6 @@ void NodeTree::write_system(lab::World& world) {
   }
   tree_.put_bytes("proc/net/route", routes);
   tree_.put_bytes("proc/net/if_inet6", addresses);
-  tree_.put_bytes("proc/net/arp", "IP address       HW type     Flags       HW address            Mask     Device\n");
 }
 
 void NodeTree::refresh_system(const std::vector<InterfaceCounters>& counted) {

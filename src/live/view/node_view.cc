@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "live/view/ethtool.h"
+#include "live/view/host_names.h"
 #include "verbs/node_protocol.h"
 
 namespace weft::live {
@@ -23,42 +24,27 @@ const std::vector<NodePort>& NodeView::ports() {
 }
 
 void NodeView::show(Time_ps now_ps) {
-  if (!tree_ && !directory_.empty()) tree_ = std::make_unique<NodeTree>(world_, ports(), host_, directory_, now_ps);
+  if (!tree_ && !directory_.empty())
+    tree_ = std::make_unique<NodeTree>(world_, node_, ports(), host_, directory_, now_ps);
 }
 
 void NodeView::refresh(Time_ps now_ps) {
-  if (tree_) tree_->refresh(world_, now_ps);
+  if (tree_) tree_->refresh(world_, node_, now_ps);
 }
 
 Reply NodeView::answer(const Request& request, Time_ps now_ps) {
   switch (request.op) {
     case verbs::Op::kInterfaces:
-      return interfaces();
+      return interfaces(now_ps);
     case verbs::Op::kNetlink:
       return netlink(request, now_ps);
     case verbs::Op::kEthtool:
       return ethtool(request, now_ps);
     case verbs::Op::kNameOf:
-      return name_of(request);
+      return name_of(world_.lab(), request);
     default:
       return Reply::failed(EOPNOTSUPP);
   }
-}
-
-Reply NodeView::name_of(const Request& request) const {
-  verbs::Address address;
-  if (!request.read(address)) return Reply::failed(EINVAL);
-  for (const lab::HostConfig& host : world_.lab().hosts) {
-    for (const lab::NicConfig& nic : host.nics) {
-      for (const lab::PortConfig& port : nic.ports) {
-        if (std::memcmp(port.address.bytes, address.bytes, sizeof(address.bytes)) != 0) continue;
-        verbs::LookUp name{};
-        host.name.copy(name.name, sizeof(name.name) - 1);
-        return Reply::of(name);
-      }
-    }
-  }
-  return Reply::failed(ENOENT);
 }
 
 Reply NodeView::ethtool(const Request& request, Time_ps now_ps) {
@@ -72,7 +58,7 @@ Reply NodeView::ethtool(const Request& request, Time_ps now_ps) {
   return reply;
 }
 
-Reply NodeView::interfaces() {
+Reply NodeView::interfaces(Time_ps now_ps) {
   Reply reply;
   const auto add = [&reply](const verbs::InterfaceInfo& info) {
     const std::size_t at = reply.body.size();
@@ -93,7 +79,8 @@ Reply NodeView::interfaces() {
     port.netdev.copy(info.name, sizeof(info.name) - 1);
     info.index = static_cast<std::uint32_t>(port.index);
     info.mtu_B = static_cast<std::uint32_t>(port.config->netdev_mtu_B);
-    info.flags = kUp | IFF_BROADCAST | IFF_MULTICAST;
+    const bool up = is_link_up(world_, port.port, now_ps);
+    info.flags = (up ? kUp : std::uint32_t{IFF_UP}) | IFF_BROADCAST | IFF_MULTICAST;
     info.prefix_bits = port.config->prefix_bits;
     std::memcpy(info.mac, port.mac.data(), port.mac.size());
     std::memcpy(info.address.bytes, port.config->address.bytes, sizeof(info.address.bytes));

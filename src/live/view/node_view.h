@@ -28,8 +28,7 @@ class NodeView {
   Reply answer(const Request& request, Time_ps now_ps);
 
  private:
-  Reply interfaces();
-  Reply name_of(const Request& request) const;
+  Reply interfaces(Time_ps now_ps);
   Reply ethtool(const Request& request, Time_ps now_ps);
   Reply netlink(const Request& request, Time_ps now_ps);  // node_netlink.cc
 

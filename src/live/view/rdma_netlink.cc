@@ -34,7 +34,7 @@ void answer_device(const NodePort& port, const NetlinkQuestion& question, Netlin
 }
 
 void answer_port(const NetlinkNode& node, const NodePort& port, const NetlinkQuestion& question, NetlinkReply& reply) {
-  const bool up = is_link_up(node.world, port, node.now_ps);
+  const bool up = is_link_up(node.world, port.port, node.now_ps);
   put_device(reply, question.head.nlmsg_type, port);
   reply.put(RDMA_NLDEV_ATTR_PORT_INDEX, std::uint32_t{1});
   reply.put(RDMA_NLDEV_ATTR_CAP_FLAGS, kPortCapabilities);

@@ -8,6 +8,7 @@
 
 #include "live/cm/cm.h"
 #include "live/view/rdma_netlink.h"
+#include "verbs/address.h"
 
 namespace weft::live {
 
@@ -154,8 +155,7 @@ void put_srqs(const Asked& asked, const Process& process) {
 }
 
 void put_socket_address(NetlinkReply& reply, std::uint16_t type, const wire::Gid& gid, std::uint16_t port) {
-  static constexpr wire::Gid kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  if (std::equal(kMapped.begin(), kMapped.begin() + 12, gid.begin())) {
+  if (verbs::is_ipv4(gid.data())) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);

@@ -1,10 +1,8 @@
 #include "live/view/route_netlink.h"
 
 #include <fmt/format.h>
-#include <linux/fib_rules.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
-#include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <net/if_arp.h>
@@ -12,6 +10,8 @@
 
 #include <algorithm>
 #include <cerrno>
+
+#include "verbs/address.h"
 
 namespace weft::live {
 
@@ -91,7 +91,7 @@ void put_loopback(NetlinkReply& reply) {
 }
 
 void put_port(const NetlinkNode& node, const NodePort& port, NetlinkReply& reply) {
-  const bool up = is_link_up(node.world, port, node.now_ps);
+  const bool up = is_link_up(node.world, port.port, node.now_ps);
   ifinfomsg head{};
   head.ifi_type = ARPHRD_ETHER;
   head.ifi_index = port.index;
@@ -107,6 +107,8 @@ void put_port(const NetlinkNode& node, const NodePort& port, NetlinkReply& reply
 
 void answer_links(const NetlinkNode& node, const NetlinkQuestion& question, NetlinkReply& reply) {
   if (question.is_dump()) {
+    // Of AF_BRIDGE those that are ports of a bridge; a node has none.
+    if (question.fixed<ifinfomsg>().ifi_family == AF_BRIDGE) return reply.end_dump();
     put_loopback(reply);
     for (const NodePort& port : node.ports) put_port(node, port, reply);
     return reply.end_dump();
@@ -225,6 +227,10 @@ bool has_other_subnets(const NetlinkNode& node) {
   return false;
 }
 
+std::uint32_t link_flags(const NetlinkNode& node, const NodePort& port) {
+  return is_link_up(node.world, port.port, node.now_ps) ? 0 : RTNH_F_LINKDOWN;
+}
+
 void answer_routes(const NetlinkNode& node, const NetlinkQuestion& question, NetlinkReply& reply) {
   const std::uint8_t family = question.fixed<rtmsg>().rtm_family;
   const bool others = has_other_subnets(node);
@@ -232,6 +238,7 @@ void answer_routes(const NetlinkNode& node, const NetlinkQuestion& question, Net
     const lab::IpAddress& own = port.config->address;
     const auto own_family = static_cast<std::uint8_t>(own.is_v4 ? AF_INET : AF_INET6);
     const std::uint8_t* bytes = own.bytes + (own.is_v4 ? 12 : 0);
+    const std::uint32_t flags = link_flags(node, port);
     std::uint8_t network[16];
     if (family == 0 || family == own_family) {
       const std::size_t size_B = own.is_v4 ? 4 : 16;
@@ -240,6 +247,7 @@ void answer_routes(const NetlinkNode& node, const NetlinkQuestion& question, Net
       Route route;
       route.family = own_family;
       route.index = port.index;
+      route.flags = flags;
       if (others && port.index == node.ports.front().index) {
         route.protocol = RTPROT_STATIC;
         put_route(reply, route);
@@ -249,6 +257,7 @@ void answer_routes(const NetlinkNode& node, const NetlinkQuestion& question, Net
       route.bits = port.config->prefix_bits;
       if (own.is_v4) route.source = bytes;
       put_route(reply, route);
+      route.flags = 0;
       route.table = RT_TABLE_LOCAL;
       route.type = RTN_LOCAL;
       route.scope = RT_SCOPE_HOST;
@@ -263,6 +272,7 @@ void answer_routes(const NetlinkNode& node, const NetlinkQuestion& question, Net
       Route route;
       route.family = AF_INET6;
       route.index = port.index;
+      route.flags = flags;
       route.destination = local;
       route.bits = 64;
       put_route(reply, route);
@@ -278,10 +288,11 @@ void answer_route_to(const NetlinkNode& node, const NetlinkQuestion& question, N
   auto found = attributes.find(RTA_DST);
   const std::size_t size_B = family == AF_INET ? 4 : 16;
   if (found == attributes.end() || found->second.size() != size_B) return reply.error(EINVAL);
-  std::uint8_t address[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  std::uint8_t address[16];
+  std::copy_n(verbs::kMappedPrefix, sizeof(verbs::kMappedPrefix), address);
   std::memcpy(address + 16 - size_B, found->second.data(), size_B);
   const NodePort* port = port_towards(node, address);
-  const bool loopback = family == AF_INET && address[12] == 127;
+  const bool loopback = verbs::is_loopback(address);
   if (port == nullptr && !loopback) return reply.error(ENETUNREACH);
   const bool local = loopback || std::memcmp(port->config->address.bytes, address, 16) == 0;
   Route route;
@@ -295,54 +306,8 @@ void answer_route_to(const NetlinkNode& node, const NetlinkQuestion& question, N
   route.bits = static_cast<std::uint32_t>(8 * size_B);
   route.source = loopback ? route.destination : port->config->address.bytes + 16 - size_B;
   route.index = local ? kLoopbackIndex : port->index;
+  if (!local) route.flags |= link_flags(node, *port);
   put_route(reply, route);
-}
-
-// Every address of the lab is known from the start: there is no ARP.
-void answer_neighbours(const NetlinkNode& node, const NetlinkQuestion& question, NetlinkReply& reply) {
-  const std::uint8_t family = question.fixed<ndmsg>().ndm_family;
-  for (std::uint32_t id = 0; id < node.world.port_count(); ++id) {
-    const bool is_host = node.world.device(id) != nullptr || node.world.is_outside_port(id);
-    const fabric::PortAddress& other = node.world.book()[id];
-    lab::IpAddress address;
-    std::copy(other.ip.begin(), other.ip.end(), address.bytes);
-    address.is_v4 = other.v4;
-    if (!is_host || (family != 0 && family != (other.v4 ? AF_INET : AF_INET6))) continue;
-    for (const NodePort& port : node.ports) {
-      if (port.port == id || port.config->address.is_v4 != other.v4 ||
-          !same_subnet(port.config->address, address, port.config->prefix_bits))
-        continue;
-      ndmsg head{};
-      head.ndm_family = other.v4 ? AF_INET : AF_INET6;
-      head.ndm_ifindex = port.index;
-      head.ndm_state = NUD_PERMANENT;
-      head.ndm_type = RTN_UNICAST;
-      reply.begin(RTM_NEWNEIGH);
-      reply.fixed(head);
-      reply.put_bytes(NDA_DST, other.ip.data() + (other.v4 ? 12 : 0), other.v4 ? 4 : 16);
-      reply.put_bytes(NDA_LLADDR, other.mac.data(), other.mac.size());
-      break;
-    }
-  }
-  reply.end_dump();
-}
-
-void answer_rules(const NetlinkQuestion& question, NetlinkReply& reply) {
-  const std::uint8_t family = question.fixed<fib_rule_hdr>().family;
-  const std::pair<std::uint32_t, std::uint32_t> rules[] = {
-      {0, RT_TABLE_LOCAL}, {32766, RT_TABLE_MAIN}, {32767, RT_TABLE_DEFAULT}};
-  for (const auto& [priority, table] : rules) {
-    if (family == AF_INET6 && table == RT_TABLE_DEFAULT) continue;
-    fib_rule_hdr head{};
-    head.family = family == 0 ? static_cast<std::uint8_t>(AF_INET) : family;
-    head.table = static_cast<std::uint8_t>(table);
-    head.action = FR_ACT_TO_TBL;
-    reply.begin(RTM_NEWRULE);
-    reply.fixed(head);
-    reply.put(FRA_TABLE, table);
-    if (priority != 0) reply.put(FRA_PRIORITY, priority);
-  }
-  reply.end_dump();
 }
 
 }  // namespace
@@ -350,8 +315,7 @@ void answer_rules(const NetlinkQuestion& question, NetlinkReply& reply) {
 const NodePort* port_towards(const NetlinkNode& node, const std::uint8_t* address) {
   lab::IpAddress wanted;
   std::copy_n(address, 16, wanted.bytes);
-  static constexpr std::uint8_t kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  wanted.is_v4 = std::memcmp(address, kMapped, sizeof(kMapped)) == 0;
+  wanted.is_v4 = verbs::is_ipv4(address);
   const NodePort* direct = nullptr;
   for (const NodePort& port : node.ports) {
     if (std::memcmp(port.config->address.bytes, address, 16) == 0) return &port;

@@ -16,6 +16,9 @@ struct NetlinkNode {
 };
 
 void answer_route(const NetlinkNode& node, const NetlinkQuestion& question, NetlinkReply& reply);
+// neighbour_netlink.cc
+void answer_neighbours(const NetlinkNode& node, const NetlinkQuestion& question, NetlinkReply& reply);
+void answer_rules(const NetlinkQuestion& question, NetlinkReply& reply);
 void answer_dcb(const NetlinkNode& node, const NetlinkQuestion& question, NetlinkReply& reply);
 
 // Of the port that reaches the address (16 bytes, IPv4 mapped) without a router, or with one; null: none does.

@@ -1,11 +1,14 @@
 #include "live/view/socket_netlink.h"
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <linux/inet_diag.h>
 #include <linux/sock_diag.h>
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <cstring>
+#include <set>
 
 #include "live/os/streams.h"
 
@@ -30,12 +33,33 @@ std::uint8_t tcp_state(const Stream& stream) {
   }
 }
 
-bool is_v4_stream_address(const verbs::Address& address) {
-  for (std::size_t i = 0; i < 10; ++i) {
-    if (address.bytes[i] != 0) return false;
+// What the kernel's tables have, each with a number of its own.
+template <typename Visit>
+void for_each_socket(const Node& node, const Visit& visit) {
+  std::uint32_t number = 1;
+  std::set<const Stream*> seen;  // several processes may hold one
+  for (const auto& process : node.processes) {
+    for (const auto& [handle, stream] : process->streams) {
+      const std::uint8_t state = tcp_state(*stream);
+      if (state != 0 && seen.insert(stream.get()).second) visit(*stream, state, number++);
+    }
   }
-  // All zero is any address, of either family.
-  return address.bytes[10] == address.bytes[11] && (address.bytes[10] == 0xff || address.bytes[15] != 1);
+}
+
+std::uint32_t receive_queue(const Stream& stream) {
+  return static_cast<std::uint32_t>(stream.state == Stream::State::kListening ? stream.pending.size()
+                                                                              : stream.inbox.size());
+}
+
+// As the kernel writes an address: words as they are in memory.
+std::string end_text(const verbs::Address& address, std::uint32_t port, bool ipv6) {
+  std::string text;
+  for (std::size_t at = ipv6 ? 0 : verbs::kIpv4At; at < verbs::kIpv6_B; at += 4) {
+    std::uint32_t word;
+    std::memcpy(&word, address.bytes + at, sizeof(word));
+    text += fmt::format("{:08X}", word);
+  }
+  return fmt::format("{}:{:04X}", text, port);
 }
 
 void put_socket(NetlinkReply& reply, const Stream& stream, std::uint8_t state, std::uint32_t number) {
@@ -46,13 +70,13 @@ void put_socket(NetlinkReply& reply, const Stream& stream, std::uint8_t state, s
   message.id.idiag_dport = htons(static_cast<std::uint16_t>(stream.peer_port));
   std::memcpy(message.id.idiag_src, stream.address.bytes + 12, 4);
   std::memcpy(message.id.idiag_dst, stream.peer_address.bytes + 12, 4);
-  if (!is_v4_stream_address(stream.address)) {
+  if (stream.family == AF_INET6) {
     message.idiag_family = AF_INET6;
     std::memcpy(message.id.idiag_src, stream.address.bytes, 16);
     std::memcpy(message.id.idiag_dst, stream.peer_address.bytes, 16);
   }
   message.id.idiag_cookie[0] = number;
-  message.idiag_rqueue = static_cast<std::uint32_t>(state == kListen ? stream.pending.size() : stream.inbox.size());
+  message.idiag_rqueue = receive_queue(stream);
   if (state == kListen) message.idiag_wqueue = static_cast<std::uint32_t>(stream.backlog);
   message.idiag_inode = number;
   reply.begin(SOCK_DIAG_BY_FAMILY);
@@ -61,21 +85,41 @@ void put_socket(NetlinkReply& reply, const Stream& stream, std::uint8_t state, s
 
 }  // namespace
 
+std::string tcp_table(const Node& node, bool ipv6) {
+  std::string text =
+      ipv6 ? "  sl  local_address                         remote_address                        st tx_queue "
+             "rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+           : "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout "
+             "inode\n";
+  std::uint32_t line = 0;
+  for_each_socket(node, [&](const Stream& stream, std::uint8_t state, std::uint32_t number) {
+    if ((stream.family == AF_INET6) != ipv6) return;
+    text += fmt::format("{:4}: {} {} {:02X} 00000000:{:08X} 00:00000000 00000000     0        0 {} 1 0 100 0 0 10 0\n",
+                        line++, end_text(stream.address, stream.port, ipv6),
+                        end_text(stream.peer_address, stream.peer_port, ipv6), state, receive_queue(stream), number);
+  });
+  return text;
+}
+
+SocketCounts count_sockets(const Node& node) {
+  SocketCounts counts;
+  for_each_socket(node, [&](const Stream& stream, std::uint8_t state, std::uint32_t) {
+    ++(stream.family == AF_INET6 ? counts.tcp6 : counts.tcp);
+    if (state == kEstablished || state == kCloseWait) ++counts.established;
+  });
+  return counts;
+}
+
 void answer_sockets(const Node& node, const NetlinkQuestion& question, NetlinkReply& reply) {
   if (!question.is_dump()) return reply.error(ENOENT);
   const auto asked = question.fixed<inet_diag_req_v2>();
   const bool tcp = question.head.nlmsg_type == SOCK_DIAG_BY_FAMILY && asked.sdiag_protocol == kTcp &&
                    (asked.sdiag_family == AF_INET || asked.sdiag_family == AF_INET6);
-  std::uint32_t number = 1;
-  for (const auto& process : node.processes) {
-    for (const auto& [handle, stream] : process->streams) {
-      const std::uint8_t state = tcp_state(*stream);
-      const std::uint32_t own = number++;
-      const bool family = (asked.sdiag_family == AF_INET) == is_v4_stream_address(stream->address);
-      if (tcp && family && state != 0 && (asked.idiag_states & 1u << state) != 0)
-        put_socket(reply, *stream, state, own);
-    }
-  }
+  for_each_socket(node, [&](const Stream& stream, std::uint8_t state, std::uint32_t number) {
+    if (tcp && (asked.sdiag_family == AF_INET6) == (stream.family == AF_INET6) &&
+        (asked.idiag_states & 1u << state) != 0)
+      put_socket(reply, stream, state, number);
+  });
   reply.end_dump();
 }
 

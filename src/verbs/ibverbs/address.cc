@@ -1,4 +1,6 @@
 // Address handles, and addresses that are found from what arrived.
+#include "verbs/address.h"
+
 #include <cerrno>
 #include <cstring>
 
@@ -31,8 +33,7 @@ void from_world(const AhAttr& attr, ibv_ah_attr& out) {
 
 namespace {
 
-constexpr std::size_t kGrh_B = 40, kIpv4_B = 20;
-constexpr std::uint8_t kMappedPrefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+constexpr std::size_t kGrh_B = 40, kIpv4Header_B = 20;
 
 // Who sent a datagram and to whom, as GIDs, with the fields that an answer keeps.
 struct Route {
@@ -45,22 +46,22 @@ struct Route {
 // RFC 1071, over an IPv4 header with its checksum in place.
 bool has_good_checksum(const std::uint8_t* ip) {
   std::uint32_t sum = 0;
-  for (std::size_t i = 0; i < kIpv4_B; i += 2) sum += static_cast<std::uint32_t>(ip[i] << 8 | ip[i + 1]);
+  for (std::size_t i = 0; i < kIpv4Header_B; i += 2) sum += static_cast<std::uint32_t>(ip[i] << 8 | ip[i + 1]);
   sum = (sum & 0xffff) + (sum >> 16);
   sum = (sum & 0xffff) + (sum >> 16);
   return sum == 0xffff;
 }
 
 void map(const std::uint8_t* ipv4, std::uint8_t* gid) {
-  std::memcpy(gid, kMappedPrefix, sizeof kMappedPrefix);
-  std::memcpy(gid + sizeof kMappedPrefix, ipv4, 4);
+  const Address address = mapped(ipv4);
+  std::memcpy(gid, address.bytes, sizeof address.bytes);
 }
 
 // The 40 bytes before a datagram hold a GRH or an IPv6 header; an IPv4 header has their last 20 (RoCEv2, annex A17).
 bool read_route(const ibv_grh& grh, Route& route) {
   std::uint8_t bytes[kGrh_B];
   std::memcpy(bytes, &grh, sizeof bytes);
-  const std::uint8_t* ipv4 = bytes + kGrh_B - kIpv4_B;
+  const std::uint8_t* ipv4 = bytes + kGrh_B - kIpv4Header_B;
   if (ipv4[0] == 0x45 && has_good_checksum(ipv4)) {
     map(ipv4 + 12, route.source);
     map(ipv4 + 16, route.destination);

@@ -36,9 +36,7 @@ int change_group(Op op, const ibv_qp* qp, const ibv_gid* gid) {
   return error;
 }
 
-}  // namespace
-
-int ibv_modify_qp(ibv_qp* base, ibv_qp_attr* attr, int mask) {
+int modify(ibv_qp* base, ibv_qp_attr* attr, int mask) {
   auto* qp = static_cast<Qp*>(base);
   ModifyQp request{};
   request.qp = qp->handle;
@@ -76,6 +74,15 @@ int ibv_modify_qp(ibv_qp* base, ibv_qp_attr* attr, int mask) {
   qp->state = attr->qp_state;
   if (qp->state == IBV_QPS_RESET) forget_posts(*qp);
   return 0;
+}
+
+}  // namespace
+
+// The error is in errno too, where the kernel leaves it.
+int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
+  const int error = modify(qp, attr, mask);
+  if (error != 0) errno = error;
+  return error;
 }
 
 int ibv_query_qp(ibv_qp* base, ibv_qp_attr* attr, int, ibv_qp_init_attr* init) {

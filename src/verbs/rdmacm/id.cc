@@ -5,14 +5,10 @@
 
 #include <cstring>
 
+#include "verbs/address.h"
 #include "verbs/rdmacm/objects.h"
 
 namespace weft::verbs::cm {
-namespace {
-
-constexpr std::uint8_t kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-
-}  // namespace
 
 int from_socket(const sockaddr* from, Address& address, std::uint32_t& port) {
   address = {};
@@ -20,8 +16,7 @@ int from_socket(const sockaddr* from, Address& address, std::uint32_t& port) {
   if (from == nullptr) return 0;
   if (from->sa_family == AF_INET) {
     const auto* in = reinterpret_cast<const sockaddr_in*>(from);
-    std::memcpy(address.bytes, kMapped, sizeof kMapped);
-    std::memcpy(address.bytes + 12, &in->sin_addr, 4);
+    address = mapped(&in->sin_addr);
     port = ntohs(in->sin_port);
     return 0;
   }
@@ -35,9 +30,7 @@ int from_socket(const sockaddr* from, Address& address, std::uint32_t& port) {
 namespace {
 
 void to_socket(const Address& address, std::uint32_t port, sockaddr* out) {
-  static constexpr Address kAny{};
-  const bool any = std::memcmp(&address, &kAny, sizeof address) == 0;
-  const bool v4 = any ? out->sa_family != AF_INET6 : std::memcmp(address.bytes, kMapped, sizeof kMapped) == 0;
+  const bool v4 = is_same(address, Address{}) ? out->sa_family != AF_INET6 : is_ipv4(address);
   if (v4) {
     auto* in = reinterpret_cast<sockaddr_in*>(out);
     *in = {};

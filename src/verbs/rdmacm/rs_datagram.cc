@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "verbs/address.h"
 #include "verbs/rdmacm/rs.h"
 
 namespace weft::verbs::cm::rs {
@@ -55,8 +56,7 @@ bool read_header(const std::uint8_t* bytes, std::uint32_t size_B, sockaddr_in6& 
 }
 
 void write_header(Datagrams& own, const ibv_gid& gid, std::uint16_t port) {
-  static constexpr std::uint8_t kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  const bool v4 = std::memcmp(gid.raw, kMapped, sizeof kMapped) == 0;
+  const bool v4 = is_ipv4(gid.raw);
   own.header_B = v4 ? kHeader4_B : kHeader6_B;
   own.header[0] = v4 ? 4 : 6;
   own.header[1] = own.header_B;

@@ -93,6 +93,10 @@ void ask_connect(const char* host, int port) {
   REQUIRE(size == sizeof peer && peer.sin_port == address.sin_port && peer.sin_addr.s_addr == address.sin_addr.s_addr);
   REQUIRE(getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0 && own.sin_port != 0);
   REQUIRE(own.sin_addr.s_addr != 0 && own.sin_addr.s_addr != peer.sin_addr.s_addr);
+  size = 0;  // libfabric asks for the size this way
+  REQUIRE(getsockname(fd, nullptr, &size) == 0 && size == sizeof own);
+  size = 0;
+  REQUIRE(getpeername(fd, nullptr, &size) == 0 && size == sizeof peer);
   REQUIRE(fcntl(fd, F_SETFL, 0) == 0);
   REQUIRE(get_all(fd) == "x");
   close(fd);

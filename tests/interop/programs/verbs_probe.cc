@@ -3,6 +3,7 @@
 //   verbs_probe names    resolves what NCCL resolves, as NCCL does: dlopen, then dlvsym with a version
 //   verbs_probe events   two queue pairs of one port and the asynchronous events that they cause
 //   verbs_probe unmapped a WRITE whose source is unmapped while it is on its way
+//   verbs_probe vendor   what libmlx5 says of the first device, as perftest asks it
 //   verbs_probe threads  threads whose first call is a post to a queue that they share
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
@@ -55,6 +56,29 @@ int names() {
   }
   std::printf("%d of %zu names resolved\n", found, sizeof asked / sizeof asked[0]);
   return found == static_cast<int>(sizeof asked / sizeof asked[0]) ? 0 : 1;
+}
+
+// The structure of mlx5dv.h begins with these; a library fills in what the mask asks for.
+struct VendorContext {
+  std::uint8_t version;
+  std::uint64_t flags, asked;
+  std::uint8_t rest[512];
+};
+
+int vendor() {
+  void* library = need(dlopen("libmlx5.so.1", RTLD_NOW), "no libmlx5.so.1");
+  auto query = reinterpret_cast<int (*)(ibv_context*, VendorContext*)>(
+      need(dlsym(library, "mlx5dv_query_device"), "no mlx5dv_query_device"));
+  ibv_device** devices = need(ibv_get_device_list(nullptr), "ibv_get_device_list");
+  ibv_context* context = need(ibv_open_device(need(devices[0], "no device")), "ibv_open_device");
+  VendorContext answer{};
+  answer.asked = ~std::uint64_t{0};
+  const int error = query(context, &answer);
+  std::printf("%s: %s, capabilities %#llx\n", ibv_get_device_name(devices[0]), std::strerror(error),
+              static_cast<unsigned long long>(answer.asked));
+  ibv_close_device(context);
+  ibv_free_device_list(devices);
+  return 0;
 }
 
 struct Ends {
@@ -252,6 +276,7 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "events") == 0) return events();
   if (argc == 2 && std::strcmp(argv[1], "threads") == 0) return threads();
   if (argc == 2 && std::strcmp(argv[1], "unmapped") == 0) return unmapped();
-  std::fprintf(stderr, "usage: verbs_probe names|events|unmapped|threads\n");
+  if (argc == 2 && std::strcmp(argv[1], "vendor") == 0) return vendor();
+  std::fprintf(stderr, "usage: verbs_probe names|events|unmapped|threads|vendor\n");
   return 2;
 }

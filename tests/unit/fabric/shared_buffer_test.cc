@@ -246,23 +246,23 @@ TEST(SharedBuffer, LossyQueueHasOwnThreshold) {
   memory.qos.queues[kLossy].reserved_B = 10 * kCell_B;
   SharedBuffer buffer = memory.buffer();
   std::uint32_t held = 0;
-  for (; buffer.egress_has_room(kLossy, held, 1); ++held) buffer.egress_take(kLossy, held, 1);
+  for (; buffer.egress_has_room(0, kLossy, held, 1); ++held) buffer.egress_take(kLossy, held, 1);
   // 10 reserved and x of the pool: 10 + x <= 10 + (1000 - (x - 1)) / 2, so x = 333.
   EXPECT_EQ(held, 343U);
   std::uint32_t second = 0;  // another queue: its own reserve, and y <= (1000 - 333 - (y - 1)) / 2, so y = 222
-  for (; buffer.egress_has_room(kLossy, second, 1); ++second) buffer.egress_take(kLossy, second, 1);
+  for (; buffer.egress_has_room(0, kLossy, second, 1); ++second) buffer.egress_take(kLossy, second, 1);
   EXPECT_EQ(second, 232U);
   buffer.egress_give(kLossy, second, second);
-  EXPECT_FALSE(buffer.egress_has_room(kLossy, held, 1)) << "back where it was";
+  EXPECT_FALSE(buffer.egress_has_room(0, kLossy, held, 1)) << "back where it was";
   buffer.egress_give(kLossy, held, 1);
-  EXPECT_TRUE(buffer.egress_has_room(kLossy, held - 1, 1));
+  EXPECT_TRUE(buffer.egress_has_room(0, kLossy, held - 1, 1));
 }
 
 TEST(SharedBuffer, LosslessQueueIsLimitedByGroupOnly) {
   SharedBuffer buffer = Memory().buffer();
-  EXPECT_TRUE(buffer.egress_has_room(kLossless, 1'000'000, 100));
+  EXPECT_TRUE(buffer.egress_has_room(0, kLossless, 1'000'000, 100));
   buffer.egress_take(kLossless, 0, 1'000'000);
-  EXPECT_TRUE(buffer.egress_has_room(kLossy, 0, 500)) << "it takes nothing of the lossy pool";
+  EXPECT_TRUE(buffer.egress_has_room(0, kLossy, 0, 500)) << "it takes nothing of the lossy pool";
 }
 
 // Whatever comes and goes: the pool's use is what the groups hold beyond their reserves, no limit is passed, and in the

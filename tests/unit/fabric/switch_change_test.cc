@@ -22,14 +22,53 @@ TEST(SwitchChange, EcnActsFromItsMomentOn) {
   ramp.enabled = true;
   ramp.min_B = ramp.max_B = 3000;
   ramp.probability_ppb = 1'000'000'000;
-  bench.device().set_ecn(0, ramp);
+  bench.device().set_ecn(2, 0, ramp);
   bench.run(us(4));
   const std::uint64_t marked = bench.device().counters(2).ecn_marked[0];
   EXPECT_GT(marked, 5U);
   ramp.enabled = false;
-  bench.device().set_ecn(0, ramp);
+  bench.device().set_ecn(2, 0, ramp);
   bench.run();
   EXPECT_EQ(bench.device().counters(2).ecn_marked[0], marked);
+  EXPECT_TRUE(bench.balances());
+}
+
+// Only the port that is told marks, by its own threshold, whichever way the others do it.
+TEST(SwitchChange, EcnOfOnePort) {
+  for (const bool at_enqueue : {false, true}) {
+    SwitchBench bench{BenchOptions()};
+    for (std::uint32_t port : {0u, 1u}) {
+      for (std::uint32_t to : {2u, 3u}) bench.peer(port).send(us(1), bench_packet(to, 1086), 40);
+    }
+    EcnRamp ramp;
+    ramp.enabled = true;
+    ramp.min_B = ramp.max_B = 3000;
+    ramp.probability_ppb = 1'000'000'000;
+    ramp.at_enqueue = at_enqueue;
+    bench.device().set_ecn(2, 0, ramp);
+    ramp.min_B = ramp.max_B = 1'000'000;
+    ramp.at_enqueue = !at_enqueue;
+    bench.device().set_ecn(3, 0, ramp);
+    bench.run();
+    EXPECT_GT(bench.device().counters(2).ecn_marked[0], 5U);
+    EXPECT_EQ(bench.device().counters(3).ecn_marked[0], 0U);
+    EXPECT_EQ(bench.peer(3).arrived.size(), 80U);
+    EXPECT_TRUE(bench.balances());
+  }
+}
+
+// The queue of one port may hold less than that of another.
+TEST(SwitchChange, AlphaOfOnePort) {
+  BenchOptions options;
+  options.qos.egress_pool_B = 1'000'000;
+  SwitchBench bench(options);
+  bench.device().set_alpha(2, 0, -8, 0);
+  for (std::uint32_t port : {0u, 1u}) {
+    for (std::uint32_t to : {2u, 3u}) bench.peer(port).send(us(1), bench_packet(to, 1086), 40);
+  }
+  bench.run();
+  EXPECT_LT(bench.peer(2).arrived.size(), 80U);
+  EXPECT_EQ(bench.peer(3).arrived.size(), 80U);
   EXPECT_TRUE(bench.balances());
 }
 

@@ -193,6 +193,26 @@ TEST(Cm, ResolvesQueuePairForDatagrams) {
   EXPECT_EQ(answer.conn.qkey, 0x01234567U) << "RDMA_UDP_QKEY";
 }
 
+// tgt listens on 0.0.0.0 and on [::], each for its own family.
+TEST(Cm, PortIsOfEachFamilyWithAfonly) {
+  constexpr verbs::Address kAny4 = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0}};
+  CmPair pair;
+  const std::uint32_t four = pair.make_id(kServer), six = pair.make_id(kServer);
+  EXPECT_EQ(pair.call(kServer, Op::kCmSetOption, verbs::CmOption{six, RDMA_OPTION_ID_AFONLY, 1}).error, 0);
+  EXPECT_EQ(pair.call(kServer, Op::kCmBind, verbs::CmAddress{six, kListenPort, {}}).error, 0);
+  EXPECT_EQ(pair.call(kServer, Op::kCmBind, verbs::CmAddress{four, kListenPort, kAny4}).error, EADDRINUSE)
+      << "it would take both";
+  EXPECT_EQ(pair.call(kServer, Op::kCmListen, verbs::CmListen{six, 1}).error, 0);
+  EXPECT_EQ(pair.call(kServer, Op::kCmSetOption, verbs::CmOption{four, RDMA_OPTION_ID_AFONLY, 1}).error, 0);
+  EXPECT_EQ(pair.call(kServer, Op::kCmBind, verbs::CmAddress{four, kListenPort, kAny4}).error, 0);
+  EXPECT_EQ(pair.call(kServer, Op::kCmListen, verbs::CmListen{four, 1}).error, 0);
+  pair.connect(with_qp(0x222));
+  pair.run_for(us(20));
+  const verbs::CmEvent request = pair.event(kServer);
+  EXPECT_EQ(request.type, RDMA_CM_EVENT_CONNECT_REQUEST);
+  EXPECT_EQ(request.listen_cookie, 1U) << "of the id that was made first";
+}
+
 TEST(Cm, AddressesAndPorts) {
   CmPair pair;
   std::uint32_t id = pair.make_id(kServer);

@@ -117,10 +117,29 @@ TEST_F(ControlTest, FaultThatCannotBeAddedLaterIsRecordedAsFailed) {
 TEST_F(ControlTest, SettingsKeepEarlierOnes) {
   EXPECT_EQ(tell({"set", "leaf0", "queues.3.ecn.max", "3 MB"}).head.status, 0);
   EXPECT_EQ(tell({"set", "leaf0", "queues.3.ecn.min", "2 MB"}).head.status, 0) << "more than the lab's max";
-  const fabric::EcnRamp& ramp = session_->world().fabric_switch(0).setup().qos.queues[3].ecn;
+  const fabric::EcnRamp ramp = session_->world().fabric_switch(0).qos(1).queues[3].ecn;
   EXPECT_EQ(ramp.min_B, 2'000'000);
   EXPECT_EQ(ramp.max_B, 3'000'000);
-  EXPECT_EQ(session_->world().fabric_switch(1).setup().qos.queues[3].ecn.max_B, 1'500'000) << "of another switch";
+  EXPECT_EQ(session_->world().fabric_switch(1).qos(0).queues[3].ecn.max_B, 1'500'000) << "of another switch";
+}
+
+TEST_F(ControlTest, PortKeepsItsOwnSettings) {
+  const auto qos = [&](std::uint32_t port) { return session_->world().fabric_switch(0).qos(port); };
+  const std::int64_t min_B = qos(0).queues[3].ecn.min_B;
+  EXPECT_EQ(tell({"set", "leaf0:swp1", "queues.3.ecn.min", "90 kB"}).head.status, 0);
+  EXPECT_EQ(tell({"set", "leaf0:swp1", "groups.3.alpha", "-3"}).head.status, 0);
+  EXPECT_EQ(qos(0).queues[3].ecn.min_B, 90'000);
+  EXPECT_EQ(qos(0).groups[3].alpha_exponent, -3);
+  EXPECT_EQ(qos(1).queues[3].ecn.min_B, min_B);
+  EXPECT_NE(qos(1).groups[3].alpha_exponent, -3);
+  // What is set of the whole switch is for all ports, and the rest of a port's own stays.
+  EXPECT_EQ(tell({"set", "leaf0", "groups.3.alpha", "-1"}).head.status, 0);
+  EXPECT_EQ(qos(0).groups[3].alpha_exponent, -1);
+  EXPECT_EQ(qos(1).groups[3].alpha_exponent, -1);
+  EXPECT_EQ(qos(0).queues[3].ecn.min_B, 90'000);
+  EXPECT_EQ(tell({"set", "leaf0:swp1", "queues.3.ecn.min", "9 MB"}).head.status, 2) << "above its max";
+  EXPECT_EQ(qos(0).queues[3].ecn.min_B, 90'000);
+  EXPECT_EQ(tell({"set", "h0:p0", "congestion.RPG_AI_RATE", "50"}).head.status, 0);
 }
 
 TEST(TraceFilter, TakesWhatMatchesAllThatIsGiven) {

@@ -64,6 +64,18 @@ TEST(QpTransition, SidesOfXrcTakeTheirHalf) {
   EXPECT_TRUE(live::may_modify(IBV_QPT_XRC_RECV, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QP_SQ_PSN | IBV_QP_TIMEOUT));
 }
 
+// perftest gives both kinds of XRC the attributes of RC, and the Linux kernel lets it.
+TEST(QpTransition, XrcLeavesOutOtherDirection) {
+  const std::uint32_t address = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+  const std::uint32_t answers = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+  const std::uint32_t asks = IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY;
+  const std::uint32_t rest = address | IBV_QP_TIMEOUT | IBV_QP_STATE | IBV_QP_SQ_PSN;
+  EXPECT_EQ(live::attributes_that_count(IBV_QPT_XRC_SEND, rest | answers | asks), rest | asks);
+  EXPECT_EQ(live::attributes_that_count(IBV_QPT_XRC_RECV, rest | answers | asks), rest | answers);
+  for (std::uint32_t type : {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD})
+    EXPECT_EQ(live::attributes_that_count(type, rest | answers | asks), rest | answers | asks);
+}
+
 TEST(QpTransition, ResetAndErrorTakeNoAttributes) {
   for (std::uint32_t type : kTypes) {
     for (std::uint32_t from : {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPS_SQE, IBV_QPS_ERR}) {

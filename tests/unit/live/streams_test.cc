@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <array>
 #include <set>
 
 #include "support/live_program.h"
@@ -80,20 +81,38 @@ TEST(StreamPatience, DoesNotApplyToLoopback) {
   }
 }
 
-TEST(StreamPatience, ClientWaitsForFullBacklog) {
+// Virtual time goes on meanwhile, and who waits is refused only when the listener is closed.
+TEST(StreamBacklog, ClientWaitsForRoom) {
   LiveWorld world;
-  LiveProgram server(world, "b"), first(world, "a"), second(world, "a");
+  LiveProgram server(world, "b"), client(world, "a");
   const std::uint32_t at = open_stream(server);
   ASSERT_EQ(server.ask(Op::kStreamBind, verbs::StreamAddress{at, 0, kAny, 7000}).error, 0);
   ASSERT_EQ(server.ask(Op::kStreamListen, verbs::StreamListen{at, 1}).error, 0);
-  for (LiveProgram* client : {&first, &second}) {
-    const verbs::StreamAddress to{open_stream(*client), 1, kNodeB, 7000};
-    client->say(static_cast<std::uint32_t>(Op::kStreamConnect), std::as_bytes(std::span(&to, 1)), sizeof(to),
-                client->now_ps());
+  const auto connect = [&](std::uint32_t stream) {
+    return client.ask(Op::kStreamConnect, verbs::StreamAddress{stream, 0, kNodeB, 7000}).error;
+  };
+  std::array<std::uint32_t, 6> streams;
+  for (std::uint32_t& each : streams) {
+    each = open_stream(client);
+    EXPECT_EQ(connect(each), EINPROGRESS);
   }
-  for (int i = 0; i < 2; ++i) EXPECT_EQ(server.ask(Op::kStreamAccept, verbs::StreamWait{at, 1}).error, 0);
-  EXPECT_EQ(first.hear().error, 0);
-  EXPECT_EQ(second.hear().error, 0);
+  client.begin_sleep(4 * kSecond_ps);
+  ASSERT_TRUE(server.sleep(5 * kSecond_ps / 2));
+  ASSERT_TRUE(server.begin_sleep(5 * kSecond_ps / 2));
+  ASSERT_TRUE(client.hear().came);
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(connect(streams[i]), i < 2 ? EISCONN : EALREADY) << i;
+  client.begin_sleep(2 * kSecond_ps);
+  ASSERT_TRUE(server.hear().came);
+  for (int i = 0; i < 3; ++i) {
+    Answer accepted = server.ask(Op::kStreamAccept, verbs::StreamWait{at, 1});
+    EXPECT_EQ(accepted.error, 0);
+    LiveProgram::close_fds(accepted);
+  }
+  EXPECT_NEAR(static_cast<double>(server.now_ps()) / kSecond_ps, 5, 0.001);
+  ASSERT_EQ(server.ask(Op::kStreamClose, verbs::Handle{at}).error, 0);
+  server.begin_sleep(10 * kSecond_ps);
+  ASSERT_TRUE(client.hear().came);
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(connect(streams[i]), i < 5 ? EISCONN : ECONNREFUSED) << i;
 }
 
 // A connection from a client on node a to a server on node b. The server's programs run in turn with the client's: what
