@@ -38,6 +38,7 @@ WEFT_EXPORT std::uint64_t ucs_generate_uuid(std::uint64_t seed) {
   using namespace weft::preload;
   static std::atomic<std::uint64_t> drawn = 0;
   if (is_virtual()) return mix(welcome().number << 32 | drawn++);
+  // UCX's own is out of reach where a program loads it as a plugin (Open MPI): what it is made of will do.
   timespec now;
   WEFT_REAL(clock_gettime)(CLOCK_REALTIME, &now);
   const auto time_ns = static_cast<std::uint64_t>(now.tv_sec * kNsPerS + now.tv_nsec);
