@@ -9,8 +9,8 @@ namespace weft::preload {
 
 // False: not an address of AF_INET or AF_INET6, or too short.
 bool read_address(const sockaddr* from, socklen_t size_B, verbs::Address& address, std::uint32_t& port);
-// Fills what there is room for and says the full size, as the kernel does. `to` may be null: then the size is said only to
-// who has no room at all, and asks for it.
+// Fills what there is room for and says the full size, as the kernel does. `to` may be null: then the size is said only
+// to who has no room at all, and asks for it.
 void write_address(int family, const verbs::Address& address, std::uint32_t port, sockaddr* to, socklen_t* size_B);
 
 }  // namespace weft::preload
