@@ -61,8 +61,6 @@ std::optional<Reply> Server::answer_process_call(const std::shared_ptr<Thread>& 
     case verbs::Op::kExec:
       process.executes = true;
       return Reply{};
-    case verbs::Op::kNodeAt:
-      return network_.node_at(request);
     case verbs::Op::kStreamAdopt:
       return network_.adopt(process, request);
     case verbs::Op::kStreamSet:
