@@ -275,7 +275,9 @@ bool Server::is_crowded() {
 }
 
 ThreadWaiter::Outcome Server::wait_for_request(Thread& thread, Request& request) {
-  if (!is_crowded() && thread.patience.may_look()) {
+  // Threads of one process may run beside each other, and then the machine has a say in who gets how far: those keep to
+  // the kernel, where a thread that waits sleeps.
+  if (thread.process->threads.size() == 1 && !is_crowded() && thread.patience.may_look()) {
     static const std::uint32_t looks = looks_in(kReplyLook);
     thread.clock().looks.store(looks, std::memory_order_relaxed);
     const bool came = wait_for_slot(thread.clock().request, request);
