@@ -44,7 +44,7 @@ Server::Server(lab::Session& session, int listener, verbs::Clock clock, std::vec
       world_(session.world()),
       listener_(listener),
       outside_(std::move(outside)),
-      network_(world_, nodes_) {
+      network_(world_, addresses_, nodes_) {
   if (clock == verbs::Clock::kWall) wall_.emplace(listener);
   for (OutsideLine& line : outside_) {
     wall_->watch(line.fd());
@@ -59,7 +59,8 @@ Server::Server(lab::Session& session, int listener, verbs::Clock clock, std::vec
   for (const auto& manager : managers_) manager->set_patience(kListenerPatience);
 }
 
-Server::Server(lab::World& world, int listener) : world_(world), listener_(listener), network_(world_, nodes_) {
+Server::Server(lab::World& world, int listener)
+    : world_(world), listener_(listener), network_(world_, addresses_, nodes_) {
   add_nodes();
 }
 
@@ -68,7 +69,7 @@ void Server::add_nodes() {
   for (std::uint32_t i = 0; i < world_.lab().hosts.size(); ++i) {
     world_.host(i).set_hooks({this, on_async, on_write, make_grh});
     nodes_.push_back(std::make_unique<Node>(*this, world_.host(i), i));
-    services_.push_back(std::make_unique<VerbsService>(world_, *nodes_.back(), i));
+    services_.push_back(std::make_unique<VerbsService>(world_, addresses_, *nodes_.back(), i));
     managers_.push_back(std::make_unique<CommunicationManager>(world_, *nodes_.back(), *services_.back()));
     views_.push_back(std::make_unique<NodeView>(world_, *nodes_.back(), *services_.back(), i));
   }
@@ -274,7 +275,9 @@ bool Server::is_crowded() {
 }
 
 ThreadWaiter::Outcome Server::wait_for_request(Thread& thread, Request& request) {
-  if (!is_crowded() && thread.patience.may_look()) {
+  // Threads of one process may run beside each other, and then the machine has a say in who gets how far: those keep to
+  // the kernel, where a thread that waits sleeps.
+  if (thread.process->threads.size() == 1 && !is_crowded() && thread.patience.may_look()) {
     static const std::uint32_t looks = looks_in(kReplyLook);
     thread.clock().looks.store(looks, std::memory_order_relaxed);
     const bool came = wait_for_slot(thread.clock().request, request);

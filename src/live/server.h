@@ -174,6 +174,7 @@ class Server final : public ThreadWaiter {
 
   lab::Session* session_ = nullptr;  // null: somebody else drives the world
   lab::World& world_;
+  AddressIndex addresses_{world_};
   int listener_;
   std::optional<WallClock> wall_;  // none: virtual time
   std::vector<std::unique_ptr<Node>> nodes_;
@@ -195,7 +196,7 @@ class Server final : public ThreadWaiter {
   std::map<int, OtherChild> other_children_;  // by number; not of the world
   std::map<int, Time_ps> ended_ps_;           // by process group: when the last of its processes was gone
   std::vector<std::unique_ptr<NodeView>> views_;
-  Icmp icmp_{world_, nodes_, views_};
+  Icmp icmp_{world_, addresses_, nodes_, views_};
   bool down_ = false;
   enum class Determinism : std::uint32_t { kSpun, kYes, kThreadOrder };  // WorldStatus
   Determinism determinism_ = Determinism::kYes;

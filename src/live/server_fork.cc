@@ -11,6 +11,7 @@
 #include <chrono>
 
 #include "live/os/process_end.h"
+#include "live/os/signals.h"
 #include "live/server.h"
 
 namespace weft::live {
@@ -60,8 +61,6 @@ std::optional<Reply> Server::answer_process_call(const std::shared_ptr<Thread>& 
     case verbs::Op::kExec:
       process.executes = true;
       return Reply{};
-    case verbs::Op::kNodeAt:
-      return network_.node_at(request);
     case verbs::Op::kStreamAdopt:
       return network_.adopt(process, request);
     case verbs::Op::kStreamSet:
@@ -102,6 +101,11 @@ Reply Server::fork(const std::shared_ptr<Thread>& parent_thread, Time_ps now_ps)
   // Queues and registered memory stay the parent's, as on Linux, where their pages do.
   child->pds = parent->pds;
   child->ahs = parent->ahs;
+  // Descriptors of timers and signals are inherited, timers that send signals are not.
+  child->signal_sets = parent->signal_sets;
+  for (const auto& [handle, timer] : parent->timers) {
+    if (timer->made.expiry == verbs::Expiry::kRead) child->timers[handle] = timer;
+  }
   CommunicationManager::fork(*parent, child);
   ManagementNetwork::fork(*parent, child);
   child->node->processes.push_back(child);

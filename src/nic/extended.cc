@@ -2,23 +2,14 @@
 // so that one connection serves every process of a node. An initiator only sends requests (transmit.cc), a target only
 // answers them (responder.cc).
 #include "nic/device.h"
+#include "nic/reliable_transport.h"
 #include "nic/roce_packet.h"
 #include "nic/transport.h"
 
 namespace weft::nic {
 
-const Transport kXrcTransport = {.name = "XRC",
-                                 .number = kXrcNumber,
-                                 .connected = true,
-                                 .reliable = true,
-                                 .one_packet = false,
-                                 .operations = kReliableOperations,
-                                 .state_B = 0,
-                                 .format = &kRoceFormat,
-                                 .send = &Device::send_xrc,
-                                 .send_reply = &Device::send_rc_reply,
-                                 .receive = &Device::receive_xrc,
-                                 .on_timer = &Device::on_rc_timer};
+constinit const Transport kXrcTransport =
+    reliable_transport("XRC", kXrcNumber, &Device::send_xrc, &Device::receive_xrc);
 
 void Device::set_xrc_target(std::uint32_t qpn, std::uint32_t domain) {
   QueuePair& qp = *find_qp(qpn);

@@ -1,6 +1,7 @@
 // The responder: requests that arrive, in sequence or not (IBTA vol 1, 9.7.4 and 9.7.5).
 #include "nic/device.h"
 #include "nic/psn.h"
+#include "nic/reliable_transport.h"
 #include "nic/roce_packet.h"
 #include "nic/transport.h"
 
@@ -34,18 +35,7 @@ const RoceExtension& Device::headers_of(const Packet& packet) const {
   return extension_of(cold_of(packet));
 }
 
-const Transport kRcTransport = {.name = "RC",
-                                .number = kRcNumber,
-                                .connected = true,
-                                .reliable = true,
-                                .one_packet = false,
-                                .operations = kReliableOperations,
-                                .state_B = 0,
-                                .format = &kRoceFormat,
-                                .send = &Device::send_rc,
-                                .send_reply = &Device::send_rc_reply,
-                                .receive = &Device::receive_rc,
-                                .on_timer = &Device::on_rc_timer};
+constinit const Transport kRcTransport = reliable_transport("RC", kRcNumber, &Device::send_rc, &Device::receive_rc);
 
 Fate Device::receive_rc(Device& device, QueuePair& qp, Packet& packet, Time_ps now_ps) {
   Opcode opcode = operation_of(packet);

@@ -11,6 +11,7 @@
 #include "preload/stream_address.h"
 #include "preload/streams.h"
 #include "verbs/address.h"
+#include "verbs/node_protocol.h"
 
 namespace weft::preload {
 
@@ -31,7 +32,8 @@ bool refuses_datagrams(int fd, const sockaddr* to, socklen_t to_B) {
   verbs::Address address;
   std::uint32_t port;
   if (!this_process().attached || to == nullptr || !read_address(to, to_B, address, port) || !is_udp(fd)) return false;
-  if (verbs::call(verbs::Op::kNodeAt, address) != 0) return false;
+  verbs::Route route;
+  if (verbs::call(verbs::Op::kRouteTo, address, route) != 0 || route.is_node == 0) return false;
   if (!told.exchange(true)) {
     char text[INET6_ADDRSTRLEN] = "?";
     const void* bytes = verbs::is_ipv4(address) ? address.bytes + verbs::kIpv4At : address.bytes;

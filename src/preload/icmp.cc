@@ -102,12 +102,12 @@ void put_error(msghdr& message, std::size_t room_B, int family, const verbs::Add
 // The error queue has the MTU of the way then. Frames that hold a datagram of ICMP have their own limit.
 int refuse_long(Stream& stream, const verbs::Address& peer) {
   constexpr std::uint32_t kIpHeader_B = 20;
-  verbs::Address own;
+  verbs::Route route;
   stream.too_long_for_B = verbs::kMaxIcmp_B + kIpHeader_B;
-  if (verbs::call(verbs::Op::kRouteTo, peer, own) == 0) {
+  if (verbs::call(verbs::Op::kRouteTo, peer, route) == 0) {
     const Interfaces list = interfaces();
     for (std::size_t i = 0; i < list.count; ++i) {
-      if (verbs::is_same(list.all[i].address, own))
+      if (verbs::is_same(list.all[i].address, route.own))
         stream.too_long_for_B = std::min(stream.too_long_for_B, list.all[i].mtu_B);
     }
   }
@@ -228,7 +228,8 @@ int get_icmp_option(int fd, int level, int option, void* value, socklen_t* size_
 int connect_icmp(int fd, const sockaddr* address, socklen_t size_B) {
   Stream& stream = *find(fd, kIcmp);
   if (!read_peer(address, size_B, stream.peer.address, stream.peer.port)) return fail(EAFNOSUPPORT);
-  verbs::call(verbs::Op::kRouteTo, stream.peer.address, stream.local.address);
+  if (verbs::Route route; verbs::call(verbs::Op::kRouteTo, stream.peer.address, route) == 0)
+    stream.local.address = route.own;
   stream.state = Stream::State::kConnected;
   return 0;
 }
@@ -240,15 +241,15 @@ bool connect_datagram(int fd, const sockaddr* address, socklen_t size_B, int* er
   int type = 0;
   socklen_t type_B = sizeof type;
   if (WEFT_REAL(getsockopt)(fd, SOL_SOCKET, SO_TYPE, &type, &type_B) != 0 || type != SOCK_DGRAM) return false;
-  verbs::Address own;
-  *error = verbs::call(verbs::Op::kRouteTo, peer.address, own);
+  verbs::Route route;
+  *error = verbs::call(verbs::Op::kRouteTo, peer.address, route);
   if (*error == ENOENT) return false;
   if (*error != 0) return true;
   Stream* stream = make_datagram_end(address->sa_family, verbs::kNoHandle);
   if (stream == nullptr) return false;
   stream->state = Stream::State::kConnected;
   stream->peer = peer;
-  stream->local.address = own;
+  stream->local.address = route.own;
   stream->local.port = 32'768;
   descriptors().add_stand_in(fd, stream, kDatagram, 0, true);
   return true;

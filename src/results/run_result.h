@@ -108,7 +108,7 @@ struct RunResult {
   std::vector<SwitchOutcome> switches;
   std::vector<LinkOutcome> links;
   std::vector<FaultOutcome> faults;
-  std::vector<TakenCommand> commands;  // of a world that was up, in order of their times
+  std::vector<TakenCommand> commands;  // of a world that was up, as it was told
   std::vector<ExpectationOutcome> expectations;
   // Ports whose queues were stopped by each other when the run ended: each by the next, the last by the first.
   std::vector<std::vector<std::string>> circular_waits;

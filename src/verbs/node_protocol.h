@@ -30,6 +30,13 @@ struct EthtoolRequest {
 };
 inline constexpr std::size_t kMaxEthtool_B = 64 << 10;
 
+// kRouteTo: the way to an address.
+struct Route {
+  Address own;            // that it is reached from
+  std::uint32_t is_node;  // a node of the lab has it
+  std::uint32_t unused;
+};
+
 // Raw ICMP sockets.
 struct IcmpOpen {
   std::uint32_t ipv6;

@@ -118,7 +118,6 @@ enum class Op : std::uint32_t {
                   // world
   kStreamSet,     // StreamSet -> nothing
   kStreamStatus,  // Handle -> StreamInfo
-  kNodeAt,        // Address -> nothing; ENOENT: no node has it
   kExec,          // nothing -> nothing: the process is about to execute another program
 
   // What a node looks like (verbs/node_protocol.h).
@@ -127,7 +126,7 @@ enum class Op : std::uint32_t {
   kNetlink,         // NetlinkRequest and a message -> datagrams
   kEthtool,         // EthtoolRequest and a structure -> the structure
   kNameOf,          // Address -> LookUp: whose it is
-  kRouteTo,         // Address -> Address, the own one that it is reached from; ENOENT: not of this world
+  kRouteTo,         // Address -> Route; ENOENT: not of this world, ENETUNREACH: no way leads there
   kIcmpOpen,        // IcmpOpen -> Handle, with an eventfd that is readable while a message waits
   kIcmpSend,        // IcmpMessage and its bytes -> nothing
   kIcmpReceive,     // IcmpReceive -> IcmpMessage and its bytes; EAGAIN when the time has come

@@ -36,6 +36,17 @@ inline std::vector<std::string> shortened(const std::string& path) {
   const auto lab = lab::read_lab(text.str(), path);
   if (!lab) return sets;  // the run will say why
   for (const lab::WorkloadConfig& workload : lab->workloads) {
+    if (const auto* programs = workload.as<workload::ProgramOptions>()) {
+      std::string list;
+      for (const workload::ProgramCommand& each : programs->programs) {
+        std::string command = each.words[0] + (each.words[0].starts_with("ib_") ? " -n 5" : "");
+        for (std::size_t i = 1; i < each.words.size(); ++i) command += " " + each.words[i];
+        list += (list.empty() ? "{node: " : ", {node: ") + each.node + ", command: '" + command +
+                "', start: " + std::to_string(each.start_ps / kNanosecond_ps) + " ns}";
+      }
+      sets.push_back("workloads[" + workload.name + "].program=[" + list + "]");
+      continue;
+    }
     const auto* perftest = workload.as<workload::PerftestOptions>();
     if (perftest == nullptr) continue;
     std::string args;

@@ -148,7 +148,6 @@ std::vector<lab::TakenCommand> Control::commands() const {
     all.push_back({record.at_ps, std::string(kStates[static_cast<std::size_t>(record.state)]), record.words,
                    fmt::format("weft {} --at '{}'", record.words, at), record.problem});
   }
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.at_ps < b.at_ps; });
   return all;
 }
 

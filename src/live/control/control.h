@@ -33,7 +33,7 @@ class Control {
   // Connections of those that watch.
   std::vector<int> fds() const;
   void end_streams();
-  // What it was told, in order of the times at which it happened or is to happen.
+  // What it was told, in that order.
   std::vector<lab::TakenCommand> commands() const;
   Tracer& tracer() { return tracer_; }
   const Tracer& tracer() const { return tracer_; }

@@ -51,26 +51,14 @@ std::optional<std::uint32_t> ManagementNetwork::node_of(const Process& process, 
 }
 
 std::optional<std::uint32_t> ManagementNetwork::node_of(const verbs::Address& address) const {
-  const auto& hosts = world_.lab().hosts;
-  for (std::uint32_t host = 0; host < hosts.size(); ++host) {
-    for (const lab::NicConfig& nic : hosts[host].nics) {
-      for (const lab::PortConfig& port : nic.ports) {
-        if (std::memcmp(port.address.bytes, address.bytes, 16) == 0) return host;
-      }
-    }
-  }
-  return std::nullopt;
+  const AddressIndex::Owner* owner = addresses_.find(address.bytes);
+  return owner == nullptr ? std::nullopt : std::optional(owner->host);
 }
 
 verbs::Address ManagementNetwork::address_of(std::uint32_t node) const {
   verbs::Address address{};
   std::memcpy(address.bytes, world_.lab().hosts[node].nics.front().ports.front().address.bytes, 16);
   return address;
-}
-
-Reply ManagementNetwork::node_at(const Request& request) const {
-  verbs::Address address;
-  return request.read(address) && node_of(address) ? Reply{} : Reply::failed(ENOENT);
 }
 
 Reply ManagementNetwork::bind(Process& process, const Request& request) {

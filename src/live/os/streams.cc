@@ -40,8 +40,10 @@ bool is_hung_up(const Stream& stream, int patience_ms) {
 
 }  // namespace
 
-ManagementNetwork::ManagementNetwork(const lab::World& world, std::vector<std::unique_ptr<Node>>& nodes)
+ManagementNetwork::ManagementNetwork(const lab::World& world, const AddressIndex& addresses,
+                                     std::vector<std::unique_ptr<Node>>& nodes)
     : world_(world),
+      addresses_(addresses),
       nodes_(nodes),
       next_port_(world.lab().hosts.size(), kFirstEphemeral),
       lines_(world.lab().hosts.size()) {

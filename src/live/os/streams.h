@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 
+#include "live/os/address_index.h"
 #include "live/os/node.h"
 #include "verbs/address.h"
 #include "verbs/stream_protocol.h"
@@ -53,7 +54,7 @@ struct Stream {
 
 class ManagementNetwork {
  public:
-  ManagementNetwork(const lab::World& world, std::vector<std::unique_ptr<Node>>& nodes);
+  ManagementNetwork(const lab::World& world, const AddressIndex& addresses, std::vector<std::unique_ptr<Node>>& nodes);
 
   // streams.cc: who holds them.
   Reply open(Process& process, const Request& request);
@@ -88,7 +89,6 @@ class ManagementNetwork {
   // Refuses those that have waited long enough. True: others still wait.
   bool refuse_late(Time_ps now_ps);
 
-  Reply node_at(const Request& request) const;
   static Stream* find(const Process& process, std::uint32_t handle);
 
  private:
@@ -132,6 +132,7 @@ class ManagementNetwork {
   void retry_waiting(std::uint32_t node, std::uint32_t port, Time_ps now_ps);
 
   const lab::World& world_;
+  const AddressIndex& addresses_;
   std::vector<std::unique_ptr<Node>>& nodes_;
   std::vector<std::uint32_t> next_port_;  // by node
   struct Line {

@@ -12,12 +12,6 @@ namespace weft::live {
 
 namespace {
 
-// The modified EUI-64 of a MAC address (RFC 4291, appendix A): a link-local GID's lower half.
-std::array<std::uint8_t, 16> link_local(const std::array<std::uint8_t, 6>& mac) {
-  return {0xfe,   0x80,   0,    0,    0,      0,      0,     0, static_cast<std::uint8_t>(mac[0] ^ 2),
-          mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
-}
-
 void forget_events(Process& process, std::uint32_t device, verbs::Kind kind, std::uint32_t handle) {
   if (auto channel = process.async.find(device); channel != process.async.end()) channel->second->forget(kind, handle);
 }
@@ -143,13 +137,8 @@ Reply VerbsService::list_devices() const {
 }
 
 std::optional<std::uint32_t> VerbsService::port_of_gid(const std::uint8_t* gid) const {
-  for (std::uint32_t port = 0; port < world_.port_count(); ++port) {
-    if (world_.device(port) == nullptr && !world_.is_outside_port(port)) continue;
-    const fabric::PortAddress& address = world_.book()[port];
-    if (std::memcmp(gid, address.ip.data(), 16) == 0 || std::memcmp(gid, link_local(address.mac).data(), 16) == 0)
-      return port;
-  }
-  return std::nullopt;
+  const AddressIndex::Owner* owner = addresses_.find(gid);
+  return owner == nullptr ? std::nullopt : std::optional(owner->port);
 }
 
 Reply VerbsService::arm_cq(Process& process, const Request& request) {

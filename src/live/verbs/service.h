@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "live/os/address_index.h"
 #include "live/os/node.h"
 #include "world/world.h"
 
@@ -32,7 +33,8 @@ void describe_link(const lab::World& world, std::uint32_t port, bool up, verbs::
 
 class VerbsService {
  public:
-  VerbsService(lab::World& world, Node& node, std::uint32_t host) : world_(world), node_(node), host_(host) {}
+  VerbsService(lab::World& world, const AddressIndex& addresses, Node& node, std::uint32_t host)
+      : world_(world), addresses_(addresses), node_(node), host_(host) {}
 
   Reply list_devices() const;
   Reply alloc_pd(Process& process, const Request& request);
@@ -96,6 +98,7 @@ class VerbsService {
   nic::Device* device(std::uint32_t index) const;
 
   lab::World& world_;
+  const AddressIndex& addresses_;
   Node& node_;
   std::uint32_t host_;
   std::uint32_t next_xrc_domain_ = 1;

@@ -100,14 +100,6 @@ void Icmp::forget(const Process& process) {
   std::erase_if(sockets_, [&](const auto& each) { return each.second->process == &process; });
 }
 
-std::optional<std::uint32_t> Icmp::port_of(const verbs::Address& address) {
-  for (std::uint32_t id = 0; id < world_.port_count(); ++id) {
-    const bool own = world_.device(id) != nullptr || world_.is_outside_port(id);
-    if (own && std::memcmp(world_.book()[id].ip.data(), address.bytes, sizeof(address.bytes)) == 0) return id;
-  }
-  return std::nullopt;
-}
-
 Reply Icmp::route_to(Process& process, const Request& request) {
   verbs::Address to;
   if (!request.read(to)) return Reply::failed(EINVAL);
@@ -116,7 +108,8 @@ Reply Icmp::route_to(Process& process, const Request& request) {
   if (verbs::is_loopback(to)) return Reply::failed(ENOENT);
   const NodePort* port = port_towards(node, to.bytes);
   if (port == nullptr) return Reply::failed(ENETUNREACH);
-  return Reply::of(address_of_port(world_.book()[port->port]));
+  const std::uint32_t is_node = addresses_.find(to.bytes) != nullptr ? 1 : 0;
+  return Reply::of(verbs::Route{address_of_port(world_.book()[port->port]), is_node, 0});
 }
 
 Reply Icmp::open(Process& process, const Request& request) {
@@ -162,8 +155,8 @@ Reply Icmp::send(Process& process, const Request& request, Time_ps now_ps) {
   if (from == nullptr) return Reply::failed(ENETUNREACH);
   const auto room_B = static_cast<std::size_t>(from->config->netdev_mtu_B) - (ipv6 ? 40 : 20);
   if (message.size() > room_B) return Reply::failed(EMSGSIZE);
-  const std::optional<std::uint32_t> to = port_of(ask.address);
-  if (!to) {
+  const AddressIndex::Owner* to = addresses_.find(ask.address.bytes);
+  if (to == nullptr) {
     // The router of another subnet loses it.
     lab::IpAddress wanted;
     std::memcpy(wanted.bytes, ask.address.bytes, sizeof(wanted.bytes));
@@ -176,9 +169,10 @@ Reply Icmp::send(Process& process, const Request& request, Time_ps now_ps) {
                      });
     return {};
   }
-  process.node->at(now_ps + kSend_ps, 0, [this, from_port = from->port, to, ipv6, message](Time_ps at_ps) {
-    transmit(from_port, *to, ipv6, message, at_ps);
-  });
+  process.node->at(now_ps + kSend_ps, 0,
+                   [this, from_port = from->port, to_port = to->port, ipv6, message](Time_ps at_ps) {
+                     transmit(from_port, to_port, ipv6, message, at_ps);
+                   });
   return {};
 }
 

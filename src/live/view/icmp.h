@@ -16,8 +16,9 @@ namespace weft::live {
 
 class Icmp {
  public:
-  Icmp(lab::World& world, std::vector<std::unique_ptr<Node>>& nodes, std::vector<std::unique_ptr<NodeView>>& views)
-      : world_(world), nodes_(nodes), views_(views) {}
+  Icmp(lab::World& world, const AddressIndex& addresses, std::vector<std::unique_ptr<Node>>& nodes,
+       std::vector<std::unique_ptr<NodeView>>& views)
+      : world_(world), addresses_(addresses), nodes_(nodes), views_(views) {}
 
   static bool is_mine(verbs::Op op) { return op >= verbs::Op::kRouteTo && op <= verbs::Op::kIcmpClose; }
   // Nothing: not yet, ask again at deadline_ps(), or when something has come for the process.
@@ -62,7 +63,6 @@ class Icmp {
   Socket* find(const Process& process, std::uint32_t number);
 
   Port& port(std::uint32_t id);
-  std::optional<std::uint32_t> port_of(const verbs::Address& address);
   void transmit(std::uint32_t from_port, std::uint32_t to_port, bool ipv6, const Bytes& message, Time_ps now_ps);
   bool is_routed(std::uint32_t from_port, std::uint32_t to_port);
   static void on_receive(void* self, nic::Device& device, const engine::Packet& packet, const nic::IpWords& words,
@@ -74,6 +74,7 @@ class Icmp {
   void report_unreachable(std::uint32_t host, bool ipv6, const Failed& failed, Time_ps now_ps);
 
   lab::World& world_;
+  const AddressIndex& addresses_;
   std::vector<std::unique_ptr<Node>>& nodes_;
   std::vector<std::unique_ptr<NodeView>>& views_;
   std::map<std::uint32_t, std::unique_ptr<Port>> ports_;  // by port of the world, from their first message on

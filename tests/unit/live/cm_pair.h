@@ -43,11 +43,12 @@ class CmPair {
   explicit CmPair(const std::vector<lab::FaultConfig>& faults = {}) : lab_(support::two_host_lab()) {
     lab_.faults = faults;
     world_.emplace(lab_, lab::WorldOptions{.carry_payload = true});
+    addresses_.emplace(*world_);
     for (std::uint32_t i = 0; i < 2; ++i) {
       world_->host(i).set_hooks({this, [](void*, nic::Device&, nic::AsyncKind, std::uint32_t, Time_ps) {},
                                  [](void*, nic::Device&, std::uint32_t, Time_ps) {}, make_grh});
       nodes_.push_back(std::make_unique<Node>(threads_, world_->host(i), i));
-      services_.push_back(std::make_unique<VerbsService>(*world_, *nodes_[i], i));
+      services_.push_back(std::make_unique<VerbsService>(*world_, *addresses_, *nodes_[i], i));
       managers_.push_back(std::make_unique<CommunicationManager>(*world_, *nodes_[i], *services_[i]));
       processes_.push_back(std::make_shared<Process>());
       processes_[i]->node = nodes_[i].get();
@@ -166,6 +167,7 @@ class CmPair {
 
   lab::Lab lab_;
   std::optional<lab::World> world_;
+  std::optional<AddressIndex> addresses_;
   NoThreads threads_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::unique_ptr<VerbsService>> services_;
