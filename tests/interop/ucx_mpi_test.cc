@@ -124,7 +124,7 @@ TEST_F(Ucx, RunsOpenMpiFourRanksOnFourAndTwoNodes) {
 TEST_F(Ucx, RunsOneSidedMpiByWallClock) {
   Live world(kLab, "--clock wall");
   std::string said;
-  EXPECT_EQ(mpirun({"h0", "h1"}, said, "one_sided"), 0) << said;
+  EXPECT_EQ(mpirun({"h0", "h1"}, said, "windows"), 0) << said;
   for (const char* rank : {"rank 0 of 2 on h0: 0 wrong", "rank 1 of 2 on h1: 0 wrong"})
     EXPECT_NE(said.find(rank), said.npos) << said;
 }
@@ -214,7 +214,7 @@ TEST(Libfabric, RunsPingpongOverEveryEndpointType) {
 TEST_F(Ucx, RunsMpich) {
   char name[] = "/tmp/weft-mpi-XXXXXX";
   const std::string directory = mkdtemp(name);
-  for (const char* program : {"collectives", "one_sided"}) {
+  for (const char* program : {"collectives", "windows"}) {
     ASSERT_EQ(std::system(("mpicc.mpich -O1 -o " + directory + "/" + program +
                            " " WEFT_SOURCE_DIR "/tests/interop/mpi_" + program + ".c")
                               .c_str()),
@@ -224,7 +224,7 @@ TEST_F(Ucx, RunsMpich) {
     Live world(kLab, std::string("--clock ") + clock);
     for (const auto& [program, result] :
          {std::pair<std::string, std::string>{"collectives", "2 ranks, 0 elements wrong"},
-          {"one_sided", "rank 0 of 2 on h0: 0 wrong"}}) {
+          {"windows", "rank 0 of 2 on h0: 0 wrong"}}) {
       const std::string rank = " -n 1 " WEFT_BINARY " exec ", run = " -- " + directory + "/" + program;
       EXPECT_EQ(std::system((test::timeout(100) + "mpiexec.mpich" + rank + "h0" + run + " :" + rank + "h1" + run +
                              " >" + directory + "/out 2>&1 </dev/null")
