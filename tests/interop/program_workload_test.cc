@@ -161,6 +161,7 @@ TEST_F(ProgramWorkload, RunsPipelinesAndScripts) {
   const LabRun done = run(WEFT_SOURCE_DIR "/labs/live/pipeline.yaml");
   EXPECT_EQ(done.status, 0) << done.report;
   EXPECT_TRUE(says(done, "latencies.exit = 0")) << done.report;
+  EXPECT_EQ(run(WEFT_SOURCE_DIR "/labs/live/pipeline.yaml").results, done.results) << "it says `deterministic`";
 }
 
 TEST_F(ProgramWorkload, FailsWithAnyPipelineCommand) {
