@@ -133,6 +133,7 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
       auto reply = poll_cq(process, request);
       if (reply) {
         thread->patience_ps = kFirstPatience_ps;
+        thread->looks_at_rest = 0;
         return reply;
       }
       if (again && thread->look) return Reply{};

@@ -115,7 +115,8 @@ void Server::run_virtual(const std::atomic<bool>& stop) {
       poll_clients(kListenerLook_ms);
       continue;
     }
-    if (next_ps != kNever_ps && wait_before_leap(next_ps - world_.engine().horizon_ps())) continue;
+    if (next_ps != kNever_ps ? wait_before_leap(next_ps - world_.engine().horizon_ps()) : let_pollers_look(kNever_ps))
+      continue;
     const Time_ps until_ps = next_ps == kNever_ps ? kNever_ps : next_ps + kSlice_ps;
     if (session_->advance_until(until_ps) == lab::SessionState::kCancelled) return;
     if (next_ps == kNever_ps) take_stray_posts();
@@ -142,7 +143,7 @@ void Server::take_stray_posts() {
 // Before a leap of the clock, whoever waits for a descriptor of the kernel's gets a hundredth of it in real time: a
 // reply from outside that takes a millisecond must not cost the program hours.
 bool Server::wait_before_leap(Time_ps leap_ps) {
-  if (wait_for_children(leap_ps)) return true;
+  if (wait_for_children(leap_ps) || let_pollers_look(leap_ps)) return true;
   bool any = std::any_of(threads_.begin(), threads_.end(), [](const auto& thread) { return thread->lent != nullptr; });
   if (!any || leap_ps < kLeap_ps) return false;
   auto patience_ms = static_cast<int>(std::min<Time_ps>(leap_ps / ms(100), 10));

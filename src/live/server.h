@@ -164,6 +164,8 @@ class Server final : public ThreadWaiter {
   // server_looks.cc: the first of them that says something, in real time; null when none does.
   std::shared_ptr<Thread> wait_for_any(const std::vector<std::shared_ptr<Thread>>& threads) const;
   static bool is_patient(const Thread& thread);
+  // Before a leap of the clock. True: one of them does.
+  bool let_pollers_look(Time_ps leap_ps);
   int look_soon(int timeout_ms) const;
   void poll_waiting_threads();
   Reply set_timer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps);

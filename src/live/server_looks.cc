@@ -21,6 +21,7 @@ constexpr int kHandlerLooks = 5;                     // a millisecond apart: non
 // A thread that polls may look at what the world does not see: a flag in shared memory, a child that has ended. It
 // gets a turn now and then, at the time that it is: in a world at rest, and more rarely in one that is busy.
 constexpr milliseconds kFirstLook = 10ms, kLastLook = 100ms, kBusyLook = 500ms;
+constexpr int kLooksAtRest = 256;           // of a poll, before the clock leaps
 constexpr milliseconds kSignalLook = 10ms;  // at signals from outside that somebody waits for
 
 }  // namespace
@@ -28,10 +29,8 @@ constexpr milliseconds kSignalLook = 10ms;  // at signals from outside that some
 void Server::wait_for_end(const Thread& thread) {
   const Process& process = *thread.process;
   const bool last = process.threads.size() <= 1;
-  auto may_join = [](const auto& each) { return each->state == ThreadState::kOutside || each->polls; };
-  // Or wait for the process, if it is the last.
-  if (wall_ || (last ? process.relatives == 0 : std::none_of(process.threads.begin(), process.threads.end(), may_join)))
-    return;
+  // Others may join it, or wait for the process if it is the last.
+  if (wall_ || (last && process.relatives == 0)) return;
   for (int look = 0; look < kLeaveLooks * machine_slowdown(); ++look) {
     char state = kernel_state(process.pid, thread.tid);
     pollfd hello{listener_, POLLIN, 0};  // it may be back, out of a destructor
@@ -58,6 +57,21 @@ std::shared_ptr<Thread> Server::wait_for_any(const std::vector<std::shared_ptr<T
 
 bool Server::is_patient(const Thread& thread) {
   return thread.state == ThreadState::kParked && thread.polls && thread.retry && thread.poll_until_ps == kNever_ps;
+}
+
+// A program may count its polls: Open MPI looks at its sockets after so many. As long as nothing happens in the fabric
+// a poll that finds nothing costs no virtual time.
+bool Server::let_pollers_look(Time_ps leap_ps) {
+  if (leap_ps < kLeap_ps) return false;
+  bool any = false;
+  for (const auto& thread : threads_) {
+    if (!is_patient(*thread) || thread->looks_at_rest >= kLooksAtRest) continue;
+    ++thread->looks_at_rest;
+    Node& node = *thread->process->node;
+    node.let_look(thread, std::max(node.host().last_event_ps(), world_.engine().now_ps()));
+    any = true;
+  }
+  return any;
 }
 
 int Server::look_soon(int timeout_ms) const {

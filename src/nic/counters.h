@@ -11,7 +11,7 @@
 
 namespace weft::nic {
 
-struct alignas(32) Counters {
+struct Counters {
   struct Traffic {
     std::uint64_t packets = 0;
     std::uint64_t bytes = 0;  // frames without FCS

@@ -126,7 +126,7 @@ class alignas(64) Device {
   std::uint32_t port_id() const { return config_.port_id; }
   fabric::LinkDirection& out() { return out_; }
   fabric::LinkDirection& in() { return in_; }
-  Counters counters;
+  alignas(32) Counters counters;
   // What this QP's packets met on their way here: by hop, the longest queue and, in left_ps, the longest stay. Null:
   // they carried nothing.
   const engine::Telemetry* worst_telemetry(std::uint32_t qpn) const;

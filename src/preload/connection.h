@@ -41,6 +41,7 @@ struct Thread {
   bool restart = false;         // the last EINTR came of handlers with SA_RESTART alone
   std::int64_t replied_ps = 0;  // when the last call ended; a handler may have run since
   int uncancellable = 0;        // a wait in here is no cancellation point
+  int standing_reads = 0;       // of a clock that stands still
   int tid = 0;                  // threads.cc
   pthread_t self = {};          // likewise
   Thread* next = nullptr;       // likewise
@@ -66,7 +67,12 @@ bool is_virtual();
 // Virtual time, which looking at costs: a loop that waits for a moment comes to its end.
 inline std::int64_t read_clock_ps() {
   ensure_connected();
-  const bool stands = thread.page->may_not_park.load(std::memory_order_relaxed) != 0;
+  const std::uint32_t freed = thread.page->freed.load(std::memory_order_relaxed);
+  const bool stands = freed != verbs::kNotFreed;
+  if (freed == verbs::kMayPark && ++thread.standing_reads == verbs::kStandingReads) {
+    thread.standing_reads = 0;
+    thread.page->freed.store(verbs::kNotFreed, std::memory_order_relaxed);
+  }
   const std::int64_t cost_ps = stands ? 0 : welcome().costs.clock_read_ps;
   thread.page->clock_seen.store(1, std::memory_order_relaxed);
   return thread.page->local_ps.fetch_add(cost_ps, std::memory_order_relaxed) + cost_ps;

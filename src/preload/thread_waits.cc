@@ -2,6 +2,7 @@
 // waited for and looks at them whenever somebody has run, so that the wait ends at the virtual time of the change; what
 // the change means the thread finds out for itself. Conditions have no bytes that say it: their signals are counted
 // here, or by the world for those that processes share.
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -170,6 +171,27 @@ void count_signal(const pthread_cond_t* condition) {
   }
 }
 
+// Where a thread's number is in what pthread_t points to, as debuggers learn it; the kernel writes 0 there when the
+// thread has ended. 0: this C library does not tell.
+std::size_t place_of_tid() {
+  static const auto* const place = static_cast<const std::uint32_t*>(dlsym(RTLD_DEFAULT, "_thread_db_pthread_tid"));
+  return place == nullptr ? 0 : place[2];
+}
+
+// A cancellation point.
+int wait_for_end(pthread_t other, void** returned, std::int64_t due) {
+  const std::size_t place = place_of_tid();
+  if (place == 0) return WEFT_REAL(pthread_join)(other, returned);
+  for (;;) {
+    pthread_testcancel();
+    const void* const tid = reinterpret_cast<const char*>(other) + place;
+    const verbs::WaitForChange wait = change_of(tid, sizeof(pid_t), due);
+    const int error = WEFT_REAL(pthread_clockjoin_np)(other, returned, CLOCK_MONOTONIC, &kPast);
+    if (error != ETIMEDOUT || verbs::weft_now_ps() >= due) return error;
+    park(wait);
+  }
+}
+
 int thrd_of(int error) {
   return error == 0 ? thrd_success : error == ETIMEDOUT ? thrd_timedout : error == EBUSY ? thrd_busy : thrd_error;
 }
@@ -285,21 +307,21 @@ WEFT_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t* __restrict lock, cl
   return wait_for(lock, deadline, [&] { return WEFT_REAL(pthread_rwlock_clockwrlock)(lock, CLOCK_MONOTONIC, &kPast); });
 }
 
+WEFT_EXPORT int pthread_join(pthread_t other, void** returned) {
+  if (!is_known()) return WEFT_REAL(pthread_join)(other, returned);
+  return wait_for_end(other, returned, kForever_ps);
+}
+
 WEFT_EXPORT int pthread_timedjoin_np(pthread_t other, void** returned, const struct timespec* deadline) {
   if (!is_virtual()) return WEFT_REAL(pthread_timedjoin_np)(other, returned, deadline);
   return pthread_clockjoin_np(other, returned, CLOCK_REALTIME, deadline);
 }
 
-// A cancellation point. The end of another thread is something that happens to the process.
 WEFT_EXPORT int pthread_clockjoin_np(pthread_t other, void** returned, clockid_t clock,
                                      const struct timespec* deadline) {
-  if (!is_virtual() || deadline == nullptr) return WEFT_REAL(pthread_clockjoin_np)(other, returned, clock, deadline);
-  if (!is_valid(*deadline)) return EINVAL;
-  for (const std::int64_t due = due_ps(*deadline);;) {
-    const int error = WEFT_REAL(pthread_clockjoin_np)(other, returned, CLOCK_MONOTONIC, &kPast);
-    if (error != ETIMEDOUT || verbs::weft_now_ps() >= due) return error;
-    verbs::call(verbs::Op::kYieldUntil, verbs::Sleep{due});
-  }
+  if (!is_virtual()) return WEFT_REAL(pthread_clockjoin_np)(other, returned, clock, deadline);
+  if (deadline != nullptr && !is_valid(*deadline)) return EINVAL;
+  return wait_for_end(other, returned, deadline == nullptr ? kForever_ps : due_ps(*deadline));
 }
 
 // C11. Its condition and mutex are those of POSIX inside the C library.

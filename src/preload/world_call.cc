@@ -193,7 +193,7 @@ WEFT_EXPORT void weft_forbid_park(int change) {
 
 WEFT_EXPORT bool weft_may_park() {
   if (park_forbidden > 0) return false;
-  return preload::thread.page == nullptr || preload::thread.page->may_not_park.load(std::memory_order_acquire) == 0;
+  return preload::thread.page == nullptr || preload::thread.page->freed.load(std::memory_order_acquire) != kMayNotPark;
 }
 
 WEFT_EXPORT std::int64_t weft_now_ps() {

@@ -57,12 +57,17 @@ struct Welcome {
   std::uint64_t number;  // of the thread in its world: the same in every run
 };
 
+// A thread that another one needs to go on: its polls return at once, and its clock stands still. When that is over, in
+// real time, it may park again; its clock stands until it does, or the machine would have a say in how far it gets.
+enum Freed : std::uint32_t { kNotFreed, kMayNotPark, kMayPark };
+inline constexpr int kStandingReads = 64;  // of the clock, after which it goes on all the same
+
 // Shared with one thread. In virtual time its clock is here: the thread adds what its calls cost, and the world moves
 // it on while the thread spins on memory.
 struct ThreadPage {
   std::atomic<std::int64_t> local_ps;
-  std::atomic<std::uint32_t> may_not_park;  // not 0: another thread needs this one to go on; its clock stands still
-  std::atomic<std::uint32_t> clock_seen;    // not 0: the thread has looked at a clock since the world wrote 0 here
+  std::atomic<std::uint32_t> freed;       // Freed
+  std::atomic<std::uint32_t> clock_seen;  // not 0: the thread has looked at a clock since the world wrote 0 here
   // Virtual time: for turns that need no system call. The thread looks for a reply so many times.
   std::atomic<std::uint32_t> looks;
   TurnSlot<RequestHead> request;

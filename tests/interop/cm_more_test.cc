@@ -239,12 +239,32 @@ TEST(CmMore, TcpProgramRunsOverRsockets) {
 
 // Ethernet has no subnet manager, and the node no umad device: as on a host without the ib_umad module.
 TEST(CmMore, ManagementDatagramsOfProgramsAreRefusedWithReason) {
-  Live world("two-node-25g.yaml");
-  EXPECT_NE(world.shell("exec vm00 -- ibping -S"), 0);
-  const std::string said = world.output();
-  EXPECT_NE(said.find("/sys/class/infiniband_mad/abi_version"), said.npos) << said;
-  EXPECT_NE(said.find("is ib_umad module loaded?"), said.npos) << said;
-  EXPECT_EQ(world.shell("exec vm00 -- ibstat"), 0) << "it needs no MAD";
+  for (const char* clock : kClocks) {
+    Live world("two-node-25g.yaml", clock_option(clock));
+    EXPECT_NE(world.shell("exec vm00 -- ibping -S"), 0);
+    const std::string said = world.output();
+    EXPECT_NE(said.find("/sys/class/infiniband_mad/abi_version"), said.npos) << said;
+    EXPECT_NE(said.find("is ib_umad module loaded?"), said.npos) << said;
+    for (const char* program : {"sminfo", "perfquery", "smpquery nodeinfo 0", "iblinkinfo"}) {
+      EXPECT_NE(world.shell(std::string("exec vm00 -- ") + program), 0) << program;
+      EXPECT_NE(world.output().find("can't open UMAD port"), std::string::npos) << program << "\n" << world.output();
+    }
+    EXPECT_EQ(world.shell("exec vm00 -- ibstat"), 0) << "it needs no MAD";
+    EXPECT_NE(world.output().find("Link layer: Ethernet"), std::string::npos) << world.output();
+  }
+}
+
+// Endpoints of rdma_create_ep, which are synchronous. XRC by RDMA CM is refused at both ends.
+TEST(CmMore, EndpointsOfXserverAndXclientConnect) {
+  for (const char* clock : kClocks) {
+    Live world("two-node-25g.yaml", clock_option(clock));
+    const Live::Said said = world.run_well("vm00", "rdma_xserver", "vm01", "rdma_xclient -s vm00");
+    EXPECT_NE(said.client.find("end 0"), said.client.npos) << said.client;
+    for (const char* program : {"rdma_xserver -c x", "rdma_xclient -c x -s vm00"}) {
+      EXPECT_NE(world.shell(std::string("exec vm01 -- ") + program), 0) << program;
+      EXPECT_NE(world.output().find("rdma_create_ep: Protocol not supported"), std::string::npos) << world.output();
+    }
+  }
 }
 
 }  // namespace

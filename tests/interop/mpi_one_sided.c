@@ -104,12 +104,14 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   right = (rank + 1) % size;
   left = (rank + size - 1) % size;
+  const double start_s = MPI_Wtime();
   int wrong = shared_lock() + fences() + words(), all_wrong = 0;
+  const double took_us = 1e6 * (MPI_Wtime() - start_s);
   MPI_Allreduce(&wrong, &all_wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   char name[MPI_MAX_PROCESSOR_NAME];
   int name_size;
   MPI_Get_processor_name(name, &name_size);
-  printf("rank %d of %d on %s: %d wrong\n", rank, size, name, all_wrong);
+  printf("rank %d of %d on %s: %d wrong, %.3f us\n", rank, size, name, all_wrong, took_us);
   MPI_Finalize();
   return all_wrong != 0;
 }

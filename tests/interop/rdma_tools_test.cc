@@ -1,4 +1,4 @@
-// qperf, fio, DAPL and iSER over RDMA, as Debian has them: figures in virtual time, bytes in both clocks.
+// qperf, fio and iSER over RDMA, as Debian has them: figures in virtual time, bytes in both clocks.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -132,21 +132,6 @@ TEST(Fio, VerifyFindsOtherBytes) {
                                     job + "--rw=write --hostname=vm00 --verb=send --verify=0");
   EXPECT_NE(said.server_status, 0);
   EXPECT_NE(said.server.find("verify: bad magic header"), said.server.npos) << said.server;
-}
-
-// uDAPL over RDMA CM: SENDs both ways, WRITEs, READs, and WRITEs as fast as the line lets them. In wall-clock mode
-// libdapl's own thread and the program's race for the completions, and dtest says so now and then.
-TEST(Dapl, DtestPassesAndFillsCable) {
-  const TempDir dir;
-  std::ofstream(dir.file("dat.conf")) << "cma u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 \"p0 0\" \"\"\n";
-  const std::string dtest = "env DAT_OVERRIDE=" + dir.file("dat.conf") + " dtest -P cma -u -B 100 -b 262144";
-  Live world("two-node-25g.yaml");
-  const Live::Said said = world.run_well("vm00", dtest, "vm01", dtest + " -h vm00");
-  EXPECT_NE(said.client.find("DAPL Test Complete. PASSED"), said.client.npos) << said.client;
-  EXPECT_NE(said.server.find("DAPL Test Complete. PASSED"), said.server.npos) << said.server;
-  const std::vector<std::string> rate_MBps = test::match(said.client, "uni-direction\\).* ([0-9.]+) MB/sec");
-  ASSERT_EQ(rate_MBps.size(), 2U) << said.client;
-  EXPECT_NEAR(std::stod(rate_MBps[1]), 25e3 / 8 * kGoodput, 0.01 * 25e3 / 8) << said.client;
 }
 
 // A disk of tgtd, which WRITEs and READs the memory of libiscsi's programs. It admits who is named by address and name.

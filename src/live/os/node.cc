@@ -101,6 +101,7 @@ void Node::begin_turn(Thread& thread, Time_ps now_ps) {
   thread.local_ps = now_ps;
   thread.turn_began = std::chrono::steady_clock::now();
   thread.clock().local_ps.store(now_ps, std::memory_order_release);
+  thread.clock().freed.store(verbs::kNotFreed, std::memory_order_release);
 }
 
 bool Node::reply(Thread& thread, const Reply& reply, Time_ps now_ps) {
@@ -124,7 +125,7 @@ void Node::resume(const std::shared_ptr<Thread>& thread, const Reply& reply, Tim
     run(thread, now_ps);
   }
   for (const auto& each : freed) {
-    each->clock().may_not_park.store(0, std::memory_order_release);
+    each->clock().freed.store(verbs::kMayPark, std::memory_order_release);
     run(each, now_ps);
   }
 }
@@ -140,7 +141,7 @@ std::vector<std::shared_ptr<Thread>> Node::free_pollers(const Thread& thread, Ti
     begin_turn(*each, now_ps);
     each->looks = true;
     each->state = ThreadState::kRunning;
-    each->clock().may_not_park.store(1, std::memory_order_release);
+    each->clock().freed.store(verbs::kMayNotPark, std::memory_order_release);
     if (reply(*each, Reply{}, now_ps)) freed.push_back(each);
   }
   return freed;
@@ -359,6 +360,7 @@ void Node::wake_relatives(const Process& process, Time_ps at_ps) {
 }
 
 void Node::tell(Process& process, Time_ps now_ps) {
+  for (const auto& thread : process.threads) thread->looks_at_rest = 0;
   retry_waits(process, now_ps);
   wake_pollers(process, nullptr, now_ps);
 }

@@ -78,6 +78,7 @@ struct Thread {
   std::uint64_t awaited_signals = 0;                  // of its wait, by bit
   std::chrono::steady_clock::time_point looked = {};  // real time of its last turn without news
   std::chrono::milliseconds look_pause{};             // before the next
+  int looks_at_rest = 0;                              // since the last entry, event or byte that came for it
 
   explicit Thread(int fd) : connection(fd) {}
   verbs::ThreadPage& clock() const { return *reinterpret_cast<verbs::ThreadPage*>(page.data()); }
