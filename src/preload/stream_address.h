@@ -9,7 +9,6 @@ namespace weft::preload {
 
 // False: not an address of AF_INET or AF_INET6, or too short.
 bool read_address(const sockaddr* from, socklen_t size_B, verbs::Address& address, std::uint32_t& port);
-bool is_mapped_ipv4(const verbs::Address& address);
 // Fills what there is room for and returns the full size, as the kernel does. `to` may be null: then the size is
 // returned only where there was no room, which is how programs ask for it.
 void write_address(int family, const verbs::Address& address, std::uint32_t port, sockaddr* to, socklen_t* size_B);
