@@ -11,6 +11,7 @@
 #include <chrono>
 
 #include "live/os/process_end.h"
+#include "live/os/signals.h"
 #include "live/server.h"
 
 namespace weft::live {
@@ -100,6 +101,11 @@ Reply Server::fork(const std::shared_ptr<Thread>& parent_thread, Time_ps now_ps)
   // Queues and registered memory stay the parent's, as on Linux, where their pages do.
   child->pds = parent->pds;
   child->ahs = parent->ahs;
+  // Descriptors of timers and signals are inherited, timers that send signals are not.
+  child->signal_sets = parent->signal_sets;
+  for (const auto& [handle, timer] : parent->timers) {
+    if (timer->made.expiry == verbs::Expiry::kRead) child->timers[handle] = timer;
+  }
   CommunicationManager::fork(*parent, child);
   ManagementNetwork::fork(*parent, child);
   child->node->processes.push_back(child);

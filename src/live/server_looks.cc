@@ -21,7 +21,7 @@ constexpr int kHandlerLooks = 5;                     // a millisecond apart: non
 // A thread that polls may look at what the world does not see: a flag in shared memory, a child that has ended. It
 // gets a turn now and then, at the time that it is: in a world at rest, and more rarely in one that is busy.
 constexpr milliseconds kFirstLook = 10ms, kLastLook = 100ms, kBusyLook = 500ms;
-constexpr int kLooksAtRest = 256;           // of a poll, before the clock leaps
+constexpr int kLooksAtRest = 1024;          // of a poll, before the clock leaps
 constexpr milliseconds kSignalLook = 10ms;  // at signals from outside that somebody waits for
 
 }  // namespace

@@ -165,7 +165,12 @@ void Server::arm(const std::shared_ptr<Process>& process, const std::shared_ptr<
   if (signals) {
     expire_at(process, timer);
   } else {
-    process->node->tell(*process, now_ps);  // who waits for it waits for another time now
+    // Who waits for it waits for another time now, in a child or a parent as well.
+    for (const auto& each : process->node->processes) {
+      for (const auto& [handle, held] : each->timers) {
+        if (held == timer) each->node->tell(*each, now_ps);
+      }
+    }
   }
 }
 

@@ -3,6 +3,9 @@
 // not made of the thread's number, which is the machine's, and of an address: of two workers that connect to each other
 // at once it decides who is first.
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <atomic>
 
@@ -29,12 +32,17 @@ std::uint64_t mix(std::uint64_t value) {
 
 }  // namespace
 
+// UCX itself may be loaded by a plugin, out of reach from here; all that counts is that no two are the same.
 extern "C" std::uint64_t ucs_generate_uuid(std::uint64_t seed);
 WEFT_EXPORT std::uint64_t ucs_generate_uuid(std::uint64_t seed) {
   using namespace weft::preload;
-  if (!is_virtual()) return WEFT_REAL(ucs_generate_uuid)(seed);
   static std::atomic<std::uint64_t> drawn = 0;
-  return mix(welcome().number << 32 | drawn++);
+  if (is_virtual()) return mix(welcome().number << 32 | drawn++);
+  // UCX's own is out of reach where a program loads it as a plugin (Open MPI): what it is made of will do.
+  timespec now;
+  WEFT_REAL(clock_gettime)(CLOCK_REALTIME, &now);
+  const auto time_ns = static_cast<std::uint64_t>(now.tv_sec * kNsPerS + now.tv_nsec);
+  return mix(mix(mix(seed) + time_ns) + (static_cast<std::uint64_t>(syscall(SYS_getpid)) << 32 | drawn++));
 }
 
 WEFT_EXPORT void srand48(long seed) noexcept {

@@ -59,7 +59,7 @@ class TurnSlot {
   std::byte body_[kRoom_B];
 };
 
-// Looking costs time of a CPU that others may need: not after it was in vain, for some turns.
+// Looking costs time of a CPU that others may need: after nothing came, not for some turns.
 class TurnPatience {
  public:
   bool may_look() {

@@ -175,6 +175,8 @@ TEST(Waits, OthersEndThemAtTheirTime) {
     EXPECT_EQ(probe(live, "between_processes"), kEnded);
     EXPECT_EQ(probe(live, "between_threads"), std::string(kEnded) + "timedjoin 0 50\n");
     EXPECT_EQ(probe(live, "turns"), "status 0\nturns_ms 0\n");
+    EXPECT_EQ(probe(live, "inherited"),
+              "timerfd 1 50\nsignalfd 1 100\nsignal 1 100\ntimerfd 1 150\ntimer_gettime 1 150\n");
     const std::string ps = Live::ps();
     EXPECT_EQ(ps.find("not deterministic"), std::string::npos) << ps;
     if (i > 0) EXPECT_EQ(first, ps) << "the same virtual time again";

@@ -1,10 +1,14 @@
 // Waits of 10 s for another thread or process, which ends them after 50 ms: how long they take, in ms.
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <threads.h>
 #include <unistd.h>
@@ -171,11 +175,56 @@ int turns() {
   return 0;
 }
 
+// A child has its parent's timerfd and signalfd, and none of its timers that send signals.
+int inherited() {
+  const int timer = timerfd_create(CLOCK_MONOTONIC, 0);
+  const itimerspec wanted{{0, 0}, {0, 50'000'000}};
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGUSR1);
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  const int signal_fd = signalfd(-1, &signals, 0);
+  timer_t posix;
+  sigevent event{};
+  event.sigev_notify = SIGEV_SIGNAL;
+  event.sigev_signo = SIGUSR1;
+  if (timerfd_settime(timer, 0, &wanted, nullptr) != 0 || timer_create(CLOCK_MONOTONIC, &event, &posix) != 0) return 1;
+  const int64_t start_ns = now_ns();
+  const pid_t child = fork();
+  if (child < 0) return 1;
+  if (child == 0) {
+    uint64_t count = 0;
+    int result = read(timer, &count, sizeof count) == sizeof count ? static_cast<int>(count) : -1;
+    say("timerfd", result, start_ns);
+    // The parent sets it again, and sends a signal 50 ms after that.
+    pollfd both[2] = {{timer, POLLIN, 0}, {signal_fd, POLLIN, 0}};
+    result = poll(both, 2, 10'000);
+    say("signalfd", result == 1 && both[1].revents == POLLIN ? 1 : -1, start_ns);
+    signalfd_siginfo info;
+    result = read(signal_fd, &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : -1;
+    say("signal", result == SIGUSR1, start_ns);
+    result = read(timer, &count, sizeof count) == sizeof count ? static_cast<int>(count) : -1;
+    say("timerfd", result, start_ns);
+    itimerspec left;
+    say("timer_gettime", timer_gettime(posix, &left) == 0 ? 0 : errno == EINVAL, start_ns);
+    _exit(0);
+  }
+  usleep(60'000);
+  const itimerspec again{{0, 0}, {0, 90'000'000}};
+  if (timerfd_settime(timer, 0, &again, nullptr) != 0) return 1;
+  usleep(40'000);
+  kill(child, SIGUSR1);
+  int status;
+  waitpid(child, &status, 0);
+  return status;
+}
+
 }  // namespace
 
 const Case kBetweenCases[] = {
     {"between_processes", between_processes},
     {"between_threads", between_threads},
     {"turns", turns},
+    {"inherited", inherited},
     {nullptr, nullptr},
 };

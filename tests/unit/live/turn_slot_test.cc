@@ -13,7 +13,7 @@ namespace {
 using RequestSlot = verbs::TurnSlot<verbs::RequestHead>;
 using ReplySlot = verbs::TurnSlot<verbs::ReplyHead>;
 
-TEST(TurnSlot, HoldsNothingUnlessSomebodyLooks) {
+TEST(TurnSlot, HoldsNothingWhileClosed) {
   auto slot = std::make_unique<ReplySlot>();
   EXPECT_FALSE(fill_slot(*slot, Reply{}, 5));
   slot->open();
