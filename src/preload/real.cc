@@ -1,10 +1,12 @@
 #include "preload/real.h"
 
 #include <dlfcn.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstddef>
+#include <span>
 
 namespace weft::preload {
 
@@ -34,12 +36,36 @@ struct Line {
   }
 };
 
+// Of several versions RTLD_NEXT finds the oldest. Those of x86-64 that behaved differently: conditions and timers of
+// LinuxThreads, a realpath that needs room.
+struct Version {
+  const char* prefix;  // of functions
+  const char* version;
+};
+#if defined(__x86_64__)
+constexpr Version kVersions[] = {
+    {"pthread_cond_", "GLIBC_2.3.2"}, {"timer_", "GLIBC_2.34"},      {"timer_", "GLIBC_2.3.3"},
+    {"realpath", "GLIBC_2.3"},        {"posix_spawn", "GLIBC_2.15"}, {"pthread_kill", "GLIBC_2.34"},
+    {"nftw", "GLIBC_2.3.3"},          {"glob", "GLIBC_2.27"},
+};
+#else
+constexpr std::span<const Version> kVersions;
+#endif
+
+void* find_next(const char* name) {
+  for (const Version& each : kVersions) {
+    if (strncmp(name, each.prefix, strlen(each.prefix)) != 0) continue;
+    if (void* const symbol = dlvsym(RTLD_NEXT, name, each.version)) return symbol;
+  }
+  return dlsym(RTLD_NEXT, name);
+}
+
 }  // namespace
 
 void* real_symbol(std::atomic<void*>& found, const char* name) {
   void* symbol = found.load(std::memory_order_relaxed);
   if (symbol == nullptr) {
-    symbol = dlsym(RTLD_NEXT, name);
+    symbol = find_next(name);
     if (symbol == nullptr) die("this C library has no %s", name);
     found.store(symbol, std::memory_order_relaxed);
   }

@@ -133,7 +133,7 @@ TEST(Waits, InterruptFromOutsideEndsThem) {
       std::this_thread::sleep_for(20ms);
     }
     std::this_thread::sleep_for(50ms);
-    kill(pid, SIGINT);
+    if (pid > 0) kill(pid, SIGINT);
     program.join();
   }
   EXPECT_EQ(live.output("polls"), "polling\npolled 0 0 0\n");
@@ -166,6 +166,11 @@ TEST(Waits, TimersTakeVirtualTime) {
 }
 
 // A wait ends at the virtual time at which another thread or process ends it, not at its time-out or a part of it.
+TEST(Waits, CallsAreOfDefaultVersions) {
+  Live live(kLab);
+  EXPECT_EQ(probe(live, "versions"), "ball 200\npath 1\n");
+}
+
 TEST(Waits, OthersEndThemAtTheirTime) {
   constexpr const char* kEnded =
       "sem_timedwait 0 50\nsem_wait 0 50\ncond_timedwait 0 50\nmutex_timedlock 0 50\nrwlock_timedrdlock 0 50\n";
@@ -192,6 +197,7 @@ TEST(Waits, SignalsEndThemInWallClockMode) {
             "jumped 0 0\npoll -1 EINTR\n");
   EXPECT_EQ(without_waits(probe(live, "polls_until_flag polls_until_exit")), "polled 0 0\npolled 0 0\n");
   EXPECT_EQ(without_waits(probe(live, "cancels")), without_waits(kCancelled));
+  EXPECT_EQ(probe(live, "versions"), "ball 200\npath 1\n");
 }
 
 }  // namespace
