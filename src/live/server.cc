@@ -32,8 +32,9 @@ constexpr std::chrono::milliseconds kListenerPatience{2'000};
 constexpr int kListenerLook_ms = 20;
 // How long a thread looks for its reply before it sleeps: programs that move large messages get theirs within this.
 constexpr std::chrono::microseconds kReplyLook{100};
-// Turns after which the world asks whether others want its CPU, and how often they have had it then.
-constexpr unsigned kCrowdTurns = 1024;
+// Turns after which the world asks whether others want its CPU, how often they have had it then, and for how many turns
+// it does without looking. A thread that was woken takes the CPU, too: so only turns with looking count.
+constexpr unsigned kCrowdTurns = 512, kCrowdPause = 2048;
 constexpr std::int64_t kCrowdSwitches = 3;
 constexpr int kOutsideLooks = 5;  // looks, a millisecond apart, that find it asleep in the kernel
 
@@ -266,11 +267,11 @@ bool Server::is_awake(const Thread& thread) {
 
 // Whoever looks for a turn takes a CPU from those that have something to do.
 bool Server::is_crowded() {
-  if (++turns_ % kCrowdTurns == 0) {
-    const std::int64_t switches = involuntary_switches();
-    crowded_ = switches - switches_ >= kCrowdSwitches;
-    switches_ = switches;
-  }
+  if (++turns_ < (crowded_ ? kCrowdPause : kCrowdTurns)) return crowded_;
+  const std::int64_t switches = involuntary_switches();
+  crowded_ = !crowded_ && switches - switches_ >= kCrowdSwitches;
+  switches_ = switches;
+  turns_ = 0;
   return crowded_;
 }
 
