@@ -273,6 +273,7 @@ int storm(int count, unsigned seed, const char* host, int port, int width, char*
     REQUIRE(WEXITSTATUS(status) == 0);
     ++by_kind[child.kind];
   };
+  const pid_t parent = getpid();
   for (int i = 0; i < count; ++i) {
     const auto kind = static_cast<Kind>(random() % kKinds);
     const unsigned delay_us = random() % 2000;
@@ -300,6 +301,7 @@ int storm(int count, unsigned seed, const char* host, int port, int width, char*
           [[fallthrough]];
         case kKilledAtTime:
           prctl(PR_SET_PDEATHSIG, SIGKILL);  // it would not end otherwise
+          if (getppid() != parent) _exit(0);
           if (i % 2 == 0) call(host, port);
           for (;;) talk_to_self(i % 3 == 0);
         case kOrphan:
