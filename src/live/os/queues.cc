@@ -315,6 +315,11 @@ void Node::drain(CompletionRing& cq, Time_ps now_ps) {
   Time_ps next_ps = host_.wait(program_, host_.device(cq.device), cq.nic_cq);
   if (next_ps != kNever_ps) push(std::max(next_ps, now_ps + 1), 0, What::kDrain, cq.id);
   if (entries == 0) return;
+  cq.looks = 0;
+  if (cq.poller != 0 && !cq.listed && !cq.process->wall_clock) {
+    cq.listed = true;
+    cq.process->filled.push_back(cq.handle);
+  }
   notify(cq, solicited, entries);
   retry_waits(*cq.process, now_ps);
 }
