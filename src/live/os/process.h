@@ -164,7 +164,8 @@ struct CompletionRing {
   std::uint64_t arm = 0;     // counts requests for an event, so that what would end an old wait does not end a new one
   std::uint64_t poller = 0;  // rank of the thread that found it empty last; 0: nobody, or one that comes to it no more
   int looks = 0;             // that this thread was given since the last entry
-  bool listed = false;       // among those that have something (Process::filled)
+  std::uint32_t solicited_end = 0;  // behind the last entry that ends a wait for solicited ones
+  bool listed = false;              // among those that have something (Process::filled)
 };
 struct VerbsSrq {
   Process* process = nullptr;
