@@ -107,6 +107,7 @@ void adopt_stream(int fd) {
   Stream* stream = make_stream(fd, info.stream, static_cast<int>(info.family), flags >= 0 && (flags & O_NONBLOCK) != 0);
   if (stream == nullptr) return;
   stream->state = state_of(info);
+  stream->datagram = info.datagram != 0;
   stream->local = {info.stream, 0, info.local, info.local_port};
   stream->peer = {info.stream, 0, info.peer, info.peer_port};
   descriptors().add_stream(fd, stream);

@@ -148,16 +148,17 @@ std::int64_t later(std::int64_t now_ps, std::int64_t by_ps) {
 }
 
 // A thread that looks without waiting, again and again, waits all the same: for anything, since nobody knows what. From
-// some number of empty polls on, one of them lets time pass, as a poll of an empty completion queue does.
-constexpr int kEmptyPolls = 32;
+// some number of empty polls on, one of them lets time pass, as a poll of an empty completion queue does. Who has
+// waited so in vain does nothing else, and waits sooner the next time; who finds something, later.
+constexpr int kEmptyPolls = 32, kFewestEmptyPolls = 2;
 constexpr std::int64_t kFirstPatience_ps = kPsPerUs;
 constexpr std::int64_t kLastPatience_ps = 100 * kPsPerUs;
-thread_local int empty_polls = 0;
+thread_local int empty_polls = 0, polls_before_wait = kEmptyPolls;
 thread_local std::int64_t patience_ps = kFirstPatience_ps;
 
 int look(Sources& sources) {
   if (sources.look_at_real() < 0) return -1;
-  const bool wait = is_virtual() && sources.ready() == 0 && ++empty_polls >= kEmptyPolls;
+  const bool wait = is_virtual() && sources.ready() == 0 && ++empty_polls >= polls_before_wait;
   const std::int64_t now_ps = verbs::weft_now_ps();
   if (wait || sources.has_ours()) {
     const int error = sources.park(wait ? now_ps + patience_ps : now_ps, wait);
@@ -166,7 +167,9 @@ int look(Sources& sources) {
   }
   const int ready = sources.ready();
   if (wait) patience_ps = std::min(2 * patience_ps, kLastPatience_ps);
+  if (wait && ready == 0) polls_before_wait = std::max(polls_before_wait / 2, kFewestEmptyPolls);
   if (ready > 0) patience_ps = kFirstPatience_ps;
+  if (!wait && ready > 0) polls_before_wait = std::min(2 * polls_before_wait, kEmptyPolls);
   if (wait || ready > 0) empty_polls = 0;
   return ready;
 }

@@ -34,6 +34,8 @@ bool is_cancellation_point(verbs::Op op) {
     case verbs::Op::kStreamAccept:
     case verbs::Op::kStreamSend:
     case verbs::Op::kStreamReceive:
+    case verbs::Op::kDatagramSend:
+    case verbs::Op::kDatagramReceive:
     case verbs::Op::kGetCqEvent:
     case verbs::Op::kGetAsyncEvent:
     case verbs::Op::kCmGetEvent:
