@@ -159,7 +159,7 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
     case Op::kStreamOpen:
       return network_.open(process, request);
     case Op::kStreamBind:
-      return network_.bind(process, request);
+      return network_.bind(process, request, now_ps);
     case Op::kStreamListen:
       return network_.listen(process, request, now_ps);
     case Op::kStreamConnect:
@@ -201,6 +201,7 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
       if (VerbsService::is_multicast(request.op)) return service.multicast(process, request);
       if (CommunicationManager::is_mine(request.op))
         return managers_[process.node->index()]->answer_traced(process, request, now_ps);
+      if (ManagementNetwork::is_datagram_call(request.op)) return network_.answer_datagram(process, request, now_ps);
       if (is_wait_call(request.op)) return answer_wait_call(thread, request, now_ps, again);
       if (Icmp::is_mine(request.op)) {
         auto reply = icmp_.answer(process, request, now_ps);

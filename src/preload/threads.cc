@@ -40,7 +40,7 @@ class ListLock {
 
 void list_thread() {
   ListLock lock;
-  thread.tid = static_cast<int>(syscall(SYS_gettid));
+  thread.tid = static_cast<int>(kernel_call(SYS_gettid));
   thread.self = pthread_self();
   thread.next = first;
   first = &thread;
@@ -82,9 +82,9 @@ int ask_for_connection() {
   verbs::Descriptors passed;
   std::size_t none_B = 0;
   if (call_in_pieces(verbs::Op::kExpectThread, nullptr, 0, nullptr, &none_B, &passed) != 0) return -1;
-  const int high = static_cast<int>(syscall(SYS_fcntl, passed.fd[0], F_DUPFD_CLOEXEC, kLowestDescriptor));
+  const int high = static_cast<int>(kernel_call(SYS_fcntl, passed.fd[0], F_DUPFD_CLOEXEC, kLowestDescriptor));
   if (high < 0) return passed.fd[0];
-  syscall(SYS_close, passed.fd[0]);
+  kernel_call(SYS_close, passed.fd[0]);
   return high;
 }
 
@@ -107,7 +107,7 @@ int start_thread(const Start& wanted, Create&& create) {
   const int error = create(start);
   if (error != 0) {
     free(start);
-    if (connection >= 0) syscall(SYS_close, connection);
+    if (connection >= 0) kernel_call(SYS_close, connection);
   }
   std::size_t none_B = 0;
   if (connection >= 0) call_in_pieces(verbs::Op::kYield, nullptr, 0, nullptr, &none_B, nullptr);
