@@ -1,5 +1,8 @@
 // Libraries of Debian that speak verbs and RDMA CM and have no program there: programs of ours over them.
 #include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <fstream>
 
 #include "interop/live_world.h"
 
@@ -29,6 +32,33 @@ TEST_P(Libraries, RpmaWritesFlushesAndReads) {
       world_.run_well("vm00", WEFT_RPMA_PROBE " serve 10.0.0.1", "vm01", WEFT_RPMA_PROBE " ask 10.0.0.1");
   EXPECT_EQ(said.client, "well\n");
   EXPECT_EQ(said.server, "well\n");
+}
+
+// uDAPL's own test: WRITEs, READs and messages, every byte of which it compares. On arm64 uDAPL 2.1.10 loses an event
+// when the store of its compare-and-swap fails for no reason, which it does not look at (stlxr in libdaplofa); few
+// operations, and another try, make up for that.
+TEST_P(Libraries, DaplWritesReadsAndSends) {
+  char directory[] = "/tmp/weft-dapl-XXXXXX";
+  ASSERT_NE(mkdtemp(directory), nullptr);
+  const std::string config = std::string(directory) + "/dat.conf";
+  std::ofstream(config) << "weft u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 \"p0 0\" \"\"\n";
+  const std::string dtest = "env DAT_OVERRIDE=" + config + " dtest -P weft -b 4096 -B 10 ";
+#if defined(__aarch64__)
+  constexpr int kTries = 4;
+#else
+  constexpr int kTries = 1;
+#endif
+  Live::Said said;
+  for (int tries = 0; tries < kTries; ++tries) {
+    said = world_.run("vm00", dtest + "-s", "vm01", dtest + "-h vm00");
+    if (said.client.find("PASSED") != said.client.npos && said.server.find("PASSED") != said.server.npos) break;
+  }
+  for (const std::string& each : {said.client, said.server}) {
+    EXPECT_NE(each.find("RDMA write buffer contains"), each.npos) << each;
+    EXPECT_NE(each.find("RDMA read buffer contains"), each.npos) << each;
+    EXPECT_NE(each.find("DAPL Test Complete. PASSED"), each.npos) << each;
+  }
+  fs::remove_all(directory);
 }
 
 }  // namespace

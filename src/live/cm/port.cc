@@ -10,6 +10,7 @@ namespace weft::live {
 namespace {
 
 constexpr std::uint32_t kSends = 128, kReceives = 128;
+constexpr std::uint32_t kSignaled = kSends / 4;  // one of so many sends
 constexpr std::size_t kMadReceive_B = nic::kGrh_B + wire::kMad_B;
 constexpr std::uint32_t kMadMtu_B = 256;
 constexpr std::uint64_t kSendId = ~std::uint64_t{0};
@@ -47,20 +48,30 @@ void CmPort::post_receive(std::uint32_t slot) {
 }
 
 void CmPort::send(const wire::Mad& mad, std::uint32_t to_port, Time_ps now_ps) {
+  if (!waiting_.empty() || !post(mad, to_port, now_ps)) waiting_.push_back({mad, to_port});
+}
+
+void CmPort::post_waiting(Time_ps now_ps) {
+  while (!waiting_.empty() && post(waiting_.front().mad, waiting_.front().to_port, now_ps)) waiting_.pop_front();
+}
+
+// False: the queue is full. Then one of those in it is signaled.
+bool CmPort::post(const wire::Mad& mad, std::uint32_t to_port, Time_ps now_ps) {
   std::size_t at = sent_ % kSends * wire::kMad_B;
   nic::SendRequest request;
   request.wr_id = kSendId;
   request.opcode = nic::WrOpcode::kSend;
-  request.signaled = false;
+  request.signaled = (sent_ + 1) % kSignaled == 0;
   request.local_va = at;
   request.lkey = send_key_;
   request.length_B = static_cast<std::uint32_t>(wire::kMad_B);
   request.dest_port = to_port;
   request.dest_qp = wire::kGeneralServicesQp;
   request.qkey = wire::kGeneralServicesQkey;
-  if (!device_.post_send(qpn_, request, now_ps)) return;
+  if (!device_.post_send(qpn_, request, now_ps)) return false;
   std::copy(mad.begin(), mad.end(), sends_.begin() + static_cast<std::ptrdiff_t>(at));
   ++sent_;
+  return true;
 }
 
 std::optional<CmPort::Arrival> CmPort::receive(Time_ps now_ps) {
@@ -68,7 +79,10 @@ std::optional<CmPort::Arrival> CmPort::receive(Time_ps now_ps) {
   while (const nic::Completion* peeked = queue.peek(now_ps)) {
     const nic::Completion completion = *peeked;
     queue.pop();
-    if (completion.wr_id >= kReceives) continue;
+    if (completion.wr_id >= kReceives) {
+      post_waiting(now_ps);
+      continue;
+    }
     auto slot = static_cast<std::uint32_t>(completion.wr_id);
     wire::Bytes bytes = wire::Bytes(receives_).subspan(slot * kMadReceive_B, kMadReceive_B);
     Arrival arrival;

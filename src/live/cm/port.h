@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -17,7 +18,7 @@ class CmPort {
   CmPort(const CmPort&) = delete;
   CmPort& operator=(const CmPort&) = delete;
 
-  // A MAD that does not fit into the send queue is lost, as one on the wire may be.
+  // A MAD that does not fit into the send queue goes when there is room.
   void send(const wire::Mad& mad, std::uint32_t to_port, Time_ps now_ps);
 
   struct Arrival {
@@ -31,6 +32,8 @@ class CmPort {
   std::uint32_t cq() const { return cq_; }
 
  private:
+  bool post(const wire::Mad& mad, std::uint32_t to_port, Time_ps now_ps);
+  void post_waiting(Time_ps now_ps);
   void post_receive(std::uint32_t slot);
 
   nic::Device& device_;
@@ -38,6 +41,11 @@ class CmPort {
   std::uint32_t send_key_ = 0, receive_key_ = 0;
   std::uint32_t sent_ = 0;
   std::vector<std::uint8_t> sends_, receives_;
+  struct Waiting {
+    wire::Mad mad;
+    std::uint32_t to_port;
+  };
+  std::deque<Waiting> waiting_;
 };
 
 }  // namespace weft::live

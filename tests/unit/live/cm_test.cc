@@ -90,6 +90,19 @@ TEST(Cm, DisconnectAndTimeWait) {
   EXPECT_EQ(pair.event(kServer).type, RDMA_CM_EVENT_TIMEWAIT_EXIT);
 }
 
+// Those that find no room in the send queue go when there is some, not when the timer of their connection runs out.
+TEST(Cm, SendsMoreAtOnceThanQueueHolds) {
+  constexpr int kConnections = 300;
+  CmPair pair;
+  pair.listen();
+  for (int i = 0; i < kConnections; ++i) pair.establish();
+  pair.kill(kClient);
+  pair.run_for(us(200));
+  int disconnected = 0;
+  while (auto event = pair.poll(kServer)) disconnected += event->type == RDMA_CM_EVENT_DISCONNECTED ? 1 : 0;
+  EXPECT_EQ(disconnected, kConnections);
+}
+
 TEST(Cm, RetransmitsLostMessages) {
   // REQ, then of the server REP, then RTU, each lost once.
   CmPair pair({lose(kClient, 0), lose(kServer, 0), lose(kClient, 2)});
