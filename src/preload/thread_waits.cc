@@ -102,13 +102,25 @@ int wait_for_semaphore(sem_t* semaphore, const timespec& deadline) {
   return -1;
 }
 
-// Signals of conditions, by address. Two that meet here end each other's waits, as any wait may end without a signal.
-constexpr std::size_t kCounts = 256;
-constinit std::atomic<std::uint32_t> counts[kCounts] = {};
+// Signals of conditions, by address. A wait may end without a signal, but programs that do not expect it are many: only
+// when there are more conditions than room for them do two share a count.
+struct Count {
+  std::atomic<std::uintptr_t> condition;
+  std::atomic<std::uint32_t> signals;
+};
+constexpr std::size_t kCounts = 1024, kProbes = 32;
+constinit Count counts[kCounts] = {};
 
 std::atomic<std::uint32_t>& count_of(const pthread_cond_t* condition) {
   const auto address = reinterpret_cast<std::uintptr_t>(condition);
-  return counts[(address >> 3 ^ address >> 11) % kCounts];
+  const std::size_t first = (address >> 3) * std::size_t{0x9e3779b1} >> 7;
+  for (std::size_t i = 0; i < kProbes; ++i) {
+    Count& count = counts[(first + i) % kCounts];
+    std::uintptr_t owner = count.condition.load(std::memory_order_acquire);
+    if (owner == 0 && count.condition.compare_exchange_strong(owner, address)) return count.signals;
+    if (owner == address) return count.signals;
+  }
+  return counts[first % kCounts].signals;
 }
 
 // Which bit of a condition says that processes share it is the C library's affair; that there is one can be seen.
