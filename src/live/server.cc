@@ -197,12 +197,8 @@ void Server::poll_passed_fds(const Node* node, Time_ps now_ps) {
 }
 
 void Server::serve(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
-  if (thread->process->pid == 0) {
-    meet_child(thread, now_ps);
-    return;
-  }
   if (thread->tid == 0) {
-    meet_thread(thread, now_ps);
+    meet_announced(thread, now_ps);
     return;
   }
   Request request;

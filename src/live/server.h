@@ -93,16 +93,16 @@ class Server final : public ThreadWaiter {
   std::optional<Reply> answer_process_call(const std::shared_ptr<Thread>& thread, const Request& request,
                                            Time_ps now_ps);
   Reply fork(const std::shared_ptr<Thread>& parent_thread, Time_ps now_ps);
-  void await_child(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
-  void meet_child(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
   // A process has closed a connection: returns when its parent can see its end, or when the program that it executes
   // has come in.
   void await_end(const Process& process);
   void let_filters_run(const Node& node);
   // server_threads.cc
   Reply expect_thread(const std::shared_ptr<Thread>& creator, Time_ps now_ps);
-  void await_thread(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
-  void meet_thread(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
+  // Replies with a connection for a thread of the process that is about to start.
+  Reply announce(const std::shared_ptr<Process>& process, Time_ps now_ps);
+  void await_announced(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
+  void meet_announced(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
   Reply status() const;
   void run_virtual(const std::atomic<bool>& stop);
   void run_wall(const std::atomic<bool>& stop);

@@ -62,7 +62,9 @@ verbs::Hello make_hello(const Process& process) {
 }
 
 // Says hello on a new connection and maps the thread's page.
-verbs::ThreadPage* say_hello(Process& process, int fd, const iovec& request) {
+verbs::ThreadPage* say_hello(Process& process, int fd) {
+  verbs::Hello hello = make_hello(process);
+  const iovec request{&hello, sizeof hello};
   verbs::Welcome told;
   std::size_t told_B = sizeof told;
   verbs::Descriptors pages;
@@ -99,10 +101,10 @@ void disconnect(Thread& gone) {
   gone = Thread{};
 }
 
-void attach_thread(int fd, const iovec& hello) {
+void attach_thread(int fd) {
   Process& process = this_process();
   descriptors().reserve(fd);
-  verbs::ThreadPage* page = say_hello(process, fd, hello);
+  verbs::ThreadPage* page = say_hello(process, fd);
   thread.socket = fd;
   thread.page = page;
   list_thread();
@@ -116,26 +118,19 @@ void connect_thread() {
   // A handler that ran now would find half a connection.
   AllSignalsBlocked blocked;
   if (thread.page != nullptr) return;
-  const verbs::Hello hello = make_hello(this_process());
-  attach_thread(open_socket(this_process()), {const_cast<verbs::Hello*>(&hello), sizeof hello});
+  attach_thread(open_socket(this_process()));
 }
 
-int ask_for_child() {
+int announce(verbs::Op op) {
   verbs::Descriptors passed;
   std::size_t none_B = 0;
-  if (call_in_pieces(verbs::Op::kFork, nullptr, 0, nullptr, &none_B, &passed) != 0) return -1;
-  return passed.fd[0];
+  if (call_in_pieces(op, nullptr, 0, nullptr, &none_B, &passed) != 0) return -1;
+  return moved_up(passed.fd[0]);
 }
 
-void connect_child(int fd) {
-  verbs::ForkedChild hello{this_process().pid, static_cast<std::int32_t>(kernel_call(SYS_gettid))};
-  attach_thread(moved_up(fd), {&hello, sizeof hello});
-}
-
-void connect_new_thread(int fd) {
+void connect_announced(int fd) {
   AllSignalsBlocked blocked;
-  const verbs::Hello hello = make_hello(this_process());
-  attach_thread(fd, {const_cast<verbs::Hello*>(&hello), sizeof hello});
+  attach_thread(fd);
 }
 
 void disconnect_at_thread_exit(void* state) {

@@ -38,7 +38,7 @@ void restore_signals() {
 // call the world for the first time after it, the machine would say which is first. In wall-clock mode a process that
 // has never called needs no introduction, and neither does its child.
 void before_fork() {
-  if (process.page != nullptr || is_virtual()) fork_connection = ask_for_child();
+  if (process.page != nullptr || is_virtual()) fork_connection = announce(verbs::Op::kFork);
   block_signals();
   descriptors().lock();
 }
@@ -62,7 +62,7 @@ void after_fork_in_child() {
   process.pid = static_cast<int>(kernel_call(SYS_getpid));
   const int fd = fork_connection;
   fork_connection = -1;
-  if (fd >= 0) connect_child(fd);
+  if (fd >= 0) connect_announced(fd);
   restore_signals();
 }
 
