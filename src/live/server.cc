@@ -141,14 +141,20 @@ void Server::take_stray_posts() {
   }
 }
 
-// Before a leap of the clock, whoever waits for a descriptor of the kernel's gets a hundredth of it in real time: a
-// reply from outside that takes a millisecond must not cost the program hours.
+// Before a leap of the clock, whoever waits for a descriptor of the kernel's gets a twentieth of it in real time, all
+// of it also where others are looked at in between: a reply from outside that takes a millisecond must not cost the
+// program hours, and mpirun sleeps for some before it answers a rank that ends.
 bool Server::wait_before_leap(Time_ps leap_ps) {
   if (wait_for_children(leap_ps) || let_pollers_look(leap_ps)) return true;
   bool any = std::any_of(threads_.begin(), threads_.end(), [](const auto& thread) { return thread->lent != nullptr; });
   if (!any || leap_ps < kLeap_ps) return false;
-  auto patience_ms = static_cast<int>(std::min<Time_ps>(leap_ps / ms(100), 10));
-  return poll_clients(std::max(patience_ms, 1));
+  const auto patience_ms = std::clamp<Time_ps>(leap_ps / ms(20), 1, 100);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(patience_ms);
+  const Time_ps next_ps = world_.engine().next_wake_ps();
+  do {
+    if (poll_clients(static_cast<int>(patience_ms)) || world_.engine().next_wake_ps() < next_ps) return true;
+  } while (std::chrono::steady_clock::now() < until);
+  return false;
 }
 
 bool Server::poll_clients(int timeout_ms) {
