@@ -26,19 +26,19 @@ namespace {
 // Everything here is made of plain system calls: the first call of a thread may come from a signal handler.
 
 int moved_up(int fd) {
-  long high = syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, kLowestDescriptor);
+  long high = kernel_call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, kLowestDescriptor);
   if (high < 0) return fd;
-  syscall(SYS_close, fd);
+  kernel_call(SYS_close, fd);
   return static_cast<int>(high);
 }
 
 int open_socket(const Process& process) {
-  int fd = static_cast<int>(syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  int fd = static_cast<int>(kernel_call(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (fd < 0) die("no socket to the world: %s", strerrorname_np(errno));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   memcpy(address.sun_path, process.socket_path, sizeof address.sun_path);
-  while (syscall(SYS_connect, fd, &address, sizeof address) != 0) {
+  while (kernel_call(SYS_connect, fd, &address, sizeof address) != 0) {
     if (errno != EINTR) die("no world at %s; is `weft exec` still running?", process.socket_path);
   }
   return moved_up(fd);
@@ -55,8 +55,8 @@ void* map(int fd, std::size_t size_B) {
 verbs::Hello make_hello(const Process& process) {
   verbs::Hello hello{};
   hello.protocol = verbs::kProtocol;
-  hello.pid = static_cast<std::int32_t>(syscall(SYS_getpid));
-  hello.tid = static_cast<std::int32_t>(syscall(SYS_gettid));
+  hello.pid = static_cast<std::int32_t>(kernel_call(SYS_getpid));
+  hello.tid = static_cast<std::int32_t>(kernel_call(SYS_gettid));
   memcpy(hello.node, process.node, sizeof hello.node);
   return hello;
 }
@@ -86,9 +86,9 @@ verbs::ThreadPage* say_hello(Process& process, int fd) {
     process.page = static_cast<verbs::ProcessPage*>(map(pages.fd[1], sizeof(verbs::ProcessPage)));
   }
   pthread_mutex_unlock(&process.mutex);
-  syscall(SYS_close, pages.fd[0]);
-  syscall(SYS_close, pages.fd[1]);
-  if (pages.fd[2] >= 0) syscall(SYS_close, pages.fd[2]);
+  kernel_call(SYS_close, pages.fd[0]);
+  kernel_call(SYS_close, pages.fd[1]);
+  if (pages.fd[2] >= 0) kernel_call(SYS_close, pages.fd[2]);
   return page;
 }
 
@@ -96,8 +96,8 @@ void disconnect(Thread& gone) {
   if (gone.page == nullptr) return;
   unlist_thread(gone);
   descriptors().forget(gone.socket);
-  syscall(SYS_close, gone.socket);
-  syscall(SYS_munmap, gone.page, sizeof(verbs::ThreadPage));
+  kernel_call(SYS_close, gone.socket);
+  kernel_call(SYS_munmap, gone.page, sizeof(verbs::ThreadPage));
   gone = Thread{};
 }
 
@@ -140,7 +140,7 @@ void disconnect_at_thread_exit(void* state) {
 void forget_connections_after_fork() {
   forget_threads_after_fork();
   descriptors().close_reserved();
-  if (thread.page != nullptr) syscall(SYS_munmap, thread.page, sizeof(verbs::ThreadPage));
+  if (thread.page != nullptr) kernel_call(SYS_munmap, thread.page, sizeof(verbs::ThreadPage));
   thread = Thread{};
 }
 

@@ -11,13 +11,15 @@
 
 namespace weft::preload {
 
-// A TCP connection or listener of the world. Duplicates of a descriptor share it.
+// A TCP connection or listener of the world, or a socket of UDP. Duplicates of a descriptor share it.
 struct Stream {
   enum class State : std::uint8_t { kFresh, kListening, kConnecting, kConnected };
   std::uint32_t handle = verbs::kNoHandle;
-  int family = 0;           // AF_INET or AF_INET6: form of its addresses
-  std::uint32_t users = 1;  // descriptors, under the table's lock
-  bool icmp = false;        // a raw socket (icmp.h)
+  int family = 0;                      // AF_INET or AF_INET6: form of its addresses
+  std::uint32_t users = 1;             // descriptors, under the table's lock
+  bool icmp = false;                   // a raw socket (icmp.h)
+  bool datagram = false;               // of UDP (datagrams.h)
+  std::atomic<bool> broadcast{false};  // SO_BROADCAST
   std::atomic<State> state{State::kFresh};
   std::atomic<bool> nonblocking{false};
   std::atomic<bool> full{false};                    // a send found no room; edge-triggered writers wait for the next

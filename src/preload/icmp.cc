@@ -27,7 +27,7 @@ namespace weft::preload {
 
 namespace {
 
-constexpr std::uint32_t kIcmp = verbs::WaitItem::kIcmp, kDatagram = kIcmp + 1;  // Descriptor::what
+constexpr std::uint32_t kIcmp = verbs::WaitItem::kIcmp;  // Descriptor::what
 
 Stream* find(int fd, std::uint32_t what) {
   const Descriptor* found = descriptors().find(fd);
@@ -234,30 +234,8 @@ int connect_icmp(int fd, const sockaddr* address, socklen_t size_B) {
   return 0;
 }
 
-bool connect_datagram(int fd, const sockaddr* address, socklen_t size_B, int* error) {
-  verbs::StreamAddress peer{};
-  const bool ip = address != nullptr && (address->sa_family == AF_INET || address->sa_family == AF_INET6);
-  if (!this_process().attached || !ip || !read_peer(address, size_B, peer.address, peer.port)) return false;
-  int type = 0;
-  socklen_t type_B = sizeof type;
-  if (WEFT_REAL(getsockopt)(fd, SOL_SOCKET, SO_TYPE, &type, &type_B) != 0 || type != SOCK_DGRAM) return false;
-  verbs::Route route;
-  *error = verbs::call(verbs::Op::kRouteTo, peer.address, route);
-  if (*error == ENOENT) return false;
-  if (*error != 0) return true;
-  Stream* stream = make_datagram_end(address->sa_family, verbs::kNoHandle);
-  if (stream == nullptr) return false;
-  stream->state = Stream::State::kConnected;
-  stream->peer = peer;
-  stream->local.address = route.own;
-  stream->local.port = 32'768;
-  descriptors().add_stand_in(fd, stream, kDatagram, 0, true);
-  return true;
-}
-
-bool name_datagram(int fd, bool own, sockaddr* address, socklen_t* size_B) {
+bool name_icmp(int fd, bool own, sockaddr* address, socklen_t* size_B) {
   const Stream* stream = find(fd, kIcmp);
-  if (stream == nullptr) stream = find(fd, kDatagram);
   if (stream == nullptr) return false;
   const verbs::StreamAddress& named = own ? stream->local : stream->peer;
   write_address(stream->family, named.address, named.port, address, size_B);

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 
+#include "preload/datagrams.h"
 #include "preload/icmp.h"
 #include "preload/netlink.h"
 #include "preload/real.h"
@@ -52,6 +53,7 @@ std::size_t total_B(const iovec* pieces, std::size_t count) {
 }
 
 ssize_t send_pieces(Stream& stream, const iovec* pieces, std::size_t count, int flags) {
+  if (stream.datagram) return send_datagram(stream, pieces, count, flags, nullptr, 0);
   const std::size_t wanted_B = total_B(pieces, count);
   const bool may_wait = !stream.nonblocking && (flags & MSG_DONTWAIT) == 0;
   std::size_t done_B = 0;
@@ -94,7 +96,8 @@ void adopt_passed(msghdr* message) {
   }
 }
 
-ssize_t receive_pieces(const Stream& stream, const iovec* pieces, std::size_t count, int flags) {
+ssize_t receive_pieces(Stream& stream, const iovec* pieces, std::size_t count, int flags) {
+  if (stream.datagram) return receive_datagram(stream, pieces, count, flags);
   if ((flags & (MSG_OOB | MSG_ERRQUEUE)) != 0) return fail((flags & MSG_OOB) != 0 ? EINVAL : EAGAIN);
   bool may_wait = !stream.nonblocking && (flags & MSG_DONTWAIT) == 0;
   const bool peek = (flags & MSG_PEEK) != 0;
@@ -139,13 +142,13 @@ msghdr message_of(iovec& piece, void* name = nullptr, socklen_t name_B = 0) {
   return message;
 }
 
-ssize_t send_datagram(int fd, const void* bytes, std::size_t size_B, int flags, const sockaddr* to = nullptr,
+ssize_t send_stand_in(int fd, const void* bytes, std::size_t size_B, int flags, const sockaddr* to = nullptr,
                       socklen_t to_B = 0) {
   iovec piece{const_cast<void*>(bytes), size_B};
   return send_message(fd, message_of(piece, const_cast<sockaddr*>(to), to_B), flags);
 }
 
-ssize_t receive_datagram(int fd, void* bytes, std::size_t size_B, int flags, sockaddr* from = nullptr,
+ssize_t receive_stand_in(int fd, void* bytes, std::size_t size_B, int flags, sockaddr* from = nullptr,
                          socklen_t* from_B = nullptr) {
   iovec piece{bytes, size_B};
   msghdr message = message_of(piece, from, from_B == nullptr ? 0 : *from_B);
@@ -162,7 +165,7 @@ int number_in(void* cookie) {
 
 WEFT_EXPORT ssize_t write(int fd, const void* bytes, size_t size_B) {
   Stream* stream = descriptors().stream(fd);
-  if (stream == nullptr && is_stand_in(fd)) return send_datagram(fd, bytes, size_B, 0);
+  if (stream == nullptr && is_stand_in(fd)) return send_stand_in(fd, bytes, size_B, 0);
   if (stream == nullptr) return WEFT_REAL(write)(fd, bytes, size_B);
   const iovec piece{const_cast<void*>(bytes), size_B};
   return send_pieces(*stream, &piece, 1, 0);
@@ -177,7 +180,7 @@ WEFT_EXPORT ssize_t writev(int fd, const struct iovec* pieces, int count) {
 
 WEFT_EXPORT ssize_t send(int fd, const void* bytes, size_t size_B, int flags) {
   Stream* stream = descriptors().stream(fd);
-  if (stream == nullptr && is_stand_in(fd)) return send_datagram(fd, bytes, size_B, flags);
+  if (stream == nullptr && is_stand_in(fd)) return send_stand_in(fd, bytes, size_B, flags);
   if (stream == nullptr) return WEFT_REAL(send)(fd, bytes, size_B, flags);
   const iovec piece{const_cast<void*>(bytes), size_B};
   return send_pieces(*stream, &piece, 1, flags);
@@ -185,39 +188,43 @@ WEFT_EXPORT ssize_t send(int fd, const void* bytes, size_t size_B, int flags) {
 
 WEFT_EXPORT ssize_t sendto(int fd, const void* bytes, size_t size_B, int flags, const struct sockaddr* to,
                            socklen_t to_B) {
-  if (is_stand_in(fd)) return send_datagram(fd, bytes, size_B, flags, to, to_B);
-  if (descriptors().stream(fd) == nullptr && refuses_datagrams(fd, to, to_B)) return fail(ENETUNREACH);
-  if (descriptors().stream(fd) == nullptr) return WEFT_REAL(sendto)(fd, bytes, size_B, flags, to, to_B);
-  return send(fd, bytes, size_B, flags);
+  if (is_stand_in(fd)) return send_stand_in(fd, bytes, size_B, flags, to, to_B);
+  Stream* stream = descriptors().stream(fd);
+  if (stream == nullptr) stream = take_datagrams_towards(fd, to, to_B);
+  if (stream == nullptr) return WEFT_REAL(sendto)(fd, bytes, size_B, flags, to, to_B);
+  const iovec piece{const_cast<void*>(bytes), size_B};
+  return stream->datagram ? send_datagram(*stream, &piece, 1, flags, to, to_B) : send_pieces(*stream, &piece, 1, flags);
 }
 
 WEFT_EXPORT ssize_t sendmsg(int fd, const struct msghdr* message, int flags) {
   Stream* stream = descriptors().stream(fd);
   if (stream == nullptr && is_stand_in(fd)) return send_message(fd, *message, flags);
-  if (stream == nullptr && refuses_datagrams(fd, static_cast<sockaddr*>(message->msg_name), message->msg_namelen))
-    return fail(ENETUNREACH);
+  const auto* to = static_cast<const sockaddr*>(message->msg_name);
+  if (stream == nullptr) stream = take_datagrams_towards(fd, to, message->msg_namelen);
   if (stream == nullptr) return WEFT_REAL(sendmsg)(fd, message, flags);
+  if (stream->datagram)
+    return send_datagram(*stream, message->msg_iov, message->msg_iovlen, flags, to, message->msg_namelen);
   return send_pieces(*stream, message->msg_iov, message->msg_iovlen, flags);
 }
 
 WEFT_EXPORT ssize_t read(int fd, void* bytes, size_t size_B) {
-  const Stream* stream = descriptors().stream(fd);
-  if (stream == nullptr && is_stand_in(fd)) return receive_datagram(fd, bytes, size_B, 0);
+  Stream* stream = descriptors().stream(fd);
+  if (stream == nullptr && is_stand_in(fd)) return receive_stand_in(fd, bytes, size_B, 0);
   if (stream == nullptr) return read_real_or_watched(fd, bytes, size_B);
   const iovec piece{bytes, size_B};
   return receive_pieces(*stream, &piece, 1, 0);
 }
 
 WEFT_EXPORT ssize_t readv(int fd, const struct iovec* pieces, int count) {
-  const Stream* stream = descriptors().stream(fd);
+  Stream* stream = descriptors().stream(fd);
   if (stream == nullptr) return WEFT_REAL(readv)(fd, pieces, count);
   if (count < 0 || count > IOV_MAX) return fail(EINVAL);
   return receive_pieces(*stream, pieces, static_cast<std::size_t>(count), 0);
 }
 
 WEFT_EXPORT ssize_t recv(int fd, void* bytes, size_t size_B, int flags) {
-  const Stream* stream = descriptors().stream(fd);
-  if (stream == nullptr && is_stand_in(fd)) return receive_datagram(fd, bytes, size_B, flags);
+  Stream* stream = descriptors().stream(fd);
+  if (stream == nullptr && is_stand_in(fd)) return receive_stand_in(fd, bytes, size_B, flags);
   if (stream == nullptr) return WEFT_REAL(recv)(fd, bytes, size_B, flags);
   const iovec piece{bytes, size_B};
   return receive_pieces(*stream, &piece, 1, flags);
@@ -225,20 +232,29 @@ WEFT_EXPORT ssize_t recv(int fd, void* bytes, size_t size_B, int flags) {
 
 WEFT_EXPORT ssize_t recvfrom(int fd, void* __restrict bytes, size_t size_B, int flags, struct sockaddr* __restrict from,
                              socklen_t* __restrict from_B) {
-  if (is_stand_in(fd)) return receive_datagram(fd, bytes, size_B, flags, from, from_B);
-  if (descriptors().stream(fd) == nullptr) return WEFT_REAL(recvfrom)(fd, bytes, size_B, flags, from, from_B);
+  if (is_stand_in(fd)) return receive_stand_in(fd, bytes, size_B, flags, from, from_B);
+  Stream* stream = descriptors().stream(fd);
+  if (stream == nullptr) return WEFT_REAL(recvfrom)(fd, bytes, size_B, flags, from, from_B);
+  if (stream->datagram) {
+    iovec piece{bytes, size_B};
+    msghdr message = message_of(piece, from, from_B == nullptr ? 0 : *from_B);
+    const ssize_t got = receive_datagram(*stream, message, flags);
+    if (got >= 0 && from != nullptr && from_B != nullptr) *from_B = message.msg_namelen;
+    return got;
+  }
   if (from_B != nullptr) *from_B = 0;
   return recv(fd, bytes, size_B, flags);
 }
 
 WEFT_EXPORT ssize_t recvmsg(int fd, struct msghdr* message, int flags) {
-  const Stream* stream = descriptors().stream(fd);
+  Stream* stream = descriptors().stream(fd);
   if (stream == nullptr && is_stand_in(fd)) return receive_message(fd, *message, flags);
   if (stream == nullptr) {
     const ssize_t size_B = WEFT_REAL(recvmsg)(fd, message, flags);
     if (size_B >= 0 && message->msg_controllen > 0) adopt_passed(message);
     return size_B;
   }
+  if (stream->datagram) return receive_datagram(*stream, *message, flags);
   message->msg_namelen = 0;
   message->msg_controllen = 0;
   message->msg_flags = 0;

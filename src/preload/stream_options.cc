@@ -12,6 +12,7 @@
 
 #include <algorithm>
 
+#include "preload/datagrams.h"
 #include "preload/icmp.h"
 #include "preload/interfaces.h"
 #include "preload/netlink.h"
@@ -28,6 +29,7 @@ constexpr std::uint32_t kRoundTrip_us = 60;  // of the management network
 
 // As Linux has them before a connection tunes them: net.ipv4.tcp_wmem and tcp_rmem.
 constexpr int kSendBuffer_B = 16'384, kReceiveBuffer_B = 131'072;
+constexpr int kDatagramBuffer_B = 212'992;  // net.core.rmem_default and wmem_default
 
 bool world_option(int level, int option, verbs::StreamOption& which) {
   if (level == IPPROTO_IPV6 && option == IPV6_V6ONLY) {
@@ -59,6 +61,8 @@ int tell_world_option(const Stream& stream, verbs::StreamOption which) {
   verbs::StreamInfo info;
   if (!ask_status(stream, info)) return 0;
   const auto value = static_cast<int>(info.options[static_cast<std::size_t>(which)]);
+  const bool buffer = which == verbs::StreamOption::kSendBuffer || which == verbs::StreamOption::kReceiveBuffer;
+  if (buffer && value == 0 && stream.datagram) return kDatagramBuffer_B;
   if (which == verbs::StreamOption::kSendBuffer && value == 0) return kSendBuffer_B;
   if (which == verbs::StreamOption::kReceiveBuffer && value == 0) return kReceiveBuffer_B;
   return value;
@@ -79,15 +83,17 @@ int number_option(Stream& stream, int level, int option) {
       return error == EINPROGRESS ? 0 : error;
     }
     case SO_TYPE:
-      return SOCK_STREAM;
+      return stream.datagram ? SOCK_DGRAM : SOCK_STREAM;
     case SO_DOMAIN:
       return stream.family;
     case SO_PROTOCOL:
-      return IPPROTO_TCP;
+      return stream.datagram ? IPPROTO_UDP : IPPROTO_TCP;
     case SO_ACCEPTCONN:
       return stream.state == Stream::State::kListening;
     case SO_KEEPALIVE:
       return stream.keep_alive;
+    case SO_BROADCAST:
+      return stream.broadcast;
     default:
       return 0;
   }
@@ -174,7 +180,10 @@ WEFT_EXPORT int setsockopt(int fd, int level, int option, const void* value, soc
   Stream* stream = descriptors().stream(fd);
   if (stream == nullptr && level == SOL_SOCKET && option == SO_BINDTODEVICE && this_process().attached)
     return bind_to_interface(value, size_B);
+  if (stream == nullptr && is_group_option(level, option)) stream = take_datagrams(fd);
   if (stream == nullptr) return WEFT_REAL(setsockopt)(fd, level, option, value, size_B);
+  if (int outcome; stream->datagram && set_datagram_option(*stream, level, option, value, size_B, outcome))
+    return outcome;
   if (value == nullptr && size_B > 0) return fail(EFAULT);
   if (level == SOL_SOCKET && (option == SO_RCVTIMEO || option == SO_SNDTIMEO)) {
     if (size_B < sizeof(timeval)) return fail(EINVAL);

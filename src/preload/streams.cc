@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "preload/datagrams.h"
 #include "preload/icmp.h"
 #include "preload/names.h"
 #include "preload/netlink.h"
@@ -112,6 +113,8 @@ WEFT_EXPORT int socket(int domain, int type, int protocol) noexcept {
 WEFT_EXPORT int bind(int fd, const struct sockaddr* address, socklen_t size_B) noexcept {
   if (is_netlink(fd) || is_icmp(fd)) return 0;
   Stream* stream = descriptors().stream(fd);
+  const bool ip = address != nullptr && (address->sa_family == AF_INET || address->sa_family == AF_INET6);
+  if (stream == nullptr && ip) stream = take_datagrams(fd);
   if (stream == nullptr) return WEFT_REAL(bind)(fd, address, size_B);
   verbs::StreamAddress wanted{};
   if (!is_of_family(*stream, address) || !read_address(address, size_B, wanted.address, wanted.port))
@@ -122,6 +125,7 @@ WEFT_EXPORT int bind(int fd, const struct sockaddr* address, socklen_t size_B) n
 WEFT_EXPORT int listen(int fd, int backlog) noexcept {
   Stream* stream = descriptors().stream(fd);
   if (stream == nullptr) return WEFT_REAL(listen)(fd, backlog);
+  if (stream->datagram) return fail(EOPNOTSUPP);
   int error = stream->local.port == 0 ? bind_stream(*stream, {}, 0) : 0;
   const auto room = static_cast<std::uint32_t>(backlog < 1 ? 1 : backlog);
   if (error == 0) error = verbs::call(verbs::Op::kStreamListen, verbs::StreamListen{stream->handle, room});
@@ -133,9 +137,11 @@ WEFT_EXPORT int connect(int fd, const struct sockaddr* address, socklen_t size_B
   if (is_netlink(fd)) return 0;
   if (is_icmp(fd)) return connect_icmp(fd, address, size_B);
   Stream* stream = descriptors().stream(fd);
-  int error;
-  if (stream == nullptr && connect_datagram(fd, address, size_B, &error)) return result(error);
+  int error = 0;
+  if (stream == nullptr) stream = take_datagrams_towards(fd, address, size_B, &error);
+  if (error != 0) return fail(error);
   if (stream == nullptr) return WEFT_REAL(connect)(fd, address, size_B);
+  if (stream->datagram) return connect_datagrams(*stream, address, size_B);
   verbs::StreamAddress wanted{stream->handle, !stream->nonblocking, {}, 0};
   if (!is_of_family(*stream, address) || !read_address(address, size_B, wanted.address, wanted.port))
     return fail(EAFNOSUPPORT);
@@ -161,6 +167,7 @@ WEFT_EXPORT int connect(int fd, const struct sockaddr* address, socklen_t size_B
 WEFT_EXPORT int accept4(int fd, struct sockaddr* __restrict address, socklen_t* __restrict size_B, int flags) {
   Stream* listener = descriptors().stream(fd);
   if (listener == nullptr) return WEFT_REAL(accept4)(fd, address, size_B, flags);
+  if (listener->datagram) return fail(EOPNOTSUPP);
   if (listener->nonblocking) spend_look();
   int error = listener->nonblocking ? 0 : wait_for_input(*listener);
   if (error != 0) return fail(error);
@@ -196,15 +203,18 @@ WEFT_EXPORT int shutdown(int fd, int how) noexcept {
 WEFT_EXPORT int getsockname(int fd, struct sockaddr* __restrict address, socklen_t* __restrict size_B) noexcept {
   if (is_netlink(fd)) return name_netlink(fd, address, size_B);
   Stream* stream = descriptors().stream(fd);
-  if (stream == nullptr && name_datagram(fd, true, address, size_B)) return 0;
+  if (stream == nullptr && name_icmp(fd, true, address, size_B)) return 0;
   if (stream == nullptr) return WEFT_REAL(getsockname)(fd, address, size_B);
+  // A socket of UDP gets its port when it sends.
+  if (verbs::StreamInfo info; stream->datagram && ask_status(*stream, info))
+    stream->local = {stream->handle, 0, info.local, info.local_port};
   write_address(stream->family, stream->local.address, stream->local.port, address, size_B);
   return 0;
 }
 
 WEFT_EXPORT int getpeername(int fd, struct sockaddr* __restrict address, socklen_t* __restrict size_B) noexcept {
   Stream* stream = descriptors().stream(fd);
-  if (stream == nullptr && name_datagram(fd, false, address, size_B)) return 0;
+  if (stream == nullptr && name_icmp(fd, false, address, size_B)) return 0;
   if (stream == nullptr) return WEFT_REAL(getpeername)(fd, address, size_B);
   if (connect_outcome(*stream) != 0 || stream->state != State::kConnected) return fail(ENOTCONN);
   write_address(stream->family, stream->peer.address, stream->peer.port, address, size_B);

@@ -47,9 +47,6 @@ void adopt_inherited_streams();
 // Asks how a connection that was begun without waiting stands: 0, EINPROGRESS or why it failed.
 int connect_outcome(Stream& stream);
 
-// The descriptor is a UDP socket, and the address one of a node: datagrams.cc says so once.
-bool refuses_datagrams(int fd, const sockaddr* to, socklen_t to_B);
-
 // A FILE that reads and writes the stream.
 FILE* open_stream_file(int fd, const char* mode);
 

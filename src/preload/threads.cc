@@ -40,7 +40,7 @@ class ListLock {
 
 void list_thread() {
   ListLock lock;
-  thread.tid = static_cast<int>(syscall(SYS_gettid));
+  thread.tid = static_cast<int>(kernel_call(SYS_gettid));
   thread.self = pthread_self();
   thread.next = first;
   first = &thread;
@@ -96,7 +96,7 @@ int start_thread(const Start& wanted, Create&& create) {
   const int error = create(start);
   if (error != 0) {
     free(start);
-    if (connection >= 0) syscall(SYS_close, connection);
+    if (connection >= 0) kernel_call(SYS_close, connection);
   }
   std::size_t none_B = 0;
   if (connection >= 0) call_in_pieces(verbs::Op::kYield, nullptr, 0, nullptr, &none_B, nullptr);

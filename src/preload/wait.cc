@@ -1,6 +1,7 @@
 #include "preload/wait.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/epoll.h>
 
@@ -22,7 +23,7 @@ constexpr int kDeepestEpoll = 4;
 class Sources {
  public:
   Sources(pollfd* fds, std::size_t count, std::size_t real)
-      : fds_(fds), count_(count), real_(count), items_(count + verbs::kMaxRealItems), owners_(count) {
+      : fds_(fds), count_(count), real_(count + 1), items_(count + verbs::kMaxRealItems), owners_(count) {
     for (std::size_t i = 0; i < count; ++i) {
       fds[i].revents = 0;
       real_[i] = {-1, fds[i].events, 0};
@@ -47,18 +48,20 @@ class Sources {
     return ready;
   }
 
-  // Parks until something is ready or the time has come. Real descriptors change in real time: the world gets a copy of
-  // them and looks at them whenever a thread has run, so that time does not go on while one of them is ready.
+  // Parks until something is ready or the time has come. Real descriptors change in real time: in virtual time the
+  // world gets a copy of them and looks at them whenever a thread has run, so that time does not go on while one of
+  // them is ready.
   int park(std::int64_t until_ps, bool anything = false) {
     std::size_t count = item_count_;
     std::size_t lent_count = 0;
     int lent[verbs::kMaxRealItems];
-    const int set = real_count_ > verbs::kMaxRealItems ? set_of_real() : -1;
+    const bool lend = is_virtual();
+    const int set = lend && real_count_ > verbs::kMaxRealItems ? set_of_real() : -1;
     if (set >= 0) {
       lent[lent_count] = set;
       items_[count++] = {verbs::WaitItem::kReal, static_cast<std::uint32_t>(lent_count++), POLLIN, 0};
     }
-    for (std::size_t i = 0; set < 0 && i < count_ && lent_count < verbs::kMaxRealItems; ++i) {
+    for (std::size_t i = 0; lend && set < 0 && i < count_ && lent_count < verbs::kMaxRealItems; ++i) {
       if (real_[i].fd < 0) continue;
       lent[lent_count] = real_[i].fd;
       items_[count++] = {verbs::WaitItem::kReal, static_cast<std::uint32_t>(lent_count++),
@@ -67,8 +70,10 @@ class Sources {
     const verbs::Wait wait{until_ps, static_cast<std::uint32_t>(count), anything};
     std::size_t size_B = count * sizeof(verbs::WaitItem);
     const iovec request[2] = {{const_cast<verbs::Wait*>(&wait), sizeof wait}, {items_.data(), size_B}};
-    const int error = call_in_pieces(verbs::Op::kWait, request, 2, items_.data(), &size_B, nullptr, lent, lent_count);
+    const RealOnes real{lent, lent_count, real_.data(), lend || real_count_ == 0 ? 0 : count_};
+    int error = call_in_pieces(verbs::Op::kWait, request, 2, items_.data(), &size_B, nullptr, real);
     if (set >= 0) WEFT_REAL(close)(set);
+    if (error == EINTR && real.own_count > 0 && look_at_real() > 0) return 0;
     for (std::size_t i = 0; error == 0 && i < item_count_; ++i) {
       if (items_[i].ready == 0) continue;
       pollfd& owner = fds_[owners_[i]];
@@ -133,7 +138,7 @@ class Sources {
   pollfd* fds_;
   std::size_t count_, real_count_ = 0, item_count_ = 0;
   bool too_many_ = false;
-  Scratch<pollfd, 64> real_;                                   // the caller's list, without what is ours alone
+  Scratch<pollfd, 64> real_;  // the caller's list, without what is ours alone, and room
   Scratch<verbs::WaitItem, 64 + verbs::kMaxRealItems> items_;  // ours, and room for what is lent
   Scratch<std::size_t, 64> owners_;                            // index in the caller's list
 };
@@ -143,16 +148,17 @@ std::int64_t later(std::int64_t now_ps, std::int64_t by_ps) {
 }
 
 // A thread that looks without waiting, again and again, waits all the same: for anything, since nobody knows what. From
-// some number of empty polls on, one of them lets time pass, as a poll of an empty completion queue does.
-constexpr int kEmptyPolls = 32;
+// some number of empty polls on, one of them lets time pass, as a poll of an empty completion queue does. Who has
+// waited so in vain does nothing else, and waits sooner the next time; who finds something, later.
+constexpr int kEmptyPolls = 32, kFewestEmptyPolls = 2;
 constexpr std::int64_t kFirstPatience_ps = kPsPerUs;
 constexpr std::int64_t kLastPatience_ps = 100 * kPsPerUs;
-thread_local int empty_polls = 0;
+thread_local int empty_polls = 0, polls_before_wait = kEmptyPolls;
 thread_local std::int64_t patience_ps = kFirstPatience_ps;
 
 int look(Sources& sources) {
   if (sources.look_at_real() < 0) return -1;
-  const bool wait = is_virtual() && sources.ready() == 0 && ++empty_polls >= kEmptyPolls;
+  const bool wait = is_virtual() && sources.ready() == 0 && ++empty_polls >= polls_before_wait;
   const std::int64_t now_ps = verbs::weft_now_ps();
   if (wait || sources.has_ours()) {
     const int error = sources.park(wait ? now_ps + patience_ps : now_ps, wait);
@@ -161,7 +167,9 @@ int look(Sources& sources) {
   }
   const int ready = sources.ready();
   if (wait) patience_ps = std::min(2 * patience_ps, kLastPatience_ps);
+  if (wait && ready == 0) polls_before_wait = std::max(polls_before_wait / 2, kFewestEmptyPolls);
   if (ready > 0) patience_ps = kFirstPatience_ps;
+  if (!wait && ready > 0) polls_before_wait = std::min(2 * polls_before_wait, kEmptyPolls);
   if (wait || ready > 0) empty_polls = 0;
   return ready;
 }
@@ -197,6 +205,7 @@ std::int64_t timeout_ps_of(const timespec* timeout) {
 }
 
 int wait_for(pollfd* fds, std::size_t count, std::int64_t timeout_ps, const sigset_t* mask, std::size_t real) {
+  if (count > INT_MAX) return fail(EINVAL);  // as the kernel does, with fewer
   Sources sources(fds, count, real);
   if (sources.is_too_many()) return fail(EINVAL);
   if (timeout_ps == 0) spend_look();

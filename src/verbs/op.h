@@ -135,6 +135,14 @@ enum class Op : std::uint32_t {
   // Commands to a world that is up, on connections of their own. The structs are in verbs/control_protocol.h.
   kCommand = 288,  // Command and words -> CommandReply and text
   kWatch,          // Command and words -> CommandReply and text, then messages until either side ends it
+
+  // UDP between the nodes. The structs are in verbs/datagram_protocol.h; its sockets are streams to the calls above.
+  kDatagramOpen = 320,  // StreamOpen -> Handle, with the descriptor that stands for it
+  kDatagramConnect,     // StreamAddress -> StreamAddress, the own one
+  kDatagramDisconnect,  // Handle -> nothing
+  kDatagramSend,        // DatagramSend and the bytes -> Count; EAGAIN: no room
+  kDatagramReceive,     // DatagramReceive -> DatagramFrom and the bytes
+  kDatagramGroup,       // DatagramGroup -> nothing
 };
 
 }  // namespace weft::verbs

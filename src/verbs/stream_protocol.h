@@ -46,6 +46,8 @@ struct StreamInfo {
   std::uint32_t options[6];  // by StreamOption
   Address local, peer;
   std::uint32_t local_port, peer_port;
+  std::uint32_t datagram;  // 1: of UDP
+  std::uint32_t unused;
 };
 
 }  // namespace weft::verbs

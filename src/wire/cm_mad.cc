@@ -71,7 +71,8 @@ void write_body(const CmReq& req, MutableBytes out) {
   out[47] = static_cast<std::uint8_t>(bits(req.local_response_timeout, 5, 3) | bits(req.retry_count, 3, 0));
   put_be16(out, 48, req.p_key);
   out[50] = static_cast<std::uint8_t>(bits(req.path_mtu, 4, 4) | bits(req.rnr_retry_count, 3, 0));
-  out[51] = static_cast<std::uint8_t>(bits(req.max_retries, 4, 4) | bits(req.srq, 3));
+  out[51] =
+      static_cast<std::uint8_t>(bits(req.max_retries, 4, 4) | bits(req.srq, 3) | bits(req.extended_transport, 3, 0));
   write_path(req.path, out.subspan(52));
   put_bytes(out, 140, req.private_data);
 }
@@ -94,6 +95,7 @@ void read_body(Bytes in, CmReq& req) {
   req.rnr_retry_count = in[50] & 7;
   req.max_retries = in[51] >> 4;
   req.srq = (in[51] >> 3 & 1) != 0;
+  req.extended_transport = in[51] & 7;
   req.path = read_path(in.subspan(52));
   get_bytes(in, 140, req.private_data);
 }
@@ -144,6 +146,7 @@ void write_body(const CmRep& rep, MutableBytes out) {
   write_ids(rep, out);
   put_be32(out, 8, rep.qkey);
   put_be24(out, 12, rep.qpn);
+  put_be24(out, 16, rep.ee_context);
   put_be24(out, 20, rep.starting_psn);
   out[24] = rep.responder_resources;
   out[25] = rep.initiator_depth;
@@ -157,6 +160,7 @@ void read_body(Bytes in, CmRep& rep) {
   read_ids(in, rep);
   rep.qkey = be32(in, 8);
   rep.qpn = be24(in, 12);
+  rep.ee_context = be24(in, 16);
   rep.starting_psn = be24(in, 20);
   rep.responder_resources = in[24];
   rep.initiator_depth = in[25];

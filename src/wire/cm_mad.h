@@ -42,7 +42,9 @@ struct CmPath {
 };
 
 // Transport service types.
-inline constexpr std::uint8_t kCmRc = 0, kCmUc = 1;
+// Transport of a REQ; XRC is 3 with 1 in the field of extended transports.
+inline constexpr std::uint8_t kCmRc = 0, kCmUc = 1, kCmExtended = 3;
+inline constexpr std::uint8_t kCmXrc = 1;
 
 // The starting PSN is the one that the receiver of the message sends with: the sender's rq_psn.
 struct CmReq {
@@ -53,7 +55,7 @@ struct CmReq {
   std::uint32_t qpn = 0;  // 24 bits
   std::uint8_t responder_resources = 0, initiator_depth = 0;
   std::uint8_t remote_response_timeout = 0, local_response_timeout = 0;  // 5 bits, as ack_timeout
-  std::uint8_t transport = kCmRc;
+  std::uint8_t transport = kCmRc, extended_transport = 0;                // 2 and 3 bits
   bool flow_control = false;
   std::uint32_t starting_psn = 0;
   std::uint8_t retry_count = 0, rnr_retry_count = 0;  // 3 bits
@@ -102,6 +104,7 @@ struct CmRep {
   std::uint32_t local_comm_id = 0, remote_comm_id = 0;
   std::uint32_t qkey = 0;
   std::uint32_t qpn = 0;
+  std::uint32_t ee_context = 0;  // of XRC: the number of its target, in place of qpn
   std::uint32_t starting_psn = 0;
   std::uint8_t responder_resources = 0, initiator_depth = 0;
   std::uint8_t target_ack_delay = 0;  // 5 bits

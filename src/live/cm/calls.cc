@@ -122,7 +122,8 @@ Reply CommunicationManager::create_id(Process& process, const Request& request) 
   if (!request.read(ask) || ask.cookie == 0) return Reply::failed(EINVAL);
   auto channel = process.cm_channels.find(ask.channel);
   if (channel == process.cm_channels.end()) return Reply::failed(EINVAL);
-  if (ask.port_space != RDMA_PS_TCP && ask.port_space != RDMA_PS_UDP) return Reply::failed(EPROTONOSUPPORT);
+  if (ask.port_space != RDMA_PS_TCP && ask.port_space != RDMA_PS_UDP && ask.port_space != RDMA_PS_IB)
+    return Reply::failed(EPROTONOSUPPORT);
   if (process.cm_ids.size() >= kMaxCmIds) return Reply::failed(ENOMEM);
   std::shared_ptr<CmId> id = make_id(process);
   id->cookie = ask.cookie;
@@ -325,7 +326,7 @@ Reply CommunicationManager::init_qp_attr(Process& process, const Request& reques
       attr.path_mtu = id->path_mtu;
       attr.dest_qpn = id->remote_qpn;
       attr.rq_psn = id->rq_psn;
-      if (id->qp_type == IBV_QPT_RC) {
+      if (id->qp_type == IBV_QPT_RC || id->qp_type == IBV_QPT_XRC_RECV) {
         out.mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
         attr.max_dest_rd_atomic = id->responder_resources;
       }
@@ -334,9 +335,11 @@ Reply CommunicationManager::init_qp_attr(Process& process, const Request& reques
       if (!datagram && !connecting) return Reply::failed(EINVAL);
       out.mask |= IBV_QP_SQ_PSN;
       attr.sq_psn = id->sq_psn;
-      if (datagram || id->qp_type != IBV_QPT_RC) break;
-      out.mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+      if (datagram || id->qp_type == IBV_QPT_UC) break;
+      out.mask |= IBV_QP_TIMEOUT;
       attr.timeout = id->ack_timeout;
+      if (id->qp_type == IBV_QPT_XRC_RECV) break;
+      out.mask |= IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
       attr.retry_cnt = id->retry_count;
       attr.rnr_retry = id->rnr_retry_count;
       attr.max_rd_atomic = id->initiator_depth;

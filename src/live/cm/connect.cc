@@ -48,7 +48,7 @@ Reply CommunicationManager::connect(Process& process, const Request& request, Ti
   verbs::CmConnect ask;
   std::shared_ptr<CmId> id = request.read(ask) ? find_id(process, ask.id) : nullptr;
   if (!id || id->state != CmState::kRouteResolved) return Reply::failed(EINVAL);
-  bool datagram = id->port_space == RDMA_PS_UDP;
+  bool datagram = id->port_space == RDMA_PS_UDP || id->qp_type == IBV_QPT_UD;
   if (datagram ? !private_fits(ask.conn, wire::CmSidrReq{}.private_data, wire::kIpCmHeader_B)
                : !private_fits(ask.conn, wire::CmReq{}.private_data, wire::kIpCmHeader_B))
     return Reply::failed(EINVAL);
@@ -76,17 +76,20 @@ void CommunicationManager::send_req(CmId& id, const verbs::CmConn& conn, Time_ps
   req.service_id = wire::ip_service_id(id.port_space, id.remote_port);
   req.ca_guid = guid(id.device);
   req.qpn = id.qpn;
-  req.responder_resources = id.responder_resources;
+  // An initiator of XRC answers nothing, and its target retries nothing.
+  const bool is_initiator = id.qp_type == IBV_QPT_XRC_SEND;
+  req.responder_resources = is_initiator ? 0 : id.responder_resources;
   req.initiator_depth = id.initiator_depth;
   req.remote_response_timeout = req.local_response_timeout = kCmResponseTimeout;
-  req.transport = id.qp_type == IBV_QPT_UC ? wire::kCmUc : wire::kCmRc;
+  req.transport = is_initiator ? wire::kCmExtended : id.qp_type == IBV_QPT_UC ? wire::kCmUc : wire::kCmRc;
+  req.extended_transport = is_initiator ? wire::kCmXrc : 0;
   req.flow_control = conn.flow_control != 0;
   req.starting_psn = id.rq_psn;
-  req.retry_count = id.retry_count;
-  req.rnr_retry_count = id.rnr_retry_count;
+  req.retry_count = is_initiator ? 0 : id.retry_count;
+  req.rnr_retry_count = is_initiator ? 0 : id.rnr_retry_count;
   req.path_mtu = id.path_mtu;
   req.max_retries = id.max_retries;
-  req.srq = conn.srq != 0;
+  req.srq = conn.srq != 0 && !is_initiator;
   req.path.local_gid = id.local;
   req.path.remote_gid = id.remote;
   req.path.packet_rate = path_rate(world_.rate_bps(ports_[id.device]->device().port_id()));
@@ -141,14 +144,15 @@ void CommunicationManager::send_rep(CmId& id, const verbs::CmConn& conn, Time_ps
   wire::CmRep rep;
   rep.local_comm_id = id.comm_id;
   rep.remote_comm_id = id.remote_comm_id;
-  rep.qpn = id.qpn;
+  const bool is_target = id.qp_type == IBV_QPT_XRC_RECV;
+  (is_target ? rep.ee_context : rep.qpn) = id.qpn;
   rep.starting_psn = id.rq_psn;
   rep.responder_resources = id.responder_resources;
-  rep.initiator_depth = id.initiator_depth;
+  rep.initiator_depth = is_target ? 0 : id.initiator_depth;
   rep.target_ack_delay = kCmAckDelay;
-  rep.flow_control = conn.flow_control != 0;
+  rep.flow_control = conn.flow_control != 0 && !is_target;
   rep.rnr_retry_count = three_bits(conn.rnr_retry_count);
-  rep.srq = conn.srq != 0;
+  rep.srq = conn.srq != 0 || is_target;
   rep.ca_guid = guid(id.device);
   put_private(rep.private_data, 0, conn);
   id.state = CmState::kRepSent;

@@ -145,15 +145,17 @@ void CommunicationManager::on(const wire::CmReq& req, const From& from, Time_ps 
   std::shared_ptr<CmId> listener = header ? listener_of(req.service_id, *header) : nullptr;
   auto to_port = verbs_.port_of_gid(from.source.data());
   if (!to_port) return;
+  const bool xrc = req.transport == wire::kCmExtended && req.extended_transport == wire::kCmXrc;
   bool full = listener && (listener->backlog == 0 || listener->process->cm_ids.size() >= kMaxCmIds);
-  if (!listener || full) {
-    auto reason = full ? wire::CmReason::kConsumer : wire::CmReason::kInvalidServiceId;
+  bool other_type = listener && xrc != (listener->qp_type == IBV_QPT_XRC_RECV);
+  if (!listener || full || other_type) {
+    auto reason = full || other_type ? wire::CmReason::kConsumer : wire::CmReason::kInvalidServiceId;
     answer_to(from, {from.transaction_id, rejection(req.local_comm_id, reason)}, now_ps);
     return;
   }
   std::shared_ptr<CmId> id = make_child(listener, *header, from);
   id->to_port = *to_port;
-  id->qp_type = req.transport == wire::kCmUc ? IBV_QPT_UC : IBV_QPT_RC;
+  id->qp_type = xrc ? IBV_QPT_XRC_RECV : req.transport == wire::kCmUc ? IBV_QPT_UC : IBV_QPT_RC;
   id->remote_gid = req.path.local_gid;
   id->remote_comm_id = req.local_comm_id;
   id->remote_qpn = req.qpn;
@@ -219,7 +221,7 @@ void CommunicationManager::on(const wire::CmRep& rep, const From& from, Time_ps 
   std::uint8_t lifetime =
       id->wanted_ack_timeout > 0 ? static_cast<std::uint8_t>(id->wanted_ack_timeout - 1) : kCmPacketLifetime;
   id->remote_comm_id = rep.local_comm_id;
-  id->remote_qpn = rep.qpn;
+  id->remote_qpn = id->qp_type == IBV_QPT_XRC_SEND ? rep.ee_context : rep.qpn;
   id->sq_psn = rep.starting_psn;
   id->responder_resources = rep.initiator_depth;
   id->initiator_depth = rep.responder_resources;
@@ -227,7 +229,7 @@ void CommunicationManager::on(const wire::CmRep& rep, const From& from, Time_ps 
   id->ack_timeout = cm_ack_timeout(rep.target_ack_delay, lifetime);
   id->state = CmState::kRepReceived;
   verbs::CmConn conn{};
-  conn.qpn = rep.qpn;
+  conn.qpn = id->remote_qpn;
   conn.srq = rep.srq ? 1 : 0;
   conn.responder_resources = id->responder_resources;
   conn.initiator_depth = id->initiator_depth;

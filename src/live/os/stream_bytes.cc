@@ -43,6 +43,7 @@ std::size_t Stream::room_B() const {
 }
 
 std::uint32_t Stream::ready(std::uint32_t wanted) const {
+  if (datagram) return ready_datagrams(wanted);
   if (state == State::kListening) return pending.empty() ? 0 : wanted & POLLIN;
   if (state == State::kFresh) return (wanted & POLLOUT) | POLLHUP;
   std::uint32_t events = 0;

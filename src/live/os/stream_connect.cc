@@ -15,13 +15,6 @@ namespace {
 constexpr std::uint32_t kSmallestBuffer_B = 2304;    // Linux: SOCK_MIN_RCVBUF
 constexpr std::uint32_t kLargestBuffer_B = 212'992;  // Linux: net.core.wmem_max and rmem_max, before it doubles
 
-// What is sent to `address` can come to the stream by its own address and family.
-bool accepts(const Stream& stream, const verbs::Address& address) {
-  if (!is_any(stream.address)) return is_same(stream.address, address);
-  if (stream.family == AF_INET6) return !stream.v6_only || !is_ipv4(address);
-  return is_ipv4(address) || is_any(address);
-}
-
 // Both would get what comes to one address.
 bool overlap(const Stream& a, const Stream& b) {
   const bool one_family = a.family == b.family;
@@ -34,8 +27,9 @@ bool is_taken(const Process& process, const Stream& stream, std::uint32_t port) 
   for (const auto& other : process.node->processes) {
     for (const auto& [handle, each] : other->streams) {
       const bool listens = each->state == Stream::State::kListening;
-      if (each.get() == &stream || each->port != port || !overlap(*each, stream)) continue;
-      if (!listens && each->state != Stream::State::kFresh) continue;
+      if (each.get() == &stream || each->port != port || each->datagram != stream.datagram) continue;
+      if (!overlap(*each, stream)) continue;
+      if (!each->datagram && !listens && each->state != Stream::State::kFresh) continue;
       if (each->reuse_port && stream.reuse_port) continue;
       if (each->reuse_address && stream.reuse_address && !listens) continue;
       return true;
@@ -45,6 +39,12 @@ bool is_taken(const Process& process, const Stream& stream, std::uint32_t port) 
 }
 
 }  // namespace
+
+bool accepts(const Stream& stream, const verbs::Address& address) {
+  if (!is_any(stream.address)) return is_same(stream.address, address);
+  if (stream.family == AF_INET6) return !stream.v6_only || !is_ipv4(address);
+  return is_ipv4(address) || is_any(address);
+}
 
 std::optional<std::uint32_t> ManagementNetwork::node_of(const Process& process, const verbs::Address& address) const {
   return is_any(address) || is_loopback(address) ? process.node->index() : node_of(address);
@@ -61,12 +61,14 @@ verbs::Address ManagementNetwork::address_of(std::uint32_t node) const {
   return address;
 }
 
-Reply ManagementNetwork::bind(Process& process, const Request& request) {
+Reply ManagementNetwork::bind(Process& process, const Request& request, Time_ps now_ps) {
   verbs::StreamAddress ask;
   Stream* stream = request.read(ask) ? find(process, ask.stream) : nullptr;
   if (stream == nullptr || stream->state != Stream::State::kFresh || ask.port > 65535) return Reply::failed(EINVAL);
-  if (auto node = node_of(process, ask.address); !node || *node != process.node->index())
-    return Reply::failed(EADDRNOTAVAIL);
+  // A socket of UDP may have the address of a group or of a broadcast, of which it then gets all.
+  const bool own = node_of(process, ask.address) == process.node->index();
+  if (!own && !(stream->datagram && is_group(*process.node, ask.address))) return Reply::failed(EADDRNOTAVAIL);
+  if (stream->datagram && stream->port != 0) return Reply::failed(EINVAL);
   std::uint32_t port = ask.port != 0 ? ask.port : new_port(process);
   if (port == 0) return Reply::failed(EADDRINUSE);
   const verbs::Address before = std::exchange(stream->address, ask.address);
@@ -75,6 +77,10 @@ Reply ManagementNetwork::bind(Process& process, const Request& request) {
     return Reply::failed(EADDRINUSE);
   }
   stream->port = ask.port = port;
+  if (stream->datagram) {
+    stream->bound_as = ++bound_;
+    deliver_held(*stream, now_ps);
+  }
   return Reply::of(ask);
 }
 
@@ -229,7 +235,8 @@ void ManagementNetwork::retry_waiting(std::uint32_t node, std::uint32_t port, Ti
 }
 
 bool ManagementNetwork::refuse_late(Time_ps now_ps) {
-  if (waiting_.empty()) return false;
+  const bool held = !held_.empty() && give_up_held(now_ps);
+  if (waiting_.empty()) return held;
   const auto now = std::chrono::steady_clock::now();
   std::erase_if(waiting_, [&](const Waiting& each) {
     if (now < each.until) return each.stream->shut;
@@ -237,7 +244,7 @@ bool ManagementNetwork::refuse_late(Time_ps now_ps) {
     nodes_[each.node]->at(now_ps, 0, [this, each](Time_ps at_ps) { arrive(each, at_ps); });
     return true;
   });
-  return !waiting_.empty();
+  return held || !waiting_.empty();
 }
 
 std::uint32_t ManagementNetwork::new_port(const Process& process) {

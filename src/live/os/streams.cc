@@ -82,12 +82,13 @@ std::optional<ManagementNetwork::Given> ManagementNetwork::give(Process& process
   return Given{hold(process, stream), std::move(lent)};
 }
 
-Reply ManagementNetwork::open(Process& process, const Request& request) {
+Reply ManagementNetwork::open(Process& process, const Request& request, bool datagram) {
   verbs::StreamOpen ask{AF_INET};
   request.read(ask);
   auto stream = std::make_shared<Stream>();
   stream->node = process.node;
   stream->family = ask.family;
+  stream->datagram = datagram;
   auto given = give(process, stream);
   if (!given) return Reply::failed(ENFILE);
   Reply reply = Reply::of(verbs::Handle{given->handle});
@@ -103,7 +104,9 @@ verbs::StreamInfo ManagementNetwork::describe(const Stream& stream, std::uint32_
   info.listening = stream.state == Stream::State::kListening;
   info.connecting = stream.state == Stream::State::kConnecting;
   info.connected = stream.state == Stream::State::kOpen;
-  info.readable_B = static_cast<std::uint32_t>(stream.inbox.size());
+  info.datagram = stream.datagram;
+  const std::size_t next_B = stream.datagrams.empty() ? 0 : stream.datagrams.front()->bytes.size();
+  info.readable_B = static_cast<std::uint32_t>(stream.datagram ? next_B : stream.inbox.size());
   const std::shared_ptr<Stream> peer = stream.peer.lock();
   info.unsent_B = peer ? static_cast<std::uint32_t>(peer->underway_B) : 0;
   info.error = static_cast<std::uint32_t>(stream.error);
@@ -178,6 +181,7 @@ void ManagementNetwork::finish(const std::shared_ptr<Stream>& stream, Time_ps no
   stream->closed = true;
   by_id_.erase(stream->id);
   stream->lifeline.reset();
+  if (stream->datagram) datagrams_ended_[{stream->node->index(), stream->port}] = std::chrono::steady_clock::now();
   // Who closes with bytes unread has lost them; the peer must not think that they were read (RFC 2525 2.17).
   if (stream->reset_on_close || !stream->inbox.empty()) {
     send_reset(*stream, now_ps);

@@ -2,7 +2,8 @@
 // it; bytes arrive after their time on the wire and a fixed latency, and are never lost. A stream ends when the last
 // process that holds it has closed it; which those are, the kernel knows (verbs/stream_protocol.h). A connection to a
 // port without a listener waits for one if the world has patience, and is refused then; one
-// that finds the backlog full waits until there is room. Not modelled: congestion windows, TIME_WAIT, urgent data.
+// that finds the backlog full waits until there is room. Sockets of UDP are streams too (datagrams.cc). Not modelled:
+// congestion windows, TIME_WAIT, urgent data.
 #pragma once
 
 #include <poll.h>
@@ -20,6 +21,17 @@
 #include "world/world.h"
 
 namespace weft::live {
+
+struct Stream;
+
+struct UdpDatagram {
+  verbs::Address from{}, to{};
+  std::uint32_t from_port = 0, to_port = 0;
+  bool to_many = false;  // a broadcast, or to a group
+  std::weak_ptr<Stream> sender;
+  std::chrono::steady_clock::time_point until;  // real time: how long it waits for a socket of its port
+  std::vector<std::uint8_t> bytes;
+};
 
 struct Stream {
   enum class State : std::uint8_t { kFresh, kListening, kConnecting, kOpen, kRefused };
@@ -47,17 +59,28 @@ struct Stream {
   std::uint32_t send_buffer_B = 0, receive_buffer_B = 0;
   bool reuse_address = false, reuse_port = false, v6_only = false, reset_on_close = false;
 
+  // Of UDP. Its state is kOpen when it is connected, else kFresh.
+  bool datagram = false;
+  std::deque<std::shared_ptr<const UdpDatagram>> datagrams;
+  std::size_t datagrams_B = 0;  // of the receive buffer
+  std::size_t unsent_B = 0;     // of the send buffer
+  std::uint64_t bound_as = 0;   // the how many-th that was bound
+  bool named_by_peer = false;   // its address is that of its connection
+  std::vector<verbs::Address> groups;
+
   std::uint32_t ready(std::uint32_t wanted) const;
+  std::uint32_t ready_datagrams(std::uint32_t wanted) const;
   // Of a connection: what may be sent now.
   std::size_t room_B() const;
 };
 
 class ManagementNetwork {
  public:
+  using Datagram = UdpDatagram;
   ManagementNetwork(const lab::World& world, const AddressIndex& addresses, std::vector<std::unique_ptr<Node>>& nodes);
 
   // streams.cc: who holds them.
-  Reply open(Process& process, const Request& request);
+  Reply open(Process& process, const Request& request, bool datagram = false);
   Reply adopt(Process& process, const Request& request);
   Reply status(Process& process, const Request& request) const;
   Reply close(Process& process, const Request& request, Time_ps now_ps);
@@ -71,7 +94,7 @@ class ManagementNetwork {
   void add_abandoned(std::vector<pollfd>& fds) const;
 
   // stream_connect.cc: ports and connections. Nothing means not yet.
-  Reply bind(Process& process, const Request& request);
+  Reply bind(Process& process, const Request& request, Time_ps now_ps);
   Reply listen(Process& process, const Request& request, Time_ps now_ps);
   Reply set(Process& process, const Request& request);
   std::optional<Reply> connect(Process& process, const Request& request, Time_ps now_ps, bool again);
@@ -81,6 +104,10 @@ class ManagementNetwork {
   Reply send(Process& process, const Request& request, Time_ps now_ps);
   std::optional<Reply> receive(Process& process, const Request& request, Time_ps now_ps);
   Reply shutdown(Process& process, const Request& request, Time_ps now_ps);
+
+  // datagrams.cc. Nothing: not yet.
+  static bool is_datagram_call(verbs::Op op);
+  std::optional<Reply> answer_datagram(Process& process, const Request& request, Time_ps now_ps);
 
   // How long, in real time, a connection waits for a listener: who starts a client right behind its server need not
   // know when the server has got so far. Not to a loopback address. 0: it is refused at once, as it must be where only
@@ -96,6 +123,7 @@ class ManagementNetwork {
   // Estimate of a management network's one-way time: kernel TCP over 1 GbE. Longer than any window.
   static constexpr Time_ps kLatency_ps = us(30);
   static constexpr std::size_t kMaxStreams = 1u << 14;  // of one process: each is a descriptor of the world
+  static constexpr std::size_t kMaxGroups = 20;         // Linux: net.ipv4.igmp_max_memberships
 
   // Gives the process the stream, with a new descriptor; nothing: the world has none left.
   struct Given {
@@ -131,6 +159,22 @@ class ManagementNetwork {
   std::shared_ptr<Stream> listener_for(const Stream& stream, const Node& node) const;
   void retry_waiting(std::uint32_t node, std::uint32_t port, Time_ps now_ps);
 
+  // datagrams.cc
+  Reply connect_datagrams(Process& process, const Request& request);
+  Reply disconnect_datagrams(Process& process, const Request& request);
+  Reply send_datagram(Process& process, const Request& request, Time_ps now_ps);
+  std::optional<Reply> receive_datagram(Process& process, const Request& request);
+  Reply change_group(Process& process, const Request& request);
+  verbs::Address source_towards(const Stream& stream, const verbs::Address& to) const;
+  bool is_broadcast(const Node& node, const verbs::Address& to) const;
+  bool is_group(const Node& node, const verbs::Address& address) const;  // of either kind
+  void deliver(const std::shared_ptr<const Datagram>& datagram, std::uint32_t at_node, Time_ps now_ps);
+  void find_nobody(const std::shared_ptr<const Datagram>& datagram, std::uint32_t at_node, Time_ps now_ps);
+  // A socket has its port now.
+  void deliver_held(const Stream& stream, Time_ps now_ps);
+  // True: others still wait.
+  bool give_up_held(Time_ps now_ps);
+
   const lab::World& world_;
   const AddressIndex& addresses_;
   std::vector<std::unique_ptr<Node>>& nodes_;
@@ -146,7 +190,17 @@ class ManagementNetwork {
   std::map<std::pair<std::uint32_t, std::uint32_t>, RealTime>
       listener_ended_;  // by node and port: since when there is none
   std::vector<Waiting> waiting_;
+  struct Held {
+    std::shared_ptr<const Datagram> datagram;
+    std::uint32_t node;
+  };
+  std::vector<Held> held_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, RealTime> datagrams_ended_;  // as listener_ended_, of UDP
+  std::uint64_t bound_ = 0;
 };
+
+// What is sent to `address` can come to the stream by its own address and family.
+bool accepts(const Stream& stream, const verbs::Address& address);
 
 // Something has come to this end: whoever holds it looks.
 void look_again(const Stream& stream, Time_ps now_ps);

@@ -23,20 +23,21 @@ std::string counter_lines(std::string_view group, const std::vector<std::pair<co
   return names + "\n" + numbers + "\n";
 }
 
+constexpr const char* kDatagramTable =
+    "   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer "
+    "drops\n";
+constexpr const char* kDatagramTable6 =
+    "  sl  local_address                         remote_address                        st tx_queue rx_queue tr "
+    "tm->when retrnsmt   uid  timeout inode ref pointer drops\n";
+
 }  // namespace
 
 void NodeTree::write_network(lab::World& world) {
   const auto put = [&](const char* name, const std::string& text) {
     tree_.put_bytes(std::string("proc/net/") + name, text);
   };
-  const char* datagrams =
-      "   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer "
-      "drops\n";
-  const char* datagrams6 =
-      "  sl  local_address                         remote_address                        st tx_queue rx_queue tr "
-      "tm->when retrnsmt   uid  timeout inode ref pointer drops\n";
-  for (const char* name : {"udp", "udplite", "raw", "icmp"}) put(name, datagrams);
-  for (const char* name : {"udp6", "udplite6", "raw6", "icmp6"}) put(name, datagrams6);
+  for (const char* name : {"udplite", "raw", "icmp"}) put(name, kDatagramTable);
+  for (const char* name : {"udplite6", "raw6", "icmp6"}) put(name, kDatagramTable6);
   put("unix", "Num       RefCount Protocol Flags    Type St Inode Path\n");
   put("packet", "sk       RefCnt Type Proto  Iface R Rmem   User   Inode\n");
   put("mcfilter", "Idx Device        MCA        SRC    INC    EXC\n");
@@ -71,14 +72,17 @@ void NodeTree::write_network(lab::World& world) {
 void NodeTree::refresh_network(const Node& node, const std::vector<InterfaceCounters>& counted) {
   tree_.put_bytes("proc/net/tcp", tcp_table(node, false));
   tree_.put_bytes("proc/net/tcp6", tcp_table(node, true));
-  const auto [tcp, tcp6, established] = count_sockets(node);
+  tree_.put_bytes("proc/net/udp", kDatagramTable + udp_table(node, false));
+  tree_.put_bytes("proc/net/udp6", kDatagramTable6 + udp_table(node, true));
+  const auto [tcp, tcp6, established, udp, udp6] = count_sockets(node);
   tree_.put_bytes("proc/net/sockstat",
-                  fmt::format("sockets: used {}\nTCP: inuse {} orphan 0 tw 0 alloc {} mem 0\nUDP: inuse 0 mem 0\n"
+                  fmt::format("sockets: used {}\nTCP: inuse {} orphan 0 tw 0 alloc {} mem 0\nUDP: inuse {} mem 0\n"
                               "UDPLITE: inuse 0\nRAW: inuse 0\nFRAG: inuse 0 memory 0\n",
-                              tcp + tcp6, tcp, tcp + tcp6));
+                              tcp + tcp6 + udp + udp6, tcp, tcp + tcp6, udp));
   tree_.put_bytes(
       "proc/net/sockstat6",
-      fmt::format("TCP6: inuse {}\nUDP6: inuse 0\nUDPLITE6: inuse 0\nRAW6: inuse 0\nFRAG6: inuse 0 memory 0\n", tcp6));
+      fmt::format("TCP6: inuse {}\nUDP6: inuse {}\nUDPLITE6: inuse 0\nRAW6: inuse 0\nFRAG6: inuse 0 memory 0\n", tcp6,
+                  udp6));
   // The kernel's own packets are those of ICMP: TCP goes by the management network.
   std::uint64_t in = 0, out = 0;
   for (const InterfaceCounters& each : counted) {

@@ -17,10 +17,12 @@ namespace weft::live {
 namespace {
 
 // Of the kernel's include/net/tcp_states.h.
-constexpr std::uint8_t kEstablished = 1, kSynSent = 2, kCloseWait = 8, kFinWait2 = 5, kListen = 10;
-constexpr std::uint8_t kTcp = 6;
+constexpr std::uint8_t kEstablished = 1, kSynSent = 2, kFinWait2 = 5, kClose = 7, kCloseWait = 8, kListen = 10;
+constexpr std::uint8_t kTcp = 6, kUdp = 17;
 
-std::uint8_t tcp_state(const Stream& stream) {
+// 0: bound at most, and not in the kernel's table.
+std::uint8_t state_of(const Stream& stream) {
+  if (stream.datagram) return stream.port == 0 ? 0 : stream.state == Stream::State::kOpen ? kEstablished : kClose;
   switch (stream.state) {
     case Stream::State::kListening:
       return kListen;
@@ -29,24 +31,26 @@ std::uint8_t tcp_state(const Stream& stream) {
     case Stream::State::kOpen:
       return stream.ended ? kCloseWait : stream.shut ? kFinWait2 : kEstablished;
     default:
-      return 0;  // bound at most: not in the kernel's table
+      return 0;
   }
 }
 
 // What the kernel's tables have, each with a number of its own.
 template <typename Visit>
-void for_each_socket(const Node& node, const Visit& visit) {
+void for_each_socket(const Node& node, bool datagrams, const Visit& visit) {
   std::uint32_t number = 1;
   std::set<const Stream*> seen;  // several processes may hold one
   for (const auto& process : node.processes) {
     for (const auto& [handle, stream] : process->streams) {
-      const std::uint8_t state = tcp_state(*stream);
-      if (state != 0 && seen.insert(stream.get()).second) visit(*stream, state, number++);
+      const std::uint8_t state = state_of(*stream);
+      if (state != 0 && stream->datagram == datagrams && seen.insert(stream.get()).second)
+        visit(*stream, state, number++);
     }
   }
 }
 
 std::uint32_t receive_queue(const Stream& stream) {
+  if (stream.datagram) return static_cast<std::uint32_t>(stream.datagrams_B);
   return static_cast<std::uint32_t>(stream.state == Stream::State::kListening ? stream.pending.size()
                                                                               : stream.inbox.size());
 }
@@ -92,7 +96,7 @@ std::string tcp_table(const Node& node, bool ipv6) {
            : "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout "
              "inode\n";
   std::uint32_t line = 0;
-  for_each_socket(node, [&](const Stream& stream, std::uint8_t state, std::uint32_t number) {
+  for_each_socket(node, false, [&](const Stream& stream, std::uint8_t state, std::uint32_t number) {
     if ((stream.family == AF_INET6) != ipv6) return;
     text += fmt::format("{:4}: {} {} {:02X} 00000000:{:08X} 00:00000000 00000000     0        0 {} 1 0 100 0 0 10 0\n",
                         line++, end_text(stream.address, stream.port, ipv6),
@@ -101,11 +105,26 @@ std::string tcp_table(const Node& node, bool ipv6) {
   return text;
 }
 
+std::string udp_table(const Node& node, bool ipv6) {
+  std::string text;
+  for_each_socket(node, true, [&](const Stream& stream, std::uint8_t state, std::uint32_t number) {
+    if ((stream.family == AF_INET6) != ipv6) return;
+    text +=
+        fmt::format("{:5}: {} {} {:02X} 00000000:{:08X} 00:00000000 00000000     0        0 {} 2 0000000000000000 0\n",
+                    number, end_text(stream.address, stream.port, ipv6),
+                    end_text(stream.peer_address, stream.peer_port, ipv6), state, receive_queue(stream), number);
+  });
+  return text;
+}
+
 SocketCounts count_sockets(const Node& node) {
   SocketCounts counts;
-  for_each_socket(node, [&](const Stream& stream, std::uint8_t state, std::uint32_t) {
+  for_each_socket(node, false, [&](const Stream& stream, std::uint8_t state, std::uint32_t) {
     ++(stream.family == AF_INET6 ? counts.tcp6 : counts.tcp);
     if (state == kEstablished || state == kCloseWait) ++counts.established;
+  });
+  for_each_socket(node, true, [&](const Stream& stream, std::uint8_t, std::uint32_t) {
+    ++(stream.family == AF_INET6 ? counts.udp6 : counts.udp);
   });
   return counts;
 }
@@ -113,10 +132,12 @@ SocketCounts count_sockets(const Node& node) {
 void answer_sockets(const Node& node, const NetlinkQuestion& question, NetlinkReply& reply) {
   if (!question.is_dump()) return reply.error(ENOENT);
   const auto asked = question.fixed<inet_diag_req_v2>();
-  const bool tcp = question.head.nlmsg_type == SOCK_DIAG_BY_FAMILY && asked.sdiag_protocol == kTcp &&
-                   (asked.sdiag_family == AF_INET || asked.sdiag_family == AF_INET6);
-  for_each_socket(node, [&](const Stream& stream, std::uint8_t state, std::uint32_t number) {
-    if (tcp && (asked.sdiag_family == AF_INET6) == (stream.family == AF_INET6) &&
+  const bool known = question.head.nlmsg_type == SOCK_DIAG_BY_FAMILY &&
+                     (asked.sdiag_protocol == kTcp || asked.sdiag_protocol == kUdp) &&
+                     (asked.sdiag_family == AF_INET || asked.sdiag_family == AF_INET6);
+  const bool datagrams = asked.sdiag_protocol == kUdp;
+  for_each_socket(node, datagrams, [&](const Stream& stream, std::uint8_t state, std::uint32_t number) {
+    if (known && (asked.sdiag_family == AF_INET6) == (stream.family == AF_INET6) &&
         (asked.idiag_states & 1u << state) != 0)
       put_socket(reply, stream, state, number);
   });

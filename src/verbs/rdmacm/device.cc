@@ -1,4 +1,6 @@
 // The devices that ids are bound to.
+#include <fcntl.h>
+
 #include "verbs/rdmacm/objects.h"
 
 namespace weft::verbs::cm {
@@ -25,7 +27,7 @@ int open_one(ibv_device* device, OpenDevice& out) {
     ibv_close_device(verbs);
     return error;
   }
-  out = {verbs, pd, byte_of(attr.max_qp_rd_atom), byte_of(attr.max_qp_init_rd_atom)};
+  out = {verbs, pd, nullptr, byte_of(attr.max_qp_rd_atom), byte_of(attr.max_qp_init_rd_atom)};
   return 0;
 }
 
@@ -41,6 +43,16 @@ OpenDevice* open_device(std::uint32_t index) {
   const int error = index < static_cast<std::uint32_t>(count) ? open_one(list[index], devices[index]) : ENODEV;
   ibv_free_device_list(list);
   return error == 0 ? &devices[index] : fail(error);
+}
+
+ibv_xrcd* xrc_domain_of(OpenDevice& device) {
+  const MutexGuard guard(devices_mutex);
+  if (device.xrcd != nullptr) return device.xrcd;
+  ibv_xrcd_init_attr init{};
+  init.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
+  init.fd = -1;
+  init.oflags = O_CREAT;
+  return device.xrcd = ibv_open_xrcd(device.verbs, &init);
 }
 
 }  // namespace weft::verbs::cm

@@ -25,11 +25,14 @@ namespace weft::verbs::cm {
 // A device that some id is bound to. It stays open for the life of the process, as its pointers do in programs.
 struct OpenDevice {
   ibv_context* verbs;
-  ibv_pd* pd;  // for those who bring none
+  ibv_pd* pd;      // for those who bring none
+  ibv_xrcd* xrcd;  // likewise; opened when one first needs it
   std::uint8_t max_responder_resources, max_initiator_depth;
 };
 // Null: the world has no such device, and errno is set.
 OpenDevice* open_device(std::uint32_t index);
+// Likewise, of a domain of XRC.
+ibv_xrcd* xrc_domain_of(OpenDevice& device);
 
 // A multicast group that an id has joined.
 struct Group {

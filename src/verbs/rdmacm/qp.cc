@@ -23,8 +23,9 @@ void destroy_queue(ibv_cq*& cq, ibv_comp_channel*& channel) {
   channel = nullptr;
 }
 
-// A program may have made one queue for both.
+// A program may have made one queue for both. The queue of a target of XRC is its shared receive queue's.
 void destroy_queues(Id& id) {
+  if (id.qp_type == IBV_QPT_XRC_RECV && id.srq != nullptr) return;
   if (id.send_cq == id.recv_cq) id.send_cq = nullptr;
   if (id.send_cq_channel == id.recv_cq_channel) id.send_cq_channel = nullptr;
   destroy_queue(id.recv_cq, id.recv_cq_channel);
@@ -128,7 +129,15 @@ int rdma_create_qp_ex(rdma_cm_id* base, ibv_qp_init_attr_ex* init) {
   } else if (init->pd->context != id.verbs) {
     return result(EINVAL);
   }
-  const bool own_receive = init->recv_cq == nullptr, own_send = init->send_cq == nullptr;
+  // A target of XRC has no queues of its own, an initiator none to receive.
+  const bool is_target = id.qp_type == IBV_QPT_XRC_RECV;
+  if (is_target && ((init->comp_mask & IBV_QP_INIT_ATTR_XRCD) == 0 || init->xrcd == nullptr)) {
+    init->xrcd = xrc_domain_of(*id.device);
+    if (init->xrcd == nullptr) return -1;
+    init->comp_mask |= IBV_QP_INIT_ATTR_XRCD;
+  }
+  const bool own_receive = init->recv_cq == nullptr && !is_target && id.qp_type != IBV_QPT_XRC_SEND;
+  const bool own_send = init->send_cq == nullptr && !is_target;
   if ((own_receive && !create_queue(id, init->cap.max_recv_wr, id.recv_cq, id.recv_cq_channel)) ||
       (own_send && !create_queue(id, init->cap.max_send_wr, id.send_cq, id.send_cq_channel))) {
     const int error = errno;
@@ -168,25 +177,52 @@ void rdma_destroy_qp(rdma_cm_id* base) {
   destroy_queues(id);
 }
 
-int rdma_create_srq(rdma_cm_id* base, ibv_pd* pd, ibv_srq_init_attr* init) {
+int rdma_create_srq_ex(rdma_cm_id* base, ibv_srq_init_attr_ex* init) {
   Id& id = id_of(base);
-  if (id.srq != nullptr || id.verbs == nullptr) return result(EINVAL);
-  if (pd == nullptr) pd = id.pd;
-  if (pd->context != id.verbs) return result(EINVAL);
-  id.srq = ibv_create_srq(pd, init);
-  if (id.srq == nullptr) return -1;
-  id.pd = pd;
+  const bool has_type = (init->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) != 0;
+  if (!has_type || id.srq != nullptr || id.verbs == nullptr) return result(EINVAL);
+  if ((init->comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0 || init->pd == nullptr) init->pd = id.pd;
+  if (init->pd->context != id.verbs) return result(EINVAL);
+  init->comp_mask |= IBV_SRQ_INIT_ATTR_PD;
+  if (init->srq_type == IBV_SRQT_XRC) {
+    if ((init->comp_mask & IBV_SRQ_INIT_ATTR_XRCD) == 0 || init->xrcd == nullptr) {
+      init->xrcd = xrc_domain_of(*id.device);
+      if (init->xrcd == nullptr) return -1;
+    }
+    if ((init->comp_mask & IBV_SRQ_INIT_ATTR_CQ) == 0 || init->cq == nullptr) {
+      if (!create_queue(id, init->attr.max_wr, id.recv_cq, id.recv_cq_channel)) {
+        const int error = errno;
+        destroy_queues(id);
+        return result(error);
+      }
+      init->cq = id.recv_cq;
+    }
+    init->comp_mask |= IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+  }
+  id.srq = ibv_create_srq_ex(id.verbs, init);
+  if (id.srq == nullptr) {
+    const int error = errno;
+    if (init->srq_type == IBV_SRQT_XRC) destroy_queues(id);
+    return result(error);
+  }
+  id.pd = init->pd;
   return 0;
 }
 
-int rdma_create_srq_ex(rdma_cm_id* id, ibv_srq_init_attr_ex* init) {
-  const bool basic = (init->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) == 0 || init->srq_type == IBV_SRQT_BASIC;
-  if (!basic) return result(EOPNOTSUPP);
-  ibv_srq_init_attr plain{init->srq_context, init->attr};
-  return rdma_create_srq(id, (init->comp_mask & IBV_SRQ_INIT_ATTR_PD) != 0 ? init->pd : nullptr, &plain);
+int rdma_create_srq(rdma_cm_id* id, ibv_pd* pd, ibv_srq_init_attr* init) {
+  ibv_srq_init_attr_ex more{};
+  std::memcpy(&more, init, sizeof *init);
+  more.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD;
+  more.srq_type = id->qp_type == IBV_QPT_XRC_RECV ? IBV_SRQT_XRC : IBV_SRQT_BASIC;
+  more.pd = pd;
+  const int status = rdma_create_srq_ex(id, &more);
+  std::memcpy(init, &more, sizeof *init);
+  return status;
 }
 
-void rdma_destroy_srq(rdma_cm_id* id) {
-  if (id->srq != nullptr) ibv_destroy_srq(id->srq);
-  id->srq = nullptr;
+void rdma_destroy_srq(rdma_cm_id* base) {
+  Id& id = id_of(base);
+  if (id.srq != nullptr) ibv_destroy_srq(id.srq);
+  id.srq = nullptr;
+  if (id.qp_type == IBV_QPT_XRC_RECV) destroy_queues(id);
 }

@@ -329,21 +329,6 @@ void ask_many(const char* host, int port) {
   for (int fd : fds) close(fd);
 }
 
-// UDP between nodes carries no data; a program that connects to find its own address finds it.
-void serve_udp(int) {}
-void ask_udp(const char* host, int port) {
-  int fd = socket(AF_INET, SOCK_DGRAM, 0);
-  sockaddr_in address = address_of(host, port);
-  const auto* to = reinterpret_cast<const sockaddr*>(&address);
-  REQUIRE(sendto(fd, "x", 1, 0, to, sizeof address) < 0 && errno == ENETUNREACH);
-  REQUIRE(connect(fd, to, sizeof address) == 0);
-  close(fd);
-  fd = socket(AF_INET, SOCK_DGRAM, 0);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  REQUIRE(connect(fd, to, sizeof address) == 0);
-  close(fd);
-}
-
 constexpr Case kCases[] = {
     {"full buffers", serve_full, ask_full},
     {"connect", serve_connect, ask_connect},
@@ -351,7 +336,6 @@ constexpr Case kCases[] = {
     {"bytes", serve_bytes, ask_bytes},
     {"IPv6", serve_ipv6, ask_ipv6},
     {"SO_REUSEPORT", serve_reuse_port, ask_reuse_port},
-    {"UDP", serve_udp, ask_udp},
     {"many", serve_many, ask_many},
 };
 

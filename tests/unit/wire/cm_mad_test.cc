@@ -52,6 +52,23 @@ TEST(CmMad, RequestBytes) {
   expect_bytes(mad, 24 + 88, "12345007 60 40 30 90");
 }
 
+// XRC: transport 3 and extended transport 1; the target stands in the field of the EE context.
+TEST(CmMad, XrcBytes) {
+  CmReq req;
+  req.transport = kCmExtended;
+  req.extended_transport = kCmXrc;
+  req.max_retries = 15;
+  const Mad request = build_cm_mad({0, req});
+  expect_bytes(request, 24 + 43, "06");
+  expect_bytes(request, 24 + 51, "f1");
+  CmRep rep;
+  rep.ee_context = 0x010203;
+  rep.srq = true;
+  const Mad reply = build_cm_mad({0, rep});
+  expect_bytes(reply, 24 + 12, "00000000 01020300");
+  expect_bytes(reply, 24 + 27, "10");
+}
+
 TEST(CmMad, IpServiceHeader) {
   IpCmHeader header;
   header.port = 0x8000;
@@ -99,6 +116,7 @@ RC_GTEST_PROP(CmMad, RequestRoundTrip, ()) {
   req.remote_response_timeout = static_cast<std::uint8_t>(any_below(32));
   req.local_response_timeout = static_cast<std::uint8_t>(any_below(32));
   req.transport = static_cast<std::uint8_t>(any_below(4));
+  req.extended_transport = static_cast<std::uint8_t>(any_below(8));
   req.flow_control = any<bool>();
   req.starting_psn = any_u24();
   req.retry_count = static_cast<std::uint8_t>(any_below(8));
@@ -134,6 +152,7 @@ RC_GTEST_PROP(CmMad, OtherMessagesRoundTrip, ()) {
   rep.remote_comm_id = remote;
   rep.qkey = any<std::uint32_t>();
   rep.qpn = any_u24();
+  rep.ee_context = any_u24();
   rep.starting_psn = any_u24();
   rep.responder_resources = any<std::uint8_t>();
   rep.initiator_depth = any<std::uint8_t>();
