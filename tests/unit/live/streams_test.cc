@@ -54,7 +54,7 @@ TEST(StreamPorts, WrapAndSkipPortsInUse) {
   };
   const auto new_port = [&](std::uint32_t stream) {
     const live::Request bind = request(Op::kStreamBind, verbs::StreamAddress{stream, 0, kAny, 0});
-    return read(network.bind(*process, bind), verbs::StreamAddress{}).port;
+    return read(network.bind(*process, bind, 0), verbs::StreamAddress{}).port;
   };
 
   const std::uint32_t kept_port = new_port(open());
