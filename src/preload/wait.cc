@@ -149,7 +149,7 @@ std::int64_t later(std::int64_t now_ps, std::int64_t by_ps) {
 
 // A thread that looks without waiting, again and again, waits all the same: for anything, since nobody knows what. From
 // some number of empty polls on, one of them lets time pass, as a poll of an empty completion queue does. Who has
-// waited so in vain does nothing else, and waits sooner the next time; who finds something, later.
+// waited so for nothing does nothing else, and waits sooner the next time; who finds something, later.
 constexpr int kEmptyPolls = 32, kFewestEmptyPolls = 2;
 constexpr std::int64_t kFirstPatience_ps = kPsPerUs;
 constexpr std::int64_t kLastPatience_ps = 100 * kPsPerUs;
