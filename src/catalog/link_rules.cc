@@ -17,11 +17,11 @@ std::span<const std::string_view> fec_latency_keys() {
 }
 
 Fec auto_fec(std::int64_t rate_bps, CableKind cable, std::int64_t length_mm) {
-  constexpr std::int64_t kGbps = 1'000'000'000;
+  constexpr std::int64_t kGigabit_bps = 1'000'000'000;
   constexpr std::int64_t kLongestWithoutFec_mm = 3000;  // 25GBASE-CR-S, CA-N
-  if (rate_bps >= 200 * kGbps || rate_bps == 50 * kGbps) return Fec::kRs544;
-  if (rate_bps == 100 * kGbps) return Fec::kRs528;
-  if (rate_bps == 25 * kGbps) {
+  if (rate_bps >= 200 * kGigabit_bps || rate_bps == 50 * kGigabit_bps) return Fec::kRs544;
+  if (rate_bps == 100 * kGigabit_bps) return Fec::kRs528;
+  if (rate_bps == 25 * kGigabit_bps) {
     if (cable != CableKind::kDac) return Fec::kBaseR;
     return length_mm <= kLongestWithoutFec_mm ? Fec::kNone : Fec::kRs528;
   }

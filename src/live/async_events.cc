@@ -80,7 +80,7 @@ void AsyncChannel::forget(verbs::Kind kind, std::uint32_t handle) {
 }
 
 void Server::on_async(void* self, nic::Device& device, nic::AsyncKind kind, std::uint32_t number, Time_ps now_ps) {
-  static_cast<Server*>(self)->trace_async(device, kind, number, now_ps);
+  static_cast<Server*>(self)->trace_.async(device, kind, number, now_ps);
   if (nic::is_internal(kind)) return;
   for (const auto& node : static_cast<Server*>(self)->nodes_) {
     host::Host& host = node->host();

@@ -29,13 +29,10 @@ bool is_ready(const std::shared_ptr<const Lent>& lent, const std::vector<short>&
 // A call that cannot be answered yet is asked again whenever something of its process has changed.
 void Server::execute(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) {
   Node& node = *thread->process->node;
-  TraceEvent event;
-  if (tracing()) event = begin_trace(*thread->process, request, now_ps);
-  modifying_ = request.op == Op::kModifyQp;
+  TraceEvent event = trace_.begin_call(*thread->process, request, now_ps);
   const auto at_once = answer(thread, request, now_ps, false);
-  modifying_ = false;
+  trace_.end_call(*thread->process, request, at_once ? &*at_once : nullptr, std::move(event));
   if (at_once) {
-    if (tracing()) end_trace(*thread->process, request, *at_once, std::move(event));
     node.resume(thread, *at_once, now_ps);
     return;
   }

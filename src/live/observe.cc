@@ -40,6 +40,7 @@ std::vector<lab::TakenCommand> Server::commands() const {
 void Server::take_commands(lab::LiveReader reader) {
   control_ = std::make_unique<Control>(*session_, std::move(reader));
   for (const auto& manager : managers_) manager->set_trace(control_->tracer());
+  trace_.emit_to(control_->tracer(), *session_);
 }
 
 // What a program on a host at its end finds in /sys.

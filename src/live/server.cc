@@ -54,7 +54,7 @@ Server::Server(lab::Session& session, int listener, verbs::Clock clock, std::vec
   add_nodes();
   world_.watch_links([this](std::size_t link, bool up, Time_ps now_ps) {
     show_link(link, now_ps);
-    trace_link(link, up, now_ps);
+    trace_.link(link, up, now_ps);
   });
   network_.set_patience(kListenerPatience);
   for (const auto& manager : managers_) manager->set_patience(kListenerPatience);
@@ -351,7 +351,7 @@ void Server::thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps)
 void Server::end_process(const std::shared_ptr<Process>& process, Time_ps now_ps) {
   if (process->gone) return;
   process->gone = true;
-  if (tracing()) control_->tracer().emit(trace_event(*process, "process_end", now_ps));
+  trace_.process(*process, "process_end", now_ps);
   process->doorbell.reset();
   process->doorbell_given.reset();
   // Who drives a world asks for it (program_session.cc); a world that is up for long has many.

@@ -21,6 +21,7 @@
 #include "live/verbs/service.h"
 #include "live/view/icmp.h"
 #include "live/view/node_view.h"
+#include "live/world_trace.h"
 #include "verbs/wait_protocol.h"
 #include "world/session.h"
 
@@ -117,14 +118,6 @@ class Server final : public ThreadWaiter {
   void sleep_until(Time_ps time_ps);
   void send_results(Connection& connection);  // observe.cc
   void show_link(std::size_t link, Time_ps now_ps);
-  // trace_calls.cc
-  bool tracing() const { return control_ && control_->tracer().active(); }
-  TraceEvent trace_event(const Process& process, std::string_view kind, Time_ps now_ps) const;
-  TraceEvent begin_trace(Process& process, const Request& request, Time_ps now_ps) const;
-  void end_trace(Process& process, const Request& request, const Reply& reply, TraceEvent event);
-  void trace_async(const nic::Device& device, nic::AsyncKind kind, std::uint32_t number, Time_ps now_ps);
-  void trace_link(std::size_t link, bool up, Time_ps now_ps);
-  void trace_routes(std::size_t link, bool up, Time_ps now_ps);
   // When the next node has something to do or a change is due.
   Time_ps next_due_ps() { return std::min(world_.engine().next_wake_ps(), session_->changes().next_ps()); }
   Outcome wait_for_request(Thread& thread, Request& request);
@@ -185,6 +178,7 @@ class Server final : public ThreadWaiter {
   std::vector<OutsideLine> outside_;
   ManagementNetwork network_;
   std::unique_ptr<Control> control_;  // null: no commands
+  WorldTrace trace_{world_};
   std::vector<int> pending_clients_;
   std::vector<std::shared_ptr<Thread>> threads_;
   std::uint64_t next_rank_ = 1;
@@ -206,7 +200,6 @@ class Server final : public ThreadWaiter {
   unsigned turns_ = 0;
   bool crowded_ = false;
   std::int64_t switches_ = 0;  // of its CPU, to others
-  bool modifying_ = false;     // a queue pair, for a program
 };
 
 }  // namespace weft::live

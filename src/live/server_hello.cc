@@ -116,7 +116,7 @@ void Server::handle_hello(int fd, const Request& request) {
     process->page = SharedMemory::make("weft-process", sizeof(verbs::ProcessPage));
     if (wall_) wall_->adopt(*process);
     node.processes.push_back(process);
-    if (tracing()) control_->tracer().emit(trace_event(*process, "process_start", arrival_ps()));
+    trace_.process(*process, "process_start", arrival_ps());
   }
   // A thread that the program did not start by pthread_create, or before it was in the world.
   if (!wall_ && !process->threads.empty()) determinism_ = Determinism::kThreadOrder;

@@ -1,10 +1,12 @@
-// What calls of programs look like in a trace.
+#include "live/world_trace.h"
+
 #include <fmt/format.h>
 #include <infiniband/verbs.h>
 
+#include <cstring>
 #include <iterator>
 
-#include "live/server.h"
+#include "live/verbs/service.h"
 
 namespace weft::live {
 
@@ -69,7 +71,7 @@ std::string_view destroyed_kind(verbs::Kind kind) {
 
 }  // namespace
 
-TraceEvent Server::trace_event(const Process& process, std::string_view kind, Time_ps now_ps) const {
+TraceEvent WorldTrace::event_of(const Process& process, std::string_view kind, Time_ps now_ps) const {
   TraceEvent event;
   event.at_ps = now_ps;
   event.kind = kind;
@@ -79,9 +81,12 @@ TraceEvent Server::trace_event(const Process& process, std::string_view kind, Ti
   return event;
 }
 
-// Before the call: what it is about may be no more afterwards.
-TraceEvent Server::begin_trace(Process& process, const Request& request, Time_ps now_ps) const {
-  TraceEvent event = trace_event(process, "", now_ps);
+void WorldTrace::process(const Process& process, std::string_view kind, Time_ps now_ps) {
+  if (active()) sink_->emit(event_of(process, kind, now_ps));
+}
+
+TraceEvent WorldTrace::describe(Process& process, const Request& request, Time_ps now_ps) const {
+  TraceEvent event = event_of(process, "", now_ps);
   verbs::Destroy destroy;
   verbs::ModifyQp modify;
   if (request.op == Op::kDestroy && request.read(destroy)) {
@@ -104,7 +109,7 @@ TraceEvent Server::begin_trace(Process& process, const Request& request, Time_ps
   return event;
 }
 
-void Server::end_trace(Process& process, const Request& request, const Reply& reply, TraceEvent event) {
+void WorldTrace::emit_call(Process& process, const Request& request, const Reply& reply, TraceEvent& event) {
   const auto number = [&](std::string_view key, std::uint64_t value, bool hex = false) {
     event.fields.push_back({key, value, hex});
   };
@@ -171,11 +176,11 @@ void Server::end_trace(Process& process, const Request& request, const Reply& re
   }
   if (event.kind.empty()) return;
   if (reply.error != 0) number("errno", static_cast<std::uint64_t>(reply.error));
-  control_->tracer().emit(event);
+  sink_->emit(event);
 }
 
-void Server::trace_async(const nic::Device& device, nic::AsyncKind kind, std::uint32_t number, Time_ps now_ps) {
-  if (!tracing()) return;
+void WorldTrace::async(const nic::Device& device, nic::AsyncKind kind, std::uint32_t number, Time_ps now_ps) {
+  if (!active()) return;
   const bool port = kind == nic::AsyncKind::kPortActive || kind == nic::AsyncKind::kPortError;
   TraceEvent event;
   event.at_ps = now_ps;
@@ -193,11 +198,11 @@ void Server::trace_async(const nic::Device& device, nic::AsyncKind kind, std::ui
   }
   if (nic::is_internal(kind) && modifying_) return;  // the program has asked for it
   if (nic::is_internal(kind)) event.kind = "qp_error";
-  control_->tracer().emit(event);
+  sink_->emit(event);
 }
 
-void Server::trace_link(std::size_t link, bool up, Time_ps now_ps) {
-  if (!tracing()) return;
+void WorldTrace::link(std::size_t link, bool up, Time_ps now_ps) {
+  if (!active()) return;
   const lab::LinkConfig& config = world_.lab().links[link];
   for (auto [end, other] : {std::pair(config.a, config.b), std::pair(config.b, config.a)}) {
     TraceEvent event;
@@ -207,24 +212,24 @@ void Server::trace_link(std::size_t link, bool up, Time_ps now_ps) {
     event.node = name.substr(0, name.find(':'));
     event.fields.push_back({"port", name});
     event.fields.push_back({"peer", lab::port_name(world_.lab(), other)});
-    control_->tracer().emit(event);
+    sink_->emit(event);
   }
-  if (config.a.is_switch() && config.b.is_switch()) trace_routes(link, up, now_ps);
+  if (config.a.is_switch() && config.b.is_switch()) routes(link, up, now_ps);
 }
 
 // Each switch changes its table when it has noticed.
-void Server::trace_routes(std::size_t link, bool up, Time_ps now_ps) {
+void WorldTrace::routes(std::size_t link, bool up, Time_ps now_ps) {
   const std::string cause =
       fmt::format("{} {}", lab::port_name(world_.lab(), world_.lab().links[link].a), up ? "up" : "down");
   for (const lab::SwitchConfig& device : world_.lab().switches) {
     session_->changes().at(now_ps + device.routing.convergence_ps, [this, &device, cause](Time_ps then_ps) {
-      if (!tracing()) return;
+      if (!active()) return;
       TraceEvent event;
       event.at_ps = then_ps;
       event.kind = "routes";
       event.node = device.name;
       event.fields.push_back({"cause", cause});
-      control_->tracer().emit(event);
+      sink_->emit(event);
     });
   }
 }
