@@ -10,14 +10,14 @@ namespace weft::lab {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr CatalogKind kKinds[] = {CatalogKind::kNic,    CatalogKind::kHost,  CatalogKind::kGpu,
-                                  CatalogKind::kSwitch, CatalogKind::kCable, CatalogKind::kFec};
+constexpr CatalogKind kKindsInOrder[] = {CatalogKind::kNic,    CatalogKind::kHost,  CatalogKind::kGpu,
+                                         CatalogKind::kSwitch, CatalogKind::kCable, CatalogKind::kFec};
 
 }  // namespace
 
 std::string catalog_list_text(const Catalog& catalog) {
   std::string out;
-  for (CatalogKind kind : kKinds) {
+  for (CatalogKind kind : kKindsInOrder) {
     for (std::string_view name : catalog.names(kind)) {
       out += fmt::format("{:<6} {:<18} {}\n", to_string(kind), name, catalog.entry(name)->description);
     }
@@ -27,7 +27,7 @@ std::string catalog_list_text(const Catalog& catalog) {
 
 std::string catalog_list_json(const Catalog& catalog) {
   Json list = Json::array();
-  for (CatalogKind kind : kKinds) {
+  for (CatalogKind kind : kKindsInOrder) {
     for (std::string_view name : catalog.names(kind)) {
       list.push_back({{"kind", to_string(kind)}, {"name", name}, {"description", catalog.entry(name)->description}});
     }

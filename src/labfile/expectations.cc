@@ -13,10 +13,6 @@
 namespace weft::lab {
 namespace {
 
-bool contains(std::span<const std::string_view> words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 bool is_any_metric(std::string_view word) {
   bool found = false;
   workload::for_each_kind([&](auto kind) { found = found || contains(known_metrics(kind), word); });

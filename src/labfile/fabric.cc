@@ -12,8 +12,7 @@
 namespace weft::lab {
 namespace {
 
-constexpr std::uint64_t kMostHosts = 65536, kMostSwitches = 8192;
-constexpr std::int64_t kMinRoceMtu_B = 256 + wire::kIboeHeaderReserve_B;
+constexpr std::uint64_t kMostHosts = 65536, kMostFabricSwitches = 8192;
 
 // Keys that not every template has.
 struct ShapeKeys {
@@ -37,10 +36,6 @@ const std::vector<ShapeKeys>& shape_keys() {
   return all;
 }
 constexpr std::string_view kEverywhere[] = {"template", "host", "cable", "rate"};
-
-bool contains(std::span<const std::string_view> words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 class FabricReader {
  public:
@@ -108,9 +103,9 @@ class FabricReader {
                                             : std::uint64_t{spec_.leaves} * std::max(spec_.rails, 1U) + spec_.spines;
     const std::uint64_t ports =
         dragonfly ? devices * spec_.hosts_per_switch : std::uint64_t{spec_.hosts} * std::max(spec_.rails, 1U);
-    if (devices > kMostSwitches || ports > kMostHosts) {
+    if (devices > kMostFabricSwitches || ports > kMostHosts) {
       problems_.add(spec_.place, fmt::format("a fabric of {} switches and {} host ports", devices, ports),
-                    fmt::format("at most {} and {}", kMostSwitches, kMostHosts));
+                    fmt::format("at most {} and {}", kMostFabricSwitches, kMostHosts));
       return false;
     }
     if (spec_.shape != FabricTemplate::kFatTree) return true;

@@ -19,8 +19,7 @@ constexpr std::string_view kDefaultHost = "generic-x86";
 // Of a port to the outside. Its cable ends here; handing a frame on takes longer than this on any computer.
 constexpr Time_ps kHandOver_ps = ns(500);
 constexpr std::int64_t kMaxOutsideMtu_B = 9000;
-constexpr std::int64_t kMinIpv4Mtu_B = 68;  // RFC 791
-constexpr std::int64_t kMinRoceMtu_B = 256 + wire::kIboeHeaderReserve_B;
+constexpr std::int64_t kMinIpv4Mtu_B = 68;    // RFC 791
 constexpr std::int64_t kMinIpv6Mtu_B = 1280;  // RFC 8200 section 5; Linux turns IPv6 off below
 constexpr std::uint64_t kMaxVlan = 4094;      // 802.1Q: 0 and 4095 are reserved
 

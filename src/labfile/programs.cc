@@ -13,7 +13,7 @@
 namespace weft::lab {
 namespace {
 
-constexpr std::string_view kProgramKeys[] = {"program"};
+constexpr std::string_view kProgramKindKeys[] = {"program"};
 constexpr std::size_t kMostPrograms = 256;
 constexpr std::size_t kMostWords = 1000;
 constexpr Range<std::int64_t> kTimeouts{kMicrosecond_ps, 3600 * kSecond_ps};
@@ -148,7 +148,7 @@ class ProgramReader {
 }  // namespace
 
 std::span<const std::string_view> kind_keys(std::type_identity<workload::ProgramOptions>) {
-  return kProgramKeys;
+  return kProgramKindKeys;
 }
 std::string_view misfit(std::type_identity<workload::ProgramOptions>, std::string_view) {
   return "a program takes everything in its command";

@@ -9,7 +9,7 @@
 namespace weft::lab {
 namespace {
 
-constexpr Range<std::int64_t> kTimes{1, 3600 * kSecond_ps};
+constexpr Range<std::int64_t> kRoutingTimes{1, 3600 * kSecond_ps};
 
 // Every port of the host, or the one that is named.
 std::vector<PortRef> read_destination(const YamlNode& node, LabContext& context) {
@@ -41,9 +41,9 @@ bool read_routing(const YamlNode& node, fabric::RoutingConfig& config, ProblemLi
     if (const auto offload = read_bool(*value, "offload", problems)) config.cpu_forwarding = !*offload;
   }
   if (const YamlNode* value = map.get("flowlet_gap"))
-    store(config.flowlet_gap_ps, read_quantity(*value, "flowlet_gap", Quantity::kTime, kTimes, problems));
+    store(config.flowlet_gap_ps, read_quantity(*value, "flowlet_gap", Quantity::kTime, kRoutingTimes, problems));
   if (const YamlNode* value = map.get("convergence"))
-    store(config.convergence_ps, read_quantity(*value, "convergence", Quantity::kTime, kTimes, problems));
+    store(config.convergence_ps, read_quantity(*value, "convergence", Quantity::kTime, kRoutingTimes, problems));
   const YamlNode* seed = map.get("hash_seed");
   return seed != nullptr && store(config.hash_seed, read_unsigned(*seed, "hash_seed", {0, UINT32_MAX}, problems));
 }

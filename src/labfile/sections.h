@@ -2,16 +2,19 @@
 // refer to each other (fabric, nodes, links, qos, faults, workloads, expect), whatever their order in the file.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tl/expected.hpp>
 #include <utility>
 #include <vector>
 
 #include "model/draft.h"
 #include "text/yaml_walk.h"
+#include "wire/mtu.h"
 
 namespace weft::lab {
 
@@ -35,6 +38,13 @@ struct LabContext : LabDraft {
     return found == sections.end() ? NodeSections{} : found->second;
   }
 };
+
+// The least MTU of an interface on which RoCE has one of its own.
+inline constexpr std::int64_t kMinRoceMtu_B = 256 + wire::kIboeHeaderReserve_B;
+
+inline bool contains(std::span<const std::string_view> words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
 
 CableSpec read_cable(const YamlNode& node, LabContext& context);
 

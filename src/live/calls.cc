@@ -130,13 +130,16 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
     case Op::kArmCq:
       return service.arm_cq(process, request);
     case Op::kPoll: {
-      auto reply = poll_cq(process, request);
+      auto reply = poll_cq(*thread, request);
       if (reply) {
         thread->patience_ps = kFirstPatience_ps;
         thread->looks_at_rest = 0;
         return reply;
       }
-      if (again && thread->look) return Reply{};
+      if ((again && thread->look) || (!wall_ && has_more_to_find(*thread))) {
+        thread->look = true;
+        return Reply{};
+      }
       if (again && now_ps >= thread->poll_until_ps) {
         thread->patience_ps = std::min(2 * thread->patience_ps, kLastPatience_ps);
         return Reply{};
@@ -173,7 +176,10 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
       return network_.close(process, request, now_ps);
     case Op::kWait: {
       Time_ps due_ps = kNever_ps;
+      const bool notified = !again && std::exchange(thread->notified, false);
       auto reply = wait_items(*thread, request, now_ps, again, due_ps);
+      // What it was told of is there still, or it has taken it: bytes of a pipe, which the world does not see it read.
+      if (!again) thread->spurious_wakeups = notified && thread->notified ? thread->spurious_wakeups + 1 : 0;
       // Who comes back for what it could not take the last time finds it a little later, more so each time: the thread
       // that holds it up may be ahead in time.
       if (reply && !again && thread->spurious_wakeups >= kSpuriousWakeups) {
@@ -208,7 +214,8 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
   }
 }
 
-std::optional<Reply> Server::poll_cq(Process& process, const Request& request) {
+std::optional<Reply> Server::poll_cq(const Thread& thread, const Request& request) {
+  Process& process = *thread.process;
   std::size_t count = request.body.size() / sizeof(verbs::Handle);
   if (count == 0 || count > verbs::kMaxPolledCqs || request.body.size() % sizeof(verbs::Handle) != 0)
     return Reply::failed(EINVAL);
@@ -219,6 +226,7 @@ std::optional<Reply> Server::poll_cq(Process& process, const Request& request) {
     auto found = process.cqs.find(cq.handle);
     if (found == process.cqs.end()) continue;  // another thread has destroyed it since
     any = true;
+    found->second->poller = thread.rank;
     const Ring& ring = found->second->ring;
     if (ring.head().consumed.load(std::memory_order_acquire) != ring.taken) return Reply{};
   }

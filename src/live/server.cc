@@ -144,13 +144,13 @@ void Server::take_stray_posts() {
   }
 }
 
-// Before a leap of the clock, whoever waits for a descriptor of the kernel's gets a twentieth of it in real time: a
+// Before a leap of the clock, whoever waits for a descriptor of the kernel's gets a hundredth of it in real time: a
 // reply from outside that takes a millisecond must not cost the program hours.
 bool Server::wait_before_leap(Time_ps leap_ps) {
   if (wait_for_children(leap_ps) || let_pollers_look(leap_ps)) return true;
   bool any = std::any_of(threads_.begin(), threads_.end(), [](const auto& thread) { return thread->lent != nullptr; });
   if (!any || leap_ps < kLeap_ps) return false;
-  auto patience_ms = static_cast<int>(std::min<Time_ps>(leap_ps / ms(20), 100));
+  auto patience_ms = static_cast<int>(std::min<Time_ps>(leap_ps / ms(100), 10));
   return poll_clients(std::max(patience_ms, 1));
 }
 
@@ -200,12 +200,8 @@ void Server::poll_passed_fds(const Node* node, Time_ps now_ps) {
 }
 
 void Server::serve(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
-  if (thread->process->pid == 0) {
-    meet_child(thread, now_ps);
-    return;
-  }
   if (thread->tid == 0) {
-    meet_thread(thread, now_ps);
+    meet_announced(thread, now_ps);
     return;
   }
   Request request;

@@ -93,16 +93,16 @@ class Server final : public ThreadWaiter {
   std::optional<Reply> answer_process_call(const std::shared_ptr<Thread>& thread, const Request& request,
                                            Time_ps now_ps);
   Reply fork(const std::shared_ptr<Thread>& parent_thread, Time_ps now_ps);
-  void await_child(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
-  void meet_child(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
   // A process has closed a connection: returns when its parent can see its end, or when the program that it executes
   // has come in.
   void await_end(const Process& process);
   void let_filters_run(const Node& node);
   // server_threads.cc
   Reply expect_thread(const std::shared_ptr<Thread>& creator, Time_ps now_ps);
-  void await_thread(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
-  void meet_thread(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
+  // Replies with a connection for a thread of the process that is about to start.
+  Reply announce(const std::shared_ptr<Process>& process, Time_ps now_ps);
+  void await_announced(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
+  void meet_announced(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
   Reply status() const;
   void run_virtual(const std::atomic<bool>& stop);
   void run_wall(const std::atomic<bool>& stop);
@@ -136,7 +136,7 @@ class Server final : public ThreadWaiter {
   std::optional<Reply> answer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps,
                               bool again);
   void retry_at(const std::shared_ptr<Thread>& thread, Time_ps time_ps);
-  std::optional<Reply> poll_cq(Process& process, const Request& request);
+  std::optional<Reply> poll_cq(const Thread& thread, const Request& request);
   std::optional<Reply> get_async_event(Process& process, const Request& request);  // async_events.cc
   std::optional<Reply> get_cq_event(Process& process, const Request& request);
   std::optional<Reply> wait_items(Thread& thread, const Request& request, Time_ps now_ps, bool again, Time_ps& due_ps);
@@ -165,6 +165,8 @@ class Server final : public ThreadWaiter {
   // server_looks.cc: the first of them that says something, in real time; null when none does.
   std::shared_ptr<Thread> wait_for_any(const std::vector<std::shared_ptr<Thread>>& threads) const;
   static bool is_patient(const Thread& thread);
+  // True: a queue that the thread polls at other times has an entry, and it comes to that if it goes on.
+  static bool has_more_to_find(const Thread& thread);
   // Before a leap of the clock. True: one of them does.
   bool let_pollers_look(Time_ps leap_ps);
   int look_soon(int timeout_ms) const;
@@ -195,6 +197,7 @@ class Server final : public ThreadWaiter {
     bool outside = false;  // a parent that was not started on a node: a terminal, a script of the user's
   };
   std::map<int, OtherChild> other_children_;  // by number; not of the world
+  Time_ps looked_at_ps_ = kNever_ps;          // how far the world was when it looked at them
   std::map<int, Time_ps> ended_ps_;           // by process group: when the last of its processes was gone
   std::vector<std::unique_ptr<NodeView>> views_;
   Icmp icmp_{world_, addresses_, nodes_, views_};

@@ -1,12 +1,15 @@
 // Children of programs that are not of the world, or not yet: a program that is being loaded, a filter that makes no
 // call which the world must know of. They run in real time. The clock does not leap while one of them runs, or while
-// its parent has not handled its end.
+// its parent has not handled its end. Nor does it while a program waits for something of the kernel's and who started
+// it, outside of the world, runs: an answer of mpirun's may be on its way, or another rank.
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "live/os/kernel_thread.h"
 #include "live/os/process_end.h"
@@ -18,7 +21,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kRunPatience{10};  // for one that computes
+constexpr std::chrono::seconds kRunPatience{10};  // for one that computes without a pause
 constexpr int kSleepLooks = 3, kSleepLook_us = 200;
 
 // Started on a node, by `weft exec` or by a program there: it may come into the world with its next call.
@@ -31,17 +34,32 @@ bool is_started_on_node(int pid) {
   return false;
 }
 
+// `weft exec` itself.
+bool is_starter(int pid) {
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), error);
+  return !error && program == std::filesystem::read_symlink("/proc/self/exe", error);
+}
+
+bool waits_for_kernel(const Process& process) {
+  return std::any_of(process.threads.begin(), process.threads.end(), [](const auto& each) { return each->lent; });
+}
+
 }  // namespace
 
 bool Server::wait_for_children(Time_ps leap_ps) {
   if (leap_ps < kLeap_ps) return false;
   const auto now = steady_clock::now();
+  // Who answers from outside may have slept until what was sent to it at this time.
+  const Time_ps now_ps = world_.engine().horizon_ps();
+  const bool first_look = std::exchange(looked_at_ps_, now_ps) != now_ps;
   std::map<int, OtherChild> found;
   bool waits = false;
   const auto look_at = [&](OtherChild& state, int pid) {
     const bool runs = !is_asleep(pid);
     if (runs) state.asleep = 0;
     if (!runs && state.asleep < kSleepLooks) ++state.asleep;
+    if (!runs) state.since = now;
     return state.asleep < kSleepLooks && now - state.since < kRunPatience;
   };
   const auto visit = [&](auto&& self, const std::shared_ptr<Process>& parent, int pid) -> void {
@@ -60,17 +78,34 @@ bool Server::wait_for_children(Time_ps leap_ps) {
       self(self, parent, child);
     }
   };
+  // Others that it starts on nodes, and that are on their way into the world.
+  const auto look_at_siblings = [&](int parent) {
+    for (const int child : children_of(parent)) {
+      const bool attached =
+          std::any_of(threads_.begin(), threads_.end(), [&](const auto& each) { return each->process->pid == child; });
+      if (attached || found.contains(child) || is_exiting(child)) continue;
+      auto known = other_children_.find(child);
+      OtherChild& state = found[child] = known == other_children_.end() ? OtherChild{now} : known->second;
+      if (first_look) state.asleep = 0;
+      if (is_starter(child) || is_started_on_node(child)) waits = look_at(state, child) || waits;
+    }
+  };
   for (const auto& node : nodes_) {
     for (const auto& process : std::vector(node->processes)) {
       visit(visit, process, process->pid);
       const int parent = process->parent_pid;
       const auto& all = node->processes;
-      if (parent <= 1 || std::any_of(all.begin(), all.end(), [&](const auto& each) { return each->pid == parent; }))
+      if (parent <= 1 || parent == getpid() ||
+          std::any_of(all.begin(), all.end(), [&](const auto& each) { return each->pid == parent; }))
         continue;
       auto known = other_children_.find(parent);
       OtherChild state = known == other_children_.end() ? OtherChild{now} : known->second;
       if (known == other_children_.end()) state.outside = !is_started_on_node(parent);
-      if (!state.outside && !is_exiting(parent)) waits = look_at(state, parent) || waits;
+      if (!is_exiting(parent) && (!state.outside || waits_for_kernel(*process))) {
+        if (state.outside && first_look) state.asleep = 0;
+        waits = look_at(state, parent) || waits;
+        if (state.outside) look_at_siblings(parent);
+      }
       found[parent] = state;
     }
   }

@@ -59,6 +59,25 @@ bool Server::is_patient(const Thread& thread) {
   return thread.state == ThreadState::kParked && thread.polls && thread.retry && thread.poll_until_ps == kNever_ps;
 }
 
+// A program may poll one queue many times for each time that it looks at another: Open MPI waits for a message at the
+// queues of that library, and comes to those of one-sided MPI after a hundred polls. Those are quick, so that they take
+// no virtual time here. Who does not come to it within as many as there are at rest has given it up.
+bool Server::has_more_to_find(const Thread& thread) {
+  Process& process = *thread.process;
+  bool any = false;
+  std::erase_if(process.filled, [&](std::uint32_t handle) {
+    auto found = process.cqs.find(handle);
+    if (found == process.cqs.end()) return true;
+    CompletionRing& cq = *found->second;
+    if (cq.poller == thread.rank && ++cq.looks > kLooksAtRest) cq.poller = 0;
+    const bool taken = cq.ring.head().consumed.load(std::memory_order_acquire) == cq.ring.taken;
+    cq.listed = cq.poller != 0 && !taken;
+    any = any || (cq.listed && cq.poller == thread.rank);
+    return !cq.listed;
+  });
+  return any;
+}
+
 // A program may count its polls: Open MPI looks at its sockets after so many. As long as nothing happens in the fabric
 // a poll that finds nothing costs no virtual time.
 bool Server::let_pollers_look(Time_ps leap_ps) {

@@ -15,11 +15,6 @@ constexpr std::uint32_t kMagicNanoseconds = 0xa1b23c4d;
 constexpr std::size_t kPcapHeader_B = 24;
 constexpr std::size_t kPcapRecordHeader_B = 16;
 
-constexpr std::uint32_t kSectionHeaderBlock = 0x0a0d0d0a;  // the same in both byte orders
-constexpr std::uint32_t kByteOrderMagic = 0x1a2b3c4d;
-constexpr std::uint32_t kInterfaceDescriptionBlock = 1;
-constexpr std::uint32_t kSimplePacketBlock = 3;
-constexpr std::uint32_t kEnhancedPacketBlock = 6;
 constexpr std::size_t kBlockFrame_B = 12;  // type, length, length again
 
 // No packet or block that a program writes is longer (Wireshark's limit for pcapng).

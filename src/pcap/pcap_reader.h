@@ -14,9 +14,9 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-namespace weft::pcap {
+#include "pcap/pcapng_blocks.h"
 
-inline constexpr std::uint16_t kLinkTypeEthernet = 1;
+namespace weft::pcap {
 
 struct CaptureInterface {
   std::string_view name;  // empty in classic pcap

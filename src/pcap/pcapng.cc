@@ -6,15 +6,10 @@
 #include <utility>
 
 #include "base/check.h"
+#include "pcap/pcapng_blocks.h"
 
 namespace weft::pcap {
 namespace {
-
-constexpr std::uint32_t kSectionHeaderBlock = 0x0a0d0d0a;
-constexpr std::uint32_t kInterfaceDescriptionBlock = 1;
-constexpr std::uint32_t kEnhancedPacketBlock = 6;
-constexpr std::uint32_t kByteOrderMagic = 0x1a2b3c4d;
-constexpr std::uint16_t kLinkTypeEthernet = 1;
 
 constexpr std::uint16_t kOptEnd = 0;
 constexpr std::uint16_t kOptComment = 1;

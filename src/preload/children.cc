@@ -25,7 +25,7 @@ namespace {
 class Children {
  public:
   ~Children() {
-    for (std::size_t i = 0; i < count_; ++i) syscall(SYS_close, fds_[i]);
+    for (std::size_t i = 0; i < count_; ++i) kernel_call(SYS_close, fds_[i]);
   }
   void add(pid_t pid) {
     if (count_ == verbs::kMaxRealItems) {
@@ -33,24 +33,24 @@ class Children {
       return;
     }
     traced_ = traced_ || is_traced(pid);
-    const long fd = syscall(SYS_pidfd_open, pid, 0);
+    const long fd = kernel_call(SYS_pidfd_open, pid, 0);
     if (fd >= 0) fds_[count_++] = static_cast<int>(fd);
     all_ = all_ && fd >= 0;
   }
   // Of all threads of this process; false: the kernel does not tell.
   bool add_all() {
-    const long folder = syscall(SYS_openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const long folder = kernel_call(SYS_openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) return false;
     bool told = false;
     alignas(dirent64) char entries[2048];
-    for (long size_B; (size_B = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0;) {
+    for (long size_B; (size_B = kernel_call(SYS_getdents64, folder, entries, sizeof entries)) > 0;) {
       for (long at = 0; at < size_B;) {
         const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
         at += entry->d_reclen;
         if (entry->d_name[0] != '.') told = add_of_thread(static_cast<int>(folder), entry->d_name) || told;
       }
     }
-    syscall(SYS_close, folder);
+    kernel_call(SYS_close, folder);
     return told;
   }
   bool empty() const { return count_ == 0; }
@@ -69,17 +69,17 @@ class Children {
     verbs::Wait wait{until_ps, static_cast<std::uint32_t>(count_), 0};
     std::size_t size_B = count_ * sizeof(verbs::WaitItem);
     const iovec request[2] = {{&wait, sizeof wait}, {items, size_B}};
-    return call_in_pieces(verbs::Op::kWait, request, 2, items, &size_B, nullptr, fds_, count_);
+    return call_in_pieces(verbs::Op::kWait, request, 2, items, &size_B, nullptr, {fds_, count_});
   }
 
  private:
   bool add_of_thread(int folder, const char* tid) {
     char path[280], text[4096];
     snprintf(path, sizeof path, "%s/children", tid);
-    const long file = syscall(SYS_openat, folder, path, O_RDONLY | O_CLOEXEC);
+    const long file = kernel_call(SYS_openat, folder, path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return false;
     pid_t pid = 0;
-    for (long size_B; (size_B = syscall(SYS_read, file, text, sizeof text)) > 0;) {
+    for (long size_B; (size_B = kernel_call(SYS_read, file, text, sizeof text)) > 0;) {
       for (long i = 0; i < size_B; ++i) {
         if (text[i] >= '0' && text[i] <= '9') {
           pid = pid * 10 + (text[i] - '0');
@@ -90,17 +90,17 @@ class Children {
       }
     }
     if (pid != 0) add(pid);
-    syscall(SYS_close, file);
+    kernel_call(SYS_close, file);
     return true;
   }
 
   static bool is_traced(pid_t pid) {
     char path[32], text[1024];
     snprintf(path, sizeof path, "/proc/%d/status", pid);
-    const long file = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    const long file = kernel_call(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return false;
-    const long size_B = syscall(SYS_read, file, text, sizeof text - 1);
-    syscall(SYS_close, file);
+    const long size_B = kernel_call(SYS_read, file, text, sizeof text - 1);
+    kernel_call(SYS_close, file);
     text[size_B > 0 ? size_B : 0] = 0;
     const char* line = strstr(text, "\nTracerPid:");
     return line != nullptr && atoi(line + sizeof "\nTracerPid:" - 1) == this_process().pid;

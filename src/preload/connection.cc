@@ -26,19 +26,19 @@ namespace {
 // Everything here is made of plain system calls: the first call of a thread may come from a signal handler.
 
 int moved_up(int fd) {
-  long high = syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, kLowestDescriptor);
+  long high = kernel_call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, kLowestDescriptor);
   if (high < 0) return fd;
-  syscall(SYS_close, fd);
+  kernel_call(SYS_close, fd);
   return static_cast<int>(high);
 }
 
 int open_socket(const Process& process) {
-  int fd = static_cast<int>(syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  int fd = static_cast<int>(kernel_call(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (fd < 0) die("no socket to the world: %s", strerrorname_np(errno));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   memcpy(address.sun_path, process.socket_path, sizeof address.sun_path);
-  while (syscall(SYS_connect, fd, &address, sizeof address) != 0) {
+  while (kernel_call(SYS_connect, fd, &address, sizeof address) != 0) {
     if (errno != EINTR) die("no world at %s; is `weft exec` still running?", process.socket_path);
   }
   return moved_up(fd);
@@ -55,14 +55,16 @@ void* map(int fd, std::size_t size_B) {
 verbs::Hello make_hello(const Process& process) {
   verbs::Hello hello{};
   hello.protocol = verbs::kProtocol;
-  hello.pid = static_cast<std::int32_t>(syscall(SYS_getpid));
-  hello.tid = static_cast<std::int32_t>(syscall(SYS_gettid));
+  hello.pid = static_cast<std::int32_t>(kernel_call(SYS_getpid));
+  hello.tid = static_cast<std::int32_t>(kernel_call(SYS_gettid));
   memcpy(hello.node, process.node, sizeof hello.node);
   return hello;
 }
 
 // Says hello on a new connection and maps the thread's page.
-verbs::ThreadPage* say_hello(Process& process, int fd, const iovec& request) {
+verbs::ThreadPage* say_hello(Process& process, int fd) {
+  verbs::Hello hello = make_hello(process);
+  const iovec request{&hello, sizeof hello};
   verbs::Welcome told;
   std::size_t told_B = sizeof told;
   verbs::Descriptors pages;
@@ -84,9 +86,9 @@ verbs::ThreadPage* say_hello(Process& process, int fd, const iovec& request) {
     process.page = static_cast<verbs::ProcessPage*>(map(pages.fd[1], sizeof(verbs::ProcessPage)));
   }
   pthread_mutex_unlock(&process.mutex);
-  syscall(SYS_close, pages.fd[0]);
-  syscall(SYS_close, pages.fd[1]);
-  if (pages.fd[2] >= 0) syscall(SYS_close, pages.fd[2]);
+  kernel_call(SYS_close, pages.fd[0]);
+  kernel_call(SYS_close, pages.fd[1]);
+  if (pages.fd[2] >= 0) kernel_call(SYS_close, pages.fd[2]);
   return page;
 }
 
@@ -94,15 +96,15 @@ void disconnect(Thread& gone) {
   if (gone.page == nullptr) return;
   unlist_thread(gone);
   descriptors().forget(gone.socket);
-  syscall(SYS_close, gone.socket);
-  syscall(SYS_munmap, gone.page, sizeof(verbs::ThreadPage));
+  kernel_call(SYS_close, gone.socket);
+  kernel_call(SYS_munmap, gone.page, sizeof(verbs::ThreadPage));
   gone = Thread{};
 }
 
-void attach_thread(int fd, const iovec& hello) {
+void attach_thread(int fd) {
   Process& process = this_process();
   descriptors().reserve(fd);
-  verbs::ThreadPage* page = say_hello(process, fd, hello);
+  verbs::ThreadPage* page = say_hello(process, fd);
   thread.socket = fd;
   thread.page = page;
   list_thread();
@@ -116,26 +118,19 @@ void connect_thread() {
   // A handler that ran now would find half a connection.
   AllSignalsBlocked blocked;
   if (thread.page != nullptr) return;
-  const verbs::Hello hello = make_hello(this_process());
-  attach_thread(open_socket(this_process()), {const_cast<verbs::Hello*>(&hello), sizeof hello});
+  attach_thread(open_socket(this_process()));
 }
 
-int ask_for_child() {
+int announce(verbs::Op op) {
   verbs::Descriptors passed;
   std::size_t none_B = 0;
-  if (call_in_pieces(verbs::Op::kFork, nullptr, 0, nullptr, &none_B, &passed) != 0) return -1;
-  return passed.fd[0];
+  if (call_in_pieces(op, nullptr, 0, nullptr, &none_B, &passed) != 0) return -1;
+  return moved_up(passed.fd[0]);
 }
 
-void connect_child(int fd) {
-  verbs::ForkedChild hello{this_process().pid, static_cast<std::int32_t>(syscall(SYS_gettid))};
-  attach_thread(moved_up(fd), {&hello, sizeof hello});
-}
-
-void connect_new_thread(int fd) {
+void connect_announced(int fd) {
   AllSignalsBlocked blocked;
-  const verbs::Hello hello = make_hello(this_process());
-  attach_thread(fd, {const_cast<verbs::Hello*>(&hello), sizeof hello});
+  attach_thread(fd);
 }
 
 void disconnect_at_thread_exit(void* state) {
@@ -145,7 +140,7 @@ void disconnect_at_thread_exit(void* state) {
 void forget_connections_after_fork() {
   forget_threads_after_fork();
   descriptors().close_reserved();
-  if (thread.page != nullptr) syscall(SYS_munmap, thread.page, sizeof(verbs::ThreadPage));
+  if (thread.page != nullptr) kernel_call(SYS_munmap, thread.page, sizeof(verbs::ThreadPage));
   thread = Thread{};
 }
 

@@ -2,6 +2,7 @@
 // of this folder use what is here besides. Times are virtual picoseconds.
 #pragma once
 
+#include <poll.h>
 #include <pthread.h>
 #include <sys/uio.h>
 
@@ -85,9 +86,18 @@ inline std::int64_t read_uptime_ns() {
 // The world's clock only goes on; it may have moved the thread's page past what it said in its reply.
 void move_clock_to(std::int64_t now_ps);
 
-// weft_call with a request and a reply in pieces, and real descriptors that the world gets a copy of.
+// Real descriptors that end a wait. The world gets a copy of `lent`. The thread looks at `own` itself, after which
+// there is room for one more: a signalfd shows the signals of whoever looks.
+struct RealOnes {
+  const int* lent = nullptr;
+  std::size_t lent_count = 0;
+  pollfd* own = nullptr;
+  std::size_t own_count = 0;
+};
+
+// weft_call with a request and a reply in pieces. EINTR without a handler: one of `real.own` is ready.
 int call_in_pieces(verbs::Op op, const iovec* request, std::size_t pieces, void* reply, std::size_t* reply_B,
-                   verbs::Descriptors* descriptors, const int* lent = nullptr, std::size_t lent_count = 0);
+                   verbs::Descriptors* descriptors, const RealOnes& real = {});
 
 // Whether this process is the one that connected: false between vfork and exec, when memory is still the parent's.
 bool is_own_process();

@@ -114,7 +114,7 @@ void Descriptors::close_reserved() {
   for (int fd = 0; fd <= highest_; ++fd) {
     const Descriptor* entry = find(fd);
     if (entry == nullptr || entry->kind != Descriptor::Kind::kReserved) continue;
-    syscall(SYS_close, fd);
+    kernel_call(SYS_close, fd);
     forget(fd);
   }
 }

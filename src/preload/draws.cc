@@ -42,7 +42,7 @@ WEFT_EXPORT std::uint64_t ucs_generate_uuid(std::uint64_t seed) {
   timespec now;
   WEFT_REAL(clock_gettime)(CLOCK_REALTIME, &now);
   const auto time_ns = static_cast<std::uint64_t>(now.tv_sec * kNsPerS + now.tv_nsec);
-  return mix(mix(mix(seed) + time_ns) + (static_cast<std::uint64_t>(syscall(SYS_getpid)) << 32 | drawn++));
+  return mix(mix(mix(seed) + time_ns) + (static_cast<std::uint64_t>(kernel_call(SYS_getpid)) << 32 | drawn++));
 }
 
 WEFT_EXPORT void srand48(long seed) noexcept {

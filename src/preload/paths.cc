@@ -147,7 +147,7 @@ std::atomic<Directory> working_directory{Directory::kUnknown};
 bool directory_of(int folder_fd, char (&out)[PATH_MAX]) {
   if (folder_fd == AT_FDCWD) {
     if (working_directory.load(std::memory_order_relaxed) == Directory::kFar) return false;
-    if (syscall(SYS_getcwd, out, sizeof out) <= 0) return false;
+    if (kernel_call(SYS_getcwd, out, sizeof out) <= 0) return false;
     name_own_net(out);
     const bool near = is_near(out);
     working_directory.store(near ? Directory::kNear : Directory::kFar, std::memory_order_relaxed);
@@ -155,7 +155,7 @@ bool directory_of(int folder_fd, char (&out)[PATH_MAX]) {
   }
   char link[32];
   snprintf(link, sizeof link, "/proc/self/fd/%d", folder_fd);
-  const long size = syscall(SYS_readlinkat, AT_FDCWD, link, out, sizeof out - 1);
+  const long size = kernel_call(SYS_readlinkat, AT_FDCWD, link, out, sizeof out - 1);
   if (size <= 0) return false;
   out[size] = '\0';
   name_own_net(out);
@@ -225,7 +225,7 @@ void Path::take(const char* absolute, bool composed) {
   skip_ = folder_size;
   strcat(strcat(strcpy(room_, folder), links ? absolute : clean), slash && !links ? "/" : "");
   const bool absent =
-      owner != nullptr && owner->match == Match::kDevices && syscall(SYS_faccessat, AT_FDCWD, room_, F_OK) != 0;
+      owner != nullptr && owner->match == Match::kDevices && kernel_call(SYS_faccessat, AT_FDCWD, room_, F_OK) != 0;
   if (owner != nullptr && !absent) {
     path_ = room_;
     of_node_ = true;

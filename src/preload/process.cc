@@ -28,24 +28,24 @@ constinit thread_local int fork_connection __attribute__((tls_model("initial-exe
 constinit thread_local std::uint64_t signals_before_fork __attribute__((tls_model("initial-exec"))) = 0;
 void block_signals() {
   const std::uint64_t all = ~std::uint64_t{0};
-  syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &signals_before_fork, sizeof all);
+  kernel_call(SYS_rt_sigprocmask, SIG_BLOCK, &all, &signals_before_fork, sizeof all);
 }
 void restore_signals() {
-  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &signals_before_fork, nullptr, sizeof signals_before_fork);
+  kernel_call(SYS_rt_sigprocmask, SIG_SETMASK, &signals_before_fork, nullptr, sizeof signals_before_fork);
 }
 
 // The world knows of the child before it runs. In virtual time that is so for all of them: of a parent and a child that
 // call the world for the first time after it, the machine would say which is first. In wall-clock mode a process that
 // has never called needs no introduction, and neither does its child.
 void before_fork() {
-  if (process.page != nullptr || is_virtual()) fork_connection = ask_for_child();
+  if (process.page != nullptr || is_virtual()) fork_connection = announce(verbs::Op::kFork);
   block_signals();
   descriptors().lock();
 }
 
 void after_fork_in_parent() {
   descriptors().unlock();
-  if (fork_connection >= 0) syscall(SYS_close, fork_connection);
+  if (fork_connection >= 0) kernel_call(SYS_close, fork_connection);
   fork_connection = -1;
   restore_signals();
 }
@@ -54,15 +54,15 @@ void after_fork_in_child() {
   descriptors().renew_lock();
   renew_epoll_locks();
   forget_connections_after_fork();
-  if (process.page != nullptr) syscall(SYS_munmap, process.page, sizeof(verbs::ProcessPage));
+  if (process.page != nullptr) kernel_call(SYS_munmap, process.page, sizeof(verbs::ProcessPage));
   process.page = nullptr;
   process.regions = 0;
   process.doorbell = -1;
   process.mutex = PTHREAD_MUTEX_INITIALIZER;
-  process.pid = static_cast<int>(syscall(SYS_getpid));
+  process.pid = static_cast<int>(kernel_call(SYS_getpid));
   const int fd = fork_connection;
   fork_connection = -1;
-  if (fd >= 0) connect_child(fd);
+  if (fd >= 0) connect_announced(fd);
   restore_signals();
 }
 
@@ -116,7 +116,7 @@ void find_world(char** environment) {
   if (node != nullptr) strncpy(process.node, node, sizeof process.node - 1);
   const char* clock = find(environment, verbs::kClockVariable);
   process.wall_clock = clock != nullptr && strcmp(clock, "wall") == 0;
-  process.pid = static_cast<int>(syscall(SYS_getpid));
+  process.pid = static_cast<int>(kernel_call(SYS_getpid));
   pthread_key_create(&process.thread_key, disconnect_at_thread_exit);
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   process.attached = true;
@@ -133,7 +133,7 @@ bool is_virtual() {
 }
 
 bool is_own_process() {
-  return process.pid == static_cast<int>(syscall(SYS_getpid));
+  return process.pid == static_cast<int>(kernel_call(SYS_getpid));
 }
 
 }  // namespace weft::preload

@@ -29,12 +29,11 @@ Process& this_process();
 // The steps of connection.cc that the process's life calls for.
 void disconnect_at_thread_exit(void* state);
 void forget_connections_after_fork();
-// Announces a child to the world. Returns the child's connection; -1: the child connects for itself.
-int ask_for_child();
-// In the child: says hello on it.
-void connect_child(int fd);
-// On a connection that the world has made for a thread that another one starts.
-void connect_new_thread(int fd);
+// Announces a child (kFork) or a thread (kExpectThread) to the world. Returns its connection; -1: it connects for
+// itself.
+int announce(verbs::Op op);
+// In what was announced: says hello on it.
+void connect_announced(int fd);
 
 // threads.cc: the threads that are connected, so that one can name another.
 void list_thread();

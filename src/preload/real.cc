@@ -91,13 +91,13 @@ void say(const char* format, const char* text, int number) {
     }
   }
   line.add('\n');
-  [[maybe_unused]] long written = syscall(SYS_write, STDERR_FILENO, line.text, line.size);
+  [[maybe_unused]] long written = kernel_call(SYS_write, STDERR_FILENO, line.text, line.size);
 }
 
 void die(const char* format, const char* text, int number) {
   say(format, text, number);
   // Not exit(): its handlers may call the world again.
-  syscall(SYS_exit_group, 1);
+  kernel_call(SYS_exit_group, 1);
   __builtin_unreachable();
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 
@@ -18,6 +19,12 @@
 namespace weft::preload {
 
 void* real_symbol(std::atomic<void*>& found, const char* name);
+
+// A call of the kernel by number; the program's own are in raw_calls.cc.
+template <typename... Arguments>
+long kernel_call(long number, Arguments... arguments) {
+  return WEFT_REAL(syscall)(number, arguments...);
+}
 
 // Of this library's own mutexes, which are held for moments.
 void lock(pthread_mutex_t& mutex);

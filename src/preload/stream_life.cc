@@ -114,13 +114,13 @@ void adopt_stream(int fd) {
 }
 
 void adopt_inherited_streams() {
-  const long folder = syscall(SYS_openat, AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const long folder = kernel_call(SYS_openat, AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return;
   // Found before any is adopted: that opens descriptors of its own.
   int found[256];
   std::size_t count = 0;
   alignas(dirent64) char entries[2048];
-  for (long size_B; (size_B = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0;) {
+  for (long size_B; (size_B = kernel_call(SYS_getdents64, folder, entries, sizeof entries)) > 0;) {
     for (long at = 0; at < size_B;) {
       const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
       at += entry->d_reclen;
@@ -129,7 +129,7 @@ void adopt_inherited_streams() {
       if (fd >= 0 && count < std::size(found) && read_name(fd, name)) found[count++] = fd;
     }
   }
-  syscall(SYS_close, folder);
+  kernel_call(SYS_close, folder);
   for (std::size_t i = 0; i < count; ++i) adopt_stream(found[i]);
   // A server's child that has its connection as standard input and output (inetd).
   replace_standard(STDIN_FILENO, "r", stdin);

@@ -4,17 +4,21 @@
 // here, or by the world for those that processes share.
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <threads.h>
 #include <time.h>
 
 #include <atomic>
 
-#include "preload/connection.h"
+#include "preload/clock.h"
 #include "preload/process.h"
+#include "preload/raw_calls.h"
 #include "preload/real.h"
+#include "preload/streams.h"
 #include "verbs/wait_protocol.h"
 
 namespace weft::preload {
@@ -197,6 +201,32 @@ int thrd_of(int error) {
 }
 
 }  // namespace
+
+// A wake without a change of the word is not seen: such a one would be lost to a thread that has yet to wait, too.
+long wait_for_futex(std::uint32_t* word, int operation, std::uint32_t value, const timespec* timeout,
+                    std::uint32_t bits) {
+  const auto wait_really = [&](const timespec* limit) {
+    return kernel_call(SYS_futex, word, operation, value, limit, nullptr, bits);
+  };
+  if (!is_known()) return wait_really(timeout);
+  if (timeout != nullptr && !is_valid(*timeout)) return fail(EINVAL);
+  const bool absolute = (operation & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET;
+  const std::int64_t now_ps = verbs::weft_now_ps();
+  std::int64_t due = kForever_ps;
+  if (timeout != nullptr && absolute) due = due_ps(*timeout);
+  if (timeout != nullptr && !absolute && ps_of(*timeout) < kForever_ps - now_ps) due = now_ps + ps_of(*timeout);
+  for (;;) {
+    const long result = wait_really(&kPast);
+    if (result == 0 || errno != ETIMEDOUT || verbs::weft_now_ps() >= due) return result;
+    verbs::WaitForChange wait = change_of(word, sizeof *word, due);
+    memcpy(wait.before, &value, sizeof value);
+    const int error = park(wait);
+    if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value) return 0;
+    if (error != EINTR) continue;
+    pthread_testcancel();
+    if (!thread.restart || timeout != nullptr) return fail(EINTR);
+  }
+}
 
 WEFT_EXPORT int pthread_cond_wait(pthread_cond_t* __restrict condition, pthread_mutex_t* __restrict mutex) {
   if (!is_known()) return WEFT_REAL(pthread_cond_wait)(condition, mutex);

@@ -40,7 +40,7 @@ class ListLock {
 
 void list_thread() {
   ListLock lock;
-  thread.tid = static_cast<int>(syscall(SYS_gettid));
+  thread.tid = static_cast<int>(kernel_call(SYS_gettid));
   thread.self = pthread_self();
   thread.next = first;
   first = &thread;
@@ -77,21 +77,10 @@ struct Start {
   int connection;
 };
 
-// The world gives a connection; -1: it has none to give, and the thread comes in when it first calls.
-int ask_for_connection() {
-  verbs::Descriptors passed;
-  std::size_t none_B = 0;
-  if (call_in_pieces(verbs::Op::kExpectThread, nullptr, 0, nullptr, &none_B, &passed) != 0) return -1;
-  const int high = static_cast<int>(syscall(SYS_fcntl, passed.fd[0], F_DUPFD_CLOEXEC, kLowestDescriptor));
-  if (high < 0) return passed.fd[0];
-  syscall(SYS_close, passed.fd[0]);
-  return high;
-}
-
 void* enter(void* argument) {
   const Start start = *static_cast<Start*>(argument);
   free(argument);
-  if (start.connection >= 0) connect_new_thread(start.connection);
+  if (start.connection >= 0) connect_announced(start.connection);
   if (start.run_c11 == nullptr) return start.run(start.argument);
   return reinterpret_cast<void*>(static_cast<std::intptr_t>(start.run_c11(start.argument)));
 }
@@ -103,11 +92,11 @@ int start_thread(const Start& wanted, Create&& create) {
   auto* start = static_cast<Start*>(malloc(sizeof(Start)));
   if (start == nullptr) return EAGAIN;
   *start = wanted;
-  const int connection = start->connection = ask_for_connection();
+  const int connection = start->connection = announce(verbs::Op::kExpectThread);
   const int error = create(start);
   if (error != 0) {
     free(start);
-    if (connection >= 0) syscall(SYS_close, connection);
+    if (connection >= 0) kernel_call(SYS_close, connection);
   }
   std::size_t none_B = 0;
   if (connection >= 0) call_in_pieces(verbs::Op::kYield, nullptr, 0, nullptr, &none_B, nullptr);

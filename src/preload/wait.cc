@@ -1,6 +1,7 @@
 #include "preload/wait.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/epoll.h>
 
@@ -22,7 +23,7 @@ constexpr int kDeepestEpoll = 4;
 class Sources {
  public:
   Sources(pollfd* fds, std::size_t count, std::size_t real)
-      : fds_(fds), count_(count), real_(count), items_(count + verbs::kMaxRealItems), owners_(count) {
+      : fds_(fds), count_(count), real_(count + 1), items_(count + verbs::kMaxRealItems), owners_(count) {
     for (std::size_t i = 0; i < count; ++i) {
       fds[i].revents = 0;
       real_[i] = {-1, fds[i].events, 0};
@@ -47,18 +48,20 @@ class Sources {
     return ready;
   }
 
-  // Parks until something is ready or the time has come. Real descriptors change in real time: the world gets a copy of
-  // them and looks at them whenever a thread has run, so that time does not go on while one of them is ready.
+  // Parks until something is ready or the time has come. Real descriptors change in real time: in virtual time the
+  // world gets a copy of them and looks at them whenever a thread has run, so that time does not go on while one of
+  // them is ready.
   int park(std::int64_t until_ps, bool anything = false) {
     std::size_t count = item_count_;
     std::size_t lent_count = 0;
     int lent[verbs::kMaxRealItems];
-    const int set = real_count_ > verbs::kMaxRealItems ? set_of_real() : -1;
+    const bool lend = is_virtual();
+    const int set = lend && real_count_ > verbs::kMaxRealItems ? set_of_real() : -1;
     if (set >= 0) {
       lent[lent_count] = set;
       items_[count++] = {verbs::WaitItem::kReal, static_cast<std::uint32_t>(lent_count++), POLLIN, 0};
     }
-    for (std::size_t i = 0; set < 0 && i < count_ && lent_count < verbs::kMaxRealItems; ++i) {
+    for (std::size_t i = 0; lend && set < 0 && i < count_ && lent_count < verbs::kMaxRealItems; ++i) {
       if (real_[i].fd < 0) continue;
       lent[lent_count] = real_[i].fd;
       items_[count++] = {verbs::WaitItem::kReal, static_cast<std::uint32_t>(lent_count++),
@@ -67,8 +70,10 @@ class Sources {
     const verbs::Wait wait{until_ps, static_cast<std::uint32_t>(count), anything};
     std::size_t size_B = count * sizeof(verbs::WaitItem);
     const iovec request[2] = {{const_cast<verbs::Wait*>(&wait), sizeof wait}, {items_.data(), size_B}};
-    const int error = call_in_pieces(verbs::Op::kWait, request, 2, items_.data(), &size_B, nullptr, lent, lent_count);
+    const RealOnes real{lent, lent_count, real_.data(), lend || real_count_ == 0 ? 0 : count_};
+    int error = call_in_pieces(verbs::Op::kWait, request, 2, items_.data(), &size_B, nullptr, real);
     if (set >= 0) WEFT_REAL(close)(set);
+    if (error == EINTR && real.own_count > 0 && look_at_real() > 0) return 0;
     for (std::size_t i = 0; error == 0 && i < item_count_; ++i) {
       if (items_[i].ready == 0) continue;
       pollfd& owner = fds_[owners_[i]];
@@ -133,7 +138,7 @@ class Sources {
   pollfd* fds_;
   std::size_t count_, real_count_ = 0, item_count_ = 0;
   bool too_many_ = false;
-  Scratch<pollfd, 64> real_;                                   // the caller's list, without what is ours alone
+  Scratch<pollfd, 64> real_;  // the caller's list, without what is ours alone, and room
   Scratch<verbs::WaitItem, 64 + verbs::kMaxRealItems> items_;  // ours, and room for what is lent
   Scratch<std::size_t, 64> owners_;                            // index in the caller's list
 };
@@ -200,6 +205,7 @@ std::int64_t timeout_ps_of(const timespec* timeout) {
 }
 
 int wait_for(pollfd* fds, std::size_t count, std::int64_t timeout_ps, const sigset_t* mask, std::size_t real) {
+  if (count > INT_MAX) return fail(EINVAL);  // as the kernel does, with fewer
   Sources sources(fds, count, real);
   if (sources.is_too_many()) return fail(EINVAL);
   if (timeout_ps == 0) spend_look();

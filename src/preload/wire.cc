@@ -26,7 +26,7 @@ void take_descriptors(msghdr& message, verbs::Descriptors* passed) {
       if (passed != nullptr && taken < sizeof passed->fd / sizeof fd) {
         passed->fd[taken++] = fd;
       } else {
-        syscall(SYS_close, fd);
+        kernel_call(SYS_close, fd);
       }
     }
   }
@@ -61,7 +61,7 @@ void send_request(int fd, verbs::Op op, std::int64_t local_ps, const iovec* piec
     header->cmsg_len = CMSG_LEN(lent_count * sizeof(int));
     memcpy(CMSG_DATA(header), lent, lent_count * sizeof(int));
   }
-  while (syscall(SYS_sendmsg, fd, &message, MSG_NOSIGNAL) < 0) {
+  while (kernel_call(SYS_sendmsg, fd, &message, MSG_NOSIGNAL) < 0) {
     if (errno != EINTR) world_is_gone();
   }
 }
@@ -77,7 +77,7 @@ bool receive_reply(int fd, verbs::ReplyHead& head, void* reply, std::size_t* rep
     message.msg_iovlen = 2;
     message.msg_control = control;
     message.msg_controllen = sizeof control;
-    size_B = syscall(SYS_recvmsg, fd, &message, MSG_CMSG_CLOEXEC);
+    size_B = kernel_call(SYS_recvmsg, fd, &message, MSG_CMSG_CLOEXEC);
   } while (size_B < 0 && errno == EINTR);
   if (size_B < static_cast<long>(sizeof head)) return false;
   take_descriptors(message, passed);
@@ -88,11 +88,11 @@ bool receive_reply(int fd, verbs::ReplyHead& head, void* reply, std::size_t* rep
 
 AllSignalsBlocked::AllSignalsBlocked() {
   const std::uint64_t all = ~std::uint64_t{0};
-  syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before_, sizeof all);
+  kernel_call(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before_, sizeof all);
 }
 
 AllSignalsBlocked::~AllSignalsBlocked() {
-  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof before_);
+  kernel_call(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof before_);
 }
 
 }  // namespace weft::preload

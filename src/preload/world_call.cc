@@ -1,6 +1,7 @@
 #include "verbs/world_call.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -77,8 +78,23 @@ void look_for_reply(Call& call) {
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
+// Until the reply is here, or a descriptor has ended the wait.
+void look_at_own(Call& call, const RealOnes& real) {
+  real.own[real.own_count] = {thread.socket, POLLIN, 0};
+  while (!call.answered) {
+    const int ready = WEFT_REAL(poll)(real.own, real.own_count + 1, -1);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready < 0 || real.own[real.own_count].revents != 0) return;
+    AllSignalsBlocked blocked;
+    if (call.answered) return;
+    cancel(call);
+    call.signalled = true;
+    call.restart = false;
+  }
+}
+
 // One request and its reply. `call` is what a signal handler finds meanwhile.
-void ask(Call& call, verbs::Op op, const iovec* request, std::size_t pieces, const int* lent, std::size_t lent_count) {
+void ask(Call& call, verbs::Op op, const iovec* request, std::size_t pieces, const RealOnes& real) {
   if (thread.call != nullptr) {
     // An asynchronous cancellation has left a call behind.
     AllSignalsBlocked blocked;
@@ -96,8 +112,8 @@ void ask(Call& call, verbs::Op op, const iovec* request, std::size_t pieces, con
   }
   thread.call = &call;
   const std::int64_t now_ps = verbs::weft_now_ps();
-  if (lent_count > 0 || !fill_slot(call, op, now_ps, request, pieces))
-    send_request(thread.socket, op, now_ps, request, pieces, lent, lent_count);
+  if (real.lent_count > 0 || !fill_slot(call, op, now_ps, request, pieces))
+    send_request(thread.socket, op, now_ps, request, pieces, real.lent, real.lent_count);
   if (thread.handled != handled) {
     // It came after that, and before the request was out.
     AllSignalsBlocked blocked;
@@ -108,6 +124,7 @@ void ask(Call& call, verbs::Op op, const iovec* request, std::size_t pieces, con
     }
   }
   if (call.looks && !call.answered) look_for_reply(call);
+  if (real.own_count > 0) look_at_own(call, real);
   while (!call.answered || call.nudged) {
     verbs::ReplyHead head;
     std::size_t size_B = call.reply_B;
@@ -145,7 +162,7 @@ void move_clock_to(std::int64_t now_ps) {
 }
 
 int call_in_pieces(verbs::Op op, const iovec* request, std::size_t pieces, void* reply, std::size_t* reply_B,
-                   verbs::Descriptors* descriptors, const int* lent, std::size_t lent_count) {
+                   verbs::Descriptors* descriptors, const RealOnes& real) {
   if (!this_process().attached) return ENOTCONN;
   ensure_connected();
   const int saved_errno = errno;
@@ -153,7 +170,7 @@ int call_in_pieces(verbs::Op op, const iovec* request, std::size_t pieces, void*
   for (;;) {
     if (is_cancellation_point(op) && thread.uncancellable == 0) pthread_testcancel();
     Call call{reply, room_B, descriptors};
-    ask(call, op, request, pieces, lent, lent_count);
+    ask(call, op, request, pieces, real);
     errno = saved_errno;
     thread.restart = call.restart;
     thread.replied_ps = call.head.now_ps;
@@ -229,7 +246,7 @@ WEFT_EXPORT void weft_ring(std::uint32_t doorbell) {
   if (welcome().clock == Clock::kVirtual) return;
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (page->sleeping.load(std::memory_order_relaxed) == 0) return;
-  syscall(SYS_write, this_process().doorbell, "", 1);
+  kernel_call(SYS_write, this_process().doorbell, "", 1);
 }
 
 }  // namespace weft::verbs

@@ -8,7 +8,6 @@ namespace weft::lab {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using fabric::kClasses;
 
 Json size_json(std::int64_t size_B, std::uint32_t cell_B) {
   return {{"requested_B", size_B}, {"cells", cells(size_B, cell_B)}, {"programmed_B", cells(size_B, cell_B) * cell_B}};
@@ -52,7 +51,7 @@ Json switch_json(const Lab& lab, std::uint32_t index) {
   for (const QosPorts& ports : qos_ports(lab, index)) {
     Json row = {{"ports", ports.ports}, {"rate_bps", ports.rate_bps}, {"length_mm", ports.length_mm}};
     row["groups"] = Json::array();
-    for (std::size_t group = 0; group < kClasses; ++group) {
+    for (std::size_t group = 0; group < fabric::kClasses; ++group) {
       const fabric::GroupConfig& config = qos.groups[group];
       if (!config.lossless) continue;
       row["groups"].push_back({{"group", group},

@@ -8,20 +8,13 @@
 #include "model/qos_size.h"
 #include "model/qos_words.h"
 #include "results/qos_rows.h"
+#include "results/text_width.h"
 #include "text/units.h"
 
 namespace weft::lab {
 namespace {
 
-using fabric::kClasses;
 using Rows = std::vector<std::vector<std::string>>;
-
-// Characters, not bytes: the table has arrows and dashes.
-std::size_t width(std::string_view text) {
-  std::size_t count = 0;
-  for (char c : text) count += (static_cast<unsigned char>(c) & 0xc0) != 0x80 ? 1 : 0;
-  return count;
-}
 
 // Columns as wide as their widest cell, two blanks between, nothing after the last.
 std::string table(const Rows& rows, std::string_view indent) {
@@ -80,7 +73,7 @@ std::string port_table(const Lab& lab, std::uint32_t index) {
   Rows rows = {{"ports", "rate", "cable", "group", "xoff headroom", "xon", "reserved"}};
   for (const QosPorts& ports : qos_ports(lab, index)) {
     bool first = true;
-    for (std::size_t group = 0; group < kClasses; ++group) {
+    for (std::size_t group = 0; group < fabric::kClasses; ++group) {
       const fabric::GroupConfig& config = device.qos.groups[group];
       if (!config.lossless) continue;
       rows.push_back({first ? ports.ports : "", first ? format_quantity(ports.rate_bps, Quantity::kBitRate) : "",
@@ -106,7 +99,7 @@ std::string switch_text(const Lab& lab, std::uint32_t index) {
                                             format_quantity(dog.restoration_ps, Quantity::kTime))
                               : "off");
   text += chain_table(qos) + port_table(lab, index) + "\n";
-  for (std::size_t i = 0; i < kClasses; ++i) {
+  for (std::size_t i = 0; i < fabric::kClasses; ++i) {
     const fabric::QueueConfig& queue = qos.queues[i];
     if (!queue.ecn.enabled) continue;
     text +=

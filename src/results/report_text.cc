@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "results/text_width.h"
 #include "wire/mtu.h"
 
 namespace weft::lab {
@@ -11,10 +12,6 @@ namespace weft::lab {
 namespace {
 
 // Columns, not bytes: the drawing is UTF-8.
-std::size_t width(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
-}
-
 std::string repeated(std::string_view piece, std::size_t count) {
   std::string out;
   for (std::size_t i = 0; i < count; ++i) out += piece;

@@ -91,7 +91,7 @@ enum class Op : std::uint32_t {
   kQueryTimer,     // Handle -> TimerState
   kReadTimer,      // ReadTimer -> Expirations since the last time
   kDropTimer,      // Handle -> nothing
-  kExpectThread,   // nothing -> Handle: a number for the Hello of a thread that is about to start
+  kExpectThread,   // nothing -> nothing, with a connection for a thread that is about to start, which says kHello on it
   kYield,          // nothing -> nothing, after the others that can go on at this time
   kYieldUntil,     // Sleep -> nothing: until then, or until anything happens to the process
   kWaitForChange,  // WaitForChange -> nothing: until then, or until the bytes are others
@@ -113,7 +113,7 @@ enum class Op : std::uint32_t {
   kModerateCq,       // ModerateCq -> nothing
 
   // Processes and their sockets. The structs are in verbs/stream_protocol.h.
-  kFork = 224,    // nothing -> nothing, with a connection for the child, which says kHello with ForkedChild on it
+  kFork = 224,    // nothing -> nothing, with a connection for the child, which says kHello on it
   kStreamAdopt,   // StreamName -> StreamInfo: the process has been handed a descriptor of it; EBADF: no stream of this
                   // world
   kStreamSet,     // StreamSet -> nothing

@@ -21,11 +21,6 @@ struct StreamOpen {
   std::uint32_t family;  // AF_INET, AF_INET6
 };
 
-// kFork: what the child says hello with, on the connection that came with the reply.
-struct ForkedChild {
-  std::int32_t pid, tid;
-};
-
 enum class StreamOption : std::uint32_t {
   kSendBuffer,     // bytes, as getsockopt tells them; a set value is doubled, as Linux does
   kReceiveBuffer,  // likewise

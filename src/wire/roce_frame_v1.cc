@@ -9,24 +9,24 @@
 namespace weft::wire {
 namespace {
 
-EthernetHeader ethernet_header(const RoceHeaders& headers) {
+EthernetHeader ethernet_header_v1(const RoceHeaders& headers) {
   return {headers.dst_mac, headers.src_mac, headers.vlan_tci, kEtherTypeRoceV1};
 }
 
 }  // namespace
 
 std::size_t rocev1_frame_size_B(const RoceHeaders& headers, std::size_t payload_B) {
-  return ethernet_size_B(ethernet_header(headers)) + kIpv6Size_B + detail::transport_size_B(headers, payload_B);
+  return ethernet_size_B(ethernet_header_v1(headers)) + kIpv6Size_B + detail::transport_size_B(headers, payload_B);
 }
 
 std::size_t build_rocev1_frame(const RoceHeaders& headers, Bytes payload, MutableBytes out) {
   const std::size_t size_B = rocev1_frame_size_B(headers, payload.size());
   WEFT_CHECK(out.size() >= size_B, "no room for the frame");
-  const std::size_t grh_at = ethernet_size_B(ethernet_header(headers));
+  const std::size_t grh_at = ethernet_size_B(ethernet_header_v1(headers));
   const std::size_t transport_B = size_B - grh_at - kIpv6Size_B;
   WEFT_CHECK(transport_B <= 0xffff, "RoCEv1 packet longer than its GRH can say");
   detail::write_transport(headers, payload, out.first(size_B).subspan(grh_at + kIpv6Size_B));
-  write_ethernet(ethernet_header(headers), out);
+  write_ethernet(ethernet_header_v1(headers), out);
   write_ipv6({.traffic_class = headers.tos,
               .flow_label = headers.flow_label,
               .payload_length_B = static_cast<std::uint16_t>(transport_B),

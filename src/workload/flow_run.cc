@@ -8,10 +8,10 @@ namespace weft::workload {
 
 namespace {
 
-constexpr std::uint64_t kBufferBase = 0x7fd000000000;
+constexpr std::uint64_t kFlowBufferBase = 0x7fd000000000;
 constexpr std::uint32_t kOutstanding = 16;  // messages of one flow
 constexpr std::uint32_t kReceives = 32;     // of one flow: what is on its way, and as much again
-constexpr std::uint32_t kPollBatch = 16;
+constexpr std::uint32_t kFlowPollBatch = 16;
 constexpr std::uint64_t kMaxMessage_B = std::uint64_t{1} << 31;  // of InfiniBand
 // What is outstanding must stay inside half of the PSN space: 16 messages of 2^18 packets.
 constexpr std::uint64_t kMaxMessagePackets = 1 << 18;
@@ -155,7 +155,7 @@ bool FlowRun::start_phase(Time_ps at_ps) {
       end.device->reserve_qps(player.flows);
       player.cq = end.device->create_cq(std::max(player.cq_entries, 1U));
     }
-    player.va = kBufferBase + (std::uint64_t{end.port_id()} << 32);
+    player.va = kFlowBufferBase + (std::uint64_t{end.port_id()} << 32);
     player.key = end.memory().add(player.va, buffer_B_, {true, true, true, true});
   }
   for (std::uint32_t i = 0; i < rows_.size(); ++i) connect(i);
@@ -289,7 +289,7 @@ Time_ps FlowRun::Player::poll(Time_ps now_ps) {
   nic::CompletionQueue& queue = end_.device->cq(cq);
   std::uint32_t found = 0;
   std::uint32_t reposted = 0;
-  while (found < kPollBatch) {
+  while (found < kFlowPollBatch) {
     const nic::Completion* completion = queue.peek(now_ps);
     if (completion == nullptr) break;
     ++found;

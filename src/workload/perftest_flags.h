@@ -52,6 +52,12 @@ enum class FlagId : std::uint8_t {
   kNotModelled,  // perftest has it, this simulator does not
 };
 
+// perftest 4.5, perftest_parameters.h.
+inline constexpr std::uint64_t kAtomicSize_B = 8;
+inline constexpr std::uint64_t kCqModSizeLimit_B = 8192;
+inline constexpr std::uint32_t kDefaultRxDepthSend = 512;
+inline constexpr std::uint32_t kMaxMtu_B = 4096;
+
 struct PerftestFlag {
   FlagId id = FlagId::kNotModelled;
   char letter = 0;  // 0: long form only

@@ -9,14 +9,10 @@ namespace weft::workload {
 namespace {
 
 // perftest 4.5, perftest_parameters.h.
-constexpr std::uint64_t kAtomicSize_B = 8;
 constexpr std::uint64_t kLargestOfAllSizes_B = 1 << 23;
 constexpr std::uint64_t kIterationsWithPeak = 20'000;
-constexpr std::uint64_t kCqModSizeLimit_B = 8192;
-constexpr std::uint32_t kDefaultRxDepthSend = 512;
 constexpr std::uint32_t kMaxRxDepthUd = 16'000;
 constexpr std::uint32_t kMaxInlineUd_B = 884;
-constexpr std::uint32_t kMaxMtu_B = 4096;
 
 class Settler {
  public:

@@ -17,13 +17,10 @@ namespace {
 // perftest 4.5, perftest_parameters.h.
 constexpr std::uint64_t kDefaultSizeBw_B = 65536;
 constexpr std::uint64_t kDefaultSizeLat_B = 2;
-constexpr std::uint64_t kAtomicSize_B = 8;
 constexpr std::uint64_t kMaxSize_B = 0x7fffffff;
 constexpr std::uint64_t kMinIterations = 5;
 constexpr std::uint64_t kMaxIterations = 100'000'000;
-constexpr std::uint32_t kDefaultRxDepthSend = 512;
 constexpr std::uint32_t kMaxInline_B = 912;
-constexpr std::uint32_t kMaxMtu_B = 4096;
 constexpr std::uint32_t kDeviceMaxReads = 16;
 // Simulated seconds; far above any real run, far below the end of Time_ps.
 constexpr std::uint32_t kMaxDuration_s = 1'000'000;

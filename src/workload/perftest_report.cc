@@ -9,6 +9,8 @@
 #include <iterator>
 #include <string_view>
 
+#include "workload/perftest_flags.h"
+
 namespace weft::workload {
 namespace {
 
@@ -17,7 +19,6 @@ constexpr std::string_view kLine =
 constexpr double kMiB = 1024.0 * 1024.0;
 // perftest's LAT_MEASURE_TAIL: so many of the largest samples enter no average.
 constexpr std::size_t kLatencyTail = 2;
-constexpr std::uint64_t kCqModSizeLimit_B = 8192;
 
 bool is_read_like(const PerftestOptions& options) {
   return options.verb == PerftestVerb::kRead || options.verb == PerftestVerb::kAtomic;

@@ -8,7 +8,6 @@ namespace weft::workload {
 namespace {
 
 constexpr std::uint64_t kLargestSize_B = 1 << 23;
-constexpr std::uint64_t kGrh_B = 40;
 constexpr std::uint32_t kDscpMask = 0xfc, kEcnMask = 3;  // the NIC decides on ECN, as mlx5 does
 constexpr std::uint64_t kBufferBase = 0x7f2e40000000;
 
@@ -46,7 +45,7 @@ PerftestRun::PerftestRun(PerftestOptions options, const Endpoint& client, const 
   server_ = side(server_end, client_end, connection, false);
   nic::Access everything{true, true, true, true};
   for (PerftestSide* each : {&client_, &server_}) {
-    each->stride_B = std::max<std::uint64_t>(largest_B, kCycleBuffer_B) + (options_.ud ? kGrh_B : 0);
+    each->stride_B = std::max<std::uint64_t>(largest_B, kCycleBuffer_B) + (options_.ud ? nic::kGrh_B : 0);
     each->va = kBufferBase + (std::uint64_t{each->end.device->port_id()} << 32);
     each->key = each->end.device->memory().add(each->va, each->stride_B * options_.qps, everything);
   }

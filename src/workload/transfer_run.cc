@@ -12,7 +12,6 @@ namespace {
 constexpr std::uint64_t kClientBase = 0x7fa000000000;
 constexpr std::uint64_t kServerBase = 0x7fb000000000;
 constexpr std::uint64_t kScratchBase = 0x7fc000000000;
-constexpr std::uint64_t kGrh_B = 40;
 constexpr std::uint64_t kAtomicAdd = 3;
 
 constexpr nic::WrOpcode kOpcode[] = {nic::WrOpcode::kWrite,    nic::WrOpcode::kWriteImm,   nic::WrOpcode::kSend,
@@ -46,7 +45,7 @@ TransferRun::TransferRun(const TransferOptions& options, const Endpoint& client,
   settings.connect_server = options.misuse != Misuse::kDeadPeer;
   connection_ = connect(client, server, settings);
 
-  payload_at_ = options.ud ? kGrh_B : 0;
+  payload_at_ = options.ud ? nic::kGrh_B : 0;
   slot_B_ = (atomic(options.op) ? 8 : options.size_B) + payload_at_;
   client_bytes_.resize(slot_B_ * options.count);
   server_bytes_.resize(slot_B_ * options.count);

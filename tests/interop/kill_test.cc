@@ -65,7 +65,7 @@ TEST(Kill, WorldSurvivesTwoHundredKilledPrograms) {
   std::printf("%d ends saw an error, %d saw that the other was gone\n", failed, alone);
   ASSERT_EQ(world.weft({"ps"}, "ps"), 0);
   EXPECT_EQ(world.text("ps").find("load_peer"), std::string::npos) << world.text("ps");
-  EXPECT_LE(world.descriptors(), descriptors);
+  EXPECT_LE(world.descriptors_left(descriptors), descriptors);
 
   // And the world is what it was.
   pid_t server = world.start("h0", {"ib_write_bw", "-x", "3", "--report_gbits"}, "bw_server");

@@ -77,7 +77,7 @@ TEST(Load, SixtyFourProgramsAndFourThousandQueuePairs) {
   ASSERT_TRUE(world.is_up()) << world.text("world");
   ASSERT_EQ(world.weft({"ps"}, "ps"), 0);
   EXPECT_EQ(world.text("ps").find("load_peer"), std::string::npos) << world.text("ps");
-  EXPECT_LE(world.descriptors(), descriptors) << "what the programs had, the world has given back";
+  EXPECT_LE(world.descriptors_left(descriptors), descriptors) << "what the programs had, the world has given back";
   EXPECT_EQ(world.down(), 0) << world.text("world");
 }
 

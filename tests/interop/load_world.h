@@ -109,6 +109,12 @@ class LoadWorld {
     std::filesystem::directory_iterator first("/proc/" + std::to_string(pid_) + "/fd"), last;
     return static_cast<std::size_t>(std::distance(first, last));
   }
+  // After the last program: the world hears of its end when it looks.
+  std::size_t descriptors_left(std::size_t expected) const {
+    for (int i = 0; i < 500 && descriptors() > expected; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return descriptors();
+  }
   std::string peak_memory() const {
     std::ifstream in("/proc/" + std::to_string(pid_) + "/status");
     for (std::string line; std::getline(in, line);) {

@@ -217,5 +217,12 @@ TEST(Programs, ThreadsMayPostAsFirstCall) {
   EXPECT_EQ(world.output(), "128 messages from 8 threads\n");
 }
 
+// The thread has been patient for a second of virtual time by then; nothing else happens that would wake it.
+TEST(Programs, FindsCompletionOfQueueThatIsPolledRarely) {
+  Live world("two-node-25g.yaml");
+  EXPECT_EQ(world.shell("exec vm00 -- " WEFT_VERBS_PROBE " rarely"), 0) << world.output();
+  EXPECT_EQ(world.output(), "success, found at once\n");
+}
+
 }  // namespace
 }  // namespace weft::interop

@@ -49,7 +49,7 @@ TEST_P(Storm, WorldIsWholeAfterHundredsOfForks) {
     EXPECT_NE(world.text("resource").find("pd 0 cq 0 qp 0 cm_id 0 mr 0 ctx 0"), std::string::npos)
         << node << ": " << world.text("resource");
   }
-  EXPECT_LE(world.descriptors(), descriptors);
+  EXPECT_LE(world.descriptors_left(descriptors), descriptors);
   EXPECT_EQ(world.down(), 0) << world.text("world");
 }
 

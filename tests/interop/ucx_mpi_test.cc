@@ -124,7 +124,7 @@ TEST_F(Ucx, RunsOpenMpiFourRanksOnFourAndTwoNodes) {
 TEST_F(Ucx, RunsOneSidedMpiByWallClock) {
   Live world(kLab, "--clock wall");
   std::string said;
-  EXPECT_EQ(mpirun({"h0", "h1"}, said, "windows"), 0) << said;
+  EXPECT_EQ(mpirun({"h0", "h1"}, said, "one_sided"), 0) << said;
   for (const char* rank : {"rank 0 of 2 on h0: 0 wrong", "rank 1 of 2 on h1: 0 wrong"})
     EXPECT_NE(said.find(rank), said.npos) << said;
 }
@@ -173,10 +173,11 @@ TEST_F(MpirunInside, RunsOneSidedMpi) {
     const std::string number = std::to_string(rank);
     EXPECT_NE(said.find("rank " + number + " of 3 on h" + number + ": 0 wrong"), said.npos) << said;
   }
-  // Open MPI counts its polls; if they waited for something to happen it would be mpirun's timers, of 2 s each.
+  // Open MPI comes to the queues of one-sided MPI after a hundred polls of others. That takes no time, so that what
+  // is left is a dozen messages of some microseconds each.
   const std::vector<std::string> match = test::match(said, "rank 0 of 3 on h0: 0 wrong, ([0-9.]+) us");
   ASSERT_FALSE(match.empty()) << said;
-  EXPECT_LT(std::stod(match[1]), 1e6);
+  EXPECT_LT(std::stod(match[1]), 200);
 }
 
 // Threads, daemons and ranks run one at a time: the same times, to the last digit, unless the world says that a busy
@@ -224,7 +225,7 @@ TEST(Libfabric, RunsPingpongOverEveryEndpointType) {
 TEST_F(Ucx, RunsMpich) {
   char name[] = "/tmp/weft-mpi-XXXXXX";
   const std::string directory = mkdtemp(name);
-  for (const char* program : {"collectives", "windows"}) {
+  for (const char* program : {"collectives", "one_sided"}) {
     ASSERT_EQ(std::system(("mpicc.mpich -O1 -o " + directory + "/" + program +
                            " " WEFT_SOURCE_DIR "/tests/interop/mpi_" + program + ".c")
                               .c_str()),
@@ -234,7 +235,7 @@ TEST_F(Ucx, RunsMpich) {
     Live world(kLab, std::string("--clock ") + clock);
     for (const auto& [program, result] :
          {std::pair<std::string, std::string>{"collectives", "2 ranks, 0 elements wrong"},
-          {"windows", "rank 0 of 2 on h0: 0 wrong"}}) {
+          {"one_sided", "rank 0 of 2 on h0: 0 wrong"}}) {
       const std::string rank = " -n 1 " WEFT_BINARY " exec ", run = " -- " + directory + "/" + program;
       EXPECT_EQ(std::system((test::timeout(100) + "mpiexec.mpich" + rank + "h0" + run + " :" + rank + "h1" + run +
                              " >" + directory + "/out 2>&1 </dev/null")

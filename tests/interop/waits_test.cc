@@ -189,6 +189,24 @@ TEST(Waits, OthersEndThemAtTheirTime) {
   }
 }
 
+constexpr const char* kBesideSocket =
+    "poll 1 0 50\nsignal 1 0 50\nepoll 1 0 50\nsignal 1 0 50\npoll 1 0 50\nsignal 1 0 50\nepoll 1 0 50\n"
+    "signal 1 0 50\n";
+
+// A call by number is the call by name.
+TEST(Waits, CallsByNumberTakeVirtualTime) {
+  const Live live(kLab);
+  EXPECT_EQ(probe(live, "clocks_by_number"),
+            "nanosleep 0 0 50\nclock_nanosleep 0 0 100\nclock_nanosleep EINVAL 0 100\nsame_clock 1\n"
+            "timerfd 8 0 150\n");
+  EXPECT_EQ(probe(live, "futexes"),
+            "other_value EAGAIN 0 0\nbad_timeout EINVAL 0 0\nbad_address EFAULT 0 0\ntimeout ETIMEDOUT 0 50\n"
+            "absolute ETIMEDOUT 0 100\nwoken 0 0 50\nwoken_by_process 0 0 50\n");
+  EXPECT_EQ(probe(live, "cpp20_waits"), "atomic 1 0 50\nlatch 0 0 100\nbarrier 0 0 150\nsemaphore 1 0 200\n");
+  EXPECT_EQ(probe(live, "signal_beside_socket"), kBesideSocket);
+  EXPECT_EQ(Live::ps().find("not deterministic"), std::string::npos) << Live::ps();
+}
+
 // The same calls, with the machine's clock.
 TEST(Waits, SignalsEndThemInWallClockMode) {
   Live live(kLab, "--clock wall");
@@ -198,6 +216,7 @@ TEST(Waits, SignalsEndThemInWallClockMode) {
   EXPECT_EQ(without_waits(probe(live, "polls_until_flag polls_until_exit")), "polled 0 0\npolled 0 0\n");
   EXPECT_EQ(without_waits(probe(live, "cancels")), without_waits(kCancelled));
   EXPECT_EQ(probe(live, "versions"), "ball 200\npath 1\n");
+  EXPECT_EQ(without_waits(probe(live, "signal_beside_socket")), without_waits(kBesideSocket));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -160,6 +161,17 @@ std::vector<std::string> words_of(std::string_view key) {
 // One lab: overrides of the base lab.
 using Case = std::vector<std::string>;
 
+struct Cases {
+  std::vector<Case> tried;
+  // Refused when the other keys of the section had that value too (refused_together). A sanitizer's time is for labs
+  // that run: there, these are not read again one by one.
+  std::vector<Case> refused;
+};
+
+auto read(const Case& overrides) {
+  return lab::read_lab(kLab, "settable.yaml", overrides);
+}
+
 // Runs the labs in a child, and from the next one on in another when it dies. What was set, and how the child ended.
 std::vector<std::string> run_all(const std::vector<lab::Lab>& labs, const std::vector<Case>& cases) {
   constexpr rlim_t kHang_s = 60;  // a run takes milliseconds
@@ -199,26 +211,51 @@ std::vector<std::string> run_all(const std::vector<lab::Lab>& labs, const std::v
   return failures;
 }
 
-void expect_all_run(const std::vector<Case>& cases, std::size_t at_least) {
+void expect_all_run(const Cases& cases, std::size_t at_least) {
   std::vector<lab::Lab> labs;
   std::vector<Case> accepted;
-  for (const Case& each : cases) {
-    auto lab = lab::read_lab(kLab, "settable.yaml", each);
+  for (const Case& each : cases.tried) {
+    auto lab = read(each);
     if (!lab) continue;
     labs.push_back(std::move(*lab));
     accepted.push_back(each);
   }
-  std::printf("%zu labs, %zu accepted\n", cases.size(), accepted.size());
+  std::printf("%zu labs, %zu accepted, %zu refused together\n", cases.tried.size(), accepted.size(),
+              cases.refused.size());
+  if (!support::kSanitized) {
+    for (const Case& each : cases.refused) EXPECT_FALSE(read(each)) << each[0] << ": refused only among others";
+  }
   EXPECT_GE(accepted.size(), at_least) << "validate takes too few of them: does the base lab still work?";
   for (const std::string& each : run_all(labs, accepted)) ADD_FAILURE() << each;
 }
 
-// Every value for every key at `path`, e.g. "qos.pfc.".
-void add_keys(const std::string& path, std::span<const std::string_view> keys, std::vector<Case>& cases) {
+// The places at which one reading refuses `value`, set for all of the keys: a problem with a --set bears its path.
+std::set<std::string> refused_together(const std::string& path, std::span<const std::string_view> keys,
+                                       const std::string& value) {
+  Case all;
+  for (std::string_view key : keys) all.push_back(path + std::string(key) + "=" + value);
+  std::set<std::string> places;
+  if (const auto lab = read(all); !lab) {
+    for (const lab::Problem& problem : lab.error()) places.insert(problem.where);
+  }
+  return places;
+}
+
+// Every value for every key at `path`, e.g. "qos.pfc.". Keys that bear on each other, as a fault's end on its start,
+// are set one by one.
+enum class Keys : std::uint8_t { kIndependent, kDependent };
+void add_keys(const std::string& path, std::span<const std::string_view> keys, Cases& cases,
+              Keys kind = Keys::kIndependent) {
   for (std::string_view key : keys) {
-    std::vector<std::string> values = words_of(key);
-    values.insert(values.end(), std::begin(kOddValues), std::end(kOddValues));
-    for (const std::string& value : values) cases.push_back({path + std::string(key) + "=" + value});
+    for (const std::string& word : words_of(key)) cases.tried.push_back({path + std::string(key) + "=" + word});
+  }
+  for (const std::string value : kOddValues) {
+    std::set<std::string> refused;
+    if (kind == Keys::kIndependent) refused = refused_together(path, keys, value);
+    for (std::string_view key : keys) {
+      const std::string place = path + std::string(key);
+      (refused.contains("--set " + place) ? cases.refused : cases.tried).push_back({place + "=" + value});
+    }
   }
 }
 
@@ -256,18 +293,17 @@ struct FieldValues {
 };
 
 template <class Model>
-std::vector<Case> field_cases(std::span<const lab::ModelField<Model>> fields, const std::string& path) {
-  std::vector<Case> cases;
+Cases field_cases(std::span<const lab::ModelField<Model>> fields, const std::string& path) {
+  Cases cases;
   for (const auto& field : fields) {
     for (const std::string& value : std::visit(FieldValues<Model>{field}, field.member))
-      cases.push_back({path + std::string(field.key) + "=" + value});
+      cases.tried.push_back({path + std::string(field.key) + "=" + value});
   }
   return cases;
 }
 
 TEST(Settable, NicFieldsRunAtOddValues) {
-  std::vector<Case> cases = field_cases(lab::nic_fields(), "nodes.h0.nics[0].set.");
-  expect_all_run(cases, 200);
+  expect_all_run(field_cases(lab::nic_fields(), "nodes.h0.nics[0].set."), 200);
 }
 
 TEST(Settable, HostFieldsRunAtOddValues) {
@@ -279,7 +315,7 @@ TEST(Settable, SwitchFieldsRunAtOddValues) {
 }
 
 TEST(Settable, QosKeysRunAtOddValues) {
-  std::vector<Case> cases;
+  Cases cases;
   add_keys("qos.", lab::qos_keys(), cases);
   add_keys("qos.pfc.", lab::pfc_keys(), cases);
   add_keys("qos.pfc.watchdog.", lab::watchdog_keys(), cases);
@@ -295,17 +331,16 @@ TEST(Settable, QosKeysRunAtOddValues) {
 }
 
 template <class Parameters>
-void add_parameters(const std::string& algorithm, std::span<const lab::ParameterKey<Parameters>> keys,
-                    std::vector<Case>& cases) {
+void add_parameters(const std::string& algorithm, std::span<const lab::ParameterKey<Parameters>> keys, Cases& cases) {
   for (const auto& key : keys) {
     for (std::uint64_t value : {std::uint64_t{0}, key.min, key.min + 1, key.max / 2, key.max - 1, key.max})
-      cases.push_back({"qos.congestion.algorithm=" + algorithm,
-                       "qos.congestion." + std::string(key.name) + "=" + std::to_string(value)});
+      cases.tried.push_back({"qos.congestion.algorithm=" + algorithm,
+                             "qos.congestion." + std::string(key.name) + "=" + std::to_string(value)});
   }
 }
 
 TEST(Settable, CongestionParametersRunAtOddValues) {
-  std::vector<Case> cases;
+  Cases cases;
   add_keys("qos.congestion.",
            std::vector<std::string_view>{"algorithm", "parameters", "MIN_TIME_BETWEEN_CNPS", "ROCE_CC_PRIO_MASK"},
            cases);
@@ -317,7 +352,7 @@ TEST(Settable, CongestionParametersRunAtOddValues) {
 }
 
 TEST(Settable, CablePortAndRoutingKeysRunAtOddValues) {
-  std::vector<Case> cases;
+  Cases cases;
   add_keys("links[0].cable.", lab::cable_keys(), cases);
   add_keys("links[3].cable.", lab::cable_keys(), cases);
   add_keys("nodes.h0.nics[0].ports.p0.", lab::port_keys(), cases);
@@ -334,9 +369,9 @@ TEST(Settable, FaultAndWorkloadKeysRunAtOddValues) {
     for (const char* more : {"faults[0].", "faults[2].", "faults[3].", "workloads[send].", "workloads[datagram]."})
       places.emplace_back(more);
   }
-  std::vector<Case> cases;
+  Cases cases;
   for (const std::string& place : places)
-    add_keys(place, place.starts_with("faults") ? lab::fault_keys() : lab::workload_keys(), cases);
+    add_keys(place, place.starts_with("faults") ? lab::fault_keys() : lab::workload_keys(), cases, Keys::kDependent);
   expect_all_run(cases, support::kSanitized ? 80 : 300);
 }
 

@@ -123,20 +123,22 @@ class LiveProgram {
   LiveProgram(const LiveWorld& world, const char* node, Deferred, int patience_ms) : fd_(world.connect()) {
     timeval patience{patience_ms / 1000, patience_ms % 1000 * 1000};
     setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    say_hello(node);
+  }
+  // The child of a program that has asked for it: says hello on the connection that the world has made.
+  LiveProgram(int connection, int patience_ms = 5000) : fd_(connection) {
+    timeval patience{patience_ms / 1000, patience_ms % 1000 * 1000};
+    setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    say_hello("");
+    finish_hello();
+  }
+  void say_hello(const char* node) const {
     verbs::Hello hello{};
     hello.protocol = verbs::kProtocol;
     hello.pid = getpid();
     hello.tid = static_cast<std::int32_t>(syscall(SYS_gettid));
     std::strncpy(hello.node, node, sizeof(hello.node) - 1);
     say(static_cast<std::uint32_t>(verbs::Op::kHello), std::as_bytes(std::span(&hello, 1)), sizeof(hello), 0);
-  }
-  // The child of a program that has asked for it: says hello on the connection that the world has made.
-  LiveProgram(int connection, int patience_ms = 5000) : fd_(connection) {
-    timeval patience{patience_ms / 1000, patience_ms % 1000 * 1000};
-    setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    verbs::ForkedChild hello{getpid(), static_cast<std::int32_t>(syscall(SYS_gettid))};
-    say(static_cast<std::uint32_t>(verbs::Op::kHello), std::as_bytes(std::span(&hello, 1)), sizeof(hello), 0);
-    finish_hello();
   }
   bool finish_hello() {
     Answer welcome = hear();

@@ -14,6 +14,10 @@
 
 namespace weft::support {
 
+inline constexpr std::uint8_t kClass3 = 1u << 3;
+inline constexpr Time_ps kLine1086_ps = 1106 * 80;                         // a frame of 1,086 B on the line
+inline constexpr Time_ps kPauseToSwitch_ps = 84 * 80 + ns(100) + ns(150);  // from a peer to what it stops
+
 // 62 bytes of Ethernet, IPv4, UDP, BTH, ICRC and FCS around the payload; class `c` by DSCP and by PCP.
 inline engine::Packet bench_packet(std::uint32_t to, std::uint32_t frame_B, std::uint8_t c = 0) {
   engine::Packet p;

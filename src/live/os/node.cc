@@ -205,8 +205,10 @@ void Node::take_request(const std::shared_ptr<Thread>& thread, Request request, 
   bool idle = thread->looks && looks_again && !thread->process->has_posts();
   take_posts(*thread->process, from_ps, asked_ps);
   thread->local_ps = asked_ps;
-  thread->spurious_wakeups = thread->notified && request.op == verbs::Op::kWait ? thread->spurious_wakeups + 1 : 0;
-  thread->notified = false;
+  if (request.op != verbs::Op::kWait) {
+    thread->spurious_wakeups = 0;
+    thread->notified = false;
+  }
   // It polls for its completion and then spins for the answer; after any other call it is doing something else.
   if (request.op != verbs::Op::kPoll) thread->posted = false;
   thread->look_pause = idle ? thread->look_pause : std::chrono::milliseconds{};

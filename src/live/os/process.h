@@ -162,8 +162,12 @@ struct CompletionRing {
   // Events are held back until there are so many entries, or until so long after the first.
   std::uint32_t event_count = 0;
   Time_ps event_period_ps = 0;
-  std::uint32_t held = 0;  // entries since the last event
-  std::uint64_t arm = 0;   // counts requests for an event, so that what would end an old wait does not end a new one
+  std::uint32_t held = 0;    // entries since the last event
+  std::uint64_t arm = 0;     // counts requests for an event, so that what would end an old wait does not end a new one
+  std::uint64_t poller = 0;  // rank of the thread that found it empty last; 0: nobody, or one that comes to it no more
+  int looks = 0;             // that this thread was given since the last entry
+  std::uint32_t solicited_end = 0;  // behind the last entry that ends a wait for solicited ones
+  bool listed = false;              // among those that have something (Process::filled)
 };
 struct VerbsSrq {
   Process* process = nullptr;
@@ -239,6 +243,7 @@ struct Process : std::enable_shared_from_this<Process> {
   std::map<std::uint32_t, std::unique_ptr<EventChannel>> channels;
   std::map<std::uint32_t, std::unique_ptr<AsyncChannel>> async;  // by device
   std::map<std::uint32_t, std::unique_ptr<CompletionRing>> cqs;
+  std::vector<std::uint32_t> filled;  // completion queues with entries that may not have been taken yet
   std::map<std::uint32_t, std::unique_ptr<VerbsQp>> qps;
   std::map<std::uint32_t, std::unique_ptr<VerbsSrq>> srqs;
   std::map<std::pair<std::uint32_t, std::uint32_t>, VerbsQp*> qp_by_number;  // device and number

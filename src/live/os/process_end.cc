@@ -1,11 +1,15 @@
 #include "live/os/process_end.h"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
+#include <string>
 #include <string_view>
+#include <system_error>
 
 namespace weft::live {
 
@@ -18,10 +22,8 @@ struct KernelState {
   unsigned flags = 0;
 };
 
-KernelState state_of(int pid) {
-  char path[64];
-  std::snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-  FILE* file = std::fopen(path, "re");
+KernelState state_of(const std::string& path) {
+  FILE* file = std::fopen(path.c_str(), "re");
   if (file == nullptr) return {};
   char text[512];
   const std::size_t size = std::fread(text, 1, sizeof(text) - 1, file);
@@ -40,13 +42,19 @@ KernelState state_of(int pid) {
 
 bool is_exiting(int pid) {
   constexpr unsigned kExiting = 0x4;  // PF_EXITING of linux/sched.h
-  const KernelState found = state_of(pid);
+  const KernelState found = state_of(fmt::format("/proc/{}/stat", pid));
   return found.state == 'Z' || found.state == 'X' || (found.flags & kExiting) != 0;
 }
 
 bool is_asleep(int pid) {
-  const char state = state_of(pid).state;
-  return state == 'S' || state == 'T' || state == 't';
+  std::error_code error;
+  std::filesystem::directory_iterator threads(fmt::format("/proc/{}/task", pid), error);
+  if (error) return false;
+  for (; threads != std::filesystem::directory_iterator(); threads.increment(error)) {
+    const char state = state_of(threads->path() / "stat").state;
+    if (state != 'S' && state != 'T' && state != 't') return false;
+  }
+  return true;
 }
 
 std::vector<int> children_of(int pid) {

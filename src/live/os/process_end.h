@@ -8,7 +8,7 @@ namespace weft::live {
 // Its descriptors are closed already, or are just being closed. One that executes another program keeps some.
 bool is_exiting(int pid);
 
-// It waits in the kernel.
+// All of its threads wait in the kernel.
 bool is_asleep(int pid);
 
 // Those that its first thread has started.

@@ -298,7 +298,8 @@ void Node::drain(CompletionRing& cq, Time_ps now_ps) {
   while (const nic::Completion* completion = queue.peek(now_ps)) {
     verbs::CqEntry entry{};
     bool wanted = translate(cq, *completion, entry);
-    solicited = solicited || completion->solicited || completion->status != nic::WcStatus::kSuccess;
+    const bool counts = completion->solicited || completion->status != nic::WcStatus::kSuccess;
+    solicited = solicited || counts;
     queue.pop();
     if (!wanted) continue;
     if (cq.ring.taken - cq.ring.head().consumed.load(std::memory_order_acquire) >= cq.ring.info.entries) {
@@ -310,11 +311,17 @@ void Node::drain(CompletionRing& cq, Time_ps now_ps) {
     if (entries == 0 && cq.process->has_thread_outside()) cq.process->settle_writes(now_ps);
     std::memcpy(cq.ring.entry(cq.ring.taken++), &entry, sizeof(entry));
     cq.ring.head().produced.store(cq.ring.taken, std::memory_order_release);
+    if (counts) cq.solicited_end = cq.ring.taken;
     ++entries;
   }
   Time_ps next_ps = host_.wait(program_, host_.device(cq.device), cq.nic_cq);
   if (next_ps != kNever_ps) push(std::max(next_ps, now_ps + 1), 0, What::kDrain, cq.id);
   if (entries == 0) return;
+  cq.looks = 0;
+  if (cq.poller != 0 && !cq.listed && !cq.process->wall_clock) {
+    cq.listed = true;
+    cq.process->filled.push_back(cq.handle);
+  }
   notify(cq, solicited, entries);
   retry_waits(*cq.process, now_ps);
 }

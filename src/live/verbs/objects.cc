@@ -152,7 +152,8 @@ Reply VerbsService::arm_cq(Process& process, const Request& request) {
   ++found->second->arm;
   found->second->held = 0;
   const std::uint32_t waiting = ring.taken - ring.head().consumed.load(std::memory_order_acquire);
-  if (waiting != 0) node_.notify(*found->second, false, std::min(waiting, ring.info.entries));
+  const bool solicited = ring.taken - found->second->solicited_end < waiting;
+  if (waiting != 0) node_.notify(*found->second, solicited, std::min(waiting, ring.info.entries));
   return {};
 }
 

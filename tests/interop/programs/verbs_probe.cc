@@ -5,11 +5,14 @@
 //   verbs_probe unmapped a WRITE whose source is unmapped while it is on its way
 //   verbs_probe vendor   what libmlx5 says of the first device, as perftest asks it
 //   verbs_probe threads  threads whose first call is a post to a queue that they share
+//   verbs_probe rarely   a completion in a queue that is polled once for many polls of another, as by Open MPI
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -269,6 +272,35 @@ int threads() {
   return 0;
 }
 
+double now_s() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+double posted_s = 0;
+
+void* post_later(void* ends) {
+  sleep(1);  // long enough for the other thread to be taken to wait for nothing but its queue
+  posted_s = now_s();
+  post(*static_cast<Ends*>(ends), IBV_WR_RDMA_WRITE, static_cast<Ends*>(ends)->mr->rkey);
+  sleep(1000);
+  fail("the completion was not found");
+}
+
+int rarely() {
+  Ends& ends = open_ends(4);
+  ibv_cq* often = need(ibv_create_cq(ends.context, 4, nullptr, nullptr, 0), "ibv_create_cq");
+  bring_up(ends, 0, IBV_QPS_RTS);
+  bring_up(ends, 1, IBV_QPS_RTS);  // no asynchronous event comes
+  pthread_t thread;
+  pthread_create(&thread, nullptr, post_later, &ends);
+  ibv_wc wc;
+  for (int i = 1; i % 150 != 0 || ibv_poll_cq(ends.cq, 1, &wc) == 0; ++i) ibv_poll_cq(often, 1, &wc);
+  std::printf("%s, found %s\n", ibv_wc_status_str(wc.status), now_s() - posted_s < 1e-4 ? "at once" : "late");
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -277,6 +309,7 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "threads") == 0) return threads();
   if (argc == 2 && std::strcmp(argv[1], "unmapped") == 0) return unmapped();
   if (argc == 2 && std::strcmp(argv[1], "vendor") == 0) return vendor();
-  std::fprintf(stderr, "usage: verbs_probe names|events|unmapped|threads|vendor\n");
+  if (argc == 2 && std::strcmp(argv[1], "rarely") == 0) return rarely();
+  std::fprintf(stderr, "usage: verbs_probe names|events|unmapped|threads|vendor|rarely\n");
   return 2;
 }

@@ -492,6 +492,7 @@ const Case kCases[] = {
     {"versions", versions},
     {"threads", threads},
     {"many_descriptors", many_descriptors},
+    {nullptr, nullptr},
 };
 
 }  // namespace
@@ -499,20 +500,12 @@ const Case kCases[] = {
 int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     bool known = false;
-    for (const Case& each : kCases) {
-      if (strcmp(each.name, argv[i]) != 0) continue;
-      known = true;
-      if (each.run() != 0) return 1;
-    }
-    for (int j = 0; j < kTimerCaseCount; ++j) {
-      if (strcmp(kTimerCases[j].name, argv[i]) != 0) continue;
-      known = true;
-      if (kTimerCases[j].run() != 0) return 1;
-    }
-    for (const Case* each = kBetweenCases; each->name != nullptr; ++each) {
-      if (strcmp(each->name, argv[i]) != 0) continue;
-      known = true;
-      if (each->run() != 0) return 1;
+    for (const Case* each : {kCases, kTimerCases, kBetweenCases, kRawCases}) {
+      for (; each->name != nullptr; ++each) {
+        if (strcmp(each->name, argv[i]) != 0) continue;
+        known = true;
+        if (each->run() != 0) return 1;
+      }
     }
     if (!known) return 2;
   }

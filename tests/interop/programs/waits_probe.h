@@ -9,9 +9,8 @@ struct Case {
   const char* name;
   int (*run)();
 };
-extern const Case kTimerCases[];
-extern const int kTimerCaseCount;
-extern const Case kBetweenCases[];  // up to one without a name
+// Each up to one without a name.
+extern const Case kTimerCases[], kBetweenCases[], kRawCases[];
 
 inline void print(const char* name, int64_t value) {
   printf("%s %lld\n", name, static_cast<long long>(value));

@@ -370,5 +370,5 @@ extern const Case kTimerCases[] = {
     {"cpp_waits", cpp_waits},
     {"libuv", libuv},
     {"libevent", libevent},
+    {nullptr, nullptr},
 };
-extern const int kTimerCaseCount = sizeof kTimerCases / sizeof *kTimerCases;

@@ -8,7 +8,7 @@
 namespace weft::lab {
 namespace {
 
-constexpr std::int64_t kGbps = 1'000'000'000;
+constexpr std::int64_t kGigabit = 1'000'000'000;
 
 TEST(LinkRules, ByteTimeIsWholePicoseconds) {
   for (std::int64_t rate_bps : ethernet_rates_bps())
@@ -16,15 +16,15 @@ TEST(LinkRules, ByteTimeIsWholePicoseconds) {
 }
 
 TEST(LinkRules, AutoFec) {
-  EXPECT_EQ(auto_fec(10 * kGbps, CableKind::kFibre, 3000), Fec::kNone);
-  EXPECT_EQ(auto_fec(25 * kGbps, CableKind::kDac, 3000), Fec::kNone);
-  EXPECT_EQ(auto_fec(25 * kGbps, CableKind::kDac, 3001), Fec::kRs528);
-  EXPECT_EQ(auto_fec(25 * kGbps, CableKind::kAoc, 1000), Fec::kBaseR);
-  EXPECT_EQ(auto_fec(25 * kGbps, CableKind::kFibre, 1000), Fec::kBaseR);
-  EXPECT_EQ(auto_fec(50 * kGbps, CableKind::kDac, 1000), Fec::kRs544);
-  EXPECT_EQ(auto_fec(100 * kGbps, CableKind::kDac, 1000), Fec::kRs528);
-  EXPECT_EQ(auto_fec(200 * kGbps, CableKind::kDac, 1000), Fec::kRs544);
-  EXPECT_EQ(auto_fec(400 * kGbps, CableKind::kFibre, 1000), Fec::kRs544);
+  EXPECT_EQ(auto_fec(10 * kGigabit, CableKind::kFibre, 3000), Fec::kNone);
+  EXPECT_EQ(auto_fec(25 * kGigabit, CableKind::kDac, 3000), Fec::kNone);
+  EXPECT_EQ(auto_fec(25 * kGigabit, CableKind::kDac, 3001), Fec::kRs528);
+  EXPECT_EQ(auto_fec(25 * kGigabit, CableKind::kAoc, 1000), Fec::kBaseR);
+  EXPECT_EQ(auto_fec(25 * kGigabit, CableKind::kFibre, 1000), Fec::kBaseR);
+  EXPECT_EQ(auto_fec(50 * kGigabit, CableKind::kDac, 1000), Fec::kRs544);
+  EXPECT_EQ(auto_fec(100 * kGigabit, CableKind::kDac, 1000), Fec::kRs528);
+  EXPECT_EQ(auto_fec(200 * kGigabit, CableKind::kDac, 1000), Fec::kRs544);
+  EXPECT_EQ(auto_fec(400 * kGigabit, CableKind::kFibre, 1000), Fec::kRs544);
 }
 
 // Whatever ports choose by themselves has a latency in the catalog.

@@ -13,7 +13,7 @@ using wire::Opcode;
 
 constexpr Time_ps kFlight_ps = us(1);
 
-Time_ps never(void*, Time_ps) {
+Time_ps never_due(void*, Time_ps) {
   return kNever_ps;
 }
 
@@ -28,7 +28,7 @@ struct Seen {
 struct Wrapped {
   engine::Engine engine{1};
   engine::Domain& domain = engine.domain(0);
-  std::uint32_t node = domain.add_node({nullptr, &never});
+  std::uint32_t node = domain.add_node({nullptr, &never_due});
   engine::LinkEnds ends = engine.connect(0, 0, node, us(1));
   LinkDirection link{ends, &domain, &domain, {80, kFlight_ps, ns(200), ns(500), 0}};
   LinkWrapper wrapper;

@@ -12,9 +12,9 @@ namespace {
 using engine::Packet;
 using support::bench_packet;
 using support::BenchOptions;
+using support::kLine1086_ps;
 using support::SwitchBench;
 
-constexpr Time_ps kLine1086_ps = 1106 * 80;
 constexpr std::uint32_t kBehindEdge = 4;  // the host that hangs on another switch
 
 std::uint64_t drops(SwitchBench& bench, std::uint32_t port, Fate fate) {

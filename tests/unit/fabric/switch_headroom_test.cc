@@ -13,9 +13,8 @@ namespace {
 
 using support::bench_packet;
 using support::BenchOptions;
+using support::kClass3;
 using support::SwitchBench;
-
-constexpr std::uint8_t kClass3 = 1u << 3;
 
 struct Worst {
   std::int64_t rate_bps = 100'000'000'000;

@@ -9,13 +9,13 @@ namespace {
 
 using support::bench_packet;
 using support::BenchOptions;
+using support::kClass3;
+using support::kLine1086_ps;
+using support::kPauseToSwitch_ps;
 using support::SwitchBench;
 
-constexpr Time_ps kLine1086_ps = 1106 * 80;
 constexpr Time_ps kPause_ps = 84 * 80;
 constexpr Time_ps kToPeer_ps = kPause_ps + ns(100) + ns(200);
-constexpr Time_ps kToSwitch_ps = kPause_ps + ns(100) + ns(150);
-constexpr std::uint8_t kClass3 = 1u << 3;
 
 // Ten frames of 11 cells share 110 cells, the eleventh asks for XOFF; XON at three.
 BenchOptions ten_frames() {
@@ -40,7 +40,7 @@ TEST(SwitchPfc, ReceivedPauseStopsQueueUntilExpiry) {
   bench.peer(0).send(us(21), bench_packet(2, 1086, 3));
   bench.run();
   EXPECT_EQ(bench.peer(2).left_times(),
-            (std::vector<Time_ps>{us(1) + kToSwitch_ps + 1000 * 5120, us(25) + kToSwitch_ps}));
+            (std::vector<Time_ps>{us(1) + kPauseToSwitch_ps + 1000 * 5120, us(25) + kPauseToSwitch_ps}));
   const TransmitControl& pause = bench.device().pause(2);
   EXPECT_EQ(pause.frames(3), 3U);
   EXPECT_EQ(pause.transitions(3), 2U);
@@ -63,7 +63,7 @@ TEST(SwitchPfc, FinishesFrameInFlightAndStartsNoOther) {
   bench.peer(0).send(us(1), bench_packet(2, 1086, 3), 4);
   // In force 1 ps after the second frame has started.
   Time_ps second_ps = bench.handled_ps(us(1), 1086) + kLine1086_ps;
-  bench.peer(2).send_pause(second_ps + 1 - kToSwitch_ps, {kClass3, 0, 0xffff});
+  bench.peer(2).send_pause(second_ps + 1 - kPauseToSwitch_ps, {kClass3, 0, 0xffff});
   bench.run(us(50));
   EXPECT_EQ(bench.peer(2).left_times(), (std::vector<Time_ps>{second_ps - kLine1086_ps, second_ps}));
 }
@@ -74,7 +74,7 @@ TEST(SwitchPfc, PausePrecedesFrameAtSameInstant) {
   SwitchBench bench(options);
   bench.peer(0).send(us(1), bench_packet(2, 1086, 3), 4);
   Time_ps second_ps = bench.handled_ps(us(1), 1086) + kLine1086_ps;
-  bench.peer(2).send_pause(second_ps - kToSwitch_ps, {kClass3, 0, 0xffff});
+  bench.peer(2).send_pause(second_ps - kPauseToSwitch_ps, {kClass3, 0, 0xffff});
   bench.run(us(50));
   EXPECT_EQ(bench.peer(2).arrived.size(), 1U);
 }
@@ -149,7 +149,7 @@ TEST(SwitchPfc, SendsXonAtThreshold) {
   std::size_t sent_before = bench.peer(0).sent_ps.size();
   bench.run();
   // From the release on one frame leaves every 88,480 ps; the last but three makes the group small enough.
-  Time_ps released_ps = us(20) + kToSwitch_ps;
+  Time_ps released_ps = us(20) + kPauseToSwitch_ps;
   ASSERT_EQ(bench.peer(0).pauses.size(), 2U);
   const support::Peer::SeenPause& xon = bench.peer(0).pauses[1];
   EXPECT_EQ(xon.left_ps, released_ps + (held - 4) * kLine1086_ps);

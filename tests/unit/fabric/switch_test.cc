@@ -14,9 +14,8 @@ namespace {
 using engine::Packet;
 using support::bench_packet;
 using support::BenchOptions;
+using support::kLine1086_ps;
 using support::SwitchBench;
-
-constexpr Time_ps kLine1086_ps = 1106 * 80;
 
 std::uint64_t drops(const Switch& device, std::uint32_t port, Fate fate) {
   return device.counters(port).drops[static_cast<std::size_t>(fate)];

@@ -9,11 +9,10 @@ namespace {
 
 using support::bench_packet;
 using support::BenchOptions;
+using support::kClass3;
+using support::kLine1086_ps;
+using support::kPauseToSwitch_ps;
 using support::SwitchBench;
-
-constexpr std::uint8_t kClass3 = 1u << 3;
-constexpr Time_ps kToSwitch_ps = 84 * 80 + ns(100) + ns(150);
-constexpr Time_ps kLine1086_ps = 1106 * 80;
 
 BenchOptions watched(WatchdogAction action) {
   BenchOptions options;
@@ -78,7 +77,7 @@ TEST(SwitchWatchdog, RestoreHonoursPausesAgain) {
   bench.peer(2).send_pause(us(650), {kClass3, 0, 10'000});  // 51.2 us
   bench.peer(0).send(us(660), bench_packet(2, 1086, 3), 1);
   bench.run();
-  EXPECT_EQ(bench.peer(2).left_times(), (std::vector<Time_ps>{us(200), us(650) + kToSwitch_ps + 10'000 * 5120}));
+  EXPECT_EQ(bench.peer(2).left_times(), (std::vector<Time_ps>{us(200), us(650) + kPauseToSwitch_ps + 10'000 * 5120}));
 }
 
 TEST(SwitchWatchdog, AlertOnlyCounts) {
@@ -87,7 +86,7 @@ TEST(SwitchWatchdog, AlertOnlyCounts) {
   bench.peer(0).send(us(1), bench_packet(2, 1086, 3), 1);
   bench.run();
   EXPECT_GE(bench.device().counters(2).storms[3], 1U);
-  EXPECT_EQ(bench.peer(2).left_times(), std::vector<Time_ps>{us(300) + kToSwitch_ps + 30'000 * 5120});
+  EXPECT_EQ(bench.peer(2).left_times(), std::vector<Time_ps>{us(300) + kPauseToSwitch_ps + 30'000 * 5120});
   EXPECT_EQ(bench.device().drops().total, 0U);
 }
 

@@ -3,14 +3,14 @@
 namespace weft::lab {
 namespace {
 
-std::string with(std::string_view workload) {
+std::string with_flows(std::string_view workload) {
   return fmt::format(
       "version: 1\nname: f\nfabric: {{template: single-switch, hosts: 8, switch: sn3700c, host: {{nic: cx5-100g}}}}\n"
       "workloads:\n  - {{name: x, {}}}\n",
       workload);
 }
 WorkloadConfig workload_of(std::string_view text) {
-  return read_good(with(text)).workloads.at(0);
+  return read_good(with_flows(text)).workloads.at(0);
 }
 
 TEST(LabFlows, Incast) {
@@ -55,7 +55,7 @@ TEST(LabFlows, PairsAndBursts) {
 }
 
 TEST(LabFlows, DistributionFollowsSeed) {
-  const std::string text = with("flows: distribution, hosts: all, shape: hadoop, load: 50 %, count: 20");
+  const std::string text = with_flows("flows: distribution, hosts: all, shape: hadoop, load: 50 %, count: 20");
   const auto flows = [&](std::uint64_t seed) {
     return read_lab(text, "lab.yaml", {}, seed)->workloads[0].as<workload::FlowOptions>()->flows;
   };
@@ -81,7 +81,7 @@ TEST(LabFlows, Problems) {
       {"flows: matrix, hosts: all, file: nowhere.cm", "5:48 cannot read nowhere.cm"},
       {"flows: permutation, hosts: all, size: 1 MB, client: h0", "5:67 client does not fit here"},
       {"flows: permutation, perftest: write_bw, hosts: all, size: 1 MB", "5:5 more than one kind"}};
-  for (const auto& [workload, expected] : kBad) expect_problem(with(workload), expected);
+  for (const auto& [workload, expected] : kBad) expect_problem(with_flows(workload), expected);
 }
 
 TEST(LabFlows, RejectsUnconnectedHosts) {
@@ -97,9 +97,9 @@ TEST(LabFlows, RejectsUnconnectedHosts) {
 }
 
 TEST(LabFlows, ExpectationsMayNameFlowMetrics) {
-  read_good(with("flows: permutation, hosts: all, size: 1 MB") +
+  read_good(with_flows("flows: permutation, hosts: all, size: 1 MB") +
             "expect: {x.fct_p99_us: {max: 200}, x.failed: {equal: 0}}\n");
-  expect_problem(with("flows: permutation, hosts: all, size: 1 MB") + "expect: {x.t_avg_us: {max: 200}}\n",
+  expect_problem(with_flows("flows: permutation, hosts: all, size: 1 MB") + "expect: {x.t_avg_us: {max: 200}}\n",
                  "6:10 x does not measure \"t_avg_us\"");
 }
 

@@ -13,11 +13,11 @@ constexpr std::string_view kFabric =
     "fabric: {template: leaf-spine, hosts: 4, leaves: 2, spines: 1, switch: sn3700c, "
     "host: {nic: cx5-100g, mtu: 4200 B}, cable: {kind: dac, length: 5 m}, uplink_cable: {kind: fibre, length: 40 m}}\n";
 
-std::string with(std::string_view qos) {
+std::string with_qos(std::string_view qos) {
   return fmt::format("{}qos: {}\n", kFabric, qos);
 }
-Lab lab_of(std::string_view qos) {
-  return read_good(with(qos));
+Lab lab_with(std::string_view qos) {
+  return read_good(with_qos(qos));
 }
 bool warns(const Lab& lab, std::string_view text) {
   for (const Problem& warning : lab.warnings) {
@@ -26,7 +26,7 @@ bool warns(const Lab& lab, std::string_view text) {
   return false;
 }
 void expect_warning(std::string_view qos, std::string_view text) {
-  const Lab lab = lab_of(qos);
+  const Lab lab = lab_with(qos);
   std::vector<std::string> all;
   for (const Problem& warning : lab.warnings) all.push_back(warning.message);
   EXPECT_TRUE(warns(lab, text)) << qos << " should warn of " << text << "; it has:\n"
@@ -35,7 +35,7 @@ void expect_warning(std::string_view qos, std::string_view text) {
 
 // Cumulus Linux 5.19, nv set qos roce (facts CONFIGS 4).
 TEST(Qos, RoceLossless) {
-  const Lab lab = lab_of("{profile: roce-lossless}");
+  const Lab lab = lab_with("{profile: roce-lossless}");
   const fabric::SwitchQos& qos = lab.switches[0].qos;
   EXPECT_EQ(qos.priority_of_dscp[26], 3);
   EXPECT_EQ(qos.priority_of_dscp[48], 6);
@@ -64,7 +64,7 @@ TEST(Qos, RoceLossless) {
 }
 
 TEST(Qos, RoceLossyHasNoPfc) {
-  const Lab lab = lab_of("{profile: roce-lossy}");
+  const Lab lab = lab_with("{profile: roce-lossy}");
   EXPECT_EQ(lab.switches[0].qos.flow_control, FlowControl::kNone);
   EXPECT_FALSE(lab.switches[0].qos.groups[3].lossless);
   EXPECT_TRUE(lab.switches[0].qos.queues[3].ecn.enabled);
@@ -74,7 +74,7 @@ TEST(Qos, RoceLossyHasNoPfc) {
 
 // qos_config.j2 of SONiC (facts PROTOCOL 1.9, 2.3).
 TEST(Qos, SonicDefault) {
-  const Lab lab = lab_of("{profile: sonic-default}");
+  const Lab lab = lab_with("{profile: sonic-default}");
   const fabric::SwitchQos& qos = lab.switches[0].qos;
   EXPECT_EQ(qos.priority_of_dscp[26], 1);
   EXPECT_EQ(qos.priority_of_dscp[3], 3);
@@ -101,7 +101,7 @@ TEST(Qos, NoneIsBestEffort) {
 
 // SONiC's pg_profile_lookup.ini of SN3700 (facts PROTOCOL 3.3): 100G 5m xoff 33792, 40m 44032, xon 19456.
 TEST(Qos, HeadroomFollowsCable) {
-  const Lab lab = lab_of("{profile: roce-lossless}");
+  const Lab lab = lab_with("{profile: roce-lossless}");
   const SwitchConfig& leaf = lab.switches[0];
   EXPECT_EQ(leaf.ports[0].headroom_B[3], 33'792);
   EXPECT_EQ(leaf.ports[31].headroom_B[3], 44'032);
@@ -110,12 +110,12 @@ TEST(Qos, HeadroomFollowsCable) {
   EXPECT_EQ(leaf.qos.groups[3].xon_B, 19'456);
   EXPECT_EQ(leaf.qos.groups[3].reserved_B, 19'456);
   EXPECT_EQ(leaf.qos.ingress_pool_B, 14'542'848);
-  EXPECT_EQ(lab_of("{profile: roce-lossless, groups: {3: {headroom: 100 kB}}}").switches[0].ports[0].headroom_B[3],
+  EXPECT_EQ(lab_with("{profile: roce-lossless, groups: {3: {headroom: 100 kB}}}").switches[0].ports[0].headroom_B[3],
             100'000);
 }
 
 TEST(Qos, Keys) {
-  const Lab lab = lab_of(
+  const Lab lab = lab_with(
       "{profile: roce-lossless, dscp_to_priority: {26: 4, 40-47: 5}, priority_to_queue: {4: 2}, "
       "priority_to_group: {4: 2}, pfc: {priorities: [3, 4], quanta: 1000, watchdog: {detection: 300 ms, restoration: "
       "400 ms, "
@@ -148,7 +148,7 @@ TEST(Qos, Keys) {
 }
 
 TEST(Qos, MarkingPointAndThresholds) {
-  const Lab lab = lab_of("{profile: roce-lossless, queues: {3: {ecn: {mark: enqueue, not_ect: pass}}}}");
+  const Lab lab = lab_with("{profile: roce-lossless, queues: {3: {ecn: {mark: enqueue, not_ect: pass}}}}");
   const fabric::EcnRamp& ramp = lab.switches[0].qos.queues[3].ecn;
   EXPECT_TRUE(ramp.at_enqueue);
   EXPECT_FALSE(ramp.drops_not_ect);
@@ -162,13 +162,13 @@ TEST(Qos, MarkingPointAndThresholds) {
   EXPECT_NE(json.find("\"mark\": \"enqueue\""), std::string::npos) << json;
   EXPECT_NE(json.find("\"not_ect\": \"pass\""), std::string::npos) << json;
   // A node may say the opposite of its lab.
-  const Lab back = read_good(with("{profile: roce-lossless, queues: {3: {ecn: {mark: enqueue}}}}") +
+  const Lab back = read_good(with_qos("{profile: roce-lossless, queues: {3: {ecn: {mark: enqueue}}}}") +
                              "nodes: {leaf1: {qos: {queues: {3: {ecn: {mark: dequeue}}}}}}\n");
   EXPECT_TRUE(back.switches[0].qos.queues[3].ecn.at_enqueue);
   EXPECT_FALSE(back.switches[1].qos.queues[3].ecn.at_enqueue);
-  expect_problem(with("{profile: roce-lossless, queues: {3: {ecn: {mark: ingress}}}}"),
+  expect_problem(with_qos("{profile: roce-lossless, queues: {3: {ecn: {mark: ingress}}}}"),
                  "4:56 mark \"ingress\" is not known | write one of dequeue, enqueue");
-  expect_problem(with("{profile: roce-lossless, queues: {3: {ecn: {not_ect: mark}}}}"),
+  expect_problem(with_qos("{profile: roce-lossless, queues: {3: {ecn: {not_ect: mark}}}}"),
                  "4:59 not_ect \"mark\" is not known | write one of drop, pass");
 }
 
@@ -180,7 +180,7 @@ TEST(Qos, WarnsOfReadWithoutCongestionControl) {
   for (std::string_view algorithm : {"hpcc", "timely", "swift", "dcqcn", "off"}) {
     for (std::string_view workload : kWorkloads) {
       const Lab lab = read_good(fmt::format(
-          "{}workloads: [{}]\n", with(fmt::format("{{congestion: {{algorithm: {}}}}}", algorithm)), workload));
+          "{}workloads: [{}]\n", with_qos(fmt::format("{{congestion: {{algorithm: {}}}}}", algorithm)), workload));
       const bool controls = algorithm == "dcqcn" || algorithm == "off";
       EXPECT_EQ(warns(lab, fmt::format("{} does not control READ", algorithm)),
                 !controls && workload.find("read") != std::string_view::npos)
@@ -191,31 +191,31 @@ TEST(Qos, WarnsOfReadWithoutCongestionControl) {
 
 TEST(Qos, Congestion) {
   const Lab lab =
-      lab_of("{congestion: {RPG_AI_RATE: 40, DCE_TCP_G: 1000, MIN_TIME_BETWEEN_CNPS: 50, ROCE_CC_PRIO_MASK: 8}}");
+      lab_with("{congestion: {RPG_AI_RATE: 40, DCE_TCP_G: 1000, MIN_TIME_BETWEEN_CNPS: 50, ROCE_CC_PRIO_MASK: 8}}");
   EXPECT_EQ(lab.hosts[0].qos.congestion.dcqcn.rpg_ai_rate_Mbps, 40U);
   EXPECT_EQ(lab.hosts[0].qos.congestion.dcqcn.dce_tcp_g, 1000U);
   EXPECT_EQ(lab.hosts[0].qos.cc_prio_mask, 8);
   EXPECT_EQ(lab.hosts[0].nics[0].model.min_time_between_cnps_ps, us(50));
   EXPECT_EQ(lab.hosts[0].nics[0].model.cnp_scope, nic::CnpScope::kPort) << "as the NIC has it";
-  const Lab paper = lab_of("{congestion: {parameters: paper}}");
+  const Lab paper = lab_with("{congestion: {parameters: paper}}");
   EXPECT_EQ(paper.hosts[0].qos.congestion.dcqcn.rpg_threshold, 5U);
   EXPECT_EQ(paper.hosts[0].nics[0].model.min_time_between_cnps_ps, us(50));
   EXPECT_EQ(paper.hosts[0].nics[0].model.cnp_scope, nic::CnpScope::kQueuePair) << "a CNP per flow";
-  const Lab swift = lab_of("{congestion: {algorithm: swift, base_target_ns: 9000}}");
+  const Lab swift = lab_with("{congestion: {algorithm: swift, base_target_ns: 9000}}");
   EXPECT_EQ(swift.hosts[0].qos.congestion.kind, nic::CongestionKind::kSwift);
   EXPECT_EQ(swift.hosts[0].qos.congestion.swift.base_target_ns, 9000U);
-  EXPECT_EQ(lab_of("{congestion: {algorithm: off}}").hosts[0].qos.congestion.kind, nic::CongestionKind::kOff);
-  expect_problem(with("{congestion: {algorithm: hpcc, RPG_AI_RATE: 5}}"),
+  EXPECT_EQ(lab_with("{congestion: {algorithm: off}}").hosts[0].qos.congestion.kind, nic::CongestionKind::kOff);
+  expect_problem(with_qos("{congestion: {algorithm: hpcc, RPG_AI_RATE: 5}}"),
                  "4:37 RPG_AI_RATE does not go with algorithm hpcc");
-  expect_problem(with("{congestion: {RPG_AI_RAT: 5}}"),
+  expect_problem(with_qos("{congestion: {RPG_AI_RAT: 5}}"),
                  "4:20 congestion has no key \"RPG_AI_RAT\" | did you mean RPG_AI_RATE,");
-  expect_problem(with("{congestion: {algorithm: off, parameters: paper}}"),
+  expect_problem(with_qos("{congestion: {algorithm: off, parameters: paper}}"),
                  "4:48 parameters does not go with algorithm off");
 }
 
 TEST(Qos, OverridesPerNode) {
   const Lab lab =
-      read_good(with("{profile: roce-lossless}") +
+      read_good(with_qos("{profile: roce-lossless}") +
                 "nodes: {leaf1: {qos: {queues: {3: {ecn: {min: 50 kB}}}}}, h1: {qos: {dscp: 34, congestion: "
                 "{algorithm: off}}}}\n");
   EXPECT_EQ(lab.switches[1].name, "leaf1");
@@ -228,27 +228,28 @@ TEST(Qos, OverridesPerNode) {
 }
 
 TEST(Qos, Problems) {
-  expect_problem(with("{groups: {5: {lossless: true}}}"), "4:19 group 5 is lossless without PFC");
-  expect_problem(with("{profile: roce-lossless, pfc: {mode: none}, groups: {3: {lossless: true}}}"),
+  expect_problem(with_qos("{groups: {5: {lossless: true}}}"), "4:19 group 5 is lossless without PFC");
+  expect_problem(with_qos("{profile: roce-lossless, pfc: {mode: none}, groups: {3: {lossless: true}}}"),
                  "4:62 group 3 is lossless without PFC | write pfc: {priorities: [3]}, or lossless: false");
-  expect_problem(with("{queues: {3: {ecn: {min: 2 MB, max: 1 MB}}}}"),
+  expect_problem(with_qos("{queues: {3: {ecn: {min: 2 MB, max: 1 MB}}}}"),
                  "4:25 ecn of queue 3: min 2 MB is above max 1 MB");
-  expect_problem(with("{queues: {3: {ecn: {min: 2 MB}}}}"), "4:25 ecn has no \"max\"");
-  expect_problem(with("{dscp_to_priority: {24-31: 3, 26: 4}}"),
+  expect_problem(with_qos("{queues: {3: {ecn: {min: 2 MB}}}}"), "4:25 ecn has no \"max\"");
+  expect_problem(with_qos("{dscp_to_priority: {24-31: 3, 26: 4}}"),
                  "4:36 DSCP 26 is mapped twice | the other is in line 4");
-  expect_problem(with("{dscp_to_priority: {26: 3, 26: 4}}"), "4:33 key \"26\" is given twice");
-  expect_problem(with("{dscp_to_priority: {64: 3}}"), "4:26 \"64\" is not a DSCP");
-  expect_problem(with("{queues: {8: {weight: 1}}}"), "4:16 queues: \"8\" is not a class");
-  expect_problem(with("{queues: {3: {alpha: 9}}}"), "4:27 alpha \"9\" is not an exponent");
-  expect_problem(with("{profile: roce-lossless, buffer: {ingress_pool: 40 MB}}"), "4:39 leaf0: 111.6 kB of headroom");
-  expect_problem(with("{profile: roce-lossless, groups: {3: {headroom: 20 MB}}}"), "4:6 leaf0: 60 MB of headroom");
-  expect_problem(with("{profile: roce-lossless, pfc: {priorities: [1, 2]}}"),
+  expect_problem(with_qos("{dscp_to_priority: {26: 3, 26: 4}}"), "4:33 key \"26\" is given twice");
+  expect_problem(with_qos("{dscp_to_priority: {64: 3}}"), "4:26 \"64\" is not a DSCP");
+  expect_problem(with_qos("{queues: {8: {weight: 1}}}"), "4:16 queues: \"8\" is not a class");
+  expect_problem(with_qos("{queues: {3: {alpha: 9}}}"), "4:27 alpha \"9\" is not an exponent");
+  expect_problem(with_qos("{profile: roce-lossless, buffer: {ingress_pool: 40 MB}}"),
+                 "4:39 leaf0: 111.6 kB of headroom");
+  expect_problem(with_qos("{profile: roce-lossless, groups: {3: {headroom: 20 MB}}}"), "4:6 leaf0: 60 MB of headroom");
+  expect_problem(with_qos("{profile: roce-lossless, pfc: {priorities: [1, 2]}}"),
                  "4:49 PFC priorities 1 and 2 share group 0: it can ask for one of them only");
 }
 
 TEST(Qos, Warnings) {
-  EXPECT_TRUE(lab_of("{profile: roce-lossless, pfc: {watchdog: {action: drop}}}").warnings.empty());
-  EXPECT_TRUE(lab_of("{profile: roce-lossy}").warnings.empty());
+  EXPECT_TRUE(lab_with("{profile: roce-lossless, pfc: {watchdog: {action: drop}}}").warnings.empty());
+  EXPECT_TRUE(lab_with("{profile: roce-lossy}").warnings.empty());
   expect_warning("{profile: roce-lossless}", "more than two switches without a watchdog");
   expect_warning("{profile: roce-lossless, cnp_dscp: 26}", "CNPs share priority 3");
   expect_warning("{profile: sonic-default, cnp_dscp: 4}", "CNPs are in the lossless priority 4");
@@ -266,20 +267,20 @@ TEST(Qos, Warnings) {
 TEST(Qos, HpccNeedsInt) {
   constexpr std::string_view kQos =
       "{profile: roce-lossless, pfc: {watchdog: {action: drop}}, congestion: {algorithm: hpcc}}";
-  const Lab lab = lab_of(kQos);
+  const Lab lab = lab_with(kQos);
   ASSERT_EQ(lab.warnings.size(), 1U);  // once, however many hosts and switches
   EXPECT_EQ(lab.warnings[0].message, "hpcc needs INT, and a real sn3700c writes none: here it does");
   EXPECT_EQ(lab.warnings[0].line, 4);
   EXPECT_EQ(lab.warnings[0].column, 76);
-  std::string able = with(kQos);
+  std::string able = with_qos(kQos);
   able.replace(able.find("sn3700c"), 7, "as7726-32x");
   EXPECT_FALSE(warns(read_good(able), "hpcc needs INT"));
   expect_warning("{profile: roce-lossless}\nnodes: {h1: {qos: {congestion: {algorithm: hpcc}}}}", "hpcc needs INT");
-  EXPECT_FALSE(warns(lab_of("{profile: roce-lossless, congestion: {algorithm: swift}}"), "INT"));
+  EXPECT_FALSE(warns(lab_with("{profile: roce-lossless, congestion: {algorithm: swift}}"), "INT"));
 }
 
 TEST(Qos, DevicesWithoutPfc) {
-  std::string text = with("{profile: roce-lossless, pfc: {watchdog: {action: drop}}}");
+  std::string text = with_qos("{profile: roce-lossless, pfc: {watchdog: {action: drop}}}");
   EXPECT_TRUE(read_good(text).warnings.empty());
   const Lab lab = read_good(
       "version: 1\nname: plain\nnodes:\n"
@@ -304,7 +305,7 @@ TEST(Qos, OneSubnetOverTwoSwitches) {
 }
 
 TEST(Qos, TextShowsChainAndCells) {
-  const Lab lab = lab_of("{profile: roce-lossless}");
+  const Lab lab = lab_with("{profile: roce-lossless}");
   const std::string text = qos_text(lab, "leaf0");
   EXPECT_NE(text.find("24-31"), std::string::npos) << text;
   EXPECT_NE(text.find("swp1..2  100 Gbps  5 m "), std::string::npos) << text;

@@ -146,7 +146,7 @@ TEST(Schema, HasWordsOfReader) {
 }
 
 TEST(Schema, AcceptsAndRejectsSameFabricsAsReader) {
-  constexpr std::string_view kFabric = R"(version: 1
+  constexpr std::string_view kSmallFabric = R"(version: 1
 name: fabric
 fabric: {template: single-switch, hosts: 4, switch: sn3700c, host: {nic: cx5-100g, mtu: 4200 B}}
 qos:
@@ -158,8 +158,8 @@ qos:
   congestion: {algorithm: dcqcn, RPG_AI_RATE: 5}
 workloads: [{name: f, flows: incast, hosts: all, to: h0, size: 1 MB}]
 )";
-  EXPECT_EQ(schema_errors(kFabric), std::vector<std::string>{});
-  EXPECT_EQ(problems_of(kFabric), std::vector<std::string>{});
+  EXPECT_EQ(schema_errors(kSmallFabric), std::vector<std::string>{});
+  EXPECT_EQ(problems_of(kSmallFabric), std::vector<std::string>{});
   const std::pair<std::string_view, std::string_view> kBad[] = {{"single-switch", "singleton"},
                                                                 {"sn3700c", "sn3700z"},
                                                                 {"host: {nic: cx5-100g", "host: {nik: cx5-100g"},
@@ -170,7 +170,7 @@ workloads: [{name: f, flows: incast, hosts: all, to: h0, size: 1 MB}]
                                                                 {"flows: incast", "flows: burst"},
                                                                 {"profile: roce-lossless", "profile: roce"}};
   for (const auto& [old_text, new_text] : kBad) {
-    std::string text(kFabric);
+    std::string text(kSmallFabric);
     text.replace(text.find(old_text), old_text.size(), new_text);
     EXPECT_FALSE(schema_errors(text).empty()) << new_text;
     EXPECT_FALSE(problems_of(text).empty()) << new_text;

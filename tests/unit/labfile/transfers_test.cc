@@ -6,11 +6,11 @@ namespace {
 using workload::Misuse;
 using workload::TransferOp;
 
-std::string with(std::string_view keys) {
+std::string with_transfer(std::string_view keys) {
   return good_lab_with("{name: w, transfer: write, client", fmt::format("{{name: w, {}, client", keys));
 }
 workload::TransferOptions options_of(std::string_view keys) {
-  return std::get<workload::TransferOptions>(read_good(with(keys)).workloads.at(1).options);
+  return std::get<workload::TransferOptions>(read_good(with_transfer(keys)).workloads.at(1).options);
 }
 
 TEST(LabTransfer, Defaults) {
@@ -41,34 +41,37 @@ TEST(LabTransfer, Keys) {
 }
 
 TEST(LabTransfer, Problems) {
-  expect_problem(with("transfer: put"), "22:25 transfer \"put\" is not known | write one of write, write-imm");
-  expect_problem(with("transfer: write, retry_cnt: 8"), "22:43 retry_cnt 8 is out of range | it goes from 0 to 7");
-  expect_problem(with("transfer: write, timeout: 32"), "22:41 timeout 32 is out of range");
-  expect_problem(with("transfer: write, size: 3 GiB"), "22:38 size 3 GiB is too large | at most 2 GiB");
-  expect_problem(with("transfer: write, size: 2 GiB, depth: 3"),
+  expect_problem(with_transfer("transfer: put"), "22:25 transfer \"put\" is not known | write one of write, write-imm");
+  expect_problem(with_transfer("transfer: write, retry_cnt: 8"),
+                 "22:43 retry_cnt 8 is out of range | it goes from 0 to 7");
+  expect_problem(with_transfer("transfer: write, timeout: 32"), "22:41 timeout 32 is out of range");
+  expect_problem(with_transfer("transfer: write, size: 3 GiB"), "22:38 size 3 GiB is too large | at most 2 GiB");
+  expect_problem(with_transfer("transfer: write, size: 2 GiB, depth: 3"),
                  "22:38 3 outstanding messages of 2147483648 B are more than 4 GiB");
-  expect_problem(with("transfer: write, connection: UC"), "22:44 connection \"UC\" is not known | write one of RC, UD");
-  expect_problem(with("transfer: write, connection: UD, size: 1 KiB"), "22:25 UD does not carry write");
-  expect_problem(with("transfer: send, connection: UD, size: 4097 B"),
+  expect_problem(with_transfer("transfer: write, connection: UC"),
+                 "22:44 connection \"UC\" is not known | write one of RC, UD");
+  expect_problem(with_transfer("transfer: write, connection: UD, size: 1 KiB"), "22:25 UD does not carry write");
+  expect_problem(with_transfer("transfer: send, connection: UD, size: 4097 B"),
                  "22:53 a UD message of 4097 B does not fit the RoCE MTU of 4096 B");
-  expect_problem(with("transfer: compare-swap, size: 16 B"), "22:45 an atomic of 16 B | atomics are always 8 B");
-  expect_problem(with("transfer: read, receives: 3"), "22:41 receives does not go with transfer read");
-  expect_problem(with("transfer: write, count: 0"), "22:39 count 0 is out of range");
-  expect_problem(with("transfer: write, args: -a"), "22:38 args does not fit here | only perftest has args");
+  expect_problem(with_transfer("transfer: compare-swap, size: 16 B"),
+                 "22:45 an atomic of 16 B | atomics are always 8 B");
+  expect_problem(with_transfer("transfer: read, receives: 3"), "22:41 receives does not go with transfer read");
+  expect_problem(with_transfer("transfer: write, count: 0"), "22:39 count 0 is out of range");
+  expect_problem(with_transfer("transfer: write, args: -a"), "22:38 args does not fit here | only perftest has args");
 }
 
 TEST(LabTransfer, MisuseMatchesOperation) {
   for (const char* bad : {"transfer: send, misuse: wrong-rkey", "transfer: send, misuse: beyond-region",
                           "transfer: read, misuse: no-remote-write", "transfer: write, misuse: no-receive",
                           "transfer: send, connection: UD, size: 8 B, misuse: dead-peer"}) {
-    const auto problems = problems_of(with(bad));
+    const auto problems = problems_of(with_transfer(bad));
     ASSERT_EQ(problems.size(), 1U) << bad;
     EXPECT_NE(problems[0].find("does not go with this transfer"), std::string::npos) << problems[0];
   }
   for (const char* good : {"transfer: read, misuse: wrong-rkey", "transfer: fetch-add, misuse: beyond-region",
                            "transfer: write-imm, misuse: no-remote-write", "transfer: write-imm, misuse: no-receive",
                            "transfer: send-inv, misuse: no-receive", "transfer: read, misuse: dead-peer"}) {
-    read_good(with(good));
+    read_good(with_transfer(good));
   }
 }
 

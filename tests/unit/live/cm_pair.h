@@ -14,6 +14,7 @@
 #include "live/cm/cm.h"
 #include "live/verbs/grh.h"
 #include "support/labs.h"
+#include "unit/live/no_threads.h"
 
 namespace weft::live {
 
@@ -30,13 +31,6 @@ inline verbs::CmConn with_qp(std::uint32_t qpn, std::uint8_t responder_resources
   conn.initiator_depth = initiator_depth;
   return conn;
 }
-
-struct NoThreads final : ThreadWaiter {
-  Outcome wait_for(Thread&, Request&) override { return Outcome::kGone; }
-  bool is_awake(const Thread&) override { return false; }
-  void execute(const std::shared_ptr<Thread>&, const Request&, Time_ps) override {}
-  void thread_ended(const std::shared_ptr<Thread>&, Time_ps) override {}
-};
 
 class CmPair {
  public:

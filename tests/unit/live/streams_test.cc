@@ -5,9 +5,14 @@
 #include <poll.h>
 
 #include <array>
+#include <cstring>
+#include <memory>
 #include <set>
+#include <vector>
 
+#include "support/labs.h"
 #include "support/live_program.h"
+#include "unit/live/no_threads.h"
 
 namespace weft {
 namespace {
@@ -20,26 +25,48 @@ constexpr verbs::Address kNodeB{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0
 std::uint32_t open_stream(LiveProgram& program) {
   return program.make(Op::kStreamOpen, verbs::Handle{});
 }
-std::uint32_t any_port(LiveProgram& program, std::uint32_t stream) {
-  Answer answer = program.ask(Op::kStreamBind, verbs::StreamAddress{stream, 0, kAny, 0});
-  return answer.error == 0 ? answer.as<verbs::StreamAddress>().port : 0;
-}
 
+// Without a program: all 28,232 ports are given out.
 TEST(StreamPorts, WrapAndSkipPortsInUse) {
-  LiveWorld world;
-  LiveProgram program(world, "a");
-  const std::uint32_t kept = open_stream(program);
-  const std::uint32_t kept_port = any_port(program, kept);
+  const lab::Lab lab = support::two_host_lab();
+  lab::World world(lab, {});
+  const live::AddressIndex addresses(world);
+  live::NoThreads threads;
+  std::vector<std::unique_ptr<live::Node>> nodes;
+  for (std::uint32_t i = 0; i < 2; ++i) nodes.push_back(std::make_unique<live::Node>(threads, world.host(i), i));
+  live::ManagementNetwork network(world, addresses, nodes);
+  const auto process = std::make_shared<live::Process>();
+  process->node = nodes[0].get();
+  process->node->processes.push_back(process);
+
+  const auto request = []<typename Body>(Op op, const Body& body) {
+    live::Request made{.op = op, .body = std::vector<std::byte>(sizeof(body))};
+    std::memcpy(made.body.data(), &body, sizeof(body));
+    return made;
+  };
+  const auto read = []<typename Out>(const live::Reply& reply, Out out) {
+    EXPECT_EQ(reply.error, 0);
+    if (reply.body.size() == sizeof(out)) std::memcpy(&out, reply.body.data(), sizeof(out));
+    return out;
+  };
+  const auto open = [&] {
+    return read(network.open(*process, request(Op::kStreamOpen, verbs::Handle{})), verbs::Handle{}).handle;
+  };
+  const auto new_port = [&](std::uint32_t stream) {
+    const live::Request bind = request(Op::kStreamBind, verbs::StreamAddress{stream, 0, kAny, 0});
+    return read(network.bind(*process, bind), verbs::StreamAddress{}).port;
+  };
+
+  const std::uint32_t kept_port = new_port(open());
   EXPECT_EQ(kept_port, 32768u);
   std::set<std::uint32_t> seen;
   for (int i = 0; i < 28232 + 10; ++i) {
-    const std::uint32_t stream = open_stream(program);
-    const std::uint32_t port = any_port(program, stream);
+    const std::uint32_t stream = open(), port = new_port(stream);
     ASSERT_GE(port, 32768u);
     ASSERT_LE(port, 60999u);
     ASSERT_NE(port, kept_port);
     seen.insert(port);
-    ASSERT_EQ(program.ask(Op::kStreamClose, verbs::Handle{stream}).error, 0);
+    ASSERT_EQ(network.close(*process, request(Op::kStreamClose, verbs::Handle{stream}), 0).error, 0);
   }
   EXPECT_EQ(seen.size(), 28231u);
 }

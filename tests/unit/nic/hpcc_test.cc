@@ -10,7 +10,7 @@ constexpr double kRtt_s = 13e-6;
 constexpr double kBdp_B = 12.5e9 * kRtt_s;  // 162,500
 
 // A path of one 100G link whose counter and queue the test moves; an ACK per base RTT.
-struct Flow {
+struct HpccFlow {
   CongestionParameters parameters;
   CongestionEnvironment environment{kLine_bps, 1024};
   CongestionState state;
@@ -18,7 +18,7 @@ struct Flow {
   std::uint32_t psn = 0;
   const CongestionAlgorithm& algorithm = *congestion_algorithm(CongestionKind::kHpcc);
 
-  Flow() {
+  HpccFlow() {
     algorithm.start(state, parameters, environment, 0);
     telemetry.count = 1;
     telemetry.hops[0].rate_Mbps = 100'000;
@@ -44,13 +44,13 @@ struct Flow {
 };
 
 TEST(Hpcc, FirstRecordOnlyInitialisesPath) {
-  Flow flow;
+  HpccFlow flow;
   EXPECT_EQ(flow.state.pace_q16, 0);
   EXPECT_EQ(flow.state.window_B, 162'500U);
 }
 
 TEST(Hpcc, UtilisationOfTwiceEtaHalvesRate) {
-  Flow flow;
+  HpccFlow flow;
   // The queue counts as the smaller of two looks, and it was empty before: U = 0.95 = eta.
   flow.pass(0.95, 146'250);
   EXPECT_NEAR(flow.state.window_B, 162'500, 1);
@@ -60,7 +60,7 @@ TEST(Hpcc, UtilisationOfTwiceEtaHalvesRate) {
 }
 
 TEST(Hpcc, UsesReferenceRateForOneRoundTrip) {
-  Flow flow;
+  HpccFlow flow;
   flow.pass(0.95, 146'250);
   flow.pass(1.0, 146'250, false);
   flow.pass(1.0, 146'250, false);
@@ -69,7 +69,7 @@ TEST(Hpcc, UsesReferenceRateForOneRoundTrip) {
 }
 
 TEST(Hpcc, AddsForMaxStageRoundTripsThenMultiplies) {
-  Flow flow;
+  HpccFlow flow;
   flow.pass(0.95, 146'250);
   flow.pass(1.0, 146'250);  // halved: W = 81,315
   const double halved_B = flow.state.window_B;
@@ -82,7 +82,7 @@ TEST(Hpcc, AddsForMaxStageRoundTripsThenMultiplies) {
 }
 
 TEST(Hpcc, MostUtilisedLinkCounts) {
-  Flow flow;
+  HpccFlow flow;
   flow.telemetry.count = 2;
   flow.telemetry.hops[1].rate_Mbps = 25'000;
   flow.telemetry.hops[1].node = 10;
@@ -95,7 +95,7 @@ TEST(Hpcc, MostUtilisedLinkCounts) {
 }
 
 TEST(Hpcc, StaysBetweenOnePacketAndLineRate) {
-  Flow flow;
+  HpccFlow flow;
   for (int i = 0; i < 20; ++i) flow.pass(0.1, 0);
   EXPECT_EQ(flow.state.pace_q16, 0);
   EXPECT_EQ(flow.state.window_B, 162'500U);
@@ -105,7 +105,7 @@ TEST(Hpcc, StaysBetweenOnePacketAndLineRate) {
 }
 
 TEST(Hpcc, PacketsWithoutTelemetryChangeNothing) {
-  Flow flow;
+  HpccFlow flow;
   AckSignal signal;
   signal.acked_B = 4096;
   flow.algorithm.ack(flow.state, flow.parameters, flow.environment, signal);

@@ -11,7 +11,7 @@ using support::RcOptions;
 using support::RcPair;
 using wire::Opcode;
 
-constexpr std::uint32_t kMtu_B = 256;
+constexpr std::uint32_t kSmallMtu_B = 256;
 constexpr std::uint64_t kLongVa = 1ULL << 40;
 
 // Two sides with 4 GiB of memory that has no bytes.
@@ -23,7 +23,7 @@ class LargePair : public RcPair {
   }
   static RcOptions small_packets() {
     RcOptions options;
-    options.attributes.path_mtu_B = kMtu_B;
+    options.attributes.path_mtu_B = kSmallMtu_B;
     options.attributes.timeout = 20;
     options.pair.tune = [](std::uint32_t, DeviceConfig& config) { config.carry_payload = false; };
     return options;
@@ -70,8 +70,8 @@ TEST(PsnLimit, DataStopsInsideMessage) {
     options.pair.faults[1].push_back(support::always(fabric::FaultAction::kDrop));  // nothing is acknowledged
     LargePair pair(options);
     pair.receive(4096);
-    pair.post_large(WrOpcode::kRead, 0x80000000U - 4 * kMtu_B);
-    pair.post(opcode, 10 * kMtu_B);
+    pair.post_large(WrOpcode::kRead, 0x80000000U - 4 * kSmallMtu_B);
+    pair.post(opcode, 10 * kSmallMtu_B);
     pair.run(us(50));
     EXPECT_EQ(pair.sent(0).size(), 1U + 4U);
     EXPECT_EQ(pair.psns(0).back(), kMaxOutstandingPsns - 1);
@@ -80,8 +80,8 @@ TEST(PsnLimit, DataStopsInsideMessage) {
 
 TEST(PsnLimit, ResumesWhenResponseFreesPsns) {
   LargePair pair;
-  pair.post(WrOpcode::kRead, 10 * kMtu_B);
-  pair.post_large(WrOpcode::kRead, 0x80000000U - 4 * kMtu_B);
+  pair.post(WrOpcode::kRead, 10 * kSmallMtu_B);
+  pair.post_large(WrOpcode::kRead, 0x80000000U - 4 * kSmallMtu_B);
   pair.run(us(50));
   EXPECT_EQ(pair.sent(0).size(), 2U);
   EXPECT_EQ(pair.sent_completions().size(), 1U);

@@ -12,7 +12,7 @@ using support::Frame;
 using support::RcOptions;
 using support::RcPair;
 
-constexpr Time_ps kLine_ps = 1106 * 80;
+constexpr Time_ps kLine1106_ps = 1106 * 80;
 
 RcOptions with_dcqcn() {
   RcOptions options;
@@ -44,7 +44,7 @@ TEST(ReactionPoint, SendsAtLineRateWithoutCnp) {
   pair.post(WrOpcode::kWrite, 100 * 1024);
   pair.run();
   auto frames = data(pair, 0);
-  for (std::size_t i = 2; i < frames.size(); ++i) EXPECT_EQ(frames[i].time_ps - frames[i - 1].time_ps, kLine_ps);
+  for (std::size_t i = 2; i < frames.size(); ++i) EXPECT_EQ(frames[i].time_ps - frames[i - 1].time_ps, kLine1106_ps);
   EXPECT_EQ(pair.counters(0).rp_cnp_handled, 0U);
 }
 
@@ -58,15 +58,15 @@ TEST(ReactionPoint, CnpCutsRateOfQueuePair) {
   pair.run(us(200));
   Time_ps cut_ps = cnp_ps(pair, 1) + kCnpFlight_ps;
   ASSERT_LT(cut_ps, us(10));
-  double expected_ps = kLine_ps / (1 - 1023.0 / 2048);
+  double expected_ps = kLine1106_ps / (1 - 1023.0 / 2048);
   auto frames = data(pair, 0);
   std::size_t before = 0, after = 0;
   for (std::size_t i = 2; i < frames.size(); ++i) {
     Time_ps gap_ps = frames[i].time_ps - frames[i - 1].time_ps;
-    if (frames[i - 1].time_ps < cut_ps - kLine_ps) {
-      EXPECT_EQ(gap_ps, kLine_ps);
+    if (frames[i - 1].time_ps < cut_ps - kLine1106_ps) {
+      EXPECT_EQ(gap_ps, kLine1106_ps);
       ++before;
-    } else if (frames[i - 1].time_ps > cut_ps + kLine_ps) {
+    } else if (frames[i - 1].time_ps > cut_ps + kLine1106_ps) {
       EXPECT_NEAR(static_cast<double>(gap_ps), expected_ps, 0.002 * expected_ps);
       ++after;
     }
@@ -116,7 +116,7 @@ TEST(ReactionPoint, OnlyNotifiedQueuePairSlowsDown) {
   std::size_t of_first = 0;
   for (std::size_t i = 1; i < frames.size(); ++i) {
     if (frames[i].time_ps < us(10)) continue;
-    EXPECT_EQ(frames[i].time_ps - frames[i - 1].time_ps, kLine_ps);
+    EXPECT_EQ(frames[i].time_ps - frames[i - 1].time_ps, kLine1106_ps);
     if (frames[i].psn() >= 200'000) continue;
     ++of_first;
     EXPECT_GE(frames[i].time_ps - last_of_first_ps, 176'700);
@@ -180,7 +180,7 @@ TEST(ReactionPoint, PriorityOutsideMaskIgnoresCnps) {
   EXPECT_EQ(pair.counters(0).rp_cnp_ignored, 1U);
   EXPECT_EQ(pair.counters(0).rp_cnp_handled, 0U);
   auto frames = data(pair, 0);
-  EXPECT_EQ(frames.back().time_ps - frames[frames.size() - 2].time_ps, kLine_ps);
+  EXPECT_EQ(frames.back().time_ps - frames[frames.size() - 2].time_ps, kLine1106_ps);
 }
 
 // The responder sends the data of a READ: marks on it make the requester send the CNP, and the responder slows down.
@@ -194,11 +194,11 @@ TEST(ReactionPoint, PacesReadResponses) {
   ASSERT_LT(cut_ps, us(10));
   EXPECT_EQ(pair.counters(1).rp_cnp_handled, 1U);
   EXPECT_EQ(pair.counters(0).np_cnp_sent, 1U);
-  double expected_ps = kLine_ps / (1 - 1023.0 / 2048);
+  double expected_ps = kLine1106_ps / (1 - 1023.0 / 2048);
   auto frames = data(pair, 1);
   std::size_t after = 0;
   for (std::size_t i = 2; i < frames.size(); ++i) {
-    if (frames[i - 1].time_ps <= cut_ps + kLine_ps) continue;
+    if (frames[i - 1].time_ps <= cut_ps + kLine1106_ps) continue;
     EXPECT_NEAR(static_cast<double>(frames[i].time_ps - frames[i - 1].time_ps), expected_ps, 0.002 * expected_ps);
     ++after;
   }

@@ -7,14 +7,14 @@ namespace {
 
 // 8 Gb/s and packets of 1,000 B: a packet is a microsecond, so the start window is 15 packets (base target) and the
 // highest is 45 (with the whole range of flow scaling).
-struct Flow {
+struct SwiftFlow {
   CongestionParameters parameters;
   CongestionEnvironment environment{8'000'000'000, 1000};
   CongestionState state;
   Time_ps now_ps = 0;
   const CongestionAlgorithm& algorithm = *congestion_algorithm(CongestionKind::kSwift);
 
-  explicit Flow(SwiftParameters swift = {}) {
+  explicit SwiftFlow(SwiftParameters swift = {}) {
     parameters.swift = swift;
     algorithm.start(state, parameters, environment, 0);
   }
@@ -31,7 +31,7 @@ struct Flow {
 };
 
 TEST(Swift, AckedWindowAddsOnePacket) {
-  Flow flow;
+  SwiftFlow flow;
   EXPECT_EQ(flow.packets(), 15);
   flow.ack(us(10), us(10), 15);
   EXPECT_EQ(flow.packets(), 16);
@@ -41,7 +41,7 @@ TEST(Swift, AckedWindowAddsOnePacket) {
 
 // Every packet is acknowledged and one per round trip is timed: what the others acknowledged counts with it.
 TEST(Swift, AcknowledgementsWithoutTimestampCount) {
-  Flow flow;
+  SwiftFlow flow;
   for (int i = 0; i < 14; ++i) {
     AckSignal signal;
     signal.acked_B = 1000;
@@ -55,7 +55,7 @@ TEST(Swift, AcknowledgementsWithoutTimestampCount) {
 TEST(Swift, CutsInProportionAtMostOncePerRoundTrip) {
   SwiftParameters swift;
   swift.flow_scale_range_ns = 0;
-  Flow flow(swift);
+  SwiftFlow flow(swift);
   flow.ack(us(20), us(10));  // 1 - 0.8 * 5 / 20
   EXPECT_EQ(flow.packets(), 12);
   flow.ack(us(20), us(10));
@@ -68,13 +68,13 @@ TEST(Swift, CutsInProportionAtMostOncePerRoundTrip) {
 TEST(Swift, CutsAreBoundedByMaxMdf) {
   SwiftParameters swift;
   swift.flow_scale_range_ns = 0;
-  Flow flow(swift);
+  SwiftFlow flow(swift);
   flow.ack(ms(10), us(10));  // 0.8 * 0.9985 would be more than half
   EXPECT_EQ(flow.packets(), 7.5);
 }
 
 TEST(Swift, LossCutsByMaxMdfOncePerRoundTrip) {
-  Flow flow;
+  SwiftFlow flow;
   flow.ack(us(10), us(10), 15);
   flow.algorithm.lost(flow.state, flow.parameters, flow.environment, us(12));
   EXPECT_EQ(flow.packets(), 8);
@@ -87,7 +87,7 @@ TEST(Swift, LossCutsByMaxMdfOncePerRoundTrip) {
 TEST(Swift, SmallWindowsRaiseTargetDelay) {
   // At 4 packets the target is 15 us + 30 us * (1/2 - 1/10) / (1/sqrt(0.1) - 1/10) = 18.918 us.
   auto at_four = [](Time_ps rtt_ps) {
-    Flow flow;
+    SwiftFlow flow;
     flow.ack(us(10), us(10), 15);
     flow.algorithm.lost(flow.state, flow.parameters, flow.environment, us(20));
     flow.algorithm.lost(flow.state, flow.parameters, flow.environment, us(40));
@@ -104,10 +104,10 @@ TEST(Swift, HopsRaiseTarget) {
   SwiftParameters swift;
   swift.flow_scale_range_ns = 0;
   swift.hop_scale_ns = 1000;
-  Flow near(swift);
+  SwiftFlow near(swift);
   near.ack(us(18), us(10), 15, 2);
   EXPECT_LT(near.packets(), 15);
-  Flow far(swift);
+  SwiftFlow far(swift);
   far.ack(us(18), us(10), 15, 4);
   EXPECT_EQ(far.packets(), 16);
 }
@@ -115,7 +115,7 @@ TEST(Swift, HopsRaiseTarget) {
 TEST(Swift, PacesBelowOnePacket) {
   SwiftParameters swift;
   swift.flow_scale_range_ns = 0;
-  Flow flow(swift);
+  SwiftFlow flow(swift);
   for (int i = 0; i < 5; ++i) flow.ack(ms(10), ms(11));  // 15 / 32 packets
   EXPECT_EQ(flow.state.window_B, 1000U);
   // One packet in RTT / cwnd: 10 ms * 32 / 15 for 1,000 B.
@@ -125,7 +125,7 @@ TEST(Swift, PacesBelowOnePacket) {
 }
 
 TEST(Swift, WindowIsBoundedByLineRateTimesTarget) {
-  Flow flow;
+  SwiftFlow flow;
   for (int i = 0; i < 1000; ++i) flow.ack(us(10), us(10), 15);
   EXPECT_EQ(flow.packets(), 45);
 }

@@ -5,14 +5,14 @@
 namespace weft::nic {
 namespace {
 
-struct Flow {
+struct TimelyFlow {
   CongestionParameters parameters;
   CongestionEnvironment environment{10'000'000'000, 1024};
   CongestionState state;
   std::uint32_t psn = 0;
   const CongestionAlgorithm& algorithm = *congestion_algorithm(CongestionKind::kTimely);
 
-  Flow() { algorithm.start(state, parameters, environment, 0); }
+  TimelyFlow() { algorithm.start(state, parameters, environment, 0); }
   void ack(Time_ps rtt_ps, bool round_trip = true) {
     AckSignal signal;
     signal.acked_psn = round_trip ? psn + 101 : psn + 1;
@@ -25,7 +25,7 @@ struct Flow {
 };
 
 TEST(Timely, BelowTLowAddsRegardlessOfGradient) {
-  Flow flow;
+  TimelyFlow flow;
   flow.ack(us(1000));
   flow.ack(us(1000));  // above T_high: 10,000 (1 - 0.8 (1 - 0.5)) = 6,000
   EXPECT_NEAR(flow.rate_Mbps(), 6000, 0.1);
@@ -36,14 +36,14 @@ TEST(Timely, BelowTLowAddsRegardlessOfGradient) {
 }
 
 TEST(Timely, RisingDelayCutsByGradient) {
-  Flow flow;
+  TimelyFlow flow;
   flow.ack(us(100));
   flow.ack(us(104));  // difference 0.875 * 4 us, gradient 0.175: 1 - 0.8 * 0.175
   EXPECT_NEAR(flow.rate_Mbps(), 8600, 0.1);
 }
 
 TEST(Timely, SteadyDelayAddsThenHyperIncreases) {
-  Flow flow;
+  TimelyFlow flow;
   flow.ack(us(1000));
   flow.ack(us(1000));
   double expected = 6000;
@@ -58,7 +58,7 @@ TEST(Timely, SteadyDelayAddsThenHyperIncreases) {
 }
 
 TEST(Timely, OneStepPerRoundTrip) {
-  Flow flow;
+  TimelyFlow flow;
   flow.ack(us(1000));
   flow.ack(us(1000));
   for (int i = 0; i < 10; ++i) flow.ack(us(1000), false);
@@ -66,7 +66,7 @@ TEST(Timely, OneStepPerRoundTrip) {
 }
 
 TEST(Timely, StaysBetweenMinimumAndLine) {
-  Flow flow;
+  TimelyFlow flow;
   for (int i = 1; i < 50; ++i) flow.ack(us(100) + us(50) * i);
   EXPECT_NEAR(flow.rate_Mbps(), 100, 0.01);
   for (int i = 0; i < 2000; ++i) flow.ack(us(30));

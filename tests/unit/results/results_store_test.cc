@@ -24,7 +24,7 @@ support::FabricLab sampled_incast(std::optional<Time_ps> sample_ps) {
   return fabric;
 }
 
-RunResult run(const Lab& lab) {
+RunResult run_lab_to_end(const Lab& lab) {
   auto result = run_lab(lab, {});
   EXPECT_TRUE(result.has_value());
   return std::move(*result);
@@ -51,10 +51,10 @@ class ResultsStore : public testing::Test {
 
 TEST_F(ResultsStore, SamplesChangeNothing) {
   support::FabricLab without = sampled_incast(std::nullopt);
-  RunResult plain = run(without.lab);
+  RunResult plain = run_lab_to_end(without.lab);
   for (Time_ps interval_ps : {us(1), us(7), ns(333)}) {
     support::FabricLab with = sampled_incast(interval_ps);
-    RunResult sampled = run(with.lab);
+    RunResult sampled = run_lab_to_end(with.lab);
     EXPECT_EQ(results_json(with.lab, sampled), results_json(without.lab, plain));
     EXPECT_EQ(report(with.lab, sampled, {}), report(without.lab, plain, {}));
     EXPECT_GT(sampled.series.samples, 0u);
@@ -63,18 +63,18 @@ TEST_F(ResultsStore, SamplesChangeNothing) {
 
 TEST_F(ResultsStore, RepeatsExactly) {
   support::FabricLab fabric = sampled_incast(us(5));
-  ASSERT_TRUE(write_results_store(path("a"), fabric.lab, run(fabric.lab)).has_value());
-  ASSERT_TRUE(write_results_store(path("b"), fabric.lab, run(fabric.lab)).has_value());
+  ASSERT_TRUE(write_results_store(path("a"), fabric.lab, run_lab_to_end(fabric.lab)).has_value());
+  ASSERT_TRUE(write_results_store(path("b"), fabric.lab, run_lab_to_end(fabric.lab)).has_value());
   EXPECT_EQ(bytes_of(path("a")), bytes_of(path("b")));
   EXPECT_GT(bytes_of(path("a")).size(), 4096u);
   // Again over what is there.
-  ASSERT_TRUE(write_results_store(path("a"), fabric.lab, run(fabric.lab)).has_value());
+  ASSERT_TRUE(write_results_store(path("a"), fabric.lab, run_lab_to_end(fabric.lab)).has_value());
   EXPECT_EQ(bytes_of(path("a")), bytes_of(path("b")));
 }
 
 TEST_F(ResultsStore, SeriesEndAtCounterValues) {
   support::FabricLab fabric = sampled_incast(us(1));
-  RunResult result = run(fabric.lab);
+  RunResult result = run_lab_to_end(fabric.lab);
   ASSERT_TRUE(write_results_store(path("a"), fabric.lab, result).has_value());
   auto tx = read_series(path("a"), {"leaf0", "swp1", 3, "tx_bytes"});
   ASSERT_TRUE(tx.has_value());
@@ -102,7 +102,7 @@ TEST_F(ResultsStore, SeriesEndAtCounterValues) {
 // The same names and values in both files; a NIC has no queue, and says so.
 TEST_F(ResultsStore, ClassesMatchJson) {
   support::FabricLab fabric = sampled_incast(std::nullopt);
-  RunResult result = run(fabric.lab);
+  RunResult result = run_lab_to_end(fabric.lab);
   ASSERT_TRUE(write_results_store(path("a"), fabric.lab, result).has_value());
   const auto json = nlohmann::json::parse(results_json(fabric.lab, result));
   const auto& port = json.at("switches").at(0).at("ports").at(0);
@@ -151,7 +151,7 @@ TEST_F(ResultsStore, WritesInterruptedRunCompletely) {
 
 TEST_F(ResultsStore, AbsentRowsAreZero) {
   support::FabricLab fabric = sampled_incast(us(10));
-  RunResult result = run(fabric.lab);
+  RunResult result = run_lab_to_end(fabric.lab);
   ASSERT_TRUE(write_results_store(path("a"), fabric.lab, result).has_value());
   auto none = read_series(path("a"), {"leaf0", "swp1", 5, "tx_bytes"});
   ASSERT_TRUE(none.has_value());

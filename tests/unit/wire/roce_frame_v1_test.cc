@@ -11,7 +11,7 @@
 namespace weft::wire {
 namespace {
 
-std::vector<std::uint8_t> build(const RoceHeaders& headers, Bytes payload) {
+std::vector<std::uint8_t> build_v1(const RoceHeaders& headers, Bytes payload) {
   std::vector<std::uint8_t> frame(rocev1_frame_size_B(headers, payload.size()), 0xee);
   EXPECT_EQ(build_rocev1_frame(headers, payload, frame), frame.size());
   return frame;
@@ -28,7 +28,7 @@ TEST(RoceFrameV1, ReadsWriteOnly) {
   EXPECT_EQ(frame->payload.size(), 5U);
   EXPECT_EQ(frame->pad_B, 3);
   EXPECT_TRUE(frame->icrc_ok);
-  EXPECT_EQ(build(frame->headers, frame->payload), kRoceV1WriteOnly);
+  EXPECT_EQ(build_v1(frame->headers, frame->payload), kRoceV1WriteOnly);
 }
 
 TEST(RoceFrameV1, ReadsAck) {
@@ -37,7 +37,7 @@ TEST(RoceFrameV1, ReadsAck) {
   EXPECT_EQ(frame->headers.opcode, Opcode::kAck);
   EXPECT_EQ(frame->headers.msn, 5U);
   EXPECT_TRUE(frame->icrc_ok);
-  EXPECT_EQ(build(frame->headers, frame->payload), kRoceV1Ack);
+  EXPECT_EQ(build_v1(frame->headers, frame->payload), kRoceV1Ack);
 }
 
 TEST(RoceFrameV1, RejectsOtherAndTruncatedFrames) {
@@ -63,13 +63,13 @@ RC_GTEST_PROP(RoceFrameV1, RoundTrip, ()) {
   headers.dont_fragment = true;
   headers.src_port = 0;
   const auto payload = any_payload(headers.opcode);
-  const auto bytes = build(headers, payload);
+  const auto bytes = build_v1(headers, payload);
   const auto frame = parse_rocev1_frame(bytes);
   RC_ASSERT(frame.has_value());
   RC_ASSERT(frame->headers == headers);
   RC_ASSERT(std::equal(frame->payload.begin(), frame->payload.end(), payload.begin(), payload.end()));
   RC_ASSERT(frame->icrc_ok);
-  RC_ASSERT(build(frame->headers, frame->payload) == bytes);
+  RC_ASSERT(build_v1(frame->headers, frame->payload) == bytes);
 }
 
 }  // namespace
