@@ -22,6 +22,9 @@ constexpr Time_ps kSlice_ps = ms(1);  // of virtual time between two looks at th
 // calls. Less for one that has spun before and has posted something since it was let go: it waits for the answer.
 constexpr std::int64_t kSpinBudget_ns = 100'000'000;
 constexpr std::int64_t kShortSpinBudget_ns = 500'000;
+// Likewise for one that has gone on to spin after deliveries, half as much after each: it waits for the last packet of
+// a long WRITE, or for the last of many.
+constexpr int kMostVainDeliveries = 8;
 // A thread whose clock moves reads it, in a loop that ends by it (perftest measures the counter's frequency for 200
 // ms). That costs CPU time but is no spinning; within these limits of its clock and of CPU time.
 constexpr Time_ps kClockLoop_ps = kSecond_ps;
@@ -278,6 +281,14 @@ bool Server::is_crowded() {
 }
 
 ThreadWaiter::Outcome Server::wait_for_request(Thread& thread, Request& request) {
+  const Outcome outcome = watch_for_request(thread, request);
+  const bool acts = outcome != Outcome::kSpins || thread.process->has_posts();
+  if (std::exchange(thread.let_go, false))
+    thread.vain_deliveries = std::clamp(thread.vain_deliveries + (acts ? -1 : 1), 0, kMostVainDeliveries);
+  return outcome;
+}
+
+ThreadWaiter::Outcome Server::watch_for_request(Thread& thread, Request& request) {
   // Threads of one process may run beside each other, and then the machine has a say in who gets how far: those keep to
   // the kernel, where a thread that waits sleeps.
   if (thread.process->threads.size() == 1 && !is_crowded() && thread.patience.may_look()) {
@@ -321,7 +332,9 @@ ThreadWaiter::Outcome Server::wait_for_request(Thread& thread, Request& request)
       continue;
     }
     bool answered = thread.has_spun && (thread.posted || thread.process->has_posts());
-    if (spun_ns > (answered ? kShortSpinBudget_ns : kSpinBudget_ns) * machine_slowdown()) {
+    const std::int64_t budget_ns =
+        answered ? kShortSpinBudget_ns : std::max(kSpinBudget_ns >> thread.vain_deliveries, kShortSpinBudget_ns);
+    if (spun_ns > budget_ns * machine_slowdown()) {
       thread.left_at_ps = world_.engine().horizon_ps();
       return Outcome::kSpins;
     }

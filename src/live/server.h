@@ -121,6 +121,7 @@ class Server final : public ThreadWaiter {
   // When the next node has something to do or a change is due.
   Time_ps next_due_ps() { return std::min(world_.engine().next_wake_ps(), session_->changes().next_ps()); }
   Outcome wait_for_request(Thread& thread, Request& request);
+  Outcome watch_for_request(Thread& thread, Request& request);
   bool is_crowded();
   // Whoever waits for a descriptor of the kernel's that is ready looks around at `now_ps`. `node` null: all of them.
   void poll_passed_fds(const Node* node, Time_ps now_ps);

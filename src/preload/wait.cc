@@ -37,6 +37,7 @@ class Sources {
 
   bool has_ours() const { return item_count_ > 0; }
   bool is_too_many() const { return too_many_; }
+  bool has_streams() const { return has_streams_; }
 
   // poll(2) on the real ones. Results are marked in the caller's array.
   int look_at_real() {
@@ -129,6 +130,7 @@ class Sources {
       return true;
     }
     const bool stream = found->kind == Descriptor::Kind::kStream;
+    has_streams_ = has_streams_ || stream;
     items_[item_count_] = {stream ? static_cast<std::uint32_t>(verbs::WaitItem::kStream) : found->what,
                            stream ? found->stream->handle : found->handle, events, 0};
     owners_[item_count_++] = owner;
@@ -137,7 +139,7 @@ class Sources {
 
   pollfd* fds_;
   std::size_t count_, real_count_ = 0, item_count_ = 0;
-  bool too_many_ = false;
+  bool too_many_ = false, has_streams_ = false;
   Scratch<pollfd, 64> real_;  // the caller's list, without what is ours alone, and room
   Scratch<verbs::WaitItem, 64 + verbs::kMaxRealItems> items_;  // ours, and room for what is lent
   Scratch<std::size_t, 64> owners_;                            // index in the caller's list
@@ -149,7 +151,8 @@ std::int64_t later(std::int64_t now_ps, std::int64_t by_ps) {
 
 // A thread that looks without waiting, again and again, waits all the same: for anything, since nobody knows what. From
 // some number of empty polls on, one of them lets time pass, as a poll of an empty completion queue does. Who has
-// waited so and found nothing does nothing else, and waits sooner the next time; who finds something, later.
+// waited for streams so and found nothing waits sooner the next time, who finds something later. Without streams it may be memory
+// that the thread looks for (rsockets), which ends no wait.
 constexpr int kEmptyPolls = 32, kFewestEmptyPolls = 2;
 constexpr std::int64_t kFirstPatience_ps = kPsPerUs;
 constexpr std::int64_t kLastPatience_ps = 100 * kPsPerUs;
@@ -158,7 +161,8 @@ thread_local std::int64_t patience_ps = kFirstPatience_ps;
 
 int look(Sources& sources) {
   if (sources.look_at_real() < 0) return -1;
-  const bool wait = is_virtual() && sources.ready() == 0 && ++empty_polls >= polls_before_wait;
+  const int before_wait = sources.has_streams() ? polls_before_wait : kEmptyPolls;
+  const bool wait = is_virtual() && sources.ready() == 0 && ++empty_polls >= before_wait;
   const std::int64_t now_ps = verbs::weft_now_ps();
   if (wait || sources.has_ours()) {
     const int error = sources.park(wait ? now_ps + patience_ps : now_ps, wait);
@@ -167,7 +171,8 @@ int look(Sources& sources) {
   }
   const int ready = sources.ready();
   if (wait) patience_ps = std::min(2 * patience_ps, kLastPatience_ps);
-  if (wait && ready == 0) polls_before_wait = std::max(polls_before_wait / 2, kFewestEmptyPolls);
+  if (wait && ready == 0 && sources.has_streams())
+    polls_before_wait = std::max(polls_before_wait / 2, kFewestEmptyPolls);
   if (ready > 0) patience_ps = kFirstPatience_ps;
   if (!wait && ready > 0) polls_before_wait = std::min(2 * polls_before_wait, kEmptyPolls);
   if (wait || ready > 0) empty_polls = 0;

@@ -56,6 +56,16 @@ TEST(SocketPrograms, DatagramsOfDebianProgramsArrive) {
   EXPECT_NE(said.server.find("\n999\n1000\n"), said.server.npos) << said.server;
 }
 
+// Looks at its socket without waiting, all the time that a message of 64 KiB takes on a line of 1 Gb/s and 30 us.
+TEST(SocketPrograms, FabricOverTcpMovesMessages) {
+  Live world("two-node-25g.yaml");
+  const Live::Said said =
+      world.run_well("vm00", "fi_pingpong -p tcp -e msg -S 65536", "vm01", "fi_pingpong -p tcp -e msg -S 65536 vm00");
+  const std::vector<std::string> found = test::match(said.client, "64k +10 +=10 +1.2m +[0-9.]+s +([0-9.]+) +([0-9.]+)");
+  ASSERT_EQ(found.size(), 3U) << said.client;
+  EXPECT_NEAR(std::stod(found[2]), 65'536 * 8e-3 * 1538 / 1448 + 30, 10);
+}
+
 constexpr const char* kAsyncio = R"(
 import asyncio, sys
 async def serve(reader, writer):

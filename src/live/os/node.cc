@@ -306,6 +306,7 @@ void Node::settle_when_visible(Process& process) {
 void Node::let_spin(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
   if (thread->state != ThreadState::kSpinning || thread->process->gone) return;
   thread->has_spun = true;
+  thread->let_go = true;
   thread->posted = false;
   thread->local_ps = std::max(thread->local_ps, now_ps + host_.model().poll_hit_ps);
   thread->clock().local_ps.store(thread->local_ps, std::memory_order_release);

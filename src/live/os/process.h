@@ -64,6 +64,8 @@ struct Thread {
   std::shared_ptr<const Lent> lent;  // descriptors of the kernel's that it waits for, too
   std::vector<short> lent_events;
   bool has_spun = false;               // its spins have been ended by deliveries so far
+  bool let_go = false;                 // by a delivery, and has done nothing yet
+  int vain_deliveries = 0;             // that it went on to spin after; fewer again for each that it acted upon
   Time_ps left_at_ps = 0;              // how far the world was when it stopped to wait for this thread
   Time_ps local_ps = 0;                // when it was resumed or last asked
   std::uint64_t retried_park = ~0ULL;  // the wait for which the node will ask again at this instant

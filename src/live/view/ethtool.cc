@@ -2,6 +2,7 @@
 
 #include <linux/ethtool.h>
 #include <linux/net_tstamp.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -159,6 +160,15 @@ int ring_parameters(const Ethtool& e) {
   return e.tell(rings);
 }
 
+// As many queues as programs have CPUs, which is what both drivers make.
+int channels(const Ethtool& e) {
+  ethtool_channels counts{};
+  counts.cmd = ETHTOOL_GCHANNELS;
+  counts.max_combined = counts.combined_count = static_cast<std::uint32_t>(sysconf(_SC_NPROCESSORS_ONLN));
+  if (!e.port.is_mlx5()) counts.max_other = counts.other_count = 1;
+  return e.tell(counts);
+}
+
 int coalescing(const Ethtool& e) {
   ethtool_coalesce c{};
   c.cmd = ETHTOOL_GCOALESCE;
@@ -253,6 +263,7 @@ constexpr std::pair<std::uint32_t, int (*)(const Ethtool&)> kEthtoolAnswers[] = 
     {ETHTOOL_GFECPARAM, fec_parameters},
     {ETHTOOL_GPAUSEPARAM, pause_parameters},
     {ETHTOOL_GRINGPARAM, ring_parameters},
+    {ETHTOOL_GCHANNELS, channels},
     {ETHTOOL_GCOALESCE, coalescing},
     {ETHTOOL_GET_TS_INFO, time_stamping},
     {ETHTOOL_GSSET_INFO, set_info},

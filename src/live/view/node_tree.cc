@@ -3,8 +3,10 @@
 #include <dirent.h>
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <fstream>
 #include <set>
+#include <sstream>
 
 namespace weft::live {
 
@@ -49,6 +51,24 @@ std::string cpu_list() {
   std::ifstream file("/sys/devices/system/cpu/online");
   std::string text;
   std::getline(file, text);
+  return text;
+}
+
+// The same as the kernel writes masks: words of 32 CPUs, the last ones first.
+std::string cpu_mask() {
+  std::vector<std::uint32_t> words(1);
+  std::istringstream ranges(cpu_list());
+  for (std::string range; std::getline(ranges, range, ',');) {
+    std::size_t first = 0, last = 0;
+    const int numbers = std::sscanf(range.c_str(), "%zu-%zu", &first, &last);
+    if (numbers < 1) continue;
+    for (std::size_t cpu = first; cpu <= (numbers == 2 ? last : first) && cpu < 8192; ++cpu) {
+      if (cpu / 32 >= words.size()) words.resize(cpu / 32 + 1);
+      words[cpu / 32] |= 1u << cpu % 32;
+    }
+  }
+  std::string text = fmt::format("{:x}", words.back());
+  for (std::size_t i = words.size() - 1; i-- > 0;) text += fmt::format(",{:08x}", words[i]);
   return text;
 }
 
@@ -103,6 +123,7 @@ void NodeTree::write_function(const std::string& at, const PciFunction& f, const
   tree_.put(at + "/enable", "1");
   tree_.put(at + "/numa_node", "0");
   tree_.put(at + "/local_cpulist", cpu_list());
+  tree_.put(at + "/local_cpus", cpu_mask());
   tree_.put(at + "/max_link_speed", pci_speed(f.generation));
   tree_.put(at + "/current_link_speed", pci_speed(f.generation));
   tree_.put(at + "/max_link_width", fmt::format("{}", f.lanes));

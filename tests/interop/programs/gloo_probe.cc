@@ -1,6 +1,6 @@
 // Collectives of gloo between nodes, with every element compared: the classes that gloo has for all of its transports,
 // and over TCP its functions too.
-//   gloo_probe RANK SIZE tcp|ibverbs DIRECTORY   (an empty directory, by which they find each other)
+//   gloo_probe serve tcp|ibverbs | gloo_probe ask tcp|ibverbs HOST
 #include <gloo/allreduce.h>
 #include <gloo/allreduce_halving_doubling.h>
 #include <gloo/allreduce_ring_chunked.h>
@@ -9,10 +9,11 @@
 #include <gloo/broadcast_one_to_all.h>
 #include <gloo/math.h>
 #include <gloo/rendezvous/context.h>
-#include <gloo/rendezvous/file_store.h>
+#include <gloo/rendezvous/store.h>
 #include <gloo/transport/ibverbs/device.h>
 #include <gloo/transport/tcp/device.h>
 
+#include <map>
 #include <vector>
 
 #include "interop/programs/probe.h"
@@ -21,7 +22,40 @@ namespace {
 
 using Context = std::shared_ptr<gloo::rendezvous::Context>;
 
-constexpr int kElements = 100'000;
+constexpr int kElements = 100'000, kPort = 7500;
+
+// What the two tell each other before they are connected, over a TCP connection: gloo's own way, files, would be a wait
+// that the world cannot see.
+class Exchange final : public gloo::rendezvous::Store {
+ public:
+  explicit Exchange(int fd) : fd_(fd) {}
+  void set(const std::string& key, const std::vector<char>& value) override {
+    known_[key] = value;
+    const std::uint32_t sizes[] = {static_cast<std::uint32_t>(key.size()), static_cast<std::uint32_t>(value.size())};
+    probe::put(fd_, std::string(reinterpret_cast<const char*>(sizes), sizeof sizes) + key +
+                        std::string(value.begin(), value.end()));
+  }
+  std::vector<char> get(const std::string& key) override {
+    wait({key});
+    return known_[key];
+  }
+  void wait(const std::vector<std::string>& keys) override {
+    for (const std::string& key : keys) {
+      while (known_.count(key) == 0) read_one();
+    }
+  }
+  void wait(const std::vector<std::string>& keys, const std::chrono::milliseconds&) override { wait(keys); }
+
+ private:
+  void read_one() {
+    std::uint32_t sizes[2];
+    memcpy(sizes, probe::get(fd_, sizeof sizes).data(), sizeof sizes);
+    const std::string key = probe::get(fd_, sizes[0]), value = probe::get(fd_, sizes[1]);
+    known_[key] = {value.begin(), value.end()};
+  }
+  int fd_;
+  std::map<std::string, std::vector<char>> known_;
+};
 
 std::vector<float> own_values(const Context& context) {
   std::vector<float> values(kElements);
@@ -83,10 +117,11 @@ void functions(const Context& context) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 5) return 2;
-  const bool over_tcp = strcmp(argv[3], "tcp") == 0;
+  if (argc < 3) return 2;
+  const bool serves = strcmp(argv[1], "serve") == 0, over_tcp = strcmp(argv[2], "tcp") == 0;
+  if (argc != (serves ? 3 : 4)) return 2;
   try {
-    const Context context = std::make_shared<gloo::rendezvous::Context>(atoi(argv[1]), atoi(argv[2]));
+    const Context context = std::make_shared<gloo::rendezvous::Context>(serves ? 0 : 1, 2);
     std::shared_ptr<gloo::transport::Device> device;
     if (over_tcp) {
       char name[256];
@@ -97,7 +132,7 @@ int main(int argc, char** argv) {
       REQUIRE(!names.empty());
       device = gloo::transport::ibverbs::CreateDevice({names[0], 1, 3});  // GID index 3: RoCE v2 of the IPv4 address
     }
-    gloo::rendezvous::FileStore store(argv[4]);
+    Exchange store(serves ? probe::accept_one(probe::listen_at(kPort)) : probe::connect_to(argv[3], kPort));
     context->connectFullMesh(store, device);
     printf("%s\n", device->str().c_str());
     all_reduce<gloo::AllreduceRingChunked<float>>(context, "ring");

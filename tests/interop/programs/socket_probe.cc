@@ -330,12 +330,9 @@ void ask_many(const char* host, int port) {
 }
 
 constexpr Case kCases[] = {
-    {"full buffers", serve_full, ask_full},
-    {"connect", serve_connect, ask_connect},
-    {"reset", serve_reset, ask_reset},
-    {"bytes", serve_bytes, ask_bytes},
-    {"IPv6", serve_ipv6, ask_ipv6},
-    {"SO_REUSEPORT", serve_reuse_port, ask_reuse_port},
+    {"full buffers", serve_full, ask_full}, {"connect", serve_connect, ask_connect},
+    {"reset", serve_reset, ask_reset},      {"bytes", serve_bytes, ask_bytes},
+    {"IPv6", serve_ipv6, ask_ipv6},         {"SO_REUSEPORT", serve_reuse_port, ask_reuse_port},
     {"many", serve_many, ask_many},
 };
 
