@@ -151,8 +151,8 @@ std::int64_t later(std::int64_t now_ps, std::int64_t by_ps) {
 
 // A thread that looks without waiting, again and again, waits all the same: for anything, since nobody knows what. From
 // some number of empty polls on, one of them lets time pass, as a poll of an empty completion queue does. Who has
-// waited for streams so and found nothing waits sooner the next time, who finds something later. Without streams it may be memory
-// that the thread looks for (rsockets), which ends no wait.
+// waited for streams so and found nothing waits sooner the next time, who finds something later. Without streams it may
+// be memory that the thread looks for (rsockets), which ends no wait.
 constexpr int kEmptyPolls = 32, kFewestEmptyPolls = 2;
 constexpr std::int64_t kFirstPatience_ps = kPsPerUs;
 constexpr std::int64_t kLastPatience_ps = 100 * kPsPerUs;
