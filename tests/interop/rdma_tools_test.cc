@@ -95,7 +95,7 @@ TEST(Qperf, RefusesWhatRoceHasNot) {
 // One process for each job. In virtual time fio takes seconds to measure the CPU's counter, whose reads are trapped.
 // Senders ask for no RNR retry, so that the receiver has as many buffers as there are messages; it verifies each.
 TEST(Fio, MovesBytesByEveryVerb) {
-  const std::string common = "fio --ioengine=rdma --bs=64k --size=8m --iodepth=8 ";
+  const std::string common = "fio --ioengine=rdma --bs=64k --size=8m --iodepth=8 --verify_state_save=0 ";
   const std::string server = common +
                              "--name=w --port=8881 --rw=read "
                              "--name=r --port=8882 --rw=read --stonewall "
@@ -127,7 +127,7 @@ TEST(Fio, MovesBytesByEveryVerb) {
 // The receiver's check finds what was not written for it.
 TEST(Fio, VerifyFindsOtherBytes) {
   Live world("two-node-25g.yaml", "--clock wall");
-  const std::string job = "fio --name=j --ioengine=rdma --port=8888 --bs=64k --size=1m --iodepth=16 ";
+  const std::string job = "fio --name=j --ioengine=rdma --port=8888 --bs=64k --size=1m --iodepth=16 --verify_state_save=0 ";
   const Live::Said said = world.run("vm00", job + "--rw=read --verify=crc32c", "vm01",
                                     job + "--rw=write --hostname=vm00 --verb=send --verify=0");
   EXPECT_NE(said.server_status, 0);
