@@ -127,7 +127,8 @@ TEST(Fio, MovesBytesByEveryVerb) {
 // The receiver's check finds what was not written for it.
 TEST(Fio, VerifyFindsOtherBytes) {
   Live world("two-node-25g.yaml", "--clock wall");
-  const std::string job = "fio --name=j --ioengine=rdma --port=8888 --bs=64k --size=1m --iodepth=16 --verify_state_save=0 ";
+  const std::string job =
+      "fio --name=j --ioengine=rdma --port=8888 --bs=64k --size=1m --iodepth=16 --verify_state_save=0 ";
   const Live::Said said = world.run("vm00", job + "--rw=read --verify=crc32c", "vm01",
                                     job + "--rw=write --hostname=vm00 --verb=send --verify=0");
   EXPECT_NE(said.server_status, 0);
