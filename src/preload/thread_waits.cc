@@ -1,12 +1,13 @@
 // Waits for another thread or process, with deadlines of a virtual clock. The world is given the bytes of what is
 // waited for and looks at them whenever somebody has run, so that the wait ends at the virtual time of the change; what
 // the change means the thread finds out for itself. Conditions have no bytes that say it: their signals are counted
-// here, or by the world for those that processes share.
+// here, or by the world for those that processes share. Locks and semaphores are in lock_waits.cc.
+#include "preload/thread_waits.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <threads.h>
@@ -14,22 +15,12 @@
 
 #include <atomic>
 
-#include "preload/clock.h"
 #include "preload/process.h"
 #include "preload/raw_calls.h"
 #include "preload/real.h"
 #include "preload/streams.h"
-#include "verbs/wait_protocol.h"
 
 namespace weft::preload {
-
-namespace {
-
-constexpr timespec kPast{0, 0};  // a deadline for the real calls, which only try
-
-bool is_valid(const timespec& t) {
-  return t.tv_nsec >= 0 && t.tv_nsec < kNsPerS;
-}
 
 // Virtual time of a deadline. A condition does not tell its clock: the virtual ones are decades apart.
 std::int64_t due_ps(const timespec& t) {
@@ -41,8 +32,6 @@ std::int64_t due_ps(const timespec& t) {
   return left_s * kPsPerS + (t.tv_nsec - zero_ns % kNsPerS) * kPsPerNs;
 }
 
-// EINTR: a signal handler has run, or the thread is to be cancelled, which the caller comes to when it has put its
-// house in order.
 int park(const verbs::WaitForChange& wait) {
   ++thread.uncancellable;
   const int error = verbs::call(verbs::Op::kWaitForChange, wait);
@@ -57,50 +46,12 @@ verbs::WaitForChange change_of(const void* bytes, std::size_t size_B, std::int64
   return wait;
 }
 
-// `take` does not wait, and returns ETIMEDOUT when `object` is not to be had.
-template <typename Object, typename Take>
-int wait_until(Object* object, std::int64_t due, Take&& take) {
-  static_assert(sizeof(Object) <= verbs::kMaxWatched_B);
-  int error = take();
-  while (error == ETIMEDOUT && verbs::weft_now_ps() < due) {
-    const verbs::WaitForChange wait = change_of(object, sizeof(Object), due);
-    error = take();
-    if (error == ETIMEDOUT) park(wait);
-  }
-  return error;
-}
-
-template <typename Object, typename Take>
-int wait_for(Object* object, const timespec* deadline, Take&& take) {
-  if (!is_valid(*deadline)) return EINVAL;
-  return wait_until(object, due_ps(*deadline), take);
-}
-
-// The calling thread is of a world in virtual time. It does not come into one for this.
 bool is_known() {
   const Process& process = this_process();
   return process.attached && !process.wall_clock && thread.page != nullptr && is_virtual();
 }
 
-int wait_for_semaphore(sem_t* semaphore, std::int64_t due) {
-  for (;;) {
-    const verbs::WaitForChange wait = change_of(semaphore, sizeof(sem_t), due);
-    if (sem_trywait(semaphore) == 0) return 0;
-    if (errno != EAGAIN) return -1;
-    int error = verbs::weft_now_ps() >= due ? ETIMEDOUT : park(wait);
-    if (error == EINTR) pthread_testcancel();
-    if (error == 0 || (error == EINTR && thread.restart)) continue;
-    if (sem_trywait(semaphore) == 0) return 0;
-    errno = error;
-    return -1;
-  }
-}
-
-int wait_for_semaphore(sem_t* semaphore, const timespec& deadline) {
-  if (is_valid(deadline)) return wait_for_semaphore(semaphore, due_ps(deadline));
-  errno = EINVAL;
-  return -1;
-}
+namespace {
 
 // Signals of conditions, by address. A wait may end without a signal, but programs that do not expect it are many: only
 // when there are more conditions than room for them do two share a count.
@@ -172,7 +123,7 @@ int wait_for_condition(pthread_cond_t* condition, pthread_mutex_t* mutex, std::i
 }
 
 int wait_for_condition(pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec& deadline) {
-  return is_valid(deadline) ? wait_for_condition(condition, mutex, due_ps(deadline)) : EINVAL;
+  return is_deadline(deadline) ? wait_for_condition(condition, mutex, due_ps(deadline)) : EINVAL;
 }
 
 // Somebody may wait for it in virtual time. Who does not know the world yet need not come in for that, unless the
@@ -221,7 +172,7 @@ long wait_for_futex(std::uint32_t* word, int operation, std::uint32_t value, con
     return kernel_call(SYS_futex, word, operation, value, limit, nullptr, bits);
   };
   if (!is_known()) return wait_really(timeout);
-  if (timeout != nullptr && !is_valid(*timeout)) return fail(EINVAL);
+  if (timeout != nullptr && !is_deadline(*timeout)) return fail(EINVAL);
   const bool absolute = (operation & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET;
   const std::int64_t now_ps = verbs::weft_now_ps();
   std::int64_t due = kForever_ps;
@@ -269,86 +220,6 @@ WEFT_EXPORT int pthread_cond_broadcast(pthread_cond_t* condition) noexcept {
   return error;
 }
 
-WEFT_EXPORT int sem_wait(sem_t* semaphore) {
-  if (!is_known()) return WEFT_REAL(sem_wait)(semaphore);
-  return wait_for_semaphore(semaphore, kForever_ps);
-}
-
-WEFT_EXPORT int sem_timedwait(sem_t* __restrict semaphore, const struct timespec* __restrict deadline) {
-  if (!is_virtual()) return WEFT_REAL(sem_timedwait)(semaphore, deadline);
-  return wait_for_semaphore(semaphore, *deadline);
-}
-
-WEFT_EXPORT int sem_clockwait(sem_t* __restrict semaphore, clockid_t clock,
-                              const struct timespec* __restrict deadline) {
-  if (!is_virtual()) return WEFT_REAL(sem_clockwait)(semaphore, clock, deadline);
-  return wait_for_semaphore(semaphore, *deadline);
-}
-
-// Locks. Not cancellation points, and no handler ends them.
-WEFT_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
-  if (!is_known()) return WEFT_REAL(pthread_mutex_lock)(mutex);
-  const int error = pthread_mutex_trylock(mutex);
-  if (error != EBUSY) return error;
-  return wait_until(mutex, kForever_ps,
-                    [&] { return WEFT_REAL(pthread_mutex_clocklock)(mutex, CLOCK_MONOTONIC, &kPast); });
-}
-
-WEFT_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* __restrict mutex,
-                                        const struct timespec* __restrict deadline) noexcept {
-  if (!is_virtual()) return WEFT_REAL(pthread_mutex_timedlock)(mutex, deadline);
-  return pthread_mutex_clocklock(mutex, CLOCK_REALTIME, deadline);
-}
-
-WEFT_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* __restrict mutex, clockid_t clock,
-                                        const struct timespec* __restrict deadline) noexcept {
-  if (!is_virtual()) return WEFT_REAL(pthread_mutex_clocklock)(mutex, clock, deadline);
-  return wait_for(mutex, deadline, [&] { return WEFT_REAL(pthread_mutex_clocklock)(mutex, CLOCK_MONOTONIC, &kPast); });
-}
-
-// Who holds it may wait for the world meanwhile, as UCX does.
-WEFT_EXPORT int pthread_spin_lock(pthread_spinlock_t* lock) noexcept {
-  if (!is_known()) return WEFT_REAL(pthread_spin_lock)(lock);
-  return wait_until(const_cast<const int*>(lock), kForever_ps,
-                    [&] { return pthread_spin_trylock(lock) == 0 ? 0 : ETIMEDOUT; });
-}
-
-WEFT_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
-  if (!is_known()) return WEFT_REAL(pthread_rwlock_rdlock)(lock);
-  return wait_until(lock, kForever_ps,
-                    [&] { return WEFT_REAL(pthread_rwlock_clockrdlock)(lock, CLOCK_MONOTONIC, &kPast); });
-}
-
-WEFT_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
-  if (!is_known()) return WEFT_REAL(pthread_rwlock_wrlock)(lock);
-  return wait_until(lock, kForever_ps,
-                    [&] { return WEFT_REAL(pthread_rwlock_clockwrlock)(lock, CLOCK_MONOTONIC, &kPast); });
-}
-
-WEFT_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t* __restrict lock,
-                                           const struct timespec* __restrict deadline) noexcept {
-  if (!is_virtual()) return WEFT_REAL(pthread_rwlock_timedrdlock)(lock, deadline);
-  return pthread_rwlock_clockrdlock(lock, CLOCK_REALTIME, deadline);
-}
-
-WEFT_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t* __restrict lock, clockid_t clock,
-                                           const struct timespec* __restrict deadline) noexcept {
-  if (!is_virtual()) return WEFT_REAL(pthread_rwlock_clockrdlock)(lock, clock, deadline);
-  return wait_for(lock, deadline, [&] { return WEFT_REAL(pthread_rwlock_clockrdlock)(lock, CLOCK_MONOTONIC, &kPast); });
-}
-
-WEFT_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t* __restrict lock,
-                                           const struct timespec* __restrict deadline) noexcept {
-  if (!is_virtual()) return WEFT_REAL(pthread_rwlock_timedwrlock)(lock, deadline);
-  return pthread_rwlock_clockwrlock(lock, CLOCK_REALTIME, deadline);
-}
-
-WEFT_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t* __restrict lock, clockid_t clock,
-                                           const struct timespec* __restrict deadline) noexcept {
-  if (!is_virtual()) return WEFT_REAL(pthread_rwlock_clockwrlock)(lock, clock, deadline);
-  return wait_for(lock, deadline, [&] { return WEFT_REAL(pthread_rwlock_clockwrlock)(lock, CLOCK_MONOTONIC, &kPast); });
-}
-
 WEFT_EXPORT int pthread_join(pthread_t other, void** returned) {
   if (!is_known()) return WEFT_REAL(pthread_join)(other, returned);
   return wait_for_end(other, returned, kForever_ps);
@@ -362,7 +233,7 @@ WEFT_EXPORT int pthread_timedjoin_np(pthread_t other, void** returned, const str
 WEFT_EXPORT int pthread_clockjoin_np(pthread_t other, void** returned, clockid_t clock,
                                      const struct timespec* deadline) {
   if (!is_virtual()) return WEFT_REAL(pthread_clockjoin_np)(other, returned, clock, deadline);
-  if (deadline != nullptr && !is_valid(*deadline)) return EINVAL;
+  if (deadline != nullptr && !is_deadline(*deadline)) return EINVAL;
   return wait_for_end(other, returned, deadline == nullptr ? kForever_ps : due_ps(*deadline));
 }
 

@@ -1,0 +1,163 @@
+// Semaphores and locks in virtual time. A thread that cannot have one parks until its bytes have changed
+// (thread_waits.h), and tries again.
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <string.h>
+
+#include "preload/process.h"
+#include "preload/real.h"
+#include "preload/streams.h"
+#include "preload/thread_waits.h"
+
+namespace weft::preload {
+
+namespace {
+
+// Whether the bytes to be compared are those of an object that was free. It may have been taken, refused to this thread
+// and given back since: who waited for those bytes to change would wait forever. The C library tells, of a copy.
+template <typename Object, typename Try>
+bool was_free(const verbs::WaitForChange& wait, Try&& try_to_take) {
+  static_assert(sizeof(Object) <= verbs::kMaxWatched_B);
+  Object copy;
+  memcpy(static_cast<void*>(&copy), wait.before, sizeof copy);
+  return try_to_take(&copy) == 0;
+}
+
+// `take` does not wait, and returns ETIMEDOUT when `object` is not to be had; `seen_free` tells of what was seen before
+// it.
+template <typename Object, typename Take, typename WasFree>
+int wait_until(Object* object, std::int64_t due, Take&& take, WasFree&& seen_free) {
+  int error = take();
+  while (error == ETIMEDOUT && verbs::weft_now_ps() < due) {
+    const verbs::WaitForChange wait = change_of(object, sizeof(Object), due);
+    error = take();
+    if (error == ETIMEDOUT && !seen_free(wait)) park(wait);
+  }
+  return error;
+}
+
+int wait_for_mutex(pthread_mutex_t* mutex, std::int64_t due) {
+  return wait_until(
+      mutex, due, [&] { return WEFT_REAL(pthread_mutex_clocklock)(mutex, CLOCK_MONOTONIC, &kPast); },
+      [](const verbs::WaitForChange& wait) {
+        return was_free<pthread_mutex_t>(wait, [](pthread_mutex_t* copy) {
+          const int error = pthread_mutex_trylock(copy);
+          if (error == 0) pthread_mutex_unlock(copy);  // a robust one is in a list of the thread's
+          return error;
+        });
+      });
+}
+
+int wait_to_read(pthread_rwlock_t* lock, std::int64_t due) {
+  return wait_until(
+      lock, due, [&] { return WEFT_REAL(pthread_rwlock_clockrdlock)(lock, CLOCK_MONOTONIC, &kPast); },
+      [](const verbs::WaitForChange& wait) { return was_free<pthread_rwlock_t>(wait, pthread_rwlock_tryrdlock); });
+}
+
+int wait_to_write(pthread_rwlock_t* lock, std::int64_t due) {
+  return wait_until(
+      lock, due, [&] { return WEFT_REAL(pthread_rwlock_clockwrlock)(lock, CLOCK_MONOTONIC, &kPast); },
+      [](const verbs::WaitForChange& wait) { return was_free<pthread_rwlock_t>(wait, pthread_rwlock_trywrlock); });
+}
+
+// A cancellation point, and handlers end it.
+int wait_for_semaphore(sem_t* semaphore, std::int64_t due) {
+  for (;;) {
+    const verbs::WaitForChange wait = change_of(semaphore, sizeof(sem_t), due);
+    if (sem_trywait(semaphore) == 0) return 0;
+    if (errno != EAGAIN) return -1;
+    const bool over = verbs::weft_now_ps() >= due;
+    if (!over && was_free<sem_t>(wait, sem_trywait)) continue;
+    const int error = over ? ETIMEDOUT : park(wait);
+    if (error == EINTR) pthread_testcancel();
+    if (error == 0 || (error == EINTR && thread.restart)) continue;
+    if (sem_trywait(semaphore) == 0) return 0;
+    return fail(error);
+  }
+}
+
+int wait_for_semaphore(sem_t* semaphore, const timespec& deadline) {
+  return is_deadline(deadline) ? wait_for_semaphore(semaphore, due_ps(deadline)) : fail(EINVAL);
+}
+
+}  // namespace
+
+WEFT_EXPORT int sem_wait(sem_t* semaphore) {
+  if (!is_known()) return WEFT_REAL(sem_wait)(semaphore);
+  return wait_for_semaphore(semaphore, kForever_ps);
+}
+
+WEFT_EXPORT int sem_timedwait(sem_t* __restrict semaphore, const struct timespec* __restrict deadline) {
+  if (!is_virtual()) return WEFT_REAL(sem_timedwait)(semaphore, deadline);
+  return wait_for_semaphore(semaphore, *deadline);
+}
+
+WEFT_EXPORT int sem_clockwait(sem_t* __restrict semaphore, clockid_t clock,
+                              const struct timespec* __restrict deadline) {
+  if (!is_virtual()) return WEFT_REAL(sem_clockwait)(semaphore, clock, deadline);
+  return wait_for_semaphore(semaphore, *deadline);
+}
+
+// Locks. Not cancellation points, and no handler ends them.
+WEFT_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
+  if (!is_known()) return WEFT_REAL(pthread_mutex_lock)(mutex);
+  const int error = pthread_mutex_trylock(mutex);
+  return error == EBUSY ? wait_for_mutex(mutex, kForever_ps) : error;
+}
+
+WEFT_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* __restrict mutex,
+                                        const struct timespec* __restrict deadline) noexcept {
+  if (!is_virtual()) return WEFT_REAL(pthread_mutex_timedlock)(mutex, deadline);
+  return pthread_mutex_clocklock(mutex, CLOCK_REALTIME, deadline);
+}
+
+WEFT_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* __restrict mutex, clockid_t clock,
+                                        const struct timespec* __restrict deadline) noexcept {
+  if (!is_virtual()) return WEFT_REAL(pthread_mutex_clocklock)(mutex, clock, deadline);
+  return is_deadline(*deadline) ? wait_for_mutex(mutex, due_ps(*deadline)) : EINVAL;
+}
+
+// Who holds it may wait for the world meanwhile, as UCX does.
+WEFT_EXPORT int pthread_spin_lock(pthread_spinlock_t* lock) noexcept {
+  if (!is_known()) return WEFT_REAL(pthread_spin_lock)(lock);
+  return wait_until(
+      const_cast<const int*>(lock), kForever_ps, [&] { return pthread_spin_trylock(lock) == 0 ? 0 : ETIMEDOUT; },
+      [](const verbs::WaitForChange& wait) { return was_free<int>(wait, pthread_spin_trylock); });
+}
+
+WEFT_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
+  if (!is_known()) return WEFT_REAL(pthread_rwlock_rdlock)(lock);
+  return wait_to_read(lock, kForever_ps);
+}
+
+WEFT_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
+  if (!is_known()) return WEFT_REAL(pthread_rwlock_wrlock)(lock);
+  return wait_to_write(lock, kForever_ps);
+}
+
+WEFT_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t* __restrict lock,
+                                           const struct timespec* __restrict deadline) noexcept {
+  if (!is_virtual()) return WEFT_REAL(pthread_rwlock_timedrdlock)(lock, deadline);
+  return pthread_rwlock_clockrdlock(lock, CLOCK_REALTIME, deadline);
+}
+
+WEFT_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t* __restrict lock, clockid_t clock,
+                                           const struct timespec* __restrict deadline) noexcept {
+  if (!is_virtual()) return WEFT_REAL(pthread_rwlock_clockrdlock)(lock, clock, deadline);
+  return is_deadline(*deadline) ? wait_to_read(lock, due_ps(*deadline)) : EINVAL;
+}
+
+WEFT_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t* __restrict lock,
+                                           const struct timespec* __restrict deadline) noexcept {
+  if (!is_virtual()) return WEFT_REAL(pthread_rwlock_timedwrlock)(lock, deadline);
+  return pthread_rwlock_clockwrlock(lock, CLOCK_REALTIME, deadline);
+}
+
+WEFT_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t* __restrict lock, clockid_t clock,
+                                           const struct timespec* __restrict deadline) noexcept {
+  if (!is_virtual()) return WEFT_REAL(pthread_rwlock_clockwrlock)(lock, clock, deadline);
+  return is_deadline(*deadline) ? wait_to_write(lock, due_ps(*deadline)) : EINVAL;
+}
+
+}  // namespace weft::preload
