@@ -50,7 +50,7 @@ void on_signal(int signal) {
 }  // namespace
 
 std::optional<LabFile> load_lab(const std::string& path, const std::vector<std::string>& overrides,
-                                std::optional<std::uint64_t> seed) {
+                                std::optional<std::uint64_t> seed, bool warn) {
   auto text = read_file(path, kLargestLab_B);
   if (!text) {
     wrong_input(fmt::format("cannot read {}: {}", path, text.error()),
@@ -62,7 +62,9 @@ std::optional<LabFile> load_lab(const std::string& path, const std::vector<std::
     for (const lab::Problem& problem : read.error()) report_problem(path, problem);
     return std::nullopt;
   }
-  for (const lab::Problem& warning : read->warnings) report_warning(path, warning);
+  for (const lab::Problem& warning : read->warnings) {
+    if (warn) report_warning(path, warning);
+  }
   read->overrides = overrides;
   return LabFile{std::move(*read), std::move(*text)};
 }

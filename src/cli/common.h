@@ -27,7 +27,7 @@ struct LabFile {
 
 // Reports every problem and warning and returns nothing when the lab cannot be used.
 std::optional<LabFile> load_lab(const std::string& path, const std::vector<std::string>& overrides,
-                                std::optional<std::uint64_t> seed);
+                                std::optional<std::uint64_t> seed, bool warn = true);
 
 // False, with a message, for a lab with a port to the outside: no run can simulate what is there.
 bool is_simulated(const lab::Lab& lab);

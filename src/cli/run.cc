@@ -13,6 +13,7 @@
 #include "results/report.h"
 #include "results/results_json.h"
 #include "results/results_store.h"
+#include "results/seed_study.h"
 #include "world/runner.h"
 
 namespace weft::cli {
@@ -27,6 +28,7 @@ struct RunArguments {
   std::string capture = "none";
   CaptureArguments limits;
   std::uint32_t threads = 1;
+  std::uint32_t seeds = 1;
   bool json = false;
 };
 
@@ -49,56 +51,135 @@ bool write_one(const std::string& path,
   return false;
 }
 
-int run(const RunArguments& arguments) {
-  use_json(arguments.json);
-  auto file = load_lab(arguments.lab, arguments.set, arguments.seed);
-  if (!file || !is_simulated(file->lab)) return kExitWrongInput;
-  const lab::Lab& lab = file->lab;
-  auto ports = choose_ports(lab, arguments.capture);
+// A lab that may be run, and how.
+struct Chosen {
+  LabFile file;
+  lab::SessionOptions options;
+};
+
+std::optional<Chosen> choose(const RunArguments& arguments, std::optional<std::uint64_t> seed, bool warn = true) {
+  auto file = load_lab(arguments.lab, arguments.set, seed, warn);
+  if (!file || !is_simulated(file->lab)) return std::nullopt;
+  auto ports = choose_ports(file->lab, arguments.capture);
   auto capture = read_capture_options(arguments.limits);
-  if (!ports || !capture) return kExitWrongInput;
-  std::string out = arguments.out.empty() ? "runs/" + lab.name : arguments.out;
+  if (!ports || !capture) return std::nullopt;
+  Chosen chosen{std::move(*file), {}};
+  chosen.options.capture_ports = *ports;
+  chosen.options.capture = *capture;
+  chosen.options.domains = chosen.options.threads = arguments.threads;
+  chosen.options.cancel = &interrupted();
+  chosen.options.programs = live::open_programs;
+  return chosen;
+}
+
+struct Ran {
+  lab::RunResult result;
+  std::string body;      // of the report
+  bool written = false;  // all of it
+};
+
+// Nothing: it could not be run, and said so.
+std::optional<Ran> run_into(const std::string& out, Chosen& chosen) {
+  remove_old(out);
+  chosen.options.capture_path = out + "/capture.pcapng";
+  chosen.options.mirror_path = out + "/mirror.pcapng";
+  const lab::Lab& lab = chosen.file.lab;
+  auto result = lab::run_lab(lab, chosen.options, show_progress());
+  clear_progress_line();
+  if (!result) {
+    failed(result.error());
+    return std::nullopt;
+  }
+  Ran ran{std::move(*result), {}, true};
+  // Files name each other relative to their own directory, so that two runs compare byte by byte.
+  ran.body = lab::report_body(lab, ran.result);
+  ran.written &= write_one(out + "/report.md", [&](const std::string& path) {
+    return write_file(path, ran.body + lab::report_files(lab, ran.result, {"."}));
+  });
+  ran.written &= write_one(out + "/results.json",
+                           [&](const std::string& path) { return lab::write_results_json(path, lab, ran.result); });
+  ran.written &= write_one(out + "/results.sqlite",
+                           [&](const std::string& path) { return lab::write_results_store(path, lab, ran.result); });
+  ran.written &=
+      write_one(out + "/lab.yaml", [&](const std::string& path) { return write_file(path, chosen.file.text); });
+  return ran;
+}
+
+std::string directory_of(const RunArguments& arguments, const lab::Lab& lab) {
+  return arguments.out.empty() ? "runs/" + lab.name : arguments.out;
+}
+
+int run_once(const RunArguments& arguments) {
+  auto chosen = choose(arguments, arguments.seed);
+  if (!chosen) return kExitWrongInput;
+  const lab::Lab& lab = chosen->file.lab;
+  const std::string out = directory_of(arguments, lab);
   auto lock = DirectoryLock::take(out);
   if (!lock) return kExitWrongInput;
-  remove_old(out);
-
   catch_interrupts();
-  lab::SessionOptions options;
-  options.capture_ports = *ports;
-  options.capture_path = out + "/capture.pcapng";
-  options.mirror_path = out + "/mirror.pcapng";
-  options.capture = *capture;
-  options.domains = options.threads = arguments.threads;
-  options.cancel = &interrupted();
-  options.programs = live::open_programs;
-  auto result = lab::run_lab(lab, options, show_progress());
-  clear_progress_line();
-  if (!result) return failed(result.error());
-
-  // Files name each other relative to their own directory, so that two runs compare byte by byte.
-  const std::string body = lab::report_body(lab, *result);
-  bool written = write_one(out + "/report.md", [&](const std::string& path) {
-    return write_file(path, body + lab::report_files(lab, *result, {"."}));
-  });
-  written &= write_one(out + "/results.json",
-                       [&](const std::string& path) { return lab::write_results_json(path, lab, *result); });
-  written &= write_one(out + "/results.sqlite",
-                       [&](const std::string& path) { return lab::write_results_store(path, lab, *result); });
-  written &= write_one(out + "/lab.yaml", [&](const std::string& path) { return write_file(path, file->text); });
+  auto ran = run_into(out, *chosen);
+  if (!ran) return kExitFailed;
   if (arguments.json) {
-    lab::results_json(lab, *result, put);
+    lab::results_json(lab, ran->result, put);
   } else {
-    put(body + lab::report_files(lab, *result, {out}));
+    put(ran->body + lab::report_files(lab, ran->result, {out}));
   }
-  if (!result->capture_error.empty()) {
-    written = false;
-    failed(result->capture_error, "the report is complete; capture fewer ports, or use --capture-size and --snaplen");
+  if (!ran->result.capture_error.empty()) {
+    ran->written = false;
+    failed(ran->result.capture_error,
+           "the report is complete; capture fewer ports, or use --capture-size and --snaplen");
   }
-  if (!written) return kExitFailed;
-  if (result->interrupted) return kExitInterrupted;
-  const std::vector<std::string> failures = result->failures();
+  if (!ran->written) return kExitFailed;
+  if (ran->result.interrupted) return kExitInterrupted;
+  const std::vector<std::string> failures = ran->result.failures();
   for (const std::string& failure : failures) failed(failure);
-  return result->expectations_met() && failures.empty() ? kExitWell : kExitFailed;
+  return ran->result.expectations_met() && failures.empty() ? kExitWell : kExitFailed;
+}
+
+// Each run has a directory of its own, seed-N; what they say together is above them.
+int run_seeds(const RunArguments& arguments) {
+  auto first = choose(arguments, arguments.seed);
+  if (!first) return kExitWrongInput;
+  const std::string name = first->file.lab.name, out = directory_of(arguments, first->file.lab);
+  const std::uint64_t first_seed = first->file.lab.seed;
+  if (first_seed > UINT64_MAX - arguments.seeds) {
+    failed("there are not so many seeds from here on", "write a smaller --seed");
+    return kExitWrongInput;
+  }
+  auto lock = DirectoryLock::take(out);
+  if (!lock) return kExitWrongInput;
+  catch_interrupts();
+  lab::SeedStudy study;
+  bool written = true, stopped = false, well = true;
+  for (std::uint64_t seed = first_seed; seed < first_seed + arguments.seeds && !stopped; ++seed) {
+    auto chosen = choose(arguments, seed, false);
+    if (!chosen) return kExitWrongInput;
+    const std::string place = fmt::format("{}/seed-{}", out, seed);
+    auto place_lock = DirectoryLock::take(place);
+    if (!place_lock) return kExitWrongInput;
+    auto ran = run_into(place, *chosen);
+    if (!ran) return kExitFailed;
+    stopped = ran->result.interrupted;
+    if (stopped) break;  // half a run is no figure
+    written = written && ran->written && ran->result.capture_error.empty();
+    for (const std::string& failure : ran->result.failures()) {
+      well = false;
+      failed(fmt::format("seed {}: {}", seed, failure));
+    }
+    study.add(seed, chosen->file.lab, ran->result);
+  }
+  const std::string text = lab::report(study, name), json = lab::results_json(study, name);
+  written &= write_one(out + "/report.md", [&](const std::string& path) { return write_file(path, text); });
+  written &= write_one(out + "/results.json", [&](const std::string& path) { return write_file(path, json); });
+  put(arguments.json ? json : text + fmt::format("  {0}/report.md, {0}/results.json; each run in {0}/seed-N\n", out));
+  if (!written) return kExitFailed;
+  if (stopped) return kExitInterrupted;
+  return well && study.expectations_met() ? kExitWell : kExitFailed;
+}
+
+int run(const RunArguments& arguments) {
+  use_json(arguments.json);
+  return arguments.seeds > 1 ? run_seeds(arguments) : run_once(arguments);
 }
 
 }  // namespace
@@ -110,6 +191,9 @@ void add_run(CLI::App& app, int& status) {
   verb->add_option("--out", arguments->out, "Directory for report, results and capture (default runs/NAME)");
   verb->add_option("--seed", arguments->seed, "Seed of every random choice (default: the lab's)")
       ->check(whole_number(0, UINT64_MAX));
+  verb->add_option("--seeds", arguments->seeds,
+                   "Run it with so many seeds, from --seed on: mean and spread of every figure")
+      ->check(whole_number(1, 10'000));
   verb->add_option("--set", arguments->set,
                    "Change the lab: path=value, e.g. links[0].cable.length='10 m'; may be repeated")
       ->allow_extra_args(false)

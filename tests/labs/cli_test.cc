@@ -121,6 +121,35 @@ TEST_F(Cli, InterruptedRunReports) {
   EXPECT_NE(slurp(directory_ / "i/report.md").find("Interrupted"), std::string::npos);
 }
 
+// Loss that is drawn: each run is that of its seed, and what they say together is made of them.
+TEST_F(Cli, SeedsGiveMeanAndSpread) {
+  Ran ran = weft("run " + lab("faults/loss") + " --seed 3 --seeds 4 --out s");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_NE(ran.out.find("This lab's answer depends on the seed: 2 of 6 figures"), std::string::npos) << ran.out;
+  EXPECT_EQ(ran.out.find(slurp(directory_ / "s/report.md")), 0U);
+  auto study = nlohmann::json::parse(slurp(directory_ / "s/results.json"));
+  EXPECT_EQ(study["seeds"], nlohmann::json({3, 4, 5, 6}));
+  double sum = 0;
+  for (int seed = 3; seed <= 6; ++seed) {
+    const std::string place = "seed-" + std::to_string(seed);
+    weft("run " + lab("faults/loss") + " --seed " + std::to_string(seed) + " --out one");
+    for (const char* name : {"report.md", "results.json", "lab.yaml"})
+      EXPECT_EQ(slurp(directory_ / "s" / place / name), slurp(directory_ / "one" / name)) << place << " " << name;
+    auto one = nlohmann::json::parse(slurp(directory_ / "one/results.json"));
+    sum += one["ports"][0]["hw_counters"]["packet_seq_err"].get<double>();
+  }
+  for (const auto& figure : study["figures"]) {
+    if (figure["metric"] == "packet_seq_err") EXPECT_DOUBLE_EQ(figure["mean"], sum / 4);
+    EXPECT_EQ(figure["values"].size(), 4U);
+  }
+  EXPECT_EQ(nlohmann::json::parse(weft("run --json " + lab("faults/loss") + " --seed 3 --seeds 4 --out s").out), study);
+  Ran failing = weft("run " + lab("faults/loss") + " --seeds 2 --set 'expect={w.completed: {equal: 19}}'");
+  EXPECT_EQ(failing.status, 1);
+  EXPECT_NE(failing.out.find("0 of 2"), std::string::npos) << failing.out;
+  EXPECT_EQ(weft("run " + lab("faults/loss") + " --seeds 2 --seed 18446744073709551615").status, 2);
+  EXPECT_EQ(weft("run " + lab("faults/loss") + " --seeds 0").status, 2);
+}
+
 TEST_F(Cli, ReadmeShowsActualOutput) {
   std::string readme = slurp(std::string(WEFT_SOURCE_DIR) + "/README.md");
   std::size_t begin = readme.find("<!-- sample:first-light -->\n````\n");
