@@ -185,7 +185,7 @@ void ask_connected(const char* host, int port) {
   close(fd);
 }
 
-// IPv6, by mapped and by link-local addresses.
+// IPv6 sockets, by mapped addresses.
 void serve_ipv6(int port) {
   const int fd = udp_at(port, AF_INET6);
   for (int i = 0; i < 2; ++i) {
