@@ -8,6 +8,7 @@
 
 #include "base/plural.h"
 #include "nic/work.h"
+#include "results/lossless_loss.h"
 #include "results/report_fabric.h"
 #include "results/report_text.h"
 #include "results/workload_kind.h"
@@ -169,6 +170,7 @@ std::string capture_text(const RunResult& result, const ReportPaths& paths) {
 std::string report_body(const Lab& lab, const RunResult& result) {
   std::string out = fmt::format("# {}\n\n", lab.name);
   if (!lab.description.empty()) out += lab.description + "\n\n";
+  out += lossless_notice(lab, result);
   out += drawing(lab);
   for (const WorkloadOutcome& outcome : result.workloads) out += workload_section(lab, outcome);
   if (result.interrupted) out += "\nInterrupted: what follows is what had happened by then.\n";

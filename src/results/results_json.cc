@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "results/json_rows.h"
 #include "results/json_stream.h"
+#include "results/lossless_loss.h"
 #include "results/pause_rows.h"
 #include "results/workload_kind.h"
 
@@ -34,6 +35,16 @@ Json command_object(const TakenCommand& command) {
   x["state"] = command.state;
   x["command"] = command.line;
   if (!command.problem.empty()) x["problem"] = command.problem;
+  return x;
+}
+
+Json loss_object(const LosslessLoss& loss) {
+  Json x;
+  x["switch"] = loss.switch_name;
+  x["group"] = loss.group;
+  x["lossless_there"] = loss.is_lossless;
+  x["packets"] = loss.lost;
+  x["of"] = loss.taken;
   return x;
 }
 
@@ -78,6 +89,8 @@ void results_json(const Lab& lab, const RunResult& result, const TextSink& sink)
   out.value("set", Json(lab.overrides).dump());
   out.value("interrupted", Json(result.interrupted).dump());
   out.value("cut_off", Json(result.cut_off).dump());
+  if (const std::vector<LosslessLoss> losses = lossless_losses(lab, result); !losses.empty())
+    write_list(out, "lossless_lost", losses, [&](const LosslessLoss& loss) { out.item(loss_object(loss).dump()); });
   out.value("end_ns", Json(result.end_ps / kNanosecond_ps).dump());
   write_list(out, "workloads", result.workloads, [&](const WorkloadOutcome& each) {
     each.visit([&](const auto& options, const auto& left) { write_json(options, left, lab, *each.config, out); });

@@ -2,6 +2,8 @@
 // the QoS contract, marks without a switch, a cut cable.
 #include <gtest/gtest.h>
 
+#include "results/lossless_loss.h"
+#include "results/report.h"
 #include "support/lab_tables.h"
 
 namespace {
@@ -110,6 +112,30 @@ TEST(WrongDscpMap, DropsAtMisconfiguredSwitchOnly) {
   EXPECT_GE(queue_B, limit_B * 1086 / 1152);
   for (const auto& [sender, receiver] : {std::pair("h1:p0", "r1:p0"), std::pair("h2:p0", "r2:p0")}) {
     EXPECT_EQ(played.nic(sender).counters.packet_seq_err, played.nic(receiver).counters.out_of_sequence) << sender;
+  }
+}
+
+// The report says first what the figures are worth.
+TEST(LosslessNotice, NamesSwitchThatLosesLosslessTraffic) {
+  Played wrong = play("wrong-dscp-map");
+  const std::vector<lab::LosslessLoss> losses = lab::lossless_losses(*wrong.lab, wrong.result);
+  ASSERT_EQ(losses.size(), 1U);
+  EXPECT_EQ(losses[0].switch_name, "spine0");
+  EXPECT_FALSE(losses[0].is_lossless);
+  EXPECT_EQ(losses[0].lost, wrong.lost()) << "all of the fabric's drops";
+  EXPECT_EQ(lab::report_body(*wrong.lab, wrong.result).find("# wrong-dscp-map\n\n**Lossless traffic was lost.**"), 0U);
+  // A watchdog that drops, in lossless groups.
+  Played watchdog = play("deadlock-watchdog");
+  std::uint64_t lost = 0;
+  for (const lab::LosslessLoss& loss : lab::lossless_losses(*watchdog.lab, watchdog.result)) {
+    EXPECT_TRUE(loss.is_lossless);
+    lost += loss.lost;
+  }
+  EXPECT_EQ(lost, watchdog.lost());
+  for (const char* whole : {"deadlock", "incast-pfc"}) {
+    Played played = play(whole);
+    EXPECT_TRUE(lab::lossless_losses(*played.lab, played.result).empty()) << whole;
+    EXPECT_EQ(lab::report_body(*played.lab, played.result).find("was lost"), std::string::npos) << whole;
   }
 }
 

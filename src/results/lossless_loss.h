@@ -1,0 +1,24 @@
+// Packets of a lossless class that switches lost all the same: a run with them is not one of a lossless fabric.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "results/run_result.h"
+
+namespace weft::lab {
+
+struct LosslessLoss {
+  std::string switch_name;
+  std::uint8_t group = 0;
+  bool is_lossless = true;            // false: lossless to the hosts, and this switch takes it into another class
+  std::uint64_t lost = 0, taken = 0;  // packets of the group
+};
+
+// Every one for want of room; those of other reasons from one in ten thousand on.
+std::vector<LosslessLoss> lossless_losses(const Lab& lab, const RunResult& result);
+// For the top of a report; empty without them.
+std::string lossless_notice(const Lab& lab, const RunResult& result);
+
+}  // namespace weft::lab
