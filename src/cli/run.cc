@@ -149,7 +149,7 @@ int run_seeds(const RunArguments& arguments) {
   auto lock = DirectoryLock::take(out);
   if (!lock) return kExitWrongInput;
   catch_interrupts();
-  lab::SeedStudy study;
+  lab::SeedStudy study(arguments.seeds);
   bool written = true, stopped = false, well = true;
   for (std::uint64_t seed = first_seed; seed < first_seed + arguments.seeds && !stopped; ++seed) {
     auto chosen = choose(arguments, seed, false);

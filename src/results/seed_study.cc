@@ -106,6 +106,8 @@ bool SeedStudy::expectations_met() const {
 std::string report(const SeedStudy& study, const std::string& lab_name) {
   const std::vector<std::uint64_t>& seeds = study.seeds();
   std::string out = fmt::format("# {}, {}\n", lab_name, counted(seeds.size(), "seed"));
+  if (seeds.size() < study.asked())
+    out += fmt::format("\nInterrupted: {} of {} runs came to their end.\n", seeds.size(), study.asked());
   std::vector<const SeedFigure*> moving;
   Table table;
   table.add_column("figure", Table::Align::kLeft);
@@ -127,6 +129,7 @@ std::string report(const SeedStudy& study, const std::string& lab_name) {
                        moving.size(), counted(study.figures().size(), "figure"), 100 * SeedStudy::kMostSpread);
     out += "Read the mean and the spread, not one run.\n";
   }
+  if (table.empty()) return out;
   out += heading("Figures") + block(table);
   out += "  spread: the largest less the smallest, by the mean\n";
   return out;
@@ -139,6 +142,7 @@ std::string results_json(const SeedStudy& study, const std::string& lab_name) {
   json.open("seeds", '[');
   for (std::uint64_t seed : study.seeds()) json.item(seed);
   json.close(']');
+  json.add("interrupted", study.seeds().size() < study.asked());
   json.add("expectations_met", study.expectations_met());
   json.open("figures", '[');
   for (const SeedFigure& figure : study.figures()) {

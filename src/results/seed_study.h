@@ -29,12 +29,15 @@ class SeedStudy {
  public:
   static constexpr double kMostSpread = 0.1;
 
+  explicit SeedStudy(std::size_t asked) : asked_(asked) {}
+  std::size_t asked() const { return asked_; }  // more than there are: it was interrupted
   void add(std::uint64_t seed, const Lab& lab, const RunResult& result);
   const std::vector<std::uint64_t>& seeds() const { return seeds_; }
   const std::vector<SeedFigure>& figures() const { return figures_; }
   bool expectations_met() const;
 
  private:
+  std::size_t asked_;
   std::vector<std::uint64_t> seeds_;
   std::vector<SeedFigure> figures_;  // those of expectations first
 };

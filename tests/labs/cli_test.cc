@@ -150,6 +150,19 @@ TEST_F(Cli, SeedsGiveMeanAndSpread) {
   EXPECT_EQ(weft("run " + lab("faults/loss") + " --seeds 0").status, 2);
 }
 
+TEST_F(Cli, InterruptedSeedsReport) {
+  const std::string command = "cd " + directory_.string() + " && timeout -s INT 1 " WEFT_BINARY " run " +
+                              lab("two-node-400g") + " --seeds 3 --out i --set 'expect={}' --set " +
+                              "'workloads=[{name: long, perftest: write_bw, client: node00, server: node01, "
+                              "args: \"-D 600\"}]' >out 2>err";
+  EXPECT_EQ(WEXITSTATUS(std::system((command + "; test $? = 124").c_str())), 0);
+  EXPECT_NE(slurp(directory_ / "i/report.md").find("Interrupted: 0 of 3 runs came to their end."), std::string::npos);
+  auto json = nlohmann::json::parse(slurp(directory_ / "i/results.json"));
+  EXPECT_EQ(json["interrupted"], true);
+  EXPECT_EQ(json["seeds"].size(), 0U);
+  EXPECT_EQ(nlohmann::json::parse(slurp(directory_ / "i/seed-1/results.json"))["interrupted"], true);
+}
+
 TEST_F(Cli, ReadmeShowsActualOutput) {
   std::string readme = slurp(std::string(WEFT_SOURCE_DIR) + "/README.md");
   std::size_t begin = readme.find("<!-- sample:first-light -->\n````\n");
