@@ -40,6 +40,18 @@ void remove_old(const std::string& out) {
   }
 }
 
+// Runs of other seeds that an earlier study left here. What is not of a run stays.
+void remove_old_seeds(const std::string& out) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(out, ignored)) {
+    if (!entry.is_directory() || !entry.path().filename().string().starts_with("seed-")) continue;
+    remove_old(entry.path().string());
+    for (const char* name : {"report.md", "results.json", "results.sqlite", "lab.yaml"})
+      std::filesystem::remove(entry.path() / name, ignored);
+    std::filesystem::remove(entry.path(), ignored);  // when it is empty
+  }
+}
+
 // Writes one file, or removes an old one of that name: each file in the directory is of this run.
 bool write_one(const std::string& path,
                const std::function<tl::expected<void, std::string>(const std::string&)>& write) {
@@ -149,6 +161,7 @@ int run_seeds(const RunArguments& arguments) {
   auto lock = DirectoryLock::take(out);
   if (!lock) return kExitWrongInput;
   catch_interrupts();
+  remove_old_seeds(out);
   lab::SeedStudy study(arguments.seeds);
   bool written = true, stopped = false, well = true;
   for (std::uint64_t seed = first_seed; seed < first_seed + arguments.seeds && !stopped; ++seed) {

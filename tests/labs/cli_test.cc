@@ -143,6 +143,9 @@ TEST_F(Cli, SeedsGiveMeanAndSpread) {
     EXPECT_EQ(figure["values"].size(), 4U);
   }
   EXPECT_EQ(nlohmann::json::parse(weft("run --json " + lab("faults/loss") + " --seed 3 --seeds 4 --out s").out), study);
+  weft("run " + lab("faults/loss") + " --seed 3 --seeds 2 --out s");
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "s/seed-4"));
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "s/seed-5")) << "of the study before";
   Ran failing = weft("run " + lab("faults/loss") + " --seeds 2 --set 'expect={w.completed: {equal: 19}}'");
   EXPECT_EQ(failing.status, 1);
   EXPECT_NE(failing.out.find("0 of 2"), std::string::npos) << failing.out;
