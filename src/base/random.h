@@ -26,7 +26,8 @@ enum class RandomPurpose : std::uint64_t {
   kFlows = 8,
   kEcn = 9,
   kRouting = 10,
-  kImpairment = 11
+  kImpairment = 11,
+  kRecovery = 12
 };
 
 class RandomStream {

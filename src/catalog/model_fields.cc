@@ -67,6 +67,7 @@ const ModelField<NicModel> kNicFields[] = {
     {"cnp_scope", &NicModel::cnp_scope},
     {"min_time_between_cnps", &NicModel::min_time_between_cnps_ps, Quantity::kTime, kTime},
     {"cnp_generation", &NicModel::cnp_generation_ps, Quantity::kTime, kTime},
+    {"slow_restart", &NicModel::slow_restart},
 };
 
 const ModelField<HostModel> kHostFields[] = {
@@ -112,6 +113,7 @@ const ModelField<SwitchModel> kSwitchFields[] = {
     {"headroom_pool", &SwitchModel::headroom_pool_B, Quantity::kSize, kMemory},
     {"ingress_pool", &SwitchModel::ingress_pool_B, Quantity::kSize, kMemory},
     {"egress_lossy_pool", &SwitchModel::egress_lossy_pool_B, Quantity::kSize, kMemory},
+    {"drop_resume", &SwitchModel::drop_resume_B, Quantity::kSize, {0, 1 << 30}},
     {"max_lossless_priorities", &SwitchModel::max_lossless_priorities, {}, {0, 8}},
     {"fec_autonegotiation", &SwitchModel::fec_autonegotiation},
     {"has_pfc", &SwitchModel::has_pfc},

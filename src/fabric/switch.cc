@@ -127,19 +127,35 @@ void Switch::forward(std::uint32_t in, std::uint32_t out, PacketBody& packet, Ti
   pass<true>(in, port, lane, line_bytes, packet, now_ps);
 }
 
+void Switch::tail_drop(PacketBody& packet, std::uint32_t in, Port& out, std::uint32_t q, Time_ps now_ps) {
+  Lane& lane = out.lanes[q];
+  if (lane.queue.cells > resume_cells_ && resume_cells_ > 0) {
+    out.full = static_cast<std::uint8_t>(out.full | 1u << q);
+    lane.resume_cells = lane.queue.cells - resume_cells_;
+  }
+  drop(packet, in, out.number, q, Fate::kTailDrop, now_ps);
+}
+
 // Not inlined: half of all packets never wait, and their path stays short.
 [[gnu::noinline]] void Switch::enqueue(std::uint32_t in, Port& out, Class lane, std::uint32_t frame_B,
                                        PacketBody& packet, Time_ps now_ps) {
   const std::uint32_t q = lane.queue();
   const std::uint32_t g = lane.group();
   Queue& queue = out.lanes[q].queue;
-  if (out.reject >> q & 1) [[unlikely]] {
-    drop(packet, in, out.number, q, out.down ? Fate::kPortDown : Fate::kWatchdogDrop, now_ps);
-    return;
-  }
   std::uint32_t cells = buffer_.cells(frame_B);
+  if ((out.reject | out.full) >> q & 1) [[unlikely]] {
+    if (out.reject >> q & 1) {
+      drop(packet, in, out.number, q, out.down ? Fate::kPortDown : Fate::kWatchdogDrop, now_ps);
+      return;
+    }
+    if (queue.cells > out.lanes[q].resume_cells) {
+      drop(packet, in, out.number, q, Fate::kTailDrop, now_ps);
+      return;
+    }
+    out.full = static_cast<std::uint8_t>(out.full & ~(1u << q));
+  }
   if (!buffer_.egress_has_room(out.number, q, queue.cells, cells)) [[unlikely]] {
-    drop(packet, in, out.number, q, Fate::kTailDrop, now_ps);
+    tail_drop(packet, in, out, q, now_ps);
     return;
   }
   // What can be marked and is marked on the way out is not looked at.
@@ -153,7 +169,11 @@ void Switch::forward(std::uint32_t in, std::uint32_t out, PacketBody& packet, Ti
   SharedBuffer::Place place = buffer_.admit(slice, in, g, cells);
   if (place == SharedBuffer::Place::kNone) [[unlikely]] {
     ++ports_[in].counters.group_drops[g];
-    drop(packet, in, out.number, q, setup_.qos.groups[g].lossless ? Fate::kNoHeadroom : Fate::kTailDrop, now_ps);
+    if (setup_.qos.groups[g].lossless) {
+      drop(packet, in, out.number, q, Fate::kNoHeadroom, now_ps);
+    } else {
+      tail_drop(packet, in, out, q, now_ps);
+    }
     return;
   }
   buffer_.egress_take(q, queue.cells, cells);

@@ -107,6 +107,7 @@ class alignas(64) Switch {
     Queue queue;
     std::uint32_t max_queue_B = 0;
     std::uint32_t deficit_B = 0;
+    std::uint32_t resume_cells = 0;  // when it dropped last: it takes packets again from here on down
     PortTraffic tx;
   };
   // Ingress group.
@@ -129,6 +130,7 @@ class alignas(64) Switch {
     std::uint8_t xoff = 0;        // groups that have stopped the peer
     std::uint8_t turn = 0;        // DWRR
     std::uint32_t longest_B = 0;  // frame that the port's MTU allows
+    std::uint8_t full = 0;        // queues that dropped last, until `drop_resume` is free
     // The second line: what arrivals touch. The groups that most packets belong to come first.
     alignas(64) std::array<Ingress, kClasses> ingress;
     std::array<Lane, kClasses> lanes;
@@ -259,6 +261,7 @@ class alignas(64) Switch {
   const RouteTable::Group* exception(const engine::PacketBody& packet) const;
   void drop(const engine::PacketBody& packet, std::uint32_t in, std::uint32_t out, std::uint32_t q, Fate reason,
             Time_ps now_ps);
+  void tail_drop(engine::PacketBody& packet, std::uint32_t in, Port& out, std::uint32_t q, Time_ps now_ps);
   void flood(std::uint32_t in, engine::Packet& packet, Time_ps now_ps);
   const std::vector<std::uint16_t>& flood_ports(std::uint32_t source);
   Class class_of(const engine::PacketBody& packet) const {
@@ -359,6 +362,7 @@ class alignas(64) Switch {
   std::vector<RouteTable::Group> fans_;
   SwitchSetup setup_;
   SharedBuffer buffer_;
+  std::uint32_t resume_cells_;
   engine::Domain& domain_;
   std::uint32_t node_;
   std::vector<Timer> timers_;  // heap

@@ -62,6 +62,7 @@ struct SwitchModel {
   std::int64_t headroom_pool_B = 0;  // shared headroom pool of the default configuration, 0 = own headroom
   std::int64_t ingress_pool_B = 0;   // shared ingress pool of the default configuration
   std::int64_t egress_lossy_pool_B = 0;
+  std::int64_t drop_resume_B = 0;  // a queue that dropped takes packets again when it is shorter by this
 
   std::uint32_t max_lossless_priorities = 0;
   bool fec_autonegotiation = true;  // false: RS-FEC must be set at both ends, or the link may stay down

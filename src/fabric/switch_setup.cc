@@ -22,6 +22,7 @@ Switch::Switch(SwitchSetup setup, engine::Domain& domain)
       more_inbox_(setup.ports.empty() ? 0 : (setup.ports.size() - 1) / 64),
       setup_(std::move(setup)),
       buffer_(setup_.model, setup_.qos, setup_.ports),
+      resume_cells_(buffer_.cells(static_cast<std::uint32_t>(setup_.model.drop_resume_B))),
       domain_(domain),
       node_(domain.add_node({this, &Switch::run_hook})),
       pfc_(setup_.ports.size(), kAllClasses),

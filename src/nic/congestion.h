@@ -84,6 +84,7 @@ struct CongestionParameters {
 struct CongestionEnvironment {
   std::int64_t line_rate_bps = 0;
   std::uint32_t mtu_B = 0;
+  bool slow_restart = false;  // of the NIC: DCQCN reacts to loss
 };
 
 struct AckSignal {
@@ -106,6 +107,8 @@ struct CongestionState {
   alignas(8) std::array<std::byte, 192> own{};  // of the algorithm; HPCC keeps a record of each hop
 };
 
+enum class Loss : std::uint8_t { kNak, kTimeout };
+
 struct CongestionAlgorithm {
   std::string_view name;
   bool wants_rtt = false;
@@ -117,7 +120,8 @@ struct CongestionAlgorithm {
   void (*cnp)(CongestionState&, const CongestionParameters&, const CongestionEnvironment&, Time_ps now_ps) = nullptr;
   void (*ack)(CongestionState&, const CongestionParameters&, const CongestionEnvironment&, const AckSignal&) = nullptr;
   // A NAK or a timeout: packets were lost.
-  void (*lost)(CongestionState&, const CongestionParameters&, const CongestionEnvironment&, Time_ps now_ps) = nullptr;
+  void (*lost)(CongestionState&, const CongestionParameters&, const CongestionEnvironment&, Loss loss,
+               Time_ps now_ps) = nullptr;
 };
 // Null for kOff: nothing is paced and nothing is called.
 const CongestionAlgorithm* congestion_algorithm(CongestionKind kind);
@@ -135,6 +139,8 @@ extern const CongestionAlgorithm kSwiftAlgorithm;
 
 // Of an algorithm that something does not concern.
 inline void no_reaction(CongestionState&, const CongestionParameters&, const CongestionEnvironment&, Time_ps) {}
+inline void no_reaction_to_loss(CongestionState&, const CongestionParameters&, const CongestionEnvironment&, Loss,
+                                Time_ps) {}
 
 // What an algorithm keeps in `own`.
 template <class Own>

@@ -56,6 +56,8 @@ std::vector<NamedCounter> named(const Counters& c) {
       {hw, "req_rnr_retries_exceeded", c.req_rnr_retries_exceeded},
       {hw, "roce_adp_retrans", c.roce_adp_retrans},
       {hw, "roce_adp_retrans_to", c.roce_adp_retrans_to},
+      {hw, "roce_slow_restart", c.roce_slow_restart},
+      {hw, "roce_slow_restart_cnps", c.roce_slow_restart_cnps},
       {hw, "rp_cnp_ignored", c.rp_cnp_ignored},
       {hw, "rp_cnp_handled", c.rp_cnp_handled},
       {hw, "np_ecn_marked_roce_packets", c.np_ecn_marked_roce_packets},

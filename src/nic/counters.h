@@ -45,6 +45,8 @@ struct Counters {
   std::uint64_t req_rnr_retries_exceeded = 0;
   std::uint64_t roce_adp_retrans = 0;
   std::uint64_t roce_adp_retrans_to = 0;
+  std::uint64_t roce_slow_restart = 0;
+  std::uint64_t roce_slow_restart_cnps = 0;
   std::uint64_t rp_cnp_ignored = 0;
   std::uint64_t rp_cnp_handled = 0;
   std::uint64_t np_ecn_marked_roce_packets = 0;

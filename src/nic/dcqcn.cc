@@ -27,6 +27,9 @@ struct Dcqcn {
   bool limited = false;  // below the maximum rate, with counters running
   bool seen_cnp = false;
   bool alpha_cnp = false;  // a CNP came in this period of alpha
+  bool lost = false;       // the cut that is due is for a loss
+  bool slow = false;       // slow restart: a loss has cut it, and it is not back at the maximum
+  Time_ps last_cut_ps = -1;
 };
 
 // The fixed facts of one queue pair's control, read from parameters and environment.
@@ -75,7 +78,7 @@ std::int64_t target_step_bps(const Dcqcn& d, const Setting& s) {
   const std::uint32_t threshold = s.p.rpg_threshold;
   if (std::max(d.timer_stage, d.byte_stage) < threshold) return 0;  // fast recovery
   const std::uint32_t both = std::min(d.timer_stage, d.byte_stage);
-  if (both > threshold) return (both - threshold) * (s.p.rpg_hai_rate_Mbps * kMega);  // hyper
+  if (both > threshold && !d.slow) return (both - threshold) * (s.p.rpg_hai_rate_Mbps * kMega);  // hyper
   return s.p.rpg_ai_rate_Mbps * kMega;
 }
 
@@ -84,6 +87,7 @@ void increase(Dcqcn& d, const Setting& s) {
   d.target_bps = std::min(d.target_bps + target_step_bps(d, s), s.max_bps);
   d.current_bps = (d.current_bps + d.target_bps + 1) / 2;
   d.limited = d.current_bps < s.max_bps;
+  if (!d.limited) d.slow = false;
 }
 
 void count_bytes(Dcqcn& d, const CongestionState& state, const Setting& s) {
@@ -118,6 +122,12 @@ void run_timer(Dcqcn& d, const Setting& s, Time_ps to_ps) {
   }
 }
 
+// What is gone comes back by additive increase alone: the rate before is no target.
+void restart_slowly(Dcqcn& d) {
+  d.target_bps = d.current_bps;
+  d.slow = d.limited;
+}
+
 void cut(Dcqcn& d, const Setting& s, Time_ps now_ps) {
   settle_alpha(d, s, now_ps);
   const bool raised = d.byte_stage > 0 || (s.p.clamp_tgt_rate_after_time_inc != 0 && d.timer_stage > 0);
@@ -132,6 +142,9 @@ void cut(Dcqcn& d, const Setting& s, Time_ps now_ps) {
   d.timer_ps = s.timer_period_ps == 0 ? kNever_ps : now_ps + s.timer_period_ps;
   d.budget_B = s.byte_period_B;
   d.cut_ps = kNever_ps;
+  d.last_cut_ps = now_ps;
+  if (d.lost) restart_slowly(d);
+  d.lost = false;
 }
 
 void catch_up(CongestionState& state, Dcqcn& d, const Setting& s, Time_ps now_ps) {
@@ -202,7 +215,28 @@ void cnp(CongestionState& state, const CongestionParameters& parameters, const C
 
 void ack(CongestionState&, const CongestionParameters&, const CongestionEnvironment&, const AckSignal&) {}
 
-void lost(CongestionState&, const CongestionParameters&, const CongestionEnvironment&, Time_ps) {}
+// Slow restart: the sender takes a loss for a CNP, one with its peer's in one monitor period; a timeout cuts as the
+// first CNP does.
+void lost(CongestionState& state, const CongestionParameters& parameters, const CongestionEnvironment& environment,
+          Loss loss, Time_ps now_ps) {
+  if (!environment.slow_restart) return;
+  Dcqcn& d = own_state<Dcqcn>(state);
+  const bool was_cut =
+      d.last_cut_ps >= 0 && now_ps - d.last_cut_ps < us(parameters.dcqcn.rate_reduce_monitor_period_us);
+  if (was_cut && loss == Loss::kNak) {
+    const Setting s(parameters, environment);
+    catch_up(state, d, s, now_ps);
+    restart_slowly(d);
+    publish(state, d, s);
+    return;
+  }
+  d.lost = true;
+  if (loss == Loss::kTimeout) {
+    d.alpha = parameters.dcqcn.initial_alpha_value / 1024.0;
+    d.alpha_at_ps = now_ps;
+  }
+  cnp(state, parameters, environment, now_ps);
+}
 
 }  // namespace
 

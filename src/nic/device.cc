@@ -22,6 +22,7 @@ Device::Device(DeviceConfig config, Card& card, fabric::LinkDirection& out, fabr
       config_(std::move(config)),
       numbers_(config_.seed, config_.port_id),
       jitter_(config_.seed, config_.port_id, RandomPurpose::kHostJitter),
+      recovery_(config_.seed, config_.port_id, RandomPurpose::kRecovery),
       card_(card),
       message_interval_ps_(kSecond_ps / config_.model.message_rate_per_s),
       rx_buffer_ps_(card.functions.front().transfer_ps(4096) * config_.model.rx_buffer_B / 4096),

@@ -158,7 +158,7 @@ class alignas(64) Device {
   void go_back(QueuePair& qp, std::uint32_t psn, Time_ps at_ps);
   void arm_timer(QueuePair& qp, Time_ps now_ps);
   bool timer_is_due(QueuePair& qp, Time_ps now_ps);  // false: it moved, and comes up again then
-  void signal_loss(QueuePair& qp, Time_ps now_ps);
+  void signal_loss(QueuePair& qp, Loss loss, Time_ps now_ps);
   void fail_send_queue(QueuePair& qp, WcStatus status, Time_ps now_ps);
   void enter_error(QueuePair& qp, Time_ps now_ps);
   // responder.cc, receive.cc: what arrives.
@@ -271,7 +271,7 @@ class alignas(64) Device {
   void hold_ended(std::uint8_t classes, fabric::PauseEnd end, Time_ps now_ps);
 
   // reaction_point.cc: congestion control.
-  CongestionEnvironment environment_of(const QueuePair& qp) const { return {line_rate_bps_, qp.attributes.path_mtu_B}; }
+  CongestionEnvironment environment_of(const QueuePair& qp) const;
   void start_congestion_control(QueuePair& qp, Time_ps now_ps);
   void pace(QueuePair& qp, std::uint32_t line_bytes, Time_ps now_ps);
   bool may_send(QueuePair& qp, Time_ps now_ps);
@@ -282,13 +282,13 @@ class alignas(64) Device {
   void ask_for_telemetry(const QueuePair& qp, engine::Packet& packet);
   void keep_telemetry(QueuePair& qp, const engine::Packet& packet);
   void echo_telemetry(QueuePair& qp, engine::Packet& packet);
-
   // loopback.cc
   void loop_back(const engine::Packet& packet, std::uint32_t line_bytes, Time_ps now_ps);
   void receive_looped(Time_ps now_ps);
-
   // cnp.cc: the notification point.
   void note_ce(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
+  void note_gap(const QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
+  bool ask_for_cnp(const QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
   bool send_cnp(Time_ps now_ps);
   // receive.cc
   void receive_packet(engine::Packet& packet, Time_ps now_ps);
@@ -313,6 +313,7 @@ class alignas(64) Device {
   fabric::Fate on_nak(QueuePair& qp, std::uint8_t code, Time_ps now_ps);
   fabric::Fate on_rnr(QueuePair& qp, std::uint8_t timer, Time_ps now_ps);
   void on_ack_timeout(QueuePair& qp, Time_ps now_ps);
+  Time_ps nak_reaction_ps();
   Time_ps ack_timeout_ps(const QueuePair& qp) const;
   bool retransmits_early(const QueuePair& qp) const;
   bool count_connectx_timeout(QueuePair& qp);
@@ -375,7 +376,7 @@ class alignas(64) Device {
   ContextRing free_qps_;               // places of destroyed queue pairs, the oldest first
   std::vector<std::uint32_t> free_cqs_;
   QueuePairNumbers numbers_;
-  RandomStream jitter_;
+  RandomStream jitter_, recovery_;
   Time_ps ordered_ps_ = 0;  // no CPU sees anything before: the last write to memory elsewhere, which nothing passes
   std::vector<PendingCnp> cnps_;
   std::vector<Time_ps> cnp_last_ps_;  // by scope: port, address or QP

@@ -120,7 +120,11 @@ void ack(CongestionState& state, const CongestionParameters& parameters, const C
 
 }  // namespace
 
-const CongestionAlgorithm kHpccAlgorithm = {
-    .name = "hpcc", .wants_telemetry = true, .start = start, .settle = no_reaction, .ack = ack, .lost = no_reaction};
+const CongestionAlgorithm kHpccAlgorithm = {.name = "hpcc",
+                                            .wants_telemetry = true,
+                                            .start = start,
+                                            .settle = no_reaction,
+                                            .ack = ack,
+                                            .lost = no_reaction_to_loss};
 
 }  // namespace weft::nic

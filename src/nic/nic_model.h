@@ -61,6 +61,7 @@ struct NicModel {
   CnpScope cnp_scope = CnpScope::kPort;
   Time_ps min_time_between_cnps_ps = 0;
   Time_ps cnp_generation_ps = 0;  // CE packet checked -> CNP ready to send
+  bool slow_restart = false;      // loss is congestion: a gap asks for a CNP, and the sender reacts to a NAK or timeout
 };
 
 }  // namespace weft::nic

@@ -99,6 +99,7 @@ struct Requester {
   std::uint8_t rnr_left = 0;
   std::uint8_t adaptive_step = 0;   // adaptive retransmissions since the last progress
   bool sequence_nak = false;        // a NAK was acted upon and nothing moved since: another is a copy
+  bool timed_out = false;           // a timeout expired and nothing moved since
   std::uint32_t next_psn = 0;       // of the next WQE to be posted
   std::uint32_t responses_due = 0;  // READ and atomic requests sent and not answered
   std::uint32_t limit_msn = 0;      // credits: messages up to this MSN may be sent

@@ -7,6 +7,10 @@ namespace weft::nic {
 
 using engine::Packet;
 
+CongestionEnvironment Device::environment_of(const QueuePair& qp) const {
+  return {line_rate_bps_, qp.attributes.path_mtu_B, config_.model.slow_restart};
+}
+
 void Device::start_congestion_control(QueuePair& qp, Time_ps now_ps) {
   qp.congestion = {};
   qp.pace_ps = qp.next_send_ps = 0;
@@ -82,10 +86,15 @@ void Device::signal_ack(QueuePair& qp, std::uint32_t una_before, const Packet* p
   cc_->ack(qp.congestion, config_.qos.congestion, environment_of(qp), signal);
 }
 
-void Device::signal_loss(QueuePair& qp, Time_ps now_ps) {
+void Device::signal_loss(QueuePair& qp, Loss loss, Time_ps now_ps) {
   qp.req.timed_ps = kNever_ps;
-  if (qp.congestion.active && cc_->lost != nullptr)
-    cc_->lost(qp.congestion, config_.qos.congestion, environment_of(qp), now_ps);
+  if (!qp.congestion.active) return;
+  if (cc_ == &kDcqcnAlgorithm && config_.model.slow_restart) {
+    // A CNP of its own, and counted as one: senders handled 2.24 times as many as their peer had sent (M4).
+    ++counters.roce_slow_restart;
+    ++counters.rp_cnp_handled;
+  }
+  cc_->lost(qp.congestion, config_.qos.congestion, environment_of(qp), loss, now_ps);
 }
 
 // A new packet of an algorithm that wants to know the round trip.

@@ -48,6 +48,12 @@ void Device::go_back(QueuePair& qp, std::uint32_t psn, Time_ps at_ps) {
   if (req.tx != req.tail) queue_request(qp, at_ps);
 }
 
+// Firmware takes part in it: half to one and a half times the model's.
+Time_ps Device::nak_reaction_ps() {
+  const Time_ps mean_ps = config_.model.nak_reaction_ps;
+  return mean_ps / 2 + static_cast<Time_ps>(recovery_.below(static_cast<std::uint64_t>(mean_ps) + 1));
+}
+
 Time_ps Device::ack_timeout_ps(const QueuePair& qp) const {
   std::uint8_t exponent = qp.attributes.timeout;
   if (exponent == 0) return kNever_ps;
@@ -81,7 +87,7 @@ void Device::progress(QueuePair& qp, Time_ps now_ps) {
   req.adaptive_step = 0;
   req.ack_gap_ps = std::max(req.ack_gap_ps - req.ack_gap_ps / 4, now_ps - req.last_ack_ps);
   req.last_ack_ps = now_ps;
-  req.implied_nak = req.sequence_nak = false;
+  req.implied_nak = req.sequence_nak = req.timed_out = false;
   if (req.una_psn == req.high_psn) {
     req.deadline_ps = kNever_ps;
     drop_stale_timers();
@@ -122,16 +128,24 @@ void Device::on_rc_timer(Device& device, QueuePair& qp, Time_ps now_ps) {
 }
 
 bool Device::timer_is_due(QueuePair& qp, Time_ps now_ps) {
-  // Congestion control spaces the packets: the wait counts from the last one that left, or a slow queue pair would take
-  // its own pace for a loss.
-  if (qp.congestion.pace_q16 > 0)
-    qp.req.deadline_ps = std::max(qp.req.deadline_ps, std::max(qp.last_sent_ps, qp.next_send_ps) + ack_timeout_ps(qp));
+  // Congestion control spaces the packets, and the peer acknowledges some of them: a slow queue pair must not take its
+  // own pace for a loss. What went back counts from when it may leave.
+  Time_ps paced_ps = 0;
+  if (qp.congestion.pace_q16 > 0) {
+    Requester& req = qp.req;
+    const std::uint32_t sent = psn_distance(req.high_psn, req.una_psn);
+    const Time_ps packet_ps = std::int64_t{qp.attributes.path_mtu_B} * qp.congestion.pace_q16 >> 16;
+    paced_ps = (std::min(sent, ack_interval_packets_) - 1) * packet_ps;
+    const bool waits = req.tx != req.tail && psn_add(req.at(req.tx).first_psn, req.tx_packet) == req.una_psn;
+    if (waits) req.deadline_ps = std::max(req.deadline_ps, qp.next_send_ps + ack_timeout_ps(qp));
+  }
   // Early retransmission does not take a port that is stopped for a path that lost something.
   if (retransmits_early(qp) && (transmit_control_.blocked() >> qp.packet.priority & 1) != 0)
     qp.req.deadline_ps = std::max(qp.req.deadline_ps, now_ps + ack_timeout_ps(qp));
-  if (qp.req.deadline_ps <= now_ps) return true;
+  const Time_ps due_ps = qp.req.deadline_ps + paced_ps;
+  if (due_ps <= now_ps) return true;
   qp.req.timer_queued = true;
-  timers_.push(qp.req.deadline_ps, qp.qpn);
+  timers_.push(due_ps, qp.qpn);
   return false;
 }
 
@@ -167,7 +181,9 @@ void Device::on_ack_timeout(QueuePair& qp, Time_ps now_ps) {
     ++counters.local_ack_timeout_err;
   }
   req.implied_nak = req.sequence_nak = false;
-  signal_loss(qp, now_ps);
+  // Tries that follow say nothing new about the path.
+  if (!req.timed_out) signal_loss(qp, Loss::kTimeout, now_ps);
+  req.timed_out = true;
   go_back(qp, req.una_psn, now_ps);
   arm_timer(qp, now_ps);
 }
@@ -200,8 +216,8 @@ fabric::Fate Device::on_nak(QueuePair& qp, std::uint8_t code, Time_ps now_ps) {
         break;
       }
       --qp.req.retries_left;
-      signal_loss(qp, now_ps);
-      go_back(qp, qp.req.una_psn, now_ps + config_.model.nak_reaction_ps);
+      signal_loss(qp, Loss::kNak, now_ps);
+      go_back(qp, qp.req.una_psn, now_ps + nak_reaction_ps());
       arm_timer(qp, now_ps);
       break;
     case wire::NakCode::kInvalidRequest:

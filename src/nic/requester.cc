@@ -70,7 +70,7 @@ fabric::Fate Device::receive_ack(QueuePair& qp, const Packet& packet, std::uint3
       // The peer acknowledged past a READ or atomic whose response never came.
       ++counters.implied_nak_seq_err;
       qp.req.implied_nak = true;
-      go_back(qp, qp.req.una_psn, now_ps + config_.model.nak_reaction_ps);
+      go_back(qp, qp.req.una_psn, now_ps + nak_reaction_ps());
     }
     return Fate::kAccepted;
   }
@@ -98,7 +98,7 @@ fabric::Fate Device::receive_data(QueuePair& qp, Packet& packet, Time_ps now_ps)
     if (!req.implied_nak) {
       ++counters.implied_nak_seq_err;
       req.implied_nak = true;
-      go_back(qp, req.una_psn, now_ps + config_.model.nak_reaction_ps);
+      go_back(qp, req.una_psn, now_ps + nak_reaction_ps());
     }
     return Fate::kOutOfSequence;
   }

@@ -55,6 +55,7 @@ Fate Device::receive_rc(Device& device, QueuePair& qp, Packet& packet, Time_ps n
       resp.gap = Gap::kSequence;
       ++counters.out_of_sequence;
       reply_nak(qp, wire::nak_syndrome(NakCode::kPsnSequenceError), now_ps + config_.model.nak_generation_ps);
+      note_gap(qp, packet, now_ps);
     }
     return Fate::kOutOfSequence;
   }

@@ -87,7 +87,7 @@ void ack(CongestionState& state, const CongestionParameters& parameters, const C
 }
 
 void lost(CongestionState& state, const CongestionParameters& parameters, const CongestionEnvironment& environment,
-          Time_ps now_ps) {
+          Loss, Time_ps now_ps) {
   Swift& s = own_state<Swift>(state);
   decrease(s, 1 - parameters.swift.max_mdf_permille / 1000.0, now_ps);
   publish(state, s, environment);

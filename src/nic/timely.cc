@@ -69,7 +69,11 @@ void ack(CongestionState& state, const CongestionParameters& parameters, const C
 
 }  // namespace
 
-const CongestionAlgorithm kTimelyAlgorithm = {
-    .name = "timely", .wants_rtt = true, .start = start, .settle = no_reaction, .ack = ack, .lost = no_reaction};
+const CongestionAlgorithm kTimelyAlgorithm = {.name = "timely",
+                                              .wants_rtt = true,
+                                              .start = start,
+                                              .settle = no_reaction,
+                                              .ack = ack,
+                                              .lost = no_reaction_to_loss};
 
 }  // namespace weft::nic

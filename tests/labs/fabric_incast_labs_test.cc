@@ -82,6 +82,63 @@ TEST(Incast, HpccNeedsNoPause) {
   }
 }
 
+TEST(CnpScope, MatchesExpectedTable) {
+  expect_table("cnp-scope");
+}
+
+// One interval for the port tells one sender in 4 us; one for each queue pair tells all of them.
+TEST(CnpScope, OfPortLeavesIncastToPfc) {
+  const Played port = play("cnp-scope");
+  const Played each = play("cnp-scope", {"nodes.r.nics[0].set={cnp_scope: queue-pair}"});
+  EXPECT_GT(port.xoffs(), 100U);
+  EXPECT_EQ(each.xoffs(), 0U);
+  EXPECT_GT(port.port("leaf0:swp1").counters.max_queue_B[kRoce],
+            4 * each.port("leaf0:swp1").counters.max_queue_B[kRoce]);
+  const auto& counters = port.nic("r:p0").counters;
+  EXPECT_LT(counters.np_cnp_sent, port.result.end_ps / us(4)) << "one in 4 us at most";
+}
+
+TEST(LossyIncast, MatchesExpectedTable) {
+  expect_table("lossy-incast");
+}
+
+// Both senders slow down for loss alone and share the link, whatever the buffer and the seed. A loss costs what is on
+// its way, the more the longer the queue: goodput falls as the buffer grows.
+TEST(LossyIncast, SharesLinkForEveryBufferAndSeed) {
+  double smaller_Gbps = 98.04;
+  for (const char* pool : {"1 MB", "5 MB", "20 MB"}) {
+    double lowest_Gbps = 100, highest_Gbps = 0;
+    for (int seed : {1, 2, 3}) {
+      const Played played =
+          play("lossy-incast", {fmt::format("qos.buffer={{ingress_pool: 30 MB, egress_pool: {}}}", pool),
+                                fmt::format("seed={}", seed), "workloads[incast].size=500 MB"});
+      double together_Gbps = 0;
+      Time_ps last_ps = 0;
+      for (const lab::FlowOutcome& flow : played.flows()) last_ps = std::max(last_ps, flow.row.fct_ps());
+      together_Gbps = 8 * 1e9 / (static_cast<double>(last_ps) / 1e12) / 1e9;
+      lowest_Gbps = std::min(lowest_Gbps, together_Gbps);
+      highest_Gbps = std::max(highest_Gbps, together_Gbps);
+      EXPECT_NEAR(gbps(played.flows()[0]) / gbps(played.flows()[1]), 1, 0.15) << pool << " seed " << seed;
+      // Of what passed the switch, what was new is the flows' and the rest was sent again.
+      const auto& received = played.nic("h0:p0").counters;
+      EXPECT_EQ(received.np_ecn_marked_roce_packets, 0U);
+      EXPECT_EQ(received.out_of_sequence,
+                played.nic("h1:p0").counters.packet_seq_err + played.nic("h2:p0").counters.packet_seq_err);
+    }
+    EXPECT_LT(highest_Gbps, 1.1 * lowest_Gbps) << pool;
+    EXPECT_LT(lowest_Gbps, smaller_Gbps) << pool;
+    EXPECT_GT(lowest_Gbps, 50) << pool;
+    smaller_Gbps = lowest_Gbps;
+  }
+}
+
+// E810s do not react: the wire stays full of packets that are sent again.
+TEST(LossyIncast, NicWithoutSlowRestartCollapses) {
+  const Played played = play("lossy-incast", {"fabric.host.nic=e810-100g", "workloads[incast].size=500 MB"});
+  for (const lab::FlowOutcome& flow : played.flows()) EXPECT_LT(gbps(flow), 25);
+  EXPECT_GT(played.lost(), 100'000U);
+}
+
 TEST(SmallBuffer, MatchesExpectedTable) {
   expect_table("small-buffer-crs504");
   expect_table("small-buffer-sn3700c");

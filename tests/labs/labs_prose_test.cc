@@ -90,14 +90,11 @@ void says(const std::string& text, const std::string& figure) {
 TEST(LabsProse, Deadlock) {
   const std::string lab = "deadlock-watchdog";
   says(row(lab), count(total(lab, "port", "watchdog_lost")) + " packets dropped by it");
-  says(row(lab), fmt::format("{:.0f} storms per switch", most(lab, "port", "storms")));
+  EXPECT_EQ(most(lab, "port", "storms"), 1);
+  for (const std::string& text : {row(lab), header(lab)}) says(text, "1 storm ");
   says(row(lab), fmt::format("{:.1f} Gb/s each", rate(lab, 0)));
-  says(header(lab), fmt::format("with {:.1f} Gb/s in place of 49", rate(lab, 0)));
-  // 40 MB are 9,766 packets of 4096.
-  EXPECT_EQ(column(lab, "workload", "MB").at(0), 40);
-  const double times = 1 + column(lab, "workload", "resent").at(0) / 9766;
-  EXPECT_NEAR(times, 9, 0.5) << "about nine times";
-  says(header(lab), "sends each packet about nine times");
+  says(header(lab), fmt::format("finish with {:.1f} Gb/s", rate(lab, 0)));
+  says(header(lab), count(total(lab, "port", "watchdog_lost")) + " packets");
 }
 
 TEST(LabsProse, Loss) {
@@ -112,6 +109,13 @@ TEST(LabsProse, Loss) {
   says(row(map), count(total(map, "workload", "resent")) + " packets sent again");
   says(row(cut), count(total(cut, "switch", "packets")) + " packets lost");
   says(row(cut), fmt::format("all flows finish in {:.1f} ms", most(cut, "workload", "fct_us") / 1000));
+}
+
+TEST(LabsProse, LossAlone) {
+  const std::string lab = "lossy-incast";
+  says(row(lab), count(total(lab, "switch", "packets")) + " packets lost");
+  says(row(lab), count(total(lab, "workload", "resent")) + " sent again");
+  says(row("cnp-scope"), fmt::format("queue {:.1f} MB", most("cnp-scope", "port", "queue_kB") / 1000));
 }
 
 TEST(LabsProse, Congestion) {

@@ -63,6 +63,33 @@ TEST(SwitchForward, DropsLossyQueueAtThreshold) {
   EXPECT_EQ(bench.to_switch(2).received.of(Fate::kPause), 2U);
 }
 
+// Two ports at line rate into one. Where a drop ends at the threshold, each departure makes room for one packet and the
+// port that comes first takes them all; with an offset both lose, and both get through.
+TEST(SwitchForward, DropEndsBelowThreshold) {
+  for (bool offset : {false, true}) {
+    BenchOptions options;
+    options.model.drop_resume_B = offset ? 2000 : 0;
+    options.qos.egress_pool_B = 100 * 100;
+    options.qos.queues[0].alpha_exponent = 8;
+    SwitchBench bench(options);
+    for (std::uint32_t in : {0U, 1U}) {
+      Packet packet = bench_packet(2, 1086);
+      packet.src = in;
+      bench.peer(in).send(us(1) + in * ns(20), packet, 1000);
+    }
+    bench.run();
+    std::array<std::uint32_t, 2> passed{};
+    for (const auto& each : bench.peer(2).arrived) ++passed[each.packet.src];
+    EXPECT_TRUE(bench.balances());
+    EXPECT_EQ(drops(bench, 0, Fate::kTailDrop) + drops(bench, 1, Fate::kTailDrop) + passed[0] + passed[1], 2000U);
+    if (offset) {
+      EXPECT_GT(std::min(passed[0], passed[1]), 250U);
+    } else {
+      EXPECT_GT(std::max(passed[0], passed[1]), 990U);
+    }
+  }
+}
+
 TEST(SwitchForward, DropsLossyGroupAtThreshold) {
   BenchOptions options = stopped();
   options.qos.ingress_pool_B = 100 * 100;

@@ -19,6 +19,7 @@ struct Flow {
     algorithm.start(state, parameters, environment, 0);
   }
   void cnp(Time_ps now_ps) { algorithm.cnp(state, parameters, environment, now_ps); }
+  void lost(Loss loss, Time_ps now_ps) { algorithm.lost(state, parameters, environment, loss, now_ps); }
   void settle(Time_ps now_ps) { algorithm.settle(state, parameters, environment, now_ps); }
   // As the NIC does before and after each packet.
   void send(Time_ps now_ps, std::int64_t line_B) {
@@ -38,6 +39,37 @@ TEST(DcqcnMlx5, FirstCnpCutsImmediatelyAndStartsCounters) {
   EXPECT_NEAR(flow.Gbps(), kFirstCut_Gbps, kPace_Gbps);
   EXPECT_EQ(flow.state.until_ps, us(307));
   EXPECT_EQ(flow.state.until_bytes_B, 32767 * 64);
+}
+
+// Slow restart: the sender's own reaction and its peer's CNP are one cut, and what was lost comes back by RPG_AI_RATE.
+TEST(DcqcnMlx5, LossIsCutWithoutFastRecovery) {
+  Flow flow(dcqcn_mlx5());
+  flow.environment.slow_restart = true;
+  flow.cnp(us(10));
+  flow.lost(Loss::kNak, us(11));
+  EXPECT_NEAR(flow.Gbps(), kFirstCut_Gbps, kPace_Gbps) << "not twice";
+  flow.settle(us(310));
+  EXPECT_NEAR(flow.Gbps(), kFirstCut_Gbps, kPace_Gbps) << "fast recovery finds nothing to return to";
+  flow.settle(us(10 + 101 * 300));
+  EXPECT_NEAR(flow.Gbps(), kFirstCut_Gbps + 100 * 0.005, 0.006) << "additive increase";
+  for (int i = 0; i < 100; ++i) flow.send(us(10 + 101 * 300), 32767 * 64);
+  EXPECT_NEAR(flow.Gbps(), kFirstCut_Gbps + 200 * 0.005, 0.012) << "and not hyper, with both counters beyond F";
+  // Long after: alpha has decayed, a NAK costs little, a timeout a half.
+  const double before_Gbps = flow.Gbps();
+  flow.lost(Loss::kNak, ms(100));
+  flow.settle(ms(100) + us(5));
+  EXPECT_GT(flow.Gbps(), before_Gbps * 0.99);
+  const double after_Gbps = flow.Gbps();
+  flow.lost(Loss::kTimeout, ms(200));
+  flow.settle(ms(200) + us(5));
+  EXPECT_NEAR(flow.Gbps() / after_Gbps, 0.51, 0.03);
+}
+
+TEST(DcqcnMlx5, NicWithoutSlowRestartIgnoresLoss) {
+  Flow flow(dcqcn_mlx5());
+  flow.lost(Loss::kTimeout, us(11));
+  flow.settle(us(20));
+  EXPECT_DOUBLE_EQ(flow.Gbps(), 100);
 }
 
 TEST(DcqcnMlx5, CutsOncePerMonitorPeriod) {

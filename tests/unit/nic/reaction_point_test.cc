@@ -39,6 +39,27 @@ Time_ps cnp_ps(const RcPair& pair, std::uint32_t from) {
 // When side 0 has handled a CNP that left side 1: 98 bytes of line, cable and pipeline.
 constexpr Time_ps kCnpFlight_ps = 98 * 80 + us(1) + ns(100);
 
+// The packet and its retransmission are lost, the NAK came: only the timeout is left. The queue pair is paced and goes
+// on sending what it has, which must not put the timeout off.
+TEST(ReactionPoint, TimeoutExpiresWhileQueuePairSends) {
+  RcOptions options = with_dcqcn();
+  options.pair.model[0] = options.pair.model[1] = support::test_connectx();
+  options.pair.model[0].slow_restart = options.pair.model[1].slow_restart = true;
+  for (std::uint32_t transmission : {1U, 2U})
+    options.pair.faults[0].push_back(support::drop_request(100, transmission));
+  options.pair.qos[0].congestion.dcqcn.rate_to_set_on_first_cnp_Mbps = 100;
+  RcPair pair(options);
+  pair.post(WrOpcode::kWrite, 1000 * 1024);
+  pair.run(ms(40));
+  EXPECT_EQ(pair.counters(0).packet_seq_err, 1U);
+  EXPECT_EQ(pair.counters(1).roce_slow_restart_cnps, 1U) << "a gap is congestion, without a mark";
+  EXPECT_EQ(pair.counters(1).np_ecn_marked_roce_packets, 0U);
+  EXPECT_EQ(pair.counters(0).roce_adp_retrans, 1U) << "8.4 ms after the last progress, and 28 packets";
+  EXPECT_EQ(pair.counters(0).roce_slow_restart, 2U);
+  pair.run();
+  EXPECT_EQ(pair.only_completion().status, WcStatus::kSuccess);
+}
+
 TEST(ReactionPoint, SendsAtLineRateWithoutCnp) {
   RcPair pair(with_dcqcn());
   pair.post(WrOpcode::kWrite, 100 * 1024);

@@ -76,11 +76,11 @@ TEST(Swift, CutsAreBoundedByMaxMdf) {
 TEST(Swift, LossCutsByMaxMdfOncePerRoundTrip) {
   SwiftFlow flow;
   flow.ack(us(10), us(10), 15);
-  flow.algorithm.lost(flow.state, flow.parameters, flow.environment, us(12));
+  flow.algorithm.lost(flow.state, flow.parameters, flow.environment, Loss::kNak, us(12));
   EXPECT_EQ(flow.packets(), 8);
-  flow.algorithm.lost(flow.state, flow.parameters, flow.environment, us(21));
+  flow.algorithm.lost(flow.state, flow.parameters, flow.environment, Loss::kNak, us(21));
   EXPECT_EQ(flow.packets(), 8);
-  flow.algorithm.lost(flow.state, flow.parameters, flow.environment, us(22));
+  flow.algorithm.lost(flow.state, flow.parameters, flow.environment, Loss::kNak, us(22));
   EXPECT_EQ(flow.packets(), 4);
 }
 
@@ -89,8 +89,8 @@ TEST(Swift, SmallWindowsRaiseTargetDelay) {
   auto at_four = [](Time_ps rtt_ps) {
     SwiftFlow flow;
     flow.ack(us(10), us(10), 15);
-    flow.algorithm.lost(flow.state, flow.parameters, flow.environment, us(20));
-    flow.algorithm.lost(flow.state, flow.parameters, flow.environment, us(40));
+    flow.algorithm.lost(flow.state, flow.parameters, flow.environment, Loss::kNak, us(20));
+    flow.algorithm.lost(flow.state, flow.parameters, flow.environment, Loss::kNak, us(40));
     EXPECT_EQ(flow.packets(), 4);
     flow.now_ps = us(100);
     flow.ack(rtt_ps, us(100));
