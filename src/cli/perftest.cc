@@ -32,6 +32,7 @@ struct PerftestArguments {
   std::uint32_t threads = 1;
   bool all_pairs = false;
   bool json = false;
+  bool why = false;
 };
 
 // What the flags ask of the two ends and they do not have: a larger MTU, another device, a priority.
@@ -81,7 +82,18 @@ int measure_one(const lab::Lab& lab, const lab::PortPairs& pairs, const Perftest
   if (!result) return failed(result.error());
   const workload::PerftestResult& measured = *result->workloads.front().as<workload::PerftestResult>();
   std::string json = lab::perftest_json(options, measured);
-  put(arguments.json ? json : workload::format_perftest(options, measured));
+  if (arguments.json) {
+    put(arguments.why ? lab::perftest_json_with_verdict(options, measured) : json);
+  } else {
+    put(workload::format_perftest(options, measured));
+    const std::string verdict = lab::perftest_verdict(options, measured, arguments.why);
+    // perftest has no such line: without --why it is not among what scripts read.
+    if (arguments.why) {
+      put(verdict);
+    } else {
+      fmt::print(stderr, "{}", verdict);
+    }
+  }
   int status = result->failures().empty() ? kExitWell : kExitFailed;
   if (!result->capture_error.empty()) status = failed(result->capture_error);
   status = write_json_file(options, json, status);
@@ -140,7 +152,7 @@ int perftest(const PerftestArguments& arguments, const std::vector<std::string>&
 constexpr std::string_view kOwnOptions[] = {"--client",       "--server",  "--seed",         "--set",
                                             "--capture",      "--snaplen", "--capture-size", "--capture-files",
                                             "--capture-file", "--threads"};
-constexpr std::string_view kOwnFlags[] = {"--all-pairs", "--json"};
+constexpr std::string_view kOwnFlags[] = {"--all-pairs", "--json", "--why"};
 
 }  // namespace
 
@@ -176,6 +188,7 @@ void add_perftest(CLI::App& app, int& status) {
   verb->add_option("--threads", arguments->threads, "Pairs of --all-pairs at a time; the values are the same")
       ->check(whole_number(1, 256));
   verb->add_flag("--json", arguments->json, "Print perftest's JSON instead of its table");
+  verb->add_flag("--why", arguments->why, "Print where the bandwidth of the link went");
   verb->add_option("LAB", arguments->lab, "Lab file")->required();
   verb->add_option("TEST", arguments->test,
                    "write_bw, write_lat, send_bw, send_lat, read_bw, read_lat, atomic_bw or atomic_lat")

@@ -10,6 +10,7 @@
 #include "cli/common.h"
 #include "cli/verbs.h"
 #include "live/program_session.h"
+#include "results/perftest_json.h"
 #include "results/report.h"
 #include "results/results_json.h"
 #include "results/results_store.h"
@@ -30,6 +31,7 @@ struct RunArguments {
   std::uint32_t threads = 1;
   std::uint32_t seeds = 1;
   bool json = false;
+  bool why = false;
 };
 
 // Old files would not belong to this report.
@@ -121,6 +123,18 @@ std::string directory_of(const RunArguments& arguments, const lab::Lab& lab) {
   return arguments.out.empty() ? "runs/" + lab.name : arguments.out;
 }
 
+std::string why_text(const lab::RunResult& result) {
+  std::string out;
+  for (const lab::WorkloadOutcome& outcome : result.workloads) {
+    const auto* options = std::get_if<workload::PerftestOptions>(&outcome.config->options);
+    const auto* measured = outcome.as<workload::PerftestResult>();
+    if (options == nullptr || measured == nullptr) continue;
+    const std::string account = lab::perftest_verdict(*options, *measured, true);
+    if (!account.empty()) out += "\n" + outcome.config->name + "\n" + account;
+  }
+  return out.empty() ? "\nno bandwidth test of this lab has an account of its time (-D and atomics have none)\n" : out;
+}
+
 int run_once(const RunArguments& arguments) {
   auto chosen = choose(arguments, arguments.seed);
   if (!chosen) return kExitWrongInput;
@@ -135,6 +149,7 @@ int run_once(const RunArguments& arguments) {
     lab::results_json(lab, ran->result, put);
   } else {
     put(ran->body + lab::report_files(lab, ran->result, {out}));
+    if (arguments.why) put(why_text(ran->result));
   }
   if (!ran->result.capture_error.empty()) {
     ran->written = false;
@@ -216,6 +231,7 @@ void add_run(CLI::App& app, int& status) {
   verb->add_option("--threads", arguments->threads, "Threads that share the nodes; the results are the same")
       ->check(whole_number(1, 256));
   verb->add_flag("--json", arguments->json, "Print results.json instead of the report");
+  verb->add_flag("--why", arguments->why, "Print where the bandwidth went in each perftest of the lab");
   verb->callback([arguments, &status] { status = run(*arguments); });
 }
 

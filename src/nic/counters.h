@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "nic/wait.h"
+
 namespace weft::nic {
 
 struct Counters {
@@ -52,8 +54,9 @@ struct Counters {
   std::uint64_t np_ecn_marked_roce_packets = 0;
   std::uint64_t np_cnp_sent = 0;
   std::uint64_t rx_icrc_encapsulated = 0;
-  std::array<std::uint64_t, 8> tx_pause{};    // pause frames by class, XOFF and XON
-  std::array<std::int64_t, 8> tx_pause_ps{};  // time in XOFF
+  std::array<std::uint64_t, 8> tx_pause{};     // pause frames by class, XOFF and XON
+  std::array<std::int64_t, 8> tx_pause_ps{};   // time in XOFF
+  std::array<std::int64_t, kWaits> idle_ps{};  // the port had sent everything and waited, by cause
   std::uint64_t rx_crc_errors_phy = 0;
   std::uint64_t rx_discards_phy = 0;
   std::uint64_t link_down_events_phy = 0;

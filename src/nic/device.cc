@@ -63,7 +63,10 @@ bool Device::post_send(std::uint32_t qpn, const SendRequest& request, Time_ps do
     finish_head(qp, WcStatus::kFlushError, doorbell_ps, 0);
     return true;
   }
-  if (req.tx == req.tail - 1) queue_request(qp, std::max(wqe.ready_ps, req.hold_until_ps));
+  if (req.tx == req.tail - 1) {
+    qp.wait = req.tail - req.head > req.mask ? Wait::kRoundTrip : Wait::kPost;
+    queue_request(qp, std::max(wqe.ready_ps, req.hold_until_ps));
+  }
   return true;
 }
 

@@ -53,6 +53,7 @@ void Device::unpark(Time_ps now_ps) {
       parked_[left++] = parked;
     } else {
       (parked.control ? control_ : ready_).push(parked.context);
+      if (parked.context != kCnpContext) qps_[parked.context / 2].wait = Wait::kPause;
       service_by(now_ps);
     }
   }

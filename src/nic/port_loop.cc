@@ -85,7 +85,11 @@ inline void Device::receive(Time_ps now_ps) {
       parked_.push_back({context, control});
       continue;
     }
-    if (serve_context(context, now_ps)) break;
+    const Time_ps idle_from_ps = free_ps_;
+    if (!serve_context(context, now_ps)) continue;
+    if (now_ps > idle_from_ps && !control)
+      counters.idle_ps[static_cast<std::size_t>(qps_[context / 2].wait)] += now_ps - idle_from_ps;
+    break;
   }
   bool ready = !control_.empty() || !ready_.empty();
   Time_ps from_ps = ready ? now_ps : waiting_.next_ps();

@@ -13,6 +13,7 @@
 #include "nic/memory.h"
 #include "nic/port_qos.h"
 #include "nic/shared_receive_queue.h"
+#include "nic/wait.h"
 #include "nic/work.h"
 
 namespace weft::nic {
@@ -173,6 +174,7 @@ struct alignas(64) QueuePair {
     kBlocksOwnMulticast = 128,  // what it sends to a group that it is attached to does not come back to it
   };
   std::uint8_t flags = 0;  // a destroyed queue pair has none and is in RESET
+  Wait wait = Wait::kPost;
   QpAttributes attributes;
   std::uint32_t send_cq = 0;
   std::uint32_t receive_cq = 0;

@@ -45,6 +45,7 @@ void Device::go_back(QueuePair& qp, std::uint32_t psn, Time_ps at_ps) {
   }
   req.tx_packet = req.tx == req.tail ? 0 : psn_distance(psn, req.at(req.tx).first_psn);
   req.hold_until_ps = at_ps;
+  qp.wait = Wait::kRecovery;
   if (req.tx != req.tail) queue_request(qp, at_ps);
 }
 

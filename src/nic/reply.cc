@@ -44,6 +44,7 @@ void Device::push_reply(QueuePair& qp, const Reply& reply) {
   }
   resp.replies[resp.reply_tail++ % resp.replies.size()] = reply;
   if (reply.counted) ++resp.requests_waiting;
+  if (reply.kind == Reply::Kind::kRead && waiting == 0) qp.wait = Wait::kRoundTrip;
   queue_reply(qp, reply.ready_ps);
 }
 
@@ -142,6 +143,7 @@ void Device::send_ack(QueuePair& qp, const Reply& reply, Time_ps now_ps) {
 // One packet of READ data. False when the payload is not in the NIC yet.
 bool Device::send_read_reply(QueuePair& qp, Reply& reply, Time_ps now_ps) {
   if (qp.pace_ps > now_ps || !may_send(qp, now_ps)) {
+    qp.wait = Wait::kPace;
     queue_reply(qp, qp.pace_ps);
     return false;
   }
@@ -150,6 +152,7 @@ bool Device::send_read_reply(QueuePair& qp, Reply& reply, Time_ps now_ps) {
   if (chunk_B > 0) {
     Time_ps available_ps = pcie.read_available_ps(chunk_B, now_ps);
     if (available_ps > now_ps) {
+      qp.wait = Wait::kPcie;
       queue_reply(qp, available_ps);
       return false;
     }

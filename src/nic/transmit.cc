@@ -145,10 +145,12 @@ bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
   SendWqe& wqe = req.at(req.tx);
   Time_ps at_ps = std::max(std::max(wqe.ready_ps, req.hold_until_ps), qp.pace_ps);
   if (at_ps > now_ps) {
+    if (at_ps == qp.pace_ps) qp.wait = Wait::kPace;
     queue_request(qp, at_ps);
     return false;
   }
   if (!may_send(qp, now_ps)) {
+    qp.wait = Wait::kPace;
     queue_request(qp, qp.pace_ps);
     return false;
   }
@@ -160,15 +162,22 @@ bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
       return false;
     }
   }
-  if (window_is_full(qp) || !has_psns_left(qp, wqe)) return false;  // the next ACK resumes
+  if (window_is_full(qp) || !has_psns_left(qp, wqe)) {
+    qp.wait = Wait::kRoundTrip;  // the next ACK resumes
+    return false;
+  }
   if (!req.started) {
-    if (needs_response(request.opcode) && req.responses_due >= qp.attributes.max_rd_atomic)
-      return false;  // finish_head resumes
-    if (req.limited && req.tx != req.head && consumes_receive(request.opcode) &&
-        req.tx - req.head >= psn_distance(req.limit_msn, req.acked_msn)) {
-      return false;  // out of credits: the next ACK resumes
+    const bool awaits_response =  // finish_head resumes
+        needs_response(request.opcode) && req.responses_due >= qp.attributes.max_rd_atomic;
+    const bool awaits_credit =  // the next ACK resumes
+        req.limited && req.tx != req.head && consumes_receive(request.opcode) &&
+        req.tx - req.head >= psn_distance(req.limit_msn, req.acked_msn);
+    if (awaits_response || awaits_credit) {
+      qp.wait = Wait::kRoundTrip;
+      return false;
     }
     if (!message_may_start(qp, now_ps, at_ps)) {
+      qp.wait = Wait::kMessageRate;
       queue_request(qp, at_ps);
       return false;
     }
@@ -193,6 +202,7 @@ bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
       req.queued_ps = kInRing_ps;
       ready_.push(request_context(qp));
     } else {
+      qp.wait = next_ps == qp.pace_ps ? Wait::kPace : Wait::kPost;
       queue_request(qp, next_ps);
     }
   }
@@ -209,6 +219,7 @@ bool Device::fetch(QueuePair& qp, std::uint32_t payload_B, Time_ps now_ps) {
   PcieFunction& pcie = functions_[qp.function];
   Time_ps available_ps = pcie.read_available_ps(payload_B, now_ps);
   if (available_ps > now_ps) {
+    qp.wait = Wait::kPcie;
     queue_request(qp, available_ps);
     return false;
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "results/json_rows.h"
 #include "results/perftest_json.h"
@@ -71,10 +72,43 @@ Json perftest_object(const PerftestOptions& options, const PerftestResult& resul
   return j;
 }
 
+// Of the largest size. Nothing with -D, where the counters saw more than what was measured, and of atomics.
+std::optional<workload::PerftestBudget> budget_of(const PerftestOptions& options, const PerftestResult& result) {
+  if (options.latency || options.verb == workload::PerftestVerb::kAtomic || result.rows.empty()) return {};
+  const PerftestRow& row = result.rows.back();
+  if (!row.failure.empty() || row.account.elapsed_ps == 0) return {};
+  return workload::perftest_budget(options, row.account, row.size_B, result.mtu_B);
+}
+
+Json budget_object(const workload::PerftestBudget& budget) {
+  Json j;
+  j["healthy"] = budget.healthy;
+  j["line_Gbps"] = places(budget.line_Gbps, 3);
+  j["framing_Gbps"] = places(budget.framing_Gbps, 3);
+  j["best_framing_Gbps"] = places(budget.best_framing_Gbps, 3);
+  j["budget_Gbps"] = Json::object();
+  for (const workload::BudgetLine& line : budget.lines) j["budget_Gbps"][line.name] = places(line.Gbps, 3);
+  return j;
+}
+
 }  // namespace
+
+std::string perftest_verdict(const PerftestOptions& options, const PerftestResult& result, bool why) {
+  const auto budget = budget_of(options, result);
+  if (!budget) return "";
+  std::string out = "verdict: " + workload::verdict_text(*budget) + "\n";
+  if (why) out += workload::budget_text(*budget, result.rows.back().size_B);
+  return out;
+}
 
 std::string perftest_json(const PerftestOptions& options, const PerftestResult& result) {
   return perftest_object(options, result).dump(2) + "\n";
+}
+
+std::string perftest_json_with_verdict(const PerftestOptions& options, const PerftestResult& result) {
+  Json j = perftest_object(options, result);
+  if (const auto budget = budget_of(options, result)) j["verdict"] = budget_object(*budget);
+  return j.dump(2) + "\n";
 }
 
 std::string report_section(const PerftestOptions& options, const PerftestResult& result, const Lab& lab,
@@ -86,7 +120,9 @@ std::string report_section(const PerftestOptions& options, const PerftestResult&
                      options.qps == 1 ? "" : "s", result.mtu_B);
   out += workload::format_perftest_header(options);
   for (const PerftestRow& row : result.rows) out += workload::format_perftest_row(options, row);
-  return out + "```\n";
+  out += "```\n";
+  const std::string verdict = perftest_verdict(options, result, false);
+  return verdict.empty() ? out : out + "\n" + verdict;
 }
 
 void write_json(const PerftestOptions& options, const PerftestResult& result, const Lab& lab,
@@ -96,6 +132,7 @@ void write_json(const PerftestOptions& options, const PerftestResult& result, co
   w["client"] = port_name(lab, config.client);
   w["server"] = port_name(lab, config.server);
   w["perftest"] = perftest_object(options, result);
+  if (const auto budget = budget_of(options, result)) w["verdict"] = budget_object(*budget);
   out.item(w.dump());
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "workload/perftest_budget.h"
 #include "workload/perftest_options.h"
 
 namespace weft::workload {
@@ -31,6 +32,7 @@ struct PerftestRow {
   std::vector<Time_ps> samples_ps;
   std::uint64_t duration_iterations = 0;  // latency with -D
   Time_ps duration_elapsed_ps = 0;
+  PortAccount account;  // bandwidth: of the port that sent the payload
   std::string failure;  // empty, or what ended this size early: "Completion with error … status 12"
 };
 

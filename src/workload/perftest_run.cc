@@ -92,6 +92,7 @@ bool PerftestRun::start_phase(Time_ps at_ps) {
 }
 
 void PerftestRun::start_bandwidth(Time_ps at_ps, std::uint64_t size_B) {
+  before_ = payload_side().end.device->counters;
   if (options_.verb == PerftestVerb::kSend) {
     if (!server_receiver_) server_receiver_ = std::make_unique<BandwidthReceiver>(options_, server_);
     server_receiver_->start(at_ps);
@@ -140,6 +141,12 @@ void PerftestRun::finish_phase(bool interrupted) {
       row.bw.push_back(sender->measure());
     }
     row.iterations = senders_.front()->iterations();
+    const nic::Device& device = *payload_side().end.device;
+    row.account = account_between(before_, device.counters);
+    row.account.line_rate_bps = device.congestion_environment(payload_side().qps.front()).line_rate_bps;
+    // With -D the counters also saw the margins: the account is of no stretch that was measured.
+    if (options_.duration_s == 0) row.account.elapsed_ps = row.bw.front().elapsed_ps;
+    row.account.payload_B = row.bw.front().messages * row.size_B;
   }
   senders_.clear();
   latency_.clear();

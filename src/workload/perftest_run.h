@@ -26,10 +26,12 @@ class PerftestRun final : public Workload {
   PerftestSide side(const Endpoint& end, const Endpoint& peer, const Connection& connection, bool client) const;
   void start_bandwidth(Time_ps at_ps, std::uint64_t size_B);
   void start_latency(Time_ps at_ps, std::uint64_t size_B);
+  const PerftestSide& payload_side() const { return options_.verb == PerftestVerb::kRead ? server_ : client_; }
 
   PerftestOptions options_;
   std::vector<std::uint64_t> sizes_B_;
   std::size_t next_size_ = 0;
+  nic::Counters before_;  // of the port that sends the payload, when this size began
   PerftestSide client_, server_;
   PerftestResult result_;
   // Programs of this phase, the client's first.

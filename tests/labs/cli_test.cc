@@ -166,6 +166,43 @@ TEST_F(Cli, InterruptedSeedsReport) {
   EXPECT_EQ(nlohmann::json::parse(slurp(directory_ / "i/seed-1/results.json"))["interrupted"], true);
 }
 
+// Each cause planted by itself: the verdict names it, and nothing else.
+TEST_F(Cli, VerdictNamesWhatExplainsGap) {
+  const struct {
+    std::string name, arguments, says;
+  } rows[] = {
+      {"two-node-100g", "write_bw", "healthy: 98.01 of the 98.01 Gb/s that headers leave of 100"},
+      {"two-node-100g", "read_bw", "healthy: 97.98 of the 98.03 Gb/s"},
+      {"two-node-25g-mtu1500", "write_bw", "that headers leave of 25: path MTU 6 % of the line"},
+      {"two-node-100g", "write_bw -s 1024", "that headers leave of 100: CPU 65 % of the line"},
+      {"two-node-100g", "write_bw -t 1", "that headers leave of 100: round trip 32 % of the line"},
+      {"two-node-100g", "write_bw --set 'nodes.node00.nics[0].set={pcie_generation: 2}'", "that headers leave of 100: PCIe 46 % of the line"},
+      {"faults/loss", "write_bw", "that headers leave of 100: congestion control"},
+  };
+  for (const auto& row : rows) {
+    const Ran ran = weft("perftest " + lab(row.name) + " " + row.arguments);
+    EXPECT_EQ(ran.status, 0) << row.name;
+    EXPECT_EQ(ran.out.find("verdict"), std::string::npos) << "perftest's own output stays as it is";
+    EXPECT_EQ(ran.err.substr(0, 9), "verdict: ") << row.name << " " << row.arguments;
+    EXPECT_NE(ran.err.find(row.says), std::string::npos) << row.name << " " << row.arguments << "\n" << ran.err;
+  }
+  EXPECT_EQ(weft("perftest " + lab("two-node-100g") + " write_lat").err, "") << "no account of a latency";
+  EXPECT_EQ(weft("perftest " + lab("two-node-100g") + " atomic_bw").err, "");
+  const Ran why = weft("perftest " + lab("two-node-100g") + " write_bw -s 1024 --why");
+  EXPECT_NE(why.out.find("where 100 Gb/s went, messages of 1024 B"), std::string::npos) << why.out;
+  const auto json =
+      nlohmann::json::parse(weft("perftest " + lab("two-node-100g") + " write_bw -s 1024 --why --json").out);
+  EXPECT_EQ(json["verdict"]["healthy"], false);
+  double sum_Gbps = 0;
+  for (const auto& line : json["verdict"]["budget_Gbps"]) sum_Gbps += line.get<double>();
+  EXPECT_NEAR(sum_Gbps, 100, 0.02);
+  EXPECT_FALSE(
+      nlohmann::json::parse(weft("perftest " + lab("two-node-100g") + " write_bw --json").out).contains("verdict"));
+  const Ran run = weft("run " + lab("two-node-100g") + " --why");
+  EXPECT_NE(run.out.find("where 100 Gb/s went"), std::string::npos);
+  EXPECT_NE(run.out.find("\nverdict: healthy"), std::string::npos) << "in the report";
+}
+
 TEST_F(Cli, ReadmeShowsActualOutput) {
   std::string readme = slurp(std::string(WEFT_SOURCE_DIR) + "/README.md");
   std::size_t begin = readme.find("<!-- sample:first-light -->\n````\n");

@@ -1,0 +1,93 @@
+#include "workload/perftest_budget.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace weft::workload {
+namespace {
+
+using nic::Wait;
+
+// One second of a 100 Gb/s port: messages of 64 KiB at the given path MTU, and idle for the rest.
+PortAccount second_of(std::uint64_t messages, std::uint32_t mtu_B) {
+  PortAccount account;
+  account.line_rate_bps = 100'000'000'000;
+  account.elapsed_ps = kSecond_ps;
+  account.payload_B = messages * 65536;
+  account.line_B = messages * (65536 + 65536 / mtu_B * 82 + 16);
+  return account;
+}
+double line_of(const PerftestBudget& budget, const std::string& name) {
+  for (const BudgetLine& line : budget.lines) {
+    if (line.name == name) return line.Gbps;
+  }
+  return 0;
+}
+double sum_of(const PerftestBudget& budget) {
+  return std::accumulate(budget.lines.begin(), budget.lines.end(), 0.0,
+                         [](double sum, const BudgetLine& line) { return sum + line.Gbps; });
+}
+
+TEST(PerftestBudget, FullLinkIsHealthy) {
+  const PerftestBudget budget = perftest_budget({}, second_of(186'900, 4096), 65536, 4096);
+  EXPECT_TRUE(budget.healthy);
+  EXPECT_NEAR(budget.framing_Gbps, 98.01, 0.01);
+  EXPECT_DOUBLE_EQ(budget.framing_Gbps, budget.best_framing_Gbps);
+  EXPECT_NEAR(line_of(budget, "headers"), 1.99, 0.01);
+  EXPECT_NEAR(sum_of(budget), 100, 1e-9);
+  EXPECT_EQ(verdict_text(budget), "healthy: 97.99 of the 98.01 Gb/s that headers leave of 100");
+}
+
+// 92.57 Gb/s is all that a path MTU of 1024 leaves; the largest leaves 98.01.
+TEST(PerftestBudget, SmallMtuIsNamedFirst) {
+  const PerftestBudget budget = perftest_budget({}, second_of(176'500, 1024), 65536, 1024);
+  EXPECT_FALSE(budget.healthy);
+  EXPECT_NEAR(line_of(budget, "path MTU"), 5.56, 0.01);
+  EXPECT_NEAR(sum_of(budget), 100, 1e-9);
+  EXPECT_EQ(verdict_text(budget),
+            "92.54 Gb/s, 6 % below the 98.01 that headers leave of 100: path MTU 6 % of the line");
+}
+
+TEST(PerftestBudget, CausesAddUpInOrderOfSuspicion) {
+  PortAccount account = second_of(100'000, 4096);  // 53.5 % of the line
+  account.resent_packets = 100'000;                // 3.3 %
+  account.line_B += account.resent_packets * (4096 + 82);
+  const auto idle = [&](Wait wait, int percent) {
+    account.idle_ps[static_cast<std::size_t>(wait)] = kSecond_ps / 100 * percent;
+  };
+  idle(Wait::kPost, 10);
+  idle(Wait::kPcie, 20);
+  idle(Wait::kPause, 8);
+  const PerftestBudget budget = perftest_budget({}, account, 65536, 4096);
+  EXPECT_NEAR(sum_of(budget), 100, 1e-9);
+  EXPECT_NEAR(line_of(budget, "sent again"), 3.34, 0.01);
+  EXPECT_NEAR(line_of(budget, "start and end"), 100 - 53.49 - 3.34 - 38, 0.02);
+  EXPECT_EQ(
+      verdict_text(budget),
+      "52.43 Gb/s, 47 % below the 98.01 that headers leave of 100: paused 8 %, sent again 3 %, PCIe 20 %, CPU 10 %, "
+      "start and end 5 % of the line");
+}
+
+TEST(PerftestBudget, HeadersDependOnOperation) {
+  PerftestOptions read, ud;
+  read.verb = PerftestVerb::kRead;
+  ud.verb = PerftestVerb::kSend;
+  ud.ud = true;
+  const PortAccount account = second_of(1, 4096);
+  EXPECT_DOUBLE_EQ(perftest_budget({}, account, 4096, 4096).framing_Gbps, 100.0 * 4096 / (4096 + 82 + 16));
+  EXPECT_DOUBLE_EQ(perftest_budget(read, account, 4096, 4096).framing_Gbps, 100.0 * 4096 / (4096 + 82 + 4));
+  EXPECT_DOUBLE_EQ(perftest_budget(read, account, 8192, 4096).framing_Gbps, 100.0 * 8192 / (8192 + 2 * 82 + 8));
+  EXPECT_DOUBLE_EQ(perftest_budget(ud, account, 4096, 4096).framing_Gbps, 100.0 * 4096 / (4096 + 82 + 8));
+}
+
+// With -D there is no stretch that the counters and the measurement share.
+TEST(PerftestBudget, HasNoLinesWithoutTime) {
+  PortAccount account = second_of(100, 4096);
+  account.elapsed_ps = 0;
+  EXPECT_TRUE(perftest_budget({}, account, 65536, 4096).lines.empty());
+  EXPECT_EQ(budget_text(perftest_budget({}, account, 65536, 4096), 65536), "");
+}
+
+}  // namespace
+}  // namespace weft::workload
