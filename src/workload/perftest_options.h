@@ -42,6 +42,10 @@ struct PerftestOptions {
   std::optional<std::uint32_t> traffic_class;  // --tclass; none: the lab's QoS
   std::optional<std::uint32_t> service_level;  // -S; none: the lab's QoS
   std::string device;                          // -d, of the client; empty: any
+  std::optional<std::uint32_t> gpu;            // --use_cuda=N, --use_rocm=N: payload is in its memory, at both ends
+  bool rocm = false;
+  bool dmabuf = false;                         // --use_cuda_dmabuf, --use_rocm_dmabuf
+  bool relaxed_ordering = true;                // --disable_pcie_relaxed
   AtomicKind atomic = AtomicKind::kFetchAdd;   // -A
   bool ud = false;                             // -c UD (send only)
   bool report_gbits = false;                   // --report_gbits

@@ -17,6 +17,17 @@ namespace {
 
 constexpr std::uint8_t kEct0 = 2;
 
+host::Placement placement_of(const WorkloadConfig& workload, const PortRef& ref, const HostConfig& host) {
+  const std::optional<host::Placement>& own =
+      ref == workload.client ? workload.client_placement : workload.server_placement;
+  host::Placement placement = own.value_or(host.places.placement);
+  if (const auto* perftest = workload.as<workload::PerftestOptions>()) {
+    if (perftest->gpu) placement.gpu = perftest->gpu;
+    placement.relaxed_ordering = placement.relaxed_ordering && perftest->relaxed_ordering;
+  }
+  return placement;
+}
+
 }  // namespace
 
 World::World(const Lab& lab, const WorldOptions& options)
@@ -43,6 +54,7 @@ void World::add_hosts() {
     if (!engine_.has_domain(plan_.domain_of_host[h])) continue;
     engine::Domain& domain = engine_.domain(plan_.domain_of_host[h]);
     hosts_[h] = std::make_unique<host::Host>(lab_.hosts[h].model, domain, lab_.seed, h);
+    hosts_[h]->set_places(lab_.hosts[h].places);
     if (lab_.hosts[h].outside)
       outside_[h] = std::make_unique<lab::OutsidePort>(domain, plan_.book, plan_.subnets, plan_.port_ids[h][0][0],
                                                        plan_.host_ports);
@@ -156,7 +168,7 @@ void World::add_devices(bool carry_payload) {
     }
     for (std::uint32_t n = 0; n < lab_.hosts[h].nics.size(); ++n) {
       const NicConfig& nic = lab_.hosts[h].nics[n];
-      nic::Card& card = hosts_[h]->add_card(nic.model);
+      nic::Card& card = hosts_[h]->add_card(nic.model, nic.slot);
       for (std::uint32_t p = 0; p < nic.ports.size(); ++p) {
         std::uint32_t id = plan_.port_ids[h][n][p];
         if (link_from_[id] == kNoId) continue;
@@ -220,7 +232,20 @@ workload::Endpoint World::endpoint(const PortRef& ref, std::uint32_t function, c
     end.priority = *workload.priority;
   }
   if (dscp) end.tos = static_cast<std::uint8_t>(*dscp << 2 | (qos.ect ? kEct0 : 0));
+  const auto* perftest = workload.as<workload::PerftestOptions>();
+  place(ref, placement_of(workload, ref, lab_.hosts[ref.host]), perftest != nullptr && perftest->dmabuf, end);
   return end;
+}
+
+// The queue pairs of this end reach its memory by a path that follows from where it is.
+void World::place(const PortRef& ref, const host::Placement& placement, bool dmabuf, workload::Endpoint& end) {
+  if (!end.is_here()) return;
+  end.function = end.host->place(ref.nic, end.function, placement);
+  end.interrupt_delay_ps = end.host->memory_paths().interrupt_delay_ps(ref.nic, placement);
+  if (!placement.gpu) return;
+  const host::GpuModel& gpu = lab_.hosts[ref.host].places.gpus[*placement.gpu].model;
+  end.most_memory_B = gpu.bar_B;
+  end.memory_error = host::registration_error(gpu, dmabuf);
 }
 
 workload::Endpoint World::endpoint(const PortRef& ref, std::uint32_t function) {

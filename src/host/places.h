@@ -1,0 +1,41 @@
+// Where the devices of a host, its programs and their memory are: what a lab says of them. The paths between them are
+// made from it (host/memory_path.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/gpu_model.h"
+
+namespace weft::host {
+
+enum class Iommu : std::uint8_t { kOff, kPassthrough, kOn };
+
+// Of a program: where it runs and where its memory lies. What is not given is local to the NIC.
+struct Placement {
+  std::optional<std::uint32_t> cpu_node;     // numactl --cpunodebind
+  std::optional<std::uint32_t> memory_node;  // numactl --membind; without: the node of the CPU
+  std::optional<std::uint32_t> gpu;          // payload is in the memory of this GPU
+  bool relaxed_ordering = true;
+  friend bool operator==(const Placement&, const Placement&) = default;
+};
+
+struct GpuPlace {
+  GpuModel model;
+  std::optional<std::uint32_t> slot;  // of the layout; without: a root port of its own beside the NIC
+};
+
+// What a program that registers memory of this GPU is told, with `dmabuf` by ibv_reg_dmabuf_mr; empty: it works.
+std::string registration_error(const GpuModel& gpu, bool dmabuf);
+
+struct HostPlaces {
+  Iommu iommu = Iommu::kPassthrough;
+  std::int64_t page_B = 4096;
+  bool acs = false;  // PCIe switches send what is for a peer up to the root
+  std::vector<GpuPlace> gpus;
+  Placement placement;  // of programs that say nothing else
+};
+
+}  // namespace weft::host
