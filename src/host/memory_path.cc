@@ -32,14 +32,14 @@ nic::PcieLink link_in_slot(const HostModel& model, const nic::NicModel& nic, std
 
 MemoryPaths::MemoryPaths(const HostModel& model, HostPlaces places, std::uint64_t seed, std::uint64_t id)
     : model_(model), layout_(layout_of(model)), places_(std::move(places)), seed_(seed), id_(id) {
-  const auto duplex = [&](std::int64_t rate_bps, std::uint32_t overhead_B) {
-    return Duplex{add_channel(rate_bps, overhead_B), add_channel(rate_bps, overhead_B)};
+  const auto duplex = [&](std::int64_t rate_bps, bool carries_tlps) {
+    return Duplex{add_channel(rate_bps, carries_tlps), add_channel(rate_bps, carries_tlps)};
   };
   for (const PcieSlot& slot : layout_.slots) {
-    slots_.push_back(duplex(nic::PcieLink{slot.generation, slot.lanes}.tlp_bps(), nic::kTlpOverhead_B));
+    slots_.push_back(duplex(nic::PcieLink{slot.generation, slot.lanes}.tlp_bps(), true));
   }
   for (const NumaLink& link : layout_.links) {
-    links_.push_back(duplex(link.rate_bps, 0));
+    links_.push_back(duplex(link.rate_bps, false));
     for (nic::PcieChannel* channel : {links_.back().up, links_.back().down}) {
       channel->load_permille = link.load_permille;
       channel->burst_ps = link.burst_B * 8 * (kSecond_ps / 1000) / (link.rate_bps / 1000);
@@ -52,17 +52,17 @@ MemoryPaths::MemoryPaths(const HostModel& model, HostPlaces places, std::uint64_
       link.generation = std::min(link.generation, layout_.slots[*gpu.slot].generation);
       link.lanes = std::min(link.lanes, layout_.slots[*gpu.slot].lanes);
     }
-    gpus_.push_back(duplex(link.tlp_bps(), nic::kTlpOverhead_B));
-    gpu_limits_.push_back({gpu.model.peer_read_bps == 0 ? nullptr : add_channel(gpu.model.peer_read_bps, 0),
-                           gpu.model.peer_write_bps == 0 ? nullptr : add_channel(gpu.model.peer_write_bps, 0)});
+    gpus_.push_back(duplex(link.tlp_bps(), true));
+    gpu_limits_.push_back({gpu.model.peer_read_bps == 0 ? nullptr : add_channel(gpu.model.peer_read_bps, false),
+                           gpu.model.peer_write_bps == 0 ? nullptr : add_channel(gpu.model.peer_write_bps, false)});
   }
-  if (model.peer_rate_bps > 0) root_ = add_channel(model.peer_rate_bps, 0);
+  if (model.peer_rate_bps > 0) root_ = add_channel(model.peer_rate_bps, false);
 }
 
-nic::PcieChannel* MemoryPaths::add_channel(std::int64_t rate_bps, std::uint32_t overhead_B) {
+nic::PcieChannel* MemoryPaths::add_channel(std::int64_t rate_bps, bool carries_tlps) {
   nic::PcieChannel& channel = channels_.emplace_back();
   channel.set_rate(rate_bps);
-  channel.tlp_overhead_B = overhead_B;
+  channel.carries_tlps = carries_tlps;
   return &channel;
 }
 
@@ -70,8 +70,8 @@ void MemoryPaths::add_card(nic::Card& card, const nic::NicModel& nic, std::optio
   CardPlace& place = cards_.emplace_back(CardPlace{&card, nic, slot, slot ? layout_.slots[*slot].node : 0, {}, {}, {}});
   const nic::PcieLink link = link_in_slot(model_, nic, slot);
   for (std::size_t i = 0; i < card.functions.size(); ++i) {
-    place.up.push_back(add_channel(link.tlp_bps(), nic::kTlpOverhead_B));
-    place.down.push_back(add_channel(link.tlp_bps(), nic::kTlpOverhead_B));
+    place.up.push_back(add_channel(link.tlp_bps(), true));
+    place.down.push_back(add_channel(link.tlp_bps(), true));
   }
   if (!needs_path(place, places_.placement)) return;
   for (std::uint8_t i = 0; i < place.up.size(); ++i)
@@ -149,6 +149,12 @@ void MemoryPaths::cross(std::uint32_t from, std::uint32_t to, std::vector<nic::P
   }
 }
 
+void MemoryPaths::cross_switches(std::optional<std::uint32_t> slot, std::vector<nic::PcieCrossing>& out) const {
+  for (std::int32_t at = slot ? layout_.slots[*slot].parent : -1; at >= 0;
+       at = layout_.slots[static_cast<std::size_t>(at)].parent)
+    out.push_back({slots_[static_cast<std::size_t>(at)].up, kSwitchHop_ps, 1});
+}
+
 // Over the uplinks of the switches above the card.
 void MemoryPaths::go_up(std::uint32_t slot, nic::PciePathSettings& out) {
   for (std::int32_t at = layout_.slots[slot].parent; at >= 0; at = layout_.slots[static_cast<std::size_t>(at)].parent) {
@@ -178,7 +184,9 @@ void MemoryPaths::go_to_gpu(const CardPlace& place, std::uint32_t gpu, nic::Pcie
       out.reads.push_back(root_);
     }
     go_between(place.node, node, out);
+    cross_switches(place.slot, out.payload);
     cross(place.node, node, out.payload);
+    cross_switches(target.slot, out.payload);
     // Down again: what goes to the GPU comes over the same uplinks the other way.
     for (std::int32_t at = target.slot ? layout_.slots[*target.slot].parent : -1; at >= 0;
          at = layout_.slots[static_cast<std::size_t>(at)].parent) {
@@ -186,6 +194,9 @@ void MemoryPaths::go_to_gpu(const CardPlace& place, std::uint32_t gpu, nic::Pcie
       out.reads.push_back(slots_[static_cast<std::size_t>(at)].up);
     }
     out.payload_read_delay_ps += model_.peer_latency_ps;
+  } else {
+    // Through the one switch, or the several, that they share; the first stands for all of them.
+    out.payload.push_back({gpus_[gpu].down, kSwitchHop_ps, 1});
   }
   out.payload_read_delay_ps += target.model.peer_latency_ps;
   out.writes.push_back(gpus_[gpu].down);
@@ -197,13 +208,7 @@ void MemoryPaths::go_to_gpu(const CardPlace& place, std::uint32_t gpu, nic::Pcie
 nic::PciePathSettings MemoryPaths::settings(const CardPlace& place, std::uint8_t function, const Placement& placement) {
   const Resolved where = resolve(place, placement);
   nic::PciePathSettings out;
-  if (place.slot) {
-    for (std::int32_t at = layout_.slots[*place.slot].parent; at >= 0;
-         at = layout_.slots[static_cast<std::size_t>(at)].parent) {
-      for (auto* crossings : {&out.doorbell, &out.entry})
-        crossings->push_back({slots_[static_cast<std::size_t>(at)].up, kSwitchHop_ps, 1});
-    }
-  }
+  for (auto* crossings : {&out.doorbell, &out.entry}) cross_switches(place.slot, *crossings);
   cross(where.cpu, place.node, out.doorbell);
   cross(place.node, where.memory, out.entry);
   cross(where.cpu, where.memory, out.poll);

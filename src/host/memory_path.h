@@ -50,7 +50,7 @@ class MemoryPaths {
     nic::PcieChannel *up, *down;
   };
 
-  nic::PcieChannel* add_channel(std::int64_t rate_bps, std::uint32_t overhead_B);
+  nic::PcieChannel* add_channel(std::int64_t rate_bps, bool carries_tlps);
   Resolved resolve(const CardPlace& place, const Placement& placement) const;
   bool needs_path(const CardPlace& place, const Placement& placement) const;
   nic::PciePathSettings settings(const CardPlace& place, std::uint8_t function, const Placement& placement);
@@ -58,6 +58,7 @@ class MemoryPaths {
   void go_up(std::uint32_t slot, nic::PciePathSettings& out);
   void go_between(std::uint32_t from, std::uint32_t to, nic::PciePathSettings& out);
   void go_to_gpu(const CardPlace& place, std::uint32_t gpu, nic::PciePathSettings& out);
+  void cross_switches(std::optional<std::uint32_t> slot, std::vector<nic::PcieCrossing>& out) const;
   void cross(std::uint32_t from, std::uint32_t to, std::vector<nic::PcieCrossing>& out) const;
   void set_path(nic::PcieFunction& function, nic::PciePathSettings settings);
 

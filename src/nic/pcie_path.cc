@@ -8,6 +8,7 @@ namespace weft::nic {
 namespace {
 
 constexpr std::int64_t kMostPermille = 1'000'000;
+constexpr int kWalksWaiting = 8;  // of writes that have left the NIC: an estimate
 
 }  // namespace
 
@@ -15,7 +16,7 @@ PciePath::PciePath(PciePathSettings settings)
     : settings_(std::move(settings)),
       random_(settings_.seed, settings_.owner, RandomPurpose::kHostJitter),
       read_latency_ps_(settings_.read_latency_ps + settings_.payload_read_delay_ps + 2 * latency_ps(settings_.payload)),
-      write_latency_ps_(settings_.write_latency_ps + 2 * latency_ps(settings_.payload)),
+      write_latency_ps_(settings_.write_latency_ps + far_write_ps(settings_.payload)),
       ahead_ps_(std::max(PcieFunction::kPrefetch_ps, 2 * read_latency_ps_)),
       read_ends_(settings_.read_tags),
       write_ends_(settings_.write_window_B / settings_.max_payload_B) {}
@@ -23,6 +24,15 @@ PciePath::PciePath(PciePathSettings settings)
 Time_ps PciePath::latency_ps(const std::vector<PcieCrossing>& crossings) {
   Time_ps sum_ps = 0;
   for (const PcieCrossing& crossing : crossings) sum_ps += crossing.latency_ps;
+  return sum_ps;
+}
+
+// PCIe switches have buffers of their own for writes.
+Time_ps PciePath::far_write_ps(const std::vector<PcieCrossing>& crossings) {
+  Time_ps sum_ps = 0;
+  for (const PcieCrossing& crossing : crossings) {
+    if (crossing.write_times > 1) sum_ps += crossing.write_times * crossing.latency_ps;
+  }
   return sum_ps;
 }
 
@@ -68,20 +78,21 @@ void PciePath::fetch(std::uint32_t payload_B, Time_ps now_ps) {
     std::uint32_t size_B = std::min(left_B, settings_.max_read_request_B);
     left_B -= size_B;
     if (!read_ends_.empty()) issue_ps = std::max(issue_ps, read_ends_[next_read_]);
-    Time_ps ready_ps = issue_ps + read_latency_ps_;
+    Time_ps latency_ps = read_latency_ps_;
     if (misses(size_B)) {
       walk_until_ps_ = std::max(walk_until_ps_, issue_ps) + settings_.iotlb_walk_ps;
-      ready_ps = walk_until_ps_ + settings_.iotlb_miss_ps + read_latency_ps_ - settings_.iotlb_walk_ps;
+      latency_ps += walk_until_ps_ - issue_ps + settings_.iotlb_miss_ps - settings_.iotlb_walk_ps;
     }
     // The request itself takes room that writes want.
     for (PcieChannel* channel : settings_.writes) {
-      if (channel->until_ps > issue_ps)
-        channel->until_ps += (channel->tlp_overhead_B * channel->ps_per_byte_q16) >> 16;
+      if (channel->until_ps > issue_ps && channel->carries_tlps)
+        channel->until_ps += (kTlpOverhead_B * channel->ps_per_byte_q16) >> 16;
     }
-    Time_ps end_ps = ready_ps;
+    // Links are taken when the request is made, so that none is left idle for data to come.
+    Time_ps end_ps = issue_ps + latency_ps;
     for (PcieChannel* channel : settings_.reads) {
-      channel->until_ps =
-          std::max(channel->until_ps, ready_ps) + channel->occupied_ps(size_B, settings_.completion_B);
+      channel->until_ps = std::max(channel->until_ps, issue_ps) +
+                          channel->occupied_ps(size_B, settings_.completion_B, kCompletionOverhead_B);
       end_ps = std::max(end_ps, channel->until_ps);
     }
     if (!read_ends_.empty()) {
@@ -104,11 +115,11 @@ Time_ps PciePath::write(std::uint32_t payload_B, Time_ps begin_ps, bool entry) {
     Time_ps miss_ps = 0;
     if (!entry && misses(size_B)) {
       walk_until_ps_ = std::max(walk_until_ps_, at_ps) + settings_.iotlb_walk_ps;
-      end_ps = walk_until_ps_;
+      end_ps = std::max(at_ps, walk_until_ps_ - kWalksWaiting * settings_.iotlb_walk_ps);
       miss_ps = settings_.iotlb_miss_ps;
     }
     for (PcieChannel* channel : entry ? settings_.entries : settings_.writes) {
-      channel->until_ps = std::max(channel->until_ps, at_ps) + channel->occupied_ps(size_B, settings_.max_payload_B);
+      channel->until_ps = std::max(channel->until_ps, at_ps) + channel->occupied_ps(size_B, settings_.max_payload_B, kTlpOverhead_B);
       end_ps = std::max(end_ps, channel->until_ps);
     }
     if (windowed) {

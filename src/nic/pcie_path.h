@@ -14,19 +14,22 @@
 
 namespace weft::nic {
 
+// Of a completion with data: its header is shorter than that of a write (facts AI 5.1).
+inline constexpr std::uint32_t kCompletionOverhead_B = 20;
+
 // One direction of a link, shared by everything that crosses it.
 struct PcieChannel {
-  std::int64_t ps_per_byte_q16 = 0;  // of payload and headers
-  std::uint32_t tlp_overhead_B = kTlpOverhead_B;
+  std::int64_t ps_per_byte_q16 = 0;  // of payload, and of headers where it carries TLPs
+  bool carries_tlps = true;
   Time_ps until_ps = 0;  // it is busy until then
   // What other programs of the host do on it: this share of the time it carries a burst, whose mean rest is `burst_ps`.
   std::uint32_t load_permille = 0;
   Time_ps burst_ps = 0;
 
   void set_rate(std::int64_t rate_bps) { ps_per_byte_q16 = (8 * kSecond_ps << 16) / rate_bps; }
-  Time_ps occupied_ps(std::uint32_t payload_B, std::uint32_t tlp_B) const {
-    std::uint32_t tlps = (payload_B + tlp_B - 1) / tlp_B;
-    return (static_cast<std::int64_t>(payload_B + tlps * tlp_overhead_B) * ps_per_byte_q16) >> 16;
+  Time_ps occupied_ps(std::uint32_t payload_B, std::uint32_t tlp_B, std::uint32_t overhead_B) const {
+    std::uint32_t tlps = carries_tlps ? (payload_B + tlp_B - 1) / tlp_B : 0;
+    return (static_cast<std::int64_t>(payload_B + tlps * overhead_B) * ps_per_byte_q16) >> 16;
   }
 };
 
@@ -81,6 +84,7 @@ class PciePath {
  private:
   Time_ps cross_ps(const std::vector<PcieCrossing>& crossings, int times);  // 0: as often as a write
   static Time_ps latency_ps(const std::vector<PcieCrossing>& crossings);
+  static Time_ps far_write_ps(const std::vector<PcieCrossing>& crossings);
   bool misses(std::uint32_t size_B);
   void fetch(std::uint32_t payload_B, Time_ps now_ps);
 
