@@ -51,7 +51,7 @@ fabric::SwitchModel make_switch(const CatalogEntry& entry) {
 std::vector<std::string> lines_of(const CatalogRow* row) {
   constexpr std::string_view kBetween = ", ";
   std::vector<std::string> lines;
-  std::string_view rest = row == nullptr ? "" : row->value;
+  std::string_view rest = row == nullptr || row->value == kNoLines ? "" : row->value;
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find(kBetween), rest.size());
     lines.emplace_back(rest.substr(0, end));

@@ -109,6 +109,7 @@ class CatalogReader {
     if (value == nullptr || source == nullptr || tag == nullptr) return nullptr;
     std::string shown = value->text;
     for (const YamlNode& item : value->children) shown += (shown.empty() ? "" : ", ") + item.text;
+    if (value->is_sequence() && value->children.empty()) shown = kNoLines;
     CatalogRow row;
     row.field = catalog_.keep(std::string(key));
     row.value = catalog_.keep(std::move(shown));

@@ -12,9 +12,11 @@
 namespace weft::lab {
 namespace {
 
-constexpr std::string_view kNumaRemedy = "write it like cpus 0-7,32-39 memory 64 GB lanes 32; memory and lanes may be left out";
+constexpr std::string_view kNumaRemedy =
+    "write it like cpus 0-7,32-39 memory 64 GB lanes 32; memory and lanes may be left out";
 constexpr std::string_view kLinkRemedy = "write it like 0-1 170 Gbps 60 ns, or 0-1 170 Gbps 60 ns load 5 % burst 5 KiB";
-constexpr std::string_view kSlotRemedy = "write it like slot6 node1 3.0 x16, or slot1 switch0 4.0 x16 below a PCIe switch";
+constexpr std::string_view kSlotRemedy =
+    "write it like slot6 node1 3.0 x16, or slot1 switch0 4.0 x16 below a PCIe switch";
 constexpr std::uint64_t kMaxCpu = 4095;
 
 std::vector<std::string_view> words_in(std::string_view text) {
@@ -72,7 +74,9 @@ class LayoutParser {
   void numa(std::string_view line) {
     host::NumaNode& node = layout_.nodes.emplace_back();
     const auto words = words_in(line);
-    const auto misread = [&] { wrong(fmt::format("\"{}\" does not describe a NUMA node", line), std::string(kNumaRemedy)); };
+    const auto misread = [&] {
+      wrong(fmt::format("\"{}\" does not describe a NUMA node", line), std::string(kNumaRemedy));
+    };
     for (std::size_t i = 0; i < words.size();) {
       const bool size_follows = i + 2 < words.size();
       if (words[i] == "cpus" && i + 1 < words.size()) {
@@ -127,7 +131,8 @@ class LayoutParser {
     if (!number) return std::nullopt;
     if (*number < layout_.nodes.size()) return static_cast<std::uint32_t>(*number);
     wrong(fmt::format("there is no NUMA node {}", *number),
-          layout_.nodes.size() < 2 ? "there is node 0" : fmt::format("there are nodes 0 to {}", layout_.nodes.size() - 1));
+          layout_.nodes.size() < 2 ? "there is node 0"
+                                   : fmt::format("there are nodes 0 to {}", layout_.nodes.size() - 1));
     return std::nullopt;
   }
 
@@ -162,7 +167,8 @@ class LayoutParser {
     const bool twice = std::any_of(layout_.links.begin(), layout_.links.end(), [&](const host::NumaLink& other) {
       return std::minmax(other.a, other.b) == std::minmax(link.a, link.b);
     });
-    if (twice) wrong(fmt::format("nodes {} and {} have a link already", link.a, link.b), "write their rate as one link");
+    if (twice)
+      wrong(fmt::format("nodes {} and {} have a link already", link.a, link.b), "write their rate as one link");
     layout_.links.push_back(link);
   }
 
@@ -188,8 +194,7 @@ class LayoutParser {
     layout_.slots.push_back(slot);
     const std::uint32_t has = layout_.nodes[slot.node].lanes;
     std::uint32_t used = 0;
-    for (const host::PcieSlot& each : layout_.slots)
-      used += each.parent < 0 && each.node == slot.node ? each.lanes : 0;
+    for (const host::PcieSlot& each : layout_.slots) used += each.parent < 0 && each.node == slot.node ? each.lanes : 0;
     if (slot.parent < 0 && has > 0 && used > has)
       wrong(fmt::format("the slots of node {} take {} lanes with {}, and it has {}", slot.node, used, slot.name, has),
             "make slots narrower, or hang them on a PCIe switch");

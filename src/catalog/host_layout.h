@@ -1,7 +1,7 @@
 // The layout of a host as text, in the catalog and in a lab's `layout`: one line each for a NUMA node ("cpus 0-7,32-39
-// memory 64 GB lanes 32"), a link between nodes ("0-1 170 Gbps 60 ns load 5 % burst 5 KiB") and a slot ("slot6 node1 3.0
-// x16": its name, what it hangs on, generation and lanes; "node1/1" is the second host bridge of node 1). A slot that
-// others hang on holds a PCIe switch.
+// memory 64 GB lanes 32"), a link between nodes ("0-1 170 Gbps 60 ns load 5 % burst 5 KiB") and a slot ("slot6
+// node1 3.0 x16": its name, what it hangs on, generation and lanes; "node1/1" is the second host bridge of node 1). A
+// slot that others hang on holds a PCIe switch.
 #pragma once
 
 #include <cstdint>

@@ -86,8 +86,8 @@ inline std::vector<Layout::Step> Layout::way(std::uint32_t from, std::uint32_t t
   return from == to ? std::vector<Step>() : ways[to];
 }
 
-// How near two slots are, as nvidia-smi topo -m says it: below one PCIe switch, several, one host bridge, one NUMA node,
-// or across nodes.
+// How near two slots are, as nvidia-smi topo -m says it: below one PCIe switch, several, one host bridge, one NUMA
+// node, or across nodes.
 enum class PathClass : std::uint8_t { kPix, kPxb, kPhb, kNode, kSys };
 std::string_view to_string(PathClass path_class);  // "PIX"
 PathClass path_class(const Layout& layout, std::uint32_t slot, std::uint32_t other);

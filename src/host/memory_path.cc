@@ -74,8 +74,7 @@ void MemoryPaths::add_card(nic::Card& card, const nic::NicModel& nic, std::optio
     place.down.push_back(add_channel(link.tlp_bps(), true));
   }
   if (!needs_path(place, places_.placement)) return;
-  for (std::uint8_t i = 0; i < place.up.size(); ++i)
-    set_path(card.functions[i], settings(place, i, places_.placement));
+  for (std::uint8_t i = 0; i < place.up.size(); ++i) set_path(card.functions[i], settings(place, i, places_.placement));
 }
 
 MemoryPaths::Resolved MemoryPaths::resolve(const CardPlace& place, const Placement& placement) const {
@@ -96,8 +95,7 @@ std::uint8_t MemoryPaths::function_for(std::size_t index, std::uint8_t function,
   if (functions[function].path() == nullptr) {
     if (!needs_path(place, placement)) return function;
     // From now on the functions of the card share their links with others.
-    for (std::uint8_t i = 0; i < place.up.size(); ++i)
-      set_path(functions[i], settings(place, i, places_.placement));
+    for (std::uint8_t i = 0; i < place.up.size(); ++i) set_path(functions[i], settings(place, i, places_.placement));
   }
   WEFT_CHECK(functions.size() < nic::kMostFunctions, "more placements on one card than it has room for");
   functions.push_back(nic::PcieFunction(link_in_slot(model_, place.nic, place.slot)));

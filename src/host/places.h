@@ -18,6 +18,7 @@ struct Placement {
   std::optional<std::uint32_t> cpu_node;     // numactl --cpunodebind
   std::optional<std::uint32_t> memory_node;  // numactl --membind; without: the node of the CPU
   std::optional<std::uint32_t> gpu;          // payload is in the memory of this GPU
+  bool dmabuf = false;                       // it is registered by DMA-BUF, not by a peer memory module
   bool relaxed_ordering = true;
   friend bool operator==(const Placement&, const Placement&) = default;
 };

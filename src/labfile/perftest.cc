@@ -13,9 +13,9 @@ namespace {
 
 using workload::PerftestOptions;
 
-constexpr std::string_view kPerftestKeys[] = {"perftest",       "args",           "client", "server",     "dscp",
-                                              "priority",       "numactl",        "client_numactl",
-                                              "server_numactl", "gpu",            "client_gpu", "server_gpu"};
+constexpr std::string_view kPerftestKeys[] = {"perftest",       "args",     "client",     "server",
+                                              "dscp",           "priority", "numactl",    "client_numactl",
+                                              "server_numactl", "gpu",      "client_gpu", "server_gpu"};
 constexpr std::uint64_t kLargestOfAllSizes_B = 1 << 23;  // perftest -a: 2 .. 2^23
 
 std::optional<PerftestOptions> read_options(const YamlNode& test, WorkloadReading& reading) {

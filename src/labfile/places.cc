@@ -189,9 +189,10 @@ void read_numactl(const YamlNode& node, const HostConfig& host, host::Placement&
 std::optional<TextError> gpu_problem(const HostConfig& host, std::uint64_t number) {
   const std::size_t count = host.places.gpus.size();
   if (number < count) return std::nullopt;
-  return TextError{
-      fmt::format("{} has no GPU {}", host.name, number),
-      count == 0 ? "add gpus to the node" : fmt::format("it has {}, numbered from 0", count == 1 ? "one" : fmt::format("{}", count))};
+  return TextError{fmt::format("{} has no GPU {}", host.name, number),
+                   count == 0
+                       ? "add gpus to the node"
+                       : fmt::format("it has {}, numbered from 0", count == 1 ? "one" : fmt::format("{}", count))};
 }
 
 // numactl and gpu of both ends, then those of one.

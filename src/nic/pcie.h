@@ -37,8 +37,8 @@ inline constexpr std::uint32_t kTlpOverhead_B = 24;
 
 class PciePath;
 
-// A function of a card. By default its link is all that DMA meets, and that is computed here. Where memory is far, behind
-// a GPU or an IOMMU, or where requests in flight are the limit, a PciePath (nic/pcie_path.h) takes its place.
+// A function of a card. By default its link is all that DMA meets, and that is computed here. Where memory is far,
+// behind a GPU or an IOMMU, or where requests in flight are the limit, a PciePath (nic/pcie_path.h) takes its place.
 class alignas(64) PcieFunction {
  public:
   explicit PcieFunction(PcieLink link)
@@ -87,8 +87,8 @@ class alignas(64) PcieFunction {
   // When so much of it will be left.
   Time_ps drained_to_ps(Time_ps backlog_ps) const { return write_until_ps_ - slowed_ps(backlog_ps); }
 
-  // What distance adds: to the doorbell and, with `fetch`, to the first read of payload; to a read; to a write until the
-  // CPU sees it.
+  // What distance adds: to the doorbell and, with `fetch`, to the first read of payload; to a read; to a write until
+  // the CPU sees it.
   Time_ps start_delay_ps(bool fetch) { return path_ == nullptr ? 0 : start_delay_by_path_ps(fetch); }
   Time_ps read_delay_ps() { return path_ == nullptr ? 0 : read_delay_by_path_ps(); }
   Time_ps seen_delay_ps() { return path_ == nullptr ? 0 : seen_delay_by_path_ps(); }

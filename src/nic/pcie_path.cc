@@ -119,7 +119,8 @@ Time_ps PciePath::write(std::uint32_t payload_B, Time_ps begin_ps, bool entry) {
       miss_ps = settings_.iotlb_miss_ps;
     }
     for (PcieChannel* channel : entry ? settings_.entries : settings_.writes) {
-      channel->until_ps = std::max(channel->until_ps, at_ps) + channel->occupied_ps(size_B, settings_.max_payload_B, kTlpOverhead_B);
+      channel->until_ps =
+          std::max(channel->until_ps, at_ps) + channel->occupied_ps(size_B, settings_.max_payload_B, kTlpOverhead_B);
       end_ps = std::max(end_ps, channel->until_ps);
     }
     if (windowed) {
@@ -155,7 +156,8 @@ Time_ps PcieFunction::write_slowly(std::uint32_t payload_B, Time_ps now_ps, bool
     write_until_ps_ = begin_ps + slowed_ps(alone_ps);
     return write_until_ps_;
   }
-  Time_ps end_ps = std::max(path_->write(payload_B, begin_ps, entry), begin_ps + alone_ps * fault_permille_ / kUnslowed);
+  Time_ps end_ps =
+      std::max(path_->write(payload_B, begin_ps, entry), begin_ps + alone_ps * fault_permille_ / kUnslowed);
   // How much slower than the link alone: so the receive buffer knows how many bytes wait.
   std::int64_t permille = std::min((end_ps - begin_ps) * kUnslowed / std::max<Time_ps>(alone_ps, 1), kMostPermille);
   slow_permille_ = std::max((7 * slow_permille_ + permille) / 8, kUnslowed + 1);

@@ -1,8 +1,8 @@
-// What DMA of a PCIe function meets between the NIC and memory, where the link of the card is not all of it: other links
-// that it shares (the uplink of a PCIe switch, a link between NUMA nodes, a GPU's), the reads and writes that may be in
-// flight, an IOMMU. docs/mechanisms/host.md derives it. Made by the host (host/memory_path.h); used by PcieFunction, which
-// does without where nothing of this binds. Times in picoseconds. Not modelled: flow control credits by header and data,
-// ordering between functions.
+// What DMA of a PCIe function meets between the NIC and memory, where the link of the card is not all of it: other
+// links that it shares (the uplink of a PCIe switch, a link between NUMA nodes, a GPU's), the reads and writes that may
+// be in flight, an IOMMU. docs/mechanisms/host.md derives it. Made by the host (host/memory_path.h); used by
+// PcieFunction, which does without where nothing of this binds. Times in picoseconds. Not modelled: flow control
+// credits by header and data, ordering between functions.
 #pragma once
 
 #include <cstdint>

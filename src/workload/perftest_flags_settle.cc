@@ -41,8 +41,9 @@ class Settler {
 void Settler::settle_gpu() {
   const bool wants = options_.gpu.has_value();
   if (options_.dmabuf && !wants && sound(FlagId::kUseCuda) && sound(FlagId::kUseRocm))
-    errors_.push_back("--use_cuda_dmabuf and --use_rocm_dmabuf say how GPU memory is registered; name a GPU with "
-                      "--use_cuda or --use_rocm");
+    errors_.push_back(
+        "--use_cuda_dmabuf and --use_rocm_dmabuf say how GPU memory is registered; name a GPU with "
+        "--use_cuda or --use_rocm");
   if (wants && options_.verb == PerftestVerb::kAtomic)
     errors_.push_back("--use_cuda: perftest supports no atomics in GPU memory; use write, read or send");
   // The CPU waits for a byte of the buffer in write_lat, and cannot see GPU memory.

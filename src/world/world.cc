@@ -17,17 +17,6 @@ namespace {
 
 constexpr std::uint8_t kEct0 = 2;
 
-host::Placement placement_of(const WorkloadConfig& workload, const PortRef& ref, const HostConfig& host) {
-  const std::optional<host::Placement>& own =
-      ref == workload.client ? workload.client_placement : workload.server_placement;
-  host::Placement placement = own.value_or(host.places.placement);
-  if (const auto* perftest = workload.as<workload::PerftestOptions>()) {
-    if (perftest->gpu) placement.gpu = perftest->gpu;
-    placement.relaxed_ordering = placement.relaxed_ordering && perftest->relaxed_ordering;
-  }
-  return placement;
-}
-
 }  // namespace
 
 World::World(const Lab& lab, const WorldOptions& options)
@@ -232,20 +221,21 @@ workload::Endpoint World::endpoint(const PortRef& ref, std::uint32_t function, c
     end.priority = *workload.priority;
   }
   if (dscp) end.tos = static_cast<std::uint8_t>(*dscp << 2 | (qos.ect ? kEct0 : 0));
-  const auto* perftest = workload.as<workload::PerftestOptions>();
-  place(ref, placement_of(workload, ref, lab_.hosts[ref.host]), perftest != nullptr && perftest->dmabuf, end);
+  const std::optional<host::Placement>& placement =
+      ref == workload.client ? workload.client_placement : workload.server_placement;
+  place(ref, placement.value_or(lab_.hosts[ref.host].places.placement), end);
   return end;
 }
 
 // The queue pairs of this end reach its memory by a path that follows from where it is.
-void World::place(const PortRef& ref, const host::Placement& placement, bool dmabuf, workload::Endpoint& end) {
+void World::place(const PortRef& ref, const host::Placement& placement, workload::Endpoint& end) {
   if (!end.is_here()) return;
   end.function = end.host->place(ref.nic, end.function, placement);
   end.interrupt_delay_ps = end.host->memory_paths().interrupt_delay_ps(ref.nic, placement);
   if (!placement.gpu) return;
   const host::GpuModel& gpu = lab_.hosts[ref.host].places.gpus[*placement.gpu].model;
   end.most_memory_B = gpu.bar_B;
-  end.memory_error = host::registration_error(gpu, dmabuf);
+  end.memory_error = host::registration_error(gpu, placement.dmabuf);
 }
 
 workload::Endpoint World::endpoint(const PortRef& ref, std::uint32_t function) {

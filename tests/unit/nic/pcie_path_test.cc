@@ -1,6 +1,6 @@
-// nic::PciePath against pcie-bench's raw data (facts M8, M9): a Dell T430 with two E5-2630 v4 and an NFP-6000 on PCIe 3.0
-// x8, MPS 256. What belongs to that card and not to the host (requests in flight, a copy on the card, the time to
-// issue a write) is fitted on one size each and stands here; all other rows are predictions.
+// nic::PciePath against pcie-bench's raw data (facts M8, M9): a Dell T430 with two E5-2630 v4 and an NFP-6000 on
+// PCIe 3.0 x8, MPS 256. What belongs to that card and not to the host (requests in flight, a copy on the card, the time
+// to issue a write) is fitted on one size each and stands here; all other rows are predictions.
 #include "nic/pcie_path.h"
 
 #include <gtest/gtest.h>
@@ -10,11 +10,11 @@
 namespace weft::nic {
 namespace {
 
-constexpr std::uint32_t kNfpRequests = 33;       // fitted: 64 B reads, local, 31.906 Gb/s
-constexpr Time_ps kNfpIssue_ps = ns(21);         // fitted: 64 B writes, 24.269 Gb/s
-constexpr int kNfpCopies = 2;                    // fitted: latency of 2048 B, local: the data move twice at link rate
-constexpr Time_ps kLocal_ps = ns(546);           // M8, 64 B, local, warm: dma_read of xeon-e5-2630v4
-constexpr Time_ps kHop_ps = ns(50);              // the link of xeon-e5-2630v4, one way
+constexpr std::uint32_t kNfpRequests = 33;  // fitted: 64 B reads, local, 31.906 Gb/s
+constexpr Time_ps kNfpIssue_ps = ns(21);    // fitted: 64 B writes, 24.269 Gb/s
+constexpr int kNfpCopies = 2;               // fitted: latency of 2048 B, local: the data move twice at link rate
+constexpr Time_ps kLocal_ps = ns(546);      // M8, 64 B, local, warm: dma_read of xeon-e5-2630v4
+constexpr Time_ps kHop_ps = ns(50);         // the link of xeon-e5-2630v4, one way
 constexpr PcieLink kLink{3, 8, 256};
 
 struct Bench {
@@ -66,15 +66,17 @@ struct Bench {
     window_B = in_B;
     PciePath path(settings);
     Time_ps delay_ps = path.read_delay_ps();
-    Time_ps data_ps = (size_B > 64 ? down.occupied_ps(size_B, 256, kCompletionOverhead_B) - down.occupied_ps(64, 256, kCompletionOverhead_B) : 0) * kNfpCopies;
+    Time_ps data_ps = (size_B > 64 ? down.occupied_ps(size_B, 256, kCompletionOverhead_B) -
+                                         down.occupied_ps(64, 256, kCompletionOverhead_B)
+                                   : 0) *
+                      kNfpCopies;
     return static_cast<double>(kLocal_ps + delay_ps + data_ps) / 1000;
   }
 };
 
 void expect_near(double modelled, double measured, double tolerance_pct, const std::string& what) {
   double distance_pct = 100 * (modelled / measured - 1);
-  EXPECT_LE(std::abs(distance_pct), tolerance_pct)
-      << what << ": measured " << measured << ", modelled " << modelled;
+  EXPECT_LE(std::abs(distance_pct), tolerance_pct) << what << ": measured " << measured << ", modelled " << modelled;
   std::printf("%-34s measured %8.3f  modelled %8.3f  %+6.1f %%\n", what.c_str(), measured, modelled, distance_pct);
 }
 
@@ -87,7 +89,7 @@ TEST(PciePathTest, ReadLatencyBySizeAndNode) {
   }
 }
 
-TEST(PciePathTest, ReadBandwidthIsRequestsInFlightOverTheRoundTripOrTheLink) {
+TEST(PciePathTest, ReadBandwidthBySizeAndNode) {
   const std::uint32_t sizes_B[] = {64, 128, 256, 512, 1024, 2048};
   const double local[] = {31.906, 43.766, 47.670, 55.034, 55.413, 55.579};
   const double remote[] = {24.384, 40.295, 45.027, 54.826, 55.318, 55.515};
@@ -108,14 +110,14 @@ TEST(PciePathTest, WriteBandwidth) {
                 "write " + std::to_string(sizes_B[i]));
 }
 
-TEST(PciePathTest, IommuMissesWhenTheWindowOutgrowsItsCache) {
+TEST(PciePathTest, IommuByWindowAndPageSize) {
   struct Row {
     std::uint64_t window_kB;
     double read, write;
   };
   // Fitted: the last read. A window of twice the cache is where a real one, which is no random cache, does better.
-  const Row rows[] = {{4, 31.375, 24.269},     {256, 32.431, 24.269},   {512, 22.342, 24.269}, {1024, 15.193, 19.392},
-                      {4096, 10.921, 12.026},  {16384, 10.149, 11.181}, {65536, 9.829, 11.064}};
+  const Row rows[] = {{4, 31.375, 24.269},    {256, 32.431, 24.269},   {512, 22.342, 24.269}, {1024, 15.193, 19.392},
+                      {4096, 10.921, 12.026}, {16384, 10.149, 11.181}, {65536, 9.829, 11.064}};
   for (const Row& row : rows) {
     double tolerance_pct = row.window_kB == 512 || row.window_kB == 1024 ? 35 : 15;
     std::string window = std::to_string(row.window_kB) + "K";
@@ -130,7 +132,7 @@ TEST(PciePathTest, IommuMissesWhenTheWindowOutgrowsItsCache) {
   EXPECT_NEAR(huge.read_Gbps(64, 65536 << 10), Bench().read_Gbps(64), 0.01);
 }
 
-TEST(PciePathTest, WritesInFlightOverTheLatencyLimitWrites) {
+TEST(PciePathTest, WriteWindowLimitsRate) {
   Bench bench;
   bench.settings.write_window_B = 4096;
   bench.settings.write_latency_ps = us(1);
@@ -143,7 +145,8 @@ TEST(PciePathTest, FunctionsOnOneLinkShareIt) {
   PciePath one(bench.settings), other(bench.settings);
   Time_ps end_ps = 0;
   for (int i = 0; i < 100; ++i) end_ps = std::max(one.write(4096, 0, false), other.write(4096, 0, false));
-  EXPECT_NEAR(static_cast<double>(end_ps), 200.0 * static_cast<double>(bench.up.occupied_ps(4096, 256, kTlpOverhead_B)), 2.0);
+  EXPECT_NEAR(static_cast<double>(end_ps), 200.0 * static_cast<double>(bench.up.occupied_ps(4096, 256, kTlpOverhead_B)),
+              2.0);
 }
 
 TEST(PciePathTest, ReadersOfDifferentSizesGetTheirBytes) {
@@ -161,7 +164,8 @@ TEST(PciePathTest, ReadersOfDifferentSizesGetTheirBytes) {
     read_B += size_B;
   }
   // No byte faster than the link.
-  EXPECT_GE(now_ps - us(10) + us(2), bench.down.occupied_ps(static_cast<std::uint32_t>(read_B), 256, kCompletionOverhead_B));
+  EXPECT_GE(now_ps - us(10) + us(2),
+            bench.down.occupied_ps(static_cast<std::uint32_t>(read_B), 256, kCompletionOverhead_B));
 }
 
 }  // namespace
