@@ -75,9 +75,9 @@ class PciePath {
   Time_ps write(std::uint32_t payload_B, Time_ps begin_ps, bool entry);
 
   Time_ps doorbell_delay_ps() { return cross_ps(settings_.doorbell, 1); }
-  Time_ps read_delay_ps() { return cross_ps(settings_.payload, 2) + settings_.payload_read_delay_ps; }
+  Time_ps read_delay_ps() { return cross_ps(settings_.payload, 2) + settings_.payload_read_delay_ps + first_miss_ps(); }
   // The CPU sees a write when the node of the memory has answered it, and its next look has come back.
-  Time_ps seen_delay_ps() { return cross_ps(settings_.entry, 0) + cross_ps(settings_.poll, 2); }
+  Time_ps seen_delay_ps() { return cross_ps(settings_.entry, 0) + cross_ps(settings_.poll, 2) + first_miss_ps(); }
 
   const PciePathSettings& settings() const { return settings_; }
 
@@ -86,6 +86,8 @@ class PciePath {
   static Time_ps latency_ps(const std::vector<PcieCrossing>& crossings);
   static Time_ps far_write_ps(const std::vector<PcieCrossing>& crossings);
   bool misses(std::uint32_t size_B);
+  // Of a message's first page, which need not be the last one's.
+  Time_ps first_miss_ps() { return misses(~0u) ? settings_.iotlb_miss_ps : 0; }
   void fetch(std::uint32_t payload_B, Time_ps now_ps);
 
   PciePathSettings settings_;

@@ -74,6 +74,14 @@ std::string_view transfer_name(workload::TransferOp op) {
   return kNames[static_cast<std::size_t>(op)];
 }
 
+std::string gpu_path_class(const HostConfig& host, const NicConfig& nic, std::uint32_t gpu) {
+  const std::optional<std::uint32_t>& slot = host.places.gpus[gpu].slot;
+  if (!slot || !nic.slot) return {};
+  const host::PathClass found = path_class(*host.model.layout, *nic.slot, *slot);
+  return fmt::format("{}{}", to_string(found),
+                     host.places.acs && found <= host::PathClass::kPxb ? ", by the root: ACS" : "");
+}
+
 namespace {
 
 // "rtx-3090 (SYS), rtx-3090 (PHB)": how near each is to the NIC, where both slots are known.
@@ -81,8 +89,9 @@ std::string gpu_line(const HostConfig& host, const NicConfig& nic) {
   std::vector<std::string> gpus;
   for (const host::GpuPlace& gpu : host.places.gpus) {
     gpus.push_back(gpu.model.name);
-    if (gpu.slot && nic.slot)
-      gpus.back() += fmt::format(" ({})", to_string(path_class(*host.model.layout, *nic.slot, *gpu.slot)));
+    const auto number = static_cast<std::uint32_t>(&gpu - host.places.gpus.data());
+    if (const std::string path = gpu_path_class(host, nic, number); !path.empty())
+      gpus.back() += fmt::format(" ({})", path);
   }
   return fmt::format("{}", fmt::join(gpus, ", "));
 }
