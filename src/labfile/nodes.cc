@@ -108,7 +108,7 @@ class HostReader {
     NicConfig& nic = host_.nics.emplace_back();
     const MapReader map(node, fmt::format("nics[{}]", index), nic_keys(), problems_);
     const bool model_known = read_model(map, nic);
-    if (map.ok()) read_nic_slot(map, host_, nic, problems_);
+    if (map.ok()) read_nic_slot(map, host_, nic, context_);
     const YamlNode* ports = map.require("ports", "ports: {p0: {address: 10.0.0.1/24, mtu: 4200 B}}");
     if (ports == nullptr || !ports->is_map()) {
       if (ports != nullptr)

@@ -6,6 +6,7 @@
 
 #include "base/nearest.h"
 #include "catalog/host_layout.h"
+#include "host/memory_path.h"
 #include "labfile/sections.h"
 #include "labfile/words.h"
 #include "labfile/workload_kind.h"
@@ -137,8 +138,23 @@ void read_places(const MapReader& map, HostConfig& host, LabContext& context) {
   if (const YamlNode* node = map.get("acs")) store(host.places.acs, read_bool(*node, "acs", problems));
 }
 
-void read_nic_slot(const MapReader& map, HostConfig& host, NicConfig& nic, ProblemList& problems) {
-  if (const YamlNode* node = map.get("slot")) nic.slot = read_slot(*node, host, problems);
+void read_nic_slot(const MapReader& map, HostConfig& host, NicConfig& nic, LabContext& context) {
+  const YamlNode* node = map.get("slot");
+  if (node == nullptr) return;
+  nic.slot = read_slot(*node, host, context.problems);
+  if (!nic.slot || nic.model.pcie_generation == 0) return;
+  const nic::PcieLink link = host::link_in_slot(host.model, nic.model, nic.slot);
+  const nic::PcieLink own = host::link_in_slot(host.model, nic.model, std::nullopt);
+  const auto payload_Gbps = [](const nic::PcieLink& each) {
+    return static_cast<double>(each.tlp_bps()) / 1e9 * each.max_payload_B / (each.max_payload_B + nic::kTlpOverhead_B);
+  };
+  const double line_Gbps = static_cast<double>(nic.model.line_rate_bps) / 1e9;
+  if (payload_Gbps(link) >= std::min(line_Gbps, payload_Gbps(own))) return;
+  context.warnings.add(
+      node->place,
+      fmt::format("{} runs as PCIe {}.0 x{} in {}: {:.1f} Gb/s each way for a port of {:.0f} Gb/s", nic.model.name,
+                  link.generation, link.lanes, host.model.layout->slots[*nic.slot].name, payload_Gbps(link), line_Gbps),
+      "put it in a wider slot");
 }
 
 void read_numactl(const YamlNode& node, const HostConfig& host, host::Placement& placement, ProblemList& problems) {

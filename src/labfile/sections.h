@@ -56,7 +56,7 @@ void read_outside(const MapReader& map, OutsideConfig& outside, ProblemList& pro
 // layout, gpus, numactl, pages, iommu and acs of a host whose profile is known (places.cc).
 void read_places(const MapReader& map, HostConfig& host, LabContext& context);
 // `slot` of a NIC of that host.
-void read_nic_slot(const MapReader& map, HostConfig& host, NicConfig& nic, ProblemList& problems);
+void read_nic_slot(const MapReader& map, HostConfig& host, NicConfig& nic, LabContext& context);
 // cpunodebind, membind and physcpubind, on top of `placement`.
 void read_numactl(const YamlNode& node, const HostConfig& host, host::Placement& placement, ProblemList& problems);
 // GPU `number` of this host exists and can be reached by a NIC; otherwise what is wrong.

@@ -26,7 +26,10 @@ struct PcieChannel {
   std::uint32_t load_permille = 0;
   Time_ps burst_ps = 0;
 
-  void set_rate(std::int64_t rate_bps) { ps_per_byte_q16 = (8 * kSecond_ps << 16) / rate_bps; }
+  // Not below 1 Mb/s, so that times do not overflow.
+  void set_rate(std::int64_t rate_bps) {
+    ps_per_byte_q16 = (8 * kSecond_ps << 16) / std::max<std::int64_t>(rate_bps, 1'000'000);
+  }
   Time_ps occupied_ps(std::uint32_t payload_B, std::uint32_t tlp_B, std::uint32_t overhead_B) const {
     std::uint32_t tlps = carries_tlps ? (payload_B + tlp_B - 1) / tlp_B : 0;
     return (static_cast<std::int64_t>(payload_B + tlps * overhead_B) * ps_per_byte_q16) >> 16;
