@@ -2,11 +2,13 @@
 
 namespace weft::host {
 
-std::string registration_error(const GpuModel& gpu, bool dmabuf) {
-  if (dmabuf ? gpu.dmabuf : gpu.peermem) return {};
+std::string registration_error(const HostPlaces& places, const Placement& placement) {
+  const GpuModel& gpu = places.gpus[*placement.gpu].model;
+  if (placement.dmabuf ? gpu.dmabuf : gpu.peermem && places.gpudirect) return {};
   const std::string call =
-      dmabuf ? "ibv_reg_dmabuf_mr: errno 95 (Operation not supported)" : "ibv_reg_mr: errno 14 (Bad address)";
-  if (gpu.dmabuf && !dmabuf) return call + ": no peer memory module for " + gpu.name + "; use --use_cuda_dmabuf";
+      placement.dmabuf ? "ibv_reg_dmabuf_mr: errno 95 (Operation not supported)" : "ibv_reg_mr: errno 14 (Bad address)";
+  if (gpu.dmabuf && !placement.dmabuf)
+    return call + ": no peer memory module for " + gpu.name + "; use --use_" + gpu.api + "_dmabuf";
   return call + ": GPUDirect RDMA of " + gpu.name + ": " + gpu.gpudirect;
 }
 

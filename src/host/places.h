@@ -18,6 +18,7 @@ struct Placement {
   std::optional<std::uint32_t> cpu_node;     // numactl --cpunodebind
   std::optional<std::uint32_t> memory_node;  // numactl --membind; without: the node of the CPU
   std::optional<std::uint32_t> gpu;          // payload is in the memory of this GPU
+  bool bounce = false;                       // of that GPU, but staged in the program's memory: no GPUDirect
   bool dmabuf = false;                       // it is registered by DMA-BUF, not by a peer memory module
   bool relaxed_ordering = true;
   friend bool operator==(const Placement&, const Placement&) = default;
@@ -28,15 +29,17 @@ struct GpuPlace {
   std::optional<std::uint32_t> slot;  // of the layout; without: a root port of its own beside the NIC
 };
 
-// What a program that registers memory of this GPU is told, with `dmabuf` by ibv_reg_dmabuf_mr; empty: it works.
-std::string registration_error(const GpuModel& gpu, bool dmabuf);
-
 struct HostPlaces {
   Iommu iommu = Iommu::kPassthrough;
   std::int64_t page_B = 4096;
-  bool acs = false;  // PCIe switches send what is for a peer up to the root
+  bool gpudirect = true;  // a peer memory module is loaded
+  bool acs = false;       // PCIe switches send what is for a peer up to the root
   std::vector<GpuPlace> gpus;
   Placement placement;  // of programs that say nothing else
 };
+
+// What a program that registers the memory of its placement's GPU is told, by ibv_reg_mr or ibv_reg_dmabuf_mr; empty:
+// it works.
+std::string registration_error(const HostPlaces& places, const Placement& placement);
 
 }  // namespace weft::host

@@ -135,6 +135,8 @@ void read_places(const MapReader& map, HostConfig& host, LabContext& context) {
     store(host.places.page_B, read_choice<std::int64_t>(*node, "pages", kPageWords, problems));
   if (const YamlNode* node = map.get("iommu"))
     store(host.places.iommu, read_choice<host::Iommu>(*node, "iommu", kIommuWords, problems));
+  if (const YamlNode* node = map.get("gpudirect"))
+    store(host.places.gpudirect, read_bool(*node, "gpudirect", problems));
   if (const YamlNode* node = map.get("acs")) store(host.places.acs, read_bool(*node, "acs", problems));
 }
 
@@ -209,6 +211,28 @@ std::optional<TextError> gpu_problem(const HostConfig& host, std::uint64_t numbe
                    count == 0
                        ? "add gpus to the node"
                        : fmt::format("it has {}, numbered from 0", count == 1 ? "one" : fmt::format("{}", count))};
+}
+
+// numactl and gpu of flows: the same on all of their hosts.
+void WorkloadReading::read_placement(std::span<const PortRef> ports) {
+  const YamlNode* numactl = map.get("numactl");
+  const YamlNode* gpu = map.get("gpu");
+  if ((numactl == nullptr && gpu == nullptr) || ports.empty()) return;
+  host::Placement placement;
+  if (gpu != nullptr) {
+    const auto number = read_unsigned(*gpu, "gpu", {0, 1023}, problems);
+    if (!number) return;
+    placement.gpu = static_cast<std::uint32_t>(*number);
+  }
+  for (const PortRef& port : ports) {
+    const std::size_t before = problems.size();
+    const HostConfig& host = context.lab.hosts[port.host];
+    if (numactl != nullptr) read_numactl(*numactl, host, placement, problems);
+    const auto problem = placement.gpu ? gpu_problem(host, *placement.gpu) : std::nullopt;
+    if (problem) problems.add(gpu->place, problem->message, problem->remedy);
+    if (problems.size() != before) return;  // one host is enough
+  }
+  workload.client_placement = workload.server_placement = placement;
 }
 
 // numactl and gpu of both ends, then those of one.

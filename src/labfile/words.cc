@@ -15,8 +15,8 @@ using workload::TransferOp;
 constexpr std::string_view kLabKeys[] = {"version", "name",    "description", "seed",      "duration",
                                          "sample",  "fabric",  "nodes",       "links",     "routing",
                                          "qos",     "mirrors", "faults",      "workloads", "expect"};
-constexpr std::string_view kNodeKeys[] = {"kind",    "host",  "set",   "layout", "gpus", "nics",
-                                          "numactl", "pages", "iommu", "acs",    "qos"};
+constexpr std::string_view kNodeKeys[] = {"kind",    "host",  "set",   "layout", "gpus",      "nics",
+                                          "numactl", "pages", "iommu", "acs",    "gpudirect", "qos"};
 constexpr std::string_view kLayoutKeys[] = {"numa", "numa_links", "slots"};
 constexpr std::string_view kGpuKeys[] = {"model", "slot"};
 constexpr std::string_view kNumactlKeys[] = {"cpunodebind", "membind", "physcpubind"};

@@ -34,6 +34,7 @@ class WorkloadReading {
   void read_class();
   // numactl and gpu of a workload with two ends (places.cc).
   void read_placement();
+  void read_placement(std::span<const PortRef> ports);  // of flows between these
   // READ under an algorithm that does not control it.
   void warn_of_read(const YamlNode& node);
 

@@ -87,9 +87,9 @@ class alignas(64) PcieFunction {
   // When so much of it will be left.
   Time_ps drained_to_ps(Time_ps backlog_ps) const { return write_until_ps_ - slowed_ps(backlog_ps); }
 
-  // What distance adds: to the doorbell and, with `fetch`, to the first read of payload; to a read; to a write until
-  // the CPU sees it.
-  Time_ps start_delay_ps(bool fetch) { return path_ == nullptr ? 0 : start_delay_by_path_ps(fetch); }
+  // What distance adds: to the doorbell and to the first read of `fetch_B` bytes of payload; to a read; to a write
+  // until the CPU sees it.
+  Time_ps start_delay_ps(std::uint32_t fetch_B) { return path_ == nullptr ? 0 : start_delay_by_path_ps(fetch_B); }
   Time_ps read_delay_ps() { return path_ == nullptr ? 0 : read_delay_by_path_ps(); }
   Time_ps seen_delay_ps() { return path_ == nullptr ? 0 : seen_delay_by_path_ps(); }
 
@@ -112,7 +112,7 @@ class alignas(64) PcieFunction {
   // nic/pcie_path.cc
   Time_ps read_by_path(std::uint32_t payload_B, Time_ps now_ps);
   Time_ps write_slowly(std::uint32_t payload_B, Time_ps now_ps, bool entry);
-  Time_ps start_delay_by_path_ps(bool fetch);
+  Time_ps start_delay_by_path_ps(std::uint32_t fetch_B);
   Time_ps read_delay_by_path_ps();
   Time_ps seen_delay_by_path_ps();
 

@@ -129,7 +129,14 @@ Time_ps PciePath::write(std::uint32_t payload_B, Time_ps begin_ps, bool entry) {
     }
     at_ps = end_ps;
   }
+  if (!entry) written_B_ += payload_B;
   return at_ps;
+}
+
+Time_ps PciePath::copy_ps(std::uint64_t size_B) const {
+  if (settings_.copy == nullptr || size_B == 0) return 0;
+  const auto piece_B = static_cast<std::uint32_t>(std::min<std::uint64_t>(size_B, settings_.copy_piece_B));
+  return settings_.copy_start_ps + settings_.copy->occupied_ps(piece_B, settings_.max_payload_B, kTlpOverhead_B);
 }
 
 void PcieFunction::set_path(PciePath& path) {
@@ -165,8 +172,8 @@ Time_ps PcieFunction::write_slowly(std::uint32_t payload_B, Time_ps now_ps, bool
   return end_ps;
 }
 
-Time_ps PcieFunction::start_delay_by_path_ps(bool fetch) {
-  return path_->doorbell_delay_ps() + (fetch ? path_->read_delay_ps() : 0);
+Time_ps PcieFunction::start_delay_by_path_ps(std::uint32_t fetch_B) {
+  return path_->doorbell_delay_ps() + (fetch_B > 0 ? path_->read_delay_ps() + path_->copy_ps(fetch_B) : 0);
 }
 Time_ps PcieFunction::read_delay_by_path_ps() {
   return path_->read_delay_ps();

@@ -53,6 +53,10 @@ struct PciePathSettings {
   Time_ps write_latency_ps = 0;      // posted write until its place is free again, without what crossings add
   // Beyond what the device counts for the host's memory: of payload that lies elsewhere.
   Time_ps payload_read_delay_ps = 0;
+  // Payload that a GPU's copies bring to the program's memory, and from there: the link that they use. Null: none.
+  const PcieChannel* copy = nullptr;
+  std::uint32_t copy_piece_B = 0;
+  Time_ps copy_start_ps = 0;
   std::vector<PcieChannel*> writes, reads, entries;  // payload to memory, payload from memory, completions
   std::vector<PcieCrossing> doorbell;                // CPU to NIC
   std::vector<PcieCrossing> payload;                 // NIC to the memory of the payload
@@ -80,7 +84,14 @@ class PciePath {
   Time_ps doorbell_delay_ps() { return cross_ps(settings_.doorbell, 1); }
   Time_ps read_delay_ps() { return cross_ps(settings_.payload, 2) + settings_.payload_read_delay_ps + first_miss_ps(); }
   // The CPU sees a write when the node of the memory has answered it, and its next look has come back.
-  Time_ps seen_delay_ps() { return cross_ps(settings_.entry, 0) + cross_ps(settings_.poll, 2) + first_miss_ps(); }
+  Time_ps seen_delay_ps() {
+    const std::uint64_t copied_B = written_B_;
+    written_B_ = 0;
+    return cross_ps(settings_.entry, 0) + cross_ps(settings_.poll, 2) + first_miss_ps() + copy_ps(copied_B);
+  }
+  // Of payload that is staged: the first piece is copied before the NIC has anything to send, and the last one after it
+  // has written everything. In between copies keep pace, on links of `writes` and `reads`.
+  Time_ps copy_ps(std::uint64_t size_B) const;
 
   const PciePathSettings& settings() const { return settings_; }
 
@@ -99,6 +110,7 @@ class PciePath {
   std::vector<Time_ps> read_ends_, write_ends_;  // of the last requests, as many as may be in flight
   std::size_t next_read_ = 0, next_write_ = 0;
   Time_ps last_issue_ps_ = 0, walk_until_ps_ = 0;
+  std::uint64_t written_B_ = 0;  // since the CPU last saw something
   std::uint32_t fetched_B_ = 0;  // in the NIC, or on its way there
   Time_ps fetched_ps_ = 0;       // when all of it is
 };

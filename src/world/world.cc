@@ -233,9 +233,9 @@ void World::place(const PortRef& ref, const host::Placement& placement, workload
   end.function = end.host->place(ref.nic, end.function, placement);
   end.interrupt_delay_ps = end.host->memory_paths().interrupt_delay_ps(ref.nic, placement);
   if (!placement.gpu) return;
-  const host::GpuModel& gpu = lab_.hosts[ref.host].places.gpus[*placement.gpu].model;
-  end.most_memory_B = gpu.bar_B;
-  end.memory_error = host::registration_error(gpu, placement.dmabuf);
+  const host::HostPlaces& places = lab_.hosts[ref.host].places;
+  end.most_memory_B = places.gpus[*placement.gpu].model.bar_B;
+  end.memory_error = host::registration_error(places, placement);
 }
 
 workload::Endpoint World::endpoint(const PortRef& ref, std::uint32_t function) {

@@ -45,6 +45,13 @@ struct PathHost {
   nic::PcieFunction& placed(const Placement& placement) { return card.functions[paths.function_for(0, 0, placement)]; }
 };
 
+Placement node_placement(std::uint32_t cpu, std::uint32_t memory) {
+  Placement placement;
+  placement.cpu_node = cpu;
+  placement.memory_node = memory;
+  return placement;
+}
+
 HostPlaces with_gpus(std::initializer_list<std::uint32_t> slots) {
   HostPlaces places;
   for (std::uint32_t slot : slots) {
@@ -60,7 +67,7 @@ HostPlaces with_gpus(std::initializer_list<std::uint32_t> slots) {
 TEST(MemoryPaths, LocalMemoryNeedsNone) {
   PathHost host({}, nic_4x16(), 3);
   EXPECT_EQ(host.card.functions[0].path(), nullptr);
-  EXPECT_EQ(host.paths.function_for(0, 0, Placement{0, 0, {}, false, true}), 0);
+  EXPECT_EQ(host.paths.function_for(0, 0, node_placement(0, 0)), 0);
   EXPECT_EQ(host.card.functions.size(), 1U);
   EXPECT_EQ(host.paths.interrupt_delay_ps(0, {}), 0);
 }
@@ -72,16 +79,16 @@ TEST(MemoryPaths, SlotLimitsLink) {
 
 TEST(MemoryPaths, FarNodeAddsHops) {
   PathHost host({}, nic_4x16(), 3);
-  const Placement far{1, 1, {}, false, true};
+  const Placement far = node_placement(1, 1);
   nic::PcieFunction& function = host.placed(far);
-  EXPECT_EQ(function.start_delay_ps(false), ns(60));
-  EXPECT_EQ(function.start_delay_ps(true), ns(60 + 120));
+  EXPECT_EQ(function.start_delay_ps(0), ns(60));
+  EXPECT_EQ(function.start_delay_ps(4096), ns(60 + 120));
   EXPECT_EQ(function.read_delay_ps(), ns(120));
   EXPECT_EQ(function.seen_delay_ps(), ns(120));
   EXPECT_EQ(host.paths.interrupt_delay_ps(0, far), ns(10 * 120));
   // The CPU alone is far: its doorbell and its looks at memory are.
-  nic::PcieFunction& cpu = host.placed({1, 0, {}, false, true});
-  EXPECT_EQ(cpu.start_delay_ps(true), ns(60));
+  nic::PcieFunction& cpu = host.placed(node_placement(1, 0));
+  EXPECT_EQ(cpu.start_delay_ps(4096), ns(60));
   EXPECT_EQ(cpu.seen_delay_ps(), ns(120));
   EXPECT_EQ(host.placed(far).path(), function.path()) << "known placements are used again";
   EXPECT_EQ(host.card.functions.size(), 3U);
@@ -89,7 +96,7 @@ TEST(MemoryPaths, FarNodeAddsHops) {
 
 TEST(MemoryPaths, FarWritesShareNodeLink) {
   PathHost host({}, nic_4x16(), {});
-  nic::PcieFunction& function = host.placed({1, 1, {}, false, true});
+  nic::PcieFunction& function = host.placed(node_placement(1, 1));
   Time_ps end_ps = 0;
   for (int i = 0; i < 100; ++i) end_ps = function.write(4096, 0);
   EXPECT_NEAR(static_cast<double>(end_ps) / 1e6, 100 * 4096 * 8 / 100e3, 0.1);
@@ -108,6 +115,22 @@ TEST(MemoryPaths, GpuBehindSwitchOrRoot) {
   on_gpu.gpu = 2;
   EXPECT_EQ(host.placed(on_gpu).read_delay_ps(), ns(500 + 2 * 115 + 2 * 60));
   EXPECT_EQ(host.placed(on_gpu).path()->settings().writes.size(), 4U) << "and the switch's and the nodes'";
+}
+
+TEST(MemoryPaths, BounceBufferCopies) {
+  PathHost host(with_gpus({3}), nic_4x16(), {});
+  Placement staged;
+  staged.gpu = 0;
+  staged.bounce = true;
+  nic::PcieFunction& function = host.placed(staged);
+  // The NIC meets host memory, and the copy of what is sent comes first: 5 us and the time on the GPU's x8 link.
+  EXPECT_EQ(function.read_delay_ps(), 0);
+  const Time_ps alone_ps = function.path()->settings().copy->occupied_ps(65536, 256, nic::kTlpOverhead_B);
+  EXPECT_EQ(function.start_delay_ps(65536), us(5) + alone_ps);
+  EXPECT_EQ(function.path()->settings().writes.size(), 2U) << "the card's link and the GPU's";
+  function.write(65536, 0);
+  EXPECT_EQ(function.seen_delay_ps(), us(5) + alone_ps);
+  EXPECT_EQ(function.seen_delay_ps(), 0) << "nothing new to copy";
 }
 
 TEST(MemoryPaths, AcsSendsPeersToRoot) {
@@ -139,13 +162,22 @@ TEST(MemoryPaths, OrderedWritesHaveTheirWindow) {
 }
 
 TEST(Places, RegistrationErrors) {
-  GpuModel gpu;
+  HostPlaces places = with_gpus({3});
+  GpuModel& gpu = places.gpus[0].model;
   gpu.name = "g";
+  gpu.api = "cuda";
   gpu.gpudirect = "no";
-  EXPECT_EQ(registration_error(gpu, false), "ibv_reg_mr: errno 14 (Bad address): GPUDirect RDMA of g: no");
+  Placement placement;
+  placement.gpu = 0;
+  EXPECT_EQ(registration_error(places, placement), "ibv_reg_mr: errno 14 (Bad address): GPUDirect RDMA of g: no");
   gpu.dmabuf = true;
-  EXPECT_EQ(registration_error(gpu, true), "");
-  EXPECT_NE(registration_error(gpu, false).find("use --use_cuda_dmabuf"), std::string::npos);
+  EXPECT_NE(registration_error(places, placement).find("use --use_cuda_dmabuf"), std::string::npos);
+  gpu.peermem = true;
+  EXPECT_EQ(registration_error(places, placement), "");
+  places.gpudirect = false;
+  EXPECT_NE(registration_error(places, placement), "");
+  placement.dmabuf = true;
+  EXPECT_EQ(registration_error(places, placement), "");
 }
 
 }  // namespace
