@@ -21,11 +21,16 @@ void Host::set_places(HostPlaces places) {
 nic::Card& Host::add_card(const nic::NicModel& model, std::optional<std::uint32_t> slot) {
   auto card = std::make_unique<nic::Card>();
   nic::PcieLink link = link_in_slot(model_, model, slot);
-  card->functions.reserve(nic::kMostFunctions);
   for (std::uint32_t i = 0; i < model.pcie_functions_per_port; ++i) card->functions.emplace_back(link);
   if (memory_paths_) memory_paths_->add_card(*card, model, slot);
   cards_.push_back(std::move(card));
   return *cards_.back();
+}
+
+std::uint8_t Host::place(std::size_t card, std::uint8_t function, const Placement& placement) {
+  const std::uint8_t placed = memory_paths_->function_for(card, function, placement);
+  for (nic::Device* port : ports_) port->find_functions();
+  return placed;
 }
 
 nic::Device& Host::add_device(nic::DeviceConfig config, nic::Card& card, fabric::LinkDirection& out,

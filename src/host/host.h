@@ -49,9 +49,7 @@ class alignas(64) Host {
   void set_places(HostPlaces places);
   nic::Card& add_card(const nic::NicModel& model, std::optional<std::uint32_t> slot = {});
   // The function that queue pairs of a program with this placement use, of the card that was added `card`th.
-  std::uint8_t place(std::size_t card, std::uint8_t function, const Placement& placement) {
-    return memory_paths_->function_for(card, function, placement);
-  }
+  std::uint8_t place(std::size_t card, std::uint8_t function, const Placement& placement);
   const MemoryPaths& memory_paths() const { return *memory_paths_; }
   // Completes `config` with this host's side.
   nic::Device& add_device(nic::DeviceConfig config, nic::Card& card, fabric::LinkDirection& out,

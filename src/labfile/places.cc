@@ -39,7 +39,8 @@ void read_layout(const YamlNode& node, HostConfig& host, ProblemList& problems) 
     problems.add(of_item ? list->children[problem.index].place : node.place, problem.error.message,
                  problem.error.remedy);
   }
-  if (found.empty()) host.model.layout = std::move(layout);
+  // What hangs on a layout with mistakes is not looked at.
+  host.model.layout = found.empty() ? std::move(layout) : nullptr;
 }
 
 std::string slot_remedy(const HostConfig& host) {

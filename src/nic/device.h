@@ -122,6 +122,8 @@ class alignas(64) Device {
   std::uint64_t events() const { return events_; }
 
   const NicModel& model() const { return config_.model; }
+  // The card has got more functions.
+  void find_functions() { functions_ = card_.functions.data(); }
   const std::string& name() const { return config_.name; }
   std::uint32_t port_id() const { return config_.port_id; }
   fabric::LinkDirection& out() { return out_; }

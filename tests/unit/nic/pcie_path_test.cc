@@ -164,7 +164,7 @@ TEST(PciePathTest, ReadersOfDifferentSizesGetTheirBytes) {
     read_B += size_B;
   }
   // No byte faster than the link.
-  EXPECT_GE(now_ps - us(10) + us(2),
+  EXPECT_GE(now_ps - us(10) + us(3),
             bench.down.occupied_ps(static_cast<std::uint32_t>(read_B), 256, kCompletionOverhead_B));
 }
 
