@@ -22,7 +22,10 @@ nic::Card& Host::add_card(const nic::NicModel& model, std::optional<std::uint32_
   auto card = std::make_unique<nic::Card>();
   nic::PcieLink link = link_in_slot(model_, model, slot);
   for (std::uint32_t i = 0; i < model.pcie_functions_per_port; ++i) card->functions.emplace_back(link);
-  if (memory_paths_) memory_paths_->add_card(*card, model, slot);
+  if (memory_paths_) {
+    memory_paths_->add_card(*card, model, slot);
+    interrupt_delay_ps_ = memory_paths_->interrupt_delay_ps(0, memory_paths_->places().placement);
+  }
   cards_.push_back(std::move(card));
   return *cards_.back();
 }
@@ -68,7 +71,7 @@ std::uint32_t Host::start(Program& program, Time_ps at_ps) {
   auto slot =
       std::find_if(programs_.begin(), programs_.end(), [](const ProgramSlot& s) { return s.program == nullptr; });
   if (slot == programs_.end()) slot = programs_.insert(programs_.end(), ProgramSlot{});
-  *slot = {&program, at_ps};
+  *slot = {&program, at_ps, interrupt_delay_ps_};
   plan_programs();
   domain_.wake(node_, at_ps);
   return static_cast<std::uint32_t>(slot - programs_.begin());
@@ -147,7 +150,8 @@ void Host::grh_hook(void* self, const engine::Packet& packet, const nic::GroupGi
 
 Time_ps Host::cpu_ps(Time_ps t_ps, std::uint32_t program) const {
   if (model_.interrupt_period_ps == 0) return t_ps;
-  Time_ps cost_ps = model_.interrupt_cost_ps + (program == kNoProgram ? 0 : programs_[program].interrupt_delay_ps);
+  Time_ps cost_ps =
+      model_.interrupt_cost_ps + (program == kNoProgram ? interrupt_delay_ps_ : programs_[program].interrupt_delay_ps);
   Time_ps into_ps = (t_ps + interrupt_phase_ps_) % model_.interrupt_period_ps;
   return into_ps < cost_ps ? t_ps + cost_ps - into_ps : t_ps;
 }

@@ -114,6 +114,7 @@ class alignas(64) Host {
   std::uint32_t node_;
   std::uint64_t seed_, id_;
   Time_ps interrupt_phase_ps_ = 0;
+  Time_ps interrupt_delay_ps_ = 0;  // of programs that have the host's placement
   std::unique_ptr<MemoryPaths> memory_paths_;
   std::vector<std::unique_ptr<nic::Card>> cards_;
   std::vector<std::unique_ptr<DeviceSlot>> devices_;  // those of ports_
