@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/nearest.h"
+#include "catalog/host_layout.h"
 #include "catalog/model_fields.h"
 
 namespace weft::lab {
@@ -46,6 +47,29 @@ fabric::SwitchModel make_switch(const CatalogEntry& entry) {
   return model;
 }
 
+// The lines of a list, which a row has with commas between them.
+std::vector<std::string> lines_of(const CatalogRow* row) {
+  constexpr std::string_view kBetween = ", ";
+  std::vector<std::string> lines;
+  std::string_view rest = row == nullptr || row->value == kNoLines ? "" : row->value;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(kBetween), rest.size());
+    lines.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + kBetween.size(), rest.size()));
+  }
+  return lines;
+}
+
+host::HostModel make_host(const CatalogEntry& entry) {
+  host::HostModel model = make_model(entry, host_fields());
+  host::Layout layout;
+  const LayoutText text{lines_of(find_row(entry, "numa")), lines_of(find_row(entry, "numa_links")),
+                        lines_of(find_row(entry, "slots"))};
+  WEFT_CHECK(parse_layout(text, layout).empty(), "a layout that the catalog's reader did not check");
+  model.layout = std::make_shared<const host::Layout>(std::move(layout));
+  return model;
+}
+
 // The value that the word `name` stands for, as an index.
 template <class Enum>
 std::optional<std::size_t> index_of(std::span<const Word<Enum>> words, std::string_view name) {
@@ -82,7 +106,7 @@ Catalog::Catalog(std::span<const CatalogEntry> entries, std::shared_ptr<const vo
         nics_.push_back(make_model(entry, nic_fields()));
         break;
       case CatalogKind::kHost:
-        hosts_.push_back(make_model(entry, host_fields()));
+        hosts_.push_back(make_host(entry));
         break;
       case CatalogKind::kSwitch:
         switches_.push_back(make_switch(entry));
@@ -100,6 +124,7 @@ Catalog::Catalog(std::span<const CatalogEntry> entries, std::shared_ptr<const vo
         }
         break;
       case CatalogKind::kGpu:
+        gpus_.push_back(make_model(entry, gpu_fields()));
         break;
     }
   }
@@ -115,9 +140,8 @@ const fabric::SwitchModel* Catalog::switch_model(std::string_view name) const {
   return find(switches_, name);
 }
 
-bool Catalog::has_gpu(std::string_view name) const {
-  const CatalogEntry* found = entry(name);
-  return found != nullptr && found->kind == CatalogKind::kGpu;
+const host::GpuModel* Catalog::gpu(std::string_view name) const {
+  return find(gpus_, name);
 }
 
 std::span<const std::int64_t> Catalog::link_rates_bps(std::string_view nic_name) const {

@@ -11,6 +11,8 @@ namespace weft::lab {
 enum class CatalogKind : std::uint8_t { kNic, kHost, kGpu, kSwitch, kCable, kFec };
 std::string_view to_string(CatalogKind kind);  // "nic"
 
+inline constexpr std::string_view kNoLines = "none";  // the value of an empty list
+
 // One value as the catalog has it.
 struct CatalogRow {
   std::string_view field;   // "tx_latency"

@@ -8,6 +8,7 @@
 
 #include "catalog/catalog.h"
 #include "catalog/front_ports.h"
+#include "catalog/host_layout.h"
 #include "catalog/link_rules.h"
 #include "catalog/model_fields.h"
 #include "text/problem.h"
@@ -18,7 +19,7 @@ namespace {
 
 constexpr std::string_view kFileKeys[] = {"kind", "entries"};
 constexpr std::string_view kCellKeys[] = {"value", "source", "tag"};
-constexpr std::string_view kGpuKeys[] = {"description", "memory", "memory_bandwidth", "pcie", "gpu_link", "gpudirect"};
+constexpr std::string_view kLayoutKeys[] = {"numa", "numa_links", "slots"};
 constexpr std::string_view kCableKeys[] = {"description", "propagation", "max_length"};
 constexpr std::string_view kTags[] = {"V", "S", "R", "E", "F"};
 
@@ -108,6 +109,7 @@ class CatalogReader {
     if (value == nullptr || source == nullptr || tag == nullptr) return nullptr;
     std::string shown = value->text;
     for (const YamlNode& item : value->children) shown += (shown.empty() ? "" : ", ") + item.text;
+    if (value->is_sequence() && value->children.empty()) shown = kNoLines;
     CatalogRow row;
     row.field = catalog_.keep(std::string(key));
     row.value = catalog_.keep(std::move(shown));
@@ -173,8 +175,25 @@ class CatalogReader {
   }
 
   void read_host(const YamlNode& node) {
-    const MapReader map(node, entry_.name, keys_of(host_fields()), problems_);
+    auto keys = keys_of(host_fields());
+    keys.insert(keys.end(), std::begin(kLayoutKeys), std::end(kLayoutKeys));
+    const MapReader map(node, entry_.name, keys, problems_);
     read_fields(map, host_fields());
+    LayoutText text;
+    const YamlNode* lists[3] = {};
+    std::vector<std::string>* lines[] = {&text.numa, &text.links, &text.slots};
+    for (std::size_t i = 0; i < 3; ++i) {
+      lists[i] = cell(map, kLayoutKeys[i]);
+      const auto* items = lists[i] == nullptr ? nullptr : read_list(*lists[i], kLayoutKeys[i], problems_);
+      if (items == nullptr) return;
+      for (const YamlNode& item : *items) lines[i]->push_back(item.text);
+    }
+    host::Layout layout;
+    for (const LayoutProblem& problem : parse_layout(text, layout)) {
+      const YamlNode& list = *lists[static_cast<std::size_t>(problem.list)];
+      const Place& place = problem.index < list.children.size() ? list.children[problem.index].place : list.place;
+      problems_.add(place, problem.error.message, problem.error.remedy);
+    }
   }
 
   void read_switch(const YamlNode& node) {
@@ -197,12 +216,8 @@ class CatalogReader {
   }
 
   void read_gpu(const YamlNode& node) {
-    const MapReader map(node, entry_.name, kGpuKeys, problems_);
-    read_description(map);
-    for (std::string_view key : kGpuKeys) {
-      if (key == "description") continue;
-      if (const YamlNode* value = cell(map, key)) read_text(*value, key, problems_);
-    }
+    const MapReader map(node, entry_.name, keys_of(gpu_fields()), problems_);
+    read_fields(map, gpu_fields());
   }
 
   void read_cable(const YamlNode& node) {

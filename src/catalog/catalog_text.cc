@@ -13,6 +13,19 @@ using Json = nlohmann::ordered_json;
 constexpr CatalogKind kKindsInOrder[] = {CatalogKind::kNic,    CatalogKind::kHost,  CatalogKind::kGpu,
                                          CatalogKind::kSwitch, CatalogKind::kCable, CatalogKind::kFec};
 
+// A list that is too long for one line has a line for each of its items.
+std::vector<std::string_view> value_lines(std::string_view value) {
+  constexpr std::size_t kLong = 60;
+  if (value.size() <= kLong) return {value};
+  std::vector<std::string_view> lines;
+  for (std::size_t end = value.find(", "); end != std::string_view::npos; end = value.find(", ")) {
+    lines.push_back(value.substr(0, end));
+    value.remove_prefix(end + 2);
+  }
+  lines.push_back(value);
+  return lines;
+}
+
 }  // namespace
 
 std::string catalog_list_text(const Catalog& catalog) {
@@ -40,12 +53,14 @@ std::string catalog_entry_text(const CatalogEntry& entry) {
   std::size_t value_columns = 0;
   for (const CatalogRow& row : entry.rows) {
     field_columns = std::max(field_columns, row.field.size());
-    value_columns = std::max(value_columns, row.value.size());
+    for (std::string_view line : value_lines(row.value)) value_columns = std::max(value_columns, line.size());
   }
   std::string out = fmt::format("{} ({}): {}\n", entry.name, to_string(entry.kind), entry.description);
   for (const CatalogRow& row : entry.rows) {
-    out += fmt::format("  {:<{}}  {:<{}}  [{}] {}\n", row.field, field_columns, row.value, value_columns, row.tag,
+    const auto lines = value_lines(row.value);
+    out += fmt::format("  {:<{}}  {:<{}}  [{}] {}\n", row.field, field_columns, lines.front(), value_columns, row.tag,
                        row.source);
+    for (std::size_t i = 1; i < lines.size(); ++i) out += fmt::format("  {:<{}}  {}\n", "", field_columns, lines[i]);
   }
   return out + "tags: V primary source, S secondary, R recalled, E estimate, F fitted (docs/catalog.md)\n";
 }

@@ -10,6 +10,7 @@ namespace {
 using fabric::BufferSplit;
 using fabric::HeadroomMethod;
 using fabric::SwitchModel;
+using host::GpuModel;
 using host::HostModel;
 using nic::AckTimeoutMode;
 using nic::CnpScope;
@@ -18,6 +19,7 @@ using nic::NicModel;
 constexpr Range<std::int64_t> kTime{0, kSecond_ps};
 constexpr Range<std::int64_t> kPositiveTime{1, kSecond_ps};
 constexpr Range<std::int64_t> kMemory{0, std::int64_t{1} << 40};
+constexpr Range<std::int64_t> kPeerRate{0, 10'000'000'000'000};  // 0: no limit of its own
 constexpr Range<std::int64_t> kRate{1'000'000'000, 800'000'000'000};
 
 constexpr Word<AckTimeoutMode> kAckTimeoutWords[] = {{"formula", AckTimeoutMode::kFormula},
@@ -45,6 +47,9 @@ const ModelField<NicModel> kNicFields[] = {
     {"pcie_lanes", &NicModel::pcie_lanes, {}, {1, 16}},
     {"pcie_functions_per_port", &NicModel::pcie_functions_per_port, {}, {1, 4}},
     {"pcie_max_payload", &NicModel::pcie_max_payload_B, Quantity::kSize, {128, 4096}},
+    {"pcie_max_read_request", &NicModel::pcie_max_read_request_B, Quantity::kSize, {128, 4096}},
+    {"pcie_read_requests", &NicModel::pcie_read_requests, {}, {1, 1024}},
+    {"pcie_relaxed_ordering", &NicModel::pcie_relaxed_ordering},
     {"message_rate", &NicModel::message_rate_per_s, Quantity::kMessageRate, {1, 10'000'000'000}},
     {"wqe_interval", &NicModel::wqe_interval_ps, Quantity::kTime, kTime},
     {"tx_latency", &NicModel::tx_latency_ps, Quantity::kTime, kTime},
@@ -84,6 +89,33 @@ const ModelField<HostModel> kHostFields[] = {
     {"memory_jitter", &HostModel::memory_jitter_ps, Quantity::kTime, kTime},
     {"interrupt_period", &HostModel::interrupt_period_ps, Quantity::kTime, kTime},
     {"interrupt_cost", &HostModel::interrupt_cost_ps, Quantity::kTime, kTime},
+    {"interrupt_misses", &HostModel::interrupt_misses, {}, {0, 100'000}},
+    {"write_window", &HostModel::write_window_B, Quantity::kSize, {0, 1 << 24}},
+    {"ordered_write_window", &HostModel::ordered_write_window_B, Quantity::kSize, {0, 1 << 24}},
+    {"peer_rate", &HostModel::peer_rate_bps, Quantity::kBitRate, kPeerRate},
+    {"peer_latency", &HostModel::peer_latency_ps, Quantity::kTime, kTime},
+    {"iotlb_entries", &HostModel::iotlb_entries, {}, {0, 1 << 20}},
+    {"iotlb_miss", &HostModel::iotlb_miss_ps, Quantity::kTime, kTime},
+    {"iotlb_walk", &HostModel::iotlb_walk_ps, Quantity::kTime, kTime},
+};
+
+const ModelField<GpuModel> kGpuFields[] = {
+    {"description", &GpuModel::description},
+    {"memory", &GpuModel::memory},
+    {"memory_bandwidth", &GpuModel::memory_bandwidth},
+    {"pcie", &GpuModel::pcie},
+    {"gpu_link", &GpuModel::gpu_link},
+    {"gpudirect", &GpuModel::gpudirect},
+    {"api", &GpuModel::api},
+    {"bar", &GpuModel::bar_B, Quantity::kSize, kMemory},
+    {"pcie_generation", &GpuModel::pcie_generation, {}, {0, 6}},
+    {"pcie_lanes", &GpuModel::pcie_lanes, {}, {0, 16}},
+    {"completion", &GpuModel::completion_B, Quantity::kSize, {64, 4096}},
+    {"peer_read", &GpuModel::peer_read_bps, Quantity::kBitRate, kPeerRate},
+    {"peer_write", &GpuModel::peer_write_bps, Quantity::kBitRate, kPeerRate},
+    {"peer_latency", &GpuModel::peer_latency_ps, Quantity::kTime, kTime},
+    {"peermem", &GpuModel::peermem},
+    {"dmabuf", &GpuModel::dmabuf},
 };
 
 const ModelField<SwitchModel> kSwitchFields[] = {
@@ -198,6 +230,9 @@ std::span<const ModelField<NicModel>> nic_fields() {
 std::span<const ModelField<HostModel>> host_fields() {
   return kHostFields;
 }
+std::span<const ModelField<GpuModel>> gpu_fields() {
+  return kGpuFields;
+}
 std::span<const ModelField<SwitchModel>> switch_fields() {
   return kSwitchFields;
 }
@@ -220,6 +255,7 @@ std::optional<std::int64_t> read_field(const YamlNode& node, const ModelField<Mo
 }
 template std::optional<std::int64_t> read_field(const YamlNode&, const ModelField<NicModel>&, ProblemList&);
 template std::optional<std::int64_t> read_field(const YamlNode&, const ModelField<HostModel>&, ProblemList&);
+template std::optional<std::int64_t> read_field(const YamlNode&, const ModelField<GpuModel>&, ProblemList&);
 template std::optional<std::int64_t> read_field(const YamlNode&, const ModelField<SwitchModel>&, ProblemList&);
 
 template <class Model>
@@ -235,6 +271,7 @@ void set_field(const ModelField<Model>& field, std::int64_t number, std::string_
 }
 template void set_field(const ModelField<NicModel>&, std::int64_t, std::string_view, NicModel&);
 template void set_field(const ModelField<HostModel>&, std::int64_t, std::string_view, HostModel&);
+template void set_field(const ModelField<GpuModel>&, std::int64_t, std::string_view, GpuModel&);
 template void set_field(const ModelField<SwitchModel>&, std::int64_t, std::string_view, SwitchModel&);
 
 void apply_set(const YamlNode& node, NicModel& model, ProblemList& problems) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fabric/switch_model.h"
+#include "host/gpu_model.h"
 #include "host/host_model.h"
 #include "nic/nic_model.h"
 #include "text/yaml_walk.h"
@@ -31,7 +32,8 @@ struct ModelField {
 };
 
 std::span<const ModelField<nic::NicModel>> nic_fields();
-std::span<const ModelField<host::HostModel>> host_fields();
+std::span<const ModelField<host::HostModel>> host_fields();  // without its layout (catalog/host_layout.h)
+std::span<const ModelField<host::GpuModel>> gpu_fields();
 std::span<const ModelField<fabric::SwitchModel>> switch_fields();  // without its ports (catalog/front_ports.h)
 
 // Words of the enumerations.
@@ -41,7 +43,7 @@ std::span<const Word<fabric::BufferSplit>> buffer_split_words();
 std::span<const Word<fabric::HeadroomMethod>> headroom_method_words();
 
 // What `node` says for a field that is no text, as a number: in the base unit, 0 or 1, the value of an enumerator.
-// Nothing when something was wrong. For the three models above, as is set_field.
+// Nothing when something was wrong. For the models above, as is set_field.
 template <class Model>
 std::optional<std::int64_t> read_field(const YamlNode& node, const ModelField<Model>& field, ProblemList& problems);
 // Stores `text` in a field that is one, and `number` in any other.

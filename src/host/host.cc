@@ -7,19 +7,33 @@
 namespace weft::host {
 
 Host::Host(HostModel model, engine::Domain& domain, std::uint64_t seed, std::uint64_t id)
-    : model_(std::move(model)), domain_(domain), node_(domain.add_node({this, &Host::run_hook})) {
+    : model_(std::move(model)), domain_(domain), node_(domain.add_node({this, &Host::run_hook})), seed_(seed), id_(id) {
   if (model_.interrupt_period_ps > 0) {
     RandomStream phase(seed, 0x10000 + id, RandomPurpose::kHostJitter);
     interrupt_phase_ps_ = static_cast<Time_ps>(phase.below(static_cast<std::uint64_t>(model_.interrupt_period_ps)));
   }
 }
 
-nic::Card& Host::add_card(const nic::NicModel& model) {
+void Host::set_places(HostPlaces places) {
+  memory_paths_ = std::make_unique<MemoryPaths>(model_, std::move(places), seed_, id_);
+}
+
+nic::Card& Host::add_card(const nic::NicModel& model, std::optional<std::uint32_t> slot) {
   auto card = std::make_unique<nic::Card>();
-  nic::PcieLink link{model.pcie_generation, model.pcie_lanes, model.pcie_max_payload_B};
+  nic::PcieLink link = link_in_slot(model_, model, slot);
   for (std::uint32_t i = 0; i < model.pcie_functions_per_port; ++i) card->functions.emplace_back(link);
+  if (memory_paths_) {
+    memory_paths_->add_card(*card, model, slot);
+    interrupt_delay_ps_ = memory_paths_->interrupt_delay_ps(0, memory_paths_->places().placement);
+  }
   cards_.push_back(std::move(card));
   return *cards_.back();
+}
+
+std::uint8_t Host::place(std::size_t card, std::uint8_t function, const Placement& placement) {
+  const std::uint8_t placed = memory_paths_->function_for(card, function, placement);
+  for (nic::Device* port : ports_) port->find_functions();
+  return placed;
 }
 
 nic::Device& Host::add_device(nic::DeviceConfig config, nic::Card& card, fabric::LinkDirection& out,
@@ -57,7 +71,7 @@ std::uint32_t Host::start(Program& program, Time_ps at_ps) {
   auto slot =
       std::find_if(programs_.begin(), programs_.end(), [](const ProgramSlot& s) { return s.program == nullptr; });
   if (slot == programs_.end()) slot = programs_.insert(programs_.end(), ProgramSlot{});
-  *slot = {&program, at_ps};
+  *slot = {&program, at_ps, interrupt_delay_ps_};
   plan_programs();
   domain_.wake(node_, at_ps);
   return static_cast<std::uint32_t>(slot - programs_.begin());
@@ -84,7 +98,7 @@ void Host::wake(std::uint32_t program, Time_ps at_ps) {
 
 Time_ps Host::wait(std::uint32_t program, nic::Device& device, std::uint32_t cq) {
   nic::CompletionQueue& queue = device.cq(cq);
-  if (queue.next_visible_ps() != kNever_ps) return cpu_ps(queue.next_visible_ps());
+  if (queue.next_visible_ps() != kNever_ps) return cpu_ps(queue.next_visible_ps(), program);
   if (!queue.armed) {
     queue.armed = true;
     queue.waiter = program;
@@ -101,7 +115,7 @@ void Host::completion_hook(void* self, std::uint32_t cq, Time_ps visible_ps) {
   auto* slot = static_cast<DeviceSlot*>(self);
   nic::CompletionQueue& queue = slot->device->cq(cq);
   queue.armed = false;
-  Time_ps seen_ps = slot->host->cpu_ps(visible_ps);
+  Time_ps seen_ps = slot->host->cpu_ps(visible_ps, queue.waiter);
   slot->host->programs_[queue.waiter].program->completion_visible(queue.tag, seen_ps);
   slot->host->wake(queue.waiter, seen_ps);
 }
@@ -113,7 +127,7 @@ void Host::write_hook(void* self, std::uint32_t key, Time_ps visible_ps) {
   for (const Watcher& watcher : slot->host->watchers_) {
     if (watcher.device != slot->device || watcher.key != key) continue;
     slot->host->programs_[watcher.program].program->memory_written(visible_ps);
-    slot->host->wake(watcher.program, slot->host->cpu_ps(visible_ps));
+    slot->host->wake(watcher.program, slot->host->cpu_ps(visible_ps, watcher.program));
   }
 }
 
@@ -134,10 +148,12 @@ void Host::grh_hook(void* self, const engine::Packet& packet, const nic::GroupGi
   }
 }
 
-Time_ps Host::cpu_ps(Time_ps t_ps) const {
+Time_ps Host::cpu_ps(Time_ps t_ps, std::uint32_t program) const {
   if (model_.interrupt_period_ps == 0) return t_ps;
+  Time_ps cost_ps =
+      model_.interrupt_cost_ps + (program == kNoProgram ? interrupt_delay_ps_ : programs_[program].interrupt_delay_ps);
   Time_ps into_ps = (t_ps + interrupt_phase_ps_) % model_.interrupt_period_ps;
-  return into_ps < model_.interrupt_cost_ps ? t_ps + model_.interrupt_cost_ps - into_ps : t_ps;
+  return into_ps < cost_ps ? t_ps + cost_ps - into_ps : t_ps;
 }
 
 // The first program that is due runs; others due at the same time have their turn in the next round.

@@ -10,6 +10,7 @@
 
 #include "engine/domain.h"
 #include "host/host_model.h"
+#include "host/memory_path.h"
 #include "host/program.h"
 #include "nic/device.h"
 #include "nic/prefetch.h"
@@ -44,7 +45,12 @@ class alignas(64) Host {
   std::uint32_t node() const { return node_; }
   // Without them an overrun completion queue is a broken invariant, and a GRH is zeros.
   void set_hooks(const HostHooks& hooks) { hooks_ = hooks; }
-  nic::Card& add_card(const nic::NicModel& model);
+  // Before any card. Without: every card, program and its memory are on one node.
+  void set_places(HostPlaces places);
+  nic::Card& add_card(const nic::NicModel& model, std::optional<std::uint32_t> slot = {});
+  // The function that queue pairs of a program with this placement use, of the card that was added `card`th.
+  std::uint8_t place(std::size_t card, std::uint8_t function, const Placement& placement);
+  const MemoryPaths& memory_paths() const { return *memory_paths_; }
   // Completes `config` with this host's side.
   nic::Device& add_device(nic::DeviceConfig config, nic::Card& card, fabric::LinkDirection& out,
                           fabric::LinkDirection& in);
@@ -54,6 +60,8 @@ class alignas(64) Host {
   // Programs are owned by whoever made them, who also stops them. Returns the program's number.
   std::uint32_t start(Program& program, Time_ps at_ps);
   void stop(std::uint32_t program);
+  // Its interrupts take so much longer: what they touch is not on its node.
+  void slow_interrupts(std::uint32_t program, Time_ps delay_ps) { programs_[program].interrupt_delay_ps = delay_ps; }
   // The program sleeps until this CQ has an entry that is not visible yet, or wakes at once for one that is.
   Time_ps wait(std::uint32_t program, nic::Device& device, std::uint32_t cq);
   void watch(std::uint32_t program, nic::Device& device, std::uint32_t key);
@@ -62,7 +70,7 @@ class alignas(64) Host {
   void wake_ports(Time_ps at_ps) { domain_.wake(node_, at_ps); }
 
   // A CPU that polls is not there while an interrupt is: the first time at or after `t_ps` that it runs.
-  Time_ps cpu_ps(Time_ps t_ps) const;
+  Time_ps cpu_ps(Time_ps t_ps, std::uint32_t program = kNoProgram) const;
 
   const HostModel& model() const { return model_; }
   Time_ps last_event_ps() const;
@@ -77,6 +85,7 @@ class alignas(64) Host {
   struct ProgramSlot {
     Program* program = nullptr;  // null: free
     Time_ps wake_ps = kNever_ps;
+    Time_ps interrupt_delay_ps = 0;
   };
   struct Watcher {
     nic::Device* device;
@@ -103,7 +112,10 @@ class alignas(64) Host {
   HostHooks hooks_;
   engine::Domain& domain_;
   std::uint32_t node_;
+  std::uint64_t seed_, id_;
   Time_ps interrupt_phase_ps_ = 0;
+  Time_ps interrupt_delay_ps_ = 0;  // of programs that have the host's placement
+  std::unique_ptr<MemoryPaths> memory_paths_;
   std::vector<std::unique_ptr<nic::Card>> cards_;
   std::vector<std::unique_ptr<DeviceSlot>> devices_;  // those of ports_
   std::vector<ProgramSlot> programs_;

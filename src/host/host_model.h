@@ -2,9 +2,12 @@
 // add, and how noisy it is. Values come from catalog/hosts.yaml, each with its source.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/time.h"
+#include "host/layout.h"
 
 namespace weft::host {
 
@@ -27,6 +30,17 @@ struct HostModel {
   Time_ps memory_jitter_ps = 0;     // uniform 0..j added to each DMA write that the CPU waits for
   Time_ps interrupt_period_ps = 0;  // timer tick or VM exit that steals the polling CPU; 0 = never
   Time_ps interrupt_cost_ps = 0;
+
+  // What distance and limits of the root complex do (docs/mechanisms/host.md). 0: never the limit.
+  std::uint32_t interrupt_misses = 0;       // memory accesses of that interrupt to the NIC's node
+  std::int64_t write_window_B = 0;          // posted writes in flight with relaxed ordering
+  std::int64_t ordered_write_window_B = 0;  // and without
+  std::int64_t peer_rate_bps = 0;           // peer to peer through the root complex, both ways together
+  Time_ps peer_latency_ps = 0;              // added to a peer's access that goes through it
+  std::uint32_t iotlb_entries = 0;
+  Time_ps iotlb_miss_ps = 0;
+  Time_ps iotlb_walk_ps = 0;
+  std::shared_ptr<const Layout> layout;  // never null in a checked lab
 };
 
 }  // namespace weft::host

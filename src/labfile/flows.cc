@@ -18,9 +18,9 @@ namespace {
 
 using workload::EndpointPair;
 
-constexpr std::string_view kFlowKeys[] = {"flows",     "hosts",   "to",        "pairs", "size",     "count",    "op",
-                                          "message",   "rounds",  "period",    "load",  "shape",    "duration", "file",
-                                          "telemetry", "timeout", "retry_cnt", "dscp",  "priority", "list"};
+constexpr std::string_view kFlowKeys[] = {
+    "flows", "hosts",    "to",   "pairs",     "size",    "count",     "op",   "message",  "rounds", "period",  "load",
+    "shape", "duration", "file", "telemetry", "timeout", "retry_cnt", "dscp", "priority", "list",   "numactl", "gpu"};
 constexpr Range<std::int64_t> kSizes{1, std::int64_t{1} << 40};
 constexpr std::uint64_t kMostFlows = 50'000'000;
 constexpr std::size_t kMostListProblems = 20;  // of one list
@@ -375,6 +375,7 @@ std::string_view misfit(std::type_identity<workload::FlowOptions>, std::string_v
 void read_kind(std::type_identity<workload::FlowOptions>, const YamlNode& node, WorkloadReading& reading) {
   FlowReader(reading.map, node, reading.workload, reading.context).read();
   read_traffic_class(reading.map, reading.workload.flow_ports, reading.workload, reading.context);
+  reading.read_placement(reading.workload.flow_ports);
 }
 
 std::vector<TextError> metric_problems(const workload::FlowOptions& options, const WorkloadConfig& workload,

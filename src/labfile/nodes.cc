@@ -1,4 +1,4 @@
-// nodes: hosts with their NICs, ports and GPUs; switches are in lab_switches.cc.
+// nodes: hosts with their NICs and ports; where these and GPUs are is in places.cc, switches are in lab_switches.cc.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ class HostReader {
     if (!map.ok()) return;
     context_.sections[host_.name].qos = map.get("qos");
     read_host_profile(map);
-    read_gpus(map);
+    read_places(map, host_, context_);
     const YamlNode* nics = map.require("nics", "nics: [{model: cx5-100g, ports: {p0: {address: 10.0.0.1/24}}}]");
     const auto* list = nics == nullptr ? nullptr : read_list(*nics, "nics", problems_);
     state_.complete = list != nullptr;
@@ -103,27 +103,12 @@ class HostReader {
     if (const YamlNode* set = map.get("set")) apply_set(*set, host_.model, problems_);
   }
 
-  void read_gpus(const MapReader& map) {
-    const YamlNode* node = map.get("gpus");
-    const auto* list = node == nullptr ? nullptr : read_list(*node, "gpus", problems_);
-    if (list == nullptr) return;
-    for (const YamlNode& item : *list) {
-      const auto name = read_text(item, "gpu", problems_);
-      if (!name) continue;
-      if (context_.catalog.has_gpu(*name)) {
-        host_.gpus.push_back(*name);
-      } else {
-        problems_.add(item.place, fmt::format("there is no GPU {} in the catalog", in_quotes(*name)),
-                      did_you_mean(*name, context_.catalog.names(CatalogKind::kGpu), "GPUs"));
-      }
-    }
-  }
-
   void read_nic(const YamlNode& node) {
     const auto index = static_cast<std::uint32_t>(host_.nics.size());
     NicConfig& nic = host_.nics.emplace_back();
     const MapReader map(node, fmt::format("nics[{}]", index), nic_keys(), problems_);
     const bool model_known = read_model(map, nic);
+    if (map.ok()) read_nic_slot(map, host_, nic, context_);
     const YamlNode* ports = map.require("ports", "ports: {p0: {address: 10.0.0.1/24, mtu: 4200 B}}");
     if (ports == nullptr || !ports->is_map()) {
       if (ports != nullptr)
@@ -188,6 +173,11 @@ class HostReader {
                     "write 128, 256, 512, 1024, 2048 or 4096 B");
     }
     const YamlNode* lanes = set.find("pcie_lanes");
+    const YamlNode* request = set.find("pcie_max_read_request");
+    if (request != nullptr && !std::has_single_bit(model.pcie_max_read_request_B)) {
+      problems_.add(request->place, fmt::format("PCIe has no read request of {} B", model.pcie_max_read_request_B),
+                    "write 128, 256, 512, 1024, 2048 or 4096 B");
+    }
     if (lanes != nullptr && !std::has_single_bit(model.pcie_lanes)) {
       problems_.add(lanes->place, fmt::format("PCIe has no x{} link", model.pcie_lanes), "write 1, 2, 4, 8 or 16");
     }

@@ -13,7 +13,9 @@ namespace {
 
 using workload::PerftestOptions;
 
-constexpr std::string_view kPerftestKeys[] = {"perftest", "args", "client", "server", "dscp", "priority"};
+constexpr std::string_view kPerftestKeys[] = {"perftest",       "args",     "client",     "server",
+                                              "dscp",           "priority", "numactl",    "client_numactl",
+                                              "server_numactl", "gpu",      "client_gpu", "server_gpu"};
 constexpr std::uint64_t kLargestOfAllSizes_B = 1 << 23;  // perftest -a: 2 .. 2^23
 
 std::optional<PerftestOptions> read_options(const YamlNode& test, WorkloadReading& reading) {
@@ -77,7 +79,10 @@ void read_kind(std::type_identity<PerftestOptions>, const YamlNode& node, Worklo
   const bool connected = reading.read_ends([&](const PortPair& pair) {
     return options && options->device == device_name(reading.context.lab, pair.client);
   });
-  if (connected) reading.read_class();
+  if (connected) {
+    reading.read_class();
+    reading.read_placement();
+  }
   if (!options) return;
   reading.workload.options = *options;
   if (!connected) return;

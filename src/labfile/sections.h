@@ -53,6 +53,14 @@ void read_nodes(const YamlNode& node, LabContext& context);
 void read_switch(const YamlNode& node, NodeState& state, LabContext& context);
 // tap or udp, and mac, of a node that is a port to the outside.
 void read_outside(const MapReader& map, OutsideConfig& outside, ProblemList& problems);
+// layout, gpus, numactl, pages, iommu and acs of a host whose profile is known (places.cc).
+void read_places(const MapReader& map, HostConfig& host, LabContext& context);
+// `slot` of a NIC of that host.
+void read_nic_slot(const MapReader& map, HostConfig& host, NicConfig& nic, LabContext& context);
+// cpunodebind, membind and physcpubind, on top of `placement`.
+void read_numactl(const YamlNode& node, const HostConfig& host, host::Placement& placement, ProblemList& problems);
+// GPU `number` of this host exists and can be reached by a NIC; otherwise what is wrong.
+std::optional<TextError> gpu_problem(const HostConfig& host, std::uint64_t number);
 void read_links(const YamlNode& node, LabContext& context);
 // What follows from nodes and links together: segments, tiers, addresses that are used twice, routes.
 void settle_topology(LabContext& context, const YamlNode* routing);

@@ -12,8 +12,9 @@ using workload::TransferOp;
 using workload::TransferOptions;
 
 constexpr std::string_view kTransferKeys[] = {
-    "transfer",  "client",    "server",        "size",     "count",         "depth",  "connection", "timeout",
-    "retry_cnt", "rnr_retry", "min_rnr_timer", "receives", "receive_delay", "misuse", "dscp",       "priority"};
+    "transfer", "client",    "server",    "size",           "count",         "depth",         "connection",
+    "timeout",  "retry_cnt", "rnr_retry", "min_rnr_timer",  "receives",      "receive_delay", "misuse",
+    "dscp",     "priority",  "numactl",   "client_numactl", "server_numactl"};
 constexpr std::uint32_t kUnknownMtu_B = 4096;                  // when the path is not known
 constexpr std::int64_t kMaxMessage_B = std::int64_t{1} << 31;  // IBTA vol 1, 9.7.2
 constexpr std::uint64_t kMaxRegion_B = std::uint64_t{4} << 30;
@@ -152,7 +153,10 @@ void read_kind(std::type_identity<TransferOptions>, const YamlNode& node, Worklo
   const bool connected = reading.read_ends();
   const auto options =
       TransferReader(reading.map, node, reading.problems).read(connected ? reading.path_mtu_B() : kUnknownMtu_B);
-  if (connected) reading.read_class();
+  if (connected) {
+    reading.read_class();
+    reading.read_placement();
+  }
   if (!options) return;
   reading.workload.options = *options;
   if (connected && options->op == TransferOp::kRead) reading.warn_of_read(node);

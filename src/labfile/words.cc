@@ -15,10 +15,14 @@ using workload::TransferOp;
 constexpr std::string_view kLabKeys[] = {"version", "name",    "description", "seed",      "duration",
                                          "sample",  "fabric",  "nodes",       "links",     "routing",
                                          "qos",     "mirrors", "faults",      "workloads", "expect"};
-constexpr std::string_view kNodeKeys[] = {"kind", "host", "set", "gpus", "nics", "qos"};
+constexpr std::string_view kNodeKeys[] = {"kind",    "host",  "set",   "layout", "gpus",      "nics",
+                                          "numactl", "pages", "iommu", "acs",    "gpudirect", "qos"};
+constexpr std::string_view kLayoutKeys[] = {"numa", "numa_links", "slots"};
+constexpr std::string_view kGpuKeys[] = {"model", "slot"};
+constexpr std::string_view kNumactlKeys[] = {"cpunodebind", "membind", "physcpubind"};
 constexpr std::string_view kOutsideKeys[] = {"kind", "address", "mtu", "vlan", "mac", "udp", "tap", "qos"};
 constexpr std::string_view kUdpKeys[] = {"listen", "peer"};
-constexpr std::string_view kNicKeys[] = {"model", "ports", "set"};
+constexpr std::string_view kNicKeys[] = {"model", "slot", "ports", "set"};
 constexpr std::string_view kPortKeys[] = {"address", "mtu", "vlan"};
 constexpr std::string_view kLinkKeys[] = {"endpoints", "cable"};
 constexpr std::string_view kCableKeys[] = {"kind", "length", "rate", "fec", "bit_error_rate", "latency"};
@@ -73,6 +77,15 @@ std::span<const std::string_view> outside_keys() {
 }
 std::span<const std::string_view> udp_keys() {
   return kUdpKeys;
+}
+std::span<const std::string_view> layout_keys() {
+  return kLayoutKeys;
+}
+std::span<const std::string_view> gpu_keys() {
+  return kGpuKeys;
+}
+std::span<const std::string_view> numactl_keys() {
+  return kNumactlKeys;
 }
 std::span<const std::string_view> nic_keys() {
   return kNicKeys;

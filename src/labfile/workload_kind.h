@@ -32,6 +32,9 @@ class WorkloadReading {
   std::uint32_t path_mtu_B() const;  // between them
   // dscp and priority of a workload with two ends.
   void read_class();
+  // numactl and gpu of a workload with two ends (places.cc).
+  void read_placement();
+  void read_placement(std::span<const PortRef> ports);  // of flows between these
   // READ under an algorithm that does not control it.
   void warn_of_read(const YamlNode& node);
 

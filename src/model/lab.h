@@ -16,6 +16,7 @@
 #include "fabric/switch_config.h"
 #include "fabric/switch_model.h"
 #include "host/host_model.h"
+#include "host/places.h"
 #include "nic/nic_model.h"
 #include "nic/port_qos.h"
 #include "text/problem.h"
@@ -46,6 +47,7 @@ struct PortConfig {
 struct NicConfig {
   nic::NicModel model;  // resolved from the catalog, lab overrides applied
   std::vector<PortConfig> ports;
+  std::optional<std::uint32_t> slot;  // of the host's layout
 };
 
 // A node that is not simulated: what is behind the port is real (docs/live.md). Frames go through a TAP interface or in
@@ -69,7 +71,7 @@ struct HostConfig {
   host::HostModel model;
   nic::PortQos qos;  // the contract with this host's overrides applied
   std::vector<NicConfig> nics;
-  std::vector<std::string> gpus;  // catalog names; shown, not modelled yet
+  host::HostPlaces places;  // GPUs, IOMMU, pages, where programs run
 };
 
 // A port of a host's NIC, or, with `nic` = kSwitch, of a switch: then `host` counts Lab::switches.
@@ -143,6 +145,8 @@ struct WorkloadConfig {
   std::optional<Time_ps> start_ps;
   // Of its packets, both ways. A priority stands for a DSCP that maps to it where hosts go by the DSCP.
   std::optional<std::uint8_t> dscp, priority;
+  // Where its programs run and their memory lies, in place of what their hosts say.
+  std::optional<host::Placement> client_placement, server_placement;
   workload::Options options;        // of its kind
   std::vector<PortRef> flow_ports;  // the endpoints that flows count
 

@@ -22,6 +22,27 @@ std::vector<TextError> perftest_problems(const workload::PerftestOptions& option
                         fmt::format("-d names the client's device; {} has {}", lab.hosts[workload.client.host].name,
                                     device_list(lab, workload.client.host))});
   }
+  for (const PortRef& end : {workload.client, workload.server}) {
+    if (!options.gpu) break;
+    const HostConfig& host = lab.hosts[end.host];
+    const std::string_view api = options.rocm ? "rocm" : "cuda";
+    const auto& placement = end == workload.client ? workload.client_placement : workload.server_placement;
+    if (placement && placement->gpu) {
+      problems.push_back({fmt::format("--use_{}={} and gpu {}", api, *options.gpu, *placement->gpu),
+                          "they are the same setting: give one of them"});
+      break;
+    }
+    if (*options.gpu >= host.places.gpus.size()) {
+      problems.push_back({fmt::format("--use_{}={}: {} has no GPU {}", api, *options.gpu, host.name, *options.gpu),
+                          host.places.gpus.empty()
+                              ? std::string("add gpus to the node")
+                              : fmt::format("its GPUs are numbered 0 to {}", host.places.gpus.size() - 1)});
+    } else if (const host::GpuModel& gpu = host.places.gpus[*options.gpu].model; gpu.api != api) {
+      problems.push_back({fmt::format("--use_{}={}: {} of {} is no GPU of {}", api, *options.gpu, gpu.name, host.name,
+                                      options.rocm ? "AMD" : "NVIDIA"),
+                          fmt::format("write --use_{}={}", gpu.api, *options.gpu)});
+    }
+  }
   if (options.service_level.value_or(0) != 0) {
     for (const PortRef& end : {workload.client, workload.server}) {
       const HostConfig& host = lab.hosts[end.host];

@@ -107,7 +107,7 @@ Fate Device::receive_datagram(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   completion.with_imm = wire::has_imm(opcode_of(packet));
   completion.imm = headers.imm;
   completion.solicited = (packet.word & kSolicited) != 0;
-  completion.visible_ps = cpu_visible_ps(left_ps);
+  completion.visible_ps = cpu_visible_ps(left_ps, qp.function);
   ++resp.head;
   push_receive_completion(qp, completion);
   return Fate::kAccepted;

@@ -28,6 +28,7 @@ Device::Device(DeviceConfig config, Card& card, fabric::LinkDirection& out, fabr
       rx_buffer_ps_(card.functions.front().transfer_ps(4096) * config_.model.rx_buffer_B / 4096),
       rx_xon_ps_(card.functions.front().transfer_ps(4096) * config_.model.rx_pause_xon_B / 4096) {
   line_rate_bps_ = 8 * kSecond_ps / out_.timing().ps_per_byte;
+  memory_.count_in(card_.registered_B);
   class_of_dscp_[config_.qos.cnp_dscp & 63] = config_.qos.cnp_priority & 7;
   class_of_dscp_[config_.qos.dscp & 63] = config_.qos.priority & 7;
   Time_ps ps_per_byte = out_.timing().ps_per_byte;
@@ -49,8 +50,9 @@ bool Device::post_send(std::uint32_t qpn, const SendRequest& request, Time_ps do
   // The NIC has the WQE when the doorbell write arrives (BlueFlame carries it); payload that is not inline is read from
   // memory.
   bool fetch = request.length_B > 0 && !request.inline_data && !needs_response(request.opcode);
-  wqe.ready_ps =
-      doorbell_ps + config_.host.mmio_write_ps + config_.model.tx_latency_ps + (fetch ? config_.host.dma_read_ps : 0);
+  wqe.ready_ps = doorbell_ps + config_.host.mmio_write_ps + config_.model.tx_latency_ps +
+                 (fetch ? config_.host.dma_read_ps : 0) +
+                 functions_[qp.function].start_delay_ps(fetch ? request.length_B : 0);
   wqe.first_psn = req.next_psn;
   std::uint32_t mtu_B = qp.attributes.path_mtu_B;
   // Without an MTU the queue pair went to ERR before RTR, and this is only flushed.

@@ -122,6 +122,8 @@ class alignas(64) Device {
   std::uint64_t events() const { return events_; }
 
   const NicModel& model() const { return config_.model; }
+  // The card has got more functions.
+  void find_functions() { functions_ = card_.functions.data(); }
   const std::string& name() const { return config_.name; }
   std::uint32_t port_id() const { return config_.port_id; }
   fabric::LinkDirection& out() { return out_; }
@@ -303,7 +305,7 @@ class alignas(64) Device {
   fabric::Fate receive_data(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   void finish_head(QueuePair& qp, WcStatus status, Time_ps now_ps, Time_ps data_visible_ps);
   void push_send_completion(QueuePair& qp, const SendWqe& wqe, WcStatus status, Time_ps visible_ps);
-  Time_ps cpu_visible_ps(Time_ps left_nic_ps);
+  Time_ps cpu_visible_ps(Time_ps left_nic_ps, std::uint8_t function = 0);
   // A DMA write of bytes that left the NIC then. False: the memory is gone.
   bool store(MemoryRegion& region, std::uint64_t va, std::span<const std::uint8_t> in, Time_ps left_nic_ps);
   // The packet has no payload afterwards, if the region is elsewhere.

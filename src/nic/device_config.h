@@ -36,9 +36,14 @@ struct HostSide {
                    std::span<std::uint8_t, kGrh_B> out) = nullptr;
 };
 
+inline constexpr std::size_t kMostFunctions = 255;
+
 // What the ports of one card share.
 struct Card {
+  // One for each PCIe function, then those that reach memory by a path of their own (Host::place): queue pairs name
+  // their place in it.
   std::vector<PcieFunction> functions;
+  std::uint64_t registered_B = 0;  // memory regions of its ports
   Time_ps message_free_ps = 0;
   Time_ps atomic_free_ps = 0;
 };

@@ -9,6 +9,7 @@ namespace weft::nic {
 
 std::uint32_t MemoryTable::insert(MemoryRegion region) {
   ++changes_;
+  if (registered_B_ != nullptr && !region.is_window()) *registered_B_ += region.length_B;
   if (!free_.empty()) {
     std::uint32_t index = free_.pop();
     region.key = index << 8 | ((regions_[index].key + 1) & 0xff);
@@ -47,7 +48,11 @@ bool MemoryTable::remove(std::uint32_t key) {
   if (find_any(key) == nullptr || regions_[index].windows > 0) return false;
   ++changes_;
   MemoryRegion& region = regions_[index];
-  if (region.is_window()) close(region);
+  if (region.is_window()) {
+    close(region);
+  } else if (registered_B_ != nullptr) {
+    *registered_B_ -= region.length_B;
+  }
   region = {};
   region.key = key;
   region.valid = false;

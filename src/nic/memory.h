@@ -79,6 +79,8 @@ class MemoryTable {
     regions_[0].valid = false;  // 0 is never a key
   }
 
+  // The sum of all regions is kept there, too.
+  void count_in(std::uint64_t& registered_B) { registered_B_ = &registered_B; }
   // `bytes` may be empty; otherwise it must have `length_B` bytes and outlive the table.
   std::uint32_t add(std::uint64_t va, std::uint64_t length_B, Access access, std::span<std::uint8_t> bytes = {});
   // `elsewhere` must live until the key is removed.
@@ -134,6 +136,7 @@ class MemoryTable {
   ContextRing free_;  // indices of removed regions, the oldest first
   RandomStream keys_;
   std::uint32_t changes_ = 1;
+  std::uint64_t* registered_B_ = nullptr;
 };
 
 }  // namespace weft::nic

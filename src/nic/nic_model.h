@@ -35,6 +35,9 @@ struct NicModel {
   std::uint32_t pcie_lanes = 0;               // of one function
   std::uint32_t pcie_functions_per_port = 1;  // DGX Spark: each port is fed by two x4 functions
   std::uint32_t pcie_max_payload_B = 256;
+  std::uint32_t pcie_max_read_request_B = 512;
+  std::uint32_t pcie_read_requests = 256;  // in flight: tags
+  bool pcie_relaxed_ordering = true;       // regions are registered for it and the function has it enabled
 
   std::int64_t message_rate_per_s = 0;  // whole NIC
   Time_ps wqe_interval_ps = 0;          // one QP: shortest time between two messages

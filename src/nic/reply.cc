@@ -84,7 +84,8 @@ void Device::reply_read(QueuePair& qp, const Packet& packet, Time_ps now_ps, boo
   reply.kind = Reply::Kind::kRead;
   reply.psn = psn_of(packet);
   reply.aeth = ack_word(qp);
-  reply.ready_ps = now_ps + config_.host.dma_read_ps + config_.model.response_latency_ps;
+  reply.ready_ps = now_ps + config_.model.response_latency_ps;
+  if (headers.dma_len > 0) reply.ready_ps += config_.host.dma_read_ps + functions_[qp.function].read_delay_ps();
   reply.value = headers.va;
   reply.rkey = headers.rkey;
   reply.left_B = headers.dma_len;

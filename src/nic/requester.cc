@@ -175,8 +175,8 @@ void Device::finish_head(QueuePair& qp, WcStatus status, Time_ps now_ps, Time_ps
   const SendWqe& wqe = req.at(req.head);
   if (needs_response(wqe.request.opcode) && req.tx != req.head) --req.responses_due;
   if (wqe.request.signaled || status != WcStatus::kSuccess) {
-    Time_ps left_ps = functions_[qp.function].write(kCqe_B, std::max(now_ps, data_left_ps));
-    push_send_completion(qp, wqe, status, cpu_visible_ps(left_ps));
+    Time_ps left_ps = functions_[qp.function].write_entry(kCqe_B, std::max(now_ps, data_left_ps));
+    push_send_completion(qp, wqe, status, cpu_visible_ps(left_ps, qp.function));
   }
   if (req.tx == req.head) req.next_wqe();
   ++req.head;
@@ -199,12 +199,13 @@ void Device::push_send_completion(QueuePair& qp, const SendWqe& wqe, WcStatus st
 }
 
 // A posted write that left the NIC then: root complex, memory and a little jitter.
-Time_ps Device::cpu_visible_ps(Time_ps left_nic_ps) {
+Time_ps Device::cpu_visible_ps(Time_ps left_nic_ps, std::uint8_t function) {
   Time_ps jitter_ps =
       config_.host.memory_jitter_ps == 0
           ? 0
           : static_cast<Time_ps>(jitter_.below(static_cast<std::uint64_t>(config_.host.memory_jitter_ps)));
-  return std::max(left_nic_ps + config_.host.dma_write_ps + jitter_ps, ordered_ps_);
+  Time_ps seen_ps = left_nic_ps + config_.host.dma_write_ps + jitter_ps + functions_[function].seen_delay_ps();
+  return std::max(seen_ps, ordered_ps_);
 }
 
 bool Device::store(MemoryRegion& region, std::uint64_t va, std::span<const std::uint8_t> in, Time_ps left_nic_ps) {

@@ -202,7 +202,7 @@ void Device::fail_receive(QueuePair& qp, WcStatus status, Time_ps now_ps) {
   failed.status = status;
   failed.vendor_error = mlx5_vendor_error(status);
   failed.opcode = WcOpcode::kReceive;
-  failed.visible_ps = cpu_visible_ps(now_ps);
+  failed.visible_ps = cpu_visible_ps(now_ps, qp.function);
   push_receive_completion(qp, failed);
 }
 
@@ -214,7 +214,7 @@ void Device::end_message(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   if (resp.is_write && resp.received_B > 0) {
     const MemoryRegion* region = memory_.find(resp.rkey);
     if (region != nullptr && region->watched)
-      config_.host.on_write(config_.host.self, resp.rkey, cpu_visible_ps(resp.placed_ps));
+      config_.host.on_write(config_.host.self, resp.rkey, cpu_visible_ps(resp.placed_ps, qp.function));
   }
   if (resp.is_write && !wire::has_imm(opcode)) return;
   Completion completion;
@@ -226,8 +226,8 @@ void Device::end_message(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   completion.imm = completion.with_invalidate ? headers_of(packet).rkey : headers_of(packet).imm;
   if (completion.with_invalidate) memory_.invalidate(headers_of(packet).rkey);
   completion.solicited = (packet.word & kSolicited) != 0;
-  Time_ps left_ps = functions_[qp.function].write(kCqe_B, std::max(now_ps, resp.placed_ps));
-  completion.visible_ps = cpu_visible_ps(left_ps);
+  Time_ps left_ps = functions_[qp.function].write_entry(kCqe_B, std::max(now_ps, resp.placed_ps));
+  completion.visible_ps = cpu_visible_ps(left_ps, qp.function);
   push_receive_completion(qp, completion);
 }
 
@@ -282,17 +282,18 @@ Fate Device::accept_atomic(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   for (unsigned i = 0; i < 8; ++i) bytes[i] = static_cast<std::uint8_t>(result >> (8 * i));
   // Read, modify, write: the unit takes one atomic at a time.
   Time_ps done_ps = std::max(card_.atomic_free_ps, now_ps) + config_.model.atomic_interval_ps;
-  if (!store(*region, headers.va, bytes, done_ps + config_.host.dma_read_ps))
+  Time_ps read_ps = config_.host.dma_read_ps + functions_[qp.function].read_delay_ps();
+  if (!store(*region, headers.va, bytes, done_ps + read_ps))
     return refuse(qp, NakCode::kRemoteOperationalError, now_ps);
   if (region->watched)
-    config_.host.on_write(config_.host.self, headers.rkey, cpu_visible_ps(done_ps + config_.host.dma_read_ps));
+    config_.host.on_write(config_.host.self, headers.rkey, cpu_visible_ps(done_ps + read_ps, qp.function));
   if (resp.atomics.empty()) resp.atomics.resize(config_.model.max_rd_atomic);
   resp.atomics[resp.atomic_next++ % resp.atomics.size()] = {psn_of(packet), original, true};
   resp.msn = psn_add(resp.msn, 1);
   resp.expected_psn = psn_add(resp.expected_psn, 1);
   resp.unacked = 0;
   card_.atomic_free_ps = done_ps;
-  Time_ps ready_ps = done_ps + config_.host.dma_read_ps + config_.model.response_latency_ps;
+  Time_ps ready_ps = done_ps + read_ps + config_.model.response_latency_ps;
   reply_atomic(qp, psn_of(packet), original, ready_ps);
   return Fate::kAccepted;
 }

@@ -91,6 +91,52 @@ Json budget_object(const workload::PerftestBudget& budget) {
   return j;
 }
 
+// What was said of one end: by the workload, or by the flags. Nothing: all is where its host says.
+std::optional<host::Placement> placement_of(const PerftestOptions& options, const HostConfig& host,
+                                            const std::optional<host::Placement>& own) {
+  if (!own && !options.gpu && options.relaxed_ordering) return std::nullopt;
+  host::Placement placement = own.value_or(host.places.placement);
+  if (options.gpu) placement.gpu = options.gpu;
+  placement.relaxed_ordering = placement.relaxed_ordering && options.relaxed_ordering;
+  return placement;
+}
+
+Json placement_json(const host::Placement& placement, const HostConfig& host, const NicConfig& nic) {
+  Json j;
+  if (placement.cpu_node) j["cpu_node"] = *placement.cpu_node;
+  if (placement.memory_node) j["memory_node"] = *placement.memory_node;
+  if (placement.gpu) {
+    j["gpu"] = *placement.gpu;
+    j["gpu_model"] = host.places.gpus[*placement.gpu].model.name;
+    if (const std::string path = gpu_path_class(host, nic, *placement.gpu); !path.empty()) j["path"] = path;
+  }
+  j["relaxed_ordering"] = placement.relaxed_ordering;
+  return j;
+}
+
+// "; a: CPU on node 1; b: memory of GPU 0, h100-sxm (PIX)", or nothing.
+std::string placements_text(const PerftestOptions& options, const Lab& lab, const WorkloadConfig& config) {
+  std::string out;
+  for (bool client : {true, false}) {
+    const PortRef& port = client ? config.client : config.server;
+    const HostConfig& host = lab.hosts[port.host];
+    const auto placement = placement_of(options, host, client ? config.client_placement : config.server_placement);
+    if (!placement) continue;
+    std::vector<std::string> parts;
+    if (placement->cpu_node) parts.push_back(fmt::format("CPU on node {}", *placement->cpu_node));
+    if (placement->memory_node) parts.push_back(fmt::format("memory on node {}", *placement->memory_node));
+    if (placement->gpu) {
+      const std::string path = gpu_path_class(host, host.nics[port.nic], *placement->gpu);
+      parts.push_back(fmt::format("payload in GPU {}, {}{}", *placement->gpu,
+                                  host.places.gpus[*placement->gpu].model.name,
+                                  path.empty() ? "" : fmt::format(" ({})", path)));
+    }
+    if (!placement->relaxed_ordering) parts.push_back("no relaxed ordering");
+    out += fmt::format("; {}: {}", host.name, fmt::join(parts, ", "));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string perftest_verdict(const PerftestOptions& options, const PerftestResult& result, bool why) {
@@ -116,8 +162,8 @@ std::string report_section(const PerftestOptions& options, const PerftestResult&
   std::string command = "ib_" + workload::perftest_name(options);
   for (const std::string& word : options.words) command += " " + word;
   std::string out = heading(fmt::format("{}: {}, {}", config.name, command, ends_text(lab, config)));
-  out += fmt::format("{} {} QP{}, path MTU {} B\n\n```\n", options.ud ? "UD," : "RC,", options.qps,
-                     options.qps == 1 ? "" : "s", result.mtu_B);
+  out += fmt::format("{} {} QP{}, path MTU {} B{}\n\n```\n", options.ud ? "UD," : "RC,", options.qps,
+                     options.qps == 1 ? "" : "s", result.mtu_B, placements_text(options, lab, config));
   out += workload::format_perftest_header(options);
   for (const PerftestRow& row : result.rows) out += workload::format_perftest_row(options, row);
   out += "```\n";
@@ -131,6 +177,13 @@ void write_json(const PerftestOptions& options, const PerftestResult& result, co
   w["name"] = config.name;
   w["client"] = port_name(lab, config.client);
   w["server"] = port_name(lab, config.server);
+  for (bool client : {true, false}) {
+    const PortRef& port = client ? config.client : config.server;
+    const HostConfig& host = lab.hosts[port.host];
+    const auto placement = placement_of(options, host, client ? config.client_placement : config.server_placement);
+    if (placement)
+      w[client ? "client_placement" : "server_placement"] = placement_json(*placement, host, host.nics[port.nic]);
+  }
   w["perftest"] = perftest_object(options, result);
   if (const auto budget = budget_of(options, result)) w["verdict"] = budget_object(*budget);
   out.item(w.dump());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "host/memory_path.h"
 #include "results/text_width.h"
 #include "wire/mtu.h"
 
@@ -73,20 +74,59 @@ std::string_view transfer_name(workload::TransferOp op) {
   return kNames[static_cast<std::size_t>(op)];
 }
 
+std::string gpu_path_class(const HostConfig& host, const NicConfig& nic, std::uint32_t gpu) {
+  const std::optional<std::uint32_t>& slot = host.places.gpus[gpu].slot;
+  if (!slot || !nic.slot) return {};
+  const host::PathClass found = path_class(*host.model.layout, *nic.slot, *slot);
+  return fmt::format("{}{}", to_string(found),
+                     host.places.acs && found <= host::PathClass::kPxb ? ", by the root: ACS" : "");
+}
+
+namespace {
+
+// "rtx-3090 (SYS), rtx-3090 (PHB)": how near each is to the NIC, where both slots are known.
+std::string gpu_line(const HostConfig& host, const NicConfig& nic) {
+  std::vector<std::string> gpus;
+  for (const host::GpuPlace& gpu : host.places.gpus) {
+    gpus.push_back(gpu.model.name);
+    const auto number = static_cast<std::uint32_t>(&gpu - host.places.gpus.data());
+    if (const std::string path = gpu_path_class(host, nic, number); !path.empty())
+      gpus.back() += fmt::format(" ({})", path);
+  }
+  return fmt::format("{}", fmt::join(gpus, ", "));
+}
+
+// "slot3, node 2; memory on node 0": only what is said.
+std::string place_line(const HostConfig& host, const NicConfig& nic) {
+  std::vector<std::string> parts;
+  if (nic.slot) {
+    const host::PcieSlot& slot = host.model.layout->slots[*nic.slot];
+    parts.push_back(fmt::format("{} on node {}", slot.name, slot.node));
+  }
+  const host::Placement& placement = host.places.placement;
+  if (placement.cpu_node) parts.push_back(fmt::format("CPU on node {}", *placement.cpu_node));
+  if (placement.memory_node) parts.push_back(fmt::format("memory on node {}", *placement.memory_node));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace
+
 std::vector<std::string> port_lines(const Lab& lab, const PortRef& ref) {
   const HostConfig& host = lab.hosts[ref.host];
   const NicConfig& nic = host.nics[ref.nic];
   const PortConfig& port = nic.ports[ref.port];
   std::uint32_t ib_mtu_B = wire::path_mtu_from_netdev_mtu(static_cast<std::uint32_t>(port.netdev_mtu_B));
+  const nic::PcieLink link = host::link_in_slot(host.model, nic.model, nic.slot);
   std::vector<std::string> lines = {
       fmt::format("{} ({})", host.name, host.model.name),
       fmt::format("{} {}", nic.model.name, port.name),
       fmt::format("{}/{}", to_string(port.address), port.prefix_bits),
       fmt::format("mtu {} (IB {})", port.netdev_mtu_B, ib_mtu_B),
-      fmt::format("PCIe {}.0 x{}", nic.model.pcie_generation, nic.model.pcie_lanes),
+      fmt::format("PCIe {}.0 x{}", link.generation, link.lanes),
   };
+  if (const std::string place = place_line(host, nic); !place.empty()) lines.push_back(place);
   if (port.vlan) lines[2] += fmt::format(" vlan {}", *port.vlan);
-  if (!host.gpus.empty()) lines.push_back(fmt::format("{}", fmt::join(host.gpus, ", ")));
+  if (!host.places.gpus.empty()) lines.push_back(gpu_line(host, nic));
   return lines;
 }
 

@@ -20,6 +20,8 @@ std::string range_text(std::optional<double> min, std::optional<double> max);
 std::string_view transfer_name(workload::TransferOp op);
 std::string ends_text(const Lab& lab, const WorkloadConfig& workload);  // "vm00:p0 -> vm01:p0"
 // What the drawing says about a port.
+// How near a GPU is to the NIC, as nvidia-smi says it: "PIX"; nothing when their slots are not known.
+std::string gpu_path_class(const HostConfig& host, const NicConfig& nic, std::uint32_t gpu);
 std::vector<std::string> port_lines(const Lab& lab, const PortRef& port);
 std::vector<std::string> box(const std::vector<std::string>& lines);
 // Two boxes and a cable with a text above and below it.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "host/host.h"
@@ -18,6 +19,9 @@ struct Endpoint {
   std::uint8_t tos = 0x02;
   std::uint8_t priority = nic::kPortPriority;
   std::uint8_t gid[16] = {};
+  Time_ps interrupt_delay_ps = 0;  // of its program, which is not on the NIC's node
+  std::int64_t most_memory_B = 0;  // that can be registered; 0: any
+  std::string memory_error;        // not empty: none can be, and what ibv_reg_mr says
 
   bool is_here() const { return device != nullptr; }
   std::uint32_t port_id() const { return is_here() ? device->port_id() : elsewhere->port_id; }

@@ -18,6 +18,7 @@ void LatencyProgram::start(Time_ps at_ps) {
   start_ps_ = at_ps;
   if (options_.duration_s > 0) stop_ps_ = at_ps + options_.duration_s * kSecond_ps;
   program_ = side_.end.host->start(*this, at_ps);
+  side_.end.host->slow_interrupts(program_, side_.end.interrupt_delay_ps);
   if (options_.verb == PerftestVerb::kWrite) side_.end.host->watch(program_, *side_.end.device, side_.key);
   if (options_.verb == PerftestVerb::kSend) {
     for (std::uint32_t i = 0; i < options_.rx_depth; ++i) post_receive();
@@ -65,7 +66,7 @@ Time_ps LatencyProgram::await_peer(Time_ps now_ps) {
   host::Host& host = *side_.end.host;
   if (options_.verb == PerftestVerb::kWrite) {
     if (written_ps_.size() <= heard_) return kNever_ps;
-    if (written_ps_[heard_] > now_ps) return host.cpu_ps(written_ps_[heard_]);
+    if (written_ps_[heard_] > now_ps) return host.cpu_ps(written_ps_[heard_], program_);
   } else {
     if (!reap(side_.receive_cq, now_ps)) return host.wait(program_, *side_.end.device, side_.receive_cq);
     if (done_) return kNever_ps;
@@ -80,7 +81,7 @@ Time_ps LatencyProgram::await_peer(Time_ps now_ps) {
     return kNever_ps;
   }
   phase_ = Phase::kPost;
-  return host.cpu_ps(seen_ps);
+  return host.cpu_ps(seen_ps, program_);
 }
 
 Time_ps LatencyProgram::post(Time_ps now_ps) {
@@ -92,7 +93,7 @@ Time_ps LatencyProgram::post(Time_ps now_ps) {
   bool taken = side_.end.device->post_send(side_.qps[0], request, doorbell_ps);
   WEFT_CHECK(taken, "one request at a time always fits");
   phase_ = Phase::kAwaitCompletion;
-  return side_.end.host->cpu_ps(doorbell_ps);
+  return side_.end.host->cpu_ps(doorbell_ps, program_);
 }
 
 Time_ps LatencyProgram::await_completion(Time_ps now_ps) {
@@ -104,7 +105,7 @@ Time_ps LatencyProgram::await_completion(Time_ps now_ps) {
     Time_ps margin_ps = options_.margin_s * kSecond_ps;
     if (now_ps >= start_ps_ + margin_ps && now_ps < stop_ps_ - margin_ps) ++counted_;
   }
-  Time_ps next_ps = host.cpu_ps(now_ps + host.model().poll_hit_ps);
+  Time_ps next_ps = host.cpu_ps(now_ps + host.model().poll_hit_ps, program_);
   if (!ping_pong()) {
     phase_ = Phase::kPost;
     done_ = over(now_ps);

@@ -46,6 +46,11 @@ enum class FlagId : std::uint8_t {
   kIbPort,
   kGidIndex,
   kTcpPort,
+  kUseCuda,
+  kUseRocm,
+  kUseCudaDmabuf,
+  kUseRocmDmabuf,
+  kDisableRelaxed,
   kAcceptedNoEffect,  // changes how a real host behaves, never what is measured
   kHelp,
   kVersion,

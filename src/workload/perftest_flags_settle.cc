@@ -26,6 +26,7 @@ class Settler {
   void settle_depths();
   void settle_post_list();
   void settle_inline();
+  void settle_gpu();
 
   bool is_send() const { return options_.verb == PerftestVerb::kSend; }
   bool given(FlagId id) const { return seen_.given.contains(id); }
@@ -37,7 +38,21 @@ class Settler {
   std::vector<std::string>& errors_;
 };
 
+void Settler::settle_gpu() {
+  const bool wants = options_.gpu.has_value();
+  if (options_.dmabuf && !wants && sound(FlagId::kUseCuda) && sound(FlagId::kUseRocm))
+    errors_.push_back(
+        "--use_cuda_dmabuf and --use_rocm_dmabuf say how GPU memory is registered; name a GPU with "
+        "--use_cuda or --use_rocm");
+  if (wants && options_.verb == PerftestVerb::kAtomic)
+    errors_.push_back("--use_cuda: perftest supports no atomics in GPU memory; use write, read or send");
+  // The CPU waits for a byte of the buffer in write_lat, and cannot see GPU memory.
+  if (wants && options_.verb == PerftestVerb::kWrite && options_.latency)
+    errors_.push_back("--use_cuda: perftest supports CUDA latency tests with read and send verbs only; use send_lat");
+}
+
 void Settler::settle() {
+  settle_gpu();
   settle_duration();
   settle_size();
   settle_depths();

@@ -265,6 +265,22 @@ void Parser::apply(const FlagUse& use) {
       if (use.value.empty()) error(use, "needs the name of a device; write -d mlx5_0");
       o.device = use.value;
       break;
+    case FlagId::kUseCuda:
+    case FlagId::kUseRocm:
+      if (o.gpu) {
+        error(use, "memory is of one GPU; give --use_cuda or --use_rocm once");
+      } else if (number(use, 0, 1023, checked_only)) {
+        o.gpu = static_cast<std::uint32_t>(checked_only);
+        o.rocm = use.flag->id == FlagId::kUseRocm;
+      }
+      break;
+    case FlagId::kUseCudaDmabuf:
+    case FlagId::kUseRocmDmabuf:
+      o.dmabuf = true;
+      break;
+    case FlagId::kDisableRelaxed:
+      o.relaxed_ordering = false;
+      break;
     case FlagId::kAcceptedNoEffect:
       break;
     case FlagId::kHelp:

@@ -42,13 +42,17 @@ struct PerftestOptions {
   std::optional<std::uint32_t> traffic_class;  // --tclass; none: the lab's QoS
   std::optional<std::uint32_t> service_level;  // -S; none: the lab's QoS
   std::string device;                          // -d, of the client; empty: any
-  AtomicKind atomic = AtomicKind::kFetchAdd;   // -A
-  bool ud = false;                             // -c UD (send only)
-  bool report_gbits = false;                   // --report_gbits
-  bool no_peak = false;                        // -N, implied above 20000 iterations and by -D
-  bool report_unsorted = false;                // -U (latency)
-  bool report_histogram = false;               // -H (latency)
-  std::string out_json_file;                   // --out_json / --out_json_file=
+  std::optional<std::uint32_t> gpu;            // --use_cuda=N, --use_rocm=N: payload is in its memory, at both ends
+  bool rocm = false;
+  bool dmabuf = false;                        // --use_cuda_dmabuf, --use_rocm_dmabuf
+  bool relaxed_ordering = true;               // --disable_pcie_relaxed
+  AtomicKind atomic = AtomicKind::kFetchAdd;  // -A
+  bool ud = false;                            // -c UD (send only)
+  bool report_gbits = false;                  // --report_gbits
+  bool no_peak = false;                       // -N, implied above 20000 iterations and by -D
+  bool report_unsorted = false;               // -U (latency)
+  bool report_histogram = false;              // -H (latency)
+  std::string out_json_file;                  // --out_json / --out_json_file=
 };
 
 // `test` is "write_bw", "ib_write_bw" …. On failure every problem is returned, one line each, with a remedy.

@@ -157,7 +157,7 @@ std::string banner(const PerftestOptions& options, const PerftestResult& result)
   fmt::format_to(out, " Dual-port       : OFF\t\tDevice         : {}\n", result.device);
   fmt::format_to(out, " Number of qps   : {}\t\tTransport type : IB\n", options.qps);
   fmt::format_to(out, " Connection type : {}\t\tUsing SRQ      : OFF\n", options.ud ? "UD" : "RC");
-  fmt::format_to(out, " PCIe relax order: ON\n");
+  fmt::format_to(out, " PCIe relax order: {}\n", on_off(options.relaxed_ordering));
   fmt::format_to(out, " ibv_wr* API     : {}\n", on_off(has_wr_api(result)));
   fmt::format_to(out, " TX depth        : {}\n", options.tx_depth);
   if (options.post_list > 1) fmt::format_to(out, " Post List       : {}\n", options.post_list);
@@ -253,7 +253,7 @@ std::vector<std::pair<std::string, std::string>> test_info(const PerftestOptions
       {"Transport_type", "IB"},
       {"Connection_type", options.ud ? "UD" : "RC"},
       {"Using_SRQ", "OFF"},
-      {"PCIe_relax_order", "ON"},
+      {"PCIe_relax_order", std::string(on_off(options.relaxed_ordering))},
       {"ibv_wr_API", std::string(on_off(has_wr_api(result)))},
       {"TX_depth", std::to_string(options.tx_depth)},
   };

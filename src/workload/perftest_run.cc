@@ -49,6 +49,19 @@ PerftestRun::PerftestRun(PerftestOptions options, const Endpoint& client, const 
     each->va = kBufferBase + (std::uint64_t{each->end.device->port_id()} << 32);
     each->key = each->end.device->memory().add(each->va, each->stride_B * options_.qps, everything);
   }
+  for (const PerftestSide* each : {&client_, &server_}) {
+    std::string error = each->end.memory_error;
+    const auto wanted_B = static_cast<std::int64_t>(each->stride_B * options_.qps);
+    if (error.empty() && each->end.most_memory_B > 0 && wanted_B > each->end.most_memory_B)
+      error = "ibv_reg_mr: errno 12 (Cannot allocate memory): the buffer is larger than the BAR of the GPU";
+    if (error.empty()) continue;
+    // As perftest ends when it has no memory region: nothing is sent.
+    PerftestRow row;
+    row.size_B = sizes_B_.front();
+    row.failure = "Couldn't allocate MR: " + error;
+    result_.rows.push_back(std::move(row));
+    break;
+  }
   client_.remote_key = server_.key;
   client_.remote_va = server_.va;
   server_.remote_key = client_.key;

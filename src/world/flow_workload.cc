@@ -15,7 +15,18 @@ using workload::FlowsOutcome;
 
 std::vector<workload::Endpoint> endpoints(const WorkloadSetup& setup) {
   std::vector<workload::Endpoint> ends;
-  for (const PortRef& port : setup.config.flow_ports) ends.push_back(setup.world.endpoint(port, 0, setup.config));
+  WorkloadConfig config;
+  config.dscp = setup.config.dscp;
+  config.priority = setup.config.priority;
+  config.client_placement = setup.config.client_placement;
+  for (const PortRef& port : setup.config.flow_ports) {
+    // As a library does that finds GPU memory which it cannot register: it stages it in its own.
+    const host::HostPlaces& places = setup.world.lab().hosts[port.host].places;
+    if (config.client_placement && config.client_placement->gpu)
+      config.client_placement->bounce = !host::registration_error(places, *config.client_placement).empty();
+    config.server_placement = config.client_placement;
+    ends.push_back(setup.world.endpoint(port, 0, config));
+  }
   return ends;
 }
 

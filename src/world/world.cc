@@ -43,6 +43,7 @@ void World::add_hosts() {
     if (!engine_.has_domain(plan_.domain_of_host[h])) continue;
     engine::Domain& domain = engine_.domain(plan_.domain_of_host[h]);
     hosts_[h] = std::make_unique<host::Host>(lab_.hosts[h].model, domain, lab_.seed, h);
+    hosts_[h]->set_places(lab_.hosts[h].places);
     if (lab_.hosts[h].outside)
       outside_[h] = std::make_unique<lab::OutsidePort>(domain, plan_.book, plan_.subnets, plan_.port_ids[h][0][0],
                                                        plan_.host_ports);
@@ -156,7 +157,7 @@ void World::add_devices(bool carry_payload) {
     }
     for (std::uint32_t n = 0; n < lab_.hosts[h].nics.size(); ++n) {
       const NicConfig& nic = lab_.hosts[h].nics[n];
-      nic::Card& card = hosts_[h]->add_card(nic.model);
+      nic::Card& card = hosts_[h]->add_card(nic.model, nic.slot);
       for (std::uint32_t p = 0; p < nic.ports.size(); ++p) {
         std::uint32_t id = plan_.port_ids[h][n][p];
         if (link_from_[id] == kNoId) continue;
@@ -220,7 +221,21 @@ workload::Endpoint World::endpoint(const PortRef& ref, std::uint32_t function, c
     end.priority = *workload.priority;
   }
   if (dscp) end.tos = static_cast<std::uint8_t>(*dscp << 2 | (qos.ect ? kEct0 : 0));
+  const std::optional<host::Placement>& placement =
+      ref == workload.client ? workload.client_placement : workload.server_placement;
+  place(ref, placement.value_or(lab_.hosts[ref.host].places.placement), end);
   return end;
+}
+
+// The queue pairs of this end reach its memory by a path that follows from where it is.
+void World::place(const PortRef& ref, const host::Placement& placement, workload::Endpoint& end) {
+  if (!end.is_here()) return;
+  end.function = end.host->place(ref.nic, end.function, placement);
+  end.interrupt_delay_ps = end.host->memory_paths().interrupt_delay_ps(ref.nic, placement);
+  if (!placement.gpu) return;
+  const host::HostPlaces& places = lab_.hosts[ref.host].places;
+  end.most_memory_B = places.gpus[*placement.gpu].model.bar_B;
+  end.memory_error = host::registration_error(places, placement);
 }
 
 workload::Endpoint World::endpoint(const PortRef& ref, std::uint32_t function) {

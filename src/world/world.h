@@ -125,6 +125,7 @@ class World {
   void add_ports_elsewhere(std::uint32_t host);
   void configure_faults(const PortRef& ref, nic::DeviceConfig& config) const;
   End end_of(const PortRef& ref, std::int64_t rate_bps);
+  void place(const PortRef& ref, const host::Placement& placement, workload::Endpoint& end);
   fabric::LinkWrapper& wrapper(WorldLink& link);
 
   // world_fabric.cc

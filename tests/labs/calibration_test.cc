@@ -19,12 +19,12 @@ namespace {
 
 using namespace weft;
 
-enum class Column { kGbps, kMpps, kTypical_us };
+enum class Column { kGbps, kMpps, kTypical_us, kP99_us, kP999_us };
 
 struct Row {
   const char* source;
   const char* lab;   // under labs/
-  const char* test;  // perftest and its flags
+  const char* test;  // perftest and its flags, or a workload of the lab: "workload near"
   std::uint64_t size_B;
   Column column;
   double measured;
@@ -88,6 +88,29 @@ constexpr Row kRows[] = {
     {"seed 4", "two-node-100g", "send_lat", 2, Column::kTypical_us, 1.25, 0},
     {"seed 4", "two-node-200g", "send_lat", 2, Column::kTypical_us, 1.10, 0},
     {"seed 4", "two-node-400g", "send_lat", 2, Column::kTypical_us, 0.95, 0},
+    // Where memory is: NUMA, GPUs, PCIe (docs/mechanisms/host.md).
+    {"seed 2", "two-vms-one-host", "workload near", 2, Column::kTypical_us, 1.44, 10},
+    {"seed 2", "two-vms-one-host", "workload near", 2, Column::kP99_us, 1.53, 10},
+    {"seed 2", "two-vms-one-host", "workload near", 2, Column::kP999_us, 5.22, 10},
+    {"seed 2", "two-vms-one-host", "workload wrong", 2, Column::kTypical_us, 1.62, 10},
+    {"seed 2", "two-vms-one-host", "workload wrong", 2, Column::kP99_us, 1.97, 10},
+    {"seed 2", "two-vms-one-host", "workload wrong", 2, Column::kP999_us, 7.99, 10},
+    {"facts AI 5.3", "host/numa-near-far-200g", "workload near", 65536, Column::kGbps, 187.0, 10},
+    {"facts AI 5.3", "host/numa-near-far-200g", "workload far", 65536, Column::kGbps, 90.5, 10},
+    {"facts AI 5.4", "host/gpudirect-25g", "workload gpu", 65536, Column::kGbps, 24.5, 3},
+    {"facts AI 5.4", "host/gpudirect-25g", "workload host-both", 65536, Column::kGbps, 48.912, 3},
+    {"facts AI 5.4", "host/gpudirect-25g", "workload gpu-both", 65536, Column::kGbps, 44.424, 10},
+    {"M10", "host/relaxed-ordering", "workload gpu-ordered", 65536, Column::kGbps, 120, 10},
+    {"M10", "host/relaxed-ordering", "workload host-ordered", 65536, Column::kGbps, 376, 10},
+    {"M22", "host/relaxed-ordering", "workload gpu", 65536, Column::kGbps, 392, 10},
+    {"M14", "host/gpu-position-h100", "workload host", 1048576, Column::kGbps, 229.55, 10},
+    {"M14", "host/gpu-position-h100", "workload gpu0", 1048576, Column::kGbps, 147.01, 0},
+    {"M14", "host/gpu-position-h100", "workload gpu1", 1048576, Column::kGbps, 109.57, 0},
+    {"M14", "host/gpu-position-h100", "workload gpu2", 1048576, Column::kGbps, 69.22, 0},
+    {"M14", "host/gpu-position-h100", "workload gpu2-to-gpu1", 1048576, Column::kGbps, 103.79, 10},
+    {"M14", "host/gpu-position-h100", "workload gpu1-to-gpu2", 1048576, Column::kGbps, 104.55, 10},
+    {"M15", "host/gpu-bidirectional-400g", "workload host", 1048576, Column::kGbps, 779.08, 10},
+    {"M15", "host/gpu-bidirectional-400g", "workload gpu", 1048576, Column::kGbps, 696.64, 10},
 };
 
 std::string read_file(const std::string& path) {
@@ -108,13 +131,21 @@ const workload::PerftestNumbers& simulated(const Row& row) {
     std::vector<std::string> words = workload::split_words(row.test);
     std::string test = words.front();
     words.erase(words.begin());
-    auto options = workload::parse_perftest(test, words);
-    EXPECT_TRUE(options) << row.test;
     lab::WorkloadConfig workload;
-    workload.name = test;
-    workload.client = lab->links.front().a;
-    workload.server = lab->links.front().b;
-    workload.options = *options;
+    if (test == "workload") {
+      for (const lab::WorkloadConfig& each : lab->workloads) {
+        if (each.name == words.front()) workload = each;
+      }
+      EXPECT_EQ(workload.name, words.front());
+    } else {
+      auto parsed = workload::parse_perftest(test, words);
+      EXPECT_TRUE(parsed) << row.test;
+      workload.name = test;
+      workload.client = lab->links.front().a;
+      workload.server = lab->links.front().b;
+      workload.options = *parsed;
+    }
+    const auto* options = workload.as<workload::PerftestOptions>();
     lab->workloads = {workload};
     lab->expectations.clear();
     auto result = lab::run_lab(*lab, {});
@@ -136,12 +167,16 @@ double value_of(const Row& row) {
       return numbers.msg_rate_Mpps;
     case Column::kTypical_us:
       return numbers.t_typical_us;
+    case Column::kP99_us:
+      return numbers.p99_us;
+    case Column::kP999_us:
+      return numbers.p999_us;
   }
   return 0;
 }
 
 std::string table() {
-  constexpr const char* kUnits[] = {"Gb/s", "Mpps", "us typ"};
+  constexpr const char* kUnits[] = {"Gb/s", "Mpps", "us typ", "us p99", "us 99.9"};
   std::string out = fmt::format("{:<13} {:<28} {:<32} {:>8} {:<7} {:>10} {:>10} {:>7} {:>7}\n", "source", "lab", "test",
                                 "bytes", "unit", "measured", "weft", "%", "allowed");
   for (const Row& row : kRows) {

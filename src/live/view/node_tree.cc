@@ -30,6 +30,7 @@ PciFunction function_of(const NodePort& port, std::size_t functions) {
   f.generation = port.model->pcie_generation;
   f.lanes = port.model->pcie_lanes;
   f.max_payload_B = port.model->pcie_max_payload_B;
+  f.max_read_request_B = port.model->pcie_max_read_request_B;
   f.bar = kFirstBar + kBar_B * port.device;
   return f;
 }

@@ -44,7 +44,7 @@ void write_express(Config& config, const PciFunction& f) {
   config.set16(kExpress + 2, 2 | type << 4);
   config.set32(kExpress + 4,
                payload_code(512) | (f.is_root_port ? 0u : 1u << 28) | 1u << 15);  // FLR, role-based errors
-  config.set16(kExpress + 8, payload_code(f.max_payload_B) << 5 | 2u << 12);      // reads of 512 B
+  config.set16(kExpress + 8, payload_code(f.max_payload_B) << 5 | payload_code(f.max_read_request_B) << 12);
   config.set32(kExpress + 12, f.generation | f.lanes << 4);
   config.set16(kExpress + 18, f.generation | f.lanes << 4);
   config.set32(kExpress + 44, ((1u << f.generation) - 1) << 1);  // supported link speeds

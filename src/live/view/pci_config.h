@@ -17,6 +17,7 @@ struct PciFunction {
   std::uint8_t secondary_bus = 0;  // of a root port
   std::uint32_t generation = 3, lanes = 16;
   std::uint32_t max_payload_B = 256;
+  std::uint32_t max_read_request_B = 512;
   std::uint64_t bar = 0;
 };
 

@@ -23,11 +23,12 @@ void expect_words(std::span<const Word<Enum>> words) {
 
 TEST(Docs, ExplainEveryKey) {
   for (const auto& keys :
-       {mirror_keys(),      switch_keys(),      switch_port_keys(), routing_keys(),   route_keys(),   fabric_keys(),
-        fabric_host_keys(), pfc_keys(),         watchdog_keys(),    queue_keys(),     ecn_keys(),     group_keys(),
-        buffer_keys(),      congestion_keys(),  lab_keys(),         node_keys(),      outside_keys(), udp_keys(),
-        nic_keys(),         port_keys(),        link_keys(),        cable_keys(),     qos_keys(),     fault_keys(),
-        workload_keys(),    expectation_keys(), program_keys(),     graph_flow_keys()}) {
+       {mirror_keys(),      switch_keys(),     switch_port_keys(), routing_keys(),  route_keys(),       fabric_keys(),
+        fabric_host_keys(), pfc_keys(),        watchdog_keys(),    queue_keys(),    ecn_keys(),         group_keys(),
+        buffer_keys(),      congestion_keys(), lab_keys(),         node_keys(),     outside_keys(),     udp_keys(),
+        nic_keys(),         layout_keys(),     gpu_keys(),         numactl_keys(),  port_keys(),        link_keys(),
+        cable_keys(),       qos_keys(),        fault_keys(),       workload_keys(), expectation_keys(), program_keys(),
+        graph_flow_keys()}) {
     for (std::string_view key : keys) expect_documented(key);
   }
 }
@@ -71,17 +72,19 @@ TEST(Docs, ExamplesWork) {
     const std::size_t start = at + fence.size();
     blocks.push_back(page().substr(start, page().find("```", start) - start));
   }
-  ASSERT_EQ(blocks.size(), 9U);
+  ASSERT_EQ(blocks.size(), 10U);
   EXPECT_EQ(read_good(blocks[0]).workloads.size(), 1U);
   EXPECT_EQ(read_good(blocks[1]).switches.size(), 6U);
-  EXPECT_EQ(read_good(blocks[2]).hosts.size(), 2U) << "one of them is outside";
-  EXPECT_EQ(read_good(blocks[3]).switches.size(), 1U);
-  EXPECT_EQ(read_good(blocks[1] + blocks[4]).warnings.size(), 0U);
-  EXPECT_EQ(read_good(blocks[1] + blocks[5]).mirrors.size(), 2U);
-  EXPECT_EQ(read_good(blocks[0] + blocks[6]).faults.size(), 4U);
+  EXPECT_EQ(read_good(good_lab_with("    kind: host\n", "    kind: host\n" + blocks[2])).hosts[0].places.gpus.size(),
+            1U);
+  EXPECT_EQ(read_good(blocks[3]).hosts.size(), 2U) << "one of them is outside";
+  EXPECT_EQ(read_good(blocks[4]).switches.size(), 1U);
+  EXPECT_EQ(read_good(blocks[1] + blocks[5]).warnings.size(), 0U);
+  EXPECT_EQ(read_good(blocks[1] + blocks[6]).mirrors.size(), 2U);
+  EXPECT_EQ(read_good(blocks[0] + blocks[7]).faults.size(), 4U);
   const std::string hosts = blocks[0].substr(0, blocks[0].find("workloads:"));
-  EXPECT_EQ(read_good(hosts + blocks[7]).workloads.at(0).as<workload::FlowOptions>()->dependencies.size(), 3U);
-  EXPECT_EQ(read_good(hosts + blocks[8]).workloads.at(0).as<workload::ProgramOptions>()->programs.size(), 2U);
+  EXPECT_EQ(read_good(hosts + blocks[8]).workloads.at(0).as<workload::FlowOptions>()->dependencies.size(), 3U);
+  EXPECT_EQ(read_good(hosts + blocks[9]).workloads.at(0).as<workload::ProgramOptions>()->programs.size(), 2U);
 }
 
 }  // namespace

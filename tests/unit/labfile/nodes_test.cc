@@ -18,7 +18,7 @@ TEST(LabNodes, ReadsHostsNicsAndPorts) {
   const HostConfig host = read_good(text).hosts.at(0);
   EXPECT_EQ(host.model.name, "epyc-7551p");
   EXPECT_EQ(host.model.poll_hit_ps, ns(61));
-  EXPECT_EQ(host.gpus.size(), 2U);
+  EXPECT_EQ(host.places.gpus.size(), 2U);
   EXPECT_EQ(host.nics[0].model.name, "cx4-lx-25g");
   EXPECT_EQ(host.nics[0].model.ack_interval_packets, 16U);
   EXPECT_EQ(host.nics[0].model.ack_timeout_mode, nic::AckTimeoutMode::kConnectX);
@@ -35,8 +35,8 @@ TEST(LabNodes, Nodes) {
                  "5:11 kind \"router\" is not known | write one of host, switch");
   expect_problem(good_lab_with("    kind: host\n", ""),
                  "5:5 node vm00 has no \"kind\" | add kind: host or kind: switch");
-  expect_problem(good_lab_with("    kind: host\n", "    kind: host\n    host: epyc\n"),
-                 "6:11 there is no host profile \"epyc\" in the catalog | did you mean epyc-7551p?");
+  expect_problem(good_lab_with("    kind: host\n", "    kind: host\n    host: epyc-7551\n"),
+                 "6:11 there is no host profile \"epyc-7551\" in the catalog | did you mean epyc-7551p?");
   expect_problem(good_lab_with("    kind: host\n", "    kind: host\n    gpus: [h300]\n"),
                  "6:12 there is no GPU \"h300\" in the catalog | did you mean h200?");
   expect_problem(good_lab_with("    kind: host\n", "    kind: host\n    gpus: h200\n"),

@@ -89,6 +89,9 @@ TEST(Schema, HasKeysOfReader) {
   EXPECT_EQ(keys_of(definition("fabric")), names_of(fabric_keys()));
   EXPECT_EQ(keys_of(definition("fabric_host")), names_of(fabric_host_keys()));
   EXPECT_EQ(keys_of(definition("nic")), names_of(nic_keys()));
+  EXPECT_EQ(keys_of(definition("gpu")), names_of(gpu_keys()));
+  EXPECT_EQ(keys_of(definition("layout")), names_of(layout_keys()));
+  EXPECT_EQ(keys_of(definition("numactl")), names_of(numactl_keys()));
   EXPECT_EQ(keys_of(definition("port")), names_of(port_keys()));
   EXPECT_EQ(keys_of(definition("link")), names_of(link_keys()));
   EXPECT_EQ(keys_of(definition("cable")), names_of(cable_keys()));
@@ -114,7 +117,9 @@ TEST(Schema, HasWordsOfReader) {
   const Catalog& catalog = Catalog::built_in();
   EXPECT_EQ(words_of(definition("nic_model")), names_of(catalog.names(CatalogKind::kNic)));
   EXPECT_EQ(words_of(definition("host_profile")), names_of(catalog.names(CatalogKind::kHost)));
-  EXPECT_EQ(words_of(property("host", "gpus").at("items")), names_of(catalog.names(CatalogKind::kGpu)));
+  EXPECT_EQ(words_of(definition("gpu_model")), names_of(catalog.names(CatalogKind::kGpu)));
+  EXPECT_EQ(words_of(property("host", "iommu")), names_of(iommu_words()));
+  EXPECT_EQ(words_of(property("host", "pages")), names_of(page_words()));
   EXPECT_EQ(words_of(definition("switch_model")), names_of(catalog.names(CatalogKind::kSwitch)));
   EXPECT_EQ(words_of(property("fabric", "template")), names_of(template_words()));
   EXPECT_EQ(words_of(property("routing", "balancing")), names_of(balancing_words()));

@@ -226,6 +226,24 @@ TEST(PerftestOptions, RejectsSameFlagsAsPerftest) {
   EXPECT_EQ(complaint("write_bw", "-H"), "-H: single samples exist only in latency tests; use write_lat");
 }
 
+TEST(PerftestOptions, GpuMemoryAndOrdering) {
+  const PerftestOptions o = parsed("write_bw", "--use_cuda=1 --use_cuda_dmabuf --disable_pcie_relaxed");
+  EXPECT_EQ(o.gpu, 1U);
+  EXPECT_TRUE(o.dmabuf);
+  EXPECT_FALSE(o.rocm);
+  EXPECT_FALSE(o.relaxed_ordering);
+  EXPECT_TRUE(parsed("send_lat", "--use_rocm 0").rocm);
+  EXPECT_TRUE(parsed("write_bw", "").relaxed_ordering);
+  EXPECT_EQ(complaint("write_bw", "--use_cuda=x"), "--use_cuda x: not a number; write one from 0 to 1023");
+  EXPECT_EQ(complaint("write_bw", "--use_cuda=0 --use_rocm=0"),
+            "--use_rocm 0: memory is of one GPU; give --use_cuda or --use_rocm once");
+  EXPECT_EQ(complaint("write_bw", "--use_cuda_dmabuf"),
+            "--use_cuda_dmabuf and --use_rocm_dmabuf say how GPU memory is registered; name a GPU with --use_cuda or "
+            "--use_rocm");
+  EXPECT_EQ(complaint("write_lat", "--use_cuda=0"),
+            "--use_cuda: perftest supports CUDA latency tests with read and send verbs only; use send_lat");
+}
+
 TEST(PerftestOptions, RejectsUnknownAndAmbiguousFlags) {
   EXPECT_EQ(complaint("write_bw", "-s 010"),
             "-s 010: perftest would read this as octal; write it without the leading 0");
@@ -241,8 +259,7 @@ TEST(PerftestOptions, RejectsUnknownAndAmbiguousFlags) {
   EXPECT_EQ(complaint("write_bw", "-report_gbits"), "-report_gbits: a long flag has two dashes; write --report_gbits");
   EXPECT_EQ(complaint("write_bw", "--all=1"), "--all=1: this flag takes no value; write --all");
   EXPECT_EQ(complaint("write_bw", "-s"), "-s: needs a value after it");
-  EXPECT_EQ(complaint("write_bw", "--use_cuda=0"),
-            "--use_cuda: perftest has this, weft does not model it (yet); leave it out");
+  EXPECT_EQ(complaint("write_bw", "--odp"), "--odp: perftest has this, weft does not model it (yet); leave it out");
   EXPECT_EQ(complaint("write_bw", "-R"),
             "-R: perftest has this, weft does not model it (yet); queue pairs are connected directly; leave it out");
   EXPECT_EQ(complaint("write_bw", "-T 104"), "-T: perftest has this, weft does not model it (yet); use --tclass");
