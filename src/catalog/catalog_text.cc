@@ -10,8 +10,9 @@ namespace weft::lab {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr CatalogKind kKindsInOrder[] = {CatalogKind::kNic,    CatalogKind::kHost,  CatalogKind::kGpu,
-                                         CatalogKind::kSwitch, CatalogKind::kCable, CatalogKind::kFec};
+constexpr CatalogKind kKindsInOrder[] = {CatalogKind::kNic,    CatalogKind::kHost,      CatalogKind::kGpu,
+                                         CatalogKind::kSwitch, CatalogKind::kForwarder, CatalogKind::kCable,
+                                         CatalogKind::kFec};
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// The fields of NIC, host and switch models by their catalog names: one table each, used to read the catalog,
-// to apply a lab's `set:`, and to check the JSON schema against.
+// The fields of NIC, host, switch and forwarder models by their catalog names: one table each, used to read the
+// catalog, to apply a lab's `set:`, and to check the JSON schema against.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "fabric/forwarder_model.h"
 #include "fabric/switch_model.h"
 #include "host/host_model.h"
 #include "nic/nic_model.h"
@@ -32,7 +33,8 @@ struct ModelField {
 
 std::span<const ModelField<nic::NicModel>> nic_fields();
 std::span<const ModelField<host::HostModel>> host_fields();
-std::span<const ModelField<fabric::SwitchModel>> switch_fields();  // without its ports (catalog/front_ports.h)
+std::span<const ModelField<fabric::SwitchModel>> switch_fields();        // without its ports (catalog/front_ports.h)
+std::span<const ModelField<fabric::ForwarderModel>> forwarder_fields();  // likewise
 
 // Words of the enumerations.
 std::span<const Word<nic::AckTimeoutMode>> ack_timeout_words();
@@ -41,7 +43,7 @@ std::span<const Word<fabric::BufferSplit>> buffer_split_words();
 std::span<const Word<fabric::HeadroomMethod>> headroom_method_words();
 
 // What `node` says for a field that is no text, as a number: in the base unit, 0 or 1, the value of an enumerator.
-// Nothing when something was wrong. For the three models above, as is set_field.
+// Nothing when something was wrong. For the models above, as is set_field.
 template <class Model>
 std::optional<std::int64_t> read_field(const YamlNode& node, const ModelField<Model>& field, ProblemList& problems);
 // Stores `text` in a field that is one, and `number` in any other.
@@ -53,10 +55,12 @@ void set_field(const ModelField<Model>& field, std::int64_t number, std::string_
 void apply_set(const YamlNode& node, nic::NicModel& model, ProblemList& problems);
 void apply_set(const YamlNode& node, host::HostModel& model, ProblemList& problems);
 void apply_set(const YamlNode& node, fabric::SwitchModel& model, ProblemList& problems);
+void apply_set(const YamlNode& node, fabric::ForwarderModel& model, ProblemList& problems);
 
 // The keys that `set:` accepts.
 std::vector<std::string_view> settable_nic_keys();
 std::vector<std::string_view> settable_host_keys();
 std::vector<std::string_view> settable_switch_keys();
+std::vector<std::string_view> settable_forwarder_keys();
 
 }  // namespace weft::lab
