@@ -20,6 +20,7 @@
 #include "fabric/shared_buffer.h"
 #include "fabric/switch_counters.h"
 #include "fabric/switch_setup.h"
+#include "fabric/switch_state.h"
 
 namespace weft::fabric {
 
@@ -217,27 +218,6 @@ class alignas(64) Switch {
       return a.kind != b.kind ? a.kind > b.kind : a.port > b.port;
     }
   };
-  struct WatchState {
-    Time_ps storm_ps = 0;       // how long it has looked like a storm
-    Time_ps paused_ps = 0;      // pause time at the last poll
-    std::uint64_t sent = 0;     // packets sent at the last poll
-    Time_ps last_pause_ps = 0;  // a pause frame for it was received
-  };
-  struct CpuJob {
-    Time_ps done_ps;
-    std::uint32_t in;
-    engine::Packet packet;
-  };
-  struct Flood {
-    std::uint32_t subnet;
-    std::vector<std::uint16_t> ports;
-  };
-  struct Flowlet {
-    std::uint32_t hash = 0;
-    std::uint16_t port = 0;
-    Time_ps last_ps = -1;
-  };
-
   // switch.cc and switch_gather.cc: the visit.
   static Time_ps run_hook(void* self, Time_ps end_ps) { return static_cast<Switch*>(self)->run(end_ps); }
   Time_ps run(Time_ps end_ps);
