@@ -49,7 +49,7 @@ std::uint64_t marks_at(const QdiscConfig& config, std::uint32_t packets, std::ui
 }
 
 // tc qdisc add ... red limit 2000000 min 50000 max 200000 avpkt 1500: burst 66, Wlog 6.
-TEST(Qdisc, RedHasTheParametersOfTc) {
+TEST(Qdisc, RedHasParametersOfTc) {
   QdiscConfig red = red_of_source();
   EXPECT_EQ(red.burst, 66);
   EXPECT_EQ(red_weight_exponent(red), 6);
@@ -64,7 +64,7 @@ TEST(Qdisc, RedMarksNothingBelowMinAndEverythingFromMax) {
 
 // Half way from min to max: probability 0.25. The kernel spreads marks evenly: one in 1 / P on average when R is drawn
 // from 0 to 1 / P, so twice as often as independent ones.
-TEST(Qdisc, RedMarksInProportionToTheAverage) {
+TEST(Qdisc, RedMarksInProportionToAverage) {
   constexpr std::uint32_t kPackets = 30;  // 124620 B
   const double chance = 0.5 * (kPackets * double{kLength_B} - 50'000) / 150'000;
   const double marks = static_cast<double>(marks_at(red_of_source(), kPackets, 100'000)) / 100'000;
@@ -97,7 +97,7 @@ TEST(Qdisc, RedDropsAboveItsLimit) {
   EXPECT_EQ(queue.counters().pdrop, 500 - 2'000'000U / kLength_B);
 }
 
-TEST(Qdisc, AverageOfAnIdleQueueDecays) {
+TEST(Qdisc, IdleAverageDecays) {
   Qdisc queue(red_of_source(), RandomStream(1, 2, RandomPurpose::kTest));
   for (int i = 0; i < 100; ++i) {
     engine::PacketBody packet = ect_packet();
@@ -139,7 +139,7 @@ TEST(ByteQueueLimit, GrowsUntilItNoLongerStarves) {
   EXPECT_GT(limit.limit_B(), 5000U);
 }
 
-TEST(ByteQueueLimit, FallsByWhatWasNotUsedInASecond) {
+TEST(ByteQueueLimit, FallsByUnusedPart) {
   ByteQueueLimit limit;
   for (int round = 0; round < 6; ++round) {
     while (!limit.full()) limit.queued(1000);

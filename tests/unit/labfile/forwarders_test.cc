@@ -52,6 +52,14 @@ TEST(LabForwarders, PortsDiffer) {
   EXPECT_EQ(lab.switches[0].ports[1].mtu_B, 4200);
 }
 
+TEST(LabForwarders, OnlyForwardersHaveQdiscs) {
+  EXPECT_EQ(read_good(std::string(kBridged) + "expect: {br:eth1.qdisc_marked: {min: 1}, br.qdisc_drops: {max: 5}}\n")
+                .expectations.size(),
+            2U);
+  expect_problem(std::string(kBridged) + "expect: {br:eth1.qdisc_marked.3: {min: 1}}\n",
+                 "12:10 br:eth1 has no \"qdisc_marked\"");
+}
+
 TEST(LabForwarders, Problems) {
   expect_problem(bridged_with("linux-bridge-25g", "linux-brigde-25g"),
                  "6:32 there is no forwarder \"linux-brigde-25g\" in the catalog | did you mean linux-bridge-25g");
@@ -70,7 +78,7 @@ TEST(LabForwarders, Problems) {
                  "avpkt: write burst: 45");
   expect_problem(
       bridged_with("kind: red, limit: 2 MB, max: 200 kB, avpkt: 1500 B", "kind: pfifo, limit: 9 packets, ecn: true"),
-      "6:89 ecn is a parameter of red, and this is a pfifo");
+      "6:94 ecn is a parameter of red, and this is a pfifo");
   expect_problem(
       bridged_with("25g, qdisc", "25g, set: {rx_ring: 9000}, qdisc"),
       "6:65 rx_ring 9000: linux-bridge-25g takes at most 8192 | ethtool -g shows the maximum; write 8192 or less");
