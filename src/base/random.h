@@ -27,7 +27,8 @@ enum class RandomPurpose : std::uint64_t {
   kEcn = 9,
   kRouting = 10,
   kImpairment = 11,
-  kRecovery = 12
+  kRecovery = 12,
+  kForwarder = 20
 };
 
 class RandomStream {

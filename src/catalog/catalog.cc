@@ -40,8 +40,9 @@ Model make_model(const CatalogEntry& entry, std::span<const ModelField<Model>> f
   return model;
 }
 
-fabric::SwitchModel make_switch(const CatalogEntry& entry) {
-  fabric::SwitchModel model = make_model(entry, switch_fields());
+template <class Model>
+Model make_model_with_ports(const CatalogEntry& entry, std::span<const ModelField<Model>> fields) {
+  Model model = make_model(entry, fields);
   for (const CatalogPorts& ports : entry.ports)
     model.ports.push_back({ports.count, {ports.rates_bps.begin(), ports.rates_bps.end()}, ports.lanes});
   return model;
@@ -90,6 +91,8 @@ std::string_view to_string(CatalogKind kind) {
       return "gpu";
     case CatalogKind::kSwitch:
       return "switch";
+    case CatalogKind::kForwarder:
+      return "forwarder";
     case CatalogKind::kCable:
       return "cable";
     case CatalogKind::kFec:
@@ -109,7 +112,10 @@ Catalog::Catalog(std::span<const CatalogEntry> entries, std::shared_ptr<const vo
         hosts_.push_back(make_host(entry));
         break;
       case CatalogKind::kSwitch:
-        switches_.push_back(make_switch(entry));
+        switches_.push_back(make_model_with_ports(entry, switch_fields()));
+        break;
+      case CatalogKind::kForwarder:
+        forwarders_.push_back(make_model_with_ports(entry, forwarder_fields()));
         break;
       case CatalogKind::kCable:
         if (const auto index = index_of(cable_words(), entry.name))
@@ -142,6 +148,10 @@ const fabric::SwitchModel* Catalog::switch_model(std::string_view name) const {
 
 const host::GpuModel* Catalog::gpu(std::string_view name) const {
   return find(gpus_, name);
+}
+
+const fabric::ForwarderModel* Catalog::forwarder(std::string_view name) const {
+  return find(forwarders_, name);
 }
 
 std::span<const std::int64_t> Catalog::link_rates_bps(std::string_view nic_name) const {

@@ -1,6 +1,6 @@
 // The device catalog: catalog/*.yaml, compiled into the binary. Every value has a source and a tag that
-// says how far to trust it (docs/catalog.md). NICs, hosts and switches become models; cables and FECs become the
-// delays of links.
+// says how far to trust it (docs/catalog.md). NICs, hosts, switches and forwarders become models; cables and FECs
+// become the delays of links.
 #pragma once
 
 #include <array>
@@ -17,6 +17,7 @@
 #include "catalog/cable.h"
 #include "catalog/catalog_data.h"
 #include "catalog/link_rules.h"
+#include "fabric/forwarder_model.h"
 #include "fabric/switch_model.h"
 #include "host/gpu_model.h"
 #include "host/host_model.h"
@@ -39,6 +40,7 @@ class Catalog {
   const nic::NicModel* nic(std::string_view name) const;
   const host::HostModel* host(std::string_view name) const;
   const fabric::SwitchModel* switch_model(std::string_view name) const;
+  const fabric::ForwarderModel* forwarder(std::string_view name) const;
   const host::GpuModel* gpu(std::string_view name) const;
   bool has_gpu(std::string_view name) const { return gpu(name) != nullptr; }
   // Rates that a port of this NIC can run at, highest first; empty when there is no such NIC.
@@ -64,6 +66,7 @@ class Catalog {
   std::vector<host::HostModel> hosts_;
   std::vector<host::GpuModel> gpus_;
   std::vector<fabric::SwitchModel> switches_;
+  std::vector<fabric::ForwarderModel> forwarders_;
   std::array<CableModel, kCableKindCount> cables_;
   std::array<std::array<std::optional<Time_ps>, kEthernetRateCount>, kFecCount> fec_latencies_ps_;
 };

@@ -8,7 +8,7 @@
 
 namespace weft::lab {
 
-enum class CatalogKind : std::uint8_t { kNic, kHost, kGpu, kSwitch, kCable, kFec };
+enum class CatalogKind : std::uint8_t { kNic, kHost, kGpu, kSwitch, kForwarder, kCable, kFec };
 std::string_view to_string(CatalogKind kind);  // "nic"
 
 inline constexpr std::string_view kNoLines = "none";  // the value of an empty list
@@ -35,7 +35,7 @@ struct CatalogEntry {
   std::string_view description;
   std::span<const CatalogRow> rows;
   std::span<const std::int64_t> link_rates_bps;  // of a NIC, highest first
-  std::span<const CatalogPorts> ports;           // of a switch, in front-panel order
+  std::span<const CatalogPorts> ports;           // of a switch or forwarder, in front-panel order
 };
 
 }  // namespace weft::lab

@@ -23,9 +23,13 @@ constexpr std::string_view kLayoutKeys[] = {"numa", "numa_links", "slots"};
 constexpr std::string_view kCableKeys[] = {"description", "propagation", "max_length"};
 constexpr std::string_view kTags[] = {"V", "S", "R", "E", "F"};
 
-constexpr Word<CatalogKind> kKinds[] = {{"nic", CatalogKind::kNic},     {"host", CatalogKind::kHost},
-                                        {"gpu", CatalogKind::kGpu},     {"switch", CatalogKind::kSwitch},
-                                        {"cable", CatalogKind::kCable}, {"fec", CatalogKind::kFec}};
+constexpr Word<CatalogKind> kKinds[] = {{"nic", CatalogKind::kNic},
+                                        {"host", CatalogKind::kHost},
+                                        {"gpu", CatalogKind::kGpu},
+                                        {"switch", CatalogKind::kSwitch},
+                                        {"cable", CatalogKind::kCable},
+                                        {"fec", CatalogKind::kFec},
+                                        {"forwarder", CatalogKind::kForwarder}};
 
 // What the entries of a catalog that was read are views of.
 struct CatalogText {
@@ -85,7 +89,10 @@ class CatalogReader {
         read_gpu(node);
         break;
       case CatalogKind::kSwitch:
-        read_switch(node);
+        read_with_ports(node, switch_fields());
+        break;
+      case CatalogKind::kForwarder:
+        read_with_ports(node, forwarder_fields());
         break;
       case CatalogKind::kCable:
         read_cable(node);
@@ -196,11 +203,12 @@ class CatalogReader {
     }
   }
 
-  void read_switch(const YamlNode& node) {
-    auto keys = keys_of(switch_fields());
+  template <class Model>
+  void read_with_ports(const YamlNode& node, std::span<const ModelField<Model>> fields) {
+    auto keys = keys_of(fields);
     keys.push_back("ports");
     const MapReader map(node, entry_.name, keys, problems_);
-    read_fields(map, switch_fields());
+    read_fields(map, fields);
     const YamlNode* ports = cell(map, "ports");
     const auto* items = ports == nullptr ? nullptr : read_list(*ports, "ports", problems_);
     if (items == nullptr) return;

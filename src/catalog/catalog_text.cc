@@ -10,8 +10,9 @@ namespace weft::lab {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr CatalogKind kKindsInOrder[] = {CatalogKind::kNic,    CatalogKind::kHost,  CatalogKind::kGpu,
-                                         CatalogKind::kSwitch, CatalogKind::kCable, CatalogKind::kFec};
+constexpr CatalogKind kKindsInOrder[] = {CatalogKind::kNic,    CatalogKind::kHost,      CatalogKind::kGpu,
+                                         CatalogKind::kSwitch, CatalogKind::kForwarder, CatalogKind::kCable,
+                                         CatalogKind::kFec};
 
 // A list that is too long for one line has a line for each of its items.
 std::vector<std::string_view> value_lines(std::string_view value) {

@@ -8,6 +8,7 @@ namespace weft::lab {
 namespace {
 
 using fabric::BufferSplit;
+using fabric::ForwarderModel;
 using fabric::HeadroomMethod;
 using fabric::SwitchModel;
 using host::GpuModel;
@@ -57,6 +58,11 @@ const ModelField<NicModel> kNicFields[] = {
     {"response_latency", &NicModel::response_latency_ps, Quantity::kTime, kTime},
     {"port_latency", &NicModel::port_latency_ps, Quantity::kTime, kTime},
     {"atomic_interval", &NicModel::atomic_interval_ps, Quantity::kTime, kTime},
+    {"read_interval", &NicModel::read_interval_ps, Quantity::kTime, kTime},
+    {"read_turnaround", &NicModel::read_turnaround_ps, Quantity::kTime, kTime},
+    {"context_cache", &NicModel::context_cache, {}, {0, 1 << 24}},
+    {"context_map", &NicModel::context_map, {}, {0, 1 << 24}},
+    {"context_fetches", &NicModel::context_fetches, {}, {1, 1024}},
     {"rx_buffer", &NicModel::rx_buffer_B, Quantity::kSize, {16 << 10, 1 << 30}},
     {"rx_pause_xoff", &NicModel::rx_pause_xoff_B, Quantity::kSize, {1, 1 << 30}},
     {"rx_pause_xon", &NicModel::rx_pause_xon_B, Quantity::kSize, {0, 1 << 30}},
@@ -162,6 +168,31 @@ const ModelField<SwitchModel> kSwitchFields[] = {
     {"price_used_USD", &SwitchModel::price_used_USD, {}, {0, 10'000'000}},
 };
 
+const ModelField<ForwarderModel> kForwarderFields[] = {
+    {"description", &ForwarderModel::description},
+    {"oui", &ForwarderModel::oui},
+    {"port_prefix", &ForwarderModel::port_prefix},
+    {"max_mtu", &ForwarderModel::max_mtu_B, Quantity::kSize, {1500, 65535}},
+    {"port_latency", &ForwarderModel::port_latency_ps, Quantity::kTime, kTime},
+    {"rx_latency", &ForwarderModel::rx_latency_ps, Quantity::kTime, kPositiveTime},
+    {"tx_latency", &ForwarderModel::tx_latency_ps, Quantity::kTime, kTime},
+    {"cores", &ForwarderModel::cores, {}, {1, 256}},
+    {"packet_cost", &ForwarderModel::packet_cost_ps, Quantity::kTime, kPositiveTime},
+    {"red_cost", &ForwarderModel::red_cost_ps, Quantity::kTime, kTime},
+    {"rx_ring", &ForwarderModel::rx_ring, {}, {1, 1 << 20}},
+    {"max_rx_ring", &ForwarderModel::max_rx_ring, {}, {1, 1 << 20}},
+    {"rx_usecs", &ForwarderModel::rx_usecs_ps, Quantity::kTime, kTime},
+    {"rx_frames", &ForwarderModel::rx_frames, {}, {1, 1 << 16}},
+    {"interrupt_latency", &ForwarderModel::interrupt_latency_ps, Quantity::kTime, kTime},
+    {"napi_weight", &ForwarderModel::napi_weight, {}, {1, 1 << 16}},
+    {"netdev_budget", &ForwarderModel::netdev_budget, {}, {1, 1 << 20}},
+    {"softirq_resume", &ForwarderModel::softirq_resume_ps, Quantity::kTime, kTime},
+    {"tx_usecs", &ForwarderModel::tx_usecs_ps, Quantity::kTime, kTime},
+    {"tx_stall_interval", &ForwarderModel::tx_stall_interval_ps, Quantity::kTime, {0, 3600 * kSecond_ps}},
+    {"tx_stall", &ForwarderModel::tx_stall_ps, Quantity::kTime, kPositiveTime},
+    {"pfifo_limit", &ForwarderModel::pfifo_limit, {}, {1, 1 << 20}},
+};
+
 std::span<const Word<AckTimeoutMode>> words_of(AckTimeoutMode) {
   return kAckTimeoutWords;
 }
@@ -236,6 +267,9 @@ std::span<const ModelField<GpuModel>> gpu_fields() {
 std::span<const ModelField<SwitchModel>> switch_fields() {
   return kSwitchFields;
 }
+std::span<const ModelField<ForwarderModel>> forwarder_fields() {
+  return kForwarderFields;
+}
 std::span<const Word<AckTimeoutMode>> ack_timeout_words() {
   return kAckTimeoutWords;
 }
@@ -257,6 +291,7 @@ template std::optional<std::int64_t> read_field(const YamlNode&, const ModelFiel
 template std::optional<std::int64_t> read_field(const YamlNode&, const ModelField<HostModel>&, ProblemList&);
 template std::optional<std::int64_t> read_field(const YamlNode&, const ModelField<GpuModel>&, ProblemList&);
 template std::optional<std::int64_t> read_field(const YamlNode&, const ModelField<SwitchModel>&, ProblemList&);
+template std::optional<std::int64_t> read_field(const YamlNode&, const ModelField<ForwarderModel>&, ProblemList&);
 
 template <class Model>
 void set_field(const ModelField<Model>& field, std::int64_t number, std::string_view text, Model& model) {
@@ -273,6 +308,7 @@ template void set_field(const ModelField<NicModel>&, std::int64_t, std::string_v
 template void set_field(const ModelField<HostModel>&, std::int64_t, std::string_view, HostModel&);
 template void set_field(const ModelField<GpuModel>&, std::int64_t, std::string_view, GpuModel&);
 template void set_field(const ModelField<SwitchModel>&, std::int64_t, std::string_view, SwitchModel&);
+template void set_field(const ModelField<ForwarderModel>&, std::int64_t, std::string_view, ForwarderModel&);
 
 void apply_set(const YamlNode& node, NicModel& model, ProblemList& problems) {
   const NicModel before = model;
@@ -295,6 +331,9 @@ void apply_set(const YamlNode& node, HostModel& model, ProblemList& problems) {
 void apply_set(const YamlNode& node, SwitchModel& model, ProblemList& problems) {
   apply(node, switch_fields(), model, problems);
 }
+void apply_set(const YamlNode& node, ForwarderModel& model, ProblemList& problems) {
+  apply(node, forwarder_fields(), model, problems);
+}
 
 std::vector<std::string_view> settable_nic_keys() {
   return settable_keys(nic_fields());
@@ -304,6 +343,9 @@ std::vector<std::string_view> settable_host_keys() {
 }
 std::vector<std::string_view> settable_switch_keys() {
   return settable_keys(switch_fields());
+}
+std::vector<std::string_view> settable_forwarder_keys() {
+  return settable_keys(forwarder_fields());
 }
 
 }  // namespace weft::lab

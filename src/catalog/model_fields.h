@@ -1,5 +1,5 @@
-// The fields of NIC, host and switch models by their catalog names: one table each, used to read the catalog,
-// to apply a lab's `set:`, and to check the JSON schema against.
+// The fields of NIC, host, switch and forwarder models by their catalog names: one table each, used to read the
+// catalog, to apply a lab's `set:`, and to check the JSON schema against.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "fabric/forwarder_model.h"
 #include "fabric/switch_model.h"
 #include "host/gpu_model.h"
 #include "host/host_model.h"
@@ -34,7 +35,8 @@ struct ModelField {
 std::span<const ModelField<nic::NicModel>> nic_fields();
 std::span<const ModelField<host::HostModel>> host_fields();  // without its layout (catalog/host_layout.h)
 std::span<const ModelField<host::GpuModel>> gpu_fields();
-std::span<const ModelField<fabric::SwitchModel>> switch_fields();  // without its ports (catalog/front_ports.h)
+std::span<const ModelField<fabric::SwitchModel>> switch_fields();        // without its ports (catalog/front_ports.h)
+std::span<const ModelField<fabric::ForwarderModel>> forwarder_fields();  // likewise
 
 // Words of the enumerations.
 std::span<const Word<nic::AckTimeoutMode>> ack_timeout_words();
@@ -55,10 +57,12 @@ void set_field(const ModelField<Model>& field, std::int64_t number, std::string_
 void apply_set(const YamlNode& node, nic::NicModel& model, ProblemList& problems);
 void apply_set(const YamlNode& node, host::HostModel& model, ProblemList& problems);
 void apply_set(const YamlNode& node, fabric::SwitchModel& model, ProblemList& problems);
+void apply_set(const YamlNode& node, fabric::ForwarderModel& model, ProblemList& problems);
 
 // The keys that `set:` accepts.
 std::vector<std::string_view> settable_nic_keys();
 std::vector<std::string_view> settable_host_keys();
 std::vector<std::string_view> settable_switch_keys();
+std::vector<std::string_view> settable_forwarder_keys();
 
 }  // namespace weft::lab

@@ -74,8 +74,9 @@ void add_counters(CLI::App& app, int& status) {
   verb->add_option("DIR", arguments->directory, "Directory of a run (default: the world that is up)")->required();
   verb->add_option("NODE", arguments->where, "A host or switch, or one of its ports: NODE[:PORT]");
   verb->add_option("--world", arguments->world, "Which world (default: the only one that is up)");
-  verb->add_option("--as", arguments->as, "ethtool or rdma for a host, sonic or wjh for a switch")
-      ->check(CLI::IsMember({"ethtool", "rdma", "sonic", "wjh"}));
+  verb->add_option("--as", arguments->as,
+                   "ethtool or rdma for a host, sonic or wjh for a switch, tc or ethtool for a forwarder")
+      ->check(CLI::IsMember({"ethtool", "rdma", "sonic", "wjh", "tc"}));
   verb->add_flag("--json", arguments->json, "Print this part of results.json");
   CLI::Option* watch =
       verb->add_option("--watch", arguments->watch, "Show what changes in each interval of the world's time (1 s)")

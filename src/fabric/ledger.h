@@ -39,8 +39,9 @@ enum class Fate : std::uint8_t {
   kWatchdogDrop,  // a queue that the PFC watchdog took out of service
   kPortDown,      // waited for a port whose link went down
   kCpuDrop,       // would have to be forwarded by the switch's CPU, which is busy
+  kRxRingFull,    // a software forwarder without a receive descriptor: rx_out_of_buffer
 };
-inline constexpr std::size_t kFateCount = 26;
+inline constexpr std::size_t kFateCount = 27;
 inline constexpr std::array<std::string_view, kFateCount> kFateNames = {"accepted",
                                                                         "duplicate",
                                                                         "out of sequence",
@@ -66,7 +67,8 @@ inline constexpr std::array<std::string_view, kFateCount> kFateNames = {"accepte
                                                                         "Packet larger than MTU",
                                                                         "PFC watchdog",
                                                                         "port down",
-                                                                        "CPU path full"};
+                                                                        "CPU path full",
+                                                                        "RX ring full"};
 
 // Kept at both ends of a direction: the sending end counts what it sent and what the link lost, the
 // receiving end what became of the rest. Each end belongs to one node, so no counter has two writers.

@@ -94,6 +94,10 @@ template <bool kMayHaveCold>
     drop(packet, in, kNothing, 0, Fate::kFcsError, now_ps);
     return;
   }
+  if (forwarder_ != nullptr) {
+    receive_in_ring(in, packet, now_ps);
+    return;
+  }
   if ((packet.flags & Packet::kHasCold) && domain_.cold[packet.aux].group != 0) {
     flood(in, packet, now_ps);
     return;
@@ -117,14 +121,19 @@ void Switch::forward(std::uint32_t in, std::uint32_t out, PacketBody& packet, Ti
     drop(packet, in, kNothing, 0, Fate::kNoRoute, now_ps);
     return;
   }
-  Port& port = ports_[out];
-  const Class lane = class_of(packet);
-  const std::uint32_t line_bytes = line_B(packet);
-  if (line_bytes - kLineGap_B > port.longest_B) {
-    drop(packet, in, out, lane.queue(), Fate::kTooBig, now_ps);
+  if (line_B(packet) - kLineGap_B > ports_[out].longest_B) {
+    drop(packet, in, out, class_of(packet).queue(), Fate::kTooBig, now_ps);
     return;
   }
-  pass<true>(in, port, lane, line_bytes, packet, now_ps);
+  if (forwarder_ != nullptr) {
+    send_by_qdisc(in, out, packet, now_ps);
+  } else {
+    hand_to_port(in, out, packet, now_ps);
+  }
+}
+
+void Switch::hand_to_port(std::uint32_t in, std::uint32_t out, PacketBody& packet, Time_ps now_ps) {
+  pass<true>(in, ports_[out], class_of(packet), line_B(packet), packet, now_ps);
 }
 
 void Switch::tail_drop(PacketBody& packet, std::uint32_t in, Port& out, std::uint32_t q, Time_ps now_ps) {

@@ -1,23 +1,26 @@
 // A switch: classifies, routes, buffers, marks, schedules and pauses. One node of the engine. A visit and the way of a
 // packet are in switch.cc and switch_gather.cc, rarer turns of that way in switch_forward.cc and switch_schedule.cc,
 // PFC in switch_pfc.cc, the watchdog in switch_watchdog.cc, set-up and timers in switch_setup.cc, changes while it runs
-// in switch_change.cc, multicast in switch_flood.cc. At one instant: pause frames, service, arrivals, timers, each by
-// port. Not modelled: unknown unicast and learning, IGMP snooping, VLAN rewriting, headers of other protocols than
-// RoCE.
+// in switch_change.cc, multicast in switch_flood.cc, forwarding by a CPU in switch_forwarder.cc. At one instant: pause
+// frames, service, arrivals, timers, each by port. Not modelled: unknown unicast and learning, IGMP snooping, VLAN
+// rewriting, headers of other protocols than RoCE.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <vector>
 
 #include "base/random.h"
 #include "engine/inlet.h"
+#include "fabric/forwarder.h"
 #include "fabric/link.h"
 #include "fabric/link_flow_control.h"
 #include "fabric/shared_buffer.h"
 #include "fabric/switch_counters.h"
 #include "fabric/switch_setup.h"
+#include "fabric/switch_state.h"
 
 namespace weft::fabric {
 
@@ -48,8 +51,9 @@ class alignas(64) Switch {
   }
   // Ports that packets waiting in this queue came in by, as a mask; for finding circular waits.
   std::vector<std::uint32_t> feeders(std::uint32_t port, std::uint32_t queue) const;
-  std::uint64_t held_packets() const { return held_count_; }
-  const RouteTable& routes() const { return *table_; }  // in force
+  std::uint64_t held_packets() const { return held_count_ + (forwarder_ ? forwarder_->held() : 0); }
+  const Forwarder* forwarder() const { return forwarder_.get(); }  // null: the ASIC forwards
+  const RouteTable& routes() const { return *table_; }             // in force
   // Changes while the world runs (switch_change.cc), between two windows: every node has run up to `now_ps`.
   void set_link(std::uint32_t port, bool up, Time_ps now_ps);
   void plan_routes(RouteEpoch epoch);  // in order of time
@@ -193,7 +197,18 @@ class alignas(64) Switch {
     std::uint32_t number = 0;  // of this switch
     bool hash_dest_qp = false;
   };
-  enum class TimerKind : std::uint8_t { kRoutes, kLink, kPauseExpiry, kRefresh, kRelease, kCpu, kWatchdog };
+  enum class TimerKind : std::uint8_t {
+    kRoutes,
+    kLink,
+    kPauseExpiry,
+    kRefresh,
+    kRelease,
+    kCpu,
+    kWatchdog,
+    kInterrupt,
+    kSoftirq,
+    kTxCompletion
+  };
   struct Timer {
     Time_ps time_ps;
     TimerKind kind;
@@ -203,27 +218,6 @@ class alignas(64) Switch {
       return a.kind != b.kind ? a.kind > b.kind : a.port > b.port;
     }
   };
-  struct WatchState {
-    Time_ps storm_ps = 0;       // how long it has looked like a storm
-    Time_ps paused_ps = 0;      // pause time at the last poll
-    std::uint64_t sent = 0;     // packets sent at the last poll
-    Time_ps last_pause_ps = 0;  // a pause frame for it was received
-  };
-  struct CpuJob {
-    Time_ps done_ps;
-    std::uint32_t in;
-    engine::Packet packet;
-  };
-  struct Flood {
-    std::uint32_t subnet;
-    std::vector<std::uint16_t> ports;
-  };
-  struct Flowlet {
-    std::uint32_t hash = 0;
-    std::uint16_t port = 0;
-    Time_ps last_ps = -1;
-  };
-
   // switch.cc and switch_gather.cc: the visit.
   static Time_ps run_hook(void* self, Time_ps end_ps) { return static_cast<Switch*>(self)->run(end_ps); }
   Time_ps run(Time_ps end_ps);
@@ -247,6 +241,7 @@ class alignas(64) Switch {
   void arrive(std::uint32_t in, engine::Packet& packet, Time_ps now_ps);
   void forward(std::uint32_t in, std::uint32_t out, engine::PacketBody& packet, Time_ps now_ps);
   void pass_to_cpu(std::uint32_t in, const engine::Packet& packet, Time_ps now_ps);
+  void hand_to_port(std::uint32_t in, std::uint32_t out, engine::PacketBody& packet, Time_ps now_ps);
   template <bool kMayHaveCold>
   void pass(std::uint32_t in, Port& out, Class lane, std::uint32_t line_bytes, engine::PacketBody& packet,
             Time_ps now_ps);
@@ -267,6 +262,15 @@ class alignas(64) Switch {
   Class class_of(const engine::PacketBody& packet) const {
     return trust_dscp_ ? class_of_dscp_[packet.tos >> 2] : class_of_pcp_[packet.priority];
   }
+
+  // switch_forwarder.cc: in software.
+  void make_forwarder();
+  void receive_in_ring(std::uint32_t in, const engine::Packet& packet, Time_ps now_ps);
+  void run_interrupt(std::uint32_t queue, Time_ps now_ps);
+  void run_softirq(std::uint32_t core, Time_ps now_ps);
+  void send_by_qdisc(std::uint32_t in, std::uint32_t out, engine::PacketBody& packet, Time_ps now_ps);
+  void run_qdisc(std::uint32_t out, Time_ps now_ps);
+  void complete_transmission(std::uint32_t out, Time_ps now_ps);
 
   // switch_schedule.cc: a packet goes out.
   void serve(Port& port, Time_ps now_ps);
@@ -384,6 +388,7 @@ class alignas(64) Switch {
   RandomStream balancing_;
   std::deque<CpuJob> cpu_;  // by the time it is done with them
   Time_ps cpu_free_ps_ = 0;
+  std::unique_ptr<Forwarder> forwarder_;
   bool watchdog_armed_ = false;
   BoundedLog<DropRecord> drops_;
   BoundedLog<PauseEvent> pause_log_;

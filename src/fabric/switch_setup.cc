@@ -55,6 +55,7 @@ Switch::Switch(SwitchSetup setup, engine::Domain& domain)
     random_.emplace_back(setup_.seed, setup_.ports[p].port_id, RandomPurpose::kEcn);
   }
   for (std::uint32_t q = 0; q < kClasses; ++q) use_ecn(q);
+  make_forwarder();
   trust_dscp_ = setup_.qos.trust == Trust::kDscp;
   // Lossless groups come first, then those with most code points.
   std::array<std::uint32_t, kClasses> weights{};
@@ -156,7 +157,8 @@ void Switch::use_routes(const RouteTable& table) {
            ecmp_seed(setup_.routing.hash_seed),
            setup_.number,
            setup_.routing.hash_dest_qp};
-  careful_ = setup_.routing.cpu_forwarding || setup_.routing.balancing != Balancing::kEcmp || !table.exceptions.empty();
+  careful_ = setup_.forwarder || setup_.routing.cpu_forwarding || setup_.routing.balancing != Balancing::kEcmp ||
+             !table.exceptions.empty();
 }
 
 void Switch::add_timer(Time_ps time_ps, TimerKind kind, std::uint32_t port) {
@@ -217,6 +219,15 @@ void Switch::run_timer(Scratch& visit) {
     case TimerKind::kWatchdog:
       poll_watchdog(timer.time_ps);
       break;
+    case TimerKind::kInterrupt:
+      run_interrupt(timer.port, timer.time_ps);
+      break;
+    case TimerKind::kSoftirq:
+      run_softirq(timer.port, timer.time_ps);
+      break;
+    case TimerKind::kTxCompletion:
+      complete_transmission(timer.port, timer.time_ps);
+      break;
   }
 }
 
@@ -263,7 +274,7 @@ SwitchPortCounters Switch::counters(std::uint32_t port) const {
 
 bool Switch::balances() const {
   std::uint64_t came = 0;
-  std::uint64_t went = held_count_ + cpu_.size();
+  std::uint64_t went = held_packets() + cpu_.size();
   for (const Port& port : ports_) {
     for (const Ingress& group : port.ingress) came += group.rx.packets;
     came += port.counters.replicas;

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/time.h"
+#include "fabric/forwarder_model.h"
 #include "fabric/route_table.h"
 #include "fabric/switch_config.h"
 #include "fabric/switch_model.h"
@@ -28,8 +30,9 @@ struct SwitchSetup {
   SwitchModel model;
   SwitchQos qos;
   RoutingConfig routing;
-  std::vector<SwitchPortConfig> ports;  // those with a cable; their indices are the ports' numbers here
-  std::uint32_t number = 0;             // in the fabric
+  std::optional<ForwarderConfig> forwarder;  // by a CPU, with as many ports as this
+  std::vector<SwitchPortConfig> ports;       // those with a cable; their indices are the ports' numbers here
+  std::uint32_t number = 0;                  // in the fabric
   std::uint64_t seed = 0;
   const Destinations* destinations = nullptr;
   const FloodTree* flood = nullptr;                     // where packets to groups go; null: there are none

@@ -251,11 +251,13 @@ class HostReader {
   HostConfig& host_;
 };
 
-enum class NodeKind : std::uint8_t { kHost, kSwitch, kOutside };
+enum class NodeKind : std::uint8_t { kHost, kSwitch, kForwarder, kOutside };
 
 std::optional<NodeKind> read_kind(const YamlNode& node, const std::string& name, ProblemList& problems) {
-  constexpr Word<NodeKind> kKinds[] = {
-      {"host", NodeKind::kHost}, {"switch", NodeKind::kSwitch}, {"outside", NodeKind::kOutside}};
+  constexpr Word<NodeKind> kKinds[] = {{"host", NodeKind::kHost},
+                                       {"switch", NodeKind::kSwitch},
+                                       {"forwarder", NodeKind::kForwarder},
+                                       {"outside", NodeKind::kOutside}};
   const YamlNode* kind = node.find("kind");
   if (kind != nullptr) return read_choice<NodeKind>(*kind, "kind", kKinds, problems);
   if (!node.is_map()) {
@@ -301,11 +303,11 @@ void read_nodes(const YamlNode& node, LabContext& context) {
     }
     state.place = node.keys[i].place;
     const auto kind = read_kind(node.children[i], name, context.problems);
-    if (kind == NodeKind::kSwitch) {
+    if (kind == NodeKind::kSwitch || kind == NodeKind::kForwarder) {
       state.is_switch = true;
       state.index = static_cast<std::uint32_t>(context.lab.switches.size());
       context.lab.switches.emplace_back().name = name;
-      read_switch(node.children[i], state, context);
+      (kind == NodeKind::kSwitch ? read_switch : read_forwarder)(node.children[i], state, context);
     } else {
       state.index = static_cast<std::uint32_t>(context.lab.hosts.size());
       context.lab.hosts.emplace_back().name = name;

@@ -51,6 +51,7 @@ CableSpec read_cable(const YamlNode& node, LabContext& context);
 void read_fabric(const YamlNode& node, LabContext& context);
 void read_nodes(const YamlNode& node, LabContext& context);
 void read_switch(const YamlNode& node, NodeState& state, LabContext& context);
+void read_forwarder(const YamlNode& node, NodeState& state, LabContext& context);
 // tap or udp, and mac, of a node that is a port to the outside.
 void read_outside(const MapReader& map, OutsideConfig& outside, ProblemList& problems);
 // layout, gpus, numactl, pages, iommu and acs of a host whose profile is known (places.cc).

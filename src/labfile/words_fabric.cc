@@ -14,6 +14,10 @@ using nic::TimelyParameters;
 
 constexpr std::string_view kSwitchKeys[] = {"kind", "model", "set", "qos", "routing", "ports", "routes"};
 constexpr std::string_view kSwitchPortKeys[] = {"mtu"};
+constexpr std::string_view kForwarderKeys[] = {"kind", "model", "set", "qdisc", "routing", "ports", "routes"};
+constexpr std::string_view kForwarderPortKeys[] = {"mtu", "rx_ring", "qdisc"};
+constexpr std::string_view kQdiscKeys[] = {"kind",  "limit",     "min",         "max", "avpkt",
+                                           "burst", "bandwidth", "probability", "ecn"};
 constexpr std::string_view kRoutingKeys[] = {"balancing", "hash", "hash_seed", "flowlet_gap", "convergence", "offload"};
 constexpr std::string_view kMirrorKeys[] = {"port", "direction", "as", "session", "to"};
 constexpr std::string_view kRouteKeys[] = {"to", "via"};
@@ -100,6 +104,20 @@ std::span<const std::string_view> switch_keys() {
 }
 std::span<const std::string_view> switch_port_keys() {
   return kSwitchPortKeys;
+}
+std::span<const std::string_view> forwarder_keys() {
+  return kForwarderKeys;
+}
+std::span<const std::string_view> forwarder_port_keys() {
+  return kForwarderPortKeys;
+}
+std::span<const std::string_view> qdisc_keys() {
+  return kQdiscKeys;
+}
+std::span<const Word<fabric::QdiscKind>> qdisc_words() {
+  static constexpr Word<fabric::QdiscKind> kWords[] = {{"pfifo", fabric::QdiscKind::kPfifo},
+                                                       {"red", fabric::QdiscKind::kRed}};
+  return kWords;
 }
 std::span<const std::string_view> mirror_keys() {
   return kMirrorKeys;

@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "catalog/cable.h"
 #include "fabric/fault_rule.h"
+#include "fabric/forwarder_model.h"
 #include "fabric/switch_config.h"
 #include "fabric/switch_model.h"
 #include "host/host_model.h"
@@ -114,7 +115,8 @@ struct SwitchConfig {
   fabric::SwitchModel model;  // resolved from the catalog, lab overrides applied
   fabric::SwitchQos qos;      // the contract with this switch's overrides applied
   fabric::RoutingConfig routing;
-  std::vector<SwitchPort> ports;  // all that the model has
+  std::optional<fabric::ForwarderConfig> forwarder;  // a CPU forwards; `model` and `qos` say nothing then
+  std::vector<SwitchPort> ports;                     // all that the model has
   std::vector<SwitchRoute> routes;
   std::uint32_t tier = 0;  // 0 next to hosts; for the report and the drawing
 };

@@ -22,12 +22,16 @@ constexpr std::string_view kSwitch[] = {
     "rx_packets",    "tx_packets",     "ecn_marked",   "drops",       "tail_drop",     "wred_drop",
     "headroom_drop", "no_route_drop",  "ttl_drop",     "mtu_drop",    "watchdog_drop", "port_down_drop",
     "cpu_drop",      "pause_tx",       "pause_rx",     "pause_tx_us", "pause_rx_us",   "max_queue_B",
-    "max_shared_B",  "max_headroom_B", "max_buffer_B", "storms",      "held_packets"};
+    "max_shared_B",  "max_headroom_B", "max_buffer_B", "storms",      "held_packets",  "rx_out_of_buffer"};
+// Of a forwarder, and of one port of it: what a switch does not have.
+constexpr std::string_view kForwarder[] = {"rx_out_of_buffer", "max_rx_ring",    "qdisc_packets", "qdisc_drops",
+                                           "qdisc_overlimits", "qdisc_requeues", "qdisc_marked",  "qdisc_early",
+                                           "qdisc_pdrop",      "max_backlog_B"};
 // Of all switches; pause_frames are those of switches and NICs.
 constexpr std::string_view kFabric[] = {
     "ecn_marked",    "drops",       "lossless_drops", "tail_drop",     "wred_drop",      "headroom_drop",
     "no_route_drop", "ttl_drop",    "mtu_drop",       "watchdog_drop", "port_down_drop", "cpu_drop",
-    "pause_frames",  "max_queue_B", "max_buffer_B",   "storms",        "held_packets"};
+    "pause_frames",  "max_queue_B", "max_buffer_B",   "storms",        "held_packets",   "rx_out_of_buffer"};
 constexpr std::string_view kDeadlock[] = {"cycles"};
 
 // /sys/class/infiniband/*/ports/1/hw_counters (linux drivers/infiniband/hw/mlx5/counters.c).
@@ -181,6 +185,8 @@ std::span<const std::string_view> metrics_of(MetricGroup group) {
       return kSwitchPort;
     case MetricGroup::kSwitch:
       return kSwitch;
+    case MetricGroup::kForwarder:
+      return kForwarder;
     case MetricGroup::kFabric:
       return kFabric;
     case MetricGroup::kDeadlock:

@@ -12,7 +12,7 @@
 
 namespace weft::lab {
 
-enum class MetricGroup : unsigned char { kSwitchPort, kSwitch, kFabric, kDeadlock };
+enum class MetricGroup : unsigned char { kSwitchPort, kSwitch, kForwarder, kFabric, kDeadlock };
 
 // What switches counted; "fabric" is the subject of kFabric, "deadlock" that of kDeadlock. What workloads measure is in
 // workload/kinds.h.

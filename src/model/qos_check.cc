@@ -55,7 +55,9 @@ void QosChecker::check(const QosContract& contract, const std::string& node) {
   check_watchdog(contract);
   const bool marks =
       std::any_of(qos.queues.begin(), qos.queues.end(), [](const auto& queue) { return queue.ecn.enabled; });
-  if (!marks && qos.flow_control == FlowControl::kNone) {
+  const bool all_forward_in_software = std::all_of(draft_.lab.switches.begin(), draft_.lab.switches.end(),
+                                                   [](const auto& each) { return each.forwarder; });
+  if (!marks && qos.flow_control == FlowControl::kNone && !all_forward_in_software) {
     warn(contract.places.section, "RoCE crosses switches that neither pause nor mark: congestion ends in drops",
          "write qos: {profile: roce-lossless}, or roce-lossy");
   }
@@ -181,6 +183,14 @@ void QosChecker::check_buffer(const SwitchConfig& device, const QosContract& con
                      device.model.max_lossless_priorities),
          "list fewer priorities in pfc");
   }
+}
+
+void QosChecker::check_forwarder(const QosContract& common, const SwitchConfig& device) {
+  if (common.device.flow_control == FlowControl::kNone) return;
+  warn(common.places.pfc,
+       fmt::format("{} forwards in software: it sends no pause frames and obeys none, and its RX ring drops",
+                   device.name),
+       "give it an rx_ring that holds what may be outstanding, or let a qdisc with ECN slow the senders down");
 }
 
 void QosChecker::check_telemetry(const QosContract& contract) {

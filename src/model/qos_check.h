@@ -32,6 +32,8 @@ class QosChecker {
   // Pools, headroom and reserves of one switch against its memory.
   void check_buffer(const SwitchConfig& device, const QosContract& contract, const BufferUse& use);
   // Congestion control of hosts that asks of switches what some cannot do.
+  // A forwarder neither sends nor obeys pauses.
+  void check_forwarder(const QosContract& common, const SwitchConfig& device);
   void check_telemetry(const QosContract& contract);
   // What depends on links: headroom against cables, MTUs, subnets, watchdogs.
   void check_fabric(const std::vector<const QosContract*>& contract_of_switch);

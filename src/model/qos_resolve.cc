@@ -112,11 +112,14 @@ void resolve_qos(LabDraft& draft, const OwnContracts& own) {
   lab.qos = host_qos(common);
 
   std::vector<const QosContract*> contract_of(lab.switches.size(), &common);
+  const QosContract none = qos_profile(QosProfile::kNone, common.places.section);
   QosChecker checker(draft);
   checker.check(common, "");
   for (auto& [name, state] : draft.nodes) {
     const auto found = own.find(name);
-    const QosContract* contract = found == own.end() ? &common : &found->second;
+    const bool is_forwarder = state.is_switch && lab.switches[state.index].forwarder.has_value();
+    const QosContract* contract = is_forwarder ? &none : found == own.end() ? &common : &found->second;
+    if (is_forwarder) checker.check_forwarder(common, lab.switches[state.index]);
     if (found != own.end()) checker.check(*contract, name);
     if (state.is_switch) {
       contract_of[state.index] = contract;

@@ -27,6 +27,8 @@ Device::Device(DeviceConfig config, Card& card, fabric::LinkDirection& out, fabr
       message_interval_ps_(kSecond_ps / config_.model.message_rate_per_s),
       rx_buffer_ps_(card.functions.front().transfer_ps(4096) * config_.model.rx_buffer_B / 4096),
       rx_xon_ps_(card.functions.front().transfer_ps(4096) * config_.model.rx_pause_xon_B / 4096) {
+  card_.contexts.configure(config_.model.context_cache, config_.model.context_map, config_.model.context_fetches,
+                           config_.host.dma_read_ps);
   line_rate_bps_ = 8 * kSecond_ps / out_.timing().ps_per_byte;
   memory_.count_in(card_.registered_B);
   class_of_dscp_[config_.qos.cnp_dscp & 63] = config_.qos.cnp_priority & 7;

@@ -223,6 +223,7 @@ class alignas(64) Device {
 
   // transmit.cc: who sends next. A context is a QP's requester or its responder.
   static std::uint32_t request_context(const QueuePair& qp) { return (qp.qpn - kFirstQpn) * 2; }
+  std::uint64_t context_key(const QueuePair& qp) const { return std::uint64_t{config_.port_id + 1u} << 32 | qp.qpn; }
   void queue_context(Time_ps& queued_ps, std::uint32_t context, Time_ps at_ps);
   void queue_reply(QueuePair& qp, Time_ps at_ps);
   void service_by(Time_ps at_ps) { service_ps_ = std::min(service_ps_, std::max(at_ps, free_ps_)); }

@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "engine/packet.h"
 #include "nic/async.h"
+#include "nic/context_cache.h"
 #include "nic/nic_model.h"
 #include "nic/pcie.h"
 #include "nic/port_qos.h"
@@ -46,6 +47,8 @@ struct Card {
   std::uint64_t registered_B = 0;  // memory regions of its ports
   Time_ps message_free_ps = 0;
   Time_ps atomic_free_ps = 0;
+  Time_ps read_free_ps = 0;
+  ContextCache contexts;
 };
 
 struct DeviceConfig {

@@ -42,6 +42,7 @@ std::uint32_t Device::create_qp(const Transport& transport, std::uint32_t send_c
   qp.transport = &transport;
   if (transport.state_B > 0) qp.own = std::make_unique<std::byte[]>(transport.state_B);
   qp.flags = QueuePair::kLive;
+  card_.contexts.add_queue_pair();
   qp.function = function;
   qp.send_cq = send_cq;
   qp.receive_cq = receive_cq;
@@ -74,6 +75,7 @@ bool Device::destroy_qp(std::uint32_t qpn) {
   if (!has_qp(qpn)) return false;
   QueuePair& qp = *find_qp(qpn);
   forget(qp);
+  card_.contexts.remove_queue_pair();
   members_.remove(qpn);
   qp.state = QpState::kReset;
   qp.flags = 0;

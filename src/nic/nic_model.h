@@ -46,6 +46,11 @@ struct NicModel {
   Time_ps response_latency_ps = 0;      // request checked -> ACK, CNP or response can leave (no doorbell, no WQE)
   Time_ps port_latency_ps = 0;          // MAC, PCS and SerDes of one port, one direction, without FEC
   Time_ps atomic_interval_ps = 0;       // the atomic unit: shortest time between two atomics
+  Time_ps read_interval_ps = 0;         // the READ responder: shortest time between two requests that it begins
+  Time_ps read_turnaround_ps = 0;       // one QP: last bit of a READ's data -> first bit of the next READ's
+  std::uint32_t context_cache = 0;      // queue pairs whose contexts the NIC holds; 0: all
+  std::uint32_t context_map = 0;        // contexts whose place in host memory it knows without asking
+  std::uint32_t context_fetches = 0;    // reads of contexts from host memory at once
   std::int64_t rx_buffer_B = 0;         // between port and PCIe; beyond it rx_discards_phy
   std::int64_t rx_pause_xoff_B = 0;     // flow control: fill of the receive buffer at which the NIC sends XOFF
   std::int64_t rx_pause_xon_B = 0;      // and at which it sends XON

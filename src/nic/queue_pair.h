@@ -109,6 +109,7 @@ struct Requester {
   Time_ps timed_ps = kNever_ps;  // when the packet before `timed_psn` left, if its round trip is being timed
   std::uint32_t timed_psn = 0;
   std::uint32_t drain_end = 0;  // in SQD: the first WQE that does not begin
+  bool has_context = false;     // waited for its context: the next message begins, whatever else the NIC fetches
 
   SendWqe& at(std::uint32_t index) { return wqes[index & mask]; }
   void next_wqe() {

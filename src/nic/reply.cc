@@ -84,7 +84,12 @@ void Device::reply_read(QueuePair& qp, const Packet& packet, Time_ps now_ps, boo
   reply.kind = Reply::Kind::kRead;
   reply.psn = psn_of(packet);
   reply.aeth = ack_word(qp);
-  reply.ready_ps = now_ps + config_.model.response_latency_ps;
+  // What occupies the responder is apart from what a READ waits for.
+  Time_ps start_ps = std::max(now_ps, card_.read_free_ps);
+  card_.read_free_ps = start_ps + config_.model.read_interval_ps;
+  if (card_.contexts.binds()) [[unlikely]]
+    start_ps = std::max(start_ps, card_.contexts.use(context_key(qp), now_ps));
+  reply.ready_ps = start_ps + config_.model.response_latency_ps;
   if (headers.dma_len > 0) reply.ready_ps += config_.host.dma_read_ps + functions_[qp.function].read_delay_ps();
   reply.value = headers.va;
   reply.rkey = headers.rkey;
@@ -112,13 +117,17 @@ bool Device::send_reply(QueuePair& qp, Time_ps now_ps) {
     queue_reply(qp, reply.ready_ps);
     return false;
   }
+  const bool was_read = reply.kind == Reply::Kind::kRead && config_.model.read_turnaround_ps > 0;
   if (!qp.transport->send_reply(*this, qp, reply, now_ps)) return false;
   if (reply.left_B == 0) {
     if (reply.counted) --resp.requests_waiting;
     ++resp.reply_head;
   }
   if (resp.reply_head != resp.reply_tail) {
-    queue_reply(qp, std::max(now_ps, resp.next_reply().ready_ps));
+    Reply& next = resp.next_reply();
+    if (was_read && next.kind == Reply::Kind::kRead && next.first)
+      next.ready_ps = std::max(next.ready_ps, free_ps_ + config_.model.read_turnaround_ps);
+    queue_reply(qp, std::max(now_ps, next.ready_ps));
   }
   return true;
 }

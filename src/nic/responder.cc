@@ -281,7 +281,10 @@ Fate Device::accept_atomic(QueuePair& qp, Packet& packet, Time_ps now_ps) {
       swap ? (original == headers.compare ? headers.swap_add : original) : original + headers.swap_add;
   for (unsigned i = 0; i < 8; ++i) bytes[i] = static_cast<std::uint8_t>(result >> (8 * i));
   // Read, modify, write: the unit takes one atomic at a time.
-  Time_ps done_ps = std::max(card_.atomic_free_ps, now_ps) + config_.model.atomic_interval_ps;
+  Time_ps start_ps = std::max(card_.atomic_free_ps, now_ps);
+  if (card_.contexts.binds()) [[unlikely]]
+    start_ps = std::max(start_ps, card_.contexts.use(context_key(qp), now_ps));
+  Time_ps done_ps = start_ps + config_.model.atomic_interval_ps;
   Time_ps read_ps = config_.host.dma_read_ps + functions_[qp.function].read_delay_ps();
   if (!store(*region, headers.va, bytes, done_ps + read_ps))
     return refuse(qp, NakCode::kRemoteOperationalError, now_ps);

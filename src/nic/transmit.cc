@@ -124,6 +124,13 @@ bool Device::has_psns_left(const QueuePair& qp, const SendWqe& wqe) {
 bool Device::message_may_start(QueuePair& qp, Time_ps now_ps, Time_ps& at_ps) {
   at_ps = std::max(qp.req.next_message_ps, card_.message_free_ps);
   if (at_ps > now_ps) return false;
+  // What has work outstanding has its context in the NIC.
+  if (card_.contexts.binds() && qp.req.tx == qp.req.head && !qp.req.has_context) [[unlikely]] {
+    at_ps = card_.contexts.use(context_key(qp), now_ps);
+    qp.req.has_context = true;
+    if (at_ps > now_ps) return false;
+  }
+  qp.req.has_context = false;
   qp.req.next_message_ps = now_ps + config_.model.wqe_interval_ps;
   card_.message_free_ps = now_ps + message_interval_ps_;
   return true;

@@ -221,6 +221,46 @@ tl::expected<Json, CountersProblem> choose(const Json& all, const std::string& n
                                              did_you_mean(wanted, views, "ports")});
 }
 
+std::string tc(const Json& ports) {
+  std::string out;
+  for (const Json& port : ports) {
+    const Json qdisc = port.value("qdisc", Json::object());
+    if (!out.empty()) out += "\n";
+    out += fmt::format("$ tc -s qdisc show dev {}\nqdisc {}\n", port.value("name", ""), qdisc.value("text", ""));
+    out += fmt::format(" Sent {} bytes {} pkt (dropped {}, overlimits {} requeues {})\n backlog {}b {}p requeues {}\n",
+                       number(qdisc, "bytes"), number(qdisc, "packets"), number(qdisc, "drops"),
+                       number(qdisc, "overlimits"), number(qdisc, "requeues"), number(qdisc, "backlog"),
+                       number(qdisc, "qlen"), number(qdisc, "requeues"));
+    if (qdisc.value("kind", "") == "red")
+      out += fmt::format("  marked {} early {} pdrop {} other 0\n", number(qdisc, "marked"), number(qdisc, "early"),
+                         number(qdisc, "pdrop"));
+  }
+  return out;
+}
+
+std::string forwarder_ethtool(const Json& ports) {
+  std::string out;
+  for (const Json& port : ports) {
+    if (!out.empty()) out += "\n";
+    out += fmt::format("$ ethtool -S {}\nNIC statistics:\n", port.value("name", ""));
+    const Json counters = port.value("ethtool", Json::object());
+    for (const auto& [name, value] : counters.items())
+      out += fmt::format("     {}: {}\n", name, value.get<std::uint64_t>());
+  }
+  return out;
+}
+
+tl::expected<std::string, CountersProblem> of_forwarder(const Json& each, const std::string& port, CounterStyle style,
+                                                        bool json) {
+  const std::string node = each.value("name", "");
+  if (style != CounterStyle::kEthtool && style != CounterStyle::kTc)
+    return tl::make_unexpected(CountersProblem{node + " is a software forwarder", "use --as tc or --as ethtool"});
+  auto ports = choose(each.value("ports", Json::array()), node, port);
+  if (!ports) return tl::make_unexpected(ports.error());
+  if (json) return (port.empty() ? each : ports->front()).dump(2) + "\n";
+  return style == CounterStyle::kTc ? tc(*ports) : forwarder_ethtool(*ports);
+}
+
 // What Just Happened is NVIDIA's: other switches have no such table, whatever drops the model has.
 CountersProblem without_wjh(const Json& each, const Json& switches) {
   std::vector<std::string> able;
@@ -235,7 +275,7 @@ CountersProblem without_wjh(const Json& each, const Json& switches) {
 tl::expected<std::string, CountersProblem> of_switch(const Json& each, const Json& switches, const std::string& port,
                                                      CounterStyle style, bool json) {
   const std::string node = each.value("name", "");
-  if (style == CounterStyle::kEthtool || style == CounterStyle::kRdma)
+  if (style == CounterStyle::kEthtool || style == CounterStyle::kRdma || style == CounterStyle::kTc)
     return tl::make_unexpected(CountersProblem{node + " is a switch", "use --as sonic or --as wjh"});
   auto ports = choose(each.value("ports", Json::array()), node, port);
   if (!ports) return tl::make_unexpected(ports.error());
@@ -247,7 +287,7 @@ tl::expected<std::string, CountersProblem> of_switch(const Json& each, const Jso
 
 tl::expected<std::string, CountersProblem> of_host(const Json& ports, const std::string& node, const std::string& port,
                                                    CounterStyle style, bool json) {
-  if (style == CounterStyle::kSonic || style == CounterStyle::kWjh)
+  if (style == CounterStyle::kSonic || style == CounterStyle::kWjh || style == CounterStyle::kTc)
     return tl::make_unexpected(CountersProblem{node + " is a host", "use --as ethtool or --as rdma"});
   auto chosen = choose(ports, node, port.empty() ? "" : node + ":" + port);
   if (!chosen) return tl::make_unexpected(chosen.error());
@@ -267,6 +307,7 @@ std::optional<CounterStyle> counter_style(std::string_view name) {
   if (name == "rdma") return CounterStyle::kRdma;
   if (name == "sonic") return CounterStyle::kSonic;
   if (name == "wjh") return CounterStyle::kWjh;
+  if (name == "tc") return CounterStyle::kTc;
   return std::nullopt;
 }
 
@@ -295,6 +336,8 @@ tl::expected<std::string, CountersProblem> counters_of(const std::string& text, 
   const Json switches = results.value("switches", Json::array());
   for (const Json& each : switches) {
     names.push_back(each.value("name", ""));
+    if (names.back() == node && each.contains("softnet"))
+      return of_forwarder(each, port, style.value_or(CounterStyle::kTc), json);
     if (names.back() == node) return of_switch(each, switches, port, style.value_or(CounterStyle::kSonic), json);
   }
   Json ports = Json::array();

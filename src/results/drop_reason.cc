@@ -22,6 +22,8 @@ constexpr DropReason kReasons[] = {
     {Fate::kWatchdogDrop, 0, "PFC watchdog", "-", "watchdog_drop", "find who sends the pauses"},
     {Fate::kPortDown, 0, "port down", "-", "port_down_drop", "it waited for a link that went down"},
     {Fate::kCpuDrop, 0, "CPU path full", "-", "cpu_drop", "offload routing to the ASIC"},
+    {Fate::kRxRingFull, 0, "RX ring full", "-", "rx_out_of_buffer",
+     "a longer rx_ring (ethtool -G), more CPUs, or ECN on its qdisc"},
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "results/class_quantities.h"
 #include "results/drop_reason.h"
+#include "results/forwarder_results.h"
 #include "results/port_counters.h"
 
 namespace weft::lab {
@@ -74,6 +75,7 @@ void add_switch_port(JsonText& j, const SwitchPortOutcome& port) {
   j.open("classes", '[');
   for (std::size_t c = 0; c < fabric::kClasses; ++c) add_class(j, port, c);
   j.close(']');
+  if (port.forwarder) add_forwarder_port(j, *port.forwarder);
   j.close('}');
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "results/drop_reason.h"
+#include "results/forwarder_results.h"
 
 namespace weft::lab {
 
@@ -70,6 +71,19 @@ std::optional<double> value(std::string_view metric, const Total& total, bool on
   return std::nullopt;
 }
 
+// Of one port of a forwarder, or of all; nothing: no such metric, or no forwarder.
+std::optional<double> of_forwarder(std::string_view metric, const SwitchOutcome& each, std::string_view only) {
+  std::optional<std::uint64_t> sum;
+  for (const SwitchPortOutcome& port : each.ports) {
+    if (!port.forwarder || (!only.empty() && port.name != only)) continue;
+    const auto value = forwarder_value(metric, port.forwarder->counters);
+    if (!value) return std::nullopt;
+    sum = metric.starts_with("max_") ? std::max(sum.value_or(0), *value) : sum.value_or(0) + *value;
+  }
+  if (!sum) return std::nullopt;
+  return static_cast<double>(*sum);
+}
+
 std::optional<double> whole_fabric(std::string_view metric, const RunResult& result) {
   Total total;
   for (const SwitchOutcome& each : result.switches) total.add(each);
@@ -90,6 +104,8 @@ std::optional<double> fabric_value(std::string_view subject, std::string_view me
   std::string_view node = subject.substr(0, subject.find(':'));
   for (const SwitchOutcome& each : result.switches) {
     if (each.config->name != node) continue;
+    if (const auto value = of_forwarder(metric, each, node == subject ? "" : subject.substr(node.size() + 1)))
+      return value;
     Total total;
     if (node == subject) {
       total.add(each);

@@ -8,6 +8,7 @@
 
 #include "base/plural.h"
 #include "nic/work.h"
+#include "results/forwarder_results.h"
 #include "results/lossless_loss.h"
 #include "results/report_fabric.h"
 #include "results/report_text.h"
@@ -181,6 +182,7 @@ std::string report_body(const Lab& lab, const RunResult& result) {
   out += drop_section(result);
   out += pause_section(result);
   out += switch_section(result);
+  out += forwarder_section(result);
   out += wire_section(result);
   out += counter_section(result);
   return out + expectation_section(result);

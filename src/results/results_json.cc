@@ -57,6 +57,9 @@ void write_switch(JsonStream& out, const SwitchOutcome& each, const fabric::Addr
   j["pool_B"] = each.pool_B;
   j["max_buffer_B"] = each.max_buffer_B;
   j["held_packets"] = each.held_packets;
+  for (const fabric::SoftirqCounters& cpu : each.softirq)
+    j["softnet"].push_back(
+        {{"processed", cpu.packets}, {"time_squeeze", cpu.time_squeeze}, {"busy_ns", cpu.busy_ps / kNanosecond_ps}});
   out.open_with(j.dump());
   out.open("ports", '[');
   JsonText text;

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "results/class_quantities.h"
 #include "results/drop_reason.h"
+#include "results/forwarder_results.h"
 #include "results/pause_rows.h"
 #include "results/sqlite_file.h"
 #include "results/workload_kind.h"
@@ -63,8 +64,8 @@ void write_nodes(SqliteFile& file, const Lab& lab, const RunResult& result) {
   for (const HostConfig& host : lab.hosts)
     nodes.add(host.name, "host", host.model.name, nullptr, nullptr, nullptr, nullptr);
   for (const SwitchOutcome& each : result.switches)
-    nodes.add(each.config->name, "switch", each.config->model.name, each.config->tier, each.pool_B, each.max_buffer_B,
-              each.held_packets);
+    nodes.add(each.config->name, each.config->forwarder ? "forwarder" : "switch", each.config->model.name,
+              each.config->tier, each.pool_B, each.max_buffer_B, each.held_packets);
   SqliteRows ports(file, "INSERT INTO port VALUES(?,?,?,?,?,?)");
   for (const PortOutcome& port : result.ports) {
     auto [node, name] = split(port.name);
@@ -154,6 +155,7 @@ tl::expected<void, std::string> write_results_store(const std::string& path, con
     write_nodes(file, lab, result);
     workload::for_each_kind([&](auto kind) { write_tables(kind, result, file); });
     write_classes(file, result);
+    write_forwarders(file, result);
     write_events(file, result);
     write_series(file, result.series);
     file.execute("CREATE UNIQUE INDEX block_of_series ON block(series_id, first_sample); COMMIT;");

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fabric/address_book.h"
+#include "fabric/forwarder.h"
 #include "fabric/ledger.h"
 #include "fabric/switch_counters.h"
 #include "model/lab.h"
@@ -51,6 +52,10 @@ struct PortOutcome {
   std::array<Time_ps, fabric::kClasses> pause_rx_ps{};
 };
 
+struct ForwarderPortOutcome {
+  fabric::ForwarderPort config;
+  fabric::ForwarderPortCounters counters;
+};
 struct SwitchPortOutcome {
   std::string name;  // "swp1"
   std::string peer;  // "h0:p0"
@@ -61,6 +66,7 @@ struct SwitchPortOutcome {
   std::array<Time_ps, fabric::kClasses> pause_rx_ps{};
   // By priority group, in bytes.
   std::array<std::uint64_t, fabric::kClasses> max_shared_B{}, max_headroom_B{};
+  std::optional<ForwarderPortOutcome> forwarder;  // of a software forwarder
 };
 struct SwitchOutcome {
   const SwitchConfig* config = nullptr;
@@ -69,6 +75,7 @@ struct SwitchOutcome {
   fabric::BoundedLog<fabric::DropRecord> drops;
   fabric::BoundedLog<fabric::PauseEvent> pauses;
   std::uint64_t held_packets = 0;
+  std::vector<fabric::SoftirqCounters> softirq;  // of a software forwarder, by CPU
 };
 
 struct LinkOutcome {

@@ -34,6 +34,8 @@ SwitchOutcome read_switch(World& world, std::uint32_t index, Time_ps end_ps) {
       port.max_shared_B[g] = device.buffer().max_shared_B(p, g);
       port.max_headroom_B[g] = device.buffer().max_headroom_B(p, g);
     }
+    if (const fabric::Forwarder* forwarder = device.forwarder())
+      port.forwarder = {device.setup().forwarder->ports[p], forwarder->counters(p)};
     outcome.ports.push_back(std::move(port));
   }
   outcome.max_buffer_B = device.buffer().max_used_B();
@@ -41,6 +43,8 @@ SwitchOutcome read_switch(World& world, std::uint32_t index, Time_ps end_ps) {
   outcome.drops = device.drops();
   outcome.pauses = device.pause_log();
   outcome.held_packets = device.held_packets();
+  for (std::uint32_t c = 0; device.forwarder() != nullptr && c < device.forwarder()->cores(); ++c)
+    outcome.softirq.push_back(device.forwarder()->softirq(c));
   return outcome;
 }
 

@@ -157,11 +157,14 @@ void World::add_switches() {
     setup.destinations = &plan_.destinations;
     setup.flood = flood_.get();
     setup.subnets = &flood_subnets_;
+    std::vector<fabric::ForwarderPort> forwarder_ports;
     for (std::uint32_t i = 0; i < plan_.cabled[s].size(); ++i) {
       const SwitchPort& port = config.ports[plan_.cabled[s][i]];
+      if (config.forwarder) forwarder_ports.push_back(config.forwarder->ports[plan_.cabled[s][i]]);
       setup.ports.push_back(
           {plan_.switch_port_ids[s][plan_.cabled[s][i]], plan_.switch_rates_bps[s][i], port.mtu_B, port.headroom_B});
     }
+    if (config.forwarder) setup.forwarder = {config.forwarder->model, std::move(forwarder_ports)};
     switches_[s] = std::make_unique<fabric::Switch>(std::move(setup), engine_.domain(plan_.domain_of_switch[s]));
   }
 }

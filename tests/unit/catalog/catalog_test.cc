@@ -274,8 +274,9 @@ TEST(Catalog, ReportsMistakes) {
                 .find("more.yaml:5:44: tag \"Q\" is not known\n  write one of V, S, R, E, F"),
             std::string::npos);
   EXPECT_NE(fmt::format("{}", fmt::join(gpu, "\n")).find("x1 has no \"gpudirect\""), std::string::npos);
-  EXPECT_EQ(errors_of("kind: tape\nentries: {}\n"),
-            Names{"more.yaml:1:7: kind \"tape\" is not known\n  write one of nic, host, gpu, switch, cable, fec"});
+  EXPECT_EQ(
+      errors_of("kind: tape\nentries: {}\n"),
+      Names{"more.yaml:1:7: kind \"tape\" is not known\n  write one of nic, host, gpu, switch, cable, fec, forwarder"});
   const auto twice = errors_of("kind: host\nentries:\n  dac:\n    description: X\n");
   ASSERT_FALSE(twice.empty());
   EXPECT_EQ(twice[0], "more.yaml:3:3: dac is already in the catalog");

@@ -81,6 +81,10 @@ TEST(Schema, HasKeysOfReader) {
   EXPECT_EQ(keys_of(property("outside", "udp")), names_of(udp_keys()));
   EXPECT_EQ(keys_of(definition("switch")), names_of(switch_keys()));
   EXPECT_EQ(keys_of(definition("switch_port")), names_of(switch_port_keys()));
+  EXPECT_EQ(keys_of(definition("forwarder")), names_of(forwarder_keys()));
+  EXPECT_EQ(keys_of(definition("forwarder_port")), names_of(forwarder_port_keys()));
+  EXPECT_EQ(keys_of(definition("qdisc")), names_of(qdisc_keys()));
+  EXPECT_EQ(words_of(property("qdisc", "kind")), names_of(qdisc_words()));
   EXPECT_EQ(keys_of(definition("routing")), names_of(routing_keys()));
   EXPECT_EQ(keys_of(definition("mirror")), names_of(mirror_keys()));
   EXPECT_EQ(words_of(property("mirror", "as")), names_of(mirror_words()));
@@ -111,6 +115,7 @@ TEST(Schema, HasKeysOfReader) {
   EXPECT_EQ(keys_of(definition("nic_set")), names_of(settable_nic_keys()));
   EXPECT_EQ(keys_of(definition("host_set")), names_of(settable_host_keys()));
   EXPECT_EQ(keys_of(definition("switch_set")), names_of(settable_switch_keys()));
+  EXPECT_EQ(keys_of(definition("forwarder_set")), names_of(settable_forwarder_keys()));
 }
 
 TEST(Schema, HasWordsOfReader) {
@@ -121,6 +126,7 @@ TEST(Schema, HasWordsOfReader) {
   EXPECT_EQ(words_of(property("host", "iommu")), names_of(iommu_words()));
   EXPECT_EQ(words_of(property("host", "pages")), names_of(page_words()));
   EXPECT_EQ(words_of(definition("switch_model")), names_of(catalog.names(CatalogKind::kSwitch)));
+  EXPECT_EQ(words_of(definition("forwarder_model")), names_of(catalog.names(CatalogKind::kForwarder)));
   EXPECT_EQ(words_of(property("fabric", "template")), names_of(template_words()));
   EXPECT_EQ(words_of(property("routing", "balancing")), names_of(balancing_words()));
   EXPECT_EQ(words_of(property("routing", "hash")), names_of(hash_words()));
