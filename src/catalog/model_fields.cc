@@ -84,6 +84,21 @@ const ModelField<HostModel> kHostFields[] = {
     {"memory_jitter", &HostModel::memory_jitter_ps, Quantity::kTime, kTime},
     {"interrupt_period", &HostModel::interrupt_period_ps, Quantity::kTime, kTime},
     {"interrupt_cost", &HostModel::interrupt_cost_ps, Quantity::kTime, kTime},
+    {"cpus", &HostModel::cpus, {}, {1, 4096}},
+    {"threads_per_core", &HostModel::threads_per_core, {}, {1, 2}},
+    {"smt_slowdown_percent", &HostModel::smt_slowdown_percent, {}, {0, 400}},
+    {"virtual_machine", &HostModel::virtual_machine},
+    {"sched_slice", &HostModel::sched_slice_ps, Quantity::kTime, kPositiveTime},
+    {"halt_poll", &HostModel::halt_poll_ps, Quantity::kTime, kTime},
+    {"wakeup", &HostModel::wakeup_ps, Quantity::kTime, kPositiveTime},
+    {"tcp_send_KiB", &HostModel::tcp_send_KiB_ps, Quantity::kTime, kPositiveTime},
+    {"tcp_receive_KiB", &HostModel::tcp_receive_KiB_ps, Quantity::kTime, kPositiveTime},
+    {"tcp_send_skb", &HostModel::tcp_send_skb_ps, Quantity::kTime, kPositiveTime},
+    {"tcp_receive_packet", &HostModel::tcp_receive_packet_ps, Quantity::kTime, kPositiveTime},
+    {"tcp_receive_skb", &HostModel::tcp_receive_skb_ps, Quantity::kTime, kPositiveTime},
+    {"tcp_ack", &HostModel::tcp_ack_ps, Quantity::kTime, kPositiveTime},
+    {"rx_ring", &HostModel::rx_ring, {}, {16, 65536}},
+    {"rx_usecs", &HostModel::rx_usecs_ps, Quantity::kTime, kTime},
 };
 
 const ModelField<SwitchModel> kSwitchFields[] = {

@@ -1,6 +1,7 @@
 // A host: its NIC ports, the programs on its CPUs, and the loop that runs their events in order.
 // Order at one instant: port by port, and at a port delayed frames of a faulty cable, service, arrival, timer; then
-// programs by number (docs/mechanisms/event-order.md). Every program has a core of its own.
+// programs by number (docs/mechanisms/event-order.md). Every program has a CPU of its own, unless the lab says what else
+// its CPUs do (host/cpu_cores.h).
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "engine/domain.h"
+#include "host/cpu_cores.h"
 #include "host/host_model.h"
 #include "host/program.h"
 #include "nic/device.h"
@@ -51,8 +53,15 @@ class alignas(64) Host {
   std::uint32_t device_count() const { return static_cast<std::uint32_t>(devices_.size()); }
   nic::Device& device(std::uint32_t index) { return *ports_[index]; }
 
-  // Programs are owned by whoever made them, who also stops them. Returns the program's number.
-  std::uint32_t start(Program& program, Time_ps at_ps);
+  // What a lab says of its CPUs. Before devices and programs.
+  void use_cpus(const CpuUse& use);
+  CpuCores& cpus();
+
+  // Programs are owned by whoever made them, who also stops them. Returns the program's number. Where other threads
+  // want its CPU too it polls on number `cpu` of the host's, or on any.
+  std::uint32_t start(Program& program, Time_ps at_ps, std::optional<std::uint32_t> cpu = std::nullopt);
+  // Of a program that is no loop that polls: it asks cpus() itself.
+  std::uint32_t start_thread(Program& program, Time_ps at_ps);
   void stop(std::uint32_t program);
   // The program sleeps until this CQ has an entry that is not visible yet, or wakes at once for one that is.
   Time_ps wait(std::uint32_t program, nic::Device& device, std::uint32_t cq);
@@ -61,10 +70,12 @@ class alignas(64) Host {
   // A port of it was changed from outside: the host looks at its ports again.
   void wake_ports(Time_ps at_ps) { domain_.wake(node_, at_ps); }
 
-  // A CPU that polls is not there while an interrupt is: the first time at or after `t_ps` that it runs.
-  Time_ps cpu_ps(Time_ps t_ps) const;
+  // A CPU that polls is not there while an interrupt is: the first time at or after `t_ps` that it runs. In a step, the
+  // CPU of the program that is stepped.
+  Time_ps cpu_ps(Time_ps t_ps) const { return cpu_ps(stepped_cpu_, t_ps); }
 
-  const HostModel& model() const { return model_; }
+  // In a step, with the costs of the CPU that the program runs on.
+  const HostModel& model() const { return *stepped_model_; }
   Time_ps last_event_ps() const;
   std::uint64_t events() const;  // of its ports, and steps of programs
 
@@ -77,6 +88,7 @@ class alignas(64) Host {
   struct ProgramSlot {
     Program* program = nullptr;  // null: free
     Time_ps wake_ps = kNever_ps;
+    std::uint32_t cpu = kNoCpu;  // where it polls; kNoCpu: nobody else wants its CPU
   };
   struct Watcher {
     nic::Device* device;
@@ -98,8 +110,13 @@ class alignas(64) Host {
   Time_ps run_ports(Time_ps end_ps);
   void run_programs(Time_ps now_ps);
   void plan_programs();
+  Time_ps cpu_ps(std::uint32_t cpu, Time_ps t_ps) const;
+  Time_ps step(ProgramSlot& slot, Time_ps now_ps);
 
   HostModel model_;
+  const HostModel* stepped_model_ = &model_;
+  std::uint32_t stepped_cpu_ = kNoCpu;
+  std::unique_ptr<CpuCores> cpus_;  // null: nobody asked
   HostHooks hooks_;
   engine::Domain& domain_;
   std::uint32_t node_;

@@ -2,6 +2,7 @@
 // add, and how noisy it is. Values come from catalog/hosts.yaml, each with its source.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/time.h"
@@ -27,6 +28,25 @@ struct HostModel {
   Time_ps memory_jitter_ps = 0;     // uniform 0..j added to each DMA write that the CPU waits for
   Time_ps interrupt_period_ps = 0;  // timer tick or VM exit that steals the polling CPU; 0 = never
   Time_ps interrupt_cost_ps = 0;
+
+  // CPUs and their scheduler (host/cpu_cores.h, docs/mechanisms/cpu.md).
+  std::uint32_t cpus = 1;                  // of the machine, as Linux counts them
+  std::uint32_t threads_per_core = 1;      // SMT
+  std::uint32_t smt_slowdown_percent = 0;  // instructions take so much longer while the sibling is busy
+  bool virtual_machine = false;            // its CPUs are threads of another machine: interrupts wait for them too
+  Time_ps sched_slice_ps = ms(3);          // a thread keeps its CPU so long while others wait
+  Time_ps halt_poll_ps = 0;                // a VM's CPU that goes idle keeps its own so long, at most
+  Time_ps wakeup_ps = 0;                   // from the wake-up of a thread to its first instruction
+
+  // Kernel TCP (workload/tcp_socket.h): on the CPU of the program, and on that of the NIC's interrupt.
+  Time_ps tcp_send_KiB_ps = 0;      // copy of 1 KiB from the program
+  Time_ps tcp_receive_KiB_ps = 0;   // copy of 1 KiB to the program
+  Time_ps tcp_send_skb_ps = 0;      // one aggregate of up to 64 KB through TCP, qdisc and driver (TSO)
+  Time_ps tcp_receive_packet_ps = 0;  // one packet through driver and GRO
+  Time_ps tcp_receive_skb_ps = 0;   // one aggregate through IP and TCP, the wake-up of its reader included
+  Time_ps tcp_ack_ps = 0;           // an ACK that is sent, or one that is processed
+  std::uint32_t rx_ring = 1024;     // receive descriptors of a queue: ethtool -G rx
+  Time_ps rx_usecs_ps = 0;          // interrupt moderation: ethtool -C rx-usecs
 };
 
 }  // namespace weft::host

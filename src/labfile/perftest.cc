@@ -13,7 +13,7 @@ namespace {
 
 using workload::PerftestOptions;
 
-constexpr std::string_view kPerftestKeys[] = {"perftest", "args", "client", "server", "dscp", "priority"};
+constexpr std::string_view kPerftestKeys[] = {"perftest", "args", "client", "server", "cpus", "dscp", "priority"};
 constexpr std::uint64_t kLargestOfAllSizes_B = 1 << 23;  // perftest -a: 2 .. 2^23
 
 std::optional<PerftestOptions> read_options(const YamlNode& test, WorkloadReading& reading) {
@@ -78,6 +78,7 @@ void read_kind(std::type_identity<PerftestOptions>, const YamlNode& node, Worklo
     return options && options->device == device_name(reading.context.lab, pair.client);
   });
   if (connected) reading.read_class();
+  if (connected) reading.read_cpus();
   if (!options) return;
   reading.workload.options = *options;
   if (!connected) return;

@@ -32,6 +32,8 @@ class WorkloadReading {
   std::uint32_t path_mtu_B() const;  // between them
   // dscp and priority of a workload with two ends.
   void read_class();
+  // cpus: one for both ends, or [client, server].
+  void read_cpus();
   // READ under an algorithm that does not control it.
   void warn_of_read(const YamlNode& node);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct Endpoint {
   std::uint8_t tos = 0x02;
   std::uint8_t priority = nic::kPortPriority;
   std::uint8_t gid[16] = {};
+  std::optional<std::uint32_t> cpu;  // where its programs run, of the host's CPUs; none: any
 
   bool is_here() const { return device != nullptr; }
   std::uint32_t port_id() const { return is_here() ? device->port_id() : elsewhere->port_id; }

@@ -5,12 +5,23 @@
 namespace weft::lab {
 namespace {
 
+workload::Endpoint client_of(const WorkloadSetup& setup) {
+  return setup.world.endpoint(setup.config.client, setup.config.client_function, setup.config);
+}
+workload::Endpoint server_of(const WorkloadSetup& setup) {
+  return setup.world.endpoint(setup.config.server, setup.config.server_function, setup.config);
+}
+workload::Endpoint on_cpu(workload::Endpoint end, std::optional<std::uint32_t> cpu) {
+  end.cpu = cpu;
+  return end;
+}
+
 class PerftestWorkload final : public ActiveWorkload {
  public:
   PerftestWorkload(const workload::PerftestOptions& options, const WorkloadSetup& setup)
       : ActiveWorkload(setup.config),
-        run_(options, setup.world.endpoint(setup.config.client, setup.config.client_function, setup.config),
-             setup.world.endpoint(setup.config.server, setup.config.server_function, setup.config)) {}
+        run_(options, on_cpu(client_of(setup), setup.config.client_cpu),
+             on_cpu(server_of(setup), setup.config.server_cpu)) {}
 
   workload::Workload& run() override { return run_; }
   workload::Outcome outcome(World&) override { return run_.result(); }
