@@ -89,6 +89,7 @@ const ModelField<HostModel> kHostFields[] = {
     {"smt_slowdown_percent", &HostModel::smt_slowdown_percent, {}, {0, 400}},
     {"virtual_machine", &HostModel::virtual_machine},
     {"sched_slice", &HostModel::sched_slice_ps, Quantity::kTime, kPositiveTime},
+    {"sched_balance", &HostModel::sched_balance_ps, Quantity::kTime, kTime},
     {"halt_poll", &HostModel::halt_poll_ps, Quantity::kTime, kTime},
     {"wakeup", &HostModel::wakeup_ps, Quantity::kTime, kPositiveTime},
     {"tcp_send_KiB", &HostModel::tcp_send_KiB_ps, Quantity::kTime, kPositiveTime},

@@ -9,8 +9,10 @@ namespace weft::host {
 
 namespace {
 
-// KVM: halt_poll_ns_grow_start; the time doubles after a short sleep and is 0 again after a long one.
+// KVM: halt_poll_ns_grow_start; the time doubles after a short sleep and halves after a long one (since 6.11).
 constexpr Time_ps kFirstHaltPoll_ps = us(10);
+// The scheduler balances a busy CPU so many times less often than an idle one (sched_domain busy_factor).
+constexpr Time_ps kBusyFactor = 16;
 
 Time_ps percent_more(Time_ps time_ps, std::uint32_t percent) {
   return time_ps + time_ps * percent / 100;
@@ -18,7 +20,7 @@ Time_ps percent_more(Time_ps time_ps, std::uint32_t percent) {
 
 }  // namespace
 
-CpuCores::CpuCores(const HostModel& model, const CpuUse& use, Time_ps phase_ps)
+CpuCores::CpuCores(const HostModel& model, const CpuUse& use, Time_ps phase_ps, RandomStream random)
     : model_(model),
       slow_model_(model),
       own_(use.own),
@@ -36,7 +38,11 @@ CpuCores::CpuCores(const HostModel& model, const CpuUse& use, Time_ps phase_ps)
   for (Time_ps HostModel::*cost : {&HostModel::post_wqe_ps, &HostModel::post_loop_ps, &HostModel::post_recv_ps,
                                    &HostModel::poll_hit_ps, &HostModel::poll_empty_ps, &HostModel::interrupt_cost_ps})
     slow_model_.*cost = percent_more(model_.*cost, model_.smt_slowdown_percent);
-  for (Cpu& cpu : cpus_) cpu.halt_poll_ps = model_.halt_poll_ps;
+  const Time_ps busy_ps = std::max<Time_ps>(kBusyFactor * model_.sched_balance_ps, 1);
+  for (Cpu& cpu : cpus_) {
+    cpu.halt_poll_ps = model_.halt_poll_ps;
+    cpu.balance_ps = static_cast<Time_ps>(random.below(static_cast<std::uint64_t>(busy_ps)));
+  }
   place_stress();
 }
 
@@ -115,22 +121,44 @@ Time_ps CpuCores::turn_ps(const Cpu& cpu) const {
   return model_.sched_slice_ps * stress_ / (Time_ps{std::max(cpu.hogs, 1u)} * std::max(threads_, 1u));
 }
 
+// A stress thread that waits behind a busy thread is pulled to another CPU, and comes back with the next idle balance.
+bool CpuCores::hogs_at(Cpu& cpu, Time_ps now_ps) const {
+  if (cpu.hogs == 0) return false;
+  if (model_.sched_balance_ps > 0) {
+    while (now_ps >= cpu.balance_ps) {
+      cpu.away_until_ps = cpu.balance_ps + model_.sched_balance_ps;
+      cpu.balance_ps = cpu.away_until_ps + kBusyFactor * model_.sched_balance_ps;
+    }
+  }
+  return now_ps >= cpu.away_until_ps;
+}
+
+// Slices one after the other from `from_ps` on: the end of the one at `at_ps`. The scheduler looks at a slice at the tick.
+Time_ps CpuCores::slice_end_ps(Time_ps from_ps, Time_ps at_ps) const {
+  const Time_ps tick_ps = std::max<Time_ps>(model_.interrupt_period_ps, 1);
+  const Time_ps whole_ps = (model_.sched_slice_ps + tick_ps - 1) / tick_ps * tick_ps;
+  const Time_ps first_ps = from_ps + model_.sched_slice_ps;
+  const Time_ps into_ps = (first_ps + phase_ps_) % tick_ps;
+  const Time_ps end_ps = into_ps == 0 ? first_ps : first_ps + tick_ps - into_ps;
+  return at_ps <= end_ps ? end_ps : end_ps + (at_ps - end_ps + whole_ps - 1) / whole_ps * whole_ps;
+}
+
 Time_ps CpuCores::run(std::uint32_t number, CpuWork work, Time_ps now_ps, Time_ps length_ps) {
   Cpu& cpu = cpus_[number];
   Time_ps start_ps = std::max(now_ps, cpu.free_ps);
   const bool preempts = work == CpuWork::kInterrupt && !model_.virtual_machine;
-  if (cpu.hogs > 0 && !preempts) {
+  if (!preempts && hogs_at(cpu, start_ps)) {
     const Time_ps given_ps = cpu.free_ps + cpu.halt_poll_ps;
     if (start_ps > given_ps) {
       // The CPU was given away when it had nothing to do; the other thread keeps it to the end of its slice.
-      const Time_ps slices = (start_ps - given_ps + model_.sched_slice_ps - 1) / model_.sched_slice_ps;
-      start_ps = given_ps + slices * model_.sched_slice_ps;
+      start_ps = slice_end_ps(given_ps, start_ps);
       cpu.since_hog_ps = 0;
       ++waits_;
     }
     const Time_ps slept_ps = start_ps - cpu.free_ps;
     if (slept_ps > model_.halt_poll_ps) {
-      cpu.halt_poll_ps = 0;
+      cpu.halt_poll_ps /= 2;
+      if (cpu.halt_poll_ps < kFirstHaltPoll_ps) cpu.halt_poll_ps = 0;
     } else if (slept_ps > cpu.halt_poll_ps) {
       cpu.halt_poll_ps = std::min(std::max(2 * cpu.halt_poll_ps, kFirstHaltPoll_ps), model_.halt_poll_ps);
     }

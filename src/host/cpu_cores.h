@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/random.h"
 #include "base/time.h"
 #include "host/host_model.h"
 
@@ -29,7 +30,8 @@ enum class CpuWork : std::uint8_t { kThread, kInterrupt };
 
 class CpuCores {
  public:
-  CpuCores(const HostModel& model, const CpuUse& use, Time_ps phase_ps);
+  // `phase_ps` is that of the timer tick; `random` decides when each CPU balances.
+  CpuCores(const HostModel& model, const CpuUse& use, Time_ps phase_ps, RandomStream random);
 
   // A CPU for a thread: number `wanted` of the node's own, or one that is free, whole cores first.
   std::uint32_t place(std::optional<std::uint32_t> wanted);
@@ -57,6 +59,8 @@ class CpuCores {
     Time_ps free_ps = 0;        // the last work ends
     Time_ps halt_poll_ps = 0;   // KVM looks for work so long before it gives the CPU away
     Time_ps since_hog_ps = 0;   // ran so long since another thread had a slice
+    Time_ps balance_ps = 0;     // the load balancer moves the stress threads that wait here away …
+    Time_ps away_until_ps = 0;  // … until then
   };
 
   std::uint32_t sibling(std::uint32_t cpu) const;
@@ -64,6 +68,8 @@ class CpuCores {
   std::uint32_t take_free();
   void place_stress();
   Time_ps stretched(std::uint32_t cpu, Time_ps length_ps) const;
+  Time_ps slice_end_ps(Time_ps from_ps, Time_ps at_ps) const;
+  bool hogs_at(Cpu& cpu, Time_ps now_ps) const;
   // A thread that is always busy keeps its CPU so long before a stress thread has a slice.
   Time_ps turn_ps(const Cpu& cpu) const;
 

@@ -7,7 +7,8 @@
 namespace weft::host {
 
 Host::Host(HostModel model, engine::Domain& domain, std::uint64_t seed, std::uint64_t id)
-    : model_(std::move(model)), domain_(domain), node_(domain.add_node({this, &Host::run_hook})) {
+    : model_(std::move(model)), domain_(domain), node_(domain.add_node({this, &Host::run_hook})),
+      cpu_random_(seed, 0x20000 + id, RandomPurpose::kHostJitter) {
   if (model_.interrupt_period_ps > 0) {
     RandomStream phase(seed, 0x10000 + id, RandomPurpose::kHostJitter);
     interrupt_phase_ps_ = static_cast<Time_ps>(phase.below(static_cast<std::uint64_t>(model_.interrupt_period_ps)));
@@ -15,11 +16,11 @@ Host::Host(HostModel model, engine::Domain& domain, std::uint64_t seed, std::uin
 }
 
 void Host::use_cpus(const CpuUse& use) {
-  if (use.given()) cpus_ = std::make_unique<CpuCores>(model_, use, interrupt_phase_ps_);
+  if (use.given()) cpus_ = std::make_unique<CpuCores>(model_, use, interrupt_phase_ps_, cpu_random_);
 }
 
 CpuCores& Host::cpus() {
-  if (!cpus_) cpus_ = std::make_unique<CpuCores>(model_, CpuUse{}, interrupt_phase_ps_);
+  if (!cpus_) cpus_ = std::make_unique<CpuCores>(model_, CpuUse{}, interrupt_phase_ps_, cpu_random_);
   return *cpus_;
 }
 

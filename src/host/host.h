@@ -121,6 +121,7 @@ class alignas(64) Host {
   engine::Domain& domain_;
   std::uint32_t node_;
   Time_ps interrupt_phase_ps_ = 0;
+  RandomStream cpu_random_;
   std::vector<std::unique_ptr<nic::Card>> cards_;
   std::vector<std::unique_ptr<DeviceSlot>> devices_;  // those of ports_
   std::vector<ProgramSlot> programs_;

@@ -35,6 +35,7 @@ struct HostModel {
   std::uint32_t smt_slowdown_percent = 0;  // instructions take so much longer while the sibling is busy
   bool virtual_machine = false;            // its CPUs are threads of another machine: interrupts wait for them too
   Time_ps sched_slice_ps = ms(3);          // a thread keeps its CPU so long while others wait
+  Time_ps sched_balance_ps = 0;            // an idle CPU looks for waiting threads so often, a busy one 16 times less
   Time_ps halt_poll_ps = 0;                // a VM's CPU that goes idle keeps its own so long, at most
   Time_ps wakeup_ps = 0;                   // from the wake-up of a thread to its first instruction
 

@@ -93,8 +93,7 @@ void TcpSocket::end_stream(Time_ps now_ps) {
   asleep_ = true;
   last_ps_ = now_ps;
   sender_.finish();
-  if (settings_.interval_ps > 0 && now_ps - start_ps_ > (intervals_.empty() ? 0 : intervals_.back().end_ps))
-    add_interval(now_ps - start_ps_);
+  add_last_interval(now_ps - start_ps_);
   push(now_ps);
   if (fin_sent_) return;
   // Nothing was left to carry it, or not all may leave yet: then the last piece does.
@@ -109,8 +108,7 @@ Time_ps TcpSocket::read_more(Time_ps now_ps) {
     asleep_ = true;
     if (receiver_.ended() && !finished_) {
       finished_ = true;
-      if (settings_.interval_ps > 0 && last_ps_ - start_ps_ > (intervals_.empty() ? 0 : intervals_.back().end_ps))
-        add_interval(last_ps_ - start_ps_);
+      add_last_interval(last_ps_ - start_ps_);
       // The other direction has nothing to say.
       fin_sent_ = true;
       sender_.finish();
@@ -131,6 +129,12 @@ void TcpSocket::note_time(Time_ps now_ps) {
     add_interval(next_interval_ps_);
     next_interval_ps_ += settings_.interval_ps;
   }
+}
+
+// iperf3 leaves out a rest that is shorter than a tenth of an interval.
+void TcpSocket::add_last_interval(Time_ps end_ps) {
+  const Time_ps begun_ps = intervals_.empty() ? 0 : intervals_.back().end_ps;
+  if (settings_.interval_ps > 0 && end_ps - begun_ps > settings_.interval_ps / 10) add_interval(end_ps);
 }
 
 void TcpSocket::add_interval(Time_ps end_ps) {

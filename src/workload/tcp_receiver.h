@@ -15,7 +15,7 @@ namespace weft::workload {
 class TcpReceiver {
  public:
   static constexpr std::uint64_t kFirstWindow_B = 65536;     // half of tcp_rmem[1], 131072
-  static constexpr std::uint64_t kMostWindow_B = 3 << 20;    // half of tcp_rmem[2], 6 MiB: tcp_adv_win_scale 1
+  static constexpr std::uint64_t kMostWindow_B = 4 << 20;    // two thirds of tcp_rmem[2], 6 MiB: scaling_ratio
   static constexpr Time_ps kDelayedAck_ps = ms(40);          // TCP_DELACK_MIN
 
   // `window_B` is the size of the window that -w asks for; 0: sized automatically.

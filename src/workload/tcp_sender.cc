@@ -128,7 +128,6 @@ void TcpSender::on_ack(const TcpAckEvent& ack) {
   } else if (state_ != State::kCwr && acked > 0 && limited) {
     congestion.grow(acked, ack.now_ps);
   }
-  if (out_ == 0) most_out_ = 0;
   if (advances || sacked > 0 || opens || out_ == 0) arm(ack.now_ps);
 }
 
@@ -215,6 +214,14 @@ void TcpSender::on_timer(Time_ps now_ps) {
   arm(now_ps);
 }
 
+// tcp_cwnd_validate: whether the window was the limit at any time since what was sent then.
+void TcpSender::note_use(bool full) {
+  if (una_ < use_end_ && !full && (window_limited_ || out_ <= most_out_)) return;
+  window_limited_ = full;
+  most_out_ = out_;
+  use_end_ = nxt_;
+}
+
 std::optional<TcpPiece> TcpSender::next(std::uint64_t queued_B, Time_ps now_ps) {
   if (window_probe_due_) {
     window_probe_due_ = false;
@@ -233,15 +240,13 @@ std::optional<TcpPiece> TcpSender::next(std::uint64_t queued_B, Time_ps now_ps) 
       return TcpPiece{begin, static_cast<std::uint32_t>(end - begin), true, finished_ && end == written_};
     }
   }
+  const std::uint32_t flight = in_flight();
+  note_use(flight >= congestion.cwnd);
+  if (flight >= congestion.cwnd) return std::nullopt;
   // TCP small queues.
   const std::uint64_t rate_1ms_B =
       srtt_ps_ == 0 ? 0 : 2 * std::uint64_t{congestion.cwnd} * mss_B_ * kMillisecond_ps / std::max<Time_ps>(srtt_ps_, 1);
   if (queued_B >= std::clamp<std::uint64_t>(rate_1ms_B, 2 * kMostAggregate_B, kOutputLimit_B)) return std::nullopt;
-  const std::uint32_t flight = in_flight();
-  if (flight >= congestion.cwnd) {
-    window_limited_ = true;
-    return std::nullopt;
-  }
   const std::uint32_t room = congestion.cwnd - flight;
   if (lost_ > retrans_) {
     if (auto piece = next_lost(room, now_ps)) return piece;
@@ -284,8 +289,10 @@ std::optional<TcpPiece> TcpSender::next_new(std::uint32_t room, Time_ps now_ps) 
   }
   // tcp_tso_should_defer: a third of the window is worth waiting for, while ACKs are due.
   const std::uint64_t able = std::min<std::uint64_t>(room, window_B / mss_B_);
-  if (segments < most && able < data_B / mss_B_ && out_ > 0 && able * 3 < std::min(congestion.cwnd, most * 3) && room > 1)
+  if (segments < most && able < data_B / mss_B_ && out_ > 0 && able * 3 < std::min(congestion.cwnd, most * 3) && room > 1) {
+    if (room < window_B / mss_B_) note_use(true);
     return std::nullopt;
+  }
   const std::uint64_t size_B = std::min<std::uint64_t>(segments * mss_B_ + (tail ? data_B % mss_B_ : 0), data_B);
   const TcpPiece piece{nxt_, static_cast<std::uint32_t>(size_B), false, finished_ && nxt_ + size_B == written_};
   const std::uint32_t count = static_cast<std::uint32_t>(segments) + (tail ? 1 : 0);
@@ -294,10 +301,9 @@ std::optional<TcpPiece> TcpSender::next_new(std::uint32_t room, Time_ps now_ps) 
     at(first_ + out_) = {now_ps, 0};
     ++out_;
   }
-  most_out_ = std::max(most_out_, out_);
-  window_limited_ = room == count;
   prr_out_ += count;
   nxt_ += size_B;
+  note_use(in_flight() >= congestion.cwnd);
   arm(now_ps);
   return piece;
 }

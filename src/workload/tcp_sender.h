@@ -84,6 +84,7 @@ class TcpSender {
   void enter_cwr();
   void check_probe(const TcpAckEvent& ack);
   void reduce_in_recovery(std::uint32_t delivered);
+  void note_use(bool full);
   void arm(Time_ps now_ps);
   Time_ps rto_ps() const;
   std::optional<TcpPiece> next_lost(std::uint32_t room, Time_ps now_ps);
@@ -97,6 +98,7 @@ class TcpSender {
   std::uint64_t first_ = 0;
   std::uint32_t out_ = 0, sacked_ = 0, lost_ = 0, retrans_ = 0, most_out_ = 0;
   bool window_limited_ = false;
+  std::uint64_t use_end_ = 0;
   State state_ = State::kOpen;
   std::uint64_t high_ = 0;       // where the reduction ends
   Time_ps newest_sent_ps_ = -1;  // RACK: when the latest delivered segment was sent

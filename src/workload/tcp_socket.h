@@ -96,6 +96,7 @@ class TcpSocket {
   std::uint64_t send_buffer_B() const;
   void note_time(Time_ps now_ps);
   void add_interval(Time_ps end_ps);
+  void add_last_interval(Time_ps end_ps);
 
   // tcp_socket.cc
   void post(nic::TcpWords words, std::uint32_t length_B, Time_ps doorbell_ps);
