@@ -82,7 +82,8 @@ std::uint32_t CpuCores::take_free() {
   std::uint32_t least = UINT32_MAX;
   for (std::uint32_t cpu : own_) {
     const bool second = sibling(cpu) < cpu;
-    const std::uint32_t cost = 8 * cpus_[cpu].threads + 4 * (cpus_[sibling(cpu)].threads > 0 ? 1u : 0u) + (second ? 1 : 0);
+    const std::uint32_t cost =
+        8 * cpus_[cpu].threads + 4 * (cpus_[sibling(cpu)].threads > 0 ? 1u : 0u) + (second ? 1 : 0);
     if (cost >= least) continue;
     least = cost;
     best = cpu;
@@ -133,7 +134,8 @@ bool CpuCores::hogs_at(Cpu& cpu, Time_ps now_ps) const {
   return now_ps >= cpu.away_until_ps;
 }
 
-// Slices one after the other from `from_ps` on: the end of the one at `at_ps`. The scheduler looks at a slice at the tick.
+// Slices one after the other from `from_ps` on: the end of the one at `at_ps`. The scheduler looks at a slice at the
+// tick.
 Time_ps CpuCores::slice_end_ps(Time_ps from_ps, Time_ps at_ps) const {
   const Time_ps tick_ps = std::max<Time_ps>(model_.interrupt_period_ps, 1);
   const Time_ps whole_ps = (model_.sched_slice_ps + tick_ps - 1) / tick_ps * tick_ps;

@@ -7,7 +7,9 @@
 namespace weft::host {
 
 Host::Host(HostModel model, engine::Domain& domain, std::uint64_t seed, std::uint64_t id)
-    : model_(std::move(model)), domain_(domain), node_(domain.add_node({this, &Host::run_hook})),
+    : model_(std::move(model)),
+      domain_(domain),
+      node_(domain.add_node({this, &Host::run_hook})),
       cpu_random_(seed, 0x20000 + id, RandomPurpose::kHostJitter) {
   if (model_.interrupt_period_ps > 0) {
     RandomStream phase(seed, 0x10000 + id, RandomPurpose::kHostJitter);
@@ -104,7 +106,7 @@ void Host::wake(std::uint32_t program, Time_ps at_ps) {
 
 Time_ps Host::wait(std::uint32_t program, nic::Device& device, std::uint32_t cq) {
   nic::CompletionQueue& queue = device.cq(cq);
-  if (queue.next_visible_ps() != kNever_ps) return cpu_ps(programs_[program].cpu, queue.next_visible_ps());
+  if (queue.next_visible_ps() != kNever_ps) return cpu_ps(cpu_of(program), queue.next_visible_ps());
   if (!queue.armed) {
     queue.armed = true;
     queue.waiter = program;
@@ -121,7 +123,7 @@ void Host::completion_hook(void* self, std::uint32_t cq, Time_ps visible_ps) {
   auto* slot = static_cast<DeviceSlot*>(self);
   nic::CompletionQueue& queue = slot->device->cq(cq);
   queue.armed = false;
-  Time_ps seen_ps = slot->host->cpu_ps(slot->host->programs_[queue.waiter].cpu, visible_ps);
+  Time_ps seen_ps = slot->host->cpu_ps(slot->host->cpu_of(queue.waiter), visible_ps);
   slot->host->programs_[queue.waiter].program->completion_visible(queue.tag, seen_ps);
   slot->host->wake(queue.waiter, seen_ps);
 }
@@ -133,7 +135,7 @@ void Host::write_hook(void* self, std::uint32_t key, Time_ps visible_ps) {
   for (const Watcher& watcher : slot->host->watchers_) {
     if (watcher.device != slot->device || watcher.key != key) continue;
     slot->host->programs_[watcher.program].program->memory_written(visible_ps);
-    slot->host->wake(watcher.program, slot->host->cpu_ps(slot->host->programs_[watcher.program].cpu, visible_ps));
+    slot->host->wake(watcher.program, slot->host->cpu_ps(slot->host->cpu_of(watcher.program), visible_ps));
   }
 }
 

@@ -1,7 +1,7 @@
 // A host: its NIC ports, the programs on its CPUs, and the loop that runs their events in order.
 // Order at one instant: port by port, and at a port delayed frames of a faulty cable, service, arrival, timer; then
-// programs by number (docs/mechanisms/event-order.md). Every program has a CPU of its own, unless the lab says what else
-// its CPUs do (host/cpu_cores.h).
+// programs by number (docs/mechanisms/event-order.md). Every program has a CPU of its own, unless the lab says what
+// else its CPUs do (host/cpu_cores.h).
 #pragma once
 
 #include <cstdint>
@@ -111,6 +111,7 @@ class alignas(64) Host {
   void run_programs(Time_ps now_ps);
   void plan_programs();
   Time_ps cpu_ps(std::uint32_t cpu, Time_ps t_ps) const;
+  std::uint32_t cpu_of(std::uint32_t program) const { return cpus_ ? programs_[program].cpu : kNoCpu; }
   Time_ps step(ProgramSlot& slot, Time_ps now_ps);
 
   HostModel model_;

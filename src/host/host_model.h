@@ -40,14 +40,14 @@ struct HostModel {
   Time_ps wakeup_ps = 0;                   // from the wake-up of a thread to its first instruction
 
   // Kernel TCP (workload/tcp_socket.h): on the CPU of the program, and on that of the NIC's interrupt.
-  Time_ps tcp_send_KiB_ps = 0;      // copy of 1 KiB from the program
-  Time_ps tcp_receive_KiB_ps = 0;   // copy of 1 KiB to the program
-  Time_ps tcp_send_skb_ps = 0;      // one aggregate of up to 64 KB through TCP, qdisc and driver (TSO)
+  Time_ps tcp_send_KiB_ps = 0;        // copy of 1 KiB from the program
+  Time_ps tcp_receive_KiB_ps = 0;     // copy of 1 KiB to the program
+  Time_ps tcp_send_skb_ps = 0;        // one aggregate of up to 64 KB through TCP, qdisc and driver (TSO)
   Time_ps tcp_receive_packet_ps = 0;  // one packet through driver and GRO
-  Time_ps tcp_receive_skb_ps = 0;   // one aggregate through IP and TCP, the wake-up of its reader included
-  Time_ps tcp_ack_ps = 0;           // an ACK that is sent, or one that is processed
-  std::uint32_t rx_ring = 1024;     // receive descriptors of a queue: ethtool -G rx
-  Time_ps rx_usecs_ps = 0;          // interrupt moderation: ethtool -C rx-usecs
+  Time_ps tcp_receive_skb_ps = 0;     // one aggregate through IP and TCP, the wake-up of its reader included
+  Time_ps tcp_ack_ps = 0;             // an ACK that is sent, or one that is processed
+  std::uint32_t rx_ring = 1024;       // receive descriptors of a queue: ethtool -G rx
+  Time_ps rx_usecs_ps = 0;            // interrupt moderation: ethtool -C rx-usecs
 };
 
 }  // namespace weft::host

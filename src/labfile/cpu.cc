@@ -95,7 +95,8 @@ void WorkloadReading::read_cpus() {
   const auto* list = read_list(*node, "cpus", problems);
   if (list == nullptr) return;
   if (list->size() != 2) {
-    problems.add(node->place, fmt::format("cpus has {} numbers", list->size()), "write [client, server], or one number");
+    problems.add(node->place, fmt::format("cpus has {} numbers", list->size()),
+                 "write [client, server], or one number");
     return;
   }
   read_one(list->front(), workload.client, workload.client_cpu);

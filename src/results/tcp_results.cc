@@ -39,7 +39,8 @@ double rate_of(const TcpStreamEnd& end) {
 }
 
 // The members that iperf3 gives every sum and stream.
-Json bytes_object(Time_ps start_ps, Time_ps end_ps, std::uint64_t bytes, double bps, const TcpStream* stream = nullptr) {
+Json bytes_object(Time_ps start_ps, Time_ps end_ps, std::uint64_t bytes, double bps,
+                  const TcpStream* stream = nullptr) {
   Json j;
   if (stream != nullptr) j["socket"] = stream->id;
   j["start"] = seconds_of(start_ps);
@@ -118,7 +119,8 @@ Json end_object(const Iperf3Options& options, const Iperf3Result& result) {
     sender["min_rtt"] = microseconds_of(stream.sender.min_rtt_ps);
     sender["mean_rtt"] = microseconds_of(stream.sender.mean_rtt_ps);
     sender["sender"] = !options.reverse;
-    Json receiver = bytes_object(0, stream.receiver.elapsed_ps, stream.receiver.bytes, rate_of(stream.receiver), &stream);
+    Json receiver =
+        bytes_object(0, stream.receiver.elapsed_ps, stream.receiver.bytes, rate_of(stream.receiver), &stream);
     receiver["sender"] = !options.reverse;
     end["streams"].push_back({{"sender", sender}, {"receiver", receiver}});
   }
@@ -167,8 +169,8 @@ std::string report_section(const Iperf3Options& options, const Iperf3Result& res
   return out + "```\n";
 }
 
-void write_json(const Iperf3Options& options, const Iperf3Result& result, const Lab& lab,
-                const WorkloadConfig& config, JsonStream& out) {
+void write_json(const Iperf3Options& options, const Iperf3Result& result, const Lab& lab, const WorkloadConfig& config,
+                JsonStream& out) {
   Json w;
   w["name"] = config.name;
   w["client"] = port_name(lab, config.client);
@@ -205,8 +207,7 @@ void write_tables(std::type_identity<Iperf3Options>, const RunResult& result, Sq
   }
 }
 
-std::string failure_text(const Iperf3Options&, const Iperf3Result& result, const RunResult& run,
-                         const Judged& judged) {
+std::string failure_text(const Iperf3Options&, const Iperf3Result& result, const RunResult& run, const Judged& judged) {
   const bool cut_short = run.interrupted || run.cut_off;
   if (judged({"bitrate_Gbps"}) || cut_short) return "";
   std::uint64_t without = 0;

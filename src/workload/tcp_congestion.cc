@@ -144,8 +144,13 @@ std::uint32_t TcpCongestion::reduced() {
   return std::max(cwnd * kBeta / kBetaUnit, kLeast);
 }
 
+// DCTCP halves its window then, as Reno does (RFC 8257 3.5).
+std::uint32_t TcpCongestion::reduced_by_loss() {
+  return algorithm_ == TcpAlgorithm::kDctcp ? std::max(cwnd / 2, 2u) : reduced();
+}
+
 void TcpCongestion::on_timeout() {
-  ssthresh = reduced();
+  ssthresh = reduced_by_loss();
   cwnd = 1;
   found_ = false;
   round_end_ = 0;

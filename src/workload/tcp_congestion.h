@@ -28,8 +28,9 @@ class TcpCongestion {
   void note_ack(std::uint32_t acked, bool ece, std::uint64_t una, std::uint64_t nxt, Time_ps rtt_ps, Time_ps now_ps);
   // The window was the limit: it grows.
   void grow(std::uint32_t acked, Time_ps now_ps);
-  // The threshold after a loss or an ECN echo now.
+  // The threshold after an ECN echo, and after a loss, now.
   std::uint32_t reduced();
+  std::uint32_t reduced_by_loss();
   void on_timeout();
 
  private:

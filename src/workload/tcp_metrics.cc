@@ -8,9 +8,9 @@ namespace weft::workload {
 
 namespace {
 
-constexpr std::string_view kIperf3Metrics[] = {"bitrate_Gbps",       "sender_bitrate_Gbps", "retransmits",
-                                               "timeouts",           "rx_out_of_buffer",    "sender_cpu_percent",
-                                               "receiver_cpu_percent"};
+constexpr std::string_view kIperf3Metrics[] = {
+    "bitrate_Gbps",     "sender_bitrate_Gbps", "retransmits",         "timeouts",
+    "rx_out_of_buffer", "sender_cpu_percent",  "receiver_cpu_percent"};
 
 std::uint64_t sum_of(const Iperf3Result& result, TcpStreamEnd TcpStream::*end, std::uint64_t TcpStreamEnd::*what) {
   std::uint64_t all = 0;
@@ -28,9 +28,8 @@ Time_ps Iperf3Result::elapsed_ps(TcpStreamEnd TcpStream::*end) const {
 
 double Iperf3Result::rate(TcpStreamEnd TcpStream::*end) const {
   const Time_ps longest_ps = elapsed_ps(end);
-  return longest_ps == 0
-             ? 0
-             : 8e12 * static_cast<double>(sum(end, &TcpStreamEnd::bytes)) / static_cast<double>(longest_ps);
+  return longest_ps == 0 ? 0
+                         : 8e12 * static_cast<double>(sum(end, &TcpStreamEnd::bytes)) / static_cast<double>(longest_ps);
 }
 
 double Iperf3Result::cpu_percent(TcpStreamEnd TcpStream::*end) const {

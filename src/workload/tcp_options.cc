@@ -211,7 +211,8 @@ class Iperf3Parser {
     if (read && *read >= min && *read <= max) {
       target = static_cast<std::remove_reference_t<Target>>(*read);
     } else {
-      errors_.push_back(fmt::format("{} {}: not a size from {} to {} B; write e.g. 128K or 1M", written, value, min, max));
+      errors_.push_back(
+          fmt::format("{} {}: not a size from {} to {} B; write e.g. 128K or 1M", written, value, min, max));
     }
   }
 

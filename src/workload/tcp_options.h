@@ -18,20 +18,20 @@ struct Iperf3Options {
   static constexpr std::string_view kKey = "iperf3";  // in the lab file
   static constexpr std::string_view kExample = "-t 1";
 
-  std::vector<std::string> words;  // as given, for the record
-  TcpAlgorithm algorithm = TcpAlgorithm::kCubic;     // -C
-  Time_ps duration_ps = 10 * kSecond_ps;             // -t
-  std::uint64_t total_B = 0;                         // -n, -k; 0: by time
-  std::uint32_t parallel = 1;                        // -P
-  std::uint32_t block_B = 131072;                    // -l
-  std::uint64_t window_B = 0;                        // -w; 0: automatic
-  std::uint32_t mss_B = 0;                           // -M; 0: of the MTU
-  bool reverse = false;                              // -R
-  Time_ps interval_ps = kSecond_ps;                  // -i; 0: none
-  std::uint16_t port = 5201;                         // -p
-  char format = 0;                                   // -f
-  bool json = false;                                 // -J
-  std::optional<std::uint8_t> tos;                   // -S, --dscp
+  std::vector<std::string> words;                       // as given, for the record
+  TcpAlgorithm algorithm = TcpAlgorithm::kCubic;        // -C
+  Time_ps duration_ps = 10 * kSecond_ps;                // -t
+  std::uint64_t total_B = 0;                            // -n, -k; 0: by time
+  std::uint32_t parallel = 1;                           // -P
+  std::uint32_t block_B = 131072;                       // -l
+  std::uint64_t window_B = 0;                           // -w; 0: automatic
+  std::uint32_t mss_B = 0;                              // -M; 0: of the MTU
+  bool reverse = false;                                 // -R
+  Time_ps interval_ps = kSecond_ps;                     // -i; 0: none
+  std::uint16_t port = 5201;                            // -p
+  char format = 0;                                      // -f
+  bool json = false;                                    // -J
+  std::optional<std::uint8_t> tos;                      // -S, --dscp
   std::optional<std::uint32_t> client_cpu, server_cpu;  // -A, or the lab's `cpus`
 };
 

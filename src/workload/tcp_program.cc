@@ -8,7 +8,7 @@ namespace weft::workload {
 
 namespace {
 
-constexpr std::uint64_t kChunk_B = 65536;                     // copied at once
+constexpr std::uint64_t kChunk_B = 65536;                                 // copied at once
 constexpr std::uint64_t kFirstBuffer_B = 87040, kMostBuffer_B = 4 << 20;  // tcp_wmem
 constexpr Time_ps kSystemCall_ps = ns(500);
 

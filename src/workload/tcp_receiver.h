@@ -1,5 +1,5 @@
-// The receiving half of a TCP connection: what arrived in order, what to acknowledge and when, SACK and DSACK blocks, and
-// the window that Linux's automatic buffer sizing (DRS) opens. Stream offsets; workload/tcp_socket.cc calls it.
+// The receiving half of a TCP connection: what arrived in order, what to acknowledge and when, SACK and DSACK blocks,
+// and the window that Linux's automatic buffer sizing (DRS) opens. Stream offsets; workload/tcp_socket.cc calls it.
 #pragma once
 
 #include <array>
@@ -14,9 +14,9 @@ namespace weft::workload {
 
 class TcpReceiver {
  public:
-  static constexpr std::uint64_t kFirstWindow_B = 65536;     // half of tcp_rmem[1], 131072
-  static constexpr std::uint64_t kMostWindow_B = 4 << 20;    // two thirds of tcp_rmem[2], 6 MiB: scaling_ratio
-  static constexpr Time_ps kDelayedAck_ps = ms(40);          // TCP_DELACK_MIN
+  static constexpr std::uint64_t kFirstWindow_B = 65536;   // half of tcp_rmem[1], 131072
+  static constexpr std::uint64_t kMostWindow_B = 4 << 20;  // two thirds of tcp_rmem[2], 6 MiB: scaling_ratio
+  static constexpr Time_ps kDelayedAck_ps = ms(40);        // TCP_DELACK_MIN
 
   // `window_B` is the size of the window that -w asks for; 0: sized automatically.
   TcpReceiver(std::uint32_t mss_B, std::uint64_t window_B, bool echoes_each_mark);

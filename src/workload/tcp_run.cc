@@ -21,11 +21,10 @@ Endpoint in_class(Endpoint end, const Iperf3Options& options) {
 
 }  // namespace
 
-Iperf3Run::Iperf3Run(const Iperf3Options& options, const Endpoint& client, const Endpoint& server,
-                     const TcpPath& path)
+Iperf3Run::Iperf3Run(const Iperf3Options& options, const Endpoint& client, const Endpoint& server, const TcpPath& path)
     : options_(options) {
-  const auto headers_B = static_cast<std::uint32_t>((path.v4 ? wire::kIpv4Size_B : wire::kIpv6Size_B) +
-                                                    wire::kTcpSize_B);
+  const auto headers_B =
+      static_cast<std::uint32_t>((path.v4 ? wire::kIpv4Size_B : wire::kIpv6Size_B) + wire::kTcpSize_B);
   std::uint32_t mss_B = path.mtu_B - headers_B;
   if (options.mss_B != 0) mss_B = std::min(mss_B, options.mss_B);
   TcpSocketSettings settings;

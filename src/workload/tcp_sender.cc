@@ -13,8 +13,7 @@ constexpr std::uint64_t kOutputLimit_B = 1 << 20;  // tcp_limit_output_bytes
 
 }  // namespace
 
-TcpSender::TcpSender(TcpAlgorithm algorithm, std::uint32_t mss_B)
-    : congestion(algorithm), mss_B_(mss_B), ring_(1024) {}
+TcpSender::TcpSender(TcpAlgorithm algorithm, std::uint32_t mss_B) : congestion(algorithm), mss_B_(mss_B), ring_(1024) {}
 
 void TcpSender::reserve(std::uint64_t segments) {
   if (segments <= ring_.size()) return;
@@ -36,7 +35,7 @@ std::uint32_t TcpSender::take_acked(std::uint64_t acked_to, Time_ps now_ps) {
   for (; first_ < end && out_ > 0; ++first_, --out_, ++taken) {
     Segment& segment = at(first_);
     unmark(segment);
-    if ((segment.flags & kSacked) == 0) newest_sent_ps_ = std::max(newest_sent_ps_, segment.sent_ps);
+    if ((segment.flags & kSacked) == 0) note_delivered(first_, now_ps);
     if ((segment.flags & (kEver | kSacked)) == 0) {
       rtt_ps_ = now_ps - segment.sent_ps;
       if (oldest_ps == 0) oldest_ps = rtt_ps_;
@@ -57,13 +56,28 @@ std::uint32_t TcpSender::take_sacked(std::span<const TcpRange> sack, Time_ps now
       if (segment.flags & kSacked) continue;
       unmark(segment);
       if ((segment.flags & kEver) == 0) rtt_ps_ = now_ps - segment.sent_ps;
+      note_delivered(i, now_ps);
       segment.flags = static_cast<std::uint8_t>((segment.flags & kEver) | kSacked);
-      newest_sent_ps_ = std::max(newest_sent_ps_, segment.sent_ps);
       ++sacked_;
       ++taken;
     }
   }
   return taken;
+}
+
+// RFC 8985 6.2, step 2: what comes back sooner than any round trip answers the first transmission, not the second.
+void TcpSender::note_delivered(std::uint64_t index, Time_ps now_ps) {
+  const Segment& segment = at(index);
+  const Time_ps took_ps = now_ps - segment.sent_ps;
+  if ((segment.flags & kEver) == 0) {
+    min_rtt_ps_ = std::min(min_rtt_ps_, took_ps);
+  } else if (took_ps < min_rtt_ps_) {
+    return;
+  }
+  // Segments of one aggregate left at one time, in their order.
+  if (segment.sent_ps < newest_sent_ps_ || (segment.sent_ps == newest_sent_ps_ && index < newest_index_)) return;
+  newest_sent_ps_ = segment.sent_ps;
+  newest_index_ = index;
 }
 
 // RFC 6298, with the variance at 1/4 and a mean that starts at the first sample.
@@ -136,7 +150,8 @@ void TcpSender::find_lost() {
   if (state_ < State::kRecovery && sacked_ < kReordering) return;
   for (std::uint64_t i = first_; i < first_ + out_; ++i) {
     Segment& segment = at(i);
-    if ((segment.flags & kSacked) != 0 || segment.sent_ps >= newest_sent_ps_) continue;
+    const bool before = segment.sent_ps < newest_sent_ps_ || (segment.sent_ps == newest_sent_ps_ && i < newest_index_);
+    if ((segment.flags & kSacked) != 0 || !before) continue;
     if ((segment.flags & (kLost | kRetrans)) == kLost) continue;
     if (segment.flags & kRetrans) --retrans_;
     if ((segment.flags & kLost) == 0) ++lost_;
@@ -146,7 +161,7 @@ void TcpSender::find_lost() {
 
 void TcpSender::enter_recovery() {
   prior_cwnd_ = congestion.cwnd;
-  if (state_ == State::kOpen) congestion.ssthresh = congestion.reduced();
+  if (state_ == State::kOpen) congestion.ssthresh = congestion.reduced_by_loss();
   prr_delivered_ = prr_out_ = 0;
   high_ = nxt_;
   state_ = State::kRecovery;
@@ -245,7 +260,8 @@ std::optional<TcpPiece> TcpSender::next(std::uint64_t queued_B, Time_ps now_ps) 
   if (flight >= congestion.cwnd) return std::nullopt;
   // TCP small queues.
   const std::uint64_t rate_1ms_B =
-      srtt_ps_ == 0 ? 0 : 2 * std::uint64_t{congestion.cwnd} * mss_B_ * kMillisecond_ps / std::max<Time_ps>(srtt_ps_, 1);
+      srtt_ps_ == 0 ? 0
+                    : 2 * std::uint64_t{congestion.cwnd} * mss_B_ * kMillisecond_ps / std::max<Time_ps>(srtt_ps_, 1);
   if (queued_B >= std::clamp<std::uint64_t>(rate_1ms_B, 2 * kMostAggregate_B, kOutputLimit_B)) return std::nullopt;
   const std::uint32_t room = congestion.cwnd - flight;
   if (lost_ > retrans_) {
@@ -289,7 +305,8 @@ std::optional<TcpPiece> TcpSender::next_new(std::uint32_t room, Time_ps now_ps) 
   }
   // tcp_tso_should_defer: a third of the window is worth waiting for, while ACKs are due.
   const std::uint64_t able = std::min<std::uint64_t>(room, window_B / mss_B_);
-  if (segments < most && able < data_B / mss_B_ && out_ > 0 && able * 3 < std::min(congestion.cwnd, most * 3) && room > 1) {
+  if (segments < most && able < data_B / mss_B_ && out_ > 0 && able * 3 < std::min(congestion.cwnd, most * 3) &&
+      room > 1) {
     if (room < window_B / mss_B_) note_use(true);
     return std::nullopt;
   }

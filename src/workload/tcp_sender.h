@@ -1,6 +1,6 @@
-// The sending half of a TCP connection: what may leave and when, and what ACKs say (RFC 9293, SACK RFC 2018, RACK-TLP RFC
-// 8985, PRR RFC 6937, RTO RFC 6298 with Linux's minimum of 200 ms). It knows stream offsets, not sequence numbers, and
-// no CPU: workload/tcp_socket.cc calls it. Not modelled: F-RTO, undo, reordering windows, urgent data.
+// The sending half of a TCP connection: what may leave and when, and what ACKs say (RFC 9293, SACK RFC 2018, RACK-TLP
+// RFC 8985, PRR RFC 6937, RTO RFC 6298 with Linux's minimum of 200 ms). It knows stream offsets, not sequence numbers,
+// and no CPU: workload/tcp_socket.cc calls it. Not modelled: F-RTO, undo, reordering windows, urgent data.
 #pragma once
 
 #include <cstdint>
@@ -78,6 +78,7 @@ class TcpSender {
   void unmark(Segment& segment);
   std::uint32_t take_acked(std::uint64_t acked_to, Time_ps now_ps);
   std::uint32_t take_sacked(std::span<const TcpRange> sack, Time_ps now_ps);
+  void note_delivered(std::uint64_t index, Time_ps now_ps);
   void measure(Time_ps rtt_ps);
   void find_lost();
   void enter_recovery();
@@ -102,6 +103,8 @@ class TcpSender {
   State state_ = State::kOpen;
   std::uint64_t high_ = 0;       // where the reduction ends
   Time_ps newest_sent_ps_ = -1;  // RACK: when the latest delivered segment was sent
+  std::uint64_t newest_index_ = 0;
+  Time_ps min_rtt_ps_ = kNever_ps;
   std::uint32_t prior_cwnd_ = 0, prr_delivered_ = 0, prr_out_ = 0;
   Time_ps srtt_ps_ = 0, rttvar_ps_ = 0, rtt_ps_ = 0;
   std::uint32_t backoff_ = 0;

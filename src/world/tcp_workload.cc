@@ -6,7 +6,7 @@
 namespace weft::lab {
 namespace {
 
-// In the lossy class unless the lab says otherwise: DSCP 0, priority 0, not ECN-capable (DCTCP sets that itself).
+// In the lossy class unless the lab names another: DSCP 0, priority 0, not ECN-capable (DCTCP sets that itself).
 workload::Endpoint tcp_end(const WorkloadSetup& setup, const PortRef& ref, std::uint32_t function) {
   constexpr std::uint8_t kEcnBits = 3;
   const WorkloadConfig& config = setup.config;
