@@ -94,6 +94,7 @@ const ModelField<HostModel> kHostFields[] = {
     {"wakeup", &HostModel::wakeup_ps, Quantity::kTime, kPositiveTime},
     {"tcp_send_KiB", &HostModel::tcp_send_KiB_ps, Quantity::kTime, kPositiveTime},
     {"tcp_receive_KiB", &HostModel::tcp_receive_KiB_ps, Quantity::kTime, kPositiveTime},
+    {"tcp_remote_KiB", &HostModel::tcp_remote_KiB_ps, Quantity::kTime, kTime},
     {"tcp_send_skb", &HostModel::tcp_send_skb_ps, Quantity::kTime, kPositiveTime},
     {"tcp_receive_packet", &HostModel::tcp_receive_packet_ps, Quantity::kTime, kPositiveTime},
     {"tcp_receive_skb", &HostModel::tcp_receive_skb_ps, Quantity::kTime, kPositiveTime},

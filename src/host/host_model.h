@@ -42,6 +42,7 @@ struct HostModel {
   // Kernel TCP (workload/tcp_socket.h): on the CPU of the program, and on that of the NIC's interrupt.
   Time_ps tcp_send_KiB_ps = 0;        // copy of 1 KiB from the program
   Time_ps tcp_receive_KiB_ps = 0;     // copy of 1 KiB to the program
+  Time_ps tcp_remote_KiB_ps = 0;      // more for each KiB that the interrupt of another CPU received: caches
   Time_ps tcp_send_skb_ps = 0;        // one aggregate of up to 64 KB through TCP, qdisc and driver (TSO)
   Time_ps tcp_receive_packet_ps = 0;  // one packet through driver and GRO
   Time_ps tcp_receive_skb_ps = 0;     // one aggregate through IP and TCP, the wake-up of its reader included

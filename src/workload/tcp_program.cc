@@ -117,7 +117,9 @@ Time_ps TcpSocket::read_more(Time_ps now_ps) {
     return kNever_ps;
   }
   copying_B_ = size_B;
-  const Time_ps work_ps = program_debt_ps_ + kSystemCall_ps / 2 + copy_ps(cost_.tcp_receive_KiB_ps, size_B);
+  // What another CPU received is not in this one's caches.
+  const Time_ps remote_ps = program_cpu_ == interrupt_cpu_ ? 0 : cost_.tcp_remote_KiB_ps;
+  const Time_ps work_ps = program_debt_ps_ + kSystemCall_ps / 2 + copy_ps(cost_.tcp_receive_KiB_ps + remote_ps, size_B);
   program_debt_ps_ = 0;
   program_busy_ps_ += work_ps;
   copy_end_ps_ = cpus_.run(program_cpu_, host::CpuWork::kThread, now_ps, work_ps);

@@ -238,6 +238,8 @@ void TcpSender::note_use(bool full) {
 }
 
 std::optional<TcpPiece> TcpSender::next(std::uint64_t queued_B, Time_ps now_ps) {
+  // Program and interrupt both send, and one's pieces may leave while the other is at work: they leave in this order.
+  now_ps = latest_ps_ = std::max(latest_ps_, now_ps);
   if (window_probe_due_) {
     window_probe_due_ = false;
     return TcpPiece{una_, 0, false, false};

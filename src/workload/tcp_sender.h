@@ -104,6 +104,7 @@ class TcpSender {
   std::uint64_t high_ = 0;       // where the reduction ends
   Time_ps newest_sent_ps_ = -1;  // RACK: when the latest delivered segment was sent
   std::uint64_t newest_index_ = 0;
+  Time_ps latest_ps_ = 0;  // something was sent
   Time_ps min_rtt_ps_ = kNever_ps;
   std::uint32_t prior_cwnd_ = 0, prr_delivered_ = 0, prr_out_ = 0;
   Time_ps srtt_ps_ = 0, rttvar_ps_ = 0, rtt_ps_ = 0;

@@ -103,6 +103,15 @@ TEST(HostLabs, SameOnTwoThreads) {
   EXPECT_EQ(streams(one), streams(two));
 }
 
+// SACK and RACK find what was lost, and nothing else is sent again.
+TEST(HostLabs, RetransmissionsAreDrops) {
+  const HostRun run = run_text(short_run(host_lab_text("tcp-beside-rdma")));
+  std::uint64_t dropped = 0;
+  for (const auto& link : run.result.links) dropped += link.ledger.of(fabric::Fate::kTailDrop);
+  EXPECT_GT(dropped, 0U);
+  EXPECT_EQ(run.result.workloads[1].as<workload::Iperf3Result>()->retransmits(), dropped);
+}
+
 // Reno at a loss rate p and a round trip R: 1.22 / sqrt(p) segments per R (Mathis 1997).
 TEST(HostLabs, RenoFollowsSquareRootOfLoss) {
   const std::string lab = R"(
