@@ -103,6 +103,23 @@ const ModelField<HostModel> kHostFields[] = {
     {"iotlb_entries", &HostModel::iotlb_entries, {}, {0, 1 << 20}},
     {"iotlb_miss", &HostModel::iotlb_miss_ps, Quantity::kTime, kTime},
     {"iotlb_walk", &HostModel::iotlb_walk_ps, Quantity::kTime, kTime},
+    {"cpus", &HostModel::cpus, {}, {1, 4096}},
+    {"threads_per_core", &HostModel::threads_per_core, {}, {1, 2}},
+    {"smt_slowdown_percent", &HostModel::smt_slowdown_percent, {}, {0, 400}},
+    {"virtual_machine", &HostModel::virtual_machine},
+    {"sched_slice", &HostModel::sched_slice_ps, Quantity::kTime, kPositiveTime},
+    {"sched_balance", &HostModel::sched_balance_ps, Quantity::kTime, kTime},
+    {"halt_poll", &HostModel::halt_poll_ps, Quantity::kTime, kTime},
+    {"wakeup", &HostModel::wakeup_ps, Quantity::kTime, kPositiveTime},
+    {"tcp_send_KiB", &HostModel::tcp_send_KiB_ps, Quantity::kTime, kPositiveTime},
+    {"tcp_receive_KiB", &HostModel::tcp_receive_KiB_ps, Quantity::kTime, kPositiveTime},
+    {"tcp_remote_KiB", &HostModel::tcp_remote_KiB_ps, Quantity::kTime, kTime},
+    {"tcp_send_skb", &HostModel::tcp_send_skb_ps, Quantity::kTime, kPositiveTime},
+    {"tcp_receive_packet", &HostModel::tcp_receive_packet_ps, Quantity::kTime, kPositiveTime},
+    {"tcp_receive_skb", &HostModel::tcp_receive_skb_ps, Quantity::kTime, kPositiveTime},
+    {"tcp_ack", &HostModel::tcp_ack_ps, Quantity::kTime, kPositiveTime},
+    {"rx_ring", &HostModel::rx_ring, {}, {16, 65536}},
+    {"rx_usecs", &HostModel::rx_usecs_ps, Quantity::kTime, kTime},
 };
 
 const ModelField<GpuModel> kGpuFields[] = {

@@ -7,7 +7,12 @@
 namespace weft::host {
 
 Host::Host(HostModel model, engine::Domain& domain, std::uint64_t seed, std::uint64_t id)
-    : model_(std::move(model)), domain_(domain), node_(domain.add_node({this, &Host::run_hook})), seed_(seed), id_(id) {
+    : model_(std::move(model)),
+      domain_(domain),
+      node_(domain.add_node({this, &Host::run_hook})),
+      seed_(seed),
+      id_(id),
+      cpu_random_(seed, 0x20000 + id, RandomPurpose::kHostJitter) {
   if (model_.interrupt_period_ps > 0) {
     RandomStream phase(seed, 0x10000 + id, RandomPurpose::kHostJitter);
     interrupt_phase_ps_ = static_cast<Time_ps>(phase.below(static_cast<std::uint64_t>(model_.interrupt_period_ps)));
@@ -16,6 +21,15 @@ Host::Host(HostModel model, engine::Domain& domain, std::uint64_t seed, std::uin
 
 void Host::set_places(HostPlaces places) {
   memory_paths_ = std::make_unique<MemoryPaths>(model_, std::move(places), seed_, id_);
+}
+
+void Host::use_cpus(const CpuUse& use) {
+  if (use.given()) cpus_ = std::make_unique<CpuCores>(model_, use, interrupt_phase_ps_, cpu_random_);
+}
+
+CpuCores& Host::cpus() {
+  if (!cpus_) cpus_ = std::make_unique<CpuCores>(model_, CpuUse{}, interrupt_phase_ps_, cpu_random_);
+  return *cpus_;
 }
 
 nic::Card& Host::add_card(const nic::NicModel& model, std::optional<std::uint32_t> slot) {
@@ -42,6 +56,9 @@ nic::Device& Host::add_device(nic::DeviceConfig config, nic::Card& card, fabric:
   slot->host = this;
   config.host = {model_.mmio_write_ps,   model_.dma_read_ps, model_.dma_write_ps, model_.memory_jitter_ps, slot.get(),
                  &Host::completion_hook, &Host::write_hook,  &Host::async_hook,   &Host::grh_hook};
+  // How late a CPU sees a write is the cache's and the core's, which siblings share.
+  if (cpus_ && cpus_->siblings_busy())
+    config.host.memory_jitter_ps += model_.memory_jitter_ps * model_.smt_slowdown_percent / 100;
   if (ports_.empty()) {
     domain_.set_hot(node_, in.inlet());
     domain_.set_prepare(node_, &Host::prepare_hook, this);
@@ -67,7 +84,13 @@ std::uint64_t Host::events() const {
   return sum;
 }
 
-std::uint32_t Host::start(Program& program, Time_ps at_ps) {
+std::uint32_t Host::start(Program& program, Time_ps at_ps, std::optional<std::uint32_t> cpu) {
+  const std::uint32_t number = start_thread(program, at_ps);
+  if (cpus_ && cpus_->loaded()) programs_[number].cpu = cpus_->place(cpu);
+  return number;
+}
+
+std::uint32_t Host::start_thread(Program& program, Time_ps at_ps) {
   auto slot =
       std::find_if(programs_.begin(), programs_.end(), [](const ProgramSlot& s) { return s.program == nullptr; });
   if (slot == programs_.end()) slot = programs_.insert(programs_.end(), ProgramSlot{});
@@ -79,6 +102,7 @@ std::uint32_t Host::start(Program& program, Time_ps at_ps) {
 
 void Host::stop(std::uint32_t program) {
   if (program == kNoProgram) return;
+  if (programs_[program].cpu != kNoCpu) cpus_->release(programs_[program].cpu);
   programs_[program] = {};
   plan_programs();
   for (nic::Device* port : ports_) {
@@ -98,7 +122,7 @@ void Host::wake(std::uint32_t program, Time_ps at_ps) {
 
 Time_ps Host::wait(std::uint32_t program, nic::Device& device, std::uint32_t cq) {
   nic::CompletionQueue& queue = device.cq(cq);
-  if (queue.next_visible_ps() != kNever_ps) return cpu_ps(queue.next_visible_ps(), program);
+  if (queue.next_visible_ps() != kNever_ps) return cpu_ps(cpu_of(program), queue.next_visible_ps(), program);
   if (!queue.armed) {
     queue.armed = true;
     queue.waiter = program;
@@ -115,7 +139,7 @@ void Host::completion_hook(void* self, std::uint32_t cq, Time_ps visible_ps) {
   auto* slot = static_cast<DeviceSlot*>(self);
   nic::CompletionQueue& queue = slot->device->cq(cq);
   queue.armed = false;
-  Time_ps seen_ps = slot->host->cpu_ps(visible_ps, queue.waiter);
+  Time_ps seen_ps = slot->host->cpu_ps(slot->host->cpu_of(queue.waiter), visible_ps, queue.waiter);
   slot->host->programs_[queue.waiter].program->completion_visible(queue.tag, seen_ps);
   slot->host->wake(queue.waiter, seen_ps);
 }
@@ -127,7 +151,8 @@ void Host::write_hook(void* self, std::uint32_t key, Time_ps visible_ps) {
   for (const Watcher& watcher : slot->host->watchers_) {
     if (watcher.device != slot->device || watcher.key != key) continue;
     slot->host->programs_[watcher.program].program->memory_written(visible_ps);
-    slot->host->wake(watcher.program, slot->host->cpu_ps(visible_ps, watcher.program));
+    slot->host->wake(watcher.program,
+                     slot->host->cpu_ps(slot->host->cpu_of(watcher.program), visible_ps, watcher.program));
   }
 }
 
@@ -148,12 +173,25 @@ void Host::grh_hook(void* self, const engine::Packet& packet, const nic::GroupGi
   }
 }
 
-Time_ps Host::cpu_ps(Time_ps t_ps, std::uint32_t program) const {
+Time_ps Host::cpu_ps(std::uint32_t cpu, Time_ps t_ps, std::uint32_t program) const {
+  if (cpu != kNoCpu) [[unlikely]]
+    return cpus_->polling_ps(cpu, t_ps);
   if (model_.interrupt_period_ps == 0) return t_ps;
   Time_ps cost_ps =
       model_.interrupt_cost_ps + (program == kNoProgram ? interrupt_delay_ps_ : programs_[program].interrupt_delay_ps);
   Time_ps into_ps = (t_ps + interrupt_phase_ps_) % model_.interrupt_period_ps;
   return into_ps < cost_ps ? t_ps + cost_ps - into_ps : t_ps;
+}
+
+Time_ps Host::step(ProgramSlot& slot, Time_ps now_ps) {
+  if (slot.cpu == kNoCpu) [[likely]]
+    return slot.program->step(now_ps);
+  stepped_cpu_ = slot.cpu;
+  stepped_model_ = &cpus_->model_of(slot.cpu);
+  const Time_ps next_ps = slot.program->step(now_ps);
+  stepped_cpu_ = kNoCpu;
+  stepped_model_ = &model_;
+  return next_ps;
 }
 
 // The first program that is due runs; others due at the same time have their turn in the next round.
@@ -163,7 +201,7 @@ void Host::run_programs(Time_ps now_ps) {
   for (ProgramSlot& slot : programs_) {
     if (slot.wake_ps > now_ps) continue;
     slot.wake_ps = kNever_ps;
-    Time_ps next_ps = slot.program->step(now_ps);
+    Time_ps next_ps = step(slot, now_ps);
     WEFT_CHECK(next_ps > now_ps, "a program must take time");
     slot.wake_ps = std::min(slot.wake_ps, next_ps);
     break;

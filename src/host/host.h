@@ -1,6 +1,7 @@
 // A host: its NIC ports, the programs on its CPUs, and the loop that runs their events in order.
 // Order at one instant: port by port, and at a port delayed frames of a faulty cable, service, arrival, timer; then
-// programs by number (docs/mechanisms/event-order.md). Every program has a core of its own.
+// programs by number (docs/mechanisms/event-order.md). Every program has a CPU of its own, unless the lab says what
+// else its CPUs do (host/cpu_cores.h).
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "engine/domain.h"
+#include "host/cpu_cores.h"
 #include "host/host_model.h"
 #include "host/memory_path.h"
 #include "host/program.h"
@@ -57,8 +59,15 @@ class alignas(64) Host {
   std::uint32_t device_count() const { return static_cast<std::uint32_t>(devices_.size()); }
   nic::Device& device(std::uint32_t index) { return *ports_[index]; }
 
-  // Programs are owned by whoever made them, who also stops them. Returns the program's number.
-  std::uint32_t start(Program& program, Time_ps at_ps);
+  // What a lab says of its CPUs. Before devices and programs.
+  void use_cpus(const CpuUse& use);
+  CpuCores& cpus();
+
+  // Programs are owned by whoever made them, who also stops them. Returns the program's number. Where other threads
+  // want its CPU too it polls on number `cpu` of the host's, or on any.
+  std::uint32_t start(Program& program, Time_ps at_ps, std::optional<std::uint32_t> cpu = std::nullopt);
+  // Of a program that is no loop that polls: it asks cpus() itself.
+  std::uint32_t start_thread(Program& program, Time_ps at_ps);
   void stop(std::uint32_t program);
   // Its interrupts take so much longer: what they touch is not on its node.
   void slow_interrupts(std::uint32_t program, Time_ps delay_ps) { programs_[program].interrupt_delay_ps = delay_ps; }
@@ -69,10 +78,12 @@ class alignas(64) Host {
   // A port of it was changed from outside: the host looks at its ports again.
   void wake_ports(Time_ps at_ps) { domain_.wake(node_, at_ps); }
 
-  // A CPU that polls is not there while an interrupt is: the first time at or after `t_ps` that it runs.
-  Time_ps cpu_ps(Time_ps t_ps, std::uint32_t program = kNoProgram) const;
+  // A CPU that polls is not there while an interrupt is: the first time at or after `t_ps` that it runs. In a step, the
+  // CPU of the program that is stepped.
+  Time_ps cpu_ps(Time_ps t_ps, std::uint32_t program = kNoProgram) const { return cpu_ps(stepped_cpu_, t_ps, program); }
 
-  const HostModel& model() const { return model_; }
+  // In a step, with the costs of the CPU that the program runs on.
+  const HostModel& model() const { return *stepped_model_; }
   Time_ps last_event_ps() const;
   std::uint64_t events() const;  // of its ports, and steps of programs
 
@@ -86,6 +97,7 @@ class alignas(64) Host {
     Program* program = nullptr;  // null: free
     Time_ps wake_ps = kNever_ps;
     Time_ps interrupt_delay_ps = 0;
+    std::uint32_t cpu = kNoCpu;  // where it polls; kNoCpu: nobody else wants its CPU
   };
   struct Watcher {
     nic::Device* device;
@@ -107,8 +119,14 @@ class alignas(64) Host {
   Time_ps run_ports(Time_ps end_ps);
   void run_programs(Time_ps now_ps);
   void plan_programs();
+  Time_ps cpu_ps(std::uint32_t cpu, Time_ps t_ps, std::uint32_t program) const;
+  std::uint32_t cpu_of(std::uint32_t program) const { return cpus_ ? programs_[program].cpu : kNoCpu; }
+  Time_ps step(ProgramSlot& slot, Time_ps now_ps);
 
   HostModel model_;
+  const HostModel* stepped_model_ = &model_;
+  std::uint32_t stepped_cpu_ = kNoCpu;
+  std::unique_ptr<CpuCores> cpus_;  // null: nobody asked
   HostHooks hooks_;
   engine::Domain& domain_;
   std::uint32_t node_;
@@ -116,6 +134,7 @@ class alignas(64) Host {
   Time_ps interrupt_phase_ps_ = 0;
   Time_ps interrupt_delay_ps_ = 0;  // of programs that have the host's placement
   std::unique_ptr<MemoryPaths> memory_paths_;
+  RandomStream cpu_random_;
   std::vector<std::unique_ptr<nic::Card>> cards_;
   std::vector<std::unique_ptr<DeviceSlot>> devices_;  // those of ports_
   std::vector<ProgramSlot> programs_;

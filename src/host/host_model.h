@@ -41,6 +41,26 @@ struct HostModel {
   Time_ps iotlb_miss_ps = 0;
   Time_ps iotlb_walk_ps = 0;
   std::shared_ptr<const Layout> layout;  // never null in a checked lab
+  // CPUs and their scheduler (host/cpu_cores.h, docs/mechanisms/cpu.md).
+  std::uint32_t cpus = 1;                  // of the machine, as Linux counts them
+  std::uint32_t threads_per_core = 1;      // SMT
+  std::uint32_t smt_slowdown_percent = 0;  // instructions take so much longer while the sibling is busy
+  bool virtual_machine = false;            // its CPUs are threads of another machine: interrupts wait for them too
+  Time_ps sched_slice_ps = ms(3);          // a thread keeps its CPU so long while others wait
+  Time_ps sched_balance_ps = 0;            // an idle CPU looks for waiting threads so often, a busy one 16 times less
+  Time_ps halt_poll_ps = 0;                // a VM's CPU that goes idle keeps its own so long, at most
+  Time_ps wakeup_ps = 0;                   // from the wake-up of a thread to its first instruction
+
+  // Kernel TCP (workload/tcp_socket.h): on the CPU of the program, and on that of the NIC's interrupt.
+  Time_ps tcp_send_KiB_ps = 0;        // copy of 1 KiB from the program
+  Time_ps tcp_receive_KiB_ps = 0;     // copy of 1 KiB to the program
+  Time_ps tcp_remote_KiB_ps = 0;      // more for each KiB that the interrupt of another CPU received: caches
+  Time_ps tcp_send_skb_ps = 0;        // one aggregate of up to 64 KB through TCP, qdisc and driver (TSO)
+  Time_ps tcp_receive_packet_ps = 0;  // one packet through driver and GRO
+  Time_ps tcp_receive_skb_ps = 0;     // one aggregate through IP and TCP, the wake-up of its reader included
+  Time_ps tcp_ack_ps = 0;             // an ACK that is sent, or one that is processed
+  std::uint32_t rx_ring = 1024;       // receive descriptors of a queue: ethtool -G rx
+  Time_ps rx_usecs_ps = 0;            // interrupt moderation: ethtool -C rx-usecs
 };
 
 }  // namespace weft::host

@@ -57,6 +57,7 @@ class HostReader {
     context_.sections[host_.name].qos = map.get("qos");
     read_host_profile(map);
     read_places(map, host_, context_);
+    if (const YamlNode* cpu = map.get("cpu")) read_cpu_use(*cpu, host_, problems_);
     const YamlNode* nics = map.require("nics", "nics: [{model: cx5-100g, ports: {p0: {address: 10.0.0.1/24}}}]");
     const auto* list = nics == nullptr ? nullptr : read_list(*nics, "nics", problems_);
     state_.complete = list != nullptr;
@@ -277,9 +278,10 @@ void change_fabric_node(const YamlNode& node, const std::string& name, NodeState
     read_switch(node, state, context);
     return;
   }
-  constexpr std::string_view kKeys[] = {"set", "qos"};
+  constexpr std::string_view kKeys[] = {"set", "cpu", "qos"};
   const MapReader map(node, fmt::format("{}, a host of the fabric,", name), kKeys, context.problems);
   if (const YamlNode* set = map.get("set")) apply_set(*set, context.lab.hosts[state.index].model, context.problems);
+  if (const YamlNode* cpu = map.get("cpu")) read_cpu_use(*cpu, context.lab.hosts[state.index], context.problems);
   context.sections[name].qos = map.get("qos");
 }
 

@@ -13,9 +13,9 @@ namespace {
 
 using workload::PerftestOptions;
 
-constexpr std::string_view kPerftestKeys[] = {"perftest",       "args",     "client",     "server",
-                                              "dscp",           "priority", "numactl",    "client_numactl",
-                                              "server_numactl", "gpu",      "client_gpu", "server_gpu"};
+constexpr std::string_view kPerftestKeys[] = {
+    "perftest",       "args",           "client", "server",     "dscp",       "priority", "numactl",
+    "client_numactl", "server_numactl", "gpu",    "client_gpu", "server_gpu", "cpus"};
 constexpr std::uint64_t kLargestOfAllSizes_B = 1 << 23;  // perftest -a: 2 .. 2^23
 
 std::optional<PerftestOptions> read_options(const YamlNode& test, WorkloadReading& reading) {
@@ -82,6 +82,7 @@ void read_kind(std::type_identity<PerftestOptions>, const YamlNode& node, Worklo
   if (connected) {
     reading.read_class();
     reading.read_placement();
+    reading.read_cpus();
   }
   if (!options) return;
   reading.workload.options = *options;

@@ -49,6 +49,8 @@ inline bool contains(std::span<const std::string_view> words, std::string_view w
 CableSpec read_cable(const YamlNode& node, LabContext& context);
 
 void read_fabric(const YamlNode& node, LabContext& context);
+// `cpu` of a host: which CPUs it has, which are isolated, and what else runs on them.
+void read_cpu_use(const YamlNode& node, HostConfig& host, ProblemList& problems);
 void read_nodes(const YamlNode& node, LabContext& context);
 void read_switch(const YamlNode& node, NodeState& state, LabContext& context);
 void read_forwarder(const YamlNode& node, NodeState& state, LabContext& context);

@@ -15,11 +15,12 @@ using workload::TransferOp;
 constexpr std::string_view kLabKeys[] = {"version", "name",    "description", "seed",      "duration",
                                          "sample",  "fabric",  "nodes",       "links",     "routing",
                                          "qos",     "mirrors", "faults",      "workloads", "expect"};
-constexpr std::string_view kNodeKeys[] = {"kind",    "host",  "set",   "layout", "gpus",      "nics",
-                                          "numactl", "pages", "iommu", "acs",    "gpudirect", "qos"};
+constexpr std::string_view kNodeKeys[] = {"kind",    "host",  "set",   "cpu", "layout",    "gpus", "nics",
+                                          "numactl", "pages", "iommu", "acs", "gpudirect", "qos"};
 constexpr std::string_view kLayoutKeys[] = {"numa", "numa_links", "slots"};
 constexpr std::string_view kGpuKeys[] = {"model", "slot"};
 constexpr std::string_view kNumactlKeys[] = {"cpunodebind", "membind", "physcpubind"};
+constexpr std::string_view kCpuKeys[] = {"cpus", "isolated", "stress", "irq"};
 constexpr std::string_view kOutsideKeys[] = {"kind", "address", "mtu", "vlan", "mac", "udp", "tap", "qos"};
 constexpr std::string_view kUdpKeys[] = {"listen", "peer"};
 constexpr std::string_view kNicKeys[] = {"model", "slot", "ports", "set"};
@@ -71,6 +72,9 @@ std::span<const std::string_view> lab_keys() {
 }
 std::span<const std::string_view> node_keys() {
   return kNodeKeys;
+}
+std::span<const std::string_view> cpu_keys() {
+  return kCpuKeys;
 }
 std::span<const std::string_view> outside_keys() {
   return kOutsideKeys;

@@ -35,6 +35,8 @@ class WorkloadReading {
   // numactl and gpu of a workload with two ends (places.cc).
   void read_placement();
   void read_placement(std::span<const PortRef> ports);  // of flows between these
+  // cpus: one for both ends, or [client, server].
+  void read_cpus();
   // READ under an algorithm that does not control it.
   void warn_of_read(const YamlNode& node);
 

@@ -16,6 +16,7 @@
 #include "fabric/forwarder_model.h"
 #include "fabric/switch_config.h"
 #include "fabric/switch_model.h"
+#include "host/cpu_cores.h"
 #include "host/host_model.h"
 #include "host/places.h"
 #include "nic/nic_model.h"
@@ -73,6 +74,7 @@ struct HostConfig {
   nic::PortQos qos;  // the contract with this host's overrides applied
   std::vector<NicConfig> nics;
   host::HostPlaces places;  // GPUs, IOMMU, pages, where programs run
+  host::CpuUse cpu;         // what else its CPUs do
 };
 
 // A port of a host's NIC, or, with `nic` = kSwitch, of a switch: then `host` counts Lab::switches.
@@ -143,6 +145,7 @@ struct WorkloadConfig {
   std::string name;
   PortRef client, server;                                  // of kinds with two ends
   std::uint32_t client_function = 0, server_function = 0;  // PCIe function of the port (DGX Spark)
+  std::optional<std::uint32_t> client_cpu, server_cpu;     // where its programs run, of the node's CPUs
   // Given: starts at that time, beside others. Not given: in turn, when the one before it in the file is finished.
   std::optional<Time_ps> start_ps;
   // Of its packets, both ways. A priority stands for a DSCP that maps to it where hosts go by the DSCP.

@@ -5,6 +5,7 @@
 
 #include "nic/device.h"
 #include "nic/psn.h"
+#include "nic/tcp_segment.h"
 #include "wire/ethernet.h"
 #include "wire/ipv4.h"
 #include "wire/ipv6.h"
@@ -61,6 +62,7 @@ Fate receive_ip(Device& device, QueuePair& qp, Packet& packet, Time_ps now_ps) {
 }
 
 engine::PacketDescription describe_ip(const Packet& packet) {
+  if ((packet.word & kTcpWord) != 0) return describe_tcp(packet);
   const auto type = static_cast<std::uint8_t>(packet.word);
   const bool request = type == kEchoRequest || type == kEchoRequestV6;
   return {request ? engine::PacketRole::kRequest : engine::PacketRole::kResponse, packet.word >> 8 & kSequenceMask,
@@ -85,6 +87,7 @@ void write_checksum(const engine::FrameAddresses& addresses, std::span<std::uint
 
 std::size_t ip_frame(const Packet& packet, const engine::Cold& cold, std::span<const std::uint8_t> payload,
                      const engine::FrameAddresses& addresses, std::span<std::uint8_t> out) {
+  if ((packet.word & kTcpWord) != 0) return tcp_frame(packet, cold, addresses, out);
   const IpWords& words = engine::own_words<IpWords>(cold);
   const std::size_t message_B = words.head_B + payload.size();
   const std::uint16_t type = addresses.v4 ? wire::kEtherTypeIpv4 : wire::kEtherTypeIpv6;

@@ -1,5 +1,6 @@
 // A packet arrives at the port: MAC, receive buffer and ICRC first, then the queue pair it names.
 #include "nic/device.h"
+#include "nic/ip_datagram.h"
 #include "nic/roce_packet.h"
 #include "nic/transport.h"
 
@@ -69,7 +70,7 @@ void Device::receive_packet(Packet& packet, Time_ps now_ps) {
   Counters::Traffic& traffic = counters.priorities[class_received(packet)].rx;
   ++traffic.packets;
   traffic.bytes += fabric::line_B(packet) - fabric::kLineOverhead_B;
-  if ((packet.tos & kEcnCe) == kEcnCe) note_ce(*qp, packet, now_ps);
+  if ((packet.tos & kEcnCe) == kEcnCe && packet.transport != kIpNumber) note_ce(*qp, packet, now_ps);
   const Transport& transport = *qp->transport;
   if (transport.connected && packet.src != qp->packet.dst) [[unlikely]] {
     // A connection has one peer (IBTA vol 1, 9.6.1.5). Before RTR it has none.

@@ -1,5 +1,7 @@
 #include "observe/frame_of.h"
 
+#include <algorithm>
+
 #include "observe/telemetry_frame.h"
 
 namespace weft::observe {
@@ -30,7 +32,8 @@ std::size_t frame_of(const engine::Packet& packet, const engine::Domain& domain,
                      std::uint32_t link_from, std::uint32_t link_to, std::span<std::uint8_t> out) {
   static constexpr engine::PayloadSlot kZeros{};
   engine::Cold cold;
-  std::span<const std::uint8_t> payload = std::span(kZeros).first(packet.payload_B);
+  std::span<const std::uint8_t> payload =
+      std::span(kZeros).first(std::min<std::size_t>(packet.payload_B, kZeros.size()));
   if (packet.flags & engine::Packet::kHasCold) {
     cold = domain.cold[packet.aux];
     if (cold.payload != engine::kNoSlot) payload = std::span(domain.payload[cold.payload]).first(packet.payload_B);

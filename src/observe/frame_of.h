@@ -10,7 +10,7 @@
 
 namespace weft::observe {
 
-inline constexpr std::size_t kMaxFrame_B = 4096 + 512;
+inline constexpr std::size_t kMaxFrame_B = 9216 + 512;
 
 // Writes the frame without FCS and returns its size. `domain` holds the packet's cold side and the format of its
 // transport; `from` and `to` are the ports of the cable that it is seen on, whose MAC addresses a routed packet has.

@@ -68,7 +68,7 @@ BandwidthSender::BandwidthSender(const PerftestOptions& options, const PerftestS
 void BandwidthSender::start(Time_ps at_ps) {
   start_ps_ = at_ps;
   if (options_.duration_s > 0) stop_ps_ = at_ps + options_.duration_s * kSecond_ps;
-  program_ = side_.end.host->start(*this, at_ps);
+  program_ = side_.end.host->start(*this, at_ps, side_.end.cpu);
 }
 
 bool BandwidthSender::all_posted(const QpCount& count, Time_ps now_ps) const {
@@ -200,7 +200,7 @@ void BandwidthReceiver::start(Time_ps at_ps) {
     for (; free_[qp] > 0; --free_[qp]) post(qp);
   }
   if (program_ == host::kNoProgram) {
-    program_ = side_.end.host->start(*this, at_ps);
+    program_ = side_.end.host->start(*this, at_ps, side_.end.cpu);
   } else {
     side_.end.host->wake(program_, at_ps);
   }

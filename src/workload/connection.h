@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,9 +20,10 @@ struct Endpoint {
   std::uint8_t tos = 0x02;
   std::uint8_t priority = nic::kPortPriority;
   std::uint8_t gid[16] = {};
-  Time_ps interrupt_delay_ps = 0;  // of its program, which is not on the NIC's node
-  std::int64_t most_memory_B = 0;  // that can be registered; 0: any
-  std::string memory_error;        // not empty: none can be, and what ibv_reg_mr says
+  Time_ps interrupt_delay_ps = 0;    // of its program, which is not on the NIC's node
+  std::int64_t most_memory_B = 0;    // that can be registered; 0: any
+  std::string memory_error;          // not empty: none can be, and what ibv_reg_mr says
+  std::optional<std::uint32_t> cpu;  // where its programs run, of the host's CPUs; none: any
 
   bool is_here() const { return device != nullptr; }
   std::uint32_t port_id() const { return is_here() ? device->port_id() : elsewhere->port_id; }

@@ -21,13 +21,15 @@
 #include "workload/perftest_result.h"
 #include "workload/program_options.h"
 #include "workload/program_result.h"
+#include "workload/tcp_options.h"
+#include "workload/tcp_result.h"
 #include "workload/transfer_options.h"
 #include "workload/transfer_result.h"
 
 // In the order in which results.sqlite has their tables.
 #define WEFT_WORKLOAD_KINDS(kind)                                                                             \
   kind(PerftestOptions, PerftestResult) kind(TransferOptions, TransferResult) kind(FlowOptions, FlowsOutcome) \
-      kind(ProgramOptions, ProgramsOutcome)
+      kind(ProgramOptions, ProgramsOutcome) kind(Iperf3Options, Iperf3Result)
 
 namespace weft::workload {
 

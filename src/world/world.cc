@@ -44,6 +44,7 @@ void World::add_hosts() {
     engine::Domain& domain = engine_.domain(plan_.domain_of_host[h]);
     hosts_[h] = std::make_unique<host::Host>(lab_.hosts[h].model, domain, lab_.seed, h);
     hosts_[h]->set_places(lab_.hosts[h].places);
+    hosts_[h]->use_cpus(lab_.hosts[h].cpu);
     if (lab_.hosts[h].outside)
       outside_[h] = std::make_unique<lab::OutsidePort>(domain, plan_.book, plan_.subnets, plan_.port_ids[h][0][0],
                                                        plan_.host_ports);

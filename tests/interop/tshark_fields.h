@@ -15,7 +15,7 @@ namespace weft::interop {
 // What tshark says of a frame: field name -> its values, of the outermost header first.
 using Dissection = std::map<std::string, std::vector<std::string>>;
 
-// IP checksums are checked (ip.checksum.status), which tshark leaves out by itself.
+// IP and TCP checksums are checked (ip.checksum.status, tcp.checksum.status), which tshark leaves out by itself.
 std::vector<Dissection> dissect(const std::string& path, std::span<const char* const> fields);
 
 std::uint64_t number(const std::string& text);

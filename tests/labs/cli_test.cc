@@ -176,7 +176,8 @@ TEST_F(Cli, VerdictNamesWhatExplainsGap) {
       {"two-node-25g-mtu1500", "write_bw", "that headers leave of 25: path MTU 6 % of the line"},
       {"two-node-100g", "write_bw -s 1024", "that headers leave of 100: CPU 65 % of the line"},
       {"two-node-100g", "write_bw -t 1", "that headers leave of 100: round trip 32 % of the line"},
-      {"two-node-100g", "write_bw --set 'nodes.node00.nics[0].set={pcie_generation: 2}'", "that headers leave of 100: PCIe 46 % of the line"},
+      {"two-node-100g", "write_bw --set 'nodes.node00.nics[0].set={pcie_generation: 2}'",
+       "that headers leave of 100: PCIe 46 % of the line"},
       {"faults/loss", "write_bw", "that headers leave of 100: congestion control"},
   };
   for (const auto& row : rows) {

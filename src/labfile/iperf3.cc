@@ -1,0 +1,72 @@
+// workloads with `iperf3`: the flags of iperf3's client.
+#include <fmt/format.h>
+
+#include "labfile/words.h"
+#include "labfile/workload_kind.h"
+
+namespace weft::lab {
+namespace {
+
+using workload::Iperf3Options;
+
+constexpr std::string_view kIperf3Keys[] = {"iperf3", "client", "server", "cpus", "dscp", "priority"};
+
+std::optional<Iperf3Options> read_iperf3(const YamlNode& node, WorkloadReading& reading) {
+  if (!node.is_scalar()) {
+    reading.problems.add(node.place, "iperf3 is not a line of flags", "write e.g. iperf3: -t 1, or iperf3: \"\"");
+    return std::nullopt;
+  }
+  auto options = workload::parse_iperf3(workload::split_words(node.text));
+  if (options) return *std::move(options);
+  for (const std::string& error : options.error()) {
+    const std::size_t split = error.find("; ");
+    reading.problems.add(node.place, error.substr(0, split), split == std::string::npos ? "" : error.substr(split + 2));
+  }
+  return std::nullopt;
+}
+
+void check_cpu(const YamlNode& node, const PortRef& end, const std::optional<std::uint32_t>& cpu,
+               WorkloadReading& reading) {
+  const HostConfig& host = reading.context.lab.hosts[end.host];
+  const std::uint64_t count = host.cpu.own.empty() ? host.model.cpus : host.cpu.own.size();
+  if (!cpu || *cpu < count) return;
+  reading.problems.add(node.place, fmt::format("-A {}: {} has no such CPU", *cpu, host.name),
+                       fmt::format("it has {}: write 0 to {}", count, count - 1));
+}
+
+}  // namespace
+
+std::span<const std::string_view> kind_keys(std::type_identity<Iperf3Options>) {
+  return kIperf3Keys;
+}
+std::string_view misfit(std::type_identity<Iperf3Options>, std::string_view key) {
+  return key == "args" ? "iperf3 has its flags as its own value: iperf3: -t 1" : "iperf3 takes its own flags";
+}
+
+void read_kind(std::type_identity<Iperf3Options>, const YamlNode& node, WorkloadReading& reading) {
+  auto options = read_iperf3(node, reading);
+  const bool connected = reading.read_ends();
+  if (connected) {
+    reading.read_class();
+    reading.read_cpus();
+  }
+  if (!options) return;
+  WorkloadConfig& workload = reading.workload;
+  if (connected) {
+    check_cpu(node, workload.client, options->client_cpu, reading);
+    check_cpu(node, workload.server, options->server_cpu, reading);
+    if (options->tos && (workload.dscp || workload.priority))
+      reading.problems.add(node.place, "-S or --dscp, and dscp or priority of the lab",
+                           "give the traffic class in one place");
+  }
+  if (workload.client_cpu) options->client_cpu = workload.client_cpu;
+  if (workload.server_cpu) options->server_cpu = workload.server_cpu;
+  workload.options = *std::move(options);
+}
+
+std::vector<TextError> metric_problems(const Iperf3Options& options, const WorkloadConfig& workload,
+                                       std::string_view metric) {
+  return plain_metric_problems(workload, metric_names(options), metric);
+}
+
+}  // namespace weft::lab
