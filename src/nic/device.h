@@ -256,7 +256,6 @@ class alignas(64) Device {
   bool needs_router(std::uint32_t remote_port) const;
   static bool has_psns_left(const QueuePair& qp, const SendWqe& wqe);
   bool message_may_start(QueuePair& qp, Time_ps now_ps, Time_ps& at_ps);
-
   // port_flow_control.cc: pauses received and sent.
   void receive_pause(const engine::Packet& packet, Time_ps now_ps);
   void on_pause_due(Time_ps now_ps);
@@ -272,7 +271,6 @@ class alignas(64) Device {
   void log_pauses(std::uint8_t classes, bool sent, fabric::PauseEnd what, Time_ps now_ps);
   void pauses_changed(std::uint8_t before, fabric::PauseEnd end, Time_ps now_ps);
   void hold_ended(std::uint8_t classes, fabric::PauseEnd end, Time_ps now_ps);
-
   // reaction_point.cc: congestion control.
   CongestionEnvironment environment_of(const QueuePair& qp) const;
   void start_congestion_control(QueuePair& qp, Time_ps now_ps);

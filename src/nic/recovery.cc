@@ -129,24 +129,23 @@ void Device::on_rc_timer(Device& device, QueuePair& qp, Time_ps now_ps) {
 }
 
 bool Device::timer_is_due(QueuePair& qp, Time_ps now_ps) {
-  // Congestion control spaces the packets, and the peer acknowledges some of them: a slow queue pair must not take its
-  // own pace for a loss. What went back counts from when it may leave.
-  Time_ps paced_ps = 0;
+  // Congestion control spaces the packets: a slow queue pair must not take its own pace for a loss. The peer
+  // acknowledges after an interval of packets or the last one, so until they have left the wait counts from the next
+  // that may leave.
+  Requester& req = qp.req;
   if (qp.congestion.pace_q16 > 0) {
-    Requester& req = qp.req;
-    const std::uint32_t sent = psn_distance(req.high_psn, req.una_psn);
-    const Time_ps packet_ps = std::int64_t{qp.attributes.path_mtu_B} * qp.congestion.pace_q16 >> 16;
-    paced_ps = (std::min(sent, ack_interval_packets_) - 1) * packet_ps;
-    const bool waits = req.tx != req.tail && psn_add(req.at(req.tx).first_psn, req.tx_packet) == req.una_psn;
-    if (waits) req.deadline_ps = std::max(req.deadline_ps, qp.next_send_ps + ack_timeout_ps(qp));
+    const bool all_sent = req.tx == req.tail;
+    const std::uint32_t next_psn = all_sent ? req.next_psn : psn_add(req.at(req.tx).first_psn, req.tx_packet);
+    const Time_ps leaves_ps = all_sent ? qp.last_sent_ps : std::max(qp.last_sent_ps, qp.next_send_ps);
+    if (all_sent || psn_distance(next_psn, req.una_psn) < ack_interval_packets_)
+      req.deadline_ps = std::max(req.deadline_ps, leaves_ps + ack_timeout_ps(qp));
   }
   // Early retransmission does not take a port that is stopped for a path that lost something.
   if (retransmits_early(qp) && (transmit_control_.blocked() >> qp.packet.priority & 1) != 0)
-    qp.req.deadline_ps = std::max(qp.req.deadline_ps, now_ps + ack_timeout_ps(qp));
-  const Time_ps due_ps = qp.req.deadline_ps + paced_ps;
-  if (due_ps <= now_ps) return true;
-  qp.req.timer_queued = true;
-  timers_.push(due_ps, qp.qpn);
+    req.deadline_ps = std::max(req.deadline_ps, now_ps + ack_timeout_ps(qp));
+  if (req.deadline_ps <= now_ps) return true;
+  req.timer_queued = true;
+  timers_.push(req.deadline_ps, qp.qpn);
   return false;
 }
 

@@ -27,7 +27,7 @@ TEST(Digest, WriteBandwidth) {
   double line_ps = 200.0 * (16 * 4178 + 16) * 80;
   EXPECT_GE(static_cast<double>(bw.elapsed_ps), line_ps);
   EXPECT_LE(static_cast<double>(bw.elapsed_ps), 1.01 * line_ps);
-  EXPECT_EQ(digest(outcome.json), 9876988777309132876ULL) << outcome.json;
+  EXPECT_EQ(digest(outcome.json), 11289201826847432975ULL) << outcome.json;
 }
 
 TEST(Digest, SendAndReadLatency) {
