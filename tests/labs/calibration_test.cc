@@ -88,6 +88,16 @@ constexpr Row kRows[] = {
     {"seed 4", "two-node-100g", "send_lat", 2, Column::kTypical_us, 1.25, 0},
     {"seed 4", "two-node-200g", "send_lat", 2, Column::kTypical_us, 1.10, 0},
     {"seed 4", "two-node-400g", "send_lat", 2, Column::kTypical_us, 0.95, 0},
+    // One ConnectX-5 rig, through a switch.
+    {"M1", "measured/m1-cx5-100g", "workload depth1", 64, Column::kGbps, 0.130, 0},
+    {"M1", "measured/m1-cx5-100g", "workload depth1", 1024, Column::kGbps, 1.955, 0},
+    {"M1", "measured/m1-cx5-100g", "workload depth1", 4096, Column::kGbps, 7.04, 0},
+    {"M1", "measured/m1-cx5-100g", "workload depth1", 16384, Column::kGbps, 21.95, 0},
+    {"M1", "measured/m1-cx5-100g", "workload depth1", 65536, Column::kGbps, 49.63, 0},
+    {"M1", "measured/m1-cx5-100g", "workload depth1", 262144, Column::kGbps, 79.23, 0},
+    {"M1", "measured/m1-cx5-100g", "workload depth1", 524288, Column::kGbps, 87.355, 0},
+    {"M1", "measured/m1-cx5-100g", "workload lat", 2, Column::kTypical_us, 2.10, 10},
+    {"M1", "measured/m1-cx5-100g", "workload read-lat", 2, Column::kTypical_us, 3.99, 0},
     // Where memory is: NUMA, GPUs, PCIe (docs/mechanisms/host.md).
     {"seed 2", "two-vms-one-host", "workload near", 2, Column::kTypical_us, 1.44, 10},
     {"seed 2", "two-vms-one-host", "workload near", 2, Column::kP99_us, 1.53, 10},
