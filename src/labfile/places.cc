@@ -125,7 +125,12 @@ std::span<const Word<std::int64_t>> page_words() {
 
 void read_places(const MapReader& map, HostConfig& host, LabContext& context) {
   ProblemList& problems = context.problems;
-  if (const YamlNode* layout = map.get("layout")) read_layout(*layout, host, problems);
+  if (const YamlNode* layout = map.get("layout")) {
+    read_layout(*layout, host, problems);
+    const auto has_memory = [](const host::NumaNode& node) { return node.memory_B > 0; };
+    if (host.model.layout != nullptr && std::ranges::none_of(host.model.layout->nodes, has_memory))
+      problems.add(layout->place, "no NUMA node has memory", "write memory 64 GB in a line of numa");
+  }
   const YamlNode* gpus = map.get("gpus");
   const auto* list = gpus == nullptr ? nullptr : read_list(*gpus, "gpus", problems);
   if (list != nullptr) {

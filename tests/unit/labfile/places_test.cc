@@ -110,6 +110,8 @@ TEST(LabPlaces, LayoutsThatCannotBe) {
   expect_problem(layout_lab("      numa: [cpus 0-3 memory 8 GB, cpus 4-7]\n      numa_links: [0-1 100 Gbps 50 ns]\n"
                             "    numactl: {cpunodebind: 1}\n"),
                  "10:14 NUMA node 1 has no memory | say where the memory is with membind");
+  expect_problem(layout_lab("      numa: [cpus 0-3, cpus 4-7]\n      numa_links: [0-1 100 Gbps 50 ns]\n"),
+                 "8:7 no NUMA node has memory | write memory 64 GB in a line of numa");
   expect_problem(layout_lab("      numa: [cpus 0-3 memory 8 GB]\n      slots: [a node0 9.0 x8]\n"
                             "    gpus: [{model: h200, slot: a}]\n    numactl: {cpunodebind: 0}\n"),
                  "9:15 there is no PCIe 9.0 | write 1.0 to 6.0");
