@@ -7,11 +7,11 @@ namespace weft::lab {
 
 void read_traffic_class(const MapReader& map, std::span<const PortRef> ends, WorkloadConfig& workload,
                         LabContext& context) {
-  constexpr std::uint64_t kMaxDscp = 63, kMaxPriority = 7;
+  constexpr std::uint64_t kLastDscp = 63, kLastPriority = 7;
   const YamlNode *dscp = map.get("dscp"), *priority = map.get("priority");
-  if (dscp != nullptr) store(workload.dscp, read_unsigned(*dscp, "dscp", {0, kMaxDscp}, context.problems));
+  if (dscp != nullptr) store(workload.dscp, read_unsigned(*dscp, "dscp", {0, kLastDscp}, context.problems));
   if (priority == nullptr) return;
-  store(workload.priority, read_unsigned(*priority, "priority", {0, kMaxPriority}, context.problems));
+  store(workload.priority, read_unsigned(*priority, "priority", {0, kLastPriority}, context.problems));
   for (const PortRef& end : ends) {
     const HostConfig& host = context.lab.hosts[end.host];
     if (!workload.priority || !host.qos.trust_dscp) continue;
