@@ -45,7 +45,9 @@ std::vector<Dissection> tcp_frames(const std::string& address, const std::string
   EXPECT_TRUE(lab) << (lab ? "" : lab::format_problem("lab.yaml", lab.error().front()));
   lab::SessionOptions options;
   options.capture_ports = {lab->links.front().b};
-  options.capture_path = testing::TempDir() + "weft_tcp_capture.pcapng";
+  // A file of its own: tests run side by side.
+  options.capture_path =
+      testing::TempDir() + testing::UnitTest::GetInstance()->current_test_info()->name() + "_tcp.pcapng";
   auto result = lab::run_lab(*lab, options);
   EXPECT_TRUE(result);
   return dissect(options.capture_path, kFields);
