@@ -89,7 +89,7 @@ int measure_one(const lab::Lab& lab, const lab::PortPairs& pairs, const Perftest
     const std::string verdict = lab::perftest_verdict(options, measured, arguments.why);
     // perftest has no such line: without --why it is not among what scripts read.
     if (arguments.why) {
-      put(verdict);
+      put(verdict.empty() ? "no account: --why is for bandwidth tests without -D, and not for atomics\n" : verdict);
     } else {
       fmt::print(stderr, "{}", verdict);
     }

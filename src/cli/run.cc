@@ -207,6 +207,8 @@ int run_seeds(const RunArguments& arguments) {
 
 int run(const RunArguments& arguments) {
   use_json(arguments.json);
+  if (arguments.seeds > 1 && arguments.why)
+    return wrong_input("--why with --seeds: each run has an account of its own", "use --seed for one of them");
   return arguments.seeds > 1 ? run_seeds(arguments) : run_once(arguments);
 }
 

@@ -189,6 +189,8 @@ TEST_F(Cli, VerdictNamesWhatExplainsGap) {
   }
   EXPECT_EQ(weft("perftest " + lab("two-node-100g") + " write_lat").err, "") << "no account of a latency";
   EXPECT_EQ(weft("perftest " + lab("two-node-100g") + " atomic_bw").err, "");
+  EXPECT_NE(weft("perftest " + lab("two-node-100g") + " write_lat --why").out.find("no account"), std::string::npos);
+  EXPECT_EQ(weft("run " + lab("two-node-100g") + " --why --seeds 2").status, 2);
   const Ran why = weft("perftest " + lab("two-node-100g") + " write_bw -s 1024 --why");
   EXPECT_NE(why.out.find("where 100 Gb/s went, messages of 1024 B"), std::string::npos) << why.out;
   const auto json =
