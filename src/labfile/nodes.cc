@@ -265,7 +265,8 @@ std::optional<NodeKind> read_kind(const YamlNode& node, const std::string& name,
     const MapReader map(node, "node " + name, node_keys(), problems);  // says so
     return std::nullopt;
   }
-  problems.add(node.place, fmt::format("node {} has no \"kind\"", name), "add kind: host, kind: switch or kind: forwarder");
+  problems.add(node.place, fmt::format("node {} has no \"kind\"", name),
+               "add kind: host, kind: switch or kind: forwarder");
   return std::nullopt;
 }
 
