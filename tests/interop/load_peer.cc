@@ -377,6 +377,8 @@ int run(int argc, char** argv) {
   send_all(socket, &ready, 1);
   if (!receive_all(socket, &ready, 1)) end(kExitAlone, "the peer is gone");
   if (calls) {
+    std::printf("sending\n");
+    std::fflush(stdout);
     std::vector<std::uint64_t> counts = peer.call(std::atol(argv[6]), argc > 8 ? std::atol(argv[8]) * 1000 : 0);
     send_all(socket, counts.data(), counts.size() * 8);
   } else {
