@@ -59,6 +59,7 @@ const ModelField<NicModel> kNicFields[] = {
     {"port_latency", &NicModel::port_latency_ps, Quantity::kTime, kTime},
     {"atomic_interval", &NicModel::atomic_interval_ps, Quantity::kTime, kTime},
     {"read_interval", &NicModel::read_interval_ps, Quantity::kTime, kTime},
+    {"fetch_burst", &NicModel::fetch_burst_B, Quantity::kSize, {0, 1 << 20}},
     {"read_turnaround", &NicModel::read_turnaround_ps, Quantity::kTime, kTime},
     {"context_cache", &NicModel::context_cache, {}, {0, 1 << 24}},
     {"context_map", &NicModel::context_map, {}, {0, 1 << 24}},

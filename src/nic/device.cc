@@ -50,11 +50,13 @@ bool Device::post_send(std::uint32_t qpn, const SendRequest& request, Time_ps do
   SendWqe& wqe = req.at(req.tail++);
   wqe.request = request;
   // The NIC has the WQE when the doorbell write arrives (BlueFlame carries it); payload that is not inline is read from
-  // memory.
-  bool fetch = request.length_B > 0 && !request.inline_data && !needs_response(request.opcode);
-  wqe.ready_ps = doorbell_ps + config_.host.mmio_write_ps + config_.model.tx_latency_ps +
-                 (fetch ? config_.host.dma_read_ps : 0) +
-                 functions_[qp.function].start_delay_ps(fetch ? request.length_B : 0);
+  // memory, a burst of it before the first packet leaves.
+  PcieFunction& pcie = functions_[qp.function];
+  const bool fetch = request.length_B > 0 && !request.inline_data && !needs_response(request.opcode);
+  const Time_ps fetch_ps =
+      fetch ? config_.host.dma_read_ps + pcie.link_ps(std::min(request.length_B, config_.model.fetch_burst_B)) : 0;
+  wqe.ready_ps = doorbell_ps + config_.host.mmio_write_ps + config_.model.tx_latency_ps + fetch_ps +
+                 pcie.start_delay_ps(fetch ? request.length_B : 0);
   wqe.first_psn = req.next_psn;
   std::uint32_t mtu_B = qp.attributes.path_mtu_B;
   // Without an MTU the queue pair went to ERR before RTR, and this is only flushed.

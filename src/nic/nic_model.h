@@ -47,6 +47,7 @@ struct NicModel {
   Time_ps port_latency_ps = 0;          // MAC, PCS and SerDes of one port, one direction, without FEC
   Time_ps atomic_interval_ps = 0;       // the atomic unit: shortest time between two atomics
   Time_ps read_interval_ps = 0;         // the READ responder: shortest time between two requests that it begins
+  std::uint32_t fetch_burst_B = 0;      // payload of a message that is in the NIC before its first packet leaves
   Time_ps read_turnaround_ps = 0;       // one QP: last bit of a READ's data -> first bit of the next READ's
   std::uint32_t context_cache = 0;      // queue pairs whose contexts the NIC holds; 0: all
   std::uint32_t context_map = 0;        // contexts whose place in host memory it knows without asking

@@ -7,6 +7,21 @@ namespace weft::nic {
 
 using engine::Packet;
 
+namespace {
+
+// The pace has changed while a packet waits: what is left of the wait shrinks or grows with it.
+void rescale_wait(QueuePair& qp, std::int64_t before_q16, Time_ps now_ps) {
+  const CongestionState& state = qp.congestion;
+  if (qp.next_send_ps <= now_ps) return;
+  if (before_q16 > 0 && state.pace_q16 != before_q16) {
+    auto left = static_cast<unsigned __int128>(qp.next_send_ps - now_ps) * static_cast<std::uint64_t>(state.pace_q16);
+    qp.next_send_ps = now_ps + static_cast<Time_ps>(left / static_cast<std::uint64_t>(before_q16));
+  }
+  qp.pace_ps = std::min(qp.next_send_ps, std::max(state.until_ps, now_ps + 1));
+}
+
+}  // namespace
+
 CongestionEnvironment Device::environment_of(const QueuePair& qp) const {
   return {line_rate_bps_, qp.attributes.path_mtu_B, config_.model.slow_restart};
 }
@@ -35,17 +50,13 @@ void Device::pace(QueuePair& qp, std::uint32_t line_bytes, Time_ps now_ps) {
   qp.pace_ps = std::min(qp.next_send_ps, std::max(state.until_ps, now_ps + 1));
 }
 
-// The pace has changed while a packet waits: what is left of the wait shrinks or grows with it. True when it is over.
+// True when the wait for the pace is over.
 bool Device::may_send(QueuePair& qp, Time_ps now_ps) {
   if (qp.next_send_ps <= now_ps) return true;
   CongestionState& state = qp.congestion;
-  std::int64_t before_q16 = state.pace_q16;
+  const std::int64_t before_q16 = state.pace_q16;
   if (now_ps >= state.until_ps) cc_->settle(state, config_.qos.congestion, environment_of(qp), now_ps);
-  if (before_q16 > 0 && state.pace_q16 != before_q16) {
-    auto left = static_cast<unsigned __int128>(qp.next_send_ps - now_ps) * static_cast<std::uint64_t>(state.pace_q16);
-    qp.next_send_ps = now_ps + static_cast<Time_ps>(left / static_cast<std::uint64_t>(before_q16));
-  }
-  qp.pace_ps = std::min(qp.next_send_ps, std::max(state.until_ps, now_ps + 1));
+  rescale_wait(qp, before_q16, now_ps);
   return qp.next_send_ps <= now_ps;
 }
 
@@ -63,7 +74,9 @@ void Device::receive_cnp(QueuePair& qp, Time_ps now_ps) {
     return;
   }
   ++counters.rp_cnp_handled;
+  const std::int64_t before_q16 = qp.congestion.pace_q16;
   cc_->cnp(qp.congestion, config_.qos.congestion, environment_of(qp), now_ps);
+  rescale_wait(qp, before_q16, now_ps);
 }
 
 void Device::signal_ack(QueuePair& qp, std::uint32_t una_before, const Packet* packet, Time_ps now_ps) {
@@ -83,7 +96,11 @@ void Device::signal_ack(QueuePair& qp, std::uint32_t una_before, const Packet* p
     std::uint32_t slot = in_.destination().cold[packet->aux].telemetry;
     if (slot != engine::kNoSlot) signal.telemetry = &in_.destination().telemetry[slot];
   }
+  const std::int64_t before_q16 = qp.congestion.pace_q16;
   cc_->ack(qp.congestion, config_.qos.congestion, environment_of(qp), signal);
+  rescale_wait(qp, before_q16, now_ps);
+  if (req.queued_ps != kNever_ps && req.queued_ps > std::max(qp.pace_ps, now_ps))
+    queue_request(qp, std::max(qp.pace_ps, now_ps));  // the pace rose
 }
 
 void Device::signal_loss(QueuePair& qp, Loss loss, Time_ps now_ps) {
@@ -94,7 +111,9 @@ void Device::signal_loss(QueuePair& qp, Loss loss, Time_ps now_ps) {
     ++counters.roce_slow_restart;
     ++counters.rp_cnp_handled;
   }
+  const std::int64_t before_q16 = qp.congestion.pace_q16;
   cc_->lost(qp.congestion, config_.qos.congestion, environment_of(qp), loss, now_ps);
+  rescale_wait(qp, before_q16, now_ps);
 }
 
 // A new packet of an algorithm that wants to know the round trip.

@@ -86,7 +86,9 @@ void Device::progress(QueuePair& qp, Time_ps now_ps) {
   req.retries_left = qp.attributes.retry_cnt;
   req.rnr_left = qp.attributes.rnr_retry;
   req.adaptive_step = 0;
-  req.ack_gap_ps = std::max(req.ack_gap_ps - req.ack_gap_ps / 4, now_ps - req.last_ack_ps);
+  // A gap that a timeout ended says nothing about the path.
+  const Time_ps gap_ps = req.timed_out ? 0 : now_ps - req.last_ack_ps;
+  req.ack_gap_ps = std::max(req.ack_gap_ps - req.ack_gap_ps / 4, gap_ps);
   req.last_ack_ps = now_ps;
   req.implied_nak = req.sequence_nak = req.timed_out = false;
   if (req.una_psn == req.high_psn) {

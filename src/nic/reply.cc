@@ -90,7 +90,11 @@ void Device::reply_read(QueuePair& qp, const Packet& packet, Time_ps now_ps, boo
   if (card_.contexts.binds()) [[unlikely]]
     start_ps = std::max(start_ps, card_.contexts.use(context_key(qp), now_ps));
   reply.ready_ps = start_ps + config_.model.response_latency_ps;
-  if (headers.dma_len > 0) reply.ready_ps += config_.host.dma_read_ps + functions_[qp.function].read_delay_ps();
+  if (headers.dma_len > 0) {
+    PcieFunction& pcie = functions_[qp.function];
+    reply.ready_ps += config_.host.dma_read_ps + pcie.read_delay_ps() +
+                      pcie.link_ps(std::min(headers.dma_len, config_.model.fetch_burst_B));
+  }
   reply.value = headers.va;
   reply.rkey = headers.rkey;
   reply.left_B = headers.dma_len;
