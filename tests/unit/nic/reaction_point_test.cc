@@ -60,6 +60,29 @@ TEST(ReactionPoint, TimeoutExpiresWhileQueuePairSends) {
   EXPECT_EQ(pair.only_completion().status, WcStatus::kSuccess);
 }
 
+// Two CNPs: the first sets 10 Mb/s, of which a packet takes 885 us, the second cuts that while one waits.
+TEST(ReactionPoint, CnpLengthensWaitThatHasBegun) {
+  RcOptions options = with_dcqcn();
+  options.pair.qos[0].congestion.dcqcn.rate_to_set_on_first_cnp_Mbps = 10;
+  options.pair.qos[0].congestion.dcqcn.rate_reduce_monitor_period_us = 0;
+  options.pair.model[1].min_time_between_cnps_ps = 0;
+  for (std::uint32_t psn : {0U, 20U})
+    options.pair.faults[0].push_back(support::fault(FaultAction::kCeMark, FaultFrames::kRequest, psn));
+  RcPair pair(options);
+  pair.post(WrOpcode::kWrite, 1000 * 1024);
+  pair.run(ms(10));
+  ASSERT_EQ(pair.counters(0).rp_cnp_handled, 2U);
+  const double gap_ps = 1106 * 8 / 10e6 * kSecond_ps;
+  auto frames = data(pair, 0);
+  auto waits = [&](std::size_t i) { return static_cast<double>(frames[i].time_ps - frames[i - 1].time_ps); };
+  std::size_t slow = 1;
+  while (slow < frames.size() && waits(slow) < us(10)) ++slow;
+  ASSERT_LT(slow + 1, frames.size());
+  // Half of 10 Mb/s for 300 us, then fast recovery takes it to 7.5 and 8.75.
+  EXPECT_GT(waits(slow), 1.2 * gap_ps);
+  EXPECT_LT(waits(slow), 1.3 * gap_ps);
+}
+
 TEST(ReactionPoint, SendsAtLineRateWithoutCnp) {
   RcPair pair(with_dcqcn());
   pair.post(WrOpcode::kWrite, 100 * 1024);

@@ -101,6 +101,26 @@ TEST(Recovery, EarlyRetriesMatchConnectXTimes) {
   }
 }
 
+// Of six messages one arrives with each try, so that timeouts alone move them. The gaps that the timeouts make in the
+// acknowledgements are not taken for those of a slow path.
+TEST(Recovery, TimeoutsDoNotMakeTimeoutsLonger) {
+  RcOptions options;
+  options.pair.model[0] = options.pair.model[1] = support::test_connectx();
+  constexpr std::uint32_t kMessages = 6;
+  for (std::uint32_t psn = 0; psn < kMessages; ++psn) {
+    for (std::uint32_t transmission = 1; transmission <= psn + 1; ++transmission)
+      options.pair.faults[0].push_back(support::drop_request(psn, transmission));
+  }
+  RcPair pair(options);
+  for (std::uint32_t i = 0; i < kMessages; ++i) pair.post(WrOpcode::kWrite, 1024);
+  pair.run();
+  EXPECT_EQ(pair.counters(0).roce_adp_retrans, kMessages);
+  std::vector<Completion> done = pair.sent_completions();
+  ASSERT_EQ(done.size(), kMessages);
+  EXPECT_GT(done.back().visible_ps, kMessages * ms(8));
+  EXPECT_LT(done.back().visible_ps, kMessages * ms(9));
+}
+
 // A packet that waits in a queue is not lost: the shortest timeout that was seen is 8.4 ms, the ACK comes before.
 TEST(Recovery, ConnectXWaitsInPausedFabric) {
   for (Time_ps late_ps : {ms(1), ms(5), ms(8)}) {

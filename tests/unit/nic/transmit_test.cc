@@ -37,6 +37,25 @@ std::vector<std::uint32_t> cut(std::uint32_t size_B) {
   return sizes;
 }
 
+// The first packet of a message leaves when a burst of it has come over PCIe, or all of it; a READ's data too.
+TEST(Transmit, FirstPacketWaitsForBurst) {
+  auto first_data_ps = [](WrOpcode op, std::uint32_t size_B, std::uint32_t burst_B) {
+    RcOptions options;
+    for (NicModel& model : options.pair.model) model.fetch_burst_B = burst_B;
+    RcPair pair(options);
+    pair.post(op, size_B);
+    pair.run();
+    return pair.sent(op == WrOpcode::kRead ? 1 : 0).front().time_ps;
+  };
+  const PcieFunction link({.generation = 5, .lanes = 16});
+  for (WrOpcode op : {WrOpcode::kWrite, WrOpcode::kRead}) {
+    const Time_ps at_once_ps = first_data_ps(op, 16384, 0);
+    EXPECT_EQ(first_data_ps(op, 16384, 8192) - at_once_ps, link.link_ps(8192));
+    EXPECT_EQ(first_data_ps(op, 16384, 65536) - at_once_ps, link.link_ps(16384));
+    EXPECT_EQ(first_data_ps(op, 65536, 8192) - at_once_ps, link.link_ps(8192)) << "the rest comes while it sends";
+  }
+}
+
 TEST(Transmit, SegmentsOperationsAtBoundaries) {
   for (const Kind& kind : kKinds) {
     for (std::uint32_t size_B : {0U, 1U, 3U, kMtu_B - 1, kMtu_B, kMtu_B + 1, 2 * kMtu_B, 2 * kMtu_B + 1, 5 * kMtu_B}) {
