@@ -67,6 +67,7 @@ BandwidthSender::BandwidthSender(const PerftestOptions& options, const PerftestS
 
 void BandwidthSender::start(Time_ps at_ps) {
   start_ps_ = at_ps;
+  if (options_.rate_limit > 0) burst_interval_ps_ = burst_interval_ps(options_, size_B_);
   if (options_.duration_s > 0) stop_ps_ = at_ps + options_.duration_s * kSecond_ps;
   program_ = side_.end.host->start(*this, at_ps, side_.end.cpu);
 }
@@ -81,10 +82,23 @@ bool BandwidthSender::may_post(std::size_t qp) const {
   return room && (options_.duration_s > 0 || count.posted < options_.iterations);
 }
 
+// With a rate limit a burst is posted when its time has come.
+bool BandwidthSender::burst_goes_on(Time_ps now_ps) {
+  if (burst_interval_ps_ == 0) return true;
+  if (burst_left_ == 0) {
+    if (now_ps < next_burst_ps_) return false;
+    next_burst_ps_ = now_ps + burst_interval_ps_;
+    burst_left_ = options_.burst_size;
+  }
+  burst_left_ -= std::min(burst_left_, options_.post_list);
+  return true;
+}
+
 Time_ps BandwidthSender::step(Time_ps now_ps) {
   if (done_) return kNever_ps;
   for (; turn_ < counts_.size(); ++turn_) {
-    if (may_post(turn_) && now_ps < stop_ps_) return side_.end.host->cpu_ps(post(turn_, now_ps));
+    if (may_post(turn_) && now_ps < stop_ps_ && burst_goes_on(now_ps))
+      return side_.end.host->cpu_ps(post(turn_, now_ps));
   }
   turn_ = 0;
   return poll(now_ps);
@@ -145,7 +159,9 @@ Time_ps BandwidthSender::poll(Time_ps now_ps) {
     return kNever_ps;
   }
   if (found > 0) return side_.end.host->cpu_ps(now_ps + found * cpu.poll_hit_ps);
-  if (posting) return side_.end.host->cpu_ps(now_ps + cpu.poll_empty_ps);
+  // A burst that is not due yet is waited for with empty polls; completions are seen when it comes.
+  const bool limited = burst_interval_ps_ > 0 && burst_left_ == 0;
+  if (posting) return side_.end.host->cpu_ps(std::max(now_ps + cpu.poll_empty_ps, limited ? next_burst_ps_ : 0));
   return side_.end.host->wait(program_, *side_.end.device, side_.send_cq);
 }
 

@@ -52,6 +52,7 @@ class BandwidthSender final : public host::Program {
     std::uint64_t completed = 0;
   };
   bool may_post(std::size_t qp) const;
+  bool burst_goes_on(Time_ps now_ps);
   Time_ps post(std::size_t qp, Time_ps now_ps);
   Time_ps poll(Time_ps now_ps);
   bool all_posted(const QpCount& count, Time_ps now_ps) const;
@@ -68,6 +69,8 @@ class BandwidthSender final : public host::Program {
   std::vector<Time_ps> posted_ps_, completed_ps_;  // by message, as perftest keeps them
   Time_ps start_ps_ = 0, stop_ps_ = kNever_ps;     // -D
   std::uint64_t counted_ = 0;
+  Time_ps burst_interval_ps_ = 0, next_burst_ps_ = 0;  // --rate_limit
+  std::uint32_t burst_left_ = 0;
   Time_ps last_completed_ps_ = 0;
   bool done_ = false;
   std::string failure_;

@@ -51,6 +51,10 @@ enum class FlagId : std::uint8_t {
   kUseCudaDmabuf,
   kUseRocmDmabuf,
   kDisableRelaxed,
+  kRateLimit,
+  kRateLimitType,
+  kRateUnits,
+  kBurstSize,
   kAcceptedNoEffect,  // changes how a real host behaves, never what is measured
   kHelp,
   kVersion,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/time.h"
 #include "workload/perftest_flags.h"
 #include "workload/perftest_options.h"
 
@@ -27,6 +28,7 @@ class Settler {
   void settle_post_list();
   void settle_inline();
   void settle_gpu();
+  void settle_rate_limit();
 
   bool is_send() const { return options_.verb == PerftestVerb::kSend; }
   bool given(FlagId id) const { return seen_.given.contains(id); }
@@ -58,6 +60,31 @@ void Settler::settle() {
   settle_depths();
   settle_post_list();
   settle_inline();
+  settle_rate_limit();
+}
+
+// perftest posts a burst, and then no more until its time is over.
+void Settler::settle_rate_limit() {
+  PerftestOptions& o = options_;
+  if (!sound(FlagId::kRateLimit) || !sound(FlagId::kRateLimitType) || !sound(FlagId::kRateUnits)) return;
+  if (!given(FlagId::kRateLimit)) {
+    if (given(FlagId::kBurstSize)) errors_.push_back("--burst_size: there are bursts only with --rate_limit");
+    if (given(FlagId::kRateLimitType) || given(FlagId::kRateUnits))
+      errors_.push_back("--rate_limit_type and --rate_units say how --rate_limit is meant; give that too");
+    return;
+  }
+  if (!given(FlagId::kRateLimitType)) {
+    errors_.push_back(
+        "--rate_limit: perftest leaves the limit to the NIC, which is not modelled (yet); add --rate_limit_type=SW");
+  }
+  if (o.latency || o.verb == PerftestVerb::kAtomic || (is_send() && o.bidirectional))
+    errors_.push_back("--rate_limit: perftest's own limit is for write_bw, read_bw and send_bw without -b");
+  if (o.burst_size == 0) o.burst_size = o.tx_depth;
+  if (sound(FlagId::kBurstSize) && burst_interval_ps(o, o.size_B) == 0) {
+    errors_.push_back(
+        fmt::format("--rate_limit {}: less than one burst of {} messages in a second; make --burst_size smaller",
+                    o.rate_limit, o.burst_size));
+  }
 }
 
 void Settler::settle_duration() {
@@ -155,6 +182,14 @@ void Settler::settle_inline() {
 }
 
 }  // namespace
+
+std::int64_t burst_interval_ps(const PerftestOptions& options, std::uint64_t size_B) {
+  double per_s = options.rate_limit;
+  if (options.rate_units == RateUnits::kGbps) per_s = options.rate_limit * 1e9 / (static_cast<double>(size_B) * 8);
+  if (options.rate_units == RateUnits::kMiBps) per_s = options.rate_limit * 1048576 / static_cast<double>(size_B);
+  const auto bursts = static_cast<std::int64_t>(std::min(per_s, 1e12)) / options.burst_size;
+  return bursts == 0 ? 0 : kSecond_ps / bursts;
+}
 
 void settle_perftest(PerftestOptions& options, const FlagsSeen& seen, std::vector<std::string>& errors) {
   Settler(options, seen, errors).settle();

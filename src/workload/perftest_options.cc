@@ -138,6 +138,7 @@ class Parser {
 
   void apply(const FlagUse& use);
   void apply_size(const FlagUse& use);
+  void apply_rate_limit(const FlagUse& use);
   void apply_connection(const FlagUse& use);
 
   PerftestOptions options_;
@@ -281,6 +282,26 @@ void Parser::apply(const FlagUse& use) {
     case FlagId::kDisableRelaxed:
       o.relaxed_ordering = false;
       break;
+    case FlagId::kRateLimit:
+      apply_rate_limit(use);
+      break;
+    case FlagId::kRateLimitType:
+      if (use.value == "HW" || use.value == "PP") {
+        error(use, "limits of the NIC are not modelled (yet); use SW");
+      } else if (use.value != "SW") {
+        error(use, "perftest has HW, SW and PP; use SW");
+      }
+      break;
+    case FlagId::kRateUnits:
+      if (use.value == "g" || use.value == "M" || use.value == "p") {
+        o.rate_units = use.value == "g" ? RateUnits::kGbps : use.value == "M" ? RateUnits::kMiBps : RateUnits::kPps;
+      } else {
+        error(use, "use M (MiB/s), g (Gb/s) or p (messages/s)");
+      }
+      break;
+    case FlagId::kBurstSize:
+      number(use, 1, 15000, o.burst_size);
+      break;
     case FlagId::kAcceptedNoEffect:
       break;
     case FlagId::kHelp:
@@ -294,6 +315,17 @@ void Parser::apply(const FlagUse& use) {
                                     use.flag->remedy.empty() ? "leave it out" : use.flag->remedy));
       break;
   }
+}
+
+void Parser::apply_rate_limit(const FlagUse& use) {
+  double rate = 0;
+  const char* end = use.value.data() + use.value.size();
+  const auto [stop, problem] = std::from_chars(use.value.data(), end, rate);
+  if (problem != std::errc() || stop != end || !(rate > 0 && rate < 1e9)) {
+    error(use, "not a rate; write a number above 0");
+    return;
+  }
+  options_.rate_limit = rate;
 }
 
 void Parser::apply_size(const FlagUse& use) {

@@ -13,6 +13,7 @@
 namespace weft::workload {
 
 enum class PerftestVerb : std::uint8_t { kWrite, kRead, kSend, kAtomic };
+enum class RateUnits : std::uint8_t { kGbps, kMiBps, kPps };
 enum class AtomicKind : std::uint8_t { kFetchAdd, kCompareSwap };
 
 struct PerftestOptions {
@@ -47,6 +48,9 @@ struct PerftestOptions {
   bool dmabuf = false;                        // --use_cuda_dmabuf, --use_rocm_dmabuf
   bool relaxed_ordering = true;               // --disable_pcie_relaxed
   AtomicKind atomic = AtomicKind::kFetchAdd;  // -A
+  double rate_limit = 0;                      // --rate_limit with --rate_limit_type=SW; 0: none
+  RateUnits rate_units = RateUnits::kGbps;    // --rate_units
+  std::uint32_t burst_size = 0;               // --burst_size, messages; without it tx_depth
   bool ud = false;                            // -c UD (send only)
   bool report_gbits = false;                  // --report_gbits
   bool no_peak = false;                       // -N, implied above 20000 iterations and by -D
@@ -58,6 +62,9 @@ struct PerftestOptions {
 // `test` is "write_bw", "ib_write_bw" …. On failure every problem is returned, one line each, with a remedy.
 tl::expected<PerftestOptions, std::vector<std::string>> parse_perftest(std::string_view test,
                                                                        std::span<const std::string> words);
+// With a rate limit: the time from the first message of a burst to that of the next. perftest counts bursts in a
+// second, and whole ones only; 0 where that is none.
+std::int64_t burst_interval_ps(const PerftestOptions& options, std::uint64_t size_B);
 // "write_bw"
 std::string perftest_name(const PerftestOptions& options);
 // Splits as a shell would without expansions: blanks, single and double quotes.

@@ -244,6 +244,37 @@ TEST(PerftestOptions, GpuMemoryAndOrdering) {
             "--use_cuda: perftest supports CUDA latency tests with read and send verbs only; use send_lat");
 }
 
+TEST(PerftestOptions, RateLimit) {
+  const PerftestOptions limited = parsed("write_bw", "-s 4096 --rate_limit=10.5 --rate_limit_type=SW --burst_size=4");
+  EXPECT_EQ(limited.rate_limit, 10.5);
+  EXPECT_EQ(limited.burst_size, 4u);
+  // 10.5e9 / 32768 messages a second are 320434, of which perftest makes 80108 bursts.
+  EXPECT_EQ(burst_interval_ps(limited, 4096), 1'000'000'000'000 / 80108);
+  EXPECT_EQ(parsed("read_bw", "--rate_limit 5 --rate_limit_type SW").burst_size, 128u) << "as deep as the send queue";
+  const PerftestOptions by_bytes = parsed("send_bw", "-s 1024 -t 1 --rate_limit=2 --rate_units=M --rate_limit_type=SW");
+  EXPECT_EQ(burst_interval_ps(by_bytes, 1024), 1'000'000'000'000 / 2048);
+  const PerftestOptions by_messages = parsed("write_bw", "-t 10 --rate_limit=500 --rate_units=p --rate_limit_type=SW");
+  EXPECT_EQ(burst_interval_ps(by_messages, 1024), 1'000'000'000'000 / 50);
+  EXPECT_EQ(
+      complaint("write_bw", "--rate_limit 5"),
+      "--rate_limit: perftest leaves the limit to the NIC, which is not modelled (yet); add --rate_limit_type=SW");
+  EXPECT_EQ(complaint("write_bw", "--rate_limit 5 --rate_limit_type HW"),
+            "--rate_limit_type HW: limits of the NIC are not modelled (yet); use SW");
+  EXPECT_EQ(complaint("write_bw", "--rate_limit -1 --rate_limit_type SW"),
+            "--rate_limit -1: not a rate; write a number above 0");
+  EXPECT_EQ(complaint("write_bw", "--rate_limit nan --rate_limit_type SW"),
+            "--rate_limit nan: not a rate; write a number above 0");
+  EXPECT_EQ(complaint("write_bw", "--rate_limit 1 --rate_units k --rate_limit_type SW"),
+            "--rate_units k: use M (MiB/s), g (Gb/s) or p (messages/s)");
+  EXPECT_EQ(complaint("write_bw", "--burst_size 4"), "--burst_size: there are bursts only with --rate_limit");
+  EXPECT_EQ(complaint("write_bw", "--rate_units g"),
+            "--rate_limit_type and --rate_units say how --rate_limit is meant; give that too");
+  EXPECT_EQ(complaint("write_bw", "-a --rate_limit 0.1 --rate_limit_type SW"),
+            "--rate_limit 0.1: less than one burst of 128 messages in a second; make --burst_size smaller");
+  EXPECT_EQ(complaint("write_lat", "--rate_limit 1 --rate_limit_type SW"),
+            "--rate_limit: perftest's own limit is for write_bw, read_bw and send_bw without -b");
+}
+
 TEST(PerftestOptions, RejectsUnknownAndAmbiguousFlags) {
   EXPECT_EQ(complaint("write_bw", "-s 010"),
             "-s 010: perftest would read this as octal; write it without the leading 0");

@@ -59,6 +59,20 @@ TEST(PerftestRun, LargeMessagesReachFramingLimit) {
   }
 }
 
+TEST(PerftestRun, RateLimitHolds) {
+  for (PerftestVerb verb : {PerftestVerb::kWrite, PerftestVerb::kSend, PerftestVerb::kRead}) {
+    for (std::uint32_t burst : {1U, 16U}) {
+      Bench bench;
+      PerftestOptions o = options(verb, 65536, 800);
+      o.rate_limit = 40;
+      o.burst_size = burst;
+      PerftestResult result = bench.run(o);
+      EXPECT_EQ(result.rows[0].bw[0].messages, 800U);
+      EXPECT_NEAR(Gbps(result.rows[0].bw[0], 65536), 40.0, 0.8) << static_cast<int>(verb) << " " << burst;
+    }
+  }
+}
+
 TEST(PerftestRun, BidirectionalCountsBothDirections) {
   Bench bench;
   PerftestOptions o = options(PerftestVerb::kWrite, 65536, 500);
