@@ -96,8 +96,13 @@ template <bool kMayHaveCold>
   }
   if (forwarder_ != nullptr) {
     receive_in_ring(in, packet, now_ps);
-    return;
+  } else {
+    dispatch(in, packet, now_ps);
   }
+}
+
+// Of a packet that the switch, or a forwarder's CPU, looks at: to whom it goes.
+void Switch::dispatch(std::uint32_t in, Packet& packet, Time_ps now_ps) {
   if ((packet.flags & Packet::kHasCold) && domain_.cold[packet.aux].group != 0) {
     flood(in, packet, now_ps);
     return;

@@ -239,6 +239,7 @@ class alignas(64) Switch {
 
   // switch_forward.cc: a packet comes in.
   void arrive(std::uint32_t in, engine::Packet& packet, Time_ps now_ps);
+  void dispatch(std::uint32_t in, engine::Packet& packet, Time_ps now_ps);
   void forward(std::uint32_t in, std::uint32_t out, engine::PacketBody& packet, Time_ps now_ps);
   void pass_to_cpu(std::uint32_t in, const engine::Packet& packet, Time_ps now_ps);
   void hand_to_port(std::uint32_t in, std::uint32_t out, engine::PacketBody& packet, Time_ps now_ps);

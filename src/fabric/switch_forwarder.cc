@@ -50,18 +50,7 @@ void Switch::run_softirq(std::uint32_t core, Time_ps now_ps) {
   std::uint32_t in = 0;
   const Time_ps done_ps = forwarder_->on_packet(core, packet, in, now_ps);
   if (done_ps != kNever_ps) add_timer(done_ps, TimerKind::kSoftirq, core);
-  if ((packet.flags & Packet::kHasCold) && domain_.cold[packet.aux].group != 0) {
-    flood(in, packet, now_ps);
-    return;
-  }
-  if (packet.flags & Packet::kRouted) {
-    if (packet.hops >= engine::kTtl - 1) {
-      drop(packet, in, kNothing, 0, Fate::kTtlExpired, now_ps);
-      return;
-    }
-    ++packet.hops;
-  }
-  forward(in, route(packet, now_ps), packet, now_ps);
+  dispatch(in, packet, now_ps);
 }
 
 // Of a packet whose egress port is known and takes its size.
