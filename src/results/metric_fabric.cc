@@ -44,6 +44,16 @@ struct Total {
   }
 };
 
+// Of a port: what its queues and groups lost, and what came in by it and had no way out. (Of a switch reasons are added
+// up, which count by ingress port.)
+std::uint64_t port_drops(const Total& total) {
+  std::uint64_t sum = total.class_drops;
+  for (fabric::Fate fate : {fabric::Fate::kFcsError, fabric::Fate::kNoRoute, fabric::Fate::kTtlExpired,
+                            fabric::Fate::kRxRingFull, fabric::Fate::kCpuDrop})
+    sum += total.drops[static_cast<std::size_t>(fate)];
+  return sum;
+}
+
 std::optional<double> value(std::string_view metric, const Total& total, bool one_class) {
   auto number = [](auto n) { return static_cast<double>(n); };
   auto microseconds = [](Time_ps time_ps) { return static_cast<double>(time_ps) / 1e6; };
@@ -120,6 +130,7 @@ std::optional<double> fabric_value(std::string_view subject, std::string_view me
     for (const SwitchPortOutcome& port : each.ports) {
       if (port.name != name) continue;
       total.add(port, only);
+      if (metric == "drops" && !only) return static_cast<double>(port_drops(total));
       return value(metric, total, only.has_value());
     }
     // Without a cable it has counted nothing.
