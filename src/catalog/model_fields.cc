@@ -42,6 +42,7 @@ const ModelField<NicModel> kNicFields[] = {
     {"firmware", &NicModel::firmware},
     {"oui", &NicModel::oui},
     {"line_rate", &NicModel::line_rate_bps, Quantity::kBitRate, kRate},
+    {"internal_rate", &NicModel::internal_rate_bps, Quantity::kBitRate, kPeerRate},
     {"ports", &NicModel::ports, {}, {1, 16}},
     {"max_netdev_mtu", &NicModel::max_netdev_mtu_B, Quantity::kSize, {1500, 65535}},
     {"pcie_generation", &NicModel::pcie_generation, {}, {1, 6}},

@@ -21,19 +21,8 @@ Time_ps percent_more(Time_ps time_ps, std::uint32_t percent) {
 }  // namespace
 
 CpuCores::CpuCores(const HostModel& model, const CpuUse& use, Time_ps phase_ps, RandomStream random)
-    : model_(model),
-      slow_model_(model),
-      own_(use.own),
-      irq_(use.irq),
-      isolated_(model.cpus),
-      cpus_(model.cpus),
-      stress_(use.stress),
-      phase_ps_(phase_ps) {
-  if (own_.empty()) {
-    own_.resize(model.cpus);
-    std::iota(own_.begin(), own_.end(), 0);
-  }
-  for (std::uint32_t cpu : use.isolated) isolated_[cpu] = true;
+    : model_(model), slow_model_(model), cpus_(model.cpus), phase_ps_(phase_ps) {
+  add_group({use.own, use.irq, model.virtual_machine, phase_ps});
   // Instructions are slowed down; a store to the doorbell page waits for PCIe, not for its core.
   for (Time_ps HostModel::*cost : {&HostModel::post_wqe_ps, &HostModel::post_loop_ps, &HostModel::post_recv_ps,
                                    &HostModel::poll_hit_ps, &HostModel::poll_empty_ps, &HostModel::interrupt_cost_ps})
@@ -43,6 +32,22 @@ CpuCores::CpuCores(const HostModel& model, const CpuUse& use, Time_ps phase_ps, 
     cpu.halt_poll_ps = model_.halt_poll_ps;
     cpu.balance_ps = static_cast<Time_ps>(random.below(static_cast<std::uint64_t>(busy_ps)));
   }
+  set_load(use.stress, use.isolated);
+}
+
+std::uint32_t CpuCores::add_group(CpuGroup group) {
+  if (group.own.empty()) {
+    group.own.resize(cpus_.size());
+    std::iota(group.own.begin(), group.own.end(), 0);
+  }
+  groups_.push_back({std::move(group)});
+  return static_cast<std::uint32_t>(groups_.size() - 1);
+}
+
+void CpuCores::set_load(std::uint32_t stress, const std::vector<std::uint32_t>& isolated) {
+  stress_ = stress;
+  isolated_.assign(cpus_.size(), false);
+  for (std::uint32_t cpu : isolated) isolated_[cpu] = true;
   place_stress();
 }
 
@@ -73,14 +78,16 @@ bool CpuCores::sibling_busy(std::uint32_t cpu) const {
   return other != cpu && (cpus_[other].hogs > 0 || cpus_[other].threads > 0);
 }
 
-bool CpuCores::siblings_busy() const {
-  return stress_ > 0 && std::all_of(own_.begin(), own_.end(), [&](std::uint32_t cpu) { return sibling_busy(cpu); });
+bool CpuCores::siblings_busy(std::uint32_t group) const {
+  const std::vector<std::uint32_t>& own = groups_[group].own;
+  return stress_ > 0 && std::all_of(own.begin(), own.end(), [&](std::uint32_t cpu) { return sibling_busy(cpu); });
 }
 
-std::uint32_t CpuCores::take_free() {
-  std::uint32_t best = own_.front();
+std::uint32_t CpuCores::take_free(std::uint32_t group) const {
+  const std::vector<std::uint32_t>& own = groups_[group].own;
+  std::uint32_t best = own.front();
   std::uint32_t least = UINT32_MAX;
-  for (std::uint32_t cpu : own_) {
+  for (std::uint32_t cpu : own) {
     const bool second = sibling(cpu) < cpu;
     const std::uint32_t cost =
         8 * cpus_[cpu].threads + 4 * (cpus_[sibling(cpu)].threads > 0 ? 1u : 0u) + (second ? 1 : 0);
@@ -91,26 +98,31 @@ std::uint32_t CpuCores::take_free() {
   return best;
 }
 
-std::uint32_t CpuCores::place(std::optional<std::uint32_t> wanted) {
-  WEFT_CHECK(!wanted || *wanted < own_.size(), "the node has that CPU");
-  const std::uint32_t cpu = wanted ? own_[*wanted] : take_free();
+void CpuCores::take(std::uint32_t cpu, std::uint32_t group) {
   ++cpus_[cpu].threads;
-  ++threads_;
+  cpus_[cpu].group = group;
+  ++groups_[group].threads;
+}
+
+std::uint32_t CpuCores::place(std::optional<std::uint32_t> wanted, std::uint32_t group) {
+  WEFT_CHECK(!wanted || *wanted < groups_[group].own.size(), "the node has that CPU");
+  const std::uint32_t cpu = wanted ? groups_[group].own[*wanted] : take_free(group);
+  take(cpu, group);
   if (stress_ < cpus_.size()) place_stress();
   return cpu;
 }
 
-std::uint32_t CpuCores::place_interrupt() {
-  if (irq_.empty()) return place(std::nullopt);
-  const std::uint32_t cpu = irq_[next_irq_++ % irq_.size()];
-  ++cpus_[cpu].threads;
-  ++threads_;
+std::uint32_t CpuCores::place_interrupt(std::uint32_t group) {
+  Group& its = groups_[group];
+  if (its.irq.empty()) return place(std::nullopt, group);
+  const std::uint32_t cpu = its.irq[its.next_irq++ % its.irq.size()];
+  take(cpu, group);
   return cpu;
 }
 
 void CpuCores::release(std::uint32_t cpu) {
   --cpus_[cpu].threads;
-  --threads_;
+  --groups_[cpus_[cpu].group].threads;
 }
 
 Time_ps CpuCores::stretched(std::uint32_t cpu, Time_ps length_ps) const {
@@ -119,7 +131,7 @@ Time_ps CpuCores::stretched(std::uint32_t cpu, Time_ps length_ps) const {
 
 // Group scheduling: the stress threads share one group's weight over all CPUs that they run on, and ours another.
 Time_ps CpuCores::turn_ps(const Cpu& cpu) const {
-  return model_.sched_slice_ps * stress_ / (Time_ps{std::max(cpu.hogs, 1u)} * std::max(threads_, 1u));
+  return model_.sched_slice_ps * stress_ / (Time_ps{std::max(cpu.hogs, 1u)} * std::max(groups_[cpu.group].threads, 1u));
 }
 
 // A stress thread that waits behind a busy thread is pulled to another CPU, and comes back with the next idle balance.
@@ -148,7 +160,7 @@ Time_ps CpuCores::slice_end_ps(Time_ps from_ps, Time_ps at_ps) const {
 Time_ps CpuCores::run(std::uint32_t number, CpuWork work, Time_ps now_ps, Time_ps length_ps) {
   Cpu& cpu = cpus_[number];
   Time_ps start_ps = std::max(now_ps, cpu.free_ps);
-  const bool preempts = work == CpuWork::kInterrupt && !model_.virtual_machine;
+  const bool preempts = work == CpuWork::kInterrupt && !groups_[cpu.group].virtual_machine;
   if (!preempts && hogs_at(cpu, start_ps)) {
     const Time_ps given_ps = cpu.free_ps + cpu.halt_poll_ps;
     if (start_ps > given_ps) {
@@ -183,7 +195,7 @@ Time_ps CpuCores::polling_ps(std::uint32_t number, Time_ps t_ps) const {
   for (;;) {
     Time_ps run_ps = t_ps;
     if (model.interrupt_period_ps > 0) {
-      const Time_ps into_ps = (run_ps + phase_ps_) % model.interrupt_period_ps;
+      const Time_ps into_ps = (run_ps + groups_[cpu.group].phase_ps) % model.interrupt_period_ps;
       if (into_ps < model.interrupt_cost_ps) run_ps += model.interrupt_cost_ps - into_ps;
     }
     if (cpu.hogs > 0) {

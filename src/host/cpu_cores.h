@@ -26,6 +26,14 @@ struct CpuUse {
   bool given() const { return !own.empty() || !isolated.empty() || stress > 0 || !irq.empty(); }
 };
 
+// Threads that the scheduler gives one share: those of a virtual machine, or of all programs of the host itself.
+struct CpuGroup {
+  std::vector<std::uint32_t> own;  // CPUs of the machine; empty: all
+  std::vector<std::uint32_t> irq;  // of these
+  bool virtual_machine = false;    // interrupts are work of a vCPU, and wait for it
+  Time_ps phase_ps = 0;            // of its timer tick
+};
+
 enum class CpuWork : std::uint8_t { kThread, kInterrupt };
 
 class CpuCores {
@@ -33,11 +41,18 @@ class CpuCores {
   // `phase_ps` is that of the timer tick; `random` decides when each CPU balances.
   CpuCores(const HostModel& model, const CpuUse& use, Time_ps phase_ps, RandomStream random);
 
-  // A CPU for a thread: number `wanted` of the node's own, or one that is free, whole cores first.
-  std::uint32_t place(std::optional<std::uint32_t> wanted);
-  std::uint32_t place_interrupt();
+  // Group 0 is the host's own; the number of another one.
+  std::uint32_t add_group(CpuGroup group);
+  // From now on these threads run where they may. Ours stay where they are.
+  void set_load(std::uint32_t stress, const std::vector<std::uint32_t>& isolated);
+
+  // A CPU for a thread: number `wanted` of the group's own, or one that is free, whole cores first.
+  std::uint32_t place(std::optional<std::uint32_t> wanted, std::uint32_t group = 0);
+  std::uint32_t place_interrupt(std::uint32_t group = 0);
   void release(std::uint32_t cpu);
-  std::uint32_t own_count() const { return static_cast<std::uint32_t>(own_.size()); }
+  std::uint32_t own_count(std::uint32_t group = 0) const {
+    return static_cast<std::uint32_t>(groups_[group].own.size());
+  }
 
   // Work of so long on a CPU without contention, wanted from `now_ps` on: when it is done.
   Time_ps run(std::uint32_t cpu, CpuWork work, Time_ps now_ps, Time_ps length_ps);
@@ -46,8 +61,8 @@ class CpuCores {
   // Costs of such a program: longer while the sibling is busy.
   const HostModel& model_of(std::uint32_t cpu) const;
   bool loaded() const { return stress_ > 0; }
-  // Every CPU of the node has a busy sibling.
-  bool siblings_busy() const;
+  // Every CPU of the group has a busy sibling.
+  bool siblings_busy(std::uint32_t group = 0) const;
 
   Time_ps busy_ps() const { return busy_ps_; }
   std::uint64_t waits() const { return waits_; }  // for a slice of another thread
@@ -55,6 +70,7 @@ class CpuCores {
  private:
   struct Cpu {
     std::uint32_t threads = 0;  // ours
+    std::uint32_t group = 0;    // of these: a CPU that two groups share is the last one's
     std::uint32_t hogs = 0;     // stress threads
     Time_ps free_ps = 0;        // the last work ends
     Time_ps halt_poll_ps = 0;   // KVM looks for work so long before it gives the CPU away
@@ -65,7 +81,8 @@ class CpuCores {
 
   std::uint32_t sibling(std::uint32_t cpu) const;
   bool sibling_busy(std::uint32_t cpu) const;
-  std::uint32_t take_free();
+  std::uint32_t take_free(std::uint32_t group) const;
+  void take(std::uint32_t cpu, std::uint32_t group);
   void place_stress();
   Time_ps stretched(std::uint32_t cpu, Time_ps length_ps) const;
   Time_ps slice_end_ps(Time_ps from_ps, Time_ps at_ps) const;
@@ -74,11 +91,14 @@ class CpuCores {
   Time_ps turn_ps(const Cpu& cpu) const;
 
   HostModel model_, slow_model_;
-  std::vector<std::uint32_t> own_, irq_;
+  struct Group : CpuGroup {
+    std::uint32_t threads = 0;
+    std::size_t next_irq = 0;
+  };
+  std::vector<Group> groups_;
   std::vector<bool> isolated_;
   std::vector<Cpu> cpus_;
-  std::uint32_t stress_ = 0, threads_ = 0;
-  std::size_t next_irq_ = 0;
+  std::uint32_t stress_ = 0;
   Time_ps phase_ps_ = 0;
   Time_ps busy_ps_ = 0;
   std::uint64_t waits_ = 0;

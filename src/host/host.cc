@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "nic/device_control.h"
 
 namespace weft::host {
 
@@ -13,10 +14,13 @@ Host::Host(HostModel model, engine::Domain& domain, std::uint64_t seed, std::uin
       seed_(seed),
       id_(id),
       cpu_random_(seed, 0x20000 + id, RandomPurpose::kHostJitter) {
-  if (model_.interrupt_period_ps > 0) {
-    RandomStream phase(seed, 0x10000 + id, RandomPurpose::kHostJitter);
-    interrupt_phase_ps_ = static_cast<Time_ps>(phase.below(static_cast<std::uint64_t>(model_.interrupt_period_ps)));
-  }
+  stepped_phase_ps_ = interrupt_phases_ps_.emplace_back(phase_of(id));
+}
+
+Time_ps Host::phase_of(std::uint64_t id) const {
+  if (model_.interrupt_period_ps == 0) return 0;
+  RandomStream phase(seed_, 0x10000 + id, RandomPurpose::kHostJitter);
+  return static_cast<Time_ps>(phase.below(static_cast<std::uint64_t>(model_.interrupt_period_ps)));
 }
 
 void Host::set_places(HostPlaces places) {
@@ -24,12 +28,29 @@ void Host::set_places(HostPlaces places) {
 }
 
 void Host::use_cpus(const CpuUse& use) {
-  if (use.given()) cpus_ = std::make_unique<CpuCores>(model_, use, interrupt_phase_ps_, cpu_random_);
+  if (use.given()) cpus_ = std::make_unique<CpuCores>(model_, use, interrupt_phases_ps_[0], cpu_random_);
 }
 
 CpuCores& Host::cpus() {
-  if (!cpus_) cpus_ = std::make_unique<CpuCores>(model_, CpuUse{}, interrupt_phase_ps_, cpu_random_);
+  if (!cpus_) cpus_ = std::make_unique<CpuCores>(model_, CpuUse{}, interrupt_phases_ps_[0], cpu_random_);
   return *cpus_;
+}
+
+std::uint32_t Host::add_guest(const CpuUse& use, std::uint64_t id) {
+  interrupt_phases_ps_.push_back(phase_of(id));
+  return cpus().add_group({use.own, use.irq, true, interrupt_phases_ps_.back()});
+}
+
+void Host::set_load(std::uint32_t stress, const std::vector<std::uint32_t>& isolated) {
+  if (!cpus_ && stress == 0) return;
+  cpus().set_load(stress, isolated);
+  for (const auto& slot : devices_) nic::DeviceControl(*slot->device).set_memory_jitter(jitter_of(slot->guest));
+}
+
+// How late a CPU sees a write is the cache's and the core's, which siblings share.
+Time_ps Host::jitter_of(std::uint32_t guest) const {
+  const bool busy = cpus_ && cpus_->siblings_busy(guest);
+  return model_.memory_jitter_ps + (busy ? model_.memory_jitter_ps * model_.smt_slowdown_percent / 100 : 0);
 }
 
 nic::Card& Host::add_card(const nic::NicModel& model, std::optional<std::uint32_t> slot) {
@@ -51,14 +72,12 @@ std::uint8_t Host::place(std::size_t card, std::uint8_t function, const Placemen
 }
 
 nic::Device& Host::add_device(nic::DeviceConfig config, nic::Card& card, fabric::LinkDirection& out,
-                              fabric::LinkDirection& in) {
+                              fabric::LinkDirection& in, std::uint32_t guest) {
   auto slot = std::make_unique<DeviceSlot>();
   slot->host = this;
-  config.host = {model_.mmio_write_ps,   model_.dma_read_ps, model_.dma_write_ps, model_.memory_jitter_ps, slot.get(),
+  slot->guest = guest;
+  config.host = {model_.mmio_write_ps,   model_.dma_read_ps, model_.dma_write_ps, jitter_of(guest), slot.get(),
                  &Host::completion_hook, &Host::write_hook,  &Host::async_hook,   &Host::grh_hook};
-  // How late a CPU sees a write is the cache's and the core's, which siblings share.
-  if (cpus_ && cpus_->siblings_busy())
-    config.host.memory_jitter_ps += model_.memory_jitter_ps * model_.smt_slowdown_percent / 100;
   if (ports_.empty()) {
     domain_.set_hot(node_, in.inlet());
     domain_.set_prepare(node_, &Host::prepare_hook, this);
@@ -84,17 +103,17 @@ std::uint64_t Host::events() const {
   return sum;
 }
 
-std::uint32_t Host::start(Program& program, Time_ps at_ps, std::optional<std::uint32_t> cpu) {
-  const std::uint32_t number = start_thread(program, at_ps);
-  if (cpus_ && cpus_->loaded()) programs_[number].cpu = cpus_->place(cpu);
+std::uint32_t Host::start(Program& program, Time_ps at_ps, std::optional<std::uint32_t> cpu, std::uint32_t guest) {
+  const std::uint32_t number = start_thread(program, at_ps, guest);
+  if (cpus_ && cpus_->loaded()) programs_[number].cpu = cpus_->place(cpu, guest);
   return number;
 }
 
-std::uint32_t Host::start_thread(Program& program, Time_ps at_ps) {
+std::uint32_t Host::start_thread(Program& program, Time_ps at_ps, std::uint32_t guest) {
   auto slot =
       std::find_if(programs_.begin(), programs_.end(), [](const ProgramSlot& s) { return s.program == nullptr; });
   if (slot == programs_.end()) slot = programs_.insert(programs_.end(), ProgramSlot{});
-  *slot = {&program, at_ps, interrupt_delay_ps_};
+  *slot = {&program, at_ps, interrupt_delay_ps_, kNoCpu, interrupt_phases_ps_[guest]};
   plan_programs();
   domain_.wake(node_, at_ps);
   return static_cast<std::uint32_t>(slot - programs_.begin());
@@ -177,13 +196,15 @@ Time_ps Host::cpu_ps(std::uint32_t cpu, Time_ps t_ps, std::uint32_t program) con
   if (cpu != kNoCpu) [[unlikely]]
     return cpus_->polling_ps(cpu, t_ps);
   if (model_.interrupt_period_ps == 0) return t_ps;
-  Time_ps cost_ps =
-      model_.interrupt_cost_ps + (program == kNoProgram ? interrupt_delay_ps_ : programs_[program].interrupt_delay_ps);
-  Time_ps into_ps = (t_ps + interrupt_phase_ps_) % model_.interrupt_period_ps;
+  const bool known = program != kNoProgram;
+  Time_ps cost_ps = model_.interrupt_cost_ps + (known ? programs_[program].interrupt_delay_ps : interrupt_delay_ps_);
+  Time_ps phase_ps = known ? programs_[program].interrupt_phase_ps : stepped_phase_ps_;
+  Time_ps into_ps = (t_ps + phase_ps) % model_.interrupt_period_ps;
   return into_ps < cost_ps ? t_ps + cost_ps - into_ps : t_ps;
 }
 
 Time_ps Host::step(ProgramSlot& slot, Time_ps now_ps) {
+  stepped_phase_ps_ = slot.interrupt_phase_ps;
   if (slot.cpu == kNoCpu) [[likely]]
     return slot.program->step(now_ps);
   stepped_cpu_ = slot.cpu;

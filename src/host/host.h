@@ -49,25 +49,32 @@ class alignas(64) Host {
   void set_hooks(const HostHooks& hooks) { hooks_ = hooks; }
   // Before any card. Without: every card, program and its memory are on one node.
   void set_places(HostPlaces places);
+  nic::Card& card(std::size_t index) { return *cards_[index]; }
   nic::Card& add_card(const nic::NicModel& model, std::optional<std::uint32_t> slot = {});
   // The function that queue pairs of a program with this placement use, of the card that was added `card`th.
   std::uint8_t place(std::size_t card, std::uint8_t function, const Placement& placement);
   const MemoryPaths& memory_paths() const { return *memory_paths_; }
   // Completes `config` with this host's side.
   nic::Device& add_device(nic::DeviceConfig config, nic::Card& card, fabric::LinkDirection& out,
-                          fabric::LinkDirection& in);
+                          fabric::LinkDirection& in, std::uint32_t guest = 0);
   std::uint32_t device_count() const { return static_cast<std::uint32_t>(devices_.size()); }
   nic::Device& device(std::uint32_t index) { return *ports_[index]; }
 
   // What a lab says of its CPUs. Before devices and programs.
   void use_cpus(const CpuUse& use);
   CpuCores& cpus();
+  // A virtual machine with these CPUs, which shares everything else; its number, from 1 on. `id` is the lab's, for its
+  // timer's phase.
+  std::uint32_t add_guest(const CpuUse& use, std::uint64_t id);
+  // What else runs on the machine from now on. Between two phases: programs that run keep their costs.
+  void set_load(std::uint32_t stress, const std::vector<std::uint32_t>& isolated);
 
   // Programs are owned by whoever made them, who also stops them. Returns the program's number. Where other threads
-  // want its CPU too it polls on number `cpu` of the host's, or on any.
-  std::uint32_t start(Program& program, Time_ps at_ps, std::optional<std::uint32_t> cpu = std::nullopt);
+  // want its CPU too it polls on number `cpu` of the host's, or of the guest's, or on any.
+  std::uint32_t start(Program& program, Time_ps at_ps, std::optional<std::uint32_t> cpu = std::nullopt,
+                      std::uint32_t guest = 0);
   // Of a program that is no loop that polls: it asks cpus() itself.
-  std::uint32_t start_thread(Program& program, Time_ps at_ps);
+  std::uint32_t start_thread(Program& program, Time_ps at_ps, std::uint32_t guest = 0);
   void stop(std::uint32_t program);
   // Its interrupts take so much longer: what they touch is not on its node.
   void slow_interrupts(std::uint32_t program, Time_ps delay_ps) { programs_[program].interrupt_delay_ps = delay_ps; }
@@ -92,12 +99,14 @@ class alignas(64) Host {
     Host* host;
     nic::Device* device;
     std::unique_ptr<nic::Device> owned;  // all but the first
+    std::uint32_t guest = 0;
   };
   struct ProgramSlot {
     Program* program = nullptr;  // null: free
     Time_ps wake_ps = kNever_ps;
     Time_ps interrupt_delay_ps = 0;
-    std::uint32_t cpu = kNoCpu;  // where it polls; kNoCpu: nobody else wants its CPU
+    std::uint32_t cpu = kNoCpu;      // where it polls; kNoCpu: nobody else wants its CPU
+    Time_ps interrupt_phase_ps = 0;  // of its VM's timer, or the host's
   };
   struct Watcher {
     nic::Device* device;
@@ -122,17 +131,20 @@ class alignas(64) Host {
   Time_ps cpu_ps(std::uint32_t cpu, Time_ps t_ps, std::uint32_t program) const;
   std::uint32_t cpu_of(std::uint32_t program) const { return cpus_ ? programs_[program].cpu : kNoCpu; }
   Time_ps step(ProgramSlot& slot, Time_ps now_ps);
+  Time_ps phase_of(std::uint64_t id) const;
+  Time_ps jitter_of(std::uint32_t guest) const;
 
   HostModel model_;
   const HostModel* stepped_model_ = &model_;
   std::uint32_t stepped_cpu_ = kNoCpu;
+  Time_ps stepped_phase_ps_ = 0;
   std::unique_ptr<CpuCores> cpus_;  // null: nobody asked
   HostHooks hooks_;
   engine::Domain& domain_;
   std::uint32_t node_;
   std::uint64_t seed_, id_;
-  Time_ps interrupt_phase_ps_ = 0;
-  Time_ps interrupt_delay_ps_ = 0;  // of programs that have the host's placement
+  std::vector<Time_ps> interrupt_phases_ps_;  // the host's own, and of each guest
+  Time_ps interrupt_delay_ps_ = 0;            // of programs that have the host's placement
   std::unique_ptr<MemoryPaths> memory_paths_;
   RandomStream cpu_random_;
   std::vector<std::unique_ptr<nic::Card>> cards_;

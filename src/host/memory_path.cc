@@ -70,7 +70,8 @@ nic::PcieChannel* MemoryPaths::add_channel(std::int64_t rate_bps, bool carries_t
 }
 
 void MemoryPaths::add_card(nic::Card& card, const nic::NicModel& nic, std::optional<std::uint32_t> slot) {
-  CardPlace& place = cards_.emplace_back(CardPlace{&card, nic, slot, slot ? layout_.slots[*slot].node : 0, {}, {}, {}});
+  CardPlace& place =
+      cards_.emplace_back(CardPlace{&card, nic, slot, slot ? layout_.slots[*slot].node : 0, {}, {}, {}, {}});
   const nic::PcieLink link = link_in_slot(model_, nic, slot);
   for (std::size_t i = 0; i < card.functions.size(); ++i) {
     place.up.push_back(add_channel(link.tlp_bps(), true));
@@ -88,8 +89,10 @@ MemoryPaths::Resolved MemoryPaths::resolve(const CardPlace& place, const Placeme
   return resolved;
 }
 
-std::uint8_t MemoryPaths::function_for(std::size_t index, std::uint8_t function, const Placement& placement) {
+std::uint8_t MemoryPaths::function_for(std::size_t index, std::uint8_t function, const Placement& wanted) {
   CardPlace& place = cards_[index];
+  Placement placement = wanted;
+  placement.cpu = places_.placement.cpu;  // its node is what counts
   if (placement == places_.placement) return function;
   for (const CardPlace::Known& known : place.known) {
     if (known.base == function && known.placement == placement) return known.function;
@@ -119,7 +122,9 @@ Time_ps MemoryPaths::interrupt_delay_ps(std::size_t index, const Placement& plac
 bool MemoryPaths::needs_path(const CardPlace& place, const Placement& placement) const {
   const Resolved where = resolve(place, placement);
   if (where.gpu || where.cpu != place.node || where.memory != place.node) return true;
-  if (places_.iommu == Iommu::kOn || (place.slot && layout_.slots[*place.slot].parent >= 0)) return true;
+  if (iommu_of(placement) == Iommu::kOn || placement.max_tx_rate_bps > 0 ||
+      (place.slot && layout_.slots[*place.slot].parent >= 0))
+    return true;
   nic::PciePathSettings limits;
   set_windows(place, placement, limits);
   return limits.read_tags > 0 || limits.write_window_B > 0;
@@ -206,7 +211,7 @@ void MemoryPaths::go_to_gpu(const CardPlace& place, std::uint32_t gpu, nic::Pcie
   if (gpu_limits_[gpu].up != nullptr) out.reads.push_back(gpu_limits_[gpu].up);
 }
 
-nic::PciePathSettings MemoryPaths::settings(const CardPlace& place, std::uint8_t function, const Placement& placement) {
+nic::PciePathSettings MemoryPaths::settings(CardPlace& place, std::uint8_t function, const Placement& placement) {
   const Resolved where = resolve(place, placement);
   nic::PciePathSettings out;
   for (auto* crossings : {&out.doorbell, &out.entry}) cross_switches(place.slot, *crossings);
@@ -238,14 +243,27 @@ nic::PciePathSettings MemoryPaths::settings(const CardPlace& place, std::uint8_t
   }
   if (where.gpu && !placement.bounce)
     out.completion_B = std::min(out.completion_B, places_.gpus[*where.gpu].model.completion_B);
-  if (places_.iommu == Iommu::kOn) {
-    out.iotlb_entries = model_.iotlb_entries;
-    out.page_B = places_.page_B;
-    out.iotlb_miss_ps = model_.iotlb_miss_ps;
-    out.iotlb_walk_ps = model_.iotlb_walk_ps;
-    out.working_set_B = &place.card->registered_B;
-  }
+  go_by_iommu(place, placement, out);
+  if (nic::PcieChannel* shaper = shaper_of(place, placement)) out.reads.push_back(shaper);
   return out;
+}
+
+void MemoryPaths::go_by_iommu(const CardPlace& place, const Placement& placement, nic::PciePathSettings& out) const {
+  if (iommu_of(placement) != Iommu::kOn) return;
+  out.iotlb_entries = model_.iotlb_entries;
+  out.page_B = placement.page_B > 0 ? placement.page_B : places_.page_B;
+  out.iotlb_miss_ps = model_.iotlb_miss_ps;
+  out.iotlb_walk_ps = model_.iotlb_walk_ps;
+  out.working_set_B = &place.card->registered_B;
+}
+
+// The card schedules a function below its rate: payload of its queue pairs is fetched no faster.
+nic::PcieChannel* MemoryPaths::shaper_of(CardPlace& place, const Placement& placement) {
+  if (placement.max_tx_rate_bps == 0) return nullptr;
+  for (const auto& [vf, channel] : place.shapers) {
+    if (vf == placement.vf) return channel;
+  }
+  return place.shapers.emplace_back(placement.vf, add_channel(placement.max_tx_rate_bps, false)).second;
 }
 
 void MemoryPaths::set_path(nic::PcieFunction& function, nic::PciePathSettings settings) {

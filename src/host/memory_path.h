@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "host/host_model.h"
@@ -45,6 +46,7 @@ class MemoryPaths {
       std::uint8_t base, function;
     };
     std::vector<Known> known;
+    std::vector<std::pair<std::uint32_t, nic::PcieChannel*>> shapers;  // by virtual function with a rate limit
   };
   struct Duplex {
     nic::PcieChannel *up, *down;
@@ -53,10 +55,14 @@ class MemoryPaths {
   nic::PcieChannel* add_channel(std::int64_t rate_bps, bool carries_tlps);
   Resolved resolve(const CardPlace& place, const Placement& placement) const;
   bool needs_path(const CardPlace& place, const Placement& placement) const;
-  nic::PciePathSettings settings(const CardPlace& place, std::uint8_t function, const Placement& placement);
+  nic::PciePathSettings settings(CardPlace& place, std::uint8_t function, const Placement& placement);
+  Iommu iommu_of(const Placement& placement) const { return placement.iommu.value_or(places_.iommu); }
   void set_windows(const CardPlace& place, const Placement& placement, nic::PciePathSettings& out) const;
   void go_up(std::uint32_t slot, nic::PciePathSettings& out);
   void go_between(std::uint32_t from, std::uint32_t to, nic::PciePathSettings& out);
+  void go_by_iommu(const CardPlace& place, const Placement& placement, nic::PciePathSettings& out) const;
+  // What a virtual function may send.
+  nic::PcieChannel* shaper_of(CardPlace& place, const Placement& placement);
   void go_to_gpu(const CardPlace& place, std::uint32_t gpu, nic::PciePathSettings& out);
   void cross_switches(std::optional<std::uint32_t> slot, std::vector<nic::PcieCrossing>& out) const;
   void cross(std::uint32_t from, std::uint32_t to, std::vector<nic::PcieCrossing>& out) const;

@@ -15,12 +15,19 @@ enum class Iommu : std::uint8_t { kOff, kPassthrough, kOn };
 
 // Of a program: where it runs and where its memory lies. What is not given is local to the NIC.
 struct Placement {
-  std::optional<std::uint32_t> cpu_node;     // numactl --cpunodebind
+  std::optional<std::uint32_t> cpu;          // numactl --physcpubind, taskset, iperf3 -A: as its node numbers them
+  std::optional<std::uint32_t> cpu_node;     // numactl --cpunodebind, or the node of that CPU
   std::optional<std::uint32_t> memory_node;  // numactl --membind; without: the node of the CPU
   std::optional<std::uint32_t> gpu;          // payload is in the memory of this GPU
   bool bounce = false;                       // of that GPU, but staged in the program's memory: no GPUDirect
   bool dmabuf = false;                       // it is registered by DMA-BUF, not by a peer memory module
   bool relaxed_ordering = true;
+  // Of a virtual machine's program; without: as its host.
+  std::optional<Iommu> iommu;
+  std::int64_t page_B = 0;
+  // The virtual function of the card that it uses, from 1 on; 0: the physical one. And what may leave it; 0: any rate.
+  std::uint32_t vf = 0;
+  std::int64_t max_tx_rate_bps = 0;
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
@@ -36,6 +43,8 @@ struct HostPlaces {
   bool acs = false;       // PCIe switches send what is for a peer up to the root
   std::vector<GpuPlace> gpus;
   Placement placement;  // of programs that say nothing else
+  // Of a virtual machine: which of the host's GPUs its own are.
+  std::vector<std::uint32_t> passed_gpus;
 };
 
 // What a program that registers the memory of its placement's GPU is told, by ibv_reg_mr or ibv_reg_dmabuf_mr; empty:

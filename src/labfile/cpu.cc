@@ -1,4 +1,4 @@
-// `cpu` of a host, and `cpus` of a workload.
+// `cpu` of a host, and `cpus` and `cpu` of a workload.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::uint64_t kMostStress = 4096;
 
-// "2-7,34-39" as Linux writes a list of CPUs.
+}  // namespace
+
 std::optional<std::vector<std::uint32_t>> read_cpu_list(const YamlNode& node, std::string_view what,
                                                         const host::HostModel& model, ProblemList& problems) {
   const auto text = read_text(node, what, problems);
@@ -43,6 +44,25 @@ std::optional<std::vector<std::uint32_t>> read_cpu_list(const YamlNode& node, st
   return list;
 }
 
+std::uint64_t cpu_count(const HostConfig& host) {
+  return host.cpu.own.empty() ? host.model.cpus : host.cpu.own.size();
+}
+
+void bind_cpu(const HostConfig& host, std::uint32_t cpu, host::Placement& placement) {
+  placement.cpu = cpu;
+  if (host.model.layout == nullptr) return;
+  placement.cpu_node = host.model.layout->node_of_cpu(host.cpu.own.empty() ? cpu : host.cpu.own[cpu]);
+}
+
+namespace {
+
+void check_stress(const YamlNode& node, std::uint32_t stress, const std::vector<std::uint32_t>& isolated,
+                  const host::HostModel& model, ProblemList& problems) {
+  if (stress > 0 && isolated.size() == model.cpus)
+    problems.add(node.place, fmt::format("all {} CPUs are isolated: stress has none to run on", model.cpus),
+                 "leave some out of isolated");
+}
+
 }  // namespace
 
 void read_cpu_use(const YamlNode& node, HostConfig& host, ProblemList& problems) {
@@ -64,32 +84,22 @@ void read_cpu_use(const YamlNode& node, HostConfig& host, ProblemList& problems)
       break;
     }
   }
-  const YamlNode* stress = map.get("stress");
-  if (stress == nullptr) return;
-  store(use.stress, read_unsigned(*stress, "stress", {0, kMostStress}, problems));
-  if (use.stress > 0 && use.isolated.size() == host.model.cpus)
-    problems.add(stress->place, fmt::format("all {} CPUs are isolated: stress has none to run on", host.model.cpus),
-                 "leave some out of isolated");
+  if (const YamlNode* stress = map.get("stress")) {
+    store(use.stress, read_unsigned(*stress, "stress", {0, kMostStress}, problems));
+    check_stress(*stress, use.stress, use.isolated, host.model, problems);
+  }
 }
 
 void WorkloadReading::read_cpus() {
   const YamlNode* node = map.get("cpus");
   if (node == nullptr) return;
-  const auto read_one = [&](const YamlNode& given, const PortRef& end, std::optional<std::uint32_t>& target) {
-    const HostConfig& host = context.lab.hosts[end.host];
-    const std::uint64_t count = host.cpu.own.empty() ? host.model.cpus : host.cpu.own.size();
+  const auto read_one = [&](const YamlNode& given, const PortRef& end, std::optional<host::Placement>& placement) {
     const auto cpu = read_unsigned(given, "cpus", {0, 4096}, problems);
-    if (!cpu) return;
-    if (*cpu >= count) {
-      problems.add(given.place, fmt::format("cpus: {} has no CPU {}", host.name, *cpu),
-                   fmt::format("it has {}: write 0 to {}", count, count - 1));
-      return;
-    }
-    target = static_cast<std::uint32_t>(*cpu);
+    return cpu && bind_end("cpus:", given, end, static_cast<std::uint32_t>(*cpu), placement);
   };
   if (node->is_scalar()) {
-    read_one(*node, workload.client, workload.client_cpu);
-    if (workload.client_cpu) read_one(*node, workload.server, workload.server_cpu);
+    if (read_one(*node, workload.client, workload.client_placement))
+      read_one(*node, workload.server, workload.server_placement);
     return;
   }
   const auto* list = read_list(*node, "cpus", problems);
@@ -99,8 +109,49 @@ void WorkloadReading::read_cpus() {
                  "write [client, server], or one number");
     return;
   }
-  read_one(list->front(), workload.client, workload.client_cpu);
-  read_one(list->back(), workload.server, workload.server_cpu);
+  read_one(list->front(), workload.client, workload.client_placement);
+  read_one(list->back(), workload.server, workload.server_placement);
+}
+
+bool WorkloadReading::bind_end(std::string_view what, const YamlNode& node, const PortRef& end, std::uint32_t cpu,
+                               std::optional<host::Placement>& placement) {
+  const HostConfig& host = context.lab.hosts[end.host];
+  const std::uint64_t count = cpu_count(host);
+  if (cpu >= count) {
+    problems.add(node.place, fmt::format("{} {} has no CPU {}", what, host.name, cpu),
+                 fmt::format("it has {}: write 0 to {}", count, count - 1));
+    return false;
+  }
+  if (!placement) placement = host.places.placement;
+  bind_cpu(host, cpu, *placement);
+  return true;
+}
+
+// `cpu` of a workload: what else runs on the machines of its ends meanwhile.
+void WorkloadReading::read_load() {
+  const YamlNode* node = map.get("cpu");
+  if (node == nullptr) return;
+  constexpr std::string_view kKeys[] = {"stress", "isolated"};
+  const MapReader load(*node, fmt::format("cpu of {}", workload.name), kKeys, problems);
+  if (!load.ok()) return;
+  if (workload.start_ps) {
+    problems.add(node->place, "cpu of a workload with start: others would run with it too",
+                 "leave start out, or write cpu at the node");
+    return;
+  }
+  for (const PortRef& end : {workload.client, workload.server}) {
+    const HostConfig& host = context.lab.hosts[machine_of(context.lab, end.host)];
+    const std::size_t before = problems.size();
+    if (const YamlNode* isolated = load.get("isolated"))
+      workload.isolated = read_cpu_list(*isolated, "isolated", host.model, problems);
+    if (const YamlNode* stress = load.get("stress")) {
+      const auto threads = read_unsigned(*stress, "stress", {0, kMostStress}, problems);
+      if (threads) workload.stress = static_cast<std::uint32_t>(*threads);
+      if (threads)
+        check_stress(*stress, *workload.stress, workload.isolated.value_or(host.cpu.isolated), host.model, problems);
+    }
+    if (problems.size() != before) return;  // one host is enough
+  }
 }
 
 }  // namespace weft::lab

@@ -9,7 +9,7 @@ namespace {
 
 using workload::Iperf3Options;
 
-constexpr std::string_view kIperf3Keys[] = {"iperf3", "client", "server", "cpus", "dscp", "priority"};
+constexpr std::string_view kIperf3Keys[] = {"iperf3", "client", "server", "cpus", "cpu", "dscp", "priority"};
 
 std::optional<Iperf3Options> read_iperf3(const YamlNode& node, WorkloadReading& reading) {
   if (!node.is_scalar()) {
@@ -23,15 +23,6 @@ std::optional<Iperf3Options> read_iperf3(const YamlNode& node, WorkloadReading& 
     reading.problems.add(node.place, error.substr(0, split), split == std::string::npos ? "" : error.substr(split + 2));
   }
   return std::nullopt;
-}
-
-void check_cpu(const YamlNode& node, const PortRef& end, const std::optional<std::uint32_t>& cpu,
-               WorkloadReading& reading) {
-  const HostConfig& host = reading.context.lab.hosts[end.host];
-  const std::uint64_t count = host.cpu.own.empty() ? host.model.cpus : host.cpu.own.size();
-  if (!cpu || *cpu < count) return;
-  reading.problems.add(node.place, fmt::format("-A {}: {} has no such CPU", *cpu, host.name),
-                       fmt::format("it has {}: write 0 to {}", count, count - 1));
 }
 
 }  // namespace
@@ -49,18 +40,21 @@ void read_kind(std::type_identity<Iperf3Options>, const YamlNode& node, Workload
   if (connected) {
     reading.read_class();
     reading.read_cpus();
+    reading.read_load();
   }
   if (!options) return;
   WorkloadConfig& workload = reading.workload;
   if (connected) {
-    check_cpu(node, workload.client, options->client_cpu, reading);
-    check_cpu(node, workload.server, options->server_cpu, reading);
+    if (options->client_cpu)
+      reading.bind_end("-A:", node, workload.client, *options->client_cpu, workload.client_placement);
+    if (options->server_cpu)
+      reading.bind_end("-A:", node, workload.server, *options->server_cpu, workload.server_placement);
     if (options->tos && (workload.dscp || workload.priority))
       reading.problems.add(node.place, "-S or --dscp, and dscp or priority of the lab",
                            "give the traffic class in one place");
   }
-  if (workload.client_cpu) options->client_cpu = workload.client_cpu;
-  if (workload.server_cpu) options->server_cpu = workload.server_cpu;
+  // Where they run is of the workload now.
+  options->client_cpu = options->server_cpu = std::nullopt;
   workload.options = *std::move(options);
 }
 

@@ -57,7 +57,7 @@ class HostReader {
     context_.sections[host_.name].qos = map.get("qos");
     read_host_profile(map);
     read_places(map, host_, context_);
-    if (const YamlNode* cpu = map.get("cpu")) read_cpu_use(*cpu, host_, problems_);
+    if (const YamlNode* pages = map.get("hugepages")) read_huge_pages(*pages, host_, problems_);
     const YamlNode* nics = map.require("nics", "nics: [{model: cx5-100g, ports: {p0: {address: 10.0.0.1/24}}}]");
     const auto* list = nics == nullptr ? nullptr : read_list(*nics, "nics", problems_);
     state_.complete = list != nullptr;
@@ -65,6 +65,24 @@ class HostReader {
     if (list->empty())
       problems_.add(nics->place, fmt::format("{} has no NIC", host_.name), "add one: - model: cx5-100g");
     for (const YamlNode& nic : *list) read_nic(nic);
+  }
+
+  void read_virtual_machine(const YamlNode& node) {
+    const MapReader map(node, "node " + host_.name, vm_keys(), problems_);
+    if (!map.ok() || !read_vm(map, host_, context_)) return;
+    context_.sections[host_.name].qos = map.get("qos");
+    const YamlNode* nics =
+        map.require("nics", "nics: [{of: slot1, function: vf, ports: {p0: {address: 10.0.0.1/24}}}]");
+    const auto* list = nics == nullptr ? nullptr : read_list(*nics, "nics", problems_);
+    state_.complete = list != nullptr;
+    if (list == nullptr) return;
+    for (const YamlNode& item : *list) {
+      const auto index = static_cast<std::uint32_t>(host_.nics.size());
+      NicConfig& nic = host_.nics.emplace_back();
+      const MapReader keys(item, fmt::format("nics[{}]", index), vm_nic_keys(), problems_);
+      const bool known = keys.ok() && read_vm_nic(keys, host_, nic, context_);
+      read_ports(keys, index, nic, known);
+    }
   }
 
   // A node whose port is all that it has.
@@ -110,6 +128,11 @@ class HostReader {
     const MapReader map(node, fmt::format("nics[{}]", index), nic_keys(), problems_);
     const bool model_known = read_model(map, nic);
     if (map.ok()) read_nic_slot(map, host_, nic, context_);
+    // All of it may be a virtual machine's.
+    if (!context_.has_vms || !map.ok() || map.get("ports") != nullptr) read_ports(map, index, nic, model_known);
+  }
+
+  void read_ports(const MapReader& map, std::uint32_t index, NicConfig& nic, bool model_known) {
     const YamlNode* ports = map.require("ports", "ports: {p0: {address: 10.0.0.1/24, mtu: 4200 B}}");
     if (ports == nullptr || !ports->is_map()) {
       if (ports != nullptr)
@@ -252,10 +275,11 @@ class HostReader {
   HostConfig& host_;
 };
 
-enum class NodeKind : std::uint8_t { kHost, kSwitch, kForwarder, kOutside };
+enum class NodeKind : std::uint8_t { kHost, kVm, kSwitch, kForwarder, kOutside };
 
 std::optional<NodeKind> read_kind(const YamlNode& node, const std::string& name, ProblemList& problems) {
   constexpr Word<NodeKind> kKinds[] = {{"host", NodeKind::kHost},
+                                       {"vm", NodeKind::kVm},
                                        {"switch", NodeKind::kSwitch},
                                        {"forwarder", NodeKind::kForwarder},
                                        {"outside", NodeKind::kOutside}};
@@ -295,7 +319,15 @@ void read_nodes(const YamlNode& node, LabContext& context) {
     return;
   }
   context.lab.hosts.reserve(context.lab.hosts.size() + node.keys.size());
+  // Virtual machines after the hosts that they run on.
+  std::vector<std::size_t> order, vms;
   for (std::size_t i = 0; i < node.keys.size(); ++i) {
+    const YamlNode* kind = node.children[i].is_map() ? node.children[i].find("kind") : nullptr;
+    (kind != nullptr && kind->text == "vm" ? vms : order).push_back(i);
+  }
+  context.has_vms = !vms.empty();
+  order.insert(order.end(), vms.begin(), vms.end());
+  for (std::size_t i : order) {
     const std::string& name = node.keys[i].text;
     if (!check_name(node.keys[i], "node", context.problems)) continue;
     const auto [entry, is_new] = context.nodes.try_emplace(name);
@@ -317,9 +349,11 @@ void read_nodes(const YamlNode& node, LabContext& context) {
       state.complete = false;
       HostReader reader(context, state, context.lab.hosts.back());
       if (kind == NodeKind::kHost) reader.read(node.children[i]);
+      if (kind == NodeKind::kVm) reader.read_virtual_machine(node.children[i]);
       if (kind == NodeKind::kOutside) reader.read_outside_node(node.children[i]);
     }
   }
+  if (context.has_vms) check_vms(context);
 }
 
 }  // namespace weft::lab

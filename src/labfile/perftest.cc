@@ -15,7 +15,7 @@ using workload::PerftestOptions;
 
 constexpr std::string_view kPerftestKeys[] = {
     "perftest",       "args",           "client", "server",     "dscp",       "priority", "numactl",
-    "client_numactl", "server_numactl", "gpu",    "client_gpu", "server_gpu", "cpus"};
+    "client_numactl", "server_numactl", "gpu",    "client_gpu", "server_gpu", "cpus",     "cpu"};
 constexpr std::uint64_t kLargestOfAllSizes_B = 1 << 23;  // perftest -a: 2 .. 2^23
 
 std::optional<PerftestOptions> read_options(const YamlNode& test, WorkloadReading& reading) {
@@ -83,6 +83,7 @@ void read_kind(std::type_identity<PerftestOptions>, const YamlNode& node, Worklo
     reading.read_class();
     reading.read_placement();
     reading.read_cpus();
+    reading.read_load();
   }
   if (!options) return;
   reading.workload.options = *options;

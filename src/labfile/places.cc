@@ -131,6 +131,7 @@ void read_places(const MapReader& map, HostConfig& host, LabContext& context) {
     if (host.model.layout != nullptr && std::ranges::none_of(host.model.layout->nodes, has_memory))
       problems.add(layout->place, "no NUMA node has memory", "write memory 64 GB in a line of numa");
   }
+  if (const YamlNode* cpu = map.get("cpu")) read_cpu_use(*cpu, host, problems);
   const YamlNode* gpus = map.get("gpus");
   const auto* list = gpus == nullptr ? nullptr : read_list(*gpus, "gpus", problems);
   if (list != nullptr) {
@@ -173,16 +174,26 @@ void read_numactl(const YamlNode& node, const HostConfig& host, host::Placement&
   const YamlNode* cpu = map.get("physcpubind");
   if (cpu_node != nullptr) {
     const auto number = read_node(*cpu_node, "cpunodebind", layout, problems);
+    const auto is_there = [&](std::uint32_t cpu_number) { return layout.nodes[*number].has_cpu(cpu_number); };
     if (number && layout.nodes[*number].cpus.empty()) {
       problems.add(cpu_node->place, fmt::format("NUMA node {} has no CPUs", *number), "name another node");
+    } else if (number && !host.cpu.own.empty() && std::ranges::none_of(host.cpu.own, is_there)) {
+      problems.add(cpu_node->place, fmt::format("{} has no CPU on NUMA node {}", host.name, *number),
+                   "name a node of its CPUs");
     } else if (number) {
       placement.cpu_node = number;
+      placement.cpu.reset();
     }
   }
   if (cpu != nullptr) {
     const auto number = read_unsigned(*cpu, "physcpubind", {0, 4095}, problems);
-    const auto its_node = number ? layout.node_of_cpu(static_cast<std::uint32_t>(*number)) : std::nullopt;
-    if (number && !its_node) {
+    host::Placement bound;
+    if (number && *number < cpu_count(host)) bind_cpu(host, static_cast<std::uint32_t>(*number), bound);
+    const auto its_node = bound.cpu_node;
+    if (number && !its_node && !host.cpu.own.empty()) {
+      problems.add(cpu->place, fmt::format("{} has no CPU {}", host.name, *number),
+                   fmt::format("it has {}: write 0 to {}", cpu_count(host), cpu_count(host) - 1));
+    } else if (number && !its_node) {
       std::vector<std::string> ranges;
       for (const host::NumaNode& each : layout.nodes) {
         for (const auto& range : each.cpus) ranges.push_back(fmt::format("{}-{}", range.front(), range.back()));
@@ -193,12 +204,17 @@ void read_numactl(const YamlNode& node, const HostConfig& host, host::Placement&
       problems.add(cpu->place, fmt::format("CPU {} is on NUMA node {}", *number, *its_node),
                    fmt::format("write cpunodebind: {}, or leave it out", *its_node));
     } else if (its_node) {
+      placement.cpu = bound.cpu;
       placement.cpu_node = its_node;
     }
   }
   if (const YamlNode* memory = map.get("membind")) {
     const auto number = read_node(*memory, "membind", layout, problems);
-    if (number && layout.nodes[*number].memory_B == 0) {
+    if (number && host.vm && !host.vm->numatune.empty() &&
+        std::ranges::find(host.vm->numatune, *number) == host.vm->numatune.end()) {
+      problems.add(memory->place, fmt::format("{} has no memory on NUMA node {}", host.name, *number),
+                   fmt::format("its numatune has {}", fmt::join(host.vm->numatune, ", ")));
+    } else if (number && layout.nodes[*number].memory_B == 0) {
       problems.add(memory->place, fmt::format("NUMA node {} has no memory", *number),
                    "name a node with memory, or give it some in layout");
     } else if (number) {

@@ -31,6 +31,8 @@ struct LabContext : LabDraft {
   std::map<std::string, NodeSections, std::less<>> sections;  // of nodes that have any
   std::map<std::string, std::size_t, std::less<>> workloads;  // index in Lab::workloads
   std::vector<bool> workload_usable;                          // parallel to Lab::workloads
+  bool has_vms = false;
+  std::map<std::string, Place, std::less<>> vm_places;  // of their vcpus, for what is found later
 
   // All null for a node without.
   NodeSections sections_of(std::string_view node) const {
@@ -51,7 +53,22 @@ CableSpec read_cable(const YamlNode& node, LabContext& context);
 void read_fabric(const YamlNode& node, LabContext& context);
 // `cpu` of a host: which CPUs it has, which are isolated, and what else runs on them.
 void read_cpu_use(const YamlNode& node, HostConfig& host, ProblemList& problems);
+// "2-7,34-39" as Linux writes a list of CPUs; each of them is one of the machine's.
+std::optional<std::vector<std::uint32_t>> read_cpu_list(const YamlNode& node, std::string_view what,
+                                                        const host::HostModel& model, ProblemList& problems);
+std::uint64_t cpu_count(const HostConfig& host);  // as the node numbers them
+// The program runs on this CPU of the node: then its NUMA node is known too.
+void bind_cpu(const HostConfig& host, std::uint32_t cpu, host::Placement& placement);
 void read_nodes(const YamlNode& node, LabContext& context);
+// What a virtual machine is given of its host: vCPUs, memory, GPUs (vms.cc). False: there is no such host.
+bool read_vm(const MapReader& map, HostConfig& vm, LabContext& context);
+// `of`, `function` and `max_tx_rate` of one of its NICs.
+bool read_vm_nic(const MapReader& map, HostConfig& vm, NicConfig& nic, LabContext& context);
+// What virtual machines take from one host together, and NICs that nobody has. Before links.
+void check_vms(LabContext& context);
+// A virtual function has the cable of its NIC's port. After links.
+void settle_vfs(LabContext& context);
+void read_huge_pages(const YamlNode& node, HostConfig& host, ProblemList& problems);
 void read_switch(const YamlNode& node, NodeState& state, LabContext& context);
 void read_forwarder(const YamlNode& node, NodeState& state, LabContext& context);
 // tap or udp, and mac, of a node that is a port to the outside.

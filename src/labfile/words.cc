@@ -15,8 +15,11 @@ using workload::TransferOp;
 constexpr std::string_view kLabKeys[] = {"version", "name",    "description", "seed",      "duration",
                                          "sample",  "fabric",  "nodes",       "links",     "routing",
                                          "qos",     "mirrors", "faults",      "workloads", "expect"};
-constexpr std::string_view kNodeKeys[] = {"kind",    "host",  "set",   "cpu", "layout",    "gpus", "nics",
-                                          "numactl", "pages", "iommu", "acs", "gpudirect", "qos"};
+constexpr std::string_view kNodeKeys[] = {"kind",    "host",  "set",       "cpu",   "layout", "gpus",      "nics",
+                                          "numactl", "pages", "hugepages", "iommu", "acs",    "gpudirect", "qos"};
+constexpr std::string_view kVmKeys[] = {"kind",     "vm_of", "vcpus", "emulator", "share_cpus", "memory", "pages",
+                                        "numatune", "irq",   "gpus",  "numactl",  "gpudirect",  "nics",   "qos"};
+constexpr std::string_view kVmNicKeys[] = {"of", "function", "max_tx_rate", "ports"};
 constexpr std::string_view kLayoutKeys[] = {"numa", "numa_links", "slots"};
 constexpr std::string_view kGpuKeys[] = {"model", "slot"};
 constexpr std::string_view kNumactlKeys[] = {"cpunodebind", "membind", "physcpubind"};
@@ -72,6 +75,12 @@ std::span<const std::string_view> lab_keys() {
 }
 std::span<const std::string_view> node_keys() {
   return kNodeKeys;
+}
+std::span<const std::string_view> vm_keys() {
+  return kVmKeys;
+}
+std::span<const std::string_view> vm_nic_keys() {
+  return kVmNicKeys;
 }
 std::span<const std::string_view> cpu_keys() {
   return kCpuKeys;

@@ -29,7 +29,9 @@ enum class FlowPattern : std::uint8_t {
 
 std::span<const std::string_view> lab_keys();
 std::span<const std::string_view> node_keys();  // of a host
-std::span<const std::string_view> cpu_keys();   // of a host's CPUs
+std::span<const std::string_view> vm_keys();
+std::span<const std::string_view> vm_nic_keys();
+std::span<const std::string_view> cpu_keys();  // of a host's CPUs
 std::span<const std::string_view> outside_keys();
 std::span<const std::string_view> udp_keys();
 std::span<const std::string_view> switch_keys();

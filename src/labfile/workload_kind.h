@@ -37,6 +37,11 @@ class WorkloadReading {
   void read_placement(std::span<const PortRef> ports);  // of flows between these
   // cpus: one for both ends, or [client, server].
   void read_cpus();
+  // One end's programs run on that CPU of its node; false: it has none.
+  bool bind_end(std::string_view what, const YamlNode& node, const PortRef& end, std::uint32_t cpu,
+                std::optional<host::Placement>& placement);
+  // cpu: what else the machines of both ends do (cpu.cc).
+  void read_load();
   // READ under an algorithm that does not control it.
   void warn_of_read(const YamlNode& node);
 

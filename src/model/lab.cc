@@ -94,6 +94,16 @@ std::string to_string(const UdpAddress& address) {
   return fmt::format("{}.{}.{}.{}:{}", address.ip[0], address.ip[1], address.ip[2], address.ip[3], address.port);
 }
 
+bool is_vf(const Lab& lab, const PortRef& port) {
+  if (port.is_switch()) return false;
+  const std::optional<NicFunction>& function = lab.hosts[port.host].nics[port.nic].function;
+  return function && function->is_vf();
+}
+
+PortRef carrier_of(const Lab& lab, const PortRef& port) {
+  return is_vf(lab, port) ? *lab.hosts[port.host].nics[port.nic].function->carrier : port;
+}
+
 const HostConfig* first_outside(const Lab& lab) {
   for (const HostConfig& host : lab.hosts) {
     if (host.outside) return &host;

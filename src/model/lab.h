@@ -46,10 +46,42 @@ struct PortConfig {
   std::optional<std::uint16_t> vlan;  // 802.1Q VID; PCP is the QoS priority
 };
 
+// A port of a host's NIC, or, with `nic` = kSwitch, of a switch: then `host` counts Lab::switches.
+struct PortRef {
+  static constexpr std::uint32_t kSwitch = 0xfffffffe;
+  std::uint32_t host = 0;
+  std::uint32_t nic = 0;
+  std::uint32_t port = 0;
+  bool is_switch() const { return nic == kSwitch; }
+  friend bool operator==(const PortRef&, const PortRef&) = default;
+};
+
+// What a virtual machine has of a NIC of its host: all of it, or a virtual function, whose port is that of the NIC.
+struct NicFunction {
+  std::uint32_t nic = 0;             // of the host
+  std::optional<PortRef> carrier;    // of a virtual function: the port that it shares
+  std::uint32_t number = 0;          // of a virtual function on its NIC, from 1 on
+  std::int64_t max_tx_rate_bps = 0;  // ip link set vf N max_tx_rate; 0: none
+  bool is_vf() const { return carrier.has_value(); }
+};
+
 struct NicConfig {
   nic::NicModel model;  // resolved from the catalog, lab overrides applied
   std::vector<PortConfig> ports;
-  std::optional<std::uint32_t> slot;  // of the host's layout
+  std::optional<std::uint32_t> slot;    // of the host's layout
+  std::optional<NicFunction> function;  // of a virtual machine
+};
+
+// What a virtual machine is given.
+struct VmConfig {
+  std::uint32_t host = 0;               // in Lab::hosts
+  std::int64_t memory_B = 0;            // 0: not said
+  std::vector<std::uint32_t> numatune;  // nodes that its memory is on; empty: any
+  std::vector<std::uint32_t> emulator;  // CPUs of the emulator's threads; empty: not said
+};
+struct HugePages {
+  std::int64_t page_B = 0;
+  std::uint64_t count = 0;
 };
 
 // A node that is not simulated: what is behind the port is real (docs/live.md). Frames go through a TAP interface or in
@@ -75,16 +107,8 @@ struct HostConfig {
   std::vector<NicConfig> nics;
   host::HostPlaces places;  // GPUs, IOMMU, pages, where programs run
   host::CpuUse cpu;         // what else its CPUs do
-};
-
-// A port of a host's NIC, or, with `nic` = kSwitch, of a switch: then `host` counts Lab::switches.
-struct PortRef {
-  static constexpr std::uint32_t kSwitch = 0xfffffffe;
-  std::uint32_t host = 0;
-  std::uint32_t nic = 0;
-  std::uint32_t port = 0;
-  bool is_switch() const { return nic == kSwitch; }
-  friend bool operator==(const PortRef&, const PortRef&) = default;
+  std::vector<HugePages> huge_pages;
+  std::optional<VmConfig> vm;  // it is one: its model, slots and GPUs are its host's, cpu.own its vCPUs
 };
 
 struct LinkConfig {
@@ -145,13 +169,15 @@ struct WorkloadConfig {
   std::string name;
   PortRef client, server;                                  // of kinds with two ends
   std::uint32_t client_function = 0, server_function = 0;  // PCIe function of the port (DGX Spark)
-  std::optional<std::uint32_t> client_cpu, server_cpu;     // where its programs run, of the node's CPUs
   // Given: starts at that time, beside others. Not given: in turn, when the one before it in the file is finished.
   std::optional<Time_ps> start_ps;
   // Of its packets, both ways. A priority stands for a DSCP that maps to it where hosts go by the DSCP.
   std::optional<std::uint8_t> dscp, priority;
   // Where its programs run and their memory lies, in place of what their hosts say.
   std::optional<host::Placement> client_placement, server_placement;
+  // What else runs on the machines of its ends meanwhile, in place of what their hosts say.
+  std::optional<std::uint32_t> stress;
+  std::optional<std::vector<std::uint32_t>> isolated;
   workload::Options options;        // of its kind
   std::vector<PortRef> flow_ports;  // the endpoints that flows count
 
@@ -187,6 +213,14 @@ struct Lab {
   std::vector<Expectation> expectations;
   std::vector<Problem> warnings;  // what can be run but is probably not meant
 };
+
+// The node that a virtual machine runs on, or the host itself.
+inline std::uint32_t machine_of(const Lab& lab, std::uint32_t host) {
+  return lab.hosts[host].vm ? lab.hosts[host].vm->host : host;
+}
+// The port whose cable this one uses: that of its NIC where it is a virtual function.
+PortRef carrier_of(const Lab& lab, const PortRef& port);
+bool is_vf(const Lab& lab, const PortRef& port);
 
 // The first node that is a port to the outside, or null: only a world in wall-clock mode can have one.
 const HostConfig* first_outside(const Lab& lab);

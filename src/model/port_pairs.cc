@@ -47,7 +47,7 @@ Segments::Segments(const Lab& lab) : switch_component_(lab.switches.size()) {
 
 std::uint32_t Segments::of(const Lab& lab, std::size_t link, const PortRef& port) const {
   const LinkConfig& config = lab.links[link];
-  const PortRef& peer = config.a == port ? config.b : config.a;
+  const PortRef& peer = config.a == carrier_of(lab, port) ? config.b : config.a;
   if (peer.is_switch()) return switch_component_[peer.host];
   return static_cast<std::uint32_t>(switch_component_.size() + link);
 }
@@ -99,6 +99,16 @@ PortPairs::PortPairs(const Lab& lab)
         ports_[here.host].push_back({here, segments_.of(lab, l, here), there.host});
       } else if (there.is_switch()) {
         neighbours_[here.host].push_back(there.host);
+      }
+    }
+  }
+  for (std::uint32_t h = 0; h < lab.hosts.size(); ++h) {
+    for (std::uint32_t n = 0; n < lab.hosts[h].nics.size(); ++n) {
+      const PortRef vf{h, n, 0};
+      if (!is_vf(lab, vf)) continue;
+      const PortRef carrier = carrier_of(lab, vf);
+      for (const Cabled& each : std::vector<Cabled>(ports_[carrier.host])) {
+        if (each.port == carrier) ports_[h].push_back({vf, each.segment, each.first_switch});
       }
     }
   }

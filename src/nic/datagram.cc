@@ -45,8 +45,8 @@ bool Device::send_datagram(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
     packet.dst = packet.src;
     packet.endpoint = kMulticastQpn;
   } else {
-    packet.dst = request.dest_port & kPortMask;
-    if (needs_router(request.dest_port)) packet.flags |= Packet::kRouted;
+    packet.dst = config_.turns_round(request.dest_port) ? packet.src : request.dest_port & kPortMask;
+    if (needs_router(packet.src, request.dest_port)) packet.flags |= Packet::kRouted;
     packet.endpoint = request.dest_qp & kPsnMask;
   }
   if (request.has_class) [[unlikely]] {

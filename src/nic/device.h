@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +19,7 @@
 #include "nic/completion_queue.h"
 #include "nic/counters.h"
 #include "nic/device_config.h"
+#include "nic/loopback.h"
 #include "nic/memory.h"
 #include "nic/multicast.h"
 #include "nic/port_contexts.h"
@@ -253,7 +253,7 @@ class alignas(64) Device {
   std::uint32_t class_received(const engine::Packet& packet) const {
     return trust_dscp_ ? class_of_dscp_[packet.tos >> 2] : static_cast<std::uint32_t>(packet.priority);
   }
-  bool needs_router(std::uint32_t remote_port) const;
+  bool needs_router(std::uint32_t local_port, std::uint32_t remote_port) const;
   static bool has_psns_left(const QueuePair& qp, const SendWqe& wqe);
   bool message_may_start(QueuePair& qp, Time_ps now_ps, Time_ps& at_ps);
   // port_flow_control.cc: pauses received and sent.
@@ -373,8 +373,8 @@ class alignas(64) Device {
   std::vector<SharedReceiveQueue> srqs_;
   std::uint32_t general_services_qpn_ = 0;  // 0: none
   MulticastMembers members_;
-  std::deque<engine::Packet> looped_;  // to this port, in the order of their times
-  ContextRing free_qps_;               // places of destroyed queue pairs, the oldest first
+  LoopBack looped_;
+  ContextRing free_qps_;  // places of destroyed queue pairs, the oldest first
   std::vector<std::uint32_t> free_cqs_;
   QueuePairNumbers numbers_;
   RandomStream jitter_, recovery_;

@@ -59,7 +59,9 @@ struct DeviceConfig {
   PortQos qos;
   std::uint8_t extra_words = 0;                         // of IPv6 and a VLAN tag, for Packet::header_words
   const std::vector<std::uint32_t>* subnets = nullptr;  // by port id: who needs a router; null: nobody
-  bool carry_payload = false;                           // payload bytes are needed
+  // By port id: the port whose NIC it is a virtual function of, or itself. Null: no port is one.
+  const std::vector<std::uint32_t>* carriers = nullptr;
+  bool carry_payload = false;  // payload bytes are needed
   // Faults of this port: a receiver that is slow, and one that pauses its peer for nothing.
   Time_ps slow_ps_per_byte = 0;
   Time_ps slow_from_ps = kNever_ps, slow_until_ps = kNever_ps;
@@ -67,6 +69,9 @@ struct DeviceConfig {
   Time_ps storm_from_ps = kNever_ps, storm_until_ps = kNever_ps;
   std::vector<Time_ps> link_down_ps;  // when the cable loses its signal, in order: pauses end
   HostSide host;
+
+  // Packets to there do not leave the NIC: another of its functions.
+  bool turns_round(std::uint32_t port) const { return carriers != nullptr && (*carriers)[port] == port_id; }
 };
 
 }  // namespace weft::nic

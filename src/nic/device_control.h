@@ -18,6 +18,8 @@ class DeviceControl {
   void set_pfc(std::uint8_t classes, Time_ps now_ps);
   // Faults of the port, as DeviceConfig has them; 0 ends one.
   void set_storm(std::uint8_t classes, Time_ps from_ps, Time_ps until_ps);
+  // How late a CPU sees a write, at most.
+  void set_memory_jitter(Time_ps jitter_ps) { device_.config_.host.memory_jitter_ps = jitter_ps; }
   void set_slow_receiver(Time_ps ps_per_byte, Time_ps from_ps, Time_ps until_ps);
 
  private:

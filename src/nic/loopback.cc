@@ -1,6 +1,9 @@
-// Packets to the port that sends them turn round inside the NIC and never see the cable: two programs of one host that
-// talk through its NIC. They take the port's turn and its line rate, and no time of MAC, cable or switch; counters of
-// the port and captures do not see them.
+// Packets to another function of the NIC that sends them, or to the same one, turn round in its embedded switch and
+// never see the cable: two programs of one host, or two virtual machines, that talk through its NIC. They take the
+// transmitter's turn and no time of MAC, cable or switch; counters of the port and captures do not see them.
+//
+// The embedded switch carries `internal_rate` of frames, those from the cable included, which it takes first: what
+// turns round has the rest (docs/mechanisms/host.md). A card without that number turns packets round at its line rate.
 #include "nic/device.h"
 #include "nic/work.h"
 
@@ -11,14 +14,24 @@ void Device::loop_back(const engine::Packet& packet, std::uint32_t line_bytes, T
     MulticastPort::send(*this, packet, line_bytes, now_ps);
     return;
   }
-  free_ps_ = now_ps + line_bytes * out_.timing().ps_per_byte;
-  looped_.push_back(packet);
+  if (config_.model.internal_rate_bps == 0) {
+    free_ps_ = now_ps + line_bytes * out_.timing().ps_per_byte;
+  } else {
+    std::uint64_t wire_B = 0;
+    for (const auto& priority : counters.priorities) wire_B += priority.rx.bytes;
+    const std::uint64_t frames_B = line_bytes - fabric::kLineOverhead_B + (wire_B - looped_.wire_B);
+    const Time_ps ps_per_byte = 8 * kSecond_ps / config_.model.internal_rate_bps;
+    looped_.wire_B = wire_B;
+    looped_.busy_until_ps = std::max(looped_.busy_until_ps, now_ps) + static_cast<Time_ps>(frames_B) * ps_per_byte;
+    free_ps_ = looped_.busy_until_ps;
+  }
+  looped_.packets.push_back(packet);
   timers_.push(free_ps_, kLoopContext);
 }
 
 void Device::receive_looped(Time_ps now_ps) {
-  engine::Packet packet = looped_.front();
-  looped_.pop_front();
+  engine::Packet packet = looped_.packets.front();
+  looped_.packets.pop_front();
   // Not counted by the link's counters.
   const auto received = in_.received;
   auto& counted = counters.priorities[class_received(packet)].rx;

@@ -80,6 +80,7 @@ bool Device::modify(std::uint32_t qpn, QpState to, const QpAttributes& attribute
       break;
     case QpState::kRtr:
       a.path_mtu_B = attributes.path_mtu_B;
+      a.local_port = attributes.local_port;
       a.remote_port = attributes.remote_port;
       a.remote_qpn = attributes.remote_qpn;
       a.rq_psn = attributes.rq_psn;

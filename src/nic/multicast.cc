@@ -56,7 +56,7 @@ void MulticastPort::send(Device& device, Packet packet, std::uint32_t line_bytes
     traffic->bytes += size_B;
   }
   if (!is_member) return;
-  device.looped_.push_back(own);
+  device.looped_.packets.push_back(own);
   device.timers_.push(device.free_ps_, kLoopContext);
 }
 

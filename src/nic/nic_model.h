@@ -28,6 +28,9 @@ struct NicModel {
   std::string oui;  // "50:6b:4b", of the made-up MAC addresses
 
   std::int64_t line_rate_bps = 0;  // of one port
+  // What the embedded switch carries to this card's functions, from the cable and from each other; 0: not known, and
+  // packets between functions go at the line rate.
+  std::int64_t internal_rate_bps = 0;
   std::uint32_t ports = 0;
   std::int64_t max_netdev_mtu_B = 0;
 

@@ -22,11 +22,14 @@ enum class QpType : std::uint8_t { kRc, kUd, kUc, kXrc };  // by which verbs ask
 struct Transport;
 enum class QpState : std::uint8_t { kReset, kInit, kRtr, kRts, kSqd, kSqe, kErr };
 
+inline constexpr std::uint32_t kDevicePort = 0xffffffff;  // that of the device
+
 // ibv_qp_attr, as far as it is modelled.
 struct QpAttributes {
-  std::uint32_t path_mtu_B = 0;  // RTR …
-  Access access;                 // INIT: what the peer may do
-  std::uint32_t qkey = 0;        // UD
+  std::uint32_t path_mtu_B = 0;            // RTR …
+  Access access;                           // INIT: what the peer may do
+  std::uint32_t qkey = 0;                  // UD
+  std::uint32_t local_port = kDevicePort;  // the virtual function that it is of
   std::uint32_t remote_port = 0;
   std::uint32_t remote_qpn = 0;
   std::uint32_t rq_psn = 0;

@@ -58,8 +58,10 @@ void Device::put(Packet& packet, Time_ps now_ps) {
 
 void Device::make_template(QueuePair& qp) const {
   qp.packet = {};
-  qp.packet.src = config_.port_id & kPortMask;
+  const std::uint32_t local = qp.attributes.local_port == kDevicePort ? config_.port_id : qp.attributes.local_port;
+  qp.packet.src = local & kPortMask;
   qp.packet.dst = qp.attributes.remote_port & kPortMask;
+  if (config_.turns_round(qp.attributes.remote_port)) qp.packet.src = qp.packet.dst = config_.port_id & kPortMask;
   qp.packet.tos = qp.attributes.tos;
   qp.packet.priority = class_to_send(qp.attributes.tos, qp.attributes.priority) & 7;
   qp.packet.header_words = config_.extra_words;
@@ -68,11 +70,11 @@ void Device::make_template(QueuePair& qp) const {
   qp.packet.endpoint = qp.attributes.remote_qpn & engine::kEndpointMask;
   qp.packet.transport = qp.transport->number & (engine::kTransports - 1);
   qp.packet.word = config_.model.mig_req ? kMigReq : 0u;
-  if (connected && needs_router(qp.attributes.remote_port)) qp.packet.flags |= Packet::kRouted;
+  if (connected && needs_router(local, qp.attributes.remote_port)) qp.packet.flags |= Packet::kRouted;
 }
 
-bool Device::needs_router(std::uint32_t remote_port) const {
-  return config_.subnets != nullptr && (*config_.subnets)[config_.port_id] != (*config_.subnets)[remote_port];
+bool Device::needs_router(std::uint32_t local_port, std::uint32_t remote_port) const {
+  return config_.subnets != nullptr && (*config_.subnets)[local_port] != (*config_.subnets)[remote_port];
 }
 
 Packet Device::new_packet(const QueuePair& qp, Opcode opcode, std::uint32_t psn) {

@@ -69,7 +69,7 @@ void BandwidthSender::start(Time_ps at_ps) {
   start_ps_ = at_ps;
   if (options_.rate_limit > 0) burst_interval_ps_ = burst_interval_ps(options_, size_B_);
   if (options_.duration_s > 0) stop_ps_ = at_ps + options_.duration_s * kSecond_ps;
-  program_ = side_.end.host->start(*this, at_ps, side_.end.cpu);
+  program_ = side_.end.start(*this, at_ps);
 }
 
 bool BandwidthSender::all_posted(const QpCount& count, Time_ps now_ps) const {
@@ -216,7 +216,7 @@ void BandwidthReceiver::start(Time_ps at_ps) {
     for (; free_[qp] > 0; --free_[qp]) post(qp);
   }
   if (program_ == host::kNoProgram) {
-    program_ = side_.end.host->start(*this, at_ps, side_.end.cpu);
+    program_ = side_.end.start(*this, at_ps);
   } else {
     side_.end.host->wake(program_, at_ps);
   }

@@ -15,6 +15,7 @@ void bring_up_end(const Endpoint& end, const Endpoint& peer, const ConnectionSet
   attributes.access = settings.server_access;
   attributes.qkey = kWorkloadQkey;
   attributes.path_mtu_B = mtu_B;
+  attributes.local_port = end.port;
   attributes.remote_port = peer.port_id();
   attributes.remote_qpn = peer_qpn;
   attributes.rq_psn = peer_psn;

@@ -20,13 +20,19 @@ struct Endpoint {
   std::uint8_t tos = 0x02;
   std::uint8_t priority = nic::kPortPriority;
   std::uint8_t gid[16] = {};
-  Time_ps interrupt_delay_ps = 0;    // of its program, which is not on the NIC's node
-  std::int64_t most_memory_B = 0;    // that can be registered; 0: any
-  std::string memory_error;          // not empty: none can be, and what ibv_reg_mr says
-  std::optional<std::uint32_t> cpu;  // where its programs run, of the host's CPUs; none: any
+  std::uint32_t port = nic::kDevicePort;  // of a virtual function, which the device's is not
+  std::uint32_t guest = 0;                // which virtual machine of the host; 0: the host itself
+  Time_ps interrupt_delay_ps = 0;         // of its program, which is not on the NIC's node
+  std::int64_t most_memory_B = 0;         // that can be registered; 0: any
+  std::string memory_error;               // not empty: none can be, and what ibv_reg_mr says
+  std::optional<std::uint32_t> cpu;       // where its programs run, of the host's CPUs; none: any
 
   bool is_here() const { return device != nullptr; }
-  std::uint32_t port_id() const { return is_here() ? device->port_id() : elsewhere->port_id; }
+  std::uint32_t port_id() const {
+    if (!is_here()) return elsewhere->port_id;
+    return port == nic::kDevicePort ? device->port_id() : port;
+  }
+  std::uint32_t start(host::Program& program, Time_ps at_ps) const { return host->start(program, at_ps, cpu, guest); }
   std::uint32_t max_rd_atomic() const { return is_here() ? device->model().max_rd_atomic : elsewhere->max_rd_atomic; }
   std::uint32_t random_psn() const { return is_here() ? device->random_psn() : elsewhere->numbers.random_psn(); }
   nic::MemoryTable& memory() const { return is_here() ? device->memory() : elsewhere->memory; }

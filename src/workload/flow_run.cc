@@ -166,7 +166,7 @@ bool FlowRun::start_phase(Time_ps at_ps) {
 // A receiver of WRITEs has nothing to do, unless a flow waits for one.
 void FlowRun::Player::start(Time_ps at_ps) {
   if (!sends.empty() && run_.waits_.empty()) at_ps += run_.rows_[sends.front()].start_ps;
-  if (cq_entries > 0 && end_.is_here()) program_ = end_.host->start(*this, at_ps);
+  if (cq_entries > 0 && end_.is_here()) program_ = end_.start(*this, at_ps);
 }
 
 void FlowRun::Player::post_receive(std::uint32_t flow) {

@@ -17,7 +17,7 @@ LatencyProgram::LatencyProgram(const PerftestOptions& options, const PerftestSid
 void LatencyProgram::start(Time_ps at_ps) {
   start_ps_ = at_ps;
   if (options_.duration_s > 0) stop_ps_ = at_ps + options_.duration_s * kSecond_ps;
-  program_ = side_.end.host->start(*this, at_ps, side_.end.cpu);
+  program_ = side_.end.start(*this, at_ps);
   side_.end.host->slow_interrupts(program_, side_.end.interrupt_delay_ps);
   if (options_.verb == PerftestVerb::kWrite) side_.end.host->watch(program_, *side_.end.device, side_.key);
   if (options_.verb == PerftestVerb::kSend) {

@@ -46,7 +46,7 @@ PerftestRun::PerftestRun(PerftestOptions options, const Endpoint& client, const 
   nic::Access everything{true, true, true, true};
   for (PerftestSide* each : {&client_, &server_}) {
     each->stride_B = std::max<std::uint64_t>(largest_B, kCycleBuffer_B) + (options_.ud ? nic::kGrh_B : 0);
-    each->va = kBufferBase + (std::uint64_t{each->end.device->port_id()} << 32);
+    each->va = kBufferBase + (std::uint64_t{each->end.port_id()} << 32);
     each->key = each->end.device->memory().add(each->va, each->stride_B * options_.qps, everything);
   }
   for (const PerftestSide* each : {&client_, &server_}) {
@@ -85,7 +85,7 @@ PerftestSide PerftestRun::side(const Endpoint& end, const Endpoint& peer, const 
   side.end = end;
   side.send_cq = client ? connection.client_send_cq : connection.server_send_cq;
   side.receive_cq = client ? connection.client_receive_cq : connection.server_receive_cq;
-  side.remote_port = peer.device->port_id();
+  side.remote_port = peer.port_id();
   for (const QpPair& pair : connection.qps) {
     side.qps.push_back(client ? pair.client : pair.server);
     side.remote_qps.push_back(client ? pair.server : pair.client);

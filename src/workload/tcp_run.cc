@@ -14,8 +14,9 @@ constexpr std::uint16_t kFirstPort = 49152;  // of those that Linux chooses from
 constexpr int kFirstDescriptor = 5;
 constexpr std::uint32_t kTimestamps_B = 12;
 
-Endpoint in_class(Endpoint end, const Iperf3Options& options) {
+Endpoint in_class(Endpoint end, const Iperf3Options& options, std::optional<std::uint32_t> cpu) {
   if (options.tos) end.tos = *options.tos;
+  if (cpu) end.cpu = cpu;
   return end;
 }
 
@@ -43,15 +44,13 @@ Iperf3Run::Iperf3Run(const Iperf3Options& options, const Endpoint& client, const
     settings.sends = !options.reverse;
     settings.port = port;
     settings.peer_port = options.port;
-    settings.cpu = options.client_cpu;
     Pair pair;
-    pair.client = std::make_unique<TcpSocket>(settings, in_class(client, options));
+    pair.client = std::make_unique<TcpSocket>(settings, in_class(client, options, options.client_cpu));
     settings.client = false;
     settings.sends = options.reverse;
     settings.port = options.port;
     settings.peer_port = port;
-    settings.cpu = options.server_cpu;
-    pair.server = std::make_unique<TcpSocket>(settings, in_class(server, options));
+    pair.server = std::make_unique<TcpSocket>(settings, in_class(server, options, options.server_cpu));
     pair.client->connect_to(server, pair.server->qpn());
     pair.server->connect_to(client, pair.client->qpn());
     pairs_.push_back(std::move(pair));
@@ -80,6 +79,10 @@ bool Iperf3Run::is_finished() const {
 void Iperf3Run::finish_phase(bool interrupted) {
   result_.interrupted = interrupted && !is_finished();
   read_out();
+  for (Pair& pair : pairs_) {
+    pair.client->stop();
+    pair.server->stop();
+  }
 }
 
 void Iperf3Run::read_out() {

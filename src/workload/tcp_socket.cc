@@ -28,8 +28,6 @@ TcpSocket::TcpSocket(const TcpSocketSettings& settings, const Endpoint& end)
       end_(end),
       cost_(end.host->model()),
       cpus_(end.host->cpus()),
-      program_cpu_(cpus_.place(settings.cpu)),
-      interrupt_cpu_(cpus_.place_interrupt()),
       sender_(settings.algorithm, settings.mss_B),
       receiver_(settings.mss_B, settings.window_B, settings.algorithm == TcpAlgorithm::kDctcp),
       isn_(end.random_psn() << 8),
@@ -42,6 +40,14 @@ TcpSocket::TcpSocket(const TcpSocketSettings& settings, const Endpoint& end)
 }
 
 TcpSocket::~TcpSocket() {
+  stop();
+}
+
+void TcpSocket::stop() {
+  if (!running_) return;
+  running_ = false;
+  cpus_.release(program_cpu_);
+  cpus_.release(interrupt_cpu_);
   end_.host->stop(interrupt_number_);
   end_.host->stop(program_number_);
 }
@@ -49,6 +55,7 @@ TcpSocket::~TcpSocket() {
 void TcpSocket::connect_to(const Endpoint& peer, std::uint32_t peer_qpn) {
   nic::QpAttributes attributes;
   attributes.path_mtu_B = settings_.mss_B;
+  attributes.local_port = end_.port;
   attributes.remote_port = peer.port_id();
   attributes.remote_qpn = peer_qpn;
   attributes.tos = end_.tos;
@@ -64,8 +71,11 @@ void TcpSocket::connect_to(const Endpoint& peer, std::uint32_t peer_qpn) {
 void TcpSocket::start(Time_ps at_ps) {
   start_ps_ = last_ps_ = at_ps;
   if (settings_.interval_ps > 0) next_interval_ps_ = settings_.interval_ps;
-  interrupt_number_ = end_.host->start_thread(interrupt_, kNever_ps);
-  program_number_ = end_.host->start_thread(program_, settings_.client ? at_ps : kNever_ps);
+  running_ = true;
+  program_cpu_ = cpus_.place(end_.cpu, end_.guest);
+  interrupt_cpu_ = cpus_.place_interrupt(end_.guest);
+  interrupt_number_ = end_.host->start_thread(interrupt_, kNever_ps, end_.guest);
+  program_number_ = end_.host->start_thread(program_, settings_.client ? at_ps : kNever_ps, end_.guest);
   asleep_ = !settings_.client;
 }
 

@@ -29,7 +29,6 @@ struct TcpSocketSettings {
   Time_ps interval_ps = kSecond_ps;
   std::uint16_t port = 0, peer_port = 0;
   bool routed = false;
-  std::optional<std::uint32_t> cpu;  // -A
 };
 
 class TcpSocket {
@@ -42,6 +41,7 @@ class TcpSocket {
   std::uint32_t qpn() const { return qpn_; }
   void connect_to(const Endpoint& peer, std::uint32_t peer_qpn);
   void start(Time_ps at_ps);
+  void stop();  // its threads give their CPUs back
   // Its rows so far, up to the last byte that was written or read.
   TcpStreamEnd result() const;
   bool finished() const { return finished_; }
@@ -113,7 +113,8 @@ class TcpSocket {
   Endpoint end_;
   const host::HostModel& cost_;
   host::CpuCores& cpus_;
-  std::uint32_t program_cpu_, interrupt_cpu_;
+  std::uint32_t program_cpu_ = 0, interrupt_cpu_ = 0;
+  bool running_ = false;  // its threads have CPUs
   std::uint32_t qpn_ = 0;
   TcpSender sender_;
   TcpReceiver receiver_;

@@ -57,9 +57,9 @@ TransferRun::TransferRun(const TransferOptions& options, const Endpoint& client,
     std::generate(source.begin(), source.end(), [&] { return static_cast<std::uint8_t>(random.next()); });
 
   nic::Access everything{true, true, true, true};
-  client_va_ = kClientBase + (std::uint64_t{client.device->port_id()} << 32);
-  server_va_ = kServerBase + (std::uint64_t{server.device->port_id()} << 32);
-  scratch_va_ = kScratchBase + (std::uint64_t{server.device->port_id()} << 32);
+  client_va_ = kClientBase + (std::uint64_t{client.port_id()} << 32);
+  server_va_ = kServerBase + (std::uint64_t{server.port_id()} << 32);
+  scratch_va_ = kScratchBase + (std::uint64_t{server.port_id()} << 32);
   client_key_ = client.device->memory().add(client_va_, client_bytes_.size(), everything, client_bytes_);
   server_key_ = server.device->memory().add(server_va_, server_bytes_.size(), everything, server_bytes_);
   // A SEND with invalidate takes its key away: each has one of its own.
@@ -89,7 +89,7 @@ nic::SendRequest TransferRun::request(std::uint64_t index) const {
   request.imm = options_.op == TransferOp::kSendInv ? scratch_keys_[index] : static_cast<std::uint32_t>(index);
   request.swap_add = options_.op == TransferOp::kFetchAdd ? kAtomicAdd : index + 1;
   request.compare = index;
-  request.dest_port = server_.device->port_id();
+  request.dest_port = server_.port_id();
   request.dest_qp = connection_.qps[0].server;
   request.qkey = kWorkloadQkey;
   if (options_.misuse == Misuse::kWrongRkey) request.rkey ^= 0x55;
@@ -102,8 +102,8 @@ bool TransferRun::start_phase(Time_ps at_ps) {
   if (started_) return false;
   started_ = true;
   result_.started_ps = at_ps;
-  if (receives_wanted() > 0) server_program_.program = server_.host->start(server_program_, at_ps);
-  client_program_.program = client_.host->start(client_program_, at_ps);
+  if (receives_wanted() > 0) server_program_.program = server_.start(server_program_, at_ps);
+  client_program_.program = client_.start(client_program_, at_ps);
   return true;
 }
 

@@ -8,18 +8,14 @@ namespace {
 // With what the flags say of memory, at both ends: --use_cuda, --use_cuda_dmabuf, --disable_pcie_relaxed.
 workload::Endpoint end_of(const workload::PerftestOptions& options, const WorkloadSetup& setup, const PortRef& port,
                           std::uint32_t function) {
-  const auto on_cpu = [&](workload::Endpoint end) {
-    end.cpu = port == setup.config.client ? setup.config.client_cpu : setup.config.server_cpu;
-    return end;
-  };
-  if (!options.gpu && options.relaxed_ordering) return on_cpu(setup.world.endpoint(port, function, setup.config));
+  if (!options.gpu && options.relaxed_ordering) return setup.world.endpoint(port, function, setup.config);
   WorkloadConfig config = setup.config;
   std::optional<host::Placement>& placement = port == config.client ? config.client_placement : config.server_placement;
   if (!placement) placement = setup.world.lab().hosts[port.host].places.placement;
   if (options.gpu) placement->gpu = options.gpu;
   placement->dmabuf = options.dmabuf;
   placement->relaxed_ordering = placement->relaxed_ordering && options.relaxed_ordering;
-  return on_cpu(setup.world.endpoint(port, function, config));
+  return setup.world.endpoint(port, function, config);
 }
 
 class PerftestWorkload final : public ActiveWorkload {

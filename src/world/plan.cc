@@ -120,12 +120,26 @@ void WorldPlan::set_destinations(const Lab& lab) {
       destination.port = static_cast<std::uint16_t>(cabled_index_of(there));
     }
   }
+  carriers.resize(host_ports);
+  for (std::uint32_t h = 0; h < lab.hosts.size(); ++h) {
+    for (std::uint32_t n = 0; n < lab.hosts[h].nics.size(); ++n) {
+      for (std::uint32_t p = 0; p < lab.hosts[h].nics[n].ports.size(); ++p) {
+        const std::uint32_t id = port_ids[h][n][p];
+        carriers[id] = port_id(carrier_of(lab, {h, n, p}));
+        if (carriers[id] == id) continue;
+        has_vfs = true;
+        destinations[id].edge = destinations[carriers[id]].edge;
+        destinations[id].port = destinations[carriers[id]].port;
+      }
+    }
+  }
 }
 
 // Hosts in runs, a switch with most of its neighbours: what talks across a border pays for a mailbox.
 void WorldPlan::deal_domains(const Lab& lab, std::uint32_t domains) {
   for (std::uint32_t h = 0; h < lab.hosts.size(); ++h)
     domain_of_host.push_back(static_cast<std::uint32_t>(std::uint64_t{h} * domains / lab.hosts.size()));
+  for (std::uint32_t h = 0; h < lab.hosts.size(); ++h) domain_of_host[h] = domain_of_host[machine_of(lab, h)];
   domain_of_switch.assign(lab.switches.size(), kNoId);
   std::vector<std::vector<std::uint32_t>> votes(lab.switches.size(), std::vector<std::uint32_t>(domains));
   // Those next to hosts choose first, then tier by tier.

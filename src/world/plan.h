@@ -29,7 +29,9 @@ struct WorldPlan {
   std::vector<std::vector<std::int64_t>> switch_rates_bps;        // by switch, cabled port
   std::vector<std::uint32_t> switch_of_port;                      // by port id; kNoId of hosts
   std::vector<std::uint32_t> subnets;                             // by port id, of hosts
-  fabric::Destinations destinations;                              // by port id, of hosts
+  std::vector<std::uint32_t> carriers;                            // by port id, of hosts: of a VF its NIC's port
+  bool has_vfs = false;
+  fabric::Destinations destinations;  // by port id, of hosts
   std::vector<std::uint32_t> domain_of_host;
   std::vector<std::uint32_t> domain_of_switch;
 

@@ -54,7 +54,8 @@ void read_out(World& world, std::span<const std::unique_ptr<ActiveWorkload>> wor
   result.book = world.book();
   for (const auto& active : workloads) result.workloads.push_back({&active->config(), active->outcome(world)});
   for (std::uint32_t port = 0; port < world.port_count(); ++port) {
-    if (nic::Device* device = world.device(port)) {
+    // What a virtual function sends and receives is in the counters of its NIC's port.
+    if (nic::Device* device = world.device(port); device != nullptr && world.has_cable(port)) {
       PortOutcome outcome;
       outcome.name = world.book()[port].name;
       outcome.device = device->name();

@@ -35,7 +35,7 @@ void Sampler::declare() {
     add(config.name, "", -1, "buffer_B", "B");
   }
   for (std::uint32_t port = 0; port < world_.port_count(); ++port) {
-    if (world_.device(port) == nullptr) continue;
+    if (world_.device(port) == nullptr || !world_.has_cable(port)) continue;
     const std::string& name = world_.book()[port].name;
     std::string node = name.substr(0, name.find(':'));
     std::string port_name = name.substr(node.size() + 1);
@@ -103,7 +103,7 @@ void Sampler::read_switches() {
 void Sampler::read_nics() {
   for (std::uint32_t port = 0; port < world_.port_count(); ++port) {
     const nic::Device* device = world_.device(port);
-    if (device == nullptr) continue;
+    if (device == nullptr || !world_.has_cable(port)) continue;
     const nic::Counters& n = device->counters;
     for (std::size_t c = 0; c < fabric::kClasses; ++c) {
       put(n.priorities[c].tx.bytes);

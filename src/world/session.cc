@@ -30,6 +30,7 @@ WorldOptions world_options(const Lab& lab, const SessionOptions& options) {
   world.domains = needs.programs || options.open_ended ? 1 : options.domains;
   world.window_divisor = options.window_divisor;
   world.live = options.open_ended;
+  world.apart = needs.programs || options.open_ended;
   world.carry_payload = needs.bytes || options.open_ended || !options.capture_ports.empty() || !lab.mirrors.empty();
   return world;
 }
@@ -128,7 +129,9 @@ bool Session::start_phase() {
     const auto is_in_turn = [](const ActiveWorkload* active) { return !active->config().start_ps; };
     while (next_in_turn_ < workloads_.size() && std::none_of(active_.begin(), active_.end(), is_in_turn)) {
       ActiveWorkload* next = workloads_[next_in_turn_++].get();
-      if (is_in_turn(next)) active_.push_back(next);
+      if (!is_in_turn(next)) continue;
+      world_.load_cpus(next->config());
+      active_.push_back(next);
     }
     if (active_.empty()) return false;
     std::erase_if(active_, [&](ActiveWorkload* active) {

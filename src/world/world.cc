@@ -17,11 +17,29 @@ namespace {
 
 constexpr std::uint8_t kEct0 = 2;
 
+// Programs of a virtual machine run on the NIC's node where it has a vCPU there, and their memory is where theirs is.
+void settle_in_vm(const HostConfig& vm, const NicConfig& nic, host::Placement& placement) {
+  const host::Layout& layout = *vm.model.layout;
+  const std::uint32_t near = nic.slot ? layout.slots[*nic.slot].node : 0;
+  const auto is_near = [&](std::uint32_t cpu) { return layout.nodes[near].has_cpu(cpu); };
+  if (!placement.cpu_node)
+    placement.cpu_node = std::ranges::any_of(vm.cpu.own, is_near) ? near : layout.node_of_cpu(vm.cpu.own.front());
+  const std::vector<std::uint32_t>& memory = vm.vm->numatune;
+  const auto has_memory = [&](std::uint32_t node) {
+    return memory.empty() || std::ranges::find(memory, node) != memory.end();
+  };
+  if (!placement.memory_node)
+    placement.memory_node = has_memory(*placement.cpu_node) ? placement.cpu_node
+                            : has_memory(near)              ? near
+                                                            : memory.front();
+}
+
 }  // namespace
 
 World::World(const Lab& lab, const WorldOptions& options)
     : lab_(lab),
       live_(options.live),
+      apart_(options.apart),
       plan_(lab, options.domains),
       engine_(options.domains, options.part),
       link_holders_(lab.links.size()) {
@@ -39,10 +57,16 @@ World::World(const Lab& lab, const WorldOptions& options)
 void World::add_hosts() {
   hosts_.resize(lab_.hosts.size());
   outside_.resize(lab_.hosts.size());
+  guests_.resize(lab_.hosts.size());
   for (std::uint32_t h = 0; h < lab_.hosts.size(); ++h) {
     if (!engine_.has_domain(plan_.domain_of_host[h])) continue;
+    if (is_guest(h)) {
+      hosts_[h] = hosts_[machine_of(lab_, h)];
+      guests_[h] = hosts_[h]->add_guest(lab_.hosts[h].cpu, h);
+      continue;
+    }
     engine::Domain& domain = engine_.domain(plan_.domain_of_host[h]);
-    hosts_[h] = std::make_unique<host::Host>(lab_.hosts[h].model, domain, lab_.seed, h);
+    hosts_[h] = std::make_shared<host::Host>(lab_.hosts[h].model, domain, lab_.seed, h);
     hosts_[h]->set_places(lab_.hosts[h].places);
     hosts_[h]->use_cpus(lab_.hosts[h].cpu);
     if (lab_.hosts[h].outside)
@@ -158,7 +182,7 @@ void World::add_devices(bool carry_payload) {
     }
     for (std::uint32_t n = 0; n < lab_.hosts[h].nics.size(); ++n) {
       const NicConfig& nic = lab_.hosts[h].nics[n];
-      nic::Card& card = hosts_[h]->add_card(nic.model, nic.slot);
+      nic::Card& card = is_guest(h) ? hosts_[h]->card(nic.function->nic) : hosts_[h]->add_card(nic.model, nic.slot);
       for (std::uint32_t p = 0; p < nic.ports.size(); ++p) {
         std::uint32_t id = plan_.port_ids[h][n][p];
         if (link_from_[id] == kNoId) continue;
@@ -170,13 +194,28 @@ void World::add_devices(bool carry_payload) {
         config.qos = lab_.hosts[h].qos;
         config.extra_words = fabric::extra_words(plan_.book[id].v4, plan_.book[id].vlan.has_value());
         config.subnets = &plan_.subnets;
+        config.carriers = plan_.has_vfs ? &plan_.carriers : nullptr;
         config.carry_payload = carry_payload;
         configure_faults({h, n, p}, config);
         config.link_down_ps = std::move(downs[id]);
         devices_[id] = &hosts_[h]->add_device(std::move(config), card, *links_[link_from_[id]].direction,
-                                              *links_[link_to_[id]].direction);
+                                              *links_[link_to_[id]].direction, guests_[h]);
       }
     }
+  }
+  for (std::uint32_t id = 0; id < devices_.size(); ++id) {
+    if (devices_[id] == nullptr) devices_[id] = devices_[plan_.carriers[id]];
+  }
+}
+
+void World::load_cpus(const WorkloadConfig& workload) {
+  for (const HostConfig& host : lab_.hosts) {
+    const auto index = static_cast<std::uint32_t>(&host - lab_.hosts.data());
+    if (!hosts_[index] || is_guest(index) || host.outside) continue;
+    const bool of_it =
+        machine_of(lab_, workload.client.host) == index || machine_of(lab_, workload.server.host) == index;
+    hosts_[index]->set_load(of_it && workload.stress ? *workload.stress : host.cpu.stress,
+                            of_it && workload.isolated ? *workload.isolated : host.cpu.isolated);
   }
 }
 
@@ -229,12 +268,23 @@ workload::Endpoint World::endpoint(const PortRef& ref, std::uint32_t function, c
 }
 
 // The queue pairs of this end reach its memory by a path that follows from where it is.
-void World::place(const PortRef& ref, const host::Placement& placement, workload::Endpoint& end) {
+void World::place(const PortRef& ref, const host::Placement& wanted, workload::Endpoint& end) {
   if (!end.is_here()) return;
-  end.function = end.host->place(ref.nic, end.function, placement);
-  end.interrupt_delay_ps = end.host->memory_paths().interrupt_delay_ps(ref.nic, placement);
-  if (!placement.gpu) return;
   const host::HostPlaces& places = lab_.hosts[ref.host].places;
+  const std::optional<NicFunction>& given = lab_.hosts[ref.host].nics[ref.nic].function;
+  const std::uint32_t card = is_guest(ref.host) ? given->nic : ref.nic;
+  host::Placement placement = wanted;
+  if (given) {
+    settle_in_vm(lab_.hosts[ref.host], lab_.hosts[ref.host].nics[ref.nic], placement);
+    placement.vf = given->number;
+    placement.max_tx_rate_bps = given->max_tx_rate_bps;
+    if (placement.gpu && !apart_) placement.gpu = places.passed_gpus[*placement.gpu];
+  }
+  end.cpu = placement.cpu;
+  end.function = end.host->place(card, end.function, placement);
+  end.interrupt_delay_ps = end.host->memory_paths().interrupt_delay_ps(card, placement);
+  if (!placement.gpu) return;
+  placement.gpu = wanted.gpu;
   end.most_memory_B = places.gpus[*placement.gpu].model.bar_B;
   end.memory_error = host::registration_error(places, placement);
 }
@@ -246,6 +296,8 @@ workload::Endpoint World::endpoint(const PortRef& ref, std::uint32_t function) {
   end.host = hosts_[ref.host].get();
   end.device = devices_[port_id(ref)];
   end.elsewhere = elsewhere_[port_id(ref)].get();
+  end.guest = guests_[ref.host];
+  if (is_vf(lab_, ref)) end.port = port_id(ref);
   end.function = static_cast<std::uint8_t>(function);
   end.active_mtu_B = wire::path_mtu_from_netdev_mtu(static_cast<std::uint32_t>(port.netdev_mtu_B));
   end.tos = static_cast<std::uint8_t>(qos.dscp << 2 | (qos.ect ? kEct0 : 0));
@@ -262,6 +314,10 @@ void World::mirror(const MirrorConfig& config, const fabric::Tap& tap) {
   std::uint32_t port = port_id(config.port);
   if (config.direction != MirrorDirection::kIngress) wrapper(links_[link_from_[port]]).add_send_tap(tap);
   if (config.direction != MirrorDirection::kEgress) wrapper(links_[link_to_[port]]).add_receive_tap(tap);
+}
+
+bool World::has_cable(std::uint32_t port) const {
+  return link_from_[port] != kNoId;
 }
 
 std::int64_t World::rate_bps(std::uint32_t port) const {
@@ -291,7 +347,7 @@ Time_ps World::stamp_lag_ps() const {
 
 std::uint64_t World::events() const {
   std::uint64_t sum = 0;
-  for (const auto& host : hosts_) sum += host ? host->events() : 0;
+  for (std::uint32_t h = 0; h < hosts_.size(); ++h) sum += hosts_[h] && !is_guest(h) ? hosts_[h]->events() : 0;
   for (const auto& each : switches_) sum += each ? each->events() : 0;
   return sum;
 }

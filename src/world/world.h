@@ -26,6 +26,7 @@ struct WorldOptions {
   std::int64_t window_divisor = 1;  // tests: shorter windows must give the same results
   bool carry_payload = false;       // somebody looks at the bytes
   bool live = false;                // links go down and come up by hold_link(), not at planned times
+  bool apart = false;               // each virtual machine is a host of its own: programs of others run there
   engine::Part part{};              // the domains to build; the others belong to other engines
 };
 
@@ -77,6 +78,8 @@ class World {
   // Takes the taps with these `self` away.
   void untap(const std::vector<const void*>& taps);
   std::int64_t rate_bps(std::uint32_t port) const;
+  // False of a virtual function: its cable is its NIC's.
+  bool has_cable(std::uint32_t port) const;
   // The port at the other end of its cable.
   std::uint32_t peer(std::uint32_t port) const { return links_[link_from_[port]].to; }
   const fabric::LinkDirection& link_from(std::uint32_t port) const { return *links_[link_from_[port]].direction; }
@@ -101,6 +104,9 @@ class World {
   void impair(std::uint32_t port, const std::optional<fabric::Impairment>& impairment);
   const fabric::Impairer* impairer(std::uint32_t port) const;  // null: none
 
+  // What else runs on the machines of its ends while this workload does. Between two phases.
+  void load_cpus(const WorkloadConfig& workload);
+
   // The time of the last event anywhere: the moment the world came to rest.
   Time_ps last_event_ps() const;
   std::uint64_t events() const;
@@ -124,8 +130,10 @@ class World {
   void add_devices(bool carry_payload);
   void add_ports_elsewhere(std::uint32_t host);
   void configure_faults(const PortRef& ref, nic::DeviceConfig& config) const;
+  // It runs on the host of another node.
+  bool is_guest(std::uint32_t host) const { return lab_.hosts[host].vm && !apart_; }
   End end_of(const PortRef& ref, std::int64_t rate_bps);
-  void place(const PortRef& ref, const host::Placement& placement, workload::Endpoint& end);
+  void place(const PortRef& ref, const host::Placement& wanted, workload::Endpoint& end);
   fabric::LinkWrapper& wrapper(WorldLink& link);
 
   // world_fabric.cc
@@ -138,11 +146,12 @@ class World {
   void plan_routes(Time_ps now_ps);
 
   const Lab& lab_;
-  const bool live_;
+  const bool live_, apart_;
   const WorldPlan plan_;
   engine::Engine engine_;
   // What belongs to another engine is null in these.
-  std::vector<std::unique_ptr<host::Host>> hosts_;
+  std::vector<std::shared_ptr<host::Host>> hosts_;          // virtual machines have that of their host
+  std::vector<std::uint32_t> guests_;                       // by host: which virtual machine of it
   std::vector<std::unique_ptr<lab::OutsidePort>> outside_;  // by host
   std::unique_ptr<fabric::FloodTree> flood_;
   std::vector<std::uint32_t> flood_subnets_;  // by port id; kNoId of those that are not on a switch
