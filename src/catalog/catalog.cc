@@ -67,7 +67,7 @@ host::HostModel make_host(const CatalogEntry& entry) {
   const LayoutText text{lines_of(find_row(entry, "numa")), lines_of(find_row(entry, "numa_links")),
                         lines_of(find_row(entry, "slots"))};
   WEFT_CHECK(parse_layout(text, layout).empty(), "a layout that the catalog's reader did not check");
-  model.layout = std::make_shared<const host::Layout>(std::move(layout));
+  model.use_layout(std::make_shared<const host::Layout>(std::move(layout)));
   return model;
 }
 

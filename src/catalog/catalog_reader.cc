@@ -1,5 +1,6 @@
 // catalog/*.yaml -> Catalog. A file has `kind` and `entries`; an entry has a description and one cell
-// {value, source, tag} for every field of its kind. Read with the same strictness as a lab.
+// {value, source, tag} for every field of its kind. `like: NAME` takes the cells that it does not have from an entry
+// above it, as estimates. Read with the same strictness as a lab.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -57,7 +58,11 @@ class CatalogReader {
     if (kind_node == nullptr || entries == nullptr) return;
     const auto kind = read_choice<CatalogKind>(*kind_node, "kind", kKinds, problems_);
     if (!kind || !entries->is_map()) return;
-    for (std::size_t i = 0; i < entries->keys.size(); ++i) read_entry(*kind, entries->keys[i], entries->children[i]);
+    YamlNode complete = *entries;
+    for (std::size_t i = 0; i < complete.keys.size(); ++i) {
+      add_cells_of_base(complete, i);
+      read_entry(*kind, complete.keys[i], complete.children[i]);
+    }
   }
 
   // Every kind of cable and FEC that a lab can name is there.
@@ -67,6 +72,33 @@ class CatalogReader {
   }
 
  private:
+  void add_cells_of_base(YamlNode& entries, std::size_t index) {
+    YamlNode& node = entries.children[index];
+    const YamlNode* like = node.find("like");
+    if (like == nullptr) return;
+    const auto end = entries.keys.begin() + static_cast<std::ptrdiff_t>(index);
+    const auto base =
+        std::find_if(entries.keys.begin(), end, [&](const YamlKey& key) { return key.text == like->text; });
+    if (base == end) {
+      problems_.add(like->place, fmt::format("like: there is no {} above", in_quotes(like->text)),
+                    "name an entry of this file that comes first");
+      return;
+    }
+    const YamlNode& from = entries.children[static_cast<std::size_t>(base - entries.keys.begin())];
+    const std::string source = fmt::format("as {}", like->text);
+    const auto at = static_cast<std::size_t>(like - node.children.data());
+    node.keys.erase(node.keys.begin() + static_cast<std::ptrdiff_t>(at));
+    node.children.erase(node.children.begin() + static_cast<std::ptrdiff_t>(at));
+    for (std::size_t i = 0; i < from.keys.size(); ++i) {
+      if (node.find(from.keys[i].text) != nullptr || !from.children[i].is_map()) continue;
+      YamlNode cell = from.children[i];
+      if (YamlNode* tag = cell.find("tag")) tag->text = "E";
+      if (YamlNode* text = cell.find("source")) text->text = source;
+      node.keys.push_back(from.keys[i]);
+      node.children.push_back(std::move(cell));
+    }
+  }
+
   void check_there(CatalogKind kind, std::string_view name) {
     const CatalogEntry* found = catalog_.find(name);
     if (found == nullptr || found->kind != kind) problems_.add({}, fmt::format("no {} {}", to_string(kind), name));

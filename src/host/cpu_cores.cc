@@ -22,6 +22,15 @@ Time_ps percent_more(Time_ps time_ps, std::uint32_t percent) {
 
 CpuCores::CpuCores(const HostModel& model, const CpuUse& use, Time_ps phase_ps, RandomStream random)
     : model_(model), slow_model_(model), cpus_(model.cpus), phase_ps_(phase_ps) {
+  siblings_.resize(model.cpus);
+  std::iota(siblings_.begin(), siblings_.end(), 0);
+  for (const NumaNode& node : model.layout == nullptr ? std::vector<NumaNode>() : model.layout->nodes) {
+    if (node.cpus.size() < 2) continue;
+    for (std::size_t core = 0; core < node.cpus[0].size(); ++core) {
+      siblings_[node.cpus[0][core]] = node.cpus[1][core];
+      siblings_[node.cpus[1][core]] = node.cpus[0][core];
+    }
+  }
   add_group({use.own, use.irq, model.virtual_machine, phase_ps});
   // Instructions are slowed down; a store to the doorbell page waits for PCIe, not for its core.
   for (Time_ps HostModel::*cost : {&HostModel::post_wqe_ps, &HostModel::post_loop_ps, &HostModel::post_recv_ps,
@@ -29,7 +38,6 @@ CpuCores::CpuCores(const HostModel& model, const CpuUse& use, Time_ps phase_ps, 
     slow_model_.*cost = percent_more(model_.*cost, model_.smt_slowdown_percent);
   const Time_ps busy_ps = std::max<Time_ps>(kBusyFactor * model_.sched_balance_ps, 1);
   for (Cpu& cpu : cpus_) {
-    cpu.halt_poll_ps = model_.halt_poll_ps;
     cpu.balance_ps = static_cast<Time_ps>(random.below(static_cast<std::uint64_t>(busy_ps)));
   }
   set_load(use.stress, use.isolated);
@@ -67,12 +75,6 @@ void CpuCores::place_stress() {
   for (std::uint32_t i = 0; i < stress_; ++i) ++cpus_[allowed[i % allowed.size()]].hogs;
 }
 
-// Linux numbers the first threads of all cores, then the second ones.
-std::uint32_t CpuCores::sibling(std::uint32_t cpu) const {
-  const auto cores = static_cast<std::uint32_t>(cpus_.size()) / std::max(model_.threads_per_core, 1u);
-  return model_.threads_per_core < 2 ? cpu : (cpu + cores) % static_cast<std::uint32_t>(cpus_.size());
-}
-
 bool CpuCores::sibling_busy(std::uint32_t cpu) const {
   const std::uint32_t other = sibling(cpu);
   return other != cpu && (cpus_[other].hogs > 0 || cpus_[other].threads > 0);
@@ -100,6 +102,8 @@ std::uint32_t CpuCores::take_free(std::uint32_t group) const {
 
 void CpuCores::take(std::uint32_t cpu, std::uint32_t group) {
   ++cpus_[cpu].threads;
+  if (cpus_[cpu].group != group || cpus_[cpu].free_ps == 0)
+    cpus_[cpu].halt_poll_ps = groups_[group].virtual_machine ? model_.halt_poll_ps : 0;
   cpus_[cpu].group = group;
   ++groups_[group].threads;
 }
@@ -170,7 +174,9 @@ Time_ps CpuCores::run(std::uint32_t number, CpuWork work, Time_ps now_ps, Time_p
       ++waits_;
     }
     const Time_ps slept_ps = start_ps - cpu.free_ps;
-    if (slept_ps > model_.halt_poll_ps) {
+    if (!groups_[cpu.group].virtual_machine) {
+      cpu.halt_poll_ps = 0;
+    } else if (slept_ps > model_.halt_poll_ps) {
       cpu.halt_poll_ps /= 2;
       if (cpu.halt_poll_ps < kFirstHaltPoll_ps) cpu.halt_poll_ps = 0;
     } else if (slept_ps > cpu.halt_poll_ps) {
@@ -195,8 +201,10 @@ Time_ps CpuCores::polling_ps(std::uint32_t number, Time_ps t_ps) const {
   for (;;) {
     Time_ps run_ps = t_ps;
     if (model.interrupt_period_ps > 0) {
-      const Time_ps into_ps = (run_ps + groups_[cpu.group].phase_ps) % model.interrupt_period_ps;
-      if (into_ps < model.interrupt_cost_ps) run_ps += model.interrupt_cost_ps - into_ps;
+      const Group& group = groups_[cpu.group];
+      const Time_ps cost_ps = model.interrupt_cost_ps + (group.virtual_machine ? kTickExits * model.vm_exit_ps : 0);
+      const Time_ps into_ps = (run_ps + group.phase_ps) % model.interrupt_period_ps;
+      if (into_ps < cost_ps) run_ps += cost_ps - into_ps;
     }
     if (cpu.hogs > 0) {
       const Time_ps period_ps = turn_ps(cpu) + model.sched_slice_ps;

@@ -79,7 +79,7 @@ class CpuCores {
     Time_ps away_until_ps = 0;  // … until then
   };
 
-  std::uint32_t sibling(std::uint32_t cpu) const;
+  std::uint32_t sibling(std::uint32_t cpu) const { return siblings_[cpu]; }
   bool sibling_busy(std::uint32_t cpu) const;
   std::uint32_t take_free(std::uint32_t group) const;
   void take(std::uint32_t cpu, std::uint32_t group);
@@ -97,6 +97,7 @@ class CpuCores {
   };
   std::vector<Group> groups_;
   std::vector<bool> isolated_;
+  std::vector<std::uint32_t> siblings_;  // by CPU; itself without one
   std::vector<Cpu> cpus_;
   std::uint32_t stress_ = 0;
   Time_ps phase_ps_ = 0;

@@ -113,7 +113,8 @@ std::uint32_t Host::start_thread(Program& program, Time_ps at_ps, std::uint32_t 
   auto slot =
       std::find_if(programs_.begin(), programs_.end(), [](const ProgramSlot& s) { return s.program == nullptr; });
   if (slot == programs_.end()) slot = programs_.insert(programs_.end(), ProgramSlot{});
-  *slot = {&program, at_ps, interrupt_delay_ps_, kNoCpu, interrupt_phases_ps_[guest]};
+  const Time_ps exits_ps = guest > 0 ? kTickExits * model_.vm_exit_ps : 0;
+  *slot = {&program, at_ps, interrupt_delay_ps_ + exits_ps, kNoCpu, interrupt_phases_ps_[guest]};
   plan_programs();
   domain_.wake(node_, at_ps);
   return static_cast<std::uint32_t>(slot - programs_.begin());

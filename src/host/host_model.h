@@ -2,9 +2,12 @@
 // add, and how noisy it is. Values come from catalog/hosts.yaml, each with its source.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/time.h"
 #include "host/layout.h"
@@ -40,15 +43,15 @@ struct HostModel {
   std::uint32_t iotlb_entries = 0;
   Time_ps iotlb_miss_ps = 0;
   Time_ps iotlb_walk_ps = 0;
-  std::shared_ptr<const Layout> layout;  // never null in a checked lab
+  std::shared_ptr<const Layout> layout;  // never null in a checked lab; set by use_layout()
   // CPUs and their scheduler (host/cpu_cores.h, docs/mechanisms/cpu.md).
-  std::uint32_t cpus = 1;                  // of the machine, as Linux counts them
-  std::uint32_t threads_per_core = 1;      // SMT
+  std::uint32_t cpus = 1;                  // of the machine, as Linux counts them: those of the layout
   std::uint32_t smt_slowdown_percent = 0;  // instructions take so much longer while the sibling is busy
   bool virtual_machine = false;            // its CPUs are threads of another machine: interrupts wait for them too
   Time_ps sched_slice_ps = ms(3);          // a thread keeps its CPU so long while others wait
   Time_ps sched_balance_ps = 0;            // an idle CPU looks for waiting threads so often, a busy one 16 times less
   Time_ps halt_poll_ps = 0;                // a VM's CPU that goes idle keeps its own so long, at most
+  Time_ps vm_exit_ps = 0;                  // from a guest to the host and back: its timer's tick takes two of them
   Time_ps wakeup_ps = 0;                   // from the wake-up of a thread to its first instruction
 
   // Kernel TCP (workload/tcp_socket.h): on the CPU of the program, and on that of the NIC's interrupt.
@@ -61,6 +64,16 @@ struct HostModel {
   Time_ps tcp_ack_ps = 0;             // an ACK that is sent, or one that is processed
   std::uint32_t rx_ring = 1024;       // receive descriptors of a queue: ethtool -G rx
   Time_ps rx_usecs_ps = 0;            // interrupt moderation: ethtool -C rx-usecs
+
+  void use_layout(std::shared_ptr<const Layout> nodes_and_slots) {
+    layout = std::move(nodes_and_slots);
+    cpus = 1;
+    for (const NumaNode& node : layout->nodes) {
+      for (const std::vector<std::uint32_t>& range : node.cpus) cpus = std::max(cpus, range.back() + 1);
+    }
+  }
 };
+
+inline constexpr int kTickExits = 2;  // the timer's interrupt, and the write that sets it again
 
 }  // namespace weft::host

@@ -244,7 +244,10 @@ nic::PciePathSettings MemoryPaths::settings(CardPlace& place, std::uint8_t funct
   if (where.gpu && !placement.bounce)
     out.completion_B = std::min(out.completion_B, places_.gpus[*where.gpu].model.completion_B);
   go_by_iommu(place, placement, out);
-  if (nic::PcieChannel* shaper = shaper_of(place, placement)) out.reads.push_back(shaper);
+  if (nic::PcieChannel* shaper = shaper_of(place, placement)) {
+    out.reads.push_back(shaper);
+    out.rate_limited = true;
+  }
   return out;
 }
 

@@ -34,7 +34,7 @@ std::optional<std::vector<std::uint32_t>> read_cpu_list(const YamlNode& node, st
     }
     if (*last >= model.cpus) {
       problems.add(node.place, fmt::format("{}: {} has no CPU {}", what, model.name, *last),
-                   fmt::format("it has CPUs 0 to {}; set: {{cpus: N}} changes that", model.cpus - 1));
+                   fmt::format("it has CPUs 0 to {}; layout changes that", model.cpus - 1));
       return std::nullopt;
     }
     for (std::uint64_t cpu = *first; cpu <= *last; ++cpu) {

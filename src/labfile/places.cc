@@ -40,7 +40,8 @@ void read_layout(const YamlNode& node, HostConfig& host, ProblemList& problems) 
                  problem.error.remedy);
   }
   // What hangs on a layout with mistakes is not looked at.
-  host.model.layout = found.empty() ? std::move(layout) : nullptr;
+  host.model.layout = nullptr;
+  if (found.empty()) host.model.use_layout(std::move(layout));
 }
 
 std::string slot_remedy(const HostConfig& host) {

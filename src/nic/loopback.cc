@@ -19,10 +19,11 @@ void Device::loop_back(const engine::Packet& packet, std::uint32_t line_bytes, T
   } else {
     std::uint64_t wire_B = 0;
     for (const auto& priority : counters.priorities) wire_B += priority.rx.bytes;
-    const std::uint64_t frames_B = line_bytes - fabric::kLineOverhead_B + (wire_B - looped_.wire_B);
     const Time_ps ps_per_byte = 8 * kSecond_ps / config_.model.internal_rate_bps;
+    const Time_ps wire_ps = static_cast<Time_ps>(wire_B - looped_.wire_B) * ps_per_byte;
     looped_.wire_B = wire_B;
-    looped_.busy_until_ps = std::max(looped_.busy_until_ps, now_ps) + static_cast<Time_ps>(frames_B) * ps_per_byte;
+    looped_.busy_until_ps = std::max(looped_.busy_until_ps + wire_ps, now_ps) +
+                            static_cast<Time_ps>(line_bytes - fabric::kLineOverhead_B) * ps_per_byte;
     free_ps_ = looped_.busy_until_ps;
   }
   looped_.packets.push_back(packet);

@@ -69,6 +69,7 @@ struct PciePathSettings {
   Time_ps iotlb_walk_ps = 0;  // between two walks
   bool random_pages = false;  // every access is to another page; otherwise memory is used in order
   const std::uint64_t* working_set_B = nullptr;
+  bool rate_limited = false;  // the last of `reads` is what its virtual function may send
   std::uint64_t seed = 0, owner = 0;
 };
 

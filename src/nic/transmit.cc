@@ -1,5 +1,6 @@
 // The port's transmitter: when a queue pair has its turn, and the packets that requesters send.
 #include "nic/device.h"
+#include "nic/pcie_path.h"
 #include "nic/psn.h"
 #include "nic/roce_packet.h"
 #include "nic/transport.h"
@@ -228,7 +229,7 @@ bool Device::fetch(QueuePair& qp, std::uint32_t payload_B, Time_ps now_ps) {
   PcieFunction& pcie = functions_[qp.function];
   Time_ps available_ps = pcie.read_available_ps(payload_B, now_ps);
   if (available_ps > now_ps) {
-    qp.wait = Wait::kPcie;
+    qp.wait = pcie.path() != nullptr && pcie.path()->settings().rate_limited ? Wait::kRateLimit : Wait::kPcie;
     queue_request(qp, available_ps);
     return false;
   }

@@ -15,7 +15,8 @@ enum class Wait : std::uint8_t {
   kPace,         // for congestion control
   kPause,        // for the end of a pause
   kRecovery,     // after a NAK, an RNR NAK or a timeout
+  kRateLimit,    // of its virtual function: max_tx_rate
 };
-inline constexpr std::size_t kWaits = 7;
+inline constexpr std::size_t kWaits = 8;
 
 }  // namespace weft::nic

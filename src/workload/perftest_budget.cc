@@ -42,6 +42,7 @@ constexpr Cause kCauses[] = {
     {Wait::kPace, "congestion control", "the rate is below the line: CNPs, or losses with slow restart"},
     {Wait::kRecovery, "loss recovery", "NAKs, RNR waits and timeouts"},
     {Wait::kPcie, "PCIe", "payload was not in the NIC: generation, lanes, read requests, NUMA node, GPU path"},
+    {Wait::kRateLimit, "max_tx_rate", "of the virtual function: ip link set DEVICE vf N max_tx_rate"},
     {Wait::kMessageRate, "NIC message rate", "small messages on few queue pairs"},
     {Wait::kPost, "CPU", "nothing was posted: post lists (-l), more queue pairs or processes, a free core"},
     {Wait::kRoundTrip, "round trip", "the send queue or a window was full: a larger -t, or -o for READ"},

@@ -103,7 +103,9 @@ bool TcpSocket::receive_hook(void* self, const engine::Packet& packet, const nic
   socket.ring_[socket.ring_tail_++ & (socket.ring_.size() - 1)] = {words, payload_B, (packet.tos & kCe) == kCe};
   if (!socket.scheduled_) {
     socket.scheduled_ = true;
-    socket.end_.host->wake(socket.interrupt_number_, now_ps + socket.cost_.dma_write_ps + socket.cost_.rx_usecs_ps);
+    const Time_ps exit_ps = socket.end_.guest > 0 ? socket.cost_.vm_exit_ps : 0;
+    socket.end_.host->wake(socket.interrupt_number_,
+                           now_ps + socket.cost_.dma_write_ps + socket.cost_.rx_usecs_ps + exit_ps);
   }
   return true;
 }

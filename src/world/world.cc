@@ -283,6 +283,7 @@ void World::place(const PortRef& ref, const host::Placement& wanted, workload::E
   end.cpu = placement.cpu;
   end.function = end.host->place(card, end.function, placement);
   end.interrupt_delay_ps = end.host->memory_paths().interrupt_delay_ps(card, placement);
+  if (end.guest > 0) end.interrupt_delay_ps += host::kTickExits * lab_.hosts[ref.host].model.vm_exit_ps;
   if (!placement.gpu) return;
   placement.gpu = wanted.gpu;
   end.most_memory_B = places.gpus[*placement.gpu].model.bar_B;

@@ -7,8 +7,8 @@ namespace {
 
 HostModel four_cores() {
   HostModel model;
-  model.cpus = 8;
-  model.threads_per_core = 2;
+  model.use_layout(
+      std::make_shared<const Layout>(Layout{{NumaNode{{{0, 1, 2, 3}, {4, 5, 6, 7}}, 1 << 30, 0}}, {}, {}}));
   model.smt_slowdown_percent = 60;
   model.virtual_machine = true;
   model.sched_slice_ps = ms(3);
@@ -43,6 +43,40 @@ TEST(CpuCores, NumbersOfVmCountItsOwn) {
   CpuCores cores = cores_with(use);
   EXPECT_EQ(cores.place(0), 6U);
   EXPECT_EQ(cores.own_count(), 2U);
+}
+
+TEST(CpuCores, GuestsHaveCpusAndSharesOfTheirOwn) {
+  CpuCores cores = cores_with(stressed(8));
+  const std::uint32_t first = cores.add_group({{2, 6}, {6}, true, 0});
+  const std::uint32_t second = cores.add_group({{3, 7}, {}, true, us(500)});
+  EXPECT_EQ(cores.place(1, first), 6U);
+  EXPECT_EQ(cores.place_interrupt(first), 6U);
+  EXPECT_EQ(cores.place(std::nullopt, second), 3U);
+  EXPECT_EQ(cores.own_count(second), 2U);
+  // Two threads of the first share its group's weight: their CPU goes to a stress thread twice as often.
+  const auto period_ps = [&](std::uint32_t cpu) {
+    const auto wait_from_ps = [&](Time_ps t_ps) {
+      while (cores.polling_ps(cpu, t_ps) < t_ps + ms(1)) t_ps += us(10);
+      return t_ps;
+    };
+    const Time_ps begin_ps = wait_from_ps(ms(100));
+    return wait_from_ps(begin_ps + ms(4)) - begin_ps;
+  };
+  EXPECT_NEAR(static_cast<double>(period_ps(6)), static_cast<double>(ms(12) + ms(3)), static_cast<double>(us(20)));
+  EXPECT_NEAR(static_cast<double>(period_ps(3)), static_cast<double>(ms(24) + ms(3)), static_cast<double>(us(20)));
+  cores.set_load(0, {});
+  EXPECT_EQ(cores.polling_ps(3, us(500)), us(505)) << "the tick of its own timer";
+  EXPECT_FALSE(cores.loaded());
+}
+
+TEST(CpuCores, LoadChangesBetweenPhases) {
+  CpuCores cores = cores_with({});
+  const std::uint32_t vm = cores.add_group({{0, 1}, {}, true, 0});
+  EXPECT_FALSE(cores.siblings_busy(vm));
+  cores.set_load(8, {});
+  EXPECT_TRUE(cores.siblings_busy(vm));
+  cores.set_load(8, {0, 1, 4, 5});
+  EXPECT_FALSE(cores.siblings_busy(vm)) << "isolated with their siblings";
 }
 
 TEST(CpuCores, QuietCpuRunsWorkAtOnce) {
