@@ -64,7 +64,12 @@ class ExpectationReader {
   void read_counter(std::string_view port, std::string_view counter) {
     const EndpointText endpoint = split_endpoint(port);
     NodeState* node = find_node(endpoint.host, key_.place, context_);
-    if (node != nullptr) find_port(*node, endpoint.host, *endpoint.port, key_.place, context_);
+    const PortState* found =
+        node == nullptr ? nullptr : find_port(*node, endpoint.host, *endpoint.port, key_.place, context_);
+    if (found != nullptr && !node->is_switch && is_vf(context_.lab, found->ref))
+      fail(fmt::format("{} is a virtual function and has no counters of its own", port),
+           fmt::format("those of {} have what it sends and receives",
+                       port_name(context_.lab, carrier_of(context_.lab, found->ref))));
     if (node != nullptr && node->is_switch) {
       read_fabric(MetricGroup::kSwitchPort, port, counter);
       return;

@@ -48,7 +48,11 @@ class FaultReader {
     PortState* port = link == nullptr ? nullptr : read_port(*link, "link", context_);
     if (port != nullptr) {
       fault.from = port->ref;
-      if (!port->link && context_.links_complete) {
+      if (is_vf(context_.lab, port->ref)) {
+        problems_.add(link->place,
+                      fmt::format("{} is a virtual function and has no cable of its own", in_quotes(link->text)),
+                      fmt::format("name {}", port_name(context_.lab, carrier_of(context_.lab, port->ref))));
+      } else if (!port->link && context_.links_complete) {
         problems_.add(link->place, fmt::format("{} has no cable", in_quotes(link->text)),
                       "name a port that a link uses");
       }

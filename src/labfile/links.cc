@@ -61,7 +61,7 @@ class LinkReader {
   }
 
   bool take(const YamlNode& node, PortState& port) {
-    if (port.ref.is_switch() ? false : is_vf(context_.lab, port.ref)) {
+    if (is_vf(context_.lab, port.ref)) {
       problems_.add(node.place,
                     fmt::format("{} is a virtual function and has no cable of its own", in_quotes(node.text)),
                     fmt::format("plug it into {}", port_name(context_.lab, carrier_of(context_.lab, port.ref))));

@@ -100,6 +100,15 @@ bool is_vf(const Lab& lab, const PortRef& port) {
   return function && function->is_vf();
 }
 
+const HostConfig* first_with_vf(const Lab& lab) {
+  for (const HostConfig& host : lab.hosts) {
+    for (const NicConfig& nic : host.nics) {
+      if (nic.function && nic.function->is_vf()) return &host;
+    }
+  }
+  return nullptr;
+}
+
 PortRef carrier_of(const Lab& lab, const PortRef& port) {
   return is_vf(lab, port) ? *lab.hosts[port.host].nics[port.nic].function->carrier : port;
 }

@@ -221,6 +221,7 @@ inline std::uint32_t machine_of(const Lab& lab, std::uint32_t host) {
 // The port whose cable this one uses: that of its NIC where it is a virtual function.
 PortRef carrier_of(const Lab& lab, const PortRef& port);
 bool is_vf(const Lab& lab, const PortRef& port);
+const HostConfig* first_with_vf(const Lab& lab);  // null: no virtual machine has one
 
 // The first node that is a port to the outside, or null: only a world in wall-clock mode can have one.
 const HostConfig* first_outside(const Lab& lab);

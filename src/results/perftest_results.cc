@@ -103,6 +103,7 @@ std::optional<host::Placement> placement_of(const PerftestOptions& options, cons
 
 Json placement_json(const host::Placement& placement, const HostConfig& host, const NicConfig& nic) {
   Json j;
+  if (placement.cpu) j["cpu"] = *placement.cpu;
   if (placement.cpu_node) j["cpu_node"] = *placement.cpu_node;
   if (placement.memory_node) j["memory_node"] = *placement.memory_node;
   if (placement.gpu) {
@@ -123,7 +124,8 @@ std::string placements_text(const PerftestOptions& options, const Lab& lab, cons
     const auto placement = placement_of(options, host, client ? config.client_placement : config.server_placement);
     if (!placement) continue;
     std::vector<std::string> parts;
-    if (placement->cpu_node) parts.push_back(fmt::format("CPU on node {}", *placement->cpu_node));
+    const std::string number = placement->cpu ? fmt::format(" {}", *placement->cpu) : "";
+    if (placement->cpu_node) parts.push_back(fmt::format("CPU{} on node {}", number, *placement->cpu_node));
     if (placement->memory_node) parts.push_back(fmt::format("memory on node {}", *placement->memory_node));
     if (placement->gpu) {
       const std::string path = gpu_path_class(host, host.nics[port.nic], *placement->gpu);
@@ -132,6 +134,7 @@ std::string placements_text(const PerftestOptions& options, const Lab& lab, cons
                                   path.empty() ? "" : fmt::format(" ({})", path)));
     }
     if (!placement->relaxed_ordering) parts.push_back("no relaxed ordering");
+    if (parts.empty()) continue;
     out += fmt::format("; {}: {}", host.name, fmt::join(parts, ", "));
   }
   return out;

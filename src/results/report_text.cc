@@ -109,6 +109,21 @@ std::string place_line(const HostConfig& host, const NicConfig& nic) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+// "28 vCPUs on nodes 0, 2; 32 GiB"
+std::string vm_line(const HostConfig& vm) {
+  std::vector<std::uint32_t> nodes;
+  for (std::uint32_t cpu : vm.cpu.own) {
+    if (const auto node = vm.model.layout->node_of_cpu(cpu)) nodes.push_back(*node);
+  }
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  std::string out = fmt::format("{} vCPU{} on node{} {}", vm.cpu.own.size(), vm.cpu.own.size() == 1 ? "" : "s",
+                                nodes.size() == 1 ? "" : "s", fmt::join(nodes, ", "));
+  if (vm.vm->memory_B > 0)
+    out += fmt::format("; {:g} GiB", static_cast<double>(vm.vm->memory_B) / static_cast<double>(std::int64_t{1} << 30));
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::string> port_lines(const Lab& lab, const PortRef& ref) {
@@ -118,8 +133,9 @@ std::vector<std::string> port_lines(const Lab& lab, const PortRef& ref) {
   std::uint32_t ib_mtu_B = wire::path_mtu_from_netdev_mtu(static_cast<std::uint32_t>(port.netdev_mtu_B));
   const nic::PcieLink link = host::link_in_slot(host.model, nic.model, nic.slot);
   std::vector<std::string> lines = {
-      fmt::format("{} ({})", host.name, host.model.name),
-      fmt::format("{} {}", nic.model.name, port.name),
+      host.vm ? fmt::format("{} (VM of {}, {})", host.name, lab.hosts[host.vm->host].name, host.model.name)
+              : fmt::format("{} ({})", host.name, host.model.name),
+      fmt::format("{} {}{}", nic.model.name, port.name, nic.function ? ", passed through" : ""),
       fmt::format("{}/{}", to_string(port.address), port.prefix_bits),
       fmt::format("mtu {} (IB {})", port.netdev_mtu_B, ib_mtu_B),
       fmt::format("PCIe {}.0 x{}", link.generation, link.lanes),
@@ -127,6 +143,16 @@ std::vector<std::string> port_lines(const Lab& lab, const PortRef& ref) {
   if (const std::string place = place_line(host, nic); !place.empty()) lines.push_back(place);
   if (port.vlan) lines[2] += fmt::format(" vlan {}", *port.vlan);
   if (!host.places.gpus.empty()) lines.push_back(gpu_line(host, nic));
+  if (host.vm) lines.push_back(vm_line(host));
+  for (const HostConfig& vm : lab.hosts) {
+    for (const NicConfig& each : vm.nics) {
+      if (!each.function || !each.function->is_vf() || *each.function->carrier != ref) continue;
+      lines.push_back(fmt::format("VF {}: {}, {}/{}", each.function->number, vm.name,
+                                  to_string(each.ports.front().address), each.ports.front().prefix_bits));
+      if (each.function->max_tx_rate_bps > 0)
+        lines.back() += fmt::format(", at most {:g} Gb/s", static_cast<double>(each.function->max_tx_rate_bps) / 1e9);
+    }
+  }
   return lines;
 }
 

@@ -48,6 +48,28 @@ Json loss_object(const LosslessLoss& loss) {
   return x;
 }
 
+Json vm_object(const Lab& lab, const HostConfig& vm) {
+  Json x;
+  x["name"] = vm.name;
+  x["host"] = lab.hosts[vm.vm->host].name;
+  x["vcpus"] = vm.cpu.own;
+  if (vm.vm->memory_B > 0) x["memory_B"] = vm.vm->memory_B;
+  x["page_B"] = vm.places.page_B;
+  if (!vm.vm->numatune.empty()) x["numatune"] = vm.vm->numatune;
+  for (const NicConfig& nic : vm.nics) {
+    Json function;
+    function["port"] = vm.name + ":" + nic.ports.front().name;
+    function["function"] = nic.function->is_vf() ? "vf" : "pf";
+    if (nic.function->is_vf()) {
+      function["number"] = nic.function->number;
+      function["of"] = port_name(lab, *nic.function->carrier);
+    }
+    if (nic.function->max_tx_rate_bps > 0) function["max_tx_rate_bps"] = nic.function->max_tx_rate_bps;
+    x["functions"].push_back(std::move(function));
+  }
+  return x;
+}
+
 void write_switch(JsonStream& out, const SwitchOutcome& each, const fabric::AddressBook& book) {
   Json j;
   j["name"] = each.config->name;
@@ -95,6 +117,11 @@ void results_json(const Lab& lab, const RunResult& result, const TextSink& sink)
   if (const std::vector<LosslessLoss> losses = lossless_losses(lab, result); !losses.empty())
     write_list(out, "lossless_lost", losses, [&](const LosslessLoss& loss) { out.item(loss_object(loss).dump()); });
   out.value("end_ns", Json(result.end_ps / kNanosecond_ps).dump());
+  if (std::any_of(lab.hosts.begin(), lab.hosts.end(), [](const HostConfig& host) { return host.vm.has_value(); })) {
+    write_list(out, "virtual_machines", lab.hosts, [&](const HostConfig& host) {
+      if (host.vm) out.item(vm_object(lab, host).dump());
+    });
+  }
   write_list(out, "workloads", result.workloads, [&](const WorkloadOutcome& each) {
     each.visit([&](const auto& options, const auto& left) { write_json(options, left, lab, *each.config, out); });
   });

@@ -62,7 +62,7 @@ void write_run(SqliteFile& file, const Lab& lab, const RunResult& result) {
 void write_nodes(SqliteFile& file, const Lab& lab, const RunResult& result) {
   SqliteRows nodes(file, "INSERT INTO node VALUES(?,?,?,?,?,?,?)");
   for (const HostConfig& host : lab.hosts)
-    nodes.add(host.name, "host", host.model.name, nullptr, nullptr, nullptr, nullptr);
+    nodes.add(host.name, host.vm ? "vm" : "host", host.model.name, nullptr, nullptr, nullptr, nullptr);
   for (const SwitchOutcome& each : result.switches)
     nodes.add(each.config->name, each.config->forwarder ? "forwarder" : "switch", each.config->model.name,
               each.config->tier, each.pool_B, each.max_buffer_B, each.held_packets);

@@ -56,8 +56,9 @@ Time_ps last_handled_ps(const std::vector<const fabric::LinkDirection*>& links, 
 
 std::optional<Time_ps> idle_fct_ps(World& world, const PortRef& from, const PortRef& to, std::uint64_t size_B,
                                    std::uint32_t mtu_B) {
-  std::uint32_t source = world.port_id(from);
-  std::uint32_t destination = world.port_id(to);
+  const std::uint32_t source = world.port_id(carrier_of(world.lab(), from));
+  const std::uint32_t destination = world.port_id(carrier_of(world.lab(), to));
+  if (source == destination) return std::nullopt;  // inside one NIC
   std::vector<const fabric::LinkDirection*> there = links_between(world, source, destination);
   std::vector<const fabric::LinkDirection*> back = links_between(world, destination, source);
   if (there.empty() || back.empty()) return std::nullopt;

@@ -46,6 +46,9 @@ Session::Session(const Lab& lab, const SessionOptions& options, const WorldOptio
 tl::expected<std::unique_ptr<Session>, std::string> Session::open(const Lab& lab, const SessionOptions& options) {
   check_context().seed = lab.seed;
   const bool has_programs = !options.open_ended && needs_of_lab(lab).programs;
+  if (const HostConfig* vm = first_with_vf(lab); vm != nullptr && (has_programs || options.open_ended))
+    return tl::make_unexpected(vm->name +
+                               " has a virtual function, which no program can use yet: pass the NIC (function: pf)");
   if (has_programs && !options.programs)
     return tl::make_unexpected(std::string("this lab runs programs; this command cannot start them"));
   std::unique_ptr<Session> session(new Session(lab, options, world_options(lab, options)));

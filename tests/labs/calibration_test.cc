@@ -107,6 +107,13 @@ constexpr Row kRows[] = {
     {"M1", "measured/cx5-rig", "workload mtu1024", 65536, Column::kGbps, 92.2, 1},
     {"M1", "measured/cx5-rig", "workload lat", 2, Column::kTypical_us, 2.10, 10},
     {"M1", "measured/cx5-rig", "workload read-lat", 2, Column::kTypical_us, 3.99, 10},
+    // Virtual functions, and what turns round inside a NIC.
+    {"M7", "measured/m7-loopback-cx5", "workload loop-alone", 65536, Column::kGbps, 196.6, 3},
+    {"M13", "measured/m13-bf3-vf", "workload one", 65536, Column::kGbps, 196.03, 0},
+    {"M13", "measured/m13-bf3-vf", "workload many", 65536, Column::kGbps, 196.03, 0},
+    {"M13", "measured/m13-bf3-vf", "workload lat", 2, Column::kTypical_us, 2.40, 0},
+    {"M13", "measured/m13-bf3-vf", "workload lat", 2, Column::kP99_us, 3.57, 0},
+    {"M13", "measured/m13-bf3-vf", "workload lat", 2, Column::kP999_us, 6.21, 0},
     // Where memory is: NUMA, GPUs, PCIe (docs/mechanisms/host.md).
     {"seed 2", "two-vms-one-host", "workload near", 2, Column::kTypical_us, 1.44, 10},
     {"seed 2", "two-vms-one-host", "workload near", 2, Column::kP99_us, 1.53, 10},
@@ -114,6 +121,9 @@ constexpr Row kRows[] = {
     {"seed 2", "two-vms-one-host", "workload wrong", 2, Column::kTypical_us, 1.62, 10},
     {"seed 2", "two-vms-one-host", "workload wrong", 2, Column::kP99_us, 1.97, 10},
     {"seed 2", "two-vms-one-host", "workload wrong", 2, Column::kP999_us, 7.99, 10},
+    {"seed 2", "two-vms-one-host", "workload contended", 2, Column::kTypical_us, 1.50, 10},
+    {"seed 2", "two-vms-one-host", "workload contended", 2, Column::kP99_us, 1.71, 10},
+    {"seed 2", "two-vms-one-host", "workload contended", 2, Column::kP999_us, 7.59, 10},
     {"facts AI 5.3", "host/numa-near-far-200g", "workload near", 65536, Column::kGbps, 187.0, 10},
     {"facts AI 5.3", "host/numa-near-far-200g", "workload far", 65536, Column::kGbps, 90.5, 10},
     {"facts AI 5.4", "host/gpudirect-25g", "workload gpu", 65536, Column::kGbps, 24.5, 3},

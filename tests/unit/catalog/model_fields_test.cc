@@ -31,7 +31,7 @@ constexpr std::size_t member_count() {
 // A member that is added to a model must get a name here and a value in the catalog. `name` is the key.
 TEST(ModelFields, ModelMembersHaveFields) {
   EXPECT_EQ(nic_fields().size() + 1, member_count<nic::NicModel>());
-  EXPECT_EQ(host_fields().size() + 2, member_count<host::HostModel>());
+  EXPECT_EQ(host_fields().size() + 3, member_count<host::HostModel>());        // a layout, and its CPUs
   EXPECT_EQ(switch_fields().size() + 2, member_count<fabric::SwitchModel>());  // ports are read apart, as is a layout
   EXPECT_EQ(gpu_fields().size() + 1, member_count<host::GpuModel>());
 }

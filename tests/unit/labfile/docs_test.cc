@@ -78,19 +78,20 @@ TEST(Docs, ExamplesWork) {
     const std::size_t start = at + fence.size();
     blocks.push_back(page().substr(start, page().find("```", start) - start));
   }
-  ASSERT_EQ(blocks.size(), 10U);
+  ASSERT_EQ(blocks.size(), 11U);
   EXPECT_EQ(read_good(blocks[0]).workloads.size(), 1U);
   EXPECT_EQ(read_good(blocks[1]).switches.size(), 6U);
-  EXPECT_EQ(read_good(good_lab_with("    kind: host\n", "    kind: host\n" + blocks[2])).hosts[0].places.gpus.size(),
+  EXPECT_EQ(read_good(blocks[2]).hosts[3].nics[0].function->number, 2U);
+  EXPECT_EQ(read_good(good_lab_with("    kind: host\n", "    kind: host\n" + blocks[3])).hosts[0].places.gpus.size(),
             1U);
-  EXPECT_EQ(read_good(blocks[3]).hosts.size(), 2U) << "one of them is outside";
-  EXPECT_EQ(read_good(blocks[4]).switches.size(), 1U);
-  EXPECT_EQ(read_good(blocks[1] + blocks[5]).warnings.size(), 0U);
-  EXPECT_EQ(read_good(blocks[1] + blocks[6]).mirrors.size(), 2U);
-  EXPECT_EQ(read_good(blocks[0] + blocks[7]).faults.size(), 4U);
+  EXPECT_EQ(read_good(blocks[4]).hosts.size(), 2U) << "one of them is outside";
+  EXPECT_EQ(read_good(blocks[5]).switches.size(), 1U);
+  EXPECT_EQ(read_good(blocks[1] + blocks[6]).warnings.size(), 0U);
+  EXPECT_EQ(read_good(blocks[1] + blocks[7]).mirrors.size(), 2U);
+  EXPECT_EQ(read_good(blocks[0] + blocks[8]).faults.size(), 4U);
   const std::string hosts = blocks[0].substr(0, blocks[0].find("workloads:"));
-  EXPECT_EQ(read_good(hosts + blocks[8]).workloads.at(0).as<workload::FlowOptions>()->dependencies.size(), 3U);
-  EXPECT_EQ(read_good(hosts + blocks[9]).workloads.at(0).as<workload::ProgramOptions>()->programs.size(), 2U);
+  EXPECT_EQ(read_good(hosts + blocks[9]).workloads.at(0).as<workload::FlowOptions>()->dependencies.size(), 3U);
+  EXPECT_EQ(read_good(hosts + blocks[10]).workloads.at(0).as<workload::ProgramOptions>()->programs.size(), 2U);
 }
 
 }  // namespace

@@ -77,6 +77,8 @@ std::vector<std::string> schema_errors(std::string_view text) {
 TEST(Schema, HasKeysOfReader) {
   EXPECT_EQ(keys_of(schema().root()), names_of(lab_keys()));
   EXPECT_EQ(keys_of(definition("host")), names_of(node_keys()));
+  EXPECT_EQ(keys_of(definition("vm")), names_of(vm_keys()));
+  EXPECT_EQ(keys_of(definition("vm_nic")), names_of(vm_nic_keys()));
   EXPECT_EQ(keys_of(definition("outside")), names_of(outside_keys()));
   EXPECT_EQ(keys_of(property("outside", "udp")), names_of(udp_keys()));
   EXPECT_EQ(keys_of(definition("switch")), names_of(switch_keys()));
