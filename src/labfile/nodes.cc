@@ -82,6 +82,7 @@ class HostReader {
       const MapReader keys(item, fmt::format("nics[{}]", index), vm_nic_keys(), problems_);
       const bool known = keys.ok() && read_vm_nic(keys, host_, nic, context_);
       read_ports(keys, index, nic, known);
+      state_.complete = state_.complete && known;
     }
   }
 

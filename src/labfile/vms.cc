@@ -275,8 +275,9 @@ void check_vms(LabContext& context) {
       context.warnings.add(where->second, fmt::format("CPU {} is on a core of {} too", shared, other->name),
                            "pin them to different cores, or say share_cpus: true");
   }
+  // A guest that was reported may be the one that has it.
   for (const auto& [name, node] : context.nodes) {
-    if (node.is_switch || lab.hosts[node.index].vm) continue;
+    if (node.is_switch || lab.hosts[node.index].vm || !context.problems.empty()) continue;
     const HostConfig& host = lab.hosts[node.index];
     for (std::uint32_t n = 0; n < host.nics.size(); ++n) {
       const auto is_it = [&](const NicConfig& nic) { return nic.function && nic.function->nic == n; };
@@ -306,7 +307,7 @@ void settle_vfs(LabContext& context) {
                              fmt::format("mtu {} B, and {} has {} B", own.netdev_mtu_B, port_name(context.lab, carrier),
                                          shared.netdev_mtu_B),
                              "a virtual function cannot have more than its port");
-      if (!its.link)
+      if (!its.link && context.links_complete)
         context.problems.add(port.place, fmt::format("{} has no cable", port_name(context.lab, carrier)),
                              "join it to its peer in links");
       for (const auto& [other_name, other] : context.nodes) {

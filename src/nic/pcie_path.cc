@@ -8,7 +8,8 @@ namespace weft::nic {
 namespace {
 
 constexpr std::int64_t kMostPermille = 1'000'000;
-constexpr int kWalksWaiting = 8;  // of writes that have left the NIC: an estimate
+constexpr std::uint32_t kBurst_B = 16 << 10;  // of a virtual function with a rate limit: an estimate
+constexpr int kWalksWaiting = 8;              // of writes that have left the NIC: an estimate
 
 }  // namespace
 
@@ -19,7 +20,10 @@ PciePath::PciePath(PciePathSettings settings)
       write_latency_ps_(settings_.write_latency_ps + far_write_ps(settings_.payload)),
       ahead_ps_(std::max(PcieFunction::kPrefetch_ps, 2 * read_latency_ps_)),
       read_ends_(settings_.read_tags),
-      write_ends_(settings_.write_window_B / settings_.max_payload_B) {}
+      write_ends_(settings_.write_window_B / settings_.max_payload_B) {
+  if (settings_.rate_limited)
+    ahead_ps_ += settings_.reads.back()->occupied_ps(kBurst_B, settings_.completion_B, kCompletionOverhead_B);
+}
 
 Time_ps PciePath::latency_ps(const std::vector<PcieCrossing>& crossings) {
   Time_ps sum_ps = 0;

@@ -108,9 +108,9 @@ TEST(LabVms, LoadOfWorkload) {
   EXPECT_EQ(lab.workloads[0].isolated->size(), 28U);
   EXPECT_EQ(read_good(with_load("cpu: {isolated: \"\"}")).workloads[0].isolated->size(), 0U);
   EXPECT_FALSE(read_good(kVmLab).workloads[0].stress);
-  expect_problem(with_load("cpu: {isolated: \"0-64\"}"), "40:76 isolated: epyc-7551p has no CPU 64 | ");
-  expect_problem(with_load("start: 1 ms, cpu: {stress: 4}"), "40:77 cpu of a workload with start: ");
-  expect_problem(with_load("cpu: {cpus: \"1\"}"), "40:65 cpu of a has no key \"cpus\" | ");
+  expect_problem(with_load("cpu: {isolated: \"0-64\"}"), "38:79 isolated: epyc-7551p has no CPU 64 | ");
+  expect_problem(with_load("start: 1 ms, cpu: {stress: 4}"), "38:81 cpu of a workload with start: ");
+  expect_problem(with_load("cpu: {cpus: \"1\"}"), "38:69 cpu of a has no key \"cpus\" | ");
 }
 
 TEST(LabVms, MistakesAtTheirLine) {
@@ -125,16 +125,16 @@ TEST(LabVms, MistakesAtTheirLine) {
       "25:14 slot1 of box is used by the host itself | leave its ports out at the host, or write function: vf");
   expect_problem(vm_lab("of: slot3, function: pf", "of: slot3, function: vf"), "25:14 slot3 of box has no ports | ");
   expect_problem(vm_lab("function: pf, ports", "function: pf, max_tx_rate: 1 Gbps, ports"),
-                 "25:49 max_tx_rate limits a virtual function | ");
+                 "25:48 max_tx_rate limits a virtual function | ");
   expect_problem(vm_lab("irq: \"12\"", "irq: \"20\""), "22:10 irq: vm0 has no CPU 20 | ");
   expect_problem(vm_lab("gpus: [1]", "gpus: [2]"), "23:12 box has no GPU 2 | it has 2, numbered from 0");
   expect_problem(vm_lab("numatune: [0, 2]", "numatune: [0, 4]"), "21:19 box has no NUMA node 4 | it has nodes 0 to 3");
-  expect_problem(vm_lab("\"vm0:p0\", \"peer:p0\"", "\"vm0:p0\", \"peer:p0\"]\n  - endpoints: [\"vm1:v0\", \"peer:p0\""),
+  expect_problem(vm_lab("\"box:p1\", \"peer:p1\"", "\"vm1:v0\", \"peer:p1\""),
                  "36:17 \"vm1:v0\" is a virtual function and has no cable of its own | plug it into box:p1");
   expect_problem(vm_lab("10.0.1.11/24, mtu: 4200 B", "10.0.1.1/24, mtu: 4200 B"),
-                 "33:60 box:p1 has the address 10.0.1.1 too | ");
+                 "33:62 box:p1 has the address 10.0.1.1 too | ");
   expect_problem(vm_lab("10.0.1.11/24, mtu: 4200 B", "10.0.1.11/24, mtu: 9000 B"),
-                 "33:60 mtu 9000 B, and box:p1 has 4200 B | ");
+                 "33:62 mtu 9000 B, and box:p1 has 4200 B | ");
 }
 
 TEST(LabVms, MemoryOfHost) {
@@ -143,8 +143,15 @@ TEST(LabVms, MemoryOfHost) {
                  "26:3 huge pages for 64 GiB up to here, and box has reserved 40 GiB of that size | ");
   expect_problem(vm_lab("memory: 32 GiB\n    pages: 1G\n    numatune: [0, 2]", "memory: 150 GiB\n    numatune: [0, 2]"),
                  "19:13 150 GiB of memory: NUMA nodes 0, 2 of box have 119.2 GiB | ");
-  expect_problem(vm_lab("memory: 32 GiB\n    pages: 1G\n    nics", "memory: 1 TiB\n    nics"),
+  expect_problem(vm_lab("memory: 32 GiB\n    pages: 1G\n    nics", "memory: 1024 GiB\n    nics"),
                  "30:13 1024 GiB of memory: all NUMA nodes of box have 238.4 GiB | ");
+}
+
+TEST(LabVms, VirtualFunctionHasNoCable) {
+  expect_problem(std::string(kVmLab) + "faults:\n  - {name: x, link: \"vm1:v0\", action: drop, probability: 1 %}\n",
+                 "41:22 \"vm1:v0\" is a virtual function and has no cable of its own | name box:p1");
+  expect_problem(std::string(kVmLab) + "expect:\n  \"vm1:v0.out_of_sequence\": {equal: 0}\n",
+                 "41:3 vm1:v0 is a virtual function and has no counters of its own | those of box:p1 have");
 }
 
 TEST(LabVms, CoresOfTwoGuests) {
@@ -156,7 +163,7 @@ TEST(LabVms, CoresOfTwoGuests) {
   EXPECT_TRUE(warnings_of(vm_lab("vcpus: \"24-29\"", "vcpus: \"16-17\"\n    share_cpus: true")).empty());
 }
 
-TEST(LabVms, NicThatNobodyHas) {
+TEST(LabVms, UnusedNic) {
   std::string text = vm_lab("      - {of: slot3, function: pf, ports: {p0: {address: 10.0.0.1/24}}}\n",
                             "      - {of: p1, ports: {p0: {address: 10.0.1.12/24}}}\n");
   text.erase(text.find("  - endpoints: [\"vm0:p0\""), std::string("  - endpoints: [\"vm0:p0\", \"peer:p0\"]\n").size());

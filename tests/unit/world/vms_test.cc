@@ -105,20 +105,20 @@ links:
 workloads:
 )";
 
-TEST(Vms, FunctionsShareThePortOfTheirNic) {
+TEST(Vms, FunctionsSharePort) {
   const Lab lab = read_good(std::string(kFunctions) + R"(
   - {name: host, perftest: write_bw, client: box, server: peer, start: 0 ms, args: -n 1000}
   - {name: free, perftest: write_bw, client: vm0, server: peer, start: 0 ms, args: -n 1000}
   - {name: limited, perftest: write_bw, client: vm1, server: peer, start: 0 ms, args: -n 400}
 )");
   const auto rates = rates_Gbps(lab);
-  EXPECT_NEAR(rates.at(2), 5, 0.1) << "max_tx_rate";
+  EXPECT_NEAR(rates.at(2), 5, 0.2) << "max_tx_rate";
   EXPECT_NEAR(rates.at(0), rates.at(1), 0.3) << "the port's turn goes round";
   EXPECT_NEAR(rates.at(0) + rates.at(1) + rates.at(2), 24.5, 0.5);
 }
 
 // Between functions nothing is on the cable, and a card of which no internal rate is known has its line rate.
-TEST(Vms, FunctionsReachEachOtherInsideTheNic) {
+TEST(Vms, TrafficInsideNic) {
   const Lab lab = read_good(std::string(kFunctions) + R"(
   - {name: inside, perftest: write_bw, client: vm0, server: box, args: -n 1000}
   - {name: flows, flows: all-to-all, hosts: [box, vm0, vm1], size: 1 MB}
@@ -130,7 +130,7 @@ TEST(Vms, FunctionsReachEachOtherInsideTheNic) {
   const double Gbps =
       workload::perftest_numbers(*lab.workloads[0].as<workload::PerftestOptions>(), row).bw_average_Gbps;
   EXPECT_NEAR(Gbps, 24.5, 0.1);
-  for (const FlowOutcome& flow : result->workloads[1].as<FlowsOutcome>()->flows)
+  for (const workload::FlowOutcome& flow : result->workloads[1].as<workload::FlowsOutcome>()->flows)
     EXPECT_EQ(flow.row.state, workload::FlowState::kDone) << flow.from << " to " << flow.to;
   ASSERT_EQ(result->ports.size(), 2U) << "a virtual function has no counters of its own";
   for (const LinkOutcome& link : result->links) EXPECT_EQ(link.ledger.sent, 0U) << link.from;
