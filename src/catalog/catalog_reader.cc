@@ -60,8 +60,7 @@ class CatalogReader {
     if (!kind || !entries->is_map()) return;
     YamlNode complete = *entries;
     for (std::size_t i = 0; i < complete.keys.size(); ++i) {
-      add_cells_of_base(complete, i);
-      read_entry(*kind, complete.keys[i], complete.children[i]);
+      if (add_cells_of_base(complete, i)) read_entry(*kind, complete.keys[i], complete.children[i]);
     }
   }
 
@@ -72,17 +71,18 @@ class CatalogReader {
   }
 
  private:
-  void add_cells_of_base(YamlNode& entries, std::size_t index) {
+  // False: it names no entry, which was reported.
+  bool add_cells_of_base(YamlNode& entries, std::size_t index) {
     YamlNode& node = entries.children[index];
     const YamlNode* like = node.find("like");
-    if (like == nullptr) return;
+    if (like == nullptr) return true;
     const auto end = entries.keys.begin() + static_cast<std::ptrdiff_t>(index);
     const auto base =
         std::find_if(entries.keys.begin(), end, [&](const YamlKey& key) { return key.text == like->text; });
     if (base == end) {
       problems_.add(like->place, fmt::format("like: there is no {} above", in_quotes(like->text)),
                     "name an entry of this file that comes first");
-      return;
+      return false;
     }
     const YamlNode& from = entries.children[static_cast<std::size_t>(base - entries.keys.begin())];
     const std::string source = fmt::format("as {}", like->text);
@@ -97,6 +97,7 @@ class CatalogReader {
       node.keys.push_back(from.keys[i]);
       node.children.push_back(std::move(cell));
     }
+    return true;
   }
 
   void check_there(CatalogKind kind, std::string_view name) {

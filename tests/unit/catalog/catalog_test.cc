@@ -266,6 +266,26 @@ std::vector<std::string> errors_of(const char* text) {
   return parsed ? std::vector<std::string>{} : parsed.error();
 }
 
+// An entry that is like another has its cells, as estimates, and its own ones over them.
+TEST(Catalog, EntryLikeAnother) {
+  const Catalog& catalog = Catalog::built_in();
+  const CatalogEntry* entry = nullptr;
+  for (const CatalogEntry& each : catalog.entries()) {
+    if (each.name == "epyc-7763") entry = &each;
+  }
+  ASSERT_NE(entry, nullptr);
+  const auto row = [&](std::string_view field) {
+    return *std::find_if(entry->rows.begin(), entry->rows.end(), [&](const auto& each) { return each.field == field; });
+  };
+  EXPECT_EQ(row("post_wqe").value, "75 ns");
+  EXPECT_EQ(row("post_wqe").source, "as generic-x86");
+  EXPECT_EQ(row("post_wqe").tag, "E");
+  EXPECT_NE(row("numa").source, "as generic-x86");
+  EXPECT_EQ(catalog.host("epyc-7763")->cpus, 256U) << "those of its own layout";
+  EXPECT_EQ(errors_of("kind: host\nentries:\n  x1:\n    description: X\n    like: x0\n"),
+            Names{"more.yaml:5:11: like: there is no \"x0\" above\n  name an entry of this file that comes first"});
+}
+
 TEST(Catalog, ReportsMistakes) {
   const auto gpu =
       errors_of("kind: gpu\nentries:\n  x1:\n    description: X\n    memory: {value: 1 GB, source: \"\", tag: Q}\n");

@@ -149,7 +149,7 @@ TEST(LabVms, MemoryOfHost) {
 
 TEST(LabVms, VirtualFunctionHasNoCable) {
   expect_problem(std::string(kVmLab) + "faults:\n  - {name: x, link: \"vm1:v0\", action: drop, probability: 1 %}\n",
-                 "41:22 \"vm1:v0\" is a virtual function and has no cable of its own | name box:p1");
+                 "41:21 \"vm1:v0\" is a virtual function and has no cable of its own | name box:p1");
   expect_problem(std::string(kVmLab) + "expect:\n  \"vm1:v0.out_of_sequence\": {equal: 0}\n",
                  "41:3 vm1:v0 is a virtual function and has no counters of its own | those of box:p1 have");
 }

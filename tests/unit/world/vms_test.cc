@@ -109,7 +109,7 @@ TEST(Vms, FunctionsSharePort) {
   const Lab lab = read_good(std::string(kFunctions) + R"(
   - {name: host, perftest: write_bw, client: box, server: peer, start: 0 ms, args: -n 1000}
   - {name: free, perftest: write_bw, client: vm0, server: peer, start: 0 ms, args: -n 1000}
-  - {name: limited, perftest: write_bw, client: vm1, server: peer, start: 0 ms, args: -n 400}
+  - {name: limited, perftest: write_bw, client: vm1, server: peer, start: 0 ms, args: -n 600}
 )");
   const auto rates = rates_Gbps(lab);
   EXPECT_NEAR(rates.at(2), 5, 0.2) << "max_tx_rate";
