@@ -36,6 +36,8 @@ class CpuCores {
   // A CPU for a thread: number `wanted` of the node's own, or one that is free, whole cores first.
   std::uint32_t place(std::optional<std::uint32_t> wanted);
   std::uint32_t place_interrupt();
+  // Where the interrupts of queues go that have little to do: any CPU, which is not kept for it.
+  std::uint32_t shared_interrupt() { return irq_.empty() ? take_free() : irq_.front(); }
   void release(std::uint32_t cpu);
   std::uint32_t own_count() const { return static_cast<std::uint32_t>(own_.size()); }
 

@@ -19,6 +19,11 @@ TcpReceiver::TcpReceiver(std::uint32_t mss_B, std::uint64_t window_B, bool echoe
       advertised_B_(window_B_),
       space_B_(std::uint64_t{10} * mss_B) {}
 
+void TcpReceiver::set_window(std::uint64_t window_B) {
+  sized_ = true;
+  window_B_ = advertised_end_ = advertised_B_ = window_B;
+}
+
 std::uint64_t TcpReceiver::free_B() const {
   return window_B_ > unread_B() ? window_B_ - unread_B() : 0;
 }
@@ -54,6 +59,7 @@ bool TcpReceiver::receive(std::uint64_t offset, std::uint64_t size_B, bool marke
     end_ = offset + size_B;
   }
   if (size_B == 0) return true;  // a probe, or a bare FIN
+  received_ps_ = now_ps;
   owes_earlier_ = echoes_each_mark_ && marked != marked_ && next_ > acked_;
   before_ = next_;
   earlier_marked_ = marked_;
@@ -74,6 +80,7 @@ bool TcpReceiver::receive(std::uint64_t offset, std::uint64_t size_B, bool marke
   }
   // __tcp_ack_snd_check: more than a segment, and the program keeps up; else whoever reads sends it, or the timer.
   if (last || (next_ - acked_ > mss_B_ && free_B() >= advertised_B_)) return true;
+  if (quick_left_ > 0 && !answers_) return true;
   if (timer_ps_ == kNever_ps) timer_ps_ = now_ps + kDelayedAck_ps;
   return owes_earlier_;
 }
@@ -113,6 +120,7 @@ TcpReceiver::Ack TcpReceiver::take_ack(bool earlier) {
     }
     timer_ps_ = kNever_ps;
   }
+  if (quick_left_ > 0 && ack.to > acked_) --quick_left_;
   acked_ = ack.to;
   // A window never shrinks (RFC 9293 3.8.6).
   advertised_end_ = std::max(advertised_end_, next_ + free_B());
