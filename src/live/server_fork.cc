@@ -38,6 +38,8 @@ std::optional<Reply> Server::answer_process_call(const std::shared_ptr<Thread>& 
       return network_.set(process, request);
     case verbs::Op::kStreamStatus:
       return network_.status(process, request);
+    case verbs::Op::kStreamTcp:
+      return network_.tcp_info(process, request);
     default:
       return std::nullopt;
   }
