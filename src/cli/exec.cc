@@ -63,9 +63,10 @@ std::string program_to_run(const std::string& name, const std::string& copies) {
 int exec(const ExecArguments& arguments) {
   if (arguments.command.empty()) return complain("no program; for instance: weft exec NODE -- ibv_devinfo");
   if (!arguments.network.empty() && arguments.network != "fabric" && arguments.network != "management")
-    return complain(fmt::format("--net {} is no network of a world; fabric: TCP of programs goes through the simulated "
-                                "fabric; management: beside it",
-                                arguments.network));
+    return complain(
+        fmt::format("--net {} is no network of a world; fabric: TCP of programs goes through the simulated "
+                    "fabric; management: beside it",
+                    arguments.network));
   auto directory = live::runtime_directory();
   if (!directory) return complain(directory.error());
   auto world = choose_world(*directory, arguments.world);
@@ -107,7 +108,8 @@ int exec(const ExecArguments& arguments) {
 std::vector<std::string> with_end_of_options(std::vector<std::string> words) {
   if (words.empty() || words.front() != "exec") return words;
   std::size_t i = 1;
-  while (i < words.size() && words[i].starts_with("-") && words[i] != "--") i += words[i] == "--world" || words[i] == "--net" ? 2 : 1;
+  while (i < words.size() && words[i].starts_with("-") && words[i] != "--")
+    i += words[i] == "--world" || words[i] == "--net" ? 2 : 1;
   // After the node.
   if (i + 1 < words.size() && words[i + 1] != "--")
     words.insert(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, "--");

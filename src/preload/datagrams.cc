@@ -112,9 +112,7 @@ Stream* take_datagrams(int fd) {
   verbs::Handle handle;
   verbs::Descriptors passed;
   const verbs::StreamOpen ask{static_cast<std::uint32_t>(family), verbs::StreamNetwork::kManagement};
-  if (verbs::call(verbs::Op::kDatagramOpen, ask, handle, &passed) !=
-      0)
-    return nullptr;
+  if (verbs::call(verbs::Op::kDatagramOpen, ask, handle, &passed) != 0) return nullptr;
   const int status = WEFT_REAL(fcntl)(fd, F_GETFL), kept = WEFT_REAL(fcntl)(fd, F_GETFD);
   const int flags = SOCK_CLOEXEC | (status >= 0 && (status & O_NONBLOCK) != 0 ? SOCK_NONBLOCK : 0);
   Stream* stream;

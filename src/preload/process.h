@@ -13,7 +13,7 @@ namespace weft::preload {
 
 struct Process {
   bool attached = false;
-  bool wall_clock = false;  // told by WEFT_CLOCK: known before the first call
+  bool wall_clock = false;                                      // told by WEFT_CLOCK: known before the first call
   verbs::StreamNetwork network = verbs::StreamNetwork::kOfLab;  // of its TCP, told by WEFT_NET
   bool counter_trapped = false;
   char socket_path[sizeof(sockaddr_un::sun_path)] = {};

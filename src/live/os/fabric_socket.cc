@@ -102,7 +102,10 @@ void FabricSocket::on_fin_acked(Time_ps now_ps) {
 }
 
 void FabricSocket::on_death(Death why, Time_ps now_ps) {
-  owner_.died(*this, why == Death::kRefused ? ECONNREFUSED : why == Death::kReset ? ECONNRESET : ETIMEDOUT,
+  owner_.died(*this,
+              why == Death::kRefused ? ECONNREFUSED
+              : why == Death::kReset ? ECONNRESET
+                                     : ETIMEDOUT,
               now_ps + cost_.wakeup_ps);
   owner_.over(*this, now_ps);
 }
@@ -136,8 +139,7 @@ Time_ps FabricSocket::read(std::span<std::byte> out, const std::shared_ptr<Threa
   reading_B_ += out.size();
   // What another CPU received is not in this one's caches.
   const Time_ps remote_ps = thread->cpu == interrupt_cpu_ ? 0 : cost_.tcp_remote_KiB_ps;
-  const Time_ps end_ps =
-      run(*thread, now_ps, kCall_ps + copy_ps(cost_.tcp_receive_KiB_ps + remote_ps, out.size()));
+  const Time_ps end_ps = run(*thread, now_ps, kCall_ps + copy_ps(cost_.tcp_receive_KiB_ps + remote_ps, out.size()));
   node_.at(end_ps, 0, [self = shared_from_this(), thread, size_B = out.size()](Time_ps at_ps) {
     self->reading_B_ -= size_B;
     if (!self->receiver_.read(size_B, at_ps) || self->state_ == State::kDead) return;
@@ -195,8 +197,16 @@ void FabricSocket::set_receive_buffer(std::uint64_t window_B) {
 }
 
 void FabricSocket::describe(verbs::StreamTcp& info) const {
-  enum LinuxState : std::uint32_t { kEstablished = 1, kSynSent = 2, kSynReceived = 3, kFinWait1 = 4, kFinWait2 = 5,
-                                    kClose = 7, kCloseWait = 8, kLastAck = 9 };
+  enum LinuxState : std::uint32_t {
+    kEstablished = 1,
+    kSynSent = 2,
+    kSynReceived = 3,
+    kFinWait1 = 4,
+    kFinWait2 = 5,
+    kClose = 7,
+    kCloseWait = 8,
+    kLastAck = 9
+  };
   info.fabric = 1;
   const bool ended = receiver_.ended();
   info.state = state_ == State::kSynSent       ? kSynSent
@@ -207,9 +217,10 @@ void FabricSocket::describe(verbs::StreamTcp& info) const {
                : ended                         ? kCloseWait
                                                : kEstablished;
   const auto state = sender_.state();
-  info.ca_state = state == workload::TcpSender::State::kOpen  ? 0
-                  : state == workload::TcpSender::State::kCwr ? 2
-                  : state == workload::TcpSender::State::kRecovery ? 3 : 4;
+  info.ca_state = state == workload::TcpSender::State::kOpen       ? 0
+                  : state == workload::TcpSender::State::kCwr      ? 2
+                  : state == workload::TcpSender::State::kRecovery ? 3
+                                                                   : 4;
   info.algorithm = static_cast<std::uint32_t>(sender_.congestion.algorithm());
   info.ecn = tcp_.algorithm == workload::TcpAlgorithm::kDctcp;
   info.snd_mss_B = info.rcv_mss_B = tcp_.mss_B;

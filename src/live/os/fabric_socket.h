@@ -1,5 +1,5 @@
-// One end of a program's TCP connection over the simulated fabric: the kernel's socket of workload/tcp_connection.h with
-// a thread of the program above it. The socket decides when bytes leave, arrive and are acknowledged; the bytes
+// One end of a program's TCP connection over the simulated fabric: the kernel's socket of workload/tcp_connection.h
+// with a thread of the program above it. The socket decides when bytes leave, arrive and are acknowledged; the bytes
 // themselves are in a pipe that both ends have. A thread that copies pays for it on a CPU of its node, as iperf3's does
 // in a workload, and has its call's reply when the copy is done.
 #pragma once

@@ -18,6 +18,8 @@ namespace {
 constexpr std::uint32_t kTimestamps_B = 12;
 constexpr std::uint32_t kDescriptors = 1024;
 constexpr std::uint8_t kEcnBits = 3;
+constexpr Time_ps kLinger_ps = ms(100);
+constexpr std::size_t kMostLingering = 1024;
 
 const lab::PortConfig& config_of(const lab::Lab& lab, const lab::PortRef& ref) {
   return lab.hosts[ref.host].nics[ref.nic].ports[ref.port];
@@ -97,6 +99,7 @@ bool ManagementNetwork::open_fabric(const Waiting& waiting, const verbs::Address
   settings.routed = !lab::one_subnet(lab, {*here, *there});
   settings.port = static_cast<std::uint16_t>(stream->port);
   settings.peer_port = static_cast<std::uint16_t>(stream->peer_port);
+  forget_old_pairs(now_ps);
   FabricPair pair{std::make_shared<FabricSocket>(*this, *stream->node, settings, client_end), nullptr, waiting.until};
   use_options(*pair.client, *stream);
   // The side that connects says with its SYN whether ECN is used, and DCTCP needs it at both ends.
@@ -209,12 +212,18 @@ void ManagementNetwork::died(FabricSocket& socket, int error, Time_ps now_ps) {
 }
 
 void ManagementNetwork::over(FabricSocket& socket, Time_ps now_ps) {
-  const auto done = [](const FabricPair& pair) { return pair.client->is_done() && pair.server->is_done(); };
-  const bool any = std::any_of(pairs_.begin(), pairs_.end(), [&](const FabricPair& pair) {
-    return (pair.client.get() == &socket || pair.server.get() == &socket) && done(pair);
+  for (FabricPair& pair : pairs_) {
+    if ((pair.client.get() == &socket || pair.server.get() == &socket) && pair.client->is_done() &&
+        pair.server->is_done())
+      pair.over_ps = std::min(pair.over_ps, now_ps);
+  }
+}
+
+// What is still on its way to a connection that is over finds it for a while, and is answered with a reset.
+void ManagementNetwork::forget_old_pairs(Time_ps now_ps) {
+  std::erase_if(pairs_, [&](const FabricPair& pair) {
+    return pair.over_ps != kNever_ps && (now_ps > pair.over_ps + kLinger_ps || pairs_.size() > kMostLingering);
   });
-  // Not from here: the socket is at work.
-  if (any) socket.node()->at(now_ps + 1, 0, [this, done](Time_ps) { std::erase_if(pairs_, done); });
 }
 
 Reply ManagementNetwork::tcp_info(Process& process, const Request& request) const {

@@ -175,6 +175,7 @@ class ManagementNetwork final : public FabricSocketOwner {
   // stream_fabric.cc. Of what connects: false when no path of the fabric leads there.
   bool open_fabric(const Waiting& waiting, const verbs::Address& bound, Time_ps now_ps);
   std::optional<lab::PortRef> port_of(std::uint32_t node, const verbs::Address& address) const;
+  void forget_old_pairs(Time_ps now_ps);
   // The listener takes the connection whose SYN is there.
   static std::shared_ptr<Stream> make_accepted(const Stream& stream, const Stream& listener, Node* there);
   void take_syn(const std::shared_ptr<Stream>& stream, const std::shared_ptr<Stream>& listener, Time_ps now_ps);
@@ -205,7 +206,8 @@ class ManagementNetwork final : public FabricSocketOwner {
   std::vector<std::unique_ptr<Node>>& nodes_;
   struct FabricPair {
     std::shared_ptr<FabricSocket> client, server;
-    RealTime until;  // that it waits for a listener
+    RealTime until;               // that it waits for a listener
+    Time_ps over_ps = kNever_ps;  // both ends had nothing left to do then
   };
   std::vector<FabricPair> pairs_;         // connections over the fabric
   std::vector<std::uint32_t> next_port_;  // by node
