@@ -74,6 +74,11 @@ class TcpConnection {
   Time_ps push(Time_ps now_ps);
   void plan_interrupt(Time_ps now_ps);
   std::uint64_t send_buffer_B() const;
+  // Of a sequence number of what this end sends.
+  std::uint64_t sent_offset(std::uint32_t sequence) const {
+    const std::uint64_t una = sender_.acked();
+    return una + static_cast<std::int32_t>(sequence - (isn_ + 1 + static_cast<std::uint32_t>(una)));
+  }
   std::uint64_t used_B() const { return sender_.written() - sender_.acked(); }
 
   TcpSettings tcp_;

@@ -188,13 +188,8 @@ void TcpConnection::deliver_handshake(const nic::TcpWords& words, Time_ps now_ps
 }
 
 void TcpConnection::deliver_ack(const nic::TcpWords& words, Time_ps now_ps) {
-  const std::uint64_t una = sender_.acked();
-  const std::uint32_t base = isn_ + 1;
-  const auto offset = [&](std::uint32_t sequence) {
-    return una + static_cast<std::int32_t>(sequence - (base + static_cast<std::uint32_t>(una)));
-  };
   TcpAckEvent event;
-  event.acked_to = offset(words.acknowledgment);
+  event.acked_to = sent_offset(words.acknowledgment);
   if (fin_sent_ && event.acked_to > sender_.written()) {
     event.acked_to = sender_.written();
     fin_ps_ = kNever_ps;
@@ -204,7 +199,7 @@ void TcpConnection::deliver_ack(const nic::TcpWords& words, Time_ps now_ps) {
   std::array<TcpRange, wire::kTcpMostSack> ranges;
   std::size_t count = 0;
   for (std::size_t i = 0; i < words.sack_count; ++i) {
-    const TcpRange range{offset(words.sack[i].begin), offset(words.sack[i].end)};
+    const TcpRange range{sent_offset(words.sack[i].begin), sent_offset(words.sack[i].end)};
     if (range.end <= event.acked_to) {
       event.duplicate_reported = true;
     } else {

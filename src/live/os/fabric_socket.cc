@@ -25,23 +25,32 @@ std::uint32_t in_us(Time_ps time_ps) {
 }  // namespace
 
 void BytePipe::append(std::span<const std::byte> bytes) {
-  chunks_.emplace_back(bytes.begin(), bytes.end());
-}
-
-void BytePipe::copy(std::span<std::byte> out) const {
-  std::size_t skip_B = taken_B_;
-  for (auto chunk = chunks_.begin(); !out.empty() && chunk != chunks_.end(); ++chunk) {
-    const std::size_t size_B = std::min(chunk->size() - skip_B, out.size());
-    std::memcpy(out.data(), chunk->data() + skip_B, size_B);
-    out = out.subspan(size_B);
-    skip_B = 0;
+  if (chunks_.empty() || chunks_.back().size() + bytes.size() > kChunk_B) {
+    chunks_.emplace_back(bytes.begin(), bytes.end());
+  } else {
+    chunks_.back().insert(chunks_.back().end(), bytes.begin(), bytes.end());
   }
 }
 
-void BytePipe::drop(std::size_t size_B) {
-  taken_B_ += size_B;
-  while (!chunks_.empty() && taken_B_ >= chunks_.front().size()) {
-    taken_B_ -= chunks_.front().size();
+std::size_t BytePipe::copy(std::uint64_t from, std::span<std::byte> out) const {
+  if (from < begin_) return 0;
+  std::size_t done_B = 0;
+  std::uint64_t at = begin_;
+  for (auto chunk = chunks_.begin(); done_B < out.size() && chunk != chunks_.end(); at += chunk->size(), ++chunk) {
+    if (at + chunk->size() <= from) continue;
+    const std::size_t skip_B = from > at ? static_cast<std::size_t>(from - at) : 0;
+    const std::size_t size_B = std::min(chunk->size() - skip_B, out.size() - done_B);
+    std::memcpy(out.data() + done_B, chunk->data() + skip_B, size_B);
+    done_B += size_B;
+  }
+  return done_B;
+}
+
+void BytePipe::read(std::span<std::byte> out) {
+  copy(read_, out);
+  read_ += out.size();
+  while (!chunks_.empty() && begin_ + chunks_.front().size() + kKept_B <= read_) {
+    begin_ += chunks_.front().size();
     chunks_.pop_front();
   }
 }
@@ -134,8 +143,7 @@ bool FabricSocket::is_writable() const {
 }
 
 Time_ps FabricSocket::read(std::span<std::byte> out, const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
-  in_->copy(out);
-  in_->drop(out.size());
+  in_->read(out);
   reading_B_ += out.size();
   // What another CPU received is not in this one's caches.
   const Time_ps remote_ps = thread->cpu == interrupt_cpu_ ? 0 : cost_.tcp_remote_KiB_ps;
@@ -245,6 +253,14 @@ void FabricSocket::describe(verbs::StreamTcp& info) const {
   info.bytes_received = receiver_.received();
   info.segments_in = segments_in_;
   info.segments_out = segments_out_;
+}
+
+bool FabricSocket::sent(std::uint32_t from_port, const nic::TcpWords& words) const {
+  return end_.port_id() == from_port && tcp_.port == words.src_port && tcp_.peer_port == words.dst_port;
+}
+
+std::size_t FabricSocket::bytes_of(const nic::TcpWords& words, std::span<std::byte> out) const {
+  return out_->copy(sent_offset(words.sequence), out);
 }
 
 }  // namespace weft::live

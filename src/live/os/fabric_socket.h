@@ -18,17 +18,22 @@ namespace weft::live {
 class FabricSocket;
 struct Stream;
 
-// One direction of a connection: what was written and is not read yet.
+// One direction of a connection: what was written and is not read yet, and a part of what is, for captures.
 class BytePipe {
  public:
   void append(std::span<const std::byte> bytes);
-  // From the first byte that was not taken on.
-  void copy(std::span<std::byte> out) const;
-  void drop(std::size_t size_B);
+  // What was not read yet, from its first byte on.
+  void peek(std::span<std::byte> out) const { copy(read_, out); }
+  void read(std::span<std::byte> out);
+  // From an offset of the stream on; returns how many bytes there are.
+  std::size_t copy(std::uint64_t from, std::span<std::byte> out) const;
 
  private:
+  static constexpr std::size_t kChunk_B = 64 << 10;  // short writes are put together up to this
+  static constexpr std::uint64_t kKept_B = 1 << 20;  // behind the reader
+
   std::deque<std::vector<std::byte>> chunks_;
-  std::size_t taken_B_ = 0;  // of the first chunk
+  std::uint64_t begin_ = 0, read_ = 0;  // offsets of the first byte that is here, and of the first that was not read
 };
 
 // Who made the sockets hears what becomes of them.
@@ -69,7 +74,7 @@ class FabricSocket final : public workload::TcpConnection, public std::enable_sh
   std::size_t room_B() const;
   bool is_writable() const;  // a third of the send buffer is free
   std::size_t unsent_B() const { return static_cast<std::size_t>(used_B()) + writing_B_; }
-  void peek(std::span<std::byte> out) const { in_->copy(out); }
+  void peek(std::span<std::byte> out) const { in_->peek(out); }
   // Both return when the thread has copied.
   Time_ps read(std::span<std::byte> out, const std::shared_ptr<Thread>& thread, Time_ps now_ps);
   Time_ps write(std::span<const std::byte> bytes, const std::shared_ptr<Thread>& thread, Time_ps now_ps);
@@ -83,6 +88,9 @@ class FabricSocket final : public workload::TcpConnection, public std::enable_sh
   void set_send_buffer(std::uint64_t size_B) { tcp_.send_buffer_B = size_B; }
   const workload::TcpSettings& settings() const { return tcp_; }
   void describe(verbs::StreamTcp& info) const;
+  // For captures: whether this end sent the segment, and its bytes.
+  bool sent(std::uint32_t from_port, const nic::TcpWords& words) const;
+  std::size_t bytes_of(const nic::TcpWords& words, std::span<std::byte> out) const;
 
  private:
   Syn on_syn(Time_ps now_ps) override;

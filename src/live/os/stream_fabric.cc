@@ -8,6 +8,7 @@
 
 #include "live/os/streams.h"
 #include "model/port_pairs.h"
+#include "nic/ip_datagram.h"
 #include "wire/ipv4.h"
 #include "wire/ipv6.h"
 
@@ -115,6 +116,7 @@ bool ManagementNetwork::open_fabric(const Waiting& waiting, const verbs::Address
   pair.server->connect_to(client_end, pair.client->qpn());
   pair.client->stream = stream;
   stream->tcp = pair.client;
+  if (pairs_.empty()) world_.engine().set_bytes({this, &ManagementNetwork::fill_payload});
   pairs_.push_back(pair);
   pair.client->open(now_ps);
   return true;
@@ -224,6 +226,20 @@ void ManagementNetwork::forget_old_pairs(Time_ps now_ps) {
   std::erase_if(pairs_, [&](const FabricPair& pair) {
     return pair.over_ps != kNever_ps && (now_ps > pair.over_ps + kLinger_ps || pairs_.size() > kMostLingering);
   });
+}
+
+// The latest connection between these ports.
+std::size_t ManagementNetwork::fill_payload(void* self, const engine::Packet& packet, const engine::Cold& cold,
+                                            std::span<std::uint8_t> out) {
+  if (packet.transport != nic::kIpNumber || (packet.word & nic::kTcpWord) == 0) return 0;
+  const auto& pairs = static_cast<const ManagementNetwork*>(self)->pairs_;
+  const nic::TcpWords& words = engine::own_words<nic::TcpWords>(cold);
+  for (auto pair = pairs.rbegin(); pair != pairs.rend(); ++pair) {
+    for (const auto& end : {pair->client, pair->server}) {
+      if (end->sent(packet.src, words)) return end->bytes_of(words, std::as_writable_bytes(out));
+    }
+  }
+  return 0;
 }
 
 Reply ManagementNetwork::tcp_info(Process& process, const Request& request) const {

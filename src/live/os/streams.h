@@ -88,6 +88,7 @@ class ManagementNetwork final : public FabricSocketOwner {
  public:
   using Datagram = UdpDatagram;
   ManagementNetwork(lab::World& world, const AddressIndex& addresses, std::vector<std::unique_ptr<Node>>& nodes);
+  ~ManagementNetwork() override { world_.engine().set_bytes({}); }
 
   // streams.cc: who holds them.
   Reply open(Process& process, const Request& request, bool datagram = false);
@@ -176,6 +177,9 @@ class ManagementNetwork final : public FabricSocketOwner {
   bool open_fabric(const Waiting& waiting, const verbs::Address& bound, Time_ps now_ps);
   std::optional<lab::PortRef> port_of(std::uint32_t node, const verbs::Address& address) const;
   void forget_old_pairs(Time_ps now_ps);
+  // For captures.
+  static std::size_t fill_payload(void* self, const engine::Packet& packet, const engine::Cold& cold,
+                                  std::span<std::uint8_t> out);
   // The listener takes the connection whose SYN is there.
   static std::shared_ptr<Stream> make_accepted(const Stream& stream, const Stream& listener, Node* there);
   void take_syn(const std::shared_ptr<Stream>& stream, const std::shared_ptr<Stream>& listener, Time_ps now_ps);
