@@ -59,6 +59,13 @@ struct StreamInfo {
   std::uint32_t unused;
 };
 
+// CPU time of the process in the simulated kernel.
+struct CpuTime {
+  std::uint32_t fabric;  // 1: the lab's network is the fabric
+  std::uint32_t unused;
+  std::int64_t used_ps;
+};
+
 // TCP of a stream, for TCP_INFO and its like: numbers as Linux has them.
 struct StreamTcp {
   std::uint32_t fabric;  // 0: of the management network, and the rest is nothing

@@ -130,7 +130,9 @@ void FabricSocket::tell(Time_ps now_ps) {
 
 Time_ps FabricSocket::run(Thread& thread, Time_ps now_ps, Time_ps work_ps) {
   if (thread.cpu == host::kNoCpu) thread.cpu = cpus_.place(std::nullopt);
-  return cpus_.run(thread.cpu, host::CpuWork::kThread, now_ps, std::exchange(thread.cpu_debt_ps, 0) + work_ps);
+  work_ps += std::exchange(thread.cpu_debt_ps, 0);
+  thread.process->cpu_used_ps += work_ps;
+  return cpus_.run(thread.cpu, host::CpuWork::kThread, now_ps, work_ps);
 }
 
 std::size_t FabricSocket::room_B() const {

@@ -256,6 +256,7 @@ struct Process : std::enable_shared_from_this<Process> {
   std::map<std::uint32_t, XrcDomain> xrcds;
   std::uint64_t secret = 0;  // of those who may import its objects; 0: nobody was given it
   std::map<std::uint32_t, std::shared_ptr<Stream>> streams;
+  Time_ps cpu_used_ps = 0;  // in the simulated kernel
   std::map<std::uint32_t, std::shared_ptr<CmChannel>> cm_channels;
   std::map<std::uint32_t, std::shared_ptr<CmId>> cm_ids;
   std::map<std::uint32_t, std::uint64_t> signal_sets;  // by bit, as the kernel has them
