@@ -8,7 +8,6 @@ namespace weft::workload {
 
 namespace {
 
-constexpr std::uint64_t kChunk_B = 65536;  // copied at once
 constexpr Time_ps kSystemCall_ps = ns(500);
 
 Time_ps copy_ps(Time_ps per_KiB_ps, std::uint64_t size_B) {
@@ -21,7 +20,13 @@ TcpSocket::TcpSocket(const TcpSocketSettings& settings, const Endpoint& end)
     : TcpSocket(settings, end, end.host->cpus().place(settings.cpu)) {}
 
 TcpSocket::TcpSocket(const TcpSocketSettings& settings, const Endpoint& end, std::uint32_t program_cpu)
-    : TcpConnection(settings.tcp, end), settings_(settings), program_cpu_(program_cpu) {}
+    : TcpConnection(settings.tcp, end), settings_(settings), program_cpu_(program_cpu) {
+  // A buffer that holds less than two of its copies is filled in parts, which are no multiples of a segment.
+  if (settings.tcp.window_B == 0 || settings.tcp.window_B >= 2 * kChunk_B) return;
+  fills_ = true;
+  sender_.set_short(TcpSender::Short::kNagle);
+  receiver_.ack_quickly();
+}
 
 TcpSocket::~TcpSocket() {
   end_.host->stop(program_number_);
@@ -98,7 +103,8 @@ Time_ps TcpSocket::send_more(Time_ps now_ps) {
     if (settings_.total_B > 0) block_left_B_ = std::min(block_left_B_, settings_.total_B - bytes_);
     program_debt_ps_ += kSystemCall_ps;
   }
-  const std::uint64_t size_B = std::min(block_left_B_, kChunk_B);
+  std::uint64_t size_B = std::min(block_left_B_, kChunk_B);
+  if (fills_ && used_B() < send_buffer_B()) size_B = std::min(size_B, send_buffer_B() - used_B());
   if (used_B() + size_B > send_buffer_B() && used_B() > 0) {
     asleep_ = true;
     return std::max(stop_ps_, now_ps + 1);

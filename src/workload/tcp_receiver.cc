@@ -74,6 +74,7 @@ bool TcpReceiver::receive(std::uint64_t offset, std::uint64_t size_B, bool marke
     return true;
   }
   next_ = end;
+  if (size_B % mss_B_ != 0) ++short_;
   if (!beyond_.empty()) {
     join();
     return true;
@@ -103,7 +104,9 @@ bool TcpReceiver::read(std::uint64_t size_B, Time_ps now_ps) {
   // tcp_cleanup_rbuf: an ACK is owed for more than a segment, or the window at least doubles.
   const std::uint64_t offered_B = advertised_end_ > next_ ? advertised_end_ - next_ : 0;
   const bool doubles = 2 * offered_B <= window_B_ && free_B() >= 2 * offered_B && free_B() >= mss_B_;
-  return (timer_ps_ != kNever_ps && next_ - acked_ > mss_B_) || doubles;
+  if ((timer_ps_ != kNever_ps && next_ - acked_ > mss_B_) || doubles) return true;
+  // ICSK_ACK_PUSHED.
+  return interactive_ && next_ > acked_ && unread_B() == 0 && (short_ > 1 || (short_ == 1 && !answers_));
 }
 
 TcpReceiver::Ack TcpReceiver::take_ack(bool earlier) {
@@ -121,6 +124,7 @@ TcpReceiver::Ack TcpReceiver::take_ack(bool earlier) {
     timer_ps_ = kNever_ps;
   }
   if (quick_left_ > 0 && ack.to > acked_) --quick_left_;
+  if (!earlier) short_ = 0;
   acked_ = ack.to;
   // A window never shrinks (RFC 9293 3.8.6).
   advertised_end_ = std::max(advertised_end_, next_ + free_B());

@@ -61,6 +61,8 @@ class TcpSocket final : public TcpConnection {
   std::uint32_t program_cpu_;
   Program program_{*this};
   std::uint32_t program_number_ = host::kNoProgram;
+  static constexpr std::uint64_t kChunk_B = 65536;  // copied at once
+  bool fills_ = false;                              // a small buffer
   bool asleep_ = false;
   std::uint64_t copying_B_ = 0;
   Time_ps copy_end_ps_ = 0;
