@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ExecArguments {
-  std::string world, node;
+  std::string world, node, network;
   std::vector<std::string> command;
 };
 
@@ -62,6 +62,11 @@ std::string program_to_run(const std::string& name, const std::string& copies) {
 
 int exec(const ExecArguments& arguments) {
   if (arguments.command.empty()) return complain("no program; for instance: weft exec NODE -- ibv_devinfo");
+  if (!arguments.network.empty() && arguments.network != "fabric" && arguments.network != "management")
+    return complain(
+        fmt::format("--net {} is no network of a world; fabric: TCP of programs goes through the simulated "
+                    "fabric; management: beside it",
+                    arguments.network));
   auto directory = live::runtime_directory();
   if (!directory) return complain(directory.error());
   auto world = choose_world(*directory, arguments.world);
@@ -89,6 +94,7 @@ int exec(const ExecArguments& arguments) {
        live::program_variables(*libraries, live::socket_path(*directory, *world),
                                live::sysfs_path(*directory, *world, arguments.node), arguments.node, status->clock))
     setenv(name.c_str(), value.c_str(), 1);
+  if (!arguments.network.empty()) setenv(verbs::kNetworkVariable, arguments.network.c_str(), 1);
   std::vector<char*> words;
   for (const std::string& word : arguments.command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
@@ -102,7 +108,8 @@ int exec(const ExecArguments& arguments) {
 std::vector<std::string> with_end_of_options(std::vector<std::string> words) {
   if (words.empty() || words.front() != "exec") return words;
   std::size_t i = 1;
-  while (i < words.size() && words[i].starts_with("-") && words[i] != "--") i += words[i] == "--world" ? 2 : 1;
+  while (i < words.size() && words[i].starts_with("-") && words[i] != "--")
+    i += words[i] == "--world" || words[i] == "--net" ? 2 : 1;
   // After the node.
   if (i + 1 < words.size() && words[i + 1] != "--")
     words.insert(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, "--");
@@ -113,6 +120,8 @@ void add_exec(CLI::App& app, int& status) {
   auto arguments = std::make_shared<ExecArguments>();
   CLI::App* verb = app.add_subcommand("exec", "Run a program on a node of a world: weft exec NODE -- ib_write_bw");
   verb->add_option("--world", arguments->world, "Which world (default: the only one that is up)");
+  verb->add_option("--net", arguments->network,
+                   "Network of the program's TCP: fabric or management (default: the lab's `network`)");
   verb->add_option("NODE", arguments->node, "Host of the lab")->required();
   verb->add_option("COMMAND", arguments->command, "Program and its arguments: everything after NODE");
   verb->callback([arguments, &status] { status = exec(*arguments); });

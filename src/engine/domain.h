@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/time.h"
@@ -21,6 +22,13 @@ struct NodeHook {
   Time_ps (*run)(void* self, Time_ps end_ps) = nullptr;
 };
 inline constexpr std::size_t kHotLines = 6;
+
+// Who has the bytes of packets that carry none themselves, for those who write frames: puts them into `out`, as many as
+// it has and as fit, and returns how many.
+struct PayloadSource {
+  void* self = nullptr;
+  std::size_t (*fill)(void* self, const Packet& packet, const Cold& cold, std::span<std::uint8_t> out) = nullptr;
+};
 
 class alignas(128) Domain {  // two lines: CPUs fetch them in pairs
  public:
@@ -87,6 +95,7 @@ class alignas(128) Domain {  // two lines: CPUs fetch them in pairs
   SlotPool<PayloadSlot> payload;
   SlotPool<Telemetry> telemetry;
   const PacketFormats* formats = &kNoFormats;  // what its packets mean
+  PayloadSource bytes;                         // of a world that programs run in
   // Mail to other domains: which of the two boxes of each route is written in this window, and when the first packet of
   // this window is due.
   std::uint32_t mail_turn = 0;

@@ -40,6 +40,9 @@ class Engine {
   void set_formats(const PacketFormats& formats) {
     for (std::uint32_t d = first_; d < end_domain_; ++d) domains_[d]->formats = &formats;
   }
+  void set_bytes(const PayloadSource& source) {
+    for (std::uint32_t d = first_; d < end_domain_; ++d) domains_[d]->bytes = source;
+  }
   // One direction of a link between two nodes. `latency_ps` bounds the window: engines that share a world connect all
   // of its links, in the same order. `destination_node` and `inbox` count where the receiver belongs to this engine.
   LinkEnds connect(std::uint32_t source_domain, std::uint32_t destination_domain, std::uint32_t destination_node,

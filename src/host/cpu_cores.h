@@ -49,6 +49,10 @@ class CpuCores {
   // A CPU for a thread: number `wanted` of the group's own, or one that is free, whole cores first.
   std::uint32_t place(std::optional<std::uint32_t> wanted, std::uint32_t group = 0);
   std::uint32_t place_interrupt(std::uint32_t group = 0);
+  // Where the interrupts of queues go that have little to do: any CPU, which is not kept for it.
+  std::uint32_t shared_interrupt(std::uint32_t group = 0) const {
+    return groups_[group].irq.empty() ? take_free(group) : groups_[group].irq.front();
+  }
   void release(std::uint32_t cpu);
   std::uint32_t own_count(std::uint32_t group = 0) const {
     return static_cast<std::uint32_t>(groups_[group].own.size());

@@ -220,12 +220,13 @@ Time_ps Host::step(ProgramSlot& slot, Time_ps now_ps) {
 void Host::run_programs(Time_ps now_ps) {
   last_step_ps_ = now_ps;
   ++steps_;
-  for (ProgramSlot& slot : programs_) {
-    if (slot.wake_ps > now_ps) continue;
-    slot.wake_ps = kNever_ps;
-    Time_ps next_ps = step(slot, now_ps);
+  for (std::size_t i = 0; i < programs_.size(); ++i) {
+    if (programs_[i].wake_ps > now_ps) continue;
+    programs_[i].wake_ps = kNever_ps;
+    Time_ps next_ps = step(programs_[i], now_ps);
     WEFT_CHECK(next_ps > now_ps, "a program must take time");
-    slot.wake_ps = std::min(slot.wake_ps, next_ps);
+    // A step may have started others: their places move.
+    programs_[i].wake_ps = std::min(programs_[i].wake_ps, next_ps);
     break;
   }
   plan_programs();

@@ -38,6 +38,8 @@ void read_head(const MapReader& map, LabContext& context) {
     store(context.lab.duration_ps, read_quantity(*node, "duration", Quantity::kTime, kDurations, problems));
   if (const YamlNode* node = map.get("sample"))
     store(context.lab.sample_ps, read_quantity(*node, "sample", Quantity::kTime, kSampleIntervals, problems));
+  if (const YamlNode* node = map.get("network"))
+    store(context.lab.fabric_network, read_choice<bool>(*node, "network", network_words(), problems));
 }
 
 // What the records of packets and the tables of routes can name.

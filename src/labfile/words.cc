@@ -14,7 +14,8 @@ using workload::TransferOp;
 
 constexpr std::string_view kLabKeys[] = {"version", "name",    "description", "seed",      "duration",
                                          "sample",  "fabric",  "nodes",       "links",     "routing",
-                                         "qos",     "mirrors", "faults",      "workloads", "expect"};
+                                         "qos",     "mirrors", "faults",      "workloads", "expect",
+                                         "network"};
 constexpr std::string_view kNodeKeys[] = {"kind",    "host",  "set",       "cpu",   "layout", "gpus",      "nics",
                                           "numactl", "pages", "hugepages", "iommu", "acs",    "gpudirect", "qos"};
 constexpr std::string_view kVmKeys[] = {"kind",     "vm_of", "vcpus", "emulator", "share_cpus", "memory", "pages",
@@ -60,6 +61,7 @@ constexpr Word<Misuse> kMisuseWords[] = {{"wrong-rkey", Misuse::kWrongRkey},
                                          {"no-receive", Misuse::kNoReceive},
                                          {"dead-peer", Misuse::kDeadPeer}};
 
+constexpr Word<bool> kNetworkWords[] = {{"management", false}, {"fabric", true}};
 constexpr Word<FlowPattern> kFlowPatternWords[] = {
     {"incast", FlowPattern::kIncast},       {"permutation", FlowPattern::kPermutation},
     {"all-to-all", FlowPattern::kAllToAll}, {"point-to-point", FlowPattern::kPointToPoint},
@@ -154,6 +156,9 @@ std::span<const Word<Misuse>> misuse_words() {
 }
 std::span<const Word<FlowPattern>> flow_pattern_words() {
   return kFlowPatternWords;
+}
+std::span<const Word<bool>> network_words() {
+  return kNetworkWords;
 }
 std::span<const Word<engine::TelemetryFormat>> telemetry_words() {
   static constexpr Word<engine::TelemetryFormat> kWords[] = {{"none", engine::TelemetryFormat::kNone},

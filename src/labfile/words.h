@@ -77,6 +77,7 @@ std::span<const Word<workload::TransferOp>> transfer_words();
 std::span<const Word<workload::Misuse>> misuse_words();
 std::span<const Word<FlowPattern>> flow_pattern_words();
 std::span<const Word<engine::TelemetryFormat>> telemetry_words();
+std::span<const Word<bool>> network_words();  // true: fabric
 std::span<const Word<workload::FlowOp>> flow_op_words();
 std::span<const Word<FabricTemplate>> template_words();
 std::span<const Word<fabric::Balancing>> balancing_words();

@@ -33,14 +33,14 @@ void Server::execute(const std::shared_ptr<Thread>& thread, const Request& reque
   const auto at_once = answer(thread, request, now_ps, false);
   trace_.end_call(*thread->process, request, at_once ? &*at_once : nullptr, std::move(event));
   if (at_once) {
-    node.resume(thread, *at_once, now_ps);
+    resume_when_due(thread, *at_once, now_ps);
     return;
   }
   if (thread->cancelled || std::exchange(thread->interrupted, false)) {
     node.resume(thread, Reply::failed(EINTR), now_ps);
     return;
   }
-  thread->retry = [this, thread_ptr = thread.get(), request, &node](Time_ps then_ps) {
+  thread->retry = [this, thread_ptr = thread.get(), request](Time_ps then_ps) {
     std::shared_ptr<Thread> self;
     for (const auto& each : threads_) {
       if (each.get() == thread_ptr) self = each;
@@ -48,9 +48,23 @@ void Server::execute(const std::shared_ptr<Thread>& thread, const Request& reque
     if (!self) return false;
     auto reply = answer(self, request, then_ps, true);
     if (!reply) return false;
-    node.resume(self, *reply, then_ps);
+    resume_when_due(self, *reply, then_ps);
     return true;
   };
+}
+
+// A call that takes CPU time: its thread waits for nothing else meanwhile, and no signal ends it.
+void Server::resume_when_due(const std::shared_ptr<Thread>& thread, const Reply& reply, Time_ps now_ps) {
+  Node& node = *thread->process->node;
+  if (reply.at_ps <= now_ps) {
+    node.resume(thread, reply, now_ps);
+    return;
+  }
+  ++thread->park;
+  node.at(reply.at_ps, thread->rank, [&node, thread, reply, park = thread->park](Time_ps at_ps) {
+    if (thread->park == park && !thread->process->gone) node.resume(thread, reply, at_ps);
+  });
+  thread->retry = nullptr;  // this may be called from it: nothing of it is used from here on
 }
 
 // Asks again at that time, if the thread still waits for the same.
@@ -164,9 +178,9 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
     case Op::kStreamAccept:
       return network_.accept(process, request, now_ps);
     case Op::kStreamSend:
-      return network_.send(process, request, now_ps);
+      return network_.send(thread, request, now_ps);
     case Op::kStreamReceive:
-      return network_.receive(process, request, now_ps);
+      return network_.receive(thread, request, now_ps);
     case Op::kStreamShutdown:
       return network_.shutdown(process, request, now_ps);
     case Op::kStreamClose:

@@ -352,6 +352,8 @@ void Server::thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps)
   thread->state = ThreadState::kOutside;
   thread->retry = nullptr;
   ++thread->park;
+  if (const std::uint32_t cpu = std::exchange(thread->cpu, host::kNoCpu); cpu != host::kNoCpu)
+    thread->process->node->host().cpus().release(cpu);
   if (thread->process->threads.empty()) {
     end_process(thread->process, now_ps);
   } else {

@@ -129,6 +129,7 @@ class Server final : public ThreadWaiter {
   std::optional<Reply> answer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps,
                               bool again);
   void retry_at(const std::shared_ptr<Thread>& thread, Time_ps time_ps);
+  void resume_when_due(const std::shared_ptr<Thread>& thread, const Reply& reply, Time_ps now_ps);
   std::optional<Reply> poll_cq(const Thread& thread, const Request& request);
   std::optional<Reply> get_async_event(Process& process, const Request& request);  // async_events.cc
   std::optional<Reply> get_cq_event(Process& process, const Request& request);

@@ -38,6 +38,10 @@ std::optional<Reply> Server::answer_process_call(const std::shared_ptr<Thread>& 
       return network_.set(process, request);
     case verbs::Op::kStreamStatus:
       return network_.status(process, request);
+    case verbs::Op::kStreamTcp:
+      return network_.tcp_info(process, request);
+    case verbs::Op::kCpuTime:
+      return Reply::of(verbs::CpuTime{world_.lab().fabric_network ? 1U : 0U, 0, process.cpu_used_ps});
     default:
       return std::nullopt;
   }

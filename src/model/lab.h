@@ -203,6 +203,7 @@ struct Lab {
   std::vector<std::string> overrides;  // --set, as given
   std::optional<Time_ps> duration_ps;  // the run ends then, idle or not
   std::optional<Time_ps> sample_ps;    // interval of the time series; nothing: no series
+  bool fabric_network = false;         // TCP of programs goes through the fabric, not the management network
   std::vector<HostConfig> hosts;
   std::vector<SwitchConfig> switches;
   std::vector<LinkConfig> links;

@@ -87,7 +87,7 @@ void write_checksum(const engine::FrameAddresses& addresses, std::span<std::uint
 
 std::size_t ip_frame(const Packet& packet, const engine::Cold& cold, std::span<const std::uint8_t> payload,
                      const engine::FrameAddresses& addresses, std::span<std::uint8_t> out) {
-  if ((packet.word & kTcpWord) != 0) return tcp_frame(packet, cold, addresses, out);
+  if ((packet.word & kTcpWord) != 0) return tcp_frame(packet, cold, payload, addresses, out);
   const IpWords& words = engine::own_words<IpWords>(cold);
   const std::size_t message_B = words.head_B + payload.size();
   const std::uint16_t type = addresses.v4 ? wire::kEtherTypeIpv4 : wire::kEtherTypeIpv6;

@@ -127,8 +127,8 @@ engine::PacketDescription describe_tcp(const Packet& packet) {
           kTcpSequenceMask, flags};
 }
 
-std::size_t tcp_frame(const Packet& packet, const engine::Cold& cold, const engine::FrameAddresses& addresses,
-                      std::span<std::uint8_t> out) {
+std::size_t tcp_frame(const Packet& packet, const engine::Cold& cold, std::span<const std::uint8_t> payload,
+                      const engine::FrameAddresses& addresses, std::span<std::uint8_t> out) {
   const TcpWords& words = engine::own_words<TcpWords>(cold);
   const bool syn = (words.flags & wire::kTcpSyn) != 0;
   wire::TcpHeader header;
@@ -175,7 +175,11 @@ std::size_t tcp_frame(const Packet& packet, const engine::Cold& cold, const engi
   }
   const std::span<std::uint8_t> segment = out.subspan(at, segment_B);
   const std::size_t header_B = wire::write_tcp(header, segment);
-  fill_payload(words.sequence, segment.subspan(header_B));
+  if (cold.payload != engine::kNoSlot && payload.size() >= segment_B - header_B) {
+    std::copy_n(payload.begin(), segment_B - header_B, segment.begin() + static_cast<std::ptrdiff_t>(header_B));
+  } else {
+    fill_payload(words.sequence, segment.subspan(header_B));
+  }
   wire::write_tcp_checksum(addresses.src_ip, addresses.dst_ip, addresses.v4, segment);
   if ((packet.flags & Packet::kBadIcrc) != 0) segment.back() ^= 0x01;
   return at + segment_B;

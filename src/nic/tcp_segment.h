@@ -49,7 +49,8 @@ void set_tcp_port(const QueuePair& qp, const TcpPort& port);
 SendRequest tcp_send_request(std::uint64_t wr_id, std::uint32_t length_B, bool routed, std::uint8_t ecn);
 
 engine::PacketDescription describe_tcp(const engine::Packet& packet);
-std::size_t tcp_frame(const engine::Packet& packet, const engine::Cold& cold, const engine::FrameAddresses& addresses,
-                      std::span<std::uint8_t> out);
+// `payload` is that of the stream where the cold side says that there is one, and may go on beyond the segment.
+std::size_t tcp_frame(const engine::Packet& packet, const engine::Cold& cold, std::span<const std::uint8_t> payload,
+                      const engine::FrameAddresses& addresses, std::span<std::uint8_t> out);
 
 }  // namespace weft::nic

@@ -36,7 +36,16 @@ std::size_t frame_of(const engine::Packet& packet, const engine::Domain& domain,
       std::span(kZeros).first(std::min<std::size_t>(packet.payload_B, kZeros.size()));
   if (packet.flags & engine::Packet::kHasCold) {
     cold = domain.cold[packet.aux];
-    if (cold.payload != engine::kNoSlot) payload = std::span(domain.payload[cold.payload]).first(packet.payload_B);
+    if (cold.payload != engine::kNoSlot) {
+      payload = std::span(domain.payload[cold.payload]).first(packet.payload_B);
+    } else if (domain.bytes.fill != nullptr && packet.payload_B > 0) {
+      thread_local std::array<std::uint8_t, kMaxFrame_B> bytes;
+      const std::size_t known_B = domain.bytes.fill(domain.bytes.self, packet, cold, bytes);
+      if (known_B >= packet.payload_B) {
+        payload = std::span(bytes).first(known_B);
+        cold.payload = 0;  // any but none: these are the packet's own
+      }
+    }
   } else {
     cold.aux = packet.aux;
   }

@@ -1,8 +1,10 @@
 // The program's clocks in virtual time: read from the thread's page, without a call. Clocks of CPU time are the real
-// ones. clock() is the exception: programs use it to see time pass, so it shows the thread's.
+// ones. clock() is the exception: programs use it to see time pass, so it shows the thread's; and getrusage() where
+// TCP goes through the fabric, whose kernel has CPU time of its own.
 #include "preload/clock.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/times.h>
 #include <time.h>
@@ -10,6 +12,7 @@
 
 #include <algorithm>
 
+#include "preload/process.h"
 #include "preload/real.h"
 
 namespace weft::preload {
@@ -41,6 +44,20 @@ void let_others_catch_up() {
   if (verbs::weft_now_ps() - thread.replied_ps < kLongestLead_ps || !verbs::weft_may_park()) return;
   std::size_t none_B = 0;
   call_in_pieces(verbs::Op::kNudge, nullptr, 0, nullptr, &none_B, nullptr);
+}
+
+// What the simulated kernel has spent for the process; false: it has nothing to do with its sockets.
+bool ask_cpu_time(std::int64_t& used_ps) {
+  static std::atomic<bool> lab_says_no{false};
+  const verbs::StreamNetwork network = this_process().network;
+  if (!is_virtual() || network == verbs::StreamNetwork::kManagement) return false;
+  if (network == verbs::StreamNetwork::kOfLab && lab_says_no) return false;
+  verbs::CpuTime time{};
+  std::size_t size_B = sizeof time;
+  if (call_in_pieces(verbs::Op::kCpuTime, nullptr, 0, &time, &size_B, nullptr) != 0) return false;
+  lab_says_no = time.fabric == 0;
+  used_ps = time.used_ps;
+  return network == verbs::StreamNetwork::kFabric || time.fabric != 0;
 }
 
 std::int64_t real_time_ns() {
@@ -97,6 +114,15 @@ WEFT_EXPORT clock_t clock() noexcept {
   if (!is_virtual()) return WEFT_REAL(clock)();
   static_assert(CLOCKS_PER_SEC == 1'000'000);
   return read_clock_ps() / kPsPerUs;
+}
+
+WEFT_EXPORT int getrusage(__rusage_who_t who, struct rusage* out) noexcept {
+  const int outcome = WEFT_REAL(getrusage)(who, out);
+  std::int64_t used_ps = 0;
+  if (outcome != 0 || who == RUSAGE_CHILDREN || !ask_cpu_time(used_ps)) return outcome;
+  out->ru_utime = {0, 0};
+  out->ru_stime = {static_cast<time_t>(used_ps / kPsPerS), static_cast<suseconds_t>(used_ps % kPsPerS / kPsPerUs)};
+  return 0;
 }
 
 }  // namespace weft::preload

@@ -111,9 +111,8 @@ Stream* take_datagrams(int fd) {
   const int family = real_option(fd, SOL_SOCKET, SO_DOMAIN);
   verbs::Handle handle;
   verbs::Descriptors passed;
-  if (verbs::call(verbs::Op::kDatagramOpen, verbs::StreamOpen{static_cast<std::uint32_t>(family)}, handle, &passed) !=
-      0)
-    return nullptr;
+  const verbs::StreamOpen ask{static_cast<std::uint32_t>(family), verbs::StreamNetwork::kManagement};
+  if (verbs::call(verbs::Op::kDatagramOpen, ask, handle, &passed) != 0) return nullptr;
   const int status = WEFT_REAL(fcntl)(fd, F_GETFL), kept = WEFT_REAL(fcntl)(fd, F_GETFD);
   const int flags = SOCK_CLOEXEC | (status >= 0 && (status & O_NONBLOCK) != 0 ? SOCK_NONBLOCK : 0);
   Stream* stream;

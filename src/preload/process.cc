@@ -116,6 +116,10 @@ void find_world(char** environment) {
   if (node != nullptr) strncpy(process.node, node, sizeof process.node - 1);
   const char* clock = find(environment, verbs::kClockVariable);
   process.wall_clock = clock != nullptr && strcmp(clock, "wall") == 0;
+  if (const char* network = find(environment, verbs::kNetworkVariable)) {
+    if (strcmp(network, "fabric") == 0) process.network = verbs::StreamNetwork::kFabric;
+    if (strcmp(network, "management") == 0) process.network = verbs::StreamNetwork::kManagement;
+  }
   process.pid = static_cast<int>(kernel_call(SYS_getpid));
   pthread_key_create(&process.thread_key, disconnect_at_thread_exit);
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);

@@ -7,12 +7,14 @@
 #include <atomic>
 
 #include "preload/connection.h"
+#include "verbs/stream_protocol.h"
 
 namespace weft::preload {
 
 struct Process {
   bool attached = false;
-  bool wall_clock = false;  // told by WEFT_CLOCK: known before the first call
+  bool wall_clock = false;                                      // told by WEFT_CLOCK: known before the first call
+  verbs::StreamNetwork network = verbs::StreamNetwork::kOfLab;  // of its TCP, told by WEFT_NET
   bool counter_trapped = false;
   char socket_path[sizeof(sockaddr_un::sun_path)] = {};
   char node[sizeof(verbs::Hello::node)] = {};

@@ -18,14 +18,12 @@
 #include "preload/netlink.h"
 #include "preload/process.h"
 #include "preload/real.h"
+#include "preload/stream_tcp.h"
 #include "preload/streams.h"
 
 namespace weft::preload {
 
 namespace {
-
-constexpr int kSegment_B = 1448;             // of 1 GbE with timestamps
-constexpr std::uint32_t kRoundTrip_us = 60;  // of the management network
 
 // As Linux has them before a connection tunes them: net.ipv4.tcp_wmem and tcp_rmem.
 constexpr int kSendBuffer_B = 16'384, kReceiveBuffer_B = 131'072;
@@ -57,6 +55,10 @@ bool world_option(int level, int option, verbs::StreamOption& which) {
   }
 }
 
+bool is_type_of_service(int level, int option) {
+  return (level == IPPROTO_IP && option == IP_TOS) || (level == IPPROTO_IPV6 && option == IPV6_TCLASS);
+}
+
 int tell_world_option(const Stream& stream, verbs::StreamOption which) {
   verbs::StreamInfo info;
   if (!ask_status(stream, info)) return 0;
@@ -72,7 +74,8 @@ int tell_world_option(const Stream& stream, verbs::StreamOption which) {
 // remembered, and what programs are known to check.
 int number_option(Stream& stream, int level, int option) {
   if (verbs::StreamOption which; world_option(level, option, which)) return tell_world_option(stream, which);
-  if (level == IPPROTO_TCP) return option == TCP_NODELAY ? int{stream.no_delay} : option == TCP_MAXSEG ? kSegment_B : 0;
+  if (level == IPPROTO_TCP) return option == TCP_NODELAY ? int{stream.no_delay} : 0;
+  if (is_type_of_service(level, option)) return stream.datagram ? 0 : type_of_service(stream);
   if (level != SOL_SOCKET) return 0;
   switch (option) {
     case SO_ERROR: {
@@ -115,16 +118,6 @@ int give_time(std::int64_t time_ps, void* value, socklen_t* size_B) {
   return give_option(&time, sizeof time, value, size_B);
 }
 
-int give_tcp_info(const Stream& stream, void* value, socklen_t* size_B) {
-  tcp_info info{};
-  info.tcpi_state = stream.state == Stream::State::kListening ? TCP_LISTEN : TCP_ESTABLISHED;
-  info.tcpi_snd_mss = info.tcpi_rcv_mss = info.tcpi_advmss = kSegment_B;
-  info.tcpi_pmtu = 1500;
-  info.tcpi_rtt = kRoundTrip_us;
-  info.tcpi_snd_cwnd = 10;
-  return give_option(&info, sizeof info, value, size_B);
-}
-
 int set_linger(Stream& stream, const linger& wanted) {
   stream.linger_s = wanted.l_onoff != 0 ? wanted.l_linger : -1;
   const bool reset = wanted.l_onoff != 0 && wanted.l_linger == 0;
@@ -137,7 +130,7 @@ int set_number(Stream& stream, int level, int option, int number) {
     const auto value = static_cast<std::uint32_t>(std::max(number, 0));
     return result(verbs::call(verbs::Op::kStreamSet, verbs::StreamSet{stream.handle, which, value}));
   }
-  if (level == IPPROTO_TCP && option == TCP_NODELAY) stream.no_delay = number != 0;
+  if (is_type_of_service(level, option) && !stream.datagram) set_type_of_service(stream, number);
   if (level == SOL_SOCKET && option == SO_KEEPALIVE) stream.keep_alive = number != 0;
   return 0;
 }
@@ -199,6 +192,7 @@ WEFT_EXPORT int setsockopt(int fd, int level, int option, const void* value, soc
     memcpy(&wanted, value, sizeof wanted);
     return set_linger(*stream, wanted);
   }
+  if (int error; level == IPPROTO_TCP && set_tcp_option(*stream, option, value, size_B, error)) return result(error);
   if (size_B < sizeof(int)) return level == SOL_SOCKET ? fail(EINVAL) : 0;
   int number;
   memcpy(&number, value, sizeof number);
@@ -218,8 +212,7 @@ WEFT_EXPORT int getsockopt(int fd, int level, int option, void* __restrict value
     const linger told{seconds >= 0, std::max(seconds, 0)};
     return give_option(&told, sizeof told, value, size_B);
   }
-  if (level == IPPROTO_TCP && option == TCP_INFO) return give_tcp_info(*stream, value, size_B);
-  if (level == IPPROTO_TCP && option == TCP_CONGESTION) return give_option("cubic", sizeof "cubic", value, size_B);
+  if (level == IPPROTO_TCP && get_tcp_option(*stream, option, value, size_B)) return 0;
   const int number = number_option(*stream, level, option);
   return give_option(&number, sizeof number, value, size_B);
 }

@@ -104,7 +104,8 @@ WEFT_EXPORT int socket(int domain, int type, int protocol) noexcept {
   verbs::Handle handle;
   verbs::Descriptors passed;
   const int error =
-      verbs::call(verbs::Op::kStreamOpen, verbs::StreamOpen{static_cast<std::uint32_t>(domain)}, handle, &passed);
+      verbs::call(verbs::Op::kStreamOpen, verbs::StreamOpen{static_cast<std::uint32_t>(domain), this_process().network},
+                  handle, &passed);
   if (error != 0) return fail(error);
   Stream* stream;
   return make_descriptor(handle.handle, passed.fd[0], domain, type, &stream);

@@ -119,6 +119,8 @@ enum class Op : std::uint32_t {
   kStreamSet,     // StreamSet -> nothing
   kStreamStatus,  // Handle -> StreamInfo
   kExec,          // nothing -> nothing: the process is about to execute another program
+  kStreamTcp,     // Handle -> StreamTcp
+  kCpuTime,       // nothing -> CpuTime
 
   // What a node looks like (verbs/node_protocol.h).
   kShowNode = 256,  // LookUp -> nothing: the files of this node are written; `weft exec`, on a connection of its own

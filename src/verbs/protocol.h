@@ -23,6 +23,7 @@ inline constexpr const char* kSocketVariable = "WEFT_SOCKET";  // path of the Un
 inline constexpr const char* kSysfsVariable = "WEFT_SYSFS";    // what stands for /sys/class and /dev/infiniband
 inline constexpr const char* kNodeVariable = "WEFT_NODE";      // the host of the lab that it runs on
 inline constexpr const char* kClockVariable = "WEFT_CLOCK";    // "wall": clocks are the real ones
+inline constexpr const char* kNetworkVariable = "WEFT_NET";    // "fabric" or "management"; empty: the lab's
 inline constexpr const char* kSeedVariable = "WEFT_SEED";      // of what it draws; empty: its own
 
 struct RequestHead {

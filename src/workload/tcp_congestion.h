@@ -21,6 +21,8 @@ class TcpCongestion {
   std::uint32_t cwnd = kInitialWindow;
   std::uint32_t ssthresh = kNoThreshold;
 
+  TcpAlgorithm algorithm() const { return algorithm_; }
+  void set_algorithm(TcpAlgorithm algorithm) { algorithm_ = algorithm; }
   bool uses_ecn() const { return algorithm_ == TcpAlgorithm::kDctcp; }
   bool in_slow_start() const { return cwnd < ssthresh; }
 

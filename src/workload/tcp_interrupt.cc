@@ -1,7 +1,7 @@
 // A TCP socket on the CPU of its NIC queue's interrupt: NAPI, GRO, what TCP does with what arrives, and its timers.
 #include <algorithm>
 
-#include "workload/tcp_socket.h"
+#include "workload/tcp_connection.h"
 
 namespace weft::workload {
 
@@ -9,14 +9,25 @@ using wire::kTcpAck;
 using wire::kTcpEce;
 using wire::kTcpFin;
 using wire::kTcpPsh;
+using wire::kTcpRst;
 using wire::kTcpSyn;
 
-Time_ps TcpSocket::timer_ps() const {
+namespace {
+
+// How often Linux tries: tcp_syn_retries, tcp_synack_retries, tcp_orphan_retries, tcp_retries2. The first is no retry.
+constexpr std::uint32_t kSynTries = 7, kSynAckTries = 6, kFinTries = 9, kDataTries = 15;
+// So much interrupt work makes a connection a busy one, which has a queue of its own.
+constexpr Time_ps kBusy_ps = us(100);
+
+}  // namespace
+
+Time_ps TcpConnection::timer_ps() const {
+  if (state_ == State::kDead) return kNever_ps;
   return std::min({sender_.timer_ps(), receiver_.timer_ps(), handshake_ps_, fin_ps_});
 }
 
 // What was begun is done; then the next thing. Nothing left: the interrupt is enabled again.
-Time_ps TcpSocket::step_interrupt(Time_ps now_ps) {
+Time_ps TcpConnection::step_interrupt(Time_ps now_ps) {
   if (item_ != Item::kNone) {
     if (now_ps < item_end_ps_) return item_end_ps_;
     end_item(now_ps);
@@ -31,7 +42,7 @@ Time_ps TcpSocket::step_interrupt(Time_ps now_ps) {
   return due_ps == kNever_ps ? kNever_ps : std::max(due_ps, now_ps + 1);
 }
 
-Time_ps TcpSocket::begin_item(Time_ps now_ps) {
+Time_ps TcpConnection::begin_item(Time_ps now_ps) {
   Time_ps work_ps = interrupt_debt_ps_;
   if (ring_head_ != ring_tail_) {
     item_ = Item::kPackets;
@@ -47,13 +58,17 @@ Time_ps TcpSocket::begin_item(Time_ps now_ps) {
     return now_ps;
   }
   interrupt_debt_ps_ = 0;
+  if (tcp_.shares_interrupt && interrupt_busy_ps_ > kBusy_ps) {
+    tcp_.shares_interrupt = false;
+    interrupt_cpu_ = cpus_.place_interrupt(end_.guest);
+  }
   const Time_ps end_ps = cpus_.run(interrupt_cpu_, host::CpuWork::kInterrupt, now_ps, work_ps);
   interrupt_busy_ps_ += work_ps;
   return end_ps;
 }
 
 // GRO: packets of the ring that follow each other, equally marked, up to 64 KB. Returns what they cost.
-Time_ps TcpSocket::take_aggregate() {
+Time_ps TcpConnection::take_aggregate() {
   const auto at = [&](std::uint64_t index) -> const Received& { return ring_[index & (ring_.size() - 1)]; };
   aggregate_ = at(ring_head_++);
   Time_ps cost_ps = cost_.tcp_receive_packet_ps;
@@ -75,10 +90,10 @@ Time_ps TcpSocket::take_aggregate() {
   return cost_ps + cost_.tcp_receive_skb_ps;
 }
 
-void TcpSocket::end_item(Time_ps now_ps) {
+void TcpConnection::end_item(Time_ps now_ps) {
   const Item item = item_;
   item_ = Item::kNone;
-  note_time(now_ps);
+  on_work_done(now_ps);
   if (item == Item::kPackets) {
     deliver(aggregate_, now_ps);
   } else if (item == Item::kSent) {
@@ -88,7 +103,22 @@ void TcpSocket::end_item(Time_ps now_ps) {
   }
 }
 
-void TcpSocket::on_timers(Time_ps now_ps) {
+bool TcpConnection::gives_up() const {
+  const std::uint32_t most = state_ == State::kSynSent ? kSynTries : kSynAckTries;
+  return tcp_.gives_up && (handshake_tries_ >= most || fin_tries_ >= kFinTries || sender_.backoff() >= kDataTries);
+}
+
+void TcpConnection::die(Death why, Time_ps now_ps) {
+  state_ = State::kDead;
+  handshake_ps_ = fin_ps_ = kNever_ps;
+  on_death(why, now_ps);
+}
+
+void TcpConnection::on_timers(Time_ps now_ps) {
+  if ((handshake_ps_ <= now_ps || fin_ps_ <= now_ps || sender_.timer_ps() <= now_ps) && gives_up()) {
+    die(Death::kTimedOut, now_ps);
+    return;
+  }
   if (receiver_.timer_ps() <= now_ps) {
     receiver_.on_timer();
     send_ack(now_ps);
@@ -101,9 +131,18 @@ void TcpSocket::on_timers(Time_ps now_ps) {
   }
 }
 
-void TcpSocket::deliver(const Received& received, Time_ps now_ps) {
+void TcpConnection::deliver(const Received& received, Time_ps now_ps) {
   const nic::TcpWords& words = received.words;
   peer_ts_ = words.ts_value;
+  if ((words.flags & kTcpRst) != 0) {
+    if (state_ != State::kDead && state_ != State::kClosed)
+      die(state_ == State::kSynSent ? Death::kRefused : Death::kReset, now_ps);
+    return;
+  }
+  if (state_ == State::kDead) {
+    send_reset(now_ps);
+    return;
+  }
   if ((words.flags & kTcpSyn) != 0 || state_ != State::kEstablished) deliver_handshake(words, now_ps);
   if ((words.flags & kTcpSyn) != 0 || state_ != State::kEstablished) return;
   if ((words.flags & kTcpAck) != 0) deliver_ack(words, now_ps);
@@ -122,19 +161,20 @@ void TcpSocket::deliver(const Received& received, Time_ps now_ps) {
   } else {
     plan_interrupt(now_ps);
   }
-  if (receiver_.unread_B() > 0 || receiver_.ended()) wake_program(now_ps);
+  if (receiver_.unread_B() > 0 || receiver_.ended()) on_readable(now_ps);
 }
 
-void TcpSocket::deliver_handshake(const nic::TcpWords& words, Time_ps now_ps) {
+void TcpConnection::deliver_handshake(const nic::TcpWords& words, Time_ps now_ps) {
   const bool syn = (words.flags & kTcpSyn) != 0, ack = (words.flags & kTcpAck) != 0;
   if (syn) {
     peer_isn_ = words.sequence;
     peer_scale_ = static_cast<std::uint8_t>(words.sack[0].end);
     sender_.set_window_end(words.window);  // not scaled in a SYN
   }
-  if (syn && !ack && settings_.client == false && state_ != State::kEstablished) {
-    state_ = State::kSynReceived;
-    send_control(kTcpSyn | kTcpAck, now_ps);
+  if (syn && !ack && !tcp_.client && state_ != State::kEstablished) {
+    const Syn then = state_ == State::kSynReceived ? Syn::kAccept : on_syn(now_ps);
+    if (then == Syn::kAccept) answer_syn(now_ps);
+    if (then == Syn::kRefuse) send_reset(now_ps);
     return;
   }
   if (!ack || (state_ != State::kSynSent && state_ != State::kSynReceived)) {
@@ -142,30 +182,24 @@ void TcpSocket::deliver_handshake(const nic::TcpWords& words, Time_ps now_ps) {
     return;
   }
   state_ = State::kEstablished;
-  established_ps_ = now_ps;
   handshake_ps_ = kNever_ps;
   if (syn) send_ack(now_ps);
-  if (settings_.duration_ps > 0) stop_ps_ = now_ps + settings_.duration_ps;
-  if (settings_.sends) wake_program(now_ps);
+  on_established(now_ps);
 }
 
-void TcpSocket::deliver_ack(const nic::TcpWords& words, Time_ps now_ps) {
-  const std::uint64_t una = sender_.acked();
-  const std::uint32_t base = isn_ + 1;
-  const auto offset = [&](std::uint32_t sequence) {
-    return una + static_cast<std::int32_t>(sequence - (base + static_cast<std::uint32_t>(una)));
-  };
+void TcpConnection::deliver_ack(const nic::TcpWords& words, Time_ps now_ps) {
   TcpAckEvent event;
-  event.acked_to = offset(words.acknowledgment);
+  event.acked_to = sent_offset(words.acknowledgment);
   if (fin_sent_ && event.acked_to > sender_.written()) {
     event.acked_to = sender_.written();
     fin_ps_ = kNever_ps;
+    fin_acked_ = true;
   }
   event.window_end = event.acked_to + (std::uint64_t{words.window} << peer_scale_);
   std::array<TcpRange, wire::kTcpMostSack> ranges;
   std::size_t count = 0;
   for (std::size_t i = 0; i < words.sack_count; ++i) {
-    const TcpRange range{offset(words.sack[i].begin), offset(words.sack[i].end)};
+    const TcpRange range{sent_offset(words.sack[i].begin), sent_offset(words.sack[i].end)};
     if (range.end <= event.acked_to) {
       event.duplicate_reported = true;
     } else {
@@ -176,8 +210,8 @@ void TcpSocket::deliver_ack(const nic::TcpWords& words, Time_ps now_ps) {
   event.ece = (words.flags & kTcpEce) != 0;
   event.now_ps = now_ps;
   sender_.on_ack(event);
-  if (settings_.sends) {
-    const std::uint64_t cwnd_B = std::uint64_t{sender_.congestion.cwnd} * settings_.mss_B;
+  if (tcp_.sends) {
+    const std::uint64_t cwnd_B = std::uint64_t{sender_.congestion.cwnd} * tcp_.mss_B;
     max_cwnd_B_ = std::max(max_cwnd_B_, cwnd_B);
     if (sender_.srtt_ps() > 0) {
       min_rtt_ps_ = std::min(min_rtt_ps_, sender_.srtt_ps());
@@ -185,10 +219,10 @@ void TcpSocket::deliver_ack(const nic::TcpWords& words, Time_ps now_ps) {
     }
     interrupt_debt_ps_ += push(now_ps);
     // sk_stream_write_space: a third of the buffer is free.
-    const std::uint64_t used_B = sender_.written() - sender_.acked();
-    if (!finished_ && used_B + send_buffer_B() / 3 <= send_buffer_B()) wake_program(now_ps);
+    if (used_B() + send_buffer_B() / 3 <= send_buffer_B()) on_writable(now_ps);
   }
   plan_interrupt(now_ps);
+  if (fin_acked_) on_fin_acked(now_ps);
 }
 
 }  // namespace weft::workload

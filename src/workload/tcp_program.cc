@@ -8,8 +8,6 @@ namespace weft::workload {
 
 namespace {
 
-constexpr std::uint64_t kChunk_B = 65536;                                 // copied at once
-constexpr std::uint64_t kFirstBuffer_B = 87040, kMostBuffer_B = 4 << 20;  // tcp_wmem
 constexpr Time_ps kSystemCall_ps = ns(500);
 
 Time_ps copy_ps(Time_ps per_KiB_ps, std::uint64_t size_B) {
@@ -18,11 +16,51 @@ Time_ps copy_ps(Time_ps per_KiB_ps, std::uint64_t size_B) {
 
 }  // namespace
 
-// tcp_sndbuf_expand: twice the window with the overhead of its buffers, up to tcp_wmem[2].
-std::uint64_t TcpSocket::send_buffer_B() const {
-  if (settings_.window_B != 0) return settings_.window_B;
-  const std::uint64_t wanted_B = 4 * std::uint64_t{sender_.congestion.cwnd} * settings_.mss_B;
-  return std::clamp(wanted_B, kFirstBuffer_B, kMostBuffer_B);
+TcpSocket::TcpSocket(const TcpSocketSettings& settings, const Endpoint& end)
+    : TcpConnection(settings.tcp, end), settings_(settings) {
+  // A buffer that holds less than two of its copies is filled in parts, which are no multiples of a segment.
+  if (settings.tcp.window_B == 0 || settings.tcp.window_B >= 2 * kChunk_B) return;
+  fills_ = true;
+  sender_.set_short(TcpSender::Short::kNagle);
+  receiver_.ack_quickly();
+}
+
+TcpSocket::~TcpSocket() {
+  stop();
+  end_.host->stop(program_number_);
+}
+
+void TcpSocket::stop() {
+  if (!running_) return;
+  running_ = false;
+  cpus_.release(program_cpu_);
+  cpus_.release(interrupt_cpu_);
+}
+
+void TcpSocket::start(Time_ps at_ps) {
+  start_ps_ = last_ps_ = at_ps;
+  if (settings_.interval_ps > 0) next_interval_ps_ = settings_.interval_ps;
+  running_ = true;
+  program_cpu_ = cpus_.place(end_.cpu, end_.guest);
+  start_interrupt();
+  program_number_ = end_.host->start_thread(program_, tcp_.client ? at_ps : kNever_ps, end_.guest);
+  asleep_ = !tcp_.client;
+}
+
+void TcpSocket::on_established(Time_ps now_ps) {
+  established_ps_ = now_ps;
+  if (settings_.duration_ps > 0) stop_ps_ = now_ps + settings_.duration_ps;
+  if (tcp_.sends) wake_program(now_ps);
+}
+
+void TcpSocket::on_writable(Time_ps now_ps) {
+  if (!finished_) wake_program(now_ps);
+}
+
+void TcpSocket::wake_program(Time_ps now_ps) {
+  if (!asleep_) return;
+  asleep_ = false;
+  end_.host->wake(program_number_, now_ps + cost_.wakeup_ps);
 }
 
 Time_ps TcpSocket::step_program(Time_ps now_ps) {
@@ -31,9 +69,8 @@ Time_ps TcpSocket::step_program(Time_ps now_ps) {
     end_copy(now_ps);
   }
   note_time(now_ps);
-  if (state_ == State::kClosed && settings_.client) {
-    state_ = State::kSynSent;
-    send_control(wire::kTcpSyn, now_ps);
+  if (state_ == State::kClosed && tcp_.client) {
+    send_syn(now_ps);
     asleep_ = true;
     return kNever_ps;
   }
@@ -41,7 +78,7 @@ Time_ps TcpSocket::step_program(Time_ps now_ps) {
     asleep_ = true;
     return kNever_ps;
   }
-  return settings_.sends ? send_more(now_ps) : read_more(now_ps);
+  return tcp_.sends ? send_more(now_ps) : read_more(now_ps);
 }
 
 void TcpSocket::end_copy(Time_ps now_ps) {
@@ -49,7 +86,7 @@ void TcpSocket::end_copy(Time_ps now_ps) {
   copying_B_ = 0;
   bytes_ += size_B;
   last_ps_ = now_ps;
-  if (settings_.sends) {
+  if (tcp_.sends) {
     sender_.append(size_B);
     program_debt_ps_ += push(now_ps);
   } else if (receiver_.read(size_B, now_ps)) {
@@ -73,9 +110,9 @@ Time_ps TcpSocket::send_more(Time_ps now_ps) {
     if (settings_.total_B > 0) block_left_B_ = std::min(block_left_B_, settings_.total_B - bytes_);
     program_debt_ps_ += kSystemCall_ps;
   }
-  const std::uint64_t used_B = sender_.written() - sender_.acked();
-  const std::uint64_t size_B = std::min(block_left_B_, kChunk_B);
-  if (used_B + size_B > send_buffer_B() && used_B > 0) {
+  std::uint64_t size_B = std::min(block_left_B_, kChunk_B);
+  if (fills_ && used_B() < send_buffer_B()) size_B = std::min(size_B, send_buffer_B() - used_B());
+  if (used_B() + size_B > send_buffer_B() && used_B() > 0) {
     asleep_ = true;
     return std::max(stop_ps_, now_ps + 1);
   }
@@ -92,14 +129,8 @@ void TcpSocket::end_stream(Time_ps now_ps) {
   finished_ = true;
   asleep_ = true;
   last_ps_ = now_ps;
-  sender_.finish();
   add_last_interval(now_ps - start_ps_);
-  push(now_ps);
-  if (fin_sent_) return;
-  // Nothing was left to carry it, or not all may leave yet: then the last piece does.
-  if (sender_.waits()) return;
-  fin_sent_ = true;
-  send_control(wire::kTcpFin | wire::kTcpAck, now_ps);
+  finish_sending(now_ps);
 }
 
 Time_ps TcpSocket::read_more(Time_ps now_ps) {
@@ -145,12 +176,30 @@ void TcpSocket::add_interval(Time_ps end_ps) {
   interval.end_ps = end_ps;
   interval.bytes = bytes_ - noted_B_;
   interval.retransmits = sender_.retransmits() - noted_retransmits_;
-  interval.cwnd_B = std::uint64_t{sender_.congestion.cwnd} * settings_.mss_B;
+  interval.cwnd_B = std::uint64_t{sender_.congestion.cwnd} * tcp_.mss_B;
   interval.rtt_ps = sender_.srtt_ps();
   interval.rttvar_ps = sender_.rttvar_ps();
   noted_B_ = bytes_;
   noted_retransmits_ = sender_.retransmits();
   intervals_.push_back(interval);
+}
+
+TcpStreamEnd TcpSocket::result() const {
+  TcpStreamEnd end;
+  end.connected = established_ps_ != kNever_ps;
+  end.elapsed_ps = last_ps_ - start_ps_;
+  end.bytes = bytes_;
+  end.retransmits = sender_.retransmits();
+  end.timeouts = sender_.timeouts();
+  end.max_cwnd_B = max_cwnd_B_;
+  end.min_rtt_ps = min_rtt_ps_ == kNever_ps ? 0 : min_rtt_ps_;
+  end.mean_rtt_ps = sender_.srtt_ps();
+  end.max_rtt_ps = max_rtt_ps_;
+  end.ring_drops = dropped_;
+  end.program_ps = program_busy_ps_;
+  end.interrupt_ps = interrupt_busy_ps_;
+  end.intervals = intervals_;
+  return end;
 }
 
 }  // namespace weft::workload

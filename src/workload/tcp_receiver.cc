@@ -19,6 +19,11 @@ TcpReceiver::TcpReceiver(std::uint32_t mss_B, std::uint64_t window_B, bool echoe
       advertised_B_(window_B_),
       space_B_(std::uint64_t{10} * mss_B) {}
 
+void TcpReceiver::set_window(std::uint64_t window_B) {
+  sized_ = true;
+  window_B_ = advertised_end_ = advertised_B_ = window_B;
+}
+
 std::uint64_t TcpReceiver::free_B() const {
   return window_B_ > unread_B() ? window_B_ - unread_B() : 0;
 }
@@ -54,6 +59,7 @@ bool TcpReceiver::receive(std::uint64_t offset, std::uint64_t size_B, bool marke
     end_ = offset + size_B;
   }
   if (size_B == 0) return true;  // a probe, or a bare FIN
+  received_ps_ = now_ps;
   owes_earlier_ = echoes_each_mark_ && marked != marked_ && next_ > acked_;
   before_ = next_;
   earlier_marked_ = marked_;
@@ -68,12 +74,14 @@ bool TcpReceiver::receive(std::uint64_t offset, std::uint64_t size_B, bool marke
     return true;
   }
   next_ = end;
+  if (size_B % mss_B_ != 0) ++short_;
   if (!beyond_.empty()) {
     join();
     return true;
   }
   // __tcp_ack_snd_check: more than a segment, and the program keeps up; else whoever reads sends it, or the timer.
   if (last || (next_ - acked_ > mss_B_ && free_B() >= advertised_B_)) return true;
+  if (quick_left_ > 0 && !answers_) return true;
   if (timer_ps_ == kNever_ps) timer_ps_ = now_ps + kDelayedAck_ps;
   return owes_earlier_;
 }
@@ -96,7 +104,9 @@ bool TcpReceiver::read(std::uint64_t size_B, Time_ps now_ps) {
   // tcp_cleanup_rbuf: an ACK is owed for more than a segment, or the window at least doubles.
   const std::uint64_t offered_B = advertised_end_ > next_ ? advertised_end_ - next_ : 0;
   const bool doubles = 2 * offered_B <= window_B_ && free_B() >= 2 * offered_B && free_B() >= mss_B_;
-  return (timer_ps_ != kNever_ps && next_ - acked_ > mss_B_) || doubles;
+  if ((timer_ps_ != kNever_ps && next_ - acked_ > mss_B_) || doubles) return true;
+  // ICSK_ACK_PUSHED.
+  return interactive_ && next_ > acked_ && unread_B() == 0 && (short_ > 1 || (short_ == 1 && !answers_));
 }
 
 TcpReceiver::Ack TcpReceiver::take_ack(bool earlier) {
@@ -113,6 +123,8 @@ TcpReceiver::Ack TcpReceiver::take_ack(bool earlier) {
     }
     timer_ps_ = kNever_ps;
   }
+  if (quick_left_ > 0 && ack.to > acked_) --quick_left_;
+  if (!earlier) short_ = 0;
   acked_ = ack.to;
   // A window never shrinks (RFC 9293 3.8.6).
   advertised_end_ = std::max(advertised_end_, next_ + free_B());

@@ -21,6 +21,18 @@ class TcpReceiver {
   // `window_B` is the size of the window that -w asks for; 0: sized automatically.
   TcpReceiver(std::uint32_t mss_B, std::uint64_t window_B, bool echoes_each_mark);
 
+  // Linux's interactive mode: an ACK at once for the first segments, when all is read after a short one, and delayed
+  // ones when both sides have something to say. A workload that only writes has no need of it.
+  void ack_quickly() {
+    interactive_ = true;
+    quick_left_ = kQuickAcks;
+  }
+  // This end has sent data: ACKs go with it from now on.
+  void note_sent(Time_ps now_ps) {
+    answers_ = answers_ || (received_ps_ > 0 && now_ps - received_ps_ < kDelayedAck_ps);
+  }
+  // The window that SO_RCVBUF asks for; before anything has arrived.
+  void set_window(std::uint64_t window_B);
   // A run of bytes that GRO joined, `marked` with CE or not. True when an ACK is due at once.
   bool receive(std::uint64_t offset, std::uint64_t size_B, bool marked, bool last, Time_ps now_ps);
   // The program has read so much. True when an ACK is due.
@@ -42,10 +54,15 @@ class TcpReceiver {
   std::uint64_t received() const { return next_; }
   bool ended() const { return has_end_ && next_ == end_; }
   Time_ps timer_ps() const { return timer_ps_; }  // delayed ACK
-  void on_timer() { timer_ps_ = kNever_ps; }
+  void on_timer() {
+    timer_ps_ = kNever_ps;
+    answers_ = false;  // it did not come to it
+  }
   std::uint64_t window_B() const { return window_B_; }
 
  private:
+  static constexpr std::uint32_t kQuickAcks = 16;  // TCP_MAX_QUICKACKS
+
   void add_beyond(TcpRange range);
   void join();
   std::uint64_t free_B() const;
@@ -63,6 +80,10 @@ class TcpReceiver {
   std::uint64_t before_ = 0;  // end before the last run
   bool earlier_marked_ = false;
   Time_ps timer_ps_ = kNever_ps;
+  std::uint32_t quick_left_ = 0;
+  bool interactive_ = false, answers_ = false;
+  std::uint32_t short_ = 0;  // segments since the last ACK
+  Time_ps received_ps_ = 0;
   // DRS: what the program read in a round trip, which the timestamps cannot tell below 1 ms.
   Time_ps round_ps_ = 0;
   std::uint64_t round_read_ = 0, space_B_ = 0;

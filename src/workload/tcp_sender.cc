@@ -28,11 +28,28 @@ void TcpSender::unmark(Segment& segment) {
   if (segment.flags & kRetrans) --retrans_;
 }
 
+// The first segment that begins there or later.
+std::uint64_t TcpSender::first_from(std::uint64_t offset) {
+  std::uint64_t low = first_, high = first_ + out_;
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    if (at(middle).begin < offset) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+bool TcpSender::may_send_short() const {
+  return finished_ || short_ == Short::kAtOnce || (short_ == Short::kNagle && short_end_ <= una_);
+}
+
 std::uint32_t TcpSender::take_acked(std::uint64_t acked_to, Time_ps now_ps) {
   std::uint32_t taken = 0;
   Time_ps oldest_ps = 0;
-  const std::uint64_t end = acked_to >= nxt_ ? segments_of(nxt_) : acked_to / mss_B_;
-  for (; first_ < end && out_ > 0; ++first_, --out_, ++taken) {
+  for (; out_ > 0 && end_of(first_) <= acked_to; ++first_, --out_, ++taken) {
     Segment& segment = at(first_);
     unmark(segment);
     if ((segment.flags & kSacked) == 0) note_delivered(first_, now_ps);
@@ -49,9 +66,7 @@ std::uint32_t TcpSender::take_acked(std::uint64_t acked_to, Time_ps now_ps) {
 std::uint32_t TcpSender::take_sacked(std::span<const TcpRange> sack, Time_ps now_ps) {
   std::uint32_t taken = 0;
   for (const TcpRange& range : sack) {
-    const std::uint64_t begin = std::max(range.begin / mss_B_, first_);
-    const std::uint64_t end = std::min(range.end >= nxt_ ? segments_of(nxt_) : range.end / mss_B_, first_ + out_);
-    for (std::uint64_t i = begin; i < end; ++i) {
+    for (std::uint64_t i = first_from(range.begin); i < first_ + out_ && end_of(i) <= range.end; ++i) {
       Segment& segment = at(i);
       if (segment.flags & kSacked) continue;
       unmark(segment);
@@ -250,7 +265,7 @@ std::optional<TcpPiece> TcpSender::next(std::uint64_t queued_B, Time_ps now_ps) 
     if (auto piece = next_new(1, now_ps)) return piece;
     if (out_ > 0) {
       const std::uint64_t index = first_ + out_ - 1;
-      const std::uint64_t begin = index * mss_B_, end = std::min(begin + mss_B_, nxt_);
+      const std::uint64_t begin = at(index).begin, end = nxt_;
       at(index).flags = static_cast<std::uint8_t>(at(index).flags | kEver);
       probe_high_ = nxt_;
       ++retransmits_;
@@ -288,7 +303,7 @@ std::optional<TcpPiece> TcpSender::next_lost(std::uint32_t room, Time_ps now_ps)
   const auto segments = static_cast<std::uint32_t>(stop - begin);
   retransmits_ += segments;
   prr_out_ += segments;
-  const std::uint64_t from = begin * mss_B_, to = std::min(stop * mss_B_, nxt_);
+  const std::uint64_t from = at(begin).begin, to = end_of(stop - 1);
   if (timer_ == Timer::kNone) arm(now_ps);
   return TcpPiece{from, static_cast<std::uint32_t>(to - from), true, finished_ && to == written_};
 }
@@ -298,9 +313,15 @@ std::optional<TcpPiece> TcpSender::next_new(std::uint32_t room, Time_ps now_ps) 
   const std::uint64_t window_B = window_end_ > nxt_ ? window_end_ - nxt_ : 0;
   const std::uint32_t most = kMostAggregate_B / mss_B_;
   std::uint64_t segments = std::min<std::uint64_t>({data_B / mss_B_, window_B / mss_B_, room, most});
-  // The rest of the stream is shorter than a segment.
-  const bool tail = segments == data_B / mss_B_ && data_B % mss_B_ != 0 && finished_ && segments < room &&
-                    segments < most && window_B >= data_B;
+  // What is left is shorter than a segment.
+  bool tail = segments == data_B / mss_B_ && data_B % mss_B_ != 0 && may_send_short() && segments < room &&
+              segments < most && window_B >= data_B;
+  std::uint64_t tail_B = tail ? data_B % mss_B_ : 0;
+  // A window that never has room for a segment must not stop the stream.
+  if (segments == 0 && !tail && out_ == 0 && short_ != Short::kNever && window_B > 0 && window_B < data_B) {
+    tail = true;
+    tail_B = window_B;
+  }
   if (data_B == 0 || (segments == 0 && !tail)) {
     if (out_ == 0 && data_B > 0 && timer_ == Timer::kNone) arm(now_ps);
     return std::nullopt;
@@ -312,16 +333,17 @@ std::optional<TcpPiece> TcpSender::next_new(std::uint32_t room, Time_ps now_ps) 
     if (room < window_B / mss_B_) note_use(true);
     return std::nullopt;
   }
-  const std::uint64_t size_B = std::min<std::uint64_t>(segments * mss_B_ + (tail ? data_B % mss_B_ : 0), data_B);
+  const std::uint64_t size_B = std::min<std::uint64_t>(segments * mss_B_ + tail_B, data_B);
   const TcpPiece piece{nxt_, static_cast<std::uint32_t>(size_B), false, finished_ && nxt_ + size_B == written_};
   const std::uint32_t count = static_cast<std::uint32_t>(segments) + (tail ? 1 : 0);
   for (std::uint32_t i = 0; i < count; ++i) {
     reserve(std::uint64_t{out_} + 1);
-    at(first_ + out_) = {now_ps, 0};
+    at(first_ + out_) = {now_ps, nxt_ + std::uint64_t{i} * mss_B_, 0};
     ++out_;
   }
   prr_out_ += count;
   nxt_ += size_B;
+  if (tail) short_end_ = nxt_;
   note_use(in_flight() >= congestion.cwnd);
   arm(now_ps);
   return piece;

@@ -42,6 +42,10 @@ class TcpSender {
 
   TcpCongestion congestion;
 
+  // When what is shorter than a segment leaves before the end of the stream: never, for one that only writes much; when
+  // no other such is out (Nagle's rule as Minshall has it, Linux's default); at once (TCP_NODELAY).
+  enum class Short : std::uint8_t { kNever, kNagle, kAtOnce };
+  void set_short(Short when) { short_ = when; }
   void append(std::uint64_t size_B) { written_ += size_B; }
   void finish() { finished_ = true; }
   void set_window_end(std::uint64_t end) { window_end_ = end; }
@@ -61,18 +65,30 @@ class TcpSender {
   Time_ps srtt_ps() const { return srtt_ps_; }
   Time_ps rttvar_ps() const { return rttvar_ps_; }
   std::uint64_t timeouts() const { return timeouts_; }
+  Time_ps min_rtt_ps() const { return min_rtt_ps_ == kNever_ps ? 0 : min_rtt_ps_; }
+  Time_ps rto_ps() const;
+  std::uint32_t backoff() const { return backoff_; }  // timeouts since the last progress
+  std::uint32_t out() const { return out_; }
+  std::uint32_t sacked() const { return sacked_; }
+  std::uint32_t lost() const { return lost_; }
+  std::uint32_t retransmitted() const { return retrans_; }  // of those that are out
+  std::uint64_t window_B() const { return window_end_ > una_ ? window_end_ - una_ : 0; }
+  enum class State : std::uint8_t { kOpen, kCwr, kRecovery, kLoss };
+  State state() const { return state_; }
 
  private:
-  enum class State : std::uint8_t { kOpen, kCwr, kRecovery, kLoss };
   enum Flag : std::uint8_t { kSacked = 1, kLost = 2, kRetrans = 4, kEver = 8 };
   enum class Timer : std::uint8_t { kNone, kRto, kProbe, kWindow };
   struct Segment {
     Time_ps sent_ps = 0;
+    std::uint64_t begin = 0;  // where it ends the next one begins
     std::uint8_t flags = 0;
   };
 
   Segment& at(std::uint64_t index) { return ring_[index & (ring_.size() - 1)]; }
-  std::uint64_t segments_of(std::uint64_t offset) const { return (offset + mss_B_ - 1) / mss_B_; }
+  std::uint64_t end_of(std::uint64_t index) { return index + 1 < first_ + out_ ? at(index + 1).begin : nxt_; }
+  std::uint64_t first_from(std::uint64_t offset);
+  bool may_send_short() const;
   std::uint32_t in_flight() const { return out_ - sacked_ - lost_ + retrans_; }
   void reserve(std::uint64_t segments);
   void unmark(Segment& segment);
@@ -87,13 +103,14 @@ class TcpSender {
   void reduce_in_recovery(std::uint32_t delivered);
   void note_use(bool full);
   void arm(Time_ps now_ps);
-  Time_ps rto_ps() const;
   std::optional<TcpPiece> next_lost(std::uint32_t room, Time_ps now_ps);
   std::optional<TcpPiece> next_new(std::uint32_t room, Time_ps now_ps);
 
   std::uint32_t mss_B_;
   std::uint64_t written_ = 0, nxt_ = 0, una_ = 0, window_end_ = 0;
   bool finished_ = false;
+  Short short_ = Short::kNever;
+  std::uint64_t short_end_ = 0;  // of the last short segment
   // The scoreboard: segments [first_, first_ + out_), a ring of a power of two.
   std::vector<Segment> ring_;
   std::uint64_t first_ = 0;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "host/cpu_cores.h"
 #include "live/os/pending_writes.h"
 #include "live/os/post_queue.h"
 #include "live/os/shared_memory.h"
@@ -81,6 +82,8 @@ struct Thread {
   std::chrono::steady_clock::time_point looked = {};  // real time of its last turn without news
   std::chrono::milliseconds look_pause{};             // before the next
   int looks_at_rest = 0;                              // since the last entry, event or byte that came for it
+  std::uint32_t cpu = host::kNoCpu;                   // of its node: where its copies of bytes of sockets run
+  Time_ps cpu_debt_ps = 0;                            // work of the kernel that its next call pays for
 
   explicit Thread(int fd) : connection(fd) {}
   verbs::ThreadPage& clock() const { return *reinterpret_cast<verbs::ThreadPage*>(page.data()); }
@@ -253,6 +256,7 @@ struct Process : std::enable_shared_from_this<Process> {
   std::map<std::uint32_t, XrcDomain> xrcds;
   std::uint64_t secret = 0;  // of those who may import its objects; 0: nobody was given it
   std::map<std::uint32_t, std::shared_ptr<Stream>> streams;
+  Time_ps cpu_used_ps = 0;  // in the simulated kernel
   std::map<std::uint32_t, std::shared_ptr<CmChannel>> cm_channels;
   std::map<std::uint32_t, std::shared_ptr<CmId>> cm_ids;
   std::map<std::uint32_t, std::uint64_t> signal_sets;  // by bit, as the kernel has them

@@ -36,6 +36,7 @@ int take_error(Stream& stream) {
 }  // namespace
 
 std::size_t Stream::room_B() const {
+  if (tcp) return tcp->room_B();
   const std::shared_ptr<Stream> other = peer.lock();
   const std::size_t most_B = send_room_B(*this) + (other ? receive_room_B(*other) : 0);
   const std::size_t used_B = other ? other->underway_B : 0;
@@ -47,10 +48,11 @@ std::uint32_t Stream::ready(std::uint32_t wanted) const {
   if (state == State::kListening) return pending.empty() ? 0 : wanted & POLLIN;
   if (state == State::kFresh) return (wanted & POLLOUT) | POLLHUP;
   std::uint32_t events = 0;
-  if (!inbox.empty() || ended || reset) events |= POLLIN;
+  if (readable_B() > 0 || ended || reset) events |= POLLIN;
   if (ended || reset) events |= POLLRDHUP;
   // Linux wakes who waits for room when a third of the send buffer is free (sk_stream_is_writeable).
-  if (state == State::kOpen && (shut || reset || room_B() >= send_room_B(*this) / 3)) events |= POLLOUT;
+  const bool room = tcp ? tcp->is_writable() : room_B() >= send_room_B(*this) / 3;
+  if (state == State::kOpen && (shut || reset || room)) events |= POLLOUT;
   if (state == State::kRefused) events |= POLLIN | POLLOUT;
   events &= wanted;
   if (state == State::kRefused || (reset && error != 0)) events |= POLLERR;
@@ -84,7 +86,8 @@ Time_ps ManagementNetwork::carry(const Stream& from, Stream& to, std::size_t siz
   return at_ps;
 }
 
-Reply ManagementNetwork::send(Process& process, const Request& request, Time_ps now_ps) {
+Reply ManagementNetwork::send(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) {
+  Process& process = *thread->process;
   verbs::StreamBytes ask;
   Stream* stream = request.read_head(ask) ? find(process, ask.stream) : nullptr;
   if (stream == nullptr || request.body.size() - sizeof(ask) != ask.size_B) return Reply::failed(EBADF);
@@ -92,6 +95,13 @@ Reply ManagementNetwork::send(Process& process, const Request& request, Time_ps 
   if (stream->shut || stream->reset) return Reply::failed(EPIPE);
   if (stream->state != Stream::State::kOpen) return Reply::failed(ENOTCONN);
   if (ask.size_B == 0) return Reply::of(verbs::Count{0});
+  if (stream->tcp) {
+    const std::size_t some_B = std::min<std::size_t>(ask.size_B, stream->room_B());
+    if (some_B == 0) return Reply::failed(EAGAIN);
+    Reply reply = Reply::of(verbs::Count{static_cast<std::uint32_t>(some_B)});
+    reply.at_ps = stream->tcp->write(std::span(request.body).subspan(sizeof(ask), some_B), thread, now_ps);
+    return reply;
+  }
   std::shared_ptr<Stream> peer = stream->peer.lock();
   std::shared_ptr<Stream> own = process.streams.at(ask.stream);
   if (!peer) {
@@ -120,20 +130,30 @@ Reply ManagementNetwork::send(Process& process, const Request& request, Time_ps 
   return Reply::of(verbs::Count{static_cast<std::uint32_t>(size_B)});
 }
 
-std::optional<Reply> ManagementNetwork::receive(Process& process, const Request& request, Time_ps now_ps) {
+std::optional<Reply> ManagementNetwork::receive(const std::shared_ptr<Thread>& thread, const Request& request,
+                                                Time_ps now_ps) {
+  Process& process = *thread->process;
   verbs::StreamReceive ask;
   Stream* stream = request.read(ask) ? find(process, ask.stream) : nullptr;
   if (stream == nullptr) return Reply::failed(EBADF);
-  if (stream->inbox.empty() && ask.size_B > 0) {
+  if (stream->readable_B() == 0 && ask.size_B > 0) {
     if (stream->error != 0) return Reply::failed(take_error(*stream));
     if (!stream->ended && !stream->reset) {
       if (stream->state != Stream::State::kOpen) return Reply::failed(ENOTCONN);
       return ask.wait != 0 ? std::nullopt : std::optional(Reply::failed(EAGAIN));
     }
   }
-  std::size_t size_B = std::min({std::size_t{ask.size_B}, stream->inbox.size(), verbs::kMaxStreamChunk_B});
+  std::size_t size_B = std::min({std::size_t{ask.size_B}, stream->readable_B(), verbs::kMaxStreamChunk_B});
   Reply reply;
   reply.body.resize(size_B);
+  if (stream->tcp) {
+    if (ask.peek != 0) {
+      stream->tcp->peek(reply.body);
+    } else if (size_B > 0) {
+      reply.at_ps = stream->tcp->read(reply.body, thread, now_ps);
+    }
+    return reply;
+  }
   std::transform(stream->inbox.begin(), stream->inbox.begin() + static_cast<std::ptrdiff_t>(size_B), reply.body.begin(),
                  [](std::uint8_t byte) { return std::byte{byte}; });
   if (ask.peek != 0 || size_B == 0) return reply;
@@ -157,6 +177,7 @@ void ManagementNetwork::end(Stream& stream, Time_ps now_ps) {
   stream.shut = true;
   if (stream.state == Stream::State::kListening)
     listener_ended_[{stream.node->index(), stream.port}] = std::chrono::steady_clock::now();
+  if (stream.tcp) stream.tcp->finish(now_ps);
   std::shared_ptr<Stream> peer = stream.peer.lock();
   if (!peer) return;
   stream.sent_until_ps = carry(stream, *peer, 0, now_ps, [peer](Time_ps at_ps) {
@@ -167,6 +188,7 @@ void ManagementNetwork::end(Stream& stream, Time_ps now_ps) {
 
 void ManagementNetwork::send_reset(Stream& stream, Time_ps now_ps) {
   stream.shut = true;
+  if (stream.tcp) stream.tcp->close(true, now_ps);
   std::shared_ptr<Stream> peer = stream.peer.lock();
   if (!peer || peer->closed) return;
   carry(stream, *peer, 0, now_ps, [peer](Time_ps at_ps) {

@@ -15,6 +15,8 @@ namespace {
 constexpr std::uint32_t kSmallestBuffer_B = 2304;    // Linux: SOCK_MIN_RCVBUF
 constexpr std::uint32_t kLargestBuffer_B = 212'992;  // Linux: net.core.wmem_max and rmem_max, before it doubles
 
+constexpr std::uint32_t kSmallestSegment_B = 88, kLargestSegment_B = 32'767;  // Linux: TCP_MIN_MSS, MAX_TCP_WINDOW
+
 // Both would get what comes to one address.
 bool overlap(const Stream& a, const Stream& b) {
   const bool one_family = a.family == b.family;
@@ -107,6 +109,7 @@ Reply ManagementNetwork::set(Process& process, const Request& request) {
   switch (ask.option) {
     case verbs::StreamOption::kSendBuffer:
       stream->send_buffer_B = buffer_B;
+      if (stream->tcp) stream->tcp->set_send_buffer(buffer_B / 2);
       return {};
     case verbs::StreamOption::kReceiveBuffer:
       stream->receive_buffer_B = buffer_B;
@@ -125,6 +128,23 @@ Reply ManagementNetwork::set(Process& process, const Request& request) {
     case verbs::StreamOption::kResetOnClose:
       stream->reset_on_close = ask.value != 0;
       return {};
+    case verbs::StreamOption::kNoDelay:
+      stream->no_delay = ask.value != 0;
+      if (stream->tcp) stream->tcp->set_no_delay(stream->no_delay);
+      return {};
+    case verbs::StreamOption::kCongestion:
+      if (ask.value > static_cast<std::uint32_t>(workload::TcpAlgorithm::kDctcp)) return Reply::failed(ENOENT);
+      stream->algorithm = ask.value;
+      if (stream->tcp) stream->tcp->set_algorithm(static_cast<workload::TcpAlgorithm>(ask.value));
+      return {};
+    case verbs::StreamOption::kMostSegment:
+      if (ask.value != 0 && (ask.value < kSmallestSegment_B || ask.value > kLargestSegment_B))
+        return Reply::failed(EINVAL);
+      stream->most_segment_B = ask.value;
+      return {};
+    case verbs::StreamOption::kTypeOfService:
+      stream->type_of_service = ask.value & 0xff;
+      return {};
   }
   return Reply::failed(ENOPROTOOPT);
 }
@@ -137,7 +157,8 @@ std::optional<Reply> ManagementNetwork::connect(Process& process, const Request&
   if (stream->state == Stream::State::kOpen) return again ? Reply::of(own) : Reply::failed(EISCONN);
   if (stream->state == Stream::State::kRefused) {
     stream->state = Stream::State::kFresh;
-    return Reply::failed(ECONNREFUSED);
+    const int error = std::exchange(stream->error, 0);
+    return Reply::failed(error != 0 ? error : ECONNREFUSED);
   }
   if (stream->state == Stream::State::kConnecting) {
     // Asked once more, a connect that may wait waits for the one that was begun: a signal has ended it before.
@@ -148,6 +169,7 @@ std::optional<Reply> ManagementNetwork::connect(Process& process, const Request&
   if (!to || (stream->v6_only && is_ipv4(ask.address))) return Reply::failed(ENETUNREACH);
   if (stream->port == 0) stream->port = new_port(process);
   if (stream->port == 0) return Reply::failed(EADDRNOTAVAIL);
+  const verbs::Address bound = stream->address;
   stream->address = is_loopback(ask.address) ? ask.address : address_of(process.node->index());
   stream->peer_address = is_any(ask.address) ? address_of(*to) : ask.address;
   stream->peer_port = ask.port;
@@ -157,7 +179,16 @@ std::optional<Reply> ManagementNetwork::connect(Process& process, const Request&
   const auto ended = listener_ended_.find({*to, ask.port});
   const bool is_peer = !is_loopback(ask.address) && !is_any(ask.address) &&
                        (ended == listener_ended_.end() || ended->second < process.came);
-  const Waiting waiting{stream, *to, std::chrono::steady_clock::now() + (is_peer ? patience_ : decltype(patience_){})};
+  const auto until = std::chrono::steady_clock::now() + (is_peer ? patience_ : decltype(patience_){});
+  const Waiting waiting{stream, *to, until};
+  if (stream->fabric && *to != process.node->index()) {
+    if (!open_fabric(waiting, bound, now_ps)) {
+      stream->address = bound;
+      stream->state = Stream::State::kFresh;
+      return Reply::failed(ENETUNREACH);
+    }
+    return ask.wait != 0 ? std::nullopt : std::optional(Reply::failed(EINPROGRESS));
+  }
   nodes_[*to]->at(now_ps + kLatency_ps, 0, [this, waiting](Time_ps at_ps) { arrive(waiting, at_ps); });
   return ask.wait != 0 ? std::nullopt : std::optional(Reply::failed(EINPROGRESS));
 }
@@ -191,6 +222,10 @@ void ManagementNetwork::arrive(const Waiting& waiting, Time_ps now_ps) {
     waiting_.push_back(waiting);
     return;
   }
+  if (stream->tcp) {
+    take_syn(stream, listener, now_ps);
+    return;
+  }
   // As on Linux, whose queue holds one more than the backlog. There the SYN is lost and sent again, after 1 s and more;
   // here nothing is lost.
   if (listener && listener->pending.size() > listener->backlog) {
@@ -198,17 +233,7 @@ void ManagementNetwork::arrive(const Waiting& waiting, Time_ps now_ps) {
     return;
   }
   if (listener) {
-    auto accepted = std::make_shared<Stream>();
-    accepted->node = there;
-    accepted->family = listener->family;
-    accepted->state = Stream::State::kOpen;
-    accepted->address = stream->peer_address;
-    accepted->port = stream->peer_port;
-    accepted->peer_address = stream->address;
-    accepted->peer_port = stream->port;
-    accepted->send_buffer_B = listener->send_buffer_B;
-    accepted->receive_buffer_B = listener->receive_buffer_B;
-    accepted->reset_on_close = listener->reset_on_close;
+    std::shared_ptr<Stream> accepted = make_accepted(*stream, *listener, there);
     accepted->peer = stream;
     stream->peer = accepted;
     listener->pending.push_back(accepted);

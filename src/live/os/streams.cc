@@ -40,7 +40,7 @@ bool is_hung_up(const Stream& stream, int patience_ms) {
 
 }  // namespace
 
-ManagementNetwork::ManagementNetwork(const lab::World& world, const AddressIndex& addresses,
+ManagementNetwork::ManagementNetwork(lab::World& world, const AddressIndex& addresses,
                                      std::vector<std::unique_ptr<Node>>& nodes)
     : world_(world),
       addresses_(addresses),
@@ -83,12 +83,14 @@ std::optional<ManagementNetwork::Given> ManagementNetwork::give(Process& process
 }
 
 Reply ManagementNetwork::open(Process& process, const Request& request, bool datagram) {
-  verbs::StreamOpen ask{AF_INET};
+  verbs::StreamOpen ask{AF_INET, verbs::StreamNetwork::kOfLab};
   request.read(ask);
   auto stream = std::make_shared<Stream>();
   stream->node = process.node;
   stream->family = ask.family;
   stream->datagram = datagram;
+  stream->fabric = ask.network == verbs::StreamNetwork::kFabric ||
+                   (ask.network == verbs::StreamNetwork::kOfLab && world_.lab().fabric_network);
   auto given = give(process, stream);
   if (!given) return Reply::failed(ENFILE);
   Reply reply = Reply::of(verbs::Handle{given->handle});
@@ -106,9 +108,10 @@ verbs::StreamInfo ManagementNetwork::describe(const Stream& stream, std::uint32_
   info.connected = stream.state == Stream::State::kOpen;
   info.datagram = stream.datagram;
   const std::size_t next_B = stream.datagrams.empty() ? 0 : stream.datagrams.front()->bytes.size();
-  info.readable_B = static_cast<std::uint32_t>(stream.datagram ? next_B : stream.inbox.size());
+  info.readable_B = static_cast<std::uint32_t>(stream.datagram ? next_B : stream.readable_B());
   const std::shared_ptr<Stream> peer = stream.peer.lock();
   info.unsent_B = peer ? static_cast<std::uint32_t>(peer->underway_B) : 0;
+  if (stream.tcp) info.unsent_B = static_cast<std::uint32_t>(stream.tcp->unsent_B());
   info.error = static_cast<std::uint32_t>(stream.error);
   const std::uint32_t options[] = {stream.send_buffer_B, stream.receive_buffer_B, stream.reuse_address,
                                    stream.reuse_port,    stream.v6_only,          stream.reset_on_close};
@@ -183,7 +186,10 @@ void ManagementNetwork::finish(const std::shared_ptr<Stream>& stream, Time_ps no
   stream->lifeline.reset();
   if (stream->datagram) datagrams_ended_[{stream->node->index(), stream->port}] = std::chrono::steady_clock::now();
   // Who closes with bytes unread has lost them; the peer must not think that they were read (RFC 2525 2.17).
-  if (stream->reset_on_close || !stream->inbox.empty()) {
+  if (stream->tcp) {
+    stream->shut = true;
+    stream->tcp->close(stream->reset_on_close, now_ps);
+  } else if (stream->reset_on_close || !stream->inbox.empty()) {
     send_reset(*stream, now_ps);
   } else {
     end(*stream, now_ps);

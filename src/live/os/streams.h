@@ -2,7 +2,8 @@
 // it; bytes arrive after their time on the wire and a fixed latency, and are never lost. A stream ends when the last
 // process that holds it has closed it; which those are, the kernel knows (verbs/stream_protocol.h). A connection to a
 // port without a listener waits for one if the world has patience, and is refused then; one
-// that finds the backlog full waits until there is room. Sockets of UDP are streams too (datagrams.cc). Not modelled:
+// that finds the backlog full waits until there is room. Sockets of UDP are streams too (datagrams.cc). A socket of TCP
+// may open its connections over the simulated fabric instead (stream_fabric.cc, fabric_socket.h). Not modelled:
 // congestion windows, TIME_WAIT, urgent data.
 #pragma once
 
@@ -15,6 +16,7 @@
 #include <optional>
 
 #include "live/os/address_index.h"
+#include "live/os/fabric_socket.h"
 #include "live/os/node.h"
 #include "verbs/address.h"
 #include "verbs/stream_protocol.h"
@@ -68,16 +70,25 @@ struct Stream {
   bool named_by_peer = false;   // its address is that of its connection
   std::vector<verbs::Address> groups;
 
+  // Over the fabric.
+  bool fabric = false;                // what it opens goes there
+  std::shared_ptr<FabricSocket> tcp;  // null: none, or a connection of the management network
+  bool no_delay = false;
+  std::uint32_t algorithm = 0;  // as StreamOption::kCongestion has it
+  std::uint32_t most_segment_B = 0, type_of_service = 0;
+
   std::uint32_t ready(std::uint32_t wanted) const;
+  std::size_t readable_B() const { return tcp ? tcp->readable_B() : inbox.size(); }
   std::uint32_t ready_datagrams(std::uint32_t wanted) const;
   // Of a connection: what may be sent now.
   std::size_t room_B() const;
 };
 
-class ManagementNetwork {
+class ManagementNetwork final : public FabricSocketOwner {
  public:
   using Datagram = UdpDatagram;
-  ManagementNetwork(const lab::World& world, const AddressIndex& addresses, std::vector<std::unique_ptr<Node>>& nodes);
+  ManagementNetwork(lab::World& world, const AddressIndex& addresses, std::vector<std::unique_ptr<Node>>& nodes);
+  ~ManagementNetwork() override { world_.engine().set_bytes({}); }
 
   // streams.cc: who holds them.
   Reply open(Process& process, const Request& request, bool datagram = false);
@@ -101,9 +112,12 @@ class ManagementNetwork {
   std::optional<Reply> accept(Process& process, const Request& request, Time_ps now_ps);
 
   // stream_bytes.cc
-  Reply send(Process& process, const Request& request, Time_ps now_ps);
-  std::optional<Reply> receive(Process& process, const Request& request, Time_ps now_ps);
+  Reply send(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps);
+  std::optional<Reply> receive(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps);
   Reply shutdown(Process& process, const Request& request, Time_ps now_ps);
+
+  // stream_fabric.cc: TCP_INFO and its like.
+  Reply tcp_info(Process& process, const Request& request) const;
 
   // datagrams.cc. Nothing: not yet.
   static bool is_datagram_call(verbs::Op op);
@@ -159,6 +173,22 @@ class ManagementNetwork {
   std::shared_ptr<Stream> listener_for(const Stream& stream, const Node& node) const;
   void retry_waiting(std::uint32_t node, std::uint32_t port, Time_ps now_ps);
 
+  // stream_fabric.cc. Of what connects: false when no path of the fabric leads there.
+  bool open_fabric(const Waiting& waiting, const verbs::Address& bound, Time_ps now_ps);
+  std::optional<lab::PortRef> port_of(std::uint32_t node, const verbs::Address& address) const;
+  void forget_old_pairs(Time_ps now_ps);
+  // For captures.
+  static std::size_t fill_payload(void* self, const engine::Packet& packet, const engine::Cold& cold,
+                                  std::span<std::uint8_t> out);
+  // The listener takes the connection whose SYN is there.
+  static std::shared_ptr<Stream> make_accepted(const Stream& stream, const Stream& listener, Node* there);
+  void take_syn(const std::shared_ptr<Stream>& stream, const std::shared_ptr<Stream>& listener, Time_ps now_ps);
+  Syn syn_arrived(FabricSocket& socket, Time_ps now_ps) override;
+  void established(FabricSocket& socket, Time_ps now_ps) override;
+  void changed(FabricSocket& socket, Time_ps now_ps) override;
+  void died(FabricSocket& socket, int error, Time_ps now_ps) override;
+  void over(FabricSocket& socket, Time_ps now_ps) override;
+
   // datagrams.cc
   Reply connect_datagrams(Process& process, const Request& request);
   Reply disconnect_datagrams(Process& process, const Request& request);
@@ -175,9 +205,15 @@ class ManagementNetwork {
   // True: others still wait.
   bool give_up_held(Time_ps now_ps);
 
-  const lab::World& world_;
+  lab::World& world_;
   const AddressIndex& addresses_;
   std::vector<std::unique_ptr<Node>>& nodes_;
+  struct FabricPair {
+    std::shared_ptr<FabricSocket> client, server;
+    RealTime until;               // that it waits for a listener
+    Time_ps over_ps = kNever_ps;  // both ends had nothing left to do then
+  };
+  std::vector<FabricPair> pairs_;         // connections over the fabric
   std::vector<std::uint32_t> next_port_;  // by node
   struct Line {
     Time_ps sends_until_ps = 0, receives_until_ps = 0;

@@ -51,6 +51,7 @@ struct Reply {
   int fds[3] = {-1, -1, -1};  // lent; those from the first -1 on are none
 
   std::shared_ptr<const Lent> given;  // of `fds`, what is closed with the reply
+  Time_ps at_ps = 0;                  // not before then: the call takes CPU time
 
   static Reply failed(int error) {
     Reply reply;

@@ -52,7 +52,7 @@ void for_each_socket(const Node& node, bool datagrams, const Visit& visit) {
 std::uint32_t receive_queue(const Stream& stream) {
   if (stream.datagram) return static_cast<std::uint32_t>(stream.datagrams_B);
   return static_cast<std::uint32_t>(stream.state == Stream::State::kListening ? stream.pending.size()
-                                                                              : stream.inbox.size());
+                                                                              : stream.readable_B());
 }
 
 // As the kernel writes an address: words as they are in memory.

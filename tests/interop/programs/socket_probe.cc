@@ -36,6 +36,11 @@ void set_option(int fd, int level, int option, int value) {
   REQUIRE(setsockopt(fd, level, option, &value, sizeof value) == 0);
 }
 
+bool over_fabric() {
+  const char* network = getenv("WEFT_NET");
+  return network != nullptr && strcmp(network, "fabric") == 0;
+}
+
 // The server reads only after a second.
 void serve_full(int port) {
   const int listener = listen_at(port);
@@ -54,9 +59,13 @@ void ask_full(const char* host, int port) {
   set_nonblocking(fd);
   std::vector<char> bytes(1 << 16, 'x');
   std::size_t size = 0;
-  for (ssize_t sent; (sent = send(fd, bytes.data(), bytes.size(), 0)) >= 0;) size += static_cast<std::size_t>(sent);
-  REQUIRE(errno == EAGAIN);
-  REQUIRE(size >= 1 << 20 && size <= 10 << 20);
+  do {
+    for (ssize_t sent; (sent = send(fd, bytes.data(), bytes.size(), 0)) >= 0;) size += static_cast<std::size_t>(sent);
+    REQUIRE(errno == EAGAIN);
+  } while (over_fabric() && events_of(fd, POLLOUT, 50) == POLLOUT);  // the buffer grows while ACKs come
+  // Over the fabric the window of who does not read stays at 64 KiB, and the send buffer follows the congestion window.
+  const std::size_t least = over_fabric() ? 128 << 10 : 1 << 20;
+  REQUIRE(size >= least && size <= 10 << 20);
   REQUIRE(events_of(fd, POLLOUT, 0) == 0);
   REQUIRE(now_s() - start_s < 0.9);
   REQUIRE(events_of(fd, POLLOUT, 10'000) == POLLOUT);
@@ -66,8 +75,8 @@ void ask_full(const char* host, int port) {
   size += std::size_t{160} << 16;
   shutdown(fd, SHUT_WR);
   REQUIRE(get_all(fd) == std::to_string(size));
-  // 10 MiB and more on a line of 1 Gb/s.
-  REQUIRE(now_s() - start_s > 1 + 0.08);
+  // 10 MiB and more on a line of 1 Gb/s, or of 25.
+  REQUIRE(now_s() - start_s > 1 + (over_fabric() ? 0.0033 : 0.08));
   close(fd);
 }
 

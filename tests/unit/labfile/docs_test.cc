@@ -48,6 +48,7 @@ TEST(Docs, ExplainEveryWord) {
   expect_words(flow_pattern_words());
   expect_words(flow_op_words());
   expect_words(telemetry_words());
+  expect_words(network_words());
   expect_words(mirror_words());
   expect_words(qdisc_words());
   expect_words(mirror_direction_words());

@@ -33,6 +33,13 @@ TEST(LabReader, Head) {
   expect_problem("version: 1\nname: x\nnodes: {}\nlinks: [1]\n", "3:8 nodes is not a map with at least one node");
 }
 
+TEST(LabReader, NetworkOfPrograms) {
+  EXPECT_FALSE(read_good(kGoodLab).fabric_network);
+  EXPECT_TRUE(read_good(good_lab_and("network: fabric\n")).fabric_network);
+  EXPECT_FALSE(read_good(good_lab_and("network: management\n")).fabric_network);
+  expect_problem(good_lab_and("network: ethernet\n"), "23:10 network: \"ethernet\" is not known");
+}
+
 TEST(LabReader, CommandLineSeedWins) {
   const std::string text = good_lab_and("seed: 7\n");
   EXPECT_EQ(read_lab(text, "x")->seed, 7U);

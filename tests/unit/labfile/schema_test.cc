@@ -129,6 +129,7 @@ TEST(Schema, HasWordsOfReader) {
   EXPECT_EQ(words_of(property("host", "pages")), names_of(page_words()));
   EXPECT_EQ(words_of(definition("switch_model")), names_of(catalog.names(CatalogKind::kSwitch)));
   EXPECT_EQ(words_of(definition("forwarder_model")), names_of(catalog.names(CatalogKind::kForwarder)));
+  EXPECT_EQ(words_of(schema().root().at("properties").at("network")), names_of(network_words()));
   EXPECT_EQ(words_of(property("fabric", "template")), names_of(template_words()));
   EXPECT_EQ(words_of(property("routing", "balancing")), names_of(balancing_words()));
   EXPECT_EQ(words_of(property("routing", "hash")), names_of(hash_words()));

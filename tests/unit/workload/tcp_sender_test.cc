@@ -126,6 +126,60 @@ TEST(TcpReceiver, SlowReaderDelaysAck) {
   EXPECT_EQ(receiver.timer_ps(), TcpReceiver::kDelayedAck_ps) << "or the timer";
 }
 
+TEST(TcpReceiver, FirstSegmentsAreAcknowledgedAtOnceUntilBothSidesSpeak) {
+  TcpReceiver receiver(kMss_B, 64000, false);
+  receiver.ack_quickly();
+  EXPECT_TRUE(receiver.receive(0, 100, false, false, us(1)));
+  receiver.take_ack();
+  receiver.note_sent(us(2));
+  EXPECT_FALSE(receiver.receive(100, 100, false, false, us(3))) << "the answer will carry it";
+}
+
+// Nagle's rule with Minshall's exception: a short segment leaves when no other short one is out.
+TEST(TcpSender, ShortSegmentsWaitForEachOther) {
+  TcpSender sender(TcpAlgorithm::kCubic, kMss_B);
+  sender.set_window_end(1'000'000);
+  sender.append(100);
+  EXPECT_FALSE(sender.next(0, 0)) << "a workload waits for a whole segment";
+  sender.set_short(TcpSender::Short::kNagle);
+  EXPECT_EQ(drain(sender, 0), 100U);
+  sender.append(1100);
+  EXPECT_EQ(drain(sender, us(1)), 1000U) << "the rest is held";
+  sender.on_ack(ack_of(100, us(50)));
+  EXPECT_EQ(drain(sender, us(50)), 100U);
+  sender.append(7);
+  EXPECT_EQ(drain(sender, us(51)), 0U);
+  sender.set_short(TcpSender::Short::kAtOnce);
+  EXPECT_EQ(drain(sender, us(52)), 7U) << "TCP_NODELAY";
+}
+
+// Segments of any length keep their limits on the scoreboard.
+TEST(TcpSender, LostShortSegmentIsSentAgainAlone) {
+  TcpSender sender(TcpAlgorithm::kCubic, kMss_B);
+  sender.set_window_end(1'000'000);
+  sender.set_short(TcpSender::Short::kAtOnce);
+  for (const std::uint64_t size_B : {300, 70, 1000, 5, 600}) {
+    sender.append(size_B);
+    EXPECT_EQ(drain(sender, us(1)), size_B);
+  }
+  const TcpRange sack[] = {{370, 1975}};
+  sender.on_ack(ack_of(300, us(50), sack));
+  const auto piece = sender.next(0, us(50));
+  ASSERT_TRUE(piece);
+  EXPECT_EQ(piece->offset, 300U);
+  EXPECT_EQ(piece->length_B, 70U);
+  EXPECT_EQ(sender.retransmits(), 1U);
+}
+
+// A window that is smaller than a segment does not stop the stream.
+TEST(TcpSender, SmallWindowIsUsed) {
+  TcpSender sender(TcpAlgorithm::kCubic, kMss_B);
+  sender.set_window_end(400);
+  sender.set_short(TcpSender::Short::kNagle);
+  sender.append(5000);
+  EXPECT_EQ(drain(sender, 0), 400U);
+}
+
 TEST(TcpReceiver, DctcpEchoesEachChangeOfMark) {
   TcpReceiver receiver(kMss_B, 1 << 20, true);
   receiver.receive(0, 1000, false, false, 0);
