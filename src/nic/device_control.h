@@ -19,6 +19,10 @@ class DeviceControl {
   // Faults of the port, as DeviceConfig has them; 0 ends one.
   void set_storm(std::uint8_t classes, Time_ps from_ps, Time_ps until_ps);
   void set_slow_receiver(Time_ps ps_per_byte, Time_ps from_ps, Time_ps until_ps);
+  const PcieFunction& function_of(std::uint32_t qpn) const { return device_.functions_[device_.qp(qpn).function]; }
+  // Messages of this port are followed; null: no more.
+  void set_trace(MessageTrace* trace);
+  bool is_traced() const { return device_.config_.host.trace != nullptr; }
 
  private:
   Device& device_;

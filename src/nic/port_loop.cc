@@ -88,7 +88,8 @@ inline void Device::receive(Time_ps now_ps) {
     const Time_ps idle_from_ps = free_ps_;
     if (!serve_context(context, now_ps)) continue;
     if (now_ps > idle_from_ps && !control)
-      counters.idle_ps[static_cast<std::size_t>(qps_[context / 2].wait)] += now_ps - idle_from_ps;
+      counters.idle_ps[static_cast<std::size_t>(qps_[context / 2].wait)] +=
+          now_ps - std::max(idle_from_ps, std::min(counters.idle_from_ps, now_ps));
     break;
   }
   bool ready = !control_.empty() || !ready_.empty();

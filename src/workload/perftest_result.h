@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "workload/message_budget.h"
 #include "workload/perftest_budget.h"
 #include "workload/perftest_options.h"
 
@@ -33,6 +34,7 @@ struct PerftestRow {
   std::uint64_t duration_iterations = 0;  // latency with -D
   Time_ps duration_elapsed_ps = 0;
   PortAccount account;  // bandwidth: of the port that sent the payload
+  MessageBudget message;  // with --why: of a typical message, or of one in the middle of a bandwidth test
   std::string failure;  // empty, or what ended this size early: "Completion with error … status 12"
 };
 
