@@ -188,7 +188,8 @@ void add_perftest(CLI::App& app, int& status) {
   verb->add_option("--threads", arguments->threads, "Pairs of --all-pairs at a time; the values are the same")
       ->check(whole_number(1, 256));
   verb->add_flag("--json", arguments->json, "Print perftest's JSON instead of its table");
-  verb->add_flag("--why", arguments->why, "Print where the bandwidth of the link went, and where each nanosecond of one message did");
+  verb->add_flag("--why", arguments->why,
+                 "Print where the bandwidth of the link went, and where each nanosecond of one message did");
   verb->add_option("LAB", arguments->lab, "Lab file")->required();
   verb->add_option("TEST", arguments->test,
                    "write_bw, write_lat, send_bw, send_lat, read_bw, read_lat, atomic_bw or atomic_lat")

@@ -160,7 +160,8 @@ MessageTrace::Part MessageTrace::part_of(const engine::Packet& packet) {
   return has_ack_ && psn == ack_psn_ ? Part::kLast : Part::kNone;
 }
 
-// From here to the first bit of a packet: the port had others to send, or was idle for a reason that the queue pair has.
+// From here to the first bit of a packet: the port had others to send, or was idle for a reason that the queue pair
+// has.
 void MessageTrace::add_wait(const Device& device, std::uint32_t qpn, Time_ps start_ps) {
   if (start_ps <= until_ps_) return;
   const Time_ps idle_from_ps = std::clamp(port_free_ps_, until_ps_, start_ps);

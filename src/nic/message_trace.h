@@ -63,7 +63,7 @@ inline constexpr std::size_t kStages = 38;
 
 struct Span {
   Stage stage;
-  std::uint8_t way;             // 0: there, 1: back
+  std::uint8_t way;                // 0: there, 1: back
   std::uint32_t from = 0, to = 0;  // ports of the link, where it is one
   Time_ps time_ps;
 };

@@ -72,7 +72,11 @@ Time_ps PciePath::read(std::uint32_t payload_B, Time_ps now_ps) {
     fetch(payload_B - fetched_B_, now_ps);
     fetched_B_ = payload_B;
   }
-  if (fetched_ps_ <= now_ps) fetched_B_ -= payload_B;
+  if (fetched_ps_ <= now_ps) {
+    fetched_B_ -= payload_B;
+  } else {
+    held_until_ps_ = fetched_ps_;
+  }
   return fetched_ps_;
 }
 

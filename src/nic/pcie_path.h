@@ -22,7 +22,7 @@ inline constexpr std::uint32_t kCompletionOverhead_B = 20;
 struct PcieChannel {
   std::int64_t ps_per_byte_q16 = 0;  // of payload, and of headers where it carries TLPs
   bool carries_tlps = true;
-  Time_ps until_ps = 0;  // it is busy until then
+  Time_ps until_ps = 0;                // it is busy until then
   PcieLimit limit = PcieLimit::kLink;  // what it is, where it is the limit
   // What other programs of the host do on it: this share of the time it carries a burst, whose mean rest is `burst_ps`.
   std::uint32_t load_permille = 0;
@@ -113,11 +113,12 @@ class PciePath {
   const PciePathSettings& settings() const { return settings_; }
   // What the last read is waiting for, and what writes have waited for so far.
   PcieLimit read_limit() const { return read_limit_; }
+  Time_ps held_until_ps() const { return held_until_ps_; }  // so long somebody had to wait for payload
   const PcieTimes& write_times() const { return write_times_; }
   void add_write_time(PcieLimit limit, Time_ps time_ps) { write_times_[static_cast<std::size_t>(limit)] += time_ps; }
-  // A limit may have several causes: a round trip that is too long for what is in flight is so because of the hops in it.
-  // Time that was spent at `limit`, in proportion: a line that takes `line_ps_per_B` would not wait for the nearest of
-  // them, and what is nearer to the card comes first.
+  // A limit may have several causes: a round trip that is too long for what is in flight is so because of the hops in
+  // it. Time that was spent at `limit`, in proportion: a line that takes `line_ps_per_B` would not wait for the nearest
+  // of them, and what is nearer to the card comes first.
   std::array<double, kPcieLimits> causes_of(PcieLimit limit, double line_ps_per_B, bool writes) const;
   // From now on delays are added up there, too; null: no more.
   void record(PathDelays* delays) { delays_ = delays; }
@@ -150,6 +151,7 @@ class PciePath {
   std::uint32_t fetched_B_ = 0;  // in the NIC, or on its way there
   Time_ps fetched_ps_ = 0;       // when all of it is
   PcieLimit read_limit_ = PcieLimit::kLink;
+  Time_ps held_until_ps_ = 0;
   PcieTimes write_times_{};
   PathDelays* delays_ = nullptr;
 };

@@ -13,8 +13,8 @@ std::string perftest_json(const workload::PerftestOptions& options, const worklo
                           bool verdict);
 
 // One line: is the result healthy for this link, size and host, and if not, what explains the gap. With `why` the whole
-// account of the sending port's time, and the budget of one message where messages were followed. Nothing where there is
-// no account: latency tests whose messages were not followed, bandwidths of atomics, -D.
+// account of the sending port's time, and the budget of one message where messages were followed. Nothing where there
+// is no account: latency tests whose messages were not followed, bandwidths of atomics, -D.
 std::string perftest_verdict(const workload::PerftestOptions& options, const workload::PerftestResult& result,
                              bool why);
 

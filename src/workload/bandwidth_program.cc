@@ -69,8 +69,8 @@ BandwidthSender::BandwidthSender(const PerftestOptions& options, const PerftestS
 void BandwidthSender::follow(nic::MessageTrace& trace) {
   if (options_.duration_s > 0) return;
   trace_ = &trace;
-  traced_ = std::min<std::uint64_t>((options_.iterations / 2 / options_.cq_mod + 1) * options_.cq_mod,
-                                    options_.iterations);
+  traced_ =
+      std::min<std::uint64_t>((options_.iterations / 2 / options_.cq_mod + 1) * options_.cq_mod, options_.iterations);
 }
 
 void BandwidthSender::start(Time_ps at_ps) {
@@ -104,6 +104,10 @@ bool BandwidthSender::burst_goes_on(Time_ps now_ps) {
 
 Time_ps BandwidthSender::step(Time_ps now_ps) {
   if (done_) return kNever_ps;
+  if (total_posted_ == 0) {
+    side_.end.device->counters.idle_from_ps = now_ps;
+    counters_at_start_ = side_.end.device->counters;
+  }
   for (; turn_ < counts_.size(); ++turn_) {
     if (may_post(turn_) && now_ps < stop_ps_ && burst_goes_on(now_ps)) return post(turn_, now_ps);
   }
@@ -185,6 +189,7 @@ Time_ps BandwidthSender::poll(Time_ps now_ps) {
   }
   if (finished) {
     done_ = true;
+    counters_at_end_ = side_.end.device->counters;
     return kNever_ps;
   }
   const host::HostModel& quiet = side_.end.host->quiet_model();

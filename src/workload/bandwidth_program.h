@@ -51,6 +51,9 @@ class BandwidthSender final : public host::Program {
   // Of its CPU: what posting and polling took, and how much of that others made of it.
   Time_ps cpu_ps() const { return cpu_ps_; }
   Time_ps contention_ps() const { return contention_ps_; }
+  // Of its port.
+  const nic::Counters& counters_at_start() const { return counters_at_start_; }
+  const nic::Counters& counters_at_end() const { return counters_at_end_; }
   std::uint64_t iterations() const { return options_.duration_s > 0 ? counted_ : options_.iterations; }
 
  private:
@@ -82,6 +85,7 @@ class BandwidthSender final : public host::Program {
   std::uint32_t burst_left_ = 0;
   Time_ps last_completed_ps_ = 0;
   Time_ps cpu_ps_ = 0, contention_ps_ = 0;
+  nic::Counters counters_at_start_, counters_at_end_;
   nic::MessageTrace* trace_ = nullptr;  // null: nobody asked
   std::uint64_t traced_ = 0;            // the message, counted from 1, of the first queue pair
   std::vector<nic::Span> traced_spans_;

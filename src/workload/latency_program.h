@@ -57,7 +57,7 @@ class LatencyProgram final : public host::Program {
   nic::MessageTrace* trace_ = nullptr;  // null: nobody asked
   std::vector<std::vector<nic::Span>> chains_;
   Time_ps reaped_visible_ps_ = 0;  // of the last completion
-  Time_ps awaits_from_ps_ = 0;  // its own completion is reaped, and it looks for the peer's message
+  Time_ps awaits_from_ps_ = 0;     // its own completion is reaped, and it looks for the peer's message
   bool done_ = false;
   std::string failure_;
 };

@@ -9,8 +9,8 @@
 namespace weft::workload {
 namespace {
 
-constexpr double kAvoidableHealthy = 0.05;       // as of bandwidths
-constexpr double kWorthSaying = 0.005;  // of all of it
+constexpr double kAvoidableHealthy = 0.05;  // as of bandwidths
+constexpr double kWorthSaying = 0.005;      // of all of it
 
 struct StageText {
   const char* name;
@@ -134,7 +134,8 @@ std::string message_text(const MessageBudget& budget, std::uint64_t size_B) {
   const double total_ns = static_cast<double>(budget.total_ps) / 1000;
   std::string out;
   if (budget.measured_ps == 0) {
-    out = fmt::format("where {:.1f} ns of one message of {} B went, from its post to its completion\n", total_ns, size_B);
+    out =
+        fmt::format("where {:.1f} ns of one message of {} B went, from its post to its completion\n", total_ns, size_B);
   } else if (budget.measured_of_it == 2) {
     out = fmt::format("where {:.1f} ns of a round trip of {} B went; half of it is t_typical\n", total_ns, size_B);
   } else {
@@ -153,9 +154,10 @@ std::string message_text(const MessageBudget& budget, std::uint64_t size_B) {
     out += "\n";
   }
   const double avoidable_ns = static_cast<double>(budget.avoidable_ps) / 1000;
-  return out + fmt::format("{:>19.1f} ns in all; * {:.1f} ns are distance, queues and contention, {:.1f} ns have no "
-                           "explanation\n",
-                           total_ns, avoidable_ns, static_cast<double>(budget.unexplained_ps) / 1000);
+  return out + fmt::format(
+                   "{:>19.1f} ns in all; * {:.1f} ns are distance, queues and contention, {:.1f} ns have no "
+                   "explanation\n",
+                   total_ns, avoidable_ns, static_cast<double>(budget.unexplained_ps) / 1000);
 }
 
 }  // namespace weft::workload

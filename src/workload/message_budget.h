@@ -1,7 +1,7 @@
 // Where each nanosecond of one message went, both ways: the chain of spans that the model recorded for it
 // (nic/message_trace.h), by stage and link. The lines add up to what was measured; what no stage explains is a line of
-// its own. Some stages are there on any host and path, others are distance, queues and contention: without the latter it
-// is what this NIC, host and path could give.
+// its own. Some stages are there on any host and path, others are distance, queues and contention: without the latter
+// it is what this NIC, host and path could give.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace weft::workload {
 
 struct MessageLine {
-  std::string name;  // "serialisation"
+  std::string name;   // "serialisation"
   std::string where;  // the link, "a:p0 - leaf1:2"; empty at a host
   Time_ps there_ps = 0, back_ps = 0;
   bool avoidable = false;  // distance, a queue or contention

@@ -43,7 +43,7 @@ constexpr Cause kPcieCauses[] = {
     {"PCIe read requests", "in flight, times MaxReadReq, over the round trip to memory"},
     {"PCIe writes", "in flight, over the time that memory takes one"},
     {"PCIe ordering", "writes in order: relaxed ordering is off"},
-    {"PCIe uplink", "of the PCIe switch above the card, which others share"},
+    {"PCIe switch", "above the card: its uplink, which others share, and its latency"},
     {"IOMMU", "walks of its page tables: huge pages, or iommu=pt"},
     {"memory", "takes less than PCIe brings: a fault of the lab"},
     {"NUMA", "memory is not on the NIC's node: numactl"},
@@ -151,8 +151,7 @@ PerftestBudget perftest_budget(const PerftestOptions& options, const PortAccount
     hand_over(*held, receiver_Gbps, stopped_Gbps);
     stopped_Gbps -= before - *held;
   }
-  const auto lost =
-      static_cast<double>(account.receiver_discards + account.lost.cable + account.lost.fabric);
+  const auto lost = static_cast<double>(account.receiver_discards + account.lost.cable + account.lost.elsewhere);
   if (lost > 0) {
     for (double* taken : {&pace_Gbps, &resent_Gbps, &recovery_Gbps}) {
       const double all = *taken;
@@ -165,20 +164,23 @@ PerftestBudget perftest_budget(const PerftestOptions& options, const PortAccount
   take("congestion control", pace_Gbps, "the rate is below the line: CNPs, or losses with slow restart");
   take("sent again", resent_Gbps, "go-back-N: what was on its way behind a loss");
   take("loss recovery", recovery_Gbps, "NAKs, RNR waits and timeouts");
-  take("cable", cable_Gbps, fmt::format("{} frames lost on links: bit errors, FEC, a link that is down", account.lost.cable));
+  take("cable", cable_Gbps,
+       fmt::format("{} frames lost on links: bit errors, FEC, a link that is down", account.lost.cable));
   const auto receiver = scaled(account.receiver_waits, receiver_Gbps);
-  const std::string how = account.receiver_discards == 0
-                              ? "its buffer is full and it pauses the sender; "
-                              : fmt::format("its buffer is full and drops (rx_discards_phy {}); ", account.receiver_discards);
+  const std::string how =
+      account.receiver_discards == 0
+          ? "its buffer is full and it pauses the sender; "
+          : fmt::format("its buffer is full and drops (rx_discards_phy {}); ", account.receiver_discards);
   for (std::size_t limit = 0; limit < nic::kPcieLimits; ++limit) {
-    take(kPcieCauses[limit].name, idle_Gbps(nic::wait_for(static_cast<nic::PcieLimit>(limit))), kPcieCauses[limit].note);
+    take(kPcieCauses[limit].name, idle_Gbps(nic::wait_for(static_cast<nic::PcieLimit>(limit))),
+         kPcieCauses[limit].note);
     take(std::string(kPcieCauses[limit].name) + " (receiver)", receiver[limit], how + kPcieCauses[limit].note);
   }
   take("NIC message rate", idle_Gbps(Wait::kMessageRate), "small messages on few queue pairs");
   double cpu_Gbps = idle_Gbps(Wait::kPost), contention_Gbps = 0;
   if (account.cpu_ps > account.contention_ps) {
-    const double longer = static_cast<double>(account.contention_ps) /
-                          static_cast<double>(account.cpu_ps - account.contention_ps);
+    const double longer =
+        static_cast<double>(account.contention_ps) / static_cast<double>(account.cpu_ps - account.contention_ps);
     hand_over(cpu_Gbps, contention_Gbps, (payload_Gbps + headers_Gbps) * longer);
   }
   take("CPU contention", contention_Gbps, "the program's CPU, or its sibling, works for others: isolcpus, pinning");

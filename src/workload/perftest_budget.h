@@ -16,8 +16,8 @@ namespace weft::workload {
 
 // Packets that were lost in a stretch of time, in the whole world.
 struct LossAccount {
-  std::uint64_t cable = 0;   // bit errors, a link that is down, faults of the lab
-  std::uint64_t fabric = 0;  // in switches and forwarders
+  std::uint64_t cable = 0;      // bit errors, a link that is down
+  std::uint64_t elsewhere = 0;  // in switches and forwarders, by faults of the lab
 };
 
 // Of the port that sends the payload: the client's, of READ the server's.

@@ -33,9 +33,9 @@ struct PerftestRow {
   std::vector<Time_ps> samples_ps;
   std::uint64_t duration_iterations = 0;  // latency with -D
   Time_ps duration_elapsed_ps = 0;
-  PortAccount account;  // bandwidth: of the port that sent the payload
+  PortAccount account;    // bandwidth: of the port that sent the payload
   MessageBudget message;  // with --why: of a typical message, or of one in the middle of a bandwidth test
-  std::string failure;  // empty, or what ended this size early: "Completion with error … status 12"
+  std::string failure;    // empty, or what ended this size early: "Completion with error … status 12"
 };
 
 // One end of one connection, as perftest prints it.

@@ -191,7 +191,10 @@ PerftestRun::Surroundings PerftestRun::surroundings() const {
 
 PortAccount PerftestRun::account_of(const BandwidthSender& sender) const {
   nic::Device& device = *payload_side().end.device;
-  PortAccount account = account_between(before_, device.counters);
+  // Others may use the port before and after; of READ the other host's port is not the program's to look at.
+  const bool own = payload_side().end.device == client_.end.device;
+  PortAccount account =
+      account_between(own ? sender.counters_at_start() : before_, own ? sender.counters_at_end() : device.counters);
   account.line_rate_bps = device.congestion_environment(payload_side().qps.front()).line_rate_bps;
   account.cpu_ps = sender.cpu_ps();
   account.contention_ps = sender.contention_ps();
@@ -206,12 +209,20 @@ PortAccount PerftestRun::account_of(const BandwidthSender& sender) const {
   const Surroundings now = surroundings();
   account.receiver_paused_ps = now.paused_ps - before_around_.paused_ps;
   account.receiver_discards = now.discards - before_around_.discards;
-  account.lost = {now.lost.cable - before_around_.lost.cable, now.lost.fabric - before_around_.lost.fabric};
+  account.lost = {now.lost.cable - before_around_.lost.cable, now.lost.elsewhere - before_around_.lost.elsewhere};
   const nic::PcieFunction& writes =
       nic::DeviceControl(*receiving_side().end.device).function_of(receiving_side().qps.front());
   nic::PcieTimes write_times = now.write_times;
   for (std::size_t i = 0; i < nic::kPcieLimits && writes.path() != nullptr; ++i)
     write_times[i] -= before_around_.write_times[i];
+  // What the line itself takes is no wait: the card's link comes first.
+  auto line_ps =
+      static_cast<Time_ps>(line_ps_per_B * static_cast<double>(sender.measure().messages * sizes_B_[next_size_ - 1]));
+  for (std::size_t i = 0; i < nic::kPcieLimits && writes.path() != nullptr; ++i) {
+    const Time_ps part_ps = std::min(line_ps, write_times[i]);
+    write_times[i] -= part_ps;
+    line_ps -= part_ps;
+  }
   account.receiver_waits = pcie_causes(writes, write_times, line_ps_per_B, true);
   return account;
 }
@@ -243,9 +254,9 @@ MessageBudget PerftestRun::message_of(const PerftestRow& row) const {
   const Time_ps typical = typical_ps(row);
   const std::size_t known = std::min(chains.size(), row.samples_ps.size());
   if (known == 0) return {};
-  const auto nearest = std::min_element(
-      row.samples_ps.begin(), row.samples_ps.begin() + static_cast<std::ptrdiff_t>(known),
-      [&](Time_ps a, Time_ps b) { return std::abs(a - typical) < std::abs(b - typical); });
+  const auto nearest =
+      std::min_element(row.samples_ps.begin(), row.samples_ps.begin() + static_cast<std::ptrdiff_t>(known),
+                       [&](Time_ps a, Time_ps b) { return std::abs(a - typical) < std::abs(b - typical); });
   const auto index = static_cast<std::size_t>(nearest - row.samples_ps.begin());
   return message_budget(chains[index], ping_pong() ? 2 : 1, typical, port_names_);
 }

@@ -28,12 +28,13 @@ workload::LossAccount losses_of(World& world) {
   using fabric::Fate;
   workload::LossAccount lost;
   for (const WorldLink& link : world.links()) {
-    const auto count = [&](const fabric::Ledger& ledger, Fate fate) {
-      lost.cable += ledger.fates[static_cast<std::size_t>(fate)];
+    const auto count = [](const fabric::Ledger& ledger, Fate fate) {
+      return ledger.fates[static_cast<std::size_t>(fate)];
     };
-    for (Fate fate : {Fate::kFaultDrop, Fate::kLinkDown}) count(link.direction->sent, fate);
+    lost.elsewhere += count(link.direction->sent, Fate::kFaultDrop);
+    lost.cable += count(link.direction->sent, Fate::kLinkDown);
     if (world.device(link.to) == nullptr) continue;
-    for (Fate fate : {Fate::kFcsError, Fate::kIcrcError}) count(link.direction->received, fate);
+    for (Fate fate : {Fate::kFcsError, Fate::kIcrcError}) lost.cable += count(link.direction->received, fate);
   }
   for (std::uint32_t i = 0; i < world.switch_count(); ++i) {
     if (!world.has_switch(i)) continue;
@@ -41,7 +42,7 @@ workload::LossAccount losses_of(World& world) {
       const auto& drops = world.fabric_switch(i).counters(port).drops;
       for (std::size_t fate = 0; fate < drops.size(); ++fate) {
         const bool on_cable = static_cast<Fate>(fate) == Fate::kFcsError;
-        (on_cable ? lost.cable : lost.fabric) += drops[fate];
+        (on_cable ? lost.cable : lost.elsewhere) += drops[fate];
       }
     }
   }
@@ -87,11 +88,10 @@ class PerftestWorkload final : public ActiveWorkload {
       const fabric::LinkTiming& timing = link.direction->timing();
       const bool given = link.config->latency_ps.has_value();
       const bool to_switch = world.device(link.to) == nullptr;
-      followers_.push_back({&trace,
-                            {link.from, link.to, timing.ps_per_byte,
-                             given ? timing.flight_ps : link.config->propagation_ps,
-                             given ? 0 : link.config->fec_latency_ps, timing.flight_ps, timing.cut_through_B,
-                             to_switch}});
+      followers_.push_back(
+          {&trace,
+           {link.from, link.to, timing.ps_per_byte, given ? timing.flight_ps : link.config->propagation_ps,
+            given ? 0 : link.config->fec_latency_ps, timing.flight_ps, timing.cut_through_B, to_switch}});
       world.tap_link(link, {&followers_.back(), &Follower::frame});
     }
   }
