@@ -204,6 +204,7 @@ TEST(PciePath, NamesLimitAndCauses) {
   settings.ordered = true;
   settings.write_window_B = 4096;
   settings.writes = {&link};
+  link.until_ps = 0;
   PciePath ordered(settings);
   at_ps = us(10);
   for (int i = 0; i < 100; ++i) at_ps = ordered.write(4096, at_ps, false);
