@@ -105,6 +105,9 @@ int measure_all(const lab::Lab& lab, const lab::PortPairs& pairs, const Perftest
   if (options.all_sizes) return wrong_input("--all-pairs with -a: a cell has one value", "choose a size with -s");
   if (options.report_unsorted || options.report_histogram)
     return wrong_input("--all-pairs with -U or -H: a cell has one value", "leave it out");
+  if (arguments.why)
+    return wrong_input("--all-pairs with --why: each pair has an account of its own",
+                       "choose one with --client and --server");
   if (arguments.capture != "none")
     return wrong_input("--all-pairs with --capture: each pair runs in a world of its own",
                        "capture one pair with --client and --server");

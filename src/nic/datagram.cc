@@ -110,7 +110,8 @@ Fate Device::receive_datagram(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   completion.solicited = (packet.word & kSolicited) != 0;
   completion.visible_ps = cpu_visible_ps(left_ps, qp.function);
   if (config_.host.trace != nullptr) [[unlikely]]
-    config_.host.trace->delivered(*this, qp, psn_of(packet), now_ps, left_ps);
+    config_.host.trace->delivered(*this, qp, psn_of(packet), now_ps, left_ps,
+                                  functions_[qp.function].link_ps(size_B + kCqe_B));
   ++resp.head;
   push_receive_completion(qp, completion);
   return Fate::kAccepted;

@@ -116,7 +116,7 @@ void MessageTrace::add_seen() {
 }
 
 void MessageTrace::delivered(const Device& device, const QueuePair& qp, std::uint32_t psn, Time_ps now_ps,
-                             Time_ps placed_ps) {
+                             Time_ps placed_ps, Time_ps link_ps) {
   if (phase_ != Phase::kRequest || needs_response_ || !is_from(1 - sender_, device, qp) || psn != last_psn_) return;
   settle(now_ps);
   if (until_completion_) {
@@ -124,17 +124,24 @@ void MessageTrace::delivered(const Device& device, const QueuePair& qp, std::uin
     port_free_ps_ = now_ps;
     return;
   }
-  add(Stage::kPayloadWrite, std::max(now_ps, placed_ps));
+  add_write(now_ps, placed_ps, link_ps);
   add(Stage::kEntry, seen_.left_ps);
   add_seen();
 }
 
+void MessageTrace::add_write(Time_ps now_ps, Time_ps left_ps, Time_ps link_ps) {
+  if (left_ps <= now_ps) return;
+  add(Stage::kPayloadWrite, std::min(left_ps, now_ps + link_ps));
+  add(Stage::kWriteBacklog, left_ps);
+}
+
 void MessageTrace::completed(const Device& device, const QueuePair& qp, const SendWqe& wqe, Time_ps now_ps,
-                             Time_ps data_left_ps) {
+                             Time_ps data_left_ps, const PcieFunction& function) {
   if (phase_ != Phase::kReply || !until_completion_ || !is_from(sender_, device, qp) || wqe.first_psn != first_psn_)
     return;
   settle(now_ps);
-  add(Stage::kPayloadWrite, std::max(now_ps, data_left_ps));
+  const std::uint32_t last_B = wqe.request.length_B - (wqe.packets - 1) * qp.attributes.path_mtu_B;
+  add_write(now_ps, data_left_ps, function.link_ps(std::max<std::uint32_t>(last_B, 8)));
   add(Stage::kEntry, seen_.left_ps);
   add_seen();
 }
@@ -166,7 +173,9 @@ void MessageTrace::add_wait(const Device& device, std::uint32_t qpn, Time_ps sta
   if (start_ps <= until_ps_) return;
   const Time_ps idle_from_ps = std::clamp(port_free_ps_, until_ps_, start_ps);
   add(Stage::kSendQueue, idle_from_ps);
-  add(stage_of(device.qp(qpn).wait), start_ps);
+  const Wait wait = device.qp(qpn).wait;
+  const auto limit = wait < Wait::kPcie ? 0u : static_cast<unsigned>(wait) - static_cast<unsigned>(Wait::kPcie);
+  add(stage_of(wait), start_ps, limit, limit);
 }
 
 void MessageTrace::sent(const Hop& hop, const engine::Packet& packet, Time_ps start_ps) {
@@ -177,7 +186,7 @@ void MessageTrace::sent(const Hop& hop, const engine::Packet& packet, Time_ps st
   const Part part = packet.transport == engine::kLinkControl ? Part::kNone : part_of(packet);
   if (part == Part::kLast || (part == Part::kEarlier && first_link)) {
     if (!first_link) {
-      add(Stage::kQueue, start_ps, hop.from, hop.to);
+      add(hop.from_forwarder ? Stage::kForwarder : Stage::kQueue, start_ps, hop.from, hop.to);
     } else if (phase_ == Phase::kReply && !needs_response_) {
       way_ = 1;
       add(Stage::kResponse, std::min(start_ps, until_ps_ + sender.device->model().response_latency_ps));

@@ -38,11 +38,13 @@ enum class Stage : std::uint8_t {
   kHeldBack,       // by a fault or an impairment of the cable
   kSwitch,         // its pipeline
   kQueue,          // in a switch
+  kForwarder,      // interrupt, CPU, ring and qdisc of a software forwarder
   kReceive,        // NIC: its pipeline
   kUnitBusy,       // the responder's READ or atomic unit has others first
   kResponse,       // NIC: until an answer can be sent
   kReplyPort,      // an answer waits for its port
   kPayloadWrite,   // payload leaves the NIC by PCIe
+  kWriteBacklog,   // more than its time on the card's link: behind others, or over a slower one
   kEntry,          // and so does the CQE
   kMemory,         // root complex and memory, until the CPU can see it
   kJitter,         // of memory
@@ -59,12 +61,12 @@ enum class Stage : std::uint8_t {
   kPostReceive,
   kUnexplained,
 };
-inline constexpr std::size_t kStages = 38;
+inline constexpr std::size_t kStages = 40;
 
 struct Span {
   Stage stage;
   std::uint8_t way;                // 0: there, 1: back
-  std::uint32_t from = 0, to = 0;  // ports of the link, where it is one
+  std::uint32_t from = 0, to = 0;  // ports of the link, where it is one; both the PcieLimit, of kPcie
   Time_ps time_ps;
 };
 
@@ -101,8 +103,11 @@ class MessageTrace {
   void answered(const Device& device, const QueuePair& qp, std::uint32_t psn, const Answer& answer);
   // What a write takes from leaving the NIC to being seen; then whose it was.
   void seen_after(Time_ps left_ps, Time_ps memory_ps, Time_ps jitter_ps, Time_ps visible_ps);
-  void delivered(const Device& device, const QueuePair& qp, std::uint32_t psn, Time_ps now_ps, Time_ps placed_ps);
-  void completed(const Device& device, const QueuePair& qp, const SendWqe& wqe, Time_ps now_ps, Time_ps data_left_ps);
+  // `link_ps`: what the packet's payload takes on the card's link alone.
+  void delivered(const Device& device, const QueuePair& qp, std::uint32_t psn, Time_ps now_ps, Time_ps placed_ps,
+                 Time_ps link_ps);
+  void completed(const Device& device, const QueuePair& qp, const SendWqe& wqe, Time_ps now_ps, Time_ps data_left_ps,
+                 const PcieFunction& function);
 
   // Taps on every link: a frame leaves one port, and the node at the other handles it.
   struct Hop {
@@ -110,7 +115,7 @@ class MessageTrace {
     Time_ps ps_per_byte;
     Time_ps propagation_ps, fec_ps, flight_ps;  // the last one is all of it
     std::uint32_t cut_through_B;                // 0: none
-    bool to_switch;
+    bool to_switch, from_forwarder;
   };
   void sent(const Hop& hop, const engine::Packet& packet, Time_ps start_ps);
   void arrived(const Hop& hop, const engine::Packet& packet, Time_ps first_bit_ps);
@@ -130,6 +135,7 @@ class MessageTrace {
   void add_delays(PathDelays delays);
   PathDelays take_delays();
   void add_wait(const Device& device, std::uint32_t qpn, Time_ps start_ps);
+  void add_write(Time_ps now_ps, Time_ps left_ps, Time_ps link_ps);
   void add_seen();
 
   End ends_[2];

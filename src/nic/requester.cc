@@ -179,7 +179,7 @@ void Device::finish_head(QueuePair& qp, WcStatus status, Time_ps now_ps, Time_ps
     Time_ps left_ps = functions_[qp.function].write_entry(kCqe_B, std::max(now_ps, data_left_ps));
     push_send_completion(qp, wqe, status, cpu_visible_ps(left_ps, qp.function));
     if (config_.host.trace != nullptr) [[unlikely]]
-      config_.host.trace->completed(*this, qp, wqe, now_ps, data_left_ps);
+      config_.host.trace->completed(*this, qp, wqe, now_ps, data_left_ps, functions_[qp.function]);
   }
   if (req.tx == req.head) req.next_wqe();
   ++req.head;

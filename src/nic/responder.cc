@@ -133,7 +133,8 @@ Fate Device::receive_xrc(Device& device, QueuePair& qp, Packet& packet, Time_ps 
   if (ends) {
     end_message(qp, packet, now_ps);
     if (config_.host.trace != nullptr) [[unlikely]]
-      config_.host.trace->delivered(*this, qp, psn_of(packet), now_ps, resp.placed_ps);
+      config_.host.trace->delivered(*this, qp, psn_of(packet), now_ps, resp.placed_ps,
+                                    functions_[qp.function].link_ps(packet.payload_B));
   }
   if ((packet.word & kAckReq) || resp.unacked >= ack_interval_packets_) reply_ack(qp, psn_of(packet), now_ps);
   return Fate::kAccepted;

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "workload/perftest_budget.h"
+
 namespace weft::workload {
 namespace {
 
@@ -29,7 +31,7 @@ constexpr StageText kStageTexts[] = {
     {"congestion control", "the rate is below the line", true},
     {"paused", "by the peer", true},
     {"loss recovery", "NAK, RNR wait or timeout", true},
-    {"PCIe", "payload was not in the NIC: generation, lanes, read requests in flight", true},
+    {"PCIe", "", true},
     {"serialisation", ""},
     {"cable", "propagation"},
     {"FEC", "encoder and decoder"},
@@ -37,11 +39,13 @@ constexpr StageText kStageTexts[] = {
     {"held back", "by a fault or impairment of the cable", true},
     {"switch", "its pipeline"},
     {"queue", "in the switch", true},
+    {"forwarder", "interrupt, CPU, ring and qdisc"},
     {"NIC receive", ""},
     {"responder busy", "with other READs or atomics", true},
     {"NIC response", "until the answer can be sent"},
     {"reply port", "the answer waits for its port", true},
     {"payload write", "PCIe from the NIC"},
+    {"write backlog", "behind other writes, or over a slower link to memory", true},
     {"CQE", "PCIe from the NIC"},
     {"memory", "root complex and memory, until the CPU can see it"},
     {"memory jitter", ""},
@@ -72,7 +76,8 @@ std::string place_of(const nic::Span& span, const std::vector<std::string>& port
 
 // What only one node does has a place by it alone.
 bool is_of_node(nic::Stage stage) {
-  return stage == nic::Stage::kSwitch || stage == nic::Stage::kReceive || stage == nic::Stage::kQueue;
+  return stage == nic::Stage::kSwitch || stage == nic::Stage::kReceive || stage == nic::Stage::kQueue ||
+         stage == nic::Stage::kForwarder;
 }
 
 std::string ns_text(Time_ps time_ps) {
@@ -87,10 +92,15 @@ MessageBudget message_budget(const std::vector<nic::Span>& spans, int measured_o
   budget.measured_of_it = measured_of_it;
   budget.measured_ps = measured_ps;
   for (const nic::Span& span : spans) {
-    const StageText& text = text_of(span.stage);
+    StageText text = text_of(span.stage);
+    if (span.stage == nic::Stage::kPcie) {
+      const PcieCause& cause = pcie_cause(static_cast<nic::PcieLimit>(span.from));
+      text = {cause.name, cause.note, true};
+    }
     std::string where = place_of(span, port_names);
     if (is_of_node(span.stage) && !where.empty()) {
-      const std::string& name = port_names[span.stage == nic::Stage::kQueue ? span.from : span.to];
+      const std::string& name =
+          port_names[span.stage == nic::Stage::kQueue || span.stage == nic::Stage::kForwarder ? span.from : span.to];
       where = span.stage == nic::Stage::kReceive ? "" : name.substr(0, name.find(':'));
     }
     auto line = std::find_if(budget.lines.begin(), budget.lines.end(),

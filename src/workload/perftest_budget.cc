@@ -33,12 +33,8 @@ double framing_share(const PerftestOptions& options, std::uint64_t size_B, std::
   return size / (size + packets * kPacketOverhead_B + message_overhead_B(options, packets));
 }
 
-struct Cause {
-  const char* name;
-  const char* note;
-};
 // By PcieLimit.
-constexpr Cause kPcieCauses[] = {
+constexpr PcieCause kPcieCauses[] = {
     {"PCIe", "generation and lanes of the card's link"},
     {"PCIe read requests", "in flight, times MaxReadReq, over the round trip to memory"},
     {"PCIe writes", "in flight, over the time that memory takes one"},
@@ -65,6 +61,10 @@ std::array<double, nic::kPcieLimits> scaled(const std::array<double, nic::kPcieL
 }
 
 }  // namespace
+
+const PcieCause& pcie_cause(nic::PcieLimit limit) {
+  return kPcieCauses[static_cast<std::size_t>(limit)];
+}
 
 PortAccount account_between(const nic::Counters& before, const nic::Counters& after) {
   PortAccount account;

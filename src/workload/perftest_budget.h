@@ -37,6 +37,12 @@ struct PortAccount {
   std::array<double, nic::kPcieLimits> receiver_waits{};
   LossAccount lost;
 };
+// How a limit of PCIe is called, and what it is about.
+struct PcieCause {
+  const char* name;
+  const char* note;
+};
+const PcieCause& pcie_cause(nic::PcieLimit limit);
 // What a port has sent and waited for between two looks at its counters.
 PortAccount account_between(const nic::Counters& before, const nic::Counters& after);
 // Time that was spent at limits of PCIe, by what made them limits (PciePath::causes_of); `times` by PcieLimit.

@@ -80,8 +80,12 @@ class PerftestWorkload final : public ActiveWorkload {
 
   void follow(World& world) {
     std::vector<std::string> names(world.port_count());
+    std::vector<bool> forwarders(world.port_count());
     for (const LinkConfig& link : world.lab().links) {
-      for (const PortRef& port : {link.a, link.b}) names[world.port_id(port)] = port_name(world.lab(), port);
+      for (const PortRef& port : {link.a, link.b}) {
+        names[world.port_id(port)] = port_name(world.lab(), port);
+        forwarders[world.port_id(port)] = port.is_switch() && world.lab().switches[port.host].forwarder.has_value();
+      }
     }
     nic::MessageTrace& trace = run_.follow(std::move(names));
     for (WorldLink& link : world.links()) {
@@ -91,7 +95,8 @@ class PerftestWorkload final : public ActiveWorkload {
       followers_.push_back(
           {&trace,
            {link.from, link.to, timing.ps_per_byte, given ? timing.flight_ps : link.config->propagation_ps,
-            given ? 0 : link.config->fec_latency_ps, timing.flight_ps, timing.cut_through_B, to_switch}});
+            given ? 0 : link.config->fec_latency_ps, timing.flight_ps, timing.cut_through_B, to_switch,
+            forwarders[link.from]}});
       world.tap_link(link, {&followers_.back(), &Follower::frame});
     }
   }

@@ -187,9 +187,11 @@ TEST_F(Cli, VerdictNamesWhatExplainsGap) {
     EXPECT_EQ(ran.err.substr(0, 9), "verdict: ") << row.name << " " << row.arguments;
     EXPECT_NE(ran.err.find(row.says), std::string::npos) << row.name << " " << row.arguments << "\n" << ran.err;
   }
-  EXPECT_EQ(weft("perftest " + lab("two-node-100g") + " write_lat").err, "") << "messages are followed with --why alone";
+  EXPECT_EQ(weft("perftest " + lab("two-node-100g") + " write_lat").err, "")
+      << "messages are followed with --why alone";
   EXPECT_EQ(weft("perftest " + lab("two-node-100g") + " atomic_bw").err, "");
-  EXPECT_NE(weft("perftest " + lab("two-node-100g") + " write_lat -D 1 --why").out.find("no account"), std::string::npos);
+  EXPECT_NE(weft("perftest " + lab("two-node-100g") + " write_lat -D 1 --why").out.find("no account"),
+            std::string::npos);
   const Ran latency = weft("perftest " + lab("two-node-100g") + " write_lat --why");
   EXPECT_NE(latency.out.find("\nverdict: healthy: 1.39 us"), std::string::npos) << latency.out;
   EXPECT_NE(latency.out.find("of a round trip of 2 B went; half of it is t_typical"), std::string::npos) << latency.out;
