@@ -184,7 +184,11 @@ PerftestBudget perftest_budget(const PerftestOptions& options, const PortAccount
     hand_over(cpu_Gbps, contention_Gbps, (payload_Gbps + headers_Gbps) * longer);
   }
   take("CPU contention", contention_Gbps, "the program's CPU, or its sibling, works for others: isolcpus, pinning");
-  take("CPU", cpu_Gbps, "nothing was posted: post lists (-l), more queue pairs or processes");
+  if (options.rate_limit > 0) {
+    take("rate limit", cpu_Gbps, "of the test itself: --rate_limit");
+  } else {
+    take("CPU", cpu_Gbps, "nothing was posted: post lists (-l), more queue pairs or processes");
+  }
   take("round trip", idle_Gbps(Wait::kRoundTrip), "the send queue or a window was full: a larger -t, or -o for READ");
   budget.lines.push_back({"start and end", rest_Gbps, "before the first bit and after the last one"});
   return budget;

@@ -191,7 +191,7 @@ TEST(VerdictLabs, MessageHasNoUnexplainedTime) {
       {"live/leaf-spine-100g", "write_lat", "-s 65536", "switch"},
       {"live/leaf-spine-100g", "read_lat", "-s 8192", "switch"},
       {"forwarder/bridge-25g", "write_lat", "", "forwarder"},
-      {"measured/m1-cx5-100g", "write_lat", "-s 8192", "serialisation"},
+      {"measured/cx5-rig", "write_lat", "-s 8192", "serialisation"},
       {"host/relaxed-ordering", "send_lat", "-s 4096 --use_cuda=0", "GPU memory"},
       {"host/gpu-position-h100", "send_lat", "-s 65536 --use_cuda=2", "NUMA hops"},
       {"host/narrow-slot", "write_lat", "-s 65536", "payload write"},
