@@ -42,7 +42,7 @@ constexpr PcieCause kPcieCauses[] = {
     {"PCIe switch", "above the card: its uplink, which others share, and its latency"},
     {"IOMMU", "walks of its page tables: huge pages, or iommu=pt"},
     {"memory", "takes less than PCIe brings: a fault of the lab"},
-    {"NUMA", "memory is not on the NIC's node: numactl"},
+    {"NUMA", "memory, or the GPU, is on another node than the NIC: numactl"},
     {"GPUDirect, root complex", "it carries less from peer to peer: a GPU below the NIC's PCIe switch"},
     {"GPUDirect", "the GPU's link, limits and latency for peers"},
     {"GPUDirect, ACS", "sends what is for the GPU up to the root and down again"},
