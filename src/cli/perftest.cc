@@ -76,27 +76,27 @@ int measure_one(const lab::Lab& lab, const lab::PortPairs& pairs, const Perftest
   run.capture_path = arguments.capture_file;
   run.capture = *capture;
   run.cancel = &interrupted();
+  run.why = arguments.why;
   const lab::Lab measured_lab = lab::with_perftest(lab, options, *pair);
   auto result = lab::run_lab(measured_lab, run, show_progress());
   clear_progress_line();
   if (!result) return failed(result.error());
   const workload::PerftestResult& measured = *result->workloads.front().as<workload::PerftestResult>();
-  std::string json = lab::perftest_json(options, measured);
   if (arguments.json) {
-    put(arguments.why ? lab::perftest_json_with_verdict(options, measured) : json);
+    put(lab::perftest_json(options, measured, arguments.why));
   } else {
     put(workload::format_perftest(options, measured));
     const std::string verdict = lab::perftest_verdict(options, measured, arguments.why);
     // perftest has no such line: without --why it is not among what scripts read.
     if (arguments.why) {
-      put(verdict.empty() ? "no account: --why is for bandwidth tests without -D, and not for atomics\n" : verdict);
+      put(verdict.empty() ? "no account: there is none with -D\n" : verdict);
     } else {
       fmt::print(stderr, "{}", verdict);
     }
   }
   int status = result->failures().empty() ? kExitWell : kExitFailed;
   if (!result->capture_error.empty()) status = failed(result->capture_error);
-  status = write_json_file(options, json, status);
+  status = write_json_file(options, lab::perftest_json(options, measured, false), status);
   return result->interrupted ? kExitInterrupted : status;
 }
 
@@ -105,6 +105,9 @@ int measure_all(const lab::Lab& lab, const lab::PortPairs& pairs, const Perftest
   if (options.all_sizes) return wrong_input("--all-pairs with -a: a cell has one value", "choose a size with -s");
   if (options.report_unsorted || options.report_histogram)
     return wrong_input("--all-pairs with -U or -H: a cell has one value", "leave it out");
+  if (arguments.why)
+    return wrong_input("--all-pairs with --why: each pair has an account of its own",
+                       "choose one with --client and --server");
   if (arguments.capture != "none")
     return wrong_input("--all-pairs with --capture: each pair runs in a world of its own",
                        "capture one pair with --client and --server");
@@ -188,7 +191,8 @@ void add_perftest(CLI::App& app, int& status) {
   verb->add_option("--threads", arguments->threads, "Pairs of --all-pairs at a time; the values are the same")
       ->check(whole_number(1, 256));
   verb->add_flag("--json", arguments->json, "Print perftest's JSON instead of its table");
-  verb->add_flag("--why", arguments->why, "Print where the bandwidth of the link went");
+  verb->add_flag("--why", arguments->why,
+                 "Print where the bandwidth of the link went, and where each nanosecond of one message did");
   verb->add_option("LAB", arguments->lab, "Lab file")->required();
   verb->add_option("TEST", arguments->test,
                    "write_bw, write_lat, send_bw, send_lat, read_bw, read_lat, atomic_bw or atomic_lat")

@@ -81,6 +81,7 @@ std::optional<Chosen> choose(const RunArguments& arguments, std::optional<std::u
   chosen.options.capture_ports = *ports;
   chosen.options.capture = *capture;
   chosen.options.domains = chosen.options.threads = arguments.threads;
+  chosen.options.why = arguments.why;
   chosen.options.cancel = &interrupted();
   chosen.options.programs = live::open_programs;
   return chosen;
@@ -132,7 +133,7 @@ std::string why_text(const lab::RunResult& result) {
     const std::string account = lab::perftest_verdict(*options, *measured, true);
     if (!account.empty()) out += "\n" + outcome.config->name + "\n" + account;
   }
-  return out.empty() ? "\nno bandwidth test of this lab has an account of its time (-D and atomics have none)\n" : out;
+  return out.empty() ? "\nno perftest of this lab has an account of its time (with -D there is none)\n" : out;
 }
 
 int run_once(const RunArguments& arguments) {
@@ -233,7 +234,7 @@ void add_run(CLI::App& app, int& status) {
   verb->add_option("--threads", arguments->threads, "Threads that share the nodes; the results are the same")
       ->check(whole_number(1, 256));
   verb->add_flag("--json", arguments->json, "Print results.json instead of the report");
-  verb->add_flag("--why", arguments->why, "Print where the bandwidth went in each perftest of the lab");
+  verb->add_flag("--why", arguments->why, "Print where bandwidth and time went in each perftest of the lab");
   verb->callback([arguments, &status] { status = run(*arguments); });
 }
 

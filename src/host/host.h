@@ -91,6 +91,7 @@ class alignas(64) Host {
 
   // In a step, with the costs of the CPU that the program runs on.
   const HostModel& model() const { return *stepped_model_; }
+  const HostModel& quiet_model() const { return model_; }  // and if nobody else wanted that CPU
   Time_ps last_event_ps() const;
   std::uint64_t events() const;  // of its ports, and steps of programs
 

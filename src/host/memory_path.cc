@@ -35,14 +35,15 @@ nic::PcieLink link_in_slot(const HostModel& model, const nic::NicModel& nic, std
 
 MemoryPaths::MemoryPaths(const HostModel& model, HostPlaces places, std::uint64_t seed, std::uint64_t id)
     : model_(model), layout_(layout_of(model)), places_(std::move(places)), seed_(seed), id_(id) {
-  const auto duplex = [&](std::int64_t rate_bps, bool carries_tlps) {
-    return Duplex{add_channel(rate_bps, carries_tlps), add_channel(rate_bps, carries_tlps)};
+  using nic::PcieLimit;
+  const auto duplex = [&](std::int64_t rate_bps, bool carries_tlps, PcieLimit limit) {
+    return Duplex{add_channel(rate_bps, carries_tlps, limit), add_channel(rate_bps, carries_tlps, limit)};
   };
   for (const PcieSlot& slot : layout_.slots) {
-    slots_.push_back(duplex(nic::PcieLink{slot.generation, slot.lanes}.tlp_bps(), true));
+    slots_.push_back(duplex(nic::PcieLink{slot.generation, slot.lanes}.tlp_bps(), true, PcieLimit::kUplink));
   }
   for (const NumaLink& link : layout_.links) {
-    links_.push_back(duplex(link.rate_bps, false));
+    links_.push_back(duplex(link.rate_bps, false, PcieLimit::kNuma));
     for (nic::PcieChannel* channel : {links_.back().up, links_.back().down}) {
       channel->load_permille = link.load_permille;
       channel->burst_ps = link.burst_B * 8 * (kSecond_ps / 1000) / (link.rate_bps / 1000);
@@ -55,15 +56,18 @@ MemoryPaths::MemoryPaths(const HostModel& model, HostPlaces places, std::uint64_
       link.generation = std::min(link.generation, layout_.slots[*gpu.slot].generation);
       link.lanes = std::min(link.lanes, layout_.slots[*gpu.slot].lanes);
     }
-    gpus_.push_back(duplex(link.tlp_bps(), true));
-    gpu_limits_.push_back({gpu.model.peer_read_bps == 0 ? nullptr : add_channel(gpu.model.peer_read_bps, false),
-                           gpu.model.peer_write_bps == 0 ? nullptr : add_channel(gpu.model.peer_write_bps, false)});
+    gpus_.push_back(duplex(link.tlp_bps(), true, PcieLimit::kGpu));
+    const auto peer_limit = [&](std::int64_t rate_bps) {
+      return rate_bps == 0 ? nullptr : add_channel(rate_bps, false, PcieLimit::kGpu);
+    };
+    gpu_limits_.push_back({peer_limit(gpu.model.peer_read_bps), peer_limit(gpu.model.peer_write_bps)});
   }
-  if (model.peer_rate_bps > 0) root_ = add_channel(model.peer_rate_bps, false);
+  if (model.peer_rate_bps > 0) root_ = add_channel(model.peer_rate_bps, false, PcieLimit::kPeer);
 }
 
-nic::PcieChannel* MemoryPaths::add_channel(std::int64_t rate_bps, bool carries_tlps) {
+nic::PcieChannel* MemoryPaths::add_channel(std::int64_t rate_bps, bool carries_tlps, nic::PcieLimit limit) {
   nic::PcieChannel& channel = channels_.emplace_back();
+  channel.limit = limit;
   channel.set_rate(rate_bps);
   channel.carries_tlps = carries_tlps;
   return &channel;
@@ -74,8 +78,8 @@ void MemoryPaths::add_card(nic::Card& card, const nic::NicModel& nic, std::optio
       cards_.emplace_back(CardPlace{&card, nic, slot, slot ? layout_.slots[*slot].node : 0, {}, {}, {}, {}});
   const nic::PcieLink link = link_in_slot(model_, nic, slot);
   for (std::size_t i = 0; i < card.functions.size(); ++i) {
-    place.up.push_back(add_channel(link.tlp_bps(), true));
-    place.down.push_back(add_channel(link.tlp_bps(), true));
+    place.up.push_back(add_channel(link.tlp_bps(), true, nic::PcieLimit::kLink));
+    place.down.push_back(add_channel(link.tlp_bps(), true, nic::PcieLimit::kLink));
   }
   if (!needs_path(place, places_.placement)) return;
   for (std::uint8_t i = 0; i < place.up.size(); ++i) set_path(card.functions[i], settings(place, i, places_.placement));
@@ -143,6 +147,7 @@ void MemoryPaths::set_windows(const CardPlace& place, const Placement& placement
   if (binds(in_flight_B, model_.dma_read_ps + beyond_ps, link.raw_bps())) out.read_tags = place.nic.pcie_read_requests;
   const bool relaxed = placement.relaxed_ordering && place.nic.pcie_relaxed_ordering;
   const std::int64_t window_B = relaxed ? model_.write_window_B : model_.ordered_write_window_B;
+  out.ordered = !relaxed;
   out.write_latency_ps += out.payload_read_delay_ps;
   if (binds(window_B, model_.dma_write_ps + beyond_ps, link.raw_bps()))
     out.write_window_B = static_cast<std::uint32_t>(std::max<std::int64_t>(window_B, out.max_payload_B));
@@ -183,6 +188,7 @@ void MemoryPaths::go_to_gpu(const CardPlace& place, std::uint32_t gpu, nic::Pcie
   const std::uint32_t node = target.slot ? layout_.slots[*target.slot].node : place.node;
   const bool below_switch =
       place.slot && target.slot && path_class(layout_, *place.slot, *target.slot) <= PathClass::kPxb;
+  out.redirected = below_switch && places_.acs;
   if (!below_switch || places_.acs) {
     if (place.slot) go_up(*place.slot, out);
     if (root_ != nullptr) {
@@ -266,7 +272,7 @@ nic::PcieChannel* MemoryPaths::shaper_of(CardPlace& place, const Placement& plac
   for (const auto& [vf, channel] : place.shapers) {
     if (vf == placement.vf) return channel;
   }
-  return place.shapers.emplace_back(placement.vf, add_channel(placement.max_tx_rate_bps, false)).second;
+  return place.shapers.emplace_back(placement.vf, add_channel(placement.max_tx_rate_bps, false, nic::PcieLimit::kRateLimit)).second;
 }
 
 void MemoryPaths::set_path(nic::PcieFunction& function, nic::PciePathSettings settings) {

@@ -52,7 +52,7 @@ class MemoryPaths {
     nic::PcieChannel *up, *down;
   };
 
-  nic::PcieChannel* add_channel(std::int64_t rate_bps, bool carries_tlps);
+  nic::PcieChannel* add_channel(std::int64_t rate_bps, bool carries_tlps, nic::PcieLimit limit);
   Resolved resolve(const CardPlace& place, const Placement& placement) const;
   bool needs_path(const CardPlace& place, const Placement& placement) const;
   nic::PciePathSettings settings(CardPlace& place, std::uint8_t function, const Placement& placement);

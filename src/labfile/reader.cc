@@ -7,6 +7,7 @@
 #include "fabric/route_table.h"
 #include "labfile/sections.h"
 #include "labfile/words.h"
+#include "model/qos_check.h"
 #include "text/yaml_override.h"
 #include "text/yaml_walk.h"
 
@@ -87,6 +88,7 @@ void read_sections(const YamlNode& root, std::optional<std::uint64_t> seed, LabC
   for (const auto& [key, read] : kSections) {
     if (const YamlNode* node = given(key)) read(*node, context);
   }
+  check_unprotected(context);
 }
 
 }  // namespace

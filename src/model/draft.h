@@ -49,8 +49,9 @@ struct LabDraft {
   std::map<std::string, NodeState, std::less<>> nodes;
   QosContract qos;  // of the lab; a node's own keys come on top
   ProblemList warnings;
-  Segments segments;           // once the links are read
-  bool links_complete = true;  // false: a link was reported, so a cable that is missing may be that one
+  std::optional<Place> unprotected;  // where the lab says that its switches neither pause nor mark
+  Segments segments;                 // once the links are read
+  bool links_complete = true;        // false: a link was reported, so a cable that is missing may be that one
 
   PortConfig& port(const PortRef& ref) { return lab.hosts[ref.host].nics[ref.nic].ports[ref.port]; }
   NicConfig& nic(const PortRef& ref) { return lab.hosts[ref.host].nics[ref.nic]; }

@@ -57,10 +57,18 @@ void QosChecker::check(const QosContract& contract, const std::string& node) {
       std::any_of(qos.queues.begin(), qos.queues.end(), [](const auto& queue) { return queue.ecn.enabled; });
   const bool all_forward_in_software = std::all_of(draft_.lab.switches.begin(), draft_.lab.switches.end(),
                                                    [](const auto& each) { return each.forwarder; });
-  if (!marks && qos.flow_control == FlowControl::kNone && !all_forward_in_software) {
-    warn(contract.places.section, "RoCE crosses switches that neither pause nor mark: congestion ends in drops",
-         "write qos: {profile: roce-lossless}, or roce-lossy");
-  }
+  if (!marks && qos.flow_control == FlowControl::kNone && !all_forward_in_software && !draft_.unprotected)
+    draft_.unprotected = contract.places.section;
+}
+
+void check_unprotected(LabDraft& draft) {
+  const auto& workloads = draft.lab.workloads;
+  const bool only_tcp = !workloads.empty() && std::all_of(workloads.begin(), workloads.end(), [](const auto& each) {
+    return std::holds_alternative<workload::Iperf3Options>(each.options);
+  });
+  if (!draft.unprotected || only_tcp) return;
+  draft.warnings.add(*draft.unprotected, "RoCE crosses switches that neither pause nor mark: congestion ends in drops",
+                     "write qos: {profile: roce-lossless}, or roce-lossy");
 }
 
 void QosChecker::check_lossless(const QosContract& contract, const fabric::SwitchQos& qos, const std::string& of) {

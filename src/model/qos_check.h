@@ -54,4 +54,7 @@ class QosChecker {
   std::set<const QosContract*> overfull_;  // contracts that were reported as too much for a buffer
 };
 
+// Warns of RoCE without pauses and marks. Once the workloads are known: kernel TCP does not need them.
+void check_unprotected(LabDraft& draft);
+
 }  // namespace weft::lab

@@ -113,6 +113,7 @@ struct CongestionAlgorithm {
   std::string_view name;
   bool wants_rtt = false;
   bool wants_telemetry = false;
+  bool takes_loss_as_cnp = false;  // where a NIC restarts slowly: counted as CNPs, too
   void (*start)(CongestionState&, const CongestionParameters&, const CongestionEnvironment&, Time_ps now_ps) = nullptr;
   // Brings timers and byte counters up to `now_ps`. Called before a send when one is due, and by the algorithm itself.
   void (*settle)(CongestionState&, const CongestionParameters&, const CongestionEnvironment&, Time_ps now_ps) = nullptr;

@@ -57,6 +57,7 @@ struct Counters {
   std::array<std::uint64_t, 8> tx_pause{};     // pause frames by class, XOFF and XON
   std::array<std::int64_t, 8> tx_pause_ps{};   // time in XOFF
   std::array<std::int64_t, kWaits> idle_ps{};  // the port had sent everything and waited, by cause
+  std::int64_t idle_from_ps = 0;               // what was before does not count there
   std::uint64_t rx_crc_errors_phy = 0;
   std::uint64_t rx_discards_phy = 0;
   std::uint64_t link_down_events_phy = 0;

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "nic/device.h"
+#include "nic/message_trace.h"
 #include "nic/psn.h"
 #include "nic/roce_packet.h"
 #include "nic/transport.h"
@@ -108,6 +109,9 @@ Fate Device::receive_datagram(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   completion.imm = headers.imm;
   completion.solicited = (packet.word & kSolicited) != 0;
   completion.visible_ps = cpu_visible_ps(left_ps, qp.function);
+  if (config_.host.trace != nullptr) [[unlikely]]
+    config_.host.trace->delivered(*this, qp, psn_of(packet), now_ps, left_ps,
+                                  functions_[qp.function].link_ps(size_B + kCqe_B));
   ++resp.head;
   push_receive_completion(qp, completion);
   return Fate::kAccepted;

@@ -241,6 +241,6 @@ void lost(CongestionState& state, const CongestionParameters& parameters, const 
 }  // namespace
 
 const CongestionAlgorithm kDcqcnAlgorithm = {
-    .name = "dcqcn", .start = start, .settle = settle, .cnp = cnp, .ack = ack, .lost = lost};
+    .name = "dcqcn", .takes_loss_as_cnp = true, .start = start, .settle = settle, .cnp = cnp, .ack = ack, .lost = lost};
 
 }  // namespace weft::nic

@@ -1,6 +1,7 @@
 // A device as it is made, and posting.
 #include "nic/device.h"
 
+#include "nic/message_trace.h"
 #include "nic/psn.h"
 #include "nic/transport.h"
 
@@ -53,15 +54,18 @@ bool Device::post_send(std::uint32_t qpn, const SendRequest& request, Time_ps do
   // memory, a burst of it before the first packet leaves.
   PcieFunction& pcie = functions_[qp.function];
   const bool fetch = request.length_B > 0 && !request.inline_data && !needs_response(request.opcode);
-  const Time_ps fetch_ps =
-      fetch ? config_.host.dma_read_ps + pcie.link_ps(std::min(request.length_B, config_.model.fetch_burst_B)) : 0;
-  wqe.ready_ps = doorbell_ps + config_.host.mmio_write_ps + config_.model.tx_latency_ps + fetch_ps +
+  const Time_ps read_ps = fetch ? config_.host.dma_read_ps : 0;
+  const Time_ps burst_ps = fetch ? pcie.link_ps(std::min(request.length_B, config_.model.fetch_burst_B)) : 0;
+  wqe.ready_ps = doorbell_ps + config_.host.mmio_write_ps + config_.model.tx_latency_ps + read_ps + burst_ps +
                  pcie.start_delay_ps(fetch ? request.length_B : 0);
   wqe.first_psn = req.next_psn;
   std::uint32_t mtu_B = qp.attributes.path_mtu_B;
   // Without an MTU the queue pair went to ERR before RTR, and this is only flushed.
   bool one_psn = request.length_B == 0 || mtu_B == 0 || is_atomic(request.opcode) || qp.transport->one_packet;
   wqe.packets = one_psn ? 1 : (request.length_B - 1) / mtu_B + 1;
+  if (config_.host.trace != nullptr) [[unlikely]]
+    config_.host.trace->posted(
+        *this, qp, wqe, {doorbell_ps, config_.host.mmio_write_ps, config_.model.tx_latency_ps, read_ps, burst_ps});
   req.next_psn = psn_add(req.next_psn, wqe.packets);
   if (qp.state > QpState::kSqd) [[unlikely]] {
     // ERR and SQE take work requests only to flush them.

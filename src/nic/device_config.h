@@ -18,6 +18,8 @@
 
 namespace weft::nic {
 
+class MessageTrace;
+
 inline constexpr std::size_t kGrh_B = 40;  // a UD receive begins with the peer's GRH
 
 // What the host around the device adds to its timing, and whom to tell.
@@ -35,6 +37,7 @@ struct HostSide {
   // bytes stay as they are.
   void (*make_grh)(void* self, const engine::Packet& packet, const GroupGid* group,
                    std::span<std::uint8_t, kGrh_B> out) = nullptr;
+  MessageTrace* trace = nullptr;  // of one message; null: nobody asked
 };
 
 inline constexpr std::size_t kMostFunctions = 255;

@@ -1,6 +1,7 @@
 #include "nic/device_control.h"
 
 #include "base/check.h"
+#include "nic/message_trace.h"
 
 namespace weft::nic {
 
@@ -52,6 +53,13 @@ void DeviceControl::set_slow_receiver(Time_ps ps_per_byte, Time_ps from_ps, Time
   device_.config_.slow_from_ps = from_ps;
   device_.config_.slow_until_ps = until_ps;
   device_.plan_pauses();
+}
+
+void DeviceControl::set_trace(MessageTrace* trace) {
+  device_.config_.host.trace = trace;
+  for (const PcieFunction& function : device_.card_.functions) {
+    if (function.path() != nullptr) function.path()->record(trace == nullptr ? nullptr : trace->delays());
+  }
 }
 
 }  // namespace weft::nic

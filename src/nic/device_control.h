@@ -21,6 +21,10 @@ class DeviceControl {
   // How late a CPU sees a write, at most.
   void set_memory_jitter(Time_ps jitter_ps) { device_.config_.host.memory_jitter_ps = jitter_ps; }
   void set_slow_receiver(Time_ps ps_per_byte, Time_ps from_ps, Time_ps until_ps);
+  const PcieFunction& function_of(std::uint32_t qpn) const { return device_.functions_[device_.qp(qpn).function]; }
+  // Messages of this port are followed; null: no more.
+  void set_trace(MessageTrace* trace);
+  bool is_traced() const { return device_.config_.host.trace != nullptr; }
 
  private:
   Device& device_;

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/time.h"
+#include "nic/wait.h"
 
 namespace weft::nic {
 
@@ -61,6 +62,10 @@ class alignas(64) PcieFunction {
     return std::max(read_until_ps_, now_ps - kPrefetch_ps) + transfer_ps(payload_B);
   }
   void take_read(Time_ps available_ps) { read_until_ps_ = available_ps; }
+  // What a read that is not in the NIC yet waits for.
+  Wait read_wait() const { return path_ == nullptr ? Wait::kPcie : read_wait_by_path(); }
+  // What writes have waited for so far. Without a path only the proportion means something.
+  PcieTimes write_times() const;
 
   // A posted write of payload that is handed over at `now_ps`; returns when it left the NIC.
   Time_ps write(std::uint32_t payload_B, Time_ps now_ps) {
@@ -115,6 +120,7 @@ class alignas(64) PcieFunction {
   Time_ps start_delay_by_path_ps(std::uint32_t fetch_B);
   Time_ps read_delay_by_path_ps();
   Time_ps seen_delay_by_path_ps();
+  Wait read_wait_by_path() const;
 
   static constexpr std::uint32_t shift_of(std::uint32_t power_of_two) {
     std::uint32_t shift = 0;

@@ -47,11 +47,15 @@ Time_ps PciePath::cross_ps(const std::vector<PcieCrossing>& crossings, int times
     const PcieChannel& channel = *crossing.channel;
     const int passes = times == 0 ? crossing.write_times : times;
     sum_ps += passes * crossing.latency_ps;
+    if (delays_ != nullptr)
+      (crossing.write_times > 1 ? delays_->numa_ps : delays_->switch_ps) += passes * crossing.latency_ps;
+    const Time_ps idle_ps = sum_ps;
     for (int i = 0; i < passes && channel.load_permille > 0; ++i) {
       if (random_.below(1000) >= channel.load_permille) continue;
       double uniform = (static_cast<double>(random_.below(1 << 30)) + 0.5) / (1 << 30);
       sum_ps += static_cast<Time_ps>(-std::log(uniform) * static_cast<double>(channel.burst_ps));
     }
+    if (delays_ != nullptr) delays_->busy_ps += sum_ps - idle_ps;
   }
   return sum_ps;
 }
@@ -72,7 +76,11 @@ Time_ps PciePath::read(std::uint32_t payload_B, Time_ps now_ps) {
     fetch(payload_B - fetched_B_, now_ps);
     fetched_B_ = payload_B;
   }
-  if (fetched_ps_ <= now_ps) fetched_B_ -= payload_B;
+  if (fetched_ps_ <= now_ps) {
+    fetched_B_ -= payload_B;
+  } else {
+    held_until_ps_ = fetched_ps_;
+  }
   return fetched_ps_;
 }
 
@@ -83,9 +91,11 @@ void PciePath::fetch(std::uint32_t payload_B, Time_ps now_ps) {
     left_B -= size_B;
     if (!read_ends_.empty()) issue_ps = std::max(issue_ps, read_ends_[next_read_]);
     Time_ps latency_ps = read_latency_ps_;
+    PcieLimit limit = PcieLimit::kReadRequests;
     if (misses(size_B)) {
       walk_until_ps_ = std::max(walk_until_ps_, issue_ps) + settings_.iotlb_walk_ps;
       latency_ps += walk_until_ps_ - issue_ps + settings_.iotlb_miss_ps - settings_.iotlb_walk_ps;
+      if (latency_ps > 2 * read_latency_ps_) limit = PcieLimit::kIommu;
     }
     // The request itself takes room that writes want.
     for (PcieChannel* channel : settings_.writes) {
@@ -97,12 +107,15 @@ void PciePath::fetch(std::uint32_t payload_B, Time_ps now_ps) {
     for (PcieChannel* channel : settings_.reads) {
       channel->until_ps = std::max(channel->until_ps, issue_ps) +
                           channel->occupied_ps(size_B, settings_.completion_B, kCompletionOverhead_B);
-      end_ps = std::max(end_ps, channel->until_ps);
+      if (channel->until_ps <= end_ps) continue;
+      end_ps = channel->until_ps;
+      limit = limit_of(*channel);
     }
     if (!read_ends_.empty()) {
       read_ends_[next_read_] = end_ps;
       next_read_ = next_read_ + 1 == read_ends_.size() ? 0 : next_read_ + 1;
     }
+    if (end_ps >= fetched_ps_) read_limit_ = limit;
     fetched_ps_ = std::max(fetched_ps_, end_ps);
   }
   last_issue_ps_ = issue_ps;
@@ -114,9 +127,14 @@ Time_ps PciePath::write(std::uint32_t payload_B, Time_ps begin_ps, bool entry) {
   for (std::uint32_t left_B = payload_B; left_B > 0;) {
     std::uint32_t size_B = windowed ? std::min(left_B, settings_.max_payload_B) : left_B;
     left_B -= size_B;
-    if (windowed) at_ps = std::max(at_ps, write_ends_[next_write_]);
+    if (windowed && write_ends_[next_write_] > at_ps) {
+      add_write_time(settings_.ordered ? PcieLimit::kOrderedWrites : PcieLimit::kWrites,
+                     write_ends_[next_write_] - at_ps);
+      at_ps = write_ends_[next_write_];
+    }
     Time_ps end_ps = at_ps;
     Time_ps miss_ps = 0;
+    PcieLimit limit = PcieLimit::kIommu;
     if (!entry && misses(size_B)) {
       walk_until_ps_ = std::max(walk_until_ps_, at_ps) + settings_.iotlb_walk_ps;
       end_ps = std::max(at_ps, walk_until_ps_ - kWalksWaiting * settings_.iotlb_walk_ps);
@@ -125,8 +143,11 @@ Time_ps PciePath::write(std::uint32_t payload_B, Time_ps begin_ps, bool entry) {
     for (PcieChannel* channel : entry ? settings_.entries : settings_.writes) {
       channel->until_ps =
           std::max(channel->until_ps, at_ps) + channel->occupied_ps(size_B, settings_.max_payload_B, kTlpOverhead_B);
-      end_ps = std::max(end_ps, channel->until_ps);
+      if (channel->until_ps <= end_ps) continue;
+      end_ps = channel->until_ps;
+      limit = limit_of(*channel);
     }
+    if (!entry) add_write_time(limit, end_ps - at_ps);
     if (windowed) {
       write_ends_[next_write_] = end_ps + write_latency_ps_ + miss_ps;
       next_write_ = next_write_ + 1 == write_ends_.size() ? 0 : next_write_ + 1;
@@ -140,7 +161,70 @@ Time_ps PciePath::write(std::uint32_t payload_B, Time_ps begin_ps, bool entry) {
 Time_ps PciePath::copy_ps(std::uint64_t size_B) const {
   if (settings_.copy == nullptr || size_B == 0) return 0;
   const auto piece_B = static_cast<std::uint32_t>(std::min<std::uint64_t>(size_B, settings_.copy_piece_B));
-  return settings_.copy_start_ps + settings_.copy->occupied_ps(piece_B, settings_.max_payload_B, kTlpOverhead_B);
+  const Time_ps time_ps =
+      settings_.copy_start_ps + settings_.copy->occupied_ps(piece_B, settings_.max_payload_B, kTlpOverhead_B);
+  if (delays_ != nullptr) delays_->copy_ps += time_ps;
+  return time_ps;
+}
+
+std::array<double, kPcieLimits> PciePath::causes_of(PcieLimit limit, double line_ps_per_B, bool writes) const {
+  struct Part {
+    PcieLimit limit;
+    Time_ps time_ps;
+  };
+  const auto hops_ps = [](const std::vector<PcieCrossing>& crossings, bool numa) {
+    Time_ps sum_ps = 0;
+    for (const PcieCrossing& crossing : crossings) {
+      if ((crossing.write_times > 1) == numa) sum_ps += 2 * crossing.latency_ps;
+    }
+    return sum_ps;
+  };
+  const Time_ps gpu_ps = settings_.payload_read_delay_ps;
+  std::vector<Part> parts{{limit, 1}};
+  double free_ps = 0;  // what the line would not wait for
+  if (limit == PcieLimit::kReadRequests && settings_.read_tags > 0) {
+    free_ps = line_ps_per_B * settings_.read_tags * settings_.max_read_request_B;
+    parts = {{limit, settings_.read_latency_ps},
+             {PcieLimit::kUplink, hops_ps(settings_.payload, false)},
+             {PcieLimit::kNuma, hops_ps(settings_.payload, true)},
+             {settings_.redirected ? PcieLimit::kAcs : PcieLimit::kGpu, gpu_ps}};
+  } else if (limit == PcieLimit::kWrites && settings_.write_window_B > 0) {
+    free_ps = line_ps_per_B * settings_.write_window_B;
+    parts = {{limit, settings_.write_latency_ps - gpu_ps},
+             {PcieLimit::kNuma, far_write_ps(settings_.payload)},
+             {PcieLimit::kGpu, gpu_ps}};
+  } else if (limit == PcieLimit::kLink && !writes && settings_.completion_B < settings_.max_payload_B) {
+    // The GPU answers in smaller pieces than host memory, each with a header.
+    constexpr std::uint32_t kSample_B = 4096;
+    const PcieChannel& link = *settings_.reads.front();
+    const Time_ps host_ps = link.occupied_ps(kSample_B, settings_.max_payload_B, kCompletionOverhead_B);
+    free_ps = line_ps_per_B * kSample_B;
+    parts = {{limit, host_ps},
+             {PcieLimit::kGpu, link.occupied_ps(kSample_B, settings_.completion_B, kCompletionOverhead_B) - host_ps}};
+  }
+  std::array<double, kPcieLimits> shares{};
+  double all_ps = 0;
+  for (const Part& part : parts) {
+    const double waited_ps = std::max(0.0, static_cast<double>(part.time_ps) - free_ps);
+    free_ps = std::max(0.0, free_ps - static_cast<double>(part.time_ps));
+    shares[static_cast<std::size_t>(part.limit)] += waited_ps;
+    all_ps += waited_ps;
+  }
+  if (all_ps <= 0) {
+    shares[static_cast<std::size_t>(limit)] = all_ps = 1;
+  }
+  for (double& share : shares) share /= all_ps;
+  return shares;
+}
+
+PcieTimes PcieFunction::write_times() const {
+  if (path_ != nullptr) return path_->write_times();
+  PcieTimes times{};
+  times[static_cast<std::size_t>(fault_permille_ == kUnslowed ? PcieLimit::kLink : PcieLimit::kSlowMemory)] = 1;
+  return times;
+}
+Wait PcieFunction::read_wait_by_path() const {
+  return wait_for(path_->read_limit());
 }
 
 void PcieFunction::set_path(PciePath& path) {
@@ -167,8 +251,12 @@ Time_ps PcieFunction::write_slowly(std::uint32_t payload_B, Time_ps now_ps, bool
     write_until_ps_ = begin_ps + slowed_ps(alone_ps);
     return write_until_ps_;
   }
-  Time_ps end_ps =
-      std::max(path_->write(payload_B, begin_ps, entry), begin_ps + alone_ps * fault_permille_ / kUnslowed);
+  Time_ps end_ps = path_->write(payload_B, begin_ps, entry);
+  const Time_ps faulty_ps = begin_ps + alone_ps * fault_permille_ / kUnslowed;
+  if (faulty_ps > end_ps) {
+    if (fault_permille_ != kUnslowed) path_->add_write_time(PcieLimit::kSlowMemory, faulty_ps - end_ps);
+    end_ps = faulty_ps;
+  }
   // How much slower than the link alone: so the receive buffer knows how many bytes wait.
   std::int64_t permille = std::min((end_ps - begin_ps) * kUnslowed / std::max<Time_ps>(alone_ps, 1), kMostPermille);
   slow_permille_ = std::max((7 * slow_permille_ + permille) / 8, kUnslowed + 1);

@@ -5,6 +5,7 @@
 // credits by header and data, ordering between functions.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -21,7 +22,8 @@ inline constexpr std::uint32_t kCompletionOverhead_B = 20;
 struct PcieChannel {
   std::int64_t ps_per_byte_q16 = 0;  // of payload, and of headers where it carries TLPs
   bool carries_tlps = true;
-  Time_ps until_ps = 0;  // it is busy until then
+  Time_ps until_ps = 0;                // it is busy until then
+  PcieLimit limit = PcieLimit::kLink;  // what it is, where it is the limit
   // What other programs of the host do on it: this share of the time it carries a burst, whose mean rest is `burst_ps`.
   std::uint32_t load_permille = 0;
   Time_ps burst_ps = 0;
@@ -49,6 +51,8 @@ struct PciePathSettings {
   std::uint32_t completion_B = 256;  // of one completion of a read: MPS, or less where memory answers in pieces
   std::uint32_t read_tags = 0;       // read requests in flight; 0: never the limit
   std::uint32_t write_window_B = 0;  // bytes of posted writes in flight; 0: never the limit
+  bool ordered = false;              // that is for want of relaxed ordering
+  bool redirected = false;           // to a peer below the same switch by way of the root: ACS
   Time_ps read_latency_ps = 0;       // request to first completion, without what crossings add
   Time_ps write_latency_ps = 0;      // posted write until its place is free again, without what crossings add
   // Beyond what the device counts for the host's memory: of payload that lies elsewhere.
@@ -73,6 +77,16 @@ struct PciePathSettings {
   std::uint64_t seed = 0, owner = 0;
 };
 
+// What distance adds to one message, by reason; for whoever asks (nic/message_trace.h).
+struct PathDelays {
+  Time_ps numa_ps = 0;    // hops between nodes
+  Time_ps busy_ps = 0;    // bursts of others on those links
+  Time_ps switch_ps = 0;  // PCIe switches
+  Time_ps gpu_ps = 0;     // the GPU's memory, and the root complex between peers
+  Time_ps iommu_ps = 0;
+  Time_ps copy_ps = 0;  // of payload that is staged
+};
+
 class PciePath {
  public:
   explicit PciePath(PciePathSettings settings);
@@ -83,7 +97,10 @@ class PciePath {
   Time_ps write(std::uint32_t payload_B, Time_ps begin_ps, bool entry);
 
   Time_ps doorbell_delay_ps() { return cross_ps(settings_.doorbell, 1); }
-  Time_ps read_delay_ps() { return cross_ps(settings_.payload, 2) + settings_.payload_read_delay_ps + first_miss_ps(); }
+  Time_ps read_delay_ps() {
+    if (delays_ != nullptr) delays_->gpu_ps += settings_.payload_read_delay_ps;
+    return cross_ps(settings_.payload, 2) + settings_.payload_read_delay_ps + first_miss_ps();
+  }
   // The CPU sees a write when the node of the memory has answered it, and its next look has come back.
   Time_ps seen_delay_ps() {
     const std::uint64_t copied_B = written_B_;
@@ -95,6 +112,17 @@ class PciePath {
   Time_ps copy_ps(std::uint64_t size_B) const;
 
   const PciePathSettings& settings() const { return settings_; }
+  // What the last read is waiting for, and what writes have waited for so far.
+  PcieLimit read_limit() const { return read_limit_; }
+  Time_ps held_until_ps() const { return held_until_ps_; }  // so long somebody had to wait for payload
+  const PcieTimes& write_times() const { return write_times_; }
+  void add_write_time(PcieLimit limit, Time_ps time_ps) { write_times_[static_cast<std::size_t>(limit)] += time_ps; }
+  // A limit may have several causes: a round trip that is too long for what is in flight is so because of the hops in
+  // it. Time that was spent at `limit`, in proportion: a line that takes `line_ps_per_B` would not wait for the nearest
+  // of them, and what is nearer to the card comes first.
+  std::array<double, kPcieLimits> causes_of(PcieLimit limit, double line_ps_per_B, bool writes) const;
+  // From now on delays are added up there, too; null: no more.
+  void record(PathDelays* delays) { delays_ = delays; }
 
  private:
   Time_ps cross_ps(const std::vector<PcieCrossing>& crossings, int times);  // 0: as often as a write
@@ -102,7 +130,16 @@ class PciePath {
   static Time_ps far_write_ps(const std::vector<PcieCrossing>& crossings);
   bool misses(std::uint32_t size_B);
   // Of a message's first page, which need not be the last one's.
-  Time_ps first_miss_ps() { return misses(~0u) ? settings_.iotlb_miss_ps : 0; }
+  Time_ps first_miss_ps() {
+    const Time_ps miss_ps = misses(~0u) ? settings_.iotlb_miss_ps : 0;
+    if (delays_ != nullptr) delays_->iommu_ps += miss_ps;
+    return miss_ps;
+  }
+  PcieLimit limit_of(const PcieChannel& channel) const {
+    if (settings_.copy != nullptr && channel.limit == PcieLimit::kGpu) return PcieLimit::kStaging;
+    const bool by_root = channel.limit == PcieLimit::kUplink || channel.limit == PcieLimit::kPeer;
+    return settings_.redirected && by_root ? PcieLimit::kAcs : channel.limit;
+  }
   void fetch(std::uint32_t payload_B, Time_ps now_ps);
 
   PciePathSettings settings_;
@@ -114,6 +151,10 @@ class PciePath {
   std::uint64_t written_B_ = 0;  // since the CPU last saw something
   std::uint32_t fetched_B_ = 0;  // in the NIC, or on its way there
   Time_ps fetched_ps_ = 0;       // when all of it is
+  PcieLimit read_limit_ = PcieLimit::kLink;
+  Time_ps held_until_ps_ = 0;
+  PcieTimes write_times_{};
+  PathDelays* delays_ = nullptr;
 };
 
 }  // namespace weft::nic

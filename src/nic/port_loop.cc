@@ -1,9 +1,29 @@
 // The loop of a port: what it does next, and which queue pair sends the next packet.
+#include <algorithm>
+
 #include "nic/device.h"
+#include "nic/pcie_path.h"
 
 namespace weft::nic {
 
 using engine::Packet;
+
+namespace {
+
+// The port was idle between these two, and `wait` is of the queue pair that ended it. One that was held back by its
+// pace may take payload that others have waited for: so long PCIe was the limit.
+[[gnu::noinline]] void count_idle(Counters& counters, Wait wait, const PcieFunction& function, Time_ps from_ps,
+                                  Time_ps now_ps) {
+  from_ps = std::max(from_ps, std::min(counters.idle_from_ps, now_ps));
+  if (wait == Wait::kPace && function.path() != nullptr) {
+    const Time_ps held_ps = std::clamp(function.path()->held_until_ps(), from_ps, now_ps) - from_ps;
+    counters.idle_ps[static_cast<std::size_t>(function.read_wait())] += held_ps;
+    from_ps += held_ps;
+  }
+  counters.idle_ps[static_cast<std::size_t>(wait)] += now_ps - from_ps;
+}
+
+}  // namespace
 
 Time_ps Device::run_until(Time_ps end_ps, const Time_ps* programs_ps) {
   for (;;) {
@@ -88,7 +108,7 @@ inline void Device::receive(Time_ps now_ps) {
     const Time_ps idle_from_ps = free_ps_;
     if (!serve_context(context, now_ps)) continue;
     if (now_ps > idle_from_ps && !control)
-      counters.idle_ps[static_cast<std::size_t>(qps_[context / 2].wait)] += now_ps - idle_from_ps;
+      count_idle(counters, qps_[context / 2].wait, functions_[qps_[context / 2].function], idle_from_ps, now_ps);
     break;
   }
   bool ready = !control_.empty() || !ready_.empty();

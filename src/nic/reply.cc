@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "nic/device.h"
+#include "nic/message_trace.h"
 #include "nic/psn.h"
 #include "nic/roce_packet.h"
 #include "nic/transport.h"
@@ -90,11 +91,16 @@ void Device::reply_read(QueuePair& qp, const Packet& packet, Time_ps now_ps, boo
   if (card_.contexts.binds()) [[unlikely]]
     start_ps = std::max(start_ps, card_.contexts.use(context_key(qp), now_ps));
   reply.ready_ps = start_ps + config_.model.response_latency_ps;
+  Time_ps burst_ps = 0;
   if (headers.dma_len > 0) {
     PcieFunction& pcie = functions_[qp.function];
-    reply.ready_ps += config_.host.dma_read_ps + pcie.read_delay_ps() +
-                      pcie.link_ps(std::min(headers.dma_len, config_.model.fetch_burst_B));
+    burst_ps = pcie.link_ps(std::min(headers.dma_len, config_.model.fetch_burst_B));
+    reply.ready_ps += config_.host.dma_read_ps + pcie.read_delay_ps() + burst_ps;
   }
+  if (config_.host.trace != nullptr) [[unlikely]]
+    config_.host.trace->answered(*this, qp, reply.psn,
+                                 {now_ps, start_ps, 0, config_.model.response_latency_ps,
+                                  headers.dma_len > 0 ? config_.host.dma_read_ps : 0, burst_ps, reply.ready_ps});
   reply.value = headers.va;
   reply.rkey = headers.rkey;
   reply.left_B = headers.dma_len;
@@ -166,7 +172,7 @@ bool Device::send_read_reply(QueuePair& qp, Reply& reply, Time_ps now_ps) {
   if (chunk_B > 0) {
     Time_ps available_ps = pcie.read_available_ps(chunk_B, now_ps);
     if (available_ps > now_ps) {
-      qp.wait = Wait::kPcie;
+      qp.wait = pcie.read_wait();
       queue_reply(qp, available_ps);
       return false;
     }

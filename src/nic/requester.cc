@@ -1,5 +1,6 @@
 // What comes back to a requester: ACK, NAK, READ and atomic responses (IBTA vol 1, 9.7.5 and 9.7.6).
 #include "nic/device.h"
+#include "nic/message_trace.h"
 #include "nic/psn.h"
 #include "nic/roce_packet.h"
 #include "wire/aeth_syndrome.h"
@@ -177,6 +178,8 @@ void Device::finish_head(QueuePair& qp, WcStatus status, Time_ps now_ps, Time_ps
   if (wqe.request.signaled || status != WcStatus::kSuccess) {
     Time_ps left_ps = functions_[qp.function].write_entry(kCqe_B, std::max(now_ps, data_left_ps));
     push_send_completion(qp, wqe, status, cpu_visible_ps(left_ps, qp.function));
+    if (config_.host.trace != nullptr) [[unlikely]]
+      config_.host.trace->completed(*this, qp, wqe, now_ps, data_left_ps, functions_[qp.function]);
   }
   if (req.tx == req.head) req.next_wqe();
   ++req.head;
@@ -205,6 +208,8 @@ Time_ps Device::cpu_visible_ps(Time_ps left_nic_ps, std::uint8_t function) {
           ? 0
           : static_cast<Time_ps>(jitter_.below(static_cast<std::uint64_t>(config_.host.memory_jitter_ps)));
   Time_ps seen_ps = left_nic_ps + config_.host.dma_write_ps + jitter_ps + functions_[function].seen_delay_ps();
+  if (config_.host.trace != nullptr) [[unlikely]]
+    config_.host.trace->seen_after(left_nic_ps, config_.host.dma_write_ps, jitter_ps, seen_ps);
   return std::max(seen_ps, ordered_ps_);
 }
 

@@ -1,5 +1,6 @@
 // The responder: requests that arrive, in sequence or not (IBTA vol 1, 9.7.4 and 9.7.5).
 #include "nic/device.h"
+#include "nic/message_trace.h"
 #include "nic/psn.h"
 #include "nic/reliable_transport.h"
 #include "nic/roce_packet.h"
@@ -129,7 +130,12 @@ Fate Device::receive_xrc(Device& device, QueuePair& qp, Packet& packet, Time_ps 
   resp.expected_psn = psn_add(resp.expected_psn, 1);
   ++resp.unacked;
   if (packet.flags & Packet::kHasCold) keep_telemetry(qp, packet);
-  if (ends) end_message(qp, packet, now_ps);
+  if (ends) {
+    end_message(qp, packet, now_ps);
+    if (config_.host.trace != nullptr) [[unlikely]]
+      config_.host.trace->delivered(*this, qp, psn_of(packet), now_ps, resp.placed_ps,
+                                    functions_[qp.function].link_ps(packet.payload_B));
+  }
   if ((packet.word & kAckReq) || resp.unacked >= ack_interval_packets_) reply_ack(qp, psn_of(packet), now_ps);
   return Fate::kAccepted;
 }
@@ -297,6 +303,10 @@ Fate Device::accept_atomic(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   resp.unacked = 0;
   card_.atomic_free_ps = done_ps;
   Time_ps ready_ps = done_ps + read_ps + config_.model.response_latency_ps;
+  if (config_.host.trace != nullptr) [[unlikely]]
+    config_.host.trace->answered(*this, qp, psn_of(packet),
+                                 {now_ps, start_ps, config_.model.atomic_interval_ps, config_.model.response_latency_ps,
+                                  config_.host.dma_read_ps, 0, ready_ps});
   reply_atomic(qp, psn_of(packet), original, ready_ps);
   return Fate::kAccepted;
 }

@@ -229,7 +229,7 @@ bool Device::fetch(QueuePair& qp, std::uint32_t payload_B, Time_ps now_ps) {
   PcieFunction& pcie = functions_[qp.function];
   Time_ps available_ps = pcie.read_available_ps(payload_B, now_ps);
   if (available_ps > now_ps) {
-    qp.wait = pcie.path() != nullptr && pcie.path()->settings().rate_limited ? Wait::kRateLimit : Wait::kPcie;
+    qp.wait = pcie.read_wait();
     queue_request(qp, available_ps);
     return false;
   }

@@ -7,14 +7,14 @@
 
 namespace weft::lab {
 
-// perftest's keys; with -a `results` is an array of all sizes.
-std::string perftest_json(const workload::PerftestOptions& options, const workload::PerftestResult& result);
-// The same with a key `verdict`, which perftest does not have.
-std::string perftest_json_with_verdict(const workload::PerftestOptions& options,
-                                       const workload::PerftestResult& result);
+// perftest's keys; with -a `results` is an array of all sizes. With `verdict` also that key, which perftest does not
+// have: where bandwidth went and where the time of one message did.
+std::string perftest_json(const workload::PerftestOptions& options, const workload::PerftestResult& result,
+                          bool verdict);
 
-// One line: is the bandwidth healthy for this link and size, and if not, what explains the gap. With `why` the whole
-// account of the sending port's time. Nothing where there is no account: latency tests, atomics, -D.
+// One line: is the result healthy for this link, size and host, and if not, what explains the gap. With `why` the whole
+// account of the sending port's time, and the budget of one message where messages were followed. Nothing where there
+// is no account: latency tests whose messages were not followed, bandwidths of atomics, -D.
 std::string perftest_verdict(const workload::PerftestOptions& options, const workload::PerftestResult& result,
                              bool why);
 

@@ -91,6 +91,44 @@ Json budget_object(const workload::PerftestBudget& budget) {
   return j;
 }
 
+// Of the largest size, where its messages were followed.
+const workload::MessageBudget* message_of(const PerftestResult& result) {
+  return result.rows.empty() || result.rows.back().message.lines.empty() ? nullptr : &result.rows.back().message;
+}
+
+Json message_object(const workload::MessageBudget& message) {
+  const auto ns = [](Time_ps time_ps) { return places(static_cast<double>(time_ps) / 1000, 3); };
+  Json j;
+  j["total_ns"] = ns(message.total_ps);
+  if (message.measured_ps != 0) {
+    j["t_typical_ns"] = ns(message.measured_ps);
+    j["t_typical_is"] = message.measured_of_it == 2 ? "half of it" : "all of it";
+  }
+  j["avoidable_ns"] = ns(message.avoidable_ps);
+  j["unexplained_ns"] = ns(message.unexplained_ps);
+  j["stages"] = Json::array();
+  for (const workload::MessageLine& line : message.lines) {
+    Json stage;
+    stage["stage"] = line.name;
+    if (!line.where.empty()) stage["where"] = line.where;
+    stage["there_ns"] = ns(line.there_ps);
+    stage["back_ns"] = ns(line.back_ps);
+    stage["avoidable"] = line.avoidable;
+    j["stages"].push_back(std::move(stage));
+  }
+  return j;
+}
+
+void add_verdict(const PerftestOptions& options, const PerftestResult& result, Json& out) {
+  Json verdict = Json::object();
+  if (const auto budget = budget_of(options, result)) verdict = budget_object(*budget);
+  if (const workload::MessageBudget* message = message_of(result)) {
+    if (options.latency) verdict["healthy"] = message->healthy;
+    verdict["message"] = message_object(*message);
+  }
+  if (!verdict.empty()) out["verdict"] = std::move(verdict);
+}
+
 // What was said of one end: by the workload, or by the flags. Nothing: all is where its host says.
 std::optional<host::Placement> placement_of(const PerftestOptions& options, const HostConfig& host,
                                             const std::optional<host::Placement>& own) {
@@ -143,20 +181,21 @@ std::string placements_text(const PerftestOptions& options, const Lab& lab, cons
 }  // namespace
 
 std::string perftest_verdict(const PerftestOptions& options, const PerftestResult& result, bool why) {
-  const auto budget = budget_of(options, result);
-  if (!budget) return "";
-  std::string out = "verdict: " + workload::verdict_text(*budget) + "\n";
-  if (why) out += workload::budget_text(*budget, result.rows.back().size_B);
+  std::string out;
+  if (const auto budget = budget_of(options, result)) {
+    out = "verdict: " + workload::verdict_text(*budget) + "\n";
+    if (why) out += workload::budget_text(*budget, result.rows.back().size_B);
+  }
+  if (const workload::MessageBudget* message = message_of(result)) {
+    if (options.latency) out += "verdict: " + workload::message_verdict(*message) + "\n";
+    if (why) out += workload::message_text(*message, result.rows.back().size_B);
+  }
   return out;
 }
 
-std::string perftest_json(const PerftestOptions& options, const PerftestResult& result) {
-  return perftest_object(options, result).dump(2) + "\n";
-}
-
-std::string perftest_json_with_verdict(const PerftestOptions& options, const PerftestResult& result) {
+std::string perftest_json(const PerftestOptions& options, const PerftestResult& result, bool verdict) {
   Json j = perftest_object(options, result);
-  if (const auto budget = budget_of(options, result)) j["verdict"] = budget_object(*budget);
+  if (verdict) add_verdict(options, result, j);
   return j.dump(2) + "\n";
 }
 
@@ -188,7 +227,7 @@ void write_json(const PerftestOptions& options, const PerftestResult& result, co
       w[client ? "client_placement" : "server_placement"] = placement_json(*placement, host, host.nics[port.nic]);
   }
   w["perftest"] = perftest_object(options, result);
-  if (const auto budget = budget_of(options, result)) w["verdict"] = budget_object(*budget);
+  add_verdict(options, result, w);
   out.item(w.dump());
 }
 

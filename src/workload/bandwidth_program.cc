@@ -65,6 +65,14 @@ BandwidthSender::BandwidthSender(const PerftestOptions& options, const PerftestS
   }
 }
 
+// One from the middle of the test, of those that have a completion of their own.
+void BandwidthSender::follow(nic::MessageTrace& trace) {
+  if (options_.duration_s > 0) return;
+  trace_ = &trace;
+  traced_ =
+      std::min<std::uint64_t>((options_.iterations / 2 / options_.cq_mod + 1) * options_.cq_mod, options_.iterations);
+}
+
 void BandwidthSender::start(Time_ps at_ps) {
   start_ps_ = at_ps;
   if (options_.rate_limit > 0) burst_interval_ps_ = burst_interval_ps(options_, size_B_);
@@ -96,9 +104,12 @@ bool BandwidthSender::burst_goes_on(Time_ps now_ps) {
 
 Time_ps BandwidthSender::step(Time_ps now_ps) {
   if (done_) return kNever_ps;
+  if (total_posted_ == 0) {
+    side_.end.device->counters.idle_from_ps = now_ps;
+    counters_at_start_ = side_.end.device->counters;
+  }
   for (; turn_ < counts_.size(); ++turn_) {
-    if (may_post(turn_) && now_ps < stop_ps_ && burst_goes_on(now_ps))
-      return side_.end.host->cpu_ps(post(turn_, now_ps));
+    if (may_post(turn_) && now_ps < stop_ps_ && burst_goes_on(now_ps)) return post(turn_, now_ps);
   }
   turn_ = 0;
   return poll(now_ps);
@@ -114,11 +125,25 @@ Time_ps BandwidthSender::post(std::size_t qp, Time_ps now_ps) {
     request.signaled =
         count.posted % options_.cq_mod == 0 || (options_.duration_s == 0 && count.posted == options_.iterations);
     if (options_.duration_s == 0) posted_ps_.push_back(now_ps);
+    if (trace_ != nullptr && qp == 0 && count.posted == traced_) {
+      trace_->begin(now_ps);
+      trace_->add(nic::Stage::kPost, doorbell_ps);
+      trace_->expect_post(true);
+    }
     bool taken = side_.end.device->post_send(side_.qps[qp], request, doorbell_ps);
     WEFT_CHECK(taken, "the send queue has room for tx_depth");
   }
   total_posted_ += options_.post_list;
-  return doorbell_ps + cpu.post_loop_ps;
+  const host::HostModel& quiet = side_.end.host->quiet_model();
+  return spend(now_ps, doorbell_ps + cpu.post_loop_ps - now_ps,
+               options_.post_list * quiet.post_wqe_ps + quiet.doorbell_ps + quiet.post_loop_ps);
+}
+
+Time_ps BandwidthSender::spend(Time_ps now_ps, Time_ps cost_ps, Time_ps quiet_ps) {
+  const Time_ps end_ps = side_.end.host->cpu_ps(now_ps + cost_ps);
+  cpu_ps_ += end_ps - now_ps;
+  contention_ps_ += end_ps - now_ps - quiet_ps;
+  return end_ps;
 }
 
 Time_ps BandwidthSender::poll(Time_ps now_ps) {
@@ -135,9 +160,17 @@ Time_ps BandwidthSender::poll(Time_ps now_ps) {
       return kNever_ps;
     }
     QpCount& count = counts_[completion->wr_id];
+    const Time_ps visible_ps = completion->visible_ps;
+    const bool on_traced_qp = completion->wr_id == 0;
     cq.pop();
     std::uint64_t fresh = std::min<std::uint64_t>(options_.cq_mod, count.posted - count.completed);
     count.completed += fresh;
+    if (trace_ != nullptr && on_traced_qp && count.completed == traced_ && trace_->is_at_program()) {
+      trace_->add(nic::Stage::kJitter, visible_ps);  // an entry is never seen before the one ahead of it
+      trace_->add(nic::Stage::kPolled, now_ps);
+      trace_->add(nic::Stage::kPoll, now_ps + found * cpu.poll_hit_ps);
+      traced_spans_ = trace_->spans();
+    }
     total_completed_ += fresh;
     last_completed_ps_ = now_ps;
     if (options_.duration_s == 0) {
@@ -156,12 +189,14 @@ Time_ps BandwidthSender::poll(Time_ps now_ps) {
   }
   if (finished) {
     done_ = true;
+    counters_at_end_ = side_.end.device->counters;
     return kNever_ps;
   }
-  if (found > 0) return side_.end.host->cpu_ps(now_ps + found * cpu.poll_hit_ps);
+  const host::HostModel& quiet = side_.end.host->quiet_model();
+  if (found > 0) return spend(now_ps, found * cpu.poll_hit_ps, found * quiet.poll_hit_ps);
   // A burst that is not due yet is waited for with empty polls; completions are seen when it comes.
-  const bool limited = burst_interval_ps_ > 0 && burst_left_ == 0;
-  if (posting) return side_.end.host->cpu_ps(std::max(now_ps + cpu.poll_empty_ps, limited ? next_burst_ps_ : 0));
+  const Time_ps due_ps = burst_interval_ps_ > 0 && burst_left_ == 0 ? next_burst_ps_ - now_ps : 0;
+  if (posting) return spend(now_ps, std::max(cpu.poll_empty_ps, due_ps), std::max(quiet.poll_empty_ps, due_ps));
   return side_.end.host->wait(program_, *side_.end.device, side_.send_cq);
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "nic/message_trace.h"
 #include "workload/connection.h"
 #include "workload/perftest_options.h"
 #include "workload/perftest_result.h"
@@ -40,10 +41,19 @@ class BandwidthSender final : public host::Program {
   ~BandwidthSender() override { side_.end.host->stop(program_); }
 
   void start(Time_ps at_ps);
+  // One of its messages.
+  void follow(nic::MessageTrace& trace);
+  const std::vector<nic::Span>& traced_spans() const { return traced_spans_; }
   Time_ps step(Time_ps now_ps) override;
   bool done() const { return done_; }
   const std::string& failure() const { return failure_; }
   BwMeasure measure() const;
+  // Of its CPU: what posting and polling took, and how much of that others made of it.
+  Time_ps cpu_ps() const { return cpu_ps_; }
+  Time_ps contention_ps() const { return contention_ps_; }
+  // Of its port.
+  const nic::Counters& counters_at_start() const { return counters_at_start_; }
+  const nic::Counters& counters_at_end() const { return counters_at_end_; }
   std::uint64_t iterations() const { return options_.duration_s > 0 ? counted_ : options_.iterations; }
 
  private:
@@ -55,6 +65,8 @@ class BandwidthSender final : public host::Program {
   bool burst_goes_on(Time_ps now_ps);
   Time_ps post(std::size_t qp, Time_ps now_ps);
   Time_ps poll(Time_ps now_ps);
+  // When the CPU has done that much; without others it would take `quiet_ps`.
+  Time_ps spend(Time_ps now_ps, Time_ps cost_ps, Time_ps quiet_ps);
   bool all_posted(const QpCount& count, Time_ps now_ps) const;
   void find_peak(BwMeasure& measure) const;
 
@@ -72,6 +84,11 @@ class BandwidthSender final : public host::Program {
   Time_ps burst_interval_ps_ = 0, next_burst_ps_ = 0;  // --rate_limit
   std::uint32_t burst_left_ = 0;
   Time_ps last_completed_ps_ = 0;
+  Time_ps cpu_ps_ = 0, contention_ps_ = 0;
+  nic::Counters counters_at_start_, counters_at_end_;
+  nic::MessageTrace* trace_ = nullptr;  // null: nobody asked
+  std::uint64_t traced_ = 0;            // the message, counted from 1, of the first queue pair
+  std::vector<nic::Span> traced_spans_;
   bool done_ = false;
   std::string failure_;
 };

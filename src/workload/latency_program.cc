@@ -50,10 +50,33 @@ Time_ps LatencyProgram::step(Time_ps now_ps) {
   return kNever_ps;
 }
 
+void LatencyProgram::trace_post(Time_ps now_ps, Time_ps doorbell_ps) {
+  trace_->add(nic::Stage::kAway, now_ps);
+  if (client_) {
+    if (!trace_->spans().empty() && chains_.size() < kMostChains) chains_.push_back(trace_->spans());
+    trace_->begin(now_ps);
+  }
+  trace_->expect_post(client_);
+  trace_->add(nic::Stage::kPost, doorbell_ps);
+}
+
+void LatencyProgram::trace_found(Time_ps visible_ps, Time_ps now_ps, Time_ps until_ps) {
+  if (trace_->is_at_program()) {
+    trace_->add(nic::Stage::kJitter, visible_ps);  // an entry is never seen before the one ahead of it
+  } else {
+    trace_->settle(visible_ps);
+  }
+  if (ping_pong() && awaits_from_ps_ > visible_ps) trace_->add(nic::Stage::kOwnCompletion, awaits_from_ps_);
+  trace_->add(nic::Stage::kAway, now_ps);
+  trace_->add(nic::Stage::kPoll, now_ps + side_.end.host->model().poll_hit_ps);
+  trace_->add(nic::Stage::kPostReceive, until_ps);
+}
+
 bool LatencyProgram::reap(std::uint32_t cq_index, Time_ps now_ps) {
   nic::CompletionQueue& cq = side_.end.device->cq(cq_index);
   const nic::Completion* completion = cq.peek(now_ps);
   if (completion == nullptr) return false;
+  reaped_visible_ps_ = completion->visible_ps;
   if (completion->status != nic::WcStatus::kSuccess) {
     failure_ = describe_failure(*completion);
     done_ = true;
@@ -72,9 +95,11 @@ Time_ps LatencyProgram::await_peer(Time_ps now_ps) {
     if (done_) return kNever_ps;
     post_receive();
   }
-  ++heard_;
   Time_ps seen_ps = now_ps + host.model().poll_hit_ps;
   if (options_.verb == PerftestVerb::kSend) seen_ps += host.model().post_recv_ps;
+  if (trace_ != nullptr)
+    trace_found(options_.verb == PerftestVerb::kWrite ? written_ps_[heard_] : reaped_visible_ps_, now_ps, seen_ps);
+  ++heard_;
   // The client's last answer ends its run; the server still has to give one.
   if (client_ && over(now_ps)) {
     done_ = true;
@@ -90,6 +115,7 @@ Time_ps LatencyProgram::post(Time_ps now_ps) {
   ++sent_;
   nic::SendRequest request = perftest_request(options_, side_, 0, size_B_, 0);
   Time_ps doorbell_ps = now_ps + cpu.post_wqe_ps + cpu.doorbell_ps;
+  if (trace_ != nullptr) trace_post(now_ps, doorbell_ps);
   bool taken = side_.end.device->post_send(side_.qps[0], request, doorbell_ps);
   WEFT_CHECK(taken, "one request at a time always fits");
   phase_ = Phase::kAwaitCompletion;
@@ -107,10 +133,12 @@ Time_ps LatencyProgram::await_completion(Time_ps now_ps) {
   }
   Time_ps next_ps = host.cpu_ps(now_ps + host.model().poll_hit_ps, program_);
   if (!ping_pong()) {
+    if (trace_ != nullptr) trace_found(reaped_visible_ps_, now_ps, now_ps + host.model().poll_hit_ps);
     phase_ = Phase::kPost;
     done_ = over(now_ps);
   } else {
     phase_ = Phase::kAwaitPeer;
+    awaits_from_ps_ = next_ps;
     done_ = !client_ && over(now_ps);
   }
   return done_ ? kNever_ps : next_ps;

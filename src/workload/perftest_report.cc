@@ -66,11 +66,15 @@ std::vector<Time_ps> sorted_samples(const PerftestRow& row) {
   return sorted;
 }
 
+Time_ps median_of(const std::vector<Time_ps>& sorted, std::size_t kept) {
+  return kept % 2 == 0 ? (sorted[kept / 2] + sorted[kept / 2 - 1]) / 2 : sorted[kept / 2];
+}
+
 void add_latency(const PerftestRow& row, PerftestNumbers& numbers) {
   const std::size_t kept = kept_samples(row);
   if (kept == 0) return;
   const std::vector<Time_ps> sorted = sorted_samples(row);
-  const Time_ps median_ps = kept % 2 == 0 ? (sorted[kept / 2] + sorted[kept / 2 - 1]) / 2 : sorted[kept / 2];
+  const Time_ps median_ps = median_of(sorted, kept);
   double sum_us = 0;
   for (std::size_t i = 0; i < kept; ++i) sum_us += in_us(sorted[i]);
   const double average_us = sum_us / static_cast<double>(kept);
@@ -228,6 +232,11 @@ std::string latency_row(const PerftestOptions& options, const PerftestRow& row, 
 }
 
 }  // namespace
+
+Time_ps typical_ps(const PerftestRow& row) {
+  const std::size_t kept = kept_samples(row);
+  return kept == 0 ? 0 : median_of(sorted_samples(row), kept);
+}
 
 PerftestNumbers perftest_numbers(const PerftestOptions& options, const PerftestRow& row) {
   PerftestNumbers numbers;

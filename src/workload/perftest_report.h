@@ -33,6 +33,9 @@ struct PerftestNumbers {
 
 PerftestNumbers perftest_numbers(const PerftestOptions& options, const PerftestRow& row);
 
+// t_typical: the median of what perftest keeps; 0 without samples.
+Time_ps typical_ps(const PerftestRow& row);
+
 // Key and value of perftest's JSON "test_info", in its order. A value of digits only is a number.
 std::vector<std::pair<std::string, std::string>> test_info(const PerftestOptions& options,
                                                            const PerftestResult& result);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "workload/message_budget.h"
 #include "workload/perftest_budget.h"
 #include "workload/perftest_options.h"
 
@@ -32,8 +33,9 @@ struct PerftestRow {
   std::vector<Time_ps> samples_ps;
   std::uint64_t duration_iterations = 0;  // latency with -D
   Time_ps duration_elapsed_ps = 0;
-  PortAccount account;  // bandwidth: of the port that sent the payload
-  std::string failure;  // empty, or what ended this size early: "Completion with error … status 12"
+  PortAccount account;    // bandwidth: of the port that sent the payload
+  MessageBudget message;  // with --why: of a typical message, or of one in the middle of a bandwidth test
+  std::string failure;    // empty, or what ended this size early: "Completion with error … status 12"
 };
 
 // One end of one connection, as perftest prints it.

@@ -1,7 +1,11 @@
 #include "workload/perftest_run.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+
+#include "nic/device_control.h"
+#include "workload/perftest_report.h"
 
 namespace weft::workload {
 
@@ -96,6 +100,7 @@ PerftestSide PerftestRun::side(const Endpoint& end, const Endpoint& peer, const 
 bool PerftestRun::start_phase(Time_ps at_ps) {
   if (next_size_ == sizes_B_.size() || (!result_.rows.empty() && !result_.rows.back().failure.empty())) return false;
   std::uint64_t size_B = sizes_B_[next_size_++];
+  set_trace(true);
   if (options_.latency) {
     start_latency(at_ps, size_B);
   } else {
@@ -105,7 +110,10 @@ bool PerftestRun::start_phase(Time_ps at_ps) {
 }
 
 void PerftestRun::start_bandwidth(Time_ps at_ps, std::uint64_t size_B) {
-  before_ = payload_side().end.device->counters;
+  nic::Device& sender = *payload_side().end.device;
+  sender.counters.idle_from_ps = at_ps;
+  before_ = sender.counters;
+  before_around_ = surroundings();
   if (options_.verb == PerftestVerb::kSend) {
     if (!server_receiver_) server_receiver_ = std::make_unique<BandwidthReceiver>(options_, server_);
     server_receiver_->start(at_ps);
@@ -116,7 +124,8 @@ void PerftestRun::start_bandwidth(Time_ps at_ps, std::uint64_t size_B) {
   }
   senders_.push_back(std::make_unique<BandwidthSender>(options_, client_, size_B));
   if (options_.bidirectional) senders_.push_back(std::make_unique<BandwidthSender>(options_, server_, size_B));
-  for (auto& sender : senders_) sender->start(at_ps);
+  if (tracing_) senders_.front()->follow(*trace_);
+  for (auto& each : senders_) each->start(at_ps);
 }
 
 void PerftestRun::start_latency(Time_ps at_ps, std::uint64_t size_B) {
@@ -125,6 +134,9 @@ void PerftestRun::start_latency(Time_ps at_ps, std::uint64_t size_B) {
   if (options_.verb == PerftestVerb::kWrite || options_.verb == PerftestVerb::kSend) {
     latency_.push_back(std::make_unique<LatencyProgram>(options_, server_, size_B, false));
     latency_.back()->start(at_ps);
+  }
+  if (tracing_) {
+    for (auto& program : latency_) program->follow(*trace_);
   }
 }
 
@@ -154,18 +166,101 @@ void PerftestRun::finish_phase(bool interrupted) {
       row.bw.push_back(sender->measure());
     }
     row.iterations = senders_.front()->iterations();
-    const nic::Device& device = *payload_side().end.device;
-    row.account = account_between(before_, device.counters);
-    row.account.line_rate_bps = device.congestion_environment(payload_side().qps.front()).line_rate_bps;
+    row.account = account_of(*senders_.front());
     // With -D the counters also saw the margins: the account is of no stretch that was measured.
     // What turns round inside the NIC is not on the line.
     if (options_.duration_s == 0 && client_.end.device != server_.end.device)
       row.account.elapsed_ps = row.bw.front().elapsed_ps;
     row.account.payload_B = row.bw.front().messages * row.size_B;
   }
+  if (tracing_ && row.failure.empty()) row.message = message_of(row);
+  set_trace(false);
   senders_.clear();
   latency_.clear();
   result_.rows.push_back(std::move(row));
+}
+
+PerftestRun::Surroundings PerftestRun::surroundings() const {
+  Surroundings around;
+  nic::Device& receiver = *receiving_side().end.device;
+  for (std::size_t c = 0; c < fabric::kPauseClasses; ++c)
+    around.paused_ps = std::max(around.paused_ps, receiver.pause_tx_ps(c, receiver.last_event_ps()));
+  around.discards = receiver.counters.rx_discards_phy;
+  around.write_times = nic::DeviceControl(receiver).function_of(receiving_side().qps.front()).write_times();
+  if (losses_) around.lost = losses_();
+  return around;
+}
+
+PortAccount PerftestRun::account_of(const BandwidthSender& sender) const {
+  nic::Device& device = *payload_side().end.device;
+  // Others may use the port before and after; of READ the other host's port is not the program's to look at.
+  const bool own = payload_side().end.device == client_.end.device;
+  PortAccount account =
+      account_between(own ? sender.counters_at_start() : before_, own ? sender.counters_at_end() : device.counters);
+  account.line_rate_bps = device.congestion_environment(payload_side().qps.front()).line_rate_bps;
+  account.cpu_ps = sender.cpu_ps();
+  account.contention_ps = sender.contention_ps();
+  const double line_ps_per_B = 8e12 / static_cast<double>(account.line_rate_bps);
+  nic::PcieTimes idle_ps{};
+  const auto first = static_cast<std::size_t>(nic::Wait::kPcie);
+  for (std::size_t i = 0; i < nic::kPcieLimits; ++i) idle_ps[i] = account.idle_ps[first + i];
+  const nic::PcieFunction& reads = nic::DeviceControl(device).function_of(payload_side().qps.front());
+  const auto causes = pcie_causes(reads, idle_ps, line_ps_per_B, false);
+  for (std::size_t i = 0; i < nic::kPcieLimits; ++i) account.idle_ps[first + i] = static_cast<Time_ps>(causes[i]);
+
+  const Surroundings now = surroundings();
+  account.receiver_paused_ps = now.paused_ps - before_around_.paused_ps;
+  account.receiver_discards = now.discards - before_around_.discards;
+  account.lost = {now.lost.cable - before_around_.lost.cable, now.lost.elsewhere - before_around_.lost.elsewhere};
+  const nic::PcieFunction& writes =
+      nic::DeviceControl(*receiving_side().end.device).function_of(receiving_side().qps.front());
+  nic::PcieTimes write_times = now.write_times;
+  for (std::size_t i = 0; i < nic::kPcieLimits && writes.path() != nullptr; ++i)
+    write_times[i] -= before_around_.write_times[i];
+  // What the line itself takes is no wait: the card's link comes first.
+  auto line_ps =
+      static_cast<Time_ps>(line_ps_per_B * static_cast<double>(sender.measure().messages * sizes_B_[next_size_ - 1]));
+  for (std::size_t i = 0; i < nic::kPcieLimits && writes.path() != nullptr; ++i) {
+    const Time_ps part_ps = std::min(line_ps, write_times[i]);
+    write_times[i] -= part_ps;
+    line_ps -= part_ps;
+  }
+  account.receiver_waits = pcie_causes(writes, write_times, line_ps_per_B, true);
+  return account;
+}
+
+nic::MessageTrace& PerftestRun::follow(std::vector<std::string> port_names) {
+  port_names_ = std::move(port_names);
+  trace_ = std::make_unique<nic::MessageTrace>(nic::MessageTrace::End{client_.end.device, client_.qps.front()},
+                                               nic::MessageTrace::End{server_.end.device, server_.qps.front()},
+                                               !options_.latency || !ping_pong());
+  return *trace_;
+}
+
+// A device that another workload follows meanwhile stays with that.
+void PerftestRun::set_trace(bool on) {
+  if (trace_ == nullptr || on == tracing_) return;
+  nic::DeviceControl client(*client_.end.device), server(*server_.end.device);
+  if (on && (client.is_traced() || server.is_traced())) return;
+  tracing_ = on;
+  for (nic::DeviceControl* each : {&client, &server}) each->set_trace(on ? trace_.get() : nullptr);
+}
+
+// Of the message that took t_typical; where that is the mean of two, of the nearest.
+MessageBudget PerftestRun::message_of(const PerftestRow& row) const {
+  if (!options_.latency) {
+    const std::vector<nic::Span>& spans = senders_.front()->traced_spans();
+    return spans.empty() ? MessageBudget{} : message_budget(spans, 1, 0, port_names_);
+  }
+  const auto& chains = latency_.front()->chains();
+  const Time_ps typical = typical_ps(row);
+  const std::size_t known = std::min(chains.size(), row.samples_ps.size());
+  if (known == 0) return {};
+  const auto nearest =
+      std::min_element(row.samples_ps.begin(), row.samples_ps.begin() + static_cast<std::ptrdiff_t>(known),
+                       [&](Time_ps a, Time_ps b) { return std::abs(a - typical) < std::abs(b - typical); });
+  const auto index = static_cast<std::size_t>(nearest - row.samples_ps.begin());
+  return message_budget(chains[index], ping_pong() ? 2 : 1, typical, port_names_);
 }
 
 }  // namespace weft::workload

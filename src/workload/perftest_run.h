@@ -1,7 +1,9 @@
 // One perftest between two ports: connects, runs each size, gathers the rows.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "workload/bandwidth_program.h"
@@ -19,6 +21,10 @@ class PerftestRun final : public Workload {
 
   bool start_phase(Time_ps at_ps) override;
   void finish_phase(bool interrupted) override;
+  // Messages are followed, for the budget of one of them. Ports by their ids. Taps on all links tell the trace.
+  nic::MessageTrace& follow(std::vector<std::string> port_names);
+  // Packets that were lost in the world so far; called between two windows.
+  void count_losses(std::function<LossAccount()> losses) { losses_ = std::move(losses); }
   const PerftestOptions& options() const { return options_; }
   const PerftestResult& result() const { return result_; }
 
@@ -27,11 +33,29 @@ class PerftestRun final : public Workload {
   void start_bandwidth(Time_ps at_ps, std::uint64_t size_B);
   void start_latency(Time_ps at_ps, std::uint64_t size_B);
   const PerftestSide& payload_side() const { return options_.verb == PerftestVerb::kRead ? server_ : client_; }
+  const PerftestSide& receiving_side() const { return options_.verb == PerftestVerb::kRead ? client_ : server_; }
+  bool ping_pong() const { return options_.verb == PerftestVerb::kWrite || options_.verb == PerftestVerb::kSend; }
+  // Of the port that takes the payload, and of the world.
+  struct Surroundings {
+    Time_ps paused_ps = 0;  // the class that it has stopped longest
+    std::uint64_t discards = 0;
+    nic::PcieTimes write_times{};
+    LossAccount lost;
+  };
+  Surroundings surroundings() const;
+  PortAccount account_of(const BandwidthSender& sender) const;
+  void set_trace(bool on);
+  MessageBudget message_of(const PerftestRow& row) const;
 
   PerftestOptions options_;
   std::vector<std::uint64_t> sizes_B_;
   std::size_t next_size_ = 0;
   nic::Counters before_;  // of the port that sends the payload, when this size began
+  Surroundings before_around_;
+  std::function<LossAccount()> losses_;
+  std::unique_ptr<nic::MessageTrace> trace_;  // null: nobody asked
+  std::vector<std::string> port_names_;
+  bool tracing_ = false;  // in this phase
   PerftestSide client_, server_;
   PerftestResult result_;
   // Programs of this phase, the client's first.

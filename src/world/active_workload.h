@@ -42,6 +42,7 @@ struct WorkloadSetup {
   const WorkloadConfig& config;
   std::size_t number;        // of the workload in its lab
   ProgramSession* programs;  // null unless some workload needs it
+  bool why = false;          // messages are followed
 };
 #define WEFT_DECLARE(Options, Outcome)                      \
   WorkloadNeeds needs_of(const workload::Options& options); \

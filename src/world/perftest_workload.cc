@@ -1,4 +1,6 @@
 // A perftest in a running world.
+#include <deque>
+
 #include "workload/perftest_run.h"
 #include "world/active_workload.h"
 
@@ -18,18 +20,85 @@ workload::Endpoint end_of(const workload::PerftestOptions& options, const Worklo
   return setup.world.endpoint(port, function, config);
 }
 
+workload::LossAccount losses_of(World& world) {
+  using fabric::Fate;
+  workload::LossAccount lost;
+  for (const WorldLink& link : world.links()) {
+    const auto count = [](const fabric::Ledger& ledger, Fate fate) {
+      return ledger.fates[static_cast<std::size_t>(fate)];
+    };
+    lost.elsewhere += count(link.direction->sent, Fate::kFaultDrop);
+    lost.cable += count(link.direction->sent, Fate::kLinkDown);
+    if (world.device(link.to) == nullptr) continue;
+    for (Fate fate : {Fate::kFcsError, Fate::kIcrcError}) lost.cable += count(link.direction->received, fate);
+  }
+  for (std::uint32_t i = 0; i < world.switch_count(); ++i) {
+    if (!world.has_switch(i)) continue;
+    for (std::uint32_t port = 0; port < world.cabled_ports(i).size(); ++port) {
+      const auto& drops = world.fabric_switch(i).counters(port).drops;
+      for (std::size_t fate = 0; fate < drops.size(); ++fate) {
+        const bool on_cable = static_cast<Fate>(fate) == Fate::kFcsError;
+        (on_cable ? lost.cable : lost.elsewhere) += drops[fate];
+      }
+    }
+  }
+  return lost;
+}
+
 class PerftestWorkload final : public ActiveWorkload {
  public:
   PerftestWorkload(const workload::PerftestOptions& options, const WorkloadSetup& setup)
       : ActiveWorkload(setup.config),
         run_(options, end_of(options, setup, setup.config.client, setup.config.client_function),
-             end_of(options, setup, setup.config.server, setup.config.server_function)) {}
+             end_of(options, setup, setup.config.server, setup.config.server_function)) {
+    World& world = setup.world;
+    run_.count_losses([&world] { return losses_of(world); });
+    if (setup.why) follow(world);
+  }
 
   workload::Workload& run() override { return run_; }
   workload::Outcome outcome(World&) override { return run_.result(); }
 
  private:
+  // One direction of a cable, as a tap.
+  struct Follower {
+    nic::MessageTrace* trace;
+    nic::MessageTrace::Hop hop;
+    static void frame(void* self, const fabric::TapFrame& frame) {
+      const auto& follower = *static_cast<const Follower*>(self);
+      if (frame.outbound) {
+        follower.trace->sent(follower.hop, frame.packet, frame.time_ps);
+      } else {
+        follower.trace->arrived(follower.hop, frame.packet, frame.time_ps);
+      }
+    }
+  };
+
+  void follow(World& world) {
+    std::vector<std::string> names(world.port_count());
+    std::vector<bool> forwarders(world.port_count());
+    for (const LinkConfig& link : world.lab().links) {
+      for (const PortRef& port : {link.a, link.b}) {
+        names[world.port_id(port)] = port_name(world.lab(), port);
+        forwarders[world.port_id(port)] = port.is_switch() && world.lab().switches[port.host].forwarder.has_value();
+      }
+    }
+    nic::MessageTrace& trace = run_.follow(std::move(names));
+    for (WorldLink& link : world.links()) {
+      const fabric::LinkTiming& timing = link.direction->timing();
+      const bool given = link.config->latency_ps.has_value();
+      const bool to_switch = world.device(link.to) == nullptr;
+      followers_.push_back(
+          {&trace,
+           {link.from, link.to, timing.ps_per_byte, given ? timing.flight_ps : link.config->propagation_ps,
+            given ? 0 : link.config->fec_latency_ps, timing.flight_ps, timing.cut_through_B, to_switch,
+            forwarders[link.from]}});
+      world.tap_link(link, {&followers_.back(), &Follower::frame});
+    }
+  }
+
   workload::PerftestRun run_;
+  std::deque<Follower> followers_;
 };
 
 }  // namespace

@@ -27,7 +27,7 @@ WorldOptions world_options(const Lab& lab, const SessionOptions& options) {
   const WorkloadNeeds needs = needs_of_lab(lab);
   WorldOptions world;
   // Programs come in one after the other: the nodes they run on share a thread.
-  world.domains = needs.programs || options.open_ended ? 1 : options.domains;
+  world.domains = needs.programs || options.open_ended || options.why ? 1 : options.domains;
   world.window_divisor = options.window_divisor;
   world.live = options.open_ended;
   world.apart = needs.programs || options.open_ended;
@@ -71,7 +71,7 @@ tl::expected<std::unique_ptr<Session>, std::string> Session::open(const Lab& lab
 
 void Session::add_workloads() {
   for (const WorkloadConfig& config : lab_.workloads) {
-    const WorkloadSetup setup{world_, config, workloads_.size(), programs_.get()};
+    const WorkloadSetup setup{world_, config, workloads_.size(), programs_.get(), options_.why};
     workloads_.push_back(std::visit([&](const auto& options) { return activate(options, setup); }, config.options));
   }
   for (const auto& active : workloads_) {

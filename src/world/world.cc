@@ -311,6 +311,11 @@ void World::tap(std::uint32_t port, const fabric::Tap& tap) {
   wrapper(links_[link_to_[port]]).add_receive_tap(tap);
 }
 
+void World::tap_link(WorldLink& link, const fabric::Tap& tap) {
+  wrapper(link).add_send_tap(tap);
+  wrapper(link).add_receive_tap(tap);
+}
+
 void World::mirror(const MirrorConfig& config, const fabric::Tap& tap) {
   std::uint32_t port = port_id(config.port);
   if (config.direction != MirrorDirection::kIngress) wrapper(links_[link_from_[port]]).add_send_tap(tap);

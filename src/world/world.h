@@ -74,6 +74,8 @@ class World {
   workload::Endpoint endpoint(const PortRef& port, std::uint32_t function, const WorkloadConfig& workload);
   // Sees what leaves and what arrives at this port.
   void tap(std::uint32_t port, const fabric::Tap& tap);
+  // Both ends of one direction of a cable.
+  void tap_link(WorldLink& link, const fabric::Tap& tap);
   void mirror(const MirrorConfig& config, const fabric::Tap& tap);
   // Takes the taps with these `self` away.
   void untap(const std::vector<const void*>& taps);

@@ -187,9 +187,22 @@ TEST_F(Cli, VerdictNamesWhatExplainsGap) {
     EXPECT_EQ(ran.err.substr(0, 9), "verdict: ") << row.name << " " << row.arguments;
     EXPECT_NE(ran.err.find(row.says), std::string::npos) << row.name << " " << row.arguments << "\n" << ran.err;
   }
-  EXPECT_EQ(weft("perftest " + lab("two-node-100g") + " write_lat").err, "") << "no account of a latency";
+  EXPECT_EQ(weft("perftest " + lab("two-node-100g") + " write_lat").err, "")
+      << "messages are followed with --why alone";
   EXPECT_EQ(weft("perftest " + lab("two-node-100g") + " atomic_bw").err, "");
-  EXPECT_NE(weft("perftest " + lab("two-node-100g") + " write_lat --why").out.find("no account"), std::string::npos);
+  EXPECT_NE(weft("perftest " + lab("two-node-100g") + " write_lat -D 1 --why").out.find("no account"),
+            std::string::npos);
+  const Ran latency = weft("perftest " + lab("two-node-100g") + " write_lat --why");
+  EXPECT_NE(latency.out.find("\nverdict: healthy: 1.39 us"), std::string::npos) << latency.out;
+  EXPECT_NE(latency.out.find("of a round trip of 2 B went; half of it is t_typical"), std::string::npos) << latency.out;
+  EXPECT_NE(latency.out.find(", 0.0 ns have no explanation\n"), std::string::npos) << latency.out;
+  const auto message = nlohmann::json::parse(
+      weft("perftest " + lab("two-node-100g") + " read_lat --why --json").out)["verdict"]["message"];
+  double stages_ns = 0;
+  for (const auto& stage : message["stages"])
+    stages_ns += stage["there_ns"].get<double>() + stage["back_ns"].get<double>();
+  EXPECT_NEAR(stages_ns, message["t_typical_ns"].get<double>(), 0.02);
+  EXPECT_EQ(message["unexplained_ns"], 0.0);
   EXPECT_EQ(weft("run " + lab("two-node-100g") + " --why --seeds 2").status, 2);
   const Ran why = weft("perftest " + lab("two-node-100g") + " write_bw -s 1024 --why");
   EXPECT_NE(why.out.find("where 100 Gb/s went, messages of 1024 B"), std::string::npos) << why.out;

@@ -129,7 +129,7 @@ void FabricSocket::tell(Time_ps now_ps) {
 }
 
 Time_ps FabricSocket::run(Thread& thread, Time_ps now_ps, Time_ps work_ps) {
-  if (thread.cpu == host::kNoCpu) thread.cpu = cpus_.place(std::nullopt);
+  if (thread.cpu == host::kNoCpu) thread.cpu = cpus_.place(std::nullopt, end_.guest);
   work_ps += std::exchange(thread.cpu_debt_ps, 0);
   thread.process->cpu_used_ps += work_ps;
   return cpus_.run(thread.cpu, host::CpuWork::kThread, now_ps, work_ps);

@@ -97,6 +97,11 @@ TEST(Qos, NoneIsBestEffort) {
   EXPECT_EQ(qos.flow_control, FlowControl::kNone);
   EXPECT_EQ(lab.hosts[0].qos.congestion.kind, nic::CongestionKind::kDcqcn);
   EXPECT_TRUE(warns(lab, "neither pause nor mark"));
+  // Kernel TCP needs neither; one RoCE workload beside it does.
+  const std::string tcp = std::string(kFabric) + "workloads:\n  - {name: t, iperf3: -t 1, client: h0, server: h1}\n";
+  EXPECT_FALSE(warns(read_good(tcp), "neither pause nor mark"));
+  EXPECT_TRUE(
+      warns(read_good(tcp + "  - {name: w, perftest: write_bw, client: h0, server: h1}\n"), "neither pause nor mark"));
 }
 
 // SONiC's pg_profile_lookup.ini of SN3700 (facts PROTOCOL 3.3): 100G 5m xoff 33792, 40m 44032, xon 19456.

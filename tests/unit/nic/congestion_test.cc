@@ -15,6 +15,8 @@ TEST(Congestion, KindsHaveTables) {
   EXPECT_TRUE(congestion_algorithm(CongestionKind::kTimely)->wants_rtt);
   EXPECT_TRUE(congestion_algorithm(CongestionKind::kSwift)->wants_rtt);
   EXPECT_FALSE(congestion_algorithm(CongestionKind::kDcqcn)->wants_rtt);
+  EXPECT_TRUE(congestion_algorithm(CongestionKind::kDcqcn)->takes_loss_as_cnp);
+  EXPECT_FALSE(congestion_algorithm(CongestionKind::kSwift)->takes_loss_as_cnp);
 }
 
 TEST(Congestion, TablesAreComplete) {

@@ -168,5 +168,50 @@ TEST(PciePathTest, ReadersOfDifferentSizesGetTheirBytes) {
             bench.down.occupied_ps(static_cast<std::uint32_t>(read_B), 256, kCompletionOverhead_B));
 }
 
+// What holds back is named, and so is what made it hold back.
+TEST(PciePath, NamesLimitAndCauses) {
+  PcieChannel link, numa;
+  link.set_rate(200'000'000'000);
+  numa.set_rate(50'000'000'000);
+  numa.carries_tlps = false;
+  numa.limit = PcieLimit::kNuma;
+  PciePathSettings settings;
+  settings.read_latency_ps = settings.write_latency_ps = ns(500);
+  settings.reads = {&link, &numa};
+  settings.writes = {&link, &numa};
+  PciePath path(settings);
+  Time_ps at_ps = us(10);
+  for (int i = 0; i < 100; ++i) at_ps = std::max(at_ps, path.read(4096, at_ps));
+  EXPECT_EQ(path.read_limit(), PcieLimit::kNuma);
+  EXPECT_EQ(path.held_until_ps(), at_ps);
+  for (int i = 0; i < 100; ++i) at_ps = path.write(4096, at_ps, false);
+  EXPECT_EQ(path.write_times()[static_cast<std::size_t>(PcieLimit::kNuma)], 100 * (4096 * 8'000 / 50));
+  EXPECT_EQ(path.write_times()[static_cast<std::size_t>(PcieLimit::kLink)], 0);
+
+  // 8 requests of 512 B over 1000 ns: a line that wants 4096 B in 400 ns waits 600, 100 of them for the host and the
+  // rest for two hops of 250 ns.
+  settings.read_tags = 8;
+  settings.payload = {{&numa, ns(250)}};
+  settings.reads = {&link};
+  PciePath far(settings);
+  at_ps = us(10);
+  for (int i = 0; i < 100; ++i) at_ps = std::max(at_ps, far.read(4096, at_ps));
+  EXPECT_EQ(far.read_limit(), PcieLimit::kReadRequests);
+  const auto causes = far.causes_of(PcieLimit::kReadRequests, 400'000.0 / 4096, false);
+  EXPECT_NEAR(causes[static_cast<std::size_t>(PcieLimit::kReadRequests)], 1.0 / 6, 1e-9);
+  EXPECT_NEAR(causes[static_cast<std::size_t>(PcieLimit::kNuma)], 5.0 / 6, 1e-9);
+
+  settings.ordered = true;
+  settings.write_window_B = 4096;
+  settings.writes = {&link};
+  link.until_ps = 0;
+  PciePath ordered(settings);
+  at_ps = us(10);
+  for (int i = 0; i < 100; ++i) at_ps = ordered.write(4096, at_ps, false);
+  const PcieTimes& waited = ordered.write_times();
+  EXPECT_GT(waited[static_cast<std::size_t>(PcieLimit::kOrderedWrites)],
+            waited[static_cast<std::size_t>(PcieLimit::kLink)]);
+}
+
 }  // namespace
 }  // namespace weft::nic

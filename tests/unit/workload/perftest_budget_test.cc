@@ -69,6 +69,54 @@ TEST(PerftestBudget, CausesAddUpInOrderOfSuspicion) {
       "start and end 5 % of the line");
 }
 
+// The sender was paused for 60 % of the time, the receiver had stopped its peer for 40 %: its writes waited for NUMA.
+TEST(PerftestBudget, PauseIsFollowedToReceiver) {
+  PortAccount account = second_of(70'000, 4096);  // 37.4 % of the line
+  account.idle_ps[static_cast<std::size_t>(Wait::kPause)] = kSecond_ps / 100 * 60;
+  account.receiver_paused_ps = kSecond_ps / 100 * 40;
+  account.receiver_waits[static_cast<std::size_t>(nic::PcieLimit::kNuma)] = 3;
+  account.receiver_waits[static_cast<std::size_t>(nic::PcieLimit::kGpu)] = 1;
+  const PerftestBudget budget = perftest_budget({}, account, 65536, 4096);
+  EXPECT_NEAR(line_of(budget, "paused"), 20, 1e-6);
+  EXPECT_NEAR(line_of(budget, "NUMA (receiver)"), 30, 1e-6);
+  EXPECT_NEAR(line_of(budget, "GPUDirect (receiver)"), 10, 1e-6);
+  EXPECT_NEAR(sum_of(budget), 100, 1e-9);
+  // Nothing is known of its writes: its link.
+  account.receiver_waits = {};
+  EXPECT_NEAR(line_of(perftest_budget({}, account, 65536, 4096), "PCIe (receiver)"), 40, 1e-6);
+}
+
+TEST(PerftestBudget, LossesHaveTheirPlace) {
+  PortAccount account = second_of(100'000, 4096);
+  account.idle_ps[static_cast<std::size_t>(Wait::kRecovery)] = kSecond_ps / 100 * 40;
+  account.lost.elsewhere = 50;
+  account.lost.cable = 30;
+  account.receiver_discards = 20;
+  const PerftestBudget budget = perftest_budget({}, account, 65536, 4096);
+  EXPECT_NEAR(line_of(budget, "loss recovery"), 20, 1e-6);
+  EXPECT_NEAR(line_of(budget, "cable"), 12, 1e-6);
+  EXPECT_NEAR(line_of(budget, "PCIe (receiver)"), 8, 1e-6);
+}
+
+// Others made 10 ms of 30 that the program's CPU took: without them it would have sent half as much again.
+TEST(PerftestBudget, CpuContentionIsApart) {
+  PortAccount account = second_of(100'000, 4096);  // 53.5 % with headers
+  account.idle_ps[static_cast<std::size_t>(Wait::kPost)] = kSecond_ps / 100 * 46;
+  account.cpu_ps = ms(30);
+  account.contention_ps = ms(10);
+  const PerftestBudget budget = perftest_budget({}, account, 65536, 4096);
+  EXPECT_NEAR(line_of(budget, "CPU contention"), 53.5 / 2, 0.05);
+  EXPECT_NEAR(line_of(budget, "CPU contention") + line_of(budget, "CPU"), 46, 1e-6);
+}
+
+TEST(PerftestBudget, OtherWorkloadsOfPortAreNoHeaders) {
+  PortAccount account = second_of(100'000, 4096);
+  account.line_B += 1'250'000'000;  // 10 %
+  const PerftestBudget budget = perftest_budget({}, account, 65536, 4096);
+  EXPECT_NEAR(line_of(budget, "other traffic"), 10, 1e-6);
+  EXPECT_NEAR(sum_of(budget), 100, 1e-9);
+}
+
 TEST(PerftestBudget, HeadersDependOnOperation) {
   PerftestOptions read, ud;
   read.verb = PerftestVerb::kRead;

@@ -1,0 +1,265 @@
+// The verdict on each perftest of labs/host: the cause that explains most of its gap, and its share. And the budget of
+// one message: nothing of it is without explanation, and its sum is what perftest reports.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "labfile/reader.h"
+#include "model/port_pairs.h"
+#include "results/perftest_json.h"
+#include "workload/perftest_report.h"
+#include "world/matrix_run.h"
+#include "world/runner.h"
+
+namespace {
+
+using namespace weft;
+
+constexpr std::uint64_t kLarge_B = 1 << 20;
+
+std::optional<lab::Lab> read(const std::string& name, const std::vector<std::string>& overrides = {}) {
+  const std::string path = std::string(WEFT_SOURCE_DIR) + "/labs/" + name + ".yaml";
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  auto lab = lab::read_lab(text.str(), path, overrides);
+  EXPECT_TRUE(lab) << path;
+  if (!lab) return {};
+  return *std::move(lab);
+}
+
+// Steady states do not need all iterations.
+void shorten(lab::Lab& lab) {
+  lab.expectations.clear();
+  const bool share_time = std::any_of(lab.workloads.begin(), lab.workloads.end(),
+                                      [](const auto& workload) { return workload.start_ps.has_value(); });
+  if (share_time) return;
+  std::erase_if(lab.workloads,
+                [](const auto& each) { return each.template as<workload::PerftestOptions>() == nullptr; });
+  for (lab::WorkloadConfig& workload : lab.workloads) {
+    auto& options = std::get<workload::PerftestOptions>(workload.options);
+    options.iterations = std::min<std::uint64_t>(options.iterations, options.size_B >= kLarge_B ? 50 : 500);
+  }
+}
+
+struct Cause {
+  std::string first;    // of those that are named, the largest; empty: healthy
+  double percent = 0;   // of the line
+  double sum_Gbps = 0;  // of the account
+  double line_Gbps = 0;
+};
+
+std::map<std::string, Cause> causes_of(const lab::Lab& lab, lab::SessionOptions options = {}) {
+  std::map<std::string, Cause> out;
+  auto result = lab::run_lab(lab, options);
+  EXPECT_TRUE(result);
+  if (!result) return out;
+  for (const lab::WorkloadOutcome& outcome : result->workloads) {
+    const auto* test = outcome.config->as<workload::PerftestOptions>();
+    const auto* measured = outcome.as<workload::PerftestResult>();
+    if (test == nullptr || test->latency) continue;
+    EXPECT_EQ(measured->rows.back().failure, "") << outcome.config->name;
+    const auto& row = measured->rows.back();
+    const workload::PerftestBudget budget = workload::perftest_budget(*test, row.account, row.size_B, measured->mtu_B);
+    Cause cause;
+    cause.line_Gbps = budget.line_Gbps;
+    for (const workload::BudgetLine& line : budget.lines) cause.sum_Gbps += line.Gbps;
+    const auto named = workload::causes(budget);
+    if (!budget.healthy && !named.empty()) {
+      const auto* largest =
+          *std::max_element(named.begin(), named.end(), [](const auto* a, const auto* b) { return a->Gbps < b->Gbps; });
+      cause.first = largest->name;
+      cause.percent = 100 * largest->Gbps / budget.line_Gbps;
+    }
+    out[outcome.config->name] = cause;
+  }
+  return out;
+}
+
+struct Expected {
+  const char* first;
+  double percent;
+};
+const std::map<std::string, std::map<std::string, Expected>> kHostLabs = {
+    {"cpu-contention", {{"bw", {"", 0}}}},
+    {"cpu-isolated", {{"bw", {"", 0}}}},
+    {"gpu-bidirectional-400g", {{"host", {"", 0}}, {"gpu", {"GPUDirect", 11}}}},
+    // 52 requests of 512 B in flight: 830 ns of host and switch are too long already, the GPU's memory makes it worse;
+    // over the sockets their link is the limit.
+    {"gpu-position-h100",
+     {{"host", {"PCIe switch", 24}},
+      {"gpu0", {"GPUDirect", 49}},
+      {"gpu1", {"GPUDirect", 43}},
+      {"gpu2", {"NUMA", 73}},
+      {"gpu2-to-gpu1", {"NUMA", 73}},
+      {"gpu1-to-gpu2", {"GPUDirect", 33}}}},
+    {"gpudirect-25g",
+     {{"host", {"", 0}}, {"gpu", {"", 0}}, {"host-both", {"", 0}}, {"gpu-both", {"GPUDirect, root complex", 9}}}},
+    {"gpudirect-on-off", {}},  // flows
+    {"narrow-slot", {{"x16", {"", 0}}, {"x4-out", {"PCIe", 73}}, {"x4-in", {"PCIe (receiver)", 73}}}},
+    {"numa-near-far-200g", {{"near", {"", 0}}, {"far", {"NUMA", 54}}, {"far-memory", {"NUMA (receiver)", 54}}}},
+    {"pause-origin", {{"a-to-c", {"paused", 50}}, {"b-to-c", {"paused", 50}}, {"d-to-e", {"PCIe (receiver)", 73}}}},
+    {"read-request-size",
+     {{"write-128", {"PCIe read requests", 44}},
+      {"write-256", {"", 0}},
+      {"write-512", {"", 0}},
+      {"write-1024", {"", 0}},
+      {"read-128", {"PCIe read requests", 44}},
+      {"read-512", {"", 0}}}},
+    {"relaxed-ordering",
+     {{"host", {"", 0}},
+      {"host-ordered", {"", 0}},
+      {"gpu", {"", 0}},
+      {"gpu-ordered", {"PCIe ordering (receiver)", 68}}}},
+    {"tcp-beside-rdma", {{"alone", {"", 0}}, {"rdma", {"congestion control", 56}}}},
+};
+
+TEST(VerdictLabs, NamesCauseInEveryHostLab) {
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(WEFT_SOURCE_DIR) + "/labs/host")) {
+    const std::string name = entry.path().stem().string();
+    const auto expected = kHostLabs.find(name);
+    ASSERT_NE(expected, kHostLabs.end()) << "say here what the verdicts of this lab are: " << name;
+    if (expected->second.empty()) continue;
+    std::optional<lab::Lab> lab = read("host/" + name);
+    ASSERT_TRUE(lab);
+    shorten(*lab);
+    const auto causes = causes_of(*lab);
+    EXPECT_EQ(causes.size(), expected->second.size()) << name;
+    for (const auto& [workload, cause] : causes) {
+      ASSERT_TRUE(expected->second.contains(workload)) << name << " " << workload;
+      const Expected& wanted = expected->second.at(workload);
+      EXPECT_EQ(cause.first, wanted.first) << name << " " << workload;
+      EXPECT_NEAR(cause.percent, wanted.percent, 3) << name << " " << workload;
+      EXPECT_NEAR(cause.sum_Gbps, cause.line_Gbps, 0.001 * cause.line_Gbps) << name << " " << workload;
+    }
+  }
+}
+
+TEST(VerdictLabs, PauseOriginEndsWithWideSlot) {
+  std::optional<lab::Lab> lab = read("host/pause-origin", {"nodes.e.nics[0].slot=slot1"});
+  ASSERT_TRUE(lab);
+  EXPECT_EQ(causes_of(*lab).at("d-to-e").first, "");
+}
+
+// ACS sends what is for a GPU below the same switch over the uplink, twice.
+TEST(VerdictLabs, NamesAcs) {
+  std::optional<lab::Lab> lab =
+      read("host/relaxed-ordering", {"nodes.a.acs=true", "nodes.b.acs=true",
+                                     "workloads=[{name: gpu, perftest: write_bw, client: a, server: b, args: \"-q 4 "
+                                     "-b -n 300 --report_gbits --use_cuda=0\"}]",
+                                     "expect={}"});
+  ASSERT_TRUE(lab);
+  EXPECT_EQ(causes_of(*lab).at("gpu").first, "GPUDirect, ACS");
+}
+
+TEST(VerdictLabs, NamesCableThatLosesFrames) {
+  std::optional<lab::Lab> lab = read(
+      "two-node-100g",
+      {"links[0].cable.bit_error_rate=1e-8",
+       "workloads=[{name: bw, perftest: write_bw, client: node00, server: node01, args: \"-n 2000\"}]", "expect={}"});
+  ASSERT_TRUE(lab);
+  EXPECT_EQ(causes_of(*lab).at("bw").first, "cable");
+}
+
+struct MessageTest {
+  const char* lab;
+  const char* test;
+  const char* args;
+  const char* with;  // a stage that must be there
+};
+
+// Whatever the message meets, all of it is explained, and its sum is what perftest prints.
+TEST(VerdictLabs, MessageHasNoUnexplainedTime) {
+  const MessageTest tests[] = {
+      {"two-node-100g", "write_lat", "", "doorbell"},
+      {"two-node-100g", "write_lat", "-s 4096", "payload read"},
+      {"two-node-100g", "write_lat", "-s 1048576", "serialisation"},
+      {"two-node-100g", "send_lat", "", "post receive"},
+      {"two-node-100g", "send_lat", "-c UD", "post receive"},
+      {"two-node-100g", "read_lat", "-s 65536", "NIC response"},
+      {"two-node-100g", "atomic_lat", "", "NIC response"},
+      {"two-node-100g", "write_bw", "-n 500", "send queue"},
+      {"two-node-100g", "write_bw", "-s 64 -q 4 -n 500", "NIC response"},
+      {"two-node-100g", "read_bw", "-n 500", "send queue"},
+      {"two-node-100g", "atomic_bw", "-n 500", "NIC response"},
+      {"two-vms-one-host", "write_lat", "", "memory"},
+      {"live/leaf-spine-100g", "write_lat", "", "switch"},
+      {"live/leaf-spine-100g", "write_lat", "-s 65536", "switch"},
+      {"live/leaf-spine-100g", "read_lat", "-s 8192", "switch"},
+      {"forwarder/bridge-25g", "write_lat", "", "forwarder"},
+      {"measured/cx5-rig", "write_lat", "-s 8192", "serialisation"},
+      {"host/relaxed-ordering", "send_lat", "-s 4096 --use_cuda=0", "GPU memory"},
+      {"host/gpu-position-h100", "send_lat", "-s 65536 --use_cuda=2", "NUMA hops"},
+      {"host/narrow-slot", "write_lat", "-s 65536", "payload write"},
+  };
+  for (const MessageTest& test : tests) {
+    std::optional<lab::Lab> lab = read(test.lab);
+    ASSERT_TRUE(lab);
+    const std::string what = std::string(test.lab) + " " + test.test + " " + test.args;
+    auto options = workload::parse_perftest(test.test, workload::split_words(test.args));
+    ASSERT_TRUE(options) << what;
+    const lab::PortPairs pairs(*lab);
+    auto pair = pairs.first("", "");
+    ASSERT_TRUE(pair) << what;
+    const lab::Lab measured = lab::with_perftest(*lab, *options, *pair);
+    lab::SessionOptions session;
+    session.why = true;
+    auto result = lab::run_lab(measured, session);
+    ASSERT_TRUE(result) << what;
+    const auto& row = result->workloads.front().as<workload::PerftestResult>()->rows.front();
+    ASSERT_EQ(row.failure, "") << what;
+    const workload::MessageBudget& message = row.message;
+    ASSERT_FALSE(message.lines.empty()) << what;
+    EXPECT_EQ(message.unexplained_ps, 0) << what << "\n" << workload::message_text(message, row.size_B);
+    Time_ps sum_ps = 0;
+    bool found = false;
+    for (const workload::MessageLine& line : message.lines) {
+      EXPECT_GE(line.there_ps, 0) << what << " " << line.name;
+      EXPECT_GE(line.back_ps, 0) << what << " " << line.name;
+      sum_ps += line.there_ps + line.back_ps;
+      found = found || line.name == test.with;
+    }
+    EXPECT_TRUE(found) << what << " has no " << test.with << "\n" << workload::message_text(message, row.size_B);
+    EXPECT_EQ(sum_ps, message.total_ps) << what;
+    if (options->latency) {
+      EXPECT_NEAR(static_cast<double>(sum_ps) / message.measured_of_it,
+                  workload::perftest_numbers(*options, row).t_typical_us * 1e6, 1)
+          << what;
+    }
+    // Being followed changes nothing.
+    auto plain = lab::run_lab(measured, {});
+    ASSERT_TRUE(plain) << what;
+    const auto& same = plain->workloads.front().as<workload::PerftestResult>()->rows.front();
+    EXPECT_EQ(same.samples_ps, row.samples_ps) << what;
+    EXPECT_TRUE(same.message.lines.empty()) << what;
+  }
+}
+
+// What distance takes is apart: without it a far message takes as long as a near one.
+TEST(VerdictLabs, DistanceIsWhatFarMessageTakesLonger) {
+  std::optional<lab::Lab> lab = read("host/numa-near-far-200g");
+  ASSERT_TRUE(lab);
+  std::erase_if(lab->workloads, [](const auto& each) { return !each.name.starts_with("lat"); });
+  lab->expectations.clear();
+  lab::SessionOptions session;
+  session.why = true;
+  auto result = lab::run_lab(*lab, session);
+  ASSERT_TRUE(result);
+  std::map<std::string, workload::MessageBudget> messages;
+  for (const auto& outcome : result->workloads)
+    messages[outcome.config->name] = outcome.as<workload::PerftestResult>()->rows.front().message;
+  const auto necessary_ns = [&](const std::string& name) {
+    return static_cast<double>(messages.at(name).total_ps - messages.at(name).avoidable_ps) / 1000;
+  };
+  EXPECT_TRUE(messages.at("lat-near").healthy);
+  EXPECT_FALSE(messages.at("lat-far").healthy);
+  EXPECT_NEAR(necessary_ns("lat-far"), necessary_ns("lat-near"), 40) << "but for the jitter of memory";
+  EXPECT_NE(workload::message_verdict(messages.at("lat-far")).find("NUMA hops 0.30"), std::string::npos)
+      << workload::message_verdict(messages.at("lat-far"));
+}
+
+}  // namespace
