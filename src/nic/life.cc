@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "nic/device.h"
+#include "nic/selective_repeat.h"
 #include "nic/transport.h"
 
 namespace weft::nic {
@@ -32,7 +33,9 @@ bool Device::destroy_cq(std::uint32_t cq) {
 std::uint32_t Device::create_qp(QpType type, std::uint32_t send_cq, std::uint32_t receive_cq, std::uint32_t send_depth,
                                 std::uint32_t receive_depth, std::uint8_t function, std::uint32_t srq,
                                 std::uint32_t pd) {
-  return create_qp(transport_of(type), send_cq, receive_cq, send_depth, receive_depth, function, srq, pd);
+  const bool selective = type == QpType::kRc && config_.model.selective_repeat;
+  return create_qp(selective ? kSelectiveRcTransport : transport_of(type), send_cq, receive_cq, send_depth,
+                   receive_depth, function, srq, pd);
 }
 
 std::uint32_t Device::create_qp(const Transport& transport, std::uint32_t send_cq, std::uint32_t receive_cq,

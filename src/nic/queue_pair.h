@@ -52,7 +52,7 @@ struct alignas(64) SendWqe {
 
 // What the responder still has to send for one QP, in PSN order.
 struct Reply {
-  enum class Kind : std::uint8_t { kAck, kRead, kAtomic };
+  enum class Kind : std::uint8_t { kAck, kRead, kAtomic, kGap };  // the last: selective_responder.cc
   Kind kind = Kind::kAck;
   std::uint32_t psn = 0;   // of the next packet to send
   std::uint32_t aeth = 0;  // syndrome << 24 | MSN
