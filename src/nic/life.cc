@@ -69,6 +69,7 @@ std::uint32_t Device::create_qp(const Transport& transport, std::uint32_t send_c
   // What the port still has of the one before comes up once and finds nothing to do.
   qp.req.queued_ps = place.req.queued_ps;
   qp.req.timer_queued = place.req.timer_queued;
+  qp.req.timer_ps = place.req.timer_ps;
   qp.resp.queued_ps = place.resp.queued_ps;
   place = std::move(qp);
   return place.qpn;
@@ -106,6 +107,7 @@ void Device::forget(QueuePair& qp) {
   req.mask = qp.req.mask;
   req.queued_ps = qp.req.queued_ps;
   req.timer_queued = qp.req.timer_queued;
+  req.timer_ps = qp.req.timer_ps;
   qp.req = std::move(req);
   Responder resp;
   resp.receives = std::move(qp.resp.receives);

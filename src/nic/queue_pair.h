@@ -96,6 +96,7 @@ struct Requester {
   // So far what a data packet needs.
   Time_ps last_ack_ps = 0;  // something was acknowledged, or the first packet after nothing was due left
   Time_ps ack_gap_ps = 0;   // decaying maximum of the time between two such
+  Time_ps timer_ps = 0;     // when timer_queued: when it comes up; a later entry of before is ignored
   std::uint8_t retries_left = 0;
   std::uint8_t rnr_left = 0;
   std::uint8_t adaptive_step = 0;   // adaptive retransmissions since the last progress
