@@ -46,7 +46,7 @@ void expect_delivered(RcPair& pair, std::size_t size_B) {
   EXPECT_EQ(pair.slots_in_use(), 0U);
 }
 
-TEST(SelectiveRc, EveryPacketOfWriteSaysWhereItGoes) {
+TEST(SelectiveRc, WritePacketsCarryOwnAddress) {
   RcPair pair(repeats());
   pair.post(WrOpcode::kWrite, 3 * 1024 + 5, 0, 4096);
   pair.run();
