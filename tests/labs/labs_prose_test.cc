@@ -120,6 +120,7 @@ TEST(LabsProse, LossAlone) {
   says(row(random), count(column(random, "workload", "resent").at(0)) + " and " +
                         count(column(random, "workload", "resent").at(1)) + " packets sent again");
   says(row(windows), fmt::format("{:.1f} Gb/s", 16 * 20e6 * 8 / 1e3 / most(windows, "workload", "fct_us")));
+  says(row("spray"), count(total("spray", "workload", "resent")) + " packets sent for nothing");
   says(row("cnp-scope"), fmt::format("queue {:.1f} MB", most("cnp-scope", "port", "queue_kB") / 1000));
 }
 
