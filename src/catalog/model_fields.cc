@@ -77,6 +77,8 @@ const ModelField<NicModel> kNicFields[] = {
     {"ack_timeout_mode", &NicModel::ack_timeout_mode},
     {"nak_generation", &NicModel::nak_generation_ps, Quantity::kTime, kTime},
     {"nak_reaction", &NicModel::nak_reaction_ps, Quantity::kTime, kTime},
+    {"selective_repeat", &NicModel::selective_repeat},
+    {"tx_psn_window", &NicModel::tx_psn_window, Quantity::kPackets, {1, 1024}},
     {"cnp_scope", &NicModel::cnp_scope},
     {"min_time_between_cnps", &NicModel::min_time_between_cnps_ps, Quantity::kTime, kTime},
     {"cnp_generation", &NicModel::cnp_generation_ps, Quantity::kTime, kTime},

@@ -187,6 +187,7 @@ class alignas(64) Device {
 
  private:
   friend struct MulticastPort;
+  friend struct SelectiveRepeat;
   friend class DeviceControl;  // nic/device_control.h
   static constexpr std::uint32_t kFirstQpn = QueuePairNumbers::kFirst;
 
@@ -194,7 +195,6 @@ class alignas(64) Device {
     std::uint32_t index = qpn - kFirstQpn;
     return index < qps_.size() ? &qps_[index] : nullptr;
   }
-
   void forget(QueuePair& qp);  // life.cc
   // srq.cc
   bool take_shared_receive(QueuePair& qp, Time_ps now_ps);
@@ -236,7 +236,7 @@ class alignas(64) Device {
   bool send_local(QueuePair& qp, const SendRequest& request, Time_ps now_ps);
   void begin_drain(QueuePair& qp, bool tells, Time_ps now_ps);
   void check_drained(QueuePair& qp, Time_ps now_ps);
-  template <bool kReliable, bool kExtended>
+  template <bool kReliable, bool kExtended, bool kSelective = false>
   bool send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
   template <bool kExtended>
   void send_response_request(QueuePair& qp, SendWqe& wqe, Time_ps now_ps);

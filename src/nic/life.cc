@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "nic/device.h"
+#include "nic/selective_repeat.h"
 #include "nic/transport.h"
 
 namespace weft::nic {
@@ -32,7 +33,9 @@ bool Device::destroy_cq(std::uint32_t cq) {
 std::uint32_t Device::create_qp(QpType type, std::uint32_t send_cq, std::uint32_t receive_cq, std::uint32_t send_depth,
                                 std::uint32_t receive_depth, std::uint8_t function, std::uint32_t srq,
                                 std::uint32_t pd) {
-  return create_qp(transport_of(type), send_cq, receive_cq, send_depth, receive_depth, function, srq, pd);
+  const bool selective = type == QpType::kRc && config_.model.selective_repeat;
+  return create_qp(selective ? kSelectiveRcTransport : transport_of(type), send_cq, receive_cq, send_depth,
+                   receive_depth, function, srq, pd);
 }
 
 std::uint32_t Device::create_qp(const Transport& transport, std::uint32_t send_cq, std::uint32_t receive_cq,
@@ -66,6 +69,7 @@ std::uint32_t Device::create_qp(const Transport& transport, std::uint32_t send_c
   // What the port still has of the one before comes up once and finds nothing to do.
   qp.req.queued_ps = place.req.queued_ps;
   qp.req.timer_queued = place.req.timer_queued;
+  qp.req.timer_ps = place.req.timer_ps;
   qp.resp.queued_ps = place.resp.queued_ps;
   place = std::move(qp);
   return place.qpn;
@@ -103,6 +107,7 @@ void Device::forget(QueuePair& qp) {
   req.mask = qp.req.mask;
   req.queued_ps = qp.req.queued_ps;
   req.timer_queued = qp.req.timer_queued;
+  req.timer_ps = qp.req.timer_ps;
   qp.req = std::move(req);
   Responder resp;
   resp.receives = std::move(qp.resp.receives);

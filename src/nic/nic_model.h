@@ -67,8 +67,10 @@ struct NicModel {
   bool mig_req = true;              // BTH MigReq bit (ConnectX 1, E810 0)
 
   AckTimeoutMode ack_timeout_mode = AckTimeoutMode::kFormula;
-  Time_ps nak_generation_ps = 0;  // gap seen -> NAK ready to send
-  Time_ps nak_reaction_ps = 0;    // NAK received -> first retransmission ready to send
+  Time_ps nak_generation_ps = 0;       // gap seen -> NAK ready to send
+  Time_ps nak_reaction_ps = 0;         // NAK received -> first retransmission ready to send
+  bool selective_repeat = false;       // of RC queue pairs: nic/selective_repeat.h
+  std::uint32_t tx_psn_window = 1024;  // selective repeat: packets in flight
 
   CnpScope cnp_scope = CnpScope::kPort;
   Time_ps min_time_between_cnps_ps = 0;

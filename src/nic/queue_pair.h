@@ -55,7 +55,7 @@ struct alignas(64) SendWqe {
 
 // What the responder still has to send for one QP, in PSN order.
 struct Reply {
-  enum class Kind : std::uint8_t { kAck, kRead, kAtomic };
+  enum class Kind : std::uint8_t { kAck, kRead, kAtomic, kGap };  // the last: selective_responder.cc
   Kind kind = Kind::kAck;
   std::uint32_t psn = 0;   // of the next packet to send
   std::uint32_t aeth = 0;  // syndrome << 24 | MSN
@@ -99,6 +99,7 @@ struct Requester {
   // So far what a data packet needs.
   Time_ps last_ack_ps = 0;  // something was acknowledged, or the first packet after nothing was due left
   Time_ps ack_gap_ps = 0;   // decaying maximum of the time between two such
+  Time_ps timer_ps = 0;     // when timer_queued: when it comes up; a later entry of before is ignored
   std::uint8_t retries_left = 0;
   std::uint8_t rnr_left = 0;
   std::uint8_t adaptive_step = 0;   // adaptive retransmissions since the last progress

@@ -74,10 +74,10 @@ bool Device::retransmits_early(const QueuePair& qp) const {
 void Device::arm_timer(QueuePair& qp, Time_ps now_ps) {
   Time_ps wait_ps = ack_timeout_ps(qp);
   qp.req.deadline_ps = wait_ps == kNever_ps ? kNever_ps : now_ps + wait_ps;
-  if (qp.req.deadline_ps != kNever_ps && !qp.req.timer_queued) {
-    qp.req.timer_queued = true;
-    timers_.push(qp.req.deadline_ps, qp.qpn);
-  }
+  if (qp.req.deadline_ps == kNever_ps || (qp.req.timer_queued && qp.req.timer_ps <= qp.req.deadline_ps)) return;
+  qp.req.timer_queued = true;
+  qp.req.timer_ps = qp.req.deadline_ps;
+  timers_.push(qp.req.deadline_ps, qp.qpn);
 }
 
 // Something new was acknowledged: tries are whole again and the timeout starts over.
@@ -109,7 +109,8 @@ void Device::drop_stale_timers() {
   }
 }
 
-// Deadlines move with every ACK; the heap entry stays and is looked at when it comes up.
+// Deadlines move with every ACK; the heap entry stays and is looked at when it comes up. One that a shorter timeout has
+// brought forward has an entry of its own.
 void Device::on_timer(Time_ps now_ps) {
   std::uint32_t context = timers_.pop().context;
   if (context == kLoopContext) [[unlikely]] {
@@ -121,6 +122,7 @@ void Device::on_timer(Time_ps now_ps) {
     return;
   }
   QueuePair& qp = *find_qp(context);
+  if (qp.req.timer_ps != now_ps) return;
   qp.req.timer_queued = false;
   bool works = qp.state == QpState::kRts || qp.state == QpState::kSqd;
   if (works && qp.req.deadline_ps != kNever_ps) qp.transport->on_timer(*this, qp, now_ps);
@@ -147,6 +149,7 @@ bool Device::timer_is_due(QueuePair& qp, Time_ps now_ps) {
     req.deadline_ps = std::max(req.deadline_ps, now_ps + ack_timeout_ps(qp));
   if (req.deadline_ps <= now_ps) return true;
   req.timer_queued = true;
+  req.timer_ps = req.deadline_ps;
   timers_.push(req.deadline_ps, qp.qpn);
   return false;
 }

@@ -219,7 +219,7 @@ void Device::end_message(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   resp.msn = psn_add(resp.msn, 1);
   if (resp.is_write && resp.received_B > 0) {
     const MemoryRegion* region = memory_.find(resp.rkey);
-    if (region != nullptr && region->watched)
+    if (region != nullptr && region->watched && !headers_of(packet).more_follows())
       config_.host.on_write(config_.host.self, resp.rkey, cpu_visible_ps(resp.placed_ps, qp.function));
   }
   if (resp.is_write && !wire::has_imm(opcode)) return;
@@ -228,6 +228,7 @@ void Device::end_message(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   completion.opcode = resp.is_write ? WcOpcode::kReceiveWithImm : WcOpcode::kReceive;
   completion.byte_len = resp.received_B;
   completion.with_imm = wire::has_imm(opcode);
+  if (resp.is_write && headers_of(packet).is_selective()) completion.byte_len = headers_of(packet).message_B();
   completion.with_invalidate = wire::has_ieth(opcode);
   completion.imm = completion.with_invalidate ? headers_of(packet).rkey : headers_of(packet).imm;
   if (completion.with_invalidate) memory_.invalidate(headers_of(packet).rkey);

@@ -62,6 +62,13 @@ struct RoceExtension {
     swap_add = words[1];
   }
   GroupGid group() const { return std::bit_cast<GroupGid>(std::array<std::uint64_t, 2>{va, swap_add}); }
+
+  // Of a WRITE of selective repeat, where AtomicETH would be. Not on the wire: that the peer has it, which NICs agree
+  // on when they connect, and what the packets of a message no longer say: whether more of it follows, and its length.
+  void set_selective(bool more, std::uint64_t message_B) { swap_add = message_B << 2 | (more ? 3u : 1u); }
+  bool is_selective() const { return (swap_add & 1) != 0; }
+  bool more_follows() const { return (swap_add & 2) != 0; }
+  std::uint32_t message_B() const { return static_cast<std::uint32_t>(swap_add >> 2); }
 };
 inline RoceExtension& extension_of(engine::Cold& cold) {
   return engine::own_words<RoceExtension>(cold);

@@ -3,6 +3,7 @@
 #include "nic/pcie_path.h"
 #include "nic/psn.h"
 #include "nic/roce_packet.h"
+#include "nic/selective_repeat.h"
 #include "nic/transport.h"
 #include "wire/flow.h"
 
@@ -251,6 +252,10 @@ bool Device::send_xrc(Device& device, QueuePair& qp, SendWqe& wqe, Time_ps now_p
   return true;
 }
 
+bool SelectiveRepeat::send_data(Device& device, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
+  return device.send_data<true, false, true>(qp, wqe, now_ps);
+}
+
 namespace {
 
 // Every request of XRC names the shared receive queue of its message.
@@ -261,8 +266,8 @@ void add_xrc_eth(Packet& packet, engine::Cold& cold, std::uint32_t srq) {
 
 }  // namespace
 
-// A packet of a SEND or WRITE, of RC, UC or XRC.
-template <bool kReliable, bool kExtended>
+// A packet of a SEND or WRITE, of RC, UC or XRC. With selective repeat each packet of a WRITE is one of its own.
+template <bool kReliable, bool kExtended, bool kSelective>
 bool Device::send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   Requester& req = qp.req;
   const SendRequest& request = wqe.request;
@@ -273,11 +278,14 @@ bool Device::send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   bool first = req.tx_packet == 0;
   bool last = chunk_B == left_B;
   Opcode opcode = kDataOpcode[static_cast<int>(request.opcode)][first ? (last ? 3 : 0) : (last ? 2 : 1)];
+  const bool own = kSelective && request.opcode <= WrOpcode::kWriteImm;
+  if (own) opcode = last && request.opcode == WrOpcode::kWriteImm ? Opcode::kWriteOnlyImm : Opcode::kWriteOnly;
   std::uint32_t psn = psn_add(wqe.first_psn, req.tx_packet);
   Packet packet = new_packet(qp, opcode, psn);
   packet.payload_B = chunk_B & kPayloadMask;
   // A window opens with ACKs: one that shrank below what a NIC coalesces would wait for its timeout.
   if (last || qp.congestion.window_B != CongestionState::kNoWindow_B) packet.word |= kAckReq;
+  if (kSelective && own_state<SelectiveState>(qp).asks_for_ack) packet.word |= kAckReq;
   if (last && request.solicited) packet.word |= kSolicited;
   if (wire::has_reth(opcode) || wire::has_imm(opcode) || wire::has_ieth(opcode)) {
     RoceExtension& headers = extension_of(add_cold(packet));
@@ -285,6 +293,11 @@ bool Device::send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
     headers.rkey = wire::has_ieth(opcode) ? request.imm : request.rkey;
     headers.dma_len = request.length_B;
     headers.imm = request.imm;
+    if (own) {
+      headers.va += offset_B;
+      headers.dma_len = chunk_B;
+      headers.set_selective(!last, request.length_B);
+    }
   }
   if constexpr (kExtended) add_xrc_eth(packet, add_cold(packet), request.dest_qp);
   if (carry_payload_ && !add_payload(packet, request.lkey, request.local_va + offset_B)) [[unlikely]] {

@@ -67,9 +67,12 @@ struct Area {
 class Port {
  public:
   Port(engine::Domain& domain, std::uint32_t id) : node(domain.add_node({this, &Port::run})), id_(id) {}
-  void attach(const nic::PortQos& qos, bool connectx, fabric::LinkDirection& out, fabric::LinkDirection& in) {
+  void attach(const nic::PortQos& qos, bool connectx, bool selective, fabric::LinkDirection& out,
+              fabric::LinkDirection& in) {
     nic::DeviceConfig config;
     config.model = connectx ? support::test_connectx() : support::test_nic();
+    config.model.selective_repeat = selective;
+    config.model.tx_psn_window = 16;
     config.model.max_rd_atomic = 4;
     config.model.end_to_end_credits = id_ == 1;
     config.name = "mlx5_0";
@@ -169,7 +172,8 @@ class World {
       }
       hub_->in[i] = links_[2 * i].get();
       hub_->out[i] = links_[2 * i + 1].get();
-      ports_[i]->attach(qos, (bits >> 4 & 1) != 0 && i == 2, *hub_->in[i], *hub_->out[i]);
+      ports_[i]->attach(qos, (bits >> 4 & 1) != 0 && i == 2, (bits >> 5 & 1) != 0 && i != 1, *hub_->in[i],
+                        *hub_->out[i]);
     }
     for (std::uint32_t host : {0U, 1U, 2U, 0U}) add_program(host);
     for (QpType type : {QpType::kRc, QpType::kUc, QpType::kUd}) {

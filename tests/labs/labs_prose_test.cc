@@ -115,6 +115,12 @@ TEST(LabsProse, LossAlone) {
   const std::string lab = "lossy-incast";
   says(row(lab), count(total(lab, "switch", "packets")) + " packets lost");
   says(row(lab), count(total(lab, "workload", "resent")) + " sent again");
+  const std::string random = "loss-rate", windows = "selective-repeat-incast";
+  says(row(random), fmt::format("{:.1f}, {:.1f} and {:.1f} Gb/s", rate(random, 0), rate(random, 1), rate(random, 2)));
+  says(row(random), count(column(random, "workload", "resent").at(0)) + " and " +
+                        count(column(random, "workload", "resent").at(1)) + " packets sent again");
+  says(row(windows), fmt::format("{:.1f} Gb/s", 16 * 20e6 * 8 / 1e3 / most(windows, "workload", "fct_us")));
+  says(row("spray"), count(total("spray", "workload", "resent")) + " packets sent for nothing");
   says(row("cnp-scope"), fmt::format("queue {:.1f} MB", most("cnp-scope", "port", "queue_kB") / 1000));
 }
 

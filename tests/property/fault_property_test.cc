@@ -84,6 +84,24 @@ fabric::FaultRule any_fault(int number) {
   return rule;
 }
 
+// With selective repeat on both hosts or on one of them.
+lab::Lab any_selective_lab(const lab::Lab& any) {
+  lab::Lab lab = any;
+  const int where = pick(0, 3);
+  for (int host : {0, 1}) {
+    nic::NicModel& model = lab.hosts[static_cast<std::size_t>(host)].nics[0].model;
+    model.selective_repeat = where != 1 - host;
+    model.tx_psn_window = chance(50) ? 1024 : pick<std::uint32_t>(1, 64);
+  }
+  for (lab::WorkloadConfig& w : lab.workloads) {
+    auto& transfer = *const_cast<workload::TransferOptions*>(w.as<workload::TransferOptions>());
+    if (transfer.op > TransferOp::kWriteImm && chance(50))
+      transfer.op = chance(50) ? TransferOp::kWrite : TransferOp::kWriteImm;
+    if (transfer.op <= TransferOp::kWriteImm) transfer.ud = false;
+  }
+  return lab;
+}
+
 lab::Lab any_lab() {
   nic::NicModel model = support::test_nic();
   model.ack_timeout_mode = chance(20) ? nic::AckTimeoutMode::kConnectX : nic::AckTimeoutMode::kFormula;
@@ -205,6 +223,9 @@ void check_counters(const lab::RunResult& result, const lab::Lab& lab) {
 // Packets that were discarded as out of sequence, or whose NAK was the only thing wrong, in a world where only requests
 // of SEND and WRITE are lost.
 bool exact_world(const lab::Lab& lab) {
+  for (const lab::HostConfig& host : lab.hosts) {
+    if (host.nics[0].model.selective_repeat) return false;
+  }
   for (const lab::FaultConfig& f : lab.faults) {
     bool loses = f.rule.action == FaultAction::kDrop || f.rule.action == FaultAction::kCorrupt;
     if (!loses || f.rule.frames != FaultFrames::kRequest) return false;
@@ -256,6 +277,16 @@ TEST(FaultProperty, DataArrivesIntactOrErrorIsReported) {
   std::string capture =
       std::filesystem::temp_directory_path() / fmt::format("weft-fault-property-{}.pcapng", ::getpid());
   bool held = rc::check("random operations over a random cable", [&] { check_lab(any_lab(), capture); });
+  std::filesystem::remove(capture);
+  EXPECT_TRUE(held);
+}
+
+TEST(FaultProperty, SelectiveRepeatDeliversOnceInOrder) {
+  setenv("RC_PARAMS", "seed=20261117 max_success=100 noshrink=1", 0);
+  std::string capture =
+      std::filesystem::temp_directory_path() / fmt::format("weft-selective-property-{}.pcapng", ::getpid());
+  bool held = rc::check("random operations over a random cable, with selective repeat",
+                        [&] { check_lab(any_selective_lab(any_lab()), capture); });
   std::filesystem::remove(capture);
   EXPECT_TRUE(held);
 }

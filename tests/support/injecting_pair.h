@@ -15,6 +15,8 @@ struct Injected {
   std::uint8_t syndrome = wire::ack_syndrome();
   nic::RoceExtension cold{};
   std::uint32_t source = 1;
+  std::uint32_t msn = 0;
+  std::uint32_t flags = 0;  // BthFlag
 };
 
 class InjectingPair : public RcPair {
@@ -29,7 +31,7 @@ class InjectingPair : public RcPair {
       packet.src = frame.source & engine::kPortMask;
       packet.dst = 0;
       packet.endpoint = qp[0] & engine::kEndpointMask;
-      if (wire::is_request(frame.opcode)) packet.word = nic::kAckReq;
+      packet.word = frame.flags | (wire::is_request(frame.opcode) ? nic::kAckReq : 0u);
       make_roce(packet, frame.opcode, psn_[wire::is_request(frame.opcode) ? 1 : 0] + frame.psn);
       packet.payload_B = frame.payload_B & engine::kPayloadMask;
       packet.flags = engine::Packet::kHasCold;
@@ -37,7 +39,7 @@ class InjectingPair : public RcPair {
       engine::Cold& cold = domain.cold[packet.aux];
       cold = {};
       nic::extension_of(cold) = frame.cold;
-      cold.aux = std::uint32_t{frame.syndrome} << 24;
+      cold.aux = std::uint32_t{frame.syndrome} << 24 | frame.msn;
       if (frame.payload_B > 0) {
         cold.payload = domain.payload.take();
         domain.payload[cold.payload].fill(0xab);
