@@ -11,6 +11,7 @@
 #include "cli/verbs.h"
 #include "live/program_session.h"
 #include "results/perftest_json.h"
+#include "results/port_accounts.h"
 #include "results/report.h"
 #include "results/results_json.h"
 #include "results/results_store.h"
@@ -126,13 +127,16 @@ std::string directory_of(const RunArguments& arguments, const lab::Lab& lab) {
 
 std::string why_text(const lab::RunResult& result) {
   std::string out;
+  bool has_others = false;
   for (const lab::WorkloadOutcome& outcome : result.workloads) {
     const auto* options = std::get_if<workload::PerftestOptions>(&outcome.config->options);
     const auto* measured = outcome.as<workload::PerftestResult>();
+    has_others = has_others || options == nullptr;
     if (options == nullptr || measured == nullptr) continue;
     const std::string account = lab::perftest_verdict(*options, *measured, true);
     if (!account.empty()) out += "\n" + outcome.config->name + "\n" + account;
   }
+  if (has_others) out += lab::port_accounts_text(result);
   return out.empty() ? "\nno perftest of this lab has an account of its time (with -D there is none)\n" : out;
 }
 
