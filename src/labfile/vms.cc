@@ -26,8 +26,9 @@ std::string name_of(const HostConfig& host, std::size_t nic) {
 }
 
 std::int64_t memory_of(const HostConfig& host, const std::vector<std::uint32_t>& nodes) {
+  if (host.model.layout == nullptr) return INT64_MAX;  // reported
   std::int64_t sum_B = 0;
-  for (std::uint32_t i = 0; host.model.layout != nullptr && i < host.model.layout->nodes.size(); ++i) {
+  for (std::uint32_t i = 0; i < host.model.layout->nodes.size(); ++i) {
     if (nodes.empty() || std::ranges::find(nodes, i) != nodes.end()) sum_B += host.model.layout->nodes[i].memory_B;
   }
   return sum_B;
@@ -103,11 +104,12 @@ bool read_vm(const MapReader& map, HostConfig& vm, LabContext& context) {
       name == nullptr || !read_text(*name, "vm_of", problems) ? nullptr : find_host(name->text, name->place, context);
   if (state == nullptr) return false;
   const HostConfig& host = context.lab.hosts[state->index];
-  if (host.vm || host.outside) {
+  if (&host == &vm || host.vm || host.outside) {
     problems.add(name->place, fmt::format("{} is no host that runs virtual machines", name->text),
                  "name a node of kind: host");
     return false;
   }
+  if (host.model.layout == nullptr) return false;  // reported
   vm.model = host.model;
   vm.model.virtual_machine = true;
   vm.places.iommu = host::Iommu::kOn;  // without it a device could not write to a guest's memory
@@ -118,6 +120,8 @@ bool read_vm(const MapReader& map, HostConfig& vm, LabContext& context) {
   if (vcpus != nullptr) {
     if (auto list = read_cpu_list(*vcpus, "vcpus", host.model, problems)) vm.cpu.own = *std::move(list);
     context.vm_places.emplace(vm.name, vcpus->place);
+    if (vm.cpu.own.empty() && vcpus->is_scalar() && vcpus->text.empty())
+      problems.add(vcpus->place, "vcpus names no CPU", "write e.g. \"2-7,34-39\"");
   }
   if (vm.cpu.own.empty()) return false;
   if (const YamlNode* node = map.get("emulator")) {
@@ -155,7 +159,9 @@ bool read_vm_nic(const MapReader& map, HostConfig& vm, NicConfig& nic, LabContex
   }
   if (!card) {
     problems.add(of->place, fmt::format("{} has no NIC {}", host.name, in_quotes(of->text)),
-                 did_you_mean(of->text, std::vector<std::string_view>(names.begin(), names.end()), "NICs and ports"));
+                 names.empty() ? "add one to its nics"
+                               : did_you_mean(of->text, std::vector<std::string_view>(names.begin(), names.end()),
+                                              "NICs and ports"));
     return false;
   }
   nic.model = host.nics[*card].model;
@@ -227,6 +233,7 @@ void read_huge_pages(const YamlNode& node, HostConfig& host, ProblemList& proble
 }
 
 void check_vms(LabContext& context) {
+  if (!context.problems.empty()) return;  // what is missing may be in what was reported
   Lab& lab = context.lab;
   struct Taken {
     std::map<std::uint32_t, const HostConfig*> cpus;
@@ -275,9 +282,8 @@ void check_vms(LabContext& context) {
       context.warnings.add(where->second, fmt::format("CPU {} is on a core of {} too", shared, other->name),
                            "pin them to different cores, or say share_cpus: true");
   }
-  // A guest that was reported may be the one that has it.
   for (const auto& [name, node] : context.nodes) {
-    if (node.is_switch || lab.hosts[node.index].vm || !context.problems.empty()) continue;
+    if (node.is_switch || lab.hosts[node.index].vm) continue;
     const HostConfig& host = lab.hosts[node.index];
     for (std::uint32_t n = 0; n < host.nics.size(); ++n) {
       const auto is_it = [&](const NicConfig& nic) { return nic.function && nic.function->nic == n; };

@@ -117,6 +117,9 @@ TEST(LabVms, MistakesAtTheirLine) {
   expect_problem(vm_lab("vm_of: box", "vm_of: bax"), "17:12 there is no node \"bax\" | ");
   expect_problem(vm_lab("vm_of: box\n    vcpus: \"24-29\"", "vm_of: vm0\n    vcpus: \"24-29\""),
                  "28:12 vm0 is no host that runs virtual machines | name a node of kind: host");
+  expect_problem(vm_lab("vm_of: box", "vm_of: vm0"),
+                 "17:12 vm0 is no host that runs virtual machines | name a node of kind: host");
+  expect_problem(vm_lab("\"2-7,34-39,16-23\"", "\"\""), "18:12 vcpus names no CPU | ");
   expect_problem(vm_lab("2-7,34-39,16-23", "2-7,34-39,16-64"),
                  "18:12 vcpus: epyc-7551p has no CPU 64 | it has CPUs 0 to 63");
   expect_problem(vm_lab("of: p1", "of: p9"), "33:14 box has no NIC \"p9\" | ");
