@@ -126,6 +126,14 @@ std::uint32_t CpuCores::place_interrupt(std::uint32_t group) {
 
 void CpuCores::release(std::uint32_t cpu) {
   --cpus_[cpu].threads;
+  // Of two groups that share the CPU the last one's, while it has any.
+  if (groups_[cpus_[cpu].group].threads == 0) {
+    const auto other = std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) {
+      return group.threads > 0 && std::find(group.own.begin(), group.own.end(), cpu) != group.own.end();
+    });
+    WEFT_CHECK(other != groups_.end(), "a thread that was placed");
+    cpus_[cpu].group = static_cast<std::uint32_t>(other - groups_.begin());
+  }
   --groups_[cpus_[cpu].group].threads;
 }
 

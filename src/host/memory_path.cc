@@ -272,7 +272,9 @@ nic::PcieChannel* MemoryPaths::shaper_of(CardPlace& place, const Placement& plac
   for (const auto& [vf, channel] : place.shapers) {
     if (vf == placement.vf) return channel;
   }
-  return place.shapers.emplace_back(placement.vf, add_channel(placement.max_tx_rate_bps, false, nic::PcieLimit::kRateLimit)).second;
+  return place.shapers
+      .emplace_back(placement.vf, add_channel(placement.max_tx_rate_bps, false, nic::PcieLimit::kRateLimit))
+      .second;
 }
 
 void MemoryPaths::set_path(nic::PcieFunction& function, nic::PciePathSettings settings) {

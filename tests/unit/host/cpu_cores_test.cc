@@ -28,6 +28,16 @@ CpuUse stressed(std::uint32_t threads) {
   return use;
 }
 
+// Between two slices of a stress thread on the CPU of a thread that polls.
+Time_ps period_ps(const CpuCores& cores, std::uint32_t cpu) {
+  const auto wait_from_ps = [&](Time_ps t_ps) {
+    while (cores.polling_ps(cpu, t_ps) < t_ps + ms(1)) t_ps += us(10);
+    return t_ps;
+  };
+  const Time_ps begin_ps = wait_from_ps(ms(100));
+  return wait_from_ps(begin_ps + ms(4)) - begin_ps;
+}
+
 TEST(CpuCores, PlacesThreadsOnWholeCoresFirst) {
   CpuCores cores = cores_with({});
   EXPECT_EQ(cores.place(std::nullopt), 0U);
@@ -54,19 +64,27 @@ TEST(CpuCores, GuestsHaveCpusAndSharesOfTheirOwn) {
   EXPECT_EQ(cores.place(std::nullopt, second), 3U);
   EXPECT_EQ(cores.own_count(second), 2U);
   // Two threads of the first share its group's weight: their CPU goes to a stress thread twice as often.
-  const auto period_ps = [&](std::uint32_t cpu) {
-    const auto wait_from_ps = [&](Time_ps t_ps) {
-      while (cores.polling_ps(cpu, t_ps) < t_ps + ms(1)) t_ps += us(10);
-      return t_ps;
-    };
-    const Time_ps begin_ps = wait_from_ps(ms(100));
-    return wait_from_ps(begin_ps + ms(4)) - begin_ps;
-  };
-  EXPECT_NEAR(static_cast<double>(period_ps(6)), static_cast<double>(ms(12) + ms(3)), static_cast<double>(us(20)));
-  EXPECT_NEAR(static_cast<double>(period_ps(3)), static_cast<double>(ms(24) + ms(3)), static_cast<double>(us(20)));
+  EXPECT_NEAR(static_cast<double>(period_ps(cores, 6)), static_cast<double>(ms(12) + ms(3)),
+              static_cast<double>(us(20)));
+  EXPECT_NEAR(static_cast<double>(period_ps(cores, 3)), static_cast<double>(ms(24) + ms(3)),
+              static_cast<double>(us(20)));
   cores.set_load(0, {});
   EXPECT_EQ(cores.polling_ps(3, us(500)), us(505)) << "the tick of its own timer";
   EXPECT_FALSE(cores.loaded());
+}
+
+TEST(CpuCores, TwoGuestsOnOneCpu) {
+  CpuCores cores = cores_with(stressed(8));
+  const std::uint32_t first = cores.add_group({{2}, {}, true, 0});
+  const std::uint32_t second = cores.add_group({{2}, {}, true, 0});
+  const std::uint32_t a = cores.place(0, first), b = cores.place(0, second);
+  EXPECT_EQ(a, b);
+  cores.release(a);
+  cores.release(b);
+  cores.place(0, first);
+  EXPECT_NEAR(static_cast<double>(period_ps(cores, 2)), static_cast<double>(ms(24) + ms(3)),
+              static_cast<double>(us(20)))
+      << "the share of one thread: nobody is left over";
 }
 
 TEST(CpuCores, LoadChangesBetweenPhases) {
