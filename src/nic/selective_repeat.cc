@@ -26,6 +26,9 @@ constinit const Transport kSelectiveRcTransport = {.name = "RC",
 
 namespace {
 
+// Without progress no more of them: what never arrives is left to the timeout. Estimate.
+constexpr std::uint8_t kMostProbes = 8;
+
 // Which WQE has this PSN, of those that were sent and not acknowledged.
 std::uint32_t wqe_of(Requester& req, std::uint32_t psn) {
   std::uint32_t index = req.head;
@@ -38,7 +41,7 @@ std::uint32_t last_sent_psn(const Requester& req) {
 }
 
 bool wants_probe_now(const SelectiveState& state) {
-  return state.wants_probe && !state.probing;
+  return state.wants_probe && !state.probing && state.probes < kMostProbes;
 }
 bool has_repairs(const SelectiveState& state) {
   return !state.again.empty() || wants_probe_now(state);
@@ -61,6 +64,7 @@ void forget_repairs(SelectiveState& state) {
   state.again.clear();
   state.after_probe.clear();
   state.repairing = state.has_report = state.probing = state.wants_probe = false;
+  state.probes = 0;
 }
 
 }  // namespace
@@ -151,6 +155,7 @@ bool SelectiveRepeat::send_again(Device& device, QueuePair& qp, SendWqe& wqe, Ti
   if (!send_data(device, qp, wqe, now_ps)) return false;
   if (probe) {
     state.probing = true;
+    ++state.probes;
     state.probe_psn = psn;
     state.wants_probe = false;
     state.after_probe.clear();
@@ -231,6 +236,7 @@ void SelectiveRepeat::acknowledged(Device& device, QueuePair& qp, std::uint32_t 
   Requester& req = qp.req;
   SelectiveState& state = own_state<SelectiveState>(qp);
   const std::uint32_t moved = psn_distance(req.una_psn, una_before);
+  if (moved > 0) state.probes = 0;
   if (moved == 0 || (!state.has_report && !state.wants_probe && !state.probing && state.again.empty())) return;
   state.again.remove(una_before, moved);
   state.after_probe.remove(una_before, moved);

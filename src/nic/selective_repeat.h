@@ -63,7 +63,8 @@ struct SelectiveState {
   bool has_report;
   bool probing;
   bool wants_probe;
-  bool asks_for_ack;  // of the packet that leaves
+  std::uint8_t probes;  // since something was acknowledged
+  bool asks_for_ack;    // of the packet that leaves
   // The responder.
   bool open;               // something is missing before seen_psn
   std::uint32_t seen_psn;  // one past the highest that came

@@ -86,8 +86,8 @@ TEST(LossRate, HighLossIsLeftToTimeouts) {
   double before_Gbps = 90;
   for (double loss : {0.03, 0.05}) {
     const LossMean mean = mean_goodput(loss, 200, 4);
-    EXPECT_NEAR(std::log(mean.repeats_Gbps / selective_repeat_Gbps(loss)), 0, std::log(1.5)) << loss;
-    EXPECT_NEAR(std::log(mean.goes_back_Gbps / go_back_n_Gbps(loss)), 0, std::log(1.6)) << loss;
+    EXPECT_NEAR(std::log(mean.repeats_Gbps / selective_repeat_Gbps(loss)), 0, std::log(1.4)) << loss;
+    EXPECT_NEAR(std::log(mean.goes_back_Gbps / go_back_n_Gbps(loss)), 0, std::log(1.2)) << loss;
     EXPECT_LT(mean.repeats_Gbps, before_Gbps) << loss;
     before_Gbps = mean.repeats_Gbps;
   }

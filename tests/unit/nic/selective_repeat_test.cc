@@ -90,6 +90,21 @@ TEST(SelectiveRc, TimerFindsWhatProbesDoNot) {
   EXPECT_EQ(sent_again(pair, false), (Psns{10, 10}));
 }
 
+// A packet that never arrives ends the queue pair as ever, and does not fill the cable meanwhile.
+TEST(SelectiveRc, GivesUpOnPacketThatNeverArrives) {
+  fabric::FaultRule never = support::always(FaultAction::kDrop);
+  never.frames = FaultFrames::kRequest;
+  never.psn = 10;
+  RcOptions options = repeats({never});
+  options.attributes.timeout = 8;
+  RcPair pair(options);
+  pair.post(WrOpcode::kWrite, 50 * 1024, 0, 4096);
+  pair.run();
+  EXPECT_EQ(pair.only_completion().status, WcStatus::kRetryExceeded);
+  EXPECT_EQ(pair.counters(0).local_ack_timeout_err, 7U);
+  EXPECT_LT(pair.sent(0).size(), 300U);
+}
+
 // The end of a message is lost: nothing comes behind it.
 TEST(SelectiveRc, LostTailIsFoundByTimer) {
   RcOptions options = repeats({drop_request(7), drop_request(8), drop_request(9)});
