@@ -37,7 +37,8 @@ TEST(LabReader, NetworkOfPrograms) {
   EXPECT_FALSE(read_good(kGoodLab).fabric_network);
   EXPECT_TRUE(read_good(good_lab_and("network: fabric\n")).fabric_network);
   EXPECT_FALSE(read_good(good_lab_and("network: management\n")).fabric_network);
-  expect_problem(good_lab_and("network: ethernet\n"), "23:10 network: \"ethernet\" is not known");
+  expect_problem(good_lab_and("network: ethernet\n"),
+                 "23:10 network \"ethernet\" is not known | write one of management, fabric");
 }
 
 TEST(LabReader, CommandLineSeedWins) {
