@@ -62,7 +62,7 @@ lab::Lab star(std::uint32_t senders, const fabric::EcnRamp& ramp) {
     port.name = "p0";
     port.netdev_mtu_B = 1500;
     lab::parse_address(fmt::format("10.0.0.{}/24", h + 1), port.address, port.prefix_bits);
-    host.nics.push_back({nic, {port}, {}});
+    host.nics.push_back({nic, {port}, {}, {}});
     lab.hosts.push_back(host);
     device.ports.push_back({fmt::format("swp{}", h + 1), 9216, {}});
     lab::LinkConfig link;
