@@ -36,6 +36,7 @@ void Server::execute(const std::shared_ptr<Thread>& thread, const Request& reque
     resume_when_due(thread, *at_once, now_ps);
     return;
   }
+  thread->slept = true;
   if (thread->cancelled || std::exchange(thread->interrupted, false)) {
     node.resume(thread, Reply::failed(EINTR), now_ps);
     return;

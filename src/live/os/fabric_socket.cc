@@ -13,6 +13,7 @@ namespace {
 // A write of 128 KiB, the most that programs make at once, costs a system call of 0.5 us and comes in two parts.
 constexpr Time_ps kCall_ps = ns(250);
 constexpr std::uint32_t kTimestamps_B = 12;
+constexpr Time_ps kLongestStretch_ps = us(50);  // without a call: longer ones have slept somewhere
 
 Time_ps copy_ps(Time_ps per_KiB_ps, std::size_t size_B) {
   return per_KiB_ps * static_cast<Time_ps>(size_B) / 1024;
@@ -132,7 +133,14 @@ Time_ps FabricSocket::run(Thread& thread, Time_ps now_ps, Time_ps work_ps) {
   if (thread.cpu == host::kNoCpu) thread.cpu = cpus_.place(std::nullopt, end_.guest);
   work_ps += std::exchange(thread.cpu_debt_ps, 0);
   thread.process->cpu_used_ps += work_ps;
-  return cpus_.run(thread.cpu, host::CpuWork::kThread, now_ps, work_ps);
+  // A thread that has not waited since its last copy has had its CPU all the time, for what the program did.
+  Time_ps since_ps = now_ps;
+  if (!std::exchange(thread.slept, false) && now_ps - thread.cpu_end_ps < kLongestStretch_ps) {
+    since_ps = std::min(now_ps, thread.cpu_end_ps);
+    work_ps += now_ps - since_ps;
+  }
+  thread.cpu_end_ps = cpus_.run(thread.cpu, host::CpuWork::kThread, since_ps, work_ps);
+  return thread.cpu_end_ps;
 }
 
 std::size_t FabricSocket::room_B() const {

@@ -84,6 +84,8 @@ struct Thread {
   int looks_at_rest = 0;                              // since the last entry, event or byte that came for it
   std::uint32_t cpu = host::kNoCpu;                   // of its node: where its copies of bytes of sockets run
   Time_ps cpu_debt_ps = 0;                            // work of the kernel that its next call pays for
+  Time_ps cpu_end_ps = 0;                             // of the last copy there
+  bool slept = true;                                  // since then: it gave its CPU away
 
   explicit Thread(int fd) : connection(fd) {}
   verbs::ThreadPage& clock() const { return *reinterpret_cast<verbs::ThreadPage*>(page.data()); }
