@@ -231,7 +231,8 @@ TEST(CmMore, TcpProgramRunsOverRsockets) {
     ASSERT_FALSE(found.empty()) << said.client;
     const double rate_Gbps = std::stod(found[1]) / 1e9;
     if (std::string(clock) == "virtual") {
-      EXPECT_NEAR(rate_Gbps, 97, 1.5);
+      // Its buffers of 128 KiB are less than what the line takes in a round trip with the first burst over PCIe.
+      EXPECT_NEAR(rate_Gbps, 80, 3);
     } else {
       EXPECT_GT(rate_Gbps, 0);
     }

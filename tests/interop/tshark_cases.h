@@ -27,7 +27,7 @@ struct TsharkCase {
   friend std::ostream& operator<<(std::ostream& out, const TsharkCase& c) { return out << c.name; }
 };
 
-// perftest with few iterations and no -a, everything else as it is; what such a run cannot reach is not expected.
+// perftest with few iterations and no -a, iperf3 with few bytes, everything else as it is; what such a run cannot reach is not expected.
 inline std::vector<std::string> shortened(const std::string& path) {
   std::ifstream in(path);
   std::ostringstream text;
@@ -45,6 +45,10 @@ inline std::vector<std::string> shortened(const std::string& path) {
                 "', start: " + std::to_string(each.start_ps / kNanosecond_ps) + " ns}";
       }
       sets.push_back("workloads[" + workload.name + "].program=[" + list + "]");
+      continue;
+    }
+    if (workload.as<workload::Iperf3Options>() != nullptr) {
+      sets.push_back("workloads[" + workload.name + "].iperf3=-n 64K");
       continue;
     }
     const auto* perftest = workload.as<workload::PerftestOptions>();
