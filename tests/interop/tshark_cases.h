@@ -27,7 +27,8 @@ struct TsharkCase {
   friend std::ostream& operator<<(std::ostream& out, const TsharkCase& c) { return out << c.name; }
 };
 
-// perftest with few iterations and no -a, iperf3 with few bytes, everything else as it is; what such a run cannot reach is not expected.
+// perftest with few iterations and no -a, in place of iperf3 too, everything else as it is; what such a run cannot
+// reach is not expected.
 inline std::vector<std::string> shortened(const std::string& path) {
   std::ifstream in(path);
   std::ostringstream text;
@@ -47,8 +48,11 @@ inline std::vector<std::string> shortened(const std::string& path) {
       sets.push_back("workloads[" + workload.name + "].program=[" + list + "]");
       continue;
     }
+    // Segments of TCP are those of tcp_capture_test: here a RoCE workload takes their place.
     if (workload.as<workload::Iperf3Options>() != nullptr) {
-      sets.push_back("workloads[" + workload.name + "].iperf3=-n 64K");
+      sets.push_back("workloads[" + workload.name + "]={name: " + workload.name +
+                     ", perftest: write_lat, client: " + lab->hosts[workload.client.host].name +
+                     ", server: " + lab->hosts[workload.server.host].name + ", args: -n 5}");
       continue;
     }
     const auto* perftest = workload.as<workload::PerftestOptions>();

@@ -37,7 +37,8 @@ TEST(Incast, EndsAtFramingBound) {
       last_us = std::max(last_us, in_us(flow.row.fct_ps()));
     }
     EXPECT_GT(last_us, 16 * flow_us) << name;
-    // With PFC the link is never idle but for the first burst over PCIe; DCQCN leaves the last flows alone with rates that recover slowly.
+    // With PFC the link is never idle but for the first burst over PCIe; DCQCN leaves the last flows alone with rates
+    // that recover slowly.
     EXPECT_LT(last_us, name == std::string("incast-pfc") ? 16 * flow_us + 8 : 16 * flow_us * 1.2) << name;
     EXPECT_EQ(played.lost(), 0U) << name;
   }

@@ -42,8 +42,9 @@ TEST(RingAllReduce, MatchesStepsTimesSerialisationAndPath) {
   // 1,000,000 B in 245 packets at 80 ps a byte.
   const Time_ps chunk_ps = static_cast<Time_ps>(line_B(1'000'000)) * 80;
   ASSERT_EQ(chunk_ps, 81'608'800);
-  // The way of a packet: post, doorbell and fetch of 32 KiB at the sender (2.5 us on PCIe 3.0 x16); the last packet once more, as the switch stores it;
-  // two cables, the switch and the receiver's NIC; CQE and poll. Some microseconds on this lab's models.
+  // The way of a packet: post, doorbell and fetch of 32 KiB at the sender (2.5 us on PCIe 3.0 x16); the last packet
+  // once more, as the switch stores it; two cables, the switch and the receiver's NIC; CQE and poll. Some microseconds
+  // on this lab's models.
   const Time_ps least_ps = 4178 * 80 / 10, most_ps = us(7);
   for (int step = 1; step < kSteps; ++step) {
     for (int h = 0; h < kHosts; ++h) {
