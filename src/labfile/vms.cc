@@ -284,11 +284,12 @@ void check_vms(LabContext& context) {
   }
   for (const auto& [name, node] : context.nodes) {
     if (node.is_switch || lab.hosts[node.index].vm) continue;
-    const HostConfig& host = lab.hosts[node.index];
+    const auto number = node.index;
+    const HostConfig& host = lab.hosts[number];
     for (std::uint32_t n = 0; n < host.nics.size(); ++n) {
       const auto is_it = [&](const NicConfig& nic) { return nic.function && nic.function->nic == n; };
       const auto has_it = [&](const HostConfig& vm) {
-        return vm.vm && vm.vm->host == node.index && std::ranges::any_of(vm.nics, is_it);
+        return vm.vm && vm.vm->host == number && std::ranges::any_of(vm.nics, is_it);
       };
       if (host.nics[n].ports.empty() && node.complete && std::ranges::none_of(lab.hosts, has_it))
         context.problems.add(node.place, fmt::format("{} of {} has no ports", name_of(host, n), name),
