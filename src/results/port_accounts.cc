@@ -12,7 +12,7 @@
 namespace weft::lab {
 namespace {
 
-constexpr std::size_t kMostPorts = 32;
+constexpr std::size_t kMostAccounts = 32;
 struct Column {
   nic::Wait wait;
   const char* name;
@@ -34,7 +34,7 @@ std::string port_accounts_text(const RunResult& result) {
     return a->counters.tx().bytes > b->counters.tx().bytes;
   });
   const std::size_t all = ports.size();
-  ports.resize(std::min(all, kMostPorts));
+  ports.resize(std::min(all, kMostAccounts));
 
   Table table;
   table.add_column("port", Table::Align::kLeft);
@@ -57,7 +57,7 @@ std::string port_accounts_text(const RunResult& result) {
   }
   return fmt::format(
       "\nwhat ports did{}: us in which they sent, and were idle, by what the next packet had waited for\n{}",
-      all > kMostPorts ? fmt::format(", the busiest {} of {}", kMostPorts, all) : "", table.text());
+      all > kMostAccounts ? fmt::format(", the busiest {} of {}", kMostAccounts, all) : "", table.text());
 }
 
 }  // namespace weft::lab
