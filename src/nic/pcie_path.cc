@@ -265,7 +265,8 @@ Time_ps PcieFunction::write_slowly(std::uint32_t payload_B, Time_ps now_ps, bool
 }
 
 Time_ps PcieFunction::start_delay_by_path_ps(std::uint32_t fetch_B) {
-  return path_->doorbell_delay_ps() + (fetch_B > 0 ? path_->read_delay_ps() + path_->copy_ps(fetch_B) : 0);
+  const Time_ps doorbell_ps = path_->doorbell_delay_ps();
+  return doorbell_ps + (fetch_B > 0 ? path_->read_delay_ps() + path_->copy_ps(fetch_B) : 0);
 }
 Time_ps PcieFunction::read_delay_by_path_ps() {
   return path_->read_delay_ps();

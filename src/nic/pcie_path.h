@@ -99,13 +99,16 @@ class PciePath {
   Time_ps doorbell_delay_ps() { return cross_ps(settings_.doorbell, 1); }
   Time_ps read_delay_ps() {
     if (delays_ != nullptr) delays_->gpu_ps += settings_.payload_read_delay_ps;
-    return cross_ps(settings_.payload, 2) + settings_.payload_read_delay_ps + first_miss_ps();
+    const Time_ps hops_ps = cross_ps(settings_.payload, 2);  // draws come in a fixed order
+    return hops_ps + settings_.payload_read_delay_ps + first_miss_ps();
   }
   // The CPU sees a write when the node of the memory has answered it, and its next look has come back.
   Time_ps seen_delay_ps() {
     const std::uint64_t copied_B = written_B_;
     written_B_ = 0;
-    return cross_ps(settings_.entry, 0) + cross_ps(settings_.poll, 2) + first_miss_ps() + copy_ps(copied_B);
+    const Time_ps written_ps = cross_ps(settings_.entry, 0);
+    const Time_ps polled_ps = cross_ps(settings_.poll, 2);
+    return written_ps + polled_ps + first_miss_ps() + copy_ps(copied_B);
   }
   // Of payload that is staged: the first piece is copied before the NIC has anything to send, and the last one after it
   // has written everything. In between copies keep pace, on links of `writes` and `reads`.
