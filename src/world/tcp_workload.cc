@@ -24,8 +24,9 @@ class Iperf3Workload final : public ActiveWorkload {
  public:
   Iperf3Workload(const workload::Iperf3Options& options, const WorkloadSetup& setup)
       : ActiveWorkload(setup.config),
-        run_(options, tcp_end(setup, setup.config.client, setup.config.client_function),
-             tcp_end(setup, setup.config.server, setup.config.server_function), path_of(setup)) {
+        // In braces: the client's end is made first, whatever the compiler. Two guests of one host draw by that order.
+        run_{options, tcp_end(setup, setup.config.client, setup.config.client_function),
+             tcp_end(setup, setup.config.server, setup.config.server_function), path_of(setup)} {
     run_.result().client = address_of(setup.world.lab(), setup.config.client);
     run_.result().server = address_of(setup.world.lab(), setup.config.server);
   }
