@@ -291,7 +291,7 @@ std::optional<NodeKind> read_kind(const YamlNode& node, const std::string& name,
     return std::nullopt;
   }
   problems.add(node.place, fmt::format("node {} has no \"kind\"", name),
-               "add kind: host, kind: switch or kind: forwarder");
+               "add kind: host, kind: vm, kind: switch or kind: forwarder");
   return std::nullopt;
 }
 

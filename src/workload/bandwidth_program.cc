@@ -194,9 +194,13 @@ Time_ps BandwidthSender::poll(Time_ps now_ps) {
   }
   const host::HostModel& quiet = side_.end.host->quiet_model();
   if (found > 0) return spend(now_ps, found * cpu.poll_hit_ps, found * quiet.poll_hit_ps);
-  // A burst that is not due yet is waited for with empty polls; completions are seen when it comes.
-  const Time_ps due_ps = burst_interval_ps_ > 0 && burst_left_ == 0 ? next_burst_ps_ - now_ps : 0;
-  if (posting) return spend(now_ps, std::max(cpu.poll_empty_ps, due_ps), std::max(quiet.poll_empty_ps, due_ps));
+  // A burst that is not due yet is waited for with empty polls: the next completion or its time ends them.
+  const bool limited = burst_interval_ps_ > 0 && burst_left_ == 0;
+  if (posting && limited) {
+    const Time_ps due_ps = side_.end.host->cpu_ps(std::max(now_ps + cpu.poll_empty_ps, next_burst_ps_));
+    return std::min(due_ps, side_.end.host->wait(program_, *side_.end.device, side_.send_cq));
+  }
+  if (posting) return spend(now_ps, cpu.poll_empty_ps, quiet.poll_empty_ps);
   return side_.end.host->wait(program_, *side_.end.device, side_.send_cq);
 }
 

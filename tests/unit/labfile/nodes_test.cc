@@ -34,7 +34,7 @@ TEST(LabNodes, Nodes) {
   expect_problem(good_lab_with("kind: host", "kind: router"),
                  "5:11 kind \"router\" is not known | write one of host, vm, switch");
   expect_problem(good_lab_with("    kind: host\n", ""),
-                 "5:5 node vm00 has no \"kind\" | add kind: host, kind: switch or kind: forwarder");
+                 "5:5 node vm00 has no \"kind\" | add kind: host, kind: vm, kind: switch or kind: forwarder");
   expect_problem(good_lab_with("    kind: host\n", "    kind: host\n    host: epyc-7551\n"),
                  "6:11 there is no host profile \"epyc-7551\" in the catalog | did you mean epyc-7551p?");
   expect_problem(good_lab_with("    kind: host\n", "    kind: host\n    gpus: [h300]\n"),
