@@ -68,6 +68,11 @@ const ModelField<NicModel> kNicFields[] = {
     {"rx_buffer", &NicModel::rx_buffer_B, Quantity::kSize, {16 << 10, 1 << 30}},
     {"rx_pause_xoff", &NicModel::rx_pause_xoff_B, Quantity::kSize, {1, 1 << 30}},
     {"rx_pause_xon", &NicModel::rx_pause_xon_B, Quantity::kSize, {0, 1 << 30}},
+    {"rx_sustained", &NicModel::rx_sustained_bps, Quantity::kBitRate, kPeerRate},
+    {"rx_slow_after", &NicModel::rx_slow_after_ps, Quantity::kTime, kTime},
+    {"rx_slow", &NicModel::rx_slow_ps, Quantity::kTime, kTime},
+    {"rx_slow_rate", &NicModel::rx_slow_rate_bps, Quantity::kBitRate, kPeerRate},
+    {"rx_resume", &NicModel::rx_resume_B, Quantity::kSize, {0, 1 << 30}},
     {"pfc_response", &NicModel::pfc_response_ps, Quantity::kTime, kTime},
     {"ack_interval", &NicModel::ack_interval_packets, Quantity::kPackets, {1, 1 << 20}},
     {"max_rd_atomic", &NicModel::max_rd_atomic, {}, {1, 255}},
@@ -75,6 +80,7 @@ const ModelField<NicModel> kNicFields[] = {
     {"end_to_end_credits", &NicModel::end_to_end_credits},
     {"mig_req", &NicModel::mig_req},
     {"ack_timeout_mode", &NicModel::ack_timeout_mode},
+    {"adaptive_timeout", &NicModel::adaptive_timeout_ps, Quantity::kTime, {ns(100'000), kTime.max}},
     {"nak_generation", &NicModel::nak_generation_ps, Quantity::kTime, kTime},
     {"nak_reaction", &NicModel::nak_reaction_ps, Quantity::kTime, kTime},
     {"selective_repeat", &NicModel::selective_repeat},
@@ -82,6 +88,7 @@ const ModelField<NicModel> kNicFields[] = {
     {"cnp_scope", &NicModel::cnp_scope},
     {"min_time_between_cnps", &NicModel::min_time_between_cnps_ps, Quantity::kTime, kTime},
     {"cnp_generation", &NicModel::cnp_generation_ps, Quantity::kTime, kTime},
+    {"mild_restart", &NicModel::mild_restart},
     {"slow_restart", &NicModel::slow_restart},
 };
 

@@ -85,6 +85,7 @@ struct CongestionEnvironment {
   std::int64_t line_rate_bps = 0;
   std::uint32_t mtu_B = 0;
   bool slow_restart = false;  // of the NIC: DCQCN reacts to loss
+  bool mild_restart = false;  // and how
 };
 
 struct AckSignal {

@@ -30,6 +30,7 @@ struct Dcqcn {
   bool lost = false;       // the cut that is due is for a loss
   bool slow = false;       // slow restart: a loss has cut it, and it is not back at the maximum
   Time_ps last_cut_ps = -1;
+  bool first_cut = false;  // the last cut was for the first CNP
 };
 
 // The fixed facts of one queue pair's control, read from parameters and environment.
@@ -143,6 +144,7 @@ void cut(Dcqcn& d, const Setting& s, Time_ps now_ps) {
   d.budget_B = s.byte_period_B;
   d.cut_ps = kNever_ps;
   d.last_cut_ps = now_ps;
+  d.first_cut = false;
   if (d.lost) restart_slowly(d);
   d.lost = false;
 }
@@ -199,6 +201,7 @@ void cnp(CongestionState& state, const CongestionParameters& parameters, const C
   settle_alpha(d, s, now_ps);
   if (first || period_ps == 0) {
     cut(d, s, now_ps);
+    d.first_cut = first;
   } else {
     d.monitor_at_ps += (now_ps - d.monitor_at_ps) / period_ps * period_ps;
     d.cut_ps = std::min(d.cut_ps, d.monitor_at_ps + period_ps);
@@ -215,16 +218,29 @@ void cnp(CongestionState& state, const CongestionParameters& parameters, const C
 
 void ack(CongestionState&, const CongestionParameters&, const CongestionEnvironment&, const AckSignal&) {}
 
+// A loss that is found by a NAK is no first CNP where the NIC restarts mildly: alpha begins low for it, and what the
+// CNP that came with the NAK has cut is given back.
+void begin_mildly(Dcqcn& d, const Setting& s, bool was_cut, Time_ps now_ps) {
+  if (d.seen_cnp && !(was_cut && d.first_cut)) return;
+  if (!d.seen_cnp) d.monitor_at_ps = now_ps;
+  d.seen_cnp = true;
+  d.alpha = 1 - s.p.dce_tcp_g / 1024.0;
+  d.alpha_at_ps = now_ps;
+  if (was_cut) d.current_bps = d.target_bps;
+  d.limited = d.current_bps < s.max_bps;
+}
+
 // Slow restart: the sender takes a loss for a CNP, one with its peer's in one monitor period; a timeout cuts as the
 // first CNP does.
 void lost(CongestionState& state, const CongestionParameters& parameters, const CongestionEnvironment& environment,
           Loss loss, Time_ps now_ps) {
   if (!environment.slow_restart) return;
   Dcqcn& d = own_state<Dcqcn>(state);
+  const Setting s(parameters, environment);
   const bool was_cut =
       d.last_cut_ps >= 0 && now_ps - d.last_cut_ps < us(parameters.dcqcn.rate_reduce_monitor_period_us);
+  if (environment.mild_restart && loss == Loss::kNak) begin_mildly(d, s, was_cut, now_ps);
   if (was_cut && loss == Loss::kNak) {
-    const Setting s(parameters, environment);
     catch_up(state, d, s, now_ps);
     restart_slowly(d);
     publish(state, d, s);

@@ -16,7 +16,7 @@ Device::Device(DeviceConfig config, Card& card, fabric::LinkDirection& out, fabr
       rx_xoff_ps_(card.functions.front().transfer_ps(4096) * config.model.rx_pause_xoff_B / 4096),
       ack_interval_packets_(config.model.ack_interval_packets),
       carry_payload_(config.carry_payload),
-      slow_receiver_(config.slow_ps_per_byte > 0),
+      slow_receiver_(config.slow_ps_per_byte > 0 || config.model.rx_sustained_bps > 0),
       trust_dscp_(config.qos.trust_dscp),
       class_of_dscp_(config.qos.priority_of_dscp),
       memory_(config.seed, config.port_id),

@@ -25,6 +25,7 @@
 #include "nic/port_contexts.h"
 #include "nic/port_numbers.h"
 #include "nic/queue_pair.h"
+#include "nic/receive_load.h"
 #include "nic/shared_receive_queue.h"
 #include "nic/work_heap.h"
 #include "wire/aeth_syndrome.h"
@@ -37,8 +38,7 @@ struct RoceExtension;
 class alignas(64) Device {
   // What every packet needs, by cache line. The port's transmitter: control replies go first; READ data and requests
   // share round robin.
-  Time_ps service_ps_ = kNever_ps;
-  Time_ps pause_due_ps_ = kNever_ps;
+  Time_ps service_ps_ = kNever_ps, pause_due_ps_ = kNever_ps;
   Time_ps release_ps_ = kNever_ps;  // of a frame that a fault of the cable holds back
   Time_ps free_ps_ = 0;             // the port has sent its last frame
   engine::Inlet& arrivals_;
@@ -57,8 +57,7 @@ class alignas(64) Device {
   std::uint32_t last_receiver_ = 0;  // of the queue pairs: the next packet is probably for it, too
   std::uint8_t blocked_ = 0;         // classes that the peer has stopped: transmit_control_.blocked()
   bool carry_payload_;
-  bool slow_receiver_;  // a fault
-  bool trust_dscp_;
+  bool slow_receiver_, trust_dscp_;  // slow: by a fault, or of a kind that may be (nic/receive_load.h)
   std::array<std::uint8_t, 64> class_of_dscp_;
   MemoryTable memory_;
 
@@ -294,6 +293,7 @@ class alignas(64) Device {
   // receive.cc
   void receive_packet(engine::Packet& packet, Time_ps now_ps);
   bool has_buffer(const QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
+  bool has_buffer_slowly(const QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
   bool has_buffer_now(const QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);  // inside has_buffer()
   void end(const engine::Packet& packet, fabric::Fate fate);
 
@@ -374,6 +374,7 @@ class alignas(64) Device {
   std::uint32_t general_services_qpn_ = 0;  // 0: none
   MulticastMembers members_;
   LoopBack looped_;
+  ReceiveLoad load_;
   ContextRing free_qps_;  // places of destroyed queue pairs, the oldest first
   std::vector<std::uint32_t> free_cqs_;
   QueuePairNumbers numbers_;
@@ -385,16 +386,15 @@ class alignas(64) Device {
   Card& card_;
   Time_ps message_interval_ps_ = 0, rx_buffer_ps_ = 0, rx_xon_ps_ = 0;  // the last two as rx_xoff_ps_
   std::int64_t line_rate_bps_ = 0;
+  bool up_ = true;  // by DeviceControl
   // Flow control.
   fabric::TransmitControl transmit_control_;
   fabric::ReceiveControl receive_control_;
   fabric::PortPauseLog pause_log_;
-  std::vector<Parked> parked_;         // contexts whose class is stopped
-  std::uint8_t storm_ = 0;             // classes that the pause storm of a fault has stopped
-  Time_ps storm_over_ps_ = kNever_ps;  // its last XOFF runs out
+  std::vector<Parked> parked_;  // contexts whose class is stopped
+  std::uint8_t storm_ = 0;      // classes that the pause storm of a fault has stopped
+  Time_ps storm_over_ps_ = kNever_ps, xoff_check_ps_ = kNever_ps;  // its last XOFF runs out; XON may be due
   std::size_t next_link_down_ = 0;
-  bool up_ = true;                     // by DeviceControl
-  Time_ps xoff_check_ps_ = kNever_ps;  // when the receive buffer may be down to XON
 };
 
 }  // namespace weft::nic

@@ -58,6 +58,11 @@ struct NicModel {
   std::int64_t rx_buffer_B = 0;         // between port and PCIe; beyond it rx_discards_phy
   std::int64_t rx_pause_xoff_B = 0;     // flow control: fill of the receive buffer at which the NIC sends XOFF
   std::int64_t rx_pause_xon_B = 0;      // and at which it sends XON
+  std::int64_t rx_sustained_bps = 0;    // what it can receive for ever; 0: the line rate. nic/receive_load.h
+  Time_ps rx_slow_after_ps = 0;         // of more than that, until it becomes slow
+  Time_ps rx_slow_ps = 0;               // for so long
+  std::int64_t rx_slow_rate_bps = 0;    // what then leaves the receive buffer
+  std::int64_t rx_resume_B = 0;         // and to what a full one falls before it takes packets again
   Time_ps pfc_response_ps = 0;          // pause frame received -> no new frame of that priority starts
 
   std::uint32_t ack_interval_packets = 0;  // the responder acknowledges at the latest after so many packets
@@ -67,14 +72,16 @@ struct NicModel {
   bool mig_req = true;              // BTH MigReq bit (ConnectX 1, E810 0)
 
   AckTimeoutMode ack_timeout_mode = AckTimeoutMode::kFormula;
-  Time_ps nak_generation_ps = 0;       // gap seen -> NAK ready to send
-  Time_ps nak_reaction_ps = 0;         // NAK received -> first retransmission ready to send
-  bool selective_repeat = false;       // of RC queue pairs: nic/selective_repeat.h
-  std::uint32_t tx_psn_window = 1024;  // selective repeat: packets in flight
+  Time_ps adaptive_timeout_ps = ns(4'194'304);  // kConnectX: the shortest timeout of its own
+  Time_ps nak_generation_ps = 0;                // gap seen -> NAK ready to send
+  Time_ps nak_reaction_ps = 0;                  // NAK received -> first retransmission ready to send
+  bool selective_repeat = false;                // of RC queue pairs: nic/selective_repeat.h
+  std::uint32_t tx_psn_window = 1024;           // selective repeat: packets in flight
 
   CnpScope cnp_scope = CnpScope::kPort;
   Time_ps min_time_between_cnps_ps = 0;
   Time_ps cnp_generation_ps = 0;  // CE packet checked -> CNP ready to send
+  bool mild_restart = false;      // slow restart of a queue pair near its line rate costs it little: nic/dcqcn.cc
   bool slow_restart = false;      // loss is congestion: a gap asks for a CNP, and the sender reacts to a NAK or timeout
 };
 

@@ -81,6 +81,8 @@ class alignas(64) PcieFunction {
     write_until_ps_ = std::max(write_until_ps_, now_ps) + transfer_ps(entry_B);
     return write_until_ps_;
   }
+  // Nothing is written before.
+  void hold_writes(Time_ps until_ps) { write_until_ps_ = std::max(write_until_ps_, until_ps); }
   // Memory takes `permille` / 1000 as long from now on; what waits is as many bytes as before.
   void slow_writes(std::int64_t permille, Time_ps now_ps);
   std::int64_t slow_permille() const { return fault_permille_; }

@@ -23,7 +23,7 @@ void rescale_wait(QueuePair& qp, std::int64_t before_q16, Time_ps now_ps) {
 }  // namespace
 
 CongestionEnvironment Device::environment_of(const QueuePair& qp) const {
-  return {line_rate_bps_, qp.attributes.path_mtu_B, config_.model.slow_restart};
+  return {line_rate_bps_, qp.attributes.path_mtu_B, config_.model.slow_restart, config_.model.mild_restart};
 }
 
 void Device::start_congestion_control(QueuePair& qp, Time_ps now_ps) {

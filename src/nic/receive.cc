@@ -11,7 +11,20 @@ using fabric::Fate;
 
 namespace {
 constexpr std::uint64_t kEcnCe = 3;
+
+// Half to one and a half times of the mean.
+Time_ps slow_ps(Time_ps mean_ps, RandomStream& random) {
+  return mean_ps / 2 + static_cast<Time_ps>(random.below(static_cast<std::uint64_t>(mean_ps) + 1));
 }
+
+void count_load(ReceiveLoad& load, const Counters& counters, const NicModel& model, const Packet& packet,
+                Time_ps now_ps) {
+  std::uint64_t sent_B = 0;
+  for (const Counters::PriorityTraffic& priority : counters.priorities)
+    sent_B += priority.tx.bytes + priority.tx.packets * fabric::kLineOverhead_B;
+  load.count(model, fabric::line_B(packet), sent_B, now_ps);
+}
+}  // namespace
 
 std::span<const std::uint8_t> Device::payload_of(const Packet& packet) {
   if ((packet.flags & Packet::kHasCold) == 0) return {};
@@ -30,8 +43,14 @@ void Device::end(const Packet& packet, Fate fate) {
 [[gnu::always_inline]] inline bool Device::has_buffer_now(const QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   if (packet.payload_B == 0) return true;
   PcieFunction& function = functions_[qp.function];
-  if (slow_receiver_) [[unlikely]]
+  if (slow_receiver_) [[unlikely]] {
     slow_down(now_ps);
+    if (config_.model.rx_sustained_bps > 0) {
+      count_load(load_, counters, config_.model, packet, now_ps);
+      if (load_.is_due()) load_.begin(slow_ps(config_.model.rx_slow_ps, recovery_), now_ps);
+      if (load_.is_slow(now_ps)) return has_buffer_slowly(qp, packet, now_ps);
+    }
+  }
   Time_ps backlog_ps = function.write_backlog_ps(now_ps);
   if (backlog_ps <= rx_xoff_ps_) [[likely]]
     return true;
@@ -39,6 +58,18 @@ void Device::end(const Packet& packet, Fate fate) {
   if (backlog_ps <= rx_buffer_ps_) return true;
   ++counters.rx_discards_phy;
   return false;
+}
+
+// Little leaves the receive buffer: what is placed goes to memory when that is over.
+bool Device::has_buffer_slowly(const QueuePair& qp, const Packet& packet, Time_ps now_ps) {
+  const bool fits = load_.fill(config_.model, packet.payload_B, now_ps);
+  if (load_.filled_B() > config_.model.rx_pause_xoff_B) hold_peer(packet, now_ps);
+  if (fits) {
+    functions_[qp.function].hold_writes(now_ps + load_.wait_ps(config_.model, now_ps));
+  } else {
+    ++counters.rx_discards_phy;
+  }
+  return fits;
 }
 
 bool Device::has_buffer(const QueuePair& qp, const Packet& packet, Time_ps now_ps) {

@@ -21,15 +21,23 @@ constexpr Time_ps kAdaptiveTimeout_ps = kTimeoutUnit_ps << 10;
 constexpr std::uint32_t kAdaptiveShortened = 1 << 5 | 1 << 6 | 1 << 8;  // bit n: 4.19 ms * 2^n
 constexpr Time_ps kAdaptiveAckGaps = 4;                                 // estimate
 
-// The timeouts before this one are adaptive: it is the first that is as long as a regular one.
-std::uint8_t first_regular_step(std::uint8_t exponent) {
-  return static_cast<std::uint8_t>(std::max(exponent, kConnectXTimeoutFloor) - 8);
+// Where the shortest timeout is one half of that, or a quarter (a ConnectX-5 Ex), there are so many more of them.
+std::uint8_t earlier_steps(const NicModel& model) {
+  std::uint8_t steps = 0;
+  while (model.adaptive_timeout_ps << steps < kAdaptiveTimeout_ps) ++steps;
+  return steps;
 }
 
-Time_ps adaptive_timeout_ps(std::uint8_t step) {
-  if (step == 0) return 2 * kAdaptiveTimeout_ps;
-  Time_ps timeout_ps = kAdaptiveTimeout_ps << (step - 1);
-  return (kAdaptiveShortened >> (step - 1) & 1) != 0 ? timeout_ps / 4 * 3 : timeout_ps;
+// The timeouts before this one are adaptive: it is the first that is as long as a regular one.
+std::uint8_t first_regular_step(const NicModel& model, std::uint8_t exponent) {
+  return static_cast<std::uint8_t>(std::max(exponent, kConnectXTimeoutFloor) - 8 + earlier_steps(model));
+}
+
+Time_ps adaptive_timeout_ps(const NicModel& model, std::uint8_t step) {
+  if (step == 0) return 2 * model.adaptive_timeout_ps;
+  Time_ps timeout_ps = model.adaptive_timeout_ps << (step - 1);
+  const bool shortened = (kAdaptiveShortened << earlier_steps(model) >> (step - 1) & 1) != 0;
+  return shortened ? timeout_ps / 4 * 3 : timeout_ps;
 }
 
 }  // namespace
@@ -60,15 +68,16 @@ Time_ps Device::ack_timeout_ps(const QueuePair& qp) const {
   if (exponent == 0) return kNever_ps;
   if (config_.model.ack_timeout_mode == AckTimeoutMode::kFormula) return kTimeoutUnit_ps << exponent;
   Time_ps regular_ps = 2 * kTimeoutUnit_ps << std::max(exponent, kConnectXTimeoutFloor);
-  if (qp.req.adaptive_step > first_regular_step(exponent)) return regular_ps;
+  if (qp.req.adaptive_step > first_regular_step(config_.model, exponent)) return regular_ps;
   // It adapts: acknowledgements that are known to be far apart are not missed early.
-  Time_ps early_ps = std::max(adaptive_timeout_ps(qp.req.adaptive_step), kAdaptiveAckGaps * qp.req.ack_gap_ps);
+  Time_ps early_ps =
+      std::max(adaptive_timeout_ps(config_.model, qp.req.adaptive_step), kAdaptiveAckGaps * qp.req.ack_gap_ps);
   return std::min(regular_ps, early_ps);
 }
 
 bool Device::retransmits_early(const QueuePair& qp) const {
   return config_.model.ack_timeout_mode == AckTimeoutMode::kConnectX &&
-         qp.req.adaptive_step < first_regular_step(qp.attributes.timeout);
+         qp.req.adaptive_step < first_regular_step(config_.model, qp.attributes.timeout);
 }
 
 void Device::arm_timer(QueuePair& qp, Time_ps now_ps) {
@@ -158,7 +167,7 @@ bool Device::timer_is_due(QueuePair& qp, Time_ps now_ps) {
 // is the end: R - 1 regular ones, as measured. False when it is that one. R 0 is as R 1.
 bool Device::count_connectx_timeout(QueuePair& qp) {
   Requester& req = qp.req;
-  const std::uint8_t first_regular = first_regular_step(qp.attributes.timeout);
+  const std::uint8_t first_regular = first_regular_step(config_.model, qp.attributes.timeout);
   const std::uint8_t step = req.adaptive_step;
   if (step <= first_regular) ++req.adaptive_step;
   ++(step < first_regular ? counters.roce_adp_retrans : counters.local_ack_timeout_err);

@@ -55,8 +55,9 @@ Fate Device::receive_rc(Device& device, QueuePair& qp, Packet& packet, Time_ps n
       // One NAK for each gap; the rest of the flight is discarded in silence.
       resp.gap = Gap::kSequence;
       ++counters.out_of_sequence;
-      reply_nak(qp, wire::nak_syndrome(NakCode::kPsnSequenceError), now_ps + config_.model.nak_generation_ps);
-      note_gap(qp, packet, now_ps);
+      reply_nak(qp, wire::nak_syndrome(NakCode::kPsnSequenceError),
+                now_ps + config_.model.nak_generation_ps + load_.wait_ps(config_.model, now_ps));
+      note_gap(qp, packet, now_ps + load_.wait_ps(config_.model, now_ps));
     }
     return Fate::kOutOfSequence;
   }

@@ -87,7 +87,7 @@ expect:
       "2:7 name: on is a boolean in YAML 1.1 | write \"on\" in quotes, or choose another word",
       "3:7 seed: \"010\" looks octal: YAML 1.1 reads 010 as 8 | write the decimal number without leading zeros",
       "7:11 there is no host profile \"epyc7551p\" in the catalog | did you mean epyc-7551p?",
-      "9:16 there is no NIC \"cx5\" in the catalog | did you mean cx5-25g, or cx5-100g?",
+      "9:16 there is no NIC \"cx5\" in the catalog | did you mean cx5-25g, or cx5-100g, or cx5-ex-100g?",
       "11:43 mtu: \"4200\" has no unit | write a number and a unit, e.g. 4200 B (B, KiB, MiB, GiB, kB, MB, GB)",
       "12:11 key \"p0\" is given twice | remove this one or the one in line 11",
       "18:43 mtu 20000 B: cx4-lx-25g takes at most 9978 B | 4200 B is enough for the largest RoCE MTU, 4096 B",
