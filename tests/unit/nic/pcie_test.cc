@@ -73,7 +73,7 @@ TEST(Pcie, SlowMemoryHoldsBytesLonger) {
 }
 
 // A day without traffic: nothing waits to be written, and the receive buffer is empty.
-TEST(Pcie, NothingWaitsAfterLongRest) {
+TEST(Pcie, BacklogIsEmptyAfterLongRest) {
   PcieFunction function({3, 8, 256});
   function.slow_writes(5000, 0);
   function.write(4096, 0);
