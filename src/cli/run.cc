@@ -10,6 +10,7 @@
 #include "cli/common.h"
 #include "cli/verbs.h"
 #include "live/program_session.h"
+#include "results/flow_verdicts.h"
 #include "results/perftest_json.h"
 #include "results/port_accounts.h"
 #include "results/report.h"
@@ -132,6 +133,10 @@ std::string why_text(const lab::RunResult& result) {
     const auto* options = std::get_if<workload::PerftestOptions>(&outcome.config->options);
     const auto* measured = outcome.as<workload::PerftestResult>();
     has_others = has_others || options == nullptr;
+    if (const auto* flows = outcome.as<workload::FlowsOutcome>()) {
+      if (const std::string text = lab::flow_verdicts_text(*flows); !text.empty())
+        out += "\n" + outcome.config->name + "\n" + text;
+    }
     if (options == nullptr || measured == nullptr) continue;
     const std::string account = lab::perftest_verdict(*options, *measured, true);
     if (!account.empty()) out += "\n" + outcome.config->name + "\n" + account;
@@ -238,7 +243,7 @@ void add_run(CLI::App& app, int& status) {
   verb->add_option("--threads", arguments->threads, "Threads that share the nodes; the results are the same")
       ->check(whole_number(1, 256));
   verb->add_flag("--json", arguments->json, "Print results.json instead of the report");
-  verb->add_flag("--why", arguments->why, "Print where bandwidth and time went in each perftest of the lab");
+  verb->add_flag("--why", arguments->why, "Print where bandwidth and time went in each perftest and flow of the lab");
   verb->callback([arguments, &status] { status = run(*arguments); });
 }
 

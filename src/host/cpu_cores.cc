@@ -48,8 +48,11 @@ std::uint32_t CpuCores::add_group(CpuGroup group) {
     group.own.resize(cpus_.size());
     std::iota(group.own.begin(), group.own.end(), 0);
   }
+  const auto number = static_cast<std::uint32_t>(groups_.size());
+  // A vCPU is one before any thread runs there: interrupts that come first wait for it, too.
+  for (std::size_t i = 0; group.virtual_machine && i < group.own.size(); ++i) cpus_[group.own[i]].group = number;
   groups_.push_back({std::move(group)});
-  return static_cast<std::uint32_t>(groups_.size() - 1);
+  return number;
 }
 
 void CpuCores::set_load(std::uint32_t stress, const std::vector<std::uint32_t>& isolated) {

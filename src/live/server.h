@@ -113,6 +113,7 @@ class Server final : public ThreadWaiter {
   Time_ps arrival_ps() const;
   // What a thread asks for, or its end.
   void serve(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
+  void catch_up();
   bool take_doorbells();
   bool look_at_descriptors();
   void sleep_until(Time_ps time_ps);

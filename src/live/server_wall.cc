@@ -45,6 +45,11 @@ void Server::run_wall(const std::atomic<bool>& stop) {
   }
 }
 
+// Whoever asks has asked before now, by its own clock: what it asks for begins no earlier than everything else allows.
+void Server::catch_up() {
+  wall_->reached_ps = std::max(wall_->reached_ps, std::min(wall_->now_ps(), next_due_ps()));
+}
+
 bool Server::take_doorbells() {
   bool any = false;
   for (const auto& node : nodes_) {
@@ -52,6 +57,7 @@ bool Server::take_doorbells() {
       if (process->gone) continue;
       process->settle_writes(kNever_ps);
       if (!process->has_posts()) continue;
+      if (!any) catch_up();
       node->take_posts(*process, wall_->reached_ps, wall_->reached_ps);
       any = true;
     }
@@ -63,6 +69,7 @@ bool Server::look_at_descriptors() {
   poll_passed_fds(nullptr, wall_->reached_ps);
   network_.end_abandoned(wall_->reached_ps);
   std::span<const int> ready = wall_->ready();
+  if (!ready.empty()) catch_up();
   bool new_clients = false;
   for (int fd : ready) {
     auto line =

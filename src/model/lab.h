@@ -169,7 +169,8 @@ struct WorkloadConfig {
   std::string name;
   PortRef client, server;                                  // of kinds with two ends
   std::uint32_t client_function = 0, server_function = 0;  // PCIe function of the port (DGX Spark)
-  // Given: starts at that time, beside others. Not given: in turn, when the one before it in the file is finished.
+  // Given: starts so long after the end of what is before it in the file, beside its neighbours that have one as well.
+  // Not given: alone, when what is before it is finished.
   std::optional<Time_ps> start_ps;
   // Of its packets, both ways. A priority stands for a DSCP that maps to it where hosts go by the DSCP.
   std::optional<std::uint8_t> dscp, priority;

@@ -89,7 +89,7 @@ class alignas(64) PcieFunction {
   // What waits to be written, as the time that the link alone would take.
   Time_ps write_backlog_ps(Time_ps now_ps) const {
     Time_ps left_ps = write_until_ps_ - now_ps;
-    return slow_permille_ == kUnslowed ? left_ps : left_ps * kUnslowed / slow_permille_;
+    return slow_permille_ == kUnslowed || left_ps <= 0 ? left_ps : left_ps * kUnslowed / slow_permille_;
   }
   // When so much of it will be left.
   Time_ps drained_to_ps(Time_ps backlog_ps) const { return write_until_ps_ - slowed_ps(backlog_ps); }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/plural.h"
+#include "results/flow_verdicts.h"
 #include "results/json_rows.h"
 #include "results/report_table.h"
 #include "results/report_text.h"
@@ -172,6 +173,19 @@ Json flows_object(const FlowsOutcome& outcome) {
   return j;
 }
 
+// As of a perftest.
+void add_budget(JsonText& j, const workload::PerftestBudget& budget) {
+  j.open("verdict", '{');
+  j.add("healthy", budget.healthy);
+  j.add("line_Gbps", places(budget.line_Gbps, 3));
+  j.add("framing_Gbps", places(budget.framing_Gbps, 3));
+  j.add("best_framing_Gbps", places(budget.best_framing_Gbps, 3));
+  j.open("budget_Gbps", '{');
+  for (const workload::BudgetLine& line : budget.lines) j.add(line.name, places(line.Gbps, 3));
+  j.close('}');
+  j.close('}');
+}
+
 void add_flow(JsonText& j, const FlowOutcome& flow, const Graph& graph, std::size_t number) {
   const FlowRow& row = flow.row;
   j.open('{');
@@ -201,6 +215,7 @@ void add_flow(JsonText& j, const FlowOutcome& flow, const Graph& graph, std::siz
   if (row.state == FlowState::kFailed) j.add("failure", row.failure());
   j.add("retransmitted_packets", flow.retransmitted_packets);
   j.add("cnps_received", flow.cnps_received);
+  if (flow.budget) add_budget(j, *flow.budget);
   if (!flow.hops.empty()) {
     j.open("telemetry", '[');
     for (const HopOutcome& hop : flow.hops) {
@@ -258,6 +273,22 @@ void write_json(const FlowOptions& options, const FlowsOutcome& outcome, const L
   out.close(']');
   out.close('}');
   out.close('}');
+}
+
+std::string flow_verdicts_text(const FlowsOutcome& outcome) {
+  std::vector<const FlowOutcome*> flows;
+  for (const FlowOutcome& flow : outcome.flows) {
+    if (flow.budget) flows.push_back(&flow);
+  }
+  std::stable_sort(flows.begin(), flows.end(),
+                   [](const FlowOutcome* a, const FlowOutcome* b) { return a->row.fct_ps() > b->row.fct_ps(); });
+  const std::size_t all = flows.size();
+  flows.resize(std::min(all, kMostFlowRows));
+  std::string out;
+  for (const FlowOutcome* flow : flows)
+    out += fmt::format("{} -> {}: {}\n", flow->from, flow->to, workload::verdict_text(*flow->budget));
+  if (all > kMostFlowRows) out += fmt::format("these are the slowest {} of {}\n", kMostFlowRows, all);
+  return out;
 }
 
 const char* table_schema(std::type_identity<FlowOptions>) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "base/time.h"
 #include "nic/work.h"
 #include "workload/flow_options.h"
+#include "workload/perftest_budget.h"
 
 namespace weft::workload {
 
@@ -64,6 +66,8 @@ struct FlowOutcome {
   std::uint64_t retransmitted_packets = 0;
   std::uint64_t cnps_received = 0;
   std::vector<HopOutcome> hops;  // with telemetry
+  // Of one that is done, where it was asked for (--why): where the sending port's bandwidth went meanwhile.
+  std::optional<PerftestBudget> budget;
 };
 struct FlowsOutcome {
   using Options = FlowOptions;

@@ -220,9 +220,27 @@ Time_ps FlowRun::Player::post(Time_ps now_ps) {
   Time_ps doorbell_ps = now_ps + cpu.post_wqe_ps + cpu.doorbell_ps;
   bool taken = end_.device->post_send(row.qpn, request, doorbell_ps);
   WEFT_CHECK(taken, "the send queue has room for what may be outstanding");
+  if (progress.posted == 0 && !run_.accounts_.empty()) run_.start_account(flow);
   ++progress.posted;
   if (progress.posted < progress.messages && progress.posted - progress.completed < kOutstanding) append(flow);
   return doorbell_ps + cpu.post_loop_ps;
+}
+
+// What turns round inside a NIC is not on the line.
+void FlowRun::start_account(std::uint32_t flow) {
+  const FlowRow& row = rows_[flow];
+  nic::Device* receiver = endpoints_[row.destination].device;
+  nic::Device* sender = endpoints_[row.source].device;
+  if (receiver == nullptr || receiver == sender) return;
+  accounts_[flow].emplace(AccountEnd{sender, row.qpn}, AccountEnd{receiver, row.remote_qpn}, losses_);
+}
+
+std::optional<PerftestBudget> FlowRun::budget(std::size_t flow) const {
+  if (accounts_.empty() || !accounts_[flow] || rows_[flow].state != FlowState::kDone) return {};
+  PerftestOptions like;
+  like.verb = options_.op == FlowOp::kSend ? PerftestVerb::kSend : PerftestVerb::kWrite;
+  const std::uint64_t message_B = std::min<std::uint64_t>(progress_[flow].message_B, rows_[flow].size_B);
+  return perftest_budget(like, accounts_[flow]->account(), message_B, mtu_B(rows_[flow]));
 }
 
 void FlowRun::Player::fail(FlowRow& row, const nic::Completion& completion) {
@@ -262,6 +280,8 @@ void FlowRun::Player::take(const nic::Completion& completion, Time_ps now_ps) {
   } else if (progress.completed == progress.messages) {
     row.state = FlowState::kDone;
     row.end_ps = completion.visible_ps - run_.started_ps_;
+    if (!run_.accounts_.empty() && run_.accounts_[flow])
+      run_.accounts_[flow]->end(run_.losses_, row.end_ps - row.first_post_ps, row.size_B);
     run_.release(run_.at_sender_.of(flow), completion.visible_ps, now_ps, *this);
   } else if (!progress.may_post && progress.posted < progress.messages) {
     append(flow);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <queue>
 #include <span>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "workload/connection.h"
 #include "workload/flow_options.h"
 #include "workload/flow_result.h"
+#include "workload/port_account.h"
 #include "workload/workload.h"
 
 namespace weft::workload {
@@ -36,6 +38,13 @@ class FlowRun final : public Workload {
   const std::vector<FlowRow>& rows() const { return rows_; }
   // Of a graph, by flow: when the last that it waits for had ended, or kNever_ps. Empty without dependencies.
   std::vector<Time_ps> ready_ps() const;
+  // Before it starts, in a world of one domain: each flow has an account of its sender's port from now on.
+  void keep_accounts(CountLosses losses) {
+    losses_ = std::move(losses);
+    accounts_.resize(rows_.size());
+  }
+  // Of a flow that is done, where accounts are kept and it crosses a cable.
+  std::optional<PerftestBudget> budget(std::size_t flow) const;
   // Payload of a full packet of this flow.
   std::uint32_t mtu_B(const FlowRow& row) const { return mtu_B(row.source, row.destination); }
 
@@ -126,13 +135,17 @@ class FlowRun final : public Workload {
   // What the dependents wait for has ended at their host, and one of its players has seen it.
   void release(std::span<const std::uint32_t> dependents, Time_ps ended_ps, Time_ps now_ps, const Player& seen_by);
 
+  void start_account(std::uint32_t flow);
+
   FlowOptions options_;
   std::vector<Endpoint> endpoints_;
   std::vector<FlowRow> rows_;
   std::vector<Progress> progress_;
   std::deque<Player> players_;  // one for each endpoint
   Dependents at_sender_, at_receiver_;
-  std::vector<Wait> waits_;  // by flow; empty without dependencies
+  std::vector<Wait> waits_;                           // by flow; empty without dependencies
+  std::vector<std::optional<FlowAccount>> accounts_;  // by flow; empty: nobody asked
+  CountLosses losses_;
   std::uint64_t buffer_B_ = 0;
   Time_ps started_ps_ = 0;
   bool started_ = false;

@@ -113,7 +113,7 @@ void PerftestRun::start_bandwidth(Time_ps at_ps, std::uint64_t size_B) {
   nic::Device& sender = *payload_side().end.device;
   sender.counters.idle_from_ps = at_ps;
   before_ = sender.counters;
-  before_around_ = surroundings();
+  before_around_ = surroundings_of(receiving_end(), losses_);
   if (options_.verb == PerftestVerb::kSend) {
     if (!server_receiver_) server_receiver_ = std::make_unique<BandwidthReceiver>(options_, server_);
     server_receiver_->start(at_ps);
@@ -180,52 +180,16 @@ void PerftestRun::finish_phase(bool interrupted) {
   result_.rows.push_back(std::move(row));
 }
 
-PerftestRun::Surroundings PerftestRun::surroundings() const {
-  Surroundings around;
-  nic::Device& receiver = *receiving_side().end.device;
-  for (std::size_t c = 0; c < fabric::kPauseClasses; ++c)
-    around.paused_ps = std::max(around.paused_ps, receiver.pause_tx_ps(c, receiver.last_event_ps()));
-  around.discards = receiver.counters.rx_discards_phy;
-  around.write_times = nic::DeviceControl(receiver).function_of(receiving_side().qps.front()).write_times();
-  if (losses_) around.lost = losses_();
-  return around;
-}
-
 PortAccount PerftestRun::account_of(const BandwidthSender& sender) const {
   nic::Device& device = *payload_side().end.device;
   // Others may use the port before and after; of READ the other host's port is not the program's to look at.
   const bool own = payload_side().end.device == client_.end.device;
   PortAccount account =
       account_between(own ? sender.counters_at_start() : before_, own ? sender.counters_at_end() : device.counters);
-  account.line_rate_bps = device.congestion_environment(payload_side().qps.front()).line_rate_bps;
   account.cpu_ps = sender.cpu_ps();
   account.contention_ps = sender.contention_ps();
-  const double line_ps_per_B = 8e12 / static_cast<double>(account.line_rate_bps);
-  nic::PcieTimes idle_ps{};
-  const auto first = static_cast<std::size_t>(nic::Wait::kPcie);
-  for (std::size_t i = 0; i < nic::kPcieLimits; ++i) idle_ps[i] = account.idle_ps[first + i];
-  const nic::PcieFunction& reads = nic::DeviceControl(device).function_of(payload_side().qps.front());
-  const auto causes = pcie_causes(reads, idle_ps, line_ps_per_B, false);
-  for (std::size_t i = 0; i < nic::kPcieLimits; ++i) account.idle_ps[first + i] = static_cast<Time_ps>(causes[i]);
-
-  const Surroundings now = surroundings();
-  account.receiver_paused_ps = now.paused_ps - before_around_.paused_ps;
-  account.receiver_discards = now.discards - before_around_.discards;
-  account.lost = {now.lost.cable - before_around_.lost.cable, now.lost.elsewhere - before_around_.lost.elsewhere};
-  const nic::PcieFunction& writes =
-      nic::DeviceControl(*receiving_side().end.device).function_of(receiving_side().qps.front());
-  nic::PcieTimes write_times = now.write_times;
-  for (std::size_t i = 0; i < nic::kPcieLimits && writes.path() != nullptr; ++i)
-    write_times[i] -= before_around_.write_times[i];
-  // What the line itself takes is no wait: the card's link comes first.
-  auto line_ps =
-      static_cast<Time_ps>(line_ps_per_B * static_cast<double>(sender.measure().messages * sizes_B_[next_size_ - 1]));
-  for (std::size_t i = 0; i < nic::kPcieLimits && writes.path() != nullptr; ++i) {
-    const Time_ps part_ps = std::min(line_ps, write_times[i]);
-    write_times[i] -= part_ps;
-    line_ps -= part_ps;
-  }
-  account.receiver_waits = pcie_causes(writes, write_times, line_ps_per_B, true);
+  add_surroundings(account, {&device, payload_side().qps.front()}, receiving_end(), before_around_, losses_,
+                   sender.measure().messages * sizes_B_[next_size_ - 1]);
   return account;
 }
 

@@ -9,6 +9,7 @@
 #include "workload/bandwidth_program.h"
 #include "workload/latency_program.h"
 #include "workload/perftest_result.h"
+#include "workload/port_account.h"
 #include "workload/workload.h"
 
 namespace weft::workload {
@@ -24,7 +25,7 @@ class PerftestRun final : public Workload {
   // Messages are followed, for the budget of one of them. Ports by their ids. Taps on all links tell the trace.
   nic::MessageTrace& follow(std::vector<std::string> port_names);
   // Packets that were lost in the world so far; called between two windows.
-  void count_losses(std::function<LossAccount()> losses) { losses_ = std::move(losses); }
+  void count_losses(CountLosses losses) { losses_ = std::move(losses); }
   const PerftestOptions& options() const { return options_; }
   const PerftestResult& result() const { return result_; }
 
@@ -35,14 +36,7 @@ class PerftestRun final : public Workload {
   const PerftestSide& payload_side() const { return options_.verb == PerftestVerb::kRead ? server_ : client_; }
   const PerftestSide& receiving_side() const { return options_.verb == PerftestVerb::kRead ? client_ : server_; }
   bool ping_pong() const { return options_.verb == PerftestVerb::kWrite || options_.verb == PerftestVerb::kSend; }
-  // Of the port that takes the payload, and of the world.
-  struct Surroundings {
-    Time_ps paused_ps = 0;  // the class that it has stopped longest
-    std::uint64_t discards = 0;
-    nic::PcieTimes write_times{};
-    LossAccount lost;
-  };
-  Surroundings surroundings() const;
+  AccountEnd receiving_end() const { return {receiving_side().end.device, receiving_side().qps.front()}; }
   PortAccount account_of(const BandwidthSender& sender) const;
   void set_trace(bool on);
   MessageBudget message_of(const PerftestRow& row) const;
@@ -52,7 +46,7 @@ class PerftestRun final : public Workload {
   std::size_t next_size_ = 0;
   nic::Counters before_;  // of the port that sends the payload, when this size began
   Surroundings before_around_;
-  std::function<LossAccount()> losses_;
+  CountLosses losses_;
   std::unique_ptr<nic::MessageTrace> trace_;  // null: nobody asked
   std::vector<std::string> port_names_;
   bool tracing_ = false;  // in this phase

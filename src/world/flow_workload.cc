@@ -6,6 +6,7 @@
 #include "workload/flow_stats.h"
 #include "world/active_workload.h"
 #include "world/idle_path.h"
+#include "world/losses.h"
 
 namespace weft::lab {
 namespace {
@@ -33,7 +34,10 @@ std::vector<workload::Endpoint> endpoints(const WorkloadSetup& setup) {
 class FlowsWorkload final : public ActiveWorkload {
  public:
   FlowsWorkload(const workload::FlowOptions& options, const WorkloadSetup& setup)
-      : ActiveWorkload(setup.config), run_(options, endpoints(setup)) {}
+      : ActiveWorkload(setup.config), run_(options, endpoints(setup)) {
+    World& world = setup.world;
+    if (setup.why) run_.keep_accounts([&world] { return losses_of(world); });
+  }
 
   workload::Workload& run() override { return run_; }
   workload::Outcome outcome(World& world) override;
@@ -71,6 +75,7 @@ workload::Outcome FlowsWorkload::outcome(World& world) {
             {node.name + ":" + node.ports[world.cabled_ports(hop.node)[hop.out_port]].name, hop.queue_B, hop.left_ps});
       }
     }
+    flow.budget = run_.budget(outcome.flows.size());
     outcome.flows.push_back(std::move(flow));
   }
   outcome.ready_ps = run_.ready_ps();

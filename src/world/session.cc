@@ -74,9 +74,6 @@ void Session::add_workloads() {
     const WorkloadSetup setup{world_, config, workloads_.size(), programs_.get(), options_.why};
     workloads_.push_back(std::visit([&](const auto& options) { return activate(options, setup); }, config.options));
   }
-  for (const auto& active : workloads_) {
-    if (active->config().start_ps) active_.push_back(active.get());
-  }
   if (lab_.sample_ps) sampler_ = std::make_unique<Sampler>(world_, workloads_, *lab_.sample_ps);
 }
 
@@ -127,23 +124,30 @@ SessionState Session::advance_until(Time_ps until_ps) {
   return state_;
 }
 
+bool Session::take_next_group() {
+  if (next_ == workloads_.size()) return false;
+  const std::size_t first = next_;
+  const bool timed = workloads_[first]->config().start_ps.has_value();
+  do {
+    active_.push_back(workloads_[next_++].get());
+  } while (timed && next_ < workloads_.size() && workloads_[next_]->config().start_ps);
+  group_start_ps_ = phase_start_ps_;
+  // What the hosts say holds from the beginning.
+  if (!timed || first != 0) world_.load_cpus(active_.front()->config());
+  return true;
+}
+
 bool Session::start_phase() {
-  for (;;) {
-    const auto is_in_turn = [](const ActiveWorkload* active) { return !active->config().start_ps; };
-    while (next_in_turn_ < workloads_.size() && std::none_of(active_.begin(), active_.end(), is_in_turn)) {
-      ActiveWorkload* next = workloads_[next_in_turn_++].get();
-      if (!is_in_turn(next)) continue;
-      world_.load_cpus(next->config());
-      active_.push_back(next);
-    }
-    if (active_.empty()) return false;
+  while (!active_.empty() || take_next_group()) {
     std::erase_if(active_, [&](ActiveWorkload* active) {
-      return !active->run().start_phase(std::max(phase_start_ps_, active->config().start_ps.value_or(0)));
+      const Time_ps start_ps = group_start_ps_ + active->config().start_ps.value_or(0);
+      return !active->run().start_phase(std::max(phase_start_ps_, start_ps));
     });
     if (active_.empty()) continue;
     in_phase_ = true;
     return true;
   }
+  return false;
 }
 
 SessionState Session::end_phase(engine::RunEnd end) {
@@ -155,7 +159,7 @@ SessionState Session::end_phase(engine::RunEnd end) {
   if (end == engine::RunEnd::kDeadline) {
     const bool all_done =
         std::all_of(active_.begin(), active_.end(), [](ActiveWorkload* active) { return active->run().is_finished(); });
-    return all_done ? SessionState::kFinished : SessionState::kCutOff;
+    return all_done && next_ == workloads_.size() ? SessionState::kFinished : SessionState::kCutOff;
   }
   phase_start_ps_ = world_.last_event_ps() + kPhaseGap_ps;
   return SessionState::kPaused;

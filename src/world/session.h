@@ -86,6 +86,7 @@ class Session {
   Session(const Lab& lab, const SessionOptions& options, const WorldOptions& world_options);
   void add_workloads();
   // False when none is left.
+  bool take_next_group();
   bool start_phase();
   SessionState end_phase(engine::RunEnd end);
   SessionState advance_open_ended(Time_ps until_ps);
@@ -107,9 +108,11 @@ class Session {
   std::unique_ptr<Sampler> sampler_;
   std::vector<Subscriber> subscribers_;
 
-  // Workloads with a start time run together, the others in turn: the next starts when the one before it has ended.
-  std::vector<ActiveWorkload*> active_;
-  std::size_t next_in_turn_ = 0;
+  // Groups of workloads run in turn, in the order of the lab: the next starts when the one before it has ended. A
+  // workload without a start time is a group; so are those with one that follow each other, which run together.
+  std::vector<ActiveWorkload*> active_;  // what is left of the group
+  std::size_t next_ = 0;                 // the first of the next one
+  Time_ps group_start_ps_ = 0;           // start times count from here
   Time_ps phase_start_ps_ = 0;
   bool in_phase_ = false;
   Time_ps paused_ps_ = 0;  // in a phase: where advance_until has stopped

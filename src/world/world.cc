@@ -68,7 +68,11 @@ void World::add_hosts() {
     engine::Domain& domain = engine_.domain(plan_.domain_of_host[h]);
     hosts_[h] = std::make_shared<host::Host>(lab_.hosts[h].model, domain, lab_.seed, h);
     hosts_[h]->set_places(lab_.hosts[h].places);
-    hosts_[h]->use_cpus(lab_.hosts[h].cpu);
+    // Of a virtual machine that is a host of its own, too: what else runs on its machine.
+    host::CpuUse use = lab_.hosts[h].cpu;
+    use.stress = load_of(h).stress;
+    use.isolated = load_of(h).isolated;
+    hosts_[h]->use_cpus(use);
     if (lab_.hosts[h].outside)
       outside_[h] = std::make_unique<lab::OutsidePort>(domain, plan_.book, plan_.subnets, plan_.port_ids[h][0][0],
                                                        plan_.host_ports);
@@ -212,10 +216,10 @@ void World::load_cpus(const WorkloadConfig& workload) {
   for (const HostConfig& host : lab_.hosts) {
     const auto index = static_cast<std::uint32_t>(&host - lab_.hosts.data());
     if (!hosts_[index] || is_guest(index) || host.outside) continue;
-    const bool of_it =
-        machine_of(lab_, workload.client.host) == index || machine_of(lab_, workload.server.host) == index;
-    hosts_[index]->set_load(of_it && workload.stress ? *workload.stress : host.cpu.stress,
-                            of_it && workload.isolated ? *workload.isolated : host.cpu.isolated);
+    const bool of_it = machine_of(lab_, workload.client.host) == machine_of(lab_, index) ||
+                       machine_of(lab_, workload.server.host) == machine_of(lab_, index);
+    hosts_[index]->set_load(of_it && workload.stress ? *workload.stress : load_of(index).stress,
+                            of_it && workload.isolated ? *workload.isolated : load_of(index).isolated);
   }
 }
 

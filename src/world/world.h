@@ -134,6 +134,7 @@ class World {
   void configure_faults(const PortRef& ref, nic::DeviceConfig& config) const;
   // It runs on the host of another node.
   bool is_guest(std::uint32_t host) const { return lab_.hosts[host].vm && !apart_; }
+  const host::CpuUse& load_of(std::uint32_t host) const { return lab_.hosts[machine_of(lab_, host)].cpu; }
   End end_of(const PortRef& ref, std::int64_t rate_bps);
   void place(const PortRef& ref, const host::Placement& wanted, workload::Endpoint& end);
   fabric::LinkWrapper& wrapper(WorldLink& link);

@@ -191,6 +191,25 @@ TEST(FabricSocketPrograms, SideThatConnectsDecides) {
   EXPECT_GT(bytes(), 108'894) << "seq 20000 | wc -c, and headers";
 }
 
+// Programs of two VMs, each on vCPUs of its own that stress threads of their machine want, too: what the workload gets
+// whose CPUs nobody names. And a server that has rested for hours still hears of what comes.
+TEST(FabricSocketPrograms, GuestsShareCpusOfTheirMachine) {
+  std::string lab = text_of(WEFT_SOURCE_DIR "/labs/two-vms-one-host.yaml");
+  const std::string isolated = "cpu: {isolated: \"2-29,34-61\"}";
+  ASSERT_NE(lab.find(isolated), lab.npos);
+  TempDir temp;
+  const std::string path = temp.file("busy.yaml");
+  const std::string busy = lab.replace(lab.find(isolated), isolated.size(), "cpu: {stress: 64}");
+  std::ofstream(path) << busy.substr(0, busy.find("\nworkloads:"));
+  const Live world(Live::File{path}, "--set network=fabric");
+  const Live::Said said =
+      world.run_well("vm00", "sh -c 'sleep 29370; exec iperf3 -s -1'", "vm01", "iperf3 -c vm00 -t 1");
+  const std::vector<std::string> found = test::match(said.client, kRate);
+  ASSERT_EQ(found.size(), 2U) << said.client;
+  EXPECT_GT(std::stod(found[1]), 3);
+  EXPECT_LT(std::stod(found[1]), 6);
+}
+
 TEST(FabricSocketPrograms, WrongNetworkIsRefused) {
   Live world("two-node-25g.yaml");
   EXPECT_NE(world.shell("exec --net foo vm00 -- true"), 0);

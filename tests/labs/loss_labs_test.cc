@@ -154,4 +154,29 @@ TEST(LossyIncast, FallsEvenlyUpTo40MB) {
   EXPECT_NEAR(means_Gbps[1] / ((means_Gbps[0] + means_Gbps[2]) / 2), 1, 0.05);
 }
 
+// The queue of the rig by probing (M5): the workloads of cx5-rig that start together, 50 ms apart. Two senders offer 5,
+// 10 and 20 Gb/s too much; what the queue holds over that is the time until the first packet is lost.
+TEST(Cx5Rig, FirstLossComesWhenQueueIsFull) {
+  const std::string path = std::string(WEFT_SOURCE_DIR) + "/labs/measured/cx5-rig.yaml";
+  auto lab = lab::read_lab(text_of(path), path);
+  ASSERT_TRUE(lab);
+  lab->expectations.clear();
+  std::erase_if(lab->workloads, [](const lab::WorkloadConfig& each) { return !each.start_ps; });
+  ASSERT_EQ(lab->workloads.size(), 6U);
+  const auto result = lab::run_lab(*lab, {});
+  ASSERT_TRUE(result);
+  const auto& drops = result->switches.at(0).drops.records;
+  const struct {
+    Time_ps start_ps;
+    double measured_ms, tolerance;
+  } probes[] = {{0, 9.05, 0.12}, {ms(50), 4.05, 0.1}, {ms(100), 2.2, 0.3}};
+  for (const auto& probe : probes) {
+    const auto first = std::find_if(drops.begin(), drops.end(),
+                                    [&](const fabric::DropRecord& drop) { return drop.time_ps > probe.start_ps; });
+    ASSERT_NE(first, drops.end());
+    const double after_ms = static_cast<double>(first->time_ps - probe.start_ps) / 1e9;
+    EXPECT_NEAR(after_ms / probe.measured_ms, 1, probe.tolerance) << probe.measured_ms;
+  }
+}
+
 }  // namespace

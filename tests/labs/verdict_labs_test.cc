@@ -11,6 +11,7 @@
 #include "labfile/reader.h"
 #include "model/port_pairs.h"
 #include "results/perftest_json.h"
+#include "results/results_json.h"
 #include "workload/perftest_report.h"
 #include "world/matrix_run.h"
 #include "world/runner.h"
@@ -260,6 +261,67 @@ TEST(VerdictLabs, DistanceIsWhatFarMessageTakesLonger) {
   EXPECT_NEAR(necessary_ns("lat-far"), necessary_ns("lat-near"), 40) << "but for the jitter of memory";
   EXPECT_NE(workload::message_verdict(messages.at("lat-far")).find("NUMA hops 0.30"), std::string::npos)
       << workload::message_verdict(messages.at("lat-far"));
+}
+
+// Flows have an account when it is asked for; nothing else changes by it.
+TEST(VerdictLabs, AccountsForFlows) {
+  const struct {
+    const char* lab;
+    std::vector<std::string> overrides;
+    const char* cause;  // of every flow; empty: healthy
+  } rows[] = {{"fabric/pfc-unfairness", {}, "paused"},
+              {"fabric/lossy-incast", {"workloads[incast].size=200 MB"}, "congestion control"},
+              {"fabric/slow-receiver", {}, "memory (receiver)"},
+              {"fabric/loss-rate", {"workloads[0].size=100 MB"}, "loss recovery"},
+              {"host/gpudirect-on-off", {}, ""}};
+  for (const auto& row : rows) {
+    std::optional<lab::Lab> lab = read(row.lab, row.overrides);
+    ASSERT_TRUE(lab);
+    lab->expectations.clear();
+    lab->workloads.resize(1);
+    lab::SessionOptions why;
+    why.why = true;
+    const auto plain = lab::run_lab(*lab, {}), asked = lab::run_lab(*lab, why);
+    ASSERT_TRUE(plain && asked);
+    const auto& flows = asked->workloads[0].as<workload::FlowsOutcome>()->flows;
+    const auto& before = plain->workloads[0].as<workload::FlowsOutcome>()->flows;
+    ASSERT_EQ(flows.size(), before.size());
+    for (std::size_t i = 0; i < flows.size(); ++i) {
+      EXPECT_FALSE(before[i].budget) << row.lab;
+      EXPECT_EQ(flows[i].row.end_ps, before[i].row.end_ps) << row.lab;
+      ASSERT_TRUE(flows[i].budget) << row.lab;
+      const workload::PerftestBudget& budget = *flows[i].budget;
+      double sum_Gbps = 0;
+      for (const workload::BudgetLine& line : budget.lines) {
+        sum_Gbps += line.Gbps;
+        EXPECT_GE(line.Gbps, -0.001 * budget.line_Gbps) << row.lab << " " << line.name;
+      }
+      EXPECT_NEAR(sum_Gbps, budget.line_Gbps, 1e-6 * budget.line_Gbps) << row.lab;
+      EXPECT_NEAR(budget.average_Gbps, flows[i].row.goodput_bps() / 1e9, 0.01 * budget.line_Gbps) << row.lab;
+      const auto named = workload::causes(budget);
+      const auto largest =
+          std::max_element(named.begin(), named.end(), [](const auto* a, const auto* b) { return a->Gbps < b->Gbps; });
+      EXPECT_EQ(budget.healthy ? "" : largest == named.end() ? "nothing" : (*largest)->name, row.cause) << row.lab;
+    }
+  }
+}
+
+// A message of one packet: what passes before its first bit and after its last one is no wait of the port.
+TEST(VerdictLabs, ShortFlowsAreStartAndEnd) {
+  std::optional<lab::Lab> lab = read("fabric/loss-rate", {"workloads[0].size=1 kB"});
+  ASSERT_TRUE(lab);
+  lab->expectations.clear();
+  lab->workloads.resize(1);
+  lab::SessionOptions why;
+  why.why = true;
+  const auto result = lab::run_lab(*lab, why);
+  ASSERT_TRUE(result);
+  const auto& flow = result->workloads[0].as<workload::FlowsOutcome>()->flows[0];
+  ASSERT_TRUE(flow.budget);
+  ASSERT_EQ(workload::causes(*flow.budget).size(), 1U) << workload::verdict_text(*flow.budget);
+  EXPECT_EQ(workload::causes(*flow.budget)[0]->name, "start and end");
+  const std::string json = lab::results_json(*lab, *result);
+  EXPECT_NE(json.find("\"budget_Gbps\""), std::string::npos);
 }
 
 }  // namespace

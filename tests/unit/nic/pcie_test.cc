@@ -72,6 +72,15 @@ TEST(Pcie, SlowMemoryHoldsBytesLonger) {
   EXPECT_EQ(function.drained_to_ps(0), later_ps + 6 * each_ps);
 }
 
+// A day without traffic: nothing waits to be written, and the receive buffer is empty.
+TEST(Pcie, BacklogIsEmptyAfterLongRest) {
+  PcieFunction function({3, 8, 256});
+  function.slow_writes(5000, 0);
+  function.write(4096, 0);
+  for (const Time_ps rest_ps : {ms(1), 3600 * kSecond_ps, 29'370 * kSecond_ps, 86'400 * kSecond_ps})
+    EXPECT_LT(function.write_backlog_ps(rest_ps), 0) << rest_ps;
+}
+
 TEST(Pcie, ReadAheadIsBounded) {
   PcieFunction function({3, 8, 256});
   Time_ps each_ps = function.transfer_ps(4096);

@@ -53,6 +53,61 @@ TEST(Session, PausesBetweenWorkloadsInTurnChangeNothing) {
   EXPECT_EQ(results_json(lab, session->finish()), whole);
 }
 
+// One flow alone, two together that count their start from its end, one alone again: in the order of the lab.
+support::FabricLab groups(Time_ps second_ps) {
+  support::FabricLab fabric = support::leaf_spine(2, 1, 4);
+  const auto add = [&](const std::string& name, std::uint32_t from, std::optional<Time_ps> start_ps) {
+    fabric.add_flows(name, {{from, 0, 500'000, 0, 0}});
+    fabric.lab.workloads.back().start_ps = start_ps;
+  };
+  add("alone", 1, std::nullopt);
+  add("first", 1, us(0));
+  add("second", 2, second_ps);
+  add("last", 1, std::nullopt);
+  return fabric;
+}
+Time_ps fct_ps(const RunResult& result, std::size_t workload) {
+  return result.workloads.at(workload).as<workload::FlowsOutcome>()->flows.at(0).row.fct_ps();
+}
+
+TEST(Session, GroupsOfTimedWorkloadsTakeTheirTurn) {
+  const support::FabricLab beside = groups(us(10));
+  const RunResult result = *run_lab(beside.lab, {});
+  const Time_ps alone_ps = fct_ps(result, 0);
+  EXPECT_EQ(fct_ps(result, 3), alone_ps);
+  EXPECT_GT(fct_ps(result, 1), alone_ps + us(20)) << "beside the second";
+  EXPECT_GT(fct_ps(result, 2), fct_ps(result, 1) - us(10));
+
+  // After the first has ended; had the time counted from the start of the run, the end would be earlier.
+  const support::FabricLab after = groups(ms(2));
+  const RunResult later = *run_lab(after.lab, {});
+  EXPECT_EQ(fct_ps(later, 1), alone_ps);
+  EXPECT_EQ(fct_ps(later, 3), alone_ps);
+  EXPECT_GT(later.end_ps, ms(2) + 3 * alone_ps + us(200));
+  EXPECT_LT(later.end_ps, ms(3));
+}
+
+TEST(Session, GroupsKeepTheirResultsThroughPausesAndEnds) {
+  support::FabricLab fabric = groups(us(10));
+  const RunResult result = *run_lab(fabric.lab, {});
+  const auto session = open(fabric.lab);
+  for (Time_ps until_ps = us(7); session->advance_until(until_ps) == SessionState::kPaused;) until_ps += us(7);
+  EXPECT_EQ(results_json(fabric.lab, session->finish()), results_json(fabric.lab, result));
+
+  // Between two groups: what has not begun is no success.
+  const Time_ps between_ps = fct_ps(result, 0) + us(50);
+  const auto cancelled = open(fabric.lab);
+  EXPECT_EQ(cancelled->advance_until(between_ps), SessionState::kPaused);
+  cancelled->cancel();
+  EXPECT_EQ(cancelled->advance_until(kNever_ps), SessionState::kCancelled);
+  EXPECT_TRUE(cancelled->finish().interrupted);
+  fabric.lab.duration_ps = between_ps;
+  const RunResult cut = *run_lab(fabric.lab, {});
+  EXPECT_TRUE(cut.cut_off);
+  EXPECT_EQ(cut.workloads.at(0).as<workload::FlowsOutcome>()->summary.done, 1U);
+  EXPECT_EQ(cut.workloads.at(1).as<workload::FlowsOutcome>()->summary.done, 0U);
+}
+
 // A snapshot is what a run that ends there leaves behind: the same JSON, but for the words that say that it was cut
 // off.
 TEST(Session, SnapshotsConvergeToResult) {
