@@ -43,6 +43,7 @@ std::vector<std::uint32_t> GraphWalk::next_gpus(std::uint32_t gpu, std::int32_t 
   const auto count = static_cast<std::uint32_t>(topology_.gpus.size());
   const std::uint64_t bit = std::uint64_t{1} << count_;
   std::vector<GpuScore> scores;
+  scores.reserve(count);
   for (std::uint32_t distance = 1; distance < count; ++distance) {
     const std::uint32_t other = (gpu + distance) % count;
     const Path& way = topology_.gpu_to_gpu(gpu, other);
