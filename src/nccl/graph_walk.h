@@ -40,7 +40,7 @@ class GraphWalk {
   bool is_better() const;
   bool net_allowed(std::uint32_t net, std::int32_t step) const;
   std::vector<std::uint32_t> next_gpus(std::uint32_t gpu, std::int32_t by_net) const;
-  void neighbours_first(std::uint32_t gpu, std::vector<std::uint32_t>& next) const;
+  std::vector<std::uint32_t> neighbours(std::uint32_t gpu) const;
   bool go(std::uint32_t from, std::uint32_t to, double share);
   bool take(const Path& way, std::uint32_t from, std::size_t links, std::int64_t MBps, std::size_t& done);
   GraphChannel& current() { return channels_[count_]; }
