@@ -101,7 +101,7 @@ TEST(Environment, ListsOfNames) {
   EXPECT_FALSE(name_matches("^docker,lo", "lo", 0));
 }
 
-TEST(Environment, EachVariableIsListedOnce) {
+TEST(Environment, VariablesAreListedOnce) {
   std::set<std::string_view> names;
   for (const VariableInfo& info : known_variables()) {
     EXPECT_TRUE(names.insert(info.name).second) << info.name;

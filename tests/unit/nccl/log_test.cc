@@ -54,7 +54,7 @@ TEST(Log, SaysWhichTransportWasPicked) {
   EXPECT_EQ(log_line(cluster, communicator, 1, "Using network IB"), "node1:3522:3542 [0] NCCL INFO Using network IB");
 }
 
-TEST(Log, WithoutGpuDirectTheSuffixIsMissing) {
+TEST(Log, SuffixIsMissingWithoutGpuDirect) {
   Machine machine = catalog_machine("dgx-h100", "h100-sxm", 1, 1, 100);
   machine.places.gpudirect = false;
   const Cluster cluster = cluster_of(2, machine);
@@ -77,7 +77,7 @@ TEST(Log, SocketsAreNamed) {
   EXPECT_TRUE(has(lines, 0, "Channel 00/0 : 0[0] -> 1[0] [send] via NET/Socket/0"));
 }
 
-TEST(Log, InsideAMachine) {
+TEST(Log, InsideOneMachine) {
   const Cluster cluster = cluster_of(1, catalog_machine("dgx-h100", "a100-80g", 2, 0, 0));
   const Communicator communicator(cluster, ranks_on(cluster, 2), environment_of(kInfoLevel));
   EXPECT_TRUE(has(log_of(cluster, communicator), 0, "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read"));
@@ -86,7 +86,7 @@ TEST(Log, InsideAMachine) {
   EXPECT_TRUE(has(log_of(cluster, staged), 0, "Channel 00 : 0[0] -> 1[1] via SHM/direct"));
 }
 
-TEST(Log, PxnNamesTheProxy) {
+TEST(Log, PxnNamesProxy) {
   const Cluster cluster = cluster_of(2, catalog_machine("dgx-h100", "h100-sxm", 8, 4, 400));
   const Communicator communicator(cluster, ranks_on(cluster, 8), environment_of(kInfoLevel));
   const std::vector<Said> lines = log_of(cluster, communicator);
@@ -125,7 +125,7 @@ TEST(Log, QuietWithoutDebug) {
   EXPECT_EQ(log_of(cluster, version)[0].text, "NCCL version 2.30.7+cuda13.0");
 }
 
-TEST(Log, TuningLineOfACollective) {
+TEST(Log, TuningLinesOfCollectives) {
   const Cluster cluster = cluster_of(2, catalog_machine("dgx-h100", "h100-sxm", 1, 1, 100));
   const Communicator communicator(cluster, ranks_on(cluster, 1),
                                   environment_of({{"NCCL_ALGO", "Ring"}, {"NCCL_PROTO", "Simple"}}));

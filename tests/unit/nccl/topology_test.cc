@@ -38,7 +38,7 @@ TEST(Topology, CatalogWordsAreKnown) {
   }
 }
 
-TEST(Topology, PathsOfADgxH100) {
+TEST(Topology, PathsOfDgxH100) {
   const Machine machine = catalog_machine("dgx-h100", "h100-sxm", 8, 8, 400);
   const Environment environment;
   const Topology topology(machine, {0, 1, 2, 3, 4, 5, 6, 7}, true, environment);
@@ -89,7 +89,7 @@ TEST(Topology, MeshSharesItsLinks) {
 }
 
 // The page lists every variable that means something, with the words of the table.
-TEST(Topology, PageListsTheVariables) {
+TEST(Topology, PageListsVariables) {
   const std::string page = read_file(WEFT_SOURCE_DIR "/docs/mechanisms/nccl.md", 1 << 20).value_or("");
   for (const VariableRule& rule : variable_rules()) {
     const std::string row = "| `" + std::string(rule.name) + "` | " + std::string(rule.meaning) + " |";

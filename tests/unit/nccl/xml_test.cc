@@ -62,7 +62,7 @@ Communicator with_file(const Dumped& dumped, const std::string& text) {
   return Communicator(dumped.cluster, ranks_on(dumped.cluster, 8), environment);
 }
 
-TEST(TopologyXml, DumpReadBackGivesTheSameRings) {
+TEST(TopologyXml, DumpReadBackGivesSameRings) {
   const Dumped dumped;
   EXPECT_NE(dumped.topology.find("<gpu dev=\"0\" sm=\"90\" rank=\"0\" gdr=\"1\">"), std::string::npos);
   EXPECT_NE(dumped.topology.find("count=\"18\" tclass=\"0x068000\""), std::string::npos);
@@ -127,7 +127,7 @@ TEST(TopologyXml, FilesOfCloudsNameDevicesByOrder) {
   EXPECT_EQ(communicator.graphs().ring.inter_type, PathType::kPix);
 }
 
-TEST(GraphXml, FileReplacesTheSearch) {
+TEST(GraphXml, FileReplacesSearch) {
   const Dumped dumped;
   const std::string text = graph_xml(dumped.communicator, 0);
   EXPECT_NE(
