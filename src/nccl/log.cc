@@ -97,7 +97,7 @@ class RankLog {
     const std::vector<NetDevice>& devices = node_.topology->nets;
     const bool sockets = devices.empty() || devices.front().socket;
     const Environment& environment = all_.environment();
-    if (environment.net.empty() || environment.net == "IB") {
+    if (environment.net.empty() || same_word(environment.net, "IB")) {
       if (!environment.ib_hca.empty()) say(kNetTransport | kEnv, "NCCL_IB_HCA set to {}", environment.ib_hca);
       if (sockets) {
         if (!environment.ib_disable) say(kInit | kNetTransport, "NET/IB : No device found.");

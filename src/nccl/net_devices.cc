@@ -82,7 +82,7 @@ std::vector<NetDevice> socket_devices(const Machine& machine, const Environment&
 }
 
 bool wants(std::string_view net, std::string_view name) {
-  return net.empty() || net == name;
+  return net.empty() || same_word(net, name);
 }
 
 }  // namespace
