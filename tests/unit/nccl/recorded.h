@@ -131,18 +131,21 @@ inline std::vector<Recorded> read_recorded(const std::string& path) {
       const Sizes sizes = recorded::sizes(line.substr(colon + 2));
       for (const std::string& pair : recorded::split(pairs, ',')) {
         const auto source = static_cast<std::uint32_t>(recorded::number(pair));
-        const auto target = static_cast<std::uint32_t>(recorded::number(std::string_view(pair).substr(pair.find('>') + 1)));
+        const auto target =
+            static_cast<std::uint32_t>(recorded::number(std::string_view(pair).substr(pair.find('>') + 1)));
         for (const auto& [channel, queue_pair] : recorded::channels(channels))
           cases.back().messages[{source, target, channel, queue_pair}] = sizes;
       }
     } else if (line.starts_with("ranks ")) {
       plain = {};
       words >> word >> plain.ranks;
-      while (words >> word) plain.variables.push_back({word.substr(0, word.find('=')), word.substr(word.find('=') + 1)});
+      while (words >> word)
+        plain.variables.push_back({word.substr(0, word.find('=')), word.substr(word.find('=') + 1)});
     } else {
       Recorded next = plain;
       words >> next.collective >> word >> next.count >> word >> next.root >> word >> next.algorithm >> next.protocol;
-      if (words >> word) next.channels = static_cast<std::uint32_t>(recorded::number(word.substr(word.find('-') + 1))) + 1;
+      if (words >> word)
+        next.channels = static_cast<std::uint32_t>(recorded::number(word.substr(word.find('-') + 1))) + 1;
       cases.push_back(std::move(next));
     }
   }

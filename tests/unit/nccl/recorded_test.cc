@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <set>
 
 #include "nccl/schedule.h"
 #include "unit/nccl/machines.h"
@@ -34,11 +34,15 @@ Cluster recorded_cluster(std::uint32_t ranks) {
 }
 
 Collective collective_of(const std::string& name) {
-  const std::map<std::string, Collective> names{
-      {"all_reduce", Collective::kAllReduce}, {"all_gather", Collective::kAllGather},
-      {"reduce_scatter", Collective::kReduceScatter}, {"alltoall", Collective::kAlltoAll},
-      {"broadcast", Collective::kBroadcast}, {"reduce", Collective::kReduce},
-      {"gather", Collective::kGather}, {"scatter", Collective::kScatter}, {"sendrecv", Collective::kSendRecv}};
+  const std::map<std::string, Collective> names{{"all_reduce", Collective::kAllReduce},
+                                                {"all_gather", Collective::kAllGather},
+                                                {"reduce_scatter", Collective::kReduceScatter},
+                                                {"alltoall", Collective::kAlltoAll},
+                                                {"broadcast", Collective::kBroadcast},
+                                                {"reduce", Collective::kReduce},
+                                                {"gather", Collective::kGather},
+                                                {"scatter", Collective::kScatter},
+                                                {"sendrecv", Collective::kSendRecv}};
   return names.at(name);
 }
 
@@ -49,18 +53,23 @@ std::string word_of(Protocol protocol) {
   return protocol == Protocol::kLl ? "LL" : protocol == Protocol::kLl128 ? "LL128" : "SIMPLE";
 }
 
+Operation operation_of(const Recorded& of, std::uint32_t rank) {
+  Operation operation;
+  operation.collective = collective_of(of.collective);
+  operation.count = of.count;
+  operation.root = of.root;
+  if (operation.collective == Collective::kSendRecv) {
+    operation.send_to = static_cast<std::int32_t>((rank + 1) % of.ranks);
+    operation.receive_from = static_cast<std::int32_t>((rank + of.ranks - 1) % of.ranks);
+  }
+  return operation;
+}
+
 // Channels that sends and receives have are numbered in the order of their use, as in the recording.
 std::map<Connection, Sizes> posted_by_model(const Communicator& communicator, const Recorded& wanted) {
   std::map<Connection, Sizes> messages;
   for (std::uint32_t rank = 0; rank < wanted.ranks; ++rank) {
-    Operation operation;
-    operation.collective = collective_of(wanted.collective);
-    operation.count = wanted.count;
-    operation.root = wanted.root;
-    if (operation.collective == Collective::kSendRecv) {
-      operation.send_to = static_cast<std::int32_t>((rank + 1) % wanted.ranks);
-      operation.receive_from = static_cast<std::int32_t>((rank + wanted.ranks - 1) % wanted.ranks);
-    }
+    const Operation operation = operation_of(wanted, rank);
     const Plan plan = make_plan(communicator, operation);
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> part_of;  // of (target, channel)
     std::map<std::uint32_t, std::uint32_t> parts;
@@ -87,18 +96,75 @@ std::map<Connection, Sizes> posted_by_model(const Communicator& communicator, co
   return messages;
 }
 
+// Of a connection with several queue pairs: whole messages in turn, or a part of each on every one, in pieces of 128 B.
+class QueuePairs {
+ public:
+  explicit QueuePairs(const Recorded& of)
+      : count_(recorded::number(of.variable("NCCL_IB_QPS_PER_CONNECTION"))),
+        split_(of.variable("NCCL_IB_SPLIT_DATA_ON_QPS") == "1") {}
+
+  std::map<Connection, Sizes> spread(const std::map<Connection, Sizes>& messages) {
+    if (count_ < 2) return messages;
+    std::map<Connection, Sizes> spread;
+    for (const auto& [connection, sizes] : messages) {
+      for (const Run& run : sizes) {
+        for (std::uint64_t i = 0; i < run.times; ++i) post(connection, run.size_B, spread);
+      }
+    }
+    return spread;
+  }
+
+ private:
+  void post(Connection connection, std::uint64_t size_B, std::map<Connection, Sizes>& spread) {
+    if (!split_) {
+      connection.queue_pair = 0;
+      std::uint64_t& posted = posted_[connection];
+      connection.queue_pair = static_cast<std::uint32_t>(posted++ % count_);
+      add_message(spread[connection], size_B);
+      return;
+    }
+    const std::uint64_t part_B = ((size_B + count_ - 1) / count_ + 127) / 128 * 128;
+    for (std::uint32_t i = 0; i < count_; ++i) {
+      connection.queue_pair = i;
+      const std::uint64_t begin_B = std::min(i * part_B, size_B);
+      add_message(spread[connection], std::min(part_B, size_B - begin_B));
+    }
+  }
+
+  std::uint64_t count_;
+  bool split_;
+  std::map<Connection, std::uint64_t> posted_;
+};
+
+// Channels that may be one another in the recording: of each pair the same lists, in whatever order.
+std::map<Connection, Sizes> without_order(const std::map<Connection, Sizes>& messages) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::string>> by_pair;
+  std::map<Connection, Sizes> sorted;
+  for (const auto& [connection, sizes] : messages)
+    by_pair[{connection.source, connection.target}].push_back(to_text(sizes));
+  for (auto& [pair, lists] : by_pair) {
+    std::ranges::sort(lists);
+    for (std::uint32_t i = 0; i < lists.size(); ++i)
+      sorted[{pair.first, pair.second, i, 0}] = recorded::sizes(lists[i]);
+  }
+  return sorted;
+}
+
 std::string difference(const std::map<Connection, Sizes>& model, const std::map<Connection, Sizes>& real) {
   std::string text;
   int lines = 0;
   const auto say = [&](const Connection& c, const Sizes* ours, const Sizes* theirs) {
     if (++lines > 4) return;
-    text += "\n    " + std::to_string(c.source) + ">" + std::to_string(c.target) + " channel " + std::to_string(c.channel) +
-            ": NCCL " + (theirs ? to_text(*theirs) : "nothing") + ", model " + (ours ? to_text(*ours) : "nothing");
+    text += "\n    " + std::to_string(c.source) + ">" + std::to_string(c.target) + " channel " +
+            std::to_string(c.channel) + "." + std::to_string(c.queue_pair) + ": NCCL " +
+            (theirs ? to_text(*theirs) : "nothing") + ", model " + (ours ? to_text(*ours) : "nothing");
   };
   for (const auto& [connection, sizes] : real) {
     const auto found = model.find(connection);
-    if (found == model.end()) say(connection, nullptr, &sizes);
-    else if (found->second != sizes) say(connection, &found->second, &sizes);
+    if (found == model.end())
+      say(connection, nullptr, &sizes);
+    else if (found->second != sizes)
+      say(connection, &found->second, &sizes);
   }
   for (const auto& [connection, sizes] : model) {
     if (!real.contains(connection)) say(connection, &sizes, nullptr);
@@ -106,53 +172,99 @@ std::string difference(const std::map<Connection, Sizes>& model, const std::map<
   return text;
 }
 
-TEST(RecordedNccl, FileHasEveryCase) {
-  std::map<std::uint32_t, std::size_t> by_ranks;
-  std::size_t messages = 0;
-  for (const Recorded& each : recorded_cases()) {
-    ++by_ranks[each.ranks];
-    EXPECT_FALSE(each.messages.empty()) << each.name();
-    EXPECT_NO_THROW(collective_of(each.collective)) << each.name();
-    for (const auto& [connection, sizes] : each.messages) messages += sizes.size();
-  }
-  EXPECT_EQ(by_ranks.size(), 4U);
-  printf("%zu cases, %zu runs\n", recorded_cases().size(), messages);
+Communicator recorded_communicator(const Recorded& of, std::uint32_t version) {
+  const Cluster cluster = recorded_cluster(of.ranks);
+  // 2.28 has two channels for a peer over the network, whatever its NIC can do.
+  std::vector<Variable> variables = of.variables;
+  variables.push_back({"NCCL_NCHANNELS_PER_NET_PEER", "2"});
+  Environment environment = environment_of(variables);
+  environment.version = version;
+  return {cluster, ranks_on(cluster, 1), environment};
 }
 
-TEST(RecordedNccl, SameMessages) {
-  std::map<std::string, std::pair<int, int>> kinds;  // equal, of
-  const char* show = std::getenv("SHOW");
+constexpr std::uint32_t kRecordedVersion = 22809;
+
+TEST(RecordedNccl, FileHasEveryCase) {
+  std::map<std::uint32_t, std::size_t> by_ranks;
+  std::set<std::string> ways, collectives;
   for (const Recorded& each : recorded_cases()) {
-    if (!each.variable("NCCL_IB_QPS_PER_CONNECTION").empty()) continue;
-    const Cluster cluster = recorded_cluster(each.ranks);
-    // What differs in 2.28: two channels for a peer over the network, whatever its NIC can do.
-    std::vector<Variable> variables = each.variables;
-    variables.push_back({"NCCL_NCHANNELS_PER_NET_PEER", "2"});
-    Environment environment = environment_of(variables);
-    environment.version = 22809;
-    const Communicator communicator(cluster, ranks_on(cluster, 1), environment);
-    ASSERT_EQ(communicator.error(), "");
-    const std::string forced = each.variable("NCCL_ALGO").empty() ? "chosen " : "forced ";
-    const std::string kind = forced + each.collective + " " + each.algorithm + " " + each.protocol + (each.variable("NCCL_MAX_NCHANNELS") == "1" ? " one channel" : "");
-    auto& [equal, all] = kinds[kind];
-    ++all;
-    const auto model = posted_by_model(communicator, each);
-    std::string text = difference(model, each.messages);
-    if (each.channels > 0) {
-      Operation operation;
-      operation.collective = collective_of(each.collective);
-      operation.count = each.count;
-      const Choice choice = communicator.choose(operation.collective, size_of(operation, each.ranks));
-      if (word_of(choice.algorithm) != each.algorithm || word_of(choice.protocol) != each.protocol)
-        text += "\n    NCCL chose " + each.algorithm + " " + each.protocol + ", model " + word_of(choice.algorithm) + " " + word_of(choice.protocol);
-      const Parts parts = communicator.parts(operation.collective, size_of(operation, each.ranks), 4);
-      if (parts.channels != each.channels)
-        text += "\n    NCCL took " + std::to_string(each.channels) + " channels, model " + std::to_string(parts.channels);
-    }
-    if (text.empty()) ++equal;
-    else if (show && kind.find(show) != std::string::npos) printf("%s -> %s %s %u%s\n", each.name().c_str(), each.algorithm.c_str(), each.protocol.c_str(), each.channels, text.c_str());
+    ++by_ranks[each.ranks];
+    collectives.insert(each.collective);
+    ways.insert(each.algorithm + " " + each.protocol);
+    EXPECT_FALSE(each.messages.empty()) << each.name();
   }
-  for (const auto& [kind, counts] : kinds) printf("%4d of %4d  %s\n", counts.first, counts.second, kind.c_str());
+  EXPECT_EQ(by_ranks, (std::map<std::uint32_t, std::size_t>{{2, 584}, {3, 376}, {4, 584}, {8, 376}}));
+  EXPECT_EQ(collectives.size(), 9U);
+  EXPECT_EQ(ways, (std::set<std::string>{"PAT SIMPLE", "P2P ", "RING LL", "RING LL128", "RING SIMPLE", "TREE LL",
+                                         "TREE LL128", "TREE SIMPLE"}));
+}
+
+TEST(RecordedNccl, ReaderTakesChannelsPairsAndRunsApart) {
+  const std::string path = testing::TempDir() + "recorded.txt";
+  std::ofstream(path) << "# comment\n\nranks 3 NCCL_ALGO=Ring NCCL_PROTO=LL\nall_reduce count 7 root 0: RING LL 0-3\n"
+                         "  0>1,1>2 0-1,3: 2x64 0\n  0>1 ?2: 5\nsendrecv count 7 root 1: P2P\n  2>0 0.1: 28\n";
+  const std::vector<Recorded> cases = read_recorded(path);
+  ASSERT_EQ(cases.size(), 2U);
+  EXPECT_EQ(cases[0].name(), "3 ranks NCCL_ALGO=Ring NCCL_PROTO=LL all_reduce count 7 root 0");
+  EXPECT_EQ(cases[0].channels, 4U);
+  EXPECT_TRUE(cases[0].unsure);
+  EXPECT_EQ(cases[0].messages.size(), 7U);
+  EXPECT_EQ(cases[0].messages.at({1, 2, 3, 0}), (Sizes{{2, 64}, {1, 0}}));
+  EXPECT_EQ(cases[0].messages.at({0, 1, 2, 0}), (Sizes{{1, 5}}));
+  EXPECT_EQ(cases[1].channels, 0U);
+  EXPECT_EQ(cases[1].messages.at({2, 0, 0, 1}), (Sizes{{1, 28}}));
+}
+
+TEST(RecordedNccl, ModelChoosesAlgorithmProtocolAndChannels) {
+  for (const Recorded& each : recorded_cases()) {
+    if (each.channels == 0) continue;
+    const Communicator communicator = recorded_communicator(each, kRecordedVersion);
+    ASSERT_EQ(communicator.error(), "") << each.name();
+    const Operation operation = operation_of(each, 0);
+    const std::uint64_t size_B = size_of(operation, each.ranks);
+    const Choice choice = communicator.choose(operation.collective, size_B);
+    EXPECT_EQ(word_of(choice.algorithm) + " " + word_of(choice.protocol), each.algorithm + " " + each.protocol)
+        << each.name();
+    EXPECT_EQ(communicator.parts(operation.collective, size_B, operation.element_B).channels, each.channels)
+        << each.name();
+  }
+}
+
+// Not PAT, which the model runs as a ring.
+TEST(RecordedNccl, ModelPostsTheSameMessages) {
+  std::size_t compared = 0;
+  std::map<std::string, QueuePairs> queue_pairs;
+  for (const Recorded& each : recorded_cases()) {
+    if (each.algorithm == "PAT") continue;
+    const Communicator communicator = recorded_communicator(each, kRecordedVersion);
+    // Queue pairs go on where the operation before has left them.
+    std::string key = std::to_string(each.ranks);
+    for (const Variable& variable : each.variables) key += " " + variable.name + "=" + variable.value;
+    auto& spread = queue_pairs.try_emplace(key, each).first->second;
+    const auto model = spread.spread(posted_by_model(communicator, each));
+    EXPECT_EQ(
+        each.unsure ? difference(without_order(model), without_order(each.messages)) : difference(model, each.messages),
+        "")
+        << each.name();
+    ++compared;
+  }
+  EXPECT_EQ(compared, 1846U);
+}
+
+// From 2.29 on a channel gets more at least: fewer channels for what is small.
+TEST(RecordedNccl, NewerVersionTakesFewerChannels) {
+  std::size_t differ = 0, more = 0;
+  for (const Recorded& each : recorded_cases()) {
+    if (each.channels == 0 || each.algorithm == "PAT") continue;
+    const Operation operation = operation_of(each, 0);
+    const std::uint64_t size_B = size_of(operation, each.ranks);
+    const std::uint32_t channels =
+        recorded_communicator(each, 23000).parts(operation.collective, size_B, operation.element_B).channels;
+    differ += channels != each.channels ? 1 : 0;
+    more += channels > each.channels ? 1 : 0;
+  }
+  EXPECT_GT(differ, 0U);
+  EXPECT_EQ(more, 0U);
 }
 
 }  // namespace
