@@ -33,8 +33,7 @@ KernelModel kernel_model(const host::GpuModel& gpu) {
   model.end_ps = us(1);
   for (const Generation& generation : kGenerations) {
     if (capability < generation.from) continue;
-    for (std::size_t i = 0; i < model.block_Bps.size(); ++i)
-      model.block_Bps[i] = generation.block_MBps[i] * (kGB / 1000);
+    for (std::size_t i = 0; i < model.block_Bps.size(); ++i) model.block_Bps[i] = generation.block_MBps[i] * (kGB / 1000);
     break;
   }
   // One hop is `slice` and the way to the peer: together NCCL's NVLINK and PCI rows (facts AI 1.7).
