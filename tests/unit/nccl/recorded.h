@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "nccl/environment.h"
+#include "unit/nccl/machines.h"
 
 namespace weft::nccl {
 
@@ -111,6 +112,24 @@ inline Sizes sizes(const std::string& text) {
 }
 
 }  // namespace recorded
+
+// The machines of the recording as NCCL saw them: an H200 without NVLink and a NIC at root ports of one Intel
+// CPU, no GPUDirect.
+inline Cluster recorded_cluster(std::uint32_t ranks) {
+  Machine machine = plain_machine(1, {{"gpu0", -1, 0, 5, 16}, {"nic0", -1, 0, 3, 16}});
+  machine.cpu_kind = "intel-emerald-rapids";
+  machine.gpu_fabric = "none";
+  machine.places.gpudirect = false;
+  machine.places.gpus.push_back({gpu_model("h200"), machine.layout.slot("gpu0")});
+  Nic nic;
+  nic.name = "mlx5_0";
+  nic.interface = "p0";
+  nic.address = "10.0.0.1";
+  nic.rate_bps = 100'000'000'000;
+  nic.slot = machine.layout.slot("nic0");
+  machine.nics.push_back(nic);
+  return cluster_of(ranks, machine);
+}
 
 inline std::vector<Recorded> read_recorded(const std::string& path) {
   std::ifstream file(path);

@@ -18,21 +18,6 @@ const std::vector<Recorded>& recorded_cases() {
   return cases;
 }
 
-// The machines of the recording as NCCL saw them: an H200 and a NIC at root ports of one Intel CPU, no GPUDirect.
-Cluster recorded_cluster(std::uint32_t ranks) {
-  Machine machine = plain_machine(1, {{"gpu0", -1, 0, 5, 16}, {"nic0", -1, 0, 3, 16}});
-  machine.cpu_kind = "intel-emerald-rapids";
-  machine.places.gpudirect = false;
-  machine.places.gpus.push_back({gpu_model("h200"), machine.layout.slot("gpu0")});
-  Nic nic;
-  nic.name = "mlx5_0";
-  nic.interface = "p0";
-  nic.rate_bps = 100'000'000'000;
-  nic.slot = machine.layout.slot("nic0");
-  machine.nics.push_back(nic);
-  return cluster_of(ranks, machine);
-}
-
 Collective collective_of(const std::string& name) {
   const std::map<std::string, Collective> names{{"all_reduce", Collective::kAllReduce},
                                                 {"all_gather", Collective::kAllGather},
