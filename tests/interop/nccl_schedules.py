@@ -1,4 +1,4 @@
-"""What real NCCL posts, message by message. tests/interop/nccl_schedules.sh starts it; docs/nccl.md says what comes out.
+"""What real NCCL posts, message by message. nccl_schedules.sh starts it; docs/nccl.md says what comes out.
 
     nccl_schedules.py record WEFT WORLD RANKS DIR   runs every case in a world that is up; writes DIR/RANKS.json
     nccl_schedules.py rank RANK RANKS               one rank: cases come on stdin; `record` starts it
@@ -40,7 +40,8 @@ def variants(ranks):
 
 def communicators(only):
     """Name, variables of NCCL that it reads for each, and collectives."""
-    for algorithm, collectives in (("Ring", REDUCTIONS), ("Tree", ("all_reduce",)), ("PAT", ("all_gather", "reduce_scatter"))):
+    runs = {"Ring": REDUCTIONS, "Tree": ("all_reduce",), "PAT": ("all_gather", "reduce_scatter")}
+    for algorithm, collectives in runs.items():
         for protocol in ("LL", "LL128", "Simple") if algorithm != "PAT" else ("Simple",):
             name = f"{algorithm} {protocol}"
             if not only or name in only:
@@ -65,7 +66,8 @@ def cases(collectives, ranks, channels):
             yield {"op": op, "count": count_of(op, size, ranks), "root": 0}, True
     for op in collectives:
         for size in BYTES:
-            yield {"op": op, "count": count_of(op, size, ranks), "root": 1 if op in ("broadcast", "reduce") and size == 1000012 else 0}, False
+            root = 1 if op in ("broadcast", "reduce") and size == 1000012 else 0
+            yield {"op": op, "count": count_of(op, size, ranks), "root": root}, False
 
 
 # ---- one rank
@@ -205,8 +207,8 @@ def messages(path):
                         newest[key] = psn
                         if opcode in (WRITE_FIRST, WRITE_ONLY, WRITE_ONLY_IMM):
                             size = struct.unpack_from(">I", frame, bth + 24)[0]
-                            immediate = struct.unpack_from("<I", frame, bth + 28)[0] if opcode == WRITE_ONLY_IMM else None
-                            found[key].append([size, immediate])
+                            immediate = struct.unpack_from("<I", frame, bth + 28)[0]
+                            found[key].append([size, immediate if opcode == WRITE_ONLY_IMM else None])
                         elif opcode == WRITE_LAST_IMM:
                             found[key][-1][1] = struct.unpack_from("<I", frame, bth + 12)[0]
                     else:
@@ -242,8 +244,10 @@ class Ranks:
                             NCCL_GRAPH_DUMP_FILE=f"{folder}/{name}.graph.xml")
             else:
                 here["NCCL_DEBUG"] = "WARN"
-            command = [weft, "exec", "--world", world, f"h{rank}", "--", sys.executable, __file__, "rank", str(rank), str(ranks)]
-            self.programs.append(subprocess.Popen(command, env=here, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+            command = [weft, "exec", "--world", world, f"h{rank}", "--"]
+            command += [sys.executable, __file__, "rank", str(rank), str(ranks)]
+            self.programs.append(
+                subprocess.Popen(command, env=here, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
 
     def tell(self, rank, call, order):
         self.programs[rank].stdin.write(json.dumps({"call": call, **order}) + "\n")
@@ -271,11 +275,12 @@ class Ranks:
         try:
             for rank in range(self.ranks):
                 self.tell(rank, call, order)
-            errors = [answer["error"] for answer in [self.answer(rank) for rank in range(self.ranks)] if "error" in answer]
+            answers = [self.answer(rank) for rank in range(self.ranks)]
         finally:
             alarm.cancel()
-        if errors:
-            raise RuntimeError(errors[0])
+        for answer in answers:
+            if "error" in answer:
+                raise RuntimeError(answer["error"])
 
     def kill(self):
         for program in self.programs:
@@ -309,6 +314,10 @@ class Chosen:
 def record(weft, world, ranks, folder):
     ports = ",".join(f"h{host}:p0" for host in range(ranks))
     pcap = f"{folder}/{ranks}.pcapng"
+
+    def capture(*words):
+        subprocess.run([weft, "capture", *words, "--world", world], check=True, stdout=subprocess.DEVNULL)
+
     for number, (fixed, only) in enumerate(variants(ranks)):
         out = {"ranks": ranks, "variables": fixed, "cases": [], "refused": []}
         everyone = Ranks(weft, world, ranks, folder, f"{ranks}-{number}", fixed)
@@ -322,22 +331,21 @@ def record(weft, world, ranks, folder):
                 continue
             chosen.news()
             for case, scan in cases(collectives, ranks, int(fixed.get("NCCL_MAX_NCHANNELS", "64"))):
-                subprocess.run([weft, "capture", "start", ports, "--world", world, "--out", pcap, "--snaplen", "96"], check=True,
-                               stdout=subprocess.DEVNULL)
+                capture("start", ports, "--out", pcap, "--snaplen", "96")
                 begin, error = time.monotonic(), None
                 try:
                     everyone.all("run", **case)
                 except RuntimeError as what:
                     error = str(what)
                 took = time.monotonic() - begin
-                subprocess.run([weft, "capture", "stop", "--world", world], check=True, stdout=subprocess.DEVNULL)
+                capture("stop")
                 found, others = messages(pcap)
                 os.unlink(pcap)
                 posted = [[*key, coded(found[key])] for key in sorted(found)]
-                out["cases"].append({"communicator": name, "variables": variables, **case, "scan": scan, "chosen": chosen.news(),
-                                     "error": error, "posted": posted, "others": others})
+                out["cases"].append({"communicator": name, "variables": variables, **case, "scan": scan,
+                                     "chosen": chosen.news(), "error": error, "posted": posted, "others": others})
                 if not scan:
-                    print(f"{ranks} ranks {fixed} {name} {case}: {took:.2f} s {error or ''} {dict(others) or ''}", flush=True)
+                    print(f"{ranks} ranks {fixed} {name} {case}: {took:.2f} s {error or ''} {dict(others)}", flush=True)
                 if error:
                     break
             everyone.all("destroy")
@@ -349,7 +357,7 @@ def record(weft, world, ranks, folder):
 # ---- the text
 
 class Connections:
-    """Which channel a queue pair belongs to, of one communicator: (source, destination, queue pair) -> (channel, which)."""
+    """Which channel a queue pair belongs to, of a communicator: (source, target, queue pair) -> (channel, which)."""
 
     def __init__(self, queue_pairs):
         self.queue_pairs = queue_pairs  # of a connection
@@ -443,9 +451,10 @@ def lines_of(case, connections, split):
 def write(folder):
     files = sorted(glob.glob(f"{folder}/*-*.json"))
     runs = [json.load(open(path)) for path in files]
-    version = runs[0]["version"]
+    number = runs[0]["version"]
+    version = f"{number // 10000}.{number // 100 % 100}.{number % 100}"
     print(f"""\
-# What NCCL {version // 10000}.{version // 100 % 100}.{version % 100} posts, message by message: ranks with one GPU (H200) and one 100 Gb/s NIC each, without
+# What NCCL {version} posts, message by message: ranks with one GPU (H200) and one 100 Gb/s NIC each, without
 # GPUDirect. Recorded by nccl_schedules.sh, written by nccl_schedules.py; docs/nccl.md says how to read it.""")
     for run in runs:
         name, connections = None, None
@@ -457,7 +466,8 @@ def write(folder):
             if case["communicator"] != name:
                 name = case["communicator"]
                 variables = {**case["variables"], **run["variables"]}
-                print("\n" + " ".join([f"ranks {run['ranks']}"] + [f"{key}={value}" for key, value in variables.items()]))
+                words = [f"{key}={value}" for key, value in variables.items()]
+                print("\n" + " ".join([f"ranks {run['ranks']}", *words]))
                 connections = {"collectives": Connections(queue_pairs), "sends": Connections(queue_pairs)}
             of = connections["sends" if case["op"] in PEER_TO_PEER else "collectives"]
             of.learn(case)
