@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t kWarpThreads = 32;
 constexpr std::uint32_t kAllThreads = 640;
-constexpr std::uint64_t kLeastTraffic_B = 32 << 10;  // of a channel
+constexpr std::uint32_t kVersion29 = 22900;  // before, a channel got 16 KiB of traffic at least
 
 std::optional<Function> function_of(Collective collective) {
   switch (collective) {
@@ -121,13 +121,15 @@ std::string Communicator::unavailable(Collective collective) const {
 Parts Communicator::parts(Collective collective, std::uint64_t size_B, std::uint32_t element_B) const {
   const Choice choice = choose(collective, size_B);
   const std::uint64_t ranks = ranks_.size();
+  const bool old = environment_->version < kVersion29;
+  const std::uint64_t least_traffic_B = old ? 16 << 10 : 32 << 10;
   const bool gathers = collective == Collective::kAllGather || collective == Collective::kReduceScatter;
   const std::uint64_t own_B = gathers ? size_B / ranks : size_B;
   std::uint64_t traffic = collective == Collective::kAllReduce ? 2 : gathers ? ranks : 1;
-  const std::uint64_t all_traffic_B = std::max(kLeastTraffic_B, own_B * traffic);
-  const std::uint64_t channel_traffic_B = divided_up(all_traffic_B / choice.channels, 16) * 16;
   if (choice.protocol == Protocol::kLl) traffic *= 4;
-  const std::uint64_t cell_B = divided_up(divided_up(kLeastTraffic_B, traffic), 16) * 16;
+  std::uint64_t channel_traffic_B = std::max(least_traffic_B, own_B * traffic) / choice.channels;
+  channel_traffic_B = old ? std::max(least_traffic_B, channel_traffic_B) : divided_up(channel_traffic_B, 16) * 16;
+  const std::uint64_t cell_B = divided_up(divided_up(least_traffic_B, traffic), 16) * 16;
   const std::uint64_t cell_elements_B = cell_B / element_B * element_B;
   const std::uint64_t cells = std::max<std::uint64_t>(divided_up(own_B, cell_B), 1);
   const std::uint64_t most = choice.algorithm == Algorithm::kNvls || choice.algorithm == Algorithm::kNvlsTree

@@ -28,6 +28,7 @@ std::string_view to_string(ModelAlgorithm algorithm);  // "Ring", as the tuning 
 inline constexpr std::int64_t kUnset = -2;
 
 struct Environment {
+  std::uint32_t version = 23000;  // as ncclGetVersion says it; no variable
   // Which devices.
   bool ib_disable = false;
   std::string ib_hca;         // "mlx5_0:1,mlx5_1", "^=mlx5_3"

@@ -7,6 +7,14 @@ namespace weft::nccl {
 namespace {
 
 constexpr std::uint64_t kLl128Data = 15, kLl128Line = 16;  // of each 16 words one has flags
+constexpr std::uint64_t kLl128Warp_B = 2048;               // that a warp writes at a time, flags and all
+
+// Chunks are whole numbers of these.
+std::uint64_t grain_B(Protocol protocol) {
+  if (protocol == Protocol::kLl) return 16;
+  if (protocol == Protocol::kLl128) return kLl128Warp_B / kLl128Line * kLl128Data;
+  return 512;
+}
 
 std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) {
   return (a + b - 1) / b;
@@ -21,26 +29,29 @@ std::uint32_t log2_of(std::uint64_t value) {
   return log;
 }
 
-// Small sizes over a tree go in smaller chunks, so that its levels work at the same time.
-std::uint64_t tree_chunk_B(const Communicator& communicator, const Plan& plan, std::uint64_t chunk_B) {
+// Small parts of LL128 over a tree go in smaller chunks, so that its levels work at the same time.
+std::uint64_t tree_chunk_B(const Communicator& communicator, std::uint64_t part_B, std::uint64_t chunk_B) {
   const std::size_t nodes = communicator.nodes().size();
   const double per_node = static_cast<double>(communicator.ranks().size()) / static_cast<double>(nodes);
-  const double per_channel = static_cast<double>(plan.operation.bytes()) / plan.choice.channels;
+  const double steps = 1 + log2_of(nodes) + 0.1 * per_node;
   const auto shrink = [&](double chunks, std::uint64_t least_B) {
-    while (per_channel / static_cast<double>(chunk_B) < chunks && chunk_B > least_B) chunk_B /= 2;
+    while (static_cast<double>(part_B / chunk_B) < chunks && chunk_B > least_B) chunk_B /= 2;
   };
-  const std::uint32_t levels = log2_of(nodes);
-  if (plan.choice.protocol == Protocol::kSimple) {
-    const double depth = per_node - 1 + levels + 1;
-    shrink(depth * 8, 131'072);
-    shrink(depth * 4, 65'536);
-    shrink(depth, 32'768);
-  } else if (plan.choice.protocol == Protocol::kLl128) {
-    const double steps = 1 + levels + 0.1 * per_node;
-    shrink(steps * 64 / per_node, 131'072);
-    shrink(steps * 16 / per_node, 32'768);
-  }
+  shrink(steps * 64 / per_node, 131'072);
+  shrink(steps * 16 / per_node, 32'768);
   return chunk_B;
+}
+
+// Elements of a chunk, of a channel's part.
+std::uint64_t chunk_of(const Communicator& communicator, const Plan& plan, std::uint64_t part_B) {
+  const Protocol protocol = plan.choice.protocol;
+  std::uint64_t chunk_B = communicator.buffer_B(protocol) / kBufferSteps * plan.slices * plan.slice_steps;
+  if (protocol == Protocol::kLl) chunk_B /= 2;
+  if (protocol == Protocol::kLl128) chunk_B = chunk_B / kLl128Line * kLl128Data;
+  if (protocol == Protocol::kLl128 && plan.choice.algorithm == Algorithm::kTree)
+    chunk_B = tree_chunk_B(communicator, part_B, chunk_B);
+  const std::uint64_t grain = grain_B(protocol);
+  return std::max(chunk_B / grain * grain, grain) / plan.operation.element_B;
 }
 
 LaneKind ring_kind(Collective collective) {
@@ -97,7 +108,7 @@ bool has_peer(const std::array<std::int32_t, 3>& peers) {
 
 std::uint64_t line_B(Protocol protocol, std::uint64_t payload_B) {
   if (protocol == Protocol::kLl) return 2 * align_up(payload_B, 8);
-  if (protocol == Protocol::kLl128) return divide_up(payload_B, 8 * kLl128Data) * 8 * kLl128Line;
+  if (protocol == Protocol::kLl128) return divide_up(payload_B, grain_B(protocol)) * kLl128Warp_B;
   return payload_B;
 }
 
@@ -115,12 +126,6 @@ Plan make_plan(const Communicator& communicator, const Operation& operation) {
   plan.slice_steps = ring_simple ? kBufferSteps / 4 : 1;
   plan.slices = chunk_steps / plan.slice_steps;
   const std::uint64_t slot_B = communicator.buffer_B(protocol) / kBufferSteps;
-  std::uint64_t chunk_B = slot_B * chunk_steps;
-  if (protocol == Protocol::kLl) chunk_B /= 2;
-  if (protocol == Protocol::kLl128) chunk_B = chunk_B / kLl128Line * kLl128Data;
-  if (plan.choice.algorithm == Algorithm::kTree) chunk_B = tree_chunk_B(communicator, plan, chunk_B);
-  const std::uint64_t align = std::max<std::uint64_t>(16 / operation.element_B, 1);
-  plan.chunk = std::max(chunk_B / operation.element_B / align * align, align);
   plan.least_slice = std::max<std::uint64_t>(slot_B * plan.slice_steps / operation.element_B / 32, 1);
   return plan;
 }
@@ -132,11 +137,14 @@ std::vector<Lane> lanes_of(const Communicator& communicator, const Plan& plan, s
   std::vector<Lane> lanes;
   Lane plain;
   plain.protocol = plan.choice.protocol;
-  plain.chunk = plan.chunk;
   plain.slices = plan.slices;
   plain.slice_steps = plan.slice_steps;
   plain.least_slice = plan.least_slice;
   plain.align = std::max<std::uint64_t>(16 / operation.element_B, 1);
+  // NCCL counts all-gather and broadcast in bytes, whatever their type.
+  const bool in_bytes =
+      operation.collective == Collective::kAllGather || operation.collective == Collective::kBroadcast;
+  plain.slice_unit = in_bytes ? plain.align : 16;
   plain.stride = operation.count;
   plain.in_place = operation.in_place;
   if (operation.count == 0) return lanes;
@@ -155,6 +163,7 @@ std::vector<Lane> lanes_of(const Communicator& communicator, const Plan& plan, s
     lane.channel = channel;
     lane.offset = begin;
     lane.count = part_B / operation.element_B;
+    lane.chunk = chunk_of(communicator, plan, part_B);
     begin += lane.count;
     const Channel& wired = communicator.channels()[channel];
     if (plan.choice.algorithm == Algorithm::kTree) {
@@ -168,7 +177,7 @@ std::vector<Lane> lanes_of(const Communicator& communicator, const Plan& plan, s
 
 std::uint64_t Lane::slice_count(const Primitive& primitive, std::uint32_t index) const {
   if (slices == 1) return primitive.count;
-  const std::uint64_t size = std::max(divide_up(primitive.count, 16 * slices) * 16, least_slice);
+  const std::uint64_t size = std::max(divide_up(primitive.count, slice_unit * slices) * slice_unit, least_slice);
   const std::uint64_t begin = std::min(size * index, primitive.count);
   return std::min(size, primitive.count - begin);
 }

@@ -51,6 +51,7 @@ struct Lane {
   std::uint64_t chunk = 0;
   std::uint32_t slices = 1, slice_steps = 1;  // of a chunk; and slots of a slice
   std::uint64_t least_slice = 1;              // elements
+  std::uint64_t slice_unit = 16;              // elements: slices are whole numbers of these
   std::uint64_t align = 1;                    // elements in 16 bytes
   std::uint64_t stride = 0;                   // from one rank's part to the next, of all-gather and reduce-scatter
   std::span<const std::uint32_t> ring;        // of its channel
@@ -84,7 +85,6 @@ struct Plan {
   Operation operation;
   Choice choice;
   Parts parts;
-  std::uint64_t chunk = 0;  // elements
   std::uint32_t slices = 1, slice_steps = 1;
   std::uint64_t least_slice = 1;
 };

@@ -7,6 +7,7 @@ namespace weft::nccl {
 
 namespace {
 
+constexpr std::uint64_t kPartUnit_B = 4096;  // parts are whole numbers of these
 constexpr std::uint32_t kWorksPerBatch = 8;  // that the warps of a block share
 
 }  // namespace
@@ -69,10 +70,12 @@ std::vector<Lane> point_to_point_lanes(const Communicator& communicator, const P
   const auto add = [&](LaneKind kind, std::int32_t peer, std::uint64_t count, std::uint32_t distance) {
     if (count == 0) return;
     const std::uint64_t size_B = count * operation.element_B;
-    const std::uint64_t chunk_B = communicator.p2p_chunk_B();
+    std::uint64_t chunk_B = communicator.p2p_chunk_B();
+    // Through the network, what is small goes in smaller chunks.
+    if (communicator.nodes().size() > 1 && size_B < 8 * chunk_B) chunk_B /= size_B < chunk_B ? 4 : 2;
     const std::uint32_t parts = kind == LaneKind::kCopy ? 1 : communicator.p2p_parts(size_B);
-    const std::uint64_t align = std::max<std::uint64_t>(16 / operation.element_B, 1);
-    const std::uint64_t each = ((count + parts - 1) / parts + align - 1) / align * align;
+    const std::uint64_t unit = kPartUnit_B / operation.element_B;
+    const std::uint64_t each = ((size_B + parts - 1) / parts + kPartUnit_B - 1) / kPartUnit_B * unit;
     for (std::uint32_t part = 0; part * each < count; ++part) {
       Lane lane;
       lane.kind = kind;

@@ -125,7 +125,9 @@ void Tuning::set_threads(const TuningInput& input) {
   const Graph& ring = input.graphs->ring;
   const double ring_GBps = ring.intra_GBps * static_cast<double>(ring.channels.size());
   const std::uint32_t usual = ring_GBps <= 12.0 ? 256 : kMaxSimpleThreads;  // 12: PCIe 3.0 x16
-  for (auto& row : max_threads) row.fill(kMaxThreads);
+  // Of PAT NCCL says none, and so does not take fewer channels for what is small.
+  for (auto& row : max_threads) row = {0, 0, kMaxThreads};
+  max_threads[kPat].fill(0);
   max_threads[kRing][kSimple] = threads_of(environment.nthreads, 2 * kWarp, kMaxSimpleThreads, usual);
   max_threads[kTree][kSimple] = threads_of(environment.nthreads, 2 * kWarp, kMaxSimpleThreads, kMaxSimpleThreads);
   max_threads[kRing][kLl] = max_threads[kTree][kLl] =

@@ -62,7 +62,7 @@ Time_ps CollectiveHost::post_message(CollectiveSendHalf& half, Time_ps now_ps) {
     request.lkey = half.lkey;
     request.remote_va = half.remote_va + slot + begin_B;
     request.rkey = half.rkey;
-    request.imm = message.size_B;
+    request.imm = __builtin_bswap32(message.size_B);  // NCCL leaves it in the order of the CPU
     const Time_ps doorbell_ps = now_ps + cpu.post_wqe_ps + cpu.doorbell_ps;
     const std::uint64_t qp = half.split ? i : half.posted % half.qps;
     const bool taken = half.device->post_send(half.qpn[qp], request, doorbell_ps);

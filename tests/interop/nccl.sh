@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Real NCCL from PyTorch on one GPU through a simulated switch, in a world in wall-clock mode (docs/nccl.md).
-#   tests/interop/nccl.sh [RANKS]     2 to 4; WEFT=path of the program, PYTHON=the one with PyTorch
+#   tests/interop/nccl.sh [RANKS]     2 to 8; WEFT=path of the program, PYTHON=the one with PyTorch
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 weft=${WEFT:-$here/../../build/weft}
 python=${PYTHON:-python3}
 ranks=${1:-2}
-(( ranks >= 2 && ranks <= 4 )) || { echo "2 to 4 ranks: the lab has four hosts" >&2; exit 2; }
+(( ranks >= 2 && ranks <= 8 )) || { echo "2 to 8 ranks: the lab has eight hosts" >&2; exit 2; }
 
 XDG_RUNTIME_DIR=$(mktemp -d)
 export XDG_RUNTIME_DIR
@@ -19,7 +19,7 @@ finish() {
 }
 trap finish EXIT
 
-"$weft" up "$here/../../labs/live/one-switch-100g.yaml" --name "$world" --clock wall
+"$weft" up "$here/nccl.yaml" --name "$world" --clock wall
 
 # NCCL takes ranks with different host ids for different machines, and then does not mind that they share a GPU.
 export NCCL_IB_HCA=mlx5_0 NCCL_IB_GID_INDEX=3 NCCL_NET=IB NCCL_DEBUG=${NCCL_DEBUG:-INFO} NCCL_DEBUG_SUBSYS=INIT,NET

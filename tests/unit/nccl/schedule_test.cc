@@ -115,13 +115,15 @@ TEST(Schedule, SlicesAreMegabytes) {
   const Plan plan = make_plan(communicator, operation(Collective::kAllReduce, 256 << 20));
   EXPECT_EQ(plan.slices, 2U);
   EXPECT_EQ(plan.slice_steps, 2U);
-  EXPECT_EQ(plan.chunk * 4, 2U << 20);
   Lane lane = lanes_of(communicator, plan, 0).front();
+  EXPECT_EQ(lane.chunk * 4, 2U << 20);
   Primitive primitive;
   ASSERT_TRUE(lane.next(primitive));
   EXPECT_EQ(lane.slice_count(primitive, 0) * 4, 1U << 20);
   EXPECT_EQ(line_B(Protocol::kLl, 1000), 2000U);
-  EXPECT_EQ(line_B(Protocol::kLl128, 120), 128U);
+  EXPECT_EQ(line_B(Protocol::kLl128, 1920), 2048U);  // a warp writes as much at least
+  EXPECT_EQ(line_B(Protocol::kLl128, 1921), 4096U);
+  EXPECT_EQ(line_B(Protocol::kLl128, 0), 0U);
 }
 
 }  // namespace
