@@ -1,0 +1,46 @@
+// One collective as a program asks for it: the arguments of ncclAllReduce and its like, the same at every rank.
+#pragma once
+
+#include <cstdint>
+
+#include "nccl/communicator.h"
+
+namespace weft::nccl {
+
+struct Operation {
+  Collective collective = Collective::kAllReduce;
+  // Elements as NCCL's call takes them: of the whole buffer for all-reduce, broadcast and reduce; of one rank's part for
+  // all-gather (sendcount) and reduce-scatter (recvcount); of one peer's part for what is made of sends and receives.
+  std::uint64_t count = 0;
+  std::uint32_t element_B = 4;
+  std::uint32_t root = 0;
+  bool in_place = false;
+  // Of kSendRecv: whom this rank sends to and receives from. kNoRank: it does not.
+  std::int32_t send_to = kNoRank, receive_from = kNoRank;
+  // Of kHypercube: which of its steps; each is a kernel of its own.
+  std::uint32_t step = 0;
+
+  std::uint64_t bytes() const { return count * element_B; }
+  bool is_point_to_point() const {
+    return collective == Collective::kAlltoAll || collective == Collective::kGather ||
+           collective == Collective::kScatter || collective == Collective::kSendRecv ||
+           collective == Collective::kHypercube;
+  }
+};
+
+// What the tuning model and nccl-tests call its size: all ranks' parts together for all-gather, reduce-scatter,
+// all-to-all, gather and scatter.
+inline std::uint64_t size_of(const Operation& operation, std::size_t ranks) {
+  switch (operation.collective) {
+    case Collective::kAllGather:
+    case Collective::kReduceScatter:
+    case Collective::kAlltoAll:
+    case Collective::kGather:
+    case Collective::kScatter:
+      return operation.bytes() * ranks;
+    default:
+      return operation.bytes();
+  }
+}
+
+}  // namespace weft::nccl

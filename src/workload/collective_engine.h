@@ -1,0 +1,120 @@
+// Runs collectives as NCCL does: kernels on the streams of GPUs, their blocks' primitives by slices, and the proxies
+// that post what goes over the network (docs/mechanisms/collectives.md). One program on each machine holds all that
+// happens there; machines meet only by packets.
+// Who uses it: nccl-tests (workload/nccl_run.h) and jobs. While the world is at rest: add_communicator(), prepare()
+// for every operation that will be asked for, start(). Then enqueue() and compute(): before the world runs, or from
+// the end callback, for GPUs of the machine that it was called for.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nccl/cluster.h"
+#include "nccl/communicator.h"
+#include "nccl/operation.h"
+#include "workload/connection.h"
+
+namespace weft::workload {
+
+class CollectiveHost;
+
+// Of the network plugin, from NCCL's environment.
+struct CollectiveNetSettings {
+  std::uint32_t qps_per_connection = 1;   // NCCL_IB_QPS_PER_CONNECTION
+  bool split_data_on_qps = false;         // NCCL_IB_SPLIT_DATA_ON_QPS
+  std::uint8_t timeout = 20;              // NCCL_IB_TIMEOUT
+  std::uint8_t retry_cnt = 7;             // NCCL_IB_RETRY_CNT
+  std::optional<std::uint8_t> tc;         // NCCL_IB_TC
+  std::optional<std::uint8_t> sl;         // NCCL_IB_SL
+  std::uint64_t buffer_B = 4 << 20;       // NCCL_BUFFSIZE
+  std::uint32_t mtu_B = 1500;             // of sockets
+};
+
+// Where something ran: CUDA's number of the device, and which of its streams. Items of one stream run one after the
+// other, those of different streams beside each other.
+struct StreamPlace {
+  std::uint32_t machine = 0;
+  std::uint32_t gpu = 0;
+  std::uint32_t stream = 0;
+};
+
+// An item of a stream has ended.
+struct StreamEnd {
+  StreamPlace place;
+  std::uint64_t tag = 0;
+  Time_ps start_ps = 0;  // of the kernel
+  Time_ps end_ps = 0;    // now
+};
+
+class CollectiveEngine {
+ public:
+  // The end of a machine's NIC for memory of that GPU, or of the host without one. Asked while the world is at rest.
+  using EndpointOf =
+      std::function<Endpoint(std::uint32_t machine, std::uint32_t nic, std::optional<std::uint32_t> gpu)>;
+  struct Setup {
+    nccl::Cluster cluster;
+    std::vector<host::Host*> hosts;  // by machine
+    EndpointOf endpoint_of;
+    CollectiveNetSettings net;
+  };
+  // Called on the machine of the item, by the thread that runs it.
+  using EndCallback = std::function<void(const StreamEnd&)>;
+
+  explicit CollectiveEngine(Setup setup);
+  ~CollectiveEngine();
+  CollectiveEngine(const CollectiveEngine&) = delete;
+  CollectiveEngine& operator=(const CollectiveEngine&) = delete;
+
+  // Returns its number. Ranks are at Communicator::ranks().
+  std::uint32_t add_communicator(std::shared_ptr<const nccl::Communicator> communicator);
+  // Makes the connections that an operation like this needs at all ranks. Of kSendRecv with peers of its own: those of
+  // `rank` alone.
+  void prepare(std::uint32_t communicator, const nccl::Operation& operation,
+               std::optional<std::uint32_t> rank = std::nullopt);
+  void on_end(EndCallback callback) { end_ = std::move(callback); }
+  // The programs of all machines, from then on.
+  void start(Time_ps at_ps);
+  void stop();
+
+  // The host thread of that GPU calls ncclAllReduce (…) not before `earliest_ps`.
+  void enqueue(std::uint32_t communicator, std::uint32_t rank, const nccl::Operation& operation, Time_ps earliest_ps,
+               std::uint64_t tag, std::uint32_t stream = 0);
+  // Another kernel has the stream for so long.
+  void compute(const StreamPlace& place, Time_ps duration_ps, Time_ps earliest_ps, std::uint64_t tag);
+
+  const nccl::Cluster& cluster() const { return setup_.cluster; }
+  const nccl::Communicator& communicator(std::uint32_t number) const { return *communicators_[number].decided; }
+  // Kernels that have not ended, at a machine, and what NCCL would have logged of a failed connection; empty: nothing.
+  std::size_t unfinished(std::uint32_t machine) const;
+  std::string failure() const;
+
+ private:
+  friend class CollectiveHost;
+  struct CommunicatorState {
+    std::shared_ptr<const nccl::Communicator> decided;
+    std::vector<std::uint32_t> local_rank;  // by rank: its number among the ranks of its machine
+  };
+  // One direction between two ranks on a channel, as the halves at its ends know it.
+  struct ConnectionKey {
+    std::uint32_t communicator, channel, from, to;
+    bool point_to_point;
+    friend auto operator<=>(const ConnectionKey&, const ConnectionKey&) = default;
+  };
+  void connect(const ConnectionKey& key);
+  void connect_network(const ConnectionKey& key, const nccl::Route& route, std::uint32_t sender,
+                       std::uint32_t receiver);
+  void connect_sockets(const ConnectionKey& key, const nccl::Route& route, std::uint32_t sender,
+                       std::uint32_t receiver);
+
+  Setup setup_;
+  EndCallback end_;
+  std::vector<CommunicatorState> communicators_;
+  std::vector<std::unique_ptr<CollectiveHost>> hosts_;  // by machine
+  std::vector<ConnectionKey> connected_;                // sorted
+};
+
+}  // namespace weft::workload
