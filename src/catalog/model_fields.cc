@@ -20,6 +20,7 @@ using nic::NicModel;
 constexpr Range<std::int64_t> kTime{0, kSecond_ps};
 constexpr Range<std::int64_t> kPositiveTime{1, kSecond_ps};
 constexpr Range<std::int64_t> kMemory{0, std::int64_t{1} << 40};
+constexpr Range<std::int64_t> kMemoryRate{1, 1'000'000'000'000'000};
 constexpr Range<std::int64_t> kPeerRate{0, 10'000'000'000'000};  // 0: no limit of its own
 constexpr Range<std::int64_t> kRate{1'000'000'000, 800'000'000'000};
 
@@ -87,6 +88,8 @@ const ModelField<NicModel> kNicFields[] = {
 
 const ModelField<HostModel> kHostFields[] = {
     {"description", &HostModel::description},
+    {"cpu_kind", &HostModel::cpu_kind},
+    {"gpu_fabric", &HostModel::gpu_fabric},
     {"post_wqe", &HostModel::post_wqe_ps, Quantity::kTime, kPositiveTime},
     {"doorbell", &HostModel::doorbell_ps, Quantity::kTime, kTime},
     {"post_loop", &HostModel::post_loop_ps, Quantity::kTime, kTime},
@@ -142,6 +145,16 @@ const ModelField<GpuModel> kGpuFields[] = {
     {"peer_latency", &GpuModel::peer_latency_ps, Quantity::kTime, kTime},
     {"peermem", &GpuModel::peermem},
     {"dmabuf", &GpuModel::dmabuf},
+    {"compute_capability", &GpuModel::compute_capability, {}, {0, 999}},
+    {"sms", &GpuModel::sms, {}, {1, 1024}},
+    {"bf16_TFLOPS", &GpuModel::bf16_TFLOPS, {}, {1, 100'000}},
+    {"memory_size", &GpuModel::memory_B, Quantity::kSize, kMemory},
+    {"memory_rate", &GpuModel::memory_rate_bps, Quantity::kBitRate, kMemoryRate},
+    {"links", &GpuModel::links, {}, {0, 64}},
+    {"link_rate", &GpuModel::link_rate_bps, Quantity::kBitRate, kPeerRate},
+    {"nccl_link_rate", &GpuModel::nccl_link_rate_bps, Quantity::kBitRate, kPeerRate},
+    {"gpu_fabric", &GpuModel::gpu_fabric},
+    {"kernel_launch", &GpuModel::kernel_launch_ps, Quantity::kTime, kTime},
 };
 
 const ModelField<SwitchModel> kSwitchFields[] = {

@@ -1,5 +1,5 @@
-// The parameters of one GPU, as a NIC sees it over PCIe. Values come from catalog/gpus.yaml, each with its source. What
-// the GPU computes is not modelled.
+// The parameters of one GPU, as a NIC sees it over PCIe, as NCCL counts it and as kernels take time on it. Values come
+// from catalog/gpus.yaml, each with its source.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,17 @@ struct GpuModel {
   Time_ps peer_latency_ps = 0;  // of a peer's access, beyond one to host memory
   bool peermem = false;         // ibv_reg_mr of its memory works: nvidia-peermem, or ROCm's
   bool dmabuf = false;          // ibv_reg_dmabuf_mr of its memory works
+
+  std::uint32_t compute_capability = 0;  // 90: sm_90; of ROCm 94: gfx942
+  std::uint32_t sms = 0;                 // streaming multiprocessors, or compute units
+  std::uint32_t bf16_TFLOPS = 0;         // dense
+  std::int64_t memory_B = 0;
+  std::int64_t memory_rate_bps = 0;
+  std::uint32_t links = 0;              // NVLink, or Infinity Fabric
+  std::int64_t link_rate_bps = 0;       // of one link, each way
+  std::int64_t nccl_link_rate_bps = 0;  // of one link, as NCCL or RCCL counts it when it searches rings
+  std::string gpu_fabric;               // how they are usually joined: "nvswitch", "mesh", "pairs" or "none"
+  Time_ps kernel_launch_ps = 0;
 };
 
 }  // namespace weft::host

@@ -170,7 +170,7 @@ void Host::write_hook(void* self, std::uint32_t key, Time_ps visible_ps) {
   if (hooks.on_write != nullptr) hooks.on_write(hooks.self, *slot->device, key, visible_ps);
   for (const Watcher& watcher : slot->host->watchers_) {
     if (watcher.device != slot->device || watcher.key != key) continue;
-    slot->host->programs_[watcher.program].program->memory_written(visible_ps);
+    slot->host->programs_[watcher.program].program->region_written(*slot->device, key, visible_ps);
     slot->host->wake(watcher.program,
                      slot->host->cpu_ps(slot->host->cpu_of(watcher.program), visible_ps, watcher.program));
   }

@@ -17,6 +17,8 @@ namespace weft::host {
 struct HostModel {
   std::string name;
   std::string description;
+  std::string cpu_kind;    // as NCCL tells them apart: "intel-broadwell", "intel-skylake", "amd", "arm", …
+  std::string gpu_fabric;  // "nvswitch", "mesh", "pairs", "none", or "as-gpu": as its GPUs usually are
 
   // One ibv_post_send. The doorbell leaves the CPU after wqe + doorbell; the rest of the call and the
   // benchmark's loop around it take `loop`. A list of n WQEs pays n * wqe + doorbell + loop.

@@ -42,7 +42,8 @@ struct HostPlaces {
   bool gpudirect = true;  // a peer memory module is loaded
   bool acs = false;       // PCIe switches send what is for a peer up to the root
   std::vector<GpuPlace> gpus;
-  Placement placement;  // of programs that say nothing else
+  std::string gpu_fabric;  // how they are joined, where the lab says so: "nvswitch", "mesh", "pairs" or "none"
+  Placement placement;     // of programs that say nothing else
   // Of a virtual machine: which of the host's GPUs its own are.
   std::vector<std::uint32_t> passed_gpus;
 };

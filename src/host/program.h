@@ -7,6 +7,10 @@
 
 #include "base/time.h"
 
+namespace weft::nic {
+class Device;
+}
+
 namespace weft::host {
 
 class Program {
@@ -18,6 +22,11 @@ class Program {
   virtual void completion_visible(std::uint32_t tag, Time_ps visible_ps) { (void)tag, (void)visible_ps; }
   // A WRITE into memory that the program watches is visible from `visible_ps` on.
   virtual void memory_written(Time_ps visible_ps) { (void)visible_ps; }
+  // The same, for a program that watches several: which.
+  virtual void region_written(const nic::Device& device, std::uint32_t key, Time_ps visible_ps) {
+    (void)device, (void)key;
+    memory_written(visible_ps);
+  }
 };
 
 }  // namespace weft::host

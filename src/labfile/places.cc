@@ -14,6 +14,7 @@
 namespace weft::lab {
 namespace {
 
+constexpr std::string_view kGpuFabricWords[] = {"nvswitch", "mesh", "pairs", "none"};
 constexpr Word<host::Iommu> kIommuWords[] = {
     {"off", host::Iommu::kOff}, {"passthrough", host::Iommu::kPassthrough}, {"on", host::Iommu::kOn}};
 constexpr Word<std::int64_t> kPageWords[] = {{"4K", 4 << 10}, {"2M", 2 << 20}, {"1G", 1 << 30}};
@@ -117,6 +118,9 @@ std::optional<std::uint32_t> read_node(const YamlNode& node, std::string_view ke
 
 }  // namespace
 
+std::span<const std::string_view> gpu_fabric_words() {
+  return kGpuFabricWords;
+}
 std::span<const Word<host::Iommu>> iommu_words() {
   return kIommuWords;
 }
@@ -137,6 +141,10 @@ void read_places(const MapReader& map, HostConfig& host, LabContext& context) {
   const auto* list = gpus == nullptr ? nullptr : read_list(*gpus, "gpus", problems);
   if (list != nullptr) {
     for (const YamlNode& item : *list) read_gpu(item, host, context);
+  }
+  if (const YamlNode* fabric = map.get("gpu_fabric")) {
+    if (const auto index = read_word(*fabric, "gpu_fabric", gpu_fabric_words(), problems))
+      host.places.gpu_fabric = kGpuFabricWords[*index];
   }
   if (const YamlNode* node = map.get("numactl")) read_numactl(*node, host, host.places.placement, problems);
   if (const YamlNode* node = map.get("pages"))

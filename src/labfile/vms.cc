@@ -115,6 +115,7 @@ bool read_vm(const MapReader& map, HostConfig& vm, LabContext& context) {
   vm.places.iommu = host::Iommu::kOn;  // without it a device could not write to a guest's memory
   vm.places.gpudirect = host.places.gpudirect;
   vm.places.acs = host.places.acs;
+  vm.places.gpu_fabric = host.places.gpu_fabric;
   vm.places.placement.iommu = host::Iommu::kOn;
   vm.vm = VmConfig{state->index, 0, {}, {}};
   if (vcpus != nullptr) {

@@ -15,8 +15,9 @@ using workload::TransferOp;
 constexpr std::string_view kLabKeys[] = {"version", "name",      "description", "seed",    "duration", "sample",
                                          "fabric",  "nodes",     "links",       "routing", "qos",      "mirrors",
                                          "faults",  "workloads", "expect",      "network"};
-constexpr std::string_view kNodeKeys[] = {"kind",    "host",  "set",       "cpu",   "layout", "gpus",      "nics",
-                                          "numactl", "pages", "hugepages", "iommu", "acs",    "gpudirect", "qos"};
+constexpr std::string_view kNodeKeys[] = {"kind",      "host",       "set",  "cpu",       "layout",
+                                          "gpus",      "gpu_fabric", "nics", "numactl",   "pages",
+                                          "hugepages", "iommu",      "acs",  "gpudirect", "qos"};
 constexpr std::string_view kVmKeys[] = {"kind",     "vm_of", "vcpus", "emulator", "share_cpus", "memory", "pages",
                                         "numatune", "irq",   "gpus",  "numactl",  "gpudirect",  "nics",   "qos"};
 constexpr std::string_view kVmNicKeys[] = {"of", "function", "max_tx_rate", "ports"};

@@ -48,6 +48,7 @@ std::span<const std::string_view> route_keys();
 std::span<const std::string_view> fabric_keys();
 std::span<const std::string_view> fabric_host_keys();
 std::span<const std::string_view> layout_keys();
+std::span<const std::string_view> gpu_fabric_words();
 std::span<const Word<host::Iommu>> iommu_words();
 std::span<const Word<std::int64_t>> page_words();
 std::span<const std::string_view> gpu_keys();

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,9 @@
 namespace weft::workload {
 
 class CollectiveHost;
+class CollectiveSocket;
+struct CollectiveReceiveHalf;
+struct CollectiveSendHalf;
 
 // Of the network plugin, from NCCL's environment.
 struct CollectiveNetSettings {
@@ -87,34 +91,37 @@ class CollectiveEngine {
   void compute(const StreamPlace& place, Time_ps duration_ps, Time_ps earliest_ps, std::uint64_t tag);
 
   const nccl::Cluster& cluster() const { return setup_.cluster; }
-  const nccl::Communicator& communicator(std::uint32_t number) const { return *communicators_[number].decided; }
+  const nccl::Communicator& communicator(std::uint32_t number) const { return *communicators_[number]; }
   // Kernels that have not ended, at a machine, and what NCCL would have logged of a failed connection; empty: nothing.
   std::size_t unfinished(std::uint32_t machine) const;
   std::string failure() const;
 
  private:
   friend class CollectiveHost;
-  struct CommunicatorState {
-    std::shared_ptr<const nccl::Communicator> decided;
-    std::vector<std::uint32_t> local_rank;  // by rank: its number among the ranks of its machine
-  };
   // One direction between two ranks on a channel, as the halves at its ends know it.
   struct ConnectionKey {
     std::uint32_t communicator, channel, from, to;
     bool point_to_point;
     friend auto operator<=>(const ConnectionKey&, const ConnectionKey&) = default;
   };
+  struct Halves {
+    std::uint32_t send = 0, receive = 0;
+  };
+  std::uint32_t send_half_of(const ConnectionKey& key) const { return connected_.at(key).send; }
+  std::uint32_t receive_half_of(const ConnectionKey& key) const { return connected_.at(key).receive; }
   void connect(const ConnectionKey& key);
-  void connect_network(const ConnectionKey& key, const nccl::Route& route, std::uint32_t sender,
-                       std::uint32_t receiver);
-  void connect_sockets(const ConnectionKey& key, const nccl::Route& route, std::uint32_t sender,
-                       std::uint32_t receiver);
+  Halves connect_network(const nccl::Communicator& ranks, const nccl::Route& route, CollectiveSendHalf& send,
+                         CollectiveReceiveHalf& receive);
+  Halves connect_sockets(const nccl::Communicator& ranks, const nccl::Route& route, CollectiveSendHalf& send,
+                         CollectiveReceiveHalf& receive);
+  Endpoint network_end(std::uint32_t machine, std::uint32_t nic, std::optional<std::uint32_t> gpu) const;
 
   Setup setup_;
   EndCallback end_;
-  std::vector<CommunicatorState> communicators_;
+  std::vector<std::shared_ptr<const nccl::Communicator>> communicators_;
   std::vector<std::unique_ptr<CollectiveHost>> hosts_;  // by machine
-  std::vector<ConnectionKey> connected_;                // sorted
+  std::map<ConnectionKey, Halves> connected_;
+  std::vector<std::unique_ptr<CollectiveSocket>> sockets_;
 };
 
 }  // namespace weft::workload

@@ -125,6 +125,7 @@ TEST(Schema, HasWordsOfReader) {
   EXPECT_EQ(words_of(definition("nic_model")), names_of(catalog.names(CatalogKind::kNic)));
   EXPECT_EQ(words_of(definition("host_profile")), names_of(catalog.names(CatalogKind::kHost)));
   EXPECT_EQ(words_of(definition("gpu_model")), names_of(catalog.names(CatalogKind::kGpu)));
+  EXPECT_EQ(words_of(property("host", "gpu_fabric")), names_of(gpu_fabric_words()));
   EXPECT_EQ(words_of(property("host", "iommu")), names_of(iommu_words()));
   EXPECT_EQ(words_of(property("host", "pages")), names_of(page_words()));
   EXPECT_EQ(words_of(definition("switch_model")), names_of(catalog.names(CatalogKind::kSwitch)));

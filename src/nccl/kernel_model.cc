@@ -1,0 +1,54 @@
+#include "nccl/kernel_model.h"
+
+#include "nic/pcie.h"
+
+namespace weft::nccl {
+
+namespace {
+
+constexpr std::int64_t kGB = 1'000'000'000;
+constexpr std::uint32_t kAmpere = 80, kHopper = 90, kBlackwell = 100;
+
+// A block's rates, MB/s: LL is NCCL's llMaxBw of one node over its channels, LL128 the cap of a channel (facts AI 1.7);
+// Simple is an estimate above what rings ask of a block.
+struct Generation {
+  std::uint32_t from;
+  PerProtocol block_MBps;
+};
+constexpr Generation kGenerations[] = {{kBlackwell, {8'800, 40'000, 60'000}},
+                                       {kHopper, {4'400, 36'700, 44'000}},
+                                       {kAmpere, {3'650, 20'000, 25'000}},
+                                       {0, {3'250, 20'000, 18'000}}};
+
+}  // namespace
+
+KernelModel kernel_model(const host::GpuModel& gpu) {
+  KernelModel model;
+  const bool rocm = gpu.api == "rocm";
+  // HIP's numbers are not CUDA's: MI100 is of the generation of V100, MI300 of that of H100.
+  const std::uint32_t capability = rocm ? (gpu.compute_capability >= 94 ? kHopper : kAmpere) : gpu.compute_capability;
+  model.call_ps = us(4);
+  model.launch_ps = gpu.kernel_launch_ps;
+  model.gap_ps = us(1);
+  model.end_ps = us(1);
+  for (const Generation& generation : kGenerations) {
+    if (capability < generation.from) continue;
+    for (std::size_t i = 0; i < model.block_Bps.size(); ++i) model.block_Bps[i] = generation.block_MBps[i] * (kGB / 1000);
+    break;
+  }
+  // One hop is `slice` and the way to the peer: together NCCL's NVLINK and PCI rows (facts AI 1.7).
+  model.slice_ps = {ns(200), ns(500), ns(1200)};
+  model.nvlink_ps = {ns(400), ns(1400), ns(2200)};
+  model.pcie_ps = {ns(800), ns(2000), ns(4500)};
+  model.to_host_ps = ns(900);
+  model.from_host_ps = ns(900);
+  model.proxy_ps = ns(600);
+  model.memory_Bps = gpu.memory_rate_bps / 8;
+  model.link_Bps = static_cast<std::int64_t>(gpu.links) * gpu.nccl_link_rate_bps / 8;
+  const nic::PcieLink link{gpu.pcie_generation, gpu.pcie_lanes};
+  model.pcie_Bps = gpu.pcie_lanes == 0 ? model.memory_Bps / 4 : link.tlp_bps() / 8 * 256 / (256 + nic::kTlpOverhead_B);
+  model.flushes = !rocm && capability < kHopper;
+  return model;
+}
+
+}  // namespace weft::nccl

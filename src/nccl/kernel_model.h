@@ -1,0 +1,35 @@
+// How long a GPU takes for the work of NCCL's kernels: launches, blocks, what one hop adds. From the GPU's catalog entry
+// and by its generation, as NCCL's own tuning tables are (docs/mechanisms/collectives.md has sources and tags).
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/time.h"
+#include "host/gpu_model.h"
+#include "nccl/communicator.h"
+
+namespace weft::nccl {
+
+using PerProtocol = std::array<std::int64_t, 3>;  // by Protocol: LL, LL128, Simple
+
+struct KernelModel {
+  Time_ps call_ps = 0;    // the CPU in ncclAllReduce, cudaLaunchKernel included
+  Time_ps launch_ps = 0;  // then until the first instruction
+  Time_ps gap_ps = 0;     // from the end of a kernel to the start of the next of its stream
+  Time_ps end_ps = 0;     // from the last primitive to the end of the kernel
+  PerProtocol block_Bps{};  // payload that one block moves, the flags of LL and LL128 left out
+  PerProtocol slice_ps{};   // of a block, for each slice: barriers and polls
+  PerProtocol nvlink_ps{};  // from a block's post to when its peer sees it
+  PerProtocol pcie_ps{};
+  Time_ps to_host_ps = 0;    // a block's post until a CPU can see it
+  Time_ps from_host_ps = 0;  // what a CPU writes until a block sees it
+  Time_ps proxy_ps = 0;      // a turn of the proxy's loop
+  std::int64_t memory_Bps = 0;
+  std::int64_t link_Bps = 0;  // all links to other GPUs, one way, as NCCL counts them; 0: none
+  std::int64_t pcie_Bps = 0;  // one way
+  bool flushes = false;       // after a receive into its memory: compute capability below 9.0
+};
+KernelModel kernel_model(const host::GpuModel& gpu);
+
+}  // namespace weft::nccl

@@ -1,0 +1,283 @@
+#include "nccl/schedule.h"
+
+#include <algorithm>
+
+namespace weft::nccl {
+
+namespace {
+
+constexpr std::uint64_t kLlBuffer_B = 524'288, kLl128Buffer_B = 4'915'200;  // facts AI 1.6
+constexpr std::uint64_t kLl128Data = 15, kLl128Line = 16;                   // of each 16 words one has flags
+constexpr std::uint64_t kLeastTraffic_B = 16'384;                           // of a channel
+
+std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) {
+  return (a + b - 1) / b;
+}
+std::uint64_t align_up(std::uint64_t a, std::uint64_t b) {
+  return divide_up(a, b) * b;
+}
+
+std::uint64_t traffic_per_byte(Collective collective, std::size_t ranks) {
+  if (collective == Collective::kAllReduce) return 2;
+  return collective == Collective::kAllGather || collective == Collective::kReduceScatter ? ranks : 1;
+}
+
+std::uint32_t log2_of(std::uint64_t value) {
+  std::uint32_t log = 0;
+  while (value >>= 1) ++log;
+  return log;
+}
+
+struct Shape {
+  std::uint64_t nodes = 1;
+  double per_node = 1;
+};
+Shape shape_of(const Communicator& communicator) {
+  std::vector<std::uint32_t> machines;
+  for (const RankPlace& place : communicator.ranks()) machines.push_back(place.machine);
+  std::sort(machines.begin(), machines.end());
+  Shape shape;
+  shape.nodes = static_cast<std::uint64_t>(std::unique(machines.begin(), machines.end()) - machines.begin());
+  shape.per_node = static_cast<double>(communicator.ranks().size()) / static_cast<double>(shape.nodes);
+  return shape;
+}
+
+// Small sizes over a tree go in smaller chunks, so that its levels work at the same time.
+std::uint64_t tree_chunk_B(const Communicator& communicator, const Plan& plan, std::uint64_t chunk_B) {
+  const Shape shape = shape_of(communicator);
+  const double per_channel = static_cast<double>(plan.operation.bytes()) / plan.choice.channels;
+  const auto shrink = [&](double chunks, std::uint64_t least_B) {
+    while (per_channel / static_cast<double>(chunk_B) < chunks && chunk_B > least_B) chunk_B /= 2;
+  };
+  const std::uint32_t levels = log2_of(shape.nodes);
+  if (plan.choice.protocol == Protocol::kSimple) {
+    const double depth = shape.per_node - 1 + levels + 1;
+    shrink(depth * 8, 131'072);
+    shrink(depth * 4, 65'536);
+    shrink(depth, 32'768);
+  } else if (plan.choice.protocol == Protocol::kLl128) {
+    const double steps = 1 + levels + 0.1 * shape.per_node;
+    shrink(steps * 64 / shape.per_node, 131'072);
+    shrink(steps * 16 / shape.per_node, 32'768);
+  }
+  return chunk_B;
+}
+
+LaneKind ring_kind(Collective collective) {
+  switch (collective) {
+    case Collective::kAllGather:
+      return LaneKind::kRingAllGather;
+    case Collective::kReduceScatter:
+      return LaneKind::kRingReduceScatter;
+    case Collective::kBroadcast:
+      return LaneKind::kRingBroadcast;
+    case Collective::kReduce:
+      return LaneKind::kRingReduce;
+    default:
+      return LaneKind::kRingAllReduce;
+  }
+}
+
+void add_ring(const Channel& channel, const Plan& plan, std::uint32_t rank, Lane lane, std::vector<Lane>& lanes) {
+  const std::vector<std::uint32_t>& ring = channel.ring;
+  const auto size = static_cast<std::uint32_t>(ring.size());
+  lane.kind = ring_kind(plan.operation.collective);
+  lane.ring = ring;
+  lane.position = static_cast<std::uint32_t>(std::find(ring.begin(), ring.end(), rank) - ring.begin());
+  lane.root_position =
+      static_cast<std::uint32_t>(std::find(ring.begin(), ring.end(), plan.operation.root) - ring.begin());
+  lane.from[0] = static_cast<std::int32_t>(ring[(lane.position + size - 1) % size]);
+  lane.to[0] = static_cast<std::int32_t>(ring[(lane.position + 1) % size]);
+  lanes.push_back(lane);
+}
+
+void add_tree(const TreeNode& node, const Lane& plain, std::vector<Lane>& lanes) {
+  Lane up = plain, down = plain;
+  up.kind = LaneKind::kTreeUp;
+  up.from = node.down;
+  up.to[0] = node.up;
+  down.kind = LaneKind::kTreeDown;
+  down.from[0] = node.up;
+  down.to = node.down;
+  if (node.up == kNoRank) {
+    up.kind = LaneKind::kTreeRoot;
+    up.to = node.down;
+    lanes.push_back(up);
+    return;
+  }
+  lanes.push_back(up);
+  lanes.push_back(down);
+}
+
+bool has_peer(const std::array<std::int32_t, 3>& peers) {
+  return std::any_of(peers.begin(), peers.end(), [](std::int32_t peer) { return peer != kNoRank; });
+}
+
+}  // namespace
+
+std::uint64_t slot_B(Protocol protocol, std::uint64_t buffer_B) {
+  if (protocol == Protocol::kLl) return kLlBuffer_B / kSteps;
+  if (protocol == Protocol::kLl128) return kLl128Buffer_B / kSteps;
+  return buffer_B / kSteps;
+}
+
+std::uint64_t line_B(Protocol protocol, std::uint64_t payload_B) {
+  if (protocol == Protocol::kLl) return 2 * align_up(payload_B, 8);
+  if (protocol == Protocol::kLl128) return divide_up(payload_B, 8 * kLl128Data) * 8 * kLl128Line;
+  return payload_B;
+}
+
+Plan make_plan(const Communicator& communicator, const Operation& operation, std::uint64_t buffer_B) {
+  const std::size_t ranks = communicator.ranks().size();
+  Plan plan;
+  plan.operation = operation;
+  plan.choice = communicator.choose(operation.collective, size_of(operation, ranks));
+  if (plan.choice.algorithm != Algorithm::kTree || operation.collective != Collective::kAllReduce)
+    plan.choice.algorithm = Algorithm::kRing;
+  const Protocol protocol = plan.choice.protocol;
+  const bool parts = operation.collective == Collective::kAllReduce ||
+                     operation.collective == Collective::kAllGather ||
+                     operation.collective == Collective::kReduceScatter;
+  const bool ring_simple = protocol == Protocol::kSimple && plan.choice.algorithm == Algorithm::kRing && parts;
+  const std::uint32_t chunk_steps = ring_simple ? kSteps / 2 : 1;
+  plan.slice_steps = ring_simple ? kSteps / 4 : 1;
+  plan.slices = chunk_steps / plan.slice_steps;
+  std::uint64_t chunk_B = slot_B(protocol, buffer_B) * chunk_steps;
+  if (protocol == Protocol::kLl) chunk_B /= 2;
+  if (protocol == Protocol::kLl128) chunk_B = chunk_B / kLl128Line * kLl128Data;
+  if (plan.choice.algorithm == Algorithm::kTree) chunk_B = tree_chunk_B(communicator, plan, chunk_B);
+  const std::uint64_t align = std::max<std::uint64_t>(16 / operation.element_B, 1);
+  plan.chunk = std::max(chunk_B / operation.element_B / align * align, align);
+  plan.least_slice = std::max<std::uint64_t>(slot_B(protocol, buffer_B) * plan.slice_steps / operation.element_B / 32, 1);
+  plan.channels = std::max(plan.choice.channels, 1U);
+  return plan;
+}
+
+// ncclCollCbdPart: cells of so many bytes that a channel has enough to do, dealt to the channels in order.
+std::vector<Lane> lanes_of(const Communicator& communicator, const Plan& plan, std::uint32_t rank) {
+  const Operation& operation = plan.operation;
+  if (operation.is_point_to_point()) return point_to_point_lanes(communicator, plan, rank);
+  const std::size_t ranks = communicator.ranks().size();
+  std::vector<Lane> lanes;
+  Lane plain;
+  plain.protocol = plan.choice.protocol;
+  plain.chunk = plan.chunk;
+  plain.slices = plan.slices;
+  plain.slice_steps = plan.slice_steps;
+  plain.least_slice = plan.least_slice;
+  plain.align = std::max<std::uint64_t>(16 / operation.element_B, 1);
+  plain.stride = operation.count;
+  plain.in_place = operation.in_place;
+  if (operation.count == 0) return lanes;
+  if (ranks == 1) {
+    plain.count = operation.in_place ? 0 : operation.count;
+    plain.chunk = std::max<std::uint64_t>(operation.count, 1);
+    if (plain.count > 0) lanes.push_back(plain);
+    return lanes;
+  }
+  const std::uint64_t cell_B = align_up(divide_up(kLeastTraffic_B, traffic_per_byte(operation.collective, ranks)), 16);
+  const std::uint64_t cell = cell_B / operation.element_B;
+  const std::uint64_t cells = divide_up(operation.count, cell);
+  const std::uint64_t cells_each = divide_up(cells, plan.channels);
+  for (std::uint32_t channel = 0; channel * cells_each < cells; ++channel) {
+    Lane lane = plain;
+    lane.channel = channel;
+    lane.offset = channel * cells_each * cell;
+    lane.count = std::min(cells_each * cell, operation.count - lane.offset);
+    const Channel& wired = communicator.channels()[channel];
+    if (plan.choice.algorithm == Algorithm::kTree) {
+      add_tree(wired.tree[rank], lane, lanes);
+    } else {
+      add_ring(wired, plan, rank, lane, lanes);
+    }
+  }
+  return lanes;
+}
+
+std::uint64_t Lane::slice_count(const Primitive& primitive, std::uint32_t index) const {
+  if (slices == 1) return primitive.count;
+  const std::uint64_t size = std::max(divide_up(primitive.count, 16 * slices) * 16, least_slice);
+  const std::uint64_t begin = std::min(size * index, primitive.count);
+  return std::min(size, primitive.count - begin);
+}
+
+void Lane::end_step(std::uint32_t steps, std::uint64_t loop) {
+  if (++step_ < steps) return;
+  step_ = 0;
+  done_ += loop;
+}
+
+bool Lane::next(Primitive& primitive) {
+  switch (kind) {
+    case LaneKind::kRingAllReduce:
+      return next_all_reduce(primitive);
+    case LaneKind::kRingAllGather:
+    case LaneKind::kRingReduceScatter:
+      return next_parts(primitive);
+    case LaneKind::kRingBroadcast:
+    case LaneKind::kRingReduce:
+      return next_chain(primitive);
+    default:
+      return next_simple(primitive);
+  }
+}
+
+// Reduce-scatter, then all-gather, loop by loop: each chunk goes round the ring twice, less one hop each time.
+bool Lane::next_all_reduce(Primitive& primitive) {
+  if (done_ >= count) return false;
+  const std::uint32_t ranks = ring_size();
+  const std::uint64_t left = count - done_;
+  const std::uint64_t size = std::min(chunk, align_up(divide_up(left, ranks), align));
+  const std::uint32_t last = 2 * ranks - 2;
+  // Steps 0 to n-1 reduce the chunks of those before it, its own last; then those that are complete come round.
+  const std::uint32_t places = step_ < ranks ? step_ + 1 : step_ - ranks + 1;
+  const std::uint64_t piece = (position + 2 * ranks - places) % ranks;
+  const std::uint64_t begin = std::min(piece * size, left);
+  primitive = {offset + done_ + begin, std::min(size, left - begin), step_ > 0, step_ < last};
+  primitive.reduces = step_ > 0 && step_ < ranks;
+  primitive.copies = step_ + 1 >= ranks;
+  end_step(last + 1, std::min(chunk * ranks, left));
+  return true;
+}
+
+bool Lane::next_parts(Primitive& primitive) {
+  if (done_ >= count) return false;
+  const std::uint32_t ranks = ring_size();
+  const std::uint64_t size = std::min(chunk, count - done_);
+  const bool gathers = kind == LaneKind::kRingAllGather;
+  const std::uint32_t part = before(gathers ? step_ : step_ + 1);
+  primitive = {part * stride + offset + done_, size, step_ > 0, step_ + 1 < ranks};
+  primitive.reduces = !gathers && step_ > 0;
+  primitive.copies = gathers ? step_ > 0 || !in_place : step_ + 1 == ranks;
+  end_step(ranks, size);
+  return true;
+}
+
+// From the root round the ring, or round the ring to the root.
+bool Lane::next_chain(Primitive& primitive) {
+  if (done_ >= count) return false;
+  const std::uint32_t ranks = ring_size();
+  const std::uint64_t size = std::min(chunk, count - done_);
+  const bool reduces = kind == LaneKind::kRingReduce;
+  // How far from where the chain begins.
+  const std::uint32_t first = reduces ? root_position + 1 : root_position;
+  const std::uint32_t place = (position + 2 * ranks - first) % ranks;
+  primitive = {offset + done_, size, place > 0, place + 1 < ranks};
+  primitive.reduces = reduces && place > 0;
+  primitive.copies = reduces ? place + 1 == ranks : place > 0 || !in_place;
+  end_step(1, size);
+  return true;
+}
+
+bool Lane::next_simple(Primitive& primitive) {
+  if (done_ >= count) return false;
+  const std::uint64_t size = std::min(chunk, count - done_);
+  primitive = {offset + done_, size, has_peer(from), has_peer(to)};
+  primitive.reduces = (kind == LaneKind::kTreeUp || kind == LaneKind::kTreeRoot) && primitive.receives;
+  primitive.copies = kind == LaneKind::kTreeDown || kind == LaneKind::kTreeRoot || kind == LaneKind::kReceive ||
+                     kind == LaneKind::kCopy;
+  end_step(1, size);
+  return true;
+}
+
+}  // namespace weft::nccl

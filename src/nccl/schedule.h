@@ -1,0 +1,107 @@
+// What the kernel of a rank does in one collective: its blocks' primitives (send, recvReduceSend, recvCopySend …) with the
+// chunk arithmetic of NCCL's kernels, one after the other, from a generator. Pure: no time, no connection.
+// A channel's block has one lane, or two where a tree goes up and down at the same time, or several sends and receives.
+// Units: elements of the operation's type, and bytes where a name says so.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "nccl/communicator.h"
+#include "nccl/operation.h"
+
+namespace weft::nccl {
+
+inline constexpr std::uint32_t kSteps = 8;  // NCCL_STEPS: slots of a connection's buffer
+
+// One call of a primitive: a chunk that is received, reduced with the rank's own, copied to the output, sent on.
+struct Primitive {
+  std::uint64_t offset = 0;  // of the chunk, in the buffer of all ranks' parts
+  std::uint64_t count = 0;   // may be 0: its slots go round all the same
+  bool receives = false, sends = false;
+  bool reduces = false;  // what comes in is added to the rank's own input
+  bool copies = false;   // the result is written to the output
+};
+
+enum class LaneKind : std::uint8_t {
+  kRingAllReduce,
+  kRingAllGather,
+  kRingReduceScatter,
+  kRingBroadcast,
+  kRingReduce,
+  kTreeUp,
+  kTreeDown,
+  kTreeRoot,
+  kSend,
+  kReceive,
+  kCopy  // within the GPU
+};
+
+struct Lane {
+  LaneKind kind = LaneKind::kCopy;
+  Protocol protocol = Protocol::kSimple;
+  bool point_to_point = false;  // of which connections
+  std::uint32_t channel = 0;
+  std::uint32_t batch = 0;  // of its channel: starts when all lanes of the one before have ended
+  std::array<std::int32_t, 3> from{kNoRank, kNoRank, kNoRank}, to{kNoRank, kNoRank, kNoRank};
+
+  std::uint64_t offset = 0, count = 0;  // of its channel
+  std::uint64_t chunk = 0;
+  std::uint32_t slices = 1, slice_steps = 1;  // of a chunk; and slots of a slice
+  std::uint64_t least_slice = 1;              // elements
+  std::uint64_t align = 1;                    // elements in 16 bytes
+  std::uint64_t stride = 0;                   // from one rank's part to the next, of all-gather and reduce-scatter
+  std::span<const std::uint32_t> ring;        // of its channel
+  std::uint32_t position = 0;                 // of the rank in it
+  std::uint32_t root_position = 0;
+  bool in_place = false;
+
+  // False: the lane has ended.
+  bool next(Primitive& primitive);
+  // Of slice `index` of a primitive.
+  std::uint64_t slice_count(const Primitive& primitive, std::uint32_t index) const;
+
+ private:
+  std::uint32_t ring_size() const { return static_cast<std::uint32_t>(ring.size()); }
+  // The rank so many places before this one in the ring.
+  std::uint32_t before(std::uint32_t places) const {
+    return ring[(position + ring_size() - places % ring_size()) % ring_size()];
+  }
+  bool next_all_reduce(Primitive& primitive);
+  bool next_parts(Primitive& primitive);
+  bool next_chain(Primitive& primitive);
+  bool next_simple(Primitive& primitive);
+  void end_step(std::uint32_t steps, std::uint64_t loop);
+
+  std::uint64_t done_ = 0;  // elements of the channel
+  std::uint32_t step_ = 0;  // of the loop
+};
+
+// How one operation is cut, the same at all ranks.
+struct Plan {
+  Operation operation;
+  Choice choice;
+  std::uint32_t channels = 1;
+  std::uint64_t chunk = 0;  // elements
+  std::uint32_t slices = 1, slice_steps = 1;
+  std::uint64_t least_slice = 1;
+};
+Plan make_plan(const Communicator& communicator, const Operation& operation, std::uint64_t buffer_B);
+// Of a plan, what this rank does. Of kSendRecv the operation is the rank's own.
+std::vector<Lane> lanes_of(const Communicator& communicator, const Plan& plan, std::uint32_t rank);
+
+// Bytes of a slot, and of `payload_B` on their way: LL and LL128 carry flags.
+std::uint64_t slot_B(Protocol protocol, std::uint64_t buffer_B);
+std::uint64_t line_B(Protocol protocol, std::uint64_t payload_B);
+
+// A send or receive with one peer, of those that an operation is made of.
+struct PeerPart {
+  std::int32_t send_to = kNoRank, receive_from = kNoRank;
+  std::uint64_t send_count = 0, receive_count = 0;
+};
+std::vector<PeerPart> peer_parts(const Operation& operation, std::uint32_t rank, std::uint32_t ranks);
+std::vector<Lane> point_to_point_lanes(const Communicator& communicator, const Plan& plan, std::uint32_t rank);
+
+}  // namespace weft::nccl

@@ -1,0 +1,120 @@
+// Collectives that are made of sends and receives: which peers, which channels, in which order.
+#include <algorithm>
+
+#include "nccl/schedule.h"
+
+namespace weft::nccl {
+
+namespace {
+
+constexpr std::uint64_t kNetChunk_B = 131'072, kNvlinkChunk_B = 524'288;  // facts AI 1.6
+constexpr std::uint64_t kLlMost_B = 16'384;                               // NCCL_P2P_LL_THRESHOLD
+constexpr std::uint64_t kMostChunks = 32;                                 // of one channel before more are taken
+constexpr std::uint32_t kWorksPerBatch = 8;                               // that the warps of a block share
+
+std::uint64_t chunks_of(std::uint64_t size_B, std::uint64_t chunk_B) {
+  return (size_B + chunk_B - 1) / chunk_B;
+}
+
+}  // namespace
+
+// In the order in which NCCL works on peers: by distance, so that each is sent to by one at a time.
+std::vector<PeerPart> peer_parts(const Operation& operation, std::uint32_t rank, std::uint32_t ranks) {
+  std::vector<PeerPart> parts;
+  const std::uint64_t count = operation.count;
+  const auto signed_of = [](std::uint32_t number) { return static_cast<std::int32_t>(number); };
+  switch (operation.collective) {
+    case Collective::kAlltoAll:
+      for (std::uint32_t distance = 0; distance < ranks; ++distance)
+        parts.push_back(
+            {signed_of((rank + distance) % ranks), signed_of((rank + ranks - distance) % ranks), count, count});
+      break;
+    case Collective::kGather:
+      if (rank != operation.root) {
+        parts.push_back({signed_of(operation.root), kNoRank, count, 0});
+        break;
+      }
+      if (!operation.in_place) parts.push_back({signed_of(rank), signed_of(rank), count, count});
+      for (std::uint32_t distance = 1; distance < ranks; ++distance)
+        parts.push_back({kNoRank, signed_of((rank + ranks - distance) % ranks), 0, count});
+      break;
+    case Collective::kScatter:
+      if (rank != operation.root) {
+        parts.push_back({kNoRank, signed_of(operation.root), 0, count});
+        break;
+      }
+      if (!operation.in_place) parts.push_back({signed_of(rank), signed_of(rank), count, count});
+      for (std::uint32_t distance = 1; distance < ranks; ++distance)
+        parts.push_back({signed_of((rank + distance) % ranks), kNoRank, count, 0});
+      break;
+    case Collective::kSendRecv:
+      if (operation.send_to != kNoRank || operation.receive_from != kNoRank)
+        parts.push_back({operation.send_to, operation.receive_from, operation.send_to == kNoRank ? 0 : count,
+                         operation.receive_from == kNoRank ? 0 : count});
+      break;
+    case Collective::kHypercube: {
+      const std::uint32_t bit = 1U << operation.step, peer = rank ^ bit;
+      if (peer < ranks) parts.push_back({signed_of(peer), signed_of(peer), count << operation.step, count << operation.step});
+      break;
+    }
+    default:
+      break;
+  }
+  return parts;
+}
+
+std::vector<Lane> point_to_point_lanes(const Communicator& communicator, const Plan& plan, std::uint32_t rank) {
+  const Operation& operation = plan.operation;
+  const auto ranks = static_cast<std::uint32_t>(communicator.ranks().size());
+  const std::uint32_t most = std::max(communicator.p2p_channels_per_peer(), 1U);
+  const auto channels = std::max(static_cast<std::uint32_t>(communicator.channels().size()), most);
+  std::uint32_t usual = most;
+  while (usual * ranks > channels && usual > 1) usual /= 2;
+  std::vector<Lane> lanes;
+  std::vector<std::uint32_t> works(channels), used(channels);
+
+  const auto add = [&](LaneKind kind, std::int32_t peer, std::uint64_t count, std::uint32_t distance) {
+    if (count == 0) return;
+    const std::uint64_t size_B = count * operation.element_B;
+    const bool local = communicator.ranks()[static_cast<std::uint32_t>(peer)].machine == communicator.ranks()[rank].machine;
+    const std::uint64_t chunk_B = local ? kNvlinkChunk_B : kNetChunk_B;
+    std::uint32_t parts = static_cast<std::uint32_t>(std::min<std::uint64_t>(usual, chunks_of(size_B, chunk_B)));
+    if (kind == LaneKind::kCopy) parts = 1;
+    while (size_B / parts > kMostChunks * chunk_B && 2 * parts <= most && kind != LaneKind::kCopy) parts *= 2;
+    const std::uint64_t align = std::max<std::uint64_t>(16 / operation.element_B, 1);
+    const std::uint64_t each = ((count + parts - 1) / parts + align - 1) / align * align;
+    for (std::uint32_t part = 0; part * each < count; ++part) {
+      Lane lane;
+      lane.kind = kind;
+      lane.point_to_point = true;
+      lane.channel = (distance * usual + part) % channels;
+      lane.batch = works[lane.channel] / kWorksPerBatch;
+      used[lane.channel] = 1;
+      lane.offset = part * each;
+      lane.count = std::min(each, count - lane.offset);
+      lane.protocol = lane.count * operation.element_B <= kLlMost_B && size_B <= kLlMost_B ? Protocol::kLl : Protocol::kSimple;
+      lane.chunk = std::max<std::uint64_t>(chunk_B / operation.element_B, 1);
+      if (kind == LaneKind::kSend) lane.to[0] = peer;
+      if (kind == LaneKind::kReceive) lane.from[0] = peer;
+      lanes.push_back(lane);
+    }
+  };
+  for (const PeerPart& part : peer_parts(operation, rank, ranks)) {
+    const auto self = static_cast<std::int32_t>(rank);
+    if (part.send_to == self && part.receive_from == self) {
+      add(LaneKind::kCopy, self, operation.in_place ? 0 : part.send_count, 0);
+      continue;
+    }
+    // Both ends number the distance alike, and so find the same channels.
+    if (part.send_to != kNoRank)
+      add(LaneKind::kSend, part.send_to, part.send_count, (static_cast<std::uint32_t>(part.send_to) + ranks - rank) % ranks);
+    if (part.receive_from != kNoRank)
+      add(LaneKind::kReceive, part.receive_from, part.receive_count,
+          (rank + ranks - static_cast<std::uint32_t>(part.receive_from)) % ranks);
+    for (std::uint32_t channel = 0; channel < channels; ++channel) works[channel] += used[channel];
+    std::fill(used.begin(), used.end(), 0);
+  }
+  return lanes;
+}
+
+}  // namespace weft::nccl

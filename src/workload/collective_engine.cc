@@ -1,0 +1,214 @@
+#include "workload/collective_engine.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "nccl/schedule.h"
+#include "workload/collective_host.h"
+#include "workload/collective_socket.h"
+
+namespace weft::workload {
+
+namespace {
+
+constexpr std::uint32_t kSendDepth = 32, kReceiveDepth = 32;
+constexpr std::uint64_t kFifoRegion_B = 256 * 64;
+constexpr std::uint64_t kConnectionBuffer_B = 8 << 20;  // what is beyond a buffer is not used
+constexpr std::uint64_t kCollectiveBuffers = 0x7fe000000000, kCollectiveFifos = 0x7fdf00000000;
+constexpr std::uint8_t kTosEcn = 3;
+
+}  // namespace
+
+CollectiveEngine::CollectiveEngine(Setup setup) : setup_(std::move(setup)) {
+  for (std::uint32_t i = 0; i < setup_.cluster.machines.size(); ++i)
+    hosts_.push_back(std::make_unique<CollectiveHost>(*this, i, *setup_.hosts[i]));
+}
+
+CollectiveEngine::~CollectiveEngine() = default;
+
+std::uint32_t CollectiveEngine::add_communicator(std::shared_ptr<const nccl::Communicator> communicator) {
+  communicators_.push_back(std::move(communicator));
+  return static_cast<std::uint32_t>(communicators_.size() - 1);
+}
+
+void CollectiveEngine::prepare(std::uint32_t communicator, const nccl::Operation& operation,
+                               std::optional<std::uint32_t> rank) {
+  const nccl::Communicator& decided = *communicators_[communicator];
+  const nccl::Plan plan = nccl::make_plan(decided, operation, setup_.net.buffer_B);
+  const std::uint32_t first = rank.value_or(0);
+  const std::uint32_t end = rank ? *rank + 1 : static_cast<std::uint32_t>(decided.ranks().size());
+  for (std::uint32_t each = first; each < end; ++each) {
+    for (const nccl::Lane& lane : nccl::lanes_of(decided, plan, each)) {
+      for (std::int32_t peer : lane.to) {
+        if (peer != nccl::kNoRank)
+          connect({communicator, lane.channel, each, static_cast<std::uint32_t>(peer), lane.point_to_point});
+      }
+      for (std::int32_t peer : lane.from) {
+        if (peer != nccl::kNoRank)
+          connect({communicator, lane.channel, static_cast<std::uint32_t>(peer), each, lane.point_to_point});
+      }
+    }
+  }
+}
+
+void CollectiveEngine::connect(const ConnectionKey& key) {
+  if (connected_.contains(key)) return;
+  const nccl::Communicator& ranks = *communicators_[key.communicator];
+  const nccl::RankPlace from = ranks.ranks()[key.from], to = ranks.ranks()[key.to];
+  const nccl::Route route = ranks.route(key.channel, key.from, key.to);
+  CollectiveSendHalf send;
+  CollectiveReceiveHalf receive;
+  send.communicator = receive.communicator = key.communicator;
+  send.channel = receive.channel = key.channel;
+  send.from = receive.from = key.from;
+  send.to = receive.to = key.to;
+  send.point_to_point = receive.point_to_point = key.point_to_point;
+  send.gpu = from.gpu;
+  send.peer_gpu = receive.gpu = to.gpu;
+  if (route.transport == nccl::Transport::kIb) {
+    connected_.emplace(key, connect_network(ranks, route, send, receive));
+    return;
+  }
+  if (route.transport == nccl::Transport::kSocket) {
+    connected_.emplace(key, connect_sockets(ranks, route, send, receive));
+    return;
+  }
+  CollectiveHost& host = *hosts_[from.machine];
+  const host::HostPlaces& places = setup_.cluster.machines[from.machine].places;
+  const host::GpuModel& model = places.gpus[from.gpu].model;
+  const std::string& fabric = places.gpu_fabric.empty() ? model.gpu_fabric : places.gpu_fabric;
+  const bool nvlink = model.links > 0 && fabric != "none";
+  send.way = route.transport == nccl::Transport::kShm ? CollectiveWay::kShared
+             : nvlink                                 ? CollectiveWay::kNvlink
+                                                      : CollectiveWay::kPcie;
+  receive.way = send.way;
+  if (fabric == "mesh" && places.gpus.size() > 1)
+    send.pair_Bps = host.gpu_model(from.gpu).link_Bps / static_cast<std::int64_t>(places.gpus.size() - 1);
+  const Halves halves{host.add_send_half(send), host.add_receive_half(receive)};
+  host.send_half(halves.send).peer = halves.receive;
+  host.receive_half(halves.receive).peer = halves.send;
+  connected_.emplace(key, halves);
+}
+
+Endpoint CollectiveEngine::network_end(std::uint32_t machine, std::uint32_t nic,
+                                       std::optional<std::uint32_t> gpu) const {
+  Endpoint end = setup_.endpoint_of(machine, nic, gpu);
+  WEFT_CHECK(end.is_here(), "collectives run in one engine");
+  if (setup_.net.tc) end.tos = static_cast<std::uint8_t>((*setup_.net.tc & ~kTosEcn) | (end.tos & kTosEcn));
+  if (setup_.net.sl) end.priority = *setup_.net.sl;
+  return end;
+}
+
+CollectiveEngine::Halves CollectiveEngine::connect_network(const nccl::Communicator& ranks, const nccl::Route& route,
+                                                           CollectiveSendHalf& send, CollectiveReceiveHalf& receive) {
+  const nccl::RankPlace from = ranks.ranks()[send.from], to = ranks.ranks()[send.to];
+  const std::uint32_t proxy_gpu = ranks.ranks()[route.proxy_rank].gpu;
+  send.way = receive.way = CollectiveWay::kNet;
+  send.peer_gpu = proxy_gpu;
+  send.proxy = proxy_gpu;
+  receive.proxy = to.gpu;
+  send.staged = !route.send_gdr;
+  receive.staged = !route.receive_gdr;
+  const Endpoint a = network_end(from.machine, route.send_nic,
+                                 route.send_gdr ? std::optional(proxy_gpu) : std::nullopt);
+  const Endpoint b =
+      network_end(to.machine, route.receive_nic, route.receive_gdr ? std::optional(to.gpu) : std::nullopt);
+  CollectiveHost& sender = *hosts_[from.machine];
+  CollectiveHost& receiver = *hosts_[to.machine];
+  send.device = a.device;
+  receive.device = b.device;
+  send.qps = receive.qps = std::min(std::max(setup_.net.qps_per_connection, 1U), kMostConnectionQps);
+  send.split = receive.split = setup_.net.split_data_on_qps && send.qps > 1;
+  send.slot_B = setup_.net.buffer_B / nccl::kSteps;
+  send.lkey = sender.buffer_key(*a.device);
+  send.rkey = receiver.buffer_key(*b.device);
+  receive.lkey = send.rkey;
+  const std::uint64_t buffer = connected_.size() * kConnectionBuffer_B;
+  send.local_va = send.remote_va = kCollectiveBuffers + buffer % (std::uint64_t{1} << 38);
+  send.fifo_va = receive.fifo_va = kCollectiveFifos;
+  send.fifo_key = receive.fifo_rkey = a.memory().add(kCollectiveFifos, kFifoRegion_B, {true, true, true, true});
+  ConnectionSettings settings;
+  settings.timeout = setup_.net.timeout;
+  settings.retry_cnt = setup_.net.retry_cnt;
+  settings.max_rd_atomic = 1;
+  const std::uint32_t a_cq = sender.completion_queue(*a.device, 2 * kSendDepth * send.qps);
+  const std::uint32_t b_cq = receiver.completion_queue(*b.device, 2 * kSendDepth * send.qps);
+  for (std::uint32_t i = 0; i < send.qps; ++i) {
+    QpPair pair;
+    pair.client = a.create_qp(nic::QpType::kRc, a_cq, a_cq, kSendDepth, 1);
+    pair.server = b.create_qp(nic::QpType::kRc, b_cq, b_cq, kSendDepth, kReceiveDepth);
+    pair.client_psn = a.random_psn();
+    pair.server_psn = b.random_psn();
+    bring_up(a, b, settings, std::min(a.active_mtu_B, b.active_mtu_B), pair);
+    send.qpn[i] = pair.client;
+    receive.qpn[i] = pair.server;
+  }
+  return {sender.add_send_half(send), receiver.add_receive_half(receive)};
+}
+
+CollectiveEngine::Halves CollectiveEngine::connect_sockets(const nccl::Communicator& ranks, const nccl::Route& route,
+                                                           CollectiveSendHalf& send, CollectiveReceiveHalf& receive) {
+  const nccl::RankPlace from = ranks.ranks()[send.from], to = ranks.ranks()[send.to];
+  send.way = receive.way = CollectiveWay::kSocket;
+  send.peer_gpu = send.gpu;
+  send.proxy = from.gpu;
+  receive.proxy = to.gpu;
+  send.staged = receive.staged = true;
+  const Endpoint a = setup_.endpoint_of(from.machine, route.send_nic, std::nullopt);
+  const Endpoint b = setup_.endpoint_of(to.machine, route.receive_nic, std::nullopt);
+  CollectiveHost& sender = *hosts_[from.machine];
+  CollectiveHost& receiver = *hosts_[to.machine];
+  const Halves halves{sender.add_send_half(send), receiver.add_receive_half(receive)};
+  auto client = std::make_unique<CollectiveSocket>(setup_.net, a, true, sender, halves.send, sender.proxy_cpu(from.gpu));
+  auto server = std::make_unique<CollectiveSocket>(setup_.net, b, false, receiver, halves.receive, receiver.proxy_cpu(to.gpu));
+  client->connect_to(b, server->qpn());
+  server->connect_to(a, client->qpn());
+  sender.send_half(halves.send).socket = client.get();
+  receiver.receive_half(halves.receive).socket = server.get();
+  sockets_.push_back(std::move(client));
+  sockets_.push_back(std::move(server));
+  return halves;
+}
+
+void CollectiveEngine::start(Time_ps at_ps) {
+  for (auto& host : hosts_) host->start(at_ps);
+  for (auto& socket : sockets_) socket->start(at_ps);
+}
+
+void CollectiveEngine::stop() {
+  for (auto& socket : sockets_) socket->stop();
+}
+
+void CollectiveEngine::enqueue(std::uint32_t communicator, std::uint32_t rank, const nccl::Operation& operation,
+                               Time_ps earliest_ps, std::uint64_t tag, std::uint32_t stream) {
+  const nccl::RankPlace place = communicators_[communicator]->ranks()[rank];
+  CollectiveItem item;
+  item.communicator = communicator;
+  item.rank = rank;
+  item.operation = operation;
+  item.earliest_ps = earliest_ps;
+  item.tag = tag;
+  hosts_[place.machine]->enqueue(item, {place.machine, place.gpu, stream});
+}
+
+void CollectiveEngine::compute(const StreamPlace& place, Time_ps duration_ps, Time_ps earliest_ps, std::uint64_t tag) {
+  CollectiveItem item;
+  item.is_compute = true;
+  item.duration_ps = duration_ps;
+  item.earliest_ps = earliest_ps;
+  item.tag = tag;
+  hosts_[place.machine]->enqueue(item, place);
+}
+
+std::size_t CollectiveEngine::unfinished(std::uint32_t machine) const {
+  return hosts_[machine]->unfinished();
+}
+
+std::string CollectiveEngine::failure() const {
+  for (const auto& host : hosts_) {
+    if (!host->failure().empty()) return host->failure();
+  }
+  return "";
+}
+
+}  // namespace weft::workload
