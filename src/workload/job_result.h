@@ -54,11 +54,12 @@ struct JobRankTime {
 struct JobOutcome {
   using Options = JobOptions;
 
-  std::vector<Time_ps> step_ps;  // of steps that all ranks ended
-  Time_ps jct_ps = 0;            // of all of them; 0: not finished
-  Time_ps roofline_ps = 0;       // of all steps: the larger of compute and of bytes over line rate
-  bool network_bound = false;    // the roofline is that of the network
-  std::string roofline_of;       // "rank 0", "h3"
+  std::vector<Time_ps> step_ps;       // of steps that all ranks ended
+  Time_ps jct_ps = 0;                 // of all of them; 0: not finished
+  Time_ps roofline_ps = 0;            // of all steps: the larger of compute and of bytes over line rate
+  bool network_bound = false;         // the roofline is that of the network
+  std::string roofline_of;            // "rank 0", "h3"
+  std::vector<std::string> machines;  // names of the hosts
   std::vector<JobRankTime> ranks;
   std::vector<JobTraffic> traffic;
   std::vector<JobStraggler> stragglers;

@@ -274,6 +274,7 @@ JobOutcome summarise_job(const JobOptions& options, std::shared_ptr<const JobTim
   outcome.network_bound = roofline.network_ps > roofline.compute_ps;
   outcome.roofline_ps = std::max(roofline.compute_ps, roofline.network_ps) * options.steps;
   outcome.roofline_of = outcome.network_bound ? machine_names[roofline.machine] : fmt::format("rank {}", roofline.rank);
+  outcome.machines.assign(machine_names.begin(), machine_names.end());
   JobSummary summary(options, *times, outcome);
   summary.ranks();
   summary.traffic();
