@@ -63,6 +63,7 @@ int main(int argc, char** argv) {
   add_validate(app, status);
   add_qos(app, status);
   add_perftest(app, status);
+  add_nccl(app, status);
   add_catalog(app, status);
   add_counters(app, status);
   add_up(app, status);

@@ -154,13 +154,14 @@ int perftest(const PerftestArguments& arguments, const std::vector<std::string>&
 // Those that take a value; the others are flags.
 constexpr std::string_view kOwnOptions[] = {"--client",       "--server",  "--seed",         "--set",
                                             "--capture",      "--snaplen", "--capture-size", "--capture-files",
-                                            "--capture-file", "--threads"};
-constexpr std::string_view kOwnFlags[] = {"--all-pairs", "--json", "--why"};
+                                            "--capture-file", "--threads", "--hosts",        "--gpus-per-host",
+                                            "--env"};
+constexpr std::string_view kOwnFlags[] = {"--all-pairs", "--json", "--why", "--every-iteration"};
 
 }  // namespace
 
 std::vector<std::string> with_own_options_first(std::vector<std::string> words) {
-  if (words.empty() || words.front() != "perftest") return words;
+  if (words.empty() || (words.front() != "perftest" && words.front() != "nccl")) return words;
   std::vector<std::string> own{words.front()}, rest;
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string_view name = std::string_view(words[i]).substr(0, words[i].find('='));

@@ -15,6 +15,7 @@ namespace weft::cli {
 void add_run(CLI::App& app, int& status);
 void add_validate(CLI::App& app, int& status);
 void add_perftest(CLI::App& app, int& status);
+void add_nccl(CLI::App& app, int& status);
 void add_qos(CLI::App& app, int& status);
 void add_catalog(CLI::App& app, int& status);
 void add_counters(CLI::App& app, int& status);
@@ -30,7 +31,7 @@ void add_trace(CLI::App& app, int& status);
 void add_capture(CLI::App& app, int& status);
 // The words of the command line, with the "--" before the program that `exec` runs, which may be left out.
 std::vector<std::string> with_end_of_options(std::vector<std::string> words);
-// The same with the options of `perftest` that are weft's before those that are perftest's: they may come last.
+// The same with the options of `perftest` and `nccl` that are weft's before those of the test: they may come last.
 std::vector<std::string> with_own_options_first(std::vector<std::string> words);
 
 }  // namespace weft::cli

@@ -7,6 +7,7 @@
 
 #include "labfile/words.h"
 #include "labfile/workload_kind.h"
+#include "model/nccl_job.h"
 #include "workload/job_training.h"
 
 namespace weft::lab {
@@ -15,7 +16,7 @@ namespace {
 using workload::JobOptions;
 using workload::TrainingOptions;
 
-constexpr std::string_view kJobKindKeys[] = {"job"};
+constexpr std::string_view kJobKindKeys[] = {"job", "dscp", "priority"};
 constexpr std::uint64_t kMostRanks = 65'536;
 constexpr std::uint64_t kMostNodes = 50'000'000;  // of all ranks and steps
 constexpr double kDefaultEfficiency = 0.45;
@@ -69,8 +70,8 @@ class JobReader {
 
  private:
   void check_keys(JobKind kind) {
-    static const std::vector<std::string_view> kAll = {"kind", "hosts",  "gpus",       "steps",
-                                                       "env",  "tflops", "efficiency", "slow"};
+    static const std::vector<std::string_view> kAll = {"kind", "hosts",  "gpus_per_host", "steps",
+                                                       "env",  "tflops", "efficiency",    "slow"};
     static const std::vector<std::string_view> kModel = {"model",        "parallel",  "micro_batch",
                                                          "global_batch", "precision", "compute"};
     static const std::vector<std::string_view> kOnlyTraining = {"gradients", "zero", "overlap", "bucket", "recompute"};
@@ -138,14 +139,14 @@ class JobReader {
       read_host_name(*hosts);
     }
     std::optional<std::uint64_t> each;
-    const YamlNode* gpus = map_.get("gpus");
-    if (gpus != nullptr) each = read_unsigned(*gpus, "gpus", {1, 64}, problems_);
+    const YamlNode* gpus = map_.get("gpus_per_host");
+    if (gpus != nullptr) each = read_unsigned(*gpus, "gpus_per_host", {1, 64}, problems_);
     for (std::uint32_t machine = 0; machine < options_.hosts.size(); ++machine) {
       const HostConfig& host = context_.lab.hosts[options_.hosts[machine]];
       const std::uint64_t there = host.places.gpus.size();
       if (each && *each > there)
         return problems_.add(gpus->place, fmt::format("{} has {} GPUs, the job takes {}", host.name, there, *each),
-                             "lower gpus, or add some to the node");
+                             "lower gpus_per_host, or add some to the node");
       for (std::uint32_t gpu = 0; gpu < each.value_or(there); ++gpu) options_.ranks.push_back({machine, gpu});
     }
   }
@@ -154,10 +155,18 @@ class JobReader {
     const YamlNode* env = map_.get("env");
     if (env == nullptr) return;
     if (!env->is_map()) return problems_.add(env->place, "env is no map", "write env: {NCCL_ALGO: Ring}");
+    std::vector<nccl::Variable> variables;
     for (std::size_t i = 0; i < env->keys.size(); ++i) {
-      if (const auto text = read_text(env->children[i], env->keys[i].text, problems_))
-        options_.environment.emplace_back(env->keys[i].text, *text);
+      const auto text = read_text(env->children[i], env->keys[i].text, problems_);
+      variables.push_back({env->keys[i].text, text.value_or("")});
+      if (!env->keys[i].text.starts_with("NCCL_"))
+        problems_.add(env->keys[i].place, fmt::format("{} is no variable of NCCL", in_quotes(env->keys[i].text)),
+                      "write e.g. env: {NCCL_IB_QPS_PER_CONNECTION: 4}");
     }
+    auto parsed = nccl::parse_environment(variables);
+    for (const nccl::EnvironmentProblem& each : parsed.problems)
+      (each.error ? problems_ : context_.warnings).add(env->children[each.variable].place, each.message, each.remedy);
+    options_.nccl = std::move(parsed.environment);
   }
 
   // FLOP/s of a GPU that a job reaches: what the lab says, or the catalog's times the efficiency.
@@ -293,10 +302,11 @@ class JobReader {
     const Place& place = node == nullptr ? node_.place : node->place;
     const auto there = static_cast<double>(options_.ranks.size());
     if (ranks != there) {
-      problems_.add(place,
-                    fmt::format("tensor {} x context {} x data {} x pipeline {} are {} ranks, the hosts have {} GPUs",
-                                p.tensor, p.context, p.data, p.pipeline, ranks, there),
-                    ranks > there ? "lower one of them, or name more hosts" : "raise data, or set gpus or hosts");
+      problems_.add(
+          place,
+          fmt::format("tensor {} x context {} x data {} x pipeline {} are {} ranks, the hosts have {} GPUs", p.tensor,
+                      p.context, p.data, p.pipeline, ranks, there),
+          ranks > there ? "lower one of them, or name more hosts" : "raise data, or set gpus_per_host or hosts");
       return false;
     }
     const double nodes = 24.0 * training.model.layers * workload::micro_batches(training);
@@ -352,11 +362,17 @@ std::span<const std::string_view> kind_keys(std::type_identity<JobOptions>) {
   return kJobKindKeys;
 }
 std::string_view misfit(std::type_identity<JobOptions>, std::string_view) {
-  return "all that a job takes is inside job: {…}";
+  return "all that a job takes is inside job: {…}, but for dscp and priority";
 }
 
 void read_kind(std::type_identity<JobOptions>, const YamlNode& node, WorkloadReading& reading) {
   JobReader(node, reading).read();
+  std::vector<PortRef> ports;
+  if (const auto* options = reading.workload.as<JobOptions>()) {
+    for (const auto& machine : nccl_machines(reading.context.lab, options->hosts).ports)
+      ports.insert(ports.end(), machine.begin(), machine.end());
+  }
+  read_traffic_class(reading.map, ports, reading.workload, reading.context);
 }
 
 std::vector<TextError> metric_problems(const JobOptions& options, const WorkloadConfig& workload,

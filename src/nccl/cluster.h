@@ -16,7 +16,12 @@ struct Nic {
   std::string interface;  // "ens1f0np0"
   std::string address;    // "10.0.0.1", for the log
   std::int64_t rate_bps = 0;
-  std::optional<std::uint32_t> slot;  // of the layout
+  std::optional<std::uint32_t> slot;  // of the layout; those of one slot are ports of one card
+  // Of the card; 0: as the slot.
+  std::uint32_t pcie_generation = 0;
+  std::uint32_t pcie_lanes = 0;
+  std::string pci;   // "0000:01:00.0"; without: made from its place in the list
+  bool rdma = true;  // false: an Ethernet interface without RoCE, only for sockets
 };
 
 struct Machine {
@@ -24,6 +29,8 @@ struct Machine {
   host::Layout layout;      // without nodes: everything is on one
   host::HostPlaces places;  // its GPUs, GPUDirect, ACS
   std::vector<Nic> nics;
+  std::string cpu_kind;    // of the host model: "intel-skylake" when empty
+  std::string gpu_fabric;  // of the host model; empty or "as-gpu": as its GPUs usually are
 };
 
 struct Cluster {

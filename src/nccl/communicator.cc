@@ -1,32 +1,216 @@
 #include "nccl/communicator.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <bit>
+#include <map>
 #include <numeric>
+#include <utility>
+
+#include "nccl/channel_builder.h"
 
 namespace weft::nccl {
 
-Communicator::Communicator(const Cluster& cluster, std::vector<RankPlace> ranks) : ranks_(std::move(ranks)) {
-  channels_.resize(2);
-  for (Channel& channel : channels_) {
-    channel.ring.resize(ranks_.size());
-    std::iota(channel.ring.begin(), channel.ring.end(), 0);
-    channel.tree.resize(ranks_.size());
-    channel.nic.resize(cluster.machines.size());
+namespace {
+
+struct NodePlan {
+  std::shared_ptr<const Topology> topology;
+  std::shared_ptr<const Graphs> graphs;
+};
+
+// What two machines have in common when the same rings are found in both.
+std::string signature(const Machine& machine, const std::vector<std::uint32_t>& devices) {
+  std::string text = fmt::format("{} {} {} {};", machine.cpu_kind, machine.gpu_fabric, machine.places.gpu_fabric,
+                                 machine.places.gpudirect);
+  text += fmt::format("{};", machine.layout.nodes.size());
+  for (const host::PcieSlot& slot : machine.layout.slots)
+    text += fmt::format("{},{},{},{};", slot.parent, slot.node, slot.generation, slot.lanes);
+  const auto slot_of = [](const std::optional<std::uint32_t>& slot) {
+    return slot ? static_cast<std::int64_t>(*slot) : -1;
+  };
+  for (const host::GpuPlace& gpu : machine.places.gpus)
+    text += fmt::format("{},{};", gpu.model.name, slot_of(gpu.slot));
+  for (const Nic& nic : machine.nics)
+    text += fmt::format("{},{},{},{},{},{},{},{};", nic.name, nic.interface, nic.rate_bps, slot_of(nic.slot),
+                        nic.pcie_generation, nic.pcie_lanes, nic.pci, nic.rdma);
+  for (std::uint32_t device : devices) text += fmt::format("{} ", device);
+  return text;
+}
+
+void agree(Graph& all, const Graph& one) {
+  if (one.channels.size() < all.channels.size()) all.channels.resize(one.channels.size());
+  all.same_channels = all.same_channels && one.same_channels;
+  all.intra_GBps = std::min(all.intra_GBps, one.intra_GBps);
+  all.inter_GBps = std::min(all.inter_GBps, one.inter_GBps);
+  all.intra_type = std::max(all.intra_type, one.intra_type);
+  all.inter_type = std::max(all.inter_type, one.inter_type);
+  all.cross_nic = std::max(all.cross_nic, one.cross_nic);
+  all.pattern = std::max(all.pattern, one.pattern);
+}
+
+}  // namespace
+
+Communicator::Communicator(const Cluster& cluster, std::vector<RankPlace> ranks, const Environment& environment)
+    : environment_(std::make_shared<Environment>(environment)), ranks_(std::move(ranks)) {
+  find_nodes(cluster);
+  if (!error_.empty() || ranks_.empty()) return;
+  agree_on_graphs();
+  ChannelBuilder(*this, cluster.machines.size()).build();
+  set_nvls_channels();
+  count_p2p_channels();
+
+  TuningInput input;
+  input.ranks = static_cast<std::uint32_t>(ranks_.size());
+  input.nodes = static_cast<std::uint32_t>(nodes_.size());
+  input.min_compute_capability = 999;
+  input.cpu_arch = nodes_.front().topology->cpu.arch;
+  input.cpu_vendor = nodes_.front().topology->cpu.vendor;
+  for (const Node& node : nodes_) {
+    for (const TopologyGpu& gpu : node.topology->gpus) {
+      input.min_compute_capability = std::min(input.min_compute_capability, gpu.compute_capability);
+      input.max_compute_capability = std::max(input.max_compute_capability, gpu.compute_capability);
+    }
+    if (node.topology->cpu.vendor != input.cpu_vendor) input.cpu_vendor = CpuVendor::kMixed;
+    input.nvswitch |= node.topology->nvswitch >= 0;
+  }
+  input.graphs = &graphs_;
+  input.environment = environment_.get();
+  tuning_ = Tuning(input);
+}
+
+void Communicator::find_nodes(const Cluster& cluster) {
+  node_of_.resize(ranks_.size());
+  local_of_.resize(ranks_.size());
+  std::vector<std::vector<std::uint32_t>> on_machine(cluster.machines.size());
+  for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) on_machine[ranks_[rank].machine].push_back(rank);
+
+  std::map<std::string, NodePlan> plans;
+  for (std::uint32_t m = 0; m < cluster.machines.size(); ++m) {
+    if (on_machine[m].empty()) continue;
+    const Machine& machine = cluster.machines[m];
+    std::map<std::uint32_t, std::uint32_t> rank_of;  // by device
+    std::vector<std::uint32_t> devices;
+    for (std::uint32_t rank : on_machine[m]) {
+      devices.push_back(ranks_[rank].gpu);
+      if (!rank_of.emplace(ranks_[rank].gpu, rank).second) {
+        error_ = fmt::format("ranks {} and {} are both on GPU {} of {}", rank_of[ranks_[rank].gpu], rank,
+                             ranks_[rank].gpu, machine.name);
+        return;
+      }
+    }
+    const bool elsewhere = devices.size() < ranks_.size();
+    std::vector<std::vector<std::uint32_t>> groups{devices};
+    if (environment_->shm_disable) groups = Topology(machine, devices, elsewhere, *environment_).groups();
+    for (const std::vector<std::uint32_t>& group : groups) {
+      const bool inter = group.size() < ranks_.size();
+      NodePlan& plan = plans[signature(machine, group)];
+      if (plan.topology == nullptr) {
+        plan.topology = std::make_shared<Topology>(machine, group, inter, *environment_);
+        if (inter && plan.topology->nets.empty()) {
+          error_ = fmt::format("{} has no network device that NCCL may use", machine.name);
+          return;
+        }
+        plan.graphs = std::make_shared<Graphs>(search_graphs(*plan.topology, *environment_));
+      }
+      Node node{m, {}, plan.topology, plan.graphs};
+      for (const TopologyGpu& gpu : plan.topology->gpus) node.ranks.push_back(rank_of[gpu.device]);
+      nodes_.push_back(std::move(node));
+    }
+  }
+  // NCCL numbers nodes by their first rank.
+  std::sort(nodes_.begin(), nodes_.end(), [](const Node& a, const Node& b) {
+    return *std::min_element(a.ranks.begin(), a.ranks.end()) < *std::min_element(b.ranks.begin(), b.ranks.end());
+  });
+  for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
+    for (std::uint32_t local = 0; local < nodes_[n].ranks.size(); ++local) {
+      node_of_[nodes_[n].ranks[local]] = n;
+      local_of_[nodes_[n].ranks[local]] = local;
+    }
   }
 }
 
-Route Communicator::route(std::uint32_t, std::uint32_t from, std::uint32_t to) const {
-  Route route;
-  route.proxy_rank = from;
-  if (ranks_[from].machine != ranks_[to].machine) {
-    route.transport = Transport::kIb;
-    route.send_gdr = route.receive_gdr = true;
+void Communicator::agree_on_graphs() {
+  graphs_ = *nodes_.front().graphs;
+  for (const Node& node : nodes_) {
+    agree(graphs_.ring, node.graphs->ring);
+    agree(graphs_.tree, node.graphs->tree);
+    agree(graphs_.nvls, node.graphs->nvls);
   }
-  return route;
+  search_channels_ = static_cast<std::uint32_t>(std::min(graphs_.ring.channels.size(), graphs_.tree.channels.size()));
+  graphs_.ring.channels.resize(search_channels_);
+  graphs_.tree.channels.resize(search_channels_);
 }
 
-Choice Communicator::choose(Collective, std::uint64_t) const {
-  return {.channels = static_cast<std::uint32_t>(channels_.size())};
+void Communicator::set_nvls_channels() {
+  if (graphs_.nvls.channels.empty()) return;
+  // NCCL transport/nvls.cc: blocks that keep the switch busy.
+  std::uint32_t capability = 999;
+  for (const Node& node : nodes_) capability = std::min(capability, node.topology->min_compute_capability());
+  nvls_channels_ = capability < 100 ? 16 : nodes_.size() > 1 ? 32 : 24;
+}
+
+void Communicator::count_p2p_channels() {
+  const auto ranks = static_cast<std::uint32_t>(ranks_.size());
+  std::uint32_t least = kMaxChannelCount;
+  bool all_nvlink = true;
+  for (const Node& node : nodes_) {
+    const Topology& topology = *node.topology;
+    for (std::uint32_t gpu = 0; gpu < topology.gpus.size(); ++gpu) {
+      for (std::uint32_t peer = 0; peer < topology.gpus.size(); ++peer) {
+        if (peer == gpu) continue;
+        const Path& way = topology.gpu_to_gpu(peer, gpu);
+        std::uint32_t count = 2;
+        if (way.type == PathType::kNvl || way.type == PathType::kNvb) {
+          const double link_GBps = topology.gpus[gpu].link_GBps;
+          if (link_GBps > 0)
+            count = 2 * std::max(1U, static_cast<std::uint32_t>(way.bandwidth_GBps / link_GBps + 1e-6));
+        } else {
+          all_nvlink = false;
+        }
+        least = std::min(least, count);
+      }
+      if (topology.gpus.size() < ranks) {
+        std::uint32_t count = 2;
+        if (environment_->nchannels_per_net_peer != kUnset) {
+          count = static_cast<std::uint32_t>(std::max<std::int64_t>(environment_->nchannels_per_net_peer, 1));
+        } else if (const Topology::LocalNets nets = topology.local_nets(gpu); nets.count > 0) {
+          const auto per_channel = static_cast<std::uint32_t>(environment_->p2p_per_channel_net_bw);
+          const auto whole = static_cast<std::uint32_t>(nets.bandwidth_GBps);
+          count = std::max(nets.count, (whole + per_channel - 1) / per_channel);
+        }
+        least = std::min(least, count);
+      }
+    }
+  }
+  const auto all = static_cast<std::uint32_t>(channels_.size());
+  const auto bound = [](std::int64_t value) {
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(value, 1, kMaxChannelCount));
+  };
+  p2p_channels_ = std::min(all, bound(environment_->max_p2p_nchannels));
+  p2p_channels_ = std::bit_ceil(std::max(p2p_channels_, bound(environment_->min_p2p_nchannels)));
+  p2p_channels_per_peer_ = std::bit_ceil(std::max(least, 1U));
+  if (nodes_.size() > 1 && environment_->nchannels_per_net_peer == kUnset) {
+    constexpr std::uint32_t kOfOneBatch = 8;
+    const std::uint32_t rounds = (ranks + kOfOneBatch - 1) / kOfOneBatch;
+    while (p2p_channels_per_peer_ > 1 && p2p_channels_per_peer_ * rounds > p2p_channels_) p2p_channels_per_peer_ /= 2;
+  } else {
+    p2p_channels_per_peer_ = std::min(p2p_channels_, p2p_channels_per_peer_);
+  }
+  const std::int64_t chunk_B = nodes_.size() > 1 ? environment_->p2p_net_chunksize_B
+                               : all_nvlink      ? environment_->p2p_nvl_chunksize_B
+                                                 : environment_->p2p_pci_chunksize_B;
+  p2p_chunk_B_ = static_cast<std::uint32_t>(std::min(chunk_B, environment_->buffsize_B / 8));
+}
+
+std::uint64_t Communicator::buffer_B(Protocol protocol) const {
+  if (protocol == Protocol::kLl) return static_cast<std::uint64_t>(environment_->ll_buffsize_B);
+  if (protocol == Protocol::kLl128) return static_cast<std::uint64_t>(environment_->ll128_buffsize_B);
+  return static_cast<std::uint64_t>(environment_->buffsize_B);
+}
+
+const std::vector<NetDevice>& Communicator::net_devices(std::uint32_t rank) const {
+  return nodes_[node_of_[rank]].topology->nets;
 }
 
 }  // namespace weft::nccl

@@ -5,11 +5,15 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "nccl/cluster.h"
+#include "nccl/environment.h"
+#include "nccl/graph.h"
+#include "nccl/tuning.h"
 
 namespace weft::nccl {
 
@@ -32,10 +36,13 @@ enum class Transport : std::uint8_t { kP2p, kShm, kIb, kSocket };
 // How data goes from one rank to another on a channel.
 struct Route {
   Transport transport = Transport::kP2p;
-  // Of the network: NICs of the two machines, whether their ends are in GPU memory, and whose proxy sends (PXN: that of
-  // a GPU beside the NIC, to which the data goes over NVLink first).
+  PathType path = PathType::kLoc;  // between the GPUs; kNet through the network
+  // Of the network: NICs of the two machines (the first, where several are merged), whether their ends are in GPU
+  // memory, and whose proxy sends (PXN: that of a GPU beside the NIC, to which the data goes over NVLink first).
   std::uint32_t send_nic = 0, receive_nic = 0;
+  std::uint32_t send_device = 0, receive_device = 0;  // of net_devices()
   bool send_gdr = false, receive_gdr = false;
+  bool flush = false;  // the receiver reads back from the GPU before the kernel may use what came
   std::uint32_t proxy_rank = 0;
 };
 
@@ -55,26 +62,79 @@ struct Channel {
 struct Choice {
   Algorithm algorithm = Algorithm::kRing;
   Protocol protocol = Protocol::kSimple;
-  std::uint32_t channels = 1;
+  std::uint32_t channels = 1;  // that get work
   std::uint32_t threads = 512;
   double predicted_us = 0;
 };
 
+// How a collective is cut into parts for channels 0, 1, …: the first, those between and the last. In bytes of the
+// buffer that nccl-tests gives one rank's count of (all-gather: what a rank sends; reduce-scatter: what it receives).
+struct Parts {
+  std::uint32_t channels = 1;
+  std::uint64_t first_B = 0, middle_B = 0, last_B = 0;  // middle_B each of channels - 2; last_B 0 with one channel
+};
+
+// What NCCL treats as a node: GPUs of one machine that reach each other without the network.
+struct Node {
+  std::uint32_t machine = 0;
+  std::vector<std::uint32_t> ranks;  // in the order of the topology's GPUs
+  std::shared_ptr<const Topology> topology;
+  std::shared_ptr<const Graphs> graphs;
+};
+
 class Communicator {
  public:
-  Communicator(const Cluster& cluster, std::vector<RankPlace> ranks);
+  Communicator(const Cluster& cluster, std::vector<RankPlace> ranks, const Environment& environment = {});
 
+  // Empty, or why NCCL would not start: no device for the network, two ranks on one GPU.
+  const std::string& error() const { return error_; }
+  const Environment& environment() const { return *environment_; }
   const std::vector<RankPlace>& ranks() const { return ranks_; }
   const std::vector<Channel>& channels() const { return channels_; }
-  std::uint32_t p2p_channels_per_peer() const { return p2p_channels_; }
+  const std::vector<Node>& nodes() const { return nodes_; }
+  std::uint32_t node_of(std::uint32_t rank) const { return node_of_[rank]; }
+  std::uint32_t local_rank(std::uint32_t rank) const { return local_of_[rank]; }
+  const Graphs& graphs() const { return graphs_; }  // numbers that all nodes agree on; channels of the first
+  const Tuning& tuning() const { return tuning_; }
+  std::uint32_t nvls_channels() const { return nvls_channels_; }
+  std::uint32_t p2p_channels() const { return p2p_channels_; }
+  std::uint32_t p2p_channels_per_peer() const { return p2p_channels_per_peer_; }
+  std::uint32_t p2p_chunk_B() const { return p2p_chunk_B_; }
+  std::uint64_t buffer_B(Protocol protocol) const;
+  const std::vector<NetDevice>& net_devices(std::uint32_t rank) const;
+
+  // Of rings and trees.
   Route route(std::uint32_t channel, std::uint32_t from, std::uint32_t to) const;
+  // Of send and receive, and of what is made from them: all-to-all, gather, scatter.
+  Route p2p_route(std::uint32_t channel, std::uint32_t from, std::uint32_t to) const;
   // Of a collective of so many bytes, as nccl-tests counts them.
   Choice choose(Collective collective, std::uint64_t size_B) const;
+  Parts parts(Collective collective, std::uint64_t size_B, std::uint32_t element_B) const;
+  // How many channels share one send or receive of so many bytes.
+  std::uint32_t p2p_parts(std::uint64_t bytes) const;
 
  private:
+  friend class ChannelBuilder;
+  void find_nodes(const Cluster& cluster);
+  void agree_on_graphs();
+  void count_p2p_channels();
+  void set_nvls_channels();
+  Route local_route(std::uint32_t from, std::uint32_t to) const;
+  void finish_route(std::uint32_t from, std::uint32_t to, std::uint32_t send, std::uint32_t receive,
+                    Route& route) const;
+  std::uint32_t ring_net(std::uint32_t channel, std::uint32_t rank, bool send) const;
+
+  std::shared_ptr<const Environment> environment_;
+  std::string error_;
   std::vector<RankPlace> ranks_;
+  std::vector<Node> nodes_;
+  std::vector<std::uint32_t> node_of_, local_of_;
+  Graphs graphs_;
+  Tuning tuning_;
   std::vector<Channel> channels_;
-  std::uint32_t p2p_channels_ = 2;
+  std::uint32_t search_channels_ = 0;  // before they were doubled
+  std::uint32_t nvls_channels_ = 0;
+  std::uint32_t p2p_channels_ = 2, p2p_channels_per_peer_ = 2, p2p_chunk_B_ = 131072;
 };
 
 }  // namespace weft::nccl

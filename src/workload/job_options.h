@@ -5,10 +5,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "nccl/cluster.h"
+#include "nccl/environment.h"
 #include "workload/job_graph.h"
 
 namespace weft::workload {
@@ -22,7 +22,7 @@ struct JobOptions {
   std::vector<nccl::RankPlace> ranks;     // machines count in `hosts`
   std::uint32_t steps = 1;
   std::string summary;  // "training of 24 layers, hidden 2048: tensor 8 x data 32"
-  std::vector<std::pair<std::string, std::string>> environment;  // NCCL's variables
+  nccl::Environment nccl;  // NCCL's variables
 };
 
 }  // namespace weft::workload

@@ -1,0 +1,144 @@
+#include "model/nccl_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weft::lab {
+
+namespace {
+
+bool has_link(const Lab& lab, const PortRef& port) {
+  const PortRef carrier = carrier_of(lab, port);
+  return std::any_of(lab.links.begin(), lab.links.end(),
+                     [&](const LinkConfig& link) { return link.a == carrier || link.b == carrier; });
+}
+
+std::int64_t link_rate_bps(const Lab& lab, const PortRef& port) {
+  const PortRef carrier = carrier_of(lab, port);
+  for (const LinkConfig& link : lab.links) {
+    if (link.a == carrier || link.b == carrier) return link.rate_bps;
+  }
+  return 0;
+}
+
+std::string gpu_title(const host::GpuModel& gpu) {
+  return gpu.description.substr(0, gpu.description.find('('));
+}
+
+}  // namespace
+
+NcclMachines nccl_machines(const Lab& lab, std::span<const std::uint32_t> hosts) {
+  NcclMachines machines;
+  for (std::uint32_t index : hosts) {
+    const HostConfig& host = lab.hosts[index];
+    nccl::Machine& machine = machines.cluster.machines.emplace_back();
+    std::vector<PortRef>& ports = machines.ports.emplace_back();
+    machine.name = host.name;
+    if (host.model.layout != nullptr) machine.layout = *host.model.layout;
+    machine.places = host.places;
+    if (machine.places.gpu_fabric.empty() && host.model.gpu_fabric != "as-gpu")
+      machine.places.gpu_fabric = host.model.gpu_fabric;
+    for (std::uint32_t nic = 0; nic < host.nics.size(); ++nic) {
+      for (std::uint32_t port = 0; port < host.nics[nic].ports.size(); ++port) {
+        const PortRef ref{index, nic, port};
+        if (!has_link(lab, ref)) continue;
+        const PortConfig& config = host.nics[nic].ports[port];
+        machine.nics.push_back({device_name(lab, ref), config.name, to_string(config.address), link_rate_bps(lab, ref),
+                                host.nics[nic].slot});
+        ports.push_back(ref);
+      }
+    }
+  }
+  return machines;
+}
+
+std::vector<nccl::RankPlace> nccl_ranks(const Lab& lab, std::span<const std::uint32_t> hosts,
+                                        std::uint32_t gpus_per_host) {
+  std::vector<nccl::RankPlace> ranks;
+  for (std::uint32_t machine = 0; machine < hosts.size(); ++machine) {
+    const auto gpus = static_cast<std::uint32_t>(lab.hosts[hosts[machine]].places.gpus.size());
+    for (std::uint32_t gpu = 0; gpu < (gpus_per_host == 0 ? gpus : gpus_per_host); ++gpu) ranks.push_back({machine, gpu});
+  }
+  return ranks;
+}
+
+std::vector<std::uint32_t> hosts_with_gpus(const Lab& lab) {
+  std::vector<std::uint32_t> hosts;
+  for (std::uint32_t i = 0; i < lab.hosts.size(); ++i) {
+    if (!lab.hosts[i].places.gpus.empty()) hosts.push_back(i);
+  }
+  return hosts;
+}
+
+std::vector<TextError> nccl_problems(const workload::NcclOptions& options, const Lab& lab) {
+  std::vector<TextError> problems;
+  const nccl::TestOptions& test = options.test;
+  const std::uint32_t process = test.threads * test.gpus;
+  if (options.hosts.empty()) problems.push_back({"no host has a GPU", "give the nodes some: gpus: [{model: h100-sxm}]"});
+  for (std::uint32_t index : options.hosts) {
+    const HostConfig& host = lab.hosts[index];
+    const std::size_t gpus = host.places.gpus.size();
+    const std::size_t wanted = options.gpus_per_host == 0 ? gpus : options.gpus_per_host;
+    if (gpus == 0) {
+      problems.push_back({fmt::format("{} has no GPU", host.name), "name hosts with GPUs, or write gpus: [{model: …}]"});
+    } else if (wanted > gpus || process > gpus) {
+      problems.push_back({fmt::format("{} ranks on {}, which has {} GPU{}", std::max<std::size_t>(wanted, process), host.name,
+                                      gpus, gpus == 1 ? "" : "s"),
+                          "a GPU has one rank: use fewer (gpus_per_host, -g, -t), or add GPUs to the node"});
+    } else if (wanted % process != 0) {
+      problems.push_back({fmt::format("-t {} -g {} is {} GPUs a process, and {} has {}", test.threads, test.gpus, process,
+                                      host.name, wanted),
+                          "let -t times -g divide the GPUs of a host"});
+    }
+    const NcclMachines machine = nccl_machines(lab, std::span(&index, 1));
+    if (options.hosts.size() > 1 && machine.ports.front().empty())
+      problems.push_back({fmt::format("{} has no NIC with a cable", host.name), "join it to the others in links"});
+    // As nccl-tests: 1 GiB is left alone, the rest is cut in two buffers, or three where results are checked.
+    const std::uint64_t buffers = test.check ? 3 : 2;
+    for (const host::GpuPlace& gpu : host.places.gpus) {
+      const std::uint64_t room_B = gpu.model.memory_B > (1 << 30) ? static_cast<std::uint64_t>(gpu.model.memory_B - (1 << 30)) / buffers : 0;
+      if (test.max_B <= room_B) continue;
+      problems.push_back({fmt::format("-e {} needs {} buffers of {} B, and {} of {} has {} GB", test.max_B, buffers,
+                                      test.max_B, gpu.model.name, host.name, gpu.model.memory_B / 1'000'000'000),
+                          fmt::format("write at most -e {}M{}", room_B >> 20, test.check ? ", or -c 0" : "")});
+      break;
+    }
+  }
+  const std::size_t ranks = nccl_ranks(lab, options.hosts, options.gpus_per_host).size();
+  if (nccl::has_root(test.collective) && test.root >= static_cast<std::int32_t>(ranks) && ranks > 0)
+    problems.push_back({fmt::format("-r {}: there are {} ranks", test.root, ranks), fmt::format("write 0 to {}", ranks - 1)});
+  if (test.collective == nccl::Collective::kHypercube && (ranks & (ranks - 1)) != 0)
+    problems.push_back({fmt::format("a hypercube of {} ranks", ranks), "it needs a power of two"});
+  return problems;
+}
+
+std::vector<nccl::TestDevice> nccl_devices(const workload::NcclOptions& options, const Lab& lab) {
+  std::vector<nccl::TestDevice> devices;
+  const std::uint32_t process = options.test.threads * options.test.gpus;
+  constexpr std::uint32_t kFirstPid = 3521;
+  for (const nccl::RankPlace& place : nccl_ranks(lab, options.hosts, options.gpus_per_host)) {
+    const HostConfig& host = lab.hosts[options.hosts[place.machine]];
+    nccl::TestDevice device;
+    device.rank = static_cast<std::uint32_t>(devices.size());
+    device.pid = kFirstPid + place.gpu / process;
+    device.host = host.name;
+    device.device = place.gpu;
+    device.bus = fmt::format("0000:{:02x}:00", 0x10 + place.gpu);
+    device.name = gpu_title(host.places.gpus[place.gpu].model);
+    devices.push_back(std::move(device));
+  }
+  return devices;
+}
+
+Lab with_nccl(const Lab& lab, const workload::NcclOptions& options) {
+  Lab measured = lab;
+  measured.workloads.clear();
+  measured.expectations.clear();
+  WorkloadConfig& workload = measured.workloads.emplace_back();
+  workload.name = options.test.program();
+  workload.options = options;
+  return measured;
+}
+
+}  // namespace weft::lab

@@ -1,0 +1,21 @@
+// What a run of nccl-tests leaves behind: the rows of its table, and what NCCL decided.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nccl/tests_table.h"
+#include "workload/nccl_options.h"
+
+namespace weft::workload {
+
+struct NcclResult {
+  using Options = NcclOptions;
+
+  nccl::TestReport report;
+  std::vector<std::string> choices;  // by row: "ring/simple"
+  std::string log;                   // what NCCL_DEBUG asks for
+  bool stalled = false;              // a kernel never ended
+};
+
+}  // namespace weft::workload

@@ -1,0 +1,217 @@
+#include "workload/nccl_run.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "nccl/schedule.h"
+#include "nccl/verify.h"
+
+namespace weft::workload {
+
+namespace {
+
+// A row moves about so much before its last iteration stands for the others.
+constexpr std::uint64_t kRowBudget_B = 256 << 20;
+constexpr Time_ps kSynchronize_ps = us(6);  // cudaStreamSynchronize: from the end of the kernel until the thread goes on
+
+std::string_view protocol_name(nccl::Protocol protocol) {
+  return protocol == nccl::Protocol::kLl ? "LL" : protocol == nccl::Protocol::kLl128 ? "LL128" : "SIMPLE";
+}
+
+std::string choice_text(const nccl::Communicator& communicator, const nccl::Operation& operation, std::uint64_t buffer_B) {
+  if (operation.is_point_to_point()) return "P2P";
+  const nccl::Plan plan = nccl::make_plan(communicator, operation, buffer_B);
+  return std::string(plan.choice.algorithm == nccl::Algorithm::kTree ? "TREE/" : "RING/") +
+         std::string(protocol_name(plan.choice.protocol));
+}
+
+}  // namespace
+
+NcclRun::NcclRun(NcclOptions options, CollectiveEngine::Setup setup,
+                 std::shared_ptr<const nccl::Communicator> communicator, std::vector<nccl::TestDevice> devices)
+    : options_(std::move(options)),
+      communicator_(std::move(communicator)),
+      buffer_B_(setup.net.buffer_B),
+      engine_(std::move(setup)),
+      times_(communicator_->ranks().size()) {
+  result_.report.devices = std::move(devices);
+  number_ = engine_.add_communicator(communicator_);
+  engine_.on_end([this](const StreamEnd& end) {
+    RankTimes& times = times_[end.tag >> 32];
+    times.before_ps = times.last_ps;
+    times.last_ps = end.end_ps;
+    ++times.ended;
+    const bool all = times.ended == iterations_ * kernels_of_iteration();
+    if (options_.test.blocking && !all && times.ended % kernels_of_iteration() == 0)
+      enqueue_iteration(static_cast<std::uint32_t>(end.tag >> 32));
+  });
+  add_rows();
+}
+
+void NcclRun::add_rows() {
+  const nccl::TestOptions& test = options_.test;
+  const std::uint64_t ranks = communicator_->ranks().size();
+  const bool reduces = nccl::has_reduction(test.collective), rooted = nccl::has_root(test.collective);
+  for (std::uint32_t cycle = 0; cycle < test.cycles; ++cycle) {
+    for (std::uint32_t type : test.types) {
+      for (std::uint32_t operation : reduces ? test.operations : std::vector<std::uint32_t>{0}) {
+        const std::int32_t first = test.root < 0 ? 0 : test.root;
+        const std::int32_t last = test.root < 0 ? static_cast<std::int32_t>(ranks) - 1 : test.root;
+        for (std::int32_t root = rooted ? first : -1; root <= (rooted ? last : -1); ++root) {
+          for (std::uint64_t size_B : test.sizes()) {
+            const std::uint32_t element_B = nccl::data_types()[type].size_B;
+            rows_.push_back({nccl::param_count(test.collective, size_B, element_B, ranks), type, operation, root});
+          }
+        }
+      }
+    }
+  }
+}
+
+nccl::Operation NcclRun::operation_of(const Row& row, bool in_place, std::uint32_t rank) const {
+  const auto ranks = static_cast<std::uint32_t>(communicator_->ranks().size());
+  nccl::Operation operation;
+  operation.collective = options_.test.collective;
+  operation.count = row.count;
+  operation.element_B = nccl::data_types()[row.type].size_B;
+  operation.root = static_cast<std::uint32_t>(std::max(row.root, 0));
+  operation.in_place = in_place;
+  if (operation.collective == nccl::Collective::kSendRecv && ranks > 1) {
+    operation.send_to = static_cast<std::int32_t>((rank + 1) % ranks);
+    operation.receive_from = static_cast<std::int32_t>((rank + ranks - 1) % ranks);
+  }
+  return operation;
+}
+
+// A hypercube has a kernel for each of its steps.
+std::uint32_t NcclRun::kernels_of_iteration() const {
+  if (options_.test.collective != nccl::Collective::kHypercube) return 1;
+  const auto ranks = static_cast<std::uint32_t>(communicator_->ranks().size());
+  return std::max(static_cast<std::uint32_t>(std::bit_width(ranks)) - 1, 1U);
+}
+
+std::uint32_t NcclRun::iterations_of(const Row& row) const {
+  const std::uint32_t asked = options_.test.iterations * options_.test.aggregated;
+  if (options_.every_iteration) return asked;
+  const nccl::Operation operation = operation_of(row, false, 0);
+  const std::uint64_t ranks = communicator_->ranks().size();
+  const std::uint64_t moved_B = 2 * ranks * std::max<std::uint64_t>(nccl::size_of(operation, ranks), 1);
+  const std::uint64_t enough = std::max<std::uint64_t>(kRowBudget_B / moved_B, moved_B > 16 * kRowBudget_B ? 1 : 2);
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(asked, enough));
+}
+
+void NcclRun::enqueue_iteration(std::uint32_t rank) {
+  const Row& row = rows_[next_ / 2];
+  nccl::Operation operation = operation_of(row, next_ % 2 == 1, rank);
+  for (std::uint32_t step = 0; step < kernels_of_iteration(); ++step) {
+    operation.step = step;
+    engine_.enqueue(number_, rank, operation, started_ps_, std::uint64_t{rank} << 32);
+  }
+}
+
+bool NcclRun::start_phase(Time_ps at_ps) {
+  if (next_ == rows_.size() * 2 || result_.stalled) return false;
+  const Row& row = rows_[next_ / 2];
+  const auto ranks = static_cast<std::uint32_t>(communicator_->ranks().size());
+  const bool in_place = next_ % 2 == 1;
+  iterations_ = iterations_of(row);
+  started_ps_ = at_ps;
+  std::fill(times_.begin(), times_.end(), RankTimes{});
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    nccl::Operation operation = operation_of(row, in_place, rank);
+    for (std::uint32_t step = 0; step < kernels_of_iteration(); ++step) {
+      operation.step = step;
+      engine_.prepare(number_, operation, rank);
+    }
+  }
+  engine_.start(at_ps);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    for (std::uint32_t i = 0; i < (options_.test.blocking ? 1 : iterations_); ++i) enqueue_iteration(rank);
+  }
+  return true;
+}
+
+// As -a asks: of rank 0, the mean, the least or the most of all ranks.
+double NcclRun::row_time_us(Time_ps& last_ps) const {
+  const std::uint32_t asked = options_.test.iterations * options_.test.aggregated;
+  double sum = 0, least = 0, most = 0, first = 0;
+  for (std::size_t rank = 0; rank < times_.size(); ++rank) {
+    const RankTimes& times = times_[rank];
+    last_ps = std::max(last_ps, times.last_ps);
+    const std::uint32_t kernels = kernels_of_iteration();
+    const double period_ps = iterations_ > 1 && kernels == 1
+                                 ? static_cast<double>(times.last_ps - times.before_ps)
+                                 : static_cast<double>(times.last_ps - started_ps_) / iterations_;
+    const double all_ps = static_cast<double>(times.last_ps - started_ps_ + kSynchronize_ps) +
+                          period_ps * static_cast<double>(asked - iterations_);
+    const double each_us = all_ps / asked / static_cast<double>(kMicrosecond_ps);
+    if (rank == 0) first = least = each_us;
+    sum += each_us;
+    least = std::min(least, each_us);
+    most = std::max(most, each_us);
+  }
+  switch (options_.test.average) {
+    case 0:
+      return first;
+    case 2:
+      return least;
+    case 3:
+      return most;
+    default:
+      return sum / static_cast<double>(times_.size());
+  }
+}
+
+void NcclRun::finish_phase(bool interrupted) {
+  const Row& row = rows_[next_ / 2];
+  const bool in_place = next_ % 2 == 1;
+  const std::uint64_t ranks = communicator_->ranks().size();
+  ++next_;
+  nccl::TestReport& report = result_.report;
+  if (!in_place) {
+    nccl::TestRow& fresh = report.rows.emplace_back();
+    const std::uint32_t element_B = nccl::data_types()[row.type].size_B;
+    fresh.size_B = nccl::row_size_B(options_.test.collective, row.count, element_B, ranks);
+    fresh.count = row.count;
+    fresh.type = nccl::data_types()[row.type].name;
+    fresh.operation =
+        nccl::has_reduction(options_.test.collective) ? nccl::reduction_names()[row.operation] : std::string_view("none");
+    fresh.root = row.root;
+    result_.choices.push_back(choice_text(*communicator_, operation_of(row, false, 0), buffer_B_));
+  }
+  report.failure = engine_.failure();
+  bool all = true;
+  for (const RankTimes& times : times_) all = all && times.ended == iterations_ * kernels_of_iteration();
+  if (!all) {
+    result_.stalled = !interrupted;
+    return;
+  }
+  nccl::TestMeasure measure;
+  Time_ps last_ps = 0;
+  measure.time_us = row_time_us(last_ps);
+  measure.iterations = iterations_;
+  const std::uint32_t element_B = nccl::data_types()[row.type].size_B;
+  measure.algbw =
+      nccl::algorithm_bandwidth(options_.test.collective, row.count, element_B, ranks, measure.time_us / 1e6);
+  measure.busbw = measure.algbw * nccl::bus_factor(options_.test.collective, ranks);
+  const bool checkable = !in_place || (options_.test.collective != nccl::Collective::kAlltoAll &&
+                                       options_.test.collective != nccl::Collective::kSendRecv &&
+                                       options_.test.collective != nccl::Collective::kHypercube);
+  if (options_.test.check && checkable) {
+    std::uint64_t wrong = 0;
+    for (std::uint32_t step = 0; step < kernels_of_iteration(); ++step) {
+      wrong += nccl::wrong_elements(
+          *communicator_,
+          [&](std::uint32_t rank) {
+            nccl::Operation operation = operation_of(row, in_place, rank);
+            operation.step = step;
+            return operation;
+          },
+          buffer_B_);
+    }
+    measure.wrong = wrong;
+  }
+  report.rows.back().places[in_place ? 1 : 0] = measure;
+}
+
+}  // namespace weft::workload

@@ -1,0 +1,60 @@
+// nccl-tests' loop on the engine of collectives: for each size, out of place and in place, all ranks enqueue their
+// iterations at the same time and wait for the last. A row's time is the mean of its iterations. Those that repeat the one
+// before are not simulated: a row stops after enough data has moved, and the last iteration stands for the others.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "workload/collective_engine.h"
+#include "workload/nccl_result.h"
+#include "workload/workload.h"
+
+namespace weft::workload {
+
+class NcclRun final : public Workload {
+ public:
+  NcclRun(NcclOptions options, CollectiveEngine::Setup setup, std::shared_ptr<const nccl::Communicator> communicator,
+          std::vector<nccl::TestDevice> devices);
+  NcclRun(const NcclRun&) = delete;
+  NcclRun& operator=(const NcclRun&) = delete;
+
+  bool start_phase(Time_ps at_ps) override;
+  void finish_phase(bool interrupted) override;
+  bool is_finished() const override { return next_ == rows_.size() * 2 || result_.stalled; }
+  const NcclResult& result() const { return result_; }
+
+ private:
+  struct Row {
+    std::uint64_t count = 0;
+    std::uint32_t type = 0, operation = 0;
+    std::int32_t root = -1;
+  };
+  // What one rank did in a phase; only its machine's program writes it.
+  struct RankTimes {
+    std::uint32_t ended = 0;
+    Time_ps last_ps = 0, before_ps = 0;  // ends of the last iteration and of the one before it
+  };
+
+  void add_rows();
+  nccl::Operation operation_of(const Row& row, bool in_place, std::uint32_t rank) const;
+  std::uint32_t kernels_of_iteration() const;
+  std::uint32_t iterations_of(const Row& row) const;
+  double row_time_us(Time_ps& last_ps) const;
+  void enqueue_iteration(std::uint32_t rank);
+
+  NcclOptions options_;
+  std::shared_ptr<const nccl::Communicator> communicator_;
+  std::uint64_t buffer_B_;
+  CollectiveEngine engine_;
+  std::uint32_t number_ = 0;  // of the communicator
+  std::vector<Row> rows_;
+  std::size_t next_ = 0;  // phases: two for each row
+  Time_ps started_ps_ = 0;
+  std::uint32_t iterations_ = 0;  // of this phase
+  std::vector<RankTimes> times_;  // by rank
+  NcclResult result_;
+};
+
+}  // namespace weft::workload

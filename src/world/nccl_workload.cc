@@ -1,0 +1,67 @@
+// nccl-tests in a running world.
+#include "model/nccl_job.h"
+#include "workload/nccl_run.h"
+#include "world/active_workload.h"
+#include "world/nccl_setup.h"
+
+namespace weft::lab {
+namespace {
+
+class NcclWorkload final : public ActiveWorkload {
+ public:
+  NcclWorkload(const workload::NcclOptions& options, const WorkloadSetup& setup)
+      : ActiveWorkload(setup.config), machines_(nccl_machines(setup.world.lab(), options.hosts)) {
+    auto communicator = std::make_shared<nccl::Communicator>(
+        machines_.cluster, nccl_ranks(setup.world.lab(), options.hosts, options.gpus_per_host));
+    run_ = std::make_unique<workload::NcclRun>(options, collective_setup(setup.world, setup.config, machines_),
+                                               std::move(communicator), nccl_devices(options, setup.world.lab()));
+  }
+
+  workload::Workload& run() override { return *run_; }
+  workload::Outcome outcome(World&) override { return run_->result(); }
+
+ private:
+  NcclMachines machines_;
+  std::unique_ptr<workload::NcclRun> run_;
+};
+
+}  // namespace
+
+workload::CollectiveEngine::Setup collective_setup(World& world, const WorkloadConfig& config,
+                                                   const NcclMachines& machines) {
+  workload::CollectiveEngine::Setup setup;
+  setup.cluster = machines.cluster;
+  for (const nccl::Machine& machine : machines.cluster.machines) {
+    for (std::uint32_t i = 0; i < world.lab().hosts.size(); ++i) {
+      if (world.lab().hosts[i].name == machine.name) setup.hosts.push_back(&world.host(i));
+    }
+  }
+  for (const auto& ports : machines.ports) {
+    for (const PortRef& port : ports) {
+      const auto mtu_B = world.lab().hosts[port.host].nics[port.nic].ports[port.port].netdev_mtu_B;
+      setup.net.mtu_B = std::max(setup.net.mtu_B, static_cast<std::uint32_t>(mtu_B));
+    }
+  }
+  setup.endpoint_of = [&world, &machines, dscp = config.dscp, priority = config.priority](
+                          std::uint32_t machine, std::uint32_t nic, std::optional<std::uint32_t> gpu) {
+    const PortRef& port = machines.ports[machine][nic];
+    WorkloadConfig placed;
+    placed.dscp = dscp;
+    placed.priority = priority;
+    placed.client = placed.server = port;
+    placed.client_placement = world.lab().hosts[port.host].places.placement;
+    placed.client_placement->gpu = gpu;
+    return world.endpoint(port, 0, placed);
+  };
+  return setup;
+}
+
+WorkloadNeeds needs_of(const workload::NcclOptions&) {
+  return {};
+}
+
+std::unique_ptr<ActiveWorkload> activate(const workload::NcclOptions& options, const WorkloadSetup& setup) {
+  return std::make_unique<NcclWorkload>(options, setup);
+}
+
+}  // namespace weft::lab
