@@ -53,13 +53,13 @@ std::optional<workload::JobGraph> read_chakra_files(const JobTraceReading& readi
   std::size_t files = 0;
   while (files <= reading.ranks && std::filesystem::exists(file_of(files), ignored)) ++files;
   if (files != reading.ranks) {
-    problems.add(
-        reading.file.place,
-        files > reading.ranks
-            ? fmt::format("there are traces of more than {} ranks, the hosts have {} GPUs", reading.ranks,
-                          reading.ranks)
-            : fmt::format("cannot find {}, and the hosts have {} GPUs", file_of(files), reading.ranks),
-        "a trace of each rank, PREFIX.RANK.et, and one GPU for each; set hosts or gpus, or the path from the lab file");
+    problems.add(reading.file.place,
+                 files > reading.ranks
+                     ? fmt::format("there are traces of more than {} ranks, the hosts have {} GPUs", reading.ranks,
+                                   reading.ranks)
+                     : fmt::format("cannot find {}, and the hosts have {} GPUs", file_of(files), reading.ranks),
+                 "a trace of each rank, PREFIX.RANK.et, and one GPU for each; set hosts or gpus_per_host, or the path "
+                 "from the lab file");
     return std::nullopt;
   }
   for (std::size_t rank = 0; rank < reading.ranks; ++rank) {

@@ -62,9 +62,9 @@ constexpr Word<Misuse> kMisuseWords[] = {{"wrong-rkey", Misuse::kWrongRkey},
                                          {"dead-peer", Misuse::kDeadPeer}};
 
 constexpr std::string_view kJobKeys[] = {
-    "kind",        "hosts",        "gpus",       "steps",     "env",  "model",   "parallel",
-    "micro_batch", "global_batch", "precision",  "gradients", "zero", "overlap", "bucket",
-    "recompute",   "tflops",       "efficiency", "compute",   "slow", "file",    "groups"};
+    "kind",        "hosts",        "gpus_per_host", "steps",     "env",  "model",   "parallel",
+    "micro_batch", "global_batch", "precision",     "gradients", "zero", "overlap", "bucket",
+    "recompute",   "tflops",       "efficiency",    "compute",   "slow", "file",    "groups"};
 constexpr std::string_view kJobModelKeys[] = {"layers", "hidden",  "sequence", "vocabulary", "ffn",
                                               "gated",  "experts", "top_k",    "moe_every"};
 constexpr std::string_view kJobParallelKeys[] = {"tensor", "context", "data", "pipeline", "expert", "sequence"};

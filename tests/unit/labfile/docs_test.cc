@@ -22,18 +22,19 @@ void expect_words(std::span<const Word<Enum>> words) {
 }
 
 TEST(Docs, ExplainEveryKey) {
-  for (const auto& keys : {mirror_keys(),      forwarder_keys(),   forwarder_port_keys(),
-                           qdisc_keys(),       switch_keys(),      switch_port_keys(),
-                           routing_keys(),     route_keys(),       fabric_keys(),
-                           fabric_host_keys(), pfc_keys(),         watchdog_keys(),
-                           queue_keys(),       ecn_keys(),         group_keys(),
-                           buffer_keys(),      congestion_keys(),  lab_keys(),
-                           node_keys(),        outside_keys(),     udp_keys(),
-                           nic_keys(),         layout_keys(),      gpu_keys(),
-                           numactl_keys(),     port_keys(),        link_keys(),
-                           cable_keys(),       qos_keys(),         fault_keys(),
-                           workload_keys(),    expectation_keys(), program_keys(),
-                           graph_flow_keys()}) {
+  for (const auto& keys : {mirror_keys(),       forwarder_keys(),   forwarder_port_keys(),
+                           qdisc_keys(),        switch_keys(),      switch_port_keys(),
+                           routing_keys(),      route_keys(),       fabric_keys(),
+                           fabric_host_keys(),  pfc_keys(),         watchdog_keys(),
+                           queue_keys(),        ecn_keys(),         group_keys(),
+                           buffer_keys(),       congestion_keys(),  lab_keys(),
+                           node_keys(),         outside_keys(),     udp_keys(),
+                           nic_keys(),          layout_keys(),      gpu_keys(),
+                           numactl_keys(),      port_keys(),        link_keys(),
+                           cable_keys(),        qos_keys(),         fault_keys(),
+                           workload_keys(),     expectation_keys(), program_keys(),
+                           graph_flow_keys(),   job_keys(),         job_model_keys(),
+                           job_parallel_keys(), job_slow_keys()}) {
     for (std::string_view key : keys) expect_documented(key);
   }
 }
@@ -47,6 +48,9 @@ TEST(Docs, ExplainEveryWord) {
   expect_words(misuse_words());
   expect_words(flow_pattern_words());
   expect_words(flow_op_words());
+  expect_words(job_kind_words());
+  expect_words(job_precision_words());
+  expect_words(job_recompute_words());
   expect_words(telemetry_words());
   expect_words(network_words());
   expect_words(mirror_words());

@@ -112,6 +112,10 @@ TEST(Schema, HasKeysOfReader) {
   EXPECT_EQ(keys_of(definition("fault")), names_of(fault_keys()));
   EXPECT_EQ(keys_of(definition("workload")), names_of(workload_keys()));
   EXPECT_EQ(keys_of(definition("graph_flow")), names_of(graph_flow_keys()));
+  EXPECT_EQ(keys_of(definition("job")), names_of(job_keys()));
+  EXPECT_EQ(keys_of(definition("job_model")), names_of(job_model_keys()));
+  EXPECT_EQ(keys_of(definition("job_parallel")), names_of(job_parallel_keys()));
+  EXPECT_EQ(keys_of(definition("job_slow")), names_of(job_slow_keys()));
   EXPECT_EQ(keys_of(definition("program")), names_of(program_keys()));
   EXPECT_EQ(keys_of(definition("expectation")), names_of(expectation_keys()));
   EXPECT_EQ(keys_of(definition("nic_set")), names_of(settable_nic_keys()));
@@ -156,6 +160,10 @@ TEST(Schema, HasWordsOfReader) {
   EXPECT_EQ(words_of(property("workload", "perftest")), tests);
   EXPECT_EQ(words_of(property("workload", "transfer")), names_of(transfer_words()));
   EXPECT_EQ(words_of(property("workload", "misuse")), names_of(misuse_words()));
+  EXPECT_EQ(words_of(property("job", "kind")), names_of(job_kind_words()));
+  EXPECT_EQ(words_of(property("job", "precision")), names_of(job_precision_words()));
+  EXPECT_EQ(words_of(property("job", "gradients")), names_of(job_precision_words()));
+  EXPECT_EQ(words_of(property("job", "recompute")), names_of(job_recompute_words()));
   EXPECT_EQ(words_of(property("nic_set", "ack_timeout_mode")), names_of(ack_timeout_words()));
   EXPECT_EQ(words_of(property("nic_set", "cnp_scope")), names_of(cnp_scope_words()));
 }
