@@ -13,27 +13,13 @@ namespace {
 using workload::JobOptions;
 using workload::JobOutcome;
 
-workload::CollectiveEngine::Setup engine_setup(const WorkloadSetup& setup, const JobOptions& options,
-                                               const NcclMachines& machines) {
-  auto made = collective_setup(setup.world, setup.config, machines);
-  const nccl::Environment& nccl = options.nccl;
-  made.net.qps_per_connection = static_cast<std::uint32_t>(nccl.ib_qps_per_connection);
-  made.net.split_data_on_qps = nccl.ib_split_data_on_qps;
-  made.net.timeout = static_cast<std::uint8_t>(nccl.ib_timeout);
-  made.net.retry_cnt = static_cast<std::uint8_t>(nccl.ib_retry_cnt);
-  if (nccl.ib_tc >= 0) made.net.tc = nccl.traffic_class();
-  if (nccl.ib_sl >= 0) made.net.sl = nccl.service_level();
-  made.net.buffer_B = static_cast<std::uint64_t>(nccl.buffsize_B);
-  return made;
-}
-
 class JobWorkload final : public ActiveWorkload {
  public:
   JobWorkload(const JobOptions& options, const WorkloadSetup& setup)
       : ActiveWorkload(setup.config),
         options_(options),
         machines_(nccl_machines(setup.world.lab(), options.hosts)),
-        engine_(engine_setup(setup, options, machines_)),
+        engine_(collective_setup(setup.world, setup.config, machines_, options.nccl)),
         streams_(options, engine_,
                  [this](const std::vector<nccl::RankPlace>& places) {
                    return std::make_shared<const nccl::Communicator>(machines_.cluster, places, options_.nccl);
