@@ -83,6 +83,8 @@ int nccl(const NcclArguments& arguments, const std::vector<std::string>& words) 
   const auto problems = lab::nccl_problems(options, file->lab);
   for (const lab::TextError& problem : problems) wrong_input(problem.message, problem.remedy);
   if (!problems.empty()) return kExitWrongInput;
+  for (const lab::TextError& warning : lab::nccl_warnings(options))
+    fmt::print(stderr, "weft: warning: {}; {}\n", warning.message, warning.remedy);
   catch_interrupts();
   lab::SessionOptions run;
   run.cancel = &interrupted();

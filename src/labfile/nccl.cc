@@ -91,6 +91,8 @@ void read_kind(std::type_identity<NcclOptions>, const YamlNode& node, WorkloadRe
   if (problems.size() != problems_before || !reading.context.links_complete) return;
   for (const TextError& problem : nccl_problems(options, reading.context.lab))
     problems.add(node.place, problem.message, problem.remedy);
+  for (const TextError& warning : nccl_warnings(options))
+    reading.context.warnings.add(node.place, warning.message, warning.remedy);
   const NcclMachines machines = nccl_machines(reading.context.lab, options.hosts);
   std::vector<PortRef> ports;
   for (const auto& each : machines.ports) ports.insert(ports.end(), each.begin(), each.end());

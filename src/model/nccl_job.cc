@@ -37,15 +37,21 @@ NcclMachines nccl_machines(const Lab& lab, std::span<const std::uint32_t> hosts)
     machine.name = host.name;
     if (host.model.layout != nullptr) machine.layout = *host.model.layout;
     machine.places = host.places;
-    if (machine.places.gpu_fabric.empty() && host.model.gpu_fabric != "as-gpu")
-      machine.places.gpu_fabric = host.model.gpu_fabric;
+    machine.cpu_kind = host.model.cpu_kind;
+    machine.gpu_fabric = host.model.gpu_fabric;
     for (std::uint32_t nic = 0; nic < host.nics.size(); ++nic) {
       for (std::uint32_t port = 0; port < host.nics[nic].ports.size(); ++port) {
         const PortRef ref{index, nic, port};
         if (!has_link(lab, ref)) continue;
         const PortConfig& config = host.nics[nic].ports[port];
-        machine.nics.push_back({device_name(lab, ref), config.name, to_string(config.address), link_rate_bps(lab, ref),
-                                host.nics[nic].slot});
+        nccl::Nic& found = machine.nics.emplace_back();
+        found.name = device_name(lab, ref);
+        found.interface = config.name;
+        found.address = to_string(config.address);
+        found.rate_bps = link_rate_bps(lab, ref);
+        found.slot = host.nics[nic].slot;
+        found.pcie_generation = host.nics[nic].model.pcie_generation;
+        found.pcie_lanes = host.nics[nic].model.pcie_lanes;
         ports.push_back(ref);
       }
     }
@@ -69,6 +75,28 @@ std::vector<std::uint32_t> hosts_with_gpus(const Lab& lab) {
     if (!lab.hosts[i].places.gpus.empty()) hosts.push_back(i);
   }
   return hosts;
+}
+
+nccl::ParsedEnvironment nccl_environment(const workload::NcclOptions& options) {
+  std::vector<nccl::Variable> variables;
+  for (const auto& [name, value] : options.environment) variables.push_back({name, value});
+  nccl::ParsedEnvironment parsed = nccl::parse_environment(variables);
+  // Not run: trees of NVLS between nodes, PAT, and NVLS of other collectives than all-reduce.
+  for (std::size_t i = 0; i < nccl::kFunctions; ++i) {
+    auto& row = parsed.environment.algorithms[i];
+    row[static_cast<std::size_t>(nccl::ModelAlgorithm::kNvlsTree)] = 0;
+    row[static_cast<std::size_t>(nccl::ModelAlgorithm::kPat)] = 0;
+    row[static_cast<std::size_t>(nccl::ModelAlgorithm::kNvls)] = 0;
+  }
+  return parsed;
+}
+
+std::vector<TextError> nccl_warnings(const workload::NcclOptions& options) {
+  std::vector<TextError> warnings;
+  for (const nccl::EnvironmentProblem& problem : nccl_environment(options).problems) {
+    if (!problem.error) warnings.push_back({problem.message, problem.remedy});
+  }
+  return warnings;
 }
 
 std::vector<TextError> nccl_problems(const workload::NcclOptions& options, const Lab& lab) {
@@ -105,7 +133,17 @@ std::vector<TextError> nccl_problems(const workload::NcclOptions& options, const
       break;
     }
   }
+  const nccl::ParsedEnvironment parsed = nccl_environment(options);
+  for (const nccl::EnvironmentProblem& problem : parsed.problems) {
+    if (problem.error) problems.push_back({problem.message, problem.remedy});
+  }
   const std::size_t ranks = nccl_ranks(lab, options.hosts, options.gpus_per_host).size();
+  if (problems.empty()) {
+    const nccl::Communicator decided(nccl_machines(lab, options.hosts).cluster,
+                                     nccl_ranks(lab, options.hosts, options.gpus_per_host), parsed.environment);
+    if (!decided.error().empty())
+      problems.push_back({decided.error(), "look at hosts, cables and NCCL's variables"});
+  }
   if (nccl::has_root(test.collective) && test.root >= static_cast<std::int32_t>(ranks) && ranks > 0)
     problems.push_back({fmt::format("-r {}: there are {} ranks", test.root, ranks), fmt::format("write 0 to {}", ranks - 1)});
   if (test.collective == nccl::Collective::kHypercube && (ranks & (ranks - 1)) != 0)

@@ -8,6 +8,7 @@
 
 #include "model/lab.h"
 #include "nccl/cluster.h"
+#include "nccl/environment.h"
 #include "nccl/tests_table.h"
 #include "text/units.h"
 
@@ -24,7 +25,10 @@ std::vector<nccl::RankPlace> nccl_ranks(const Lab& lab, std::span<const std::uin
                                         std::uint32_t gpus_per_host);
 std::vector<std::uint32_t> hosts_with_gpus(const Lab& lab);
 
+// What NCCL reads of its variables, less the algorithms that are not run here.
+nccl::ParsedEnvironment nccl_environment(const workload::NcclOptions& options);
 std::vector<TextError> nccl_problems(const workload::NcclOptions& options, const Lab& lab);
+std::vector<TextError> nccl_warnings(const workload::NcclOptions& options);
 std::vector<nccl::TestDevice> nccl_devices(const workload::NcclOptions& options, const Lab& lab);
 // The lab with this test in place of its workloads.
 Lab with_nccl(const Lab& lab, const workload::NcclOptions& options);

@@ -1,4 +1,6 @@
 // Which algorithm and protocol a collective takes, with how many channels and threads. After NCCL 2.30 enqueue.cc.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -81,7 +83,7 @@ Choice Communicator::choose(Collective collective, std::uint64_t size_B) const {
       protocol = p;
     }
   }
-  if (algorithm == kModelAlgorithms) return choice;  // check_choices() has said so
+  if (algorithm == kModelAlgorithms) return choice;  // unavailable() says so
   const auto model = static_cast<ModelAlgorithm>(algorithm);
   choice.algorithm = shown(model);
   choice.protocol = static_cast<Protocol>(protocol);
@@ -101,6 +103,18 @@ Choice Communicator::choose(Collective collective, std::uint64_t size_B) const {
   choice.channels = static_cast<std::uint32_t>(channels);
   choice.threads = static_cast<std::uint32_t>(threads);
   return choice;
+}
+
+std::string Communicator::unavailable(Collective collective) const {
+  const auto function = function_of(collective);
+  if (!function || ranks_.size() <= 1) return {};
+  for (const auto& row : tuning_.bandwidth_GBps[static_cast<std::size_t>(*function)]) {
+    if (std::ranges::any_of(row, [](double GBps) { return GBps > 0; })) return {};
+  }
+  std::string message = fmt::format("no algorithm and protocol available for {}", to_string(*function));
+  if (environment_->algo_set) message += fmt::format(", NCCL_ALGO is {}", environment_->algo);
+  if (environment_->proto_set) message += fmt::format(", NCCL_PROTO is {}", environment_->proto);
+  return message;
 }
 
 // A channel gets at least 32 KiB of traffic, in cells of 16 bytes.

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "nccl/channel_builder.h"
+#include "nccl/graph_xml.h"
+#include "nccl/topology_xml.h"
 
 namespace weft::nccl {
 
@@ -38,6 +40,10 @@ std::string signature(const Machine& machine, const std::vector<std::uint32_t>& 
   return text;
 }
 
+std::string at(const std::string& file, const XmlError& error) {
+  return fmt::format("{}:{}:{}: {}", file, error.line, error.column, error.message);
+}
+
 void agree(Graph& all, const Graph& one) {
   if (one.channels.size() < all.channels.size()) all.channels.resize(one.channels.size());
   all.same_channels = all.same_channels && one.same_channels;
@@ -53,7 +59,11 @@ void agree(Graph& all, const Graph& one) {
 
 Communicator::Communicator(const Cluster& cluster, std::vector<RankPlace> ranks, const Environment& environment)
     : environment_(std::make_shared<Environment>(environment)), ranks_(std::move(ranks)) {
-  find_nodes(cluster);
+  if (environment_->topo_text.empty()) {
+    find_nodes(cluster);
+  } else if (const auto seen = as_topology_file(cluster)) {
+    find_nodes(*seen);
+  }
   if (!error_.empty() || ranks_.empty()) return;
   agree_on_graphs();
   ChannelBuilder(*this, cluster.machines.size()).build();
@@ -79,7 +89,35 @@ Communicator::Communicator(const Cluster& cluster, std::vector<RankPlace> ranks,
   tuning_ = Tuning(input);
 }
 
+// The machines as NCCL_TOPO_FILE draws them, the same for all.
+std::optional<Cluster> Communicator::as_topology_file(const Cluster& cluster) {
+  const auto system = parse_xml(environment_->topo_text);
+  if (!system) {
+    error_ = at(environment_->topo_file, system.error());
+    return std::nullopt;
+  }
+  Cluster seen;
+  for (const Machine& machine : cluster.machines) {
+    auto made = with_topology(machine, *system);
+    if (!made) {
+      error_ = at(environment_->topo_file, made.error());
+      return std::nullopt;
+    }
+    seen.machines.push_back(*std::move(made));
+  }
+  return seen;
+}
+
 void Communicator::find_nodes(const Cluster& cluster) {
+  XmlElement graph_file;
+  if (!environment_->graph_text.empty()) {
+    auto parsed = parse_xml(environment_->graph_text);
+    if (!parsed) {
+      error_ = at(environment_->graph_file, parsed.error());
+      return;
+    }
+    graph_file = *std::move(parsed);
+  }
   node_of_.resize(ranks_.size());
   local_of_.resize(ranks_.size());
   std::vector<std::vector<std::uint32_t>> on_machine(cluster.machines.size());
@@ -111,7 +149,14 @@ void Communicator::find_nodes(const Cluster& cluster) {
           error_ = fmt::format("{} has no network device that NCCL may use", machine.name);
           return;
         }
-        plan.graphs = std::make_shared<Graphs>(search_graphs(*plan.topology, *environment_));
+        auto graphs = std::make_shared<Graphs>(search_graphs(*plan.topology, *environment_));
+        if (!graph_file.name.empty()) {
+          if (const auto read = read_graphs(graph_file, *plan.topology, *graphs); !read) {
+            error_ = at(environment_->graph_file, read.error());
+            return;
+          }
+        }
+        plan.graphs = std::move(graphs);
       }
       Node node{m, {}, plan.topology, plan.graphs};
       for (const TopologyGpu& gpu : plan.topology->gpus) node.ranks.push_back(rank_of[gpu.device]);

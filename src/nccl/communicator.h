@@ -86,7 +86,8 @@ class Communicator {
  public:
   Communicator(const Cluster& cluster, std::vector<RankPlace> ranks, const Environment& environment = {});
 
-  // Empty, or why NCCL would not start: no device for the network, two ranks on one GPU.
+  // Empty, or why NCCL would not start: no device for the network, two ranks on one GPU, no algorithm left, a topology
+  // or graph file with a mistake ("topo.xml:12:1: …").
   const std::string& error() const { return error_; }
   const Environment& environment() const { return *environment_; }
   const std::vector<RankPlace>& ranks() const { return ranks_; }
@@ -109,12 +110,15 @@ class Communicator {
   Route p2p_route(std::uint32_t channel, std::uint32_t from, std::uint32_t to) const;
   // Of a collective of so many bytes, as nccl-tests counts them.
   Choice choose(Collective collective, std::uint64_t size_B) const;
+  // Empty, or why NCCL would refuse this collective: NCCL_ALGO and NCCL_PROTO leave nothing.
+  std::string unavailable(Collective collective) const;
   Parts parts(Collective collective, std::uint64_t size_B, std::uint32_t element_B) const;
   // How many channels share one send or receive of so many bytes.
   std::uint32_t p2p_parts(std::uint64_t bytes) const;
 
  private:
   friend class ChannelBuilder;
+  std::optional<Cluster> as_topology_file(const Cluster& cluster);
   void find_nodes(const Cluster& cluster);
   void agree_on_graphs();
   void count_p2p_channels();

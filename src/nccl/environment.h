@@ -80,6 +80,7 @@ struct Environment {
   std::int64_t socket_nthreads = kUnset, nsocks_perthread = kUnset;
   // Files.
   std::string topo_file, topo_dump_file, graph_file, graph_dump_file;
+  std::string topo_text, graph_text;  // what is in topo_file and graph_file: whoever makes a communicator reads them
   // Log.
   std::string debug, debug_subsys, debug_file;
   // What the log says of each variable, in the order in which they were given: name and value.

@@ -47,7 +47,6 @@ KernelModel kernel_model(const host::GpuModel& gpu) {
   model.link_Bps = static_cast<std::int64_t>(gpu.links) * gpu.nccl_link_rate_bps / 8;
   const nic::PcieLink link{gpu.pcie_generation, gpu.pcie_lanes};
   model.pcie_Bps = gpu.pcie_lanes == 0 ? model.memory_Bps / 4 : link.tlp_bps() / 8 * 256 / (256 + nic::kTlpOverhead_B);
-  model.flushes = !rocm && capability < kHopper;
   return model;
 }
 

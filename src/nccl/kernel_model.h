@@ -28,7 +28,6 @@ struct KernelModel {
   std::int64_t memory_Bps = 0;
   std::int64_t link_Bps = 0;  // all links to other GPUs, one way, as NCCL counts them; 0: none
   std::int64_t pcie_Bps = 0;  // one way
-  bool flushes = false;       // after a receive into its memory: compute capability below 9.0
 };
 KernelModel kernel_model(const host::GpuModel& gpu);
 

@@ -59,7 +59,8 @@ std::vector<NetDevice> ib_devices(const Machine& machine, const Environment& env
       devices.push_back(device);
       continue;
     }
-    card->name += "+" + device.name;
+    card->name += '+';
+    card->name += device.name;
     card->nics.push_back(nic);
     card->bandwidth_GBps += device.bandwidth_GBps;
   }

@@ -6,9 +6,7 @@ namespace weft::nccl {
 
 namespace {
 
-constexpr std::uint64_t kLlBuffer_B = 524'288, kLl128Buffer_B = 4'915'200;  // facts AI 1.6
-constexpr std::uint64_t kLl128Data = 15, kLl128Line = 16;                   // of each 16 words one has flags
-constexpr std::uint64_t kLeastTraffic_B = 16'384;                           // of a channel
+constexpr std::uint64_t kLl128Data = 15, kLl128Line = 16;  // of each 16 words one has flags
 
 std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) {
   return (a + b - 1) / b;
@@ -17,48 +15,30 @@ std::uint64_t align_up(std::uint64_t a, std::uint64_t b) {
   return divide_up(a, b) * b;
 }
 
-std::uint64_t traffic_per_byte(Collective collective, std::size_t ranks) {
-  if (collective == Collective::kAllReduce) return 2;
-  return collective == Collective::kAllGather || collective == Collective::kReduceScatter ? ranks : 1;
-}
-
 std::uint32_t log2_of(std::uint64_t value) {
   std::uint32_t log = 0;
   while (value >>= 1) ++log;
   return log;
 }
 
-struct Shape {
-  std::uint64_t nodes = 1;
-  double per_node = 1;
-};
-Shape shape_of(const Communicator& communicator) {
-  std::vector<std::uint32_t> machines;
-  for (const RankPlace& place : communicator.ranks()) machines.push_back(place.machine);
-  std::sort(machines.begin(), machines.end());
-  Shape shape;
-  shape.nodes = static_cast<std::uint64_t>(std::unique(machines.begin(), machines.end()) - machines.begin());
-  shape.per_node = static_cast<double>(communicator.ranks().size()) / static_cast<double>(shape.nodes);
-  return shape;
-}
-
 // Small sizes over a tree go in smaller chunks, so that its levels work at the same time.
 std::uint64_t tree_chunk_B(const Communicator& communicator, const Plan& plan, std::uint64_t chunk_B) {
-  const Shape shape = shape_of(communicator);
+  const std::size_t nodes = communicator.nodes().size();
+  const double per_node = static_cast<double>(communicator.ranks().size()) / static_cast<double>(nodes);
   const double per_channel = static_cast<double>(plan.operation.bytes()) / plan.choice.channels;
   const auto shrink = [&](double chunks, std::uint64_t least_B) {
     while (per_channel / static_cast<double>(chunk_B) < chunks && chunk_B > least_B) chunk_B /= 2;
   };
-  const std::uint32_t levels = log2_of(shape.nodes);
+  const std::uint32_t levels = log2_of(nodes);
   if (plan.choice.protocol == Protocol::kSimple) {
-    const double depth = shape.per_node - 1 + levels + 1;
+    const double depth = per_node - 1 + levels + 1;
     shrink(depth * 8, 131'072);
     shrink(depth * 4, 65'536);
     shrink(depth, 32'768);
   } else if (plan.choice.protocol == Protocol::kLl128) {
-    const double steps = 1 + levels + 0.1 * shape.per_node;
-    shrink(steps * 64 / shape.per_node, 131'072);
-    shrink(steps * 16 / shape.per_node, 32'768);
+    const double steps = 1 + levels + 0.1 * per_node;
+    shrink(steps * 64 / per_node, 131'072);
+    shrink(steps * 16 / per_node, 32'768);
   }
   return chunk_B;
 }
@@ -115,45 +95,37 @@ bool has_peer(const std::array<std::int32_t, 3>& peers) {
 
 }  // namespace
 
-std::uint64_t slot_B(Protocol protocol, std::uint64_t buffer_B) {
-  if (protocol == Protocol::kLl) return kLlBuffer_B / kSteps;
-  if (protocol == Protocol::kLl128) return kLl128Buffer_B / kSteps;
-  return buffer_B / kSteps;
-}
-
 std::uint64_t line_B(Protocol protocol, std::uint64_t payload_B) {
   if (protocol == Protocol::kLl) return 2 * align_up(payload_B, 8);
   if (protocol == Protocol::kLl128) return divide_up(payload_B, 8 * kLl128Data) * 8 * kLl128Line;
   return payload_B;
 }
 
-Plan make_plan(const Communicator& communicator, const Operation& operation, std::uint64_t buffer_B) {
+Plan make_plan(const Communicator& communicator, const Operation& operation) {
   const std::size_t ranks = communicator.ranks().size();
   Plan plan;
   plan.operation = operation;
   plan.choice = communicator.choose(operation.collective, size_of(operation, ranks));
-  if (plan.choice.algorithm != Algorithm::kTree || operation.collective != Collective::kAllReduce)
-    plan.choice.algorithm = Algorithm::kRing;
+  plan.parts = communicator.parts(operation.collective, size_of(operation, ranks), operation.element_B);
   const Protocol protocol = plan.choice.protocol;
   const bool parts = operation.collective == Collective::kAllReduce ||
                      operation.collective == Collective::kAllGather ||
                      operation.collective == Collective::kReduceScatter;
   const bool ring_simple = protocol == Protocol::kSimple && plan.choice.algorithm == Algorithm::kRing && parts;
-  const std::uint32_t chunk_steps = ring_simple ? kSteps / 2 : 1;
-  plan.slice_steps = ring_simple ? kSteps / 4 : 1;
+  const std::uint32_t chunk_steps = ring_simple ? kBufferSteps / 2 : 1;
+  plan.slice_steps = ring_simple ? kBufferSteps / 4 : 1;
   plan.slices = chunk_steps / plan.slice_steps;
-  std::uint64_t chunk_B = slot_B(protocol, buffer_B) * chunk_steps;
+  const std::uint64_t slot_B = communicator.buffer_B(protocol) / kBufferSteps;
+  std::uint64_t chunk_B = slot_B * chunk_steps;
   if (protocol == Protocol::kLl) chunk_B /= 2;
   if (protocol == Protocol::kLl128) chunk_B = chunk_B / kLl128Line * kLl128Data;
   if (plan.choice.algorithm == Algorithm::kTree) chunk_B = tree_chunk_B(communicator, plan, chunk_B);
   const std::uint64_t align = std::max<std::uint64_t>(16 / operation.element_B, 1);
   plan.chunk = std::max(chunk_B / operation.element_B / align * align, align);
-  plan.least_slice = std::max<std::uint64_t>(slot_B(protocol, buffer_B) * plan.slice_steps / operation.element_B / 32, 1);
-  plan.channels = std::max(plan.choice.channels, 1U);
+  plan.least_slice = std::max<std::uint64_t>(slot_B * plan.slice_steps / operation.element_B / 32, 1);
   return plan;
 }
 
-// ncclCollCbdPart: cells of so many bytes that a channel has enough to do, dealt to the channels in order.
 std::vector<Lane> lanes_of(const Communicator& communicator, const Plan& plan, std::uint32_t rank) {
   const Operation& operation = plan.operation;
   if (operation.is_point_to_point()) return point_to_point_lanes(communicator, plan, rank);
@@ -175,15 +147,16 @@ std::vector<Lane> lanes_of(const Communicator& communicator, const Plan& plan, s
     if (plain.count > 0) lanes.push_back(plain);
     return lanes;
   }
-  const std::uint64_t cell_B = align_up(divide_up(kLeastTraffic_B, traffic_per_byte(operation.collective, ranks)), 16);
-  const std::uint64_t cell = cell_B / operation.element_B;
-  const std::uint64_t cells = divide_up(operation.count, cell);
-  const std::uint64_t cells_each = divide_up(cells, plan.channels);
-  for (std::uint32_t channel = 0; channel * cells_each < cells; ++channel) {
+  std::uint64_t begin = 0;
+  for (std::uint32_t channel = 0; channel < plan.parts.channels; ++channel) {
+    const std::uint64_t part_B = channel == 0                         ? plan.parts.first_B
+                                 : channel + 1 < plan.parts.channels ? plan.parts.middle_B
+                                                                      : plan.parts.last_B;
     Lane lane = plain;
     lane.channel = channel;
-    lane.offset = channel * cells_each * cell;
-    lane.count = std::min(cells_each * cell, operation.count - lane.offset);
+    lane.offset = begin;
+    lane.count = part_B / operation.element_B;
+    begin += lane.count;
     const Channel& wired = communicator.channels()[channel];
     if (plan.choice.algorithm == Algorithm::kTree) {
       add_tree(wired.tree[rank], lane, lanes);

@@ -14,7 +14,7 @@
 
 namespace weft::nccl {
 
-inline constexpr std::uint32_t kSteps = 8;  // NCCL_STEPS: slots of a connection's buffer
+inline constexpr std::uint32_t kBufferSteps = 8;  // NCCL_STEPS: slots of a connection's buffer
 
 // One call of a primitive: a chunk that is received, reduced with the rank's own, copied to the output, sent on.
 struct Primitive {
@@ -83,17 +83,16 @@ struct Lane {
 struct Plan {
   Operation operation;
   Choice choice;
-  std::uint32_t channels = 1;
+  Parts parts;
   std::uint64_t chunk = 0;  // elements
   std::uint32_t slices = 1, slice_steps = 1;
   std::uint64_t least_slice = 1;
 };
-Plan make_plan(const Communicator& communicator, const Operation& operation, std::uint64_t buffer_B);
+Plan make_plan(const Communicator& communicator, const Operation& operation);
 // Of a plan, what this rank does. Of kSendRecv the operation is the rank's own.
 std::vector<Lane> lanes_of(const Communicator& communicator, const Plan& plan, std::uint32_t rank);
 
-// Bytes of a slot, and of `payload_B` on their way: LL and LL128 carry flags.
-std::uint64_t slot_B(Protocol protocol, std::uint64_t buffer_B);
+// Bytes of `payload_B` on their way: LL and LL128 carry flags.
 std::uint64_t line_B(Protocol protocol, std::uint64_t payload_B);
 
 // A send or receive with one peer, of those that an operation is made of.

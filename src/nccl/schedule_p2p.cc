@@ -7,14 +7,7 @@ namespace weft::nccl {
 
 namespace {
 
-constexpr std::uint64_t kNetChunk_B = 131'072, kNvlinkChunk_B = 524'288;  // facts AI 1.6
-constexpr std::uint64_t kLlMost_B = 16'384;                               // NCCL_P2P_LL_THRESHOLD
-constexpr std::uint64_t kMostChunks = 32;                                 // of one channel before more are taken
-constexpr std::uint32_t kWorksPerBatch = 8;                               // that the warps of a block share
-
-std::uint64_t chunks_of(std::uint64_t size_B, std::uint64_t chunk_B) {
-  return (size_B + chunk_B - 1) / chunk_B;
-}
+constexpr std::uint32_t kWorksPerBatch = 8;  // that the warps of a block share
 
 }  // namespace
 
@@ -66,34 +59,32 @@ std::vector<PeerPart> peer_parts(const Operation& operation, std::uint32_t rank,
 std::vector<Lane> point_to_point_lanes(const Communicator& communicator, const Plan& plan, std::uint32_t rank) {
   const Operation& operation = plan.operation;
   const auto ranks = static_cast<std::uint32_t>(communicator.ranks().size());
-  const std::uint32_t most = std::max(communicator.p2p_channels_per_peer(), 1U);
-  const auto channels = std::max(static_cast<std::uint32_t>(communicator.channels().size()), most);
-  std::uint32_t usual = most;
-  while (usual * ranks > channels && usual > 1) usual /= 2;
+  const std::uint32_t channels = std::max(communicator.p2p_channels(), communicator.p2p_channels_per_peer());
+  const auto ll_most_B = static_cast<std::uint64_t>(std::max<std::int64_t>(communicator.environment().p2p_ll_threshold_B, 0));
   std::vector<Lane> lanes;
   std::vector<std::uint32_t> works(channels), used(channels);
 
   const auto add = [&](LaneKind kind, std::int32_t peer, std::uint64_t count, std::uint32_t distance) {
     if (count == 0) return;
     const std::uint64_t size_B = count * operation.element_B;
-    const bool local = communicator.ranks()[static_cast<std::uint32_t>(peer)].machine == communicator.ranks()[rank].machine;
-    const std::uint64_t chunk_B = local ? kNvlinkChunk_B : kNetChunk_B;
-    std::uint32_t parts = static_cast<std::uint32_t>(std::min<std::uint64_t>(usual, chunks_of(size_B, chunk_B)));
-    if (kind == LaneKind::kCopy) parts = 1;
-    while (size_B / parts > kMostChunks * chunk_B && 2 * parts <= most && kind != LaneKind::kCopy) parts *= 2;
+    const std::uint64_t chunk_B = communicator.p2p_chunk_B();
+    const std::uint32_t parts = kind == LaneKind::kCopy ? 1 : communicator.p2p_parts(size_B);
     const std::uint64_t align = std::max<std::uint64_t>(16 / operation.element_B, 1);
     const std::uint64_t each = ((count + parts - 1) / parts + align - 1) / align * align;
     for (std::uint32_t part = 0; part * each < count; ++part) {
       Lane lane;
       lane.kind = kind;
       lane.point_to_point = true;
-      lane.channel = (distance * usual + part) % channels;
+      lane.channel = (distance * communicator.p2p_channels_per_peer() + part) % channels;
       lane.batch = works[lane.channel] / kWorksPerBatch;
       used[lane.channel] = 1;
       lane.offset = part * each;
       lane.count = std::min(each, count - lane.offset);
-      lane.protocol = lane.count * operation.element_B <= kLlMost_B && size_B <= kLlMost_B ? Protocol::kLl : Protocol::kSimple;
-      lane.chunk = std::max<std::uint64_t>(chunk_B / operation.element_B, 1);
+      // LL only where no rank is across the network.
+      const bool ll = communicator.nodes().size() == 1 && size_B <= parts * ll_most_B;
+      lane.protocol = ll ? Protocol::kLl : Protocol::kSimple;
+      const std::uint64_t ll_chunk_B = communicator.buffer_B(Protocol::kLl) / kBufferSteps / 2;
+      lane.chunk = std::max<std::uint64_t>((ll ? ll_chunk_B : chunk_B) / operation.element_B, 1);
       if (kind == LaneKind::kSend) lane.to[0] = peer;
       if (kind == LaneKind::kReceive) lane.from[0] = peer;
       lanes.push_back(lane);
@@ -102,7 +93,7 @@ std::vector<Lane> point_to_point_lanes(const Communicator& communicator, const P
   for (const PeerPart& part : peer_parts(operation, rank, ranks)) {
     const auto self = static_cast<std::int32_t>(rank);
     if (part.send_to == self && part.receive_from == self) {
-      add(LaneKind::kCopy, self, operation.in_place ? 0 : part.send_count, 0);
+      add(LaneKind::kCopy, operation.in_place ? kNoRank : self, operation.in_place ? 0 : part.send_count, 0);
       continue;
     }
     // Both ends number the distance alike, and so find the same channels.

@@ -38,13 +38,13 @@ std::uint32_t owner(const Operation& operation, const Lane& lane, std::uint32_t 
 
 class Checker {
  public:
-  Checker(const Communicator& communicator, const OperationOf& operation_of, std::uint64_t buffer_B)
+  Checker(const Communicator& communicator, const OperationOf& operation_of)
       : communicator_(communicator) {
     const auto ranks = static_cast<std::uint32_t>(communicator.ranks().size());
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       operations_.push_back(operation_of(rank));
       all_ += contribution(rank);
-      const Plan plan = make_plan(communicator, operations_[rank], buffer_B);
+      const Plan plan = make_plan(communicator, operations_[rank]);
       for (const Lane& lane : lanes_of(communicator, plan, rank)) lanes_.push_back({rank, lane, {}, false, false});
     }
     written_.resize(ranks);
@@ -182,9 +182,8 @@ class Checker {
 
 }  // namespace
 
-std::uint64_t wrong_elements(const Communicator& communicator, const OperationOf& operation_of,
-                             std::uint64_t buffer_B) {
-  return Checker(communicator, operation_of, buffer_B).wrong();
+std::uint64_t wrong_elements(const Communicator& communicator, const OperationOf& operation_of) {
+  return Checker(communicator, operation_of).wrong();
 }
 
 }  // namespace weft::nccl

@@ -12,6 +12,6 @@ namespace weft::nccl {
 // The operation of a rank: all but kSendRecv have one for all.
 using OperationOf = std::function<Operation(std::uint32_t rank)>;
 // Elements that are wrong or missing, at all ranks together.
-std::uint64_t wrong_elements(const Communicator& communicator, const OperationOf& operation_of, std::uint64_t buffer_B);
+std::uint64_t wrong_elements(const Communicator& communicator, const OperationOf& operation_of);
 
 }  // namespace weft::nccl

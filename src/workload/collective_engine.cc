@@ -19,6 +19,17 @@ constexpr std::uint8_t kTosEcn = 3;
 
 }  // namespace
 
+CollectiveNetSettings CollectiveNetSettings::from(const nccl::Environment& environment) {
+  CollectiveNetSettings net;
+  net.qps_per_connection = static_cast<std::uint32_t>(std::max<std::int64_t>(environment.ib_qps_per_connection, 1));
+  net.split_data_on_qps = environment.ib_split_data_on_qps;
+  net.timeout = static_cast<std::uint8_t>(environment.ib_timeout);
+  net.retry_cnt = static_cast<std::uint8_t>(environment.ib_retry_cnt);
+  if (environment.ib_tc >= 0) net.tc = environment.traffic_class();
+  if (environment.ib_sl >= 0) net.sl = environment.service_level();
+  return net;
+}
+
 CollectiveEngine::CollectiveEngine(Setup setup) : setup_(std::move(setup)) {
   for (std::uint32_t i = 0; i < setup_.cluster.machines.size(); ++i)
     hosts_.push_back(std::make_unique<CollectiveHost>(*this, i, *setup_.hosts[i]));
@@ -34,7 +45,7 @@ std::uint32_t CollectiveEngine::add_communicator(std::shared_ptr<const nccl::Com
 void CollectiveEngine::prepare(std::uint32_t communicator, const nccl::Operation& operation,
                                std::optional<std::uint32_t> rank) {
   const nccl::Communicator& decided = *communicators_[communicator];
-  const nccl::Plan plan = nccl::make_plan(decided, operation, setup_.net.buffer_B);
+  const nccl::Plan plan = nccl::make_plan(decided, operation);
   const std::uint32_t first = rank.value_or(0);
   const std::uint32_t end = rank ? *rank + 1 : static_cast<std::uint32_t>(decided.ranks().size());
   for (std::uint32_t each = first; each < end; ++each) {
@@ -55,7 +66,8 @@ void CollectiveEngine::connect(const ConnectionKey& key) {
   if (connected_.contains(key)) return;
   const nccl::Communicator& ranks = *communicators_[key.communicator];
   const nccl::RankPlace from = ranks.ranks()[key.from], to = ranks.ranks()[key.to];
-  const nccl::Route route = ranks.route(key.channel, key.from, key.to);
+  const nccl::Route route = key.point_to_point ? ranks.p2p_route(key.channel, key.from, key.to)
+                                               : ranks.route(key.channel, key.from, key.to);
   CollectiveSendHalf send;
   CollectiveReceiveHalf receive;
   send.communicator = receive.communicator = key.communicator;
@@ -75,14 +87,12 @@ void CollectiveEngine::connect(const ConnectionKey& key) {
   }
   CollectiveHost& host = *hosts_[from.machine];
   const host::HostPlaces& places = setup_.cluster.machines[from.machine].places;
-  const host::GpuModel& model = places.gpus[from.gpu].model;
-  const std::string& fabric = places.gpu_fabric.empty() ? model.gpu_fabric : places.gpu_fabric;
-  const bool nvlink = model.links > 0 && fabric != "none";
-  send.way = route.transport == nccl::Transport::kShm ? CollectiveWay::kShared
-             : nvlink                                 ? CollectiveWay::kNvlink
-                                                      : CollectiveWay::kPcie;
+  send.way = route.transport == nccl::Transport::kShm  ? CollectiveWay::kShared
+             : route.path <= nccl::PathType::kC2c ? CollectiveWay::kNvlink
+                                                       : CollectiveWay::kPcie;
   receive.way = send.way;
-  if (fabric == "mesh" && places.gpus.size() > 1)
+  const nccl::Node& node = ranks.nodes()[ranks.node_of(key.from)];
+  if (node.topology->nvswitch < 0 && places.gpus.size() > 1)
     send.pair_Bps = host.gpu_model(from.gpu).link_Bps / static_cast<std::int64_t>(places.gpus.size() - 1);
   const Halves halves{host.add_send_half(send), host.add_receive_half(receive)};
   host.send_half(halves.send).peer = halves.receive;
@@ -119,7 +129,8 @@ CollectiveEngine::Halves CollectiveEngine::connect_network(const nccl::Communica
   receive.device = b.device;
   send.qps = receive.qps = std::min(std::max(setup_.net.qps_per_connection, 1U), kMostConnectionQps);
   send.split = receive.split = setup_.net.split_data_on_qps && send.qps > 1;
-  send.slot_B = setup_.net.buffer_B / nccl::kSteps;
+  send.slot_B = ranks.buffer_B(nccl::Protocol::kSimple) / nccl::kBufferSteps;
+  receive.flush = route.flush;
   send.lkey = sender.buffer_key(*a.device);
   send.rkey = receiver.buffer_key(*b.device);
   receive.lkey = send.rkey;

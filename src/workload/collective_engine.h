@@ -34,7 +34,8 @@ struct CollectiveNetSettings {
   std::uint8_t retry_cnt = 7;             // NCCL_IB_RETRY_CNT
   std::optional<std::uint8_t> tc;         // NCCL_IB_TC
   std::optional<std::uint8_t> sl;         // NCCL_IB_SL
-  std::uint64_t buffer_B = 4 << 20;       // NCCL_BUFFSIZE
+  // As the environment says, or the defaults.
+  static CollectiveNetSettings from(const nccl::Environment& environment);
   std::uint32_t mtu_B = 1500;             // of sockets
 };
 

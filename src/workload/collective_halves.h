@@ -26,7 +26,7 @@ struct CollectiveItem {
 };
 
 inline constexpr std::uint64_t kNoLane = ~std::uint64_t{0};
-inline constexpr std::uint32_t kMostMessages = 2 * nccl::kSteps;  // of a connection, under way
+inline constexpr std::uint32_t kMostMessages = 2 * nccl::kBufferSteps;  // of a connection, under way
 inline constexpr std::uint32_t kMostConnectionQps = 16;
 
 // How the data leaves a block.
@@ -83,7 +83,7 @@ struct CollectiveReceiveHalf {
   std::array<Time_ps, kMostMessages> complete_ps{};  // when all of it is there
 
   // Network.
-  bool staged = false;
+  bool staged = false, flush = false;
   std::uint32_t proxy = 0;
   nic::Device* device = nullptr;
   std::uint32_t qps = 0;

@@ -22,7 +22,7 @@ bool cuts_through(Protocol protocol) {
 
 void CollectiveHost::make_lanes(Item& item) {
   const nccl::Communicator& communicator = engine_.communicator(item.what.communicator);
-  const nccl::Plan plan = nccl::make_plan(communicator, item.what.operation, engine_.setup_.net.buffer_B);
+  const nccl::Plan plan = nccl::make_plan(communicator, item.what.operation);
   std::vector<nccl::Lane> lanes = nccl::lanes_of(communicator, plan, item.what.rank);
   std::stable_sort(lanes.begin(), lanes.end(), [](const nccl::Lane& a, const nccl::Lane& b) {
     return a.channel != b.channel ? a.channel < b.channel : a.batch < b.batch;
@@ -84,7 +84,7 @@ void CollectiveHost::advance(std::uint32_t item, std::uint32_t index) {
   if (lane.now.sends) {
     for (std::uint8_t i = 0; i < lane.sends; ++i) {
       CollectiveSendHalf& half = sends_[lane.send[i]];
-      if (half.used + lane.schedule.slice_steps <= nccl::kSteps) continue;
+      if (half.used + lane.schedule.slice_steps <= nccl::kBufferSteps) continue;
       half.waiting = self;
       return;
     }

@@ -49,7 +49,7 @@ Time_ps CollectiveHost::post_message(CollectiveSendHalf& half, Time_ps now_ps) {
   const std::uint64_t part_B =
       (message.size_B / parts + (message.size_B % parts != 0) + kSplitAlign_B - 1) / kSplitAlign_B * kSplitAlign_B;
   message.parts = static_cast<std::uint8_t>(parts);
-  const std::uint64_t slot = half.slots_posted % nccl::kSteps * half.slot_B;
+  const std::uint64_t slot = half.slots_posted % nccl::kBufferSteps * half.slot_B;
   for (std::uint32_t i = 0; i < parts; ++i) {
     const std::uint64_t begin_B = std::min<std::uint64_t>(part_B * i, message.size_B);
     nic::SendRequest request;
@@ -93,7 +93,7 @@ void CollectiveHost::announce(std::uint32_t index, const nccl::Lane& lane, std::
 void CollectiveHost::progress_offers(std::uint32_t index, const Event& event) {
   CollectiveReceiveHalf& half = receives_[index];
   const auto has_room = [&] {
-    return !half.expected.empty() && half.steps_out + half.expected.front().steps <= nccl::kSteps;
+    return !half.expected.empty() && half.steps_out + half.expected.front().steps <= nccl::kBufferSteps;
   };
   if (!has_room()) return;
   if (half.way == CollectiveWay::kNet && proxy_is_busy(half.proxy, event)) return;
@@ -169,7 +169,7 @@ void CollectiveHost::message_sent(std::uint32_t index) {
 
 // A read through the NIC's own port, behind what was written: NIC, PCIe and GPU once there and back.
 Time_ps CollectiveHost::flush_ps(const CollectiveReceiveHalf& half) const {
-  if (half.staged || half.way != CollectiveWay::kNet || !gpus_[half.gpu].model.flushes) return 0;
+  if (!half.flush) return 0;
   const host::HostModel& cpu = host_.model();
   const nic::NicModel& nic = half.device->model();
   const host::GpuModel& gpu = engine_.cluster().machines[machine_].places.gpus[half.gpu].model;

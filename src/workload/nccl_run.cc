@@ -18,10 +18,11 @@ std::string_view protocol_name(nccl::Protocol protocol) {
   return protocol == nccl::Protocol::kLl ? "LL" : protocol == nccl::Protocol::kLl128 ? "LL128" : "SIMPLE";
 }
 
-std::string choice_text(const nccl::Communicator& communicator, const nccl::Operation& operation, std::uint64_t buffer_B) {
+std::string choice_text(const nccl::Communicator& communicator, const nccl::Operation& operation) {
   if (operation.is_point_to_point()) return "P2P";
-  const nccl::Plan plan = nccl::make_plan(communicator, operation, buffer_B);
-  return std::string(plan.choice.algorithm == nccl::Algorithm::kTree ? "TREE/" : "RING/") +
+  const nccl::Plan plan = nccl::make_plan(communicator, operation);
+  constexpr std::string_view kAlgorithms[] = {"TREE", "RING", "NVLS", "NVLS_TREE", "PAT"};
+  return std::string(kAlgorithms[static_cast<std::size_t>(plan.choice.algorithm)]) + "/" +
          std::string(protocol_name(plan.choice.protocol));
 }
 
@@ -31,7 +32,6 @@ NcclRun::NcclRun(NcclOptions options, CollectiveEngine::Setup setup,
                  std::shared_ptr<const nccl::Communicator> communicator, std::vector<nccl::TestDevice> devices)
     : options_(std::move(options)),
       communicator_(std::move(communicator)),
-      buffer_B_(setup.net.buffer_B),
       engine_(std::move(setup)),
       times_(communicator_->ranks().size()) {
   result_.report.devices = std::move(devices);
@@ -177,7 +177,7 @@ void NcclRun::finish_phase(bool interrupted) {
     fresh.operation =
         nccl::has_reduction(options_.test.collective) ? nccl::reduction_names()[row.operation] : std::string_view("none");
     fresh.root = row.root;
-    result_.choices.push_back(choice_text(*communicator_, operation_of(row, false, 0), buffer_B_));
+    result_.choices.push_back(choice_text(*communicator_, operation_of(row, false, 0)));
   }
   report.failure = engine_.failure();
   bool all = true;
@@ -206,8 +206,7 @@ void NcclRun::finish_phase(bool interrupted) {
             nccl::Operation operation = operation_of(row, in_place, rank);
             operation.step = step;
             return operation;
-          },
-          buffer_B_);
+          });
     }
     measure.wrong = wrong;
   }

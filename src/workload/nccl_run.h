@@ -46,7 +46,6 @@ class NcclRun final : public Workload {
 
   NcclOptions options_;
   std::shared_ptr<const nccl::Communicator> communicator_;
-  std::uint64_t buffer_B_;
   CollectiveEngine engine_;
   std::uint32_t number_ = 0;  // of the communicator
   std::vector<Row> rows_;

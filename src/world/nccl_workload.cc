@@ -11,10 +11,12 @@ class NcclWorkload final : public ActiveWorkload {
  public:
   NcclWorkload(const workload::NcclOptions& options, const WorkloadSetup& setup)
       : ActiveWorkload(setup.config), machines_(nccl_machines(setup.world.lab(), options.hosts)) {
+    const nccl::Environment environment = nccl_environment(options).environment;
     auto communicator = std::make_shared<nccl::Communicator>(
-        machines_.cluster, nccl_ranks(setup.world.lab(), options.hosts, options.gpus_per_host));
-    run_ = std::make_unique<workload::NcclRun>(options, collective_setup(setup.world, setup.config, machines_),
-                                               std::move(communicator), nccl_devices(options, setup.world.lab()));
+        machines_.cluster, nccl_ranks(setup.world.lab(), options.hosts, options.gpus_per_host), environment);
+    workload::CollectiveEngine::Setup engine = collective_setup(setup.world, setup.config, machines_, environment);
+    run_ = std::make_unique<workload::NcclRun>(options, std::move(engine), std::move(communicator),
+                                               nccl_devices(options, setup.world.lab()));
   }
 
   workload::Workload& run() override { return *run_; }
@@ -28,8 +30,10 @@ class NcclWorkload final : public ActiveWorkload {
 }  // namespace
 
 workload::CollectiveEngine::Setup collective_setup(World& world, const WorkloadConfig& config,
-                                                   const NcclMachines& machines) {
+                                                   const NcclMachines& machines,
+                                                   const nccl::Environment& environment) {
   workload::CollectiveEngine::Setup setup;
+  setup.net = workload::CollectiveNetSettings::from(environment);
   setup.cluster = machines.cluster;
   for (const nccl::Machine& machine : machines.cluster.machines) {
     for (std::uint32_t i = 0; i < world.lab().hosts.size(); ++i) {
