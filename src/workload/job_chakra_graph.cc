@@ -39,7 +39,7 @@ class ChakraJob {
     graph_.ranks.resize(ranks);
     for (std::uint32_t rank = 0; rank < ranks && !problem_; ++rank) find_groups(rank);
     for (auto& [name, members] : found_) {
-      if (!group_numbers_.contains(name)) add_group(name.empty() ? "all ranks" : name, members, name);
+      if (!group_numbers_.contains(name)) add_group(name.empty() ? "all" : name, members, name);
     }
     for (std::uint32_t rank = 0; rank < ranks && !problem_; ++rank) make_rank(rank);
     if (problem_) return tl::unexpected(std::move(*problem_));
