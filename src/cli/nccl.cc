@@ -9,6 +9,8 @@
 #include "cli/common.h"
 #include "cli/verbs.h"
 #include "model/nccl_job.h"
+#include "nccl/graph_xml.h"
+#include "nccl/topology_xml.h"
 #include "results/nccl_json.h"
 #include "world/runner.h"
 
@@ -63,6 +65,22 @@ bool read_hosts(const NcclArguments& arguments, const lab::Lab& lab, workload::N
   return true;
 }
 
+// NCCL_GRAPH_DUMP_FILE and NCCL_TOPO_DUMP_FILE, of rank 0's machine.
+int write_dumps(const workload::NcclOptions& options, const lab::Lab& lab) {
+  const nccl::Environment environment = lab::nccl_environment(options).environment;
+  if (environment.graph_dump_file.empty() && environment.topo_dump_file.empty()) return kExitWell;
+  const nccl::Cluster cluster = lab::nccl_machines(lab, options.hosts).cluster;
+  const nccl::Communicator decided(cluster, lab::nccl_ranks(lab, options.hosts, options.gpus_per_host), environment);
+  int status = kExitWell;
+  const auto write = [&](const std::string& path, const std::string& text) {
+    auto written = path.empty() ? tl::expected<void, std::string>() : write_file(path, text);
+    if (!written) status = failed(written.error(), "give another path");
+  };
+  write(environment.graph_dump_file, nccl::graph_xml(decided, 0));
+  write(environment.topo_dump_file, nccl::topology_xml(cluster, decided, 0));
+  return status;
+}
+
 int nccl(const NcclArguments& arguments, const std::vector<std::string>& words) {
   use_json(arguments.json);
   auto file = load_lab(arguments.lab, arguments.set, arguments.seed);
@@ -96,7 +114,7 @@ int nccl(const NcclArguments& arguments, const std::vector<std::string>& words) 
   const auto& measured = *result->workloads.front().as<workload::NcclResult>();
   const std::string json = lab::nccl_json(options, measured);
   put(arguments.json ? json : measured.log + nccl::format_tests(options.test, measured.report));
-  int status = kExitWell;
+  int status = write_dumps(options, file->lab);
   for (const std::string& failure : result->failures()) status = failed(failure);
   if (!options.test.json_file.empty()) {
     auto written = write_file(options.test.json_file, json);

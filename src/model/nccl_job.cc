@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "base/files.h"
+#include "nccl/log.h"
+
 namespace weft::lab {
 
 namespace {
@@ -88,6 +91,18 @@ nccl::ParsedEnvironment nccl_environment(const workload::NcclOptions& options) {
     row[static_cast<std::size_t>(nccl::ModelAlgorithm::kPat)] = 0;
     row[static_cast<std::size_t>(nccl::ModelAlgorithm::kNvls)] = 0;
   }
+  const auto read = [&](const std::string& path, std::string& text) {
+    if (path.empty()) return;
+    constexpr std::size_t kLargest_B = 10'000'000;
+    auto found = read_file(path, kLargest_B);
+    if (found) {
+      text = *std::move(found);
+    } else {
+      parsed.problems.push_back({0, true, fmt::format("cannot read {}: {}", path, found.error()), "give the path of an XML file"});
+    }
+  };
+  read(parsed.environment.topo_file, parsed.environment.topo_text);
+  read(parsed.environment.graph_file, parsed.environment.graph_text);
   return parsed;
 }
 
@@ -154,15 +169,14 @@ std::vector<TextError> nccl_problems(const workload::NcclOptions& options, const
 std::vector<nccl::TestDevice> nccl_devices(const workload::NcclOptions& options, const Lab& lab) {
   std::vector<nccl::TestDevice> devices;
   const std::uint32_t process = options.test.threads * options.test.gpus;
-  constexpr std::uint32_t kFirstPid = 3521;
   for (const nccl::RankPlace& place : nccl_ranks(lab, options.hosts, options.gpus_per_host)) {
     const HostConfig& host = lab.hosts[options.hosts[place.machine]];
     nccl::TestDevice device;
     device.rank = static_cast<std::uint32_t>(devices.size());
-    device.pid = kFirstPid + place.gpu / process;
+    device.pid = nccl::process_id(device.rank - place.gpu % process);
     device.host = host.name;
     device.device = place.gpu;
-    device.bus = fmt::format("0000:{:02x}:00", 0x10 + place.gpu);
+    device.bus = fmt::format("0000:{:02x}:00", nccl::gpu_bus_id(place.gpu) >> 12);
     device.name = gpu_title(host.places.gpus[place.gpu].model);
     devices.push_back(std::move(device));
   }

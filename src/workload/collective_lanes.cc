@@ -131,8 +131,10 @@ void CollectiveHost::begin_slice(std::uint32_t item, RunningLane& lane, std::uin
   Gpu& gpu = gpus_[streams_[items_[item].stream].place.gpu];
   const Time_ps begin_ps = now_ps_ + gpu.model.slice_ps[at(protocol)];
   Time_ps end_ps = begin_ps;
+  // The warps of a block are shared by its lanes.
+  const std::int64_t lanes = items_[item].groups[lane.group].count;
   if (lane.schedule.kind != nccl::LaneKind::kCopy)
-    end_ps += static_cast<Time_ps>(size_B) * kSecond_ps / gpu.model.block_Bps[at(protocol)];
+    end_ps += static_cast<Time_ps>(size_B) * kSecond_ps / (gpu.model.block_Bps[at(protocol)] / lanes);
   // Reads of its own input and of what came, writes of the output and of what leaves from here.
   std::uint64_t touched = lane.now.reduces || !lane.now.receives ? 1 : 0;
   touched += (lane.now.receives ? lane.receives : 0) + (lane.now.copies ? 1 : 0);

@@ -1,5 +1,8 @@
 // nccl-tests in a running world.
+#include <algorithm>
+
 #include "model/nccl_job.h"
+#include "nccl/log.h"
 #include "workload/nccl_run.h"
 #include "world/active_workload.h"
 #include "world/nccl_setup.h"
@@ -15,15 +18,38 @@ class NcclWorkload final : public ActiveWorkload {
     auto communicator = std::make_shared<nccl::Communicator>(
         machines_.cluster, nccl_ranks(setup.world.lab(), options.hosts, options.gpus_per_host), environment);
     workload::CollectiveEngine::Setup engine = collective_setup(setup.world, setup.config, machines_, environment);
+    log_ = log_of(options, *communicator);
     run_ = std::make_unique<workload::NcclRun>(options, std::move(engine), std::move(communicator),
                                                nccl_devices(options, setup.world.lab()));
   }
 
   workload::Workload& run() override { return *run_; }
-  workload::Outcome outcome(World&) override { return run_->result(); }
+  workload::Outcome outcome(World&) override {
+    workload::NcclResult result = run_->result();
+    result.log = log_;
+    return result;
+  }
 
  private:
+  // What NCCL_DEBUG asks for: as the ranks start, and then for each size what is chosen.
+  std::string log_of(const workload::NcclOptions& options, const nccl::Communicator& communicator) const {
+    const nccl::LogFilter filter = nccl::log_filter(communicator.environment());
+    std::string text;
+    nccl::write_start(machines_.cluster, communicator, filter,
+                      [&](std::uint32_t rank, std::uint32_t, std::string_view line) {
+                        text += nccl::log_line(machines_.cluster, communicator, rank, line) + "\n";
+                      });
+    if (!filter.shows(nccl::kTuningModel)) return text;
+    const std::uint32_t element_B = nccl::data_types()[options.test.types.front()].size_B;
+    for (std::uint64_t size_B : options.test.sizes()) {
+      if (const auto line = nccl::tuning_line(communicator, options.test.collective, size_B, element_B))
+        text += nccl::log_line(machines_.cluster, communicator, 0, *line) + "\n";
+    }
+    return text;
+  }
+
   NcclMachines machines_;
+  std::string log_;
   std::unique_ptr<workload::NcclRun> run_;
 };
 

@@ -1,0 +1,122 @@
+// Collectives: the labs of labs/ai meet what they expect; bytes on each link and times against arithmetic; the same
+// results on any number of threads; bad input.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "labfile/reader.h"
+#include "results/results_json.h"
+#include "world/runner.h"
+
+namespace {
+
+using namespace weft;
+
+std::string ai_text(const std::string& name) {
+  std::ifstream file(std::string(WEFT_SOURCE_DIR) + "/labs/" + name + ".yaml");
+  EXPECT_TRUE(file.good()) << name;
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+struct AiRun {
+  std::unique_ptr<lab::Lab> lab;
+  lab::RunResult result;
+  std::string json;
+};
+AiRun run_ai(const std::string& text, const std::vector<std::string>& overrides = {}, std::uint32_t threads = 1) {
+  auto read = lab::read_lab(text, "lab.yaml", overrides);
+  EXPECT_TRUE(read) << (read ? "" : lab::format_problem("lab.yaml", read.error().front()));
+  AiRun run{std::make_unique<lab::Lab>(std::move(*read)), {}, {}};
+  lab::SessionOptions options;
+  options.domains = options.threads = threads;
+  auto result = lab::run_lab(*run.lab, options);
+  EXPECT_TRUE(result);
+  run.result = std::move(*result);
+  lab::results_json(*run.lab, run.result, [&](std::string_view piece) { run.json += piece; });
+  return run;
+}
+const workload::NcclResult& nccl_of(const AiRun& run, std::size_t workload = 0) {
+  return *run.result.workloads.at(workload).as<workload::NcclResult>();
+}
+
+TEST(AiLabs, MeetExpectations) {
+  for (const char* name : {"healthy-2x4", "healthy-4x4", "gdr-off", "socket-fallback", "nvlink-8"}) {
+    const AiRun run = run_ai(ai_text(std::string("ai/") + name));
+    EXPECT_TRUE(run.result.expectations_met()) << name;
+    EXPECT_TRUE(run.result.failures().empty()) << name;
+  }
+}
+
+TEST(AiLabs, LogTellsTransport) {
+  const auto log = [](const char* name) { return nccl_of(run_ai(ai_text(std::string("ai/") + name))).log; };
+  EXPECT_NE(log("socket-fallback").find("via NET/Socket/0"), std::string::npos);
+  const std::string staged = log("gdr-off");
+  EXPECT_NE(staged.find("via NET/IB/0\n"), std::string::npos);
+  EXPECT_EQ(staged.find("GDRDMA"), std::string::npos);
+}
+
+// A ring of hosts with one GPU and one 100G NIC each.
+std::string ring_of(std::uint32_t hosts, const std::string& test) {
+  std::string text = "version: 1\nname: ring\ndescription: x\nseed: 1\nnodes:\n";
+  for (std::uint32_t i = 0; i < hosts; ++i)
+    text += fmt::format(
+        "  h{0}:\n    kind: host\n    host: dgx-h100\n    gpus: [{{model: h100-sxm, slot: gpu0}}]\n    nics:\n"
+        "      - {{model: cx5-100g, slot: nic0, ports: {{p0: {{address: 10.0.0.{1}/24, mtu: 4200 B}}}}}}\n",
+        i, i + 1);
+  text += "  leaf: {kind: switch, model: sn3700c}\nlinks:\n";
+  for (std::uint32_t i = 0; i < hosts; ++i)
+    text += fmt::format("  - {{endpoints: [\"h{}:p0\", \"leaf:swp{}\"], cable: {{kind: dac, length: 2 m}}}}\n", i, i + 1);
+  return text + "qos: {profile: roce-lossless}\nworkloads:\n  - {name: ar, nccl: " + test + ", env: {NCCL_ALGO: ring, NCCL_PROTO: Simple}}\n";
+}
+
+// 2(n-1)/n of the buffer leaves and enters every NIC, and bus bandwidth comes near the line's.
+TEST(AiLabs, RingAllReduceComesNearTheLine) {
+  const double line_GBps = 100.0 / 8 * 4096 / (4096 + 82);
+  for (std::uint32_t hosts : {2U, 3U, 8U, 16U}) {
+    const std::uint64_t size_B = 64 << 20;
+    const AiRun run = run_ai(ring_of(hosts, fmt::format("all_reduce_perf -b {0} -e {0} -n 1 -w 0", size_B)));
+    const auto& report = nccl_of(run).report;
+    ASSERT_EQ(report.rows.size(), 1U);
+    ASSERT_TRUE(report.rows[0].places[0]);
+    const double busbw = report.rows[0].places[0]->busbw;
+    EXPECT_LT(busbw, line_GBps) << hosts;
+    EXPECT_GT(busbw, 0.93 * line_GBps) << hosts;
+    EXPECT_EQ(report.wrong(), 0U);
+    // Two runs, out of place and in place. WRITEs with immediate carry the data; the FIFO's 64 B are beside it.
+    const double each_B = 2.0 * 2 * (hosts - 1) / hosts * static_cast<double>(size_B);
+    for (const auto& port : run.result.ports) {
+      if (port.name.starts_with("leaf")) continue;
+      EXPECT_NEAR(static_cast<double>(port.counters.tx_bytes) / each_B, 1.021, 0.004) << port.name << " of " << hosts;
+    }
+  }
+}
+
+TEST(AiLabs, ThreadsChangeNothing) {
+  const std::string text = ring_of(4, "alltoall_perf -b 1K -e 4M -f 64 -n 2");
+  const std::string one = run_ai(text).json;
+  EXPECT_EQ(one, run_ai(text, {}, 2).json);
+  EXPECT_EQ(one, run_ai(text, {}, 4).json);
+}
+
+TEST(AiLabs, BadInputIsNamed) {
+  const auto problem = [](const std::string& workload) {
+    std::string text = ring_of(2, "all_reduce_perf -b 8 -e 8");
+    text = text.substr(0, text.find("workloads:")) + "workloads:\n  - " + workload + "\n";
+    auto read = lab::read_lab(text, "lab.yaml");
+    EXPECT_FALSE(read) << workload;
+    return read ? std::string() : lab::format_problem("lab.yaml", read.error().front());
+  };
+  EXPECT_NE(problem("{name: x, nccl: all_reduce_perf -g 2}").find("2 ranks on h0, which has 1 GPU"), std::string::npos);
+  EXPECT_NE(problem("{name: x, nccl: all_reduce_perf -e 64G}").find("needs 3 buffers"), std::string::npos);
+  EXPECT_NE(problem("{name: x, nccl: all_reduce_perf -e 8 -b 8, gpus_per_host: 4}").find("4 ranks on h0"), std::string::npos);
+  EXPECT_NE(problem("{name: x, nccl: reduce_perf -b 8 -r 7}").find("there are 2 ranks"), std::string::npos);
+  EXPECT_NE(problem("{name: x, nccl: all_reduce_pref}").find("did you mean"), std::string::npos);
+  EXPECT_NE(problem("{name: x, nccl: all_reduce_perf, env: {PATH: /}}").find("not a variable of NCCL"), std::string::npos);
+  EXPECT_NE(problem("{name: x, nccl: all_reduce_perf, client: h0}").find("does not fit"), std::string::npos);
+}
+
+}  // namespace
