@@ -14,7 +14,7 @@ struct MachineBytes {
   double send_B = 0, receive_B = 0;
 };
 MachineBytes least_bytes(Collective collective, double size_B, double ranks, double here, double machines,
-                         bool has_root) {
+                         bool has_root, bool even) {
   if (machines < 2) return {};
   const double elsewhere = ranks - here;
   switch (collective) {
@@ -24,9 +24,11 @@ MachineBytes least_bytes(Collective collective, double size_B, double ranks, dou
       return {each, each};
     }
     case Collective::kAllGather:
-      return {size_B * here / ranks, size_B * elsewhere / ranks};
     case Collective::kReduceScatter:
-      return {size_B * elsewhere / ranks, size_B * here / ranks};
+      // All that is received was sent by somebody: where machines are alike, each sends as much as it receives.
+      if (even) return {size_B * elsewhere / ranks, size_B * elsewhere / ranks};
+      if (collective == Collective::kReduceScatter) return {size_B * elsewhere / ranks, size_B * here / ranks};
+      return {size_B * here / ranks, size_B * elsewhere / ranks};
     case Collective::kAlltoAll:
       return {size_B * here * elsewhere / ranks, size_B * here * elsewhere / ranks};
     case Collective::kBroadcast:
@@ -66,6 +68,8 @@ JobRoofline job_roofline(const JobGraph& graph, std::span<const nccl::RankPlace>
     const std::vector<std::uint32_t>& members = graph.groups[group].ranks;
     std::map<std::uint32_t, std::uint32_t> here;  // members by machine
     for (std::uint32_t rank : members) ++here[places[rank].machine];
+    const bool even = std::all_of(here.begin(), here.end(),
+                                  [&](const auto& machine) { return machine.second == here.begin()->second; });
     const auto& slots = graph.ranks[members.front()].groups;
     const auto slot = static_cast<std::uint32_t>(std::find(slots.begin(), slots.end(), group) - slots.begin());
     for (const JobNode& node : graph.program_of(members.front()).nodes) {
@@ -74,7 +78,7 @@ JobRoofline job_roofline(const JobGraph& graph, std::span<const nccl::RankPlace>
       for (const auto& [machine, count] : here) {
         const MachineBytes least =
             least_bytes(node.collective, static_cast<double>(node.size_B), static_cast<double>(members.size()), count,
-                        static_cast<double>(here.size()), machine == root);
+                        static_cast<double>(here.size()), machine == root, even);
         bytes[machine].send_B += least.send_B;
         bytes[machine].receive_B += least.receive_B;
       }

@@ -27,14 +27,14 @@ std::string job_lab_with(std::string_view old_text, std::string_view new_text) {
 std::vector<std::string> job_problems(std::string_view old_text, std::string_view new_text) {
   return problems_of(job_lab_with(old_text, new_text));
 }
-const workload::JobOptions& options_of(const Lab& lab) {
+const workload::JobOptions& job_of(const Lab& lab) {
   return *lab.workloads.at(0).as<workload::JobOptions>();
 }
 
 TEST(Jobs, RanksAreGpusHostAfterHost) {
   const auto lab = read_lab(kJobLab, "lab.yaml");
   ASSERT_TRUE(lab);
-  const workload::JobOptions& job = options_of(*lab);
+  const workload::JobOptions& job = job_of(*lab);
   ASSERT_EQ(job.ranks.size(), 16u);
   EXPECT_EQ(job.ranks[9].machine, 1u);
   EXPECT_EQ(job.ranks[9].gpu, 1u);
@@ -49,7 +49,7 @@ TEST(Jobs, ComputeIsFlopsOverTheCatalogsTimesEfficiency) {
   const auto half = read_lab(job_lab_with("kind: training", "kind: training\n      efficiency: 50 %"), "lab.yaml");
   const auto given = read_lab(job_lab_with("kind: training", "kind: training\n      tflops: 989"), "lab.yaml");
   ASSERT_TRUE(full && half && given);
-  const auto first_ps = [](const Lab& lab) { return options_of(lab).graph->programs[0].nodes[0].duration_ps; };
+  const auto first_ps = [](const Lab& lab) { return job_of(lab).graph->programs[0].nodes[0].duration_ps; };
   // 1024 tokens x (8 h^2 + 4 s h) / 8 FLOPs at 989 TFLOPS.
   EXPECT_NEAR(static_cast<double>(first_ps(*full)), 1024.0 * 12 * 1024 * 1024 / 8 / 989, 1);
   EXPECT_NEAR(static_cast<double>(first_ps(*half)), 2.0 * static_cast<double>(first_ps(*full)), 2);
@@ -60,8 +60,8 @@ TEST(Jobs, SlowRanksHaveTheirFactor) {
   const auto lab =
       read_lab(job_lab_with("kind: training", "kind: training\n      slow: [{rank: 3, by: 20 %}]"), "lab.yaml");
   ASSERT_TRUE(lab);
-  EXPECT_DOUBLE_EQ(options_of(*lab).graph->ranks[3].compute_factor, 1.2);
-  EXPECT_DOUBLE_EQ(options_of(*lab).graph->ranks[4].compute_factor, 1);
+  EXPECT_DOUBLE_EQ(job_of(*lab).graph->ranks[3].compute_factor, 1.2);
+  EXPECT_DOUBLE_EQ(job_of(*lab).graph->ranks[4].compute_factor, 1);
 }
 
 TEST(Jobs, NamesWhatIsWrong) {
