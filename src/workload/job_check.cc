@@ -66,7 +66,7 @@ class JobChecker {
         const bool collective = nodes[node].kind == JobNodeKind::kCollective;
         if (nodes[node].kind != JobNodeKind::kCompute &&
             nodes[node].target >= (collective ? own.groups.size() : own.peers.size()))
-          problem(rank, node, fmt::format("rank {}: {} has nobody to talk to", rank, graph_.names[nodes[node].name]),
+          problem(rank, node, fmt::format("rank {}: {} has no group or peer", rank, graph_.names[nodes[node].name]),
                   "give it a group or a peer");
       }
     }

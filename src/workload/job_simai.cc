@@ -99,7 +99,8 @@ class SimaiReader {
                      "pipelines of SimAI are not modelled: write a job of kind training");
     const std::uint64_t all = values["all_gpus:"], tensor = values["model_parallel_NPU_group:"], expert = values["ep:"];
     if (all != ranks_)
-      return problem(fmt::format("the file is of {} GPUs, the hosts have {}", all, ranks_), "set hosts or gpus_per_host");
+      return problem(fmt::format("the file is of {} GPUs, the hosts have {}", all, ranks_),
+                     "set hosts or gpus_per_host");
     if (tensor == 0 || all % tensor != 0 || expert == 0 || all / tensor % expert != 0)
       return problem(fmt::format("{} GPUs in groups of {} and {}", all, tensor, expert), "each divides the next");
     tensor_ = static_cast<std::uint32_t>(tensor);

@@ -67,7 +67,7 @@ TEST(JobLabs, StepIsNeverBelowRoofline) {
 
 // Gradients of 4 layers and the embedding, an eighth of them on each GPU, over four hosts in a ring: each port sends 2
 // x 3/4 of the bytes, and frames and credits beside them.
-TEST(JobLabs, PortsCarryTheGradientsOfTheirRail) {
+TEST(JobLabs, PortsCarryGradientsOfTheirRail) {
   const JobLabRun run = run_job_lab("gpt-step-dp-tp");
   const double gradients_B = 2.0 * (12.0 * 4 * 2048 * 2048 + 51200.0 * 2048) / 8;
   for (const lab::PortOutcome& port : run.result.ports) {

@@ -83,7 +83,7 @@ TEST(Docs, ExamplesWork) {
     const std::size_t start = at + fence.size();
     blocks.push_back(page().substr(start, page().find("```", start) - start));
   }
-  ASSERT_EQ(blocks.size(), 11U);
+  ASSERT_EQ(blocks.size(), 12U);
   EXPECT_EQ(read_good(blocks[0]).workloads.size(), 1U);
   EXPECT_EQ(read_good(blocks[1]).switches.size(), 6U);
   EXPECT_EQ(read_good(blocks[2]).hosts[3].nics[0].function->number, 2U);
@@ -97,6 +97,12 @@ TEST(Docs, ExamplesWork) {
   const std::string hosts = blocks[0].substr(0, blocks[0].find("workloads:"));
   EXPECT_EQ(read_good(hosts + blocks[9]).workloads.at(0).as<workload::FlowOptions>()->dependencies.size(), 3U);
   EXPECT_EQ(read_good(hosts + blocks[10]).workloads.at(0).as<workload::ProgramOptions>()->programs.size(), 2U);
+  constexpr std::string_view kGpuHosts = R"(version: 1
+name: gpus
+fabric: {template: single-switch, hosts: 4, switch: sn5600, host: {nic: cx7-400g, host: dgx-h100, gpus: h100-sxm}}
+)";
+  EXPECT_EQ(read_good(std::string(kGpuHosts) + blocks[11]).workloads.at(0).as<workload::JobOptions>()->ranks.size(),
+            32U);
 }
 
 }  // namespace

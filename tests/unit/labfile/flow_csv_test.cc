@@ -43,7 +43,7 @@ class FlowCsv : public testing::Test {
   std::filesystem::path directory_;
 };
 
-TEST_F(FlowCsv, IsTheSameAsAList) {
+TEST_F(FlowCsv, EqualsList) {
   const auto lab = read(kCsvGraph);
   ASSERT_TRUE(lab) << lab.error().front().message;
   const auto& options = *lab->workloads.back().as<workload::FlowOptions>();
@@ -53,7 +53,7 @@ TEST_F(FlowCsv, IsTheSameAsAList) {
   EXPECT_EQ(options.dependencies.size(), 3u);
 }
 
-TEST_F(FlowCsv, NamesTheLineThatIsWrong) {
+TEST_F(FlowCsv, NamesWrongLine) {
   using Lines = std::vector<std::string>;
   EXPECT_EQ(messages("name,form,to\n"), Lines{"flows.csv:1: there is no column \"form\""});
   EXPECT_EQ(messages("name,from,to,size\na,vm00,vm01\n"), Lines{"flows.csv:2: 3 fields, and 4 columns"});

@@ -44,7 +44,7 @@ TEST(Jobs, RanksAreGpusHostAfterHost) {
   EXPECT_EQ(lab->hosts[0].nics[0].slot, lab->hosts[0].model.layout->slot("nic0"));
 }
 
-TEST(Jobs, ComputeIsFlopsOverTheCatalogsTimesEfficiency) {
+TEST(Jobs, ComputeIsFlopsOverCatalogRateTimesEfficiency) {
   const auto full = read_lab(job_lab_with("kind: training", "kind: training\n      efficiency: 100 %"), "lab.yaml");
   const auto half = read_lab(job_lab_with("kind: training", "kind: training\n      efficiency: 50 %"), "lab.yaml");
   const auto given = read_lab(job_lab_with("kind: training", "kind: training\n      tflops: 989"), "lab.yaml");
@@ -74,18 +74,18 @@ TEST(Jobs, NamesWhatIsWrong) {
   EXPECT_EQ(job_problems("kind: training", "kind: training\n      gpus_per_host: 9"),
             Lines{"8:22 h0 has 8 GPUs, the job takes 9 | lower gpus_per_host, or add some to the node"});
   EXPECT_EQ(job_problems("kind: training", "kind: training\n      hosts: h0..h2"),
-            Lines{"8:14 there is no node h2 | the nodes are h0, h1 and sw0"});
+            Lines{"8:14 there is no node \"h2\" | did you mean h0, or h1?"});
   EXPECT_EQ(job_problems(", gpus: h100-sxm", ""),
             Lines{"7:7 a job in a lab without GPUs | add gpus to the nodes that it runs on"});
   EXPECT_EQ(job_problems("kind: training", "kind: chakra\n      file: traces/none"),
-            (Lines{"9:7 model does not go with kind chakra | a trace has it inside",
-                   "10:7 parallel does not go with kind chakra | a trace has it inside"}));
+            (Lines{"9:14 model does not go with kind chakra | a trace has it inside",
+                   "10:17 parallel does not go with kind chakra | a trace has it inside"}));
   EXPECT_EQ(job_problems("kind: training", "kind: training\n      env: {CUDA_VISIBLE_DEVICES: 0}"),
             Lines{"8:13 \"CUDA_VISIBLE_DEVICES\" is no variable of NCCL | write e.g. env: "
                   "{NCCL_IB_QPS_PER_CONNECTION: 4}"});
   EXPECT_EQ(
       job_problems("parallel: {tensor: 8}", "parallel: {tensor: 8}\nexpect: {step.busbw_GBps.pipeline: {min: 1}}"),
-      Lines{"10:9 step has no collectives of \".pipeline\" | write e.g. busbw_GBps.tensor"});
+      Lines{"10:10 step has no collectives of \".pipeline\" | write e.g. busbw_GBps.tensor"});
 }
 
 // Traces in a directory of the test's own.
@@ -121,7 +121,7 @@ class JobTraces : public testing::Test {
   std::filesystem::path directory_;
 };
 
-TEST_F(JobTraces, ChakraFilesOfEachRankMakeAJob) {
+TEST_F(JobTraces, ReadsChakraFilesOfAllRanks) {
   using Lines = std::vector<std::string>;
   EXPECT_EQ(problems(chakra_lab()), Lines{"cannot find step.0.et, and the hosts have 2 GPUs"});
   const auto file = [](std::int64_t size_B) {
@@ -146,7 +146,7 @@ TEST_F(JobTraces, ChakraFilesOfEachRankMakeAJob) {
   EXPECT_EQ(problems(chakra_lab()), Lines{"there are traces of more than 2 ranks, the hosts have 2 GPUs"});
 }
 
-TEST_F(JobTraces, SimaiFileMakesAJob) {
+TEST_F(JobTraces, ReadsSimaiFile) {
   const std::string text =
       "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 pp: 1 vpp: 1 ga: 1 all_gpus: 2 "
       "checkpoints: 0 checkpoint_initiates: 0\n1\nlayer -1 1000 ALLREDUCE 4096 1000 NONE 0 1000 NONE 0 0\n";

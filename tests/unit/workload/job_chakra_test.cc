@@ -34,7 +34,7 @@ tl::expected<JobGraph, ChakraProblem> job_of(const std::vector<ChakraWriter::Byt
   return make_chakra_job(traces, {}, flops_per_s);
 }
 
-TEST(JobChakra, ReadsATrace) {
+TEST(JobChakra, ReadsTrace) {
   const auto trace = read_chakra(all_reduce_trace(1 << 20));
   ASSERT_TRUE(trace);
   EXPECT_EQ(trace->version, "0.0.4");
@@ -45,7 +45,7 @@ TEST(JobChakra, ReadsATrace) {
   EXPECT_EQ(trace->nodes[1].before, (std::vector<std::uint64_t>{10}));
 }
 
-TEST(JobChakra, RanksThatDoTheSameShareAProgram) {
+TEST(JobChakra, EqualRanksShareProgram) {
   auto graph = job_of(std::vector(4, all_reduce_trace(4096)));
   ASSERT_TRUE(graph);
   EXPECT_EQ(graph->programs.size(), 1u);
@@ -55,7 +55,7 @@ TEST(JobChakra, RanksThatDoTheSameShareAProgram) {
   EXPECT_TRUE(settle_job(*graph).empty());
 }
 
-TEST(JobChakra, GroupsHaveTheRanksThatNameThem) {
+TEST(JobChakra, GroupsHaveRanksThatNameThem) {
   const auto file = [](const char* group) {
     return ChakraWriter()
         .node({.id = 1, .name = "AG", .type = kCollective})
@@ -92,7 +92,7 @@ TEST(JobChakra, SendsMeetReceivesAndBothFormsOfListsAreRead) {
   EXPECT_EQ(graph->programs[0].nodes[2].before_count, 2u);
 }
 
-TEST(JobChakra, OperationsTakeTheirTimeAtTheRate) {
+TEST(JobChakra, OperationsTakeTimeAtGivenRate) {
   const auto file = ChakraWriter().node({.id = 1, .name = "GEMM"}).integer("num_ops", 4'000'000).take();
   auto graph = job_of({file}, 400e12);
   ASSERT_TRUE(graph);
@@ -102,7 +102,7 @@ TEST(JobChakra, OperationsTakeTheirTimeAtTheRate) {
   EXPECT_EQ(graph.error().message, "node 1 (GEMM): it has num_ops and no duration");
 }
 
-TEST(JobChakra, WhatIsNoTraceIsAnErrorWithTheOffset) {
+TEST(JobChakra, ReportsOffsetOfWrongBytes) {
   const std::string text = "nodes:\n  h0: {}\n";
   auto problem = read_chakra({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}).error();
   EXPECT_EQ(problem.message, "not a Chakra execution trace: a length of 110 B, and 15 B are left");
@@ -112,7 +112,7 @@ TEST(JobChakra, WhatIsNoTraceIsAnErrorWithTheOffset) {
   EXPECT_EQ(read_chakra(packed).error().message, "the trace is compressed with gzip");
 }
 
-TEST(JobChakra, EveryCutIsAnErrorOrAShorterTrace) {
+TEST(JobChakra, CutFilesAreErrorsOrShorter) {
   const auto whole = all_reduce_trace(1 << 20);
   std::size_t traces = 0;
   for (std::size_t size = 0; size < whole.size(); ++size) {
@@ -125,7 +125,7 @@ TEST(JobChakra, EveryCutIsAnErrorOrAShorterTrace) {
   EXPECT_EQ(traces, 2u) << "after the metadata and after the first node";
 }
 
-TEST(JobChakra, NamesTheNodeThatIsWrong) {
+TEST(JobChakra, NamesWrongNode) {
   auto graph = job_of({ChakraWriter().node({.id = 7, .name = "late", .data = {99}}).take()});
   ASSERT_FALSE(graph);
   EXPECT_EQ(graph.error().message, "node 7 (late): it waits for node 99, which is not in the trace");

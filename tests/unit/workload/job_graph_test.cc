@@ -41,7 +41,7 @@ TEST(JobGraph, SortsNodesThatWaitForLaterOnes) {
   EXPECT_EQ(graph.programs[0].before_of(2)[0], 1u);
 }
 
-TEST(JobGraph, NamesACycle) {
+TEST(JobGraph, NamesCycle) {
   JobGraph graph = two_ranks();
   add(graph, 0, "start", JobNodeKind::kCompute, 0);
   add(graph, 0, "a", JobNodeKind::kCompute, 0, {0, 3});
@@ -52,7 +52,7 @@ TEST(JobGraph, NamesACycle) {
             "rank 0: a cycle: a, which waits for c, which waits for b, which waits for the first");
 }
 
-TEST(JobGraph, RefusesANodeThatIsNotThere) {
+TEST(JobGraph, RefusesMissingNode) {
   JobGraph graph = two_ranks();
   add(graph, 1, "a", JobNodeKind::kCompute, 0, {7});
   EXPECT_EQ(first_message(graph), "rank 1: a (compute) waits for node 7, which is not there");
@@ -67,7 +67,7 @@ TEST(JobGraph, RefusesRanksThatDoNotExist) {
   EXPECT_EQ(first_message(graph), "rank 0 has a send or receive with rank 5");
 }
 
-TEST(JobGraph, GroupsIssueTheSameInTheSameOrder) {
+TEST(JobGraph, GroupsIssueSameOrder) {
   JobGraph graph = two_ranks();
   add(graph, 0, "small", JobNodeKind::kCollective, 0, {}, 100);
   add(graph, 0, "large", JobNodeKind::kCollective, 0, {}, 200);

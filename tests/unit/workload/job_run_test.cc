@@ -116,7 +116,7 @@ TrainingOptions small() {
   return options;
 }
 
-TEST(JobRun, OneRankComputesAllTheTime) {
+TEST(JobRun, OneRankOnlyComputes) {
   const JobOutcome job = run_job(small(), 3, 0);
   // Forward 100 us, backward 200 us, four layers.
   ASSERT_EQ(job.step_ps.size(), 3u);
@@ -162,7 +162,7 @@ TEST(JobRun, PipelineHasItsBubble) {
   EXPECT_NEAR(job.roofline_ratio(), 11.0 / 8, 1e-4);
 }
 
-TEST(JobRun, NamesTheRankWhoseComputeIsSlow) {
+TEST(JobRun, NamesSlowRank) {
   TrainingOptions options = small();
   options.parallel.data = 4;
   const JobOutcome job = run_job(options, 2, kMicrosecond_ps, 1.25);
@@ -174,7 +174,7 @@ TEST(JobRun, NamesTheRankWhoseComputeIsSlow) {
   EXPECT_EQ(job.ranks[1].late_ps, 0);
 }
 
-TEST(JobRoofline, IsBytesOverLineRateWhereTheNetworkIsSlow) {
+TEST(JobRoofline, IsBytesOverLineRateOfSlowNetwork) {
   TrainingOptions options = small();
   options.parallel.data = 4;  // on two machines
   auto graph = make_training(options);

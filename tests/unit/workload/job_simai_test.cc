@@ -41,7 +41,7 @@ TEST(JobSimai, LayersComputeAndCommunicateForwardAndBackward) {
   EXPECT_EQ(graph->groups[graph->ranks[5].groups[3]].ranks, (std::vector<std::uint32_t>{1, 5}));
 }
 
-TEST(JobSimai, NamesTheLineThatIsWrong) {
+TEST(JobSimai, NamesWrongLine) {
   EXPECT_EQ(simai_problem("hello\n"), "1: not a workload of SimAI");
   EXPECT_EQ(simai_problem(""), "0: not a workload of SimAI");
   EXPECT_EQ(simai_problem(std::string(kHead) + "x\n"), "2: the second line is no number of layers");

@@ -60,7 +60,7 @@ TEST(JobTraining, DataVolumesOfGpt13bAreWithinTwoPercentOfAicbs) {
   EXPECT_EQ(all.count("gradient all-reduce"), 0u);
 }
 
-TEST(JobTraining, SequenceParallelismHasTheSameVolume) {
+TEST(JobTraining, SequenceParallelismKeepsVolume) {
   TrainingOptions options = gpt_13b();
   options.parallel.sequence = true;
   auto all = sums(made(options), 0);
@@ -68,7 +68,7 @@ TEST(JobTraining, SequenceParallelismHasTheSameVolume) {
   EXPECT_EQ(all["tensor reduce-scatter"].size_B, 4u * 40 * 20'971'520);
 }
 
-TEST(JobTraining, FullRecomputeAddsTwoAllReducesALayer) {
+TEST(JobTraining, FullRecomputeAddsTwoAllReducesPerLayer) {
   TrainingOptions options = gpt_13b();
   options.recompute = Recompute::kFull;
   EXPECT_EQ(sums(made(options), 0)["tensor all-reduce"].count, 6u * 40);
@@ -121,7 +121,7 @@ TEST(JobTraining, PipelineStagesSendEachMicroBatchBothWays) {
   EXPECT_EQ(graph.ranks[5].peers, (std::vector<std::uint32_t>{1, 9}));
 }
 
-TEST(JobTraining, ExpertsExchangeTokensFourTimesALayer) {
+TEST(JobTraining, ExpertsExchangeTokensFourTimesPerLayer) {
   TrainingOptions options = gpt_13b();
   options.model.experts = 8;
   options.model.top_k = 2;
@@ -145,7 +145,7 @@ TEST(JobTraining, ExpertsExchangeTokensFourTimesALayer) {
   EXPECT_EQ(graph.groups[graph.ranks[5].groups[2]].ranks, (std::vector<std::uint32_t>{1, 5}));
 }
 
-TEST(JobTraining, ContextParallelismGathersKeysAndValuesOfTheWholeSequence) {
+TEST(JobTraining, ContextParallelismGathersKeysAndValues) {
   TrainingOptions options = gpt_13b();
   options.parallel = {.tensor = 2, .context = 4};
   auto all = sums(made(options), 0);
