@@ -147,7 +147,8 @@ void add_nccl(CLI::App& app, int& status) {
                    "all_reduce, all_gather, reduce_scatter, alltoall, broadcast, reduce, gather, scatter, sendrecv or "
                    "hypercube")
       ->required();
-  verb->footer("Everything after TEST that is not an option of weft's goes to nccl-tests: -b -e -f -g -n -w -o -d -r -c ...");
+  verb->footer(
+      "Everything after TEST that is not an option of weft's goes to nccl-tests: -b -e -f -g -n -w -o -d -r -c ...");
   // nccl-tests' flags are its own.
   verb->prefix_command();
   verb->callback([arguments, verb, &status] { status = nccl(*arguments, verb->remaining()); });

@@ -25,7 +25,8 @@ void read_nccl_hosts(const YamlNode& node, NcclOptions& options, WorkloadReading
     if (!text) return;
     if (find_host(*text, item.place, reading.context) == nullptr) return;
     const auto& hosts = reading.context.lab.hosts;
-    const auto found = std::find_if(hosts.begin(), hosts.end(), [&](const HostConfig& host) { return host.name == *text; });
+    const auto found =
+        std::find_if(hosts.begin(), hosts.end(), [&](const HostConfig& host) { return host.name == *text; });
     const auto index = static_cast<std::uint32_t>(found - hosts.begin());
     if (std::find(options.hosts.begin(), options.hosts.end(), index) != options.hosts.end())
       reading.problems.add(item.place, fmt::format("{} twice", *text), "name each host once");
@@ -50,7 +51,8 @@ void read_env(const YamlNode& node, NcclOptions& options, ProblemList& problems)
     if (node.children[i].is_scalar() && name.starts_with("NCCL_")) {
       options.environment.emplace_back(name, node.children[i].text);
     } else {
-      problems.add(node.keys[i].place, fmt::format("{} is not a variable of NCCL", name), "write e.g. NCCL_DEBUG: INFO");
+      problems.add(node.keys[i].place, fmt::format("{} is not a variable of NCCL", name),
+                   "write e.g. NCCL_DEBUG: INFO");
     }
   }
 }

@@ -67,7 +67,8 @@ std::vector<nccl::RankPlace> nccl_ranks(const Lab& lab, std::span<const std::uin
   std::vector<nccl::RankPlace> ranks;
   for (std::uint32_t machine = 0; machine < hosts.size(); ++machine) {
     const auto gpus = static_cast<std::uint32_t>(lab.hosts[hosts[machine]].places.gpus.size());
-    for (std::uint32_t gpu = 0; gpu < (gpus_per_host == 0 ? gpus : gpus_per_host); ++gpu) ranks.push_back({machine, gpu});
+    for (std::uint32_t gpu = 0; gpu < (gpus_per_host == 0 ? gpus : gpus_per_host); ++gpu)
+      ranks.push_back({machine, gpu});
   }
   return ranks;
 }
@@ -98,7 +99,8 @@ nccl::ParsedEnvironment nccl_environment(const workload::NcclOptions& options) {
     if (found) {
       text = *std::move(found);
     } else {
-      parsed.problems.push_back({0, true, fmt::format("cannot read {}: {}", path, found.error()), "give the path of an XML file"});
+      parsed.problems.push_back(
+          {0, true, fmt::format("cannot read {}: {}", path, found.error()), "give the path of an XML file"});
     }
   };
   read(parsed.environment.topo_file, parsed.environment.topo_text);
@@ -118,20 +120,22 @@ std::vector<TextError> nccl_problems(const workload::NcclOptions& options, const
   std::vector<TextError> problems;
   const nccl::TestOptions& test = options.test;
   const std::uint32_t process = test.threads * test.gpus;
-  if (options.hosts.empty()) problems.push_back({"no host has a GPU", "give the nodes some: gpus: [{model: h100-sxm}]"});
+  if (options.hosts.empty())
+    problems.push_back({"no host has a GPU", "give the nodes some: gpus: [{model: h100-sxm}]"});
   for (std::uint32_t index : options.hosts) {
     const HostConfig& host = lab.hosts[index];
     const std::size_t gpus = host.places.gpus.size();
     const std::size_t wanted = options.gpus_per_host == 0 ? gpus : options.gpus_per_host;
     if (gpus == 0) {
-      problems.push_back({fmt::format("{} has no GPU", host.name), "name hosts with GPUs, or write gpus: [{model: …}]"});
+      problems.push_back(
+          {fmt::format("{} has no GPU", host.name), "name hosts with GPUs, or write gpus: [{model: …}]"});
     } else if (wanted > gpus || process > gpus) {
-      problems.push_back({fmt::format("{} ranks on {}, which has {} GPU{}", std::max<std::size_t>(wanted, process), host.name,
-                                      gpus, gpus == 1 ? "" : "s"),
+      problems.push_back({fmt::format("{} ranks on {}, which has {} GPU{}", std::max<std::size_t>(wanted, process),
+                                      host.name, gpus, gpus == 1 ? "" : "s"),
                           "a GPU has one rank: use fewer (gpus_per_host, -g, -t), or add GPUs to the node"});
     } else if (wanted % process != 0) {
-      problems.push_back({fmt::format("-t {} -g {} is {} GPUs a process, and {} has {}", test.threads, test.gpus, process,
-                                      host.name, wanted),
+      problems.push_back({fmt::format("-t {} -g {} is {} GPUs a process, and {} has {}", test.threads, test.gpus,
+                                      process, host.name, wanted),
                           "let -t times -g divide the GPUs of a host"});
     }
     const NcclMachines machine = nccl_machines(lab, std::span(&index, 1));
@@ -140,7 +144,8 @@ std::vector<TextError> nccl_problems(const workload::NcclOptions& options, const
     // As nccl-tests: 1 GiB is left alone, the rest is cut in two buffers, or three where results are checked.
     const std::uint64_t buffers = test.check ? 3 : 2;
     for (const host::GpuPlace& gpu : host.places.gpus) {
-      const std::uint64_t room_B = gpu.model.memory_B > (1 << 30) ? static_cast<std::uint64_t>(gpu.model.memory_B - (1 << 30)) / buffers : 0;
+      const std::uint64_t room_B =
+          gpu.model.memory_B > (1 << 30) ? static_cast<std::uint64_t>(gpu.model.memory_B - (1 << 30)) / buffers : 0;
       if (test.max_B <= room_B) continue;
       problems.push_back({fmt::format("-e {} needs {} buffers of {} B, and {} of {} has {} GB", test.max_B, buffers,
                                       test.max_B, gpu.model.name, host.name, gpu.model.memory_B / 1'000'000'000),
@@ -156,11 +161,11 @@ std::vector<TextError> nccl_problems(const workload::NcclOptions& options, const
   if (problems.empty()) {
     const nccl::Communicator decided(nccl_machines(lab, options.hosts).cluster,
                                      nccl_ranks(lab, options.hosts, options.gpus_per_host), parsed.environment);
-    if (!decided.error().empty())
-      problems.push_back({decided.error(), "look at hosts, cables and NCCL's variables"});
+    if (!decided.error().empty()) problems.push_back({decided.error(), "look at hosts, cables and NCCL's variables"});
   }
   if (nccl::has_root(test.collective) && test.root >= static_cast<std::int32_t>(ranks) && ranks > 0)
-    problems.push_back({fmt::format("-r {}: there are {} ranks", test.root, ranks), fmt::format("write 0 to {}", ranks - 1)});
+    problems.push_back(
+        {fmt::format("-r {}: there are {} ranks", test.root, ranks), fmt::format("write 0 to {}", ranks - 1)});
   if (test.collective == nccl::Collective::kHypercube && (ranks & (ranks - 1)) != 0)
     problems.push_back({fmt::format("a hypercube of {} ranks", ranks), "it needs a power of two"});
   return problems;

@@ -124,6 +124,7 @@ void Communicator::find_nodes(const Cluster& cluster) {
   for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) on_machine[ranks_[rank].machine].push_back(rank);
 
   std::map<std::string, NodePlan> plans;
+  std::map<std::string, std::vector<std::vector<std::uint32_t>>> groups_of;
   for (std::uint32_t m = 0; m < cluster.machines.size(); ++m) {
     if (on_machine[m].empty()) continue;
     const Machine& machine = cluster.machines[m];
@@ -138,8 +139,8 @@ void Communicator::find_nodes(const Cluster& cluster) {
       }
     }
     const bool elsewhere = devices.size() < ranks_.size();
-    std::vector<std::vector<std::uint32_t>> groups{devices};
-    if (environment_->shm_disable) groups = Topology(machine, devices, elsewhere, *environment_).groups();
+    std::vector<std::vector<std::uint32_t>>& groups = groups_of[signature(machine, devices)];
+    if (groups.empty()) groups = Topology(machine, devices, elsewhere, *environment_).groups();
     for (const std::vector<std::uint32_t>& group : groups) {
       const bool inter = group.size() < ranks_.size();
       NodePlan& plan = plans[signature(machine, group)];

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nccl/topology.h"
+#include "nccl/path_type.h"
 
 namespace weft::nccl {
 
@@ -45,6 +45,7 @@ struct Environment {
   std::int64_t cross_nic = 2;
   bool nvb_disable = false;
   bool net_force_flush = false;
+  bool net_disable_intra = false;
   // Channels.
   std::int64_t min_nchannels = kUnset, max_nchannels = kUnset;
   std::int64_t min_ctas = kUnset, max_ctas = kUnset;

@@ -1,6 +1,7 @@
 // In which order the search tries GPUs and network devices. The first that fits is often the last one that is tried, so
 // the order decides what is found.
 #include <algorithm>
+#include <array>
 #include <tuple>
 
 #include "nccl/graph_walk.h"
@@ -40,9 +41,11 @@ void add_once(std::vector<std::uint32_t>& list, std::uint32_t item) {
 
 // `by_net`: 1 when the next GPU goes back to the network, -1 when a later one does, 0 when none does.
 std::vector<std::uint32_t> GraphWalk::next_gpus(std::uint32_t gpu, std::int32_t by_net) const {
+  if (topology_.nvswitch >= 0) return neighbours(gpu);
   const auto count = static_cast<std::uint32_t>(topology_.gpus.size());
   const std::uint64_t bit = std::uint64_t{1} << count_;
   std::vector<GpuScore> scores;
+  scores.reserve(count);
   for (std::uint32_t distance = 1; distance < count; ++distance) {
     const std::uint32_t other = (gpu + distance) % count;
     const Path& way = topology_.gpu_to_gpu(gpu, other);
@@ -67,29 +70,22 @@ std::vector<std::uint32_t> GraphWalk::next_gpus(std::uint32_t gpu, std::int32_t 
   if (by_net == -1 && alike) std::reverse(scores.begin(), scores.end());
   std::vector<std::uint32_t> next;
   for (const GpuScore& score : scores) next.push_back(score.gpu);
-  if (topology_.nvswitch >= 0) neighbours_first(gpu, next);
   return next;
 }
 
-// Behind an NVSwitch only neighbours are tried.
-void GraphWalk::neighbours_first(std::uint32_t gpu, std::vector<std::uint32_t>& next) const {
+// Behind an NVSwitch only neighbours are tried, which it prefers. The later of `preferred` goes first.
+std::vector<std::uint32_t> GraphWalk::neighbours(std::uint32_t gpu) const {
   const auto count = static_cast<std::uint32_t>(topology_.gpus.size());
   const std::uint32_t before = (gpu + count - 1) % count, after = (gpu + 1) % count;
-  std::vector<std::uint32_t> preferred;
-  if (wanted_.pattern == Pattern::kRing) {
-    preferred = {after, before};
-  } else if (wanted_.pattern == Pattern::kTree) {
-    preferred = {after};
-  } else {
-    preferred = {before, after};
+  std::array<std::uint32_t, 2> preferred{before, after};
+  if (wanted_.pattern == Pattern::kRing || before == after) preferred = {after, before};
+  std::vector<std::uint32_t> next;
+  const std::uint64_t bit = std::uint64_t{1} << count_;
+  for (std::size_t i = before == after || wanted_.pattern == Pattern::kTree ? 1 : 2; i > 0; --i) {
+    const std::uint32_t each = wanted_.pattern == Pattern::kTree ? after : preferred[i - 1];
+    if (each != gpu && (used_[each] & bit) == 0) next.push_back(each);
   }
-  if (before == after) preferred.resize(1);
-  std::vector<std::uint32_t> free;
-  // Each goes before those that were found so far.
-  for (std::uint32_t each : preferred) {
-    if (std::ranges::find(next, each) != next.end()) free.insert(free.begin(), each);
-  }
-  next = std::move(free);
+  return next;
 }
 
 const std::vector<std::uint32_t>& GraphWalk::nets_for(std::optional<std::uint32_t> gpu, PathType farthest) {

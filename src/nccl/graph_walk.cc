@@ -12,16 +12,18 @@ bool is_tree(Pattern pattern) {
   return pattern == Pattern::kBalancedTree || pattern == Pattern::kSplitTree || pattern == Pattern::kTree;
 }
 
-double rounded(double GBps) {
-  return std::round(GBps * 1000.0) / 1000.0;
+// The search counts in MB/s: no rounding errors add up.
+std::int64_t in_MBps(double GBps) {
+  return std::llround(GBps * 1000.0);
 }
 
 }  // namespace
 
 GraphWalk::GraphWalk(const Topology& topology, const Environment& environment, std::uint32_t max_channels)
     : topology_(topology), environment_(environment), used_(topology.gpus.size()) {
-  for (const TopologyLink& link : topology.links) left_.push_back(link.bandwidth_GBps);
+  for (const TopologyLink& link : topology.links) left_.push_back(in_MBps(link.bandwidth_GBps));
   for (const NetDevice& net : topology.nets) net_left_.push_back(net.bandwidth_GBps);
+  for (std::uint32_t net = 0; net < topology.nets.size(); ++net) nearest_gpus_.push_back(topology.nearest_gpus(net));
   channels_.resize(max_channels + 1);
   for (GraphChannel& channel : channels_) channel.gpus.resize(topology.gpus.size());
   net_lists_.resize((topology.gpus.size() + 1) * (static_cast<std::size_t>(PathType::kDis) + 1));
@@ -38,22 +40,21 @@ std::int32_t GraphWalk::run(const Graph& wanted, std::int32_t steps, Graph& best
 }
 
 // Follows `links` of the path and takes bandwidth from each; `done` says how many had enough.
-bool GraphWalk::take(const Path& way, std::uint32_t from, std::size_t links, double GBps, std::size_t& done) {
+bool GraphWalk::take(const Path& way, std::uint32_t from, std::size_t links, std::int64_t MBps, std::size_t& done) {
   const bool from_gpu = topology_.nodes[from].kind == NodeKind::kGpu;
   // GPUs that talk through the root complex of an Intel CPU use packets of 64 bytes: six bytes of link for five.
   const bool small_packets = way.type == PathType::kPhb && from_gpu && topology_.cpu.vendor == CpuVendor::kIntel;
   for (done = 0; done < links; ++done) {
-    const TopologyLink& link = topology_.links[way.links[done]];
-    double& left = left_[way.links[done]];
-    const double need = link.type == PathType::kPix && small_packets ? GBps * 6 / 5 : GBps;
+    const std::uint32_t id = way.links[done];
+    const TopologyLink& link = topology_.links[id];
+    const std::int64_t need = small_packets && link.type == PathType::kPix ? MBps * 6 / 5 : MBps;
     // Before Ampere, what a NIC writes to a GPU costs an eighth of it the other way.
     const TopologyNode& to = topology_.nodes[link.to];
     const bool answers = to.kind == NodeKind::kGpu && !from_gpu && topology_.gpus[to.index].compute_capability < 80;
-    double& back_left = left_[way.links[done] ^ 1];
-    const double back = answers ? need / 8 : 0;
-    if (left < need || (back != 0 && back_left < back)) return false;
-    left = rounded(left - need);
-    if (back != 0) back_left = rounded(back_left - back);
+    const std::int64_t back = answers ? need / 8 : 0;
+    if (left_[id] < need || (back != 0 && left_[id ^ 1] < back)) return false;
+    left_[id] -= need;
+    left_[id ^ 1] -= back;
   }
   return true;
 }
@@ -72,11 +73,11 @@ bool GraphWalk::go(std::uint32_t from, std::uint32_t to, double share) {
     if (way.type > farthest) return false;
     if (is_tree(wanted_.pattern) && topology_.path(to, from).type > farthest) return false;
   }
-  const double GBps = (intra ? wanted_.intra_GBps : wanted_.inter_GBps) * share;
+  const std::int64_t MBps = in_MBps((intra ? wanted_.intra_GBps : wanted_.inter_GBps) * share);
   std::size_t done = 0;
-  if (!take(way, from, way.links.size(), GBps, done)) {
+  if (!take(way, from, way.links.size(), MBps, done)) {
     std::size_t undone = 0;
-    take(way, from, done, -GBps, undone);
+    take(way, from, done, -MBps, undone);
     return false;
   }
   wanted_.hops += (share > 0 ? 1 : -1) * static_cast<std::int32_t>(way.links.size());
@@ -99,7 +100,7 @@ void GraphWalk::from_network(Turns turns) {
   const std::vector<std::uint32_t>& nets = nets_for({}, wanted_.inter_type);
   const double whole_GBps = std::trunc(wanted_.inter_GBps);
   bool found_head = false;
-  for (std::size_t i = 0; i < nets.size(); ++i) {
+  for (std::size_t i = 0; i < nets.size() && steps_ > 0; ++i) {
     if (wanted_.pattern == Pattern::kNvls && found_head) break;
     const std::uint32_t net = nets[(count_ + i) % nets.size()];
     if (net_left_[net] < whole_GBps) continue;
@@ -138,7 +139,7 @@ void GraphWalk::from_net(std::uint32_t net, Turns turns) {
   }
   const std::int32_t local = topology_.nets[net].local_gpu;
   if (local >= 0) try_gpu(node, static_cast<std::uint32_t>(local), 0, turns, Order::kFree);
-  for (std::uint32_t gpu : topology_.nearest_gpus(net)) {
+  for (std::uint32_t gpu : nearest_gpus_[net]) {
     if (static_cast<std::int32_t>(gpu) != local) try_gpu(node, gpu, 0, turns, Order::kFree);
   }
 }
@@ -160,7 +161,7 @@ void GraphWalk::from_gpus(Turns turns) {
 void GraphWalk::try_gpu(std::optional<std::uint32_t> from, std::uint32_t gpu, std::int32_t step, Turns turns,
                         Order order) {
   const std::uint32_t node = topology_.gpus[gpu].node;
-  if (from && !go(*from, node, 1)) return;
+  if (steps_ <= 0 || (from && !go(*from, node, 1))) return;
   const std::uint64_t bit = std::uint64_t{1} << count_;
   used_[gpu] ^= bit;
   visit(gpu, step, turns, order);

@@ -40,16 +40,17 @@ class GraphWalk {
   bool is_better() const;
   bool net_allowed(std::uint32_t net, std::int32_t step) const;
   std::vector<std::uint32_t> next_gpus(std::uint32_t gpu, std::int32_t by_net) const;
-  void neighbours_first(std::uint32_t gpu, std::vector<std::uint32_t>& next) const;
+  std::vector<std::uint32_t> neighbours(std::uint32_t gpu) const;
   bool go(std::uint32_t from, std::uint32_t to, double share);
-  bool take(const Path& way, std::uint32_t from, std::size_t links, double GBps, std::size_t& done);
+  bool take(const Path& way, std::uint32_t from, std::size_t links, std::int64_t MBps, std::size_t& done);
   GraphChannel& current() { return channels_[count_]; }
   const GraphChannel& current() const { return channels_[count_]; }
 
   const Topology& topology_;
   const Environment& environment_;
-  std::vector<double> left_;      // GB/s on each link
-  std::vector<double> net_left_;  // of each device
+  std::vector<std::int64_t> left_;                        // MB/s on each link
+  std::vector<double> net_left_;                          // GB/s of each device
+  std::vector<std::vector<std::uint32_t>> nearest_gpus_;  // of each device
   std::vector<std::uint64_t> used_;
   std::vector<GraphChannel> channels_;
   std::uint32_t count_ = 0;  // complete ones; the next is being built

@@ -29,13 +29,14 @@ KernelModel kernel_model(const host::GpuModel& gpu) {
   const std::uint32_t capability = rocm ? (gpu.compute_capability >= 94 ? kHopper : kAmpere) : gpu.compute_capability;
   model.call_ps = us(4);
   model.launch_ps = gpu.kernel_launch_ps;
-  // Back to back in a stream: NCCL's base latency (facts AI 1.7: LL 6.6 us with the first slice). Of RCCL fitted on M19,
-  // one node: 4 KiB 33 us.
+  // Back to back in a stream: NCCL's base latency (facts AI 1.7: LL 6.6 us with the first slice). Of RCCL fitted on
+  // M19, one node: 4 KiB 33 us.
   model.gap_ps = rocm ? us(12) : us(3);
   model.end_ps = rocm ? us(12) : ns(3400);
   for (const Generation& generation : kGenerations) {
     if (capability < generation.from) continue;
-    for (std::size_t i = 0; i < model.block_Bps.size(); ++i) model.block_Bps[i] = generation.block_MBps[i] * (kGB / 1000);
+    for (std::size_t i = 0; i < model.block_Bps.size(); ++i)
+      model.block_Bps[i] = generation.block_MBps[i] * (kGB / 1000);
     break;
   }
   // One hop is `slice` and the way to the peer: together NCCL's NVLINK and PCI rows (facts AI 1.7).
@@ -46,7 +47,10 @@ KernelModel kernel_model(const host::GpuModel& gpu) {
   model.from_host_ps = ns(900);
   model.proxy_ps = ns(600);
   model.memory_Bps = gpu.memory_rate_bps / 8;
-  model.link_Bps = static_cast<std::int64_t>(gpu.links) * gpu.nccl_link_rate_bps / 8;
+  // NVLink as NCCL counts it. RCCL's numbers are for its search; what a link carries was fitted on V23, two
+  // MI300X: 47.7 of 64 GB/s.
+  const std::int64_t link_bps = rocm ? gpu.link_rate_bps / 1000 * 745 : gpu.nccl_link_rate_bps;
+  model.link_Bps = static_cast<std::int64_t>(gpu.links) * link_bps / 8;
   const nic::PcieLink link{gpu.pcie_generation, gpu.pcie_lanes};
   model.pcie_Bps = gpu.pcie_lanes == 0 ? model.memory_Bps / 4 : link.tlp_bps() / 8 * 256 / (256 + nic::kTlpOverhead_B);
   return model;

@@ -1,5 +1,5 @@
-// How long a GPU takes for the work of NCCL's kernels: launches, blocks, what one hop adds. From the GPU's catalog entry
-// and by its generation, as NCCL's own tuning tables are (docs/mechanisms/collectives.md has sources and tags).
+// How long a GPU takes for the work of NCCL's kernels: launches, blocks, what one hop adds. From the GPU's catalog
+// entry and by its generation, as NCCL's own tuning tables are (docs/mechanisms/collectives.md has sources and tags).
 #pragma once
 
 #include <array>
@@ -14,10 +14,10 @@ namespace weft::nccl {
 using PerProtocol = std::array<std::int64_t, 3>;  // by Protocol: LL, LL128, Simple
 
 struct KernelModel {
-  Time_ps call_ps = 0;    // the CPU in ncclAllReduce, cudaLaunchKernel included
-  Time_ps launch_ps = 0;  // then until the first instruction
-  Time_ps gap_ps = 0;     // from the end of a kernel to the start of the next of its stream
-  Time_ps end_ps = 0;     // from the last primitive to the end of the kernel
+  Time_ps call_ps = 0;      // the CPU in ncclAllReduce, cudaLaunchKernel included
+  Time_ps launch_ps = 0;    // then until the first instruction
+  Time_ps gap_ps = 0;       // from the end of a kernel to the start of the next of its stream
+  Time_ps end_ps = 0;       // from the last primitive to the end of the kernel
   PerProtocol block_Bps{};  // payload that one block moves, the flags of LL and LL128 left out
   PerProtocol slice_ps{};   // of a block, for each slice: barriers and polls
   PerProtocol nvlink_ps{};  // from a block's post to when its peer sees it

@@ -17,10 +17,22 @@ struct SubsystemWord {
   std::string_view word;
   std::uint32_t bits;
 };
-// Those that have no line here are known all the same.
-constexpr SubsystemWord kSubsystems[] = {{"INIT", kInit},          {"COLL", kColl},        {"P2P", kP2pTransport},
-                                         {"SHM", kShmTransport},   {"NET", kNetTransport}, {"GRAPH", kGraphSearch},
-                                         {"TUNING", kTuningModel}, {"ENV", kEnv},          {"BOOTSTRAP", kBootstrap},
+constexpr SubsystemWord kSubsystems[] = {{"INIT", kInit},
+                                         {"COLL", kColl},
+                                         {"P2P", kP2pTransport},
+                                         {"SHM", kShmTransport},
+                                         {"NET", kNetTransport},
+                                         {"GRAPH", kGraphSearch},
+                                         {"TUNING", kTuningModel},
+                                         {"ENV", kEnv},
+                                         {"BOOTSTRAP", kBootstrap},
+                                         {"ALLOC", kOtherSubsystems},
+                                         {"CALL", kOtherSubsystems},
+                                         {"PROXY", kOtherSubsystems},
+                                         {"NVLS", kOtherSubsystems},
+                                         {"REG", kOtherSubsystems},
+                                         {"PROFILE", kOtherSubsystems},
+                                         {"RAS", kOtherSubsystems},
                                          {"ALL", kEverything}};
 
 std::string upper(std::string_view text) {

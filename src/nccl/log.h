@@ -26,6 +26,7 @@ enum Subsystem : std::uint32_t {
   kTuningModel = 1 << 6,
   kEnv = 1 << 7,
   kBootstrap = 1 << 8,
+  kOtherSubsystems = 1 << 9,  // that have no lines here
   kEverything = 0xffffffff
 };
 

@@ -9,8 +9,9 @@ namespace weft::nccl {
 
 struct Operation {
   Collective collective = Collective::kAllReduce;
-  // Elements as NCCL's call takes them: of the whole buffer for all-reduce, broadcast and reduce; of one rank's part for
-  // all-gather (sendcount) and reduce-scatter (recvcount); of one peer's part for what is made of sends and receives.
+  // Elements as NCCL's call takes them: of the whole buffer for all-reduce, broadcast and reduce; of one rank's part
+  // for all-gather (sendcount) and reduce-scatter (recvcount); of one peer's part for what is made of sends and
+  // receives.
   std::uint64_t count = 0;
   std::uint32_t element_B = 4;
   std::uint32_t root = 0;

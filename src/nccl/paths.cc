@@ -76,7 +76,7 @@ void Topology::find_paths_to(std::uint32_t base) {
       for (std::uint32_t id : nodes[node].links) {
         const TopologyLink& link = links[id];
         const Path& here = path(node, base);
-        if (!passes(*this, base, here, link, environment_->nvb_disable)) continue;
+        if (!passes(*this, base, here, link, environment_.nvb_disable)) continue;
         Path candidate{extended(*this, here, link), std::min(here.bandwidth_GBps, link.bandwidth_GBps), {}};
         Path& there = mutable_path(link.to, base);
         if (link.to == base || !better(candidate, here.links.size() + 1, there)) continue;
@@ -97,6 +97,13 @@ void Topology::find_paths() {
   }
   divert_peer_to_peer();
   find_net_paths();
+  if (!nets.empty()) {
+    std::vector<std::uint32_t> found;
+    for (std::uint32_t gpu = 0; gpu < gpus.size(); ++gpu) {
+      for (std::uint32_t channel = 0; channel < kMaxChannels; ++channel) found.push_back(find_local_net(gpu, channel));
+    }
+    local_nets_ = std::move(found);
+  }
   for (std::uint32_t net = 0; net < nets.size(); ++net) nets[net].local_gpu = local_gpu(net);
 }
 
@@ -113,7 +120,7 @@ bool Topology::peer_to_peer(std::uint32_t from, std::uint32_t to) const {
   if (from == to) return true;
   PathType level = PathType::kPxb;
   if (cpu.arch == CpuArch::kX86 && cpu.vendor == CpuVendor::kAmd && gpus.size() <= 2) level = PathType::kSys;
-  level = environment_->p2p_level.value_or(level);
+  level = environment_.p2p_level.value_or(level);
   const PathType type = gpu_to_gpu(from, to).type;
   if (type > level) return false;
   return type <= PathType::kNvb || (gpus[from].peer_to_peer && gpus[to].peer_to_peer);
@@ -132,11 +139,27 @@ std::uint32_t Topology::local_cpu(std::uint32_t gpu) const {
 void Topology::divert_peer_to_peer() {
   for (std::uint32_t to = 0; to < gpus.size(); ++to) {
     for (std::uint32_t from = 0; from < gpus.size(); ++from) {
-      if (peer_to_peer(from, to)) continue;
-      go_through(cpus[local_cpu(to)], gpus[from].node, gpus[to].node, false);
-      if (environment_->shm_disable) mutable_path(gpus[from].node, gpus[to].node).type = PathType::kNet;
+      const bool direct = peer_to_peer(from, to);
+      if (!direct) go_through(cpus[local_cpu(to)], gpus[from].node, gpus[to].node, false);
+      if (from == to) continue;
+      if ((!direct && environment_.shm_disable) || network_is_faster(from, to))
+        mutable_path(gpus[from].node, gpus[to].node).type = PathType::kNet;
     }
   }
+}
+
+// Two GPUs with nothing but the CPUs between them, each with a fast NIC below its own switch.
+bool Topology::network_is_faster(std::uint32_t from, std::uint32_t to) const {
+  const Path& way = gpu_to_gpu(from, to);
+  if (environment_.net_disable_intra || way.type == PathType::kNvb) return false;
+  const auto net_GBps = [&](std::uint32_t gpu) {
+    double most = 0;
+    for (std::uint32_t net = 0; net < nets.size(); ++net) {
+      if (gpu_to_net(gpu, net).type <= PathType::kPxb) most = std::max(most, gpu_to_net(gpu, net).bandwidth_GBps);
+    }
+    return most;
+  };
+  return net_GBps(from) > way.bandwidth_GBps && net_GBps(to) > way.bandwidth_GBps;
 }
 
 std::vector<std::vector<std::uint32_t>> Topology::groups() const {
@@ -161,18 +184,18 @@ std::vector<std::vector<std::uint32_t>> Topology::groups() const {
 bool Topology::gdr(std::uint32_t gpu, std::uint32_t net, bool read) const {
   if (!nets[net].gdr || !gpus[gpu].gdr) return false;
   if (read) {
-    if (environment_->net_gdr_read == 0) return false;
+    if (environment_.net_gdr_read == 0) return false;
     // Before Ampere, reads by a NIC are slow beside other PCIe traffic of the GPU.
-    if (environment_->net_gdr_read < 0 && gpus[gpu].compute_capability < 80 && gpus.size() > 1) {
+    if (environment_.net_gdr_read < 0 && gpus[gpu].compute_capability < 80 && gpus.size() > 1) {
       bool nvlink = false;
       for (std::uint32_t other = 0; other < gpus.size(); ++other)
         nvlink |= other != gpu && gpu_to_gpu(gpu, other).type == PathType::kNvl;
       if (!nvlink) return false;
     }
   }
-  const PathType usual = environment_->net_gdr_c2c ? PathType::kP2c : PathType::kPxb;
+  const PathType usual = environment_.net_gdr_c2c ? PathType::kP2c : PathType::kPxb;
   const std::uint32_t through = intermediate_gpu(gpu, net);
-  return gpu_to_net(through, net).type <= environment_->net_gdr_level.value_or(usual);
+  return gpu_to_net(through, net).type <= environment_.net_gdr_level.value_or(usual);
 }
 
 std::uint32_t Topology::intermediate_gpu(std::uint32_t gpu, std::uint32_t net) const {
@@ -195,7 +218,7 @@ bool Topology::pxn_helps(std::uint32_t gpu, std::uint32_t peer, std::uint32_t ne
 void Topology::find_net_paths() {
   for (std::uint32_t net = 0; net < nets.size(); ++net) {
     for (std::uint32_t gpu = 0; gpu < gpus.size(); ++gpu) {
-      if (!environment_->pxn_disable) {
+      if (!environment_.pxn_disable) {
         const std::int32_t near = local_gpu(net);
         const auto peer = static_cast<std::uint32_t>(near);
         if (near >= 0 && peer != gpu && pxn_helps(gpu, peer, net))
@@ -219,6 +242,10 @@ std::vector<std::uint32_t> Topology::nearest_gpus(std::uint32_t net) const {
 }
 
 std::uint32_t Topology::local_net(std::uint32_t gpu, std::uint32_t channel) const {
+  return local_nets_.empty() ? find_local_net(gpu, channel) : local_nets_[gpu * kMaxChannels + channel % kMaxChannels];
+}
+
+std::uint32_t Topology::find_local_net(std::uint32_t gpu, std::uint32_t channel) const {
   const std::vector<std::uint32_t> near = nearest_nets(gpu);
   const auto sharers = static_cast<std::uint32_t>(nearest_gpus(near.front()).size());
   const auto count = static_cast<std::uint32_t>(near.size());

@@ -77,7 +77,7 @@ Route Communicator::p2p_route(std::uint32_t channel, std::uint32_t from, std::ui
     if (pxn_level == 1 && here.gpu_to_net(gpu, rail).type <= PathType::kPxn) {
       send = rail;
       route.proxy_rank = node.ranks[here.intermediate_gpu(gpu, rail)];
-    } else if (const std::int32_t near = here.local_gpu(rail); pxn_level == 2 && near >= 0) {
+    } else if (const std::int32_t near = here.nets[rail].local_gpu; pxn_level == 2 && near >= 0) {
       const auto peer = static_cast<std::uint32_t>(near);
       if (here.gpu_to_gpu(peer, gpu).type <= PathType::kNvl && here.gpu_to_net(peer, rail).type <= PathType::kP2c &&
           here.gdr(peer, rail, false)) {

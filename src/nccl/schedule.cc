@@ -108,8 +108,7 @@ Plan make_plan(const Communicator& communicator, const Operation& operation) {
   plan.choice = communicator.choose(operation.collective, size_of(operation, ranks));
   plan.parts = communicator.parts(operation.collective, size_of(operation, ranks), operation.element_B);
   const Protocol protocol = plan.choice.protocol;
-  const bool parts = operation.collective == Collective::kAllReduce ||
-                     operation.collective == Collective::kAllGather ||
+  const bool parts = operation.collective == Collective::kAllReduce || operation.collective == Collective::kAllGather ||
                      operation.collective == Collective::kReduceScatter;
   const bool ring_simple = protocol == Protocol::kSimple && plan.choice.algorithm == Algorithm::kRing && parts;
   const std::uint32_t chunk_steps = ring_simple ? kBufferSteps / 2 : 1;
@@ -149,9 +148,9 @@ std::vector<Lane> lanes_of(const Communicator& communicator, const Plan& plan, s
   }
   std::uint64_t begin = 0;
   for (std::uint32_t channel = 0; channel < plan.parts.channels; ++channel) {
-    const std::uint64_t part_B = channel == 0                         ? plan.parts.first_B
+    const std::uint64_t part_B = channel == 0                        ? plan.parts.first_B
                                  : channel + 1 < plan.parts.channels ? plan.parts.middle_B
-                                                                      : plan.parts.last_B;
+                                                                     : plan.parts.last_B;
     Lane lane = plain;
     lane.channel = channel;
     lane.offset = begin;

@@ -1,6 +1,6 @@
-// What the kernel of a rank does in one collective: its blocks' primitives (send, recvReduceSend, recvCopySend …) with the
-// chunk arithmetic of NCCL's kernels, one after the other, from a generator. Pure: no time, no connection.
-// A channel's block has one lane, or two where a tree goes up and down at the same time, or several sends and receives.
+// What the kernel of a rank does in one collective: its blocks' primitives (send, recvReduceSend, recvCopySend …) with
+// the chunk arithmetic of NCCL's kernels, one after the other, from a generator. Pure: no time, no connection. A
+// channel's block has one lane, or two where a tree goes up and down at the same time, or several sends and receives.
 // Units: elements of the operation's type, and bytes where a name says so.
 #pragma once
 

@@ -47,7 +47,8 @@ std::vector<PeerPart> peer_parts(const Operation& operation, std::uint32_t rank,
       break;
     case Collective::kHypercube: {
       const std::uint32_t bit = 1U << operation.step, peer = rank ^ bit;
-      if (peer < ranks) parts.push_back({signed_of(peer), signed_of(peer), count << operation.step, count << operation.step});
+      if (peer < ranks)
+        parts.push_back({signed_of(peer), signed_of(peer), count << operation.step, count << operation.step});
       break;
     }
     default:
@@ -60,7 +61,8 @@ std::vector<Lane> point_to_point_lanes(const Communicator& communicator, const P
   const Operation& operation = plan.operation;
   const auto ranks = static_cast<std::uint32_t>(communicator.ranks().size());
   const std::uint32_t channels = std::max(communicator.p2p_channels(), communicator.p2p_channels_per_peer());
-  const auto ll_most_B = static_cast<std::uint64_t>(std::max<std::int64_t>(communicator.environment().p2p_ll_threshold_B, 0));
+  const auto ll_most_B =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(communicator.environment().p2p_ll_threshold_B, 0));
   std::vector<Lane> lanes;
   std::vector<std::uint32_t> works(channels), used(channels);
 
@@ -98,7 +100,8 @@ std::vector<Lane> point_to_point_lanes(const Communicator& communicator, const P
     }
     // Both ends number the distance alike, and so find the same channels.
     if (part.send_to != kNoRank)
-      add(LaneKind::kSend, part.send_to, part.send_count, (static_cast<std::uint32_t>(part.send_to) + ranks - rank) % ranks);
+      add(LaneKind::kSend, part.send_to, part.send_count,
+          (static_cast<std::uint32_t>(part.send_to) + ranks - rank) % ranks);
     if (part.receive_from != kNoRank)
       add(LaneKind::kReceive, part.receive_from, part.receive_count,
           (rank + ranks - static_cast<std::uint32_t>(part.receive_from)) % ranks);

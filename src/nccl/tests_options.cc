@@ -27,8 +27,8 @@ constexpr TestName kTests[] = {{"all_reduce", Collective::kAllReduce},
                                {"sendrecv", Collective::kSendRecv},
                                {"hypercube", Collective::kHypercube}};
 
-constexpr DataType kTypes[] = {{"int8", 1},   {"uint8", 1}, {"int32", 4},    {"uint32", 4},   {"int64", 8},   {"uint64", 8},
-                               {"half", 2},   {"float", 4}, {"double", 8},   {"bfloat16", 2}, {"f8e4m3", 1},  {"f8e5m2", 1}};
+constexpr DataType kTypes[] = {{"int8", 1}, {"uint8", 1}, {"int32", 4},  {"uint32", 4},   {"int64", 8},  {"uint64", 8},
+                               {"half", 2}, {"float", 4}, {"double", 8}, {"bfloat16", 2}, {"f8e4m3", 1}, {"f8e5m2", 1}};
 constexpr std::string_view kReductions[] = {"sum", "prod", "max", "min", "avg", "mulsum"};
 
 // As nccl-tests reads sizes: a number, and K, M or G of 1024.
@@ -56,14 +56,30 @@ struct Flag {
   std::string_view name, means;
 };
 // Those that nccl-tests has.
-constexpr Flag kFlags[] = {{'t', "nthreads", ""},       {'g', "ngpus", ""},          {'b', "minbytes", ""},
-                           {'e', "maxbytes", ""},       {'i', "stepbytes", ""},      {'f', "stepfactor", ""},
-                           {'n', "iters", ""},          {'w', "warmup_iters", ""},   {'N', "run_cycles", ""},
-                           {'m', "agg_iters", ""},      {'p', "parallel_init", ""},  {'c', "check", ""},
-                           {'o', "op", ""},             {'d', "datatype", ""},       {'r', "root", ""},
-                           {'z', "blocking", ""},       {'C', "report_cputime", ""}, {'a', "average", ""},
-                           {'G', "cudagraph", ""},      {'T', "timeout", ""},        {'R', "local_register", ""},
-                           {'J', "output_file", ""},    {'u', "unalign", ""},        {'y', "stream_null", ""},
+constexpr Flag kFlags[] = {{'t', "nthreads", ""},
+                           {'g', "ngpus", ""},
+                           {'b', "minbytes", ""},
+                           {'e', "maxbytes", ""},
+                           {'i', "stepbytes", ""},
+                           {'f', "stepfactor", ""},
+                           {'n', "iters", ""},
+                           {'w', "warmup_iters", ""},
+                           {'N', "run_cycles", ""},
+                           {'m', "agg_iters", ""},
+                           {'p', "parallel_init", ""},
+                           {'c', "check", ""},
+                           {'o', "op", ""},
+                           {'d', "datatype", ""},
+                           {'r', "root", ""},
+                           {'z', "blocking", ""},
+                           {'C', "report_cputime", ""},
+                           {'a', "average", ""},
+                           {'G', "cudagraph", ""},
+                           {'T', "timeout", ""},
+                           {'R', "local_register", ""},
+                           {'J', "output_file", ""},
+                           {'u', "unalign", ""},
+                           {'y', "stream_null", ""},
                            {'S', "report_timestamps", "time stamps of rows are not modelled"},
                            {'M', "memory_report", "memory of a communicator is not modelled"},
                            {'I', "per_iter_timing", "times of single iterations are not reported"},
@@ -81,7 +97,8 @@ class Parser {
       std::string value;
       const Flag* flag = find(word, value);
       if (flag == nullptr) {
-        problems_.push_back(fmt::format("nccl-tests has no {}; its flags are -b -e -i -f -g -t -n -w -N -m -o -d -r -c …", word));
+        problems_.push_back(
+            fmt::format("nccl-tests has no {}; its flags are -b -e -i -f -g -t -n -w -N -m -o -d -r -c …", word));
         continue;
       }
       if (value.empty()) {
@@ -99,7 +116,8 @@ class Parser {
     }
     if (options_.max_B < options_.min_B) {
       if (has_max_) {
-        problems_.push_back(fmt::format("-e {} is less than -b {}; write the larger one after -e", options_.max_B, options_.min_B));
+        problems_.push_back(
+            fmt::format("-e {} is less than -b {}; write the larger one after -e", options_.max_B, options_.min_B));
       } else {
         options_.max_B = options_.min_B;
       }
@@ -111,7 +129,8 @@ class Parser {
     if (word.size() < 2 || word[0] != '-') return nullptr;
     if (word[1] != '-') {
       value = word.substr(2);
-      const auto flag = std::find_if(std::begin(kFlags), std::end(kFlags), [&](const Flag& f) { return f.letter == word[1]; });
+      const auto flag =
+          std::find_if(std::begin(kFlags), std::end(kFlags), [&](const Flag& f) { return f.letter == word[1]; });
       return flag == std::end(kFlags) ? nullptr : flag;
     }
     const std::size_t equal = word.find('=');
@@ -134,7 +153,8 @@ class Parser {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size() || value < least || value > most) {
-      problems_.push_back(fmt::format("-{} {} is not a number from {} to {}; correct it", flag.letter, text, least, most));
+      problems_.push_back(
+          fmt::format("-{} {} is not a number from {} to {}; correct it", flag.letter, text, least, most));
     } else {
       target = static_cast<Number>(value);
     }
@@ -263,7 +283,8 @@ tl::expected<TestOptions, std::vector<std::string>> parse_tests(std::string_view
   for (std::string_view end : {"_mpi", "_perf"}) {
     if (name.ends_with(end)) name.remove_suffix(end.size());
   }
-  const auto found = std::find_if(std::begin(kTests), std::end(kTests), [&](const TestName& t) { return t.name == name; });
+  const auto found =
+      std::find_if(std::begin(kTests), std::end(kTests), [&](const TestName& t) { return t.name == name; });
   if (found == std::end(kTests)) {
     problems.push_back(fmt::format("nccl-tests has no {}; {}", path, did_you_mean(name, test_names(), "tests")));
   } else {

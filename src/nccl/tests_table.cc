@@ -19,7 +19,8 @@ std::string fitted(double value, int width) {
 
 std::string place_text(const std::optional<TestMeasure>& measure) {
   if (!measure) return fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}", "N/A", "N/A", "N/A", "N/A");
-  const std::string wrong = measure->wrong ? fmt::format("{:6g}", static_cast<double>(*measure->wrong)) : fmt::format("{:>6}", "N/A");
+  const std::string wrong =
+      measure->wrong ? fmt::format("{:6g}", static_cast<double>(*measure->wrong)) : fmt::format("{:>6}", "N/A");
   return fmt::format("  {}  {}  {}  {}", fitted(measure->time_us, 7), fitted(measure->algbw, 6),
                      fitted(measure->busbw, 6), wrong);
 }
@@ -63,15 +64,21 @@ std::string format_header(const TestOptions& options, const TestReport& report) 
                        device.pid, device.host, device.device, device.bus, device.name);
   out += "#\n";
   const std::string_view time = options.cpu_time ? "cputime" : "   time";
-  out += "#                                                              out-of-place                       in-place          \n";
-  out += fmt::format("#       size         count      type   redop    root  {}   algbw   busbw  #wrong  {}   algbw   busbw  #wrong \n",
-                     time, time);
-  out += "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)         \n";
+  out +=
+      "#                                                              out-of-place                       in-place      "
+      "    \n";
+  out += fmt::format(
+      "#       size         count      type   redop    root  {}   algbw   busbw  #wrong  {}   algbw   busbw  #wrong \n",
+      time, time);
+  out +=
+      "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)  "
+      "       \n";
   return out;
 }
 
 std::string format_row(const TestRow& row) {
-  std::string out = fmt::format("{:12}  {:12}  {:>8}  {:>6}  {:>6}", row.size_B, row.count, row.type, row.operation, row.root);
+  std::string out =
+      fmt::format("{:12}  {:12}  {:>8}  {:>6}  {:>6}", row.size_B, row.count, row.type, row.operation, row.root);
   for (const auto& place : row.places) out += place_text(place);
   return out + "\n";
 }

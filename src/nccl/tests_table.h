@@ -22,9 +22,9 @@ struct TestDevice {
 // Of one size, out of place and in place.
 struct TestMeasure {
   double time_us = 0;
-  double algbw = 0, busbw = 0;                // GB/s
-  std::optional<std::uint64_t> wrong;         // nothing: not checked
-  std::uint32_t iterations = 0;               // that were simulated
+  double algbw = 0, busbw = 0;         // GB/s
+  std::optional<std::uint64_t> wrong;  // nothing: not checked
+  std::uint32_t iterations = 0;        // that were simulated
 };
 struct TestRow {
   std::uint64_t size_B = 0, count = 0;

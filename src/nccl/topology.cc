@@ -73,7 +73,7 @@ std::string bus_id_text(std::uint64_t id) {
 
 Topology::Topology(const Machine& machine, std::vector<std::uint32_t> devices, bool has_peers,
                    const Environment& environment)
-    : cpu(cpu_kind(machine.cpu_kind)), inter(has_peers), environment_(&environment) {
+    : cpu(cpu_kind(machine.cpu_kind)), inter(has_peers), environment_(environment) {
   add_layout(machine);
   add_gpus(machine, devices);
   add_gpu_links(machine);
@@ -167,7 +167,7 @@ void Topology::add_gpu_links(const Machine& machine) {
 }
 
 void Topology::add_nets(const Machine& machine) {
-  nets = find_net_devices(machine, *environment_);
+  nets = find_net_devices(machine, environment_);
   const host::Layout& layout = machine.layout;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> cards;  // by bus id without the function
   for (std::uint32_t i = 0; i < nets.size(); ++i) {

@@ -11,17 +11,9 @@
 #include <vector>
 
 #include "nccl/cluster.h"
+#include "nccl/environment.h"
 
 namespace weft::nccl {
-
-struct Environment;
-
-// In the order of growing distance; NCCL compares them by number.
-enum class PathType : std::uint8_t { kLoc, kNvl, kNvb, kC2c, kPix, kPxb, kP2c, kPxn, kPhb, kSys, kNet, kDis };
-std::string_view to_string(PathType type);  // "PXB"
-inline PathType farther(PathType type) {
-  return static_cast<PathType>(static_cast<std::uint8_t>(type) + 1);
-}
 
 enum class CpuArch : std::uint8_t { kX86 = 1, kPower = 2, kArm = 3 };
 enum class CpuVendor : std::uint8_t { kNone = 0, kIntel = 1, kAmd = 2, kZhaoxin = 3, kMixed = 4 };
@@ -120,7 +112,6 @@ class Topology {
   PathType nearest_path(bool to_nets) const;
   PathType farthest_path(bool to_nets) const;
   std::uint32_t min_compute_capability() const;
-  bool pxn_type_reached(PathType type) const { return type <= PathType::kP2c; }
 
  private:
   Path& mutable_path(std::uint32_t from, std::uint32_t to) { return paths_[from * nodes.size() + to]; }
@@ -138,10 +129,13 @@ class Topology {
   void set_search_limits();
   bool pxn_helps(std::uint32_t gpu, std::uint32_t peer, std::uint32_t net) const;
   std::vector<std::uint32_t> nearest_nets(std::uint32_t gpu) const;
+  std::uint32_t find_local_net(std::uint32_t gpu, std::uint32_t channel) const;
+  bool network_is_faster(std::uint32_t from, std::uint32_t to) const;
 
-  const Environment* environment_;
+  Environment environment_;
   std::vector<std::uint32_t> slot_node_;  // node of a switch in this slot, or of the CPU that it belongs to
   std::vector<Path> paths_;
+  std::vector<std::uint32_t> local_nets_;  // by GPU and channel, when all paths are known
 };
 
 // What NCCL makes of a PCIe link: lanes by its rate for one lane.

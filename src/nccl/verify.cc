@@ -38,8 +38,7 @@ std::uint32_t owner(const Operation& operation, const Lane& lane, std::uint32_t 
 
 class Checker {
  public:
-  Checker(const Communicator& communicator, const OperationOf& operation_of)
-      : communicator_(communicator) {
+  Checker(const Communicator& communicator, const OperationOf& operation_of) : communicator_(communicator) {
     const auto ranks = static_cast<std::uint32_t>(communicator.ranks().size());
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       operations_.push_back(operation_of(rank));
@@ -82,9 +81,8 @@ class Checker {
     const Operation& operation = operations_[each.rank];
     Chunk chunk{now.offset, now.count, 0};
     if (now.reduces || !now.receives)
-      chunk.sum += contribution(now.reduces || sums(operation)
-                                    ? each.rank
-                                    : owner(operation, each.lane, each.rank, now.offset));
+      chunk.sum +=
+          contribution(now.reduces || sums(operation) ? each.rank : owner(operation, each.lane, each.rank, now.offset));
     for (std::int32_t peer : from) {
       std::deque<Chunk>& wire = wires_[{each.lane.channel, static_cast<std::uint32_t>(peer), each.rank}];
       const Chunk& came = wire.front();
@@ -92,16 +90,20 @@ class Checker {
       chunk.sum += came.sum;
       wire.pop_front();
     }
-    for (std::int32_t peer : to) wires_[{each.lane.channel, each.rank, static_cast<std::uint32_t>(peer)}].push_back(chunk);
+    for (std::int32_t peer : to)
+      wires_[{each.lane.channel, each.rank, static_cast<std::uint32_t>(peer)}].push_back(chunk);
     if (now.copies && now.count > 0) {
       Chunk copy = chunk;
       // Each peer's part has a place of its own.
       if (operation.is_point_to_point())
-        copy.offset += place_of(each.lane.kind == LaneKind::kCopy ? each.rank : static_cast<std::uint32_t>(each.lane.from[0]));
-      const std::uint64_t expected = sums(operation) ? all_
-                                     : operation.is_point_to_point()
-                                         ? contribution(each.lane.kind == LaneKind::kCopy ? each.rank : static_cast<std::uint32_t>(each.lane.from[0]))
-                                         : contribution(owner(operation, each.lane, each.rank, now.offset));
+        copy.offset +=
+            place_of(each.lane.kind == LaneKind::kCopy ? each.rank : static_cast<std::uint32_t>(each.lane.from[0]));
+      const std::uint64_t expected =
+          sums(operation) ? all_
+          : operation.is_point_to_point()
+              ? contribution(each.lane.kind == LaneKind::kCopy ? each.rank
+                                                               : static_cast<std::uint32_t>(each.lane.from[0]))
+              : contribution(owner(operation, each.lane, each.rank, now.offset));
       if (chunk.sum != expected) wrong_ += now.count;
       written_[each.rank].push_back(copy);
     }

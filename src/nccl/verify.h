@@ -1,5 +1,5 @@
-// Checks a plan by carrying out its primitives at all ranks with numbers in place of data: every rank's contribution is a
-// number of its own, and their sums must come out. This is what #wrong of nccl-tests counts here.
+// Checks a plan by carrying out its primitives at all ranks with numbers in place of data: every rank's contribution is
+// a number of its own, and their sums must come out. This is what #wrong of nccl-tests counts here.
 #pragma once
 
 #include <cstdint>

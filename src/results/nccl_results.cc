@@ -110,12 +110,11 @@ std::string report_section(const NcclOptions& options, const NcclResult& result,
   std::vector<std::string> names;
   for (std::uint32_t host : options.hosts) names.push_back(lab.hosts[host].name);
   if (names.size() > 8) names = {names.front(), "…", names.back()};
-  std::string out = heading(fmt::format("{}: {} {}, {} ranks on {}", config.name, options.test.program(),
-                                        fmt::join(options.test.words, " "), result.report.devices.size(),
-                                        fmt::join(names, ", ")));
+  std::string out =
+      heading(fmt::format("{}: {} {}, {} ranks on {}", config.name, options.test.program(),
+                          fmt::join(options.test.words, " "), result.report.devices.size(), fmt::join(names, ", ")));
   out += "```\n" + result.log + nccl::format_tests(options.test, result.report) + "```\n";
-  if (!result.choices.empty())
-    out += fmt::format("  algorithm and protocol: {}\n", fmt::join(result.choices, ", "));
+  if (!result.choices.empty()) out += fmt::format("  algorithm and protocol: {}\n", fmt::join(result.choices, ", "));
   if (result.stalled) out += "  a kernel never ended: nothing is in flight and nothing more will happen\n";
   if (!result.report.failure.empty()) out += "  " + result.report.failure + "\n";
   return out;
@@ -147,8 +146,8 @@ void write_tables(std::type_identity<NcclOptions>, const RunResult& result, Sqli
       for (int place : {0, 1}) {
         const auto& measure = row.places[static_cast<std::size_t>(place)];
         if (!measure) continue;
-        rows.add(outcome.config->name, row.size_B, row.count, row.type, row.operation, row.root, place, measure->time_us,
-                 measure->algbw, measure->busbw, measure->wrong.value_or(0), measure->iterations,
+        rows.add(outcome.config->name, row.size_B, row.count, row.type, row.operation, row.root, place,
+                 measure->time_us, measure->algbw, measure->busbw, measure->wrong.value_or(0), measure->iterations,
                  i < nccl->choices.size() ? nccl->choices[i] : std::string());
       }
     }

@@ -66,8 +66,8 @@ void CollectiveEngine::connect(const ConnectionKey& key) {
   if (connected_.contains(key)) return;
   const nccl::Communicator& ranks = *communicators_[key.communicator];
   const nccl::RankPlace from = ranks.ranks()[key.from], to = ranks.ranks()[key.to];
-  const nccl::Route route = key.point_to_point ? ranks.p2p_route(key.channel, key.from, key.to)
-                                               : ranks.route(key.channel, key.from, key.to);
+  const nccl::Route route =
+      key.point_to_point ? ranks.p2p_route(key.channel, key.from, key.to) : ranks.route(key.channel, key.from, key.to);
   CollectiveSendHalf send;
   CollectiveReceiveHalf receive;
   send.communicator = receive.communicator = key.communicator;
@@ -87,9 +87,9 @@ void CollectiveEngine::connect(const ConnectionKey& key) {
   }
   CollectiveHost& host = *hosts_[from.machine];
   const host::HostPlaces& places = setup_.cluster.machines[from.machine].places;
-  send.way = route.transport == nccl::Transport::kShm  ? CollectiveWay::kShared
-             : route.path <= nccl::PathType::kC2c ? CollectiveWay::kNvlink
-                                                       : CollectiveWay::kPcie;
+  send.way = route.transport == nccl::Transport::kShm ? CollectiveWay::kShared
+             : route.path <= nccl::PathType::kC2c     ? CollectiveWay::kNvlink
+                                                      : CollectiveWay::kPcie;
   receive.way = send.way;
   const nccl::Node& node = ranks.nodes()[ranks.node_of(key.from)];
   if (node.topology->nvswitch < 0 && places.gpus.size() > 1)
@@ -119,12 +119,17 @@ CollectiveEngine::Halves CollectiveEngine::connect_network(const nccl::Communica
   receive.proxy = to.gpu;
   send.staged = !route.send_gdr;
   receive.staged = !route.receive_gdr;
-  const Endpoint a = network_end(from.machine, route.send_nic,
-                                 route.send_gdr ? std::optional(proxy_gpu) : std::nullopt);
+  const Endpoint a =
+      network_end(from.machine, route.send_nic, route.send_gdr ? std::optional(proxy_gpu) : std::nullopt);
   const Endpoint b =
       network_end(to.machine, route.receive_nic, route.receive_gdr ? std::optional(to.gpu) : std::nullopt);
   CollectiveHost& sender = *hosts_[from.machine];
   CollectiveHost& receiver = *hosts_[to.machine];
+  const auto nic_slot = [&](std::uint32_t machine, std::uint32_t nic) {
+    return setup_.cluster.machines[machine].nics[nic].slot;
+  };
+  send.nic_uplink = sender.uplink_of(nic_slot(from.machine, route.send_nic));
+  receive.nic_uplink = receiver.uplink_of(nic_slot(to.machine, route.receive_nic));
   send.device = a.device;
   receive.device = b.device;
   send.qps = receive.qps = std::min(std::max(setup_.net.qps_per_connection, 1U), kMostConnectionQps);
@@ -170,8 +175,10 @@ CollectiveEngine::Halves CollectiveEngine::connect_sockets(const nccl::Communica
   CollectiveHost& sender = *hosts_[from.machine];
   CollectiveHost& receiver = *hosts_[to.machine];
   const Halves halves{sender.add_send_half(send), receiver.add_receive_half(receive)};
-  auto client = std::make_unique<CollectiveSocket>(setup_.net, a, true, sender, halves.send, sender.proxy_cpu(from.gpu));
-  auto server = std::make_unique<CollectiveSocket>(setup_.net, b, false, receiver, halves.receive, receiver.proxy_cpu(to.gpu));
+  auto client =
+      std::make_unique<CollectiveSocket>(setup_.net, a, true, sender, halves.send, sender.proxy_cpu(from.gpu));
+  auto server =
+      std::make_unique<CollectiveSocket>(setup_.net, b, false, receiver, halves.receive, receiver.proxy_cpu(to.gpu));
   client->connect_to(b, server->qpn());
   server->connect_to(a, client->qpn());
   sender.send_half(halves.send).socket = client.get();

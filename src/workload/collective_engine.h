@@ -28,15 +28,15 @@ struct CollectiveSendHalf;
 
 // Of the network plugin, from NCCL's environment.
 struct CollectiveNetSettings {
-  std::uint32_t qps_per_connection = 1;   // NCCL_IB_QPS_PER_CONNECTION
-  bool split_data_on_qps = false;         // NCCL_IB_SPLIT_DATA_ON_QPS
-  std::uint8_t timeout = 20;              // NCCL_IB_TIMEOUT
-  std::uint8_t retry_cnt = 7;             // NCCL_IB_RETRY_CNT
-  std::optional<std::uint8_t> tc;         // NCCL_IB_TC
-  std::optional<std::uint8_t> sl;         // NCCL_IB_SL
+  std::uint32_t qps_per_connection = 1;  // NCCL_IB_QPS_PER_CONNECTION
+  bool split_data_on_qps = false;        // NCCL_IB_SPLIT_DATA_ON_QPS
+  std::uint8_t timeout = 20;             // NCCL_IB_TIMEOUT
+  std::uint8_t retry_cnt = 7;            // NCCL_IB_RETRY_CNT
+  std::optional<std::uint8_t> tc;        // NCCL_IB_TC
+  std::optional<std::uint8_t> sl;        // NCCL_IB_SL
   // As the environment says, or the defaults.
   static CollectiveNetSettings from(const nccl::Environment& environment);
-  std::uint32_t mtu_B = 1500;             // of sockets
+  std::uint32_t mtu_B = 1500;  // of sockets
 };
 
 // Where something ran: CUDA's number of the device, and which of its streams. Items of one stream run one after the

@@ -50,7 +50,8 @@ struct CollectiveSendHalf {
   std::int64_t pair_Bps = 0;  // of a link between these two GPUs alone; 0: all of a GPU's links lead to all others
 
   // Network.
-  bool staged = false;  // in host memory
+  bool staged = false;           // in host memory
+  std::int32_t nic_uplink = -1;  // of the NIC's PCIe switch
   std::uint32_t proxy = 0;
   nic::Device* device = nullptr;
   std::uint32_t qps = 0;
@@ -62,7 +63,7 @@ struct CollectiveSendHalf {
   std::uint32_t fifo_key = 0;  // where the receiver says what it has room for
   std::uint64_t fifo_va = 0;
   std::uint64_t written = 0, seen = 0, offered = 0, posted = 0, sent = 0;  // messages; `seen`: by the proxy
-  std::uint64_t slots_posted = 0;  // steps
+  std::uint64_t slots_posted = 0;                                          // steps
   struct Message {
     std::uint32_t size_B = 0;
     std::uint8_t steps = 0, parts = 0;
@@ -79,11 +80,12 @@ struct CollectiveReceiveHalf {
   std::uint32_t peer = 0;  // send half on this machine
   std::uint32_t available = 0;
   std::uint64_t waiting = kNoLane;
-  std::uint64_t consumed = 0, arrived = 0;          // messages
+  std::uint64_t consumed = 0, arrived = 0;           // messages
   std::array<Time_ps, kMostMessages> complete_ps{};  // when all of it is there
 
   // Network.
   bool staged = false, flush = false;
+  std::int32_t nic_uplink = -1;
   std::uint32_t proxy = 0;
   nic::Device* device = nullptr;
   std::uint32_t qps = 0;
@@ -98,7 +100,7 @@ struct CollectiveReceiveHalf {
   };
   std::deque<Expected> expected;  // of kernels that were launched
   std::uint64_t offered = 0, received = 0;
-  std::uint32_t steps_out = 0;  // offered and not consumed
+  std::uint32_t steps_out = 0;                      // offered and not consumed
   std::array<std::uint8_t, kMostMessages> parts{};  // that have not come
   std::array<nccl::Protocol, kMostMessages> protocol{};
   CollectiveSocket* socket = nullptr;

@@ -25,9 +25,23 @@ CollectiveHost::CollectiveHost(CollectiveEngine& engine, std::uint32_t machine, 
   for (const host::GpuPlace& place : engine.cluster().machines[machine].places.gpus) {
     Gpu& gpu = gpus_.emplace_back();
     gpu.model = nccl::kernel_model(place.model);
+    gpu.uplink = uplink_of(place.slot);
+  }
+  for (const host::PcieSlot& slot : engine.cluster().machines[machine].layout.slots) {
+    const nic::PcieLink link{slot.generation, slot.lanes};
+    uplinks_.emplace_back().rate_Bps =
+        link.tlp_bps() / 8 * link.max_payload_B / (link.max_payload_B + nic::kTlpOverhead_B);
   }
   proxy_free_ps_.resize(gpus_.size());
   pair_links_.resize(gpus_.size() * gpus_.size());
+}
+
+std::int32_t CollectiveHost::uplink_of(std::optional<std::uint32_t> slot) const {
+  const std::vector<host::PcieSlot>& slots = engine_.cluster().machines[machine_].layout.slots;
+  if (!slot || slots[*slot].parent < 0) return -1;
+  std::int32_t at = slots[*slot].parent;
+  while (slots[static_cast<std::size_t>(at)].parent >= 0) at = slots[static_cast<std::size_t>(at)].parent;
+  return at;
 }
 
 CollectiveHost::~CollectiveHost() {

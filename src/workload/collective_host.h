@@ -1,6 +1,7 @@
-// One machine's part of the collectives: its GPUs' streams and kernels, the halves of connections that end here, and the
-// proxies. All of it is one program with a heap of events of its own; nothing here is touched by another machine.
-// collective_host.cc has streams and events, collective_lanes.cc blocks and their slices, collective_proxy.cc the network.
+// One machine's part of the collectives: its GPUs' streams and kernels, the halves of connections that end here, and
+// the proxies. All of it is one program with a heap of events of its own; nothing here is touched by another machine.
+// collective_host.cc has streams and events, collective_lanes.cc blocks and their slices, collective_proxy.cc the
+// network.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +36,8 @@ class CollectiveHost final : public host::Program {
   void start(Time_ps at_ps);
 
   void enqueue(const CollectiveItem& item, const StreamPlace& place);
+  // The root port whose switch this slot is below, or -1.
+  std::int32_t uplink_of(std::optional<std::uint32_t> slot) const;
   std::size_t unfinished() const { return unfinished_; }
   const std::string& failure() const { return failure_; }
   // A connection by sockets has sent a message, or received one.
@@ -81,6 +84,7 @@ class CollectiveHost final : public host::Program {
     nccl::KernelModel model;
     Server egress, ingress, memory, pcie_up, pcie_down;
     Time_ps call_free_ps = 0;  // its host thread
+    std::int32_t uplink = -1;  // of the PCIe switch that it is below; -1: a root port of its own
   };
   struct Stream {
     StreamPlace place;
@@ -98,7 +102,7 @@ class CollectiveHost final : public host::Program {
     std::uint32_t receive[3] = {}, send[3] = {};
   };
   struct Group {  // lanes of one batch of a channel
-    std::uint32_t first = 0, count = 0, left = 0;
+    std::uint32_t first = 0, count = 0, left = 0, busy = 0;
     bool has_next = false;  // the next group in the list is its channel's next batch
   };
   struct Item {
@@ -129,6 +133,8 @@ class CollectiveHost final : public host::Program {
   void end_slice(std::uint32_t item, std::uint32_t lane);
   void end_lane(std::uint32_t item, RunningLane& lane);
   Time_ps pass_link(CollectiveSendHalf& half, std::uint64_t size_B, Time_ps from_ps);
+  // Through host memory: what shares the uplink of a PCIe switch, GPUs and NICs.
+  Time_ps pass_uplink(std::int32_t slot, bool up, std::uint64_t size_B, Time_ps from_ps);
   Time_ps hop_ps(const CollectiveSendHalf& half, nccl::Protocol protocol) const;
   void wake_lane(std::uint64_t& waiting);
   // collective_proxy.cc
@@ -154,12 +160,17 @@ class CollectiveHost final : public host::Program {
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::vector<Gpu> gpus_;
   std::vector<Server> pair_links_;  // of a mesh: from GPU i to j at i * GPUs + j
+  struct Uplink {
+    Server up, down;
+    std::int64_t rate_Bps = 0;
+  };
+  std::vector<Uplink> uplinks_;  // by slot of the layout: of switches that are in root ports
   std::vector<Stream> streams_;
   std::deque<Item> items_;
   std::vector<std::uint32_t> free_items_;
   std::vector<CollectiveSendHalf> sends_;
   std::vector<CollectiveReceiveHalf> receives_;
-  std::vector<Time_ps> proxy_free_ps_;  // by GPU: one process and one proxy thread each
+  std::vector<Time_ps> proxy_free_ps_;     // by GPU: one process and one proxy thread each
   std::vector<std::uint32_t> proxy_cpus_;  // by GPU, where sockets are used
   struct Port {
     nic::Device* device = nullptr;

@@ -35,15 +35,14 @@ void CollectiveHost::make_lanes(Item& item) {
     lane.schedule = schedule;
     for (std::int32_t peer : schedule.from) {
       if (peer == nccl::kNoRank) continue;
-      lane.receive[lane.receives++] = engine_.receive_half_of(
-          {item.what.communicator, schedule.channel, static_cast<std::uint32_t>(peer), item.what.rank,
-           schedule.point_to_point});
+      lane.receive[lane.receives++] =
+          engine_.receive_half_of({item.what.communicator, schedule.channel, static_cast<std::uint32_t>(peer),
+                                   item.what.rank, schedule.point_to_point});
     }
     for (std::int32_t peer : schedule.to) {
       if (peer == nccl::kNoRank) continue;
-      lane.send[lane.sends++] =
-          engine_.send_half_of({item.what.communicator, schedule.channel, item.what.rank,
-                                static_cast<std::uint32_t>(peer), schedule.point_to_point});
+      lane.send[lane.sends++] = engine_.send_half_of({item.what.communicator, schedule.channel, item.what.rank,
+                                                      static_cast<std::uint32_t>(peer), schedule.point_to_point});
     }
     for (std::uint8_t i = 0; i < lane.receives; ++i) announce(lane.receive[i], schedule, item.element_B);
     const bool fresh = item.lanes.empty() || item.lanes.back().schedule.channel != schedule.channel ||
@@ -51,7 +50,7 @@ void CollectiveHost::make_lanes(Item& item) {
     if (fresh) {
       if (!item.lanes.empty() && item.lanes.back().schedule.channel == schedule.channel)
         item.groups.back().has_next = true;
-      item.groups.push_back({static_cast<std::uint32_t>(item.lanes.size()), 0, 0, false});
+      item.groups.push_back({static_cast<std::uint32_t>(item.lanes.size()), 0, 0, 0, false});
     }
     ++item.groups.back().count;
     ++item.groups.back().left;
@@ -97,6 +96,12 @@ Time_ps CollectiveHost::hop_ps(const CollectiveSendHalf& half, Protocol protocol
   return half.way == CollectiveWay::kNvlink ? model.nvlink_ps[at(protocol)] : model.pcie_ps[at(protocol)];
 }
 
+Time_ps CollectiveHost::pass_uplink(std::int32_t slot, bool up, std::uint64_t size_B, Time_ps from_ps) {
+  if (slot < 0) return from_ps;
+  Uplink& uplink = uplinks_[static_cast<std::size_t>(slot)];
+  return (up ? uplink.up : uplink.down).pass(from_ps, size_B, uplink.rate_Bps);
+}
+
 // What leaves a block passes the links of the two GPUs, one after the other, whoever else uses them.
 Time_ps CollectiveHost::pass_link(CollectiveSendHalf& half, std::uint64_t size_B, Time_ps from_ps) {
   Gpu& gpu = gpus_[half.gpu];
@@ -117,9 +122,10 @@ Time_ps CollectiveHost::pass_link(CollectiveSendHalf& half, std::uint64_t size_B
     case CollectiveWay::kNet:
     case CollectiveWay::kSocket:
       // PXN: the buffer is that of another GPU.
-      if (half.peer_gpu != half.gpu)
-        return through(gpu.egress, gpu.model.link_Bps, peer.ingress, peer.model.link_Bps);
-      return half.staged ? gpu.pcie_up.pass(from_ps, size_B, gpu.model.pcie_Bps) : from_ps;
+      if (half.peer_gpu != half.gpu) return through(gpu.egress, gpu.model.link_Bps, peer.ingress, peer.model.link_Bps);
+      if (!half.staged) return from_ps;
+      return std::max(gpu.pcie_up.pass(from_ps, size_B, gpu.model.pcie_Bps),
+                      pass_uplink(gpu.uplink, true, size_B, from_ps));
   }
   return from_ps;
 }
@@ -131,8 +137,8 @@ void CollectiveHost::begin_slice(std::uint32_t item, RunningLane& lane, std::uin
   Gpu& gpu = gpus_[streams_[items_[item].stream].place.gpu];
   const Time_ps begin_ps = now_ps_ + gpu.model.slice_ps[at(protocol)];
   Time_ps end_ps = begin_ps;
-  // The warps of a block are shared by its lanes.
-  const std::int64_t lanes = items_[item].groups[lane.group].count;
+  // The warps of a block are shared by the lanes that are at work.
+  const std::int64_t lanes = ++items_[item].groups[lane.group].busy;
   if (lane.schedule.kind != nccl::LaneKind::kCopy)
     end_ps += static_cast<Time_ps>(size_B) * kSecond_ps / (gpu.model.block_Bps[at(protocol)] / lanes);
   // Reads of its own input and of what came, writes of the output and of what leaves from here.
@@ -149,7 +155,10 @@ void CollectiveHost::begin_slice(std::uint32_t item, RunningLane& lane, std::uin
   if (lane.now.receives) {
     for (std::uint8_t i = 0; i < lane.receives; ++i) {
       CollectiveReceiveHalf& half = receives_[lane.receive[i]];
-      if (half.staged) end_ps = std::max(end_ps, gpu.pcie_down.pass(begin_ps, line_B, gpu.model.pcie_Bps));
+      if (half.staged) {
+        end_ps = std::max(end_ps, gpu.pcie_down.pass(begin_ps, line_B, gpu.model.pcie_Bps));
+        end_ps = std::max(end_ps, pass_uplink(gpu.uplink, false, line_B, begin_ps));
+      }
       const Time_ps complete_ps = half.complete_ps[half.consumed % kMostMessages];
       end_ps = std::max(end_ps, complete_ps + gpu.model.slice_ps[at(protocol)]);
     }
@@ -167,6 +176,7 @@ void CollectiveHost::begin_slice(std::uint32_t item, RunningLane& lane, std::uin
 
 void CollectiveHost::end_slice(std::uint32_t item, std::uint32_t index) {
   RunningLane& lane = items_[item].lanes[index];
+  --items_[item].groups[lane.group].busy;
   const Protocol protocol = lane.schedule.protocol;
   const std::uint32_t steps = lane.schedule.slice_steps;
   const nccl::KernelModel& model = gpus_[streams_[items_[item].stream].place.gpu].model;
@@ -188,8 +198,8 @@ void CollectiveHost::end_slice(std::uint32_t item, std::uint32_t index) {
       CollectiveSendHalf& half = sends_[lane.send[i]];
       half.used += steps;
       if (half.way == CollectiveWay::kNet || half.way == CollectiveWay::kSocket) {
-        half.messages[half.written++ % kMostMessages] = {
-            static_cast<std::uint32_t>(nccl::line_B(protocol, size_B)), static_cast<std::uint8_t>(steps), 0};
+        half.messages[half.written++ % kMostMessages] = {static_cast<std::uint32_t>(nccl::line_B(protocol, size_B)),
+                                                         static_cast<std::uint8_t>(steps), 0};
         add_event(now_ps_ + model.to_host_ps + model.proxy_ps / 2, EventKind::kProxy, lane.send[i], 1);
       } else if (!cuts_through(protocol)) {
         add_event(now_ps_ + hop_ps(half, protocol), EventKind::kData, half.peer, now_ps_);

@@ -12,10 +12,10 @@ namespace weft::workload {
 
 namespace {
 
-constexpr std::uint32_t kFifo_B = 64;             // of one element
-constexpr std::uint32_t kFifoElements = 256;      // NCCL_NET_MAX_REQUESTS x 8
-constexpr std::uint64_t kSplitAlign_B = 128;      // parts of a message that is split over queue pairs
-constexpr std::uint64_t kSignalEvery = 16;        // an element of the FIFO asks for a completion
+constexpr std::uint32_t kFifo_B = 64;         // of one element
+constexpr std::uint32_t kFifoElements = 256;  // NCCL_NET_MAX_REQUESTS x 8
+constexpr std::uint64_t kSplitAlign_B = 128;  // parts of a message that is split over queue pairs
+constexpr std::uint64_t kSignalEvery = 16;    // an element of the FIFO asks for a completion
 constexpr std::uint64_t kOfferId = std::uint64_t{1} << 62, kReceiveId = std::uint64_t{1} << 61;
 
 }  // namespace
@@ -49,6 +49,8 @@ Time_ps CollectiveHost::post_message(CollectiveSendHalf& half, Time_ps now_ps) {
   const std::uint64_t part_B =
       (message.size_B / parts + (message.size_B % parts != 0) + kSplitAlign_B - 1) / kSplitAlign_B * kSplitAlign_B;
   message.parts = static_cast<std::uint8_t>(parts);
+  // The NIC reads it from host memory.
+  if (half.staged) pass_uplink(half.nic_uplink, false, message.size_B, now_ps);
   const std::uint64_t slot = half.slots_posted % nccl::kBufferSteps * half.slot_B;
   for (std::uint32_t i = 0; i < parts; ++i) {
     const std::uint64_t begin_B = std::min<std::uint64_t>(part_B * i, message.size_B);
@@ -153,6 +155,7 @@ void CollectiveHost::take(nic::Device& device, const nic::Completion& completion
     return message_sent(index);
   }
   CollectiveReceiveHalf& half = receives_[index];
+  if (half.staged) pass_uplink(half.nic_uplink, true, completion.byte_len, now_ps_);
   --half.parts[(completion.wr_id >> 32) % kMostMessages];
   while (half.received < half.offered && half.parts[half.received % kMostMessages] == 0) message_received(index);
 }
@@ -191,8 +194,9 @@ void CollectiveHost::message_received(std::uint32_t index) {
 
 void CollectiveHost::fail(const nic::Device& device, const nic::Completion& completion) {
   if (!failure_.empty() || completion.status == nic::WcStatus::kFlushError) return;
-  failure_ = fmt::format("NET/IB: Got completion with status={} ({}) vendor_err={} hca {}", nic::name(completion.status),
-                         static_cast<int>(completion.status), completion.vendor_error, device.name());
+  failure_ =
+      fmt::format("NET/IB: Got completion with status={} ({}) vendor_err={} hca {}", nic::name(completion.status),
+                  static_cast<int>(completion.status), completion.vendor_error, device.name());
 }
 
 }  // namespace weft::workload

@@ -1,5 +1,5 @@
-// One end of a connection by NCCL's socket transport: kernel TCP (workload/tcp_connection.h), and the thread of the proxy
-// that copies messages into the socket or out of it. A message is a header with its size and the data.
+// One end of a connection by NCCL's socket transport: kernel TCP (workload/tcp_connection.h), and the thread of the
+// proxy that copies messages into the socket or out of it. A message is a header with its size and the data.
 #pragma once
 
 #include <cstdint>

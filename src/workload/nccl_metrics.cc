@@ -8,8 +8,8 @@ namespace weft::workload {
 
 namespace {
 
-constexpr std::string_view kNcclMetrics[] = {"busbw_GBps", "algbw_GBps", "time_us", "busbw_avg_GBps", "busbw_max_GBps",
-                                             "wrong"};
+constexpr std::string_view kNcclMetrics[] = {"busbw_GBps",     "algbw_GBps",     "time_us",
+                                             "busbw_avg_GBps", "busbw_max_GBps", "wrong"};
 
 }  // namespace
 

@@ -16,10 +16,10 @@ struct NcclOptions {
   static constexpr std::string_view kExample = "all_reduce_perf -b 8 -e 128M -f 2";
 
   nccl::TestOptions test;
-  std::vector<std::uint32_t> hosts;     // in Lab::hosts, in the order of their ranks
-  std::uint32_t gpus_per_host = 0;      // 0: all that they have
+  std::vector<std::uint32_t> hosts;                              // in Lab::hosts, in the order of their ranks
+  std::uint32_t gpus_per_host = 0;                               // 0: all that they have
   std::vector<std::pair<std::string, std::string>> environment;  // NCCL_*
-  bool every_iteration = false;  // also of those that only repeat the one before
+  bool every_iteration = false;                                  // also of those that only repeat the one before
 };
 
 }  // namespace weft::workload

@@ -12,7 +12,8 @@ namespace {
 
 // A row moves about so much before its last iteration stands for the others.
 constexpr std::uint64_t kRowBudget_B = 256 << 20;
-constexpr Time_ps kSynchronize_ps = us(6);  // cudaStreamSynchronize: from the end of the kernel until the thread goes on
+constexpr Time_ps kSynchronize_ps =
+    us(6);  // cudaStreamSynchronize: from the end of the kernel until the thread goes on
 
 std::string_view protocol_name(nccl::Protocol protocol) {
   return protocol == nccl::Protocol::kLl ? "LL" : protocol == nccl::Protocol::kLl128 ? "LL128" : "SIMPLE";
@@ -174,8 +175,8 @@ void NcclRun::finish_phase(bool interrupted) {
     fresh.size_B = nccl::row_size_B(options_.test.collective, row.count, element_B, ranks);
     fresh.count = row.count;
     fresh.type = nccl::data_types()[row.type].name;
-    fresh.operation =
-        nccl::has_reduction(options_.test.collective) ? nccl::reduction_names()[row.operation] : std::string_view("none");
+    fresh.operation = nccl::has_reduction(options_.test.collective) ? nccl::reduction_names()[row.operation]
+                                                                    : std::string_view("none");
     fresh.root = row.root;
     result_.choices.push_back(choice_text(*communicator_, operation_of(row, false, 0)));
   }
@@ -200,13 +201,11 @@ void NcclRun::finish_phase(bool interrupted) {
   if (options_.test.check && checkable) {
     std::uint64_t wrong = 0;
     for (std::uint32_t step = 0; step < kernels_of_iteration(); ++step) {
-      wrong += nccl::wrong_elements(
-          *communicator_,
-          [&](std::uint32_t rank) {
-            nccl::Operation operation = operation_of(row, in_place, rank);
-            operation.step = step;
-            return operation;
-          });
+      wrong += nccl::wrong_elements(*communicator_, [&](std::uint32_t rank) {
+        nccl::Operation operation = operation_of(row, in_place, rank);
+        operation.step = step;
+        return operation;
+      });
     }
     measure.wrong = wrong;
   }

@@ -1,6 +1,6 @@
 // nccl-tests' loop on the engine of collectives: for each size, out of place and in place, all ranks enqueue their
-// iterations at the same time and wait for the last. A row's time is the mean of its iterations. Those that repeat the one
-// before are not simulated: a row stops after enough data has moved, and the last iteration stands for the others.
+// iterations at the same time and wait for the last. A row's time is the mean of its iterations. Those that repeat the
+// one before are not simulated: a row stops after enough data has moved, and the last iteration stands for the others.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,6 @@ namespace weft::lab {
 
 // `world` and `machines` outlive the engine.
 workload::CollectiveEngine::Setup collective_setup(World& world, const WorkloadConfig& config,
-                                                   const NcclMachines& machines,
-                                                   const nccl::Environment& environment);
+                                                   const NcclMachines& machines, const nccl::Environment& environment);
 
 }  // namespace weft::lab

@@ -56,8 +56,7 @@ class NcclWorkload final : public ActiveWorkload {
 }  // namespace
 
 workload::CollectiveEngine::Setup collective_setup(World& world, const WorkloadConfig& config,
-                                                   const NcclMachines& machines,
-                                                   const nccl::Environment& environment) {
+                                                   const NcclMachines& machines, const nccl::Environment& environment) {
   workload::CollectiveEngine::Setup setup;
   setup.net = workload::CollectiveNetSettings::from(environment);
   setup.cluster = machines.cluster;

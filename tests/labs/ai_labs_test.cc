@@ -69,8 +69,10 @@ std::string ring_of(std::uint32_t hosts, const std::string& test) {
         i, i + 1);
   text += "  leaf: {kind: switch, model: sn3700c}\nlinks:\n";
   for (std::uint32_t i = 0; i < hosts; ++i)
-    text += fmt::format("  - {{endpoints: [\"h{}:p0\", \"leaf:swp{}\"], cable: {{kind: dac, length: 2 m}}}}\n", i, i + 1);
-  return text + "qos: {profile: roce-lossless}\nworkloads:\n  - {name: ar, nccl: " + test + ", env: {NCCL_ALGO: ring, NCCL_PROTO: Simple}}\n";
+    text +=
+        fmt::format("  - {{endpoints: [\"h{}:p0\", \"leaf:swp{}\"], cable: {{kind: dac, length: 2 m}}}}\n", i, i + 1);
+  return text + "qos: {profile: roce-lossless}\nworkloads:\n  - {name: ar, nccl: " + test +
+         ", env: {NCCL_ALGO: ring, NCCL_PROTO: Simple}}\n";
 }
 
 // 2(n-1)/n of the buffer leaves and enters every NIC, and bus bandwidth comes near the line's.
@@ -112,10 +114,12 @@ TEST(AiLabs, BadInputIsNamed) {
   };
   EXPECT_NE(problem("{name: x, nccl: all_reduce_perf -g 2}").find("2 ranks on h0, which has 1 GPU"), std::string::npos);
   EXPECT_NE(problem("{name: x, nccl: all_reduce_perf -e 64G}").find("needs 3 buffers"), std::string::npos);
-  EXPECT_NE(problem("{name: x, nccl: all_reduce_perf -e 8 -b 8, gpus_per_host: 4}").find("4 ranks on h0"), std::string::npos);
+  EXPECT_NE(problem("{name: x, nccl: all_reduce_perf -e 8 -b 8, gpus_per_host: 4}").find("4 ranks on h0"),
+            std::string::npos);
   EXPECT_NE(problem("{name: x, nccl: reduce_perf -b 8 -r 7}").find("there are 2 ranks"), std::string::npos);
   EXPECT_NE(problem("{name: x, nccl: all_reduce_pref}").find("did you mean"), std::string::npos);
-  EXPECT_NE(problem("{name: x, nccl: all_reduce_perf, env: {PATH: /}}").find("not a variable of NCCL"), std::string::npos);
+  EXPECT_NE(problem("{name: x, nccl: all_reduce_perf, env: {PATH: /}}").find("not a variable of NCCL"),
+            std::string::npos);
   EXPECT_NE(problem("{name: x, nccl: all_reduce_perf, client: h0}").find("does not fit"), std::string::npos);
 }
 

@@ -14,8 +14,8 @@ inline const host::GpuModel& gpu_model(std::string_view name) {
 }
 
 // GPUs and NICs in the slots gpu0, nic0 … of a host of the catalog, as far as it has them.
-inline Machine catalog_machine(std::string_view host_name, std::string_view gpu, std::uint32_t gpus,
-                               std::uint32_t nics, std::int64_t nic_Gbps) {
+inline Machine catalog_machine(std::string_view host_name, std::string_view gpu, std::uint32_t gpus, std::uint32_t nics,
+                               std::int64_t nic_Gbps) {
   const host::HostModel& model = *lab::Catalog::built_in().host(host_name);
   Machine machine;
   machine.name = host_name;

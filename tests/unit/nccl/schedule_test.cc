@@ -8,7 +8,8 @@
 namespace weft::nccl {
 namespace {
 
-Communicator make_communicator(std::uint32_t machines, std::uint32_t gpus, const std::vector<Variable>& variables = {}) {
+Communicator make_communicator(std::uint32_t machines, std::uint32_t gpus,
+                               const std::vector<Variable>& variables = {}) {
   Cluster cluster;
   std::vector<RankPlace> ranks;
   for (std::uint32_t m = 0; m < machines; ++m) {
@@ -39,11 +40,13 @@ constexpr Collective kCollectives[] = {Collective::kAllReduce, Collective::kAllG
 
 // Every rank's contribution arrives once, in every place, whatever the size.
 TEST(Schedule, EveryContributionArrivesOnce) {
-  for (const auto& [machines, gpus] : std::vector<std::pair<std::uint32_t, std::uint32_t>>{{1, 1}, {2, 1}, {1, 4}, {3, 2}, {2, 8}}) {
+  for (const auto& [machines, gpus] :
+       std::vector<std::pair<std::uint32_t, std::uint32_t>>{{1, 1}, {2, 1}, {1, 4}, {3, 2}, {2, 8}}) {
     for (const char* algorithm : {"ring", "tree"}) {
       for (const char* protocol : {"LL", "LL128", "Simple"}) {
-        const Communicator communicator =
-            make_communicator(machines, gpus, {{"NCCL_ALGO", algorithm == std::string("tree") ? "allreduce:tree" : "ring"}, {"NCCL_PROTO", protocol}});
+        const Communicator communicator = make_communicator(
+            machines, gpus,
+            {{"NCCL_ALGO", algorithm == std::string("tree") ? "allreduce:tree" : "ring"}, {"NCCL_PROTO", protocol}});
         ASSERT_EQ(communicator.error(), "");
         for (Collective collective : kCollectives) {
           for (std::uint64_t count : {0ULL, 1ULL, 5ULL, 1000ULL, 123'457ULL, 3'000'000ULL}) {

@@ -28,7 +28,7 @@ TEST(Tuning, FloorOfTwoMachines) {
   EXPECT_NEAR(tuning.bandwidth_GBps[kAllReduceRow][kRingRow][0], 1.5, 1e-9);
 }
 
-TEST(Tuning, Ll128IsOffForNicsBehindTheHostBridge) {
+TEST(Tuning, Ll128IsOffBehindHostBridge) {
   const Cluster cluster = cluster_of(2, catalog_machine("sd665-n-v3", "h100-sxm", 4, 1, 200));
   const Communicator far(cluster, {{0, 0}, {1, 0}}), near(cluster, {{0, 1}, {1, 1}});
   EXPECT_EQ(far.tuning().bandwidth_GBps[4][1][1], 0);
@@ -43,7 +43,7 @@ TEST(Tuning, SmallSizesTakeLlAndLargeOnesSimple) {
   EXPECT_EQ(communicator.choose(Collective::kAllReduce, 64 << 20).channels, 2U);
 }
 
-TEST(Tuning, ThreadsFollowTheSize) {
+TEST(Tuning, ThreadsFollowSize) {
   const Communicator communicator = two_hosts(100, {{"NCCL_ALGO", "Ring"}, {"NCCL_PROTO", "Simple"}});
   EXPECT_EQ(communicator.choose(Collective::kAllReduce, 64 << 20).threads, 288U);  // 256 on at most 12 GB/s, and a warp
   EXPECT_EQ(communicator.choose(Collective::kAllReduce, 8).threads, 96U);
@@ -96,7 +96,7 @@ TEST(Tuning, PartsAddUp) {
   }
 }
 
-TEST(Trees, FollowTheFirstFigureOfFourteen) {
+TEST(Trees, FourteenNodes) {
   // 8 is the child of 0, with 4 and 12 below it; 12 has 10 and, as 14 is beyond the end, 13.
   EXPECT_EQ(binary_tree(14, 0).down[1], 8);
   EXPECT_EQ(binary_tree(14, 8).up, 0);
