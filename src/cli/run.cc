@@ -11,6 +11,7 @@
 #include "cli/verbs.h"
 #include "live/program_session.h"
 #include "results/flow_verdicts.h"
+#include "results/job_timeline.h"
 #include "results/perftest_json.h"
 #include "results/port_accounts.h"
 #include "results/report.h"
@@ -117,6 +118,12 @@ std::optional<Ran> run_into(const std::string& out, Chosen& chosen) {
                            [&](const std::string& path) { return lab::write_results_json(path, lab, ran.result); });
   ran.written &= write_one(out + "/results.sqlite",
                            [&](const std::string& path) { return lab::write_results_store(path, lab, ran.result); });
+  for (const lab::WorkloadOutcome& outcome : ran.result.workloads) {
+    const std::string timeline = lab::timeline_name(ran.result, outcome);
+    if (!timeline.empty())
+      ran.written &=
+          write_one(out + "/" + timeline, [&](const std::string& path) { return lab::write_timeline(path, outcome); });
+  }
   ran.written &=
       write_one(out + "/lab.yaml", [&](const std::string& path) { return write_file(path, chosen.file.text); });
   return ran;

@@ -147,6 +147,13 @@ class FabricReader {
       problems_.add(host->place, fmt::format("there is no host profile {} in the catalog", in_quotes(profile)),
                     did_you_mean(profile, context_.catalog.names(CatalogKind::kHost), "profiles"));
     }
+    if (const YamlNode* gpus = map.get("gpus")) {
+      const auto model = read_text(*gpus, "gpus", problems_);
+      if (model) spec_.gpu = context_.catalog.gpu(*model);
+      if (model && spec_.gpu == nullptr)
+        problems_.add(gpus->place, fmt::format("there is no GPU {} in the catalog", in_quotes(*model)),
+                      did_you_mean(*model, context_.catalog.names(CatalogKind::kGpu), "GPUs"));
+    }
     if (spec_.nic == nullptr) return;
     if (spec_.shape == FabricTemplate::kRing && spec_.nic->ports < 2) {
       problems_.add(nic->place, fmt::format("{} has one port, a ring needs two", spec_.nic->name),

@@ -2,10 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
-#include "base/files.h"
 #include "base/nearest.h"
+#include "labfile/flow_csv.h"
 #include "labfile/flow_endpoints.h"
 #include "labfile/flow_graph.h"
 #include "labfile/words.h"
@@ -63,7 +62,7 @@ class FlowReader {
         {FlowPattern::kOnOff, {"pairs", "size", "period", "rounds"}, {}},
         {FlowPattern::kDistribution, {"hosts", "shape", "load"}, {"duration", "count"}},
         {FlowPattern::kMatrix, {"hosts", "file"}, {}},
-        {FlowPattern::kGraph, {"list"}, {"size"}}};
+        {FlowPattern::kGraph, {}, {"list", "file", "size"}}};
     const auto keys =
         std::find_if(kPatterns.begin(), kPatterns.end(), [&](const auto& k) { return k.pattern == pattern; });
     for (std::string_view key : keys->required) map_.require(key, example(key));
@@ -230,19 +229,12 @@ class FlowReader {
     return rate_bps;
   }
 
-  // htsim's format; the file lies beside the lab.
+  // htsim's format.
   void make_matrix(workload::FlowOptions& options) {
     const YamlNode& node = *map_.get("file");
-    const auto name = read_text(node, "file", problems_);
-    if (!name) return;
-    const std::string path = (std::filesystem::path(context_.lab.file).parent_path() / *name).string();
-    constexpr std::size_t kLargest_B = 100'000'000;
-    auto text = read_file(path, kLargest_B);
-    if (!text) {
-      problems_.add(node.place, fmt::format("cannot read {}: {}", path, text.error()),
-                    "give the path from the lab file");
-      return;
-    }
+    std::string path;
+    const auto text = read_beside(node, context_.lab.file, path, problems_);
+    if (!text) return;
     auto matrix = workload::read_flow_matrix(*text);
     if (!matrix) {
       for (const workload::MatrixProblem& problem : matrix.error())
@@ -260,15 +252,31 @@ class FlowReader {
 
   // Flows by name, each from its start or after others.
   void make_graph(workload::FlowOptions& options) {
-    const YamlNode& node = *map_.get("list");
-    const auto* list = read_list(node, "list", problems_);
-    if (list == nullptr || too_many(list->size())) return;
-    if (list->empty()) problems_.add(node.place, "a graph without flows", "write " + std::string(example("list")));
+    const YamlNode *node = map_.get("list"), *file = map_.get("file");
+    if ((node == nullptr) == (file == nullptr))
+      return problems_.add(pattern_.place,
+                           node == nullptr ? "a graph without flows" : "a graph from list and from file",
+                           "write either " + std::string(example("list")) + " or file: flows.csv");
     const std::size_t problems_before = problems_.size();
+    std::string path;
+    std::vector<CsvFlow> rows;
+    if (file != nullptr) {
+      if (const auto text = read_beside(*file, context_.lab.file, path, problems_))
+        rows = read_flow_csv(*text, path, file->place, problems_);
+    } else if (const auto* list = read_list(*node, "list", problems_)) {
+      for (const YamlNode& item : *list) rows.push_back({item, 0});
+    }
+    if (problems_.size() != problems_before || too_many(rows.size())) return;
+    if (rows.empty())
+      problems_.add((file != nullptr ? file : node)->place, "a graph without flows",
+                    "write " + std::string(example("list")));
     std::vector<GraphFlow> graph;
-    for (const YamlNode& item : *list) {
+    for (const CsvFlow& row : rows) {
       workload::Flow& flow = options.flows.emplace_back();
-      read_graph_flow(item, graph.emplace_back(), flow);
+      const std::size_t before = problems_.size();
+      read_graph_flow(row.node, graph.emplace_back(), flow);
+      if (row.line > 0 && problems_.size() != before)
+        problems_.add(file->place, fmt::format("that is line {} of {}", row.line, path));
       if (problems_.size() > problems_before + kMostListProblems) return;  // the others would say the same
     }
     if (problems_.size() == problems_before)

@@ -61,6 +61,14 @@ constexpr Word<Misuse> kMisuseWords[] = {{"wrong-rkey", Misuse::kWrongRkey},
                                          {"no-receive", Misuse::kNoReceive},
                                          {"dead-peer", Misuse::kDeadPeer}};
 
+constexpr std::string_view kJobKeys[] = {
+    "kind",        "hosts",        "gpus_per_host", "steps",     "env",  "model",   "parallel",
+    "micro_batch", "global_batch", "precision",     "gradients", "zero", "overlap", "bucket",
+    "recompute",   "tflops",       "efficiency",    "compute",   "slow", "file",    "groups"};
+constexpr std::string_view kJobModelKeys[] = {"layers", "hidden",  "sequence", "vocabulary", "ffn",
+                                              "gated",  "experts", "top_k",    "moe_every"};
+constexpr std::string_view kJobParallelKeys[] = {"tensor", "context", "data", "pipeline", "expert", "sequence"};
+constexpr std::string_view kJobSlowKeys[] = {"rank", "by"};
 constexpr Word<bool> kNetworkWords[] = {{"management", false}, {"fabric", true}};
 constexpr Word<FlowPattern> kFlowPatternWords[] = {
     {"incast", FlowPattern::kIncast},       {"permutation", FlowPattern::kPermutation},
@@ -131,6 +139,18 @@ std::span<const std::string_view> workload_keys() {
 }
 std::span<const std::string_view> graph_flow_keys() {
   return kGraphFlowKeys;
+}
+std::span<const std::string_view> job_keys() {
+  return kJobKeys;
+}
+std::span<const std::string_view> job_model_keys() {
+  return kJobModelKeys;
+}
+std::span<const std::string_view> job_parallel_keys() {
+  return kJobParallelKeys;
+}
+std::span<const std::string_view> job_slow_keys() {
+  return kJobSlowKeys;
 }
 std::span<const std::string_view> program_keys() {
   return kProgramKeys;

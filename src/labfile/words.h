@@ -12,6 +12,7 @@
 #include "model/qos_words.h"
 #include "model/topology.h"
 #include "text/yaml_walk.h"
+#include "workload/job_training.h"
 #include "workload/transfer_options.h"
 
 namespace weft::lab {
@@ -26,6 +27,8 @@ enum class FlowPattern : std::uint8_t {
   kMatrix,
   kGraph
 };
+
+enum class JobKind : std::uint8_t { kTraining, kInference, kChakra, kSimai };
 
 std::span<const std::string_view> lab_keys();
 std::span<const std::string_view> node_keys();  // of a host
@@ -68,7 +71,14 @@ std::span<const std::string_view> congestion_keys();  // of all algorithms
 std::span<const std::string_view> fault_keys();
 std::span<const std::string_view> workload_keys();    // of every kind
 std::span<const std::string_view> graph_flow_keys();  // of one flow of a graph
-std::span<const std::string_view> program_keys();     // of one program
+std::span<const std::string_view> job_keys();
+std::span<const std::string_view> job_model_keys();
+std::span<const std::string_view> job_parallel_keys();
+std::span<const std::string_view> job_slow_keys();
+std::span<const Word<JobKind>> job_kind_words();
+std::span<const Word<std::uint32_t>> job_precision_words();  // bytes of a value
+std::span<const Word<workload::Recompute>> job_recompute_words();
+std::span<const std::string_view> program_keys();  // of one program
 std::span<const std::string_view> expectation_keys();
 
 std::span<const Word<fabric::FaultAction>> fault_action_words();

@@ -24,7 +24,7 @@ constexpr std::string_view kRouteKeys[] = {"to", "via"};
 constexpr std::string_view kFabricKeys[] = {"template", "hosts", "leaves", "spines",       "switch",          "leaf",
                                             "spine",    "host",  "cable",  "uplink_cable", "uplinks",         "rate",
                                             "rails",    "k",     "groups", "switches",     "hosts_per_switch"};
-constexpr std::string_view kFabricHostKeys[] = {"nic", "host", "mtu"};
+constexpr std::string_view kFabricHostKeys[] = {"nic", "host", "mtu", "gpus"};
 constexpr std::string_view kQosKeys[] = {"profile",
                                          "dscp",
                                          "priority",

@@ -59,6 +59,17 @@ bool FabricBuilder::fits(std::string_view what, std::size_t hosts, std::size_t s
   return false;
 }
 
+// One in each slot gpu0, gpu1, … of the profile, and NICs in nic0, nic1, …; without such slots one beside the NIC.
+void FabricBuilder::add_gpus(HostConfig& host) const {
+  const host::Layout* layout = host.model.layout.get();
+  const auto slot = [&](std::string_view kind, std::size_t number) {
+    return layout == nullptr ? std::nullopt : layout->slot(fmt::format("{}{}", kind, number));
+  };
+  for (std::size_t i = 0; slot("gpu", i); ++i) host.places.gpus.push_back({*spec_.gpu, slot("gpu", i)});
+  if (host.places.gpus.empty()) host.places.gpus.push_back({*spec_.gpu, {}});
+  for (std::size_t i = 0; i < host.nics.size(); ++i) host.nics[i].slot = slot("nic", i);
+}
+
 std::uint32_t FabricBuilder::add_host(std::uint32_t nics, std::uint32_t ports) {
   const auto number = static_cast<std::uint32_t>(host_states_.size());
   NodeState& state = draft_.nodes[fmt::format("h{}", number)];
@@ -79,6 +90,7 @@ std::uint32_t FabricBuilder::add_host(std::uint32_t nics, std::uint32_t ports) {
       state.ports.emplace(port.name, PortState{{state.index, n, p}, spec_.place, true, {}, {}});
     }
   }
+  if (spec_.gpu != nullptr) add_gpus(host);
   host_states_.push_back(&state);
   return number;
 }

@@ -23,6 +23,7 @@ struct FabricSpec {
   const fabric::SwitchModel* spine = nullptr;  // also aggregation and core
   const nic::NicModel* nic = nullptr;
   const host::HostModel* host = nullptr;
+  const host::GpuModel* gpu = nullptr;  // null: hosts without GPUs
   std::int64_t mtu_B = 1500;
   CableSpec cable, uplink_cable;
 };
@@ -58,6 +59,7 @@ class FabricBuilder {
 
  private:
   PortState& state_of(const PortRef& port);
+  void add_gpus(HostConfig& host) const;
 
   const FabricSpec& spec_;
   LabDraft& draft_;

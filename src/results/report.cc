@@ -9,6 +9,7 @@
 #include "base/plural.h"
 #include "nic/work.h"
 #include "results/forwarder_results.h"
+#include "results/job_timeline.h"
 #include "results/lossless_loss.h"
 #include "results/report_fabric.h"
 #include "results/report_text.h"
@@ -194,6 +195,11 @@ std::string report_files(const Lab& lab, const RunResult& result, const ReportPa
   if (!paths.directory.empty())
     out += fmt::format("  {}/report.md, {}/results.json{}\n", paths.directory, paths.directory,
                        lab.switches.empty() ? "" : ", " + paths.directory + "/results.sqlite");
+  for (const WorkloadOutcome& outcome : result.workloads) {
+    const std::string timeline = timeline_name(result, outcome);
+    if (!timeline.empty() && !paths.directory.empty())
+      out += fmt::format("  {}/{}: open it in ui.perfetto.dev\n", paths.directory, timeline);
+  }
   out += capture_text(result, paths);
   if (!lab.mirrors.empty() && !paths.directory.empty())
     out += fmt::format("  {}/mirror.pcapng: {} mirror session{}\n", paths.directory, lab.mirrors.size(),

@@ -17,6 +17,8 @@
 
 #include "workload/flow_options.h"
 #include "workload/flow_result.h"
+#include "workload/job_options.h"
+#include "workload/job_result.h"
 #include "workload/nccl_options.h"
 #include "workload/nccl_result.h"
 #include "workload/perftest_options.h"
@@ -31,7 +33,8 @@
 // In the order in which results.sqlite has their tables.
 #define WEFT_WORKLOAD_KINDS(kind)                                                                             \
   kind(PerftestOptions, PerftestResult) kind(TransferOptions, TransferResult) kind(FlowOptions, FlowsOutcome) \
-      kind(ProgramOptions, ProgramsOutcome) kind(Iperf3Options, Iperf3Result) kind(NcclOptions, NcclResult)
+      kind(ProgramOptions, ProgramsOutcome) kind(Iperf3Options, Iperf3Result) kind(NcclOptions, NcclResult)   \
+          kind(JobOptions, JobOutcome)
 
 namespace weft::workload {
 

@@ -22,18 +22,19 @@ void expect_words(std::span<const Word<Enum>> words) {
 }
 
 TEST(Docs, ExplainEveryKey) {
-  for (const auto& keys : {mirror_keys(),      forwarder_keys(),   forwarder_port_keys(),
-                           qdisc_keys(),       switch_keys(),      switch_port_keys(),
-                           routing_keys(),     route_keys(),       fabric_keys(),
-                           fabric_host_keys(), pfc_keys(),         watchdog_keys(),
-                           queue_keys(),       ecn_keys(),         group_keys(),
-                           buffer_keys(),      congestion_keys(),  lab_keys(),
-                           node_keys(),        outside_keys(),     udp_keys(),
-                           nic_keys(),         layout_keys(),      gpu_keys(),
-                           numactl_keys(),     port_keys(),        link_keys(),
-                           cable_keys(),       qos_keys(),         fault_keys(),
-                           workload_keys(),    expectation_keys(), program_keys(),
-                           graph_flow_keys()}) {
+  for (const auto& keys : {mirror_keys(),       forwarder_keys(),   forwarder_port_keys(),
+                           qdisc_keys(),        switch_keys(),      switch_port_keys(),
+                           routing_keys(),      route_keys(),       fabric_keys(),
+                           fabric_host_keys(),  pfc_keys(),         watchdog_keys(),
+                           queue_keys(),        ecn_keys(),         group_keys(),
+                           buffer_keys(),       congestion_keys(),  lab_keys(),
+                           node_keys(),         outside_keys(),     udp_keys(),
+                           nic_keys(),          layout_keys(),      gpu_keys(),
+                           numactl_keys(),      port_keys(),        link_keys(),
+                           cable_keys(),        qos_keys(),         fault_keys(),
+                           workload_keys(),     expectation_keys(), program_keys(),
+                           graph_flow_keys(),   job_keys(),         job_model_keys(),
+                           job_parallel_keys(), job_slow_keys()}) {
     for (std::string_view key : keys) expect_documented(key);
   }
 }
@@ -47,6 +48,9 @@ TEST(Docs, ExplainEveryWord) {
   expect_words(misuse_words());
   expect_words(flow_pattern_words());
   expect_words(flow_op_words());
+  expect_words(job_kind_words());
+  expect_words(job_precision_words());
+  expect_words(job_recompute_words());
   expect_words(telemetry_words());
   expect_words(network_words());
   expect_words(mirror_words());
@@ -79,7 +83,7 @@ TEST(Docs, ExamplesWork) {
     const std::size_t start = at + fence.size();
     blocks.push_back(page().substr(start, page().find("```", start) - start));
   }
-  ASSERT_EQ(blocks.size(), 11U);
+  ASSERT_EQ(blocks.size(), 12U);
   EXPECT_EQ(read_good(blocks[0]).workloads.size(), 1U);
   EXPECT_EQ(read_good(blocks[1]).switches.size(), 6U);
   EXPECT_EQ(read_good(blocks[2]).hosts[3].nics[0].function->number, 2U);
@@ -93,6 +97,12 @@ TEST(Docs, ExamplesWork) {
   const std::string hosts = blocks[0].substr(0, blocks[0].find("workloads:"));
   EXPECT_EQ(read_good(hosts + blocks[9]).workloads.at(0).as<workload::FlowOptions>()->dependencies.size(), 3U);
   EXPECT_EQ(read_good(hosts + blocks[10]).workloads.at(0).as<workload::ProgramOptions>()->programs.size(), 2U);
+  constexpr std::string_view kGpuHosts = R"(version: 1
+name: gpus
+fabric: {template: single-switch, hosts: 4, switch: sn5600, host: {nic: cx7-400g, host: dgx-h100, gpus: h100-sxm}}
+)";
+  EXPECT_EQ(read_good(std::string(kGpuHosts) + blocks[11]).workloads.at(0).as<workload::JobOptions>()->ranks.size(),
+            32U);
 }
 
 }  // namespace

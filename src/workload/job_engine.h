@@ -1,0 +1,42 @@
+// A job's streams on the engine that runs collectives: a communicator for each group, one for each pair of ranks that
+// send to each other.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "workload/collective_engine.h"
+#include "workload/job_run.h"
+
+namespace weft::workload {
+
+class JobEngine final : public JobBackend {
+ public:
+  // Makes a communicator of these places.
+  using MakeCommunicator =
+      std::function<std::shared_ptr<const nccl::Communicator>(const std::vector<nccl::RankPlace>&)>;
+  JobEngine(const JobOptions& options, CollectiveEngine& engine, const MakeCommunicator& make);
+
+  void start(Time_ps at_ps) override { engine_.start(at_ps); }
+  void compute(const Item& item, Time_ps duration_ps) override;
+  void collective(const Item& item, std::uint32_t group, const JobNode& node) override;
+  void point_to_point(const Item& item, std::uint32_t peer, const JobNode& node) override;
+
+ private:
+  struct Membership {
+    std::uint32_t communicator = 0, rank = 0;
+  };
+  nccl::Operation operation(const JobNode& node, std::size_t members) const;
+  nccl::Operation pair_operation(std::uint32_t rank, std::uint32_t peer, const JobNode& node) const;
+
+  const JobOptions& options_;
+  CollectiveEngine& engine_;
+  std::vector<std::uint32_t> communicators_;          // by group
+  std::vector<std::vector<std::uint32_t>> own_rank_;  // by rank and slot: its rank in that communicator
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> pairs_;
+};
+
+}  // namespace weft::workload
