@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "nccl/kernel_model.h"
 #include "nccl/schedule.h"
 #include "nccl/verify.h"
 
@@ -163,6 +164,14 @@ double NcclRun::row_time_us(Time_ps& last_ps) const {
   }
 }
 
+// -C: what the host thread is in NCCL's calls.
+double NcclRun::call_time_us() const {
+  const nccl::RankPlace place = communicator_->ranks().front();
+  const nccl::KernelModel model =
+      nccl::kernel_model(engine_.cluster().machines[place.machine].places.gpus[place.gpu].model);
+  return static_cast<double>(model.call_ps * kernels_of_iteration()) / static_cast<double>(kMicrosecond_ps);
+}
+
 void NcclRun::finish_phase(bool interrupted) {
   const Row& row = rows_[next_ / 2];
   const bool in_place = next_ % 2 == 1;
@@ -189,7 +198,7 @@ void NcclRun::finish_phase(bool interrupted) {
   }
   nccl::TestMeasure measure;
   Time_ps last_ps = 0;
-  measure.time_us = row_time_us(last_ps);
+  measure.time_us = options_.test.cpu_time ? call_time_us() : row_time_us(last_ps);
   measure.iterations = iterations_;
   const std::uint32_t element_B = nccl::data_types()[row.type].size_B;
   measure.algbw =

@@ -42,6 +42,7 @@ class NcclRun final : public Workload {
   std::uint32_t kernels_of_iteration() const;
   std::uint32_t iterations_of(const Row& row) const;
   double row_time_us(Time_ps& last_ps) const;
+  double call_time_us() const;
   void enqueue_iteration(std::uint32_t rank);
 
   NcclOptions options_;

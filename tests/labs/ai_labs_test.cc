@@ -59,15 +59,15 @@ TEST(AiLabs, LogTellsTransport) {
   EXPECT_EQ(staged.find("GDRDMA"), std::string::npos);
 }
 
-// A ring of hosts with one GPU and one 100G NIC each.
+// A ring of hosts with one GPU and one 200G NIC each.
 std::string ring_of(std::uint32_t hosts, const std::string& test) {
   std::string text = "version: 1\nname: ring\ndescription: x\nseed: 1\nnodes:\n";
   for (std::uint32_t i = 0; i < hosts; ++i)
     text += fmt::format(
         "  h{0}:\n    kind: host\n    host: dgx-h100\n    gpus: [{{model: h100-sxm, slot: gpu0}}]\n    nics:\n"
-        "      - {{model: cx5-100g, slot: nic0, ports: {{p0: {{address: 10.0.0.{1}/24, mtu: 4200 B}}}}}}\n",
+        "      - {{model: cx6-200g, slot: nic0, ports: {{p0: {{address: 10.0.0.{1}/24, mtu: 4200 B}}}}}}\n",
         i, i + 1);
-  text += "  leaf: {kind: switch, model: sn3700c}\nlinks:\n";
+  text += "  leaf: {kind: switch, model: sn3700}\nlinks:\n";
   for (std::uint32_t i = 0; i < hosts; ++i)
     text +=
         fmt::format("  - {{endpoints: [\"h{}:p0\", \"leaf:swp{}\"], cable: {{kind: dac, length: 2 m}}}}\n", i, i + 1);
@@ -76,8 +76,8 @@ std::string ring_of(std::uint32_t hosts, const std::string& test) {
 }
 
 // 2(n-1)/n of the buffer leaves and enters every NIC, and bus bandwidth comes near the line's.
-TEST(AiLabs, RingAllReduceComesNearTheLine) {
-  const double line_GBps = 100.0 / 8 * 4096 / (4096 + 82);
+TEST(AiLabs, RingAllReduceNearLineRate) {
+  const double line_GBps = 200.0 / 8 * 4096 / (4096 + 82);
   for (std::uint32_t hosts : {2U, 3U, 8U, 16U}) {
     const std::uint64_t size_B = 64 << 20;
     const AiRun run = run_ai(ring_of(hosts, fmt::format("all_reduce_perf -b {0} -e {0} -n 1 -w 0", size_B)));
@@ -86,13 +86,14 @@ TEST(AiLabs, RingAllReduceComesNearTheLine) {
     ASSERT_TRUE(report.rows[0].places[0]);
     const double busbw = report.rows[0].places[0]->busbw;
     EXPECT_LT(busbw, line_GBps) << hosts;
-    EXPECT_GT(busbw, 0.93 * line_GBps) << hosts;
+    // At the end of each loop a block only receives: one of its 2n-1 primitives leaves the line idle for a while.
+    EXPECT_GT(busbw, (1 - 0.31 / hosts) * line_GBps) << hosts;
     EXPECT_EQ(report.wrong(), 0U);
-    // Two runs, out of place and in place. WRITEs with immediate carry the data; the FIFO's 64 B are beside it.
+    // Two runs, out of place and in place; 58 B of headers around each 4096. WRITEs with immediate carry the data; the FIFO's 64 B are beside it.
     const double each_B = 2.0 * 2 * (hosts - 1) / hosts * static_cast<double>(size_B);
     for (const auto& port : run.result.ports) {
       if (port.name.starts_with("leaf")) continue;
-      EXPECT_NEAR(static_cast<double>(port.counters.tx_bytes) / each_B, 1.021, 0.004) << port.name << " of " << hosts;
+      EXPECT_NEAR(static_cast<double>(port.counters.tx().bytes) / each_B, 1.015, 0.003) << port.name << " of " << hosts;
     }
   }
 }

@@ -39,7 +39,7 @@ constexpr Collective kCollectives[] = {Collective::kAllReduce, Collective::kAllG
                                        Collective::kGather,    Collective::kScatter};
 
 // Every rank's contribution arrives once, in every place, whatever the size.
-TEST(Schedule, EveryContributionArrivesOnce) {
+TEST(Schedule, DeliversEachContributionOnce) {
   for (const auto& [machines, gpus] :
        std::vector<std::pair<std::uint32_t, std::uint32_t>>{{1, 1}, {2, 1}, {1, 4}, {3, 2}, {2, 8}}) {
     for (const char* algorithm : {"ring", "tree"}) {
@@ -88,7 +88,7 @@ std::uint64_t sent_elements(const Communicator& communicator, const Operation& w
 }
 
 // What all ranks send together: 2(n-1) buffers in a ring all-reduce, n-1 in the halves of it, 2(n-1) edges of a tree.
-TEST(Schedule, SendsWhatTheFormulaSays) {
+TEST(Schedule, SentElementsMatchFormula) {
   for (std::uint32_t machines : {2U, 4U}) {
     for (const char* algorithm : {"ring", "allreduce:tree"}) {
       const Communicator communicator = make_communicator(machines, 2, {{"NCCL_ALGO", algorithm}});
