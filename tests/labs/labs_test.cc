@@ -49,11 +49,15 @@ TEST_P(ReadyLab, RunsAndMeetsExpectations) {
   ASSERT_TRUE(result) << result.error();
   EXPECT_TRUE(result->ledger_balances());
   EXPECT_TRUE(result->expectations_met()) << lab::report(*lab, *result, {});
-  EXPECT_GT(result->links.front().ledger.sent, 0U);
+  if (!result->links.empty()) {
+    EXPECT_GT(result->links.front().ledger.sent, 0U);
+  }
 }
 
 std::string test_name(const testing::TestParamInfo<std::string>& info) {
-  std::string name = std::filesystem::path(info.param).stem().string();
+  // With its folder: two labs may have one name.
+  const auto path = std::filesystem::relative(info.param, std::string(WEFT_SOURCE_DIR) + "/labs");
+  std::string name = (path.parent_path() / path.stem()).string();
   for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
   return name;
 }
