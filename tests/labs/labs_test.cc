@@ -49,7 +49,8 @@ TEST_P(ReadyLab, RunsAndMeetsExpectations) {
   ASSERT_TRUE(result) << result.error();
   EXPECT_TRUE(result->ledger_balances());
   EXPECT_TRUE(result->expectations_met()) << lab::report(*lab, *result, {});
-  EXPECT_GT(result->links.front().ledger.sent, 0U);
+  // Within one node nothing is on a cable.
+  if (!result->links.empty()) EXPECT_GT(result->links.front().ledger.sent, 0U);
 }
 
 std::string test_name(const testing::TestParamInfo<std::string>& info) {
