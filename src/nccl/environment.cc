@@ -19,11 +19,6 @@ constexpr std::string_view kAlgorithmNames[] = {"Tree",     "Ring", "CollNetDire
                                                 "NVLSTree", "PAT"};
 constexpr std::string_view kProtocolNames[] = {"LL", "LL128", "Simple"};
 
-bool same_word(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
-}
-
 // As strtok does: empty parts do not count.
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -93,6 +88,7 @@ class Reader {
     Environment& environment = parsed_.environment;
     if (const auto* text = std::get_if<std::string Environment::*>(&rule->member)) {
       environment.*(*text) = variable.value;
+      check_words(variable);
     } else if (const auto* number = std::get_if<std::int64_t Environment::*>(&rule->member)) {
       if (const auto value = integer(variable, rule->least, rule->most)) environment.*(*number) = *value;
     } else if (const auto* flag = std::get_if<bool Environment::*>(&rule->member)) {
@@ -117,6 +113,19 @@ class Reader {
     std::vector<std::string_view> names(others.begin(), others.end());
     for (const VariableRule& rule : variable_rules()) names.push_back(rule.name);
     add(false, fmt::format("NCCL has no variable {}", name), did_you_mean(name, names, "variables"));
+  }
+
+  void check_words(const Variable& variable) {
+    constexpr std::string_view kLevels[] = {"VERSION", "WARN", "INFO", "ABORT", "TRACE"};
+    constexpr std::string_view kNets[] = {"IB", "Socket"};
+    const auto knows = [&](std::span<const std::string_view> words) {
+      return variable.value.empty() ||
+             std::ranges::any_of(words, [&](std::string_view word) { return same_word(word, variable.value); });
+    };
+    if (variable.name == "NCCL_DEBUG" && !knows(kLevels))
+      add(false, fmt::format("NCCL_DEBUG: NCCL has no level {}", variable.value), "write VERSION, WARN or INFO");
+    if (variable.name == "NCCL_NET" && !knows(kNets))
+      add(true, fmt::format("NCCL_NET: there is no network plugin {}", variable.value), "write IB or Socket");
   }
 
   std::optional<std::int64_t> integer(const Variable& variable, std::int64_t least, std::int64_t most) {
@@ -179,6 +188,11 @@ class Reader {
 };
 
 }  // namespace
+
+bool same_word(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
+}
 
 Environment::Environment() {
   for (auto& row : algorithms) row.fill(1);

@@ -120,6 +120,7 @@ std::span<const VariableInfo> known_variables();
 
 // Does a list of names, with `^` (all but these) and `=` (whole names, else beginnings), take this name? An empty list
 // takes all. Ports may be given: "mlx5_0:1".
+bool same_word(std::string_view a, std::string_view b);  // in either case
 bool name_matches(std::string_view list, std::string_view name, std::uint32_t port);
 
 }  // namespace weft::nccl

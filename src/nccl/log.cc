@@ -97,7 +97,7 @@ class RankLog {
     const std::vector<NetDevice>& devices = node_.topology->nets;
     const bool sockets = devices.empty() || devices.front().socket;
     const Environment& environment = all_.environment();
-    if (environment.net.empty() || environment.net == "IB") {
+    if (environment.net.empty() || same_word(environment.net, "IB")) {
       if (!environment.ib_hca.empty()) say(kNetTransport | kEnv, "NCCL_IB_HCA set to {}", environment.ib_hca);
       if (sockets) {
         if (!environment.ib_disable) say(kInit | kNetTransport, "NET/IB : No device found.");
@@ -153,8 +153,13 @@ class RankLog {
       return text;
     };
     const std::string own = range_text(machine_.layout.nodes[cpu]);
-    if (!own.empty())
-      say(kInit, "ncclTopoGetCpuAffinity: Affinity for GPU {} is {}. (GPU affinity = {}).", device(), own, own);
+    if (own.empty()) return;
+    std::uint32_t last = 0;
+    for (const host::NumaNode& node : machine_.layout.nodes) {
+      for (const auto& range : node.cpus) last = std::max(last, range.back());
+    }
+    say(kInit, "ncclTopoGetCpuAffinity: Affinity for GPU {} is {}. (GPU affinity = {} ; CPU affinity = 0-{}).",
+        device(), own, own, last);
   }
 
   void nodes() {
@@ -353,6 +358,8 @@ std::uint32_t process_id(std::uint32_t rank) {
 
 std::string log_line(const Cluster& cluster, const Communicator& communicator, std::uint32_t rank,
                      std::string_view text) {
+  // Where only the version is shown it stands alone.
+  if (log_filter(communicator.environment()).level != DebugLevel::kInfo) return std::string(text);
   const RankPlace& place = communicator.ranks()[rank];
   return fmt::format("{}:{}:{} [{}] NCCL INFO {}", cluster.machines[place.machine].name, process_id(rank),
                      process_id(rank) + 20, place.gpu, text);

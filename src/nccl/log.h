@@ -49,7 +49,7 @@ void write_start(const Cluster& cluster, const Communicator& communicator, const
 std::optional<std::string> tuning_line(const Communicator& communicator, Collective collective, std::uint64_t size_B,
                                        std::uint32_t element_B);
 
-// "node0:3521:3541 [0] NCCL INFO …"
+// "node0:3521:3541 [0] NCCL INFO …"; the text alone below NCCL_DEBUG=INFO.
 std::string log_line(const Cluster& cluster, const Communicator& communicator, std::uint32_t rank,
                      std::string_view text);
 std::uint32_t process_id(std::uint32_t rank);

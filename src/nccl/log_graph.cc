@@ -37,12 +37,16 @@ class TopologyPrinter {
   std::string described(std::uint32_t id) const {
     const TopologyNode& node = topology_.nodes[id];
     if (node.kind == NodeKind::kGpu) return fmt::format("{} ({})", node_name(node), ranks_[node.index]);
-    if (node.kind == NodeKind::kCpu)
-      return fmt::format("{} ({}/{}/{})", node_name(node), static_cast<int>(topology_.cpu.arch),
-                         static_cast<int>(topology_.cpu.vendor), topology_.cpu.model);
+    if (node.kind == NodeKind::kCpu) {
+      // -1: NCCL does not tell them apart.
+      const CpuKind& cpu = topology_.cpu;
+      return fmt::format("{} ({}/{}/{})", node_name(node), static_cast<int>(cpu.arch),
+                         cpu.vendor == CpuVendor::kNone ? -1 : static_cast<int>(cpu.vendor),
+                         cpu.model == 0 ? -1 : static_cast<int>(cpu.model));
+    }
     if (node.kind == NodeKind::kNet)
-      return fmt::format("{} (0/{:x}/{}/{:f})", node_name(node), node.id, topology_.nets[node.index].port,
-                         topology_.nets[node.index].bandwidth_GBps);
+      return fmt::format("{} (0/{:x}/{}/{:f})", node_name(node), topology_.nets[node.index].guid,
+                         topology_.nets[node.index].port, topology_.nets[node.index].bandwidth_GBps);
     if (node.kind == NodeKind::kPci) return fmt::format("{} (0)", node_name(node));
     return node_name(node);
   }
@@ -76,6 +80,7 @@ class TopologyPrinter {
       for (std::uint32_t to = 0; to < topology_.nodes.size(); ++to) {
         if (topology_.nodes[to].kind != kind) continue;
         const Path& way = topology_.path(from, to);
+        if (way.type == PathType::kDis) continue;
         line += fmt::format("{} ({}/{:.1f}/{}) ", node_name(topology_.nodes[to]), way.links.size(), way.bandwidth_GBps,
                             to_string(way.type));
       }

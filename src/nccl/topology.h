@@ -66,6 +66,7 @@ struct NetDevice {
   std::vector<std::uint32_t> nics;  // of the machine
   double bandwidth_GBps = 0;
   std::uint32_t port = 1;
+  std::uint64_t guid = 0;
   bool gdr = false;
   bool socket = false;
   std::int32_t local_gpu = -1;  // index in `gpus`

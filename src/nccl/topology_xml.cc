@@ -133,7 +133,7 @@ class Exporter {
     element.set("latency", "0");
     element.set("speed", fmt::format("{:.0f}", net.bandwidth_GBps * 8000));
     element.set("port", std::to_string(net.port));
-    element.set("guid", fmt::format("0x{:x}", 0x506b4b0300000000 | nic_bus_id(machine_, first)));
+    element.set("guid", fmt::format("0x{:x}", net.guid));
     element.set("maxconn", net.socket ? "65536" : "131072");
     element.set("gdr", net.gdr ? "1" : "0");
   }

@@ -30,17 +30,19 @@ TEST(LabPlaces, CatalogLayoutOfSecondSeed) {
 }
 
 TEST(LabPlaces, ReadsAll) {
-  const Lab lab = read_good(workload_lab("    numactl: {cpunodebind: 1}\n    pages: 2M\n    iommu: on\n    acs: true\n"
-                                         "    gpus: [{model: rtx-3090, slot: slot2}, h100-sxm]\n",
-                                         "client_numactl: {physcpubind: 60, membind: 0}, args: --use_cuda=0, "
-                                         "server_numactl: {membind: 0}"),
-                            {"nodes.vm00.nics[0].slot=slot3", "nodes.vm01.gpus=[rtx-3090]"});
+  const Lab lab =
+      read_good(workload_lab("    numactl: {cpunodebind: 1}\n    pages: 2M\n    iommu: on\n    acs: true\n"
+                             "    gpus: [{model: rtx-3090, slot: slot2}, h100-sxm]\n    gpu_fabric: pairs\n",
+                             "client_numactl: {physcpubind: 60, membind: 0}, args: --use_cuda=0, "
+                             "server_numactl: {membind: 0}"),
+                {"nodes.vm00.nics[0].slot=slot3", "nodes.vm01.gpus=[rtx-3090]"});
   const HostConfig& host = lab.hosts[0];
   EXPECT_EQ(host.places.placement.cpu_node, 1U);
   EXPECT_EQ(host.places.placement.memory_node, std::nullopt);
   EXPECT_EQ(host.places.page_B, 2 << 20);
   EXPECT_EQ(host.places.iommu, host::Iommu::kOn);
   EXPECT_TRUE(host.places.acs);
+  EXPECT_EQ(host.places.gpu_fabric, "pairs");
   ASSERT_EQ(host.places.gpus.size(), 2U);
   EXPECT_EQ(host.model.layout->slots[*host.places.gpus[0].slot].name, "slot2");
   EXPECT_EQ(host.model.layout->slots[*host.nics[0].slot].name, "slot3");
@@ -68,6 +70,7 @@ TEST(LabPlaces, MistakesAtTheirLine) {
                  "23:70 --use_cuda=1: vm00 has no GPU 1 | its GPUs are numbered 0 to 0",
                  {"nodes.vm01.gpus=[rtx-3090, rtx-3090]"});
   expect_problem(place_lab("    iommu: maybe\n"), "7:12 iommu \"maybe\"");
+  expect_problem(place_lab("    gpu_fabric: nvlink\n"), "7:17 gpu_fabric \"nvlink\"");
 }
 
 TEST(LabPlaces, RejectsGpuOfOtherVendor) {

@@ -88,6 +88,14 @@ TEST(Environment, WrongAlgorithmsAreErrors) {
   for (const char* text : {"", ";", ":", "^", "allreduce:", ";;,", "a:b:c:d"}) parsed({{"NCCL_ALGO", text}});
 }
 
+TEST(Environment, LevelsAndPluginsAreChecked) {
+  EXPECT_TRUE(parsed({{"NCCL_DEBUG", "info"}, {"NCCL_NET", "socket"}}).problems.empty());
+  const ParsedEnvironment wrong = parsed({{"NCCL_DEBUG", "DEBUG"}, {"NCCL_NET", "OFI"}});
+  ASSERT_EQ(wrong.problems.size(), 2U);
+  EXPECT_FALSE(wrong.problems[0].error);
+  EXPECT_TRUE(wrong.problems[1].error);
+}
+
 TEST(Environment, ListsOfNames) {
   EXPECT_TRUE(name_matches("", "mlx5_0", 1));
   EXPECT_TRUE(name_matches("mlx5", "mlx5_10", 1));

@@ -122,6 +122,7 @@ TEST(Log, QuietWithoutDebug) {
   EXPECT_TRUE(log_of(cluster, Communicator(cluster, ranks_on(cluster, 2))).empty());
   const Communicator version(cluster, ranks_on(cluster, 2), environment_of({{"NCCL_DEBUG", "VERSION"}}));
   ASSERT_EQ(log_of(cluster, version).size(), 1U);
+  EXPECT_EQ(log_line(cluster, version, 0, "x"), "x");
   EXPECT_EQ(log_of(cluster, version)[0].text, "NCCL version 2.30.7+cuda13.0");
 }
 
