@@ -1,5 +1,5 @@
-// Any bytes are XML or an error with its place; any XML is a topology or graphs of the machine, or an error; any list of
-// variables is read.
+// Any bytes are XML or an error with its place; any XML is a topology or graphs of the machine, or an error; any list
+// of variables is read.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -89,7 +89,8 @@ TEST(AiLabs, RingAllReduceNearLineRate) {
     // At the end of each loop a block only receives: one of its 2n-1 primitives leaves the line idle for a while.
     EXPECT_GT(busbw, (1 - 0.31 / hosts) * line_GBps) << hosts;
     EXPECT_EQ(report.wrong(), 0U);
-    // Two runs, out of place and in place; 58 B of headers around each 4096. WRITEs with immediate carry the data; the FIFO's 64 B are beside it.
+    // Two runs, out of place and in place; 58 B of headers around each 4096. WRITEs with immediate carry the data; the
+    // FIFO's 64 B are beside it.
     const double each_B = 2.0 * 2 * (hosts - 1) / hosts * static_cast<double>(size_B);
     for (const auto& port : run.result.ports) {
       if (port.name.starts_with("leaf")) continue;
