@@ -48,7 +48,7 @@ TEST(RecordedNccl, LogLinesAreThoseOfNccl) {
                   ++same;
                 }
               });
-  // What a newer version says otherwise, and trees, which NCCL connects when a collective first needs them.
+  // What another version prints in other words, and trees, which NCCL connects when a collective first needs them.
   EXPECT_EQ(others,
             (std::vector<std::string>{"NCCL version " + std::string(kNcclVersion),
                                       "[Rank 0] ncclCommInitRank comm 0x rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId  "

@@ -216,7 +216,7 @@ TEST(RecordedNccl, ModelChoosesAlgorithmProtocolAndChannels) {
 }
 
 // Not PAT, which the model runs as a ring.
-TEST(RecordedNccl, ModelPostsTheSameMessages) {
+TEST(RecordedNccl, MessagesAreThoseOfModel) {
   std::size_t compared = 0;
   std::map<std::string, QueuePairs> queue_pairs;
   for (const Recorded& each : recorded_cases()) {
