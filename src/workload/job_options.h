@@ -21,7 +21,7 @@ struct JobOptions {
   std::vector<std::uint32_t> hosts;       // of the lab
   std::vector<nccl::RankPlace> ranks;     // machines count in `hosts`
   std::uint32_t steps = 1;
-  std::string summary;  // "training of 24 layers, hidden 2048: tensor 8 x data 32"
+  std::string summary;     // "training of 24 layers, hidden 2048: tensor 8 x data 32"
   nccl::Environment nccl;  // NCCL's variables
 };
 
