@@ -123,7 +123,6 @@ void write_graphs(const Node& node, const LineSink& sink) {
 }
 
 void write_tuning(const Tuning& tuning, const LineSink& sink) {
-  constexpr std::string_view kProtocolNames[] = {"LL", "LL128", "Simple"};
   for (std::size_t block = 0; block < kModelAlgorithms; block += 3) {
     const std::size_t end = std::min(block + 3, kModelAlgorithms);
     std::string names = "  Algorithm   |", protocols = "  Protocol    |", threads = " Max NThreads |";
@@ -132,7 +131,7 @@ void write_tuning(const Tuning& tuning, const LineSink& sink) {
       for (std::size_t p = 0; p < kProtocols; ++p) threads += fmt::format(" {:>14} |", tuning.max_threads[a][p]);
     }
     for (std::size_t i = 0; i < 3; ++i) {
-      for (std::string_view protocol : kProtocolNames) protocols += fmt::format(" {:>14} |", protocol);
+      for (std::string_view protocol : {"LL", "LL128", "Simple"}) protocols += fmt::format(" {:>14} |", protocol);
     }
     sink(names);
     sink(protocols);

@@ -31,17 +31,6 @@ struct Operation {
 
 // What the tuning model and nccl-tests call its size: all ranks' parts together for all-gather, reduce-scatter,
 // all-to-all, gather and scatter.
-inline std::uint64_t size_of(const Operation& operation, std::size_t ranks) {
-  switch (operation.collective) {
-    case Collective::kAllGather:
-    case Collective::kReduceScatter:
-    case Collective::kAlltoAll:
-    case Collective::kGather:
-    case Collective::kScatter:
-      return operation.bytes() * ranks;
-    default:
-      return operation.bytes();
-  }
-}
+std::uint64_t size_of(const Operation& operation, std::size_t ranks);
 
 }  // namespace weft::nccl

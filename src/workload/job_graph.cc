@@ -67,9 +67,10 @@ std::uint32_t JobStreams::of(const JobNode& node) const {
 }
 
 std::string_view collective_name(nccl::Collective collective) {
-  constexpr std::string_view kNames[] = {"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast",
-                                         "reduce",     "gather",     "scatter",        "sendrecv",   "hypercube"};
-  return kNames[static_cast<std::size_t>(collective)];
+  constexpr std::string_view kCollectiveNames[] = {"all-reduce", "all-gather", "reduce-scatter", "all-to-all",
+                                                   "broadcast",  "reduce",     "gather",         "scatter",
+                                                   "sendrecv",   "hypercube"};
+  return kCollectiveNames[static_cast<std::size_t>(collective)];
 }
 
 }  // namespace weft::workload
