@@ -13,7 +13,7 @@ struct NcclResult {
   using Options = NcclOptions;
 
   nccl::TestReport report;
-  std::vector<std::string> choices;  // by row: "ring/simple"
+  std::vector<std::string> choices;  // by row: "RING/SIMPLE"
   std::string log;                   // what NCCL_DEBUG asks for
   bool stalled = false;              // a kernel never ended
 };

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -49,6 +52,41 @@ TEST(AiLabs, MeetExpectations) {
     EXPECT_TRUE(run.result.expectations_met()) << name;
     EXPECT_TRUE(run.result.failures().empty()) << name;
   }
+}
+
+// Every figure that a lab of labs/ai measures. What they should be is in the other tests here and in job_labs_test.cc;
+// this table shows what a change moves.
+TEST(AiLabs, FiguresAreGolden) {
+  std::vector<std::filesystem::path> labs;
+  for (const auto& entry : std::filesystem::directory_iterator(WEFT_SOURCE_DIR "/labs/ai")) {
+    if (entry.path().extension() == ".yaml") labs.push_back(entry.path());
+  }
+  std::sort(labs.begin(), labs.end());
+  std::string now;
+  for (const std::filesystem::path& path : labs) {
+    auto read = lab::read_lab(ai_text("ai/" + path.stem().string()), path.string(), {});
+    ASSERT_TRUE(read) << lab::format_problem(path.string(), read.error().front());
+    const auto result = lab::run_lab(*read, {});
+    ASSERT_TRUE(result);
+    for (const lab::WorkloadOutcome& workload : result->workloads) {
+      workload.visit([&](const auto& options, const auto& outcome) {
+        for (std::string_view metric : workload::metric_names(options)) {
+          const std::optional<double> value = workload::metric_value(options, outcome, metric);
+          if (value)
+            now +=
+                fmt::format("{:<28}{:<12}{:<36}{:.6g}\n", path.stem().string(), workload.config->name, metric, *value);
+        }
+      });
+    }
+    std::uint64_t frames = 0;
+    for (const lab::LinkOutcome& link : result->links) frames += link.ledger.sent;
+    now += fmt::format("{:<28}{:<12}{:<36}{}\n", path.stem().string(), "links", "frames", frames);
+  }
+  const std::string path = WEFT_SOURCE_DIR "/tests/labs/ai.txt";
+  if (std::getenv("WEFT_REGENERATE") != nullptr) std::ofstream(path) << now;
+  std::ostringstream golden;
+  golden << std::ifstream(path).rdbuf();
+  EXPECT_EQ(now, golden.str()) << "after a deliberate change: WEFT_REGENERATE=1, and say why in the commit";
 }
 
 TEST(AiLabs, LogTellsTransport) {
@@ -123,6 +161,25 @@ TEST(AiLabs, BadInputIsNamed) {
   EXPECT_NE(problem("{name: x, nccl: all_reduce_perf, env: {PATH: /}}").find("not a variable of NCCL"),
             std::string::npos);
   EXPECT_NE(problem("{name: x, nccl: all_reduce_perf, client: h0}").find("does not fit"), std::string::npos);
+}
+
+// log2(n) hops up and down against 2(n-1) around: a tree is faster for small sizes, a ring for large ones, and NCCL's
+// choice changes from the one to the other between them.
+TEST(AiLabs, TreeIsFasterThanRingForSmallSizes) {
+  const std::string forced = ", env: {NCCL_ALGO: ring, NCCL_PROTO: Simple}";
+  std::string text = ring_of(16, "all_reduce_perf -b 1K -e 64M -f 65536 -n 2 -c 0");
+  const auto with = [&](const std::string& env) {
+    std::string changed = text;
+    return run_ai(changed.replace(changed.find(forced), forced.size(), env));
+  };
+  const AiRun ring = with(", env: {NCCL_ALGO: ring}"), tree = with(", env: {NCCL_ALGO: tree}"), own = with("");
+  const auto time_us = [](const AiRun& run, std::size_t row) {
+    return nccl_of(run).report.rows.at(row).places[0]->time_us;
+  };
+  EXPECT_LT(2 * time_us(tree, 0), time_us(ring, 0));
+  EXPECT_GT(time_us(tree, 1), 1.1 * time_us(ring, 1));
+  EXPECT_EQ(nccl_of(own).choices.front(), "TREE/LL");
+  EXPECT_EQ(nccl_of(own).choices.back(), "RING/SIMPLE");
 }
 
 }  // namespace
