@@ -22,9 +22,9 @@ bool is_name_character(char c) {
          c == '.' || c == ':';
 }
 
-class Parser {
+class XmlParser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  explicit XmlParser(std::string_view text) : text_(text) {}
 
   tl::expected<XmlElement, XmlError> parse() {
     XmlElement top;
@@ -196,7 +196,7 @@ XmlElement& XmlElement::add(std::string child) {
 }
 
 tl::expected<XmlElement, XmlError> parse_xml(std::string_view text) {
-  return Parser(text).parse();
+  return XmlParser(text).parse();
 }
 
 std::string write_xml(const XmlElement& element) {

@@ -10,7 +10,7 @@ namespace weft::workload {
 
 namespace {
 
-constexpr std::uint32_t kTimestamps_B = 12;
+constexpr std::uint32_t kTcpTimestamps_B = 12;
 constexpr std::uint64_t kHeader_B = 8;  // the size, as NCCL's socket plugin sends it before the data
 constexpr Time_ps kSocketCall_ps = ns(500);
 constexpr std::uint16_t kFirstCollectivePort = 40000;
@@ -19,7 +19,8 @@ TcpSettings settings_of(const CollectiveNetSettings& net, const Endpoint& end, b
   TcpSettings settings;
   settings.client = sends;
   settings.sends = sends;
-  settings.mss_B = static_cast<std::uint32_t>(net.mtu_B - wire::kIpv4Size_B - wire::kTcpSize_B - kTimestamps_B) & ~3u;
+  settings.mss_B =
+      static_cast<std::uint32_t>(net.mtu_B - wire::kIpv4Size_B - wire::kTcpSize_B - kTcpTimestamps_B) & ~3u;
   const auto port = static_cast<std::uint16_t>(kFirstCollectivePort + (half & 0x3fff));
   settings.port = sends ? port : static_cast<std::uint16_t>(port + 1);
   settings.peer_port = sends ? static_cast<std::uint16_t>(port + 1) : port;

@@ -1,7 +1,9 @@
 // Jobs in whole worlds: the figures of labs/ai against arithmetic of their own, the same results on any number of
 // threads, and what the heads of the labs say of the opposite.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -141,10 +143,11 @@ TEST(JobLabs, TimelineIsJsonWithEveryNode) {
   const JobLabRun run = run_job_lab("chakra-zero1");
   const lab::WorkloadOutcome& outcome = run.result.workloads.at(0);
   EXPECT_EQ(lab::timeline_name(run.result, outcome), "timeline.json");
-  const std::string path = testing::TempDir() + "/weft_timeline.json";
+  const std::string path = testing::TempDir() + "/weft_timeline" + std::to_string(getpid());
   ASSERT_TRUE(lab::write_timeline(path, outcome));
   std::ifstream file(path);
   const auto trace = nlohmann::json::parse(file);
+  std::remove(path.c_str());
   std::size_t nodes = 0;
   for (const auto& event : trace.at("traceEvents")) {
     if (event.at("ph") != "X") continue;

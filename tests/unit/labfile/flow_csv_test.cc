@@ -1,5 +1,7 @@
 #include "labfile/flow_csv.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -18,7 +20,7 @@ constexpr std::string_view kCsvGraph =
 class FlowCsv : public testing::Test {
  protected:
   void SetUp() override {
-    directory_ = std::filesystem::path(testing::TempDir()) / "weft_flow_csv";
+    directory_ = std::filesystem::path(testing::TempDir()) / ("weft_flow_csv" + std::to_string(getpid()));
     std::filesystem::create_directories(directory_);
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }

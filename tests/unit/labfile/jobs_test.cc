@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -92,7 +94,7 @@ TEST(Jobs, NamesWhatIsWrong) {
 class JobTraces : public testing::Test {
  protected:
   void SetUp() override {
-    directory_ = std::filesystem::path(testing::TempDir()) / "weft_job_traces";
+    directory_ = std::filesystem::path(testing::TempDir()) / ("weft_job_traces" + std::to_string(getpid()));
     std::filesystem::create_directories(directory_);
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }

@@ -2,8 +2,10 @@
 #include "unit/nccl/recorded.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <set>
 
 #include "nccl/schedule.h"
@@ -185,10 +187,11 @@ TEST(RecordedNccl, FileHasEveryCase) {
 }
 
 TEST(RecordedNccl, ReaderTakesChannelsPairsAndRunsApart) {
-  const std::string path = testing::TempDir() + "recorded.txt";
+  const std::string path = testing::TempDir() + "recorded" + std::to_string(getpid());
   std::ofstream(path) << "# comment\n\nranks 3 NCCL_ALGO=Ring NCCL_PROTO=LL\nall_reduce count 7 root 0: RING LL 0-3\n"
                          "  0>1,1>2 0-1,3: 2x64 0\n  0>1 ?2: 5\nsendrecv count 7 root 1: P2P\n  2>0 0.1: 28\n";
   const std::vector<Recorded> cases = read_recorded(path);
+  std::remove(path.c_str());
   ASSERT_EQ(cases.size(), 2U);
   EXPECT_EQ(cases[0].name(), "3 ranks NCCL_ALGO=Ring NCCL_PROTO=LL all_reduce count 7 root 0");
   EXPECT_EQ(cases[0].channels, 4U);
