@@ -161,7 +161,11 @@ std::vector<TextError> nccl_problems(const workload::NcclOptions& options, const
   if (problems.empty()) {
     const nccl::Communicator decided(nccl_machines(lab, options.hosts).cluster,
                                      nccl_ranks(lab, options.hosts, options.gpus_per_host), parsed.environment);
-    if (!decided.error().empty()) problems.push_back({decided.error(), "look at hosts, cables and NCCL's variables"});
+    const nccl::Environment& environment = parsed.environment;
+    const bool from_file = !environment.topo_text.empty() || !environment.graph_text.empty();
+    if (!decided.error().empty())
+      problems.push_back({decided.error(), from_file ? "correct the file, or leave its variable out"
+                                                     : "look at hosts, cables and NCCL's variables"});
   }
   if (nccl::has_root(test.collective) && test.root >= static_cast<std::int32_t>(ranks) && ranks > 0)
     problems.push_back(

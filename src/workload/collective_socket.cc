@@ -76,12 +76,7 @@ Time_ps CollectiveSocket::step(Time_ps now_ps) {
     if (now_ps < copy_end_ps_) return copy_end_ps_;
     end_copy(now_ps);
   }
-  if (state_ == State::kClosed && tcp_.client) {
-    send_syn(now_ps);
-    asleep_ = true;
-    return kNever_ps;
-  }
-  if (state_ != State::kEstablished) {
+  if (!is_connected(now_ps)) {
     asleep_ = true;
     return kNever_ps;
   }

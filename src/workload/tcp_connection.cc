@@ -54,6 +54,11 @@ void TcpConnection::release_queues() {
   if (!tcp_.shares_interrupt) cpus_.release(interrupt_cpu_);
 }
 
+bool TcpConnection::is_connected(Time_ps now_ps) {
+  if (state_ == State::kClosed && tcp_.client) send_syn(now_ps);
+  return state_ == State::kEstablished;
+}
+
 void TcpConnection::send_syn(Time_ps now_ps) {
   state_ = State::kSynSent;
   send_control(wire::kTcpSyn, now_ps);

@@ -60,6 +60,8 @@ class TcpConnection {
   void release_queues();
   void start_interrupt();  // its CPU is the interrupt's from now on
   void send_syn(Time_ps now_ps);
+  // For a thread above it: whether it can copy. A client that asks for the first time sends its SYN.
+  bool is_connected(Time_ps now_ps);
   void answer_syn(Time_ps now_ps);  // of a peer whose SYN was ignored at first, or now
   void send_reset(Time_ps now_ps);
   // This end sends no more. The FIN goes with the last bytes, or by itself.

@@ -69,12 +69,7 @@ Time_ps TcpSocket::step_program(Time_ps now_ps) {
     end_copy(now_ps);
   }
   note_time(now_ps);
-  if (state_ == State::kClosed && tcp_.client) {
-    send_syn(now_ps);
-    asleep_ = true;
-    return kNever_ps;
-  }
-  if (state_ != State::kEstablished) {
+  if (!is_connected(now_ps)) {
     asleep_ = true;
     return kNever_ps;
   }
