@@ -140,7 +140,7 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
     case Op::kQueryQp:
       return service.query_qp(process, request);
     case Op::kArmCq:
-      return service.arm_cq(process, request);
+      return service.arm_cq(process, request, now_ps);
     case Op::kPoll: {
       auto reply = poll_cq(*thread, request);
       if (reply) {
@@ -239,8 +239,7 @@ std::optional<Reply> Server::poll_cq(const Thread& thread, const Request& reques
     if (found == process.cqs.end()) continue;  // another thread has destroyed it since
     any = true;
     found->second->poller = thread.rank;
-    const Ring& ring = found->second->ring;
-    if (ring.head().consumed.load(std::memory_order_acquire) != ring.taken) return Reply{};
+    if (found->second->unpolled() != 0) return Reply{};
   }
   return any ? std::nullopt : std::optional(Reply::failed(EINVAL));
 }
@@ -251,6 +250,7 @@ std::optional<Reply> Server::get_cq_event(Process& process, const Request& reque
   auto found = process.channels.find(ask.channel);
   if (found == process.channels.end()) return Reply::failed(EINVAL);
   EventChannel& channel = *found->second;
+  process.node->announce_unpolled(process, channel);
   if (channel.cqs.empty()) return ask.wait != 0 ? std::nullopt : std::optional(Reply::failed(EAGAIN));
   CompletionRing& cq = *process.cqs.at(channel.cqs.front());
   channel.cqs.pop_front();
@@ -278,7 +278,9 @@ std::optional<Reply> Server::wait_items(Thread& thread, const Request& request, 
       item.ready = stream == nullptr ? static_cast<std::uint32_t>(POLLNVAL) : stream->ready(item.wanted);
     } else if (item.what == verbs::WaitItem::kChannel) {
       auto channel = process.channels.find(item.handle);
-      if (channel != process.channels.end() && !channel->second->cqs.empty()) item.ready = item.wanted & POLLIN;
+      if (channel == process.channels.end()) continue;
+      process.node->announce_unpolled(process, *channel->second);
+      if (!channel->second->cqs.empty()) item.ready = item.wanted & POLLIN;
     } else if (item.what == verbs::WaitItem::kCm) {
       if (CommunicationManager::has_event(process, item.handle)) item.ready = item.wanted & POLLIN;
     } else if (item.what == verbs::WaitItem::kAsync) {

@@ -70,7 +70,7 @@ bool Server::has_more_to_find(const Thread& thread) {
     if (found == process.cqs.end()) return true;
     CompletionRing& cq = *found->second;
     if (cq.poller == thread.rank && ++cq.looks > kLooksAtRest) cq.poller = 0;
-    const bool taken = cq.ring.head().consumed.load(std::memory_order_acquire) == cq.ring.taken;
+    const bool taken = cq.unpolled() == 0;
     cq.listed = cq.poller != 0 && !taken;
     any = any || (cq.listed && cq.poller == thread.rank);
     return !cq.listed;

@@ -80,8 +80,10 @@ class Node final : public host::Program {
   // The receive of an SRQ is over: its slot is free.
   void end_shared(PostQueue& queue, std::uint32_t slot);
   void end_shared(std::uint64_t work_id);  // as the NIC has it
-  // Puts an event into the queue's channel if it was asked for one.
-  void notify(CompletionRing& cq, bool solicited, std::uint32_t entries);
+  // Events of queues that were armed with entries in them which are still there: the program looks for events.
+  void announce_unpolled(Process& process, EventChannel& channel);
+  // Threads that wait for something look whether it is there.
+  void retry_waits(Process& process, Time_ps now_ps);
   // The NIC has written into the process's memory.
   void note_write(Process& process, std::uint64_t address, std::span<const std::uint8_t> bytes, Time_ps visible_ps);
   void note_write(Process& process, const PendingWrite& write, nic::PayloadPool& pool);
@@ -136,9 +138,10 @@ class Node final : public host::Program {
   void run_woken(Process& process, Time_ps now_ps);
   static std::vector<std::shared_ptr<Thread>> free_pollers(const Thread& thread, Time_ps now_ps);
   void drain(CompletionRing& cq, Time_ps now_ps);
+  // Puts an event into the queue's channel if it was asked for one.
+  void notify(CompletionRing& cq, bool solicited, std::uint32_t entries);
   void raise(CompletionRing& cq);
   bool translate(const CompletionRing& cq, const nic::Completion& completion, verbs::CqEntry& entry);
-  void retry_waits(Process& process, Time_ps now_ps);
   void let_spin(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
   void settle_when_visible(Process& process);
   void take_queue(PostQueue& queue, Time_ps from_ps, Time_ps until_ps);

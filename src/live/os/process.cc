@@ -28,6 +28,7 @@ EventChannel::~EventChannel() {
 
 void EventChannel::forget(std::uint32_t cq) {
   for (std::size_t count = std::erase(cqs, cq); count > 0; --count) lower_event(eventfd);
+  std::erase(unpolled, cq);
 }
 
 void OwnedDescriptor::reset() {

@@ -149,7 +149,8 @@ void lower_event(int fd);
 // Events of completion queues that the program has not fetched; the descriptor is readable while there are some.
 struct EventChannel {
   int eventfd = -1;
-  std::deque<std::uint32_t> cqs;  // handles, in the order of the events
+  std::deque<std::uint32_t> cqs;        // handles, in the order of the events
+  std::vector<std::uint32_t> unpolled;  // queues that were armed with entries in them
   ~EventChannel();
   // The completion queue is no more.
   void forget(std::uint32_t cq);
@@ -173,6 +174,7 @@ struct CompletionRing {
   int looks = 0;             // that this thread was given since the last entry
   std::uint32_t solicited_end = 0;  // behind the last entry that ends a wait for solicited ones
   bool listed = false;              // among those that have something (Process::filled)
+  std::uint32_t unpolled() const { return ring.taken - ring.head().consumed.load(std::memory_order_acquire); }
 };
 struct VerbsSrq {
   Process* process = nullptr;

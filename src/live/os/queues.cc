@@ -302,7 +302,7 @@ void Node::drain(CompletionRing& cq, Time_ps now_ps) {
     solicited = solicited || counts;
     queue.pop();
     if (!wanted) continue;
-    if (cq.ring.taken - cq.ring.head().consumed.load(std::memory_order_acquire) >= cq.ring.info.entries) {
+    if (cq.unpolled() >= cq.ring.info.entries) {
       if (queue.lost() == 0) host_.device(cq.device).overrun_cq(cq.nic_cq, now_ps);
       continue;
     }
@@ -324,6 +324,15 @@ void Node::drain(CompletionRing& cq, Time_ps now_ps) {
   }
   notify(cq, solicited, entries);
   retry_waits(*cq.process, now_ps);
+}
+
+// Not when it is armed: a program that arms the queue and then polls it (perftest -e) takes every event for an entry.
+void Node::announce_unpolled(Process& process, EventChannel& channel) {
+  for (std::uint32_t handle : std::exchange(channel.unpolled, {})) {
+    CompletionRing& cq = *process.cqs.at(handle);
+    const std::uint32_t entries = cq.unpolled();
+    if (entries != 0) notify(cq, cq.ring.taken - cq.solicited_end < entries, std::min(entries, cq.ring.info.entries));
+  }
 }
 
 void Node::notify(CompletionRing& cq, bool solicited, std::uint32_t entries) {

@@ -141,19 +141,20 @@ std::optional<std::uint32_t> VerbsService::port_of_gid(const std::uint8_t* gid) 
   return owner == nullptr ? std::nullopt : std::optional(owner->port);
 }
 
-Reply VerbsService::arm_cq(Process& process, const Request& request) {
+Reply VerbsService::arm_cq(Process& process, const Request& request, Time_ps now_ps) {
   verbs::ArmCq ask;
   if (!request.read(ask)) return Reply::failed(EINVAL);
   auto found = process.cqs.find(ask.cq);
   if (found == process.cqs.end()) return Reply::failed(EINVAL);
-  found->second->armed = ask.solicited_only != 0 ? CompletionRing::Armed::kSolicited : CompletionRing::Armed::kAny;
-  // As on mlx5, unpolled entries fire immediately.
-  const Ring& ring = found->second->ring;
-  ++found->second->arm;
-  found->second->held = 0;
-  const std::uint32_t waiting = ring.taken - ring.head().consumed.load(std::memory_order_acquire);
-  const bool solicited = ring.taken - found->second->solicited_end < waiting;
-  if (waiting != 0) node_.notify(*found->second, solicited, std::min(waiting, ring.info.entries));
+  CompletionRing& cq = *found->second;
+  cq.armed = ask.solicited_only != 0 ? CompletionRing::Armed::kSolicited : CompletionRing::Armed::kAny;
+  ++cq.arm;
+  cq.held = 0;
+  if (auto channel = process.channels.find(cq.channel); channel != process.channels.end() && cq.unpolled() != 0) {
+    std::vector<std::uint32_t>& unpolled = channel->second->unpolled;
+    if (std::find(unpolled.begin(), unpolled.end(), cq.handle) == unpolled.end()) unpolled.push_back(cq.handle);
+    node_.retry_waits(process, now_ps);  // of another thread
+  }
   return {};
 }
 

@@ -49,7 +49,7 @@ class VerbsService {
   Reply create_ah(Process& process, const Request& request);
   Reply modify_qp(Process& process, const Request& request, Time_ps now_ps);
   Reply query_qp(Process& process, const Request& request);
-  Reply arm_cq(Process& process, const Request& request);
+  Reply arm_cq(Process& process, const Request& request, Time_ps now_ps);
   Reply destroy(Process& process, const Request& request);
   // Of verbs/extended_protocol.h. Nothing: not yet, it is to be asked again after kCommandTime_ps.
   static bool is_extended(verbs::Op op) { return op >= verbs::Op::kReregMr && op <= verbs::Op::kModerateCq; }
