@@ -163,11 +163,14 @@ std::string switch_section(const RunResult& result) {
   constexpr std::size_t kMostSwitches = 8;
   for (std::size_t i = 0; i < std::min(kMostSwitches, fullest.size()); ++i) {
     const SwitchOutcome& each = *fullest[i];
-    out += fmt::format("  {}: at most {} of {} kB of buffer in use", each.config->name, kilobytes(each.max_buffer_B),
-                       kilobytes(each.pool_B));
+    if (each.max_buffer_B == 0 && each.held_packets == 0) continue;
+    out += fmt::format("  {}: at most {} of {} kB of the shared pool in use", each.config->name,
+                       kilobytes(each.max_buffer_B), kilobytes(each.pool_B));
     if (each.held_packets > 0) out += fmt::format("; {} still held", counted(each.held_packets, "packet"));
     out += "\n";
   }
+  if (!fullest.empty() && fullest.front()->max_buffer_B == 0)
+    out += "  no switch used its shared pool: what waited was within the ports' reserves\n";
   return out;
 }
 
