@@ -21,7 +21,7 @@ namespace weft::cli {
 namespace {
 
 struct NcclArguments {
-  std::string lab, test, hosts;
+  std::string lab, test, hosts, version;
   std::optional<std::uint64_t> seed;
   std::vector<std::string> set, env;
   std::uint32_t gpus_per_host = 0, threads = 1;
@@ -97,6 +97,15 @@ int nccl(const NcclArguments& arguments, const std::vector<std::string>& words) 
   options.test = *std::move(test);
   options.gpus_per_host = arguments.gpus_per_host;
   options.every_iteration = arguments.every_iteration;
+  if (!arguments.version.empty()) {
+    const auto version = nccl::parse_version(arguments.version);
+    if (!version) {
+      wrong_input(fmt::format("--nccl-version {} is not a version from 2.18 to 2.30", arguments.version),
+                  "write e.g. --nccl-version 2.21.5");
+      return kExitWrongInput;
+    }
+    options.version = *version;
+  }
   if (!read_environment(arguments, options) || !read_hosts(arguments, file->lab, options)) return kExitWrongInput;
   const auto problems = lab::nccl_problems(options, file->lab);
   for (const lab::TextError& problem : problems) wrong_input(problem.message, problem.remedy);
@@ -134,6 +143,7 @@ void add_nccl(CLI::App& app, int& status) {
   verb->add_option("--env", arguments->env, "A variable of NCCL, as mpirun -x: NCCL_DEBUG=INFO; may be repeated")
       ->allow_extra_args(false)
       ->take_all();
+  verb->add_option("--nccl-version", arguments->version, "Where NCCL changed from 2.18 to 2.30, as this one: 2.21.5");
   verb->add_option("--seed", arguments->seed, "Seed of every random choice (default: the lab's)")
       ->check(whole_number(0, UINT64_MAX));
   verb->add_option("--set", arguments->set, "Change the lab: path=value")->allow_extra_args(false)->take_all();

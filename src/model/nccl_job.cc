@@ -85,6 +85,7 @@ nccl::ParsedEnvironment nccl_environment(const workload::NcclOptions& options) {
   std::vector<nccl::Variable> variables;
   for (const auto& [name, value] : options.environment) variables.push_back({name, value});
   nccl::ParsedEnvironment parsed = nccl::parse_environment(variables);
+  if (options.version != 0) parsed.environment.version = options.version;
   // Not run: trees of NVLS between nodes, PAT, and NVLS of other collectives than all-reduce.
   for (std::size_t i = 0; i < nccl::kFunctions; ++i) {
     auto& row = parsed.environment.algorithms[i];

@@ -13,6 +13,7 @@ namespace {
 constexpr std::uint32_t kWarpThreads = 32;
 constexpr std::uint32_t kAllThreads = 640;
 constexpr std::uint32_t kVersion29 = 22900;  // before, a channel got 16 KiB of traffic at least
+constexpr std::uint32_t kVersion20 = 22000;  // before, sends of one node left room for those to all other ranks
 
 std::optional<Function> function_of(Collective collective) {
   switch (collective) {
@@ -52,7 +53,7 @@ std::uint64_t divided_up(std::uint64_t value, std::uint64_t by) {
 
 }  // namespace
 
-Choice Communicator::choose(Collective collective, std::uint64_t size_B) const {
+Choice Communicator::choose(Collective collective, std::uint64_t size_B, std::uint32_t group) const {
   Choice choice;
   const auto function = function_of(collective);
   if (!function) {
@@ -72,11 +73,12 @@ Choice Communicator::choose(Collective collective, std::uint64_t size_B) const {
     choice.channels = all;
     return choice;
   }
+  size_B *= group;
   double best_us = std::numeric_limits<double>::max();
   std::size_t algorithm = kModelAlgorithms, protocol = 0;
   for (std::size_t a = 0; a < kModelAlgorithms; ++a) {
     for (std::size_t p = 0; p < kProtocols; ++p) {
-      const double us = tuning_.time_us(*function, static_cast<ModelAlgorithm>(a), p, size_B, all);
+      const double us = tuning_.time_us(*function, static_cast<ModelAlgorithm>(a), p, size_B, all, group);
       if (us < 0 || us >= best_us) continue;
       best_us = us;
       algorithm = a;
@@ -160,9 +162,12 @@ Parts Communicator::parts(Collective collective, std::uint64_t size_B, std::uint
 std::uint32_t Communicator::p2p_parts(std::uint64_t bytes) const {
   if (bytes == 0) return 1;
   // As few as fill all channels when every rank is a peer, and more when a part would be large.
-  const std::uint32_t most = p2p_channels_per_peer_;
+  std::uint32_t most = p2p_channels_per_peer_;
   std::uint32_t least = most;
   while (least > 1 && least * ranks_.size() > p2p_channels_) least /= 2;
+  if (nodes_.size() == 1 && environment_->version < kVersion20) {
+    while (most > 1 && most * ranks_.size() > std::size_t{p2p_channels_} * 4) most /= 2;
+  }
   const std::uint64_t step_B = p2p_chunk_B_;
   const bool network = nodes_.size() > 1;
   const std::uint64_t least_B = network ? step_B / 2 : step_B / 8, most_B = network ? step_B : step_B * 32;

@@ -72,6 +72,7 @@ struct Choice {
 struct Parts {
   std::uint32_t channels = 1;
   std::uint64_t first_B = 0, middle_B = 0, last_B = 0;  // middle_B each of channels - 2; last_B 0 with one channel
+  std::uint32_t first_channel = 0;                      // 0 but for the later ones of a group
 };
 
 // What NCCL treats as a node: GPUs of one machine that reach each other without the network.
@@ -109,10 +110,13 @@ class Communicator {
   // Of send and receive, and of what is made from them: all-to-all, gather, scatter.
   Route p2p_route(std::uint32_t channel, std::uint32_t from, std::uint32_t to) const;
   // Of a collective of so many bytes, as nccl-tests counts them.
-  Choice choose(Collective collective, std::uint64_t size_B) const;
+  Choice choose(Collective collective, std::uint64_t size_B, std::uint32_t group = 1) const;
   // Empty, or why NCCL would refuse this collective: NCCL_ALGO and NCCL_PROTO leave nothing.
   std::string unavailable(Collective collective) const;
   Parts parts(Collective collective, std::uint64_t size_B, std::uint32_t element_B) const;
+  // Of each of so many operations that are alike, in one group: the next begins where the one before it ended.
+  std::vector<Parts> group_parts(Collective collective, std::uint64_t size_B, std::uint32_t element_B,
+                                 std::uint32_t group) const;
   // How many channels share one send or receive of so many bytes.
   std::uint32_t p2p_parts(std::uint64_t bytes) const;
 

@@ -207,6 +207,40 @@ std::string_view to_string(ModelAlgorithm algorithm) {
   return kAlgorithmNames[static_cast<std::size_t>(algorithm)];
 }
 
+namespace {
+
+// A port's table is as Linux makes it: the link-local address and its own, each as RoCE v1 and v2. NCCL takes an index
+// as it is, without a look at its type.
+void check_gid_index(std::span<const Variable> variables, ParsedEnvironment& parsed) {
+  constexpr std::int64_t kOwnV2 = 3;
+  const std::int64_t index = parsed.environment.ib_gid_index;
+  if (index < 0 || index == kOwnV2 || parsed.environment.ib_disable) return;
+  std::size_t variable = 0;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    if (variables[i].name == "NCCL_IB_GID_INDEX") variable = i;
+  }
+  const std::string name = fmt::format("NCCL_IB_GID_INDEX={}", index);
+  const std::string remedy = "write 3, RoCE v2 of the port's address, or leave it out: NCCL finds it by itself";
+  if (index > kOwnV2) {
+    parsed.problems.push_back(
+        {variable, true,
+         name + " is an empty entry of the GID table, which has 0 to 3: NCCL fails in ibv_modify_qp (to RTR)", remedy});
+  } else if (index % 2 == 0) {
+    parsed.problems.push_back({variable, true,
+                               name +
+                                   " is RoCE v1: NCCL would use it, without IP, so that no router forwards it and no "
+                                   "DSCP says its class; Weft has RoCE v2",
+                               remedy});
+  } else {
+    parsed.problems.push_back({variable, false,
+                               name + " is the link-local address, which no router forwards; Weft's packets have the "
+                                      "port's own",
+                               remedy});
+  }
+}
+
+}  // namespace
+
 ParsedEnvironment parse_environment(std::span<const Variable> variables) {
   ParsedEnvironment parsed;
   for (std::size_t i = 0; i < variables.size(); ++i) {
@@ -217,6 +251,7 @@ ParsedEnvironment parse_environment(std::span<const Variable> variables) {
     if (variable.name == "NCCL_P2P_DISABLE" && std::strtoll(variable.value.c_str(), nullptr, 0) == 1)
       parsed.environment.p2p_level = PathType::kLoc;
   }
+  check_gid_index(variables, parsed);
   return parsed;
 }
 

@@ -108,6 +108,10 @@ struct ParsedEnvironment {
   std::vector<EnvironmentProblem> problems;
 };
 
+// "2.18.3" as ncclGetVersion gives it, 21803; none: not a version from 2.18 to 2.30.
+std::optional<std::uint32_t> parse_version(std::string_view text);
+std::string version_text(std::uint32_t version);
+
 // Names that do not begin with NCCL_ are left alone.
 ParsedEnvironment parse_environment(std::span<const Variable> variables);
 

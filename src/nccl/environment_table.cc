@@ -22,7 +22,7 @@ const VariableRule kRules[] = {
     {"NCCL_IB_AR_THRESHOLD", &E::ib_ar_threshold_B, -2, kMany, "with adaptive routing, from this size on"},
     {"NCCL_IB_DISABLE", &E::ib_disable, 0, 0, "1: sockets instead of RoCE"},
     {"NCCL_IB_FIFO_TC", &E::ib_fifo_tc, -1, 255, "ToS byte of clear-to-send messages; as IB_TC when left out"},
-    {"NCCL_IB_GID_INDEX", &E::ib_gid_index, -1, 255, "shown in the log; Weft's ports have one RoCE v2 address"},
+    {"NCCL_IB_GID_INDEX", &E::ib_gid_index, -1, 255, "entry of the GID table: 3 is RoCE v2 of the port's address"},
     {"NCCL_IB_HCA", &E::ib_hca, 0, 0, "devices: mlx5_0:1,mlx5_1, =mlx5_0 whole names, ^mlx5_2 all but"},
     {"NCCL_IB_MERGE_NICS", &E::ib_merge_nics, 0, 0, "1: ports of one card are one device"},
     {"NCCL_IB_PCI_RELAXED_ORDERING", &E::ib_pci_relaxed_ordering, 0, 2,

@@ -7,18 +7,23 @@ namespace weft::nccl {
 namespace {
 
 constexpr std::int64_t kGB = 1'000'000'000;
-constexpr std::uint32_t kAmpere = 80, kHopper = 90, kBlackwell = 100;
+constexpr std::uint32_t kVolta = 70, kAmpere = 80, kHopper = 90, kBlackwell = 100;
 
-// A block's rates, MB/s: LL is NCCL's llMaxBw of one node over its channels, LL128 the cap of a channel (facts AI 1.7);
-// Simple is an estimate above what rings ask of a block.
+// A block's rates, MB/s: LL is NCCL's llMaxBw of one node over its channels, LL128 the cap of a channel (facts AI 1.7).
+// Simple: Hopper was measured (one block of 512 threads on an H200 copies 47 GB/s), Ampere fitted on M23, Pascal on
+// V10; the others are estimates above what rings ask of a block.
+// To and from host memory: measured on the H200 with the loads of 16 B that a thread of NCCL's kernels has under way,
+// eight from Ampere on, four before: 41.3 GB/s to host memory; from there 27.8 with eight and 21.6 with four.
 struct Generation {
   std::uint32_t from;
   PerProtocol block_MBps;
+  std::int64_t host_write_permille, host_read_permille;
 };
-constexpr Generation kGenerations[] = {{kBlackwell, {8'800, 40'000, 60'000}},
-                                       {kHopper, {4'400, 36'700, 44'000}},
-                                       {kAmpere, {3'650, 20'000, 25'000}},
-                                       {0, {3'250, 20'000, 18'000}}};
+constexpr Generation kGenerations[] = {{kBlackwell, {8'800, 40'000, 60'000}, 138, 690},
+                                       {kHopper, {4'400, 36'700, 44'000}, 138, 690},
+                                       {kAmpere, {3'650, 20'000, 25'000}, 138, 690},
+                                       {kVolta, {3'250, 20'000, 18'000}, 144, 1170},
+                                       {0, {3'250, 20'000, 7'250}, 144, 1170}};
 
 }  // namespace
 
@@ -37,6 +42,8 @@ KernelModel kernel_model(const host::GpuModel& gpu) {
     if (capability < generation.from) continue;
     for (std::size_t i = 0; i < model.block_Bps.size(); ++i)
       model.block_Bps[i] = generation.block_MBps[i] * (kGB / 1000);
+    model.host_write_permille = generation.host_write_permille;
+    model.host_read_permille = generation.host_read_permille;
     break;
   }
   // One hop is `slice` and the way to the peer: together NCCL's NVLINK and PCI rows (facts AI 1.7).
@@ -46,6 +53,7 @@ KernelModel kernel_model(const host::GpuModel& gpu) {
   model.to_host_ps = ns(900);
   model.from_host_ps = ns(900);
   model.proxy_ps = ns(600);
+  model.flags_Bps = 10 * kGB;
   model.memory_Bps = gpu.memory_rate_bps / 8;
   // NVLink as NCCL counts it. RCCL's numbers are for its search; what a link carries was fitted on V23, two
   // MI300X: 47.7 of 64 GB/s.

@@ -22,9 +22,13 @@ struct KernelModel {
   PerProtocol slice_ps{};   // of a block, for each slice: barriers and polls
   PerProtocol nvlink_ps{};  // from a block's post to when its peer sees it
   PerProtocol pcie_ps{};
-  Time_ps to_host_ps = 0;    // a block's post until a CPU can see it
-  Time_ps from_host_ps = 0;  // what a CPU writes until a block sees it
-  Time_ps proxy_ps = 0;      // a turn of the proxy's loop
+  // More time of a block's slice for data that it writes to host memory, and for data that it reads from there, in
+  // thousandths of what it takes within the GPU's own memory. LL is slower than either.
+  std::int64_t host_write_permille = 0, host_read_permille = 0;
+  Time_ps to_host_ps = 0;      // a block's post until a CPU can see it
+  Time_ps from_host_ps = 0;    // what a CPU writes until a block sees it
+  Time_ps proxy_ps = 0;        // a turn of the proxy's loop
+  std::int64_t flags_Bps = 0;  // buffers whose flags the proxy looks through before it sends them
   std::int64_t memory_Bps = 0;
   std::int64_t link_Bps = 0;  // all links to other GPUs, one way, as NCCL counts them; 0: none
   std::int64_t pcie_Bps = 0;  // one way

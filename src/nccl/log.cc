@@ -13,6 +13,10 @@ namespace weft::nccl {
 
 namespace {
 
+std::string shown_version(const Environment& environment) {
+  return environment.version == Environment().version ? std::string(kNcclVersion) : version_text(environment.version);
+}
+
 struct SubsystemWord {
   std::string_view word;
   std::uint32_t bits;
@@ -93,7 +97,7 @@ class RankLog {
       oob = fmt::format("{}:{}<0>", nic.interface, nic.address);
       say(kBootstrap, "Bootstrap: Using {}", oob);
     }
-    if (rank_ == 0) say(kEverything, "NCCL version {}", kNcclVersion);
+    if (rank_ == 0) say(kEverything, "NCCL version {}", shown_version(all_.environment()));
     const std::vector<NetDevice>& devices = node_.topology->nets;
     const bool sockets = devices.empty() || devices.front().socket;
     const Environment& environment = all_.environment();
@@ -313,7 +317,7 @@ LogFilter log_filter(const Environment& environment) {
 void write_start(const Cluster& cluster, const Communicator& communicator, const LogFilter& filter,
                  const LogSink& sink) {
   if (filter.level == DebugLevel::kVersion || filter.level == DebugLevel::kWarn)
-    sink(0, kEverything, fmt::format("NCCL version {}", kNcclVersion));
+    sink(0, kEverything, fmt::format("NCCL version {}", shown_version(communicator.environment())));
   if (filter.level != DebugLevel::kInfo || !communicator.error().empty()) return;
   for (std::uint32_t rank = 0; rank < communicator.ranks().size(); ++rank)
     RankLog(cluster, communicator, rank, sink).write(filter);

@@ -20,6 +20,8 @@ struct Operation {
   std::int32_t send_to = kNoRank, receive_from = kNoRank;
   // Of kHypercube: which of its steps; each is a kernel of its own.
   std::uint32_t step = 0;
+  // So many operations like this between ncclGroupStart and ncclGroupEnd: one kernel, one choice for all of them.
+  std::uint32_t group = 1;
 
   std::uint64_t bytes() const { return count * element_B; }
   bool is_point_to_point() const {

@@ -100,6 +100,27 @@ void add_tree(const TreeNode& node, const Lane& plain, std::vector<Lane>& lanes)
   lanes.push_back(down);
 }
 
+// The parts of one operation, channel by channel.
+void add_channels(const Communicator& communicator, const Plan& plan, const Parts& parts, std::uint32_t rank,
+                  const Lane& plain, std::vector<Lane>& lanes) {
+  std::uint64_t begin = 0;
+  for (std::uint32_t part = 0; part < parts.channels; ++part) {
+    const std::uint64_t part_B = part == 0 ? parts.first_B : part + 1 < parts.channels ? parts.middle_B : parts.last_B;
+    Lane lane = plain;
+    lane.channel = parts.first_channel + part;
+    lane.offset = begin;
+    lane.count = part_B / plan.operation.element_B;
+    lane.chunk = chunk_of(communicator, plan, part_B);
+    begin += lane.count;
+    const Channel& wired = communicator.channels()[lane.channel];
+    if (plan.choice.algorithm == Algorithm::kTree) {
+      add_tree(wired.tree[rank], lane, lanes);
+    } else {
+      add_ring(wired, plan, rank, lane, lanes);
+    }
+  }
+}
+
 bool has_peer(const std::array<std::int32_t, 3>& peers) {
   return std::any_of(peers.begin(), peers.end(), [](std::int32_t peer) { return peer != kNoRank; });
 }
@@ -116,8 +137,11 @@ Plan make_plan(const Communicator& communicator, const Operation& operation) {
   const std::size_t ranks = communicator.ranks().size();
   Plan plan;
   plan.operation = operation;
-  plan.choice = communicator.choose(operation.collective, size_of(operation, ranks));
+  plan.choice = communicator.choose(operation.collective, size_of(operation, ranks), operation.group);
   plan.parts = communicator.parts(operation.collective, size_of(operation, ranks), operation.element_B);
+  if (operation.group > 1 && !operation.is_point_to_point() && ranks > 1 && operation.count > 0)
+    plan.group =
+        communicator.group_parts(operation.collective, size_of(operation, ranks), operation.element_B, operation.group);
   const Protocol protocol = plan.choice.protocol;
   const bool parts = operation.collective == Collective::kAllReduce || operation.collective == Collective::kAllGather ||
                      operation.collective == Collective::kReduceScatter;
@@ -154,23 +178,9 @@ std::vector<Lane> lanes_of(const Communicator& communicator, const Plan& plan, s
     if (plain.count > 0) lanes.push_back(plain);
     return lanes;
   }
-  std::uint64_t begin = 0;
-  for (std::uint32_t channel = 0; channel < plan.parts.channels; ++channel) {
-    const std::uint64_t part_B = channel == 0                        ? plan.parts.first_B
-                                 : channel + 1 < plan.parts.channels ? plan.parts.middle_B
-                                                                     : plan.parts.last_B;
-    Lane lane = plain;
-    lane.channel = channel;
-    lane.offset = begin;
-    lane.count = part_B / operation.element_B;
-    lane.chunk = chunk_of(communicator, plan, part_B);
-    begin += lane.count;
-    const Channel& wired = communicator.channels()[channel];
-    if (plan.choice.algorithm == Algorithm::kTree) {
-      add_tree(wired.tree[rank], lane, lanes);
-    } else {
-      add_ring(wired, plan, rank, lane, lanes);
-    }
+  for (plain.operation = 0; plain.operation < std::max<std::size_t>(plan.group.size(), 1); ++plain.operation) {
+    plain.batch = plain.operation;
+    add_channels(communicator, plan, plan.group.empty() ? plan.parts : plan.group[plain.operation], rank, plain, lanes);
   }
   return lanes;
 }

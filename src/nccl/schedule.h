@@ -44,7 +44,8 @@ struct Lane {
   Protocol protocol = Protocol::kSimple;
   bool point_to_point = false;  // of which connections
   std::uint32_t channel = 0;
-  std::uint32_t batch = 0;  // of its channel: starts when all lanes of the one before have ended
+  std::uint32_t batch = 0;      // of its channel: starts when all lanes of the one before have ended
+  std::uint32_t operation = 0;  // of a group
   std::array<std::int32_t, 3> from{kNoRank, kNoRank, kNoRank}, to{kNoRank, kNoRank, kNoRank};
 
   std::uint64_t offset = 0, count = 0;  // of its channel
@@ -84,7 +85,8 @@ struct Lane {
 struct Plan {
   Operation operation;
   Choice choice;
-  Parts parts;
+  Parts parts;               // of one operation
+  std::vector<Parts> group;  // of several in a group
   std::uint32_t slices = 1, slice_steps = 1;
   std::uint64_t least_slice = 1;
 };

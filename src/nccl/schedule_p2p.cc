@@ -66,6 +66,7 @@ std::vector<Lane> point_to_point_lanes(const Communicator& communicator, const P
       static_cast<std::uint64_t>(std::max<std::int64_t>(communicator.environment().p2p_ll_threshold_B, 0));
   std::vector<Lane> lanes;
   std::vector<std::uint32_t> works(channels), used(channels);
+  std::uint32_t number = 0;  // of the operation, in its group
 
   const auto add = [&](LaneKind kind, std::int32_t peer, std::uint64_t count, std::uint32_t distance) {
     if (count == 0) return;
@@ -80,6 +81,7 @@ std::vector<Lane> point_to_point_lanes(const Communicator& communicator, const P
       Lane lane;
       lane.kind = kind;
       lane.point_to_point = true;
+      lane.operation = number;
       lane.channel = (distance * communicator.p2p_channels_per_peer() + part) % channels;
       lane.batch = works[lane.channel] / kWorksPerBatch;
       used[lane.channel] = 1;
@@ -95,7 +97,18 @@ std::vector<Lane> point_to_point_lanes(const Communicator& communicator, const P
       lanes.push_back(lane);
     }
   };
-  for (const PeerPart& part : peer_parts(operation, rank, ranks)) {
+  // Sends of one group to the same peer go one after the other.
+  std::vector<PeerPart> all = peer_parts(operation, rank, ranks);
+  const std::size_t of_one = all.size();
+  for (std::uint32_t i = 1; i < operation.group; ++i)
+    all.insert(all.end(), all.begin(), all.begin() + static_cast<std::ptrdiff_t>(of_one));
+  std::uint32_t done = 0;
+  for (const PeerPart& part : all) {
+    number = done / static_cast<std::uint32_t>(std::max<std::size_t>(of_one, 1));
+    if (done > 0 && done % of_one == 0) {
+      for (std::uint32_t& each : works) each = (each + kWorksPerBatch - 1) / kWorksPerBatch * kWorksPerBatch;
+    }
+    ++done;
     const auto self = static_cast<std::int32_t>(rank);
     if (part.send_to == self && part.receive_from == self) {
       add(LaneKind::kCopy, operation.in_place ? kNoRank : self, operation.in_place ? 0 : part.send_count, 0);

@@ -257,7 +257,7 @@ void Tuning::set_thresholds(const TuningInput& input) {
 }
 
 double Tuning::time_us(Function function, ModelAlgorithm algorithm, std::size_t protocol, std::uint64_t bytes,
-                       std::uint32_t channels) const {
+                       std::uint32_t channels, std::uint32_t group) const {
   const auto f = static_cast<std::size_t>(function), a = static_cast<std::size_t>(algorithm);
   double bandwidth = bandwidth_GBps[f][a][protocol];
   if (bandwidth == 0) return -1;
@@ -270,6 +270,10 @@ double Tuning::time_us(Function function, ModelAlgorithm algorithm, std::size_t 
   if (a == kRing && protocol == kSimple && nodes_ > 1 && f == kAllReduce &&
       bytes / (std::uint64_t{channels} * ranks_) >= 64)
     latency *= min_compute_capability_ < 80 ? 1.9 : 1.4;
+  // A channel has several operations of a large group, one after the other; but for rings a batch of them counts once.
+  constexpr std::uint32_t kBatch = 10;
+  const std::uint32_t pipelined = (group + channels - 1) / std::max(channels, 1U);
+  latency *= a == kRing ? pipelined : (pipelined + kBatch - 1) / kBatch;
   return latency + static_cast<double>(bytes) / (1000 * bandwidth);
 }
 

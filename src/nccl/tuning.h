@@ -26,9 +26,9 @@ class Tuning {
   Tuning() = default;
   explicit Tuning(const TuningInput& input);
 
-  // Of the whole buffer, in microseconds; negative: not available.
+  // Of the whole buffer, in microseconds; negative: not available. `group`: so many operations, `bytes` of all of them.
   double time_us(Function function, ModelAlgorithm algorithm, std::size_t protocol, std::uint64_t bytes,
-                 std::uint32_t channels) const;
+                 std::uint32_t channels, std::uint32_t group = 1) const;
 
   template <class T>
   using Table = std::array<std::array<T, kProtocols>, kModelAlgorithms>;

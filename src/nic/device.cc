@@ -52,7 +52,8 @@ bool Device::post_send(std::uint32_t qpn, const SendRequest& request, Time_ps do
   wqe.request = request;
   // The NIC has the WQE when the doorbell write arrives (BlueFlame carries it); payload that is not inline is read from
   // memory, a burst of it before the first packet leaves.
-  PcieFunction& pcie = functions_[qp.function];
+  wqe.request.function = request.function == kQpFunction ? qp.function : request.function;
+  PcieFunction& pcie = functions_[wqe.request.function];
   const bool fetch = request.length_B > 0 && !request.inline_data && !needs_response(request.opcode);
   const Time_ps read_ps = fetch ? config_.host.dma_read_ps : 0;
   const Time_ps burst_ps = fetch ? pcie.link_ps(std::min(request.length_B, config_.model.fetch_burst_B)) : 0;

@@ -229,7 +229,7 @@ class alignas(64) Device {
   bool serve_context(std::uint32_t context, Time_ps now_ps);
   // Inside put() and fetch(), for the data path.
   void put_line(engine::Packet& packet, std::uint32_t line_bytes, Time_ps now_ps);
-  bool fetch_now(QueuePair& qp, std::uint32_t payload_B, Time_ps now_ps);
+  bool fetch_now(QueuePair& qp, std::uint8_t function, std::uint32_t payload_B, Time_ps now_ps);
   bool send_request(QueuePair& qp, Time_ps now_ps);
   bool send_next(QueuePair& qp, Time_ps now_ps);
   bool send_local(QueuePair& qp, const SendRequest& request, Time_ps now_ps);

@@ -222,12 +222,13 @@ bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
 
 // Payload comes over PCIe. False when it is not in the NIC yet: the QP is queued for when it is.
 bool Device::fetch(QueuePair& qp, std::uint32_t payload_B, Time_ps now_ps) {
-  return fetch_now(qp, payload_B, now_ps);
+  return fetch_now(qp, qp.function, payload_B, now_ps);
 }
 
-[[gnu::always_inline]] inline bool Device::fetch_now(QueuePair& qp, std::uint32_t payload_B, Time_ps now_ps) {
+[[gnu::always_inline]] inline bool Device::fetch_now(QueuePair& qp, std::uint8_t function, std::uint32_t payload_B,
+                                                     Time_ps now_ps) {
   if (payload_B == 0) return true;
-  PcieFunction& pcie = functions_[qp.function];
+  PcieFunction& pcie = functions_[function];
   Time_ps available_ps = pcie.read_available_ps(payload_B, now_ps);
   if (available_ps > now_ps) {
     qp.wait = pcie.read_wait();
@@ -274,7 +275,7 @@ bool Device::send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   std::uint32_t offset_B = req.tx_packet * qp.attributes.path_mtu_B;
   std::uint32_t left_B = request.length_B - offset_B;
   std::uint32_t chunk_B = std::min(left_B, qp.attributes.path_mtu_B);
-  if (!request.inline_data && !fetch_now(qp, chunk_B, now_ps)) return false;
+  if (!request.inline_data && !fetch_now(qp, request.function, chunk_B, now_ps)) return false;
   bool first = req.tx_packet == 0;
   bool last = chunk_B == left_B;
   Opcode opcode = kDataOpcode[static_cast<int>(request.opcode)][first ? (last ? 3 : 0) : (last ? 2 : 1)];

@@ -41,6 +41,8 @@ using GroupGid = std::array<std::uint8_t, 16>;
 
 inline constexpr std::uint32_t kMaxMessage_B = 1U << 31;  // IBTA vol 1, 9.4.3
 
+inline constexpr std::uint8_t kQpFunction = 0xff;
+
 struct SendRequest {
   std::uint64_t wr_id = 0;
   WrOpcode opcode = WrOpcode::kWrite;
@@ -66,6 +68,8 @@ struct SendRequest {
   std::uint32_t dest_port = 0;
   std::uint32_t dest_qp = 0;
   std::uint32_t qkey = 0;
+  // The PCIe function whose memory the payload of a SEND or WRITE is read from; kQpFunction: the queue pair's own.
+  std::uint8_t function = kQpFunction;
 
   // Where atomics have their operands.
   void set_group(const GroupGid& gid) {

@@ -29,7 +29,7 @@ constexpr std::size_t kMostStragglers = 8;
 constexpr const char* kJobSchema = R"(
 CREATE TABLE job_step(workload TEXT, step INTEGER, step_ps INTEGER);
 CREATE TABLE job_rank(workload TEXT, rank INTEGER, host TEXT, gpu INTEGER, steps INTEGER, compute_ps INTEGER,
-  exposed_ps INTEGER, receive_ps INTEGER, late_ps INTEGER);
+  slowed_ps INTEGER, exposed_ps INTEGER, receive_ps INTEGER, late_ps INTEGER);
 CREATE TABLE job_collective(workload TEXT, name TEXT, kind TEXT, collective TEXT, size_B INTEGER, ranks INTEGER,
   count INTEGER, mean_us REAL, max_us REAL, busbw_Bps REAL, min_busbw_Bps REAL, slowest TEXT);
 CREATE TABLE job_straggler(workload TEXT, who TEXT, reason TEXT, lost_us REAL);
@@ -72,7 +72,11 @@ std::string times_text(const JobOptions& options, const JobOutcome& job) {
                      percent(most_ps, static_cast<double>(job.jct_ps)));
   if (receive_ps > 0) out += fmt::format(", waiting for a receive {:.1f} %", percent(receive_ps, all_ps));
   const double rest = 100 - percent(compute_ps + exposed_ps + receive_ps, all_ps);
-  return out + fmt::format(", idle {:.1f} %\n", std::max(0.0, rest));
+  out += fmt::format(", idle {:.1f} %\n", std::max(0.0, rest));
+  if (job.slowed_share() >= 0.0005)
+    out += fmt::format("  compute takes {:.1f} % longer: blocks of collectives that run beside it have SMs\n",
+                       100 * job.slowed_share());
+  return out;
 }
 
 std::string traffic_table(const JobOutcome& job) {
@@ -125,6 +129,7 @@ Json job_object(const JobOptions& options, const JobOutcome& job) {
     j["roofline_of"] = job.roofline_of;
     j["roofline_ratio"] = places(job.roofline_ratio(), 6);
     j["compute_percent"] = places(100 * job.compute_share(), 4);
+    j["slowed_percent"] = places(100 * job.slowed_share(), 4);
     j["exposed_percent"] = places(100 * job.exposed_share(), 4);
   }
   j["collectives"] = Json::array();
@@ -171,7 +176,7 @@ void write_tables(std::type_identity<JobOptions>, const RunResult& result, Sqlit
   if (std::none_of(result.workloads.begin(), result.workloads.end(), is_job)) return;
   file.execute(kJobSchema);
   SqliteRows steps(file, "INSERT INTO job_step VALUES(?,?,?)");
-  SqliteRows ranks(file, "INSERT INTO job_rank VALUES(?,?,?,?,?,?,?,?,?)");
+  SqliteRows ranks(file, "INSERT INTO job_rank VALUES(?,?,?,?,?,?,?,?,?,?)");
   SqliteRows collectives(file, "INSERT INTO job_collective VALUES(?,?,?,?,?,?,?,?,?,?,?,?)");
   SqliteRows stragglers(file, "INSERT INTO job_straggler VALUES(?,?,?,?)");
   for (const WorkloadOutcome& outcome : result.workloads) {
@@ -183,8 +188,8 @@ void write_tables(std::type_identity<JobOptions>, const RunResult& result, Sqlit
     for (std::size_t rank = 0; rank < job->ranks.size(); ++rank) {
       const JobRankTime& own = job->ranks[rank];
       const nccl::RankPlace& place = options.ranks[rank];
-      ranks.add(name, rank, job->machines[place.machine], place.gpu, own.steps, own.compute_ps, own.exposed_ps,
-                own.receive_ps, own.late_ps);
+      ranks.add(name, rank, job->machines[place.machine], place.gpu, own.steps, own.compute_ps, own.slowed_ps,
+                own.exposed_ps, own.receive_ps, own.late_ps);
     }
     for (const JobTraffic& row : job->traffic)
       collectives.add(name, row.name, row.kind, row.what, row.size_B, row.ranks, row.count, row.mean_us, row.max_us,

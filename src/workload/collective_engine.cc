@@ -100,9 +100,9 @@ void CollectiveEngine::connect(const ConnectionKey& key) {
   connected_.emplace(key, halves);
 }
 
-Endpoint CollectiveEngine::network_end(std::uint32_t machine, std::uint32_t nic,
-                                       std::optional<std::uint32_t> gpu) const {
-  Endpoint end = setup_.endpoint_of(machine, nic, gpu);
+Endpoint CollectiveEngine::network_end(std::uint32_t machine, std::uint32_t nic, std::uint32_t gpu,
+                                       bool in_gpu_memory) const {
+  Endpoint end = setup_.endpoint_of(machine, nic, gpu, in_gpu_memory);
   WEFT_CHECK(end.is_here(), "collectives run in one engine");
   if (setup_.net.tc) end.tos = static_cast<std::uint8_t>((*setup_.net.tc & ~kTosEcn) | (end.tos & kTosEcn));
   if (setup_.net.sl) end.priority = *setup_.net.sl;
@@ -119,10 +119,10 @@ CollectiveEngine::Halves CollectiveEngine::connect_network(const nccl::Communica
   receive.proxy = to.gpu;
   send.staged = !route.send_gdr;
   receive.staged = !route.receive_gdr;
-  const Endpoint a =
-      network_end(from.machine, route.send_nic, route.send_gdr ? std::optional(proxy_gpu) : std::nullopt);
-  const Endpoint b =
-      network_end(to.machine, route.receive_nic, route.receive_gdr ? std::optional(to.gpu) : std::nullopt);
+  const Endpoint a = network_end(from.machine, route.send_nic, proxy_gpu, route.send_gdr);
+  const Endpoint b = network_end(to.machine, route.receive_nic, to.gpu, route.receive_gdr);
+  send.host_function =
+      route.send_gdr ? network_end(from.machine, route.send_nic, proxy_gpu, false).function : a.function;
   CollectiveHost& sender = *hosts_[from.machine];
   CollectiveHost& receiver = *hosts_[to.machine];
   const auto nic_slot = [&](std::uint32_t machine, std::uint32_t nic) {
@@ -170,8 +170,8 @@ CollectiveEngine::Halves CollectiveEngine::connect_sockets(const nccl::Communica
   send.proxy = from.gpu;
   receive.proxy = to.gpu;
   send.staged = receive.staged = true;
-  const Endpoint a = setup_.endpoint_of(from.machine, route.send_nic, std::nullopt);
-  const Endpoint b = setup_.endpoint_of(to.machine, route.receive_nic, std::nullopt);
+  const Endpoint a = setup_.endpoint_of(from.machine, route.send_nic, from.gpu, false);
+  const Endpoint b = setup_.endpoint_of(to.machine, route.receive_nic, to.gpu, false);
   CollectiveHost& sender = *hosts_[from.machine];
   CollectiveHost& receiver = *hosts_[to.machine];
   const Halves halves{sender.add_send_half(send), receiver.add_receive_half(receive)};
@@ -209,9 +209,11 @@ void CollectiveEngine::enqueue(std::uint32_t communicator, std::uint32_t rank, c
   hosts_[place.machine]->enqueue(item, {place.machine, place.gpu, stream});
 }
 
-void CollectiveEngine::compute(const StreamPlace& place, Time_ps duration_ps, Time_ps earliest_ps, std::uint64_t tag) {
+void CollectiveEngine::compute(const StreamPlace& place, Time_ps duration_ps, Time_ps earliest_ps, std::uint64_t tag,
+                               bool on_cpu) {
   CollectiveItem item;
   item.is_compute = true;
+  item.on_cpu = on_cpu;
   item.duration_ps = duration_ps;
   item.earliest_ps = earliest_ps;
   item.tag = tag;

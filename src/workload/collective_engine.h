@@ -57,9 +57,10 @@ struct StreamEnd {
 
 class CollectiveEngine {
  public:
-  // The end of a machine's NIC for memory of that GPU, or of the host without one. Asked while the world is at rest.
+  // The end of a machine's NIC for the process of that GPU, with memory of the GPU or of the host. Asked while the
+  // world is at rest.
   using EndpointOf =
-      std::function<Endpoint(std::uint32_t machine, std::uint32_t nic, std::optional<std::uint32_t> gpu)>;
+      std::function<Endpoint(std::uint32_t machine, std::uint32_t nic, std::uint32_t gpu, bool in_gpu_memory)>;
   struct Setup {
     nccl::Cluster cluster;
     std::vector<host::Host*> hosts;  // by machine
@@ -88,8 +89,9 @@ class CollectiveEngine {
   // The host thread of that GPU calls ncclAllReduce (…) not before `earliest_ps`.
   void enqueue(std::uint32_t communicator, std::uint32_t rank, const nccl::Operation& operation, Time_ps earliest_ps,
                std::uint64_t tag, std::uint32_t stream = 0);
-  // Another kernel has the stream for so long.
-  void compute(const StreamPlace& place, Time_ps duration_ps, Time_ps earliest_ps, std::uint64_t tag);
+  // Another kernel has the stream for so long, when it has all SMs; or something on the CPU, which needs none.
+  void compute(const StreamPlace& place, Time_ps duration_ps, Time_ps earliest_ps, std::uint64_t tag,
+               bool on_cpu = false);
 
   const nccl::Cluster& cluster() const { return setup_.cluster; }
   const nccl::Communicator& communicator(std::uint32_t number) const { return *communicators_[number]; }
@@ -115,7 +117,7 @@ class CollectiveEngine {
                          CollectiveReceiveHalf& receive);
   Halves connect_sockets(const nccl::Communicator& ranks, const nccl::Route& route, CollectiveSendHalf& send,
                          CollectiveReceiveHalf& receive);
-  Endpoint network_end(std::uint32_t machine, std::uint32_t nic, std::optional<std::uint32_t> gpu) const;
+  Endpoint network_end(std::uint32_t machine, std::uint32_t nic, std::uint32_t gpu, bool in_gpu_memory) const;
 
   Setup setup_;
   EndCallback end_;

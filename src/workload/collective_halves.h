@@ -20,6 +20,7 @@ struct CollectiveItem {
   std::uint32_t communicator = 0, rank = 0;
   nccl::Operation operation;
   bool is_compute = false;
+  bool on_cpu = false;
   Time_ps duration_ps = 0;
   Time_ps earliest_ps = 0;
   std::uint64_t tag = 0;
@@ -50,8 +51,9 @@ struct CollectiveSendHalf {
   std::int64_t pair_Bps = 0;  // of a link between these two GPUs alone; 0: all of a GPU's links lead to all others
 
   // Network.
-  bool staged = false;           // in host memory
-  std::int32_t nic_uplink = -1;  // of the NIC's PCIe switch
+  bool staged = false;                            // in host memory, all protocols
+  std::uint8_t host_function = nic::kQpFunction;  // where the NIC finds what is there
+  std::int32_t nic_uplink = -1;                   // of the NIC's PCIe switch
   std::uint32_t proxy = 0;
   nic::Device* device = nullptr;
   std::uint32_t qps = 0;
@@ -67,9 +69,16 @@ struct CollectiveSendHalf {
   struct Message {
     std::uint32_t size_B = 0;
     std::uint8_t steps = 0, parts = 0;
+    nccl::Protocol protocol = nccl::Protocol::kSimple;
   };
   std::array<Message, kMostMessages> messages{};
   CollectiveSocket* socket = nullptr;
+
+  // The sender's buffer of LL is in host memory with GPUDirect too: the proxy looks for its flags there. Those of LL128
+  // and Simple, and all of a receiver, are where GPUDirect puts them.
+  bool in_host_memory(nccl::Protocol protocol) const {
+    return staged || (way == CollectiveWay::kNet && protocol == nccl::Protocol::kLl);
+  }
 };
 
 struct CollectiveReceiveHalf {

@@ -26,6 +26,7 @@ CollectiveHost::CollectiveHost(CollectiveEngine& engine, std::uint32_t machine, 
     Gpu& gpu = gpus_.emplace_back();
     gpu.model = nccl::kernel_model(place.model);
     gpu.uplink = uplink_of(place.slot);
+    gpu.sms = place.model.sms;
   }
   for (const host::PcieSlot& slot : engine.cluster().machines[machine].layout.slots) {
     const nic::PcieLink link{slot.generation, slot.lanes};
@@ -134,7 +135,7 @@ void CollectiveHost::handle(const Event& event) {
     case EventKind::kStart:
       return start_item(event.index);
     case EventKind::kEnd:
-      return end_item(event.index);
+      return event.value > 0 ? end_compute(event.index, event.value) : end_item(event.index);
     case EventKind::kSlice:
       return end_slice(event.index, static_cast<std::uint32_t>(event.value));
     case EventKind::kData: {
@@ -226,10 +227,9 @@ void CollectiveHost::plan_start(std::uint32_t index, Time_ps now_ps) {
 void CollectiveHost::start_item(std::uint32_t index) {
   Item& item = items_[index];
   item.start_ps = now_ps_;
-  if (item.what.is_compute || item.lanes.empty()) {
-    add_event(now_ps_ + (item.what.is_compute ? item.what.duration_ps : 0), EventKind::kEnd, index, 0);
-    return;
-  }
+  if (item.what.is_compute) return start_compute(index);
+  if (item.lanes.empty()) return add_event(now_ps_, EventKind::kEnd, index, 0);
+  take_sms(gpus_[streams_[item.stream].place.gpu], item.blocks);
   item.lanes_left = static_cast<std::uint32_t>(item.lanes.size());
   for (std::size_t i = 0; i < item.groups.size(); ++i) {
     if (i == 0 || !item.groups[i - 1].has_next) start_group(index, item.groups[i]);
@@ -239,6 +239,7 @@ void CollectiveHost::start_item(std::uint32_t index) {
 void CollectiveHost::end_item(std::uint32_t index) {
   Item& item = items_[index];
   Stream& stream = streams_[item.stream];
+  if (!item.what.is_compute && !item.lanes.empty()) take_sms(gpus_[stream.place.gpu], -std::int64_t{item.blocks});
   StreamEnd end{stream.place, item.what.tag, item.start_ps, now_ps_};
   stream.items.pop_front();
   stream.running = false;

@@ -83,8 +83,10 @@ class CollectiveHost final : public host::Program {
   struct Gpu {
     nccl::KernelModel model;
     Server egress, ingress, memory, pcie_up, pcie_down;
-    Time_ps call_free_ps = 0;  // its host thread
-    std::int32_t uplink = -1;  // of the PCIe switch that it is below; -1: a root port of its own
+    Time_ps call_free_ps = 0;              // its host thread
+    std::uint32_t sms = 0, taken_sms = 0;  // all, and those that blocks of collectives are on
+    std::vector<std::uint32_t> computing;  // items
+    std::int32_t uplink = -1;              // of the PCIe switch that it is below; -1: a root port of its own
   };
   struct Stream {
     StreamPlace place;
@@ -114,6 +116,11 @@ class CollectiveHost final : public host::Program {
     std::vector<RunningLane> lanes;
     std::vector<Group> groups;
     std::uint32_t lanes_left = 0;
+    std::uint32_t blocks = 0;  // of a collective: one for each channel
+    // Of compute: what is left at the rate of all SMs, since when it has gone on at the present one, and which of the
+    // ends that were planned counts.
+    Time_ps left_ps = 0, since_ps = 0;
+    std::int64_t plan = 0;
   };
 
   void add_event(Time_ps at_ps, EventKind kind, std::uint32_t index, std::int64_t value);
@@ -125,6 +132,11 @@ class CollectiveHost final : public host::Program {
   void plan_start(std::uint32_t stream, Time_ps now_ps);
   void start_item(std::uint32_t item);
   void end_item(std::uint32_t item);
+  // collective_compute.cc: other kernels, on the SMs that collectives leave.
+  void start_compute(std::uint32_t item);
+  void end_compute(std::uint32_t item, std::int64_t plan);
+  void plan_compute(std::uint32_t item);
+  void take_sms(Gpu& gpu, std::int64_t blocks);
   // collective_lanes.cc
   void make_lanes(Item& item);
   void start_group(std::uint32_t item, const Group& group);
@@ -132,7 +144,8 @@ class CollectiveHost final : public host::Program {
   void begin_slice(std::uint32_t item, RunningLane& lane, std::uint32_t index);
   void end_slice(std::uint32_t item, std::uint32_t lane);
   void end_lane(std::uint32_t item, RunningLane& lane);
-  Time_ps pass_link(CollectiveSendHalf& half, std::uint64_t size_B, Time_ps from_ps);
+  std::int64_t host_permille(const nccl::KernelModel& model, const RunningLane& lane) const;
+  Time_ps pass_link(CollectiveSendHalf& half, nccl::Protocol protocol, std::uint64_t size_B, Time_ps from_ps);
   // Through host memory: what shares the uplink of a PCIe switch, GPUs and NICs.
   Time_ps pass_uplink(std::int32_t slot, bool up, std::uint64_t size_B, Time_ps from_ps);
   Time_ps hop_ps(const CollectiveSendHalf& half, nccl::Protocol protocol) const;

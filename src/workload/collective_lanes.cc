@@ -30,6 +30,7 @@ void CollectiveHost::make_lanes(Item& item) {
   item.element_B = item.what.operation.element_B;
   item.lanes.clear();
   item.groups.clear();
+  item.blocks = 0;
   for (const nccl::Lane& schedule : lanes) {
     RunningLane lane;
     lane.schedule = schedule;
@@ -45,6 +46,7 @@ void CollectiveHost::make_lanes(Item& item) {
                                                       static_cast<std::uint32_t>(peer), schedule.point_to_point});
     }
     for (std::uint8_t i = 0; i < lane.receives; ++i) announce(lane.receive[i], schedule, item.element_B);
+    if (item.lanes.empty() || item.lanes.back().schedule.channel != schedule.channel) ++item.blocks;
     const bool fresh = item.lanes.empty() || item.lanes.back().schedule.channel != schedule.channel ||
                        item.lanes.back().schedule.batch != schedule.batch;
     if (fresh) {
@@ -103,7 +105,7 @@ Time_ps CollectiveHost::pass_uplink(std::int32_t slot, bool up, std::uint64_t si
 }
 
 // What leaves a block passes the links of the two GPUs, one after the other, whoever else uses them.
-Time_ps CollectiveHost::pass_link(CollectiveSendHalf& half, std::uint64_t size_B, Time_ps from_ps) {
+Time_ps CollectiveHost::pass_link(CollectiveSendHalf& half, Protocol protocol, std::uint64_t size_B, Time_ps from_ps) {
   Gpu& gpu = gpus_[half.gpu];
   Gpu& peer = gpus_[half.peer_gpu];
   const auto through = [&](Server& out, std::int64_t out_Bps, Server& in, std::int64_t in_Bps) {
@@ -121,13 +123,28 @@ Time_ps CollectiveHost::pass_link(CollectiveSendHalf& half, std::uint64_t size_B
       return through(gpu.pcie_up, gpu.model.pcie_Bps, peer.pcie_down, peer.model.pcie_Bps);
     case CollectiveWay::kNet:
     case CollectiveWay::kSocket:
+      if (half.in_host_memory(protocol))
+        return std::max(gpu.pcie_up.pass(from_ps, size_B, gpu.model.pcie_Bps),
+                        pass_uplink(gpu.uplink, true, size_B, from_ps));
       // PXN: the buffer is that of another GPU.
       if (half.peer_gpu != half.gpu) return through(gpu.egress, gpu.model.link_Bps, peer.ingress, peer.model.link_Bps);
-      if (!half.staged) return from_ps;
-      return std::max(gpu.pcie_up.pass(from_ps, size_B, gpu.model.pcie_Bps),
-                      pass_uplink(gpu.uplink, true, size_B, from_ps));
   }
   return from_ps;
+}
+
+// What a block takes longer for a slice that crosses PCIe to or from host memory.
+std::int64_t CollectiveHost::host_permille(const nccl::KernelModel& model, const RunningLane& lane) const {
+  if (lane.schedule.protocol == Protocol::kLl) return 0;
+  std::int64_t permille = 0;
+  for (std::uint8_t i = 0; lane.now.sends && i < lane.sends; ++i) {
+    const CollectiveSendHalf& half = sends_[lane.send[i]];
+    if (half.staged || half.way == CollectiveWay::kShared) permille = model.host_write_permille;
+  }
+  for (std::uint8_t i = 0; lane.now.receives && i < lane.receives; ++i) {
+    const CollectiveReceiveHalf& half = receives_[lane.receive[i]];
+    if (half.staged || half.way == CollectiveWay::kShared) return permille + model.host_read_permille;
+  }
+  return permille;
 }
 
 void CollectiveHost::begin_slice(std::uint32_t item, RunningLane& lane, std::uint32_t index) {
@@ -139,16 +156,19 @@ void CollectiveHost::begin_slice(std::uint32_t item, RunningLane& lane, std::uin
   Time_ps end_ps = begin_ps;
   // The warps of a block are shared by the lanes that are at work.
   const std::int64_t lanes = ++items_[item].groups[lane.group].busy;
-  if (lane.schedule.kind != nccl::LaneKind::kCopy)
-    end_ps += static_cast<Time_ps>(size_B) * kSecond_ps / (gpu.model.block_Bps[at(protocol)] / lanes);
+  if (lane.schedule.kind != nccl::LaneKind::kCopy) {
+    const std::int64_t block_Bps = gpu.model.block_Bps[at(protocol)] / lanes;
+    const Time_ps own_ps = static_cast<Time_ps>(size_B) * kSecond_ps / block_Bps;
+    end_ps += own_ps + own_ps / 1000 * host_permille(gpu.model, lane);
+  }
   // Reads of its own input and of what came, writes of the output and of what leaves from here.
   std::uint64_t touched = lane.now.reduces || !lane.now.receives ? 1 : 0;
   touched += (lane.now.receives ? lane.receives : 0) + (lane.now.copies ? 1 : 0);
   if (lane.now.sends) {
     for (std::uint8_t i = 0; i < lane.sends; ++i) {
       CollectiveSendHalf& half = sends_[lane.send[i]];
-      end_ps = std::max(end_ps, pass_link(half, line_B, begin_ps));
-      if (half.way == CollectiveWay::kNet && !half.staged) ++touched;
+      end_ps = std::max(end_ps, pass_link(half, protocol, line_B, begin_ps));
+      if (half.way == CollectiveWay::kNet && !half.in_host_memory(protocol)) ++touched;
     }
   }
   end_ps = std::max(end_ps, gpu.memory.pass(begin_ps, touched * size_B, gpu.model.memory_Bps));
@@ -199,7 +219,7 @@ void CollectiveHost::end_slice(std::uint32_t item, std::uint32_t index) {
       half.used += steps;
       if (half.way == CollectiveWay::kNet || half.way == CollectiveWay::kSocket) {
         half.messages[half.written++ % kMostMessages] = {static_cast<std::uint32_t>(nccl::line_B(protocol, size_B)),
-                                                         static_cast<std::uint8_t>(steps), 0};
+                                                         static_cast<std::uint8_t>(steps), 0, protocol};
         add_event(now_ps_ + model.to_host_ps + model.proxy_ps / 2, EventKind::kProxy, lane.send[i], 1);
       } else if (!cuts_through(protocol)) {
         add_event(now_ps_ + hop_ps(half, protocol), EventKind::kData, half.peer, now_ps_);

@@ -49,8 +49,14 @@ Time_ps CollectiveHost::post_message(CollectiveSendHalf& half, Time_ps now_ps) {
   const std::uint64_t part_B =
       (message.size_B / parts + (message.size_B % parts != 0) + kSplitAlign_B - 1) / kSplitAlign_B * kSplitAlign_B;
   message.parts = static_cast<std::uint8_t>(parts);
-  // The NIC reads it from host memory.
-  if (half.staged) pass_uplink(half.nic_uplink, false, message.size_B, now_ps);
+  const bool in_host = half.in_host_memory(message.protocol);
+  // The NIC reads it from host memory, and before it the CPU its flags: those of LL are in each 8 bytes, those of LL128
+  // in each second cache line.
+  if (in_host) pass_uplink(half.nic_uplink, false, message.size_B, now_ps);
+  if (in_host && message.protocol != nccl::Protocol::kSimple) {
+    const std::int64_t read_B = message.protocol == nccl::Protocol::kLl ? message.size_B : message.size_B / 2;
+    now_ps += read_B * kSecond_ps / gpus_[half.gpu].model.flags_Bps;
+  }
   const std::uint64_t slot = half.slots_posted % nccl::kBufferSteps * half.slot_B;
   for (std::uint32_t i = 0; i < parts; ++i) {
     const std::uint64_t begin_B = std::min<std::uint64_t>(part_B * i, message.size_B);
@@ -60,6 +66,7 @@ Time_ps CollectiveHost::post_message(CollectiveSendHalf& half, Time_ps now_ps) {
     request.length_B = static_cast<std::uint32_t>(std::min<std::uint64_t>(part_B, message.size_B - begin_B));
     request.local_va = half.local_va + slot + begin_B;
     request.lkey = half.lkey;
+    if (in_host) request.function = half.host_function;
     request.remote_va = half.remote_va + slot + begin_B;
     request.rkey = half.rkey;
     request.imm = __builtin_bswap32(message.size_B);  // NCCL leaves it in the order of the CPU

@@ -79,7 +79,7 @@ nccl::Operation JobEngine::pair_operation(std::uint32_t rank, std::uint32_t peer
 
 void JobEngine::compute(const Item& item, Time_ps duration_ps) {
   const nccl::RankPlace& place = options_.ranks[item.rank];
-  engine_.compute({place.machine, place.gpu, item.stream}, duration_ps, item.earliest_ps, item.tag);
+  engine_.compute({place.machine, place.gpu, item.stream}, duration_ps, item.earliest_ps, item.tag, item.on_cpu);
 }
 
 void JobEngine::collective(const Item& item, std::uint32_t group, const JobNode& node) {

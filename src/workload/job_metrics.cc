@@ -8,7 +8,7 @@ namespace weft::workload {
 namespace {
 
 constexpr std::string_view kJobMetrics[] = {"step_ms",    "jct_ms",     "roofline_ratio", "exposed_percent",
-                                            "busbw_GBps", "stragglers", "unfinished"};
+                                            "busbw_GBps", "stragglers", "unfinished",     "slowed_percent"};
 constexpr std::string_view kBusbw = "busbw_GBps.";
 
 }  // namespace
@@ -37,6 +37,7 @@ std::optional<double> metric_value(const JobOptions&, const JobOutcome& job, std
   if (metric == "jct_ms") return static_cast<double>(job.jct_ps) / 1e9;
   if (metric == "roofline_ratio") return job.roofline_ratio();
   if (metric == "exposed_percent") return 100 * job.exposed_share();
+  if (metric == "slowed_percent") return 100 * job.slowed_share();
   return std::nullopt;
 }
 

@@ -45,6 +45,7 @@ struct JobStraggler {
 
 struct JobRankTime {
   Time_ps compute_ps = 0;  // its GPU computes
+  Time_ps slowed_ps = 0;   // of it: because blocks of collectives had SMs
   Time_ps exposed_ps = 0;  // it does not, and a collective or a send of it runs
   Time_ps receive_ps = 0;  // neither, and it waits for a receive
   Time_ps late_ps = 0;     // others waited for it in collectives, together
@@ -70,6 +71,7 @@ struct JobOutcome {
   double mean_step_us() const;
   double exposed_share() const;  // of the time of all ranks
   double compute_share() const;
+  double slowed_share() const;    // what compute took longer, of what it takes alone
   double roofline_ratio() const;  // 0: not finished
 };
 

@@ -80,7 +80,7 @@ void JobRun::issue(std::uint32_t rank, Time_ps now_ps) {
         ++own.next[stream];
         const JobNode& what = program.nodes[node];
         span(rank, node).ready_ps = now_ps - started_ps_;
-        const JobBackend::Item item{rank, stream, now_ps, std::uint64_t{rank} << 32 | node};
+        const JobBackend::Item item{rank, stream, now_ps, std::uint64_t{rank} << 32 | node, what.on_cpu};
         if (what.kind == JobNodeKind::kCollective) {
           backend_.collective(item, graph_.ranks[rank].groups[what.target], what);
         } else if (what.kind != JobNodeKind::kCompute) {

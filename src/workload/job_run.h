@@ -21,6 +21,7 @@ class JobBackend {
     std::uint32_t stream = 0;
     Time_ps earliest_ps = 0;
     std::uint64_t tag = 0;  // for JobRun::ended()
+    bool on_cpu = false;    // of compute: no SM of the GPU is used
   };
   virtual ~JobBackend() = default;
   virtual void start(Time_ps at_ps) = 0;

@@ -106,7 +106,9 @@ class JobSummary {
       if (span.end_ps == kNever_ps) continue;
       const JobNode& node = nodes[i % nodes.size()];
       if (node.kind == JobNodeKind::kCompute) {
-        if (!node.on_cpu) compute.emplace_back(span.start_ps, span.end_ps);
+        if (node.on_cpu) continue;
+        compute.emplace_back(span.start_ps, span.end_ps);
+        outcome_.ranks[rank].slowed_ps += span.end_ps - span.start_ps - graph_.duration_ps(rank, node);
       } else {
         (node.kind == JobNodeKind::kReceive ? receive : talk).emplace_back(span.start_ps, span.end_ps);
       }
@@ -262,6 +264,14 @@ double JobOutcome::compute_share() const {
   for (const JobRankTime& rank : ranks) sum += rank.compute_ps;
   const double all = static_cast<double>(jct_ps) * static_cast<double>(ranks.size());
   return all > 0 ? static_cast<double>(sum) / all : 0;
+}
+double JobOutcome::slowed_share() const {
+  Time_ps sum = 0, alone = 0;
+  for (const JobRankTime& rank : ranks) {
+    sum += rank.slowed_ps;
+    alone += rank.compute_ps - rank.slowed_ps;
+  }
+  return alone > 0 ? static_cast<double>(sum) / static_cast<double>(alone) : 0;
 }
 double JobOutcome::roofline_ratio() const {
   return roofline_ps > 0 ? static_cast<double>(jct_ps) / static_cast<double>(roofline_ps) : 0;

@@ -48,6 +48,7 @@ NcclRun::NcclRun(NcclOptions options, CollectiveEngine::Setup setup,
       enqueue_iteration(static_cast<std::uint32_t>(end.tag >> 32));
   });
   add_rows();
+  add_warm_ups();
 }
 
 void NcclRun::add_rows() {
@@ -78,6 +79,7 @@ nccl::Operation NcclRun::operation_of(const Row& row, bool in_place, std::uint32
   operation.element_B = nccl::data_types()[row.type].size_B;
   operation.root = static_cast<std::uint32_t>(std::max(row.root, 0));
   operation.in_place = in_place;
+  operation.group = options_.test.aggregated;
   if (operation.collective == nccl::Collective::kSendRecv && ranks > 1) {
     operation.send_to = static_cast<std::int32_t>((rank + 1) % ranks);
     operation.receive_from = static_cast<std::int32_t>((rank + ranks - 1) % ranks);
@@ -92,19 +94,35 @@ std::uint32_t NcclRun::kernels_of_iteration() const {
   return std::max(static_cast<std::uint32_t>(std::bit_width(ranks)) - 1, 1U);
 }
 
-std::uint32_t NcclRun::iterations_of(const Row& row) const {
-  const std::uint32_t asked = options_.test.iterations * options_.test.aggregated;
-  if (options_.every_iteration) return asked;
-  const nccl::Operation operation = operation_of(row, false, 0);
+// By one iteration, about, at all ranks together.
+std::uint64_t NcclRun::moved_by(const Row& row) const {
   const std::uint64_t ranks = communicator_->ranks().size();
-  const std::uint64_t moved_B = 2 * ranks * std::max<std::uint64_t>(nccl::size_of(operation, ranks), 1);
+  const std::uint64_t size_B = nccl::size_of(operation_of(row, false, 0), ranks);
+  return 2 * ranks * std::max<std::uint64_t>(size_B, 1) * options_.test.aggregated;
+}
+
+// As nccl-tests: -w iterations of the largest size, then of the smallest, before the first row. Of a large size only
+// with all its other iterations: connections are there already, and what a warm-up leaves behind is the NICs' rates.
+void NcclRun::add_warm_ups() {
+  if (rows_.empty() || options_.test.warmup == 0) return;
+  const auto before = [](const Row& a, const Row& b) { return a.count < b.count; };
+  const auto [least, most] = std::minmax_element(rows_.begin(), rows_.end(), before);
+  for (const auto& row : {most, least}) {
+    if (options_.every_iteration || moved_by(*row) <= kRowBudget_B)
+      warm_ups_.push_back(static_cast<std::size_t>(row - rows_.begin()));
+  }
+}
+
+std::uint32_t NcclRun::iterations_of(const Row& row) const {
+  const std::uint32_t asked = options_.test.iterations;
+  if (options_.every_iteration) return asked;
+  const std::uint64_t moved_B = moved_by(row);
   const std::uint64_t enough = std::max<std::uint64_t>(kRowBudget_B / moved_B, moved_B > 16 * kRowBudget_B ? 1 : 2);
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(asked, enough));
 }
 
 void NcclRun::enqueue_iteration(std::uint32_t rank) {
-  const Row& row = rows_[next_ / 2];
-  nccl::Operation operation = operation_of(row, next_ % 2 == 1, rank);
+  nccl::Operation operation = operation_of(row_now(), is_in_place(), rank);
   for (std::uint32_t step = 0; step < kernels_of_iteration(); ++step) {
     operation.step = step;
     engine_.enqueue(number_, rank, operation, started_ps_, std::uint64_t{rank} << 32);
@@ -113,10 +131,12 @@ void NcclRun::enqueue_iteration(std::uint32_t rank) {
 
 bool NcclRun::start_phase(Time_ps at_ps) {
   if (next_ == rows_.size() * 2 || result_.stalled) return false;
-  const Row& row = rows_[next_ / 2];
+  const Row& row = row_now();
   const auto ranks = static_cast<std::uint32_t>(communicator_->ranks().size());
-  const bool in_place = next_ % 2 == 1;
+  const bool in_place = is_in_place();
   iterations_ = iterations_of(row);
+  if (is_warm_up())
+    iterations_ = options_.every_iteration ? options_.test.warmup : std::min(options_.test.warmup, iterations_);
   started_ps_ = at_ps;
   std::fill(times_.begin(), times_.end(), RankTimes{});
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -135,7 +155,7 @@ bool NcclRun::start_phase(Time_ps at_ps) {
 
 // As -a asks: of rank 0, the mean, the least or the most of all ranks.
 double NcclRun::row_time_us(Time_ps& last_ps) const {
-  const std::uint32_t asked = options_.test.iterations * options_.test.aggregated;
+  const std::uint32_t asked = options_.test.iterations;
   double sum = 0, least = 0, most = 0, first = 0;
   for (std::size_t rank = 0; rank < times_.size(); ++rank) {
     const RankTimes& times = times_[rank];
@@ -146,7 +166,7 @@ double NcclRun::row_time_us(Time_ps& last_ps) const {
                                  : static_cast<double>(times.last_ps - started_ps_) / iterations_;
     const double all_ps = static_cast<double>(times.last_ps - started_ps_ + kSynchronize_ps) +
                           period_ps * static_cast<double>(asked - iterations_);
-    const double each_us = all_ps / asked / static_cast<double>(kMicrosecond_ps);
+    const double each_us = all_ps / asked / options_.test.aggregated / static_cast<double>(kMicrosecond_ps);
     if (rank == 0) first = least = each_us;
     sum += each_us;
     least = std::min(least, each_us);
@@ -169,12 +189,20 @@ double NcclRun::call_time_us() const {
   const nccl::RankPlace place = communicator_->ranks().front();
   const nccl::KernelModel model =
       nccl::kernel_model(engine_.cluster().machines[place.machine].places.gpus[place.gpu].model);
-  return static_cast<double>(model.call_ps * kernels_of_iteration()) / static_cast<double>(kMicrosecond_ps);
+  return static_cast<double>(model.call_ps * kernels_of_iteration()) / options_.test.aggregated /
+         static_cast<double>(kMicrosecond_ps);
 }
 
 void NcclRun::finish_phase(bool interrupted) {
-  const Row& row = rows_[next_ / 2];
-  const bool in_place = next_ % 2 == 1;
+  bool all = true;
+  for (const RankTimes& times : times_) all = all && times.ended == iterations_ * kernels_of_iteration();
+  if (is_warm_up() && all) {
+    ++warmed_up_;
+    return;
+  }
+  warmed_up_ = warm_ups_.size();
+  const Row& row = row_now();
+  const bool in_place = is_in_place();
   const std::uint64_t ranks = communicator_->ranks().size();
   ++next_;
   nccl::TestReport& report = result_.report;
@@ -190,8 +218,6 @@ void NcclRun::finish_phase(bool interrupted) {
     result_.choices.push_back(choice_text(*communicator_, operation_of(row, false, 0)));
   }
   report.failure = engine_.failure();
-  bool all = true;
-  for (const RankTimes& times : times_) all = all && times.ended == iterations_ * kernels_of_iteration();
   if (!all) {
     result_.stalled = !interrupted;
     return;
@@ -199,7 +225,7 @@ void NcclRun::finish_phase(bool interrupted) {
   nccl::TestMeasure measure;
   Time_ps last_ps = 0;
   measure.time_us = options_.test.cpu_time ? call_time_us() : row_time_us(last_ps);
-  measure.iterations = iterations_;
+  measure.iterations = iterations_ * options_.test.aggregated;
   const std::uint32_t element_B = nccl::data_types()[row.type].size_B;
   measure.algbw =
       nccl::algorithm_bandwidth(options_.test.collective, row.count, element_B, ranks, measure.time_us / 1e6);

@@ -38,6 +38,11 @@ class NcclRun final : public Workload {
   };
 
   void add_rows();
+  void add_warm_ups();
+  std::uint64_t moved_by(const Row& row) const;
+  bool is_warm_up() const { return warmed_up_ < warm_ups_.size(); }
+  const Row& row_now() const { return rows_[is_warm_up() ? warm_ups_[warmed_up_] : next_ / 2]; }
+  bool is_in_place() const { return !is_warm_up() && next_ % 2 == 1; }
   nccl::Operation operation_of(const Row& row, bool in_place, std::uint32_t rank) const;
   std::uint32_t kernels_of_iteration() const;
   std::uint32_t iterations_of(const Row& row) const;
@@ -50,7 +55,9 @@ class NcclRun final : public Workload {
   CollectiveEngine engine_;
   std::uint32_t number_ = 0;  // of the communicator
   std::vector<Row> rows_;
-  std::size_t next_ = 0;  // phases: two for each row
+  std::size_t next_ = 0;               // phases: two for each row
+  std::vector<std::size_t> warm_ups_;  // rows, before all others
+  std::size_t warmed_up_ = 0;
   Time_ps started_ps_ = 0;
   std::uint32_t iterations_ = 0;  // of this phase
   std::vector<RankTimes> times_;  // by rank

@@ -53,6 +53,16 @@ class NcclWorkload final : public ActiveWorkload {
   std::unique_ptr<workload::NcclRun> run_;
 };
 
+// NCCL's threads run on the CPUs beside their GPU, if the process may, and host memory comes from the node of the
+// thread that asks for it: what is staged lies beside the GPU, not beside the NIC.
+void place_beside_gpu(const nccl::Machine& machine, std::uint32_t nic, std::uint32_t gpu, host::Placement& placement) {
+  const std::optional<std::uint32_t>& slot = machine.places.gpus[gpu].slot;
+  const std::optional<std::uint32_t>& nic_slot = machine.nics[nic].slot;
+  if (!slot || placement.cpu_node) return;
+  const std::uint32_t node = machine.layout.slots[*slot].node;
+  if (node != (nic_slot ? machine.layout.slots[*nic_slot].node : 0)) placement.cpu_node = node;
+}
+
 }  // namespace
 
 workload::CollectiveEngine::Setup collective_setup(World& world, const WorkloadConfig& config,
@@ -72,14 +82,15 @@ workload::CollectiveEngine::Setup collective_setup(World& world, const WorkloadC
     }
   }
   setup.endpoint_of = [&world, &machines, dscp = config.dscp, priority = config.priority](
-                          std::uint32_t machine, std::uint32_t nic, std::optional<std::uint32_t> gpu) {
+                          std::uint32_t machine, std::uint32_t nic, std::uint32_t gpu, bool in_gpu_memory) {
     const PortRef& port = machines.ports[machine][nic];
     WorkloadConfig placed;
     placed.dscp = dscp;
     placed.priority = priority;
     placed.client = placed.server = port;
     placed.client_placement = world.lab().hosts[port.host].places.placement;
-    placed.client_placement->gpu = gpu;
+    if (in_gpu_memory) placed.client_placement->gpu = gpu;
+    place_beside_gpu(machines.cluster.machines[machine], nic, gpu, *placed.client_placement);
     return world.endpoint(port, 0, placed);
   };
   return setup;

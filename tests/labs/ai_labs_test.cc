@@ -176,7 +176,56 @@ TEST(AiLabs, BadInputIsNamed) {
   EXPECT_NE(problem("{name: x, nccl: all_reduce_pref}").find("did you mean"), std::string::npos);
   EXPECT_NE(problem("{name: x, nccl: all_reduce_perf, env: {PATH: /}}").find("not a variable of NCCL"),
             std::string::npos);
+  EXPECT_NE(problem("{name: x, nccl: all_reduce_perf, nccl_version: 2.17.1}").find("from 2.18 to 2.30"),
+            std::string::npos);
+  EXPECT_NE(problem("{name: x, nccl: all_reduce_perf, env: {NCCL_IB_GID_INDEX: 2}}").find("is RoCE v1"),
+            std::string::npos);
+  EXPECT_NE(problem("{name: x, nccl: all_reduce_perf, env: {NCCL_IB_GID_INDEX: 5}}").find("empty entry"),
+            std::string::npos);
   EXPECT_NE(problem("{name: x, nccl: all_reduce_perf, client: h0}").find("does not fit"), std::string::npos);
+}
+
+// -m: one kernel for sixteen all-reduces, where each alone has a launch and an end.
+TEST(AiLabs, AggregatedIterationsAreOneKernel) {
+  const auto time_us = [](const std::string& flags) {
+    const AiRun run = run_ai(ring_of(2, "all_reduce_perf -b 1K -e 1K -n 8 " + flags));
+    EXPECT_EQ(nccl_of(run).report.wrong(), 0U);
+    return nccl_of(run).report.rows.at(0).places[0]->time_us;
+  };
+  EXPECT_LT(time_us("-m 16"), 0.5 * time_us("-m 1"));
+}
+
+// Warm-ups are simulated where they cost little: their frames are on the links, and a row's time is its own.
+TEST(AiLabs, WarmUpsAreSimulated) {
+  const auto frames = [](const AiRun& run) {
+    std::uint64_t sum = 0;
+    for (const lab::LinkOutcome& link : run.result.links) sum += link.ledger.sent;
+    return sum;
+  };
+  const AiRun cold = run_ai(ring_of(2, "all_reduce_perf -b 1M -e 1M -n 4 -w 0"));
+  const AiRun warm = run_ai(ring_of(2, "all_reduce_perf -b 1M -e 1M -n 4 -w 4"));
+  EXPECT_NEAR(static_cast<double>(frames(warm)) / static_cast<double>(frames(cold)), 2, 0.1);
+  const auto time_us = [](const AiRun& run) { return nccl_of(run).report.rows[0].places[0]->time_us; };
+  EXPECT_NEAR(time_us(warm) / time_us(cold), 1, 0.05);
+}
+
+// Blocks of collectives hold SMs: compute beside them is slowed by their share, and by nothing where none is beside it.
+TEST(AiLabs, CollectivesTakeSms) {
+  const auto slowed = [](const std::vector<std::string>& overrides) {
+    const AiRun run = run_ai(ai_text("ai/sms-taken"), overrides);
+    double percent = -1;
+    run.result.workloads.at(0).visit([&](const auto& options, const auto& outcome) {
+      percent = workload::metric_value(options, outcome, "slowed_percent").value_or(-1);
+    });
+    return percent;
+  };
+  const double all = slowed({});
+  const double four = slowed({"workloads[step].job.env.NCCL_MAX_NCHANNELS=4"});
+  EXPECT_NEAR(slowed({"workloads[step].job.overlap=false", "expect={}"}), 0, 1e-6);
+  EXPECT_GT(all, 1);
+  EXPECT_LT(all, 100.0 * 16 / (132 - 16));  // all of its time beside 16 blocks
+  EXPECT_GT(four, 0.1);
+  EXPECT_LT(four, 100.0 * 4 / (132 - 4));
 }
 
 // log2(n) hops up and down against 2(n-1) around: a tree is faster for small sizes, a ring for large ones, and NCCL's

@@ -30,6 +30,10 @@ constexpr CollectiveRow kCollectiveRows[] = {
     {"V10", "measured/v10-nccl-25g", "all-reduce", 4 * kMi, true, 2.42, 15},
     {"V10", "measured/v10-nccl-25g", "all-reduce", 8 * kMi, true, 2.44, 15},
     {"V10", "measured/v10-nccl-25g", "all-reduce", 16 * kMi, true, 2.46, 15},
+    {"V10", "measured/v10-nccl-25g", "all-reduce", 32 * kMi, true, 2.50, 15},
+    {"V10", "measured/v10-nccl-25g", "all-reduce", 64 * kMi, true, 2.63, 15},
+    {"V10", "measured/v10-nccl-25g", "all-reduce", 128 * kMi, true, 2.72, 15},
+    {"V10", "measured/v10-nccl-25g", "all-reduce", 256 * kMi, true, 2.77, 15},
     {"V23", "ai/nvlink-8", "eight", 8 * kGi, true, 365, 15},
     {"V23", "ai/nvlink-8", "four", 8 * kGi, true, 363.3, 15},
     {"M19", "measured/m19-rccl-mi355x", "all-reduce", 1 * kKi, false, 42.14, 30},
@@ -56,10 +60,10 @@ constexpr CollectiveRow kCollectiveRows[] = {
     {"M19", "measured/m19-rccl-mi355x", "one-node", 64 * kMi, false, 324.09, 20},
     {"M19", "measured/m19-rccl-mi355x", "one-node", 256 * kMi, false, 1188.45, 25},
     {"M19", "measured/m19-rccl-mi355x", "one-node", 1 * kGi, false, 4667.81, 25},
-    {"M23", "measured/m23-sendrecv-a100", "sendrecv", 128 * kMi, true, 110.81, 30},
+    {"M23", "measured/m23-sendrecv-a100", "sendrecv", 128 * kMi, true, 110.81, 15},
     {"M23", "measured/m23-sendrecv-a100", "sendrecv", 256 * kMi, true, 188.60, 15},
-    {"M23", "measured/m23-sendrecv-a100", "sendrecv", 512 * kMi, true, 192.75, 25},
-    {"M23", "measured/m23-sendrecv-a100", "sendrecv", 1 * kGi, true, 195.10, 25},
+    {"M23", "measured/m23-sendrecv-a100", "sendrecv", 512 * kMi, true, 192.75, 15},
+    {"M23", "measured/m23-sendrecv-a100", "sendrecv", 1 * kGi, true, 195.10, 15},
 };
 
 using Measured = std::map<std::pair<std::string, std::uint64_t>, nccl::TestMeasure>;

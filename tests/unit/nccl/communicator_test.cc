@@ -344,5 +344,17 @@ TEST(Communicator, OneThousandRanksAreQuick) {
   EXPECT_EQ(communicator.nodes().size(), 128U);
 }
 
+// Until 2.19 a send within a node left room for sends to all others: 16 of 32 channels with eight ranks.
+TEST(Communicator, PeerChannelsBeforeVersion220) {
+  const Cluster cluster = cluster_of(1, catalog_machine("dgx-h100", "a100-80g", 8, 0, 0));
+  std::vector<RankPlace> ranks;
+  for (std::uint32_t gpu = 0; gpu < 8; ++gpu) ranks.push_back({0, gpu});
+  Environment environment;
+  EXPECT_EQ(Communicator(cluster, ranks, environment).p2p_parts(512 << 20), 32U);
+  environment.version = 21903;
+  EXPECT_EQ(Communicator(cluster, ranks, environment).p2p_parts(512 << 20), 16U);
+  EXPECT_EQ(Communicator(cluster, ranks, environment).p2p_parts(128 << 20), 8U);
+}
+
 }  // namespace
 }  // namespace weft::nccl

@@ -119,5 +119,38 @@ TEST(Environment, VariablesAreListedOnce) {
   EXPECT_GT(names.size(), 200U);
 }
 
+TEST(Environment, GidIndexMustBeRoceV2) {
+  EXPECT_TRUE(parsed({{"NCCL_IB_GID_INDEX", "3"}}).problems.empty());
+  EXPECT_TRUE(parsed({{"NCCL_IB_GID_INDEX", "-1"}}).problems.empty());
+  for (const char* v1 : {"0", "2"}) {
+    const ParsedEnvironment result = parsed({{"NCCL_DEBUG", "INFO"}, {"NCCL_IB_GID_INDEX", v1}});
+    ASSERT_EQ(result.problems.size(), 1U);
+    EXPECT_TRUE(result.problems[0].error);
+    EXPECT_EQ(result.problems[0].variable, 1U);
+    EXPECT_NE(result.problems[0].message.find("RoCE v1"), std::string::npos);
+  }
+  for (const char* empty : {"4", "255"}) {
+    const ParsedEnvironment result = parsed({{"NCCL_IB_GID_INDEX", empty}});
+    ASSERT_EQ(result.problems.size(), 1U);
+    EXPECT_TRUE(result.problems[0].error);
+    EXPECT_NE(result.problems[0].message.find("empty entry"), std::string::npos);
+  }
+  const ParsedEnvironment local = parsed({{"NCCL_IB_GID_INDEX", "1"}});
+  ASSERT_EQ(local.problems.size(), 1U);
+  EXPECT_FALSE(local.problems[0].error);
+  // Sockets have no GIDs.
+  EXPECT_TRUE(parsed({{"NCCL_IB_DISABLE", "1"}, {"NCCL_IB_GID_INDEX", "7"}}).problems.empty());
+}
+
+TEST(Environment, VersionsFrom218To230) {
+  EXPECT_EQ(parse_version("2.18.3"), 21803U);
+  EXPECT_EQ(parse_version("2.30"), 23000U);
+  EXPECT_EQ(parse_version("2.28.9"), 22809U);
+  EXPECT_EQ(version_text(22105), "2.21.5");
+  for (const char* text :
+       {"", "2", "2.", "2.17.1", "2.31", "3.18.1", "2.18.", "2.18.3.1", "2.18.3+cuda12", "-2.18", "2.999"})
+    EXPECT_FALSE(parse_version(text)) << text;
+}
+
 }  // namespace
 }  // namespace weft::nccl

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 #include "nccl/verify.h"
 #include "unit/nccl/machines.h"
 
@@ -124,6 +127,55 @@ TEST(Schedule, SlicesAreMegabytes) {
   EXPECT_EQ(line_B(Protocol::kLl128, 1920), 2048U);  // a warp writes as much at least
   EXPECT_EQ(line_B(Protocol::kLl128, 1921), 4096U);
   EXPECT_EQ(line_B(Protocol::kLl128, 0), 0U);
+}
+
+// Operations of one group share the channels: each of them whole, in few channels, and no channel with much more.
+TEST(Schedule, GroupsFillChannelAfterChannel) {
+  const Communicator communicator = make_communicator(2, 8);
+  const auto all = static_cast<std::uint32_t>(communicator.channels().size());
+  ASSERT_GT(all, 4U);
+  for (Collective collective : {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter}) {
+    for (std::uint32_t group : {2U, 7U, 16U, 50U}) {
+      for (std::uint64_t count : {1ULL, 1000ULL, 123'457ULL, 4'000'000ULL}) {
+        Operation one = operation(collective, count);
+        one.group = group;
+        EXPECT_EQ(wrong_elements(communicator, [&](std::uint32_t) { return one; }), 0U) << group << " " << count;
+        std::vector<std::uint64_t> filled(all);
+        std::set<std::pair<std::uint32_t, std::uint32_t>> parts;  // a tree has two lanes in each
+        for (const Lane& lane : lanes_of(communicator, make_plan(communicator, one), 0)) {
+          if (parts.emplace(lane.operation, lane.channel).second) filled[lane.channel] += lane.count;
+        }
+        EXPECT_LE(parts.size(), all + group) << "each is cut where a channel ends, and nowhere else";
+        if (count < 1'000'000) continue;
+        const auto [least, most] = std::minmax_element(filled.begin(), filled.end());
+        EXPECT_LT(*most, *least * 5 / 4) << group;
+      }
+    }
+  }
+}
+
+TEST(Schedule, GroupedSendsAreSequential) {
+  const Communicator communicator = make_communicator(2, 4);
+  for (Collective collective : {Collective::kAlltoAll, Collective::kGather}) {
+    Operation one = operation(collective, 100'000);
+    const std::size_t alone = lanes_of(communicator, make_plan(communicator, one), 1).size();
+    one.group = 3;
+    EXPECT_EQ(wrong_elements(communicator, [&](std::uint32_t) { return one; }), 0U);
+    const std::vector<Lane> lanes = lanes_of(communicator, make_plan(communicator, one), 1);
+    EXPECT_EQ(lanes.size(), 3 * alone);
+    for (const Lane& lane : lanes) EXPECT_GE(lane.batch, lane.operation);
+  }
+}
+
+// A group has the algorithm and protocol of its sum.
+TEST(Schedule, GroupsAreChosenByTheirSum) {
+  const Communicator communicator = make_communicator(2, 8);
+  Operation one = operation(Collective::kAllReduce, 4096);
+  EXPECT_EQ(make_plan(communicator, one).choice.protocol, Protocol::kLl);
+  one.group = 4096;
+  const Choice chosen = make_plan(communicator, one).choice;
+  EXPECT_NE(chosen.protocol, Protocol::kLl);
+  EXPECT_EQ(chosen.channels, communicator.channels().size());
 }
 
 }  // namespace
