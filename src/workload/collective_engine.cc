@@ -123,6 +123,8 @@ CollectiveEngine::Halves CollectiveEngine::connect_network(const nccl::Communica
   const Endpoint b = network_end(to.machine, route.receive_nic, to.gpu, route.receive_gdr);
   send.host_function =
       route.send_gdr ? network_end(from.machine, route.send_nic, proxy_gpu, false).function : a.function;
+  receive.host_function =
+      route.receive_gdr ? network_end(to.machine, route.receive_nic, to.gpu, false).function : b.function;
   CollectiveHost& sender = *hosts_[from.machine];
   CollectiveHost& receiver = *hosts_[to.machine];
   const auto nic_slot = [&](std::uint32_t machine, std::uint32_t nic) {

@@ -100,7 +100,8 @@ struct CollectiveReceiveHalf {
   std::uint32_t qps = 0;
   std::array<std::uint32_t, kMostConnectionQps> qpn{};
   bool split = false;
-  std::uint64_t fifo_va = 0;  // the sender's
+  std::uint8_t host_function = nic::kQpFunction;  // where the NIC finds elements of the FIFO
+  std::uint64_t fifo_va = 0;                      // the sender's
   std::uint32_t fifo_rkey = 0, lkey = 0;
   struct Expected {
     std::uint64_t messages = 0;

@@ -142,6 +142,7 @@ Time_ps CollectiveHost::post_offer(CollectiveReceiveHalf& half, Time_ps now_ps) 
   request.length_B = kFifo_B;
   request.local_va = 0x7fe000000000;
   request.lkey = half.lkey;
+  request.function = half.host_function;
   request.remote_va = half.fifo_va + half.offered % kFifoElements * kFifo_B;
   request.rkey = half.fifo_rkey;
   const Time_ps doorbell_ps = now_ps + cpu.post_wqe_ps + cpu.doorbell_ps;
