@@ -260,6 +260,22 @@ class RankLog {
     say(kInit, "Connected all rings, use ring PXN {} GDR {}", pxn_ ? 1 : 0, over_network_ && all_gdr_ ? 1 : 0);
     connect(trees);
     say(kInit, "Connected all trees");
+    if (all_.nodes().size() < all_.ranks().size()) return;
+    // PAT: with one GPU in each node, the ranks that are a power of two away.
+    std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> binomial;
+    const auto count = static_cast<std::uint32_t>(all_.ranks().size());
+    for (std::uint32_t distance = 1; distance < count; distance *= 2) {
+      for (std::uint32_t c = 0; c < all_.channels().size(); ++c) {
+        for (std::uint32_t peer : {(rank_ + distance) % count, (rank_ + count - distance) % count}) {
+          binomial.insert({c, peer, rank_});
+          binomial.insert({c, rank_, peer});
+        }
+      }
+    }
+    for (const auto& each : rings) binomial.erase(each);
+    for (const auto& each : trees) binomial.erase(each);
+    connect(binomial);
+    say(kInit, "Connected binomial trees");
   }
 
   void tuning() {

@@ -50,6 +50,9 @@ std::uint64_t chunk_of(const Communicator& communicator, const Plan& plan, std::
   if (protocol == Protocol::kLl128) chunk_B = chunk_B / kLl128Line * kLl128Data;
   if (protocol == Protocol::kLl128 && plan.choice.algorithm == Algorithm::kTree)
     chunk_B = tree_chunk_B(communicator, part_B, chunk_B);
+  if (plan.choice.algorithm == Algorithm::kPat)
+    chunk_B =
+        pat_chunk_B(plan.operation.collective == Collective::kAllGather, communicator.ranks().size(), part_B, chunk_B);
   const std::uint64_t grain = grain_B(protocol);
   return std::max(chunk_B / grain * grain, grain) / plan.operation.element_B;
 }
@@ -85,14 +88,14 @@ void add_ring(const Channel& channel, const Plan& plan, std::uint32_t rank, Lane
 void add_tree(const TreeNode& node, const Lane& plain, std::vector<Lane>& lanes) {
   Lane up = plain, down = plain;
   up.kind = LaneKind::kTreeUp;
-  up.from = node.down;
+  std::copy(node.down.begin(), node.down.end(), up.from.begin());
   up.to[0] = node.up;
   down.kind = LaneKind::kTreeDown;
   down.from[0] = node.up;
-  down.to = node.down;
+  down.to = up.from;
   if (node.up == kNoRank) {
     up.kind = LaneKind::kTreeRoot;
-    up.to = node.down;
+    up.to = up.from;
     lanes.push_back(up);
     return;
   }
@@ -100,7 +103,7 @@ void add_tree(const TreeNode& node, const Lane& plain, std::vector<Lane>& lanes)
   lanes.push_back(down);
 }
 
-bool has_peer(const std::array<std::int32_t, 3>& peers) {
+bool has_peer(const std::array<std::int32_t, kMostPeers>& peers) {
   return std::any_of(peers.begin(), peers.end(), [](std::int32_t peer) { return peer != kNoRank; });
 }
 
@@ -168,6 +171,8 @@ std::vector<Lane> lanes_of(const Communicator& communicator, const Plan& plan, s
     const Channel& wired = communicator.channels()[channel];
     if (plan.choice.algorithm == Algorithm::kTree) {
       add_tree(wired.tree[rank], lane, lanes);
+    } else if (plan.choice.algorithm == Algorithm::kPat) {
+      add_pat(ranks, rank, plan, lane, lanes);
     } else {
       add_ring(wired, plan, rank, lane, lanes);
     }
@@ -198,6 +203,8 @@ bool Lane::next(Primitive& primitive) {
     case LaneKind::kRingBroadcast:
     case LaneKind::kRingReduce:
       return next_chain(primitive);
+    case LaneKind::kPat:
+      return next_pat(primitive);
     default:
       return next_simple(primitive);
   }

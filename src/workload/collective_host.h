@@ -99,7 +99,7 @@ class CollectiveHost final : public host::Program {
     std::uint32_t group = 0;
     bool in_primitive = false;
     std::uint8_t receives = 0, sends = 0;
-    std::uint32_t receive[3] = {}, send[3] = {};
+    std::uint32_t receive[nccl::kMostPeers] = {}, send[nccl::kMostPeers] = {};
   };
   struct Group {  // lanes of one batch of a channel
     std::uint32_t first = 0, count = 0, left = 0, busy = 0;
@@ -141,7 +141,7 @@ class CollectiveHost final : public host::Program {
   bool proxy_is_busy(std::uint32_t proxy, const Event& event);
   void progress_send(std::uint32_t index, const Event& event);
   Time_ps post_message(CollectiveSendHalf& half, Time_ps now_ps);
-  void announce(std::uint32_t index, const nccl::Lane& lane, std::uint32_t element_B);
+  void announce(std::uint32_t index, const nccl::Lane& lane, std::uint32_t peer, std::uint32_t element_B);
   void progress_offers(std::uint32_t index, const Event& event);
   Time_ps post_offer(CollectiveReceiveHalf& half, Time_ps now_ps);
   void message_sent(std::uint32_t index);

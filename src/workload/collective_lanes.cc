@@ -44,7 +44,7 @@ void CollectiveHost::make_lanes(Item& item) {
       lane.send[lane.sends++] = engine_.send_half_of({item.what.communicator, schedule.channel, item.what.rank,
                                                       static_cast<std::uint32_t>(peer), schedule.point_to_point});
     }
-    for (std::uint8_t i = 0; i < lane.receives; ++i) announce(lane.receive[i], schedule, item.element_B);
+    for (std::uint8_t i = 0; i < lane.receives; ++i) announce(lane.receive[i], schedule, i, item.element_B);
     const bool fresh = item.lanes.empty() || item.lanes.back().schedule.channel != schedule.channel ||
                        item.lanes.back().schedule.batch != schedule.batch;
     if (fresh) {
@@ -72,21 +72,19 @@ void CollectiveHost::advance(std::uint32_t item, std::uint32_t index) {
     lane.slice = 0;
   }
   const std::uint64_t self = std::uint64_t{item} << 32 | index;
-  if (lane.now.receives) {
-    for (std::uint8_t i = 0; i < lane.receives; ++i) {
-      CollectiveReceiveHalf& half = receives_[lane.receive[i]];
-      if (half.available > 0) continue;
-      half.waiting = self;
-      return;
-    }
+  for (std::uint8_t i = 0; i < lane.receives; ++i) {
+    if (!lane.now.takes_from(i)) continue;
+    CollectiveReceiveHalf& half = receives_[lane.receive[i]];
+    if (half.available > lane.now.from_ahead) continue;
+    half.waiting = self;
+    return;
   }
-  if (lane.now.sends) {
-    for (std::uint8_t i = 0; i < lane.sends; ++i) {
-      CollectiveSendHalf& half = sends_[lane.send[i]];
-      if (half.used + lane.schedule.slice_steps <= nccl::kBufferSteps) continue;
-      half.waiting = self;
-      return;
-    }
+  for (std::uint8_t i = 0; i < lane.sends; ++i) {
+    if (!lane.now.gives_to(i)) continue;
+    CollectiveSendHalf& half = sends_[lane.send[i]];
+    if (half.used + lane.now.to_ahead + lane.schedule.slice_steps <= nccl::kBufferSteps) continue;
+    half.waiting = self;
+    return;
   }
   begin_slice(item, lane, index);
 }
@@ -135,7 +133,7 @@ void CollectiveHost::begin_slice(std::uint32_t item, RunningLane& lane, std::uin
   const std::uint64_t size_B = lane.schedule.slice_count(lane.now, lane.slice) * items_[item].element_B;
   const std::uint64_t line_B = nccl::line_B(protocol, size_B);
   Gpu& gpu = gpus_[streams_[items_[item].stream].place.gpu];
-  const Time_ps begin_ps = now_ps_ + gpu.model.slice_ps[at(protocol)];
+  const Time_ps begin_ps = now_ps_ + (lane.now.is_beside ? 0 : gpu.model.slice_ps[at(protocol)]);
   Time_ps end_ps = begin_ps;
   // The warps of a block are shared by the lanes that are at work.
   const std::int64_t lanes = ++items_[item].groups[lane.group].busy;
@@ -143,25 +141,24 @@ void CollectiveHost::begin_slice(std::uint32_t item, RunningLane& lane, std::uin
     end_ps += static_cast<Time_ps>(size_B) * kSecond_ps / (gpu.model.block_Bps[at(protocol)] / lanes);
   // Reads of its own input and of what came, writes of the output and of what leaves from here.
   std::uint64_t touched = lane.now.reduces || !lane.now.receives ? 1 : 0;
-  touched += (lane.now.receives ? lane.receives : 0) + (lane.now.copies ? 1 : 0);
-  if (lane.now.sends) {
-    for (std::uint8_t i = 0; i < lane.sends; ++i) {
-      CollectiveSendHalf& half = sends_[lane.send[i]];
-      end_ps = std::max(end_ps, pass_link(half, line_B, begin_ps));
-      if (half.way == CollectiveWay::kNet && !half.staged) ++touched;
-    }
+  touched += lane.now.copies ? 1 : 0;
+  for (std::uint8_t i = 0; i < lane.sends; ++i) {
+    if (!lane.now.gives_to(i)) continue;
+    CollectiveSendHalf& half = sends_[lane.send[i]];
+    end_ps = std::max(end_ps, pass_link(half, line_B, begin_ps));
+    if (half.way == CollectiveWay::kNet && !half.staged) ++touched;
   }
+  for (std::uint8_t i = 0; i < lane.receives; ++i) touched += lane.now.takes_from(i) ? 1 : 0;
   end_ps = std::max(end_ps, gpu.memory.pass(begin_ps, touched * size_B, gpu.model.memory_Bps));
-  if (lane.now.receives) {
-    for (std::uint8_t i = 0; i < lane.receives; ++i) {
-      CollectiveReceiveHalf& half = receives_[lane.receive[i]];
-      if (half.staged) {
-        end_ps = std::max(end_ps, gpu.pcie_down.pass(begin_ps, line_B, gpu.model.pcie_Bps));
-        end_ps = std::max(end_ps, pass_uplink(gpu.uplink, false, line_B, begin_ps));
-      }
-      const Time_ps complete_ps = half.complete_ps[half.consumed % kMostMessages];
-      end_ps = std::max(end_ps, complete_ps + gpu.model.slice_ps[at(protocol)]);
+  for (std::uint8_t i = 0; i < lane.receives; ++i) {
+    if (!lane.now.takes_from(i)) continue;
+    CollectiveReceiveHalf& half = receives_[lane.receive[i]];
+    if (half.staged) {
+      end_ps = std::max(end_ps, gpu.pcie_down.pass(begin_ps, line_B, gpu.model.pcie_Bps));
+      end_ps = std::max(end_ps, pass_uplink(gpu.uplink, false, line_B, begin_ps));
     }
+    const Time_ps complete_ps = half.complete_ps[(half.consumed + lane.now.from_ahead) % kMostMessages];
+    end_ps = std::max(end_ps, complete_ps + gpu.model.slice_ps[at(protocol)]);
   }
   if (lane.now.sends && cuts_through(protocol)) {
     for (std::uint8_t i = 0; i < lane.sends; ++i) {
@@ -180,8 +177,9 @@ void CollectiveHost::end_slice(std::uint32_t item, std::uint32_t index) {
   const Protocol protocol = lane.schedule.protocol;
   const std::uint32_t steps = lane.schedule.slice_steps;
   const nccl::KernelModel& model = gpus_[streams_[items_[item].stream].place.gpu].model;
-  if (lane.now.receives) {
+  if (lane.now.frees) {
     for (std::uint8_t i = 0; i < lane.receives; ++i) {
+      if (!lane.now.takes_from(i)) continue;
       CollectiveReceiveHalf& half = receives_[lane.receive[i]];
       --half.available;
       ++half.consumed;
@@ -192,9 +190,10 @@ void CollectiveHost::end_slice(std::uint32_t item, std::uint32_t index) {
       }
     }
   }
-  if (lane.now.sends) {
-    const std::uint64_t size_B = lane.schedule.slice_count(lane.now, lane.slice) * items_[item].element_B;
+  if (lane.now.posts) {
+    const std::uint64_t size_B = nccl::message_count(lane.schedule, lane.now, lane.slice) * items_[item].element_B;
     for (std::uint8_t i = 0; i < lane.sends; ++i) {
+      if (!lane.now.gives_to(i)) continue;
       CollectiveSendHalf& half = sends_[lane.send[i]];
       half.used += steps;
       if (half.way == CollectiveWay::kNet || half.way == CollectiveWay::kSocket) {

@@ -74,18 +74,20 @@ Time_ps CollectiveHost::post_message(CollectiveSendHalf& half, Time_ps now_ps) {
   return now_ps;
 }
 
-void CollectiveHost::announce(std::uint32_t index, const nccl::Lane& lane, std::uint32_t element_B) {
+// Of PAT a rank receives from each peer what it sends to its own.
+void CollectiveHost::announce(std::uint32_t index, const nccl::Lane& lane, std::uint32_t peer,
+                              std::uint32_t element_B) {
   CollectiveReceiveHalf& half = receives_[index];
   if (half.way != CollectiveWay::kNet && half.way != CollectiveWay::kSocket) return;
   nccl::Lane copy = lane;
   nccl::Primitive primitive;
   std::uint64_t messages = 0;
   while (copy.next(primitive)) {
-    if (!primitive.receives) continue;
-    messages += lane.slices;
-    if (half.socket == nullptr) continue;
+    const bool pat = lane.kind == nccl::LaneKind::kPat;
+    if (primitive.takes_from(peer) && primitive.frees) messages += lane.slices;
+    if (half.socket == nullptr || !(pat ? primitive.gives_to(peer) && primitive.posts : primitive.receives)) continue;
     for (std::uint32_t i = 0; i < lane.slices; ++i)
-      half.socket->expect(nccl::line_B(lane.protocol, lane.slice_count(primitive, i) * element_B));
+      half.socket->expect(nccl::line_B(lane.protocol, nccl::message_count(lane, primitive, i) * element_B));
   }
   if (messages == 0) return;
   half.expected.push_back({messages, lane.slice_steps, lane.protocol});
