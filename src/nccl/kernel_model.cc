@@ -11,14 +11,17 @@ constexpr std::uint32_t kAmpere = 80, kHopper = 90, kBlackwell = 100;
 
 // A block's rates, MB/s: LL is NCCL's llMaxBw of one node over its channels, LL128 the cap of a channel (facts AI 1.7);
 // Simple is an estimate above what rings ask of a block.
+// LL between two network peers was measured on an H200: one block of 512 threads takes 2.3 us for lines of 32 KiB that
+// are there; others by their clocks.
 struct Generation {
   std::uint32_t from;
   PerProtocol block_MBps;
+  std::int64_t net_ll_MBps;
 };
-constexpr Generation kGenerations[] = {{kBlackwell, {8'800, 40'000, 60'000}},
-                                       {kHopper, {4'400, 36'700, 44'000}},
-                                       {kAmpere, {3'650, 20'000, 25'000}},
-                                       {0, {3'250, 20'000, 18'000}}};
+constexpr Generation kGenerations[] = {{kBlackwell, {8'800, 40'000, 60'000}, 14'000},
+                                       {kHopper, {4'400, 36'700, 44'000}, 14'000},
+                                       {kAmpere, {3'650, 20'000, 25'000}, 10'000},
+                                       {0, {3'250, 20'000, 18'000}, 10'000}};
 
 }  // namespace
 
@@ -29,22 +32,27 @@ KernelModel kernel_model(const host::GpuModel& gpu) {
   const std::uint32_t capability = rocm ? (gpu.compute_capability >= 94 ? kHopper : kAmpere) : gpu.compute_capability;
   model.call_ps = us(4);
   model.launch_ps = gpu.kernel_launch_ps;
-  // Back to back in a stream: NCCL's base latency (facts AI 1.7: LL 6.6 us with the first slice). Of RCCL fitted on
-  // M19, one node: 4 KiB 33 us.
+  // Back to back in a stream: NCCL's base latencies (facts AI 1.7: 6.6, 14 and 8.4 us with the first slice). Of RCCL
+  // fitted on M19, one node: 4 KiB 33 us.
   model.gap_ps = rocm ? us(12) : us(3);
-  model.end_ps = rocm ? us(12) : ns(3400);
+  model.end_ps = rocm ? PerProtocol{us(12), us(12), us(12)} : PerProtocol{ns(3400), ns(10500), ns(4200)};
   for (const Generation& generation : kGenerations) {
     if (capability < generation.from) continue;
     for (std::size_t i = 0; i < model.block_Bps.size(); ++i)
       model.block_Bps[i] = generation.block_MBps[i] * (kGB / 1000);
+    model.net_ll_Bps = generation.net_ll_MBps * (kGB / 1000);
     break;
   }
   // One hop is `slice` and the way to the peer: together NCCL's NVLINK and PCI rows (facts AI 1.7).
   model.slice_ps = {ns(200), ns(500), ns(1200)};
   model.nvlink_ps = {ns(400), ns(1400), ns(2200)};
   model.pcie_ps = {ns(800), ns(2000), ns(4500)};
-  model.to_host_ps = ns(900);
-  model.from_host_ps = ns(900);
+  // Measured on an H200: a flag in host memory goes from GPU to CPU and back in 2.7 us, a fence of the system's scope
+  // takes 0.6 us.
+  model.to_host_ps = ns(1300);
+  model.from_host_ps = ns(1300);
+  model.fence_ps = ns(600);
+  model.poll_ps = ns(300);
   model.proxy_ps = ns(600);
   model.memory_Bps = gpu.memory_rate_bps / 8;
   // NVLink as NCCL counts it. RCCL's numbers are for its search; what a link carries was fitted on V23, two

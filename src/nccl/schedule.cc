@@ -85,6 +85,13 @@ void add_ring(const Channel& channel, const Plan& plan, std::uint32_t rank, Lane
   lanes.push_back(lane);
 }
 
+// A tree's block has 640 threads. Those that reduce and those that pass on are apart: 70 and 30 % of LL and LL128, 384
+// and 256 of Simple. A block's rate is that of 512 threads, of LL128 that of 640.
+void set_tree_shares(Protocol protocol, Lane& up, Lane& down) {
+  up.share_percent = protocol == Protocol::kLl ? 87 : protocol == Protocol::kLl128 ? 70 : 75;
+  down.share_percent = protocol == Protocol::kLl ? 37 : protocol == Protocol::kLl128 ? 30 : 50;
+}
+
 void add_tree(const TreeNode& node, const Lane& plain, std::vector<Lane>& lanes) {
   Lane up = plain, down = plain;
   up.kind = LaneKind::kTreeUp;
@@ -96,9 +103,11 @@ void add_tree(const TreeNode& node, const Lane& plain, std::vector<Lane>& lanes)
   if (node.up == kNoRank) {
     up.kind = LaneKind::kTreeRoot;
     up.to = up.from;
+    if (plain.protocol == Protocol::kLl) up.share_percent = 125;
     lanes.push_back(up);
     return;
   }
+  set_tree_shares(plain.protocol, up, down);
   lanes.push_back(up);
   lanes.push_back(down);
 }

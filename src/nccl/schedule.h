@@ -69,6 +69,8 @@ struct Lane {
   std::uint32_t batch = 0;  // of its channel: starts when all lanes of the one before have ended
   std::array<std::int32_t, kMostPeers> from = no_peers(), to = no_peers();
 
+  std::uint32_t share_percent = 0;  // of a block's rate, by its threads; 0: what the lanes beside it leave
+
   std::uint64_t offset = 0, count = 0;  // of its channel
   std::uint64_t chunk = 0;
   std::uint32_t slices = 1, slice_steps = 1;  // of a chunk; and slots of a slice

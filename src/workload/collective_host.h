@@ -98,6 +98,7 @@ class CollectiveHost final : public host::Program {
     std::uint32_t slice = 0;
     std::uint32_t group = 0;
     bool in_primitive = false;
+    Time_ps ready_ps = kNever_ps;  // since when it waits for data alone
     std::uint8_t receives = 0, sends = 0;
     std::uint32_t receive[nccl::kMostPeers] = {}, send[nccl::kMostPeers] = {};
   };
@@ -135,6 +136,9 @@ class CollectiveHost final : public host::Program {
   Time_ps pass_link(CollectiveSendHalf& half, std::uint64_t size_B, Time_ps from_ps);
   // Through host memory: what shares the uplink of a PCIe switch, GPUs and NICs.
   Time_ps pass_uplink(std::int32_t slot, bool up, std::uint64_t size_B, Time_ps from_ps);
+  std::int64_t block_Bps(const nccl::KernelModel& model, const RunningLane& lane, std::int64_t busy) const;
+  Time_ps slice_begin_ps(const RunningLane& lane) const;
+  bool posts_to_network(const RunningLane& lane) const;
   Time_ps hop_ps(const CollectiveSendHalf& half, nccl::Protocol protocol) const;
   void wake_lane(std::uint64_t& waiting);
   // collective_proxy.cc
@@ -149,6 +153,7 @@ class CollectiveHost final : public host::Program {
   void take(nic::Device& device, const nic::Completion& completion);
   void fail(const nic::Device& device, const nic::Completion& completion);
   Time_ps flush_ps(const CollectiveReceiveHalf& half) const;
+  Time_ps proxy_message_ps(nccl::Protocol protocol) const;
 
   CollectiveEngine& engine_;
   std::uint32_t machine_;
@@ -170,6 +175,7 @@ class CollectiveHost final : public host::Program {
   std::vector<std::uint32_t> free_items_;
   std::vector<CollectiveSendHalf> sends_;
   std::vector<CollectiveReceiveHalf> receives_;
+  Time_ps proxy_step_ps_ = 0;              // of a proxy: one message sent and one received
   std::vector<Time_ps> proxy_free_ps_;     // by GPU: one process and one proxy thread each
   std::vector<std::uint32_t> proxy_cpus_;  // by GPU, where sockets are used
   struct Port {
