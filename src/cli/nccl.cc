@@ -21,7 +21,7 @@ namespace weft::cli {
 namespace {
 
 struct NcclArguments {
-  std::string lab, test, hosts;
+  std::string lab, test, hosts, algorithm;
   std::optional<std::uint64_t> seed;
   std::vector<std::string> set, env;
   std::uint32_t gpus_per_host = 0, threads = 1;
@@ -97,6 +97,7 @@ int nccl(const NcclArguments& arguments, const std::vector<std::string>& words) 
   options.test = *std::move(test);
   options.gpus_per_host = arguments.gpus_per_host;
   options.every_iteration = arguments.every_iteration;
+  options.halving_doubling = arguments.algorithm == "halving-doubling";
   if (!read_environment(arguments, options) || !read_hosts(arguments, file->lab, options)) return kExitWrongInput;
   const auto problems = lab::nccl_problems(options, file->lab);
   for (const lab::TextError& problem : problems) wrong_input(problem.message, problem.remedy);
@@ -134,6 +135,9 @@ void add_nccl(CLI::App& app, int& status) {
   verb->add_option("--env", arguments->env, "A variable of NCCL, as mpirun -x: NCCL_DEBUG=INFO; may be repeated")
       ->allow_extra_args(false)
       ->take_all();
+  verb->add_option("--algorithm", arguments->algorithm,
+                   "Of all_reduce: nccl (NCCL's choice) or halving-doubling (MPI's recursive halving and doubling)")
+      ->check(CLI::IsMember({"nccl", "halving-doubling"}));
   verb->add_option("--seed", arguments->seed, "Seed of every random choice (default: the lab's)")
       ->check(whole_number(0, UINT64_MAX));
   verb->add_option("--set", arguments->set, "Change the lab: path=value")->allow_extra_args(false)->take_all();

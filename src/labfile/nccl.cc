@@ -12,7 +12,7 @@ namespace {
 
 using workload::NcclOptions;
 
-constexpr std::string_view kNcclKeys[] = {"nccl", "hosts", "gpus_per_host", "env", "dscp", "priority"};
+constexpr std::string_view kNcclKeys[] = {"nccl", "hosts", "gpus_per_host", "env", "algorithm", "dscp", "priority"};
 
 void add_split(ProblemList& problems, const Place& place, const std::string& error) {
   const std::size_t split = error.find("; ");
@@ -64,7 +64,7 @@ std::span<const std::string_view> kind_keys(std::type_identity<NcclOptions>) {
 }
 std::string_view misfit(std::type_identity<NcclOptions>, std::string_view key) {
   return key == "args" ? "nccl has its flags as its own value: nccl: all_reduce_perf -b 8 -e 128M -f 2"
-                       : "nccl takes hosts, gpus_per_host, env, dscp and priority";
+                       : "nccl takes hosts, gpus_per_host, env, algorithm, dscp and priority";
 }
 
 void read_kind(std::type_identity<NcclOptions>, const YamlNode& node, WorkloadReading& reading) {
@@ -90,6 +90,8 @@ void read_kind(std::type_identity<NcclOptions>, const YamlNode& node, WorkloadRe
   if (const YamlNode* gpus = reading.map.get("gpus_per_host"))
     store(options.gpus_per_host, read_unsigned(*gpus, "gpus_per_host", {1, 1024}, problems));
   if (const YamlNode* env = reading.map.get("env")) read_env(*env, options, problems);
+  if (const YamlNode* algorithm = reading.map.get("algorithm"))
+    store(options.halving_doubling, read_choice<bool>(*algorithm, "algorithm", all_reduce_words(), problems));
   if (problems.size() != problems_before || !reading.context.links_complete) return;
   for (const TextError& problem : nccl_problems(options, reading.context.lab))
     problems.add(node.place, problem.message, problem.remedy);

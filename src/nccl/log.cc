@@ -357,13 +357,11 @@ std::optional<std::string> tuning_line(const Communicator& communicator, Collect
     default:
       return std::nullopt;
   }
-  constexpr std::string_view kAlgorithms[] = {"TREE", "RING", "NVLS", "NVLS_TREE", "PAT"};
   constexpr std::string_view kProtocolWords[] = {"LL", "LL128", "SIMPLE"};
   const Choice choice = communicator.choose(collective, size_B);
   const bool gathers = collective == Collective::kAllGather || collective == Collective::kReduceScatter;
   return fmt::format("{}: {} Bytes -> Algo {} proto {} channel{{Lo..Hi}}={{0..{}}}", function,
-                     gathers ? size_B / communicator.ranks().size() : size_B,
-                     kAlgorithms[static_cast<std::size_t>(choice.algorithm)],
+                     gathers ? size_B / communicator.ranks().size() : size_B, to_string(choice.algorithm),
                      kProtocolWords[static_cast<std::size_t>(choice.protocol)],
                      communicator.parts(collective, size_B, element_B).channels - 1);
 }

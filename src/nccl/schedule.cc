@@ -128,8 +128,9 @@ Plan make_plan(const Communicator& communicator, const Operation& operation) {
   const std::size_t ranks = communicator.ranks().size();
   Plan plan;
   plan.operation = operation;
-  plan.choice = communicator.choose(operation.collective, size_of(operation, ranks));
-  plan.parts = communicator.parts(operation.collective, size_of(operation, ranks), operation.element_B);
+  const std::uint64_t size_B = size_of(operation, ranks);
+  plan.choice = communicator.choose(operation.collective, size_B, operation.scales);
+  plan.parts = communicator.parts(operation.collective, size_B, operation.element_B, operation.scales);
   const Protocol protocol = plan.choice.protocol;
   const bool parts = operation.collective == Collective::kAllReduce || operation.collective == Collective::kAllGather ||
                      operation.collective == Collective::kReduceScatter;
@@ -145,6 +146,7 @@ Plan make_plan(const Communicator& communicator, const Operation& operation) {
 std::vector<Lane> lanes_of(const Communicator& communicator, const Plan& plan, std::uint32_t rank) {
   const Operation& operation = plan.operation;
   if (operation.is_point_to_point()) return point_to_point_lanes(communicator, plan, rank);
+  if (plan.choice.algorithm == Algorithm::kHalvingDoubling) return halving_lanes(communicator, plan, rank);
   const std::size_t ranks = communicator.ranks().size();
   std::vector<Lane> lanes;
   Lane plain;
@@ -214,6 +216,8 @@ bool Lane::next(Primitive& primitive) {
       return next_chain(primitive);
     case LaneKind::kPat:
       return next_pat(primitive);
+    case LaneKind::kHalvingDoubling:
+      return next_halving(primitive);
     default:
       return next_simple(primitive);
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "nccl/communicator.h"
+#include "nccl/halving.h"
 #include "nccl/operation.h"
 #include "nccl/pat.h"
 
@@ -50,6 +51,7 @@ enum class LaneKind : std::uint8_t {
   kTreeDown,
   kTreeRoot,
   kPat,
+  kHalvingDoubling,
   kSend,
   kReceive,
   kCopy  // within the GPU
@@ -83,6 +85,7 @@ struct Lane {
   std::uint32_t root_position = 0;
   bool in_place = false;
   PatWalk pat;
+  HalvingWalk halving;
 
   // False: the lane has ended.
   bool next(Primitive& primitive);
@@ -100,6 +103,7 @@ struct Lane {
   bool next_chain(Primitive& primitive);
   bool next_simple(Primitive& primitive);
   bool next_pat(Primitive& primitive);
+  bool next_halving(Primitive& primitive);
   void end_step(std::uint32_t steps, std::uint64_t loop);
 
   std::uint64_t done_ = 0;  // elements of the channel
@@ -134,6 +138,7 @@ struct PeerPart {
   std::uint64_t send_count = 0, receive_count = 0;
 };
 std::vector<PeerPart> peer_parts(const Operation& operation, std::uint32_t rank, std::uint32_t ranks);
+std::vector<Lane> halving_lanes(const Communicator& communicator, const Plan& plan, std::uint32_t rank);
 std::vector<Lane> point_to_point_lanes(const Communicator& communicator, const Plan& plan, std::uint32_t rank);
 
 }  // namespace weft::nccl

@@ -190,6 +190,7 @@ std::uint64_t wrong_elements(const Communicator& communicator, const OperationOf
   const Plan first = make_plan(communicator, operation_of(0));
   if (first.choice.algorithm == Algorithm::kPat && communicator.ranks().size() > 1)
     return wrong_pat_elements(communicator, first);
+  if (first.choice.algorithm == Algorithm::kHalvingDoubling) return wrong_halving_elements(communicator, first);
   return Checker(communicator, operation_of).wrong();
 }
 

@@ -19,6 +19,7 @@ struct NcclOptions {
   std::vector<std::uint32_t> hosts;                              // in Lab::hosts, in the order of their ranks
   std::uint32_t gpus_per_host = 0;                               // 0: all that they have
   std::vector<std::pair<std::string, std::string>> environment;  // NCCL_*
+  bool halving_doubling = false;                                 // all-reduce, in place of NCCL's choice
   bool every_iteration = false;                                  // also of those that only repeat the one before
 };
 

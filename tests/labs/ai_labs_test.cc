@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -161,6 +162,33 @@ TEST(AiLabs, BadInputIsNamed) {
   EXPECT_NE(problem("{name: x, nccl: all_reduce_perf, env: {PATH: /}}").find("not a variable of NCCL"),
             std::string::npos);
   EXPECT_NE(problem("{name: x, nccl: all_reduce_perf, client: h0}").find("does not fit"), std::string::npos);
+}
+
+// MPI's recursive halving and doubling: as many bytes as a ring, in 2 log2(n) steps instead of 2(n-1).
+TEST(AiLabs, HalvingDoublingMovesWhatTheoryHas) {
+  const std::string forced = ", env: {NCCL_ALGO: ring, NCCL_PROTO: Simple}";
+  const auto run = [&](std::uint32_t hosts, std::uint64_t size_B, const std::string& how) {
+    std::string text = ring_of(hosts, fmt::format("all_reduce_perf -b {0} -e {0} -n 1", size_B));
+    return run_ai(text.replace(text.find(forced), forced.size(), how));
+  };
+  const auto time_us = [](const AiRun& one) { return nccl_of(one).report.rows.at(0).places[0]->time_us; };
+  for (std::uint32_t hosts : {4U, 8U, 6U}) {
+    const std::uint64_t size_B = 64 << 20;
+    const AiRun large = run(hosts, size_B, ", algorithm: halving-doubling");
+    EXPECT_EQ(nccl_of(large).choices.front(), "HALVING_DOUBLING/SIMPLE");
+    EXPECT_EQ(nccl_of(large).report.wrong(), 0U);
+    if (std::has_single_bit(hosts)) {
+      EXPECT_GT(nccl_of(large).report.rows[0].places[0]->busbw, 0.8 * 24.5) << hosts;
+      // Out of place and in place; 58 B of headers around each 4096 B.
+      const double each_B = 2.0 * 2 * (hosts - 1) / hosts * static_cast<double>(size_B);
+      for (const auto& port : large.result.ports) {
+        if (port.name.starts_with("leaf")) continue;
+        EXPECT_NEAR(static_cast<double>(port.counters.tx().bytes) / each_B, 1.015, 0.005) << port.name;
+      }
+    }
+    const AiRun small = run(hosts, 1024, ", algorithm: halving-doubling");
+    EXPECT_LT(time_us(small), time_us(run(hosts, 1024, forced))) << hosts;
+  }
 }
 
 // log2(n) hops up and down against 2(n-1) around: a tree is faster for small sizes, a ring for large ones, and the
