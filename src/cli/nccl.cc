@@ -21,7 +21,7 @@ namespace weft::cli {
 namespace {
 
 struct NcclArguments {
-  std::string lab, test, hosts, version;
+  std::string lab, test, hosts, algorithm, version;
   std::optional<std::uint64_t> seed;
   std::vector<std::string> set, env;
   std::uint32_t gpus_per_host = 0, threads = 1;
@@ -106,6 +106,7 @@ int nccl(const NcclArguments& arguments, const std::vector<std::string>& words) 
     }
     options.version = *version;
   }
+  options.halving_doubling = arguments.algorithm == "halving-doubling";
   if (!read_environment(arguments, options) || !read_hosts(arguments, file->lab, options)) return kExitWrongInput;
   const auto problems = lab::nccl_problems(options, file->lab);
   for (const lab::TextError& problem : problems) wrong_input(problem.message, problem.remedy);
@@ -144,6 +145,9 @@ void add_nccl(CLI::App& app, int& status) {
       ->allow_extra_args(false)
       ->take_all();
   verb->add_option("--nccl-version", arguments->version, "Where NCCL changed from 2.18 to 2.30, as this one: 2.21.5");
+  verb->add_option("--algorithm", arguments->algorithm,
+                   "Of all_reduce: nccl (NCCL's choice) or halving-doubling (MPI's recursive halving and doubling)")
+      ->check(CLI::IsMember({"nccl", "halving-doubling"}));
   verb->add_option("--seed", arguments->seed, "Seed of every random choice (default: the lab's)")
       ->check(whole_number(0, UINT64_MAX));
   verb->add_option("--set", arguments->set, "Change the lab: path=value")->allow_extra_args(false)->take_all();

@@ -51,6 +51,8 @@ class JobReader {
     if (const YamlNode* steps = map_.get("steps"))
       store(options_.steps, read_unsigned(*steps, "steps", {1, 1000}, problems_));
     read_environment();
+    if (const YamlNode* algorithm = map_.get("algorithm"))
+      store(options_.nccl.halving_doubling, read_choice<bool>(*algorithm, "algorithm", all_reduce_words(), problems_));
     read_rate();
     if (problems_.size() != problems_before) return;
     std::optional<workload::JobGraph> graph;
@@ -70,8 +72,8 @@ class JobReader {
 
  private:
   void check_keys(JobKind kind) {
-    static const std::vector<std::string_view> kAll = {"kind", "hosts",  "gpus_per_host", "steps",
-                                                       "env",  "tflops", "efficiency",    "slow"};
+    static const std::vector<std::string_view> kAll = {"kind",   "hosts",      "gpus_per_host", "steps",    "env",
+                                                       "tflops", "efficiency", "slow",          "algorithm"};
     static const std::vector<std::string_view> kModel = {"model",        "parallel",  "micro_batch",
                                                          "global_batch", "precision", "compute"};
     static const std::vector<std::string_view> kOnlyTraining = {"gradients", "zero", "overlap", "bucket", "recompute"};

@@ -12,7 +12,8 @@ namespace {
 
 using workload::NcclOptions;
 
-constexpr std::string_view kNcclKeys[] = {"nccl", "hosts", "gpus_per_host", "env", "dscp", "nccl_version", "priority"};
+constexpr std::string_view kNcclKeys[] = {"nccl",      "hosts", "gpus_per_host", "env",
+                                          "algorithm", "dscp",  "nccl_version",  "priority"};
 
 void add_split(ProblemList& problems, const Place& place, const std::string& error) {
   const std::size_t split = error.find("; ");
@@ -64,7 +65,7 @@ std::span<const std::string_view> kind_keys(std::type_identity<NcclOptions>) {
 }
 std::string_view misfit(std::type_identity<NcclOptions>, std::string_view key) {
   return key == "args" ? "nccl has its flags as its own value: nccl: all_reduce_perf -b 8 -e 128M -f 2"
-                       : "nccl takes hosts, gpus_per_host, env, nccl_version, dscp and priority";
+                       : "nccl takes hosts, gpus_per_host, env, algorithm, nccl_version, dscp and priority";
 }
 
 void read_kind(std::type_identity<NcclOptions>, const YamlNode& node, WorkloadReading& reading) {
@@ -95,6 +96,8 @@ void read_kind(std::type_identity<NcclOptions>, const YamlNode& node, WorkloadRe
     if (!number) problems.add(version->place, "nccl_version is not a version from 2.18 to 2.30", "write e.g. 2.21.5");
     options.version = number.value_or(0);
   }
+  if (const YamlNode* algorithm = reading.map.get("algorithm"))
+    store(options.halving_doubling, read_choice<bool>(*algorithm, "algorithm", all_reduce_words(), problems));
   if (problems.size() != problems_before || !reading.context.links_complete) return;
   for (const TextError& problem : nccl_problems(options, reading.context.lab))
     problems.add(node.place, problem.message, problem.remedy);

@@ -62,13 +62,14 @@ constexpr Word<Misuse> kMisuseWords[] = {{"wrong-rkey", Misuse::kWrongRkey},
                                          {"dead-peer", Misuse::kDeadPeer}};
 
 constexpr std::string_view kJobKeys[] = {
-    "kind",        "hosts",        "gpus_per_host", "steps",     "env",  "model",   "parallel",
-    "micro_batch", "global_batch", "precision",     "gradients", "zero", "overlap", "bucket",
-    "recompute",   "tflops",       "efficiency",    "compute",   "slow", "file",    "groups"};
+    "kind",         "hosts",     "gpus_per_host", "steps", "env",     "model",    "parallel",  "micro_batch",
+    "global_batch", "precision", "gradients",     "zero",  "overlap", "bucket",   "recompute", "tflops",
+    "efficiency",   "compute",   "slow",          "file",  "groups",  "algorithm"};
 constexpr std::string_view kJobModelKeys[] = {"layers", "hidden",  "sequence", "vocabulary", "ffn",
                                               "gated",  "experts", "top_k",    "moe_every"};
 constexpr std::string_view kJobParallelKeys[] = {"tensor", "context", "data", "pipeline", "expert", "sequence"};
 constexpr std::string_view kJobSlowKeys[] = {"rank", "by"};
+constexpr Word<bool> kAllReduceWords[] = {{"nccl", false}, {"halving-doubling", true}};
 constexpr Word<bool> kNetworkWords[] = {{"management", false}, {"fabric", true}};
 constexpr Word<FlowPattern> kFlowPatternWords[] = {
     {"incast", FlowPattern::kIncast},       {"permutation", FlowPattern::kPermutation},
@@ -176,6 +177,9 @@ std::span<const Word<Misuse>> misuse_words() {
 }
 std::span<const Word<FlowPattern>> flow_pattern_words() {
   return kFlowPatternWords;
+}
+std::span<const Word<bool>> all_reduce_words() {
+  return kAllReduceWords;
 }
 std::span<const Word<bool>> network_words() {
   return kNetworkWords;

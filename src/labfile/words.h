@@ -88,7 +88,8 @@ std::span<const Word<workload::TransferOp>> transfer_words();
 std::span<const Word<workload::Misuse>> misuse_words();
 std::span<const Word<FlowPattern>> flow_pattern_words();
 std::span<const Word<engine::TelemetryFormat>> telemetry_words();
-std::span<const Word<bool>> network_words();  // true: fabric
+std::span<const Word<bool>> network_words();     // true: fabric
+std::span<const Word<bool>> all_reduce_words();  // true: by halving and doubling
 std::span<const Word<workload::FlowOp>> flow_op_words();
 std::span<const Word<FabricTemplate>> template_words();
 std::span<const Word<fabric::Balancing>> balancing_words();

@@ -86,11 +86,11 @@ nccl::ParsedEnvironment nccl_environment(const workload::NcclOptions& options) {
   for (const auto& [name, value] : options.environment) variables.push_back({name, value});
   nccl::ParsedEnvironment parsed = nccl::parse_environment(variables);
   if (options.version != 0) parsed.environment.version = options.version;
-  // Not run: trees of NVLS between nodes, PAT, and NVLS of other collectives than all-reduce.
+  parsed.environment.halving_doubling = options.halving_doubling;
+  // Not run: trees of NVLS between nodes, and NVLS of other collectives than all-reduce.
   for (std::size_t i = 0; i < nccl::kFunctions; ++i) {
     auto& row = parsed.environment.algorithms[i];
     row[static_cast<std::size_t>(nccl::ModelAlgorithm::kNvlsTree)] = 0;
-    row[static_cast<std::size_t>(nccl::ModelAlgorithm::kPat)] = 0;
     row[static_cast<std::size_t>(nccl::ModelAlgorithm::kNvls)] = 0;
   }
   const auto read = [&](const std::string& path, std::string& text) {
@@ -167,10 +167,14 @@ std::vector<TextError> nccl_problems(const workload::NcclOptions& options, const
     if (!decided.error().empty())
       problems.push_back({decided.error(), from_file ? "correct the file, or leave its variable out"
                                                      : "look at hosts, cables and NCCL's variables"});
+    const std::string unavailable = decided.error().empty() ? decided.unavailable(test.collective) : "";
+    if (!unavailable.empty()) problems.push_back({unavailable, "NCCL would refuse it too: allow another"});
   }
   if (nccl::has_root(test.collective) && test.root >= static_cast<std::int32_t>(ranks) && ranks > 0)
     problems.push_back(
         {fmt::format("-r {}: there are {} ranks", test.root, ranks), fmt::format("write 0 to {}", ranks - 1)});
+  if (options.halving_doubling && test.collective != nccl::Collective::kAllReduce)
+    problems.push_back({"algorithm halving-doubling of another collective than all_reduce", "leave algorithm out"});
   if (test.collective == nccl::Collective::kHypercube && (ranks & (ranks - 1)) != 0)
     problems.push_back({fmt::format("a hypercube of {} ranks", ranks), "it needs a power of two"});
   return problems;

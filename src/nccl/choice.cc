@@ -47,13 +47,31 @@ Algorithm shown(ModelAlgorithm algorithm) {
   }
 }
 
+constexpr std::uint64_t kHalvingThreads = 512, kHalvingThreshold = 64;  // as NCCL's Simple
+
 std::uint64_t divided_up(std::uint64_t value, std::uint64_t by) {
   return (value + by - 1) / by;
 }
 
 }  // namespace
 
-Choice Communicator::choose(Collective collective, std::uint64_t size_B, std::uint32_t group) const {
+std::string_view to_string(Algorithm algorithm) {
+  constexpr std::string_view kNames[] = {"TREE", "RING", "NVLS", "NVLS_TREE", "PAT", "HALVING_DOUBLING"};
+  return kNames[static_cast<std::size_t>(algorithm)];
+}
+
+// On the channels of sends and receives, fewer of them for what is small.
+Choice Communicator::halving_choice(std::uint64_t size_B) const {
+  Choice choice;
+  choice.algorithm = Algorithm::kHalvingDoubling;
+  std::uint64_t channels = p2p_channels_;
+  while (channels >= 2 && size_B < channels * kHalvingThreads * kHalvingThreshold) --channels;
+  choice.channels = static_cast<std::uint32_t>(channels);
+  choice.threads = kHalvingThreads;
+  return choice;
+}
+
+Choice Communicator::choose(Collective collective, std::uint64_t size_B, std::uint32_t group, bool scales) const {
   Choice choice;
   const auto function = function_of(collective);
   if (!function) {
@@ -73,13 +91,16 @@ Choice Communicator::choose(Collective collective, std::uint64_t size_B, std::ui
     choice.channels = all;
     return choice;
   }
+  if (collective == Collective::kAllReduce && environment_->halving_doubling) return halving_choice(size_B);
   size_B *= group;
   double best_us = std::numeric_limits<double>::max();
   std::size_t algorithm = kModelAlgorithms, protocol = 0;
   for (std::size_t a = 0; a < kModelAlgorithms; ++a) {
     for (std::size_t p = 0; p < kProtocols; ++p) {
       const double us = tuning_.time_us(*function, static_cast<ModelAlgorithm>(a), p, size_B, all, group);
-      if (us < 0 || us >= best_us) continue;
+      const bool left_out =
+          scales && a == static_cast<std::size_t>(ModelAlgorithm::kPat) && collective == Collective::kReduceScatter;
+      if (us < 0 || us >= best_us || left_out) continue;
       best_us = us;
       algorithm = a;
       protocol = p;
@@ -120,8 +141,8 @@ std::string Communicator::unavailable(Collective collective) const {
 }
 
 // A channel gets at least 32 KiB of traffic, in cells of 16 bytes.
-Parts Communicator::parts(Collective collective, std::uint64_t size_B, std::uint32_t element_B) const {
-  const Choice choice = choose(collective, size_B);
+Parts Communicator::parts(Collective collective, std::uint64_t size_B, std::uint32_t element_B, bool scales) const {
+  const Choice choice = choose(collective, size_B, scales);
   const std::uint64_t ranks = ranks_.size();
   const bool old = environment_->version < kVersion29;
   const std::uint64_t least_traffic_B = old ? 16 << 10 : 32 << 10;

@@ -29,7 +29,8 @@ enum class Collective : std::uint8_t {
   kSendRecv,
   kHypercube
 };
-enum class Algorithm : std::uint8_t { kTree, kRing, kNvls, kNvlsTree, kPat };
+enum class Algorithm : std::uint8_t { kTree, kRing, kNvls, kNvlsTree, kPat, kHalvingDoubling };
+std::string_view to_string(Algorithm algorithm);  // as the log has it: "RING"
 enum class Protocol : std::uint8_t { kLl, kLl128, kSimple };
 enum class Transport : std::uint8_t { kP2p, kShm, kIb, kSocket };
 
@@ -110,10 +111,11 @@ class Communicator {
   // Of send and receive, and of what is made from them: all-to-all, gather, scatter.
   Route p2p_route(std::uint32_t channel, std::uint32_t from, std::uint32_t to) const;
   // Of a collective of so many bytes, as nccl-tests counts them.
-  Choice choose(Collective collective, std::uint64_t size_B, std::uint32_t group = 1) const;
+  // Of operations that scale (avg) NCCL has no PAT.
+  Choice choose(Collective collective, std::uint64_t size_B, std::uint32_t group = 1, bool scales = false) const;
   // Empty, or why NCCL would refuse this collective: NCCL_ALGO and NCCL_PROTO leave nothing.
   std::string unavailable(Collective collective) const;
-  Parts parts(Collective collective, std::uint64_t size_B, std::uint32_t element_B) const;
+  Parts parts(Collective collective, std::uint64_t size_B, std::uint32_t element_B, bool scales = false) const;
   // Of each of so many operations that are alike, in one group: the next begins where the one before it ended.
   std::vector<Parts> group_parts(Collective collective, std::uint64_t size_B, std::uint32_t element_B,
                                  std::uint32_t group) const;
@@ -127,6 +129,7 @@ class Communicator {
   void agree_on_graphs();
   void count_p2p_channels();
   void set_nvls_channels();
+  Choice halving_choice(std::uint64_t size_B) const;
   Route local_route(std::uint32_t from, std::uint32_t to) const;
   void finish_route(std::uint32_t from, std::uint32_t to, std::uint32_t send, std::uint32_t receive,
                     Route& route) const;

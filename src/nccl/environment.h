@@ -58,6 +58,7 @@ struct Environment {
   std::array<std::array<std::uint8_t, kProtocols>, kFunctions> protocols{};
   bool algo_set = false, proto_set = false;
   std::string algo, proto;
+  bool halving_doubling = false;  // no variable of NCCL: a lab asks for all-reduces by recursive halving and doubling
   std::int64_t nthreads = kUnset, ll128_nthreads = kUnset;
   std::int64_t net_overhead_ns = kUnset;
   std::int64_t pat_enable = 2;

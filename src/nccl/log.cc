@@ -264,6 +264,22 @@ class RankLog {
     say(kInit, "Connected all rings, use ring PXN {} GDR {}", pxn_ ? 1 : 0, over_network_ && all_gdr_ ? 1 : 0);
     connect(trees);
     say(kInit, "Connected all trees");
+    if (all_.nodes().size() < all_.ranks().size()) return;
+    // PAT: with one GPU in each node, the ranks that are a power of two away.
+    std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> binomial;
+    const auto count = static_cast<std::uint32_t>(all_.ranks().size());
+    for (std::uint32_t distance = 1; distance < count; distance *= 2) {
+      for (std::uint32_t c = 0; c < all_.channels().size(); ++c) {
+        for (std::uint32_t peer : {(rank_ + distance) % count, (rank_ + count - distance) % count}) {
+          binomial.insert({c, peer, rank_});
+          binomial.insert({c, rank_, peer});
+        }
+      }
+    }
+    for (const auto& each : rings) binomial.erase(each);
+    for (const auto& each : trees) binomial.erase(each);
+    connect(binomial);
+    say(kInit, "Connected binomial trees");
   }
 
   void tuning() {
@@ -345,13 +361,11 @@ std::optional<std::string> tuning_line(const Communicator& communicator, Collect
     default:
       return std::nullopt;
   }
-  constexpr std::string_view kAlgorithms[] = {"TREE", "RING", "NVLS", "NVLS_TREE", "PAT"};
   constexpr std::string_view kProtocolWords[] = {"LL", "LL128", "SIMPLE"};
   const Choice choice = communicator.choose(collective, size_B);
   const bool gathers = collective == Collective::kAllGather || collective == Collective::kReduceScatter;
   return fmt::format("{}: {} Bytes -> Algo {} proto {} channel{{Lo..Hi}}={{0..{}}}", function,
-                     gathers ? size_B / communicator.ranks().size() : size_B,
-                     kAlgorithms[static_cast<std::size_t>(choice.algorithm)],
+                     gathers ? size_B / communicator.ranks().size() : size_B, to_string(choice.algorithm),
                      kProtocolWords[static_cast<std::size_t>(choice.protocol)],
                      communicator.parts(collective, size_B, element_B).channels - 1);
 }

@@ -50,6 +50,9 @@ std::uint64_t chunk_of(const Communicator& communicator, const Plan& plan, std::
   if (protocol == Protocol::kLl128) chunk_B = chunk_B / kLl128Line * kLl128Data;
   if (protocol == Protocol::kLl128 && plan.choice.algorithm == Algorithm::kTree)
     chunk_B = tree_chunk_B(communicator, part_B, chunk_B);
+  if (plan.choice.algorithm == Algorithm::kPat)
+    chunk_B =
+        pat_chunk_B(plan.operation.collective == Collective::kAllGather, communicator.ranks().size(), part_B, chunk_B);
   const std::uint64_t grain = grain_B(protocol);
   return std::max(chunk_B / grain * grain, grain) / plan.operation.element_B;
 }
@@ -82,20 +85,29 @@ void add_ring(const Channel& channel, const Plan& plan, std::uint32_t rank, Lane
   lanes.push_back(lane);
 }
 
+// A tree's block has 640 threads. Those that reduce and those that pass on are apart: 70 and 30 % of LL and LL128, 384
+// and 256 of Simple. A block's rate is that of 512 threads, of LL128 that of 640.
+void set_tree_shares(Protocol protocol, Lane& up, Lane& down) {
+  up.share_percent = protocol == Protocol::kLl ? 87 : protocol == Protocol::kLl128 ? 70 : 75;
+  down.share_percent = protocol == Protocol::kLl ? 37 : protocol == Protocol::kLl128 ? 30 : 50;
+}
+
 void add_tree(const TreeNode& node, const Lane& plain, std::vector<Lane>& lanes) {
   Lane up = plain, down = plain;
   up.kind = LaneKind::kTreeUp;
-  up.from = node.down;
+  std::copy(node.down.begin(), node.down.end(), up.from.begin());
   up.to[0] = node.up;
   down.kind = LaneKind::kTreeDown;
   down.from[0] = node.up;
-  down.to = node.down;
+  down.to = up.from;
   if (node.up == kNoRank) {
     up.kind = LaneKind::kTreeRoot;
-    up.to = node.down;
+    up.to = up.from;
+    if (plain.protocol == Protocol::kLl) up.share_percent = 125;
     lanes.push_back(up);
     return;
   }
+  set_tree_shares(plain.protocol, up, down);
   lanes.push_back(up);
   lanes.push_back(down);
 }
@@ -115,13 +127,15 @@ void add_channels(const Communicator& communicator, const Plan& plan, const Part
     const Channel& wired = communicator.channels()[lane.channel];
     if (plan.choice.algorithm == Algorithm::kTree) {
       add_tree(wired.tree[rank], lane, lanes);
+    } else if (plan.choice.algorithm == Algorithm::kPat) {
+      add_pat(communicator.ranks().size(), rank, plan, lane, lanes);
     } else {
       add_ring(wired, plan, rank, lane, lanes);
     }
   }
 }
 
-bool has_peer(const std::array<std::int32_t, 3>& peers) {
+bool has_peer(const std::array<std::int32_t, kMostPeers>& peers) {
   return std::any_of(peers.begin(), peers.end(), [](std::int32_t peer) { return peer != kNoRank; });
 }
 
@@ -137,11 +151,11 @@ Plan make_plan(const Communicator& communicator, const Operation& operation) {
   const std::size_t ranks = communicator.ranks().size();
   Plan plan;
   plan.operation = operation;
-  plan.choice = communicator.choose(operation.collective, size_of(operation, ranks), operation.group);
-  plan.parts = communicator.parts(operation.collective, size_of(operation, ranks), operation.element_B);
+  const std::uint64_t size_B = size_of(operation, ranks);
+  plan.choice = communicator.choose(operation.collective, size_B, operation.group, operation.scales);
+  plan.parts = communicator.parts(operation.collective, size_B, operation.element_B, operation.scales);
   if (operation.group > 1 && !operation.is_point_to_point() && ranks > 1 && operation.count > 0)
-    plan.group =
-        communicator.group_parts(operation.collective, size_of(operation, ranks), operation.element_B, operation.group);
+    plan.group = communicator.group_parts(operation.collective, size_B, operation.element_B, operation.group);
   const Protocol protocol = plan.choice.protocol;
   const bool parts = operation.collective == Collective::kAllReduce || operation.collective == Collective::kAllGather ||
                      operation.collective == Collective::kReduceScatter;
@@ -157,6 +171,7 @@ Plan make_plan(const Communicator& communicator, const Operation& operation) {
 std::vector<Lane> lanes_of(const Communicator& communicator, const Plan& plan, std::uint32_t rank) {
   const Operation& operation = plan.operation;
   if (operation.is_point_to_point()) return point_to_point_lanes(communicator, plan, rank);
+  if (plan.choice.algorithm == Algorithm::kHalvingDoubling) return halving_lanes(communicator, plan, rank);
   const std::size_t ranks = communicator.ranks().size();
   std::vector<Lane> lanes;
   Lane plain;
@@ -208,6 +223,10 @@ bool Lane::next(Primitive& primitive) {
     case LaneKind::kRingBroadcast:
     case LaneKind::kRingReduce:
       return next_chain(primitive);
+    case LaneKind::kPat:
+      return next_pat(primitive);
+    case LaneKind::kHalvingDoubling:
+      return next_halving(primitive);
     default:
       return next_simple(primitive);
   }

@@ -10,11 +10,16 @@
 #include <vector>
 
 #include "nccl/communicator.h"
+#include "nccl/halving.h"
 #include "nccl/operation.h"
+#include "nccl/pat.h"
 
 namespace weft::nccl {
 
 inline constexpr std::uint32_t kBufferSteps = 8;  // NCCL_STEPS: slots of a connection's buffer
+
+inline constexpr std::uint32_t kMostPeers = 16;  // of a lane: PAT has one for each power of two below the ranks
+inline constexpr std::int8_t kAllPeers = -1;
 
 // One call of a primitive: a chunk that is received, reduced with the rank's own, copied to the output, sent on.
 struct Primitive {
@@ -23,6 +28,17 @@ struct Primitive {
   bool receives = false, sends = false;
   bool reduces = false;  // what comes in is added to the rank's own input
   bool copies = false;   // the result is written to the output
+
+  // Of PAT, where a message has chunks of several ranks and stays in its slot until its last use.
+  std::int8_t from = kAllPeers, to = kAllPeers;  // which of the lane's peers
+  std::uint32_t from_ahead = 0, to_ahead = 0;    // messages between the next one of that peer and this one
+  std::uint32_t from_place = 0, to_place = 0;    // of the chunk in its message
+  bool frees = true, posts = true;               // the message that came is done with; the one to send is complete
+  bool is_beside = false;                        // other warps do it at the same time as the one before
+  bool takes_from(std::uint32_t peer) const {
+    return receives && (from == kAllPeers || from == static_cast<int>(peer));
+  }
+  bool gives_to(std::uint32_t peer) const { return sends && (to == kAllPeers || to == static_cast<int>(peer)); }
 };
 
 enum class LaneKind : std::uint8_t {
@@ -34,10 +50,18 @@ enum class LaneKind : std::uint8_t {
   kTreeUp,
   kTreeDown,
   kTreeRoot,
+  kPat,
+  kHalvingDoubling,
   kSend,
   kReceive,
   kCopy  // within the GPU
 };
+
+constexpr std::array<std::int32_t, kMostPeers> no_peers() {
+  std::array<std::int32_t, kMostPeers> peers{};
+  for (std::int32_t& peer : peers) peer = kNoRank;
+  return peers;
+}
 
 struct Lane {
   LaneKind kind = LaneKind::kCopy;
@@ -46,7 +70,9 @@ struct Lane {
   std::uint32_t channel = 0;
   std::uint32_t batch = 0;      // of its channel: starts when all lanes of the one before have ended
   std::uint32_t operation = 0;  // of a group
-  std::array<std::int32_t, 3> from{kNoRank, kNoRank, kNoRank}, to{kNoRank, kNoRank, kNoRank};
+  std::array<std::int32_t, kMostPeers> from = no_peers(), to = no_peers();
+
+  std::uint32_t share_percent = 0;  // of a block's rate, by its threads; 0: what the lanes beside it leave
 
   std::uint64_t offset = 0, count = 0;  // of its channel
   std::uint64_t chunk = 0;
@@ -59,6 +85,8 @@ struct Lane {
   std::uint32_t position = 0;                 // of the rank in it
   std::uint32_t root_position = 0;
   bool in_place = false;
+  PatWalk pat;
+  HalvingWalk halving;
 
   // False: the lane has ended.
   bool next(Primitive& primitive);
@@ -75,6 +103,8 @@ struct Lane {
   bool next_parts(Primitive& primitive);
   bool next_chain(Primitive& primitive);
   bool next_simple(Primitive& primitive);
+  bool next_pat(Primitive& primitive);
+  bool next_halving(Primitive& primitive);
   void end_step(std::uint32_t steps, std::uint64_t loop);
 
   std::uint64_t done_ = 0;  // elements of the channel
@@ -94,6 +124,13 @@ Plan make_plan(const Communicator& communicator, const Operation& operation);
 // Of a plan, what this rank does. Of kSendRecv the operation is the rank's own.
 std::vector<Lane> lanes_of(const Communicator& communicator, const Plan& plan, std::uint32_t rank);
 
+// Elements of the message that ends with slice `index` of a primitive that posts.
+std::uint64_t message_count(const Lane& lane, const Primitive& primitive, std::uint32_t index);
+
+// Of a chunk of PAT, before it is rounded: less where a channel has little.
+std::uint64_t pat_chunk_B(bool gathers, std::size_t ranks, std::uint64_t part_B, std::uint64_t chunk_B);
+void add_pat(std::size_t ranks, std::uint32_t rank, const Plan& plan, Lane lane, std::vector<Lane>& lanes);
+
 // Bytes of `payload_B` on their way: LL and LL128 carry flags.
 std::uint64_t line_B(Protocol protocol, std::uint64_t payload_B);
 
@@ -103,6 +140,7 @@ struct PeerPart {
   std::uint64_t send_count = 0, receive_count = 0;
 };
 std::vector<PeerPart> peer_parts(const Operation& operation, std::uint32_t rank, std::uint32_t ranks);
+std::vector<Lane> halving_lanes(const Communicator& communicator, const Plan& plan, std::uint32_t rank);
 std::vector<Lane> point_to_point_lanes(const Communicator& communicator, const Plan& plan, std::uint32_t rank);
 
 }  // namespace weft::nccl

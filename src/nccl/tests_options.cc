@@ -296,6 +296,10 @@ tl::expected<TestOptions, std::vector<std::string>> parse_tests(std::string_view
   return options;
 }
 
+bool scales(std::uint32_t operation) {
+  return kReductions[operation] == "avg" || kReductions[operation] == "mulsum";
+}
+
 bool has_reduction(Collective collective) {
   return collective == Collective::kAllReduce || collective == Collective::kReduceScatter ||
          collective == Collective::kReduce || collective == Collective::kSendRecv;

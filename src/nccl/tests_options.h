@@ -56,6 +56,7 @@ tl::expected<TestOptions, std::vector<std::string>> parse_tests(std::string_view
 std::vector<std::string_view> test_names();
 
 bool has_reduction(Collective collective);
+bool scales(std::uint32_t operation);  // of -o: avg and mulsum
 bool has_root(Collective collective);
 // NCCL's count for so many bytes of that type, as the test divides them among ranks.
 std::uint64_t param_count(Collective collective, std::uint64_t size_B, std::uint32_t element_B, std::uint64_t ranks);

@@ -4,16 +4,11 @@
 #include <deque>
 #include <map>
 
+#include "nccl/verify_pat.h"
+
 namespace weft::nccl {
 
 namespace {
-
-// What a rank contributes to a chunk of everybody's; of chunks that only move, whose it is.
-std::uint64_t contribution(std::uint32_t rank) {
-  std::uint64_t x = rank + 0x9e3779b97f4a7c15;
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-  return x ^ x >> 31;
-}
 
 struct Chunk {
   std::uint64_t offset = 0, count = 0, sum = 0;
@@ -187,7 +182,18 @@ class Checker {
 
 }  // namespace
 
+// Of chunks that only move, it says whose they are.
+std::uint64_t contribution(std::uint32_t rank) {
+  std::uint64_t x = rank + 0x9e3779b97f4a7c15;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+  return x ^ x >> 31;
+}
+
 std::uint64_t wrong_elements(const Communicator& communicator, const OperationOf& operation_of) {
+  const Plan first = make_plan(communicator, operation_of(0));
+  if (first.choice.algorithm == Algorithm::kPat && communicator.ranks().size() > 1)
+    return wrong_pat_elements(communicator, first);
+  if (first.choice.algorithm == Algorithm::kHalvingDoubling) return wrong_halving_elements(communicator, first);
   std::uint64_t wrong = 0;
   for (std::uint32_t i = 0; i < operation_of(0).group; ++i) wrong += Checker(communicator, operation_of, i).wrong();
   return wrong;

@@ -113,6 +113,8 @@ struct CollectiveReceiveHalf {
   std::uint32_t steps_out = 0;                      // offered and not consumed
   std::array<std::uint8_t, kMostMessages> parts{};  // that have not come
   std::array<nccl::Protocol, kMostMessages> protocol{};
+  std::array<std::uint32_t, kMostMessages> size_B{};  // that have come
+  std::array<Time_ps, kMostMessages> first_ps{};      // when the first of it was there
   CollectiveSocket* socket = nullptr;
 };
 

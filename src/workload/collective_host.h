@@ -100,8 +100,9 @@ class CollectiveHost final : public host::Program {
     std::uint32_t slice = 0;
     std::uint32_t group = 0;
     bool in_primitive = false;
+    Time_ps ready_ps = kNever_ps;  // since when it waits for data alone
     std::uint8_t receives = 0, sends = 0;
-    std::uint32_t receive[3] = {}, send[3] = {};
+    std::uint32_t receive[nccl::kMostPeers] = {}, send[nccl::kMostPeers] = {};
   };
   struct Group {  // lanes of one batch of a channel
     std::uint32_t first = 0, count = 0, left = 0, busy = 0;
@@ -148,13 +149,16 @@ class CollectiveHost final : public host::Program {
   Time_ps pass_link(CollectiveSendHalf& half, nccl::Protocol protocol, std::uint64_t size_B, Time_ps from_ps);
   // Through host memory: what shares the uplink of a PCIe switch, GPUs and NICs.
   Time_ps pass_uplink(std::int32_t slot, bool up, std::uint64_t size_B, Time_ps from_ps);
+  std::int64_t block_Bps(const nccl::KernelModel& model, const RunningLane& lane, std::int64_t busy) const;
+  Time_ps slice_begin_ps(const RunningLane& lane) const;
+  bool posts_to_network(const RunningLane& lane) const;
   Time_ps hop_ps(const CollectiveSendHalf& half, nccl::Protocol protocol) const;
   void wake_lane(std::uint64_t& waiting);
   // collective_proxy.cc
   bool proxy_is_busy(std::uint32_t proxy, const Event& event);
   void progress_send(std::uint32_t index, const Event& event);
   Time_ps post_message(CollectiveSendHalf& half, Time_ps now_ps);
-  void announce(std::uint32_t index, const nccl::Lane& lane, std::uint32_t element_B);
+  void announce(std::uint32_t index, const nccl::Lane& lane, std::uint32_t peer, std::uint32_t element_B);
   void progress_offers(std::uint32_t index, const Event& event);
   Time_ps post_offer(CollectiveReceiveHalf& half, Time_ps now_ps);
   void message_sent(std::uint32_t index);
@@ -162,6 +166,7 @@ class CollectiveHost final : public host::Program {
   void take(nic::Device& device, const nic::Completion& completion);
   void fail(const nic::Device& device, const nic::Completion& completion);
   Time_ps flush_ps(const CollectiveReceiveHalf& half) const;
+  Time_ps proxy_message_ps(nccl::Protocol protocol) const;
 
   CollectiveEngine& engine_;
   std::uint32_t machine_;
@@ -183,6 +188,7 @@ class CollectiveHost final : public host::Program {
   std::vector<std::uint32_t> free_items_;
   std::vector<CollectiveSendHalf> sends_;
   std::vector<CollectiveReceiveHalf> receives_;
+  Time_ps proxy_step_ps_ = 0;              // of a proxy: one message sent and one received
   std::vector<Time_ps> proxy_free_ps_;     // by GPU: one process and one proxy thread each
   std::vector<std::uint32_t> proxy_cpus_;  // by GPU, where sockets are used
   struct Port {

@@ -45,7 +45,7 @@ void CollectiveHost::make_lanes(Item& item) {
       lane.send[lane.sends++] = engine_.send_half_of({item.what.communicator, schedule.channel, item.what.rank,
                                                       static_cast<std::uint32_t>(peer), schedule.point_to_point});
     }
-    for (std::uint8_t i = 0; i < lane.receives; ++i) announce(lane.receive[i], schedule, item.element_B);
+    for (std::uint8_t i = 0; i < lane.receives; ++i) announce(lane.receive[i], schedule, i, item.element_B);
     if (item.lanes.empty() || item.lanes.back().schedule.channel != schedule.channel) ++item.blocks;
     const bool fresh = item.lanes.empty() || item.lanes.back().schedule.channel != schedule.channel ||
                        item.lanes.back().schedule.batch != schedule.batch;
@@ -74,21 +74,20 @@ void CollectiveHost::advance(std::uint32_t item, std::uint32_t index) {
     lane.slice = 0;
   }
   const std::uint64_t self = std::uint64_t{item} << 32 | index;
-  if (lane.now.receives) {
-    for (std::uint8_t i = 0; i < lane.receives; ++i) {
-      CollectiveReceiveHalf& half = receives_[lane.receive[i]];
-      if (half.available > 0) continue;
-      half.waiting = self;
-      return;
-    }
+  for (std::uint8_t i = 0; i < lane.sends; ++i) {
+    if (!lane.now.gives_to(i)) continue;
+    CollectiveSendHalf& half = sends_[lane.send[i]];
+    if (half.used + lane.now.to_ahead + lane.schedule.slice_steps <= nccl::kBufferSteps) continue;
+    half.waiting = self;
+    return;
   }
-  if (lane.now.sends) {
-    for (std::uint8_t i = 0; i < lane.sends; ++i) {
-      CollectiveSendHalf& half = sends_[lane.send[i]];
-      if (half.used + lane.schedule.slice_steps <= nccl::kBufferSteps) continue;
-      half.waiting = self;
-      return;
-    }
+  lane.ready_ps = std::min(lane.ready_ps, now_ps_);
+  for (std::uint8_t i = 0; i < lane.receives; ++i) {
+    if (!lane.now.takes_from(i)) continue;
+    CollectiveReceiveHalf& half = receives_[lane.receive[i]];
+    if (half.available > lane.now.from_ahead) continue;
+    half.waiting = self;
+    return;
   }
   begin_slice(item, lane, index);
 }
@@ -136,15 +135,53 @@ Time_ps CollectiveHost::pass_link(CollectiveSendHalf& half, Protocol protocol, s
 std::int64_t CollectiveHost::host_permille(const nccl::KernelModel& model, const RunningLane& lane) const {
   if (lane.schedule.protocol == Protocol::kLl) return 0;
   std::int64_t permille = 0;
-  for (std::uint8_t i = 0; lane.now.sends && i < lane.sends; ++i) {
+  for (std::uint8_t i = 0; i < lane.sends; ++i) {
+    if (!lane.now.gives_to(i)) continue;
     const CollectiveSendHalf& half = sends_[lane.send[i]];
     if (half.staged || half.way == CollectiveWay::kShared) permille = model.host_write_permille;
   }
-  for (std::uint8_t i = 0; lane.now.receives && i < lane.receives; ++i) {
+  for (std::uint8_t i = 0; i < lane.receives; ++i) {
+    if (!lane.now.takes_from(i)) continue;
     const CollectiveReceiveHalf& half = receives_[lane.receive[i]];
     if (half.staged || half.way == CollectiveWay::kShared) return permille + model.host_read_permille;
   }
   return permille;
+}
+
+// The warps of a block are shared by the lanes that are at work, or each has its own.
+std::int64_t CollectiveHost::block_Bps(const nccl::KernelModel& model, const RunningLane& lane,
+                                       std::int64_t busy) const {
+  std::int64_t rate_Bps = model.block_Bps[at(lane.schedule.protocol)];
+  if (lane.schedule.protocol == Protocol::kLl) {
+    bool network = true;
+    for (std::uint8_t i = 0; i < lane.sends; ++i)
+      network = network && (!lane.now.gives_to(i) || sends_[lane.send[i]].way == CollectiveWay::kNet);
+    for (std::uint8_t i = 0; i < lane.receives; ++i)
+      network = network && (!lane.now.takes_from(i) || receives_[lane.receive[i]].way == CollectiveWay::kNet);
+    if (network) rate_Bps = model.net_ll_Bps;
+  }
+  return lane.schedule.share_percent == 0 ? rate_Bps / busy : rate_Bps / 100 * lane.schedule.share_percent;
+}
+
+bool CollectiveHost::posts_to_network(const RunningLane& lane) const {
+  for (std::uint8_t i = 0; i < lane.sends; ++i) {
+    if (lane.now.posts && lane.now.gives_to(i) && sends_[lane.send[i]].way == CollectiveWay::kNet) return true;
+  }
+  return false;
+}
+
+// With flags in every line a block works on what has come of a message while the rest is on its way. What it makes of
+// it leaves in one message, not before all is there: so it is enough to say so when that has come.
+Time_ps CollectiveHost::slice_begin_ps(const RunningLane& lane) const {
+  if (!cuts_through(lane.schedule.protocol) || !lane.now.receives) return now_ps_;
+  Time_ps begin_ps = lane.ready_ps;
+  for (std::uint8_t i = 0; i < lane.receives; ++i) {
+    if (!lane.now.takes_from(i)) continue;
+    const CollectiveReceiveHalf& half = receives_[lane.receive[i]];
+    if (half.way != CollectiveWay::kNet) return now_ps_;
+    begin_ps = std::max(begin_ps, half.first_ps[half.consumed % kMostMessages]);
+  }
+  return std::min(begin_ps, now_ps_);
 }
 
 void CollectiveHost::begin_slice(std::uint32_t item, RunningLane& lane, std::uint32_t index) {
@@ -152,36 +189,34 @@ void CollectiveHost::begin_slice(std::uint32_t item, RunningLane& lane, std::uin
   const std::uint64_t size_B = lane.schedule.slice_count(lane.now, lane.slice) * items_[item].element_B;
   const std::uint64_t line_B = nccl::line_B(protocol, size_B);
   Gpu& gpu = gpus_[streams_[items_[item].stream].place.gpu];
-  const Time_ps begin_ps = now_ps_ + gpu.model.slice_ps[at(protocol)];
+  const Time_ps begin_ps = slice_begin_ps(lane) + (lane.now.is_beside ? 0 : gpu.model.slice_ps[at(protocol)]);
+  lane.ready_ps = kNever_ps;
   Time_ps end_ps = begin_ps;
-  // The warps of a block are shared by the lanes that are at work.
-  const std::int64_t lanes = ++items_[item].groups[lane.group].busy;
+  const std::int64_t busy = ++items_[item].groups[lane.group].busy;
   if (lane.schedule.kind != nccl::LaneKind::kCopy) {
-    const std::int64_t block_Bps = gpu.model.block_Bps[at(protocol)] / lanes;
-    const Time_ps own_ps = static_cast<Time_ps>(size_B) * kSecond_ps / block_Bps;
+    const Time_ps own_ps = static_cast<Time_ps>(size_B) * kSecond_ps / block_Bps(gpu.model, lane, busy);
     end_ps += own_ps + own_ps / 1000 * host_permille(gpu.model, lane);
   }
   // Reads of its own input and of what came, writes of the output and of what leaves from here.
   std::uint64_t touched = lane.now.reduces || !lane.now.receives ? 1 : 0;
-  touched += (lane.now.receives ? lane.receives : 0) + (lane.now.copies ? 1 : 0);
-  if (lane.now.sends) {
-    for (std::uint8_t i = 0; i < lane.sends; ++i) {
-      CollectiveSendHalf& half = sends_[lane.send[i]];
-      end_ps = std::max(end_ps, pass_link(half, protocol, line_B, begin_ps));
-      if (half.way == CollectiveWay::kNet && !half.in_host_memory(protocol)) ++touched;
-    }
+  touched += lane.now.copies ? 1 : 0;
+  for (std::uint8_t i = 0; i < lane.sends; ++i) {
+    if (!lane.now.gives_to(i)) continue;
+    CollectiveSendHalf& half = sends_[lane.send[i]];
+    end_ps = std::max(end_ps, pass_link(half, protocol, line_B, begin_ps));
+    if (half.way == CollectiveWay::kNet && !half.in_host_memory(protocol)) ++touched;
   }
+  for (std::uint8_t i = 0; i < lane.receives; ++i) touched += lane.now.takes_from(i) ? 1 : 0;
   end_ps = std::max(end_ps, gpu.memory.pass(begin_ps, touched * size_B, gpu.model.memory_Bps));
-  if (lane.now.receives) {
-    for (std::uint8_t i = 0; i < lane.receives; ++i) {
-      CollectiveReceiveHalf& half = receives_[lane.receive[i]];
-      if (half.staged) {
-        end_ps = std::max(end_ps, gpu.pcie_down.pass(begin_ps, line_B, gpu.model.pcie_Bps));
-        end_ps = std::max(end_ps, pass_uplink(gpu.uplink, false, line_B, begin_ps));
-      }
-      const Time_ps complete_ps = half.complete_ps[half.consumed % kMostMessages];
-      end_ps = std::max(end_ps, complete_ps + gpu.model.slice_ps[at(protocol)]);
+  for (std::uint8_t i = 0; i < lane.receives; ++i) {
+    if (!lane.now.takes_from(i)) continue;
+    CollectiveReceiveHalf& half = receives_[lane.receive[i]];
+    if (half.staged) {
+      end_ps = std::max(end_ps, gpu.pcie_down.pass(begin_ps, line_B, gpu.model.pcie_Bps));
+      end_ps = std::max(end_ps, pass_uplink(gpu.uplink, false, line_B, begin_ps));
     }
+    const Time_ps complete_ps = half.complete_ps[(half.consumed + lane.now.from_ahead) % kMostMessages];
+    end_ps = std::max(end_ps, complete_ps + gpu.model.slice_ps[at(protocol)]);
   }
   if (lane.now.sends && cuts_through(protocol)) {
     for (std::uint8_t i = 0; i < lane.sends; ++i) {
@@ -191,6 +226,8 @@ void CollectiveHost::begin_slice(std::uint32_t item, RunningLane& lane, std::uin
       add_event(begin_ps + way_ps, EventKind::kData, half.peer, end_ps + way_ps);
     }
   }
+  // In LL128 all warps wait for the fence; in Simple one thread does it beside the next slice; LL has none.
+  if (protocol == Protocol::kLl128 && posts_to_network(lane)) end_ps += gpu.model.fence_ps;
   add_event(end_ps, EventKind::kSlice, item, index);
 }
 
@@ -200,8 +237,9 @@ void CollectiveHost::end_slice(std::uint32_t item, std::uint32_t index) {
   const Protocol protocol = lane.schedule.protocol;
   const std::uint32_t steps = lane.schedule.slice_steps;
   const nccl::KernelModel& model = gpus_[streams_[items_[item].stream].place.gpu].model;
-  if (lane.now.receives) {
+  if (lane.now.frees) {
     for (std::uint8_t i = 0; i < lane.receives; ++i) {
+      if (!lane.now.takes_from(i)) continue;
       CollectiveReceiveHalf& half = receives_[lane.receive[i]];
       --half.available;
       ++half.consumed;
@@ -212,15 +250,17 @@ void CollectiveHost::end_slice(std::uint32_t item, std::uint32_t index) {
       }
     }
   }
-  if (lane.now.sends) {
-    const std::uint64_t size_B = lane.schedule.slice_count(lane.now, lane.slice) * items_[item].element_B;
+  if (lane.now.posts) {
+    const std::uint64_t size_B = nccl::message_count(lane.schedule, lane.now, lane.slice) * items_[item].element_B;
     for (std::uint8_t i = 0; i < lane.sends; ++i) {
+      if (!lane.now.gives_to(i)) continue;
       CollectiveSendHalf& half = sends_[lane.send[i]];
       half.used += steps;
       if (half.way == CollectiveWay::kNet || half.way == CollectiveWay::kSocket) {
         half.messages[half.written++ % kMostMessages] = {static_cast<std::uint32_t>(nccl::line_B(protocol, size_B)),
                                                          static_cast<std::uint8_t>(steps), 0, protocol};
-        add_event(now_ps_ + model.to_host_ps + model.proxy_ps / 2, EventKind::kProxy, lane.send[i], 1);
+        const Time_ps fence_ps = protocol == Protocol::kSimple ? model.fence_ps : 0;
+        add_event(now_ps_ + fence_ps + model.to_host_ps + model.proxy_ps / 2, EventKind::kProxy, lane.send[i], 1);
       } else if (!cuts_through(protocol)) {
         add_event(now_ps_ + hop_ps(half, protocol), EventKind::kData, half.peer, now_ps_);
       }
@@ -236,7 +276,7 @@ void CollectiveHost::end_lane(std::uint32_t index, RunningLane& lane) {
   const bool next = --group.left == 0 && group.has_next;
   if (--item.lanes_left == 0) {
     const nccl::KernelModel& model = gpus_[streams_[item.stream].place.gpu].model;
-    add_event(now_ps_ + model.end_ps, EventKind::kEnd, index, 0);
+    add_event(now_ps_ + model.end_ps[at(lane.schedule.protocol)], EventKind::kEnd, index, 0);
   }
   if (next) start_group(index, item.groups[lane.group + 1]);
 }

@@ -41,9 +41,16 @@ void CollectiveHost::progress_send(std::uint32_t index, const Event& event) {
   proxy_free_ps_[half.proxy] = free_ps;
 }
 
+// What a proxy is busy for with one message, besides what others wait for: its lists, tests, counters. NCCL counts
+// three times as much for a step of Simple, which in a ring is two messages each way.
+Time_ps CollectiveHost::proxy_message_ps(nccl::Protocol protocol) const {
+  return protocol == nccl::Protocol::kSimple ? proxy_step_ps_ * 3 / 4 : proxy_step_ps_ / 2;
+}
+
 // One message, on one queue pair in turn or a part of it on each.
 Time_ps CollectiveHost::post_message(CollectiveSendHalf& half, Time_ps now_ps) {
   const host::HostModel& cpu = host_.model();
+  const Time_ps began_ps = now_ps;
   CollectiveSendHalf::Message& message = half.messages[half.posted % kMostMessages];
   const std::uint32_t parts = half.split ? half.qps : 1;
   const std::uint64_t part_B =
@@ -78,21 +85,23 @@ Time_ps CollectiveHost::post_message(CollectiveSendHalf& half, Time_ps now_ps) {
   }
   ++half.posted;
   half.slots_posted += message.steps;
-  return now_ps;
+  return std::max(now_ps, began_ps + proxy_message_ps(message.protocol));
 }
 
-void CollectiveHost::announce(std::uint32_t index, const nccl::Lane& lane, std::uint32_t element_B) {
+// Of PAT a rank receives from each peer what it sends to its own.
+void CollectiveHost::announce(std::uint32_t index, const nccl::Lane& lane, std::uint32_t peer,
+                              std::uint32_t element_B) {
   CollectiveReceiveHalf& half = receives_[index];
   if (half.way != CollectiveWay::kNet && half.way != CollectiveWay::kSocket) return;
   nccl::Lane copy = lane;
   nccl::Primitive primitive;
   std::uint64_t messages = 0;
   while (copy.next(primitive)) {
-    if (!primitive.receives) continue;
-    messages += lane.slices;
-    if (half.socket == nullptr) continue;
+    const bool pat = lane.kind == nccl::LaneKind::kPat;
+    if (primitive.takes_from(peer) && primitive.frees) messages += lane.slices;
+    if (half.socket == nullptr || !(pat ? primitive.gives_to(peer) && primitive.posts : primitive.receives)) continue;
     for (std::uint32_t i = 0; i < lane.slices; ++i)
-      half.socket->expect(nccl::line_B(lane.protocol, lane.slice_count(primitive, i) * element_B));
+      half.socket->expect(nccl::line_B(lane.protocol, nccl::message_count(lane, primitive, i) * element_B));
   }
   if (messages == 0) return;
   half.expected.push_back({messages, lane.slice_steps, lane.protocol});
@@ -128,6 +137,7 @@ Time_ps CollectiveHost::post_offer(CollectiveReceiveHalf& half, Time_ps now_ps) 
   const auto index = static_cast<std::uint64_t>(&half - receives_.data());
   const std::uint32_t parts = half.split ? half.qps : 1;
   half.parts[half.offered % kMostMessages] = static_cast<std::uint8_t>(parts);
+  half.size_B[half.offered % kMostMessages] = 0;
   for (std::uint32_t i = 0; i < parts; ++i) {
     const std::uint64_t qp = half.split ? i : half.offered % half.qps;
     nic::ReceiveRequest receive{kReceiveId | half.offered % kMostMessages << 32 | index, 0, half.lkey, 0};
@@ -165,6 +175,7 @@ void CollectiveHost::take(nic::Device& device, const nic::Completion& completion
   CollectiveReceiveHalf& half = receives_[index];
   if (half.staged) pass_uplink(half.nic_uplink, true, completion.byte_len, now_ps_);
   --half.parts[(completion.wr_id >> 32) % kMostMessages];
+  half.size_B[(completion.wr_id >> 32) % kMostMessages] += completion.byte_len;
   while (half.received < half.offered && half.parts[half.received % kMostMessages] == 0) message_received(index);
 }
 
@@ -191,13 +202,21 @@ Time_ps CollectiveHost::flush_ps(const CollectiveReceiveHalf& half) const {
 void CollectiveHost::message_received(std::uint32_t index) {
   CollectiveReceiveHalf& half = receives_[index];
   const nccl::KernelModel& model = gpus_[half.gpu].model;
-  const nccl::Protocol protocol = half.protocol[half.received++ % kMostMessages];
+  const std::uint64_t slot = half.received++ % kMostMessages;
+  const nccl::Protocol protocol = half.protocol[slot];
   Time_ps& free_ps = proxy_free_ps_[half.proxy];
   free_ps = std::max(free_ps, now_ps_) + host_.model().poll_hit_ps;
   // The flags of LL are in the data: no proxy passes it on.
-  Time_ps seen_ps = now_ps_;
-  if (protocol == nccl::Protocol::kSimple) seen_ps = free_ps + model.proxy_ps / 2 + flush_ps(half);
-  add_event(seen_ps + model.from_host_ps, EventKind::kData, index, seen_ps + model.from_host_ps);
+  Time_ps seen_ps = now_ps_ + (half.staged ? model.from_host_ps : model.poll_ps);
+  if (protocol == nccl::Protocol::kSimple) seen_ps = free_ps + model.proxy_ps / 2 + flush_ps(half) + model.from_host_ps;
+  // Room for it was made before, which is a part of the proxy's time.
+  const host::HostModel& cpu = host_.model();
+  const Time_ps room_ps = cpu.post_recv_ps + cpu.post_wqe_ps + cpu.doorbell_ps + cpu.post_loop_ps + cpu.poll_hit_ps;
+  free_ps += std::max<Time_ps>(proxy_message_ps(protocol) - room_ps, 0);
+  half.first_ps[slot] = seen_ps;
+  if (half.device != nullptr)
+    half.first_ps[slot] -= half.size_B[slot] * (8 * kSecond_ps / (half.device->model().line_rate_bps / 1000)) / 1000;
+  add_event(seen_ps, EventKind::kData, index, seen_ps);
 }
 
 void CollectiveHost::fail(const nic::Device& device, const nic::Completion& completion) {

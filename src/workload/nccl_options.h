@@ -20,6 +20,7 @@ struct NcclOptions {
   std::uint32_t gpus_per_host = 0;                               // 0: all that they have
   std::vector<std::pair<std::string, std::string>> environment;  // NCCL_*
   std::uint32_t version = 0;                                     // of NCCL, 21803 for 2.18.3; 0: the one modelled
+  bool halving_doubling = false;                                 // all-reduce, in place of NCCL's choice
   bool every_iteration = false;                                  // also of those that only repeat the one before
 };
 

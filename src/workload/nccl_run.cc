@@ -23,9 +23,7 @@ std::string_view protocol_name(nccl::Protocol protocol) {
 std::string choice_text(const nccl::Communicator& communicator, const nccl::Operation& operation) {
   if (operation.is_point_to_point()) return "P2P";
   const nccl::Plan plan = nccl::make_plan(communicator, operation);
-  constexpr std::string_view kAlgorithms[] = {"TREE", "RING", "NVLS", "NVLS_TREE", "PAT"};
-  return std::string(kAlgorithms[static_cast<std::size_t>(plan.choice.algorithm)]) + "/" +
-         std::string(protocol_name(plan.choice.protocol));
+  return std::string(to_string(plan.choice.algorithm)) + "/" + std::string(protocol_name(plan.choice.protocol));
 }
 
 }  // namespace
@@ -80,6 +78,7 @@ nccl::Operation NcclRun::operation_of(const Row& row, bool in_place, std::uint32
   operation.root = static_cast<std::uint32_t>(std::max(row.root, 0));
   operation.in_place = in_place;
   operation.group = options_.test.aggregated;
+  operation.scales = nccl::scales(row.operation);
   if (operation.collective == nccl::Collective::kSendRecv && ranks > 1) {
     operation.send_to = static_cast<std::int32_t>((rank + 1) % ranks);
     operation.receive_from = static_cast<std::int32_t>((rank + ranks - 1) % ranks);
