@@ -43,6 +43,11 @@ std::string upper(std::string_view text) {
   return result;
 }
 
+std::string version_line(const Communicator& communicator) {
+  if (communicator.is_rccl()) return fmt::format("RCCL version : {}", kRcclVersionText);
+  return fmt::format("NCCL version {}", kNcclVersion);
+}
+
 // The lines of one rank.
 class RankLog {
  public:
@@ -93,7 +98,7 @@ class RankLog {
       oob = fmt::format("{}:{}<0>", nic.interface, nic.address);
       say(kBootstrap, "Bootstrap: Using {}", oob);
     }
-    if (rank_ == 0) say(kEverything, "NCCL version {}", kNcclVersion);
+    if (rank_ == 0) say(kEverything, "{}", version_line(all_));
     const std::vector<NetDevice>& devices = node_.topology->nets;
     const bool sockets = devices.empty() || devices.front().socket;
     const Environment& environment = all_.environment();
@@ -313,7 +318,7 @@ LogFilter log_filter(const Environment& environment) {
 void write_start(const Cluster& cluster, const Communicator& communicator, const LogFilter& filter,
                  const LogSink& sink) {
   if (filter.level == DebugLevel::kVersion || filter.level == DebugLevel::kWarn)
-    sink(0, kEverything, fmt::format("NCCL version {}", kNcclVersion));
+    sink(0, kEverything, version_line(communicator));
   if (filter.level != DebugLevel::kInfo || !communicator.error().empty()) return;
   for (std::uint32_t rank = 0; rank < communicator.ranks().size(); ++rank)
     RankLog(cluster, communicator, rank, sink).write(filter);
@@ -341,7 +346,7 @@ std::optional<std::string> tuning_line(const Communicator& communicator, Collect
     default:
       return std::nullopt;
   }
-  constexpr std::string_view kAlgorithms[] = {"TREE", "RING", "NVLS", "NVLS_TREE", "PAT"};
+  constexpr std::string_view kAlgorithms[] = {"TREE", "RING", "NVLS", "NVLS_TREE", "PAT", "MSCCL"};
   constexpr std::string_view kProtocolWords[] = {"LL", "LL128", "SIMPLE"};
   const Choice choice = communicator.choose(collective, size_B);
   const bool gathers = collective == Collective::kAllGather || collective == Collective::kReduceScatter;

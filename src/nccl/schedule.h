@@ -36,7 +36,11 @@ enum class LaneKind : std::uint8_t {
   kTreeRoot,
   kSend,
   kReceive,
-  kCopy  // within the GPU
+  kPairsScatter,  // MSCCL's direct all-reduce: a peer's part of the rank's input goes to that peer
+  kPairsReduce,   // a peer's input of the rank's own part comes in and is added
+  kPairsGather,   // the sum of the rank's own part goes to a peer
+  kPairsTake,     // a peer's sum comes in
+  kCopy           // within the GPU
 };
 
 struct Lane {
@@ -46,6 +50,7 @@ struct Lane {
   std::uint32_t channel = 0;
   std::uint32_t batch = 0;  // of its channel: starts when all lanes of the one before have ended
   std::array<std::int32_t, 3> from{kNoRank, kNoRank, kNoRank}, to{kNoRank, kNoRank, kNoRank};
+  std::uint32_t ll128_words = 16;  // of a line
 
   std::uint64_t offset = 0, count = 0;  // of its channel
   std::uint64_t chunk = 0;
@@ -58,9 +63,12 @@ struct Lane {
   std::uint32_t position = 0;                 // of the rank in it
   std::uint32_t root_position = 0;
   bool in_place = false;
+  bool writes_own = false;  // of kPairsGather: one of them puts the sum into the rank's own output
 
   // False: the lane has ended.
   bool next(Primitive& primitive);
+  // Bytes of so much payload on their way.
+  std::uint64_t line_B(std::uint64_t payload_B) const;
   // Of slice `index` of a primitive.
   std::uint64_t slice_count(const Primitive& primitive, std::uint32_t index) const;
 
@@ -93,7 +101,7 @@ Plan make_plan(const Communicator& communicator, const Operation& operation);
 std::vector<Lane> lanes_of(const Communicator& communicator, const Plan& plan, std::uint32_t rank);
 
 // Bytes of `payload_B` on their way: LL and LL128 carry flags.
-std::uint64_t line_B(Protocol protocol, std::uint64_t payload_B);
+std::uint64_t line_B(Protocol protocol, std::uint64_t payload_B, std::uint32_t ll128_words = 16);
 
 // A send or receive with one peer, of those that an operation is made of.
 struct PeerPart {
@@ -102,5 +110,6 @@ struct PeerPart {
 };
 std::vector<PeerPart> peer_parts(const Operation& operation, std::uint32_t rank, std::uint32_t ranks);
 std::vector<Lane> point_to_point_lanes(const Communicator& communicator, const Plan& plan, std::uint32_t rank);
+std::vector<Lane> all_pairs_lanes(const Communicator& communicator, const Plan& plan, std::uint32_t rank);
 
 }  // namespace weft::nccl

@@ -122,6 +122,8 @@ Time_ps CollectiveHost::pass_link(CollectiveSendHalf& half, std::uint64_t size_B
     case CollectiveWay::kNet:
     case CollectiveWay::kSocket:
       // PXN: the buffer is that of another GPU.
+      if (half.peer_gpu != half.gpu && half.pair_Bps != 0)
+        return pair_links_[half.gpu * gpus_.size() + half.peer_gpu].pass(from_ps, size_B, half.pair_Bps);
       if (half.peer_gpu != half.gpu) return through(gpu.egress, gpu.model.link_Bps, peer.ingress, peer.model.link_Bps);
       if (!half.staged) return from_ps;
       return std::max(gpu.pcie_up.pass(from_ps, size_B, gpu.model.pcie_Bps),
@@ -133,7 +135,7 @@ Time_ps CollectiveHost::pass_link(CollectiveSendHalf& half, std::uint64_t size_B
 void CollectiveHost::begin_slice(std::uint32_t item, RunningLane& lane, std::uint32_t index) {
   const Protocol protocol = lane.schedule.protocol;
   const std::uint64_t size_B = lane.schedule.slice_count(lane.now, lane.slice) * items_[item].element_B;
-  const std::uint64_t line_B = nccl::line_B(protocol, size_B);
+  const std::uint64_t line_B = lane.schedule.line_B(size_B);
   Gpu& gpu = gpus_[streams_[items_[item].stream].place.gpu];
   const Time_ps begin_ps = now_ps_ + gpu.model.slice_ps[at(protocol)];
   Time_ps end_ps = begin_ps;
@@ -198,7 +200,7 @@ void CollectiveHost::end_slice(std::uint32_t item, std::uint32_t index) {
       CollectiveSendHalf& half = sends_[lane.send[i]];
       half.used += steps;
       if (half.way == CollectiveWay::kNet || half.way == CollectiveWay::kSocket) {
-        half.messages[half.written++ % kMostMessages] = {static_cast<std::uint32_t>(nccl::line_B(protocol, size_B)),
+        half.messages[half.written++ % kMostMessages] = {static_cast<std::uint32_t>(lane.schedule.line_B(size_B)),
                                                          static_cast<std::uint8_t>(steps), 0};
         add_event(now_ps_ + model.to_host_ps + model.proxy_ps / 2, EventKind::kProxy, lane.send[i], 1);
       } else if (!cuts_through(protocol)) {

@@ -85,7 +85,7 @@ void CollectiveHost::announce(std::uint32_t index, const nccl::Lane& lane, std::
     messages += lane.slices;
     if (half.socket == nullptr) continue;
     for (std::uint32_t i = 0; i < lane.slices; ++i)
-      half.socket->expect(nccl::line_B(lane.protocol, lane.slice_count(primitive, i) * element_B));
+      half.socket->expect(lane.line_B(lane.slice_count(primitive, i) * element_B));
   }
   if (messages == 0) return;
   half.expected.push_back({messages, lane.slice_steps, lane.protocol});
