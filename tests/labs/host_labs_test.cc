@@ -64,14 +64,13 @@ TEST(HostLabs, HopsBetweenSockets) {
   EXPECT_NEAR(run.numbers.at("far-memory").bw_average_Gbps, 91, 0.5);
 }
 
-// GPU 1 is below another switch than the NIC: both directions share what the root complex carries between peers.
+// GPU 1 is below another switch than the NIC, too far for the NIC's read requests; GPU 0 is beside it.
 TEST(HostLabs, GpuThroughRootComplex) {
   const HostLab run = run_host_lab("host/gpu-bidirectional-400g");
   EXPECT_NEAR(run.numbers.at("gpu").bw_average_Gbps, 697, 7);
   EXPECT_NE(run.report.find("payload in GPU 1, mi355x (PHB)"), std::string::npos);
-  EXPECT_NE(run.report.find("root complex"), std::string::npos);
-  const HostLab beside = run_host_lab("host/gpu-bidirectional-400g",
-                                      {"workloads[gpu].args=-b -q 4 -s 1M -n 1000 --report_gbits --use_rocm=0"});
+  const std::string args = "workloads[gpu].args=-b -q 4 -s 1M -n 1000 --report_gbits --use_rocm=0";
+  const HostLab beside = run_host_lab("host/gpu-bidirectional-400g", {args});
   EXPECT_NEAR(beside.numbers.at("gpu").bw_average_Gbps, run.numbers.at("host").bw_average_Gbps, 8);
 }
 
