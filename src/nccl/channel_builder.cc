@@ -81,6 +81,17 @@ void ChannelBuilder::build() {
   const std::uint32_t count = all_.search_channels_;
   std::vector<Channel>& channels = all_.channels_;
   for (std::uint32_t c = 0; c < count; ++c) channels.push_back(ring_of(c));
+  // RCCL's rings between machines are as many as there may be: half of them has the first tree, half the second.
+  if (count > kMaxChannelCount / 2) {
+    Channel other;
+    other.tree.resize(all_.ranks_.size());
+    for (std::uint32_t c = 0; c < count; ++c) {
+      Channel unused = other;
+      add_trees(c, c < count / 2 ? channels[c] : unused, c < count / 2 ? unused : channels[c]);
+    }
+    count_channels();
+    return;
+  }
   for (std::uint32_t c = 0; c < count; ++c) channels.push_back(channels[c]);
   for (std::uint32_t c = 0; c < count; ++c) add_trees(c, channels[c], channels[count + c]);
   count_channels();

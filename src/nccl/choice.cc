@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "nccl/communicator.h"
+#include "nccl/rccl_tuning.h"
 
 namespace weft::nccl {
 
@@ -56,7 +57,7 @@ std::uint64_t divided_up(std::uint64_t value, std::uint64_t by) {
 }  // namespace
 
 std::string_view to_string(Algorithm algorithm) {
-  constexpr std::string_view kNames[] = {"TREE", "RING", "NVLS", "NVLS_TREE", "PAT", "HALVING_DOUBLING"};
+  constexpr std::string_view kNames[] = {"TREE", "RING", "NVLS", "NVLS_TREE", "PAT", "HALVING_DOUBLING", "MSCCL"};
   return kNames[static_cast<std::size_t>(algorithm)];
 }
 
@@ -93,6 +94,7 @@ Choice Communicator::choose(Collective collective, std::uint64_t size_B, std::ui
   }
   if (collective == Collective::kAllReduce && environment_->halving_doubling) return halving_choice(size_B);
   size_B *= group;
+  if (chooses_all_pairs(*function, size_B, choice)) return choice;
   double best_us = std::numeric_limits<double>::max();
   std::size_t algorithm = kModelAlgorithms, protocol = 0;
   for (std::size_t a = 0; a < kModelAlgorithms; ++a) {
@@ -112,8 +114,20 @@ Choice Communicator::choose(Collective collective, std::uint64_t size_B, std::ui
   choice.protocol = static_cast<Protocol>(protocol);
   choice.predicted_us = best_us;
   std::uint64_t channels = all;
+  const auto nodes = static_cast<std::uint32_t>(nodes_.size());
+  if (rccl_ && !environment_->proto_set) {
+    const auto f = static_cast<std::size_t>(*function);
+    const bool ll128 = tuning_.bandwidth_GBps[f][algorithm][static_cast<std::size_t>(Protocol::kLl128)] > 0;
+    choice.protocol = rccl_protocol(rccl_table(amd_arch_, rccl_model_), amd_arch_, nodes, ranks_.size(), ll128,
+                                    *function, size_B, choice.protocol);
+    protocol = static_cast<std::size_t>(choice.protocol);
+  }
   std::uint64_t threads = tuning_.max_threads[algorithm][protocol];
-  const auto threshold = static_cast<std::uint64_t>(tuning_.thread_thresholds[algorithm][protocol]);
+  auto threshold = static_cast<std::uint64_t>(tuning_.thread_thresholds[algorithm][protocol]);
+  if (rccl_) {
+    channels = rccl_channels(amd_arch_, nodes, ranks_.size(), *function, size_B, all);
+    threshold = rccl_thread_threshold(nodes, ranks_.size(), *function, choice.protocol, threshold);
+  }
   if (model == ModelAlgorithm::kNvls || model == ModelAlgorithm::kNvlsTree) {
     channels = nvls_channels_;
   } else {
@@ -124,8 +138,21 @@ Choice Communicator::choose(Collective collective, std::uint64_t size_B, std::ui
   threads = std::max<std::uint64_t>(threads, 3 * kWarpThreads);
   if (choice.algorithm == Algorithm::kTree || choice.algorithm == Algorithm::kPat) threads = kAllThreads;
   choice.channels = static_cast<std::uint32_t>(channels);
-  choice.threads = static_cast<std::uint32_t>(threads);
+  choice.threads = rccl_ ? kRcclThreads : static_cast<std::uint32_t>(threads);
   return choice;
+}
+
+// RCCL leaves the all-reduce of what is not large in one machine to MSCCL.
+bool Communicator::chooses_all_pairs(Function function, std::uint64_t size_B, Choice& choice) const {
+  if (!rccl_model_ || nodes_.size() > 1 || function != Function::kAllReduce) return false;
+  if (environment_->algo_set || environment_->proto_set) return false;
+  const auto found = msccl_all_reduce(size_B);
+  if (!found || found->blocks > std::max<std::size_t>(channels_.size(), p2p_channels_)) return false;
+  choice.algorithm = Algorithm::kAllPairs;
+  choice.protocol = found->protocol;
+  choice.channels = found->blocks;
+  choice.threads = kRcclThreads;
+  return true;
 }
 
 std::string Communicator::unavailable(Collective collective) const {
@@ -142,8 +169,10 @@ std::string Communicator::unavailable(Collective collective) const {
 
 // A channel gets at least 32 KiB of traffic, in cells of 16 bytes.
 Parts Communicator::parts(Collective collective, std::uint64_t size_B, std::uint32_t element_B, bool scales) const {
-  const Choice choice = choose(collective, size_B, scales);
+  const Choice choice = choose(collective, size_B, 1, scales);
   const std::uint64_t ranks = ranks_.size();
+  // All channels work on every part of the buffer.
+  if (choice.algorithm == Algorithm::kAllPairs) return {choice.channels, size_B, 0, 0};
   const bool old = environment_->version < kVersion29;
   const std::uint64_t least_traffic_B = old ? 16 << 10 : 32 << 10;
   const bool gathers = collective == Collective::kAllGather || collective == Collective::kReduceScatter;

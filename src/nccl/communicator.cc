@@ -10,6 +10,8 @@
 
 #include "nccl/channel_builder.h"
 #include "nccl/graph_xml.h"
+#include "nccl/rccl_graphs.h"
+#include "nccl/rccl_tuning.h"
 #include "nccl/topology_xml.h"
 
 namespace weft::nccl {
@@ -59,12 +61,18 @@ void agree(Graph& all, const Graph& one) {
 
 Communicator::Communicator(const Cluster& cluster, std::vector<RankPlace> ranks, const Environment& environment)
     : environment_(std::make_shared<Environment>(environment)), ranks_(std::move(ranks)) {
+  rccl_ = all_amd(cluster, ranks_);
+  if (rccl_) {
+    amd_arch_ = amd_arch(cluster.machines[ranks_[0].machine].places.gpus[ranks_[0].gpu].model.compute_capability);
+    environment_ = std::make_shared<Environment>(rccl_environment(environment, amd_arch_, ranks_.size()));
+  }
   if (environment_->topo_text.empty()) {
     find_nodes(cluster);
   } else if (const auto seen = as_topology_file(cluster)) {
     find_nodes(*seen);
   }
   if (!error_.empty() || ranks_.empty()) return;
+  if (rccl_) use_rccl_graphs();
   agree_on_graphs();
   ChannelBuilder(*this, cluster.machines.size()).build();
   set_nvls_channels();
@@ -86,6 +94,7 @@ Communicator::Communicator(const Cluster& cluster, std::vector<RankPlace> ranks,
   }
   input.graphs = &graphs_;
   input.environment = environment_.get();
+  if (rccl_) input.rccl = &rccl_table(amd_arch_, rccl_model_);
   tuning_ = Tuning(input);
 }
 
@@ -176,6 +185,16 @@ void Communicator::find_nodes(const Cluster& cluster) {
   }
 }
 
+// All nodes have a model, or all go by the search; NCCL_GRAPH_FILE goes before both.
+void Communicator::use_rccl_graphs() {
+  rccl_model_ = environment_->graph_text.empty() &&
+                std::ranges::all_of(nodes_, [](const Node& node) { return has_rccl_model(*node.topology); });
+  if (!rccl_model_) return;
+  const auto count = static_cast<std::uint32_t>(nodes_.size());
+  for (std::uint32_t n = 0; n < count; ++n)
+    nodes_[n].graphs = std::make_shared<Graphs>(rccl_graphs(*nodes_[n].topology, count, n));
+}
+
 void Communicator::agree_on_graphs() {
   graphs_ = *nodes_.front().graphs;
   for (const Node& node : nodes_) {
@@ -210,7 +229,8 @@ void Communicator::count_p2p_channels() {
         if (way.type == PathType::kNvl || way.type == PathType::kNvb) {
           const double link_GBps = topology.gpus[gpu].link_GBps;
           if (link_GBps > 0)
-            count = 2 * std::max(1U, static_cast<std::uint32_t>(way.bandwidth_GBps / link_GBps + 1e-6));
+            count = (is_mi300(amd_arch_) ? 4 : 2) *
+                    std::max(1U, static_cast<std::uint32_t>(way.bandwidth_GBps / link_GBps + 1e-6));
         } else {
           all_nvlink = false;
         }
@@ -220,7 +240,9 @@ void Communicator::count_p2p_channels() {
         std::uint32_t count = 2;
         if (environment_->nchannels_per_net_peer != kUnset) {
           count = static_cast<std::uint32_t>(std::max<std::int64_t>(environment_->nchannels_per_net_peer, 1));
-        } else if (const Topology::LocalNets nets = topology.local_nets(gpu); nets.count > 0) {
+        } else if (const Topology::LocalNets nets = topology.local_nets(gpu); rccl_) {
+          count = std::max(nets.count, 2U);
+        } else if (nets.count > 0) {
           const auto per_channel = static_cast<std::uint32_t>(environment_->p2p_per_channel_net_bw);
           const auto whole = static_cast<std::uint32_t>(nets.bandwidth_GBps);
           count = std::max(nets.count, (whole + per_channel - 1) / per_channel);
@@ -243,6 +265,8 @@ void Communicator::count_p2p_channels() {
   } else {
     p2p_channels_per_peer_ = std::min(p2p_channels_, p2p_channels_per_peer_);
   }
+  if (nodes_.size() == 1 && is_mi300(amd_arch_))
+    p2p_channels_per_peer_ = std::min(2 * p2p_channels_per_peer_, p2p_channels_);
   const std::int64_t chunk_B = nodes_.size() > 1 ? environment_->p2p_net_chunksize_B
                                : all_nvlink      ? environment_->p2p_nvl_chunksize_B
                                                  : environment_->p2p_pci_chunksize_B;

@@ -13,6 +13,7 @@
 #include "nccl/cluster.h"
 #include "nccl/environment.h"
 #include "nccl/graph.h"
+#include "nccl/rccl.h"
 #include "nccl/tuning.h"
 
 namespace weft::nccl {
@@ -29,7 +30,7 @@ enum class Collective : std::uint8_t {
   kSendRecv,
   kHypercube
 };
-enum class Algorithm : std::uint8_t { kTree, kRing, kNvls, kNvlsTree, kPat, kHalvingDoubling };
+enum class Algorithm : std::uint8_t { kTree, kRing, kNvls, kNvlsTree, kPat, kHalvingDoubling, kAllPairs };
 std::string_view to_string(Algorithm algorithm);  // as the log has it: "RING"
 enum class Protocol : std::uint8_t { kLl, kLl128, kSimple };
 enum class Transport : std::uint8_t { kP2p, kShm, kIb, kSocket };
@@ -92,6 +93,7 @@ class Communicator {
   // or graph file with a mistake ("topo.xml:12:1: …").
   const std::string& error() const { return error_; }
   const Environment& environment() const { return *environment_; }
+  bool is_rccl() const { return rccl_; }  // AMD's library, with rules of its own
   const std::vector<RankPlace>& ranks() const { return ranks_; }
   const std::vector<Channel>& channels() const { return channels_; }
   const std::vector<Node>& nodes() const { return nodes_; }
@@ -104,6 +106,8 @@ class Communicator {
   std::uint32_t p2p_channels_per_peer() const { return p2p_channels_per_peer_; }
   std::uint32_t p2p_chunk_B() const { return p2p_chunk_B_; }
   std::uint64_t buffer_B(Protocol protocol) const;
+  // Words of a line of LL128, one of which has flags.
+  std::uint32_t ll128_words() const { return rccl_ ? kRcclLl128Words : 16; }
   const std::vector<NetDevice>& net_devices(std::uint32_t rank) const;
 
   // Of rings and trees.
@@ -130,6 +134,8 @@ class Communicator {
   void count_p2p_channels();
   void set_nvls_channels();
   Choice halving_choice(std::uint64_t size_B) const;
+  void use_rccl_graphs();
+  bool chooses_all_pairs(Function function, std::uint64_t size_B, Choice& choice) const;
   Route local_route(std::uint32_t from, std::uint32_t to) const;
   void finish_route(std::uint32_t from, std::uint32_t to, std::uint32_t send, std::uint32_t receive,
                     Route& route) const;
@@ -145,6 +151,8 @@ class Communicator {
   std::vector<Channel> channels_;
   std::uint32_t search_channels_ = 0;  // before they were doubled
   std::uint32_t nvls_channels_ = 0;
+  bool rccl_ = false, rccl_model_ = false;  // and rings of its own
+  AmdArch amd_arch_ = AmdArch::kOther;
   std::uint32_t p2p_channels_ = 2, p2p_channels_per_peer_ = 2, p2p_chunk_B_ = 131072;
 };
 

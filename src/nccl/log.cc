@@ -47,6 +47,11 @@ std::string upper(std::string_view text) {
   return result;
 }
 
+std::string version_line(const Communicator& communicator) {
+  if (communicator.is_rccl()) return fmt::format("RCCL version : {}", kRcclVersionText);
+  return fmt::format("NCCL version {}", shown_version(communicator.environment()));
+}
+
 // The lines of one rank.
 class RankLog {
  public:
@@ -97,7 +102,7 @@ class RankLog {
       oob = fmt::format("{}:{}<0>", nic.interface, nic.address);
       say(kBootstrap, "Bootstrap: Using {}", oob);
     }
-    if (rank_ == 0) say(kEverything, "NCCL version {}", shown_version(all_.environment()));
+    if (rank_ == 0) say(kEverything, "{}", version_line(all_));
     const std::vector<NetDevice>& devices = node_.topology->nets;
     const bool sockets = devices.empty() || devices.front().socket;
     const Environment& environment = all_.environment();
@@ -333,7 +338,7 @@ LogFilter log_filter(const Environment& environment) {
 void write_start(const Cluster& cluster, const Communicator& communicator, const LogFilter& filter,
                  const LogSink& sink) {
   if (filter.level == DebugLevel::kVersion || filter.level == DebugLevel::kWarn)
-    sink(0, kEverything, fmt::format("NCCL version {}", shown_version(communicator.environment())));
+    sink(0, kEverything, version_line(communicator));
   if (filter.level != DebugLevel::kInfo || !communicator.error().empty()) return;
   for (std::uint32_t rank = 0; rank < communicator.ranks().size(); ++rank)
     RankLog(cluster, communicator, rank, sink).write(filter);

@@ -6,13 +6,12 @@ namespace weft::nccl {
 
 namespace {
 
-constexpr std::uint64_t kLl128Data = 15, kLl128Line = 16;  // of each 16 words one has flags
-constexpr std::uint64_t kLl128Warp_B = 2048;               // that a warp writes at a time, flags and all
+constexpr std::uint64_t kLl128Warp_B = 2048;  // that a warp writes at a time, flags and all
 
 // Chunks are whole numbers of these.
-std::uint64_t grain_B(Protocol protocol) {
+std::uint64_t grain_B(Protocol protocol, std::uint32_t ll128_words) {
   if (protocol == Protocol::kLl) return 16;
-  if (protocol == Protocol::kLl128) return kLl128Warp_B / kLl128Line * kLl128Data;
+  if (protocol == Protocol::kLl128) return kLl128Warp_B / ll128_words * (ll128_words - 1);
   return 512;
 }
 
@@ -47,13 +46,14 @@ std::uint64_t chunk_of(const Communicator& communicator, const Plan& plan, std::
   const Protocol protocol = plan.choice.protocol;
   std::uint64_t chunk_B = communicator.buffer_B(protocol) / kBufferSteps * plan.slices * plan.slice_steps;
   if (protocol == Protocol::kLl) chunk_B /= 2;
-  if (protocol == Protocol::kLl128) chunk_B = chunk_B / kLl128Line * kLl128Data;
+  const std::uint32_t words = communicator.ll128_words();
+  if (protocol == Protocol::kLl128) chunk_B = chunk_B / words * (words - 1);
   if (protocol == Protocol::kLl128 && plan.choice.algorithm == Algorithm::kTree)
     chunk_B = tree_chunk_B(communicator, part_B, chunk_B);
   if (plan.choice.algorithm == Algorithm::kPat)
     chunk_B =
         pat_chunk_B(plan.operation.collective == Collective::kAllGather, communicator.ranks().size(), part_B, chunk_B);
-  const std::uint64_t grain = grain_B(protocol);
+  const std::uint64_t grain = grain_B(protocol, words);
   return std::max(chunk_B / grain * grain, grain) / plan.operation.element_B;
 }
 
@@ -141,10 +141,14 @@ bool has_peer(const std::array<std::int32_t, kMostPeers>& peers) {
 
 }  // namespace
 
-std::uint64_t line_B(Protocol protocol, std::uint64_t payload_B) {
+std::uint64_t line_B(Protocol protocol, std::uint64_t payload_B, std::uint32_t ll128_words) {
   if (protocol == Protocol::kLl) return 2 * align_up(payload_B, 8);
-  if (protocol == Protocol::kLl128) return divide_up(payload_B, grain_B(protocol)) * kLl128Warp_B;
+  if (protocol == Protocol::kLl128) return divide_up(payload_B, grain_B(protocol, ll128_words)) * kLl128Warp_B;
   return payload_B;
+}
+
+std::uint64_t Lane::line_B(std::uint64_t payload_B) const {
+  return nccl::line_B(protocol, payload_B, ll128_words);
 }
 
 Plan make_plan(const Communicator& communicator, const Operation& operation) {
@@ -172,10 +176,12 @@ std::vector<Lane> lanes_of(const Communicator& communicator, const Plan& plan, s
   const Operation& operation = plan.operation;
   if (operation.is_point_to_point()) return point_to_point_lanes(communicator, plan, rank);
   if (plan.choice.algorithm == Algorithm::kHalvingDoubling) return halving_lanes(communicator, plan, rank);
+  if (plan.choice.algorithm == Algorithm::kAllPairs) return all_pairs_lanes(communicator, plan, rank);
   const std::size_t ranks = communicator.ranks().size();
   std::vector<Lane> lanes;
   Lane plain;
   plain.protocol = plan.choice.protocol;
+  plain.ll128_words = communicator.ll128_words();
   plain.slices = plan.slices;
   plain.slice_steps = plan.slice_steps;
   plain.least_slice = plan.least_slice;
@@ -283,9 +289,11 @@ bool Lane::next_simple(Primitive& primitive) {
   if (done_ >= count) return false;
   const std::uint64_t size = std::min(chunk, count - done_);
   primitive = {offset + done_, size, has_peer(from), has_peer(to)};
-  primitive.reduces = (kind == LaneKind::kTreeUp || kind == LaneKind::kTreeRoot) && primitive.receives;
+  primitive.reduces = (kind == LaneKind::kTreeUp || kind == LaneKind::kTreeRoot || kind == LaneKind::kPairsReduce) &&
+                      primitive.receives;
   primitive.copies = kind == LaneKind::kTreeDown || kind == LaneKind::kTreeRoot || kind == LaneKind::kReceive ||
-                     kind == LaneKind::kCopy;
+                     kind == LaneKind::kCopy || kind == LaneKind::kPairsTake ||
+                     (kind == LaneKind::kPairsGather && writes_own);
   end_step(1, size);
   return true;
 }

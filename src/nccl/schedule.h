@@ -54,7 +54,11 @@ enum class LaneKind : std::uint8_t {
   kHalvingDoubling,
   kSend,
   kReceive,
-  kCopy  // within the GPU
+  kPairsScatter,  // MSCCL's direct all-reduce: a peer's part of the rank's input goes to that peer
+  kPairsReduce,   // a peer's input of the rank's own part comes in and is added
+  kPairsGather,   // the sum of the rank's own part goes to a peer
+  kPairsTake,     // a peer's sum comes in
+  kCopy           // within the GPU
 };
 
 constexpr std::array<std::int32_t, kMostPeers> no_peers() {
@@ -71,7 +75,7 @@ struct Lane {
   std::uint32_t batch = 0;      // of its channel: starts when all lanes of the one before have ended
   std::uint32_t operation = 0;  // of a group
   std::array<std::int32_t, kMostPeers> from = no_peers(), to = no_peers();
-
+  std::uint32_t ll128_words = 16;   // of a line
   std::uint32_t share_percent = 0;  // of a block's rate, by its threads; 0: what the lanes beside it leave
 
   std::uint64_t offset = 0, count = 0;  // of its channel
@@ -87,9 +91,12 @@ struct Lane {
   bool in_place = false;
   PatWalk pat;
   HalvingWalk halving;
+  bool writes_own = false;  // of kPairsGather: one of them puts the sum into the rank's own output
 
   // False: the lane has ended.
   bool next(Primitive& primitive);
+  // Bytes of so much payload on their way.
+  std::uint64_t line_B(std::uint64_t payload_B) const;
   // Of slice `index` of a primitive.
   std::uint64_t slice_count(const Primitive& primitive, std::uint32_t index) const;
 
@@ -132,7 +139,7 @@ std::uint64_t pat_chunk_B(bool gathers, std::size_t ranks, std::uint64_t part_B,
 void add_pat(std::size_t ranks, std::uint32_t rank, const Plan& plan, Lane lane, std::vector<Lane>& lanes);
 
 // Bytes of `payload_B` on their way: LL and LL128 carry flags.
-std::uint64_t line_B(Protocol protocol, std::uint64_t payload_B);
+std::uint64_t line_B(Protocol protocol, std::uint64_t payload_B, std::uint32_t ll128_words = 16);
 
 // A send or receive with one peer, of those that an operation is made of.
 struct PeerPart {
@@ -142,5 +149,6 @@ struct PeerPart {
 std::vector<PeerPart> peer_parts(const Operation& operation, std::uint32_t rank, std::uint32_t ranks);
 std::vector<Lane> halving_lanes(const Communicator& communicator, const Plan& plan, std::uint32_t rank);
 std::vector<Lane> point_to_point_lanes(const Communicator& communicator, const Plan& plan, std::uint32_t rank);
+std::vector<Lane> all_pairs_lanes(const Communicator& communicator, const Plan& plan, std::uint32_t rank);
 
 }  // namespace weft::nccl

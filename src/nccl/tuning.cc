@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "nccl/rccl_tuning.h"
+
 namespace weft::nccl {
 
 namespace {
@@ -110,7 +112,12 @@ Tuning::Tuning(const TuningInput& input)
     : ranks_(input.ranks),
       nodes_(input.nodes),
       min_compute_capability_(input.min_compute_capability),
-      cpu_arch_(input.cpu_arch) {
+      cpu_arch_(input.cpu_arch),
+      rccl_(input.rccl) {
+  if (rccl_ != nullptr) {
+    tune_as_rccl(input, *this);
+    return;
+  }
   set_threads(input);
   if (input.ranks > 1) {
     set_bandwidths(input);
@@ -262,6 +269,10 @@ double Tuning::time_us(Function function, ModelAlgorithm algorithm, std::size_t 
   double bandwidth = bandwidth_GBps[f][a][protocol];
   if (bandwidth == 0) return -1;
   double latency = latency_us[f][a][protocol];
+  if (rccl_ != nullptr) {
+    bandwidth *= rccl_correction(*rccl_, nodes_, a, protocol, bytes);
+    return latency + static_cast<double>(bytes) / (1000 * bandwidth);
+  }
   const std::int32_t size = log2_floor(bytes >> 6);
   if (a == kTree && f == kAllReduce && size >= 0 && size < 23) bandwidth *= kTreeCorrection[protocol][size];
   if (a == kNvlsTree && f == kAllReduce && size >= 0 && size < 24 && min_compute_capability_ >= 100 &&

@@ -11,6 +11,8 @@
 
 namespace weft::nccl {
 
+struct RcclTable;
+
 struct TuningInput {
   std::uint32_t ranks = 1, nodes = 1;
   std::uint32_t min_compute_capability = 0, max_compute_capability = 0;
@@ -19,6 +21,7 @@ struct TuningInput {
   bool nvswitch = false;
   const Graphs* graphs = nullptr;
   const Environment* environment = nullptr;
+  const RcclTable* rccl = nullptr;  // of AMD GPUs
 };
 
 class Tuning {
@@ -46,6 +49,7 @@ class Tuning {
 
   std::uint32_t ranks_ = 1, nodes_ = 1, min_compute_capability_ = 0;
   CpuArch cpu_arch_ = CpuArch::kX86;
+  const RcclTable* rccl_ = nullptr;
 };
 
 }  // namespace weft::nccl

@@ -41,7 +41,9 @@ class Checker {
       all_ += contribution(rank);
       const Plan plan = make_plan(communicator, operations_[rank]);
       for (const Lane& lane : lanes_of(communicator, plan, rank)) {
-        if (lane.operation == number) lanes_.push_back({rank, lane, {}, false, false});
+        if (lane.operation != number) continue;
+        lanes_.push_back({rank, lane, {}, false, false});
+        if (lane.kind == LaneKind::kPairsReduce) ++first_half_[{rank, lane.channel}];
       }
     }
     written_.resize(ranks);
@@ -63,9 +65,11 @@ class Checker {
     if (!each.has_now) {
       each.ended = !each.lane.next(each.now);
       each.has_now = !each.ended;
+      if (each.ended && each.lane.kind == LaneKind::kPairsReduce) --first_half_[{each.rank, each.lane.channel}];
       if (each.ended) return false;
     }
     const Primitive& now = each.now;
+    if (!may_start(each)) return false;
     std::vector<std::int32_t> from, to;
     for (std::int32_t peer : each.lane.from) {
       if (now.receives && peer != kNoRank) from.push_back(peer);
@@ -86,8 +90,10 @@ class Checker {
       const Chunk& came = wire.front();
       if (came.count != now.count || (came.offset != now.offset && !operation.is_point_to_point())) wrong_ += now.count;
       chunk.sum += came.sum;
+      if (each.lane.kind == LaneKind::kPairsReduce) add_up(each, came.sum);
       wire.pop_front();
     }
+    if (each.lane.kind == LaneKind::kPairsGather) chunk.sum += pairs_[{each.rank, each.lane.channel}];
     for (std::int32_t peer : to)
       wires_[{each.lane.channel, each.rank, static_cast<std::uint32_t>(peer)}].push_back(chunk);
     if (now.copies && now.count > 0) {
@@ -107,6 +113,16 @@ class Checker {
     }
     each.has_now = false;
     return true;
+  }
+
+  // The direct all-reduce: a block's second half begins when all peers' share of its own part has come.
+  bool may_start(const Verified& each) {
+    if (each.lane.kind != LaneKind::kPairsGather && each.lane.kind != LaneKind::kPairsTake) return true;
+    return first_half_[{each.rank, each.lane.channel}] == 0;
+  }
+  void add_up(const Verified& each, std::uint64_t sum) {
+    // All chunks of a share are alike.
+    if (each.now.offset == each.lane.offset) pairs_[{each.rank, each.lane.channel}] += sum;
   }
 
   static bool sums(const Operation& operation) {
@@ -176,6 +192,9 @@ class Checker {
   std::vector<Operation> operations_;
   std::vector<Verified> lanes_;
   std::map<Wire, std::deque<Chunk>> wires_;
+  // Of the direct all-reduce, by rank and channel: what came, and lanes of the first half that have not ended.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> pairs_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> first_half_;
   std::vector<std::vector<Chunk>> written_;
   std::uint64_t all_ = 0, wrong_ = 0;
 };

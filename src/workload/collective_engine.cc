@@ -62,6 +62,14 @@ void CollectiveEngine::prepare(std::uint32_t communicator, const nccl::Operation
   }
 }
 
+// Of the link between two GPUs that have no switch between them.
+std::int64_t CollectiveEngine::pair_Bps(const nccl::Communicator& ranks, std::uint32_t rank) const {
+  const nccl::RankPlace place = ranks.ranks()[rank];
+  const std::size_t gpus = setup_.cluster.machines[place.machine].places.gpus.size();
+  if (ranks.nodes()[ranks.node_of(rank)].topology->nvswitch >= 0 || gpus < 2) return 0;
+  return hosts_[place.machine]->gpu_model(place.gpu).link_Bps / static_cast<std::int64_t>(gpus - 1);
+}
+
 void CollectiveEngine::connect(const ConnectionKey& key) {
   if (connected_.contains(key)) return;
   const nccl::Communicator& ranks = *communicators_[key.communicator];
@@ -86,14 +94,11 @@ void CollectiveEngine::connect(const ConnectionKey& key) {
     return;
   }
   CollectiveHost& host = *hosts_[from.machine];
-  const host::HostPlaces& places = setup_.cluster.machines[from.machine].places;
   send.way = route.transport == nccl::Transport::kShm ? CollectiveWay::kShared
              : route.path <= nccl::PathType::kC2c     ? CollectiveWay::kNvlink
                                                       : CollectiveWay::kPcie;
   receive.way = send.way;
-  const nccl::Node& node = ranks.nodes()[ranks.node_of(key.from)];
-  if (node.topology->nvswitch < 0 && places.gpus.size() > 1)
-    send.pair_Bps = host.gpu_model(from.gpu).link_Bps / static_cast<std::int64_t>(places.gpus.size() - 1);
+  send.pair_Bps = pair_Bps(ranks, key.from);
   const Halves halves{host.add_send_half(send), host.add_receive_half(receive)};
   host.send_half(halves.send).peer = halves.receive;
   host.receive_half(halves.receive).peer = halves.send;
@@ -115,6 +120,7 @@ CollectiveEngine::Halves CollectiveEngine::connect_network(const nccl::Communica
   const std::uint32_t proxy_gpu = ranks.ranks()[route.proxy_rank].gpu;
   send.way = receive.way = CollectiveWay::kNet;
   send.peer_gpu = proxy_gpu;
+  if (proxy_gpu != from.gpu) send.pair_Bps = pair_Bps(ranks, send.from);
   send.proxy = proxy_gpu;
   receive.proxy = to.gpu;
   send.staged = !route.send_gdr;

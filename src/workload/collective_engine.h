@@ -113,6 +113,7 @@ class CollectiveEngine {
   std::uint32_t send_half_of(const ConnectionKey& key) const { return connected_.at(key).send; }
   std::uint32_t receive_half_of(const ConnectionKey& key) const { return connected_.at(key).receive; }
   void connect(const ConnectionKey& key);
+  std::int64_t pair_Bps(const nccl::Communicator& ranks, std::uint32_t rank) const;
   Halves connect_network(const nccl::Communicator& ranks, const nccl::Route& route, CollectiveSendHalf& send,
                          CollectiveReceiveHalf& receive);
   Halves connect_sockets(const nccl::Communicator& ranks, const nccl::Route& route, CollectiveSendHalf& send,

@@ -126,6 +126,8 @@ Time_ps CollectiveHost::pass_link(CollectiveSendHalf& half, Protocol protocol, s
         return std::max(gpu.pcie_up.pass(from_ps, size_B, gpu.model.pcie_Bps),
                         pass_uplink(gpu.uplink, true, size_B, from_ps));
       // PXN: the buffer is that of another GPU.
+      if (half.peer_gpu != half.gpu && half.pair_Bps != 0)
+        return pair_links_[half.gpu * gpus_.size() + half.peer_gpu].pass(from_ps, size_B, half.pair_Bps);
       if (half.peer_gpu != half.gpu) return through(gpu.egress, gpu.model.link_Bps, peer.ingress, peer.model.link_Bps);
   }
   return from_ps;
@@ -187,7 +189,7 @@ Time_ps CollectiveHost::slice_begin_ps(const RunningLane& lane) const {
 void CollectiveHost::begin_slice(std::uint32_t item, RunningLane& lane, std::uint32_t index) {
   const Protocol protocol = lane.schedule.protocol;
   const std::uint64_t size_B = lane.schedule.slice_count(lane.now, lane.slice) * items_[item].element_B;
-  const std::uint64_t line_B = nccl::line_B(protocol, size_B);
+  const std::uint64_t line_B = lane.schedule.line_B(size_B);
   Gpu& gpu = gpus_[streams_[items_[item].stream].place.gpu];
   const Time_ps begin_ps = slice_begin_ps(lane) + (lane.now.is_beside ? 0 : gpu.model.slice_ps[at(protocol)]);
   lane.ready_ps = kNever_ps;
@@ -257,7 +259,7 @@ void CollectiveHost::end_slice(std::uint32_t item, std::uint32_t index) {
       CollectiveSendHalf& half = sends_[lane.send[i]];
       half.used += steps;
       if (half.way == CollectiveWay::kNet || half.way == CollectiveWay::kSocket) {
-        half.messages[half.written++ % kMostMessages] = {static_cast<std::uint32_t>(nccl::line_B(protocol, size_B)),
+        half.messages[half.written++ % kMostMessages] = {static_cast<std::uint32_t>(lane.schedule.line_B(size_B)),
                                                          static_cast<std::uint8_t>(steps), 0, protocol};
         const Time_ps fence_ps = protocol == Protocol::kSimple ? model.fence_ps : 0;
         add_event(now_ps_ + fence_ps + model.to_host_ps + model.proxy_ps / 2, EventKind::kProxy, lane.send[i], 1);

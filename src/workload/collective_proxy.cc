@@ -101,7 +101,7 @@ void CollectiveHost::announce(std::uint32_t index, const nccl::Lane& lane, std::
     if (primitive.takes_from(peer) && primitive.frees) messages += lane.slices;
     if (half.socket == nullptr || !(pat ? primitive.gives_to(peer) && primitive.posts : primitive.receives)) continue;
     for (std::uint32_t i = 0; i < lane.slices; ++i)
-      half.socket->expect(nccl::line_B(lane.protocol, nccl::message_count(lane, primitive, i) * element_B));
+      half.socket->expect(lane.line_B(nccl::message_count(lane, primitive, i) * element_B));
   }
   if (messages == 0) return;
   half.expected.push_back({messages, lane.slice_steps, lane.protocol});
