@@ -85,12 +85,10 @@ nccl::ParsedEnvironment nccl_environment(const workload::NcclOptions& options) {
   std::vector<nccl::Variable> variables;
   for (const auto& [name, value] : options.environment) variables.push_back({name, value});
   nccl::ParsedEnvironment parsed = nccl::parse_environment(variables);
-  // Not run: trees of NVLS between nodes, PAT, and NVLS of other collectives than all-reduce.
+  // PAT is not run.
   for (std::size_t i = 0; i < nccl::kFunctions; ++i) {
     auto& row = parsed.environment.algorithms[i];
-    row[static_cast<std::size_t>(nccl::ModelAlgorithm::kNvlsTree)] = 0;
     row[static_cast<std::size_t>(nccl::ModelAlgorithm::kPat)] = 0;
-    row[static_cast<std::size_t>(nccl::ModelAlgorithm::kNvls)] = 0;
   }
   const auto read = [&](const std::string& path, std::string& text) {
     if (path.empty()) return;

@@ -52,7 +52,7 @@ std::uint64_t divided_up(std::uint64_t value, std::uint64_t by) {
 
 }  // namespace
 
-Choice Communicator::choose(Collective collective, std::uint64_t size_B) const {
+Choice Communicator::choose(Collective collective, std::uint64_t size_B, bool in_switch) const {
   Choice choice;
   const auto function = function_of(collective);
   if (!function) {
@@ -75,6 +75,9 @@ Choice Communicator::choose(Collective collective, std::uint64_t size_B) const {
   double best_us = std::numeric_limits<double>::max();
   std::size_t algorithm = kModelAlgorithms, protocol = 0;
   for (std::size_t a = 0; a < kModelAlgorithms; ++a) {
+    const bool reduces_in_switch = a == static_cast<std::size_t>(ModelAlgorithm::kNvls) ||
+                                   a == static_cast<std::size_t>(ModelAlgorithm::kNvlsTree);
+    if (reduces_in_switch && !in_switch && collective != Collective::kAllGather) continue;
     for (std::size_t p = 0; p < kProtocols; ++p) {
       const double us = tuning_.time_us(*function, static_cast<ModelAlgorithm>(a), p, size_B, all);
       if (us < 0 || us >= best_us) continue;
@@ -92,7 +95,7 @@ Choice Communicator::choose(Collective collective, std::uint64_t size_B) const {
   std::uint64_t threads = tuning_.max_threads[algorithm][protocol];
   const auto threshold = static_cast<std::uint64_t>(tuning_.thread_thresholds[algorithm][protocol]);
   if (model == ModelAlgorithm::kNvls || model == ModelAlgorithm::kNvlsTree) {
-    channels = nvls_channels_;
+    channels = nvls_.channels;
   } else {
     while (channels >= 2 && size_B < channels * threads * threshold) --channels;
     while (threads % 128 == 0 && size_B < channels * threads * threshold) threads /= 2;
@@ -118,8 +121,8 @@ std::string Communicator::unavailable(Collective collective) const {
 }
 
 // A channel gets at least 32 KiB of traffic, in cells of 16 bytes.
-Parts Communicator::parts(Collective collective, std::uint64_t size_B, std::uint32_t element_B) const {
-  const Choice choice = choose(collective, size_B);
+Parts Communicator::parts(Collective collective, std::uint64_t size_B, std::uint32_t element_B, bool in_switch) const {
+  const Choice choice = choose(collective, size_B, in_switch);
   const std::uint64_t ranks = ranks_.size();
   const bool old = environment_->version < kVersion29;
   const std::uint64_t least_traffic_B = old ? 16 << 10 : 32 << 10;
@@ -133,7 +136,7 @@ Parts Communicator::parts(Collective collective, std::uint64_t size_B, std::uint
   const std::uint64_t cell_elements_B = cell_B / element_B * element_B;
   const std::uint64_t cells = std::max<std::uint64_t>(divided_up(own_B, cell_B), 1);
   const std::uint64_t most = choice.algorithm == Algorithm::kNvls || choice.algorithm == Algorithm::kNvlsTree
-                                 ? nvls_channels_
+                                 ? nvls_.channels
                                  : channels_.size();
   std::uint64_t each = std::min(cells, divided_up(channel_traffic_B, cell_B * traffic));
   const std::uint64_t first = most == 1 ? cells : each;

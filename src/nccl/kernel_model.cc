@@ -11,14 +11,16 @@ constexpr std::uint32_t kAmpere = 80, kHopper = 90, kBlackwell = 100;
 
 // A block's rates, MB/s: LL is NCCL's llMaxBw of one node over its channels, LL128 the cap of a channel (facts AI 1.7);
 // Simple is an estimate above what rings ask of a block.
+// Requests of NVSwitch are fitted on V23, eight GPUs (docs/mechanisms/collectives.md).
 struct Generation {
   std::uint32_t from;
   PerProtocol block_MBps;
+  std::int64_t switch_request_permille;
 };
-constexpr Generation kGenerations[] = {{kBlackwell, {8'800, 40'000, 60'000}},
-                                       {kHopper, {4'400, 36'700, 44'000}},
-                                       {kAmpere, {3'650, 20'000, 25'000}},
-                                       {0, {3'250, 20'000, 18'000}}};
+constexpr Generation kGenerations[] = {{kBlackwell, {8'800, 40'000, 60'000}, 380},
+                                       {kHopper, {4'400, 36'700, 44'000}, 240},
+                                       {kAmpere, {3'650, 20'000, 25'000}, 0},
+                                       {0, {3'250, 20'000, 18'000}, 0}};
 
 }  // namespace
 
@@ -37,12 +39,15 @@ KernelModel kernel_model(const host::GpuModel& gpu) {
     if (capability < generation.from) continue;
     for (std::size_t i = 0; i < model.block_Bps.size(); ++i)
       model.block_Bps[i] = generation.block_MBps[i] * (kGB / 1000);
+    model.switch_request_permille = generation.switch_request_permille;
     break;
   }
   // One hop is `slice` and the way to the peer: together NCCL's NVLINK and PCI rows (facts AI 1.7).
   model.slice_ps = {ns(200), ns(500), ns(1200)};
   model.nvlink_ps = {ns(400), ns(1400), ns(2200)};
   model.pcie_ps = {ns(800), ns(2000), ns(4500)};
+  // Two of these, three slices, gap and end: 25 us, NCCL's row NVLINK of NVLS (facts AI 1.7).
+  model.switch_ps = ns(7500);
   model.to_host_ps = ns(900);
   model.from_host_ps = ns(900);
   model.proxy_ps = ns(600);

@@ -22,6 +22,10 @@ struct KernelModel {
   PerProtocol slice_ps{};   // of a block, for each slice: barriers and polls
   PerProtocol nvlink_ps{};  // from a block's post to when its peer sees it
   PerProtocol pcie_ps{};
+  // NVSwitch that reduces and multicasts: from a block's post to when all others, or the one head, see it; and the room
+  // that the switch's read requests take in the ports, of each 1,000 bytes read.
+  Time_ps switch_ps = 0;
+  std::int64_t switch_request_permille = 0;
   Time_ps to_host_ps = 0;    // a block's post until a CPU can see it
   Time_ps from_host_ps = 0;  // what a CPU writes until a block sees it
   Time_ps proxy_ps = 0;      // a turn of the proxy's loop

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "nccl/log_graph.h"
+#include "nccl/log_nvls.h"
 #include "nccl/net_devices.h"
 
 namespace weft::nccl {
@@ -29,7 +30,7 @@ constexpr SubsystemWord kSubsystems[] = {{"INIT", kInit},
                                          {"ALLOC", kOtherSubsystems},
                                          {"CALL", kOtherSubsystems},
                                          {"PROXY", kOtherSubsystems},
-                                         {"NVLS", kOtherSubsystems},
+                                         {"NVLS", kNvlsTransport},
                                          {"REG", kOtherSubsystems},
                                          {"PROFILE", kOtherSubsystems},
                                          {"RAS", kOtherSubsystems},
@@ -42,6 +43,9 @@ std::string upper(std::string_view text) {
   }
   return result;
 }
+
+// Channel, sender, receiver.
+using Connected = std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>>;
 
 // The lines of one rank.
 class RankLog {
@@ -60,13 +64,18 @@ class RankLog {
     variables();
     gdr_support();
     affinity();
+    const SubsystemSink nvls = [&](std::uint32_t subsystems, std::string_view line) { say(subsystems, "{}", line); };
+    write_nvls_support(all_, rank_, nvls);
     if (filter_.shows(kGraphSearch)) {
       write_topology(*node_.topology, node_.ranks, [&](std::string_view line) { say(kGraphSearch, "{}", line); });
       write_graphs(node_, [&](std::string_view line) { say(kGraphSearch, "{}", line); });
     }
     nodes();
+    write_nvls_heads(all_, rank_, nvls);
     channels();
     connections();
+    write_nvls_buffers(all_, rank_, comm_address(), nvls);
+    nvls_trees();
     tuning();
     say(kInit, "ncclCommInitRank {} - Init COMPLETE", identity());
   }
@@ -78,10 +87,11 @@ class RankLog {
   }
 
   std::uint32_t device() const { return all_.ranks()[rank_].gpu; }
+  std::uint64_t comm_address() const { return 0x55d0c0000000 + std::uint64_t{rank_} * 0x100000; }
   std::string identity() const {
-    return fmt::format("comm 0x{:x} rank {} nranks {} cudaDev {} nvmlDev {} busId {:x} commId 0x{:x}",
-                       0x55d0c0000000 + std::uint64_t{rank_} * 0x100000, rank_, all_.ranks().size(), device(), device(),
-                       gpu_bus_id(device()), 0x77656674'00000000 | all_.ranks().size());
+    return fmt::format("comm 0x{:x} rank {} nranks {} cudaDev {} nvmlDev {} busId {:x} commId 0x{:x}", comm_address(),
+                       rank_, all_.ranks().size(), device(), device(), gpu_bus_id(device()),
+                       0x77656674'00000000 | all_.ranks().size());
   }
   std::string name_of(std::uint32_t rank) const { return fmt::format("{}[{}]", rank, all_.ranks()[rank].gpu); }
 
@@ -165,9 +175,8 @@ class RankLog {
   void nodes() {
     const auto nets = static_cast<std::uint32_t>(node_.topology->nets.size());
     say(kInit, "Rank {}: {} Net devices", rank_, nets);
-    say(kInit, "comm 0x{:x} rank {} nRanks {} nNodes {} localRanks {} localRank {} MNNVL 0",
-        0x55d0c0000000 + std::uint64_t{rank_} * 0x100000, rank_, all_.ranks().size(), all_.nodes().size(),
-        node_.ranks.size(), all_.local_rank(rank_));
+    say(kInit, "comm 0x{:x} rank {} nRanks {} nNodes {} localRanks {} localRank {} MNNVL 0", comm_address(), rank_,
+        all_.ranks().size(), all_.nodes().size(), node_.ranks.size(), all_.local_rank(rank_));
   }
 
   void channels() {
@@ -193,8 +202,8 @@ class RankLog {
     say(kInit, "P2P Chunksize set to {}", all_.p2p_chunk_B());
   }
 
-  void connection(std::uint32_t channel, std::uint32_t from, std::uint32_t to) {
-    const Route route = all_.route(channel, from, to);
+  void connection(std::uint32_t channel, std::uint32_t from, std::uint32_t to, bool nvls = false) {
+    const Route route = nvls ? all_.nvls_route(channel, from, to) : all_.route(channel, from, to);
     const std::string ends = fmt::format("{} -> {}", name_of(from), name_of(to));
     if (route.transport == Transport::kP2p || route.transport == Transport::kShm) {
       if (from != rank_) return;
@@ -226,7 +235,7 @@ class RankLog {
   }
 
   // Peers by distance in the list of ranks; of each what comes from the one and goes to the other.
-  void connect(const std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>>& wanted) {
+  void connect(const Connected& wanted) {
     const auto count = static_cast<std::uint32_t>(all_.ranks().size());
     for (std::uint32_t i = 1; i < count; ++i) {
       const std::uint32_t before = (rank_ + count - i) % count, after = (rank_ + i) % count;
@@ -241,7 +250,7 @@ class RankLog {
 
   void connections() {
     if (all_.ranks().size() < 2) return;
-    std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> rings, trees;
+    Connected rings, trees;
     for (std::uint32_t c = 0; c < all_.channels().size(); ++c) {
       const Channel& channel = all_.channels()[c];
       const auto& ring = channel.ring;
@@ -256,10 +265,28 @@ class RankLog {
       }
     }
     for (const auto& each : rings) trees.erase(each);
+    connected_ = rings;
+    connected_.insert(trees.begin(), trees.end());
     connect(rings);
     say(kInit, "Connected all rings, use ring PXN {} GDR {}", pxn_ ? 1 : 0, over_network_ && all_gdr_ ? 1 : 0);
     connect(trees);
     say(kInit, "Connected all trees");
+  }
+
+  // Peers as for rings and trees; what is connected already is not connected again.
+  void nvls_trees() {
+    const Nvls& nvls = all_.nvls();
+    if (nvls.channels == 0 || nvls.nodes.size() == 1) return;
+    for (std::uint32_t c = 0; c < nvls.channels; ++c) {
+      const TreeNode& node = nvls.trees[c % nvls.trees.size()][rank_];
+      for (std::int32_t peer : {node.down[0], node.down[1], node.up}) {
+        if (peer == kNoRank) continue;
+        const auto other = static_cast<std::uint32_t>(peer);
+        if (!connected_.contains({c, other, rank_})) connection(c, other, rank_, true);
+        if (!connected_.contains({c, rank_, other})) connection(c, rank_, other, true);
+      }
+    }
+    say(kInit, "Connected NVLS tree");
   }
 
   void tuning() {
@@ -282,6 +309,7 @@ class RankLog {
   std::uint32_t rank_;
   const LogSink& sink_;
   LogFilter filter_;
+  Connected connected_;
   bool all_gdr_ = true, pxn_ = false, over_network_ = false;
 };
 
@@ -320,7 +348,7 @@ void write_start(const Cluster& cluster, const Communicator& communicator, const
 }
 
 std::optional<std::string> tuning_line(const Communicator& communicator, Collective collective, std::uint64_t size_B,
-                                       std::uint32_t element_B) {
+                                       std::uint32_t element_B, bool in_switch) {
   std::string_view function;
   switch (collective) {
     case Collective::kAllReduce:
@@ -343,13 +371,13 @@ std::optional<std::string> tuning_line(const Communicator& communicator, Collect
   }
   constexpr std::string_view kAlgorithms[] = {"TREE", "RING", "NVLS", "NVLS_TREE", "PAT"};
   constexpr std::string_view kProtocolWords[] = {"LL", "LL128", "SIMPLE"};
-  const Choice choice = communicator.choose(collective, size_B);
+  const Choice choice = communicator.choose(collective, size_B, in_switch);
   const bool gathers = collective == Collective::kAllGather || collective == Collective::kReduceScatter;
   return fmt::format("{}: {} Bytes -> Algo {} proto {} channel{{Lo..Hi}}={{0..{}}}", function,
                      gathers ? size_B / communicator.ranks().size() : size_B,
                      kAlgorithms[static_cast<std::size_t>(choice.algorithm)],
                      kProtocolWords[static_cast<std::size_t>(choice.protocol)],
-                     communicator.parts(collective, size_B, element_B).channels - 1);
+                     communicator.parts(collective, size_B, element_B, in_switch).channels - 1);
 }
 
 std::uint32_t process_id(std::uint32_t rank) {

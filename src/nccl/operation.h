@@ -16,6 +16,7 @@ struct Operation {
   std::uint32_t element_B = 4;
   std::uint32_t root = 0;
   bool in_place = false;
+  bool in_switch = true;  // NVSwitch can reduce this type that way
   // Of kSendRecv: whom this rank sends to and receives from. kNoRank: it does not.
   std::int32_t send_to = kNoRank, receive_from = kNoRank;
   // Of kHypercube: which of its steps; each is a kernel of its own.

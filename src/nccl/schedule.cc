@@ -116,8 +116,9 @@ Plan make_plan(const Communicator& communicator, const Operation& operation) {
   const std::size_t ranks = communicator.ranks().size();
   Plan plan;
   plan.operation = operation;
-  plan.choice = communicator.choose(operation.collective, size_of(operation, ranks));
-  plan.parts = communicator.parts(operation.collective, size_of(operation, ranks), operation.element_B);
+  const std::uint64_t size_B = size_of(operation, ranks);
+  plan.choice = communicator.choose(operation.collective, size_B, operation.in_switch);
+  plan.parts = communicator.parts(operation.collective, size_B, operation.element_B, operation.in_switch);
   const Protocol protocol = plan.choice.protocol;
   const bool parts = operation.collective == Collective::kAllReduce || operation.collective == Collective::kAllGather ||
                      operation.collective == Collective::kReduceScatter;
@@ -165,6 +166,10 @@ std::vector<Lane> lanes_of(const Communicator& communicator, const Plan& plan, s
     lane.count = part_B / operation.element_B;
     lane.chunk = chunk_of(communicator, plan, part_B);
     begin += lane.count;
+    if (plan.choice.algorithm == Algorithm::kNvls || plan.choice.algorithm == Algorithm::kNvlsTree) {
+      add_nvls_lanes(communicator, plan, rank, lane, lanes);
+      continue;
+    }
     const Channel& wired = communicator.channels()[channel];
     if (plan.choice.algorithm == Algorithm::kTree) {
       add_tree(wired.tree[rank], lane, lanes);
@@ -198,6 +203,11 @@ bool Lane::next(Primitive& primitive) {
     case LaneKind::kRingBroadcast:
     case LaneKind::kRingReduce:
       return next_chain(primitive);
+    case LaneKind::kNvlsScatter:
+    case LaneKind::kNvlsReduce:
+    case LaneKind::kNvlsBroadcast:
+    case LaneKind::kNvlsGather:
+      return next_nvls(primitive);
     default:
       return next_simple(primitive);
   }

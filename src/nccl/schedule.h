@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "nccl/communicator.h"
@@ -21,8 +22,9 @@ struct Primitive {
   std::uint64_t offset = 0;  // of the chunk, in the buffer of all ranks' parts
   std::uint64_t count = 0;   // may be 0: its slots go round all the same
   bool receives = false, sends = false;
-  bool reduces = false;  // what comes in is added to the rank's own input
-  bool copies = false;   // the result is written to the output
+  bool reduces = false;     // what comes in is added to the rank's own input
+  bool copies = false;      // the result is written to the output
+  std::uint64_t piece = 0;  // of NVLS: what each head has of a loop, the last less
 };
 
 enum class LaneKind : std::uint8_t {
@@ -36,7 +38,11 @@ enum class LaneKind : std::uint8_t {
   kTreeRoot,
   kSend,
   kReceive,
-  kCopy  // within the GPU
+  kNvlsScatter,    // the rank's own data to where the switch reads it, for all heads
+  kNvlsReduce,     // by a head: what the switch has added up, and what comes from its tree
+  kNvlsBroadcast,  // by a head: to all GPUs of the switch
+  kNvlsGather,     // from where the switch has written it
+  kCopy            // within the GPU
 };
 
 struct Lane {
@@ -58,11 +64,19 @@ struct Lane {
   std::uint32_t position = 0;                 // of the rank in it
   std::uint32_t root_position = 0;
   bool in_place = false;
+  // NVLS: GPUs on the switch, which of its heads this rank is, what the lane does at the switch, warps that it has.
+  const NvlsNode* nvls = nullptr;
+  std::uint32_t head = 0;
+  bool reads_switch = false, writes_switch = false;
+  bool ranks_parts = false;  // all-gather, reduce-scatter: a head has its own rank's part
+  std::uint32_t warps = 0;
 
   // False: the lane has ended.
   bool next(Primitive& primitive);
   // Of slice `index` of a primitive.
   std::uint64_t slice_count(const Primitive& primitive, std::uint32_t index) const;
+  // Of a scatter or gather of NVLS, what belongs to a head: offset and count.
+  std::pair<std::uint64_t, std::uint64_t> nvls_piece(const Primitive& primitive, std::uint32_t head) const;
 
  private:
   std::uint32_t ring_size() const { return static_cast<std::uint32_t>(ring.size()); }
@@ -74,6 +88,7 @@ struct Lane {
   bool next_parts(Primitive& primitive);
   bool next_chain(Primitive& primitive);
   bool next_simple(Primitive& primitive);
+  bool next_nvls(Primitive& primitive);
   void end_step(std::uint32_t steps, std::uint64_t loop);
 
   std::uint64_t done_ = 0;  // elements of the channel
@@ -91,6 +106,10 @@ struct Plan {
 Plan make_plan(const Communicator& communicator, const Operation& operation);
 // Of a plan, what this rank does. Of kSendRecv the operation is the rank's own.
 std::vector<Lane> lanes_of(const Communicator& communicator, const Plan& plan, std::uint32_t rank);
+
+// Of a channel's part with NVLS or NVLSTree, `lane` has the part.
+void add_nvls_lanes(const Communicator& communicator, const Plan& plan, std::uint32_t rank, const Lane& lane,
+                    std::vector<Lane>& lanes);
 
 // Bytes of `payload_B` on their way: LL and LL128 carry flags.
 std::uint64_t line_B(Protocol protocol, std::uint64_t payload_B);

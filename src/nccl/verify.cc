@@ -22,6 +22,13 @@ struct Wire {
   std::uint32_t channel, from, to;
   friend auto operator<=>(const Wire&, const Wire&) = default;
 };
+// Between a rank and a head of NVLS, by way of the switch.
+struct SwitchWire {
+  const NvlsNode* node;
+  std::uint32_t channel, head, rank;
+  bool down;  // from the head
+  friend auto operator<=>(const SwitchWire&, const SwitchWire&) = default;
+};
 struct Verified {
   std::uint32_t rank;
   Lane lane;
@@ -67,6 +74,8 @@ class Checker {
       each.has_now = !each.ended;
       if (each.ended) return false;
     }
+    if (each.lane.kind == LaneKind::kNvlsScatter) return scatter(each);
+    if (each.lane.kind == LaneKind::kNvlsGather) return gather(each);
     const Primitive& now = each.now;
     std::vector<std::int32_t> from, to;
     for (std::int32_t peer : each.lane.from) {
@@ -78,9 +87,13 @@ class Checker {
     for (std::int32_t peer : from) {
       if (wires_[{each.lane.channel, static_cast<std::uint32_t>(peer), each.rank}].empty()) return false;
     }
+    if (each.lane.reads_switch && !has_come(each)) return false;
     const Operation& operation = operations_[each.rank];
     Chunk chunk{now.offset, now.count, 0};
-    if (now.reduces || !now.receives)
+    if (each.lane.reads_switch) {
+      for (std::uint32_t rank : each.lane.nvls->ranks)
+        chunk.sum += take({each.lane.nvls, each.lane.channel, each.lane.head, rank, false}, now.offset, now.count);
+    } else if (now.reduces || !now.receives)
       chunk.sum +=
           contribution(now.reduces || sums(operation) ? each.rank : owner(operation, each.lane, each.rank, now.offset));
     for (std::int32_t peer : from) {
@@ -92,6 +105,10 @@ class Checker {
     }
     for (std::int32_t peer : to)
       wires_[{each.lane.channel, each.rank, static_cast<std::uint32_t>(peer)}].push_back(chunk);
+    if (each.lane.writes_switch) {
+      for (std::uint32_t rank : each.lane.nvls->ranks)
+        switch_wires_[{each.lane.nvls, each.lane.channel, each.lane.head, rank, true}].push_back(chunk);
+    }
     if (now.copies && now.count > 0) {
       Chunk copy = chunk;
       // Each peer's part has a place of its own.
@@ -106,6 +123,48 @@ class Checker {
               : contribution(owner(operation, each.lane, each.rank, now.offset));
       if (chunk.sum != expected) wrong_ += now.count;
       written_[each.rank].push_back(copy);
+    }
+    each.has_now = false;
+    return true;
+  }
+
+  bool has_come(const Verified& each) {
+    return std::ranges::all_of(each.lane.nvls->ranks, [&](std::uint32_t rank) {
+      return !switch_wires_[{each.lane.nvls, each.lane.channel, each.lane.head, rank, false}].empty();
+    });
+  }
+  std::uint64_t take(const SwitchWire& name, std::uint64_t offset, std::uint64_t count) {
+    std::deque<Chunk>& wire = switch_wires_[name];
+    const Chunk came = wire.front();
+    wire.pop_front();
+    if (came.offset != offset || came.count != count) wrong_ += count;
+    return came.sum;
+  }
+
+  bool scatter(Verified& each) {
+    for (std::uint32_t head = 0; head < each.lane.nvls->heads.size(); ++head) {
+      const auto piece = each.lane.nvls_piece(each.now, head);
+      switch_wires_[{each.lane.nvls, each.lane.channel, head, each.rank, false}].push_back(
+          {piece.first, piece.second, contribution(each.rank)});
+    }
+    each.has_now = false;
+    return true;
+  }
+
+  bool gather(Verified& each) {
+    const auto heads = static_cast<std::uint32_t>(each.lane.nvls->heads.size());
+    for (std::uint32_t head = 0; head < heads; ++head) {
+      if (switch_wires_[{each.lane.nvls, each.lane.channel, head, each.rank, true}].empty()) return false;
+    }
+    const Operation& operation = operations_[each.rank];
+    for (std::uint32_t head = 0; head < heads; ++head) {
+      const auto piece = each.lane.nvls_piece(each.now, head);
+      const std::uint64_t sum =
+          take({each.lane.nvls, each.lane.channel, head, each.rank, true}, piece.first, piece.second);
+      const bool own = each.lane.nvls->heads[head] == each.rank;
+      if (piece.second == 0 || (!sums(operation) && own && operation.in_place)) continue;
+      if (sum != (sums(operation) ? all_ : contribution(each.lane.nvls->heads[head]))) wrong_ += piece.second;
+      written_[each.rank].push_back({piece.first, piece.second, sum});
     }
     each.has_now = false;
     return true;
@@ -178,6 +237,7 @@ class Checker {
   std::vector<Operation> operations_;
   std::vector<Verified> lanes_;
   std::map<Wire, std::deque<Chunk>> wires_;
+  std::map<SwitchWire, std::deque<Chunk>> switch_wires_;
   std::vector<std::vector<Chunk>> written_;
   std::uint64_t all_ = 0, wrong_ = 0;
 };

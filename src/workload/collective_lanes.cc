@@ -37,13 +37,15 @@ void CollectiveHost::make_lanes(Item& item) {
       if (peer == nccl::kNoRank) continue;
       lane.receive[lane.receives++] =
           engine_.receive_half_of({item.what.communicator, schedule.channel, static_cast<std::uint32_t>(peer),
-                                   item.what.rank, schedule.point_to_point});
+                                   item.what.rank, schedule.point_to_point, schedule.nvls != nullptr});
     }
     for (std::int32_t peer : schedule.to) {
       if (peer == nccl::kNoRank) continue;
-      lane.send[lane.sends++] = engine_.send_half_of({item.what.communicator, schedule.channel, item.what.rank,
-                                                      static_cast<std::uint32_t>(peer), schedule.point_to_point});
+      lane.send[lane.sends++] =
+          engine_.send_half_of({item.what.communicator, schedule.channel, item.what.rank,
+                                static_cast<std::uint32_t>(peer), schedule.point_to_point, schedule.nvls != nullptr});
     }
+    if (schedule.nvls != nullptr) join_switch(item.what, lane);
     for (std::uint8_t i = 0; i < lane.receives; ++i) announce(lane.receive[i], schedule, item.element_B);
     const bool fresh = item.lanes.empty() || item.lanes.back().schedule.channel != schedule.channel ||
                        item.lanes.back().schedule.batch != schedule.batch;
@@ -88,6 +90,7 @@ void CollectiveHost::advance(std::uint32_t item, std::uint32_t index) {
       return;
     }
   }
+  if (lane.at_switch >= 0 && !switch_is_ready(lane, self)) return;
   begin_slice(item, lane, index);
 }
 
@@ -139,7 +142,9 @@ void CollectiveHost::begin_slice(std::uint32_t item, RunningLane& lane, std::uin
   Time_ps end_ps = begin_ps;
   // The warps of a block are shared by the lanes that are at work.
   const std::int64_t lanes = ++items_[item].groups[lane.group].busy;
-  if (lane.schedule.kind != nccl::LaneKind::kCopy)
+  if (lane.at_switch >= 0)
+    end_ps = pass_switch(lane, size_B, begin_ps);
+  else if (lane.schedule.kind != nccl::LaneKind::kCopy)
     end_ps += static_cast<Time_ps>(size_B) * kSecond_ps / (gpu.model.block_Bps[at(protocol)] / lanes);
   // Reads of its own input and of what came, writes of the output and of what leaves from here.
   std::uint64_t touched = lane.now.reduces || !lane.now.receives ? 1 : 0;
@@ -151,7 +156,7 @@ void CollectiveHost::begin_slice(std::uint32_t item, RunningLane& lane, std::uin
       if (half.way == CollectiveWay::kNet && !half.staged) ++touched;
     }
   }
-  end_ps = std::max(end_ps, gpu.memory.pass(begin_ps, touched * size_B, gpu.model.memory_Bps));
+  if (lane.at_switch < 0) end_ps = std::max(end_ps, gpu.memory.pass(begin_ps, touched * size_B, gpu.model.memory_Bps));
   if (lane.now.receives) {
     for (std::uint8_t i = 0; i < lane.receives; ++i) {
       CollectiveReceiveHalf& half = receives_[lane.receive[i]];
@@ -180,6 +185,7 @@ void CollectiveHost::end_slice(std::uint32_t item, std::uint32_t index) {
   const Protocol protocol = lane.schedule.protocol;
   const std::uint32_t steps = lane.schedule.slice_steps;
   const nccl::KernelModel& model = gpus_[streams_[items_[item].stream].place.gpu].model;
+  if (lane.at_switch >= 0) leave_slice_of_switch(lane);
   if (lane.now.receives) {
     for (std::uint8_t i = 0; i < lane.receives; ++i) {
       CollectiveReceiveHalf& half = receives_[lane.receive[i]];

@@ -78,6 +78,7 @@ nccl::Operation NcclRun::operation_of(const Row& row, bool in_place, std::uint32
   operation.element_B = nccl::data_types()[row.type].size_B;
   operation.root = static_cast<std::uint32_t>(std::max(row.root, 0));
   operation.in_place = in_place;
+  operation.in_switch = nccl::switch_reduces(row.type, row.operation);
   if (operation.collective == nccl::Collective::kSendRecv && ranks > 1) {
     operation.send_to = static_cast<std::int32_t>((rank + 1) % ranks);
     operation.receive_from = static_cast<std::int32_t>((rank + ranks - 1) % ranks);
