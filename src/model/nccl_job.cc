@@ -164,6 +164,13 @@ std::vector<TextError> nccl_problems(const workload::NcclOptions& options, const
     if (!decided.error().empty())
       problems.push_back({decided.error(), from_file ? "correct the file, or leave its variable out"
                                                      : "look at hosts, cables and NCCL's variables"});
+    for (std::uint32_t type : test.types) {
+      for (std::uint32_t operation : test.operations) {
+        const std::string message = decided.unavailable(test.collective, nccl::switch_reduces(type, operation));
+        if (decided.error().empty() && !message.empty() && problems.empty())
+          problems.push_back({message, "name another: Ring with Simple has all; or leave the variables out"});
+      }
+    }
   }
   if (nccl::has_root(test.collective) && test.root >= static_cast<std::int32_t>(ranks) && ranks > 0)
     problems.push_back(

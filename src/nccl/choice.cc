@@ -46,6 +46,12 @@ Algorithm shown(ModelAlgorithm algorithm) {
   }
 }
 
+// NVLS and NVLSTree where they reduce.
+bool needs_switch(std::size_t algorithm, Collective collective) {
+  const auto model = static_cast<ModelAlgorithm>(algorithm);
+  return (model == ModelAlgorithm::kNvls || model == ModelAlgorithm::kNvlsTree) && collective != Collective::kAllGather;
+}
+
 std::uint64_t divided_up(std::uint64_t value, std::uint64_t by) {
   return (value + by - 1) / by;
 }
@@ -75,9 +81,7 @@ Choice Communicator::choose(Collective collective, std::uint64_t size_B, bool in
   double best_us = std::numeric_limits<double>::max();
   std::size_t algorithm = kModelAlgorithms, protocol = 0;
   for (std::size_t a = 0; a < kModelAlgorithms; ++a) {
-    const bool reduces_in_switch = a == static_cast<std::size_t>(ModelAlgorithm::kNvls) ||
-                                   a == static_cast<std::size_t>(ModelAlgorithm::kNvlsTree);
-    if (reduces_in_switch && !in_switch && collective != Collective::kAllGather) continue;
+    if (needs_switch(a, collective) && !in_switch) continue;
     for (std::size_t p = 0; p < kProtocols; ++p) {
       const double us = tuning_.time_us(*function, static_cast<ModelAlgorithm>(a), p, size_B, all);
       if (us < 0 || us >= best_us) continue;
@@ -108,11 +112,13 @@ Choice Communicator::choose(Collective collective, std::uint64_t size_B, bool in
   return choice;
 }
 
-std::string Communicator::unavailable(Collective collective) const {
+std::string Communicator::unavailable(Collective collective, bool in_switch) const {
   const auto function = function_of(collective);
   if (!function || ranks_.size() <= 1) return {};
-  for (const auto& row : tuning_.bandwidth_GBps[static_cast<std::size_t>(*function)]) {
-    if (std::ranges::any_of(row, [](double GBps) { return GBps > 0; })) return {};
+  const auto& rows = tuning_.bandwidth_GBps[static_cast<std::size_t>(*function)];
+  for (std::size_t a = 0; a < kModelAlgorithms; ++a) {
+    if (needs_switch(a, collective) && !in_switch) continue;
+    if (std::ranges::any_of(rows[a], [](double GBps) { return GBps > 0; })) return {};
   }
   std::string message = fmt::format("no algorithm and protocol available for {}", to_string(*function));
   if (environment_->algo_set) message += fmt::format(", NCCL_ALGO is {}", environment_->algo);

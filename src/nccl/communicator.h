@@ -127,7 +127,7 @@ class Communicator {
   // Of a collective of so many bytes, as nccl-tests counts them. `in_switch`: NVSwitch can reduce this type that way.
   Choice choose(Collective collective, std::uint64_t size_B, bool in_switch = true) const;
   // Empty, or why NCCL would refuse this collective: NCCL_ALGO and NCCL_PROTO leave nothing.
-  std::string unavailable(Collective collective) const;
+  std::string unavailable(Collective collective, bool in_switch = true) const;
   Parts parts(Collective collective, std::uint64_t size_B, std::uint32_t element_B, bool in_switch = true) const;
   // How many channels share one send or receive of so many bytes.
   std::uint32_t p2p_parts(std::uint64_t bytes) const;

@@ -15,12 +15,13 @@ constexpr std::uint32_t kAmpere = 80, kHopper = 90, kBlackwell = 100;
 struct Generation {
   std::uint32_t from;
   PerProtocol block_MBps;
+  std::int64_t warp_MBps;  // of NVLS
   std::int64_t switch_request_permille;
 };
-constexpr Generation kGenerations[] = {{kBlackwell, {8'800, 40'000, 60'000}, 380},
-                                       {kHopper, {4'400, 36'700, 44'000}, 240},
-                                       {kAmpere, {3'650, 20'000, 25'000}, 0},
-                                       {0, {3'250, 20'000, 18'000}, 0}};
+constexpr Generation kGenerations[] = {{kBlackwell, {8'800, 40'000, 60'000}, 4'800, 380},
+                                       {kHopper, {4'400, 36'700, 44'000}, 3'300, 240},
+                                       {kAmpere, {3'650, 20'000, 25'000}, 0, 0},
+                                       {0, {3'250, 20'000, 18'000}, 0, 0}};
 
 }  // namespace
 
@@ -39,6 +40,7 @@ KernelModel kernel_model(const host::GpuModel& gpu) {
     if (capability < generation.from) continue;
     for (std::size_t i = 0; i < model.block_Bps.size(); ++i)
       model.block_Bps[i] = generation.block_MBps[i] * (kGB / 1000);
+    model.warp_Bps = generation.warp_MBps * (kGB / 1000);
     model.switch_request_permille = generation.switch_request_permille;
     break;
   }

@@ -14,13 +14,14 @@ namespace weft::nccl {
 using PerProtocol = std::array<std::int64_t, 3>;  // by Protocol: LL, LL128, Simple
 
 struct KernelModel {
-  Time_ps call_ps = 0;      // the CPU in ncclAllReduce, cudaLaunchKernel included
-  Time_ps launch_ps = 0;    // then until the first instruction
-  Time_ps gap_ps = 0;       // from the end of a kernel to the start of the next of its stream
-  Time_ps end_ps = 0;       // from the last primitive to the end of the kernel
-  PerProtocol block_Bps{};  // payload that one block moves, the flags of LL and LL128 left out
-  PerProtocol slice_ps{};   // of a block, for each slice: barriers and polls
-  PerProtocol nvlink_ps{};  // from a block's post to when its peer sees it
+  Time_ps call_ps = 0;        // the CPU in ncclAllReduce, cudaLaunchKernel included
+  Time_ps launch_ps = 0;      // then until the first instruction
+  Time_ps gap_ps = 0;         // from the end of a kernel to the start of the next of its stream
+  Time_ps end_ps = 0;         // from the last primitive to the end of the kernel
+  PerProtocol block_Bps{};    // payload that one block moves, the flags of LL and LL128 left out
+  std::int64_t warp_Bps = 0;  // of a block of NVLS, which divides its warps among scatter, reduction and gather
+  PerProtocol slice_ps{};     // of a block, for each slice: barriers and polls
+  PerProtocol nvlink_ps{};    // from a block's post to when its peer sees it
   PerProtocol pcie_ps{};
   // NVSwitch that reduces and multicasts: from a block's post to when all others, or the one head, see it; and the room
   // that the switch's read requests take in the ports, of each 1,000 bytes read.

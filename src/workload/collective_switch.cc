@@ -12,7 +12,6 @@ using nccl::LaneKind;
 namespace {
 
 constexpr std::int64_t kPermille = 1000;
-constexpr std::int64_t kWarpsOfRing = 16;  // for which block_Bps holds: 512 threads
 
 bool all_after(const std::vector<std::uint64_t>& counts, std::uint64_t count) {
   return std::ranges::all_of(counts, [&](std::uint64_t each) { return each > count; });
@@ -59,9 +58,7 @@ Time_ps CollectiveHost::pass_switch(const RunningLane& lane, std::uint64_t size_
   const auto pass = [&](Server& server, std::uint64_t bytes, std::int64_t rate_Bps) {
     end_ps = std::max(end_ps, server.pass(from_ps, bytes, rate_Bps));
   };
-  const std::int64_t block_Bps = own.model.block_Bps[static_cast<std::size_t>(nccl::Protocol::kSimple)];
-  const std::int64_t lane_Bps = block_Bps * lane.schedule.warps / kWarpsOfRing;
-  end_ps += static_cast<Time_ps>(size_B) * kSecond_ps / lane_Bps;
+  end_ps += static_cast<Time_ps>(size_B) * kSecond_ps / (own.model.warp_Bps * lane.schedule.warps);
   if (!lane.schedule.reads_switch && !lane.schedule.writes_switch) {
     pass(own.memory, 2 * size_B, own.model.memory_Bps);  // read and written
     return end_ps;

@@ -43,7 +43,7 @@ TEST(Nvls, IsChosenFromSixGpusOn) {
   EXPECT_NE(eight.choose(Collective::kAllReduce, 4096).algorithm, Algorithm::kNvls);
 }
 
-TEST(Nvls, NeedsHopperNvswitchAndTheVariable) {
+TEST(Nvls, NeedsHopperAndNvswitch) {
   EXPECT_EQ(nvls_communicator(1, 8, {}, "a100-80g").nvls_channels(), 0U);
   EXPECT_EQ(nvls_communicator(1, 1).nvls_channels(), 0U);
   EXPECT_EQ(large(nvls_communicator(1, 8, {{"NCCL_NVLS_ENABLE", "0"}})), Algorithm::kRing);
@@ -77,6 +77,10 @@ TEST(Nvls, SwitchAddsWhatNcclSaysItCan) {
   EXPECT_FALSE(switch_reduces(type("f8e4m3"), reduction("sum")));
   const Communicator eight = nvls_communicator(1, 8);
   EXPECT_EQ(eight.choose(Collective::kAllReduce, 8ULL << 30, false).algorithm, Algorithm::kRing);
+  const Communicator forced = nvls_communicator(1, 8, {{"NCCL_ALGO", "NVLS"}});
+  EXPECT_EQ(forced.unavailable(Collective::kAllReduce, true), "");
+  EXPECT_NE(forced.unavailable(Collective::kAllReduce, false), "");
+  EXPECT_EQ(forced.unavailable(Collective::kAllGather, false), "");  // nothing is added up
 }
 
 TEST(Nvls, ChannelsAndChunksFollowGenerationAndVariables) {
