@@ -235,15 +235,15 @@ class RankLog {
   }
 
   // Peers by distance in the list of ranks; of each what comes from the one and goes to the other.
-  void connect(const Connected& wanted) {
+  void connect(const Connected& wanted, std::size_t channels, bool nvls = false) {
     const auto count = static_cast<std::uint32_t>(all_.ranks().size());
     for (std::uint32_t i = 1; i < count; ++i) {
       const std::uint32_t before = (rank_ + count - i) % count, after = (rank_ + i) % count;
-      for (std::uint32_t c = 0; c < all_.channels().size(); ++c) {
-        if (wanted.contains({c, before, rank_})) connection(c, before, rank_);
+      for (std::uint32_t c = 0; c < channels; ++c) {
+        if (wanted.contains({c, before, rank_})) connection(c, before, rank_, nvls);
       }
-      for (std::uint32_t c = 0; c < all_.channels().size(); ++c) {
-        if (wanted.contains({c, rank_, after})) connection(c, rank_, after);
+      for (std::uint32_t c = 0; c < channels; ++c) {
+        if (wanted.contains({c, rank_, after})) connection(c, rank_, after, nvls);
       }
     }
   }
@@ -267,25 +267,27 @@ class RankLog {
     for (const auto& each : rings) trees.erase(each);
     connected_ = rings;
     connected_.insert(trees.begin(), trees.end());
-    connect(rings);
+    connect(rings, all_.channels().size());
     say(kInit, "Connected all rings, use ring PXN {} GDR {}", pxn_ ? 1 : 0, over_network_ && all_gdr_ ? 1 : 0);
-    connect(trees);
+    connect(trees, all_.channels().size());
     say(kInit, "Connected all trees");
   }
 
-  // Peers as for rings and trees; what is connected already is not connected again.
+  // What rings and trees have connected already is not connected again.
   void nvls_trees() {
     const Nvls& nvls = all_.nvls();
     if (nvls.channels == 0 || nvls.nodes.size() == 1) return;
+    Connected wanted;
     for (std::uint32_t c = 0; c < nvls.channels; ++c) {
       const TreeNode& node = nvls.trees[c % nvls.trees.size()][rank_];
       for (std::int32_t peer : {node.down[0], node.down[1], node.up}) {
         if (peer == kNoRank) continue;
-        const auto other = static_cast<std::uint32_t>(peer);
-        if (!connected_.contains({c, other, rank_})) connection(c, other, rank_, true);
-        if (!connected_.contains({c, rank_, other})) connection(c, rank_, other, true);
+        wanted.insert({c, static_cast<std::uint32_t>(peer), rank_});
+        wanted.insert({c, rank_, static_cast<std::uint32_t>(peer)});
       }
     }
+    for (const auto& each : connected_) wanted.erase(each);
+    connect(wanted, nvls.channels, true);
     say(kInit, "Connected NVLS tree");
   }
 

@@ -1,8 +1,11 @@
 // NVLS and NVLSTree: who may take them, how they are cut, what a head sends.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <string>
 
+#include "nccl/log.h"
 #include "nccl/schedule.h"
 #include "nccl/tests_options.h"
 #include "nccl/verify.h"
@@ -166,6 +169,33 @@ TEST(Nvls, GpusBesideNicsAreHeads) {
   std::size_t heads = 0;
   for (const auto& [rank, count] : lanes) heads += count > 2 ? 1 : 0;
   EXPECT_EQ(heads, 2U);
+}
+
+// "NVLS Head  4:  4 12" and "NVLS multicast support is available on dev 0" are in public logs of such machines (nccl
+// issues 1538 and 1584); the others are as the sources print them.
+TEST(Nvls, LogHasLinesOfNccl) {
+  const Cluster cluster = cluster_of(2, catalog_machine("dgx-h100", "h100-sxm", 8, 8, 400));
+  const Communicator communicator(cluster, ranks_on(cluster, 8),
+                                  environment_of({{"NCCL_DEBUG", "INFO"}, {"NCCL_DEBUG_SUBSYS", "INIT,GRAPH,NVLS"}}));
+  std::vector<std::string> lines;
+  write_start(cluster, communicator, log_filter(communicator.environment()),
+              [&](std::uint32_t rank, std::uint32_t, std::string_view line) {
+                if (rank == 0) lines.emplace_back(line);
+              });
+  std::size_t at = 0;
+  for (const char* wanted :
+       {"NVLS multicast support is available on dev 0",
+        "Pattern 5, crossNic 0, nChannels 8, bw 40.000000/48.000000, type NVL/PIX, sameChannels 0",
+        "NVLS tuning: nChannels 16 chunkSize 131072 treeMaxChunkSize 131072", "NVLS Head  0:  0  8",
+        "NVLS Head  4:  4 12", "NVLS Trees : 17/8/-1->0->-1 17/-1/-1->0->8", "Connected all trees",
+        "NVLS comm 0x55d0c0000000 headRank 0 nHeads 8 nvlsRanks 8 buffSize 1048576 nvlsPerRankSize 33554432 "
+        "nvlsTotalSize 268435456",
+        "Channel 15/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA", "Connected NVLS tree",
+        "16 coll channels, 16 collnet channels, 16 nvls channels, 16 p2p channels, 4 p2p channels per peer"}) {
+    const auto found = std::find(lines.begin() + static_cast<std::ptrdiff_t>(at), lines.end(), wanted);
+    EXPECT_NE(found, lines.end()) << wanted;
+    if (found != lines.end()) at = static_cast<std::size_t>(found - lines.begin());
+  }
 }
 
 }  // namespace
