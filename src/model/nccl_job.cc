@@ -87,12 +87,6 @@ nccl::ParsedEnvironment nccl_environment(const workload::NcclOptions& options) {
   nccl::ParsedEnvironment parsed = nccl::parse_environment(variables);
   if (options.version != 0) parsed.environment.version = options.version;
   parsed.environment.halving_doubling = options.halving_doubling;
-  // Not run: trees of NVLS between nodes, and NVLS of other collectives than all-reduce.
-  for (std::size_t i = 0; i < nccl::kFunctions; ++i) {
-    auto& row = parsed.environment.algorithms[i];
-    row[static_cast<std::size_t>(nccl::ModelAlgorithm::kNvlsTree)] = 0;
-    row[static_cast<std::size_t>(nccl::ModelAlgorithm::kNvls)] = 0;
-  }
   const auto read = [&](const std::string& path, std::string& text) {
     if (path.empty()) return;
     constexpr std::size_t kLargest_B = 10'000'000;
@@ -167,8 +161,13 @@ std::vector<TextError> nccl_problems(const workload::NcclOptions& options, const
     if (!decided.error().empty())
       problems.push_back({decided.error(), from_file ? "correct the file, or leave its variable out"
                                                      : "look at hosts, cables and NCCL's variables"});
-    const std::string unavailable = decided.error().empty() ? decided.unavailable(test.collective) : "";
-    if (!unavailable.empty()) problems.push_back({unavailable, "NCCL would refuse it too: allow another"});
+    for (std::uint32_t type : test.types) {
+      for (std::uint32_t operation : test.operations) {
+        const std::string message = decided.unavailable(test.collective, nccl::switch_reduces(type, operation));
+        if (decided.error().empty() && !message.empty() && problems.empty())
+          problems.push_back({message, "name another: Ring with Simple has all; or leave the variables out"});
+      }
+    }
   }
   if (nccl::has_root(test.collective) && test.root >= static_cast<std::int32_t>(ranks) && ranks > 0)
     problems.push_back(

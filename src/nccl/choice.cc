@@ -49,6 +49,11 @@ Algorithm shown(ModelAlgorithm algorithm) {
 }
 
 constexpr std::uint64_t kHalvingThreads = 512, kHalvingThreshold = 64;  // as NCCL's Simple
+// NVLS and NVLSTree where they reduce.
+bool needs_switch(std::size_t algorithm, Collective collective) {
+  const auto model = static_cast<ModelAlgorithm>(algorithm);
+  return (model == ModelAlgorithm::kNvls || model == ModelAlgorithm::kNvlsTree) && collective != Collective::kAllGather;
+}
 
 std::uint64_t divided_up(std::uint64_t value, std::uint64_t by) {
   return (value + by - 1) / by;
@@ -72,7 +77,7 @@ Choice Communicator::halving_choice(std::uint64_t size_B) const {
   return choice;
 }
 
-Choice Communicator::choose(Collective collective, std::uint64_t size_B, std::uint32_t group, bool scales) const {
+Choice Communicator::choose(Collective collective, std::uint64_t size_B, const Form& form) const {
   Choice choice;
   const auto function = function_of(collective);
   if (!function) {
@@ -93,15 +98,16 @@ Choice Communicator::choose(Collective collective, std::uint64_t size_B, std::ui
     return choice;
   }
   if (collective == Collective::kAllReduce && environment_->halving_doubling) return halving_choice(size_B);
-  size_B *= group;
+  size_B *= form.group;
   if (chooses_all_pairs(*function, size_B, choice)) return choice;
   double best_us = std::numeric_limits<double>::max();
   std::size_t algorithm = kModelAlgorithms, protocol = 0;
   for (std::size_t a = 0; a < kModelAlgorithms; ++a) {
+    if (needs_switch(a, collective) && !form.in_switch) continue;
     for (std::size_t p = 0; p < kProtocols; ++p) {
-      const double us = tuning_.time_us(*function, static_cast<ModelAlgorithm>(a), p, size_B, all, group);
-      const bool left_out =
-          scales && a == static_cast<std::size_t>(ModelAlgorithm::kPat) && collective == Collective::kReduceScatter;
+      const double us = tuning_.time_us(*function, static_cast<ModelAlgorithm>(a), p, size_B, all, form.group);
+      const bool left_out = form.scales && a == static_cast<std::size_t>(ModelAlgorithm::kPat) &&
+                            collective == Collective::kReduceScatter;
       if (us < 0 || us >= best_us || left_out) continue;
       best_us = us;
       algorithm = a;
@@ -129,7 +135,7 @@ Choice Communicator::choose(Collective collective, std::uint64_t size_B, std::ui
     threshold = rccl_thread_threshold(nodes, ranks_.size(), *function, choice.protocol, threshold);
   }
   if (model == ModelAlgorithm::kNvls || model == ModelAlgorithm::kNvlsTree) {
-    channels = nvls_channels_;
+    channels = nvls_.channels;
   } else {
     while (channels >= 2 && size_B < channels * threads * threshold) --channels;
     while (threads % 128 == 0 && size_B < channels * threads * threshold) threads /= 2;
@@ -155,11 +161,13 @@ bool Communicator::chooses_all_pairs(Function function, std::uint64_t size_B, Ch
   return true;
 }
 
-std::string Communicator::unavailable(Collective collective) const {
+std::string Communicator::unavailable(Collective collective, bool in_switch) const {
   const auto function = function_of(collective);
   if (!function || ranks_.size() <= 1) return {};
-  for (const auto& row : tuning_.bandwidth_GBps[static_cast<std::size_t>(*function)]) {
-    if (std::ranges::any_of(row, [](double GBps) { return GBps > 0; })) return {};
+  const auto& rows = tuning_.bandwidth_GBps[static_cast<std::size_t>(*function)];
+  for (std::size_t a = 0; a < kModelAlgorithms; ++a) {
+    if (needs_switch(a, collective) && !in_switch) continue;
+    if (std::ranges::any_of(rows[a], [](double GBps) { return GBps > 0; })) return {};
   }
   std::string message = fmt::format("no algorithm and protocol available for {}", to_string(*function));
   if (environment_->algo_set) message += fmt::format(", NCCL_ALGO is {}", environment_->algo);
@@ -168,8 +176,9 @@ std::string Communicator::unavailable(Collective collective) const {
 }
 
 // A channel gets at least 32 KiB of traffic, in cells of 16 bytes.
-Parts Communicator::parts(Collective collective, std::uint64_t size_B, std::uint32_t element_B, bool scales) const {
-  const Choice choice = choose(collective, size_B, 1, scales);
+Parts Communicator::parts(Collective collective, std::uint64_t size_B, std::uint32_t element_B,
+                          const Form& form) const {
+  const Choice choice = choose(collective, size_B, {1, form.scales, form.in_switch});
   const std::uint64_t ranks = ranks_.size();
   // All channels work on every part of the buffer.
   if (choice.algorithm == Algorithm::kAllPairs) return {choice.channels, size_B, 0, 0};
@@ -185,7 +194,7 @@ Parts Communicator::parts(Collective collective, std::uint64_t size_B, std::uint
   const std::uint64_t cell_elements_B = cell_B / element_B * element_B;
   const std::uint64_t cells = std::max<std::uint64_t>(divided_up(own_B, cell_B), 1);
   const std::uint64_t most = choice.algorithm == Algorithm::kNvls || choice.algorithm == Algorithm::kNvlsTree
-                                 ? nvls_channels_
+                                 ? nvls_.channels
                                  : channels_.size();
   std::uint64_t each = std::min(cells, divided_up(channel_traffic_B, cell_B * traffic));
   const std::uint64_t first = most == 1 ? cells : each;

@@ -75,7 +75,7 @@ Communicator::Communicator(const Cluster& cluster, std::vector<RankPlace> ranks,
   if (rccl_) use_rccl_graphs();
   agree_on_graphs();
   ChannelBuilder(*this, cluster.machines.size()).build();
-  set_nvls_channels();
+  set_nvls();
   count_p2p_channels();
 
   TuningInput input;
@@ -205,14 +205,6 @@ void Communicator::agree_on_graphs() {
   search_channels_ = static_cast<std::uint32_t>(std::min(graphs_.ring.channels.size(), graphs_.tree.channels.size()));
   graphs_.ring.channels.resize(search_channels_);
   graphs_.tree.channels.resize(search_channels_);
-}
-
-void Communicator::set_nvls_channels() {
-  if (graphs_.nvls.channels.empty()) return;
-  // NCCL transport/nvls.cc: blocks that keep the switch busy.
-  std::uint32_t capability = 999;
-  for (const Node& node : nodes_) capability = std::min(capability, node.topology->min_compute_capability());
-  nvls_channels_ = capability < 100 ? 16 : nodes_.size() > 1 ? 32 : 24;
 }
 
 void Communicator::count_p2p_channels() {

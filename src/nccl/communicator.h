@@ -61,6 +61,19 @@ struct Channel {
   std::vector<std::uint32_t> nic;   // by machine: which of its NICs this channel uses
 };
 
+// NVLink SHARP: the GPUs on one NVSwitch, and those of them (heads) that each have the switch reduce a part for them
+// and write it to all. Between nodes heads of equal number form double trees.
+struct NvlsNode {
+  std::vector<std::uint32_t> ranks;  // of the node
+  std::vector<std::uint32_t> heads;  // ranks
+};
+struct Nvls {
+  std::uint32_t channels = 0;  // 0: not available
+  std::uint64_t chunk_B = 128 << 10, tree_chunk_B = 128 << 10;
+  std::vector<NvlsNode> nodes;
+  std::array<std::vector<TreeNode>, 2> trees;  // of even and odd channels, by rank
+};
+
 struct Choice {
   Algorithm algorithm = Algorithm::kRing;
   Protocol protocol = Protocol::kSimple;
@@ -85,6 +98,14 @@ struct Node {
   std::shared_ptr<const Graphs> graphs;
 };
 
+// How an operation differs from a plain one: so many in one group; what is reduced is also multiplied (avg), for which
+// NCCL has no PAT; NVSwitch can reduce this type that way.
+struct Form {
+  std::uint32_t group = 1;
+  bool scales = false;
+  bool in_switch = true;
+};
+
 class Communicator {
  public:
   Communicator(const Cluster& cluster, std::vector<RankPlace> ranks, const Environment& environment = {});
@@ -101,7 +122,8 @@ class Communicator {
   std::uint32_t local_rank(std::uint32_t rank) const { return local_of_[rank]; }
   const Graphs& graphs() const { return graphs_; }  // numbers that all nodes agree on; channels of the first
   const Tuning& tuning() const { return tuning_; }
-  std::uint32_t nvls_channels() const { return nvls_channels_; }
+  std::uint32_t nvls_channels() const { return nvls_.channels; }
+  const Nvls& nvls() const { return nvls_; }
   std::uint32_t p2p_channels() const { return p2p_channels_; }
   std::uint32_t p2p_channels_per_peer() const { return p2p_channels_per_peer_; }
   std::uint32_t p2p_chunk_B() const { return p2p_chunk_B_; }
@@ -114,15 +136,16 @@ class Communicator {
   Route route(std::uint32_t channel, std::uint32_t from, std::uint32_t to) const;
   // Of send and receive, and of what is made from them: all-to-all, gather, scatter.
   Route p2p_route(std::uint32_t channel, std::uint32_t from, std::uint32_t to) const;
+  // Between heads of NVLS.
+  Route nvls_route(std::uint32_t channel, std::uint32_t from, std::uint32_t to) const;
   // Of a collective of so many bytes, as nccl-tests counts them.
-  // Of operations that scale (avg) NCCL has no PAT.
-  Choice choose(Collective collective, std::uint64_t size_B, std::uint32_t group = 1, bool scales = false) const;
+  Choice choose(Collective collective, std::uint64_t size_B, const Form& form = {}) const;
   // Empty, or why NCCL would refuse this collective: NCCL_ALGO and NCCL_PROTO leave nothing.
-  std::string unavailable(Collective collective) const;
-  Parts parts(Collective collective, std::uint64_t size_B, std::uint32_t element_B, bool scales = false) const;
-  // Of each of so many operations that are alike, in one group: the next begins where the one before it ended.
+  std::string unavailable(Collective collective, bool in_switch = true) const;
+  Parts parts(Collective collective, std::uint64_t size_B, std::uint32_t element_B, const Form& form = {}) const;
+  // Of each of the operations of a group, which are alike: the next begins where the one before it ended.
   std::vector<Parts> group_parts(Collective collective, std::uint64_t size_B, std::uint32_t element_B,
-                                 std::uint32_t group) const;
+                                 const Form& form) const;
   // How many channels share one send or receive of so many bytes.
   std::uint32_t p2p_parts(std::uint64_t bytes) const;
 
@@ -132,7 +155,7 @@ class Communicator {
   void find_nodes(const Cluster& cluster);
   void agree_on_graphs();
   void count_p2p_channels();
-  void set_nvls_channels();
+  void set_nvls();
   Choice halving_choice(std::uint64_t size_B) const;
   void use_rccl_graphs();
   bool chooses_all_pairs(Function function, std::uint64_t size_B, Choice& choice) const;
@@ -150,7 +173,7 @@ class Communicator {
   Tuning tuning_;
   std::vector<Channel> channels_;
   std::uint32_t search_channels_ = 0;  // before they were doubled
-  std::uint32_t nvls_channels_ = 0;
+  Nvls nvls_;
   bool rccl_ = false, rccl_model_ = false;  // and rings of its own
   AmdArch amd_arch_ = AmdArch::kOther;
   std::uint32_t p2p_channels_ = 2, p2p_channels_per_peer_ = 2, p2p_chunk_B_ = 131072;

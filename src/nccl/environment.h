@@ -63,6 +63,7 @@ struct Environment {
   std::int64_t net_overhead_ns = kUnset;
   std::int64_t pat_enable = 2;
   std::int64_t nvls_enable = 2;
+  std::int64_t nvls_nchannels = kUnset, nvls_chunksize_B = kUnset, nvlstree_max_chunksize_B = kUnset;
   std::array<std::int64_t, 2 * kProtocols> thread_thresholds{-2, -2, -2, -2, -2, -2};
   // Buffers.
   std::int64_t buffsize_B = 4 << 20, ll_buffsize_B = 524288, ll128_buffsize_B = 4915200;

@@ -17,15 +17,16 @@ std::uint64_t whole_units(std::uint64_t value, std::uint64_t unit) {
 }  // namespace
 
 std::vector<Parts> Communicator::group_parts(Collective collective, std::uint64_t size_B, std::uint32_t element_B,
-                                             std::uint32_t group) const {
-  const Choice choice = choose(collective, size_B, group);
+                                             const Form& form) const {
+  const std::uint32_t group = form.group;
+  const Choice choice = choose(collective, size_B, form);
   const std::uint64_t ranks = ranks_.size();
   const bool gathers = collective == Collective::kAllGather || collective == Collective::kReduceScatter;
   const std::uint64_t own_B = gathers ? size_B / ranks : size_B;
   std::uint64_t traffic = collective == Collective::kAllReduce ? 2 : gathers ? ranks : 1;
   if (choice.protocol == Protocol::kLl) traffic *= 4;
   const std::uint64_t most = choice.algorithm == Algorithm::kNvls || choice.algorithm == Algorithm::kNvlsTree
-                                 ? nvls_channels_
+                                 ? nvls_.channels
                                  : channels_.size();
   const std::uint64_t share = std::min<std::uint64_t>(std::uint64_t{choice.channels} * group, most);
   const std::uint64_t share_B = whole_units(std::max(kLeastTraffic_B, own_B * traffic) * group / share, 16) * 16;

@@ -16,17 +16,20 @@ constexpr std::uint32_t kVolta = 70, kAmpere = 80, kHopper = 90, kBlackwell = 10
 // are there; others by their clocks.
 // To and from host memory: measured on the H200 with the loads of 16 B that a thread of NCCL's kernels has under way,
 // eight from Ampere on, four before: 41.3 GB/s to host memory; from there 27.8 with eight and 21.6 with four.
+// Requests of NVSwitch are fitted on V23, eight GPUs (docs/mechanisms/collectives.md).
 struct Generation {
   std::uint32_t from;
   PerProtocol block_MBps;
   std::int64_t net_ll_MBps;
   std::int64_t host_write_permille, host_read_permille;
+  std::int64_t warp_MBps;  // of NVLS
+  std::int64_t switch_request_permille;
 };
-constexpr Generation kGenerations[] = {{kBlackwell, {8'800, 40'000, 60'000}, 14'000, 138, 690},
-                                       {kHopper, {4'400, 36'700, 44'000}, 14'000, 138, 690},
-                                       {kAmpere, {3'650, 20'000, 25'000}, 10'000, 138, 690},
-                                       {kVolta, {3'250, 20'000, 18'000}, 10'000, 144, 1170},
-                                       {0, {3'250, 20'000, 7'250}, 10'000, 144, 1170}};
+constexpr Generation kGenerations[] = {{kBlackwell, {8'800, 40'000, 60'000}, 14'000, 138, 690, 4'800, 380},
+                                       {kHopper, {4'400, 36'700, 44'000}, 14'000, 138, 690, 3'300, 240},
+                                       {kAmpere, {3'650, 20'000, 25'000}, 10'000, 138, 690, 0, 0},
+                                       {kVolta, {3'250, 20'000, 18'000}, 10'000, 144, 1170, 0, 0},
+                                       {0, {3'250, 20'000, 7'250}, 10'000, 144, 1170, 0, 0}};
 
 }  // namespace
 
@@ -48,12 +51,16 @@ KernelModel kernel_model(const host::GpuModel& gpu) {
     model.host_write_permille = generation.host_write_permille;
     model.host_read_permille = generation.host_read_permille;
     model.net_ll_Bps = generation.net_ll_MBps * (kGB / 1000);
+    model.warp_Bps = generation.warp_MBps * (kGB / 1000);
+    model.switch_request_permille = generation.switch_request_permille;
     break;
   }
   // One hop is `slice` and the way to the peer: together NCCL's NVLINK and PCI rows (facts AI 1.7).
   model.slice_ps = {ns(200), ns(500), ns(1200)};
   model.nvlink_ps = {ns(400), ns(1400), ns(2200)};
   model.pcie_ps = {ns(800), ns(2000), ns(4500)};
+  // Two of these, three slices, gap and end: 25 us, NCCL's row NVLINK of NVLS (facts AI 1.7).
+  model.switch_ps = ns(7500);
   // Measured on an H200: a flag in host memory goes from GPU to CPU and back in 2.7 us, a fence of the system's scope
   // takes 0.6 us.
   model.to_host_ps = ns(1300);

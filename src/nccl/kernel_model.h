@@ -20,12 +20,17 @@ struct KernelModel {
   PerProtocol end_ps{};         // from the last primitive to the end of the kernel
   PerProtocol block_Bps{};      // payload that one block moves, the flags of LL and LL128 left out
   std::int64_t net_ll_Bps = 0;  // the same of LL, where no NVLink or PCIe to another GPU is in between
+  std::int64_t warp_Bps = 0;    // of a block of NVLS, which divides its warps among scatter, reduction and gather
   PerProtocol slice_ps{};       // of a block, for each slice: barriers and polls
   PerProtocol nvlink_ps{};      // from a block's post to when its peer sees it
   PerProtocol pcie_ps{};
   // More time of a block's slice for data that it writes to host memory, and for data that it reads from there, in
   // thousandths of what it takes within the GPU's own memory. LL is slower than either.
   std::int64_t host_write_permille = 0, host_read_permille = 0;
+  // NVSwitch that reduces and multicasts: from a block's post to when all others, or the one head, see it; and the room
+  // that the switch's read requests take in the ports, of each 1,000 bytes read.
+  Time_ps switch_ps = 0;
+  std::int64_t switch_request_permille = 0;
   Time_ps to_host_ps = 0;      // a block's post until a CPU can see it
   Time_ps from_host_ps = 0;    // what a CPU writes until a block sees it
   Time_ps fence_ps = 0;        // until what a block wrote may be posted, LL128 and Simple: flags of LL need none

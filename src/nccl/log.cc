@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "nccl/log_graph.h"
+#include "nccl/log_nvls.h"
 #include "nccl/net_devices.h"
 
 namespace weft::nccl {
@@ -33,7 +34,7 @@ constexpr SubsystemWord kSubsystems[] = {{"INIT", kInit},
                                          {"ALLOC", kOtherSubsystems},
                                          {"CALL", kOtherSubsystems},
                                          {"PROXY", kOtherSubsystems},
-                                         {"NVLS", kOtherSubsystems},
+                                         {"NVLS", kNvlsTransport},
                                          {"REG", kOtherSubsystems},
                                          {"PROFILE", kOtherSubsystems},
                                          {"RAS", kOtherSubsystems},
@@ -52,6 +53,9 @@ std::string version_line(const Communicator& communicator) {
   return fmt::format("NCCL version {}", shown_version(communicator.environment()));
 }
 
+// Channel, sender, receiver.
+using Connected = std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>>;
+
 // The lines of one rank.
 class RankLog {
  public:
@@ -69,13 +73,18 @@ class RankLog {
     variables();
     gdr_support();
     affinity();
+    const SubsystemSink nvls = [&](std::uint32_t subsystems, std::string_view line) { say(subsystems, "{}", line); };
+    write_nvls_support(all_, rank_, nvls);
     if (filter_.shows(kGraphSearch)) {
       write_topology(*node_.topology, node_.ranks, [&](std::string_view line) { say(kGraphSearch, "{}", line); });
       write_graphs(node_, [&](std::string_view line) { say(kGraphSearch, "{}", line); });
     }
     nodes();
+    write_nvls_heads(all_, rank_, nvls);
     channels();
     connections();
+    write_nvls_buffers(all_, rank_, comm_address(), nvls);
+    nvls_trees();
     tuning();
     say(kInit, "ncclCommInitRank {} - Init COMPLETE", identity());
   }
@@ -87,10 +96,11 @@ class RankLog {
   }
 
   std::uint32_t device() const { return all_.ranks()[rank_].gpu; }
+  std::uint64_t comm_address() const { return 0x55d0c0000000 + std::uint64_t{rank_} * 0x100000; }
   std::string identity() const {
-    return fmt::format("comm 0x{:x} rank {} nranks {} cudaDev {} nvmlDev {} busId {:x} commId 0x{:x}",
-                       0x55d0c0000000 + std::uint64_t{rank_} * 0x100000, rank_, all_.ranks().size(), device(), device(),
-                       gpu_bus_id(device()), 0x77656674'00000000 | all_.ranks().size());
+    return fmt::format("comm 0x{:x} rank {} nranks {} cudaDev {} nvmlDev {} busId {:x} commId 0x{:x}", comm_address(),
+                       rank_, all_.ranks().size(), device(), device(), gpu_bus_id(device()),
+                       0x77656674'00000000 | all_.ranks().size());
   }
   std::string name_of(std::uint32_t rank) const { return fmt::format("{}[{}]", rank, all_.ranks()[rank].gpu); }
 
@@ -174,9 +184,8 @@ class RankLog {
   void nodes() {
     const auto nets = static_cast<std::uint32_t>(node_.topology->nets.size());
     say(kInit, "Rank {}: {} Net devices", rank_, nets);
-    say(kInit, "comm 0x{:x} rank {} nRanks {} nNodes {} localRanks {} localRank {} MNNVL 0",
-        0x55d0c0000000 + std::uint64_t{rank_} * 0x100000, rank_, all_.ranks().size(), all_.nodes().size(),
-        node_.ranks.size(), all_.local_rank(rank_));
+    say(kInit, "comm 0x{:x} rank {} nRanks {} nNodes {} localRanks {} localRank {} MNNVL 0", comm_address(), rank_,
+        all_.ranks().size(), all_.nodes().size(), node_.ranks.size(), all_.local_rank(rank_));
   }
 
   void channels() {
@@ -202,8 +211,8 @@ class RankLog {
     say(kInit, "P2P Chunksize set to {}", all_.p2p_chunk_B());
   }
 
-  void connection(std::uint32_t channel, std::uint32_t from, std::uint32_t to) {
-    const Route route = all_.route(channel, from, to);
+  void connection(std::uint32_t channel, std::uint32_t from, std::uint32_t to, bool nvls = false) {
+    const Route route = nvls ? all_.nvls_route(channel, from, to) : all_.route(channel, from, to);
     const std::string ends = fmt::format("{} -> {}", name_of(from), name_of(to));
     if (route.transport == Transport::kP2p || route.transport == Transport::kShm) {
       if (from != rank_) return;
@@ -235,22 +244,22 @@ class RankLog {
   }
 
   // Peers by distance in the list of ranks; of each what comes from the one and goes to the other.
-  void connect(const std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>>& wanted) {
+  void connect(const Connected& wanted, std::size_t channels, bool nvls = false) {
     const auto count = static_cast<std::uint32_t>(all_.ranks().size());
     for (std::uint32_t i = 1; i < count; ++i) {
       const std::uint32_t before = (rank_ + count - i) % count, after = (rank_ + i) % count;
-      for (std::uint32_t c = 0; c < all_.channels().size(); ++c) {
-        if (wanted.contains({c, before, rank_})) connection(c, before, rank_);
+      for (std::uint32_t c = 0; c < channels; ++c) {
+        if (wanted.contains({c, before, rank_})) connection(c, before, rank_, nvls);
       }
-      for (std::uint32_t c = 0; c < all_.channels().size(); ++c) {
-        if (wanted.contains({c, rank_, after})) connection(c, rank_, after);
+      for (std::uint32_t c = 0; c < channels; ++c) {
+        if (wanted.contains({c, rank_, after})) connection(c, rank_, after, nvls);
       }
     }
   }
 
   void connections() {
     if (all_.ranks().size() < 2) return;
-    std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> rings, trees;
+    Connected rings, trees;
     for (std::uint32_t c = 0; c < all_.channels().size(); ++c) {
       const Channel& channel = all_.channels()[c];
       const auto& ring = channel.ring;
@@ -265,13 +274,15 @@ class RankLog {
       }
     }
     for (const auto& each : rings) trees.erase(each);
-    connect(rings);
+    connected_ = rings;
+    connected_.insert(trees.begin(), trees.end());
+    connect(rings, all_.channels().size());
     say(kInit, "Connected all rings, use ring PXN {} GDR {}", pxn_ ? 1 : 0, over_network_ && all_gdr_ ? 1 : 0);
-    connect(trees);
+    connect(trees, all_.channels().size());
     say(kInit, "Connected all trees");
     if (all_.nodes().size() < all_.ranks().size()) return;
     // PAT: with one GPU in each node, the ranks that are a power of two away.
-    std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> binomial;
+    Connected binomial;
     const auto count = static_cast<std::uint32_t>(all_.ranks().size());
     for (std::uint32_t distance = 1; distance < count; distance *= 2) {
       for (std::uint32_t c = 0; c < all_.channels().size(); ++c) {
@@ -283,8 +294,26 @@ class RankLog {
     }
     for (const auto& each : rings) binomial.erase(each);
     for (const auto& each : trees) binomial.erase(each);
-    connect(binomial);
+    connect(binomial, all_.channels().size());
     say(kInit, "Connected binomial trees");
+  }
+
+  // What rings and trees have connected already is not connected again.
+  void nvls_trees() {
+    const Nvls& nvls = all_.nvls();
+    if (nvls.channels == 0 || nvls.nodes.size() == 1) return;
+    Connected wanted;
+    for (std::uint32_t c = 0; c < nvls.channels; ++c) {
+      const TreeNode& node = nvls.trees[c % nvls.trees.size()][rank_];
+      for (std::int32_t peer : {node.down[0], node.down[1], node.up}) {
+        if (peer == kNoRank) continue;
+        wanted.insert({c, static_cast<std::uint32_t>(peer), rank_});
+        wanted.insert({c, rank_, static_cast<std::uint32_t>(peer)});
+      }
+    }
+    for (const auto& each : connected_) wanted.erase(each);
+    connect(wanted, nvls.channels, true);
+    say(kInit, "Connected NVLS tree");
   }
 
   void tuning() {
@@ -307,6 +336,7 @@ class RankLog {
   std::uint32_t rank_;
   const LogSink& sink_;
   LogFilter filter_;
+  Connected connected_;
   bool all_gdr_ = true, pxn_ = false, over_network_ = false;
 };
 
@@ -345,7 +375,7 @@ void write_start(const Cluster& cluster, const Communicator& communicator, const
 }
 
 std::optional<std::string> tuning_line(const Communicator& communicator, Collective collective, std::uint64_t size_B,
-                                       std::uint32_t element_B) {
+                                       std::uint32_t element_B, const Form& form) {
   std::string_view function;
   switch (collective) {
     case Collective::kAllReduce:
@@ -367,12 +397,12 @@ std::optional<std::string> tuning_line(const Communicator& communicator, Collect
       return std::nullopt;
   }
   constexpr std::string_view kProtocolWords[] = {"LL", "LL128", "SIMPLE"};
-  const Choice choice = communicator.choose(collective, size_B);
+  const Choice choice = communicator.choose(collective, size_B, form);
   const bool gathers = collective == Collective::kAllGather || collective == Collective::kReduceScatter;
   return fmt::format("{}: {} Bytes -> Algo {} proto {} channel{{Lo..Hi}}={{0..{}}}", function,
                      gathers ? size_B / communicator.ranks().size() : size_B, to_string(choice.algorithm),
                      kProtocolWords[static_cast<std::size_t>(choice.protocol)],
-                     communicator.parts(collective, size_B, element_B).channels - 1);
+                     communicator.parts(collective, size_B, element_B, form).channels - 1);
 }
 
 std::uint32_t process_id(std::uint32_t rank) {

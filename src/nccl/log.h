@@ -26,6 +26,7 @@ enum Subsystem : std::uint32_t {
   kTuningModel = 1 << 6,
   kEnv = 1 << 7,
   kBootstrap = 1 << 8,
+  kNvlsTransport = 1 << 10,
   kOtherSubsystems = 1 << 9,  // that have no lines here
   kEverything = 0xffffffff
 };
@@ -47,7 +48,7 @@ void write_start(const Cluster& cluster, const Communicator& communicator, const
 // "AllReduce: 2097152 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..7}", of rank 0; nothing for what is made of
 // sends and receives. `count_B`: of one rank's count.
 std::optional<std::string> tuning_line(const Communicator& communicator, Collective collective, std::uint64_t size_B,
-                                       std::uint32_t element_B);
+                                       std::uint32_t element_B, const Form& form = {});
 
 // "node0:3521:3541 [0] NCCL INFO …"; the text alone below NCCL_DEBUG=INFO.
 std::string log_line(const Cluster& cluster, const Communicator& communicator, std::uint32_t rank,

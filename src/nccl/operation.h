@@ -16,7 +16,8 @@ struct Operation {
   std::uint32_t element_B = 4;
   std::uint32_t root = 0;
   bool in_place = false;
-  bool scales = false;  // avg: what is reduced is also multiplied
+  bool scales = false;    // avg: what is reduced is also multiplied
+  bool in_switch = true;  // NVSwitch can reduce this type that way
   // Of kSendRecv: whom this rank sends to and receives from. kNoRank: it does not.
   std::int32_t send_to = kNoRank, receive_from = kNoRank;
   // Of kHypercube: which of its steps; each is a kernel of its own.

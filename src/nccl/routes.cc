@@ -57,6 +57,24 @@ Route Communicator::route(std::uint32_t channel, std::uint32_t from, std::uint32
   return route;
 }
 
+Route Communicator::nvls_route(std::uint32_t channel, std::uint32_t from, std::uint32_t to) const {
+  // The device with which the search made the rank a head.
+  const auto net_of = [&](std::uint32_t rank) {
+    const Node& node = nodes_[node_of_[rank]];
+    std::vector<std::int32_t> nets;
+    for (const GraphChannel& found : node.graphs->nvls.channels) {
+      if (node.ranks[found.gpus.front()] == rank) nets.push_back(found.nets[0]);
+    }
+    return static_cast<std::uint32_t>(nets[channel % nets.size()]);
+  };
+  Route route;
+  const Node& node = nodes_[node_of_[from]];
+  const std::uint32_t send = net_of(from);
+  route.proxy_rank = node.ranks[node.topology->intermediate_gpu(local_of_[from], send)];
+  finish_route(from, to, send, net_of(to), route);
+  return route;
+}
+
 Route Communicator::p2p_route(std::uint32_t channel, std::uint32_t from, std::uint32_t to) const {
   if (node_of_[from] == node_of_[to]) return local_route(from, to);
   const Node& node = nodes_[node_of_[from]];

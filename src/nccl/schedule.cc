@@ -124,6 +124,10 @@ void add_channels(const Communicator& communicator, const Plan& plan, const Part
     lane.count = part_B / plan.operation.element_B;
     lane.chunk = chunk_of(communicator, plan, part_B);
     begin += lane.count;
+    if (plan.choice.algorithm == Algorithm::kNvls || plan.choice.algorithm == Algorithm::kNvlsTree) {
+      add_nvls_lanes(communicator, plan, rank, lane, lanes);
+      continue;
+    }
     const Channel& wired = communicator.channels()[lane.channel];
     if (plan.choice.algorithm == Algorithm::kTree) {
       add_tree(wired.tree[rank], lane, lanes);
@@ -156,10 +160,11 @@ Plan make_plan(const Communicator& communicator, const Operation& operation) {
   Plan plan;
   plan.operation = operation;
   const std::uint64_t size_B = size_of(operation, ranks);
-  plan.choice = communicator.choose(operation.collective, size_B, operation.group, operation.scales);
-  plan.parts = communicator.parts(operation.collective, size_B, operation.element_B, operation.scales);
+  const Form form{operation.group, operation.scales, operation.in_switch};
+  plan.choice = communicator.choose(operation.collective, size_B, form);
+  plan.parts = communicator.parts(operation.collective, size_B, operation.element_B, form);
   if (operation.group > 1 && !operation.is_point_to_point() && ranks > 1 && operation.count > 0)
-    plan.group = communicator.group_parts(operation.collective, size_B, operation.element_B, operation.group);
+    plan.group = communicator.group_parts(operation.collective, size_B, operation.element_B, form);
   const Protocol protocol = plan.choice.protocol;
   const bool parts = operation.collective == Collective::kAllReduce || operation.collective == Collective::kAllGather ||
                      operation.collective == Collective::kReduceScatter;
@@ -233,6 +238,11 @@ bool Lane::next(Primitive& primitive) {
       return next_pat(primitive);
     case LaneKind::kHalvingDoubling:
       return next_halving(primitive);
+    case LaneKind::kNvlsScatter:
+    case LaneKind::kNvlsReduce:
+    case LaneKind::kNvlsBroadcast:
+    case LaneKind::kNvlsGather:
+      return next_nvls(primitive);
     default:
       return next_simple(primitive);
   }

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "nccl/communicator.h"
@@ -26,8 +27,9 @@ struct Primitive {
   std::uint64_t offset = 0;  // of the chunk, in the buffer of all ranks' parts
   std::uint64_t count = 0;   // may be 0: its slots go round all the same
   bool receives = false, sends = false;
-  bool reduces = false;  // what comes in is added to the rank's own input
-  bool copies = false;   // the result is written to the output
+  bool reduces = false;     // what comes in is added to the rank's own input
+  bool copies = false;      // the result is written to the output
+  std::uint64_t piece = 0;  // of NVLS: what each head has of a loop, the last less
 
   // Of PAT, where a message has chunks of several ranks and stays in its slot until its last use.
   std::int8_t from = kAllPeers, to = kAllPeers;  // which of the lane's peers
@@ -54,11 +56,15 @@ enum class LaneKind : std::uint8_t {
   kHalvingDoubling,
   kSend,
   kReceive,
-  kPairsScatter,  // MSCCL's direct all-reduce: a peer's part of the rank's input goes to that peer
-  kPairsReduce,   // a peer's input of the rank's own part comes in and is added
-  kPairsGather,   // the sum of the rank's own part goes to a peer
-  kPairsTake,     // a peer's sum comes in
-  kCopy           // within the GPU
+  kPairsScatter,   // MSCCL's direct all-reduce: a peer's part of the rank's input goes to that peer
+  kPairsReduce,    // a peer's input of the rank's own part comes in and is added
+  kPairsGather,    // the sum of the rank's own part goes to a peer
+  kPairsTake,      // a peer's sum comes in
+  kNvlsScatter,    // the rank's own data to where the switch reads it, for all heads
+  kNvlsReduce,     // by a head: what the switch has added up, and what comes from its tree
+  kNvlsBroadcast,  // by a head: to all GPUs of the switch
+  kNvlsGather,     // from where the switch has written it
+  kCopy            // within the GPU
 };
 
 constexpr std::array<std::int32_t, kMostPeers> no_peers() {
@@ -92,6 +98,12 @@ struct Lane {
   PatWalk pat;
   HalvingWalk halving;
   bool writes_own = false;  // of kPairsGather: one of them puts the sum into the rank's own output
+  // NVLS: GPUs on the switch, which of its heads this rank is, what the lane does at the switch, warps that it has.
+  const NvlsNode* nvls = nullptr;
+  std::uint32_t head = 0;
+  bool reads_switch = false, writes_switch = false;
+  bool ranks_parts = false;  // all-gather, reduce-scatter: a head has its own rank's part
+  std::uint32_t warps = 0;
 
   // False: the lane has ended.
   bool next(Primitive& primitive);
@@ -99,6 +111,8 @@ struct Lane {
   std::uint64_t line_B(std::uint64_t payload_B) const;
   // Of slice `index` of a primitive.
   std::uint64_t slice_count(const Primitive& primitive, std::uint32_t index) const;
+  // Of a scatter or gather of NVLS, what belongs to a head: offset and count.
+  std::pair<std::uint64_t, std::uint64_t> nvls_piece(const Primitive& primitive, std::uint32_t head) const;
 
  private:
   std::uint32_t ring_size() const { return static_cast<std::uint32_t>(ring.size()); }
@@ -112,6 +126,7 @@ struct Lane {
   bool next_simple(Primitive& primitive);
   bool next_pat(Primitive& primitive);
   bool next_halving(Primitive& primitive);
+  bool next_nvls(Primitive& primitive);
   void end_step(std::uint32_t steps, std::uint64_t loop);
 
   std::uint64_t done_ = 0;  // elements of the channel
@@ -137,6 +152,9 @@ std::uint64_t message_count(const Lane& lane, const Primitive& primitive, std::u
 // Of a chunk of PAT, before it is rounded: less where a channel has little.
 std::uint64_t pat_chunk_B(bool gathers, std::size_t ranks, std::uint64_t part_B, std::uint64_t chunk_B);
 void add_pat(std::size_t ranks, std::uint32_t rank, const Plan& plan, Lane lane, std::vector<Lane>& lanes);
+// Of a channel's part with NVLS or NVLSTree, `lane` has the part.
+void add_nvls_lanes(const Communicator& communicator, const Plan& plan, std::uint32_t rank, const Lane& lane,
+                    std::vector<Lane>& lanes);
 
 // Bytes of `payload_B` on their way: LL and LL128 carry flags.
 std::uint64_t line_B(Protocol protocol, std::uint64_t payload_B, std::uint32_t ll128_words = 16);

@@ -249,6 +249,13 @@ std::span<const std::string_view> reduction_names() {
   return kReductions;
 }
 
+bool switch_reduces(std::uint32_t type, std::uint32_t reduction) {
+  const std::string_view element = kTypes[type].name, how = kReductions[reduction];
+  if (kTypes[type].size_B == 1) return false;
+  const bool extremes = element != "float" && element != "double";
+  return how == "sum" || (extremes && (how == "max" || how == "min"));
+}
+
 std::vector<std::string_view> test_names() {
   std::vector<std::string_view> names;
   for (const TestName& test : kTests) names.push_back(test.name);

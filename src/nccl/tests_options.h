@@ -18,6 +18,8 @@ struct DataType {
 };
 std::span<const DataType> data_types();
 std::span<const std::string_view> reduction_names();  // "sum", "prod" …
+// Whether NVSwitch can reduce this type that way: indices of the two.
+bool switch_reduces(std::uint32_t type, std::uint32_t reduction);
 
 struct TestOptions {
   Collective collective = Collective::kAllReduce;

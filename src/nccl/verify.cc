@@ -17,6 +17,13 @@ struct Wire {
   std::uint32_t channel, from, to;
   friend auto operator<=>(const Wire&, const Wire&) = default;
 };
+// Between a rank and a head of NVLS, by way of the switch.
+struct SwitchWire {
+  const NvlsNode* node;
+  std::uint32_t channel, head, rank;
+  bool down;  // from the head
+  friend auto operator<=>(const SwitchWire&, const SwitchWire&) = default;
+};
 struct Verified {
   std::uint32_t rank;
   Lane lane;
@@ -68,6 +75,8 @@ class Checker {
       if (each.ended && each.lane.kind == LaneKind::kPairsReduce) --first_half_[{each.rank, each.lane.channel}];
       if (each.ended) return false;
     }
+    if (each.lane.kind == LaneKind::kNvlsScatter) return scatter(each);
+    if (each.lane.kind == LaneKind::kNvlsGather) return gather(each);
     const Primitive& now = each.now;
     if (!may_start(each)) return false;
     std::vector<std::int32_t> from, to;
@@ -80,9 +89,13 @@ class Checker {
     for (std::int32_t peer : from) {
       if (wires_[{each.lane.channel, static_cast<std::uint32_t>(peer), each.rank}].empty()) return false;
     }
+    if (each.lane.reads_switch && !has_come(each)) return false;
     const Operation& operation = operations_[each.rank];
     Chunk chunk{now.offset, now.count, 0};
-    if (now.reduces || !now.receives)
+    if (each.lane.reads_switch) {
+      for (std::uint32_t rank : each.lane.nvls->ranks)
+        chunk.sum += take({each.lane.nvls, each.lane.channel, each.lane.head, rank, false}, now.offset, now.count);
+    } else if (now.reduces || !now.receives)
       chunk.sum +=
           contribution(now.reduces || sums(operation) ? each.rank : owner(operation, each.lane, each.rank, now.offset));
     for (std::int32_t peer : from) {
@@ -96,6 +109,10 @@ class Checker {
     if (each.lane.kind == LaneKind::kPairsGather) chunk.sum += pairs_[{each.rank, each.lane.channel}];
     for (std::int32_t peer : to)
       wires_[{each.lane.channel, each.rank, static_cast<std::uint32_t>(peer)}].push_back(chunk);
+    if (each.lane.writes_switch) {
+      for (std::uint32_t rank : each.lane.nvls->ranks)
+        switch_wires_[{each.lane.nvls, each.lane.channel, each.lane.head, rank, true}].push_back(chunk);
+    }
     if (now.copies && now.count > 0) {
       Chunk copy = chunk;
       // Each peer's part has a place of its own.
@@ -123,6 +140,48 @@ class Checker {
   void add_up(const Verified& each, std::uint64_t sum) {
     // All chunks of a share are alike.
     if (each.now.offset == each.lane.offset) pairs_[{each.rank, each.lane.channel}] += sum;
+  }
+
+  bool has_come(const Verified& each) {
+    return std::ranges::all_of(each.lane.nvls->ranks, [&](std::uint32_t rank) {
+      return !switch_wires_[{each.lane.nvls, each.lane.channel, each.lane.head, rank, false}].empty();
+    });
+  }
+  std::uint64_t take(const SwitchWire& name, std::uint64_t offset, std::uint64_t count) {
+    std::deque<Chunk>& wire = switch_wires_[name];
+    const Chunk came = wire.front();
+    wire.pop_front();
+    if (came.offset != offset || came.count != count) wrong_ += count;
+    return came.sum;
+  }
+
+  bool scatter(Verified& each) {
+    for (std::uint32_t head = 0; head < each.lane.nvls->heads.size(); ++head) {
+      const auto piece = each.lane.nvls_piece(each.now, head);
+      switch_wires_[{each.lane.nvls, each.lane.channel, head, each.rank, false}].push_back(
+          {piece.first, piece.second, contribution(each.rank)});
+    }
+    each.has_now = false;
+    return true;
+  }
+
+  bool gather(Verified& each) {
+    const auto heads = static_cast<std::uint32_t>(each.lane.nvls->heads.size());
+    for (std::uint32_t head = 0; head < heads; ++head) {
+      if (switch_wires_[{each.lane.nvls, each.lane.channel, head, each.rank, true}].empty()) return false;
+    }
+    const Operation& operation = operations_[each.rank];
+    for (std::uint32_t head = 0; head < heads; ++head) {
+      const auto piece = each.lane.nvls_piece(each.now, head);
+      const std::uint64_t sum =
+          take({each.lane.nvls, each.lane.channel, head, each.rank, true}, piece.first, piece.second);
+      const bool own = each.lane.nvls->heads[head] == each.rank;
+      if (piece.second == 0 || (!sums(operation) && own && operation.in_place)) continue;
+      if (sum != (sums(operation) ? all_ : contribution(each.lane.nvls->heads[head]))) wrong_ += piece.second;
+      written_[each.rank].push_back({piece.first, piece.second, sum});
+    }
+    each.has_now = false;
+    return true;
   }
 
   static bool sums(const Operation& operation) {
@@ -195,6 +254,7 @@ class Checker {
   // Of the direct all-reduce, by rank and channel: what came, and lanes of the first half that have not ended.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> pairs_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> first_half_;
+  std::map<SwitchWire, std::deque<Chunk>> switch_wires_;
   std::vector<std::vector<Chunk>> written_;
   std::uint64_t all_ = 0, wrong_ = 0;
 };

@@ -52,11 +52,13 @@ void CollectiveEngine::prepare(std::uint32_t communicator, const nccl::Operation
     for (const nccl::Lane& lane : nccl::lanes_of(decided, plan, each)) {
       for (std::int32_t peer : lane.to) {
         if (peer != nccl::kNoRank)
-          connect({communicator, lane.channel, each, static_cast<std::uint32_t>(peer), lane.point_to_point});
+          connect({communicator, lane.channel, each, static_cast<std::uint32_t>(peer), lane.point_to_point,
+                   lane.nvls != nullptr});
       }
       for (std::int32_t peer : lane.from) {
         if (peer != nccl::kNoRank)
-          connect({communicator, lane.channel, static_cast<std::uint32_t>(peer), each, lane.point_to_point});
+          connect({communicator, lane.channel, static_cast<std::uint32_t>(peer), each, lane.point_to_point,
+                   lane.nvls != nullptr});
       }
     }
   }
@@ -74,8 +76,9 @@ void CollectiveEngine::connect(const ConnectionKey& key) {
   if (connected_.contains(key)) return;
   const nccl::Communicator& ranks = *communicators_[key.communicator];
   const nccl::RankPlace from = ranks.ranks()[key.from], to = ranks.ranks()[key.to];
-  const nccl::Route route =
-      key.point_to_point ? ranks.p2p_route(key.channel, key.from, key.to) : ranks.route(key.channel, key.from, key.to);
+  const nccl::Route route = key.nvls             ? ranks.nvls_route(key.channel, key.from, key.to)
+                            : key.point_to_point ? ranks.p2p_route(key.channel, key.from, key.to)
+                                                 : ranks.route(key.channel, key.from, key.to);
   CollectiveSendHalf send;
   CollectiveReceiveHalf receive;
   send.communicator = receive.communicator = key.communicator;

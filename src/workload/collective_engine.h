@@ -105,6 +105,7 @@ class CollectiveEngine {
   struct ConnectionKey {
     std::uint32_t communicator, channel, from, to;
     bool point_to_point;
+    bool nvls;  // between heads
     friend auto operator<=>(const ConnectionKey&, const ConnectionKey&) = default;
   };
   struct Halves {

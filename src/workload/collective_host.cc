@@ -167,6 +167,8 @@ void CollectiveHost::handle(const Event& event) {
       return message_sent(event.index);
     case EventKind::kReceived:
       return message_received(event.index);
+    case EventKind::kSwitch:
+      return hear_of_switch(event);
   }
 }
 

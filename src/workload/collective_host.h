@@ -1,11 +1,12 @@
 // One machine's part of the collectives: its GPUs' streams and kernels, the halves of connections that end here, and
 // the proxies. All of it is one program with a heap of events of its own; nothing here is touched by another machine.
 // collective_host.cc has streams and events, collective_lanes.cc blocks and their slices, collective_proxy.cc the
-// network.
+// network, collective_switch.cc NVLink SHARP.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <queue>
 #include <string>
@@ -16,6 +17,7 @@
 #include "nccl/schedule.h"
 #include "workload/collective_engine.h"
 #include "workload/collective_halves.h"
+#include "workload/collective_switch.h"
 
 namespace weft::workload {
 
@@ -64,6 +66,7 @@ class CollectiveHost final : public host::Program {
     kClear,     // index: send half: room for a message offered by the receiver
     kSent,      // index: send half
     kReceived,  // index: receive half
+    kSwitch,    // index: switch, value: news and whose
   };
   struct Event {
     Time_ps at_ps;
@@ -103,6 +106,8 @@ class CollectiveHost final : public host::Program {
     Time_ps ready_ps = kNever_ps;  // since when it waits for data alone
     std::uint8_t receives = 0, sends = 0;
     std::uint32_t receive[nccl::kMostPeers] = {}, send[nccl::kMostPeers] = {};
+    std::int32_t at_switch = -1;  // of NVLS
+    std::uint32_t place = 0;      // of its GPU there
   };
   struct Group {  // lanes of one batch of a channel
     std::uint32_t first = 0, count = 0, left = 0, busy = 0;
@@ -154,6 +159,12 @@ class CollectiveHost final : public host::Program {
   bool posts_to_network(const RunningLane& lane) const;
   Time_ps hop_ps(const CollectiveSendHalf& half, nccl::Protocol protocol) const;
   void wake_lane(std::uint64_t& waiting);
+  // collective_switch.cc
+  void join_switch(const CollectiveItem& item, RunningLane& lane);
+  bool switch_is_ready(const RunningLane& lane, std::uint64_t self);
+  Time_ps pass_switch(const RunningLane& lane, std::uint64_t size_B, Time_ps from_ps);
+  void leave_slice_of_switch(const RunningLane& lane);
+  void hear_of_switch(const Event& event);
   // collective_proxy.cc
   bool proxy_is_busy(std::uint32_t proxy, const Event& event);
   void progress_send(std::uint32_t index, const Event& event);
@@ -183,6 +194,12 @@ class CollectiveHost final : public host::Program {
     std::int64_t rate_Bps = 0;
   };
   std::vector<Uplink> uplinks_;  // by slot of the layout: of switches that are in root ports
+  struct SwitchKey {
+    std::uint32_t communicator, channel, node;
+    friend auto operator<=>(const SwitchKey&, const SwitchKey&) = default;
+  };
+  std::map<SwitchKey, std::uint32_t> switch_of_;
+  std::vector<CollectiveSwitch> switches_;
   std::vector<Stream> streams_;
   std::deque<Item> items_;
   std::vector<std::uint32_t> free_items_;

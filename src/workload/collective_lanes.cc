@@ -38,13 +38,15 @@ void CollectiveHost::make_lanes(Item& item) {
       if (peer == nccl::kNoRank) continue;
       lane.receive[lane.receives++] =
           engine_.receive_half_of({item.what.communicator, schedule.channel, static_cast<std::uint32_t>(peer),
-                                   item.what.rank, schedule.point_to_point});
+                                   item.what.rank, schedule.point_to_point, schedule.nvls != nullptr});
     }
     for (std::int32_t peer : schedule.to) {
       if (peer == nccl::kNoRank) continue;
-      lane.send[lane.sends++] = engine_.send_half_of({item.what.communicator, schedule.channel, item.what.rank,
-                                                      static_cast<std::uint32_t>(peer), schedule.point_to_point});
+      lane.send[lane.sends++] =
+          engine_.send_half_of({item.what.communicator, schedule.channel, item.what.rank,
+                                static_cast<std::uint32_t>(peer), schedule.point_to_point, schedule.nvls != nullptr});
     }
+    if (schedule.nvls != nullptr) join_switch(item.what, lane);
     for (std::uint8_t i = 0; i < lane.receives; ++i) announce(lane.receive[i], schedule, i, item.element_B);
     if (item.lanes.empty() || item.lanes.back().schedule.channel != schedule.channel) ++item.blocks;
     const bool fresh = item.lanes.empty() || item.lanes.back().schedule.channel != schedule.channel ||
@@ -89,6 +91,7 @@ void CollectiveHost::advance(std::uint32_t item, std::uint32_t index) {
     half.waiting = self;
     return;
   }
+  if (lane.at_switch >= 0 && !switch_is_ready(lane, self)) return;
   begin_slice(item, lane, index);
 }
 
@@ -195,7 +198,9 @@ void CollectiveHost::begin_slice(std::uint32_t item, RunningLane& lane, std::uin
   lane.ready_ps = kNever_ps;
   Time_ps end_ps = begin_ps;
   const std::int64_t busy = ++items_[item].groups[lane.group].busy;
-  if (lane.schedule.kind != nccl::LaneKind::kCopy) {
+  if (lane.at_switch >= 0) {
+    end_ps = pass_switch(lane, size_B, begin_ps);
+  } else if (lane.schedule.kind != nccl::LaneKind::kCopy) {
     const Time_ps own_ps = static_cast<Time_ps>(size_B) * kSecond_ps / block_Bps(gpu.model, lane, busy);
     end_ps += own_ps + own_ps / 1000 * host_permille(gpu.model, lane);
   }
@@ -209,7 +214,7 @@ void CollectiveHost::begin_slice(std::uint32_t item, RunningLane& lane, std::uin
     if (half.way == CollectiveWay::kNet && !half.in_host_memory(protocol)) ++touched;
   }
   for (std::uint8_t i = 0; i < lane.receives; ++i) touched += lane.now.takes_from(i) ? 1 : 0;
-  end_ps = std::max(end_ps, gpu.memory.pass(begin_ps, touched * size_B, gpu.model.memory_Bps));
+  if (lane.at_switch < 0) end_ps = std::max(end_ps, gpu.memory.pass(begin_ps, touched * size_B, gpu.model.memory_Bps));
   for (std::uint8_t i = 0; i < lane.receives; ++i) {
     if (!lane.now.takes_from(i)) continue;
     CollectiveReceiveHalf& half = receives_[lane.receive[i]];
@@ -239,6 +244,7 @@ void CollectiveHost::end_slice(std::uint32_t item, std::uint32_t index) {
   const Protocol protocol = lane.schedule.protocol;
   const std::uint32_t steps = lane.schedule.slice_steps;
   const nccl::KernelModel& model = gpus_[streams_[items_[item].stream].place.gpu].model;
+  if (lane.at_switch >= 0) leave_slice_of_switch(lane);
   if (lane.now.frees) {
     for (std::uint8_t i = 0; i < lane.receives; ++i) {
       if (!lane.now.takes_from(i)) continue;

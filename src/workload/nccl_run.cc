@@ -79,6 +79,7 @@ nccl::Operation NcclRun::operation_of(const Row& row, bool in_place, std::uint32
   operation.in_place = in_place;
   operation.group = options_.test.aggregated;
   operation.scales = nccl::scales(row.operation);
+  operation.in_switch = nccl::switch_reduces(row.type, row.operation);
   if (operation.collective == nccl::Collective::kSendRecv && ranks > 1) {
     operation.send_to = static_cast<std::int32_t>((rank + 1) % ranks);
     operation.receive_from = static_cast<std::int32_t>((rank + ranks - 1) % ranks);

@@ -41,8 +41,10 @@ class NcclWorkload final : public ActiveWorkload {
                       });
     if (!filter.shows(nccl::kTuningModel)) return text;
     const std::uint32_t element_B = nccl::data_types()[options.test.types.front()].size_B;
+    const bool in_switch = nccl::switch_reduces(options.test.types.front(), options.test.operations.front());
     for (std::uint64_t size_B : options.test.sizes()) {
-      if (const auto line = nccl::tuning_line(communicator, options.test.collective, size_B, element_B))
+      if (const auto line =
+              nccl::tuning_line(communicator, options.test.collective, size_B, element_B, {.in_switch = in_switch}))
         text += nccl::log_line(machines_.cluster, communicator, 0, *line) + "\n";
     }
     return text;

@@ -49,7 +49,7 @@ const workload::NcclResult& nccl_of(const AiRun& run, std::size_t workload = 0) 
 }
 
 TEST(AiLabs, MeetExpectations) {
-  for (const char* name : {"healthy-2x4", "healthy-4x4", "gdr-off", "socket-fallback", "nvlink-8"}) {
+  for (const char* name : {"healthy-2x4", "healthy-4x4", "gdr-off", "socket-fallback", "nvlink-8", "nvls-tree-2x8"}) {
     const AiRun run = run_ai(ai_text(std::string("ai/") + name));
     EXPECT_TRUE(run.result.expectations_met()) << name;
     EXPECT_TRUE(run.result.failures().empty()) << name;

@@ -103,7 +103,7 @@ TEST(Pat, TakenWhereNodesHaveOneGpu) {
   // What scales, avg, has none in reduce-scatter.
   const Communicator eight = pat_communicator(8, {});
   EXPECT_EQ(eight.choose(Collective::kReduceScatter, 64 << 10).algorithm, Algorithm::kPat);
-  EXPECT_EQ(eight.choose(Collective::kReduceScatter, 64 << 10, 1, true).algorithm, Algorithm::kRing);
+  EXPECT_EQ(eight.choose(Collective::kReduceScatter, 64 << 10, {.scales = true}).algorithm, Algorithm::kRing);
   const Cluster two = cluster_of(4, catalog_machine("dgx-h100", "h100-sxm", 2, 2, 200));
   const Communicator both(two, ranks_on(two, 2), environment_of({}));
   EXPECT_NE(algorithm(both, 64 << 10), Algorithm::kPat);
