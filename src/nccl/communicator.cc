@@ -159,7 +159,9 @@ void Communicator::find_nodes(const Cluster& cluster) {
           error_ = fmt::format("{} has no network device that NCCL may use", machine.name);
           return;
         }
-        auto graphs = std::make_shared<Graphs>(search_graphs(*plan.topology, *environment_));
+        // The search takes seconds on a mesh; use_rccl_graphs() has those of RCCL's models.
+        const bool ready = rccl_ && graph_file.name.empty() && has_rccl_model(*plan.topology);
+        auto graphs = std::make_shared<Graphs>(ready ? Graphs{} : search_graphs(*plan.topology, *environment_));
         if (!graph_file.name.empty()) {
           if (const auto read = read_graphs(graph_file, *plan.topology, *graphs); !read) {
             error_ = at(environment_->graph_file, read.error());
@@ -189,7 +191,13 @@ void Communicator::find_nodes(const Cluster& cluster) {
 void Communicator::use_rccl_graphs() {
   rccl_model_ = environment_->graph_text.empty() &&
                 std::ranges::all_of(nodes_, [](const Node& node) { return has_rccl_model(*node.topology); });
-  if (!rccl_model_) return;
+  if (!rccl_model_) {
+    for (Node& node : nodes_) {
+      if (node.graphs->ring.channels.empty())
+        node.graphs = std::make_shared<Graphs>(search_graphs(*node.topology, *environment_));
+    }
+    return;
+  }
   const auto count = static_cast<std::uint32_t>(nodes_.size());
   for (std::uint32_t n = 0; n < count; ++n)
     nodes_[n].graphs = std::make_shared<Graphs>(rccl_graphs(*nodes_[n].topology, count, n));
