@@ -183,6 +183,14 @@ TEST(AiLabs, BadInputIsNamed) {
             std::string::npos);
   EXPECT_NE(problem("{name: x, nccl: all_reduce_perf, env: {NCCL_IB_GID_INDEX: 5}}").find("empty entry"),
             std::string::npos);
+  EXPECT_NE(
+      problem("{name: x, nccl: all_gather_perf -b 8 -e 8, algorithm: halving-doubling}").find("another collective"),
+      std::string::npos);
+  EXPECT_NE(problem("{name: x, nccl: all_reduce_perf -b 8 -e 8, algorithm: halving}").find("halving-doubling"),
+            std::string::npos);
+  EXPECT_NE(
+      problem("{name: x, nccl: all_reduce_perf -b 8 -e 8, env: {NCCL_ALGO: PAT}}").find("no algorithm and protocol"),
+      std::string::npos);
   EXPECT_NE(problem("{name: x, nccl: all_reduce_perf, client: h0}").find("does not fit"), std::string::npos);
 }
 
