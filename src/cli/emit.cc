@@ -108,6 +108,7 @@ void add_emit(CLI::App& app, int& status) {
       ->check(CLI::IsMember({"auto", "ofed", "in-tree"}));
   verb->add_option("--management", arguments->options.management_interface,
                    "Hosts: interface of the management network (eno1)");
+  verb->add_flag("--sonic-vs", arguments->options.sonic_vs, "containerlab: SONiC-VS nodes in place of FRR");
   verb->add_option("--set", arguments->set, "Change the lab before reading it: path=value")
       ->allow_extra_args(false)
       ->take_all();

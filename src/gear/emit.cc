@@ -7,6 +7,7 @@
 
 #include "base/nearest.h"
 #include "gear/emit_host.h"
+#include "gear/emit_host_plan.h"
 #include "gear/emit_switch.h"
 
 namespace weft::gear {
@@ -95,6 +96,10 @@ class Emitter {
       if (host.outside || host.nics.empty()) continue;
       SwitchOutput out(emission_, host.name);
       emit_host(lab_, i, plan_, options_, out);
+      if (!host.places.gpus.empty() && !has_job_) {
+        has_job_ = true;
+        nccl_job(lab_, host_plan(lab_, i, plan_, options_), emission_);
+      }
     }
   }
 
@@ -137,6 +142,7 @@ class Emitter {
       for (std::string& gap : contract_gaps(job.contract)) out.note(std::move(gap));
     }
     back_end(target_)(job, out);
+    problems_.insert(problems_.end(), out.problems().begin(), out.problems().end());
   }
 
   const lab::Lab& lab_;
@@ -145,6 +151,7 @@ class Emitter {
   const RoutingPlan plan_;
   Emission emission_;
   std::vector<EmitProblem> problems_;
+  bool has_job_ = false;
 };
 
 std::optional<EmitProblem> unknown_node(const lab::Lab& lab, const EmitTarget& target, const std::string& node) {

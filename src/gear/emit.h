@@ -51,6 +51,7 @@ struct EmitOptions {
   bool numbered = false;                      // routing: a /31 on each link between switches
   Network network = Network::kNetplan;        // what keeps addresses and MTUs of hosts
   DriverStack stack = DriverStack::kAuto;     // of hosts
+  bool sonic_vs = false;                      // containerlab: SONiC-VS in place of FRR
   std::string management_interface = "eno1";  // of hosts, beside the fabric
 };
 

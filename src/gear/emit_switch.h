@@ -40,6 +40,11 @@ class SwitchOutput {
       own_.push_back(made.message);
     }
   }
+  // What the target cannot be made to do at all: nothing is emitted then.
+  void problem(LabPart part, std::string message, std::string remedy) {
+    problems_.push_back({node_, part, node_ + ": " + std::move(message), std::move(remedy)});
+  }
+  const std::vector<EmitProblem>& problems() const { return problems_; }
   // Every note so far as a comment, each line behind `prefix`.
   std::string comments(std::string_view prefix) const;
 
@@ -47,6 +52,7 @@ class SwitchOutput {
   Emission& emission_;
   std::string node_;
   std::vector<std::string> own_;
+  std::vector<EmitProblem> problems_;
 };
 
 void emit_sonic(const SwitchJob& job, SwitchOutput& out);
