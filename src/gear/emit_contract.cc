@@ -83,6 +83,7 @@ Contract contract_of(const lab::Lab& lab, std::uint32_t device) {
     made.rate_bps = link->rate_bps;
     made.fec = link->fec;
     made.mtu_B = port.mtu_B;
+    made.cable = link->cable;
     made.length_mm = link->length_mm;
     made.headroom_B = port.headroom_B;
     made.peer = port_name(lab, peer);

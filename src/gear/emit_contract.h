@@ -26,6 +26,7 @@ struct ContractPort {
   std::int64_t rate_bps = 0;
   lab::Fec fec = lab::Fec::kNone;
   std::int64_t mtu_B = 0;  // largest IP packet
+  lab::CableKind cable = lab::CableKind::kDac;
   std::int64_t length_mm = 0;
   std::array<std::int64_t, fabric::kClasses> headroom_B{};  // by group: what may arrive after XOFF
   std::string peer;                                         // "h0:p0"

@@ -11,6 +11,9 @@ namespace {
 
 using fabric::kClasses;
 
+// tc counts a rate of red in 32 bits of bytes per second. It ages the average of an idle queue, no more.
+constexpr std::int64_t kMostRed_bps = 34'000'000'000;
+
 std::string linux_bridge(const std::vector<std::pair<std::string, std::int64_t>>& ports) {
   std::string text = "ip link add name br0 type bridge\nip link set dev br0 up\n";
   for (const auto& [name, mtu_B] : ports) text += fmt::format("ip link set dev {} master br0 mtu {} up\n", name, mtu_B);
@@ -71,8 +74,9 @@ std::string linux_port(const Contract& contract, const ContractPort& port, Switc
         "{}mbit "
         "burst {} ecn{}\n",
         name, band, 10 + q, std::max(ecn.max_B * 2, contract.model.buffer_B), ecn.min_B, ecn.max_B,
-        static_cast<double>(whole_percent(ecn.probability_ppb)) / 100, port.rate_bps / 1'000'000,
-        (2 * ecn.min_B + ecn.max_B) / (3 * 1500) + 1, ecn.drops_not_ect ? "" : " nodrop");
+        static_cast<double>(whole_percent(ecn.probability_ppb)) / 100,
+        std::min(port.rate_bps, kMostRed_bps) / 1'000'000, (2 * ecn.min_B + ecn.max_B) / (3 * 1500) + 1,
+        ecn.drops_not_ect ? "" : " nodrop");
   }
   if (qos.watchdog.enabled) out.note("Linux has no PFC watchdog for mlxsw");
   return text;
@@ -122,8 +126,9 @@ void emit_linux_forwarder(const lab::Lab& lab, std::uint32_t device, SwitchOutpu
         ports += fmt::format(
             "tc qdisc replace dev {} root red limit {} min {} max {} avpkt {} burst {} bandwidth {}bit probability "
             "{}{}\n",
-            name, qdisc.limit, qdisc.min_B, qdisc.max_B, qdisc.avpkt_B, qdisc.burst, qdisc.bandwidth_bps,
-            static_cast<double>(qdisc.probability_ppb) / 1e9, qdisc.ecn ? " ecn" : "");
+            name, qdisc.limit, qdisc.min_B, qdisc.max_B, qdisc.avpkt_B, qdisc.burst,
+            std::min(qdisc.bandwidth_bps, kMostRed_bps), static_cast<double>(qdisc.probability_ppb) / 1e9,
+            qdisc.ecn ? " ecn" : "");
       }
     }
   }

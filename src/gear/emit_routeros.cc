@@ -11,8 +11,11 @@ std::string routeros_port_name(const ContractPort& port) {
   return port.name + "-1";  // qsfp28-1-1: the cage and its first lane
 }
 
-std::string routeros_speed(std::int64_t rate_bps, std::int64_t lanes) {
-  return fmt::format("{}G-baseCR{}", rate_bps / 1'000'000'000, lanes > 1 ? fmt::format("{}", lanes) : "");
+// 100G-baseCR4, 100G-baseSR4-LR4, 25G-baseCR, 25G-baseSR-LR.
+std::string routeros_speed(const ContractPort& port) {
+  const std::string lanes = port.rate_bps >= 40'000'000'000 ? "4" : "";
+  const std::string kind = port.cable == lab::CableKind::kDac ? "CR" + lanes : fmt::format("SR{}-LR{}", lanes, lanes);
+  return fmt::format("{}G-base{}", port.rate_bps / 1'000'000'000, kind);
 }
 
 }  // namespace
@@ -68,8 +71,7 @@ void emit_routeros(const SwitchJob& job, SwitchOutput& out) {
     // l2mtu counts the Ethernet header of 14 bytes, and a tag.
     text += fmt::format(
         "set [ find default-name={} ] mtu={} l2mtu={} auto-negotiation=no speed={} fec-mode={} comment=\"{}\"\n",
-        routeros_port_name(port), port.mtu_B, port.mtu_B + 18,
-        routeros_speed(port.rate_bps, port.rate_bps >= 40'000'000'000 ? 4 : 1),
+        routeros_port_name(port), port.mtu_B, port.mtu_B + 18, routeros_speed(port),
         port.fec == lab::Fec::kNone    ? "off"
         : port.fec == lab::Fec::kBaseR ? "fec74"
                                        : "fec91",
