@@ -14,9 +14,10 @@ using fabric::kClasses;
 // tc counts a rate of red in 32 bits of bytes per second. It ages the average of an idle queue, no more.
 constexpr std::int64_t kMostRed_bps = 34'000'000'000;
 
-std::string linux_bridge(const std::vector<std::pair<std::string, std::int64_t>>& ports) {
-  std::string text = "ip link add name br0 type bridge\nip link set dev br0 up\n";
-  for (const auto& [name, mtu_B] : ports) text += fmt::format("ip link set dev {} master br0 mtu {} up\n", name, mtu_B);
+// A bridge and its ports.
+std::string linux_bridge(std::string_view bridge, const std::vector<std::string>& ports) {
+  std::string text = fmt::format("ip link add name {} type bridge\nip link set dev {} up\n", bridge, bridge);
+  for (const std::string& port : ports) text += fmt::format("ip link set dev {} master {}\n", port, bridge);
   return text;
 }
 
@@ -86,12 +87,19 @@ std::string linux_port(const Contract& contract, const ContractPort& port, Switc
 
 void emit_linux(const SwitchJob& job, SwitchOutput& out) {
   const Contract& contract = job.contract;
-  std::string ports;
-  std::vector<std::pair<std::string, std::int64_t>> names;
+  std::string ports, bridges;
+  std::vector<std::string> names;
   for (const ContractPort& port : contract.ports) {
-    names.emplace_back(port.name, port.mtu_B);
-    ports += linux_port(contract, port, out);
+    names.push_back(port.name);
+    ports += fmt::format("ip link set dev {} mtu {} up\n", port.name, port.mtu_B) + linux_port(contract, port, out);
   }
+  // Routed: a bridge for each subnet of hosts, links to switches by themselves.
+  for (const RoutedVlan& vlan : job.router().vlans) {
+    std::vector<std::string> members;
+    for (std::uint32_t port : vlan.ports) members.push_back(job.port(port).name);
+    if (job.routes()) bridges += linux_bridge(linux_vlan_name(vlan), members);
+  }
+  if (!job.routes()) bridges = linux_bridge("br0", names);
   out.note("alpha and pools: devlink sb has them for each port and class, this script leaves the driver's own");
   for (std::uint8_t q : contract.queues()) {
     if (contract.qos.queues[q].ecn.enabled && contract.qos.queues[q].ecn.weight_exponent != 0)
@@ -100,7 +108,7 @@ void emit_linux(const SwitchJob& job, SwitchOutput& out) {
   }
   out.file("bridge.sh",
            "#!/bin/sh\n" + head_comment(job, "Linux bridge with DCB", "# ") + out.comments("# ") + "set -eu\n" +
-               linux_bridge(names) + ports,
+               bridges + ports,
            true);
   if (job.routes()) emit_frr(job, out);
 }
@@ -108,14 +116,15 @@ void emit_linux(const SwitchJob& job, SwitchOutput& out) {
 void emit_linux_forwarder(const lab::Lab& lab, std::uint32_t device, SwitchOutput& out) {
   const lab::SwitchConfig& config = lab.switches[device];
   const fabric::ForwarderConfig& forwarder = *config.forwarder;
-  std::vector<std::pair<std::string, std::int64_t>> names;
+  std::vector<std::string> names;
   std::string ports;
   for (const lab::LinkConfig& link : lab.links) {
     for (const lab::PortRef& end : {link.a, link.b}) {
       if (!end.is_switch() || end.host != device) continue;
       const std::string& name = config.ports[end.port].name;
       const fabric::ForwarderPort& port = forwarder.ports[end.port];
-      names.emplace_back(name, config.ports[end.port].mtu_B);
+      names.push_back(name);
+      ports += fmt::format("ip link set dev {} mtu {} up\n", name, config.ports[end.port].mtu_B);
       ports += fmt::format(
           "ethtool -A {} autoneg off rx off tx off\nethtool -G {} rx {}\nethtool -C {} rx-usecs {} rx-frames {}\n",
           name, name, port.rx_ring, name, forwarder.model.rx_usecs_ps / kMicrosecond_ps, forwarder.model.rx_frames);
@@ -135,8 +144,8 @@ void emit_linux_forwarder(const lab::Lab& lab, std::uint32_t device, SwitchOutpu
   out.note("a software bridge neither sends nor obeys PFC: no class is lossless here");
   out.file("bridge.sh",
            fmt::format("#!/bin/sh\n# {} of the lab {}: {}\n{}set -eu\n{}{}sysctl -w net.core.netdev_budget={}\n",
-                       config.name, lab.name, forwarder.model.description, out.comments("# "), linux_bridge(names),
-                       ports, forwarder.model.netdev_budget),
+                       config.name, lab.name, forwarder.model.description, out.comments("# "),
+                       linux_bridge("br0", names), ports, forwarder.model.netdev_budget),
            true);
 }
 

@@ -86,8 +86,13 @@ void emit_routeros(const SwitchJob& job, SwitchOutput& out) {
     text += "\n";
   }
   if (qos.watchdog.enabled && !lossless.empty()) out.note("RouterOS has no PFC watchdog: a pause storm has no end");
+  text += "/interface bridge\nadd name=bridge\n/interface bridge port\n";
+  for (const ContractPort& port : contract.ports) {
+    if (port.to_host || !job.routes())
+      text += fmt::format("add bridge=bridge interface={}\n", routeros_port_name(port));
+  }
   if (job.routes()) {
-    text += fmt::format("/routing bgp connection\n");
+    text += "/routing bgp connection\n";
     const Router& router = job.router();
     for (const RoutedLink& link : router.links)
       text +=
@@ -100,10 +105,6 @@ void emit_routeros(const SwitchJob& job, SwitchOutput& out) {
     for (const RoutedVlan& vlan : router.vlans)
       text += fmt::format("add address={}/{} interface=bridge comment=\"{}\"\n", vlan.gateway, vlan.prefix_bits,
                           vlan.subnet);
-  } else {
-    text += "/interface bridge\nadd name=bridge\n/interface bridge port\n";
-    for (const ContractPort& port : contract.ports)
-      text += fmt::format("add bridge=bridge interface={}\n", routeros_port_name(port));
   }
   text +=
       "/interface ethernet switch\nset switch1 qos-hw-offloading=yes\n/ip neighbor discovery-settings\nset "

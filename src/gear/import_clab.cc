@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "catalog/catalog.h"
-#include "catalog/front_ports.h"
+#include "model/lab.h"
 #include "text/units.h"
 #include "text/yaml_tree.h"
 
@@ -103,7 +103,7 @@ class ClabReader {
   ClabNode read_node(const std::string& name, const lab::YamlNode& node) {
     ClabNode made;
     std::string kind = word(&node, "kind"), image = word(&node, "image");
-    if (kind.empty()) kind = default_kind_;
+    if (kind.empty()) kind = default_kind_.empty() ? "linux" : default_kind_;
     if (image.empty() && kinds_ != nullptr) image = word(kinds_->find(kind), "image");
     const lab::YamlNode* labels = node.find("labels");
     const std::string role = word(labels, "weft-role");
@@ -114,7 +114,7 @@ class ClabReader {
     made.model = word(labels, "weft-model");
     if (made.is_switch && made.model.empty()) {
       made.model = options_.switch_model;
-      notes_.push_back(fmt::format("{} (kind {}) is taken for a {}", name, kind.empty() ? "linux" : kind, made.model));
+      notes_.push_back(fmt::format("{} (kind {}) is taken for a {}", name, kind, made.model));
     }
     const lab::Catalog& catalog = lab::Catalog::built_in();
     if (made.is_switch && catalog.switch_model(made.model) == nullptr && catalog.forwarder(made.model) == nullptr)
@@ -150,7 +150,15 @@ class ClabReader {
                     "write \"0 10.0.0.1/24 9000\"");
       return;
     }
-    node.ports.push_back({name, static_cast<std::uint32_t>(*nic), value.substr(first + 1, second - first - 1), mtu});
+    const std::string address = value.substr(first + 1, second - first - 1);
+    lab::IpAddress parsed;
+    std::uint32_t prefix_bits = 0;
+    if (!lab::parse_address(address, parsed, prefix_bits)) {
+      problems_.add(place, fmt::format("weft-port-{}: {} is not an address", name, lab::in_quotes(address)),
+                    "write \"0 10.0.0.1/24 9000\"");
+      return;
+    }
+    node.ports.push_back({name, static_cast<std::uint32_t>(*nic), address, mtu});
   }
 
   void read_link(const lab::YamlNode& node) {
@@ -172,6 +180,12 @@ class ClabReader {
       }
       link.node[i] = end.substr(0, colon);
       link.port[i] = end.substr(colon + 1);
+      if (!nodes_[link.node[i]].is_switch && !is_plain_name(link.port[i])) {
+        problems_.add(ends->children[i].place,
+                      fmt::format("{} cannot be the name of a port here", lab::in_quotes(link.port[i])),
+                      "use letters, digits, - and _");
+        return;
+      }
     }
     const lab::YamlNode* labels = node.find("labels");
     const auto take = [&](std::string_view key, std::string& to) {

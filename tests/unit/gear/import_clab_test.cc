@@ -80,6 +80,8 @@ TEST(ImportClab, ReportsHostileInput) {
       {"topology: {nodes: {a: {labels: {weft-port-p0: x}}}, links: []}", "not NIC, address and MTU"},
       {"topology: {nodes: {a: {}, b: {}}, links: [{endpoints: [\"a:e\", \"b:e\"], labels: {weft-length-mm: far}}]}",
        "no cable"},
+      {"topology: {nodes: {a: {}, b: {}}, links: [{endpoints: [\"a:e}\", \"b:e\"]}]}", "cannot be the name of a port"},
+      {"topology: {nodes: {a: {labels: {weft-port-p0: \"0 x 1\"}}}, links: []}", "not an address"},
       {"topology: &x {nodes: *x}", ""},
   };
   for (const auto& [text, message] : examples) {
