@@ -43,6 +43,8 @@ const std::vector<Module>& modules() {
       {"world",
        {"base", "wire", "engine", "fabric", "nic", "host", "observe", "nccl", "workload", "text", "catalog", "model",
         "results"}},
+      {"gear",
+       {"base", "wire", "engine", "fabric", "nic", "host", "nccl", "workload", "text", "catalog", "model", "results"}},
       // Unmodified programs: the libraries that they load, and the world's side.
       {"verbs", {"base"}},
       {"preload", {"base", "verbs"}},
@@ -51,7 +53,7 @@ const std::vector<Module>& modules() {
         "results", "labfile", "world"}},
       {"cli",
        {"base", "verbs", "wire", "engine", "fabric", "nic", "host", "observe", "nccl", "workload", "text", "catalog",
-        "model", "results", "labfile", "world", "live"}},
+        "model", "results", "labfile", "world", "gear", "live"}},
   };
   return all;
 }
@@ -86,9 +88,12 @@ struct Confined {
   std::vector<std::string_view> modules;
 };
 const std::vector<Confined>& confined_headers() {
-  static const std::vector<Confined> all = {
-      {"yaml-cpp/", {"text"}}, {"nlohmann/", {"results", "catalog"}}, {"sqlite3", {"results"}},
-      {"CLI/", {"cli"}},       {"infiniband/", {"verbs", "live"}},    {"rdma/", {"verbs", "live"}}};
+  static const std::vector<Confined> all = {{"yaml-cpp/", {"text"}},
+                                            {"nlohmann/", {"results", "catalog", "gear"}},
+                                            {"sqlite3", {"results"}},
+                                            {"CLI/", {"cli"}},
+                                            {"infiniband/", {"verbs", "live"}},
+                                            {"rdma/", {"verbs", "live"}}};
   return all;
 }
 
