@@ -179,6 +179,8 @@ void HostReader::read_section() {
       host_.modules_listed = true;
       const auto columns = words_of(line);
       if (columns.size() >= 2 && columns[0] != "Module") host_.modules.emplace(std::string(columns[0]), at(i));
+    } else if (command.starts_with("ls -d /sys/class/iommu/")) {
+      host_.has_iommu = true;
     } else if (words[0] == "dmesg") {
       host_.log.push_back(seen(std::string(line), i));
     } else if (words[0] == "pgrep") {

@@ -83,7 +83,7 @@ struct HostState {
   std::vector<NicPort> ports;  // those of RDMA devices
   std::map<std::string, PciDevice> pci;
   std::map<std::string, Evidence> modules;
-  bool modules_listed = false, devices_listed = false;
+  bool modules_listed = false, devices_listed = false, has_iommu = false;
   std::map<std::string, std::vector<Seen<std::string>>> files;                // of /sys and /proc, by line
   std::vector<Seen<std::string>> log;                                         // dmesg
   std::map<std::pair<std::string, std::string>, Seen<std::string>> topology;  // (GPU0, mlx5_0) -> "SYS"

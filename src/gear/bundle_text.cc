@@ -29,9 +29,10 @@ bool is_digit(char c) {
 }  // namespace
 
 Evidence Bundle::at(const BundleSection& section, std::size_t index) const {
-  Evidence evidence{file, section.command, section.line + 1 + static_cast<int>(index), ""};
-  if (index < section.lines.size()) evidence.text = std::string(trimmed(section.lines[index]).substr(0, kShown_B));
-  return evidence;
+  // What a command did not print is seen at its heading.
+  if (index >= section.lines.size()) return {file, section.command, section.line, "=== " + section.command};
+  return {file, section.command, section.line + 1 + static_cast<int>(index),
+          std::string(trimmed(section.lines[index]).substr(0, kShown_B))};
 }
 
 bool is_bundle(std::string_view text) {

@@ -30,7 +30,7 @@ std::vector<std::string> unchecked_of(const Site& site) {
   for (const HostState& host : site.hosts) {
     if (host.ports.empty()) continue;
     note_unless(host, out, "speed and link modes (no output of ethtool)",
-                [](const NicPort& p) { return p.speed_Mbps || p.link; });
+                [](const NicPort& p) { return p.speed_Mbps || p.link || p.rate_Gbps; });
     note_unless(host, out, "error and pause counters (no output of ethtool -S or rdma statistic)",
                 [](const NicPort& p) { return !p.counters.empty(); });
     const bool roce =

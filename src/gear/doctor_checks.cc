@@ -65,7 +65,7 @@ Maybe<std::uint64_t> roce_dscp(const HostState& host, const NicPort& port) {
 }
 
 std::optional<std::uint32_t> roce_priority(const HostState& host, const NicPort& port) {
-  if (const auto dscp = roce_dscp(host, port); dscp && port.qos.trust && port.qos.trust->value == "dscp") {
+  if (const auto dscp = roce_dscp(host, port); dscp && port.qos.trust && port.qos.trust->value != "pcp") {
     const auto mapped = port.qos.dscp_priority.find(static_cast<std::uint32_t>(dscp->value));
     if (mapped != port.qos.dscp_priority.end()) return mapped->second.value;
     // Firmware's own table, which `dcb app` does not list: eight values to a priority.

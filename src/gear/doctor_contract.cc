@@ -51,7 +51,7 @@ void check_port(const Site& site, const SitePort& each, Findings& findings) {
     findings.add("global-pause", each.name(), "802.3x pause is on: it stops all priorities at once, and excludes PFC",
                  {port.pause_rx && port.pause_rx->value ? port.pause_rx->from : port.pause_tx->from},
                  {fmt::format("ethtool -A {} autoneg off rx off tx off", netdev_of(port))});
-  if (port.qos.trust && port.qos.trust->value != "dscp")
+  if (port.qos.trust && port.qos.trust->value != "dscp" && port.qos.trust->value != "both")
     findings.add("trust", each.name(),
                  fmt::format("the NIC trusts {}: packets without a VLAN tag have priority 0, whatever their DSCP",
                              port.qos.trust->value),
@@ -60,7 +60,7 @@ void check_port(const Site& site, const SitePort& each, Findings& findings) {
                   fmt::format("without OFED: dcb app replace dev {} dscp-prio 26:3 48:6", netdev_of(port))});
   const auto dscp = roce_dscp(*each.host, port);
   const auto priority = roce_priority(*each.host, port);
-  const bool trusts_dscp = port.qos.trust && port.qos.trust->value == "dscp";
+  const bool trusts_dscp = port.qos.trust && port.qos.trust->value != "pcp";
   if (dscp && trusts_dscp && priority && pfc != 0 && (pfc >> *priority & 1) == 0) {
     std::vector<Evidence> evidence{dscp->from};
     const auto mapped = port.qos.dscp_priority.find(static_cast<std::uint32_t>(dscp->value));

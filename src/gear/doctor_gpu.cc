@@ -86,7 +86,9 @@ void check_iommu(const HostState& host, Findings& findings) {
   std::vector<Evidence> evidence;
   for (const Seen<std::string>& line : host.log) {
     if (line.value.find("iommu: Default domain type: Passthrough") != line.value.npos) return;
-    if (line.value.find("iommu: Default domain type: Translated") != line.value.npos) evidence.push_back(line.from);
+    // The kernel says this on machines without an IOMMU too.
+    if (host.has_iommu && line.value.find("iommu: Default domain type: Translated") != line.value.npos)
+      evidence.push_back(line.from);
   }
   const Seen<std::string>* cmdline = host.file_line("/proc/cmdline");
   for (const char* name : {"intel_iommu", "amd_iommu"}) {

@@ -94,8 +94,8 @@ Maybe<std::uint64_t> numa_of(const HostState& host, const PciDevice& device) {
 bool check_topology(const HostState& host, Findings& findings) {
   std::map<std::string, std::vector<const Seen<std::string>*>> by_gpu;
   for (const auto& [names, path] : host.topology) {
-    const bool is_port = std::any_of(host.ports.begin(), host.ports.end(),
-                                     [&](const NicPort& port) { return port.device == names.second; });
+    bool is_port = false;
+    for (const NicPort& port : host.ports) is_port = is_port || port.device == names.second;
     if (is_port) by_gpu[names.first].push_back(&path);
   }
   std::string far;

@@ -45,7 +45,17 @@ section uname -a
 
 # A switch: its configuration and its counters are what matters.
 if [ -r /etc/sonic/config_db.json ]; then
-  section cat /etc/sonic/config_db.json
+  # Tables of ports and QoS only: others have passwords and communities in them. SONiC always has python3.
+  printf '=== cat /etc/sonic/config_db.json\n'
+  python3 -c '
+import json
+with open("/etc/sonic/config_db.json") as file:
+    config = json.load(file)
+tables = ["DEVICE_METADATA", "PORT", "DEVICE_NEIGHBOR", "DSCP_TO_TC_MAP", "TC_TO_QUEUE_MAP", "TC_TO_PRIORITY_GROUP_MAP",
+          "MAP_PFC_PRIORITY_TO_QUEUE", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", "PORT_QOS_MAP", "SCHEDULER", "WRED_PROFILE",
+          "QUEUE", "CABLE_LENGTH", "BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG", "BUFFER_QUEUE", "PFC_WD"]
+print(json.dumps({name: config[name] for name in tables if name in config}, indent=4))
+' </dev/null | plain
   section show version
   section show interfaces status
   section show interfaces counters
@@ -62,6 +72,8 @@ fi
 
 printf '=== ls -d /sys/class/infiniband/*/device/net/*\n'
 existing /sys/class/infiniband/*/device/net/* | plain
+printf '=== ls -d /sys/class/iommu/*\n'
+existing /sys/class/iommu/* | plain
 section rdma link
 for device in $(existing /sys/class/infiniband/*); do
   section readlink -f "$device/device"
