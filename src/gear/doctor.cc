@@ -28,7 +28,10 @@ void note_unless(const HostState& host, std::vector<std::string>& out, const cha
 std::vector<std::string> unchecked_of(const Site& site) {
   std::vector<std::string> out;
   for (const HostState& host : site.hosts) {
-    if (host.ports.empty()) continue;
+    if (host.ports.empty()) {
+      if (!host.devices_listed) out.push_back(host.name + ": RDMA ports (no output of rdma link or ibstat, no files)");
+      continue;
+    }
     note_unless(host, out, "speed and link modes (no output of ethtool)",
                 [](const NicPort& p) { return p.speed_Mbps || p.link || p.rate_Gbps; });
     note_unless(host, out, "error and pause counters (no output of ethtool -S or rdma statistic)",
