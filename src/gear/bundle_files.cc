@@ -131,7 +131,7 @@ void add_to_site(const std::string& text, const std::string& file, SiteFiles& fi
   }
   if (is_known(bundle->host)) return twice(bundle->host);
   if (!is_switch(*bundle)) {
-    files.site.hosts.push_back(read_host(*bundle));
+    files.site.hosts.push_back(read_host_bundle(*bundle));
     return;
   }
   auto state = read_switch(*bundle);

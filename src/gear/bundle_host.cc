@@ -6,7 +6,7 @@ namespace weft::gear {
 
 namespace {
 
-constexpr std::size_t kMostPorts = 1024;  // a search for each line
+constexpr std::size_t kMostHostPorts = 1024;  // a search for each line
 
 // "mlx5_0" and 1 of "mlx5_0/1".
 std::pair<std::string, std::uint64_t> device_and_port(std::string_view text) {
@@ -58,7 +58,7 @@ const PciDevice* HostState::pci_of(const NicPort& port) const {
   return it == pci.end() ? nullptr : &it->second;
 }
 
-HostState read_host(const Bundle& bundle) {
+HostState read_host_bundle(const Bundle& bundle) {
   HostState host;
   host.name = bundle.host;
   host.file = bundle.file;
@@ -96,7 +96,7 @@ NicPort& HostReader::port_of_netdev(const std::string& netdev) {
   for (NicPort& port : host_.ports) {
     if (port.netdev == netdev) return port;
   }
-  if (host_.ports.size() >= kMostPorts) return beyond_;
+  if (host_.ports.size() >= kMostHostPorts) return beyond_;
   host_.ports.emplace_back().netdev = netdev;
   return host_.ports.back();
 }
@@ -105,7 +105,7 @@ NicPort& HostReader::port_of_device(const std::string& device, std::uint64_t num
   for (NicPort& port : host_.ports) {
     if (port.device == device && port.port == number) return port;
   }
-  if (host_.ports.size() >= kMostPorts) return beyond_;
+  if (host_.ports.size() >= kMostHostPorts) return beyond_;
   host_.ports.emplace_back().device = device;
   host_.ports.back().port = number;
   return host_.ports.back();

@@ -96,7 +96,7 @@ struct HostState {
 };
 
 // Reads every section that it knows; others are left alone.
-HostState read_host(const Bundle& bundle);
+HostState read_host_bundle(const Bundle& bundle);
 
 // The readers, one per family of tools. `ports` are by name of the network interface or the RDMA device.
 class HostReader {

@@ -12,7 +12,7 @@ namespace weft::gear {
 
 namespace {
 
-using Json = nlohmann::json;
+using ConfigJson = nlohmann::json;
 
 constexpr const char* kConfigDb = "cat /etc/sonic/config_db.json";
 constexpr std::size_t kMostSwitchPorts = 4096, kShownLine_B = 200;
@@ -71,7 +71,7 @@ class ConfigText {
   std::unordered_map<std::string, Place> places_;
 };
 
-std::string string_of(const Json& object, const char* key) {
+std::string string_of(const ConfigJson& object, const char* key) {
   const auto it = object.find(key);
   return it != object.end() && it->is_string() ? it->get<std::string>() : "";
 }
@@ -85,19 +85,19 @@ std::string reference(std::string text) {
   return text;
 }
 
-const Json& table_of(const Json& config, const char* name) {
-  static const Json kNone = Json::object();
+const ConfigJson& table_of(const ConfigJson& config, const char* name) {
+  static const ConfigJson kNone = ConfigJson::object();
   const auto it = config.find(name);
   return it != config.end() && it->is_object() ? *it : kNone;
 }
 
 class ConfigReader {
  public:
-  ConfigReader(const Json& config, const ConfigText& text, SwitchState& state)
+  ConfigReader(const ConfigJson& config, const ConfigText& text, SwitchState& state)
       : config_(config), text_(text), state_(state) {}
 
   void read() {
-    const Json& metadata = table_of(config_, "DEVICE_METADATA");
+    const ConfigJson& metadata = table_of(config_, "DEVICE_METADATA");
     if (metadata.contains("localhost") && metadata["localhost"].is_object())
       if (const std::string name = string_of(metadata["localhost"], "hostname"); !name.empty()) state_.name = name;
     read_ports();
@@ -165,8 +165,8 @@ class ConfigReader {
   }
 
   void read_qos_of_ports() {
-    const Json& table = table_of(config_, "PORT_QOS_MAP");
-    const auto bind = [&](SwitchPort& each, const std::string& key, const Json& object) {
+    const ConfigJson& table = table_of(config_, "PORT_QOS_MAP");
+    const auto bind = [&](SwitchPort& each, const std::string& key, const ConfigJson& object) {
       const auto name = [&](const char* field, Maybe<std::string>& place) {
         if (const std::string value = string_of(object, field); !value.empty())
           place = {reference(value), text_.at({"PORT_QOS_MAP", key, field})};
@@ -225,7 +225,7 @@ class ConfigReader {
     }
   }
 
-  const Json& config_;
+  const ConfigJson& config_;
   const ConfigText& text_;
   SwitchState& state_;
 };
@@ -235,10 +235,10 @@ tl::expected<void, lab::Problem> read_config(std::string_view text, const std::s
   lab::Problem problem;
   problem.line = before + 1;
   problem.column = 1;
-  Json config;
+  ConfigJson config;
   try {
-    config = Json::parse(text);
-  } catch (const Json::parse_error& error) {
+    config = ConfigJson::parse(text);
+  } catch (const ConfigJson::parse_error& error) {
     const std::size_t byte = std::min<std::size_t>(error.byte, text.size());
     problem.line += static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(byte), '\n'));
     problem.message = "this is not the JSON of a config_db.json";

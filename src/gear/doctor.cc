@@ -14,7 +14,7 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-std::string place_of(const Evidence& evidence) {
+std::string evidence_place(const Evidence& evidence) {
   return evidence.line > 0 ? fmt::format("{}:{}", evidence.file, evidence.line) : evidence.file;
 }
 
@@ -84,7 +84,7 @@ std::string diagnosis_text(const Diagnosis& diagnosis) {
     out += fmt::format("{}. {}: {} [{}, {}]\n   {}\n", ++number, finding.where, kind.title, kind.id,
                        severity_word(kind.severity), finding.message);
     for (const Evidence& evidence : finding.evidence)
-      out += fmt::format("   seen: {}{}{}{}\n", place_of(evidence),
+      out += fmt::format("   seen: {}{}{}{}\n", evidence_place(evidence),
                          evidence.section.empty() ? "" : " (" + evidence.section + ")",
                          evidence.text.empty() ? "" : ": ", evidence.text);
     for (const std::string& fix : finding.fix) out += fmt::format("   fix:  {}\n", fix);

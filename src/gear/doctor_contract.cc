@@ -9,7 +9,7 @@ namespace weft::gear {
 
 namespace {
 
-std::string pfc_list(std::uint8_t mask) {
+std::string pfc_bits(std::uint8_t mask) {
   std::string list;
   for (int priority = 0; priority < 8; ++priority)
     list += fmt::format("{}{}", priority > 0 ? "," : "", mask >> priority & 1);
@@ -21,7 +21,7 @@ std::vector<std::string> set_pfc(const NicPort& port, std::uint8_t mask) {
   for (int priority = 0; priority < 8; ++priority) {
     if ((mask >> priority & 1) != 0) dcb += fmt::format(" {}:on", priority);
   }
-  return {fmt::format("mlnx_qos -i {} --pfc {}", netdev_of(port), pfc_list(mask)),
+  return {fmt::format("mlnx_qos -i {} --pfc {}", netdev_of(port), pfc_bits(mask)),
           fmt::format("without OFED: dcb pfc set dev {} prio-pfc all:off{}", netdev_of(port), dcb)};
 }
 

@@ -11,7 +11,7 @@ namespace weft::gear {
 
 namespace {
 
-bool is_rdma_nic(const PciDevice& device) {
+bool is_known_nic(const PciDevice& device) {
   return device.name.find("ConnectX") != device.name.npos || device.name.find("BlueField") != device.name.npos ||
          device.name.find("E810") != device.name.npos;
 }
@@ -21,7 +21,7 @@ void check_devices(const HostState& host, Findings& findings) {
   std::vector<Evidence> evidence;
   std::string fix = "install an RDMA NIC; lspci shows none";
   for (const auto& [address, device] : host.pci) {
-    if (!is_rdma_nic(device)) continue;
+    if (!is_known_nic(device)) continue;
     // Given to a virtual machine: its devices are the guest's.
     if (device.driver == "vfio-pci") return;
     evidence.push_back(device.from);

@@ -40,7 +40,7 @@ std::optional<std::pair<std::string, std::string>> ends_of(const std::string& fi
   return std::nullopt;
 }
 
-double number_of(const nlohmann::json& row, const char* key) {
+double result_number(const nlohmann::json& row, const char* key) {
   const auto it = row.find(key);
   if (it == row.end()) return 0;
   if (it->is_number()) return it->get<double>();
@@ -75,11 +75,11 @@ void add_pair(const std::string& text, const std::string& file, PairMatrix& matr
   if (row == nullptr || !row->is_object())
     return pair_problem(matrix, file, "a result of perftest without a row", made);
   const bool latency = row->contains("t_typical") || (row->contains("t_avg") && !row->contains("BW_average"));
-  const double value =
-      latency ? number_of(*row, row->contains("t_typical") ? "t_typical" : "t_avg") : number_of(*row, "BW_average");
+  const double value = latency ? result_number(*row, row->contains("t_typical") ? "t_typical" : "t_avg")
+                               : result_number(*row, "BW_average");
   if (!(value > 0) || !std::isfinite(value))
     return pair_problem(matrix, file, "neither BW_average nor t_typical in the result", made);
-  const double size = number_of(*row, "MsgSize");
+  const double size = result_number(*row, "MsgSize");
   const std::uint64_t size_B = size > 0 && size < 1e15 ? static_cast<std::uint64_t>(size) : 0;
   if (matrix.pairs.empty()) {
     matrix.latency = latency;

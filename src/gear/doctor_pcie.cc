@@ -142,9 +142,10 @@ void check_numa(const HostState& host, Findings& findings) {
 
 void check_pcie(const Site& site, Findings& findings) {
   for (const HostState& host : site.hosts) {
-    std::set<std::string> cards;  // two ports of one function
+    std::set<std::string> cards;  // two ports of a card share its slot
     for (const NicPort& port : host.ports) {
-      if (cards.insert(port.pci).second || port.pci.empty()) check_link_of(host, port, findings);
+      if (cards.insert(port.pci.substr(0, port.pci.rfind('.'))).second || port.pci.empty())
+        check_link_of(host, port, findings);
     }
     check_numa(host, findings);
   }

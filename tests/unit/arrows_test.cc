@@ -44,7 +44,8 @@ const std::vector<Module>& modules() {
        {"base", "wire", "engine", "fabric", "nic", "host", "observe", "nccl", "workload", "text", "catalog", "model",
         "results"}},
       {"gear",
-       {"base", "wire", "engine", "fabric", "nic", "host", "nccl", "workload", "text", "catalog", "model", "results"}},
+       {"base", "wire", "engine", "fabric", "nic", "host", "nccl", "workload", "text", "catalog", "model", "results",
+        "labfile"}},
       // Unmodified programs: the libraries that they load, and the world's side.
       {"verbs", {"base"}},
       {"preload", {"base", "verbs"}},
@@ -53,7 +54,7 @@ const std::vector<Module>& modules() {
         "results", "labfile", "world"}},
       {"cli",
        {"base", "verbs", "wire", "engine", "fabric", "nic", "host", "observe", "nccl", "workload", "text", "catalog",
-        "model", "results", "labfile", "world", "gear", "live"}},
+        "model", "results", "labfile", "world", "live", "gear"}},
   };
   return all;
 }
