@@ -76,6 +76,10 @@ int main(int argc, char** argv) {
   add_set(app, status);
   add_trace(app, status);
   add_capture(app, status);
+  add_emit(app, status);
+  add_import(app, status);
+  add_inspect(app, status);
+  add_doctor(app, status);
   const std::vector<std::string> words(argv + 1, argv + argc);
   try {
     std::vector<std::string> arranged = with_own_options_first(with_end_of_options(words));

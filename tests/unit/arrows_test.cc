@@ -43,15 +43,21 @@ const std::vector<Module>& modules() {
       {"world",
        {"base", "wire", "engine", "fabric", "nic", "host", "observe", "nccl", "workload", "text", "catalog", "model",
         "results"}},
+      {"gear",
+       {"base", "wire", "engine", "fabric", "nic", "host", "nccl", "workload", "text", "catalog", "model", "results",
+        "labfile"}},
       // Unmodified programs: the libraries that they load, and the world's side.
       {"verbs", {"base"}},
       {"preload", {"base", "verbs"}},
       {"live",
        {"base", "verbs", "wire", "engine", "fabric", "nic", "host", "observe", "nccl", "workload", "text", "model",
         "results", "labfile", "world"}},
+      // Real switches and hosts: configurations, their state, plans.
+      {"gear",
+       {"base", "wire", "fabric", "nic", "host", "nccl", "workload", "text", "catalog", "model", "results", "labfile"}},
       {"cli",
        {"base", "verbs", "wire", "engine", "fabric", "nic", "host", "observe", "nccl", "workload", "text", "catalog",
-        "model", "results", "labfile", "world", "live"}},
+        "model", "results", "labfile", "world", "live", "gear"}},
   };
   return all;
 }
@@ -86,9 +92,12 @@ struct Confined {
   std::vector<std::string_view> modules;
 };
 const std::vector<Confined>& confined_headers() {
-  static const std::vector<Confined> all = {
-      {"yaml-cpp/", {"text"}}, {"nlohmann/", {"results", "catalog"}}, {"sqlite3", {"results"}},
-      {"CLI/", {"cli"}},       {"infiniband/", {"verbs", "live"}},    {"rdma/", {"verbs", "live"}}};
+  static const std::vector<Confined> all = {{"yaml-cpp/", {"text"}},
+                                            {"nlohmann/", {"results", "catalog", "gear"}},
+                                            {"sqlite3", {"results"}},
+                                            {"CLI/", {"cli"}},
+                                            {"infiniband/", {"verbs", "live"}},
+                                            {"rdma/", {"verbs", "live"}}};
   return all;
 }
 
@@ -206,7 +215,8 @@ class FileChecker {
       complain(number, "\"" + header + "\": " + module_ + " may not include " + theirs);
     } else if (!may_see_live_room(header)) {
       complain(number, "\"" + header + "\": a room of src/live that " + path_ + " may not include");
-    } else if (header.starts_with("text/yaml_") && module_ != "text" && module_ != "catalog" && module_ != "labfile") {
+    } else if (header.starts_with("text/yaml_") && module_ != "text" && module_ != "catalog" && module_ != "labfile" &&
+               module_ != "gear") {
       complain(number, "\"" + header + "\": only the catalog and the lab file are YAML");
     } else if (module_ == "nic" && header.starts_with("fabric/") && !is_meeting_point(header)) {
       complain(number, "\"" + header + "\": nic and fabric meet only at a port and a packet");

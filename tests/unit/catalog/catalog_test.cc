@@ -110,7 +110,7 @@ TEST(Catalog, HasRequiredDevices) {
     EXPECT_NE(catalog.host(name), nullptr) << name;
   }
   for (const char* name : {"sn2700", "sn3700c", "sn3700", "sn5600", "as7726-32x", "as7326-56x", "7050cx3-32s",
-                           "7260cx3-64", "7800r3-48cq2", "n9600-64od", "crs504"}) {
+                           "7260cx3-64", "7800r3-48cq2", "n9600-64od", "n9k-93180yc-fx", "crs504"}) {
     EXPECT_NE(catalog.switch_model(name), nullptr) << name;
   }
   EXPECT_TRUE(catalog.has_gpu("rtx-3090"));

@@ -1,0 +1,76 @@
+// Which nodes a target fits, what the ASIC cannot hold, and where the lab file says so.
+#include "gear/emit.h"
+
+#include <gtest/gtest.h>
+
+#include "support/gear_labs.h"
+
+namespace weft::gear {
+namespace {
+
+std::vector<EmitProblem> problems_of(const lab::Lab& lab, const std::string& target, const std::string& node = "") {
+  EmitOptions options;
+  options.node = node;
+  const auto emission = emit(lab, target, options);
+  EXPECT_FALSE(emission.has_value()) << target;
+  return emission ? std::vector<EmitProblem>{{}} : emission.error();
+}
+
+TEST(Emit, UnknownTargetsAndNodes) {
+  const auto lab = support::small_clos("sn3700c");
+  EXPECT_NE(problems_of(lab, "sonik")[0].remedy.find("sonic"), std::string::npos);
+  const auto node = problems_of(lab, "sonic", "laef0");
+  EXPECT_EQ(node[0].message, "the lab has no switch laef0");
+  EXPECT_NE(node[0].remedy.find("leaf0"), std::string::npos);
+  EXPECT_EQ(problems_of(lab, "host", "leaf0")[0].message, "the lab has no host leaf0");
+}
+
+TEST(Emit, PlatformDecidesTargets) {
+  const auto spectrum = support::small_clos("sn3700c");
+  const auto wrong = problems_of(spectrum, "eos", "leaf0");
+  EXPECT_EQ(wrong[0].message, "leaf0: sn3700c does not run eos");
+  EXPECT_EQ(wrong[0].remedy, "it runs sonic, nvue, linux, frr");
+  const auto mikrotik = support::gear_lab_file("labs/fabric/small-buffer-crs504.yaml");
+  EXPECT_EQ(problems_of(mikrotik, "sonic")[0].message, "leaf0: crs504 does not run sonic");
+}
+
+// More lossless classes than the ASIC has; a shared headroom pool that is smaller than one cable's need.
+TEST(Emit, ContractBeyondAsic) {
+  const auto jericho = support::small_clos(
+      "7800r3-48cq2",
+      {"qos.pfc.priorities=[2, 3, 4]", "qos.priority_to_group={2: 2, 4: 4}", "qos.priority_to_queue={2: 2, 4: 4}"});
+  ASSERT_FALSE(jericho.switches.empty());
+  const auto classes = problems_of(jericho, "sonic", "leaf0");
+  EXPECT_EQ(classes[0].message, "leaf0: 3 lossless priorities (2, 3, 4), and 7800r3-48cq2 has 2 at most");
+  EXPECT_EQ(classes[0].part, LabPart::kQos);
+  auto pool = support::small_clos("7050cx3-32s");
+  ASSERT_FALSE(pool.switches.empty());
+  for (auto& device : pool.switches) device.qos.headroom_pool_B = 10'000;
+  EXPECT_NE(problems_of(pool, "sonic")[0].message.find("headroom pool of all ports has 10 kB"), std::string::npos)
+      << problems_of(pool, "sonic")[0].message;
+}
+
+TEST(Emit, ProblemsHavePlaces) {
+  const std::string text =
+      "version: 1\nname: x\nnodes:\n  leaf0:\n    kind: switch\n    model: crs504\n    qos: {dscp: 4}\nqos:\n"
+      "  profile: none\n";
+  EXPECT_EQ(place_of(text, {"leaf0", LabPart::kModel, "", ""}).line, 6);
+  EXPECT_EQ(place_of(text, {"leaf0", LabPart::kQos, "", ""}).line, 7);
+  EXPECT_EQ(place_of(text, {"leaf1", LabPart::kQos, "", ""}).line, 9);
+  EXPECT_EQ(place_of("fabric:\n  leaf: a\n  spine: b\n", {"spine1", LabPart::kModel, "", ""}).line, 3);
+  EXPECT_EQ(place_of("{", {"spine1", LabPart::kModel, "", ""}).line, 1);
+}
+
+TEST(Emit, SamePlanTwice) {
+  const auto lab = support::gear_lab_file("labs/gear/clos-2x4.yaml");
+  for (const EmitTarget& target : emit_targets()) {
+    const auto first = emit(lab, target.name, {}), second = emit(lab, target.name, {});
+    ASSERT_EQ(first.has_value(), second.has_value());
+    if (!first) continue;
+    ASSERT_EQ(first->files.size(), second->files.size());
+    for (std::size_t i = 0; i < first->files.size(); ++i) EXPECT_EQ(first->files[i].text, second->files[i].text);
+  }
+}
+
+}  // namespace
+}  // namespace weft::gear

@@ -1,0 +1,96 @@
+// containerlab: what is exported comes back as the same topology; others' topologies become labs; hostile ones
+// problems.
+#include "gear/import_clab.h"
+
+#include <gtest/gtest.h>
+
+#include "support/gear_labs.h"
+
+namespace weft::gear {
+namespace {
+
+using support::emitted;
+using support::file_of;
+
+void expect_same_topology(const lab::Lab& lab, const lab::Lab& again) {
+  ASSERT_EQ(again.hosts.size(), lab.hosts.size());
+  ASSERT_EQ(again.switches.size(), lab.switches.size());
+  ASSERT_EQ(again.links.size(), lab.links.size());
+  std::vector<std::string> before, after;
+  const auto describe = [](const lab::Lab& of, const lab::LinkConfig& link) {
+    return port_name(of, link.a) + " " + port_name(of, link.b) + " " + std::to_string(link.rate_bps) + " " +
+           std::to_string(link.length_mm) + std::string(lab::to_string(link.cable));
+  };
+  for (std::size_t i = 0; i < lab.links.size(); ++i) {
+    before.push_back(describe(lab, lab.links[i]));
+    after.push_back(describe(again, again.links[i]));
+  }
+  std::sort(before.begin(), before.end());
+  std::sort(after.begin(), after.end());
+  EXPECT_EQ(before, after);
+  for (const lab::HostConfig& host : lab.hosts) {
+    const auto found =
+        std::find_if(again.hosts.begin(), again.hosts.end(), [&](const auto& each) { return each.name == host.name; });
+    ASSERT_NE(found, again.hosts.end());
+    EXPECT_EQ(found->nics[0].model.name, host.nics[0].model.name);
+    EXPECT_EQ(found->nics[0].ports[0].address, host.nics[0].ports[0].address);
+    EXPECT_EQ(found->nics[0].ports[0].netdev_mtu_B, host.nics[0].ports[0].netdev_mtu_B);
+  }
+}
+
+TEST(ImportClab, RoundTrip) {
+  const auto lab = support::gear_lab_file("labs/gear/clos-2x4.yaml");
+  for (bool sonic_vs : {false, true}) {
+    EmitOptions options;
+    options.sonic_vs = sonic_vs;
+    const std::string text = file_of(emitted(lab, "containerlab", options), "clos-2x4.clab.yml");
+    const auto imported = import_clab(text, {});
+    ASSERT_TRUE(imported.has_value()) << imported.error()[0].message;
+    expect_same_topology(lab, support::gear_lab(imported->lab));
+  }
+}
+
+// As people write them: kinds, defaults, eth1.
+TEST(ImportClab, ReadsPlainTopology) {
+  const auto imported = import_clab(
+      "name: demo\ntopology:\n  defaults: {kind: linux}\n  kinds:\n    nokia_srlinux: {image: srlinux}\n  nodes:\n"
+      "    srl1: {kind: nokia_srlinux}\n    router: {image: 'frrouting/frr:latest'}\n    pc1: {}\n    pc2: {}\n  "
+      "links:\n"
+      "    - endpoints: [\"srl1:e1-1\", \"router:eth1\"]\n    - endpoints: [\"pc1:eth1\", \"srl1:e1-2\"]\n"
+      "    - endpoints: [\"pc2:eth1\", \"router:eth2\"]\n",
+      {});
+  ASSERT_TRUE(imported.has_value()) << imported.error()[0].message;
+  const auto lab = support::gear_lab(imported->lab);
+  ASSERT_EQ(lab.switches.size(), 2u);
+  ASSERT_EQ(lab.hosts.size(), 2u);
+  EXPECT_EQ(lab.links.size(), 3u);
+  EXPECT_EQ(imported->notes.size(), 2u);  // the models of the switches
+}
+
+TEST(ImportClab, ReportsHostileInput) {
+  const std::pair<const char*, const char*> examples[] = {
+      {"", "nothing here"},
+      {"topology: {nodes: {}}", "no topology"},
+      {"topology: [1, 2]", "no topology"},
+      {"topology: {nodes: {a: {}, b: {}}}", "there are no links"},
+      {"topology: {nodes: {a: {}}, links: [{endpoints: [\"a:eth1\"]}]}", "two endpoints"},
+      {"topology: {nodes: {a: {}}, links: [{endpoints: [\"a:eth1\", \"z:eth1\"]}]}", "not NODE:INTERFACE"},
+      {"topology: {nodes: {\"a b\": {}}, links: []}", "cannot be the name"},
+      {"topology: {nodes: {a: {labels: {weft-role: switch, weft-model: nope}}}, links: []}", "no switch \"nope\""},
+      {"topology: {nodes: {a: {labels: {weft-port-p0: x}}}, links: []}", "not NIC, address and MTU"},
+      {"topology: {nodes: {a: {}, b: {}}, links: [{endpoints: [\"a:e\", \"b:e\"], labels: {weft-length-mm: far}}]}",
+       "no cable"},
+      {"topology: {nodes: {a: {}, b: {}}, links: [{endpoints: [\"a:e}\", \"b:e\"]}]}", "cannot be the name of a port"},
+      {"topology: {nodes: {a: {labels: {weft-port-p0: \"0 x 1\"}}}, links: []}", "not an address"},
+      {"topology: &x {nodes: *x}", ""},
+  };
+  for (const auto& [text, message] : examples) {
+    const auto imported = import_clab(text, {});
+    ASSERT_FALSE(imported.has_value()) << text;
+    EXPECT_NE(imported.error()[0].message.find(message), std::string::npos)
+        << text << ": " << imported.error()[0].message;
+  }
+}
+
+}  // namespace
+}  // namespace weft::gear
