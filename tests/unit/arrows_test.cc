@@ -49,9 +49,13 @@ const std::vector<Module>& modules() {
       {"live",
        {"base", "verbs", "wire", "engine", "fabric", "nic", "host", "observe", "nccl", "workload", "text", "model",
         "results", "labfile", "world"}},
+      // The real world: hosts and switches that are read, configured, planned and chosen.
+      {"gear",
+       {"base", "wire", "engine", "fabric", "nic", "host", "nccl", "workload", "text", "catalog", "model", "results",
+        "labfile"}},
       {"cli",
        {"base", "verbs", "wire", "engine", "fabric", "nic", "host", "observe", "nccl", "workload", "text", "catalog",
-        "model", "results", "labfile", "world", "live"}},
+        "model", "results", "labfile", "world", "live", "gear"}},
   };
   return all;
 }
@@ -87,7 +91,7 @@ struct Confined {
 };
 const std::vector<Confined>& confined_headers() {
   static const std::vector<Confined> all = {
-      {"yaml-cpp/", {"text"}}, {"nlohmann/", {"results", "catalog"}}, {"sqlite3", {"results"}},
+      {"yaml-cpp/", {"text"}}, {"nlohmann/", {"results", "catalog", "gear"}}, {"sqlite3", {"results"}},
       {"CLI/", {"cli"}},       {"infiniband/", {"verbs", "live"}},    {"rdma/", {"verbs", "live"}}};
   return all;
 }
