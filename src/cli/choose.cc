@@ -44,6 +44,7 @@ int rank(const ChooseArguments& arguments, const gear::Market& market) {
   options.budget_USD = arguments.budget;
   options.watts = arguments.watts;
   options.noise_dBA = arguments.noise;
+  if (arguments.has_gpus) options.situation = arguments.situation;
   for (const auto& limit : {options.budget_USD, options.watts, options.noise_dBA}) {
     if (limit && (!std::isfinite(*limit) || *limit < 0))
       return wrong_input("a limit is a number above zero", "as in --budget 3000 --watts 300 --noise 50");
@@ -65,7 +66,6 @@ int rank(const ChooseArguments& arguments, const gear::Market& market) {
     put(gear::choose_text(choices, options));
     if (choices.size() < before)
       put(fmt::format("{} more do not fit; --all shows them and why\n", before - choices.size()));
-    if (arguments.has_gpus) put("\n" + gear::transport_text(gear::advise_transport(arguments.situation)));
   }
   return any ? kExitWell : kExitFailed;
 }

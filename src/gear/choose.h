@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gear/choose_market.h"
+#include "gear/choose_transport.h"
 
 namespace weft::gear {
 
@@ -35,6 +36,7 @@ struct ChooseOptions {
   std::vector<Need> needs;
   std::optional<double> budget_USD, watts, noise_dBA;
   std::optional<Circuit> circuit;
+  std::optional<TransportSituation> situation;  // RoCE or InfiniBand is answered besides
 };
 
 Planned<std::vector<Need>> parse_needs(std::string_view text, std::string_view kind);

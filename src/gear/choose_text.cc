@@ -71,6 +71,9 @@ std::string choose_text(const std::vector<Choice>& choices, const ChooseOptions&
     if (!choice.cannot.empty()) out += fmt::format("     cannot: {}\n", fmt::join(choice.cannot, ", "));
     if (!choice.not_known.empty()) out += fmt::format("     not known: {}\n", fmt::join(choice.not_known, ", "));
     if (!choice.circuit.empty()) out += fmt::format("     circuit: {}\n", choice.circuit);
+    for (const MarketRow& row : device.rows) {
+      if (row.field == "note") out += fmt::format("     note: {}\n", row.value);
+    }
     out += source_line(device);
   }
   if (options.kind == "switch")
@@ -78,7 +81,9 @@ std::string choose_text(const std::vector<Choice>& choices, const ChooseOptions&
         "Two or three nodes need no switch: NICs joined by DAC are silent and show PFC; ECN needs a switch, or CE "
         "marks "
         "made on purpose.\n";
-  return out + kTagLine;
+  out += kTagLine;
+  if (options.situation) out += "\n" + transport_text(advise_transport(*options.situation));
+  return out;
 }
 
 std::string choose_json(const std::vector<Choice>& choices, const ChooseOptions& options) {
@@ -103,6 +108,7 @@ std::string choose_json(const std::vector<Choice>& choices, const ChooseOptions&
     }
     j["choices"].push_back(std::move(one));
   }
+  if (options.situation) j["transport"] = ChooseJson::parse(transport_json(advise_transport(*options.situation)));
   return j.dump(2) + "\n";
 }
 

@@ -26,14 +26,7 @@ class DomainWriter {
     memory_backing();
     line(1, fmt::format("<vcpu placement='static' cpuset='{}'>{}</vcpu>", cpus_text(vm_.vcpus()), vcpus));
     pinning();
-    line(1, "<os>");
-    line(2, "<type arch='x86_64' machine='q35'>hvm</type>");
-    line(2, "<boot dev='hd'/>");
-    line(1, "</os>");
-    line(1, "<features>");
-    line(2, "<acpi/>");
-    line(2, "<apic/>");
-    line(1, "</features>");
+    platform();
     processor(vcpus);
     line(1, "<clock offset='utc'/>");
     line(1, "<devices>");
@@ -49,6 +42,18 @@ class DomainWriter {
     out_.append(2 * depth, ' ');
     out_ += text;
     out_ += '\n';
+  }
+
+  void platform() {
+    const bool arm = plan_.host.architecture == "aarch64";
+    line(1, arm ? "<os firmware='efi'>" : "<os>");
+    line(2, fmt::format("<type arch='{}' machine='{}'>hvm</type>", plan_.host.architecture, arm ? "virt" : "q35"));
+    line(2, "<boot dev='hd'/>");
+    line(1, "</os>");
+    line(1, "<features>");
+    line(2, "<acpi/>");
+    line(2, arm ? "<gic version='3'/>" : "<apic/>");
+    line(1, "</features>");
   }
 
   void memory_backing() {
@@ -93,7 +98,7 @@ class DomainWriter {
     const std::size_t threads = guest_threads();
     line(1, "<cpu mode='host-passthrough' check='none' migratable='off'>");
     line(2, fmt::format("<topology sockets='1' dies='1' cores='{}' threads='{}'/>", vcpus / threads, threads));
-    line(2, "<cache mode='passthrough'/>");
+    if (plan_.host.architecture == "x86_64") line(2, "<cache mode='passthrough'/>");
     if (threads > 1 && plan_.host.cpu_vendor == "AuthenticAMD") line(2, "<feature policy='require' name='topoext'/>");
     line(2, "<numa>");
     std::uint32_t first = 0;

@@ -54,8 +54,9 @@ struct HostNode {
 };
 
 struct HostDescription {
-  std::string cpu;                  // "AMD EPYC 7551P 32-Core Processor", where known
-  std::string cpu_vendor;           // "AuthenticAMD", where known
+  std::string cpu;         // "AMD EPYC 7551P 32-Core Processor", where known
+  std::string cpu_vendor;  // "AuthenticAMD", where known
+  std::string architecture = "x86_64";
   std::vector<HostNode> nodes;      // by id
   std::vector<HostDevice> devices;  // by address
 };
@@ -68,6 +69,7 @@ std::optional<std::vector<HostCore>> cores_of(const CpuList& cpus, std::uint32_t
 // Readers of one form each. `where` is the file's name for messages.
 Planned<HostDescription> read_host_text(std::string_view text, const std::string& where);
 Planned<HostDescription> read_host_lstopo(std::string_view text, const std::string& where);
+Planned<HostDescription> read_host_bundle(std::string_view text, const std::string& where);
 Planned<HostDescription> read_host_tree(const std::string& directory);  // has bus/pci/devices and devices/system
 // A file or a directory, whichever of the forms it has.
 Planned<HostDescription> read_host(const std::string& path);

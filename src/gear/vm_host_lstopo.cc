@@ -108,6 +108,7 @@ class LstopoReader {
       host_.cpu = xml_info(element, "CPUModel");
       host_.cpu_vendor = xml_info(element, "CPUVendor");
     }
+    if (type == "Machine" && xml_info(element, "Architecture") == "aarch64") host_.architecture = "aarch64";
     if (type == "NUMANode") add_node(element);
     if (type == "PCIDev") add_device(element, node);
     if (type == "Core") {

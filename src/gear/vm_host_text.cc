@@ -112,6 +112,7 @@ class HostTextReader {
   std::string cpu_line(std::string_view key, std::string_view value) {
     if (key == "Model name") host_.cpu = value;
     if (key == "Vendor ID") host_.cpu_vendor = value;
+    if (key == "Architecture" && value == "aarch64") host_.architecture = value;
     if (key == "Thread(s) per core") {
       const auto threads = parse_count(value, 16);
       if (!threads || *threads == 0) return fmt::format("{}: {} is no number of threads", key, value);

@@ -122,7 +122,7 @@ Planned<HostDescription> read_host_tree(const std::string& directory) {
   if (host.nodes.empty())
     return plan_error(fmt::format("{}: no devices/system/node below it", directory),
                       "name a copy of /sys, or a directory that has one as sys");
-  read_cpu_info(given / "proc/cpuinfo", host);
+  read_cpu_info(root.parent_path() / "proc/cpuinfo", host);  // beside sys, as on the machine itself
   return checked_host(std::move(host), directory);
 }
 

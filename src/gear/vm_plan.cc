@@ -93,6 +93,12 @@ class VmPlanner {
 
   Planned<void> share_cores() {
     const auto& nodes = plan_.host.nodes;
+    std::size_t first_node = nodes.size(), last_node = 0;  // nodes of memory alone do not count
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (nodes[i].cores.empty()) continue;
+      first_node = std::min(first_node, i);
+      last_node = i;
+    }
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       std::vector<std::pair<Vm*, VmCell*>> users;
       for (Vm& vm : plan_.vms) {
@@ -105,8 +111,8 @@ class VmPlanner {
         add_share(nodes[i].id, "Host", cores, 0, cores.size());
         continue;
       }
-      const std::size_t first = i == 0 ? plan_.options.host_cores : 0;
-      const std::size_t last = i + 1 == nodes.size() && i > 0 ? plan_.options.host_cores : 0;
+      const std::size_t first = i == first_node ? plan_.options.host_cores : 0;
+      const std::size_t last = i == last_node && i != first_node ? plan_.options.host_cores : 0;
       if (cores.size() < first + last + users.size())
         return plan_error(fmt::format("NUMA node {} has {} cores: the host keeps {}, and {} want one at least",
                                       nodes[i].id, cores.size(), first + last, users.size()),
@@ -234,6 +240,9 @@ class VmPlanner {
             "node would not",
             vm.name, gpu, nic));
     }
+    if (plan_.host.cpu_vendor.empty())
+      plan_.notes.push_back(
+          "the CPU's vendor is not known: on an Intel CPU add intel_iommu=on to the kernel's arguments");
     const auto has_node = [&](const Vm& vm) { return vm.cells.size() > 8; };
     if (std::any_of(plan_.vms.begin(), plan_.vms.end(), has_node))
       plan_.notes.push_back("a guest with more than 8 NUMA cells: its PCIe expander buses are left out");

@@ -111,6 +111,59 @@ TEST(VmHost, ReadsBundleSections) {
   EXPECT_EQ(host->devices.size(), 1u);
 }
 
+// As weft inspect collects it: lspci without numbers, /sys as lines of files.
+const char* const kInspected = R"(# weft bundle 1
+# host: a
+=== ethtool -i enp65s0f0np0
+driver: mlx5_core
+bus-info: 0000:41:00.0
+=== lspci -D -vv
+0000:06:00.0 VGA compatible controller: NVIDIA Corporation GA102 [GeForce RTX 3090] (rev a1) (prog-if 00 [VGA controller])
+\tSubsystem: ASUSTeK Computer Inc. GA102 [GeForce RTX 3090]
+\tNUMA node: 0
+\tIOMMU group: 12
+\tKernel driver in use: nvidia
+
+0000:06:00.1 Audio device: NVIDIA Corporation GA102 High Definition Audio Controller (rev a1)
+\tIOMMU group: 12
+
+0000:41:00.0 Ethernet controller: Mellanox Technologies MT27710 Family [ConnectX-4 Lx]
+\tKernel driver in use: mlx5_core
+=== files
+/sys/bus/pci/devices/0000:41:00.0/numa_node:1
+/sys/devices/system/cpu/cpu0/topology/thread_siblings_list:0,2
+/sys/devices/system/cpu/cpu1/topology/thread_siblings_list:1,3
+/sys/devices/system/cpu/cpu2/topology/thread_siblings_list:0,2
+/sys/devices/system/cpu/cpu3/topology/thread_siblings_list:1,3
+/sys/devices/system/node/node0/cpulist:0,2
+/sys/devices/system/node/node1/cpulist:1,3
+=== end
+)";
+
+std::string inspected() {
+  std::string text = kInspected;
+  for (std::size_t at = text.find("\\t"); at != text.npos; at = text.find("\\t")) text.replace(at, 2, "\t");
+  return text;
+}
+
+TEST(VmHost, ReadsInspectBundle) {
+  const auto host = read_host_bundle(inspected(), "bundle");
+  ASSERT_TRUE(host) << host.error().message;
+  ASSERT_EQ(host->devices.size(), 3u);
+  EXPECT_EQ(host->devices[0].iommu_group, 12u);
+  EXPECT_EQ(host->devices[0].name, "NVIDIA Corporation GA102 [GeForce RTX 3090]");
+  EXPECT_EQ(host->devices[1].numa_node, 0);  // of its card
+  EXPECT_EQ(host->devices[2].numa_node, 1);
+  EXPECT_EQ(host->devices[2].interface, "enp65s0f0np0");
+  EXPECT_EQ(device_label(*host, host->devices[2]), "NIC 0");
+  EXPECT_EQ(device_label(*host, host->devices[0]), "GPU 0");
+  ASSERT_EQ(host->nodes.size(), 2u);
+  EXPECT_EQ(host->nodes[1].cores[0].threads, (CpuList{1, 3}));
+  const std::string text = inspected();
+  EXPECT_NE(read_host_bundle(text.substr(0, text.size() - 9), "b").error().message.find("cut short"),
+            std::string::npos);
+}
+
 TEST(VmHost, NamesPlaceOfMistakes) {
   const struct {
     std::string text;
@@ -140,7 +193,7 @@ TEST(VmHost, NamesPlaceOfMistakes) {
 // Bytes that were changed at random are a description or an error, never a crash.
 TEST(VmHost, SurvivesDamagedText) {
   std::mt19937 random(1);
-  for (const std::string& good : {seed_host_text(), std::string(kLstopo)}) {
+  for (const std::string& good : {seed_host_text(), std::string(kLstopo), inspected()}) {
     for (int round = 0; round < 300; ++round) {
       std::string text = good;
       for (int i = 0; i < 8; ++i) {
@@ -150,6 +203,7 @@ TEST(VmHost, SurvivesDamagedText) {
       text.resize(text.size() - random() % 100);
       (void)read_host_text(text, "x");
       (void)read_host_lstopo(text, "x");
+      (void)read_host_bundle(text, "x");
     }
   }
 }
