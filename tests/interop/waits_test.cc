@@ -90,6 +90,13 @@ TEST(Waits, PollEndsOnFlagOrChildExit) {
   EXPECT_EQ(probe(live, "many_queues"), "polled 0 0 50\nfound 1499\n");
 }
 
+TEST(Waits, EventOfArmedQueueTellsOfEntries) {
+  for (const char* clock : {"virtual", "wall"}) {
+    Live live(kLab, std::string("--clock ") + clock);
+    EXPECT_EQ(probe(live, "completion_events"), "polled 2\nleft 0\npolled 1\nleft 1\n") << clock;
+  }
+}
+
 // A program that is being loaded is not of the world yet, and one that makes no call never is: the clock waits for
 // both.
 TEST(Waits, ClockWaitsForChildrenThatAreLoaded) {

@@ -82,6 +82,9 @@ class Node final : public host::Program {
   void end_shared(std::uint64_t work_id);  // as the NIC has it
   // Events of queues that were armed with entries in them which are still there: the program looks for events.
   void announce_unpolled(Process& process, EventChannel& channel);
+  // Likewise for a program that looks where the world does not see it: by the wall clock it polls the channel's
+  // descriptor in the kernel.
+  void announce_unpolled_later(CompletionRing& cq, Time_ps now_ps);
   // Threads that wait for something look whether it is there.
   void retry_waits(Process& process, Time_ps now_ps);
   // The NIC has written into the process's memory.

@@ -335,6 +335,24 @@ void Node::announce_unpolled(Process& process, EventChannel& channel) {
   }
 }
 
+// Longer than a busy machine keeps a thread from its core between the two calls.
+constexpr Time_ps kUnpolledFor_ps = ms(100);
+
+void Node::announce_unpolled_later(CompletionRing& cq, Time_ps now_ps) {
+  const auto is_unpolled = [this, id = cq.id, arm = cq.arm] {
+    const CompletionRing* ring = cqs_.find(id);
+    return ring != nullptr && ring->arm == arm && ring->armed != CompletionRing::Armed::kNo && ring->unpolled() != 0;
+  };
+  at_if(is_unpolled, now_ps + kUnpolledFor_ps, 0, [this, id = cq.id, is_unpolled](Time_ps at_ps) {
+    if (!is_unpolled()) return;
+    CompletionRing& ring = *cqs_.find(id);
+    auto channel = ring.process->channels.find(ring.channel);
+    if (channel == ring.process->channels.end()) return;
+    announce_unpolled(*ring.process, *channel->second);
+    tell(*ring.process, at_ps);
+  });
+}
+
 void Node::notify(CompletionRing& cq, bool solicited, std::uint32_t entries) {
   bool event = cq.armed == CompletionRing::Armed::kAny || (cq.armed == CompletionRing::Armed::kSolicited && solicited);
   if (!event) return;

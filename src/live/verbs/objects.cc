@@ -154,6 +154,7 @@ Reply VerbsService::arm_cq(Process& process, const Request& request, Time_ps now
     std::vector<std::uint32_t>& unpolled = channel->second->unpolled;
     if (std::find(unpolled.begin(), unpolled.end(), cq.handle) == unpolled.end()) unpolled.push_back(cq.handle);
     node_.retry_waits(process, now_ps);  // of another thread
+    node_.announce_unpolled_later(cq, now_ps);
   }
   return {};
 }
