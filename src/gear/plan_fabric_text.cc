@@ -69,8 +69,12 @@ std::string fabric_lab(const FabricPlan& plan) {
   for (const FabricCable& cable : plan.cables)
     out += fmt::format("  - {{endpoints: [\"{}\", \"{}\"], cable: {{kind: {}, length: {} m, rate: {:g} Gbps}}}}\n",
                        cable.from, cable.to, cable.kind, cable.length_m, static_cast<double>(cable.rate_bps) / 1e9);
+  // A watchdog ends a pause storm that would spread over several switches; SONiC's times.
+  out += plan.spines == 0 ? "\nqos: {profile: roce-lossless}\n"
+                          : "\nqos:\n  profile: roce-lossless\n"
+                            "  pfc: {watchdog: {detection: 200 ms, restoration: 200 ms, action: drop}}\n";
   out +=
-      "\nqos: {profile: roce-lossless}\n\nworkloads:\n"
+      "\nworkloads:\n"
       "  - {name: permutation, flows: permutation, hosts: all, size: 1 MB}\n\n"
       "expect:\n  permutation.done: {equal: " +
       std::to_string(plan.host_ports.size()) + "}\n  fabric.drops: {equal: 0}\n";

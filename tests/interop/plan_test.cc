@@ -183,7 +183,7 @@ TEST_F(Plan, JsonReports) {
     EXPECT_NE(ran.out.find(each.part), std::string::npos) << each.arguments << ran.out.substr(0, 500);
     if (has_tool("python3")) EXPECT_EQ(shell("python3 -m json.tool out").status, 0) << each.arguments;
   }
-  EXPECT_EQ(weft("choose switch --need trimming --budget 100").status, 1);  // nothing fits
+  EXPECT_EQ(weft("choose nic --need uec --noise 0 --budget 100 --watts 1").status, 1);  // nothing fits
 }
 
 }  // namespace
