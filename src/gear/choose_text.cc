@@ -109,7 +109,7 @@ std::string choose_json(const std::vector<Choice>& choices, const ChooseOptions&
     j["choices"].push_back(std::move(one));
   }
   if (options.situation) j["transport"] = ChooseJson::parse(transport_json(advise_transport(*options.situation)));
-  return j.dump(2) + "\n";
+  return j.dump(2, ' ', false, ChooseJson::error_handler_t::replace) + "\n";
 }
 
 std::string explain_text(const MarketDevice& device, const Market& market) {
@@ -147,7 +147,7 @@ std::string explain_json(const MarketDevice& device, const Market& market) {
     const auto volts = circuit->number("volts"), amps = circuit->number("amps");
     if (volts && amps) j["circuits"][circuit->name] = circuit_text(device, Circuit{volts->low, amps->low});
   }
-  return j.dump(2) + "\n";
+  return j.dump(2, ' ', false, ChooseJson::error_handler_t::replace) + "\n";
 }
 
 }  // namespace weft::gear

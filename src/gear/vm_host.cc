@@ -48,6 +48,13 @@ std::string series_name(const HostDescription& host, const HostDevice& device) {
   return fmt::format("{}{}", series, index);
 }
 
+// Names go to a terminal: control characters of a damaged file do not.
+void make_printable(std::string& text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
+  }
+}
+
 }  // namespace
 
 std::optional<PciAddress> PciAddress::parse(std::string_view text) {
@@ -117,6 +124,11 @@ Planned<HostDescription> checked_host(HostDescription host, const std::string& w
   std::erase_if(host.nodes, [](const HostNode& node) { return node.cores.empty() && node.memory_B == 0; });
   std::sort(host.devices.begin(), host.devices.end(),
             [](const auto& a, const auto& b) { return a.address < b.address; });
+  make_printable(host.cpu);
+  for (HostDevice& device : host.devices) {
+    make_printable(device.name);
+    make_printable(device.interface);
+  }
   if (host.nodes.empty())
     return plan_error(fmt::format("{}: no NUMA nodes", where), "add the output of lscpu, or use lstopo --of xml");
   for (std::size_t i = 1; i < host.nodes.size(); ++i) {

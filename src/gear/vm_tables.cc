@@ -140,7 +140,7 @@ std::string vm_plan_json(const VmPlan& plan) {
     j["vms"].push_back(std::move(row));
   }
   j["notes"] = plan.notes;
-  return j.dump(2) + "\n";
+  return j.dump(2, ' ', false, VmJson::error_handler_t::replace) + "\n";  // names may be any bytes
 }
 
 }  // namespace weft::gear

@@ -208,6 +208,12 @@ TEST(VmHost, SurvivesDamagedText) {
   }
 }
 
+TEST(VmHost, NamesArePrintable) {
+  const auto host = read_host_text("NUMA node0 CPU(s): 0\nModel name: a\x1b[2Jb\n", "x");
+  ASSERT_TRUE(host);
+  EXPECT_EQ(host->cpu, "a?[2Jb");
+}
+
 TEST(VmHost, CpuLists) {
   EXPECT_EQ(cpus_text({3, 1, 2, 7}), "1-3,7");
   EXPECT_EQ(parse_cpus("0-1,8"), (CpuList{0, 1, 8}));

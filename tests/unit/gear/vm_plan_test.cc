@@ -138,6 +138,15 @@ TEST(VmPlan, BindsWholeIommuGroup) {
   EXPECT_TRUE(has(plan->notes[0], "0000:41:00.1 is in IOMMU group 17"));
 }
 
+TEST(VmPlan, JsonOfNamesThatAreNotUtf8) {
+  auto host = read_host(kSeedHost);
+  ASSERT_TRUE(host);
+  host->cpu = "\xac";
+  const auto plan = plan_vms(std::move(*host), seed_options());
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(has(vm_plan_json(*plan), "\"cpu\": \"\xef\xbf\xbd\""));
+}
+
 TEST(VmPlan, RefusesWhatCannotBe) {
   const struct {
     VmPlanOptions options;
