@@ -86,7 +86,7 @@ class alignas(64) PcieFunction {
   // Memory takes `permille` / 1000 as long from now on; what waits is as many bytes as before.
   void slow_writes(std::int64_t permille, Time_ps now_ps);
   std::int64_t slow_permille() const { return fault_permille_; }
-  // What waits to be written, as the time that the link alone would take.
+  // What waits to be written, as the time that the link alone would take. With a path: path()->pending() knows.
   Time_ps write_backlog_ps(Time_ps now_ps) const {
     Time_ps left_ps = write_until_ps_ - now_ps;
     return slow_permille_ == kUnslowed || left_ps <= 0 ? left_ps : left_ps * kUnslowed / slow_permille_;
@@ -136,7 +136,7 @@ class alignas(64) PcieFunction {
   mutable Time_ps last_transfer_ps_ = 0;
   Time_ps read_until_ps_ = 0;
   Time_ps write_until_ps_ = 0;
-  std::int64_t slow_permille_ = kUnslowed;  // of a fault, or of a path; never kUnslowed with one
+  std::int64_t slow_permille_ = kUnslowed;  // of a fault; with a path only that it is not kUnslowed
   PciePath* path_ = nullptr;
   std::int64_t fault_permille_ = kUnslowed;
 };

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace weft::nic {
 
 namespace {
 
-constexpr std::int64_t kMostPermille = 1'000'000;
 constexpr std::uint32_t kBurst_B = 16 << 10;  // of a virtual function with a rate limit: an estimate
 constexpr int kWalksWaiting = 8;              // of writes that have left the NIC: an estimate
 
@@ -230,14 +230,17 @@ Wait PcieFunction::read_wait_by_path() const {
 void PcieFunction::set_path(PciePath& path) {
   path_ = &path;
   last_payload_B_ = 0xffffffff;
-  slow_permille_ = std::max(slow_permille_, kUnslowed + 1);
+  slow_permille_ = kUnslowed + 1;
 }
 
 void PcieFunction::slow_writes(std::int64_t permille, Time_ps now_ps) {
-  std::int64_t slow_permille = path_ == nullptr ? permille : std::max(permille, kUnslowed + 1);
-  if (write_until_ps_ > now_ps) write_until_ps_ = now_ps + (write_until_ps_ - now_ps) * slow_permille / slow_permille_;
-  slow_permille_ = slow_permille;
-  fault_permille_ = permille;
+  const std::int64_t before = std::exchange(fault_permille_, permille);
+  if (write_until_ps_ > now_ps) write_until_ps_ = now_ps + (write_until_ps_ - now_ps) * permille / before;
+  if (path_ == nullptr) {
+    slow_permille_ = permille;
+  } else {
+    path_->pending().stretch(permille * kUnslowed / before, now_ps);
+  }
 }
 
 Time_ps PcieFunction::read_by_path(std::uint32_t payload_B, Time_ps now_ps) {
@@ -257,9 +260,8 @@ Time_ps PcieFunction::write_slowly(std::uint32_t payload_B, Time_ps now_ps, bool
     if (fault_permille_ != kUnslowed) path_->add_write_time(PcieLimit::kSlowMemory, faulty_ps - end_ps);
     end_ps = faulty_ps;
   }
-  // How much slower than the link alone: so the receive buffer knows how many bytes wait.
-  std::int64_t permille = std::min((end_ps - begin_ps) * kUnslowed / std::max<Time_ps>(alone_ps, 1), kMostPermille);
-  slow_permille_ = std::max((7 * slow_permille_ + permille) / 8, kUnslowed + 1);
+  path_->pending().left_ps(now_ps);  // what has ended meanwhile is forgotten
+  path_->pending().add(alone_ps, end_ps);
   write_until_ps_ = end_ps;
   return end_ps;
 }

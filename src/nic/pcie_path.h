@@ -7,11 +7,13 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/random.h"
 #include "base/time.h"
 #include "nic/pcie.h"
+#include "nic/pending_writes.h"
 
 namespace weft::nic {
 
@@ -124,6 +126,7 @@ class PciePath {
   // it. Time that was spent at `limit`, in proportion: a line that takes `line_ps_per_B` would not wait for the nearest
   // of them, and what is nearer to the card comes first.
   std::array<double, kPcieLimits> causes_of(PcieLimit limit, double line_ps_per_B, bool writes) const;
+  PendingWrites& pending() { return pending_; }
   // From now on delays are added up there, too; null: no more.
   void record(PathDelays* delays) { delays_ = delays; }
 
@@ -158,6 +161,14 @@ class PciePath {
   Time_ps held_until_ps_ = 0;
   PcieTimes write_times_{};
   PathDelays* delays_ = nullptr;
+  PendingWrites pending_;
 };
+
+// What waits in the receive buffer of a card whose functions have paths: they all write from it.
+inline Time_ps pending_ps(std::span<const PcieFunction> functions, Time_ps now_ps) {
+  Time_ps sum_ps = 0;
+  for (const PcieFunction& function : functions) sum_ps += function.path()->pending().left_ps(now_ps);
+  return sum_ps;
+}
 
 }  // namespace weft::nic

@@ -1,6 +1,7 @@
 // Pauses at a NIC port: contexts of a stopped class are parked until it is released; a receive buffer that fills stops
 // the peer (802.1Qbb 36, 802.3 31B).
 #include "nic/device.h"
+#include "nic/pcie_path.h"
 #include "nic/transport.h"
 
 namespace weft::nic {
@@ -9,6 +10,18 @@ using engine::Packet;
 using fabric::FlowControl;
 using fabric::kAllClasses;
 using fabric::PauseRequest;
+
+namespace {
+
+// What the receive buffer holds, as the time that the link alone would take for it.
+Time_ps receive_backlog_ps(const std::vector<PcieFunction>& functions, Time_ps now_ps) {
+  if (functions.front().path() != nullptr) return pending_ps(functions, now_ps);
+  Time_ps backlog_ps = 0;
+  for (const PcieFunction& function : functions) backlog_ps = std::max(backlog_ps, function.write_backlog_ps(now_ps));
+  return backlog_ps;
+}
+
+}  // namespace
 
 bool Device::is_paused(std::uint32_t context) const {
   if (context == kCnpContext) return (transmit_control_.blocked() >> config_.qos.cnp_priority & 1) != 0;
@@ -83,11 +96,20 @@ void Device::slow_down(Time_ps now_ps) {
   }
 }
 
-// XON is due when the receive buffer is down to its threshold; a fault that ends meanwhile brings that forward.
+// XON is due when the receive buffer is down to its threshold; a fault that ends meanwhile brings that forward. By
+// paths it may take longer than planned here, but not less than the link alone takes, nor than the next write.
 void Device::plan_xon(Time_ps now_ps) {
   xoff_check_ps_ = now_ps;
-  for (const PcieFunction& function : card_.functions)
-    xoff_check_ps_ = std::max(xoff_check_ps_, function.drained_to_ps(rx_xon_ps_));
+  if (functions_->path() == nullptr) {
+    for (const PcieFunction& function : card_.functions)
+      xoff_check_ps_ = std::max(xoff_check_ps_, function.drained_to_ps(rx_xon_ps_));
+  } else {
+    const Time_ps link_ps = now_ps + pending_ps(card_.functions, now_ps) - rx_xon_ps_;
+    Time_ps next_ps = kNever_ps;
+    for (const PcieFunction& function : card_.functions)
+      next_ps = std::min(next_ps, function.path()->pending().next_end_ps());
+    xoff_check_ps_ = std::max({now_ps, link_ps, next_ps == kNever_ps ? now_ps : next_ps});
+  }
   if (config_.slow_until_ps > now_ps) xoff_check_ps_ = std::min(xoff_check_ps_, config_.slow_until_ps);
 }
 
@@ -145,10 +167,7 @@ void Device::on_pause_due(Time_ps now_ps) {
   std::uint8_t held = receive_control_.held();
   if (held != 0 && xoff_check_ps_ <= now_ps) {
     if (config_.slow_ps_per_byte > 0) slow_down(now_ps);
-    Time_ps backlog_ps = 0;
-    for (const PcieFunction& function : card_.functions)
-      backlog_ps = std::max(backlog_ps, function.write_backlog_ps(now_ps));
-    if (backlog_ps <= rx_xon_ps_) {
+    if (receive_backlog_ps(card_.functions, now_ps) <= rx_xon_ps_) {
       PauseRequest request = receive_control_.release(held, now_ps);
       hold_ended(held, fabric::PauseEnd::kXon, now_ps);
       send_pause(request, now_ps);

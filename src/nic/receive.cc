@@ -1,6 +1,7 @@
 // A packet arrives at the port: MAC, receive buffer and ICRC first, then the queue pair it names.
 #include "nic/device.h"
 #include "nic/ip_datagram.h"
+#include "nic/pcie_path.h"
 #include "nic/roce_packet.h"
 #include "nic/transport.h"
 
@@ -44,14 +45,15 @@ void Device::end(const Packet& packet, Fate fate) {
   if (packet.payload_B == 0) return true;
   PcieFunction& function = functions_[qp.function];
   if (slow_receiver_) [[unlikely]] {
-    slow_down(now_ps);
+    if (config_.slow_ps_per_byte > 0) slow_down(now_ps);
     if (config_.model.rx_sustained_bps > 0) {
       count_load(load_, counters, config_.model, packet, now_ps);
       if (load_.is_due()) load_.begin(slow_ps(config_.model.rx_slow_ps, recovery_), now_ps);
       if (load_.is_slow(now_ps)) return has_buffer_slowly(qp, packet, now_ps);
     }
   }
-  Time_ps backlog_ps = function.write_backlog_ps(now_ps);
+  const Time_ps backlog_ps =
+      function.path() == nullptr ? function.write_backlog_ps(now_ps) : pending_ps(card_.functions, now_ps);
   if (backlog_ps <= rx_xoff_ps_) [[likely]]
     return true;
   hold_peer(packet, now_ps);

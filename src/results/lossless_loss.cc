@@ -11,11 +11,14 @@ namespace {
 constexpr std::uint64_t kOneIn = 10'000;
 constexpr std::size_t kMostShown = 8;
 
+bool is_lossless_to_hosts(const Lab& lab) {
+  return lab.qos.flow_control != fabric::FlowControl::kNone && (lab.qos.pfc_mask >> lab.qos.priority & 1) != 0;
+}
+
 // The group that the hosts' lossless RoCE packets come into here; fabric::kClasses: they are not lossless to the hosts,
 // or their DSCP does not decide.
 std::size_t group_of_roce(const Lab& lab, const fabric::SwitchQos& qos) {
-  const bool lossless = (lab.qos.pfc_mask >> lab.qos.priority & 1) != 0;
-  if (!lossless || qos.trust != fabric::Trust::kDscp) return fabric::kClasses;
+  if (!is_lossless_to_hosts(lab) || qos.trust != fabric::Trust::kDscp) return fabric::kClasses;
   return qos.group_of_priority[qos.priority_of_dscp[lab.qos.dscp & 63] & 7];
 }
 
@@ -36,7 +39,7 @@ std::vector<LosslessLoss> lossless_losses(const Lab& lab, const RunResult& resul
     for (std::size_t group = 0; group < fabric::kClasses; ++group) {
       const bool lossless = qos.groups[group].lossless;
       if (!lossless && group != of_roce) continue;
-      LosslessLoss loss{each.config->name, static_cast<std::uint8_t>(group), lossless, 0, 0};
+      LosslessLoss loss{each.config->name, false, static_cast<std::uint8_t>(group), lossless, 0, 0};
       const std::size_t queue = queue_of_group(qos, group);
       std::uint64_t without_room = 0;
       for (const SwitchPortOutcome& port : each.ports) {
@@ -47,6 +50,12 @@ std::vector<LosslessLoss> lossless_losses(const Lab& lab, const RunResult& resul
       }
       if (without_room > 0 || loss.lost * kOneIn > loss.taken) losses.push_back(loss);
     }
+  }
+  if (!is_lossless_to_hosts(lab)) return losses;
+  for (const PortOutcome& port : result.ports) {
+    const std::uint64_t lost = port.counters.rx_discards_phy;
+    const std::uint64_t taken = port.counters.priorities[lab.qos.priority & 7].rx.packets + lost;
+    if (lost > 0) losses.push_back({port.name, true, lab.qos.priority, true, lost, taken});
   }
   return losses;
 }
@@ -60,8 +69,9 @@ std::string lossless_notice(const Lab& lab, const RunResult& result) {
   for (std::size_t i = 0; i < std::min(losses.size(), kMostShown); ++i) {
     const LosslessLoss& loss = losses[i];
     const double part = static_cast<double>(loss.lost) / static_cast<double>(std::max<std::uint64_t>(loss.taken, 1));
-    out += fmt::format("- {} lost {} of {} packets ({:.2g} %) of priority group {}", loss.switch_name, loss.lost,
-                       loss.taken, 100 * part, loss.group);
+    out += fmt::format("- {} lost {} of {} packets ({:.2g} %) of {} {}", loss.where, loss.lost, loss.taken, 100 * part,
+                       loss.by_nic ? "priority" : "priority group", loss.group);
+    if (loss.by_nic) out += ": its receive buffer was full";
     if (!loss.is_lossless) out += fmt::format(", which is not lossless there: it takes DSCP {} into it", lab.qos.dscp);
     out += '\n';
   }

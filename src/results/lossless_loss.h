@@ -1,4 +1,4 @@
-// Packets of a lossless class that switches lost all the same: a run with them is not one of a lossless fabric.
+// Packets of a lossless class that switches or NICs lost all the same: a run with them is not one of a lossless fabric.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,9 @@
 namespace weft::lab {
 
 struct LosslessLoss {
-  std::string switch_name;
-  std::uint8_t group = 0;
+  std::string where;                  // a switch, or the port of a NIC
+  bool by_nic = false;                // for want of room in its receive buffer
+  std::uint8_t group = 0;             // of a NIC: the priority
   bool is_lossless = true;            // false: lossless to the hosts, and this switch takes it into another class
   std::uint64_t lost = 0, taken = 0;  // packets of the group
 };

@@ -40,8 +40,8 @@ Json command_object(const TakenCommand& command) {
 
 Json loss_object(const LosslessLoss& loss) {
   Json x;
-  x["switch"] = loss.switch_name;
-  x["group"] = loss.group;
+  x[loss.by_nic ? "port" : "switch"] = loss.where;
+  x[loss.by_nic ? "priority" : "group"] = loss.group;
   x["lossless_there"] = loss.is_lossless;
   x["packets"] = loss.lost;
   x["of"] = loss.taken;

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "labfile/reader.h"
+#include "results/lossless_loss.h"
 #include "results/results_json.h"
 #include "world/runner.h"
 
@@ -95,6 +96,21 @@ TEST(AiLabs, LogTellsTransport) {
   const std::string staged = log("gdr-off");
   EXPECT_NE(staged.find("via NET/IB/0\n"), std::string::npos);
   EXPECT_EQ(staged.find("GDRDMA"), std::string::npos);
+}
+
+// Half of what arrives goes on to the other socket, which takes less than half of the line rate: PFC holds the rest
+// back, and the NICs' receive buffers lose nothing.
+TEST(AiLabs, ReceiversBehindSlowSocketLoseNothing) {
+  const std::string text = ai_text("ai/healthy-2x4");
+  const AiRun run = run_ai(text.substr(0, text.find("workloads:")) +
+                           "workloads: [{name: all, nccl: alltoall_perf -b 64M -e 64M -g 1 -c 0}]\n");
+  std::uint64_t pauses = 0;
+  for (const lab::PortOutcome& port : run.result.ports) {
+    EXPECT_EQ(port.counters.rx_discards_phy, 0U) << port.name;
+    pauses += port.counters.tx_pause[3];
+  }
+  EXPECT_GT(pauses, 100U) << "they were nearly full";
+  EXPECT_TRUE(lab::lossless_losses(*run.lab, run.result).empty());
 }
 
 // A ring of hosts with one GPU and one 200G NIC each.

@@ -120,7 +120,7 @@ TEST(LosslessNotice, NamesSwitchThatLosesLosslessTraffic) {
   Played wrong = play("wrong-dscp-map");
   const std::vector<lab::LosslessLoss> losses = lab::lossless_losses(*wrong.lab, wrong.result);
   ASSERT_EQ(losses.size(), 1U);
-  EXPECT_EQ(losses[0].switch_name, "spine0");
+  EXPECT_EQ(losses[0].where, "spine0");
   EXPECT_FALSE(losses[0].is_lossless);
   EXPECT_EQ(losses[0].lost, wrong.lost()) << "all of the fabric's drops";
   EXPECT_EQ(lab::report_body(*wrong.lab, wrong.result).find("# wrong-dscp-map\n\n**Lossless traffic was lost.**"), 0U);

@@ -155,6 +155,33 @@ TEST(PciePathTest, FunctionsOnOneLinkShareIt) {
               2.0);
 }
 
+// A receive buffer is full of bytes, wherever they go: near memory takes them at once, far memory ten times later.
+TEST(PciePathTest, BacklogIsBytesOfAllFunctions) {
+  Bench bench;
+  PcieChannel slow = bench.up;
+  slow.ps_per_byte_q16 *= 10;
+  PciePathSettings far = bench.settings;
+  far.writes = {&slow};
+  PciePath near_path(bench.settings), far_path(far);
+  std::vector<PcieFunction> functions(2, PcieFunction(PcieLink{4, 16, 256}));
+  functions[0].set_path(near_path);
+  functions[1].set_path(far_path);
+  const Time_ps each_ps = functions[0].link_ps(4096);
+  Time_ps far_end_ps = 0;
+  for (int i = 0; i < 500; ++i) {
+    functions[0].write(4096, 0);
+    far_end_ps = functions[1].write(4096, 0);
+  }
+  EXPECT_EQ(pending_ps(functions, 0), 1000 * each_ps);
+  // Half of the far bytes are left, and none of the near ones.
+  EXPECT_NEAR(static_cast<double>(pending_ps(functions, far_end_ps / 2)), 250.0 * static_cast<double>(each_ps),
+              static_cast<double>(each_ps));
+  functions[1].slow_writes(2 * PcieFunction::kUnslowed, far_end_ps / 2);
+  EXPECT_GT(pending_ps(functions, far_end_ps), 100 * each_ps) << "a fault slows what waits";
+  EXPECT_EQ(pending_ps(functions, 2 * far_end_ps), 0);
+  EXPECT_EQ(far_path.pending().next_end_ps(), kNever_ps);
+}
+
 TEST(PciePathTest, ReadersOfDifferentSizesGetTheirBytes) {
   Bench bench;
   PciePath path(bench.settings);
