@@ -24,13 +24,13 @@ bool is_first_function(const HostDescription& host, const HostDevice& device) {
   });
 }
 
-// Which of gpuN, nicN and ethN a card is counted in; empty: in none.
+// Which of gpuN, nicN and lanN a card is counted in; empty: in none.
 std::string_view series_of(const HostDevice& device) {
   switch (device.role()) {
     case DeviceRole::kGpu:
       return "gpu";
     case DeviceRole::kNic:
-      return device.is_rdma_nic() ? "nic" : "eth";
+      return device.is_rdma_nic() ? "nic" : "lan";
     case DeviceRole::kOther:
       break;
   }

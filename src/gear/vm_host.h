@@ -74,7 +74,7 @@ Planned<HostDescription> read_host_tree(const std::string& directory);  // has b
 // A file or a directory, whichever of the forms it has.
 Planned<HostDescription> read_host(const std::string& path);
 
-// "gpu0", "nic1", "eth0" (a NIC without RDMA), a PCI address or the name of an interface.
+// "gpu0", "nic1", "lan0" (a NIC without RDMA), a PCI address or the name of an interface.
 Planned<const HostDevice*> find_device(const HostDescription& host, std::string_view name);
 // "GPU 0", "NIC 1": as find_device counts; the PCI address for anything else.
 std::string device_label(const HostDescription& host, const HostDevice& device);
