@@ -9,7 +9,8 @@ packages_to_build=(g++ cmake ninja-build ccache libfmt-dev libyaml-cpp-dev libcl
 packages_to_test=(clang llvm libclang-rt-14-dev clang-format libgtest-dev librapidcheck-dev libbenchmark-dev tshark perftest
   ibverbs-utils infiniband-diags rdmacm-utils ucx-utils openmpi-bin libopenmpi-dev libfabric-bin libfabric-dev python3 python3-pyverbs
   iproute2 binutils ethtool pciutils iputils-ping net-tools libuv1-dev libevent-dev iperf3 busybox-static fio qperf
-  netcat-openbsd frr shellcheck systemd python3-jsonschema mpich libmpich-dev tgt libiscsi-bin libgloo-dev librpma-dev libdapl2 dapl2-utils)
+  netcat-openbsd frr shellcheck systemd python3-jsonschema libvirt-clients mpich libmpich-dev tgt libiscsi-bin libgloo-dev librpma-dev
+  libdapl2 dapl2-utils)
 packages_to_bench=(valgrind)  # callgrind counts instructions per hop
 packages_to_tidy=(clang-tidy)
 case $(uname -m) in

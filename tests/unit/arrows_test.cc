@@ -52,9 +52,10 @@ const std::vector<Module>& modules() {
       {"live",
        {"base", "verbs", "wire", "engine", "fabric", "nic", "host", "observe", "nccl", "workload", "text", "model",
         "results", "labfile", "world"}},
-      // Real switches and hosts: configurations, their state, plans.
+      // The real world: hosts and switches that are read, configured, planned and chosen.
       {"gear",
-       {"base", "wire", "fabric", "nic", "host", "nccl", "workload", "text", "catalog", "model", "results", "labfile"}},
+       {"base", "wire", "engine", "fabric", "nic", "host", "nccl", "workload", "text", "catalog", "model", "results",
+        "labfile"}},
       {"cli",
        {"base", "verbs", "wire", "engine", "fabric", "nic", "host", "observe", "nccl", "workload", "text", "catalog",
         "model", "results", "labfile", "world", "live", "gear"}},

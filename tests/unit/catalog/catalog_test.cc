@@ -23,6 +23,7 @@ using Names = std::vector<std::string>;
 std::vector<CatalogFile> catalog_files() {
   std::vector<CatalogFile> files;
   for (const auto& item : std::filesystem::directory_iterator(WEFT_SOURCE_DIR "/catalog")) {
+    if (item.path().extension() != ".yaml") continue;
     std::ostringstream text;
     text << std::ifstream(item.path()).rdbuf();
     files.push_back({item.path().filename(), text.str()});

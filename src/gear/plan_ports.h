@@ -1,0 +1,53 @@
+// The ports of a switch model as a plan fills them, and how many leaves and spines of two models hold so many ports of
+// hosts. Hosts take the slowest ports that run at their rate, from the first on; uplinks the fastest, from the last on.
+// Ports slower than a quarter of the fastest are for service. Breakout is not counted: a port is one link.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fabric/switch_model.h"
+
+namespace weft::gear {
+
+class SwitchPorts {
+ public:
+  explicit SwitchPorts(const fabric::SwitchModel& model);
+
+  std::uint32_t usable() const { return static_cast<std::uint32_t>(ports_.size()); }
+  std::uint32_t at_rate(std::int64_t rate_bps) const;
+  // The highest rate that ports of both have; 0: none.
+  std::int64_t fastest_shared_with(const SwitchPorts& other) const;
+  // Ports at `up_bps` beside `down` ports of hosts.
+  std::uint32_t left_for_uplinks(std::int64_t down_bps, std::uint32_t down, std::int64_t up_bps) const;
+  // Numbers from 1 of the index-th port of a host and of an uplink.
+  std::uint32_t down_port(std::int64_t rate_bps, std::uint32_t index) const;
+  std::uint32_t up_port(std::int64_t rate_bps, std::uint32_t index) const;
+  std::string name(std::uint32_t number) const;
+
+ private:
+  struct Port {
+    std::uint32_t number = 0;
+    std::vector<std::int64_t> rates_bps;  // highest first
+    bool runs_at(std::int64_t rate_bps) const;
+  };
+  std::vector<Port> in_order(std::int64_t rate_bps) const;
+
+  std::string prefix_;
+  std::vector<Port> ports_;
+};
+
+struct ClosShape {
+  std::uint32_t leaves = 0, spines = 0;
+  std::uint32_t per_leaf = 0;         // ports of hosts on the fullest leaf
+  std::uint32_t cables_to_spine = 0;  // from each leaf to each spine
+  std::int64_t uplink_bps = 0;
+};
+
+// At least two leaves and two spines. Nothing: two tiers of these switches cannot do it.
+std::optional<ClosShape> clos_shape(const SwitchPorts& leaf, const SwitchPorts& spine, std::uint32_t ends,
+                                    std::int64_t rate_bps, double oversubscription);
+
+}  // namespace weft::gear

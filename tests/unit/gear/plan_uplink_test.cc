@@ -1,0 +1,73 @@
+// The uplink table of the fourth seed comes out of its formula.
+#include "gear/plan_uplink.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace weft::gear {
+namespace {
+
+TEST(PlanUplink, SeedTable) {
+  const auto plan = plan_uplink({});
+  ASSERT_TRUE(plan);
+  const std::string text = uplink_text(*plan);
+  EXPECT_NE(text.find("| LLM pretraining (tokenized text) | 1-4 Gb/s | 20 Gb/s | 25 GbE |\n"
+                      "| Image / video model training | 50-150 Gb/s | 200 Gb/s | 2x 100 GbE LAG or 1x 200 GbE |\n"
+                      "| Fine-tuning / RLHF with checkpoint shuffle | 5-20 Gb/s | 50 Gb/s | 25-100 GbE |\n"
+                      "| Inference behind a load balancer | 5-50 Gb/s | model-dependent | 25-100 GbE |\n"),
+            std::string::npos)
+      << text;
+}
+
+// 4 nodes x 4 GPUs x 1 GB/s = 16 GB/s = 128 Gb/s.
+TEST(PlanUplink, SeedFormula) {
+  UplinkOptions options;
+  options.workload = "image";
+  options.per_gpu_GBps = 1;
+  const auto plan = plan_uplink(options);
+  ASSERT_TRUE(plan);
+  EXPECT_DOUBLE_EQ(plan->rows[0].high_Gbps, 128);
+  EXPECT_NE(uplink_text(*plan).find("4 nodes x 4 GPUs x 1 GB/s = 16 GB/s = 128 Gb/s"), std::string::npos);
+}
+
+// 140 GB of weights; a checkpoint is twice that and takes about 90 s at 25 GbE and 22 s at 100 GbE.
+TEST(PlanUplink, SeedTransfers) {
+  const auto plan = plan_uplink({});
+  ASSERT_TRUE(plan);
+  ASSERT_EQ(plan->transfers.size(), 4u);
+  EXPECT_DOUBLE_EQ(plan->transfers[0].size_GB, 140);
+  EXPECT_DOUBLE_EQ(plan->transfers[0].seconds(), 44.8);
+  EXPECT_NEAR(plan->transfers[1].seconds(), 90, 1);
+  EXPECT_NEAR(plan->transfers[3].seconds(), 22, 0.5);
+  EXPECT_NEAR(plan->east_west_Gbps, 700, 5);
+}
+
+TEST(PlanUplink, OneFlowAgainstAggregate) {
+  UplinkOptions options;
+  const auto one = plan_uplink(options);
+  ASSERT_TRUE(one);
+  EXPECT_DOUBLE_EQ(one->one_flow_Gbps, 100);
+  EXPECT_DOUBLE_EQ(one->aggregate_Gbps, 400);
+  EXPECT_DOUBLE_EQ(one->streams_Gbps, 100);
+  options.streams = 4;
+  EXPECT_NEAR(plan_uplink(options)->busy_nics, 4 * (1 - 0.75 * 0.75 * 0.75 * 0.75), 1e-9);
+  options.streams = 64;
+  EXPECT_GT(plan_uplink(options)->streams_Gbps, 399);
+}
+
+TEST(PlanUplink, RefusesNonsense) {
+  UplinkOptions options;
+  options.workload = "imge";
+  EXPECT_EQ(plan_uplink(options).error().remedy, "did you mean image?");
+  options = {};
+  options.nodes = 0;
+  EXPECT_FALSE(plan_uplink(options));
+  options = {};
+  options.shard_GB = -1;
+  EXPECT_FALSE(plan_uplink(options));
+  EXPECT_EQ(uplink_for(900, 2000, std::nullopt), "3x 800 GbE LAG");
+}
+
+}  // namespace
+}  // namespace weft::gear
