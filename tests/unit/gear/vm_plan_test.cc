@@ -25,29 +25,29 @@ VmPlan seed_plan(const VmPlanOptions& options = seed_options()) {
   return std::move(*plan);
 }
 
-bool has(const std::string& text, const std::string& part) {
+bool plan_has(const std::string& text, const std::string& part) {
   return text.find(part) != text.npos;
 }
 
 TEST(VmPlan, SeedDeviceLocality) {
-  EXPECT_TRUE(has(vm_plan_text(seed_plan()),
-                  "| Device | PCI address | NUMA node | Assigned to |\n|---|---|---|---|\n"
-                  "| GPU 0 (GeForce RTX 3090) | 06:00.0 | 0 | vm00 |\n"
-                  "| GPU 1 (GeForce RTX 3090) | 21:00.0 | 1 | vm01 |\n"
-                  "| NIC 0 (ConnectX-4 Lx) | 41:00.0 (enp65s0f0np0) | 2 | vm00 |\n"
-                  "| NIC 1 (ConnectX-4 Lx) | 61:00.0 (enp97s0f0np0) | 3 | vm01 |\n\n"))
+  EXPECT_TRUE(plan_has(vm_plan_text(seed_plan()),
+                       "| Device | PCI address | NUMA node | Assigned to |\n|---|---|---|---|\n"
+                       "| GPU 0 (GeForce RTX 3090) | 06:00.0 | 0 | vm00 |\n"
+                       "| GPU 1 (GeForce RTX 3090) | 21:00.0 | 1 | vm01 |\n"
+                       "| NIC 0 (ConnectX-4 Lx) | 41:00.0 (enp65s0f0np0) | 2 | vm00 |\n"
+                       "| NIC 1 (ConnectX-4 Lx) | 61:00.0 (enp97s0f0np0) | 3 | vm01 |\n\n"))
       << vm_plan_text(seed_plan());
 }
 
 TEST(VmPlan, SeedCpuTable) {
-  EXPECT_TRUE(has(vm_plan_text(seed_plan()),
-                  "| NUMA node | CPUs | Assignment |\n|---|---|---|\n"
-                  "| Node 0 | 0-1,32-33 | Host (2 cores) |\n"
-                  "|  | 2-7,34-39 | vm00 GPU 0 (6 cores) |\n"
-                  "| Node 1 | 8-15,40-47 | vm01 GPU 1 (8 cores) |\n"
-                  "| Node 2 | 16-23,48-55 | vm00 NIC 0 (8 cores) |\n"
-                  "| Node 3 | 24-29,56-61 | vm01 NIC 1 (6 cores) |\n"
-                  "|  | 30-31,62-63 | Host (2 cores) |\n"))
+  EXPECT_TRUE(plan_has(vm_plan_text(seed_plan()),
+                       "| NUMA node | CPUs | Assignment |\n|---|---|---|\n"
+                       "| Node 0 | 0-1,32-33 | Host (2 cores) |\n"
+                       "|  | 2-7,34-39 | vm00 GPU 0 (6 cores) |\n"
+                       "| Node 1 | 8-15,40-47 | vm01 GPU 1 (8 cores) |\n"
+                       "| Node 2 | 16-23,48-55 | vm00 NIC 0 (8 cores) |\n"
+                       "| Node 3 | 24-29,56-61 | vm01 NIC 1 (6 cores) |\n"
+                       "|  | 30-31,62-63 | Host (2 cores) |\n"))
       << vm_plan_text(seed_plan());
 }
 
@@ -66,11 +66,11 @@ TEST(VmPlan, SeedPinning) {
                                           46, 47, 24, 25, 26, 27, 28, 29, 56, 57, 58, 59, 60, 61}));
   EXPECT_EQ(plan.vms[0].cores(), 14u);
   const std::string xml = domain_xml(plan, plan.vms[0]);
-  EXPECT_TRUE(has(xml, "<emulatorpin cpuset='2-7,16-23,34-39,48-55'/>"));
-  EXPECT_TRUE(has(xml, "<memory mode='strict' nodeset='0,2'/>"));
-  EXPECT_TRUE(has(xml, "<vcpupin vcpu='12' cpuset='16'/>"));
-  EXPECT_TRUE(has(domain_xml(plan, plan.vms[1]), "<emulatorpin cpuset='8-15,24-29,40-47,56-61'/>"));
-  EXPECT_TRUE(has(domain_xml(plan, plan.vms[1]), "<memory mode='strict' nodeset='1,3'/>"));
+  EXPECT_TRUE(plan_has(xml, "<emulatorpin cpuset='2-7,16-23,34-39,48-55'/>"));
+  EXPECT_TRUE(plan_has(xml, "<memory mode='strict' nodeset='0,2'/>"));
+  EXPECT_TRUE(plan_has(xml, "<vcpupin vcpu='12' cpuset='16'/>"));
+  EXPECT_TRUE(plan_has(domain_xml(plan, plan.vms[1]), "<emulatorpin cpuset='8-15,24-29,40-47,56-61'/>"));
+  EXPECT_TRUE(plan_has(domain_xml(plan, plan.vms[1]), "<memory mode='strict' nodeset='1,3'/>"));
 }
 
 TEST(VmPlan, SeedVirtInstall) {
@@ -86,13 +86,13 @@ TEST(VmPlan, SeedVirtInstall) {
 TEST(VmPlan, GuestSeesLocality) {
   const VmPlan plan = seed_plan();
   const std::string xml = domain_xml(plan, plan.vms[0]);
-  EXPECT_TRUE(has(xml, "<cell id='0' cpus='0-11' memory='16384' unit='MiB'/>"));
-  EXPECT_TRUE(has(xml, "<cell id='1' cpus='12-27' memory='16384' unit='MiB'/>"));
-  EXPECT_TRUE(has(xml, "<memnode cellid='1' mode='strict' nodeset='2'/>"));
-  EXPECT_TRUE(has(xml, "<topology sockets='1' dies='1' cores='28' threads='1'/>"));
+  EXPECT_TRUE(plan_has(xml, "<cell id='0' cpus='0-11' memory='16384' unit='MiB'/>"));
+  EXPECT_TRUE(plan_has(xml, "<cell id='1' cpus='12-27' memory='16384' unit='MiB'/>"));
+  EXPECT_TRUE(plan_has(xml, "<memnode cellid='1' mode='strict' nodeset='2'/>"));
+  EXPECT_TRUE(plan_has(xml, "<topology sockets='1' dies='1' cores='28' threads='1'/>"));
   EXPECT_TRUE(
-      has(xml, "<address type='pci' domain='0x0000' bus='0x02' slot='0x00' function='0x0' multifunction='on'/>"));
-  EXPECT_TRUE(has(xml, "<address type='pci' domain='0x0000' bus='0x02' slot='0x00' function='0x1'/>"));
+      plan_has(xml, "<address type='pci' domain='0x0000' bus='0x02' slot='0x00' function='0x0' multifunction='on'/>"));
+  EXPECT_TRUE(plan_has(xml, "<address type='pci' domain='0x0000' bus='0x02' slot='0x00' function='0x1'/>"));
 }
 
 TEST(VmPlan, GuestSmtKeepsSiblingsTogether) {
@@ -103,15 +103,15 @@ TEST(VmPlan, GuestSmtKeepsSiblingsTogether) {
   const CpuList vcpus = plan.vms[0].vcpus();
   EXPECT_EQ((CpuList{vcpus.begin(), vcpus.begin() + 4}), (CpuList{2, 34, 3, 35}));
   const std::string xml = domain_xml(plan, plan.vms[0]);
-  EXPECT_TRUE(has(xml, "cores='14' threads='2'/>"));
-  EXPECT_TRUE(has(xml, "topoext"));
-  EXPECT_TRUE(has(xml, "<emulatorpin cpuset='0-1,30-33,62-63'/>"));
+  EXPECT_TRUE(plan_has(xml, "cores='14' threads='2'/>"));
+  EXPECT_TRUE(plan_has(xml, "topoext"));
+  EXPECT_TRUE(plan_has(xml, "<emulatorpin cpuset='0-1,30-33,62-63'/>"));
 }
 
 TEST(VmPlan, NotesGpuAndNicApart) {
   const VmPlan plan = seed_plan();
   ASSERT_EQ(plan.notes.size(), 2u);
-  EXPECT_TRUE(has(plan.notes[0], "vm00: GPU and NIC are on NUMA nodes 0 and 2"));
+  EXPECT_TRUE(plan_has(plan.notes[0], "vm00: GPU and NIC are on NUMA nodes 0 and 2"));
 }
 
 // Two VMs on one node share its cores; pages are asked for on the nodes that need them.
@@ -123,7 +123,7 @@ TEST(VmPlan, SharesNode) {
   EXPECT_EQ(cpus_text(plan.vms[0].vcpus()), "16-19,48-51");
   EXPECT_EQ(cpus_text(plan.vms[1].vcpus()), "20-23,52-55");
   EXPECT_EQ(cpus_text(plan.host_cpus), "0-15,24-47,56-63");
-  EXPECT_TRUE(has(kernel_arguments(plan), "hugepages=2:16"));
+  EXPECT_TRUE(plan_has(kernel_arguments(plan), "hugepages=2:16"));
 }
 
 TEST(VmPlan, BindsWholeIommuGroup) {
@@ -135,7 +135,7 @@ TEST(VmPlan, BindsWholeIommuGroup) {
   const auto plan = plan_vms(std::move(*host), seed_options());
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->bound.size(), 7u);  // two GPUs of two functions, two NICs, and 41:00.1
-  EXPECT_TRUE(has(plan->notes[0], "0000:41:00.1 is in IOMMU group 17"));
+  EXPECT_TRUE(plan_has(plan->notes[0], "0000:41:00.1 is in IOMMU group 17"));
 }
 
 TEST(VmPlan, JsonOfNamesThatAreNotUtf8) {
@@ -144,7 +144,7 @@ TEST(VmPlan, JsonOfNamesThatAreNotUtf8) {
   host->cpu = "\xac";
   const auto plan = plan_vms(std::move(*host), seed_options());
   ASSERT_TRUE(plan);
-  EXPECT_TRUE(has(vm_plan_json(*plan), "\"cpu\": \"\xef\xbf\xbd\""));
+  EXPECT_TRUE(plan_has(vm_plan_json(*plan), "\"cpu\": \"\xef\xbf\xbd\""));
 }
 
 TEST(VmPlan, RefusesWhatCannotBe) {
@@ -167,7 +167,7 @@ TEST(VmPlan, RefusesWhatCannotBe) {
     ASSERT_TRUE(host);
     const auto plan = plan_vms(std::move(*host), each.options);
     ASSERT_FALSE(plan) << each.message;
-    EXPECT_TRUE(has(plan.error().message, each.message)) << plan.error().message;
+    EXPECT_TRUE(plan_has(plan.error().message, each.message)) << plan.error().message;
   }
   for (const char* text : {"vm00", "=gpu0", "a b=gpu0", "vm00=gpu0,,nic0", "-x=gpu0", "../x=gpu0"})
     EXPECT_FALSE(parse_vm_request(text)) << text;
