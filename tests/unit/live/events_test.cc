@@ -129,8 +129,21 @@ TEST_F(Events, RequestForSolicitedOnesSeesEntryThatIsThere) {
     const std::uint32_t cq = make_cq(1);
     use(cq, rightly);
     EXPECT_EQ(program.ask(Op::kArmCq, verbs::ArmCq{cq, 1}).error, 0);
-    EXPECT_EQ(is_readable(event_fd), !rightly) << "an error ends any wait, a WRITE does not";
+    EXPECT_FALSE(is_readable(event_fd)) << "the program may be about to poll the queue";
+    EXPECT_EQ(program.ask(Op::kGetCqEvent, verbs::GetEvent{channel, 0}).error, rightly ? EAGAIN : 0)
+        << "an error ends any wait, a WRITE does not";
   }
+}
+
+// A program that looks at the descriptor alone hears of it, too.
+TEST_F(Events, EntryThatIsThereMakesDescriptorReadable) {
+  const std::uint32_t cq = make_cq(1);
+  use(cq, true);
+  EXPECT_EQ(program.ask(Op::kArmCq, verbs::ArmCq{cq, 0}).error, 0);
+  EXPECT_TRUE(program.sleep(ms(50)));
+  EXPECT_FALSE(is_readable(event_fd));
+  EXPECT_TRUE(program.sleep(ms(60)));
+  EXPECT_TRUE(is_readable(event_fd));
 }
 
 }  // namespace
