@@ -38,9 +38,8 @@ NcclRun::NcclRun(NcclOptions options, CollectiveEngine::Setup setup,
   number_ = engine_.add_communicator(communicator_);
   engine_.on_end([this](const StreamEnd& end) {
     RankTimes& times = times_[end.tag >> 32];
-    times.before_ps = times.last_ps;
     times.last_ps = end.end_ps;
-    ++times.ended;
+    if (++times.ended == 1) times.first_ps = end.end_ps;
     const bool all = times.ended == iterations_ * kernels_of_iteration();
     if (options_.test.blocking && !all && times.ended % kernels_of_iteration() == 0)
       enqueue_iteration(static_cast<std::uint32_t>(end.tag >> 32));
@@ -98,7 +97,11 @@ std::uint32_t NcclRun::kernels_of_iteration() const {
 std::uint64_t NcclRun::moved_by(const Row& row) const {
   const std::uint64_t ranks = communicator_->ranks().size();
   const std::uint64_t size_B = nccl::size_of(operation_of(row, false, 0), ranks);
-  return 2 * ranks * std::max<std::uint64_t>(size_B, 1) * options_.test.aggregated;
+  const nccl::Collective collective = options_.test.collective;
+  const bool at_root = collective == nccl::Collective::kGather || collective == nccl::Collective::kScatter;
+  const bool once = collective == nccl::Collective::kBroadcast || collective == nccl::Collective::kReduce;
+  const std::uint64_t times = at_root ? 1 : once ? communicator_->nodes().size() : 2 * ranks;
+  return times * std::max<std::uint64_t>(size_B, 1) * options_.test.aggregated;
 }
 
 // As nccl-tests: -w iterations of the largest size, then of the smallest, before the first row. Of a large size only
@@ -117,7 +120,9 @@ std::uint32_t NcclRun::iterations_of(const Row& row) const {
   const std::uint32_t asked = options_.test.iterations;
   if (options_.every_iteration) return asked;
   const std::uint64_t moved_B = moved_by(row);
-  const std::uint64_t enough = std::max<std::uint64_t>(kRowBudget_B / moved_B, moved_B > 16 * kRowBudget_B ? 1 : 2);
+  const bool rooted = nccl::has_root(options_.test.collective);
+  const std::uint64_t least = rooted ? 4 : moved_B > 16 * kRowBudget_B ? 1 : 2;
+  const std::uint64_t enough = std::max<std::uint64_t>(kRowBudget_B / moved_B, least);
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(asked, enough));
 }
 
@@ -158,17 +163,17 @@ double NcclRun::row_time_us(Time_ps& last_ps) const {
   const std::uint32_t asked = options_.test.iterations;
   double sum = 0, least = 0, most = 0, first = 0;
   // Of iterations that are not simulated: a rank that only sends may run ahead as far as buffers go; then all have the
-  // pace of the slowest.
-  double period_ps = 0;
+  // pace of whoever is last.
+  Time_ps first_ps = started_ps_;
   for (const RankTimes& times : times_) {
-    const double own_ps = iterations_ > 1 && kernels_of_iteration() == 1
-                              ? static_cast<double>(times.last_ps - times.before_ps)
-                              : static_cast<double>(times.last_ps - started_ps_) / iterations_;
-    period_ps = std::max(period_ps, own_ps);
+    last_ps = std::max(last_ps, times.last_ps);
+    first_ps = std::max(first_ps, times.first_ps);
   }
+  const double period_ps = iterations_ > 1 && kernels_of_iteration() == 1
+                               ? static_cast<double>(last_ps - first_ps) / (iterations_ - 1)
+                               : static_cast<double>(last_ps - started_ps_) / iterations_;
   for (std::size_t rank = 0; rank < times_.size(); ++rank) {
     const RankTimes& times = times_[rank];
-    last_ps = std::max(last_ps, times.last_ps);
     const double all_ps = static_cast<double>(times.last_ps - started_ps_ + kSynchronize_ps) +
                           period_ps * static_cast<double>(asked - iterations_);
     const double each_us = all_ps / asked / options_.test.aggregated / static_cast<double>(kMicrosecond_ps);

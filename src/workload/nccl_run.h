@@ -34,7 +34,7 @@ class NcclRun final : public Workload {
   // What one rank did in a phase; only its machine's program writes it.
   struct RankTimes {
     std::uint32_t ended = 0;
-    Time_ps last_ps = 0, before_ps = 0;  // ends of the last iteration and of the one before it
+    Time_ps first_ps = 0, last_ps = 0;  // ends of iterations
   };
 
   void add_rows();

@@ -194,6 +194,24 @@ TEST(AiLabs, BadInputIsNamed) {
   EXPECT_NE(problem("{name: x, nccl: all_reduce_perf, client: h0}").find("does not fit"), std::string::npos);
 }
 
+// Ranks that only send run ahead of a root that receives from all: the iterations that are simulated must tell the time
+// of those that are not.
+TEST(AiLabs, RootedIterationsStandForAll) {
+  const std::string text = ai_text("ai/healthy-2x4");
+  for (const char* test : {"gather_perf", "scatter_perf", "broadcast_perf"}) {
+    const auto time_us = [&](bool every) {
+      const std::string workload = fmt::format("workloads: [{{name: x, nccl: {} -b 32M -e 32M -c 0 -n 16}}]\n", test);
+      auto lab = lab::read_lab(text.substr(0, text.find("workloads:")) + workload, "lab.yaml");
+      std::get<workload::NcclOptions>(lab->workloads.at(0).options).every_iteration = every;
+      const auto result = lab::run_lab(*lab, {});
+      const auto& place = *result->workloads.at(0).as<workload::NcclResult>()->report.rows.at(0).places[0];
+      EXPECT_EQ(place.iterations == 16, every) << test;
+      return place.time_us;
+    };
+    EXPECT_NEAR(time_us(false) / time_us(true), 1, 0.15) << test;
+  }
+}
+
 // -m: one kernel for sixteen all-reduces, where each alone has a launch and an end.
 TEST(AiLabs, AggregatedIterationsAreOneKernel) {
   const auto time_us = [](const std::string& flags) {
