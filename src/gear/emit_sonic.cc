@@ -84,7 +84,7 @@ class SonicWriter {
     host["default_pfcwd_status"] = has_watchdog() ? "enable" : "disable";
     if (!job_.routes()) return;
     host["bgp_asn"] = number(job_.router().asn);
-    host["docker_routing_config_mode"] = job_.options.numbered ? "separated" : "split";
+    host["docker_routing_config_mode"] = job_.options.numbered ? "unified" : "split-unified";
   }
 
   void maps() {
@@ -265,6 +265,10 @@ std::string sonic_commands(const SwitchJob& job, const SwitchOutput& out) {
       "#\n# Maps, buffers and schedulers have no command: config load merges them from config_db.json.\n"
       "# Never `config qos reload` on a switch in service: it writes the image's own template.\nset -eu\n"
       "cd \"$(dirname \"$0\")\"\nconfig load -y ./config_db.json\n";
+  if (job.routes() && !job.options.numbered)
+    text +=
+        "# Mode split-unified: the bgp container keeps this file. In mode split it deletes it at its start.\n"
+        "cp ./frr.conf /etc/sonic/frr/frr.conf\n";
   for (std::uint8_t q : contract.queues()) {
     const fabric::EcnRamp& ecn = qos.queues[q].ecn;
     if (!ecn.enabled) continue;
@@ -290,7 +294,12 @@ std::string sonic_commands(const SwitchJob& job, const SwitchOutput& out) {
   } else {
     text += "pfcwd stop\n";
   }
-  return text + "config save -y\n# Look: show pfc counters; show priority-group watermark headroom; pfcwd show stats\n";
+  text += "config save -y\n";
+  if (job.routes())
+    text +=
+        "# The routing mode is read when the container starts: its BGP sessions go down for it.\nsystemctl restart "
+        "bgp\n";
+  return text + "# Look: show pfc counters; show priority-group watermark headroom; pfcwd show stats\n";
 }
 
 }  // namespace
@@ -307,7 +316,7 @@ void emit_sonic(const SwitchJob& job, SwitchOutput& out) {
   if (job.routes() && !job.options.numbered) {
     const InterfaceNames names{sonic_name, capital_vlan_name, false};  // INTERFACE tables have the addresses
     out.file("frr.conf", "! " + job.contract.node +
-                             ": /etc/sonic/frr/frr.conf of the bgp container, routing mode split\n" +
+                             ": /etc/sonic/frr/frr.conf of the bgp container, routing mode split-unified\n" +
                              frr_conf(job, names));
   }
 }

@@ -117,6 +117,24 @@ TEST(EmitSonic, NumberedRoutesAreTables) {
   }
 }
 
+// In mode split the bgp container deletes frr.conf at its start; separated is migrated to unified.
+TEST(EmitSonic, RoutingModeKeepsRoutes) {
+  const auto lab = support::gear_lab_file("labs/gear/clos-2x4.yaml");
+  const auto mode = [&](const Emission& emission) {
+    const auto json = nlohmann::json::parse(file_of(emission, "leaf0/config_db.json"));
+    return json["DEVICE_METADATA"]["localhost"]["docker_routing_config_mode"].get<std::string>();
+  };
+  const auto unnumbered = emitted(lab, "sonic");
+  EXPECT_EQ(mode(unnumbered), "split-unified");
+  const std::string commands = file_of(unnumbered, "leaf0/commands.sh");
+  const std::size_t copied = commands.find("\ncp ./frr.conf /etc/sonic/frr/frr.conf\n");
+  ASSERT_NE(copied, std::string::npos);
+  EXPECT_NE(commands.find("\nsystemctl restart bgp\n", copied), std::string::npos);
+  EmitOptions options;
+  options.numbered = true;
+  EXPECT_EQ(mode(emitted(lab, "sonic", options)), "unified");
+}
+
 TEST(ImportSonic, ReportsHostileInput) {
   const std::pair<const char*, const char*> examples[] = {
       {"", "not JSON"},

@@ -17,6 +17,8 @@
 set -eu
 cd "$(dirname "$0")"
 config load -y ./config_db.json
+# Mode split-unified: the bgp container keeps this file. In mode split it deletes it at its start.
+cp ./frr.conf /etc/sonic/frr/frr.conf
 ecnconfig -p WEFT_QUEUE0 -gmin 150000 -gmax 1500000 -gdrop 100 -ymin 150000 -ymax 1500000 -ydrop 100 -rmin 150000 -rmax 1500000 -rdrop 100
 ecnconfig -p WEFT_QUEUE3 -gmin 150000 -gmax 1500000 -gdrop 100 -ymin 150000 -ymax 1500000 -ydrop 100 -rmin 150000 -rmax 1500000 -rdrop 100
 config interface speed Ethernet0 100000
@@ -41,4 +43,6 @@ pfcwd start --action drop --restoration-time 400 Ethernet4 200
 pfcwd start --action drop --restoration-time 400 Ethernet120 200
 pfcwd start --action drop --restoration-time 400 Ethernet124 200
 config save -y
+# The routing mode is read when the container starts: its BGP sessions go down for it.
+systemctl restart bgp
 # Look: show pfc counters; show priority-group watermark headroom; pfcwd show stats
