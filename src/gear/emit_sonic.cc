@@ -263,6 +263,12 @@ std::string sonic_commands(const SwitchJob& job, const SwitchOutput& out) {
   std::string text =
       "#!/bin/sh\n" + head_comment(job, "SONiC commands", "# ") + out.comments("# ") +
       "#\n# Maps, buffers and schedulers have no command: config load merges them from config_db.json.\n"
+      "# What the switch has and this file lacks stays: a BUFFER_PG|Ethernet0|3-4 or a QUEUE|Ethernet0|3-4 of the "
+      "image\n"
+      "# lies over |3 here. Before the first load delete BUFFER_PG, BUFFER_QUEUE and QUEUE entries of ranges\n"
+      "# (`sonic-db-cli CONFIG_DB keys 'BUFFER_PG|*'`, `sonic-db-cli CONFIG_DB del KEY`), and compare afterwards:\n"
+      "# weft import of `show runningconfiguration all`, --against the lab.\n"
+      "# A changed buffer_model acts after `config save -y` and `config reload -y`, which stops traffic.\n"
       "# Never `config qos reload` on a switch in service: it writes the image's own template.\nset -eu\n"
       "cd \"$(dirname \"$0\")\"\nconfig load -y ./config_db.json\n";
   if (job.routes() && !job.options.numbered)

@@ -127,6 +127,7 @@ TEST(EmitSonic, RoutingModeKeepsRoutes) {
   const auto unnumbered = emitted(lab, "sonic");
   EXPECT_EQ(mode(unnumbered), "split-unified");
   const std::string commands = file_of(unnumbered, "leaf0/commands.sh");
+  EXPECT_NE(commands.find("# A changed buffer_model acts after"), std::string::npos);
   const std::size_t copied = commands.find("\ncp ./frr.conf /etc/sonic/frr/frr.conf\n");
   ASSERT_NE(copied, std::string::npos);
   EXPECT_NE(commands.find("\nsystemctl restart bgp\n", copied), std::string::npos);

@@ -13,6 +13,11 @@
 # not expressed: hwsku and lanes: those of the image stay (config load merges tables)
 #
 # Maps, buffers and schedulers have no command: config load merges them from config_db.json.
+# What the switch has and this file lacks stays: a BUFFER_PG|Ethernet0|3-4 or a QUEUE|Ethernet0|3-4 of the image
+# lies over |3 here. Before the first load delete BUFFER_PG, BUFFER_QUEUE and QUEUE entries of ranges
+# (`sonic-db-cli CONFIG_DB keys 'BUFFER_PG|*'`, `sonic-db-cli CONFIG_DB del KEY`), and compare afterwards:
+# weft import of `show runningconfiguration all`, --against the lab.
+# A changed buffer_model acts after `config save -y` and `config reload -y`, which stops traffic.
 # Never `config qos reload` on a switch in service: it writes the image's own template.
 set -eu
 cd "$(dirname "$0")"
