@@ -211,6 +211,8 @@ TEST(EmitVendors, LinuxReadsBack) {
     EXPECT_EQ(std::stoll(buffer[0][0]), port.headroom_B[3] + device.qos.groups[3].reserved_B);
   }
   EXPECT_NE(text.find("dcb pfc set dev swp1 prio-pfc all:off 3:on\n"), text.npos);
+  // mlxsw takes buffer sizes only when tc has the egress.
+  EXPECT_LT(text.find("tc qdisc replace dev swp1 root"), text.find("dcb buffer set dev swp1 "));
   // Band 7 - N is class N: 6 is strict, and with it what is above; 3 has 70 shares, 0 has 30.
   EXPECT_NE(text.find("ets bands 8 strict 2 quanta 1000 1000 70000 1000 1000 30000 priomap 7 7 7 4 7 7 1 7\n"),
             text.npos)
