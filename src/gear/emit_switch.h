@@ -24,6 +24,8 @@ struct SwitchJob {
   bool routes() const { return plan.routed; }
   // The port of this number, in the lab's own order; it has a cable.
   const ContractPort& port(std::uint32_t number) const;
+  // Of the interface that routes for these hosts: the largest of its ports. Its default is 1500 on most systems.
+  std::int64_t vlan_mtu_B(const RoutedVlan& vlan) const;
 };
 
 class SwitchOutput {

@@ -122,6 +122,7 @@ TEST(EmitVendors, EosReadsBack) {
             (std::vector<std::vector<std::string>>{
                 {"timeout", "0.30"}, {"recovery-time", "0.60"}, {"polling-interval", "0.10"}}));
   EXPECT_NE(text.find("interface Ethernet1/1\n   description h0:p0\n   mtu 9214\n"), text.npos);
+  EXPECT_NE(text.find("interface Vlan10\n   mtu 9214\n   ip address "), text.npos) << text;
   EXPECT_NE(text.find("neighbor interface Ethernet32/1 peer-group FABRIC remote-as 65003\n"), text.npos) << text;
 }
 
@@ -162,6 +163,7 @@ TEST(EmitVendors, NxosReadsBack) {
     EXPECT_EQ(std::stoll(each[1]) - std::stoll(each[2]), port.headroom_B[3]);
     EXPECT_EQ(std::stoll(each[3]), device.qos.groups[3].xon_B);
   }
+  EXPECT_NE(text.find("interface Vlan10\n  no shutdown\n  mtu 9216\n  ip address "), text.npos) << text;
   EXPECT_NE(text.find("shutdown-multiplier 3\npriority-flow-control auto-restore multiplier 6\n"), text.npos);
 }
 
