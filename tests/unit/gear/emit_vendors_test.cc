@@ -92,6 +92,19 @@ TEST(EmitVendors, NvueReadsBack) {
                            [](const EmittedFile& file) { return file.path == "leaf0/nvue-roce.sh"; }));
 }
 
+// Words of 5.19: `ip address` and `aspath-ignore on` are those of earlier releases.
+TEST(EmitVendors, NvueRoutesInWordsOfItsRelease) {
+  const auto lab = support::small_clos("sn3700c");
+  for (const bool numbered : {false, true}) {
+    EmitOptions options;
+    options.numbered = numbered;
+    const std::string text = file_of(emitted(lab, "nvue", options), "leaf0/nvue.sh");
+    EXPECT_NE(text.find("path-selection multipath aspath-ignore enabled\n"), text.npos);
+    EXPECT_NE(text.find("nv set interface lo ipv4 address "), text.npos);
+    EXPECT_TRUE(all_matches(text, "^(nv set interface [a-z0-9]+ ip address)").empty());
+  }
+}
+
 TEST(EmitVendors, NvueOneLinerIsDefault) {
   const auto lab = support::small_clos("sn3700c");
   const std::string text = file_of(emitted(lab, "nvue"), "leaf0/nvue-roce.sh");
