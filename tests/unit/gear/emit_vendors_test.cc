@@ -209,6 +209,17 @@ TEST(EmitVendors, RouterosReadsBack) {
   EXPECT_EQ(refused.error()[0].message, "leaf0: 2 lossless priorities, and RouterOS has one PFC profile for each port");
 }
 
+// What BGP announces, who it is, and that the ASIC routes.
+TEST(EmitVendors, RouterosAnnouncesItsNetworks) {
+  const std::string text = file_of(emitted(support::small_clos("crs504"), "routeros"), "leaf0/routeros.rsc");
+  const auto peers = all_matches(text, "\nadd name=[^ ]+ as=[0-9]+ router-id=([0-9.]+) [^\n]* output.network=([a-z]+)");
+  ASSERT_FALSE(peers.empty()) << text;
+  EXPECT_NE(text.find("add list=" + peers[0][1] + " address=" + peers[0][0] + "/32\n"), text.npos);
+  EXPECT_EQ(all_matches(text, "add list=([a-z]+) address=").size(), 2u);  // the loopback, the hosts
+  EXPECT_NE(text.find("add address=" + peers[0][0] + "/32 interface=loopback\n"), text.npos);
+  EXPECT_NE(text.find("set switch1 l3-hw-offloading=yes\n"), text.npos);
+}
+
 TEST(EmitVendors, LinuxReadsBack) {
   const auto lab = support::small_clos("sn3700c", kUnusual);
   const auto& device = lab.switches[0];
