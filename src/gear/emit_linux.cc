@@ -111,7 +111,7 @@ void emit_linux(const SwitchJob& job, SwitchOutput& out) {
            "#!/bin/sh\n" + head_comment(job, "Linux bridge with DCB", "# ") + out.comments("# ") + "set -eu\n" +
                bridges + ports,
            true);
-  if (job.routes()) emit_frr(job, out);
+  if (job.routes()) emit_frr_files(job, out);
 }
 
 void emit_linux_forwarder(const lab::Lab& lab, std::uint32_t device, SwitchOutput& out) {

@@ -79,6 +79,7 @@ std::string capital_vlan_name(const RoutedVlan& vlan);  // "Vlan10"
 // frr.conf of one switch.
 std::string frr_conf(const SwitchJob& job, const InterfaceNames& names);
 void emit_frr(const SwitchJob& job, SwitchOutput& out);
+void emit_frr_files(const SwitchJob& job, SwitchOutput& out);  // where another file has the QoS
 
 // "# weft emit ...": the head of every file, with the chain table.
 std::string head_comment(const SwitchJob& job, std::string_view target, std::string_view prefix);
