@@ -20,6 +20,7 @@ using fabric::kClasses;
 using ConfigJson = nlohmann::json;
 
 constexpr std::int64_t kMostMilliseconds = 1'000'000'000;
+constexpr std::int64_t kMostSpeed_Mbps = 10'000'000;
 constexpr std::size_t kMostPorts = 1024;
 constexpr std::size_t kMostProblems = 50;
 
@@ -92,19 +93,18 @@ class SonicReader {
     return bar == value.npos ? value : value.substr(bar + 1);
   }
   std::int64_t number_of(const char* name, const std::string& key, const ConfigJson& entry, const char* field,
-                         std::int64_t otherwise = 0) {
+                         std::int64_t otherwise = 0, std::int64_t least = 0, std::int64_t most = kMostValue) {
     const std::string text = text_of(entry, field);
     if (text.empty()) return otherwise;
-    if (const auto value = read_integer(text)) return *value;
-    problem(key, fmt::format("{}|{}: {} {} is not a number", name, key, field, lab::in_quotes(text)));
+    const auto value = read_integer(text);
+    if (value && *value >= least && *value <= most) return *value;
+    const std::string wrong = value ? fmt::format("out of range, {} to {}", least, most) : "not a number";
+    problem(key, fmt::format("{}|{}: {} {} is {}", name, key, field, lab::in_quotes(text), wrong));
     return otherwise;
   }
   std::int64_t milliseconds_of(const std::string& key, const ConfigJson& entry, const char* field,
                                std::int64_t otherwise) {
-    const std::int64_t value = number_of("PFC_WD", key, entry, field, otherwise);
-    if (value >= 0 && value <= kMostMilliseconds) return value * kMillisecond_ps;
-    problem(key, fmt::format("PFC_WD|{}: {} {} is out of range", key, field, value));
-    return 0;
+    return number_of("PFC_WD", key, entry, field, otherwise, 0, kMostMilliseconds) * kMillisecond_ps;
   }
 
   void read_metadata() {
@@ -128,8 +128,8 @@ class SonicReader {
       port.sonic_name = port.name = name;
       if (ports.contains(name)) {
         const ConfigJson& config = ports[name];
-        port.rate_bps = number_of("PORT", name, config, "speed") * 1'000'000;
-        port.mtu_B = number_of("PORT", name, config, "mtu", 9100);
+        port.rate_bps = number_of("PORT", name, config, "speed", 0, 0, kMostSpeed_Mbps) * 1'000'000;
+        port.mtu_B = number_of("PORT", name, config, "mtu", 9100, 68, 65535);
         const std::string fec = text_of(config, "fec");
         const bool pam4 = port.rate_bps >= 200'000'000'000 || port.rate_bps == 50'000'000'000;
         port.fec = fec == "fc"   ? lab::Fec::kBaseR
@@ -271,8 +271,7 @@ class SonicReader {
         if (const ConfigJson* found = profile("SCHEDULER", name, key)) {
           queue.scheduling =
               text_of(*found, "type") == "STRICT" ? fabric::Scheduling::kStrict : fabric::Scheduling::kDwrr;
-          queue.weight = static_cast<std::uint32_t>(
-              std::clamp<std::int64_t>(number_of("SCHEDULER", name, *found, "weight", 1), 1, 100));
+          queue.weight = static_cast<std::uint32_t>(number_of("SCHEDULER", name, *found, "weight", 1, 1, 100));
         }
       }
       const std::string name = text_of(entry, "wred_profile");
@@ -287,8 +286,7 @@ class SonicReader {
       queue.ecn.min_B = number_of("WRED_PROFILE", name, *found, "green_min_threshold");
       queue.ecn.max_B = number_of("WRED_PROFILE", name, *found, "green_max_threshold");
       queue.ecn.probability_ppb = static_cast<std::uint32_t>(
-          std::clamp<std::int64_t>(number_of("WRED_PROFILE", name, *found, "green_drop_probability", 100), 0, 400) *
-          10'000'000);
+          number_of("WRED_PROFILE", name, *found, "green_drop_probability", 100, 0, 400) * 10'000'000);
       if (queue.ecn.probability_ppb > 1'000'000'000)
         note(fmt::format("WRED_PROFILE|{}: green_drop_probability is above 100 %", name));
     });
@@ -298,8 +296,7 @@ class SonicReader {
       fabric::QueueConfig& queue = ports_[port].qos.queues[q];
       queue.lossless = text_of(*found, "pool").find("lossless") != std::string::npos;
       queue.reserved_B = number_of("BUFFER_PROFILE", key, *found, "size");
-      queue.alpha_exponent = static_cast<std::int8_t>(
-          std::clamp<std::int64_t>(number_of("BUFFER_PROFILE", key, *found, "dynamic_th", 3), -8, 8));
+      queue.alpha_exponent = static_cast<std::int8_t>(number_of("BUFFER_PROFILE", key, *found, "dynamic_th", 3, -8, 8));
     });
   }
 
@@ -320,8 +317,7 @@ class SonicReader {
       group.reserved_B = std::max<std::int64_t>(size_B - (own_headroom ? xoff_B : 0), 0);
       group.xon_B = number_of("BUFFER_PROFILE", key, *found, "xon");
       group.xon_offset_B = number_of("BUFFER_PROFILE", key, *found, "xon_offset");
-      group.alpha_exponent = static_cast<std::int8_t>(
-          std::clamp<std::int64_t>(number_of("BUFFER_PROFILE", key, *found, "dynamic_th"), -8, 8));
+      group.alpha_exponent = static_cast<std::int8_t>(number_of("BUFFER_PROFILE", key, *found, "dynamic_th", 0, -8, 8));
     });
   }
 

@@ -149,6 +149,13 @@ TEST(ImportSonic, ReportsHostileInput) {
       {R"({"PORT_QOS_MAP": {"Ethernet0": {}}, "PORT": {"Ethernet0": {}}, "QUEUE": {"Ethernet0|9": {}}})", "PORT|CLASS"},
       {R"({"PORT_QOS_MAP": {"Ethernet0": {}}, "PORT": {"Ethernet0": 7}, "BUFFER_PG": {"Ethernet0|3": {"profile": "p"}}})",
        "there is no BUFFER_PROFILE"},
+      {R"({"PORT_QOS_MAP": {"Ethernet0": {}}, "PORT": {"Ethernet0": {}}, "QUEUE": {"Ethernet0|3": {"wred_profile": "w"}},
+           "WRED_PROFILE": {"w": {"ecn": "ecn_all", "green_min_threshold": "-5"}}})",
+       "green_min_threshold \"-5\" is out of range"},
+      {R"({"PORT_QOS_MAP": {"Ethernet0": {}}, "PORT": {"Ethernet0": {}}, "QUEUE": {"Ethernet0|3": {"scheduler": "s"}},
+           "SCHEDULER": {"s": {"type": "DWRR", "weight": "0"}}})",
+       "weight \"0\" is out of range"},
+      {R"({"PORT_QOS_MAP": {"Ethernet0": {}}, "PORT": {"Ethernet0": {"speed": "900000000000"}}})", "out of range"},
   };
   for (const auto& [text, message] : examples) {
     const auto imported = import_sonic(text);
