@@ -32,7 +32,13 @@ std::string values_json(const gear::Contract& contract) {
   return fmt::format("{{{}}}", fmt::join(values, ", "));
 }
 
-int compare(const ImportArguments& arguments, const gear::Contract& imported) {
+std::string list_json(const std::vector<std::string>& texts) {
+  std::vector<std::string> listed;
+  for (const std::string& each : texts) listed.push_back(json_string(each));
+  return fmt::format("[{}]", fmt::join(listed, ", "));
+}
+
+int compare(const ImportArguments& arguments, const gear::Contract& imported, const std::vector<std::string>& notes) {
   auto file = load_lab(arguments.against, {}, std::nullopt);
   if (!file) return kExitWrongInput;
   const std::string wanted = arguments.node.empty() ? imported.node : arguments.node;
@@ -42,11 +48,9 @@ int compare(const ImportArguments& arguments, const gear::Contract& imported) {
     if (file->lab.switches[i].name != wanted) continue;
     const auto differences =
         gear::contract_differences(gear::contract_of(file->lab, i), arguments.against, imported, arguments.file);
-    std::vector<std::string> listed;
-    for (const std::string& each : differences) listed.push_back(json_string(each));
     if (arguments.json) {
-      put(fmt::format("{{\"node\": {}, \"same\": {}, \"differences\": [{}]}}\n", json_string(wanted),
-                      differences.empty(), fmt::join(listed, ", ")));
+      put(fmt::format("{{\"node\": {}, \"same\": {}, \"differences\": {}, \"notes\": {}}}\n", json_string(wanted),
+                      differences.empty(), list_json(differences), list_json(notes)));
     } else if (differences.empty()) {
       put(fmt::format("{}: the same contract as {}\n", arguments.file, wanted));
     } else {
@@ -64,13 +68,19 @@ int import_contract(const ImportArguments& arguments, const std::string& text) {
     for (const lab::Problem& problem : imported.error()) report_problem(arguments.file, problem);
     return kExitWrongInput;
   }
-  if (!arguments.against.empty()) return compare(arguments, imported->contract);
   for (const std::string& note : imported->notes) {
     if (!arguments.json) fmt::print(stderr, "{}: {}\n", arguments.file, note);
   }
+  if (!arguments.against.empty()) return compare(arguments, imported->contract, imported->notes);
+  for (const gear::ContractPort& port : imported->contract.ports) {
+    for (const auto& [name, value] : port.own) {
+      if (!arguments.json)
+        fmt::print(stderr, "{}: {} differs from most ports: {}: {}\n", arguments.file, port.name, name, value);
+    }
+  }
   if (arguments.json) {
-    put(fmt::format("{{\"node\": {}, \"values\": {}}}\n", json_string(imported->contract.node),
-                    values_json(imported->contract)));
+    put(fmt::format("{{\"node\": {}, \"values\": {}, \"notes\": {}}}\n", json_string(imported->contract.node),
+                    values_json(imported->contract), list_json(imported->notes)));
   } else {
     put("# DSCP chain\n" + gear::chain_table(imported->contract, "# ") + gear::contract_yaml(imported->contract));
   }

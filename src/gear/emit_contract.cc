@@ -70,7 +70,7 @@ std::int64_t whole_metres(std::int64_t length_mm) {
 
 Contract contract_of(const lab::Lab& lab, std::uint32_t device) {
   const lab::SwitchConfig& config = lab.switches[device];
-  Contract contract{config.name, config.model, config.qos, {}};
+  Contract contract{config.name, config.model, config.qos, {}, true, {}};
   for (std::uint32_t i = 0; i < config.ports.size(); ++i) {
     lab::PortRef peer;
     const lab::LinkConfig* link = link_of(lab, device, i, peer);

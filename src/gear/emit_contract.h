@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,6 +32,10 @@ struct ContractPort {
   std::array<std::int64_t, fabric::kClasses> headroom_B{};  // by group: what may arrive after XOFF
   std::string peer;                                         // "h0:p0"
   bool to_host = false;
+  bool up = true;  // by its configuration
+  // Of a file that was read: values of this port that differ from those of the switch, by name as contract_values has
+  // them; "nothing" where it lacks one.
+  std::vector<std::pair<std::string, std::string>> own;
 };
 
 struct Contract {
@@ -38,6 +43,9 @@ struct Contract {
   fabric::SwitchModel model;
   fabric::SwitchQos qos;
   std::vector<ContractPort> ports;  // with a cable, by number
+  // Of a file that was read; a lab's switches trust a field, and watch every priority with PFC.
+  bool trusts = true;
+  std::optional<std::uint8_t> watched_mask;
 
   bool is_pfc(std::size_t priority) const { return (qos.pfc_receive_mask >> priority & 1) != 0; }
   std::vector<std::uint8_t> pfc_priorities() const;
@@ -59,7 +67,8 @@ std::string chain_table(const Contract& contract, std::string_view prefix);
 // Everything that acts, by name, in a fixed order: two contracts are equal when their values are.
 using ContractValues = std::vector<std::pair<std::string, std::string>>;
 ContractValues contract_values(const Contract& contract);
-// "queue 3 ecn: 150000..1500000 B 100 % here, off there"; empty when they are equal.
+// "queue 3 ecn: 150000..1500000 B 100 % here, off there"; empty when they are equal. What a port of `b` has for itself
+// ("Ethernet4 queue 3 ecn") is held against what all ports of `a` have.
 std::vector<std::string> contract_differences(const Contract& a, std::string_view name_a, const Contract& b,
                                               std::string_view name_b);
 

@@ -29,11 +29,26 @@ std::string dscp_ranges(const std::vector<int>& numbers) {
 
 std::string ramp_text(const fabric::EcnRamp& ecn) {
   if (!ecn.enabled) return "off";
-  return fmt::format("{}..{} B {} %", ecn.min_B, ecn.max_B, whole_percent(ecn.probability_ppb));
+  const std::int64_t percent = ecn.probability_ppb == 0 ? 0 : whole_percent(ecn.probability_ppb);
+  return fmt::format("{}..{} B {} %", ecn.min_B, ecn.max_B, percent);
 }
 
 std::string scheduler_text(const fabric::QueueConfig& queue) {
   return queue.scheduling == fabric::Scheduling::kStrict ? "strict" : fmt::format("dwrr {}", queue.weight);
+}
+
+std::string watchdog_text(const Contract& contract) {
+  const fabric::WatchdogConfig& dog = contract.qos.watchdog;
+  if (!dog.enabled || contract.pfc_priorities().empty()) return "off";
+  std::string text =
+      fmt::format("{} after {} ms, back after {} ms, every {} ms", lab::word_of(lab::watchdog_words(), dog.action),
+                  whole_ms(dog.detection_ps), whole_ms(dog.restoration_ps), whole_ms(dog.poll_ps));
+  if (!contract.watched_mask || *contract.watched_mask == contract.qos.pfc_receive_mask) return text;
+  std::vector<int> watched;
+  for (int priority = 0; priority < static_cast<int>(kClasses); ++priority) {
+    if ((*contract.watched_mask >> priority & 1) != 0) watched.push_back(priority);
+  }
+  return fmt::format("{}, priorities {} only", text, fmt::join(watched, ","));
 }
 
 // "150 kB" where that is exact, else bytes.
@@ -66,8 +81,8 @@ ContractValues contract_values(const Contract& contract) {
   const fabric::SwitchQos& qos = contract.qos;
   ContractValues values;
   const auto add = [&](std::string name, std::string value) { values.emplace_back(std::move(name), std::move(value)); };
-  const bool by_dscp = qos.trust == fabric::Trust::kDscp;
-  add("trust", by_dscp ? "dscp" : "pcp");
+  const bool by_dscp = qos.trust == fabric::Trust::kDscp && contract.trusts;
+  add("trust", by_dscp ? "dscp" : contract.trusts ? "pcp" : "no field");
   for (std::size_t dscp = 0; by_dscp && dscp < 64; ++dscp)
     add(fmt::format("dscp {} priority", dscp), fmt::format("{}", qos.priority_of_dscp[dscp]));
   for (std::size_t priority = 0; priority < kClasses; ++priority) {
@@ -96,14 +111,10 @@ ContractValues contract_values(const Contract& contract) {
   add("ingress pool", fmt::format("{}", qos.ingress_pool_B));
   add("egress pool", fmt::format("{}", qos.egress_pool_B));
   add("headroom pool", fmt::format("{}", qos.headroom_pool_B));
-  const fabric::WatchdogConfig& dog = qos.watchdog;
-  add("watchdog", !dog.enabled || contract.pfc_priorities().empty()
-                      ? "off"
-                      : fmt::format("{} after {} ms, back after {} ms, every {} ms",
-                                    lab::word_of(lab::watchdog_words(), dog.action), whole_ms(dog.detection_ps),
-                                    whole_ms(dog.restoration_ps), whole_ms(dog.poll_ps)));
+  add("watchdog", watchdog_text(contract));
   for (const ContractPort& port : contract.ports) {
     const std::string& name = port.sonic_name;
+    add(name + " admin", port.up ? "up" : "down");
     add(name + " rate", fmt::format("{}", port.rate_bps));
     add(name + " fec", std::string(lab::to_string(port.fec)));
     add(name + " mtu", fmt::format("{}", port.mtu_B));
@@ -112,6 +123,7 @@ ContractValues contract_values(const Contract& contract) {
       if (qos.groups[g].lossless)
         add(fmt::format("{} group {} headroom", name, g), fmt::format("{}", port.headroom_B[g]));
     }
+    for (const auto& [own, value] : port.own) add(fmt::format("{} {}", name, own), value);
   }
   return values;
 }
@@ -119,6 +131,7 @@ ContractValues contract_values(const Contract& contract) {
 std::vector<std::string> contract_differences(const Contract& a, std::string_view name_a, const Contract& b,
                                               std::string_view name_b) {
   const ContractValues values_a = contract_values(a), values_b = contract_values(b);
+  const std::map<std::string_view, std::string_view> of_a(values_a.begin(), values_a.end());
   std::map<std::string_view, std::string_view> of_b(values_b.begin(), values_b.end());
   std::vector<std::string> differences;
   for (const auto& [name, value] : values_a) {
@@ -129,8 +142,11 @@ std::vector<std::string> contract_differences(const Contract& a, std::string_vie
     if (found != of_b.end()) of_b.erase(found);
   }
   for (const auto& [name, value] : values_b) {
-    if (of_b.contains(name))
-      differences.push_back(fmt::format("{}: nothing in {}, {} in {}", name, name_a, value, name_b));
+    if (!of_b.contains(name)) continue;
+    const auto of_all = of_a.find(std::string_view(name).substr(name.find(' ') + 1));
+    const std::string_view other = of_all == of_a.end() ? "nothing" : of_all->second;
+    if (other != value)
+      differences.push_back(fmt::format("{}: {} in {}, {} in {}", name, other, name_a, value, name_b));
   }
   return differences;
 }

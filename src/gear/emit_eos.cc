@@ -129,7 +129,8 @@ std::string eos_routing(const SwitchJob& job) {
   const Router& router = job.router();
   std::string text = fmt::format("interface Loopback0\n   ip address {}/32\n!\n", router.loopback);
   for (const RoutedVlan& vlan : router.vlans)
-    text += fmt::format("interface Vlan{}\n   ip address {}/{}\n!\n", vlan.id, vlan.gateway, vlan.prefix_bits);
+    text += fmt::format("interface Vlan{}\n   mtu {}\n   ip address {}/{}\n!\n", vlan.id,
+                        std::min(job.vlan_mtu_B(vlan), kEosMtu_B), vlan.gateway, vlan.prefix_bits);
   text += job.options.numbered ? "ip routing\n!\n" : "ip routing ipv6 interfaces\nipv6 unicast-routing\n!\n";
   text += fmt::format(
       "router bgp {}\n   router-id {}\n   maximum-paths 64 ecmp 64\n   bgp bestpath as-path multipath-relax\n"

@@ -48,6 +48,10 @@ std::string frr_conf(const SwitchJob& job, const InterfaceNames& names) {
 void emit_frr(const SwitchJob& job, SwitchOutput& out) {
   if (job.contract.qos.flow_control != fabric::FlowControl::kNone)
     out.note("FRR routes only: the QoS contract is in the targets sonic, nvue and linux");
+  emit_frr_files(job, out);
+}
+
+void emit_frr_files(const SwitchJob& job, SwitchOutput& out) {
   const InterfaceNames names{front_name, linux_vlan_name};
   out.file("frr.conf", "! " + job.contract.node + " of " + job.lab.name + ", routing; load it as /etc/frr/frr.conf\n" +
                            out.comments("! ") + frr_conf(job, names));

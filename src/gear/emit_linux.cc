@@ -34,18 +34,6 @@ std::string linux_port(const Contract& contract, const ContractPort& port, Switc
     for (std::size_t dscp = 0; dscp < 64; ++dscp) map += fmt::format(" {}:{}", dscp, qos.priority_of_dscp[dscp]);
     text += fmt::format("dcb app replace dev {} dscp-prio{}\n", name, map);
   }
-  // Priority group of each priority, and its size: the guarantee and the headroom of this cable.
-  std::string buffers, sizes;
-  for (std::size_t priority = 0; priority < kClasses; ++priority)
-    buffers += fmt::format(" {}:{}", priority, qos.group_of_priority[priority]);
-  for (std::uint8_t g : contract.groups()) {
-    if (qos.groups[g].lossless) sizes += fmt::format(" {}:{}", g, qos.groups[g].reserved_B + port.headroom_B[g]);
-  }
-  text += fmt::format("dcb buffer set dev {} prio-buffer{}{}\n", name, buffers,
-                      sizes.empty() ? "" : " buffer-size" + sizes);
-  std::string pfc = " all:off";
-  for (std::uint8_t priority : contract.pfc_priorities()) pfc += fmt::format(" {}:on", priority);
-  text += fmt::format("dcb pfc set dev {} prio-pfc{}\n", name, pfc);
   // Bands: class 7 first. priomap gives the band of each priority.
   std::vector<int> bands, quanta, strict;
   for (int tc = 7; tc >= 0; --tc) {
@@ -79,6 +67,19 @@ std::string linux_port(const Contract& contract, const ContractPort& port, Switc
         std::min(port.rate_bps, kMostRed_bps) / 1'000'000, (2 * ecn.min_B + ecn.max_B) / (3 * 1500) + 1,
         ecn.drops_not_ect ? "" : " nodrop");
   }
+  // Priority group of each priority, and its size: the guarantee and the headroom of this cable. After the qdisc:
+  // mlxsw refuses buffer sizes while DCB has the egress.
+  std::string buffers, sizes;
+  for (std::size_t priority = 0; priority < kClasses; ++priority)
+    buffers += fmt::format(" {}:{}", priority, qos.group_of_priority[priority]);
+  for (std::uint8_t g : contract.groups()) {
+    if (qos.groups[g].lossless) sizes += fmt::format(" {}:{}", g, qos.groups[g].reserved_B + port.headroom_B[g]);
+  }
+  text += fmt::format("dcb buffer set dev {} prio-buffer{}{}\n", name, buffers,
+                      sizes.empty() ? "" : " buffer-size" + sizes);
+  std::string pfc = " all:off";
+  for (std::uint8_t priority : contract.pfc_priorities()) pfc += fmt::format(" {}:on", priority);
+  text += fmt::format("dcb pfc set dev {} prio-pfc{}\n", name, pfc);
   if (qos.watchdog.enabled) out.note("Linux has no PFC watchdog for mlxsw");
   return text;
 }
@@ -110,7 +111,7 @@ void emit_linux(const SwitchJob& job, SwitchOutput& out) {
            "#!/bin/sh\n" + head_comment(job, "Linux bridge with DCB", "# ") + out.comments("# ") + "set -eu\n" +
                bridges + ports,
            true);
-  if (job.routes()) emit_frr(job, out);
+  if (job.routes()) emit_frr_files(job, out);
 }
 
 void emit_linux_forwarder(const lab::Lab& lab, std::uint32_t device, SwitchOutput& out) {

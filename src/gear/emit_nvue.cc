@@ -63,8 +63,8 @@ std::string nvue_ports(const SwitchJob& job) {
 std::string nvue_routing(const SwitchJob& job) {
   const Router& router = job.router();
   std::string text = fmt::format(
-      "nv set interface lo ip address {}/32\nnv set router bgp autonomous-system {}\nnv set router bgp router-id {}\n"
-      "nv set vrf default router bgp path-selection multipath aspath-ignore on\n"
+      "nv set interface lo ipv4 address {}/32\nnv set router bgp autonomous-system {}\nnv set router bgp router-id {}\n"
+      "nv set vrf default router bgp path-selection multipath aspath-ignore enabled\n"
       "nv set vrf default router bgp peer-group FABRIC remote-as external\n"
       "nv set vrf default router bgp peer-group FABRIC timers keepalive 3\n"
       "nv set vrf default router bgp peer-group FABRIC timers hold 9\n",
@@ -75,8 +75,8 @@ std::string nvue_routing(const SwitchJob& job) {
           vlan.tagged
               ? fmt::format("nv set interface {} bridge domain br_default vlan {}\n", job.port(port).name, vlan.id)
               : fmt::format("nv set interface {} bridge domain br_default access {}\n", job.port(port).name, vlan.id);
-    text += fmt::format("nv set bridge domain br_default vlan {}\nnv set interface vlan{} ip address {}/{}\n", vlan.id,
-                        vlan.id, vlan.gateway, vlan.prefix_bits);
+    text += fmt::format("nv set bridge domain br_default vlan {}\nnv set interface vlan{} ipv4 address {}/{}\n",
+                        vlan.id, vlan.id, vlan.gateway, vlan.prefix_bits);
     text += fmt::format("nv set vrf default router bgp address-family ipv4-unicast network {}\n", vlan.subnet);
   }
   text += fmt::format("nv set vrf default router bgp address-family ipv4-unicast network {}/32\n", router.loopback);
@@ -84,7 +84,7 @@ std::string nvue_routing(const SwitchJob& job) {
     const std::string& port = job.port(link.port).name;
     if (job.options.numbered) {
       text += fmt::format(
-          "nv set interface {} ip address {}/31\nnv set vrf default router bgp neighbor {} remote-as {}\n"
+          "nv set interface {} ipv4 address {}/31\nnv set vrf default router bgp neighbor {} remote-as {}\n"
           "nv set vrf default router bgp neighbor {} peer-group FABRIC\n",
           port, link.address, link.peer_address, job.plan.routers[link.peer].asn, link.peer_address);
     } else {
@@ -235,7 +235,9 @@ void emit_nvue(const SwitchJob& job, SwitchOutput& out) {
   const std::string long_form = nvue_long_form(job, out);
   const std::string head = "#!/bin/sh\n" + head_comment(job, "NVUE", "# ") + out.comments("# ") +
                            "# Thresholds are programmed in whole cells: `nv show qos congestion-control` shows what "
-                           "became of them.\nset -eu\n";
+                           "became of them.\n"
+                           "# Words of Cumulus Linux 5.19. Early 5.x has `ip address` for `ipv4 address` and `on` for "
+                           "`enabled`.\nset -eu\n";
   out.file("nvue.sh", head + long_form + rest + end, true);
   if (!is_roce_default(contract)) {
     out.note("nv set qos roce: the contract differs from its maps or schedulers: only the long form is written");

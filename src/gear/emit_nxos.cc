@@ -121,8 +121,8 @@ std::string nxos_routing(const SwitchJob& job) {
   const Router& router = job.router();
   std::string text = fmt::format("interface loopback0\n  ip address {}/32\n", router.loopback);
   for (const RoutedVlan& vlan : router.vlans)
-    text +=
-        fmt::format("interface Vlan{}\n  no shutdown\n  ip address {}/{}\n", vlan.id, vlan.gateway, vlan.prefix_bits);
+    text += fmt::format("interface Vlan{}\n  no shutdown\n  mtu {}\n  ip address {}/{}\n", vlan.id,
+                        job.vlan_mtu_B(vlan), vlan.gateway, vlan.prefix_bits);
   text += fmt::format(
       "router bgp {}\n  router-id {}\n  bestpath as-path multipath-relax\n  address-family ipv4 unicast\n"
       "    network {}/32\n",

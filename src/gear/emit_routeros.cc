@@ -92,20 +92,32 @@ void emit_routeros(const SwitchJob& job, SwitchOutput& out) {
       text += fmt::format("add bridge=bridge interface={}\n", routeros_port_name(port));
   }
   if (job.routes()) {
-    text += "/routing bgp connection\n";
     const Router& router = job.router();
+    // The networks of this switch, by a list: BGP announces those of it that are in the routing table.
+    text +=
+        fmt::format("/interface bridge\nadd name=loopback\n/ip firewall address-list\nadd list=weft address={}/32\n",
+                    router.loopback);
+    for (const RoutedVlan& vlan : router.vlans) text += fmt::format("add list=weft address={}\n", vlan.subnet);
+    text += "/routing bgp connection\n";
     for (const RoutedLink& link : router.links)
-      text +=
-          fmt::format("add name={} as={} remote.address={} remote.as={} local.role=ebgp\n",
-                      job.lab.switches[link.peer].name, router.asn, link.peer_address, job.plan.routers[link.peer].asn);
+      text += fmt::format(
+          "add name={} as={} router-id={} remote.address={} remote.as={} local.role=ebgp "
+          "output.network=weft\n",
+          job.lab.switches[link.peer].name, router.asn, router.loopback, link.peer_address,
+          job.plan.routers[link.peer].asn);
+    out.note("RouterOS 7.20 and later: as and router-id belong to a /routing bgp instance; not tried there");
+    if (router.links.size() > 1)
+      out.note("ECMP: RouterOS takes one best path of BGP; whether yours can take several is not known here");
     if (!job.options.numbered) out.note("RouterOS has no BGP unnumbered: the numbered variant is written");
-    text += "/ip address\n";
+    text += fmt::format("/ip address\nadd address={}/32 interface=loopback\n", router.loopback);
     for (const RoutedLink& link : router.links)
       text += fmt::format("add address={}/31 interface={}\n", link.address, routeros_port_name(job.port(link.port)));
     for (const RoutedVlan& vlan : router.vlans)
       text += fmt::format("add address={}/{} interface=bridge comment=\"{}\"\n", vlan.gateway, vlan.prefix_bits,
                           vlan.subnet);
   }
+  // Without it routed packets pass the CPU.
+  if (job.routes()) text += "/interface ethernet switch\nset switch1 l3-hw-offloading=yes\n";
   text +=
       "/interface ethernet switch\nset switch1 qos-hw-offloading=yes\n/ip neighbor discovery-settings\nset "
       "lldp-dcbx=yes\n";

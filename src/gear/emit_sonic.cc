@@ -84,7 +84,7 @@ class SonicWriter {
     host["default_pfcwd_status"] = has_watchdog() ? "enable" : "disable";
     if (!job_.routes()) return;
     host["bgp_asn"] = number(job_.router().asn);
-    host["docker_routing_config_mode"] = job_.options.numbered ? "separated" : "split";
+    host["docker_routing_config_mode"] = job_.options.numbered ? "unified" : "split-unified";
   }
 
   void maps() {
@@ -263,8 +263,18 @@ std::string sonic_commands(const SwitchJob& job, const SwitchOutput& out) {
   std::string text =
       "#!/bin/sh\n" + head_comment(job, "SONiC commands", "# ") + out.comments("# ") +
       "#\n# Maps, buffers and schedulers have no command: config load merges them from config_db.json.\n"
+      "# What the switch has and this file lacks stays: a BUFFER_PG|Ethernet0|3-4 or a QUEUE|Ethernet0|3-4 of the "
+      "image\n"
+      "# lies over |3 here. Before the first load delete BUFFER_PG, BUFFER_QUEUE and QUEUE entries of ranges\n"
+      "# (`sonic-db-cli CONFIG_DB keys 'BUFFER_PG|*'`, `sonic-db-cli CONFIG_DB del KEY`), and compare afterwards:\n"
+      "# weft import of `show runningconfiguration all`, --against the lab.\n"
+      "# A changed buffer_model acts after `config save -y` and `config reload -y`, which stops traffic.\n"
       "# Never `config qos reload` on a switch in service: it writes the image's own template.\nset -eu\n"
       "cd \"$(dirname \"$0\")\"\nconfig load -y ./config_db.json\n";
+  if (job.routes() && !job.options.numbered)
+    text +=
+        "# Mode split-unified: the bgp container keeps this file. In mode split it deletes it at its start.\n"
+        "cp ./frr.conf /etc/sonic/frr/frr.conf\n";
   for (std::uint8_t q : contract.queues()) {
     const fabric::EcnRamp& ecn = qos.queues[q].ecn;
     if (!ecn.enabled) continue;
@@ -290,7 +300,12 @@ std::string sonic_commands(const SwitchJob& job, const SwitchOutput& out) {
   } else {
     text += "pfcwd stop\n";
   }
-  return text + "config save -y\n# Look: show pfc counters; show priority-group watermark headroom; pfcwd show stats\n";
+  text += "config save -y\n";
+  if (job.routes())
+    text +=
+        "# The routing mode is read when the container starts: its BGP sessions go down for it.\nsystemctl restart "
+        "bgp\n";
+  return text + "# Look: show pfc counters; show priority-group watermark headroom; pfcwd show stats\n";
 }
 
 }  // namespace
@@ -307,7 +322,7 @@ void emit_sonic(const SwitchJob& job, SwitchOutput& out) {
   if (job.routes() && !job.options.numbered) {
     const InterfaceNames names{sonic_name, capital_vlan_name, false};  // INTERFACE tables have the addresses
     out.file("frr.conf", "! " + job.contract.node +
-                             ": /etc/sonic/frr/frr.conf of the bgp container, routing mode split\n" +
+                             ": /etc/sonic/frr/frr.conf of the bgp container, routing mode split-unified\n" +
                              frr_conf(job, names));
   }
 }

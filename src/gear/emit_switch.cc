@@ -13,6 +13,12 @@ const ContractPort& SwitchJob::port(std::uint32_t number) const {
   return *found;
 }
 
+std::int64_t SwitchJob::vlan_mtu_B(const RoutedVlan& vlan) const {
+  std::int64_t largest_B = 0;
+  for (std::uint32_t number : vlan.ports) largest_B = std::max(largest_B, port(number).mtu_B);
+  return largest_B;
+}
+
 std::string SwitchOutput::comments(std::string_view prefix) const {
   std::string text;
   for (const std::string& note : own_) text += fmt::format("{}not expressed: {}\n", prefix, note);

@@ -24,6 +24,8 @@ struct SwitchJob {
   bool routes() const { return plan.routed; }
   // The port of this number, in the lab's own order; it has a cable.
   const ContractPort& port(std::uint32_t number) const;
+  // Of the interface that routes for these hosts: the largest of its ports. Its default is 1500 on most systems.
+  std::int64_t vlan_mtu_B(const RoutedVlan& vlan) const;
 };
 
 class SwitchOutput {
@@ -77,6 +79,7 @@ std::string capital_vlan_name(const RoutedVlan& vlan);  // "Vlan10"
 // frr.conf of one switch.
 std::string frr_conf(const SwitchJob& job, const InterfaceNames& names);
 void emit_frr(const SwitchJob& job, SwitchOutput& out);
+void emit_frr_files(const SwitchJob& job, SwitchOutput& out);  // where another file has the QoS
 
 // "# weft emit ...": the head of every file, with the chain table.
 std::string head_comment(const SwitchJob& job, std::string_view target, std::string_view prefix);

@@ -6,7 +6,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
+#include "gear/import_ports.h"
+#include "gear/import_sonic_values.h"
 #include "model/qos_words.h"
 #include "text/units.h"
 
@@ -16,39 +19,13 @@ namespace {
 using fabric::kClasses;
 using ConfigJson = nlohmann::json;
 
-constexpr std::int64_t kMost = std::int64_t{1} << 50;
+constexpr std::int64_t kMostMilliseconds = 1'000'000'000;
+constexpr std::int64_t kMostSpeed_Mbps = 10'000'000;
 constexpr std::size_t kMostPorts = 1024;
 constexpr std::size_t kMostProblems = 50;
 
-lab::Place place_of_byte(std::string_view text, std::size_t byte) {
-  lab::Place place{1, 1, -1};
-  for (std::size_t i = 0; i + 1 < byte && i < text.size(); ++i) {
-    place.column = text[i] == '\n' ? 1 : place.column + 1;
-    place.line += text[i] == '\n' ? 1 : 0;
-  }
-  return place;
-}
-
-std::optional<std::int64_t> read_integer(std::string_view text) {
-  const bool negative = text.starts_with('-');
-  const auto value = lab::parse_unsigned(negative ? text.substr(1) : text);
-  if (!value || *value > static_cast<std::uint64_t>(kMost)) return std::nullopt;
-  return negative ? -static_cast<std::int64_t>(*value) : static_cast<std::int64_t>(*value);
-}
-
 std::string scalar_text(const ConfigJson& value) {
   return value.is_string() ? value.get<std::string>() : value.is_number() ? value.dump() : "";
-}
-
-// "3-4" and "3": the classes of the second part of a key.
-std::vector<std::uint8_t> read_classes(std::string_view text) {
-  const std::size_t dash = text.find('-');
-  const auto first = lab::parse_unsigned(text.substr(0, dash));
-  const auto last = dash == text.npos ? first : lab::parse_unsigned(text.substr(dash + 1));
-  std::vector<std::uint8_t> all;
-  if (!first || !last || *first > *last || *last >= kClasses) return all;
-  for (std::uint64_t i = *first; i <= *last; ++i) all.push_back(static_cast<std::uint8_t>(i));
-  return all;
 }
 
 class SonicReader {
@@ -69,17 +46,15 @@ class SonicReader {
                     "save it with `show runningconfiguration all`");
       return tl::unexpected(problems_.take());
     }
-    contract().qos.queue_of_priority.fill(0);
-    contract().qos.group_of_priority.fill(0);
     read_metadata();
     read_ports();
-    read_maps();
     read_pools();
     read_queues();
     read_groups();
     read_watchdog();
     if (contract().ports.empty()) problem("PORT_QOS_MAP", "no port of this file has a QoS map");
     if (!problems_.empty()) return tl::unexpected(problems_.take());
+    merge_ports(contract(), ports_);
     return std::move(made_);
   }
 
@@ -88,7 +63,7 @@ class SonicReader {
 
   // The place of the first mention of a word: JSON values keep none.
   void problem(std::string_view word, std::string message) {
-    if (problems_.size() >= kMostProblems) return;
+    if (problems_.size() >= kMostProblems || !said_.insert(message).second) return;
     const std::size_t at = text_.find(fmt::format("\"{}\"", word));
     problems_.add(place_of_byte(text_, at == text_.npos ? 0 : at + 1), std::move(message), "");
   }
@@ -118,12 +93,18 @@ class SonicReader {
     return bar == value.npos ? value : value.substr(bar + 1);
   }
   std::int64_t number_of(const char* name, const std::string& key, const ConfigJson& entry, const char* field,
-                         std::int64_t otherwise = 0) {
+                         std::int64_t otherwise = 0, std::int64_t least = 0, std::int64_t most = kMostValue) {
     const std::string text = text_of(entry, field);
     if (text.empty()) return otherwise;
-    if (const auto value = read_integer(text)) return *value;
-    problem(key, fmt::format("{}|{}: {} {} is not a number", name, key, field, lab::in_quotes(text)));
+    const auto value = read_integer(text);
+    if (value && *value >= least && *value <= most) return *value;
+    const std::string wrong = value ? fmt::format("out of range, {} to {}", least, most) : "not a number";
+    problem(key, fmt::format("{}|{}: {} {} is {}", name, key, field, lab::in_quotes(text), wrong));
     return otherwise;
+  }
+  std::int64_t milliseconds_of(const std::string& key, const ConfigJson& entry, const char* field,
+                               std::int64_t otherwise) {
+    return number_of("PFC_WD", key, entry, field, otherwise, 0, kMostMilliseconds) * kMillisecond_ps;
   }
 
   void read_metadata() {
@@ -147,8 +128,8 @@ class SonicReader {
       port.sonic_name = port.name = name;
       if (ports.contains(name)) {
         const ConfigJson& config = ports[name];
-        port.rate_bps = number_of("PORT", name, config, "speed") * 1'000'000;
-        port.mtu_B = number_of("PORT", name, config, "mtu", 9100);
+        port.rate_bps = number_of("PORT", name, config, "speed", 0, 0, kMostSpeed_Mbps) * 1'000'000;
+        port.mtu_B = number_of("PORT", name, config, "mtu", 9100, 68, 65535);
         const std::string fec = text_of(config, "fec");
         const bool pam4 = port.rate_bps >= 200'000'000'000 || port.rate_bps == 50'000'000'000;
         port.fec = fec == "fc"   ? lab::Fec::kBaseR
@@ -156,10 +137,10 @@ class SonicReader {
                    : pam4        ? lab::Fec::kRs544
                                  : lab::Fec::kRs528;
         port.peer = text_of(config, "description");
+        port.up = text_of(config, "admin_status") == "up";  // without one it is down
       } else {
         problem(name, fmt::format("PORT_QOS_MAP|{}: there is no such port in PORT", name));
       }
-      read_port_maps(name, entry);
       for (const auto& [cables, lengths] : table("CABLE_LENGTH").items()) {
         std::string length = text_of(lengths, name.c_str());
         if (length.ends_with('m')) length.pop_back();
@@ -171,24 +152,12 @@ class SonicReader {
     std::sort(contract().ports.begin(), contract().ports.end(), [](const ContractPort& a, const ContractPort& b) {
       return std::pair(a.name.size(), a.name) < std::pair(b.name.size(), b.name);
     });
-  }
-
-  // All ports of the contract have one set of maps and one list of PFC priorities.
-  void read_port_maps(const std::string& name, const ConfigJson& entry) {
-    const auto once = [&](const char* field, std::string& kept) {
-      const std::string found = text_of(entry, field);
-      if (contract().ports.empty()) {
-        kept = found;
-      } else if (kept != found) {
-        note(fmt::format("PORT_QOS_MAP|{}: {} differs from that of the first port", name, field));
-      }
-    };
-    once("dscp_to_tc_map", dscp_map_);
-    once("dot1p_to_tc_map", dot1p_map_);
-    once("tc_to_queue_map", queue_map_);
-    once("tc_to_pg_map", group_map_);
-    once("pfc_to_queue_map", pause_map_);
-    once("pfc_enable", pfc_enable_);
+    ports_.resize(contract().ports.size());
+    for (std::size_t i = 0; i < ports_.size(); ++i) {
+      const std::string& name = contract().ports[i].name;
+      index_of_[name] = i;
+      read_maps(ports_[i], table("PORT_QOS_MAP")[name]);
+    }
   }
 
   template <class Store>
@@ -197,6 +166,10 @@ class SonicReader {
     const ConfigJson& all = table(name);
     if (!all.contains(map) || !all[map].is_object()) {
       problem(map, fmt::format("{} has no map {}", name, map));
+      return;
+    }
+    if (all[map].size() > kMostPorts) {
+      problem(map, fmt::format("{}|{}: more than {} entries", name, map, kMostPorts));
       return;
     }
     for (const auto& [key, value] : all[map].items()) {
@@ -210,28 +183,44 @@ class SonicReader {
     }
   }
 
-  void read_maps() {
-    fabric::SwitchQos& qos = contract().qos;
-    qos.trust = dscp_map_.empty() && !dot1p_map_.empty() ? fabric::Trust::kPcp : fabric::Trust::kDscp;
-    read_map("DSCP_TO_TC_MAP", dscp_map_, 64, [&](auto from, auto to) { qos.priority_of_dscp[from] = to; });
-    read_map("TC_TO_QUEUE_MAP", queue_map_, kClasses, [&](auto from, auto to) { qos.queue_of_priority[from] = to; });
-    read_map("TC_TO_PRIORITY_GROUP_MAP", group_map_, kClasses,
+  void read_maps(PortQos& port, const ConfigJson& entry) {
+    fabric::SwitchQos& qos = port.qos;
+    qos.queue_of_priority.fill(0);
+    qos.group_of_priority.fill(0);
+    const std::string dscp_map = text_of(entry, "dscp_to_tc_map"), pcp_map = text_of(entry, "dot1p_to_tc_map");
+    qos.trust = dscp_map.empty() && !pcp_map.empty() ? fabric::Trust::kPcp : fabric::Trust::kDscp;
+    port.trusts = !dscp_map.empty() || !pcp_map.empty();
+    read_map("DSCP_TO_TC_MAP", dscp_map, 64, [&](auto from, auto to) { qos.priority_of_dscp[from] = to; });
+    read_map("TC_TO_QUEUE_MAP", text_of(entry, "tc_to_queue_map"), kClasses,
+             [&](auto from, auto to) { qos.queue_of_priority[from] = to; });
+    read_map("TC_TO_PRIORITY_GROUP_MAP", text_of(entry, "tc_to_pg_map"), kClasses,
              [&](auto from, auto to) { qos.group_of_priority[from] = to; });
-    read_map("MAP_PFC_PRIORITY_TO_QUEUE", pause_map_, kClasses,
+    read_map("MAP_PFC_PRIORITY_TO_QUEUE", text_of(entry, "pfc_to_queue_map"), kClasses,
              [&](auto from, auto to) { qos.queue_of_pause[from] = to; });
-    std::string_view rest = pfc_enable_;
+    qos.pfc_receive_mask = read_mask(entry, "pfc_enable");
+    port.watched_mask = read_mask(entry, "pfcwd_sw_enable");
+    for (std::uint8_t priority = 0; priority < kClasses; ++priority) {
+      if ((qos.pfc_receive_mask >> priority & 1) != 0) qos.pause_of_group[qos.group_of_priority[priority]] = priority;
+    }
+    if (qos.pfc_receive_mask != 0) qos.flow_control = fabric::FlowControl::kPfc;
+  }
+
+  // "3,4": priorities.
+  std::uint8_t read_mask(const ConfigJson& entry, const char* field) {
+    const std::string list = text_of(entry, field);
+    std::uint8_t mask = 0;
+    std::string_view rest = list;
     while (!rest.empty()) {
       const std::size_t comma = std::min(rest.find(','), rest.size());
       const auto priority = lab::parse_unsigned(rest.substr(0, comma));
       if (priority && *priority < kClasses) {
-        qos.pfc_receive_mask |= static_cast<std::uint8_t>(1U << *priority);
-        qos.pause_of_group[qos.group_of_priority[*priority]] = static_cast<std::uint8_t>(*priority);
+        mask |= static_cast<std::uint8_t>(1U << *priority);
       } else {
-        problem("pfc_enable", fmt::format("pfc_enable {} is not a list of priorities", lab::in_quotes(pfc_enable_)));
+        problem(field, fmt::format("{} {} is not a list of priorities", field, lab::in_quotes(list)));
       }
       rest.remove_prefix(std::min(comma + 1, rest.size()));
     }
-    if (qos.pfc_receive_mask != 0) qos.flow_control = fabric::FlowControl::kPfc;
+    return mask;
   }
 
   void read_pools() {
@@ -260,9 +249,8 @@ class SonicReader {
       while (!ports.empty()) {
         const std::size_t comma = std::min(ports.find(','), ports.size());
         const std::string_view one = ports.substr(0, comma);
-        for (ContractPort& port : contract().ports) {
-          if (port.sonic_name != one) continue;
-          for (std::uint8_t number : classes) take(port, number, entry, key);
+        if (const auto found = index_of_.find(one); found != index_of_.end()) {
+          for (std::uint8_t number : classes) take(found->second, number, entry, key);
         }
         ports.remove_prefix(std::min(comma + 1, ports.size()));
       }
@@ -277,15 +265,13 @@ class SonicReader {
   }
 
   void read_queues() {
-    each_class("QUEUE", [&](ContractPort& port, std::uint8_t q, const ConfigJson& entry, const std::string& key) {
-      if (&port != &contract().ports.front()) return;
-      fabric::QueueConfig& queue = contract().qos.queues[q];
+    each_class("QUEUE", [&](std::size_t port, std::uint8_t q, const ConfigJson& entry, const std::string& key) {
+      fabric::QueueConfig& queue = ports_[port].qos.queues[q];
       if (const std::string name = text_of(entry, "scheduler"); !name.empty()) {
         if (const ConfigJson* found = profile("SCHEDULER", name, key)) {
           queue.scheduling =
               text_of(*found, "type") == "STRICT" ? fabric::Scheduling::kStrict : fabric::Scheduling::kDwrr;
-          queue.weight = static_cast<std::uint32_t>(
-              std::clamp<std::int64_t>(number_of("SCHEDULER", name, *found, "weight", 1), 1, 100));
+          queue.weight = static_cast<std::uint32_t>(number_of("SCHEDULER", name, *found, "weight", 1, 1, 100));
         }
       }
       const std::string name = text_of(entry, "wred_profile");
@@ -300,67 +286,79 @@ class SonicReader {
       queue.ecn.min_B = number_of("WRED_PROFILE", name, *found, "green_min_threshold");
       queue.ecn.max_B = number_of("WRED_PROFILE", name, *found, "green_max_threshold");
       queue.ecn.probability_ppb = static_cast<std::uint32_t>(
-          std::clamp<std::int64_t>(number_of("WRED_PROFILE", name, *found, "green_drop_probability", 100), 0, 100) *
-          10'000'000);
+          number_of("WRED_PROFILE", name, *found, "green_drop_probability", 100, 0, 400) * 10'000'000);
+      if (queue.ecn.probability_ppb > 1'000'000'000)
+        note(fmt::format("WRED_PROFILE|{}: green_drop_probability is above 100 %", name));
     });
-    each_class("BUFFER_QUEUE",
-               [&](ContractPort& port, std::uint8_t q, const ConfigJson& entry, const std::string& key) {
-                 if (&port != &contract().ports.front()) return;
-                 const ConfigJson* found = profile("BUFFER_PROFILE", text_of(entry, "profile"), key);
-                 if (found == nullptr) return;
-                 fabric::QueueConfig& queue = contract().qos.queues[q];
-                 queue.lossless = text_of(*found, "pool").find("lossless") != std::string::npos;
-                 queue.reserved_B = number_of("BUFFER_PROFILE", key, *found, "size");
-                 queue.alpha_exponent = static_cast<std::int8_t>(
-                     std::clamp<std::int64_t>(number_of("BUFFER_PROFILE", key, *found, "dynamic_th", 3), -8, 8));
-               });
+    each_class("BUFFER_QUEUE", [&](std::size_t port, std::uint8_t q, const ConfigJson& entry, const std::string& key) {
+      const ConfigJson* found = profile("BUFFER_PROFILE", text_of(entry, "profile"), key);
+      if (found == nullptr) return;
+      fabric::QueueConfig& queue = ports_[port].qos.queues[q];
+      queue.lossless = text_of(*found, "pool").find("lossless") != std::string::npos;
+      queue.reserved_B = number_of("BUFFER_PROFILE", key, *found, "size");
+      queue.alpha_exponent = static_cast<std::int8_t>(number_of("BUFFER_PROFILE", key, *found, "dynamic_th", 3, -8, 8));
+    });
   }
 
   void read_groups() {
     const bool own_headroom = contract().qos.headroom_pool_B == 0;
-    each_class("BUFFER_PG", [&](ContractPort& port, std::uint8_t g, const ConfigJson& entry, const std::string& key) {
+    each_class("BUFFER_PG", [&](std::size_t port, std::uint8_t g, const ConfigJson& entry, const std::string& key) {
       if (const std::string name = text_of(entry, "profile"); name == "NULL") {
         note("BUFFER_PG with profile NULL: the switch sizes headroom itself");
         return;
       }
       const ConfigJson* found = profile("BUFFER_PROFILE", text_of(entry, "profile"), key);
       if (found == nullptr) return;
-      fabric::GroupConfig& group = contract().qos.groups[g];
+      fabric::GroupConfig& group = ports_[port].qos.groups[g];
       group.lossless = !text_of(*found, "xoff").empty();
       const std::int64_t xoff_B = number_of("BUFFER_PROFILE", key, *found, "xoff");
-      port.headroom_B[g] = xoff_B;
+      contract().ports[port].headroom_B[g] = xoff_B;
       const std::int64_t size_B = number_of("BUFFER_PROFILE", key, *found, "size");
       group.reserved_B = std::max<std::int64_t>(size_B - (own_headroom ? xoff_B : 0), 0);
       group.xon_B = number_of("BUFFER_PROFILE", key, *found, "xon");
       group.xon_offset_B = number_of("BUFFER_PROFILE", key, *found, "xon_offset");
-      group.alpha_exponent = static_cast<std::int8_t>(
-          std::clamp<std::int64_t>(number_of("BUFFER_PROFILE", key, *found, "dynamic_th"), -8, 8));
+      group.alpha_exponent = static_cast<std::int8_t>(number_of("BUFFER_PROFILE", key, *found, "dynamic_th", 0, -8, 8));
     });
   }
 
   void read_watchdog() {
-    const ConfigJson& all = table("PFC_WD");
-    fabric::WatchdogConfig& dog = contract().qos.watchdog;
-    for (const auto& [name, entry] : all.items()) {
+    Time_ps poll_ps = fabric::WatchdogConfig{}.poll_ps;
+    for (const auto& [name, entry] : table("PFC_WD").items()) {
       if (name == "GLOBAL") {
-        dog.poll_ps = number_of("PFC_WD", name, entry, "POLL_INTERVAL", 200) % 1'000'000 * kMillisecond_ps;
+        poll_ps = milliseconds_of(name, entry, "POLL_INTERVAL", 200);
         continue;
       }
-      dog.enabled = true;
-      dog.detection_ps = number_of("PFC_WD", name, entry, "detection_time", 200) % 1'000'000 * kMillisecond_ps;
-      dog.restoration_ps = number_of("PFC_WD", name, entry, "restoration_time", 400) % 1'000'000 * kMillisecond_ps;
-      const std::string action = text_of(entry, "action");
-      for (const auto& word : lab::watchdog_words()) {
-        if (word.text == action) dog.action = word.value;
+      const auto found = index_of_.find(name);
+      if (found == index_of_.end()) {
+        note(fmt::format("PFC_WD|{}: no port with a QoS map has this name", name));
+        continue;
       }
+      PortQos& port = ports_[found->second];
+      fabric::WatchdogConfig& dog = port.qos.watchdog;
+      dog.enabled = port.watched_mask != 0;
+      if (!dog.enabled && port.qos.pfc_receive_mask != 0)
+        note(fmt::format("PORT_QOS_MAP|{}: pfcwd_sw_enable lists nothing: its watchdog watches no queue", name));
+      dog.detection_ps = milliseconds_of(name, entry, "detection_time", 200);
+      dog.restoration_ps = milliseconds_of(name, entry, "restoration_time", 400);
+      const std::string action = text_of(entry, "action");
+      bool known = action.empty();  // drop
+      for (const auto& word : lab::watchdog_words()) {
+        if (word.text != action) continue;
+        dog.action = word.value;
+        known = true;
+      }
+      if (!known) problem(name, fmt::format("PFC_WD|{}: there is no action {}", name, lab::in_quotes(action)));
     }
+    for (PortQos& port : ports_) port.qos.watchdog.poll_ps = poll_ps;
   }
 
   std::string_view text_;
   lab::ProblemList problems_;
   ConfigJson json_;
   ImportedContract made_;
-  std::string dscp_map_, dot1p_map_, queue_map_, group_map_, pause_map_, pfc_enable_;
+  std::set<std::string> said_;  // ports share maps and profiles: each problem once
+  std::vector<PortQos> ports_;  // as contract().ports
+  std::map<std::string, std::size_t, std::less<>> index_of_;
 };
 
 }  // namespace

@@ -117,6 +117,25 @@ TEST(EmitSonic, NumberedRoutesAreTables) {
   }
 }
 
+// In mode split the bgp container deletes frr.conf at its start; separated is migrated to unified.
+TEST(EmitSonic, RoutingModeKeepsRoutes) {
+  const auto lab = support::gear_lab_file("labs/gear/clos-2x4.yaml");
+  const auto mode = [&](const Emission& emission) {
+    const auto json = nlohmann::json::parse(file_of(emission, "leaf0/config_db.json"));
+    return json["DEVICE_METADATA"]["localhost"]["docker_routing_config_mode"].get<std::string>();
+  };
+  const auto unnumbered = emitted(lab, "sonic");
+  EXPECT_EQ(mode(unnumbered), "split-unified");
+  const std::string commands = file_of(unnumbered, "leaf0/commands.sh");
+  EXPECT_NE(commands.find("# A changed buffer_model acts after"), std::string::npos);
+  const std::size_t copied = commands.find("\ncp ./frr.conf /etc/sonic/frr/frr.conf\n");
+  ASSERT_NE(copied, std::string::npos);
+  EXPECT_NE(commands.find("\nsystemctl restart bgp\n", copied), std::string::npos);
+  EmitOptions options;
+  options.numbered = true;
+  EXPECT_EQ(mode(emitted(lab, "sonic", options)), "unified");
+}
+
 TEST(ImportSonic, ReportsHostileInput) {
   const std::pair<const char*, const char*> examples[] = {
       {"", "not JSON"},
@@ -130,6 +149,13 @@ TEST(ImportSonic, ReportsHostileInput) {
       {R"({"PORT_QOS_MAP": {"Ethernet0": {}}, "PORT": {"Ethernet0": {}}, "QUEUE": {"Ethernet0|9": {}}})", "PORT|CLASS"},
       {R"({"PORT_QOS_MAP": {"Ethernet0": {}}, "PORT": {"Ethernet0": 7}, "BUFFER_PG": {"Ethernet0|3": {"profile": "p"}}})",
        "there is no BUFFER_PROFILE"},
+      {R"({"PORT_QOS_MAP": {"Ethernet0": {}}, "PORT": {"Ethernet0": {}}, "QUEUE": {"Ethernet0|3": {"wred_profile": "w"}},
+           "WRED_PROFILE": {"w": {"ecn": "ecn_all", "green_min_threshold": "-5"}}})",
+       "green_min_threshold \"-5\" is out of range"},
+      {R"({"PORT_QOS_MAP": {"Ethernet0": {}}, "PORT": {"Ethernet0": {}}, "QUEUE": {"Ethernet0|3": {"scheduler": "s"}},
+           "SCHEDULER": {"s": {"type": "DWRR", "weight": "0"}}})",
+       "weight \"0\" is out of range"},
+      {R"({"PORT_QOS_MAP": {"Ethernet0": {}}, "PORT": {"Ethernet0": {"speed": "900000000000"}}})", "out of range"},
   };
   for (const auto& [text, message] : examples) {
     const auto imported = import_sonic(text);

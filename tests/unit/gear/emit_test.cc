@@ -61,6 +61,17 @@ TEST(Emit, ProblemsHavePlaces) {
   EXPECT_EQ(place_of("{", {"spine1", LabPart::kModel, "", ""}).line, 1);
 }
 
+TEST(Emit, LinuxHasItsQosItself) {
+  const auto lab = support::gear_lab_file("labs/gear/clos-2x4.yaml");
+  const auto says = [&](const char* target) {
+    const auto emission = support::emitted(lab, target);
+    return std::any_of(emission.notes.begin(), emission.notes.end(),
+                       [](const EmitNote& note) { return note.message.starts_with("FRR routes only"); });
+  };
+  EXPECT_TRUE(says("frr"));
+  EXPECT_FALSE(says("linux"));
+}
+
 TEST(Emit, SamePlanTwice) {
   const auto lab = support::gear_lab_file("labs/gear/clos-2x4.yaml");
   for (const EmitTarget& target : emit_targets()) {

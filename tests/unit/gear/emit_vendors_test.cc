@@ -92,6 +92,19 @@ TEST(EmitVendors, NvueReadsBack) {
                            [](const EmittedFile& file) { return file.path == "leaf0/nvue-roce.sh"; }));
 }
 
+// Words of 5.19: `ip address` and `aspath-ignore on` are those of earlier releases.
+TEST(EmitVendors, NvueRoutesInWordsOfItsRelease) {
+  const auto lab = support::small_clos("sn3700c");
+  for (const bool numbered : {false, true}) {
+    EmitOptions options;
+    options.numbered = numbered;
+    const std::string text = file_of(emitted(lab, "nvue", options), "leaf0/nvue.sh");
+    EXPECT_NE(text.find("path-selection multipath aspath-ignore enabled\n"), text.npos);
+    EXPECT_NE(text.find("nv set interface lo ipv4 address "), text.npos);
+    EXPECT_TRUE(all_matches(text, "^(nv set interface [a-z0-9]+ ip address)").empty());
+  }
+}
+
 TEST(EmitVendors, NvueOneLinerIsDefault) {
   const auto lab = support::small_clos("sn3700c");
   const std::string text = file_of(emitted(lab, "nvue"), "leaf0/nvue-roce.sh");
@@ -122,6 +135,7 @@ TEST(EmitVendors, EosReadsBack) {
             (std::vector<std::vector<std::string>>{
                 {"timeout", "0.30"}, {"recovery-time", "0.60"}, {"polling-interval", "0.10"}}));
   EXPECT_NE(text.find("interface Ethernet1/1\n   description h0:p0\n   mtu 9214\n"), text.npos);
+  EXPECT_NE(text.find("interface Vlan10\n   mtu 9214\n   ip address "), text.npos) << text;
   EXPECT_NE(text.find("neighbor interface Ethernet32/1 peer-group FABRIC remote-as 65003\n"), text.npos) << text;
 }
 
@@ -162,6 +176,7 @@ TEST(EmitVendors, NxosReadsBack) {
     EXPECT_EQ(std::stoll(each[1]) - std::stoll(each[2]), port.headroom_B[3]);
     EXPECT_EQ(std::stoll(each[3]), device.qos.groups[3].xon_B);
   }
+  EXPECT_NE(text.find("interface Vlan10\n  no shutdown\n  mtu 9216\n  ip address "), text.npos) << text;
   EXPECT_NE(text.find("shutdown-multiplier 3\npriority-flow-control auto-restore multiplier 6\n"), text.npos);
 }
 
@@ -194,6 +209,17 @@ TEST(EmitVendors, RouterosReadsBack) {
   EXPECT_EQ(refused.error()[0].message, "leaf0: 2 lossless priorities, and RouterOS has one PFC profile for each port");
 }
 
+// What BGP announces, who it is, and that the ASIC routes.
+TEST(EmitVendors, RouterosAnnouncesItsNetworks) {
+  const std::string text = file_of(emitted(support::small_clos("crs504"), "routeros"), "leaf0/routeros.rsc");
+  const auto peers = all_matches(text, "\nadd name=[^ ]+ as=[0-9]+ router-id=([0-9.]+) [^\n]* output.network=([a-z]+)");
+  ASSERT_FALSE(peers.empty()) << text;
+  EXPECT_NE(text.find("add list=" + peers[0][1] + " address=" + peers[0][0] + "/32\n"), text.npos);
+  EXPECT_EQ(all_matches(text, "add list=([a-z]+) address=").size(), 2u);  // the loopback, the hosts
+  EXPECT_NE(text.find("add address=" + peers[0][0] + "/32 interface=loopback\n"), text.npos);
+  EXPECT_NE(text.find("set switch1 l3-hw-offloading=yes\n"), text.npos);
+}
+
 TEST(EmitVendors, LinuxReadsBack) {
   const auto lab = support::small_clos("sn3700c", kUnusual);
   const auto& device = lab.switches[0];
@@ -211,6 +237,8 @@ TEST(EmitVendors, LinuxReadsBack) {
     EXPECT_EQ(std::stoll(buffer[0][0]), port.headroom_B[3] + device.qos.groups[3].reserved_B);
   }
   EXPECT_NE(text.find("dcb pfc set dev swp1 prio-pfc all:off 3:on\n"), text.npos);
+  // mlxsw takes buffer sizes only when tc has the egress.
+  EXPECT_LT(text.find("tc qdisc replace dev swp1 root"), text.find("dcb buffer set dev swp1 "));
   // Band 7 - N is class N: 6 is strict, and with it what is above; 3 has 70 shares, 0 has 30.
   EXPECT_NE(text.find("ets bands 8 strict 2 quanta 1000 1000 70000 1000 1000 30000 priomap 7 7 7 4 7 7 1 7\n"),
             text.npos)

@@ -12,6 +12,7 @@
 # 56-63                         7  7     0  0   -  dwrr 50    150000..1500000 B 100 %
 # not expressed: NVUE has no restoration time of the watchdog: it looks at each poll
 # Thresholds are programmed in whole cells: `nv show qos congestion-control` shows what became of them.
+# Words of Cumulus Linux 5.19. Early 5.x has `ip address` for `ipv4 address` and `on` for `enabled`.
 set -eu
 # Cumulus Linux sizes the headroom of every port for this length; the long form has each port's own.
 nv set qos roce mode lossless
@@ -31,17 +32,17 @@ nv set interface swp31 link fec rs
 nv set interface swp32 link mtu 9216
 nv set interface swp32 link speed 100G
 nv set interface swp32 link fec rs
-nv set interface lo ip address 10.255.0.1/32
+nv set interface lo ipv4 address 10.255.0.1/32
 nv set router bgp autonomous-system 65001
 nv set router bgp router-id 10.255.0.1
-nv set vrf default router bgp path-selection multipath aspath-ignore on
+nv set vrf default router bgp path-selection multipath aspath-ignore enabled
 nv set vrf default router bgp peer-group FABRIC remote-as external
 nv set vrf default router bgp peer-group FABRIC timers keepalive 3
 nv set vrf default router bgp peer-group FABRIC timers hold 9
 nv set interface swp1 bridge domain br_default access 10
 nv set interface swp2 bridge domain br_default access 10
 nv set bridge domain br_default vlan 10
-nv set interface vlan10 ip address 10.0.0.254/24
+nv set interface vlan10 ipv4 address 10.0.0.254/24
 nv set vrf default router bgp address-family ipv4-unicast network 10.0.0.0/24
 nv set vrf default router bgp address-family ipv4-unicast network 10.255.0.1/32
 nv set vrf default router bgp neighbor swp31 type unnumbered
