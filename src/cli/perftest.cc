@@ -152,9 +152,10 @@ int perftest(const PerftestArguments& arguments, const std::vector<std::string>&
 }
 
 // Those that take a value; the others are flags.
-constexpr std::string_view kOwnOptions[] = {
-    "--client",        "--server",       "--seed",    "--set",   "--capture",       "--snaplen", "--capture-size",
-    "--capture-files", "--capture-file", "--threads", "--hosts", "--gpus-per-host", "--env",     "--algorithm"};
+constexpr std::string_view kOwnOptions[] = {"--client",       "--server",    "--seed",         "--set",
+                                            "--capture",      "--snaplen",   "--capture-size", "--capture-files",
+                                            "--capture-file", "--threads",   "--hosts",        "--gpus-per-host",
+                                            "--env",          "--algorithm", "--nccl-version"};
 constexpr std::string_view kOwnFlags[] = {"--all-pairs", "--json", "--why", "--every-iteration"};
 
 }  // namespace
