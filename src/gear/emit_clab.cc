@@ -3,6 +3,8 @@
 // them.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "gear/emit_host.h"
 #include "gear/emit_sonic.h"
 
@@ -14,10 +16,25 @@ constexpr std::string_view kSonicImage = "docker-sonic-vs:latest";
 constexpr std::string_view kHostImage = "quay.io/frrouting/frr:8.4.4";  // has ip(8) and ping
 
 // SONiC-VS shows eth1 as its first front port, eth2 as the second.
-std::string clab_port(const lab::Lab& lab, const lab::PortRef& port, bool sonic_vs) {
-  if (!port.is_switch()) return port_name(lab, port);
-  if (sonic_vs) return fmt::format("{}:eth{}", lab.switches[port.host].name, port.port + 1);
-  return port_name(lab, port);
+std::string clab_endpoint(const lab::Lab& lab, const lab::PortRef& port, bool sonic_vs) {
+  const std::string name = port_name(lab, port);  // "leaf0:swp1"
+  const std::size_t colon = name.find(':');
+  return fmt::format("        - {{node: \"{}\", interface: \"{}\"}}\n", name.substr(0, colon),
+                     sonic_vs ? fmt::format("eth{}", port.port + 1) : name.substr(colon + 1));
+}
+
+// What load.sh loads into a SONiC-VS node: containerlab's kind sonic-vs starts from the image's own configuration.
+std::vector<std::string_view> sonic_files(const SwitchJob& job) {
+  std::vector<std::string_view> files = {"config_db.json"};
+  if (job.routes()) files.push_back("frr.conf");
+  return files;
+}
+
+std::string load_commands(const SwitchJob& job) {
+  const std::string container = fmt::format("clab-{}-{}", job.lab.name, job.contract.node);
+  std::string text = fmt::format("docker exec {} config load -y /etc/weft/config_db.json\n", container);
+  if (job.routes()) text += fmt::format("docker exec {} vtysh -f /etc/weft/frr.conf\n", container);
+  return text;
 }
 
 std::string clab_switch(const SwitchJob& job, bool sonic_vs) {
@@ -26,8 +43,9 @@ std::string clab_switch(const SwitchJob& job, bool sonic_vs) {
   const std::string& model = config.forwarder ? config.forwarder->model.name : config.model.name;
   std::string text = fmt::format("    {}:\n", node);
   if (sonic_vs) {
-    text += fmt::format("      kind: sonic-vs\n      image: {}\n      startup-config: {}/config_db.json\n", kSonicImage,
-                        node);
+    text += fmt::format("      kind: sonic-vs\n      image: {}\n      binds:\n", kSonicImage);
+    for (std::string_view file : sonic_files(job))
+      text += fmt::format("        - {}/{}:/etc/weft/{}\n", node, file, file);
   } else {
     text += fmt::format(
         "      kind: linux\n      image: {}\n      binds:\n        - {}/frr.conf:/etc/frr/frr.conf\n"
@@ -50,7 +68,9 @@ std::string clab_switch(const SwitchJob& job, bool sonic_vs) {
 
 std::string clab_host(const lab::Lab& lab, std::uint32_t index, const RoutingPlan& plan) {
   const lab::HostConfig& host = lab.hosts[index];
-  std::string text = fmt::format("    {}:\n      kind: linux\n      image: {}\n      exec:\n", host.name, kHostImage);
+  std::string text = fmt::format("    {}:\n      kind: linux\n      image: {}\n", host.name, kHostImage);
+  const auto has_ports = [](const auto& nic) { return !nic.ports.empty(); };
+  if (std::any_of(host.nics.begin(), host.nics.end(), has_ports)) text += "      exec:\n";
   std::string labels = "      labels:\n        weft-role: host\n";
   for (std::uint32_t n = 0; n < host.nics.size(); ++n) {
     labels += fmt::format("        weft-nic-{}: {}\n", n, host.nics[n].model.name);
@@ -80,6 +100,7 @@ void emit_containerlab(const lab::Lab& lab, const RoutingPlan& plan, const EmitO
       lab.name, lab.name);
   text += fmt::format("name: {}\ntopology:\n  nodes:\n", lab.name);
   const bool routed = plan.routed;
+  std::string load;
   for (std::uint32_t i = 0; i < lab.switches.size(); ++i) {
     const bool forwarder = lab.switches[i].forwarder.has_value();
     const SwitchJob job{lab, i, contract_of(lab, i), plan, options};
@@ -89,6 +110,9 @@ void emit_containerlab(const lab::Lab& lab, const RoutingPlan& plan, const EmitO
     text += clab_switch(job, sonic_vs);
     if (sonic_vs) {
       out.file("config_db.json", sonic_config(job, out));
+      const InterfaceNames names{sonic_name, capital_vlan_name, false};  // INTERFACE tables have the addresses
+      if (routed) out.file("frr.conf", frr_conf(job, names));
+      load += load_commands(job);
     } else {
       const InterfaceNames names{front_name, linux_vlan_name};
       out.file("frr.conf", routed ? frr_conf(job, names) : fmt::format("hostname {}\n", lab.switches[i].name));
@@ -102,7 +126,7 @@ void emit_containerlab(const lab::Lab& lab, const RoutingPlan& plan, const EmitO
     }
     text += clab_host(lab, i, plan);
   }
-  text += "  links:\n";
+  std::string links;
   for (const lab::LinkConfig& link : lab.links) {
     bool left_out = false;
     for (const lab::PortRef& end : {link.a, link.b})
@@ -111,11 +135,17 @@ void emit_containerlab(const lab::Lab& lab, const RoutingPlan& plan, const EmitO
     const auto sonic = [&](const lab::PortRef& end) {
       return options.sonic_vs && end.is_switch() && !lab.switches[end.host].forwarder;
     };
-    text += fmt::format(
-        "    - endpoints: [\"{}\", \"{}\"]\n      labels: {{weft-cable: {}, weft-length-mm: \"{}\", weft-rate-mbps: "
-        "\"{}\"}}\n",
-        clab_port(lab, link.a, sonic(link.a)), clab_port(lab, link.b, sonic(link.b)), lab::to_string(link.cable),
-        link.length_mm, link.rate_bps / 1'000'000);
+    links += "    - type: veth\n      endpoints:\n" + clab_endpoint(lab, link.a, sonic(link.a)) +
+             clab_endpoint(lab, link.b, sonic(link.b));
+    links += fmt::format("      labels: {{weft-cable: {}, weft-length-mm: \"{}\", weft-rate-mbps: \"{}\"}}\n",
+                         lab::to_string(link.cable), link.length_mm, link.rate_bps / 1'000'000);
+  }
+  if (!links.empty()) text += "  links:\n" + links;
+  if (!load.empty()) {
+    const std::string head =
+        "#!/bin/sh\n# After containerlab deploy, when `show interfaces status` lists the ports in every node.\nset "
+        "-eu\n";
+    emission.files.insert(emission.files.begin(), {"load.sh", head + load, true});
   }
   emission.files.insert(emission.files.begin(), {lab.name + ".clab.yml", text, false});
 }

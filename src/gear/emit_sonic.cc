@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -18,6 +19,7 @@ using fabric::kClasses;
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kMap = "WEFT";  // of every map
+constexpr int kMaxDynamicTh = 7;           // sonic-buffer-profile.yang
 
 std::string number(std::int64_t value) {
   return fmt::format("{}", value);
@@ -25,6 +27,25 @@ std::string number(std::int64_t value) {
 
 std::string fec_word(lab::Fec fec) {
   return fec == lab::Fec::kNone ? "none" : fec == lab::Fec::kBaseR ? "fc" : "rs";
+}
+
+struct WatchdogTimes {
+  std::int64_t detection_ms = 0, restoration_ms = 0, poll_ms = 0;
+  friend bool operator==(const WatchdogTimes&, const WatchdogTimes&) = default;
+};
+
+WatchdogTimes asked_watchdog(const fabric::WatchdogConfig& dog) {
+  return {whole_ms(dog.detection_ps), whole_ms(dog.restoration_ps), whole_ms(dog.poll_ps)};
+}
+
+// The nearest times that PFC_WD and pfcwd take (sonic-pfcwd.yang): the poll is never above the other two.
+WatchdogTimes sonic_watchdog(const fabric::WatchdogConfig& dog) {
+  WatchdogTimes times = asked_watchdog(dog);
+  times.detection_ms = std::clamp<std::int64_t>(times.detection_ms, 100, 5'000);
+  times.restoration_ms = std::clamp<std::int64_t>(times.restoration_ms, 100, 60'000);
+  const std::int64_t most_ms = std::min({times.detection_ms, times.restoration_ms, std::int64_t{1'000}});
+  times.poll_ms = std::clamp<std::int64_t>(times.poll_ms, 100, most_ms);
+  return times;
 }
 
 // Profiles with equal values have one name: the wished one, or with a number behind.
@@ -161,7 +182,7 @@ class SonicWriter {
       if (queue.lossless) {
         profile["static_th"] = number(contract_.model.buffer_B);
       } else {
-        profile["dynamic_th"] = number(queue.alpha_exponent);
+        profile["dynamic_th"] = alpha(queue.alpha_exponent);
       }
       json_["BUFFER_QUEUE"][key]["profile"] =
           buffers.add(queue.lossless ? "egress_lossless_profile" : "egress_lossy_profile", profile);
@@ -183,6 +204,12 @@ class SonicWriter {
     return profile;
   }
 
+  std::string alpha(int exponent) {
+    if (exponent > kMaxDynamicTh)
+      out_.note(fmt::format("alpha {}: written as {}, the most that dynamic_th takes", exponent, kMaxDynamicTh));
+    return number(std::min(exponent, kMaxDynamicTh));
+  }
+
   // size is the whole group where ports have headroom of their own, and only its guarantee where a pool has it.
   void groups(const ContractPort& port) {
     Profiles buffers(json_["BUFFER_PROFILE"]);
@@ -200,7 +227,7 @@ class SonicWriter {
       } else {
         profile["size"] = number(group.reserved_B);
       }
-      profile["dynamic_th"] = number(group.alpha_exponent);
+      profile["dynamic_th"] = alpha(group.alpha_exponent);
       json_["BUFFER_PG"][fmt::format("{}|{}", port.sonic_name, g)]["profile"] = buffers.add(name, profile);
     }
   }
@@ -208,15 +235,19 @@ class SonicWriter {
   void watchdog() {
     if (!has_watchdog()) return;
     const fabric::WatchdogConfig& dog = qos_.watchdog;
-    const std::int64_t poll_ms = whole_ms(dog.poll_ps);
-    if (poll_ms > whole_ms(dog.detection_ps) || poll_ms > whole_ms(dog.restoration_ps))
-      out_.note("PFC_WD: the poll interval is above the detection or restoration time: pfcwd refuses it");
-    json_["PFC_WD"]["GLOBAL"]["POLL_INTERVAL"] = number(poll_ms);
+    const WatchdogTimes asked = asked_watchdog(dog), times = sonic_watchdog(dog);
+    if (times != asked)
+      out_.note(
+          fmt::format("PFC_WD: detection, restoration and poll of {}, {} and {} ms; written as {}, {} and {} ms, the "
+                      "nearest that SONiC takes",
+                      asked.detection_ms, asked.restoration_ms, asked.poll_ms, times.detection_ms, times.restoration_ms,
+                      times.poll_ms));
+    json_["PFC_WD"]["GLOBAL"]["POLL_INTERVAL"] = number(times.poll_ms);
     for (const ContractPort& port : contract_.ports) {
       Json& entry = json_["PFC_WD"][port.sonic_name];
       entry["action"] = lab::word_of(lab::watchdog_words(), dog.action);
-      entry["detection_time"] = number(whole_ms(dog.detection_ps));
-      entry["restoration_time"] = number(whole_ms(dog.restoration_ps));
+      entry["detection_time"] = number(times.detection_ms);
+      entry["restoration_time"] = number(times.restoration_ms);
     }
   }
 
@@ -292,11 +323,12 @@ std::string sonic_commands(const SwitchJob& job, const SwitchOutput& out) {
       text += fmt::format("config interface pfc priority {} {} on\n", name, priority);
   }
   if (qos.watchdog.enabled && !contract.pfc_priorities().empty()) {
-    text += fmt::format("pfcwd interval {}\n", whole_ms(qos.watchdog.poll_ps));
+    const WatchdogTimes times = sonic_watchdog(qos.watchdog);
+    text += fmt::format("pfcwd interval {}\n", times.poll_ms);
     for (const ContractPort& port : contract.ports)
       text += fmt::format("pfcwd start --action {} --restoration-time {} {} {}\n",
-                          lab::word_of(lab::watchdog_words(), qos.watchdog.action),
-                          whole_ms(qos.watchdog.restoration_ps), port.sonic_name, whole_ms(qos.watchdog.detection_ps));
+                          lab::word_of(lab::watchdog_words(), qos.watchdog.action), times.restoration_ms,
+                          port.sonic_name, times.detection_ms);
   } else {
     text += "pfcwd stop\n";
   }

@@ -171,15 +171,19 @@ class ClabReader {
       return problems_.add(node.place, fmt::format("more than {} links", kMostLinks), "");
     ClabLink link;
     for (std::size_t i = 0; i < 2; ++i) {
-      const std::string& end = ends->children[i].text;
-      const std::size_t colon = end.find(':');
-      if (!ends->children[i].is_scalar() || colon == end.npos || !nodes_.contains(end.substr(0, colon))) {
-        problems_.add(ends->children[i].place,
-                      fmt::format("{} is not NODE:INTERFACE of this topology", lab::in_quotes(end)), "");
+      const lab::YamlNode& end = ends->children[i];
+      if (end.is_map()) {  // type: veth
+        link.node[i] = word(&end, "node");
+        link.port[i] = word(&end, "interface");
+      } else if (const std::size_t colon = end.text.find(':'); end.is_scalar() && colon != end.text.npos) {
+        link.node[i] = end.text.substr(0, colon);
+        link.port[i] = end.text.substr(colon + 1);
+      }
+      if (!nodes_.contains(link.node[i]) || link.port[i].empty()) {
+        const std::string shown = end.is_scalar() ? end.text : link.node[i] + ":" + link.port[i];
+        problems_.add(end.place, fmt::format("{} is not NODE:INTERFACE of this topology", lab::in_quotes(shown)), "");
         return;
       }
-      link.node[i] = end.substr(0, colon);
-      link.port[i] = end.substr(colon + 1);
       if (!nodes_[link.node[i]].is_switch && !is_plain_name(link.port[i])) {
         problems_.add(ends->children[i].place,
                       fmt::format("{} cannot be the name of a port here", lab::in_quotes(link.port[i])),

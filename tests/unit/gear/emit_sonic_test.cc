@@ -1,6 +1,7 @@
 // config_db.json: what is in it, and that reading it back gives the contract that the simulation runs with.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "gear/import_sonic.h"
@@ -51,7 +52,10 @@ TEST(EmitSonic, RoundTripsContract) {
   for (const char* path :
        {"labs/gear/clos-2x4.yaml", "labs/fabric/pfc-unfairness.yaml", "labs/fabric/deadlock-watchdog.yaml",
         "labs/fabric/wrong-dscp-map.yaml", "labs/fabric/lossy-incast.yaml", "labs/live/load-32x25g.yaml"}) {
-    const auto lab = support::gear_lab_file(path);
+    std::vector<std::string> sets;  // times that SONiC takes
+    if (std::string_view(path).ends_with("watchdog.yaml"))
+      sets.push_back("qos.pfc.watchdog={detection: 300 ms, restoration: 500 ms, poll: 150 ms, action: drop}");
+    const auto lab = support::gear_lab_file(path, sets);
     const auto emission = emitted(lab, "sonic");
     for (std::uint32_t i = 0; i < lab.switches.size(); ++i) {
       const auto imported = import_sonic(file_of(emission, lab.switches[i].name + "/config_db.json"));
@@ -60,6 +64,40 @@ TEST(EmitSonic, RoundTripsContract) {
       EXPECT_TRUE(differences.empty()) << path << " " << lab.switches[i].name << ": " << differences[0];
     }
   }
+}
+
+// sonic-pfcwd.yang: detection 100 to 5000 ms, restoration 100 to 60000 ms, poll 100 to 1000 ms and at most the others.
+TEST(EmitSonic, WatchdogHasTimesThatSonicTakes) {
+  struct Example {
+    const char *asked, *detection, *restoration, *poll;
+  };
+  for (const Example& example :
+       {Example{"detection: 2 ms, restoration: 2 ms, poll: 1 ms", "100", "100", "100"},
+        Example{"detection: 9 s, restoration: 90 s, poll: 2 s", "5000", "60000", "1000"},
+        Example{"detection: 300 ms, restoration: 400 ms, poll: 350 ms", "300", "400", "300"},
+        Example{"detection: 300 ms, restoration: 400 ms, poll: 150 ms", "300", "400", "150"}}) {
+    const auto lab = support::gear_lab_file("labs/gear/clos-2x4.yaml",
+                                            {"qos.pfc.watchdog={" + std::string(example.asked) + ", action: drop}"});
+    const auto emission = emitted(lab, "sonic");
+    const auto json = nlohmann::json::parse(file_of(emission, "leaf0/config_db.json"));
+    EXPECT_EQ(json["PFC_WD"]["Ethernet0"]["detection_time"], example.detection) << example.asked;
+    EXPECT_EQ(json["PFC_WD"]["Ethernet0"]["restoration_time"], example.restoration) << example.asked;
+    EXPECT_EQ(json["PFC_WD"]["GLOBAL"]["POLL_INTERVAL"], example.poll) << example.asked;
+    const std::string commands = file_of(emission, "leaf0/commands.sh");
+    EXPECT_NE(commands.find("pfcwd interval " + std::string(example.poll) + "\n"), std::string::npos) << commands;
+    const bool noted = std::any_of(emission.notes.begin(), emission.notes.end(),
+                                   [](const EmitNote& note) { return note.message.starts_with("PFC_WD: "); });
+    EXPECT_EQ(noted, std::string_view(example.poll) != "150") << example.asked;
+  }
+}
+
+TEST(EmitSonic, AlphaIsOneThatSonicTakes) {
+  const auto lab = support::gear_lab_file("labs/gear/clos-2x4.yaml", {"qos.groups={3: {alpha: 8}}"});
+  const auto emission = emitted(lab, "sonic");
+  const auto json = nlohmann::json::parse(file_of(emission, "leaf0/config_db.json"));
+  EXPECT_EQ(json["BUFFER_PROFILE"]["pg_lossless_100000_2m_profile"]["dynamic_th"], "7");
+  EXPECT_TRUE(std::any_of(emission.notes.begin(), emission.notes.end(),
+                          [](const EmitNote& note) { return note.message.starts_with("alpha 8: "); }));
 }
 
 TEST(EmitSonic, RoundTripsModels) {

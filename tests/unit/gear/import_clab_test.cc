@@ -50,6 +50,30 @@ TEST(ImportClab, RoundTrip) {
   }
 }
 
+// containerlab's schema: labels only in links with a type, no empty lists; kind sonic-vs reads no startup-config.
+TEST(EmitClab, HoldsToSchema) {
+  const auto clos = support::gear_lab_file("labs/gear/clos-2x4.yaml");
+  const std::string frr = file_of(emitted(clos, "containerlab"), "clos-2x4.clab.yml");
+  EXPECT_NE(frr.find("    - type: veth\n      endpoints:\n        - {node: \"h0\", interface: \"p0\"}\n"
+                     "        - {node: \"leaf0\", interface: \"swp1\"}\n      labels: {weft-cable: dac, "),
+            std::string::npos);
+  EmitOptions options;
+  options.sonic_vs = true;
+  const auto emission = emitted(clos, "containerlab", options);
+  const std::string sonic = file_of(emission, "clos-2x4.clab.yml");
+  EXPECT_EQ(sonic.find("startup-config"), std::string::npos);
+  EXPECT_NE(sonic.find("- leaf0/frr.conf:/etc/weft/frr.conf\n"), std::string::npos);
+  EXPECT_NE(file_of(emission, "load.sh")
+                .find("docker exec clab-clos-2x4-leaf0 config load -y /etc/weft/config_db.json\n"
+                      "docker exec clab-clos-2x4-leaf0 vtysh -f /etc/weft/frr.conf\n"),
+            std::string::npos);
+  EXPECT_NE(file_of(emission, "leaf0/frr.conf").find("neighbor Ethernet120 interface"), std::string::npos);
+  const auto one = support::gear_lab_file("labs/two-vms-one-host.yaml");
+  const std::string alone = file_of(emitted(one, "containerlab"), one.name + ".clab.yml");
+  EXPECT_EQ(alone.find("exec:"), std::string::npos) << alone;
+  EXPECT_EQ(alone.find("links:"), std::string::npos) << alone;
+}
+
 // As people write them: kinds, defaults, eth1.
 TEST(ImportClab, ReadsPlainTopology) {
   const auto imported = import_clab(
@@ -57,7 +81,7 @@ TEST(ImportClab, ReadsPlainTopology) {
       "    srl1: {kind: nokia_srlinux}\n    router: {image: 'frrouting/frr:latest'}\n    pc1: {}\n    pc2: {}\n  "
       "links:\n"
       "    - endpoints: [\"srl1:e1-1\", \"router:eth1\"]\n    - endpoints: [\"pc1:eth1\", \"srl1:e1-2\"]\n"
-      "    - endpoints: [\"pc2:eth1\", \"router:eth2\"]\n",
+      "    - type: veth\n      endpoints: [{node: pc2, interface: eth1}, {node: router, interface: eth2}]\n",
       {});
   ASSERT_TRUE(imported.has_value()) << imported.error()[0].message;
   const auto lab = support::gear_lab(imported->lab);
@@ -76,6 +100,8 @@ TEST(ImportClab, ReportsHostileInput) {
       {"topology: {nodes: {a: {}}, links: [{endpoints: [\"a:eth1\"]}]}", "two endpoints"},
       {"topology: {nodes: {a: {}}, links: [{endpoints: [\"a:eth1\", \"z:eth1\"]}]}", "not NODE:INTERFACE"},
       {"topology: {nodes: {\"a b\": {}}, links: []}", "cannot be the name"},
+      {"topology: {nodes: {a: {}}, links: [{endpoints: [{node: a}, {node: z, interface: e}]}]}", "\"a:\" is not NODE"},
+      {"topology: {nodes: {a: {}}, links: [{endpoints: [[a], {}]}]}", "not NODE:INTERFACE"},
       {"topology: {nodes: {a: {labels: {weft-role: switch, weft-model: nope}}}, links: []}", "no switch \"nope\""},
       {"topology: {nodes: {a: {labels: {weft-port-p0: x}}}, links: []}", "not NIC, address and MTU"},
       {"topology: {nodes: {a: {}, b: {}}, links: [{endpoints: [\"a:e\", \"b:e\"], labels: {weft-length-mm: far}}]}",
