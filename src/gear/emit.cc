@@ -171,6 +171,16 @@ std::optional<EmitProblem> unknown_node(const lab::Lab& lab, const EmitTarget& t
 
 }  // namespace
 
+bool is_interface_name(std::string_view name) {
+  constexpr std::size_t kLongest = 15;  // IFNAMSIZ, less the zero at its end
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+           c == '-' || c == '@';
+  };
+  return !name.empty() && name.size() <= kLongest && name != "." && name != ".." && name[0] != '-' &&
+         std::all_of(name.begin(), name.end(), fits);
+}
+
 std::span<const EmitTarget> emit_targets() {
   return kTargets;
 }
@@ -185,6 +195,11 @@ tl::expected<Emission, std::vector<EmitProblem>> emit(const lab::Lab& lab, std::
   if (found == std::end(kTargets)) {
     return tl::unexpected(
         Problems{{"", LabPart::kModel, fmt::format("no target {}", target), did_you_mean(target, names, "targets")}});
+  }
+  if (!is_interface_name(options.management_interface)) {
+    return tl::unexpected(Problems{{"", LabPart::kModel,
+                                    fmt::format("{} is no name of an interface", options.management_interface),
+                                    "name the interface of the management network: eno1"}});
   }
   if (auto unknown = unknown_node(lab, *found, options.node)) return tl::unexpected(Problems{*std::move(unknown)});
   return Emitter(lab, target, options).run();

@@ -140,5 +140,19 @@ TEST(EmitHost, NcclEnvironmentAndMpirun) {
   EXPECT_EQ(count_of(file_of(emission, "job/hostfile"), "slots=1\n"), 8u);
 }
 
+// It goes into scripts: nothing but a name of an interface does.
+TEST(EmitHost, ManagementIsAnInterface) {
+  const auto lab = support::gear_lab_file("labs/gear/clos-2x4.yaml");
+  EmitOptions options;
+  for (const char* wrong : {"e'x;id;'", "", "a b", "$(id)", "eno1\n", "..", "-x", "sixteen-letters-"}) {
+    options.management_interface = wrong;
+    const auto emission = emit(lab, "host", options);
+    ASSERT_FALSE(emission) << wrong;
+    EXPECT_TRUE(has(emission.error().front().message, "is no name of an interface"));
+  }
+  options.management_interface = "enp1s0f0np0.42";
+  EXPECT_TRUE(has(file_of(emitted(lab, "host", options), "job/mpirun.sh"), "NCCL_SOCKET_IFNAME='=enp1s0f0np0.42'\n"));
+}
+
 }  // namespace
 }  // namespace weft::gear
