@@ -197,9 +197,9 @@ tl::expected<Emission, std::vector<EmitProblem>> emit(const lab::Lab& lab, std::
         Problems{{"", LabPart::kModel, fmt::format("no target {}", target), did_you_mean(target, names, "targets")}});
   }
   if (!is_interface_name(options.management_interface)) {
-    return tl::unexpected(Problems{{"", LabPart::kModel,
-                                    fmt::format("{} is no name of an interface", options.management_interface),
-                                    "name the interface of the management network: eno1"}});
+    return tl::unexpected(
+        Problems{{"", LabPart::kModel, fmt::format("{} is no name of an interface", options.management_interface),
+                  "name the interface of the management network: eno1"}});
   }
   if (auto unknown = unknown_node(lab, *found, options.node)) return tl::unexpected(Problems{*std::move(unknown)});
   return Emitter(lab, target, options).run();

@@ -1,6 +1,7 @@
 #include "gear/emit_host.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 
@@ -105,9 +106,12 @@ HostPlan host_plan(const lab::Lab& lab, std::uint32_t index, const RoutingPlan& 
         port.cable_m = whole_metres(link->length_mm);
         if (peer.is_switch() && !lab.switches[peer.host].forwarder && !made.scheduler)
           made.scheduler = scheduler_of(lab.switches[peer.host].qos);
+        const std::string own = lab::subnet_text(nic.ports[p].address, nic.ports[p].prefix_bits);
+        made.connected.push_back(own);
         if (plan.routed && plan.problems.empty()) {
-          port.gateway = gateway_of(lab, plan, ref);
-          port.routes = other_subnets(plan, lab::subnet_text(nic.ports[p].address, nic.ports[p].prefix_bits));
+          port.routes = reachable_subnets(plan, own);
+          if (!port.routes.empty()) port.gateway = gateway_of(lab, plan, ref);
+          port.alone = port.routes.empty();
         }
       }
       made.ports.push_back(std::move(port));
@@ -128,6 +132,13 @@ void emit_host(const lab::Lab& lab, std::uint32_t host, const RoutingPlan& plan,
     out.note("congestion control: the firmware has DCQCN; other algorithms of the lab run in the simulation only");
   if (!made.mlx5) out.note("DCQCN parameters: the in-tree irdma has no knobs for them");
   out.note("interface names are the lab's port names: rename them with a .link file, or edit them here");
+  std::vector<std::string> alone;
+  for (const HostPort& port : made.ports) {
+    if (port.alone) alone.push_back(port.interface);
+  }
+  if (!alone.empty())
+    out.note(fmt::format("routes of {} to other subnets: no link leads there from {}", fmt::join(alone, ", "),
+                         alone.size() == 1 ? "its leaf" : "their leaves"));
   out.file("roce-qos.sh", host_qos_script(made, out), true);
   out.file("roce-qos.service", host_qos_unit(made));
   host_network(made, options.network, out);

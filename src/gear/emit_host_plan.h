@@ -24,6 +24,7 @@ struct HostPort {
   std::optional<std::uint16_t> vlan;
   std::string gateway;              // empty: none
   std::vector<std::string> routes;  // subnets behind it
+  bool alone = false;               // there are other subnets, and its leaf has no link towards any of them
   lab::Fec fec = lab::Fec::kNone;
   std::int64_t rate_bps = 0;
   std::int64_t cable_m = 0;
@@ -44,6 +45,7 @@ struct HostPlan {
   nic::PortQos qos;
   std::array<std::uint8_t, 64> priority_of_dscp{};  // with RoCE's and the CNPs' own
   std::vector<HostPort> ports;
+  std::vector<std::string> connected;  // subnets of its own ports
   std::optional<HostScheduler> scheduler;
   bool mlx5 = true;
   bool ofed = false;

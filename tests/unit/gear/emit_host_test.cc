@@ -1,4 +1,5 @@
 // Hosts: what NICs are set to equals what the simulated NICs run with; drivers by rule; networks in four dialects.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "support/gear_labs.h"
@@ -128,6 +129,60 @@ TEST(EmitHost, SeveralPortsAndVlans) {
   const auto vlan = emitted(tagged, "host", options);
   EXPECT_TRUE(has(file_of(vlan, "a/60-roce.yaml"), "  vlans:\n    p0.42:\n      id: 42\n      link: p0\n"));
   EXPECT_TRUE(has(file_of(vlan, "a/roce-qos.sh"), "egress-qos-map 0:0 3:3\n"));
+}
+
+// Two rails over a spine, two hosts on each of two pairs of leaves: h0 reaches the rails of h2 by two ports.
+TEST(EmitHost, RoutesOfSeveralPortsDoNotCollide) {
+  std::string text = "version: 1\nname: rails\nnodes:\n";
+  std::string links = "links:\n";
+  for (int host = 0; host < 2; ++host) {
+    text += fmt::format("  h{}: {{kind: host, nics: [", host);
+    for (int rail = 0; rail < 2; ++rail) {
+      text += fmt::format("{}{{model: cx5-100g, ports: {{p{}: {{address: 10.{}.{}.1/24, mtu: 4200 B}}}}}}",
+                          rail == 0 ? "" : ", ", rail, host, rail);
+      links += fmt::format("  - {{endpoints: [\"h{}:p{}\", \"leaf{}{}:swp1\"]}}\n", host, rail, host, rail);
+      links +=
+          fmt::format("  - {{endpoints: [\"leaf{}{}:swp2\", \"spine:swp{}\"]}}\n", host, rail, host * 2 + rail + 1);
+    }
+    text += fmt::format(
+        "]}}\n  leaf{}0: {{kind: switch, model: sn3700c}}\n  leaf{}1: {{kind: switch, model: sn3700c}}\n", host, host);
+  }
+  const auto lab =
+      support::gear_lab(text + "  spine: {kind: switch, model: sn3700c}\n" + links + "qos: {profile: roce-lossless}\n");
+  EmitOptions options;
+  options.node = "h0";
+  const std::string netplan = file_of(emitted(lab, "host", options), "h0/60-roce.yaml");
+  EXPECT_TRUE(has(netplan, "- {to: 10.1.0.0/24, via: 10.0.0.254, metric: 101}\n")) << netplan;
+  EXPECT_TRUE(has(netplan, "- {to: 10.1.0.0/24, via: 10.0.1.254, metric: 102}\n")) << netplan;
+  // p1 is connected to it: only what is sent from p0's address goes by p0's leaf.
+  EXPECT_EQ(count_of(netplan, "to: 10.0.1.0/24"), 1u) << netplan;
+  EXPECT_TRUE(has(netplan, "- {to: 10.0.1.0/24, via: 10.0.0.254, table: 101}\n")) << netplan;
+  options.network = Network::kNmcli;
+  const std::string nmcli = file_of(emitted(lab, "host", options), "h0/network.sh");
+  EXPECT_TRUE(has(nmcli, "+ipv4.routes '10.1.0.0/24 10.0.1.254 102'\n")) << nmcli;
+  EXPECT_FALSE(has(nmcli, "'10.0.1.0/24 10.0.0.254'")) << nmcli;
+  options.network = Network::kNetworkd;
+  const std::string networkd = file_of(emitted(lab, "host", options), "h0/10-p1.network");
+  EXPECT_TRUE(has(networkd, "Destination=10.1.0.0/24\nGateway=10.0.1.254\nMetric=102\n")) << networkd;
+  options.network = Network::kIp;
+  const std::string ip = file_of(emitted(lab, "host", options), "h0/network.sh");
+  EXPECT_FALSE(has(ip, "ip route replace 10.0.1.0/24 via 10.0.0.254 dev p0 metric")) << ip;
+}
+
+// Leaves of rails that no link joins: no routes, and a word about it.
+TEST(EmitHost, RailsWithoutLinksHaveNoRoutes) {
+  const auto lab = support::gear_lab_file("labs/ai/one-slow-rail.yaml");
+  for (Network network : {Network::kNetplan, Network::kNmcli, Network::kIp}) {
+    EmitOptions options;
+    options.node = "h0";
+    options.network = network;
+    const auto emission = emitted(lab, "host", options);
+    const std::string text = file_of(emission, network == Network::kNetplan ? "h0/60-roce.yaml" : "h0/network.sh");
+    EXPECT_FALSE(has(text, "route") || has(text, "rule")) << text;
+    bool noted = false;
+    for (const EmitNote& note : emission.notes) noted = noted || has(note.message, "no link leads there");
+    EXPECT_TRUE(noted);
+  }
 }
 
 TEST(EmitHost, NcclEnvironmentAndMpirun) {
