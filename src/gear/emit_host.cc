@@ -72,11 +72,13 @@ HostPlan host_plan(const lab::Lab& lab, std::uint32_t index, const RoutingPlan& 
     made.gpu_api = gpu.model.api;
     made.gpudirect = made.gpudirect || (host.places.gpudirect && gpu.model.peermem && gpu.model.api == "cuda");
   }
-  made.mlx5 =
-      std::all_of(host.nics.begin(), host.nics.end(), [](const auto& nic) { return nic.model.driver == "mlx5"; });
+  const auto is_mlx5 = [](const lab::NicConfig& nic) { return nic.model.driver == "mlx5"; };
+  made.mlx5 = std::all_of(host.nics.begin(), host.nics.end(), is_mlx5);
+  made.any_mlx5 = std::any_of(host.nics.begin(), host.nics.end(), is_mlx5);
   // The rule: OFED where GPUDirect or NCCL is in scope, in-tree drivers elsewhere.
   made.ofed = made.mlx5 && made.gpus > 0;
-  made.reason = !made.mlx5      ? "the NIC is not NVIDIA's"
+  made.reason = !made.any_mlx5  ? "the NIC is not NVIDIA's"
+                : !made.mlx5    ? "irdma needs the kernel's RDMA core, which MLNX_OFED replaces"
                 : made.gpus > 0 ? "GPUDirect and NCCL want the drivers that nvidia-peermem was tested with"
                                 : "no GPU here: what the distribution ships is enough";
   if (options.stack != DriverStack::kAuto && made.mlx5) {
@@ -90,7 +92,8 @@ HostPlan host_plan(const lab::Lab& lab, std::uint32_t index, const RoutingPlan& 
       HostPort port;
       port.interface = nic.ports[p].name;
       port.device = lab::device_name(lab, ref);
-      port.mst = mst_name(nic.model.pci_id, n) + (p == 0 ? "" : fmt::format(".{}", p));
+      port.mlx5 = is_mlx5(nic);
+      if (port.mlx5) port.mst = mst_name(nic.model.pci_id, n) + (p == 0 ? "" : fmt::format(".{}", p));
       port.address = lab::to_string(nic.ports[p].address);
       port.prefix_bits = nic.ports[p].prefix_bits;
       port.mtu_B = nic.ports[p].netdev_mtu_B;
@@ -130,7 +133,14 @@ void emit_host(const lab::Lab& lab, std::uint32_t host, const RoutingPlan& plan,
   const nic::PortQos& qos = made.qos;
   if (qos.congestion.kind != nic::CongestionKind::kDcqcn && qos.congestion.kind != nic::CongestionKind::kOff)
     out.note("congestion control: the firmware has DCQCN; other algorithms of the lab run in the simulation only");
-  if (!made.mlx5) out.note("DCQCN parameters: the in-tree irdma has no knobs for them");
+  if (!made.mlx5) {
+    std::vector<std::string> irdma;
+    for (const HostPort& port : made.ports) {
+      if (!port.mlx5) irdma.push_back(port.interface);
+    }
+    out.note(fmt::format("DCQCN parameters of {}: the in-tree irdma has no knobs for them", fmt::join(irdma, ", ")));
+    if (options.stack == DriverStack::kOfed) out.note("MLNX_OFED: " + made.reason);
+  }
   out.note("interface names are the lab's port names: rename them with a .link file, or edit them here");
   std::vector<std::string> alone;
   for (const HostPort& port : made.ports) {
@@ -144,7 +154,7 @@ void emit_host(const lab::Lab& lab, std::uint32_t host, const RoutingPlan& plan,
   host_network(made, options.network, out);
   out.file("90-roce-sysctl.conf", host_sysctl(made));
   out.file("drivers.sh", host_drivers(made), true);
-  if (made.mlx5) out.file("mlxconfig.sh", host_mlxconfig(made), true);
+  if (made.any_mlx5) out.file("mlxconfig.sh", host_mlxconfig(made), true);
   if (made.gpudirect)
     out.file("nvidia-peermem.conf",
              "# /etc/modprobe.d/nvidia-peermem.conf: after the RDMA stack and the GPU's driver\n"

@@ -31,6 +31,7 @@ struct HostPort {
   std::int64_t min_time_between_cnps_us = 0;
   bool relaxed_ordering = false;
   bool cabled = false;
+  bool mlx5 = true;  // its driver; else irdma
 };
 
 // Scheduling of the host's traffic classes: as at the switch that it is connected to.
@@ -47,7 +48,8 @@ struct HostPlan {
   std::vector<HostPort> ports;
   std::vector<std::string> connected;  // subnets of its own ports
   std::optional<HostScheduler> scheduler;
-  bool mlx5 = true;
+  bool mlx5 = true;      // all NICs are
+  bool any_mlx5 = true;  // one is
   bool ofed = false;
   bool gpudirect = false;  // NVIDIA GPUs and a NIC that reach each other
   std::size_t gpus = 0;

@@ -73,6 +73,28 @@ TEST(EmitHost, DriversByRule) {
   EXPECT_TRUE(irdma);
 }
 
+// Each port has the commands of its own driver, and OFED that was asked for and cannot be is not silent.
+TEST(EmitHost, MixedNicsHaveTheirOwnCommands) {
+  const auto lab = support::gear_lab_file("labs/live/e810-and-cx6.yaml", {"qos={profile: roce-lossless}"});
+  EmitOptions options;
+  options.node = "b";
+  options.stack = DriverStack::kOfed;
+  const auto emission = emitted(lab, "host", options);
+  const std::string text = file_of(emission, "b/roce-qos.sh");
+  const std::size_t second = text.find("\n# p1, ");
+  ASSERT_NE(second, text.npos);
+  const std::string nvidia = text.substr(0, second), intel = text.substr(second);
+  EXPECT_FALSE(has(nvidia, "fw-lldp-agent") || has(nvidia, "devlink")) << nvidia;
+  EXPECT_TRUE(has(nvidia, "np_cnp_dscp")) << nvidia;
+  EXPECT_TRUE(has(nvidia, "dcb buffer set dev p0")) << nvidia;
+  EXPECT_TRUE(has(intel, "--set-priv-flags p1 fw-lldp-agent off")) << intel;
+  EXPECT_FALSE(has(intel, "cc_params") || has(intel, "dcb buffer")) << intel;
+  EXPECT_EQ(count_of(file_of(emission, "b/mlxconfig.sh"), "mlxfwreset"), 1u);
+  bool ofed = false;
+  for (const EmitNote& note : emission.notes) ofed = ofed || has(note.message, "MLNX_OFED");
+  EXPECT_TRUE(ofed);
+}
+
 TEST(EmitHost, InTreeReadsBack) {
   const auto lab = support::gear_lab_file("labs/live/leaf-spine-100g.yaml", {"qos.congestion={RPG_TIME_RESET: 123}"});
   const std::string text = file_of(emitted(lab, "host"), "h0/roce-qos.sh");
