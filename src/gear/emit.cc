@@ -94,9 +94,16 @@ class Emitter {
       const lab::HostConfig& host = lab_.hosts[i];
       if (!options_.node.empty() && host.name != options_.node) continue;
       if (host.outside || host.nics.empty()) continue;
+      if (std::all_of(host.nics.begin(), host.nics.end(), [](const auto& nic) { return nic.ports.empty(); })) {
+        const std::string why =
+            fmt::format("no NIC of {} has a port of its own: virtual machines have them", host.name);
+        if (options_.node.empty()) emission_.notes.push_back({host.name, why});
+        if (!options_.node.empty()) problems_.push_back({host.name, LabPart::kModel, why, "name a virtual machine"});
+        continue;
+      }
       SwitchOutput out(emission_, host.name);
       emit_host(lab_, i, plan_, options_, out);
-      if (!host.places.gpus.empty() && !has_job_) {
+      if (!own_gpus(lab_, i).empty() && !has_job_) {
         has_job_ = true;
         nccl_job(lab_, host_plan(lab_, i, plan_, options_), emission_);
       }

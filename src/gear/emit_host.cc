@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "gear/emit_host_plan.h"
@@ -54,6 +55,19 @@ HostScheduler scheduler_of(const fabric::SwitchQos& qos) {
 
 }  // namespace
 
+std::vector<const host::GpuPlace*> own_gpus(const lab::Lab& lab, std::uint32_t index) {
+  std::vector<const host::GpuPlace*> gpus;
+  const auto& all = lab.hosts[index].places.gpus;
+  for (std::uint32_t gpu = 0; gpu < all.size(); ++gpu) {
+    const bool passed = std::any_of(lab.hosts.begin(), lab.hosts.end(), [&](const lab::HostConfig& other) {
+      const auto& given = other.places.passed_gpus;
+      return other.vm && other.vm->host == index && std::find(given.begin(), given.end(), gpu) != given.end();
+    });
+    if (!passed) gpus.push_back(&all[gpu]);
+  }
+  return gpus;
+}
+
 HostPlan host_plan(const lab::Lab& lab, std::uint32_t index, const RoutingPlan& plan, const EmitOptions& options) {
   const lab::HostConfig& host = lab.hosts[index];
   HostPlan made;
@@ -67,10 +81,12 @@ HostPlan host_plan(const lab::Lab& lab, std::uint32_t index, const RoutingPlan& 
   made.rx_usecs = host.model.rx_usecs_ps / kMicrosecond_ps;
   made.huge_pages = host.huge_pages;
   made.management = options.management_interface;
-  made.gpus = host.places.gpus.size();
-  for (const auto& gpu : host.places.gpus) {
-    made.gpu_api = gpu.model.api;
-    made.gpudirect = made.gpudirect || (host.places.gpudirect && gpu.model.peermem && gpu.model.api == "cuda");
+  made.vm = host.vm.has_value();
+  const auto gpus = own_gpus(lab, index);
+  made.gpus = gpus.size();
+  for (const host::GpuPlace* gpu : gpus) {
+    made.gpu_api = gpu->model.api;
+    made.gpudirect = made.gpudirect || (host.places.gpudirect && gpu->model.peermem && gpu->model.api == "cuda");
   }
   const auto is_mlx5 = [](const lab::NicConfig& nic) { return nic.model.driver == "mlx5"; };
   made.mlx5 = std::all_of(host.nics.begin(), host.nics.end(), is_mlx5);
@@ -93,7 +109,8 @@ HostPlan host_plan(const lab::Lab& lab, std::uint32_t index, const RoutingPlan& 
       port.interface = nic.ports[p].name;
       port.device = lab::device_name(lab, ref);
       port.mlx5 = is_mlx5(nic);
-      if (port.mlx5) port.mst = mst_name(nic.model.pci_id, n) + (p == 0 ? "" : fmt::format(".{}", p));
+      port.vf = lab::is_vf(lab, ref);
+      if (port.mlx5 && !port.vf) port.mst = mst_name(nic.model.pci_id, n) + (p == 0 ? "" : fmt::format(".{}", p));
       port.address = lab::to_string(nic.ports[p].address);
       port.prefix_bits = nic.ports[p].prefix_bits;
       port.mtu_B = nic.ports[p].netdev_mtu_B;
@@ -142,6 +159,8 @@ void emit_host(const lab::Lab& lab, std::uint32_t host, const RoutingPlan& plan,
     if (options.stack == DriverStack::kOfed) out.note("MLNX_OFED: " + made.reason);
   }
   out.note("interface names are the lab's port names: rename them with a .link file, or edit them here");
+  if (std::any_of(made.ports.begin(), made.ports.end(), [](const HostPort& port) { return port.vf; }))
+    out.note("firmware settings of virtual functions: they are those of the card, at the hypervisor");
   std::vector<std::string> alone;
   for (const HostPort& port : made.ports) {
     if (port.alone) alone.push_back(port.interface);
@@ -154,7 +173,9 @@ void emit_host(const lab::Lab& lab, std::uint32_t host, const RoutingPlan& plan,
   host_network(made, options.network, out);
   out.file("90-roce-sysctl.conf", host_sysctl(made));
   out.file("drivers.sh", host_drivers(made), true);
-  if (made.any_mlx5) out.file("mlxconfig.sh", host_mlxconfig(made), true);
+  const bool cards =
+      std::any_of(made.ports.begin(), made.ports.end(), [](const auto& each) { return !each.mst.empty(); });
+  if (made.any_mlx5 && cards) out.file("mlxconfig.sh", host_mlxconfig(made), true);
   if (made.gpudirect)
     out.file("nvidia-peermem.conf",
              "# /etc/modprobe.d/nvidia-peermem.conf: after the RDMA stack and the GPU's driver\n"

@@ -32,6 +32,7 @@ struct HostPort {
   bool relaxed_ordering = false;
   bool cabled = false;
   bool mlx5 = true;  // its driver; else irdma
+  bool vf = false;   // a virtual function: the card's firmware is the hypervisor's
 };
 
 // Scheduling of the host's traffic classes: as at the switch that it is connected to.
@@ -52,7 +53,8 @@ struct HostPlan {
   bool any_mlx5 = true;  // one is
   bool ofed = false;
   bool gpudirect = false;  // NVIDIA GPUs and a NIC that reach each other
-  std::size_t gpus = 0;
+  bool vm = false;
+  std::size_t gpus = 0;  // that no virtual machine has
   std::string gpu_api;
   std::string reason;  // for OFED or in-tree
   std::uint32_t rx_ring = 0;
@@ -64,6 +66,8 @@ struct HostPlan {
   bool is_pfc(std::size_t priority) const { return (qos.pfc_mask >> priority & 1) != 0; }
 };
 
+// GPUs that a host's own programs have: not those that its virtual machines were given.
+std::vector<const host::GpuPlace*> own_gpus(const lab::Lab& lab, std::uint32_t host);
 HostPlan host_plan(const lab::Lab& lab, std::uint32_t host, const RoutingPlan& plan, const EmitOptions& options);
 
 std::string host_head(const HostPlan& plan, std::string_view what);

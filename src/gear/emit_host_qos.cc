@@ -233,8 +233,10 @@ std::string host_mlxconfig(const HostPlan& plan) {
     text += fmt::format("  mlxconfig -d /dev/mst/{} -y set LINK_TYPE_P1=2\nfi\n", card);
     text += fmt::format("mlxconfig -d /dev/mst/{} -y set ADVANCED_PCI_SETTINGS=1\n", card);
     text += fmt::format("mlxconfig -d /dev/mst/{} -y set PCI_WR_ORDERING={}\n", card, port.relaxed_ordering ? 1 : 0);
-    text += fmt::format("mlxfwreset -d /dev/mst/{} -y reset\n", card);
+    if (!plan.vm) text += fmt::format("mlxfwreset -d /dev/mst/{} -y reset\n", card);
   }
+  if (plan.vm)
+    text += "# A guest cannot reset the card: restart the hypervisor, or mlxfwreset there with this VM stopped.\n";
   return text;
 }
 

@@ -217,6 +217,23 @@ TEST(EmitHost, NcclEnvironmentAndMpirun) {
   EXPECT_EQ(count_of(file_of(emission, "job/hostfile"), "slots=1\n"), 8u);
 }
 
+// The hypervisor gave its NICs and GPUs away: it is no host of the job, and no GPU counts twice.
+TEST(EmitHost, VirtualMachinesHaveWhatTheyWereGiven) {
+  const auto lab = support::gear_lab_file("labs/two-vms-one-host.yaml");
+  const auto emission = emitted(lab, "host");
+  EXPECT_EQ(file_of(emission, "job/hostfile"), "vm00 slots=1\nvm01 slots=1\n");
+  const std::string job = file_of(emission, "job/mpirun.sh");
+  EXPECT_TRUE(has(job, "mpirun -np 2 -N 1 ")) << job;
+  EXPECT_TRUE(has(job, "NCCL_IB_HCA='=mlx5_0:1'")) << job;
+  for (const EmittedFile& file : emission.files) EXPECT_FALSE(file.path.starts_with("epyc/")) << file.path;
+  EXPECT_FALSE(has(file_of(emission, "vm00/mlxconfig.sh"), "\nmlxfwreset"));
+  EmitOptions options;
+  options.node = "epyc";
+  const auto refused = emit(lab, "host", options);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(has(refused.error().front().message, "no NIC of epyc has a port of its own"));
+}
+
 // It goes into scripts: nothing but a name of an interface does.
 TEST(EmitHost, ManagementIsAnInterface) {
   const auto lab = support::gear_lab_file("labs/gear/clos-2x4.yaml");
