@@ -54,6 +54,7 @@ class FabricPlanner {
     if (o.nics_per_host > 16) return plan_error(fmt::format("{} NICs in a host", o.nics_per_host), "take 16 at most");
     if (!(o.oversubscription >= 1 && o.oversubscription <= 64))
       return plan_error("oversubscription is a number from 1 to 64", "1 is none");
+    if (!lab::Catalog::built_in().has_gpu(o.gpu)) return unknown_model(o.gpu, lab::CatalogKind::kGpu, "GPU");
     if (o.hosts_per_rack == 0) return plan_error("no hosts in a rack", "take --hosts-per-rack 4");
     return {};
   }

@@ -27,6 +27,7 @@ struct FabricOptions {
   std::uint32_t nics_per_host = 0;  // 0: one for each GPU
   std::int64_t rate_bps = 0;        // of a NIC's port
   std::string nic, leaf, spine;     // models of the catalog; empty: the cheapest that does it
+  std::string gpu = "h100-sxm";     // of the lab file
   double oversubscription = 1;      // of a leaf, at most
   std::uint32_t hosts_per_rack = 4;
   std::uint32_t mtu_B = 9000;

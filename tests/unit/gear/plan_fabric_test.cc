@@ -108,6 +108,28 @@ TEST(PlanFabric, LabFilesAreValid) {
   }
 }
 
+// GPUs of the lab are those that were asked for, beside their NICs where the host has such slots.
+TEST(PlanFabric, LabsHaveTheirGpus) {
+  for (const auto& [per_host, nics] : {std::pair{8u, 8u}, {4u, 1u}, {16u, 2u}}) {
+    FabricOptions options = cluster(4, nics, 200);
+    options.gpus_per_host = per_host;
+    options.gpus = 4 * per_host;
+    options.gpu = "h200";
+    const auto lab = lab::read_lab(fabric_lab(planned(options)), "lab.yaml");
+    ASSERT_TRUE(lab) << lab.error().front().message;
+    for (const lab::HostConfig& host : lab->hosts) {
+      ASSERT_EQ(host.places.gpus.size(), per_host);
+      EXPECT_EQ(host.places.gpus.front().model.name, "h200");
+    }
+  }
+  FabricOptions options = cluster(4, 1, 200);
+  options.gpu = "h100-sxn";
+  const auto wrong = plan_fabric(options, Market::built_in());
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().message, "no GPU h100-sxn in the catalog");
+  EXPECT_EQ(wrong.error().remedy, "did you mean h100-sxm?");
+}
+
 TEST(PlanFabric, Lengths) {
   EXPECT_EQ(cable_length_m(3, 3), 2u);
   EXPECT_EQ(cable_length_m(3, 4), 5u);
