@@ -86,6 +86,9 @@ struct FabricPlan {
 
 Planned<FabricPlan> plan_fabric(const FabricOptions& options, const Market& market);
 
+// Of the lossless group of every port; 0: what the switches' vendors take is enough.
+std::int64_t planned_headroom_B(const FabricPlan& plan);
+
 std::string fabric_lab(const FabricPlan& plan);
 std::string fabric_text(const FabricPlan& plan);
 std::string fabric_json(const FabricPlan& plan);

@@ -86,9 +86,12 @@ std::string fabric_lab(const FabricPlan& plan) {
     out += fmt::format("  - {{endpoints: [\"{}\", \"{}\"], cable: {{kind: {}, length: {} m, rate: {:g} Gbps}}}}\n",
                        cable.from, cable.to, cable.kind, cable.length_m, static_cast<double>(cable.rate_bps) / 1e9);
   // A watchdog ends a pause storm that would spread over several switches; SONiC's times.
-  out += plan.spines == 0 ? "\nqos: {profile: roce-lossless}\n"
-                          : "\nqos:\n  profile: roce-lossless\n"
-                            "  pfc: {watchdog: {detection: 200 ms, restoration: 200 ms, action: drop}}\n";
+  const std::int64_t headroom_B = planned_headroom_B(plan);
+  out += "\nqos:\n  profile: roce-lossless\n";
+  if (plan.spines > 0) out += "  pfc: {watchdog: {detection: 200 ms, restoration: 200 ms, action: drop}}\n";
+  if (headroom_B > 0)
+    out += fmt::format("  groups: {{3: {{headroom: {} kB}}}}  # the vendor's is for smaller frames\n",
+                       (headroom_B + 999) / 1000);
   out +=
       "\nworkloads:\n"
       "  - {name: permutation, flows: permutation, hosts: all, size: 1 MB}\n\n"

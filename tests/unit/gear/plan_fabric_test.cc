@@ -108,6 +108,21 @@ TEST(PlanFabric, LabFilesAreValid) {
   }
 }
 
+// The example of docs/plan.md, and others whose switches are named: what the plan writes does not warn about itself.
+TEST(PlanFabric, HeadroomSuffices) {
+  for (const char* model : {"sn3700", "sn5600", "sn4600c", "sn3700c"}) {
+    for (std::int64_t rate : {100, 200, 400}) {
+      FabricOptions options = cluster(8, 8, rate);
+      options.leaf = options.spine = model;
+      const auto plan = plan_fabric(options, Market::built_in());
+      if (!plan) continue;
+      const auto lab = lab::read_lab(fabric_lab(*plan), "lab.yaml");
+      ASSERT_TRUE(lab) << model << lab.error().front().message;
+      EXPECT_TRUE(lab->warnings.empty()) << model << " " << rate << ": " << lab->warnings.front().message;
+    }
+  }
+}
+
 // GPUs of the lab are those that were asked for, beside their NICs where the host has such slots.
 TEST(PlanFabric, LabsHaveTheirGpus) {
   for (const auto& [per_host, nics] : {std::pair{8u, 8u}, {4u, 1u}, {16u, 2u}}) {
