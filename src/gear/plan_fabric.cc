@@ -100,6 +100,7 @@ class FabricPlanner {
   // Nothing: two tiers of these switches cannot do it.
   std::optional<ClosShape> shape_of(const SwitchPorts& leaf, const SwitchPorts& spine) const {
     if (one_switch_holds(leaf)) return ClosShape{1, 0, ends(), 0, 0};
+    if (options().single_switch) return std::nullopt;
     return clos_shape(leaf, spine, ends(), options().rate_bps, options().oversubscription);
   }
 
@@ -143,6 +144,12 @@ class FabricPlanner {
         plan_.spine_model = spine;
       }
     }
+    if (!shape && options().single_switch)
+      return plan_error(
+          fmt::format("no {} has {} at {}: one switch does not hold {}",
+                      options().leaf.empty() ? "switch of the catalog" : options().leaf, counted(ends(), "port"),
+                      rate_text(options().rate_bps), counted(plan_.hosts, "host")),
+          "leave --single-switch out, or take fewer --nics-per-host");
     if (!shape)
       return plan_error(
           fmt::format("two tiers of switches of the catalog do not hold {} at {} with oversubscription {:g}",

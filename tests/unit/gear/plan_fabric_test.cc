@@ -172,6 +172,13 @@ TEST(PlanFabric, RefusesWhatCannotBe) {
   EXPECT_EQ(message(options), "one host needs no fabric");
   options = cluster(4000, 8, 200);
   EXPECT_NE(message(options).find("two tiers of switches"), std::string::npos);
+  options = cluster(32, 8, 200);
+  options.single_switch = true;
+  EXPECT_EQ(message(options), "no switch of the catalog has 256 ports at 200G: one switch does not hold 32 hosts");
+  options = cluster(8, 8, 200);
+  options.single_switch = true;
+  options.leaf = "sn3700";
+  EXPECT_EQ(message(options), "no sn3700 has 64 ports at 200G: one switch does not hold 8 hosts");
   options = cluster(8, 1, 200);
   options.oversubscription = 0.5;
   EXPECT_NE(message(options).find("oversubscription"), std::string::npos);
