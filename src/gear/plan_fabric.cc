@@ -111,6 +111,15 @@ class FabricPlanner {
     return range ? std::optional((range->low + range->high) / 2) : std::nullopt;
   }
 
+  // Which switches were tried, for a message.
+  std::string tried() const {
+    const std::string &leaf = options().leaf, &spine = options().spine;
+    if (leaf.empty() && spine.empty()) return "switches of the catalog";
+    if (leaf == spine) return leaf;
+    return fmt::format("switches, {} below {},", leaf.empty() ? "any leaf of the catalog" : leaf,
+                       spine.empty() ? "any spine of the catalog" : spine);
+  }
+
   Planned<void> choose_switches() {
     const lab::Catalog& catalog = lab::Catalog::built_in();
     for (const std::string& name : {options().leaf, options().spine}) {
@@ -151,10 +160,9 @@ class FabricPlanner {
                       rate_text(options().rate_bps), counted(plan_.hosts, "host")),
           "leave --single-switch out, or take fewer --nics-per-host");
     if (!shape)
-      return plan_error(
-          fmt::format("two tiers of switches of the catalog do not hold {} at {} with oversubscription {:g}",
-                      counted(ends(), "port"), rate_text(options().rate_bps), options().oversubscription),
-          "plan a smaller pod, take fewer --nics-per-host, or allow more --oversubscription");
+      return plan_error(fmt::format("two tiers of {} do not hold {} at {} with oversubscription {:g}", tried(),
+                                    counted(ends(), "port"), rate_text(options().rate_bps), options().oversubscription),
+                        "plan a smaller pod, take fewer --nics-per-host, or allow more --oversubscription");
     shape_ = *shape;
     plan_.leaves = shape->leaves;
     plan_.spines = shape->spines;

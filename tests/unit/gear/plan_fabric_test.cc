@@ -172,6 +172,11 @@ TEST(PlanFabric, RefusesWhatCannotBe) {
   EXPECT_EQ(message(options), "one host needs no fabric");
   options = cluster(4000, 8, 200);
   EXPECT_NE(message(options).find("two tiers of switches"), std::string::npos);
+  options = cluster(8, 8, 100);
+  options.leaf = options.spine = "crs504";
+  EXPECT_EQ(message(options), "two tiers of crs504 do not hold 64 ports at 100G with oversubscription 1");
+  options.spine = "";
+  EXPECT_NE(message(options).find("crs504 below any spine of the catalog"), std::string::npos) << message(options);
   options = cluster(32, 8, 200);
   options.single_switch = true;
   EXPECT_EQ(message(options), "no switch of the catalog has 256 ports at 200G: one switch does not hold 32 hosts");
