@@ -98,7 +98,8 @@ Planned<UplinkPlan> plan_uplink(const UplinkOptions& options) {
                       did_you_mean(options.workload, names, "workloads"));
   const double weights_GB = options.parameters_B * kBytesPerParameter;
   for (double rate_Gbps : kTransferRates_Gbps) {
-    plan.transfers.push_back({fmt::format("weights of {:g}B parameters", options.parameters_B), weights_GB, rate_Gbps});
+    plan.transfers.push_back(
+        {fmt::format("weights of {}B parameters", plain_number(options.parameters_B)), weights_GB, rate_Gbps});
     plan.transfers.push_back({"checkpoint", weights_GB * kCheckpointOverWeights, rate_Gbps});
   }
   plan.east_west_Gbps = options.nodes * options.busbw_GBps * 8;

@@ -235,7 +235,7 @@ TEST(EmitHost, VirtualMachinesHaveWhatTheyWereGiven) {
 }
 
 // It goes into scripts: nothing but a name of an interface does.
-TEST(EmitHost, ManagementIsAnInterface) {
+TEST(EmitHost, ManagementInterface) {
   const auto lab = support::gear_lab_file("labs/gear/clos-2x4.yaml");
   EmitOptions options;
   for (const char* wrong : {"e'x;id;'", "", "a b", "$(id)", "eno1\n", "..", "-x", "sixteen-letters-"}) {
