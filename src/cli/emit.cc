@@ -53,6 +53,10 @@ std::string emission_json(const EmitArguments& arguments, const lab::Lab& lab, c
 
 int emit(EmitArguments& arguments) {
   use_json(arguments.json);
+  if (!gear::is_interface_name(arguments.options.management_interface))
+    return wrong_input(
+        fmt::format("--management {} is no name of an interface", arguments.options.management_interface),
+        "letters, digits, '.', '_', '-' and '@', 15 at most: eno1");
   auto file = load_lab(arguments.lab, arguments.set, std::nullopt);
   if (!file) return kExitWrongInput;
   using gear::DriverStack, gear::Network;

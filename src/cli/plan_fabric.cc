@@ -71,6 +71,7 @@ void add_plan_fabric(CLI::App& plan, int& status) {
   verb->add_option("--nics-per-host", options.nics_per_host, "One for each GPU unless given")
       ->check(whole_number(1, 16));
   verb->add_option("--nic-model", options.nic, "NIC of the catalog (the cheapest)");
+  verb->add_option("--gpu-model", options.gpu, "GPU of the catalog, for the lab file (h100-sxm)");
   verb->add_option("--switch,--leaf", options.leaf, "Leaf of the catalog (the cheapest)");
   verb->add_option("--spine", options.spine, "Spine of the catalog (the cheapest)");
   verb->add_option("--oversubscription", options.oversubscription, "Of a leaf, at most (1)");

@@ -98,6 +98,21 @@ void check_lossless_class(const SwitchState& device, const SwitchPort& port, std
                marks->second.from, {fmt::format("ecnconfig -q {} on", queue), "in WRED_PROFILE: \"ecn\": \"ecn_all\""});
 }
 
+// A port with PFC that does not sort packets by their DSCP pauses nothing that RoCE sends.
+void check_trust(const SwitchState& device, const SwitchPort& port, PortFaults& faults) {
+  const bool known = port.dscp_map && device.dscp_to_tc.contains(port.dscp_map->value);
+  if (!port.pfc || port.pfc->value == 0 || known) return;
+  faults.add("trust", device, port,
+             port.dscp_map
+                 ? fmt::format("PFC is on, and the dscp_to_tc_map {} is not in DSCP_TO_TC_MAP: all DSCPs are "
+                               "traffic class 0",
+                               port.dscp_map->value)
+                 : std::string("PFC is on, and there is no dscp_to_tc_map: the port does not look at the DSCP"),
+             port.dscp_map ? port.dscp_map->from : port.pfc->from,
+             {fmt::format("on {}: in PORT_QOS_MAP: \"{}\": {{\"dscp_to_tc_map\": \"ROCE\"}}, then config reload",
+                          device.name, port.name)});
+}
+
 // Is a packet of this DSCP lossless at this port, and if not, which leg says so?
 std::string broken_leg(const SwitchEnd& end, std::uint32_t dscp, Evidence& from) {
   const auto tc = end.device->traffic_class(*end.port, dscp);
@@ -138,20 +153,17 @@ void check_cable_end(const Site& site, const SitePort& each, Findings& findings)
     return;
   }
   if (own == 0) return;
-  if (std::none_of(ends.begin(), ends.end(), [](const SwitchEnd& one) { return one.port->dscp_map.has_value(); })) {
-    findings.add("trust", each.name(),
-                 fmt::format("{} has no dscp_to_tc_map: it does not look at the DSCP", end.name()),
-                 {end.port->pfc ? end.port->pfc->from : port.qos.pfc->from},
-                 {fmt::format("on {}: in PORT_QOS_MAP: \"{}\": {{\"dscp_to_tc_map\": \"ROCE\"}}, then config reload",
-                              end.device->name, end.port->name)});
+  // Ports without a map have a finding of their own.
+  if (std::none_of(ends.begin(), ends.end(), [](const SwitchEnd& one) {
+        return one.port->dscp_map && one.device->dscp_to_tc.contains(one.port->dscp_map->value);
+      }))
     return;
-  }
   const auto dscp = roce_dscp(*each.host, port);
   if (!dscp) return;
   std::string first_leg;
   Evidence first_from;
   for (const SwitchEnd& one : ends) {
-    if (!one.port->dscp_map) continue;
+    if (!one.port->dscp_map || !one.device->dscp_to_tc.contains(one.port->dscp_map->value)) continue;
     Evidence from;
     const std::string leg = broken_leg(one, static_cast<std::uint32_t>(dscp->value), from);
     if (leg.empty()) return;
@@ -188,6 +200,7 @@ void check_switches(const Site& site, Findings& findings) {
   PortFaults faults;
   for (const SwitchState& device : site.switches) {
     for (const auto& [name, port] : device.ports) {
+      check_trust(device, port, faults);
       for (std::uint32_t priority = 0; port.pfc && priority < 8; ++priority) {
         if ((port.pfc->value >> priority & 1) != 0) check_lossless_class(device, port, priority, faults);
       }

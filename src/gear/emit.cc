@@ -94,9 +94,16 @@ class Emitter {
       const lab::HostConfig& host = lab_.hosts[i];
       if (!options_.node.empty() && host.name != options_.node) continue;
       if (host.outside || host.nics.empty()) continue;
+      if (std::all_of(host.nics.begin(), host.nics.end(), [](const auto& nic) { return nic.ports.empty(); })) {
+        const std::string why =
+            fmt::format("no NIC of {} has a port of its own: virtual machines have them", host.name);
+        if (options_.node.empty()) emission_.notes.push_back({host.name, why});
+        if (!options_.node.empty()) problems_.push_back({host.name, LabPart::kModel, why, "name a virtual machine"});
+        continue;
+      }
       SwitchOutput out(emission_, host.name);
       emit_host(lab_, i, plan_, options_, out);
-      if (!host.places.gpus.empty() && !has_job_) {
+      if (!own_gpus(lab_, i).empty() && !has_job_) {
         has_job_ = true;
         nccl_job(lab_, host_plan(lab_, i, plan_, options_), emission_);
       }
@@ -171,6 +178,16 @@ std::optional<EmitProblem> unknown_node(const lab::Lab& lab, const EmitTarget& t
 
 }  // namespace
 
+bool is_interface_name(std::string_view name) {
+  constexpr std::size_t kLongest = 15;  // IFNAMSIZ, less the zero at its end
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+           c == '-' || c == '@';
+  };
+  return !name.empty() && name.size() <= kLongest && name != "." && name != ".." && name[0] != '-' &&
+         std::all_of(name.begin(), name.end(), fits);
+}
+
 std::span<const EmitTarget> emit_targets() {
   return kTargets;
 }
@@ -185,6 +202,11 @@ tl::expected<Emission, std::vector<EmitProblem>> emit(const lab::Lab& lab, std::
   if (found == std::end(kTargets)) {
     return tl::unexpected(
         Problems{{"", LabPart::kModel, fmt::format("no target {}", target), did_you_mean(target, names, "targets")}});
+  }
+  if (!is_interface_name(options.management_interface)) {
+    return tl::unexpected(
+        Problems{{"", LabPart::kModel, fmt::format("{} is no name of an interface", options.management_interface),
+                  "name the interface of the management network: eno1"}});
   }
   if (auto unknown = unknown_node(lab, *found, options.node)) return tl::unexpected(Problems{*std::move(unknown)});
   return Emitter(lab, target, options).run();

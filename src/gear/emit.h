@@ -65,6 +65,9 @@ std::span<const EmitTarget> emit_targets();
 tl::expected<Emission, std::vector<EmitProblem>> emit(const lab::Lab& lab, std::string_view target,
                                                       const EmitOptions& options);
 
+// A name that an interface of Linux may have, of characters that mean nothing to a shell.
+bool is_interface_name(std::string_view name);
+
 // Where the lab file says what a problem is about.
 lab::Place place_of(std::string_view lab_text, const EmitProblem& problem);
 

@@ -66,11 +66,12 @@ std::string nccl_conf(const HostPlan& plan) {
 void nccl_job(const lab::Lab& lab, const HostPlan& first, Emission& emission) {
   std::string hosts;
   std::size_t ranks = 0, most = 0;
-  for (const lab::HostConfig& host : lab.hosts) {
-    if (host.places.gpus.empty()) continue;
-    hosts += fmt::format("{} slots={}\n", host.name, host.places.gpus.size());
-    ranks += host.places.gpus.size();
-    most = std::max(most, host.places.gpus.size());
+  for (std::uint32_t i = 0; i < lab.hosts.size(); ++i) {
+    const std::size_t gpus = own_gpus(lab, i).size();
+    if (gpus == 0) continue;
+    hosts += fmt::format("{} slots={}\n", lab.hosts[i].name, gpus);
+    ranks += gpus;
+    most = std::max(most, gpus);
   }
   emission.files.push_back({"job/hostfile", hosts, false});
   emission.files.push_back(

@@ -2,6 +2,8 @@
 // ip(8).
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "gear/emit_host_plan.h"
 
 namespace weft::gear {
@@ -18,6 +20,24 @@ std::string vlan_name(const HostPort& port) {
   return port.vlan ? fmt::format("{}.{}", port.interface, *port.vlan) : port.interface;
 }
 
+struct HostRoute {
+  std::string subnet;
+  int metric = 0, table = 0;  // 0: none, the main one
+};
+
+// One port: all in the main table. Several: there each port's with a metric of its own, and nothing that another port
+// is connected to; and in a table for what is sent from its address.
+std::vector<HostRoute> host_routes(const HostPlan& plan, std::size_t index) {
+  std::vector<HostRoute> routes;
+  const int number = kFirstTable + static_cast<int>(index);
+  for (const std::string& subnet : plan.ports[index].routes) {
+    const bool connected = std::find(plan.connected.begin(), plan.connected.end(), subnet) != plan.connected.end();
+    if (!connected) routes.push_back({subnet, by_source(plan) ? number : 0, 0});
+    if (by_source(plan)) routes.push_back({subnet, 0, number});
+  }
+  return routes;
+}
+
 std::string netplan(const HostPlan& plan) {
   std::string text = host_head(plan, "/etc/netplan/60-roce.yaml, mode 600; then: netplan try") +
                      "network:\n  version: 2\n  ethernets:\n";
@@ -28,11 +48,10 @@ std::string netplan(const HostPlan& plan) {
     std::string address = fmt::format("addresses: [{}/{}]\n", port.address, port.prefix_bits);
     std::vector<std::string> lines = {address};
     std::string routes;
-    for (const std::string& subnet : port.routes) {
-      if (port.gateway.empty()) break;
-      routes += fmt::format("        - {{to: {}, via: {}}}\n", subnet, port.gateway);
-      if (by_source(plan))
-        routes += fmt::format("        - {{to: {}, via: {}, table: {}}}\n", subnet, port.gateway, table);
+    for (const HostRoute& route : host_routes(plan, i)) {
+      routes += fmt::format("        - {{to: {}, via: {}{}{}}}\n", route.subnet, port.gateway,
+                            route.metric == 0 ? "" : fmt::format(", metric: {}", route.metric),
+                            route.table == 0 ? "" : fmt::format(", table: {}", route.table));
     }
     std::string rest = "      " + address;
     if (!routes.empty()) rest += "      routes:\n" + routes;
@@ -67,12 +86,10 @@ std::string nmcli(const HostPlan& plan) {
     text += fmt::format("nmcli connection modify {} ipv4.method manual ipv4.addresses {}/{}\n", name, port.address,
                         port.prefix_bits);
     const int table = kFirstTable + static_cast<int>(i);
-    for (const std::string& subnet : port.routes) {
-      if (port.gateway.empty()) break;
-      text += fmt::format("nmcli connection modify {} +ipv4.routes '{} {}'\n", name, subnet, port.gateway);
-      if (by_source(plan))
-        text += fmt::format("nmcli connection modify {} +ipv4.routes '{} {} table={}'\n", name, subnet, port.gateway,
-                            table);
+    for (const HostRoute& route : host_routes(plan, i)) {
+      text += fmt::format("nmcli connection modify {} +ipv4.routes '{} {}{}{}'\n", name, route.subnet, port.gateway,
+                          route.metric == 0 ? "" : fmt::format(" {}", route.metric),
+                          route.table == 0 ? "" : fmt::format(" table={}", route.table));
     }
     if (by_source(plan) && !port.gateway.empty())
       text += fmt::format("nmcli connection modify {} +ipv4.routing-rules 'priority {} from {} table {}'\n", name,
@@ -93,14 +110,10 @@ std::string ip_script(const HostPlan& plan) {
                           name, port.mtu_B, *port.vlan, name);
     text += fmt::format("ip address replace {}/{} dev {}\n", port.address, port.prefix_bits, name);
     const int table = kFirstTable + static_cast<int>(i);
-    for (const std::string& subnet : port.routes) {
-      if (port.gateway.empty()) break;
-      // With several ports each path has its own metric, and its own table for what comes from its address.
-      text +=
-          by_source(plan)
-              ? fmt::format("ip route replace {} via {} dev {} metric {}\nip route replace {} via {} dev {} table {}\n",
-                            subnet, port.gateway, name, table, subnet, port.gateway, name, table)
-              : fmt::format("ip route replace {} via {} dev {}\n", subnet, port.gateway, name);
+    for (const HostRoute& route : host_routes(plan, i)) {
+      text += fmt::format("ip route replace {} via {} dev {}{}{}\n", route.subnet, port.gateway, name,
+                          route.metric == 0 ? "" : fmt::format(" metric {}", route.metric),
+                          route.table == 0 ? "" : fmt::format(" table {}", route.table));
     }
     if (by_source(plan) && !port.gateway.empty())
       text += fmt::format("ip rule add from {} lookup {} priority {}\n", port.address, table, table);
@@ -114,11 +127,10 @@ void networkd(const HostPlan& plan, SwitchOutput& out) {
     const std::string name = vlan_name(port);
     std::string layer3 = fmt::format("\n[Address]\nAddress={}/{}\n", port.address, port.prefix_bits);
     const int table = kFirstTable + static_cast<int>(i);
-    for (const std::string& subnet : port.routes) {
-      if (port.gateway.empty()) break;
-      layer3 += fmt::format("\n[Route]\nDestination={}\nGateway={}\n", subnet, port.gateway);
-      if (by_source(plan))
-        layer3 += fmt::format("\n[Route]\nDestination={}\nGateway={}\nTable={}\n", subnet, port.gateway, table);
+    for (const HostRoute& route : host_routes(plan, i)) {
+      layer3 += fmt::format("\n[Route]\nDestination={}\nGateway={}\n{}{}", route.subnet, port.gateway,
+                            route.metric == 0 ? "" : fmt::format("Metric={}\n", route.metric),
+                            route.table == 0 ? "" : fmt::format("Table={}\n", route.table));
     }
     if (by_source(plan) && !port.gateway.empty())
       layer3 += fmt::format("\n[RoutingPolicyRule]\nFrom={}\nTable={}\n", port.address, table);

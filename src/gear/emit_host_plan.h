@@ -24,12 +24,15 @@ struct HostPort {
   std::optional<std::uint16_t> vlan;
   std::string gateway;              // empty: none
   std::vector<std::string> routes;  // subnets behind it
+  bool alone = false;               // there are other subnets, and its leaf has no link towards any of them
   lab::Fec fec = lab::Fec::kNone;
   std::int64_t rate_bps = 0;
   std::int64_t cable_m = 0;
   std::int64_t min_time_between_cnps_us = 0;
   bool relaxed_ordering = false;
   bool cabled = false;
+  bool mlx5 = true;  // its driver; else irdma
+  bool vf = false;   // a virtual function: the card's firmware is the hypervisor's
 };
 
 // Scheduling of the host's traffic classes: as at the switch that it is connected to.
@@ -44,11 +47,14 @@ struct HostPlan {
   nic::PortQos qos;
   std::array<std::uint8_t, 64> priority_of_dscp{};  // with RoCE's and the CNPs' own
   std::vector<HostPort> ports;
+  std::vector<std::string> connected;  // subnets of its own ports
   std::optional<HostScheduler> scheduler;
-  bool mlx5 = true;
+  bool mlx5 = true;      // all NICs are
+  bool any_mlx5 = true;  // one is
   bool ofed = false;
   bool gpudirect = false;  // NVIDIA GPUs and a NIC that reach each other
-  std::size_t gpus = 0;
+  bool vm = false;
+  std::size_t gpus = 0;  // that no virtual machine has
   std::string gpu_api;
   std::string reason;  // for OFED or in-tree
   std::uint32_t rx_ring = 0;
@@ -60,6 +66,8 @@ struct HostPlan {
   bool is_pfc(std::size_t priority) const { return (qos.pfc_mask >> priority & 1) != 0; }
 };
 
+// GPUs that a host's own programs have: not those that its virtual machines were given.
+std::vector<const host::GpuPlace*> own_gpus(const lab::Lab& lab, std::uint32_t host);
 HostPlan host_plan(const lab::Lab& lab, std::uint32_t host, const RoutingPlan& plan, const EmitOptions& options);
 
 std::string host_head(const HostPlan& plan, std::string_view what);

@@ -92,7 +92,7 @@ std::string kernel_port(const HostPlan& plan, const HostPort& port) {
   const nic::PortQos& qos = plan.qos;
   const std::string& name = port.interface;
   std::string text;
-  if (!plan.mlx5) text += fmt::format("ethtool --set-priv-flags {} fw-lldp-agent off\n", name);
+  if (!port.mlx5) text += fmt::format("ethtool --set-priv-flags {} fw-lldp-agent off\n", name);
   text += fmt::format("dcb dcbx set dev {} host ieee\n", name);
   if (qos.trust_dscp) {
     std::string map;
@@ -112,7 +112,7 @@ std::string kernel_port(const HostPlan& plan, const HostPort& port) {
     }
     text += fmt::format("dcb ets set dev {} prio-tc{} tc-tsa{} tc-bw{}\n", name, classes, tsa, share);
   }
-  if (plan.mlx5 && plan.qos.pfc_mask != 0) {
+  if (port.mlx5 && plan.qos.pfc_mask != 0) {
     std::string buffers;
     for (std::size_t i = 0; i < 8; ++i) buffers += fmt::format(" {}:{}", i, plan.is_pfc(i) ? 1 : 0);
     text += fmt::format("dcb buffer set dev {} prio-buffer{}\n", name, buffers);
@@ -127,7 +127,7 @@ std::string kernel_rdma(const HostPlan& plan, const HostPort& port) {
       "modprobe rdma_cm\nmkdir -p {}\necho 'RoCE v2' > {}/ports/1/default_roce_mode\necho {} > "
       "{}/ports/1/default_roce_tos\n",
       cma, cma, plan.traffic_class(), cma);
-  if (!plan.mlx5) {
+  if (!port.mlx5) {
     return text + fmt::format(
                       "pci=$(basename \"$(readlink -f /sys/class/net/{}/device)\")\n"
                       "devlink dev param set \"pci/$pci\" name enable_roce value true cmode runtime\n",
@@ -158,12 +158,12 @@ std::string host_qos_script(const HostPlan& plan, SwitchOutput& out) {
   for (std::size_t priority = 0; priority < 8; ++priority)
     text += plan.is_pfc(priority) ? fmt::format(" {}", priority) : "";
   text += qos.pfc_mask == 0 ? " none\n" : "\n";
-  if (!plan.ofed && plan.mlx5) {
+  if (!plan.ofed && plan.any_mlx5) {
     out.note(
         "the global traffic class of /sys/class/infiniband/*/tc is OFED's: programs set their own (NCCL_IB_TC, "
         "--tclass)");
     for (const HostPort& port : plan.ports) {
-      if (port.cable_m > 7)
+      if (port.mlx5 && port.cable_m > 7)
         out.note(fmt::format("{}: a cable of {} m: the kernel sizes the NIC's headroom for 7 m", port.interface,
                              port.cable_m));
     }
@@ -233,8 +233,10 @@ std::string host_mlxconfig(const HostPlan& plan) {
     text += fmt::format("  mlxconfig -d /dev/mst/{} -y set LINK_TYPE_P1=2\nfi\n", card);
     text += fmt::format("mlxconfig -d /dev/mst/{} -y set ADVANCED_PCI_SETTINGS=1\n", card);
     text += fmt::format("mlxconfig -d /dev/mst/{} -y set PCI_WR_ORDERING={}\n", card, port.relaxed_ordering ? 1 : 0);
-    text += fmt::format("mlxfwreset -d /dev/mst/{} -y reset\n", card);
+    if (!plan.vm) text += fmt::format("mlxfwreset -d /dev/mst/{} -y reset\n", card);
   }
+  if (plan.vm)
+    text += "# A guest cannot reset the card: restart the hypervisor, or mlxfwreset there with this VM stopped.\n";
   return text;
 }
 

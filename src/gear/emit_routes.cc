@@ -173,4 +173,34 @@ std::vector<std::string> other_subnets(const RoutingPlan& plan, const std::strin
   return all;
 }
 
+std::vector<std::string> reachable_subnets(const RoutingPlan& plan, const std::string& own) {
+  const auto has = [](const Router& router, const std::string& subnet) {
+    return std::any_of(router.vlans.begin(), router.vlans.end(),
+                       [&](const RoutedVlan& vlan) { return vlan.subnet == subnet; });
+  };
+  std::vector<bool> reached(plan.routers.size());
+  std::vector<std::size_t> next;
+  const auto reach = [&](std::size_t router) {
+    if (!reached[router]) next.push_back(router);
+    reached[router] = true;
+  };
+  for (std::size_t i = 0; i < plan.routers.size(); ++i) {
+    if (has(plan.routers[i], own)) reach(i);
+  }
+  while (!next.empty()) {
+    const Router& router = plan.routers[next.back()];
+    next.pop_back();
+    for (const RoutedLink& link : router.links) reach(link.peer);
+  }
+  std::vector<std::string> found;
+  for (std::string& subnet : other_subnets(plan, own)) {
+    for (std::size_t i = 0; i < plan.routers.size(); ++i) {
+      if (!reached[i] || !has(plan.routers[i], subnet)) continue;
+      found.push_back(std::move(subnet));
+      break;
+    }
+  }
+  return found;
+}
+
 }  // namespace weft::gear

@@ -47,5 +47,7 @@ RoutingPlan routing_plan(const lab::Lab& lab);
 std::string gateway_of(const lab::Lab& lab, const RoutingPlan& plan, const lab::PortRef& port);
 // Every subnet of the plan but the port's own, in order.
 std::vector<std::string> other_subnets(const RoutingPlan& plan, const std::string& own);
+// Those of them that links between switches lead to from the leaf of `own`.
+std::vector<std::string> reachable_subnets(const RoutingPlan& plan, const std::string& own);
 
 }  // namespace weft::gear

@@ -54,6 +54,7 @@ class FabricPlanner {
     if (o.nics_per_host > 16) return plan_error(fmt::format("{} NICs in a host", o.nics_per_host), "take 16 at most");
     if (!(o.oversubscription >= 1 && o.oversubscription <= 64))
       return plan_error("oversubscription is a number from 1 to 64", "1 is none");
+    if (!lab::Catalog::built_in().has_gpu(o.gpu)) return unknown_model(o.gpu, lab::CatalogKind::kGpu, "GPU");
     if (o.hosts_per_rack == 0) return plan_error("no hosts in a rack", "take --hosts-per-rack 4");
     return {};
   }
@@ -99,6 +100,7 @@ class FabricPlanner {
   // Nothing: two tiers of these switches cannot do it.
   std::optional<ClosShape> shape_of(const SwitchPorts& leaf, const SwitchPorts& spine) const {
     if (one_switch_holds(leaf)) return ClosShape{1, 0, ends(), 0, 0};
+    if (options().single_switch) return std::nullopt;
     return clos_shape(leaf, spine, ends(), options().rate_bps, options().oversubscription);
   }
 
@@ -107,6 +109,15 @@ class FabricPlanner {
     const MarketRow* row = device ? (*device)->price_row() : nullptr;
     const auto range = row == nullptr ? std::nullopt : parse_range(row->value);
     return range ? std::optional((range->low + range->high) / 2) : std::nullopt;
+  }
+
+  // Which switches were tried, for a message.
+  std::string tried() const {
+    const std::string &leaf = options().leaf, &spine = options().spine;
+    if (leaf.empty() && spine.empty()) return "switches of the catalog";
+    if (leaf == spine) return leaf;
+    return fmt::format("switches, {} below {},", leaf.empty() ? "any leaf of the catalog" : leaf,
+                       spine.empty() ? "any spine of the catalog" : spine);
   }
 
   Planned<void> choose_switches() {
@@ -142,11 +153,16 @@ class FabricPlanner {
         plan_.spine_model = spine;
       }
     }
-    if (!shape)
+    if (!shape && options().single_switch)
       return plan_error(
-          fmt::format("two tiers of switches of the catalog do not hold {} at {} with oversubscription {:g}",
-                      counted(ends(), "port"), rate_text(options().rate_bps), options().oversubscription),
-          "plan a smaller pod, take fewer --nics-per-host, or allow more --oversubscription");
+          fmt::format("no {} has {} at {}: one switch does not hold {}",
+                      options().leaf.empty() ? "switch of the catalog" : options().leaf, counted(ends(), "port"),
+                      rate_text(options().rate_bps), counted(plan_.hosts, "host")),
+          "leave --single-switch out, or take fewer --nics-per-host");
+    if (!shape)
+      return plan_error(fmt::format("two tiers of {} do not hold {} at {} with oversubscription {:g}", tried(),
+                                    counted(ends(), "port"), rate_text(options().rate_bps), options().oversubscription),
+                        "plan a smaller pod, take fewer --nics-per-host, or allow more --oversubscription");
     shape_ = *shape;
     plan_.leaves = shape->leaves;
     plan_.spines = shape->spines;

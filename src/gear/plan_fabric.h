@@ -27,6 +27,7 @@ struct FabricOptions {
   std::uint32_t nics_per_host = 0;  // 0: one for each GPU
   std::int64_t rate_bps = 0;        // of a NIC's port
   std::string nic, leaf, spine;     // models of the catalog; empty: the cheapest that does it
+  std::string gpu = "h100-sxm";     // of the lab file
   double oversubscription = 1;      // of a leaf, at most
   std::uint32_t hosts_per_rack = 4;
   std::uint32_t mtu_B = 9000;
@@ -84,6 +85,9 @@ struct FabricPlan {
 };
 
 Planned<FabricPlan> plan_fabric(const FabricOptions& options, const Market& market);
+
+// Of the lossless group of every port; 0: what the switches' vendors take is enough.
+std::int64_t planned_headroom_B(const FabricPlan& plan);
 
 std::string fabric_lab(const FabricPlan& plan);
 std::string fabric_text(const FabricPlan& plan);

@@ -47,6 +47,20 @@ std::string switch_table(const FabricPlan& plan) {
   return out;
 }
 
+// GPU r is beside NIC r in a DGX; other hosts have no slots that would say so.
+bool has_slots(const FabricPlan& plan) {
+  constexpr std::uint32_t kDgxSlots = 8;
+  return plan.options.gpus_per_host <= kDgxSlots && plan.options.nics_per_host <= kDgxSlots;
+}
+
+std::string gpu_list(const FabricPlan& plan) {
+  std::vector<std::string> gpus;
+  for (std::uint32_t gpu = 0; gpu < plan.options.gpus_per_host; ++gpu)
+    gpus.push_back(has_slots(plan) ? fmt::format("{{model: {}, slot: gpu{}}}", plan.options.gpu, gpu)
+                                   : plan.options.gpu);
+  return fmt::format("    gpus: [{}]\n", fmt::join(gpus, ", "));
+}
+
 }  // namespace
 
 std::string fabric_lab(const FabricPlan& plan) {
@@ -56,11 +70,13 @@ std::string fabric_lab(const FabricPlan& plan) {
       lab_name(plan), plan_sentence(plan), plan.why, lab_name(plan), plan_sentence(plan),
       plan.leaves == 1 ? "1 leaf" : fmt::format("{} leaves", plan.leaves), counted(plan.spines, "spine"));
   for (std::uint32_t host = 0; host < plan.hosts; ++host) {
-    out += fmt::format("  h{}:\n    kind: host\n    nics:\n", host);
+    out += fmt::format("  h{}:\n    kind: host\n{}{}    nics:\n", host, has_slots(plan) ? "    host: dgx-h100\n" : "",
+                       gpu_list(plan));
     for (std::uint32_t nic = 0; nic < plan.options.nics_per_host; ++nic) {
       const FabricHostPort& port = plan.host_ports[nic * plan.hosts + host];
-      out += fmt::format("      - {{model: {}, ports: {{p{}: {{address: {}, mtu: {} B}}}}}}\n", plan.nic, nic,
-                         port.address, plan.options.mtu_B);
+      out +=
+          fmt::format("      - {{model: {}{}, ports: {{p{}: {{address: {}, mtu: {} B}}}}}}\n", plan.nic,
+                      has_slots(plan) ? fmt::format(", slot: nic{}", nic) : "", nic, port.address, plan.options.mtu_B);
     }
   }
   for (const FabricSwitch& device : plan.switches)
@@ -70,9 +86,12 @@ std::string fabric_lab(const FabricPlan& plan) {
     out += fmt::format("  - {{endpoints: [\"{}\", \"{}\"], cable: {{kind: {}, length: {} m, rate: {:g} Gbps}}}}\n",
                        cable.from, cable.to, cable.kind, cable.length_m, static_cast<double>(cable.rate_bps) / 1e9);
   // A watchdog ends a pause storm that would spread over several switches; SONiC's times.
-  out += plan.spines == 0 ? "\nqos: {profile: roce-lossless}\n"
-                          : "\nqos:\n  profile: roce-lossless\n"
-                            "  pfc: {watchdog: {detection: 200 ms, restoration: 200 ms, action: drop}}\n";
+  const std::int64_t headroom_B = planned_headroom_B(plan);
+  out += "\nqos:\n  profile: roce-lossless\n";
+  if (plan.spines > 0) out += "  pfc: {watchdog: {detection: 200 ms, restoration: 200 ms, action: drop}}\n";
+  if (headroom_B > 0)
+    out += fmt::format("  groups: {{3: {{headroom: {} kB}}}}  # the vendor's is for smaller frames\n",
+                       (headroom_B + 999) / 1000);
   out +=
       "\nworkloads:\n"
       "  - {name: permutation, flows: permutation, hosts: all, size: 1 MB}\n\n"

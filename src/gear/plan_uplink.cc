@@ -37,13 +37,23 @@ double covering_port_Gbps(double rate_Gbps) {
 std::string one_port(double rate_Gbps) {
   const double port_Gbps = covering_port_Gbps(rate_Gbps);
   const double fastest = *std::rbegin(kPortRates_Gbps);
-  if (port_Gbps == 0) return fmt::format("{:g}x {:g} GbE LAG", std::ceil(rate_Gbps / fastest), fastest);
+  if (port_Gbps == 0) return fmt::format("{:.0f}x {:g} GbE LAG", std::ceil(rate_Gbps / fastest), fastest);
   if (port_Gbps == 200) return "2x 100 GbE LAG or 1x 200 GbE";
   return fmt::format("{:g} GbE", port_Gbps);
 }
 
+// Three digits, and from 1000 on whole numbers: never an exponent.
+std::string three_digits(double value) {
+  return value >= 999.5 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
+}
+
 std::string plain_rate(double low_Gbps, double high_Gbps) {
-  return low_Gbps == high_Gbps ? fmt::format("{:.3g}", low_Gbps) : fmt::format("{:.3g}-{:.3g}", low_Gbps, high_Gbps);
+  return low_Gbps == high_Gbps ? three_digits(low_Gbps) : three_digits(low_Gbps) + "-" + three_digits(high_Gbps);
+}
+
+// As {:g}, without exponents of large numbers.
+std::string plain_number(double value) {
+  return value >= 999'999.5 ? fmt::format("{:.0f}", value) : fmt::format("{:g}", value);
 }
 
 }  // namespace
@@ -88,7 +98,8 @@ Planned<UplinkPlan> plan_uplink(const UplinkOptions& options) {
                       did_you_mean(options.workload, names, "workloads"));
   const double weights_GB = options.parameters_B * kBytesPerParameter;
   for (double rate_Gbps : kTransferRates_Gbps) {
-    plan.transfers.push_back({fmt::format("weights of {:g}B parameters", options.parameters_B), weights_GB, rate_Gbps});
+    plan.transfers.push_back(
+        {fmt::format("weights of {}B parameters", plain_number(options.parameters_B)), weights_GB, rate_Gbps});
     plan.transfers.push_back({"checkpoint", weights_GB * kCheckpointOverWeights, rate_Gbps});
   }
   plan.east_west_Gbps = options.nodes * options.busbw_GBps * 8;
@@ -107,27 +118,28 @@ std::string uplink_text(const UplinkPlan& plan) {
   std::string out =
       fmt::format("# Uplink of {} with {} each\n\n", counted(o.nodes, "node"), counted(o.gpus_per_node, "GPU"));
   if (o.per_gpu_GBps)
-    out += fmt::format("{} nodes x {} GPUs x {:g} GB/s = {:g} GB/s = {:g} Gb/s sustained\n\n", o.nodes, o.gpus_per_node,
-                       *o.per_gpu_GBps, o.nodes * o.gpus_per_node * *o.per_gpu_GBps, plan.rows.front().high_Gbps);
+    out += fmt::format("{} x {} x {} GB/s = {} GB/s = {} Gb/s sustained\n\n", counted(o.nodes, "node"),
+                       counted(o.gpus_per_node, "GPU"), plain_number(*o.per_gpu_GBps),
+                       plain_number(plan.rows.front().high_Gbps / 8), plain_number(plan.rows.front().high_Gbps));
   out += "| Workload | Sustained ingest | Burst | Uplink |\n|---|---|---|---|\n";
   for (const UplinkRow& row : plan.rows)
     out += fmt::format("| {} | {} Gb/s | {} | {} |\n", row.workload->title, plain_rate(row.low_Gbps, row.high_Gbps),
-                       row.burst_Gbps ? fmt::format("{:.3g} Gb/s", *row.burst_Gbps) : "model-dependent", row.uplink);
+                       row.burst_Gbps ? three_digits(*row.burst_Gbps) + " Gb/s" : "model-dependent", row.uplink);
   out += fmt::format(
       "\nThe internal fabric moves {:.0f} Gb/s at {:g} GB/s of all-reduce a node: not what the uplink has to "
       "match.\n",
       plan.east_west_Gbps, o.busbw_GBps);
   out += "\n| Transfer | Size | Link | Time |\n|---|---|---|---|\n";
   for (const TransferTime& transfer : plan.transfers)
-    out += fmt::format("| {} | {:g} GB | {:g} GbE | {:.1f} s |\n", transfer.what, transfer.size_GB, transfer.rate_Gbps,
-                       transfer.seconds());
+    out += fmt::format("| {} | {} GB | {:g} GbE | {:.1f} s |\n", transfer.what, plain_number(transfer.size_GB),
+                       transfer.rate_Gbps, transfer.seconds());
   out += fmt::format(
       "\nOne flow against the aggregate: {} of {:g} GbE are {:g} Gb/s, and one flow gets {:g}: {:g} GB take "
       "{:.1f} s.\n",
       counted(o.nics, "NIC"), o.nic_Gbps, plan.aggregate_Gbps, plan.one_flow_Gbps, o.shard_GB,
       o.shard_GB * 8 / plan.one_flow_Gbps);
-  out += fmt::format("With {}, spread by a hash, {:.2f} of {} NICs carry data on average, {:.0f} Gb/s: {:.1f} s.\n",
-                     counted(o.streams, "stream"), plan.busy_nics, o.nics, plan.streams_Gbps,
+  out += fmt::format("With {}, spread by a hash, {:.2f} of {} carry data on average, {:.0f} Gb/s: {:.1f} s.\n",
+                     counted(o.streams, "stream"), plan.busy_nics, counted(o.nics, "NIC"), plan.streams_Gbps,
                      o.shard_GB * 8 / plan.streams_Gbps);
   return out;
 }

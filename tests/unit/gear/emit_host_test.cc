@@ -1,4 +1,5 @@
 // Hosts: what NICs are set to equals what the simulated NICs run with; drivers by rule; networks in four dialects.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "support/gear_labs.h"
@@ -72,6 +73,28 @@ TEST(EmitHost, DriversByRule) {
   EXPECT_TRUE(irdma);
 }
 
+// Each port has the commands of its own driver, and OFED that was asked for and cannot be is not silent.
+TEST(EmitHost, MixedNicsHaveTheirOwnCommands) {
+  const auto lab = support::gear_lab_file("labs/live/e810-and-cx6.yaml", {"qos={profile: roce-lossless}"});
+  EmitOptions options;
+  options.node = "b";
+  options.stack = DriverStack::kOfed;
+  const auto emission = emitted(lab, "host", options);
+  const std::string text = file_of(emission, "b/roce-qos.sh");
+  const std::size_t second = text.find("\n# p1, ");
+  ASSERT_NE(second, text.npos);
+  const std::string nvidia = text.substr(0, second), intel = text.substr(second);
+  EXPECT_FALSE(has(nvidia, "fw-lldp-agent") || has(nvidia, "devlink")) << nvidia;
+  EXPECT_TRUE(has(nvidia, "np_cnp_dscp")) << nvidia;
+  EXPECT_TRUE(has(nvidia, "dcb buffer set dev p0")) << nvidia;
+  EXPECT_TRUE(has(intel, "--set-priv-flags p1 fw-lldp-agent off")) << intel;
+  EXPECT_FALSE(has(intel, "cc_params") || has(intel, "dcb buffer")) << intel;
+  EXPECT_EQ(count_of(file_of(emission, "b/mlxconfig.sh"), "mlxfwreset"), 1u);
+  bool ofed = false;
+  for (const EmitNote& note : emission.notes) ofed = ofed || has(note.message, "MLNX_OFED");
+  EXPECT_TRUE(ofed);
+}
+
 TEST(EmitHost, InTreeReadsBack) {
   const auto lab = support::gear_lab_file("labs/live/leaf-spine-100g.yaml", {"qos.congestion={RPG_TIME_RESET: 123}"});
   const std::string text = file_of(emitted(lab, "host"), "h0/roce-qos.sh");
@@ -130,6 +153,60 @@ TEST(EmitHost, SeveralPortsAndVlans) {
   EXPECT_TRUE(has(file_of(vlan, "a/roce-qos.sh"), "egress-qos-map 0:0 3:3\n"));
 }
 
+// Two rails over a spine, two hosts on each of two pairs of leaves: h0 reaches the rails of h2 by two ports.
+TEST(EmitHost, RoutesOfSeveralPortsDoNotCollide) {
+  std::string text = "version: 1\nname: rails\nnodes:\n";
+  std::string links = "links:\n";
+  for (int host = 0; host < 2; ++host) {
+    text += fmt::format("  h{}: {{kind: host, nics: [", host);
+    for (int rail = 0; rail < 2; ++rail) {
+      text += fmt::format("{}{{model: cx5-100g, ports: {{p{}: {{address: 10.{}.{}.1/24, mtu: 4200 B}}}}}}",
+                          rail == 0 ? "" : ", ", rail, host, rail);
+      links += fmt::format("  - {{endpoints: [\"h{}:p{}\", \"leaf{}{}:swp1\"]}}\n", host, rail, host, rail);
+      links +=
+          fmt::format("  - {{endpoints: [\"leaf{}{}:swp2\", \"spine:swp{}\"]}}\n", host, rail, host * 2 + rail + 1);
+    }
+    text += fmt::format(
+        "]}}\n  leaf{}0: {{kind: switch, model: sn3700c}}\n  leaf{}1: {{kind: switch, model: sn3700c}}\n", host, host);
+  }
+  const auto lab =
+      support::gear_lab(text + "  spine: {kind: switch, model: sn3700c}\n" + links + "qos: {profile: roce-lossless}\n");
+  EmitOptions options;
+  options.node = "h0";
+  const std::string netplan = file_of(emitted(lab, "host", options), "h0/60-roce.yaml");
+  EXPECT_TRUE(has(netplan, "- {to: 10.1.0.0/24, via: 10.0.0.254, metric: 101}\n")) << netplan;
+  EXPECT_TRUE(has(netplan, "- {to: 10.1.0.0/24, via: 10.0.1.254, metric: 102}\n")) << netplan;
+  // p1 is connected to it: only what is sent from p0's address goes by p0's leaf.
+  EXPECT_EQ(count_of(netplan, "to: 10.0.1.0/24"), 1u) << netplan;
+  EXPECT_TRUE(has(netplan, "- {to: 10.0.1.0/24, via: 10.0.0.254, table: 101}\n")) << netplan;
+  options.network = Network::kNmcli;
+  const std::string nmcli = file_of(emitted(lab, "host", options), "h0/network.sh");
+  EXPECT_TRUE(has(nmcli, "+ipv4.routes '10.1.0.0/24 10.0.1.254 102'\n")) << nmcli;
+  EXPECT_FALSE(has(nmcli, "'10.0.1.0/24 10.0.0.254'")) << nmcli;
+  options.network = Network::kNetworkd;
+  const std::string networkd = file_of(emitted(lab, "host", options), "h0/10-p1.network");
+  EXPECT_TRUE(has(networkd, "Destination=10.1.0.0/24\nGateway=10.0.1.254\nMetric=102\n")) << networkd;
+  options.network = Network::kIp;
+  const std::string ip = file_of(emitted(lab, "host", options), "h0/network.sh");
+  EXPECT_FALSE(has(ip, "ip route replace 10.0.1.0/24 via 10.0.0.254 dev p0 metric")) << ip;
+}
+
+// Leaves of rails that no link joins: no routes, and a word about it.
+TEST(EmitHost, RailsWithoutLinksHaveNoRoutes) {
+  const auto lab = support::gear_lab_file("labs/ai/one-slow-rail.yaml");
+  for (Network network : {Network::kNetplan, Network::kNmcli, Network::kIp}) {
+    EmitOptions options;
+    options.node = "h0";
+    options.network = network;
+    const auto emission = emitted(lab, "host", options);
+    const std::string text = file_of(emission, network == Network::kNetplan ? "h0/60-roce.yaml" : "h0/network.sh");
+    EXPECT_FALSE(has(text, "route") || has(text, "rule")) << text;
+    bool noted = false;
+    for (const EmitNote& note : emission.notes) noted = noted || has(note.message, "no link leads there");
+    EXPECT_TRUE(noted);
+  }
+}
+
 TEST(EmitHost, NcclEnvironmentAndMpirun) {
   const auto lab = support::gear_lab_file("labs/gear/clos-2x4.yaml");
   const auto emission = emitted(lab, "host");
@@ -138,6 +215,37 @@ TEST(EmitHost, NcclEnvironmentAndMpirun) {
   EXPECT_TRUE(has(conf, "NCCL_IB_TC=106\n"));
   EXPECT_TRUE(has(file_of(emission, "job/mpirun.sh"), "mpirun -np 8 -N 1 --hostfile hostfile "));
   EXPECT_EQ(count_of(file_of(emission, "job/hostfile"), "slots=1\n"), 8u);
+}
+
+// The hypervisor gave its NICs and GPUs away: it is no host of the job, and no GPU counts twice.
+TEST(EmitHost, VirtualMachinesHaveWhatTheyWereGiven) {
+  const auto lab = support::gear_lab_file("labs/two-vms-one-host.yaml");
+  const auto emission = emitted(lab, "host");
+  EXPECT_EQ(file_of(emission, "job/hostfile"), "vm00 slots=1\nvm01 slots=1\n");
+  const std::string job = file_of(emission, "job/mpirun.sh");
+  EXPECT_TRUE(has(job, "mpirun -np 2 -N 1 ")) << job;
+  EXPECT_TRUE(has(job, "NCCL_IB_HCA='=mlx5_0:1'")) << job;
+  for (const EmittedFile& file : emission.files) EXPECT_FALSE(file.path.starts_with("epyc/")) << file.path;
+  EXPECT_FALSE(has(file_of(emission, "vm00/mlxconfig.sh"), "\nmlxfwreset"));
+  EmitOptions options;
+  options.node = "epyc";
+  const auto refused = emit(lab, "host", options);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(has(refused.error().front().message, "no NIC of epyc has a port of its own"));
+}
+
+// It goes into scripts: nothing but a name of an interface does.
+TEST(EmitHost, ManagementInterface) {
+  const auto lab = support::gear_lab_file("labs/gear/clos-2x4.yaml");
+  EmitOptions options;
+  for (const char* wrong : {"e'x;id;'", "", "a b", "$(id)", "eno1\n", "..", "-x", "sixteen-letters-"}) {
+    options.management_interface = wrong;
+    const auto emission = emit(lab, "host", options);
+    ASSERT_FALSE(emission) << wrong;
+    EXPECT_TRUE(has(emission.error().front().message, "is no name of an interface"));
+  }
+  options.management_interface = "enp1s0f0np0.42";
+  EXPECT_TRUE(has(file_of(emitted(lab, "host", options), "job/mpirun.sh"), "NCCL_SOCKET_IFNAME='=enp1s0f0np0.42'\n"));
 }
 
 }  // namespace

@@ -108,6 +108,43 @@ TEST(PlanFabric, LabFilesAreValid) {
   }
 }
 
+// The example of docs/plan.md, and others whose switches are named: what the plan writes does not warn about itself.
+TEST(PlanFabric, HeadroomSuffices) {
+  for (const char* model : {"sn3700", "sn5600", "sn4600c", "sn3700c"}) {
+    for (std::int64_t rate : {100, 200, 400}) {
+      FabricOptions options = cluster(8, 8, rate);
+      options.leaf = options.spine = model;
+      const auto plan = plan_fabric(options, Market::built_in());
+      if (!plan) continue;
+      const auto lab = lab::read_lab(fabric_lab(*plan), "lab.yaml");
+      ASSERT_TRUE(lab) << model << lab.error().front().message;
+      EXPECT_TRUE(lab->warnings.empty()) << model << " " << rate << ": " << lab->warnings.front().message;
+    }
+  }
+}
+
+// GPUs of the lab are those that were asked for, beside their NICs where the host has such slots.
+TEST(PlanFabric, LabsHaveTheirGpus) {
+  for (const auto& [per_host, nics] : {std::pair{8u, 8u}, {4u, 1u}, {16u, 2u}}) {
+    FabricOptions options = cluster(4, nics, 200);
+    options.gpus_per_host = per_host;
+    options.gpus = 4 * per_host;
+    options.gpu = "h200";
+    const auto lab = lab::read_lab(fabric_lab(planned(options)), "lab.yaml");
+    ASSERT_TRUE(lab) << lab.error().front().message;
+    for (const lab::HostConfig& host : lab->hosts) {
+      ASSERT_EQ(host.places.gpus.size(), per_host);
+      EXPECT_EQ(host.places.gpus.front().model.name, "h200");
+    }
+  }
+  FabricOptions options = cluster(4, 1, 200);
+  options.gpu = "h100-sxn";
+  const auto wrong = plan_fabric(options, Market::built_in());
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().message, "no GPU h100-sxn in the catalog");
+  EXPECT_EQ(wrong.error().remedy, "did you mean h100-sxm?");
+}
+
 TEST(PlanFabric, Lengths) {
   EXPECT_EQ(cable_length_m(3, 3), 2u);
   EXPECT_EQ(cable_length_m(3, 4), 5u);
@@ -135,6 +172,19 @@ TEST(PlanFabric, RefusesWhatCannotBe) {
   EXPECT_EQ(message(options), "one host needs no fabric");
   options = cluster(4000, 8, 200);
   EXPECT_NE(message(options).find("two tiers of switches"), std::string::npos);
+  options = cluster(8, 8, 100);
+  options.leaf = options.spine = "crs504";
+  EXPECT_EQ(message(options), "two tiers of crs504 do not hold 64 ports at 100G with oversubscription 1");
+  options = cluster(64, 8, 100);
+  options.leaf = "crs504";
+  EXPECT_NE(message(options).find("crs504 below any spine of the catalog"), std::string::npos) << message(options);
+  options = cluster(32, 8, 200);
+  options.single_switch = true;
+  EXPECT_EQ(message(options), "no switch of the catalog has 256 ports at 200G: one switch does not hold 32 hosts");
+  options = cluster(8, 8, 200);
+  options.single_switch = true;
+  options.leaf = "sn3700";
+  EXPECT_EQ(message(options), "no sn3700 has 64 ports at 200G: one switch does not hold 8 hosts");
   options = cluster(8, 1, 200);
   options.oversubscription = 0.5;
   EXPECT_NE(message(options).find("oversubscription"), std::string::npos);

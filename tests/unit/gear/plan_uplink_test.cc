@@ -69,5 +69,26 @@ TEST(PlanUplink, RefusesNonsense) {
   EXPECT_EQ(uplink_for(900, 2000, std::nullopt), "3x 800 GbE LAG");
 }
 
+// Numbers as people write them: no exponents, and one node is one node.
+TEST(PlanUplink, TextHasPlainNumbers) {
+  UplinkOptions options;
+  options.nodes = 100;
+  options.gpus_per_node = 8;
+  const std::string large = uplink_text(*plan_uplink(options));
+  EXPECT_EQ(large.find("e+"), large.npos) << large;
+  EXPECT_NE(large.find("| 2500-7500 Gb/s | 10000 Gb/s |"), large.npos) << large;
+  options.nodes = 100'000;
+  options.parameters_B = 1e6;
+  options.per_gpu_GBps = 40;
+  const std::string huge = uplink_text(*plan_uplink(options));
+  EXPECT_EQ(huge.find("e+"), huge.npos) << huge;
+  options = {};
+  options.nodes = options.gpus_per_node = options.nics = 1;
+  options.per_gpu_GBps = 1;
+  const std::string one = uplink_text(*plan_uplink(options));
+  EXPECT_NE(one.find("1 node x 1 GPU x 1 GB/s = 1 GB/s = 8 Gb/s sustained"), one.npos) << one;
+  EXPECT_EQ(one.find("1 NICs"), one.npos) << one;
+}
+
 }  // namespace
 }  // namespace weft::gear
