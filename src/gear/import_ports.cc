@@ -7,7 +7,7 @@
 namespace weft::gear {
 namespace {
 
-Contract contract_of_port(const Contract& all, const PortQos& port) {
+Contract contract_of_port(const Contract& all, const ImportedPort& port) {
   Contract one{all.node, all.model, port.qos, {}, port.trusts, port.watched_mask};
   one.qos.ingress_pool_B = all.qos.ingress_pool_B;
   one.qos.egress_pool_B = all.qos.egress_pool_B;
@@ -32,7 +32,7 @@ ContractValues values_that_differ(const ContractValues& own, const ContractValue
 
 }  // namespace
 
-void merge_ports(Contract& contract, const std::vector<PortQos>& ports) {
+void merge_ports(Contract& contract, const std::vector<ImportedPort>& ports) {
   // Ports with the same values, the first of each kind, and how many: few kinds in any real file.
   std::map<ContractValues, std::vector<std::size_t>> kinds;
   for (std::size_t i = 0; i < ports.size(); ++i)

@@ -9,13 +9,13 @@
 
 namespace weft::gear {
 
-struct PortQos {
+struct ImportedPort {
   fabric::SwitchQos qos;  // without pools
   bool trusts = true;     // a map of DSCP or of PCP
   std::uint8_t watched_mask = 0;
 };
 
 // `ports` as contract.ports; the pools of `contract` stay.
-void merge_ports(Contract& contract, const std::vector<PortQos>& ports);
+void merge_ports(Contract& contract, const std::vector<ImportedPort>& ports);
 
 }  // namespace weft::gear

@@ -183,7 +183,7 @@ class SonicReader {
     }
   }
 
-  void read_maps(PortQos& port, const ConfigJson& entry) {
+  void read_maps(ImportedPort& port, const ConfigJson& entry) {
     fabric::SwitchQos& qos = port.qos;
     qos.queue_of_priority.fill(0);
     qos.group_of_priority.fill(0);
@@ -333,7 +333,7 @@ class SonicReader {
         note(fmt::format("PFC_WD|{}: no port with a QoS map has this name", name));
         continue;
       }
-      PortQos& port = ports_[found->second];
+      ImportedPort& port = ports_[found->second];
       fabric::WatchdogConfig& dog = port.qos.watchdog;
       dog.enabled = port.watched_mask != 0;
       if (!dog.enabled && port.qos.pfc_receive_mask != 0)
@@ -349,15 +349,15 @@ class SonicReader {
       }
       if (!known) problem(name, fmt::format("PFC_WD|{}: there is no action {}", name, lab::in_quotes(action)));
     }
-    for (PortQos& port : ports_) port.qos.watchdog.poll_ps = poll_ps;
+    for (ImportedPort& port : ports_) port.qos.watchdog.poll_ps = poll_ps;
   }
 
   std::string_view text_;
   lab::ProblemList problems_;
   ConfigJson json_;
   ImportedContract made_;
-  std::set<std::string> said_;  // ports share maps and profiles: each problem once
-  std::vector<PortQos> ports_;  // as contract().ports
+  std::set<std::string> said_;       // ports share maps and profiles: each problem once
+  std::vector<ImportedPort> ports_;  // as contract().ports
   std::map<std::string, std::size_t, std::less<>> index_of_;
 };
 
