@@ -73,6 +73,10 @@ int emit(EmitArguments& arguments) {
   const auto emission = gear::emit(file->lab, arguments.target, arguments.options);
   if (!emission) {
     for (const gear::EmitProblem& problem : emission.error()) {
+      if (problem.part == gear::LabPart::kNone) {
+        wrong_input(problem.message, problem.remedy);
+        continue;
+      }
       const lab::Place place = gear::place_of(file->text, problem);
       report_problem(arguments.lab, {place.line, place.column, problem.message, problem.remedy, ""});
     }

@@ -171,8 +171,7 @@ std::optional<EmitProblem> unknown_node(const lab::Lab& lab, const EmitTarget& t
     if (!target.of_hosts) fitting.push_back(device.name);
   }
   if (std::find(fitting.begin(), fitting.end(), node) != fitting.end()) return std::nullopt;
-  return EmitProblem{"", LabPart::kModel,
-                     fmt::format("the lab has no {} {}", target.of_hosts ? "host" : "switch", node),
+  return EmitProblem{"", LabPart::kNone, fmt::format("the lab has no {} {}", target.of_hosts ? "host" : "switch", node),
                      did_you_mean(node, fitting, target.of_hosts ? "hosts" : "switches")};
 }
 
@@ -201,11 +200,11 @@ tl::expected<Emission, std::vector<EmitProblem>> emit(const lab::Lab& lab, std::
   using Problems = std::vector<EmitProblem>;
   if (found == std::end(kTargets)) {
     return tl::unexpected(
-        Problems{{"", LabPart::kModel, fmt::format("no target {}", target), did_you_mean(target, names, "targets")}});
+        Problems{{"", LabPart::kNone, fmt::format("no target {}", target), did_you_mean(target, names, "targets")}});
   }
   if (!is_interface_name(options.management_interface)) {
     return tl::unexpected(
-        Problems{{"", LabPart::kModel, fmt::format("{} is no name of an interface", options.management_interface),
+        Problems{{"", LabPart::kNone, fmt::format("{} is no name of an interface", options.management_interface),
                   "name the interface of the management network: eno1"}});
   }
   if (auto unknown = unknown_node(lab, *found, options.node)) return tl::unexpected(Problems{*std::move(unknown)});

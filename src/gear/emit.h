@@ -34,7 +34,8 @@ struct Emission {
 };
 
 // Which part of the lab file a problem is about.
-enum class LabPart : std::uint8_t { kModel, kQos, kAddresses };
+// Where the mistake is: a part of the lab, or what was asked for.
+enum class LabPart : std::uint8_t { kModel, kQos, kAddresses, kNone };
 
 struct EmitProblem {
   std::string node;  // empty: the lab

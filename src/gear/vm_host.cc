@@ -182,7 +182,7 @@ Planned<const HostDevice*> find_device(const HostDescription& host, std::string_
   const std::vector<std::string_view> views(names.begin(), names.end());
   return plan_error(fmt::format("no device {}", name),
                     views.empty() ? "the description has no GPU and no NIC"
-                                  : did_you_mean(name, views, "devices") + ", or write a PCI address such as 06:00.0");
+                                  : did_you_mean(name, views, "devices") + " A PCI address does, too: 06:00.0");
 }
 
 std::string device_label(const HostDescription& host, const HostDevice& device) {
