@@ -3,14 +3,18 @@
 #include <memory>
 
 #include "analyze/analyzer.h"
+#include "cli/common.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
+#include "gear/wire_contract.h"
 
 namespace weft::cli {
 namespace {
 
 struct AnalyzeArguments {
   std::vector<std::string> files;
+  std::string lab;
+  std::vector<std::string> set;
   bool no_icrc = false;
   bool json = false;
 };
@@ -19,6 +23,11 @@ int analyze_captures(const AnalyzeArguments& arguments) {
   use_json(arguments.json);
   analyze::AnalyzeOptions options;
   options.decode.check_icrc = !arguments.no_icrc;
+  if (!arguments.lab.empty()) {
+    const auto file = load_lab(arguments.lab, arguments.set, std::nullopt);
+    if (!file) return kExitWrongInput;
+    options.contract = gear::wire_contract(file->lab);
+  }
   const auto analysis = analyze::analyze_files(arguments.files, options);
   if (!analysis) return wrong_input(analysis.error(), "weft analyze reads pcap and pcapng files");
   put(arguments.json ? analyze::analysis_json(*analysis) : analyze::analysis_text(*analysis));
@@ -31,6 +40,8 @@ void add_analyze(CLI::App& app, int& status) {
   auto arguments = std::make_shared<AnalyzeArguments>();
   CLI::App* verb = app.add_subcommand("analyze", "Say what happened in captures, what is wrong and what to change");
   verb->add_option("FILE", arguments->files, "pcap or pcapng files; several are merged by time")->required();
+  verb->add_option("--lab", arguments->lab, "Hold the frames against the QoS contract of this lab");
+  verb->add_option("--set", arguments->set, "Change a value of that lab, as for run");
   verb->add_flag("--no-icrc", arguments->no_icrc, "Do not check the ICRC of each frame");
   verb->add_flag("--json", arguments->json, "Print JSON");
   verb->footer("Exit status: 0 healthy, 1 findings, 2 input that cannot be read.");
