@@ -13,6 +13,7 @@
 #include "analyze/capture_check.h"
 #include "analyze/cm_check.h"
 #include "analyze/contract.h"
+#include "analyze/counters_check.h"
 #include "analyze/decode.h"
 #include "analyze/integrity.h"
 #include "analyze/streams.h"
@@ -24,11 +25,15 @@ namespace weft::analyze {
 struct AnalyzeOptions {
   DecodeOptions decode;
   Contract contract;  // without ports: none
+  std::vector<PortCounters> counters;
 };
 
 class Analyzer {
  public:
-  explicit Analyzer(const AnalyzeOptions& options) : options_(options) { contract_.use(options.contract); }
+  explicit Analyzer(const AnalyzeOptions& options) : options_(options) {
+    contract_.use(options.contract);
+    counters_.use(options.counters);
+  }
 
   PointId add_point(const std::string& file, const pcap::CaptureInterface& interface);
   void see(PointId point, const pcap::CapturedPacket& packet);
@@ -48,6 +53,7 @@ class Analyzer {
   Integrity integrity_;
   CmCheck cm_;
   ContractCheck contract_;
+  CountersCheck counters_;
   UetCheck uet_;
   Frame frame_;
   Analysis analysis_;
