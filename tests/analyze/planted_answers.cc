@@ -123,7 +123,7 @@ std::vector<PlantedCase> answer_faults() {
                   nak_ahead,
                   "psn.lost",
                   {"nak.psn"},
-                  {"recovery"}});
+                  {}});
   rows.push_back({"AckBackwards",
                   "an ACK older than the one before",
                   writes,
