@@ -12,6 +12,7 @@
 #include "analyze/analysis.h"
 #include "analyze/decode.h"
 #include "analyze/integrity.h"
+#include "analyze/rc_transport.h"
 #include "analyze/streams.h"
 #include "pcap/pcap_reader.h"
 
@@ -38,6 +39,7 @@ class Analyzer {
   Addresses addresses_;
   Streams streams_;
   Integrity integrity_;
+  RcTransport transport_;
   Frame frame_;
   Analysis analysis_;
 };
