@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analyze/rc_findings.h"
 #include "base/files.h"
 
 namespace weft::analyze {
@@ -63,29 +64,19 @@ void Analyzer::see_roce() {
   integrity_.see(frame_);
   if (frame_.icrc == IcrcState::kBad || frame_.has(kTooShort) || frame_.has(kUnknownOpcode) || frame_.has(kIpLength))
     return;  // a NIC drops it
-  streams_.see(frame_);
+  const StreamId stream = streams_.see(frame_);
+  if (stream != kNone) transport_.see(frame_, stream, streams_);
   if (frame_.has_deth && frame_.dest_qp == wire::kGeneralServicesQp) cm_.see(frame_, streams_);
 }
 
-// One conversation of each pair of streams at the point that saw it first.
 void Analyzer::summarise() {
-  for (StreamId id = 0; id < streams_.size(); ++id) {
-    const Stream& stream = streams_[id];
-    const bool is_first = stream.reverse == kNone || id < stream.reverse;
-    if (!is_first) continue;
-    Conversation conversation;
-    conversation.a = addresses_.text(stream.src);
-    conversation.b = addresses_.text(stream.dst);
-    conversation.b_qp = stream.dst_qp;
-    if (stream.reverse != kNone) conversation.a_qp = streams_[stream.reverse].dst_qp;
-    conversation.packets = stream.frames;
-    conversation.payload_B = stream.payload_B;
-    conversation.wire_B = stream.wire_B;
-    conversation.first_ns = stream.first_ns;
-    conversation.last_ns = stream.last_ns;
-    conversation.first_frame = stream.first_frame;
-    analysis_.conversations.push_back(std::move(conversation));
-  }
+  transport_.end();
+  const RcContext context{transport_, streams_, analysis_.capture};
+  std::vector<RcConversation> conversations = rc_conversations(context, addresses_);
+  find_transport_troubles(context, conversations, analysis_.findings);
+  for (RcConversation& each : conversations) analysis_.conversations.push_back(std::move(each.summary));
+  std::stable_sort(analysis_.conversations.begin(), analysis_.conversations.end(),
+                   [](const Conversation& one, const Conversation& other) { return one.goodput_B > other.goodput_B; });
 }
 
 Analysis Analyzer::finish() {

@@ -14,6 +14,7 @@
 #include "analyze/cm_check.h"
 #include "analyze/decode.h"
 #include "analyze/integrity.h"
+#include "analyze/rc_transport.h"
 #include "analyze/streams.h"
 #include "analyze/uet_check.h"
 #include "pcap/pcap_reader.h"
@@ -46,6 +47,7 @@ class Analyzer {
   Integrity integrity_;
   CmCheck cm_;
   UetCheck uet_;
+  RcTransport transport_;
   Frame frame_;
   Analysis analysis_;
 };
