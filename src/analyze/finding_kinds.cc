@@ -51,9 +51,9 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     {"nak.remote-access", kError, "remote access error"},
     {"nak.invalid-request", kError, "invalid request"},
     {"nak.remote-operational", kError, "remote operational error"},
-    {"rnr.no-receive", kError, "receiver not ready: no receive posted"},
-    {"rnr.early", kError, "sent again before the RNR timer had passed"},
     {"rnr.exhausted", kError, "RNR retries used up"},
+    {"rnr.early", kError, "sent again before the RNR timer had passed"},
+    {"rnr.no-receive", kError, "receiver not ready: no receive posted"},
     {"credits.exceeded", kError, "sent beyond the credit limit"},
     // Pauses.
     {"pause.violated", kError, "data sent while paused"},

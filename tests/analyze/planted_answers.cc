@@ -27,8 +27,8 @@ void nak_below_acked(EditableCapture& capture) {
   });
 }
 
-void nak_ahead(EditableCapture& capture) {
-  capture.rewrite(capture.find_nth(is_nak), [](RoceHeaders& headers) { headers.psn += 2; });
+void nak_of_unsent(EditableCapture& capture) {
+  capture.rewrite(capture.find_nth(is_nak), [](RoceHeaders& headers) { headers.psn += 1000; });
 }
 
 void ack_backwards(EditableCapture& capture) {
@@ -93,6 +93,11 @@ std::vector<PlantedCase> answer_faults() {
       "workloads:\n"
       "  - {name: a, client: node00, server: node01, transfer: write, size: 4 KiB, count: 5, start: 0 s}\n"
       "  - {name: b, client: node00, server: node01, transfer: write, size: 4 KiB, count: 5, start: 8 s}\n";
+  const std::string never =
+      "workloads:\n"
+      "  - {name: a, client: node00, server: node01, transfer: send, size: 4 KiB, misuse: no-receive, rnr_retry: 2, "
+      "start: 0 s}\n"
+      "  - {name: b, client: node00, server: node01, transfer: write, size: 4 KiB, count: 5, start: 50 ms}\n";
   PairLab credits;
   credits.set = "end_to_end_credits: true";
   const std::string slow_receiver =
@@ -116,11 +121,11 @@ std::vector<PlantedCase> answer_faults() {
                   "nak.psn",
                   {},
                   {"ack.missing"}});
-  rows.push_back({"NakAhead",
-                  "a NAK that does not name the first missing packet",
+  rows.push_back({"NakOfUnsent",
+                  "a NAK of a packet that was not sent",
                   lost,
                   "node01:p0",
-                  nak_ahead,
+                  nak_of_unsent,
                   "psn.lost",
                   {"nak.psn"},
                   {}});
@@ -145,13 +150,13 @@ std::vector<PlantedCase> answer_faults() {
   rows.push_back({"MsnAhead", "an ACK whose MSN is 5 too high", writes, "node01:p0", msn_ahead, "msn.wrong"});
   rows.push_back({"MsnStuck", "an MSN that stops counting", writes, "node01:p0", msn_stuck, "msn.wrong"});
   rows.push_back({"NoCredit", "SENDs beyond the credit limit",
-                  pair_lab(transfer("send, size: 1000 B, count: 20, depth: 1"), credits), "node00:p0", no_credit,
+                  pair_lab(transfer("send, size: 1000 B, count: 60, depth: 8"), credits), "node00:p0", no_credit,
                   "credits.exceeded"});
   rows.push_back(
       {"NoReceive", "a server that posts receives 100 us late", slow_receiver, "node00:p0", nullptr, "rnr.no-receive"});
   rows.push_back({"RnrExhausted",
                   "a server that never posts a receive, rnr_retry 2",
-                  pair_lab(transfer("send, size: 4 KiB, misuse: no-receive, rnr_retry: 2")),
+                  pair_lab(never),
                   "node00:p0",
                   nullptr,
                   "rnr.exhausted",

@@ -125,12 +125,12 @@ std::vector<PlantedCase> loss_faults() {
                   {"psn.lost"}});
   rows.push_back(
       {"LostAck",
-       "an ACK dropped: data is sent again for nothing",
+       "an ACK dropped",
        faulty("both_directions: true, action: drop, frames: response, psn: 1, transmission: 1", one, formula),
        "all",
        nullptr,
-       "timeout.waited",
-       {"psn.spurious"}});
+       "psn.lost",
+       {"timeout.waited"}});
   rows.push_back({"Duplicate", "a packet duplicated on the way",
                   faulty("action: duplicate, delay: 1 us, frames: request, qp: 0, psn: 5, transmission: 1",
                          "write, size: 16 KiB, count: 10"),

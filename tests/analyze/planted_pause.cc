@@ -57,7 +57,7 @@ std::vector<PlantedCase> pause_faults() {
                   nullptr,
                   "pause.cycle",
                   {},
-                  {"pause.storm", "pause.share", "pause.spread", "pause.unpaired", "psn.lost"},
+                  {"pause.storm", "pause.share", "pause.spread", "pause.unpaired"},
                   {"expect={}", "workloads[round].size=10 MB", "duration=5 ms"},
                   "",
                   kHeaders});
