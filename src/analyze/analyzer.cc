@@ -41,6 +41,7 @@ void Analyzer::see(PointId point, const pcap::CapturedPacket& packet) {
     case FrameKind::kPause:
       ++capture.pauses;
       ++at.pause_frames;
+      if (contract_.is_used()) contract_.see_pause(frame_, at.name);
       break;
     case FrameKind::kUet:
       ++capture.uet;
@@ -66,6 +67,7 @@ void Analyzer::see_roce() {
     return;  // a NIC drops it
   const StreamId stream = streams_.see(frame_);
   if (stream != kNone) transport_.see(frame_, stream, streams_);
+  if (contract_.is_used()) contract_.see(frame_, addresses_);
   if (frame_.has_deth && frame_.dest_qp == wire::kGeneralServicesQp) cm_.see(frame_, streams_);
 }
 
@@ -88,6 +90,7 @@ Analysis Analyzer::finish() {
   integrity_.finish(analysis_.findings);
   cm_.finish(addresses_, streams_, analysis_.capture.last_ns, analysis_.findings);
   uet_.finish(addresses_, analysis_.findings);
+  contract_.finish(addresses_, streams_, analysis_.findings);
   analysis_.findings.sort();
   return std::move(analysis_);
 }

@@ -12,6 +12,7 @@
 #include "analyze/analysis.h"
 #include "analyze/capture_check.h"
 #include "analyze/cm_check.h"
+#include "analyze/contract.h"
 #include "analyze/decode.h"
 #include "analyze/integrity.h"
 #include "analyze/rc_transport.h"
@@ -23,11 +24,12 @@ namespace weft::analyze {
 
 struct AnalyzeOptions {
   DecodeOptions decode;
+  Contract contract;  // without ports: none
 };
 
 class Analyzer {
  public:
-  explicit Analyzer(const AnalyzeOptions& options) : options_(options) {}
+  explicit Analyzer(const AnalyzeOptions& options) : options_(options) { contract_.use(options.contract); }
 
   PointId add_point(const std::string& file, const pcap::CaptureInterface& interface);
   void see(PointId point, const pcap::CapturedPacket& packet);
@@ -46,6 +48,7 @@ class Analyzer {
   CaptureCheck capture_check_;
   Integrity integrity_;
   CmCheck cm_;
+  ContractCheck contract_;
   UetCheck uet_;
   RcTransport transport_;
   Frame frame_;

@@ -3,14 +3,20 @@
 #include <memory>
 
 #include "analyze/analyzer.h"
+#include "analyze/diff.h"
+#include "cli/common.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
+#include "gear/wire_contract.h"
 
 namespace weft::cli {
 namespace {
 
 struct AnalyzeArguments {
   std::vector<std::string> files;
+  std::string diff;
+  std::string lab;
+  std::vector<std::string> set;
   bool no_icrc = false;
   bool json = false;
 };
@@ -19,8 +25,21 @@ int analyze_captures(const AnalyzeArguments& arguments) {
   use_json(arguments.json);
   analyze::AnalyzeOptions options;
   options.decode.check_icrc = !arguments.no_icrc;
+  if (!arguments.lab.empty()) {
+    const auto file = load_lab(arguments.lab, arguments.set, std::nullopt);
+    if (!file) return kExitWrongInput;
+    options.contract = gear::wire_contract(file->lab);
+  }
   const auto analysis = analyze::analyze_files(arguments.files, options);
   if (!analysis) return wrong_input(analysis.error(), "weft analyze reads pcap and pcapng files");
+  if (!arguments.diff.empty()) {
+    const auto other = analyze::analyze_files({arguments.diff}, options);
+    if (!other) return wrong_input(other.error(), "weft analyze reads pcap and pcapng files");
+    const auto changes = analyze::differences(*other, *analysis);
+    put(arguments.json ? analyze::changes_json(changes, arguments.diff, arguments.files.front())
+                       : analyze::changes_text(changes, arguments.diff, arguments.files.front()));
+    return changes.empty() ? kExitWell : kExitFailed;
+  }
   put(arguments.json ? analyze::analysis_json(*analysis) : analyze::analysis_text(*analysis));
   return analysis->findings.healthy() ? kExitWell : kExitFailed;
 }
@@ -31,6 +50,9 @@ void add_analyze(CLI::App& app, int& status) {
   auto arguments = std::make_shared<AnalyzeArguments>();
   CLI::App* verb = app.add_subcommand("analyze", "Say what happened in captures, what is wrong and what to change");
   verb->add_option("FILE", arguments->files, "pcap or pcapng files; several are merged by time")->required();
+  verb->add_option("--diff", arguments->diff, "Say what changed since this capture of the same work");
+  verb->add_option("--lab", arguments->lab, "Hold the frames against the QoS contract of this lab");
+  verb->add_option("--set", arguments->set, "Change a value of that lab, as for run");
   verb->add_flag("--no-icrc", arguments->no_icrc, "Do not check the ICRC of each frame");
   verb->add_flag("--json", arguments->json, "Print JSON");
   verb->footer("Exit status: 0 healthy, 1 findings, 2 input that cannot be read.");
