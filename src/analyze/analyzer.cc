@@ -10,7 +10,7 @@ namespace weft::analyze {
 
 PointId Analyzer::add_point(const std::string& file, const pcap::CaptureInterface& interface) {
   analysis_.capture.points.push_back(
-      {file, std::string(interface.name), interface.speed_bps, interface.link_type, 0, 0, 0, 0});
+      {file, std::string(interface.name), interface.speed_bps, interface.link_type, 0, 0, 0, 0, {}});
   return static_cast<PointId>(analysis_.capture.points.size() - 1);
 }
 
