@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyze/finding.h"
+#include "analyze/table.h"
 
 namespace weft::analyze {
 
@@ -40,7 +41,6 @@ struct CaptureSummary {
   std::int64_t first_ns = 0, last_ns = 0;
   std::uint64_t icrc_good = 0, icrc_bad = 0;
   std::uint64_t streams_left_out = 0;  // frames of streams beyond what is kept
-  std::vector<std::string> remarks;    // "capture.pcapng: ends within a record at byte 12345"
 };
 
 // A connection (RC, UC, XRC) with both directions, or datagrams from an address to a queue pair. Figures are those of
@@ -69,6 +69,7 @@ struct Analysis {
   CaptureSummary capture;
   std::vector<Conversation> conversations;  // most data first
   Findings findings;
+  std::vector<Table> tables{};
 };
 
 // "10.0.0.1 > 10.0.0.2 qp 0x1a": how findings name a conversation; the same text at every capture point.

@@ -56,27 +56,29 @@ void Cnps::find_missing(Findings& findings, const Reading& reading, const CnpSen
 
 void Cnps::find_timing(Findings& findings, const Reading& reading, const CnpSender& sender) const {
   if (sender.delay.count() >= 3 && sender.delay.median_ns() > kLate_ns)
-    findings.add({"cnp.late",
-                  reading.addresses.text(sender.address),
-                  fmt::format("CNPs come {:.1f} us after the mark (median of {}; {:.1f} to {:.1f})",
-                              cnp_micros(sender.delay.median_ns()), sender.delay.count(),
-                              cnp_micros(sender.delay.least_ns()), cnp_micros(sender.delay.most_ns())),
-                  "CNPs wait: in the class of the data, behind a pause, or in software; a queue of 100G grows by 600 kB "
-                  "in 50 us",
-                  sender.delay.count(),
-                  {sender.first_cnp},
-                  {{"NIC", "echo 6 > /sys/class/net/IFACE/ecn/roce_np/cnp_802p_prio; cnp_dscp 48"},
-                   {"switch", "map DSCP 48 to a strict queue: show qos map dscp-to-tc; show queue counters"}}});
+    findings.add(
+        {"cnp.late",
+         reading.addresses.text(sender.address),
+         fmt::format("CNPs come {:.1f} us after the mark (median of {}; {:.1f} to {:.1f})",
+                     cnp_micros(sender.delay.median_ns()), sender.delay.count(), cnp_micros(sender.delay.least_ns()),
+                     cnp_micros(sender.delay.most_ns())),
+         "CNPs wait: in the class of the data, behind a pause, or in software; a queue of 100G grows by 600 kB "
+         "in 50 us",
+         sender.delay.count(),
+         {sender.first_cnp},
+         {{"NIC", "echo 6 > /sys/class/net/IFACE/ecn/roce_np/cnp_802p_prio; cnp_dscp 48"},
+          {"switch", "map DSCP 48 to a strict queue: show qos map dscp-to-tc; show queue counters"}}});
   const bool is_close = sender.cnps >= 100 && sender.close * 2 > sender.cnps && sender.cnps * 10 >= sender.ce * 9;
   const bool is_wide = sender.gap.count() >= 5 && sender.gap.median_ns() > kWide_ns;
   if (is_close || is_wide)
     findings.add({"cnp.interval",
                   reading.addresses.text(sender.address),
-                  is_close ? fmt::format("{} CNPs for {} marks, {} of them less than 1 us after the last one to the same "
-                                         "queue pair: no interval is kept",
-                                         sender.cnps, sender.ce, sender.close)
-                           : fmt::format("while marks come, CNPs are {:.1f} us apart (median of {})",
-                                         cnp_micros(sender.gap.median_ns()), sender.gap.count()),
+                  is_close
+                      ? fmt::format("{} CNPs for {} marks, {} of them less than 1 us after the last one to the same "
+                                    "queue pair: no interval is kept",
+                                    sender.cnps, sender.ce, sender.close)
+                      : fmt::format("while marks come, CNPs are {:.1f} us apart (median of {})",
+                                    cnp_micros(sender.gap.median_ns()), sender.gap.count()),
                   is_close ? "MIN_TIME_BETWEEN_CNPS is 0: every marked packet costs a CNP and a rate cut"
                            : "the interval between CNPs is too long: senders are told too rarely to slow down in time",
                   sender.cnps,
@@ -132,16 +134,15 @@ void Cnps::find_pacing(Findings& findings, const Reading& reading, const CnpSend
     scope = "each address or queue pair";
   }
   std::string delay;
-  if (sender.delay.count() > 0)
-    delay = fmt::format("; {:.1f} us after the mark", cnp_micros(sender.delay.median_ns()));
-  findings.add({"cnp.pacing",
-                reading.addresses.text(sender.address),
-                fmt::format("{} CNPs for {} marks to {} queue pairs of {} addresses, at least {:.1f} us apart; scope: {}{}",
-                            sender.cnps, sender.ce, sender.queue_pairs, sender.addresses, cnp_micros(least_ns), scope,
-                            delay),
-                "",
-                sender.cnps,
-                {sender.first_cnp}});
+  if (sender.delay.count() > 0) delay = fmt::format("; {:.1f} us after the mark", cnp_micros(sender.delay.median_ns()));
+  findings.add(
+      {"cnp.pacing",
+       reading.addresses.text(sender.address),
+       fmt::format("{} CNPs for {} marks to {} queue pairs of {} addresses, at least {:.1f} us apart; scope: {}{}",
+                   sender.cnps, sender.ce, sender.queue_pairs, sender.addresses, cnp_micros(least_ns), scope, delay),
+       "",
+       sender.cnps,
+       {sender.first_cnp}});
 }
 
 void Cnps::finish(Findings& findings, const Reading& reading) {
@@ -166,7 +167,8 @@ void Cnps::finish(Findings& findings, const Reading& reading) {
                   malformed_,
                   malformed_first_,
                   {{"NIC", "update the firmware of the NIC that sends them; rp_cnp_ignored of the senders"}}});
-  findings.judge("cnp", seen_ce_ + seen_cnps_ + malformed_, "CE marks and CNPs", "no CE mark and no CNP in this capture");
+  findings.judge("cnp", seen_ce_ + seen_cnps_ + malformed_, "CE marks and CNPs",
+                 "no CE mark and no CNP in this capture");
 }
 
 }  // namespace weft::analyze

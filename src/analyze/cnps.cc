@@ -8,11 +8,11 @@ namespace weft::analyze {
 namespace {
 
 constexpr std::size_t kReserved_B = wire::kCnpReservedSize_B;
-constexpr std::size_t kMostEvidence = 3;
+constexpr std::size_t kMostCnpsShown = 3;
 // A CNP may come with a NAK (slow restart of ConnectX-5 and later).
 constexpr std::int64_t kWithNak_ns = 20'000;
 
-std::uint64_t mixed(std::uint64_t one, std::uint64_t other) {
+std::uint64_t mixed_key(std::uint64_t one, std::uint64_t other) {
   std::uint64_t hash = one * 0x9e3779b97f4a7c15ULL ^ other;
   hash *= 0xbf58476d1ce4e5b9ULL;
   return hash ^ hash >> 29;
@@ -25,7 +25,7 @@ void TimeHistogram::add(std::int64_t time_ns) {
   if (count_ == 0 || time_ns > most_ns_) most_ns_ = time_ns;
   ++count_;
   const auto value = static_cast<std::uint64_t>(std::max<std::int64_t>(time_ns, 1));
-  const int power = std::bit_width(value) - 1;
+  const auto power = static_cast<int>(std::bit_width(value)) - 1;
   const std::uint64_t part = power < 2 ? 0 : value >> (power - 2) & 3;
   ++counts_[static_cast<std::size_t>(power) * kSteps + part];
 }
@@ -129,9 +129,9 @@ void Cnps::see_cnp(const Frame& frame) {
     if (sender->ce_since_cnp >= 2) sender->gap.add(since_cnp_ns);
   }
   const std::uint64_t own = std::uint64_t{frame.point} << 32 | frame.src;
-  const std::uint64_t pair = mixed(own, frame.dst);
+  const std::uint64_t pair = mixed_key(own, frame.dst);
   note_gap(*sender, 1, pair, frame.time_ns);
-  note_gap(*sender, 2, mixed(pair, frame.dest_qp), frame.time_ns);
+  note_gap(*sender, 2, mixed_key(pair, frame.dest_qp), frame.time_ns);
   sender->last_cnp_ns = frame.time_ns;
   sender->ce_since_cnp = 0;
 }
@@ -153,7 +153,7 @@ void Cnps::check_format(const Frame& frame) {
        "reserved bytes not 0");
   if (wrong.empty()) return;
   if (malformed_++ == 0) malformed_by_ = frame.src;
-  if (malformed_first_.size() < kMostEvidence)
+  if (malformed_first_.size() < kMostCnpsShown)
     malformed_first_.push_back({frame.number, frame.time_ns, frame.point, wrong});
 }
 
@@ -162,10 +162,10 @@ void Cnps::see_dropped(const Frame& frame) {
   const bool is_bad_cnp = frame.is_cnp();
   if (!is_bad_cnp && (opcode & wire::kTransportMask) != 0x80) return;
   if (malformed_++ == 0) malformed_by_ = frame.src;
-  if (malformed_first_.size() < kMostEvidence)
-    malformed_first_.push_back({frame.number, frame.time_ns, frame.point,
-                                is_bad_cnp ? (frame.icrc == IcrcState::kBad ? "wrong ICRC" : "too short")
-                                           : "opcode is not 0x81"});
+  if (malformed_first_.size() < kMostCnpsShown)
+    malformed_first_.push_back(
+        {frame.number, frame.time_ns, frame.point,
+         is_bad_cnp ? (frame.icrc == IcrcState::kBad ? "wrong ICRC" : "too short") : "opcode is not 0x81"});
 }
 
 }  // namespace weft::analyze

@@ -1,6 +1,6 @@
-// Check 14, CNPs: a receiver that gets CE-marked packets tells their senders (IBTA annex A17). Who answers, how soon, at
-// which interval, and whether the CNPs are well formed. Everything is kept by receiver and capture point; the point that
-// counts is the one nearest to the receiver, where the most marks are seen and the answer comes soonest.
+// Check 14, CNPs: a receiver that gets CE-marked packets tells their senders (IBTA annex A17). Who answers, how soon,
+// at which interval, and whether the CNPs are well formed. Everything is kept by receiver and capture point; the point
+// that counts is the one nearest to the receiver, where the most marks are seen and the answer comes soonest.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ struct CnpSender {
   PointId point = 0;
   AddressId address = 0;  // receiver of the data, sender of the CNPs
   std::uint64_t ce = 0, cnps = 0;
-  std::uint64_t missed = 0;   // times at which marks went without an answer for kAnswer_ns
+  std::uint64_t missed = 0;    // times at which marks went without an answer for kAnswer_ns
   std::uint64_t episodes = 0;  // times at which marks began
   std::uint64_t unasked = 0, after_nak = 0;
   std::uint64_t close = 0;  // CNPs to one queue pair less than kClose_ns apart

@@ -17,8 +17,8 @@ std::int64_t number(std::uint64_t value) {
 
 Table pause_table(const std::vector<CapturePoint>& points) {
   Table table{"pauses",
-              {"flow", "priority", "frames", "xoff", "xon", "pauses", "expired", "paused_ns", "longest_ns", "refresh_ns",
-               "share_percent"}};
+              {"flow", "priority", "frames", "xoff", "xon", "pauses", "expired", "paused_ns", "longest_ns",
+               "refresh_ns", "share_percent"}};
   for (std::size_t i = 0; i < points.size(); ++i)
     for (const ClassPause& pause : points[i].pauses) {
       const std::string name = points[i].name.empty() ? fmt::format("interface {}", i) : points[i].name;
@@ -31,15 +31,16 @@ Table pause_table(const std::vector<CapturePoint>& points) {
 }
 
 Table cnp_table(const Reading& reading, const std::vector<Reaction>& reactions, const Cnps& cnps) {
-  Table table{"cnp", {"flow", "ce_marked", "cnps", "unanswered", "delay_p50_ns", "gap_least_ns", "gap_p50_ns",
-                      "rate_before_Gbps", "left_after_cnp"}};
+  Table table{"cnp",
+              {"flow", "ce_marked", "cnps", "unanswered", "delay_p50_ns", "gap_least_ns", "gap_p50_ns",
+               "rate_before_Gbps", "left_after_cnp"}};
   for (const CnpSender& sender : cnps.senders()) {
     if (table.rows.size() == kMostCnpRows) break;
     if (sender.ce + sender.cnps == 0) continue;
-    table.rows.push_back({fmt::format("> {} at {}", reading.addresses.text(sender.address),
-                                      point_name(reading, sender.point)),
-                          number(sender.ce), number(sender.cnps), number(sender.missed), sender.delay.median_ns(),
-                          sender.least_gap_ns[0], sender.gap.median_ns(), std::string("-"), std::string("-")});
+    table.rows.push_back(
+        {fmt::format("> {} at {}", reading.addresses.text(sender.address), point_name(reading, sender.point)),
+         number(sender.ce), number(sender.cnps), number(sender.missed), sender.delay.median_ns(),
+         sender.least_gap_ns[0], sender.gap.median_ns(), std::string("-"), std::string("-")});
   }
   for (const Reaction& reaction : reactions) {
     if (table.rows.size() == kMostCnpRows) break;

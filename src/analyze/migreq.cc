@@ -24,7 +24,8 @@ void check_migreq(Findings& findings, const Reading& reading) {
     if (own == 0 || !firsts.is_first(id) || reading.streams[id].dst_qp <= 1) continue;
     ++looked_at;
     const StreamId reverse = reading.streams[id].reverse;
-    const std::uint8_t other = reverse == kNone || reverse >= reading.marks.size() ? 0 : reading.marks[reverse].flags & kBoth;
+    const std::uint8_t other =
+        reverse == kNone || reverse >= reading.marks.size() ? 0 : reading.marks[reverse].flags & kBoth;
     if (own == StreamMarks::kMigReqSet && other == StreamMarks::kMigReqClear) {
       Mix& mix = mixes[{reading.streams[id].src, reading.streams[id].dst}];
       if (mix.connections++ == 0) {

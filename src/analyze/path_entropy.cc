@@ -12,10 +12,10 @@ namespace weft::analyze {
 namespace {
 
 // Fewer queue pairs between two addresses say nothing about how ports are chosen.
-constexpr std::size_t kFewestQueuePairs = 4;
+constexpr std::size_t kFewestPairsOfQueues = 4;
 // A flow counts for a collision when it is among those that fill the port: this share of its speed.
 constexpr double kHeavy = 0.1, kFull = 0.8;
-constexpr std::size_t kMostNamed = 4;
+constexpr std::size_t kMostCollidingNamed = 4;
 
 struct PortsOfPair {
   std::size_t queue_pairs = 0;
@@ -48,7 +48,7 @@ void check_ports(Findings& findings, const Reading& reading, std::uint64_t& look
     return Evidence{stream.first_frame, stream.first_ns, stream.point, place_of(reading, id)};
   };
   for (const auto& [ends, pair] : pairs) {
-    if (pair.queue_pairs < kFewestQueuePairs || pair.sprays || pair.ports.size() * 4 > pair.queue_pairs) continue;
+    if (pair.queue_pairs < kFewestPairsOfQueues || pair.sprays || pair.ports.size() * 4 > pair.queue_pairs) continue;
     findings.add({"path-entropy.one-port",
                   fmt::format("{} > {}", reading.addresses.text(ends.first), reading.addresses.text(ends.second)),
                   fmt::format("{} queue pairs use {} UDP source port{}", pair.queue_pairs, pair.ports.size(),
@@ -57,10 +57,12 @@ void check_ports(Findings& findings, const Reading& reading, std::uint64_t& look
                   "addresses and ports sends all of them the same way",
                   pair.queue_pairs,
                   {evidence(pair.first)},
-                  {{"NIC", "update driver and firmware; rdma_set_option or modify_qp_udp_sport for each queue pair; "
-                           "NCCL_IB_QPS_PER_CONNECTION=4"},
-                   {"switch", "hash over the destination queue pair as well: NVUE: nv set system forwarding lag-hash "
-                              "and ecmp-hash ... (RoCE: BTH.DestQP)"}}});
+                  {{"NIC",
+                    "update driver and firmware; rdma_set_option or modify_qp_udp_sport for each queue pair; "
+                    "NCCL_IB_QPS_PER_CONNECTION=4"},
+                   {"switch",
+                    "hash over the destination queue pair as well: NVUE: nv set system forwarding lag-hash "
+                    "and ecmp-hash ... (RoCE: BTH.DestQP)"}}});
   }
   if (odd > 0)
     findings.add({"path-entropy.source-port",
@@ -117,15 +119,15 @@ void check_collisions(Findings& findings, const Reading& reading, PauseLanes& la
       if (destinations.size() < 2 || sources.size() < 2) continue;
       PointId idle = kNone;
       for (PointId other = 0; other < reading.capture.points.size(); ++other) {
-        if (other == point || lanes.node_of(other) != node || lanes.speed_bps(other) != lanes.speed_bps(point)) continue;
+        if (other == point || lanes.node_of(other) != node || lanes.speed_bps(other) != lanes.speed_bps(point))
+          continue;
         const auto found = ports.find(other);
         const double sent_bps = found == ports.end() ? 0 : found->second.sent_bps;
         const std::set<AddressId>& addresses = behind[other];
         // A port without any address behind it is no host's: an uplink that nothing has chosen.
         const bool is_alternative =
-            addresses.empty() || std::any_of(egress.heavy.begin(), egress.heavy.end(), [&](StreamId id) {
-              return addresses.contains(reading.streams[id].dst);
-            });
+            addresses.empty() || std::any_of(egress.heavy.begin(), egress.heavy.end(),
+                                             [&](StreamId id) { return addresses.contains(reading.streams[id].dst); });
         if (is_alternative && sent_bps < egress.sent_bps / 4) idle = other;
       }
       if (idle == kNone) continue;
@@ -133,11 +135,12 @@ void check_collisions(Findings& findings, const Reading& reading, PauseLanes& la
       finding.id = "path-entropy.collision";
       finding.where = point_name(reading, point);
       finding.count = egress.heavy.size();
-      finding.what = fmt::format("{} large flows leave by {} ({:.1f} of {:.0f} Gb/s) while {}, which leads there too, is "
-                                 "hardly used:",
-                                 egress.heavy.size(), point_name(reading, point), egress.sent_bps / 1e9, speed_bps / 1e9,
-                                 point_name(reading, idle));
-      for (std::size_t i = 0; i < egress.heavy.size() && i < kMostNamed; ++i) {
+      finding.what = fmt::format(
+          "{} large flows leave by {} ({:.1f} of {:.0f} Gb/s) while {}, which leads there too, is "
+          "hardly used:",
+          egress.heavy.size(), point_name(reading, point), egress.sent_bps / 1e9, speed_bps / 1e9,
+          point_name(reading, idle));
+      for (std::size_t i = 0; i < egress.heavy.size() && i < kMostCollidingNamed; ++i) {
         const Stream& stream = reading.streams[egress.heavy[i]];
         finding.what += fmt::format("{} {} port {}", i == 0 ? "" : ",", place_of(reading, egress.heavy[i]),
                                     reading.marks[egress.heavy[i]].src_port);
@@ -146,8 +149,9 @@ void check_collisions(Findings& findings, const Reading& reading, PauseLanes& la
       }
       finding.cause = "the hash over addresses and ports gave them the same uplink";
       finding.remedies = {
-          {"switch", "show interfaces counters: compare the uplinks; adaptive routing or another hash: NVUE: nv set "
-                     "router adaptive-routing enable on; hash over BTH.DestQP"},
+          {"switch",
+           "show interfaces counters: compare the uplinks; adaptive routing or another hash: NVUE: nv set "
+           "router adaptive-routing enable on; hash over BTH.DestQP"},
           {"NIC", "several queue pairs for each connection: NCCL_IB_QPS_PER_CONNECTION=4 NCCL_IB_SPLIT_DATA_ON_QPS=1"}};
       findings.add(std::move(finding));
     }

@@ -10,7 +10,7 @@
 namespace weft::analyze {
 namespace {
 
-constexpr std::size_t kMostNamed = 3;
+constexpr std::size_t kMostFlowsNamed = 3;
 // A flow is a victim when its port was stopped so long: less is what any flow of a busy network sees.
 constexpr double kVictimShare = 0.05;
 
@@ -132,7 +132,8 @@ PauseFlows flows_of(const PauseOrigin& origin, const PauseGraph& graph, PauseLan
     }
   for (StreamId id = 0; id < reading.marks.size(); ++id) {
     const StreamMarks& marks = reading.marks[id];
-    if (!carries_data(reading, id) || marks.direction != Direction::kOut || !stopped.contains(reading.streams[id].point))
+    if (!carries_data(reading, id) || marks.direction != Direction::kOut ||
+        !stopped.contains(reading.streams[id].point))
       continue;
     const bool is_of_class = origin.c == kWholeLink || pause_class_of(marks.dscp, marks.pcp) == origin.c;
     if (is_of_class && !filling.contains(key_of(reading.streams[id]))) flows.victims.push_back(id);
@@ -144,10 +145,10 @@ PauseFlows flows_of(const PauseOrigin& origin, const PauseGraph& graph, PauseLan
 
 std::string flows_text(const std::vector<StreamId>& flows, const Reading& reading) {
   std::string text;
-  for (std::size_t i = 0; i < flows.size() && i < kMostNamed; ++i)
+  for (std::size_t i = 0; i < flows.size() && i < kMostFlowsNamed; ++i)
     text += fmt::format("{}{} ({:.1f} Gb/s)", i == 0 ? "" : ", ", place_of(reading, flows[i]),
                         gbps(reading.streams[flows[i]]));
-  if (flows.size() > kMostNamed) text += fmt::format(" and {} more", flows.size() - kMostNamed);
+  if (flows.size() > kMostFlowsNamed) text += fmt::format(" and {} more", flows.size() - kMostFlowsNamed);
   return text;
 }
 

@@ -10,7 +10,7 @@ namespace weft::analyze {
 
 // Pauses of one class that begin at one node, with all that they led to.
 struct PauseOrigin {
-  std::string name;     // "leaf0", "h0:p0"
+  std::string name;  // "leaf0", "h0:p0"
   std::size_t c = 0;
   bool is_host = false;
   std::vector<std::uint32_t> first{};   // stops that it sends itself

@@ -30,15 +30,15 @@ std::size_t pause_class_of(std::uint8_t dscp, int pcp) {
 
 std::int64_t response_quanta(std::uint64_t speed_bps) {
   constexpr std::array<std::pair<std::uint64_t, std::int64_t>, 10> kLimits = {{{100'000'000, 1},
-                                                                              {1'000'000'000, 2},
-                                                                              {10'000'000'000, 67},
-                                                                              {25'000'000'000, 80},
-                                                                              {40'000'000'000, 118},
-                                                                              {50'000'000'000, 147},
-                                                                              {100'000'000'000, 394},
-                                                                              {200'000'000'000, 453},
-                                                                              {400'000'000'000, 905},
-                                                                              {800'000'000'000, 905}}};
+                                                                               {1'000'000'000, 2},
+                                                                               {10'000'000'000, 67},
+                                                                               {25'000'000'000, 80},
+                                                                               {40'000'000'000, 118},
+                                                                               {50'000'000'000, 147},
+                                                                               {100'000'000'000, 394},
+                                                                               {200'000'000'000, 453},
+                                                                               {400'000'000'000, 905},
+                                                                               {800'000'000'000, 905}}};
   for (const auto& [speed, quanta] : kLimits)
     if (speed_bps <= speed) return quanta;
   return kLimits.back().second;
@@ -62,8 +62,8 @@ std::uint32_t PauseLanes::node_of(PointId point) {
     const CapturePoint& at = points_[node_of_point_.size()];
     const std::size_t colon = at.name.rfind(':');
     // A point that is not named NODE:PORT is a node of its own.
-    const std::string key = colon == std::string::npos ? "\n" + std::to_string(node_of_point_.size())
-                                                       : at.name.substr(0, colon);
+    const std::string key =
+        colon == std::string::npos ? "\n" + std::to_string(node_of_point_.size()) : at.name.substr(0, colon);
     node_of_point_.push_back(nodes_.try_emplace(key, static_cast<std::uint32_t>(nodes_.size())).first->second);
   }
   return node_of_point_[point];
@@ -186,8 +186,8 @@ bool PauseLanes::find_cause(const PauseLane& lane, std::size_t c, std::int64_t n
       const PausedClass& held = other.classes[c];
       if (!held.stopped || held.until_ps <= now_ps) continue;
       is_origin = false;
-      auto known = std::find_if(state.causes.begin(), state.causes.end(),
-                                [i](const auto& cause) { return cause.first == i; });
+      auto known =
+          std::find_if(state.causes.begin(), state.causes.end(), [i](const auto& cause) { return cause.first == i; });
       if (known == state.causes.end()) known = state.causes.insert(known, {i, 0});
       ++known->second;
     }

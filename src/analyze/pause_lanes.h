@@ -71,7 +71,8 @@ class PauseLanes {
   explicit PauseLanes(const std::vector<CapturePoint>& points) : points_(points) {}
 
   void see_pause(const Frame& frame);
-  // Frames of RoCE, UET, IP: are they of a class that is stopped? `wire_B` also tells the speed where the file does not.
+  // Frames of RoCE, UET, IP: are they of a class that is stopped? `wire_B` also tells the speed where the file does
+  // not.
   void see_data(const Frame& frame) {
     if (frame.point >= at_.size()) return;
     const AtPoint& at = at_[frame.point];
@@ -90,8 +91,8 @@ class PauseLanes {
 
  private:
   struct AtPoint {
-    std::uint16_t stopped[3] = {};        // by direction: lanes that hold something, up to 2^16 - 1
-    std::uint32_t lane[3] = {};           // by direction of the data: lane + 1; kUnknown has lanes by address
+    std::uint16_t stopped[3] = {};  // by direction: lanes that hold something, up to 2^16 - 1
+    std::uint32_t lane[3] = {};     // by direction of the data: lane + 1; kUnknown has lanes by address
     std::int64_t last_held_ns[3] = {};
     bool measures_speed = false;
     std::uint64_t fastest_bps = 0, window_B = 0;

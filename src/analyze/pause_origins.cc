@@ -9,7 +9,7 @@
 namespace weft::analyze {
 namespace {
 
-constexpr std::size_t kMostEvidence = 8;
+constexpr std::size_t kMostStopsShown = 8;
 
 std::string percent(double share) {
   return fmt::format("{:.1f} %", 100 * share);
@@ -23,15 +23,18 @@ bool has_ce(const CaptureSummary& capture) {
 std::vector<Remedy> congestion_remedies(bool marked) {
   std::vector<Remedy> remedies;
   if (!marked) {
-    remedies.push_back({"switch", "switch ECN on below the XOFF threshold: ecnconfig -p AZURE_LOSSLESS -gmin 153600 "
-                                  "-gmax 1536000 -gdrop 10; NVUE: nv set qos congestion-control default-global "
-                                  "traffic-class 3 min-threshold-bytes 153600"});
+    remedies.push_back({"switch",
+                        "switch ECN on below the XOFF threshold: ecnconfig -p AZURE_LOSSLESS -gmin 153600 "
+                        "-gmax 1536000 -gdrop 10; NVUE: nv set qos congestion-control default-global "
+                        "traffic-class 3 min-threshold-bytes 153600"});
     remedies.push_back({"NIC", "echo 1 > /sys/class/net/IFACE/ecn/roce_np/enable/3 and roce_rp/enable/3"});
   } else {
-    remedies.push_back({"switch", "lower the ECN thresholds, or give the class more buffer: show ecn; show "
-                                  "priority-group watermark shared; show buffer_pool watermark"});
-    remedies.push_back({"NIC", "mlxconfig -d DEV q | grep -E 'RPG|DCE|CNP'; ROCE_CC_PRIO_MASK_P1 must have the bit of "
-                               "this class"});
+    remedies.push_back({"switch",
+                        "lower the ECN thresholds, or give the class more buffer: show ecn; show "
+                        "priority-group watermark shared; show buffer_pool watermark"});
+    remedies.push_back({"NIC",
+                        "mlxconfig -d DEV q | grep -E 'RPG|DCE|CNP'; ROCE_CC_PRIO_MASK_P1 must have the bit of "
+                        "this class"});
   }
   return remedies;
 }
@@ -65,9 +68,9 @@ void Pauses::find_origins(Findings& findings, const Reading& reading) {
     Finding finding;
     finding.where = fmt::format("{}, {}", origin.name, class_text(origin.c));
     finding.count = frames;
-    finding.what = fmt::format("pauses begin at {} and stop {} port{}, {} up to {} of the time", origin.name,
-                               origin.first.size(), origin.first.size() == 1 ? "" : "s", graph_.stops[worst].stopped,
-                               percent(most));
+    finding.what =
+        fmt::format("pauses begin at {} and stop {} port{}, {} up to {} of the time", origin.name, origin.first.size(),
+                    origin.first.size() == 1 ? "" : "s", graph_.stops[worst].stopped, percent(most));
     if (!origin.spread.empty())
       finding.what += fmt::format("; they spread over {} step{} to {} more port{}, up to {} of the time", depth,
                                   depth == 1 ? "" : "s", origin.spread.size(), origin.spread.size() == 1 ? "" : "s",
@@ -77,7 +80,7 @@ void Pauses::find_origins(Findings& findings, const Reading& reading) {
     finding.evidence.push_back(at(graph_.stops[worst]));
     for (const auto* list : {&origin.first, &origin.spread})
       for (const std::uint32_t i : *list)
-        if (i != worst && finding.evidence.size() < kMostEvidence) finding.evidence.push_back(at(graph_.stops[i]));
+        if (i != worst && finding.evidence.size() < kMostStopsShown) finding.evidence.push_back(at(graph_.stops[i]));
     std::sort(finding.evidence.begin(), finding.evidence.end(),
               [](const Evidence& one, const Evidence& other) { return one.frame < other.frame; });
     if (origin.is_host) {
@@ -100,14 +103,16 @@ void Pauses::find_origins(Findings& findings, const Reading& reading) {
       victim.id = "pause.victim";
       victim.where = finding.where;
       victim.count = flows.victims.size();
-      victim.what = fmt::format("{} flow{} that do{} not go to {} stand{} still with those that do: {}",
-                                flows.victims.size(), flows.victims.size() == 1 ? "" : "s",
-                                flows.victims.size() == 1 ? "es" : "", flows.queue, flows.victims.size() == 1 ? "s" : "",
-                                flows_text(flows.victims, reading));
-      victim.cause = "PFC stops a class, not a flow: who shares a stopped port with the flows to a full queue waits too";
+      victim.what =
+          fmt::format("{} flow{} that do{} not go to {} stand{} still with those that do: {}", flows.victims.size(),
+                      flows.victims.size() == 1 ? "" : "s", flows.victims.size() == 1 ? "es" : "", flows.queue,
+                      flows.victims.size() == 1 ? "s" : "", flows_text(flows.victims, reading));
+      victim.cause =
+          "PFC stops a class, not a flow: who shares a stopped port with the flows to a full queue waits too";
       for (std::size_t i = 0; i < flows.victims.size() && i < 3; ++i) {
         const Stream& stream = reading.streams[flows.victims[i]];
-        victim.evidence.push_back({stream.first_frame, stream.first_ns, stream.point, place_of(reading, flows.victims[i])});
+        victim.evidence.push_back(
+            {stream.first_frame, stream.first_ns, stream.point, place_of(reading, flows.victims[i])});
       }
       victim.remedies = congestion_remedies(marked);
       findings.add(std::move(victim));

@@ -78,16 +78,17 @@ void Pauses::find_lane_faults(Findings& findings, const Reading& reading) const 
                     {{"NIC", "mlnx_qos -i IFACE --pfc 0,0,0,1,0,0,0,0 --trust dscp"},
                      {"switch", "show pfc asymmetric; show pfcwd stats; config interface pfc priority PORT 3 on"}}});
     if (state.expired > 0 && state.expired * 20 >= state.pauses)
-      findings.add({"pause.unpaired",
-                    where,
-                    fmt::format("{} of {} pauses ran out: no XON and no further XOFF in time", state.expired, state.pauses),
-                    "XON frames that were lost, a sender that does not repeat its XOFF within the quanta it asked for, "
-                    "or one that never sends XON: the peer begins again while the queue is still full",
-                    state.expired,
-                    {{state.first_expired.frame, state.first_expired.time_ns, lane.point,
-                      "the pause before this frame had run out"}},
-                    {{"NIC", "ethtool -S IFACE | grep -E 'prio._pause|crc'; update the firmware"},
-                     {"switch", "show pfc counters; show interfaces counters errors"}}});
+      findings.add(
+          {"pause.unpaired",
+           where,
+           fmt::format("{} of {} pauses ran out: no XON and no further XOFF in time", state.expired, state.pauses),
+           "XON frames that were lost, a sender that does not repeat its XOFF within the quanta it asked for, "
+           "or one that never sends XON: the peer begins again while the queue is still full",
+           state.expired,
+           {{state.first_expired.frame, state.first_expired.time_ns, lane.point,
+             "the pause before this frame had run out"}},
+           {{"NIC", "ethtool -S IFACE | grep -E 'prio._pause|crc'; update the firmware"},
+            {"switch", "show pfc counters; show interfaces counters errors"}}});
     if (stop.c != kWholeLink) continue;
     if (whole_link == 0) first_whole = at(stop);
     whole_link += state.xoffs;
@@ -123,8 +124,9 @@ void Pauses::find_cycles(Findings& findings, const Reading&) const {
     std::sort(finding.evidence.begin(), finding.evidence.end(),
               [](const Evidence& one, const Evidence& other) { return one.frame < other.frame; });
     finding.where = fmt::format("{}, {}", graph_.stops[begin].sender, class_text(graph_.stops[begin].c));
-    finding.what = fmt::format("{} stops hold each other for {:.1f} us: each port waits for the next, and none can go on",
-                               cycle.size(), micros(end_ps - start_ps));
+    finding.what =
+        fmt::format("{} stops hold each other for {:.1f} us: each port waits for the next, and none can go on",
+                    cycle.size(), micros(end_ps - start_ps));
     finding.cause =
         "routes that form a circle of buffers (a failed link and routes that bounce between tiers, flooding, static "
         "routes): with PFC such a circle can fill and never drain";
@@ -140,19 +142,17 @@ void Pauses::find_storms(Findings& findings, const Reading& reading) const {
     const PauseStop& stop = graph_.stops[i];
     const PauseLane& lane = lanes_.lanes()[stop.lane()];
     const PauseRun& run = lane.classes[stop.c].longest_run;
-    const PauseRun& sent =
-        stop.at_sender == kNone ? run : lanes_.lanes()[stop.at_sender].classes[stop.c].longest_run;
-    const bool is_long =
-        run.length_ps() >= kDetection_ps || is_standstill(run, lanes_.speed_bps(lane.point));
+    const PauseRun& sent = stop.at_sender == kNone ? run : lanes_.lanes()[stop.at_sender].classes[stop.c].longest_run;
+    const bool is_long = run.length_ps() >= kDetection_ps || is_standstill(run, lanes_.speed_bps(lane.point));
     if (!is_long || !(sent.is_origin || stop.sender_is_host) || is_in_cycle(i)) continue;
     findings.add({"pause.storm",
                   fmt::format("{} > {}, {}", stop.sender, stop.stopped, class_text(stop.c)),
-                  fmt::format("{} XOFF in a row hold {} for {:.1f} us, {:.1f} % of that time{}", run.xoffs, stop.stopped,
-                              micros(run.length_ps()),
+                  fmt::format("{} XOFF in a row hold {} for {:.1f} us, {:.1f} % of that time{}", run.xoffs,
+                              stop.stopped, micros(run.length_ps()),
                               100 * static_cast<double>(run.paused_ps) / static_cast<double>(run.length_ps()),
-                              stop.passed_to.empty()
-                                  ? ""
-                                  : fmt::format("; {} ports upstream are stopped because of it", stop.passed_to.size())),
+                              stop.passed_to.empty() ? ""
+                                                     : fmt::format("; {} ports upstream are stopped because of it",
+                                                                   stop.passed_to.size())),
                   stop.sender_is_host ? "a NIC that pauses without end: firmware that hangs, a host that takes nothing "
                                         "off its NIC (crashed, frozen by a debugger or a PCIe error)"
                                       : "a switch port whose queue does not drain",
@@ -160,8 +160,9 @@ void Pauses::find_storms(Findings& findings, const Reading& reading) const {
                   {{run.start.frame, run.start.time_ns, lane.point, "the first XOFF of it"}},
                   {{"switch", "pfcwd start --action drop PORTS 200 --restoration-time 200; show pfcwd stats"},
                    {"switch", "shut the port of that NIC: config interface shutdown PORT"},
-                   {"NIC", "ethtool -S IFACE | grep pause_storm; mlxconfig set PFC storm prevention "
-                           "(tx_pause_storm_warning_events); restart the host"}}});
+                   {"NIC",
+                    "ethtool -S IFACE | grep pause_storm; mlxconfig set PFC storm prevention "
+                    "(tx_pause_storm_warning_events); restart the host"}}});
   }
   (void)reading;
 }

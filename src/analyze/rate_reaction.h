@@ -1,6 +1,6 @@
-// Check 15, the reaction point: what a sender does when a CNP comes (DCQCN, SIGCOMM'15, section 3). Rates are counted in
-// windows of 20 us; a window in which the port was paused says nothing about the sender and is left out. Only streams
-// that got a CNP have more than three words of state.
+// Check 15, the reaction point: what a sender does when a CNP comes (DCQCN, SIGCOMM'15, section 3). Rates are counted
+// in windows of 20 us; a window in which the port was paused says nothing about the sender and is left out. Only
+// streams that got a CNP have more than three words of state.
 #pragma once
 
 #include <cstdint>
@@ -72,8 +72,8 @@ class RateReaction {
   struct Window {
     std::int64_t start_ns = INT64_MIN / 2;
     std::uint32_t now_B = 0;
-    float before_bps = 0;             // of the window before; 0: too few packets, a gap, or a pause
-    std::uint32_t reaction = 0;       // + 1; 0: none
+    float before_bps = 0;        // of the window before; 0: too few packets, a gap, or a pause
+    std::uint32_t reaction = 0;  // + 1; 0: none
     std::uint16_t frames = 0;
   };
   void close_window(Window& window, const Frame& frame, const PauseLanes& lanes);

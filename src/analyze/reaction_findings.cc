@@ -36,19 +36,20 @@ void RateReaction::judge(Findings& findings, const Reading& reading, const Pause
   const bool is_unchanged = reaction.before_bps > 0 && mean_bps >= kUnchanged * reaction.before_bps;
   const bool is_at_line_rate = knows_speed && mean_bps >= kLineRate * line_bps;
   if (reaction.cnps >= kFewestCnps && reaction.cuts > 0 && cut >= kUnchanged && (is_unchanged || is_at_line_rate)) {
-    findings.add({"rate-reaction.none",
-                  place_of(reading, reaction.stream),
-                  fmt::format("{} CNPs, and the rate stays at {:.1f} Gb/s{}: {:.2f} of it is left after a CNP on average",
-                              reaction.cnps, reaction_gbps(mean_bps),
-                              reaction.before_bps > 0
-                                  ? fmt::format(" ({:.1f} before the first one)", reaction_gbps(reaction.before_bps))
-                                  : "",
-                              cut),
-                  "the reaction point is off for this priority, or another congestion control is in use that does not "
-                  "listen to CNPs",
-                  reaction.cnps,
-                  {reaction.first_cnp},
-                  rp_remedies()});
+    findings.add(
+        {"rate-reaction.none",
+         place_of(reading, reaction.stream),
+         fmt::format("{} CNPs, and the rate stays at {:.1f} Gb/s{}: {:.2f} of it is left after a CNP on average",
+                     reaction.cnps, reaction_gbps(mean_bps),
+                     reaction.before_bps > 0
+                         ? fmt::format(" ({:.1f} before the first one)", reaction_gbps(reaction.before_bps))
+                         : "",
+                     cut),
+         "the reaction point is off for this priority, or another congestion control is in use that does not "
+         "listen to CNPs",
+         reaction.cnps,
+         {reaction.first_cnp},
+         rp_remedies()});
     return;
   }
   if (reaction.best_ns < kQuiet_ns || !reaction.best_is_steady || reaction.before_bps <= 0) return;
@@ -108,7 +109,8 @@ void RateReaction::describe(Findings& findings, const Reading& reading) const {
     text += fmt::format("; half of a cut is back after {:.0f} us (RPG_TIME_RESET)",
                         half_sum_ns / static_cast<double>(halves) / 1000);
   if (rises > 0)
-    text += fmt::format("; without CNPs the rate rises by {:.2f} Gb/s in 1 ms", rise_sum / static_cast<double>(rises) / 1e3);
+    text += fmt::format("; without CNPs the rate rises by {:.2f} Gb/s in 1 ms",
+                        rise_sum / static_cast<double>(rises) / 1e3);
   findings.add({"rate-reaction.fit", place_of(reading, most->stream), text, "", cnps, {most->first_cnp}});
 }
 

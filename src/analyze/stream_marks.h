@@ -1,5 +1,5 @@
-// What packets of a stream carry beside their payload: class, ECN, MigReq, source port. One small record of each stream;
-// the checks of traffic classes, entropy, MigReq and pauses look at it when the capture has been read.
+// What packets of a stream carry beside their payload: class, ECN, MigReq, source port. One small record of each
+// stream; the checks of traffic classes, entropy, MigReq and pauses look at it when the capture has been read.
 #pragma once
 
 #include <cstdint>

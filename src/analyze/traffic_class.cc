@@ -10,7 +10,7 @@
 namespace weft::analyze {
 namespace {
 
-using StreamKey = std::tuple<AddressId, AddressId, std::uint32_t>;
+using MarksKey = std::tuple<AddressId, AddressId, std::uint32_t>;
 
 std::string marks_text(std::uint8_t dscp, int pcp) {
   return pcp < 0 ? fmt::format("DSCP {}", dscp) : fmt::format("DSCP {}, PCP {}", dscp, pcp);
@@ -30,7 +30,7 @@ std::vector<Remedy> class_remedies() {
 }  // namespace
 
 FirstPoints::FirstPoints(const Reading& reading) : first_(reading.streams.size()) {
-  std::set<StreamKey> seen;
+  std::set<MarksKey> seen;
   std::vector<StreamId> order(reading.streams.size());
   for (StreamId id = 0; id < order.size(); ++id) order[id] = id;
   std::stable_sort(order.begin(), order.end(), [&](StreamId one, StreamId other) {
@@ -77,17 +77,18 @@ void TrafficClass::find_changes(Findings& findings, const Reading& reading) cons
   for (StreamId id = 0; id < marks_.size(); ++id) {
     const StreamMarks& marks = marks_[id];
     if (marks.changed == 0 || !firsts.is_first(id) || reading.streams[id].dst_qp <= 1) continue;
-    findings.add({"traffic-class.mixed",
-                  place_of(reading, id),
-                  fmt::format("{} of {} packets are not {} but in another class (DSCP {})", marks.changed, marks.frames,
-                              marks_text(marks.dscp, marks.pcp), marks.changed_dscp),
-                  "the class of a queue pair was changed while it ran, or a device on the way marks some of its packets: "
-                  "its packets stand in different queues and overtake each other",
-                  marks.changed,
-                  {first_of(reading, id, marks_text(marks.dscp, marks.pcp)),
-                   {marks.changed_frame, marks.changed_ns, reading.streams[id].point,
-                    fmt::format("DSCP {}", marks.changed_dscp)}},
-                  class_remedies()});
+    findings.add(
+        {"traffic-class.mixed",
+         place_of(reading, id),
+         fmt::format("{} of {} packets are not {} but in another class (DSCP {})", marks.changed, marks.frames,
+                     marks_text(marks.dscp, marks.pcp), marks.changed_dscp),
+         "the class of a queue pair was changed while it ran, or a device on the way marks some of its packets: "
+         "its packets stand in different queues and overtake each other",
+         marks.changed,
+         {first_of(reading, id, marks_text(marks.dscp, marks.pcp)),
+          {marks.changed_frame, marks.changed_ns, reading.streams[id].point,
+           fmt::format("DSCP {}", marks.changed_dscp)}},
+         class_remedies()});
   }
 }
 
@@ -97,7 +98,7 @@ void TrafficClass::find_rewrites(Findings& findings, const Reading& reading) con
     std::uint64_t streams = 0;
     StreamId before = 0, after = 0;
   };
-  std::map<StreamKey, StreamId> earliest;
+  std::map<MarksKey, StreamId> earliest;
   for (StreamId id = 0; id < marks_.size(); ++id) {
     if (marks_[id].frames == 0) continue;
     const Stream& stream = reading.streams[id];
@@ -130,8 +131,9 @@ void TrafficClass::find_rewrites(Findings& findings, const Reading& reading) con
                   rewrite.streams,
                   {first_of(reading, rewrite.before, fmt::format("DSCP {}", from)),
                    first_of(reading, rewrite.after, fmt::format("DSCP {}", to))},
-                  {{"switch", "show qos map dscp-to-tc; trust DSCP on every port: config qos reload; NVUE: nv set qos "
-                              "mapping default-global trust l3"}}});
+                  {{"switch",
+                    "show qos map dscp-to-tc; trust DSCP on every port: config qos reload; NVUE: nv set qos "
+                    "mapping default-global trust l3"}}});
   }
 }
 
@@ -147,16 +149,16 @@ void TrafficClass::find_peers(Findings& findings, const Reading& reading) const 
     if (one.dscp == other.dscp && one.pcp == other.pcp) continue;
     const Stream& stream = reading.streams[id];
     if (!told.insert({stream.src, stream.dst}).second) continue;
-    findings.add({"traffic-class.wrong",
-                  place_of(reading, id),
-                  fmt::format("{} sends with {}, {} with {}", reading.addresses.text(stream.src),
-                              marks_text(one.dscp, one.pcp), reading.addresses.text(stream.dst),
-                              marks_text(other.dscp, other.pcp)),
-                  "the two hosts do not have the same setting: one of them sends outside the lossless class",
-                  one.frames,
-                  {first_of(reading, id, marks_text(one.dscp, one.pcp)),
-                   first_of(reading, reverse, marks_text(other.dscp, other.pcp))},
-                  class_remedies()});
+    findings.add(
+        {"traffic-class.wrong",
+         place_of(reading, id),
+         fmt::format("{} sends with {}, {} with {}", reading.addresses.text(stream.src), marks_text(one.dscp, one.pcp),
+                     reading.addresses.text(stream.dst), marks_text(other.dscp, other.pcp)),
+         "the two hosts do not have the same setting: one of them sends outside the lossless class",
+         one.frames,
+         {first_of(reading, id, marks_text(one.dscp, one.pcp)),
+          first_of(reading, reverse, marks_text(other.dscp, other.pcp))},
+         class_remedies()});
   }
   struct Senders {
     std::map<AddressId, StreamId> marked, unmarked;

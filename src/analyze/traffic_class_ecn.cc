@@ -27,17 +27,19 @@ void TrafficClass::find_cnp_class(Findings& findings, const Reading& reading) co
   }
   for (const auto& [sender, found] : senders) {
     const auto& [count, id] = found;
-    findings.add({"traffic-class.cnp",
-                  reading.addresses.text(sender),
-                  fmt::format("{} CNPs with DSCP {}, the class of the data that they answer", count, marks_[id].cnp_dscp),
-                  "CNPs have no class of their own: they wait behind data and are paused with it, so that senders hear "
-                  "of congestion too late",
-                  count,
-                  {{reading.streams[id].first_frame, reading.streams[id].first_ns, reading.streams[id].point,
-                    place_of(reading, id)}},
-                  {{"NIC", "echo 48 > /sys/class/net/IFACE/ecn/roce_np/cnp_dscp; echo 6 > "
-                           "/sys/class/net/IFACE/ecn/roce_np/cnp_802p_prio"},
-                   {"switch", "map DSCP 48 to a strict queue that is not lossless: show qos map dscp-to-tc"}}});
+    findings.add(
+        {"traffic-class.cnp",
+         reading.addresses.text(sender),
+         fmt::format("{} CNPs with DSCP {}, the class of the data that they answer", count, marks_[id].cnp_dscp),
+         "CNPs have no class of their own: they wait behind data and are paused with it, so that senders hear "
+         "of congestion too late",
+         count,
+         {{reading.streams[id].first_frame, reading.streams[id].first_ns, reading.streams[id].point,
+           place_of(reading, id)}},
+         {{"NIC",
+           "echo 48 > /sys/class/net/IFACE/ecn/roce_np/cnp_dscp; echo 6 > "
+           "/sys/class/net/IFACE/ecn/roce_np/cnp_802p_prio"},
+          {"switch", "map DSCP 48 to a strict queue that is not lossless: show qos map dscp-to-tc"}}});
   }
 }
 
@@ -63,9 +65,9 @@ void TrafficClass::find_ecn(Findings& findings, const Reading& reading) const {
     not_ect += marks_[id].not_ect;
   }
   // Not ECN-capable among others that are, or in a capture with congestion: it will not be told.
-  const bool is_congested = std::any_of(reading.capture.points.begin(), reading.capture.points.end(), [](const auto& at) {
-    return at.ce_marked > 0 || at.cnps > 0 || at.pause_frames > 0;
-  });
+  const bool is_congested =
+      std::any_of(reading.capture.points.begin(), reading.capture.points.end(),
+                  [](const auto& at) { return at.ce_marked > 0 || at.cnps > 0 || at.pause_frames > 0; });
   for (const auto& [sender, counted] : of_sender) {
     if (counted.not_ect < kFewest || counted.not_ect * 10 < counted.data) continue;
     if (not_ect == data && !is_congested) continue;
@@ -81,25 +83,23 @@ void TrafficClass::find_ecn(Findings& findings, const Reading& reading) const {
                    {"NIC", "echo 1 > /sys/class/net/IFACE/ecn/roce_rp/enable/3 and roce_np/enable/3"}}});
   }
   if (data >= kFewest && not_ect == data && !is_congested)
-    findings.add({"traffic-class.no-ecn",
-                  "the capture",
-                  fmt::format("none of {} data packets is ECN-capable", data),
-                  "a network without ECN: legal, and without DCQCN",
-                  not_ect});
+    findings.add({"traffic-class.no-ecn", "the capture", fmt::format("none of {} data packets is ECN-capable", data),
+                  "a network without ECN: legal, and without DCQCN", not_ect});
   for (const auto& [receiver, counted] : of_receiver) {
     if (counted.first == kNone || counted.data < 1000) continue;
     if (static_cast<double>(counted.ce) < kMostCe * static_cast<double>(counted.data)) continue;
-    findings.add({"traffic-class.ce-share",
-                  place_of(reading, counted.first),
-                  fmt::format("{} of {} data packets ({:.1f} %) are CE-marked", counted.ce, counted.data,
-                              100 * static_cast<double>(counted.ce) / static_cast<double>(counted.data)),
-                  "the queue is above the upper ECN threshold all the time: the threshold is too low, or the senders do "
-                  "not slow down",
-                  counted.ce,
-                  {{reading.streams[counted.first].first_frame, reading.streams[counted.first].first_ns,
-                    reading.streams[counted.first].point, ""}},
-                  {{"switch", "show ecn; ecnconfig -p AZURE_LOSSLESS -gmin 153600 -gmax 1536000"},
-                   {"NIC", "rdma statistic show | grep rp_cnp_handled; ecn/roce_rp/enable/3 must be 1"}}});
+    findings.add(
+        {"traffic-class.ce-share",
+         place_of(reading, counted.first),
+         fmt::format("{} of {} data packets ({:.1f} %) are CE-marked", counted.ce, counted.data,
+                     100 * static_cast<double>(counted.ce) / static_cast<double>(counted.data)),
+         "the queue is above the upper ECN threshold all the time: the threshold is too low, or the senders do "
+         "not slow down",
+         counted.ce,
+         {{reading.streams[counted.first].first_frame, reading.streams[counted.first].first_ns,
+           reading.streams[counted.first].point, ""}},
+         {{"switch", "show ecn; ecnconfig -p AZURE_LOSSLESS -gmin 153600 -gmax 1536000"},
+          {"NIC", "rdma statistic show | grep rp_cnp_handled; ecn/roce_rp/enable/3 must be 1"}}});
   }
 }
 
