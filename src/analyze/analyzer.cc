@@ -11,7 +11,7 @@ namespace weft::analyze {
 
 PointId Analyzer::add_point(const std::string& file, const pcap::CaptureInterface& interface) {
   analysis_.capture.points.push_back(
-      {file, std::string(interface.name), interface.speed_bps, interface.link_type, 0, 0, 0, 0});
+      {file, std::string(interface.name), interface.speed_bps, interface.link_type, 0, 0, 0, 0, {}});
   return static_cast<PointId>(analysis_.capture.points.size() - 1);
 }
 
@@ -42,10 +42,12 @@ void Analyzer::see(PointId point, const pcap::CapturedPacket& packet) {
       ++capture.pauses;
       ++at.pause_frames;
       if (contract_.is_used()) contract_.see_pause(frame_, at.name);
+      congestion_.see_pause(frame_);
       break;
     case FrameKind::kUet:
       ++capture.uet;
       uet_.see(frame_);
+      congestion_.see_other(frame_);
       break;
     case FrameKind::kTcp:
       ++capture.tcp;
@@ -63,10 +65,13 @@ void Analyzer::see(PointId point, const pcap::CapturedPacket& packet) {
 void Analyzer::see_roce() {
   if (frame_.is_cnp()) ++analysis_.capture.points[frame_.point].cnps;
   integrity_.see(frame_);
-  if (frame_.icrc == IcrcState::kBad || frame_.has(kTooShort) || frame_.has(kUnknownOpcode) || frame_.has(kIpLength))
-    return;  // a NIC drops it
+  if (frame_.icrc == IcrcState::kBad || frame_.has(kTooShort) || frame_.has(kUnknownOpcode) || frame_.has(kIpLength)) {
+    congestion_.see_dropped(frame_);  // by a NIC
+    return;
+  }
   const StreamId stream = streams_.see(frame_);
   if (stream != kNone) transport_.see(frame_, stream, streams_);
+  if (stream != kNone) congestion_.see_roce(frame_, stream, streams_);
   if (contract_.is_used()) contract_.see(frame_, addresses_);
   if (frame_.has_deth && frame_.dest_qp == wire::kGeneralServicesQp) cm_.see(frame_, streams_);
 }
@@ -91,6 +96,7 @@ Analysis Analyzer::finish() {
   cm_.finish(addresses_, streams_, analysis_.capture.last_ns, analysis_.findings);
   uet_.finish(addresses_, analysis_.findings);
   contract_.finish(addresses_, streams_, analysis_.findings);
+  congestion_.finish(analysis_, streams_, addresses_);
   analysis_.findings.sort();
   return std::move(analysis_);
 }

@@ -12,6 +12,7 @@
 #include "analyze/analysis.h"
 #include "analyze/capture_check.h"
 #include "analyze/cm_check.h"
+#include "analyze/congestion.h"
 #include "analyze/contract.h"
 #include "analyze/decode.h"
 #include "analyze/integrity.h"
@@ -51,6 +52,7 @@ class Analyzer {
   ContractCheck contract_;
   UetCheck uet_;
   RcTransport transport_;
+  Congestion congestion_{analysis_.capture.points};
   Frame frame_;
   Analysis analysis_;
 };

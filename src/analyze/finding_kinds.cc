@@ -36,6 +36,7 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     {"opcode-sequence.broken", kError, "packets of a message in an order that is not allowed"},
     {"message-length.reth", kError, "RETH length is not that of the payload"},
     // Wrong class: explains loss and pauses.
+    {"traffic-class.rewritten", kWarning, "DSCP changes on the way"},
     {"traffic-class.mixed", kWarning, "packets of one queue pair in several classes"},
     {"traffic-class.cnp", kWarning, "CNPs in the class of the data"},
     {"traffic-class.not-ect", kWarning, "RoCE data that is not ECN-capable"},
@@ -58,7 +59,9 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     // Pauses.
     {"pause.violated", kError, "data sent while paused"},
     {"pause.unpaired", kError, "XOFF without XON: the pause runs out"},
+    {"pause.receiver", kWarning, "a host pauses its switch: slow receiver"},
     {"pause.spread", kWarning, "pauses spread upstream"},
+    {"pause.victim", kWarning, "flows stand still for the congestion of others"},
     {"pause.share", kWarning, "a class is paused much of the time"},
     {"pause.global", kWarning, "802.3x pauses stop all classes"},
     // Congestion control.
@@ -106,6 +109,8 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     {"migreq.clear", kNote, "MigReq is 0"},
     {"path-entropy.source-port", kNote, "UDP source ports outside 0xC000 to 0xFFFF"},
     {"cnp.source-port", kNote, "CNPs with source port 0"},
+    {"cnp.pacing", kNote, "interval and scope of CNPs"},
+    {"traffic-class.no-ecn", kNote, "no RoCE packet is ECN-capable"},
     {"rate-reaction.fit", kNote, "DCQCN parameters that fit"},
     {"ack.coalescing", kNote, "ACK coalescing"},
     {"uet.seen", kNote, "Ultra Ethernet packets"},
