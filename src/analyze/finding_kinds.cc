@@ -59,11 +59,11 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     // Pauses.
     {"pause.violated", kError, "data sent while paused"},
     {"pause.unpaired", kError, "XOFF without XON: the pause runs out"},
+    {"pause.global", kWarning, "802.3x pauses stop all classes"},
     {"pause.receiver", kWarning, "a host pauses its switch: slow receiver"},
     {"pause.spread", kWarning, "pauses spread upstream"},
     {"pause.victim", kWarning, "flows stand still for the congestion of others"},
     {"pause.share", kWarning, "a class is paused much of the time"},
-    {"pause.global", kWarning, "802.3x pauses stop all classes"},
     // Congestion control.
     {"cnp.missing", kError, "CE marks without CNPs"},
     {"cnp.unasked", kWarning, "CNPs without CE marks"},

@@ -70,7 +70,7 @@ void unusual_but_legal(EditableCapture& capture) {
   for (std::size_t at : capture.find([](const wire::RoceFrame&) { return true; }))
     capture.rewrite(at, [](RoceHeaders& headers) {
       headers.src_port = headers.opcode == Opcode::kCnp ? 0 : 69;
-      headers.tos &= 3;
+      if (headers.opcode != Opcode::kCnp) headers.tos &= 3;
       headers.mig_req = true;
     });
 }
@@ -162,7 +162,7 @@ std::vector<PlantedCase> healthy_captures() {
   healthy("LeafSpine", "an all-to-all over leaves and spines",
           "version: 1\nname: planted\nseed: 1\nfabric:\n  template: leaf-spine\n  hosts: 4\n  leaves: 2\n  spines: 2\n"
           "  switch: sn3700c\n  host: {nic: cx5-100g, mtu: 4200 B}\nqos: {profile: roce-lossless}\n"
-          "routing: {hash: 5-tuple-qp}\n"
+          "routing: {balancing: adaptive}\n"
           "workloads:\n  - {name: all, flows: all-to-all, hosts: all, size: 100 kB}\n",
           "all", nullptr, {}, kHeaders);
   healthy("NcclRing", "an all-reduce of nccl-tests on two nodes", lab_file("ai/healthy-2x4"), "all", nullptr,

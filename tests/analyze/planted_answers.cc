@@ -128,6 +128,7 @@ std::vector<PlantedCase> answer_faults() {
                   nak_of_unsent,
                   "psn.lost",
                   {"nak.psn"},
+                  {"psn.spurious"},
                   {}});
   rows.push_back({"AckBackwards",
                   "an ACK older than the one before",

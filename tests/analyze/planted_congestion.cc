@@ -75,14 +75,18 @@ std::vector<PlantedCase> notification_faults() {
   PairLab silent = contract(), slow = contract(), deaf = contract(), eager = contract();
   silent.server_set = "min_time_between_cnps: 100 ms";
   silent.set = "min_time_between_cnps: 4 us";
-  slow.server_set = "cnp_generation: 5 ms";
+  slow.server_set = "cnp_generation: 300 us";
   slow.set = "cnp_generation: 1 us";
   deaf.client_qos = "congestion: {algorithm: off}";
   eager.qos += ", congestion: {RPG_TIME_RESET: 50000, RPG_BYTE_RESET: 32767, RPG_AI_RATE: 1, RPG_HAI_RATE: 1}";
   PairLab cnp_in_data = contract();
   cnp_in_data.qos = "dscp: 26, priority: 3, ecn: true, cnp_dscp: 26, cnp_priority: 3";
   PairLab not_ect = contract();
-  not_ect.qos = "dscp: 26, priority: 3, ecn: false";
+  not_ect.client_qos = "ecn: false";
+  const std::string both =
+      "workloads:\n"
+      "  - {name: a, client: node00, server: node01, transfer: write, size: 16 KiB, count: 20}\n"
+      "  - {name: b, client: node01, server: node00, transfer: write, size: 16 KiB, count: 20}\n";
   const std::string incast =
       "qos: {profile: roce-lossless}\nnodes: {h3: {qos: {dscp: 0, priority: 0}}}\n"
       "workloads:\n  - {name: incast, flows: incast, hosts: all, to: h0, size: 200 kB}\n";
@@ -90,15 +94,17 @@ std::vector<PlantedCase> notification_faults() {
   std::vector<PlantedCase> rows;
   rows.push_back({"SilentNotificationPoint",
                   "a NIC that sends one CNP in 100 ms",
-                  marked("probability: 2 %", silent, large),
+                  marked("probability: 2 %", silent, "write, size: 64 KiB, count: 800"),
                   "node01:p0",
                   nullptr,
                   "cnp.missing",
                   {},
-                  {"cnp.interval"}});
+                  {"cnp.interval"},
+                  {},
+                  "",
+                  kHeaders});
   rows.push_back({"NoCnp", "CE marks that no CNP answers", marks, "node01:p0", without_cnps, "cnp.missing"});
-  rows.push_back(
-      {"CnpWithoutMark", "CNPs though nothing was marked", marks, "node01:p0", without_marks, "cnp.unasked"});
+  rows.push_back({"CnpWithoutMark", "CNPs though nothing was marked", marks, "all", without_marks, "cnp.unasked"});
   rows.push_back({"CnpWithoutBecn", "CNPs without BECN", marks, "node01:p0", without_becn, "cnp.format"});
   rows.push_back({"CnpBursts",
                   "CNPs in bursts, 100 ns apart",
@@ -109,8 +115,8 @@ std::vector<PlantedCase> notification_faults() {
                   {},
                   {"cnp.unasked"}});
   rows.push_back({"LateCnp",
-                  "a NIC that takes 5 ms to send a CNP",
-                  marked("probability: 2 %", slow, "write, size: 64 KiB, count: 1000"),
+                  "a NIC that takes 300 us to send a CNP",
+                  marked("probability: 2 %", slow, "write, size: 64 KiB, count: 400"),
                   "node01:p0",
                   nullptr,
                   "cnp.late",
@@ -144,8 +150,7 @@ std::vector<PlantedCase> notification_faults() {
   rows.push_back({"EveryPacketMarked", "all packets CE-marked",
                   marked("probability: 100 %", contract(), "write, size: 64 KiB, count: 20"), "node01:p0", nullptr,
                   "traffic-class.ce-share"});
-  rows.push_back({"NotEct", "hosts that send RoCE without ECT",
-                  pair_lab(transfer("write, size: 16 KiB, count: 20"), not_ect), "node00:p0", nullptr,
+  rows.push_back({"NotEct", "a host that sends RoCE without ECT", pair_lab(both, not_ect), "node00:p0", nullptr,
                   "traffic-class.not-ect"});
   rows.push_back({"CnpInDataClass", "CNPs sent with the DSCP of the data",
                   marked("probability: 2 %", cnp_in_data, large), "node01:p0", nullptr, "traffic-class.cnp"});

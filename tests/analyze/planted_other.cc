@@ -148,7 +148,7 @@ std::vector<PlantedCase> other_faults() {
                   nullptr,
                   "contract.dscp",
                   {},
-                  {},
+                  {"traffic-class.wrong"},
                   {"nodes.node00.qos={dscp: 0, priority: 0}"},
                   with_lab});
   rows.push_back({"ContractPriority",
@@ -158,7 +158,7 @@ std::vector<PlantedCase> other_faults() {
                   nullptr,
                   "contract.priority",
                   {},
-                  {},
+                  {"traffic-class.wrong"},
                   {"nodes.node00.qos={priority: 0}"},
                   with_lab});
   rows.push_back({"ContractEcn",
@@ -181,19 +181,19 @@ std::vector<PlantedCase> other_faults() {
                   {},
                   {"nodes.node00.nics[0].ports.p0.mtu=1500 B", "nodes.node01.nics[0].ports.p0.mtu=1500 B"},
                   with_lab});
-  rows.push_back(
-      {"ContractPauseClass",
-       "pauses of priority 4, which the lab does not make lossless",
-       switch_lab(5, incast),
-       "h1:p0",
-       nullptr,
-       "contract.pause-class",
-       {},
-       {"contract.dscp", "pause.share"},
-       {"qos={profile: roce-lossless, dscp: 34, priority: 4, pfc: {priorities: [4]}, queues: {4: {ecn: off}}, "
-        "priority_to_queue: {4: 4}, priority_to_group: {4: 4}, groups: {4: {alpha: -3}}}"},
-       with_lab,
-       "--snaplen '128 B'"});
+  rows.push_back({"ContractPauseClass",
+                  "pauses of priority 4, which the lab does not make lossless",
+                  switch_lab(5, incast),
+                  "h1:p0",
+                  nullptr,
+                  "contract.pause-class",
+                  {},
+                  {"contract.dscp", "pause.share"},
+                  {"qos={profile: roce-lossless, priority: 4, dscp_to_priority: {26: 4}, pfc: {priorities: [4]}, "
+                   "queues: {4: {ecn: off}}, "
+                   "priority_to_queue: {4: 4}, priority_to_group: {4: 4}, groups: {4: {alpha: -3}}}"},
+                  with_lab,
+                  "--snaplen '128 B'"});
   rows.push_back({"ContractUnknownFlow",
                   "hosts with addresses that the lab does not have",
                   writes,

@@ -1,8 +1,5 @@
 // Pauses: pause, and the broken legs of a lossless fabric.
-#include <algorithm>
-
 #include "analyze/planted_case.h"
-#include "wire/pfc.h"
 
 namespace weft::planted {
 namespace {
@@ -13,14 +10,6 @@ const std::string kHeaders = "--snaplen '128 B'";
 
 std::string lab_file(const std::string& name) {
   return std::string(WEFT_SOURCE_DIR) + "/labs/fabric/" + name + ".yaml";
-}
-
-// A pause is never ended by XON: it runs out.
-void without_xon(EditableCapture& capture) {
-  std::erase_if(capture.records, [](const Record& each) {
-    const auto pfc = wire::PfcView::parse(each.bytes);
-    return pfc && pfc->class_enable() != 0 && pfc->quanta(3) == 0;
-  });
 }
 
 }  // namespace
@@ -34,6 +23,12 @@ std::vector<PlantedCase> pause_faults() {
       "faults:\n  - {link: \"h0:p0\", action: pause-storm, priority: 3, start: 1 ms, end: 260 ms}\n"
       "workloads:\n  - {name: sick, flows: point-to-point, pairs: [[h1, h0]], size: 10 MB, timeout: 20}\n";
   const std::string incast = kLossless + "workloads:\n  - {name: in, flows: incast, hosts: all, to: h0, size: 4 MB}\n";
+  std::string no_xon = storm;
+  no_xon.replace(no_xon.find("260 ms"), 6, "1.3 ms");
+  const std::string spread =
+      "version: 1\nname: planted\nseed: 1\nfabric:\n  template: leaf-spine\n  hosts: 6\n  leaves: 2\n  spines: 1\n"
+      "  switch: sn3700c\n  host: {nic: cx4-lx-25g, mtu: 4200 B}\n" +
+      kLossless + "workloads:\n  - {name: in, flows: incast, hosts: [h3, h4, h5], to: h0, size: 4 MB}\n";
   const std::string ignoring = incast + "nodes: {h1: {qos: {pfc: {mode: none}}}}\n";
   std::string global = incast;
   global.replace(global.find("  queues"), 0, "  pfc: {mode: pause}\n");
@@ -46,7 +41,7 @@ std::vector<PlantedCase> pause_faults() {
                   nullptr,
                   "pause.storm",
                   {},
-                  {"pause.share", "pause.unpaired", "timeout.waited", "psn.spurious"},
+                  {"pause.share", "pause.unpaired", "pause.receiver", "timeout.waited", "psn.spurious"},
                   {},
                   "",
                   kHeaders});
@@ -66,21 +61,54 @@ std::vector<PlantedCase> pause_faults() {
                   switch_lab(3, slow, "cx4-lx-25g"),
                   "h0:p0",
                   nullptr,
-                  "pause.share",
+                  "pause.receiver",
                   {},
                   {},
                   {},
                   "",
                   kHeaders});
-  rows.push_back({"PauseSpreads",
+  rows.push_back({"SlowReceiverFarAway",
                   "the same behind two leaves and a spine",
                   lab_file("slow-receiver"),
                   "all",
                   nullptr,
+                  "pause.receiver",
+                  {},
+                  {"pause.share", "pause.spread", "pause.victim"},
+                  {"expect={}", "workloads[slow].size=8 MB", "workloads[beside].size=4 MB"},
+                  "",
+                  kHeaders});
+  rows.push_back({"PauseSpreads",
+                  "an incast without ECN whose pauses reach another leaf",
+                  spread,
+                  "all",
+                  nullptr,
                   "pause.spread",
                   {},
+                  {"pause.share", "pause.victim"},
+                  {},
+                  "",
+                  kHeaders});
+  rows.push_back({"Victim",
+                  "a flow behind a paused uplink that it does not fill",
+                  lab_file("victim-flow"),
+                  "all",
+                  nullptr,
+                  "pause.spread",
+                  {"pause.victim"},
                   {"pause.share"},
-                  {"expect={}", "workloads[slow].size=8 MB", "workloads[beside].size=4 MB"},
+                  {"expect={}"},
+                  "",
+                  kHeaders});
+  rows.push_back({"PausedMuch",
+                  "an incast that PFC alone holds back",
+                  switch_lab(5, incast),
+                  "h1:p0",
+                  nullptr,
+                  "pause.share",
+                  {},
+                  {},
+                  {},
                   "",
                   kHeaders});
   rows.push_back({"PfcOffAtHost",
@@ -95,13 +123,13 @@ std::vector<PlantedCase> pause_faults() {
                   "",
                   kHeaders});
   rows.push_back({"NoXon",
-                  "pauses that are never ended by XON",
-                  switch_lab(5, incast),
-                  "h1:p0",
-                  without_xon,
+                  "a NIC that stops to pause without XON: the pause runs out",
+                  switch_lab(3, no_xon, "cx4-lx-25g"),
+                  "h0:p0",
+                  nullptr,
                   "pause.unpaired",
                   {},
-                  {"pause.share", "pause.violated"},
+                  {"pause.share", "pause.receiver"},
                   {},
                   "",
                   kHeaders});
