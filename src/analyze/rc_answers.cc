@@ -150,6 +150,7 @@ void RcTransport::see_nak(const Frame& frame, RcFlow& flow) {
     return;
   }
   note(Trouble::kSequenceNak, frame, flow);
+  if (frame.solicited) flow.selective = true;  // how Weft's selective repeat marks a report of what is missing
   const bool beyond = psn_ahead(frame.psn, flow.next) >= 0 && flow.next_known;
   const bool below = flow.has_acked && psn_ahead(frame.psn, flow.acked) <= 0;
   const bool repeated = flow.nak_open && flow.nak_psn == frame.psn && !flow.nak_seen_since;
@@ -159,6 +160,13 @@ void RcTransport::see_nak(const Frame& frame, RcFlow& flow) {
     note(Trouble::kWrongNakPsn, frame, flow, beyond ? flow.next : flow.acked);
   if (beyond || below) return;
   FlowTrouble* trouble = flow.trouble.get();
+  // A responder that discards what overtook asks for the packet behind the late one, though that came before.
+  if (flow.pass.open && flow.pass.packets == 1 && flow.pass.fills == 1) end_pass(PassEnd::kJumped, flow);
+  if (trouble != nullptr && !flow.selective && trouble->late_psn != kNone &&
+      psn_plus(trouble->late_psn, 1) == frame.psn) {
+    ++trouble->naks_after_late;
+    late_original(frame, flow);
+  }
   if (trouble != nullptr && !repeated)
     for (const Hole& hole : trouble->holes)
       if (hole.first == frame.psn) {

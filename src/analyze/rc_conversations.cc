@@ -19,27 +19,46 @@ struct StreamGroup {
   std::uint64_t requests = 0;
 };
 
+std::uint64_t sent_at(const RcFlow* flow) {
+  return flow->packets - std::min<std::uint64_t>(flow->packets, trouble_count(*flow, Trouble::kDuplicated));
+}
+
+// Did packets of the flow go past this point? The responder had ones before its first or behind its last, or between.
+bool is_partial(const RcFlow& flow, const RcFlow& responder) {
+  if (responder.out_of_order) return flow.packets < responder.packets;
+  return psn_ahead(responder.next, flow.next) > 0 || psn_ahead(responder.first_psn, flow.first_psn) < 0 ||
+         (trouble_count(flow, Trouble::kNotCaptured) > 0 && trouble_count(responder, Trouble::kNotCaptured) == 0);
+}
+
+// Everything that the requester sends passes the point nearest to it, every answer the one nearest to the responder.
 RcSide side_of(const RcContext& context, std::span<const StreamId> streams) {
   RcSide side;
+  std::vector<const RcFlow*> flows;
   for (const StreamId id : streams)
-    if (const RcFlow* flow = context.transport.flow_of(id)) side.flows.push_back(flow);
-  if (side.flows.size() < 2) return side;
-  const auto missed = [](const RcFlow* flow) { return trouble_count(*flow, Trouble::kNotCaptured); };
-  const bool somebody_saw_all = std::any_of(side.flows.begin(), side.flows.end(),
-                                            [&](const RcFlow* flow) { return missed(flow) == 0 && flow->answers > 0; });
-  if (somebody_saw_all) {
-    const auto first_partial = std::stable_partition(side.flows.begin(), side.flows.end(), [&](const RcFlow* flow) {
-      return missed(flow) == 0 && flow->answers > 0;
-    });
-    side.partial.assign(first_partial, side.flows.end());
-    side.flows.erase(first_partial, side.flows.end());
-  }
+    if (const RcFlow* flow = context.transport.flow_of(id)) flows.push_back(flow);
   const bool by_latency =
-      std::all_of(side.flows.begin(), side.flows.end(), [](const RcFlow* flow) { return flow->least_rtt_ns >= 0; });
-  std::stable_sort(side.flows.begin(), side.flows.end(), [by_latency](const RcFlow* one, const RcFlow* other) {
+      std::all_of(flows.begin(), flows.end(), [](const RcFlow* flow) { return flow->least_rtt_ns >= 0; });
+  const auto before = [by_latency](const RcFlow* one, const RcFlow* other) {
     if (by_latency && one->least_rtt_ns != other->least_rtt_ns) return one->least_rtt_ns > other->least_rtt_ns;
     return one->first_ns < other->first_ns;
-  });
+  };
+  std::stable_sort(flows.begin(), flows.end(), before);
+  if (flows.size() < 2) {
+    side.flows = std::move(flows);
+    return side;
+  }
+  const RcFlow* requester = flows.front();
+  const RcFlow* responder = flows.back();
+  for (const RcFlow* flow : flows) {
+    if (sent_at(flow) > sent_at(requester)) requester = flow;
+    if (flow->answers >= responder->answers && !(flow->answers == 0 && flow != flows.back())) responder = flow;
+  }
+  for (const RcFlow* flow : flows)
+    if (flow == requester)
+      side.flows.insert(side.flows.begin(), flow);
+    else if (flow != responder)
+      (is_partial(*flow, *responder) ? side.partial : side.flows).push_back(flow);
+  if (responder != requester) side.flows.push_back(responder);
   return side;
 }
 

@@ -8,9 +8,6 @@
 namespace weft::analyze::detail {
 namespace {
 
-// Packets that were seen this shortly before the capture ended may still be on their way.
-constexpr std::int64_t kInFlight_ns = 1'000'000;
-
 struct PathLoss {
   std::uint64_t packets = 0;
   std::string where;
@@ -39,16 +36,12 @@ std::vector<Evidence> story_of(const SideView& view, const RcFlow& after) {
   return evidence;
 }
 
-bool ends_in_flight(const SideView& view, std::int64_t last_ns) {
-  return view.context.capture.last_ns - last_ns < kInFlight_ns;
-}
-
-std::uint64_t lost_between(const SideView& view, const RcFlow& before, const RcFlow& after) {
+std::uint64_t lost_between(const RcFlow& before, const RcFlow& after) {
   if (before.packets <= after.packets) return 0;
   const std::uint64_t fewer = before.packets - after.packets;
   const std::int32_t tail = psn_ahead(before.cursor, after.cursor);
-  if (tail <= 0 || !ends_in_flight(view, before.last_ns)) return fewer;
-  return fewer - std::min(fewer, static_cast<std::uint64_t>(tail));
+  // What was not followed by anything may wait in a queue, or be on its way when the capture ends.
+  return tail <= 0 ? fewer : fewer - std::min(fewer, static_cast<std::uint64_t>(tail));
 }
 
 std::vector<PathLoss> lost_requests(const SideView& view) {
@@ -56,7 +49,7 @@ std::vector<PathLoss> lost_requests(const SideView& view) {
   const RcFlow& near = view.requester();
   const RcFlow& far = view.responder();
   const RcContext& context = view.context;
-  if (near.trouble) {
+  if (near.trouble && !near.out_of_order) {
     const FlowTrouble& trouble = *near.trouble;
     std::uint64_t open = 0;
     for (const Hole& hole : trouble.holes) open += static_cast<std::uint64_t>(psn_ahead(hole.end, hole.first));
@@ -70,14 +63,15 @@ std::vector<PathLoss> lost_requests(const SideView& view) {
   for (std::size_t i = 0; i + 1 < view.side.flows.size(); ++i) {
     const RcFlow& before = *view.side.flows[i];
     const RcFlow& after = *view.side.flows[i + 1];
-    const std::uint64_t lost = lost_between(view, before, after);
+    const std::uint64_t lost = lost_between(before, after);
     if (lost > 0)
       losses.push_back({lost, fmt::format("between {} and {}", context.point_name(before), context.point_name(after)),
                         story_of(view, after)});
   }
+  if (!view.in_order()) return losses;
   // A NAK without a gap at the last point: lost behind it.
   const std::uint64_t naks = count_of(far, Trouble::kSequenceNak) - count_of(far, Trouble::kRepeatedNak) -
-                             count_of(far, Trouble::kWrongNakPsn);
+                             count_of(far, Trouble::kWrongNakPsn) - (far.trouble ? far.trouble->naks_after_late : 0);
   const std::uint64_t with_gap = far.trouble ? far.trouble->generation.count() : 0;
   if (naks > with_gap)
     losses.push_back(
@@ -91,7 +85,7 @@ std::vector<PathLoss> lost_answers(const SideView& view) {
     const RcFlow& before = *view.side.flows[i];
     const RcFlow& after = *view.side.flows[i - 1];
     if (before.answers <= after.answers || before.response_packets > 0) continue;
-    if (before.last_answer_psn != after.last_answer_psn && ends_in_flight(view, before.last_answer_ns)) continue;
+    if (before.last_answer_psn != after.last_answer_psn) continue;  // the rest may wait in a queue
     PathLoss loss{before.answers - after.answers,
                   fmt::format("between {} and {}", view.context.point_name(before), view.context.point_name(after))};
     loss.evidence = evidence_of(view.context, view.requester(), Trouble::kTimeout,
@@ -210,6 +204,7 @@ void find_losses(const SideView& view, SideFindings& out) {
           {"NIC",
            "mlxreg -d DEVICE --reg_name ROCE_ACCEL --set adaptive_routing_forced_en=1 where out-of-order "
            "receive is wanted on both ends"}}});
+  if (!view.in_order()) return;  // what comes twice was asked for
   const std::uint32_t twice = count_of(far, Trouble::kDuplicated);
   const std::uint32_t sent_twice = several ? count_of(near, Trouble::kDuplicated) : 0;
   if (twice > sent_twice)

@@ -45,6 +45,12 @@ struct SideView {
 
   const RcFlow& requester() const { return side.at_requester(); }
   const RcFlow& responder() const { return side.at_responder(); }
+  // Neither spraying nor selective repeat: what comes in another order is a mistake.
+  bool in_order() const {
+    for (const RcFlow* flow : side.flows)
+      if (flow->out_of_order || flow->selective) return false;
+    return true;
+  }
 };
 
 std::uint32_t count_of(const RcFlow& flow, Trouble trouble);

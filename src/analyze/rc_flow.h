@@ -114,11 +114,11 @@ struct FlowTrouble {
   std::vector<Waited> waits;              // of timeouts, the first ones
   LatencyHistogram generation, reaction;  // of NAKs
   std::int64_t rnr_waited_ns = 0;
-  std::uint64_t gap_packets = 0;     // PSNs skipped here, together
-  std::uint64_t missed_packets = 0;  // of those, acknowledged and never seen here
-  std::uint32_t late_psn = kNone;    // a hole filled by one packet although a NAK had gone: late, or selective repeat
-  Hole last_hole{};
-  std::uint32_t restarts = 0;  // passes after NAKs, in a row, that began with the same PSN
+  std::uint64_t gap_packets = 0;      // PSNs skipped here, together
+  std::uint64_t missed_packets = 0;   // of those, acknowledged and never seen here
+  std::uint32_t late_psn = kNone;     // a hole filled by one packet although a NAK had gone: late, or selective repeat
+  std::uint32_t naks_after_late = 0;  // NAKs for what a late packet made the responder discard
+  std::uint32_t restarts = 0;         // passes after NAKs, in a row, that began with the same PSN
   std::uint32_t restart_packets = 0, restart_psn = kNone, most_restarts = 0, most_restart_packets = 0;
   std::int64_t restart_ns = 0, most_restart_ns = 0;
   std::uint64_t restart_frame = 0;
@@ -172,7 +172,6 @@ struct Pass {
   std::uint32_t start_psn = 0, packets = 0, fills = 0;
   std::int64_t start_ns = 0, waited_ns = 0;
   std::uint64_t frame = 0;
-  bool at_message_start = false;
 };
 
 enum class InMessage : std::uint8_t { kNothing, kSend, kWrite, kUnknown };
@@ -211,6 +210,9 @@ struct RcFlow {
   std::int64_t nak_ns = 0, rnr_ns = 0, rnr_timer_ns = 0;
   std::uint32_t rnr_in_a_row = 0, timeouts_in_a_row = 0, naks = 0;
   bool fatal = false;
+  // Packets arrive in any order and the responder takes them so: rules of order do not hold. Or it says what is missing
+  // in NAKs of its own (selective repeat).
+  bool out_of_order = false, selective = false;
   bool passes_since_ack = false;
   std::uint32_t unsent_psn = kNone;  // an ACK beyond what was seen, until the next request says whether it was sent
   std::int64_t unsent_ns = 0;

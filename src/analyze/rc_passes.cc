@@ -20,6 +20,16 @@ void invalidate_latencies(RcFlow& flow) {
 
 }  // namespace
 
+// A hole was filled after a NAK, but not because of it: the packet itself, late.
+void RcTransport::late_original(const Frame& frame, RcFlow& flow) {
+  FlowTrouble& trouble = *flow.trouble;
+  --trouble.count[static_cast<std::size_t>(Trouble::kAfterNak)];
+  --trouble.count[static_cast<std::size_t>(Trouble::kSelective)];
+  --flow.retransmitted;
+  note(Trouble::kReordered, frame.number, frame.time_ns, trouble.late_psn, flow);
+  trouble.late_psn = kNone;
+}
+
 Cause RcTransport::cause_of(const Frame& frame, RcFlow& flow, std::int64_t& waited_ns) {
   const std::uint32_t psn = frame.psn;
   if (flow.nak_open && psn_ahead(psn, flow.nak_psn) <= 0) {
@@ -32,13 +42,9 @@ Cause RcTransport::cause_of(const Frame& frame, RcFlow& flow, std::int64_t& wait
     flow.rnr_open = false;
     return Cause::kRnr;
   }
-  if (flow.trouble && flow.trouble->late_psn == psn) {  // the NAK's answer; what came before was the late original
-    FlowTrouble& trouble = *flow.trouble;
-    trouble.late_psn = kNone;
-    --trouble.count[static_cast<std::size_t>(Trouble::kAfterNak)];
-    --trouble.count[static_cast<std::size_t>(Trouble::kSelective)];
-    --flow.retransmitted;
-    note(Trouble::kReordered, frame, flow);
+  if (flow.trouble && flow.trouble->late_psn == psn &&
+      !flow.selective) {  // the NAK's answer; what came before was the late original
+    late_original(frame, flow);
     waited_ns = frame.time_ns - flow.nak_ns;
     return Cause::kNak;
   }
@@ -65,7 +71,6 @@ void RcTransport::begin_pass(const Frame& frame, RcFlow& flow) {
   pass.start_psn = frame.psn;
   pass.start_ns = frame.time_ns;
   pass.frame = frame.number;
-  pass.at_message_start = wire::is_first(frame.opcode) || wire::is_only(frame.opcode);
   pass.cause = cause_of(frame, flow, pass.waited_ns);
   if (pass.cause == Cause::kNak) {
     FlowTrouble* trouble = trouble_of(flow);
@@ -74,7 +79,7 @@ void RcTransport::begin_pass(const Frame& frame, RcFlow& flow) {
       if (pass.waited_ns > kSlowReaction_ns) note(Trouble::kSlowReaction, frame, flow, pass.waited_ns);
     }
     const bool in_middle = psn_ahead(frame.psn, flow.nak_psn) < 0;
-    if (in_middle && pass.at_message_start) note(Trouble::kGoBackZero, frame, flow, flow.nak_psn);
+    if (in_middle && wire::is_first(frame.opcode)) note(Trouble::kGoBackZero, frame, flow, flow.nak_psn);
   } else if (pass.cause == Cause::kRnr) {
     if (FlowTrouble* trouble = trouble_of(flow); trouble != nullptr) trouble->rnr_waited_ns += pass.waited_ns;
     if (pass.waited_ns < flow.rnr_timer_ns - flow.rnr_timer_ns / 20)
@@ -136,6 +141,7 @@ void RcTransport::count_unexplained(RcFlow& flow) {
   const std::uint32_t repeats = pass.packets - pass.fills;
   if (pass.fills > 0 && repeats == 0) {
     pass.cause = Cause::kReordered;
+    flow.out_of_order = flow.out_of_order || flow.transport != wire::kUcTransport;
     for (std::uint32_t i = 0; i < pass.fills; ++i)
       note(Trouble::kReordered, pass.frame, pass.start_ns, pass.start_psn, flow);
   } else if (repeats <= 2) {

@@ -126,7 +126,6 @@ void RcTransport::open_hole(const Frame& frame, std::uint32_t first, std::uint32
   FlowTrouble* trouble = trouble_of(flow);
   if (trouble == nullptr) return;
   trouble->gap_packets += packets;
-  trouble->last_hole = {first, end, frame.time_ns};
   if (trouble->holes.size() < kMostHoles) trouble->holes.push_back({first, end, frame.time_ns});
 }
 

@@ -70,6 +70,7 @@ class RcTransport {
   // rc_passes.cc: what is sent again, and why
   void begin_pass(const Frame& frame, RcFlow& flow);
   void end_pass(PassEnd how, RcFlow& flow);
+  void late_original(const Frame& frame, RcFlow& flow);
   Cause cause_of(const Frame& frame, RcFlow& flow, std::int64_t& waited_ns);
   void count_retransmission(PassEnd how, RcFlow& flow);
   void count_unexplained(RcFlow& flow);
