@@ -4,13 +4,14 @@
 
 #include <algorithm>
 
+#include "analyze/rc_findings.h"
 #include "base/files.h"
 
 namespace weft::analyze {
 
 PointId Analyzer::add_point(const std::string& file, const pcap::CaptureInterface& interface) {
   analysis_.capture.points.push_back(
-      {file, std::string(interface.name), interface.speed_bps, interface.link_type, 0, 0, 0, 0, 0});
+      {file, std::string(interface.name), interface.speed_bps, interface.link_type, 0, 0, 0, 0, 0, {}});
   return static_cast<PointId>(analysis_.capture.points.size() - 1);
 }
 
@@ -43,10 +44,12 @@ void Analyzer::see(PointId point, const pcap::CapturedPacket& packet) {
       ++capture.pauses;
       ++at.pause_frames;
       if (contract_.is_used()) contract_.see_pause(frame_, at.name);
+      congestion_.see_pause(frame_);
       break;
     case FrameKind::kUet:
       ++capture.uet;
       uet_.see(frame_);
+      congestion_.see_other(frame_);
       break;
     case FrameKind::kTcp:
       ++capture.tcp;
@@ -64,32 +67,25 @@ void Analyzer::see(PointId point, const pcap::CapturedPacket& packet) {
 void Analyzer::see_roce() {
   if (frame_.is_cnp()) ++analysis_.capture.points[frame_.point].cnps;
   integrity_.see(frame_);
-  if (frame_.icrc == IcrcState::kBad || frame_.has(kTooShort) || frame_.has(kUnknownOpcode) || frame_.has(kIpLength))
-    return;  // a NIC drops it
-  streams_.see(frame_);
+  if (frame_.icrc == IcrcState::kBad || frame_.has(kTooShort) || frame_.has(kUnknownOpcode) || frame_.has(kIpLength)) {
+    congestion_.see_dropped(frame_);  // by a NIC
+    return;
+  }
+  const StreamId stream = streams_.see(frame_);
+  if (stream != kNone) transport_.see(frame_, stream, streams_);
+  if (stream != kNone) congestion_.see_roce(frame_, stream, streams_);
   if (contract_.is_used()) contract_.see(frame_, addresses_);
   if (frame_.has_deth && frame_.dest_qp == wire::kGeneralServicesQp) cm_.see(frame_, streams_);
 }
 
-// One conversation of each pair of streams at the point that saw it first.
 void Analyzer::summarise() {
-  for (StreamId id = 0; id < streams_.size(); ++id) {
-    const Stream& stream = streams_[id];
-    const bool is_first = stream.reverse == kNone || id < stream.reverse;
-    if (!is_first) continue;
-    Conversation conversation;
-    conversation.a = addresses_.text(stream.src);
-    conversation.b = addresses_.text(stream.dst);
-    conversation.b_qp = stream.dst_qp;
-    if (stream.reverse != kNone) conversation.a_qp = streams_[stream.reverse].dst_qp;
-    conversation.packets = stream.frames;
-    conversation.payload_B = stream.payload_B;
-    conversation.wire_B = stream.wire_B;
-    conversation.first_ns = stream.first_ns;
-    conversation.last_ns = stream.last_ns;
-    conversation.first_frame = stream.first_frame;
-    analysis_.conversations.push_back(std::move(conversation));
-  }
+  transport_.end();
+  const RcContext context{transport_, streams_, analysis_.capture};
+  std::vector<RcConversation> conversations = rc_conversations(context, addresses_);
+  find_transport_troubles(context, conversations, analysis_.findings);
+  for (RcConversation& each : conversations) analysis_.conversations.push_back(std::move(each.summary));
+  std::stable_sort(analysis_.conversations.begin(), analysis_.conversations.end(),
+                   [](const Conversation& one, const Conversation& other) { return one.goodput_B > other.goodput_B; });
 }
 
 Analysis Analyzer::finish() {
@@ -103,6 +99,7 @@ Analysis Analyzer::finish() {
   uet_.finish(addresses_, analysis_.findings);
   contract_.finish(addresses_, streams_, analysis_.findings);
   counters_.finish(analysis_.capture, analysis_.findings);
+  congestion_.finish(analysis_, streams_, addresses_);
   analysis_.findings.sort();
   return std::move(analysis_);
 }

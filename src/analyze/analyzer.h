@@ -12,10 +12,12 @@
 #include "analyze/analysis.h"
 #include "analyze/capture_check.h"
 #include "analyze/cm_check.h"
+#include "analyze/congestion.h"
 #include "analyze/contract.h"
 #include "analyze/counters_check.h"
 #include "analyze/decode.h"
 #include "analyze/integrity.h"
+#include "analyze/rc_transport.h"
 #include "analyze/streams.h"
 #include "analyze/uet_check.h"
 #include "pcap/pcap_reader.h"
@@ -55,6 +57,8 @@ class Analyzer {
   ContractCheck contract_;
   CountersCheck counters_;
   UetCheck uet_;
+  RcTransport transport_;
+  Congestion congestion_{analysis_.capture.points};
   Frame frame_;
   Analysis analysis_;
 };

@@ -42,6 +42,9 @@ void UetCheck::see(const Frame& frame) {
   const bool trimmed = frame.has(kIpLength);  // the switch cut it and left the length of the IP header
   if (trimmed) {
     note(kTrim, frame, fmt::format("PSN {}", pds->psn));
+    if (Context* context = context_of(frame, frame.src, pds->source_id, false); context != nullptr)
+      word_of(context->trimmed, pds->psn) |= std::uint64_t{1} << pds->psn % 64;
+    return;  // its data did not arrive
   } else if (!frame.cut && frame.ip.size() > 60) {
     ++crc_checked_;
     const std::size_t covered_B = frame.ip.size() - wire::kUetCrc_B;
@@ -62,7 +65,7 @@ void UetCheck::see_request(const Frame& frame, const wire::Pds& pds) {
   if (context == nullptr) return;
   const std::uint64_t bit = std::uint64_t{1} << pds.psn % 64;
   if (context->frames++ == 0) {
-    context->highest = pds.psn;
+    context->first = context->highest = pds.psn;
     word_of(context->sent, pds.psn) = bit;
     return;
   }
@@ -73,6 +76,7 @@ void UetCheck::see_request(const Frame& frame, const wire::Pds& pds) {
       const std::uint32_t psn = context->highest + i;
       word_of(context->sent, psn) &= ~(std::uint64_t{1} << psn % 64);
       word_of(context->asked_again, psn) &= ~(std::uint64_t{1} << psn % 64);
+      word_of(context->trimmed, psn) &= ~(std::uint64_t{1} << psn % 64);
     }
     context->highest = pds.psn;
     word_of(context->sent, pds.psn) |= bit;
@@ -81,9 +85,12 @@ void UetCheck::see_request(const Frame& frame, const wire::Pds& pds) {
   if (context->highest - pds.psn >= kWindow) return;
   const bool again = (word_of(context->sent, pds.psn) & bit) != 0;
   word_of(context->sent, pds.psn) |= bit;
-  if (!again) return;  // out of order: several paths are how UET works
   std::uint64_t& asked = word_of(context->asked_again, pds.psn);
-  if (!pds.retransmitted) {
+  if (!again) {
+    // Out of order: several paths are how UET works. Or lost before this point, and sent again.
+    if (pds.retransmitted && (asked & bit) == 0 && is_behind(context->first, pds.psn))
+      note(kTimeout, frame, fmt::format("PSN {} sent again, and no NACK or SACK asked for it", pds.psn));
+  } else if (!pds.retransmitted) {
     note(kDuplicate, frame, fmt::format("PSN {} again, without the RETX flag", pds.psn));
   } else if ((asked & bit) == 0) {
     note(kTimeout, frame, fmt::format("PSN {} again, and no NACK or SACK asked for it", pds.psn));
@@ -121,7 +128,12 @@ void UetCheck::see_ack(const Frame& frame, const wire::Pds& pds) {
 void UetCheck::see_nack(const Frame& frame, const wire::Pds& pds) {
   Context* context = context_of(frame, frame.dst, pds.destination_id, false);
   if (context == nullptr || !is_behind(pds.psn, context->highest) || context->highest - pds.psn >= kWindow) return;
-  word_of(context->asked_again, pds.psn) |= std::uint64_t{1} << pds.psn % 64;
+  const std::uint64_t bit = std::uint64_t{1} << pds.psn % 64;
+  word_of(context->asked_again, pds.psn) |= bit;
+  const auto code = static_cast<wire::UetNack>(pds.nack_code);
+  const bool is_trim = code == wire::UetNack::kTrimmed || code == wire::UetNack::kTrimmedLastHop;
+  if (is_trim && (word_of(context->trimmed, pds.psn) & bit) == 0)
+    note(kTrim, frame, fmt::format("NACK of PSN {}: it came without its end", pds.psn));
 }
 
 void UetCheck::finish(const Addresses&, Findings& findings) const {

@@ -27,10 +27,11 @@ class UetCheck {
   struct Context {
     AddressId src = 0, dst = 0;
     std::uint16_t id = 0;
-    std::uint32_t highest = 0, frames = 0;
+    std::uint32_t first = 0, highest = 0, frames = 0;
     std::int64_t last_answer_ns = -1;
     std::array<std::uint64_t, kWindow / 64> sent{};
     std::array<std::uint64_t, kWindow / 64> asked_again{};  // by a NACK, or left out by a SACK
+    std::array<std::uint64_t, kWindow / 64> trimmed{};      // seen without their end
   };
   struct Seen {
     std::uint64_t count = 0;

@@ -23,6 +23,8 @@ struct AnalyzeArguments {
   std::vector<std::string> set;
   bool no_icrc = false;
   bool json = false;
+  std::string table;
+  std::string flow;
 };
 
 // ADDRESS=AFTER or ADDRESS=AFTER,BEFORE
@@ -81,6 +83,11 @@ int analyze_captures(const AnalyzeArguments& arguments) {
                        : analyze::changes_text(changes, arguments.diff, arguments.files.front()));
     return changes.empty() ? kExitWell : kExitFailed;
   }
+  if (!arguments.table.empty() && !arguments.json) {
+    for (const analyze::Table& table : analysis->tables)
+      if (table.name == arguments.table) put(analyze::table_text(table, arguments.flow));
+    return analysis->findings.healthy() ? kExitWell : kExitFailed;
+  }
   put(arguments.json ? analyze::analysis_json(*analysis) : analyze::analysis_text(*analysis));
   return analysis->findings.healthy() ? kExitWell : kExitFailed;
 }
@@ -98,6 +105,10 @@ void add_analyze(CLI::App& app, int& status) {
   verb->add_option("--lab", arguments->lab, "Hold the frames against the QoS contract of this lab");
   verb->add_option("--set", arguments->set, "Change a value of that lab, as for run");
   verb->add_flag("--no-icrc", arguments->no_icrc, "Do not check the ICRC of each frame");
+  verb->add_option("--table", arguments->table,
+                   "Print a table in place of the report: cnp, pauses, rate (bins of time)")
+      ->check(CLI::IsMember({"cnp", "pauses", "rate"}));
+  verb->add_option("--flow", arguments->flow, "Only rows of the table whose flow contains this, e.g. '10.0.0.1 >'");
   verb->add_flag("--json", arguments->json, "Print JSON");
   verb->footer("Exit status: 0 healthy, 1 findings, 2 input that cannot be read.");
   verb->callback([arguments, &status] { status = analyze_captures(*arguments); });

@@ -1,0 +1,196 @@
+// What the responder says: ACKs are cumulative, a NAK names the PSN that is expected and acknowledges what is before it
+// (IBTA vol 1, 9.7.5).
+#include "analyze/rc_transport.h"
+
+namespace weft::analyze {
+namespace {
+
+enum SyndromeType : std::uint8_t { kAckType = 0, kRnrType = 1, kNakType = 3 };
+constexpr std::uint8_t kNoCredits = 31;  // the responder does not use credits
+
+// Of the AETH syndrome (IBTA vol 1, 9.7.5.2.4, table 46), in units of 10 us; and the credits of table 45.
+constexpr std::array<std::uint32_t, 32> kRnrTimer_10us = {
+    65536, 1,   2,   3,   4,    6,    8,    12,   16,   24,   32,   48,    64,    96,    128,   192,
+    256,   384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
+constexpr std::array<std::uint32_t, 31> kCredits = {0,    1,    2,    3,    4,    6,     8,     12,    16,   24,   32,
+                                                    48,   64,   96,   128,  192,  256,   384,   512,   768,  1024, 1536,
+                                                    2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768};
+
+// Slower than this is worth a remark: ConnectX-5 and later take microseconds, ConnectX-4 Lx hundreds (Lumina).
+constexpr std::int64_t kSlowNak_ns = 100'000;
+
+}  // namespace
+
+void RcTransport::see_answer(const Frame& frame, RcFlow& flow) {
+  if (flow.answers++ == 0) flow.first_answer_ns = frame.time_ns;
+  flow.last_answer_ns = frame.time_ns;
+  flow.last_answer_psn = frame.psn;
+  flow.last_answer_frame = frame.number;
+  if (psn_ahead(frame.psn, flow.first_psn) < 0 && !flow.has_acked) return;  // of what was sent before the capture began
+  if (wire::has_payload(frame.opcode)) {
+    ++flow.response_packets;
+    flow.response_payload_B += frame.payload_B;
+    flow.response_wire_B += frame.wire_B;
+    if (frame.ce()) ++flow.ce_marked;
+    flow.timeouts_in_a_row = flow.rnr_in_a_row = 0;
+    return see_response(frame, flow);
+  }
+  if (!frame.has_aeth) return;
+  switch (frame.syndrome >> 5) {
+    case kAckType:
+      return see_ack(frame, flow);
+    case kRnrType:
+      return see_rnr(frame, flow);
+    case kNakType:
+      return see_nak(frame, flow);
+    default:
+      return;
+  }
+}
+
+void RcTransport::check_order(const Frame& frame, RcFlow& flow) {
+  if (psn_ahead(frame.psn, flow.acked) < 0 && flow.has_acked && !flow.passes_since_ack)
+    note(Trouble::kAckBackwards, frame, flow, flow.acked);
+}
+
+void RcTransport::see_ack(const Frame& frame, RcFlow& flow) {
+  ++flow.acks;
+  if (psn_ahead(frame.psn, flow.next) >= 0 && flow.next_known) {
+    if (flow.unsent_psn == kNone) {
+      flow.unsent_psn = frame.psn;
+      flow.unsent_ns = frame.time_ns;
+      flow.unsent_frame = frame.number;
+    }
+    return;
+  }
+  check_order(frame, flow);
+  flow.timeouts_in_a_row = flow.rnr_in_a_row = 0;
+  if (frame.operation() == wire::Opcode::kAck && implies_nak(frame.psn, frame, flow)) return;
+  const bool moved = psn_ahead(frame.psn, flow.acked) > 0;
+  acknowledge(frame.psn, frame, flow);
+  if (frame.psn == flow.acked || moved) check_msn(frame, flow);
+}
+
+// The MSN counts the messages that the responder has completed; here, those that this ACK covers.
+void RcTransport::check_msn(const Frame& frame, RcFlow& flow) {
+  if (flow.msn_known && flow.clean) {
+    const auto completed = static_cast<std::uint32_t>(flow.messages_completed - flow.msn_completed);
+    if (((frame.msn - flow.msn) & kPsnMask) != (completed & kPsnMask))
+      note(Trouble::kWrongMsn, frame, flow, (flow.msn + completed) & kPsnMask);
+  }
+  flow.msn_known = true;
+  flow.msn = frame.msn;
+  flow.msn_completed = flow.messages_completed;
+  const std::uint8_t credits = frame.syndrome & 31;
+  if (credits != kNoCredits) ++flow.credit_acks;
+  flow.limit_known = credits != kNoCredits && flow.clean;
+  if (flow.limit_known) flow.limit = flow.messages_completed + kCredits[credits];
+}
+
+void RcTransport::acknowledge(std::uint32_t psn, const Frame& frame, RcFlow& flow) {
+  if (psn_ahead(psn, flow.acked) <= 0) return;
+  flow.acked = psn;
+  flow.has_acked = true;
+  flow.timer_ns = frame.time_ns;
+  if (!flow.pass.open) flow.passes_since_ack = false;
+  const bool all = psn_plus(psn, 1) == flow.next;
+  if (all) {
+    flow.unacked_B = 0;
+  } else if (flow.path_mtu_B != 0) {
+    const auto left = static_cast<std::uint64_t>(psn_ahead(flow.next, psn) - 1);
+    flow.unacked_B = std::min(flow.unacked_B, left * flow.path_mtu_B);
+  }
+  while (!flow.awaited.empty() && psn_ahead(flow.awaited.front().psn, psn) <= 0) {
+    complete(flow.awaited.front(), frame, flow.awaited.front().psn == psn, flow);
+    flow.awaited.pop();
+  }
+  if (all && flow.messages_unrecorded > 0) {
+    flow.messages_completed += flow.messages_unrecorded;
+    flow.messages_unrecorded = 0;
+    flow.clean = true;
+  }
+  if (all && flow.in_message == InMessage::kNothing && !flow.pass.open) flow.clean = true;
+  if (!flow.trouble) return;
+  // What the responder has and nobody has seen here did not pass here, or the capture missed it.
+  std::vector<Hole>& holes = flow.trouble->holes;
+  while (!holes.empty() && psn_ahead(holes.front().first, psn) <= 0) {
+    const std::uint32_t end = psn_ahead(holes.front().end, psn) > 1 ? psn_plus(psn, 1) : holes.front().end;
+    const auto packets = static_cast<std::uint32_t>(psn_ahead(end, holes.front().first));
+    note(Trouble::kNotCaptured, frame, flow, packets);
+    flow.trouble->missed_packets += packets;
+    holes.front().first = end;
+    if (holes.front().first == holes.front().end) holes.erase(holes.begin());
+    flow.clean = flow.msn_known = false;
+  }
+}
+
+void RcTransport::complete(const Awaited& awaited, const Frame& frame, bool is_last, RcFlow& flow) {
+  if (awaited.ack_req && is_last && awaited.sent_ns >= 0) {
+    const std::int64_t rtt_ns = frame.time_ns - awaited.sent_ns;
+    add_latency(flow.ack_latency, rtt_ns);
+    if (flow.least_rtt_ns < 0 || rtt_ns < flow.least_rtt_ns) flow.least_rtt_ns = rtt_ns;
+  }
+  if (!awaited.ends_message) return;
+  ++flow.messages_completed;
+  if (awaited.start_ns < 0) return;
+  add_latency(flow.message_latency, frame.time_ns - awaited.start_ns);
+  if (keep_messages_ && messages_.size() < kMostRows)
+    messages_.push_back({number_of(flow), awaited.verb, awaited.first_psn, awaited.psn, awaited.size_B,
+                         awaited.start_ns, frame.time_ns});
+}
+
+void RcTransport::see_nak(const Frame& frame, RcFlow& flow) {
+  ++flow.naks;
+  const std::uint8_t code = frame.syndrome & 31;
+  flow.timeouts_in_a_row = 0;
+  if (code != 0) {
+    flow.fatal = true;
+    note(code == 2 ? Trouble::kAccessNak : code == 3 ? Trouble::kOperationalNak : Trouble::kInvalidNak, frame, flow);
+    if (psn_ahead(frame.psn, flow.next) < 0) acknowledge(psn_plus(frame.psn, kPsnMask), frame, flow);
+    return;
+  }
+  note(Trouble::kSequenceNak, frame, flow);
+  if (frame.solicited) flow.selective = true;  // how Weft's selective repeat marks a report of what is missing
+  const bool beyond = psn_ahead(frame.psn, flow.next) >= 0 && flow.next_known;
+  const bool below = flow.has_acked && psn_ahead(frame.psn, flow.acked) <= 0;
+  const bool repeated = flow.nak_open && flow.nak_psn == frame.psn && !flow.nak_seen_since;
+  if (repeated)
+    note(Trouble::kRepeatedNak, frame, flow);
+  else if (beyond || below)
+    note(Trouble::kWrongNakPsn, frame, flow, beyond ? flow.next : flow.acked);
+  if (beyond || below) return;
+  FlowTrouble* trouble = flow.trouble.get();
+  // A responder that discards what overtook asks for the packet behind the late one, though that came before.
+  if (flow.pass.open && flow.pass.packets == 1 && flow.pass.fills == 1) end_pass(PassEnd::kJumped, flow);
+  if (trouble != nullptr && !flow.selective && trouble->late_psn != kNone &&
+      psn_plus(trouble->late_psn, 1) == frame.psn) {
+    ++trouble->naks_after_late;
+    late_original(frame, flow);
+  }
+  if (trouble != nullptr && !repeated)
+    for (const Hole& hole : trouble->holes)
+      if (hole.first == frame.psn) {
+        const std::int64_t waited_ns = frame.time_ns - hole.since_ns;
+        trouble->generation.add(waited_ns);
+        if (waited_ns > kSlowNak_ns) note(Trouble::kSlowNak, frame, flow, waited_ns);
+      }
+  flow.nak_open = true;
+  flow.nak_seen_since = false;
+  flow.nak_psn = frame.psn;
+  flow.nak_ns = frame.time_ns;
+  if (!implies_nak(psn_plus(frame.psn, kPsnMask), frame, flow)) acknowledge(psn_plus(frame.psn, kPsnMask), frame, flow);
+}
+
+void RcTransport::see_rnr(const Frame& frame, RcFlow& flow) {
+  note(Trouble::kRnrNak, frame, flow, kRnrTimer_10us[frame.syndrome & 31] * std::int64_t{10'000});
+  flow.timeouts_in_a_row = 0;
+  if (psn_ahead(frame.psn, flow.next) >= 0) return;
+  flow.rnr_in_a_row = flow.rnr_open || flow.rnr_psn == frame.psn ? flow.rnr_in_a_row + 1 : 1;
+  flow.rnr_open = true;
+  flow.rnr_psn = frame.psn;
+  flow.rnr_ns = frame.time_ns;
+  flow.rnr_timer_ns = kRnrTimer_10us[frame.syndrome & 31] * std::int64_t{10'000};
+  acknowledge(psn_plus(frame.psn, kPsnMask), frame, flow);
+}
+
+}  // namespace weft::analyze

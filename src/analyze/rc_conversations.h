@@ -1,0 +1,44 @@
+// One conversation of all that the capture points saw of a connection. A stream is known at each point by the same
+// addresses and queue pair; points are put in order from the requester to the responder by the time that answers take
+// there (a clock of its own is enough), or by who saw the first packet first.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analyze/addresses.h"
+#include "analyze/analysis.h"
+#include "analyze/rc_transport.h"
+
+namespace weft::analyze {
+
+// The requests of one side of a connection with their answers, at every point.
+struct RcSide {
+  std::vector<const RcFlow*> flows;    // from the requester to the responder; only points that saw all of it
+  std::vector<const RcFlow*> partial;  // points that some of it did not pass
+  const RcFlow& at_requester() const { return *flows.front(); }
+  const RcFlow& at_responder() const { return *flows.back(); }
+  bool empty() const { return flows.empty(); }
+};
+
+struct RcConversation {
+  RcSide forward, backward;  // forward: the side with more requests
+  std::vector<StreamId> forward_streams, backward_streams;
+  Conversation summary;
+};
+
+// What the findings need beside the conversations.
+struct RcContext {
+  const RcTransport& transport;
+  const Streams& streams;
+  const CaptureSummary& capture;
+
+  PointId point_of(const RcFlow& flow) const { return streams[flow.stream].point; }
+  // "node00:p0", or the file's name where the interface has none.
+  std::string point_name(const RcFlow& flow) const;
+};
+
+// Calls `use` for each conversation; most data first is for the caller to sort.
+std::vector<RcConversation> rc_conversations(const RcContext& context, const Addresses& addresses);
+
+}  // namespace weft::analyze

@@ -1,0 +1,232 @@
+// What was lost, late or twice on the way, and between which capture points.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyze/rc_findings.h"
+
+namespace weft::analyze::detail {
+namespace {
+
+struct PathLoss {
+  std::uint64_t packets = 0;
+  std::string where;
+  std::vector<Evidence> evidence = {};
+};
+
+void append_evidence(std::vector<Evidence>& all, std::vector<Evidence> more, std::size_t most) {
+  if (more.size() > most) more.resize(most);
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+// The first gap, the NAK for it and the first packet that was sent again.
+std::vector<Evidence> story_of(const SideView& view, const RcFlow& after) {
+  std::vector<Evidence> evidence =
+      evidence_of(view.context, after, Trouble::kGap, "PSN {psn}: {value} packets before it are missing");
+  append_evidence(evidence,
+                  evidence_of(view.context, view.responder(), Trouble::kSequenceNak, "NAK, PSN {psn} expected"), 1);
+  append_evidence(evidence,
+                  evidence_of(view.context, view.requester(), Trouble::kAfterNak,
+                              "PSN {psn} and what follows sent again: {value} packets"),
+                  1);
+  append_evidence(evidence,
+                  evidence_of(view.context, view.requester(), Trouble::kTimeout,
+                              "PSN {psn} sent again after {time} without an answer"),
+                  1);
+  return evidence;
+}
+
+std::uint64_t lost_between(const RcFlow& before, const RcFlow& after) {
+  if (before.packets <= after.packets) return 0;
+  const std::uint64_t fewer = before.packets - after.packets;
+  const std::int32_t tail = psn_ahead(before.cursor, after.cursor);
+  // What was not followed by anything may wait in a queue, or be on its way when the capture ends.
+  return tail <= 0 ? fewer : fewer - std::min(fewer, static_cast<std::uint64_t>(tail));
+}
+
+std::vector<PathLoss> lost_requests(const SideView& view) {
+  std::vector<PathLoss> losses;
+  const RcFlow& near = view.requester();
+  const RcFlow& far = view.responder();
+  const RcContext& context = view.context;
+  if (near.trouble && !near.out_of_order) {
+    const FlowTrouble& trouble = *near.trouble;
+    std::uint64_t open = 0;
+    for (const Hole& hole : trouble.holes) open += static_cast<std::uint64_t>(psn_ahead(hole.end, hole.first));
+    const bool never_again = near.transport == wire::kUcTransport;
+    const std::uint64_t not_lost =
+        trouble.missed_packets + count_of(near, Trouble::kReordered) + (never_again ? 0 : open);
+    if (trouble.gap_packets > not_lost)
+      losses.push_back({trouble.gap_packets - not_lost,
+                        fmt::format("between the requester and {}", context.point_name(near)), story_of(view, near)});
+  }
+  for (std::size_t i = 0; i + 1 < view.side.flows.size(); ++i) {
+    const RcFlow& before = *view.side.flows[i];
+    const RcFlow& after = *view.side.flows[i + 1];
+    const std::uint64_t lost = lost_between(before, after);
+    if (lost > 0)
+      losses.push_back({lost, fmt::format("between {} and {}", context.point_name(before), context.point_name(after)),
+                        story_of(view, after)});
+  }
+  if (!view.in_order()) return losses;
+  // A NAK without a gap at the last point: lost behind it.
+  const std::uint64_t naks = count_of(far, Trouble::kSequenceNak) - count_of(far, Trouble::kRepeatedNak) -
+                             count_of(far, Trouble::kWrongNakPsn) - (far.trouble ? far.trouble->naks_after_late : 0);
+  const std::uint64_t with_gap = far.trouble ? far.trouble->generation.count() : 0;
+  if (naks > with_gap)
+    losses.push_back(
+        {naks - with_gap, fmt::format("between {} and the responder", context.point_name(far)), story_of(view, far)});
+  return losses;
+}
+
+std::vector<PathLoss> lost_answers(const SideView& view) {
+  std::vector<PathLoss> losses;
+  for (std::size_t i = view.side.flows.size() - 1; i > 0; --i) {
+    const RcFlow& before = *view.side.flows[i];
+    const RcFlow& after = *view.side.flows[i - 1];
+    if (before.answers <= after.answers || before.response_packets > 0) continue;
+    if (before.last_answer_psn != after.last_answer_psn) continue;  // the rest may wait in a queue
+    PathLoss loss{before.answers - after.answers,
+                  fmt::format("between {} and {}", view.context.point_name(before), view.context.point_name(after))};
+    loss.evidence = evidence_of(view.context, view.requester(), Trouble::kTimeout,
+                                "PSN {psn} sent again after {time} without an answer");
+    if (loss.evidence.empty())
+      loss.evidence.push_back({before.last_answer_frame, before.last_answer_ns, view.context.point_of(before),
+                               "the last answer at this point"});
+    losses.push_back(std::move(loss));
+  }
+  return losses;
+}
+
+std::string again_text(const RcFlow& flow) {
+  std::string text;
+  const auto put = [&text](std::uint32_t count, std::string_view what) {
+    if (count > 0)
+      text += fmt::format("{} {} of them", text.empty() ? ": " + std::to_string(count) : ", " + std::to_string(count),
+                          what);
+  };
+  put(count_of(flow, Trouble::kAfterNak), "times after NAKs");
+  put(count_of(flow, Trouble::kTimeout), "times after timeouts");
+  put(count_of(flow, Trouble::kImpliedNak), "times after gaps in READ responses");
+  if (flow.retransmitted == 0) return "; nothing was sent again";
+  return fmt::format("; {} packets were sent again{}", flow.retransmitted, text);
+}
+
+std::vector<Remedy> loss_remedies() {
+  return {{"switch",
+           "show interfaces counters errors; show queue counters; show pfc counters: which port drops, in which queue"},
+          {"NIC", "ethtool -S IFACE | grep -E 'discards_phy|crc_errors_phy|symbol_err|out_of_buffer' on both ends"},
+          {"NIC",
+           "mlnx_qos -i IFACE --trust dscp --pfc 0,0,0,1,0,0,0,0; cma_roce_tos -d DEVICE -t 106: RoCE in the "
+           "lossless class on every hop"}};
+}
+
+std::string loss_cause(const SideView& view) {
+  if (view.context.capture.icrc_bad > 0) return "frames with a wrong ICRC are discarded (integrity.icrc)";
+  if (view.responder().ce_marked > 0)
+    return "a buffer ran over: the queues on the way are long (packets are CE-marked) and the class is not lossless "
+           "there";
+  return "a buffer ran over in a class that is not lossless, or a link has bit errors";
+}
+
+void find_reads_lost(const SideView& view, SideFindings& out) {
+  const RcFlow& near = view.requester();
+  if (count_of(near, Trouble::kReadLost) == 0) return;
+  std::string where = "between the responder and " + view.context.point_name(near);
+  std::uint64_t lost = 0;
+  for (std::size_t i = view.side.flows.size() - 1; i > 0; --i) {
+    const RcFlow& before = *view.side.flows[i];
+    const RcFlow& after = *view.side.flows[i - 1];
+    if (before.response_packets <= after.response_packets) continue;
+    lost = before.response_packets - after.response_packets;
+    where = fmt::format("between {} and {}: {} packets", view.context.point_name(before),
+                        view.context.point_name(after), lost);
+  }
+  const std::uint32_t gaps = count_of(near, Trouble::kReadLost);
+  out.add(view.place,
+          {"read-response.lost", fmt::format("{} gaps in READ responses, lost {}{}", gaps, where, again_text(near)),
+           loss_cause(view), std::max<std::uint64_t>(lost, gaps),
+           evidence_of(view.context, near, Trouble::kReadLost, "response PSN {psn}: {value} before it are missing"),
+           loss_remedies()});
+}
+
+void find_never_sent(const SideView& view, SideFindings& out) {
+  const RcFlow& near = view.requester();
+  if (!near.trouble || near.transport == wire::kUcTransport) return;
+  std::uint64_t packets = 0;
+  for (const Hole& hole : near.trouble->holes) {
+    constexpr std::int64_t kLong_ns = 1'000'000, kAfterNak_ns = 100'000;
+    const bool asked = near.nak_open && near.nak_psn == hole.first && near.last_ns - near.nak_ns > kAfterNak_ns;
+    if (asked || near.last_ns - hole.since_ns > kLong_ns)
+      packets += static_cast<std::uint64_t>(psn_ahead(hole.end, hole.first));
+  }
+  if (packets == 0) return;
+  out.add(view.place,
+          {"psn.gap",
+           fmt::format("{} PSNs were skipped and never sent, though packets behind them were", packets),
+           "the requester skips PSNs, or the packets were lost before the capture and never sent again",
+           packets,
+           evidence_of(view.context, near, Trouble::kGap, "PSN {psn}: {value} packets before it are missing"),
+           {firmware_remedy("the requester")}});
+}
+
+}  // namespace
+
+void find_losses(const SideView& view, SideFindings& out) {
+  const RcFlow& near = view.requester();
+  const RcFlow& far = view.responder();
+  if (near.transport == 0x60) return;
+  for (PathLoss& loss : lost_requests(view))
+    out.add(view.place,
+            {"psn.lost",
+             fmt::format("{} of {} requests lost {}{}", loss.packets, near.packets, loss.where, again_text(near)),
+             loss_cause(view), loss.packets, std::move(loss.evidence), loss_remedies()});
+  for (PathLoss& loss : lost_answers(view))
+    out.add(view.place, {"psn.lost",
+                         fmt::format("{} of {} answers (ACKs, NAKs) lost {}{}", loss.packets, far.answers, loss.where,
+                                     again_text(near)),
+                         loss_cause(view), loss.packets, std::move(loss.evidence), loss_remedies()});
+  find_reads_lost(view, out);
+  find_never_sent(view, out);
+
+  const bool several = view.side.flows.size() > 1;
+  const std::uint32_t late = count_of(far, Trouble::kReordered);
+  if (late > 0)
+    out.add(
+        view.place,
+        {"psn.reordered",
+         fmt::format("{} packets came late, behind packets that were sent after them{}", late, again_text(near)),
+         "the packets of one queue pair take several paths (spraying, adaptive routing, a LAG that hashes per "
+         "packet), or one device delays them",
+         late,
+         evidence_of(view.context, far, Trouble::kReordered, "PSN {psn}: late"),
+         {{"switch", "ECMP and LAG hash by flow (source port and destination QP), adaptive routing off for this class"},
+          {"NIC",
+           "mlxreg -d DEVICE --reg_name ROCE_ACCEL --set adaptive_routing_forced_en=1 where out-of-order "
+           "receive is wanted on both ends"}}});
+  if (!view.in_order()) return;  // what comes twice was asked for
+  const std::uint32_t twice = count_of(far, Trouble::kDuplicated);
+  const std::uint32_t sent_twice = several ? count_of(near, Trouble::kDuplicated) : 0;
+  if (twice > sent_twice)
+    out.add(view.place,
+            {"psn.duplicate",
+             fmt::format("{} packets came twice though nobody asked for them", twice - sent_twice),
+             "a device on the way duplicates packets: a loop, a mirror session that feeds back, a bond that sends on "
+             "two links",
+             twice - sent_twice,
+             evidence_of(view.context, far, Trouble::kDuplicated, "PSN {psn} again"),
+             {{"switch", "show monitor session; show spanning-tree; show mac address-table: a MAC that moves"},
+              {"NIC", "rdma statistic show link DEVICE/1: duplicate_request"}}});
+  const std::uint32_t spurious = count_of(near, Trouble::kSpurious) + sent_twice;
+  if (spurious > 0)
+    out.add(view.place,
+            {"psn.spurious",
+             fmt::format("{} times packets were sent again without a NAK, a timeout or a loss", spurious),
+             "the requester's timer is shorter than the path, or its firmware repeats what was acknowledged",
+             spurious,
+             evidence_of(view.context, near, Trouble::kSpurious, "PSN {psn} and what follows: {value} packets"),
+             {{"host", "a larger timeout of the queue pair (ibv_modify_qp attr.timeout; NCCL_IB_TIMEOUT)"},
+              firmware_remedy("the requester")}});
+}
+
+}  // namespace weft::analyze::detail

@@ -1,0 +1,156 @@
+#include "analyze/rc_findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace weft::analyze {
+namespace detail {
+
+namespace {
+
+constexpr std::size_t kMostOfKind = 8;
+
+std::string with_numbers(std::string_view text, const Incident& incident) {
+  std::string out(text);
+  const auto put = [&out](std::string_view key, const std::string& value) {
+    if (const std::size_t at = out.find(key); at != std::string::npos) out.replace(at, key.size(), value);
+  };
+  put("{psn}", std::to_string(incident.psn));
+  put("{value}", std::to_string(incident.value));
+  put("{time}", duration_text(incident.value));
+  return out;
+}
+
+}  // namespace
+
+std::uint32_t count_of(const RcFlow& flow, Trouble trouble) {
+  return flow.trouble ? flow.trouble->count[static_cast<std::size_t>(trouble)] : 0;
+}
+
+std::string duration_text(std::int64_t ns) {
+  if (ns < 1'000) return fmt::format("{} ns", ns);
+  if (ns < 1'000'000) return fmt::format("{:.3g} us", static_cast<double>(ns) / 1e3);
+  if (ns < 1'000'000'000) return fmt::format("{:.4g} ms", static_cast<double>(ns) / 1e6);
+  return fmt::format("{:.4g} s", static_cast<double>(ns) / 1e9);
+}
+
+std::vector<Evidence> evidence_of(const RcContext& context, const RcFlow& flow, Trouble trouble,
+                                  std::string_view text) {
+  std::vector<Evidence> evidence;
+  if (!flow.trouble) return evidence;
+  for (const Incident& incident : flow.trouble->first)
+    if (incident.trouble == trouble)
+      evidence.push_back({incident.frame, incident.time_ns, context.point_of(flow), with_numbers(text, incident)});
+  return evidence;
+}
+
+Remedy firmware_remedy(std::string_view who) {
+  return {"NIC", fmt::format("on {}: mlxfwmanager --query, then update the firmware (mlxfwmanager -u)", who)};
+}
+
+void SideFindings::add(const std::string& place, SideFinding finding) {
+  all_.push_back({finding.id, place, std::move(finding.what), std::move(finding.cause), finding.count,
+                  std::move(finding.evidence), std::move(finding.remedies)});
+}
+
+void SideFindings::flush(Findings& findings) {
+  std::stable_sort(all_.begin(), all_.end(),
+                   [](const Finding& one, const Finding& other) { return one.count > other.count; });
+  std::map<std::string_view, std::vector<std::size_t>> by_kind;
+  for (std::size_t i = 0; i < all_.size(); ++i) by_kind[all_[i].id].push_back(i);
+  for (auto& [id, places] : by_kind) {
+    for (std::size_t i = 0; i < places.size() && i < kMostOfKind; ++i) {
+      Finding& finding = all_[places[i]];
+      if (i + 1 == kMostOfKind && places.size() > kMostOfKind) {
+        std::uint64_t total = 0;
+        for (std::size_t j = i; j < places.size(); ++j) total += all_[places[j]].count;
+        finding.what += fmt::format("; {} more conversations have the same, {} times together", places.size() - i - 1,
+                                    total - finding.count);
+      }
+      findings.add(std::move(finding));
+    }
+  }
+}
+
+}  // namespace detail
+
+namespace {
+
+// What each check had to look at.
+struct Looked {
+  std::uint64_t messages = 0, writes = 0, requests = 0, naks = 0, acks = 0, msns = 0, credits = 0, responses = 0;
+  std::uint64_t rnrs = 0, timeouts = 0, recoveries = 0, nak_latencies = 0, flows = 0;
+};
+
+void count_side(const RcSide& side, Looked& looked) {
+  using detail::count_of;
+  if (side.empty()) return;
+  const RcFlow& near = side.at_requester();
+  const RcFlow& far = side.at_responder();
+  if (near.transport == 0x60) return;  // datagrams have no order
+  const std::uint8_t writes = 1U << static_cast<unsigned>(Verb::kWrite) | 1U << static_cast<unsigned>(Verb::kWriteImm);
+  looked.messages += near.messages_sent;
+  if ((near.verbs & writes) != 0) looked.writes += near.messages_sent;
+  looked.requests += near.packets;
+  looked.naks += far.naks;
+  looked.acks += far.acks;
+  looked.msns += far.msn_known ? far.acks : 0;
+  looked.credits += far.credit_acks;
+  looked.responses += far.response_packets;
+  looked.rnrs += count_of(far, Trouble::kRnrNak);
+  looked.timeouts += count_of(near, Trouble::kTimeout);
+  looked.recoveries +=
+      count_of(near, Trouble::kAfterNak) + count_of(near, Trouble::kTimeout) + count_of(near, Trouble::kImpliedNak);
+  if (near.trouble) looked.nak_latencies += near.trouble->reaction.count();
+  if (far.trouble) looked.nak_latencies += far.trouble->generation.count();
+  looked.flows += near.transport == wire::kUcTransport ? 0 : 1;
+}
+
+void judge_transport(const Looked& looked, Findings& findings) {
+  constexpr std::string_view kNoConnection = "no packet of a connection (RC, XRC, UC)";
+  findings.judge("opcode-sequence", looked.messages, "messages", kNoConnection);
+  findings.judge("message-length", looked.writes, "messages", "no RDMA WRITE from its first packet on");
+  findings.judge("psn", looked.requests, "requests", kNoConnection);
+  findings.judge("nak", looked.naks, "NAKs", "no NAK");
+  findings.judge("ack", looked.acks, "ACKs", "no ACK with its requests");
+  findings.judge("msn", looked.msns, "ACKs", "no ACK with its requests");
+  findings.judge("credits", looked.credits, "ACKs", "no responder that uses credits");
+  findings.judge("read-response", looked.responses, "responses", "no READ response with its request");
+  findings.judge("rnr", looked.rnrs, "RNR NAKs", "no RNR NAK");
+  findings.judge("timeout", looked.timeouts, "timeouts", "no retransmission after a timeout");
+  findings.judge("recovery", looked.recoveries, "retransmissions", "nothing was sent again");
+  findings.judge("nak-latency", looked.nak_latencies, "NAKs", "no NAK with its gap or its retransmission");
+  findings.judge("livelock", looked.flows, "connections", "no reliable connection");
+}
+
+}  // namespace
+
+void find_transport_troubles(const RcContext& context, std::span<const RcConversation> conversations,
+                             Findings& findings) {
+  Looked looked;
+  detail::SideFindings out;
+  for (const RcConversation& conversation : conversations) {
+    count_side(conversation.forward, looked);
+    count_side(conversation.backward, looked);
+    Conversation turned = conversation.summary;
+    std::swap(turned.a, turned.b);
+    std::swap(turned.a_qp, turned.b_qp);
+    const std::string places[] = {place_of(conversation.summary), place_of(turned)};
+    for (const bool forward : {true, false}) {
+      const RcSide& side = forward ? conversation.forward : conversation.backward;
+      if (side.empty() || (side.flows.size() == 1 && !side.at_requester().trouble)) continue;
+      const detail::SideView view{context, side, places[forward ? 0 : 1]};
+      detail::find_losses(view, out);
+      detail::find_timeouts(view, out);
+      detail::find_refusals(view, out);
+      detail::find_broken_rules(view, out);
+      detail::find_recovery(view, out);
+    }
+  }
+  out.flush(findings);
+  judge_transport(looked, findings);
+}
+
+}  // namespace weft::analyze

@@ -1,0 +1,72 @@
+// From conversations to findings of the transport checks. What the requester did is judged at the capture point nearest
+// to it, what the responder did at the one nearest to the responder; what was lost on the way, between points.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyze/finding.h"
+#include "analyze/rc_conversations.h"
+
+namespace weft::analyze {
+
+void find_transport_troubles(const RcContext& context, std::span<const RcConversation> conversations,
+                             Findings& findings);
+
+namespace detail {
+
+// A finding of one side of one conversation.
+struct SideFinding {
+  std::string_view id;
+  std::string what;
+  std::string cause;
+  std::uint64_t count = 0;
+  std::vector<Evidence> evidence = {};
+  std::vector<Remedy> remedies = {};
+};
+
+// Collects findings; where many conversations have the same, the worst of them are told and the others counted.
+class SideFindings {
+ public:
+  void add(const std::string& place, SideFinding finding);
+  void flush(Findings& findings);
+
+ private:
+  std::vector<Finding> all_;
+};
+
+// What one side is judged with.
+struct SideView {
+  const RcContext& context;
+  const RcSide& side;
+  const std::string& place;
+
+  const RcFlow& requester() const { return side.at_requester(); }
+  const RcFlow& responder() const { return side.at_responder(); }
+  // Neither spraying nor selective repeat: what comes in another order is a mistake.
+  bool in_order() const {
+    for (const RcFlow* flow : side.flows)
+      if (flow->out_of_order || flow->selective) return false;
+    return true;
+  }
+};
+
+std::uint32_t count_of(const RcFlow& flow, Trouble trouble);
+// The first frames of a kind of trouble; `text` with {psn} and {value} filled in.
+std::vector<Evidence> evidence_of(const RcContext& context, const RcFlow& flow, Trouble trouble, std::string_view text);
+// "12.3 us", "4.2 ms"
+std::string duration_text(std::int64_t ns);
+// Who did it, as a command line needs it: the words that all remedies for a wrong NIC share.
+Remedy firmware_remedy(std::string_view who);
+
+void find_losses(const SideView& view, SideFindings& out);    // psn.*
+void find_timeouts(const SideView& view, SideFindings& out);  // timeout.*, ack.missing
+void find_refusals(const SideView& view, SideFindings& out);  // nak.*, rnr.*
+void find_broken_rules(const SideView& view,
+                       SideFindings& out);                    // packets and answers that the standard does not allow
+void find_recovery(const SideView& view, SideFindings& out);  // recovery.*, nak-latency.*, livelock.*
+
+}  // namespace detail
+}  // namespace weft::analyze

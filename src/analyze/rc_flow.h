@@ -1,0 +1,231 @@
+// What is known of the requests of one stream and of their answers, at one capture point. The packets that go from the
+// requester to the responder move two marks in the circle of 24-bit PSNs: `next` is one beyond the newest request that
+// was seen, `cursor` one beyond the last one. While both are equal, everything is in order; a cursor behind `next`
+// means that something is sent again: a pass. Answers move `acked`.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "analyze/frame.h"
+#include "analyze/latency_histogram.h"
+#include "analyze/streams.h"
+
+namespace weft::analyze {
+
+inline constexpr std::uint32_t kPsnMask = 0xffffff;
+
+// How far `psn` is ahead of `from`: negative where it is behind (IBTA vol 1, 9.7.1: half of the circle each).
+constexpr std::int32_t psn_ahead(std::uint32_t psn, std::uint32_t from) {
+  return static_cast<std::int32_t>((psn - from) << 8) >> 8;
+}
+constexpr std::uint32_t psn_plus(std::uint32_t psn, std::uint32_t packets) {
+  return (psn + packets) & kPsnMask;
+}
+
+enum class Verb : std::uint8_t { kSend, kSendImm, kSendInv, kWrite, kWriteImm, kRead, kCompareSwap, kFetchAdd };
+inline constexpr std::size_t kVerbs = 8;
+const char* name(Verb verb);
+Verb verb_of(wire::Opcode operation);  // of a request, without transport
+
+// Why packets were sent again.
+enum class Cause : std::uint8_t {
+  kNak,
+  kTimeout,
+  kImpliedNak,  // READ responses with a gap, or an answer to a later request
+  kRnr,
+  kSpurious,   // nothing was lost, nobody asked
+  kDuplicate,  // the network's work: one packet twice
+  kReordered,  // the network's work: the packet itself, late
+  kUnknown,    // not enough in the capture to say
+};
+const char* name(Cause cause);
+
+// What may be wrong with a flow, each counted and with its first frames.
+enum class Trouble : std::uint8_t {
+  kOpcodeOrder,
+  kPathMtu,
+  kLength,
+  kGap,  // PSNs skipped at this point
+  kReordered,
+  kDuplicated,
+  kSpurious,
+  kSequenceNak,
+  kAccessNak,
+  kInvalidNak,
+  kOperationalNak,
+  kRepeatedNak,
+  kWrongNakPsn,
+  kAckBackwards,
+  kAckUnsent,
+  kWrongMsn,
+  kCreditsExceeded,
+  kReadBroken,
+  kReadLost,
+  kRnrNak,
+  kRnrEarly,
+  kTimeout,
+  kAfterNak,
+  kImpliedNak,
+  kGoBackZero,
+  kSelective,
+  kSlowNak,
+  kSlowReaction,
+  kNotCaptured,  // acknowledged, but never seen here
+};
+inline constexpr std::size_t kTroubles = 29;
+
+struct Incident {
+  std::uint64_t frame = 0;
+  std::int64_t time_ns = 0;
+  std::int64_t value = 0;  // what the kind of trouble measures: packets, ns, a PSN
+  std::uint32_t psn = 0;
+  Trouble trouble{};
+};
+
+// PSNs that were skipped and have not come yet.
+struct Hole {
+  std::uint32_t first = 0, end = 0;
+  std::int64_t since_ns = 0;
+};
+
+struct OutstandingRead {
+  std::uint32_t first = 0, end = 0;  // PSNs; end == first where the path MTU is not known yet
+  std::uint32_t next = 0;            // of the response that is expected
+  std::uint64_t left_B = 0;
+  bool at_start = true, broken = false;  // broken: there was a gap, until it is asked for again
+  std::uint32_t passed_over = 0;         // responses to later READs since
+};
+
+// An interval of the retransmission timer: how long the requester had waited.
+struct Waited {
+  std::uint32_t psn = 0;
+  std::int64_t ns = 0;
+};
+
+// Only flows in which something happened have one.
+struct FlowTrouble {
+  std::array<std::uint32_t, kTroubles> count{};
+  std::vector<Incident> first;
+  std::vector<Hole> holes;
+  std::vector<Waited> waits;              // of timeouts, the first ones
+  LatencyHistogram generation, reaction;  // of NAKs
+  std::int64_t rnr_waited_ns = 0;
+  std::uint64_t gap_packets = 0;      // PSNs skipped here, together
+  std::uint64_t missed_packets = 0;   // of those, acknowledged and never seen here
+  std::uint32_t late_psn = kNone;     // a hole filled by one packet although a NAK had gone: late, or selective repeat
+  std::uint32_t naks_after_late = 0;  // NAKs for what a late packet made the responder discard
+  std::uint32_t restarts = 0;         // passes after NAKs, in a row, that began with the same PSN
+  std::uint32_t restart_packets = 0, restart_psn = kNone, most_restarts = 0, most_restart_packets = 0;
+  std::int64_t restart_ns = 0, most_restart_ns = 0;
+  std::uint64_t restart_frame = 0;
+};
+
+// A packet that ends a message or asks for an ACK, until it is acknowledged.
+struct Awaited {
+  std::uint32_t psn = 0;
+  std::uint32_t size_B = 0;   // of the message
+  std::int64_t sent_ns = 0;   // -1: sent again since, so that its ACK says nothing of latency
+  std::int64_t start_ns = 0;  // of the message's first packet; -1: unknown
+  std::uint32_t first_psn = 0;
+  Verb verb{};
+  bool ends_message = false, ack_req = false;
+};
+
+// First in, first out, with a bound; the vector is compacted now and then.
+class AwaitedQueue {
+ public:
+  static constexpr std::size_t kMost = 256;
+
+  bool empty() const { return head_ == all_.size(); }
+  bool full() const { return all_.size() - head_ >= kMost; }
+  Awaited& front() { return all_[head_]; }
+  void pop() {
+    if (++head_ < all_.size() / 2 && head_ < kMost) return;
+    all_.erase(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(head_));
+    head_ = 0;
+  }
+  // Behind those with a smaller PSN; what fills a hole comes late.
+  void insert(const Awaited& awaited) {
+    auto at = all_.end();
+    const auto first = all_.begin() + static_cast<std::ptrdiff_t>(head_);
+    while (at != first && psn_ahead((at - 1)->psn, awaited.psn) > 0) --at;
+    all_.insert(at, awaited);
+  }
+  std::span<Awaited> all() { return std::span(all_).subspan(head_); }
+  std::span<const Awaited> all() const { return std::span(all_).subspan(head_); }
+
+ private:
+  std::vector<Awaited> all_;
+  std::size_t head_ = 0;
+};
+
+// Packet by packet up to what was new; from its middle to what was new; or again from the beginning, or not at all.
+enum class PassEnd : std::uint8_t { kReachedNext, kJumped, kInterrupted };
+
+struct Pass {
+  bool open = false;
+  Cause cause = Cause::kUnknown;
+  std::uint32_t start_psn = 0, packets = 0, fills = 0;
+  std::int64_t start_ns = 0, waited_ns = 0;
+  std::uint64_t frame = 0;
+};
+
+enum class InMessage : std::uint8_t { kNothing, kSend, kWrite, kUnknown };
+
+struct RcFlow {
+  StreamId stream = kNone;
+  std::uint8_t transport = 0;
+  bool started = false, next_known = true, has_acked = false, clean = true;  // clean: every message was counted
+  InMessage in_message = InMessage::kUnknown;
+  std::uint8_t verbs = 0;  // bit by Verb
+  std::uint32_t path_mtu_B = 0;
+  std::uint32_t first_psn = 0, next = 0, cursor = 0, acked = 0;
+
+  std::uint32_t message_psn = 0, dma_len = 0;
+  std::uint64_t message_B = 0;
+  bool message_start_seen = false, dma_known = false;
+  std::int64_t message_ns = 0;
+
+  std::int64_t first_ns = 0, last_ns = 0, timer_ns = 0;
+  std::uint64_t first_frame = 0, last_frame = 0;
+  std::uint64_t packets = 0, payload_B = 0, wire_B = 0, ce_marked = 0;
+  std::uint64_t new_B = 0, unacked_B = 0, read_B = 0;
+  std::uint64_t retransmitted = 0;
+  std::uint64_t messages_started = 0, messages_completed = 0, messages_unrecorded = 0, messages_sent = 0;
+  std::uint64_t message_B_least = ~std::uint64_t{0}, message_B_most = 0;
+
+  // Answers
+  std::uint64_t answers = 0, acks = 0, credit_acks = 0, response_packets = 0, response_payload_B = 0,
+                response_wire_B = 0;
+  std::int64_t first_answer_ns = 0, last_answer_ns = 0, least_rtt_ns = -1;
+  std::uint32_t last_answer_psn = 0, read_frontier = 0;
+  bool read_started = false;
+  std::uint64_t last_answer_frame = 0;
+  std::uint32_t nak_psn = 0, rnr_psn = 0, implied_psn = 0;
+  bool nak_open = false, nak_seen_since = true, rnr_open = false, implied_open = false;
+  std::int64_t nak_ns = 0, rnr_ns = 0, rnr_timer_ns = 0;
+  std::uint32_t rnr_in_a_row = 0, timeouts_in_a_row = 0, naks = 0;
+  bool fatal = false;
+  // Packets arrive in any order and the responder takes them so: rules of order do not hold. Or it says what is missing
+  // in NAKs of its own (selective repeat).
+  bool out_of_order = false, selective = false;
+  bool passes_since_ack = false;
+  std::uint32_t unsent_psn = kNone;  // an ACK beyond what was seen, until the next request says whether it was sent
+  std::int64_t unsent_ns = 0;
+  std::uint64_t unsent_frame = 0;
+  bool msn_known = false, limit_known = false;
+  std::uint32_t msn = 0;
+  std::uint64_t msn_completed = 0, limit = 0;
+
+  Pass pass;
+  AwaitedQueue awaited;
+  std::vector<OutstandingRead> reads;
+  std::unique_ptr<LatencyHistogram> ack_latency, message_latency;
+  std::unique_ptr<FlowTrouble> trouble;
+};
+
+}  // namespace weft::analyze

@@ -1,0 +1,160 @@
+// What is sent again, and why. A pass begins where a request is behind the newest one and ends where the requester is
+// back at it. What explains the pass is looked for in this order: a NAK, an RNR NAK, READ responses with a gap, a wait
+// as long as a timer; without an explanation it is the network's work (late or twice), or the requester's mistake.
+#include "analyze/rc_transport.h"
+
+namespace weft::analyze {
+namespace {
+
+// Shorter than this nobody's timer is: 4.096 us x 2^1.
+constexpr std::int64_t kShortestTimer_ns = 8'000;
+// Without answers in the capture, or after an answer that the requester may not have got, only a long wait is a
+// timeout.
+constexpr std::int64_t kSurelyTimer_ns = 1'000'000;
+constexpr std::int64_t kSlowReaction_ns = 500'000;
+constexpr std::size_t kMostWaits = 64;
+
+void invalidate_latencies(RcFlow& flow) {
+  for (Awaited& awaited : flow.awaited.all()) awaited.sent_ns = -1;
+}
+
+}  // namespace
+
+// A hole was filled after a NAK, but not because of it: the packet itself, late.
+void RcTransport::late_original(const Frame& frame, RcFlow& flow) {
+  FlowTrouble& trouble = *flow.trouble;
+  --trouble.count[static_cast<std::size_t>(Trouble::kAfterNak)];
+  --trouble.count[static_cast<std::size_t>(Trouble::kSelective)];
+  --flow.retransmitted;
+  note(Trouble::kReordered, frame.number, frame.time_ns, trouble.late_psn, flow);
+  trouble.late_psn = kNone;
+}
+
+Cause RcTransport::cause_of(const Frame& frame, RcFlow& flow, std::int64_t& waited_ns) {
+  const std::uint32_t psn = frame.psn;
+  if (flow.nak_open && psn_ahead(psn, flow.nak_psn) <= 0) {
+    waited_ns = frame.time_ns - flow.nak_ns;
+    flow.nak_open = false;
+    return Cause::kNak;
+  }
+  if (flow.rnr_open && psn_ahead(psn, flow.rnr_psn) <= 0) {
+    waited_ns = frame.time_ns - flow.rnr_ns;
+    flow.rnr_open = false;
+    return Cause::kRnr;
+  }
+  if (flow.trouble && flow.trouble->late_psn == psn &&
+      !flow.selective) {  // the NAK's answer; what came before was the late original
+    late_original(frame, flow);
+    waited_ns = frame.time_ns - flow.nak_ns;
+    return Cause::kNak;
+  }
+  if (flow.implied_open && psn_ahead(psn, flow.implied_psn) <= 0) {
+    flow.implied_open = false;
+    waited_ns = frame.time_ns - flow.last_answer_ns;
+    return Cause::kImpliedNak;
+  }
+  if (wire::is_uc(static_cast<std::uint8_t>(frame.opcode))) return Cause::kUnknown;
+  waited_ns = frame.time_ns - flow.timer_ns;
+  const bool was_acked = psn_ahead(psn, flow.acked) <= 0;
+  const bool is_oldest = psn_ahead(psn, flow.acked) == 1;
+  if (flow.answers == 0 || was_acked) {
+    const std::int64_t quiet_ns = frame.time_ns - std::max(flow.last_ns, flow.last_answer_ns);
+    return quiet_ns >= kSurelyTimer_ns ? Cause::kTimeout : Cause::kUnknown;
+  }
+  const std::int64_t least_ns = std::max(kShortestTimer_ns, 4 * std::max<std::int64_t>(flow.least_rtt_ns, 0));
+  return is_oldest && waited_ns >= least_ns ? Cause::kTimeout : Cause::kUnknown;
+}
+
+void RcTransport::begin_pass(const Frame& frame, RcFlow& flow) {
+  Pass pass;
+  pass.open = true;
+  pass.start_psn = frame.psn;
+  pass.start_ns = frame.time_ns;
+  pass.frame = frame.number;
+  pass.cause = cause_of(frame, flow, pass.waited_ns);
+  if (pass.cause == Cause::kNak) {
+    FlowTrouble* trouble = trouble_of(flow);
+    if (trouble != nullptr) {
+      trouble->reaction.add(pass.waited_ns);
+      if (pass.waited_ns > kSlowReaction_ns) note(Trouble::kSlowReaction, frame, flow, pass.waited_ns);
+    }
+    const bool in_middle = psn_ahead(frame.psn, flow.nak_psn) < 0;
+    if (in_middle && wire::is_first(frame.opcode)) note(Trouble::kGoBackZero, frame, flow, flow.nak_psn);
+  } else if (pass.cause == Cause::kRnr) {
+    if (FlowTrouble* trouble = trouble_of(flow); trouble != nullptr) trouble->rnr_waited_ns += pass.waited_ns;
+    if (pass.waited_ns < flow.rnr_timer_ns - flow.rnr_timer_ns / 20)
+      note(Trouble::kRnrEarly, frame, flow, pass.waited_ns);
+  } else if (pass.cause == Cause::kTimeout) {
+    ++flow.timeouts_in_a_row;
+    note(Trouble::kTimeout, frame, flow, pass.waited_ns);
+    FlowTrouble* trouble = trouble_of(flow);
+    if (trouble != nullptr && trouble->waits.size() < kMostWaits) trouble->waits.push_back({frame.psn, pass.waited_ns});
+  }
+  flow.timer_ns = frame.time_ns;
+  flow.passes_since_ack = true;
+  invalidate_latencies(flow);
+  flow.pass = pass;
+}
+
+void RcTransport::end_pass(PassEnd how, RcFlow& flow) {
+  Pass& pass = flow.pass;
+  pass.open = false;
+  if (pass.cause == Cause::kUnknown)
+    count_unexplained(flow);
+  else
+    count_retransmission(how, flow);
+  if (retransmissions_.size() < kMostRows)
+    retransmissions_.push_back(
+        {number_of(flow), pass.cause, pass.frame, pass.start_psn, pass.packets, pass.start_ns, pass.waited_ns});
+}
+
+void RcTransport::count_retransmission(PassEnd how, RcFlow& flow) {
+  const Pass& pass = flow.pass;
+  flow.retransmitted += pass.packets;
+  FlowTrouble* trouble = trouble_of(flow);
+  if (trouble == nullptr) return;
+  if (pass.cause == Cause::kImpliedNak) note(Trouble::kImpliedNak, pass.frame, pass.start_ns, pass.start_psn, flow);
+  if (pass.cause != Cause::kNak) return;
+  note(Trouble::kAfterNak, pass.frame, pass.start_ns, pass.start_psn, flow, pass.packets);
+  if (how == PassEnd::kJumped) {
+    note(Trouble::kSelective, pass.frame, pass.start_ns, pass.start_psn, flow, pass.packets);
+    if (pass.packets == 1 && pass.fills == 1) trouble->late_psn = pass.start_psn;
+  }
+  // Does it get further from one NAK to the next?
+  if (trouble->restart_psn != pass.start_psn) {
+    trouble->restart_psn = pass.start_psn;
+    trouble->restarts = trouble->restart_packets = 0;
+    trouble->restart_ns = pass.start_ns;
+  }
+  ++trouble->restarts;
+  trouble->restart_packets += pass.packets;
+  if (trouble->restarts > trouble->most_restarts) {
+    trouble->most_restarts = trouble->restarts;
+    trouble->most_restart_packets = trouble->restart_packets;
+    trouble->most_restart_ns = pass.start_ns - trouble->restart_ns;
+    trouble->restart_frame = pass.frame;
+  }
+}
+
+void RcTransport::count_unexplained(RcFlow& flow) {
+  Pass& pass = flow.pass;
+  const std::uint32_t repeats = pass.packets - pass.fills;
+  if (pass.fills > 0 && repeats == 0) {
+    pass.cause = Cause::kReordered;
+    flow.out_of_order = flow.out_of_order || flow.transport != wire::kUcTransport;
+    for (std::uint32_t i = 0; i < pass.fills; ++i)
+      note(Trouble::kReordered, pass.frame, pass.start_ns, pass.start_psn, flow);
+  } else if (repeats <= 2) {
+    pass.cause = Cause::kDuplicate;
+    for (std::uint32_t i = 0; i < repeats; ++i)
+      note(Trouble::kDuplicated, pass.frame, pass.start_ns, pass.start_psn, flow);
+  } else {
+    const bool can_tell = flow.answers > 0;
+    flow.retransmitted += pass.packets;
+    if (!can_tell) return;
+    pass.cause = Cause::kSpurious;
+    note(Trouble::kSpurious, pass.frame, pass.start_ns, pass.start_psn, flow, pass.packets);
+  }
+}
+
+}  // namespace weft::analyze

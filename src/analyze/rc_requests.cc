@@ -1,0 +1,171 @@
+// Requests in the circle of PSNs: in order, skipped, or behind what was seen.
+#include "analyze/rc_transport.h"
+
+namespace weft::analyze {
+namespace {
+
+// A PSN this far away is that of a new connection on a reused queue pair: nobody has so much in flight.
+constexpr std::int32_t kMostAhead = 1 << 20;
+constexpr std::size_t kMostHoles = 64;
+
+bool is_read(const Frame& frame) {
+  return frame.operation() == wire::Opcode::kReadRequest;
+}
+
+// PSNs that a request takes: a READ as many as it has responses. 0: the path MTU is not known yet.
+std::uint32_t span_of(const Frame& frame, const RcFlow& flow) {
+  if (!is_read(frame)) return 1;
+  if (!frame.has_reth) return 0;
+  if (frame.dma_len <= 256) return 1;
+  if (flow.path_mtu_B == 0) return 0;
+  return (frame.dma_len - 1) / flow.path_mtu_B + 1;
+}
+
+}  // namespace
+
+void RcTransport::start(const Frame& frame, RcFlow& flow) {
+  flow.started = true;
+  flow.transport = static_cast<std::uint8_t>(frame.opcode) & wire::kTransportMask;
+  flow.first_psn = flow.next = flow.cursor = frame.psn;
+  flow.acked = psn_plus(frame.psn, kPsnMask);
+  flow.next_known = true;
+  flow.in_message =
+      wire::is_first(frame.opcode) || wire::is_only(frame.opcode) ? InMessage::kNothing : InMessage::kUnknown;
+  flow.message_start_seen = false;
+  if (flow.packets == 0) {
+    flow.first_ns = frame.time_ns;
+    flow.first_frame = frame.number;
+  }
+  flow.timer_ns = frame.time_ns;
+}
+
+void RcTransport::see_request(const Frame& frame, RcFlow& flow) {
+  if (!flow.started) start(frame, flow);
+  ++flow.packets;
+  flow.payload_B += frame.payload_B;
+  flow.wire_B += frame.wire_B;
+  if (frame.ce()) ++flow.ce_marked;
+  const std::uint32_t span = span_of(frame, flow);
+  if (frame.psn == flow.cursor && flow.cursor == flow.next && flow.next_known && !flow.pass.open) [[likely]]
+    see_new(frame, span, flow);
+  else
+    see_jump(frame, span, flow);
+  flow.cursor = psn_plus(frame.psn, span == 0 ? 1 : span);
+  if (psn_ahead(flow.cursor, flow.next) > 0) flow.next = flow.cursor;
+  if (span == 0) flow.next_known = false;
+  flow.last_ns = frame.time_ns;
+  flow.last_frame = frame.number;
+}
+
+// A PSN that nobody had seen here, next in order.
+void RcTransport::see_new(const Frame& frame, std::uint32_t span, RcFlow& flow) {
+  if (flow.unsent_psn != kNone) [[unlikely]] {
+    // The ACK was for a packet that was sent only now. Stamps of a host's two directions may be swapped by a little.
+    constexpr std::int64_t kSwapped_ns = 2000;
+    if (frame.time_ns - flow.unsent_ns > kSwapped_ns)
+      note(Trouble::kAckUnsent, flow.unsent_frame, flow.unsent_ns, flow.unsent_psn, flow, frame.psn);
+    flow.unsent_psn = kNone;
+  }
+  // The timer runs from the first packet that waits for an ACK.
+  if (flow.awaited.empty() && psn_ahead(flow.next, flow.acked) == 1) flow.timer_ns = frame.time_ns;
+  flow.new_B += frame.payload_B;
+  flow.unacked_B += frame.payload_B;
+  see_message(frame, span, flow);
+}
+
+void RcTransport::see_jump(const Frame& frame, std::uint32_t span, RcFlow& flow) {
+  const std::int32_t ahead = psn_ahead(frame.psn, flow.next);
+  if (ahead > kMostAhead || ahead < -kMostAhead) {
+    if (flow.pass.open) end_pass(PassEnd::kInterrupted, flow);
+    start(frame, flow);
+    flow.clean = flow.msn_known = flow.limit_known = false;
+    return see_new(frame, span, flow);
+  }
+  if (!flow.next_known && ahead >= 0) {  // a READ before whose length in packets was not known
+    flow.next_known = true;
+    flow.next = frame.psn;
+    return see_new(frame, span, flow);
+  }
+  if (ahead < 0) return see_again(frame, span, flow);
+  if (flow.pass.open) end_pass(flow.cursor == flow.next ? PassEnd::kReachedNext : PassEnd::kJumped, flow);
+  if (ahead > 0) {
+    open_hole(frame, flow.next, frame.psn, flow);
+    flow.unsent_psn = kNone;  // the packets that it acknowledges may be those that were not seen
+    flow.in_message =
+        wire::is_first(frame.opcode) || wire::is_only(frame.opcode) ? InMessage::kNothing : InMessage::kUnknown;
+    flow.message_start_seen = false;
+    flow.clean = flow.msn_known = flow.limit_known = false;
+  }
+  flow.next = frame.psn;
+  see_new(frame, span, flow);
+}
+
+void RcTransport::see_again(const Frame& frame, std::uint32_t span, RcFlow& flow) {
+  const bool rewinds = psn_ahead(frame.psn, flow.cursor) < 0 || !flow.pass.open;
+  if (rewinds) {
+    if (flow.pass.open) end_pass(PassEnd::kInterrupted, flow);
+    begin_pass(frame, flow);
+  }
+  ++flow.pass.packets;
+  if (flow.nak_open && frame.psn == flow.nak_psn) flow.nak_seen_since = true;
+  if (fill_hole(frame.psn, span == 0 ? 1 : span, flow)) {
+    ++flow.pass.fills;
+    flow.new_B += frame.payload_B;
+    flow.unacked_B += frame.payload_B;
+    if (wire::is_last(frame.opcode) || wire::is_only(frame.opcode)) {
+      ++flow.messages_sent;
+      await(frame, psn_plus(frame.psn, span == 0 ? 0 : span - 1), true, verb_of(frame.operation()), 0, flow);
+    }
+  }
+  if (is_read(frame)) ask_read(frame, span, flow);
+}
+
+void RcTransport::open_hole(const Frame& frame, std::uint32_t first, std::uint32_t end, RcFlow& flow) {
+  const auto packets = static_cast<std::uint32_t>(psn_ahead(end, first));
+  note(Trouble::kGap, frame, flow, packets);
+  FlowTrouble* trouble = trouble_of(flow);
+  if (trouble == nullptr) return;
+  trouble->gap_packets += packets;
+  if (trouble->holes.size() < kMostHoles) trouble->holes.push_back({first, end, frame.time_ns});
+}
+
+// Is it part of a hole? Then no longer.
+bool RcTransport::fill_hole(std::uint32_t psn, std::uint32_t span, RcFlow& flow) {
+  if (!flow.trouble) return false;
+  std::vector<Hole>& holes = flow.trouble->holes;
+  for (std::size_t i = 0; i < holes.size(); ++i) {
+    Hole& hole = holes[i];
+    if (psn_ahead(psn, hole.first) < 0 || psn_ahead(psn, hole.end) >= 0) continue;
+    const std::uint32_t after = psn_plus(psn, span), end = hole.end;
+    const std::int64_t since_ns = hole.since_ns;
+    hole.end = psn;
+    if (psn_ahead(end, after) > 0)
+      holes.insert(holes.begin() + static_cast<std::ptrdiff_t>(i) + 1, {after, end, since_ns});
+    if (holes[i].first == holes[i].end) holes.erase(holes.begin() + static_cast<std::ptrdiff_t>(i));
+    return true;
+  }
+  return false;
+}
+
+void RcTransport::see_datagram(const Frame& frame, RcFlow& flow) {
+  if (flow.packets++ == 0) {
+    flow.started = true;
+    flow.transport = static_cast<std::uint8_t>(frame.opcode) & wire::kTransportMask;
+    flow.first_ns = frame.time_ns;
+    flow.first_frame = frame.number;
+    flow.first_psn = frame.src_qp;  // datagrams have no order; this names who sent them
+  }
+  flow.last_ns = frame.time_ns;
+  flow.payload_B += frame.payload_B;
+  flow.new_B += frame.payload_B;
+  flow.wire_B += frame.wire_B;
+  if (frame.ce()) ++flow.ce_marked;
+  const Verb verb = wire::has_imm(frame.opcode) ? Verb::kSendImm : Verb::kSend;
+  flow.verbs |= static_cast<std::uint8_t>(1U << static_cast<unsigned>(verb));
+  ++flow.messages_sent;
+  ++flow.messages_completed;
+  flow.message_B_least = std::min<std::uint64_t>(flow.message_B_least, frame.payload_B);
+  flow.message_B_most = std::max<std::uint64_t>(flow.message_B_most, frame.payload_B);
+}
+
+}  // namespace weft::analyze

@@ -1,0 +1,114 @@
+// The transport checks: what RC, XRC, UC and UD packets say, stream by stream (IBTA vol 1, chapter 9). Sees every RoCE
+// packet that a NIC would accept; at the end it makes one conversation of all the capture points that saw it, and the
+// findings of the checks 2 to 13 and 24 and of the path MTU. Memory: one RcFlow for each of the first kMostFlows
+// streams with requests.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "analyze/analysis.h"
+#include "analyze/frame.h"
+#include "analyze/rc_flow.h"
+#include "analyze/streams.h"
+
+namespace weft::analyze {
+
+// Rows of the tables "messages" and "retransmissions", by flow.
+struct MessageRow {
+  std::uint32_t flow = 0;
+  Verb verb{};
+  std::uint32_t first_psn = 0, last_psn = 0;
+  std::uint64_t size_B = 0;
+  std::int64_t start_ns = 0, end_ns = 0;
+};
+struct RetransmissionRow {
+  std::uint32_t flow = 0;
+  Cause cause{};
+  std::uint64_t frame = 0;
+  std::uint32_t psn = 0, packets = 0;
+  std::int64_t time_ns = 0, waited_ns = 0;
+};
+
+class RcTransport {
+ public:
+  static constexpr std::size_t kMostFlows = 100'000;
+  static constexpr std::size_t kMostHistograms = 20'000;  // about 1 KiB each
+  static constexpr std::size_t kMostTroubles = 20'000;
+  static constexpr std::size_t kMostRows = 20'000;
+
+  // Message rows are kept only where a table of them is asked for.
+  explicit RcTransport(bool keep_messages = false) : keep_messages_(keep_messages) {}
+
+  void see(const Frame& frame, StreamId stream, const Streams& streams);
+  // The capture has ended.
+  void end();
+
+  const std::deque<RcFlow>& flows() const { return flows_; }
+  const RcFlow* flow_of(StreamId stream) const {
+    return stream < by_stream_.size() && by_stream_[stream] != kNone ? &flows_[by_stream_[stream]] : nullptr;
+  }
+  std::uint32_t number_of(const RcFlow& flow) const { return by_stream_[flow.stream]; }
+  const std::vector<MessageRow>& messages() const { return messages_; }
+  const std::vector<RetransmissionRow>& retransmissions() const { return retransmissions_; }
+  std::uint64_t unpaired_answers() const { return unpaired_answers_; }
+  std::uint64_t flows_left_out() const { return flows_left_out_; }
+
+ private:
+  RcFlow* flow_for(StreamId stream);
+  // rc_requests.cc: where a request stands in the circle of PSNs
+  void see_request(const Frame& frame, RcFlow& flow);
+  void start(const Frame& frame, RcFlow& flow);
+  void see_jump(const Frame& frame, std::uint32_t span, RcFlow& flow);
+  void see_new(const Frame& frame, std::uint32_t span, RcFlow& flow);
+  void see_again(const Frame& frame, std::uint32_t span, RcFlow& flow);
+  void open_hole(const Frame& frame, std::uint32_t first, std::uint32_t end, RcFlow& flow);
+  bool fill_hole(std::uint32_t psn, std::uint32_t span, RcFlow& flow);
+  void see_datagram(const Frame& frame, RcFlow& flow);
+  // rc_passes.cc: what is sent again, and why
+  void begin_pass(const Frame& frame, RcFlow& flow);
+  void end_pass(PassEnd how, RcFlow& flow);
+  void late_original(const Frame& frame, RcFlow& flow);
+  Cause cause_of(const Frame& frame, RcFlow& flow, std::int64_t& waited_ns);
+  void count_retransmission(PassEnd how, RcFlow& flow);
+  void count_unexplained(RcFlow& flow);
+  // rc_messages.cc: packets of a message, new ones only
+  void see_message(const Frame& frame, std::uint32_t span, RcFlow& flow);
+  void check_payload(const Frame& frame, RcFlow& flow);
+  void end_message(const Frame& frame, Verb verb, std::uint32_t span, RcFlow& flow);
+  void await(const Frame& frame, std::uint32_t last_psn, bool ends_message, Verb verb, std::uint64_t size_B,
+             RcFlow& flow);
+  // rc_answers.cc: ACKs and NAKs
+  void see_answer(const Frame& frame, RcFlow& flow);
+  void see_ack(const Frame& frame, RcFlow& flow);
+  void see_nak(const Frame& frame, RcFlow& flow);
+  void see_rnr(const Frame& frame, RcFlow& flow);
+  void check_order(const Frame& frame, RcFlow& flow);
+  void check_msn(const Frame& frame, RcFlow& flow);
+  void acknowledge(std::uint32_t psn, const Frame& frame, RcFlow& flow);
+  void complete(const Awaited& awaited, const Frame& frame, bool is_last, RcFlow& flow);
+  // rc_reads.cc: READ responses
+  void ask_read(const Frame& frame, std::uint32_t span, RcFlow& flow);
+  void see_response(const Frame& frame, RcFlow& flow);
+  void check_response(const Frame& frame, OutstandingRead& read, RcFlow& flow);
+  bool implies_nak(std::uint32_t psn, const Frame& frame, RcFlow& flow);
+
+  FlowTrouble* trouble_of(RcFlow& flow);
+  void note(Trouble trouble, const Frame& frame, RcFlow& flow, std::int64_t value = 0);
+  void note(Trouble trouble, std::uint64_t frame, std::int64_t time_ns, std::uint32_t psn, RcFlow& flow,
+            std::int64_t value = 0);
+  void add_latency(std::unique_ptr<LatencyHistogram>& histogram, std::int64_t ns);
+
+  bool keep_messages_;
+  std::vector<std::uint32_t> by_stream_;  // place in flows_, kNone
+  std::deque<RcFlow> flows_;
+  std::vector<MessageRow> messages_;
+  std::vector<RetransmissionRow> retransmissions_;
+  std::size_t histograms_ = 0, troubles_ = 0;
+  std::uint64_t unpaired_answers_ = 0, flows_left_out_ = 0;
+  StreamId last_stream_ = kNone;
+};
+
+}  // namespace weft::analyze
