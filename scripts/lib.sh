@@ -5,7 +5,7 @@
 # Debian 12. The first list builds build/weft; the second is what the tests, fuzzers and checks need besides; the
 # others are for one target of the Makefile each.
 packages_to_build=(g++ cmake ninja-build ccache libfmt-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev
-  libexpected-dev libsqlite3-dev libibverbs-dev librdmacm-dev)
+  libexpected-dev libsqlite3-dev zlib1g-dev libibverbs-dev librdmacm-dev)
 packages_to_test=(clang llvm libclang-rt-14-dev clang-format libgtest-dev librapidcheck-dev libbenchmark-dev tshark perftest
   ibverbs-utils infiniband-diags rdmacm-utils ucx-utils openmpi-bin libopenmpi-dev libfabric-bin libfabric-dev python3 python3-pyverbs
   iproute2 binutils ethtool pciutils iputils-ping net-tools libuv1-dev libevent-dev iperf3 busybox-static fio qperf
