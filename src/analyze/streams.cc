@@ -1,0 +1,97 @@
+#include "analyze/streams.h"
+
+#include <limits>
+
+namespace weft::analyze {
+namespace {
+
+std::size_t mixed(std::uint64_t high, std::uint64_t low) {
+  std::uint64_t hash = high * 0x9e3779b97f4a7c15ULL ^ low;
+  hash *= 0xbf58476d1ce4e5b9ULL;
+  return static_cast<std::size_t>(hash ^ hash >> 31);
+}
+
+void count(std::uint32_t& counter) {
+  if (counter != std::numeric_limits<std::uint32_t>::max()) ++counter;
+}
+
+}  // namespace
+
+std::size_t Streams::PairHash::operator()(const Pair& pair) const {
+  return mixed(std::uint64_t{pair.src} << 32 | pair.dst, pair.point);
+}
+
+std::size_t Streams::slot_of(const Frame& frame) const {
+  std::size_t at = mixed(std::uint64_t{frame.src} << 32 | frame.dst, std::uint64_t{frame.point} << 32 | frame.dest_qp);
+  for (;; ++at) {
+    const std::uint32_t slot = slots_[at & (slots_.size() - 1)];
+    if (slot == 0) return at & (slots_.size() - 1);
+    const Stream& stream = streams_[slot - 1];
+    if (stream.dst_qp == frame.dest_qp && stream.src == frame.src && stream.dst == frame.dst &&
+        stream.point == frame.point)
+      return at & (slots_.size() - 1);
+  }
+}
+
+void Streams::grow() {
+  const std::vector<std::uint32_t> before = std::move(slots_);
+  slots_.assign(before.empty() ? 64 : before.size() * 2, 0);
+  for (StreamId id = 0; id < streams_.size(); ++id) {
+    const Stream& stream = streams_[id];
+    std::size_t at =
+        mixed(std::uint64_t{stream.src} << 32 | stream.dst, std::uint64_t{stream.point} << 32 | stream.dst_qp);
+    while (slots_[at & (slots_.size() - 1)] != 0) ++at;
+    slots_[at & (slots_.size() - 1)] = id + 1;
+  }
+}
+
+StreamId Streams::see(const Frame& frame) {
+  if (streams_.size() * 2 >= slots_.size()) grow();
+  std::uint32_t& slot = slots_[slot_of(frame)];
+  if (slot == 0) {
+    if (streams_.size() == kMostStreams) {
+      ++left_out_;
+      return kNone;
+    }
+    Stream stream;
+    stream.point = frame.point;
+    stream.src = frame.src;
+    stream.dst = frame.dst;
+    stream.dst_qp = frame.dest_qp;
+    stream.first_ns = frame.time_ns;
+    stream.first_frame = frame.number;
+    streams_.push_back(stream);
+    slot = static_cast<std::uint32_t>(streams_.size());
+    auto [newest, is_first] = newest_.try_emplace(Pair{frame.point, frame.src, frame.dst}, slot - 1);
+    older_.push_back(is_first ? kNone : newest->second);
+    newest->second = slot - 1;
+  }
+  const StreamId id = slot - 1;
+  Stream& stream = streams_[id];
+  ++stream.frames;
+  stream.last_ns = frame.time_ns;
+  stream.payload_B += frame.payload_B;
+  stream.wire_B += frame.wire_B;
+  stream.src_port = frame.src_port;
+  if (frame.is_cnp()) {
+    count(stream.cnps);
+    return id;
+  }
+  stream.transport = static_cast<std::uint8_t>(frame.opcode) & wire::kTransportMask;
+  if (wire::is_request(frame.opcode)) {
+    if (stream.requests == 0) stream.first_request_psn = frame.psn;
+    count(stream.requests);
+    stream.last_request_psn = frame.psn;
+  } else if (wire::is_response(frame.opcode)) {
+    count(stream.responses);
+    if (stream.reverse == kNone) find_reverse(id, frame);
+  }
+  return id;
+}
+
+void Streams::pair(StreamId one, StreamId other) {
+  streams_[one].reverse = other;
+  streams_[other].reverse = one;
+}
+
+}  // namespace weft::analyze
