@@ -15,6 +15,8 @@ struct CapturePoint {
   std::string name;  // of the interface; empty in classic pcap
   std::uint64_t speed_bps = 0;
   std::uint16_t link_type = 0;
+  std::uint8_t fcs_B = 0;  // at the end of each frame, where the file says so
+  std::uint64_t lost = 0;  // frames that the capturing machine could not keep, as the file says
   std::uint64_t frames = 0;
   std::uint64_t ce_marked = 0, cnps = 0, pause_frames = 0;
 };

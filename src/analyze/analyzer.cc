@@ -1,27 +1,30 @@
 #include "analyze/analyzer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-
-#include "base/files.h"
 
 namespace weft::analyze {
 
 PointId Analyzer::add_point(const std::string& file, const pcap::CaptureInterface& interface) {
   analysis_.capture.points.push_back(
-      {file, std::string(interface.name), interface.speed_bps, interface.link_type, 0, 0, 0, 0});
+      {file, interface.name, interface.speed_bps, interface.link_type, interface.fcs_B.value_or(0)});
   return static_cast<PointId>(analysis_.capture.points.size() - 1);
 }
 
 void Analyzer::see(PointId point, const pcap::CapturedPacket& packet) {
   CaptureSummary& capture = analysis_.capture;
   CapturePoint& at = capture.points[point];
-  frame_.number = ++capture.frames;
+  frame_.number = ++capture.frames + skipped_;
   frame_.time_ns = packet.time_ns;
   frame_.point = point;
   frame_.direction = !packet.outbound ? Direction::kUnknown : *packet.outbound ? Direction::kOut : Direction::kIn;
-  decode(at.link_type, packet.bytes, packet.original_B, options_.decode, addresses_, frame_);
+  at.lost += packet.dropped_before;
+  std::uint32_t wire_B = packet.original_B;
+  wire::Bytes bytes = packet.bytes;
+  if (at.fcs_B != 0 && wire_B > at.fcs_B) {  // of a snapped frame it is not there
+    wire_B -= at.fcs_B;
+    bytes = bytes.first(std::min<std::size_t>(bytes.size(), wire_B));
+  }
+  decode(at.link_type, bytes, wire_B, options_.decode, addresses_, frame_);
   if (capture.frames == 1) capture.first_ns = packet.time_ns;
   capture.first_ns = std::min(capture.first_ns, packet.time_ns);
   capture.last_ns = std::max(capture.last_ns, packet.time_ns);
@@ -63,6 +66,12 @@ void Analyzer::see_roce() {
   streams_.see(frame_);
 }
 
+void Analyzer::end_point(PointId point, const pcap::CaptureInterface& interface) {
+  const pcap::InterfaceStatistics& statistics = interface.statistics;
+  CapturePoint& at = analysis_.capture.points[point];
+  at.lost = std::max(at.lost, statistics.dropped_by_interface.value_or(0) + statistics.dropped_by_os.value_or(0));
+}
+
 // One conversation of each pair of streams at the point that saw it first.
 void Analyzer::summarise() {
   for (StreamId id = 0; id < streams_.size(); ++id) {
@@ -92,24 +101,6 @@ Analysis Analyzer::finish() {
   integrity_.finish(analysis_.findings);
   analysis_.findings.sort();
   return std::move(analysis_);
-}
-
-tl::expected<Analysis, std::string> analyze_files(const std::vector<std::string>& paths,
-                                                  const AnalyzeOptions& options) {
-  Analyzer analyzer(options);
-  for (const std::string& path : paths) {
-    const auto bytes = read_file(path, std::size_t{1} << 34);
-    if (!bytes) return tl::unexpected(path + ": " + bytes.error());
-    const auto file = pcap::read_capture({reinterpret_cast<const std::uint8_t*>(bytes->data()), bytes->size()});
-    if (!file)
-      return tl::unexpected(fmt::format("{}: {} at byte {}", path, file.error().message, file.error().offset_B));
-    std::vector<PointId> points;
-    for (const pcap::CaptureInterface& interface : file->interfaces)
-      points.push_back(analyzer.add_point(path, interface));
-    for (const pcap::CapturedPacket& packet : file->packets) analyzer.see(points[packet.interface], packet);
-    if (file->cut_at_B) analyzer.remark(fmt::format("{}: ends within a record at byte {}", path, *file->cut_at_B));
-  }
-  return analyzer.finish();
 }
 
 }  // namespace weft::analyze

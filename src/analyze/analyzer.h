@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
@@ -13,12 +15,16 @@
 #include "analyze/decode.h"
 #include "analyze/integrity.h"
 #include "analyze/streams.h"
-#include "pcap/pcap_reader.h"
+#include "pcap/capture.h"
 
 namespace weft::analyze {
 
 struct AnalyzeOptions {
   DecodeOptions decode;
+  // Frames before and after these times are left out; both count from the first frame.
+  std::optional<std::int64_t> since_ns, until_ns;
+  // Called now and then with the bytes read and the size of all files, 0 where a pipe has none.
+  std::function<void(std::uint64_t read_B, std::uint64_t all_B)> progress;
 };
 
 class Analyzer {
@@ -27,6 +33,10 @@ class Analyzer {
 
   PointId add_point(const std::string& file, const pcap::CaptureInterface& interface);
   void see(PointId point, const pcap::CapturedPacket& packet);
+  // A frame that the options leave out: it keeps its number.
+  void skip() { ++skipped_; }
+  // What the file says about a point once it has been read: frames that the capturing machine lost.
+  void end_point(PointId point, const pcap::CaptureInterface& interface);
   void remark(std::string text) { analysis_.capture.remarks.push_back(std::move(text)); }
   Analysis finish();
 
@@ -39,10 +49,12 @@ class Analyzer {
   Streams streams_;
   Integrity integrity_;
   Frame frame_;
+  std::uint64_t skipped_ = 0;
   Analysis analysis_;
 };
 
-// The error says which file and why.
+// Reads the files as one, merged by time, in constant memory. A file that is cut or wrong from some byte on gives what
+// it holds up to there, with a remark. The error says which file cannot be read at all, and why.
 tl::expected<Analysis, std::string> analyze_files(const std::vector<std::string>& paths, const AnalyzeOptions& options);
 
 }  // namespace weft::analyze

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analyze/analysis.h"
+#include "pcap/link_type.h"
 
 namespace weft::analyze {
 namespace {
@@ -11,6 +12,8 @@ Json point_json(const CapturePoint& point) {
   return {{"file", point.file},
           {"interface", point.name},
           {"speed_bps", point.speed_bps},
+          {"link_type", pcap::link_type_name(point.link_type)},
+          {"lost", point.lost},
           {"frames", point.frames},
           {"ce_marked", point.ce_marked},
           {"cnps", point.cnps},
