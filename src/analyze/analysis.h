@@ -28,6 +28,8 @@ struct CaptureSummary {
   std::uint64_t cut_frames = 0;  // snapped
   std::int64_t first_ns = 0, last_ns = 0;
   std::uint64_t icrc_good = 0, icrc_bad = 0;
+  std::uint64_t streams = 0;           // that the checks looked into
+  std::uint64_t streams_counted = 0;   // beyond those
   std::uint64_t streams_left_out = 0;  // frames of streams beyond what is kept
   std::vector<std::string> remarks;    // "capture.pcapng: ends within a record at byte 12345"
 };

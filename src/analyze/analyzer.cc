@@ -1,5 +1,7 @@
 #include "analyze/analyzer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace weft::analyze {
@@ -93,11 +95,25 @@ void Analyzer::summarise() {
   }
 }
 
+// The largest of the streams that were only counted, and how many there are.
+void Analyzer::summarise_counted() {
+  constexpr std::size_t kMostShown = 1000;
+  const StreamCounts& counted = streams_.counted();
+  if (counted.frames() == 0) return;
+  CaptureSummary& capture = analysis_.capture;
+  capture.streams_counted = counted.size();
+  for (Conversation& each : counted.largest(kMostShown, addresses_)) analysis_.conversations.push_back(std::move(each));
+  remark(fmt::format("{}{} streams beyond the first {} ({} frames) are counted and not looked into",
+                     counted.left_out() == 0 ? "" : "more than ", counted.size(), streams_.size(), counted.frames()));
+}
+
 Analysis Analyzer::finish() {
   analysis_.capture.icrc_good = integrity_.icrc_good();
   analysis_.capture.icrc_bad = integrity_.icrc_bad();
+  analysis_.capture.streams = streams_.size();
   analysis_.capture.streams_left_out = streams_.left_out();
   summarise();
+  summarise_counted();
   integrity_.finish(analysis_.findings);
   analysis_.findings.sort();
   return std::move(analysis_);

@@ -23,13 +23,14 @@ struct AnalyzeOptions {
   DecodeOptions decode;
   // Frames before and after these times are left out; both count from the first frame.
   std::optional<std::int64_t> since_ns, until_ns;
+  std::size_t most_streams = Streams::kMostStreams;  // that the checks look into
   // Called now and then with the bytes read and the size of all files, 0 where a pipe has none.
   std::function<void(std::uint64_t read_B, std::uint64_t all_B)> progress;
 };
 
 class Analyzer {
  public:
-  explicit Analyzer(const AnalyzeOptions& options) : options_(options) {}
+  explicit Analyzer(const AnalyzeOptions& options) : options_(options), streams_(options.most_streams) {}
 
   PointId add_point(const std::string& file, const pcap::CaptureInterface& interface);
   void see(PointId point, const pcap::CapturedPacket& packet);
@@ -43,6 +44,7 @@ class Analyzer {
  private:
   void see_roce();
   void summarise();
+  void summarise_counted();
 
   AnalyzeOptions options_;
   Addresses addresses_;

@@ -89,6 +89,8 @@ std::string analysis_json(const Analysis& analysis) {
                   {"last_ns", capture.last_ns},
                   {"icrc_good", capture.icrc_good},
                   {"icrc_bad", capture.icrc_bad},
+                  {"streams", capture.streams},
+                  {"streams_counted", capture.streams_counted},
                   {"frames_left_out", capture.streams_left_out},
                   {"remarks", capture.remarks}};
   j["points"] = Json::array();

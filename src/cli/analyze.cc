@@ -21,6 +21,7 @@ struct AnalyzeArguments {
   std::vector<std::string> files;
   bool no_icrc = false;
   std::string since, until;
+  std::size_t most_streams = analyze::Streams::kMostStreams;
   bool json = false;
 };
 
@@ -59,6 +60,7 @@ int analyze_captures(const AnalyzeArguments& arguments) {
   options.decode.check_icrc = !arguments.no_icrc;
   if (!read_time("--since", arguments.since, options.since_ns)) return kExitWrongInput;
   if (!read_time("--until", arguments.until, options.until_ns)) return kExitWrongInput;
+  options.most_streams = arguments.most_streams;
   options.progress = reading_line();
   const auto analysis = analyze::analyze_files(arguments.files, options);
   clear_progress_line();
@@ -77,6 +79,8 @@ void add_analyze(CLI::App& app, int& status) {
       ->required();
   verb->add_option("--since", arguments->since, "Leave out what is earlier than this after the first frame: 1.2ms");
   verb->add_option("--until", arguments->until, "Leave out what is later than this after the first frame: 1.4ms");
+  verb->add_option("--most-streams", arguments->most_streams, "Look into this many streams; others are only counted")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 24));
   verb->add_flag("--no-icrc", arguments->no_icrc, "Do not check the ICRC of each frame");
   verb->add_flag("--json", arguments->json, "Print JSON");
   verb->footer("Exit status: 0 healthy, 1 findings, 2 input that cannot be read.");
