@@ -16,7 +16,6 @@ struct CapturePoint {
   std::uint64_t speed_bps = 0;
   std::uint16_t link_type = 0;
   std::uint8_t fcs_B = 0;  // at the end of each frame, where the file says so
-  std::uint64_t lost = 0;  // frames that the capturing machine could not keep, as the file says
   std::uint64_t frames = 0;
   std::uint64_t ce_marked = 0, cnps = 0, pause_frames = 0;
 };
@@ -31,7 +30,6 @@ struct CaptureSummary {
   std::uint64_t streams = 0;           // that the checks looked into
   std::uint64_t streams_counted = 0;   // beyond those
   std::uint64_t streams_left_out = 0;  // frames of streams beyond what is kept
-  std::vector<std::string> remarks;    // "capture.pcapng: ends within a record at byte 12345"
 };
 
 // A connection (RC, UC, XRC) with both directions, or datagrams from an address to a queue pair. Figures are those of

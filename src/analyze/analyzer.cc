@@ -19,7 +19,6 @@ void Analyzer::see(PointId point, const pcap::CapturedPacket& packet) {
   frame_.time_ns = packet.time_ns;
   frame_.point = point;
   frame_.direction = !packet.outbound ? Direction::kUnknown : *packet.outbound ? Direction::kOut : Direction::kIn;
-  at.lost += packet.dropped_before;
   std::uint32_t wire_B = packet.original_B;
   wire::Bytes bytes = packet.bytes;
   if (at.fcs_B != 0 && wire_B > at.fcs_B) {  // of a snapped frame it is not there
@@ -34,6 +33,7 @@ void Analyzer::see(PointId point, const pcap::CapturedPacket& packet) {
   capture.wire_B += frame_.wire_B;
   capture.cut_frames += frame_.cut ? 1 : 0;
   ++at.frames;
+  capture_check_.see(frame_);
   if (frame_.ip_version != 0 && frame_.ce()) ++at.ce_marked;
   switch (frame_.kind) {
     case FrameKind::kRoce:
@@ -47,6 +47,7 @@ void Analyzer::see(PointId point, const pcap::CapturedPacket& packet) {
       break;
     case FrameKind::kUet:
       ++capture.uet;
+      uet_.see(frame_);
       break;
     case FrameKind::kTcp:
       ++capture.tcp;
@@ -64,14 +65,20 @@ void Analyzer::see(PointId point, const pcap::CapturedPacket& packet) {
 void Analyzer::see_roce() {
   if (frame_.is_cnp()) ++analysis_.capture.points[frame_.point].cnps;
   integrity_.see(frame_);
-  if (frame_.icrc == IcrcState::kBad || frame_.has(kTooShort) || frame_.has(kUnknownOpcode)) return;  // a NIC drops it
+  if (frame_.icrc == IcrcState::kBad || frame_.has(kTooShort) || frame_.has(kUnknownOpcode) || frame_.has(kIpLength))
+    return;  // a NIC drops it
   streams_.see(frame_);
+  if (frame_.has_deth && frame_.dest_qp == wire::kGeneralServicesQp) cm_.see(frame_, streams_);
 }
 
-void Analyzer::end_point(PointId point, const pcap::CaptureInterface& interface) {
-  const pcap::InterfaceStatistics& statistics = interface.statistics;
-  CapturePoint& at = analysis_.capture.points[point];
-  at.lost = std::max(at.lost, statistics.dropped_by_interface.value_or(0) + statistics.dropped_by_os.value_or(0));
+void Analyzer::damaged_file(const std::string& file, const pcap::CaptureError& error) {
+  analysis_.findings.add({"capture.damaged",
+                          file,
+                          fmt::format("{} at byte {}; what is before it was read", error.message, error.offset_B),
+                          "the file was overwritten or changed on its way",
+                          1,
+                          {},
+                          {{"capture", "capinfos FILE; copy it again and compare with sha256sum"}}});
 }
 
 // One conversation of each pair of streams at the point that saw it first.
@@ -103,8 +110,15 @@ void Analyzer::summarise_counted() {
   CaptureSummary& capture = analysis_.capture;
   capture.streams_counted = counted.size();
   for (Conversation& each : counted.largest(kMostShown, addresses_)) analysis_.conversations.push_back(std::move(each));
-  remark(fmt::format("{}{} streams beyond the first {} ({} frames) are counted and not looked into",
-                     counted.left_out() == 0 ? "" : "more than ", counted.size(), streams_.size(), counted.frames()));
+  analysis_.findings.add(
+      {"capture.streams",
+       "the capture",
+       fmt::format("{}{} streams beyond the first {}, with {} frames, are counted and not looked into",
+                   counted.left_out() == 0 ? "" : "more than ", counted.size(), streams_.size(), counted.frames()),
+       "",
+       counted.size(),
+       {},
+       {{"capture", fmt::format("weft analyze --most-streams {}", streams_.size() + counted.size())}}});
 }
 
 Analysis Analyzer::finish() {
@@ -114,7 +128,10 @@ Analysis Analyzer::finish() {
   analysis_.capture.streams_left_out = streams_.left_out();
   summarise();
   summarise_counted();
+  capture_check_.finish(analysis_.capture, streams_, analysis_.findings);
   integrity_.finish(analysis_.findings);
+  cm_.finish(addresses_, streams_, analysis_.capture.last_ns, analysis_.findings);
+  uet_.finish(addresses_, analysis_.findings);
   analysis_.findings.sort();
   return std::move(analysis_);
 }

@@ -12,9 +12,12 @@
 
 #include "analyze/addresses.h"
 #include "analyze/analysis.h"
+#include "analyze/capture_check.h"
+#include "analyze/cm_check.h"
 #include "analyze/decode.h"
 #include "analyze/integrity.h"
 #include "analyze/streams.h"
+#include "analyze/uet_check.h"
 #include "pcap/capture.h"
 
 namespace weft::analyze {
@@ -36,9 +39,11 @@ class Analyzer {
   void see(PointId point, const pcap::CapturedPacket& packet);
   // A frame that the options leave out: it keeps its number.
   void skip() { ++skipped_; }
-  // What the file says about a point once it has been read: frames that the capturing machine lost.
-  void end_point(PointId point, const pcap::CaptureInterface& interface);
-  void remark(std::string text) { analysis_.capture.remarks.push_back(std::move(text)); }
+  void cut_file(const std::string& file, std::uint64_t offset_B) { capture_check_.add_cut_file(file, offset_B); }
+  // A record of the file is not one: nothing behind it was read.
+  void damaged_file(const std::string& file, const pcap::CaptureError& error);
+  // The file says that this many frames were not written.
+  void dropped(PointId point, std::uint64_t frames) { capture_check_.add_dropped(point, frames); }
   Analysis finish();
 
  private:
@@ -49,7 +54,10 @@ class Analyzer {
   AnalyzeOptions options_;
   Addresses addresses_;
   Streams streams_;
+  CaptureCheck capture_check_;
   Integrity integrity_;
+  CmCheck cm_;
+  UetCheck uet_;
   Frame frame_;
   std::uint64_t skipped_ = 0;
   Analysis analysis_;

@@ -58,22 +58,22 @@ void Decoder::ether_type(std::uint16_t type, Rest rest) {
 }
 
 // Cuts the rest to the length that the IP header or GRH gives: a short frame is padded behind it, and some captures
-// keep the FCS. False where the packet is longer than the frame was, unless the frame was cut on its way to the
-// capture: mirrors may shorten frames, and then nothing says how long they were but their headers, which agree.
-// `udp_at`: where the UDP header would be; 0 where there is none.
-bool Decoder::fit_to(std::size_t total_B, std::size_t udp_at, Rest& rest) {
+// keep the FCS. A packet longer than its frame was is wrong, or trimmed by a switch, unless the frame was cut on its
+// way to the capture: mirrors may shorten frames, and then nothing says how long they were but their headers, which
+// agree. `udp_at`: where the UDP header would be; 0 where there is none.
+void Decoder::fit_to(std::size_t total_B, std::size_t udp_at, Rest& rest) {
   if (total_B > rest.wire_B) {
-    const bool udp_agrees = udp_at != 0 && frame_.ip_protocol == wire::kIpProtocolUdp &&
-                            rest.bytes.size() >= udp_at + wire::kUdpSize_B &&
-                            be16(rest.bytes, udp_at + 4) == total_B - udp_at;
-    if (!mirror_cuts_ && !udp_agrees) {
+    const bool roce_agrees =
+        udp_at != 0 && frame_.ip_protocol == wire::kIpProtocolUdp && rest.bytes.size() >= udp_at + wire::kUdpSize_B &&
+        be16(rest.bytes, udp_at + 2) == kRocePort && be16(rest.bytes, udp_at + 4) == total_B - udp_at;
+    if (!mirror_cuts_ && !roce_agrees) {
       frame_.problems |= kIpLength;
-      return false;
+      return;
     }
     frame_.wire_B += static_cast<std::uint32_t>(total_B - rest.wire_B);
     frame_.cut = true;
     rest.wire_B = total_B;
-    return true;
+    return;
   }
   const std::size_t behind_B = rest.wire_B - total_B;
   if (has_ethernet_ && behind_B >= kFcs_B) {
@@ -82,7 +82,6 @@ bool Decoder::fit_to(std::size_t total_B, std::size_t udp_at, Rest& rest) {
     if (has_fcs) frame_.wire_B -= kFcs_B;
   }
   rest = rest.first(total_B);
-  return true;
 }
 
 void Decoder::ipv4(Rest rest) {
@@ -111,7 +110,7 @@ void Decoder::ipv4(Rest rest) {
     frame_.problems |= kIpLength;
     return;
   }
-  if (!fit_to(total_B, is_fragment_ ? 0 : header_B, rest)) return;
+  fit_to(total_B, is_fragment_ ? 0 : header_B, rest);
   if ((fragment & 0x1fff) == 0) above_ip(rest, rest.after(header_B));
 }
 
@@ -121,7 +120,7 @@ void Decoder::ipv6(Rest rest) {
   frame_.kind = FrameKind::kOtherIp;
   network_header(rest.bytes, 6);
   frame_.ip_protocol = rest.bytes[6];
-  if (!fit_to(kIpv6Header_B + be16(rest.bytes, 4), kIpv6Header_B, rest)) return;
+  fit_to(kIpv6Header_B + be16(rest.bytes, 4), kIpv6Header_B, rest);
   Rest above = rest.after(kIpv6Header_B);
   if (ipv6_extensions(above)) above_ip(rest, above);
 }
@@ -169,6 +168,7 @@ void Decoder::network_header(Bytes ip, std::uint8_t version) {
 }
 
 void Decoder::above_ip(Rest ip, Rest rest) {
+  frame_.ip = ip.bytes;
   if (frame_.ip_protocol == wire::kIpProtocolUdp) {
     udp(ip, rest);
   } else if (frame_.ip_protocol == kTcpProtocol) {
@@ -192,7 +192,8 @@ void Decoder::udp(Rest ip, Rest rest) {
   if (frame_.dst_port == kRocePort) {
     frame_.encapsulation = Encapsulation::kRoceV2;
     decode_transport(rest.bytes, rest.wire_B, frame_);
-    if (options_.check_icrc && !has_options_ && !is_fragment_ && ip.whole()) check_icrc(ip.bytes, &wire::icrc);
+    if (options_.check_icrc && !has_options_ && !is_fragment_ && ip.whole() && !frame_.has(kIpLength))
+      check_icrc(ip.bytes, &wire::icrc);
   } else if (frame_.dst_port == kUetPort) {
     frame_.kind = FrameKind::kUet;
     frame_.payload = rest.bytes;
@@ -206,7 +207,8 @@ void Decoder::roce_v1(Rest rest) {
   if (rest.bytes.size() < kIpv6Header_B) return;
   network_header(rest.bytes, 0);
   const std::size_t total_B = kIpv6Header_B + be16(rest.bytes, 4);  // PayLen counts the ICRC
-  if (!fit_to(total_B, 0, rest)) return;
+  fit_to(total_B, 0, rest);
+  if (frame_.has(kIpLength)) return;
   frame_.encapsulation = Encapsulation::kRoceV1;
   decode_transport(rest.bytes.subspan(kIpv6Header_B), total_B - kIpv6Header_B, frame_);
   if (options_.check_icrc && rest.whole()) check_icrc(rest.bytes, &wire::icrc_v1);

@@ -54,7 +54,7 @@ class Decoder {
   bool ipv6_extensions(Rest& rest);
   void network_header(wire::Bytes ip, std::uint8_t version);
   void roce_v1(Rest rest);
-  bool fit_to(std::size_t total_B, std::size_t udp_at, Rest& rest);
+  void fit_to(std::size_t total_B, std::size_t udp_at, Rest& rest);
   void above_ip(Rest ip, Rest rest);
   void udp(Rest ip, Rest rest);
   void check_icrc(wire::Bytes packet, std::uint32_t (*crc)(wire::Bytes));

@@ -35,13 +35,18 @@ void add_new_points(const pcap::MergedCapture& capture, const std::vector<std::s
 void see_all(pcap::MergedCapture& capture, const std::vector<std::string>& paths, const AnalyzeOptions& options,
              Analyzer& analyzer) {
   std::size_t points = 0;
+  std::vector<std::uint64_t> lost;  // at each point, by what packets say
   std::uint64_t frames = 0;
   const std::uint64_t all_B = capture.file_B().value_or(0);
   pcap::CapturedPacket packet;
   if (capture.next(packet)) {
     const TimeWindow window(options, packet.time_ns);
     do {
-      if (packet.interface >= points) add_new_points(capture, paths, points, analyzer);
+      if (packet.interface >= points) {
+        add_new_points(capture, paths, points, analyzer);
+        lost.resize(points);
+      }
+      lost[packet.interface] += packet.dropped_before;
       if (!window.has_limits || window.holds(packet.time_ns)) {
         analyzer.see(packet.interface, packet);
       } else {
@@ -51,7 +56,13 @@ void see_all(pcap::MergedCapture& capture, const std::vector<std::string>& paths
     } while (capture.next(packet));
   }
   add_new_points(capture, paths, points, analyzer);
-  for (std::size_t i = 0; i < points; ++i) analyzer.end_point(static_cast<PointId>(i), capture.interface(i));
+  lost.resize(points);
+  for (std::size_t i = 0; i < points; ++i) {
+    const pcap::InterfaceStatistics& statistics = capture.interface(i).statistics;
+    const std::uint64_t dropped = statistics.dropped_by_interface.value_or(0) + statistics.dropped_by_os.value_or(0);
+    lost[i] = std::max(lost[i], dropped);
+    if (lost[i] != 0) analyzer.dropped(static_cast<PointId>(i), lost[i]);
+  }
 }
 
 }  // namespace
@@ -68,11 +79,8 @@ tl::expected<Analysis, std::string> analyze_files(const std::vector<std::string>
     // Not a capture at all, as against one that is damaged somewhere.
     if (error && file.interfaces().empty())
       return tl::unexpected(fmt::format("{}: {} at byte {}", paths[i], error->message, error->offset_B));
-    if (error)
-      analyzer.remark(
-          fmt::format("{}: {} at byte {}; nothing behind it is read", paths[i], error->message, error->offset_B));
-    if (file.cut_at_B())
-      analyzer.remark(fmt::format("{}: ends within a record at byte {}", paths[i], *file.cut_at_B()));
+    if (error) analyzer.damaged_file(paths[i], *error);
+    if (file.cut_at_B()) analyzer.cut_file(paths[i], *file.cut_at_B());
   }
   return analyzer.finish();
 }

@@ -9,15 +9,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json point_json(const CapturePoint& point) {
-  return {{"file", point.file},
-          {"interface", point.name},
-          {"speed_bps", point.speed_bps},
-          {"link_type", pcap::link_type_name(point.link_type)},
-          {"lost", point.lost},
-          {"frames", point.frames},
-          {"ce_marked", point.ce_marked},
-          {"cnps", point.cnps},
-          {"pause_frames", point.pause_frames}};
+  return {{"file", point.file},           {"interface", point.name},
+          {"speed_bps", point.speed_bps}, {"link_type", pcap::link_type_name(point.link_type)},
+          {"frames", point.frames},       {"ce_marked", point.ce_marked},
+          {"cnps", point.cnps},           {"pause_frames", point.pause_frames}};
 }
 
 Json conversation_json(const Conversation& each) {
@@ -91,8 +86,7 @@ std::string analysis_json(const Analysis& analysis) {
                   {"icrc_bad", capture.icrc_bad},
                   {"streams", capture.streams},
                   {"streams_counted", capture.streams_counted},
-                  {"frames_left_out", capture.streams_left_out},
-                  {"remarks", capture.remarks}};
+                  {"frames_left_out", capture.streams_left_out}};
   j["points"] = Json::array();
   for (const CapturePoint& point : capture.points) j["points"].push_back(point_json(point));
   j["conversations"] = Json::array();
