@@ -11,7 +11,7 @@ packages_to_test=(clang llvm libclang-rt-14-dev clang-format libgtest-dev librap
   iproute2 binutils ethtool pciutils iputils-ping net-tools libuv1-dev libevent-dev iperf3 busybox-static fio qperf
   netcat-openbsd frr shellcheck systemd python3-jsonschema libvirt-clients mpich libmpich-dev tgt libiscsi-bin libgloo-dev librpma-dev
   libdapl2 dapl2-utils)
-packages_to_bench=(valgrind)  # callgrind counts instructions per hop
+packages_to_bench=(valgrind time)  # callgrind counts instructions per hop; time tells memory
 packages_to_tidy=(clang-tidy)
 case $(uname -m) in
   aarch64) qemu_package=qemu-system-arm other_architecture=amd64 other_packages=(qemu-system-x86 g++-x86-64-linux-gnu) ;;

@@ -228,7 +228,7 @@ TEST(Decode, VxlanIsTakenOff) {
   EXPECT_EQ(decoded(outer).frame.tunnel_id, 0x1234U);
 }
 
-TEST(Decode, PaddingAndFcsAreNotOfThePacket) {
+TEST(Decode, PaddingAndFcsAreLeftOut) {
   const Buffer frame = frame_of(write_headers());
   const Decoded with_fcs = decoded(frame + Buffer{1, 2, 3, 4});
   expect_write(with_fcs);

@@ -115,7 +115,7 @@ TEST(AnalyzeFiles, CutAndDamagedFilesGiveWhatTheyHold) {
   EXPECT_TRUE(has_finding(*analysis, "capture.damaged"));
 }
 
-TEST(AnalyzeFiles, WhatIsNoCaptureIsAnError) {
+TEST(AnalyzeFiles, RefusesOtherFiles) {
   DriverFiles files;
   const std::string path = files.write("text", {'h', 'e', 'l', 'l', 'o'});
   EXPECT_EQ(analyze_files({path}, {}).error(), path + ": neither pcap nor pcapng at byte 0");
