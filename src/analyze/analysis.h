@@ -27,7 +27,6 @@ struct CaptureSummary {
   std::int64_t first_ns = 0, last_ns = 0;
   std::uint64_t icrc_good = 0, icrc_bad = 0;
   std::uint64_t streams_left_out = 0;  // frames of streams beyond what is kept
-  std::vector<std::string> remarks;    // "capture.pcapng: ends within a record at byte 12345"
 };
 
 // A connection (RC, UC, XRC) with both directions, or datagrams from an address to a queue pair. Figures are those of

@@ -30,6 +30,7 @@ void Analyzer::see(PointId point, const pcap::CapturedPacket& packet) {
   capture.wire_B += frame_.wire_B;
   capture.cut_frames += frame_.cut ? 1 : 0;
   ++at.frames;
+  capture_check_.see(frame_);
   if (frame_.ip_version != 0 && frame_.ce()) ++at.ce_marked;
   switch (frame_.kind) {
     case FrameKind::kRoce:
@@ -43,6 +44,7 @@ void Analyzer::see(PointId point, const pcap::CapturedPacket& packet) {
       break;
     case FrameKind::kUet:
       ++capture.uet;
+      uet_.see(frame_);
       break;
     case FrameKind::kTcp:
       ++capture.tcp;
@@ -60,9 +62,11 @@ void Analyzer::see(PointId point, const pcap::CapturedPacket& packet) {
 void Analyzer::see_roce() {
   if (frame_.is_cnp()) ++analysis_.capture.points[frame_.point].cnps;
   integrity_.see(frame_);
-  if (frame_.icrc == IcrcState::kBad || frame_.has(kTooShort) || frame_.has(kUnknownOpcode)) return;  // a NIC drops it
+  if (frame_.icrc == IcrcState::kBad || frame_.has(kTooShort) || frame_.has(kUnknownOpcode) || frame_.has(kIpLength))
+    return;  // a NIC drops it
   const StreamId stream = streams_.see(frame_);
   if (stream != kNone) transport_.see(frame_, stream, streams_);
+  if (frame_.has_deth && frame_.dest_qp == wire::kGeneralServicesQp) cm_.see(frame_, streams_);
 }
 
 void Analyzer::summarise() {
@@ -80,7 +84,10 @@ Analysis Analyzer::finish() {
   analysis_.capture.icrc_bad = integrity_.icrc_bad();
   analysis_.capture.streams_left_out = streams_.left_out();
   summarise();
+  capture_check_.finish(analysis_.capture, streams_, analysis_.findings);
   integrity_.finish(analysis_.findings);
+  cm_.finish(addresses_, streams_, analysis_.capture.last_ns, analysis_.findings);
+  uet_.finish(addresses_, analysis_.findings);
   analysis_.findings.sort();
   return std::move(analysis_);
 }
@@ -98,7 +105,7 @@ tl::expected<Analysis, std::string> analyze_files(const std::vector<std::string>
     for (const pcap::CaptureInterface& interface : file->interfaces)
       points.push_back(analyzer.add_point(path, interface));
     for (const pcap::CapturedPacket& packet : file->packets) analyzer.see(points[packet.interface], packet);
-    if (file->cut_at_B) analyzer.remark(fmt::format("{}: ends within a record at byte {}", path, *file->cut_at_B));
+    if (file->cut_at_B) analyzer.cut_file(path, *file->cut_at_B);
   }
   return analyzer.finish();
 }

@@ -10,10 +10,13 @@
 
 #include "analyze/addresses.h"
 #include "analyze/analysis.h"
+#include "analyze/capture_check.h"
+#include "analyze/cm_check.h"
 #include "analyze/decode.h"
 #include "analyze/integrity.h"
 #include "analyze/rc_transport.h"
 #include "analyze/streams.h"
+#include "analyze/uet_check.h"
 #include "pcap/pcap_reader.h"
 
 namespace weft::analyze {
@@ -28,7 +31,9 @@ class Analyzer {
 
   PointId add_point(const std::string& file, const pcap::CaptureInterface& interface);
   void see(PointId point, const pcap::CapturedPacket& packet);
-  void remark(std::string text) { analysis_.capture.remarks.push_back(std::move(text)); }
+  void cut_file(const std::string& file, std::uint64_t offset_B) { capture_check_.add_cut_file(file, offset_B); }
+  // The file says that this many frames were not written.
+  void dropped(PointId point, std::uint64_t frames) { capture_check_.add_dropped(point, frames); }
   Analysis finish();
 
  private:
@@ -38,8 +43,11 @@ class Analyzer {
   AnalyzeOptions options_;
   Addresses addresses_;
   Streams streams_;
+  CaptureCheck capture_check_;
   Integrity integrity_;
   RcTransport transport_;
+  CmCheck cm_;
+  UetCheck uet_;
   Frame frame_;
   Analysis analysis_;
 };

@@ -93,6 +93,7 @@ class Decoder {
     const std::size_t total_B = be16(ip, 2);
     if (total_B < header_B || total_B > rest.wire_B) {
       frame_.problems |= kIpLength;
+      if (total_B > rest.wire_B) above_ip(rest, header_B);  // a switch may have trimmed it
       return;
     }
     rest = rest.first(total_B);  // a short frame is padded behind it, and some captures keep the FCS
@@ -109,6 +110,7 @@ class Decoder {
     const std::size_t total_B = kIpv6Header_B + be16(ip, 4);
     if (total_B > rest.wire_B) {
       frame_.problems |= kIpLength;
+      above_ip(rest, kIpv6Header_B);
       return;
     }
     rest = rest.first(total_B);
@@ -131,6 +133,7 @@ class Decoder {
 
   void above_ip(Rest ip, std::size_t header_B) {
     const Rest rest = ip.after(header_B);
+    frame_.ip = ip.bytes;
     if (frame_.ip_protocol == kTcpProtocol) {
       frame_.kind = FrameKind::kTcp;
       frame_.payload = rest.bytes;

@@ -68,6 +68,7 @@ struct Frame {
   AddressId src = kNone, dst = kNone;
   std::uint32_t flow_label = 0;
   std::uint16_t src_port = 0, dst_port = 0;  // UDP or TCP
+  std::span<const std::uint8_t> ip;          // the captured part of the IP packet, from its header on
 
   // BTH and what follows; meaningful where kind is kRoce
   Encapsulation encapsulation = Encapsulation::kRoceV2;

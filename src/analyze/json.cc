@@ -86,8 +86,7 @@ std::string analysis_json(const Analysis& analysis) {
                   {"last_ns", capture.last_ns},
                   {"icrc_good", capture.icrc_good},
                   {"icrc_bad", capture.icrc_bad},
-                  {"frames_left_out", capture.streams_left_out},
-                  {"remarks", capture.remarks}};
+                  {"frames_left_out", capture.streams_left_out}};
   j["points"] = Json::array();
   for (const CapturePoint& point : capture.points) j["points"].push_back(point_json(point));
   j["conversations"] = Json::array();

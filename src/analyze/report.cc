@@ -37,7 +37,6 @@ std::string analysis_text(const Analysis& analysis) {
       fmt::format("{} frames in {:.6f} ms: {} RoCE, {} pause, {} UET, {} TCP, {} other, {} unreadable\n",
                   capture.frames, static_cast<double>(capture.last_ns - capture.first_ns) / 1e6, capture.roce,
                   capture.pauses, capture.uet, capture.tcp, capture.other, capture.unreadable);
-  for (const std::string& remark : capture.remarks) out += remark + "\n";
   out += "\nconversations\n";
   for (const Conversation& each : analysis.conversations)
     out += fmt::format("  {}  {} packets, {} B\n", place_of(each), each.packets, each.payload_B);

@@ -14,6 +14,11 @@ namespace weft::analyze {
 
 using StreamId = std::uint32_t;
 
+struct Endpoint {
+  AddressId address = 0;
+  std::uint32_t qp = 0;
+};
+
 struct Stream {
   PointId point = 0;
   AddressId src = 0, dst = 0;
@@ -24,9 +29,10 @@ struct Stream {
   std::uint64_t frames = 0, payload_B = 0, wire_B = 0;
   std::uint32_t requests = 0, responses = 0, cnps = 0;  // each counts up to 2^32 - 1
   std::uint32_t first_request_psn = 0, last_request_psn = 0;
-  std::uint16_t src_port = 0;  // of the last packet
-  std::uint8_t transport = 0;  // top bits of the opcode
-  std::uint8_t attempts = 0;   // to find its reverse
+  std::uint32_t payload_B_most = 0;  // of one packet
+  std::uint16_t src_port = 0;        // of the last packet
+  std::uint8_t transport = 0;        // top bits of the opcode
+  std::uint8_t attempts = 0;         // to find its reverse
 };
 
 class Streams {
@@ -40,12 +46,17 @@ class Streams {
   // Frames of streams beyond kMostStreams: counted, not looked into.
   std::uint64_t left_out() const { return left_out_; }
   void pair(StreamId one, StreamId other);
+  // CM said that these two queue pairs are connected.
+  void know(Endpoint one, Endpoint other);
+  // kNone where there is no such stream.
+  StreamId find(PointId point, AddressId src, AddressId dst, std::uint32_t dst_qp) const;
 
   static constexpr std::size_t kMostStreams = 1 << 20;
 
  private:
   void find_reverse(StreamId id, const Frame& frame);
-  std::size_t slot_of(const Frame& frame) const;
+  std::size_t slot_of(PointId point, AddressId src, AddressId dst, std::uint32_t dst_qp) const;
+  void pair_known(StreamId id);
   void grow();
 
   std::vector<Stream> streams_;
@@ -61,6 +72,7 @@ class Streams {
   };
   std::unordered_map<Pair, StreamId, PairHash> newest_;
   std::vector<StreamId> older_;
+  std::unordered_map<std::uint64_t, std::uint32_t> known_peer_;  // queue pair of the peer, by address and queue pair
   std::uint64_t left_out_ = 0;
 };
 
