@@ -57,13 +57,11 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     {"rnr.exhausted", kError, "RNR retries used up"},
     {"credits.exceeded", kError, "sent beyond the credit limit"},
     // Pauses.
-    {"pause.violated", kError, "data sent while paused"},
     {"pause.unpaired", kError, "XOFF without XON: the pause runs out"},
-    {"pause.receiver", kWarning, "a host pauses its switch: slow receiver"},
-    {"pause.spread", kWarning, "pauses spread upstream"},
-    {"pause.victim", kWarning, "flows stand still for the congestion of others"},
-    {"pause.share", kWarning, "a class is paused much of the time"},
+    {"pause.violated", kError, "data sent while paused"},
     {"pause.global", kWarning, "802.3x pauses stop all classes"},
+    {"pause.spread", kWarning, "pauses spread upstream"},
+    {"pause.share", kWarning, "a class is paused much of the time"},
     // Congestion control.
     {"cnp.missing", kError, "CE marks without CNPs"},
     {"cnp.unasked", kWarning, "CNPs without CE marks"},
