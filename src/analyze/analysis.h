@@ -7,8 +7,21 @@
 #include <vector>
 
 #include "analyze/finding.h"
+#include "analyze/table.h"
 
 namespace weft::analyze {
+
+// Pauses of one class at one capture point, in one direction.
+struct ClassPause {
+  bool sent = false;   // by this port, to stop its peer; otherwise received, and this port was stopped
+  std::string sender;  // address of the port that asked, where the capture has no directions
+  int priority = 0;    // of PFC; -1: the whole link, 802.3x
+  std::uint64_t frames = 0, xoff = 0, xon = 0, pauses = 0, expired = 0;
+  std::int64_t paused_ns = 0, longest_ns = 0;
+  std::int64_t refresh_ns = -1;  // mean interval at which a pause is repeated; -1: never
+  double share = 0;              // of the time of the capture
+  bool speed_is_estimated = false;
+};
 
 struct CapturePoint {
   std::string file;
@@ -17,6 +30,7 @@ struct CapturePoint {
   std::uint16_t link_type = 0;
   std::uint64_t frames = 0;
   std::uint64_t ce_marked = 0, cnps = 0, pause_frames = 0;
+  std::vector<ClassPause> pauses{};
 };
 
 struct CaptureSummary {
@@ -55,6 +69,7 @@ struct Analysis {
   CaptureSummary capture;
   std::vector<Conversation> conversations;  // most data first
   Findings findings;
+  std::vector<Table> tables{};
 };
 
 // "10.0.0.1 > 10.0.0.2 qp 0x1a": how findings name a conversation; the same text at every capture point.

@@ -5,13 +5,14 @@
 #include <algorithm>
 
 #include "analyze/rc_findings.h"
+#include "analyze/rc_tables.h"
 #include "base/files.h"
 
 namespace weft::analyze {
 
 PointId Analyzer::add_point(const std::string& file, const pcap::CaptureInterface& interface) {
   analysis_.capture.points.push_back(
-      {file, std::string(interface.name), interface.speed_bps, interface.link_type, 0, 0, 0, 0});
+      {file, std::string(interface.name), interface.speed_bps, interface.link_type, 0, 0, 0, 0, {}});
   return static_cast<PointId>(analysis_.capture.points.size() - 1);
 }
 
@@ -41,10 +42,12 @@ void Analyzer::see(PointId point, const pcap::CapturedPacket& packet) {
     case FrameKind::kPause:
       ++capture.pauses;
       ++at.pause_frames;
+      congestion_.see_pause(frame_);
       break;
     case FrameKind::kUet:
       ++capture.uet;
       uet_.see(frame_);
+      congestion_.see_other(frame_);
       break;
     case FrameKind::kTcp:
       ++capture.tcp;
@@ -62,10 +65,15 @@ void Analyzer::see(PointId point, const pcap::CapturedPacket& packet) {
 void Analyzer::see_roce() {
   if (frame_.is_cnp()) ++analysis_.capture.points[frame_.point].cnps;
   integrity_.see(frame_);
-  if (frame_.icrc == IcrcState::kBad || frame_.has(kTooShort) || frame_.has(kUnknownOpcode) || frame_.has(kIpLength))
-    return;  // a NIC drops it
+  if (frame_.icrc == IcrcState::kBad || frame_.has(kTooShort) || frame_.has(kUnknownOpcode) || frame_.has(kIpLength)) {
+    congestion_.see_dropped(frame_);  // by a NIC
+    return;
+  }
   const StreamId stream = streams_.see(frame_);
-  if (stream != kNone) transport_.see(frame_, stream, streams_);
+  if (stream != kNone) {
+    transport_.see(frame_, stream, streams_);
+    congestion_.see_roce(frame_, stream, streams_);
+  }
   if (frame_.has_deth && frame_.dest_qp == wire::kGeneralServicesQp) cm_.see(frame_, streams_);
 }
 
@@ -74,6 +82,7 @@ void Analyzer::summarise() {
   const RcContext context{transport_, streams_, analysis_.capture};
   std::vector<RcConversation> conversations = rc_conversations(context, addresses_);
   find_transport_troubles(context, conversations, analysis_.findings);
+  add_transport_tables(context, conversations, analysis_.tables);
   for (RcConversation& each : conversations) analysis_.conversations.push_back(std::move(each.summary));
   std::stable_sort(analysis_.conversations.begin(), analysis_.conversations.end(),
                    [](const Conversation& one, const Conversation& other) { return one.goodput_B > other.goodput_B; });
@@ -88,6 +97,7 @@ Analysis Analyzer::finish() {
   integrity_.finish(analysis_.findings);
   cm_.finish(addresses_, streams_, analysis_.capture.last_ns, analysis_.findings);
   uet_.finish(addresses_, analysis_.findings);
+  congestion_.finish(analysis_, streams_, addresses_);
   analysis_.findings.sort();
   return std::move(analysis_);
 }

@@ -12,6 +12,7 @@
 #include "analyze/analysis.h"
 #include "analyze/capture_check.h"
 #include "analyze/cm_check.h"
+#include "analyze/congestion.h"
 #include "analyze/decode.h"
 #include "analyze/integrity.h"
 #include "analyze/rc_transport.h"
@@ -23,6 +24,7 @@ namespace weft::analyze {
 
 struct AnalyzeOptions {
   DecodeOptions decode;
+  bool messages = false;  // keep the table of messages
 };
 
 class Analyzer {
@@ -45,9 +47,10 @@ class Analyzer {
   Streams streams_;
   CaptureCheck capture_check_;
   Integrity integrity_;
-  RcTransport transport_;
+  RcTransport transport_{options_.messages};
   CmCheck cm_;
   UetCheck uet_;
+  Congestion congestion_{analysis_.capture.points};
   Frame frame_;
   Analysis analysis_;
 };

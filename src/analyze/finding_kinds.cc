@@ -36,6 +36,7 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     {"opcode-sequence.broken", kError, "packets of a message in an order that is not allowed"},
     {"message-length.reth", kError, "RETH length is not that of the payload"},
     // Wrong class: explains loss and pauses.
+    {"traffic-class.rewritten", kWarning, "DSCP changes on the way"},
     {"traffic-class.mixed", kWarning, "packets of one queue pair in several classes"},
     {"traffic-class.cnp", kWarning, "CNPs in the class of the data"},
     {"traffic-class.not-ect", kWarning, "RoCE data that is not ECN-capable"},
@@ -56,11 +57,11 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     {"rnr.exhausted", kError, "RNR retries used up"},
     {"credits.exceeded", kError, "sent beyond the credit limit"},
     // Pauses.
-    {"pause.violated", kError, "data sent while paused"},
     {"pause.unpaired", kError, "XOFF without XON: the pause runs out"},
+    {"pause.violated", kError, "data sent while paused"},
+    {"pause.global", kWarning, "802.3x pauses stop all classes"},
     {"pause.spread", kWarning, "pauses spread upstream"},
     {"pause.share", kWarning, "a class is paused much of the time"},
-    {"pause.global", kWarning, "802.3x pauses stop all classes"},
     // Congestion control.
     {"cnp.missing", kError, "CE marks without CNPs"},
     {"cnp.unasked", kWarning, "CNPs without CE marks"},
@@ -106,6 +107,8 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     {"migreq.clear", kNote, "MigReq is 0"},
     {"path-entropy.source-port", kNote, "UDP source ports outside 0xC000 to 0xFFFF"},
     {"cnp.source-port", kNote, "CNPs with source port 0"},
+    {"cnp.pacing", kNote, "interval and scope of CNPs"},
+    {"traffic-class.no-ecn", kNote, "no RoCE packet is ECN-capable"},
     {"rate-reaction.fit", kNote, "DCQCN parameters that fit"},
     {"ack.coalescing", kNote, "ACK coalescing"},
     {"uet.seen", kNote, "Ultra Ethernet packets"},

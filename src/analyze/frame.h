@@ -87,7 +87,8 @@ struct Frame {
   std::uint32_t msn = 0;
   std::uint32_t qkey = 0, src_qp = 0;
   std::uint32_t imm = 0;
-  std::span<const std::uint8_t> payload;  // the captured part; of kUet and kTcp: from its own header on
+  // The captured part; of kUet and kTcp: from its own header on; of a CNP: its reserved bytes.
+  std::span<const std::uint8_t> payload;
 
   // PFC: class_enable and quanta; 802.3x: quanta[0]
   std::uint8_t class_enable = 0;

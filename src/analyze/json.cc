@@ -7,14 +7,44 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json pause_json(const ClassPause& pause) {
+  Json j = {{"direction", pause.sent ? "sent" : "received"}};
+  if (!pause.sender.empty()) j = {{"sender", pause.sender}};
+  j["priority"] = pause.priority < 0 ? Json("all") : Json(pause.priority);
+  j["frames"] = pause.frames;
+  j["xoff"] = pause.xoff;
+  j["xon"] = pause.xon;
+  j["pauses"] = pause.pauses;
+  j["expired"] = pause.expired;
+  j["paused_ns"] = pause.paused_ns;
+  j["longest_ns"] = pause.longest_ns;
+  j["refresh_ns"] = pause.refresh_ns < 0 ? Json() : Json(pause.refresh_ns);
+  j["share"] = pause.share;
+  if (pause.speed_is_estimated) j["speed_is_estimated"] = true;
+  return j;
+}
+
+Json table_json(const Table& table) {
+  Json rows = Json::array();
+  for (const std::vector<Cell>& row : table.rows) {
+    Json cells = Json::array();
+    for (const Cell& cell : row) std::visit([&cells](const auto& value) { cells.push_back(value); }, cell);
+    rows.push_back(std::move(cells));
+  }
+  return {{"columns", table.columns}, {"rows", std::move(rows)}};
+}
+
 Json point_json(const CapturePoint& point) {
-  return {{"file", point.file},
-          {"interface", point.name},
-          {"speed_bps", point.speed_bps},
-          {"frames", point.frames},
-          {"ce_marked", point.ce_marked},
-          {"cnps", point.cnps},
-          {"pause_frames", point.pause_frames}};
+  Json j = {{"file", point.file},
+            {"interface", point.name},
+            {"speed_bps", point.speed_bps},
+            {"frames", point.frames},
+            {"ce_marked", point.ce_marked},
+            {"cnps", point.cnps},
+            {"pause_frames", point.pause_frames}};
+  j["pauses"] = Json::array();
+  for (const ClassPause& pause : point.pauses) j["pauses"].push_back(pause_json(pause));
+  return j;
 }
 
 Json conversation_json(const Conversation& each) {
@@ -102,6 +132,7 @@ std::string analysis_json(const Analysis& analysis) {
       row["unit"] = check.unit;
     j["checks"].push_back(std::move(row));
   }
+  for (const Table& table : analysis.tables) j["tables"][table.name] = table_json(table);
   return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -94,6 +94,11 @@ StreamId Streams::see(const Frame& frame) {
   return id;
 }
 
+StreamId Streams::only_between(PointId point, AddressId src, AddressId dst) const {
+  const auto newest = newest_.find(Pair{point, src, dst});
+  return newest == newest_.end() || older_[newest->second] != kNone ? kNone : newest->second;
+}
+
 void Streams::pair(StreamId one, StreamId other) {
   streams_[one].reverse = other;
   streams_[other].reverse = one;

@@ -46,6 +46,8 @@ class Streams {
   // Frames of streams beyond kMostStreams: counted, not looked into.
   std::uint64_t left_out() const { return left_out_; }
   void pair(StreamId one, StreamId other);
+  // The stream from one address to another at a point, where there is only one; otherwise kNone.
+  StreamId only_between(PointId point, AddressId src, AddressId dst) const;
   // CM said that these two queue pairs are connected.
   void know(Endpoint one, Endpoint other);
   // kNone where there is no such stream.

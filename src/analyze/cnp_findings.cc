@@ -1,0 +1,177 @@
+// What the CNPs of a capture say.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "analyze/cnps.h"
+
+namespace weft::analyze {
+namespace {
+
+double cnp_micros(std::int64_t time_ns) {
+  return static_cast<double>(time_ns) / 1000;
+}
+
+std::vector<Remedy> np_remedies() {
+  return {{"NIC", "echo 1 > /sys/class/net/IFACE/ecn/roce_np/enable/3; mlxconfig -d DEV set ROCE_CC_PRIO_MASK_P1=255"},
+          {"NIC", "rdma statistic show link DEV | grep -E 'np_ecn_marked_roce_packets|np_cnp_sent'"}};
+}
+
+// Of those that saw one receiver: the most marks, then the most CNPs, then the shortest way to an answer.
+bool is_nearer(const CnpSender& one, const CnpSender& other) {
+  const std::int64_t one_ns = one.delay.count() == 0 ? INT64_MAX : one.delay.least_ns();
+  const std::int64_t other_ns = other.delay.count() == 0 ? INT64_MAX : other.delay.least_ns();
+  return std::tuple(other.ce, other.cnps, one_ns) < std::tuple(one.ce, one.cnps, other_ns);
+}
+
+}  // namespace
+
+// Is anything of the receiver's own to be seen at this point?
+bool Cnps::answers_are_visible(const Reading& reading, const CnpSender& sender) const {
+  for (StreamId id = 0; id < reading.streams.size(); ++id)
+    if (reading.streams[id].src == sender.address && reading.streams[id].point == sender.point) return true;
+  return false;
+}
+
+void Cnps::find_missing(Findings& findings, const Reading& reading, const CnpSender& sender) const {
+  // Marks at the end of the capture that no CNP has answered, though there was time for it.
+  if (sender.pending_ns == 0 || sender.ce_pending < 3) return;
+  const std::int64_t waited_ns = reading.capture.last_ns - sender.pending_ns;
+  const std::int64_t usual_ns = sender.delay.count() == 0 ? 0 : sender.delay.most_ns();
+  if (waited_ns < kAnswer_ns + 2 * usual_ns) return;
+  findings.add({"cnp.missing",
+                reading.addresses.text(sender.address),
+                sender.cnps == 0
+                    ? fmt::format("{} CE-marked packets arrive and no CNP is sent", sender.ce)
+                    : fmt::format("{} CE-marked packets in the last {:.1f} us go without a CNP ({} CE and {} "
+                                  "CNPs in all)",
+                                  sender.ce_pending, cnp_micros(waited_ns), sender.ce, sender.cnps),
+                "the notification point is off for this priority, or CNPs are lost on the way to this capture point",
+                sender.ce_pending,
+                {{sender.pending_frame, sender.pending_ns, sender.point, "CE, and no CNP follows"}},
+                np_remedies()});
+}
+
+void Cnps::find_timing(Findings& findings, const Reading& reading, const CnpSender& sender) const {
+  // One late answer can be one whose predecessor was lost.
+  const std::int64_t late_ns = sender.delay.count() >= 3 ? kLate_ns : 4 * kLate_ns;
+  if (sender.delay.count() > 0 && sender.ce >= 10 && sender.delay.median_ns() > late_ns)
+    findings.add(
+        {"cnp.late",
+         reading.addresses.text(sender.address),
+         fmt::format("CNPs come {:.1f} us after the mark (median of {}; {:.1f} to {:.1f})",
+                     cnp_micros(sender.delay.median_ns()), sender.delay.count(), cnp_micros(sender.delay.least_ns()),
+                     cnp_micros(sender.delay.most_ns())),
+         "CNPs wait: in the class of the data, behind a pause, or in software; a queue of 100G grows by 600 kB "
+         "in 50 us",
+         sender.delay.count(),
+         {sender.first_cnp},
+         {{"NIC", "echo 6 > /sys/class/net/IFACE/ecn/roce_np/cnp_802p_prio; cnp_dscp 48"},
+          {"switch", "map DSCP 48 to a strict queue: show qos map dscp-to-tc; show queue counters"}}});
+  const bool is_close = sender.cnps >= 100 && sender.close * 2 > sender.cnps && sender.cnps * 10 >= sender.ce * 9;
+  const bool is_wide = sender.gap.count() >= 5 && sender.gap.median_ns() > kWide_ns;
+  if (is_close || is_wide)
+    findings.add({"cnp.interval",
+                  reading.addresses.text(sender.address),
+                  is_close
+                      ? fmt::format("{} CNPs for {} marks, {} of them less than 1 us after the last one to the same "
+                                    "queue pair: no interval is kept",
+                                    sender.cnps, sender.ce, sender.close)
+                      : fmt::format("while marks come, CNPs are {:.1f} us apart (median of {})",
+                                    cnp_micros(sender.gap.median_ns()), sender.gap.count()),
+                  is_close ? "MIN_TIME_BETWEEN_CNPS is 0: every marked packet costs a CNP and a rate cut"
+                           : "the interval between CNPs is too long: senders are told too rarely to slow down in time",
+                  sender.cnps,
+                  {sender.first_cnp},
+                  {{"NIC", "echo 4 > /sys/class/net/IFACE/ecn/roce_np/min_time_between_cnps"}}});
+}
+
+void Cnps::find_unasked(Findings& findings, const Reading& reading, const CnpSender& sender) const {
+  if (sender.unasked < 3 || sender.unasked * 10 < sender.cnps) return;
+  // Marks can be added behind this point. It is near enough when it sees marks at all, or is a port of the host itself.
+  bool is_at_host = false;
+  const CapturePoint& at = reading.capture.points[sender.point];
+  if (sender.ce == 0 && at.name.find(':') != std::string::npos) {
+    const std::string node = at.name.substr(0, at.name.rfind(':') + 1);
+    is_at_host = std::count_if(reading.capture.points.begin(), reading.capture.points.end(),
+                               [&](const auto& point) { return point.name.starts_with(node); }) == 1;
+    // What leaves there is the host's own, and what comes in is for it.
+    for (StreamId id = 0; id < reading.marks.size() && is_at_host; ++id) {
+      if (reading.streams[id].point != sender.point) continue;
+      const bool is_own = reading.marks[id].direction == Direction::kOut ? reading.streams[id].src == sender.address
+                                                                         : reading.streams[id].dst == sender.address;
+      if (reading.marks[id].direction == Direction::kUnknown || !is_own) is_at_host = false;
+    }
+  }
+  if (sender.ce == 0 && !is_at_host) return;
+  findings.add({"cnp.unasked",
+                reading.addresses.text(sender.address),
+                fmt::format("{} of {} CNPs come without a CE mark in the 0.5 ms before", sender.unasked, sender.cnps),
+                "a NIC that sends CNPs for other reasons (its own congestion, a test), or marks that this capture does "
+                "not hold",
+                sender.unasked,
+                {sender.first_unasked},
+                {{"NIC", "rdma statistic show link DEV | grep -E 'np_|roce_slow_restart_cnps'"},
+                 {"capture", "capture at the receiver's own port"}}});
+}
+
+void Cnps::find_pacing(Findings& findings, const Reading& reading, const CnpSender& sender) const {
+  if (sender.cnps < 10 || sender.too_many) return;
+  const std::int64_t port_ns = sender.least_gap_ns[0], address_ns = sender.least_gap_ns[1],
+                     queue_pair_ns = sender.least_gap_ns[2];
+  if (queue_pair_ns < 0) return;
+  auto is_like = [](std::int64_t gap_ns, std::int64_t other_ns) { return gap_ns >= 0 && gap_ns * 10 >= other_ns * 8; };
+  std::string scope = "each queue pair";
+  std::int64_t least_ns = queue_pair_ns;
+  if (sender.queue_pairs == 1) {
+    scope = "unknown, only one queue pair was told";
+  } else if (is_like(port_ns, queue_pair_ns) || (port_ns >= kClose_ns && sender.queue_pairs >= 4)) {
+    scope = "the whole port";
+    least_ns = port_ns;
+  } else if (sender.queue_pairs > sender.addresses && is_like(address_ns, queue_pair_ns)) {
+    scope = "each address";
+    least_ns = address_ns;
+  } else if (sender.queue_pairs == sender.addresses) {
+    scope = "each address or queue pair";
+  }
+  std::string delay;
+  if (sender.delay.count() > 0) delay = fmt::format("; {:.1f} us after the mark", cnp_micros(sender.delay.median_ns()));
+  findings.add(
+      {"cnp.pacing",
+       reading.addresses.text(sender.address),
+       fmt::format("{} CNPs for {} marks to {} queue pairs of {} addresses, at least {:.1f} us apart; scope: {}{}",
+                   sender.cnps, sender.ce, sender.queue_pairs, sender.addresses, cnp_micros(least_ns), scope, delay),
+       "",
+       sender.cnps,
+       {sender.first_cnp}});
+}
+
+void Cnps::finish(Findings& findings, const Reading& reading) {
+  std::map<AddressId, const CnpSender*> nearest;
+  for (const CnpSender& sender : senders_) {
+    const CnpSender*& best = nearest[sender.address];
+    if (best == nullptr || is_nearer(sender, *best)) best = &sender;
+  }
+  for (const auto& [address, sender] : nearest) {
+    if (sender->ce > 0 && answers_are_visible(reading, *sender)) {
+      find_missing(findings, reading, *sender);
+      find_timing(findings, reading, *sender);
+    }
+    find_unasked(findings, reading, *sender);
+    find_pacing(findings, reading, *sender);
+  }
+  if (malformed_ > 0)
+    findings.add({"cnp.format",
+                  malformed_by_ == kNone ? "the capture" : reading.addresses.text(malformed_by_),
+                  fmt::format("{} CNPs are not as annex A17 has them; senders may ignore them", malformed_),
+                  "a NIC or a tool that builds them wrong, or bytes that changed on the way",
+                  malformed_,
+                  malformed_first_,
+                  {{"NIC", "update the firmware of the NIC that sends them; rp_cnp_ignored of the senders"}}});
+  findings.judge("cnp", seen_ce_ + seen_cnps_ + malformed_, "CE marks and CNPs",
+                 "no CE mark and no CNP in this capture");
+}
+
+}  // namespace weft::analyze

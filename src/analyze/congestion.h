@@ -1,0 +1,41 @@
+// The checks of congestion and its control, which share what they know of streams: traffic classes, pauses, CNPs, the
+// senders' reaction, paths, MigReq, and rates over time.
+#pragma once
+
+#include "analyze/cnps.h"
+#include "analyze/path_entropy.h"
+#include "analyze/pauses.h"
+#include "analyze/rate_reaction.h"
+#include "analyze/rates.h"
+#include "analyze/traffic_class.h"
+
+namespace weft::analyze {
+
+class Congestion {
+ public:
+  explicit Congestion(const std::vector<CapturePoint>& points) : pauses_(points) {}
+
+  // Packets that a NIC takes: with a good ICRC.
+  void see_roce(const Frame& frame, StreamId id, const Streams& streams) {
+    pauses_.see_data(frame);
+    classes_.see(frame, id);
+    rates_.see(frame, id);
+    cnps_.see(frame, streams);
+    reaction_.see(frame, id, streams, pauses_.lanes());
+  }
+  // Packets that a NIC drops: only a CNP's format is looked at.
+  void see_dropped(const Frame& frame) { cnps_.see_dropped(frame); }
+  void see_pause(const Frame& frame) { pauses_.see_pause(frame); }
+  void see_other(const Frame& frame) { pauses_.see_data(frame); }
+  // Fills the findings, the pauses of each point, and the tables.
+  void finish(Analysis& analysis, const Streams& streams, const Addresses& addresses);
+
+ private:
+  TrafficClass classes_;
+  Pauses pauses_;
+  Cnps cnps_;
+  RateReaction reaction_;
+  Rates rates_;
+};
+
+}  // namespace weft::analyze

@@ -1,0 +1,15 @@
+// Checks 18 and 19: UDP source ports, which is all that tells the queue pairs of two hosts apart where paths are chosen
+// by a hash (path-entropy), and MigReq, which some NICs handle slowly when it is clear (migreq). Both look at the marks
+// of streams when the capture has been read.
+#pragma once
+
+#include "analyze/finding.h"
+#include "analyze/pause_lanes.h"
+#include "analyze/stream_marks.h"
+
+namespace weft::analyze {
+
+void check_path_entropy(Findings& findings, const Reading& reading, PauseLanes& lanes);
+void check_migreq(Findings& findings, const Reading& reading);
+
+}  // namespace weft::analyze

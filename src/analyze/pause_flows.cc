@@ -1,0 +1,155 @@
+#include "analyze/pause_flows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace weft::analyze {
+namespace {
+
+constexpr std::size_t kMostFlowsNamed = 3;
+// A flow is a victim when its port was stopped so long: less is what any flow of a busy network sees.
+constexpr double kVictimShare = 0.05;
+
+using FlowKey = std::tuple<AddressId, AddressId, std::uint32_t>;
+FlowKey key_of(const Stream& stream) {
+  return {stream.src, stream.dst, stream.dst_qp};
+}
+
+bool carries_data(const Reading& reading, StreamId id) {
+  return id < reading.marks.size() && reading.marks[id].data > 0 && reading.streams[id].payload_B > 0;
+}
+
+double gbps(const Stream& stream) {
+  const std::int64_t time_ns = stream.last_ns - stream.first_ns;
+  return time_ns <= 0 ? 0 : static_cast<double>(stream.payload_B) * 8 / static_cast<double>(time_ns);
+}
+
+std::string node_name(const Reading& reading, PointId point) {
+  const std::string name = point_name(reading, point);
+  return name.substr(0, name.rfind(':'));
+}
+
+void sort_by_bytes(std::vector<StreamId>& flows, const Reading& reading) {
+  std::stable_sort(flows.begin(), flows.end(), [&](StreamId one, StreamId other) {
+    return reading.streams[one].payload_B > reading.streams[other].payload_B;
+  });
+}
+
+// Streams that end at the host which sends the pauses.
+std::vector<StreamId> flows_to_host(std::uint64_t mac, const Reading& reading) {
+  std::set<AddressId> own;
+  for (StreamId id = 0; id < reading.marks.size(); ++id)
+    if (reading.marks[id].src_mac == mac) own.insert(reading.streams[id].src);
+  std::vector<StreamId> flows;
+  for (StreamId id = 0; id < reading.marks.size(); ++id)
+    if (carries_data(reading, id) && own.contains(reading.streams[id].dst)) flows.push_back(id);
+  return flows;
+}
+
+// The fullest port of the switch that sends the pauses, and what leaves there.
+std::vector<StreamId> flows_of_fullest_port(std::uint32_t node, PauseLanes& lanes, const Reading& reading,
+                                            std::string& queue) {
+  std::map<PointId, std::uint64_t> bytes;
+  for (StreamId id = 0; id < reading.marks.size(); ++id)
+    if (reading.marks[id].direction == Direction::kOut && lanes.node_of(reading.streams[id].point) == node)
+      bytes[reading.streams[id].point] += reading.streams[id].wire_B + 24 * reading.streams[id].frames;
+  PointId fullest = kNone;
+  double most = 0;
+  for (const auto& [point, sent_B] : bytes) {
+    const double share = static_cast<double>(sent_B) / static_cast<double>(lanes.speed_bps(point));
+    if (share <= most) continue;
+    most = share;
+    fullest = point;
+  }
+  std::vector<StreamId> flows;
+  if (fullest == kNone || reading.span_ns() <= 0) return flows;
+  queue = fmt::format("{}, {:.1f} of {:.0f} Gb/s", point_name(reading, fullest),
+                      static_cast<double>(bytes[fullest]) * 8 / static_cast<double>(reading.span_ns()),
+                      static_cast<double>(lanes.speed_bps(fullest)) / 1e9);
+  for (StreamId id = 0; id < reading.marks.size(); ++id)
+    if (carries_data(reading, id) && reading.streams[id].point == fullest &&
+        reading.marks[id].direction == Direction::kOut)
+      flows.push_back(id);
+  return flows;
+}
+
+void keep_one_of_each(std::vector<StreamId>& flows, const Reading& reading) {
+  std::set<FlowKey> seen;
+  std::erase_if(flows, [&](StreamId id) { return !seen.insert(key_of(reading.streams[id])).second; });
+}
+
+}  // namespace
+
+std::vector<PauseOrigin> pause_origins(const PauseGraph& graph, const PauseLanes& lanes, const Reading& reading) {
+  std::vector<PauseOrigin> origins;
+  std::map<std::tuple<std::string, std::size_t>, std::size_t> known;
+  auto origin_of = [&](std::uint32_t i) -> PauseOrigin& {
+    const PauseStop& stop = graph.stops[i];
+    const std::string name = stop.at_sender != kNone && !stop.sender_is_host
+                                 ? node_name(reading, lanes.lanes()[stop.at_sender].point)
+                                 : stop.sender;
+    const auto [at, is_new] = known.try_emplace({name, stop.c}, origins.size());
+    if (is_new) origins.push_back({name, stop.c, stop.sender_is_host});
+    return origins[at->second];
+  };
+  for (std::uint32_t i = 0; i < graph.stops.size(); ++i) {
+    std::uint32_t begin = i;
+    for (int steps = 0; graph.stops[begin].cause != kNone && steps < graph.stops[i].depth; ++steps)
+      begin = graph.stops[begin].cause;
+    PauseOrigin& origin = origin_of(begin);
+    (begin == i ? origin.first : origin.spread).push_back(i);
+  }
+  return origins;
+}
+
+PauseFlows flows_of(const PauseOrigin& origin, const PauseGraph& graph, PauseLanes& lanes, const Reading& reading) {
+  PauseFlows flows;
+  if (origin.first.empty()) return flows;
+  const PauseStop& begin = graph.stops[origin.first.front()];
+  if (origin.is_host) {
+    flows.fillers = flows_to_host(lanes.lanes()[begin.lane()].mac, reading);
+    flows.queue = origin.name;
+  } else if (begin.sender_node != kNone) {
+    flows.fillers = flows_of_fullest_port(begin.sender_node, lanes, reading, flows.queue);
+  }
+  keep_one_of_each(flows.fillers, reading);
+  sort_by_bytes(flows.fillers, reading);
+  if (flows.fillers.empty()) return flows;
+  std::set<FlowKey> filling;
+  for (const StreamId id : flows.fillers) filling.insert(key_of(reading.streams[id]));
+  std::set<PointId> stopped;
+  for (const auto* list : {&origin.first, &origin.spread})
+    for (const std::uint32_t i : *list) {
+      const PauseStop& stop = graph.stops[i];
+      if (stop.at_stopped == kNone) continue;
+      const auto total_ns = static_cast<double>(lanes.lanes()[stop.at_stopped].classes[stop.c].total_ps) / 1000;
+      if (total_ns > kVictimShare * static_cast<double>(reading.span_ns()))
+        stopped.insert(lanes.lanes()[stop.at_stopped].point);
+    }
+  for (StreamId id = 0; id < reading.marks.size(); ++id) {
+    const StreamMarks& marks = reading.marks[id];
+    if (!carries_data(reading, id) || marks.direction != Direction::kOut ||
+        !stopped.contains(reading.streams[id].point))
+      continue;
+    const bool is_of_class = origin.c == kWholeLink || pause_class_of(marks.dscp, marks.pcp) == origin.c;
+    if (is_of_class && !filling.contains(key_of(reading.streams[id]))) flows.victims.push_back(id);
+  }
+  keep_one_of_each(flows.victims, reading);
+  sort_by_bytes(flows.victims, reading);
+  return flows;
+}
+
+std::string flows_text(const std::vector<StreamId>& flows, const Reading& reading) {
+  std::string text;
+  for (std::size_t i = 0; i < flows.size() && i < kMostFlowsNamed; ++i)
+    text += fmt::format("{}{} ({:.1f} Gb/s)", i == 0 ? "" : ", ", place_of(reading, flows[i]),
+                        gbps(reading.streams[flows[i]]));
+  if (flows.size() > kMostFlowsNamed) text += fmt::format(" and {} more", flows.size() - kMostFlowsNamed);
+  return text;
+}
+
+}  // namespace weft::analyze

@@ -1,0 +1,114 @@
+#include "analyze/rate_reaction.h"
+
+#include <algorithm>
+
+namespace weft::analyze {
+
+// The window is full when a packet comes after its end; what it was is known then.
+void RateReaction::close_window(Window& window, const Frame& frame, const PauseLanes& lanes) {
+  const std::int64_t length_ns = frame.time_ns - window.start_ns;
+  float rate_bps = 0;
+  // The packet that ends it starts the next one. A gap much longer than the window is not a rate but silence.
+  if (window.frames >= kFewestFrames && length_ns < 2 * kWindow_ns &&
+      !lanes.is_held(frame.point, frame.direction, frame.time_ns, length_ns))
+    rate_bps = static_cast<float>(static_cast<double>(window.now_B) * 8e9 / static_cast<double>(length_ns));
+  if (window.reaction != 0 && rate_bps > 0)
+    see_window(reactions_[window.reaction - 1], rate_bps, window.start_ns, frame.time_ns);
+  window.before_bps = rate_bps;
+  window.is_first = window.start_ns < 0;
+  window.start_ns = frame.time_ns;
+  window.now_B = 0;
+  window.frames = 0;
+}
+
+void RateReaction::see_window(Reaction& reaction, double rate_bps, std::int64_t start_ns, std::int64_t end_ns) {
+  if (start_ns > reaction.measure_from_ns + 2 * kWindow_ns) reaction.measure_from_ns = 0;  // too late to be its effect
+  if (reaction.measure_from_ns != 0 && start_ns >= reaction.measure_from_ns) {
+    const double cut = rate_bps / reaction.measure_before_bps;
+    ++reaction.cuts;
+    reaction.cut_sum += cut;
+    if (reaction.measure_is_fresh) {
+      ++reaction.fresh_cuts;
+      reaction.fresh_cut_sum += cut;
+    }
+    reaction.cut_ns = start_ns;
+    reaction.cut_from_bps = reaction.measure_before_bps;
+    reaction.cut_to_bps = rate_bps;
+    reaction.measure_from_ns = 0;
+  }
+  if (start_ns - reaction.last_cnp_ns < kFresh_ns) {
+    if (reaction.windows++ == 0) reaction.first_window_ns = start_ns;
+    reaction.windows_B += rate_bps * static_cast<double>(end_ns - start_ns) / 8e9;
+    reaction.last_window_ns += end_ns - start_ns;  // time in these windows
+  }
+  if (reaction.cut_ns != 0 && reaction.half_recovered_ns < 0 && reaction.cut_to_bps < 0.9 * reaction.cut_from_bps &&
+      reaction.last_cnp_ns < reaction.cut_ns && rate_bps >= (reaction.cut_from_bps + reaction.cut_to_bps) / 2)
+    reaction.half_recovered_ns = start_ns - reaction.cut_ns;
+  if (start_ns < reaction.last_cnp_ns + kReact_ns) return;
+  if (reaction.quiet_windows++ == 0) {
+    reaction.quiet_from_ns = start_ns;
+    reaction.quiet_first_bps = reaction.quiet_least_bps = reaction.quiet_most_bps = rate_bps;
+  }
+  reaction.quiet_last_bps = rate_bps;
+  reaction.quiet_least_bps = std::min(reaction.quiet_least_bps, rate_bps);
+  reaction.quiet_most_bps = std::max(reaction.quiet_most_bps, rate_bps);
+}
+
+void RateReaction::end_quiet(Reaction& reaction, std::int64_t now_ns) {
+  const std::int64_t length_ns = now_ns - reaction.quiet_from_ns;
+  // Most windows must be there, or the sender had nothing to send.
+  if (reaction.quiet_windows > 0 && length_ns > reaction.best_ns &&
+      static_cast<std::int64_t>(reaction.quiet_windows) * kWindow_ns * 10 >= length_ns * 8) {
+    reaction.best_ns = length_ns;
+    reaction.best_first_bps = reaction.quiet_first_bps;
+    reaction.best_last_bps = reaction.quiet_last_bps;
+    // A paced sender rises: nothing is far below the beginning, nor far above the end.
+    reaction.best_is_steady = reaction.quiet_least_bps > 0.8 * reaction.quiet_first_bps &&
+                              reaction.quiet_most_bps < 1.2 * reaction.quiet_last_bps;
+  }
+  reaction.quiet_windows = 0;
+}
+
+// Of the window before, unless that is long ago; at the beginning of a stream, of what there is.
+double RateReaction::rate_before(const Window& window, std::int64_t now_ns) {
+  const std::int64_t open_ns = now_ns - window.start_ns;
+  if (open_ns >= 2 * kWindow_ns) return 0;
+  if (window.before_bps > 0) return window.before_bps;
+  if (!window.is_first || window.frames < kFewestFrames / 2 || open_ns <= 0) return 0;
+  return static_cast<double>(window.now_B) * 8e9 / static_cast<double>(open_ns);
+}
+
+void RateReaction::see_cnp(const Frame& frame, StreamId id, const Streams& streams) {
+  // It goes to the sender's queue pair; the data goes the other way.
+  StreamId data = streams[id].reverse;
+  if (data == kNone) data = streams.only_between(frame.point, frame.dst, frame.src);
+  if (data == kNone || data >= windows_.size()) {
+    ++unpaired_cnps_;
+    return;
+  }
+  Window& window = windows_[data];
+  if (window.reaction == 0) {
+    if (reactions_.size() == kMostReactions) return;
+    Reaction reaction;
+    reaction.stream = data;
+    reaction.before_bps = rate_before(window, frame.time_ns);
+    reactions_.push_back(reaction);
+    window.reaction = static_cast<std::uint32_t>(reactions_.size());
+  }
+  Reaction& reaction = reactions_[window.reaction - 1];
+  end_quiet(reaction, frame.time_ns);
+  if (reaction.cnps++ == 0) reaction.first_cnp = {frame.number, frame.time_ns, frame.point, "the first CNP"};
+  const bool is_fresh = reaction.last_cnp_ns == 0 || frame.time_ns - reaction.last_cnp_ns >= kFresh_ns;
+  const bool is_alone = reaction.last_cnp_ns == 0 || frame.time_ns - reaction.last_cnp_ns >= 2 * kWindow_ns;
+  reaction.last_cnp_ns = frame.time_ns;
+  const double before_bps = rate_before(window, frame.time_ns);
+  if (before_bps > 0 && is_alone) {
+    reaction.measure_from_ns = frame.time_ns + kReact_ns;
+    reaction.measure_before_bps = before_bps;
+    reaction.measure_is_fresh = is_fresh;
+  } else {
+    reaction.measure_from_ns = 0;
+  }
+}
+
+}  // namespace weft::analyze

@@ -1,0 +1,138 @@
+// What senders do with CNPs, in words.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "analyze/rate_reaction.h"
+
+namespace weft::analyze {
+namespace {
+
+// Slower than this by so many CNPs is slowing down.
+constexpr double kUnchanged = 0.95, kLineRate = 0.9, kRecovered = 0.8;
+
+double reaction_gbps(double rate_bps) {
+  return rate_bps / 1e9;
+}
+
+std::vector<Remedy> rp_remedies() {
+  return {{"NIC", "echo 1 > /sys/class/net/IFACE/ecn/roce_rp/enable/3; mlxconfig -d DEV set ROCE_CC_PRIO_MASK_P1=255"},
+          {"NIC", "rdma statistic show link DEV | grep -E 'rp_cnp_handled|rp_cnp_ignored'"}};
+}
+
+}  // namespace
+
+void RateReaction::judge(Findings& findings, const Reading& reading, const PauseLanes& lanes, const Reaction& reaction,
+                         std::uint64_t& looked_at) const {
+  const double time_ns = static_cast<double>(reaction.last_window_ns);
+  if (reaction.windows < 10 || time_ns <= 0) return;
+  looked_at += reaction.cnps;
+  const double mean_bps = reaction.windows_B * 8e9 / time_ns;
+  const auto line_bps = static_cast<double>(lanes.speed_bps(reading.streams[reaction.stream].point));
+  const bool knows_speed = reading.capture.points[reading.streams[reaction.stream].point].speed_bps != 0;
+  const double cut = reaction.cuts == 0 ? 1 : reaction.cut_sum / static_cast<double>(reaction.cuts);
+  const bool is_unchanged = reaction.before_bps > 0 && mean_bps >= kUnchanged * reaction.before_bps;
+  const bool is_at_line_rate = knows_speed && mean_bps >= kLineRate * line_bps;
+  if (reaction.cnps >= kFewestCnps && reaction.cuts > 0 && cut >= kUnchanged && (is_unchanged || is_at_line_rate)) {
+    findings.add(
+        {"rate-reaction.none",
+         place_of(reading, reaction.stream),
+         fmt::format("{} CNPs, and the rate stays at {:.1f} Gb/s{}: {:.2f} of it is left after a CNP on average",
+                     reaction.cnps, reaction_gbps(mean_bps),
+                     reaction.before_bps > 0
+                         ? fmt::format(" ({:.1f} before the first one)", reaction_gbps(reaction.before_bps))
+                         : "",
+                     cut),
+         "the reaction point is off for this priority, or another congestion control is in use that does not "
+         "listen to CNPs",
+         reaction.cnps,
+         {reaction.first_cnp},
+         rp_remedies()});
+    return;
+  }
+  if (reaction.best_ns < kQuiet_ns || !reaction.best_is_steady || reaction.before_bps <= 0) return;
+  const double slope = (reaction.best_last_bps - reaction.best_first_bps) / static_cast<double>(reaction.best_ns);
+  const double missing_bps = reaction.before_bps - reaction.best_last_bps;
+  if (reaction.best_last_bps >= kRecovered * reaction.before_bps) return;
+  const double return_s = slope <= 0 ? 1e9 : missing_bps / slope / 1e9;
+  if (return_s < kSlowReturn_s) return;
+  findings.add({"rate-reaction.slow-recovery",
+                place_of(reading, reaction.stream),
+                fmt::format("{:.1f} ms without a CNP bring the rate from {:.2f} to {:.2f} Gb/s; it was {:.1f}{}",
+                            static_cast<double>(reaction.best_ns) / 1e6, reaction_gbps(reaction.best_first_bps),
+                            reaction_gbps(reaction.best_last_bps), reaction_gbps(reaction.before_bps),
+                            return_s > 1e6 ? "" : fmt::format(", {:.1f} s away at this pace", return_s)),
+                "the rate increase is too small or its timer too long for this speed (RPG_AI_RATE, RPG_HAI_RATE, "
+                "RPG_TIME_RESET)",
+                reaction.cnps,
+                {reaction.first_cnp},
+                {{"NIC", "echo 300 > /sys/class/net/IFACE/ecn/roce_rp/rpg_time_reset; rpg_ai_rate 5; rpg_hai_rate 50"},
+                 {"NIC", "mlxconfig -d DEV q | grep RPG_"}}});
+}
+
+// One note: the parameters of DCQCN that the reactions fit.
+void RateReaction::describe(Findings& findings, const Reading& reading) const {
+  std::uint64_t cnps = 0, cuts = 0, fresh = 0, halves = 0, rises = 0;
+  double cut_sum = 0, fresh_sum = 0, half_sum_ns = 0, rise_sum = 0;
+  const Reaction* most = nullptr;
+  for (const Reaction& reaction : reactions_) {
+    cnps += reaction.cnps;
+    cuts += reaction.cuts - reaction.fresh_cuts;
+    cut_sum += reaction.cut_sum - reaction.fresh_cut_sum;
+    fresh += reaction.fresh_cuts;
+    fresh_sum += reaction.fresh_cut_sum;
+    if (reaction.half_recovered_ns > 0) {
+      ++halves;
+      half_sum_ns += static_cast<double>(reaction.half_recovered_ns);
+    }
+    if (reaction.best_ns > kQuiet_ns / 5 && reaction.best_is_steady) {
+      ++rises;
+      rise_sum += (reaction.best_last_bps - reaction.best_first_bps) / static_cast<double>(reaction.best_ns);
+    }
+    if (most == nullptr || reaction.cnps > most->cnps) most = &reaction;
+  }
+  if (most == nullptr || fresh + cuts == 0) return;
+  std::string text = fmt::format("{} CNPs to {} streams", cnps, reactions_.size());
+  if (fresh > 0) {
+    const double left = fresh_sum / static_cast<double>(fresh);
+    text += fmt::format("; a CNP after 0.5 ms without leaves {:.2f} of the rate (alpha {:.2f}, {} measured)", left,
+                        std::clamp(2 * (1 - left), 0.0, 1.0), fresh);
+  }
+  if (cuts > 0) {
+    const double left = cut_sum / static_cast<double>(cuts);
+    text += fmt::format("; one among others {:.3f} (alpha {:.3f}, {} measured)", left,
+                        std::clamp(2 * (1 - left), 0.0, 1.0), cuts);
+  }
+  if (halves > 0)
+    text += fmt::format("; half of a cut is back after {:.0f} us (RPG_TIME_RESET)",
+                        half_sum_ns / static_cast<double>(halves) / 1000);
+  if (rises > 0)
+    text += fmt::format("; without CNPs the rate rises by {:.2f} Gb/s in 1 ms",
+                        rise_sum / static_cast<double>(rises) / 1e3);
+  findings.add({"rate-reaction.fit", place_of(reading, most->stream), text, "", cnps, {most->first_cnp}});
+}
+
+void RateReaction::finish(Findings& findings, const Reading& reading, const PauseLanes& lanes) {
+  // Of the points that saw a stream, the one nearest to its sender: where it came first.
+  std::set<std::tuple<AddressId, AddressId, std::uint32_t>> seen;
+  std::stable_sort(reactions_.begin(), reactions_.end(), [&](const Reaction& one, const Reaction& other) {
+    return reading.streams[one.stream].first_ns < reading.streams[other.stream].first_ns;
+  });
+  std::erase_if(reactions_, [&](const Reaction& reaction) {
+    const Stream& stream = reading.streams[reaction.stream];
+    return !seen.insert({stream.src, stream.dst, stream.dst_qp}).second;
+  });
+  std::uint64_t looked_at = 0;
+  for (Reaction& reaction : reactions_) {
+    end_quiet(reaction, reading.streams[reaction.stream].last_ns);
+    judge(findings, reading, lanes, reaction, looked_at);
+  }
+  describe(findings, reading);
+  findings.judge("rate-reaction", looked_at, "CNPs",
+                 reactions_.empty() ? "no CNP to a sender whose data is in this capture"
+                                    : "too few packets around the CNPs to tell a rate");
+}
+
+}  // namespace weft::analyze
