@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analyze/rc_findings.h"
+#include "analyze/rc_tables.h"
 
 namespace weft::analyze {
 
@@ -77,8 +78,10 @@ void Analyzer::see_roce() {
     return;
   }
   const StreamId stream = streams_.see(frame_);
-  if (stream != kNone) transport_.see(frame_, stream, streams_);
-  if (stream != kNone) congestion_.see_roce(frame_, stream, streams_);
+  if (stream != kNone) {
+    transport_.see(frame_, stream, streams_);
+    congestion_.see_roce(frame_, stream, streams_);
+  }
   if (contract_.is_used()) contract_.see(frame_, addresses_);
   if (frame_.has_deth && frame_.dest_qp == wire::kGeneralServicesQp) cm_.see(frame_, streams_);
 }
@@ -98,6 +101,7 @@ void Analyzer::summarise() {
   const RcContext context{transport_, streams_, analysis_.capture};
   std::vector<RcConversation> conversations = rc_conversations(context, addresses_);
   find_transport_troubles(context, conversations, analysis_.findings);
+  add_transport_tables(context, conversations, analysis_.tables);
   for (RcConversation& each : conversations) analysis_.conversations.push_back(std::move(each.summary));
   std::stable_sort(analysis_.conversations.begin(), analysis_.conversations.end(),
                    [](const Conversation& one, const Conversation& other) { return one.goodput_B > other.goodput_B; });

@@ -35,6 +35,7 @@ struct AnalyzeOptions {
   std::size_t most_streams = Streams::kMostStreams;  // that the checks look into
   // Called now and then with the bytes read and the size of all files, 0 where a pipe has none.
   std::function<void(std::uint64_t read_B, std::uint64_t all_B)> progress;
+  bool messages = false;  // keep the table of messages
 };
 
 class Analyzer {
@@ -65,11 +66,11 @@ class Analyzer {
   Streams streams_;
   CaptureCheck capture_check_;
   Integrity integrity_;
+  RcTransport transport_{options_.messages};
   CmCheck cm_;
   ContractCheck contract_;
   CountersCheck counters_;
   UetCheck uet_;
-  RcTransport transport_;
   Congestion congestion_{analysis_.capture.points};
   Frame frame_;
   std::uint64_t skipped_ = 0;

@@ -58,7 +58,6 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     {"rnr.no-receive", kError, "receiver not ready: no receive posted"},
     {"credits.exceeded", kError, "sent beyond the credit limit"},
     // Pauses.
-    {"pause.violated", kError, "data sent while paused"},
     {"pause.unpaired", kError, "XOFF without XON: the pause runs out"},
     {"pause.global", kWarning, "802.3x pauses stop all classes"},
     {"pause.receiver", kWarning, "a host pauses its switch: slow receiver"},
