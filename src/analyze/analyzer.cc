@@ -10,8 +10,10 @@
 namespace weft::analyze {
 
 PointId Analyzer::add_point(const std::string& file, const pcap::CaptureInterface& interface) {
-  analysis_.capture.points.push_back(
-      {file, std::string(interface.name), interface.speed_bps, interface.link_type, 0, 0, 0, 0, {}});
+  analysis_.capture.points.push_back({.file = file,
+                                      .name = std::string(interface.name),
+                                      .speed_bps = interface.speed_bps,
+                                      .link_type = interface.link_type});
   return static_cast<PointId>(analysis_.capture.points.size() - 1);
 }
 
@@ -31,10 +33,12 @@ void Analyzer::see(PointId point, const pcap::CapturedPacket& packet) {
   capture.cut_frames += frame_.cut ? 1 : 0;
   ++at.frames;
   capture_check_.see(frame_);
+  if (counters_.is_used()) counters_.see(frame_, addresses_);
   if (frame_.ip_version != 0 && frame_.ce()) ++at.ce_marked;
   switch (frame_.kind) {
     case FrameKind::kRoce:
       ++capture.roce;
+      ++at.roce;
       see_roce();
       break;
     case FrameKind::kPfc:
@@ -97,6 +101,7 @@ Analysis Analyzer::finish() {
   uet_.finish(addresses_, analysis_.findings);
   contract_.finish(addresses_, streams_, analysis_.findings);
   congestion_.finish(analysis_, streams_, addresses_);
+  counters_.finish(analysis_.capture, analysis_.findings);
   analysis_.findings.sort();
   return std::move(analysis_);
 }

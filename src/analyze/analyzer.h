@@ -14,6 +14,7 @@
 #include "analyze/cm_check.h"
 #include "analyze/congestion.h"
 #include "analyze/contract.h"
+#include "analyze/counters_check.h"
 #include "analyze/decode.h"
 #include "analyze/integrity.h"
 #include "analyze/rc_transport.h"
@@ -26,11 +27,15 @@ namespace weft::analyze {
 struct AnalyzeOptions {
   DecodeOptions decode;
   Contract contract;  // without ports: none
+  std::vector<PortCounters> counters;
 };
 
 class Analyzer {
  public:
-  explicit Analyzer(const AnalyzeOptions& options) : options_(options) { contract_.use(options.contract); }
+  explicit Analyzer(const AnalyzeOptions& options) : options_(options) {
+    contract_.use(options.contract);
+    counters_.use(options.counters);
+  }
 
   PointId add_point(const std::string& file, const pcap::CaptureInterface& interface);
   void see(PointId point, const pcap::CapturedPacket& packet);
@@ -50,6 +55,7 @@ class Analyzer {
   Integrity integrity_;
   CmCheck cm_;
   ContractCheck contract_;
+  CountersCheck counters_;
   UetCheck uet_;
   RcTransport transport_;
   Congestion congestion_{analysis_.capture.points};
