@@ -36,26 +36,28 @@ bool Cnps::answers_are_visible(const Reading& reading, const CnpSender& sender) 
 }
 
 void Cnps::find_missing(Findings& findings, const Reading& reading, const CnpSender& sender) const {
-  std::uint64_t missed = sender.missed;
-  Evidence first = sender.first_missed;
-  if (sender.pending_ns != 0 && reading.capture.last_ns - sender.pending_ns > kAnswer_ns && missed++ == 0)
-    first = {sender.pending_frame, sender.pending_ns, sender.point, "CE, and no CNP follows"};
-  // Two marks could be lost with their answers; and a receiver that answers nearly always is one that does.
-  const bool none_at_all = sender.cnps == 0 && sender.ce >= 3 && missed > 0;
-  if (!none_at_all && !(missed >= 3 && missed * 5 >= sender.episodes)) return;
+  // Marks at the end of the capture that no CNP has answered, though there was time for it.
+  if (sender.pending_ns == 0 || sender.ce_pending < 3) return;
+  const std::int64_t waited_ns = reading.capture.last_ns - sender.pending_ns;
+  const std::int64_t usual_ns = sender.delay.count() == 0 ? 0 : sender.delay.most_ns();
+  if (waited_ns < kAnswer_ns + 2 * usual_ns) return;
   findings.add({"cnp.missing",
                 reading.addresses.text(sender.address),
-                none_at_all ? fmt::format("{} CE-marked packets arrive and no CNP is sent", sender.ce)
-                            : fmt::format("{} of {} times marks went without a CNP for 1 ms ({} CE, {} CNPs)", missed,
-                                          sender.episodes, sender.ce, sender.cnps),
+                sender.cnps == 0
+                    ? fmt::format("{} CE-marked packets arrive and no CNP is sent", sender.ce)
+                    : fmt::format("{} CE-marked packets in the last {:.1f} us go without a CNP ({} CE and {} "
+                                  "CNPs in all)",
+                                  sender.ce_pending, cnp_micros(waited_ns), sender.ce, sender.cnps),
                 "the notification point is off for this priority, or CNPs are lost on the way to this capture point",
-                sender.ce,
-                {first},
+                sender.ce_pending,
+                {{sender.pending_frame, sender.pending_ns, sender.point, "CE, and no CNP follows"}},
                 np_remedies()});
 }
 
 void Cnps::find_timing(Findings& findings, const Reading& reading, const CnpSender& sender) const {
-  if (sender.delay.count() >= 3 && sender.delay.median_ns() > kLate_ns)
+  // One late answer can be one whose predecessor was lost.
+  const std::int64_t late_ns = sender.delay.count() >= 3 ? kLate_ns : 4 * kLate_ns;
+  if (sender.delay.count() > 0 && sender.ce >= 10 && sender.delay.median_ns() > late_ns)
     findings.add(
         {"cnp.late",
          reading.addresses.text(sender.address),
@@ -92,20 +94,21 @@ void Cnps::find_unasked(Findings& findings, const Reading& reading, const CnpSen
   bool is_at_host = false;
   const CapturePoint& at = reading.capture.points[sender.point];
   if (sender.ce == 0 && at.name.find(':') != std::string::npos) {
-    std::uint64_t of_node = 0, nodes = 0;
     const std::string node = at.name.substr(0, at.name.rfind(':') + 1);
-    for (const CapturePoint& point : reading.capture.points) ++(point.name.starts_with(node) ? of_node : nodes);
-    is_at_host = of_node == 1 && nodes > 0;
-    // The CNPs leave the host there.
-    for (StreamId id = 0; id < reading.marks.size() && is_at_host; ++id)
-      if (reading.marks[id].has_cnp && reading.streams[id].point == sender.point &&
-          reading.streams[id].src == sender.address && reading.marks[id].direction != Direction::kOut)
-        is_at_host = false;
+    is_at_host = std::count_if(reading.capture.points.begin(), reading.capture.points.end(),
+                               [&](const auto& point) { return point.name.starts_with(node); }) == 1;
+    // What leaves there is the host's own, and what comes in is for it.
+    for (StreamId id = 0; id < reading.marks.size() && is_at_host; ++id) {
+      if (reading.streams[id].point != sender.point) continue;
+      const bool is_own = reading.marks[id].direction == Direction::kOut ? reading.streams[id].src == sender.address
+                                                                         : reading.streams[id].dst == sender.address;
+      if (reading.marks[id].direction == Direction::kUnknown || !is_own) is_at_host = false;
+    }
   }
   if (sender.ce == 0 && !is_at_host) return;
   findings.add({"cnp.unasked",
                 reading.addresses.text(sender.address),
-                fmt::format("{} of {} CNPs come without a CE mark in the 1 ms before", sender.unasked, sender.cnps),
+                fmt::format("{} of {} CNPs come without a CE mark in the 0.5 ms before", sender.unasked, sender.cnps),
                 "a NIC that sends CNPs for other reasons (its own congestion, a test), or marks that this capture does "
                 "not hold",
                 sender.unasked,

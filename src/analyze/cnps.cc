@@ -71,15 +71,13 @@ void Cnps::see_ce(const Frame& frame) {
   ++sender->ce_since_cnp;
   sender->last_ce_ns = frame.time_ns;
   if (sender->pending_ns != 0) {
-    if (frame.time_ns - sender->pending_ns <= kAnswer_ns) return;
-    if (sender->missed++ == 0)
-      sender->first_missed = {sender->pending_frame, sender->pending_ns, sender->point, "CE, and no CNP follows"};
-    sender->pending_ns = 0;
+    ++sender->ce_pending;
+    return;
   }
   // Marks just after a CNP are held back by its interval.
   if (sender->last_cnp_ns != 0 && frame.time_ns - sender->last_cnp_ns < kAnswer_ns) return;
-  ++sender->episodes;
   sender->pending_ns = frame.time_ns;
+  sender->ce_pending = 1;
   sender->pending_frame = frame.number;
 }
 
@@ -121,7 +119,7 @@ void Cnps::see_cnp(const Frame& frame) {
     if (after_nak) {
       ++sender->after_nak;
     } else if (sender->unasked++ == 0) {
-      sender->first_unasked = {frame.number, frame.time_ns, frame.point, "CNP without a mark in the 1 ms before"};
+      sender->first_unasked = {frame.number, frame.time_ns, frame.point, "CNP without a mark in the 0.5 ms before"};
     }
   }
   if (since_cnp_ns >= 0) {

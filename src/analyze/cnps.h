@@ -33,8 +33,7 @@ struct CnpSender {
   PointId point = 0;
   AddressId address = 0;  // receiver of the data, sender of the CNPs
   std::uint64_t ce = 0, cnps = 0;
-  std::uint64_t missed = 0;    // times at which marks went without an answer for kAnswer_ns
-  std::uint64_t episodes = 0;  // times at which marks began
+  std::uint64_t ce_pending = 0;  // marks since pending_ns
   std::uint64_t unasked = 0, after_nak = 0;
   std::uint64_t close = 0;  // CNPs to one queue pair less than kClose_ns apart
   std::int64_t last_cnp_ns = 0, last_ce_ns = 0, last_nak_ns = 0;
@@ -42,7 +41,7 @@ struct CnpSender {
   std::uint64_t pending_frame = 0, ce_since_cnp = 0;
   std::int64_t first_ce_ns = 0;
   std::uint64_t first_ce_frame = 0;
-  Evidence first_missed{}, first_unasked{}, first_cnp{};
+  Evidence first_unasked{}, first_cnp{};
   TimeHistogram delay{};                         // from the mark to the CNP, where no CNP came just before
   TimeHistogram gap{};                           // between CNPs, whoever they go to, while marks come
   std::int64_t least_gap_ns[3] = {-1, -1, -1};   // port, address, queue pair
@@ -62,8 +61,9 @@ class Cnps {
   void finish(Findings& findings, const Reading& reading);
   const std::vector<CnpSender>& senders() const { return senders_; }
 
-  static constexpr std::int64_t kAnswer_ns = 1'000'000;  // an answer that takes longer is none
-  static constexpr std::int64_t kLate_ns = 50'000;       // DCQCN's own interval between CNPs
+  static constexpr std::int64_t kAnswer_ns =
+      500'000;                                      // ten times DCQCN's interval: marks that wait longer are not told
+  static constexpr std::int64_t kLate_ns = 50'000;  // DCQCN's own interval between CNPs
   static constexpr std::int64_t kClose_ns = 1'000;
   static constexpr std::int64_t kWide_ns = 200'000;
   static constexpr std::size_t kMostSenders = 4096, kMostTold = 65'536;

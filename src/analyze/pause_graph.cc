@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace weft::analyze {
 namespace {
@@ -13,11 +15,12 @@ constexpr std::int64_t kDrained_B = 16'000'000;
 constexpr std::uint64_t kFewestXoffs = 4;
 constexpr int kDeepest = 64;
 
-// A NIC sends data and pauses with one address, and its data is from few addresses.
+// A NIC sends data and pauses with one address; its data is from few addresses, and no router has had it.
 class HostAddresses {
  public:
   explicit HostAddresses(const Reading& reading) {
     for (StreamId id = 0; id < reading.marks.size() && id < reading.streams.size(); ++id) {
+      if (!is_initial(reading.marks[id].ttl)) routers_.insert(reading.marks[id].src_mac);
       std::vector<AddressId>& sources = sources_[reading.marks[id].src_mac];
       const AddressId src = reading.streams[id].src;
       if (sources.size() < kMost && std::find(sources.begin(), sources.end(), src) == sources.end())
@@ -26,11 +29,13 @@ class HostAddresses {
   }
   bool is_host(std::uint64_t mac) const {
     const auto found = sources_.find(mac);
-    return found != sources_.end() && found->second.size() < kMost;
+    return found != sources_.end() && found->second.size() < kMost && !routers_.contains(mac);
   }
 
  private:
+  static bool is_initial(std::uint8_t ttl) { return ttl == 64 || ttl == 128 || ttl == 255; }
   static constexpr std::size_t kMost = 5;
+  std::unordered_set<std::uint64_t> routers_;
   std::unordered_map<std::uint64_t, std::vector<AddressId>> sources_;
 };
 
@@ -160,7 +165,7 @@ std::string class_text(std::size_t c) {
   return c == kWholeLink ? "all classes (802.3x)" : fmt::format("class {}", c);
 }
 
-PauseGraph pause_graph(const PauseLanes& lanes, const Reading& reading) {
+PauseGraph pause_graph(PauseLanes& lanes, const Reading& reading) {
   PauseGraph graph;
   join_lanes(lanes, graph);
   std::sort(graph.stops.begin(), graph.stops.end(), [&](const PauseStop& one, const PauseStop& other) {
@@ -168,10 +173,13 @@ PauseGraph pause_graph(const PauseLanes& lanes, const Reading& reading) {
     return std::pair(first(one), one.c) < std::pair(first(other), other.c);
   });
   const HostAddresses hosts(reading);
+  std::map<std::uint32_t, int> points;  // of each node
+  for (PointId point = 0; point < reading.capture.points.size(); ++point) ++points[lanes.node_of(point)];
   for (PauseStop& stop : graph.stops) {
     name_ends(stop, lanes, reading);
-    stop.sender_is_host = hosts.is_host(lanes.lanes()[stop.lane()].mac);
     if (stop.at_sender != kNone) stop.sender_node = lanes.lanes()[stop.at_sender].node;
+    stop.sender_is_host =
+        hosts.is_host(lanes.lanes()[stop.lane()].mac) && (stop.sender_node == kNone || points[stop.sender_node] == 1);
   }
   find_causes(lanes, graph);
   CycleSearch(lanes, graph).search();

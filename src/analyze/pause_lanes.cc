@@ -11,6 +11,8 @@ constexpr std::int64_t kLargestFrame_B = 9216, kPauseLine_B = 84;
 // Stamps may be whole microseconds; and at the far end of a cable of up to 500 m, what is on it still comes.
 constexpr std::int64_t kStampAllowance_ps = 1'000'000, kCableAllowance_ps = 5'000'000;
 constexpr std::uint32_t kSpeedWindow_frames = 16;
+// What a pause has piled up can make a switch stop its peers a little after it is over.
+constexpr std::int64_t kFilled_ps = 100'000'000;
 
 constexpr std::size_t index(Direction direction) {
   return static_cast<std::size_t>(direction);
@@ -184,7 +186,7 @@ bool PauseLanes::find_cause(const PauseLane& lane, std::size_t c, std::int64_t n
       const PauseLane& other = lanes_[i];
       if (other.node != lane.node || other.side != LaneSide::kStopsPort || other.point == lane.point) continue;
       const PausedClass& held = other.classes[c];
-      if (!held.stopped || held.until_ps <= now_ps) continue;
+      if (!(held.stopped && held.until_ps > now_ps) && now_ps - held.last_end_ps > kFilled_ps) continue;
       is_origin = false;
       auto known =
           std::find_if(state.causes.begin(), state.causes.end(), [i](const auto& cause) { return cause.first == i; });
@@ -211,6 +213,7 @@ void PauseLanes::end(PauseLane& lane, std::size_t c, std::int64_t end_ps) {
   const std::size_t d = index(held_direction(lane));
   --at.stopped[d];
   at.last_held_ns[d] = std::max(at.last_held_ns[d], base_ns_ + end_ps / 1000);
+  state.last_end_ps = end_ps;
   state.total_ps += length_ps;
   state.longest_ps = std::max(state.longest_ps, length_ps);
   state.run.paused_ps += length_ps;

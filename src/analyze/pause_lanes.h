@@ -49,7 +49,7 @@ struct PausedClass {
   FrameRef first_violation{}, last_violation{};
 
   bool stopped = false;
-  std::int64_t since_ps = 0, until_ps = 0, last_xoff_ps = 0;
+  std::int64_t since_ps = 0, until_ps = 0, last_xoff_ps = 0, last_end_ps = INT64_MIN / 2;
 };
 
 enum class LaneSide : std::uint8_t { kStopsPort, kStopsPeer, kByAddress };

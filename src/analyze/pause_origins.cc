@@ -52,7 +52,7 @@ void Pauses::find_origins(Findings& findings, const Reading& reading) {
     bool is_explained = false;
     for (const std::uint32_t i : origin.first) {
       frames += lanes_.lanes()[graph_.stops[i].lane()].classes[origin.c].xoffs;
-      is_explained |= is_in_cycle(i);
+      is_explained |= is_in_cycle(i) || is_storm(i);
       if (share_of(i, reading) <= most) continue;
       most = share_of(i, reading);
       worst = i;
@@ -63,10 +63,13 @@ void Pauses::find_origins(Findings& findings, const Reading& reading) {
       depth = std::max(depth, graph_.stops[i].depth);
       is_explained |= is_in_cycle(i);
     }
-    if (is_explained || std::max(most, most_spread) < kMuchShare) continue;
+    const double share = std::max(most, most_spread);
+    if (is_explained || share < (marked && !origin.is_host ? kMuchShareMarked : kMuchShare)) continue;
+    if (share * static_cast<double>(reading.span_ns()) * 1000 < static_cast<double>(kMuch_ps)) continue;
     const PauseFlows flows = flows_of(origin, graph_, lanes_, reading);
     Finding finding;
     finding.where = fmt::format("{}, {}", origin.name, class_text(origin.c));
+    finding.id = origin.spread.empty() ? "pause.share" : "pause.spread";
     finding.count = frames;
     finding.what =
         fmt::format("pauses begin at {} and stop {} port{}, {} up to {} of the time", origin.name, origin.first.size(),
@@ -77,6 +80,10 @@ void Pauses::find_origins(Findings& findings, const Reading& reading) {
                                   percent(most_spread));
     if (!flows.fillers.empty())
       finding.what += fmt::format("; the queue ({}) is filled by {}", flows.queue, flows_text(flows.fillers, reading));
+    if (!flows.victims.empty())
+      finding.what += fmt::format("; {} flow{} that go{} elsewhere wait{} with them: {}", flows.victims.size(),
+                                  flows.victims.size() == 1 ? "" : "s", flows.victims.size() == 1 ? "es" : "",
+                                  flows.victims.size() == 1 ? "s" : "", flows_text(flows.victims, reading));
     finding.evidence.push_back(at(graph_.stops[worst]));
     for (const auto* list : {&origin.first, &origin.spread})
       for (const std::uint32_t i : *list)
@@ -84,38 +91,18 @@ void Pauses::find_origins(Findings& findings, const Reading& reading) {
     std::sort(finding.evidence.begin(), finding.evidence.end(),
               [](const Evidence& one, const Evidence& other) { return one.frame < other.frame; });
     if (origin.is_host) {
-      finding.id = "pause.receiver";
       finding.cause =
-          "the host takes less off its NIC than arrives: a narrow or shared PCIe slot, memory on the far NUMA node, "
+          "a slow receiver: the host takes less off its NIC than arrives: a narrow or shared PCIe slot, memory on the "
+          "far NUMA node, "
           "small pages that miss the NIC's translation cache, a slow GPU path";
       finding.remedies = {{"host", "lspci -vv -s BDF | grep LnkSta; numactl -H; huge pages for registered memory"},
                           {"NIC", "ethtool -S IFACE | grep -E 'outbound_pci_stalled|rx_out_of_buffer|tx_prio._pause'"}};
     } else {
-      finding.id = origin.spread.empty() ? "pause.share" : "pause.spread";
       finding.cause = marked ? "more is sent to this queue than it can pass on; CE marks come too late or slow the "
                                "senders down too little"
                              : "more is sent to this queue than it can pass on, and no packet is CE-marked: only PFC "
                                "holds the senders back";
       finding.remedies = congestion_remedies(marked);
-    }
-    if (!flows.victims.empty()) {
-      Finding victim;
-      victim.id = "pause.victim";
-      victim.where = finding.where;
-      victim.count = flows.victims.size();
-      victim.what =
-          fmt::format("{} flow{} that do{} not go to {} stand{} still with those that do: {}", flows.victims.size(),
-                      flows.victims.size() == 1 ? "" : "s", flows.victims.size() == 1 ? "es" : "", flows.queue,
-                      flows.victims.size() == 1 ? "s" : "", flows_text(flows.victims, reading));
-      victim.cause =
-          "PFC stops a class, not a flow: who shares a stopped port with the flows to a full queue waits too";
-      for (std::size_t i = 0; i < flows.victims.size() && i < 3; ++i) {
-        const Stream& stream = reading.streams[flows.victims[i]];
-        victim.evidence.push_back(
-            {stream.first_frame, stream.first_ns, stream.point, place_of(reading, flows.victims[i])});
-      }
-      victim.remedies = congestion_remedies(marked);
-      findings.add(std::move(victim));
     }
     findings.add(std::move(finding));
   }

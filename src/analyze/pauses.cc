@@ -52,16 +52,31 @@ double Pauses::share_of(std::uint32_t stop, const Reading& reading) const {
 }
 
 bool Pauses::is_in_cycle(std::uint32_t stop) const {
-  return std::any_of(graph_.cycles.begin(), graph_.cycles.end(), [stop](const std::vector<std::uint32_t>& cycle) {
-    return std::find(cycle.begin(), cycle.end(), stop) != cycle.end();
+  const std::uint32_t node = graph_.stops[stop].sender_node;
+  return std::any_of(graph_.cycles.begin(), graph_.cycles.end(), [&](const std::vector<std::uint32_t>& cycle) {
+    return std::any_of(cycle.begin(), cycle.end(), [&](std::uint32_t i) {
+      return i == stop || (node != kNone && graph_.stops[i].sender_node == node);
+    });
   });
 }
 
+// As switch watchdogs detect it, 99 % of 200 ms; or, as captures may be shorter, longer than any queue takes to drain.
+bool Pauses::is_storm(std::uint32_t i) const {
+  constexpr std::int64_t kDetection_ps = 200'000'000'000;
+  const PauseStop& stop = graph_.stops[i];
+  const PauseRun& run = lanes_.lanes()[stop.lane()].classes[stop.c].longest_run;
+  const PauseRun& sent = stop.at_sender == kNone ? run : lanes_.lanes()[stop.at_sender].classes[stop.c].longest_run;
+  const bool is_long =
+      run.length_ps() >= kDetection_ps || is_standstill(run, lanes_.speed_bps(lanes_.lanes()[stop.lane()].point));
+  return is_long && ((sent.is_origin && stop.cause == kNone) || stop.sender_is_host) && !is_in_cycle(i);
+}
+
 // What one end of a cable does wrong by itself.
-void Pauses::find_lane_faults(Findings& findings, const Reading& reading) const {
+void Pauses::find_lane_faults(Findings& findings) const {
   std::uint64_t whole_link = 0;
   Evidence first_whole;
-  for (const PauseStop& stop : graph_.stops) {
+  for (std::uint32_t i = 0; i < graph_.stops.size(); ++i) {
+    const PauseStop& stop = graph_.stops[i];
     const PauseLane& lane = lanes_.lanes()[stop.lane()];
     const PausedClass& state = lane.classes[stop.c];
     const std::string where = fmt::format("{} > {}, {}", stop.sender, stop.stopped, class_text(stop.c));
@@ -77,7 +92,7 @@ void Pauses::find_lane_faults(Findings& findings, const Reading& reading) const 
                      {state.last_violation.frame, state.last_violation.time_ns, lane.point, "and the last one"}},
                     {{"NIC", "mlnx_qos -i IFACE --pfc 0,0,0,1,0,0,0,0 --trust dscp"},
                      {"switch", "show pfc asymmetric; show pfcwd stats; config interface pfc priority PORT 3 on"}}});
-    if (state.expired > 0 && state.expired * 20 >= state.pauses)
+    if (state.expired > 0 && state.expired * 20 >= state.pauses && !is_storm(i))
       findings.add(
           {"pause.unpaired",
            where,
@@ -102,10 +117,9 @@ void Pauses::find_lane_faults(Findings& findings, const Reading& reading) const 
                   {first_whole},
                   {{"NIC", "ethtool -A IFACE rx off tx off; mlnx_qos -i IFACE --pfc 0,0,0,1,0,0,0,0"},
                    {"switch", "config interface pfc asymmetric PORT off; config interface pfc priority PORT 3 on"}}});
-  (void)reading;
 }
 
-void Pauses::find_cycles(Findings& findings, const Reading&) const {
+void Pauses::find_cycles(Findings& findings) const {
   for (const std::vector<std::uint32_t>& cycle : graph_.cycles) {
     Finding finding;
     finding.id = "pause.cycle";
@@ -136,15 +150,12 @@ void Pauses::find_cycles(Findings& findings, const Reading&) const {
   }
 }
 
-void Pauses::find_storms(Findings& findings, const Reading& reading) const {
-  constexpr std::int64_t kDetection_ps = 200'000'000'000;  // as switch watchdogs
+void Pauses::find_storms(Findings& findings) const {
   for (std::uint32_t i = 0; i < graph_.stops.size(); ++i) {
+    if (!is_storm(i)) continue;
     const PauseStop& stop = graph_.stops[i];
     const PauseLane& lane = lanes_.lanes()[stop.lane()];
     const PauseRun& run = lane.classes[stop.c].longest_run;
-    const PauseRun& sent = stop.at_sender == kNone ? run : lanes_.lanes()[stop.at_sender].classes[stop.c].longest_run;
-    const bool is_long = run.length_ps() >= kDetection_ps || is_standstill(run, lanes_.speed_bps(lane.point));
-    if (!is_long || !(sent.is_origin || stop.sender_is_host) || is_in_cycle(i)) continue;
     findings.add({"pause.storm",
                   fmt::format("{} > {}, {}", stop.sender, stop.stopped, class_text(stop.c)),
                   fmt::format("{} XOFF in a row hold {} for {:.1f} us, {:.1f} % of that time{}", run.xoffs,
@@ -164,15 +175,14 @@ void Pauses::find_storms(Findings& findings, const Reading& reading) const {
                     "ethtool -S IFACE | grep pause_storm; mlxconfig set PFC storm prevention "
                     "(tx_pause_storm_warning_events); restart the host"}}});
   }
-  (void)reading;
 }
 
 void Pauses::finish(Findings& findings, const Reading& reading) {
   lanes_.finish(reading.capture.last_ns);
   graph_ = pause_graph(lanes_, reading);
-  find_cycles(findings, reading);
-  find_storms(findings, reading);
-  find_lane_faults(findings, reading);
+  find_cycles(findings);
+  find_storms(findings);
+  find_lane_faults(findings);
   find_origins(findings, reading);
   findings.judge("pause", lanes_.frames(), "pause frames", "no pause frame in this capture");
 }

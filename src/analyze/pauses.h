@@ -19,17 +19,19 @@ class Pauses {
   // What every class was stopped, for the points of the report.
   void fill(std::vector<CapturePoint>& points, std::int64_t span_ns) const;
 
-  // A class that is stopped more than this by its peers is short of bandwidth there, not only of a burst's worth of
-  // buffer: docs/checks/pause.md.
-  static constexpr double kMuchShare = 0.2;
+  // A class that is stopped more than this is short of bandwidth, not only of a burst's worth of buffer; with CE marks
+  // a third of the time, as the first burst is PFC's before DCQCN can act: docs/checks/pause.md.
+  static constexpr double kMuchShare = 0.2, kMuchShareMarked = 1.0 / 3;
+  static constexpr std::int64_t kMuch_ps = 500'000'000;
 
  private:
-  void find_lane_faults(Findings& findings, const Reading& reading) const;
-  void find_cycles(Findings& findings, const Reading& reading) const;
-  void find_storms(Findings& findings, const Reading& reading) const;
+  void find_lane_faults(Findings& findings) const;
+  void find_cycles(Findings& findings) const;
+  void find_storms(Findings& findings) const;
   void find_origins(Findings& findings, const Reading& reading);
   Evidence at(const PauseStop& stop) const;
   bool is_in_cycle(std::uint32_t stop) const;
+  bool is_storm(std::uint32_t stop) const;
   double share_of(std::uint32_t stop, const Reading& reading) const;
 
   PauseLanes lanes_;

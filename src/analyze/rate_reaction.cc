@@ -15,12 +15,14 @@ void RateReaction::close_window(Window& window, const Frame& frame, const PauseL
   if (window.reaction != 0 && rate_bps > 0)
     see_window(reactions_[window.reaction - 1], rate_bps, window.start_ns, frame.time_ns);
   window.before_bps = rate_bps;
+  window.is_first = window.start_ns < 0;
   window.start_ns = frame.time_ns;
   window.now_B = 0;
   window.frames = 0;
 }
 
 void RateReaction::see_window(Reaction& reaction, double rate_bps, std::int64_t start_ns, std::int64_t end_ns) {
+  if (start_ns > reaction.measure_from_ns + 2 * kWindow_ns) reaction.measure_from_ns = 0;  // too late to be its effect
   if (reaction.measure_from_ns != 0 && start_ns >= reaction.measure_from_ns) {
     const double cut = rate_bps / reaction.measure_before_bps;
     ++reaction.cuts;
@@ -67,6 +69,15 @@ void RateReaction::end_quiet(Reaction& reaction, std::int64_t now_ns) {
   reaction.quiet_windows = 0;
 }
 
+// Of the window before, unless that is long ago; at the beginning of a stream, of what there is.
+double RateReaction::rate_before(const Window& window, std::int64_t now_ns) {
+  const std::int64_t open_ns = now_ns - window.start_ns;
+  if (open_ns >= 2 * kWindow_ns) return 0;
+  if (window.before_bps > 0) return window.before_bps;
+  if (!window.is_first || window.frames < kFewestFrames / 2 || open_ns <= 0) return 0;
+  return static_cast<double>(window.now_B) * 8e9 / static_cast<double>(open_ns);
+}
+
 void RateReaction::see_cnp(const Frame& frame, StreamId id, const Streams& streams) {
   // It goes to the sender's queue pair; the data goes the other way.
   StreamId data = streams[id].reverse;
@@ -80,7 +91,7 @@ void RateReaction::see_cnp(const Frame& frame, StreamId id, const Streams& strea
     if (reactions_.size() == kMostReactions) return;
     Reaction reaction;
     reaction.stream = data;
-    reaction.before_bps = window.before_bps;
+    reaction.before_bps = rate_before(window, frame.time_ns);
     reactions_.push_back(reaction);
     window.reaction = static_cast<std::uint32_t>(reactions_.size());
   }
@@ -90,11 +101,10 @@ void RateReaction::see_cnp(const Frame& frame, StreamId id, const Streams& strea
   const bool is_fresh = reaction.last_cnp_ns == 0 || frame.time_ns - reaction.last_cnp_ns >= kFresh_ns;
   const bool is_alone = reaction.last_cnp_ns == 0 || frame.time_ns - reaction.last_cnp_ns >= 2 * kWindow_ns;
   reaction.last_cnp_ns = frame.time_ns;
-  // The window before must not be an old one.
-  const bool is_recent = frame.time_ns - window.start_ns < 2 * kWindow_ns;
-  if (window.before_bps > 0 && is_recent && is_alone) {
+  const double before_bps = rate_before(window, frame.time_ns);
+  if (before_bps > 0 && is_alone) {
     reaction.measure_from_ns = frame.time_ns + kReact_ns;
-    reaction.measure_before_bps = window.before_bps;
+    reaction.measure_before_bps = before_bps;
     reaction.measure_is_fresh = is_fresh;
   } else {
     reaction.measure_from_ns = 0;

@@ -75,10 +75,12 @@ class RateReaction {
     float before_bps = 0;        // of the window before; 0: too few packets, a gap, or a pause
     std::uint32_t reaction = 0;  // + 1; 0: none
     std::uint16_t frames = 0;
+    bool is_first = false;  // of the stream
   };
   void close_window(Window& window, const Frame& frame, const PauseLanes& lanes);
   void see_window(Reaction& reaction, double rate_bps, std::int64_t start_ns, std::int64_t end_ns);
   void see_cnp(const Frame& frame, StreamId id, const Streams& streams);
+  static double rate_before(const Window& window, std::int64_t now_ns);
   static void end_quiet(Reaction& reaction, std::int64_t now_ns);
   void judge(Findings& findings, const Reading& reading, const PauseLanes& lanes, const Reaction& reaction,
              std::uint64_t& looked_at) const;

@@ -44,6 +44,7 @@ FirstPoints::FirstPoints(const Reading& reading) : first_(reading.streams.size()
 
 void TrafficClass::begin(const Frame& frame, StreamMarks& marks) {
   marks.dscp = frame.dscp();
+  marks.ttl = frame.ttl;
   marks.pcp = static_cast<std::int8_t>(frame.pcp());
   marks.src_mac = frame.src_mac;
   marks.src_port = frame.src_port;

@@ -37,7 +37,7 @@ class TrafficClass {
   // Fewer data packets than this say nothing about a class or a share.
   static constexpr std::uint32_t kFewest = 10;
   // Above this share of CE a marker no longer tells congested from not congested.
-  static constexpr double kMostCe = 0.8;
+  static constexpr double kMostCe = 0.9;
 
  private:
   void begin(const Frame& frame, StreamMarks& marks);

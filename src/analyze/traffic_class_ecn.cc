@@ -20,7 +20,8 @@ void TrafficClass::find_cnp_class(Findings& findings, const Reading& reading) co
     const StreamMarks* data = reverse != kNone && reverse < marks_.size() ? &marks_[reverse]
                               : marks.frames > 0                          ? &marks
                                                                           : nullptr;
-    if (data == nullptr || data->dscp != marks.cnp_dscp || data->pcp != marks.cnp_pcp) continue;
+    if (data == nullptr || (marks.cnp_dscp == 0 && marks.cnp_pcp <= 0)) continue;  // a network without classes
+    if (data->dscp != marks.cnp_dscp || data->pcp != marks.cnp_pcp) continue;
     auto& [count, first] = senders[reading.streams[id].src];
     if (count == 0) first = id;
     count += reading.streams[id].cnps;
@@ -68,9 +69,12 @@ void TrafficClass::find_ecn(Findings& findings, const Reading& reading) const {
   const bool is_congested =
       std::any_of(reading.capture.points.begin(), reading.capture.points.end(),
                   [](const auto& at) { return at.ce_marked > 0 || at.cnps > 0 || at.pause_frames > 0; });
+  const std::size_t findings_before = findings.all().size();
+  auto reading_dscp = [this](StreamId id) { return id == kNone ? 0 : marks_[id].dscp; };
   for (const auto& [sender, counted] : of_sender) {
     if (counted.not_ect < kFewest || counted.not_ect * 10 < counted.data) continue;
-    if (not_ect == data && !is_congested) continue;
+    // Where no class is set and nothing is congested, nobody asked for ECN.
+    if (not_ect == data && !is_congested && reading_dscp(counted.first) == 0) continue;
     findings.add({"traffic-class.not-ect",
                   reading.addresses.text(sender),
                   fmt::format("{} of {} data packets are not ECN-capable", counted.not_ect, counted.data),
@@ -82,11 +86,11 @@ void TrafficClass::find_ecn(Findings& findings, const Reading& reading) const {
                   {{"NIC", "cma_roce_tos -d DEV -t 106 (DSCP 26 and ECT(0)); NCCL_IB_TC=106"},
                    {"NIC", "echo 1 > /sys/class/net/IFACE/ecn/roce_rp/enable/3 and roce_np/enable/3"}}});
   }
-  if (data >= kFewest && not_ect == data && !is_congested)
+  if (data >= kFewest && not_ect == data && !is_congested && findings_before == findings.all().size())
     findings.add({"traffic-class.no-ecn", "the capture", fmt::format("none of {} data packets is ECN-capable", data),
                   "a network without ECN: legal, and without DCQCN", not_ect});
   for (const auto& [receiver, counted] : of_receiver) {
-    if (counted.first == kNone || counted.data < 1000) continue;
+    if (counted.first == kNone || counted.data < 100) continue;
     if (static_cast<double>(counted.ce) < kMostCe * static_cast<double>(counted.data)) continue;
     findings.add(
         {"traffic-class.ce-share",
