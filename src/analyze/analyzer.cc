@@ -10,10 +10,8 @@
 namespace weft::analyze {
 
 PointId Analyzer::add_point(const std::string& file, const pcap::CaptureInterface& interface) {
-  analysis_.capture.points.push_back({.file = file,
-                                      .name = std::string(interface.name),
-                                      .speed_bps = interface.speed_bps,
-                                      .link_type = interface.link_type});
+  analysis_.capture.points.push_back(
+      {file, std::string(interface.name), interface.speed_bps, interface.link_type, 0, 0, 0, 0, 0, {}});
   return static_cast<PointId>(analysis_.capture.points.size() - 1);
 }
 
@@ -100,8 +98,8 @@ Analysis Analyzer::finish() {
   cm_.finish(addresses_, streams_, analysis_.capture.last_ns, analysis_.findings);
   uet_.finish(addresses_, analysis_.findings);
   contract_.finish(addresses_, streams_, analysis_.findings);
-  congestion_.finish(analysis_, streams_, addresses_);
   counters_.finish(analysis_.capture, analysis_.findings);
+  congestion_.finish(analysis_, streams_, addresses_);
   analysis_.findings.sort();
   return std::move(analysis_);
 }

@@ -49,7 +49,7 @@ TEST_F(CaptureCheckTest, SequenceNumbersMayWrapAndComeLate) {
   EXPECT_EQ(ids(), Ids{});
 }
 
-TEST_F(CaptureCheckTest, DropsThatTheFileTells) {
+TEST_F(CaptureCheckTest, DropCountOfFile) {
   see(1);
   check.add_dropped(0, 12);
   EXPECT_EQ(ids(), Ids{"capture.lost"});
