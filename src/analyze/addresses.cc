@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace weft::analyze {
@@ -23,12 +24,27 @@ AddressId Addresses::id_of(const wire::IpAddress& address) {
   for (std::size_t at = hash_of(address);; ++at) {
     std::uint32_t& slot = slots_[at & (slots_.size() - 1)];
     if (slot == 0) {
+      if (addresses_.size() == kMostAddresses) return kNone;
       addresses_.push_back(address);
       slot = static_cast<std::uint32_t>(addresses_.size());
       return slot - 1;
     }
     if (addresses_[slot - 1] == address) return slot - 1;
   }
+}
+
+AddressId Addresses::add_ipv4(std::uint32_t address) {
+  const auto byte = [address](int shift) { return static_cast<std::uint8_t>(address >> shift); };
+  const AddressId id = id_of(wire::ipv4_mapped(byte(24), byte(16), byte(8), byte(0)));
+  recent_[address * 0x9e3779b1U >> kRecentShift] = {address, id};
+  return id;
+}
+
+AddressId Addresses::id_of_lid(std::uint16_t lid) {
+  wire::IpAddress address{};
+  address[14] = static_cast<std::uint8_t>(lid >> 8);
+  address[15] = static_cast<std::uint8_t>(lid);
+  return id_of(address);
 }
 
 void Addresses::grow() {
@@ -41,10 +57,13 @@ void Addresses::grow() {
 }
 
 std::string Addresses::text(AddressId id) const {
+  if (id >= addresses_.size()) return "?";
   char text[INET6_ADDRSTRLEN] = "";
   const wire::IpAddress& address = addresses_[id];
   if (wire::is_ipv4_mapped(address)) {
     inet_ntop(AF_INET, address.data() + 12, text, sizeof(text));
+  } else if (std::all_of(address.begin(), address.end() - 2, [](std::uint8_t byte) { return byte == 0; })) {
+    return "LID " + std::to_string(address[14] << 8 | address[15]);
   } else {
     inet_ntop(AF_INET6, address.data(), text, sizeof(text));
   }

@@ -28,6 +28,7 @@ struct CapturePoint {
   std::string name;  // of the interface; empty in classic pcap
   std::uint64_t speed_bps = 0;
   std::uint16_t link_type = 0;
+  std::uint8_t fcs_B = 0;  // at the end of each frame, where the file says so
   std::uint64_t frames = 0, roce = 0;
   std::uint64_t ce_marked = 0, cnps = 0, pause_frames = 0;
   std::vector<ClassPause> pauses{};
@@ -40,6 +41,8 @@ struct CaptureSummary {
   std::uint64_t cut_frames = 0;  // snapped
   std::int64_t first_ns = 0, last_ns = 0;
   std::uint64_t icrc_good = 0, icrc_bad = 0;
+  std::uint64_t streams = 0;           // that the checks looked into
+  std::uint64_t streams_counted = 0;   // beyond those
   std::uint64_t streams_left_out = 0;  // frames of streams beyond what is kept
 };
 

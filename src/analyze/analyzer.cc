@@ -5,24 +5,29 @@
 #include <algorithm>
 
 #include "analyze/rc_findings.h"
-#include "base/files.h"
 
 namespace weft::analyze {
 
 PointId Analyzer::add_point(const std::string& file, const pcap::CaptureInterface& interface) {
   analysis_.capture.points.push_back(
-      {file, std::string(interface.name), interface.speed_bps, interface.link_type, 0, 0, 0, 0, 0, {}});
+      {file, interface.name, interface.speed_bps, interface.link_type, interface.fcs_B.value_or(0)});
   return static_cast<PointId>(analysis_.capture.points.size() - 1);
 }
 
 void Analyzer::see(PointId point, const pcap::CapturedPacket& packet) {
   CaptureSummary& capture = analysis_.capture;
   CapturePoint& at = capture.points[point];
-  frame_.number = ++capture.frames;
+  frame_.number = ++capture.frames + skipped_;
   frame_.time_ns = packet.time_ns;
   frame_.point = point;
   frame_.direction = !packet.outbound ? Direction::kUnknown : *packet.outbound ? Direction::kOut : Direction::kIn;
-  decode(at.link_type, packet.bytes, packet.original_B, options_.decode, addresses_, frame_);
+  std::uint32_t wire_B = packet.original_B;
+  wire::Bytes bytes = packet.bytes;
+  if (at.fcs_B != 0 && wire_B > at.fcs_B) {  // of a snapped frame it is not there
+    wire_B -= at.fcs_B;
+    bytes = bytes.first(std::min<std::size_t>(bytes.size(), wire_B));
+  }
+  decode(at.link_type, bytes, wire_B, options_.decode, addresses_, frame_);
   if (capture.frames == 1) capture.first_ns = packet.time_ns;
   capture.first_ns = std::min(capture.first_ns, packet.time_ns);
   capture.last_ns = std::max(capture.last_ns, packet.time_ns);
@@ -78,6 +83,16 @@ void Analyzer::see_roce() {
   if (frame_.has_deth && frame_.dest_qp == wire::kGeneralServicesQp) cm_.see(frame_, streams_);
 }
 
+void Analyzer::damaged_file(const std::string& file, const pcap::CaptureError& error) {
+  analysis_.findings.add({"capture.damaged",
+                          file,
+                          fmt::format("{} at byte {}; what is before it was read", error.message, error.offset_B),
+                          "the file was overwritten or changed on its way",
+                          1,
+                          {},
+                          {{"capture", "capinfos FILE; copy it again and compare with sha256sum"}}});
+}
+
 void Analyzer::summarise() {
   transport_.end();
   const RcContext context{transport_, streams_, analysis_.capture};
@@ -88,11 +103,32 @@ void Analyzer::summarise() {
                    [](const Conversation& one, const Conversation& other) { return one.goodput_B > other.goodput_B; });
 }
 
+// The largest of the streams that were only counted, and how many there are.
+void Analyzer::summarise_counted() {
+  constexpr std::size_t kMostShown = 1000;
+  const StreamCounts& counted = streams_.counted();
+  if (counted.frames() == 0) return;
+  CaptureSummary& capture = analysis_.capture;
+  capture.streams_counted = counted.size();
+  for (Conversation& each : counted.largest(kMostShown, addresses_)) analysis_.conversations.push_back(std::move(each));
+  analysis_.findings.add(
+      {"capture.streams",
+       "the capture",
+       fmt::format("{}{} streams beyond the first {}, with {} frames, are counted and not looked into",
+                   counted.left_out() == 0 ? "" : "more than ", counted.size(), streams_.size(), counted.frames()),
+       "",
+       counted.size(),
+       {},
+       {{"capture", fmt::format("weft analyze --most-streams {}", streams_.size() + counted.size())}}});
+}
+
 Analysis Analyzer::finish() {
   analysis_.capture.icrc_good = integrity_.icrc_good();
   analysis_.capture.icrc_bad = integrity_.icrc_bad();
+  analysis_.capture.streams = streams_.size();
   analysis_.capture.streams_left_out = streams_.left_out();
   summarise();
+  summarise_counted();
   capture_check_.finish(analysis_.capture, streams_, analysis_.findings);
   integrity_.finish(analysis_.findings);
   cm_.finish(addresses_, streams_, analysis_.capture.last_ns, analysis_.findings);
@@ -102,24 +138,6 @@ Analysis Analyzer::finish() {
   congestion_.finish(analysis_, streams_, addresses_);
   analysis_.findings.sort();
   return std::move(analysis_);
-}
-
-tl::expected<Analysis, std::string> analyze_files(const std::vector<std::string>& paths,
-                                                  const AnalyzeOptions& options) {
-  Analyzer analyzer(options);
-  for (const std::string& path : paths) {
-    const auto bytes = read_file(path, std::size_t{1} << 34);
-    if (!bytes) return tl::unexpected(path + ": " + bytes.error());
-    const auto file = pcap::read_capture({reinterpret_cast<const std::uint8_t*>(bytes->data()), bytes->size()});
-    if (!file)
-      return tl::unexpected(fmt::format("{}: {} at byte {}", path, file.error().message, file.error().offset_B));
-    std::vector<PointId> points;
-    for (const pcap::CaptureInterface& interface : file->interfaces)
-      points.push_back(analyzer.add_point(path, interface));
-    for (const pcap::CapturedPacket& packet : file->packets) analyzer.see(points[packet.interface], packet);
-    if (file->cut_at_B) analyzer.cut_file(path, *file->cut_at_B);
-  }
-  return analyzer.finish();
 }
 
 }  // namespace weft::analyze

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
@@ -20,7 +22,7 @@
 #include "analyze/rc_transport.h"
 #include "analyze/streams.h"
 #include "analyze/uet_check.h"
-#include "pcap/pcap_reader.h"
+#include "pcap/capture.h"
 
 namespace weft::analyze {
 
@@ -28,18 +30,27 @@ struct AnalyzeOptions {
   DecodeOptions decode;
   Contract contract;  // without ports: none
   std::vector<PortCounters> counters;
+  // Frames before and after these times are left out; both count from the first frame.
+  std::optional<std::int64_t> since_ns, until_ns;
+  std::size_t most_streams = Streams::kMostStreams;  // that the checks look into
+  // Called now and then with the bytes read and the size of all files, 0 where a pipe has none.
+  std::function<void(std::uint64_t read_B, std::uint64_t all_B)> progress;
 };
 
 class Analyzer {
  public:
-  explicit Analyzer(const AnalyzeOptions& options) : options_(options) {
+  explicit Analyzer(const AnalyzeOptions& options) : options_(options), streams_(options.most_streams) {
     contract_.use(options.contract);
     counters_.use(options.counters);
   }
 
   PointId add_point(const std::string& file, const pcap::CaptureInterface& interface);
   void see(PointId point, const pcap::CapturedPacket& packet);
+  // A frame that the options leave out: it keeps its number.
+  void skip() { ++skipped_; }
   void cut_file(const std::string& file, std::uint64_t offset_B) { capture_check_.add_cut_file(file, offset_B); }
+  // A record of the file is not one: nothing behind it was read.
+  void damaged_file(const std::string& file, const pcap::CaptureError& error);
   // The file says that this many frames were not written.
   void dropped(PointId point, std::uint64_t frames) { capture_check_.add_dropped(point, frames); }
   Analysis finish();
@@ -47,6 +58,7 @@ class Analyzer {
  private:
   void see_roce();
   void summarise();
+  void summarise_counted();
 
   AnalyzeOptions options_;
   Addresses addresses_;
@@ -60,10 +72,12 @@ class Analyzer {
   RcTransport transport_;
   Congestion congestion_{analysis_.capture.points};
   Frame frame_;
+  std::uint64_t skipped_ = 0;
   Analysis analysis_;
 };
 
-// The error says which file and why.
+// Reads the files as one, merged by time, in constant memory. A file that is cut or wrong from some byte on gives what
+// it holds up to there, with a remark. The error says which file cannot be read at all, and why.
 tl::expected<Analysis, std::string> analyze_files(const std::vector<std::string>& paths, const AnalyzeOptions& options);
 
 }  // namespace weft::analyze

@@ -1,16 +1,18 @@
 #include "analyze/decode.h"
 
-#include <algorithm>
+#include <bit>
+#include <cstring>
 
-#include "pcap/pcapng_blocks.h"
+#include "analyze/decoder.h"
+#include "wire/erspan.h"
 #include "wire/ethernet.h"
 #include "wire/icrc.h"
 #include "wire/ipv4.h"
 #include "wire/ipv6.h"
-#include "wire/pfc.h"
 #include "wire/udp.h"
 
 namespace weft::analyze {
+namespace detail {
 namespace {
 
 using wire::be16;
@@ -18,271 +20,209 @@ using wire::be32;
 using wire::Bytes;
 
 constexpr std::uint16_t kRocePort = 4791, kUetPort = 4793;
+constexpr std::uint16_t kVxlanPort = 4789, kOldVxlanPort = 8472;  // assigned; of Linux before that
 constexpr std::uint8_t kTcpProtocol = 6;
-constexpr std::uint16_t kEtherTypeQinq = 0x88a8;
 constexpr std::size_t kIpv6Header_B = 40, kIcrc_B = 4;
+constexpr std::uint32_t kShortestFrame_B = 60, kFcs_B = 4;
+constexpr int kMostExtensions = 8;
 
-std::uint64_t mac_number(Bytes b, std::size_t at) {
-  return std::uint64_t{be16(b, at)} << 32 | be32(b, at + 2);
+// The one's complement sum of an IPv4 header is all ones. It does not depend on the byte order.
+bool ipv4_checksum_ok(const std::uint8_t* header, std::size_t header_B) {
+  std::uint64_t sum = 0;
+  for (std::size_t at = 0; at < header_B; at += 4) {
+    std::uint32_t word;
+    std::memcpy(&word, header + at, sizeof word);
+    sum += word;
+  }
+  sum = (sum & 0xffffffff) + (sum >> 32);
+  sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
+  sum = (sum & 0xffff) + (sum >> 16);
+  sum = (sum & 0xffff) + (sum >> 16);
+  return sum == 0xffff;
 }
-
-// What is left to read: the captured bytes, and how many there were on the wire.
-struct Rest {
-  Bytes bytes;
-  std::size_t wire_B;
-
-  Rest after(std::size_t size_B) const {
-    return {bytes.subspan(std::min(size_B, bytes.size())), wire_B - std::min(size_B, wire_B)};
-  }
-  Rest first(std::size_t size_B) const {
-    return {bytes.first(std::min(size_B, bytes.size())), std::min(size_B, wire_B)};
-  }
-  bool whole() const { return bytes.size() == wire_B; }
-};
-
-class Decoder {
- public:
-  Decoder(const DecodeOptions& options, Addresses& addresses, Frame& frame)
-      : options_(options), addresses_(addresses), frame_(frame) {}
-
-  void ethernet(Rest rest) {
-    if (rest.bytes.size() < wire::kEthernetSize_B) return;
-    frame_.dst_mac = mac_number(rest.bytes, 0);
-    frame_.src_mac = mac_number(rest.bytes, 6);
-    std::uint16_t type = be16(rest.bytes, 12);
-    rest = rest.after(wire::kEthernetSize_B);
-    while (type == wire::kEtherTypeVlan || type == kEtherTypeQinq) {
-      if (rest.bytes.size() < wire::kVlanTagSize_B) return;
-      frame_.outer_vlan_tci = frame_.vlan_tci;
-      frame_.vlan_tci = be16(rest.bytes, 0);
-      type = be16(rest.bytes, 2);
-      rest = rest.after(wire::kVlanTagSize_B);
-    }
-    ether_type(type, rest);
-  }
-
-  void ether_type(std::uint16_t type, Rest rest) {
-    frame_.ether_type = type;
-    frame_.kind = FrameKind::kOther;
-    if (type == wire::kEtherTypeIpv4) {
-      ipv4(rest);
-    } else if (type == wire::kEtherTypeIpv6) {
-      ipv6(rest);
-    } else if (type == wire::kEtherTypeRoceV1) {
-      roce_v1(rest);
-    } else if (type == wire::kEtherTypeMacControl) {
-      mac_control(rest);
-    }
-  }
-
-  void ipv4(Rest rest) {
-    frame_.kind = FrameKind::kUnreadable;
-    if (rest.bytes.size() < wire::kIpv4Size_B || rest.bytes[0] >> 4 != 4) return;
-    const std::size_t header_B = static_cast<std::size_t>(rest.bytes[0] & 0xf) * 4;
-    if (header_B < wire::kIpv4Size_B || rest.bytes.size() < header_B) return;
-    const Bytes ip = rest.bytes;
-    frame_.kind = FrameKind::kOtherIp;
-    frame_.ip_version = 4;
-    frame_.tos = ip[1];
-    frame_.ttl = ip[8];
-    frame_.ip_protocol = ip[9];
-    frame_.src = addresses_.id_of(wire::ipv4_mapped(ip[12], ip[13], ip[14], ip[15]));
-    frame_.dst = addresses_.id_of(wire::ipv4_mapped(ip[16], ip[17], ip[18], ip[19]));
-    if ((be16(ip, 6) & 0x3fff) != 0) frame_.problems |= kFragment;
-    if (wire::internet_checksum(ip.first(header_B)) != 0) frame_.problems |= kIpChecksum;
-    const std::size_t total_B = be16(ip, 2);
-    if (total_B < header_B || total_B > rest.wire_B) {
-      frame_.problems |= kIpLength;
-      if (total_B > rest.wire_B) above_ip(rest, header_B);  // a switch may have trimmed it
-      return;
-    }
-    rest = rest.first(total_B);  // a short frame is padded behind it, and some captures keep the FCS
-    above_ip(rest, header_B);
-  }
-
-  void ipv6(Rest rest) {
-    frame_.kind = FrameKind::kUnreadable;
-    if (rest.bytes.size() < kIpv6Header_B || rest.bytes[0] >> 4 != 6) return;
-    const Bytes ip = rest.bytes;
-    frame_.kind = FrameKind::kOtherIp;
-    network_header(ip, 6);
-    frame_.ip_protocol = ip[6];
-    const std::size_t total_B = kIpv6Header_B + be16(ip, 4);
-    if (total_B > rest.wire_B) {
-      frame_.problems |= kIpLength;
-      above_ip(rest, kIpv6Header_B);
-      return;
-    }
-    rest = rest.first(total_B);
-    above_ip(rest, kIpv6Header_B);
-  }
-
- private:
-  // IPv6 header and GRH have the same form.
-  void network_header(Bytes ip, std::uint8_t version) {
-    frame_.ip_version = version;
-    frame_.tos = static_cast<std::uint8_t>(be16(ip, 0) >> 4);
-    frame_.flow_label = be32(ip, 0) & 0xfffff;
-    frame_.ttl = ip[7];
-    wire::IpAddress address;
-    std::copy_n(ip.begin() + 8, 16, address.begin());
-    frame_.src = addresses_.id_of(address);
-    std::copy_n(ip.begin() + 24, 16, address.begin());
-    frame_.dst = addresses_.id_of(address);
-  }
-
-  void above_ip(Rest ip, std::size_t header_B) {
-    const Rest rest = ip.after(header_B);
-    frame_.ip = ip.bytes;
-    if (frame_.ip_protocol == kTcpProtocol) {
-      frame_.kind = FrameKind::kTcp;
-      frame_.payload = rest.bytes;
-      if (rest.bytes.size() >= 4) {
-        frame_.src_port = be16(rest.bytes, 0);
-        frame_.dst_port = be16(rest.bytes, 2);
-      }
-    } else if (frame_.ip_protocol == wire::kIpProtocolUdp) {
-      udp(ip, rest);
-    }
-  }
-
-  void udp(Rest ip, Rest rest) {
-    if (rest.bytes.size() < wire::kUdpSize_B) return;
-    frame_.src_port = be16(rest.bytes, 0);
-    frame_.dst_port = be16(rest.bytes, 2);
-    if (be16(rest.bytes, 4) != rest.wire_B) frame_.problems |= kUdpLength;
-    rest = rest.after(wire::kUdpSize_B);
-    if (frame_.dst_port == kUetPort) {
-      frame_.kind = FrameKind::kUet;
-      frame_.payload = rest.bytes;
-    } else if (frame_.dst_port == kRocePort) {
-      frame_.encapsulation = Encapsulation::kRoceV2;
-      detail::decode_transport(rest.bytes, rest.wire_B, frame_);
-      const bool plain = frame_.ip_version == 6 || (ip.bytes[0] & 0xf) == 5;
-      if (options_.check_icrc && plain && ip.whole()) check_icrc(ip.bytes, &wire::icrc);
-    }
-  }
-
-  void roce_v1(Rest rest) {
-    frame_.kind = FrameKind::kUnreadable;
-    if (rest.bytes.size() < kIpv6Header_B) return;
-    network_header(rest.bytes, 0);
-    const std::size_t total_B = kIpv6Header_B + be16(rest.bytes, 4);  // PayLen counts the ICRC
-    if (total_B > rest.wire_B) {
-      frame_.problems |= kIpLength;
-      return;
-    }
-    rest = rest.first(total_B);
-    frame_.encapsulation = Encapsulation::kRoceV1;
-    detail::decode_transport(rest.bytes.subspan(kIpv6Header_B), total_B - kIpv6Header_B, frame_);
-    if (options_.check_icrc && rest.whole()) check_icrc(rest.bytes, &wire::icrc_v1);
-  }
-
-  void check_icrc(Bytes packet, std::uint32_t (*crc)(Bytes)) {
-    if (frame_.kind != FrameKind::kRoce || frame_.has(kTooShort)) return;
-    const std::size_t covered_B = packet.size() - kIcrc_B;
-    frame_.icrc = crc(packet.first(covered_B)) == wire::le32(packet, covered_B) ? IcrcState::kGood : IcrcState::kBad;
-  }
-
-  void mac_control(Rest rest) {
-    if (rest.bytes.size() < 4) return;
-    const std::uint16_t operation = be16(rest.bytes, 0);
-    if (operation == wire::kMacControlPause) {
-      frame_.kind = FrameKind::kPause;
-      frame_.quanta[0] = be16(rest.bytes, 2);
-    } else if (operation == wire::kMacControlPfc && rest.bytes.size() >= 20) {
-      frame_.kind = FrameKind::kPfc;
-      frame_.class_enable = rest.bytes[3];
-      for (std::size_t i = 0; i < 8; ++i) frame_.quanta[i] = be16(rest.bytes, 4 + 2 * i);
-    }
-  }
-
-  const DecodeOptions& options_;
-  Addresses& addresses_;
-  Frame& frame_;
-};
 
 }  // namespace
 
-namespace detail {
+void Decoder::ether_type(std::uint16_t type, Rest rest) {
+  frame_.ether_type = type;
+  frame_.kind = FrameKind::kOther;
+  if (type == wire::kEtherTypeIpv4) {
+    ipv4(rest);
+  } else if (type == wire::kEtherTypeIpv6) {
+    ipv6(rest);
+  } else if (type == wire::kEtherTypeRoceV1) {
+    roce_v1(rest);
+  } else if (type == wire::kEtherTypeMacControl) {
+    mac_control(rest);
+  }
+}
 
-void decode_transport(Bytes bytes, std::size_t size_B, Frame& frame) {
-  if (bytes.size() < wire::kBthSize_B || size_B < wire::kBthSize_B + kIcrc_B) {
-    frame.problems |= kTooShort;
+// Cuts the rest to the length that the IP header or GRH gives: a short frame is padded behind it, and some captures
+// keep the FCS. A packet longer than its frame was is wrong, or trimmed by a switch, unless the frame was cut on its
+// way to the capture: mirrors may shorten frames, and then nothing says how long they were but their headers, which
+// agree. `udp_at`: where the UDP header would be; 0 where there is none.
+void Decoder::fit_to(std::size_t total_B, std::size_t udp_at, Rest& rest) {
+  if (total_B > rest.wire_B) {
+    const bool roce_agrees =
+        udp_at != 0 && frame_.ip_protocol == wire::kIpProtocolUdp && rest.bytes.size() >= udp_at + wire::kUdpSize_B &&
+        be16(rest.bytes, udp_at + 2) == kRocePort && be16(rest.bytes, udp_at + 4) == total_B - udp_at;
+    if (!mirror_cuts_ && !roce_agrees) {
+      frame_.problems |= kIpLength;
+      return;
+    }
+    frame_.wire_B += static_cast<std::uint32_t>(total_B - rest.wire_B);
+    frame_.cut = true;
+    rest.wire_B = total_B;
     return;
   }
-  frame.kind = FrameKind::kRoce;
-  frame.opcode = static_cast<wire::Opcode>(bytes[0]);
-  frame.solicited = (bytes[1] & 0x80) != 0;
-  frame.mig_req = (bytes[1] & 0x40) != 0;
-  frame.pad_B = bytes[1] >> 4 & 3;
-  if ((bytes[1] & 0xf) != 0) frame.problems |= kTransportVersion;
-  frame.p_key = be16(bytes, 2);
-  frame.fecn = (bytes[4] & 0x80) != 0;
-  frame.becn = (bytes[4] & 0x40) != 0;
-  frame.dest_qp = wire::be24(bytes, 5);
-  frame.ack_req = (bytes[8] & 0x80) != 0;
-  frame.psn = wire::be24(bytes, 9);
-  if (!wire::is_valid_opcode(bytes[0])) {
-    frame.problems |= kUnknownOpcode;
-    return;
+  const std::size_t behind_B = rest.wire_B - total_B;
+  if (has_ethernet_ && behind_B >= kFcs_B) {
+    const bool has_fcs = behind_B == kFcs_B ? frame_.wire_B >= kShortestFrame_B + kFcs_B
+                                            : frame_.wire_B == kShortestFrame_B + kFcs_B && frame_.vlan_tci < 0;
+    if (has_fcs) frame_.wire_B -= kFcs_B;
   }
-  const std::size_t headers_B = wire::header_size_B(frame.opcode);
-  if (size_B < headers_B + kIcrc_B) {
-    frame.problems |= kTooShort;
-    return;
-  }
-  const std::size_t padded_B = size_B - headers_B - kIcrc_B;
-  if (frame.pad_B > padded_B || padded_B % 4 != 0) {
-    frame.problems |= kPadCount;
-  }
-  frame.payload_B = static_cast<std::uint32_t>(padded_B - std::min<std::size_t>(frame.pad_B, padded_B));
+  rest = rest.first(total_B);
+}
 
-  // The extension headers, in the order in which they follow; `at` is only moved over what is captured.
-  std::size_t at = wire::kBthSize_B;
-  auto holds = [&](std::size_t header_B) { return bytes.size() >= at + header_B; };
-  if (wire::has_deth(frame.opcode)) {
-    if (!holds(wire::kDethSize_B)) return;
-    frame.has_deth = true;
-    frame.qkey = be32(bytes, at);
-    frame.src_qp = wire::be24(bytes, at + 5);
-    at += wire::kDethSize_B;
+void Decoder::ipv4(Rest rest) {
+  frame_.kind = FrameKind::kUnreadable;
+  if (rest.bytes.size() < wire::kIpv4Size_B || rest.bytes[0] >> 4 != 4) return;
+  const std::size_t header_B = static_cast<std::size_t>(rest.bytes[0] & 0xf) * 4;
+  if (header_B < wire::kIpv4Size_B || rest.bytes.size() < header_B) return;
+  const Bytes ip = rest.bytes;
+  frame_.kind = FrameKind::kOtherIp;
+  frame_.ip_version = 4;
+  frame_.tos = ip[1];
+  frame_.ttl = ip[8];
+  frame_.ip_protocol = ip[9];
+  frame_.src = addresses_.id_of_ipv4(be32(ip, 12));
+  frame_.dst = addresses_.id_of_ipv4(be32(ip, 16));
+  if (!ipv4_checksum_ok(ip.data(), header_B)) frame_.problems |= kIpChecksum;
+  has_options_ = header_B != wire::kIpv4Size_B;
+  const std::uint16_t fragment = be16(ip, 6) & 0x3fff;  // more fragments, offset
+  if (fragment != 0) {
+    frame_.problems |= kFragment;
+    is_fragment_ = true;
   }
-  if (wire::has_xrc_eth(frame.opcode)) at += wire::kXrcEthSize_B;
-  if (wire::has_reth(frame.opcode)) {
-    if (!holds(wire::kRethSize_B)) return;
-    frame.has_reth = true;
-    frame.va = wire::be64(bytes, at);
-    frame.rkey = be32(bytes, at + 8);
-    frame.dma_len = be32(bytes, at + 12);
-    at += wire::kRethSize_B;
-  }
-  if (wire::has_atomic_eth(frame.opcode)) {
-    if (!holds(wire::kAtomicEthSize_B)) return;
-    frame.va = wire::be64(bytes, at);
-    frame.rkey = be32(bytes, at + 8);
-    at += wire::kAtomicEthSize_B;
-  }
-  if (wire::has_aeth(frame.opcode)) {
-    if (!holds(wire::kAethSize_B)) return;
-    frame.has_aeth = true;
-    frame.syndrome = bytes[at];
-    frame.msn = wire::be24(bytes, at + 1);
-    at += wire::kAethSize_B;
-  }
-  if (wire::has_imm(frame.opcode) && holds(wire::kImmDtSize_B)) frame.imm = be32(bytes, at);
-  if (frame.opcode == wire::Opcode::kCnp) {  // its reserved bytes
-    frame.payload =
-        bytes.subspan(wire::kBthSize_B, std::min(wire::kCnpReservedSize_B, bytes.size() - wire::kBthSize_B));
+  std::size_t total_B = be16(ip, 2);
+  if (total_B == 0 && frame_.ip_protocol == kTcpProtocol) total_B = rest.wire_B;  // to be segmented by the NIC
+  if (total_B < header_B) {
+    frame_.problems |= kIpLength;
     return;
   }
-  if (bytes.size() > headers_B)
-    frame.payload = bytes.subspan(headers_B, std::min<std::size_t>(frame.payload_B, bytes.size() - headers_B));
+  fit_to(total_B, is_fragment_ ? 0 : header_B, rest);
+  if ((fragment & 0x1fff) == 0) above_ip(rest, rest.after(header_B));
+}
+
+void Decoder::ipv6(Rest rest) {
+  frame_.kind = FrameKind::kUnreadable;
+  if (rest.bytes.size() < kIpv6Header_B || rest.bytes[0] >> 4 != 6) return;
+  frame_.kind = FrameKind::kOtherIp;
+  network_header(rest.bytes, 6);
+  frame_.ip_protocol = rest.bytes[6];
+  fit_to(kIpv6Header_B + be16(rest.bytes, 4), kIpv6Header_B, rest);
+  Rest above = rest.after(kIpv6Header_B);
+  if (ipv6_extensions(above)) above_ip(rest, above);
+}
+
+// Steps over extension headers. False where what follows is not there: a later fragment, or snapped.
+bool Decoder::ipv6_extensions(Rest& rest) {
+  constexpr std::uint8_t kHopByHop = 0, kRouting = 43, kFragmentHeader = 44, kAuthentication = 51, kDestination = 60;
+  for (int i = 0; i < kMostExtensions; ++i) {
+    const std::uint8_t next = frame_.ip_protocol;
+    const bool is_extension = next == kHopByHop || next == kRouting || next == kFragmentHeader ||
+                              next == kAuthentication || next == kDestination;
+    if (!is_extension) return true;
+    if (rest.bytes.size() < 8) return false;
+    has_options_ = true;
+    std::size_t size_B = 8;
+    if (next == kFragmentHeader) {
+      const std::uint16_t fragment = be16(rest.bytes, 2) & 0xfff9;  // offset, more fragments
+      if (fragment != 0) {
+        frame_.problems |= kFragment;
+        is_fragment_ = true;
+      }
+      if ((fragment & 0xfff8) != 0) return false;
+    } else if (next == kAuthentication) {
+      size_B = (std::size_t{rest.bytes[1]} + 2) * 4;
+    } else {
+      size_B = (std::size_t{rest.bytes[1]} + 1) * 8;
+    }
+    frame_.ip_protocol = rest.bytes[0];
+    rest = rest.after(size_B);
+  }
+  return false;
+}
+
+// IPv6 header and GRH have the same form.
+void Decoder::network_header(Bytes ip, std::uint8_t version) {
+  frame_.ip_version = version;
+  frame_.tos = static_cast<std::uint8_t>(be16(ip, 0) >> 4);
+  frame_.flow_label = be32(ip, 0) & 0xfffff;
+  frame_.ttl = ip[7];
+  wire::IpAddress address;
+  std::copy_n(ip.begin() + 8, 16, address.begin());
+  frame_.src = addresses_.id_of(address);
+  std::copy_n(ip.begin() + 24, 16, address.begin());
+  frame_.dst = addresses_.id_of(address);
+}
+
+void Decoder::above_ip(Rest ip, Rest rest) {
+  frame_.ip = ip.bytes;
+  if (frame_.ip_protocol == wire::kIpProtocolUdp) {
+    udp(ip, rest);
+  } else if (frame_.ip_protocol == kTcpProtocol) {
+    frame_.kind = FrameKind::kTcp;
+    frame_.payload = rest.bytes;
+    if (rest.bytes.size() >= 4) {
+      frame_.src_port = be16(rest.bytes, 0);
+      frame_.dst_port = be16(rest.bytes, 2);
+    }
+  } else if (frame_.ip_protocol == wire::kIpProtocolGre) {
+    gre(rest);
+  }
+}
+
+void Decoder::udp(Rest ip, Rest rest) {
+  if (rest.bytes.size() < wire::kUdpSize_B) return;
+  frame_.src_port = be16(rest.bytes, 0);
+  frame_.dst_port = be16(rest.bytes, 2);
+  if (be16(rest.bytes, 4) != rest.wire_B && !is_fragment_) frame_.problems |= kUdpLength;
+  rest = rest.after(wire::kUdpSize_B);
+  if (frame_.dst_port == kRocePort) {
+    frame_.encapsulation = Encapsulation::kRoceV2;
+    decode_transport(rest.bytes, rest.wire_B, frame_);
+    if (options_.check_icrc && !has_options_ && !is_fragment_ && ip.whole() && !frame_.has(kIpLength))
+      check_icrc(ip.bytes, &wire::icrc);
+  } else if (frame_.dst_port == kUetPort) {
+    frame_.kind = FrameKind::kUet;
+    frame_.payload = rest.bytes;
+  } else if (frame_.dst_port == kVxlanPort || frame_.dst_port == kOldVxlanPort) {
+    vxlan(rest);
+  }
+}
+
+void Decoder::roce_v1(Rest rest) {
+  frame_.kind = FrameKind::kUnreadable;
+  if (rest.bytes.size() < kIpv6Header_B) return;
+  network_header(rest.bytes, 0);
+  const std::size_t total_B = kIpv6Header_B + be16(rest.bytes, 4);  // PayLen counts the ICRC
+  fit_to(total_B, 0, rest);
+  if (frame_.has(kIpLength)) return;
+  frame_.encapsulation = Encapsulation::kRoceV1;
+  decode_transport(rest.bytes.subspan(kIpv6Header_B), total_B - kIpv6Header_B, frame_);
+  if (options_.check_icrc && rest.whole()) check_icrc(rest.bytes, &wire::icrc_v1);
+}
+
+void Decoder::check_icrc(Bytes packet, std::uint32_t (*crc)(Bytes)) {
+  if (frame_.kind != FrameKind::kRoce || frame_.has(kTooShort)) return;
+  const std::size_t covered_B = packet.size() - kIcrc_B;
+  frame_.icrc = crc(packet.first(covered_B)) == wire::le32(packet, covered_B) ? IcrcState::kGood : IcrcState::kBad;
 }
 
 }  // namespace detail
 
-void decode(std::uint16_t link_type, Bytes bytes, std::uint32_t wire_B, const DecodeOptions& options,
+void decode(std::uint16_t link_type, wire::Bytes bytes, std::uint32_t wire_B, const DecodeOptions& options,
             Addresses& addresses, Frame& frame) {
   const std::uint64_t number = frame.number;
   const std::int64_t time_ns = frame.time_ns;
@@ -296,8 +236,7 @@ void decode(std::uint16_t link_type, Bytes bytes, std::uint32_t wire_B, const De
   frame.captured_B = static_cast<std::uint32_t>(bytes.size());
   frame.wire_B = std::max(wire_B, frame.captured_B);
   frame.cut = frame.captured_B < frame.wire_B;
-  Decoder decoder(options, addresses, frame);
-  if (link_type == pcap::kLinkTypeEthernet) decoder.ethernet({bytes, frame.wire_B});
+  detail::Decoder(options, addresses, frame).link(link_type, {bytes, frame.wire_B});
 }
 
 }  // namespace weft::analyze

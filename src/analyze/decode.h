@@ -19,10 +19,4 @@ struct DecodeOptions {
 void decode(std::uint16_t link_type, wire::Bytes bytes, std::uint32_t wire_B, const DecodeOptions& options,
             Addresses& addresses, Frame& frame);
 
-namespace detail {
-// From the BTH to the end of the ICRC: `bytes` what is captured of it, `size_B` what it is by the lengths of the
-// headers before it.
-void decode_transport(wire::Bytes bytes, std::size_t size_B, Frame& frame);
-}  // namespace detail
-
 }  // namespace weft::analyze

@@ -14,6 +14,7 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     {"capture.lost", kWarning, "the capture is not complete: frames were not captured"},
     {"capture.order", kWarning, "timestamps run backwards"},
     {"capture.cut", kWarning, "the file ends within a record"},
+    {"capture.damaged", kWarning, "the file is damaged"},
     // With a lab: a leg of the QoS contract that is broken on the wire explains most of what follows.
     {"contract.dscp", kError, "DSCP is not what the lab says"},
     {"contract.priority", kError, "VLAN priority is not what the lab says"},
@@ -102,6 +103,7 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     {"uet.duplicate", kWarning, "duplicated packets"},
     // Notes: unusual and legal.
     {"capture.snapped", kNote, "frames are cut to a snap length"},
+    {"capture.streams", kNote, "more streams than are looked into"},
     {"capture.one-way", kNote, "only one direction was captured"},
     {"recovery.selective", kNote, "selective repeat"},
     {"migreq.clear", kNote, "MigReq is 0"},

@@ -2,6 +2,7 @@
 
 #include "analyze/analysis.h"
 #include "analyze/diff.h"
+#include "pcap/link_type.h"
 
 namespace weft::analyze {
 namespace {
@@ -36,13 +37,10 @@ Json table_json(const Table& table) {
 }
 
 Json point_json(const CapturePoint& point) {
-  Json j = {{"file", point.file},
-            {"interface", point.name},
-            {"speed_bps", point.speed_bps},
-            {"frames", point.frames},
-            {"ce_marked", point.ce_marked},
-            {"cnps", point.cnps},
-            {"pause_frames", point.pause_frames}};
+  Json j = {{"file", point.file},           {"interface", point.name},
+            {"speed_bps", point.speed_bps}, {"link_type", pcap::link_type_name(point.link_type)},
+            {"frames", point.frames},       {"ce_marked", point.ce_marked},
+            {"cnps", point.cnps},           {"pause_frames", point.pause_frames}};
   j["pauses"] = Json::array();
   for (const ClassPause& pause : point.pauses) j["pauses"].push_back(pause_json(pause));
   return j;
@@ -117,6 +115,8 @@ std::string analysis_json(const Analysis& analysis) {
                   {"last_ns", capture.last_ns},
                   {"icrc_good", capture.icrc_good},
                   {"icrc_bad", capture.icrc_bad},
+                  {"streams", capture.streams},
+                  {"streams_counted", capture.streams_counted},
                   {"frames_left_out", capture.streams_left_out}};
   j["points"] = Json::array();
   for (const CapturePoint& point : capture.points) j["points"].push_back(point_json(point));

@@ -48,12 +48,21 @@ void Streams::grow() {
   }
 }
 
+// Requests without their answers would look like a broken connection: answers to streams that are kept have as much
+// room again.
+bool Streams::has_room_for(const Frame& frame) const {
+  if (frame.src == kNone || frame.dst == kNone) return false;
+  if (streams_.size() < most_) return true;
+  if (streams_.size() >= most_ * 2 || wire::is_request(frame.opcode)) return false;
+  return newest_.contains(Pair{frame.point, frame.dst, frame.src});
+}
+
 StreamId Streams::see(const Frame& frame) {
   if (streams_.size() * 2 >= slots_.size()) grow();
   std::uint32_t& slot = slots_[slot_of(frame.point, frame.src, frame.dst, frame.dest_qp)];
   if (slot == 0) {
-    if (streams_.size() == kMostStreams) {
-      ++left_out_;
+    if (!has_room_for(frame)) {
+      counted_.see(frame);
       return kNone;
     }
     Stream stream;

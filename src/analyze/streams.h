@@ -1,7 +1,8 @@
 // Streams: what goes to one queue pair from one address, at one capture point. A packet names only the queue pair that
 // it goes to, so the two streams of a connection are found by what they say: an answer carries the PSN of a request
-// (pairing.cc), or CM told both numbers. A stream is small and every stream has one; what a check knows about a stream
-// beyond it, it keeps in its own vector by StreamId.
+// (pairing.cc), or CM told both numbers. What a check knows about a stream beyond what is here, it keeps in its own
+// vector by StreamId. The first `most` streams are kept so, and the answers to them; further ones are only counted
+// (stream_counts.h), so that a capture with a million flows does not need a million times what all checks keep.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "analyze/frame.h"
+#include "analyze/stream_counts.h"
 
 namespace weft::analyze {
 
@@ -37,14 +39,20 @@ struct Stream {
 
 class Streams {
  public:
-  // The stream of a frame of kind kRoce, which is counted in it. kNone when there are too many (see left_out).
+  static constexpr std::size_t kMostStreams = 1 << 14;
+
+  explicit Streams(std::size_t most = kMostStreams) : most_(most) {}
+
+  // The stream of a frame of kind kRoce, which is counted in it. kNone when there are too many (see counted()).
   StreamId see(const Frame& frame);
 
   Stream& operator[](StreamId id) { return streams_[id]; }
   const Stream& operator[](StreamId id) const { return streams_[id]; }
   std::size_t size() const { return streams_.size(); }
-  // Frames of streams beyond kMostStreams: counted, not looked into.
-  std::uint64_t left_out() const { return left_out_; }
+  // Streams beyond those.
+  const StreamCounts& counted() const { return counted_; }
+  // Their frames.
+  std::uint64_t left_out() const { return counted_.frames(); }
   void pair(StreamId one, StreamId other);
   // The stream from one address to another at a point, where there is only one; otherwise kNone.
   StreamId only_between(PointId point, AddressId src, AddressId dst) const;
@@ -53,14 +61,14 @@ class Streams {
   // kNone where there is no such stream.
   StreamId find(PointId point, AddressId src, AddressId dst, std::uint32_t dst_qp) const;
 
-  static constexpr std::size_t kMostStreams = 1 << 20;
-
  private:
   void find_reverse(StreamId id, const Frame& frame);
   std::size_t slot_of(PointId point, AddressId src, AddressId dst, std::uint32_t dst_qp) const;
   void pair_known(StreamId id);
   void grow();
+  bool has_room_for(const Frame& frame) const;
 
+  std::size_t most_;
   std::vector<Stream> streams_;
   std::vector<std::uint32_t> slots_;  // open addressing: StreamId + 1, 0 where free
   // Streams from one address to another at one point, the newest first: a list through older_.
@@ -75,7 +83,7 @@ class Streams {
   std::unordered_map<Pair, StreamId, PairHash> newest_;
   std::vector<StreamId> older_;
   std::unordered_map<std::uint64_t, std::uint32_t> known_peer_;  // queue pair of the peer, by address and queue pair
-  std::uint64_t left_out_ = 0;
+  StreamCounts counted_;
 };
 
 }  // namespace weft::analyze

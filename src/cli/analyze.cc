@@ -1,8 +1,12 @@
 // weft analyze: what happened in a capture, and what to change.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
+#include <functional>
 #include <memory>
+#include <optional>
 
 #include "analyze/analyzer.h"
 #include "analyze/diff.h"
@@ -11,6 +15,7 @@
 #include "cli/output.h"
 #include "cli/verbs.h"
 #include "gear/wire_contract.h"
+#include "text/units.h"
 
 namespace weft::cli {
 namespace {
@@ -22,6 +27,8 @@ struct AnalyzeArguments {
   std::string lab;
   std::vector<std::string> set;
   bool no_icrc = false;
+  std::string since, until;
+  std::size_t most_streams = analyze::Streams::kMostStreams;
   bool json = false;
   std::string table;
   std::string flow;
@@ -59,6 +66,35 @@ tl::expected<analyze::PortCounters, std::string> port_counters(const std::string
   return port;
 }
 
+// Nothing where it was not given; false where it is wrong, which has been said.
+bool read_time(const char* option, const std::string& text, std::optional<std::int64_t>& time_ns) {
+  if (text.empty()) return true;
+  const auto time_ps = lab::parse_quantity(text, lab::Quantity::kTime);
+  if (!time_ps) {
+    wrong_input(fmt::format("{} {}: {}", option, text, time_ps.error().message), time_ps.error().remedy);
+    return false;
+  }
+  time_ns = *time_ps / 1000;
+  return true;
+}
+
+// On a terminal, how much has been read; nothing elsewhere.
+std::function<void(std::uint64_t, std::uint64_t)> reading_line() {
+  if (isatty(STDERR_FILENO) == 0) return {};
+  using Clock = std::chrono::steady_clock;
+  return [start = Clock::now(), next = Clock::now() + std::chrono::seconds(1)](std::uint64_t read_B,
+                                                                               std::uint64_t all_B) mutable {
+    const auto now = Clock::now();
+    if (now < next) return;
+    next = now + std::chrono::milliseconds(200);
+    const double seconds = std::chrono::duration<double>(now - start).count();
+    const double read_GB = static_cast<double>(read_B) / 1e9;
+    show_progress_text(all_B == 0 ? fmt::format("{:.2f} GB read in {:.1f} s", read_GB, seconds)
+                                  : fmt::format("{:.2f} of {:.2f} GB read in {:.1f} s ({} %)", read_GB,
+                                                static_cast<double>(all_B) / 1e9, seconds, read_B * 100 / all_B));
+  };
+}
+
 int analyze_captures(const AnalyzeArguments& arguments) {
   use_json(arguments.json);
   analyze::AnalyzeOptions options;
@@ -73,7 +109,12 @@ int analyze_captures(const AnalyzeArguments& arguments) {
     if (!file) return kExitWrongInput;
     options.contract = gear::wire_contract(file->lab);
   }
+  if (!read_time("--since", arguments.since, options.since_ns)) return kExitWrongInput;
+  if (!read_time("--until", arguments.until, options.until_ns)) return kExitWrongInput;
+  options.most_streams = arguments.most_streams;
+  options.progress = reading_line();
   const auto analysis = analyze::analyze_files(arguments.files, options);
+  clear_progress_line();
   if (!analysis) return wrong_input(analysis.error(), "weft analyze reads pcap and pcapng files");
   if (!arguments.diff.empty()) {
     const auto other = analyze::analyze_files({arguments.diff}, options);
@@ -97,7 +138,13 @@ int analyze_captures(const AnalyzeArguments& arguments) {
 void add_analyze(CLI::App& app, int& status) {
   auto arguments = std::make_shared<AnalyzeArguments>();
   CLI::App* verb = app.add_subcommand("analyze", "Say what happened in captures, what is wrong and what to change");
-  verb->add_option("FILE", arguments->files, "pcap or pcapng files; several are merged by time")->required();
+  verb->add_option("FILE", arguments->files,
+                   "pcap or pcapng files, also with gzip; - is standard input; several are merged by time")
+      ->required();
+  verb->add_option("--since", arguments->since, "Leave out what is earlier than this after the first frame: 1.2ms");
+  verb->add_option("--until", arguments->until, "Leave out what is later than this after the first frame: 1.4ms");
+  verb->add_option("--most-streams", arguments->most_streams, "Look into this many streams; others are only counted")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 24));
   verb->add_option(
       "--counters", arguments->counters,
       "ADDRESS=FILE[,BEFORE]: counters of that port (ethtool -S, rdma statistic), held against the capture");

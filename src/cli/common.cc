@@ -191,6 +191,12 @@ void catch_interrupts() {
   if (std::signal(SIGHUP, on_signal) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
 }
 
+void show_progress_text(const std::string& text) {
+  g_line_shown = true;
+  fmt::print(stderr, "\r\x1b[K{}", text);
+  std::fflush(stderr);
+}
+
 std::function<void(Time_ps, const std::string&)> progress_line() {
   if (isatty(STDERR_FILENO) == 0) return {};
   using Clock = std::chrono::steady_clock;
@@ -200,10 +206,8 @@ std::function<void(Time_ps, const std::string&)> progress_line() {
     auto now = Clock::now();
     if (now < next) return;
     next = now + std::chrono::milliseconds(200);
-    g_line_shown = true;
-    fmt::print(stderr, "\r\x1b[K{}: {} simulated in {:.1f} s", name, lab::time_text(now_ps),
-               std::chrono::duration<double>(now - start).count());
-    std::fflush(stderr);
+    show_progress_text(fmt::format("{}: {} simulated in {:.1f} s", name, lab::time_text(now_ps),
+                                   std::chrono::duration<double>(now - start).count()));
   };
 }
 

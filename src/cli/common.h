@@ -73,6 +73,8 @@ void catch_interrupts();
 std::function<void(Time_ps, const std::string&)> progress_line();
 // The same, of a session.
 lab::Session::Subscriber show_progress();
+// The line itself: the caller has found that stderr is a terminal.
+void show_progress_text(const std::string& text);
 void clear_progress_line();
 
 }  // namespace weft::cli

@@ -6,19 +6,11 @@
 #include <utility>
 
 #include "base/check.h"
+#include "pcap/link_type.h"
 #include "pcap/pcapng_blocks.h"
 
 namespace weft::pcap {
 namespace {
-
-constexpr std::uint16_t kOptEnd = 0;
-constexpr std::uint16_t kOptComment = 1;
-constexpr std::uint16_t kShbUserAppl = 4;
-constexpr std::uint16_t kIfName = 2;
-constexpr std::uint16_t kIfDescription = 3;
-constexpr std::uint16_t kIfSpeed = 8;
-constexpr std::uint16_t kIfTsresol = 9;
-constexpr std::uint16_t kEpbFlags = 2;
 
 constexpr std::uint8_t kNanoseconds = 9;  // if_tsresol: 10^-9 s
 constexpr std::uint8_t kDirectionInbound = 1;

@@ -92,12 +92,11 @@ struct Confined {
   std::vector<std::string_view> modules;
 };
 const std::vector<Confined>& confined_headers() {
-  static const std::vector<Confined> all = {{"yaml-cpp/", {"text"}},
-                                            {"nlohmann/", {"results", "catalog", "gear", "analyze"}},
-                                            {"sqlite3", {"results"}},
-                                            {"CLI/", {"cli"}},
-                                            {"infiniband/", {"verbs", "live"}},
-                                            {"rdma/", {"verbs", "live"}}};
+  static const std::vector<Confined> all = {
+      {"yaml-cpp/", {"text"}},     {"nlohmann/", {"results", "catalog", "gear", "analyze"}},
+      {"sqlite3", {"results"}},    {"zlib", {"pcap"}},
+      {"CLI/", {"cli"}},           {"infiniband/", {"verbs", "live"}},
+      {"rdma/", {"verbs", "live"}}};
   return all;
 }
 

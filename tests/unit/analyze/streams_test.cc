@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "analyze/stream_counts.h"
 #include "wire/opcode.h"
 
 namespace weft::analyze {
@@ -46,6 +47,47 @@ TEST(Streams, ManyStreamsKeepTheirNumbers) {
   for (std::uint32_t qp = 0; qp < 5000; ++qp) EXPECT_EQ(streams.see(packet(0, 1, qp, wire::Opcode::kSendOnly, 0)), qp);
   for (std::uint32_t qp = 0; qp < 5000; ++qp) EXPECT_EQ(streams.see(packet(0, 1, qp, wire::Opcode::kSendOnly, 1)), qp);
   EXPECT_EQ(streams[17].frames, 2u);
+}
+
+TEST(Streams, BeyondLimitStreamsAreCounted) {
+  Streams streams(10);
+  for (std::uint32_t qp = 0; qp < 30; ++qp) {
+    const StreamId id = streams.see(packet(0, 1, qp, wire::Opcode::kSendOnly, qp));
+    EXPECT_EQ(id, qp < 10 ? qp : kNone);
+  }
+  // Answers to streams that are kept find room; requests do not.
+  EXPECT_EQ(streams.see(packet(1, 0, 0x100, wire::Opcode::kAck, 3)), 10U);
+  EXPECT_EQ(streams[10].reverse, 3U);
+  EXPECT_EQ(streams.see(packet(1, 0, 0x200, wire::Opcode::kSendOnly, 3)), kNone);
+  EXPECT_EQ(streams.see(packet(2, 0, 0x200, wire::Opcode::kAck, 3)), kNone);
+  EXPECT_EQ(streams.counted().size(), 22U);
+  EXPECT_EQ(streams.left_out(), 22U);
+}
+
+TEST(StreamCounts, ManyStreamsAreCountedAndLargestGiven) {
+  StreamCounts counts;
+  Addresses addresses;
+  addresses.id_of_ipv4(0x0a000001);
+  addresses.id_of_ipv4(0x0a000002);
+  for (int round = 0; round < 3; ++round) {
+    for (std::uint32_t qp = 0; qp < 20'000; ++qp) {
+      Frame frame = packet(0, 1, qp, wire::Opcode::kSendOnly, 0);
+      frame.wire_B = 100 + (qp == 777 ? 50 : 0);
+      frame.number = qp + 1;
+      counts.see(frame);
+    }
+  }
+  EXPECT_EQ(counts.size(), 20'000U);
+  EXPECT_EQ(counts.frames(), 60'000U);
+  EXPECT_EQ(counts.left_out(), 0U);
+  const auto largest = counts.largest(3, addresses);
+  ASSERT_EQ(largest.size(), 3U);
+  EXPECT_EQ(largest[0].b_qp, 777U);
+  EXPECT_EQ(largest[0].a, "10.0.0.1");
+  EXPECT_EQ(largest[0].packets, 3U);
+  EXPECT_EQ(largest[0].wire_B, 450U);
+  EXPECT_EQ(largest[0].transport, "RC");
+  EXPECT_EQ(largest[1].b_qp, 0U);
 }
 
 }  // namespace

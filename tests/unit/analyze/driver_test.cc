@@ -1,0 +1,152 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "analyze/analyzer.h"
+#include "support/capture_builder.h"
+#include "wire/roce_frame.h"
+
+namespace weft::analyze {
+namespace {
+
+using support::Buffer;
+using support::CaptureBuilder;
+
+// Files of one test, removed at its end.
+class DriverFiles {
+ public:
+  DriverFiles()
+      : folder_(std::filesystem::temp_directory_path() / ("weft-analyze-driver-" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(folder_);
+  }
+  ~DriverFiles() { std::filesystem::remove_all(folder_); }
+  std::string write(const std::string& name, const Buffer& bytes) const {
+    const std::string path = folder_ / name;
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    return path;
+  }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+std::string send_frame(std::uint32_t psn) {
+  wire::RoceHeaders headers;
+  headers.src_ip = wire::ipv4_mapped(10, 0, 0, 1);
+  headers.dst_ip = wire::ipv4_mapped(10, 0, 0, 2);
+  headers.src_port = 0xc000;
+  headers.dest_qp = 0x11;
+  headers.psn = psn;
+  std::string frame(wire::roce_frame_size_B(headers, 0), '\0');
+  wire::build_roce_frame(headers, {}, {reinterpret_cast<std::uint8_t*>(frame.data()), frame.size()});
+  return frame;
+}
+
+// One frame at each of these microseconds.
+CaptureBuilder capture_at(const std::vector<std::uint64_t>& times_us) {
+  CaptureBuilder file;
+  file.section().interface();
+  std::uint32_t psn = 0;
+  for (const std::uint64_t time_us : times_us) file.packet(0, time_us, send_frame(psn++));
+  return file;
+}
+
+bool has_finding(const Analysis& analysis, std::string_view id) {
+  for (const Finding& finding : analysis.findings.all())
+    if (finding.id == id) return true;
+  return false;
+}
+
+TEST(AnalyzeFiles, SeveralFilesAreOneCapture) {
+  DriverFiles files;
+  const auto analysis = analyze_files(
+      {files.write("a", capture_at({10, 30}).bytes), files.write("b", capture_at({20, 40, 50}).bytes)}, {});
+  ASSERT_TRUE(analysis) << analysis.error();
+  EXPECT_EQ(analysis->capture.frames, 5U);
+  EXPECT_EQ(analysis->capture.roce, 5U);
+  ASSERT_EQ(analysis->capture.points.size(), 2U);
+  EXPECT_EQ(analysis->capture.points[0].frames, 2U);
+  EXPECT_EQ(analysis->capture.points[1].frames, 3U);
+  EXPECT_EQ(analysis->capture.last_ns - analysis->capture.first_ns, 40'000);
+  EXPECT_FALSE(has_finding(*analysis, "capture.order"));
+}
+
+TEST(AnalyzeFiles, SinceAndUntilCountFromFirstFrame) {
+  DriverFiles files;
+  AnalyzeOptions options;
+  options.since_ns = 10'000;
+  options.until_ns = 30'000;
+  const auto analysis = analyze_files({files.write("a", capture_at({100, 110, 120, 130, 140}).bytes)}, options);
+  ASSERT_TRUE(analysis) << analysis.error();
+  EXPECT_EQ(analysis->capture.frames, 3U);
+  EXPECT_EQ(analysis->capture.first_ns, 110'000);
+  EXPECT_EQ(analysis->capture.last_ns, 130'000);
+}
+
+TEST(AnalyzeFiles, FramesKeepTheirNumbers) {
+  DriverFiles files;
+  AnalyzeOptions options;
+  options.since_ns = 10'000;
+  CaptureBuilder file = capture_at({100, 110});
+  std::string wrong = send_frame(2);
+  wrong[wrong.size() - 1] ^= 1;
+  file.packet(0, 120, wrong);
+  const auto analysis = analyze_files({files.write("a", file.bytes)}, options);
+  ASSERT_TRUE(analysis);
+  ASSERT_TRUE(has_finding(*analysis, "integrity.icrc"));
+  EXPECT_EQ(analysis->findings.all().front().evidence.at(0).frame, 3U);
+}
+
+TEST(AnalyzeFiles, CutAndDamagedFilesGiveWhatTheyHold) {
+  DriverFiles files;
+  Buffer cut = capture_at({1, 2, 3}).bytes;
+  cut.resize(cut.size() - 5);
+  CaptureBuilder damaged = capture_at({1, 2});
+  damaged.u32(6).u32(7).u32(0);
+  const auto analysis = analyze_files({files.write("cut", cut), files.write("damaged", damaged.bytes)}, {});
+  ASSERT_TRUE(analysis) << analysis.error();
+  EXPECT_EQ(analysis->capture.frames, 4U);
+  EXPECT_TRUE(has_finding(*analysis, "capture.cut"));
+  EXPECT_TRUE(has_finding(*analysis, "capture.damaged"));
+}
+
+TEST(AnalyzeFiles, RefusesOtherFiles) {
+  DriverFiles files;
+  const std::string path = files.write("text", {'h', 'e', 'l', 'l', 'o'});
+  EXPECT_EQ(analyze_files({path}, {}).error(), path + ": neither pcap nor pcapng at byte 0");
+  EXPECT_FALSE(analyze_files({path + ".missing"}, {}));
+}
+
+TEST(AnalyzeFiles, DropCountsOfFileAreFound) {
+  DriverFiles files;
+  CaptureBuilder file = capture_at({1, 2});
+  file.block(5, file.sub().u32(0).u32(0).u32(0).u16(5).u16(8).u64(17).u32(0).bytes);
+  const auto analysis = analyze_files({files.write("a", file.bytes)}, {});
+  ASSERT_TRUE(analysis);
+  ASSERT_TRUE(has_finding(*analysis, "capture.lost"));
+}
+
+TEST(AnalyzeFiles, ProgressIsReported) {
+  DriverFiles files;
+  CaptureBuilder file;
+  file.section().interface();
+  for (std::uint64_t i = 0; i < 70'000; ++i) file.packet(0, i, "abcd");
+  AnalyzeOptions options;
+  std::uint64_t calls = 0, all_B = 0;
+  options.progress = [&](std::uint64_t read_B, std::uint64_t size_B) {
+    ++calls;
+    all_B = size_B;
+    EXPECT_GT(read_B, 0U);
+  };
+  ASSERT_TRUE(analyze_files({files.write("a", file.bytes)}, options));
+  EXPECT_EQ(calls, 1U);
+  EXPECT_EQ(all_B, file.bytes.size());
+}
+
+}  // namespace
+}  // namespace weft::analyze
