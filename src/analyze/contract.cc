@@ -64,6 +64,13 @@ void ContractCheck::see(const Frame& frame, const Addresses& addresses) {
     note(kPriority, port->name, frame,
          fmt::format("{} carry VLAN priority {}, the lab says {}", is_cnp ? "CNPs" : "RoCE packets", frame.pcp(),
                      bits_text(priorities)));
+  // A packet that others of its message follow is a whole path MTU.
+  const ContractPort* peer = port_of(frame.dst, addresses);
+  const bool is_whole = wire::is_first(frame.opcode) || wire::is_middle(frame.opcode);
+  if (is_whole && peer != nullptr && frame.payload_B < std::min(port->path_mtu_B, peer->path_mtu_B))
+    note(kSmallMtu, port->name + " > " + peer->name, frame,
+         fmt::format("messages are cut into packets of {} B, the MTUs of the lab allow {}", frame.payload_B,
+                     std::min(port->path_mtu_B, peer->path_mtu_B)));
   // A switch may have marked what was ECT; only data has to be.
   const bool is_data = frame.payload_B > 0 && !is_cnp;
   const bool is_capable = frame.ecn() != 0;
@@ -126,6 +133,8 @@ void ContractCheck::finish(const Addresses& addresses, const Streams& streams, F
        "mlnx_qos -i IFACE --pfc 0,0,0,1,0,0,0,0; on the switch: show pfc priority"},
       {"contract.unknown-flow", "another host, or another address of a host", "host",
        "show_gids on the host; the lab's addresses"},
+      {"contract.mtu", "an interface has a smaller MTU than the lab says, or the program asks for a smaller path MTU",
+       "host", "ip link set IFACE mtu MTU; ibv_devinfo -v: active_mtu; perftest -m"},
   }};
   for (std::size_t kind = 0; kind < kKinds; ++kind)
     for (const auto& [place, seen] : seen_[kind]) {

@@ -27,6 +27,7 @@ struct PlantedCase {
   std::string run_options{};            // of weft run
   std::string file = "capture.pcapng";  // of the run's directory
   std::size_t cut_file_B = 0;           // so many bytes are cut off its end
+  std::string counters{};               // written to $OUT/counters.txt
 
   friend std::ostream& operator<<(std::ostream& out, const PlantedCase& each) { return out << each.name; }
 };

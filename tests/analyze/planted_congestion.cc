@@ -147,9 +147,17 @@ std::vector<PlantedCase> notification_faults() {
                   {},
                   "",
                   kHeaders});
-  rows.push_back({"EveryPacketMarked", "all packets CE-marked",
-                  marked("probability: 100 %", contract(), "write, size: 64 KiB, count: 20"), "node01:p0", nullptr,
-                  "traffic-class.ce-share"});
+  rows.push_back({"EveryPacketMarked",
+                  "all packets CE-marked",
+                  marked("probability: 100 %", contract(), "write, size: 64 KiB, count: 80"),
+                  "node01:p0",
+                  nullptr,
+                  "traffic-class.ce-share",
+                  {},
+                  {},
+                  {},
+                  "",
+                  kHeaders});
   rows.push_back({"NotEct", "a host that sends RoCE without ECT", pair_lab(both, not_ect), "node00:p0", nullptr,
                   "traffic-class.not-ect"});
   rows.push_back({"CnpInDataClass", "CNPs sent with the DSCP of the data",

@@ -149,7 +149,7 @@ std::vector<PlantedCase> loss_faults() {
   rows.push_back({"LossSelectiveRepeat",
                   "one packet dropped, NICs with selective repeat",
                   lost_packet(selective),
-                  "node00:p0",
+                  "all",
                   nullptr,
                   "psn.lost",
                   {"recovery.selective"}});

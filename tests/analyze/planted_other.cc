@@ -128,6 +128,19 @@ std::vector<PlantedCase> other_faults() {
   std::vector<PlantedCase> rows;
   rows.push_back(
       {"MigReqMix", "ConnectX-5 and E810: MigReq 1 and 0", pair_lab(both, mixed), "node00:p0", nullptr, "migreq.mix"});
+  rows.push_back({"StuckCounter",
+                  "a NIC whose np_cnp_sent stays 0",
+                  pair_lab("faults:\n  - {link: \"node00:p0\", action: ce-mark, frames: request, probability: 2 %}\n" +
+                               transfer("write, size: 64 KiB, count: 100"),
+                           contract),
+                  "node01:p0",
+                  nullptr,
+                  "counters.differ",
+                  {},
+                  {},
+                  {},
+                  "--counters 10.0.0.2=$OUT/counters.txt"});
+  rows.back().counters = "np_ecn_marked_roce_packets: 35\nnp_cnp_sent: 0\n";
   rows.push_back({"CmRejected", "a connection request that is rejected", writes, "node00:p0", rejected,
                   "connection-setup.rejected"});
   rows.push_back({"CmNoAnswer", "a connection request that nothing answers", writes, "node00:p0", unanswered,

@@ -49,6 +49,8 @@ void make_capture(const PlantedCase& row, PlantedRun& run) {
   capture.write(run.capture_path);  // without comments
   if (row.cut_file_B > 0)
     std::filesystem::resize_file(run.capture_path, std::filesystem::file_size(run.capture_path) - row.cut_file_B);
+  if (!row.counters.empty())
+    interop::write_bytes(run.dir.file("out/counters.txt"), row.counters.data(), row.counters.size());
   if (const char* folder = std::getenv("WEFT_KEEP_CAPTURES"); folder != nullptr) {
     std::filesystem::create_directories(folder);
     std::filesystem::copy_file(run.capture_path, std::string(folder) + "/" + row.name + ".pcapng",

@@ -36,9 +36,9 @@ std::uint64_t bytes_done(const json& results) {
 }
 
 // Whole microseconds, as NICs count.
-std::uint64_t paused_us(const json& point, bool sent, int priority) {
+std::uint64_t paused_us(const json& point, const std::string& direction, int priority) {
   for (const json& each : point.at("pauses"))
-    if (each.at("sent") == sent && each.at("priority") == priority)
+    if (each.at("direction") == direction && each.at("priority") == priority)
       return each.at("paused_ns").get<std::uint64_t>() / 1000;
   return 0;
 }
@@ -79,12 +79,34 @@ TEST_P(RoundTrip, EqualsCounters) {
         << name;
     for (const char* side : {"rx", "tx"}) {
       for (int priority = 0; priority < 8; ++priority) {
-        EXPECT_EQ(paused_us(point, side == std::string("tx"), priority),
+        EXPECT_EQ(paused_us(point, side == std::string("tx") ? "sent" : "received", priority),
                   counter(port, fmt::format("{}_prio{}_pause_duration", side, priority)))
             << name << ", " << side << " priority " << priority;
       }
     }
   }
+}
+
+// The check of counters with the run's own: none differs.
+TEST_P(RoundTrip, CountersAgree) {
+  const PlantedCase& row = GetParam();
+  PlantedRun run;
+  make_capture(row, run);
+  if (HasFatalFailure()) return;
+  std::string options;
+  for (const json& port : run.results.at("ports")) {
+    std::string text;
+    for (const char* group : {"hw_counters", "ethtool"})
+      if (port.contains(group))
+        for (const auto& [name, value] : port.at(group).items()) text += name + ": " + value.dump() + "\n";
+    if (text.empty()) continue;
+    const std::string address = port.at("address"), file = run.dir.file("out/" + address + ".txt");
+    interop::write_bytes(file, text.data(), text.size());
+    options += " --counters " + address + "=" + file;
+  }
+  const AnalyzeRun analysis = analyze(interop::shell_quoted(run.capture_path), options);
+  ASSERT_FALSE(analysis.json.is_discarded()) << analysis.output;
+  for (const json& each : analysis.json.at("findings")) EXPECT_NE(each.at("id"), "counters.differ") << each.at("what");
 }
 
 std::vector<PlantedCase> round_trips() {
