@@ -16,7 +16,7 @@ struct CapturePoint {
   std::uint64_t speed_bps = 0;
   std::uint16_t link_type = 0;
   std::uint8_t fcs_B = 0;  // at the end of each frame, where the file says so
-  std::uint64_t frames = 0;
+  std::uint64_t frames = 0, roce = 0;
   std::uint64_t ce_marked = 0, cnps = 0, pause_frames = 0;
 };
 

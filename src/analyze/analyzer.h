@@ -14,6 +14,8 @@
 #include "analyze/analysis.h"
 #include "analyze/capture_check.h"
 #include "analyze/cm_check.h"
+#include "analyze/contract.h"
+#include "analyze/counters_check.h"
 #include "analyze/decode.h"
 #include "analyze/integrity.h"
 #include "analyze/streams.h"
@@ -29,11 +31,16 @@ struct AnalyzeOptions {
   std::size_t most_streams = Streams::kMostStreams;  // that the checks look into
   // Called now and then with the bytes read and the size of all files, 0 where a pipe has none.
   std::function<void(std::uint64_t read_B, std::uint64_t all_B)> progress;
+  Contract contract;  // without ports: none
+  std::vector<PortCounters> counters;
 };
 
 class Analyzer {
  public:
-  explicit Analyzer(const AnalyzeOptions& options) : options_(options), streams_(options.most_streams) {}
+  explicit Analyzer(const AnalyzeOptions& options) : options_(options), streams_(options.most_streams) {
+    contract_.use(options.contract);
+    counters_.use(options.counters);
+  }
 
   PointId add_point(const std::string& file, const pcap::CaptureInterface& interface);
   void see(PointId point, const pcap::CapturedPacket& packet);
@@ -57,6 +64,8 @@ class Analyzer {
   CaptureCheck capture_check_;
   Integrity integrity_;
   CmCheck cm_;
+  ContractCheck contract_;
+  CountersCheck counters_;
   UetCheck uet_;
   Frame frame_;
   std::uint64_t skipped_ = 0;
