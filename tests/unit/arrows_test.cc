@@ -56,9 +56,10 @@ const std::vector<Module>& modules() {
       {"gear",
        {"base", "wire", "engine", "fabric", "nic", "host", "nccl", "workload", "text", "catalog", "model", "results",
         "labfile"}},
+      {"wireshark", {"base"}},
       {"cli",
        {"base", "verbs", "wire", "engine", "fabric", "nic", "host", "observe", "nccl", "workload", "text", "catalog",
-        "model", "results", "labfile", "world", "live", "gear"}},
+        "model", "results", "labfile", "world", "live", "gear", "wireshark"}},
   };
   return all;
 }
