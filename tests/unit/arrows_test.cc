@@ -56,10 +56,11 @@ const std::vector<Module>& modules() {
       {"gear",
        {"base", "wire", "engine", "fabric", "nic", "host", "nccl", "workload", "text", "catalog", "model", "results",
         "labfile"}},
+      {"export", {"base", "results"}},
       {"wireshark", {"base"}},
       {"cli",
        {"base", "verbs", "wire", "engine", "fabric", "nic", "host", "observe", "nccl", "workload", "text", "catalog",
-        "model", "results", "labfile", "world", "live", "gear", "wireshark"}},
+        "model", "results", "labfile", "world", "live", "gear", "export", "wireshark"}},
   };
   return all;
 }
@@ -95,7 +96,7 @@ struct Confined {
 };
 const std::vector<Confined>& confined_headers() {
   static const std::vector<Confined> all = {{"yaml-cpp/", {"text"}},
-                                            {"nlohmann/", {"results", "catalog", "gear"}},
+                                            {"nlohmann/", {"results", "catalog", "gear", "export"}},
                                             {"sqlite3", {"results"}},
                                             {"CLI/", {"cli"}},
                                             {"infiniband/", {"verbs", "live"}},

@@ -158,32 +158,26 @@ function weft.add_roce(pinfo, tree)
   if wants_icrc(tree) then add_icrc(branch, source, weft.packet_around(bth, pinfo), pinfo.number) end
 end
 
--- Without a tree there are no fields: the packet list of tshark alone. An Ethernet frame with IP and UDP is looked at by
--- hand, so that CNPs have their name there too.
-function weft.name_cnp(tvb, pinfo)
-  if pinfo.dst_port ~= 4791 or tvb:len() < 54 then return end
-  local at = 12
-  local type = tvb(at, 2):uint()
-  while (type == 0x8100 or type == 0x88a8) and tvb:len() >= at + 6 do
-    at = at + 4
-    type = tvb(at, 2):uint()
+-- The packet list alone, without a field of ours: as little as names CNPs, since each call from Lua takes its time.
+local function name_cnp(pinfo)
+  local bth = bth_field()
+  if not bth or bth.len < kBth_B then return end
+  local source, at = bth.source, bth.offset
+  if not source or source:len() < at + kBth_B then return end
+  local bytes = source:raw(at, 8)
+  if bytes:byte(1) == kCnp then
+    pinfo.cols.info:set(string.format("CNP QP=0x%06x", weft.be32(bytes, 5) % 16777216))
   end
-  at = at + 2
-  if type == 0x0800 then
-    if tvb:len() < at + 20 or tvb(at + 9, 1):uint() ~= 17 then return end
-    at = at + tvb(at, 1):uint() % 16 * 4
-  elseif type == 0x86dd then
-    if tvb:len() < at + 40 or tvb(at + 6, 1):uint() ~= 17 then return end
-    at = at + 40
-  else
-    return
-  end
-  if tvb:len() < at + 8 + kBth_B or tvb(at + 2, 2):uint() ~= 4791 or tvb(at + 8, 1):uint() ~= kCnp then return end
-  pinfo.cols.info:set(string.format("CNP QP=0x%06x", tvb(at + 13, 3):uint()))
 end
 
+local own
 function proto.dissector(tvb, pinfo, tree)
   weft.add_comments(tree)
-  if bth_field() then weft.add_roce(pinfo, tree) else weft.name_cnp(tvb, pinfo) end
+  own = own or Dissector.get("weft")
+  if tree.visible or tree:referenced(own) or proto.prefs.icrc == 2 then
+    weft.add_roce(pinfo, tree)
+  else
+    name_cnp(pinfo)
+  end
 end
 register_postdissector(proto)
