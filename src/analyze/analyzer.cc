@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analyze/rc_findings.h"
+#include "analyze/rc_tables.h"
 
 namespace weft::analyze {
 
@@ -98,6 +99,7 @@ void Analyzer::summarise() {
   const RcContext context{transport_, streams_, analysis_.capture};
   std::vector<RcConversation> conversations = rc_conversations(context, addresses_);
   find_transport_troubles(context, conversations, analysis_.findings);
+  add_transport_tables(context, conversations, analysis_.tables);
   for (RcConversation& each : conversations) analysis_.conversations.push_back(std::move(each.summary));
   std::stable_sort(analysis_.conversations.begin(), analysis_.conversations.end(),
                    [](const Conversation& one, const Conversation& other) { return one.goodput_B > other.goodput_B; });

@@ -35,6 +35,7 @@ struct AnalyzeOptions {
   std::size_t most_streams = Streams::kMostStreams;  // that the checks look into
   // Called now and then with the bytes read and the size of all files, 0 where a pipe has none.
   std::function<void(std::uint64_t read_B, std::uint64_t all_B)> progress;
+  bool messages = false;  // keep the table of messages
 };
 
 class Analyzer {
@@ -69,7 +70,7 @@ class Analyzer {
   ContractCheck contract_;
   CountersCheck counters_;
   UetCheck uet_;
-  RcTransport transport_;
+  RcTransport transport_{options_.messages};
   Congestion congestion_{analysis_.capture.points};
   Frame frame_;
   std::uint64_t skipped_ = 0;

@@ -24,6 +24,10 @@ void Streams::find_reverse(StreamId id, const Frame& frame) {
   if (newest == newest_.end()) return;
   StreamId found = kNone;
   bool ambiguous = false;
+  // An ACK is most often for the newest request: that decides where several have sent the PSN.
+  const auto likelihood = [&frame](const Stream& stream) {
+    return (stream.src_port == frame.src_port ? 2 : 0) + (stream.last_request_psn == frame.psn ? 1 : 0);
+  };
   int looked_at = 0;
   for (StreamId at = newest->second; at != kNone && looked_at < kMostCandidates; at = older_[at], ++looked_at) {
     const Stream& candidate = streams_[at];
@@ -32,14 +36,9 @@ void Streams::find_reverse(StreamId id, const Frame& frame) {
     if (distance(candidate.first_request_psn, frame.psn) > sent) continue;
     // Queue pairs that began with the same PSN: the one whose packets have the same source port, which NICs derive
     // from both queue pairs, is likelier.
-    if (found == kNone) {
-      found = at;
-    } else if (candidate.src_port == frame.src_port && streams_[found].src_port != frame.src_port) {
-      found = at;
-      ambiguous = false;
-    } else if ((candidate.src_port == frame.src_port) == (streams_[found].src_port == frame.src_port)) {
-      ambiguous = true;
-    }
+    const int better = found == kNone ? 1 : likelihood(candidate) - likelihood(streams_[found]);
+    if (better > 0) found = at;
+    if (better >= 0) ambiguous = better == 0;
   }
   if (found != kNone && !ambiguous) pair(id, found);
 }

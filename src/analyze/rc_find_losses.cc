@@ -99,17 +99,15 @@ std::vector<PathLoss> lost_answers(const SideView& view) {
 }
 
 std::string again_text(const RcFlow& flow) {
+  if (flow.retransmitted == 0) return "; nothing was sent again";
   std::string text;
   const auto put = [&text](std::uint32_t count, std::string_view what) {
-    if (count > 0)
-      text += fmt::format("{} {} of them", text.empty() ? ": " + std::to_string(count) : ", " + std::to_string(count),
-                          what);
+    if (count > 0) text += fmt::format("{}{} after {}", text.empty() ? " (" : ", ", count, what);
   };
-  put(count_of(flow, Trouble::kAfterNak), "times after NAKs");
-  put(count_of(flow, Trouble::kTimeout), "times after timeouts");
-  put(count_of(flow, Trouble::kImpliedNak), "times after gaps in READ responses");
-  if (flow.retransmitted == 0) return "; nothing was sent again";
-  return fmt::format("; {} packets were sent again{}", flow.retransmitted, text);
+  put(count_of(flow, Trouble::kAfterNak), "a NAK");
+  put(count_of(flow, Trouble::kTimeout), "a timeout");
+  put(count_of(flow, Trouble::kImpliedNak), "a gap in READ responses");
+  return fmt::format("; {} packets were sent again{}{}", flow.retransmitted, text, text.empty() ? "" : ")");
 }
 
 std::vector<Remedy> loss_remedies() {
@@ -188,6 +186,16 @@ void find_losses(const SideView& view, SideFindings& out) {
                          loss_cause(view), loss.packets, std::move(loss.evidence), loss_remedies()});
   find_reads_lost(view, out);
   find_never_sent(view, out);
+  if (near.trouble && near.trouble->missed_packets > 0 && view.in_order())
+    out.add(view.place,
+            {"capture.lost",
+             fmt::format("{} packets were acknowledged that the capture does not hold", near.trouble->missed_packets),
+             "the capture missed them (a mirror port or a host that is too slow), or they took another path",
+             near.trouble->missed_packets,
+             evidence_of(view.context, near, Trouble::kNotCaptured, "ACK of PSN {psn}"),
+             {{"capture",
+               "a shorter snap length (tcpdump -s 128), a larger buffer (-B 65536), every path "
+               "between the two ends"}}});
 
   const bool several = view.side.flows.size() > 1;
   const std::uint32_t late = count_of(far, Trouble::kReordered);

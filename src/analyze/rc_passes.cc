@@ -144,14 +144,14 @@ void RcTransport::count_unexplained(RcFlow& flow) {
     flow.out_of_order = flow.out_of_order || flow.transport != wire::kUcTransport;
     for (std::uint32_t i = 0; i < pass.fills; ++i)
       note(Trouble::kReordered, pass.frame, pass.start_ns, pass.start_psn, flow);
-  } else if (repeats <= 2) {
+  } else if (repeats <= 2 && !flow.selective) {
     pass.cause = Cause::kDuplicate;
     for (std::uint32_t i = 0; i < repeats; ++i)
       note(Trouble::kDuplicated, pass.frame, pass.start_ns, pass.start_psn, flow);
   } else {
     const bool can_tell = flow.answers > 0;
     flow.retransmitted += pass.packets;
-    if (!can_tell) return;
+    if (!can_tell || flow.selective) return;
     pass.cause = Cause::kSpurious;
     note(Trouble::kSpurious, pass.frame, pass.start_ns, pass.start_psn, flow, pass.packets);
   }

@@ -113,6 +113,7 @@ int analyze_captures(const AnalyzeArguments& arguments) {
   if (!read_time("--until", arguments.until, options.until_ns)) return kExitWrongInput;
   options.most_streams = arguments.most_streams;
   options.progress = reading_line();
+  options.messages = arguments.table == "messages";
   const auto analysis = analyze::analyze_files(arguments.files, options);
   clear_progress_line();
   if (!analysis) return wrong_input(analysis.error(), "weft analyze reads pcap and pcapng files");
@@ -153,8 +154,9 @@ void add_analyze(CLI::App& app, int& status) {
   verb->add_option("--set", arguments->set, "Change a value of that lab, as for run");
   verb->add_flag("--no-icrc", arguments->no_icrc, "Do not check the ICRC of each frame");
   verb->add_option("--table", arguments->table,
-                   "Print a table in place of the report: cnp, pauses, rate (bins of time)")
-      ->check(CLI::IsMember({"cnp", "pauses", "rate"}));
+                   "Print a table in place of the report: qps, messages, retransmissions, cnp, pauses, rate "
+                   "(bins of time)")
+      ->check(CLI::IsMember({"qps", "messages", "retransmissions", "cnp", "pauses", "rate"}));
   verb->add_option("--flow", arguments->flow, "Only rows of the table whose flow contains this, e.g. '10.0.0.1 >'");
   verb->add_flag("--json", arguments->json, "Print JSON");
   verb->footer("Exit status: 0 healthy, 1 findings, 2 input that cannot be read.");
