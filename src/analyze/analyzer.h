@@ -28,14 +28,22 @@ namespace weft::analyze {
 
 struct AnalyzeOptions {
   DecodeOptions decode;
+<<<<<<< HEAD
   Contract contract;  // without ports: none
   std::vector<PortCounters> counters;
+=======
+>>>>>>> side/reader
   // Frames before and after these times are left out; both count from the first frame.
   std::optional<std::int64_t> since_ns, until_ns;
   std::size_t most_streams = Streams::kMostStreams;  // that the checks look into
   // Called now and then with the bytes read and the size of all files, 0 where a pipe has none.
   std::function<void(std::uint64_t read_B, std::uint64_t all_B)> progress;
+<<<<<<< HEAD
   bool messages = false;  // keep the table of messages
+=======
+  Contract contract;  // without ports: none
+  std::vector<PortCounters> counters;
+>>>>>>> side/reader
 };
 
 class Analyzer {

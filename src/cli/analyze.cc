@@ -34,6 +34,38 @@ struct AnalyzeArguments {
   std::string flow;
 };
 
+<<<<<<< HEAD
+=======
+// Nothing where it was not given; false where it is wrong, which has been said.
+bool read_time(const char* option, const std::string& text, std::optional<std::int64_t>& time_ns) {
+  if (text.empty()) return true;
+  const auto time_ps = lab::parse_quantity(text, lab::Quantity::kTime);
+  if (!time_ps) {
+    wrong_input(fmt::format("{} {}: {}", option, text, time_ps.error().message), time_ps.error().remedy);
+    return false;
+  }
+  time_ns = *time_ps / 1000;
+  return true;
+}
+
+// On a terminal, how much has been read; nothing elsewhere.
+std::function<void(std::uint64_t, std::uint64_t)> reading_line() {
+  if (isatty(STDERR_FILENO) == 0) return {};
+  using Clock = std::chrono::steady_clock;
+  return [start = Clock::now(), next = Clock::now() + std::chrono::seconds(1)](std::uint64_t read_B,
+                                                                               std::uint64_t all_B) mutable {
+    const auto now = Clock::now();
+    if (now < next) return;
+    next = now + std::chrono::milliseconds(200);
+    const double seconds = std::chrono::duration<double>(now - start).count();
+    const double read_GB = static_cast<double>(read_B) / 1e9;
+    show_progress_text(all_B == 0 ? fmt::format("{:.2f} GB read in {:.1f} s", read_GB, seconds)
+                                  : fmt::format("{:.2f} of {:.2f} GB read in {:.1f} s ({} %)", read_GB,
+                                                static_cast<double>(all_B) / 1e9, seconds, read_B * 100 / all_B));
+  };
+}
+
+>>>>>>> side/reader
 // ADDRESS=AFTER or ADDRESS=AFTER,BEFORE
 tl::expected<analyze::PortCounters, std::string> port_counters(const std::string& argument) {
   constexpr std::size_t kMost_B = 1 << 22;
@@ -64,6 +96,7 @@ tl::expected<analyze::PortCounters, std::string> port_counters(const std::string
     value -= was->second;
   }
   return port;
+<<<<<<< HEAD
 }
 
 // Nothing where it was not given; false where it is wrong, which has been said.
@@ -93,12 +126,21 @@ std::function<void(std::uint64_t, std::uint64_t)> reading_line() {
                                   : fmt::format("{:.2f} of {:.2f} GB read in {:.1f} s ({} %)", read_GB,
                                                 static_cast<double>(all_B) / 1e9, seconds, read_B * 100 / all_B));
   };
+=======
+>>>>>>> side/reader
 }
 
 int analyze_captures(const AnalyzeArguments& arguments) {
   use_json(arguments.json);
   analyze::AnalyzeOptions options;
   options.decode.check_icrc = !arguments.no_icrc;
+<<<<<<< HEAD
+=======
+  if (!read_time("--since", arguments.since, options.since_ns)) return kExitWrongInput;
+  if (!read_time("--until", arguments.until, options.until_ns)) return kExitWrongInput;
+  options.most_streams = arguments.most_streams;
+  options.progress = reading_line();
+>>>>>>> side/reader
   for (const std::string& each : arguments.counters) {
     auto port = port_counters(each);
     if (!port) return wrong_input(port.error(), "--counters 10.0.0.1=FILE: what ethtool -S or rdma statistic prints");
@@ -109,11 +151,14 @@ int analyze_captures(const AnalyzeArguments& arguments) {
     if (!file) return kExitWrongInput;
     options.contract = gear::wire_contract(file->lab);
   }
+<<<<<<< HEAD
   if (!read_time("--since", arguments.since, options.since_ns)) return kExitWrongInput;
   if (!read_time("--until", arguments.until, options.until_ns)) return kExitWrongInput;
   options.most_streams = arguments.most_streams;
   options.progress = reading_line();
   options.messages = arguments.table == "messages";
+=======
+>>>>>>> side/reader
   const auto analysis = analyze::analyze_files(arguments.files, options);
   clear_progress_line();
   if (!analysis) return wrong_input(analysis.error(), "weft analyze reads pcap and pcapng files");
