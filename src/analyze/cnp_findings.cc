@@ -93,6 +93,7 @@ void Cnps::find_unasked(Findings& findings, const Reading& reading, const CnpSen
   // Marks can be added behind this point. It is near enough when it sees marks at all, or is a port of the host itself.
   bool is_at_host = false;
   const CapturePoint& at = reading.capture.points[sender.point];
+  if (sender.ce == 0 && at.ce_marked > 0) return;  // marks on packets that were not read as RoCE
   if (sender.ce == 0 && at.name.find(':') != std::string::npos) {
     const std::string node = at.name.substr(0, at.name.rfind(':') + 1);
     is_at_host = std::count_if(reading.capture.points.begin(), reading.capture.points.end(),
@@ -154,14 +155,16 @@ void Cnps::finish(Findings& findings, const Reading& reading) {
     const CnpSender*& best = nearest[sender.address];
     if (best == nullptr || is_nearer(sender, *best)) best = &sender;
   }
+  const CnpSender* busiest = nullptr;
   for (const auto& [address, sender] : nearest) {
     if (sender->ce > 0 && answers_are_visible(reading, *sender)) {
       find_missing(findings, reading, *sender);
       find_timing(findings, reading, *sender);
     }
     find_unasked(findings, reading, *sender);
-    find_pacing(findings, reading, *sender);
+    if (sender->queue_pairs > 0 && (busiest == nullptr || sender->cnps > busiest->cnps)) busiest = sender;
   }
+  if (busiest != nullptr) find_pacing(findings, reading, *busiest);
   if (malformed_ > 0)
     findings.add({"cnp.format",
                   malformed_by_ == kNone ? "the capture" : reading.addresses.text(malformed_by_),

@@ -35,7 +35,9 @@ struct CnpSender {
   std::uint64_t ce = 0, cnps = 0;
   std::uint64_t ce_pending = 0;  // marks since pending_ns
   std::uint64_t unasked = 0, after_nak = 0;
-  std::uint64_t close = 0;  // CNPs to one queue pair less than kClose_ns apart
+  std::uint64_t close = 0;           // CNPs to one queue pair less than kClose_ns apart
+  std::uint64_t unasked_recent = 0;  // within kWithNak_ns before the newest of them
+  std::int64_t last_unasked_ns = 0;
   std::int64_t last_cnp_ns = 0, last_ce_ns = 0, last_nak_ns = 0;
   std::int64_t pending_ns = 0;  // first mark without an answer; 0: none
   std::uint64_t pending_frame = 0, ce_since_cnp = 0;
@@ -65,6 +67,8 @@ class Cnps {
       500'000;                                      // ten times DCQCN's interval: marks that wait longer are not told
   static constexpr std::int64_t kLate_ns = 50'000;  // DCQCN's own interval between CNPs
   static constexpr std::int64_t kClose_ns = 1'000;
+  // A CNP may come with a NAK, before or after it (slow restart of ConnectX-5 and later).
+  static constexpr std::int64_t kWithNak_ns = 100'000;
   static constexpr std::int64_t kWide_ns = 200'000;
   static constexpr std::size_t kMostSenders = 4096, kMostTold = 65'536;
 

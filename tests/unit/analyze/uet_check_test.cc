@@ -49,9 +49,9 @@ Packet uet_sack(std::uint32_t cumulative, std::uint16_t offset, std::uint64_t bi
   wire::put_be64(pds, 16, bitmap);
   return uet_packet(false, pds);
 }
-Packet uet_nack(std::uint32_t psn) {
+Packet uet_nack(std::uint32_t psn, std::uint8_t code) {
   std::vector<std::uint8_t> pds = pds_bytes(10, 0, psn, 16);
-  pds[2] = 1;
+  pds[2] = code;
   return uet_packet(false, pds);
 }
 
@@ -85,9 +85,16 @@ TEST_F(UetCheckTest, SprayedPacketsAndSackAreWell) {
 
 TEST_F(UetCheckTest, NackAsksForRetransmission) {
   for (std::uint32_t psn : {100u, 101u, 102u}) see(uet_request(psn));
-  see(uet_nack(101));
+  see(uet_nack(101, 0x12));  // packet not received
   see(uet_request(101, 0x10));
   EXPECT_EQ(ids(), UetIds{});
+}
+
+TEST_F(UetCheckTest, NackOfTrimmedPacket) {
+  for (std::uint32_t psn : {100u, 101u}) see(uet_request(psn));
+  see(uet_nack(100, 0x01));
+  see(uet_request(100, 0x10));
+  EXPECT_EQ(ids(), UetIds{"uet.trim"});
 }
 
 TEST_F(UetCheckTest, SackLeavesOutWhatIsSentAgain) {
