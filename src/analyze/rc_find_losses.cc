@@ -187,14 +187,15 @@ void find_losses(const SideView& view, SideFindings& out) {
   find_reads_lost(view, out);
   find_never_sent(view, out);
   if (near.trouble && near.trouble->missed_packets > 0 && view.in_order())
-    out.add(view.place, {"capture.lost",
-                         fmt::format("{} packets were acknowledged that the capture does not hold",
-                                     near.trouble->missed_packets),
-                         "the capture missed them (a mirror port or a host that is too slow), or they took another path",
-                         near.trouble->missed_packets,
-                         evidence_of(view.context, near, Trouble::kNotCaptured, "ACK of PSN {psn}"),
-                         {{"capture", "a shorter snap length (tcpdump -s 128), a larger buffer (-B 65536), every path "
-                                      "between the two ends"}}});
+    out.add(view.place,
+            {"capture.lost",
+             fmt::format("{} packets were acknowledged that the capture does not hold", near.trouble->missed_packets),
+             "the capture missed them (a mirror port or a host that is too slow), or they took another path",
+             near.trouble->missed_packets,
+             evidence_of(view.context, near, Trouble::kNotCaptured, "ACK of PSN {psn}"),
+             {{"capture",
+               "a shorter snap length (tcpdump -s 128), a larger buffer (-B 65536), every path "
+               "between the two ends"}}});
 
   const bool several = view.side.flows.size() > 1;
   const std::uint32_t late = count_of(far, Trouble::kReordered);

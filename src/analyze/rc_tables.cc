@@ -23,9 +23,10 @@ std::string verbs_text(const std::vector<std::string>& verbs) {
 
 Table qp_table(std::span<const RcConversation> conversations) {
   Table table{"qps",
-              {"flow", "transport", "verbs", "path_mtu_B", "messages", "message_B_least", "message_B_most",
-               "goodput_B", "goodput_Gbps", "packets", "retransmitted", "naks", "cnps", "ce_marked", "packets_per_ack",
-               "ack_p50_us", "ack_p99_us", "message_p50_us", "message_p99_us", "points"}};
+              {"flow",           "transport", "verbs",           "path_mtu_B", "messages",      "message_B_least",
+               "message_B_most", "goodput_B", "goodput_Gbps",    "packets",    "retransmitted", "naks",
+               "cnps",           "ce_marked", "packets_per_ack", "ack_p50_us", "ack_p99_us",    "message_p50_us",
+               "message_p99_us", "points"}};
   for (const RcConversation& each : conversations) {
     if (table.rows.size() == kMostQpRows) break;
     const Conversation& c = each.summary;
@@ -34,12 +35,26 @@ Table qp_table(std::span<const RcConversation> conversations) {
     if (!each.forward.empty() && each.forward.at_responder().acks > 0)
       per_ack = static_cast<double>(each.forward.at_responder().packets) /
                 static_cast<double>(each.forward.at_responder().acks);
-    table.rows.push_back({place_of(c), c.transport, verbs_text(c.verbs), number(c.path_mtu_B), number(c.messages),
-                          number(c.message_B_least), number(c.message_B_most), number(c.goodput_B),
-                          c.goodput_bps / 1e9, number(c.packets), number(c.retransmitted), number(c.naks),
-                          number(c.cnps), number(c.ce_marked), per_ack, microseconds(c.ack_latency_p50_ns),
-                          microseconds(c.ack_latency_p99_ns), microseconds(c.message_latency_p50_ns),
-                          microseconds(c.message_latency_p99_ns), static_cast<std::int64_t>(c.points)});
+    table.rows.push_back({place_of(c),
+                          c.transport,
+                          verbs_text(c.verbs),
+                          number(c.path_mtu_B),
+                          number(c.messages),
+                          number(c.message_B_least),
+                          number(c.message_B_most),
+                          number(c.goodput_B),
+                          c.goodput_bps / 1e9,
+                          number(c.packets),
+                          number(c.retransmitted),
+                          number(c.naks),
+                          number(c.cnps),
+                          number(c.ce_marked),
+                          per_ack,
+                          microseconds(c.ack_latency_p50_ns),
+                          microseconds(c.ack_latency_p99_ns),
+                          microseconds(c.message_latency_p50_ns),
+                          microseconds(c.message_latency_p99_ns),
+                          static_cast<std::int64_t>(c.points)});
   }
   return table;
 }
@@ -51,8 +66,7 @@ std::vector<std::string> names_of(const RcContext& context, std::span<const RcCo
     Conversation turned = each.summary;
     std::swap(turned.a, turned.b);
     std::swap(turned.a_qp, turned.b_qp);
-    if (!each.forward.empty())
-      names[context.transport.number_of(each.forward.at_requester())] = place_of(each.summary);
+    if (!each.forward.empty()) names[context.transport.number_of(each.forward.at_requester())] = place_of(each.summary);
     if (!each.backward.empty()) names[context.transport.number_of(each.backward.at_requester())] = place_of(turned);
   }
   return names;
