@@ -66,11 +66,11 @@ class Analyzer {
   Streams streams_;
   CaptureCheck capture_check_;
   Integrity integrity_;
-  RcTransport transport_{options_.messages};
   CmCheck cm_;
   ContractCheck contract_;
   CountersCheck counters_;
   UetCheck uet_;
+  RcTransport transport_{options_.messages};
   Congestion congestion_{analysis_.capture.points};
   Frame frame_;
   std::uint64_t skipped_ = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 namespace weft::analyze {
@@ -26,7 +27,8 @@ class LatencyHistogram {
   // The middle of the bucket in which the percentile lies; -1 without a sample.
   std::int64_t percentile_ns(double percent) const {
     if (count_ == 0) return -1;
-    const auto wanted = static_cast<std::uint64_t>(percent / 100 * static_cast<double>(count_ - 1)) + 1;
+    const auto wanted = static_cast<std::uint64_t>(std::ceil(percent / 100 * static_cast<double>(count_)));
+    if (wanted >= count_) return most_ns_;
     std::uint64_t before = 0;
     for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
       before += buckets_[bucket];

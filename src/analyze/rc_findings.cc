@@ -140,7 +140,9 @@ void find_transport_troubles(const RcContext& context, std::span<const RcConvers
     const std::string places[] = {place_of(conversation.summary), place_of(turned)};
     for (const bool forward : {true, false}) {
       const RcSide& side = forward ? conversation.forward : conversation.backward;
-      if (side.empty() || (side.flows.size() == 1 && !side.at_requester().trouble)) continue;
+      if (side.empty()) continue;
+      const RcFlow& near = side.at_requester();
+      if (side.flows.size() == 1 && !near.trouble && near.awaited.empty()) continue;
       const detail::SideView view{context, side, places[forward ? 0 : 1]};
       detail::find_losses(view, out);
       detail::find_timeouts(view, out);

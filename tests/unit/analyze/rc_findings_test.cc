@@ -1,0 +1,228 @@
+#include "analyze/rc_findings.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/analyze/rc_capture.h"
+
+namespace weft::analyze {
+namespace {
+
+using RcFindingsTest = RcCaptureTest;
+
+TEST_F(RcFindingsTest, RemoteAccessError) {
+  request(Opcode::kWriteOnly, 100, 64, 64, true);
+  ack(100, 0, kNakAccess);
+  EXPECT_EQ(found(), None{"nak.remote-access"});
+  EXPECT_EQ(conversation().goodput_B, 0u);
+  EXPECT_EQ(conversation().messages, 0u);
+}
+
+TEST_F(RcFindingsTest, SecondNakBeforeTheMissingPacketIsRepeated) {
+  for (std::uint32_t psn = 100; psn < 104; ++psn) only(psn);
+  ack(101, 1, kNakSequence);
+  ack(101, 1, kNakSequence);
+  for (std::uint32_t psn = 101; psn < 104; ++psn) only(psn);
+  ack(103, 4);
+  EXPECT_TRUE(finds("nak.repeated"));
+}
+
+TEST_F(RcFindingsTest, NakOfWhatWasAcknowledged) {
+  for (std::uint32_t psn = 100; psn < 104; ++psn) only(psn);
+  ack(102, 3);
+  ack(101, 3, kNakSequence);
+  EXPECT_TRUE(finds("nak.psn"));
+}
+
+TEST_F(RcFindingsTest, AckRunsBackwards) {
+  for (std::uint32_t psn = 100; psn < 104; ++psn) only(psn);
+  ack(103, 4);
+  ack(101, 2);
+  EXPECT_TRUE(finds("ack.backwards"));
+}
+
+TEST_F(RcFindingsTest, AckOfWhatWasNotSent) {
+  only(100);
+  ack(100, 1);
+  ack(109, 10);
+  wait(10'000);
+  only(101);
+  EXPECT_TRUE(finds("ack.unsent"));
+}
+
+TEST_F(RcFindingsTest, AckReqWithoutAnswer) {
+  only(100);
+  ack(100, 1);
+  only(101);
+  write(102, 2);
+  wait(5'000'000);
+  request(Opcode::kSendFirst, 104);
+  EXPECT_TRUE(finds("ack.missing"));
+}
+
+TEST_F(RcFindingsTest, MsnThatSkips) {
+  only(100);
+  ack(100, 1);
+  only(101);
+  ack(101, 5);
+  EXPECT_EQ(found(), None{"msn.wrong"});
+}
+
+TEST_F(RcFindingsTest, SendsBeyondTheCredits) {
+  only(100);
+  ack(100, 1, 1);  // one credit; one more may be tried
+  for (std::uint32_t psn = 101; psn < 104; ++psn) only(psn);
+  EXPECT_TRUE(finds("credits.exceeded"));
+}
+
+TEST_F(RcFindingsTest, CreditsThatAreKept) {
+  only(100);
+  ack(100, 1, 2);
+  only(101);
+  only(102);
+  ack(102, 3, 2);
+  EXPECT_EQ(found(), None{});
+  EXPECT_EQ(verdict("credits"), Verdict::kHealthy);
+}
+
+TEST_F(RcFindingsTest, ReadOfThreeResponses) {
+  request(Opcode::kReadRequest, 100, 0, 3000, true);
+  answer(Opcode::kReadResponseFirst, 100, kAckAll, 1, 1024);
+  answer(Opcode::kReadResponseMiddle, 101, 0, 0, 1024);
+  answer(Opcode::kReadResponseLast, 102, kAckAll, 1, 952);
+  request(Opcode::kReadRequest, 103, 0, 8, true);
+  answer(Opcode::kReadResponseOnly, 103, kAckAll, 2, 8);
+  EXPECT_EQ(found(), None{});
+  EXPECT_EQ(conversation().messages, 2u);
+  EXPECT_EQ(conversation().goodput_B, 3008u);
+  EXPECT_EQ(verdict("read-response"), Verdict::kHealthy);
+}
+
+TEST_F(RcFindingsTest, ReadResponsesThatEndTooEarly) {
+  request(Opcode::kReadRequest, 100, 0, 3000, true);
+  answer(Opcode::kReadResponseFirst, 100, kAckAll, 1, 1024);
+  answer(Opcode::kReadResponseLast, 101, kAckAll, 1, 952);
+  EXPECT_TRUE(finds("read-response.broken"));
+}
+
+TEST_F(RcFindingsTest, GapInReadResponsesIsAnImpliedNak) {
+  request(Opcode::kReadRequest, 100, 0, 4096, true);
+  answer(Opcode::kReadResponseFirst, 100, kAckAll, 1, 1024);
+  answer(Opcode::kReadResponseMiddle, 102, 0, 0, 1024);
+  answer(Opcode::kReadResponseLast, 103, kAckAll, 1, 1024);
+  request(Opcode::kReadRequest, 101, 0, 3072, true);
+  answer(Opcode::kReadResponseFirst, 101, kAckAll, 1, 1024);
+  answer(Opcode::kReadResponseMiddle, 102, 0, 0, 1024);
+  answer(Opcode::kReadResponseLast, 103, kAckAll, 1, 1024);
+  EXPECT_EQ(found(), None{"read-response.lost"});
+  EXPECT_EQ(transport_.retransmissions().at(0).cause, Cause::kImpliedNak);
+  EXPECT_EQ(conversation().messages, 1u);
+}
+
+TEST_F(RcFindingsTest, RnrNakAndItsWait) {
+  only(100);
+  ack(100, 0, kRnr640us);
+  wait(700'000);
+  only(100);
+  ack(100, 1);
+  EXPECT_EQ(found(), None{"rnr.no-receive"});
+  EXPECT_EQ(conversation().messages, 1u);
+}
+
+TEST_F(RcFindingsTest, SentAgainBeforeTheRnrTimer) {
+  only(100);
+  ack(100, 0, kRnr640us);
+  wait(100'000);
+  only(100);
+  ack(100, 1);
+  EXPECT_TRUE(finds("rnr.early"));
+}
+
+TEST_F(RcFindingsTest, RnrRetriesUsedUp) {
+  only(100);
+  ack(100, 0, kRnr640us);
+  wait(10'000'000);
+  Frame other;  // somebody else talks on
+  other.src = 2;
+  other.dst = 3;
+  other.dest_qp = 0x33;
+  other.opcode = Opcode::kSendOnly;
+  see(other);
+  EXPECT_TRUE(finds("rnr.exhausted"));
+}
+
+TEST_F(RcFindingsTest, WaitsOfATimeoutAreItsExponent) {
+  only(100);
+  ack(100, 1);
+  only(101);
+  wait(4'194'304 - 1000);  // 4.096 us x 2^10
+  only(101);
+  ack(101, 2);
+  EXPECT_EQ(found(), None{"timeout.waited"});
+  EXPECT_NE(findings_.all()[0].what.find("timeout 10"), std::string::npos) << findings_.all()[0].what;
+  EXPECT_EQ(conversation().retransmitted, 1u);
+}
+
+TEST_F(RcFindingsTest, EightAttemptsWithoutAnswerAreTheEnd) {
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    only(100);
+    wait(67'000'000);
+  }
+  EXPECT_EQ(found(), None{"timeout.retries-exhausted"});
+  EXPECT_EQ(conversation().goodput_B, 0u);
+}
+
+TEST_F(RcFindingsTest, BackToTheFirstPacketOfTheMessageIsGoBackZero) {
+  write(100, 8);
+  ack(103, 0, kNakSequence);
+  write(100, 8);
+  ack(107, 1);
+  EXPECT_TRUE(finds("recovery.go-back-0"));
+}
+
+TEST_F(RcFindingsTest, OnlyTheMissingPacketAgainIsSelectiveRepeat) {
+  write(100, 8);
+  ack(103, 0, kNakSequence);
+  request(Opcode::kWriteMiddle, 103);
+  only(108);
+  ack(108, 2);
+  EXPECT_TRUE(finds("recovery.selective"));
+}
+
+TEST_F(RcFindingsTest, SlowNakAndSlowReaction) {
+  write(100, 8, {102});
+  wait(200'000);
+  ack(102, 0, kNakSequence);
+  wait(900'000);
+  for (std::uint32_t psn = 102; psn < 107; ++psn) request(Opcode::kWriteMiddle, psn);
+  request(Opcode::kWriteLast, 107, 1024, 0, true);
+  ack(107, 1);
+  const std::vector<std::string> ids = found();
+  for (const char* id : {"psn.lost", "nak-latency.generation", "nak-latency.reaction"})
+    EXPECT_NE(std::find(ids.begin(), ids.end(), id), ids.end()) << id;
+}
+
+TEST_F(RcFindingsTest, RestartsWithoutEndAreALivelock) {
+  for (int attempt = 0; attempt < 6; ++attempt) {
+    write(100, 64);
+    ack(140, 0, kNakSequence);
+  }
+  EXPECT_TRUE(finds("livelock.no-progress"));
+}
+
+TEST_F(RcFindingsTest, TablesHaveRowsOfMessagesAndRetransmissions) {
+  only(100);
+  only(101);
+  ack(100, 0, kNakSequence);
+  only(100);
+  only(101);
+  ack(101, 2);
+  finish();
+  ASSERT_EQ(tables_.size(), 3u);
+  EXPECT_EQ(tables_[0].name, "qps");
+  EXPECT_EQ(tables_[1].rows.size(), 1u);
+  EXPECT_EQ(tables_[2].name, "messages");
+  EXPECT_EQ(tables_[2].rows.size(), 2u);
+}
+
+}  // namespace
+}  // namespace weft::analyze

@@ -1,0 +1,153 @@
+#include "analyze/rc_transport.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/analyze/rc_capture.h"
+
+namespace weft::analyze {
+namespace {
+
+using RcTransportTest = RcCaptureTest;
+
+TEST_F(RcTransportTest, HealthyWritesHaveNoFindingAndExactFigures) {
+  write(100, 4);
+  ack(103, 1);
+  write(104, 2);
+  ack(105, 2);
+  EXPECT_EQ(found(), None{});
+  EXPECT_EQ(conversation().messages, 2u);
+  EXPECT_EQ(conversation().goodput_B, 6u * 1024);
+  EXPECT_EQ(conversation().path_mtu_B, 1024u);
+  EXPECT_EQ(conversation().message_B_least, 2048u);
+  EXPECT_EQ(conversation().message_B_most, 4096u);
+  EXPECT_EQ(conversation().ack_latency_p50_ns, 1000);
+  EXPECT_EQ(conversation().message_latency_p99_ns, 4000);
+  EXPECT_EQ(conversation().verbs, std::vector<std::string>{"WRITE"});
+  EXPECT_EQ(verdict("psn"), Verdict::kHealthy);
+  EXPECT_EQ(verdict("nak"), Verdict::kNotEnough);
+}
+
+TEST_F(RcTransportTest, PsnWrapsAround) {
+  write(0xfffffe, 4);
+  ack(1, 1);
+  EXPECT_EQ(found(), None{});
+  EXPECT_EQ(conversation().messages, 1u);
+}
+
+TEST_F(RcTransportTest, CaptureThatBeginsInTheMiddleOfAMessageIsHealthy) {
+  request(Opcode::kWriteMiddle, 50);
+  request(Opcode::kWriteMiddle, 51);
+  ack(40, 7);
+  request(Opcode::kWriteLast, 52, 100, 0, true);
+  ack(52, 9);
+  only(53);
+  ack(53, 10);
+  EXPECT_EQ(found(), None{});
+}
+
+TEST_F(RcTransportTest, OneDirectionAloneIsHealthy) {
+  write(100, 4);
+  write(104, 4);
+  EXPECT_EQ(found(), None{});
+  EXPECT_EQ(conversation().messages, 2u);
+  EXPECT_EQ(verdict("ack"), Verdict::kNotEnough);
+}
+
+TEST_F(RcTransportTest, LossBehindThePointIsSeenByItsNak) {
+  write(100, 8);
+  ack(102, 0, kNakSequence);
+  for (std::uint32_t psn = 102; psn < 107; ++psn) request(Opcode::kWriteMiddle, psn);
+  request(Opcode::kWriteLast, 107, 1024, 0, true);
+  ack(107, 1);
+  EXPECT_EQ(found(), None{"psn.lost"});
+  EXPECT_EQ(conversation().retransmitted, 6u);
+  EXPECT_EQ(conversation().naks, 1u);
+  EXPECT_EQ(conversation().goodput_B, 8u * 1024);
+  EXPECT_NE(findings_.all()[0].what.find("and the responder"), std::string::npos);
+}
+
+TEST_F(RcTransportTest, LossBetweenTwoPointsIsNamed) {
+  for (std::uint32_t psn = 100; psn < 104; ++psn)
+    for (const PointId point : {0u, 1u})
+      if (point == 0 || psn != 101) request(Opcode::kSendOnly, psn, 64, 0, true, point);
+  for (const PointId point : {1u, 0u}) answer(Opcode::kAck, 101, kNakSequence, 1, 0, point);
+  for (std::uint32_t psn = 101; psn < 104; ++psn)
+    for (const PointId point : {0u, 1u}) request(Opcode::kSendOnly, psn, 64, 0, true, point);
+  for (const PointId point : {1u, 0u}) answer(Opcode::kAck, 103, kAckAll, 4, 0, point);
+  capture_.points[0].name = "one";
+  capture_.points[1].name = "two";
+  EXPECT_EQ(found(), None{"psn.lost"});
+  EXPECT_NE(findings_.all()[0].what.find("1 of 7 requests lost between one and two"), std::string::npos)
+      << findings_.all()[0].what;
+  EXPECT_EQ(conversation().points, 2);
+  EXPECT_EQ(conversation().goodput_B, 4u * 64);
+}
+
+TEST_F(RcTransportTest, LatePacketIsReorderedNotLost) {
+  only(100);
+  only(102);
+  only(101);
+  only(103);
+  ack(103, 4);
+  EXPECT_EQ(found(), None{"psn.reordered"});
+  EXPECT_EQ(conversation().retransmitted, 0u);
+}
+
+TEST_F(RcTransportTest, PacketTwiceIsDuplicate) {
+  only(100);
+  ack(100, 1);
+  only(101);
+  only(101);
+  only(102);
+  ack(102, 3);
+  EXPECT_EQ(found(), None{"psn.duplicate"});
+}
+
+TEST_F(RcTransportTest, PacketsAgainWithoutReasonAreSpurious) {
+  for (std::uint32_t psn = 100; psn < 105; ++psn) only(psn);
+  ack(104, 5);
+  for (std::uint32_t psn = 101; psn < 105; ++psn) only(psn);
+  only(105);
+  ack(105, 6);
+  EXPECT_TRUE(finds("psn.spurious"));
+}
+
+TEST_F(RcTransportTest, AcknowledgedButNotCapturedIsTheCapturesLoss) {
+  only(100);
+  only(102);
+  ack(102, 3);
+  EXPECT_EQ(found(), None{"capture.lost"});
+}
+
+TEST_F(RcTransportTest, PsnsNeverSentAreAGap) {
+  only(100);
+  ack(100, 1);
+  only(105);
+  ack(101, 1, kNakSequence);
+  wait(2'000'000);
+  only(106);
+  EXPECT_TRUE(finds("psn.gap"));
+}
+
+TEST_F(RcTransportTest, OpcodesOutOfOrder) {
+  request(Opcode::kWriteFirst, 100, 1024, 3072);
+  request(Opcode::kSendOnly, 101, 64);
+  EXPECT_TRUE(finds("opcode-sequence.broken"));
+}
+
+TEST_F(RcTransportTest, ShortMiddlePacketBreaksThePathMtu) {
+  request(Opcode::kSendFirst, 100);
+  request(Opcode::kSendMiddle, 101, 512);
+  request(Opcode::kSendLast, 102, 4);
+  EXPECT_EQ(found(), None{"integrity.path-mtu"});
+}
+
+TEST_F(RcTransportTest, RethLengthIsNotThatOfThePayload) {
+  request(Opcode::kWriteFirst, 100, 1024, 4096);
+  request(Opcode::kWriteLast, 101, 1024, 0, true);
+  ack(101, 1);
+  EXPECT_EQ(found(), None{"message-length.reth"});
+}
+
+}  // namespace
+}  // namespace weft::analyze
