@@ -81,6 +81,11 @@ void decode_transport(Bytes bytes, std::size_t size_B, Frame& frame) {
     at += wire::kAethSize_B;
   }
   if (wire::has_imm(frame.opcode) && holds(wire::kImmDtSize_B)) frame.imm = be32(bytes, at);
+  if (frame.opcode == wire::Opcode::kCnp) {  // its reserved bytes
+    frame.payload =
+        bytes.subspan(wire::kBthSize_B, std::min(wire::kCnpReservedSize_B, bytes.size() - wire::kBthSize_B));
+    return;
+  }
   if (bytes.size() > headers_B)
     frame.payload = bytes.subspan(headers_B, std::min<std::size_t>(frame.payload_B, bytes.size() - headers_B));
 }
