@@ -78,6 +78,10 @@ struct Analysis {
 // "10.0.0.1 > 10.0.0.2 qp 0x1a": how findings name a conversation; the same text at every capture point.
 std::string place_of(const Conversation& conversation);
 
+// Leaves only what is about the flows that `flow` names: words that a place has in this order, "10.0.0.1 > 10.0.0.2",
+// "10.0.0.2 qp 0x108". False when there is none; then nothing is changed.
+bool keep_flow(const std::string& flow, Analysis& analysis);
+
 std::string analysis_text(const Analysis& analysis);
 std::string analysis_json(const Analysis& analysis);
 

@@ -79,6 +79,10 @@ class Findings {
   // one.
   void sort();
   const std::vector<Finding>& all() const { return findings_; }
+  template <typename Keep>
+  void keep_if(Keep keep) {
+    std::erase_if(findings_, [&keep](const Finding& finding) { return !keep(finding); });
+  }
   std::vector<CheckResult> checks() const;  // one of each of check_names()
   bool healthy() const;                     // nothing but notes
 

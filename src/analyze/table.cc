@@ -15,12 +15,11 @@ std::string cell_text(const Cell& cell) {
 
 }  // namespace
 
-std::string table_text(const Table& table, const std::string& flow) {
+std::string table_text(const Table& table) {
   const auto named = std::find(table.columns.begin(), table.columns.end(), "flow");
   const auto column = static_cast<std::size_t>(named - table.columns.begin());
   std::vector<std::vector<std::string>> lines = {table.columns};
   for (const std::vector<Cell>& row : table.rows) {
-    if (!flow.empty() && column < row.size() && cell_text(row[column]).find(flow) == std::string::npos) continue;
     std::vector<std::string>& line = lines.emplace_back();
     for (const Cell& cell : row) line.push_back(cell_text(cell));
   }

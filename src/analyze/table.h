@@ -16,7 +16,6 @@ struct Table {
   std::vector<std::vector<Cell>> rows{};
 };
 
-// Rows whose flow contains `flow`; all of them when it is empty or the table has no such column.
-std::string table_text(const Table& table, const std::string& flow);
+std::string table_text(const Table& table);
 
 }  // namespace weft::analyze

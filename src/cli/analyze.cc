@@ -114,12 +114,15 @@ int analyze_captures(const AnalyzeArguments& arguments) {
   options.most_streams = arguments.most_streams;
   options.progress = reading_line();
   options.messages = arguments.table == "messages";
-  const auto analysis = analyze::analyze_files(arguments.files, options);
+  auto analysis = analyze::analyze_files(arguments.files, options);
   clear_progress_line();
   if (!analysis) return wrong_input(analysis.error(), "weft analyze reads pcap and pcapng files");
+  if (!arguments.flow.empty() && !analyze::keep_flow(arguments.flow, *analysis))
+    return wrong_input("no conversation is --flow '" + arguments.flow + "'", "weft analyze FILE names them");
   if (!arguments.diff.empty()) {
-    const auto other = analyze::analyze_files({arguments.diff}, options);
+    auto other = analyze::analyze_files({arguments.diff}, options);
     if (!other) return wrong_input(other.error(), "weft analyze reads pcap and pcapng files");
+    if (!arguments.flow.empty()) analyze::keep_flow(arguments.flow, *other);
     const auto changes = analyze::differences(*other, *analysis);
     put(arguments.json ? analyze::changes_json(changes, arguments.diff, arguments.files.front())
                        : analyze::changes_text(changes, arguments.diff, arguments.files.front()));
@@ -127,7 +130,7 @@ int analyze_captures(const AnalyzeArguments& arguments) {
   }
   if (!arguments.table.empty() && !arguments.json) {
     for (const analyze::Table& table : analysis->tables)
-      if (table.name == arguments.table) put(analyze::table_text(table, arguments.flow));
+      if (table.name == arguments.table) put(analyze::table_text(table));
     return analysis->findings.healthy() ? kExitWell : kExitFailed;
   }
   put(arguments.json ? analyze::analysis_json(*analysis) : analyze::analysis_text(*analysis));
@@ -157,7 +160,8 @@ void add_analyze(CLI::App& app, int& status) {
                    "Print a table in place of the report: qps, messages, retransmissions, cnp, pauses, rate "
                    "(bins of time)")
       ->check(CLI::IsMember({"qps", "messages", "retransmissions", "cnp", "pauses", "rate"}));
-  verb->add_option("--flow", arguments->flow, "Only rows of the table whose flow contains this, e.g. '10.0.0.1 >'");
+  verb->add_option("--flow", arguments->flow,
+                   "Only what is about this flow: '10.0.0.1 > 10.0.0.2', '10.0.0.2 qp 0x108'");
   verb->add_flag("--json", arguments->json, "Print JSON");
   verb->footer("Exit status: 0 healthy, 1 findings, 2 input that cannot be read.");
   verb->callback([arguments, &status] { status = analyze_captures(*arguments); });
