@@ -45,7 +45,7 @@ TEST(TrafficClass, CeMarksAreNotAnotherClass) {
 }
 
 TEST(TrafficClass, RewriteBetweenPointsIsFound) {
-  for (const std::uint8_t behind : {0x6a, 0x02}) {
+  for (const std::uint8_t behind : {std::uint8_t{0x6a}, std::uint8_t{0x02}}) {
     CongestionBench bench({"h2:p0", "h1:p0"});
     send_with_tos(bench, 2, 0x6a);
     send_with_tos(bench, 2, behind, 20, 1, 5'000);
@@ -96,7 +96,7 @@ TEST(TrafficClass, NotEctIsFoundWhereAClassIsSet) {
 }
 
 TEST(TrafficClass, CnpsInTheClassOfTheDataAreFound) {
-  for (const std::uint8_t tos : {0x6a, 0xc2}) {
+  for (const std::uint8_t tos : {std::uint8_t{0x6a}, std::uint8_t{0xc2}}) {
     CongestionBench bench;
     send_with_tos(bench, 2, 0x6a);
     bench.see(ack_frame(50'000, 1, 2, 0x21, 5));
