@@ -82,7 +82,7 @@ void Cnps::find_timing(Findings& findings, const Reading& reading, const CnpSend
                       : fmt::format("while marks come, CNPs are {:.1f} us apart (median of {})",
                                     cnp_micros(sender.gap.median_ns()), sender.gap.count()),
                   is_close ? "MIN_TIME_BETWEEN_CNPS is 0: every marked packet costs a CNP and a rate cut"
-                           : "the interval between CNPs is too long: senders are told too rarely to slow down in time",
+                           : "the interval between CNPs is too long: senders get too few CNPs to slow down in time",
                   sender.cnps,
                   {sender.first_cnp},
                   {{"NIC", "echo 4 > /sys/class/net/IFACE/ecn/roce_np/min_time_between_cnps"}}});
@@ -127,8 +127,8 @@ void Cnps::find_pacing(Findings& findings, const Reading& reading, const CnpSend
   std::string scope = "each queue pair";
   std::int64_t least_ns = queue_pair_ns;
   if (sender.queue_pairs == 1) {
-    scope = "unknown, only one queue pair was told";
-  } else if (is_like(port_ns, queue_pair_ns) || (port_ns >= kClose_ns && sender.queue_pairs >= 4)) {
+    scope = "unknown, only one queue pair got CNPs";
+  } else if (is_like(port_ns, queue_pair_ns) || (port_ns >= kClose_ns && sender.queue_pairs >= 3)) {
     scope = "the whole port";
     least_ns = port_ns;
   } else if (sender.queue_pairs > sender.addresses && is_like(address_ns, queue_pair_ns)) {

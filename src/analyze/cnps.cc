@@ -90,14 +90,14 @@ void Cnps::see_nak(const Frame& frame) {
 }
 
 void Cnps::note_gap(CnpSender& sender, std::uint64_t scope, std::uint64_t key, std::int64_t time_ns) {
-  auto& told = told_[scope - 1];
-  const auto found = told.find(key);
-  if (found == told.end()) {
-    if (told.size() == kMostTold) {
+  auto& last_to = last_to_[scope - 1];
+  const auto found = last_to.find(key);
+  if (found == last_to.end()) {
+    if (last_to.size() == kMostReceivers) {
       sender.too_many = true;
       return;
     }
-    told.emplace(key, time_ns);
+    last_to.emplace(key, time_ns);
     ++(scope == 1 ? sender.addresses : sender.queue_pairs);
     return;
   }

@@ -58,7 +58,7 @@ void RateReaction::see_window(Reaction& reaction, double rate_bps, std::int64_t 
     reaction.windows_ns += end_ns - start_ns;
   }
   if (reaction.cut_ns != 0 && reaction.half_recovered_ns < 0 && reaction.cut_to_bps < 0.9 * reaction.cut_from_bps &&
-      reaction.last_cnp_ns < reaction.cut_ns && rate_bps >= (reaction.cut_from_bps + reaction.cut_to_bps) / 2)
+      reaction.last_cnp_ns < reaction.cut_ns && rate_bps >= 0.55 * reaction.cut_to_bps + 0.45 * reaction.cut_from_bps)
     reaction.half_recovered_ns = start_ns - reaction.cut_ns;
   if (start_ns < reaction.last_cnp_ns + kReact_ns) return;
   reaction.quiet_ns += end_ns - start_ns;

@@ -38,7 +38,7 @@ void TrafficClass::find_cnp_class(Findings& findings, const Reading& reading) co
         {"traffic-class.cnp",
          reading.addresses.text(sender),
          fmt::format("{} CNPs with DSCP {}, the class of the data that they answer", count, marks_[id].cnp_dscp),
-         "CNPs have no class of their own: they wait behind data and are paused with it, so that senders hear "
+         "CNPs have no class of their own: they wait behind data and are paused with it, so that senders learn "
          "of congestion too late",
          count,
          {{reading.streams[id].first_frame, reading.streams[id].first_ns, reading.streams[id].point,
@@ -92,13 +92,13 @@ void TrafficClass::find_ecn(Findings& findings, const Reading& reading) const {
   auto reading_dscp = [this](StreamId id) { return id == kNone ? 0 : marks_[id].dscp; };
   for (const auto& [sender, counted] : of_sender) {
     if (counted.not_ect < kFewest || counted.not_ect * 10 < counted.data) continue;
-    // Where no class is set and nothing is congested, nobody asked for ECN.
+    // Where no class is set and nothing is congested, no one asked for ECN.
     if (not_ect == data && !is_congested && reading_dscp(counted.first) == 0) continue;
     findings.add({"traffic-class.not-ect",
                   reading.addresses.text(sender),
                   fmt::format("{} of {} data packets are not ECN-capable", counted.not_ect, counted.data),
                   "the low two bits of the traffic class are 0: switches drop or pause in place of a mark, and DCQCN "
-                  "never hears of congestion",
+                  "gets no sign of congestion",
                   counted.not_ect,
                   {{reading.streams[counted.first].first_frame, reading.streams[counted.first].first_ns,
                     reading.streams[counted.first].point, place_of(reading, counted.first)}},

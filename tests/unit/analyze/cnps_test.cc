@@ -59,14 +59,14 @@ TEST(Cnps, MarksWithoutCnpsAreMissing) {
   EXPECT_EQ(found->evidence.at(0).frame, 1u);
 }
 
-TEST(Cnps, NothingIsMissingWhereTheReceiverCannotBeSeen) {
+TEST(Cnps, NotMissingWhereReceiverIsInvisible) {
   CongestionBench bench;
   for (std::uint32_t i = 0; i < 40; ++i) bench.see(marked_frame(1'000 + i * 50'000, i));
   bench.finish();
   EXPECT_EQ(bench.find("cnp.missing"), nullptr);
 }
 
-TEST(Cnps, MarksAtTheEndOfTheCaptureAreNotMissing) {
+TEST(Cnps, NotMissingAtEndOfCapture) {
   CongestionBench bench;
   for (std::uint32_t i = 0; i < 5; ++i) bench.see(marked_frame(1'000 + i * 1'000, i));
   bench.see(answering_ack(10'000, 4));
@@ -82,7 +82,7 @@ TEST(Cnps, LateCnpsAreFound) {
   EXPECT_EQ(bench.find("cnp.missing"), nullptr);
 }
 
-TEST(Cnps, CnpsWithoutMarksAreFoundAtTheReceiverOnly) {
+TEST(Cnps, CnpsWithoutMarksAreFoundAtReceiverOnly) {
   for (const bool at_receiver : {true, false}) {
     CongestionBench bench;
     for (std::uint32_t i = 0; i < 20; ++i) {
@@ -149,7 +149,7 @@ TEST(Cnps, FormatIsThatOfAnnexA17) {
   }
 }
 
-TEST(Cnps, SourcePortZeroIsANote) {
+TEST(Cnps, SourcePortZeroIsNote) {
   CongestionBench bench;
   for (int i = 0; i < 20; ++i) {
     bench.see(marked_frame(1'000 + i * 600'000, static_cast<std::uint32_t>(i)));
@@ -162,7 +162,7 @@ TEST(Cnps, SourcePortZeroIsANote) {
   EXPECT_TRUE(bench.analysis.findings.healthy());
 }
 
-TEST(Cnps, ScopeIsToldByTheSmallestGaps) {
+TEST(Cnps, ScopeFollowsFromSmallestGaps) {
   for (const bool per_port : {true, false}) {
     CongestionBench bench;
     std::int64_t now_ns = 1'000;
@@ -186,7 +186,7 @@ TEST(Cnps, ScopeIsToldByTheSmallestGaps) {
   }
 }
 
-TEST(TimeHistogram, MedianIsWithinAQuarterOfItsValue) {
+TEST(TimeHistogram, MedianIsNearValue) {
   TimeHistogram histogram;
   EXPECT_EQ(histogram.median_ns(), -1);
   for (std::int64_t i = 1; i <= 1001; ++i) histogram.add(i * 100);

@@ -20,7 +20,7 @@ TEST(PathEntropy, ManyQueuePairsOnOnePortAreFound) {
   }
 }
 
-TEST(PathEntropy, PortsBelowTheRangeAreANote) {
+TEST(PathEntropy, LowPortsAreNote) {
   CongestionBench bench;
   Frame frame = data_frame(1'000, 0, 1, 0x11, 0);
   frame.src_port = 69;
@@ -45,7 +45,7 @@ TEST(PathEntropy, FlowsOnOneOfTwoUplinksCollide) {
   }
 }
 
-TEST(MigReq, MixIsFoundAndClearOnBothIsANote) {
+TEST(MigReq, MixIsFoundClearOnBothIsNote) {
   for (const bool set : {true, false}) {
     CongestionBench bench;
     Frame data = data_frame(1'000, 0, 1, 0x11, 0), ack = ack_frame(2'000, 1, 0, 0x21, 0);
@@ -59,7 +59,7 @@ TEST(MigReq, MixIsFoundAndClearOnBothIsANote) {
   }
 }
 
-TEST(Rates, BinsDoubleWithTheCapture) {
+TEST(Rates, BinsDoubleWithCapture) {
   CongestionBench bench;
   std::uint64_t sent_B = 0;
   for (std::uint32_t i = 0; i < 3000; ++i, sent_B += 4096) bench.see(data_frame(1'000 + i * 1'000, 0, 1, 0x11, i));

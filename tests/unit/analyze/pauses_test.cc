@@ -34,7 +34,7 @@ TEST(Pauses, TimeIsFromXoffToXon) {
   EXPECT_EQ(bench.verdict("pause"), Verdict::kHealthy);
 }
 
-TEST(Pauses, QuantaAreOfTheSpeedOfThePort) {
+TEST(Pauses, QuantaDependOnPortSpeed) {
   for (const auto& [speed_bps, time_ns] : {std::pair<std::uint64_t, std::int64_t>{100'000'000'000, 5'120},
                                            std::pair<std::uint64_t, std::int64_t>{25'000'000'000, 20'480}}) {
     CongestionBench bench({"h0:p0"}, speed_bps);
@@ -48,7 +48,7 @@ TEST(Pauses, QuantaAreOfTheSpeedOfThePort) {
   }
 }
 
-TEST(Pauses, SpeedIsEstimatedFromDataWhereTheFileHasNone) {
+TEST(Pauses, SpeedIsEstimatedFromData) {
   CongestionBench bench({"h0:p0"}, 0);
   bench.see(pfc_frame(0, 0, Direction::kIn, kSwitchMac, 0));
   std::int64_t now_ns = 1'000;
@@ -100,7 +100,7 @@ void pause_often(CongestionBench& bench, PointId point, Direction direction, std
   }
 }
 
-TEST(Pauses, AClassThatIsPausedMuchIsFoundAndALittleIsNot) {
+TEST(Pauses, LargeShareIsFoundSmallIsNot) {
   CongestionBench much, little;
   pause_often(much, 0, Direction::kIn, kSwitchMac, 0);
   for (std::int64_t at_ns = 0; at_ns < 4'000'000; at_ns += 100'000) {
@@ -113,7 +113,7 @@ TEST(Pauses, AClassThatIsPausedMuchIsFoundAndALittleIsNot) {
   EXPECT_TRUE(little.analysis.findings.healthy());
 }
 
-TEST(Pauses, StormNeedsAPauseThatLasts) {
+TEST(Pauses, StormNeedsLastingPause) {
   for (const int refreshes : {2, 20}) {
     CongestionBench bench;
     std::int64_t now_ns = 0;
@@ -158,7 +158,7 @@ TEST(Pauses, SpreadIsFollowedToItsOrigin) {
   EXPECT_EQ(bench.find("pause.share"), nullptr);
 }
 
-TEST(Pauses, ACircleOfPausesIsADeadlock) {
+TEST(Pauses, CircleOfPausesIsDeadlock) {
   const std::vector<std::string> names = {"a:1", "a:2", "b:1", "b:2", "c:1", "c:2"};
   for (const bool closed : {true, false}) {
     CongestionBench bench(names);
@@ -178,7 +178,7 @@ TEST(Pauses, ACircleOfPausesIsADeadlock) {
   }
 }
 
-TEST(Pauses, PauseOfTheWholeLinkIsFound) {
+TEST(Pauses, PauseOfWholeLinkIsFound) {
   CongestionBench bench;
   Frame frame = pfc_frame(0, 0, Direction::kIn, kSwitchMac, 0);
   frame.kind = FrameKind::kPause;

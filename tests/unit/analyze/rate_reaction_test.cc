@@ -84,7 +84,7 @@ TEST(RateReaction, CutAndTimerAreFitted) {
   EXPECT_NEAR(std::stod(note->what.substr(at + 28)), 300, 35);
 }
 
-TEST(RateReaction, WithoutDataOfTheSenderThereIsNotEnough) {
+TEST(RateReaction, NotEnoughWithoutDataOfSender) {
   CongestionBench bench;
   bench.see(cnp_frame(1'000, 1, 0, 0x21));
   bench.finish();

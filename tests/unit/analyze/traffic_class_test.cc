@@ -25,7 +25,7 @@ TEST(TrafficClass, OneClassIsHealthy) {
   EXPECT_EQ(bench.verdict("traffic-class"), Verdict::kHealthy);
 }
 
-TEST(TrafficClass, ChangeWithinAStreamIsFound) {
+TEST(TrafficClass, ChangeWithinStreamIsFound) {
   CongestionBench bench;
   send_with_tos(bench, 2, 0x6a);
   send_with_tos(bench, 2, 0x02, 5);
@@ -45,7 +45,7 @@ TEST(TrafficClass, CeMarksAreNotAnotherClass) {
 }
 
 TEST(TrafficClass, RewriteBetweenPointsIsFound) {
-  for (const std::uint8_t behind : {0x6a, 0x02}) {
+  for (const std::uint8_t behind : {std::uint8_t{0x6a}, std::uint8_t{0x02}}) {
     CongestionBench bench({"h2:p0", "h1:p0"});
     send_with_tos(bench, 2, 0x6a);
     send_with_tos(bench, 2, behind, 20, 1, 5'000);
@@ -74,7 +74,7 @@ TEST(TrafficClass, TwoClassesOnPurposeAreHealthy) {
   EXPECT_TRUE(bench.analysis.findings.healthy());
 }
 
-TEST(TrafficClass, DirectionsOfAConnectionHaveOneClass) {
+TEST(TrafficClass, DirectionsOfConnectionHaveOneClass) {
   CongestionBench bench;
   send_with_tos(bench, 2, 0x6a);
   Frame ack = ack_frame(50'000, 1, 2, 0x21, 5);
@@ -84,7 +84,7 @@ TEST(TrafficClass, DirectionsOfAConnectionHaveOneClass) {
   EXPECT_NE(bench.find("traffic-class.wrong"), nullptr);
 }
 
-TEST(TrafficClass, NotEctIsFoundWhereAClassIsSet) {
+TEST(TrafficClass, NotEctIsFoundWithClass) {
   CongestionBench with_class, without;
   send_with_tos(with_class, 2, 0x68);
   send_with_tos(without, 2, 0x00);
@@ -95,8 +95,8 @@ TEST(TrafficClass, NotEctIsFoundWhereAClassIsSet) {
   EXPECT_NE(without.find("traffic-class.no-ecn"), nullptr);
 }
 
-TEST(TrafficClass, CnpsInTheClassOfTheDataAreFound) {
-  for (const std::uint8_t tos : {0x6a, 0xc2}) {
+TEST(TrafficClass, CnpsInClassOfDataAreFound) {
+  for (const std::uint8_t tos : {std::uint8_t{0x6a}, std::uint8_t{0xc2}}) {
     CongestionBench bench;
     send_with_tos(bench, 2, 0x6a);
     bench.see(ack_frame(50'000, 1, 2, 0x21, 5));
@@ -108,7 +108,7 @@ TEST(TrafficClass, CnpsInTheClassOfTheDataAreFound) {
   }
 }
 
-TEST(TrafficClass, MarksOnALinkWithRoomAreFound) {
+TEST(TrafficClass, MarksOnLinkWithRoomAreFound) {
   for (const std::int64_t gap_ns : {3'342, 334}) {  // a tenth of the link, and all of it
     CongestionBench bench;
     for (std::uint32_t i = 0; i < 500; ++i) {
