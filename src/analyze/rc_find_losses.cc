@@ -219,7 +219,7 @@ void find_losses(const SideView& view, SideFindings& out) {
   if (twice > sent_twice)
     out.add(view.place,
             {"psn.duplicate",
-             fmt::format("{} packets came twice though nobody asked for them", twice - sent_twice),
+             fmt::format("{} packets came twice without a NAK or a timeout", twice - sent_twice),
              "a device on the way duplicates packets: a loop, a mirror session that feeds back, a bond that sends on "
              "two links",
              twice - sent_twice,
