@@ -12,7 +12,7 @@ namespace weft::analyze {
 
 PointId Analyzer::add_point(const std::string& file, const pcap::CaptureInterface& interface) {
   analysis_.capture.points.push_back(
-      {file, std::string(interface.name), interface.speed_bps, interface.link_type, 0, 0, 0, 0, {}});
+      {file, std::string(interface.name), interface.speed_bps, interface.link_type, 0, 0, 0, 0, 0, {}});
   return static_cast<PointId>(analysis_.capture.points.size() - 1);
 }
 
@@ -32,10 +32,12 @@ void Analyzer::see(PointId point, const pcap::CapturedPacket& packet) {
   capture.cut_frames += frame_.cut ? 1 : 0;
   ++at.frames;
   capture_check_.see(frame_);
+  if (counters_.is_used()) counters_.see(frame_, addresses_);
   if (frame_.ip_version != 0 && frame_.ce()) ++at.ce_marked;
   switch (frame_.kind) {
     case FrameKind::kRoce:
       ++capture.roce;
+      ++at.roce;
       see_roce();
       break;
     case FrameKind::kPfc:
@@ -43,6 +45,7 @@ void Analyzer::see(PointId point, const pcap::CapturedPacket& packet) {
       ++capture.pauses;
       ++at.pause_frames;
       congestion_.see_pause(frame_);
+      if (contract_.is_used()) contract_.see_pause(frame_, at.name);
       break;
     case FrameKind::kUet:
       ++capture.uet;
@@ -74,6 +77,7 @@ void Analyzer::see_roce() {
     transport_.see(frame_, stream, streams_);
     congestion_.see_roce(frame_, stream, streams_);
   }
+  if (contract_.is_used()) contract_.see(frame_, addresses_);
   if (frame_.has_deth && frame_.dest_qp == wire::kGeneralServicesQp) cm_.see(frame_, streams_);
 }
 
@@ -98,6 +102,8 @@ Analysis Analyzer::finish() {
   cm_.finish(addresses_, streams_, analysis_.capture.last_ns, analysis_.findings);
   uet_.finish(addresses_, analysis_.findings);
   congestion_.finish(analysis_, streams_, addresses_);
+  contract_.finish(addresses_, streams_, analysis_.findings);
+  counters_.finish(analysis_.capture, analysis_.findings);
   analysis_.findings.sort();
   return std::move(analysis_);
 }

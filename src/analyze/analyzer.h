@@ -13,6 +13,8 @@
 #include "analyze/capture_check.h"
 #include "analyze/cm_check.h"
 #include "analyze/congestion.h"
+#include "analyze/contract.h"
+#include "analyze/counters_check.h"
 #include "analyze/decode.h"
 #include "analyze/integrity.h"
 #include "analyze/rc_transport.h"
@@ -25,11 +27,16 @@ namespace weft::analyze {
 struct AnalyzeOptions {
   DecodeOptions decode;
   bool messages = false;  // keep the table of messages
+  Contract contract;      // without ports: none
+  std::vector<PortCounters> counters;
 };
 
 class Analyzer {
  public:
-  explicit Analyzer(const AnalyzeOptions& options) : options_(options) {}
+  explicit Analyzer(const AnalyzeOptions& options) : options_(options) {
+    contract_.use(options.contract);
+    counters_.use(options.counters);
+  }
 
   PointId add_point(const std::string& file, const pcap::CaptureInterface& interface);
   void see(PointId point, const pcap::CapturedPacket& packet);
@@ -49,6 +56,8 @@ class Analyzer {
   Integrity integrity_;
   RcTransport transport_{options_.messages};
   CmCheck cm_;
+  ContractCheck contract_;
+  CountersCheck counters_;
   UetCheck uet_;
   Congestion congestion_{analysis_.capture.points};
   Frame frame_;

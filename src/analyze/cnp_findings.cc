@@ -40,7 +40,7 @@ void Cnps::find_missing(Findings& findings, const Reading& reading, const CnpSen
   if (sender.pending_ns == 0 || sender.ce_pending < 3) return;
   const std::int64_t waited_ns = reading.capture.last_ns - sender.pending_ns;
   const std::int64_t usual_ns = sender.delay.count() == 0 ? 0 : sender.delay.most_ns();
-  if (waited_ns < kAnswer_ns + 2 * usual_ns) return;
+  if (waited_ns < (sender.ce_pending >= 10 ? kWide_ns : kAnswer_ns) + 2 * usual_ns) return;
   findings.add({"cnp.missing",
                 reading.addresses.text(sender.address),
                 sender.cnps == 0
@@ -82,7 +82,7 @@ void Cnps::find_timing(Findings& findings, const Reading& reading, const CnpSend
                       : fmt::format("while marks come, CNPs are {:.1f} us apart (median of {})",
                                     cnp_micros(sender.gap.median_ns()), sender.gap.count()),
                   is_close ? "MIN_TIME_BETWEEN_CNPS is 0: every marked packet costs a CNP and a rate cut"
-                           : "the interval between CNPs is too long: senders are told too rarely to slow down in time",
+                           : "the interval between CNPs is too long: senders get too few CNPs to slow down in time",
                   sender.cnps,
                   {sender.first_cnp},
                   {{"NIC", "echo 4 > /sys/class/net/IFACE/ecn/roce_np/min_time_between_cnps"}}});
@@ -93,6 +93,7 @@ void Cnps::find_unasked(Findings& findings, const Reading& reading, const CnpSen
   // Marks can be added behind this point. It is near enough when it sees marks at all, or is a port of the host itself.
   bool is_at_host = false;
   const CapturePoint& at = reading.capture.points[sender.point];
+  if (sender.ce == 0 && at.ce_marked > 0) return;  // marks on packets that were not read as RoCE
   if (sender.ce == 0 && at.name.find(':') != std::string::npos) {
     const std::string node = at.name.substr(0, at.name.rfind(':') + 1);
     is_at_host = std::count_if(reading.capture.points.begin(), reading.capture.points.end(),
@@ -126,8 +127,8 @@ void Cnps::find_pacing(Findings& findings, const Reading& reading, const CnpSend
   std::string scope = "each queue pair";
   std::int64_t least_ns = queue_pair_ns;
   if (sender.queue_pairs == 1) {
-    scope = "unknown, only one queue pair was told";
-  } else if (is_like(port_ns, queue_pair_ns) || (port_ns >= kClose_ns && sender.queue_pairs >= 4)) {
+    scope = "unknown, only one queue pair got CNPs";
+  } else if (is_like(port_ns, queue_pair_ns) || (port_ns >= kClose_ns && sender.queue_pairs >= 3)) {
     scope = "the whole port";
     least_ns = port_ns;
   } else if (sender.queue_pairs > sender.addresses && is_like(address_ns, queue_pair_ns)) {
@@ -154,14 +155,16 @@ void Cnps::finish(Findings& findings, const Reading& reading) {
     const CnpSender*& best = nearest[sender.address];
     if (best == nullptr || is_nearer(sender, *best)) best = &sender;
   }
+  const CnpSender* busiest = nullptr;
   for (const auto& [address, sender] : nearest) {
     if (sender->ce > 0 && answers_are_visible(reading, *sender)) {
       find_missing(findings, reading, *sender);
       find_timing(findings, reading, *sender);
     }
     find_unasked(findings, reading, *sender);
-    find_pacing(findings, reading, *sender);
+    if (sender->queue_pairs > 0 && (busiest == nullptr || sender->cnps > busiest->cnps)) busiest = sender;
   }
+  if (busiest != nullptr) find_pacing(findings, reading, *busiest);
   if (malformed_ > 0)
     findings.add({"cnp.format",
                   malformed_by_ == kNone ? "the capture" : reading.addresses.text(malformed_by_),

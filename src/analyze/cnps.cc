@@ -9,8 +9,6 @@ namespace {
 
 constexpr std::size_t kReserved_B = wire::kCnpReservedSize_B;
 constexpr std::size_t kMostCnpsShown = 3;
-// A CNP may come with a NAK (slow restart of ConnectX-5 and later).
-constexpr std::int64_t kWithNak_ns = 20'000;
 
 std::uint64_t mixed_key(std::uint64_t one, std::uint64_t other) {
   std::uint64_t hash = one * 0x9e3779b97f4a7c15ULL ^ other;
@@ -75,25 +73,31 @@ void Cnps::see_ce(const Frame& frame) {
     return;
   }
   // Marks just after a CNP are held back by its interval.
-  if (sender->last_cnp_ns != 0 && frame.time_ns - sender->last_cnp_ns < kAnswer_ns) return;
+  if (sender->last_cnp_ns != 0 && frame.time_ns - sender->last_cnp_ns < kWide_ns) return;
   sender->pending_ns = frame.time_ns;
   sender->ce_pending = 1;
   sender->pending_frame = frame.number;
 }
 
 void Cnps::see_nak(const Frame& frame) {
-  if (CnpSender* sender = sender_of(frame.point, frame.src)) sender->last_nak_ns = frame.time_ns;
+  CnpSender* sender = sender_of(frame.point, frame.src);
+  if (sender == nullptr) return;
+  sender->last_nak_ns = frame.time_ns;
+  if (sender->unasked_recent == 0 || frame.time_ns - sender->last_unasked_ns > kWithNak_ns) return;
+  sender->unasked -= sender->unasked_recent;
+  sender->after_nak += sender->unasked_recent;
+  sender->unasked_recent = 0;
 }
 
 void Cnps::note_gap(CnpSender& sender, std::uint64_t scope, std::uint64_t key, std::int64_t time_ns) {
-  auto& told = told_[scope - 1];
-  const auto found = told.find(key);
-  if (found == told.end()) {
-    if (told.size() == kMostTold) {
+  auto& last_to = last_to_[scope - 1];
+  const auto found = last_to.find(key);
+  if (found == last_to.end()) {
+    if (last_to.size() == kMostReceivers) {
       sender.too_many = true;
       return;
     }
-    told.emplace(key, time_ns);
+    last_to.emplace(key, time_ns);
     ++(scope == 1 ? sender.addresses : sender.queue_pairs);
     return;
   }
@@ -111,15 +115,21 @@ void Cnps::see_cnp(const Frame& frame) {
   if (sender->cnps++ == 0) sender->first_cnp = {frame.number, frame.time_ns, frame.point, "the first CNP"};
   const std::int64_t since_cnp_ns = sender->last_cnp_ns == 0 ? -1 : frame.time_ns - sender->last_cnp_ns;
   if (sender->pending_ns != 0) {
-    sender->delay.add(frame.time_ns - sender->pending_ns);
+    const bool is_paced = sender->last_cnp_ns != 0 && sender->pending_ns - sender->last_cnp_ns < kAnswer_ns;
+    if (!is_paced) sender->delay.add(frame.time_ns - sender->pending_ns);
     sender->pending_ns = 0;
   }
   const bool after_nak = sender->last_nak_ns != 0 && frame.time_ns - sender->last_nak_ns < kWithNak_ns;
-  if (sender->last_ce_ns == 0 || frame.time_ns - sender->last_ce_ns > kAnswer_ns) {
+  // A late CNP still has its mark.
+  if (sender->cnps > sender->ce && (sender->last_ce_ns == 0 || frame.time_ns - sender->last_ce_ns > kAnswer_ns)) {
     if (after_nak) {
       ++sender->after_nak;
-    } else if (sender->unasked++ == 0) {
-      sender->first_unasked = {frame.number, frame.time_ns, frame.point, "CNP without a mark in the 0.5 ms before"};
+    } else {
+      if (sender->unasked++ == 0)
+        sender->first_unasked = {frame.number, frame.time_ns, frame.point, "CNP without a mark in the 0.5 ms before"};
+      if (frame.time_ns - sender->last_unasked_ns > kWithNak_ns) sender->unasked_recent = 0;
+      ++sender->unasked_recent;
+      sender->last_unasked_ns = frame.time_ns;
     }
   }
   if (since_cnp_ns >= 0) {

@@ -35,7 +35,9 @@ struct CnpSender {
   std::uint64_t ce = 0, cnps = 0;
   std::uint64_t ce_pending = 0;  // marks since pending_ns
   std::uint64_t unasked = 0, after_nak = 0;
-  std::uint64_t close = 0;  // CNPs to one queue pair less than kClose_ns apart
+  std::uint64_t close = 0;           // CNPs to one queue pair less than kClose_ns apart
+  std::uint64_t unasked_recent = 0;  // within kWithNak_ns before the newest of them
+  std::int64_t last_unasked_ns = 0;
   std::int64_t last_cnp_ns = 0, last_ce_ns = 0, last_nak_ns = 0;
   std::int64_t pending_ns = 0;  // first mark without an answer; 0: none
   std::uint64_t pending_frame = 0, ce_since_cnp = 0;
@@ -45,7 +47,7 @@ struct CnpSender {
   TimeHistogram delay{};                         // from the mark to the CNP, where no CNP came just before
   TimeHistogram gap{};                           // between CNPs, whoever they go to, while marks come
   std::int64_t least_gap_ns[3] = {-1, -1, -1};   // port, address, queue pair
-  std::uint64_t addresses = 0, queue_pairs = 0;  // told
+  std::uint64_t addresses = 0, queue_pairs = 0;  // that got CNPs
   bool too_many = false;                         // not all gaps of queue pairs are known
 };
 
@@ -62,11 +64,13 @@ class Cnps {
   const std::vector<CnpSender>& senders() const { return senders_; }
 
   static constexpr std::int64_t kAnswer_ns =
-      500'000;                                      // ten times DCQCN's interval: marks that wait longer are not told
+      500'000;  // ten times DCQCN's interval: marks that wait longer are not answered
   static constexpr std::int64_t kLate_ns = 50'000;  // DCQCN's own interval between CNPs
   static constexpr std::int64_t kClose_ns = 1'000;
+  // A CNP may come with a NAK, before or after it (slow restart of ConnectX-5 and later).
+  static constexpr std::int64_t kWithNak_ns = 100'000;
   static constexpr std::int64_t kWide_ns = 200'000;
-  static constexpr std::size_t kMostSenders = 4096, kMostTold = 65'536;
+  static constexpr std::size_t kMostSenders = 4096, kMostReceivers = 65'536;
 
  private:
   CnpSender* sender_of(PointId point, AddressId address);
@@ -83,7 +87,7 @@ class Cnps {
 
   std::unordered_map<std::uint64_t, std::uint32_t> by_key_;  // point and address
   std::vector<CnpSender> senders_;
-  std::unordered_map<std::uint64_t, std::int64_t> told_[2];  // last CNP to an address, a queue pair
+  std::unordered_map<std::uint64_t, std::int64_t> last_to_[2];  // last CNP to an address, a queue pair
   std::uint64_t seen_ce_ = 0, seen_cnps_ = 0;
   std::uint64_t malformed_ = 0;
   std::vector<Evidence> malformed_first_{};

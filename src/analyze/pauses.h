@@ -1,5 +1,5 @@
 // Check 17, pauses: PFC and 802.3x. What each class was stopped, at which end and for how long; pauses that run out,
-// that nobody heeds, that never end; where they begin, how they spread, and whose packets stand still for it.
+// that are not obeyed, that never end; where they begin, how they spread, and whose packets stand still for it.
 #pragma once
 
 #include "analyze/finding.h"

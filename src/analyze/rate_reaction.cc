@@ -1,15 +1,30 @@
 #include "analyze/rate_reaction.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace weft::analyze {
+namespace {
+
+// A rate that grows by more than this had been limited by what there was to send.
+constexpr double kMoreToSend = 1.1;
+// Alpha of ConnectX: g is 5/1024 in each microsecond (DCE_TCP_G 1019, DCE_TCP_RTT 1).
+constexpr double kG = 5.0 / 1024;
+
+// Alpha where CNPs come at this interval all the time.
+double steady_alpha(std::int64_t interval_ns) {
+  return std::min(1.0, kG / (1 - std::pow(1 - kG, std::max(1.0, static_cast<double>(interval_ns) / 1000))));
+}
+
+}  // namespace
 
 // The window is full when a packet comes after its end; what it was is known then.
 void RateReaction::close_window(Window& window, const Frame& frame, const PauseLanes& lanes) {
   const std::int64_t length_ns = frame.time_ns - window.start_ns;
   float rate_bps = 0;
-  // The packet that ends it starts the next one. A gap much longer than the window is not a rate but silence.
-  if (window.frames >= kFewestFrames && length_ns < 2 * kWindow_ns &&
+  // The packet that ends it starts the next one.
+  const std::int64_t gap_ns = std::max<std::int64_t>(window.gap_ns, length_ns - window.last_ns);
+  if (window.frames >= kFewestFrames && gap_ns * 2 <= length_ns &&
       !lanes.is_held(frame.point, frame.direction, frame.time_ns, length_ns))
     rate_bps = static_cast<float>(static_cast<double>(window.now_B) * 8e9 / static_cast<double>(length_ns));
   if (window.reaction != 0 && rate_bps > 0)
@@ -19,17 +34,18 @@ void RateReaction::close_window(Window& window, const Frame& frame, const PauseL
   window.start_ns = frame.time_ns;
   window.now_B = 0;
   window.frames = 0;
+  window.last_ns = window.gap_ns = 0;
 }
 
 void RateReaction::see_window(Reaction& reaction, double rate_bps, std::int64_t start_ns, std::int64_t end_ns) {
   if (start_ns > reaction.measure_from_ns + 2 * kWindow_ns) reaction.measure_from_ns = 0;  // too late to be its effect
-  if (reaction.measure_from_ns != 0 && start_ns >= reaction.measure_from_ns) {
+  if (reaction.measure_from_ns != 0 && start_ns >= reaction.measure_from_ns && end_ns - start_ns < 5 * kWindow_ns) {
     const double cut = rate_bps / reaction.measure_before_bps;
-    ++reaction.cuts;
-    reaction.cut_sum += cut;
-    if (reaction.measure_is_fresh) {
-      ++reaction.fresh_cuts;
-      reaction.fresh_cut_sum += cut;
+    if (cut < kMoreToSend) {
+      ++reaction.cuts;
+      reaction.cut_sum += cut;
+      reaction.fresh_cuts += reaction.measure_is_fresh ? 1 : 0;
+      reaction.fresh_cut_sum += reaction.measure_is_fresh ? cut : 0;
     }
     reaction.cut_ns = start_ns;
     reaction.cut_from_bps = reaction.measure_before_bps;
@@ -37,14 +53,15 @@ void RateReaction::see_window(Reaction& reaction, double rate_bps, std::int64_t 
     reaction.measure_from_ns = 0;
   }
   if (start_ns - reaction.last_cnp_ns < kFresh_ns) {
-    if (reaction.windows++ == 0) reaction.first_window_ns = start_ns;
+    ++reaction.windows;
     reaction.windows_B += rate_bps * static_cast<double>(end_ns - start_ns) / 8e9;
-    reaction.last_window_ns += end_ns - start_ns;  // time in these windows
+    reaction.windows_ns += end_ns - start_ns;
   }
   if (reaction.cut_ns != 0 && reaction.half_recovered_ns < 0 && reaction.cut_to_bps < 0.9 * reaction.cut_from_bps &&
-      reaction.last_cnp_ns < reaction.cut_ns && rate_bps >= (reaction.cut_from_bps + reaction.cut_to_bps) / 2)
+      reaction.last_cnp_ns < reaction.cut_ns && rate_bps >= 0.55 * reaction.cut_to_bps + 0.45 * reaction.cut_from_bps)
     reaction.half_recovered_ns = start_ns - reaction.cut_ns;
   if (start_ns < reaction.last_cnp_ns + kReact_ns) return;
+  reaction.quiet_ns += end_ns - start_ns;
   if (reaction.quiet_windows++ == 0) {
     reaction.quiet_from_ns = start_ns;
     reaction.quiet_first_bps = reaction.quiet_least_bps = reaction.quiet_most_bps = rate_bps;
@@ -52,27 +69,41 @@ void RateReaction::see_window(Reaction& reaction, double rate_bps, std::int64_t 
   reaction.quiet_last_bps = rate_bps;
   reaction.quiet_least_bps = std::min(reaction.quiet_least_bps, rate_bps);
   reaction.quiet_most_bps = std::max(reaction.quiet_most_bps, rate_bps);
+  const std::int64_t quiet_ns = end_ns - reaction.quiet_from_ns;
+  if (reaction.stall_is_judged || quiet_ns < kQuiet_ns) return;
+  reaction.stall_is_judged = true;
+  if (!is_steady(reaction) || reaction.quiet_ns * 10 < quiet_ns * 8) return;
+  const double rise_bps = rate_bps - reaction.quiet_first_bps;
+  if (reaction.stall_ns != 0 && rise_bps >= reaction.stall_last_bps - reaction.stall_first_bps) return;
+  reaction.stall_first_bps = reaction.quiet_first_bps;
+  reaction.stall_last_bps = rate_bps;
+  reaction.stall_ns = quiet_ns;
+}
+
+// A paced sender rises: nothing is far below the beginning, nor far above the end.
+bool RateReaction::is_steady(const Reaction& reaction) {
+  return reaction.quiet_least_bps > 0.8 * reaction.quiet_first_bps &&
+         reaction.quiet_most_bps < 1.2 * reaction.quiet_last_bps;
 }
 
 void RateReaction::end_quiet(Reaction& reaction, std::int64_t now_ns) {
   const std::int64_t length_ns = now_ns - reaction.quiet_from_ns;
   // Most windows must be there, or the sender had nothing to send.
-  if (reaction.quiet_windows > 0 && length_ns > reaction.best_ns &&
-      static_cast<std::int64_t>(reaction.quiet_windows) * kWindow_ns * 10 >= length_ns * 8) {
+  if (reaction.quiet_windows > 0 && length_ns > reaction.best_ns && reaction.quiet_ns * 10 >= length_ns * 8) {
     reaction.best_ns = length_ns;
     reaction.best_first_bps = reaction.quiet_first_bps;
     reaction.best_last_bps = reaction.quiet_last_bps;
-    // A paced sender rises: nothing is far below the beginning, nor far above the end.
-    reaction.best_is_steady = reaction.quiet_least_bps > 0.8 * reaction.quiet_first_bps &&
-                              reaction.quiet_most_bps < 1.2 * reaction.quiet_last_bps;
+    reaction.best_is_steady = is_steady(reaction);
   }
   reaction.quiet_windows = 0;
+  reaction.stall_is_judged = false;
+  reaction.quiet_ns = 0;
 }
 
 // Of the window before, unless that is long ago; at the beginning of a stream, of what there is.
 double RateReaction::rate_before(const Window& window, std::int64_t now_ns) {
   const std::int64_t open_ns = now_ns - window.start_ns;
-  if (open_ns >= 2 * kWindow_ns) return 0;
+  if (open_ns >= 5 * kWindow_ns) return 0;
   if (window.before_bps > 0) return window.before_bps;
   if (!window.is_first || window.frames < kFewestFrames / 2 || open_ns <= 0) return 0;
   return static_cast<double>(window.now_B) * 8e9 / static_cast<double>(open_ns);
@@ -100,6 +131,7 @@ void RateReaction::see_cnp(const Frame& frame, StreamId id, const Streams& strea
   if (reaction.cnps++ == 0) reaction.first_cnp = {frame.number, frame.time_ns, frame.point, "the first CNP"};
   const bool is_fresh = reaction.last_cnp_ns == 0 || frame.time_ns - reaction.last_cnp_ns >= kFresh_ns;
   const bool is_alone = reaction.last_cnp_ns == 0 || frame.time_ns - reaction.last_cnp_ns >= 2 * kWindow_ns;
+  if (reaction.last_cnp_ns != 0) reaction.dose += steady_alpha(frame.time_ns - reaction.last_cnp_ns) / 2;
   reaction.last_cnp_ns = frame.time_ns;
   const double before_bps = rate_before(window, frame.time_ns);
   if (before_bps > 0 && is_alone) {

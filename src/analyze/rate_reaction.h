@@ -1,8 +1,9 @@
 // Check 15, the reaction point: what a sender does when a CNP comes (DCQCN, SIGCOMM'15, section 3). Rates are counted
-// in windows of 20 us; a window in which the port was paused says nothing about the sender and is left out. Only
+// in windows of 20 us or more; one in which the port was paused, or silent for half of it, is left out. Only
 // streams that got a CNP have more than three words of state.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct Reaction {
   Evidence first_cnp{};
   std::int64_t last_cnp_ns = 0;
   double before_bps = 0;  // rate before the first CNP; 0: not known
+  double dose = 0;        // what DCQCN would have cut by now, as the sum of alpha / 2
   // Cuts: the rate after a CNP that came alone over the rate before it.
   std::uint64_t cuts = 0, fresh_cuts = 0;
   double cut_sum = 0, fresh_cut_sum = 0;
@@ -29,14 +31,19 @@ struct Reaction {
   // Windows while CNPs come.
   std::uint64_t windows = 0;
   double windows_B = 0;
-  std::int64_t first_window_ns = 0, last_window_ns = 0;
+  std::int64_t windows_ns = 0;
   // Quiet: windows since the last CNP, in two halves for the slope.
   std::int64_t quiet_from_ns = 0;
   double quiet_first_bps = 0, quiet_last_bps = 0, quiet_least_bps = 0, quiet_most_bps = 0;
   std::uint64_t quiet_windows = 0;
+  std::int64_t quiet_ns = 0;            // in these windows
   std::int64_t half_recovered_ns = -1;  // after the cut, until half of it was back
   std::int64_t cut_ns = 0;
   double cut_from_bps = 0, cut_to_bps = 0;
+  // The first kQuiet_ns of a quiet time, where the rate rose least.
+  double stall_first_bps = 0, stall_last_bps = 0;
+  std::int64_t stall_ns = 0;
+  bool stall_is_judged = false;  // of this quiet time
   // The longest quiet time.
   double best_first_bps = 0, best_last_bps = 0;
   std::int64_t best_ns = 0;
@@ -49,7 +56,14 @@ class RateReaction {
     if (frame.payload_B > 0) {
       if (id >= windows_.size()) windows_.resize(id + 1);
       Window& window = windows_[id];
-      if (frame.time_ns - window.start_ns >= kWindow_ns) close_window(window, frame, lanes);
+      const std::int64_t open_ns = frame.time_ns - window.start_ns;
+      if (open_ns >= kWindow_ns && (window.frames >= kFewestFrames || open_ns >= kLongestWindow_ns)) {
+        close_window(window, frame, lanes);
+      } else {
+        const auto now_ns = static_cast<std::uint32_t>(std::max<std::int64_t>(open_ns, window.last_ns));
+        window.gap_ns = std::max(window.gap_ns, now_ns - window.last_ns);
+        window.last_ns = now_ns;
+      }
       window.now_B += frame.wire_B + 24;
       ++window.frames;
     } else if (frame.is_cnp()) {
@@ -59,11 +73,14 @@ class RateReaction {
   void finish(Findings& findings, const Reading& reading, const PauseLanes& lanes);
   const std::vector<Reaction>& reactions() const { return reactions_; }
 
-  static constexpr std::int64_t kWindow_ns = 20'000;
+  // A window lasts until it has kFewestFrames, but not for ever.
+  static constexpr std::int64_t kWindow_ns = 20'000, kLongestWindow_ns = 500'000;
   static constexpr std::uint16_t kFewestFrames = 8;  // of a window, to be a rate
   static constexpr std::int64_t kReact_ns = 10'000;  // a NIC may take so long to act on a CNP
   static constexpr std::int64_t kFresh_ns = 500'000;
   static constexpr std::uint64_t kFewestCnps = 10;
+  // With alpha at its steady value these CNPs take 40 % of the rate off (the factor is e to the minus dose).
+  static constexpr double kFewestDose = 0.5;
   static constexpr std::int64_t kQuiet_ns = 5'000'000;
   static constexpr double kSlowReturn_s = 2;
   static constexpr std::size_t kMostReactions = 16'384;
@@ -72,18 +89,20 @@ class RateReaction {
   struct Window {
     std::int64_t start_ns = INT64_MIN / 2;
     std::uint32_t now_B = 0;
-    float before_bps = 0;        // of the window before; 0: too few packets, a gap, or a pause
-    std::uint32_t reaction = 0;  // + 1; 0: none
+    float before_bps = 0;                   // of the window before; 0: too few packets, a gap, or a pause
+    std::uint32_t reaction = 0;             // + 1; 0: none
+    std::uint32_t last_ns = 0, gap_ns = 0;  // from its start to the newest packet; longest time without one
     std::uint16_t frames = 0;
     bool is_first = false;  // of the stream
   };
   void close_window(Window& window, const Frame& frame, const PauseLanes& lanes);
   void see_window(Reaction& reaction, double rate_bps, std::int64_t start_ns, std::int64_t end_ns);
   void see_cnp(const Frame& frame, StreamId id, const Streams& streams);
+  static bool is_steady(const Reaction& reaction);
   static double rate_before(const Window& window, std::int64_t now_ns);
   static void end_quiet(Reaction& reaction, std::int64_t now_ns);
-  void judge(Findings& findings, const Reading& reading, const PauseLanes& lanes, const Reaction& reaction,
-             std::uint64_t& looked_at) const;
+  void find_deaf(Findings& findings, const Reading& reading, const PauseLanes& lanes) const;
+  void find_slow(Findings& findings, const Reading& reading, const Reaction& reaction) const;
   void describe(Findings& findings, const Reading& reading) const;
 
   std::vector<Window> windows_;

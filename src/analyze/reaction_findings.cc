@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -10,8 +11,8 @@
 namespace weft::analyze {
 namespace {
 
-// Slower than this by so many CNPs is slowing down.
-constexpr double kUnchanged = 0.95, kLineRate = 0.9, kRecovered = 0.8;
+// Of the speed of the port, and of the rate before the CNPs.
+constexpr double kLineRate = 0.9, kRecovered = 0.8;
 
 double reaction_gbps(double rate_bps) {
   return rate_bps / 1e9;
@@ -24,45 +25,50 @@ std::vector<Remedy> rp_remedies() {
 
 }  // namespace
 
-void RateReaction::judge(Findings& findings, const Reading& reading, const PauseLanes& lanes, const Reaction& reaction,
-                         std::uint64_t& looked_at) const {
-  const double time_ns = static_cast<double>(reaction.last_window_ns);
-  if (reaction.windows < 10 || time_ns <= 0) return;
-  looked_at += reaction.cnps;
-  const double mean_bps = reaction.windows_B * 8e9 / time_ns;
-  const auto line_bps = static_cast<double>(lanes.speed_bps(reading.streams[reaction.stream].point));
-  const bool knows_speed = reading.capture.points[reading.streams[reaction.stream].point].speed_bps != 0;
-  const double cut = reaction.cuts == 0 ? 1 : reaction.cut_sum / static_cast<double>(reaction.cuts);
-  const bool is_unchanged = reaction.before_bps > 0 && mean_bps >= kUnchanged * reaction.before_bps;
-  const bool is_at_line_rate = knows_speed && mean_bps >= kLineRate * line_bps;
-  if (reaction.cnps >= kFewestCnps && reaction.cuts > 0 && cut >= kUnchanged && (is_unchanged || is_at_line_rate)) {
-    findings.add(
-        {"rate-reaction.none",
-         place_of(reading, reaction.stream),
-         fmt::format("{} CNPs, and the rate stays at {:.1f} Gb/s{}: {:.2f} of it is left after a CNP on average",
-                     reaction.cnps, reaction_gbps(mean_bps),
-                     reaction.before_bps > 0
-                         ? fmt::format(" ({:.1f} before the first one)", reaction_gbps(reaction.before_bps))
-                         : "",
-                     cut),
-         "the reaction point is off for this priority, or another congestion control is in use that does not "
-         "listen to CNPs",
-         reaction.cnps,
-         {reaction.first_cnp},
-         rp_remedies()});
-    return;
+// Streams of a port that were told often enough to be far below its speed, and fill it all the same.
+void RateReaction::find_deaf(Findings& findings, const Reading& reading, const PauseLanes& lanes) const {
+  struct Port {
+    double rate_bps = 0;
+    std::uint64_t cnps = 0;
+    std::vector<const Reaction*> streams{};
+  };
+  std::map<PointId, Port> ports;
+  for (const Reaction& reaction : reactions_) {
+    if (reaction.cnps < kFewestCnps || reaction.windows < 10 || reaction.dose < kFewestDose) continue;
+    Port& port = ports[reading.streams[reaction.stream].point];
+    port.rate_bps += reaction.windows_B * 8e9 / static_cast<double>(reaction.windows_ns);
+    port.cnps += reaction.cnps;
+    port.streams.push_back(&reaction);
   }
-  if (reaction.best_ns < kQuiet_ns || !reaction.best_is_steady || reaction.before_bps <= 0) return;
-  const double slope = (reaction.best_last_bps - reaction.best_first_bps) / static_cast<double>(reaction.best_ns);
-  const double missing_bps = reaction.before_bps - reaction.best_last_bps;
-  if (reaction.best_last_bps >= kRecovered * reaction.before_bps) return;
-  const double return_s = slope <= 0 ? 1e9 : missing_bps / slope / 1e9;
+  for (const auto& [point, port] : ports) {
+    if (reading.capture.points[point].speed_bps == 0) continue;
+    const auto line_bps = static_cast<double>(lanes.speed_bps(point));
+    if (port.rate_bps < kLineRate * line_bps) continue;
+    const Reaction& first = *port.streams.front();
+    findings.add({"rate-reaction.none",
+                  port.streams.size() == 1 ? place_of(reading, first.stream) : point_name(reading, point),
+                  fmt::format("{} CNPs to {} stream{}, and the rate stays at {:.1f} of {:.0f} Gb/s", port.cnps,
+                              port.streams.size(), port.streams.size() == 1 ? "" : "s", reaction_gbps(port.rate_bps),
+                              reaction_gbps(line_bps)),
+                  "the reaction point is off for this priority, or another congestion control is in use that does not "
+                  "listen to CNPs",
+                  port.cnps,
+                  {first.first_cnp},
+                  rp_remedies()});
+  }
+}
+
+void RateReaction::find_slow(Findings& findings, const Reading& reading, const Reaction& reaction) const {
+  if (reaction.stall_ns == 0 || reaction.before_bps <= 0) return;
+  if (reaction.stall_last_bps >= kRecovered * reaction.before_bps) return;
+  const double slope = (reaction.stall_last_bps - reaction.stall_first_bps) / static_cast<double>(reaction.stall_ns);
+  const double return_s = slope <= 0 ? 1e9 : (reaction.before_bps - reaction.stall_last_bps) / slope / 1e9;
   if (return_s < kSlowReturn_s) return;
   findings.add({"rate-reaction.slow-recovery",
                 place_of(reading, reaction.stream),
                 fmt::format("{:.1f} ms without a CNP bring the rate from {:.2f} to {:.2f} Gb/s; it was {:.1f}{}",
-                            static_cast<double>(reaction.best_ns) / 1e6, reaction_gbps(reaction.best_first_bps),
-                            reaction_gbps(reaction.best_last_bps), reaction_gbps(reaction.before_bps),
+                            static_cast<double>(reaction.stall_ns) / 1e6, reaction_gbps(reaction.stall_first_bps),
+                            reaction_gbps(reaction.stall_last_bps), reaction_gbps(reaction.before_bps),
                             return_s > 1e6 ? "" : fmt::format(", {:.1f} s away at this pace", return_s)),
                 "the rate increase is too small or its timer too long for this speed (RPG_AI_RATE, RPG_HAI_RATE, "
                 "RPG_TIME_RESET)",
@@ -127,8 +133,10 @@ void RateReaction::finish(Findings& findings, const Reading& reading, const Paus
   std::uint64_t looked_at = 0;
   for (Reaction& reaction : reactions_) {
     end_quiet(reaction, reading.streams[reaction.stream].last_ns);
-    judge(findings, reading, lanes, reaction, looked_at);
+    if (reaction.windows >= 10) looked_at += reaction.cnps;
+    find_slow(findings, reading, reaction);
   }
+  find_deaf(findings, reading, lanes);
   describe(findings, reading);
   findings.judge("rate-reaction", looked_at, "CNPs",
                  reactions_.empty() ? "no CNP to a sender whose data is in this capture"

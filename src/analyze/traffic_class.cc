@@ -141,7 +141,7 @@ void TrafficClass::find_rewrites(Findings& findings, const Reading& reading) con
 // One direction of a connection against the other, and senders without a class among senders with one.
 void TrafficClass::find_peers(Findings& findings, const Reading& reading) const {
   const FirstPoints firsts(reading);
-  std::set<std::pair<AddressId, AddressId>> told;
+  std::set<std::pair<AddressId, AddressId>> reported;
   for (StreamId id = 0; id < marks_.size(); ++id) {
     const StreamId reverse = reading.streams[id].reverse;
     if (reverse == kNone || reverse >= marks_.size() || reverse < id || !firsts.is_first(id)) continue;
@@ -149,7 +149,7 @@ void TrafficClass::find_peers(Findings& findings, const Reading& reading) const 
     if (one.frames < kFewest || other.frames == 0 || one.changed + other.changed > 0) continue;
     if (one.dscp == other.dscp && one.pcp == other.pcp) continue;
     const Stream& stream = reading.streams[id];
-    if (!told.insert({stream.src, stream.dst}).second) continue;
+    if (!reported.insert({stream.src, stream.dst}).second) continue;
     findings.add(
         {"traffic-class.wrong",
          place_of(reading, id),

@@ -7,6 +7,12 @@
 #include "analyze/traffic_class.h"
 
 namespace weft::analyze {
+namespace {
+
+constexpr std::uint64_t kFewestForShare = 100;
+constexpr double kFullLink = 0.8, kLongBurst_ns = 20e6;
+
+}  // namespace
 
 // A CNP that queues behind the data it is about, or is paused with it, comes too late.
 void TrafficClass::find_cnp_class(Findings& findings, const Reading& reading) const {
@@ -32,7 +38,7 @@ void TrafficClass::find_cnp_class(Findings& findings, const Reading& reading) co
         {"traffic-class.cnp",
          reading.addresses.text(sender),
          fmt::format("{} CNPs with DSCP {}, the class of the data that they answer", count, marks_[id].cnp_dscp),
-         "CNPs have no class of their own: they wait behind data and are paused with it, so that senders hear "
+         "CNPs have no class of their own: they wait behind data and are paused with it, so that senders learn "
          "of congestion too late",
          count,
          {{reading.streams[id].first_frame, reading.streams[id].first_ns, reading.streams[id].point,
@@ -47,16 +53,29 @@ void TrafficClass::find_cnp_class(Findings& findings, const Reading& reading) co
 void TrafficClass::find_ecn(Findings& findings, const Reading& reading) const {
   const FirstPoints firsts(reading);
   struct Counted {
-    std::uint64_t data = 0, not_ect = 0, ce = 0;
+    std::uint64_t data = 0, not_ect = 0;
     StreamId first = kNone;
   };
-  std::map<AddressId, Counted> of_sender, of_receiver;
+  struct Received {
+    std::uint64_t data = 0, ce = 0, line_B = 0;
+    std::int64_t from_ns = 0, to_ns = 0;
+    StreamId first = kNone;
+  };
+  std::map<AddressId, Counted> of_sender;
+  std::map<std::pair<AddressId, PointId>, Received> received;
   std::uint64_t data = 0, not_ect = 0;
   for (StreamId id = 0; id < marks_.size(); ++id) {
     const Stream& stream = reading.streams[id];
-    // Marks are added on the way: the point that saw the most is nearest to the receiver.
-    Counted& to = of_receiver[stream.dst];
-    if (marks_[id].ce > 0 && marks_[id].ce >= to.ce) to = {marks_[id].data, 0, marks_[id].ce, id};
+    if (marks_[id].data > 0) {
+      Received& at = received[{stream.dst, stream.point}];
+      if (at.first == kNone) at = {0, 0, 0, stream.first_ns, stream.last_ns, id};
+      at.data += marks_[id].data;
+      at.ce += marks_[id].ce;
+      at.line_B += stream.wire_B + 24 * stream.frames;
+      at.from_ns = std::min(at.from_ns, stream.first_ns);
+      at.to_ns = std::max(at.to_ns, stream.last_ns);
+      if (marks_[id].ce > marks_[at.first].ce) at.first = id;
+    }
     if (!firsts.is_first(id) || stream.dst_qp <= 1) continue;
     Counted& from = of_sender[stream.src];
     from.data += marks_[id].data;
@@ -73,13 +92,13 @@ void TrafficClass::find_ecn(Findings& findings, const Reading& reading) const {
   auto reading_dscp = [this](StreamId id) { return id == kNone ? 0 : marks_[id].dscp; };
   for (const auto& [sender, counted] : of_sender) {
     if (counted.not_ect < kFewest || counted.not_ect * 10 < counted.data) continue;
-    // Where no class is set and nothing is congested, nobody asked for ECN.
+    // Where no class is set and nothing is congested, no one asked for ECN.
     if (not_ect == data && !is_congested && reading_dscp(counted.first) == 0) continue;
     findings.add({"traffic-class.not-ect",
                   reading.addresses.text(sender),
                   fmt::format("{} of {} data packets are not ECN-capable", counted.not_ect, counted.data),
                   "the low two bits of the traffic class are 0: switches drop or pause in place of a mark, and DCQCN "
-                  "never hears of congestion",
+                  "gets no sign of congestion",
                   counted.not_ect,
                   {{reading.streams[counted.first].first_frame, reading.streams[counted.first].first_ns,
                     reading.streams[counted.first].point, place_of(reading, counted.first)}},
@@ -89,21 +108,35 @@ void TrafficClass::find_ecn(Findings& findings, const Reading& reading) const {
   if (data >= kFewest && not_ect == data && !is_congested && findings_before == findings.all().size())
     findings.add({"traffic-class.no-ecn", "the capture", fmt::format("none of {} data packets is ECN-capable", data),
                   "a network without ECN: legal, and without DCQCN", not_ect});
-  for (const auto& [receiver, counted] : of_receiver) {
-    if (counted.first == kNone || counted.data < 100) continue;
-    if (static_cast<double>(counted.ce) < kMostCe * static_cast<double>(counted.data)) continue;
-    findings.add(
-        {"traffic-class.ce-share",
-         place_of(reading, counted.first),
-         fmt::format("{} of {} data packets ({:.1f} %) are CE-marked", counted.ce, counted.data,
-                     100 * static_cast<double>(counted.ce) / static_cast<double>(counted.data)),
-         "the queue is above the upper ECN threshold all the time: the threshold is too low, or the senders do "
-         "not slow down",
-         counted.ce,
-         {{reading.streams[counted.first].first_frame, reading.streams[counted.first].first_ns,
-           reading.streams[counted.first].point, ""}},
-         {{"switch", "show ecn; ecnconfig -p AZURE_LOSSLESS -gmin 153600 -gmax 1536000"},
-          {"NIC", "rdma statistic show | grep rp_cnp_handled; ecn/roce_rp/enable/3 must be 1"}}});
+  // Marks are added on the way: the point that saw the most is nearest to the receiver.
+  std::map<AddressId, std::pair<PointId, const Received*>> nearest;
+  for (const auto& [at, counted] : received) {
+    auto& best = nearest[at.first];
+    if (best.second == nullptr || counted.ce > best.second->ce) best = {at.second, &counted};
+  }
+  for (const auto& [receiver, best] : nearest) {
+    const Received& counted = *best.second;
+    if (counted.data < kFewestForShare || static_cast<double>(counted.ce) < kMostCe * static_cast<double>(counted.data))
+      continue;
+    // A full link has a full queue, for the time of a burst; a link with room has none.
+    const auto time_ns = static_cast<double>(counted.to_ns - counted.from_ns);
+    const auto speed_bps = static_cast<double>(reading.capture.points[best.first].speed_bps);
+    const bool has_room = speed_bps > 0 && static_cast<double>(counted.line_B) * 8e9 < kFullLink * speed_bps * time_ns;
+    if (!has_room && time_ns < kLongBurst_ns) continue;
+    findings.add({"traffic-class.ce-share",
+                  place_of(reading, counted.first),
+                  fmt::format("{} of {} data packets ({:.1f} %) are CE-marked", counted.ce, counted.data,
+                              100 * static_cast<double>(counted.ce) / static_cast<double>(counted.data)),
+                  has_room
+                      ? "marks though the link has room: thresholds far too low (in cells or packets in place of "
+                        "bytes), or a device that marks everything"
+                      : "the queue is above the upper ECN threshold all the time: the threshold is too low, or the "
+                        "senders do not slow down",
+                  counted.ce,
+                  {{reading.streams[counted.first].first_frame, reading.streams[counted.first].first_ns,
+                    reading.streams[counted.first].point, ""}},
+                  {{"switch", "show ecn; ecnconfig -p AZURE_LOSSLESS -gmin 153600 -gmax 1536000"},
+                   {"NIC", "rdma statistic show | grep rp_cnp_handled; ecn/roce_rp/enable/3 must be 1"}}});
   }
 }
 
