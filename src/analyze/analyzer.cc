@@ -78,8 +78,10 @@ void Analyzer::see_roce() {
     return;
   }
   const StreamId stream = streams_.see(frame_);
-  if (stream != kNone) transport_.see(frame_, stream, streams_);
-  if (stream != kNone) congestion_.see_roce(frame_, stream, streams_);
+  if (stream != kNone) {
+    transport_.see(frame_, stream, streams_);
+    congestion_.see_roce(frame_, stream, streams_);
+  }
   if (contract_.is_used()) contract_.see(frame_, addresses_);
   if (frame_.has_deth && frame_.dest_qp == wire::kGeneralServicesQp) cm_.see(frame_, streams_);
 }

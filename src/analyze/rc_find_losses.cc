@@ -12,6 +12,7 @@ struct PathLoss {
   std::uint64_t packets = 0;
   std::string where;
   std::vector<Evidence> evidence = {};
+  bool unseen = false;  // known by NAKs alone
 };
 
 void append_evidence(std::vector<Evidence>& all, std::vector<Evidence> more, std::size_t most) {
@@ -74,8 +75,8 @@ std::vector<PathLoss> lost_requests(const SideView& view) {
                              count_of(far, Trouble::kWrongNakPsn) - (far.trouble ? far.trouble->naks_after_late : 0);
   const std::uint64_t with_gap = far.trouble ? far.trouble->generation.count() : 0;
   if (naks > with_gap)
-    losses.push_back(
-        {naks - with_gap, fmt::format("between {} and the responder", context.point_name(far)), story_of(view, far)});
+    losses.push_back({naks - with_gap, fmt::format("between {} and the responder", context.point_name(far)),
+                      story_of(view, far), true});
   return losses;
 }
 
@@ -175,10 +176,10 @@ void find_losses(const SideView& view, SideFindings& out) {
   const RcFlow& far = view.responder();
   if (near.transport == 0x60) return;
   for (PathLoss& loss : lost_requests(view))
-    out.add(view.place,
-            {"psn.lost",
-             fmt::format("{} of {} requests lost {}{}", loss.packets, near.packets, loss.where, again_text(near)),
-             loss_cause(view), loss.packets, std::move(loss.evidence), loss_remedies()});
+    out.add(view.place, {"psn.lost",
+                         fmt::format("{} of {} requests lost{} {}{}", loss.packets, near.packets,
+                                     loss.unseen ? " or overtaken" : "", loss.where, again_text(near)),
+                         loss_cause(view), loss.packets, std::move(loss.evidence), loss_remedies()});
   for (PathLoss& loss : lost_answers(view))
     out.add(view.place, {"psn.lost",
                          fmt::format("{} of {} answers (ACKs, NAKs) lost {}{}", loss.packets, far.answers, loss.where,
@@ -218,7 +219,7 @@ void find_losses(const SideView& view, SideFindings& out) {
   if (twice > sent_twice)
     out.add(view.place,
             {"psn.duplicate",
-             fmt::format("{} packets came twice though nobody asked for them", twice - sent_twice),
+             fmt::format("{} packets came twice without a NAK or a timeout", twice - sent_twice),
              "a device on the way duplicates packets: a loop, a mirror session that feeds back, a bond that sends on "
              "two links",
              twice - sent_twice,

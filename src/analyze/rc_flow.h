@@ -97,7 +97,9 @@ struct OutstandingRead {
   std::uint32_t next = 0;            // of the response that is expected
   std::uint64_t left_B = 0;
   bool at_start = true, broken = false;  // broken: there was a gap, until it is asked for again
+  bool asked_again = false;              // until its first response: those that come before are of the first time
   std::uint32_t passed_over = 0;         // responses to later READs since
+  std::uint32_t counted = 0;             // PSN up to which its bytes were counted
 };
 
 // An interval of the retransmission timer: how long the requester had waited.

@@ -20,10 +20,12 @@ void RcTransport::ask_read(const Frame& frame, std::uint32_t span, RcFlow& flow)
     read.left_B = frame.dma_len;
     read.at_start = true;
     read.broken = false;
+    read.asked_again = true;
     return;
   }
   if (flow.reads.size() == kMostReads || flow.pass.open) return;
-  flow.reads.push_back({frame.psn, psn_plus(frame.psn, span), frame.psn, frame.dma_len, true, false, 0});
+  flow.reads.push_back(
+      {frame.psn, psn_plus(frame.psn, span), frame.psn, frame.dma_len, true, false, false, 0, frame.psn});
 }
 
 // An answer to a later request while responses are due: those were lost, and the requester asks again.
@@ -31,21 +33,20 @@ bool RcTransport::implies_nak(std::uint32_t psn, const Frame& frame, RcFlow& flo
   if (flow.reads.empty()) return false;
   OutstandingRead& read = flow.reads.front();
   if (psn_ahead(psn, read.next) < 0 || read.end == read.first) return false;
-  if (!read.broken) {
+  if (!read.broken && !read.asked_again) {
     read.broken = true;
     note(Trouble::kReadLost, frame, flow, psn_ahead(read.end, read.next));
-    flow.implied_open = true;
-    flow.implied_psn = read.next;
   }
+  flow.implied_open = true;
+  flow.implied_psn = read.next;
   return true;
 }
 
 void RcTransport::see_response(const Frame& frame, RcFlow& flow) {
-  const bool is_new = !flow.read_started || psn_ahead(frame.psn, flow.read_frontier) >= 0;
-  if (is_new) {
+  if (!flow.read_started || psn_ahead(frame.psn, flow.read_frontier) >= 0) {
     flow.read_started = true;
     flow.read_frontier = psn_plus(frame.psn, 1);
-    flow.read_B += frame.payload_B;
+    if (flow.reads.empty()) flow.read_B += frame.payload_B;  // its request was not captured
   }
   std::size_t at = 0;
   while (at < flow.reads.size()) {
@@ -88,13 +89,21 @@ void RcTransport::check_response(const Frame& frame, OutstandingRead& read, RcFl
   const std::int32_t ahead = psn_ahead(frame.psn, read.next);
   if (read.broken || ahead < 0) return;  // until it is asked for again; or a response that came before
   if (ahead > 0) {
-    note(Trouble::kReadLost, frame, flow, ahead);
-    read.broken = true;
+    if (!read.asked_again) {
+      note(Trouble::kReadLost, frame, flow, ahead);
+      read.broken = true;
+    }
     flow.implied_open = true;
     flow.implied_psn = read.next;
     return;
   }
   const bool begins = wire::is_first(frame.opcode) || wire::is_only(frame.opcode);
+  if (read.asked_again && !begins) return;
+  read.asked_again = flow.implied_open = false;
+  if (psn_ahead(frame.psn, read.counted) >= 0) {
+    read.counted = psn_plus(frame.psn, 1);
+    flow.read_B += frame.payload_B;
+  }
   const bool ends = wire::is_last(frame.opcode) || wire::is_only(frame.opcode);
   const bool last_psn = psn_plus(frame.psn, 1) == read.end;
   const bool wrong_size = ends ? frame.payload_B != read.left_B : frame.payload_B != flow.path_mtu_B;

@@ -17,7 +17,7 @@ TEST_F(RcFindingsTest, RemoteAccessError) {
   EXPECT_EQ(conversation().messages, 0u);
 }
 
-TEST_F(RcFindingsTest, SecondNakBeforeTheMissingPacketIsRepeated) {
+TEST_F(RcFindingsTest, SecondNakBeforeMissingPacketIsRepeated) {
   for (std::uint32_t psn = 100; psn < 104; ++psn) only(psn);
   ack(101, 1, kNakSequence);
   ack(101, 1, kNakSequence);
@@ -67,7 +67,7 @@ TEST_F(RcFindingsTest, MsnThatSkips) {
   EXPECT_EQ(found(), None{"msn.wrong"});
 }
 
-TEST_F(RcFindingsTest, SendsBeyondTheCredits) {
+TEST_F(RcFindingsTest, SendsBeyondCredits) {
   only(100);
   ack(100, 1, 1);  // one credit; one more may be tried
   for (std::uint32_t psn = 101; psn < 104; ++psn) only(psn);
@@ -104,7 +104,7 @@ TEST_F(RcFindingsTest, ReadResponsesThatEndTooEarly) {
   EXPECT_TRUE(finds("read-response.broken"));
 }
 
-TEST_F(RcFindingsTest, GapInReadResponsesIsAnImpliedNak) {
+TEST_F(RcFindingsTest, GapInReadResponsesIsImpliedNak) {
   request(Opcode::kReadRequest, 100, 0, 4096, true);
   answer(Opcode::kReadResponseFirst, 100, kAckAll, 1, 1024);
   answer(Opcode::kReadResponseMiddle, 102, 0, 0, 1024);
@@ -128,7 +128,7 @@ TEST_F(RcFindingsTest, RnrNakAndItsWait) {
   EXPECT_EQ(conversation().messages, 1u);
 }
 
-TEST_F(RcFindingsTest, SentAgainBeforeTheRnrTimer) {
+TEST_F(RcFindingsTest, SentAgainBeforeRnrTimer) {
   only(100);
   ack(100, 0, kRnr640us);
   wait(100'000);
@@ -150,7 +150,7 @@ TEST_F(RcFindingsTest, RnrRetriesUsedUp) {
   EXPECT_TRUE(finds("rnr.exhausted"));
 }
 
-TEST_F(RcFindingsTest, WaitsOfATimeoutAreItsExponent) {
+TEST_F(RcFindingsTest, WaitGivesTimeoutExponent) {
   only(100);
   ack(100, 1);
   only(101);
@@ -162,7 +162,7 @@ TEST_F(RcFindingsTest, WaitsOfATimeoutAreItsExponent) {
   EXPECT_EQ(conversation().retransmitted, 1u);
 }
 
-TEST_F(RcFindingsTest, EightAttemptsWithoutAnswerAreTheEnd) {
+TEST_F(RcFindingsTest, EightAttemptsExhaustRetries) {
   for (int attempt = 0; attempt < 8; ++attempt) {
     only(100);
     wait(67'000'000);
@@ -171,7 +171,7 @@ TEST_F(RcFindingsTest, EightAttemptsWithoutAnswerAreTheEnd) {
   EXPECT_EQ(conversation().goodput_B, 0u);
 }
 
-TEST_F(RcFindingsTest, BackToTheFirstPacketOfTheMessageIsGoBackZero) {
+TEST_F(RcFindingsTest, FirstPacketAgainIsGoBackZero) {
   write(100, 8);
   ack(103, 0, kNakSequence);
   write(100, 8);
@@ -179,7 +179,7 @@ TEST_F(RcFindingsTest, BackToTheFirstPacketOfTheMessageIsGoBackZero) {
   EXPECT_TRUE(finds("recovery.go-back-0"));
 }
 
-TEST_F(RcFindingsTest, OnlyTheMissingPacketAgainIsSelectiveRepeat) {
+TEST_F(RcFindingsTest, MissingPacketAloneIsSelectiveRepeat) {
   write(100, 8);
   ack(103, 0, kNakSequence);
   request(Opcode::kWriteMiddle, 103);
@@ -201,7 +201,7 @@ TEST_F(RcFindingsTest, SlowNakAndSlowReaction) {
     EXPECT_NE(std::find(ids.begin(), ids.end(), id), ids.end()) << id;
 }
 
-TEST_F(RcFindingsTest, RestartsWithoutEndAreALivelock) {
+TEST_F(RcFindingsTest, EndlessRestartsAreLivelock) {
   for (int attempt = 0; attempt < 6; ++attempt) {
     write(100, 64);
     ack(140, 0, kNakSequence);

@@ -34,7 +34,7 @@ TEST_F(RcTransportTest, PsnWrapsAround) {
   EXPECT_EQ(conversation().messages, 1u);
 }
 
-TEST_F(RcTransportTest, CaptureThatBeginsInTheMiddleOfAMessageIsHealthy) {
+TEST_F(RcTransportTest, StartWithinMessageIsHealthy) {
   request(Opcode::kWriteMiddle, 50);
   request(Opcode::kWriteMiddle, 51);
   ack(40, 7);
@@ -53,7 +53,7 @@ TEST_F(RcTransportTest, OneDirectionAloneIsHealthy) {
   EXPECT_EQ(verdict("ack"), Verdict::kNotEnough);
 }
 
-TEST_F(RcTransportTest, LossBehindThePointIsSeenByItsNak) {
+TEST_F(RcTransportTest, NakShowsLossBehindPoint) {
   write(100, 8);
   ack(102, 0, kNakSequence);
   for (std::uint32_t psn = 102; psn < 107; ++psn) request(Opcode::kWriteMiddle, psn);
@@ -112,14 +112,14 @@ TEST_F(RcTransportTest, PacketsAgainWithoutReasonAreSpurious) {
   EXPECT_TRUE(finds("psn.spurious"));
 }
 
-TEST_F(RcTransportTest, AcknowledgedButNotCapturedIsTheCapturesLoss) {
+TEST_F(RcTransportTest, AckedButNotSeenIsCaptureLoss) {
   only(100);
   only(102);
   ack(102, 3);
   EXPECT_EQ(found(), None{"capture.lost"});
 }
 
-TEST_F(RcTransportTest, PsnsNeverSentAreAGap) {
+TEST_F(RcTransportTest, PsnsNeverSentAreGap) {
   only(100);
   ack(100, 1);
   only(105);
@@ -135,14 +135,14 @@ TEST_F(RcTransportTest, OpcodesOutOfOrder) {
   EXPECT_TRUE(finds("opcode-sequence.broken"));
 }
 
-TEST_F(RcTransportTest, ShortMiddlePacketBreaksThePathMtu) {
+TEST_F(RcTransportTest, ShortMiddlePacketBreaksPathMtu) {
   request(Opcode::kSendFirst, 100);
   request(Opcode::kSendMiddle, 101, 512);
   request(Opcode::kSendLast, 102, 4);
   EXPECT_EQ(found(), None{"integrity.path-mtu"});
 }
 
-TEST_F(RcTransportTest, RethLengthIsNotThatOfThePayload) {
+TEST_F(RcTransportTest, RethLengthDiffersFromPayload) {
   request(Opcode::kWriteFirst, 100, 1024, 4096);
   request(Opcode::kWriteLast, 101, 1024, 0, true);
   ack(101, 1);
