@@ -59,6 +59,7 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     {"credits.exceeded", kError, "sent beyond the credit limit"},
     // Pauses.
     {"pause.unpaired", kError, "XOFF without XON: the pause runs out"},
+    {"pause.violated", kError, "data sent while paused"},
     {"pause.global", kWarning, "802.3x pauses stop all classes"},
     {"pause.receiver", kWarning, "a host pauses its switch: slow receiver"},
     {"pause.spread", kWarning, "pauses spread upstream"},
