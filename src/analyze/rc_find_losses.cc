@@ -210,7 +210,7 @@ void find_losses(const SideView& view, SideFindings& out) {
          evidence_of(view.context, far, Trouble::kReordered, "PSN {psn}: late"),
          {{"switch", "ECMP and LAG hash by flow (source port and destination QP), adaptive routing off for this class"},
           {"NIC",
-           "mlxreg -d DEVICE --reg_name ROCE_ACCEL --set adaptive_routing_forced_en=1 where out-of-order "
+           "mlxreg -d DEVICE --reg_name ROCE_ACCL --set adaptive_routing_forced_en=1 where out-of-order "
            "receive is wanted on both ends"}}});
   if (!view.in_order()) return;  // what comes twice was asked for
   const std::uint32_t twice = count_of(far, Trouble::kDuplicated);

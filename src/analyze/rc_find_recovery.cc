@@ -24,7 +24,7 @@ void find_recovery(const SideView& view, SideFindings& out) {
              "each attempt loses a packet before the message is complete, and the requester begins anew (go-back-0)",
              trouble.most_restarts,
              {{trouble.restart_frame, near.last_ns, view.context.point_of(near), "the last of them begins"}},
-             {{"NIC", "firmware with go-back-N or selective repeat (mlxreg -d DEVICE --reg_name ROCE_ACCEL --get)"},
+             {{"NIC", "firmware with go-back-N or selective repeat (mlxreg -d DEVICE --reg_name ROCE_ACCL --get)"},
               {"switch", "remove the loss: PFC for the class of RoCE on every hop"}}});
   }
   if (const std::uint32_t count = count_of(near, Trouble::kGoBackZero); count > 0)

@@ -52,7 +52,7 @@ TimerWaits waits_of(const RcFlow& flow) {
     if (i == 0 || waits[i].psn != waits[i - 1].psn) continue;
     if (doubles(waits[i - 1].ns, waits[i].ns)) ++doublings;
     // For one packet the requester never waits less than before.
-    if (static_cast<double>(waits[i].ns) < 0.5 * static_cast<double>(waits[i - 1].ns)) result.irregular = true;
+    if (static_cast<double>(waits[i].ns) < 0.45 * static_cast<double>(waits[i - 1].ns)) result.irregular = true;
   }
   result.adaptive = doublings >= 2;
   // The standard lets a requester wait up to four times its timeout.
@@ -79,7 +79,7 @@ std::vector<Remedy> timeout_remedies() {
           {"NIC",
            "rdma statistic show link DEVICE/1: local_ack_timeout_err, roce_adp_retrans, "
            "req_transport_retries_exceeded"},
-          {"NIC", "mlxreg -d DEVICE --reg_name ROCE_ACCEL --get: adaptive retransmission, timeout floor"}};
+          {"NIC", "mlxreg -d DEVICE --reg_name ROCE_ACCL --get: adaptive retransmission, timeout floor"}};
 }
 
 void find_missing_acks(const SideView& view, SideFindings& out) {
