@@ -61,7 +61,7 @@ tidy: ## clang-tidy over src
 alone: ## every file of src parsed by itself, without precompiled headers: finds a missing include
 	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}"; check_alone
 
-install: ## weft to PREFIX/bin and its libraries to PREFIX/lib/weft (PREFIX=/usr/local, DESTDIR honoured)
+install: ## weft to PREFIX/bin, its libraries to PREFIX/lib/weft, files for Wireshark to PREFIX/share/weft (PREFIX=/usr/local, DESTDIR honoured)
 	@$(LIB); need_packages "$${packages_to_build[@]}"; configure_release; build build weft
 	@cmake --install build --prefix "$(PREFIX)"
 

@@ -10,7 +10,7 @@ packages_to_test=(clang llvm libclang-rt-14-dev clang-format libgtest-dev librap
   ibverbs-utils infiniband-diags rdmacm-utils ucx-utils openmpi-bin libopenmpi-dev libfabric-bin libfabric-dev python3 python3-pyverbs
   iproute2 binutils ethtool pciutils iputils-ping net-tools libuv1-dev libevent-dev iperf3 busybox-static fio qperf
   netcat-openbsd frr shellcheck systemd python3-jsonschema libvirt-clients mpich libmpich-dev tgt libiscsi-bin libgloo-dev librpma-dev
-  libdapl2 dapl2-utils)
+  libdapl2 dapl2-utils prometheus)  # of prometheus only promtool
 packages_to_bench=(valgrind time)  # callgrind counts instructions per hop; time tells memory
 packages_to_tidy=(clang-tidy)
 case $(uname -m) in

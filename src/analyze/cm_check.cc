@@ -21,7 +21,7 @@ std::string reason_text(std::uint16_t reason) {
     case 6:
       return "invalid communication ID";
     case 8:
-      return "invalid service ID: nobody listens there";
+      return "invalid service ID: no program listens there";
     case 9:
       return "invalid transport service type";
     case 10:

@@ -40,7 +40,7 @@ void Cnps::find_missing(Findings& findings, const Reading& reading, const CnpSen
   if (sender.pending_ns == 0 || sender.ce_pending < 3) return;
   const std::int64_t waited_ns = reading.capture.last_ns - sender.pending_ns;
   const std::int64_t usual_ns = sender.delay.count() == 0 ? 0 : sender.delay.most_ns();
-  if (waited_ns < kAnswer_ns + 2 * usual_ns) return;
+  if (waited_ns < (sender.ce_pending >= 10 ? kWide_ns : kAnswer_ns) + 2 * usual_ns) return;
   findings.add({"cnp.missing",
                 reading.addresses.text(sender.address),
                 sender.cnps == 0

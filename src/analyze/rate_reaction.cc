@@ -69,6 +69,21 @@ void RateReaction::see_window(Reaction& reaction, double rate_bps, std::int64_t 
   reaction.quiet_last_bps = rate_bps;
   reaction.quiet_least_bps = std::min(reaction.quiet_least_bps, rate_bps);
   reaction.quiet_most_bps = std::max(reaction.quiet_most_bps, rate_bps);
+  const std::int64_t quiet_ns = end_ns - reaction.quiet_from_ns;
+  if (reaction.stall_is_judged || quiet_ns < kQuiet_ns) return;
+  reaction.stall_is_judged = true;
+  if (!is_steady(reaction) || reaction.quiet_ns * 10 < quiet_ns * 8) return;
+  const double rise_bps = rate_bps - reaction.quiet_first_bps;
+  if (reaction.stall_ns != 0 && rise_bps >= reaction.stall_last_bps - reaction.stall_first_bps) return;
+  reaction.stall_first_bps = reaction.quiet_first_bps;
+  reaction.stall_last_bps = rate_bps;
+  reaction.stall_ns = quiet_ns;
+}
+
+// A paced sender rises: nothing is far below the beginning, nor far above the end.
+bool RateReaction::is_steady(const Reaction& reaction) {
+  return reaction.quiet_least_bps > 0.8 * reaction.quiet_first_bps &&
+         reaction.quiet_most_bps < 1.2 * reaction.quiet_last_bps;
 }
 
 void RateReaction::end_quiet(Reaction& reaction, std::int64_t now_ns) {
@@ -78,11 +93,10 @@ void RateReaction::end_quiet(Reaction& reaction, std::int64_t now_ns) {
     reaction.best_ns = length_ns;
     reaction.best_first_bps = reaction.quiet_first_bps;
     reaction.best_last_bps = reaction.quiet_last_bps;
-    // A paced sender rises: nothing is far below the beginning, nor far above the end.
-    reaction.best_is_steady = reaction.quiet_least_bps > 0.8 * reaction.quiet_first_bps &&
-                              reaction.quiet_most_bps < 1.2 * reaction.quiet_last_bps;
+    reaction.best_is_steady = is_steady(reaction);
   }
   reaction.quiet_windows = 0;
+  reaction.stall_is_judged = false;
   reaction.quiet_ns = 0;
 }
 

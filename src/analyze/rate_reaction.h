@@ -1,5 +1,5 @@
 // Check 15, the reaction point: what a sender does when a CNP comes (DCQCN, SIGCOMM'15, section 3). Rates are counted
-// in windows of 20 us; a window in which the port was paused says nothing about the sender and is left out. Only
+// in windows of 20 us or more; one in which the port was paused, or silent for half of it, is left out. Only
 // streams that got a CNP have more than three words of state.
 #pragma once
 
@@ -40,6 +40,10 @@ struct Reaction {
   std::int64_t half_recovered_ns = -1;  // after the cut, until half of it was back
   std::int64_t cut_ns = 0;
   double cut_from_bps = 0, cut_to_bps = 0;
+  // The first kQuiet_ns of a quiet time, where the rate rose least.
+  double stall_first_bps = 0, stall_last_bps = 0;
+  std::int64_t stall_ns = 0;
+  bool stall_is_judged = false;  // of this quiet time
   // The longest quiet time.
   double best_first_bps = 0, best_last_bps = 0;
   std::int64_t best_ns = 0;
@@ -94,6 +98,7 @@ class RateReaction {
   void close_window(Window& window, const Frame& frame, const PauseLanes& lanes);
   void see_window(Reaction& reaction, double rate_bps, std::int64_t start_ns, std::int64_t end_ns);
   void see_cnp(const Frame& frame, StreamId id, const Streams& streams);
+  static bool is_steady(const Reaction& reaction);
   static double rate_before(const Window& window, std::int64_t now_ns);
   static void end_quiet(Reaction& reaction, std::int64_t now_ns);
   void find_deaf(Findings& findings, const Reading& reading, const PauseLanes& lanes) const;

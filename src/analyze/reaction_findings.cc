@@ -59,16 +59,16 @@ void RateReaction::find_deaf(Findings& findings, const Reading& reading, const P
 }
 
 void RateReaction::find_slow(Findings& findings, const Reading& reading, const Reaction& reaction) const {
-  if (reaction.best_ns < kQuiet_ns || !reaction.best_is_steady || reaction.before_bps <= 0) return;
-  if (reaction.best_last_bps >= kRecovered * reaction.before_bps) return;
-  const double slope = (reaction.best_last_bps - reaction.best_first_bps) / static_cast<double>(reaction.best_ns);
-  const double return_s = slope <= 0 ? 1e9 : (reaction.before_bps - reaction.best_last_bps) / slope / 1e9;
+  if (reaction.stall_ns == 0 || reaction.before_bps <= 0) return;
+  if (reaction.stall_last_bps >= kRecovered * reaction.before_bps) return;
+  const double slope = (reaction.stall_last_bps - reaction.stall_first_bps) / static_cast<double>(reaction.stall_ns);
+  const double return_s = slope <= 0 ? 1e9 : (reaction.before_bps - reaction.stall_last_bps) / slope / 1e9;
   if (return_s < kSlowReturn_s) return;
   findings.add({"rate-reaction.slow-recovery",
                 place_of(reading, reaction.stream),
                 fmt::format("{:.1f} ms without a CNP bring the rate from {:.2f} to {:.2f} Gb/s; it was {:.1f}{}",
-                            static_cast<double>(reaction.best_ns) / 1e6, reaction_gbps(reaction.best_first_bps),
-                            reaction_gbps(reaction.best_last_bps), reaction_gbps(reaction.before_bps),
+                            static_cast<double>(reaction.stall_ns) / 1e6, reaction_gbps(reaction.stall_first_bps),
+                            reaction_gbps(reaction.stall_last_bps), reaction_gbps(reaction.before_bps),
                             return_s > 1e6 ? "" : fmt::format(", {:.1f} s away at this pace", return_s)),
                 "the rate increase is too small or its timer too long for this speed (RPG_AI_RATE, RPG_HAI_RATE, "
                 "RPG_TIME_RESET)",

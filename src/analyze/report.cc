@@ -1,27 +1,157 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
 
 #include "analyze/analysis.h"
 
 namespace weft::analyze {
 namespace {
 
+constexpr std::size_t kMostConversations = 16, kMostPlaces = 4;
+
 std::string qp_text(const std::optional<std::uint32_t>& qp) {
   return qp ? fmt::format("qp 0x{:06x}", *qp) : "qp ?";
 }
 
-std::string offset_text(const Analysis& analysis, std::int64_t time_ns) {
-  return fmt::format("{:.6f} ms", static_cast<double>(time_ns - analysis.capture.first_ns) / 1e6);
+// Three to four figures and the unit that an engineer reads: 1.41 us, 26.5 s.
+std::string duration_text(double ns) {
+  if (ns < 1e3) return fmt::format("{:.0f} ns", ns);
+  if (ns < 1e6) return fmt::format("{:.2f} us", ns / 1e3);
+  if (ns < 1e9) return fmt::format("{:.2f} ms", ns / 1e6);
+  return fmt::format("{:.2f} s", ns / 1e9);
 }
 
-void put_finding(const Analysis& analysis, std::size_t number, const Finding& finding, std::string& out) {
-  const FindingKind& kind = finding_kinds()[rank_of(finding.id)];
-  out += fmt::format("{}. {} {}: {}\n   {}: {}\n", number, name(kind.severity), finding.id, kind.title, finding.where,
-                     finding.what);
-  for (const Evidence& evidence : finding.evidence)
-    out += fmt::format("   frame {} at {}{}{}\n", evidence.frame, offset_text(analysis, evidence.time_ns),
-                       evidence.text.empty() ? "" : ": ", evidence.text);
-  if (!finding.cause.empty()) out += "   likely cause: " + finding.cause + "\n";
-  for (const Remedy& remedy : finding.remedies) out += fmt::format("   {}: {}\n", remedy.where, remedy.command);
+std::string size_text(double size_B) {
+  if (size_B < 1e4) return fmt::format("{:.0f} B", size_B);
+  if (size_B < 1e6) return fmt::format("{:.1f} kB", size_B / 1e3);
+  if (size_B < 1e9) return fmt::format("{:.1f} MB", size_B / 1e6);
+  return fmt::format("{:.2f} GB", size_B / 1e9);
+}
+
+std::string rate_text(double bps) {
+  if (bps < 1e6) return fmt::format("{:.1f} kb/s", bps / 1e3);
+  if (bps < 1e9) return fmt::format("{:.1f} Mb/s", bps / 1e6);
+  return fmt::format("{:.2f} Gb/s", bps / 1e9);
+}
+
+// Times in a capture count from its first frame.
+std::string moment_text(const Analysis& analysis, std::int64_t time_ns) {
+  return duration_text(static_cast<double>(time_ns - analysis.capture.first_ns));
+}
+
+// Columns as wide as their widest cell; the first two to the left, numbers to the right.
+std::string columns_text(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (i == widths.size()) widths.push_back(0);
+      widths[i] = std::max(widths[i], row[i].size());
+    }
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line = " ";
+    for (std::size_t i = 0; i < row.size(); ++i)
+      line += i < 2 ? fmt::format(" {:<{}} ", row[i], widths[i]) : fmt::format(" {:>{}} ", row[i], widths[i]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  return out;
+}
+
+void put_capture(const CaptureSummary& capture, std::string& out) {
+  std::vector<std::string> kinds;
+  const std::array<std::pair<std::uint64_t, std::string_view>, 6> counts = {{{capture.roce, "RoCE"},
+                                                                             {capture.uet, "UET"},
+                                                                             {capture.pauses, "pause"},
+                                                                             {capture.tcp, "TCP"},
+                                                                             {capture.other, "other"},
+                                                                             {capture.unreadable, "unreadable"}}};
+  for (const auto& [count, kind] : counts)
+    if (count > 0) kinds.push_back(fmt::format("{} {}", count, kind));
+  out += fmt::format("{} frames in {} at {} capture point{}: {}\n", capture.frames,
+                     duration_text(static_cast<double>(capture.last_ns - capture.first_ns)), capture.points.size(),
+                     capture.points.size() == 1 ? "" : "s",
+                     kinds.empty() ? "nothing" : fmt::to_string(fmt::join(kinds, ", ")));
+  const std::uint64_t checked = capture.icrc_good + capture.icrc_bad;
+  if (checked > 0 && capture.icrc_bad == 0)
+    out += fmt::format("the ICRC of all {} frames that could be checked is good\n", checked);
+}
+
+void put_conversations(const Analysis& analysis, std::string& out) {
+  if (analysis.conversations.empty()) return;
+  out += fmt::format("\nconversations: {}\n", analysis.conversations.size());
+  std::vector<std::vector<std::string>> rows = {
+      {"from > to", "verbs", "messages", "size", "PMTU", "goodput", "ACK p50", "p99", "sent again", "CE", "CNP"}};
+  for (const Conversation& each : analysis.conversations) {
+    if (rows.size() > kMostConversations) break;
+    std::string size = each.messages == 0 ? "-" : size_text(static_cast<double>(each.message_B_most));
+    if (each.messages > 0 && each.message_B_least != each.message_B_most)
+      size = size_text(static_cast<double>(each.message_B_least)) + " to " + size;
+    auto latency = [](std::int64_t ns) { return ns < 0 ? std::string("-") : duration_text(static_cast<double>(ns)); };
+    rows.push_back({place_of(each), fmt::format("{} {}", each.transport, fmt::join(each.verbs, "+")),
+                    fmt::to_string(each.messages), size, each.path_mtu_B == 0 ? "-" : fmt::to_string(each.path_mtu_B),
+                    each.goodput_bps > 0 ? rate_text(each.goodput_bps) : "-", latency(each.ack_latency_p50_ns),
+                    latency(each.ack_latency_p99_ns), fmt::to_string(each.retransmitted),
+                    fmt::to_string(each.ce_marked), fmt::to_string(each.cnps)});
+  }
+  out += columns_text(rows);
+  if (analysis.conversations.size() > kMostConversations)
+    out += fmt::format("  and {} more: --table qps, or --json\n", analysis.conversations.size() - kMostConversations);
+}
+
+// Findings of one kind with one cause are one paragraph: several places, the evidence of the first.
+bool same_story(const Finding& one, const Finding& other) {
+  auto same_remedy = [](const Remedy& a, const Remedy& b) { return a.where == b.where && a.command == b.command; };
+  return one.id == other.id && one.cause == other.cause &&
+         std::equal(one.remedies.begin(), one.remedies.end(), other.remedies.begin(), other.remedies.end(),
+                    same_remedy);
+}
+
+void put_finding(const Analysis& analysis, std::size_t number, std::span<const Finding> places, std::string& out) {
+  const Finding& first = places.front();
+  const FindingKind& kind = finding_kinds()[rank_of(first.id)];
+  out += fmt::format("\n{}. {}: {} ({})\n", number, name(kind.severity), kind.title, kind.id);
+  for (const Finding& finding : places.first(std::min(places.size(), kMostPlaces)))
+    out += fmt::format("   {}: {}\n", finding.where, finding.what);
+  if (places.size() > kMostPlaces)
+    out += fmt::format("   and at {} more places: --json has all\n", places.size() - kMostPlaces);
+  for (const Evidence& evidence : first.evidence) {
+    const std::string& point = analysis.capture.points[evidence.point].name;
+    out += fmt::format("     frame {} at {}{}{}{}\n", evidence.frame, moment_text(analysis, evidence.time_ns),
+                       point.empty() ? "" : ", " + point, evidence.text.empty() ? "" : ": ", evidence.text);
+  }
+  if (!first.cause.empty()) out += "   likely cause: " + first.cause + "\n";
+  for (const Remedy& remedy : first.remedies) out += fmt::format("   {}: {}\n", remedy.where, remedy.command);
+}
+
+void put_findings(const Analysis& analysis, std::string& out) {
+  const std::span<const Finding> all = analysis.findings.all();
+  std::array<std::size_t, 3> counts{};
+  for (const Finding& finding : all) ++counts[static_cast<std::size_t>(finding_kinds()[rank_of(finding.id)].severity)];
+  std::vector<std::string> parts;
+  for (const Severity severity : {Severity::kError, Severity::kWarning, Severity::kNote}) {
+    const std::size_t count = counts[static_cast<std::size_t>(severity)];
+    if (count > 0) parts.push_back(fmt::format("{} {}{}", count, name(severity), count == 1 ? "" : "s"));
+  }
+  out += fmt::format("\nfindings: {}\n", parts.empty() ? "none" : fmt::to_string(fmt::join(parts, ", ")));
+  std::size_t number = 0;
+  for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+    end = begin + 1;
+    while (end < all.size() && same_story(all[begin], all[end])) ++end;
+    put_finding(analysis, ++number, all.subspan(begin, end - begin), out);
+  }
+}
+
+void put_checks(const Analysis& analysis, std::string& out) {
+  std::vector<std::string> healthy, missing;
+  for (const CheckResult& check : analysis.findings.checks()) {
+    if (check.verdict == Verdict::kHealthy) healthy.emplace_back(check.check);
+    if (check.verdict == Verdict::kNotEnough) missing.push_back(fmt::format("  {:<16} {}", check.check, check.missing));
+  }
+  if (!healthy.empty()) out += fmt::format("\nhealthy: {}\n", fmt::join(healthy, ", "));
+  if (!missing.empty()) out += fmt::format("\nnot enough in this capture\n{}\n", fmt::join(missing, "\n"));
 }
 
 }  // namespace
@@ -32,18 +162,11 @@ std::string place_of(const Conversation& conversation) {
 }
 
 std::string analysis_text(const Analysis& analysis) {
-  const CaptureSummary& capture = analysis.capture;
-  std::string out =
-      fmt::format("{} frames in {:.6f} ms: {} RoCE, {} pause, {} UET, {} TCP, {} other, {} unreadable\n",
-                  capture.frames, static_cast<double>(capture.last_ns - capture.first_ns) / 1e6, capture.roce,
-                  capture.pauses, capture.uet, capture.tcp, capture.other, capture.unreadable);
-  out += "\nconversations\n";
-  for (const Conversation& each : analysis.conversations)
-    out += fmt::format("  {}  {} packets, {} B\n", place_of(each), each.packets, each.payload_B);
-  out += "\nfindings\n";
-  std::size_t number = 0;
-  for (const Finding& finding : analysis.findings.all()) put_finding(analysis, ++number, finding, out);
-  if (number == 0) out += "none\n";
+  std::string out;
+  put_capture(analysis.capture, out);
+  put_conversations(analysis, out);
+  put_findings(analysis, out);
+  put_checks(analysis, out);
   return out;
 }
 

@@ -1,5 +1,5 @@
 // Streams that are counted and not looked into: what remains of a capture with more streams than the checks keep. 24
-// bytes each, so that a million of them take about 50 MB. Beyond kMostCounted, frames are only counted.
+// bytes each, so that a million of them take about 40 MB. Beyond kMostCounted, frames are only counted.
 #pragma once
 
 #include <cstdint>

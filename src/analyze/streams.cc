@@ -7,7 +7,7 @@ namespace {
 
 std::size_t mixed(std::uint64_t high, std::uint64_t low) {
   std::uint64_t hash = high * 0x9e3779b97f4a7c15ULL ^ low;
-  hash *= 0xbf58476d1ce4e5b9ULL;
+  hash = (hash ^ hash >> 32) * 0xbf58476d1ce4e5b9ULL;
   return static_cast<std::size_t>(hash ^ hash >> 31);
 }
 

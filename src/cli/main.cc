@@ -83,6 +83,8 @@ int main(int argc, char** argv) {
   add_doctor(app, status);
   add_plan(app, status);
   add_choose(app, status);
+  add_export(app, status);
+  add_wireshark(app, status);
   const std::vector<std::string> words(argv + 1, argv + argc);
   try {
     std::vector<std::string> arranged = with_own_options_first(with_end_of_options(words));

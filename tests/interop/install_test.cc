@@ -44,6 +44,8 @@ TEST(Install, InstalledWeftRunsPrograms) {
   Ran install = shell("cmake --install " + kBuild + " --prefix " + directory + "/usr");
   EXPECT_EQ(install.status, 0) << install.out;
   for (const char* library : kLibraries) EXPECT_TRUE(fs::exists(directory + "/usr/lib/weft/" + library)) << library;
+  EXPECT_TRUE(fs::exists(directory + "/usr/share/weft/wireshark/plugin/roce.lua"));
+  EXPECT_TRUE(fs::exists(directory + "/usr/share/weft/wireshark/profile/colorfilters"));
   Ran ran = shell("cd " + directory +
                   " && mkdir -m 700 run && export XDG_RUNTIME_DIR=$PWD/run && PATH=$PWD/usr/bin:$PATH && "
                   "weft up " WEFT_SOURCE_DIR

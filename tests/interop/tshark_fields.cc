@@ -17,8 +17,9 @@ constexpr const char* kPayloadGuesses[] = {
 }  // namespace
 
 std::vector<Dissection> dissect(const std::string& path, std::span<const char* const> fields) {
-  std::string command = "tshark -n -o ip.check_checksum:TRUE -o tcp.check_checksum:TRUE -r " + shell_quoted(path) +
-                        " -T fields -E separator=/t -E quote=n -E occurrence=a -E aggregator=" +
+  // A home that is empty: plugins that the user has installed are not tested here.
+  std::string command = "HOME=/nonexistent tshark -n -o ip.check_checksum:TRUE -o tcp.check_checksum:TRUE -r " +
+                        shell_quoted(path) + " -T fields -E separator=/t -E quote=n -E occurrence=a -E aggregator=" +
                         shell_quoted(std::string(1, kAggregator));
   for (const char* guess : kPayloadGuesses) command += std::string(" --disable-heuristic ") + guess;
   for (const char* field : fields) command += std::string(" -e ") + field;

@@ -55,9 +55,11 @@ const std::vector<Module>& modules() {
       {"gear",
        {"base", "wire", "engine", "fabric", "nic", "host", "nccl", "workload", "text", "catalog", "model", "results",
         "labfile", "analyze"}},
+      {"export", {"base", "results"}},
+      {"wireshark", {"base"}},
       {"cli",
        {"base", "verbs", "wire", "engine", "fabric", "nic", "host", "observe", "nccl", "workload", "text", "catalog",
-        "model", "results", "labfile", "world", "live", "gear", "analyze"}},
+        "model", "results", "labfile", "world", "live", "gear", "analyze", "export", "wireshark"}},
   };
   return all;
 }
@@ -92,11 +94,13 @@ struct Confined {
   std::vector<std::string_view> modules;
 };
 const std::vector<Confined>& confined_headers() {
-  static const std::vector<Confined> all = {
-      {"yaml-cpp/", {"text"}},     {"nlohmann/", {"results", "catalog", "gear", "analyze"}},
-      {"sqlite3", {"results"}},    {"zlib", {"pcap"}},
-      {"CLI/", {"cli"}},           {"infiniband/", {"verbs", "live"}},
-      {"rdma/", {"verbs", "live"}}};
+  static const std::vector<Confined> all = {{"yaml-cpp/", {"text"}},
+                                            {"nlohmann/", {"results", "catalog", "gear", "analyze", "export"}},
+                                            {"sqlite3", {"results"}},
+                                            {"zlib", {"pcap"}},
+                                            {"CLI/", {"cli"}},
+                                            {"infiniband/", {"verbs", "live"}},
+                                            {"rdma/", {"verbs", "live"}}};
   return all;
 }
 

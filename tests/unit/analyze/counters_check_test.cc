@@ -5,7 +5,7 @@
 namespace weft::analyze {
 namespace {
 
-TEST(ReadCounters, FormsOfTheTools) {
+TEST(ReadCounters, FormsOfTools) {
   const auto ethtool = read_counters("NIC statistics:\n     rx_prio3_pause: 12\n     tx_prio3_pause: 0\n");
   ASSERT_TRUE(ethtool);
   EXPECT_EQ(ethtool->at("rx_prio3_pause"), 12u);

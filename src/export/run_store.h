@@ -1,0 +1,80 @@
+// A finished run read back from its directory: the tables of results.sqlite by their schema, the time series, and the
+// counters of NIC ports, which only results.json has.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "export/series_filter.h"
+#include "export/table_source.h"
+#include "results/sqlite_file.h"
+
+namespace weft::exports {
+
+struct ExportProblem {
+  bool is_input = true;  // wrong input, otherwise something failed
+  std::string message, remedy;
+};
+
+struct PortCounter {
+  std::string node, port, device;
+  std::string group;  // "hw_counters", "ethtool", "weft"
+  std::string name;
+  std::uint64_t value = 0;
+};
+struct LostPackets {
+  std::string node, port, reason;
+  std::uint64_t packets = 0;
+};
+struct NicPort {
+  std::string node, port, device;
+  std::uint64_t rate_bps = 0;
+};
+
+class RunStore {
+ public:
+  static tl::expected<RunStore, ExportProblem> open(const std::string& directory);
+
+  const std::string& directory() const { return directory_; }
+  // Names of tables in the order in which they were made, without those of the time series.
+  const std::vector<std::string>& tables() const { return tables_; }
+  bool has_table(const std::string& name) const;
+  std::unique_ptr<TableSource> table(const std::string& name) const;
+  // A value of the table `run`; `otherwise` when it is not there or no number.
+  std::string run_text(const std::string& key) const;
+  std::int64_t run_number(const std::string& key, std::int64_t otherwise) const;
+
+  std::vector<SeriesInfo> series() const;
+  std::uint64_t samples() const { return samples_; }
+  // All samples of a series; the error is a reason.
+  tl::expected<std::vector<std::int64_t>, std::string> read(const SeriesInfo& series) const;
+  // One row for each sample: time_ps, node, port, class, metric, unit, value.
+  std::unique_ptr<TableSource> series_table(const std::vector<std::string>& patterns) const;
+
+  // Of results.json; counters that it leaves out are 0.
+  const std::vector<PortCounter>& counters() const { return counters_; }
+  const std::vector<NicPort>& nic_ports() const { return nic_ports_; }
+  const std::vector<LostPackets>& lost() const { return lost_; }
+  std::unique_ptr<TableSource> counter_table() const;
+
+  // Empty, or what is wrong with results.sqlite.
+  const std::string& error() const { return file_->error(); }
+
+ private:
+  RunStore() = default;
+  tl::expected<void, ExportProblem> read_schema();
+  tl::expected<void, ExportProblem> read_json();
+
+  std::string directory_, path_;
+  std::unique_ptr<lab::SqliteFile> file_;
+  std::vector<std::string> tables_;
+  std::uint64_t samples_ = 0;
+  std::vector<PortCounter> counters_;
+  std::vector<NicPort> nic_ports_;
+  std::vector<LostPackets> lost_;
+};
+
+}  // namespace weft::exports

@@ -1,0 +1,95 @@
+#include "analyze/rate_reaction.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/analyze/congestion_frames.h"
+
+namespace weft::analyze {
+namespace {
+
+// Packets of host 0 at its own port, one every `gap_ns`, until `end_ns`; returns the time of the next one.
+class PacedSender {
+ public:
+  explicit PacedSender(CongestionBench& bench) : bench_(bench) {}
+  void send_until(std::int64_t end_ns, double gap_ns) {
+    for (; now_ns_ < static_cast<double>(end_ns); now_ns_ += gap_ns) {
+      bench_.see(data_frame(static_cast<std::int64_t>(now_ns_), 0, 1, 0x11, psn_++));
+      if (psn_ == 1) bench_.see(ack_frame(static_cast<std::int64_t>(now_ns_) + 1, 1, 0, 0x21, 0));
+    }
+  }
+  void cnp() { bench_.see(cnp_frame(static_cast<std::int64_t>(now_ns_), 1, 0, 0x21)); }
+
+ private:
+  CongestionBench& bench_;
+  double now_ns_ = 1'000;
+  std::uint32_t psn_ = 0;
+};
+
+constexpr double kLineGap_ns = 334.24;  // 4178 bytes of line time at 100 Gb/s
+
+TEST(RateReaction, SenderThatDoesNotSlowDownIsFound) {
+  for (const bool slows : {false, true}) {
+    CongestionBench bench;
+    PacedSender sender(bench);
+    double gap_ns = kLineGap_ns;
+    sender.send_until(200'000, gap_ns);
+    for (int i = 0; i < 100; ++i) {
+      sender.cnp();
+      if (slows) gap_ns = std::min(gap_ns * 1.05, 20 * kLineGap_ns);
+      sender.send_until(200'000 + (i + 1) * 20'000, gap_ns);
+    }
+    bench.finish();
+    EXPECT_EQ(bench.find("rate-reaction.none") != nullptr, !slows);
+    EXPECT_EQ(bench.verdict("rate-reaction"), slows ? Verdict::kHealthy : Verdict::kFound);
+  }
+}
+
+TEST(RateReaction, FewCnpsAtLineRateSayNothing) {
+  CongestionBench bench;
+  PacedSender sender(bench);
+  for (int i = 0; i < 12; ++i) {
+    sender.send_until(3'000'000 * (i + 1), kLineGap_ns * 4);
+    sender.cnp();
+  }
+  bench.finish();
+  EXPECT_TRUE(bench.analysis.findings.healthy());
+}
+
+TEST(RateReaction, RateThatDoesNotComeBackIsFound) {
+  for (const bool recovers : {false, true}) {
+    CongestionBench bench;
+    PacedSender sender(bench);
+    sender.send_until(200'000, kLineGap_ns);
+    sender.cnp();
+    for (int i = 0; i < 80; ++i)  // 8 ms
+      sender.send_until(200'000 + (i + 1) * 100'000, recovers ? kLineGap_ns * (2 - i / 100.0) : 2 * kLineGap_ns);
+    bench.finish();
+    EXPECT_EQ(bench.find("rate-reaction.slow-recovery") != nullptr, !recovers);
+  }
+}
+
+TEST(RateReaction, CutAndTimerAreFitted) {
+  CongestionBench bench;
+  PacedSender sender(bench);
+  sender.send_until(200'000, kLineGap_ns);
+  sender.cnp();
+  sender.send_until(500'000, 2 * kLineGap_ns);
+  sender.send_until(800'000, kLineGap_ns / 0.75);
+  bench.finish();
+  const Finding* note = bench.find("rate-reaction.fit");
+  ASSERT_NE(note, nullptr);
+  EXPECT_NE(note->what.find("leaves 0.50 of the rate (alpha 1.00"), std::string::npos) << note->what;
+  const std::size_t at = note->what.find("half of a cut is back after ");
+  ASSERT_NE(at, std::string::npos) << note->what;
+  EXPECT_NEAR(std::stod(note->what.substr(at + 28)), 300, 35);
+}
+
+TEST(RateReaction, WithoutDataOfTheSenderThereIsNotEnough) {
+  CongestionBench bench;
+  bench.see(cnp_frame(1'000, 1, 0, 0x21));
+  bench.finish();
+  EXPECT_EQ(bench.verdict("rate-reaction"), Verdict::kNotEnough);
+}
+
+}  // namespace
+}  // namespace weft::analyze
