@@ -58,8 +58,8 @@ const std::vector<Module>& modules() {
       {"export", {"base", "results"}},
       {"wireshark", {"base"}},
       {"cli",
-       {"base", "verbs", "wire", "engine", "fabric", "nic", "host", "observe", "nccl", "workload", "text", "catalog",
-        "model", "results", "labfile", "world", "live", "gear", "analyze", "export", "wireshark"}},
+       {"base",    "verbs", "wire",    "engine",  "fabric", "nic",  "host", "observe", "nccl",   "workload", "text",
+        "catalog", "model", "results", "labfile", "world",  "live", "gear", "analyze", "export", "wireshark"}},
   };
   return all;
 }
@@ -94,13 +94,11 @@ struct Confined {
   std::vector<std::string_view> modules;
 };
 const std::vector<Confined>& confined_headers() {
-  static const std::vector<Confined> all = {{"yaml-cpp/", {"text"}},
-                                            {"nlohmann/", {"results", "catalog", "gear", "analyze", "export"}},
-                                            {"sqlite3", {"results"}},
-                                            {"zlib", {"pcap"}},
-                                            {"CLI/", {"cli"}},
-                                            {"infiniband/", {"verbs", "live"}},
-                                            {"rdma/", {"verbs", "live"}}};
+  static const std::vector<Confined> all = {
+      {"yaml-cpp/", {"text"}},     {"nlohmann/", {"results", "catalog", "gear", "analyze", "export"}},
+      {"sqlite3", {"results"}},    {"zlib", {"pcap"}},
+      {"CLI/", {"cli"}},           {"infiniband/", {"verbs", "live"}},
+      {"rdma/", {"verbs", "live"}}};
   return all;
 }
 

@@ -12,7 +12,8 @@ inline constexpr std::uint64_t kTestSpeed_bps = 100'000'000'000;
 
 class CongestionBench {
  public:
-  explicit CongestionBench(const std::vector<std::string>& names = {"h0:p0"}, std::uint64_t speed_bps = kTestSpeed_bps) {
+  explicit CongestionBench(const std::vector<std::string>& names = {"h0:p0"},
+                           std::uint64_t speed_bps = kTestSpeed_bps) {
     for (const std::string& name : names) {
       CapturePoint point;
       point.name = name;
@@ -103,8 +104,8 @@ inline Frame cnp_frame(std::int64_t time_ns, AddressId src, AddressId dst, std::
   return frame;
 }
 
-inline Frame pfc_frame(std::int64_t time_ns, PointId point, Direction direction, std::uint64_t mac, std::uint16_t quanta,
-                       std::uint8_t priority = 3) {
+inline Frame pfc_frame(std::int64_t time_ns, PointId point, Direction direction, std::uint64_t mac,
+                       std::uint16_t quanta, std::uint8_t priority = 3) {
   Frame frame;
   frame.time_ns = time_ns;
   frame.kind = FrameKind::kPfc;

@@ -36,7 +36,7 @@ TEST(Pauses, TimeIsFromXoffToXon) {
 
 TEST(Pauses, QuantaAreOfTheSpeedOfThePort) {
   for (const auto& [speed_bps, time_ns] : {std::pair<std::uint64_t, std::int64_t>{100'000'000'000, 5'120},
-                                          std::pair<std::uint64_t, std::int64_t>{25'000'000'000, 20'480}}) {
+                                           std::pair<std::uint64_t, std::int64_t>{25'000'000'000, 20'480}}) {
     CongestionBench bench({"h0:p0"}, speed_bps);
     bench.see(pfc_frame(0, 0, Direction::kIn, kSwitchMac, 1000));
     bench.see(pfc_frame(10'000'000, 0, Direction::kIn, kSwitchMac, 0));
@@ -117,7 +117,8 @@ TEST(Pauses, StormNeedsAPauseThatLasts) {
   for (const int refreshes : {2, 20}) {
     CongestionBench bench;
     std::int64_t now_ns = 0;
-    for (int i = 0; i < refreshes; ++i, now_ns += 160'000) bench.see(pfc_frame(now_ns, 0, Direction::kIn, 0x101, 0xffff));
+    for (int i = 0; i < refreshes; ++i, now_ns += 160'000)
+      bench.see(pfc_frame(now_ns, 0, Direction::kIn, 0x101, 0xffff));
     bench.see(pfc_frame(now_ns, 0, Direction::kIn, 0x101, 0));
     bench.finish();
     EXPECT_EQ(bench.find("pause.storm") != nullptr, refreshes == 20);
