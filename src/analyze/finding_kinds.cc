@@ -61,9 +61,7 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     {"pause.unpaired", kError, "XOFF without XON: the pause runs out"},
     {"pause.violated", kError, "data sent while paused"},
     {"pause.global", kWarning, "802.3x pauses stop all classes"},
-    {"pause.receiver", kWarning, "a host pauses its switch: slow receiver"},
     {"pause.spread", kWarning, "pauses spread upstream"},
-    {"pause.victim", kWarning, "flows stand still for the congestion of others"},
     {"pause.share", kWarning, "a class is paused much of the time"},
     // Congestion control.
     {"cnp.missing", kError, "CE marks without CNPs"},

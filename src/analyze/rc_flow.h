@@ -174,6 +174,7 @@ struct Pass {
   std::uint32_t start_psn = 0, packets = 0, fills = 0;
   std::int64_t start_ns = 0, waited_ns = 0;
   std::uint64_t frame = 0;
+  bool skipped = false;  // left out packets on its way
 };
 
 enum class InMessage : std::uint8_t { kNothing, kSend, kWrite, kUnknown };

@@ -14,6 +14,13 @@ constexpr std::int64_t kSurelyTimer_ns = 1'000'000;
 constexpr std::int64_t kSlowReaction_ns = 500'000;
 constexpr std::size_t kMostWaits = 64;
 
+// A wait of 4.096 us x 2^n, which nothing but a timer takes.
+bool is_timer(std::int64_t waited_ns) {
+  for (std::int64_t nominal_ns = 8'192; nominal_ns <= kSurelyTimer_ns; nominal_ns *= 2)
+    if (waited_ns >= nominal_ns - nominal_ns / 100 && waited_ns <= nominal_ns + nominal_ns / 50) return true;
+  return false;
+}
+
 void invalidate_latencies(RcFlow& flow) {
   for (Awaited& awaited : flow.awaited.all()) awaited.sent_ns = -1;
 }
@@ -59,7 +66,8 @@ Cause RcTransport::cause_of(const Frame& frame, RcFlow& flow, std::int64_t& wait
   const bool is_oldest = psn_ahead(psn, flow.acked) == 1;
   if (flow.answers == 0 || was_acked) {
     const std::int64_t quiet_ns = frame.time_ns - std::max(flow.last_ns, flow.last_answer_ns);
-    return quiet_ns >= kSurelyTimer_ns ? Cause::kTimeout : Cause::kUnknown;
+    const bool by_timer = flow.answers == 0 && is_oldest && is_timer(waited_ns);
+    return quiet_ns >= kSurelyTimer_ns || by_timer ? Cause::kTimeout : Cause::kUnknown;
   }
   const std::int64_t least_ns = std::max(kShortestTimer_ns, 4 * std::max<std::int64_t>(flow.least_rtt_ns, 0));
   return is_oldest && waited_ns >= least_ns ? Cause::kTimeout : Cause::kUnknown;
@@ -116,7 +124,7 @@ void RcTransport::count_retransmission(PassEnd how, RcFlow& flow) {
   if (pass.cause == Cause::kImpliedNak) note(Trouble::kImpliedNak, pass.frame, pass.start_ns, pass.start_psn, flow);
   if (pass.cause != Cause::kNak) return;
   note(Trouble::kAfterNak, pass.frame, pass.start_ns, pass.start_psn, flow, pass.packets);
-  if (how == PassEnd::kJumped) {
+  if (how == PassEnd::kJumped || pass.skipped) {
     note(Trouble::kSelective, pass.frame, pass.start_ns, pass.start_psn, flow, pass.packets);
     if (pass.packets == 1 && pass.fills == 1) trouble->late_psn = pass.start_psn;
   }

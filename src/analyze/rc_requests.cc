@@ -105,6 +105,8 @@ void RcTransport::see_again(const Frame& frame, std::uint32_t span, RcFlow& flow
   if (rewinds) {
     if (flow.pass.open) end_pass(PassEnd::kInterrupted, flow);
     begin_pass(frame, flow);
+  } else if (frame.psn != flow.cursor) {
+    flow.pass.skipped = true;
   }
   ++flow.pass.packets;
   if (flow.nak_open && frame.psn == flow.nak_psn) flow.nak_seen_since = true;

@@ -18,13 +18,16 @@ std::string lost_packet(const PairLab& pair = {}) {
                 pair);
 }
 
-// The second half of a message, all that follows and all answers to it are one PSN later. Nothing is missing of the
-// message: its RETH has the length of what is there.
-void psn_jump(EditableCapture& capture) {
-  const std::size_t from = capture.find_nth(is_opcode(Opcode::kWriteMiddle), 5);
-  const std::uint32_t psn = capture.frame(from).headers.psn;
-  for (std::size_t at : capture.find([psn](const RoceFrame& each) { return each.headers.psn >= psn; }))
-    capture.rewrite(at, [](RoceHeaders& headers) { ++headers.psn; });
+// The requester never sends the packet that the responder asks for, and goes on with the others.
+void psn_never_sent(EditableCapture& capture) {
+  const std::size_t nak = capture.find_nth(is_nak);
+  const std::uint32_t missing = capture.frame(nak).headers.psn;
+  capture.delay_from(nak + 1, 200'000);
+  for (std::size_t at = capture.records.size(); at-- > 0;) {
+    const RoceHeaders headers = capture.frame(at).headers;
+    const bool is_answer = !wire::is_request(headers.opcode);
+    if (is_answer ? at > nak : headers.psn == missing) capture.erase(at);
+  }
 }
 
 // After the NAK the whole message is sent again, from its FIRST on.
@@ -144,8 +147,14 @@ std::vector<PlantedCase> loss_faults() {
                   "psn.reordered",
                   {},
                   {"psn.spurious", "psn.duplicate"}});
-  rows.push_back({"PsnJump", "PSNs that were never sent", pair_lab(transfer("write, size: 16 KiB, count: 10")),
-                  "node00:p0", psn_jump, "psn.gap"});
+  rows.push_back({"PsnNeverSent",
+                  "a PSN that was never sent, though the responder asks for it",
+                  lost,
+                  "node00:p0",
+                  psn_never_sent,
+                  "psn.gap",
+                  {},
+                  {"psn.spurious"}});
   rows.push_back({"LossSelectiveRepeat",
                   "one packet dropped, NICs with selective repeat",
                   lost_packet(selective),
@@ -180,9 +189,9 @@ std::vector<PlantedCase> loss_faults() {
                   far,
                   "node00:p0",
                   nullptr,
-                  "psn.spurious",
+                  "timeout.waited",
                   {},
-                  {"timeout.waited"}});
+                  {"psn.spurious"}});
   rows.push_back({"LongTimeout",
                   "ACK timeout 20 (4.3 s) and a lost packet",
                   faulty("action: drop, frames: request, qp: 0, psn: 1, transmission: 1",

@@ -137,9 +137,6 @@ std::vector<PlantedCase> round_trips() {
   add("Reorder", lab_file("faults/reorder"));
   add("CeMarks", lab_file("faults/ce-mark"));
   add("LossySends", pair_lab(lossy_cable + transfer("send, size: 64 KiB, count: 40, timeout: 8"), formula));
-  add("LossyReads", pair_lab("faults:\n  - {link: \"node01:p0\", action: drop, frames: response, probability: 1 %}\n" +
-                                 transfer("read, size: 64 KiB, count: 40, timeout: 8"),
-                             formula));
   add("SelectiveRepeat", pair_lab(lossy_cable + transfer("write, size: 64 KiB, count: 40, timeout: 8"), selective));
   add("IncastDcqcn", switch_lab(9, ecn + incast("1 MB")));
   add("IncastPfc", switch_lab(5, pfc + incast("2 MB")));
