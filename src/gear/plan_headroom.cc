@@ -9,8 +9,6 @@
 namespace weft::gear {
 namespace {
 
-constexpr std::int64_t kLargestLossless_B = 4096 + 96 + 18;  // RoCE's payload, its headers, Ethernet's
-
 // Of what sends towards the group, and how long it takes to stop.
 struct SendingEnd {
   Time_ps port_ps = 0, response_ps = 0;
@@ -56,9 +54,9 @@ class HeadroomPlanner {
         device->port_latency_ps + other.port_ps + cable.length_m * metre_ps + fec_ps;
     path.pipeline_ps = device->pipeline_ps;
     path.response_ps = other.response_ps;
-    path.max_lossless_B = path.max_out_B = kLargestLossless_B;
+    path.max_lossless_B = path.max_out_B = fabric::largest_roce_frame_B(fabric::kSonicMtu_B);
     path.cell_B = std::max<std::int64_t>(device->cell_B, 1);
-    const std::int64_t need_B = fabric::headroom_need_B(path, kLargestLossless_B);
+    const std::int64_t need_B = fabric::headroom_need_B(path, path.max_lossless_B);
     const std::int64_t usual_B = fabric::auto_headroom_B(*device, cable.rate_bps, std::int64_t{cable.length_m} * 1000);
     lacking_ = lacking_ || need_B > usual_B;
     most_B_ = std::max({most_B_, need_B, usual_B});
