@@ -105,9 +105,9 @@ int import(const ImportArguments& arguments) {
   auto text = read_file(arguments.file, kLargestImport_B);
   if (!text)
     return wrong_input(fmt::format("cannot read {}: {}", arguments.file, text.error()),
-                       "give the path of a config_db.json or a .clab.yml");
+                       "give the path of a config_db.json, a .clab.yml or an .air.json");
   const auto ends_with = [&](std::string_view end) { return std::string_view(arguments.file).ends_with(end); };
-  if (ends_with(".yml") || ends_with(".yaml")) return import_topology(arguments, *text);
+  if (ends_with(".yml") || ends_with(".yaml") || ends_with(".air.json")) return import_topology(arguments, *text);
   return import_contract(arguments, *text);
 }
 
@@ -116,7 +116,7 @@ int import(const ImportArguments& arguments) {
 void add_import(CLI::App& app, int& status) {
   auto arguments = std::make_shared<ImportArguments>();
   CLI::App* verb = app.add_subcommand("import", "Read config_db.json of SONiC or a containerlab topology");
-  verb->add_option("FILE", arguments->file, "config_db.json, or NAME.clab.yml")->required();
+  verb->add_option("FILE", arguments->file, "config_db.json, NAME.clab.yml or NAME.air.json")->required();
   verb->add_option("--against", arguments->against, "Compare the contract with that of a lab; 1 when they differ");
   verb->add_option("--node", arguments->node, "The switch of that lab (default: the file's hostname)");
   verb->add_option("--switch", arguments->clab.switch_model, "Model of the topology's switches (sn3700c)");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 
 #include "base/nearest.h"
 #include "gear/emit_host.h"
@@ -21,8 +22,9 @@ constexpr EmitTarget kTargets[] = {
     {"routeros", "MikroTik RouterOS 7"},
     {"linux", "Linux: bridge, dcb and tc"},
     {"frr", "FRR: BGP of the routed Clos"},
-    {"host", "Hosts: NIC QoS, DCQCN, MTU, NCCL", true},
-    {"containerlab", "containerlab: topology with FRR nodes and their configuration"},
+    {"host", "Hosts: NIC QoS, DCQCN, MTU, NCCL", EmitOf::kHosts},
+    {"containerlab", "containerlab: topology with FRR nodes and their configuration", EmitOf::kLab},
+    {"air", "NVIDIA Air: topology as JSON", EmitOf::kLab},
 };
 
 using BackEnd = void (*)(const SwitchJob&, SwitchOutput&);
@@ -54,11 +56,6 @@ std::vector<std::string_view> systems_of(const lab::SwitchConfig& device) {
   return systems;
 }
 
-bool runs(const lab::SwitchConfig& device, std::string_view target) {
-  const auto systems = systems_of(device);
-  return std::find(systems.begin(), systems.end(), target) != systems.end();
-}
-
 EmitProblem not_for(const lab::SwitchConfig& device, std::string_view target) {
   const auto systems = systems_of(device);
   const std::string name = device.forwarder ? device.forwarder->model.name : device.model.name;
@@ -77,6 +74,8 @@ class Emitter {
     } else if (target_ == "containerlab") {
       if (plan_.problems.empty()) emit_containerlab(lab_, plan_, options_, emission_);
       problems_ = plan_.problems;
+    } else if (target_ == "air") {
+      emit_air(lab_, emission_);
     } else {
       emit_switches();
     }
@@ -108,6 +107,7 @@ class Emitter {
         nccl_job(lab_, host_plan(lab_, i, plan_, options_), emission_);
       }
     }
+    if (options_.node.empty() && problems_.empty()) perftest_pairs(lab_, plan_, options_, emission_);
   }
 
   void emit_switches() {
@@ -161,21 +161,52 @@ class Emitter {
   bool has_job_ = false;
 };
 
-std::optional<EmitProblem> unknown_node(const lab::Lab& lab, const EmitTarget& target, const std::string& node) {
-  if (node.empty() || target.name == "containerlab") return std::nullopt;
-  std::vector<std::string_view> fitting;
-  for (const auto& host : lab.hosts) {
-    if (target.of_hosts) fitting.push_back(host.name);
-  }
-  for (const auto& device : lab.switches) {
-    if (!target.of_hosts) fitting.push_back(device.name);
-  }
-  if (std::find(fitting.begin(), fitting.end(), node) != fitting.end()) return std::nullopt;
-  return EmitProblem{"", LabPart::kNone, fmt::format("the lab has no {} {}", target.of_hosts ? "host" : "switch", node),
-                     did_you_mean(node, fitting, target.of_hosts ? "hosts" : "switches")};
+std::optional<EmitProblem> wrong_node(const lab::Lab& lab, const EmitTarget& target, const std::string& node) {
+  if (node.empty()) return std::nullopt;
+  if (target.of == EmitOf::kLab)
+    return EmitProblem{"", LabPart::kNone,
+                       fmt::format("--for {} writes the whole lab: {} is one node", target.name, node),
+                       "leave the node out"};
+  std::vector<std::string_view> hosts, switches;
+  for (const auto& host : lab.hosts) hosts.push_back(host.name);
+  for (const auto& device : lab.switches) switches.push_back(device.name);
+  const bool of_hosts = target.of == EmitOf::kHosts;
+  const auto& [fitting, others] = of_hosts ? std::tie(hosts, switches) : std::tie(switches, hosts);
+  const auto has = [&](const std::vector<std::string_view>& names) {
+    return std::find(names.begin(), names.end(), node) != names.end();
+  };
+  if (has(fitting)) return std::nullopt;
+  if (has(others))
+    return EmitProblem{"", LabPart::kNone,
+                       fmt::format("{} is a {}: --for {} is for {}", node, of_hosts ? "switch" : "host", target.name,
+                                   of_hosts ? "hosts" : "switches"),
+                       of_hosts ? "name a host" : "name a switch, or write --for host"};
+  return EmitProblem{"", LabPart::kNone, fmt::format("the lab has no {} {}", of_hosts ? "host" : "switch", node),
+                     did_you_mean(node, fitting, of_hosts ? "hosts" : "switches")};
+}
+
+// An option that the target has no use for.
+std::optional<EmitProblem> wrong_option(const EmitTarget& target, const EmitOptions& options) {
+  const auto wrong = [&](std::string_view option, std::string_view for_what) {
+    return EmitProblem{"", LabPart::kNone, fmt::format("{} has no meaning with --for {}", option, target.name),
+                       fmt::format("it is for {}", for_what)};
+  };
+  const bool hosts = target.of == EmitOf::kHosts;
+  if (options.network && !hosts) return wrong("--network", "--for host");
+  if (options.stack && !hosts) return wrong("--stack", "--for host");
+  if (options.management && !hosts) return wrong("--management", "--for host");
+  if (options.sonic_vs && target.name != "containerlab") return wrong("--sonic-vs", "--for containerlab");
+  if (options.numbered && (hosts || target.name == "air"))
+    return wrong("--numbered", "switches and --for containerlab: hosts have the same routes either way");
+  return std::nullopt;
 }
 
 }  // namespace
+
+bool runs(const lab::SwitchConfig& device, std::string_view target) {
+  const auto systems = systems_of(device);
+  return std::find(systems.begin(), systems.end(), target) != systems.end();
+}
 
 bool is_interface_name(std::string_view name) {
   constexpr std::size_t kLongest = 15;  // IFNAMSIZ, less the zero at its end
@@ -202,12 +233,13 @@ tl::expected<Emission, std::vector<EmitProblem>> emit(const lab::Lab& lab, std::
     return tl::unexpected(
         Problems{{"", LabPart::kNone, fmt::format("no target {}", target), did_you_mean(target, names, "targets")}});
   }
-  if (!is_interface_name(options.management_interface)) {
+  if (options.management && !is_interface_name(*options.management)) {
     return tl::unexpected(
-        Problems{{"", LabPart::kNone, fmt::format("{} is no name of an interface", options.management_interface),
+        Problems{{"", LabPart::kNone, fmt::format("{} is no name of an interface", *options.management),
                   "name the interface of the management network: eno1"}});
   }
-  if (auto unknown = unknown_node(lab, *found, options.node)) return tl::unexpected(Problems{*std::move(unknown)});
+  if (auto wrong = wrong_option(*found, options)) return tl::unexpected(Problems{*std::move(wrong)});
+  if (auto wrong = wrong_node(lab, *found, options.node)) return tl::unexpected(Problems{*std::move(wrong)});
   return Emitter(lab, target, options).run();
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,7 +34,6 @@ struct Emission {
   std::vector<EmitNote> notes;
 };
 
-// Which part of the lab file a problem is about.
 // Where the mistake is: a part of the lab, or what was asked for.
 enum class LabPart : std::uint8_t { kModel, kQos, kAddresses, kNone };
 
@@ -48,18 +48,22 @@ enum class Network : std::uint8_t { kNetplan, kNmcli, kNetworkd, kIp };
 enum class DriverStack : std::uint8_t { kAuto, kOfed, kInTree };
 
 struct EmitOptions {
-  std::string node;                           // empty: every node that the target fits
-  bool numbered = false;                      // routing: a /31 on each link between switches
-  Network network = Network::kNetplan;        // what keeps addresses and MTUs of hosts
-  DriverStack stack = DriverStack::kAuto;     // of hosts
-  bool sonic_vs = false;                      // containerlab: SONiC-VS in place of FRR
-  std::string management_interface = "eno1";  // of hosts, beside the fabric
+  std::string node;       // empty: every node that the target fits
+  bool numbered = false;  // routing: a /31 on each link between switches
+  bool sonic_vs = false;  // containerlab: SONiC-VS in place of FRR
+  // Of hosts: what keeps addresses and MTUs (netplan), drivers (by what the host runs), the interface beside the fabric
+  // (eno1). Given with a target that has no use for one: an error.
+  std::optional<Network> network;
+  std::optional<DriverStack> stack;
+  std::optional<std::string> management;
 };
+
+enum class EmitOf : std::uint8_t { kSwitches, kHosts, kLab };
 
 struct EmitTarget {
   std::string_view name;
   std::string_view what;
-  bool of_hosts = false;  // else of switches
+  EmitOf of = EmitOf::kSwitches;
 };
 std::span<const EmitTarget> emit_targets();
 

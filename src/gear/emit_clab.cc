@@ -72,6 +72,10 @@ std::string clab_host(const lab::Lab& lab, std::uint32_t index, const RoutingPla
   const auto has_ports = [](const auto& nic) { return !nic.ports.empty(); };
   if (std::any_of(host.nics.begin(), host.nics.end(), has_ports)) text += "      exec:\n";
   std::string labels = "      labels:\n        weft-role: host\n";
+  std::vector<std::string> connected;
+  for (const lab::NicConfig& nic : host.nics) {
+    for (const lab::PortConfig& port : nic.ports) connected.push_back(lab::subnet_text(port.address, port.prefix_bits));
+  }
   for (std::uint32_t n = 0; n < host.nics.size(); ++n) {
     labels += fmt::format("        weft-nic-{}: {}\n", n, host.nics[n].model.name);
     for (std::uint32_t p = 0; p < host.nics[n].ports.size(); ++p) {
@@ -80,8 +84,10 @@ std::string clab_host(const lab::Lab& lab, std::uint32_t index, const RoutingPla
       text += fmt::format("        - ip address add {} dev {}\n        - ip link set dev {} mtu {}\n", address,
                           port.name, port.name, port.netdev_mtu_B);
       const std::string gateway = plan.routed ? gateway_of(lab, plan, {index, n, p}) : "";
-      for (const std::string& subnet : other_subnets(plan, lab::subnet_text(port.address, port.prefix_bits))) {
-        if (!gateway.empty())
+      for (const std::string& subnet : reachable_subnets(plan, lab::subnet_text(port.address, port.prefix_bits))) {
+        // A port of its own is nearer than the gateway of another.
+        const bool own = std::find(connected.begin(), connected.end(), subnet) != connected.end();
+        if (!gateway.empty() && !own)
           text += fmt::format("        - ip route add {} via {}{}\n", subnet, gateway,
                               n + p > 0 ? fmt::format(" metric {}", 100 + n * 8 + p) : "");
       }

@@ -88,6 +88,7 @@ Contract contract_of(const lab::Lab& lab, std::uint32_t device) {
     made.headroom_B = port.headroom_B;
     made.peer = port_name(lab, peer);
     made.to_host = !peer.is_switch();
+    if (peer.is_switch()) made.peer_port = peer;
     contract.ports.push_back(std::move(made));
   }
   return contract;

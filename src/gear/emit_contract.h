@@ -30,7 +30,8 @@ struct ContractPort {
   lab::CableKind cable = lab::CableKind::kDac;
   std::int64_t length_mm = 0;
   std::array<std::int64_t, fabric::kClasses> headroom_B{};  // by group: what may arrive after XOFF
-  std::string peer;                                         // "h0:p0"
+  std::string peer;                                         // "h0:p0", by the names of the lab
+  std::optional<lab::PortRef> peer_port;                    // of a switch
   bool to_host = false;
   bool up = true;  // by its configuration
   // Of a file that was read: values of this port that differ from those of the switch, by name as contract_values has
@@ -61,6 +62,8 @@ std::vector<EmitProblem> contract_problems(const Contract& contract);
 // What no target can say: simulated details without a knob on real gear.
 std::vector<std::string> contract_gaps(const Contract& contract);
 
+// The DSCPs of a priority: "24-31,48".
+std::string dscp_ranges(const fabric::SwitchQos& qos, std::size_t priority);
 // The table DSCP -> priority -> TC -> queue -> PG -> PFC -> ECN, each line behind `prefix`.
 std::string chain_table(const Contract& contract, std::string_view prefix);
 

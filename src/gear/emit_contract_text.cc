@@ -14,19 +14,6 @@ namespace {
 
 using fabric::kClasses;
 
-// {26: 3, 27: 3} -> "26-27".
-std::string dscp_ranges(const std::vector<int>& numbers) {
-  std::string text;
-  for (std::size_t i = 0; i < numbers.size();) {
-    std::size_t end = i;
-    while (end + 1 < numbers.size() && numbers[end + 1] == numbers[end] + 1) ++end;
-    if (!text.empty()) text += ",";
-    text += end == i ? fmt::format("{}", numbers[i]) : fmt::format("{}-{}", numbers[i], numbers[end]);
-    i = end + 1;
-  }
-  return text;
-}
-
 std::string ramp_text(const fabric::EcnRamp& ecn) {
   if (!ecn.enabled) return "off";
   const std::int64_t percent = ecn.probability_ppb == 0 ? 0 : whole_percent(ecn.probability_ppb);
@@ -58,19 +45,29 @@ std::string exact_size(std::int64_t size_B) {
 
 }  // namespace
 
+std::string dscp_ranges(const fabric::SwitchQos& qos, std::size_t priority) {
+  std::string text;
+  const auto maps = [&](std::size_t dscp) { return dscp < 64 && qos.priority_of_dscp[dscp] == priority; };
+  for (std::size_t dscp = 0; dscp < 64; ++dscp) {
+    if (!maps(dscp)) continue;
+    const std::size_t first = dscp;
+    while (maps(dscp + 1)) ++dscp;
+    text += fmt::format("{}{}", text.empty() ? "" : ",", first);
+    if (dscp > first) text += fmt::format("-{}", dscp);
+  }
+  return text;
+}
+
 std::string chain_table(const Contract& contract, std::string_view prefix) {
   const fabric::SwitchQos& qos = contract.qos;
   std::string text = fmt::format("{}{:<22} {:>8} {:>2} {:>5} {:>2} {:>3}  {:<10} {}\n", prefix, "dscp", "priority",
                                  "tc", "queue", "pg", "pfc", "scheduler", "ecn");
   for (std::size_t priority = 0; priority < kClasses; ++priority) {
-    std::vector<int> dscps;
-    for (int dscp = 0; dscp < 64; ++dscp) {
-      if (qos.priority_of_dscp[static_cast<std::size_t>(dscp)] == priority) dscps.push_back(dscp);
-    }
+    const std::string dscps = dscp_ranges(qos, priority);
     if (dscps.empty() && qos.trust == fabric::Trust::kDscp) continue;
     const std::uint8_t queue = qos.queue_of_priority[priority];
     text += fmt::format("{}{:<22} {:>8} {:>2} {:>5} {:>2} {:>3}  {:<10} {}\n", prefix,
-                        qos.trust == fabric::Trust::kDscp ? dscp_ranges(dscps) : "by pcp", priority, priority, queue,
+                        qos.trust == fabric::Trust::kDscp ? dscps : "by pcp", priority, priority, queue,
                         qos.group_of_priority[priority], contract.is_pfc(priority) ? "on" : "-",
                         scheduler_text(qos.queues[queue]), ramp_text(qos.queues[queue].ecn));
   }
@@ -158,11 +155,7 @@ std::string contract_yaml(const Contract& contract) {
   line(fmt::format("trust: {}", qos.trust == fabric::Trust::kDscp ? "dscp" : "pcp"));
   std::vector<std::string> entries;
   for (std::size_t priority = 0; priority < kClasses; ++priority) {
-    std::vector<int> dscps;
-    for (int dscp = 0; dscp < 64; ++dscp) {
-      if (qos.priority_of_dscp[static_cast<std::size_t>(dscp)] == priority) dscps.push_back(dscp);
-    }
-    std::string each = dscp_ranges(dscps);
+    const std::string each = dscp_ranges(qos, priority);
     for (std::size_t at = 0; !each.empty() && at != each.npos;) {
       const std::size_t comma = each.find(',', at);
       entries.push_back(fmt::format("{}: {}", each.substr(at, comma == each.npos ? comma : comma - at), priority));

@@ -2,6 +2,7 @@
 // Validated Designs). Watchdog times are seconds.
 #include <fmt/format.h>
 
+#include "gear/emit_mirrors.h"
 #include "gear/emit_switch.h"
 
 namespace weft::gear {
@@ -26,6 +27,15 @@ std::string eos_port_name(const fabric::SwitchModel& model, const ContractPort& 
   return fmt::format("Ethernet{}", port.number);
 }
 
+// Trident and Tomahawk have queues of unicast and multicast of their own, Arad and Jericho one for both, as Trident II
+// and Helix have (EOS user manual, "Quality of Service", a section for each platform).
+std::string_view eos_queue_word(std::string_view asic) {
+  for (std::string_view family : {"Jericho", "Arad", "Qumran", "Trident II", "Trident 2", "Helix"}) {
+    if (asic.starts_with(family)) return "tx-queue";
+  }
+  return "uc-tx-queue";
+}
+
 std::string eos_maps(const Contract& contract) {
   const fabric::SwitchQos& qos = contract.qos;
   std::string text;
@@ -46,12 +56,11 @@ std::string eos_maps(const Contract& contract) {
 
 std::string eos_profile(const Contract& contract, SwitchOutput& out) {
   const fabric::SwitchQos& qos = contract.qos;
-  const bool voq = contract.model.buffer_split == fabric::BufferSplit::kVoq;
   std::string text =
       fmt::format("qos profile ROCE\n   qos trust {}\n   !\n", qos.trust == fabric::Trust::kDscp ? "dscp" : "cos");
   for (std::uint8_t q : contract.queues()) {
     const fabric::QueueConfig& queue = qos.queues[q];
-    text += fmt::format("   {} {}\n", voq ? "tx-queue" : "uc-tx-queue", q);
+    text += fmt::format("   {} {}\n", eos_queue_word(contract.model.asic), q);
     text += queue.scheduling == fabric::Scheduling::kStrict
                 ? std::string("      priority strict\n")
                 : fmt::format("      no priority\n      bandwidth percent {}\n", queue.weight);
@@ -98,12 +107,12 @@ std::string eos_interfaces(const SwitchJob& job, SwitchOutput& out) {
     const std::int64_t mtu_B = std::min(port.mtu_B, kEosMtu_B);
     if (mtu_B < port.mtu_B) out.note(fmt::format("mtu {}: EOS takes {} at most", port.mtu_B, kEosMtu_B));
     const bool routed = job.routes() && !port.to_host;
-    text += fmt::format(
-        "interface {}\n   description {}\n   mtu {}\n   speed forced {}gfull\n   error-correction encoding {}\n",
-        eos_port_name(job.contract.model, port), port.peer, mtu_B, port.rate_bps / 1'000'000'000,
-        port.fec == lab::Fec::kNone    ? "disabled"
-        : port.fec == lab::Fec::kBaseR ? "fire-code"
-                                       : "reed-solomon");
+    text += fmt::format("interface {}\n   description {}\n   mtu {}\n   speed forced {}gfull\n   {}\n",
+                        eos_port_name(job.contract.model, port), job.peer_name(port, "eos", eos_port_name), mtu_B,
+                        port.rate_bps / 1'000'000'000,
+                        port.fec == lab::Fec::kNone    ? "no error-correction encoding"
+                        : port.fec == lab::Fec::kBaseR ? "error-correction encoding fire-code"
+                                                       : "error-correction encoding reed-solomon");
     if (routed) {
       text += "   no switchport\n";
       for (const RoutedLink& link : job.router().links) {
@@ -112,12 +121,7 @@ std::string eos_interfaces(const SwitchJob& job, SwitchOutput& out) {
             job.options.numbered ? fmt::format("   ip address {}/31\n", link.address) : std::string("   ipv6 enable\n");
       }
     } else {
-      text += "   switchport\n";
-      for (const RoutedVlan& vlan : job.router().vlans) {
-        if (std::find(vlan.ports.begin(), vlan.ports.end(), port.number) == vlan.ports.end()) continue;
-        text += vlan.tagged ? fmt::format("   switchport mode trunk\n   switchport trunk allowed vlan {}\n", vlan.id)
-                            : fmt::format("   switchport access vlan {}\n", vlan.id);
-      }
+      text += job.switchport_lines(port, "   ");
     }
     text += fmt::format("   qos trust {}\n   service-profile ROCE\n!\n",
                         job.contract.qos.trust == fabric::Trust::kDscp ? "dscp" : "cos");
@@ -153,6 +157,26 @@ std::string eos_routing(const SwitchJob& job) {
   return text + "!\n";
 }
 
+// EOS mirrors into GRE; the session has a name, not a number.
+std::string eos_mirrors(const SwitchJob& job, SwitchOutput& out) {
+  const fabric::SwitchModel& model = job.contract.model;
+  std::string text;
+  for (const MirrorSession& session : mirror_sessions(job, out)) {
+    const std::string name = fmt::format("weft{}", session.number);
+    text += fmt::format("monitor session {} source {} {}\n", name, eos_port_name(model, session.from),
+                        session.direction == lab::MirrorDirection::kBoth      ? "both"
+                        : session.direction == lab::MirrorDirection::kIngress ? "rx"
+                                                                              : "tx");
+    text += session.is_span()
+                ? fmt::format("monitor session {} destination {}\n!\n", name, eos_port_name(model, session.to))
+                : fmt::format("monitor session {} destination tunnel mode gre source {} destination {}\n!\n", name,
+                              session.source, session.collector);
+    if (!session.is_span())
+      out.note(fmt::format("mirror session {}: EOS mirrors into GRE: neither its number nor type III", session.id));
+  }
+  return text;
+}
+
 }  // namespace
 
 void emit_eos(const SwitchJob& job, SwitchOutput& out) {
@@ -169,7 +193,7 @@ void emit_eos(const SwitchJob& job, SwitchOutput& out) {
   for (const RoutedVlan& vlan : job.router().vlans) vlans += fmt::format("vlan {}\n!\n", vlan.id);
   const std::string body = eos_maps(contract) + eos_profile(contract, out) + eos_watchdog(contract, out) +
                            (job.routes() ? vlans : "") + eos_interfaces(job, out) +
-                           (job.routes() ? eos_routing(job) : "");
+                           (job.routes() ? eos_routing(job) : "") + eos_mirrors(job, out);
   out.file("startup-config", head_comment(job, "EOS", "! ") + out.comments("! ") +
                                  fmt::format("hostname {}\n!\n", contract.node) + body + "end\n");
 }

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "catalog/catalog.h"
 #include "gear/emit_host_plan.h"
+#include "host/layout.h"
 
 namespace weft::gear {
 namespace {
@@ -28,6 +30,32 @@ const lab::LinkConfig* host_link(const lab::Lab& lab, const lab::PortRef& port, 
     return &link;
   }
   return nullptr;
+}
+
+// As `nvidia-smi topo -m` has it; a GPU or a NIC without a slot has a root port beside the other.
+host::PathClass distance(const lab::HostConfig& host, const lab::NicConfig& nic, const host::GpuPlace& gpu) {
+  if (!nic.slot || !gpu.slot || !host.model.layout) return host::PathClass::kPhb;
+  return host::path_class(*host.model.layout, *nic.slot, *gpu.slot);
+}
+
+// The nearest GPU of a NIC; of several as near, one that the fewest NICs before it have.
+std::optional<std::uint32_t> nearest_gpu(const lab::HostConfig& host, const lab::NicConfig& nic,
+                                         const std::vector<const host::GpuPlace*>& gpus,
+                                         std::vector<std::uint32_t>& taken) {
+  std::optional<std::uint32_t> best;
+  const auto rank = [&](std::uint32_t gpu) { return std::pair(distance(host, nic, *gpus[gpu]), taken[gpu]); };
+  for (std::uint32_t gpu = 0; gpu < gpus.size(); ++gpu) {
+    if (!best || rank(gpu) < rank(*best)) best = gpu;
+  }
+  if (best) ++taken[*best];
+  return best;
+}
+
+std::int64_t set_read_request_B(const nic::NicModel& model) {
+  const nic::NicModel* usual = lab::Catalog::built_in().nic(model.name);
+  return usual != nullptr && usual->pcie_max_read_request_B != model.pcie_max_read_request_B
+             ? std::int64_t{model.pcie_max_read_request_B}
+             : 0;
 }
 
 // Weights of the leaf's queues, as shares of a hundred.
@@ -80,7 +108,7 @@ HostPlan host_plan(const lab::Lab& lab, std::uint32_t index, const RoutingPlan& 
   made.rx_ring = host.model.rx_ring;
   made.rx_usecs = host.model.rx_usecs_ps / kMicrosecond_ps;
   made.huge_pages = host.huge_pages;
-  made.management = options.management_interface;
+  made.management = options.management.value_or("eno1");
   made.vm = host.vm.has_value();
   const auto gpus = own_gpus(lab, index);
   made.gpus = gpus.size();
@@ -97,12 +125,14 @@ HostPlan host_plan(const lab::Lab& lab, std::uint32_t index, const RoutingPlan& 
                 : !made.mlx5    ? "irdma needs the kernel's RDMA core, which MLNX_OFED replaces"
                 : made.gpus > 0 ? "GPUDirect and NCCL want the drivers that nvidia-peermem was tested with"
                                 : "no GPU here: what the distribution ships is enough";
-  if (options.stack != DriverStack::kAuto && made.mlx5) {
+  if (options.stack.value_or(DriverStack::kAuto) != DriverStack::kAuto && made.mlx5) {
     made.ofed = options.stack == DriverStack::kOfed;
     made.reason = "asked for";
   }
+  std::vector<std::uint32_t> taken(gpus.size());
   for (std::uint32_t n = 0; n < host.nics.size(); ++n) {
     const lab::NicConfig& nic = host.nics[n];
+    const auto gpu = nearest_gpu(host, nic, gpus, taken);
     for (std::uint32_t p = 0; p < nic.ports.size(); ++p) {
       const lab::PortRef ref{index, n, p};
       HostPort port;
@@ -118,6 +148,8 @@ HostPlan host_plan(const lab::Lab& lab, std::uint32_t index, const RoutingPlan& 
       port.rate_bps = nic.model.line_rate_bps;
       port.min_time_between_cnps_us = nic.model.min_time_between_cnps_ps / kMicrosecond_ps;
       port.relaxed_ordering = nic.model.pcie_relaxed_ordering;
+      port.gpu = gpu;
+      if (p == 0 && !port.vf) port.max_read_request_B = set_read_request_B(nic.model);
       lab::PortRef peer;
       if (const lab::LinkConfig* link = host_link(lab, ref, peer)) {
         port.cabled = true;
@@ -170,7 +202,7 @@ void emit_host(const lab::Lab& lab, std::uint32_t host, const RoutingPlan& plan,
                          alone.size() == 1 ? "its leaf" : "their leaves"));
   out.file("roce-qos.sh", host_qos_script(made, out), true);
   out.file("roce-qos.service", host_qos_unit(made));
-  host_network(made, options.network, out);
+  host_network(made, options.network.value_or(Network::kNetplan), out);
   out.file("90-roce-sysctl.conf", host_sysctl(made));
   out.file("drivers.sh", host_drivers(made), true);
   const bool cards =

@@ -26,9 +26,13 @@ std::string host_drivers(const HostPlan& plan) {
         "# In the unpacked MLNX_OFED_LINUX-*. Without --add-kernel-support a kernel outside its matrix keeps the stock "
         "driver.\n"
         "./mlnxofedinstall --add-kernel-support --with-nvmf --force\n"
-        "/etc/init.d/openibd restart\nsystemctl enable openibd\ndpkg -l | grep -E 'libibverbs|rdma-core|mlnx-ofed'\n";
+        "/etc/init.d/openibd restart\nsystemctl enable openibd\n"
+        "if command -v dpkg; then dpkg -l; else rpm -qa; fi | grep -E 'libibverbs|rdma-core|mlnx-ofed'\n";
   } else {
-    text += "apt-get install -y rdma-core ibverbs-utils infiniband-diags perftest ethtool iproute2\n";
+    text +=
+        "if command -v apt-get; then\n"
+        "  apt-get install -y rdma-core ibverbs-utils infiniband-diags perftest ethtool iproute2\nelse\n"
+        "  dnf install -y rdma-core libibverbs-utils infiniband-diags perftest ethtool iproute\nfi\n";
     if (!plan.mlx5) text += "modprobe ice\nmodprobe irdma\n";
   }
   if (plan.gpudirect) {
@@ -108,8 +112,8 @@ std::string host_check(const HostPlan& plan) {
         "# client: ib_send_bw -d {} -F --report_gbits -D 10 -x 3 --tclass={} {}\n",
         port.device, plan.traffic_class(), port.device, plan.traffic_class(), port.address);
     if (plan.gpudirect)
-      text += fmt::format("# GPUDirect: ib_write_bw -d {} --use_cuda=0 -F --report_gbits -D 10 -x 3 --tclass={}\n",
-                          port.device, plan.traffic_class());
+      text += fmt::format("# GPUDirect: ib_write_bw -d {} --use_cuda={} -F --report_gbits -D 10 -x 3 --tclass={}\n",
+                          port.device, port.gpu.value_or(0), plan.traffic_class());
   }
   return text;
 }

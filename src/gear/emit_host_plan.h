@@ -30,6 +30,8 @@ struct HostPort {
   std::int64_t cable_m = 0;
   std::int64_t min_time_between_cnps_us = 0;
   bool relaxed_ordering = false;
+  std::int64_t max_read_request_B = 0;  // where the lab sets another than the catalog has; else 0
+  std::optional<std::uint32_t> gpu;     // the nearest, as CUDA counts the host's own
   bool cabled = false;
   bool mlx5 = true;  // its driver; else irdma
   bool vf = false;   // a virtual function: the card's firmware is the hypervisor's
@@ -83,5 +85,7 @@ void host_network(const HostPlan& plan, Network network, SwitchOutput& out);
 std::string nccl_conf(const HostPlan& plan);
 // mpirun over all hosts with GPUs, and its hostfile.
 void nccl_job(const lab::Lab& lab, const HostPlan& first, Emission& emission);
+// job/all-pairs.sh, where there are two hosts that reach each other.
+void perftest_pairs(const lab::Lab& lab, const RoutingPlan& plan, const EmitOptions& options, Emission& emission);
 
 }  // namespace weft::gear

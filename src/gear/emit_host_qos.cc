@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <bit>
+
 #include "gear/emit_host_plan.h"
 
 namespace weft::gear {
@@ -177,6 +179,14 @@ std::string host_qos_script(const HostPlan& plan, SwitchOutput& out) {
     text += fmt::format("ethtool -G {} rx {}\nethtool -C {} rx-usecs {}\n", port.interface, plan.rx_ring,
                         port.interface, plan.rx_usecs);
     text += fmt::format("ethtool --set-fec {} encoding {}\n", port.interface, ethtool_fec(port.fec));
+    if (port.max_read_request_B > 0) {
+      // Bits 14:12 of the Device Control Register: 128 B shifted by it.
+      const int code = std::countr_zero(static_cast<std::uint64_t>(port.max_read_request_B / 128));
+      text += fmt::format(
+          "# MaxReadReq {} B\nsetpci -s \"$(basename \"$(readlink -f /sys/class/net/{}/device)\")\" "
+          "CAP_EXP+8.w={}000:7000\n",
+          port.max_read_request_B, port.interface, code);
+    }
     text +=
         plan.ofed ? ofed_port(plan, port) + ofed_rdma(plan, port) : kernel_port(plan, port) + kernel_rdma(plan, port);
     if (!qos.trust_dscp && port.vlan) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "gear/emit_mirrors.h"
 #include "gear/emit_switch.h"
 
 namespace weft::gear {
@@ -101,6 +102,7 @@ void emit_linux(const SwitchJob& job, SwitchOutput& out) {
     if (job.routes()) bridges += linux_bridge(linux_vlan_name(vlan), members);
   }
   if (!job.routes()) bridges = linux_bridge("br0", names);
+  note_mirrors(job, out, "this script has no tc action mirred for it");
   out.note("alpha and pools: devlink sb has them for each port and class, this script leaves the driver's own");
   for (std::uint8_t q : contract.queues()) {
     if (contract.qos.queues[q].ecn.enabled && contract.qos.queues[q].ecn.weight_exponent != 0)

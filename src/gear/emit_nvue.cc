@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "gear/emit_mirrors.h"
 #include "gear/emit_switch.h"
 
 namespace weft::gear {
@@ -54,8 +55,9 @@ std::string nvue_ports(const SwitchJob& job) {
   for (const ContractPort& port : job.contract.ports) {
     const std::string_view fec = port.fec == lab::Fec::kNone ? "off" : port.fec == lab::Fec::kBaseR ? "baser" : "rs";
     text += fmt::format(
-        "nv set interface {} link mtu {}\nnv set interface {} link speed {}G\nnv set interface {} link fec {}\n",
-        port.name, port.mtu_B, port.name, port.rate_bps / 1'000'000'000, port.name, fec);
+        "nv set interface {} description {}\nnv set interface {} link mtu {}\nnv set interface {} link speed {}G\n"
+        "nv set interface {} link fec {}\n",
+        port.name, port.peer, port.name, port.mtu_B, port.name, port.rate_bps / 1'000'000'000, port.name, fec);
   }
   return text;
 }
@@ -96,6 +98,32 @@ std::string nvue_routing(const SwitchJob& job) {
     }
   }
   return text + "nv set vrf default router bgp address-family ipv4-unicast multipaths ebgp 64\n";
+}
+
+// A session has one direction: both are two sessions.
+std::string nvue_mirrors(const SwitchJob& job, SwitchOutput& out) {
+  constexpr std::uint32_t kSessions = 8;  // numbers 0 to 7
+  std::string text;
+  std::uint32_t next = 0;
+  for (const MirrorSession& session : mirror_sessions(job, out)) {
+    for (const lab::MirrorDirection direction : {lab::MirrorDirection::kIngress, lab::MirrorDirection::kEgress}) {
+      if (session.direction != direction && session.direction != lab::MirrorDirection::kBoth) continue;
+      if (next == kSessions) {
+        out.note(fmt::format("mirror session {}: Cumulus Linux has {} of one direction each", session.id, kSessions));
+        break;
+      }
+      const std::string at =
+          fmt::format("nv set system port-mirror session {} {}", next++, session.is_span() ? "span" : "erspan");
+      text += fmt::format("{} direction {}\n{} source-port {}\n", at,
+                          direction == lab::MirrorDirection::kIngress ? "ingress" : "egress", at, session.from.name);
+      text += session.is_span() ? fmt::format("{} destination {}\n", at, session.to.name)
+                                : fmt::format("{} destination source-ip {}\n{} destination dest-ip {}\n", at,
+                                              session.source, at, session.collector);
+    }
+    if (!session.is_span())
+      out.note(fmt::format("mirror session {}: Cumulus Linux mirrors into GRE without a header of ERSPAN", session.id));
+  }
+  return text;
 }
 
 // What `nv set qos roce` sets by itself (CL 5.19): the contract is that, but for ECN and the watchdog.
@@ -230,7 +258,7 @@ void emit_nvue(const SwitchJob& job, SwitchOutput& out) {
   if (qos.watchdog.enabled && qos.watchdog.action != fabric::WatchdogAction::kDrop)
     out.note("the watchdog of Cumulus Linux drops; it has no other action");
   if (qos.watchdog.enabled) out.note("NVUE has no restoration time of the watchdog: it looks at each poll");
-  const std::string rest = nvue_ports(job) + (job.routes() ? nvue_routing(job) : "");
+  const std::string rest = nvue_ports(job) + (job.routes() ? nvue_routing(job) : "") + nvue_mirrors(job, out);
   const std::string end = "nv config apply -y\nnv config save\n";
   const std::string long_form = nvue_long_form(job, out);
   const std::string head = "#!/bin/sh\n" + head_comment(job, "NVUE", "# ") + out.comments("# ") +

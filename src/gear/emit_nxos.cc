@@ -2,6 +2,7 @@
 // number N of qos-group, c-8q-nqN and pfc-cos is the same, or PFC protects nothing.
 #include <fmt/format.h>
 
+#include "gear/emit_mirrors.h"
 #include "gear/emit_switch.h"
 
 namespace weft::gear {
@@ -9,7 +10,7 @@ namespace {
 
 using fabric::kClasses;
 
-std::string nxos_port_name(const ContractPort& port) {
+std::string nxos_port_name(const fabric::SwitchModel& /*model*/, const ContractPort& port) {
   return fmt::format("Ethernet1/{}", port.number);
 }
 
@@ -87,8 +88,9 @@ std::string nxos_interfaces(const SwitchJob& job) {
   const bool pfc = !contract.pfc_priorities().empty();
   std::string text;
   for (const ContractPort& port : contract.ports) {
-    text += fmt::format("interface {}\n  description {}\n  speed {}\n  fec {}\n  mtu {}\n", nxos_port_name(port),
-                        port.peer, port.rate_bps / 1'000'000,
+    text += fmt::format("interface {}\n  description {}\n  speed {}\n  fec {}\n  mtu {}\n",
+                        nxos_port_name(contract.model, port), job.peer_name(port, "nxos", nxos_port_name),
+                        port.rate_bps / 1'000'000,
                         port.fec == lab::Fec::kNone    ? "off"
                         : port.fec == lab::Fec::kBaseR ? "fc-fec"
                                                        : "rs-fec",
@@ -98,16 +100,12 @@ std::string nxos_interfaces(const SwitchJob& job) {
       text += "  no switchport\n";
       for (const RoutedLink& link : job.router().links) {
         if (link.port != port.number) continue;
-        text += job.options.numbered ? fmt::format("  ip address {}/31\n", link.address)
-                                     : std::string("  ip forward\n  ipv6 link-local use-bia\n");
+        text += job.options.numbered
+                    ? fmt::format("  ip address {}/31\n", link.address)
+                    : std::string("  ip forward\n  ipv6 address use-link-local-only\n  ipv6 link-local use-bia\n");
       }
     } else {
-      text += "  switchport\n";
-      for (const RoutedVlan& vlan : job.router().vlans) {
-        if (std::find(vlan.ports.begin(), vlan.ports.end(), port.number) == vlan.ports.end()) continue;
-        text += vlan.tagged ? fmt::format("  switchport mode trunk\n  switchport trunk allowed vlan {}\n", vlan.id)
-                            : fmt::format("  switchport access vlan {}\n", vlan.id);
-      }
+      text += job.switchport_lines(port, "  ");
     }
     if (pfc) text += "  priority-flow-control mode on\n";
     if (pfc && contract.qos.watchdog.enabled) text += "  priority-flow-control watch-dog-interval on\n";
@@ -133,8 +131,35 @@ std::string nxos_routing(const SwitchJob& job) {
     const std::uint32_t peer_asn = job.plan.routers[link.peer].asn;
     text += fmt::format(
         "  neighbor {}\n    remote-as {}\n    description {}\n    timers 3 9\n    address-family ipv4 unicast\n",
-        job.options.numbered ? link.peer_address : nxos_port_name(job.port(link.port)), peer_asn,
+        job.options.numbered ? link.peer_address : nxos_port_name(job.contract.model, job.port(link.port)), peer_asn,
         job.lab.switches[link.peer].name);
+  }
+  return text;
+}
+
+// SPAN's port is one that monitors; ERSPAN leaves from the loopback.
+std::string nxos_mirrors(const SwitchJob& job, SwitchOutput& out) {
+  const fabric::SwitchModel& model = job.contract.model;
+  const auto sessions = mirror_sessions(job, out);
+  std::string text;
+  for (const MirrorSession& session : sessions) {
+    if (session.is_span())
+      text += fmt::format("interface {}\n  switchport\n  switchport monitor\n  no shutdown\n",
+                          nxos_port_name(model, session.to));
+  }
+  const auto erspan = std::find_if(sessions.begin(), sessions.end(), [](const auto& each) { return !each.is_span(); });
+  if (erspan != sessions.end()) text += fmt::format("monitor erspan origin ip-address {} global\n", erspan->source);
+  for (const MirrorSession& session : sessions) {
+    text += fmt::format("monitor session {}{}\n  source interface {} {}\n", session.number,
+                        session.is_span() ? "" : " type erspan-source", nxos_port_name(model, session.from),
+                        session.direction == lab::MirrorDirection::kBoth      ? "both"
+                        : session.direction == lab::MirrorDirection::kIngress ? "rx"
+                                                                              : "tx");
+    text += session.is_span()
+                ? fmt::format("  destination interface {}\n", nxos_port_name(model, session.to))
+                : fmt::format("  vrf default\n  destination ip {}\n  erspan-id {}\n  header-type {}\n",
+                              session.collector, session.id, session.kind == lab::MirrorKind::kErspan2 ? 2 : 3);
+    text += "  no shut\n";
   }
   return text;
 }
@@ -166,11 +191,11 @@ void emit_nxos(const SwitchJob& job, SwitchOutput& out) {
     constexpr std::int64_t kPoll_ms = 100;
     watchdog = fmt::format(
         "priority-flow-control watch-dog-interval on\npriority-flow-control watch-dog shutdown-multiplier {}\n"
-        "priority-flow-control auto-restore multiplier {}\n",
+        "priority-flow-control fixed-restore multiplier {}\n",
         std::max<std::int64_t>(whole_ms(dog.detection_ps) / kPoll_ms, 1),
         std::max<std::int64_t>(whole_ms(dog.restoration_ps) / kPoll_ms, 1));
   }
-  const std::string queuing = nxos_queuing(contract, out);
+  const std::string queuing = nxos_queuing(contract, out), mirrors = nxos_mirrors(job, out);
   out.file(
       "running-config",
       head_comment(job, "NX-OS", "! ") + out.comments("! ") +
@@ -178,7 +203,7 @@ void emit_nxos(const SwitchJob& job, SwitchOutput& out) {
           fmt::format("hostname {}\n", contract.node) + features + (job.routes() ? vlans : "") +
           nxos_classes(contract) + queuing + nxos_network(contract, mtu_B) + (pfc ? nxos_headroom(contract) : "") +
           "system qos\n  service-policy type network-qos ROCE-NQ\n  service-policy type queuing output ROCE-OUT\n" +
-          watchdog + nxos_interfaces(job) + (job.routes() ? nxos_routing(job) : ""));
+          watchdog + nxos_interfaces(job) + (job.routes() ? nxos_routing(job) : "") + mirrors);
 }
 
 }  // namespace weft::gear

@@ -9,8 +9,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "gear/emit_mirrors.h"
 #include "gear/emit_switch.h"
 #include "model/qos_words.h"
+#include "model/sonic_ranges.h"
 
 namespace weft::gear {
 namespace {
@@ -41,10 +43,12 @@ WatchdogTimes asked_watchdog(const fabric::WatchdogConfig& dog) {
 // The nearest times that PFC_WD and pfcwd take (sonic-pfcwd.yang): the poll is never above the other two.
 WatchdogTimes sonic_watchdog(const fabric::WatchdogConfig& dog) {
   WatchdogTimes times = asked_watchdog(dog);
-  times.detection_ms = std::clamp<std::int64_t>(times.detection_ms, 100, 5'000);
-  times.restoration_ms = std::clamp<std::int64_t>(times.restoration_ms, 100, 60'000);
-  const std::int64_t most_ms = std::min({times.detection_ms, times.restoration_ms, std::int64_t{1'000}});
-  times.poll_ms = std::clamp<std::int64_t>(times.poll_ms, 100, most_ms);
+  const auto within = [](std::int64_t ms, Time_ps most_ps) -> std::int64_t {
+    return std::clamp<std::int64_t>(ms, lab::kSonicWatchdogMin_ps / kMillisecond_ps, most_ps / kMillisecond_ps);
+  };
+  times.detection_ms = within(times.detection_ms, lab::kSonicDetectionMax_ps);
+  times.restoration_ms = within(times.restoration_ms, lab::kSonicRestorationMax_ps);
+  times.poll_ms = std::min({within(times.poll_ms, lab::kSonicPollMax_ps), times.detection_ms, times.restoration_ms});
   return times;
 }
 
@@ -83,6 +87,7 @@ class SonicWriter {
       groups(port);
     }
     watchdog();
+    mirrors();
     if (job_.routes()) routing();
     Json filled = Json::object();
     for (const auto& [name, table] : json_.items()) {
@@ -151,7 +156,8 @@ class SonicWriter {
     entry["speed"] = number(port.rate_bps / 1'000'000);
     entry["mtu"] = number(port.mtu_B);
     entry["fec"] = fec_word(port.fec);
-    entry["description"] = port.peer;
+    entry["description"] = job_.peer_name(
+        port, "sonic", [](const fabric::SwitchModel&, const ContractPort& other) { return other.sonic_name; });
     json_["CABLE_LENGTH"]["AZURE"][name] = fmt::format("{}m", whole_metres(port.length_mm));
     Json& map = json_["PORT_QOS_MAP"][name];
     map[qos_.trust == fabric::Trust::kDscp ? "dscp_to_tc_map" : "dot1p_to_tc_map"] = kMap;
@@ -248,6 +254,28 @@ class SonicWriter {
       entry["action"] = lab::word_of(lab::watchdog_words(), dog.action);
       entry["detection_time"] = number(times.detection_ms);
       entry["restoration_time"] = number(times.restoration_ms);
+    }
+  }
+
+  // The tables have no version of ERSPAN: gre_type is that of type II, and the platform says what follows.
+  void mirrors() {
+    for (const MirrorSession& session : mirror_sessions(job_, out_)) {
+      Json& entry = json_["MIRROR_SESSION"][fmt::format("weft{}", session.number)];
+      entry["type"] = session.is_span() ? "SPAN" : "ERSPAN";
+      entry["src_port"] = session.from.sonic_name;
+      entry["direction"] = session.direction == lab::MirrorDirection::kBoth      ? "BOTH"
+                           : session.direction == lab::MirrorDirection::kIngress ? "RX"
+                                                                                 : "TX";
+      if (session.is_span()) {
+        entry["dst_port"] = session.to.sonic_name;
+        continue;
+      }
+      entry["src_ip"] = session.source;
+      entry["dst_ip"] = session.collector;
+      entry["gre_type"] = "0x88be";
+      entry["dscp"] = "0";
+      entry["ttl"] = "64";
+      out_.note(fmt::format("mirror session {}: SONiC has neither the session's number nor type III", session.id));
     }
   }
 

@@ -19,6 +19,32 @@ std::int64_t SwitchJob::vlan_mtu_B(const RoutedVlan& vlan) const {
   return largest_B;
 }
 
+std::string SwitchJob::peer_name(const ContractPort& port, std::string_view target, PortNamer name) const {
+  if (!port.peer_port) return port.peer;
+  const lab::SwitchConfig& other = lab.switches[port.peer_port->host];
+  if (other.forwarder || !runs(other, target)) return port.peer;
+  return fmt::format("{}:{}", other.name, name(other.model, named_port(other, port.peer_port->port + 1)));
+}
+
+std::string SwitchJob::switchport_lines(const ContractPort& port, std::string_view indent) const {
+  std::string text = fmt::format("{}switchport\n", indent);
+  for (const RoutedVlan& vlan : router().vlans) {
+    if (std::find(vlan.ports.begin(), vlan.ports.end(), port.number) == vlan.ports.end()) continue;
+    text += vlan.tagged
+                ? fmt::format("{}switchport mode trunk\n{}switchport trunk allowed vlan {}\n", indent, indent, vlan.id)
+                : fmt::format("{}switchport access vlan {}\n", indent, vlan.id);
+  }
+  return text;
+}
+
+ContractPort named_port(const lab::SwitchConfig& device, std::uint32_t number) {
+  ContractPort port;
+  port.name = device.ports[number - 1].name;
+  port.number = number;
+  port.sonic_name = sonic_port_name(device.model, number);
+  return port;
+}
+
 std::string SwitchOutput::comments(std::string_view prefix) const {
   std::string text;
   for (const std::string& note : own_) text += fmt::format("{}not expressed: {}\n", prefix, note);

@@ -12,6 +12,9 @@
 
 namespace weft::gear {
 
+// How a system names the front ports of a switch that runs it.
+using PortNamer = std::string (*)(const fabric::SwitchModel& model, const ContractPort& port);
+
 // One switch, and the plan that it is part of.
 struct SwitchJob {
   const lab::Lab& lab;
@@ -26,7 +29,16 @@ struct SwitchJob {
   const ContractPort& port(std::uint32_t number) const;
   // Of the interface that routes for these hosts: the largest of its ports. Its default is 1500 on most systems.
   std::int64_t vlan_mtu_B(const RoutedVlan& vlan) const;
+  // The other end of a cable: "spine0:Ethernet4/1" where that switch runs the target too, else as the lab has it.
+  std::string peer_name(const ContractPort& port, std::string_view target, PortNamer name) const;
+  // `switchport` with the VLAN of the hosts behind a port, as EOS and NX-OS both write it, each line behind `indent`.
+  std::string switchport_lines(const ContractPort& port, std::string_view indent) const;
 };
+
+// Does the catalog know that this device runs the target?
+bool runs(const lab::SwitchConfig& device, std::string_view target);
+// Names and number of a front port, cabled or not.
+ContractPort named_port(const lab::SwitchConfig& device, std::uint32_t number);
 
 class SwitchOutput {
  public:

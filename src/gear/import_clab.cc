@@ -63,11 +63,15 @@ class ClabReader {
  private:
   void read_tree(const lab::YamlNode& tree) {
     const lab::YamlNode *name = tree.find("name"), *topology = tree.find("topology");
+    if (const lab::YamlNode* content = tree.find("content"); topology == nullptr && content != nullptr) {
+      topology = content;  // NVIDIA Air: the same below other names
+      name = tree.find("title");
+    }
     if (name != nullptr && name->is_scalar() && is_plain_name(name->text)) name_ = name->text;
     const lab::YamlNode* nodes = topology == nullptr ? nullptr : topology->find("nodes");
     if (nodes == nullptr || !nodes->is_map() || nodes->keys.empty()) {
       problems_.add(topology == nullptr ? tree.place : topology->place, "there is no topology with nodes",
-                    "give a .clab.yml as containerlab deploys it");
+                    "give a .clab.yml as containerlab deploys it, or the JSON that NVIDIA Air imports");
       return;
     }
     const lab::YamlNode* defaults = topology->find("defaults");
@@ -104,17 +108,21 @@ class ClabReader {
     ClabNode made;
     std::string kind = word(&node, "kind"), image = word(&node, "image");
     if (kind.empty()) kind = default_kind_.empty() ? "linux" : default_kind_;
+    const std::string os = word(&node, "os");  // of Air
+    if (image.empty()) image = os;
     if (image.empty() && kinds_ != nullptr) image = word(kinds_->find(kind), "image");
     const lab::YamlNode* labels = node.find("labels");
     const std::string role = word(labels, "weft-role");
     // Everything that is not plain Linux is a network system; Linux with a routing suite is one, too.
-    const bool routes = image.find("frr") != image.npos || image.find("sonic") != image.npos;
+    const bool routes =
+        image.find("frr") != image.npos || image.find("sonic") != image.npos || image.find("cumulus") != image.npos;
     made.is_switch = role.empty() ? kind != "linux" || routes : role != "host";
     made.is_forwarder = role == "forwarder";
     made.model = word(labels, "weft-model");
     if (made.is_switch && made.model.empty()) {
       made.model = options_.switch_model;
-      notes_.push_back(fmt::format("{} (kind {}) is taken for a {}", name, kind, made.model));
+      notes_.push_back(
+          fmt::format("{} ({}) is taken for a {}", name, os.empty() ? "kind " + kind : "os " + os, made.model));
     }
     const lab::Catalog& catalog = lab::Catalog::built_in();
     if (made.is_switch && catalog.switch_model(made.model) == nullptr && catalog.forwarder(made.model) == nullptr)
@@ -162,7 +170,7 @@ class ClabReader {
   }
 
   void read_link(const lab::YamlNode& node) {
-    const lab::YamlNode* ends = node.find("endpoints");
+    const lab::YamlNode* ends = node.is_sequence() ? &node : node.find("endpoints");  // Air has the ends alone
     if (ends == nullptr || !ends->is_sequence() || ends->children.size() != 2) {
       problems_.add(node.place, "a link without two endpoints", "write endpoints: [\"a:eth1\", \"b:eth1\"]");
       return;
@@ -259,7 +267,8 @@ class ClabReader {
 
   std::string lab_text() {
     std::string text = fmt::format(
-        "# From a containerlab topology. Cables and models that it does not name are taken, not known.\nversion: "
+        "# From a topology of containerlab or Air. Cables and models that it does not name are taken, not "
+        "known.\nversion: "
         "1\nname: {}\nnodes:\n",
         name_);
     for (const std::string& name : order_) {

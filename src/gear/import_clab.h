@@ -1,6 +1,6 @@
-// A containerlab topology (containerlab.dev, "topology definition") as a lab file: its nodes become hosts and switches
-// by kind and by what their links make of them, its links cables. What it cannot know (models, cables, addresses) is
-// filled in and said.
+// A containerlab topology (containerlab.dev, "topology definition"), or one of NVIDIA Air, as a lab file: its nodes
+// become hosts and switches by kind and by what their links make of them, its links cables. What it cannot know
+// (models, cables, addresses) is filled in and said.
 #pragma once
 
 #include <string>

@@ -74,6 +74,16 @@ TEST(EmitClab, HoldsToSchema) {
   EXPECT_EQ(alone.find("links:"), std::string::npos) << alone;
 }
 
+// Rails without a link between them: a route to the subnet of the host's other port, or to one that no link leads to,
+// would be refused by ip(8) or lead nowhere.
+TEST(EmitClab, RoutesToSubnetsThatAreElsewhere) {
+  const auto rails = support::gear_lab_file("labs/ai/one-slow-rail.yaml");
+  EXPECT_EQ(file_of(emitted(rails, "containerlab"), rails.name + ".clab.yml").find("ip route add"), std::string::npos);
+  const auto clos = support::gear_lab_file("labs/gear/clos-2x4.yaml");
+  EXPECT_NE(file_of(emitted(clos, "containerlab"), "clos-2x4.clab.yml").find("- ip route add 10.0.1.0/24 via "),
+            std::string::npos);
+}
+
 // As people write them: kinds, defaults, eth1.
 TEST(ImportClab, ReadsPlainTopology) {
   const auto imported = import_clab(

@@ -72,15 +72,19 @@ nv set qos advance-buffer-config default-global ingress-lossless-buffer shared-a
 nv set qos advance-buffer-config default-global ingress-lossy-buffer priority-group bulk shared-alpha alpha_8
 nv set qos advance-buffer-config default-global egress-lossy-buffer traffic-class 0 shared-alpha alpha_8
 nv set qos advance-buffer-config default-global egress-lossy-buffer traffic-class 6 shared-alpha alpha_8
+nv set interface swp1 description h0:p0
 nv set interface swp1 link mtu 9216
 nv set interface swp1 link speed 100G
 nv set interface swp1 link fec rs
+nv set interface swp2 description h1:p0
 nv set interface swp2 link mtu 9216
 nv set interface swp2 link speed 100G
 nv set interface swp2 link fec rs
+nv set interface swp31 description spine0:swp1
 nv set interface swp31 link mtu 9216
 nv set interface swp31 link speed 100G
 nv set interface swp31 link fec rs
+nv set interface swp32 description spine1:swp1
 nv set interface swp32 link mtu 9216
 nv set interface swp32 link speed 100G
 nv set interface swp32 link fec rs
