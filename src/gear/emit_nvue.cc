@@ -45,7 +45,7 @@ std::string nvue_watchdog(const SwitchJob& job) {
   const std::int64_t poll_ms = whole_ms(dog.poll_ps);
   const std::int64_t polls = std::max<std::int64_t>((whole_ms(dog.detection_ps) + poll_ms - 1) / poll_ms, 1);
   return fmt::format(
-      "nv set interface {} qos pfc-watchdog state enable\nnv set qos pfc-watchdog polling-interval {}\n"
+      "nv set interface {} qos pfc-watchdog\nnv set qos pfc-watchdog polling-interval {}\n"
       "nv set qos pfc-watchdog robustness {}\n",
       port_range(job), poll_ms, polls);
 }

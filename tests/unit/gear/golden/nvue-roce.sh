@@ -17,7 +17,7 @@ set -eu
 # Cumulus Linux sizes the headroom of every port for this length; the long form has each port's own.
 nv set qos roce mode lossless
 nv set qos pfc default-global cable-length 30
-nv set interface swp1,swp2,swp31,swp32 qos pfc-watchdog state enable
+nv set interface swp1,swp2,swp31,swp32 qos pfc-watchdog
 nv set qos pfc-watchdog polling-interval 100
 nv set qos pfc-watchdog robustness 2
 nv set interface swp1 description h0:p0

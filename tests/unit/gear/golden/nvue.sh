@@ -65,7 +65,7 @@ nv set qos pfc cable-30m-2 port-buffer 60416
 nv set qos pfc cable-30m-2 xoff-threshold 19456
 nv set qos pfc cable-30m-2 xon-threshold 19456
 nv set interface swp31,swp32 qos pfc profile cable-30m-2
-nv set interface swp1,swp2,swp31,swp32 qos pfc-watchdog state enable
+nv set interface swp1,swp2,swp31,swp32 qos pfc-watchdog
 nv set qos pfc-watchdog polling-interval 100
 nv set qos pfc-watchdog robustness 2
 nv set qos advance-buffer-config default-global ingress-lossless-buffer shared-alpha alpha_1
