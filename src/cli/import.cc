@@ -10,8 +10,8 @@
 #include "base/nearest.h"
 #include "cli/common.h"
 #include "cli/verbs.h"
-#include "gear/import_clab.h"
-#include "gear/import_sonic.h"
+#include "gear/import/clab.h"
+#include "gear/import/sonic.h"
 
 namespace weft::cli {
 

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "gear/choose_market.h"
-#include "gear/vm_plan.h"
+#include "gear/choose/market.h"
+#include "gear/vm/plan.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace weft::gear;

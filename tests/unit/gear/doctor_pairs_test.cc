@@ -1,6 +1,6 @@
-#include "gear/doctor_pairs.h"
-
 #include <gtest/gtest.h>
+
+#include "gear/doctor/pairs.h"
 
 namespace weft::gear {
 namespace {

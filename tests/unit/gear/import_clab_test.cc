@@ -1,9 +1,8 @@
 // containerlab: what is exported comes back as the same topology; others' topologies become labs; hostile ones
 // problems.
-#include "gear/import_clab.h"
-
 #include <gtest/gtest.h>
 
+#include "gear/import/clab.h"
 #include "support/gear_labs.h"
 
 namespace weft::gear {

@@ -1,5 +1,3 @@
-#include "gear/vm_host.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -8,6 +6,8 @@
 #include <random>
 #include <sstream>
 #include <string>
+
+#include "gear/vm/host.h"
 
 namespace weft::gear {
 namespace {
