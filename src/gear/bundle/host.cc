@@ -75,17 +75,19 @@ void HostReader::read() {
     section_ = &section;
     read_section();
   }
+  for (const NicPort& port : host_.ports) {
+    if (!port.pci.empty() && !port.netdev.empty()) host_.interfaces.emplace(port.pci, port.netdev);
+  }
   // Interfaces without an RDMA device are not the fabric's.
   std::erase_if(host_.ports, [](const NicPort& port) { return port.device.empty(); });
   for (NicPort& port : host_.ports) {
     std::sort(port.gids.begin(), port.gids.end(),
               [](const GidEntry& a, const GidEntry& b) { return a.index < b.index; });
-    if (port.pci.empty()) continue;
-    const auto device = host_.pci.find(port.pci);
-    if (device == host_.pci.end()) continue;
-    if (const auto* node = host_.file_line("/sys/bus/pci/devices/" + port.pci + "/numa_node"))
-      if (const auto number = leading_number(node->value); number && !device->second.numa_node)
-        device->second.numa_node = Seen<std::uint64_t>{*number, node->from};
+  }
+  for (auto& [address, device] : host_.pci) {
+    const auto* node = device.numa_node ? nullptr : host_.file_line("/sys/bus/pci/devices/" + address + "/numa_node");
+    if (node == nullptr) continue;
+    if (const auto number = leading_number(node->value)) device.numa_node = Seen<std::uint64_t>{*number, node->from};
   }
   std::sort(host_.ports.begin(), host_.ports.end(), [](const NicPort& a, const NicPort& b) {
     return std::pair(a.device, a.port) < std::pair(b.device, b.port);

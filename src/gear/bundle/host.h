@@ -1,10 +1,12 @@
 // What a bundle says of a host: its RDMA ports, PCI devices, modules, kernel and log, each value with the line it was
-// read from. Whatever a tool did not print is absent; no default is filled in.
+// read from. Whatever a tool did not print is absent; no default is filled in. The doctor looks for faults in it, and
+// plans of virtual machines take the machine from it (vm/host_bundle.cc).
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,6 +75,7 @@ struct PciDevice {
   Maybe<std::uint64_t> numa_node;
   Maybe<double> product_Gbps;  // "(200Gb/s)" of the vital product data
   std::string driver;
+  std::optional<std::uint64_t> iommu_group;
 
   bool is_bridge() const { return name.find("bridge") != name.npos; }
   bool is_gpu() const;
@@ -82,6 +85,7 @@ struct HostState {
   std::string name, file;
   std::vector<NicPort> ports;  // those of RDMA devices
   std::map<std::string, PciDevice> pci;
+  std::map<std::string, std::string> interfaces;  // of all NICs: PCI address -> "ens1f0np0"
   std::map<std::string, Evidence> modules;
   bool modules_listed = false, devices_listed = false, has_iommu = false;
   std::map<std::string, std::vector<Seen<std::string>>> files;                // of /sys and /proc, by line

@@ -68,6 +68,7 @@ void HostReader::read_lspci() {
     if (auto value = value_after(line, "NUMA node:")) {
       if (const auto node = leading_number(*value)) device->numa_node = seen(*node, i);
     }
+    if (auto value = value_after(line, "IOMMU group:")) device->iommu_group = leading_number(*value);
     if (auto value = value_after(line, "Kernel driver in use:")) device->driver = std::string(*value);
     if (auto value = value_after(line, "Product Name:")) {
       // "ConnectX-6 VPI adapter card, HDR IB (200Gb/s) and 200GbE, …"

@@ -83,13 +83,6 @@ void check_link_of(const HostState& host, const NicPort& port, Findings& finding
   }
 }
 
-Maybe<std::uint64_t> numa_of(const HostState& host, const PciDevice& device) {
-  if (device.numa_node) return device.numa_node;
-  const Seen<std::string>* line = host.file_line("/sys/bus/pci/devices/" + device.address + "/numa_node");
-  const auto node = line == nullptr ? std::nullopt : leading_number(line->value);  // -1: not known
-  return node ? Maybe<std::uint64_t>({*node, line->from}) : std::nullopt;
-}
-
 // By what nvidia-smi says of the way: a GPU whose every NIC is across the sockets.
 bool check_topology(const HostState& host, Findings& findings) {
   std::map<std::string, std::vector<const Seen<std::string>*>> by_gpu;
@@ -116,14 +109,13 @@ void check_numa(const HostState& host, Findings& findings) {
   std::map<std::uint64_t, Evidence> nics;
   for (const NicPort& port : host.ports) {
     const PciDevice* device = host.pci_of(port);
-    if (device == nullptr) continue;
-    if (const auto node = numa_of(host, *device)) nics.emplace(node->value, node->from);
+    if (device != nullptr && device->numa_node) nics.emplace(device->numa_node->value, device->numa_node->from);
   }
   if (nics.empty()) return;
   std::string far;
   std::vector<Evidence> evidence;
   for (const PciDevice* gpu : host.gpus()) {
-    const auto node = numa_of(host, *gpu);
+    const auto& node = gpu->numa_node;
     if (!node || nics.contains(node->value)) continue;
     far += fmt::format("{}{} (node {})", far.empty() ? "" : ", ", gpu->address, node->value);
     if (evidence.size() < 4) evidence.push_back(node->from);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gear/bundle/text.h"
 #include "gear/plan/error.h"
 #include "gear/vm/cpus.h"
 
@@ -68,8 +69,9 @@ std::optional<std::vector<HostCore>> cores_of(const CpuList& cpus, std::uint32_t
 
 // Readers of one form each. `where` is the file's name for messages.
 Planned<HostDescription> read_host_text(std::string_view text, const std::string& where);
+Planned<HostDescription> read_host_sections(const Bundle& bundle);  // lspci -vmmnn and lscpu as sections of a bundle
 Planned<HostDescription> read_host_lstopo(std::string_view text, const std::string& where);
-Planned<HostDescription> read_host_bundle(std::string_view text, const std::string& where);
+Planned<HostDescription> describe_bundle(std::string_view text, const std::string& where);
 Planned<HostDescription> read_host_tree(const std::string& directory);  // has bus/pci/devices and devices/system
 // A file or a directory, whichever of the forms it has.
 Planned<HostDescription> read_host(const std::string& path);

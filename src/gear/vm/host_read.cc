@@ -21,7 +21,7 @@ Planned<HostDescription> read_host(const std::string& path) {
                       "name the output of lspci -vmmnn and lscpu, lstopo --of xml, a copy of /sys, or a bundle");
   const std::string_view start = stripped(std::string_view(*text).substr(0, 256));
   if (start.starts_with("<")) return read_host_lstopo(*text, path);
-  if (start.starts_with("# weft bundle")) return read_host_bundle(*text, path);
+  if (is_bundle(*text)) return describe_bundle(*text, path);
   return read_host_text(*text, path);
 }
 

@@ -26,15 +26,40 @@ class HostTextReader {
   explicit HostTextReader(const std::string& where) : where_(where) {}
 
   Planned<HostDescription> read(std::string_view text) {
-    std::size_t number = 0;
+    int number = 0;
     while (!text.empty()) {
       const std::size_t end = text.find('\n');
       const std::string_view line = stripped(text.substr(0, end));
       text = end == text.npos ? std::string_view() : text.substr(end + 1);
+      if (auto wrong = read_line(line); !wrong.empty()) return line_error(number + 1, wrong);
       ++number;
-      if (auto wrong = read_line(line); !wrong.empty())
-        return plan_error(fmt::format("{}:{}: {}", where_, number, wrong), "lspci -vmmnn and lscpu write such lines");
     }
+    return finished();
+  }
+
+  Planned<HostDescription> read(const Bundle& bundle) {
+    for (const BundleSection& section : bundle.sections) {
+      if (!section.command.starts_with("lspci -vmm") && !section.command.starts_with("lscpu")) continue;
+      in_slot_ = false;
+      for (std::size_t i = 0; i < section.lines.size(); ++i) {
+        if (auto wrong = read_line(stripped(section.lines[i])); !wrong.empty())
+          return line_error(bundle.at(section, i).line, wrong);
+      }
+    }
+    return finished();
+  }
+
+ private:
+  struct NodeText {
+    HostNode node;
+    CpuList cpus;
+  };
+
+  tl::unexpected<PlanError> line_error(int number, const std::string& wrong) const {
+    return plan_error(fmt::format("{}:{}: {}", where_, number, wrong), "lspci -vmmnn and lscpu write such lines");
+  }
+
+  Planned<HostDescription> finished() {
     for (NodeText& node : nodes_) {
       auto cores = cores_of(node.cpus, threads_per_core_);
       if (!cores)
@@ -46,21 +71,8 @@ class HostTextReader {
     return checked_host(std::move(host_), where_);
   }
 
- private:
-  struct NodeText {
-    HostNode node;
-    CpuList cpus;
-  };
-
   // What is wrong; empty when nothing is.
   std::string read_line(std::string_view line) {
-    if (line.starts_with("=== ")) {  // a section of a bundle (gear/bundle/text.h)
-      const std::string_view command = line.substr(4);
-      skipping_ = !command.starts_with("lspci -vmm") && !command.starts_with("lscpu");
-      in_slot_ = false;
-      return "";
-    }
-    if (skipping_) return "";
     if (line.empty()) {
       in_slot_ = false;
       return "";
@@ -148,13 +160,17 @@ class HostTextReader {
   HostDescription host_;
   std::vector<NodeText> nodes_;
   std::uint32_t threads_per_core_ = 1;
-  bool in_slot_ = false, skipping_ = false;
+  bool in_slot_ = false;
 };
 
 }  // namespace
 
 Planned<HostDescription> read_host_text(std::string_view text, const std::string& where) {
   return HostTextReader(where).read(text);
+}
+
+Planned<HostDescription> read_host_sections(const Bundle& bundle) {
+  return HostTextReader(bundle.file).read(bundle);
 }
 
 }  // namespace weft::gear
