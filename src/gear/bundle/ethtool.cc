@@ -16,20 +16,6 @@ std::uint64_t fastest_mode(std::string_view modes) {
   return fastest;
 }
 
-// Numbers and the names of the classes: CS3 is 24, AF31 26, EF 46.
-std::optional<std::uint32_t> dscp_of(std::string_view text) {
-  const std::string word = lower_case(text);
-  if (word == "ef") return 46;
-  const auto digit = [&](std::size_t i) {
-    return i < word.size() && word[i] >= '0' && word[i] <= '7' ? word[i] - '0' : -1;
-  };
-  if (word.starts_with("cs") && word.size() == 3 && digit(2) >= 0) return static_cast<std::uint32_t>(8 * digit(2));
-  if (word.starts_with("af") && word.size() == 4 && digit(2) >= 1 && digit(3) >= 1)
-    return static_cast<std::uint32_t>(8 * digit(2) + 2 * digit(3));
-  const auto number = leading_number(text);
-  return number && *number < 64 ? std::optional(static_cast<std::uint32_t>(*number)) : std::nullopt;
-}
-
 }  // namespace
 
 void HostReader::read_ethtool(const std::vector<std::string_view>& words) {
@@ -110,7 +96,7 @@ void HostReader::read_qos(NicPort& port) {
       const std::size_t list = value->find("dscp:");
       if (!priority || *priority > 7 || list == value->npos) continue;
       for (std::string_view item : words_of(value->substr(list + 5), ", ")) {
-        const auto dscp = dscp_of(item);
+        const auto dscp = dscp_number(item);
         if (dscp) port.qos.dscp_priority.insert_or_assign(*dscp, seen(static_cast<std::uint32_t>(*priority), i));
       }
     }
@@ -144,7 +130,7 @@ void HostReader::read_dcb(NicPort& port) {
       last = i;
       for (std::string_view item : words_of(*value)) {
         const std::size_t colon = item.find(':');
-        const auto dscp = dscp_of(item.substr(0, colon));
+        const auto dscp = dscp_number(item.substr(0, colon));
         const auto priority = colon == item.npos ? std::nullopt : leading_number(item.substr(colon + 1));
         if (!dscp || !priority || *priority > 7) continue;
         any_dscp = true;

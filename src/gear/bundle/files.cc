@@ -66,7 +66,16 @@ void read_techsupport(const fs::path& directory, SiteFiles& files) {
   files.site.switches.push_back(std::move(*state));
 }
 
-void read_directory(const fs::path& directory, SiteFiles& files, int depth) {
+// In a directory other JSON may lie beside: results of perftest, reports.
+bool looks_like_config_db(const fs::path& path, const std::string& text) {
+  if (path.extension() != ".json") return false;
+  const auto has = [&](const char* table) { return text.find(table) != text.npos; };
+  return path.filename().string().find("config_db") != std::string::npos || has("\"DEVICE_METADATA\"") ||
+         has("\"PORT_QOS_MAP\"") || has("\"PORT\"");
+}
+
+// Sub-directories are read as far as `depth` says; links to directories are not followed.
+void read_directory(const fs::path& directory, SiteFiles& files, int depth, bool is_argument) {
   std::error_code error;
   std::vector<fs::path> entries;
   for (const auto& entry : fs::directory_iterator(directory, error)) entries.push_back(entry.path());
@@ -77,13 +86,14 @@ void read_directory(const fs::path& directory, SiteFiles& files, int depth) {
     if (fs::is_directory(path, error)) {
       if (looks_like_techsupport(path)) {
         read_techsupport(path, files);
-      } else if (depth > 0) {
-        read_directory(path, files, depth - 1);
+      } else if (depth > 0 && !fs::is_symlink(path, error)) {
+        read_directory(path, files, depth - 1, false);
       }
       continue;
     }
+    if (!fs::is_regular_file(path, error)) continue;
     auto text = read_file(path.string(), kLargestBundle_B);
-    const bool mine = text && (is_bundle(*text) || path.extension() == ".json");
+    const bool mine = text && (is_bundle(*text) || looks_like_config_db(path, *text));
     if (mine) {
       add_to_site(*text, path.string(), files);
     } else {
@@ -91,7 +101,7 @@ void read_directory(const fs::path& directory, SiteFiles& files, int depth) {
     }
   }
   const bool any = files.site.hosts.size() + files.site.switches.size() + files.problems.size() > before;
-  if (!any && depth > 0)
+  if (!any && is_argument)
     report(files, directory.string(), "no bundle, config_db.json or unpacked show techsupport in it",
            "make bundles with: weft inspect --out FILE");
 }
@@ -130,7 +140,7 @@ void add_to_site(const std::string& text, const std::string& file, SiteFiles& fi
     return;
   }
   if (is_known(bundle->host)) return twice(bundle->host);
-  if (!is_switch(*bundle)) {
+  if (!switch_os(*bundle)) {
     files.site.hosts.push_back(read_host_bundle(*bundle));
     return;
   }
@@ -149,8 +159,8 @@ SiteFiles read_site(const std::vector<std::string>& paths) {
     if (looks_like_techsupport(path)) {
       read_techsupport(path, files);
     } else if (fs::is_directory(path, error)) {
-      constexpr int kLevels = 1;
-      read_directory(path, files, kLevels);
+      constexpr int kLevels = 8;
+      read_directory(path, files, kLevels, true);
     } else if (auto text = read_file(path, kLargestBundle_B)) {
       add_to_site(*text, path, files);
     } else {

@@ -58,15 +58,15 @@ const PciDevice* HostState::pci_of(const NicPort& port) const {
   return it == pci.end() ? nullptr : &it->second;
 }
 
-HostState read_host_bundle(const Bundle& bundle) {
+HostState read_host_bundle(const Bundle& bundle, bool all_interfaces) {
   HostState host;
   host.name = bundle.host;
   host.file = bundle.file;
-  HostReader(bundle, host).read();
+  HostReader(bundle, host).read(all_interfaces);
   return host;
 }
 
-void HostReader::read() {
+void HostReader::read(bool all_interfaces) {
   for (const BundleSection& section : bundle_.sections) {
     section_ = &section;
     read_names();
@@ -79,7 +79,7 @@ void HostReader::read() {
     if (!port.pci.empty() && !port.netdev.empty()) host_.interfaces.emplace(port.pci, port.netdev);
   }
   // Interfaces without an RDMA device are not the fabric's.
-  std::erase_if(host_.ports, [](const NicPort& port) { return port.device.empty(); });
+  if (!all_interfaces) std::erase_if(host_.ports, [](const NicPort& port) { return port.device.empty(); });
   for (NicPort& port : host_.ports) {
     std::sort(port.gids.begin(), port.gids.end(),
               [](const GidEntry& a, const GidEntry& b) { return a.index < b.index; });

@@ -99,14 +99,14 @@ struct HostState {
   const PciDevice* pci_of(const NicPort& port) const;
 };
 
-// Reads every section that it knows; others are left alone.
-HostState read_host_bundle(const Bundle& bundle);
+// Reads every section that it knows; others are left alone. `all_interfaces`: those without an RDMA device, too.
+HostState read_host_bundle(const Bundle& bundle, bool all_interfaces = false);
 
 // The readers, one per family of tools. `ports` are by name of the network interface or the RDMA device.
 class HostReader {
  public:
   HostReader(const Bundle& bundle, HostState& host) : bundle_(bundle), host_(host) {}
-  void read();
+  void read(bool all_interfaces);
 
  private:
   NicPort& port_of_netdev(const std::string& netdev);

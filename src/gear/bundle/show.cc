@@ -2,7 +2,7 @@
 // interfaces counters, lldp table.
 #include <algorithm>
 
-#include "gear/bundle/switch.h"
+#include "gear/bundle/switch_readers.h"
 
 namespace weft::gear {
 
@@ -30,13 +30,13 @@ std::uint64_t speed_Mbps(std::string_view text) {
 
 }  // namespace
 
-void read_show(const Bundle& bundle, const BundleSection& section, SwitchState& state) {
-  const auto is = [&](std::string_view command) { return std::string_view(section.command).starts_with(command); };
-  const bool status = is("show interfaces status") || is("show interface status");
-  const bool counters = is("show interfaces counters") || is("show interface counters");
-  const bool pfc = is("show pfc counters"), storms = is("show pfcwd stats"), lldp = is("show lldp table");
-  const bool drops = is("show priority-group drop counters");
-  if (!status && !counters && !pfc && !storms && !lldp && !drops) return;
+std::string_view TableRow::cell(const std::string& name) const {
+  const auto it = cells.find(name);
+  return it == cells.end() ? std::string_view() : it->second;
+}
+
+std::vector<TableRow> table_rows(const BundleSection& section) {
+  std::vector<TableRow> rows;
   std::vector<std::pair<std::size_t, std::size_t>> columns;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < section.lines.size(); ++i) {
@@ -51,11 +51,26 @@ void read_show(const Bundle& bundle, const BundleSection& section, SwitchState& 
       continue;
     }
     if (columns.empty() || trimmed(line).empty()) continue;
-    std::map<std::string, std::string_view> row;
+    TableRow& row = rows.emplace_back();
+    row.line = i;
     for (std::size_t c = 0; c < columns.size(); ++c)
-      row[names[c]] = trimmed(line.substr(std::min(columns[c].first, line.size()), columns[c].second));
-    const Evidence from = bundle.at(section, i);
-    const std::string_view first = trimmed(line.substr(0, std::min(columns[0].first + columns[0].second, line.size())));
+      row.cells[names[c]] = trimmed(line.substr(std::min(columns[c].first, line.size()), columns[c].second));
+    row.first = trimmed(line.substr(0, std::min(columns[0].first + columns[0].second, line.size())));
+  }
+  return rows;
+}
+
+void read_show(const Bundle& bundle, const BundleSection& section, SwitchState& state) {
+  const auto is = [&](std::string_view command) { return std::string_view(section.command).starts_with(command); };
+  const bool status = is("show interfaces status") || is("show interface status");
+  const bool counters = is("show interfaces counters") || is("show interface counters");
+  const bool pfc = is("show pfc counters"), storms = is("show pfcwd stats"), lldp = is("show lldp table");
+  const bool drops = is("show priority-group drop counters");
+  if (!status && !counters && !pfc && !storms && !lldp && !drops) return;
+  for (const TableRow& each : table_rows(section)) {
+    std::map<std::string, std::string_view> row = each.cells;
+    const Evidence from = bundle.at(section, each.line);
+    const std::string_view first = each.first;
     const std::size_t colon = first.find(':');
     const auto found = state.ports.find(std::string(first.substr(0, colon)));
     if (found == state.ports.end()) continue;

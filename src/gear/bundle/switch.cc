@@ -1,12 +1,11 @@
-// config_db.json.
+// config_db.json; and which reader a bundle of a switch is for.
 #include "gear/bundle/switch.h"
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <unordered_map>
+
+#include "gear/bundle/json_text.h"
+#include "gear/bundle/switch_readers.h"
 
 namespace weft::gear {
 
@@ -15,61 +14,7 @@ namespace {
 using ConfigJson = nlohmann::json;
 
 constexpr const char* kConfigDb = "cat /etc/sonic/config_db.json";
-constexpr std::size_t kMostSwitchPorts = 4096, kShownLine_B = 200;
-
-// Where each key of a JSON text stands, down to the third level: to say where a value was read.
-class ConfigText {
- public:
-  // The text has been parsed: it is JSON.
-  ConfigText(std::string_view text, std::string file, std::string section, int before)
-      : text_(text), file_(std::move(file)), section_(std::move(section)) {
-    std::vector<std::string> path;
-    std::size_t depth = 0, line_begin = 0;
-    int line = before + 1;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      if (text[i] == '\n') {
-        ++line;
-        line_begin = i + 1;
-      } else if (text[i] == '{' || text[i] == '[') {
-        ++depth;
-      } else if (text[i] == '}' || text[i] == ']') {
-        depth -= depth > 0 ? 1 : 0;
-      } else if (text[i] == '"') {
-        const std::size_t begin = i + 1;
-        for (++i; i < text.size() && text[i] != '"'; ++i) i += text[i] == '\\' ? 1 : 0;
-        if (i >= text.size()) break;
-        const std::size_t next = text.find_first_not_of(" \t\r\n", i + 1);
-        if (next == text.npos || text[next] != ':' || depth == 0 || depth > 3) continue;
-        path.resize(depth - 1);
-        path.emplace_back(text.substr(begin, i - begin));
-        places_.emplace(fmt::format("{}", fmt::join(path, "\n")), Place{line, line_begin});
-      }
-    }
-  }
-
-  // The line of the last of these keys that is there.
-  Evidence at(std::initializer_list<std::string_view> keys) const {
-    Place place{1, 0};
-    std::string path;
-    for (std::string_view key : keys) {
-      path += (path.empty() ? "" : "\n") + std::string(key);
-      const auto it = places_.find(path);
-      if (it == places_.end()) break;
-      place = it->second;
-    }
-    const std::string_view line = text_.substr(place.begin, text_.find('\n', place.begin) - place.begin);
-    return {file_, section_, place.line, std::string(trimmed(line).substr(0, kShownLine_B))};
-  }
-
- private:
-  struct Place {
-    int line;
-    std::size_t begin;
-  };
-  std::string_view text_;
-  std::string file_, section_;
-  std::unordered_map<std::string, Place> places_;
-};
+constexpr std::size_t kMostSwitchPorts = 4096;
 
 std::string string_of(const ConfigJson& object, const char* key) {
   const auto it = object.find(key);
@@ -93,7 +38,7 @@ const ConfigJson& table_of(const ConfigJson& config, const char* name) {
 
 class ConfigReader {
  public:
-  ConfigReader(const ConfigJson& config, const ConfigText& text, SwitchState& state)
+  ConfigReader(const ConfigJson& config, const JsonText& text, SwitchState& state)
       : config_(config), text_(text), state_(state) {}
 
   void read() {
@@ -114,18 +59,9 @@ class ConfigReader {
   }
 
  private:
-  SwitchPort* port(const std::string& name) {
-    const auto it = state_.ports.find(name);
-    if (it != state_.ports.end()) return &it->second;
-    if (state_.ports.size() >= kMostSwitchPorts) return nullptr;
-    SwitchPort& made = state_.ports[name];
-    made.name = name;
-    return &made;
-  }
-
   void read_ports() {
     for (const auto& [name, object] : table_of(config_, "PORT").items()) {
-      SwitchPort* each = object.is_object() ? port(name) : nullptr;
+      SwitchPort* each = object.is_object() ? state_.port(name) : nullptr;
       if (each == nullptr) continue;
       each->alias = string_of(object, "alias");
       if (const auto speed = leading_number(string_of(object, "speed")))
@@ -136,12 +72,7 @@ class ConfigReader {
         each->fec = {lower_case(fec), text_.at({"PORT", name, "fec"})};
       if (const std::string admin = string_of(object, "admin_status"); !admin.empty())
         each->admin = {lower_case(admin), text_.at({"PORT", name, "admin_status"})};
-      // "gpu01:ens1f0np0", as many sites write it.
-      const std::string description = string_of(object, "description");
-      if (const std::size_t colon = description.find(':'); colon != description.npos) {
-        each->neighbour_host = description.substr(0, colon);
-        each->neighbour_port = description.substr(colon + 1);
-      }
+      set_neighbour(*each, string_of(object, "description"));
     }
     for (const auto& [name, object] : table_of(config_, "DEVICE_NEIGHBOR").items()) {
       if (!object.is_object() || !state_.ports.contains(name)) continue;
@@ -187,7 +118,7 @@ class ConfigReader {
     for (const auto& [key, object] : table.items()) {
       if (key == "global" || !object.is_object()) continue;
       for (std::string_view name : words_of(key, ",")) {
-        if (SwitchPort* each = port(std::string(name))) bind(*each, key, object);
+        if (SwitchPort* each = state_.port(std::string(name))) bind(*each, key, object);
       }
     }
   }
@@ -217,7 +148,7 @@ class ConfigReader {
       if (value.empty()) continue;
       const Evidence from = text_.at({table, key, field});
       for (std::string_view name : words_of(std::string_view(key).substr(0, bar), ",")) {
-        SwitchPort* each = port(std::string(name));
+        SwitchPort* each = state_.port(std::string(name));
         if (each == nullptr) continue;
         for (std::uint32_t number : number_list(std::string_view(key).substr(bar + 1)))
           if (number < 64) (each->*place)[number] = {value, from};
@@ -226,7 +157,7 @@ class ConfigReader {
   }
 
   const ConfigJson& config_;
-  const ConfigText& text_;
+  const JsonText& text_;
   SwitchState& state_;
 };
 
@@ -252,7 +183,7 @@ tl::expected<void, lab::Problem> read_config(std::string_view text, const std::s
     problem.remedy = "give /etc/sonic/config_db.json of a SONiC switch; results of perftest go to --pairs DIR";
     return tl::unexpected(problem);
   }
-  const ConfigText place(text, file, section, before);
+  const JsonText place(text, file, section, before);
   ConfigReader(config, place, state).read();
   return {};
 }
@@ -265,7 +196,31 @@ std::optional<std::uint32_t> look_up(const std::map<std::string, NamedMap>& maps
   return value == map->second.map.end() ? std::nullopt : std::optional(value->second);
 }
 
+// NX-OS and EOS both have a running configuration; policy maps of a type are NX-OS's alone.
+bool is_nxos_config(const BundleSection& section) {
+  return std::any_of(section.lines.begin(), section.lines.end(), [](const std::string& line) {
+    return line.starts_with("policy-map type ") || line.starts_with("!Command: show running-config") ||
+           line.starts_with("feature ");
+  });
+}
+
 }  // namespace
+
+void set_neighbour(SwitchPort& port, std::string_view description) {
+  const std::size_t colon = description.find(':');
+  if (colon == description.npos) return;
+  port.neighbour_host = std::string(trimmed(description.substr(0, colon)));
+  port.neighbour_port = std::string(trimmed(description.substr(colon + 1)));
+}
+
+SwitchPort* SwitchState::port(const std::string& port_name) {
+  const auto it = ports.find(port_name);
+  if (it != ports.end()) return &it->second;
+  if (port_name.empty() || ports.size() >= kMostSwitchPorts) return nullptr;
+  SwitchPort& made = ports[port_name];
+  made.name = port_name;
+  return &made;
+}
 
 std::optional<std::uint32_t> SwitchState::traffic_class(const SwitchPort& port, std::uint32_t dscp) const {
   return look_up(dscp_to_tc, port.dscp_map, dscp);
@@ -285,15 +240,46 @@ tl::expected<SwitchState, lab::Problem> read_config_db(std::string_view text, co
   return state;
 }
 
-bool is_switch(const Bundle& bundle) {
-  return std::any_of(bundle.sections.begin(), bundle.sections.end(),
-                     [](const BundleSection& section) { return section.command == kConfigDb; });
+std::optional<SwitchOs> switch_os(const Bundle& bundle) {
+  bool bridge = false, rdma = false;
+  for (const BundleSection& section : bundle.sections) {
+    const std::string_view command = section.command;
+    if (command == kConfigDb) return SwitchOs::kSonic;
+    if (command.starts_with("nv show ") || command.starts_with("nv config ")) return SwitchOs::kCumulus;
+    if (command.starts_with("show interface priority-flow-control") || command.starts_with("show queuing "))
+      return SwitchOs::kNxos;
+    if (command.starts_with("show ") && command.ends_with("| json")) return SwitchOs::kEos;
+    if (command.starts_with("show running-config")) return is_nxos_config(section) ? SwitchOs::kNxos : SwitchOs::kEos;
+    // swp1: front panel ports of mlxsw by the names that its users give them. Hosts have RDMA devices.
+    bridge = bridge || (command.starts_with("bridge link") && section.lines.size() >= 2) ||
+             (command.starts_with("dcb pfc show dev swp"));
+    rdma = rdma || (command.starts_with("ls -d /sys/class/infiniband") && !section.lines.empty()) ||
+           (command == "rdma link" && !section.lines.empty());
+  }
+  return bridge && !rdma ? std::optional(SwitchOs::kLinux) : std::nullopt;
 }
 
 tl::expected<SwitchState, lab::Problem> read_switch(const Bundle& bundle) {
   SwitchState state;
   state.name = bundle.host;
   state.file = bundle.file;
+  state.os = switch_os(bundle).value_or(SwitchOs::kSonic);
+  switch (state.os) {
+    case SwitchOs::kCumulus:
+      read_cumulus(bundle, state);
+      return state;
+    case SwitchOs::kEos:
+      read_eos(bundle, state);
+      return state;
+    case SwitchOs::kNxos:
+      read_nxos(bundle, state);
+      return state;
+    case SwitchOs::kLinux:
+      read_linux_switch(bundle, state);
+      return state;
+    case SwitchOs::kSonic:
+      break;
+  }
   for (const BundleSection& section : bundle.sections) {
     if (section.command != kConfigDb) continue;
     std::string text;

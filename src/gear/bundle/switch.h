@@ -1,15 +1,19 @@
-// What SONiC says of a switch: config_db.json and the tables of `show` (docs/doctor.md). The QoS chain of a port can be
-// followed: DSCP -> traffic class -> queue, priority group, PFC, headroom, ECN.
+// What a bundle says of a switch (docs/doctor.md), in the words of SONiC's config_db.json; the readers of other systems
+// (switch_readers.h) translate. The QoS chain of a port can be followed: DSCP -> traffic class -> queue, priority
+// group, PFC, headroom, ECN.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "gear/bundle/text.h"
 
 namespace weft::gear {
+
+enum class SwitchOs { kSonic, kCumulus, kEos, kNxos, kLinux };
 
 using NumberMap = std::map<std::uint32_t, std::uint32_t>;
 
@@ -34,12 +38,15 @@ struct NamedMap {
 
 struct SwitchState {
   std::string name, file;
+  SwitchOs os = SwitchOs::kSonic;
   std::map<std::string, SwitchPort> ports;  // front panel ports only
   std::map<std::string, NamedMap> dscp_to_tc, tc_to_queue, tc_to_group, pfc_to_queue;
   std::map<std::string, Seen<bool>> wred_marks;        // profile -> it marks ECN
   std::map<std::string, Seen<bool>> profile_lossless;  // BUFFER_PROFILE with xoff
   bool has_config = false, has_buffers = false;
 
+  // The port of this name, made where there is none; nothing where a switch cannot have as many.
+  SwitchPort* port(const std::string& name);
   // What the port does with a packet of this DSCP; nothing where the tables do not say.
   std::optional<std::uint32_t> traffic_class(const SwitchPort& port, std::uint32_t dscp) const;
   std::optional<std::uint32_t> queue(const SwitchPort& port, std::uint32_t tc) const;
@@ -48,8 +55,8 @@ struct SwitchState {
 
 // config_db.json alone.
 tl::expected<SwitchState, lab::Problem> read_config_db(std::string_view text, const std::string& file);
-// A bundle that was made on a switch, or from the parts of a `show techsupport`: has a section of config_db.json.
-bool is_switch(const Bundle& bundle);
+// What a bundle was made on, where that is a switch: by the commands that it has sections of.
+std::optional<SwitchOs> switch_os(const Bundle& bundle);
 tl::expected<SwitchState, lab::Problem> read_switch(const Bundle& bundle);
 
 // Of show.cc: one table of `show`.

@@ -187,6 +187,19 @@ std::vector<std::uint32_t> number_list(std::string_view text) {
   return numbers;
 }
 
+std::optional<std::uint32_t> dscp_number(std::string_view text) {
+  const std::string word = lower_case(text);
+  if (word == "ef") return 46;
+  const auto digit = [&](std::size_t i) {
+    return i < word.size() && word[i] >= '0' && word[i] <= '7' ? word[i] - '0' : -1;
+  };
+  if (word.starts_with("cs") && word.size() == 3 && digit(2) >= 0) return static_cast<std::uint32_t>(8 * digit(2));
+  if (word.starts_with("af") && word.size() == 4 && digit(2) >= 1 && digit(3) >= 1)
+    return static_cast<std::uint32_t>(8 * digit(2) + 2 * digit(3));
+  const auto number = leading_number(text);
+  return number && *number < 64 ? std::optional(static_cast<std::uint32_t>(*number)) : std::nullopt;
+}
+
 std::string lower_case(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) {

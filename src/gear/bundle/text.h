@@ -71,6 +71,8 @@ std::optional<std::uint64_t> leading_hex(std::string_view text);
 std::optional<double> leading_decimal(std::string_view text);
 // "0-3,8" as a sorted list, at most 65,536 of them; empty when it is no list.
 std::vector<std::uint32_t> number_list(std::string_view text);
+// Numbers and the names of the classes: CS3 is 24, AF31 26, EF 46.
+std::optional<std::uint32_t> dscp_number(std::string_view text);
 std::string lower_case(std::string_view text);
 
 }  // namespace weft::gear

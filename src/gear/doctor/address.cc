@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "gear/doctor/checks.h"
+#include "gear/doctor/switch_commands.h"
 #include "wire/mtu.h"
 
 namespace weft::gear {
@@ -110,7 +111,7 @@ void check_mtu(const Site& site, Findings& findings) {
                  fmt::format("the host sends up to {} B, {} takes {} B: larger packets are dropped silently",
                              port.mtu->value, end.name(), end.port->mtu->value),
                  {port.mtu->from, end.port->mtu->from},
-                 {fmt::format("on {}: config interface mtu {} 9100", end.device->name, end.port->name)});
+                 {switch_command(*end.device, end.port->name, SwitchTask::kMtu)});
   }
   if (const auto odd = disagreement(mtus))
     findings.add("mtu-differs", odd->odd.front().who, "interface MTUs differ: " + disagreement_text(*odd),

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "gear/doctor/checks.h"
+#include "gear/doctor/switch_commands.h"
 
 namespace weft::gear {
 
@@ -37,10 +38,7 @@ void check_fec(const Site& site, Findings& findings) {
                  {port.fec->from, end.port->fec->from},
                  {fmt::format("ethtool --set-fec {} encoding {}", netdev_of(port),
                               wanted == "none" ? "off" : lower_case(wanted)),
-                  fmt::format("or on {}: config interface fec {} {}", end.device->name, end.port->name,
-                              own == "RS"      ? "rs"
-                              : own == "BaseR" ? "fc"
-                                               : "none")});
+                  "or " + switch_command(*end.device, end.port->name, SwitchTask::kFec, {0, 0, own})});
   }
   for (const auto& [speed, opinions] : by_speed) {
     if (const auto odd = disagreement(opinions))
@@ -109,11 +107,11 @@ void check_cables(const Site& site, Findings& findings) {
   for (const SwitchState& device : site.switches) {
     for (const auto& [name, port] : device.ports) {
       if (port.rx_errors && port.rx_errors->value > 0)
-        findings.add(
-            "symbol-errors", device.name + " " + name,
-            fmt::format("{} frames arrived with errors: cable or transceiver", port.rx_errors->value),
-            {port.rx_errors->from},
-            {"clean or replace the cable or transceiver, at both ends", "sonic-clear counters   # then look again"});
+        findings.add("symbol-errors", device.name + " " + name,
+                     fmt::format("{} frames arrived with errors: cable or transceiver", port.rx_errors->value),
+                     {port.rx_errors->from},
+                     {"clean or replace the cable or transceiver, at both ends",
+                      switch_command(device, name, SwitchTask::kClear)});
     }
   }
 }

@@ -11,6 +11,12 @@ std::string short_name(std::string_view name) {
   return std::string(name.substr(0, name.find('.')));
 }
 
+// "0c:42:a1:00:00:01", "0c42.a100.0001"
+bool is_mac(std::string_view text) {
+  return (text.size() == 17 && words_of(text, ":").size() == 6) ||
+         (text.size() == 14 && words_of(text, ".").size() == 3);
+}
+
 }  // namespace
 
 std::vector<SitePort> ports_up(const Site& site, bool ethernet_only) {
@@ -36,7 +42,10 @@ std::vector<SwitchEnd> switch_ends(const Site& site, const SitePort& port) {
                            (seen_by_host->second.second == name || seen_by_host->second.second == each.alias);
       if (by_switch || by_host) named.push_back({&device, &each, true});
       const bool is_used = each.pfc || each.dscp_map || (each.admin && each.admin->value == "up");
-      if (is_used && each.neighbour_host.empty()) all.push_back({&device, &each, false});
+      // Hosts may send the MAC as the port's id: then it is one of the host's.
+      const bool may_be =
+          each.neighbour_host.empty() || (short_name(each.neighbour_host) == host && is_mac(each.neighbour_port));
+      if (is_used && may_be) all.push_back({&device, &each, false});
     }
   }
   return named.empty() ? all : named;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "gear/doctor/checks.h"
+#include "gear/doctor/switch_commands.h"
 
 namespace weft::gear {
 
@@ -120,7 +121,7 @@ void check_switch_counters(const SwitchState& device, Findings& findings) {
                       storm.value, port.neighbour_host.empty() ? "the peer" : port.neighbour_host),
           {storm.from},
           {"find out why the peer does not take packets: weft doctor on it",
-           fmt::format("config interface shutdown {}   # until then", name)});
+           switch_command(device, name, SwitchTask::kDown) + "   # until then"});
     for (const auto& [group, drops] : port.group_drops) {
       if (drops.value == 0 || !port.pfc || (port.pfc->value >> std::min(group, 7u) & 1) == 0) continue;
       findings.add(
@@ -128,7 +129,8 @@ void check_switch_counters(const SwitchState& device, Findings& findings) {
           fmt::format("{} packets of priority group {}, which has PFC, were dropped: headroom too small for the cable",
                       drops.value, group),
           {drops.from},
-          {fmt::format("config interface cable-length {} METRES", name), "show priority-group watermark headroom"});
+          {switch_command(device, name, SwitchTask::kCable, {group, 0, ""}),
+           switch_command(device, name, SwitchTask::kDrops)});
     }
   }
 }

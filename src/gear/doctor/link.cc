@@ -6,6 +6,7 @@
 #include <set>
 
 #include "gear/doctor/checks.h"
+#include "gear/doctor/switch_commands.h"
 
 namespace weft::gear {
 
@@ -75,7 +76,7 @@ void check_link(const Site& site, const HostState& host, const NicPort& port, Fi
     const bool down = end.port->admin && end.port->admin->value == "down";
     if (down) {
       evidence.push_back(end.port->admin->from);
-      fix.push_back(fmt::format("on {}: config interface startup {}", end.device->name, end.port->name));
+      fix.push_back(switch_command(*end.device, end.port->name, SwitchTask::kUp));
     }
   }
   if (!port.netdev.empty()) fix.push_back(fmt::format("ip link set dev {} up", port.netdev));
@@ -120,8 +121,8 @@ void check_rate(const Site& site, const HostState& host, const NicPort& port, Fi
     if (!end.named || !end.port->speed_Mbps || static_cast<double>(end.port->speed_Mbps->value) / 1000 >= full_Gbps)
       continue;
     evidence.push_back(end.port->speed_Mbps->from);
-    fix.push_back(
-        fmt::format("on {}: config interface speed {} {:.0f}", end.device->name, end.port->name, full_Gbps * 1000));
+    fix.push_back(switch_command(*end.device, end.port->name, SwitchTask::kSpeed,
+                                 {static_cast<std::uint64_t>(full_Gbps * 1000), 0, ""}));
   }
   fix.push_back(fmt::format("mlxlink -d {} --show_module   # cable type and length; then another cable", port.device));
   findings.add("link-rate", host.name + " " + port.name(),

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "gear/doctor/checks.h"
+#include "gear/doctor/switch_commands.h"
 
 namespace weft::gear {
 
@@ -51,17 +52,14 @@ void check_lossless_class(const SwitchState& device, const SwitchPort& port, std
   if (device.has_buffers) {
     const auto profile = port.group_profile.find(priority);
     if (profile == port.group_profile.end())
-      faults.add(
-          "headroom-missing", device, port,
-          fmt::format("PFC is on priority {}, and BUFFER_PG has no profile for priority group {}", priority, priority),
-          from, {fmt::format("config interface buffer priority-group lossless add {} {}", port.name, priority)});
+      faults.add("headroom-missing", device, port,
+                 fmt::format("PFC is on priority {}, and priority group {} has no buffer profile", priority, priority),
+                 from, {switch_command(device, port.name, SwitchTask::kHeadroom, {priority, 0, ""})});
     else if (!is_headroom(device, profile->second.value))
-      faults.add(
-          "headroom-missing", device, port,
-          fmt::format("priority group {} has the profile {}, which has no headroom (xoff)", priority,
-                      profile->second.value),
-          profile->second.from,
-          {fmt::format("config interface buffer priority-group lossless set {} {} PROFILE", port.name, priority)});
+      faults.add("headroom-missing", device, port,
+                 fmt::format("priority group {} has the profile {}, which has no headroom (xoff)", priority,
+                             profile->second.value),
+                 profile->second.from, {switch_command(device, port.name, SwitchTask::kHeadroom, {priority, 0, ""})});
   }
   // The traffic class of this priority group: the same number, unless the tables say another.
   std::uint32_t tc = priority;
@@ -85,17 +83,14 @@ void check_lossless_class(const SwitchState& device, const SwitchPort& port, std
   const auto wred = port.queue_wred.find(queue);
   if (wred == port.queue_wred.end()) {
     faults.add("ecn-off", device, port, fmt::format("queue {} has no WRED profile: nothing is marked with ECN", queue),
-               from,
-               {fmt::format("in QUEUE: \"{}|{}\": {{\"wred_profile\": \"ROCE\"}}, and ecn_all in WRED_PROFILE",
-                            port.name, queue),
-                fmt::format("ecnconfig -q {} on", queue)});
+               from, {switch_command(device, port.name, SwitchTask::kEcn, {queue, 0, ""})});
     return;
   }
   const auto marks = device.wred_marks.find(wred->second.value);
   if (marks != device.wred_marks.end() && !marks->second.value)
     faults.add("ecn-off", device, port,
                fmt::format("the WRED profile {} of queue {} drops and does not mark", wred->second.value, queue),
-               marks->second.from, {fmt::format("ecnconfig -q {} on", queue), "in WRED_PROFILE: \"ecn\": \"ecn_all\""});
+               marks->second.from, {switch_command(device, port.name, SwitchTask::kEcnMark, {queue, 0, ""})});
 }
 
 // A port with PFC that does not sort packets by their DSCP pauses nothing that RoCE sends.
@@ -103,14 +98,12 @@ void check_trust(const SwitchState& device, const SwitchPort& port, PortFaults& 
   const bool known = port.dscp_map && device.dscp_to_tc.contains(port.dscp_map->value);
   if (!port.pfc || port.pfc->value == 0 || known) return;
   faults.add("trust", device, port,
-             port.dscp_map
-                 ? fmt::format("PFC is on, and the dscp_to_tc_map {} is not in DSCP_TO_TC_MAP: all DSCPs are "
-                               "traffic class 0",
-                               port.dscp_map->value)
-                 : std::string("PFC is on, and there is no dscp_to_tc_map: the port does not look at the DSCP"),
+             port.dscp_map ? fmt::format("PFC is on, and the dscp_to_tc_map {} is not in DSCP_TO_TC_MAP: all DSCPs are "
+                                         "traffic class 0",
+                                         port.dscp_map->value)
+                           : std::string("PFC is on, and no map of DSCPs is bound: the port does not look at the DSCP"),
              port.dscp_map ? port.dscp_map->from : port.pfc->from,
-             {fmt::format("on {}: in PORT_QOS_MAP: \"{}\": {{\"dscp_to_tc_map\": \"ROCE\"}}, then config reload",
-                          device.name, port.name)});
+             {switch_command(device, port.name, SwitchTask::kTrust)});
 }
 
 // Is a packet of this DSCP lossless at this port, and if not, which leg says so?
@@ -143,8 +136,8 @@ void check_cable_end(const Site& site, const SitePort& each, Findings& findings)
     for (std::uint32_t priority = 0; priority < 8; ++priority) {
       const bool wanted = (own >> priority & 1) != 0, is = (mask_of(end) >> priority & 1) != 0;
       if (wanted != is)
-        fix.push_back(fmt::format("on {}: config interface pfc priority {} {} {}", end.device->name, end.port->name,
-                                  priority, wanted ? "on" : "off"));
+        fix.push_back(switch_command(*end.device, end.port->name, wanted ? SwitchTask::kPfcOn : SwitchTask::kPfcOff,
+                                     {priority, 0, ""}));
     }
     findings.add("pfc-differs", each.name(),
                  fmt::format("the NIC has PFC on priority {}, {} on {}", priorities_text(own), end.name(),
@@ -176,8 +169,7 @@ void check_cable_end(const Site& site, const SitePort& each, Findings& findings)
   while ((own >> lossless & 1) == 0) ++lossless;
   findings.add("dscp-differs", each.name(), fmt::format("the NIC sends RoCE with DSCP {}; {}", dscp->value, first_leg),
                {dscp->from, first_from},
-               {fmt::format("on {}: in DSCP_TO_TC_MAP: \"{}\": \"{}\", then config reload", end.device->name,
-                            dscp->value, lossless)});
+               {switch_command(*end.device, end.port->name, SwitchTask::kDscp, {dscp->value, lossless, ""})});
 }
 
 void check_between_ports(const Site& site, Findings& findings) {
@@ -189,9 +181,17 @@ void check_between_ports(const Site& site, Findings& findings) {
             {device.name + " " + name, "PFC on priority " + priorities_text(port.pfc->value), port.pfc->from});
     }
   }
-  if (const auto odd = disagreement(pfc))
-    findings.add("pfc-differs", odd->odd.front().who, "switch ports differ: " + disagreement_text(*odd), odd->evidence,
-                 {"config interface pfc priority PORT 3 on"});
+  const auto odd = disagreement(pfc);
+  if (!odd) return;
+  std::vector<std::string> fix;
+  for (const SwitchState& device : site.switches) {
+    for (const auto& [name, port] : device.ports) {
+      if (fix.empty() && fmt::format("{} {}", device.name, name) == odd->odd.front().who)
+        fix.push_back(switch_command(device, name, SwitchTask::kPfcOn, {3, 0, ""}));
+    }
+  }
+  findings.add("pfc-differs", odd->odd.front().who, "switch ports differ: " + disagreement_text(*odd), odd->evidence,
+               fix);
 }
 
 }  // namespace
