@@ -161,8 +161,29 @@ class ClabReader {
     node.ports.push_back({name, static_cast<std::uint32_t>(*nic), address, mtu});
   }
 
+  // mgmt-net:eth7, host:eth7, macvlan:eno1, and `type: dummy` with one endpoint: a cable to outside of the lab, or
+  // none.
+  bool leads_outside(const lab::YamlNode& node, const lab::YamlNode* ends) {
+    std::string shown;
+    if (const lab::YamlNode* end = node.find("endpoint"); end != nullptr && end->is_map()) {
+      shown = fmt::format("{}:{} ({})", word(end, "node"), word(end, "interface"), word(&node, "type"));
+    } else if (ends != nullptr && ends->is_sequence()) {
+      for (const lab::YamlNode& each : ends->children) {
+        if (!each.is_scalar()) continue;
+        const std::string name = each.text.substr(0, each.text.find(':'));
+        const bool outside = name == "mgmt-net" || name == "host" || name == "macvlan" || name == "dummy" ||
+                             name == "vxlan" || name == "vxlan-stitch";
+        if (outside && !nodes_.contains(name)) shown = each.text;
+      }
+    }
+    if (shown.empty()) return false;
+    notes_.push_back(fmt::format("the link to {} leaves the lab: left out", lab::in_quotes(shown)));
+    return true;
+  }
+
   void read_link(const lab::YamlNode& node) {
     const lab::YamlNode* ends = node.find("endpoints");
+    if (leads_outside(node, ends)) return;
     if (ends == nullptr || !ends->is_sequence() || ends->children.size() != 2) {
       problems_.add(node.place, "a link without two endpoints", "write endpoints: [\"a:eth1\", \"b:eth1\"]");
       return;

@@ -22,7 +22,7 @@ using ConfigJson = nlohmann::json;
 constexpr std::int64_t kMostMilliseconds = 1'000'000'000;
 constexpr std::int64_t kMostSpeed_Mbps = 10'000'000;
 constexpr std::size_t kMostPorts = 1024;
-constexpr std::size_t kMostProblems = 50;
+constexpr std::size_t kMostProblems = 50, kMostNotes = 10'000;
 
 std::string scalar_text(const ConfigJson& value) {
   return value.is_string() ? value.get<std::string>() : value.is_number() ? value.dump() : "";
@@ -68,9 +68,7 @@ class SonicReader {
     problems_.add(place_of_byte(text_, at == text_.npos ? 0 : at + 1), std::move(message), "");
   }
   void note(std::string message) {
-    if (made_.notes.size() >= kMostProblems) return;
-    if (std::find(made_.notes.begin(), made_.notes.end(), message) == made_.notes.end())
-      made_.notes.push_back(std::move(message));
+    if (made_.notes.size() < kMostNotes && noted_.insert(message).second) made_.notes.push_back(std::move(message));
   }
 
   const ConfigJson& table(const char* name) const {
@@ -191,6 +189,15 @@ class SonicReader {
     qos.trust = dscp_map.empty() && !pcp_map.empty() ? fabric::Trust::kPcp : fabric::Trust::kDscp;
     port.trusts = !dscp_map.empty() || !pcp_map.empty();
     read_map("DSCP_TO_TC_MAP", dscp_map, 64, [&](auto from, auto to) { qos.priority_of_dscp[from] = to; });
+    read_map("DOT1P_TO_TC_MAP", pcp_map, kClasses, [&](auto from, auto to) {
+      if (from != to)
+        note(
+            fmt::format("DOT1P_TO_TC_MAP|{}: PCP {} is traffic class {}; a lab's switch takes the PCP for the priority",
+                        pcp_map, from, to));
+    });
+    if (!dscp_map.empty() && !pcp_map.empty())
+      note(fmt::format("dot1p_to_tc_map {} beside dscp_to_tc_map {}: packets with a DSCP are sorted by it", pcp_map,
+                       dscp_map));
     read_map("TC_TO_QUEUE_MAP", text_of(entry, "tc_to_queue_map"), kClasses,
              [&](auto from, auto to) { qos.queue_of_priority[from] = to; });
     read_map("TC_TO_PRIORITY_GROUP_MAP", text_of(entry, "tc_to_pg_map"), kClasses,
@@ -202,6 +209,14 @@ class SonicReader {
     for (std::uint8_t priority = 0; priority < kClasses; ++priority) {
       if ((qos.pfc_receive_mask >> priority & 1) != 0) qos.pause_of_group[qos.group_of_priority[priority]] = priority;
     }
+    // Which group's fill level sends which priority's pause, where the switch is told so.
+    read_map("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", text_of(entry, "pfc_to_pg_map"), kClasses, [&](auto from, auto to) {
+      if ((qos.pfc_receive_mask >> from & 1) == 0) return;
+      qos.pause_of_group[to] = static_cast<std::uint8_t>(from);
+      if (qos.group_of_priority[from] != to)
+        note(fmt::format("pfc_to_pg_map: group {} pauses priority {}, whose packets are in group {}", to, from,
+                         qos.group_of_priority[from]));
+    });
     if (qos.pfc_receive_mask != 0) qos.flow_control = fabric::FlowControl::kPfc;
   }
 
@@ -278,8 +293,13 @@ class SonicReader {
       if (name.empty()) return;
       const ConfigJson* found = profile("WRED_PROFILE", name, key);
       if (found == nullptr) return;
-      if (const std::string ecn = text_of(*found, "ecn"); ecn == "ecn_none" || ecn.empty()) {
-        note(fmt::format("WRED_PROFILE|{} has no ecn: it drops what it should mark", name));
+      for (std::string& each :
+           colour_notes(name, [&](const std::string& field) { return text_of(*found, field.c_str()); }))
+        note(std::move(each));
+      if (const std::string ecn = text_of(*found, "ecn"); !marks_green(ecn)) {
+        note(ecn.empty() || ecn == "ecn_none"
+                 ? fmt::format("WRED_PROFILE|{} has no ecn: it drops what it should mark", name)
+                 : fmt::format("WRED_PROFILE|{}: {} does not mark green packets, which RoCE's are", name, ecn));
         return;
       }
       queue.ecn.enabled = true;
@@ -356,6 +376,7 @@ class SonicReader {
   lab::ProblemList problems_;
   ConfigJson json_;
   ImportedContract made_;
+  std::set<std::string> noted_;
   std::set<std::string> said_;       // ports share maps and profiles: each problem once
   std::vector<ImportedPort> ports_;  // as contract().ports
   std::map<std::string, std::size_t, std::less<>> index_of_;

@@ -1,5 +1,7 @@
 #include "gear/import/sonic_values.h"
 
+#include <fmt/format.h>
+
 #include "fabric/switch_config.h"
 #include "text/units.h"
 
@@ -29,6 +31,30 @@ std::vector<std::uint8_t> read_classes(std::string_view text) {
   if (!first || !last || *first > *last || *last >= fabric::kClasses) return all;
   for (std::uint64_t i = *first; i <= *last; ++i) all.push_back(static_cast<std::uint8_t>(i));
   return all;
+}
+
+bool marks_green(std::string_view ecn) {
+  return ecn == "ecn_all" || ecn == "ecn_green" || ecn == "ecn_green_yellow" || ecn == "ecn_green_red";
+}
+
+std::vector<std::string> colour_notes(std::string_view profile,
+                                      const std::function<std::string(const std::string&)>& field) {
+  std::vector<std::string> notes;
+  for (const std::string colour : {"yellow", "red"}) {
+    const std::string min = field(colour + "_min_threshold"), max = field(colour + "_max_threshold"),
+                      probability = field(colour + "_drop_probability");
+    const auto is_other = [&](const std::string& value, const char* of_green) {
+      return !value.empty() && value != field(of_green);
+    };
+    if (field(fmt::format("wred_{}_enable", colour)) == "false") continue;
+    if (is_other(min, "green_min_threshold") || is_other(max, "green_max_threshold") ||
+        is_other(probability, "green_drop_probability"))
+      notes.push_back(
+          fmt::format("WRED_PROFILE|{}: {} packets have thresholds of their own ({}..{} B {} %); packets of a "
+                      "lab are green",
+                      profile, colour, min, max, probability));
+  }
+  return notes;
 }
 
 }  // namespace weft::gear
