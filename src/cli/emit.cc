@@ -1,5 +1,5 @@
 // weft emit LAB --for TARGET [NODE]: configuration of real gear from the lab's QoS contract.
-#include "gear/emit.h"
+#include "gear/emit/emit.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

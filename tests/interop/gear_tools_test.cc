@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "gear/emit_routes.h"
+#include "gear/emit/routes.h"
 #include "interop/interop_support.h"
 #include "support/gear_labs.h"
 

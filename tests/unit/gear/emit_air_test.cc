@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "gear/import_clab.h"
+#include "gear/import/clab.h"
 #include "support/gear_labs.h"
 
 namespace weft::gear {

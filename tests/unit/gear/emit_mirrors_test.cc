@@ -1,8 +1,7 @@
 // Mirror sessions of the lab in the words of each system.
-#include "gear/emit_mirrors.h"
-
 #include <gtest/gtest.h>
 
+#include "gear/emit/mirrors.h"
 #include "support/gear_labs.h"
 
 namespace weft::gear {

@@ -1,5 +1,5 @@
 // Which nodes a target fits, what the ASIC cannot hold, and where the lab file says so.
-#include "gear/emit.h"
+#include "gear/emit/emit.h"
 
 #include <gtest/gtest.h>
 
