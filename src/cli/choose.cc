@@ -1,5 +1,5 @@
 // weft choose: ranks what can be bought, explains one device, says RoCE or InfiniBand.
-#include "gear/choose.h"
+#include "gear/choose/choose.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "cli/common.h"
 #include "cli/plan_verbs.h"
 #include "cli/verbs.h"
-#include "gear/choose_transport.h"
+#include "gear/choose/transport.h"
 
 namespace weft::cli {
 

@@ -6,9 +6,9 @@
 
 #include "cli/output.h"
 #include "cli/verbs.h"
-#include "gear/bundle_files.h"
-#include "gear/doctor_pairs.h"
-#include "gear/inspect.h"
+#include "gear/bundle/files.h"
+#include "gear/bundle/inspect.h"
+#include "gear/doctor/pairs.h"
 
 namespace weft::cli {
 

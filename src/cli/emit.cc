@@ -1,5 +1,5 @@
 // weft emit LAB --for TARGET [NODE]: configuration of real gear from the lab's QoS contract.
-#include "gear/emit.h"
+#include "gear/emit/emit.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,7 +21,7 @@ struct EmitArguments {
   std::string lab, target, out;
   std::vector<std::string> set;
   gear::EmitOptions options;
-  std::string network = "netplan", stack = "auto";
+  std::string network, stack;
   bool json = false;
 };
 
@@ -53,10 +53,9 @@ std::string emission_json(const EmitArguments& arguments, const lab::Lab& lab, c
 
 int emit(EmitArguments& arguments) {
   use_json(arguments.json);
-  if (!gear::is_interface_name(arguments.options.management_interface))
-    return wrong_input(
-        fmt::format("--management {} is no name of an interface", arguments.options.management_interface),
-        "letters, digits, '.', '_', '-' and '@', 15 at most: eno1");
+  if (arguments.options.management && !gear::is_interface_name(*arguments.options.management))
+    return wrong_input(fmt::format("--management {} is no name of an interface", *arguments.options.management),
+                       "letters, digits, '.', '_', '-' and '@', 15 at most: eno1");
   auto file = load_lab(arguments.lab, arguments.set, std::nullopt);
   if (!file) return kExitWrongInput;
   using gear::DriverStack, gear::Network;
@@ -67,9 +66,10 @@ int emit(EmitArguments& arguments) {
   for (const auto& [word, value] : networks) {
     if (word == arguments.network) arguments.options.network = value;
   }
-  arguments.options.stack = arguments.stack == "ofed"      ? DriverStack::kOfed
-                            : arguments.stack == "in-tree" ? DriverStack::kInTree
-                                                           : DriverStack::kAuto;
+  if (!arguments.stack.empty())
+    arguments.options.stack = arguments.stack == "ofed"      ? DriverStack::kOfed
+                              : arguments.stack == "in-tree" ? DriverStack::kInTree
+                                                             : DriverStack::kAuto;
   const auto emission = gear::emit(file->lab, arguments.target, arguments.options);
   if (!emission) {
     for (const gear::EmitProblem& problem : emission.error()) {
@@ -114,8 +114,7 @@ void add_emit(CLI::App& app, int& status) {
       ->check(CLI::IsMember({"netplan", "nmcli", "networkd", "ip"}));
   verb->add_option("--stack", arguments->stack, "Hosts: ofed or in-tree drivers (default: by what the host runs)")
       ->check(CLI::IsMember({"auto", "ofed", "in-tree"}));
-  verb->add_option("--management", arguments->options.management_interface,
-                   "Hosts: interface of the management network (eno1)");
+  verb->add_option("--management", arguments->options.management, "Hosts: interface of the management network (eno1)");
   verb->add_flag("--sonic-vs", arguments->options.sonic_vs, "containerlab: SONiC-VS nodes in place of FRR");
   verb->add_option("--set", arguments->set, "Change the lab before reading it: path=value")
       ->allow_extra_args(false)

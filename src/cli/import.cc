@@ -10,8 +10,8 @@
 #include "base/nearest.h"
 #include "cli/common.h"
 #include "cli/verbs.h"
-#include "gear/import_clab.h"
-#include "gear/import_sonic.h"
+#include "gear/import/clab.h"
+#include "gear/import/sonic.h"
 
 namespace weft::cli {
 
@@ -36,6 +36,16 @@ std::string list_json(const std::vector<std::string>& texts) {
   std::vector<std::string> listed;
   for (const std::string& each : texts) listed.push_back(json_string(each));
   return fmt::format("[{}]", fmt::join(listed, ", "));
+}
+
+// The first few, for a person; --json has all.
+void print_notes(const ImportArguments& arguments, const std::vector<std::string>& notes) {
+  constexpr std::size_t kMostLines = 20;
+  if (arguments.json) return;
+  for (std::size_t i = 0; i < std::min(notes.size(), kMostLines); ++i)
+    fmt::print(stderr, "{}: {}\n", arguments.file, notes[i]);
+  if (notes.size() > kMostLines)
+    fmt::print(stderr, "{}: and {} more; --json has all\n", arguments.file, notes.size() - kMostLines);
 }
 
 int compare(const ImportArguments& arguments, const gear::Contract& imported, const std::vector<std::string>& notes) {
@@ -68,19 +78,19 @@ int import_contract(const ImportArguments& arguments, const std::string& text) {
     for (const lab::Problem& problem : imported.error()) report_problem(arguments.file, problem);
     return kExitWrongInput;
   }
-  for (const std::string& note : imported->notes) {
-    if (!arguments.json) fmt::print(stderr, "{}: {}\n", arguments.file, note);
+  std::vector<std::string> notes = imported->notes;
+  if (!arguments.against.empty()) {
+    print_notes(arguments, notes);
+    return compare(arguments, imported->contract, notes);
   }
-  if (!arguments.against.empty()) return compare(arguments, imported->contract, imported->notes);
   for (const gear::ContractPort& port : imported->contract.ports) {
-    for (const auto& [name, value] : port.own) {
-      if (!arguments.json)
-        fmt::print(stderr, "{}: {} differs from most ports: {}: {}\n", arguments.file, port.name, name, value);
-    }
+    for (const auto& [name, value] : port.own)
+      notes.push_back(fmt::format("{} differs from most ports: {}: {}", port.name, name, value));
   }
+  print_notes(arguments, notes);
   if (arguments.json) {
     put(fmt::format("{{\"node\": {}, \"values\": {}, \"notes\": {}}}\n", json_string(imported->contract.node),
-                    values_json(imported->contract), list_json(imported->notes)));
+                    values_json(imported->contract), list_json(notes)));
   } else {
     put("# DSCP chain\n" + gear::chain_table(imported->contract, "# ") + gear::contract_yaml(imported->contract));
   }
@@ -93,10 +103,10 @@ int import_topology(const ImportArguments& arguments, const std::string& text) {
     for (const lab::Problem& problem : imported.error()) report_problem(arguments.file, problem);
     return kExitWrongInput;
   }
-  for (const std::string& note : imported->notes) {
-    if (!arguments.json) fmt::print(stderr, "{}: {}\n", arguments.file, note);
-  }
-  put(arguments.json ? fmt::format("{{\"lab\": {}}}\n", json_string(imported->lab)) : imported->lab);
+  print_notes(arguments, imported->notes);
+  put(arguments.json
+          ? fmt::format("{{\"lab\": {}, \"notes\": {}}}\n", json_string(imported->lab), list_json(imported->notes))
+          : imported->lab);
   return kExitWell;
 }
 
@@ -105,9 +115,9 @@ int import(const ImportArguments& arguments) {
   auto text = read_file(arguments.file, kLargestImport_B);
   if (!text)
     return wrong_input(fmt::format("cannot read {}: {}", arguments.file, text.error()),
-                       "give the path of a config_db.json or a .clab.yml");
+                       "give the path of a config_db.json, a .clab.yml or an .air.json");
   const auto ends_with = [&](std::string_view end) { return std::string_view(arguments.file).ends_with(end); };
-  if (ends_with(".yml") || ends_with(".yaml")) return import_topology(arguments, *text);
+  if (ends_with(".yml") || ends_with(".yaml") || ends_with(".air.json")) return import_topology(arguments, *text);
   return import_contract(arguments, *text);
 }
 
@@ -116,7 +126,7 @@ int import(const ImportArguments& arguments) {
 void add_import(CLI::App& app, int& status) {
   auto arguments = std::make_shared<ImportArguments>();
   CLI::App* verb = app.add_subcommand("import", "Read config_db.json of SONiC or a containerlab topology");
-  verb->add_option("FILE", arguments->file, "config_db.json, or NAME.clab.yml")->required();
+  verb->add_option("FILE", arguments->file, "config_db.json, NAME.clab.yml or NAME.air.json")->required();
   verb->add_option("--against", arguments->against, "Compare the contract with that of a lab; 1 when they differ");
   verb->add_option("--node", arguments->node, "The switch of that lab (default: the file's hostname)");
   verb->add_option("--switch", arguments->clab.switch_model, "Model of the topology's switches (sn3700c)");

@@ -1,5 +1,5 @@
 // weft inspect: collects this host's state into a bundle for weft doctor.
-#include "gear/inspect.h"
+#include "gear/bundle/inspect.h"
 
 #include <fmt/format.h>
 

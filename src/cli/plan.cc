@@ -1,4 +1,6 @@
 // weft plan: virtual machines on a host, a fabric, an uplink; each as text or JSON, and as files.
+#include "gear/vm/plan.h"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -9,7 +11,6 @@
 #include "cli/common.h"
 #include "cli/plan_verbs.h"
 #include "cli/verbs.h"
-#include "gear/vm_plan.h"
 
 namespace weft::cli {
 

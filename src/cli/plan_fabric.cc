@@ -1,6 +1,4 @@
 // weft plan fabric, weft plan uplink.
-#include "gear/plan_fabric.h"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -8,7 +6,8 @@
 
 #include "cli/common.h"
 #include "cli/plan_verbs.h"
-#include "gear/plan_uplink.h"
+#include "gear/plan/fabric.h"
+#include "gear/plan/uplink.h"
 
 namespace weft::cli {
 

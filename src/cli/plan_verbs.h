@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "gear/plan_error.h"
-#include "gear/vm_plan.h"
+#include "gear/plan/error.h"
+#include "gear/vm/plan.h"
 
 namespace CLI {
 class App;

@@ -12,6 +12,13 @@
 
 namespace weft::fabric {
 
+// The largest frame with RoCE of a port with this MTU: a payload of 4096 bytes with all headers that Linux keeps room
+// for, Ethernet's header and FCS.
+constexpr std::int64_t largest_roce_frame_B(std::int64_t mtu_B) {
+  constexpr std::int64_t kEthernet_B = 18, kLargestRoce_B = 4096 + 96;
+  return (mtu_B < kLargestRoce_B ? mtu_B : kLargestRoce_B) + kEthernet_B;
+}
+
 // A row of SONiC's pg_profile_lookup.ini.
 struct SonicHeadroom {
   std::int64_t size_B = 0;  // of the whole priority group

@@ -7,6 +7,7 @@
 
 #include "fabric/headroom.h"
 #include "model/qos_size.h"
+#include "model/sonic_ranges.h"
 #include "text/units.h"
 
 namespace weft::lab {
@@ -14,12 +15,6 @@ namespace {
 
 using fabric::FlowControl;
 using fabric::kClasses;
-
-constexpr std::int64_t kEthernet_B = 18;                    // header and FCS around an IP packet
-constexpr std::int64_t kLargestRoce_B = 4096 + 96;          // payload and all headers that Linux keeps room for
-constexpr Time_ps kMinWatchdog_ps = 100 * kMillisecond_ps;  // SONiC's ranges: facts PROTOCOL 3.5
-constexpr Time_ps kMaxDetection_ps = 5 * kSecond_ps;
-constexpr Time_ps kMaxRestoration_ps = 60 * kSecond_ps;
 
 bool has(std::uint8_t mask, std::size_t priority) {
   return (mask >> priority & 1) != 0;
@@ -143,14 +138,15 @@ void QosChecker::check_watchdog(const QosContract& contract) {
     return;
   }
   const auto range = [&](std::string_view key, Time_ps value_ps, Time_ps max_ps) {
-    if (value_ps >= kMinWatchdog_ps && value_ps <= max_ps) return;
+    if (value_ps >= kSonicWatchdogMin_ps && value_ps <= max_ps) return;
     warn(contract.places.watchdog,
          fmt::format("watchdog {} of {}: SONiC takes {} to {}", key, format_quantity(value_ps, Quantity::kTime),
-                     format_quantity(kMinWatchdog_ps, Quantity::kTime), format_quantity(max_ps, Quantity::kTime)),
+                     format_quantity(kSonicWatchdogMin_ps, Quantity::kTime), format_quantity(max_ps, Quantity::kTime)),
          "a real switch rejects it; the model applies it");
   };
-  range("detection", watchdog.detection_ps, kMaxDetection_ps);
-  range("restoration", watchdog.restoration_ps, kMaxRestoration_ps);
+  range("detection", watchdog.detection_ps, kSonicDetectionMax_ps);
+  range("restoration", watchdog.restoration_ps, kSonicRestorationMax_ps);
+  range("poll", watchdog.poll_ps, kSonicPollMax_ps);
   if (watchdog.poll_ps > std::min(watchdog.detection_ps, watchdog.restoration_ps)) {
     warn(contract.places.watchdog, "the watchdog polls more rarely than it detects or restores",
          "make poll at most detection and restoration");
@@ -227,8 +223,8 @@ void QosChecker::check_headroom(const LinkConfig& link, const PortRef& port, con
                                       : lab.hosts[peer.host].nics[peer.nic].model.pfc_response_ps;
   const std::int64_t peer_mtu_B =
       peer.is_switch() ? lab.switches[peer.host].ports[peer.port].mtu_B : draft_.port(peer).netdev_mtu_B;
-  path.max_lossless_B = std::min(peer_mtu_B, kLargestRoce_B) + kEthernet_B;
-  path.max_out_B = std::min(device.ports[port.port].mtu_B, kLargestRoce_B) + kEthernet_B;
+  path.max_lossless_B = fabric::largest_roce_frame_B(peer_mtu_B);
+  path.max_out_B = fabric::largest_roce_frame_B(device.ports[port.port].mtu_B);
   path.cell_B = std::max<std::int64_t>(device.model.cell_B, 1);
   path.lossless_groups = 0;
   for (const fabric::GroupConfig& group : device.qos.groups) path.lossless_groups += group.lossless ? 1 : 0;

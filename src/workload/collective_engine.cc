@@ -1,5 +1,7 @@
 #include "workload/collective_engine.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/check.h"
@@ -79,6 +81,7 @@ void CollectiveEngine::connect(const ConnectionKey& key) {
   const nccl::Route route = key.nvls             ? ranks.nvls_route(key.channel, key.from, key.to)
                             : key.point_to_point ? ranks.p2p_route(key.channel, key.from, key.to)
                                                  : ranks.route(key.channel, key.from, key.to);
+  if (!may_connect(ranks, key.from, key.to, route)) return;
   CollectiveSendHalf send;
   CollectiveReceiveHalf receive;
   send.communicator = receive.communicator = key.communicator;
@@ -106,6 +109,23 @@ void CollectiveEngine::connect(const ConnectionKey& key) {
   host.send_half(halves.send).peer = halves.receive;
   host.receive_half(halves.receive).peer = halves.send;
   connected_.emplace(key, halves);
+}
+
+// Ranks on rails that do not meet: NCCL would try until the transport's retries are exhausted.
+bool CollectiveEngine::may_connect(const nccl::Communicator& ranks, std::uint32_t from, std::uint32_t to,
+                                   const nccl::Route& route) {
+  if (!setup_.no_way || (route.transport != nccl::Transport::kIb && route.transport != nccl::Transport::kSocket))
+    return true;
+  const std::string reason =
+      setup_.no_way(ranks.ranks()[from].machine, route.send_nic, ranks.ranks()[to].machine, route.receive_nic);
+  if (reason.empty()) return true;
+  if (unconnectable_.empty())
+    unconnectable_ = fmt::format(
+        "rank {} cannot reach rank {}: {}; {}", from, to, reason,
+        ranks.environment().pxn_disable
+            ? "set NCCL_PXN_DISABLE=0 (the GPU beside the NIC of the other's rail sends), or join the rails with spines"
+            : "join the rails with spines, or give the hosts' NICs the same order of rails");
+  return false;
 }
 
 Endpoint CollectiveEngine::network_end(std::uint32_t machine, std::uint32_t nic, std::uint32_t gpu,
@@ -236,6 +256,7 @@ std::size_t CollectiveEngine::unfinished(std::uint32_t machine) const {
 }
 
 std::string CollectiveEngine::failure() const {
+  if (!unconnectable_.empty()) return unconnectable_;
   for (const auto& host : hosts_) {
     if (!host->failure().empty()) return host->failure();
   }

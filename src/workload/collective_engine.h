@@ -65,6 +65,9 @@ class CollectiveEngine {
     nccl::Cluster cluster;
     std::vector<host::Host*> hosts;  // by machine
     EndpointOf endpoint_of;
+    // Why the NIC of one machine cannot reach that of another, whatever happens; empty: it may. Optional.
+    std::function<std::string(std::uint32_t machine, std::uint32_t nic, std::uint32_t to_machine, std::uint32_t to_nic)>
+        no_way;
     CollectiveNetSettings net;
   };
   // Called on the machine of the item, by the thread that runs it.
@@ -97,6 +100,8 @@ class CollectiveEngine {
   const nccl::Communicator& communicator(std::uint32_t number) const { return *communicators_[number]; }
   // Kernels that have not ended, at a machine, and what NCCL would have logged of a failed connection; empty: nothing.
   std::size_t unfinished(std::uint32_t machine) const;
+  // What prepare() found that cannot be connected, with a remedy: nothing should be started then. Empty: nothing.
+  const std::string& unconnectable() const { return unconnectable_; }
   std::string failure() const;
 
  private:
@@ -114,6 +119,7 @@ class CollectiveEngine {
   std::uint32_t send_half_of(const ConnectionKey& key) const { return connected_.at(key).send; }
   std::uint32_t receive_half_of(const ConnectionKey& key) const { return connected_.at(key).receive; }
   void connect(const ConnectionKey& key);
+  bool may_connect(const nccl::Communicator& ranks, std::uint32_t from, std::uint32_t to, const nccl::Route& route);
   std::int64_t pair_Bps(const nccl::Communicator& ranks, std::uint32_t rank) const;
   Halves connect_network(const nccl::Communicator& ranks, const nccl::Route& route, CollectiveSendHalf& send,
                          CollectiveReceiveHalf& receive);
@@ -127,6 +133,7 @@ class CollectiveEngine {
   std::vector<std::unique_ptr<CollectiveHost>> hosts_;  // by machine
   std::map<ConnectionKey, Halves> connected_;
   std::vector<std::unique_ptr<CollectiveSocket>> sockets_;
+  std::string unconnectable_;
 };
 
 }  // namespace weft::workload

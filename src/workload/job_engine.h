@@ -20,6 +20,7 @@ class JobEngine final : public JobBackend {
       std::function<std::shared_ptr<const nccl::Communicator>(const std::vector<nccl::RankPlace>&)>;
   JobEngine(const JobOptions& options, CollectiveEngine& engine, const MakeCommunicator& make);
 
+  bool can_start() const override { return engine_.unconnectable().empty(); }
   void start(Time_ps at_ps) override { engine_.start(at_ps); }
   void compute(const Item& item, Time_ps duration_ps) override;
   void collective(const Item& item, std::uint32_t group, const JobNode& node) override;

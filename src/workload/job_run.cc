@@ -42,7 +42,7 @@ JobRun::Plan JobRun::plan(const JobProgram& program, const JobStreams& streams) 
 }
 
 bool JobRun::start_phase(Time_ps at_ps) {
-  if (started_) return false;
+  if (started_ || !backend_.can_start()) return false;
   started_ = true;
   started_ps_ = at_ps;
   backend_.start(at_ps);

@@ -24,6 +24,8 @@ class JobBackend {
     bool on_cpu = false;    // of compute: no SM of the GPU is used
   };
   virtual ~JobBackend() = default;
+  // False where connections cannot be made: nothing is started then.
+  virtual bool can_start() const { return true; }
   virtual void start(Time_ps at_ps) = 0;
   virtual void compute(const Item& item, Time_ps duration_ps) = 0;
   virtual void collective(const Item& item, std::uint32_t group, const JobNode& node) = 0;

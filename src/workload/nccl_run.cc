@@ -151,6 +151,10 @@ bool NcclRun::start_phase(Time_ps at_ps) {
       engine_.prepare(number_, operation, rank);
     }
   }
+  if (!engine_.unconnectable().empty()) {
+    result_.report.failure = engine_.failure();
+    return false;
+  }
   engine_.start(at_ps);
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     for (std::uint32_t i = 0; i < (options_.test.blocking ? 1 : iterations_); ++i) enqueue_iteration(rank);

@@ -1,6 +1,9 @@
 // nccl-tests in a running world.
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "model/joined_ports.h"
 #include "model/nccl_job.h"
 #include "nccl/log.h"
 #include "workload/nccl_run.h"
@@ -83,6 +86,13 @@ workload::CollectiveEngine::Setup collective_setup(World& world, const WorkloadC
       setup.net.mtu_B = std::max(setup.net.mtu_B, static_cast<std::uint32_t>(mtu_B));
     }
   }
+  setup.no_way = [&world, &machines, joined = std::make_shared<const JoinedPorts>(world.lab())](
+                     std::uint32_t machine, std::uint32_t nic, std::uint32_t to_machine, std::uint32_t to_nic) {
+    const PortRef& from = machines.ports[machine][nic];
+    const PortRef& to = machines.ports[to_machine][to_nic];
+    if (joined->joined(from, to)) return std::string();
+    return fmt::format("no path joins {} and {}", port_name(world.lab(), from), port_name(world.lab(), to));
+  };
   setup.endpoint_of = [&world, &machines, dscp = config.dscp, priority = config.priority](
                           std::uint32_t machine, std::uint32_t nic, std::uint32_t gpu, bool in_gpu_memory) {
     const PortRef& port = machines.ports[machine][nic];

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "gear/bundle_files.h"
-#include "gear/doctor_pairs.h"
+#include "gear/bundle/files.h"
+#include "gear/doctor/pairs.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace weft::gear;

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "gear/import_clab.h"
-#include "gear/import_sonic.h"
+#include "gear/import/clab.h"
+#include "gear/import/sonic.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace weft;

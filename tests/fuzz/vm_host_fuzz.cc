@@ -4,13 +4,13 @@
 #include <cstdlib>
 #include <string>
 
-#include "gear/choose_market.h"
-#include "gear/vm_plan.h"
+#include "gear/choose/market.h"
+#include "gear/vm/plan.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace weft::gear;
   const std::string text(reinterpret_cast<const char*>(data), size);
-  for (const auto read : {read_host_text, read_host_lstopo, read_host_bundle}) {
+  for (const auto read : {read_host_text, read_host_lstopo, describe_bundle}) {
     auto host = read(text, "input");
     if (!host) {
       if (host.error().message.empty()) std::abort();

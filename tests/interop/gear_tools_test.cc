@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "gear/emit_routes.h"
+#include "gear/emit/routes.h"
 #include "interop/interop_support.h"
 #include "support/gear_labs.h"
 
@@ -114,6 +114,68 @@ TEST(GearFrr, PassesVtysh) {
   EXPECT_EQ(files, 30u);
   std::ofstream(dir.file("bad.conf")) << "router bgp 65001\n neighbour swp1 interface remote-as external\n";
   EXPECT_NE(check(dir.file("bad.conf")).status, 0);
+}
+
+void write_program(const std::string& path, const std::string& body) {
+  std::ofstream(path) << "#!/bin/sh\n" << body;
+  fs::permissions(path, fs::perms::owner_all);
+}
+
+// load.sh without the image: a docker that looks up the bound file of its container, reads the tables as JSON and the
+// routing with vtysh.
+TEST(GearSonicVs, LoadScriptNamesBoundFiles) {
+  if (!has_program("vtysh")) GTEST_SKIP() << "frr is not installed";
+  TempDir dir;
+  std::ofstream(dir.file("vtysh.conf")).close();
+  const std::string out = dir.file("out");
+  emit_to(out, std::string(kClos) + " --for containerlab --sonic-vs", ".sh");
+  EXPECT_EQ(run_command("shellcheck -s sh " + shell_quoted(out + "/load.sh") + " 2>&1").output, "");
+  fs::create_directory(dir.file("bin"));
+  write_program(dir.file("bin/docker"),
+                "[ \"$1\" = exec ] || exit 1\nnode=${2#clab-clos-2x4-}\nfor last; do :; done\n"
+                "file=" +
+                    out +
+                    "/$node/${last#/etc/weft/}\n"
+                    "grep -q \"        - $node/${last#/etc/weft/}:$last\" " +
+                    out +
+                    "/clos-2x4.clab.yml || exit 2\n"
+                    "case \"$3 $4\" in\n'config load') python3 -m json.tool \"$file\" > /dev/null || exit 3 ;;\n"
+                    "'vtysh -f') vtysh -C --config_dir " +
+                    dir.file("") +
+                    " -f \"$file\" || exit 4 ;;\n*) exit 5 ;;\nesac\n"
+                    "echo \"$node $3\" >> " +
+                    dir.file("log") + "\n");
+  const std::string load = "PATH=" + shell_quoted(dir.file("bin")) + ":$PATH sh " + shell_quoted(out + "/load.sh");
+  const auto loaded = run_command(load + " 2>&1");
+  EXPECT_EQ(loaded.status, 0) << loaded.output;
+  EXPECT_EQ(run_command("grep -c config " + dir.file("log")).output, "6\n");
+  EXPECT_EQ(run_command("grep -c vtysh " + dir.file("log")).output, "6\n");
+  // A node that does not load ends it.
+  std::ofstream(out + "/leaf0/config_db.json") << "{";
+  EXPECT_NE(run_command(load + " 2>&1").status, 0);
+}
+
+// all-pairs.sh with hosts that are not there: ssh answers as perftest does, and the doctor reads what it left.
+TEST(GearPairs, ScriptMakesDirectoryOfDoctor) {
+  TempDir dir;
+  const std::string out = dir.file("out");
+  emit_to(out, std::string(kClos) + " --for host", ".sh");
+  EXPECT_EQ(run_command("shellcheck -s sh " + shell_quoted(out + "/job/all-pairs.sh") + " 2>&1").output, "");
+  fs::create_directory(dir.file("bin"));
+  write_program(dir.file("bin/sleep"), "exit 0\n");
+  write_program(dir.file("bin/ssh"),
+                "rate=92.1\n[ \"$2\" = h3 ] && rate=40.5\ncase $3 in\n*h9*) exit 1 ;;\n*out_json_file*)\n"
+                "printf '{\"test_info\": {\"test\": \"RDMA_Write_BW\"}, \"results\": {\"MsgSize\": 65536, "
+                "\"n_iterations\": 5000, \"BW_peak\": %s, \"BW_average\": %s, \"MsgRate\": 0.18}}\\n' $rate $rate ;;\n"
+                "esac\n");
+  const auto ran = run_command("cd " + shell_quoted(dir.file("")) + " && PATH=" + shell_quoted(dir.file("bin")) +
+                               ":$PATH sh out/job/all-pairs.sh results 2>&1");
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  const auto doctor =
+      run_command(WEFT_BINARY " doctor --pairs " + shell_quoted(dir.file("results")) + " --line-rate 100 2>&1");
+  EXPECT_EQ(doctor.status, 1) << doctor.output;
+  EXPECT_NE(doctor.output.find("h3"), std::string::npos) << doctor.output;
+  EXPECT_EQ(run_command("ls " + shell_quoted(dir.file("results")) + " | wc -l").output, "56\n");
 }
 
 // What frr_clos.sh builds and waits for, from the lab's own plan.

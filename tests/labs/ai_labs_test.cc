@@ -196,6 +196,23 @@ TEST(AiLabs, BadInputIsNamed) {
 
 // Ranks that only send run ahead of a root that receives from all: the iterations that are simulated must tell the time
 // of those that are not.
+// Rails that do not meet: without PXN a rank cannot reach the others on their rails. That is told before anything runs.
+TEST(AiLabs, RailsThatDoNotMeetFailBeforeTheRun) {
+  std::string text = ai_text("measured/m19-rccl-mi355x");
+  text = text.substr(0, text.find("workloads:"));
+  const auto run_with = [&](const char* workload) { return run_ai(text + "workloads:\n  - " + workload + "\n"); };
+  const AiRun without = run_with("{name: a, nccl: alltoall_perf -b 64K -e 64K, env: {NCCL_PXN_DISABLE: 1}}");
+  const std::string& failure = nccl_of(without).report.failure;
+  EXPECT_NE(failure.find("no path joins n1:p7 and n0:p0"), std::string::npos) << failure;
+  EXPECT_NE(failure.find("NCCL_PXN_DISABLE=0"), std::string::npos) << failure;
+  EXPECT_TRUE(nccl_of(without).report.rows.empty());
+  EXPECT_FALSE(without.result.failures().empty());
+  const AiRun with = run_with("{name: a, nccl: alltoall_perf -b 64K -e 64K, env: {NCCL_PXN_DISABLE: 0}}");
+  EXPECT_EQ(nccl_of(with).report.failure, "");
+  EXPECT_EQ(nccl_of(with).report.rows.size(), 1u);
+  EXPECT_TRUE(with.result.failures().empty());
+}
+
 TEST(AiLabs, RootedIterationsStandForAll) {
   const std::string text = ai_text("ai/healthy-2x4");
   for (const char* test : {"gather_perf", "scatter_perf", "broadcast_perf"}) {

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "gear/bundle_files.h"
+#include "gear/bundle/files.h"
 #include "support/cli.h"
 
 namespace weft::support {

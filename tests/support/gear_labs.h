@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "gear/emit.h"
-#include "gear/emit_contract.h"
+#include "gear/emit/contract.h"
+#include "gear/emit/emit.h"
 #include "labfile/reader.h"
 #include "support/bytes.h"
 

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "gear/bundle_files.h"
-#include "gear/bundle_text.h"
+#include "gear/bundle/files.h"
+#include "gear/bundle/text.h"
 #include "support/doctor_bundles.h"
 
 namespace weft::gear {

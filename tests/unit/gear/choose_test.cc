@@ -1,4 +1,4 @@
-#include "gear/choose.h"
+#include "gear/choose/choose.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "catalog/catalog.h"
-#include "gear/choose_transport.h"
+#include "gear/choose/transport.h"
 
 namespace weft::gear {
 namespace {

@@ -1,6 +1,6 @@
-#include "gear/doctor_pairs.h"
-
 #include <gtest/gtest.h>
+
+#include "gear/doctor/pairs.h"
 
 namespace weft::gear {
 namespace {
@@ -81,6 +81,29 @@ TEST(DoctorPairs, ReadsLatencyAndAllSizes) {
   EXPECT_EQ(matrix.size_B, 64u);
   ASSERT_EQ(matrix.pairs.size(), 3u);
   EXPECT_TRUE(matrix.pairs[2].odd);
+}
+
+// Across the spines it takes longer than under one leaf, which is no fault; a host that is slow to all is one.
+TEST(DoctorPairs, LatencyClassesAreNotOdd) {
+  const auto matrix_of = [](double slow_us, const std::string& slow_host) {
+    PairMatrix matrix;
+    const std::string hosts[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    for (std::size_t i = 0; i < 8; ++i) {
+      for (std::size_t j = 0; j < 8; ++j) {
+        if (i == j) continue;
+        double us = i / 4 == j / 4 ? 1.9 : 2.7;
+        if (hosts[i] == slow_host || hosts[j] == slow_host) us = slow_us;
+        add_pair("{\"results\": {\"MsgSize\": 2, \"t_typical\": " + std::to_string(us) + "}}",
+                 hosts[i] + "-" + hosts[j] + ".json", matrix);
+      }
+    }
+    compare_pairs(matrix, 0);
+    return matrix;
+  };
+  EXPECT_TRUE(matrix_of(0, "").healthy());
+  const PairMatrix slow = matrix_of(5.2, "d");
+  EXPECT_FALSE(slow.healthy());
+  EXPECT_EQ(slow.odd_hosts, std::vector<std::string>{"d"});
 }
 
 TEST(DoctorPairs, BrokenResultsAreErrors) {

@@ -1,10 +1,10 @@
-#include "gear/doctor.h"
+#include "gear/doctor/doctor.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "gear/bundle_files.h"
+#include "gear/bundle/files.h"
 #include "support/doctor_bundles.h"
 
 namespace weft::gear {

@@ -60,6 +60,7 @@ TEST(EmitHost, DriversByRule) {
   const auto without = support::gear_lab_file("labs/live/leaf-spine-100g.yaml");
   const auto emission = emitted(without, "host");
   EXPECT_TRUE(has(file_of(emission, "h0/drivers.sh"), "apt-get install -y rdma-core"));
+  EXPECT_TRUE(has(file_of(emission, "h0/drivers.sh"), "else\n  dnf install -y rdma-core libibverbs-utils"));
   EXPECT_TRUE(has(file_of(emission, "h0/roce-qos.sh"), "dcb pfc set dev p0 prio-pfc all:off 3:on\n"));
   EmitOptions asked;
   asked.stack = DriverStack::kInTree;
@@ -239,13 +240,57 @@ TEST(EmitHost, ManagementInterface) {
   const auto lab = support::gear_lab_file("labs/gear/clos-2x4.yaml");
   EmitOptions options;
   for (const char* wrong : {"e'x;id;'", "", "a b", "$(id)", "eno1\n", "..", "-x", "sixteen-letters-"}) {
-    options.management_interface = wrong;
+    options.management = wrong;
     const auto emission = emit(lab, "host", options);
     ASSERT_FALSE(emission) << wrong;
     EXPECT_TRUE(has(emission.error().front().message, "is no name of an interface"));
   }
-  options.management_interface = "enp1s0f0np0.42";
+  options.management = "enp1s0f0np0.42";
   EXPECT_TRUE(has(file_of(emitted(lab, "host", options), "job/mpirun.sh"), "NCCL_SOCKET_IFNAME='=enp1s0f0np0.42'\n"));
+}
+
+// Each NIC is tried with the GPU that is nearest to it, not all with the first.
+TEST(EmitHost, ChecksWithNearestGpu) {
+  const auto lab = support::gear_lab(
+      "version: 1\nname: gpus\nnodes:\n"
+      "  a: {kind: host, host: dgx-h100, gpus: [{model: a100-80g, slot: gpu0}, {model: a100-80g, slot: gpu4}], nics: ["
+      "{model: cx6-200g, slot: nic4, ports: {p0: {address: 10.0.0.1/24, mtu: 4200 B}}},"
+      "{model: cx6-200g, slot: nic0, ports: {p1: {address: 10.0.1.1/24, mtu: 4200 B}}}]}\n"
+      "  b: {kind: host, gpus: [a100-80g, a100-80g], nics: ["
+      "{model: cx6-200g, ports: {p0: {address: 10.0.0.2/24, mtu: 4200 B}}},"
+      "{model: cx6-200g, ports: {p1: {address: 10.0.1.2/24, mtu: 4200 B}}}]}\n"
+      "links:\n  - {endpoints: [\"a:p0\", \"b:p0\"], cable: {kind: dac, length: 2 m}}\n"
+      "  - {endpoints: [\"a:p1\", \"b:p1\"], cable: {kind: dac, length: 2 m}}\n");
+  ASSERT_EQ(lab.hosts.size(), 2u);
+  const auto emission = emitted(lab, "host");
+  EXPECT_TRUE(has(file_of(emission, "a/check.sh"), "ib_write_bw -d mlx5_0 --use_cuda=1 "));
+  EXPECT_TRUE(has(file_of(emission, "a/check.sh"), "ib_write_bw -d mlx5_1 --use_cuda=0 "));
+  // All as near: one each.
+  EXPECT_TRUE(has(file_of(emission, "b/check.sh"), "ib_write_bw -d mlx5_0 --use_cuda=0 "));
+  EXPECT_TRUE(has(file_of(emission, "b/check.sh"), "ib_write_bw -d mlx5_1 --use_cuda=1 "));
+  // Rails: ports of one place; a host with several is named with the device.
+  const std::string pairs = file_of(emission, "job/all-pairs.sh");
+  EXPECT_TRUE(has(pairs, "\npair a.mlx5_0 a mlx5_0 b.mlx5_0 b mlx5_0 10.0.0.2\n")) << pairs;
+  EXPECT_EQ(count_of(pairs, "\npair a.mlx5_0 "), 1u);
+}
+
+// MaxReadReq is 128 B shifted by bits 14:12; where the lab leaves the catalog's, nothing is written.
+TEST(EmitHost, SetsReadRequestOfLab) {
+  const auto lab = support::gear_lab_file("labs/host/read-request-size.yaml");
+  const auto emission = emitted(lab, "host");
+  EXPECT_TRUE(has(file_of(emission, "a256/roce-qos.sh"), "CAP_EXP+8.w=1000:7000\n"));
+  EXPECT_TRUE(has(file_of(emission, "a1024/roce-qos.sh"), "CAP_EXP+8.w=3000:7000\n"));
+  EXPECT_FALSE(has(file_of(emission, "a512/roce-qos.sh"), "setpci"));
+}
+
+TEST(EmitHost, AllPairsOfHostsThatReachEachOther) {
+  const auto lab = support::gear_lab_file("labs/gear/clos-2x4.yaml");
+  const std::string pairs = file_of(emitted(lab, "host"), "job/all-pairs.sh");
+  EXPECT_EQ(count_of(pairs, "\npair h"), 8u * 7u);
+  EXPECT_TRUE(has(pairs, "weft doctor --pairs DIR --line-rate 100\n"));
+  EmitOptions options;
+  options.node = "h0";
+  for (const EmittedFile& file : emitted(lab, "host", options).files) EXPECT_NE(file.path, "job/all-pairs.sh");
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "gear/import_sonic.h"
+#include "gear/import/sonic.h"
 #include "support/gear_labs.h"
 
 namespace weft::gear {

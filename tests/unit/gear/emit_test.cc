@@ -1,5 +1,5 @@
 // Which nodes a target fits, what the ASIC cannot hold, and where the lab file says so.
-#include "gear/emit.h"
+#include "gear/emit/emit.h"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,36 @@ TEST(Emit, UnknownTargetsAndNodes) {
   const auto node = problems_of(lab, "sonic", "laef0");
   EXPECT_EQ(node[0].message, "the lab has no switch laef0");
   EXPECT_NE(node[0].remedy.find("leaf0"), std::string::npos);
-  EXPECT_EQ(problems_of(lab, "host", "leaf0")[0].message, "the lab has no host leaf0");
+  EXPECT_EQ(problems_of(lab, "host", "leaf0")[0].message, "leaf0 is a switch: --for host is for hosts");
+  EXPECT_EQ(problems_of(lab, "nvue", "h0")[0].message, "h0 is a host: --for nvue is for switches");
+  EXPECT_EQ(problems_of(lab, "containerlab", "h0")[0].message,
+            "--for containerlab writes the whole lab: h0 is one node");
+}
+
+// An option of another target is a mistake, not something to pass over.
+TEST(Emit, OptionsOfOtherTargets) {
+  const auto lab = support::small_clos("sn3700c");
+  const auto message = [&](const char* target, auto set) {
+    EmitOptions options;
+    set(options);
+    const auto emission = emit(lab, target, options);
+    return emission ? std::string("taken") : emission.error()[0].message;
+  };
+  const auto network = [](EmitOptions& options) { options.network = Network::kNetplan; };
+  const auto stack = [](EmitOptions& options) { options.stack = DriverStack::kAuto; };
+  const auto management = [](EmitOptions& options) { options.management = "eno1"; };
+  const auto sonic_vs = [](EmitOptions& options) { options.sonic_vs = true; };
+  const auto numbered = [](EmitOptions& options) { options.numbered = true; };
+  EXPECT_EQ(message("sonic", network), "--network has no meaning with --for sonic");
+  EXPECT_EQ(message("frr", stack), "--stack has no meaning with --for frr");
+  EXPECT_EQ(message("containerlab", management), "--management has no meaning with --for containerlab");
+  EXPECT_EQ(message("sonic", sonic_vs), "--sonic-vs has no meaning with --for sonic");
+  EXPECT_EQ(message("host", numbered), "--numbered has no meaning with --for host");
+  EXPECT_EQ(message("host", network), "taken");
+  EXPECT_EQ(message("host", stack), "taken");
+  EXPECT_EQ(message("host", management), "taken");
+  EXPECT_EQ(message("containerlab", sonic_vs), "taken");
+  EXPECT_EQ(message("nvue", numbered), "taken");
 }
 
 TEST(Emit, PlatformDecidesTargets) {

@@ -30,12 +30,21 @@ std::vector<int> numbers_in(const std::string& text) {
   for (const auto& match : all_matches(text, "([0-9]+)")) all.push_back(std::stoi(match[0]));
   return all;
 }
+// {"24-26,48"} -> 24, 25, 26, 48.
+std::vector<int> numbers_of_ranges(const std::string& text) {
+  std::vector<int> all;
+  for (const auto& range : all_matches(text, "([0-9]+)(?:-([0-9]+))?")) {
+    const int last = std::stoi(range[1].empty() ? range[0] : range[1]);
+    for (int number = std::stoi(range[0]); number <= last; ++number) all.push_back(number);
+  }
+  return all;
+}
 // DSCP -> class from lines of (list of DSCPs, class); what no line names is in class 0.
 void expect_dscp_map(const lab::SwitchConfig& device, const std::vector<std::vector<std::string>>& lines,
                      bool to_queue) {
   std::array<int, 64> read{};
   for (const auto& line : lines) {
-    for (int dscp : numbers_in(line[0])) read[static_cast<std::size_t>(dscp)] = std::stoi(line[1]);
+    for (int dscp : numbers_of_ranges(line[0])) read[static_cast<std::size_t>(dscp)] = std::stoi(line[1]);
   }
   for (std::size_t dscp = 0; dscp < 64; ++dscp) {
     const std::uint8_t priority = device.qos.priority_of_dscp[dscp];
@@ -135,8 +144,36 @@ TEST(EmitVendors, EosReadsBack) {
             (std::vector<std::vector<std::string>>{
                 {"timeout", "0.30"}, {"recovery-time", "0.60"}, {"polling-interval", "0.10"}}));
   EXPECT_NE(text.find("interface Ethernet1/1\n   description h0:p0\n   mtu 9214\n"), text.npos);
+  // The other end by the name that it has on EOS, not in the lab.
+  EXPECT_NE(text.find("   description spine0:Ethernet1/1\n"), text.npos) << text;
   EXPECT_NE(text.find("interface Vlan10\n   mtu 9214\n   ip address "), text.npos) << text;
   EXPECT_NE(text.find("neighbor interface Ethernet32/1 peer-group FABRIC remote-as 65003\n"), text.npos) << text;
+}
+
+// Jericho has one queue for unicast and multicast, Trident and Tomahawk two.
+TEST(EmitVendors, EosQueuesByAsic) {
+  for (const auto& [model, word] :
+       {std::pair("7800r3-48cq2", "   tx-queue 3\n"), std::pair("7260cx3-64", "   uc-tx-queue 3\n")}) {
+    const std::string text = file_of(emitted(support::small_clos(model), "eos"), "leaf0/startup-config");
+    EXPECT_NE(text.find(word), text.npos) << model;
+  }
+}
+
+TEST(EmitVendors, EosHasNoWordForFecThatIsOff) {
+  const auto lab = support::small_clos("7050cx3-32s", {"fabric.cable={kind: dac, length: 2 m, fec: none}"});
+  ASSERT_FALSE(lab.switches.empty());
+  const std::string text = file_of(emitted(lab, "eos"), "leaf0/startup-config");
+  EXPECT_NE(text.find("   no error-correction encoding\n"), text.npos);
+  EXPECT_EQ(text.find("encoding disabled"), text.npos);
+}
+
+// BGP over an interface needs a link-local address, and one that no other interface has.
+TEST(EmitVendors, NxosUnnumberedHasLinkLocalAddresses) {
+  const std::string text = file_of(
+      emitted(support::small_clos("n9k-93180yc-fx", {"fabric.host={nic: cx5-25g}", "fabric.rate=25 Gbps"}), "nxos"),
+      "leaf0/running-config");
+  EXPECT_NE(text.find("  ip forward\n  ipv6 address use-link-local-only\n  ipv6 link-local use-bia\n"), text.npos)
+      << text;
 }
 
 TEST(EmitVendors, NxosReadsBack) {
@@ -177,7 +214,7 @@ TEST(EmitVendors, NxosReadsBack) {
     EXPECT_EQ(std::stoll(each[3]), device.qos.groups[3].xon_B);
   }
   EXPECT_NE(text.find("interface Vlan10\n  no shutdown\n  mtu 9216\n  ip address "), text.npos) << text;
-  EXPECT_NE(text.find("shutdown-multiplier 3\npriority-flow-control auto-restore multiplier 6\n"), text.npos);
+  EXPECT_NE(text.find("shutdown-multiplier 3\npriority-flow-control fixed-restore multiplier 6\n"), text.npos);
 }
 
 TEST(EmitVendors, RouterosReadsBack) {
@@ -189,31 +226,44 @@ TEST(EmitVendors, RouterosReadsBack) {
   std::map<std::string, std::string> classes;
   for (const auto& each : all_matches(text, "add name=(prio[0-9]) traffic-class=([0-9])")) classes[each[0]] = each[1];
   std::vector<std::vector<std::string>> lines;
-  for (const auto& each : all_matches(text, "add dscp=([0-9]+) profile=(prio[0-9])"))
+  for (const auto& each : all_matches(text, "add dscp=([0-9,-]+) profile=(prio[0-9])"))
     lines.push_back({each[0], classes[each[1]]});
   expect_dscp_map(device, lines, true);
-  EXPECT_NE(text.find("set 3 schedule=high-priority-group weight=50 ecn=yes\nset 6 schedule=strict-priority\n"),
+  // The built-in profile is of class 1: every DSCP has a line, and frames without one the port's profile.
+  std::size_t mapped = 0;
+  for (const auto& line : lines) mapped += numbers_of_ranges(line[0]).size();
+  EXPECT_EQ(mapped, 64u);
+  EXPECT_NE(text.find("set qsfp28-1-1 profile=prio0 trust-l3=keep pfc=lossless egress-rate-queue3=100.0Gbps\n"),
+            text.npos)
+      << text;
+  EXPECT_NE(text.find("set 3 schedule=high-priority-group weight=50 use-shared-buffers=yes ecn=yes\n"
+                      "set 6 schedule=strict-priority use-shared-buffers=yes\n"),
             text.npos);
-  EXPECT_NE(text.find("add name=pfc-tc3 traffic-class=3 rx=yes tx=yes\n"), text.npos);
+  EXPECT_NE(text.find("add name=lossless traffic-class=3 rx=yes tx=yes\n"), text.npos);
+  EXPECT_NE(text.find("set lossless-traffic-class=3 lossless-buffers=auto\n"), text.npos);
   EXPECT_NE(text.find("set [ find default-name=qsfp28-1-1 ] mtu=" + std::to_string(device.ports[0].mtu_B)), text.npos);
   EXPECT_NE(text.find("# not expressed: RouterOS has no PFC watchdog"), text.npos);
   EXPECT_TRUE(std::any_of(emission.notes.begin(), emission.notes.end(), [](const EmitNote& note) {
     return note.message.find("ECN from 150000 B") != std::string::npos;
   }));
-  // Two lossless classes cannot be written.
+  // A profile of PFC lists its classes.
   lab = support::gear_lab_file("labs/fabric/small-buffer-crs504.yaml",
                                {"qos={profile: roce-lossless, pfc: {priorities: [3, 4]}, priority_to_group: {4: 4}, "
                                 "priority_to_queue: {4: 4}}"});
-  const auto refused = emit(lab, "routeros", {});
-  ASSERT_FALSE(refused.has_value());
-  EXPECT_EQ(refused.error()[0].message, "leaf0: 2 lossless priorities, and RouterOS has one PFC profile for each port");
+  lab.switches[0].model.max_lossless_priorities = 2;
+  const std::string two = file_of(emitted(lab, "routeros"), "leaf0/routeros.rsc");
+  EXPECT_NE(two.find("add name=lossless traffic-class=3,4 rx=yes tx=yes\n"), two.npos);
+  EXPECT_NE(two.find(" egress-rate-queue3=100.0Gbps egress-rate-queue4=100.0Gbps\n"), two.npos);
 }
 
 // What BGP announces, who it is, and that the ASIC routes.
 TEST(EmitVendors, RouterosAnnouncesItsNetworks) {
   const std::string text = file_of(emitted(support::small_clos("crs504"), "routeros"), "leaf0/routeros.rsc");
-  const auto peers = all_matches(text, "\nadd name=[^ ]+ as=[0-9]+ router-id=([0-9.]+) [^\n]* output.network=([a-z]+)");
-  ASSERT_FALSE(peers.empty()) << text;
+  const auto instance = all_matches(text, "\nadd name=weft as=65001 router-id=([0-9.]+)\n");
+  const auto lists = all_matches(text, "\nadd name=spine0-[0-9]+ instance=weft [^\n]* output.network=([a-z]+) ");
+  ASSERT_EQ(instance.size(), 1u) << text;
+  ASSERT_EQ(lists.size(), 1u) << text;
+  const std::vector<std::vector<std::string>> peers = {{instance[0][0], lists[0][0]}};
   EXPECT_NE(text.find("add list=" + peers[0][1] + " address=" + peers[0][0] + "/32\n"), text.npos);
   EXPECT_EQ(all_matches(text, "add list=([a-z]+) address=").size(), 2u);  // the loopback, the hosts
   EXPECT_NE(text.find("add address=" + peers[0][0] + "/32 interface=loopback\n"), text.npos);

@@ -1,9 +1,8 @@
 // containerlab: what is exported comes back as the same topology; others' topologies become labs; hostile ones
 // problems.
-#include "gear/import_clab.h"
-
 #include <gtest/gtest.h>
 
+#include "gear/import/clab.h"
 #include "support/gear_labs.h"
 
 namespace weft::gear {
@@ -74,6 +73,16 @@ TEST(EmitClab, HoldsToSchema) {
   EXPECT_EQ(alone.find("links:"), std::string::npos) << alone;
 }
 
+// Rails without a link between them: a route to the subnet of the host's other port, or to one that no link leads to,
+// would be refused by ip(8) or lead nowhere.
+TEST(EmitClab, RoutesToSubnetsThatAreElsewhere) {
+  const auto rails = support::gear_lab_file("labs/ai/one-slow-rail.yaml");
+  EXPECT_EQ(file_of(emitted(rails, "containerlab"), rails.name + ".clab.yml").find("ip route add"), std::string::npos);
+  const auto clos = support::gear_lab_file("labs/gear/clos-2x4.yaml");
+  EXPECT_NE(file_of(emitted(clos, "containerlab"), "clos-2x4.clab.yml").find("- ip route add 10.0.1.0/24 via "),
+            std::string::npos);
+}
+
 // As people write them: kinds, defaults, eth1.
 TEST(ImportClab, ReadsPlainTopology) {
   const auto imported = import_clab(
@@ -89,6 +98,22 @@ TEST(ImportClab, ReadsPlainTopology) {
   ASSERT_EQ(lab.hosts.size(), 2u);
   EXPECT_EQ(lab.links.size(), 3u);
   EXPECT_EQ(imported->notes.size(), 2u);  // the models of the switches
+}
+
+// Links with one end in the lab are told and left out: to the management network, the host, a macvlan, or nowhere.
+TEST(ImportClab, LeavesOutLinksToOutside) {
+  const auto imported = import_clab(
+      "topology:\n  nodes:\n    sw: {kind: nokia_srlinux}\n    pc1: {}\n  links:\n"
+      "    - endpoints: [\"pc1:eth1\", \"sw:e1-1\"]\n    - endpoints: [\"sw:e1-2\", \"mgmt-net:sw-e2\"]\n"
+      "    - endpoints: [\"host:sw-e3\", \"sw:e1-3\"]\n    - endpoints: [\"sw:e1-4\", \"macvlan:eno1\"]\n"
+      "    - type: dummy\n      endpoint: {node: sw, interface: e1-5}\n"
+      "    - type: host\n      endpoint: {node: sw, interface: e1-6}\n      host-interface: sw-e6\n",
+      {});
+  ASSERT_TRUE(imported.has_value()) << imported.error()[0].message;
+  EXPECT_EQ(support::gear_lab(imported->lab).links.size(), 1u);
+  std::size_t left_out = 0;
+  for (const std::string& note : imported->notes) left_out += note.find("left out") != note.npos ? 1 : 0;
+  EXPECT_EQ(left_out, 5u);
 }
 
 TEST(ImportClab, ReportsHostileInput) {

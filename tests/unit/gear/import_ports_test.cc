@@ -4,7 +4,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "gear/import_sonic.h"
+#include "gear/import/sonic.h"
 #include "support/gear_labs.h"
 
 namespace weft::gear {
@@ -92,6 +92,47 @@ TEST(ImportPorts, KeepsWhatMostPortsHave) {
   const auto differences =
       differences_after(lab, text, [](ConfigTables& json) { json["QUEUE"]["Ethernet0|3"].erase("wred_profile"); });
   EXPECT_EQ(differences.size(), 1u);
+}
+
+std::vector<std::string> notes_after(const std::string& text, const Change& change) {
+  ConfigTables json = ConfigTables::parse(text);
+  change(json);
+  const auto imported = import_sonic(json.dump(2));
+  if (imported) return imported->notes;
+  ADD_FAILURE() << imported.error()[0].message;
+  return {};
+}
+
+// What a lab cannot say is told: colours, maps of PCPs, groups that pause another priority.
+TEST(ImportPorts, TellsWhatALabCannotSay) {
+  const auto lab = support::gear_lab_file("labs/gear/clos-2x4.yaml");
+  const std::string text = support::file_of(support::emitted(lab, "sonic"), "leaf0/config_db.json");
+  EXPECT_TRUE(notes_after(text, [](ConfigTables&) {}).empty());
+  const auto each_wred = [](ConfigTables& json, const char* field, const char* value) {
+    for (auto& [name, entry] : json["WRED_PROFILE"].items()) entry[field] = value;
+  };
+  EXPECT_NE(notes_after(text, [&](ConfigTables& json) { each_wred(json, "yellow_max_threshold", "2000000"); })
+                .at(0)
+                .find("yellow packets have thresholds of their own"),
+            std::string::npos);
+  EXPECT_NE(notes_after(text, [&](ConfigTables& json) { each_wred(json, "ecn", "ecn_yellow"); })
+                .at(0)
+                .find("ecn_yellow does not mark green packets"),
+            std::string::npos);
+  const auto pcp = [](ConfigTables& json) {
+    json["DOT1P_TO_TC_MAP"]["P"] = {{"3", "4"}, {"5", "5"}};
+    json["PORT_QOS_MAP"]["Ethernet0"]["dot1p_to_tc_map"] = "P";
+  };
+  EXPECT_TRUE(has_line(notes_after(text, pcp), "DOT1P_TO_TC_MAP|P: PCP 3 is traffic class 4"));
+  EXPECT_TRUE(has_line(notes_after(text, pcp), "dot1p_to_tc_map P beside dscp_to_tc_map"));
+  const auto groups = [](const char* group) {
+    return [group](ConfigTables& json) {
+      json["PFC_PRIORITY_TO_PRIORITY_GROUP_MAP"]["G"] = {{"3", group}, {"4", "4"}};
+      json["PORT_QOS_MAP"]["Ethernet0"]["pfc_to_pg_map"] = "G";
+    };
+  };
+  EXPECT_TRUE(notes_after(text, groups("3")).empty());
+  EXPECT_TRUE(has_line(notes_after(text, groups("5")), "pfc_to_pg_map: group 5 pauses priority 3"));
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include "gear/plan_fabric.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
@@ -7,7 +5,8 @@
 #include <string>
 
 #include "catalog/catalog.h"
-#include "gear/plan_ports.h"
+#include "gear/plan/fabric.h"
+#include "gear/plan/ports.h"
 #include "labfile/reader.h"
 
 namespace weft::gear {

@@ -1,9 +1,9 @@
 // The uplink table of the fourth seed comes out of its formula.
-#include "gear/plan_uplink.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "gear/plan/uplink.h"
 
 namespace weft::gear {
 namespace {

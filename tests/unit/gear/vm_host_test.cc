@@ -1,5 +1,3 @@
-#include "gear/vm_host.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -8,6 +6,8 @@
 #include <random>
 #include <sstream>
 #include <string>
+
+#include "gear/vm/host.h"
 
 namespace weft::gear {
 namespace {
@@ -106,7 +106,7 @@ TEST(VmHost, ReadsBundleSections) {
       "# weft bundle 1\n# host: a\n=== dmidecode\nSlot: nonsense\n=== lscpu\nThread(s) per core: 1\n"
       "NUMA node0 CPU(s): 0-1\n=== lspci -vmmnnk\nSlot:\t01:00.0\nClass:\tEthernet [0200]\n"
       "Vendor:\tX [15b3]\nDevice:\tY [1015]\n=== end\n";
-  const auto host = read_host_text(bundle, "bundle");
+  const auto host = describe_bundle(bundle, "bundle");
   ASSERT_TRUE(host) << host.error().message;
   EXPECT_EQ(host->devices.size(), 1u);
 }
@@ -147,7 +147,7 @@ std::string inspected() {
 }
 
 TEST(VmHost, ReadsInspectBundle) {
-  const auto host = read_host_bundle(inspected(), "bundle");
+  const auto host = describe_bundle(inspected(), "bundle");
   ASSERT_TRUE(host) << host.error().message;
   ASSERT_EQ(host->devices.size(), 3u);
   EXPECT_EQ(host->devices[0].iommu_group, 12u);
@@ -160,8 +160,7 @@ TEST(VmHost, ReadsInspectBundle) {
   ASSERT_EQ(host->nodes.size(), 2u);
   EXPECT_EQ(host->nodes[1].cores[0].threads, (CpuList{1, 3}));
   const std::string text = inspected();
-  EXPECT_NE(read_host_bundle(text.substr(0, text.size() - 9), "b").error().message.find("cut short"),
-            std::string::npos);
+  EXPECT_NE(describe_bundle(text.substr(0, text.size() - 9), "b").error().message.find("cut short"), std::string::npos);
 }
 
 TEST(VmHost, NamesPlaceOfMistakes) {
@@ -203,7 +202,7 @@ TEST(VmHost, SurvivesDamagedText) {
       text.resize(text.size() - random() % 100);
       (void)read_host_text(text, "x");
       (void)read_host_lstopo(text, "x");
-      (void)read_host_bundle(text, "x");
+      (void)describe_bundle(text, "x");
     }
   }
 }

@@ -1,10 +1,10 @@
 // The machine of "Building a Multi-Node RDMA Lab on a Single Machine" (mcornea, 2026-03-21) gives that article's
 // tables.
-#include "gear/vm_plan.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "gear/vm/plan.h"
 
 namespace weft::gear {
 namespace {

@@ -264,6 +264,8 @@ TEST(Qos, Warnings) {
   expect_warning("{profile: sonic-default, pfc: {priorities: [7]}}", "PFC on priority 7: no DSCP maps to it");
   expect_warning("{profile: roce-lossless, pfc: {watchdog: {detection: 10 ms, poll: 10 ms}}}",
                  "watchdog detection of 10 ms: SONiC takes 100 ms to 5 s");
+  expect_warning("{profile: roce-lossless, pfc: {watchdog: {poll: 20 ms}}}",
+                 "watchdog poll of 20 ms: SONiC takes 100 ms to 1 s");
   expect_warning("{profile: roce-lossless, groups: {3: {headroom: 4 kB}}}",
                  "headroom 4 kB of group 3: sn3700c at 100 Gbps over 5 m needs 25.9 kB");
 }

@@ -5,7 +5,7 @@ set -eu
 ./mlnxofedinstall --add-kernel-support --with-nvmf --force
 /etc/init.d/openibd restart
 systemctl enable openibd
-dpkg -l | grep -E 'libibverbs|rdma-core|mlnx-ofed'
+if command -v dpkg; then dpkg -l; else rpm -qa; fi | grep -E 'libibverbs|rdma-core|mlnx-ofed'
 # The order matters: RDMA stack, then the GPU's driver, then nvidia-peermem, which is built against both.
 modprobe nvidia
 modprobe nvidia-peermem

@@ -17,18 +17,22 @@ set -eu
 # Cumulus Linux sizes the headroom of every port for this length; the long form has each port's own.
 nv set qos roce mode lossless
 nv set qos pfc default-global cable-length 30
-nv set interface swp1,swp2,swp31,swp32 qos pfc-watchdog state enable
+nv set interface swp1,swp2,swp31,swp32 qos pfc-watchdog
 nv set qos pfc-watchdog polling-interval 100
 nv set qos pfc-watchdog robustness 2
+nv set interface swp1 description h0:p0
 nv set interface swp1 link mtu 9216
 nv set interface swp1 link speed 100G
 nv set interface swp1 link fec rs
+nv set interface swp2 description h1:p0
 nv set interface swp2 link mtu 9216
 nv set interface swp2 link speed 100G
 nv set interface swp2 link fec rs
+nv set interface swp31 description spine0:swp1
 nv set interface swp31 link mtu 9216
 nv set interface swp31 link speed 100G
 nv set interface swp31 link fec rs
+nv set interface swp32 description spine1:swp1
 nv set interface swp32 link mtu 9216
 nv set interface swp32 link speed 100G
 nv set interface swp32 link fec rs

@@ -65,22 +65,26 @@ nv set qos pfc cable-30m-2 port-buffer 60416
 nv set qos pfc cable-30m-2 xoff-threshold 19456
 nv set qos pfc cable-30m-2 xon-threshold 19456
 nv set interface swp31,swp32 qos pfc profile cable-30m-2
-nv set interface swp1,swp2,swp31,swp32 qos pfc-watchdog state enable
+nv set interface swp1,swp2,swp31,swp32 qos pfc-watchdog
 nv set qos pfc-watchdog polling-interval 100
 nv set qos pfc-watchdog robustness 2
 nv set qos advance-buffer-config default-global ingress-lossless-buffer shared-alpha alpha_1
 nv set qos advance-buffer-config default-global ingress-lossy-buffer priority-group bulk shared-alpha alpha_8
 nv set qos advance-buffer-config default-global egress-lossy-buffer traffic-class 0 shared-alpha alpha_8
 nv set qos advance-buffer-config default-global egress-lossy-buffer traffic-class 6 shared-alpha alpha_8
+nv set interface swp1 description h0:p0
 nv set interface swp1 link mtu 9216
 nv set interface swp1 link speed 100G
 nv set interface swp1 link fec rs
+nv set interface swp2 description h1:p0
 nv set interface swp2 link mtu 9216
 nv set interface swp2 link speed 100G
 nv set interface swp2 link fec rs
+nv set interface swp31 description spine0:swp1
 nv set interface swp31 link mtu 9216
 nv set interface swp31 link speed 100G
 nv set interface swp31 link fec rs
+nv set interface swp32 description spine1:swp1
 nv set interface swp32 link mtu 9216
 nv set interface swp32 link speed 100G
 nv set interface swp32 link fec rs
