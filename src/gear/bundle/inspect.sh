@@ -1,5 +1,5 @@
 #!/bin/sh
-# weft inspect: collects the state of a host or a SONiC switch into one bundle on standard output, for `weft doctor`
+# weft inspect: collects the state of a host or a switch with Linux into one bundle on standard output, for `weft doctor`
 # (docs/doctor.md). It reads and changes nothing; without root some sections are shorter. Any POSIX shell will do.
 PATH=$PATH:/usr/sbin:/sbin:/usr/local/sbin:/opt/mellanox/iproute2/sbin
 LC_ALL=C
@@ -9,9 +9,9 @@ set -u
 limit=
 if command -v timeout >/dev/null 2>&1; then limit='timeout 30'; fi
 
-# Output of a command, as text, with nothing in it that looks like a heading.
+# Output of a command, as text, with nothing in it that looks like a heading, and no line that is longer than any tool's.
 plain() {
-  tr -d '\000\r' | sed 's/^=== / === /'
+  tr -d '\000\r' | cut -b 1-20000 | sed 's/^=== / === /'
 }
 
 # section COMMAND ARGUMENT…: nothing where the command is not installed.
@@ -70,6 +70,23 @@ print(json.dumps({name: config[name] for name in tables if name in config}, inde
   exit 0
 fi
 
+# Cumulus Linux: only what is of ports and QoS; other lines have passwords.
+if command -v nv >/dev/null 2>&1; then
+  printf '=== nv config show -o commands\n'
+  nv config show -o commands 2>/dev/null </dev/null |
+    grep -E '^nv set (qos |system hostname |interface [^ ]+ (link|qos|description|type) )' | plain
+  section nv show interface -o json
+  for path in $(existing /sys/class/net/swp*); do
+    name=${path##*/}
+    section nv show interface "$name" counters qos
+    section nv show interface "$name" qos pfc-watchdog
+    section ethtool -S "$name"
+  done
+  section lldpcli show neighbors
+  printf '=== end\n'
+  exit 0
+fi
+
 printf '=== ls -d /sys/class/infiniband/*/device/net/*\n'
 existing /sys/class/infiniband/*/device/net/* | plain
 printf '=== ls -d /sys/class/iommu/*\n'
@@ -93,7 +110,10 @@ for path in $(existing /sys/class/net/*/device); do
   section dcb pfc show dev "$name"
   section dcb -N app show dev "$name"
   section dcb ets show dev "$name"
+  section dcb buffer show dev "$name"
 done
+section bridge link show
+section tc qdisc show
 
 section ibstat
 section ibv_devinfo -v
@@ -149,7 +169,8 @@ done
 
 printf '=== dmesg\n'
 {
-  { dmesg 2>/dev/null || journalctl -k -b -o short-monotonic --no-pager 2>/dev/null; } |
+  # shellcheck disable=SC2086 # two words
+  { $limit dmesg 2>/dev/null || $limit journalctl -k -b -o short-monotonic --no-pager 2>/dev/null; } |
     grep -i -E 'mlx5|irdma|[^a-z]ice |bnxt|iommu|nvidia|peermem|AER|pcie bus error|link is (up|down)|hung task' |
     tail -n 2000
 } | plain
