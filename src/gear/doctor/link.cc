@@ -20,7 +20,8 @@ bool is_known_nic(const PciDevice& device) {
 void check_devices(const HostState& host, Findings& findings) {
   if (!host.ports.empty() || !host.devices_listed) return;
   std::vector<Evidence> evidence;
-  std::string fix = "install an RDMA NIC; lspci shows none";
+  std::string fix = host.pci.empty() ? "weft inspect on the host itself: in a container lspci and /sys may show nothing"
+                                     : "install an RDMA NIC; lspci shows none";
   for (const auto& [address, device] : host.pci) {
     if (!is_known_nic(device)) continue;
     // Given to a virtual machine: its devices are the guest's.
