@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "cli/output.h"
@@ -54,8 +55,13 @@ int doctor(const DoctorArguments& arguments) {
     files = gear::read_site(arguments.paths);
   }
   if (!files.problems.empty()) return report_files(files.problems);
-  if (!arguments.json)
-    for (const std::string& path : files.ignored) fmt::print(stderr, "weft: {}: not a bundle, left out\n", path);
+  constexpr std::size_t kMostLines = 10;
+  if (!arguments.json) {
+    for (std::size_t i = 0; i < std::min(files.ignored.size(), kMostLines); ++i)
+      fmt::print(stderr, "weft: {}: not a bundle, left out\n", files.ignored[i]);
+    if (files.ignored.size() > kMostLines)
+      fmt::print(stderr, "weft: and {} more files\n", files.ignored.size() - kMostLines);
+  }
   const gear::Diagnosis diagnosis = gear::diagnose(files.site);
   put(arguments.json ? gear::diagnosis_json(diagnosis) : gear::diagnosis_text(diagnosis));
   return diagnosis.findings.empty() ? kExitWell : kExitFailed;
@@ -67,9 +73,10 @@ void add_doctor(CLI::App& app, int& status) {
   auto arguments = std::make_shared<DoctorArguments>();
   CLI::App* verb =
       app.add_subcommand("doctor", "Find what is wrong with this host, or with hosts and switches by their bundles");
-  verb->add_option("BUNDLE", arguments->paths,
-                   "Bundles of weft inspect, config_db.json files, unpacked show techsupport, directories of them "
-                   "(default: this host)");
+  verb->add_option(
+      "BUNDLE", arguments->paths,
+      "Bundles of hosts and switches, config_db.json files, unpacked show techsupport, directories of them "
+      "(default: this host)");
   verb->add_option("--pairs", arguments->pairs,
                    "Directory of perftest's JSON results of all pairs, CLIENT--SERVER.json");
   verb->add_option("--line-rate", arguments->line_Gbps,

@@ -197,7 +197,7 @@ TEST(AiLabs, BadInputIsNamed) {
 // Ranks that only send run ahead of a root that receives from all: the iterations that are simulated must tell the time
 // of those that are not.
 // Rails that do not meet: without PXN a rank cannot reach the others on their rails. That is told before anything runs.
-TEST(AiLabs, RailsThatDoNotMeetFailBeforeTheRun) {
+TEST(AiLabs, SeparateRailsFailBeforeRun) {
   std::string text = ai_text("measured/m19-rccl-mi355x");
   text = text.substr(0, text.find("workloads:"));
   const auto run_with = [&](const char* workload) { return run_ai(text + "workloads:\n  - " + workload + "\n"); };

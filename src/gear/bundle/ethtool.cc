@@ -11,7 +11,9 @@ namespace {
 std::uint64_t fastest_mode(std::string_view modes) {
   std::uint64_t fastest = 0;
   for (std::string_view mode : words_of(modes)) {
-    if (mode.find("base") != mode.npos) fastest = std::max(fastest, leading_number(mode).value_or(0));
+    // 56000base* of ConnectX-3 is InfiniBand's FDR rate with Ethernet frames: no switch but Mellanox's had it.
+    const std::uint64_t rate_Mbps = mode.find("base") == mode.npos ? 0 : leading_number(mode).value_or(0);
+    if (rate_Mbps != 56000) fastest = std::max(fastest, rate_Mbps);
   }
   return fastest;
 }

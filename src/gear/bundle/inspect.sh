@@ -1,5 +1,5 @@
 #!/bin/sh
-# weft inspect: collects the state of a host or a SONiC switch into one bundle on standard output, for `weft doctor`
+# weft inspect: collects the state of a host or a switch with Linux into one bundle on standard output, for `weft doctor`
 # (docs/doctor.md). It reads and changes nothing; without root some sections are shorter. Any POSIX shell will do.
 PATH=$PATH:/usr/sbin:/sbin:/usr/local/sbin:/opt/mellanox/iproute2/sbin
 LC_ALL=C
@@ -9,10 +9,22 @@ set -u
 limit=
 if command -v timeout >/dev/null 2>&1; then limit='timeout 30'; fi
 
-# Output of a command, as text, with nothing in it that looks like a heading.
-plain() {
-  tr -d '\000\r' | sed 's/^=== / === /'
-}
+# Output of a command, as text, with nothing in it that looks like a heading, and no line that is longer than any tool's.
+if command -v tr >/dev/null 2>&1 && command -v cut >/dev/null 2>&1 && command -v sed >/dev/null 2>&1; then
+  plain() {
+    tr -d '\000\r' | cut -b 1-20000 | sed 's/^=== / === /'
+  }
+else
+  # A container with nothing but a shell.
+  plain() {
+    while IFS= read -r line; do
+      case $line in
+        '=== '*) printf ' %s\n' "$line" ;;
+        *) printf '%s\n' "$line" ;;
+      esac
+    done
+  }
+fi
 
 # section COMMAND ARGUMENT…: nothing where the command is not installed.
 section() {
@@ -24,10 +36,17 @@ section() {
   } | plain
 }
 
+grep=$(command -v grep)
 # Lines of files as PATH:LINE; what cannot be read is left out.
 files() {
   for file in "$@"; do
-    if [ -f "$file" ] && [ -r "$file" ]; then grep -sH . "$file"; fi
+    if [ -f "$file" ] && [ -r "$file" ]; then
+      if [ -n "$grep" ]; then
+        grep -sH . "$file"
+      else
+        while IFS= read -r value; do printf '%s:%s\n' "$file" "$value"; done <"$file" 2>/dev/null
+      fi
+    fi
   done
 }
 
@@ -38,7 +57,9 @@ existing() {
   done
 }
 
-printf '# weft bundle 1\n# host: %s\n' "$(uname -n)"
+host=$(uname -n 2>/dev/null)
+if [ -z "$host" ]; then read -r host </proc/sys/kernel/hostname; fi 2>/dev/null
+printf '# weft bundle 1\n# host: %s\n' "${host:-unknown}"
 printf '# user: %s\n' "$(id -un 2>/dev/null)"
 
 section uname -a
@@ -70,6 +91,23 @@ print(json.dumps({name: config[name] for name in tables if name in config}, inde
   exit 0
 fi
 
+# Cumulus Linux: only what is of ports and QoS; other lines have passwords.
+if command -v nv >/dev/null 2>&1; then
+  printf '=== nv config show -o commands\n'
+  nv config show -o commands 2>/dev/null </dev/null |
+    grep -E '^nv set (qos |system hostname |interface [^ ]+ (link|qos|description|type) )' | plain
+  section nv show interface -o json
+  for path in $(existing /sys/class/net/swp*); do
+    name=${path##*/}
+    section nv show interface "$name" counters qos
+    section nv show interface "$name" qos pfc-watchdog
+    section ethtool -S "$name"
+  done
+  section lldpcli show neighbors
+  printf '=== end\n'
+  exit 0
+fi
+
 printf '=== ls -d /sys/class/infiniband/*/device/net/*\n'
 existing /sys/class/infiniband/*/device/net/* | plain
 printf '=== ls -d /sys/class/iommu/*\n'
@@ -93,7 +131,10 @@ for path in $(existing /sys/class/net/*/device); do
   section dcb pfc show dev "$name"
   section dcb -N app show dev "$name"
   section dcb ets show dev "$name"
+  section dcb buffer show dev "$name"
 done
+section bridge link show
+section tc qdisc show
 
 section ibstat
 section ibv_devinfo -v
@@ -135,7 +176,7 @@ printf '=== files\n'
   files /sys/devices/system/cpu/cpu[0-9]*/topology/thread_siblings_list
   files /sys/devices/system/node/node[0-9]*/cpulist
   files /proc/cmdline /proc/uptime /proc/sys/kernel/osrelease /proc/driver/nvidia/version
-  grep -sH -E '^(MemTotal|HugePages_|Hugepagesize)' /proc/meminfo
+  grep -sH -E '^(MemTotal|HugePages_|Hugepagesize)' /proc/meminfo 2>/dev/null
   files /etc/nccl.conf /etc/modules-load.d/*.conf
 } | plain
 
@@ -148,10 +189,11 @@ for layer in $(existing /sys/class/infiniband/*/ports/*/link_layer); do
 done
 
 printf '=== dmesg\n'
-{
-  { dmesg 2>/dev/null || journalctl -k -b -o short-monotonic --no-pager 2>/dev/null; } |
+if [ -n "$grep" ]; then
+  # shellcheck disable=SC2086 # two words
+  { $limit dmesg 2>/dev/null || $limit journalctl -k -b -o short-monotonic --no-pager 2>/dev/null; } |
     grep -i -E 'mlx5|irdma|[^a-z]ice |bnxt|iommu|nvidia|peermem|AER|pcie bus error|link is (up|down)|hung task' |
     tail -n 2000
-} | plain
+fi 2>/dev/null | plain
 
 printf '=== end\n'

@@ -55,6 +55,9 @@ class ConfigReader {
     read_port_keys("BUFFER_PG", "profile", &SwitchPort::group_profile);
     read_port_keys("QUEUE", "wred_profile", &SwitchPort::queue_wred);
     state_.has_buffers = config_.contains("BUFFER_PG") || config_.contains("BUFFER_PROFILE");
+    state_.sizes_headroom = !table_of(config_, "CABLE_LENGTH").empty() &&
+                            std::none_of(state_.profile_lossless.begin(), state_.profile_lossless.end(),
+                                         [](const auto& profile) { return profile.second.value; });
     state_.has_config = true;
   }
 
@@ -204,6 +207,22 @@ bool is_nxos_config(const BundleSection& section) {
   });
 }
 
+// Ports of a bridge that are those of a card; containers and virtual machines have others.
+std::size_t bridged_cards(const Bundle& bundle, const BundleSection& section) {
+  std::size_t count = 0;
+  for (const std::string& line : section.lines) {
+    // 3: swp1: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 9216 master br0 ...
+    const auto words = words_of(line, " :@");
+    if (words.size() < 2) continue;
+    const std::string command = "ethtool " + std::string(words[1]);
+    count += std::any_of(bundle.sections.begin(), bundle.sections.end(),
+                         [&](const BundleSection& each) { return each.command == command; })
+                 ? 1
+                 : 0;
+  }
+  return count;
+}
+
 }  // namespace
 
 void set_neighbour(SwitchPort& port, std::string_view description) {
@@ -251,8 +270,8 @@ std::optional<SwitchOs> switch_os(const Bundle& bundle) {
     if (command.starts_with("show ") && command.ends_with("| json")) return SwitchOs::kEos;
     if (command.starts_with("show running-config")) return is_nxos_config(section) ? SwitchOs::kNxos : SwitchOs::kEos;
     // swp1: front panel ports of mlxsw by the names that its users give them. Hosts have RDMA devices.
-    bridge = bridge || (command.starts_with("bridge link") && section.lines.size() >= 2) ||
-             (command.starts_with("dcb pfc show dev swp"));
+    bridge = bridge || (command.starts_with("bridge link") && bridged_cards(bundle, section) >= 2) ||
+             command.starts_with("dcb pfc show dev swp");
     rdma = rdma || (command.starts_with("ls -d /sys/class/infiniband") && !section.lines.empty()) ||
            (command == "rdma link" && !section.lines.empty());
   }

@@ -44,6 +44,9 @@ struct SwitchState {
   std::map<std::string, Seen<bool>> wred_marks;        // profile -> it marks ECN
   std::map<std::string, Seen<bool>> profile_lossless;  // BUFFER_PROFILE with xoff
   bool has_config = false, has_buffers = false;
+  // SONiC's buffer manager makes lossless profiles from CABLE_LENGTH while it runs: a file that was saved before has
+  // none.
+  bool sizes_headroom = false;
 
   // The port of this name, made where there is none; nothing where a switch cannot have as many.
   SwitchPort* port(const std::string& name);

@@ -20,7 +20,8 @@ bool is_known_nic(const PciDevice& device) {
 void check_devices(const HostState& host, Findings& findings) {
   if (!host.ports.empty() || !host.devices_listed) return;
   std::vector<Evidence> evidence;
-  std::string fix = "install an RDMA NIC; lspci shows none";
+  std::string fix = host.pci.empty() ? "weft inspect on the host itself: in a container lspci and /sys may show nothing"
+                                     : "install an RDMA NIC; lspci shows none";
   for (const auto& [address, device] : host.pci) {
     if (!is_known_nic(device)) continue;
     // Given to a virtual machine: its devices are the guest's.
@@ -55,7 +56,10 @@ void check_link(const Site& site, const HostState& host, const NicPort& port, Fi
   if (port.is_up()) return;
   const bool another_up =
       std::any_of(host.ports.begin(), host.ports.end(), [](const NicPort& other) { return other.is_up(); });
-  if (is_administratively_down(host, port) && another_up) return;
+  // A virtual function that nobody uses has no link of its own.
+  const PciDevice* card = host.pci_of(port);
+  const bool is_virtual = card != nullptr && card->name.find("Virtual Function") != card->name.npos;
+  if ((is_administratively_down(host, port) || is_virtual) && another_up) return;
   bool ethernet_up = false;
   for (const SitePort& other : ports_up(site, true)) ethernet_up = ethernet_up || other.port->link_layer.has_value();
   std::vector<Evidence> evidence;

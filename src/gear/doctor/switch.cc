@@ -51,11 +51,12 @@ void check_lossless_class(const SwitchState& device, const SwitchPort& port, std
   const Evidence& from = port.pfc->from;
   if (device.has_buffers) {
     const auto profile = port.group_profile.find(priority);
-    if (profile == port.group_profile.end())
+    const bool missing = profile == port.group_profile.end();
+    if (missing && !device.sizes_headroom)
       faults.add("headroom-missing", device, port,
                  fmt::format("PFC is on priority {}, and priority group {} has no buffer profile", priority, priority),
                  from, {switch_command(device, port.name, SwitchTask::kHeadroom, {priority, 0, ""})});
-    else if (!is_headroom(device, profile->second.value))
+    if (!missing && !is_headroom(device, profile->second.value))
       faults.add("headroom-missing", device, port,
                  fmt::format("priority group {} has the profile {}, which has no headroom (xoff)", priority,
                              profile->second.value),

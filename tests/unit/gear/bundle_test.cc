@@ -97,6 +97,25 @@ TEST(Bundle, ReadsUnpackedTechsupport) {
   fs::remove_all(root);
 }
 
+TEST(Bundle, ReadsSubdirectories) {
+  namespace fs = std::filesystem;
+  std::string pattern = (fs::temp_directory_path() / "weft-doctor-XXXXXX").string();
+  ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+  const fs::path root = pattern;
+  fs::create_directories(root / "row1" / "rack2" / "hosts");
+  fs::create_directories(root / "row1" / "switches");
+  fs::copy(support::DoctorCase::data() / "gpu01.txt", root / "row1" / "rack2" / "hosts" / "gpu01.txt");
+  fs::copy(support::DoctorCase::data() / "eos1.txt", root / "row1" / "switches" / "eos1.txt");
+  std::ofstream(root / "row1" / "result.json") << "{\"results\": []}\n";  // other JSON lies beside
+  fs::create_directory_symlink(root, root / "row1" / "again");
+  const SiteFiles files = read_site({root.string()});
+  fs::remove_all(root);
+  EXPECT_TRUE(files.problems.empty());
+  EXPECT_EQ(files.site.hosts.size(), 1u);
+  EXPECT_EQ(files.site.switches.size(), 1u);
+  EXPECT_EQ(files.ignored.size(), 1u);
+}
+
 TEST(BundleText, Pieces) {
   EXPECT_EQ(leading_number("1,200 x"), 1200u);
   EXPECT_EQ(leading_number("07,06"), 7u);

@@ -104,7 +104,7 @@ std::vector<std::string> notes_after(const std::string& text, const Change& chan
 }
 
 // What a lab cannot say is told: colours, maps of PCPs, groups that pause another priority.
-TEST(ImportPorts, TellsWhatALabCannotSay) {
+TEST(ImportPorts, NotesWhatLabsLack) {
   const auto lab = support::gear_lab_file("labs/gear/clos-2x4.yaml");
   const std::string text = support::file_of(support::emitted(lab, "sonic"), "leaf0/config_db.json");
   EXPECT_TRUE(notes_after(text, [](ConfigTables&) {}).empty());
