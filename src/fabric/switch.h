@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/random.h"
@@ -41,6 +42,9 @@ class alignas(64) Switch {
   const SharedBuffer& buffer() const { return buffer_; }
   const BoundedLog<DropRecord>& drops() const { return drops_; }
   const BoundedLog<PauseEvent>& pause_log() const { return pause_log_; }
+  const BoundedLog<SwitchEvent>& event_log() const { return event_log_; }
+  // Where a packet like this leaves by the routes in force; nothing without one, or where that depends on the moment.
+  std::optional<std::uint32_t> way_of(const engine::PacketBody& packet) const;
   std::uint64_t queue_B(std::uint32_t port, std::uint32_t queue) const { return ports_[port].lanes[queue].queue.bytes; }
   // Classes stopped by the peer of this port, and groups that stop the peer.
   std::uint8_t paused_queues(std::uint32_t port) const { return ports_[port].paused; }
@@ -249,8 +253,8 @@ class alignas(64) Switch {
   void enqueue(std::uint32_t in, Port& out, Class lane, std::uint32_t frame_B, engine::PacketBody& packet,
                Time_ps now_ps);
   bool red_marks(const Port& out, std::uint32_t q);
-  bool red_admits(Port& out, std::uint32_t q, engine::PacketBody& packet);
-  void mark(Port& out, std::uint32_t q, engine::PacketBody& packet);
+  bool red_admits(Port& out, std::uint32_t q, engine::PacketBody& packet, Time_ps now_ps);
+  void mark(Port& out, std::uint32_t q, engine::PacketBody& packet, Time_ps now_ps);
   std::uint32_t way(const engine::PacketBody& packet) const;
   std::uint32_t route(const engine::PacketBody& packet, Time_ps now_ps);
   std::uint32_t balance(const RouteTable::Group& group, const engine::PacketBody& packet, Time_ps now_ps);
@@ -312,6 +316,11 @@ class alignas(64) Switch {
   }
   void end_xoff(std::uint32_t p, std::uint32_t g, PauseEnd end, Time_ps now_ps);
   void refresh(std::uint32_t p, Time_ps now_ps);
+
+  // switch_record.cc
+  void record_mark(const Port& out, std::uint32_t q, const engine::PacketBody& packet, Time_ps now_ps);
+  void record_event(SwitchEventKind kind, std::uint32_t p, std::uint32_t q, Time_ps now_ps);
+  void record_cause(PauseEvent& event, std::uint32_t p, std::uint32_t g) const;
 
   // switch_watchdog.cc
   void arm_watchdog(Time_ps now_ps);
@@ -393,6 +402,8 @@ class alignas(64) Switch {
   bool watchdog_armed_ = false;
   BoundedLog<DropRecord> drops_;
   BoundedLog<PauseEvent> pause_log_;
+  BoundedLog<SwitchEvent> event_log_;
+  std::vector<std::array<std::uint32_t, kClasses>> last_mark_;  // by port, queue: number in event_log_ + 1
 };
 
 }  // namespace weft::fabric

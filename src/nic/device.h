@@ -24,6 +24,7 @@
 #include "nic/multicast.h"
 #include "nic/port_contexts.h"
 #include "nic/port_numbers.h"
+#include "nic/port_record.h"
 #include "nic/queue_pair.h"
 #include "nic/receive_load.h"
 #include "nic/shared_receive_queue.h"
@@ -56,7 +57,7 @@ class alignas(64) Device {
   std::uint32_t ack_interval_packets_;
   std::uint32_t last_receiver_ = 0;  // of the queue pairs: the next packet is probably for it, too
   std::uint8_t blocked_ = 0;         // classes that the peer has stopped: transmit_control_.blocked()
-  bool carry_payload_;
+  bool carry_payload_, records_ = false;  // of the port: recorder_ is there
   bool slow_receiver_, trust_dscp_;  // slow: by a fault, or of a kind that may be (nic/receive_load.h)
   std::array<std::uint8_t, 64> class_of_dscp_;
   MemoryTable memory_;
@@ -133,6 +134,7 @@ class alignas(64) Device {
   const engine::Telemetry* worst_telemetry(std::uint32_t qpn) const;
   const fabric::TransmitControl& pause() const { return transmit_control_; }
   const fabric::PortPauseLog& pause_log() const { return pause_log_; }
+  PortRecord* record() { return recorder_.get(); }  // null: nobody asked
   // How long this port has stopped its peer's class, the pause that still lasts at `now_ps` counted in.
   Time_ps pause_tx_ps(std::size_t pause_class, Time_ps now_ps) const {
     return receive_control_.total_ps(pause_class, now_ps);
@@ -227,6 +229,7 @@ class alignas(64) Device {
   void queue_reply(QueuePair& qp, Time_ps at_ps);
   void service_by(Time_ps at_ps) { service_ps_ = std::min(service_ps_, std::max(at_ps, free_ps_)); }
   bool serve_context(std::uint32_t context, Time_ps now_ps);
+  bool serve_recorded(std::uint32_t context, Time_ps now_ps);
   // Inside put() and fetch(), for the data path.
   void put_line(engine::Packet& packet, std::uint32_t line_bytes, Time_ps now_ps);
   bool fetch_now(QueuePair& qp, std::uint8_t function, std::uint32_t payload_B, Time_ps now_ps);
@@ -391,6 +394,7 @@ class alignas(64) Device {
   fabric::TransmitControl transmit_control_;
   fabric::ReceiveControl receive_control_;
   fabric::PortPauseLog pause_log_;
+  std::unique_ptr<PortRecord> recorder_;
   std::vector<Parked> parked_;  // contexts whose class is stopped
   std::uint8_t storm_ = 0;      // classes that the pause storm of a fault has stopped
   Time_ps storm_over_ps_ = kNever_ps, xoff_check_ps_ = kNever_ps;  // its last XOFF runs out; XON may be due

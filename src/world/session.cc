@@ -29,6 +29,7 @@ WorldOptions world_options(const Lab& lab, const SessionOptions& options) {
   // Programs come in one after the other: the nodes they run on share a thread.
   world.domains = needs.programs || options.open_ended || options.why ? 1 : options.domains;
   world.window_divisor = options.window_divisor;
+  world.record = options.record;
   world.live = options.open_ended;
   world.apart = needs.programs || options.open_ended;
   world.carry_payload = needs.bytes || options.open_ended || !options.capture_ports.empty() || !lab.mirrors.empty();

@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "fabric/link.h"
+#include "results/drop_reason.h"
+#include "results/explanation.h"
+#include "results/pause_rows.h"
+#include "results/workload_kind.h"
+
+namespace weft::lab {
+namespace {
+
+using fabric::Fate;
+using workload::FlowsOutcome;
+using workload::FlowState;
+
+const char* state_word(FlowState state) {
+  switch (state) {
+    case FlowState::kWaiting:
+      return "waiting";
+    case FlowState::kRunning:
+      return "running";
+    case FlowState::kDone:
+      return "done";
+    case FlowState::kFailed:
+      return "failed";
+  }
+  return "";
+}
+
+const char* end_word(fabric::PauseEnd what) {
+  static constexpr const char* kWords[] = {"start", "xon", "expired", "link down", "watchdog"};
+  return kWords[static_cast<std::size_t>(what)];
+}
+
+struct KindName {
+  const char* operator()(const workload::PerftestOptions&) const { return "perftest"; }
+  const char* operator()(const workload::TransferOptions&) const { return "transfer"; }
+  const char* operator()(const workload::FlowOptions&) const { return "flows"; }
+  const char* operator()(const workload::ProgramOptions&) const { return "programs"; }
+  const char* operator()(const workload::Iperf3Options&) const { return "iperf3"; }
+  const char* operator()(const workload::NcclOptions&) const { return "nccl"; }
+  const char* operator()(const workload::JobOptions&) const { return "job"; }
+};
+
+void add_workloads(const Lab& lab, const RunResult& result, Evidence& evidence) {
+  const std::vector<std::string> failures = result.failures();
+  for (const WorkloadOutcome& outcome : result.workloads) {
+    const WorkloadConfig& config = *outcome.config;
+    WorkloadEvidence workload;
+    workload.name = config.name;
+    workload.kind = std::visit(KindName(), config.options);
+    if (workload.kind == "perftest" || workload.kind == "transfer" || workload.kind == "iperf3") {
+      workload.client = port_name(lab, config.client);
+      workload.server = port_name(lab, config.server);
+    }
+    const std::string start = config.name + ": ";
+    for (const std::string& failure : failures) {
+      if (failure.starts_with(start)) workload.failure = failure.substr(start.size());
+    }
+    evidence.workloads.push_back(std::move(workload));
+    const auto* flows = outcome.as<FlowsOutcome>();
+    if (flows == nullptr) continue;
+    const auto* options = config.as<workload::FlowOptions>();
+    for (std::size_t i = 0; i < flows->flows.size(); ++i) {
+      const FlowOutcome& each = flows->flows[i];
+      FlowEvidence flow;
+      flow.workload = config.name;
+      flow.number = i;
+      if (i < options->names.size()) flow.name = options->names[i];
+      flow.from = each.from;
+      flow.to = each.to;
+      flow.qpn = each.row.qpn;
+      flow.size_B = each.row.size_B;
+      flow.state = state_word(each.row.state);
+      if (each.row.state == FlowState::kDone) flow.goodput_bps = each.row.goodput_bps();
+      flow.slowdown = each.slowdown;
+      flow.retransmitted_packets = each.retransmitted_packets;
+      flow.cnps_received = each.cnps_received;
+      evidence.flows.push_back(std::move(flow));
+    }
+  }
+}
+
+LinkEvidence link_between(std::string from, std::string to, std::int64_t rate_bps) {
+  LinkEvidence link;
+  link.from = std::move(from);
+  link.to = std::move(to);
+  link.rate_bps = rate_bps;
+  return link;
+}
+
+// What ports count is without preamble and gap; NICs also leave the FCS out.
+void add_links(const RunResult& result, Evidence& evidence) {
+  std::map<std::string, LinkEvidence> by_port;
+  for (const PortOutcome& port : result.ports) {
+    LinkEvidence link = link_between(port.name, port.peer, port.rate_bps);
+    const nic::Counters::Traffic sent = port.counters.tx();
+    link.packets = sent.packets;
+    link.line_B = sent.bytes + sent.packets * fabric::kLineOverhead_B;
+    link.paused_ps = *std::max_element(port.pause_rx_ps.begin(), port.pause_rx_ps.end());
+    by_port.emplace(port.name, std::move(link));
+  }
+  for (const SwitchOutcome& node : result.switches) {
+    for (const SwitchPortOutcome& port : node.ports) {
+      LinkEvidence link = link_between(node.config->name + ":" + port.name, port.peer, port.rate_bps);
+      for (std::size_t c = 0; c < fabric::kClasses; ++c) {
+        link.packets += port.counters.tx[c].packets;
+        link.line_B += port.counters.tx[c].bytes + port.counters.tx[c].packets * fabric::kLineGap_B;
+        link.marked += port.counters.ecn_marked[c];
+        link.max_queue_B = std::max<std::uint64_t>(link.max_queue_B, port.counters.max_queue_B[c]);
+      }
+      link.paused_ps = *std::max_element(port.pause_rx_ps.begin(), port.pause_rx_ps.end());
+      by_port.emplace(link.from, std::move(link));
+    }
+  }
+  for (const LinkOutcome& each : result.links) {
+    const auto found = by_port.find(each.from);
+    LinkEvidence link = found == by_port.end() ? link_between(each.from, each.to, 0) : std::move(found->second);
+    for (Fate fate : {Fate::kFaultDrop, Fate::kLinkDown, Fate::kFcsError, Fate::kIcrcError, Fate::kRxBufferFull,
+                      Fate::kRxRingFull, Fate::kTailDrop, Fate::kWred, Fate::kNoHeadroom, Fate::kNoRoute,
+                      Fate::kTtlExpired, Fate::kTooBig, Fate::kWatchdogDrop, Fate::kPortDown, Fate::kCpuDrop}) {
+      if (each.ledger.of(fate) > 0)
+        link.lost.emplace_back(fabric::kFateNames[static_cast<std::size_t>(fate)], each.ledger.of(fate));
+    }
+    evidence.links.push_back(std::move(link));
+  }
+}
+
+void add_pauses(const RunResult& result, Evidence& evidence) {
+  std::uint64_t left_out = 0;
+  for (const PauseRow& row : merged_pauses(result, left_out))
+    evidence.pauses.push_back({row.time_ps, row.port, row.peer, row.classes, row.sent, end_word(row.what),
+                               row.nic_cause, row.queue_port, row.queue, row.queue_B, row.group_B});
+  evidence.left_out += left_out;
+}
+
+}  // namespace
+
+void merge_drop(std::vector<DropEvidence>& drops, const DropEvidence& drop) {
+  for (DropEvidence& each : drops) {
+    if (each.node != drop.node || each.out_port != drop.out_port || each.queue != drop.queue ||
+        each.reason != drop.reason)
+      continue;
+    each.last_ps = drop.last_ps;
+    each.count += drop.count;
+    each.queue_B = std::max(each.queue_B, drop.queue_B);
+    return;
+  }
+  drops.push_back(drop);
+}
+
+Evidence evidence_of(const Lab& lab, const RunResult& result) {
+  Evidence evidence;
+  evidence.lab = lab.name;
+  evidence.end_ps = result.end_ps;
+  evidence.interrupted = result.interrupted;
+  evidence.cut_off = result.cut_off;
+  evidence.recorded = result.recorded;
+  evidence.sample_interval_ps = result.series.interval_ps;
+  evidence.samples = result.series.samples;
+  evidence.senders = result.senders;
+  evidence.events = result.noted;
+  evidence.receivers = result.receivers;
+  evidence.circular_waits = result.circular_waits;
+  evidence.left_out = result.records_left_out;
+  add_workloads(lab, result, evidence);
+  add_links(result, evidence);
+  add_pauses(result, evidence);
+  for (const FaultOutcome& fault : result.faults) evidence.faults.push_back({fault.name, fault.where, fault.hits});
+  for (const SwitchOutcome& node : result.switches) {
+    for (const fabric::DropRecord& record : node.drops.records) {
+      DropEvidence drop;
+      drop.first_ps = drop.last_ps = record.time_ps;
+      drop.count = 1;
+      drop.node = node.config->name;
+      if (record.out_port < node.ports.size()) drop.out_port = node.config->name + ":" + node.ports[record.out_port].name;
+      drop.queue = record.queue;
+      drop.reason = drop_reason(record.reason).name;
+      drop.queue_B = record.occupancy_B;
+      drop.source = result.book[record.source].name;
+      drop.destination = result.book[record.destination].name;
+      drop.qpn = record.endpoint;
+      drop.psn = record.sequence;
+      merge_drop(evidence.drops, drop);
+    }
+    evidence.left_out += node.drops.total - node.drops.records.size();
+  }
+  return evidence;
+}
+
+}  // namespace weft::lab

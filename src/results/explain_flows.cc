@@ -1,0 +1,131 @@
+// Flows of a run, and what each did with its time.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "results/explain_parts.h"
+
+namespace weft::lab {
+namespace {
+
+// Its own wire was the limit from there on, and what is left is not worth a name.
+constexpr double kHealthyWire = 0.9;
+constexpr double kWorthNamingOfLife = 0.05;
+
+using SenderGroup = std::vector<const SenderEvidence*>;
+
+// Where the data of READs comes from, its requests say nothing more.
+bool is_told_by_the_other_end(const SenderEvidence& sender, const std::set<std::pair<std::string, std::uint32_t>>& readers) {
+  return sender.only_asks && readers.contains({sender.to, sender.peer_qpn});
+}
+
+// By the ends, where only one workload can be meant.
+std::string workload_of(const Evidence& evidence, const std::string& from, const std::string& to) {
+  std::string found;
+  for (const WorkloadEvidence& each : evidence.workloads) {
+    if (each.kind == "flows" || each.kind == "iperf3") continue;
+    const bool two_ends = !each.client.empty();
+    const bool fits = !two_ends || (each.client == from && each.server == to) || (each.client == to && each.server == from);
+    if (!fits) continue;
+    if (!found.empty()) return "";
+    found = each.name;
+  }
+  return found;
+}
+
+void add_times(FlowAnswer& flow, const SenderGroup& group) {
+  std::map<std::string, Time_ps> sums;
+  Time_ps life_ps = 0, sending_ps = 0;
+  flow.queue_pairs = group.size();
+  for (const SenderEvidence* sender : group) {
+    flow.qpns.push_back(sender->qpn);
+    flow.first_ps = flow.path.empty() && life_ps == 0 ? sender->first_ps : std::min(flow.first_ps, sender->first_ps);
+    flow.last_ps = std::max(flow.last_ps, sender->last_ps);
+    if (flow.path.empty()) flow.path = sender->path;
+    for (const HeldTime& part : sender->held) {
+      sums[part.cause] += part.time_ps;
+      life_ps += part.time_ps;
+      if (part.cause == held::kSending) sending_ps += part.time_ps;
+    }
+  }
+  if (life_ps == 0) return;
+  const Time_ps span_ps = std::max<Time_ps>(1, group.size() == 1 ? life_ps : flow.last_ps - flow.first_ps);
+  flow.wire = std::min(1.0, static_cast<double>(sending_ps) / static_cast<double>(span_ps));
+  for (const auto& [cause, time_ps] : sums)
+    flow.shares.push_back({cause, static_cast<double>(time_ps) / static_cast<double>(life_ps)});
+  std::stable_sort(flow.shares.begin(), flow.shares.end(),
+                   [](const CauseShare& a, const CauseShare& b) { return a.share > b.share; });
+}
+
+void name_bottleneck(FlowAnswer& flow) {
+  flow.bottleneck = "none";
+  if (flow.shares.empty() || flow.wire >= kHealthyWire) return;
+  for (const CauseShare& part : flow.shares) {
+    if (part.cause == held::kSending) continue;
+    if (part.share >= kWorthNamingOfLife) {
+      flow.bottleneck = part.cause;
+      flow.share = part.share;
+    }
+    return;
+  }
+}
+
+}  // namespace
+
+std::vector<FlowAnswer> explain_flows(const ExplainContext& context) {
+  const Evidence& evidence = context.evidence;
+  std::map<std::pair<std::string, std::uint32_t>, const SenderEvidence*> requests;
+  std::set<std::pair<std::string, std::uint32_t>> readers;
+  for (const SenderEvidence& sender : evidence.senders) {
+    if (sender.replies) {
+      readers.emplace(sender.from, sender.qpn);
+    } else {
+      requests.insert_or_assign({sender.from, sender.qpn}, &sender);
+    }
+  }
+  std::vector<FlowAnswer> flows;
+  std::set<const SenderEvidence*> used;
+  for (const FlowEvidence& each : evidence.flows) {
+    FlowAnswer flow;
+    flow.id = fmt::format("{}/{}", each.workload, each.number);
+    flow.workload = each.workload;
+    flow.name = each.name;
+    flow.from = each.from;
+    flow.to = each.to;
+    flow.state = each.state;
+    flow.goodput_bps = each.goodput_bps;
+    const auto found = requests.find({each.from, each.qpn});
+    if (each.qpn != 0 && found != requests.end()) {
+      add_times(flow, {found->second});
+      used.insert(found->second);
+    }
+    flows.push_back(std::move(flow));
+  }
+  std::map<std::pair<std::string, std::string>, SenderGroup> others;
+  std::vector<std::pair<std::string, std::string>> order;
+  for (const SenderEvidence& sender : evidence.senders) {
+    if (used.contains(&sender) || is_told_by_the_other_end(sender, readers)) continue;
+    SenderGroup& group = others[{sender.from, sender.to}];
+    if (group.empty()) order.emplace_back(sender.from, sender.to);
+    group.push_back(&sender);
+  }
+  for (const auto& ends : order) {
+    FlowAnswer flow;
+    flow.from = ends.first;
+    flow.to = ends.second;
+    flow.id = fmt::format("{}>{}", flow.from, flow.to.empty() ? "any" : flow.to);
+    flow.workload = workload_of(evidence, flow.from, flow.to);
+    add_times(flow, others[ends]);
+    flows.push_back(std::move(flow));
+  }
+  for (FlowAnswer& flow : flows) {
+    name_bottleneck(flow);
+    explain_bottleneck(context, flow);
+  }
+  return flows;
+}
+
+}  // namespace weft::lab
