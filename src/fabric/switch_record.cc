@@ -8,8 +8,7 @@ namespace weft::fabric {
 
 namespace {
 
-constexpr Time_ps kQuiet_ps = us(100);        // without a mark: the next begins another event
-constexpr std::size_t kMostCauses = 2'000;    // pauses of which it looks for the queue: it walks through what it holds
+constexpr Time_ps kQuiet_ps = us(100);  // without a mark: the next begins another event
 
 }  // namespace
 
@@ -49,9 +48,9 @@ void Switch::record_event(SwitchEventKind kind, std::uint32_t p, std::uint32_t q
   event_log_.add(event);
 }
 
-// Which queue holds most of what this group has in the buffer.
+// Which queue holds most of what this group has in the buffer. Walks through all of it, for pauses that the log keeps.
 void Switch::record_cause(PauseEvent& event, std::uint32_t p, std::uint32_t g) const {
-  if (pause_log_.records.size() >= kMostCauses) return;
+  if (pause_log_.total > pause_log_.records.size()) return;  // will not be kept
   for (const Port& out : ports_) {
     for (std::uint32_t q = 0; q < kClasses; ++q) {
       if ((out.waiting >> q & 1) == 0) continue;

@@ -141,6 +141,13 @@ void PortRecord::destroyed(std::uint32_t context, Time_ps now_ps) {
   }
 }
 
+std::array<Time_ps, kSenderStates> PortRecord::times_at(std::uint32_t context, Time_ps now_ps) const {
+  if (context >= of_context_.size() || of_context_[context] == 0) return {};
+  SenderRecord sender = senders_[of_context_[context] - 1];
+  if (sender.is_open) advance(sender, now_ps);
+  return sender.times;
+}
+
 void PortRecord::settle(Time_ps end_ps) {
   for (SenderRecord& sender : senders_) {
     if (sender.is_open && !sender.replies) advance(sender, end_ps);
@@ -174,15 +181,15 @@ void PortRecord::rate_cut(const QueuePair& qp, std::int64_t before_q16, std::int
   const std::int64_t to_bps = rate_of_pace(qp.congestion.pace_q16, line_rate_bps);
   SenderRecord* sender = find_or_add(qp, (qp.qpn - QueuePairNumbers::kFirst) * 2, now_ps);
   if (sender == nullptr || to_bps >= before_bps) return;
-  note(sender->last_cut, {PortEventKind::kRateCut, now_ps, now_ps, 1, qp.qpn,
-                          static_cast<std::uint32_t>(qp.packet.dst), 0, before_bps, to_bps});
+  note(sender->last_cut, {PortEventKind::kRateCut, now_ps, now_ps, 1, qp.qpn, static_cast<std::uint32_t>(qp.packet.dst),
+                          0, before_bps, to_bps});
 }
 
 void PortRecord::lost(const QueuePair& qp, PortEventKind kind, Time_ps now_ps) {
   SenderRecord* sender = find((qp.qpn - QueuePairNumbers::kFirst) * 2);
   if (sender == nullptr) return;
-  note(sender->last_recovery, {kind, now_ps, now_ps, 1, qp.qpn, static_cast<std::uint32_t>(qp.packet.dst),
-                               qp.req.una_psn, 0, 0});
+  note(sender->last_recovery,
+       {kind, now_ps, now_ps, 1, qp.qpn, static_cast<std::uint32_t>(qp.packet.dst), qp.req.una_psn, 0, 0});
 }
 
 }  // namespace weft::nic

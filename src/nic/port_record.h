@@ -55,7 +55,7 @@ struct PortEvent {
   std::uint64_t count = 1;
   std::uint32_t qpn = 0;
   std::uint32_t peer_port = 0;
-  std::uint32_t psn = 0;                   // of recovery: the first that is sent again
+  std::uint32_t psn = 0;                    // of recovery: the first that is sent again
   std::int64_t before_bps = 0, to_bps = 0;  // of a rate cut: before the first, and the lowest after it
 };
 
@@ -80,6 +80,8 @@ class PortRecord {
   // Everything that was posted is done, or failed.
   void drained(std::uint32_t context, Time_ps now_ps);
   void destroyed(std::uint32_t context, Time_ps now_ps);
+  // Of a queue pair's requests, with what it has waited for so far; zeros: it has none.
+  std::array<Time_ps, kSenderStates> times_at(std::uint32_t context, Time_ps now_ps) const;
   // The run is over: what still waits has waited until then.
   void settle(Time_ps end_ps);
 

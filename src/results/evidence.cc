@@ -29,11 +29,6 @@ const char* state_word(FlowState state) {
   return "";
 }
 
-const char* end_word(fabric::PauseEnd what) {
-  static constexpr const char* kWords[] = {"start", "xon", "expired", "link down", "watchdog"};
-  return kWords[static_cast<std::size_t>(what)];
-}
-
 struct KindName {
   const char* operator()(const workload::PerftestOptions&) const { return "perftest"; }
   const char* operator()(const workload::TransferOptions&) const { return "transfer"; }
@@ -59,6 +54,9 @@ void add_workloads(const Lab& lab, const RunResult& result, Evidence& evidence) 
     for (const std::string& failure : failures) {
       if (failure.starts_with(start)) workload.failure = failure.substr(start.size());
     }
+    const std::size_t number = evidence.workloads.size();
+    if (number < result.workload_times.size())
+      std::tie(workload.from_ps, workload.to_ps) = result.workload_times[number];
     evidence.workloads.push_back(std::move(workload));
     const auto* flows = outcome.as<FlowsOutcome>();
     if (flows == nullptr) continue;
@@ -118,9 +116,10 @@ void add_links(const RunResult& result, Evidence& evidence) {
   for (const LinkOutcome& each : result.links) {
     const auto found = by_port.find(each.from);
     LinkEvidence link = found == by_port.end() ? link_between(each.from, each.to, 0) : std::move(found->second);
-    for (Fate fate : {Fate::kFaultDrop, Fate::kLinkDown, Fate::kFcsError, Fate::kIcrcError, Fate::kRxBufferFull,
-                      Fate::kRxRingFull, Fate::kTailDrop, Fate::kWred, Fate::kNoHeadroom, Fate::kNoRoute,
-                      Fate::kTtlExpired, Fate::kTooBig, Fate::kWatchdogDrop, Fate::kPortDown, Fate::kCpuDrop}) {
+    for (Fate fate :
+         {Fate::kFaultDrop, Fate::kLinkDown, Fate::kFcsError, Fate::kIcrcError, Fate::kRxBufferFull, Fate::kRxRingFull,
+          Fate::kUnknownQp, Fate::kWrongSource, Fate::kTailDrop, Fate::kWred, Fate::kNoHeadroom, Fate::kNoRoute,
+          Fate::kTtlExpired, Fate::kTooBig, Fate::kWatchdogDrop, Fate::kPortDown, Fate::kCpuDrop}) {
       if (each.ledger.of(fate) > 0)
         link.lost.emplace_back(fabric::kFateNames[static_cast<std::size_t>(fate)], each.ledger.of(fate));
     }
@@ -131,9 +130,9 @@ void add_links(const RunResult& result, Evidence& evidence) {
 void add_pauses(const RunResult& result, Evidence& evidence) {
   std::uint64_t left_out = 0;
   for (const PauseRow& row : merged_pauses(result, left_out))
-    evidence.pauses.push_back({row.time_ps, row.port, row.peer, row.classes, row.sent, end_word(row.what),
+    evidence.pauses.push_back({row.time_ps, row.port, row.peer, row.classes, row.sent, pause_state(row.what),
                                row.nic_cause, row.queue_port, row.queue, row.queue_B, row.group_B});
-  evidence.left_out += left_out;
+  evidence.pauses_left_out = left_out;
 }
 
 }  // namespace
@@ -175,7 +174,8 @@ Evidence evidence_of(const Lab& lab, const RunResult& result) {
       drop.first_ps = drop.last_ps = record.time_ps;
       drop.count = 1;
       drop.node = node.config->name;
-      if (record.out_port < node.ports.size()) drop.out_port = node.config->name + ":" + node.ports[record.out_port].name;
+      if (record.out_port < node.ports.size())
+        drop.out_port = node.config->name + ":" + node.ports[record.out_port].name;
       drop.queue = record.queue;
       drop.reason = drop_reason(record.reason).name;
       drop.queue_B = record.occupancy_B;

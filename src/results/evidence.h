@@ -36,7 +36,7 @@ struct SenderEvidence {
   std::string from, to;  // "h0:p0"; `to` is empty where it is not connected
   std::uint32_t qpn = 0, peer_qpn = 0;
   bool replies = false;
-  bool only_asks = false;  // READ and atomic requests: the data comes from the other end
+  bool only_asks = false;             // READ and atomic requests: the data comes from the other end
   Time_ps first_ps = 0, last_ps = 0;  // its first work request, and the last that is known of it
   std::uint64_t packets = 0;
   std::vector<HeldTime> held;     // what it did meanwhile; they add up
@@ -77,7 +77,7 @@ struct DropEvidence {
   std::string node, out_port;  // "leaf0:swp3", or empty: not decided yet
   int queue = -1;
   std::string reason;
-  std::uint64_t queue_B = 0;  // the longest
+  std::uint64_t queue_B = 0;        // the longest
   std::string source, destination;  // of the first
   std::uint32_t qpn = 0, psn = 0;
 };
@@ -116,8 +116,9 @@ struct FaultEvidence {
 
 struct WorkloadEvidence {
   std::string name, kind;
-  std::string client, server;  // of those that have two ends
-  std::string failure;         // in one line; empty: none
+  std::string client, server;      // of those that have two ends
+  std::string failure;             // in one line; empty: none
+  Time_ps from_ps = 0, to_ps = 0;  // its turn
 };
 
 struct Evidence {
@@ -138,7 +139,8 @@ struct Evidence {
   std::vector<ReceiveEvidence> receivers;
   std::vector<FaultEvidence> faults;
   std::vector<std::vector<std::string>> circular_waits;
-  std::uint64_t left_out = 0;  // senders, events, pauses and drops beyond what logs hold
+  std::uint64_t left_out = 0;         // senders, events and drops beyond what logs hold
+  std::uint64_t pauses_left_out = 0;  // the same of pauses: the first are there
 };
 
 }  // namespace weft::lab

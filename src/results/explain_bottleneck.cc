@@ -38,6 +38,37 @@ void explain_pause(const ExplainContext& context, FlowAnswer& flow) {
   flow.because = pause_root_text(context, share);
 }
 
+// What its packets, or the answers to them, were lost to.
+std::string losses_text(const ExplainContext& context, const FlowAnswer& flow, std::string& root) {
+  std::string out;
+  const auto add = [&](const LinkEvidence& link, bool back) {
+    for (const auto& [reason, count] : link.lost) {
+      if (out.size() > 160) return;
+      out += fmt::format("{}{} {} {} to {}{}", out.empty() ? "" : ", ", count, reason, link.from, link.to,
+                         back ? " (way back)" : "");
+      if (root.empty()) root = link.from;
+    }
+  };
+  for (const std::string& port : flow.path) {
+    if (const auto link = context.link_of.find(port); link != context.link_of.end()) add(*link->second, false);
+  }
+  for (const std::string& port : flow.path) {
+    const auto link = context.link_of.find(port);
+    if (link == context.link_of.end()) continue;
+    if (const auto back = context.link_of.find(link->second->to); back != context.link_of.end())
+      add(*back->second, true);
+  }
+  return out;
+}
+
+// A fault of the lab that hit frames on its path.
+const FaultEvidence* fault_on(const ExplainContext& context, const FlowAnswer& flow) {
+  for (const FaultEvidence& fault : context.evidence.faults) {
+    if (fault.hits > 0 && passes(flow, fault.port)) return &fault;
+  }
+  return nullptr;
+}
+
 void explain_pace(const ExplainContext& context, FlowAnswer& flow) {
   std::uint64_t cuts = 0;
   std::int64_t lowest_bps = 0, line_bps = 0;
@@ -65,37 +96,17 @@ void explain_pace(const ExplainContext& context, FlowAnswer& flow) {
     flow.because += fmt::format(": {} marked {}", queue_text(context, marked), counted(most, "packet"));
   } else if (flow.path.empty()) {
     flow.because += "; its packets take several paths: see the marks of links";
-  } else if (std::any_of(context.evidence.faults.begin(), context.evidence.faults.end(),
-                         [](const FaultEvidence& fault) { return fault.hits > 0; })) {
-    flow.because += "; no switch on its path marked: a fault of the lab on a cable, or losses";
   } else if (lost) {
-    flow.because += "; no switch on its path marked: the NIC takes losses for congestion (slow restart)";
+    flow.because += ": the NIC takes losses for congestion (slow restart)";
+    if (const std::string what = losses_text(context, flow, flow.root); !what.empty())
+      flow.because += "; lost on its path: " + what;
+  } else if (const FaultEvidence* fault = fault_on(context, flow)) {
+    flow.root = fault->port;
+    flow.because += fmt::format(": no switch marked; fault {} of the lab hit {} from {}", fault->name,
+                                counted(fault->hits, "frame"), fault->port);
   } else {
     flow.because += "; no mark on its path was recorded";
   }
-}
-
-// What its packets, or the answers to them, were lost to.
-std::string losses_text(const ExplainContext& context, const FlowAnswer& flow, std::string& root) {
-  std::string out;
-  const auto add = [&](const LinkEvidence& link, bool back) {
-    for (const auto& [reason, count] : link.lost) {
-      if (out.size() > 160) return;
-      out += fmt::format("{}{} {} {} to {}{}", out.empty() ? "" : ", ", count, reason, link.from, link.to,
-                         back ? " (way back)" : "");
-      if (root.empty()) root = link.from;
-    }
-  };
-  for (const std::string& port : flow.path) {
-    if (const auto link = context.link_of.find(port); link != context.link_of.end()) add(*link->second, false);
-  }
-  for (const std::string& port : flow.path) {
-    const auto link = context.link_of.find(port);
-    if (link == context.link_of.end()) continue;
-    if (const auto back = context.link_of.find(link->second->to); back != context.link_of.end())
-      add(*back->second, true);
-  }
-  return out;
 }
 
 void explain_recovery(const ExplainContext& context, FlowAnswer& flow) {
@@ -134,14 +145,15 @@ void explain_round_trip(const ExplainContext& context, FlowAnswer& flow) {
   const auto life_ps = static_cast<double>(std::max<Time_ps>(1, flow.last_ps - flow.first_ps));
   std::string busiest;
   double most = 0;
-  for (std::size_t i = 0; i < flow.path.size(); ++i) {
+  // Pauses of its own port are told apart.
+  for (std::size_t i = 1; i < flow.path.size(); ++i) {
     const std::string& port = flow.path[i];
     const PauseTree::Share share = context.tree.longest(port, flow.first_ps, flow.last_ps);
     if (share.stop != SIZE_MAX && static_cast<double>(share.all_ps) >= kStopped * life_ps) {
       flow.root = share.root;
-      flow.because = fmt::format("its packets waited at {}, which was stopped for {} of that time {}", port,
-                                 share_text(static_cast<double>(share.all_ps) / life_ps),
-                                 pause_root_text(context, share));
+      flow.because =
+          fmt::format("its packets waited at {}, which was stopped for {} of that time {}", port,
+                      share_text(static_cast<double>(share.all_ps) / life_ps), pause_root_text(context, share));
       return;
     }
     const auto use = context.use_of.find(port);

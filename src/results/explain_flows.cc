@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "results/explain_parts.h"
@@ -18,17 +19,19 @@ constexpr double kWorthNamingOfLife = 0.05;
 using SenderGroup = std::vector<const SenderEvidence*>;
 
 // Where the data of READs comes from, its requests say nothing more.
-bool is_told_by_the_other_end(const SenderEvidence& sender, const std::set<std::pair<std::string, std::uint32_t>>& readers) {
+bool is_told_by_the_other_end(const SenderEvidence& sender,
+                              const std::set<std::pair<std::string, std::uint32_t>>& readers) {
   return sender.only_asks && readers.contains({sender.to, sender.peer_qpn});
 }
 
-// By the ends, where only one workload can be meant.
-std::string workload_of(const Evidence& evidence, const std::string& from, const std::string& to) {
+// By its turn and ends, where only one workload can be meant.
+std::string workload_of(const Evidence& evidence, const SenderEvidence& sender) {
   std::string found;
   for (const WorkloadEvidence& each : evidence.workloads) {
     if (each.kind == "flows" || each.kind == "iperf3") continue;
-    const bool two_ends = !each.client.empty();
-    const bool fits = !two_ends || (each.client == from && each.server == to) || (each.client == to && each.server == from);
+    if (each.to_ps > 0 && (sender.first_ps < each.from_ps || sender.first_ps > each.to_ps)) continue;
+    const bool fits = each.client.empty() || (each.client == sender.from && each.server == sender.to) ||
+                      (each.client == sender.to && each.server == sender.from);
     if (!fits) continue;
     if (!found.empty()) return "";
     found = each.name;
@@ -104,21 +107,22 @@ std::vector<FlowAnswer> explain_flows(const ExplainContext& context) {
     }
     flows.push_back(std::move(flow));
   }
-  std::map<std::pair<std::string, std::string>, SenderGroup> others;
-  std::vector<std::pair<std::string, std::string>> order;
+  using Key = std::tuple<std::string, std::string, std::string>;  // workload and ends
+  std::map<Key, SenderGroup> others;
+  std::vector<Key> order;
   for (const SenderEvidence& sender : evidence.senders) {
     if (used.contains(&sender) || is_told_by_the_other_end(sender, readers)) continue;
-    SenderGroup& group = others[{sender.from, sender.to}];
-    if (group.empty()) order.emplace_back(sender.from, sender.to);
+    const Key key{workload_of(evidence, sender), sender.from, sender.to};
+    SenderGroup& group = others[key];
+    if (group.empty()) order.push_back(key);
     group.push_back(&sender);
   }
-  for (const auto& ends : order) {
+  for (const Key& key : order) {
     FlowAnswer flow;
-    flow.from = ends.first;
-    flow.to = ends.second;
-    flow.id = fmt::format("{}>{}", flow.from, flow.to.empty() ? "any" : flow.to);
-    flow.workload = workload_of(evidence, flow.from, flow.to);
-    add_times(flow, others[ends]);
+    std::tie(flow.workload, flow.from, flow.to) = key;
+    flow.id = fmt::format("{}{}{}>{}", flow.workload, flow.workload.empty() ? "" : "/", flow.from,
+                          flow.to.empty() ? "any" : flow.to);
+    add_times(flow, others[key]);
     flows.push_back(std::move(flow));
   }
   for (FlowAnswer& flow : flows) {

@@ -33,7 +33,6 @@ class Builder {
   Incident incident(const Begun& begun) const;
   void add_root(const Begun& begun, Incident& out) const;
   void add_marks(const Begun& begun, Incident& out) const;
-  void add_reactions(Incident& out, const std::vector<const FlowAnswer*>& through) const;
   void add_pauses(const Begun& begun, Incident& out) const;
   void add_drops(const Begun& begun, Incident& out) const;
   void add_watchdog(const Begun& begun, Incident& out) const;
@@ -71,8 +70,11 @@ void Builder::collect() {
     if (event.kind == "ce_mark") begun(event.port).marks.push_back(&event);
   }
   for (const DropEvidence& drop : context_.evidence.drops) {
-    if (drop.reason != "FCS error" && !drop.out_port.empty() && drop.reason != "port down")
-      begun(drop.out_port).drops.push_back(&drop);
+    if (drop.reason == "FCS error" || drop.out_port.empty() || drop.reason == "port down") continue;
+    // What the watchdog throws away is of whoever had stopped the queue.
+    const bool watchdog = drop.reason == "PFC watchdog";
+    const std::string root = watchdog ? context_.tree.longest(drop.out_port, 0, kNever_ps).root : "";
+    begun(root.empty() ? drop.out_port : root).drops.push_back(&drop);
   }
 }
 
@@ -150,49 +152,6 @@ void Builder::add_marks(const Begun& begun, Incident& out) const {
   out.steps.push_back(std::move(step));
 }
 
-// CNPs of the receivers and what their senders did.
-void Builder::add_reactions(Incident& out, const std::vector<const FlowAnswer*>& through) const {
-  ChainStep cnp, cut;
-  cnp.what = "cnp";
-  cut.what = "rate_cut";
-  cnp.count = cut.count = 0;
-  cnp.time_ps = cut.time_ps = kNever_ps;
-  std::int64_t lowest_bps = 0, before_bps = 0;
-  std::set<std::pair<std::string, std::string>> pairs;
-  for (const FlowAnswer* flow : through) {
-    pairs.emplace(flow->to, flow->from);
-    for (const EventEvidence* event : events_of(context_, *flow)) {
-      if (event->kind != "rate_cut") continue;
-      cut.count += event->count;
-      cut.last_ps = std::max(cut.last_ps, event->last_ps);
-      lowest_bps = lowest_bps == 0 ? event->to_bps : std::min(lowest_bps, event->to_bps);
-      if (event->first_ps >= cut.time_ps) continue;
-      cut.time_ps = event->first_ps;
-      cut.where = event->port;
-      before_bps = event->before_bps;
-    }
-  }
-  for (const EventEvidence& event : context_.evidence.events) {
-    if (event.kind != "cnp" || !pairs.contains({event.port, event.peer})) continue;
-    cnp.count += event.count;
-    cnp.last_ps = std::max(cnp.last_ps, event.last_ps);
-    if (event.first_ps >= cnp.time_ps) continue;
-    cnp.time_ps = event.first_ps;
-    cnp.where = cnp.port = event.port;
-    cnp.text = fmt::format("{} sends a CNP to {}", event.port, event.peer);
-  }
-  if (cnp.count > 0) {
-    if (cnp.count > 1) cnp.text += fmt::format(", the first of {} to senders through it", cnp.count);
-    out.steps.push_back(cnp);
-  }
-  if (cut.count > 0) {
-    cut.text = fmt::format("{} cuts its rate from {:.1f} Gb/s; {}, the lowest {:.2f} Gb/s", cut.where,
-                           static_cast<double>(before_bps) / 1e9, counted(cut.count, "cut") + " in all",
-                           static_cast<double>(lowest_bps) / 1e9);
-    out.steps.push_back(cut);
-  }
-}
-
 void Builder::add_pauses(const Begun& begun, Incident& out) const {
   struct Level {
     ChainStep step;
@@ -208,19 +167,20 @@ void Builder::add_pauses(const Begun& begun, Incident& out) const {
       level.step.where = level.step.port = stop.by;
       level.step.time_ps = stop.from_ps;
       level.step.count = 0;
-      level.step.text = fmt::format("{} stops {} (class {})", stop.by, stop.stopped,
-                                    stop.classes == 0xff ? std::string("all") : [&] {
-                                      std::string list;
-                                      for (unsigned c = 0; c < 8; ++c) {
-                                        if (stop.classes >> c & 1) list += (list.empty() ? "" : " ") + std::to_string(c);
-                                      }
-                                      return list;
-                                    }());
+      level.step.text = fmt::format(
+          "{} stops {} (class {})", stop.by, stop.stopped, stop.classes == 0xff ? std::string("all") : [&] {
+            std::string list;
+            for (unsigned c = 0; c < 8; ++c) {
+              if (stop.classes >> c & 1) list += (list.empty() ? "" : " ") + std::to_string(c);
+            }
+            return list;
+          }());
       if (stop.level > 0 && !stop.queue_port.empty())
-        level.step.text += fmt::format(": {} of it in the stopped queue of {}", bytes_text(stop.queue_B), stop.queue_port);
+        level.step.text +=
+            fmt::format(": {} of it in the stopped queue of {}", bytes_text(stop.queue_B), stop.queue_port);
       else if (!stop.queue_port.empty())
-        level.step.text += fmt::format(": {} of {} from there wait in that queue", bytes_text(stop.queue_B),
-                                       bytes_text(stop.group_B));
+        level.step.text +=
+            fmt::format(": {} of {} from there wait in that queue", bytes_text(stop.queue_B), bytes_text(stop.group_B));
     }
     ++level.step.count;
     level.step.last_ps = std::max(level.step.last_ps, stop.to_ps);
@@ -299,7 +259,8 @@ void Builder::add_victims(const Begun& begun, Incident& out) const {
     if (first_ps >= step.time_ps) continue;
     step.time_ps = std::max(first_ps, flow.first_ps);
     step.where = where;
-    step.text = fmt::format("{} from {} to {} is stopped at {}, and does not go there", flow.id, flow.from, flow.to, where);
+    step.text =
+        fmt::format("{} from {} to {} is stopped at {}, and does not go there", flow.id, flow.from, flow.to, where);
   }
   if (step.count == 0) return;
   if (step.count > 1) step.text += fmt::format("; {} in all", counted(step.count, "victim"));
@@ -312,7 +273,7 @@ Incident Builder::incident(const Begun& begun) const {
   add_root(begun, out);
   add_marks(begun, out);
   const std::vector<const FlowAnswer*> passing = through(begun.root);
-  if (!begun.marks.empty()) add_reactions(out, passing);
+  if (!begun.marks.empty()) add_reactions(context_, passing, out);
   add_pauses(begun, out);
   add_drops(begun, out);
   if (!begun.drops.empty()) add_recoveries(context_, passing, out);

@@ -1,5 +1,4 @@
-// Incidents of ports that stop each other in a circle, of links that go down and of frames that cables lose; and the list
-// of all.
+// Incidents of ports that stop each other in a circle, of links that go down, of frames that cables lose; and the list.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,38 +9,6 @@
 #include "results/report_text.h"
 
 namespace weft::lab {
-
-void add_recoveries(const ExplainContext& context, const std::vector<const FlowAnswer*>& flows, Incident& out) {
-  for (const char* kind : {"nak", "timeout", "rnr"}) {
-    ChainStep step;
-    step.what = "recovery";
-    step.count = 0;
-    step.time_ps = kNever_ps;
-    for (const FlowAnswer* flow : flows) {
-      for (const EventEvidence* event : events_of(context, *flow)) {
-        if (event->kind != kind) continue;
-        step.count += event->count;
-        step.last_ps = std::max(step.last_ps, event->last_ps);
-        if (event->first_ps >= step.time_ps) continue;
-        step.time_ps = event->first_ps;
-        step.where = step.port = event->port;
-        step.psn = event->psn;
-      }
-    }
-    if (step.count == 0) continue;
-    const char* words = *kind == 'n' ? "gets a NAK" : *kind == 't' ? "waits in vain for an ACK (timeout)" : "gets an RNR NAK";
-    step.text = fmt::format("{} {} and sends again from PSN {}; {} in all", step.where, words, step.psn, step.count);
-    out.steps.push_back(std::move(step));
-  }
-}
-
-void order_steps(Incident& out) {
-  std::stable_sort(out.steps.begin(), out.steps.end(),
-                   [](const ChainStep& a, const ChainStep& b) { return a.time_ps < b.time_ps; });
-  if (out.steps.empty()) return;
-  out.first_ps = out.steps.front().time_ps;
-  for (const ChainStep& step : out.steps) out.last_ps = std::max({out.last_ps, step.last_ps, step.time_ps});
-}
 
 namespace {
 
@@ -81,7 +48,8 @@ Incident circle_incident(const ExplainContext& context, const std::vector<FlowAn
     out.steps.push_back(std::move(step));
   }
   for (const FlowAnswer& flow : flows) {
-    const bool in_circle = std::any_of(circle.begin(), circle.end(), [&](const std::string& port) { return passes(flow, port); });
+    const bool in_circle =
+        std::any_of(circle.begin(), circle.end(), [&](const std::string& port) { return passes(flow, port); });
     if (in_circle && flow.state != "done") out.flows.push_back(flow.id);
   }
   if (!out.flows.empty()) {
@@ -142,8 +110,8 @@ void add_link_incidents(const ExplainContext& context, const std::vector<FlowAns
 // What cables, faults and full receive buffers lost.
 void add_loss_incidents(const ExplainContext& context, const std::vector<FlowAnswer>& flows,
                         std::vector<Incident>& incidents) {
-  static const std::set<std::string> kOnTheWay = {"fault drop", "FCS error", "ICRC error", "RX buffer full", "RX ring full",
-                                                  "link down"};
+  static const std::set<std::string> kOnTheWay = {"fault drop",   "FCS error", "ICRC error", "RX buffer full",
+                                                  "RX ring full", "link down", "unknown QP", "wrong source"};
   for (const LinkEvidence& link : context.evidence.links) {
     std::uint64_t count = 0;
     std::string reasons;
@@ -168,6 +136,50 @@ void add_loss_incidents(const ExplainContext& context, const std::vector<FlowAns
     order_steps(out);
     incidents.push_back(std::move(out));
   }
+}
+
+// Faults of the lab that hit frames and lost none: marks, delays, copies.
+void add_fault_incidents(const ExplainContext& context, const std::vector<FlowAnswer>& flows,
+                         std::vector<Incident>& incidents) {
+  for (const FaultEvidence& fault : context.evidence.faults) {
+    const bool known = std::any_of(incidents.begin(), incidents.end(), [&](const Incident& incident) {
+      return incident.kind == "loss" && incident.root == fault.port;
+    });
+    if (fault.hits == 0 || known) continue;
+    Incident out;
+    out.kind = "fault";
+    out.root = fault.port;
+    out.title = fmt::format("fault {} of the lab hit {} from {}", fault.name, counted(fault.hits, "frame"), fault.port);
+    const auto link = context.link_of.find(fault.port);
+    const std::vector<const FlowAnswer*> over =
+        flows_over(flows, fault.port, link == context.link_of.end() ? fault.port : link->second->to);
+    for (const FlowAnswer* flow : over) out.flows.push_back(flow->id);
+    add_reactions(context, over, out);
+    add_recoveries(context, over, out);
+    out.weight = 1e6 * static_cast<double>(fault.hits);
+    order_steps(out);
+    incidents.push_back(std::move(out));
+  }
+}
+
+// Flows that sent again, and nothing above says why.
+void add_unexplained(const ExplainContext& context, const std::vector<FlowAnswer>& flows,
+                     std::vector<Incident>& incidents) {
+  std::set<std::string> known;
+  for (const Incident& incident : incidents) known.insert(incident.flows.begin(), incident.flows.end());
+  std::vector<const FlowAnswer*> left;
+  for (const FlowAnswer& flow : flows) {
+    if (!known.contains(flow.id)) left.push_back(&flow);
+  }
+  Incident out;
+  add_recoveries(context, left, out);
+  if (out.steps.empty()) return;
+  order_steps(out);
+  out.kind = "loss";
+  out.root = out.steps.front().where;
+  out.title = out.root + " sends again; no frame is known to be lost: late answers, or an end that does not answer";
+  for (const FlowAnswer* flow : left) out.flows.push_back(flow->id);
+  incidents.push_back(std::move(out));
 }
 
 // A receiver that had posted nothing.
@@ -205,6 +217,8 @@ std::vector<Incident> explain_incidents(const ExplainContext& context, const std
   add_link_incidents(context, flows, incidents);
   add_loss_incidents(context, flows, incidents);
   add_unready_receivers(context, flows, incidents);
+  add_fault_incidents(context, flows, incidents);
+  add_unexplained(context, flows, incidents);
   std::stable_sort(incidents.begin(), incidents.end(),
                    [](const Incident& a, const Incident& b) { return a.weight > b.weight; });
   if (incidents.size() > kMostIncidents) incidents.resize(kMostIncidents);

@@ -1,5 +1,5 @@
-// The parts of explain() (explanation.h), in the order in which they are made. Each reads the evidence and what the parts
-// before it found.
+// The parts of explain() (explanation.h), in the order in which they are made. Each reads the evidence and what the
+// parts before it found.
 #pragma once
 
 #include <map>
@@ -27,6 +27,8 @@ std::vector<FlowAnswer> explain_flows(const ExplainContext& context);
 void explain_bottleneck(const ExplainContext& context, FlowAnswer& flow);
 // That began at a queue or a NIC: pauses, marks, drops.
 std::vector<Incident> queue_incidents(const ExplainContext& context, const std::vector<FlowAnswer>& flows);
+// Adds CNPs to these flows and their rate cuts.
+void add_reactions(const ExplainContext& context, const std::vector<const FlowAnswer*>& flows, Incident& out);
 // Adds NAKs and timeouts of these flows.
 void add_recoveries(const ExplainContext& context, const std::vector<const FlowAnswer*>& flows, Incident& out);
 void order_steps(Incident& out);

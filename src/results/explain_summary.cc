@@ -41,24 +41,23 @@ const FlowAnswer* slowest(const std::vector<FlowAnswer>& flows, const std::strin
 // The bottleneck that most flows have, and the flow that has most of it.
 std::string flows_line(const Explanation& explanation) {
   std::map<std::string, std::size_t> counts;
+  std::map<std::string, double> times;
   std::size_t sent = 0;
   for (const FlowAnswer& flow : explanation.flows) {
     if (flow.shares.empty()) continue;
     ++sent;
     ++counts[flow.bottleneck];
+    if (flow.bottleneck != "none") times[flow.bottleneck] += flow.share;
   }
   if (sent == 0)
     return explanation.flows.empty() ? "flows: no queue pair sent data" : "flows: no flow has sent anything";
-  std::string most;
-  for (const auto& [cause, count] : counts) {
-    if (most.empty() || count > counts[most]) most = cause;
-  }
   // One that was held back says more than others that were not.
-  if (most == "none" && counts.size() > 1) {
-    most.clear();
-    for (const auto& [cause, count] : counts) {
-      if (cause != "none" && (most.empty() || count > counts[most])) most = cause;
-    }
+  std::string most = "none";
+  double most_time = 0;
+  for (const auto& [cause, time] : times) {
+    if (time <= most_time) continue;
+    most = cause;
+    most_time = time;
   }
   const FlowAnswer& flow = *slowest(explanation.flows, most);
   const std::string which = sent == 1 ? fmt::format("flows: {}", flow.id)
@@ -71,7 +70,9 @@ std::string incidents_line(const Explanation& explanation) {
   if (explanation.incidents.empty()) return "events: no pause, mark or loss";
   const Incident& first = explanation.incidents.front();
   std::string out = "events: " + first.title;
-  if (!first.victims.empty()) out += fmt::format("; {} that do not go there", counted(first.victims.size(), "victim"));
+  if (const std::size_t count = first.victims.size(); count > 0)
+    out += fmt::format("; {} stopped that {} not go there", counted(count, "flow") + (count == 1 ? " was" : " were"),
+                       count == 1 ? "does" : "do");
   if (explanation.incidents.size() > 1)
     out += fmt::format("; and {}", counted(explanation.incidents.size() - 1, "other incident"));
   return out;

@@ -118,13 +118,15 @@ Explanation explain(const Evidence& evidence) {
   for (const WorkloadEvidence& workload : evidence.workloads) {
     if (!workload.failure.empty()) out.failures.push_back(workload.name + ": " + workload.failure);
     if (workload.kind == "iperf3")
-      out.notes.push_back(workload.name + ": kernel TCP keeps no account of its time; links and drops are all that is told");
+      out.notes.push_back(workload.name +
+                          ": kernel TCP keeps no account of its time; links and drops are all that is told");
   }
   if (evidence.interrupted) out.notes.emplace_back("the run was interrupted: this is what had happened by then");
   if (evidence.cut_off) out.notes.emplace_back("the lab's duration was over before everything had come to rest");
   if (!evidence.recorded) out.notes.emplace_back("the run kept no records: who held which packet is not known");
   if (evidence.left_out > 0)
-    out.notes.push_back(fmt::format("the logs were full: {} or senders are missing", counted(evidence.left_out, "event")));
+    out.notes.push_back(
+        fmt::format("the logs were full: {} or senders are missing", counted(evidence.left_out, "event")));
   return out;
 }
 

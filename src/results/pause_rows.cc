@@ -84,6 +84,11 @@ std::string pause_text(const PauseRow& row) {
   return fmt::format("{}: {}", row.sent ? "no longer stops " + row.peer : "free again", why);
 }
 
+const char* pause_state(fabric::PauseEnd what) {
+  static constexpr const char* kWords[] = {"start", "xon", "expired", "link down", "watchdog"};
+  return kWords[static_cast<std::size_t>(what)];
+}
+
 std::string classes_text(std::uint8_t classes) {
   if (classes == 0xff) return "all";
   std::string text;

@@ -26,6 +26,8 @@ inline constexpr std::size_t kMostPauseRows = 100'000;
 std::vector<PauseRow> merged_pauses(const RunResult& result, std::uint64_t& left_out);
 // "XOFF sent to h0:p0", "stopped by leaf0:swp1 …".
 std::string pause_text(const PauseRow& row);
+// "start", or how it ended: "xon", "expired", "link down", "watchdog".
+const char* pause_state(fabric::PauseEnd what);
 // "3", "3 4", "all".
 std::string classes_text(std::uint8_t classes);
 

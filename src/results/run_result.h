@@ -126,7 +126,8 @@ struct RunResult {
   std::vector<EventEvidence> noted;
   std::vector<ReceiveEvidence> receivers;
   std::uint64_t records_left_out = 0;
-  SeriesSet series;  // empty unless the lab has a sample interval
+  std::vector<std::pair<Time_ps, Time_ps>> workload_times;  // by workload: its turn
+  SeriesSet series;                                         // empty unless the lab has a sample interval
   std::uint64_t captured_frames = 0;
   std::uint64_t uncaptured_frames = 0;     // came when the capture was full
   std::vector<std::string> capture_files;  // as they were named, oldest first

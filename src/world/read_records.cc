@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "nic/device_control.h"
+#include "nic/ip_datagram.h"
 #include "workload/perftest_budget.h"
 
 namespace weft::lab {
@@ -42,8 +43,7 @@ std::vector<HeldTime> held_times(const nic::SenderRecord& sender, const nic::Pci
   add(held::kPortBusy, sender.times[nic::kPortBusy]);
   add(held::kStart, sender.times[nic::kStarting]);
   const auto first = static_cast<std::size_t>(Wait::kPcie);
-  for (std::size_t w = 0; w < first; ++w)
-    add(name_of(static_cast<Wait>(w)), sender.times[nic::kFirstWait + w]);
+  for (std::size_t w = 0; w < first; ++w) add(name_of(static_cast<Wait>(w)), sender.times[nic::kFirstWait + w]);
   nic::PcieTimes pcie_ps{};
   for (std::size_t i = 0; i < nic::kPcieLimits; ++i) pcie_ps[i] = sender.times[nic::kFirstWait + first + i];
   const auto causes = workload::pcie_causes(function, pcie_ps, ps_per_B, false);
@@ -73,7 +73,7 @@ void read_senders(World& world, std::uint32_t port, nic::Device& device, RunResu
   record.settle(result.end_ps);
   const double ps_per_B = 8e12 / static_cast<double>(world.rate_bps(port));
   for (const nic::SenderRecord& each : record.senders()) {
-    if (each.until_ps == each.first_ps) continue;
+    if (each.until_ps == each.first_ps || each.packet.transport == nic::kIpNumber) continue;
     if (result.senders.size() == kMostSenders) {
       ++result.records_left_out;
       continue;
@@ -128,8 +128,7 @@ void read_receiver(World& world, std::uint32_t port, nic::Device& device, RunRes
   }
   for (std::size_t i = 0; i < sum.size(); ++i) {
     if (sum[i] >= 1)
-      result.receivers.push_back({world.book()[port].name,
-                                  workload::pcie_cause(static_cast<nic::PcieLimit>(i)).name,
+      result.receivers.push_back({world.book()[port].name, workload::pcie_cause(static_cast<nic::PcieLimit>(i)).name,
                                   static_cast<Time_ps>(sum[i])});
   }
 }

@@ -116,7 +116,8 @@ class Session {
   Time_ps group_start_ps_ = 0;           // start times count from here
   Time_ps phase_start_ps_ = 0;
   bool in_phase_ = false;
-  Time_ps paused_ps_ = 0;  // in a phase: where advance_until has stopped
+  std::vector<std::pair<Time_ps, Time_ps>> turns_;  // of workloads that have begun; kNever_ps: not over
+  Time_ps paused_ps_ = 0;                           // in a phase: where advance_until has stopped
   SessionState state_ = SessionState::kPaused;
 };
 

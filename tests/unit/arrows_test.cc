@@ -39,6 +39,10 @@ const std::vector<Module>& modules() {
       {"catalog", {"base", "text", "fabric", "nic", "host"}},
       {"model", {"base", "wire", "engine", "fabric", "nic", "host", "nccl", "workload", "text", "catalog"}},
       {"results", {"base", "wire", "engine", "fabric", "nic", "host", "nccl", "workload", "text", "catalog", "model"}},
+      // A run that is over: why it took as long as it did.
+      {"explain",
+       {"base", "wire", "pcap", "engine", "fabric", "nic", "host", "nccl", "workload", "text", "catalog", "model",
+        "results"}},
       {"labfile", {"base", "wire", "engine", "fabric", "nic", "host", "nccl", "workload", "text", "catalog", "model"}},
       {"world",
        {"base", "wire", "engine", "fabric", "nic", "host", "observe", "nccl", "workload", "text", "catalog", "model",
@@ -58,7 +62,7 @@ const std::vector<Module>& modules() {
         "labfile"}},
       {"cli",
        {"base", "verbs", "wire", "engine", "fabric", "nic", "host", "observe", "nccl", "workload", "text", "catalog",
-        "model", "results", "labfile", "world", "live", "gear"}},
+        "model", "results", "explain", "labfile", "world", "live", "gear"}},
   };
   return all;
 }
