@@ -77,6 +77,7 @@ int main(int argc, char** argv) {
   add_set(app, status);
   add_trace(app, status);
   add_capture(app, status);
+  add_analyze(app, status);
   add_emit(app, status);
   add_import(app, status);
   add_inspect(app, status);

@@ -30,6 +30,7 @@ void add_impair(CLI::App& app, int& status);
 void add_set(CLI::App& app, int& status);
 void add_trace(CLI::App& app, int& status);
 void add_capture(CLI::App& app, int& status);
+void add_analyze(CLI::App& app, int& status);
 void add_emit(CLI::App& app, int& status);
 void add_import(CLI::App& app, int& status);
 void add_inspect(CLI::App& app, int& status);

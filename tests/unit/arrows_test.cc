@@ -27,6 +27,8 @@ const std::vector<Module>& modules() {
       {"base", {}},
       {"wire", {"base"}},
       {"pcap", {"base", "wire"}},
+      // Captures, from the packets alone: nothing of NIC or host.
+      {"analyze", {"base", "wire", "pcap"}},
       {"engine", {"base", "wire"}},
       {"fabric", {"base", "wire", "engine"}},
       {"nic", {"base", "wire", "engine", "fabric"}},
@@ -47,9 +49,6 @@ const std::vector<Module>& modules() {
       {"world",
        {"base", "wire", "engine", "fabric", "nic", "host", "observe", "nccl", "workload", "text", "catalog", "model",
         "results"}},
-      {"gear",
-       {"base", "wire", "engine", "fabric", "nic", "host", "nccl", "workload", "text", "catalog", "model", "results",
-        "labfile"}},
       // Unmodified programs: the libraries that they load, and the world's side.
       {"verbs", {"base"}},
       {"preload", {"base", "verbs"}},
@@ -62,7 +61,7 @@ const std::vector<Module>& modules() {
         "labfile"}},
       {"cli",
        {"base", "verbs", "wire", "engine", "fabric", "nic", "host", "observe", "nccl", "workload", "text", "catalog",
-        "model", "results", "explain", "labfile", "world", "live", "gear"}},
+        "model", "results", "explain", "labfile", "world", "live", "gear", "analyze"}},
   };
   return all;
 }
@@ -98,7 +97,7 @@ struct Confined {
 };
 const std::vector<Confined>& confined_headers() {
   static const std::vector<Confined> all = {{"yaml-cpp/", {"text"}},
-                                            {"nlohmann/", {"results", "catalog", "gear"}},
+                                            {"nlohmann/", {"results", "catalog", "gear", "analyze"}},
                                             {"sqlite3", {"results"}},
                                             {"CLI/", {"cli"}},
                                             {"infiniband/", {"verbs", "live"}},

@@ -1,0 +1,66 @@
+// The outcome of an analysis: what the capture is, who talked to whom, what was found. What report.h and json.h print.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyze/finding.h"
+
+namespace weft::analyze {
+
+struct CapturePoint {
+  std::string file;
+  std::string name;  // of the interface; empty in classic pcap
+  std::uint64_t speed_bps = 0;
+  std::uint16_t link_type = 0;
+  std::uint64_t frames = 0;
+  std::uint64_t ce_marked = 0, cnps = 0, pause_frames = 0;
+};
+
+struct CaptureSummary {
+  std::vector<CapturePoint> points;
+  std::uint64_t frames = 0, roce = 0, uet = 0, pauses = 0, tcp = 0, other = 0, unreadable = 0;
+  std::uint64_t captured_B = 0, wire_B = 0;
+  std::uint64_t cut_frames = 0;  // snapped
+  std::int64_t first_ns = 0, last_ns = 0;
+  std::uint64_t icrc_good = 0, icrc_bad = 0;
+  std::uint64_t streams_left_out = 0;  // frames of streams beyond what is kept
+};
+
+// A connection (RC, UC, XRC) with both directions, or datagrams from an address to a queue pair. Figures are those of
+// the capture point nearest to the sender of the data.
+struct Conversation {
+  std::string a, b;                   // addresses; a sends the requests (more of them)
+  std::optional<std::uint32_t> a_qp;  // unknown where nothing went to it
+  std::optional<std::uint32_t> b_qp;
+  std::string transport;                                 // "RC", "UC", "UD", "XRC"
+  std::vector<std::string> verbs;                        // "WRITE", "SEND", "READ", "FETCH_ADD", ...
+  std::uint32_t path_mtu_B = 0;                          // 0: no message of several packets
+  std::uint64_t packets = 0, payload_B = 0, wire_B = 0;  // of requests and responses that carry data
+  std::uint64_t messages = 0;                            // completed
+  std::uint64_t message_B_least = 0, message_B_most = 0;
+  std::uint64_t goodput_B = 0;  // payload of messages, each byte once
+  double goodput_bps = 0;       // over the time from the first to the last packet
+  std::uint64_t retransmitted = 0, cnps = 0, ce_marked = 0, naks = 0;
+  std::int64_t ack_latency_p50_ns = -1, ack_latency_p99_ns = -1;          // packet with AckReq to its ACK; -1: none
+  std::int64_t message_latency_p50_ns = -1, message_latency_p99_ns = -1;  // first packet to the last ACK or response
+  std::int64_t first_ns = 0, last_ns = 0;
+  std::uint64_t first_frame = 0;
+  int points = 1;  // capture points that saw it
+};
+
+struct Analysis {
+  CaptureSummary capture;
+  std::vector<Conversation> conversations;  // most data first
+  Findings findings;
+};
+
+// "10.0.0.1 > 10.0.0.2 qp 0x1a": how findings name a conversation; the same text at every capture point.
+std::string place_of(const Conversation& conversation);
+
+std::string analysis_text(const Analysis& analysis);
+std::string analysis_json(const Analysis& analysis);
+
+}  // namespace weft::analyze

@@ -1,0 +1,138 @@
+#include "analyze/capture_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace weft::analyze {
+namespace {
+
+constexpr std::size_t kMostSessions = 4096;
+
+std::string point_name(const CaptureSummary& capture, PointId point) {
+  const CapturePoint& at = capture.points[point];
+  return at.name.empty() ? at.file : at.name;
+}
+
+}  // namespace
+
+void CaptureCheck::add_dropped(PointId point, std::uint64_t frames) {
+  if (point >= points_.size()) points_.resize(point + 1);
+  points_[point].dropped += frames;
+}
+
+void CaptureCheck::add_cut_file(const std::string& file, std::uint64_t offset_B) {
+  cut_files_.emplace_back(file, offset_B);
+}
+
+void CaptureCheck::see_backwards(const Frame& frame, Point& point) {
+  const std::int64_t back_ns = point.last_ns - frame.time_ns;
+  if (back_ns <= kTolerance_ns) return;
+  ++point.backwards;
+  point.worst_ns = std::max(point.worst_ns, back_ns);
+  if (point.first.size() < 3)
+    point.first.push_back(
+        {frame.number, frame.time_ns, frame.point, fmt::format("{} ns before an earlier frame", back_ns)});
+}
+
+void CaptureCheck::see_sequence(const Frame& frame) {
+  const std::uint64_t key = std::uint64_t{frame.point} << 32 | frame.tunnel_id;
+  if (sessions_.size() == kMostSessions && !sessions_.contains(key)) return;
+  Session& session = sessions_[key];
+  const std::uint32_t step = *frame.tunnel_sequence - session.last;
+  if (session.frames > 0 && step > 1 && step < 0x80000000u) {
+    session.missing += step - 1;
+    if (session.first.size() < 3)
+      session.first.push_back({frame.number, frame.time_ns, frame.point,
+                               fmt::format("{} sequence numbers are missing before it", step - 1)});
+  }
+  // One that comes late was not missing.
+  if (session.frames > 0 && step >= 0x80000000u && session.missing > 0) --session.missing;
+  ++session.frames;
+  if (session.frames == 1 || step < 0x80000000u) session.last = *frame.tunnel_sequence;
+}
+
+void CaptureCheck::judge_one_way(const CaptureSummary& capture, const Streams& streams, Findings& findings) const {
+  // Per point: connected streams with requests, and those of them whose answers were seen.
+  std::map<PointId, std::pair<std::uint64_t, std::uint64_t>> by_point;
+  for (StreamId id = 0; id < streams.size(); ++id) {
+    const Stream& stream = streams[id];
+    const bool is_reliable = stream.transport == 0 || stream.transport == wire::kXrcTransport;
+    if (!is_reliable || stream.requests < 8) continue;
+    auto& [all, answered] = by_point[stream.point];
+    ++all;
+    answered += stream.reverse != kNone ? 1 : 0;
+  }
+  for (const auto& [point, counts] : by_point) {
+    const auto& [all, answered] = counts;
+    if (answered > 0) continue;
+    findings.add({"capture.one-way",
+                  point_name(capture, point),
+                  fmt::format("requests of {} queue pair{}, and no answer to any of them", all, all == 1 ? "" : "s"),
+                  "the mirror session copies one direction of the port",
+                  all,
+                  {},
+                  {{"switch", "mirror both directions (SONiC: config mirror_session span add NAME DST SRC both)"}}});
+  }
+}
+
+void CaptureCheck::finish(const CaptureSummary& capture, const Streams& streams, Findings& findings) const {
+  for (const auto& [file, offset_B] : cut_files_)
+    findings.add({"capture.cut",
+                  file,
+                  fmt::format("it ends within the record at byte {}; what is before it was read", offset_B),
+                  "the capture was interrupted, or the disk was full",
+                  1,
+                  {},
+                  {{"capture", "stop dumpcap with SIGINT, and wait for it to end"}}});
+  for (PointId id = 0; id < points_.size(); ++id) {
+    const Point& point = points_[id];
+    if (point.backwards > 0)
+      findings.add({"capture.order",
+                    point_name(capture, id),
+                    fmt::format("{} of {} frames have a stamp before that of an earlier frame, by up to {:.1f} us",
+                                point.backwards, point.frames, static_cast<double>(point.worst_ns) / 1e3),
+                    "several receive queues stamped by software, or files merged with clocks that differ",
+                    point.backwards,
+                    point.first,
+                    {{"capture", "reordercap IN OUT; hardware stamps (tcpdump -j adapter_unsynced)"}}});
+    if (point.dropped > 0)
+      findings.add(
+          {"capture.lost",
+           point_name(capture, id),
+           fmt::format("the file says that {} frames were dropped before they were written, beside {} that are there",
+                       point.dropped, point.frames),
+           "the capturing host was slower than the traffic",
+           point.dropped,
+           {},
+           {{"capture", "dumpcap -s 128 -B 1024, or a filter: udp port 4791 or ether proto 0x8808"}}});
+  }
+  std::map<std::uint64_t, const Session*> sorted;
+  for (const auto& [key, session] : sessions_) sorted[key] = &session;
+  for (const auto& [key, session] : sorted) {
+    if (session->missing == 0) continue;
+    findings.add({"capture.lost",
+                  point_name(capture, static_cast<PointId>(key >> 32)),
+                  fmt::format("mirror session {}: {} of {} sequence numbers are missing", key & 0xffffffff,
+                              session->missing, session->missing + session->frames),
+                  "the mirror port or the way to the analyser was full",
+                  session->missing,
+                  session->first,
+                  {{"switch",
+                    "mirror fewer ports or cut the mirrored frames to their headers; give the session its own port"}}});
+  }
+  if (capture.cut_frames > 0)
+    findings.add({"capture.snapped",
+                  "the capture",
+                  fmt::format("{} of {} frames are not whole: their ICRC and payload cannot be checked",
+                              capture.cut_frames, capture.frames),
+                  "",
+                  capture.cut_frames,
+                  {},
+                  {}});
+  judge_one_way(capture, streams, findings);
+  findings.judge("capture", capture.frames, "frames", "no frame");
+}
+
+}  // namespace weft::analyze

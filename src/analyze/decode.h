@@ -1,0 +1,28 @@
+// From captured bytes to a Frame. Takes hostile input: whatever the bytes are, every length is checked against what the
+// capture holds and what was on the wire; what does not fit is a FrameProblem or an absent field.
+#pragma once
+
+#include <cstdint>
+
+#include "analyze/addresses.h"
+#include "analyze/frame.h"
+#include "wire/bytes.h"
+
+namespace weft::analyze {
+
+struct DecodeOptions {
+  bool check_icrc = true;
+};
+
+// `bytes` is what the capture holds of a frame that had `wire_B` on the wire; `link_type` as in pcap files. Sets all of
+// `frame` but number, time, point and direction.
+void decode(std::uint16_t link_type, wire::Bytes bytes, std::uint32_t wire_B, const DecodeOptions& options,
+            Addresses& addresses, Frame& frame);
+
+namespace detail {
+// From the BTH to the end of the ICRC: `bytes` what is captured of it, `size_B` what it is by the lengths of the
+// headers before it.
+void decode_transport(wire::Bytes bytes, std::size_t size_B, Frame& frame);
+}  // namespace detail
+
+}  // namespace weft::analyze

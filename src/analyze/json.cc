@@ -1,0 +1,108 @@
+#include <nlohmann/json.hpp>
+
+#include "analyze/analysis.h"
+
+namespace weft::analyze {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json point_json(const CapturePoint& point) {
+  return {{"file", point.file},
+          {"interface", point.name},
+          {"speed_bps", point.speed_bps},
+          {"frames", point.frames},
+          {"ce_marked", point.ce_marked},
+          {"cnps", point.cnps},
+          {"pause_frames", point.pause_frames}};
+}
+
+Json conversation_json(const Conversation& each) {
+  Json j = {{"a", each.a}, {"b", each.b}};
+  j["a_qp"] = each.a_qp ? Json(*each.a_qp) : Json();
+  j["b_qp"] = each.b_qp ? Json(*each.b_qp) : Json();
+  j["transport"] = each.transport;
+  j["verbs"] = each.verbs;
+  j["path_mtu_B"] = each.path_mtu_B;
+  j["packets"] = each.packets;
+  j["payload_B"] = each.payload_B;
+  j["wire_B"] = each.wire_B;
+  j["messages"] = each.messages;
+  j["message_B_least"] = each.message_B_least;
+  j["message_B_most"] = each.message_B_most;
+  j["goodput_B"] = each.goodput_B;
+  j["goodput_bps"] = each.goodput_bps;
+  j["retransmitted"] = each.retransmitted;
+  j["cnps"] = each.cnps;
+  j["ce_marked"] = each.ce_marked;
+  j["naks"] = each.naks;
+  j["ack_latency_p50_ns"] = each.ack_latency_p50_ns;
+  j["ack_latency_p99_ns"] = each.ack_latency_p99_ns;
+  j["message_latency_p50_ns"] = each.message_latency_p50_ns;
+  j["message_latency_p99_ns"] = each.message_latency_p99_ns;
+  j["first_ns"] = each.first_ns;
+  j["last_ns"] = each.last_ns;
+  j["points"] = each.points;
+  return j;
+}
+
+Json finding_json(const Analysis& analysis, const Finding& finding) {
+  const FindingKind& kind = finding_kinds()[rank_of(finding.id)];
+  Json j = {
+      {"id", finding.id},     {"severity", name(kind.severity)}, {"title", kind.title},   {"where", finding.where},
+      {"what", finding.what}, {"cause", finding.cause},          {"count", finding.count}};
+  j["evidence"] = Json::array();
+  for (const Evidence& evidence : finding.evidence)
+    j["evidence"].push_back({{"frame", evidence.frame},
+                             {"time_ns", evidence.time_ns},
+                             {"interface", analysis.capture.points[evidence.point].name},
+                             {"text", evidence.text}});
+  j["remedies"] = Json::array();
+  for (const Remedy& remedy : finding.remedies)
+    j["remedies"].push_back({{"where", remedy.where}, {"command", remedy.command}});
+  return j;
+}
+
+const char* verdict_name(Verdict verdict) {
+  return verdict == Verdict::kHealthy ? "healthy" : verdict == Verdict::kFound ? "found" : "not enough";
+}
+
+}  // namespace
+
+std::string analysis_json(const Analysis& analysis) {
+  const CaptureSummary& capture = analysis.capture;
+  Json j;
+  j["capture"] = {{"frames", capture.frames},
+                  {"roce", capture.roce},
+                  {"uet", capture.uet},
+                  {"pauses", capture.pauses},
+                  {"tcp", capture.tcp},
+                  {"other", capture.other},
+                  {"unreadable", capture.unreadable},
+                  {"captured_B", capture.captured_B},
+                  {"wire_B", capture.wire_B},
+                  {"cut_frames", capture.cut_frames},
+                  {"first_ns", capture.first_ns},
+                  {"last_ns", capture.last_ns},
+                  {"icrc_good", capture.icrc_good},
+                  {"icrc_bad", capture.icrc_bad},
+                  {"frames_left_out", capture.streams_left_out}};
+  j["points"] = Json::array();
+  for (const CapturePoint& point : capture.points) j["points"].push_back(point_json(point));
+  j["conversations"] = Json::array();
+  for (const Conversation& each : analysis.conversations) j["conversations"].push_back(conversation_json(each));
+  j["findings"] = Json::array();
+  for (const Finding& finding : analysis.findings.all()) j["findings"].push_back(finding_json(analysis, finding));
+  j["checks"] = Json::array();
+  for (const CheckResult& check : analysis.findings.checks()) {
+    Json row = {{"name", check.check}, {"verdict", verdict_name(check.verdict)}, {"looked_at", check.looked_at}};
+    if (check.verdict == Verdict::kNotEnough)
+      row["missing"] = check.missing;
+    else
+      row["unit"] = check.unit;
+    j["checks"].push_back(std::move(row));
+  }
+  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace weft::analyze

@@ -1,0 +1,117 @@
+#include "analyze/streams.h"
+
+#include <limits>
+
+namespace weft::analyze {
+namespace {
+
+std::size_t mixed(std::uint64_t high, std::uint64_t low) {
+  std::uint64_t hash = high * 0x9e3779b97f4a7c15ULL ^ low;
+  hash *= 0xbf58476d1ce4e5b9ULL;
+  return static_cast<std::size_t>(hash ^ hash >> 31);
+}
+
+void count(std::uint32_t& counter) {
+  if (counter != std::numeric_limits<std::uint32_t>::max()) ++counter;
+}
+
+}  // namespace
+
+std::size_t Streams::PairHash::operator()(const Pair& pair) const {
+  return mixed(std::uint64_t{pair.src} << 32 | pair.dst, pair.point);
+}
+
+std::size_t Streams::slot_of(PointId point, AddressId src, AddressId dst, std::uint32_t dst_qp) const {
+  std::size_t at = mixed(std::uint64_t{src} << 32 | dst, std::uint64_t{point} << 32 | dst_qp);
+  for (;; ++at) {
+    const std::uint32_t slot = slots_[at & (slots_.size() - 1)];
+    if (slot == 0) return at & (slots_.size() - 1);
+    const Stream& stream = streams_[slot - 1];
+    if (stream.dst_qp == dst_qp && stream.src == src && stream.dst == dst && stream.point == point)
+      return at & (slots_.size() - 1);
+  }
+}
+
+StreamId Streams::find(PointId point, AddressId src, AddressId dst, std::uint32_t dst_qp) const {
+  return slots_.empty() ? kNone : slots_[slot_of(point, src, dst, dst_qp)] - 1;
+}
+
+void Streams::grow() {
+  const std::vector<std::uint32_t> before = std::move(slots_);
+  slots_.assign(before.empty() ? 64 : before.size() * 2, 0);
+  for (StreamId id = 0; id < streams_.size(); ++id) {
+    const Stream& stream = streams_[id];
+    std::size_t at =
+        mixed(std::uint64_t{stream.src} << 32 | stream.dst, std::uint64_t{stream.point} << 32 | stream.dst_qp);
+    while (slots_[at & (slots_.size() - 1)] != 0) ++at;
+    slots_[at & (slots_.size() - 1)] = id + 1;
+  }
+}
+
+StreamId Streams::see(const Frame& frame) {
+  if (streams_.size() * 2 >= slots_.size()) grow();
+  std::uint32_t& slot = slots_[slot_of(frame.point, frame.src, frame.dst, frame.dest_qp)];
+  if (slot == 0) {
+    if (streams_.size() == kMostStreams) {
+      ++left_out_;
+      return kNone;
+    }
+    Stream stream;
+    stream.point = frame.point;
+    stream.src = frame.src;
+    stream.dst = frame.dst;
+    stream.dst_qp = frame.dest_qp;
+    stream.first_ns = frame.time_ns;
+    stream.first_frame = frame.number;
+    streams_.push_back(stream);
+    slot = static_cast<std::uint32_t>(streams_.size());
+    auto [newest, is_first] = newest_.try_emplace(Pair{frame.point, frame.src, frame.dst}, slot - 1);
+    older_.push_back(is_first ? kNone : newest->second);
+    newest->second = slot - 1;
+    if (!known_peer_.empty()) pair_known(slot - 1);
+  }
+  const StreamId id = slot - 1;
+  Stream& stream = streams_[id];
+  ++stream.frames;
+  stream.last_ns = frame.time_ns;
+  stream.payload_B += frame.payload_B;
+  stream.wire_B += frame.wire_B;
+  if (frame.payload_B > stream.payload_B_most) stream.payload_B_most = frame.payload_B;
+  stream.src_port = frame.src_port;
+  if (frame.is_cnp()) {
+    count(stream.cnps);
+    return id;
+  }
+  stream.transport = static_cast<std::uint8_t>(frame.opcode) & wire::kTransportMask;
+  if (wire::is_request(frame.opcode)) {
+    if (stream.requests == 0) stream.first_request_psn = frame.psn;
+    count(stream.requests);
+    stream.last_request_psn = frame.psn;
+  } else if (wire::is_response(frame.opcode)) {
+    count(stream.responses);
+    if (stream.reverse == kNone) find_reverse(id, frame);
+  }
+  return id;
+}
+
+void Streams::pair(StreamId one, StreamId other) {
+  streams_[one].reverse = other;
+  streams_[other].reverse = one;
+}
+
+void Streams::know(Endpoint one, Endpoint other) {
+  constexpr std::size_t kMostKnown = 1 << 20;
+  if (known_peer_.size() >= kMostKnown) return;
+  known_peer_[std::uint64_t{one.address} << 32 | one.qp] = other.qp;
+  known_peer_[std::uint64_t{other.address} << 32 | other.qp] = one.qp;
+}
+
+void Streams::pair_known(StreamId id) {
+  const Stream& stream = streams_[id];
+  const auto peer = known_peer_.find(std::uint64_t{stream.dst} << 32 | stream.dst_qp);
+  if (peer == known_peer_.end()) return;
+  const StreamId other = find(stream.point, stream.dst, stream.src, peer->second);
+  if (other != kNone && streams_[other].reverse == kNone) pair(id, other);
+}
+
+}  // namespace weft::analyze

@@ -1,0 +1,79 @@
+// Streams: what goes to one queue pair from one address, at one capture point. A packet names only the queue pair that
+// it goes to, so the two streams of a connection are found by what they say: an answer carries the PSN of a request
+// (pairing.cc), or CM told both numbers. A stream is small and every stream has one; what a check knows about a stream
+// beyond it, it keeps in its own vector by StreamId.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "analyze/frame.h"
+
+namespace weft::analyze {
+
+using StreamId = std::uint32_t;
+
+struct Endpoint {
+  AddressId address = 0;
+  std::uint32_t qp = 0;
+};
+
+struct Stream {
+  PointId point = 0;
+  AddressId src = 0, dst = 0;
+  std::uint32_t dst_qp = 0;
+  StreamId reverse = kNone;  // the other direction of the connection, at the same point
+  std::int64_t first_ns = 0, last_ns = 0;
+  std::uint64_t first_frame = 0;
+  std::uint64_t frames = 0, payload_B = 0, wire_B = 0;
+  std::uint32_t requests = 0, responses = 0, cnps = 0;  // each counts up to 2^32 - 1
+  std::uint32_t first_request_psn = 0, last_request_psn = 0;
+  std::uint32_t payload_B_most = 0;  // of one packet
+  std::uint16_t src_port = 0;        // of the last packet
+  std::uint8_t transport = 0;        // top bits of the opcode
+  std::uint8_t attempts = 0;         // to find its reverse
+};
+
+class Streams {
+ public:
+  // The stream of a frame of kind kRoce, which is counted in it. kNone when there are too many (see left_out).
+  StreamId see(const Frame& frame);
+
+  Stream& operator[](StreamId id) { return streams_[id]; }
+  const Stream& operator[](StreamId id) const { return streams_[id]; }
+  std::size_t size() const { return streams_.size(); }
+  // Frames of streams beyond kMostStreams: counted, not looked into.
+  std::uint64_t left_out() const { return left_out_; }
+  void pair(StreamId one, StreamId other);
+  // CM said that these two queue pairs are connected.
+  void know(Endpoint one, Endpoint other);
+  // kNone where there is no such stream.
+  StreamId find(PointId point, AddressId src, AddressId dst, std::uint32_t dst_qp) const;
+
+  static constexpr std::size_t kMostStreams = 1 << 20;
+
+ private:
+  void find_reverse(StreamId id, const Frame& frame);
+  std::size_t slot_of(PointId point, AddressId src, AddressId dst, std::uint32_t dst_qp) const;
+  void pair_known(StreamId id);
+  void grow();
+
+  std::vector<Stream> streams_;
+  std::vector<std::uint32_t> slots_;  // open addressing: StreamId + 1, 0 where free
+  // Streams from one address to another at one point, the newest first: a list through older_.
+  struct Pair {
+    PointId point;
+    AddressId src, dst;
+    friend bool operator==(const Pair&, const Pair&) = default;
+  };
+  struct PairHash {
+    std::size_t operator()(const Pair& pair) const;
+  };
+  std::unordered_map<Pair, StreamId, PairHash> newest_;
+  std::vector<StreamId> older_;
+  std::unordered_map<std::uint64_t, std::uint32_t> known_peer_;  // queue pair of the peer, by address and queue pair
+  std::uint64_t left_out_ = 0;
+};
+
+}  // namespace weft::analyze

@@ -1,0 +1,168 @@
+#include "analyze/uet_check.h"
+
+#include <fmt/format.h>
+
+namespace weft::analyze {
+namespace {
+
+// Serial number arithmetic over 32 bits.
+bool is_behind(std::uint32_t psn, std::uint32_t highest) {
+  return static_cast<std::int32_t>(psn - highest) <= 0;
+}
+
+template <std::size_t kWords>
+std::uint64_t& word_of(std::array<std::uint64_t, kWords>& bits, std::uint32_t psn) {
+  return bits[psn / 64 % kWords];
+}
+
+}  // namespace
+
+void UetCheck::note(Kind kind, const Frame& frame, std::string text) {
+  Seen& seen = seen_[kind];
+  ++seen.count;
+  if (seen.first.size() < 5) seen.first.push_back({frame.number, frame.time_ns, frame.point, std::move(text)});
+}
+
+UetCheck::Context* UetCheck::context_of(const Frame& frame, AddressId requester, std::uint16_t id, bool make) {
+  const std::uint64_t key = (std::uint64_t{frame.point} << 16 | id) * 0x9e3779b97f4a7c15ULL ^ requester;
+  const auto found = contexts_.find(key);
+  if (found != contexts_.end()) return &found->second;
+  if (!make || contexts_.size() == kMostContexts) return nullptr;
+  Context& context = contexts_[key];
+  context.src = frame.src;
+  context.dst = frame.dst;
+  context.id = id;
+  return &context;
+}
+
+void UetCheck::see(const Frame& frame) {
+  ++frames_;
+  const auto pds = wire::parse_pds(frame.payload);
+  if (!pds) return;
+  const bool trimmed = frame.has(kIpLength);  // the switch cut it and left the length of the IP header
+  if (trimmed) {
+    note(kTrim, frame, fmt::format("PSN {}", pds->psn));
+  } else if (!frame.cut && frame.ip.size() > 60) {
+    ++crc_checked_;
+    const std::size_t covered_B = frame.ip.size() - wire::kUetCrc_B;
+    if (wire::uet_crc(frame.ip.first(covered_B)) != wire::be32(frame.ip, covered_B)) {
+      note(kCrc, frame, fmt::format("PSN {}", pds->psn));
+      return;
+    }
+  }
+  if (pds->type == wire::PdsType::kTss) ++encrypted_;
+  if (pds->is_request()) see_request(frame, *pds);
+  if (pds->is_ack()) see_ack(frame, *pds);
+  if (pds->is_nack()) see_nack(frame, *pds);
+}
+
+void UetCheck::see_request(const Frame& frame, const wire::Pds& pds) {
+  ++requests_;
+  Context* context = context_of(frame, frame.src, pds.source_id, true);
+  if (context == nullptr) return;
+  const std::uint64_t bit = std::uint64_t{1} << pds.psn % 64;
+  if (context->frames++ == 0) {
+    context->highest = pds.psn;
+    word_of(context->sent, pds.psn) = bit;
+    return;
+  }
+  if (!is_behind(pds.psn, context->highest)) {
+    // Forget what lies a window behind; a leap forgets all.
+    const std::uint32_t step = pds.psn - context->highest;
+    for (std::uint32_t i = 1; i <= step && i <= kWindow; ++i) {
+      const std::uint32_t psn = context->highest + i;
+      word_of(context->sent, psn) &= ~(std::uint64_t{1} << psn % 64);
+      word_of(context->asked_again, psn) &= ~(std::uint64_t{1} << psn % 64);
+    }
+    context->highest = pds.psn;
+    word_of(context->sent, pds.psn) |= bit;
+    return;
+  }
+  if (context->highest - pds.psn >= kWindow) return;
+  const bool again = (word_of(context->sent, pds.psn) & bit) != 0;
+  word_of(context->sent, pds.psn) |= bit;
+  if (!again) return;  // out of order: several paths are how UET works
+  std::uint64_t& asked = word_of(context->asked_again, pds.psn);
+  if (!pds.retransmitted) {
+    note(kDuplicate, frame, fmt::format("PSN {} again, without the RETX flag", pds.psn));
+  } else if ((asked & bit) == 0) {
+    note(kTimeout, frame, fmt::format("PSN {} again, and no NACK or SACK asked for it", pds.psn));
+  }
+  asked &= ~bit;
+}
+
+void UetCheck::see_ack(const Frame& frame, const wire::Pds& pds) {
+  Context* context = context_of(frame, frame.dst, pds.destination_id, false);
+  if (context == nullptr) return;
+  if (!is_behind(pds.psn, context->highest)) {
+    note(kSack, frame,
+         fmt::format("it acknowledges PSN {}, {} is the highest that was sent", pds.psn, context->highest));
+    return;
+  }
+  if (!pds.sack_psn) return;
+  std::uint32_t last = 0;
+  for (std::uint32_t bit = 0; bit < 64; ++bit)
+    if ((pds.sack_bitmap >> bit & 1) != 0) last = bit + 1;
+  if (last == 0) return;
+  if (!is_behind(*pds.sack_psn + last - 1, context->highest)) {
+    note(kSack, frame,
+         fmt::format("its bitmap has PSN {}, {} is the highest that was sent", *pds.sack_psn + last - 1,
+                     context->highest));
+    return;
+  }
+  // Zeros below the last one: missing, and to be sent again.
+  for (std::uint32_t bit = 0; bit + 1 < last; ++bit) {
+    const std::uint32_t psn = *pds.sack_psn + bit;
+    if ((pds.sack_bitmap >> bit & 1) == 0 && context->highest - psn < kWindow)
+      word_of(context->asked_again, psn) |= std::uint64_t{1} << psn % 64;
+  }
+}
+
+void UetCheck::see_nack(const Frame& frame, const wire::Pds& pds) {
+  Context* context = context_of(frame, frame.dst, pds.destination_id, false);
+  if (context == nullptr || !is_behind(pds.psn, context->highest) || context->highest - pds.psn >= kWindow) return;
+  word_of(context->asked_again, pds.psn) |= std::uint64_t{1} << pds.psn % 64;
+}
+
+void UetCheck::finish(const Addresses&, Findings& findings) const {
+  struct Text {
+    std::string_view id, what, cause, where, remedy;
+  };
+  static constexpr std::array<Text, kKinds> kUetTexts = {{
+      {"uet.crc", "packets have a CRC that does not fit their bytes", "bytes changed between the NICs", "switch",
+       "look for CRC and FEC errors on the way: show interfaces counters errors"},
+      {"uet.sack", "ACKs acknowledge what was not sent", "a defect of the receiver, or requests missing in the capture",
+       "NIC", "update the firmware of the receiver"},
+      {"uet.trim", "packets were trimmed by a switch", "a queue on the way was full", "switch",
+       "show queue counters: TRIM packets say at which port; fewer senders, or a lower NSCC target delay"},
+      {"uet.timeout", "packets were sent again though no NACK or SACK asked for them",
+       "the answers were lost, or the retransmission timeout is too short", "NIC",
+       "raise the retransmission timeout of the PDC; look for drops of the control class"},
+      {"uet.duplicate", "packets came twice without the RETX flag",
+       "a path that duplicates frames, or a mirror that copies both directions", "switch",
+       "look for loops; mirror one direction"},
+  }};
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    if (seen_[kind].count == 0) continue;
+    const Text& text = kUetTexts[kind];
+    findings.add({text.id,
+                  "UET",
+                  fmt::format("{} {}", seen_[kind].count, text.what),
+                  std::string(text.cause),
+                  seen_[kind].count,
+                  seen_[kind].first,
+                  {{std::string(text.where), std::string(text.remedy)}}});
+  }
+  if (frames_ > 0)
+    findings.add({"uet.seen",
+                  "UET",
+                  fmt::format("{} packets, {} requests of {} contexts, {} encrypted", frames_, requests_,
+                              contexts_.size(), encrypted_),
+                  "",
+                  frames_,
+                  {},
+                  {}});
+  findings.judge("uet", frames_, "packets", "no packet to UDP port 4793");
+}
+
+}  // namespace weft::analyze
