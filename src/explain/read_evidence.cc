@@ -57,7 +57,7 @@ void read_workloads(SqliteFile& file, Evidence& evidence) {
   }
   SqliteRows flows(file,
                    "SELECT f.workload, f.number, f.source, f.destination, f.size_B, f.state, "
-                   "CAST(coalesce(f.goodput_bps, 0) AS INTEGER), f.retransmitted_packets, f.cnps_received, "
+                   "coalesce(f.goodput_bps, 0.0), f.retransmitted_packets, f.cnps_received, "
                    "coalesce(s.qpn, 0) FROM flow f LEFT JOIN flow_sender l ON l.workload = f.workload AND "
                    "l.number = f.number LEFT JOIN sender s ON s.id = l.sender ORDER BY f.rowid");
   while (flows.next()) {
@@ -68,7 +68,7 @@ void read_workloads(SqliteFile& file, Evidence& evidence) {
     flow.to = flows.text(3);
     flow.size_B = number(flows, 4);
     flow.state = flows.text(5);
-    flow.goodput_bps = static_cast<double>(flows.integer(6));
+    flow.goodput_bps = flows.real(6);
     flow.retransmitted_packets = number(flows, 7);
     flow.cnps_received = number(flows, 8);
     flow.qpn = number32(flows, 9);

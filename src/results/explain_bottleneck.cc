@@ -15,7 +15,10 @@ constexpr double kBusy = 0.8, kStopped = 0.1;
 
 std::string pause_root_text(const ExplainContext& context, const PauseTree::Share& share) {
   const Stop& first = context.tree.stops()[share.stop];
-  if (first.circular) return "by " + first.by + ", in a circle of ports that stop each other";
+  bool circular = first.circular;
+  for (const std::vector<std::string>& circle : context.evidence.circular_waits)
+    circular = circular || std::find(circle.begin(), circle.end(), share.root) != circle.end();
+  if (circular) return "by " + first.by + ", in a circle of ports that stop each other";
   if (share.root.empty()) return "by " + first.by + "; which queue was behind it was not recorded";
   std::size_t at = share.stop;
   while (context.tree.stops()[at].cause != SIZE_MAX) at = context.tree.stops()[at].cause;

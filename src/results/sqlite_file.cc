@@ -48,6 +48,10 @@ std::int64_t SqliteRows::integer(int column) const {
   return sqlite3_column_int64(statement_, column);
 }
 
+double SqliteRows::real(int column) const {
+  return sqlite3_column_double(statement_, column);
+}
+
 std::string SqliteRows::text(int column) const {
   const unsigned char* text = sqlite3_column_text(statement_, column);
   return text == nullptr ? "" : reinterpret_cast<const char*>(text);

@@ -61,6 +61,7 @@ class SqliteRows {
   // The next row of a SELECT, and its columns.
   bool next();
   std::int64_t integer(int column) const;
+  double real(int column) const;
   std::string text(int column) const;
   std::span<const std::uint8_t> blob(int column) const;
 
