@@ -5,6 +5,7 @@
 
 #include "base/plural.h"
 #include "explain/explain.h"
+#include "results/explain_parts.h"
 #include "results/report_table.h"
 #include "results/report_text.h"
 
@@ -12,6 +13,7 @@ namespace weft::explain {
 namespace {
 
 constexpr std::size_t kMostFlows = 32, kMostLinks = 24, kMostShown = 8;
+constexpr double kWorthALine = 0.005;  // of a link's time
 
 // The slowest first: by what was held back.
 std::vector<const lab::FlowAnswer*> flows_to_show(const lab::Explanation& explanation) {
@@ -67,19 +69,25 @@ std::string link_table(const lab::Explanation& explanation) {
   for (const char* title : {"link", "to"}) table.add_column(title, lab::Table::Align::kLeft);
   for (const char* title : {"Gb/s", "busy", "paused", "marked", "longest queue"}) table.add_column(title);
   table.add_column("lost on it or at its end", lab::Table::Align::kLeft);
-  std::size_t shown = 0, used = 0;
+  std::size_t shown = 0, used = 0, idle = 0;
   for (const lab::LinkUse& link : explanation.links) {
-    if (link.busy == 0 && link.paused == 0 && link.lost == 0) continue;
+    if (link.busy < kWorthALine && link.paused == 0 && link.lost == 0) {
+      ++idle;
+      continue;
+    }
     if (++used > kMostLinks) continue;
     ++shown;
     table.add_row({link.from, link.to, fmt::format("{:.0f}", static_cast<double>(link.rate_bps) / 1e9),
                    lab::share_text(link.busy), link.paused > 0 ? lab::share_text(link.paused) : "-",
-                   fmt::format("{}", link.marked), link.max_queue_B > 0 ? lab::size_text(link.max_queue_B) : "-",
+                   fmt::format("{}", link.marked), link.max_queue_B > 0 ? lab::bytes_text(link.max_queue_B) : "-",
                    link.lost_text});
   }
   if (shown == 0) return "";
   std::string out = "Links\n" + table.text();
   if (used > kMostLinks) out += fmt::format("The busiest {} of {}; --json has all.\n", kMostLinks, used);
+  if (idle > 0)
+    out += fmt::format("{} less than {} busy\n", idle == 1 ? "One other is" : fmt::format("{} others are", idle),
+                       lab::share_text(kWorthALine));
   return out + "\n";
 }
 

@@ -19,7 +19,10 @@ std::string pause_root_text(const ExplainContext& context, const PauseTree::Shar
   for (const std::vector<std::string>& circle : context.evidence.circular_waits)
     circular = circular || std::find(circle.begin(), circle.end(), share.root) != circle.end();
   if (circular) return "by " + first.by + ", in a circle of ports that stop each other";
-  if (share.root.empty()) return "by " + first.by + "; which queue was behind it was not recorded";
+  if (share.root.empty())
+    return "by " + first.by +
+           (first.unknown ? "; what was behind it came after the end of a full log"
+                          : "; which queue was behind it was not recorded");
   std::size_t at = share.stop;
   while (context.tree.stops()[at].cause != SIZE_MAX) at = context.tree.stops()[at].cause;
   const Stop& last = context.tree.stops()[at];
@@ -47,8 +50,10 @@ std::string losses_text(const ExplainContext& context, const FlowAnswer& flow, s
   const auto add = [&](const LinkEvidence& link, bool back) {
     for (const auto& [reason, count] : link.lost) {
       if (out.size() > 160) return;
-      out += fmt::format("{}{} {} {} to {}{}", out.empty() ? "" : ", ", count, reason, link.from, link.to,
-                         back ? " (way back)" : "");
+      const bool on_cable = reason == "fault drop" || reason == "link down";
+      out +=
+          fmt::format("{}{} {} {}{}", out.empty() ? "" : ", ", count, reason,
+                      on_cable ? "from " + link.from + " to " + link.to : "at " + link.to, back ? " (way back)" : "");
       if (root.empty()) root = link.from;
     }
   };

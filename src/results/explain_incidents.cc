@@ -48,7 +48,7 @@ class Builder {
 std::vector<const FlowAnswer*> Builder::through(const std::string& root) const {
   std::vector<const FlowAnswer*> out;
   for (const FlowAnswer& flow : flows_) {
-    if (passes(flow, root) || flow.to == root) out.push_back(&flow);
+    if (goes_through(flow, root)) out.push_back(&flow);
   }
   return out;
 }
@@ -64,7 +64,8 @@ Builder::Begun& Builder::begun(const std::string& root) {
 void Builder::collect() {
   const std::vector<Stop>& stops = context_.tree.stops();
   for (std::size_t i = 0; i < stops.size(); ++i) {
-    if (!stops[i].circular) begun(stops[i].root.empty() ? stops[i].by : stops[i].root).stops.push_back(i);
+    if (!stops[i].circular && !stops[i].unknown)
+      begun(stops[i].root.empty() ? stops[i].by : stops[i].root).stops.push_back(i);
   }
   for (const EventEvidence& event : context_.evidence.events) {
     if (event.kind == "ce_mark") begun(event.port).marks.push_back(&event);
@@ -101,7 +102,7 @@ void Builder::add_root(const Begun& begun, Incident& out) const {
   for (const EventEvidence* mark : begun.marks) {
     if (mark->first_ps > first_ps) continue;
     first_ps = mark->first_ps;
-    queue_B = mark->queue_B;
+    queue_B = 0;  // that of the mark is the longest of many
     queue = mark->queue;
   }
   for (const DropEvidence* drop : begun.drops) {
@@ -123,7 +124,8 @@ void Builder::add_root(const Begun& begun, Incident& out) const {
     out.kind = "congestion";
     std::set<std::string> sources;
     for (const FlowAnswer* flow : through(begun.root)) sources.insert(flow->from);
-    step.text = fmt::format("queue {} of {} fills ({})", queue, link_name(context_, begun.root), bytes_text(queue_B));
+    step.text = fmt::format("queue {} of {} fills", queue, link_name(context_, begun.root));
+    if (queue_B > 0) step.text += fmt::format(" ({})", bytes_text(queue_B));
     if (sources.size() > 1) step.text += fmt::format(": {} ports send through it", sources.size());
     out.title = fmt::format("congestion at {}", queue_text(context_, begun.root));
   }
@@ -237,7 +239,7 @@ void Builder::add_victims(const Begun& begun, Incident& out) const {
   step.count = 0;
   step.time_ps = kNever_ps;
   for (const FlowAnswer& flow : flows_) {
-    if (flow.path.empty() || passes(flow, begun.root) || flow.to == begun.root) continue;
+    if (flow.path.empty() || goes_through(flow, begun.root)) continue;
     Time_ps stopped_ps = 0, first_ps = kNever_ps;
     std::string where;
     for (std::size_t i : begun.stops) {
@@ -273,7 +275,7 @@ Incident Builder::incident(const Begun& begun) const {
   add_root(begun, out);
   add_marks(begun, out);
   const std::vector<const FlowAnswer*> passing = through(begun.root);
-  if (!begun.marks.empty()) add_reactions(context_, passing, out);
+  if (!begun.marks.empty()) add_reactions(context_, passing, begun.marks.front()->first_ps, out);
   add_pauses(begun, out);
   add_drops(begun, out);
   if (!begun.drops.empty()) add_recoveries(context_, passing, out);

@@ -92,7 +92,8 @@ void add_link_incidents(const ExplainContext& context, const std::vector<FlowAns
       step.time_ps = drop.first_ps;
       step.last_ps = drop.last_ps;
       step.count = drop.count;
-      step.text = fmt::format("{} for that port lost", counted(drop.count, "packet"));
+      step.text = fmt::format("{} loses {} for that port", drop.node, counted(drop.count, "packet"));
+      out.weight += 1e7 * static_cast<double>(drop.count);
       out.steps.push_back(std::move(step));
     }
     const std::vector<const FlowAnswer*> over = flows_over(flows, event.port, event.peer);
@@ -101,7 +102,7 @@ void add_link_incidents(const ExplainContext& context, const std::vector<FlowAns
     std::vector<const FlowAnswer*> all;
     for (const FlowAnswer& flow : flows) all.push_back(&flow);
     add_recoveries(context, all, out);
-    out.weight = 1e9;
+    out.weight += 1e9;
     order_steps(out);
     incidents.push_back(std::move(out));
   }
@@ -154,7 +155,7 @@ void add_fault_incidents(const ExplainContext& context, const std::vector<FlowAn
     const std::vector<const FlowAnswer*> over =
         flows_over(flows, fault.port, link == context.link_of.end() ? fault.port : link->second->to);
     for (const FlowAnswer* flow : over) out.flows.push_back(flow->id);
-    add_reactions(context, over, out);
+    add_reactions(context, over, 0, out);
     add_recoveries(context, over, out);
     out.weight = 1e6 * static_cast<double>(fault.hits);
     order_steps(out);

@@ -27,8 +27,9 @@ std::vector<FlowAnswer> explain_flows(const ExplainContext& context);
 void explain_bottleneck(const ExplainContext& context, FlowAnswer& flow);
 // That began at a queue or a NIC: pauses, marks, drops.
 std::vector<Incident> queue_incidents(const ExplainContext& context, const std::vector<FlowAnswer>& flows);
-// Adds CNPs to these flows and their rate cuts.
-void add_reactions(const ExplainContext& context, const std::vector<const FlowAnswer*>& flows, Incident& out);
+// Adds CNPs to these flows and their rate cuts, from then on.
+void add_reactions(const ExplainContext& context, const std::vector<const FlowAnswer*>& flows, Time_ps since_ps,
+                   Incident& out);
 // Adds NAKs and timeouts of these flows.
 void add_recoveries(const ExplainContext& context, const std::vector<const FlowAnswer*>& flows, Incident& out);
 void order_steps(Incident& out);
@@ -50,6 +51,15 @@ std::string receiver_text(const ExplainContext& context, const std::string& port
 std::vector<const EventEvidence*> events_of(const ExplainContext& context, const FlowAnswer& flow);
 // "leaf0:swp9 to h8:p0, 99 % busy, 8 senders pass it"
 std::string queue_text(const ExplainContext& context, const std::string& port);
+
+// Its packets wait there, or in the receive buffer there.
+inline bool goes_through(const FlowAnswer& flow, const std::string& root) {
+  if (flow.to == root) return true;
+  for (std::size_t i = 1; i < flow.path.size(); ++i) {
+    if (flow.path[i] == root) return true;
+  }
+  return false;
+}
 
 inline bool passes(const FlowAnswer& flow, const std::string& port) {
   for (const std::string& each : flow.path) {

@@ -11,7 +11,8 @@
 namespace weft::lab {
 
 // CNPs of the receivers and what their senders did.
-void add_reactions(const ExplainContext& context, const std::vector<const FlowAnswer*>& flows, Incident& out) {
+void add_reactions(const ExplainContext& context, const std::vector<const FlowAnswer*>& flows, Time_ps since_ps,
+                   Incident& out) {
   ChainStep cnp, cut;
   cnp.what = "cnp";
   cut.what = "rate_cut";
@@ -22,7 +23,7 @@ void add_reactions(const ExplainContext& context, const std::vector<const FlowAn
   for (const FlowAnswer* flow : flows) {
     pairs.emplace(flow->to, flow->from);
     for (const EventEvidence* event : events_of(context, *flow)) {
-      if (event->kind != "rate_cut") continue;
+      if (event->kind != "rate_cut" || event->first_ps < since_ps) continue;
       cut.count += event->count;
       cut.last_ps = std::max(cut.last_ps, event->last_ps);
       lowest_bps = lowest_bps == 0 ? event->to_bps : std::min(lowest_bps, event->to_bps);
@@ -33,7 +34,7 @@ void add_reactions(const ExplainContext& context, const std::vector<const FlowAn
     }
   }
   for (const EventEvidence& event : context.evidence.events) {
-    if (event.kind != "cnp" || !pairs.contains({event.port, event.peer})) continue;
+    if (event.kind != "cnp" || event.first_ps < since_ps || !pairs.contains({event.port, event.peer})) continue;
     cnp.count += event.count;
     cnp.last_ps = std::max(cnp.last_ps, event.last_ps);
     if (event.first_ps >= cnp.time_ps) continue;

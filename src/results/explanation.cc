@@ -124,6 +124,9 @@ Explanation explain(const Evidence& evidence) {
   if (evidence.interrupted) out.notes.emplace_back("the run was interrupted: this is what had happened by then");
   if (evidence.cut_off) out.notes.emplace_back("the lab's duration was over before everything had come to rest");
   if (!evidence.recorded) out.notes.emplace_back("the run kept no records: who held which packet is not known");
+  if (evidence.pauses_left_out > 0)
+    out.notes.push_back(
+        fmt::format("the pause logs were full: {} later pauses are not in them", evidence.pauses_left_out));
   if (evidence.left_out > 0)
     out.notes.push_back(
         fmt::format("the logs were full: {} or senders are missing", counted(evidence.left_out, "event")));

@@ -4,10 +4,17 @@
 #include <utility>
 
 namespace weft::lab {
+namespace {
+
+std::string node_of_port(const std::string& port) {
+  return port.substr(0, port.find(':'));
+}
+
+}  // namespace
 
 PauseTree::PauseTree(const Evidence& evidence) {
   pair_up(evidence);
-  find_roots();
+  find_roots(evidence);
 }
 
 // Only what was sent: what the peer noticed of it is the same pause again.
@@ -47,16 +54,15 @@ void PauseTree::pair_up(const Evidence& evidence) {
   // A log that was full has the beginnings of pauses that had ended soon after.
   if (evidence.pauses_left_out > 0) {
     std::map<std::string, Time_ps> last_ps;
-    const auto node = [](const std::string& port) { return port.substr(0, port.find(':')); };
-    for (const PauseEvidence& event : evidence.pauses) last_ps[node(event.port)] = event.time_ps;
+    for (const PauseEvidence& event : evidence.pauses) last_ps[node_of_port(event.port)] = event.time_ps;
     for (Stop& stop : stops_) {
-      if (stop.ended.empty()) stop.to_ps = std::max(stop.from_ps, last_ps[node(stop.by)]);
+      if (stop.ended.empty()) stop.to_ps = std::max(stop.from_ps, last_ps[node_of_port(stop.by)]);
     }
   }
   for (std::size_t i = 0; i < stops_.size(); ++i) of_port_[stops_[i].stopped].push_back(i);
 }
 
-std::size_t PauseTree::stop_at(const std::string& port, Time_ps at_ps) const {
+std::size_t PauseTree::stop_at(const std::string& port, Time_ps at_ps, Time_ps before_ps) const {
   const auto found = of_port_.find(port);
   if (found == of_port_.end()) return SIZE_MAX;
   const std::vector<std::size_t>& list = found->second;  // in order of time
@@ -65,15 +71,31 @@ std::size_t PauseTree::stop_at(const std::string& port, Time_ps at_ps) const {
   // Of several classes one may last longer than the next.
   for (int looked = 0; after != list.begin() && looked < 8; ++looked) {
     --after;
-    if (stops_[*after].to_ps >= at_ps) return *after;
+    if (stops_[*after].to_ps >= at_ps - before_ps) return *after;
   }
   return SIZE_MAX;
 }
 
-// Causes come before their effects, except in a circle.
-void PauseTree::find_roots() {
+// Causes come before their effects, except in a circle. What a queue held while it was stopped is still there as long
+// as its link would take to send all that it holds.
+void PauseTree::find_roots(const Evidence& evidence) {
+  std::map<std::string, const LinkEvidence*> links;
+  for (const LinkEvidence& link : evidence.links) links.emplace(link.from, &link);
+  std::map<std::string, Time_ps> log_end_ps;
+  if (evidence.pauses_left_out > 0) {
+    for (const PauseEvidence& event : evidence.pauses) log_end_ps[node_of_port(event.port)] = event.time_ps;
+  }
   for (Stop& stop : stops_) {
-    if (!stop.queue_port.empty()) stop.cause = stop_at(stop.queue_port, stop.from_ps);
+    if (stop.queue_port.empty()) continue;
+    const auto link = links.find(stop.queue_port);
+    Time_ps drains_ps = 0;
+    if (link != links.end() && link->second->rate_bps > 0)
+      drains_ps =
+          static_cast<Time_ps>(static_cast<double>(stop.queue_B) * 8e12 / static_cast<double>(link->second->rate_bps));
+    stop.cause = stop_at(stop.queue_port, stop.from_ps, drains_ps);
+    if (stop.cause != SIZE_MAX || link == links.end() || link->second->paused_ps == 0) continue;
+    const auto end = log_end_ps.find(node_of_port(link->second->to));
+    stop.unknown = end != log_end_ps.end() && end->second < stop.from_ps;
   }
   for (std::size_t i = 0; i < stops_.size(); ++i) {
     std::size_t at = i, level = 0;
@@ -87,6 +109,8 @@ void PauseTree::find_roots() {
     }
     stops_[i].level = level;
     const Stop& last = stops_[at];
+    stops_[i].unknown = last.unknown;
+    if (last.unknown) continue;
     stops_[i].root = !last.queue_port.empty() ? last.queue_port : last.nic_cause.empty() ? "" : last.by;
   }
 }

@@ -1,6 +1,6 @@
 // Pauses of a run as a tree: each stop of a port with the stop that caused it, down to the queue or the NIC where it
 // began. A switch that sends XOFF recorded the queue which held most of what had come in; where that queue was stopped
-// itself at the time, its stop is the cause.
+// itself at the time, or so shortly before that what it held then was still there, its stop is the cause.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,7 @@ struct Stop {
   std::size_t level = 0;         // stops between it and the root
   std::string root;              // port whose queue was full, or NIC; empty: not recorded
   bool circular = false;         // leads back to itself
+  bool unknown = false;          // what was behind it came after the end of a full log
 };
 
 class PauseTree {
@@ -45,8 +46,9 @@ class PauseTree {
 
  private:
   void pair_up(const Evidence& evidence);
-  void find_roots();
-  std::size_t stop_at(const std::string& port, Time_ps at_ps) const;
+  void find_roots(const Evidence& evidence);
+  // One that lasts at that time or ended at most so long before; SIZE_MAX: none.
+  std::size_t stop_at(const std::string& port, Time_ps at_ps, Time_ps before_ps) const;
 
   std::vector<Stop> stops_;
   std::map<std::string, std::vector<std::size_t>> of_port_;
