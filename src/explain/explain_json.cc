@@ -22,6 +22,7 @@ void add_flow(lab::JsonText& json, const lab::FlowAnswer& flow) {
   json.add("first_ps", flow.first_ps);
   json.add("last_ps", flow.last_ps);
   if (flow.goodput_bps > 0) json.add("goodput_Gbps", flow.goodput_bps / 1e9);
+  json.add("no_work", flow.no_work);
   json.add("wire", flow.wire);
   json.add("bottleneck", flow.bottleneck);
   json.add("share", flow.share);

@@ -32,6 +32,7 @@ std::string flow_table(const lab::Explanation& explanation) {
   lab::Table table;
   for (const char* title : {"flow", "from", "to", "state"}) table.add_column(title, lab::Table::Align::kLeft);
   table.add_column("Gb/s");
+  table.add_column("no work");
   table.add_column("wire");
   table.add_column("bottleneck", lab::Table::Align::kLeft);
   table.add_column("of its time");
@@ -40,6 +41,7 @@ std::string flow_table(const lab::Explanation& explanation) {
     const bool held = flow->bottleneck != "none" && !flow->shares.empty();
     table.add_row({flow->name.empty() ? flow->id : flow->id + " " + flow->name, flow->from, flow->to, flow->state,
                    flow->goodput_bps > 0 ? fmt::format("{:.2f}", flow->goodput_bps / 1e9) : "-",
+                   flow->no_work >= 0.0005 ? lab::share_text(flow->no_work) : "-",
                    flow->shares.empty() ? "-" : lab::share_text(flow->wire), held ? flow->bottleneck : "none",
                    held ? lab::share_text(flow->share) : "-", flow->because});
   }
@@ -57,6 +59,8 @@ std::string flow_details(const lab::Explanation& explanation) {
     if (flow.shares.empty()) continue;
     out += fmt::format("{} from {} to {}, {}\n", flow.id, lab::time_text(flow.first_ps), lab::time_text(flow.last_ps),
                        counted(flow.queue_pairs, "queue pair"));
+    if (flow.no_work > 0)
+      out += fmt::format("  no work for {} of the time; of the rest\n", lab::share_text(flow.no_work));
     for (const lab::CauseShare& part : flow.shares)
       out += fmt::format("  {:>7}  {}\n", lab::share_text(part.share), part.cause);
     if (!flow.path.empty()) out += fmt::format("  path: {}\n", fmt::join(flow.path, ", "));

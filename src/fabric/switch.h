@@ -310,7 +310,7 @@ class alignas(64) Switch {
   void refresh(std::uint32_t p, Time_ps now_ps);
 
   // switch_record.cc
-  void record_mark(const Port& out, std::uint32_t q, const engine::PacketBody& packet, Time_ps now_ps);
+  [[gnu::cold]] void record_mark(const Port& out, std::uint32_t q, const engine::PacketBody& packet, Time_ps now_ps);
   void record_event(SwitchEventKind kind, std::uint32_t p, std::uint32_t q, Time_ps now_ps);
   void record_cause(PauseEvent& event, std::uint32_t p, std::uint32_t g) const;
   // switch_watchdog.cc

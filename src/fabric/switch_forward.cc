@@ -37,7 +37,8 @@ bool Switch::red_admits(Port& out, std::uint32_t q, PacketBody& packet, Time_ps 
   if (!can_mark) return !ramp.drops_not_ect;
   ++out.counters.ecn_marked[q];
   packet.tos |= kEcnCe;
-  if (setup_.record) record_mark(out, q, packet, now_ps);
+  if (setup_.record) [[unlikely]]
+    record_mark(out, q, packet, now_ps);
   return true;
 }
 
@@ -47,7 +48,8 @@ void Switch::mark(Port& out, std::uint32_t q, PacketBody& packet, Time_ps now_ps
   if ((packet.tos & kEcnMask) == 0 || !ramp.enabled || ramp.at_enqueue || !red_marks(out, q)) return;
   ++out.counters.ecn_marked[q];
   packet.tos |= kEcnCe;
-  if (setup_.record) record_mark(out, q, packet, now_ps);
+  if (setup_.record) [[unlikely]]
+    record_mark(out, q, packet, now_ps);
 }
 
 // A static route of its destination.

@@ -56,7 +56,7 @@ void PortRecord::posted(const QueuePair& qp, std::uint32_t context, Time_ps door
   SenderRecord* sender = find_or_add(qp, context, doorbell_ps);
   if (sender == nullptr) return;
   // The queue pair knows only now what the time since its last packet was for.
-  if (sender->is_open || qp.wait == Wait::kPost) sender->state = state_of(qp.wait);
+  if (sender->is_open) sender->state = state_of(qp.wait);
   advance(*sender, doorbell_ps);
   sender->ready_ps = kNever_ps;
   sender->state = kStarting;
@@ -106,7 +106,7 @@ void PortRecord::turn_ends(const QueuePair& qp, std::uint32_t context, bool sent
       replies ? qp.resp.reply_head == qp.resp.reply_tail : qp.req.tx == qp.req.tail || qp.req.head == qp.req.tail;
   sender->state = state_of(all_sent && sent ? Wait::kRoundTrip : qp.wait);
   if (!replies && qp.req.head == qp.req.tail) {  // nothing is acknowledged here
-    sender->state = state_of(Wait::kPost);
+    sender->state = kNoWork;
     sender->is_open = false;
   }
   if (!replies && qp.req.queued_ps == kInRing_ps) sender->ready_ps = sender->until_ps;
@@ -128,7 +128,7 @@ void PortRecord::drained(std::uint32_t context, Time_ps now_ps) {
   if (sender == nullptr) return;
   advance(*sender, now_ps);
   sender->ready_ps = kNever_ps;
-  sender->state = state_of(Wait::kPost);
+  sender->state = kNoWork;
   sender->is_open = false;
 }
 

@@ -21,7 +21,8 @@ struct QueuePair;
 inline constexpr std::size_t kSending = 0;   // its packet was on the wire of its port
 inline constexpr std::size_t kPortBusy = 1;  // it was ready; the port sent for others
 inline constexpr std::size_t kStarting = 2;  // doorbell, WQE and first payload on their way into the NIC
-inline constexpr std::size_t kFirstWait = 3;
+inline constexpr std::size_t kNoWork = 3;    // all that was posted was done
+inline constexpr std::size_t kFirstWait = 4;
 inline constexpr std::size_t kSenderStates = kFirstWait + kWaits;
 constexpr std::size_t state_of(Wait wait) {
   return kFirstWait + static_cast<std::size_t>(wait);

@@ -12,72 +12,19 @@ namespace weft::lab {
 namespace {
 
 using fabric::Fate;
-using workload::FlowsOutcome;
-using workload::FlowState;
-
-const char* state_word(FlowState state) {
-  switch (state) {
-    case FlowState::kWaiting:
-      return "waiting";
-    case FlowState::kRunning:
-      return "running";
-    case FlowState::kDone:
-      return "done";
-    case FlowState::kFailed:
-      return "failed";
-  }
-  return "";
-}
-
-struct KindName {
-  const char* operator()(const workload::PerftestOptions&) const { return "perftest"; }
-  const char* operator()(const workload::TransferOptions&) const { return "transfer"; }
-  const char* operator()(const workload::FlowOptions&) const { return "flows"; }
-  const char* operator()(const workload::ProgramOptions&) const { return "programs"; }
-  const char* operator()(const workload::Iperf3Options&) const { return "iperf3"; }
-  const char* operator()(const workload::NcclOptions&) const { return "nccl"; }
-  const char* operator()(const workload::JobOptions&) const { return "job"; }
-};
 
 void add_workloads(const Lab& lab, const RunResult& result, Evidence& evidence) {
-  const std::vector<std::string> failures = result.failures();
   for (const WorkloadOutcome& outcome : result.workloads) {
-    const WorkloadConfig& config = *outcome.config;
     WorkloadEvidence workload;
-    workload.name = config.name;
-    workload.kind = std::visit(KindName(), config.options);
-    if (workload.kind == "perftest" || workload.kind == "transfer" || workload.kind == "iperf3") {
-      workload.client = port_name(lab, config.client);
-      workload.server = port_name(lab, config.server);
-    }
-    const std::string start = config.name + ": ";
-    for (const std::string& failure : failures) {
-      if (failure.starts_with(start)) workload.failure = failure.substr(start.size());
-    }
+    workload.name = outcome.config->name;
     const std::size_t number = evidence.workloads.size();
     if (number < result.workload_times.size())
       std::tie(workload.from_ps, workload.to_ps) = result.workload_times[number];
     evidence.workloads.push_back(std::move(workload));
-    const auto* flows = outcome.as<FlowsOutcome>();
-    if (flows == nullptr) continue;
-    const auto* options = config.as<workload::FlowOptions>();
-    for (std::size_t i = 0; i < flows->flows.size(); ++i) {
-      const FlowOutcome& each = flows->flows[i];
-      FlowEvidence flow;
-      flow.workload = config.name;
-      flow.number = i;
-      if (i < options->names.size()) flow.name = options->names[i];
-      flow.from = each.from;
-      flow.to = each.to;
-      flow.qpn = each.row.qpn;
-      flow.size_B = each.row.size_B;
-      flow.state = state_word(each.row.state);
-      if (each.row.state == FlowState::kDone) flow.goodput_bps = each.row.goodput_bps();
-      flow.slowdown = each.slowdown;
-      flow.retransmitted_packets = each.retransmitted_packets;
-      flow.cnps_received = each.cnps_received;
-      evidence.flows.push_back(std::move(flow));
-    }
+    evidence.workloads.back().failure = outcome.visit([&](const auto& options, const auto& left) {
+      add_evidence(options, left, lab, *outcome.config, evidence);
+      return failure_text(options, left, result, [](auto) { return false; });
+    });
   }
 }
 
@@ -136,6 +83,13 @@ void add_pauses(const RunResult& result, Evidence& evidence) {
 }
 
 }  // namespace
+
+void add_ends(const Lab& lab, const WorkloadConfig& config, const char* kind, Evidence& evidence) {
+  WorkloadEvidence& workload = evidence.workloads.back();
+  workload.kind = kind;
+  workload.client = port_name(lab, config.client);
+  workload.server = port_name(lab, config.server);
+}
 
 void merge_drop(std::vector<DropEvidence>& drops, const DropEvidence& drop) {
   for (DropEvidence& each : drops) {

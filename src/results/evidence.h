@@ -17,6 +17,7 @@ namespace held {
 inline constexpr const char* kSending = "sending";
 inline constexpr const char* kPortBusy = "port busy";
 inline constexpr const char* kStart = "start";
+inline constexpr const char* kNoWork = "no work";
 inline constexpr const char* kCpu = "CPU";
 inline constexpr const char* kRoundTrip = "round trip";
 inline constexpr const char* kMessageRate = "NIC message rate";
@@ -99,7 +100,7 @@ struct FlowEvidence {
   std::uint32_t qpn = 0;
   std::uint64_t size_B = 0;
   std::string state;  // done, failed, running, waiting
-  double goodput_bps = 0, slowdown = 0;
+  double goodput_bps = 0;
   std::uint64_t retransmitted_packets = 0, cnps_received = 0;
 };
 

@@ -205,7 +205,7 @@ void explain_bottleneck(const ExplainContext& context, FlowAnswer& flow) {
     flow.because = fmt::format("the wire: {} sent for other queue pairs meanwhile; {}", port, busy_text(context, port));
   } else if (cause == held::kCpu) {
     flow.root = flow.from;
-    flow.because = "nothing was posted: the program, its CPU, or what it waited for";
+    flow.because = "its queue was empty while earlier work was on its way: the program did not post in time";
   } else if (cause == held::kStart) {
     flow.root = flow.from;
     flow.because = "doorbell, work request and first payload on their way into the NIC: small messages, one by one";

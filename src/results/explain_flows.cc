@@ -39,26 +39,50 @@ std::string workload_of(const Evidence& evidence, const SenderEvidence& sender) 
   return found;
 }
 
-void add_times(FlowAnswer& flow, const SenderGroup& group) {
+// Time in which this port sent, for any queue pair that was there at the same time.
+Time_ps port_sending_ps(const Evidence& evidence, const FlowAnswer& flow) {
+  Time_ps sum_ps = 0;
+  for (const SenderEvidence& sender : evidence.senders) {
+    if (sender.from != flow.from || sender.first_ps > flow.last_ps || sender.last_ps < flow.first_ps) continue;
+    for (const HeldTime& part : sender.held) sum_ps += part.cause == held::kSending ? part.time_ps : 0;
+  }
+  return sum_ps;
+}
+
+// Shares are of the time in which it had work. Of the time in which several queue pairs waited for their port, it sent
+// for the others of them in proportion.
+void add_times(const Evidence& evidence, FlowAnswer& flow, const SenderGroup& group) {
   std::map<std::string, Time_ps> sums;
-  Time_ps life_ps = 0, sending_ps = 0;
+  Time_ps life_ps = 0, idle_ps = 0;
   flow.queue_pairs = group.size();
+  flow.first_ps = group.front()->first_ps;
   for (const SenderEvidence* sender : group) {
     flow.qpns.push_back(sender->qpn);
-    flow.first_ps = flow.path.empty() && life_ps == 0 ? sender->first_ps : std::min(flow.first_ps, sender->first_ps);
+    flow.first_ps = std::min(flow.first_ps, sender->first_ps);
     flow.last_ps = std::max(flow.last_ps, sender->last_ps);
-    if (flow.path.empty()) flow.path = sender->path;
+    for (const std::string& port : sender->path) {
+      if (!passes(flow, port)) flow.path.push_back(port);
+    }
     for (const HeldTime& part : sender->held) {
+      if (part.cause == held::kNoWork) {
+        idle_ps += part.time_ps;
+        continue;
+      }
       sums[part.cause] += part.time_ps;
       life_ps += part.time_ps;
-      if (part.cause == held::kSending) sending_ps += part.time_ps;
     }
   }
   if (life_ps == 0) return;
-  const Time_ps span_ps = std::max<Time_ps>(1, group.size() == 1 ? life_ps : flow.last_ps - flow.first_ps);
-  flow.wire = std::min(1.0, static_cast<double>(sending_ps) / static_cast<double>(span_ps));
-  for (const auto& [cause, time_ps] : sums)
-    flow.shares.push_back({cause, static_cast<double>(time_ps) / static_cast<double>(life_ps)});
+  flow.no_work = static_cast<double>(idle_ps) / static_cast<double>(idle_ps + life_ps);
+  auto wire_ps = static_cast<double>(sums[held::kSending]);
+  if (group.size() > 1) {
+    const Time_ps all_ps = std::max<Time_ps>(1, port_sending_ps(evidence, flow));
+    wire_ps += static_cast<double>(sums[held::kPortBusy]) * wire_ps / static_cast<double>(all_ps);
+  }
+  flow.wire = std::min(1.0, wire_ps / static_cast<double>(life_ps));
+  for (const auto& [cause, time_ps] : sums) {
+    if (time_ps > 0) flow.shares.push_back({cause, static_cast<double>(time_ps) / static_cast<double>(life_ps)});
+  }
   std::stable_sort(flow.shares.begin(), flow.shares.end(),
                    [](const CauseShare& a, const CauseShare& b) { return a.share > b.share; });
 }
@@ -102,7 +126,7 @@ std::vector<FlowAnswer> explain_flows(const ExplainContext& context) {
     flow.goodput_bps = each.goodput_bps;
     const auto found = requests.find({each.from, each.qpn});
     if (each.qpn != 0 && found != requests.end()) {
-      add_times(flow, {found->second});
+      add_times(evidence, flow, {found->second});
       used.insert(found->second);
     }
     flows.push_back(std::move(flow));
@@ -122,7 +146,7 @@ std::vector<FlowAnswer> explain_flows(const ExplainContext& context) {
     std::tie(flow.workload, flow.from, flow.to) = key;
     flow.id = fmt::format("{}{}{}>{}", flow.workload, flow.workload.empty() ? "" : "/", flow.from,
                           flow.to.empty() ? "any" : flow.to);
-    add_times(flow, others[key]);
+    add_times(evidence, flow, others[key]);
     flows.push_back(std::move(flow));
   }
   for (FlowAnswer& flow : flows) {

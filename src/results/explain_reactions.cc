@@ -73,7 +73,7 @@ void add_recoveries(const ExplainContext& context, const std::vector<const FlowA
     }
     if (step.count == 0) continue;
     const char* words = *kind == 'n'   ? "gets a NAK"
-                        : *kind == 't' ? "waits in vain for an ACK (timeout)"
+                        : *kind == 't' ? "gets no ACK in time (timeout)"
                                        : "gets an RNR NAK";
     step.text = fmt::format("{} {} and sends again from PSN {}; {} in all", step.where, words, step.psn, step.count);
     out.steps.push_back(std::move(step));

@@ -119,7 +119,7 @@ Explanation explain(const Evidence& evidence) {
     if (!workload.failure.empty()) out.failures.push_back(workload.name + ": " + workload.failure);
     if (workload.kind == "iperf3")
       out.notes.push_back(workload.name +
-                          ": kernel TCP keeps no account of its time; links and drops are all that is told");
+                          ": kernel TCP keeps no account of its time; only its links and drops are known");
   }
   if (evidence.interrupted) out.notes.emplace_back("the run was interrupted: this is what had happened by then");
   if (evidence.cut_off) out.notes.emplace_back("the lab's duration was over before everything had come to rest");

@@ -42,6 +42,7 @@ std::vector<HeldTime> held_times(const nic::SenderRecord& sender, const nic::Pci
   add(held::kSending, sender.times[nic::kSending]);
   add(held::kPortBusy, sender.times[nic::kPortBusy]);
   add(held::kStart, sender.times[nic::kStarting]);
+  add(held::kNoWork, sender.times[nic::kNoWork]);
   const auto first = static_cast<std::size_t>(Wait::kPcie);
   for (std::size_t w = 0; w < first; ++w) add(name_of(static_cast<Wait>(w)), sender.times[nic::kFirstWait + w]);
   nic::PcieTimes pcie_ps{};
@@ -110,14 +111,23 @@ void read_senders(World& world, std::uint32_t port, nic::Device& device, RunResu
   result.records_left_out += record.senders_left_out() + record.events().total - record.events().records.size();
 }
 
-// What its writes to memory waited for, beyond what the line itself takes.
+// What its writes to memory waited for, beyond what the line itself takes: of the functions of its card each has its
+// part of that.
 void read_receiver(World& world, std::uint32_t port, nic::Device& device, RunResult& result) {
   const double ps_per_B = 8e12 / static_cast<double>(world.rate_bps(port));
-  std::array<double, nic::kPcieLimits> sum{};
-  for (const nic::PcieFunction& function : nic::DeviceControl(device).functions()) {
+  const auto functions = nic::DeviceControl(device).functions();
+  double all_ps = 0;
+  for (const nic::PcieFunction& function : functions) {
     if (function.path() == nullptr) continue;
+    for (Time_ps time_ps : function.write_times()) all_ps += static_cast<double>(time_ps);
+  }
+  std::array<double, nic::kPcieLimits> sum{};
+  for (const nic::PcieFunction& function : functions) {
+    if (function.path() == nullptr || all_ps <= 0) continue;
     nic::PcieTimes times = function.write_times();
-    auto line_ps = static_cast<Time_ps>(ps_per_B * static_cast<double>(device.counters.rx().bytes));
+    double own_ps = 0;
+    for (Time_ps time_ps : times) own_ps += static_cast<double>(time_ps);
+    auto line_ps = static_cast<Time_ps>(ps_per_B * static_cast<double>(device.counters.rx().bytes) * own_ps / all_ps);
     for (Time_ps& time_ps : times) {
       const Time_ps part_ps = std::min(line_ps, time_ps);
       time_ps -= part_ps;
