@@ -37,8 +37,7 @@ bool Switch::red_admits(Port& out, std::uint32_t q, PacketBody& packet, Time_ps 
   if (!can_mark) return !ramp.drops_not_ect;
   ++out.counters.ecn_marked[q];
   packet.tos |= kEcnCe;
-  if (setup_.record) [[unlikely]]
-    record_mark(out, q, packet, now_ps);
+  record_mark(out, q, packet, now_ps);
   return true;
 }
 
@@ -48,8 +47,7 @@ void Switch::mark(Port& out, std::uint32_t q, PacketBody& packet, Time_ps now_ps
   if ((packet.tos & kEcnMask) == 0 || !ramp.enabled || ramp.at_enqueue || !red_marks(out, q)) return;
   ++out.counters.ecn_marked[q];
   packet.tos |= kEcnCe;
-  if (setup_.record) [[unlikely]]
-    record_mark(out, q, packet, now_ps);
+  record_mark(out, q, packet, now_ps);
 }
 
 // A static route of its destination.

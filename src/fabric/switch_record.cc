@@ -13,6 +13,7 @@ constexpr Time_ps kQuiet_ps = us(100);  // without a mark: the next begins anoth
 }  // namespace
 
 void Switch::record_mark(const Port& out, std::uint32_t q, const engine::PacketBody& packet, Time_ps now_ps) {
+  if (!setup_.record) return;
   if (last_mark_.empty()) last_mark_.resize(ports_.size());
   std::uint32_t& last = last_mark_[out.number][q];
   const std::uint32_t queue_B = out.lanes[q].queue.bytes;

@@ -79,6 +79,7 @@ void add_times(const Evidence& evidence, FlowAnswer& flow, const SenderGroup& gr
     const Time_ps all_ps = std::max<Time_ps>(1, port_sending_ps(evidence, flow));
     wire_ps += static_cast<double>(sums[held::kPortBusy]) * wire_ps / static_cast<double>(all_ps);
   }
+  flow.weight = static_cast<double>(sums[held::kSending]) + 0.01 * static_cast<double>(life_ps);
   flow.wire = std::min(1.0, wire_ps / static_cast<double>(life_ps));
   for (const auto& [cause, time_ps] : sums) {
     if (time_ps > 0) flow.shares.push_back({cause, static_cast<double>(time_ps) / static_cast<double>(life_ps)});

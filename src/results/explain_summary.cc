@@ -33,12 +33,13 @@ const FlowAnswer* slowest(const std::vector<FlowAnswer>& flows, const std::strin
   const FlowAnswer* out = nullptr;
   for (const FlowAnswer& flow : flows) {
     if (flow.bottleneck != bottleneck || flow.shares.empty()) continue;
-    if (out == nullptr || flow.share > out->share || (bottleneck == "none" && flow.wire < out->wire)) out = &flow;
+    const auto held = [](const FlowAnswer& each) { return each.share * each.weight; };
+    if (out == nullptr || held(flow) > held(*out) || (bottleneck == "none" && flow.wire < out->wire)) out = &flow;
   }
   return out;
 }
 
-// The bottleneck that most flows have, and the flow that has most of it.
+// The bottleneck that held most data back, and the flow of which it did so most.
 std::string flows_line(const Explanation& explanation) {
   std::map<std::string, std::size_t> counts;
   std::map<std::string, double> times;
@@ -47,7 +48,7 @@ std::string flows_line(const Explanation& explanation) {
     if (flow.shares.empty()) continue;
     ++sent;
     ++counts[flow.bottleneck];
-    if (flow.bottleneck != "none") times[flow.bottleneck] += flow.share;
+    if (flow.bottleneck != "none") times[flow.bottleneck] += flow.share * flow.weight;
   }
   if (sent == 0)
     return explanation.flows.empty() ? "flows: no queue pair sent data" : "flows: no flow has sent anything";

@@ -48,6 +48,7 @@ struct FlowAnswer {
   std::string root;                 // port where that began; empty: not known, or none
   std::vector<std::string> path;    // ports, of all its queue pairs; empty: depends on the moment
   std::vector<std::uint32_t> qpns;  // of its senders
+  double weight = 0;                // ps: how long it sent, and a hundredth of the time in which it had work
 };
 
 // One step of an incident: the first of so many, and the last.
