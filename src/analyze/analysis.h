@@ -15,7 +15,7 @@ struct CapturePoint {
   std::string name;  // of the interface; empty in classic pcap
   std::uint64_t speed_bps = 0;
   std::uint16_t link_type = 0;
-  std::uint64_t frames = 0;
+  std::uint64_t frames = 0, roce = 0;
   std::uint64_t ce_marked = 0, cnps = 0, pause_frames = 0;
 };
 

@@ -10,7 +10,7 @@ namespace weft::analyze {
 
 PointId Analyzer::add_point(const std::string& file, const pcap::CaptureInterface& interface) {
   analysis_.capture.points.push_back(
-      {file, std::string(interface.name), interface.speed_bps, interface.link_type, 0, 0, 0, 0});
+      {file, std::string(interface.name), interface.speed_bps, interface.link_type, 0, 0, 0, 0, 0});
   return static_cast<PointId>(analysis_.capture.points.size() - 1);
 }
 
@@ -30,16 +30,19 @@ void Analyzer::see(PointId point, const pcap::CapturedPacket& packet) {
   capture.cut_frames += frame_.cut ? 1 : 0;
   ++at.frames;
   capture_check_.see(frame_);
+  if (counters_.is_used()) counters_.see(frame_, addresses_);
   if (frame_.ip_version != 0 && frame_.ce()) ++at.ce_marked;
   switch (frame_.kind) {
     case FrameKind::kRoce:
       ++capture.roce;
+      ++at.roce;
       see_roce();
       break;
     case FrameKind::kPfc:
     case FrameKind::kPause:
       ++capture.pauses;
       ++at.pause_frames;
+      if (contract_.is_used()) contract_.see_pause(frame_, at.name);
       break;
     case FrameKind::kUet:
       ++capture.uet;
@@ -64,6 +67,7 @@ void Analyzer::see_roce() {
   if (frame_.icrc == IcrcState::kBad || frame_.has(kTooShort) || frame_.has(kUnknownOpcode) || frame_.has(kIpLength))
     return;  // a NIC drops it
   streams_.see(frame_);
+  if (contract_.is_used()) contract_.see(frame_, addresses_);
   if (frame_.has_deth && frame_.dest_qp == wire::kGeneralServicesQp) cm_.see(frame_, streams_);
 }
 
@@ -97,6 +101,8 @@ Analysis Analyzer::finish() {
   integrity_.finish(analysis_.findings);
   cm_.finish(addresses_, streams_, analysis_.capture.last_ns, analysis_.findings);
   uet_.finish(addresses_, analysis_.findings);
+  contract_.finish(addresses_, streams_, analysis_.findings);
+  counters_.finish(analysis_.capture, analysis_.findings);
   analysis_.findings.sort();
   return std::move(analysis_);
 }

@@ -12,6 +12,8 @@
 #include "analyze/analysis.h"
 #include "analyze/capture_check.h"
 #include "analyze/cm_check.h"
+#include "analyze/contract.h"
+#include "analyze/counters_check.h"
 #include "analyze/decode.h"
 #include "analyze/integrity.h"
 #include "analyze/streams.h"
@@ -22,11 +24,16 @@ namespace weft::analyze {
 
 struct AnalyzeOptions {
   DecodeOptions decode;
+  Contract contract;  // without ports: none
+  std::vector<PortCounters> counters;
 };
 
 class Analyzer {
  public:
-  explicit Analyzer(const AnalyzeOptions& options) : options_(options) {}
+  explicit Analyzer(const AnalyzeOptions& options) : options_(options) {
+    contract_.use(options.contract);
+    counters_.use(options.counters);
+  }
 
   PointId add_point(const std::string& file, const pcap::CaptureInterface& interface);
   void see(PointId point, const pcap::CapturedPacket& packet);
@@ -45,6 +52,8 @@ class Analyzer {
   CaptureCheck capture_check_;
   Integrity integrity_;
   CmCheck cm_;
+  ContractCheck contract_;
+  CountersCheck counters_;
   UetCheck uet_;
   Frame frame_;
   Analysis analysis_;

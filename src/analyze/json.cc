@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analyze/analysis.h"
+#include "analyze/diff.h"
 
 namespace weft::analyze {
 namespace {
@@ -102,6 +103,18 @@ std::string analysis_json(const Analysis& analysis) {
       row["unit"] = check.unit;
     j["checks"].push_back(std::move(row));
   }
+  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string changes_json(const std::vector<Change>& changes, const std::string& before, const std::string& after) {
+  Json j = {{"before", before}, {"after", after}, {"changes", Json::array()}};
+  for (const Change& change : changes)
+    j["changes"].push_back({{"what", change.what},
+                            {"unit", change.unit},
+                            {"before", change.before},
+                            {"after", change.after},
+                            {"where", change.where},
+                            {"places", change.places}});
   return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

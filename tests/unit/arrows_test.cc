@@ -58,7 +58,7 @@ const std::vector<Module>& modules() {
       // The real world: hosts and switches that are read, configured, planned and chosen.
       {"gear",
        {"base", "wire", "engine", "fabric", "nic", "host", "nccl", "workload", "text", "catalog", "model", "results",
-        "labfile"}},
+        "labfile", "analyze"}},
       {"cli",
        {"base", "verbs", "wire", "engine", "fabric", "nic", "host", "observe", "nccl", "workload", "text", "catalog",
         "model", "results", "explain", "labfile", "world", "live", "gear", "analyze"}},

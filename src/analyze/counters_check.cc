@@ -1,0 +1,168 @@
+#include "analyze/counters_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <tuple>
+
+#include "wire/aeth_syndrome.h"
+
+namespace weft::analyze {
+namespace {
+
+std::uint64_t value_of(const PortCounters& port, std::string_view name) {
+  const auto found = port.counters.find(name);
+  return found == port.counters.end() ? 0 : found->second;
+}
+
+bool is_name(std::string_view word) {
+  return !word.empty() && std::isalpha(static_cast<unsigned char>(word.front())) != 0 &&
+         std::all_of(word.begin(), word.end(), [](unsigned char c) {
+           return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '/' || c == '.';
+         });
+}
+
+// The next word of blanks, colons, equal signs and commas.
+std::string_view next_word(std::string_view& text) {
+  constexpr std::string_view kBetween = " \t\r\n:=,\"{}[]";
+  const std::size_t begin = std::min(text.find_first_not_of(kBetween), text.size());
+  const std::size_t end = std::min(text.find_first_of(kBetween, begin), text.size());
+  const std::string_view word = text.substr(begin, end - begin);
+  text.remove_prefix(end);
+  return word;
+}
+
+}  // namespace
+
+tl::expected<Counters, std::string> read_counters(std::string_view text) {
+  Counters counters;
+  std::string_view name;
+  while (true) {
+    std::string_view word = next_word(text);
+    if (word.empty()) break;
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error == std::errc{} && end == word.data() + word.size() && !name.empty()) {
+      // "ports/1/hw_counters/np_cnp_sent": the name is the last part.
+      counters[std::string(name.substr(name.rfind('/') + 1))] = value;
+      name = {};
+    } else {
+      name = is_name(word) ? word : std::string_view{};
+    }
+  }
+  if (counters.empty()) return tl::unexpected(std::string("no counter in it"));
+  return counters;
+}
+
+std::string_view CountersCheck::name_of(std::size_t counted) {
+  static constexpr std::array<std::string_view, kCounted> kCounterNames = {
+      "np_cnp_sent",          "rp_cnp_handled", "np_ecn_marked_roce_packets",
+      "out_of_sequence",      "packet_seq_err", "rnr_nak_retry_err",
+      "rx_icrc_encapsulated", "tx_prio0_pause", "tx_prio1_pause",
+      "tx_prio2_pause",       "tx_prio3_pause", "tx_prio4_pause",
+      "tx_prio5_pause",       "tx_prio6_pause", "tx_prio7_pause",
+      "rx_prio0_pause",       "rx_prio1_pause", "rx_prio2_pause",
+      "rx_prio3_pause",       "rx_prio4_pause", "rx_prio5_pause",
+      "rx_prio6_pause",       "rx_prio7_pause"};
+  return kCounterNames[counted];
+}
+
+void CountersCheck::see_pause(const Frame& frame) {
+  constexpr std::size_t kMostSenders = 65'536;
+  const std::pair key{frame.point, frame.src_mac};
+  if (pauses_.size() == kMostSenders && !pauses_.contains(key)) return;
+  auto& classes = pauses_[key];
+  for (std::size_t i = 0; i < 8; ++i)
+    if ((frame.class_enable >> i & 1) != 0) ++classes[i];  // XON too
+}
+
+void CountersCheck::see(const Frame& frame, const Addresses& addresses) {
+  if (frame.kind == FrameKind::kPfc) see_pause(frame);
+  if (frame.kind != FrameKind::kRoce) return;
+  while (port_by_address_.size() < addresses.size()) {
+    const std::string text = addresses.text(static_cast<AddressId>(port_by_address_.size()));
+    const auto found =
+        std::find_if(ports_.begin(), ports_.end(), [&](const PortCounters& port) { return port.address == text; });
+    port_by_address_.push_back(found == ports_.end() ? -1 : static_cast<std::int32_t>(found - ports_.begin()));
+  }
+  seen_.resize(ports_.size());
+  const bool is_seq_nak = frame.has_aeth && wire::nak_code(frame.syndrome) == wire::NakCode::kPsnSequenceError;
+  if (const std::int32_t port = port_by_address_[frame.src]; port >= 0) {
+    Seen& seen = seen_[static_cast<std::size_t>(port)][frame.point];
+    if (seen.mac == 0) seen.first_sent_ns = frame.time_ns;
+    ++seen.frames;
+    if (frame.direction == Direction::kOut) ++seen.sent_out;
+    seen.mac = frame.src_mac;
+    seen.counts[kCnpSent] += frame.is_cnp() ? 1 : 0;
+    seen.counts[kNakSent] += is_seq_nak ? 1 : 0;
+  }
+  if (const std::int32_t port = port_by_address_[frame.dst]; port >= 0) {
+    Seen& seen = seen_[static_cast<std::size_t>(port)][frame.point];
+    ++seen.frames;
+    if (frame.icrc == IcrcState::kBad) {
+      ++seen.counts[kBadIcrc];
+      return;
+    }
+    seen.counts[kCnpReceived] += frame.is_cnp() ? 1 : 0;
+    seen.counts[kCeReceived] += frame.ce() && !frame.is_cnp() ? 1 : 0;
+    seen.counts[kNakReceived] += is_seq_nak ? 1 : 0;
+    seen.counts[kRnrNakReceived] +=
+        frame.has_aeth && wire::aeth_kind(frame.syndrome) == wire::AethKind::kRnrNak ? 1 : 0;
+  }
+}
+
+void CountersCheck::finish(const CaptureSummary& capture, Findings& findings) const {
+  std::uint64_t compared = 0;
+  for (std::size_t p = 0; p < ports_.size(); ++p) {
+    const PortCounters& port = ports_[p];
+    if (p >= seen_.size() || seen_[p].empty()) {
+      findings.add({"counters.differ",
+                    port.address,
+                    fmt::format("{} has counters of {}, and no frame of it is in the capture", port.file, port.address),
+                    "another port was captured",
+                    1,
+                    {},
+                    {{"capture", "capture at the port whose counters these are"}}});
+      continue;
+    }
+    auto rank_of_point = [&capture](const auto& at) {
+      const double share = static_cast<double>(at.second.frames) /
+                           static_cast<double>(std::max<std::uint64_t>(1, capture.points[at.first].roce));
+      return std::tuple(at.second.sent_out > 0, share, -at.second.first_sent_ns);
+    };
+    auto nearer = [&](const auto& one, const auto& other) { return rank_of_point(one) < rank_of_point(other); };
+    const auto& [point, best] = *std::max_element(seen_[p].begin(), seen_[p].end(), nearer);
+    std::array<std::uint64_t, kCounted> counts = best.counts;
+    for (const auto& [key, classes] : pauses_) {
+      if (key.first != point) continue;
+      for (std::size_t i = 0; i < 8; ++i)
+        counts[(key.second == best.mac ? kPauseSent : kPauseReceived) + i] += classes[i];
+    }
+    for (std::size_t i = 0; i < kCounted; ++i) {
+      const auto counter = port.counters.find(name_of(i));
+      if (counter == port.counters.end()) continue;
+      ++compared;
+      // A CNP that finds congestion control off is counted apart; a slow restart counts as a CNP that was handled.
+      std::uint64_t value = counter->second;
+      if (i == kCnpReceived) value += value_of(port, "rp_cnp_ignored") - value_of(port, "roce_slow_restart");
+      if (value == counts[i]) continue;
+      findings.add(
+          {"counters.differ",
+           port.address,
+           fmt::format("{} is {}, the capture at {} has {}", counter->first, counter->second,
+                       capture.points[point].name.empty() ? "this point" : capture.points[point].name, counts[i]),
+           "the capture lost frames or covers another time, or the counter does not count what its name says "
+           "(cnpSent of E810 and implied_nak_seq_err of ConnectX-4 Lx are known to stick)",
+           1,
+           {},
+           {{"host", "read the counters right before and after the capture: --counters ADDRESS=AFTER,BEFORE"}}});
+    }
+  }
+  findings.judge(
+      "counters", compared, "counters",
+      is_used() ? "none of the counters counts what a capture shows" : "no counters were given (--counters)");
+}
+
+}  // namespace weft::analyze

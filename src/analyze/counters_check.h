@@ -1,0 +1,66 @@
+// Check 20: do the counters of a NIC say what the capture shows? Counters of one port as ethtool -S, rdma statistic or
+// the files of hw_counters print them, the difference of two readings where the first is given. They are compared at
+// the capture point that is the port itself (what the address sends leaves there), or else where most of its frames
+// were seen.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "analyze/addresses.h"
+#include "analyze/analysis.h"
+#include "analyze/finding.h"
+
+namespace weft::analyze {
+
+using Counters = std::map<std::string, std::uint64_t, std::less<>>;
+// Any text with "name: value" or "name value" pairs; what is no number is passed over. No counter at all is an error.
+tl::expected<Counters, std::string> read_counters(std::string_view text);
+
+struct PortCounters {
+  std::string address;  // "10.0.0.1"
+  std::string file;     // for messages
+  Counters counters;    // since the capture began
+};
+
+class CountersCheck {
+ public:
+  void use(std::vector<PortCounters> ports) { ports_ = std::move(ports); }
+  bool is_used() const { return !ports_.empty(); }
+  void see(const Frame& frame, const Addresses& addresses);
+  void finish(const CaptureSummary& capture, Findings& findings) const;
+
+ private:
+  enum Counted : std::uint8_t {
+    kCnpSent,
+    kCnpReceived,
+    kCeReceived,
+    kNakSent,
+    kNakReceived,
+    kRnrNakReceived,
+    kBadIcrc,
+    kPauseSent,                       // eight classes
+    kPauseReceived = kPauseSent + 8,  // eight classes
+    kCounted = kPauseReceived + 8,
+  };
+  struct Seen {
+    std::array<std::uint64_t, kCounted> counts{};
+    std::uint64_t sent_out = 0, frames = 0;
+    std::int64_t first_sent_ns = 0;
+    std::uint64_t mac = 0;
+  };
+  void see_pause(const Frame& frame);
+  static std::string_view name_of(std::size_t counted);
+
+  std::vector<PortCounters> ports_;
+  std::vector<std::int32_t> port_by_address_;  // index into ports_, -1: none; as far as addresses were seen
+  std::vector<std::map<PointId, Seen>> seen_;  // by port
+  std::map<std::pair<PointId, std::uint64_t>, std::array<std::uint64_t, 8>> pauses_;  // by class; of each sender's MAC
+};
+
+}  // namespace weft::analyze

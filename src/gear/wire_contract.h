@@ -1,0 +1,11 @@
+// What a lab says about the frames on its cables, for the analysis of captures (analyze/contract.h).
+#pragma once
+
+#include "analyze/contract.h"
+#include "model/lab.h"
+
+namespace weft::gear {
+
+analyze::Contract wire_contract(const lab::Lab& lab);
+
+}  // namespace weft::gear
