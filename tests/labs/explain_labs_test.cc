@@ -1,5 +1,5 @@
-// The story of each lab, as `weft explain` tells it: what held which flow, where it began, who suffered. Held on the key
-// fields, not on the words.
+// The story of each lab, as `weft explain` tells it: what held which flow, where it began, who suffered. Held on the
+// key fields, not on the words.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,8 @@ struct Told {
   lab::Explanation why;
 
   const lab::FlowAnswer& flow(const std::string& id) const {
-    const auto found = std::find_if(why.flows.begin(), why.flows.end(), [&](const auto& each) { return each.id == id; });
+    const auto found =
+        std::find_if(why.flows.begin(), why.flows.end(), [&](const auto& each) { return each.id == id; });
     EXPECT_NE(found, why.flows.end()) << id << "\n" << lab::summary_text(why);
     static const lab::FlowAnswer kNone;
     return found == why.flows.end() ? kNone : *found;
@@ -75,7 +76,7 @@ std::unique_ptr<Told> tell(const std::string& name, const std::vector<std::strin
   return told;
 }
 
-TEST(ExplainLabs, IncastWithPfcIsCongestionAtTheReceiversPort) {
+TEST(ExplainLabs, PfcIncast) {
   const auto told = tell("fabric/incast-pfc");
   EXPECT_EQ(told->worst().kind, "congestion");
   EXPECT_EQ(told->worst().root, "leaf0:swp1");
@@ -120,7 +121,7 @@ TEST(ExplainLabs, PausesWalkUpstream) {
   EXPECT_TRUE(has_step(told->worst(), "pause_upstream"));
 }
 
-TEST(ExplainLabs, VictimIsStoppedByAnIncastThatItDoesNotGoTo) {
+TEST(ExplainLabs, VictimFlow) {
   const auto told = tell("fabric/victim-flow");
   const lab::Incident& worst = told->worst();
   EXPECT_EQ(worst.root, "leaf2:Ethernet1");
@@ -130,7 +131,7 @@ TEST(ExplainLabs, VictimIsStoppedByAnIncastThatItDoesNotGoTo) {
   for (const std::string& victim : worst.victims) EXPECT_TRUE(victim.starts_with("victim")) << victim;
 }
 
-TEST(ExplainLabs, DeadlockIsACircle) {
+TEST(ExplainLabs, Deadlock) {
   const auto told = tell("fabric/deadlock");
   EXPECT_EQ(told->worst().kind, "deadlock");
   EXPECT_EQ(told->worst().flows.size(), 3U);
@@ -140,14 +141,14 @@ TEST(ExplainLabs, DeadlockIsACircle) {
   }
 }
 
-TEST(ExplainLabs, SlowReceiverIsTheRootOfPauses) {
+TEST(ExplainLabs, SlowReceiver) {
   const auto told = tell("fabric/slow-receiver");
   EXPECT_EQ(told->worst().kind, "receiver");
   EXPECT_EQ(told->worst().root, "h0:p0");
   EXPECT_NE(told->worst().title.find("memory"), std::string::npos) << told->worst().title;
 }
 
-TEST(ExplainLabs, PauseStormIsTheFaultOfTheNic) {
+TEST(ExplainLabs, NicPauseStorm) {
   const auto told = tell("fabric/nic-pause-storm");
   EXPECT_EQ(told->worst().kind, "storm");
   EXPECT_EQ(told->worst().root, "h0:p0");
@@ -155,7 +156,7 @@ TEST(ExplainLabs, PauseStormIsTheFaultOfTheNic) {
   EXPECT_TRUE(has_step(told->worst(), "drop"));
 }
 
-TEST(ExplainLabs, LossyIncastDropsAtTheReceiversPort) {
+TEST(ExplainLabs, LossyIncast) {
   const auto told = tell("fabric/lossy-incast");
   EXPECT_EQ(told->worst().kind, "congestion");
   EXPECT_EQ(told->worst().root, "leaf0:swp1");
@@ -167,14 +168,14 @@ TEST(ExplainLabs, LossyIncastDropsAtTheReceiversPort) {
   }
 }
 
-TEST(ExplainLabs, CollisionIsOnTheUplinkThatTwoFlowsShare) {
+TEST(ExplainLabs, EcmpCollision) {
   const auto told = tell("fabric/ecmp-collision");
   EXPECT_EQ(told->worst().root, "leaf0:swp31");
   EXPECT_EQ(told->worst().flows.size(), 2U);
   for (const lab::FlowAnswer& flow : told->why.flows) EXPECT_EQ(flow.root, "leaf0:swp31") << flow.because;
 }
 
-TEST(ExplainLabs, CutLinkIsAnIncidentOfItsOwn) {
+TEST(ExplainLabs, LinkCut) {
   const auto told = tell("fabric/link-cut");
   const auto link = std::find_if(told->why.incidents.begin(), told->why.incidents.end(),
                                  [](const lab::Incident& incident) { return incident.kind == "link"; });
@@ -193,14 +194,14 @@ TEST(ExplainLabs, SprayedFlowsAreHealthy) {
   }
 }
 
-TEST(ExplainLabs, LossOnACableIsTheFaultsOfTheLab) {
+TEST(ExplainLabs, LossFault) {
   const auto told = tell("faults/loss");
   EXPECT_EQ(told->worst().kind, "loss");
   EXPECT_EQ(told->worst().root, "node00:p0");
   EXPECT_TRUE(has_step(told->worst(), "recovery"));
 }
 
-TEST(ExplainLabs, MarksOnACableAreAFaultOfTheLab) {
+TEST(ExplainLabs, CeMarkFault) {
   const auto told = tell("faults/ce-mark");
   EXPECT_EQ(told->worst().kind, "fault");
   EXPECT_TRUE(has_step(told->worst(), "cnp"));
@@ -230,7 +231,7 @@ TEST(ExplainLabs, NarrowSlotIsPcie) {
   EXPECT_TRUE(pcie) << lab::summary_text(told->why);
 }
 
-TEST(ExplainLabs, ReportEndsWithTheThreeLines) {
+TEST(ExplainLabs, ReportEndsWithSummary) {
   const auto told = tell("fabric/spray");
   const std::string end = lab::report_summary(told->lab, told->result);
   EXPECT_EQ(std::count(end.begin(), end.end(), '\n'), 6) << end;
@@ -251,7 +252,7 @@ class ExplainDirectory : public testing::Test {
   std::filesystem::path directory_;
 };
 
-TEST_F(ExplainDirectory, ReadsBackWhatTheReportKnew) {
+TEST_F(ExplainDirectory, ReadsBackEvidence) {
   for (const char* name : {"fabric/victim-flow", "fabric/lossy-incast", "faults/ce-mark"}) {
     const auto told = tell(name);
     ASSERT_TRUE(lab::write_results_store(path() + "/results.sqlite", told->lab, told->result));
@@ -261,7 +262,7 @@ TEST_F(ExplainDirectory, ReadsBackWhatTheReportKnew) {
   }
 }
 
-TEST_F(ExplainDirectory, PartOfARunHasOnlyWhatHappenedThen) {
+TEST_F(ExplainDirectory, CutsToWindow) {
   const auto told = tell("fabric/incast-pfc", {"sample=10 us"});
   ASSERT_TRUE(lab::write_results_store(path() + "/results.sqlite", told->lab, told->result));
   const auto part = explain::explain_run({path(), "", "100us,200us"});

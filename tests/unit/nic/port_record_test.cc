@@ -23,7 +23,7 @@ Time_ps sum_of(const SenderRecord& sender) {
   return std::accumulate(sender.times.begin(), sender.times.end(), Time_ps{0});
 }
 
-TEST(PortRecord, ChargesEachWaitToWhatHeldThePacket) {
+TEST(PortRecord, ChargesTimeByHolder) {
   PortRecord record;
   QueuePair qp = recorded_pair();
   record.posted(qp, 0, 100);
@@ -53,7 +53,7 @@ TEST(PortRecord, ChargesEachWaitToWhatHeldThePacket) {
   EXPECT_EQ(sender.packets, 2U);
 }
 
-TEST(PortRecord, WhatATimeoutEndsWasLossRecovery) {
+TEST(PortRecord, TimeoutIsLossRecovery) {
   PortRecord record;
   QueuePair qp = recorded_pair();
   record.posted(qp, 0, 0);

@@ -32,7 +32,7 @@ Evidence chain() {
   return evidence;
 }
 
-TEST(PauseTree, FollowsAPauseToTheQueueWhereItBegan) {
+TEST(PauseTree, FollowsPauseToRoot) {
   const Evidence evidence = chain();
   const PauseTree tree(evidence);
   ASSERT_EQ(tree.stops().size(), 2U);
@@ -44,7 +44,7 @@ TEST(PauseTree, FollowsAPauseToTheQueueWhereItBegan) {
   EXPECT_EQ(share.time_ps, 150);
 }
 
-TEST(PauseTree, QueueThatIsNotStoppedIsTheRoot) {
+TEST(PauseTree, UnstoppedQueueIsRoot) {
   Evidence evidence = chain();
   evidence.pauses.erase(evidence.pauses.begin());  // s1:9 is not stopped
   const PauseTree tree(evidence);
@@ -52,13 +52,13 @@ TEST(PauseTree, QueueThatIsNotStoppedIsTheRoot) {
   EXPECT_EQ(tree.stops()[0].level, 0U);
 }
 
-TEST(PauseTree, WithoutARecordItSaysSo) {
+TEST(PauseTree, UnrecordedRootIsEmpty) {
   Evidence evidence = chain();
   for (PauseEvidence& event : evidence.pauses) event.queue_port.clear();
   EXPECT_EQ(PauseTree(evidence).stops()[1].root, "");
 }
 
-TEST(PauseTree, PauseWhoseEndIsNotInTheLogDoesNotLast) {
+TEST(PauseTree, FullLogEndsOpenPauses) {
   Evidence evidence = chain();
   evidence.pauses.pop_back();
   EXPECT_EQ(PauseTree(evidence).stops()[1].to_ps, 1000);
