@@ -4,12 +4,13 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <span>
 
 #include "base/files.h"
 #include "pcap/pcap_reader.h"
+#include "wire/opcode.h"
 #include "wire/pfc.h"
-#include "wire/roce_frame.h"
 
 namespace weft::explain {
 namespace {
@@ -19,6 +20,30 @@ using lab::ChainStep;
 constexpr std::size_t kMostCapture_B = std::size_t{2} << 30;
 constexpr std::int64_t kEpoch_ns = 1'767'225'600'000'000'000;  // of Weft's captures: 2026-01-01T00:00:00Z
 constexpr std::uint8_t kCe = 3;
+
+struct Bth {
+  std::uint8_t tos;
+  wire::Opcode opcode;
+  std::uint32_t dest_qp, psn;
+};
+
+// Of a frame that the capture may have cut behind its headers.
+std::optional<Bth> bth_of(std::span<const std::uint8_t> bytes) {
+  constexpr std::size_t kVlan_B = 4, kUdp_B = 8, kBth_B = 12;
+  std::size_t at = 14;
+  const auto word = [&](std::size_t place) { return static_cast<unsigned>(bytes[place] << 8 | bytes[place + 1]); };
+  if (bytes.size() < at + kVlan_B) return std::nullopt;
+  if (word(12) == 0x8100) at += kVlan_B;
+  const unsigned type = word(at - 2);
+  const std::size_t ip_B = type == 0x0800 ? 20 : 40;
+  if ((type != 0x0800 && type != 0x86dd) || bytes.size() < at + ip_B + kUdp_B + kBth_B) return std::nullopt;
+  if (word(at + ip_B + 2) != 4791) return std::nullopt;
+  const auto tos = type == 0x0800 ? bytes[at + 1] : static_cast<std::uint8_t>(word(at) >> 4);
+  const std::size_t bth = at + ip_B + kUdp_B;
+  return Bth{tos, static_cast<wire::Opcode>(bytes[bth]),
+             static_cast<std::uint32_t>(bytes[bth + 5] << 16 | word(bth + 6)),
+             static_cast<std::uint32_t>(bytes[bth + 9] << 16 | word(bth + 10))};
+}
 
 // What a frame has to be for a step.
 bool fits(const ChainStep& step, std::span<const std::uint8_t> bytes) {
@@ -32,13 +57,13 @@ bool fits(const ChainStep& step, std::span<const std::uint8_t> bytes) {
     constexpr std::size_t kType = 12, kMacControl = 0x8808;
     return bytes.size() > kType + 1 && (bytes[kType] << 8 | bytes[kType + 1]) == kMacControl;
   }
-  const auto frame = wire::parse_roce_frame(bytes);
-  if (!frame) return false;
-  const wire::RoceHeaders& headers = frame->headers;
-  if (step.what == "cnp" || step.what == "rate_cut") return headers.opcode == wire::Opcode::kCnp;
-  if (step.what == "recovery") return headers.psn == step.psn && headers.opcode != wire::Opcode::kAck;
-  if (step.what == "ce_mark") return (headers.tos & 3) == kCe && headers.psn == step.psn && headers.dest_qp == step.qpn;
-  if (step.what == "drop") return headers.psn == step.psn && headers.dest_qp == step.qpn;
+  const auto headers = bth_of(bytes);
+  if (!headers) return false;
+  if (step.what == "cnp" || step.what == "rate_cut") return headers->opcode == wire::Opcode::kCnp;
+  if (step.what == "recovery") return headers->psn == step.psn && headers->opcode != wire::Opcode::kAck;
+  if (step.what == "ce_mark")
+    return (headers->tos & 3) == kCe && headers->psn == step.psn && headers->dest_qp == step.qpn;
+  if (step.what == "drop") return headers->psn == step.psn && headers->dest_qp == step.qpn;
   return false;
 }
 
