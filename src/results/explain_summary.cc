@@ -11,6 +11,8 @@
 namespace weft::lab {
 namespace {
 
+constexpr std::size_t kReportColumns = 100;
+
 std::string links_line(const Explanation& explanation) {
   if (explanation.links.empty() || explanation.links.front().busy == 0) return "links: nothing was sent";
   const LinkUse& busiest = explanation.links.front();
@@ -79,6 +81,25 @@ std::string incidents_line(const Explanation& explanation) {
   return out;
 }
 
+// As wide as a report, what is longer goes on below.
+std::string wrapped(const std::string& line) {
+  std::string out = "  ";
+  std::size_t column = 2;
+  for (std::size_t at = 0; at < line.size();) {
+    const std::size_t end = std::min(line.find(' ', at), line.size());
+    if (column + end - at > kReportColumns) {
+      out.back() = '\n';
+      out += "    ";
+      column = 4;
+    }
+    out += line.substr(at, end - at) + " ";
+    column += end - at + 1;
+    at = end + 1;
+  }
+  out.back() = '\n';
+  return out;
+}
+
 }  // namespace
 
 std::string summary_text(const Explanation& explanation) {
@@ -90,7 +111,7 @@ std::string report_summary(const Lab& lab, const RunResult& result) {
   std::string out = heading("Why");
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);
-    out += "  " + text.substr(at, end - at) + "\n";
+    out += wrapped(text.substr(at, end - at));
     at = end + 1;
   }
   return out;
