@@ -66,6 +66,7 @@ int main(int argc, char** argv) {
   add_nccl(app, status);
   add_catalog(app, status);
   add_counters(app, status);
+  add_explain(app, status);
   add_up(app, status);
   add_exec(app, status);
   add_ps(app, status);

@@ -10,6 +10,7 @@
 #include "cli/common.h"
 #include "cli/verbs.h"
 #include "live/program_session.h"
+#include "results/explanation.h"
 #include "results/flow_verdicts.h"
 #include "results/job_timeline.h"
 #include "results/perftest_json.h"
@@ -93,6 +94,7 @@ std::optional<Chosen> choose(const RunArguments& arguments, std::optional<std::u
 struct Ran {
   lab::RunResult result;
   std::string body;      // of the report
+  std::string summary;   // its end
   bool written = false;  // all of it
 };
 
@@ -108,11 +110,12 @@ std::optional<Ran> run_into(const std::string& out, Chosen& chosen) {
     failed(result.error());
     return std::nullopt;
   }
-  Ran ran{std::move(*result), {}, true};
+  Ran ran{std::move(*result), {}, {}, true};
   // Files name each other relative to their own directory, so that two runs compare byte by byte.
   ran.body = lab::report_body(lab, ran.result);
+  ran.summary = lab::report_summary(lab, ran.result);
   ran.written &= write_one(out + "/report.md", [&](const std::string& path) {
-    return write_file(path, ran.body + lab::report_files(lab, ran.result, {"."}));
+    return write_file(path, ran.body + lab::report_files(lab, ran.result, {"."}) + ran.summary);
   });
   ran.written &= write_one(out + "/results.json",
                            [&](const std::string& path) { return lab::write_results_json(path, lab, ran.result); });
@@ -165,7 +168,7 @@ int run_once(const RunArguments& arguments) {
   if (arguments.json) {
     lab::results_json(lab, ran->result, put);
   } else {
-    put(ran->body + lab::report_files(lab, ran->result, {out}));
+    put(ran->body + lab::report_files(lab, ran->result, {out}) + ran->summary);
     if (arguments.why) put(why_text(ran->result));
   }
   if (!ran->result.capture_error.empty()) {

@@ -19,6 +19,7 @@ void add_nccl(CLI::App& app, int& status);
 void add_qos(CLI::App& app, int& status);
 void add_catalog(CLI::App& app, int& status);
 void add_counters(CLI::App& app, int& status);
+void add_explain(CLI::App& app, int& status);
 void add_up(CLI::App& app, int& status);
 void add_exec(CLI::App& app, int& status);
 void add_ps(CLI::App& app, int& status);

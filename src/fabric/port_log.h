@@ -10,6 +10,8 @@
 
 namespace weft::fabric {
 
+// Why a NIC stops its peer: its receive buffer is full, because of a fault of its memory or not; a storm of a fault.
+enum class NicPauseCause : std::uint8_t { kReceiveBuffer, kSlowMemory, kStorm };
 enum class PauseEnd : std::uint8_t { kStart, kXon, kExpired, kLinkDown, kWatchdog };
 // A class of a port begins or ends to be stopped: `sent` by this node's group, or received from the peer.
 struct PauseEvent {
@@ -18,6 +20,28 @@ struct PauseEvent {
   std::uint8_t pause_class = 0;
   bool sent = false;
   PauseEnd what = PauseEnd::kStart;
+  NicPauseCause nic_cause = NicPauseCause::kReceiveBuffer;  // of one that a NIC sends
+  // Of an XOFF that a switch sends, where it records: the queue that holds most of what the group has, and how much.
+  std::uint8_t queue = 0;
+  std::uint32_t queue_port = kNoQueuePort;  // index; without: not recorded
+  std::uint32_t queue_B = 0;                // of this group in that queue
+  std::uint32_t group_B = 0;                // of this group in all queues
+
+  static constexpr std::uint32_t kNoQueuePort = 0xffffffff;
+};
+
+// What a switch remembers beyond pauses and drops, where it records.
+enum class SwitchEventKind : std::uint8_t { kMarked, kStorm, kStormOver, kLinkDown, kLinkUp };
+// CE marks of one queue that follow each other closely are one event.
+struct SwitchEvent {
+  SwitchEventKind kind = SwitchEventKind::kMarked;
+  Time_ps first_ps = 0, last_ps = 0;
+  std::uint64_t count = 1;
+  std::uint32_t port = 0;  // index
+  std::uint8_t queue = 0;
+  std::uint32_t queue_B = 0;  // the longest that it was
+  // Of the first packet: host port ids, and where it goes.
+  std::uint32_t source = 0, destination = 0, endpoint = 0, sequence = 0;
 };
 
 // Records are kept up to a limit, and counted beyond it.

@@ -175,7 +175,7 @@ void Switch::tail_drop(PacketBody& packet, std::uint32_t in, Port& out, std::uin
   // What can be marked and is marked on the way out is not looked at.
   const bool passes_red =
       queue.bytes < red_from_B_[q] || ((packet.tos & kEcnMask) != 0 && (mark_at_enqueue_ >> q & 1) == 0);
-  if (!passes_red && !red_admits(out, q, packet)) [[unlikely]] {
+  if (!passes_red && !red_admits(out, q, packet, now_ps)) [[unlikely]] {
     drop(packet, in, out.number, q, Fate::kWred, now_ps);
     return;
   }
@@ -228,7 +228,7 @@ void Switch::tail_drop(PacketBody& packet, std::uint32_t in, Port& out, std::uin
   const std::uint32_t group = held.group;
   std::uint32_t cells = buffer_.cells(frame_B);
   unlink_head(port, q, held, cells);
-  if (queue_B >= mark_from_B_[q]) mark(port, q, held.packet);
+  if (queue_B >= mark_from_B_[q]) mark(port, q, held.packet, now_ps);
   transmit<true>(port, q, queue_B - frame_B, held.packet, frame_B + kLineGap_B, now_ps);
   give_slot(slot);
   // What the buffer regains may release the peer: after the packet has the wire, so that XON waits for it.

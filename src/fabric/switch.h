@@ -1,15 +1,14 @@
-// A switch: classifies, routes, buffers, marks, schedules and pauses. One node of the engine. A visit and the way of a
-// packet are in switch.cc and switch_gather.cc, rarer turns of that way in switch_forward.cc and switch_schedule.cc,
-// PFC in switch_pfc.cc, the watchdog in switch_watchdog.cc, set-up and timers in switch_setup.cc, changes while it runs
-// in switch_change.cc, multicast in switch_flood.cc, forwarding by a CPU in switch_forwarder.cc. At one instant: pause
-// frames, service, arrivals, timers, each by port. Not modelled: unknown unicast and learning, IGMP snooping, VLAN
-// rewriting, headers of other protocols than RoCE.
+// A switch: classifies, routes, buffers, marks, schedules and pauses. One node of the engine. The way of a packet is in
+// switch.cc and switch_gather.cc, rarer turns of it in switch_forward.cc and switch_schedule.cc; others have one
+// subject each. At one instant: pause frames, service, arrivals, timers, each by port. Not modelled: unknown unicast,
+// learning, IGMP snooping, VLAN rewriting, headers of other protocols than RoCE.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/random.h"
@@ -41,11 +40,13 @@ class alignas(64) Switch {
   const SharedBuffer& buffer() const { return buffer_; }
   const BoundedLog<DropRecord>& drops() const { return drops_; }
   const BoundedLog<PauseEvent>& pause_log() const { return pause_log_; }
+  const BoundedLog<SwitchEvent>& event_log() const { return event_log_; }
+  // Where such a packet leaves by the routes in force; nothing without one, or where that depends on the moment.
+  std::optional<std::uint32_t> way_of(const engine::PacketBody& packet) const;
   std::uint64_t queue_B(std::uint32_t port, std::uint32_t queue) const { return ports_[port].lanes[queue].queue.bytes; }
-  // Classes stopped by the peer of this port, and groups that stop the peer.
-  std::uint8_t paused_queues(std::uint32_t port) const { return ports_[port].paused; }
-  std::uint8_t xoff_groups(std::uint32_t port) const { return ports_[port].xoff; }
-  // How long this port has stopped its peer's class, the pause that still lasts at `now_ps` counted in.
+  std::uint8_t paused_queues(std::uint32_t port) const { return ports_[port].paused; }  // by its peer
+  std::uint8_t xoff_groups(std::uint32_t port) const { return ports_[port].xoff; }      // that stop its peer
+  // How long this port has stopped its peer's class, up to `now_ps`.
   Time_ps pause_tx_ps(std::uint32_t port, std::uint32_t pause_class, Time_ps now_ps) const {
     return receive_control_[port].total_ps(pause_class, now_ps);
   }
@@ -54,19 +55,16 @@ class alignas(64) Switch {
   std::uint64_t held_packets() const { return held_count_ + (forwarder_ ? forwarder_->held() : 0); }
   const Forwarder* forwarder() const { return forwarder_.get(); }  // null: the ASIC forwards
   const RouteTable& routes() const { return *table_; }             // in force
-  // Changes while the world runs (switch_change.cc), between two windows: every node has run up to `now_ps`.
+  // switch_change.cc: while the world runs, between two windows: every node has run up to `now_ps`.
   void set_link(std::uint32_t port, bool up, Time_ps now_ps);
   void plan_routes(RouteEpoch epoch);  // in order of time
   void set_ecn(std::uint32_t port, std::uint32_t queue, const EcnRamp& ramp);
   void set_alpha(std::uint32_t port, std::uint32_t number, std::int8_t of_queue, std::int8_t of_group);
-  // As the port has it now.
-  SwitchQos qos(std::uint32_t port) const;
+  SwitchQos qos(std::uint32_t port) const;                                 // as the port has it now
   void set_pfc(std::uint32_t port, std::uint8_t classes, Time_ps now_ps);  // of those that had it from the start
   std::uint8_t pfc(std::uint32_t port) const { return pfc_[port]; }
-  // Everything that came in went out, was lost for a reason, or is still here.
-  bool balances() const;
-  // Fills in what the receiving ends of its links did not count packet by packet.
-  void settle_ledgers();
+  bool balances() const;  // everything that came in went out, was lost for a reason, or is still here
+  void settle_ledgers();  // fills in what the receiving ends of its links did not count packet by packet
   Time_ps last_event_ps() const { return last_event_ps_; }
   std::uint64_t events() const { return events_; }
 
@@ -82,8 +80,7 @@ class alignas(64) Switch {
     std::uint32_t group() const { return bits >> 3u & 7u; }
     std::uint32_t ingress() const { return bits >> 6u; }  // of the group: index in Port::ingress
   };
-  // A packet that waits: in place of a time it has the next slot of its queue (or of the free ones), the port and group
-  // it came in by and its size.
+  // A packet that waits: in place of a time the next slot of its queue (or free one), where it came in, its size.
   struct alignas(32) Held {
     engine::PacketBody packet;
     std::uint32_t next = 0;
@@ -153,8 +150,8 @@ class alignas(64) Switch {
       closed = paused | reject;
     }
   };
-  // A packet from the time it is taken off its link until its turn comes. No field is of a character type: the compiler
-  // knows then that writing one changes nothing but records of this type.
+  // A packet from its link until its turn comes. No field is of a character type: the compiler knows then that writing
+  // one changes nothing but records of this type.
   struct alignas(32) Arrival {
     engine::Packet* packet;
     Port* out;  // null: arrive() looks at it when its turn comes
@@ -168,7 +165,7 @@ class alignas(64) Switch {
     engine::Inlet* inbound = nullptr;
     const void* outbound = nullptr;
   };
-  // What a visit needs and nothing after it: one for all switches of a thread, so that it stays in the cache.
+  // What a visit needs and nothing after it: one for all switches of a thread.
   struct Scratch {
     std::vector<std::uint64_t> due;  // by word of the inbox: ports with something due
     // What arrives, by port, and keys that sort it: time since `first_ps`, kind, place in `arrivals`.
@@ -185,8 +182,7 @@ class alignas(64) Switch {
       return a.time_ps != b.time_ps ? a.time_ps < b.time_ps : a.port < b.port;
     }
   };
-  // The routes in force, as the packet path reads them. By edge: the port, or one of several equal ones by kFan and the
-  // number of their group in `fans`, or kNoGroup.
+  // The routes in force. By edge: the port, or kFan and the number of a group of equal ones in `fans`, or kNoGroup.
   static constexpr std::uint16_t kFan = 0x8000;
   struct Ways {
     const Destination* destinations = nullptr;
@@ -249,8 +245,8 @@ class alignas(64) Switch {
   void enqueue(std::uint32_t in, Port& out, Class lane, std::uint32_t frame_B, engine::PacketBody& packet,
                Time_ps now_ps);
   bool red_marks(const Port& out, std::uint32_t q);
-  bool red_admits(Port& out, std::uint32_t q, engine::PacketBody& packet);
-  void mark(Port& out, std::uint32_t q, engine::PacketBody& packet);
+  bool red_admits(Port& out, std::uint32_t q, engine::PacketBody& packet, Time_ps now_ps);
+  void mark(Port& out, std::uint32_t q, engine::PacketBody& packet, Time_ps now_ps);
   std::uint32_t way(const engine::PacketBody& packet) const;
   std::uint32_t route(const engine::PacketBody& packet, Time_ps now_ps);
   std::uint32_t balance(const RouteTable::Group& group, const engine::PacketBody& packet, Time_ps now_ps);
@@ -313,6 +309,10 @@ class alignas(64) Switch {
   void end_xoff(std::uint32_t p, std::uint32_t g, PauseEnd end, Time_ps now_ps);
   void refresh(std::uint32_t p, Time_ps now_ps);
 
+  // switch_record.cc
+  [[gnu::cold]] void record_mark(const Port& out, std::uint32_t q, const engine::PacketBody& packet, Time_ps now_ps);
+  void record_event(SwitchEventKind kind, std::uint32_t p, std::uint32_t q, Time_ps now_ps);
+  void record_cause(PauseEvent& event, std::uint32_t p, std::uint32_t g) const;
   // switch_watchdog.cc
   void arm_watchdog(Time_ps now_ps);
   void poll_watchdog(Time_ps now_ps);
@@ -337,8 +337,8 @@ class alignas(64) Switch {
   // What every visit touches comes first: the engine fetches engine::kHotLines lines of it ahead.
   std::vector<Port> ports_;
   std::vector<Wires> wires_;  // by port
-  // Planned services, sorted, and an end mark; what a port no longer plans is skipped. Before them lies one that is
-  // over.
+  // Planned services, sorted, and an end mark; those that are no longer planned are skipped. One that is over lies
+  // before.
   Service* next_service_ = nullptr;
   Service* end_service_ = nullptr;
   Ways ways_;
@@ -393,6 +393,8 @@ class alignas(64) Switch {
   bool watchdog_armed_ = false;
   BoundedLog<DropRecord> drops_;
   BoundedLog<PauseEvent> pause_log_;
+  BoundedLog<SwitchEvent> event_log_;
+  std::vector<std::array<std::uint32_t, kClasses>> last_mark_;  // by port, queue: number in event_log_ + 1
 };
 
 }  // namespace weft::fabric

@@ -28,7 +28,7 @@ bool Switch::red_marks(const Port& out, std::uint32_t q) {
 }
 
 // On the way in, where marking is done here or the packet cannot be marked: false when it has to be dropped instead.
-bool Switch::red_admits(Port& out, std::uint32_t q, PacketBody& packet) {
+bool Switch::red_admits(Port& out, std::uint32_t q, PacketBody& packet, Time_ps now_ps) {
   const EcnRamp& ramp = ecn(out.number, q);
   const bool can_mark = (packet.tos & kEcnMask) != 0;
   // Another port may be why it is asked.
@@ -37,15 +37,17 @@ bool Switch::red_admits(Port& out, std::uint32_t q, PacketBody& packet) {
   if (!can_mark) return !ramp.drops_not_ect;
   ++out.counters.ecn_marked[q];
   packet.tos |= kEcnCe;
+  record_mark(out, q, packet, now_ps);
   return true;
 }
 
 // On the way out, by what is left behind.
-void Switch::mark(Port& out, std::uint32_t q, PacketBody& packet) {
+void Switch::mark(Port& out, std::uint32_t q, PacketBody& packet, Time_ps now_ps) {
   const EcnRamp& ramp = ecn(out.number, q);
   if ((packet.tos & kEcnMask) == 0 || !ramp.enabled || ramp.at_enqueue || !red_marks(out, q)) return;
   ++out.counters.ecn_marked[q];
   packet.tos |= kEcnCe;
+  record_mark(out, q, packet, now_ps);
 }
 
 // A static route of its destination.

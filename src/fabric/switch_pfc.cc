@@ -29,7 +29,9 @@ void Switch::send_xoff(std::uint32_t p, std::uint32_t slice, std::uint32_t g, Ti
   bool planned = control.refresh_ps() != kNever_ps;
   PauseRequest request = control.hold(static_cast<std::uint8_t>(1u << g), now_ps);
   set_xoff(port, control.held());
-  pause_log_.add({now_ps, p, setup_.qos.pause_of_group[g], true, PauseEnd::kStart});
+  PauseEvent event{now_ps, p, setup_.qos.pause_of_group[g], true, PauseEnd::kStart};
+  if (setup_.record) record_cause(event, p, g);
+  pause_log_.add(event);
   send_pause(p, request, now_ps);
   if (!planned) add_timer(control.refresh_ps(), TimerKind::kRefresh, p);
 }

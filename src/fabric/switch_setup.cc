@@ -236,6 +236,7 @@ void Switch::change_link(std::uint32_t port, bool up, Time_ps now_ps) {
   Port& p = ports_[port];
   p.down = !up;
   p.set_reject();
+  if (setup_.record) record_event(up ? SwitchEventKind::kLinkUp : SwitchEventKind::kLinkDown, port, 0, now_ps);
   if (!p.down) return;
   for (std::uint32_t q = 0; q < kClasses; ++q) flush_queue(port, q, Fate::kPortDown, now_ps);
   std::uint8_t before = transmit_control_[port].blocked();

@@ -34,6 +34,7 @@ struct SwitchSetup {
   std::vector<SwitchPortConfig> ports;       // those with a cable; their indices are the ports' numbers here
   std::uint32_t number = 0;                  // in the fabric
   std::uint64_t seed = 0;
+  bool record = false;  // why it paused its peers, and rare events (fabric/port_log.h)
   const Destinations* destinations = nullptr;
   const FloodTree* flood = nullptr;                     // where packets to groups go; null: there are none
   const std::vector<std::uint32_t>* subnets = nullptr;  // by port id, for the flood

@@ -50,6 +50,7 @@ bool Switch::watch(std::uint32_t p, std::uint32_t q, Time_ps now_ps) {
     port.ignore_pause = static_cast<std::uint8_t>(port.ignore_pause & ~bit);
     port.set_reject();
     ++ports_[p].counters.restored[q];
+    if (setup_.record) record_event(SwitchEventKind::kStormOver, p, q, now_ps);
     pauses_changed(p, transmit_control_[p].blocked(), PauseEnd::kWatchdog, now_ps);
   }
   Time_ps paused_ps = queue_paused_ps(p, q, now_ps);
@@ -62,6 +63,7 @@ bool Switch::watch(std::uint32_t p, std::uint32_t q, Time_ps now_ps) {
   if (state.storm_ps * 100 >= watchdog.detection_ps * 99) {
     state.storm_ps = 0;
     ++ports_[p].counters.storms[q];
+    if (setup_.record) record_event(SwitchEventKind::kStorm, p, q, now_ps);
     if (watchdog.action != WatchdogAction::kAlert) {
       (watchdog.action == WatchdogAction::kDrop ? port.watchdog_drop : port.ignore_pause) |= bit;
       port.set_reject();

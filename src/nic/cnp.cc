@@ -45,6 +45,7 @@ bool Device::send_cnp(Time_ps now_ps) {
     packet.tos = static_cast<std::uint8_t>(config_.qos.cnp_dscp << 2 | 2);
     packet.priority = config_.qos.cnp_priority & 7;
     ++counters.np_cnp_sent;
+    if (records_) recorder_->cnp_sent(*qp, now_ps);
     put(packet, now_ps);
   }
   if (cnp_head_ == cnps_.size()) {

@@ -42,6 +42,8 @@ Device::Device(DeviceConfig config, Card& card, fabric::LinkDirection& out, fabr
                       ps_per_byte,
                       fabric::RefreshClock::kStartsOver};
   plan_pauses();
+  records_ = config_.record;
+  if (records_) recorder_ = std::make_unique<PortRecord>();
 }
 
 bool Device::post_send(std::uint32_t qpn, const SendRequest& request, Time_ps doorbell_ps) {
@@ -77,6 +79,7 @@ bool Device::post_send(std::uint32_t qpn, const SendRequest& request, Time_ps do
   if (req.tx == req.tail - 1) {
     qp.wait = req.tail - req.head > req.mask ? Wait::kRoundTrip : Wait::kPost;
     queue_request(qp, std::max(wqe.ready_ps, req.hold_until_ps));
+    if (records_) recorder_->posted(qp, request_context(qp), doorbell_ps);
   }
   return true;
 }

@@ -24,6 +24,7 @@
 #include "nic/multicast.h"
 #include "nic/port_contexts.h"
 #include "nic/port_numbers.h"
+#include "nic/port_record.h"
 #include "nic/queue_pair.h"
 #include "nic/receive_load.h"
 #include "nic/shared_receive_queue.h"
@@ -36,8 +37,7 @@ namespace weft::nic {
 struct RoceExtension;
 
 class alignas(64) Device {
-  // What every packet needs, by cache line. The port's transmitter: control replies go first; READ data and requests
-  // share round robin.
+  // What every packet needs, by cache line. Control replies go first; READ data and requests share round robin.
   Time_ps service_ps_ = kNever_ps, pause_due_ps_ = kNever_ps;
   Time_ps release_ps_ = kNever_ps;  // of a frame that a fault of the cable holds back
   Time_ps free_ps_ = 0;             // the port has sent its last frame
@@ -54,10 +54,10 @@ class alignas(64) Device {
   fabric::LinkDirection& in_;
   Time_ps rx_xoff_ps_ = 0;  // fill of the receive buffer, as PCIe time
   std::uint32_t ack_interval_packets_;
-  std::uint32_t last_receiver_ = 0;  // of the queue pairs: the next packet is probably for it, too
-  std::uint8_t blocked_ = 0;         // classes that the peer has stopped: transmit_control_.blocked()
-  bool carry_payload_;
-  bool slow_receiver_, trust_dscp_;  // slow: by a fault, or of a kind that may be (nic/receive_load.h)
+  std::uint32_t last_receiver_ = 0;       // of the queue pairs: the next packet is probably for it, too
+  std::uint8_t blocked_ = 0;              // classes that the peer has stopped: transmit_control_.blocked()
+  bool carry_payload_, records_ = false;  // of the port: recorder_ is there
+  bool slow_receiver_, trust_dscp_;       // slow: by a fault, or of a kind that may be (nic/receive_load.h)
   std::array<std::uint8_t, 64> class_of_dscp_;
   MemoryTable memory_;
 
@@ -72,8 +72,7 @@ class alignas(64) Device {
   std::uint32_t create_qp(const Transport& transport, std::uint32_t send_cq, std::uint32_t receive_cq,
                           std::uint32_t send_depth, std::uint32_t receive_depth, std::uint8_t function = 0,
                           std::uint32_t srq = kNoSrq, std::uint32_t pd = 0);
-  // False when there is none. Its completions stay in their queues; packets that still come find nobody; its number is
-  // used again only after many others were destroyed.
+  // False when there is none. Its completions stay; packets that still come find nobody; its number rests for long.
   bool destroy_qp(std::uint32_t qpn);
   bool has_qp(std::uint32_t qpn) const {
     return qpn - kFirstQpn < qps_.size() && (qps_[qpn - kFirstQpn].flags & QueuePair::kLive) != 0;
@@ -92,8 +91,8 @@ class alignas(64) Device {
   void set_xrc_queue(std::uint32_t srq, std::uint32_t domain, std::uint32_t cq, std::uint32_t pd);
   // Memory for so many more queue pairs at once, for those who make thousands.
   void reserve_qps(std::uint32_t more) { qps_.reserve(qps_.size() + more); }
-  // The transitions of IBTA vol 1, 10.3.1, with all attributes that the step takes. In RTS -> RTS these are access,
-  // qkey and min_rnr_timer. False: refused, and transition_error says why; empty when it would not be.
+  // IBTA vol 1, 10.3.1, with all attributes that the step takes: in RTS -> RTS access, qkey and min_rnr_timer. False:
+  // refused, and transition_error says why; empty when it would not be.
   std::string_view transition_error(std::uint32_t qpn, QpState to, const QpAttributes& attributes) const;
   bool modify(std::uint32_t qpn, QpState to, const QpAttributes& attributes = {}, Time_ps now_ps = 0);
   std::uint32_t random_psn() { return numbers_.random_psn(); }
@@ -128,11 +127,11 @@ class alignas(64) Device {
   fabric::LinkDirection& out() { return out_; }
   fabric::LinkDirection& in() { return in_; }
   alignas(32) Counters counters;
-  // What this QP's packets met on their way here: by hop, the longest queue and, in left_ps, the longest stay. Null:
-  // they carried nothing.
+  // What its packets met on their way here: by hop, the longest queue and, in left_ps, stay. Null: none carried it.
   const engine::Telemetry* worst_telemetry(std::uint32_t qpn) const;
   const fabric::TransmitControl& pause() const { return transmit_control_; }
   const fabric::PortPauseLog& pause_log() const { return pause_log_; }
+  PortRecord* record() const { return recorder_.get(); }  // null: nobody asked
   // How long this port has stopped its peer's class, the pause that still lasts at `now_ps` counted in.
   Time_ps pause_tx_ps(std::size_t pause_class, Time_ps now_ps) const {
     return receive_control_.total_ps(pause_class, now_ps);
@@ -152,8 +151,7 @@ class alignas(64) Device {
   // reply.cc: what a responder still has to send, and completions.
   void push_reply(QueuePair& qp, const Reply& reply);
   void push_receive_completion(QueuePair& qp, const Completion& completion);
-  // requester.cc: everything before `next_una` is acknowledged. False when that passes a READ or atomic that has no
-  // answer yet: then una stops there.
+  // requester.cc: everything before `next_una` is acknowledged. False: una stops at a READ or atomic without an answer.
   bool acknowledge(QueuePair& qp, std::uint32_t next_una, Time_ps now_ps);
   // recovery.cc: the next packet to send is `psn`, not before `at_ps`; the local ACK timeout; errors.
   void go_back(QueuePair& qp, std::uint32_t psn, Time_ps at_ps);
@@ -227,6 +225,7 @@ class alignas(64) Device {
   void queue_reply(QueuePair& qp, Time_ps at_ps);
   void service_by(Time_ps at_ps) { service_ps_ = std::min(service_ps_, std::max(at_ps, free_ps_)); }
   bool serve_context(std::uint32_t context, Time_ps now_ps);
+  bool serve_recorded(std::uint32_t context, Time_ps now_ps);
   // Inside put() and fetch(), for the data path.
   void put_line(engine::Packet& packet, std::uint32_t line_bytes, Time_ps now_ps);
   bool fetch_now(QueuePair& qp, std::uint8_t function, std::uint32_t payload_B, Time_ps now_ps);
@@ -391,6 +390,7 @@ class alignas(64) Device {
   fabric::TransmitControl transmit_control_;
   fabric::ReceiveControl receive_control_;
   fabric::PortPauseLog pause_log_;
+  std::unique_ptr<PortRecord> recorder_;
   std::vector<Parked> parked_;  // contexts whose class is stopped
   std::uint8_t storm_ = 0;      // classes that the pause storm of a fault has stopped
   Time_ps storm_over_ps_ = kNever_ps, xoff_check_ps_ = kNever_ps;  // its last XOFF runs out; XON may be due

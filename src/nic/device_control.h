@@ -22,6 +22,8 @@ class DeviceControl {
   void set_memory_jitter(Time_ps jitter_ps) { device_.config_.host.memory_jitter_ps = jitter_ps; }
   void set_slow_receiver(Time_ps ps_per_byte, Time_ps from_ps, Time_ps until_ps);
   const PcieFunction& function_of(std::uint32_t qpn) const { return device_.functions_[device_.qp(qpn).function]; }
+  const PcieFunction& function(std::uint8_t number) const { return device_.functions_[number]; }
+  std::span<const PcieFunction> functions() const { return device_.card_.functions; }
   // Since when it has nothing to send, or until when it is busy.
   Time_ps idle_since_ps() const { return device_.free_ps_; }
   // Messages of this port are followed; null: no more.

@@ -78,6 +78,7 @@ std::uint32_t Device::create_qp(const Transport& transport, std::uint32_t send_c
 bool Device::destroy_qp(std::uint32_t qpn) {
   if (!has_qp(qpn)) return false;
   QueuePair& qp = *find_qp(qpn);
+  if (records_) recorder_->destroyed(request_context(qp), last_event_ps_);
   forget(qp);
   card_.contexts.remove_queue_pair();
   members_.remove(qpn);

@@ -35,8 +35,11 @@ bool Device::is_paused(std::uint32_t context) const {
 }
 
 void Device::log_pauses(std::uint8_t classes, bool sent, fabric::PauseEnd what, Time_ps now_ps) {
+  const bool slow = now_ps >= config_.slow_from_ps && now_ps < config_.slow_until_ps;
+  auto cause = slow ? fabric::NicPauseCause::kSlowMemory : fabric::NicPauseCause::kReceiveBuffer;
+  if (storm_ != 0 && (classes & ~receive_control_.held()) != 0) cause = fabric::NicPauseCause::kStorm;
   for (std::uint8_t c = 0; c < fabric::kPauseClasses; ++c) {
-    if (classes >> c & 1) pause_log_.add({now_ps, 0, c, sent, what});
+    if (classes >> c & 1) pause_log_.add({now_ps, 0, c, sent, what, cause});
   }
 }
 
@@ -67,6 +70,7 @@ void Device::unpark(Time_ps now_ps) {
     } else {
       (parked.control ? control_ : ready_).push(parked.context);
       if (parked.context != kCnpContext) qps_[parked.context / 2].wait = Wait::kPause;
+      if (records_ && !parked.control) recorder_->resumed(parked.context, now_ps);
       service_by(now_ps);
     }
   }
@@ -179,9 +183,9 @@ void Device::on_pause_due(Time_ps now_ps) {
   Time_ps half_ps = receive_control_.refresh_interval_ps();
   if (config_.storm_from_ps <= now_ps) {
     std::uint8_t classes = config_.qos.flow_control == FlowControl::kPause ? kAllClasses : config_.storm_classes;
-    log_pauses(static_cast<std::uint8_t>(classes & ~storm_ & ~receive_control_.held()), true, fabric::PauseEnd::kStart,
-               now_ps);
+    const auto fresh = static_cast<std::uint8_t>(classes & ~storm_ & ~receive_control_.held());
     storm_ = classes;
+    log_pauses(fresh, true, fabric::PauseEnd::kStart, now_ps);
     send_pause({classes, 0, config_.qos.pause_quanta}, now_ps);
     bool goes_on = now_ps + half_ps < config_.storm_until_ps;
     config_.storm_from_ps = goes_on ? now_ps + half_ps : kNever_ps;

@@ -93,6 +93,7 @@ inline void Device::receive(Time_ps now_ps) {
     queued_ps = kInRing_ps;
     bool control = reply && qp.resp.reply_head != qp.resp.reply_tail && qp.resp.next_reply().kind != Reply::Kind::kRead;
     (control ? control_ : ready_).push(context);
+    if (records_ && !control) recorder_->ready(context, time_ps);
   }
 }
 
@@ -103,10 +104,11 @@ inline void Device::receive(Time_ps now_ps) {
     std::uint32_t context = control ? control_.pop() : ready_.pop();
     if (blocked_ != 0 && is_paused(context)) [[unlikely]] {
       parked_.push_back({context, control});
+      if (records_ && !control) recorder_->paused(qps_[context / 2], context, now_ps);
       continue;
     }
     const Time_ps idle_from_ps = free_ps_;
-    if (!serve_context(context, now_ps)) continue;
+    if (!(records_ && !control ? serve_recorded(context, now_ps) : serve_context(context, now_ps))) continue;
     if (now_ps > idle_from_ps && !control)
       count_idle(counters, qps_[context / 2].wait, functions_[qps_[context / 2].function], idle_from_ps, now_ps);
     break;
@@ -120,6 +122,17 @@ inline bool Device::serve_context(std::uint32_t context, Time_ps now_ps) {
   if (context == kCnpContext) return send_cnp(now_ps);
   QueuePair& qp = qps_[context / 2];
   return (context & 1) == 0 ? send_request(qp, now_ps) : send_reply(qp, now_ps);
+}
+
+// The same, and what it waited for is noted.
+[[gnu::noinline]] bool Device::serve_recorded(std::uint32_t context, Time_ps now_ps) {
+  const QueuePair& qp = qps_[context / 2];
+  const bool question = (context & 1) == 0 && qp.req.tx != qp.req.tail && qp.req.wqes != nullptr &&
+                        needs_response(qp.req.wqes[qp.req.tx & qp.req.mask].request.opcode);
+  recorder_->turn_begins(qp, context, now_ps);
+  const bool sent = serve_context(context, now_ps);
+  recorder_->turn_ends(qp, context, sent, question, now_ps, std::max(free_ps_, now_ps));
+  return sent;
 }
 
 }  // namespace weft::nic

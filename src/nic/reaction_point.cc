@@ -77,6 +77,7 @@ void Device::receive_cnp(QueuePair& qp, Time_ps now_ps) {
   const std::int64_t before_q16 = qp.congestion.pace_q16;
   cc_->cnp(qp.congestion, config_.qos.congestion, environment_of(qp), now_ps);
   rescale_wait(qp, before_q16, now_ps);
+  if (records_) recorder_->rate_cut(qp, before_q16, line_rate_bps_, now_ps);
 }
 
 void Device::signal_ack(QueuePair& qp, std::uint32_t una_before, const Packet* packet, Time_ps now_ps) {
@@ -114,6 +115,7 @@ void Device::signal_loss(QueuePair& qp, Loss loss, Time_ps now_ps) {
   const std::int64_t before_q16 = qp.congestion.pace_q16;
   cc_->lost(qp.congestion, config_.qos.congestion, environment_of(qp), loss, now_ps);
   rescale_wait(qp, before_q16, now_ps);
+  if (records_) recorder_->rate_cut(qp, before_q16, line_rate_bps_, now_ps);
 }
 
 // A new packet of an algorithm that wants to know the round trip.

@@ -54,6 +54,7 @@ void Device::go_back(QueuePair& qp, std::uint32_t psn, Time_ps at_ps) {
   req.tx_packet = req.tx == req.tail ? 0 : psn_distance(psn, req.at(req.tx).first_psn);
   req.hold_until_ps = at_ps;
   qp.wait = Wait::kRecovery;
+  if (records_) recorder_->recovers(request_context(qp), last_event_ps_);
   if (req.tx != req.tail) queue_request(qp, at_ps);
 }
 
@@ -103,6 +104,7 @@ void Device::progress(QueuePair& qp, Time_ps now_ps) {
   if (req.una_psn == req.high_psn) {
     req.deadline_ps = kNever_ps;
     drop_stale_timers();
+    if (records_ && req.head == req.tail) recorder_->drained(request_context(qp), now_ps);
   } else {
     arm_timer(qp, now_ps);
   }
@@ -180,6 +182,7 @@ bool Device::count_connectx_timeout(QueuePair& qp) {
 
 void Device::on_ack_timeout(QueuePair& qp, Time_ps now_ps) {
   Requester& req = qp.req;
+  if (records_) recorder_->lost(qp, PortEventKind::kTimeout, now_ps);
   req.deadline_ps = kNever_ps;
   if (config_.model.ack_timeout_mode == AckTimeoutMode::kConnectX) {
     if (!count_connectx_timeout(qp)) {
@@ -207,6 +210,7 @@ fabric::Fate Device::on_rnr(QueuePair& qp, std::uint8_t timer, Time_ps now_ps) {
   bool waits = qp.req.tx == qp.req.head && qp.req.hold_until_ps > now_ps;
   if (waits) return fabric::Fate::kStaleResponse;
   ++counters.rnr_nak_retry_err;
+  if (records_) recorder_->lost(qp, PortEventKind::kReceiverNotReady, now_ps);
   if (qp.req.rnr_left == 0) {
     fail_send_queue(qp, WcStatus::kRnrRetryExceeded, now_ps);
     return fabric::Fate::kAccepted;
@@ -225,6 +229,7 @@ fabric::Fate Device::on_nak(QueuePair& qp, std::uint8_t code, Time_ps now_ps) {
       if (qp.req.sequence_nak) return fabric::Fate::kStaleResponse;
       qp.req.sequence_nak = true;
       ++counters.packet_seq_err;
+      if (records_) recorder_->lost(qp, PortEventKind::kNak, now_ps);
       if (qp.req.retries_left == 0) {
         fail_send_queue(qp, WcStatus::kRetryExceeded, now_ps);
         break;
@@ -279,6 +284,10 @@ void Device::enter_error(QueuePair& qp, Time_ps now_ps) {
   qp.state = QpState::kErr;
   tell(AsyncKind::kEnteredError, qp.qpn, now_ps);
   qp.req.deadline_ps = kNever_ps;
+  if (records_) {
+    recorder_->recovers(request_context(qp), now_ps);
+    recorder_->drained(request_context(qp), now_ps);
+  }
   drop_stale_timers();
   while (qp.req.head != qp.req.tail) {
     ++counters.req_cqe_flush_error;

@@ -326,4 +326,25 @@ std::string failure_text(const FlowOptions&, const FlowsOutcome& outcome, const 
   return "";
 }
 
+void add_evidence(const FlowOptions& options, const FlowsOutcome& outcome, const Lab&, const WorkloadConfig& config,
+                  Evidence& evidence) {
+  evidence.workloads.back().kind = "flows";
+  for (std::size_t i = 0; i < outcome.flows.size(); ++i) {
+    const FlowOutcome& each = outcome.flows[i];
+    FlowEvidence flow;
+    flow.workload = config.name;
+    flow.number = i;
+    if (i < options.names.size()) flow.name = options.names[i];
+    flow.from = each.from;
+    flow.to = each.to;
+    flow.qpn = each.row.qpn;
+    flow.size_B = each.row.size_B;
+    flow.state = state_name(each.row.state);
+    if (each.row.state == FlowState::kDone) flow.goodput_bps = each.row.goodput_bps();
+    flow.retransmitted_packets = each.retransmitted_packets;
+    flow.cnps_received = each.cnps_received;
+    evidence.flows.push_back(std::move(flow));
+  }
+}
+
 }  // namespace weft::lab

@@ -207,4 +207,9 @@ std::string failure_text(const JobOptions& options, const JobOutcome& job, const
   return "";
 }
 
+void add_evidence(const workload::JobOptions&, const workload::JobOutcome&, const Lab&, const WorkloadConfig&,
+                  Evidence& evidence) {
+  evidence.workloads.back().kind = "job";
+}
+
 }  // namespace weft::lab

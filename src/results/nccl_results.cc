@@ -161,4 +161,9 @@ std::string failure_text(const NcclOptions&, const NcclResult& result, const Run
   return "";
 }
 
+void add_evidence(const workload::NcclOptions&, const workload::NcclResult&, const Lab&, const WorkloadConfig&,
+                  Evidence& evidence) {
+  evidence.workloads.back().kind = "nccl";
+}
+
 }  // namespace weft::lab

@@ -22,12 +22,21 @@ PauseRow row_of(const Found& found) {
   row.classes = static_cast<std::uint8_t>(1u << event.pause_class);
   row.sent = event.sent;
   row.what = event.what;
+  const bool xoff = event.sent && event.what == fabric::PauseEnd::kStart;
   if (found.nic != nullptr) {
     row.port = found.nic->name;
     row.peer = found.nic->peer;
+    static constexpr const char* kCauses[] = {"receive buffer", "slow memory", "storm"};
+    if (xoff) row.nic_cause = kCauses[static_cast<std::size_t>(event.nic_cause)];
   } else {
     row.port = found.device->config->name + ":" + found.device->ports[event.port].name;
     row.peer = found.device->ports[event.port].peer;
+    if (xoff && event.queue_port < found.device->ports.size()) {
+      row.queue_port = found.device->config->name + ":" + found.device->ports[event.queue_port].name;
+      row.queue = event.queue;
+      row.queue_B = event.queue_B;
+      row.group_B = event.group_B;
+    }
   }
   return row;
 }
@@ -73,6 +82,11 @@ std::string pause_text(const PauseRow& row) {
                          : row.what == PauseEnd::kLinkDown ? "the link went down"
                                                            : "the PFC watchdog stepped in";
   return fmt::format("{}: {}", row.sent ? "no longer stops " + row.peer : "free again", why);
+}
+
+const char* pause_state(fabric::PauseEnd what) {
+  static constexpr const char* kWords[] = {"start", "xon", "expired", "link down", "watchdog"};
+  return kWords[static_cast<std::size_t>(what)];
 }
 
 std::string classes_text(std::uint8_t classes) {

@@ -14,6 +14,10 @@ struct PauseRow {
   std::uint8_t classes = 0;  // one bit each: what happened to several at one instant is one row
   bool sent = false;
   fabric::PauseEnd what = fabric::PauseEnd::kStart;
+  // Of an XOFF: the queue behind it, of a switch that recorded it, and the cause, of a NIC.
+  std::string queue_port, nic_cause;
+  int queue = -1;
+  std::uint64_t queue_B = 0, group_B = 0;
 };
 
 inline constexpr std::size_t kMostPauseRows = 100'000;
@@ -22,6 +26,8 @@ inline constexpr std::size_t kMostPauseRows = 100'000;
 std::vector<PauseRow> merged_pauses(const RunResult& result, std::uint64_t& left_out);
 // "XOFF sent to h0:p0", "stopped by leaf0:swp1 …".
 std::string pause_text(const PauseRow& row);
+// "start", or how it ended: "xon", "expired", "link down", "watchdog".
+const char* pause_state(fabric::PauseEnd what);
 // "3", "3 4", "all".
 std::string classes_text(std::uint8_t classes);
 

@@ -91,4 +91,9 @@ std::string failure_text(const ProgramOptions& options, const ProgramsOutcome& o
   return outcome.all_ended() ? "" : "not every program ended";
 }
 
+void add_evidence(const workload::ProgramOptions&, const workload::ProgramsOutcome&, const Lab&, const WorkloadConfig&,
+                  Evidence& evidence) {
+  evidence.workloads.back().kind = "programs";
+}
+
 }  // namespace weft::lab

@@ -8,6 +8,7 @@
 
 #include "base/plural.h"
 #include "nic/work.h"
+#include "results/explanation.h"
 #include "results/forwarder_results.h"
 #include "results/job_timeline.h"
 #include "results/lossless_loss.h"
@@ -208,7 +209,7 @@ std::string report_files(const Lab& lab, const RunResult& result, const ReportPa
 }
 
 std::string report(const Lab& lab, const RunResult& result, const ReportPaths& paths) {
-  return report_body(lab, result) + report_files(lab, result, paths);
+  return report_body(lab, result) + report_files(lab, result, paths) + report_summary(lab, result);
 }
 
 }  // namespace weft::lab

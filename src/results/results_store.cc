@@ -10,6 +10,8 @@
 #include "base/files.h"
 #include "results/class_quantities.h"
 #include "results/drop_reason.h"
+#include "results/evidence_store.h"
+#include "results/explanation.h"
 #include "results/forwarder_results.h"
 #include "results/pause_rows.h"
 #include "results/sqlite_file.h"
@@ -35,7 +37,8 @@ constexpr const char* kSchemaOfEvents = R"(
 CREATE TABLE drop_record(node TEXT, time_ps INTEGER, in_port TEXT, out_port TEXT, queue INTEGER, reason TEXT,
   wjh_id INTEGER, occupancy_B INTEGER, source TEXT, destination TEXT, udp_src_port INTEGER, dest_qp INTEGER,
   psn INTEGER, opcode INTEGER);
-CREATE TABLE pause_event(time_ps INTEGER, port TEXT, peer TEXT, classes INTEGER, sent INTEGER, what TEXT);
+CREATE TABLE pause_event(time_ps INTEGER, port TEXT, peer TEXT, classes INTEGER, sent INTEGER, what TEXT, state TEXT,
+  nic_cause TEXT, queue_port TEXT, queue INTEGER, queue_B INTEGER, group_B INTEGER);
 CREATE TABLE series(id INTEGER PRIMARY KEY, node TEXT, port TEXT, class INTEGER, metric TEXT, unit TEXT,
   interval_ps INTEGER);
 CREATE TABLE block(series_id INTEGER, first_sample INTEGER, count INTEGER, encoding TEXT, data BLOB);
@@ -121,10 +124,16 @@ void write_events(SqliteFile& file, const RunResult& result) {
                 drop.endpoint, drop.sequence, drop.opcode);
     }
   }
-  SqliteRows pauses(file, "INSERT INTO pause_event VALUES(?,?,?,?,?,?)");
+  SqliteRows pauses(file, "INSERT INTO pause_event VALUES(?,?,?,?,?,?,?,?,?,?,?,?)");
   std::uint64_t left_out = 0;
-  for (const PauseRow& row : merged_pauses(result, left_out))
-    pauses.add(row.time_ps, row.port, row.peer, row.classes, row.sent ? 1 : 0, pause_text(row));
+  const auto known = [](const std::string& text) { return text.empty() ? std::nullopt : std::optional(text); };
+  for (const PauseRow& row : merged_pauses(result, left_out)) {
+    const bool has_queue = !row.queue_port.empty();
+    pauses.add(row.time_ps, row.port, row.peer, row.classes, row.sent ? 1 : 0, pause_text(row), pause_state(row.what),
+               known(row.nic_cause), known(row.queue_port), has_queue ? std::optional(row.queue) : std::nullopt,
+               has_queue ? std::optional(row.queue_B) : std::nullopt,
+               has_queue ? std::optional(row.group_B) : std::nullopt);
+  }
 }
 
 void write_series(SqliteFile& file, const SeriesSet& set) {
@@ -157,6 +166,7 @@ tl::expected<void, std::string> write_results_store(const std::string& path, con
     write_classes(file, result);
     write_forwarders(file, result);
     write_events(file, result);
+    write_evidence(file, evidence_of(lab, result));
     write_series(file, result.series);
     file.execute("CREATE UNIQUE INDEX block_of_series ON block(series_id, first_sample); COMMIT;");
     error = file.error();

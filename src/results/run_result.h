@@ -16,6 +16,7 @@
 #include "fabric/switch_counters.h"
 #include "model/lab.h"
 #include "nic/counters.h"
+#include "results/evidence.h"
 #include "results/series.h"
 #include "workload/kinds.h"
 
@@ -119,7 +120,14 @@ struct RunResult {
   std::vector<ExpectationOutcome> expectations;
   // Ports whose queues were stopped by each other when the run ended: each by the next, the last by the first.
   std::vector<std::vector<std::string>> circular_waits;
-  SeriesSet series;  // empty unless the lab has a sample interval
+  // What nodes recorded of it: senders, events, what receivers waited for (results/evidence.h).
+  bool recorded = false;
+  std::vector<SenderEvidence> senders;
+  std::vector<EventEvidence> noted;
+  std::vector<ReceiveEvidence> receivers;
+  std::uint64_t records_left_out = 0;
+  std::vector<std::pair<Time_ps, Time_ps>> workload_times;  // by workload: its turn
+  SeriesSet series;                                         // empty unless the lab has a sample interval
   std::uint64_t captured_frames = 0;
   std::uint64_t uncaptured_frames = 0;     // came when the capture was full
   std::vector<std::string> capture_files;  // as they were named, oldest first

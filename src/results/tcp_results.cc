@@ -216,4 +216,9 @@ std::string failure_text(const Iperf3Options&, const Iperf3Result& result, const
   return result.received_B() == 0 ? "nothing was received" : "";
 }
 
+void add_evidence(const workload::Iperf3Options&, const workload::Iperf3Result&, const Lab& lab,
+                  const WorkloadConfig& config, Evidence& evidence) {
+  add_ends(lab, config, "iperf3", evidence);
+}
+
 }  // namespace weft::lab

@@ -79,4 +79,9 @@ std::string failure_text(const TransferOptions& options, const TransferResult& t
   return "";
 }
 
+void add_evidence(const workload::TransferOptions&, const workload::TransferResult&, const Lab& lab,
+                  const WorkloadConfig& config, Evidence& evidence) {
+  add_ends(lab, config, "transfer", evidence);
+}
+
 }  // namespace weft::lab

@@ -18,7 +18,8 @@ namespace weft::lab {
 using Judged = std::function<bool(std::initializer_list<std::string_view>)>;
 
 // For each kind: its section of the report; an element of the list of workloads in JSON; its tables, or nothing; their
-// rows; and what it did not do, in one line, or nothing.
+// rows; what it did not do, in one line, or nothing; and what it tells about time (results/evidence.h): its kind and
+// ends in the last of Evidence::workloads, its flows.
 #define WEFT_DECLARE(Options, Outcome)                                                                           \
   std::string report_section(const workload::Options& options, const workload::Outcome& outcome, const Lab& lab, \
                              const WorkloadConfig& config);                                                      \
@@ -27,9 +28,14 @@ using Judged = std::function<bool(std::initializer_list<std::string_view>)>;
   const char* table_schema(std::type_identity<workload::Options>);                                               \
   void write_tables(std::type_identity<workload::Options>, const RunResult& result, SqliteFile& file);           \
   std::string failure_text(const workload::Options& options, const workload::Outcome& outcome,                   \
-                           const RunResult& result, const Judged& judged);
+                           const RunResult& result, const Judged& judged);                                       \
+  void add_evidence(const workload::Options& options, const workload::Outcome& outcome, const Lab& lab,          \
+                    const WorkloadConfig& config, Evidence& evidence);
 WEFT_WORKLOAD_KINDS(WEFT_DECLARE)
 #undef WEFT_DECLARE
+
+// Kind and both ends, of the last of Evidence::workloads.
+void add_ends(const Lab& lab, const WorkloadConfig& config, const char* kind, Evidence& evidence);
 
 // "3 of 8 flows"
 std::string count_text(std::uint64_t count, std::uint64_t all, std::string_view what);

@@ -2,6 +2,7 @@
 // each kind has a file of its own.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -27,6 +28,8 @@ class ActiveWorkload {
   // Its senders, for the time series: how many, and what congestion control lets one of them send.
   virtual std::size_t sender_count() const { return 0; }
   virtual std::int64_t sender_rate_bps(World&, std::size_t) const { return 0; }
+  // What it did with its time so far, where the world records.
+  virtual std::array<Time_ps, nic::kSenderStates> sender_times(World&, std::size_t, Time_ps) const { return {}; }
 
  private:
   const WorkloadConfig& config_;

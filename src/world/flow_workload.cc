@@ -43,6 +43,7 @@ class FlowsWorkload final : public ActiveWorkload {
   workload::Outcome outcome(World& world) override;
   std::size_t sender_count() const override { return run_.rows().size(); }
   std::int64_t sender_rate_bps(World& world, std::size_t sender) const override;
+  std::array<Time_ps, nic::kSenderStates> sender_times(World& world, std::size_t sender, Time_ps now_ps) const override;
 
  private:
   workload::FlowRun run_;
@@ -99,6 +100,14 @@ std::int64_t FlowsWorkload::sender_rate_bps(World& world, std::size_t sender) co
   if (pace_q16 == 0) return world.rate_bps(port);
   return static_cast<std::int64_t>(static_cast<unsigned __int128>(8 * kSecond_ps) * 65'536 /
                                    static_cast<unsigned __int128>(pace_q16));
+}
+
+std::array<Time_ps, nic::kSenderStates> FlowsWorkload::sender_times(World& world, std::size_t sender,
+                                                                    Time_ps now_ps) const {
+  const workload::FlowRow& row = run_.rows()[sender];
+  nic::Device* device = world.device(world.port_id(config().flow_ports[row.source]));
+  if (row.qpn == 0 || device == nullptr || device->record() == nullptr) return {};
+  return device->record()->times_at((row.qpn - nic::QueuePairNumbers::kFirst) * 2, now_ps);
 }
 
 }  // namespace

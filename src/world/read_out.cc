@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "world/circular_wait.h"
+#include "world/read_records.h"
 
 namespace weft::lab {
 
@@ -76,6 +77,7 @@ void read_out(World& world, std::span<const std::unique_ptr<ActiveWorkload>> wor
     result.switches.push_back(read_switch(world, s, result.end_ps));
   }
   result.circular_waits = circular_waits(world);
+  read_records(world, result);
   for (WorldLink& link : world.links()) {
     LinkOutcome outcome;
     outcome.from = world.book()[link.from].name;

@@ -1,6 +1,7 @@
 #include "world/sampler.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace weft::lab {
 
@@ -53,9 +54,14 @@ void Sampler::declare() {
   with_flows_ = flows <= kMostFlows;
   if (!with_flows_) return;
   for (const auto& active : workloads_) {
-    for (std::size_t i = 0; i < active->sender_count(); ++i)
-      add(active->config().name, std::to_string(i), -1, "rate_bps", "b/s");
+    for (std::size_t i = 0; i < active->sender_count(); ++i) add_flow(active->config().name, std::to_string(i));
   }
+}
+
+// Its rate, and what it did with its time: PCIe as a whole.
+void Sampler::add_flow(const std::string& workload, const std::string& number) {
+  add(workload, number, -1, "rate_bps", "b/s");
+  for (const char* metric : kSenderMetrics) add(workload, number, -1, metric, "ps");
 }
 
 void Sampler::take() {
@@ -121,7 +127,15 @@ void Sampler::read_nics() {
 
 void Sampler::read_flows() {
   for (const auto& active : workloads_) {
-    for (std::size_t i = 0; i < active->sender_count(); ++i) put(active->sender_rate_bps(world_, i));
+    for (std::size_t i = 0; i < active->sender_count(); ++i) {
+      put(active->sender_rate_bps(world_, i));
+      const auto times = active->sender_times(world_, i, next_ps_);
+      constexpr std::size_t kPcie = std::size(kSenderMetrics) - 1;
+      Time_ps pcie_ps = 0;
+      for (std::size_t state = kPcie; state < times.size(); ++state) pcie_ps += times[state];
+      for (std::size_t state = 0; state < kPcie; ++state) put(times[state]);
+      put(pcie_ps);
+    }
   }
 }
 

@@ -29,6 +29,7 @@ class Sampler {
 
   void add(const std::string& node, const std::string& port, int class_, const char* metric, const char* unit);
   void declare();
+  void add_flow(const std::string& workload, const std::string& number);
   void put(std::int64_t value) { set_.series[cursor_++].encoder.add(value); }
   void put(std::uint64_t value) { put(static_cast<std::int64_t>(value)); }
   void read_switches();

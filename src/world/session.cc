@@ -29,6 +29,7 @@ WorldOptions world_options(const Lab& lab, const SessionOptions& options) {
   // Programs come in one after the other: the nodes they run on share a thread.
   world.domains = needs.programs || options.open_ended || options.why ? 1 : options.domains;
   world.window_divisor = options.window_divisor;
+  world.record = options.record;
   world.live = options.open_ended;
   world.apart = needs.programs || options.open_ended;
   world.carry_payload = needs.bytes || options.open_ended || !options.capture_ports.empty() || !lab.mirrors.empty();
@@ -130,6 +131,7 @@ bool Session::take_next_group() {
   const bool timed = workloads_[first]->config().start_ps.has_value();
   do {
     active_.push_back(workloads_[next_++].get());
+    turns_.emplace_back(phase_start_ps_, kNever_ps);
   } while (timed && next_ < workloads_.size() && workloads_[next_]->config().start_ps);
   group_start_ps_ = phase_start_ps_;
   // What the hosts say holds from the beginning.
@@ -141,7 +143,12 @@ bool Session::start_phase() {
   while (!active_.empty() || take_next_group()) {
     std::erase_if(active_, [&](ActiveWorkload* active) {
       const Time_ps start_ps = group_start_ps_ + active->config().start_ps.value_or(0);
-      return !active->run().start_phase(std::max(phase_start_ps_, start_ps));
+      if (active->run().start_phase(std::max(phase_start_ps_, start_ps))) return false;
+      const auto number =
+          std::find_if(workloads_.begin(), workloads_.end(), [&](const auto& each) { return each.get() == active; }) -
+          workloads_.begin();
+      turns_[static_cast<std::size_t>(number)].second = phase_start_ps_;
+      return true;
     });
     if (active_.empty()) continue;
     in_phase_ = true;
@@ -195,6 +202,8 @@ RunResult Session::snapshot() {
   if (state_ == SessionState::kPaused && in_phase_) result.end_ps = paused_ps_;
   if (result.cut_off) result.end_ps = *lab_.duration_ps;
   result.events = world_.events();
+  for (const auto& [from_ps, to_ps] : turns_)
+    result.workload_times.emplace_back(from_ps, std::min(to_ps, result.end_ps));
   read_out(world_, workloads_, result);
   result.hops = world_.hops();
   // Somebody may ask an open-ended session while a node is at work.

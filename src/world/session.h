@@ -37,6 +37,7 @@ struct SessionOptions {
   std::uint32_t domains = 1;
   std::uint32_t threads = 1;
   std::int64_t window_divisor = 1;
+  bool record = true;                   // what held packets back, for the report and `weft explain`
   bool why = false;                     // perftests follow their messages; in one domain, whatever is asked for
   std::atomic<bool>* cancel = nullptr;  // a flag of the caller's, for signal handlers; null: the session's own
   ProgramSessionMaker programs;         // needed for labs with programs, which run in one domain
@@ -115,7 +116,8 @@ class Session {
   Time_ps group_start_ps_ = 0;           // start times count from here
   Time_ps phase_start_ps_ = 0;
   bool in_phase_ = false;
-  Time_ps paused_ps_ = 0;  // in a phase: where advance_until has stopped
+  std::vector<std::pair<Time_ps, Time_ps>> turns_;  // of workloads that have begun; kNever_ps: not over
+  Time_ps paused_ps_ = 0;                           // in a phase: where advance_until has stopped
   SessionState state_ = SessionState::kPaused;
 };
 

@@ -40,6 +40,7 @@ World::World(const Lab& lab, const WorldOptions& options)
     : lab_(lab),
       live_(options.live),
       apart_(options.apart),
+      record_(options.record),
       plan_(lab, options.domains),
       engine_(options.domains, options.part),
       link_holders_(lab.links.size()) {
@@ -200,6 +201,7 @@ void World::add_devices(bool carry_payload) {
         config.subnets = &plan_.subnets;
         config.carriers = plan_.has_vfs ? &plan_.carriers : nullptr;
         config.carry_payload = carry_payload;
+        config.record = record_;
         configure_faults({h, n, p}, config);
         config.link_down_ps = std::move(downs[id]);
         devices_[id] = &hosts_[h]->add_device(std::move(config), card, *links_[link_from_[id]].direction,

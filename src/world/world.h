@@ -25,6 +25,7 @@ struct WorldOptions {
   std::uint32_t domains = 1;        // nodes are dealt to them, neighbours together
   std::int64_t window_divisor = 1;  // tests: shorter windows must give the same results
   bool carry_payload = false;       // somebody looks at the bytes
+  bool record = false;              // nodes remember what held packets back (results/evidence.h)
   bool live = false;                // links go down and come up by hold_link(), not at planned times
   bool apart = false;               // each virtual machine is a host of its own: programs of others run there
   engine::Part part{};              // the domains to build; the others belong to other engines
@@ -85,6 +86,8 @@ class World {
   // The port at the other end of its cable.
   std::uint32_t peer(std::uint32_t port) const { return links_[link_from_[port]].to; }
   const fabric::LinkDirection& link_from(std::uint32_t port) const { return *links_[link_from_[port]].direction; }
+  // The switch that a port belongs to; nothing of a host's.
+  std::optional<std::uint32_t> switch_of(std::uint32_t port) const;
   // What comes in by this port of a switch for that port of a host leaves by the first of its routes now;
   // nothing without one, or when `port` is not a switch's.
   std::optional<std::uint32_t> first_route(std::uint32_t port, std::uint32_t destination) const;
@@ -149,7 +152,7 @@ class World {
   void plan_routes(Time_ps now_ps);
 
   const Lab& lab_;
-  const bool live_, apart_;
+  const bool live_, apart_, record_;
   const WorldPlan plan_;
   engine::Engine engine_;
   // What belongs to another engine is null in these.

@@ -120,6 +120,11 @@ void World::plan_routes(Time_ps now_ps) {
     switches_[s]->plan_routes({now_ps + lab_.switches[s].routing.convergence_ps, std::move(tables[s])});
 }
 
+std::optional<std::uint32_t> World::switch_of(std::uint32_t port) const {
+  const std::uint32_t s = plan_.switch_of_port[port];
+  return s == kNoId || switches_[s] == nullptr ? std::nullopt : std::optional(s);
+}
+
 std::optional<std::uint32_t> World::first_route(std::uint32_t port, std::uint32_t destination) const {
   std::uint32_t s = plan_.switch_of_port[port];
   if (s == kNoId) return std::nullopt;
@@ -154,6 +159,7 @@ void World::add_switches() {
     setup.routing = config.routing;
     setup.number = s;
     setup.seed = lab_.seed;
+    setup.record = record_;
     setup.destinations = &plan_.destinations;
     setup.flood = flood_.get();
     setup.subnets = &flood_subnets_;

@@ -41,6 +41,10 @@ const std::vector<Module>& modules() {
       {"catalog", {"base", "text", "fabric", "nic", "host"}},
       {"model", {"base", "wire", "engine", "fabric", "nic", "host", "nccl", "workload", "text", "catalog"}},
       {"results", {"base", "wire", "engine", "fabric", "nic", "host", "nccl", "workload", "text", "catalog", "model"}},
+      // A run that is over: why it took as long as it did.
+      {"explain",
+       {"base", "wire", "pcap", "engine", "fabric", "nic", "host", "nccl", "workload", "text", "catalog", "model",
+        "results"}},
       {"labfile", {"base", "wire", "engine", "fabric", "nic", "host", "nccl", "workload", "text", "catalog", "model"}},
       {"world",
        {"base", "wire", "engine", "fabric", "nic", "host", "observe", "nccl", "workload", "text", "catalog", "model",
@@ -58,8 +62,8 @@ const std::vector<Module>& modules() {
       {"export", {"base", "results"}},
       {"wireshark", {"base"}},
       {"cli",
-       {"base",    "verbs", "wire",    "engine",  "fabric", "nic",  "host", "observe", "nccl",   "workload", "text",
-        "catalog", "model", "results", "labfile", "world",  "live", "gear", "analyze", "export", "wireshark"}},
+       {"base",    "verbs", "wire",    "engine",  "fabric",  "nic",  "host", "observe", "nccl",   "workload", "text",
+        "catalog", "model", "results", "explain", "labfile", "world", "live", "gear", "analyze", "export", "wireshark"}},
   };
   return all;
 }

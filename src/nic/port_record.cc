@@ -1,0 +1,195 @@
+#include "nic/port_record.h"
+
+#include <algorithm>
+
+#include "nic/port_numbers.h"
+#include "nic/queue_pair.h"
+#include "nic/transport.h"
+
+namespace weft::nic {
+
+namespace {
+
+// Of a pace, in time per byte; none is the line's.
+std::int64_t rate_of_pace(std::int64_t pace_q16, std::int64_t line_rate_bps) {
+  if (pace_q16 <= 0) return line_rate_bps;
+  const auto rate = static_cast<unsigned __int128>(8 * kSecond_ps) * 65'536 / static_cast<unsigned __int128>(pace_q16);
+  return std::min(static_cast<std::int64_t>(rate), line_rate_bps);
+}
+
+}  // namespace
+
+SenderRecord* PortRecord::find(std::uint32_t context) {
+  if (context >= of_context_.size() || of_context_[context] == 0) return nullptr;
+  return &senders_[of_context_[context] - 1];
+}
+
+SenderRecord* PortRecord::find_or_add(const QueuePair& qp, std::uint32_t context, Time_ps now_ps) {
+  if (SenderRecord* known = find(context)) return known;
+  if (senders_.size() == kMostSenders) {
+    ++senders_left_out_;
+    return nullptr;
+  }
+  if (context >= of_context_.size()) of_context_.resize(context + 1);
+  SenderRecord& sender = senders_.emplace_back();
+  of_context_[context] = static_cast<std::uint32_t>(senders_.size());
+  sender.qpn = qp.qpn;
+  sender.replies = (context & 1) != 0;
+  sender.connected = qp.transport->connected;
+  sender.function = qp.function;
+  sender.packet = qp.packet;
+  sender.first_ps = sender.until_ps = now_ps;
+  sender.is_open = true;
+  return &sender;
+}
+
+// Held by what it waited for until it was ready, then by the port.
+void PortRecord::advance(SenderRecord& sender, Time_ps now_ps) {
+  if (now_ps <= sender.until_ps) return;
+  const Time_ps ready_ps = std::clamp(sender.ready_ps, sender.until_ps, now_ps);
+  sender.times[sender.state] += ready_ps - sender.until_ps;
+  sender.times[kPortBusy] += now_ps - ready_ps;
+  sender.until_ps = now_ps;
+}
+
+void PortRecord::posted(const QueuePair& qp, std::uint32_t context, Time_ps doorbell_ps) {
+  SenderRecord* sender = find_or_add(qp, context, doorbell_ps);
+  if (sender == nullptr) return;
+  // The queue pair knows only now what the time since its last packet was for.
+  if (sender->is_open) sender->state = state_of(qp.wait);
+  advance(*sender, doorbell_ps);
+  sender->ready_ps = kNever_ps;
+  sender->state = kStarting;
+  sender->is_open = true;
+}
+
+void PortRecord::ready(std::uint32_t context, Time_ps at_ps) {
+  if (SenderRecord* sender = find(context)) sender->ready_ps = at_ps;
+}
+
+void PortRecord::paused(const QueuePair& qp, std::uint32_t context, Time_ps now_ps) {
+  SenderRecord* sender = find_or_add(qp, context, now_ps);
+  if (sender == nullptr) return;
+  advance(*sender, now_ps);
+  sender->ready_ps = kNever_ps;
+  sender->state = state_of(Wait::kPause);
+}
+
+void PortRecord::resumed(std::uint32_t context, Time_ps now_ps) {
+  SenderRecord* sender = find(context);
+  if (sender == nullptr) return;
+  advance(*sender, now_ps);
+  sender->ready_ps = now_ps;
+}
+
+void PortRecord::turn_begins(const QueuePair& qp, std::uint32_t context, Time_ps now_ps) {
+  SenderRecord* sender = find_or_add(qp, context, now_ps);
+  if (sender == nullptr) return;
+  advance(*sender, now_ps);
+  sender->ready_ps = kNever_ps;
+}
+
+void PortRecord::turn_ends(const QueuePair& qp, std::uint32_t context, bool sent, bool question, Time_ps now_ps,
+                           Time_ps free_ps) {
+  SenderRecord* sender = find(context);
+  if (sender == nullptr) return;
+  const bool replies = (context & 1) != 0;
+  if (sent) {
+    ++sender->packets;
+    sender->questions += question ? 1 : 0;
+    if (free_ps > sender->until_ps) {
+      sender->times[kSending] += free_ps - std::max(now_ps, sender->until_ps);
+      sender->until_ps = free_ps;
+    }
+  }
+  const bool all_sent =
+      replies ? qp.resp.reply_head == qp.resp.reply_tail : qp.req.tx == qp.req.tail || qp.req.head == qp.req.tail;
+  sender->state = state_of(all_sent && sent ? Wait::kRoundTrip : qp.wait);
+  if (!replies && qp.req.head == qp.req.tail) {  // nothing is acknowledged here
+    sender->state = kNoWork;
+    sender->is_open = false;
+  }
+  if (!replies && qp.req.queued_ps == kInRing_ps) sender->ready_ps = sender->until_ps;
+}
+
+void PortRecord::recovers(std::uint32_t context, Time_ps now_ps) {
+  SenderRecord* sender = find(context);
+  if (sender == nullptr) return;
+  // It had sent everything, or could send no more: what it waited for was lost.
+  if (sender->ready_ps == kNever_ps && sender->state == state_of(Wait::kRoundTrip))
+    sender->state = state_of(Wait::kRecovery);
+  advance(*sender, now_ps);
+  sender->ready_ps = kNever_ps;
+  sender->state = state_of(Wait::kRecovery);
+}
+
+void PortRecord::drained(std::uint32_t context, Time_ps now_ps) {
+  SenderRecord* sender = find(context);
+  if (sender == nullptr) return;
+  advance(*sender, now_ps);
+  sender->ready_ps = kNever_ps;
+  sender->state = kNoWork;
+  sender->is_open = false;
+}
+
+void PortRecord::destroyed(std::uint32_t context, Time_ps now_ps) {
+  for (std::uint32_t each : {context, context + 1}) {
+    SenderRecord* sender = find(each);
+    if (sender == nullptr) continue;
+    if (sender->is_open && !sender->replies) advance(*sender, now_ps);
+    of_context_[each] = 0;
+  }
+}
+
+std::array<Time_ps, kSenderStates> PortRecord::times_at(std::uint32_t context, Time_ps now_ps) const {
+  if (context >= of_context_.size() || of_context_[context] == 0) return {};
+  SenderRecord sender = senders_[of_context_[context] - 1];
+  if (sender.is_open) advance(sender, now_ps);
+  return sender.times;
+}
+
+void PortRecord::settle(Time_ps end_ps) {
+  for (SenderRecord& sender : senders_) {
+    if (sender.is_open && !sender.replies) advance(sender, end_ps);
+  }
+}
+
+// It may go into the one before it.
+void PortRecord::note(std::size_t& last, const PortEvent& event) {
+  if (last < events_.records.size()) {
+    PortEvent& before = events_.records[last];
+    if (before.kind == event.kind && before.qpn == event.qpn && event.first_ps - before.last_ps < kQuiet_ps) {
+      before.last_ps = event.last_ps;
+      ++before.count;
+      if (event.to_bps > 0) before.to_bps = std::min(before.to_bps, event.to_bps);
+      return;
+    }
+  }
+  last = events_.records.size();
+  events_.add(event);
+}
+
+void PortRecord::cnp_sent(const QueuePair& qp, Time_ps now_ps) {
+  const std::size_t index = qp.qpn - QueuePairNumbers::kFirst;
+  if (last_cnp_.size() <= index) last_cnp_.resize(index + 1, SIZE_MAX);
+  note(last_cnp_[index],
+       {PortEventKind::kCnpSent, now_ps, now_ps, 1, qp.qpn, static_cast<std::uint32_t>(qp.packet.dst), 0, 0, 0});
+}
+
+void PortRecord::rate_cut(const QueuePair& qp, std::int64_t before_q16, std::int64_t line_rate_bps, Time_ps now_ps) {
+  const std::int64_t before_bps = rate_of_pace(before_q16, line_rate_bps);
+  const std::int64_t to_bps = rate_of_pace(qp.congestion.pace_q16, line_rate_bps);
+  SenderRecord* sender = find_or_add(qp, (qp.qpn - QueuePairNumbers::kFirst) * 2, now_ps);
+  if (sender == nullptr || to_bps >= before_bps) return;
+  note(sender->last_cut, {PortEventKind::kRateCut, now_ps, now_ps, 1, qp.qpn, static_cast<std::uint32_t>(qp.packet.dst),
+                          0, before_bps, to_bps});
+}
+
+void PortRecord::lost(const QueuePair& qp, PortEventKind kind, Time_ps now_ps) {
+  SenderRecord* sender = find((qp.qpn - QueuePairNumbers::kFirst) * 2);
+  if (sender == nullptr) return;
+  note(sender->last_recovery,
+       {kind, now_ps, now_ps, 1, qp.qpn, static_cast<std::uint32_t>(qp.packet.dst), qp.req.una_psn, 0, 0});
+}
+
+}  // namespace weft::nic

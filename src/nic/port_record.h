@@ -1,0 +1,107 @@
+// What a port remembers of its senders for whoever asks later why one was slow: where the time of each went, by what
+// held its next packet, and the rare events of congestion control and recovery. A sender is a queue pair's requests, or
+// its READ responses. Kept only where DeviceConfig::record says so; bounded, and what was left out is counted.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/time.h"
+#include "engine/packet.h"
+#include "fabric/port_log.h"
+#include "nic/wait.h"
+
+namespace weft::nic {
+
+struct QueuePair;
+
+// What a sender did at a time. From kFirstWait on: waited, by Wait.
+inline constexpr std::size_t kSending = 0;   // its packet was on the wire of its port
+inline constexpr std::size_t kPortBusy = 1;  // it was ready; the port sent for others
+inline constexpr std::size_t kStarting = 2;  // doorbell, WQE and first payload on their way into the NIC
+inline constexpr std::size_t kNoWork = 3;    // all that was posted was done
+inline constexpr std::size_t kFirstWait = 4;
+inline constexpr std::size_t kSenderStates = kFirstWait + kWaits;
+constexpr std::size_t state_of(Wait wait) {
+  return kFirstWait + static_cast<std::size_t>(wait);
+}
+
+struct SenderRecord {
+  std::uint32_t qpn = 0;
+  bool replies = false;    // READ responses
+  bool connected = false;  // then `packet` says to whom
+  std::uint8_t function = 0;
+  engine::PacketBody packet;    // what its packets have in common
+  Time_ps first_ps = 0;         // the first work request was posted, or READ received
+  Time_ps until_ps = 0;         // accounted for up to here
+  std::uint64_t packets = 0;    // sent, with those sent again
+  std::uint64_t questions = 0;  // of these, READ and atomic requests
+  std::array<Time_ps, kSenderStates> times{};
+
+ private:
+  friend class PortRecord;
+  Time_ps ready_ps = kNever_ps;  // in the port's ring since
+  std::size_t state = kStarting;
+  bool is_open = false;  // something is outstanding
+  std::size_t last_cut = SIZE_MAX, last_recovery = SIZE_MAX;
+};
+
+enum class PortEventKind : std::uint8_t { kCnpSent, kRateCut, kNak, kReceiverNotReady, kTimeout };
+// Events of one kind and queue pair that follow each other closely are one record.
+struct PortEvent {
+  PortEventKind kind = PortEventKind::kCnpSent;
+  Time_ps first_ps = 0, last_ps = 0;
+  std::uint64_t count = 1;
+  std::uint32_t qpn = 0;
+  std::uint32_t peer_port = 0;
+  std::uint32_t psn = 0;                    // of recovery: the first that is sent again
+  std::int64_t before_bps = 0, to_bps = 0;  // of a rate cut: before the first, and the lowest after it
+};
+
+class PortRecord {
+ public:
+  static constexpr std::size_t kMostSenders = 1024, kMostEvents = 1000;
+  static constexpr Time_ps kQuiet_ps = us(100);  // ends a record of events
+
+  const std::vector<SenderRecord>& senders() const { return senders_; }
+  std::uint64_t senders_left_out() const { return senders_left_out_; }
+  const fabric::BoundedLog<PortEvent, kMostEvents>& events() const { return events_; }
+
+  // The send queue had nothing to send until now.
+  void posted(const QueuePair& qp, std::uint32_t context, Time_ps doorbell_ps);
+  void ready(std::uint32_t context, Time_ps at_ps);
+  void paused(const QueuePair& qp, std::uint32_t context, Time_ps now_ps);
+  void resumed(std::uint32_t context, Time_ps now_ps);
+  // Around its turn at the port: `free_ps` is when the port has sent the packet.
+  void turn_begins(const QueuePair& qp, std::uint32_t context, Time_ps now_ps);
+  void turn_ends(const QueuePair& qp, std::uint32_t context, bool sent, bool question, Time_ps now_ps, Time_ps free_ps);
+  void recovers(std::uint32_t context, Time_ps now_ps);
+  // Everything that was posted is done, or failed.
+  void drained(std::uint32_t context, Time_ps now_ps);
+  void destroyed(std::uint32_t context, Time_ps now_ps);
+  // Of a queue pair's requests, with what it has waited for so far; zeros: it has none.
+  std::array<Time_ps, kSenderStates> times_at(std::uint32_t context, Time_ps now_ps) const;
+  // The run is over: what still waits has waited until then.
+  void settle(Time_ps end_ps);
+
+  void cnp_sent(const QueuePair& qp, Time_ps now_ps);
+  // The pace was `before_q16`.
+  void rate_cut(const QueuePair& qp, std::int64_t before_q16, std::int64_t line_rate_bps, Time_ps now_ps);
+  void lost(const QueuePair& qp, PortEventKind kind, Time_ps now_ps);
+
+ private:
+  SenderRecord* find(std::uint32_t context);
+  SenderRecord* find_or_add(const QueuePair& qp, std::uint32_t context, Time_ps now_ps);
+  static void advance(SenderRecord& sender, Time_ps now_ps);
+  void note(std::size_t& last, const PortEvent& event);
+
+  std::vector<SenderRecord> senders_;
+  std::vector<std::uint32_t> of_context_;  // index in senders_ + 1; 0: none
+  std::vector<std::size_t> last_cnp_;      // by queue pair: index in events_
+  fabric::BoundedLog<PortEvent, kMostEvents> events_;
+  std::uint64_t senders_left_out_ = 0;
+};
+
+}  // namespace weft::nic

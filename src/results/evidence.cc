@@ -1,0 +1,147 @@
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "fabric/link.h"
+#include "results/drop_reason.h"
+#include "results/explanation.h"
+#include "results/pause_rows.h"
+#include "results/workload_kind.h"
+
+namespace weft::lab {
+namespace {
+
+using fabric::Fate;
+
+void add_workloads(const Lab& lab, const RunResult& result, Evidence& evidence) {
+  for (const WorkloadOutcome& outcome : result.workloads) {
+    WorkloadEvidence workload;
+    workload.name = outcome.config->name;
+    const std::size_t number = evidence.workloads.size();
+    if (number < result.workload_times.size())
+      std::tie(workload.from_ps, workload.to_ps) = result.workload_times[number];
+    evidence.workloads.push_back(std::move(workload));
+    evidence.workloads.back().failure = outcome.visit([&](const auto& options, const auto& left) {
+      add_evidence(options, left, lab, *outcome.config, evidence);
+      return failure_text(options, left, result, [](auto) { return false; });
+    });
+  }
+}
+
+LinkEvidence link_between(std::string from, std::string to, std::int64_t rate_bps) {
+  LinkEvidence link;
+  link.from = std::move(from);
+  link.to = std::move(to);
+  link.rate_bps = rate_bps;
+  return link;
+}
+
+// What ports count is without preamble and gap; NICs also leave the FCS out.
+void add_links(const RunResult& result, Evidence& evidence) {
+  std::map<std::string, LinkEvidence> by_port;
+  for (const PortOutcome& port : result.ports) {
+    LinkEvidence link = link_between(port.name, port.peer, port.rate_bps);
+    const nic::Counters::Traffic sent = port.counters.tx();
+    link.packets = sent.packets;
+    link.line_B = sent.bytes + sent.packets * fabric::kLineOverhead_B;
+    link.paused_ps = *std::max_element(port.pause_rx_ps.begin(), port.pause_rx_ps.end());
+    by_port.emplace(port.name, std::move(link));
+  }
+  for (const SwitchOutcome& node : result.switches) {
+    for (const SwitchPortOutcome& port : node.ports) {
+      LinkEvidence link = link_between(node.config->name + ":" + port.name, port.peer, port.rate_bps);
+      for (std::size_t c = 0; c < fabric::kClasses; ++c) {
+        link.packets += port.counters.tx[c].packets;
+        link.line_B += port.counters.tx[c].bytes + port.counters.tx[c].packets * fabric::kLineGap_B;
+        link.marked += port.counters.ecn_marked[c];
+        link.max_queue_B = std::max<std::uint64_t>(link.max_queue_B, port.counters.max_queue_B[c]);
+      }
+      link.paused_ps = *std::max_element(port.pause_rx_ps.begin(), port.pause_rx_ps.end());
+      by_port.emplace(link.from, std::move(link));
+    }
+  }
+  for (const LinkOutcome& each : result.links) {
+    const auto found = by_port.find(each.from);
+    LinkEvidence link = found == by_port.end() ? link_between(each.from, each.to, 0) : std::move(found->second);
+    for (Fate fate :
+         {Fate::kFaultDrop, Fate::kLinkDown, Fate::kFcsError, Fate::kIcrcError, Fate::kRxBufferFull, Fate::kRxRingFull,
+          Fate::kUnknownQp, Fate::kWrongSource, Fate::kTailDrop, Fate::kWred, Fate::kNoHeadroom, Fate::kNoRoute,
+          Fate::kTtlExpired, Fate::kTooBig, Fate::kWatchdogDrop, Fate::kPortDown, Fate::kCpuDrop}) {
+      if (each.ledger.of(fate) > 0)
+        link.lost.emplace_back(fabric::kFateNames[static_cast<std::size_t>(fate)], each.ledger.of(fate));
+    }
+    evidence.links.push_back(std::move(link));
+  }
+}
+
+void add_pauses(const RunResult& result, Evidence& evidence) {
+  std::uint64_t left_out = 0;
+  for (const PauseRow& row : merged_pauses(result, left_out))
+    evidence.pauses.push_back({row.time_ps, row.port, row.peer, row.classes, row.sent, pause_state(row.what),
+                               row.nic_cause, row.queue_port, row.queue, row.queue_B, row.group_B});
+  evidence.pauses_left_out = left_out;
+}
+
+}  // namespace
+
+void add_ends(const Lab& lab, const WorkloadConfig& config, const char* kind, Evidence& evidence) {
+  WorkloadEvidence& workload = evidence.workloads.back();
+  workload.kind = kind;
+  workload.client = port_name(lab, config.client);
+  workload.server = port_name(lab, config.server);
+}
+
+void merge_drop(std::vector<DropEvidence>& drops, const DropEvidence& drop) {
+  for (DropEvidence& each : drops) {
+    if (each.node != drop.node || each.out_port != drop.out_port || each.queue != drop.queue ||
+        each.reason != drop.reason)
+      continue;
+    each.last_ps = drop.last_ps;
+    each.count += drop.count;
+    each.queue_B = std::max(each.queue_B, drop.queue_B);
+    return;
+  }
+  drops.push_back(drop);
+}
+
+Evidence evidence_of(const Lab& lab, const RunResult& result) {
+  Evidence evidence;
+  evidence.lab = lab.name;
+  evidence.end_ps = result.end_ps;
+  evidence.interrupted = result.interrupted;
+  evidence.cut_off = result.cut_off;
+  evidence.recorded = result.recorded;
+  evidence.sample_interval_ps = result.series.interval_ps;
+  evidence.samples = result.series.samples;
+  evidence.senders = result.senders;
+  evidence.events = result.noted;
+  evidence.receivers = result.receivers;
+  evidence.circular_waits = result.circular_waits;
+  evidence.left_out = result.records_left_out;
+  add_workloads(lab, result, evidence);
+  add_links(result, evidence);
+  add_pauses(result, evidence);
+  for (const FaultOutcome& fault : result.faults) evidence.faults.push_back({fault.name, fault.where, fault.hits});
+  for (const SwitchOutcome& node : result.switches) {
+    for (const fabric::DropRecord& record : node.drops.records) {
+      DropEvidence drop;
+      drop.first_ps = drop.last_ps = record.time_ps;
+      drop.count = 1;
+      drop.node = node.config->name;
+      if (record.out_port < node.ports.size())
+        drop.out_port = node.config->name + ":" + node.ports[record.out_port].name;
+      drop.queue = record.queue;
+      drop.reason = drop_reason(record.reason).name;
+      drop.queue_B = record.occupancy_B;
+      drop.source = result.book[record.source].name;
+      drop.destination = result.book[record.destination].name;
+      drop.qpn = record.endpoint;
+      drop.psn = record.sequence;
+      merge_drop(evidence.drops, drop);
+    }
+    evidence.left_out += node.drops.total - node.drops.records.size();
+  }
+  return evidence;
+}
+
+}  // namespace weft::lab

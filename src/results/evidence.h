@@ -1,0 +1,147 @@
+// What a run tells about why things took as long as they did: the input of explanation.h. Made from a RunResult
+// (evidence.cc) for the report, and read back from results.sqlite (src/explain) for `weft explain`. Only what nodes
+// recorded: who held which packets, and when; no judgement.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+
+namespace weft::lab {
+
+// What a sender did with its time. The others are names of workload::pcie_cause().
+namespace held {
+inline constexpr const char* kSending = "sending";
+inline constexpr const char* kPortBusy = "port busy";
+inline constexpr const char* kStart = "start";
+inline constexpr const char* kNoWork = "no work";
+inline constexpr const char* kCpu = "CPU";
+inline constexpr const char* kRoundTrip = "round trip";
+inline constexpr const char* kMessageRate = "NIC message rate";
+inline constexpr const char* kPace = "congestion control";
+inline constexpr const char* kPause = "paused";
+inline constexpr const char* kRecovery = "loss recovery";
+}  // namespace held
+
+struct HeldTime {
+  std::string cause;
+  Time_ps time_ps = 0;
+  friend bool operator==(const HeldTime&, const HeldTime&) = default;
+};
+
+// A queue pair that sends requests with data, or READ responses.
+struct SenderEvidence {
+  std::string from, to;  // "h0:p0"; `to` is empty where it is not connected
+  std::uint32_t qpn = 0, peer_qpn = 0;
+  bool replies = false;
+  bool only_asks = false;             // READ and atomic requests: the data comes from the other end
+  Time_ps first_ps = 0, last_ps = 0;  // its first work request, and the last that is known of it
+  std::uint64_t packets = 0;
+  std::vector<HeldTime> held;     // what it did meanwhile; they add up
+  std::vector<std::string> path;  // ports by which its packets leave, its own first; empty: that depends on the moment
+};
+
+// Events of a kind at one place that follow each other within 100 us are one.
+struct EventEvidence {
+  Time_ps first_ps = 0, last_ps = 0;
+  std::uint64_t count = 1;
+  std::string kind;  // ce_mark, cnp, rate_cut, nak, rnr, timeout, pfc_storm, pfc_storm_over, link_down, link_up
+  std::string port;  // where
+  std::string peer;  // of a queue pair: the port at its other end
+  int queue = -1;
+  std::uint64_t queue_B = 0;
+  std::string source, destination;  // of the first packet that was marked
+  std::uint32_t qpn = 0, psn = 0;
+  std::int64_t before_bps = 0, to_bps = 0;  // of a rate cut: before it, and the lowest
+};
+
+struct PauseEvidence {
+  Time_ps time_ps = 0;
+  std::string port, peer;
+  unsigned classes = 0;
+  bool sent = false;
+  std::string what;       // "start", or how it ended
+  std::string nic_cause;  // of an XOFF of a NIC: receive buffer, slow memory, storm
+  // Of an XOFF of a switch, if it was recorded: the queue that held most of what had come in by `port`.
+  std::string queue_port;
+  int queue = -1;
+  std::uint64_t queue_B = 0, group_B = 0;
+};
+
+// Packets that a switch lost for one reason at one queue, as far as they were logged.
+struct DropEvidence {
+  Time_ps first_ps = 0, last_ps = 0;
+  std::uint64_t count = 0;
+  std::string node, out_port;  // "leaf0:swp3", or empty: not decided yet
+  int queue = -1;
+  std::string reason;
+  std::uint64_t queue_B = 0;        // the longest
+  std::string source, destination;  // of the first
+  std::uint32_t qpn = 0, psn = 0;
+};
+
+struct LinkEvidence {
+  std::string from, to;
+  std::int64_t rate_bps = 0;
+  std::uint64_t packets = 0, line_B = 0;  // with preamble, FCS and gap
+  Time_ps paused_ps = 0;                  // `from` was stopped by `to`: the class that was longest
+  std::uint64_t marked = 0, max_queue_B = 0;
+  std::vector<std::pair<std::string, std::uint64_t>> lost;  // on it and at its end: by reason
+};
+
+struct FlowEvidence {
+  std::string workload;
+  std::uint64_t number = 0;
+  std::string name;  // of a graph
+  std::string from, to;
+  std::uint32_t qpn = 0;
+  std::uint64_t size_B = 0;
+  std::string state;  // done, failed, running, waiting
+  double goodput_bps = 0;
+  std::uint64_t retransmitted_packets = 0, cnps_received = 0;
+};
+
+struct ReceiveEvidence {
+  std::string port;
+  std::string cause;  // what its writes to memory waited for
+  Time_ps time_ps = 0;
+};
+
+struct FaultEvidence {
+  std::string name, port;
+  std::uint64_t hits = 0;
+};
+
+struct WorkloadEvidence {
+  std::string name, kind;
+  std::string client, server;      // of those that have two ends
+  std::string failure;             // in one line; empty: none
+  Time_ps from_ps = 0, to_ps = 0;  // its turn
+};
+
+struct Evidence {
+  std::string lab;
+  Time_ps from_ps = 0, end_ps = 0;
+  bool is_window = false;  // only what lies between these times was kept
+  bool interrupted = false, cut_off = false;
+  bool recorded = false;  // nodes kept records: senders and events are there
+  Time_ps sample_interval_ps = 0;
+  std::uint64_t samples = 0;
+  std::vector<WorkloadEvidence> workloads;
+  std::vector<FlowEvidence> flows;
+  std::vector<SenderEvidence> senders;
+  std::vector<LinkEvidence> links;
+  std::vector<PauseEvidence> pauses;
+  std::vector<EventEvidence> events;
+  std::vector<DropEvidence> drops;
+  std::vector<ReceiveEvidence> receivers;
+  std::vector<FaultEvidence> faults;
+  std::vector<std::vector<std::string>> circular_waits;
+  std::uint64_t left_out = 0;         // senders, events and drops beyond what logs hold
+  std::uint64_t pauses_left_out = 0;  // the same of pauses: the first are there
+};
+
+}  // namespace weft::lab

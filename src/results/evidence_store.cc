@@ -1,0 +1,82 @@
+// The tables of results.sqlite that `weft explain` reads (docs/results.md), beyond those of workloads and events.
+#include "results/evidence_store.h"
+
+#include <algorithm>
+#include <map>
+
+namespace weft::lab {
+namespace {
+
+constexpr const char* kEvidenceSchema = R"(
+CREATE TABLE workload(name TEXT, kind TEXT, client TEXT, server TEXT, failure TEXT, from_ps INTEGER, to_ps INTEGER);
+CREATE TABLE sender(id INTEGER PRIMARY KEY, port TEXT, peer TEXT, qpn INTEGER, peer_qpn INTEGER, replies INTEGER,
+  only_asks INTEGER, first_ps INTEGER, last_ps INTEGER, packets INTEGER);
+CREATE TABLE sender_held(sender INTEGER, cause TEXT, time_ps INTEGER);
+CREATE TABLE sender_path(sender INTEGER, hop INTEGER, port TEXT);
+CREATE TABLE flow_sender(workload TEXT, number INTEGER, sender INTEGER);
+CREATE TABLE event(first_ps INTEGER, last_ps INTEGER, count INTEGER, kind TEXT, port TEXT, peer TEXT, queue INTEGER,
+  queue_B INTEGER, source TEXT, destination TEXT, qpn INTEGER, psn INTEGER, before_bps INTEGER, to_bps INTEGER);
+CREATE TABLE link(port TEXT, peer TEXT, rate_bps INTEGER, packets INTEGER, line_B INTEGER, paused_ps INTEGER,
+  marked INTEGER, max_queue_B INTEGER);
+CREATE TABLE link_lost(port TEXT, reason TEXT, packets INTEGER);
+CREATE TABLE receive_wait(port TEXT, cause TEXT, time_ps INTEGER);
+CREATE TABLE fault(name TEXT, port TEXT, hits INTEGER);
+CREATE TABLE circular_wait(number INTEGER, place INTEGER, port TEXT);
+)";
+
+void write_senders(SqliteFile& file, const Evidence& evidence) {
+  SqliteRows senders(file, "INSERT INTO sender VALUES(?,?,?,?,?,?,?,?,?,?)");
+  SqliteRows held(file, "INSERT INTO sender_held VALUES(?,?,?)");
+  SqliteRows path(file, "INSERT INTO sender_path VALUES(?,?,?)");
+  std::map<std::pair<std::string, std::uint32_t>, std::int64_t> requests;
+  std::int64_t id = 0;
+  for (const SenderEvidence& each : evidence.senders) {
+    ++id;
+    senders.add(id, each.from, each.to, each.qpn, each.peer_qpn, each.replies ? 1 : 0, each.only_asks ? 1 : 0,
+                each.first_ps, each.last_ps, each.packets);
+    for (const HeldTime& part : each.held) held.add(id, part.cause, part.time_ps);
+    for (std::size_t hop = 0; hop < each.path.size(); ++hop) path.add(id, hop, each.path[hop]);
+    if (!each.replies) requests.insert_or_assign({each.from, each.qpn}, id);
+  }
+  SqliteRows flows(file, "INSERT INTO flow_sender VALUES(?,?,?)");
+  for (const FlowEvidence& flow : evidence.flows) {
+    const auto found = requests.find({flow.from, flow.qpn});
+    if (flow.qpn != 0 && found != requests.end()) flows.add(flow.workload, flow.number, found->second);
+  }
+}
+
+}  // namespace
+
+void write_evidence(SqliteFile& file, const Evidence& evidence) {
+  file.execute(kEvidenceSchema);
+  SqliteRows run(file, "INSERT INTO run VALUES(?,?)");
+  run.add("recorded", evidence.recorded ? "1" : "0");
+  run.add("left_out", std::to_string(evidence.left_out));
+  run.add("pauses_left_out", std::to_string(evidence.pauses_left_out));
+  SqliteRows workloads(file, "INSERT INTO workload VALUES(?,?,?,?,?,?,?)");
+  for (const WorkloadEvidence& each : evidence.workloads)
+    workloads.add(each.name, each.kind, each.client, each.server, each.failure, each.from_ps, each.to_ps);
+  write_senders(file, evidence);
+  SqliteRows events(file, "INSERT INTO event VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
+  for (const EventEvidence& each : evidence.events)
+    events.add(each.first_ps, each.last_ps, each.count, each.kind, each.port, each.peer, each.queue, each.queue_B,
+               each.source, each.destination, each.qpn, each.psn, each.before_bps, each.to_bps);
+  SqliteRows links(file, "INSERT INTO link VALUES(?,?,?,?,?,?,?,?)");
+  SqliteRows lost(file, "INSERT INTO link_lost VALUES(?,?,?)");
+  for (const LinkEvidence& each : evidence.links) {
+    links.add(each.from, each.to, each.rate_bps, each.packets, each.line_B, each.paused_ps, each.marked,
+              each.max_queue_B);
+    for (const auto& [reason, count] : each.lost) lost.add(each.from, reason, count);
+  }
+  SqliteRows receivers(file, "INSERT INTO receive_wait VALUES(?,?,?)");
+  for (const ReceiveEvidence& each : evidence.receivers) receivers.add(each.port, each.cause, each.time_ps);
+  SqliteRows faults(file, "INSERT INTO fault VALUES(?,?,?)");
+  for (const FaultEvidence& each : evidence.faults) faults.add(each.name, each.port, each.hits);
+  SqliteRows circles(file, "INSERT INTO circular_wait VALUES(?,?,?)");
+  for (std::size_t i = 0; i < evidence.circular_waits.size(); ++i) {
+    for (std::size_t place = 0; place < evidence.circular_waits[i].size(); ++place)
+      circles.add(i, place, evidence.circular_waits[i][place]);
+  }
+}
+
+}  // namespace weft::lab

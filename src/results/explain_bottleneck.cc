@@ -1,0 +1,224 @@
+// Who was behind the bottleneck of a flow: the pause tree, marks, losses, the queues of its path.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/plural.h"
+#include "results/explain_parts.h"
+#include "results/report_text.h"
+#include "workload/perftest_budget.h"
+
+namespace weft::lab {
+namespace {
+
+constexpr double kBusy = 0.8, kStopped = 0.1;
+
+std::string pause_root_text(const ExplainContext& context, const PauseTree::Share& share) {
+  const Stop& first = context.tree.stops()[share.stop];
+  bool circular = first.circular;
+  for (const std::vector<std::string>& circle : context.evidence.circular_waits)
+    circular = circular || std::find(circle.begin(), circle.end(), share.root) != circle.end();
+  if (circular) return "by " + first.by + ", in a circle of ports that stop each other";
+  if (share.root.empty())
+    return "by " + first.by +
+           (first.unknown ? "; what was behind it came after the end of a full log"
+                          : "; which queue was behind it was not recorded");
+  std::size_t at = share.stop;
+  while (context.tree.stops()[at].cause != SIZE_MAX) at = context.tree.stops()[at].cause;
+  const Stop& last = context.tree.stops()[at];
+  std::string out = "by " + first.by;
+  if (first.level > 0) out += fmt::format(", {} further down", counted(first.level, "pause"));
+  if (!last.nic_cause.empty()) return out + ": " + receiver_text(context, last.by, last.nic_cause);
+  return out + ": the queue of " + queue_text(context, share.root) + ", was full";
+}
+
+void explain_pause(const ExplainContext& context, FlowAnswer& flow) {
+  if (flow.path.empty() && flow.from.empty()) return;
+  const std::string& port = flow.path.empty() ? flow.from : flow.path.front();
+  const PauseTree::Share share = context.tree.longest(port, flow.first_ps, flow.last_ps);
+  if (share.stop == SIZE_MAX) {
+    flow.because = "the pauses of its port are not in the log";
+    return;
+  }
+  flow.root = share.root;
+  flow.because = pause_root_text(context, share);
+}
+
+// What its packets, or the answers to them, were lost to.
+std::string losses_text(const ExplainContext& context, const FlowAnswer& flow, std::string& root) {
+  std::string out;
+  const auto add = [&](const LinkEvidence& link, bool back) {
+    for (const auto& [reason, count] : link.lost) {
+      if (out.size() > 160) return;
+      const bool on_cable = reason == "fault drop" || reason == "link down";
+      out +=
+          fmt::format("{}{} {} {}{}", out.empty() ? "" : ", ", count, reason,
+                      on_cable ? "from " + link.from + " to " + link.to : "at " + link.to, back ? " (way back)" : "");
+      if (root.empty()) root = link.from;
+    }
+  };
+  for (const std::string& port : flow.path) {
+    if (const auto link = context.link_of.find(port); link != context.link_of.end()) add(*link->second, false);
+  }
+  for (const std::string& port : flow.path) {
+    const auto link = context.link_of.find(port);
+    if (link == context.link_of.end()) continue;
+    if (const auto back = context.link_of.find(link->second->to); back != context.link_of.end())
+      add(*back->second, true);
+  }
+  return out;
+}
+
+// A fault of the lab that hit frames on its path.
+const FaultEvidence* fault_on(const ExplainContext& context, const FlowAnswer& flow) {
+  for (const FaultEvidence& fault : context.evidence.faults) {
+    if (fault.hits > 0 && passes(flow, fault.port)) return &fault;
+  }
+  return nullptr;
+}
+
+void explain_pace(const ExplainContext& context, FlowAnswer& flow) {
+  std::uint64_t cuts = 0;
+  std::int64_t lowest_bps = 0, line_bps = 0;
+  bool lost = false;
+  for (const EventEvidence* each : events_of(context, flow)) {
+    const EventEvidence& event = *each;
+    lost = lost || event.kind == "nak" || event.kind == "timeout";
+    if (event.kind != "rate_cut") continue;
+    cuts += event.count;
+    lowest_bps = lowest_bps == 0 ? event.to_bps : std::min(lowest_bps, event.to_bps);
+    line_bps = std::max(line_bps, event.before_bps);
+  }
+  std::string marked;
+  std::uint64_t most = 0;
+  for (const std::string& port : flow.path) {
+    const auto link = context.link_of.find(port);
+    if (link == context.link_of.end() || link->second->marked <= most) continue;
+    most = link->second->marked;
+    marked = port;
+  }
+  flow.root = marked;
+  flow.because = fmt::format("{}", counted(cuts, "rate cut"));
+  if (cuts > 0) flow.because += fmt::format(", down to {:.1f} Gb/s", static_cast<double>(lowest_bps) / 1e9);
+  if (!marked.empty()) {
+    flow.because += fmt::format(": {} marked {}", queue_text(context, marked), counted(most, "packet"));
+  } else if (flow.path.empty()) {
+    flow.because += "; its packets take several paths: see the marks of links";
+  } else if (lost) {
+    flow.because += ": the NIC takes losses for congestion (slow restart)";
+    if (const std::string what = losses_text(context, flow, flow.root); !what.empty())
+      flow.because += "; lost on its path: " + what;
+  } else if (const FaultEvidence* fault = fault_on(context, flow)) {
+    flow.root = fault->port;
+    flow.because += fmt::format(": no switch marked; fault {} of the lab hit {} from {}", fault->name,
+                                counted(fault->hits, "frame"), fault->port);
+  } else {
+    flow.because += "; no mark on its path was recorded";
+  }
+}
+
+void explain_recovery(const ExplainContext& context, FlowAnswer& flow) {
+  std::uint64_t naks = 0, timeouts = 0, not_ready = 0;
+  for (const EventEvidence* each : events_of(context, flow)) {
+    const EventEvidence& event = *each;
+    if (event.kind == "nak") naks += event.count;
+    if (event.kind == "timeout") timeouts += event.count;
+    if (event.kind == "rnr") not_ready += event.count;
+  }
+  std::string events;
+  const auto count = [&](std::uint64_t number, const char* what) {
+    if (number > 0) events += fmt::format("{}{}", events.empty() ? "" : ", ", counted(number, what));
+  };
+  count(naks, "NAK");
+  count(timeouts, "timeout");
+  count(not_ready, "RNR NAK");
+  flow.because = events.empty() ? "no NAK or timeout is in the log" : events;
+  if (not_ready > naks + timeouts) {
+    flow.root = flow.to;
+    flow.because += fmt::format(": {} had posted no receive", flow.to);
+    return;
+  }
+  const std::string lost = losses_text(context, flow, flow.root);
+  if (!lost.empty()) {
+    flow.because += "; lost on its path: " + lost;
+  } else if (flow.path.empty() && !flow.to.empty()) {
+    flow.because += "; its packets take several paths: see the losses of links";
+  } else {
+    flow.because += "; nothing was lost on its path: late answers, order, or an end that does not answer";
+  }
+}
+
+// Everything was sent, or a window was full. The queues of the path had what was on its way.
+void explain_round_trip(const ExplainContext& context, FlowAnswer& flow) {
+  const auto life_ps = static_cast<double>(std::max<Time_ps>(1, flow.last_ps - flow.first_ps));
+  std::string busiest;
+  double most = 0;
+  // Pauses of its own port are told apart.
+  for (std::size_t i = 1; i < flow.path.size(); ++i) {
+    const std::string& port = flow.path[i];
+    const PauseTree::Share share = context.tree.longest(port, flow.first_ps, flow.last_ps);
+    if (share.stop != SIZE_MAX && static_cast<double>(share.all_ps) >= kStopped * life_ps) {
+      flow.root = share.root;
+      flow.because =
+          fmt::format("its packets waited at {}, which was stopped for {} of that time {}", port,
+                      share_text(static_cast<double>(share.all_ps) / life_ps), pause_root_text(context, share));
+      return;
+    }
+    const auto use = context.use_of.find(port);
+    if (use == context.use_of.end() || use->second.busy <= most || use->second.max_queue_B == 0) continue;
+    most = use->second.busy;
+    busiest = port;
+  }
+  if (most >= kBusy) {
+    const LinkUse& use = context.use_of.at(busiest);
+    flow.root = busiest;
+    flow.because = fmt::format("its packets waited in the queue of {}: up to {}, {:.1f} us at its rate",
+                               queue_text(context, busiest), bytes_text(use.max_queue_B),
+                               static_cast<double>(use.max_queue_B) * 8e6 / static_cast<double>(use.rate_bps));
+    return;
+  }
+  flow.because = flow.path.empty() ? "latency of the path and the other end; its path depends on the moment"
+                                   : "latency of the path and the other end: no queue of its path was busy";
+}
+
+}  // namespace
+
+void explain_bottleneck(const ExplainContext& context, FlowAnswer& flow) {
+  if (flow.shares.empty()) {
+    flow.because = context.evidence.recorded ? "it has sent nothing" : "the run kept no records of senders";
+    return;
+  }
+  const std::string& cause = flow.bottleneck;
+  if (cause == "none") {
+    flow.because = fmt::format("nothing held it back: {} of the wire", share_text(flow.wire));
+  } else if (cause == held::kPause) {
+    explain_pause(context, flow);
+  } else if (cause == held::kPace) {
+    explain_pace(context, flow);
+  } else if (cause == held::kRecovery) {
+    explain_recovery(context, flow);
+  } else if (cause == held::kRoundTrip) {
+    explain_round_trip(context, flow);
+  } else if (cause == held::kPortBusy) {
+    const std::string& port = flow.path.empty() ? flow.from : flow.path.front();
+    flow.root = port;
+    flow.because = fmt::format("the wire: {} sent for other queue pairs meanwhile; {}", port, busy_text(context, port));
+  } else if (cause == held::kCpu) {
+    flow.root = flow.from;
+    flow.because = "its queue was empty while earlier work was on its way: the program did not post in time";
+  } else if (cause == held::kStart) {
+    flow.root = flow.from;
+    flow.because = "doorbell, work request and first payload on their way into the NIC: small messages, one by one";
+  } else if (cause == held::kMessageRate) {
+    flow.root = flow.from;
+    flow.because = "small messages on few queue pairs";
+  } else {
+    flow.root = flow.from;
+    for (std::size_t i = 0; i < nic::kPcieLimits; ++i) {
+      const workload::PcieCause& known = workload::pcie_cause(static_cast<nic::PcieLimit>(i));
+      if (cause == known.name) flow.because = known.note;
+    }
+  }
+}
+
+}  // namespace weft::lab

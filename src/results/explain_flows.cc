@@ -1,0 +1,160 @@
+// Flows of a run, and what each did with its time.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "results/explain_parts.h"
+
+namespace weft::lab {
+namespace {
+
+// Its own wire was the limit from there on, and what is left is not worth a name.
+constexpr double kHealthyWire = 0.9;
+constexpr double kWorthNamingOfLife = 0.05;
+
+using SenderGroup = std::vector<const SenderEvidence*>;
+
+// Where the data of READs comes from, its requests say nothing more.
+bool is_told_by_the_other_end(const SenderEvidence& sender,
+                              const std::set<std::pair<std::string, std::uint32_t>>& readers) {
+  return sender.only_asks && readers.contains({sender.to, sender.peer_qpn});
+}
+
+// By its turn and ends, where only one workload can be meant.
+std::string workload_of(const Evidence& evidence, const SenderEvidence& sender) {
+  std::string found;
+  for (const WorkloadEvidence& each : evidence.workloads) {
+    if (each.kind == "flows" || each.kind == "iperf3") continue;
+    if (each.to_ps > 0 && (sender.first_ps < each.from_ps || sender.first_ps > each.to_ps)) continue;
+    const bool fits = each.client.empty() || (each.client == sender.from && each.server == sender.to) ||
+                      (each.client == sender.to && each.server == sender.from);
+    if (!fits) continue;
+    if (!found.empty()) return "";
+    found = each.name;
+  }
+  return found;
+}
+
+// Time in which this port sent, for any queue pair that was there at the same time.
+Time_ps port_sending_ps(const Evidence& evidence, const FlowAnswer& flow) {
+  Time_ps sum_ps = 0;
+  for (const SenderEvidence& sender : evidence.senders) {
+    if (sender.from != flow.from || sender.first_ps > flow.last_ps || sender.last_ps < flow.first_ps) continue;
+    for (const HeldTime& part : sender.held) sum_ps += part.cause == held::kSending ? part.time_ps : 0;
+  }
+  return sum_ps;
+}
+
+// Shares are of the time in which it had work. Of the time in which several queue pairs waited for their port, it sent
+// for the others of them in proportion.
+void add_times(const Evidence& evidence, FlowAnswer& flow, const SenderGroup& group) {
+  std::map<std::string, Time_ps> sums;
+  Time_ps life_ps = 0, idle_ps = 0;
+  flow.queue_pairs = group.size();
+  flow.first_ps = group.front()->first_ps;
+  for (const SenderEvidence* sender : group) {
+    flow.qpns.push_back(sender->qpn);
+    flow.first_ps = std::min(flow.first_ps, sender->first_ps);
+    flow.last_ps = std::max(flow.last_ps, sender->last_ps);
+    for (const std::string& port : sender->path) {
+      if (!passes(flow, port)) flow.path.push_back(port);
+    }
+    for (const HeldTime& part : sender->held) {
+      if (part.cause == held::kNoWork) {
+        idle_ps += part.time_ps;
+        continue;
+      }
+      sums[part.cause] += part.time_ps;
+      life_ps += part.time_ps;
+    }
+  }
+  if (life_ps == 0) return;
+  flow.no_work = static_cast<double>(idle_ps) / static_cast<double>(idle_ps + life_ps);
+  auto wire_ps = static_cast<double>(sums[held::kSending]);
+  if (group.size() > 1) {
+    const Time_ps all_ps = std::max<Time_ps>(1, port_sending_ps(evidence, flow));
+    wire_ps += static_cast<double>(sums[held::kPortBusy]) * wire_ps / static_cast<double>(all_ps);
+  }
+  flow.weight = static_cast<double>(sums[held::kSending]) + 0.01 * static_cast<double>(life_ps);
+  flow.wire = std::min(1.0, wire_ps / static_cast<double>(life_ps));
+  for (const auto& [cause, time_ps] : sums) {
+    if (time_ps > 0) flow.shares.push_back({cause, static_cast<double>(time_ps) / static_cast<double>(life_ps)});
+  }
+  std::stable_sort(flow.shares.begin(), flow.shares.end(),
+                   [](const CauseShare& a, const CauseShare& b) { return a.share > b.share; });
+}
+
+void name_bottleneck(FlowAnswer& flow) {
+  flow.bottleneck = "none";
+  if (flow.shares.empty() || flow.wire >= kHealthyWire) return;
+  for (const CauseShare& part : flow.shares) {
+    if (part.cause == held::kSending) continue;
+    if (part.share >= kWorthNamingOfLife) {
+      flow.bottleneck = part.cause;
+      flow.share = part.share;
+    }
+    return;
+  }
+}
+
+}  // namespace
+
+std::vector<FlowAnswer> explain_flows(const ExplainContext& context) {
+  const Evidence& evidence = context.evidence;
+  std::map<std::pair<std::string, std::uint32_t>, const SenderEvidence*> requests;
+  std::set<std::pair<std::string, std::uint32_t>> readers;
+  for (const SenderEvidence& sender : evidence.senders) {
+    if (sender.replies) {
+      readers.emplace(sender.from, sender.qpn);
+    } else {
+      requests.insert_or_assign({sender.from, sender.qpn}, &sender);
+    }
+  }
+  std::vector<FlowAnswer> flows;
+  std::set<const SenderEvidence*> used;
+  for (const FlowEvidence& each : evidence.flows) {
+    FlowAnswer flow;
+    flow.id = fmt::format("{}/{}", each.workload, each.number);
+    flow.workload = each.workload;
+    flow.name = each.name;
+    flow.from = each.from;
+    flow.to = each.to;
+    flow.state = each.state;
+    flow.goodput_bps = each.goodput_bps;
+    const auto found = requests.find({each.from, each.qpn});
+    if (each.qpn != 0 && found != requests.end()) {
+      add_times(evidence, flow, {found->second});
+      used.insert(found->second);
+    }
+    flows.push_back(std::move(flow));
+  }
+  using Key = std::tuple<std::string, std::string, std::string>;  // workload and ends
+  std::map<Key, SenderGroup> others;
+  std::vector<Key> order;
+  for (const SenderEvidence& sender : evidence.senders) {
+    if (used.contains(&sender) || is_told_by_the_other_end(sender, readers)) continue;
+    const Key key{workload_of(evidence, sender), sender.from, sender.to};
+    SenderGroup& group = others[key];
+    if (group.empty()) order.push_back(key);
+    group.push_back(&sender);
+  }
+  for (const Key& key : order) {
+    FlowAnswer flow;
+    std::tie(flow.workload, flow.from, flow.to) = key;
+    flow.id = fmt::format("{}{}{}>{}", flow.workload, flow.workload.empty() ? "" : "/", flow.from,
+                          flow.to.empty() ? "any" : flow.to);
+    add_times(evidence, flow, others[key]);
+    flows.push_back(std::move(flow));
+  }
+  for (FlowAnswer& flow : flows) {
+    name_bottleneck(flow);
+    explain_bottleneck(context, flow);
+  }
+  return flows;
+}
+
+}  // namespace weft::lab

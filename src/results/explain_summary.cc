@@ -1,0 +1,120 @@
+// The three lines that end a report.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/plural.h"
+#include "results/explanation.h"
+#include "results/report_text.h"
+
+namespace weft::lab {
+namespace {
+
+constexpr std::size_t kReportColumns = 100;
+
+std::string links_line(const Explanation& explanation) {
+  if (explanation.links.empty() || explanation.links.front().busy == 0) return "links: nothing was sent";
+  const LinkUse& busiest = explanation.links.front();
+  std::string out = fmt::format("links: {} to {} was the busiest, {} of {:.0f} Gb/s", busiest.from, busiest.to,
+                                share_text(busiest.busy), static_cast<double>(busiest.rate_bps) / 1e9);
+  const LinkUse* stopped = nullptr;
+  std::size_t paused = 0;
+  for (const LinkUse& use : explanation.links) {
+    if (use.paused <= 0) continue;
+    ++paused;
+    if (stopped == nullptr || use.paused > stopped->paused) stopped = &use;
+  }
+  if (stopped != nullptr)
+    out += fmt::format("; {} stopped by pauses, {} longest: {} of the time", counted(paused, "port"), stopped->from,
+                       share_text(stopped->paused));
+  return out;
+}
+
+const FlowAnswer* slowest(const std::vector<FlowAnswer>& flows, const std::string& bottleneck) {
+  const FlowAnswer* out = nullptr;
+  for (const FlowAnswer& flow : flows) {
+    if (flow.bottleneck != bottleneck || flow.shares.empty()) continue;
+    const auto held = [](const FlowAnswer& each) { return each.share * each.weight; };
+    if (out == nullptr || held(flow) > held(*out) || (bottleneck == "none" && flow.wire < out->wire)) out = &flow;
+  }
+  return out;
+}
+
+// The bottleneck that held most data back, and the flow of which it did so most.
+std::string flows_line(const Explanation& explanation) {
+  std::map<std::string, std::size_t> counts;
+  std::map<std::string, double> times;
+  std::size_t sent = 0;
+  for (const FlowAnswer& flow : explanation.flows) {
+    if (flow.shares.empty()) continue;
+    ++sent;
+    ++counts[flow.bottleneck];
+    if (flow.bottleneck != "none") times[flow.bottleneck] += flow.share * flow.weight;
+  }
+  if (sent == 0)
+    return explanation.flows.empty() ? "flows: no queue pair sent data" : "flows: no flow has sent anything";
+  // One that was held back says more than others that were not.
+  std::string most = "none";
+  double most_time = 0;
+  for (const auto& [cause, time] : times) {
+    if (time <= most_time) continue;
+    most = cause;
+    most_time = time;
+  }
+  const FlowAnswer& flow = *slowest(explanation.flows, most);
+  const std::string which = sent == 1 ? fmt::format("flows: {}", flow.id)
+                                      : fmt::format("flows: {} of {}, most {}", counts[most], sent, flow.id);
+  if (most == "none") return which + ": " + flow.because;
+  return fmt::format("{}: {} {} of its time: {}", which, flow.bottleneck, share_text(flow.share), flow.because);
+}
+
+std::string incidents_line(const Explanation& explanation) {
+  if (explanation.incidents.empty()) return "events: no pause, mark or loss";
+  const Incident& first = explanation.incidents.front();
+  std::string out = "events: " + first.title;
+  if (const std::size_t count = first.victims.size(); count > 0)
+    out += fmt::format("; {} stopped that {} not go there", counted(count, "flow") + (count == 1 ? " was" : " were"),
+                       count == 1 ? "does" : "do");
+  if (explanation.incidents.size() > 1)
+    out += fmt::format("; and {}", counted(explanation.incidents.size() - 1, "other incident"));
+  return out;
+}
+
+// As wide as a report, what is longer goes on below.
+std::string wrapped(const std::string& line) {
+  std::string out = "  ";
+  std::size_t column = 2;
+  for (std::size_t at = 0; at < line.size();) {
+    const std::size_t end = std::min(line.find(' ', at), line.size());
+    if (column + end - at > kReportColumns) {
+      out.back() = '\n';
+      out += "    ";
+      column = 4;
+    }
+    out += line.substr(at, end - at) + " ";
+    column += end - at + 1;
+    at = end + 1;
+  }
+  out.back() = '\n';
+  return out;
+}
+
+}  // namespace
+
+std::string summary_text(const Explanation& explanation) {
+  return links_line(explanation) + "\n" + flows_line(explanation) + "\n" + incidents_line(explanation) + "\n";
+}
+
+std::string report_summary(const Lab& lab, const RunResult& result) {
+  const std::string text = summary_text(explain(evidence_of(lab, result)));
+  std::string out = heading("Why");
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    out += wrapped(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
+}  // namespace weft::lab

@@ -1,0 +1,97 @@
+// Why a run took as long as it did, from its evidence: how busy each link was, what held each flow back and who was
+// behind it, and incidents from their root to their victims. Causes are those that nodes recorded; where they did not,
+// it says so. The report ends with summary_text(); `weft explain` (src/explain) prints everything.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "results/evidence.h"
+#include "results/run_result.h"
+
+namespace weft::lab {
+
+Evidence evidence_of(const Lab& lab, const RunResult& result);
+// Adds to those of one node, queue and reason.
+void merge_drop(std::vector<DropEvidence>& drops, const DropEvidence& drop);
+
+struct LinkUse {
+  std::string from, to;
+  std::int64_t rate_bps = 0;
+  double busy = 0, paused = 0;  // of the time in which there was traffic
+  std::uint64_t marked = 0, max_queue_B = 0, lost = 0;
+  std::string lost_text;  // "12 Tail drop, 3 FCS error"
+};
+
+struct CauseShare {
+  std::string cause;
+  double share = 0;
+};
+
+struct FlowAnswer {
+  std::string id;        // "incast/3"; of workloads that are no flows "h0:p0>h1:p0"
+  std::string workload;  // empty: several may have made it
+  std::string name;      // of a graph
+  std::string from, to;
+  std::size_t queue_pairs = 0;
+  std::string state;  // of flows
+  Time_ps first_ps = 0, last_ps = 0;
+  double goodput_bps = 0;           // of flows that are done
+  double no_work = 0;               // the part of the time in which all that was posted was done
+  double wire = 0;                  // of the rest, in which it had work: its port sent for it
+  std::vector<CauseShare> shares;   // of the time with work, the largest first; they add up to one
+  std::string bottleneck;           // one of their causes, or "none"
+  double share = 0;                 // of its time
+  std::string because;              // who was behind it
+  std::string root;                 // port where that began; empty: not known, or none
+  std::vector<std::string> path;    // ports, of all its queue pairs; empty: depends on the moment
+  std::vector<std::uint32_t> qpns;  // of its senders
+  double weight = 0;                // ps: how long it sent, and a hundredth of the time in which it had work
+};
+
+// One step of an incident: the first of so many, and the last.
+struct ChainStep {
+  Time_ps time_ps = 0, last_ps = 0;
+  std::uint64_t count = 1;
+  std::string what;  // queue, ce_mark, cnp, rate_cut, pause, pause_upstream, drop, recovery, watchdog, link, victim
+  std::string where;
+  std::string text;
+  // To find the packet in a capture: port by which it leaves, and what it is.
+  std::string port;
+  std::uint32_t qpn = 0, psn = 0;
+  std::optional<std::uint64_t> packet;  // number in the capture
+};
+
+struct Incident {
+  std::string kind;  // deadlock, storm, receiver, congestion, link, loss
+  std::string root;  // "leaf0:swp9"
+  std::string title;
+  Time_ps first_ps = 0, last_ps = 0;
+  std::vector<ChainStep> steps;      // in order of time
+  std::vector<std::string> flows;    // that pass the root
+  std::vector<std::string> victims;  // that do not, and were stopped all the same
+  double weight = 0;                 // the largest first
+};
+
+struct Explanation {
+  std::string lab;
+  Time_ps from_ps = 0, to_ps = 0;  // the time that it is about
+  std::vector<LinkUse> links;      // the busiest first
+  std::vector<FlowAnswer> flows;   // as the run has them
+  std::vector<Incident> incidents;
+  std::vector<std::string> notes;  // what is not known, and why
+  std::vector<std::string> failures;
+};
+
+Explanation explain(const Evidence& evidence);
+// Three lines: the links, the flows, what happened.
+std::string summary_text(const Explanation& explanation);
+// The same at the end of a report.
+std::string report_summary(const Lab& lab, const RunResult& result);
+
+// "87 %", "0.3 %"
+std::string share_text(double share);
+
+}  // namespace weft::lab

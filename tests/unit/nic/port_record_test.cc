@@ -1,0 +1,96 @@
+#include "nic/port_record.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "nic/port_numbers.h"
+#include "nic/queue_pair.h"
+#include "nic/transport.h"
+
+namespace weft::nic {
+namespace {
+
+QueuePair recorded_pair() {
+  QueuePair qp;
+  qp.transport = &transport_of(QpType::kRc);
+  qp.qpn = QueuePairNumbers::kFirst;
+  qp.req.tail = 2;
+  return qp;
+}
+
+Time_ps sum_of(const SenderRecord& sender) {
+  return std::accumulate(sender.times.begin(), sender.times.end(), Time_ps{0});
+}
+
+TEST(PortRecord, ChargesTimeByHolder) {
+  PortRecord record;
+  QueuePair qp = recorded_pair();
+  record.posted(qp, 0, 100);
+  record.ready(0, 300);  // the work request is in the NIC
+  record.turn_begins(qp, 0, 350);
+  qp.req.tx = 1;
+  qp.wait = Wait::kPace;
+  record.turn_ends(qp, 0, true, false, 350, 450);
+  record.ready(0, 700);
+  record.paused(qp, 0, 800);
+  record.resumed(0, 1000);
+  record.turn_begins(qp, 0, 1000);
+  qp.req.tx = 2;
+  record.turn_ends(qp, 0, true, false, 1000, 1100);
+  qp.req.head = 2;
+  record.drained(0, 1500);
+
+  ASSERT_EQ(record.senders().size(), 1U);
+  const SenderRecord& sender = record.senders()[0];
+  EXPECT_EQ(sender.times[kStarting], 200);
+  EXPECT_EQ(sender.times[kPortBusy], 50 + 100);
+  EXPECT_EQ(sender.times[kSending], 200);
+  EXPECT_EQ(sender.times[state_of(Wait::kPace)], 250);
+  EXPECT_EQ(sender.times[state_of(Wait::kPause)], 200);
+  EXPECT_EQ(sender.times[state_of(Wait::kRoundTrip)], 400);
+  EXPECT_EQ(sum_of(sender), sender.until_ps - sender.first_ps);
+  EXPECT_EQ(sender.packets, 2U);
+}
+
+TEST(PortRecord, TimeoutIsLossRecovery) {
+  PortRecord record;
+  QueuePair qp = recorded_pair();
+  record.posted(qp, 0, 0);
+  record.ready(0, 0);
+  record.turn_begins(qp, 0, 0);
+  qp.req.tx = 2;
+  record.turn_ends(qp, 0, true, false, 0, 100);
+  record.lost(qp, PortEventKind::kTimeout, 5'000);
+  record.recovers(0, 5'000);
+  record.settle(6'000);
+  EXPECT_EQ(record.senders()[0].times[state_of(Wait::kRecovery)], 5'900);
+  EXPECT_EQ(record.senders()[0].times[state_of(Wait::kRoundTrip)], 0);
+  ASSERT_EQ(record.events().records.size(), 1U);
+  EXPECT_EQ(record.events().records[0].kind, PortEventKind::kTimeout);
+}
+
+TEST(PortRecord, EventsThatFollowCloselyAreOne) {
+  PortRecord record;
+  QueuePair qp = recorded_pair();
+  for (int i = 0; i < 5; ++i) record.cnp_sent(qp, us(50) * i);
+  record.cnp_sent(qp, us(1000));
+  ASSERT_EQ(record.events().records.size(), 2U);
+  EXPECT_EQ(record.events().records[0].count, 5U);
+  EXPECT_EQ(record.events().records[0].last_ps, us(200));
+  EXPECT_EQ(record.events().records[1].first_ps, us(1000));
+}
+
+TEST(PortRecord, CountsWhatItLeavesOut) {
+  PortRecord record;
+  QueuePair qp = recorded_pair();
+  for (std::uint32_t i = 0; i < PortRecord::kMostSenders + 3; ++i) {
+    qp.qpn = QueuePairNumbers::kFirst + i;
+    record.posted(qp, 2 * i, 10);
+  }
+  EXPECT_EQ(record.senders().size(), PortRecord::kMostSenders);
+  EXPECT_EQ(record.senders_left_out(), 3U);
+}
+
+}  // namespace
+}  // namespace weft::nic
