@@ -165,7 +165,7 @@ std::string class_text(std::size_t c) {
   return c == kWholeLink ? "all classes (802.3x)" : fmt::format("class {}", c);
 }
 
-PauseGraph pause_graph(PauseLanes& lanes, const Reading& reading) {
+PauseGraph pause_graph(const PauseLanes& lanes, const Reading& reading) {
   PauseGraph graph;
   join_lanes(lanes, graph);
   std::sort(graph.stops.begin(), graph.stops.end(), [&](const PauseStop& one, const PauseStop& other) {
@@ -173,13 +173,10 @@ PauseGraph pause_graph(PauseLanes& lanes, const Reading& reading) {
     return std::pair(first(one), one.c) < std::pair(first(other), other.c);
   });
   const HostAddresses hosts(reading);
-  std::map<std::uint32_t, int> points;  // of each node
-  for (PointId point = 0; point < reading.capture.points.size(); ++point) ++points[lanes.node_of(point)];
   for (PauseStop& stop : graph.stops) {
     name_ends(stop, lanes, reading);
     if (stop.at_sender != kNone) stop.sender_node = lanes.lanes()[stop.at_sender].node;
-    stop.sender_is_host =
-        hosts.is_host(lanes.lanes()[stop.lane()].mac) && (stop.sender_node == kNone || points[stop.sender_node] == 1);
+    stop.sender_is_host = hosts.is_host(lanes.lanes()[stop.lane()].mac);
   }
   find_causes(lanes, graph);
   CycleSearch(lanes, graph).search();
