@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
@@ -128,8 +129,31 @@ void join_lanes(const PauseLanes& lanes, PauseGraph& graph) {
   }
 }
 
+// Which streams pass each point, in which direction.
+class Passing {
+ public:
+  explicit Passing(const Reading& reading) {
+    for (StreamId id = 0; id < reading.marks.size() && id < reading.streams.size(); ++id) {
+      const Stream& stream = reading.streams[id];
+      if (reading.marks[id].data > 0)
+        passing_[{stream.point, reading.marks[id].direction}].insert({stream.src, stream.dst, stream.dst_qp});
+    }
+  }
+  // Does anything that comes in at one port leave by the other? Also true where no data was seen.
+  bool leads(PointId in, PointId out) const {
+    const auto from = passing_.find({in, Direction::kIn}), to = passing_.find({out, Direction::kOut});
+    if (from == passing_.end() || to == passing_.end()) return true;
+    return std::any_of(from->second.begin(), from->second.end(),
+                       [&](const auto& key) { return to->second.contains(key); });
+  }
+
+ private:
+  std::map<std::pair<PointId, Direction>, std::set<std::tuple<AddressId, AddressId, std::uint32_t>>> passing_;
+};
+
 // The stop that most often held the sender when it began to stop its peer.
-void find_causes(const PauseLanes& lanes, PauseGraph& graph) {
+void find_causes(const PauseLanes& lanes, const Reading& reading, PauseGraph& graph) {
+  const Passing passing(reading);
   std::map<std::pair<std::uint32_t, std::size_t>, std::uint32_t> stop_of;  // lane where it arrives, class
   for (std::uint32_t i = 0; i < graph.stops.size(); ++i)
     if (graph.stops[i].at_stopped != kNone) stop_of[{graph.stops[i].at_stopped, graph.stops[i].c}] = i;
@@ -142,6 +166,7 @@ void find_causes(const PauseLanes& lanes, PauseGraph& graph) {
     for (const auto& [lane, count] : state.causes) {
       const auto found = stop_of.find({lane, stop.c});
       if (found == stop_of.end() || count <= most) continue;
+      if (!passing.leads(lanes.lanes()[stop.at_sender].point, lanes.lanes()[lane].point)) continue;
       most = count;
       stop.cause = found->second;
     }
@@ -165,7 +190,7 @@ std::string class_text(std::size_t c) {
   return c == kWholeLink ? "all classes (802.3x)" : fmt::format("class {}", c);
 }
 
-PauseGraph pause_graph(PauseLanes& lanes, const Reading& reading) {
+PauseGraph pause_graph(const PauseLanes& lanes, const Reading& reading) {
   PauseGraph graph;
   join_lanes(lanes, graph);
   std::sort(graph.stops.begin(), graph.stops.end(), [&](const PauseStop& one, const PauseStop& other) {
@@ -173,15 +198,12 @@ PauseGraph pause_graph(PauseLanes& lanes, const Reading& reading) {
     return std::pair(first(one), one.c) < std::pair(first(other), other.c);
   });
   const HostAddresses hosts(reading);
-  std::map<std::uint32_t, int> points;  // of each node
-  for (PointId point = 0; point < reading.capture.points.size(); ++point) ++points[lanes.node_of(point)];
   for (PauseStop& stop : graph.stops) {
     name_ends(stop, lanes, reading);
     if (stop.at_sender != kNone) stop.sender_node = lanes.lanes()[stop.at_sender].node;
-    stop.sender_is_host =
-        hosts.is_host(lanes.lanes()[stop.lane()].mac) && (stop.sender_node == kNone || points[stop.sender_node] == 1);
+    stop.sender_is_host = hosts.is_host(lanes.lanes()[stop.lane()].mac);
   }
-  find_causes(lanes, graph);
+  find_causes(lanes, reading, graph);
   CycleSearch(lanes, graph).search();
   return graph;
 }

@@ -32,7 +32,7 @@ struct PauseGraph {
   std::vector<std::vector<std::uint32_t>> cycles;
 };
 
-PauseGraph pause_graph(PauseLanes& lanes, const Reading& reading);
+PauseGraph pause_graph(const PauseLanes& lanes, const Reading& reading);
 
 // A pause that lasts longer than this is not one of a queue that drains: a buffer of 16 MB at the speed of the port.
 std::int64_t standstill_ps(std::uint64_t speed_bps);

@@ -66,8 +66,9 @@ bool Pauses::is_storm(std::uint32_t i) const {
   const PauseStop& stop = graph_.stops[i];
   const PauseRun& run = lanes_.lanes()[stop.lane()].classes[stop.c].longest_run;
   const PauseRun& sent = stop.at_sender == kNone ? run : lanes_.lanes()[stop.at_sender].classes[stop.c].longest_run;
-  const bool is_long =
-      run.length_ps() >= kDetection_ps || is_standstill(run, lanes_.speed_bps(lanes_.lanes()[stop.lane()].point));
+  // A switch passes on what it gets: only a NIC that holds its peer for longer than a queue takes to drain is sick.
+  const bool is_long = run.length_ps() >= kDetection_ps ||
+                       (stop.sender_is_host && is_standstill(run, lanes_.speed_bps(lanes_.lanes()[stop.lane()].point)));
   return is_long && ((sent.is_origin && stop.cause == kNone) || stop.sender_is_host) && !is_in_cycle(i);
 }
 

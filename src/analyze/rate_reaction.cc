@@ -100,6 +100,12 @@ void RateReaction::end_quiet(Reaction& reaction, std::int64_t now_ns) {
   reaction.quiet_ns = 0;
 }
 
+void RateReaction::see_nak(StreamId id, const Streams& streams) {
+  const StreamId data = streams[id].reverse;
+  if (data != kNone && data < windows_.size() && windows_[data].reaction != 0)
+    reactions_[windows_[data].reaction - 1].has_loss = true;
+}
+
 // Of the window before, unless that is long ago; at the beginning of a stream, of what there is.
 double RateReaction::rate_before(const Window& window, std::int64_t now_ns) {
   const std::int64_t open_ns = now_ns - window.start_ns;

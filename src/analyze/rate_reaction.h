@@ -20,6 +20,7 @@ struct Reaction {
   Evidence first_cnp{};
   std::int64_t last_cnp_ns = 0;
   double before_bps = 0;  // rate before the first CNP; 0: not known
+  bool has_loss = false;  // NAKs come too: the rate is that of its recovery
   double dose = 0;        // what DCQCN would have cut by now, as the sum of alpha / 2
   // Cuts: the rate after a CNP that came alone over the rate before it.
   std::uint64_t cuts = 0, fresh_cuts = 0;
@@ -68,6 +69,8 @@ class RateReaction {
       ++window.frames;
     } else if (frame.is_cnp()) {
       see_cnp(frame, id, streams);
+    } else if (frame.has_aeth && frame.syndrome >> 5 == 3) {
+      see_nak(id, streams);
     }
   }
   void finish(Findings& findings, const Reading& reading, const PauseLanes& lanes);
@@ -82,7 +85,7 @@ class RateReaction {
   // With alpha at its steady value these CNPs take 40 % of the rate off (the factor is e to the minus dose).
   static constexpr double kFewestDose = 0.5;
   static constexpr std::int64_t kQuiet_ns = 5'000'000;
-  static constexpr double kSlowReturn_s = 2;
+  static constexpr double kSlowReturn_s = 20;
   static constexpr std::size_t kMostReactions = 16'384;
 
  private:
@@ -98,6 +101,7 @@ class RateReaction {
   void close_window(Window& window, const Frame& frame, const PauseLanes& lanes);
   void see_window(Reaction& reaction, double rate_bps, std::int64_t start_ns, std::int64_t end_ns);
   void see_cnp(const Frame& frame, StreamId id, const Streams& streams);
+  void see_nak(StreamId id, const Streams& streams);
   static bool is_steady(const Reaction& reaction);
   static double rate_before(const Window& window, std::int64_t now_ns);
   static void end_quiet(Reaction& reaction, std::int64_t now_ns);

@@ -28,7 +28,8 @@ std::vector<Remedy> rp_remedies() {
 // Streams of a port that were told often enough to be far below its speed, and fill it all the same.
 void RateReaction::find_deaf(Findings& findings, const Reading& reading, const PauseLanes& lanes) const {
   struct Port {
-    double rate_bps = 0;
+    double sent_B = 0;
+    std::int64_t from_ns = INT64_MAX, to_ns = 0, most_ns = 0;
     std::uint64_t cnps = 0;
     std::vector<const Reaction*> streams{};
   };
@@ -36,19 +37,23 @@ void RateReaction::find_deaf(Findings& findings, const Reading& reading, const P
   for (const Reaction& reaction : reactions_) {
     if (reaction.cnps < kFewestCnps || reaction.windows < 10 || reaction.dose < kFewestDose) continue;
     Port& port = ports[reading.streams[reaction.stream].point];
-    port.rate_bps += reaction.windows_B * 8e9 / static_cast<double>(reaction.windows_ns);
+    port.sent_B += reaction.windows_B;
+    port.from_ns = std::min(port.from_ns, reaction.first_cnp.time_ns);
+    port.to_ns = std::max(port.to_ns, reaction.last_cnp_ns);
+    port.most_ns = std::max(port.most_ns, reaction.windows_ns);
     port.cnps += reaction.cnps;
     port.streams.push_back(&reaction);
   }
   for (const auto& [point, port] : ports) {
     if (reading.capture.points[point].speed_bps == 0) continue;
     const auto line_bps = static_cast<double>(lanes.speed_bps(point));
-    if (port.rate_bps < kLineRate * line_bps) continue;
+    const double rate_bps = port.sent_B * 8e9 / static_cast<double>(std::max(port.to_ns - port.from_ns, port.most_ns));
+    if (rate_bps < kLineRate * line_bps) continue;
     const Reaction& first = *port.streams.front();
     findings.add({"rate-reaction.none",
                   port.streams.size() == 1 ? place_of(reading, first.stream) : point_name(reading, point),
                   fmt::format("{} CNPs to {} stream{}, and the rate stays at {:.1f} of {:.0f} Gb/s", port.cnps,
-                              port.streams.size(), port.streams.size() == 1 ? "" : "s", reaction_gbps(port.rate_bps),
+                              port.streams.size(), port.streams.size() == 1 ? "" : "s", reaction_gbps(rate_bps),
                               reaction_gbps(line_bps)),
                   "the reaction point is off for this priority, or another congestion control is in use that does not "
                   "listen to CNPs",
@@ -59,7 +64,7 @@ void RateReaction::find_deaf(Findings& findings, const Reading& reading, const P
 }
 
 void RateReaction::find_slow(Findings& findings, const Reading& reading, const Reaction& reaction) const {
-  if (reaction.stall_ns == 0 || reaction.before_bps <= 0) return;
+  if (reaction.stall_ns == 0 || reaction.before_bps <= 0 || reaction.has_loss) return;
   if (reaction.stall_last_bps >= kRecovered * reaction.before_bps) return;
   const double slope = (reaction.stall_last_bps - reaction.stall_first_bps) / static_cast<double>(reaction.stall_ns);
   const double return_s = slope <= 0 ? 1e9 : (reaction.before_bps - reaction.stall_last_bps) / slope / 1e9;

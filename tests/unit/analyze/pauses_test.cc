@@ -116,6 +116,9 @@ TEST(Pauses, LargeShareIsFoundSmallIsNot) {
 TEST(Pauses, StormNeedsLastingPause) {
   for (const int refreshes : {2, 20}) {
     CongestionBench bench;
+    Frame own = data_frame(0, 1, 0, 0x11, 0);  // with the address that sends the pauses: a NIC
+    own.direction = Direction::kIn;
+    bench.see(own);
     std::int64_t now_ns = 0;
     for (int i = 0; i < refreshes; ++i, now_ns += 160'000)
       bench.see(pfc_frame(now_ns, 0, Direction::kIn, 0x101, 0xffff));
