@@ -7,6 +7,7 @@
 #include "wire/erspan.h"
 #include "wire/ethernet.h"
 #include "wire/icrc.h"
+#include "wire/ifa.h"
 #include "wire/ipv4.h"
 #include "wire/ipv6.h"
 #include "wire/udp.h"
@@ -21,6 +22,7 @@ using wire::Bytes;
 
 constexpr std::uint16_t kRocePort = 4791, kUetPort = 4793;
 constexpr std::uint16_t kVxlanPort = 4789, kOldVxlanPort = 8472;  // assigned; of Linux before that
+constexpr std::uint16_t kIntPort = 5000;                          // none was assigned; that of P4 examples, and of Weft
 constexpr std::uint8_t kTcpProtocol = 6;
 constexpr std::size_t kIpv6Header_B = 40, kIcrc_B = 4;
 constexpr std::uint32_t kShortestFrame_B = 60, kFcs_B = 4;
@@ -180,6 +182,8 @@ void Decoder::above_ip(Rest ip, Rest rest) {
     }
   } else if (frame_.ip_protocol == wire::kIpProtocolGre) {
     gre(rest);
+  } else if (frame_.ip_protocol == wire::kIpProtocolIfa) {
+    ifa(rest);
   }
 }
 
@@ -197,6 +201,8 @@ void Decoder::udp(Rest ip, Rest rest) {
   } else if (frame_.dst_port == kUetPort) {
     frame_.kind = FrameKind::kUet;
     frame_.payload = rest.bytes;
+  } else if (frame_.dst_port == kIntPort) {
+    int_md(rest);
   } else if (frame_.dst_port == kVxlanPort || frame_.dst_port == kOldVxlanPort) {
     vxlan(rest);
   }

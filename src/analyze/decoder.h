@@ -57,6 +57,8 @@ class Decoder {
   void fit_to(std::size_t total_B, std::size_t udp_at, Rest& rest);
   void above_ip(Rest ip, Rest rest);
   void udp(Rest ip, Rest rest);
+  void int_md(Rest rest);
+  void ifa(Rest rest);
   void check_icrc(wire::Bytes packet, std::uint32_t (*crc)(wire::Bytes));
 
   // decode_tunnel.cc

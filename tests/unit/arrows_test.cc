@@ -61,9 +61,9 @@ const std::vector<Module>& modules() {
         "labfile", "analyze"}},
       {"export", {"base", "results"}},
       {"wireshark", {"base"}},
-      {"cli",
-       {"base",    "verbs", "wire",    "engine",  "fabric",  "nic",  "host", "observe", "nccl",   "workload", "text",
-        "catalog", "model", "results", "explain", "labfile", "world", "live", "gear", "analyze", "export", "wireshark"}},
+      {"cli", {"base",  "verbs",    "wire", "engine",  "fabric", "nic",      "host",    "observe",
+               "nccl",  "workload", "text", "catalog", "model",  "results",  "explain", "labfile",
+               "world", "live",     "gear", "analyze", "export", "wireshark"}},
   };
   return all;
 }

@@ -70,8 +70,7 @@ TEST(Rates, BinsDoubleWithCapture) {
   std::int64_t total_B = 0;
   for (const auto& row : table.rows) total_B += std::get<std::int64_t>(row.at(3));
   EXPECT_EQ(total_B, static_cast<std::int64_t>(sent_B));
-  EXPECT_NE(table_text(table, "10.0.0.0 >").find("32.768"), std::string::npos);
-  EXPECT_EQ(table_text(table, "elsewhere").find('\n') + 1, table_text(table, "elsewhere").size());
+  EXPECT_NE(table_text(table).find("32.768"), std::string::npos);
 }
 
 }  // namespace
