@@ -42,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(Analyze, PlantedFaults, testing::ValuesIn(all_planted_f
 
 class HealthyCaptures : public testing::TestWithParam<PlantedCase> {};
 
-TEST_P(HealthyCaptures, NoFinding) {
+TEST_P(HealthyCaptures, GiveNoFinding) {
   const PlantedCase& row = GetParam();
   PlantedRun run;
   make_capture(row, run);
