@@ -66,11 +66,11 @@ void CaptureCheck::judge_one_way(const CaptureSummary& capture, const Streams& s
   }
   for (const auto& [point, counts] : by_point) {
     const auto& [all, answered] = counts;
-    if (answered > 0) continue;
+    if (answered > 0 || (point < points_.size() && points_[point].has_directions)) continue;
     findings.add({"capture.one-way",
                   point_name(capture, point),
                   fmt::format("requests of {} queue pair{}, and no answer to any of them", all, all == 1 ? "" : "s"),
-                  "the mirror session copies one direction of the port",
+                  "the mirror session copies one direction of the port, or answers take another way",
                   all,
                   {},
                   {{"switch", "mirror both directions (SONiC: config mirror_session span add NAME DST SRC both)"}}});

@@ -22,6 +22,7 @@ class CaptureCheck {
     if (frame.time_ns < point.last_ns && point.frames > 0) see_backwards(frame, point);
     if (frame.time_ns > point.last_ns || point.frames == 0) point.last_ns = frame.time_ns;
     ++point.frames;
+    point.has_directions |= frame.direction != Direction::kUnknown;
     if (frame.tunnel_sequence) see_sequence(frame);
   }
   // The file says that its interface dropped frames (interface statistics of pcapng).
@@ -40,6 +41,7 @@ class CaptureCheck {
     std::int64_t worst_ns = 0;
     std::vector<Evidence> first = {};
     std::uint64_t dropped = 0;
+    bool has_directions = false;  // an interface that was captured as a whole
   };
   // A mirror session: sequence numbers count up by one.
   struct Session {
