@@ -11,6 +11,7 @@
 #include "wire/ipv4.h"
 #include "wire/ipv6.h"
 #include "wire/udp.h"
+#include "wire/uet.h"
 
 namespace weft::analyze {
 namespace detail {
@@ -22,7 +23,8 @@ using wire::Bytes;
 
 constexpr std::uint16_t kRocePort = 4791, kUetPort = 4793;
 constexpr std::uint16_t kVxlanPort = 4789, kOldVxlanPort = 8472;  // assigned; of Linux before that
-constexpr std::uint16_t kIntPort = 5000;                          // none was assigned; that of P4 examples, and of Weft
+constexpr std::uint8_t kIpv4InIp = 4, kIpv6InIp = 41;
+constexpr std::uint16_t kIntPort = 5000;  // none was assigned; that of P4 examples, and of Weft
 constexpr std::uint8_t kTcpProtocol = 6;
 constexpr std::size_t kIpv6Header_B = 40, kIcrc_B = 4;
 constexpr std::uint32_t kShortestFrame_B = 60, kFcs_B = 4;
@@ -184,6 +186,12 @@ void Decoder::above_ip(Rest ip, Rest rest) {
     gre(rest);
   } else if (frame_.ip_protocol == wire::kIpProtocolIfa) {
     ifa(rest);
+  } else if (frame_.ip_protocol == wire::kIpProtocolUet) {
+    uet_on_ip(rest);
+  } else if (frame_.ip_protocol == kIpv4InIp || frame_.ip_protocol == kIpv6InIp) {
+    if (++tunnels_ > kMostTunnels) return;
+    frame_.problems = 0;
+    frame_.ip_protocol == kIpv4InIp ? ipv4(rest) : ipv6(rest);
   }
 }
 

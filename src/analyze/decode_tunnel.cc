@@ -6,7 +6,6 @@
 namespace weft::analyze::detail {
 namespace {
 
-constexpr int kMostTunnels = 4;  // one in another
 constexpr std::size_t kPlainGre_B = 4;
 constexpr std::size_t kVxlan_B = 8;
 

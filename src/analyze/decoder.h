@@ -27,6 +27,8 @@ struct Rest {
   bool whole() const { return bytes.size() == wire_B; }
 };
 
+constexpr int kMostTunnels = 4;  // one in another
+
 class Decoder {
  public:
   Decoder(const DecodeOptions& options, Addresses& addresses, Frame& frame)
@@ -59,6 +61,7 @@ class Decoder {
   void udp(Rest ip, Rest rest);
   void int_md(Rest rest);
   void ifa(Rest rest);
+  void uet_on_ip(Rest rest);
   void check_icrc(wire::Bytes packet, std::uint32_t (*crc)(wire::Bytes));
 
   // decode_tunnel.cc

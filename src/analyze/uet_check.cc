@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "analyze/decode.h"
+
 namespace weft::analyze {
 namespace {
 
@@ -47,8 +49,7 @@ void UetCheck::see(const Frame& frame) {
     return;  // its data did not arrive
   } else if (!frame.cut && frame.ip.size() > 60) {
     ++crc_checked_;
-    const std::size_t covered_B = frame.ip.size() - wire::kUetCrc_B;
-    if (wire::uet_crc(frame.ip.first(covered_B)) != wire::be32(frame.ip, covered_B)) {
+    if (!uet_crc_fits(frame)) {
       note(kCrc, frame, fmt::format("PSN {}", pds->psn));
       return;
     }

@@ -51,12 +51,12 @@ std::uint32_t crc32c(Bytes bytes) {
   return ~crc32c_update(0xffffffff, bytes);
 }
 
-std::uint32_t uet_crc(Bytes packet) {
-  const bool v4 = packet[0] >> 4 == 4;
-  const std::size_t header_B = v4 ? static_cast<std::size_t>(packet[0] & 0xf) * 4 : 40;
-  const std::size_t checksum_at = header_B + 6;
+std::uint32_t uet_crc(Bytes packet, std::optional<std::size_t> udp_at) {
+  const std::size_t addresses_at = packet[0] >> 4 == 4 ? 12 : 8;
+  if (!udp_at) return crc32c(packet.subspan(addresses_at));
+  const std::size_t checksum_at = *udp_at + 6;
   constexpr std::array<std::uint8_t, 2> kZero{};
-  std::uint32_t state = crc32c_update(0xffffffff, packet.subspan(v4 ? 12 : 8, checksum_at - (v4 ? 12 : 8)));
+  std::uint32_t state = crc32c_update(0xffffffff, packet.subspan(addresses_at, checksum_at - addresses_at));
   state = crc32c_update(state, kZero);
   return ~crc32c_update(state, packet.subspan(checksum_at + 2));
 }

@@ -13,6 +13,8 @@
 namespace weft::wire {
 
 inline constexpr std::uint16_t kUetUdpPort = 4793;
+inline constexpr std::uint8_t kIpProtocolUet = 253;  // for experiments (RFC 3692): none was assigned
+inline constexpr std::size_t kUetEntropy_B = 4;      // before the prologue where there is no UDP
 inline constexpr std::size_t kUetCrc_B = 4;
 
 enum class PdsType : std::uint8_t {
@@ -57,8 +59,9 @@ struct Pds {
 // From the prologue on; the bytes may end anywhere behind the fields.
 tl::expected<Pds, WireError> parse_pds(Bytes bytes);
 
-// Of a whole IPv4 or IPv6 packet with UDP, without the CRC at its end.
-std::uint32_t uet_crc(Bytes ip_packet_without_crc);
+// Of a whole IPv4 or IPv6 packet without the CRC at its end; extension headers of IPv6 count. `udp_at` is where its UDP
+// header begins, nothing where UET follows IP itself (protocol 253).
+std::uint32_t uet_crc(Bytes ip_packet_without_crc, std::optional<std::size_t> udp_at);
 // CRC-32C (Castagnoli), first and last complemented.
 std::uint32_t crc32c(Bytes bytes);
 

@@ -27,7 +27,7 @@ Packet uet_packet(bool from_a, std::vector<std::uint8_t> pds) {
   wire::put_be16(bytes, 36, wire::kUetUdpPort);
   wire::put_be16(bytes, 38, udp_B);
   std::copy(pds.begin(), pds.end(), bytes.begin() + 42);
-  wire::put_be32(bytes, bytes.size() - 4, wire::uet_crc(wire::Bytes(bytes).subspan(14, bytes.size() - 18)));
+  wire::put_be32(bytes, bytes.size() - 4, wire::uet_crc(wire::Bytes(bytes).subspan(14, bytes.size() - 18), 20));
   return bytes;
 }
 
