@@ -10,6 +10,11 @@ using wire::Bytes;
 
 constexpr std::size_t kIcrcField_B = 4;
 
+// RC FLUSH and ATOMIC WRITE (IBTA annex A19), reliable datagrams, and what manufacturers may use (0xc0 on).
+bool is_defined_elsewhere(std::uint8_t opcode) {
+  return opcode == 0x1c || opcode == 0x1d || (opcode & wire::kTransportMask) == 0x40 || opcode >= 0xc0;
+}
+
 }  // namespace
 
 void decode_transport(Bytes bytes, std::size_t size_B, Frame& frame) {
@@ -34,7 +39,7 @@ void decode_transport(Bytes bytes, std::size_t size_B, Frame& frame) {
   frame.ack_req = (bytes[8] & 0x80) != 0;
   frame.psn = wire::be24(bytes, 9);
   if (!wire::is_valid_opcode(bytes[0])) {
-    frame.problems |= kUnknownOpcode;
+    frame.problems |= is_defined_elsewhere(bytes[0]) ? kOtherOpcode : kUnknownOpcode;
     return;
   }
   const std::size_t headers_B = wire::header_size_B(frame.opcode);

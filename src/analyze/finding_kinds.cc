@@ -102,6 +102,7 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     {"uet.timeout", kWarning, "retransmission only after a timeout"},
     {"uet.duplicate", kWarning, "duplicated packets"},
     // Notes: unusual and legal.
+    {"integrity.other-opcode", kNote, "opcodes that are not looked into"},
     {"capture.snapped", kNote, "frames are cut to a snap length"},
     {"capture.streams", kNote, "more streams than are looked into"},
     {"capture.one-way", kNote, "only one direction was captured"},

@@ -34,11 +34,12 @@ enum class IcrcState : std::uint8_t { kNotChecked, kGood, kBad };
 
 // What is wrong with the frame itself (check "integrity").
 enum FrameProblem : std::uint16_t {
-  kIpLength = 1 << 0,   // IP total length beyond the frame, or not that of UDP
-  kUdpLength = 1 << 1,  // UDP length not that of the IP payload
-  kPadCount = 1 << 2,   // PadCnt does not bring the payload to four bytes, or is more than there is
-  kTooShort = 1 << 3,   // ends before the headers of its opcode
-  kUnknownOpcode = 1 << 4,
+  kIpLength = 1 << 0,          // IP total length beyond the frame, or not that of UDP
+  kUdpLength = 1 << 1,         // UDP length not that of the IP payload
+  kPadCount = 1 << 2,          // PadCnt does not bring the payload to four bytes, or is more than there is
+  kTooShort = 1 << 3,          // ends before the headers of its opcode
+  kUnknownOpcode = 1 << 4,     // reserved
+  kOtherOpcode = 1 << 8,       // defined elsewhere: FLUSH, ATOMIC WRITE, RD, of a manufacturer
   kTransportVersion = 1 << 5,  // TVer is not 0
   kIpChecksum = 1 << 6,
   kFragment = 1 << 7,  // a fragment of an IP packet: RoCE is never fragmented

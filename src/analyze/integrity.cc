@@ -12,7 +12,7 @@ struct Kind {
   std::string_view cause;
   std::string_view where, remedy;
 };
-constexpr std::array<Kind, 6> kIntegrityKinds = {{
+constexpr std::array<Kind, 7> kIntegrityKinds = {{
     {"integrity.icrc", 0, "with an ICRC that does not fit their bytes",
      "bytes changed between the NICs: a cable, a module, memory of a switch, or a device that rewrites what the ICRC "
      "covers (NAT, a wrong VXLAN gateway)",
@@ -33,6 +33,9 @@ constexpr std::array<Kind, 6> kIntegrityKinds = {{
     {"integrity.fragment", kFragment, "are fragments of IP packets",
      "the path MTU of the queue pair is larger than a link on the way takes", "host",
      "ip link set dev IFACE mtu 9000 on every hop"},
+    {"integrity.other-opcode", kOtherOpcode,
+     "have an opcode that is not looked into (FLUSH, ATOMIC WRITE, RD, of a manufacturer)",
+     "legal; their PSNs are missing for the checks of their queue pairs", "NIC", "look at the frames in Wireshark"},
 }};
 
 }  // namespace
