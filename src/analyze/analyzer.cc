@@ -78,6 +78,7 @@ void Analyzer::see_roce() {
     congestion_.see_dropped(frame_);  // by a NIC
     return;
   }
+  frame_.point = copies_.point_of(frame_, streams_, analysis_.capture);
   const StreamId stream = streams_.see(frame_);
   if (stream != kNone) {
     transport_.see(frame_, stream, streams_);
@@ -135,6 +136,7 @@ Analysis Analyzer::finish() {
   summarise();
   summarise_counted();
   capture_check_.finish(analysis_.capture, streams_, analysis_.findings);
+  copies_.finish(analysis_.capture, analysis_.findings);
   integrity_.finish(analysis_.findings);
   cm_.finish(addresses_, streams_, analysis_.capture.last_ns, analysis_.findings);
   uet_.finish(addresses_, analysis_.findings);

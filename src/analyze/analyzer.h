@@ -16,6 +16,7 @@
 #include "analyze/cm_check.h"
 #include "analyze/congestion.h"
 #include "analyze/contract.h"
+#include "analyze/copies.h"
 #include "analyze/counters_check.h"
 #include "analyze/decode.h"
 #include "analyze/integrity.h"
@@ -65,6 +66,7 @@ class Analyzer {
   Addresses addresses_;
   Streams streams_;
   CaptureCheck capture_check_;
+  Copies copies_;
   Integrity integrity_;
   CmCheck cm_;
   ContractCheck contract_;

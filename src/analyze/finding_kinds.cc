@@ -105,6 +105,7 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     {"integrity.other-opcode", kNote, "opcodes that are not looked into"},
     {"capture.snapped", kNote, "frames are cut to a snap length"},
     {"capture.streams", kNote, "more streams than are looked into"},
+    {"capture.twice", kNote, "packets were mirrored twice"},
     {"capture.one-way", kNote, "only one direction was captured"},
     {"recovery.selective", kNote, "selective repeat"},
     {"migreq.clear", kNote, "MigReq is 0"},

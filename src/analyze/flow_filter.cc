@@ -44,8 +44,11 @@ bool keep_flow(const std::string& flow, Analysis& analysis) {
   auto is_wanted = [&wanted](const Conversation& each) { return names_flow(place_of(each), wanted); };
   if (std::none_of(analysis.conversations.begin(), analysis.conversations.end(), is_wanted)) return false;
   std::erase_if(analysis.conversations, [&](const Conversation& each) { return !is_wanted(each); });
-  analysis.findings.keep_if(
-      [&wanted](const Finding& finding) { return names_flow(finding.where + " " + finding.what, wanted); });
+  // What is wrong with the capture, and what stops a link, is about every flow.
+  analysis.findings.keep_if([&wanted](const Finding& finding) {
+    return finding.id.starts_with("capture.") || finding.id.starts_with("pause.") ||
+           names_flow(finding.where + " " + finding.what, wanted);
+  });
   for (Table& table : analysis.tables) {
     const auto named = std::find(table.columns.begin(), table.columns.end(), "flow");
     if (named == table.columns.end()) continue;

@@ -70,10 +70,11 @@ void put_capture(const CaptureSummary& capture, std::string& out) {
                                                                              {capture.unreadable, "unreadable"}}};
   for (const auto& [count, kind] : counts)
     if (count > 0) kinds.push_back(fmt::format("{} {}", count, kind));
+  const auto points = std::count_if(capture.points.begin(), capture.points.end(),
+                                    [](const CapturePoint& point) { return point.frames > 0; });
   out += fmt::format("{} frames in {} at {} capture point{}: {}\n", capture.frames,
-                     duration_text(static_cast<double>(capture.last_ns - capture.first_ns)), capture.points.size(),
-                     capture.points.size() == 1 ? "" : "s",
-                     kinds.empty() ? "nothing" : fmt::to_string(fmt::join(kinds, ", ")));
+                     duration_text(static_cast<double>(capture.last_ns - capture.first_ns)), points,
+                     points == 1 ? "" : "s", kinds.empty() ? "nothing" : fmt::to_string(fmt::join(kinds, ", ")));
   const std::uint64_t checked = capture.icrc_good + capture.icrc_bad;
   if (checked > 0 && capture.icrc_bad == 0)
     out += fmt::format("the ICRC of all {} frames that could be checked is good\n", checked);

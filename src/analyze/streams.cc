@@ -72,6 +72,7 @@ StreamId Streams::see(const Frame& frame) {
     stream.dst_qp = frame.dest_qp;
     stream.first_ns = frame.time_ns;
     stream.first_frame = frame.number;
+    stream.ttl = frame.ttl;
     streams_.push_back(stream);
     slot = static_cast<std::uint32_t>(streams_.size());
     auto [newest, is_first] = newest_.try_emplace(Pair{frame.point, frame.src, frame.dst}, slot - 1);
@@ -98,6 +99,7 @@ StreamId Streams::see(const Frame& frame) {
     stream.last_request_psn = frame.psn;
   } else if (wire::is_response(frame.opcode)) {
     count(stream.responses);
+    stream.last_response_psn = frame.psn;
     if (stream.reverse == kNone) find_reverse(id, frame);
   }
   return id;

@@ -30,9 +30,10 @@ struct Stream {
   std::uint64_t first_frame = 0;
   std::uint64_t frames = 0, payload_B = 0, wire_B = 0;
   std::uint32_t requests = 0, responses = 0, cnps = 0;  // each counts up to 2^32 - 1
-  std::uint32_t first_request_psn = 0, last_request_psn = 0;
+  std::uint32_t first_request_psn = 0, last_request_psn = 0, last_response_psn = 0;
   std::uint32_t payload_B_most = 0;  // of one packet
   std::uint16_t src_port = 0;        // of the last packet
+  std::uint8_t ttl = 0;              // of its path: of the first packet, or the newest since that path changed
   std::uint8_t transport = 0;        // top bits of the opcode
   std::uint8_t attempts = 0;         // to find its reverse
 };

@@ -104,6 +104,8 @@ int analyze_captures(const AnalyzeArguments& arguments) {
     if (!port) return wrong_input(port.error(), "--counters 10.0.0.1=FILE: what ethtool -S or rdma statistic prints");
     options.counters.push_back(std::move(*port));
   }
+  if (arguments.lab.empty() && !arguments.set.empty())
+    return wrong_input("--set without --lab", "name the lab whose value it changes: --lab LAB");
   if (!arguments.lab.empty()) {
     const auto file = load_lab(arguments.lab, arguments.set, std::nullopt);
     if (!file) return kExitWrongInput;
@@ -111,6 +113,8 @@ int analyze_captures(const AnalyzeArguments& arguments) {
   }
   if (!read_time("--since", arguments.since, options.since_ns)) return kExitWrongInput;
   if (!read_time("--until", arguments.until, options.until_ns)) return kExitWrongInput;
+  if (options.since_ns && options.until_ns && *options.since_ns >= *options.until_ns)
+    return wrong_input("--since is not before --until", "--since 1ms --until 2ms");
   options.most_streams = arguments.most_streams;
   options.progress = reading_line();
   options.messages = arguments.table == "messages";

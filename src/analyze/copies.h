@@ -1,0 +1,46 @@
+// A mirror session of several ports, or of both directions of a routing switch, copies a packet twice to one interface:
+// as it came and as it left, with a smaller TTL. The second copy is no retransmission: it gets a capture point of its
+// own, one hop on. Copies with the same TTL (a bridge) cannot be told from duplicates. Interfaces with direction flags
+// are one port and have no copies.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "analyze/analysis.h"
+#include "analyze/finding.h"
+#include "analyze/streams.h"
+
+namespace weft::analyze {
+
+class Copies {
+ public:
+  // The point that this RoCE frame counts for; adds it to `capture` when it is new.
+  PointId point_of(const Frame& frame, Streams& streams, CaptureSummary& capture) {
+    if (frame.direction != Direction::kUnknown) return frame.point;
+    if (frame.point >= points_.size()) points_.resize(frame.point + 1);
+    Point& point = points_[frame.point];
+    if (point.ttl == 0) point.ttl = frame.ttl;
+    if (!point.mixed && frame.ttl == point.ttl) return frame.point;
+    return look(frame, streams, capture);
+  }
+  void finish(const CaptureSummary& capture, Findings& findings) const;
+
+ private:
+  struct Point {
+    std::uint8_t ttl = 0;  // of the first frame
+    bool mixed = false;    // and of another one, another
+  };
+  struct Copied {
+    PointId point = 0;
+    std::uint64_t frames = 0;
+    std::vector<Evidence> first = {};
+  };
+  PointId look(const Frame& frame, Streams& streams, CaptureSummary& capture);
+
+  std::vector<Point> points_;
+  std::map<std::pair<PointId, int>, Copied> copied_;  // by point and hops on
+};
+
+}  // namespace weft::analyze
