@@ -84,6 +84,9 @@ int choose_device(const ChooseArguments& arguments) {
   if (std::find(std::begin(kChooseKinds), std::end(kChooseKinds), arguments.kind) == std::end(kChooseKinds))
     return wrong_input(arguments.kind.empty() ? "nothing to choose" : fmt::format("no kind {}", arguments.kind),
                        fmt::format("use one of {}, or --explain MODEL", join(kChooseKinds)));
+  if (arguments.kind != "transport" && arguments.situation.mixed && !arguments.has_gpus)
+    return wrong_input("--mixed without --gpus",
+                       "both are about RoCE or InfiniBand: weft choose transport --gpus 64 --mixed");
   if (arguments.kind != "transport") return rank(arguments, market);
   if (!arguments.has_gpus) return wrong_input("how many GPUs?", "add --gpus 64");
   const auto advice = gear::advise_transport(arguments.situation);

@@ -46,6 +46,8 @@ int doctor(const DoctorArguments& arguments) {
     if (arguments.paths.empty()) return show_pairs(arguments);
     return wrong_input("--pairs and bundles at once", "give one of them");
   }
+  if (arguments.line_Gbps > 0)
+    return wrong_input("--line-rate without --pairs", "it is the rate that results of all pairs are held against");
   gear::SiteFiles files;
   if (arguments.paths.empty()) {
     auto bundle = gear::inspect_this_host();

@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/nearest.h"
+#include "catalog/catalog.h"
 #include "cli/common.h"
 #include "cli/verbs.h"
 #include "gear/import/clab.h"
@@ -98,6 +99,12 @@ int import_contract(const ImportArguments& arguments, const std::string& text) {
 }
 
 int import_topology(const ImportArguments& arguments, const std::string& text) {
+  if (!arguments.against.empty() || !arguments.node.empty())
+    return wrong_input("--against and --node are for config_db.json",
+                       "a topology becomes a lab: weft validate checks it");
+  if (lab::Catalog::built_in().nic(arguments.clab.nic_model) == nullptr)
+    return wrong_input("--nic " + arguments.clab.nic_model + ": there is no such NIC in the catalog",
+                       "weft catalog list shows them all");
   const auto imported = gear::import_clab(text, arguments.clab);
   if (!imported) {
     for (const lab::Problem& problem : imported.error()) report_problem(arguments.file, problem);

@@ -29,7 +29,11 @@ int complain_of(const CLI::App& app, const CLI::ParseError& error, const std::ve
   if (words.front().starts_with("-")) return wrong_input("no option " + words.front(), "weft --help shows the verbs");
   std::string message = error.what();
   while (!message.empty() && (message.back() == '\n' || message.back() == '.')) message.pop_back();
-  return wrong_input(message, "weft " + words.front() + " --help shows the arguments");
+  std::string verb = words.front();
+  const CLI::App* chosen = app.get_subcommand(verb);
+  for (const CLI::App* part : chosen->get_subcommands({}))
+    if (words.size() > 1 && part->get_name() == words[1]) verb += " " + words[1];
+  return wrong_input(message, "weft " + verb + " --help shows the arguments");
 }
 
 // Wherever it happens, also where nothing can be thrown. Nothing is allocated here.
