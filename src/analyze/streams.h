@@ -35,6 +35,7 @@ struct Stream {
   std::uint16_t src_port = 0;        // of the last packet
   std::uint8_t transport = 0;        // top bits of the opcode
   std::uint8_t attempts = 0;         // to find its reverse
+  std::uint8_t data_tos = 0;         // of the first packet with payload: DSCP and ECN
 };
 
 class Streams {
