@@ -77,7 +77,7 @@ TEST_F(ContractTest, DataThatIsNotEcnCapable) {
   frame.tos = 26 << 2;
   EXPECT_EQ(ids(), ContractIds{"contract.ecn"});
 }
-TEST_F(ContractTest, EcnThatTheLabDoesNotHave) {
+TEST_F(ContractTest, UnwantedEcn) {
   ContractPort port;
   port.name = "a:p0";
   port.address = wire::ipv4_mapped(10, 0, 0, 1);
