@@ -65,7 +65,9 @@ struct Conversation {
   std::int64_t message_latency_p50_ns = -1, message_latency_p99_ns = -1;  // first packet to the last ACK or response
   std::int64_t first_ns = 0, last_ns = 0;
   std::uint64_t first_frame = 0;
-  int points = 1;  // capture points that saw it
+  int points = 1;         // capture points that saw it
+  std::int8_t dscp = -1;  // of its data; -1: none
+  std::int8_t ect = -1;   // of its data: 1 ECT or CE, 0 not-ECT; -1: none
 };
 
 struct Analysis {

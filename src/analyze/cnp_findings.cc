@@ -142,8 +142,10 @@ void Cnps::find_pacing(Findings& findings, const Reading& reading, const CnpSend
   findings.add(
       {"cnp.pacing",
        reading.addresses.text(sender.address),
-       fmt::format("{} CNPs for {} marks to {} queue pairs of {} addresses, at least {:.1f} us apart; scope: {}{}",
-                   sender.cnps, sender.ce, sender.queue_pairs, sender.addresses, cnp_micros(least_ns), scope, delay),
+       fmt::format("{} for {} to {} of {}, at least {:.1f} us apart; scope: {}{}", count_text(sender.cnps, "CNP"),
+                   count_text(sender.ce, "mark"), count_text(sender.queue_pairs, "queue pair"),
+                   sender.addresses == 1 ? "1 address" : fmt::format("{} addresses", sender.addresses),
+                   cnp_micros(least_ns), scope, delay),
        "",
        sender.cnps,
        {sender.first_cnp}});
@@ -168,7 +170,7 @@ void Cnps::finish(Findings& findings, const Reading& reading) {
   if (malformed_ > 0)
     findings.add({"cnp.format",
                   malformed_by_ == kNone ? "the capture" : reading.addresses.text(malformed_by_),
-                  fmt::format("{} CNPs are not as annex A17 has them; senders may ignore them", malformed_),
+                  fmt::format("{} not as annex A17 has them; senders may ignore them", count_text(malformed_, "CNP")),
                   "a NIC or a tool that builds them wrong, or bytes that changed on the way",
                   malformed_,
                   malformed_first_,

@@ -75,7 +75,7 @@ void ContractCheck::see(const Frame& frame, const Addresses& addresses) {
   const bool is_data = frame.payload_B > 0 && !is_cnp;
   const bool is_capable = frame.ecn() != 0;
   if (is_data && is_capable != port->ect)
-    note(kEcn, port->name, frame,
+    note(port->ect ? kEcn : kUnwantedEcn, port->name, frame,
          fmt::format("RoCE data is {}, the lab says {}", kEcnNames[frame.ecn()], port->ect ? "ECT(0)" : "not-ECT"));
 }
 
@@ -135,13 +135,15 @@ void ContractCheck::finish(const Addresses& addresses, const Streams& streams, F
        "show_gids on the host; the lab's addresses"},
       {"contract.mtu", "an interface has a smaller MTU than the lab says, or the program asks for a smaller path MTU",
        "host", "ip link set IFACE mtu MTU; ibv_devinfo -v: active_mtu; perftest -m"},
+      {"contract.ecn", "the traffic class of the sender has ECN on: switches mark its data where they would drop it",
+       "NIC", "TOS with 0 in the low bits: cma_roce_tos -d DEV -t 104; or ecn: true in the lab, if ECN is wanted"},
   }};
   for (std::size_t kind = 0; kind < kKinds; ++kind)
     for (const auto& [place, seen] : seen_[kind]) {
       const Text& text = kContractTexts[kind];
       findings.add({text.id,
                     place,
-                    fmt::format("{} ({} frames)", seen.what, seen.count),
+                    fmt::format("{} ({})", seen.what, count_text(seen.count, "frame")),
                     std::string(text.cause),
                     seen.count,
                     seen.first,

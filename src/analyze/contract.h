@@ -44,7 +44,7 @@ class ContractCheck {
   void finish(const Addresses& addresses, const Streams& streams, Findings& findings) const;
 
  private:
-  enum Kind : std::uint8_t { kDscp, kPriority, kEcn, kPauseClass, kUnknown, kSmallMtu, kKinds };
+  enum Kind : std::uint8_t { kDscp, kPriority, kEcn, kPauseClass, kUnknown, kSmallMtu, kUnwantedEcn, kKinds };
   struct Seen {
     std::uint64_t count = 0;
     std::string what;  // of the first

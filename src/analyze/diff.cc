@@ -19,7 +19,9 @@ struct Figure {
   double share, least;
   double (*value)(const Conversation&);
 };
-constexpr std::array<Figure, 12> kFigures = {{
+constexpr std::array<Figure, 14> kFigures = {{
+    {"DSCP", "", 1, 0, 0.5, [](const Conversation& c) { return static_cast<double>(c.dscp); }},
+    {"ECN", "", 1, 0, 0.5, [](const Conversation& c) { return static_cast<double>(c.ect); }},
     {"path MTU", "B", 1, 0, 0.5, [](const Conversation& c) { return static_cast<double>(c.path_mtu_B); }},
     {"messages", "", 1, 0, 0.5, [](const Conversation& c) { return static_cast<double>(c.messages); }},
     {"smallest message", "B", 1, 0, 0.5, [](const Conversation& c) { return static_cast<double>(c.message_B_least); }},
@@ -42,8 +44,10 @@ bool differ(const Figure& figure, double before, double after) {
 }
 
 std::string value_text(const Figure& figure, double value) {
+  if (value < 0) return "none";
+  if (figure.what == "ECN") return value > 0 ? "ECT" : "not-ECT";
   if (figure.unit.empty() || figure.unit == "B") return fmt::format("{:.0f}", value);
-  return value < 0 ? "none" : fmt::format("{:.2f}", value * figure.scale);
+  return fmt::format("{:.2f}", value * figure.scale);
 }
 
 std::string kind_of(const Conversation& conversation) {

@@ -58,6 +58,9 @@ struct Finding {
   std::vector<Remedy> remedies = {};
 };
 
+// "1 stream", "2 streams"
+std::string count_text(std::uint64_t count, std::string_view thing);
+
 // How a check ended for this capture.
 enum class Verdict : std::uint8_t { kHealthy, kFound, kNotEnough };
 struct CheckResult {

@@ -72,6 +72,8 @@ Json conversation_json(const Conversation& each) {
   j["first_ns"] = each.first_ns;
   j["last_ns"] = each.last_ns;
   j["points"] = each.points;
+  j["dscp"] = each.dscp < 0 ? Json() : Json(each.dscp);
+  j["ecn"] = each.ect < 0 ? Json() : Json(each.ect == 0 ? "not-ECT" : "ECT");
   return j;
 }
 

@@ -67,14 +67,14 @@ void check_ports(Findings& findings, const Reading& reading, std::uint64_t& look
   if (odd > 0)
     findings.add({"path-entropy.source-port",
                   "the capture",
-                  fmt::format("{} streams with UDP source ports below 0xC000", odd),
+                  count_text(odd, "stream") + " with UDP source ports below 0xC000",
                   "legal; some NICs put the queue pair there",
                   odd,
                   {evidence(first_odd)}});
   if (zero > 0)
     findings.add({"cnp.source-port",
                   "the capture",
-                  fmt::format("{} streams have CNPs with UDP source port 0", zero),
+                  count_text(zero, "stream") + " with CNPs from UDP source port 0",
                   "legal; ConnectX-4 Lx does it",
                   zero,
                   {evidence(first_zero)}});

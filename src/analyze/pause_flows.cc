@@ -89,9 +89,10 @@ std::vector<PauseOrigin> pause_origins(const PauseGraph& graph, const PauseLanes
   std::map<std::tuple<std::string, std::size_t>, std::size_t> known;
   auto origin_of = [&](std::uint32_t i) -> PauseOrigin& {
     const PauseStop& stop = graph.stops[i];
-    const std::string name = stop.at_sender != kNone && !stop.sender_is_host
-                                 ? node_name(reading, lanes.lanes()[stop.at_sender].point)
-                                 : stop.sender;
+    // Without directions the point is between the two ports: only the address says which of them asks.
+    const bool is_at_node = stop.at_sender != kNone && lanes.lanes()[stop.at_sender].side != LaneSide::kByAddress;
+    const std::string name =
+        is_at_node && !stop.sender_is_host ? node_name(reading, lanes.lanes()[stop.at_sender].point) : stop.sender;
     const auto [at, is_new] = known.try_emplace({name, stop.c}, origins.size());
     if (is_new) origins.push_back({name, stop.c, stop.sender_is_host});
     return origins[at->second];

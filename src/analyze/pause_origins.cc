@@ -65,15 +65,17 @@ void Pauses::find_origins(Findings& findings, const Reading& reading) {
     }
     const double share = std::max(most, most_spread);
     if (is_explained || share < (marked && !origin.is_host ? kMuchShareMarked : kMuchShare)) continue;
-    if (share * static_cast<double>(reading.span_ns()) * 1000 < static_cast<double>(kMuch_ps)) continue;
+    if (share * static_cast<double>(reading.span_ns()) * 1000 < static_cast<double>(kMuch_ps)) {
+      is_too_short_ = true;
+      continue;
+    }
     const PauseFlows flows = flows_of(origin, graph_, lanes_, reading);
     Finding finding;
     finding.where = fmt::format("{}, {}", origin.name, class_text(origin.c));
     finding.id = origin.spread.empty() ? "pause.share" : "pause.spread";
     finding.count = frames;
-    finding.what =
-        fmt::format("pauses begin at {} and stop {} port{}, {} up to {} of the time", origin.name, origin.first.size(),
-                    origin.first.size() == 1 ? "" : "s", graph_.stops[worst].stopped, percent(most));
+    finding.what = fmt::format("pauses begin at {} and stop {}, {} up to {} of the time", origin.name,
+                               count_text(origin.first.size(), "port"), graph_.stops[worst].stopped, percent(most));
     if (!origin.spread.empty())
       finding.what += fmt::format("; they spread over {} step{} to {} more port{}, up to {} of the time", depth,
                                   depth == 1 ? "" : "s", origin.spread.size(), origin.spread.size() == 1 ? "" : "s",

@@ -112,7 +112,7 @@ void Pauses::find_lane_faults(Findings& findings) const {
   if (whole_link > 0)
     findings.add({"pause.global",
                   "the capture",
-                  fmt::format("{} frames of 802.3x stop all classes of a cable", whole_link),
+                  "all classes of a cable are stopped by " + count_text(whole_link, "frame") + " of 802.3x",
                   "802.3x is on where PFC should be: it stops CNPs and control traffic with the data",
                   whole_link,
                   {first_whole},
@@ -163,8 +163,8 @@ void Pauses::find_storms(Findings& findings) const {
                               stop.stopped, micros(run.length_ps()),
                               100 * static_cast<double>(run.paused_ps) / static_cast<double>(run.length_ps()),
                               stop.passed_to.empty() ? ""
-                                                     : fmt::format("; {} ports upstream are stopped because of it",
-                                                                   stop.passed_to.size())),
+                                                     : "; stopped because of it: " +
+                                                           count_text(stop.passed_to.size(), "port") + " upstream"),
                   stop.sender_is_host ? "a NIC that pauses without end: firmware that hangs, a host that takes nothing "
                                         "off its NIC (crashed, frozen by a debugger or a PCIe error)"
                                       : "a switch port whose queue does not drain",
@@ -185,7 +185,11 @@ void Pauses::finish(Findings& findings, const Reading& reading) {
   find_storms(findings);
   find_lane_faults(findings);
   find_origins(findings, reading);
-  findings.judge("pause", lanes_.frames(), "pause frames", "no pause frame in this capture");
+  // 0 is "not enough", where nothing else was found.
+  findings.judge("pause", is_too_short_ ? 0 : lanes_.frames(), "pause frames",
+                 is_too_short_
+                     ? "pauses of much of the time, and too short a capture to tell a burst from a lasting one"
+                     : "no pause frame in this capture");
 }
 
 }  // namespace weft::analyze

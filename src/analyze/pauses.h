@@ -36,6 +36,7 @@ class Pauses {
 
   PauseLanes lanes_;
   PauseGraph graph_;
+  bool is_too_short_ = false;  // a large share of the time, but less than kMuch_ps
 };
 
 }  // namespace weft::analyze

@@ -11,11 +11,6 @@ constexpr double kMoreToSend = 1.1;
 // Alpha of ConnectX: g is 5/1024 in each microsecond (DCE_TCP_G 1019, DCE_TCP_RTT 1).
 constexpr double kG = 5.0 / 1024;
 
-// Alpha where CNPs come at this interval all the time.
-double steady_alpha(std::int64_t interval_ns) {
-  return std::min(1.0, kG / (1 - std::pow(1 - kG, std::max(1.0, static_cast<double>(interval_ns) / 1000))));
-}
-
 }  // namespace
 
 // The window is full when a packet comes after its end; what it was is known then.
@@ -27,14 +22,52 @@ void RateReaction::close_window(Window& window, const Frame& frame, const PauseL
   if (window.frames >= kFewestFrames && gap_ns * 2 <= length_ns &&
       !lanes.is_held(frame.point, frame.direction, frame.time_ns, length_ns))
     rate_bps = static_cast<float>(static_cast<double>(window.now_B) * 8e9 / static_cast<double>(length_ns));
-  if (window.reaction != 0 && rate_bps > 0)
-    see_window(reactions_[window.reaction - 1], rate_bps, window.start_ns, frame.time_ns);
+  if (window.reaction != 0) {
+    Reaction& reaction = reactions_[window.reaction - 1];
+    reaction.is_behind_queue = window.has_ce;
+    if (rate_bps > 0) see_told(reaction, rate_bps, window.start_ns, frame.time_ns);
+    if (rate_bps > 0) see_window(reaction, rate_bps, window.start_ns, frame.time_ns);
+    reaction.dose_before_window = reaction.dose;
+  }
   window.before_bps = rate_bps;
   window.is_first = window.start_ns < 0;
   window.start_ns = frame.time_ns;
   window.now_B = 0;
   window.frames = 0;
   window.last_ns = window.gap_ns = 0;
+}
+
+// What is sent while DCQCN would be far below the speed of the port.
+void RateReaction::see_told(Reaction& reaction, double rate_bps, std::int64_t start_ns, std::int64_t end_ns) {
+  const bool is_soon = start_ns - reaction.last_cnp_ns < kEpisode_ns;
+  if (reaction.episodes == 1 && is_soon && end_ns > reaction.first_cnp.time_ns + kReact_ns &&
+      (reaction.first_least_bps <= 0 || rate_bps < reaction.first_least_bps)) {
+    reaction.first_least_bps = rate_bps;
+    reaction.first_cnps = reaction.cnps;
+  }
+  if (!is_soon || reaction.dose_before_window < kFewestDose) return;
+  if (reaction.told_since_ns == 0) reaction.told_since_ns = start_ns;
+  if (reaction.is_behind_queue && start_ns - reaction.told_since_ns < kQueueDrains_ns) return;
+  if (reaction.told_windows++ == 0) reaction.told_from_ns = start_ns;
+  const auto length_ns = static_cast<double>(end_ns - start_ns);
+  reaction.told_to_ns = end_ns;
+  reaction.told_ns += end_ns - start_ns;
+  reaction.told_B += rate_bps * length_ns / 8e9;
+  reaction.told_allowed_ns += length_ns * std::exp(-reaction.dose_before_window);
+}
+
+void RateReaction::add_dose(Reaction& reaction, std::int64_t now_ns) {
+  const std::int64_t since_ns = now_ns - reaction.last_cnp_ns;
+  if (reaction.last_cnp_ns == 0 || since_ns >= kEpisode_ns) {
+    ++reaction.episodes;
+    reaction.dose = reaction.dose_before_window = 0;
+    reaction.told_since_ns = 0;
+  }
+  if (reaction.counted_ns != 0 && now_ns - reaction.counted_ns < kReduce_ns) return;
+  const double micros = static_cast<double>(now_ns - reaction.counted_ns) / 1000;
+  reaction.alpha = reaction.alpha * std::pow(1 - kG, micros) + kG;
+  reaction.dose += reaction.alpha / 2;
+  reaction.counted_ns = now_ns;
 }
 
 void RateReaction::see_window(Reaction& reaction, double rate_bps, std::int64_t start_ns, std::int64_t end_ns) {
@@ -111,8 +144,10 @@ double RateReaction::rate_before(const Window& window, std::int64_t now_ns) {
   const std::int64_t open_ns = now_ns - window.start_ns;
   if (open_ns >= 5 * kWindow_ns) return 0;
   if (window.before_bps > 0) return window.before_bps;
-  if (!window.is_first || window.frames < kFewestFrames / 2 || open_ns <= 0) return 0;
-  return static_cast<double>(window.now_B) * 8e9 / static_cast<double>(open_ns);
+  if (!window.is_first || window.frames < kFewestFrames / 2 || window.last_ns == 0) return 0;
+  // From the first packet to the newest, whose own time is not over.
+  const double sent_B = static_cast<double>(window.now_B) * (window.frames - 1) / window.frames;
+  return sent_B * 8e9 / static_cast<double>(window.last_ns);
 }
 
 void RateReaction::see_cnp(const Frame& frame, StreamId id, const Streams& streams) {
@@ -137,7 +172,7 @@ void RateReaction::see_cnp(const Frame& frame, StreamId id, const Streams& strea
   if (reaction.cnps++ == 0) reaction.first_cnp = {frame.number, frame.time_ns, frame.point, "the first CNP"};
   const bool is_fresh = reaction.last_cnp_ns == 0 || frame.time_ns - reaction.last_cnp_ns >= kFresh_ns;
   const bool is_alone = reaction.last_cnp_ns == 0 || frame.time_ns - reaction.last_cnp_ns >= 2 * kWindow_ns;
-  if (reaction.last_cnp_ns != 0) reaction.dose += steady_alpha(frame.time_ns - reaction.last_cnp_ns) / 2;
+  add_dose(reaction, frame.time_ns);
   reaction.last_cnp_ns = frame.time_ns;
   const double before_bps = rate_before(window, frame.time_ns);
   if (before_bps > 0 && is_alone) {

@@ -21,7 +21,19 @@ struct Reaction {
   std::int64_t last_cnp_ns = 0;
   double before_bps = 0;  // rate before the first CNP; 0: not known
   bool has_loss = false;  // NAKs come too: the rate is that of its recovery
-  double dose = 0;        // what DCQCN would have cut by now, as the sum of alpha / 2
+  // An episode: CNPs less than kEpisode_ns apart, so that no timer raises the rate between them. Dose: the sum of
+  // alpha / 2, which is what DCQCN would have cut by as a logarithm; alpha starts at 0, so it is never more than that.
+  std::uint64_t episodes = 0;
+  double alpha = 0, dose = 0, dose_before_window = 0;
+  std::int64_t counted_ns = 0;  // last CNP that counted
+  // Windows of episodes in which the dose was kFewestDose or more.
+  std::uint64_t told_windows = 0;
+  double told_B = 0, told_allowed_ns = 0;  // allowed: their time by the share of the port's speed that DCQCN leaves
+  std::int64_t told_ns = 0, told_from_ns = 0, told_to_ns = 0, told_since_ns = 0;
+  bool is_behind_queue = false;  // its data is marked already here: a queue sends on what came before
+  // The first episode: lowest rate, and CNPs until then.
+  double first_least_bps = 0;
+  std::uint64_t first_cnps = 0;
   // Cuts: the rate after a CNP that came alone over the rate before it.
   std::uint64_t cuts = 0, fresh_cuts = 0;
   double cut_sum = 0, fresh_cut_sum = 0;
@@ -66,6 +78,7 @@ class RateReaction {
         window.last_ns = now_ns;
       }
       window.now_B += frame.wire_B + 24;
+      window.has_ce |= frame.ce();
       ++window.frames;
     } else if (frame.is_cnp()) {
       see_cnp(frame, id, streams);
@@ -82,8 +95,11 @@ class RateReaction {
   static constexpr std::int64_t kReact_ns = 10'000;  // a NIC may take so long to act on a CNP
   static constexpr std::int64_t kFresh_ns = 500'000;
   static constexpr std::uint64_t kFewestCnps = 10;
-  // With alpha at its steady value these CNPs take 40 % of the rate off (the factor is e to the minus dose).
-  static constexpr double kFewestDose = 0.5;
+  static constexpr std::int64_t kEpisode_ns = 100'000;  // a third of RPG_TIME_RESET
+  static constexpr std::int64_t kReduce_ns = 4'000;     // a NIC cuts once in this time (RPG rate_reduce_monitor_period)
+  // DCQCN leaves half of the rate (the factor is e to the minus dose).
+  static constexpr double kFewestDose = 0.7;
+  static constexpr std::int64_t kQueueDrains_ns = 1'000'000;
   static constexpr std::int64_t kQuiet_ns = 5'000'000;
   static constexpr double kSlowReturn_s = 20;
   static constexpr std::size_t kMostReactions = 16'384;
@@ -97,10 +113,14 @@ class RateReaction {
     std::uint32_t last_ns = 0, gap_ns = 0;  // from its start to the newest packet; longest time without one
     std::uint16_t frames = 0;
     bool is_first = false;  // of the stream
+    bool has_ce = false;    // the stream
   };
   void close_window(Window& window, const Frame& frame, const PauseLanes& lanes);
   void see_window(Reaction& reaction, double rate_bps, std::int64_t start_ns, std::int64_t end_ns);
+  void see_told(Reaction& reaction, double rate_bps, std::int64_t start_ns, std::int64_t end_ns);
+  static void add_dose(Reaction& reaction, std::int64_t now_ns);
   void see_cnp(const Frame& frame, StreamId id, const Streams& streams);
+  void keep_nearest(const Reading& reading, const PauseLanes& lanes);
   void see_nak(StreamId id, const Streams& streams);
   static bool is_steady(const Reaction& reaction);
   static double rate_before(const Window& window, std::int64_t now_ns);

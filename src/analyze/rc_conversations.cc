@@ -105,6 +105,22 @@ void add_side(const RcSide& side, Conversation& summary) {
   summary.path_mtu_B = std::max(summary.path_mtu_B, flow.path_mtu_B);
 }
 
+// DSCP and ECN of the data, as its sender gave them: at the point nearest to it.
+void set_class(const RcContext& context, const RcConversation& conversation, Conversation& summary) {
+  std::vector<StreamId> order;
+  for (const RcSide* side : {&conversation.forward, &conversation.backward})
+    if (!side->empty()) order.push_back(side->at_requester().stream);
+  for (const auto* streams : {&conversation.forward_streams, &conversation.backward_streams})
+    order.insert(order.end(), streams->begin(), streams->end());
+  for (const StreamId id : order) {
+    const Stream& stream = context.streams[id];
+    if (stream.payload_B == 0) continue;
+    summary.dscp = static_cast<std::int8_t>(stream.data_tos >> 2);
+    summary.ect = (stream.data_tos & 3) == 0 ? 0 : 1;
+    return;
+  }
+}
+
 Conversation summary_of(const RcContext& context, const RcConversation& conversation, const Addresses& addresses) {
   Conversation summary;
   const auto& forward = conversation.forward_streams;
@@ -141,6 +157,7 @@ Conversation summary_of(const RcContext& context, const RcConversation& conversa
     cnps += most;
   }
   summary.cnps = cnps;
+  set_class(context, conversation, summary);
   std::sort(points.begin(), points.end());
   points.erase(std::unique(points.begin(), points.end()), points.end());
   summary.points = static_cast<int>(points.size());

@@ -12,7 +12,21 @@ namespace weft::analyze {
 namespace {
 
 // Of the speed of the port, and of the rate before the CNPs.
-constexpr double kLineRate = 0.9, kRecovered = 0.8;
+constexpr double kLineRate = 0.9, kMuchOfPort = 0.25, kRecovered = 0.8;
+// Of what DCQCN would leave: NICs have other parameters.
+constexpr double kFarAbove = 2;
+constexpr std::uint64_t kFewestTold = 5;
+// A change of a rate that windows of some packets cannot show.
+constexpr double kNoise = 0.02;
+constexpr std::uint64_t kFewestSmallCuts = 3;
+bool can_tell(std::uint64_t cuts, double sum) {
+  return cuts >= kFewestSmallCuts || (cuts > 0 && sum < (1 - kNoise) * static_cast<double>(cuts));
+}
+// What a CNP leaves, and the alpha that it means.
+std::string cut_text(double left, std::uint64_t measured) {
+  if (left > 1 - kNoise) return fmt::format("more than {:.2f} of the rate ({} measured)", 1 - kNoise, measured);
+  return fmt::format("{:.2f} of the rate (alpha {:.2f}, {} measured)", left, std::min(2 * (1 - left), 1.0), measured);
+}
 
 double reaction_gbps(double rate_bps) {
   return rate_bps / 1e9;
@@ -25,41 +39,51 @@ std::vector<Remedy> rp_remedies() {
 
 }  // namespace
 
-// Streams of a port that were told often enough to be far below its speed, and fill it all the same.
+// Senders that were told often enough to be far below the speed of their port, and are not. Each address by itself: at
+// the port of a receiver several senders fill the link together, however low each of them is.
 void RateReaction::find_deaf(Findings& findings, const Reading& reading, const PauseLanes& lanes) const {
-  struct Port {
-    double sent_B = 0;
-    std::int64_t from_ns = INT64_MAX, to_ns = 0, most_ns = 0;
+  struct Sender {
+    double sent_B = 0, allowed = 0;  // share of the speed
+    std::int64_t from_ns = INT64_MAX, to_ns = 0;
     std::uint64_t cnps = 0;
+    bool is_behind_queue = false;
     std::vector<const Reaction*> streams{};
   };
-  std::map<PointId, Port> ports;
+  std::map<std::pair<PointId, AddressId>, Sender> senders;
   for (const Reaction& reaction : reactions_) {
-    if (reaction.cnps < kFewestCnps || reaction.windows < 10 || reaction.dose < kFewestDose) continue;
-    Port& port = ports[reading.streams[reaction.stream].point];
-    port.sent_B += reaction.windows_B;
-    port.from_ns = std::min(port.from_ns, reaction.first_cnp.time_ns);
-    port.to_ns = std::max(port.to_ns, reaction.last_cnp_ns);
-    port.most_ns = std::max(port.most_ns, reaction.windows_ns);
-    port.cnps += reaction.cnps;
-    port.streams.push_back(&reaction);
+    if (reaction.cnps < kFewestCnps || reaction.told_windows < kFewestTold) continue;
+    const Stream& stream = reading.streams[reaction.stream];
+    Sender& sender = senders[{stream.point, stream.src}];
+    sender.sent_B += reaction.told_B;
+    sender.allowed += reaction.told_allowed_ns / static_cast<double>(reaction.told_ns);
+    sender.from_ns = std::min(sender.from_ns, reaction.told_from_ns);
+    sender.to_ns = std::max(sender.to_ns, reaction.told_to_ns);
+    sender.cnps += reaction.cnps;
+    sender.is_behind_queue |= reaction.is_behind_queue;
+    sender.streams.push_back(&reaction);
   }
-  for (const auto& [point, port] : ports) {
+  for (const auto& [key, sender] : senders) {
+    const auto [point, address] = key;
     if (reading.capture.points[point].speed_bps == 0) continue;
     const auto line_bps = static_cast<double>(lanes.speed_bps(point));
-    const double rate_bps = port.sent_B * 8e9 / static_cast<double>(std::max(port.to_ns - port.from_ns, port.most_ns));
-    if (rate_bps < kLineRate * line_bps) continue;
-    const Reaction& first = *port.streams.front();
-    findings.add({"rate-reaction.none",
-                  port.streams.size() == 1 ? place_of(reading, first.stream) : point_name(reading, point),
-                  fmt::format("{} CNPs to {} stream{}, and the rate stays at {:.1f} of {:.0f} Gb/s", port.cnps,
-                              port.streams.size(), port.streams.size() == 1 ? "" : "s", reaction_gbps(rate_bps),
-                              reaction_gbps(line_bps)),
-                  "the reaction point is off for this priority, or another congestion control is in use that does not "
-                  "listen to CNPs",
-                  port.cnps,
-                  {first.first_cnp},
-                  rp_remedies()});
+    const Reaction& first = *sender.streams.front();
+    const bool is_one = sender.streams.size() == 1;
+    // Of several streams the windows may lie apart.
+    const std::int64_t time_ns = is_one ? first.told_ns : sender.to_ns - sender.from_ns;
+    const double rate_bps = std::min(line_bps, sender.sent_B * 8e9 / static_cast<double>(time_ns));
+    const double least = std::max(kFarAbove * sender.allowed, sender.is_behind_queue ? kLineRate : kMuchOfPort);
+    if (rate_bps < least * line_bps) continue;
+    findings.add(
+        {"rate-reaction.none",
+         is_one ? place_of(reading, first.stream)
+                : fmt::format("{} at {}", reading.addresses.text(address), point_name(reading, point)),
+         fmt::format("{} to {}, and the rate stays at {:.1f} of {:.0f} Gb/s", count_text(sender.cnps, "CNP"),
+                     count_text(sender.streams.size(), "stream"), reaction_gbps(rate_bps), reaction_gbps(line_bps)),
+         "the reaction point is off for this priority, or another congestion control is in use that does not "
+         "listen to CNPs",
+         sender.cnps,
+         {first.first_cnp},
+         rp_remedies()});
   }
 }
 
@@ -104,18 +128,17 @@ void RateReaction::describe(Findings& findings, const Reading& reading) const {
     }
     if (most == nullptr || reaction.cnps > most->cnps) most = &reaction;
   }
-  if (most == nullptr || fresh + cuts == 0) return;
-  std::string text = fmt::format("{} CNPs to {} streams", cnps, reactions_.size());
-  if (fresh > 0) {
-    const double left = fresh_sum / static_cast<double>(fresh);
-    text += fmt::format("; a CNP after 0.5 ms without leaves {:.2f} of the rate (alpha {:.2f}, {} measured)", left,
-                        std::clamp(2 * (1 - left), 0.0, 1.0), fresh);
-  }
-  if (cuts > 0) {
-    const double left = cut_sum / static_cast<double>(cuts);
-    text += fmt::format("; one among others {:.3f} (alpha {:.3f}, {} measured)", left,
-                        std::clamp(2 * (1 - left), 0.0, 1.0), cuts);
-  }
+  const bool has_first = most != nullptr && most->before_bps > 0 && most->first_least_bps > 0;
+  if (!can_tell(fresh, fresh_sum) && !can_tell(cuts, cut_sum) && !has_first) return;
+  std::string text = count_text(cnps, "CNP") + " to " + count_text(reactions_.size(), "stream");
+  if (has_first && most->first_least_bps < (1 - kNoise) * most->before_bps)
+    text += fmt::format("; here the first {} the rate from {:.1f} to {:.1f} Gb/s",
+                        most->first_cnps == 1 ? "takes" : fmt::format("{} take", most->first_cnps),
+                        reaction_gbps(most->before_bps), reaction_gbps(most->first_least_bps));
+  if (can_tell(fresh, fresh_sum))
+    text += "; a CNP after 0.5 ms without leaves " + cut_text(fresh_sum / static_cast<double>(fresh), fresh);
+  if (can_tell(cuts, cut_sum))
+    text += "; one among others leaves " + cut_text(cut_sum / static_cast<double>(cuts), cuts);
   if (halves > 0)
     text += fmt::format("; half of a cut is back after {:.0f} us (RPG_TIME_RESET)",
                         half_sum_ns / static_cast<double>(halves) / 1000);
@@ -125,16 +148,32 @@ void RateReaction::describe(Findings& findings, const Reading& reading) const {
   findings.add({"rate-reaction.fit", place_of(reading, most->stream), text, "", cnps, {most->first_cnp}});
 }
 
-void RateReaction::finish(Findings& findings, const Reading& reading, const PauseLanes& lanes) {
-  // Of the points that saw a stream, the one nearest to its sender: where it came first.
+// Of the points that saw a stream, the one nearest to its sender: no router and no queue has had its data, and CNPs
+// come there last. Where it was seen first is no sign: a capture may begin with what is in a queue.
+void RateReaction::keep_nearest(const Reading& reading, const PauseLanes& lanes) {
+  auto distance = [&](const Reaction& reaction) {
+    const StreamMarks& marks = reading.marks[reaction.stream];
+    return std::tuple(-int{marks.ttl}, marks.ce, -reaction.last_cnp_ns, reading.streams[reaction.stream].first_ns);
+  };
+  std::stable_sort(reactions_.begin(), reactions_.end(),
+                   [&](const Reaction& one, const Reaction& other) { return distance(one) < distance(other); });
   std::set<std::tuple<AddressId, AddressId, std::uint32_t>> seen;
-  std::stable_sort(reactions_.begin(), reactions_.end(), [&](const Reaction& one, const Reaction& other) {
-    return reading.streams[one.stream].first_ns < reading.streams[other.stream].first_ns;
-  });
   std::erase_if(reactions_, [&](const Reaction& reaction) {
     const Stream& stream = reading.streams[reaction.stream];
     return !seen.insert({stream.src, stream.dst, stream.dst_qp}).second;
   });
+  std::stable_sort(reactions_.begin(), reactions_.end(), [&](const Reaction& one, const Reaction& other) {
+    return reading.streams[one.stream].first_ns < reading.streams[other.stream].first_ns;
+  });
+  for (Reaction& reaction : reactions_) {
+    const PointId point = reading.streams[reaction.stream].point;
+    if (reading.capture.points[point].speed_bps != 0)
+      reaction.before_bps = std::min(reaction.before_bps, static_cast<double>(lanes.speed_bps(point)));
+  }
+}
+
+void RateReaction::finish(Findings& findings, const Reading& reading, const PauseLanes& lanes) {
+  keep_nearest(reading, lanes);
   std::uint64_t looked_at = 0;
   for (Reaction& reaction : reactions_) {
     end_quiet(reaction, reading.streams[reaction.stream].last_ns);

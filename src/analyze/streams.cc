@@ -84,6 +84,7 @@ StreamId Streams::see(const Frame& frame) {
   Stream& stream = streams_[id];
   ++stream.frames;
   stream.last_ns = frame.time_ns;
+  if (stream.payload_B == 0) stream.data_tos = frame.tos;
   stream.payload_B += frame.payload_B;
   stream.wire_B += frame.wire_B;
   if (frame.payload_B > stream.payload_B_most) stream.payload_B_most = frame.payload_B;

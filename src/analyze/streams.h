@@ -36,6 +36,7 @@ struct Stream {
   std::uint8_t ttl = 0;              // of its path: of the first packet, or the newest since that path changed
   std::uint8_t transport = 0;        // top bits of the opcode
   std::uint8_t attempts = 0;         // to find its reverse
+  std::uint8_t data_tos = 0;         // of the first packet with payload: DSCP and ECN
 };
 
 class Streams {

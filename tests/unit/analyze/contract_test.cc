@@ -77,6 +77,23 @@ TEST_F(ContractTest, DataThatIsNotEcnCapable) {
   frame.tos = 26 << 2;
   EXPECT_EQ(ids(), ContractIds{"contract.ecn"});
 }
+TEST_F(ContractTest, UnwantedEcn) {
+  ContractPort port;
+  port.name = "a:p0";
+  port.address = wire::ipv4_mapped(10, 0, 0, 1);
+  port.dscps = std::uint64_t{1} << 26;
+  port.ect = false;
+  Contract contract;
+  contract.ports.push_back(port);
+  check = {};
+  check.use(contract);
+  check.see(frame, addresses);
+  Findings findings;
+  check.finish(addresses, streams, findings);
+  ASSERT_EQ(findings.all().size(), 1u);
+  EXPECT_EQ(findings.all()[0].id, "contract.ecn");
+  EXPECT_NE(findings.all()[0].cause.find("has ECN on"), std::string::npos);
+}
 TEST_F(ContractTest, LargerPacketThanMtu) {
   frame.payload_B = 4096;
   EXPECT_EQ(ids(), ContractIds{"contract.mtu"});

@@ -35,6 +35,18 @@ TEST(Diff, GoodputThatFell) {
   EXPECT_EQ(changes[0].after, "50.00");
 }
 
+TEST(Diff, OtherTrafficClass) {
+  Analysis before = one_write(97e9, 0x11), after = one_write(97e9, 0x11);
+  before.conversations[0].dscp = 26;
+  before.conversations[0].ect = 1;
+  after.conversations[0].dscp = 0;
+  after.conversations[0].ect = 0;
+  const auto changes = differences(before, after);
+  ASSERT_EQ(names_of(changes), (Names{"DSCP", "ECN"}));
+  EXPECT_EQ(changes[0].before + " " + changes[0].after, "26 0");
+  EXPECT_EQ(changes[1].before + " " + changes[1].after, "ECT not-ECT");
+}
+
 TEST(Diff, ManyConversationsAreOneLine) {
   Analysis before, after;
   for (int i = 0; i < 100; ++i) {

@@ -113,6 +113,26 @@ TEST(Pauses, LargeShareIsFoundSmallIsNot) {
   EXPECT_TRUE(little.analysis.findings.healthy());
 }
 
+TEST(Pauses, LargeShareOfShortCaptureIsNotHealthy) {
+  CongestionBench bench;
+  for (std::int64_t at_ns = 0; at_ns < 500'000; at_ns += 100'000) {
+    bench.see(pfc_frame(at_ns, 0, Direction::kIn, kSwitchMac, 0xffff));
+    bench.see(pfc_frame(at_ns + 60'000, 0, Direction::kIn, kSwitchMac, 0));
+  }
+  bench.finish();
+  EXPECT_EQ(bench.verdict("pause"), Verdict::kNotEnough);
+}
+
+TEST(Pauses, WithoutDirectionsSenderIsNamedByItsAddress) {
+  CongestionBench bench({""});
+  pause_often(bench, 0, Direction::kUnknown, 0x020000000007, 0);
+  bench.finish();
+  const Finding* share = bench.find("pause.share");
+  ASSERT_NE(share, nullptr);
+  EXPECT_NE(share->where.find("020000000007"), std::string::npos) << share->where;
+  EXPECT_NE(share->what.find("begin at 020000000007"), std::string::npos) << share->what;
+}
+
 TEST(Pauses, StormNeedsLastingPause) {
   for (const int refreshes : {2, 20}) {
     CongestionBench bench;

@@ -44,6 +44,21 @@ TEST(RateReaction, SenderThatDoesNotSlowDownIsFound) {
   }
 }
 
+// Three senders that obey, seen only at the port of the receiver: together they fill it.
+TEST(RateReaction, SumOfSendersAtReceiverIsNotOneSender) {
+  CongestionBench bench;
+  for (AddressId src = 0; src < 3; ++src) bench.see(ack_frame(1'000, 7, src, 0x20 + src, 0));
+  for (std::uint32_t i = 0; i < 12'000; ++i) {
+    const auto time_ns = static_cast<std::int64_t>(1'000 + i * kLineGap_ns);
+    const AddressId src = i % 3;
+    bench.see(data_frame(time_ns, src, 7, 0x10 + src, i / 3));
+    if (i < 6) bench.see(ack_frame(time_ns + 1, 7, src, 0x20 + src, i / 3));
+    if (i % 180 < 3) bench.see(cnp_frame(time_ns + 2, 7, src, 0x20 + src));
+  }
+  bench.finish();
+  EXPECT_EQ(bench.find("rate-reaction.none"), nullptr);
+}
+
 TEST(RateReaction, FewCnpsAtLineRateSayNothing) {
   CongestionBench bench;
   PacedSender sender(bench);
