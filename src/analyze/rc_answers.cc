@@ -22,7 +22,10 @@ constexpr std::int64_t kSlowNak_ns = 100'000;
 }  // namespace
 
 void RcTransport::see_answer(const Frame& frame, RcFlow& flow) {
-  if (flow.answers++ == 0) flow.first_answer_ns = frame.time_ns;
+  if (flow.answers++ == 0) {
+    flow.first_answer_ns = frame.time_ns;
+    flow.first_answer_psn = frame.psn;
+  }
   flow.last_answer_ns = frame.time_ns;
   flow.last_answer_psn = frame.psn;
   flow.last_answer_frame = frame.number;
@@ -35,7 +38,10 @@ void RcTransport::see_answer(const Frame& frame, RcFlow& flow) {
     flow.timeouts_in_a_row = flow.rnr_in_a_row = 0;
     return see_response(frame, flow);
   }
-  if (!frame.has_aeth) return;
+  if (!frame.has_aeth) {
+    flow.answers_unread = true;
+    return;
+  }
   switch (frame.syndrome >> 5) {
     case kAckType:
       return see_ack(frame, flow);
@@ -46,6 +52,31 @@ void RcTransport::see_answer(const Frame& frame, RcFlow& flow) {
     default:
       return;
   }
+}
+
+// From its first PSN on again, and the responder counts messages from the beginning: the queue pair was connected anew
+// with the same PSN.
+bool RcTransport::begins_anew(const Frame& frame, const RcFlow& flow) const {
+  const bool by_itself = flow.pass.cause == Cause::kTimeout || flow.pass.cause == Cause::kUnknown;
+  return flow.pass.open && by_itself && flow.pass.start_psn == flow.first_psn && flow.acks > 1 &&
+         psn_ahead(frame.msn, flow.msn) < 0;
+}
+
+void RcTransport::begin_anew(RcFlow& flow) {
+  flow.pass.open = false;
+  if (flow.pass.cause == Cause::kTimeout && flow.trouble) {
+    FlowTrouble& trouble = *flow.trouble;
+    --trouble.count[static_cast<std::size_t>(Trouble::kTimeout)];
+    std::erase_if(trouble.first, [&flow](const Incident& incident) {
+      return incident.trouble == Trouble::kTimeout && incident.frame == flow.pass.frame;
+    });
+    if (!trouble.waits.empty() && trouble.waits.back().ns == flow.pass.waited_ns) trouble.waits.pop_back();
+  }
+  forget_connection(flow);
+  flow.acked = psn_plus(flow.first_psn, kPsnMask);
+  flow.next = flow.cursor;
+  flow.in_message = InMessage::kUnknown;
+  flow.message_start_seen = false;
 }
 
 void RcTransport::check_order(const Frame& frame, RcFlow& flow) {
@@ -63,6 +94,7 @@ void RcTransport::see_ack(const Frame& frame, RcFlow& flow) {
     }
     return;
   }
+  if (begins_anew(frame, flow)) begin_anew(flow);
   check_order(frame, flow);
   flow.timeouts_in_a_row = flow.rnr_in_a_row = 0;
   if (frame.operation() == wire::Opcode::kAck && implies_nak(frame.psn, frame, flow)) return;
@@ -73,7 +105,15 @@ void RcTransport::see_ack(const Frame& frame, RcFlow& flow) {
 
 // The MSN counts the messages that the responder has completed; here, those that this ACK covers.
 void RcTransport::check_msn(const Frame& frame, RcFlow& flow) {
-  if (flow.msn_known && flow.clean) {
+  if (flow.skipped != 0) {
+    const auto further = (frame.msn - flow.skipped_msn) & kPsnMask;
+    if (further > 0 && further <= flow.skipped && frame.msn > flow.skipped_msn) {  // the same connection
+      note(Trouble::kNotCaptured, frame, flow, flow.skipped);
+      if (flow.trouble) flow.trouble->missed_packets += flow.skipped;
+    }
+    flow.skipped = 0;
+  }
+  if (flow.msn_known && flow.clean && !flow.reads_unknown) {
     const auto completed = static_cast<std::uint32_t>(flow.messages_completed - flow.msn_completed);
     if (((frame.msn - flow.msn) & kPsnMask) != (completed & kPsnMask))
       note(Trouble::kWrongMsn, frame, flow, (flow.msn + completed) & kPsnMask);

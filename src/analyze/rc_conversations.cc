@@ -30,29 +30,54 @@ bool is_partial(const RcFlow& flow, const RcFlow& responder) {
          (trouble_count(flow, Trouble::kNotCaptured) > 0 && trouble_count(responder, Trouble::kNotCaptured) == 0);
 }
 
+// Does what the requester sends pass `one` before `other`? A capture may begin anywhere: the first packet of a late
+// point can be one that passed the early point before, and then the early point is ahead at both ends.
+bool passes_first(const RcFlow& one, const RcFlow& other) {
+  const std::int32_t first = psn_ahead(one.first_psn, other.first_psn), next = psn_ahead(one.next, other.next);
+  if (first == 0) return one.first_ns < other.first_ns;
+  if (next == 0) return one.last_ns < other.last_ns;
+  if ((first > 0) == (next > 0)) return first > 0;
+  return one.first_ns < other.first_ns;
+}
+
+// From the requester to the responder.
+void sort_by_path(std::vector<const RcFlow*>& flows) {
+  const bool by_latency =
+      std::all_of(flows.begin(), flows.end(), [](const RcFlow* flow) { return flow->least_rtt_ns >= 0; });
+  // By hand: where packets were lost, the order of three points may contradict itself.
+  for (std::size_t i = 1; i < flows.size(); ++i)
+    for (std::size_t at = i; at > 0; --at) {
+      const RcFlow &one = *flows[at - 1], &other = *flows[at];
+      const bool differ = by_latency && one.least_rtt_ns != other.least_rtt_ns;
+      if (differ ? one.least_rtt_ns > other.least_rtt_ns : !passes_first(other, one)) break;
+      std::swap(flows[at - 1], flows[at]);
+    }
+}
+
+// How many more packets, or PSNs answered, one point saw before the first of the other: they may have been on their
+// way when the capture began.
+std::uint64_t ahead_of(std::uint32_t first_psn, std::uint32_t other_first_psn) {
+  return static_cast<std::uint64_t>(std::max(psn_ahead(other_first_psn, first_psn), 0));
+}
+
 // Everything that the requester sends passes the point nearest to it, every answer the one nearest to the responder.
 RcSide side_of(const RcContext& context, std::span<const StreamId> streams) {
   RcSide side;
   std::vector<const RcFlow*> flows;
   for (const StreamId id : streams)
     if (const RcFlow* flow = context.transport.flow_of(id)) flows.push_back(flow);
-  const bool by_latency =
-      std::all_of(flows.begin(), flows.end(), [](const RcFlow* flow) { return flow->least_rtt_ns >= 0; });
-  const auto before = [by_latency](const RcFlow* one, const RcFlow* other) {
-    if (by_latency && one->least_rtt_ns != other->least_rtt_ns) return one->least_rtt_ns > other->least_rtt_ns;
-    return one->first_ns < other->first_ns;
-  };
-  std::stable_sort(flows.begin(), flows.end(), before);
   if (flows.size() < 2) {
     side.flows = std::move(flows);
     return side;
   }
+  sort_by_path(flows);
   const RcFlow* requester = flows.front();
+  for (const RcFlow* flow : flows)
+    if (sent_at(flow) > sent_at(requester) + ahead_of(flow->first_psn, requester->first_psn)) requester = flow;
   const RcFlow* responder = flows.back();
-  for (const RcFlow* flow : flows) {
-    if (sent_at(flow) > sent_at(requester)) requester = flow;
-    if (flow->answers >= responder->answers && !(flow->answers == 0 && flow != flows.back())) responder = flow;
-  }
+  for (auto flow = flows.rbegin(); flow != flows.rend(); ++flow)
+    if ((*flow)->answers > responder->answers + ahead_of((*flow)->first_answer_psn, responder->first_answer_psn))
+      responder = *flow;
   for (const RcFlow* flow : flows)
     if (flow == requester)
       side.flows.insert(side.flows.begin(), flow);

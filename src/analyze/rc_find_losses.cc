@@ -37,12 +37,21 @@ std::vector<Evidence> story_of(const SideView& view, const RcFlow& after) {
   return evidence;
 }
 
+// Counted from the first PSN that the earlier point has seen to the last one that the later point has: what is before
+// it passed the earlier point before the capture began, what is behind it may wait in a queue or be on its way.
 std::uint64_t lost_between(const RcFlow& before, const RcFlow& after) {
-  if (before.packets <= after.packets) return 0;
-  const std::uint64_t fewer = before.packets - after.packets;
+  constexpr std::uint8_t kReads = 1U << static_cast<unsigned>(Verb::kRead);
+  std::uint64_t seen = after.packets;
+  if (const std::int32_t head = psn_ahead(before.first_psn, after.first_psn);
+      head > 0 && (before.verbs & kReads) == 0 && !after.trouble)  // a packet for each PSN
+    seen -= std::min(seen, static_cast<std::uint64_t>(head));
+  if (before.packets <= seen) return 0;
+  const std::uint64_t fewer = before.packets - seen;
   const std::int32_t tail = psn_ahead(before.cursor, after.cursor);
-  // What was not followed by anything may wait in a queue, or be on its way when the capture ends.
-  return tail <= 0 ? fewer : fewer - std::min(fewer, static_cast<std::uint64_t>(tail));
+  std::uint64_t on_way = tail > 0 ? static_cast<std::uint64_t>(tail) : 0;
+  if (tail < 0)  // the earlier point has begun a pass that the later one has not seen
+    on_way = before.pass.packets + static_cast<std::uint64_t>(std::max(psn_ahead(before.next, after.next), 0));
+  return fewer - std::min(fewer, on_way);
 }
 
 std::vector<PathLoss> lost_requests(const SideView& view) {
@@ -87,7 +96,13 @@ std::vector<PathLoss> lost_answers(const SideView& view) {
     const RcFlow& after = *view.side.flows[i - 1];
     if (before.answers <= after.answers || before.response_packets > 0) continue;
     if (before.last_answer_psn != after.last_answer_psn) continue;  // the rest may wait in a queue
-    PathLoss loss{before.answers - after.answers,
+    std::uint64_t lost = before.answers - after.answers;
+    // Where the capture began within the connection, answers to what was sent before are not known at every point.
+    if (before.first_psn != after.first_psn)
+      lost -= std::min(
+          lost, static_cast<std::uint64_t>(std::max(psn_ahead(after.first_answer_psn, before.first_answer_psn), 0)));
+    if (lost == 0) continue;
+    PathLoss loss{lost,
                   fmt::format("between {} and {}", view.context.point_name(before), view.context.point_name(after))};
     loss.evidence = evidence_of(view.context, view.requester(), Trouble::kTimeout,
                                 "PSN {psn} sent again after {time} without an answer");
@@ -108,7 +123,8 @@ std::string again_text(const RcFlow& flow) {
   put(count_of(flow, Trouble::kAfterNak), "a NAK");
   put(count_of(flow, Trouble::kTimeout), "a timeout");
   put(count_of(flow, Trouble::kImpliedNak), "a gap in READ responses");
-  return fmt::format("; {} packets were sent again{}{}", flow.retransmitted, text, text.empty() ? "" : ")");
+  return fmt::format("; {} sent again{}{}", counted(flow.retransmitted, "packet was", "packets were"), text,
+                     text.empty() ? "" : ")");
 }
 
 std::vector<Remedy> loss_remedies() {
@@ -130,8 +146,11 @@ std::string loss_cause(const SideView& view) {
 
 void find_reads_lost(const SideView& view, SideFindings& out) {
   const RcFlow& near = view.requester();
-  if (count_of(near, Trouble::kReadLost) == 0) return;
-  std::string where = "between the responder and " + view.context.point_name(near);
+  const std::uint32_t gaps = count_of(near, Trouble::kReadLost);
+  const std::uint32_t asked = count_of(near, Trouble::kAskedAgain);
+  if (gaps == 0 && asked == 0) return;
+  std::string where = gaps > 0 ? "between the responder and " + view.context.point_name(near)
+                               : "between " + view.context.point_name(near) + " and the requester";
   std::uint64_t lost = 0;
   for (std::size_t i = view.side.flows.size() - 1; i > 0; --i) {
     const RcFlow& before = *view.side.flows[i];
@@ -141,12 +160,15 @@ void find_reads_lost(const SideView& view, SideFindings& out) {
     where = fmt::format("between {} and {}: {} packets", view.context.point_name(before),
                         view.context.point_name(after), lost);
   }
-  const std::uint32_t gaps = count_of(near, Trouble::kReadLost);
+  if (gaps == 0 && lost == 0 && view.side.flows.size() > 1) return;  // told as answers that were lost
+  std::vector<Evidence> evidence =
+      evidence_of(view.context, near, Trouble::kReadLost, "response PSN {psn}: {value} before it are missing");
+  append_evidence(evidence, evidence_of(view.context, near, Trouble::kAskedAgain, "PSN {psn} is asked for again"), 3);
+  const std::string what = gaps > 0 ? counted(gaps, "gap") + " in READ responses"
+                                    : "answers to READs or atomics asked for again " + counted(asked, "time");
   out.add(view.place,
-          {"read-response.lost", fmt::format("{} gaps in READ responses, lost {}{}", gaps, where, again_text(near)),
-           loss_cause(view), std::max<std::uint64_t>(lost, gaps),
-           evidence_of(view.context, near, Trouble::kReadLost, "response PSN {psn}: {value} before it are missing"),
-           loss_remedies()});
+          {"read-response.lost", fmt::format("{}, lost {}{}", what, where, again_text(near)), loss_cause(view),
+           std::max<std::uint64_t>({lost, gaps, asked}), std::move(evidence), loss_remedies()});
 }
 
 void find_never_sent(const SideView& view, SideFindings& out) {
@@ -160,13 +182,14 @@ void find_never_sent(const SideView& view, SideFindings& out) {
       packets += static_cast<std::uint64_t>(psn_ahead(hole.end, hole.first));
   }
   if (packets == 0) return;
-  out.add(view.place,
-          {"psn.gap",
-           fmt::format("{} PSNs were skipped and never sent, though packets behind them were", packets),
-           "the requester skips PSNs, or the packets were lost before the capture and never sent again",
-           packets,
-           evidence_of(view.context, near, Trouble::kGap, "PSN {psn}: {value} packets before it are missing"),
-           {firmware_remedy("the requester")}});
+  out.add(
+      view.place,
+      {"psn.gap",
+       fmt::format("{} skipped and never sent, though packets behind were", counted(packets, "PSN was", "PSNs were")),
+       "the requester skips PSNs, or the packets were lost before the capture and never sent again",
+       packets,
+       evidence_of(view.context, near, Trouble::kGap, "PSN {psn}: {value} packets before it are missing"),
+       {firmware_remedy("the requester")}});
 }
 
 }  // namespace
@@ -177,8 +200,8 @@ void find_losses(const SideView& view, SideFindings& out) {
   if (near.transport == 0x60) return;
   for (PathLoss& loss : lost_requests(view))
     out.add(view.place, {"psn.lost",
-                         fmt::format("{} of {} requests lost{} {}{}", loss.packets, near.packets,
-                                     loss.unseen ? " or overtaken" : "", loss.where, again_text(near)),
+                         fmt::format("{}{} of {} requests lost{} {}{}", loss.unseen ? "at least " : "", loss.packets,
+                                     near.packets, loss.unseen ? " or overtaken" : "", loss.where, again_text(near)),
                          loss_cause(view), loss.packets, std::move(loss.evidence), loss_remedies()});
   for (PathLoss& loss : lost_answers(view))
     out.add(view.place, {"psn.lost",
@@ -190,7 +213,8 @@ void find_losses(const SideView& view, SideFindings& out) {
   if (near.trouble && near.trouble->missed_packets > 0 && view.in_order())
     out.add(view.place,
             {"capture.lost",
-             fmt::format("{} packets were acknowledged that the capture does not hold", near.trouble->missed_packets),
+             fmt::format("{} acknowledged that the capture does not hold",
+                         counted(near.trouble->missed_packets, "packet was", "packets were")),
              "the capture missed them (a mirror port or a host that is too slow), or they took another path",
              near.trouble->missed_packets,
              evidence_of(view.context, near, Trouble::kNotCaptured, "ACK of PSN {psn}"),
@@ -204,7 +228,8 @@ void find_losses(const SideView& view, SideFindings& out) {
     out.add(
         view.place,
         {"psn.reordered",
-         fmt::format("{} packets came late, behind packets that were sent after them{}", late, again_text(near)),
+         fmt::format("{} late, behind packets that were sent later{}", counted(late, "packet came", "packets came"),
+                     again_text(near)),
          "the packets of one queue pair take several paths (spraying, adaptive routing, a LAG that hashes per "
          "packet), or one device delays them",
          late,
@@ -217,20 +242,21 @@ void find_losses(const SideView& view, SideFindings& out) {
   const std::uint32_t twice = count_of(far, Trouble::kDuplicated);
   const std::uint32_t sent_twice = several ? count_of(near, Trouble::kDuplicated) : 0;
   if (twice > sent_twice)
-    out.add(view.place,
-            {"psn.duplicate",
-             fmt::format("{} packets came twice without a NAK or a timeout", twice - sent_twice),
-             "a device on the way duplicates packets: a loop, a mirror session that feeds back, a bond that sends on "
-             "two links",
-             twice - sent_twice,
-             evidence_of(view.context, far, Trouble::kDuplicated, "PSN {psn} again"),
-             {{"switch", "show monitor session; show spanning-tree; show mac address-table: a MAC that moves"},
-              {"NIC", "rdma statistic show link DEVICE/1: duplicate_request"}}});
+    out.add(
+        view.place,
+        {"psn.duplicate",
+         fmt::format("{} twice without a NAK or a timeout", counted(twice - sent_twice, "packet came", "packets came")),
+         "a device on the way duplicates packets: a loop, a mirror session that feeds back, a bond that sends on "
+         "two links",
+         twice - sent_twice,
+         evidence_of(view.context, far, Trouble::kDuplicated, "PSN {psn} again"),
+         {{"switch", "show monitor session; show spanning-tree; show mac address-table: a MAC that moves"},
+          {"NIC", "rdma statistic show link DEVICE/1: duplicate_request"}}});
   const std::uint32_t spurious = count_of(near, Trouble::kSpurious) + sent_twice;
   if (spurious > 0)
     out.add(view.place,
             {"psn.spurious",
-             fmt::format("{} times packets were sent again without a NAK, a timeout or a loss", spurious),
+             fmt::format("{} packets were sent again without a NAK, a timeout or a loss", counted(spurious, "time")),
              "the requester's timer is shorter than the path, or its firmware repeats what was acknowledged",
              spurious,
              evidence_of(view.context, near, Trouble::kSpurious, "PSN {psn} and what follows: {value} packets"),

@@ -28,14 +28,14 @@ void find_recovery(const SideView& view, SideFindings& out) {
               {"switch", "remove the loss: PFC for the class of RoCE on every hop"}}});
   }
   if (const std::uint32_t count = count_of(near, Trouble::kGoBackZero); count > 0)
-    out.add(
-        view.place,
-        {"recovery.go-back-0",
-         fmt::format("{} times the requester went back to the first packet of the message, not to the lost one", count),
-         "firmware that restarts whole messages: one loss in each message is enough for no progress at all",
-         count,
-         evidence_of(view.context, near, Trouble::kGoBackZero, "from PSN {psn} on again; NAK asked for {value}"),
-         {firmware_remedy("the requester")}});
+    out.add(view.place,
+            {"recovery.go-back-0",
+             fmt::format("{} the requester went back to the first packet of the message, not to the lost one",
+                         counted(count, "time")),
+             "firmware that restarts whole messages: one loss in each message is enough for no progress at all",
+             count,
+             evidence_of(view.context, near, Trouble::kGoBackZero, "from PSN {psn} on again; NAK asked for {value}"),
+             {firmware_remedy("the requester")}});
   const std::uint32_t selective = count_of(near, Trouble::kSelective);
   if (selective > 0 && 2 * selective >= count_of(near, Trouble::kAfterNak))
     out.add(view.place, {"recovery.selective",
@@ -48,8 +48,8 @@ void find_recovery(const SideView& view, SideFindings& out) {
   if (const std::uint32_t count = count_of(far, Trouble::kSlowNak); count > 0)
     out.add(view.place,
             {"nak-latency.generation",
-             fmt::format("{} NAKs came more than 100 us after the gap; half of all within {}, the slowest {}", count,
-                         duration_text(far.trouble->generation.percentile_ns(50)),
+             fmt::format("{} came more than 100 us after the gap; half of all within {}, the slowest {}",
+                         counted(count, "NAK"), duration_text(far.trouble->generation.percentile_ns(50)),
                          duration_text(far.trouble->generation.most_ns())),
              "the responder handles packets out of sequence slowly (ConnectX-4 Lx: hundreds of microseconds; E810 with "
              "READ: tens of milliseconds)",
@@ -57,17 +57,16 @@ void find_recovery(const SideView& view, SideFindings& out) {
              evidence_of(view.context, far, Trouble::kSlowNak, "NAK of PSN {psn}, {time} after the gap"),
              {firmware_remedy("the responder")}});
   if (const std::uint32_t count = count_of(near, Trouble::kSlowReaction); count > 0)
-    out.add(
-        view.place,
-        {"nak-latency.reaction",
-         fmt::format("{} retransmissions began more than 500 us after the NAK; half of all within {}, the slowest {}",
-                     count, duration_text(near.trouble->reaction.percentile_ns(50)),
-                     duration_text(near.trouble->reaction.most_ns())),
-         "the requester reacts slowly to NAKs, or its rate is cut so far that the packet waits for its turn",
-         count,
-         evidence_of(view.context, near, Trouble::kSlowReaction, "PSN {psn} again, {time} after the NAK"),
-         {{"NIC", "rdma statistic show link DEVICE/1: rp_cnp_handled, roce_slow_restart (the rate after a NAK)"},
-          firmware_remedy("the requester")}});
+    out.add(view.place,
+            {"nak-latency.reaction",
+             fmt::format("{} began more than 500 us after the NAK; half of all within {}, the slowest {}",
+                         counted(count, "retransmission"), duration_text(near.trouble->reaction.percentile_ns(50)),
+                         duration_text(near.trouble->reaction.most_ns())),
+             "the requester reacts slowly to NAKs, or its rate is cut so far that the packet waits for its turn",
+             count,
+             evidence_of(view.context, near, Trouble::kSlowReaction, "PSN {psn} again, {time} after the NAK"),
+             {{"NIC", "rdma statistic show link DEVICE/1: rp_cnp_handled, roce_slow_restart (the rate after a NAK)"},
+              firmware_remedy("the requester")}});
 }
 
 }  // namespace weft::analyze::detail

@@ -42,21 +42,22 @@ void find_rnr(const SideView& view, SideFindings& out) {
       {"NIC", "rdma statistic show link DEVICE/1: out_of_buffer (responder), rnr_nak_retry_err (requester)"}};
   out.add(view.place,
           {"rnr.no-receive",
-           fmt::format("{} RNR NAKs, timer {}; the requester waited {} for them", count,
+           fmt::format("{}, timer {}; the requester waited {} for them", counted(count, "RNR NAK"),
                        duration_text(far.rnr_timer_ns), duration_text(near.trouble ? near.trouble->rnr_waited_ns : 0)),
            "messages arrive faster than the responder's program posts receives", count, evidence, remedies});
   if (const std::uint32_t early = count_of(near, Trouble::kRnrEarly); early > 0)
-    out.add(view.place, {"rnr.early",
-                         fmt::format("{} times sent again before the timer of the RNR NAK had passed", early),
-                         "the requester does not wait as the responder asked",
-                         early,
-                         evidence_of(view.context, near, Trouble::kRnrEarly, "PSN {psn} again after {time}"),
-                         {firmware_remedy("the requester")}});
+    out.add(view.place,
+            {"rnr.early",
+             fmt::format("{} sent again before the timer of the RNR NAK had passed", counted(early, "time")),
+             "the requester does not wait as the responder asked",
+             early,
+             evidence_of(view.context, near, Trouble::kRnrEarly, "PSN {psn} again after {time}"),
+             {firmware_remedy("the requester")}});
   const std::int64_t quiet_ns = view.context.capture.last_ns - near.rnr_ns;
   if (near.rnr_open && quiet_ns > 4 * near.rnr_timer_ns + 100'000)
     out.add(view.place, {"rnr.exhausted",
-                         fmt::format("PSN {} was refused {} times in a row and not sent again in {}", near.rnr_psn,
-                                     near.rnr_in_a_row, duration_text(quiet_ns)),
+                         fmt::format("PSN {} was refused {} in a row and not sent again in {}", near.rnr_psn,
+                                     counted(near.rnr_in_a_row, "time"), duration_text(quiet_ns)),
                          "rnr_retry is used up: the queue pair is in error and the work request ends with "
                          "IBV_WC_RNR_RETRY_EXC_ERR (13)",
                          near.rnr_in_a_row, std::move(evidence), remedies});

@@ -84,7 +84,9 @@ std::vector<Remedy> timeout_remedies() {
 
 void find_missing_acks(const SideView& view, SideFindings& out) {
   const RcFlow& far = view.responder();
-  if (far.answers == 0 || count_of(view.requester(), Trouble::kTimeout) > 0 || far.fatal || far.rnr_open) return;
+  if (far.answers == 0 || far.answers_unread || count_of(view.requester(), Trouble::kTimeout) > 0 || far.fatal ||
+      far.rnr_open)
+    return;
   const std::int64_t usual_ns = far.ack_latency ? far.ack_latency->percentile_ns(99) : 0;
   const std::int64_t due_ns = std::max<std::int64_t>(1'000'000, 20 * usual_ns);
   std::uint64_t missing = 0;
@@ -99,7 +101,7 @@ void find_missing_acks(const SideView& view, SideFindings& out) {
   }
   if (missing == 0) return;
   out.add(view.place, {"ack.missing",
-                       fmt::format("{} packets asked for an ACK and got none", missing),
+                       fmt::format("{} asked for an ACK and got none", counted(missing, "packet")),
                        "the responder does not answer, or its answers take another path than this capture",
                        missing,
                        std::move(evidence),
@@ -141,8 +143,9 @@ void find_timeouts(const SideView& view, SideFindings& out) {
   } else {
     out.add(view.place,
             {"timeout.waited",
-             fmt::format("{} retransmissions only after a timeout: the longest wait was {}, together {}{}", timeouts,
-                         duration_text(waits.longest_ns), duration_text(waits.total_ns), setting_text(waits)),
+             fmt::format("{} only after a timeout: the longest wait was {}, together {}{}",
+                         counted(timeouts, "retransmission"), duration_text(waits.longest_ns),
+                         duration_text(waits.total_ns), setting_text(waits)),
              "the last packets of a message, an ACK or a NAK were lost, so that nothing but the timer could notice",
              timeouts, std::move(evidence), timeout_remedies()});
   }

@@ -29,6 +29,11 @@ std::uint32_t count_of(const RcFlow& flow, Trouble trouble) {
   return flow.trouble ? flow.trouble->count[static_cast<std::size_t>(trouble)] : 0;
 }
 
+std::string counted(std::uint64_t count, std::string_view one, std::string_view several) {
+  if (count == 1 || !several.empty()) return fmt::format("{} {}", count, count == 1 ? one : several);
+  return fmt::format("{} {}s", count, one);
+}
+
 std::string duration_text(std::int64_t ns) {
   if (ns < 1'000) return fmt::format("{} ns", ns);
   if (ns < 1'000'000) return fmt::format("{:.3g} us", static_cast<double>(ns) / 1e3);
@@ -81,7 +86,7 @@ namespace {
 // What each check had to look at.
 struct Looked {
   std::uint64_t messages = 0, writes = 0, requests = 0, naks = 0, acks = 0, msns = 0, credits = 0, responses = 0;
-  std::uint64_t rnrs = 0, timeouts = 0, recoveries = 0, nak_latencies = 0, flows = 0;
+  std::uint64_t rnrs = 0, timeouts = 0, recoveries = 0, nak_latencies = 0, flows = 0, unexplained = 0;
 };
 
 void count_side(const RcSide& side, Looked& looked) {
@@ -93,12 +98,15 @@ void count_side(const RcSide& side, Looked& looked) {
   const std::uint8_t writes = 1U << static_cast<unsigned>(Verb::kWrite) | 1U << static_cast<unsigned>(Verb::kWriteImm);
   looked.messages += near.messages_sent;
   if ((near.verbs & writes) != 0) looked.writes += near.messages_sent;
-  looked.requests += near.packets;
+  // Packets sent again and no answer that says why: neither healthy nor not.
+  const bool unexplained = near.retransmitted > 0 && (near.answers == 0 || near.answers_unread);
+  if (unexplained) looked.unexplained += near.retransmitted;
+  if (!unexplained || count_of(near, Trouble::kTimeout) > 0) looked.requests += near.packets;
   looked.naks += far.naks;
   looked.acks += far.acks;
   looked.msns += far.msn_known ? far.acks : 0;
   looked.credits += far.credit_acks;
-  looked.responses += far.response_packets;
+  looked.responses += far.reads_unknown ? 0 : far.response_packets;
   looked.rnrs += count_of(far, Trouble::kRnrNak);
   looked.timeouts += count_of(near, Trouble::kTimeout);
   looked.recoveries +=
@@ -108,19 +116,23 @@ void count_side(const RcSide& side, Looked& looked) {
   looked.flows += near.transport == wire::kUcTransport ? 0 : 1;
 }
 
-void judge_transport(const Looked& looked, Findings& findings) {
+void judge_transport(const Looked& looked, const RcTransport& transport, Findings& findings) {
+  constexpr std::string_view kNoReason = "packets were sent again, and no answer that says why";
   constexpr std::string_view kNoConnection = "no packet of a connection (RC, XRC, UC)";
   findings.judge("opcode-sequence", looked.messages, "messages", kNoConnection);
   findings.judge("message-length", looked.writes, "messages", "no RDMA WRITE from its first packet on");
-  findings.judge("psn", looked.requests, "requests", kNoConnection);
-  findings.judge("nak", looked.naks, "NAKs", "no NAK");
+  findings.judge("psn", looked.requests, "requests", looked.unexplained > 0 ? kNoReason : kNoConnection);
+  findings.judge("nak", looked.naks, "NAKs",
+                 transport.unpaired_naks() > 0 ? "NAKs, and not the requests that they answer" : "no NAK");
   findings.judge("ack", looked.acks, "ACKs", "no ACK with its requests");
   findings.judge("msn", looked.msns, "ACKs", "no ACK with its requests");
   findings.judge("credits", looked.credits, "ACKs", "no responder that uses credits");
   findings.judge("read-response", looked.responses, "responses", "no READ response with its request");
-  findings.judge("rnr", looked.rnrs, "RNR NAKs", "no RNR NAK");
+  findings.judge("rnr", looked.rnrs, "RNR NAKs",
+                 transport.unpaired_rnrs() > 0 ? "RNR NAKs, and not the requests that they answer" : "no RNR NAK");
   findings.judge("timeout", looked.timeouts, "timeouts", "no retransmission after a timeout");
-  findings.judge("recovery", looked.recoveries, "retransmissions", "nothing was sent again");
+  findings.judge("recovery", looked.recoveries, "retransmissions",
+                 looked.unexplained > 0 ? kNoReason : "nothing was sent again");
   findings.judge("nak-latency", looked.nak_latencies, "NAKs", "no NAK with its gap or its retransmission");
   findings.judge("livelock", looked.flows, "connections", "no reliable connection");
 }
@@ -152,7 +164,7 @@ void find_transport_troubles(const RcContext& context, std::span<const RcConvers
     }
   }
   out.flush(findings);
-  judge_transport(looked, findings);
+  judge_transport(looked, context.transport, findings);
 }
 
 }  // namespace weft::analyze

@@ -75,8 +75,9 @@ enum class Trouble : std::uint8_t {
   kSlowNak,
   kSlowReaction,
   kNotCaptured,  // acknowledged, but never seen here
+  kAskedAgain,   // a READ or atomic whose answer was seen here, or should have been
 };
-inline constexpr std::size_t kTroubles = 29;
+inline constexpr std::size_t kTroubles = 30;
 
 struct Incident {
   std::uint64_t frame = 0;
@@ -205,14 +206,19 @@ struct RcFlow {
   std::uint64_t answers = 0, acks = 0, credit_acks = 0, response_packets = 0, response_payload_B = 0,
                 response_wire_B = 0;
   std::int64_t first_answer_ns = 0, last_answer_ns = 0, least_rtt_ns = -1;
-  std::uint32_t last_answer_psn = 0, read_frontier = 0;
+  std::uint32_t first_answer_psn = 0, last_answer_psn = 0, read_frontier = 0;
   bool read_started = false;
+  bool reads_unknown = false;   // READ requests without their RETH: a short snap length
+  bool reads_lost = false;      // responses were lost: which ones are due is not certain any more
+  bool answers_unread = false;  // ACKs without their AETH
   std::uint64_t last_answer_frame = 0;
   std::uint32_t nak_psn = 0, rnr_psn = 0, implied_psn = 0;
   bool nak_open = false, nak_seen_since = true, rnr_open = false, implied_open = false;
   std::int64_t nak_ns = 0, rnr_ns = 0, rnr_timer_ns = 0;
   std::uint32_t rnr_in_a_row = 0, timeouts_in_a_row = 0, naks = 0;
   bool fatal = false;
+  // A new connection on the same queue pair, or a long hole in the capture: the MSN of its first ACK tells.
+  std::uint32_t skipped = 0, skipped_msn = 0;
   // Packets arrive in any order and the responder takes them so: rules of order do not hold. Or it says what is missing
   // in NAKs of its own (selective repeat).
   bool out_of_order = false, selective = false;
@@ -230,5 +236,8 @@ struct RcFlow {
   std::unique_ptr<LatencyHistogram> ack_latency, message_latency;
   std::unique_ptr<FlowTrouble> trouble;
 };
+
+// What was known of the connection before is of no use for the next one on the same queue pair.
+void forget_connection(RcFlow& flow);
 
 }  // namespace weft::analyze

@@ -21,6 +21,17 @@ bool is_timer(std::int64_t waited_ns) {
   return false;
 }
 
+// Only the requester knows which responses arrived: it asks again for those that did not. One that follows itself at
+// once may be the network's work.
+bool asks_again(const Frame& frame, const RcFlow& flow) {
+  const wire::Opcode operation = frame.operation();
+  if (operation != wire::Opcode::kReadRequest && operation != wire::Opcode::kCompareSwap &&
+      operation != wire::Opcode::kFetchAdd)
+    return false;
+  const bool answered = flow.answers > 0 && psn_ahead(flow.last_answer_psn, frame.psn) >= 0;
+  return answered && frame.time_ns - flow.last_ns >= kShortestTimer_ns / 8;
+}
+
 void invalidate_latencies(RcFlow& flow) {
   for (Awaited& awaited : flow.awaited.all()) awaited.sent_ns = -1;
 }
@@ -61,10 +72,16 @@ Cause RcTransport::cause_of(const Frame& frame, RcFlow& flow, std::int64_t& wait
     return Cause::kImpliedNak;
   }
   if (wire::is_uc(static_cast<std::uint8_t>(frame.opcode))) return Cause::kUnknown;
+  if (asks_again(frame, flow)) {
+    waited_ns = frame.time_ns - flow.last_answer_ns;
+    flow.reads_lost = true;
+    note(Trouble::kAskedAgain, frame, flow);
+    return Cause::kImpliedNak;
+  }
   waited_ns = frame.time_ns - flow.timer_ns;
   const bool was_acked = psn_ahead(psn, flow.acked) <= 0;
   const bool is_oldest = psn_ahead(psn, flow.acked) == 1;
-  if (flow.answers == 0 || was_acked) {
+  if (flow.answers == 0 || was_acked || flow.answers_unread) {
     const std::int64_t quiet_ns = frame.time_ns - std::max(flow.last_ns, flow.last_answer_ns);
     const bool by_timer = flow.answers == 0 && is_oldest && is_timer(waited_ns);
     return quiet_ns >= kSurelyTimer_ns || by_timer ? Cause::kTimeout : Cause::kUnknown;
@@ -146,20 +163,21 @@ void RcTransport::count_retransmission(PassEnd how, RcFlow& flow) {
 
 void RcTransport::count_unexplained(RcFlow& flow) {
   Pass& pass = flow.pass;
+  const bool is_reliable = flow.transport != wire::kUcTransport;
+  const bool can_tell = !is_reliable || (flow.answers > 0 && !flow.answers_unread && !flow.reads_unknown);
   const std::uint32_t repeats = pass.packets - pass.fills;
   if (pass.fills > 0 && repeats == 0) {
     pass.cause = Cause::kReordered;
     flow.out_of_order = flow.out_of_order || flow.transport != wire::kUcTransport;
     for (std::uint32_t i = 0; i < pass.fills; ++i)
       note(Trouble::kReordered, pass.frame, pass.start_ns, pass.start_psn, flow);
-  } else if (repeats <= 2 && !flow.selective) {
+  } else if (repeats <= 2 && !flow.selective && can_tell) {
     pass.cause = Cause::kDuplicate;
     for (std::uint32_t i = 0; i < repeats; ++i)
       note(Trouble::kDuplicated, pass.frame, pass.start_ns, pass.start_psn, flow);
   } else {
-    const bool can_tell = flow.answers > 0;
     flow.retransmitted += pass.packets;
-    if (!can_tell || flow.selective) return;
+    if (!can_tell || !is_reliable || flow.selective) return;
     pass.cause = Cause::kSpurious;
     note(Trouble::kSpurious, pass.frame, pass.start_ns, pass.start_psn, flow, pass.packets);
   }

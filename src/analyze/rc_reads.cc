@@ -34,7 +34,7 @@ bool RcTransport::implies_nak(std::uint32_t psn, const Frame& frame, RcFlow& flo
   OutstandingRead& read = flow.reads.front();
   if (psn_ahead(psn, read.next) < 0 || read.end == read.first) return false;
   if (!read.broken && !read.asked_again) {
-    read.broken = true;
+    read.broken = flow.reads_lost = true;
     note(Trouble::kReadLost, frame, flow, psn_ahead(read.end, read.next));
   }
   flow.implied_open = true;
@@ -47,6 +47,10 @@ void RcTransport::see_response(const Frame& frame, RcFlow& flow) {
     flow.read_started = true;
     flow.read_frontier = psn_plus(frame.psn, 1);
     if (flow.reads.empty()) flow.read_B += frame.payload_B;  // its request was not captured
+  }
+  if (flow.reads_unknown) {  // how many responses are due is not known
+    if (wire::is_last(frame.opcode) || wire::is_only(frame.opcode)) acknowledge(frame.psn, frame, flow);
+    return;
   }
   std::size_t at = 0;
   while (at < flow.reads.size()) {
@@ -72,7 +76,8 @@ void RcTransport::see_response(const Frame& frame, RcFlow& flow) {
   if (at == flow.reads.size() || psn_ahead(frame.psn, flow.reads[at].first) < 0) {
     // No READ has this PSN. What was answered already may be answered again.
     const bool began_before = psn_ahead(frame.psn, flow.first_psn) < 0;
-    if (!began_before && psn_ahead(frame.psn, flow.acked) > 0 && flow.clean && psn_ahead(frame.psn, flow.next) < 0)
+    if (!began_before && !flow.reads_lost && psn_ahead(frame.psn, flow.acked) > 0 && flow.clean &&
+        psn_ahead(frame.psn, flow.next) < 0)
       note(Trouble::kReadBroken, frame, flow, 1);
     return;
   }
@@ -91,7 +96,7 @@ void RcTransport::check_response(const Frame& frame, OutstandingRead& read, RcFl
   if (ahead > 0) {
     if (!read.asked_again) {
       note(Trouble::kReadLost, frame, flow, ahead);
-      read.broken = true;
+      read.broken = flow.reads_lost = true;
     }
     flow.implied_open = true;
     flow.implied_psn = read.next;
@@ -108,7 +113,8 @@ void RcTransport::check_response(const Frame& frame, OutstandingRead& read, RcFl
   const bool last_psn = psn_plus(frame.psn, 1) == read.end;
   const bool wrong_size = ends ? frame.payload_B != read.left_B : frame.payload_B != flow.path_mtu_B;
   if (begins != read.at_start || ends != last_psn || (wrong_size && flow.path_mtu_B != 0)) {
-    note(Trouble::kReadBroken, frame, flow, begins != read.at_start ? 2 : ends != last_psn ? 3 : 4);
+    if (!flow.reads_lost)
+      note(Trouble::kReadBroken, frame, flow, begins != read.at_start ? 2 : ends != last_psn ? 3 : 4);
   }
   read.at_start = false;
   read.next = psn_plus(frame.psn, 1);

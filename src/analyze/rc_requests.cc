@@ -6,6 +6,8 @@ namespace {
 
 // A PSN this far away is that of a new connection on a reused queue pair: nobody has so much in flight.
 constexpr std::int32_t kMostAhead = 1 << 20;
+// One that begins a message may be nearer.
+constexpr std::int32_t kMostInFlight = 1 << 14;
 constexpr std::size_t kMostHoles = 64;
 
 bool is_read(const Frame& frame) {
@@ -21,7 +23,31 @@ std::uint32_t span_of(const Frame& frame, const RcFlow& flow) {
   return (frame.dma_len - 1) / flow.path_mtu_B + 1;
 }
 
+bool begins_message(const Frame& frame) {
+  return wire::is_first(frame.opcode) || wire::is_only(frame.opcode) || is_read(frame);
+}
+
+bool is_new_connection(const Frame& frame, const RcFlow& flow) {
+  const std::int32_t ahead = psn_ahead(frame.psn, flow.next);
+  if (ahead > kMostAhead || ahead < -kMostAhead) return true;
+  if (!begins_message(frame) || !flow.next_known || frame.psn == flow.message_psn) return false;
+  return ahead > kMostInFlight || psn_ahead(frame.psn, flow.acked) < -kMostInFlight;
+}
+
 }  // namespace
+
+void forget_connection(RcFlow& flow) {
+  flow.awaited = {};
+  flow.reads.clear();
+  flow.nak_open = flow.rnr_open = flow.implied_open = flow.read_started = false;
+  flow.has_acked = flow.passes_since_ack = false;
+  flow.timeouts_in_a_row = flow.rnr_in_a_row = 0;
+  flow.unsent_psn = kNone;
+  flow.clean = flow.msn_known = flow.limit_known = false;
+  if (!flow.trouble) return;
+  flow.trouble->holes.clear();
+  flow.trouble->late_psn = kNone;
+}
 
 void RcTransport::start(const Frame& frame, RcFlow& flow) {
   flow.started = true;
@@ -46,6 +72,7 @@ void RcTransport::see_request(const Frame& frame, RcFlow& flow) {
   flow.wire_B += frame.wire_B;
   if (frame.ce()) ++flow.ce_marked;
   const std::uint32_t span = span_of(frame, flow);
+  if (is_read(frame) && !frame.has_reth) flow.reads_unknown = true;
   if (frame.psn == flow.cursor && flow.cursor == flow.next && flow.next_known && !flow.pass.open) [[likely]]
     see_new(frame, span, flow);
   else
@@ -75,10 +102,12 @@ void RcTransport::see_new(const Frame& frame, std::uint32_t span, RcFlow& flow) 
 
 void RcTransport::see_jump(const Frame& frame, std::uint32_t span, RcFlow& flow) {
   const std::int32_t ahead = psn_ahead(frame.psn, flow.next);
-  if (ahead > kMostAhead || ahead < -kMostAhead) {
+  if (is_new_connection(frame, flow)) {
     if (flow.pass.open) end_pass(PassEnd::kInterrupted, flow);
+    flow.skipped = ahead > 0 && flow.msn_known ? static_cast<std::uint32_t>(ahead) : 0;
+    flow.skipped_msn = flow.msn;
+    forget_connection(flow);
     start(frame, flow);
-    flow.clean = flow.msn_known = flow.limit_known = false;
     return see_new(frame, span, flow);
   }
   if (!flow.next_known && ahead >= 0) {  // a READ before whose length in packets was not known

@@ -44,6 +44,8 @@ void RcTransport::see(const Frame& frame, StreamId stream, const Streams& stream
     const StreamId requests = streams[stream].reverse;
     if (requests == kNone || requests >= by_stream_.size() || by_stream_[requests] == kNone) {
       ++unpaired_answers_;
+      if (frame.has_aeth && frame.syndrome >> 5 == 3) ++unpaired_naks_;
+      if (frame.has_aeth && frame.syndrome >> 5 == 1) ++unpaired_rnrs_;
       return;
     }
     see_answer(frame, flows_[by_stream_[requests]]);

@@ -54,6 +54,9 @@ class RcTransport {
   const std::vector<MessageRow>& messages() const { return messages_; }
   const std::vector<RetransmissionRow>& retransmissions() const { return retransmissions_; }
   std::uint64_t unpaired_answers() const { return unpaired_answers_; }
+  // Of those, NAKs and RNR NAKs.
+  std::uint32_t unpaired_naks() const { return unpaired_naks_; }
+  std::uint32_t unpaired_rnrs() const { return unpaired_rnrs_; }
   std::uint64_t flows_left_out() const { return flows_left_out_; }
 
  private:
@@ -85,6 +88,8 @@ class RcTransport {
   void see_ack(const Frame& frame, RcFlow& flow);
   void see_nak(const Frame& frame, RcFlow& flow);
   void see_rnr(const Frame& frame, RcFlow& flow);
+  bool begins_anew(const Frame& frame, const RcFlow& flow) const;
+  void begin_anew(RcFlow& flow);
   void check_order(const Frame& frame, RcFlow& flow);
   void check_msn(const Frame& frame, RcFlow& flow);
   void acknowledge(std::uint32_t psn, const Frame& frame, RcFlow& flow);
@@ -108,7 +113,7 @@ class RcTransport {
   std::vector<RetransmissionRow> retransmissions_;
   std::size_t histograms_ = 0, troubles_ = 0;
   std::uint64_t unpaired_answers_ = 0, flows_left_out_ = 0;
-  StreamId last_stream_ = kNone;
+  std::uint32_t unpaired_naks_ = 0, unpaired_rnrs_ = 0;
 };
 
 }  // namespace weft::analyze

@@ -118,6 +118,39 @@ TEST_F(RcFindingsTest, GapInReadResponsesIsImpliedNak) {
   EXPECT_EQ(conversation().messages, 1u);
 }
 
+// Seen at the responder: all responses are there, and the requester asks again.
+TEST_F(RcFindingsTest, ReadAskedAgainMeansResponsesLostBehindThePoint) {
+  request(Opcode::kReadRequest, 100, 0, 2048, true);
+  request(Opcode::kReadRequest, 102, 0, 2048, true);
+  for (int time = 0; time < 2; ++time) {
+    for (std::uint32_t psn = 100; psn < 104; psn += 2) {
+      if (time == 1) request(Opcode::kReadRequest, psn, 0, 2048, true);
+      answer(Opcode::kReadResponseFirst, psn, kAckAll, 1, 1024);
+      answer(Opcode::kReadResponseLast, psn + 1, kAckAll, 1 + (psn - 100) / 2, 1024);
+    }
+    wait(20'000);
+  }
+  EXPECT_EQ(found(), None{"read-response.lost"});
+  EXPECT_NE(findings_.all()[0].what.find("and the requester"), std::string::npos) << findings_.all()[0].what;
+}
+
+TEST_F(RcFindingsTest, ReadsWithoutRethCannotBeJudged) {
+  Frame read;
+  read.src = 0;
+  read.dst = 1;
+  read.dest_qp = 0x11;
+  read.opcode = Opcode::kReadRequest;
+  for (std::uint32_t psn = 100; psn < 109; psn += 3) {
+    read.psn = psn;
+    see(read);
+    answer(Opcode::kReadResponseFirst, psn, kAckAll, 1, 1024);
+    answer(Opcode::kReadResponseMiddle, psn + 1, 0, 0, 1024);
+    answer(Opcode::kReadResponseLast, psn + 2, kAckAll, 1, 952);
+  }
+  EXPECT_EQ(found(), None{});
+  EXPECT_EQ(verdict("read-response"), Verdict::kNotEnough);
+}
+
 TEST_F(RcFindingsTest, RnrNakAndItsWait) {
   only(100);
   ack(100, 0, kRnr640us);

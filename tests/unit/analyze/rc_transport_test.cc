@@ -83,6 +83,52 @@ TEST_F(RcTransportTest, LossBetweenTwoPointsIsNamed) {
   EXPECT_EQ(conversation().goodput_B, 4u * 64);
 }
 
+// The capture begins while packets are on their way: the late point has seen 100 and 101, the early one had them
+// before.
+TEST_F(RcTransportTest, PacketsOnTheirWayAtTheStartAreNotLost) {
+  capture_.points[0].name = "early";
+  capture_.points[1].name = "late";
+  for (std::uint32_t psn = 100; psn < 108; ++psn) {
+    request(Opcode::kWriteMiddle, psn, 1024, 0, false, 1);
+    if (psn < 106) request(Opcode::kWriteMiddle, psn + 2, 1024, 0, false, 0);
+  }
+  EXPECT_EQ(found(), None{});
+  ASSERT_EQ(conversations_.at(0).forward.flows.size(), 2u);
+  EXPECT_EQ(conversations_.at(0).forward.flows[0]->first_psn, 102u);
+}
+
+TEST_F(RcTransportTest, SentAgainWithoutAnswersIsNotHealthy) {
+  write(100, 8);
+  write(100, 8);
+  EXPECT_EQ(found(), None{});
+  EXPECT_EQ(verdict("psn"), Verdict::kNotEnough);
+  EXPECT_EQ(verdict("recovery"), Verdict::kNotEnough);
+}
+
+TEST_F(RcTransportTest, NewConnectionOnQueuePairIsNoLoss) {
+  write(100, 8);
+  ack(107, 1);
+  wait(2'000'000);
+  write(400'000, 8);
+  ack(400'007, 1);
+  wait(2'000'000);
+  write(100'000, 8);
+  ack(100'007, 1);
+  EXPECT_EQ(found(), None{});
+  EXPECT_EQ(conversation().messages, 3u);
+}
+
+TEST_F(RcTransportTest, NewConnectionWithSamePsnIsNoTimeout) {
+  for (int connection = 0; connection < 2; ++connection) {
+    for (std::uint32_t message = 0; message < 4; ++message) {
+      write(100 + 8 * message, 8);
+      ack(107 + 8 * message, 1 + message);
+    }
+    wait(20'000'000);
+  }
+  EXPECT_EQ(found(), None{});
+}
+
 TEST_F(RcTransportTest, LatePacketIsReorderedNotLost) {
   only(100);
   only(102);
