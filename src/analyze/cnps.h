@@ -56,7 +56,9 @@ class Cnps {
   void see(const Frame& frame, const Streams&) {
     if (frame.ce() && frame.payload_B > 0) see_ce(frame);
     if (frame.is_cnp()) see_cnp(frame);
-    if (frame.has_aeth && frame.syndrome >> 5 == 3) see_nak(frame);
+    // What a short snap length has cut off may have been a NAK.
+    const bool is_unread = !frame.has_aeth && frame.operation() == wire::Opcode::kAck;
+    if (is_unread || (frame.has_aeth && frame.syndrome >> 5 == 3)) see_nak(frame);
   }
   // A frame that NICs drop: one of the CNP's group of opcodes that is not 0x81.
   void see_dropped(const Frame& frame);

@@ -122,7 +122,7 @@ std::string again_text(const RcFlow& flow) {
   };
   put(count_of(flow, Trouble::kAfterNak), "a NAK");
   put(count_of(flow, Trouble::kTimeout), "a timeout");
-  put(count_of(flow, Trouble::kImpliedNak), "a gap in READ responses");
+  put(count_of(flow, Trouble::kImpliedNak), "responses that were missing");
   return fmt::format("; {} sent again{}{}", counted(flow.retransmitted, "packet was", "packets were"), text,
                      text.empty() ? "" : ")");
 }
