@@ -164,7 +164,10 @@ void RcTransport::count_retransmission(PassEnd how, RcFlow& flow) {
 void RcTransport::count_unexplained(RcFlow& flow) {
   Pass& pass = flow.pass;
   const bool is_reliable = flow.transport != wire::kUcTransport;
-  const bool can_tell = !is_reliable || (flow.answers > 0 && !flow.answers_unread && !flow.reads_unknown);
+  // At the beginning of a flow its answers may be on their way.
+  constexpr std::uint64_t kBeforeAnswers = 32;
+  const bool has_answers = flow.answers > 0 || flow.packets < kBeforeAnswers;
+  const bool can_tell = !is_reliable || (has_answers && !flow.answers_unread && !flow.reads_unknown);
   const std::uint32_t repeats = pass.packets - pass.fills;
   if (pass.fills > 0 && repeats == 0) {
     pass.cause = Cause::kReordered;
@@ -177,7 +180,7 @@ void RcTransport::count_unexplained(RcFlow& flow) {
       note(Trouble::kDuplicated, pass.frame, pass.start_ns, pass.start_psn, flow);
   } else {
     flow.retransmitted += pass.packets;
-    if (!can_tell || !is_reliable || flow.selective) return;
+    if (!can_tell || flow.answers == 0 || !is_reliable || flow.selective) return;
     pass.cause = Cause::kSpurious;
     note(Trouble::kSpurious, pass.frame, pass.start_ns, pass.start_psn, flow, pass.packets);
   }

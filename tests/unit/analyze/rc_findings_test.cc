@@ -119,7 +119,7 @@ TEST_F(RcFindingsTest, GapInReadResponsesIsImpliedNak) {
 }
 
 // Seen at the responder: all responses are there, and the requester asks again.
-TEST_F(RcFindingsTest, ReadAskedAgainMeansResponsesLostBehindThePoint) {
+TEST_F(RcFindingsTest, ReadAskedAgainMeansResponsesLostBehindPoint) {
   request(Opcode::kReadRequest, 100, 0, 2048, true);
   request(Opcode::kReadRequest, 102, 0, 2048, true);
   for (int time = 0; time < 2; ++time) {

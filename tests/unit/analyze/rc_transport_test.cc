@@ -85,7 +85,7 @@ TEST_F(RcTransportTest, LossBetweenTwoPointsIsNamed) {
 
 // The capture begins while packets are on their way: the late point has seen 100 and 101, the early one had them
 // before.
-TEST_F(RcTransportTest, PacketsOnTheirWayAtTheStartAreNotLost) {
+TEST_F(RcTransportTest, PacketsOnTheirWayAtStartAreNotLost) {
   capture_.points[0].name = "early";
   capture_.points[1].name = "late";
   for (std::uint32_t psn = 100; psn < 108; ++psn) {
