@@ -79,9 +79,11 @@ void read_workloads(SqliteFile& file, Evidence& evidence) {
 
 // Ids are 1, 2, 3, …; others are not ours.
 void read_senders(SqliteFile& file, Evidence& evidence) {
-  SqliteRows rows(file,
-                  "SELECT id, port, peer, qpn, peer_qpn, replies, only_asks, first_ps, last_ps, packets FROM sender "
-                  "ORDER BY id");
+  SqliteRows column(file, "SELECT 1 FROM pragma_table_info('sender') WHERE name='again'");
+  const std::string again = column.next() ? "again" : "0";  // files of older versions have none
+  SqliteRows rows(file, ("SELECT id, port, peer, qpn, peer_qpn, replies, only_asks, first_ps, last_ps, packets, " +
+                         again + " FROM sender ORDER BY id")
+                            .c_str());
   std::map<std::int64_t, std::size_t> places;
   while (rows.next()) {
     lab::SenderEvidence sender;
@@ -95,6 +97,7 @@ void read_senders(SqliteFile& file, Evidence& evidence) {
     sender.first_ps = rows.integer(7);
     sender.last_ps = rows.integer(8);
     sender.packets = number(rows, 9);
+    sender.again = number(rows, 10);
     evidence.senders.push_back(std::move(sender));
   }
   SqliteRows held(file, "SELECT sender, cause, time_ps FROM sender_held ORDER BY rowid");

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "explain/read_evidence.h"
 #include "results/report_text.h"
@@ -31,7 +32,7 @@ constexpr const char* kCauses[] = {lab::held::kSending,
 static_assert(std::size(kCauses) == std::size(lab::kSenderMetrics));
 
 struct Grown {
-  std::map<std::string, std::int64_t> bytes, paused_ps, marked;                        // by port
+  std::map<std::string, std::int64_t> bytes, paused_ps, marked, queue_B;               // by port
   std::map<std::pair<std::string, std::string>, std::map<std::string, Time_ps>> held;  // by workload and number
 };
 
@@ -53,6 +54,23 @@ std::optional<std::int64_t> growth(lab::SqliteFile& file, std::int64_t id, std::
   return last - first;
 }
 
+// The largest of these samples.
+std::optional<std::int64_t> largest(lab::SqliteFile& file, std::int64_t id, std::uint64_t from, std::uint64_t to) {
+  std::int64_t most = 0;
+  lab::SqliteRows blocks(file, "SELECT first_sample, count, data FROM block WHERE series_id=?");
+  blocks.bind(id);
+  while (blocks.next()) {
+    const auto begin = static_cast<std::uint64_t>(blocks.integer(0)),
+               count = static_cast<std::uint64_t>(blocks.integer(1));
+    if (begin > to || begin + count <= from) continue;
+    const auto values = lab::decode_block(blocks.blob(2), static_cast<std::uint32_t>(count));
+    if (!values) return std::nullopt;
+    for (std::uint64_t i = std::max(begin, from); i <= to && i - begin < values->size(); ++i)
+      most = std::max<std::int64_t>(most, (*values)[i - begin]);
+  }
+  return most;
+}
+
 bool read_growth(lab::SqliteFile& file, std::uint64_t from, std::uint64_t to, Grown& grown) {
   static const std::map<std::string, std::string> kCauseOf = [] {
     std::map<std::string, std::string> out;
@@ -63,6 +81,12 @@ bool read_growth(lab::SqliteFile& file, std::uint64_t from, std::uint64_t to, Gr
   while (series.next()) {
     const std::string metric = series.text(4), port = series.text(1) + ":" + series.text(2);
     const bool of_flow = kCauseOf.contains(metric);
+    if (metric == "queue_B") {
+      const auto most = largest(file, series.integer(0), from, to);
+      if (!most) return false;
+      grown.queue_B[port] = std::max(grown.queue_B[port], *most);
+      continue;
+    }
     if (!of_flow && metric != "tx_bytes" && metric != "pause_rx_ps" && metric != "ecn_marked") continue;
     const auto more = growth(file, series.integer(0), from, to);
     if (!more) return false;
@@ -92,8 +116,10 @@ void use_growth(const Grown& grown, Evidence& evidence) {
     link.line_B = counted_B > 0 ? static_cast<std::uint64_t>(bytes * all_B / counted_B) : 0;
     link.paused_ps = of(grown.paused_ps, link.from);
     link.marked = static_cast<std::uint64_t>(of(grown.marked, link.from));
+    link.max_queue_B = static_cast<std::uint64_t>(of(grown.queue_B, link.from));
     link.lost.clear();
   }
+  for (lab::FlowEvidence& flow : evidence.flows) flow.goodput_bps = 0;  // it is of the whole run
   std::map<std::pair<std::string, std::uint32_t>, const std::map<std::string, Time_ps>*> by_sender;
   for (const lab::FlowEvidence& flow : evidence.flows) {
     const auto found = grown.held.find({flow.workload, std::to_string(flow.number)});
@@ -102,6 +128,7 @@ void use_growth(const Grown& grown, Evidence& evidence) {
   for (lab::SenderEvidence& sender : evidence.senders) {
     const auto found = by_sender.find({sender.from, sender.qpn});
     sender.held.clear();
+    sender.again = 0;  // when is not known
     if (found == by_sender.end() || sender.replies) continue;
     for (const auto& [cause, time_ps] : *found->second) {
       if (time_ps > 0) sender.held.push_back({cause, time_ps});
@@ -115,16 +142,22 @@ void keep_events(Time_ps from_ps, Time_ps to_ps, Evidence& evidence) {
   std::erase_if(evidence.events, [&](const auto& event) { return is_out(event.first_ps, event.last_ps); });
   std::erase_if(evidence.drops, [&](const auto& drop) { return is_out(drop.first_ps, drop.last_ps); });
   // Of pauses that had begun before, the beginning stays.
-  std::map<std::pair<std::string, bool>, lab::PauseEvidence> open;
+  std::map<std::tuple<std::string, bool, unsigned>, lab::PauseEvidence> open;  // by port, direction and class
   std::vector<lab::PauseEvidence> inside;
   for (const lab::PauseEvidence& pause : evidence.pauses) {
     if (pause.time_ps > to_ps) break;
     if (pause.time_ps >= from_ps) {
       inside.push_back(pause);
-    } else if (pause.what == "start") {
-      open.insert_or_assign({pause.port, pause.sent}, pause);
-    } else {
-      open.erase({pause.port, pause.sent});
+      continue;
+    }
+    for (unsigned c = 0; c < 8; ++c) {
+      if ((pause.classes >> c & 1) == 0) continue;
+      if (pause.what != "start") {
+        open.erase({pause.port, pause.sent, c});
+        continue;
+      }
+      open.insert_or_assign({pause.port, pause.sent, c}, pause);
+      open[{pause.port, pause.sent, c}].classes = 1u << c;
     }
   }
   evidence.pauses.clear();

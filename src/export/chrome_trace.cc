@@ -107,10 +107,11 @@ void add_pauses(const RunStore& store, std::int64_t end_ps, TraceWriter& out) {
     bool is_open = false;
   };
   std::map<std::pair<std::string, bool>, std::array<Open, kPauseClasses>> ports;
-  const auto end = [&](const std::string& port, bool sent, std::size_t c, Open& open, std::int64_t time_ps) {
+  const auto end = [&](const std::string& port, bool sent, std::size_t c, Open& open, std::int64_t time_ps,
+                       const char* note = "") {
     open.is_open = false;
     out.slice(node_of(port), fmt::format("{} class {} {}", port, c, sent ? "pauses its peer" : "paused"),
-              fmt::format("{} {}", sent ? "XOFF to" : "paused by", open.peer), open.start_ps, time_ps, "");
+              fmt::format("{} {}{}", sent ? "XOFF to" : "paused by", open.peer, note), open.start_ps, time_ps, "");
   };
   const auto table = store.table("pause_event");
   for (NamedRow row(table->columns()); table->next(row.cells());) {
@@ -124,7 +125,7 @@ void add_pauses(const RunStore& store, std::int64_t end_ps, TraceWriter& out) {
       if (starts && !open[c].is_open) {
         open[c] = {time_ps, row.text("peer"), true};
       } else if (!starts && open[c].is_open) {
-        end(port, sent, c, open[c], time_ps);
+        end(port, sent, c, open[c], time_ps, what.starts_with("the pause log was full") ? " (log full here)" : "");
       }
     }
   }

@@ -12,7 +12,8 @@ namespace weft::fabric {
 
 // Why a NIC stops its peer: its receive buffer is full, because of a fault of its memory or not; a storm of a fault.
 enum class NicPauseCause : std::uint8_t { kReceiveBuffer, kSlowMemory, kStorm };
-enum class PauseEnd : std::uint8_t { kStart, kXon, kExpired, kLinkDown, kWatchdog };
+// kLogFull is of readers: the log had no room for the end.
+enum class PauseEnd : std::uint8_t { kStart, kXon, kExpired, kLinkDown, kWatchdog, kLogFull };
 // A class of a port begins or ends to be stopped: `sent` by this node's group, or received from the peer.
 struct PauseEvent {
   Time_ps time_ps = 0;

@@ -87,6 +87,7 @@ void PortRecord::turn_begins(const QueuePair& qp, std::uint32_t context, Time_ps
   if (sender == nullptr) return;
   advance(*sender, now_ps);
   sender->ready_ps = kNever_ps;
+  sender->again_before = qp.retransmitted_packets;
 }
 
 void PortRecord::turn_ends(const QueuePair& qp, std::uint32_t context, bool sent, bool question, Time_ps now_ps,
@@ -97,6 +98,7 @@ void PortRecord::turn_ends(const QueuePair& qp, std::uint32_t context, bool sent
   if (sent) {
     ++sender->packets;
     sender->questions += question ? 1 : 0;
+    sender->again += qp.retransmitted_packets - sender->again_before;
     if (free_ps > sender->until_ps) {
       sender->times[kSending] += free_ps - std::max(now_ps, sender->until_ps);
       sender->until_ps = free_ps;
@@ -179,7 +181,9 @@ void PortRecord::cnp_sent(const QueuePair& qp, Time_ps now_ps) {
 void PortRecord::rate_cut(const QueuePair& qp, std::int64_t before_q16, std::int64_t line_rate_bps, Time_ps now_ps) {
   const std::int64_t before_bps = rate_of_pace(before_q16, line_rate_bps);
   const std::int64_t to_bps = rate_of_pace(qp.congestion.pace_q16, line_rate_bps);
-  SenderRecord* sender = find_or_add(qp, (qp.qpn - QueuePairNumbers::kFirst) * 2, now_ps);
+  const std::uint32_t context = (qp.qpn - QueuePairNumbers::kFirst) * 2;
+  SenderRecord* sender = find(context);
+  if (sender == nullptr) sender = find(context + 1);
   if (sender == nullptr || to_bps >= before_bps) return;
   note(sender->last_cut, {PortEventKind::kRateCut, now_ps, now_ps, 1, qp.qpn, static_cast<std::uint32_t>(qp.packet.dst),
                           0, before_bps, to_bps});

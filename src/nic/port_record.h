@@ -38,13 +38,15 @@ struct SenderRecord {
   Time_ps until_ps = 0;         // accounted for up to here
   std::uint64_t packets = 0;    // sent, with those sent again
   std::uint64_t questions = 0;  // of these, READ and atomic requests
+  std::uint64_t again = 0;      // of these, sent before
   std::array<Time_ps, kSenderStates> times{};
 
  private:
   friend class PortRecord;
   Time_ps ready_ps = kNever_ps;  // in the port's ring since
   std::size_t state = kStarting;
-  bool is_open = false;  // something is outstanding
+  bool is_open = false;            // something is outstanding
+  std::uint64_t again_before = 0;  // of the queue pair, as its turn began
   std::size_t last_cut = SIZE_MAX, last_recovery = SIZE_MAX;
 };
 
@@ -87,7 +89,7 @@ class PortRecord {
   void settle(Time_ps end_ps);
 
   void cnp_sent(const QueuePair& qp, Time_ps now_ps);
-  // The pace was `before_q16`.
+  // The pace was `before_q16`. Of queue pairs that send no data nothing is kept.
   void rate_cut(const QueuePair& qp, std::int64_t before_q16, std::int64_t line_rate_bps, Time_ps now_ps);
   void lost(const QueuePair& qp, PortEventKind kind, Time_ps now_ps);
 

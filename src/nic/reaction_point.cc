@@ -44,8 +44,11 @@ void Device::pace(QueuePair& qp, std::uint32_t line_bytes, Time_ps now_ps) {
   CongestionState& state = qp.congestion;
   qp.last_sent_ps = now_ps;
   state.until_bytes_B -= line_bytes;
-  if (now_ps >= state.until_ps || state.until_bytes_B <= 0) [[unlikely]]
+  if (now_ps >= state.until_ps || state.until_bytes_B <= 0) [[unlikely]] {
+    const std::int64_t before_q16 = state.pace_q16;
     cc_->settle(state, config_.qos.congestion, environment_of(qp), now_ps);
+    if (records_ && state.pace_q16 > before_q16) recorder_->rate_cut(qp, before_q16, line_rate_bps_, now_ps);
+  }
   qp.next_send_ps = now_ps + (static_cast<std::int64_t>(line_bytes) * state.pace_q16 >> 16);
   qp.pace_ps = std::min(qp.next_send_ps, std::max(state.until_ps, now_ps + 1));
 }
@@ -57,6 +60,7 @@ bool Device::may_send(QueuePair& qp, Time_ps now_ps) {
   const std::int64_t before_q16 = state.pace_q16;
   if (now_ps >= state.until_ps) cc_->settle(state, config_.qos.congestion, environment_of(qp), now_ps);
   rescale_wait(qp, before_q16, now_ps);
+  if (records_ && state.pace_q16 > before_q16) recorder_->rate_cut(qp, before_q16, line_rate_bps_, now_ps);
   return qp.next_send_ps <= now_ps;
 }
 
@@ -100,6 +104,7 @@ void Device::signal_ack(QueuePair& qp, std::uint32_t una_before, const Packet* p
   const std::int64_t before_q16 = qp.congestion.pace_q16;
   cc_->ack(qp.congestion, config_.qos.congestion, environment_of(qp), signal);
   rescale_wait(qp, before_q16, now_ps);
+  if (records_ && qp.congestion.pace_q16 > before_q16) recorder_->rate_cut(qp, before_q16, line_rate_bps_, now_ps);
   if (req.queued_ps != kNever_ps && req.queued_ps > std::max(qp.pace_ps, now_ps))
     queue_request(qp, std::max(qp.pace_ps, now_ps));  // the pace rose
 }

@@ -56,6 +56,7 @@ void add_links(const RunResult& result, Evidence& evidence) {
         link.marked += port.counters.ecn_marked[c];
         link.max_queue_B = std::max<std::uint64_t>(link.max_queue_B, port.counters.max_queue_B[c]);
       }
+      if (port.forwarder) link.marked += port.forwarder->counters.qdisc.marked;
       link.paused_ps = *std::max_element(port.pause_rx_ps.begin(), port.pause_rx_ps.end());
       by_port.emplace(link.from, std::move(link));
     }
@@ -65,8 +66,8 @@ void add_links(const RunResult& result, Evidence& evidence) {
     LinkEvidence link = found == by_port.end() ? link_between(each.from, each.to, 0) : std::move(found->second);
     for (Fate fate :
          {Fate::kFaultDrop, Fate::kLinkDown, Fate::kFcsError, Fate::kIcrcError, Fate::kRxBufferFull, Fate::kRxRingFull,
-          Fate::kUnknownQp, Fate::kWrongSource, Fate::kTailDrop, Fate::kWred, Fate::kNoHeadroom, Fate::kNoRoute,
-          Fate::kTtlExpired, Fate::kTooBig, Fate::kWatchdogDrop, Fate::kPortDown, Fate::kCpuDrop}) {
+          Fate::kUnknownQp, Fate::kWrongSource, Fate::kNotReady, Fate::kTailDrop, Fate::kWred, Fate::kNoHeadroom,
+          Fate::kNoRoute, Fate::kTtlExpired, Fate::kTooBig, Fate::kWatchdogDrop, Fate::kPortDown, Fate::kCpuDrop}) {
       if (each.ledger.of(fate) > 0)
         link.lost.emplace_back(fabric::kFateNames[static_cast<std::size_t>(fate)], each.ledger.of(fate));
     }

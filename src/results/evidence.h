@@ -15,6 +15,7 @@ namespace weft::lab {
 // What a sender did with its time. The others are names of workload::pcie_cause().
 namespace held {
 inline constexpr const char* kSending = "sending";
+inline constexpr const char* kAgain = "sending again";  // of the former, by packets that were sent before
 inline constexpr const char* kPortBusy = "port busy";
 inline constexpr const char* kStart = "start";
 inline constexpr const char* kNoWork = "no work";
@@ -37,10 +38,10 @@ struct SenderEvidence {
   std::string from, to;  // "h0:p0"; `to` is empty where it is not connected
   std::uint32_t qpn = 0, peer_qpn = 0;
   bool replies = false;
-  bool only_asks = false;             // READ and atomic requests: the data comes from the other end
-  Time_ps first_ps = 0, last_ps = 0;  // its first work request, and the last that is known of it
-  std::uint64_t packets = 0;
-  std::vector<HeldTime> held;     // what it did meanwhile; they add up
+  bool only_asks = false;                // READ and atomic requests: the data comes from the other end
+  Time_ps first_ps = 0, last_ps = 0;     // its first work request, and the last that is known of it
+  std::uint64_t packets = 0, again = 0;  // sent; of these, sent before
+  std::vector<HeldTime> held;            // what it did meanwhile; they add up
   std::vector<std::string> path;  // ports by which its packets leave, its own first; empty: that depends on the moment
 };
 
@@ -115,6 +116,7 @@ struct FaultEvidence {
   std::uint64_t hits = 0;
 };
 
+inline constexpr const char* kLatencyTest = "perftest latency";  // a kind of workload
 struct WorkloadEvidence {
   std::string name, kind;
   std::string client, server;      // of those that have two ends

@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kEvidenceSchema = R"(
 CREATE TABLE workload(name TEXT, kind TEXT, client TEXT, server TEXT, failure TEXT, from_ps INTEGER, to_ps INTEGER);
 CREATE TABLE sender(id INTEGER PRIMARY KEY, port TEXT, peer TEXT, qpn INTEGER, peer_qpn INTEGER, replies INTEGER,
-  only_asks INTEGER, first_ps INTEGER, last_ps INTEGER, packets INTEGER);
+  only_asks INTEGER, first_ps INTEGER, last_ps INTEGER, packets INTEGER, again INTEGER);
 CREATE TABLE sender_held(sender INTEGER, cause TEXT, time_ps INTEGER);
 CREATE TABLE sender_path(sender INTEGER, hop INTEGER, port TEXT);
 CREATE TABLE flow_sender(workload TEXT, number INTEGER, sender INTEGER);
@@ -25,7 +25,7 @@ CREATE TABLE circular_wait(number INTEGER, place INTEGER, port TEXT);
 )";
 
 void write_senders(SqliteFile& file, const Evidence& evidence) {
-  SqliteRows senders(file, "INSERT INTO sender VALUES(?,?,?,?,?,?,?,?,?,?)");
+  SqliteRows senders(file, "INSERT INTO sender VALUES(?,?,?,?,?,?,?,?,?,?,?)");
   SqliteRows held(file, "INSERT INTO sender_held VALUES(?,?,?)");
   SqliteRows path(file, "INSERT INTO sender_path VALUES(?,?,?)");
   std::map<std::pair<std::string, std::uint32_t>, std::int64_t> requests;
@@ -33,7 +33,7 @@ void write_senders(SqliteFile& file, const Evidence& evidence) {
   for (const SenderEvidence& each : evidence.senders) {
     ++id;
     senders.add(id, each.from, each.to, each.qpn, each.peer_qpn, each.replies ? 1 : 0, each.only_asks ? 1 : 0,
-                each.first_ps, each.last_ps, each.packets);
+                each.first_ps, each.last_ps, each.packets, each.again);
     for (const HeldTime& part : each.held) held.add(id, part.cause, part.time_ps);
     for (std::size_t hop = 0; hop < each.path.size(); ++hop) path.add(id, hop, each.path[hop]);
     if (!each.replies) requests.insert_or_assign({each.from, each.qpn}, id);

@@ -98,7 +98,7 @@ void explain_pace(const ExplainContext& context, FlowAnswer& flow) {
     marked = port;
   }
   flow.root = marked;
-  flow.because = fmt::format("{}", counted(cuts, "rate cut"));
+  flow.because = at_least(context.evidence.left_out) + counted(cuts, "rate cut");
   if (cuts > 0) flow.because += fmt::format(", down to {:.1f} Gb/s", static_cast<double>(lowest_bps) / 1e9);
   if (!marked.empty()) {
     flow.because += fmt::format(": {} marked {}", queue_text(context, marked), counted(most, "packet"));
@@ -132,7 +132,7 @@ void explain_recovery(const ExplainContext& context, FlowAnswer& flow) {
   count(naks, "NAK");
   count(timeouts, "timeout");
   count(not_ready, "RNR NAK");
-  flow.because = events.empty() ? "no NAK or timeout is in the log" : events;
+  flow.because = events.empty() ? "no NAK or timeout is in the log" : at_least(context.evidence.left_out) + events;
   if (not_ready > naks + timeouts) {
     flow.root = flow.to;
     flow.because += fmt::format(": {} had posted no receive", flow.to);
@@ -145,6 +145,17 @@ void explain_recovery(const ExplainContext& context, FlowAnswer& flow) {
     flow.because += "; its packets take several paths: see the losses of links";
   } else {
     flow.because += "; nothing was lost on its path: late answers, order, or an end that does not answer";
+  }
+}
+
+void explain_sent_again(const ExplainContext& context, FlowAnswer& flow) {
+  const std::string lost = losses_text(context, flow, flow.root);
+  if (!lost.empty()) {
+    flow.because = "lost on its path: " + lost;
+  } else if (flow.path.empty() && !flow.to.empty()) {
+    flow.because = "its packets take several paths: lost there, or out of order";
+  } else {
+    flow.because = "nothing was lost on its path: late answers, or order";
   }
 }
 
@@ -181,13 +192,7 @@ void explain_round_trip(const ExplainContext& context, FlowAnswer& flow) {
                                    : "latency of the path and the other end: no queue of its path was busy";
 }
 
-}  // namespace
-
-void explain_bottleneck(const ExplainContext& context, FlowAnswer& flow) {
-  if (flow.shares.empty()) {
-    flow.because = context.evidence.recorded ? "it has sent nothing" : "the run kept no records of senders";
-    return;
-  }
+void explain_cause(const ExplainContext& context, FlowAnswer& flow) {
   const std::string& cause = flow.bottleneck;
   if (cause == "none") {
     flow.because = fmt::format("nothing held it back: {} of the wire", share_text(flow.wire));
@@ -195,6 +200,8 @@ void explain_bottleneck(const ExplainContext& context, FlowAnswer& flow) {
     explain_pause(context, flow);
   } else if (cause == held::kPace) {
     explain_pace(context, flow);
+  } else if (cause == held::kAgain) {
+    explain_sent_again(context, flow);
   } else if (cause == held::kRecovery) {
     explain_recovery(context, flow);
   } else if (cause == held::kRoundTrip) {
@@ -219,6 +226,19 @@ void explain_bottleneck(const ExplainContext& context, FlowAnswer& flow) {
       if (cause == known.name) flow.because = known.note;
     }
   }
+}
+
+}  // namespace
+
+void explain_bottleneck(const ExplainContext& context, FlowAnswer& flow) {
+  if (flow.shares.empty()) {
+    flow.because = context.evidence.recorded ? "it has sent nothing" : "the run kept no records of senders";
+    return;
+  }
+  explain_cause(context, flow);
+  if (flow.again == 0) return;
+  const std::string again = fmt::format("sent again {} of {} packets", flow.again, flow.packets);
+  flow.because = flow.bottleneck == held::kAgain ? again + "; " + flow.because : flow.because + "; " + again;
 }
 
 }  // namespace weft::lab

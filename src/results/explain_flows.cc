@@ -58,6 +58,8 @@ void add_times(const Evidence& evidence, FlowAnswer& flow, const SenderGroup& gr
   flow.first_ps = group.front()->first_ps;
   for (const SenderEvidence* sender : group) {
     flow.qpns.push_back(sender->qpn);
+    flow.packets += sender->packets;
+    flow.again += sender->again;
     flow.first_ps = std::min(flow.first_ps, sender->first_ps);
     flow.last_ps = std::max(flow.last_ps, sender->last_ps);
     for (const std::string& port : sender->path) {
@@ -81,6 +83,11 @@ void add_times(const Evidence& evidence, FlowAnswer& flow, const SenderGroup& gr
   }
   flow.weight = static_cast<double>(sums[held::kSending]) + 0.01 * static_cast<double>(life_ps);
   flow.wire = std::min(1.0, wire_ps / static_cast<double>(life_ps));
+  if (flow.again > 0) {
+    const double part = static_cast<double>(flow.again) / static_cast<double>(flow.packets);
+    sums[held::kAgain] = static_cast<Time_ps>(static_cast<double>(sums[held::kSending]) * part);
+    sums[held::kSending] -= sums[held::kAgain];
+  }
   for (const auto& [cause, time_ps] : sums) {
     if (time_ps > 0) flow.shares.push_back({cause, static_cast<double>(time_ps) / static_cast<double>(life_ps)});
   }
@@ -90,7 +97,10 @@ void add_times(const Evidence& evidence, FlowAnswer& flow, const SenderGroup& gr
 
 void name_bottleneck(FlowAnswer& flow) {
   flow.bottleneck = "none";
-  if (flow.shares.empty() || flow.wire >= kHealthyWire) return;
+  if (flow.shares.empty()) return;
+  // Packets that were sent before are no progress.
+  const double fresh = flow.packets == 0 ? 1 : 1 - static_cast<double>(flow.again) / static_cast<double>(flow.packets);
+  if (flow.wire * fresh >= kHealthyWire) return;
   for (const CauseShare& part : flow.shares) {
     if (part.cause == held::kSending) continue;
     if (part.share >= kWorthNamingOfLife) {
@@ -151,6 +161,8 @@ std::vector<FlowAnswer> explain_flows(const ExplainContext& context) {
     flows.push_back(std::move(flow));
   }
   for (FlowAnswer& flow : flows) {
+    for (const WorkloadEvidence& each : evidence.workloads)
+      flow.is_latency_test = flow.is_latency_test || (each.name == flow.workload && each.kind == kLatencyTest);
     name_bottleneck(flow);
     explain_bottleneck(context, flow);
   }

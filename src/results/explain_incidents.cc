@@ -144,6 +144,9 @@ void Builder::add_marks(const Begun& begun, Incident& out) const {
     step.last_ps = std::max(step.last_ps, mark->last_ps);
     queue_B = std::max(queue_B, mark->queue_B);
   }
+  // The log may have had no room for all of them; the port has counted them.
+  if (const auto link = context_.link_of.find(begun.root); link != context_.link_of.end())
+    step.count = std::max(step.count, link->second->marked);
   const EventEvidence& first = *begun.marks.front();
   step.time_ps = first.first_ps;
   step.port = begun.root;
@@ -160,6 +163,7 @@ void Builder::add_pauses(const Begun& begun, Incident& out) const {
     std::vector<std::string> stopped;
     Time_ps time_ps = 0;
   };
+  const std::uint64_t left_out = context_.evidence.pauses_left_out;
   std::map<std::size_t, Level> levels;
   for (std::size_t i : begun.stops) {
     const Stop& stop = context_.tree.stops()[i];
@@ -186,13 +190,13 @@ void Builder::add_pauses(const Begun& begun, Incident& out) const {
     }
     ++level.step.count;
     level.step.last_ps = std::max(level.step.last_ps, stop.to_ps);
-    level.time_ps += stop.to_ps - stop.from_ps;
+    level.time_ps += std::max<Time_ps>(0, stop.to_ps - std::max(stop.from_ps, context_.evidence.from_ps));
     if (std::find(level.stopped.begin(), level.stopped.end(), stop.stopped) == level.stopped.end())
       level.stopped.push_back(stop.stopped);
   }
   for (auto& [number, level] : levels) {
     if (level.step.count > 1)
-      level.step.text += fmt::format("; {} of {}, {} in all", counted(level.step.count, "pause"),
+      level.step.text += fmt::format("; {}{} of {}, {} in all", at_least(left_out), counted(level.step.count, "pause"),
                                      list_text(level.stopped), time_text(level.time_ps));
     out.weight += static_cast<double>(level.time_ps);
     out.steps.push_back(level.step);
@@ -209,9 +213,9 @@ void Builder::add_drops(const Begun& begun, Incident& out) const {
     step.count = drop->count;
     step.qpn = drop->qpn;
     step.psn = drop->psn;
-    step.text = fmt::format("{} drops {} ({}), queue {} up to {}; the first from {} to {}", node_of(drop->node),
-                            counted(drop->count, "packet"), drop->reason, drop->queue, bytes_text(drop->queue_B),
-                            drop->source, drop->destination);
+    step.text = fmt::format("{} drops {}{} ({}), queue {} up to {}; the first from {} to {}", node_of(drop->node),
+                            at_least(context_.evidence.left_out), counted(drop->count, "packet"), drop->reason,
+                            drop->queue, bytes_text(drop->queue_B), drop->source, drop->destination);
     out.weight += 1e7 * static_cast<double>(drop->count);
     out.steps.push_back(std::move(step));
   }

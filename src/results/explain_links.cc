@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/plural.h"
@@ -92,7 +93,8 @@ void add_link_incidents(const ExplainContext& context, const std::vector<FlowAns
       step.time_ps = drop.first_ps;
       step.last_ps = drop.last_ps;
       step.count = drop.count;
-      step.text = fmt::format("{} loses {} for that port", drop.node, counted(drop.count, "packet"));
+      step.text = fmt::format("{} loses {}{} for that port", drop.node, at_least(context.evidence.left_out),
+                              counted(drop.count, "packet"));
       out.weight += 1e7 * static_cast<double>(drop.count);
       out.steps.push_back(std::move(step));
     }
@@ -183,6 +185,28 @@ void add_unexplained(const ExplainContext& context, const std::vector<FlowAnswer
   incidents.push_back(std::move(out));
 }
 
+// Marks that were counted, and of which no record says when.
+void add_marked_links(const ExplainContext& context, const std::vector<FlowAnswer>& flows,
+                      std::vector<Incident>& incidents) {
+  for (const LinkEvidence& link : context.evidence.links) {
+    const bool known = std::any_of(incidents.begin(), incidents.end(), [&](const Incident& incident) {
+      return incident.kind == "congestion" && incident.root == link.from;
+    });
+    if (link.marked == 0 || known) continue;
+    Incident out;
+    out.kind = "congestion";
+    out.root = link.from;
+    out.title =
+        fmt::format("congestion at {}: {} marked CE", queue_text(context, link.from), counted(link.marked, "packet"));
+    const std::vector<const FlowAnswer*> over = flows_over(flows, link.from, link.from);
+    for (const FlowAnswer* flow : over) out.flows.push_back(flow->id);
+    add_reactions(context, over, 0, out);
+    out.weight = 1e5 * static_cast<double>(link.marked);
+    order_steps(out);
+    incidents.push_back(std::move(out));
+  }
+}
+
 // A receiver that had posted nothing.
 void add_unready_receivers(const ExplainContext& context, const std::vector<FlowAnswer>& flows,
                            std::vector<Incident>& incidents) {
@@ -190,11 +214,22 @@ void add_unready_receivers(const ExplainContext& context, const std::vector<Flow
   for (const EventEvidence& event : context.evidence.events) {
     if (event.kind == "rnr") ports.insert(event.peer);
   }
+  std::map<std::string, std::uint64_t> discarded;
+  for (const LinkEvidence& link : context.evidence.links) {
+    for (const auto& [reason, count] : link.lost) {
+      if (reason == "receiver not ready") discarded[link.to] += count;
+    }
+  }
+  for (const auto& [port, count] : discarded) ports.insert(port);
   for (const std::string& port : ports) {
     Incident out;
     out.kind = "receiver";
     out.root = port;
     out.title = fmt::format("{} had posted no receive (RNR)", port);
+    const bool is_told =
+        std::any_of(context.evidence.events.begin(), context.evidence.events.end(),
+                    [&](const EventEvidence& each) { return each.kind == "rnr" && each.peer == port; });
+    if (!is_told) out.title = fmt::format("{} was not ready for {}", port, counted(discarded[port], "packet"));
     std::vector<const FlowAnswer*> to;
     for (const FlowAnswer& flow : flows) {
       if (flow.to == port) to.push_back(&flow);
@@ -215,6 +250,7 @@ std::vector<Incident> explain_incidents(const ExplainContext& context, const std
     if (!circle.empty()) incidents.push_back(circle_incident(context, flows, circle));
   }
   for (Incident& each : queue_incidents(context, flows)) incidents.push_back(std::move(each));
+  add_marked_links(context, flows, incidents);
   add_link_incidents(context, flows, incidents);
   add_loss_incidents(context, flows, incidents);
   add_unready_receivers(context, flows, incidents);

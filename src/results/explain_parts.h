@@ -42,6 +42,10 @@ std::string link_name(const ExplainContext& context, const std::string& port);
 std::string busy_text(const ExplainContext& context, const std::string& port);
 // "1.2 MB"
 std::string bytes_text(std::uint64_t bytes);
+// "at least " where the log had no room for all.
+inline std::string at_least(std::uint64_t left_out) {
+  return left_out > 0 ? "at least " : "";
+}
 // "A, B and 3 more"
 std::string list_text(const std::vector<std::string>& names, std::size_t most = 3);
 // What made this NIC stop its peer.

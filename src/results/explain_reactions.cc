@@ -13,6 +13,7 @@ namespace weft::lab {
 // CNPs of the receivers and what their senders did.
 void add_reactions(const ExplainContext& context, const std::vector<const FlowAnswer*>& flows, Time_ps since_ps,
                    Incident& out) {
+  const std::uint64_t left_out = context.evidence.left_out;
   ChainStep cnp, cut;
   cnp.what = "cnp";
   cut.what = "rate_cut";
@@ -43,13 +44,14 @@ void add_reactions(const ExplainContext& context, const std::vector<const FlowAn
     cnp.text = fmt::format("{} sends a CNP to {}", event.port, event.peer);
   }
   if (cnp.count > 0) {
-    if (cnp.count > 1) cnp.text += fmt::format(", the first of {} to its senders", cnp.count);
+    if (cnp.count > 1) cnp.text += fmt::format(", the first of {}{} to its senders", at_least(left_out), cnp.count);
     out.steps.push_back(cnp);
   }
   if (cut.count > 0) {
-    cut.text = fmt::format("{} cuts its rate from {:.1f} Gb/s; {}, the lowest {:.2f} Gb/s", cut.where,
-                           static_cast<double>(before_bps) / 1e9, counted(cut.count, "cut") + " in all",
-                           static_cast<double>(lowest_bps) / 1e9);
+    cut.text =
+        fmt::format("{} cuts its rate from {:.1f} Gb/s; {}, the lowest {:.2f} Gb/s", cut.where,
+                    static_cast<double>(before_bps) / 1e9, at_least(left_out) + counted(cut.count, "cut") + " in all",
+                    static_cast<double>(lowest_bps) / 1e9);
     out.steps.push_back(cut);
   }
 }
@@ -75,7 +77,8 @@ void add_recoveries(const ExplainContext& context, const std::vector<const FlowA
     const char* words = *kind == 'n'   ? "gets a NAK"
                         : *kind == 't' ? "gets no ACK in time (timeout)"
                                        : "gets an RNR NAK";
-    step.text = fmt::format("{} {} and sends again from PSN {}; {} in all", step.where, words, step.psn, step.count);
+    step.text = fmt::format("{} {} and sends again from PSN {}; {}{} in all", step.where, words, step.psn,
+                            at_least(context.evidence.left_out), step.count);
     out.steps.push_back(std::move(step));
   }
 }

@@ -31,12 +31,18 @@ std::string links_line(const Explanation& explanation) {
   return out;
 }
 
-const FlowAnswer* slowest(const std::vector<FlowAnswer>& flows, const std::string& bottleneck) {
+// A latency test waits for its round trips by its nature.
+std::string headline_cause(const FlowAnswer& flow) {
+  return flow.is_latency_test && flow.bottleneck == held::kRoundTrip ? "none" : flow.bottleneck;
+}
+
+// The one that was held back by it most of its time.
+const FlowAnswer* slowest(const std::vector<FlowAnswer>& flows, const std::string& cause) {
   const FlowAnswer* out = nullptr;
   for (const FlowAnswer& flow : flows) {
-    if (flow.bottleneck != bottleneck || flow.shares.empty()) continue;
-    const auto held = [](const FlowAnswer& each) { return each.share * each.weight; };
-    if (out == nullptr || held(flow) > held(*out) || (bottleneck == "none" && flow.wire < out->wire)) out = &flow;
+    if (flow.shares.empty() || headline_cause(flow) != cause) continue;
+    if (out == nullptr || flow.share > out->share || (flow.share == out->share && flow.weight > out->weight))
+      out = &flow;
   }
   return out;
 }
@@ -45,12 +51,14 @@ const FlowAnswer* slowest(const std::vector<FlowAnswer>& flows, const std::strin
 std::string flows_line(const Explanation& explanation) {
   std::map<std::string, std::size_t> counts;
   std::map<std::string, double> times;
-  std::size_t sent = 0;
+  std::size_t sent = 0, latency_tests = 0;
   for (const FlowAnswer& flow : explanation.flows) {
     if (flow.shares.empty()) continue;
+    const std::string cause = headline_cause(flow);
     ++sent;
-    ++counts[flow.bottleneck];
-    if (flow.bottleneck != "none") times[flow.bottleneck] += flow.share * flow.weight;
+    ++counts[cause];
+    if (cause != "none") times[cause] += flow.share * flow.weight;
+    if (cause != flow.bottleneck) ++latency_tests;
   }
   if (sent == 0)
     return explanation.flows.empty() ? "flows: no queue pair sent data" : "flows: no flow has sent anything";
@@ -63,10 +71,19 @@ std::string flows_line(const Explanation& explanation) {
     most_time = time;
   }
   const FlowAnswer& flow = *slowest(explanation.flows, most);
-  const std::string which = sent == 1 ? fmt::format("flows: {}", flow.id)
-                                      : fmt::format("flows: {} of {}, most {}", counts[most], sent, flow.id);
-  if (most == "none") return which + ": " + flow.because;
-  return fmt::format("{}: {} {} of its time: {}", which, flow.bottleneck, share_text(flow.share), flow.because);
+  if (most == "none" && sent > 1) {
+    std::string out = fmt::format("flows: {} of {}: nothing held them back", counts[most], sent);
+    if (latency_tests > 0)
+      out += fmt::format("; {} waited for {} round trips", counted(latency_tests, "latency test"),
+                         latency_tests == 1 ? "its" : "their");
+    return out;
+  }
+  if (flow.bottleneck == "none") return fmt::format("flows: {}: {}", flow.id, flow.because);
+  if (sent == 1)
+    return fmt::format("flows: {}: {} {} of its time: {}", flow.id, flow.bottleneck, share_text(flow.share),
+                       flow.because);
+  return fmt::format("flows: {} of {}: {}; most of it {}, {} of its time: {}", counts[most], sent, most, flow.id,
+                     share_text(flow.share), flow.because);
 }
 
 std::string incidents_line(const Explanation& explanation) {

@@ -103,6 +103,12 @@ Explanation explain(const Evidence& evidence) {
       out.from_ps = std::min(out.from_ps, sender.first_ps);
       out.to_ps = std::max(out.to_ps, sender.last_ps);
     }
+    // Kernel TCP has no senders, and its bytes are in the links.
+    for (const WorkloadEvidence& workload : evidence.workloads) {
+      if (workload.kind != "iperf3" || workload.to_ps <= workload.from_ps) continue;
+      out.from_ps = std::min(out.from_ps, workload.from_ps);
+      out.to_ps = std::max(out.to_ps, workload.to_ps);
+    }
   }
   out.links = explain_links(evidence, out.from_ps, out.to_ps);
   const PauseTree tree(evidence);
@@ -111,6 +117,7 @@ Explanation explain(const Evidence& evidence) {
   for (const LinkUse& use : out.links) context.use_of.emplace(use.from, use);
   for (const EventEvidence& event : evidence.events) context.events_of[{event.port, event.qpn}].push_back(&event);
   for (const SenderEvidence& sender : evidence.senders) {
+    if (sender.packets == 0 || sender.only_asks) continue;
     for (const std::string& port : sender.path) ++context.senders_through[port];
   }
   out.flows = explain_flows(context);

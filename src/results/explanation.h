@@ -38,17 +38,19 @@ struct FlowAnswer {
   std::size_t queue_pairs = 0;
   std::string state;  // of flows
   Time_ps first_ps = 0, last_ps = 0;
-  double goodput_bps = 0;           // of flows that are done
-  double no_work = 0;               // the part of the time in which all that was posted was done
-  double wire = 0;                  // of the rest, in which it had work: its port sent for it
-  std::vector<CauseShare> shares;   // of the time with work, the largest first; they add up to one
-  std::string bottleneck;           // one of their causes, or "none"
-  double share = 0;                 // of its time
-  std::string because;              // who was behind it
-  std::string root;                 // port where that began; empty: not known, or none
-  std::vector<std::string> path;    // ports, of all its queue pairs; empty: depends on the moment
-  std::vector<std::uint32_t> qpns;  // of its senders
-  double weight = 0;                // ps: how long it sent, and a hundredth of the time in which it had work
+  double goodput_bps = 0;                // of flows that are done
+  double no_work = 0;                    // the part of the time in which all that was posted was done
+  double wire = 0;                       // of the rest, in which it had work: its port sent for it
+  std::vector<CauseShare> shares;        // of the time with work, the largest first; they add up to one
+  std::string bottleneck;                // one of their causes, or "none"
+  double share = 0;                      // of its time
+  std::string because;                   // who was behind it
+  std::string root;                      // port where that began; empty: not known, or none
+  std::vector<std::string> path;         // ports, of all its queue pairs; empty: depends on the moment
+  std::vector<std::uint32_t> qpns;       // of its senders
+  std::uint64_t packets = 0, again = 0;  // sent; of these, sent before
+  bool is_latency_test = false;          // one message at a time: it waits for its round trips
+  double weight = 0;                     // ps: how long it sent, and a hundredth of the time in which it had work
 };
 
 // One step of an incident: the first of so many, and the last.

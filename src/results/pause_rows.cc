@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
 
 namespace weft::lab {
 
@@ -45,22 +49,54 @@ bool is_one_row(const PauseRow& a, const PauseRow& b) {
   return a.time_ps == b.time_ps && a.port == b.port && a.sent == b.sent && a.what == b.what;
 }
 
+// Pauses that are open where a log ends had their end after it: each gets one there. `full` has nodes and NIC ports.
+void close_at_log_end(const std::set<std::string>& full, bool all_full, std::vector<PauseRow>& rows) {
+  const auto log_of = [&](const std::string& port) {
+    return full.contains(port) ? port : port.substr(0, port.find(':'));
+  };
+  std::map<std::pair<std::string, bool>, PauseRow> open;
+  std::map<std::string, Time_ps> last_ps;
+  for (const PauseRow& row : rows) {
+    last_ps[log_of(row.port)] = row.time_ps;
+    PauseRow& each = open.try_emplace({row.port, row.sent}).first->second;
+    each.port = row.port;
+    each.peer = row.peer;
+    each.classes = static_cast<std::uint8_t>(row.what == fabric::PauseEnd::kStart ? each.classes | row.classes
+                                                                                  : each.classes & ~row.classes);
+  }
+  const Time_ps end_ps = rows.empty() ? 0 : rows.back().time_ps;
+  for (auto& [key, row] : open) {
+    const std::string log = log_of(row.port);
+    if (row.classes == 0 || (!all_full && !full.contains(log))) continue;
+    row.sent = key.second;
+    row.what = fabric::PauseEnd::kLogFull;
+    row.time_ps = full.contains(log) ? last_ps[log] : end_ps;
+    rows.push_back(row);
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const PauseRow& a, const PauseRow& b) { return a.time_ps < b.time_ps; });
+}
+
 }  // namespace
 
 std::vector<PauseRow> merged_pauses(const RunResult& result, std::uint64_t& left_out) {
   std::vector<Found> all;
+  std::set<std::string> full;
   left_out = 0;
   for (const PortOutcome& port : result.ports) {
     for (const fabric::PauseEvent& event : port.pauses.records) all.push_back({&event, nullptr, &port});
     left_out += port.pauses.total - port.pauses.records.size();
+    if (port.pauses.total > port.pauses.records.size()) full.insert(port.name);
   }
   for (const SwitchOutcome& each : result.switches) {
     for (const fabric::PauseEvent& event : each.pauses.records) all.push_back({&event, &each, nullptr});
     left_out += each.pauses.total - each.pauses.records.size();
+    if (each.pauses.total > each.pauses.records.size()) full.insert(each.config->name);
   }
   std::stable_sort(all.begin(), all.end(),
                    [](const Found& a, const Found& b) { return a.event->time_ps < b.event->time_ps; });
   std::vector<PauseRow> rows;
+  bool list_is_full = false;
   for (const Found& found : all) {
     PauseRow row = row_of(found);
     if (!rows.empty() && is_one_row(rows.back(), row)) {
@@ -69,8 +105,10 @@ std::vector<PauseRow> merged_pauses(const RunResult& result, std::uint64_t& left
       rows.push_back(std::move(row));
     } else {
       ++left_out;
+      list_is_full = true;
     }
   }
+  if (left_out > 0) close_at_log_end(full, list_is_full, rows);
   return rows;
 }
 
@@ -78,6 +116,7 @@ std::string pause_text(const PauseRow& row) {
   using fabric::PauseEnd;
   if (row.what == PauseEnd::kStart) return fmt::format("{} {}", row.sent ? "XOFF sent to" : "stopped by", row.peer);
   if (row.what == PauseEnd::kXon) return fmt::format("{} {}", row.sent ? "XON sent to" : "released by", row.peer);
+  if (row.what == PauseEnd::kLogFull) return "the pause log was full: when it ended is not known";
   std::string_view why = row.what == PauseEnd::kExpired    ? "the pause timer ran out"
                          : row.what == PauseEnd::kLinkDown ? "the link went down"
                                                            : "the PFC watchdog stepped in";
@@ -85,7 +124,7 @@ std::string pause_text(const PauseRow& row) {
 }
 
 const char* pause_state(fabric::PauseEnd what) {
-  static constexpr const char* kWords[] = {"start", "xon", "expired", "link down", "watchdog"};
+  static constexpr const char* kWords[] = {"start", "xon", "expired", "link down", "watchdog", "log full"};
   return kWords[static_cast<std::size_t>(what)];
 }
 

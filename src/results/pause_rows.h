@@ -22,11 +22,11 @@ struct PauseRow {
 
 inline constexpr std::size_t kMostPauseRows = 100'000;
 // The first of them in order of time, ports of hosts first within an instant; `left_out` are events that the logs or
-// this list had no room for.
+// this list had no room for. What is open at the end of a full log ends there (kLogFull).
 std::vector<PauseRow> merged_pauses(const RunResult& result, std::uint64_t& left_out);
 // "XOFF sent to h0:p0", "stopped by leaf0:swp1 …".
 std::string pause_text(const PauseRow& row);
-// "start", or how it ended: "xon", "expired", "link down", "watchdog".
+// "start", or how it ended: "xon", "expired", "link down", "watchdog"; "log full": after the last that was kept.
 const char* pause_state(fabric::PauseEnd what);
 // "3", "3 4", "all".
 std::string classes_text(std::uint8_t classes);

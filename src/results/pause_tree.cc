@@ -51,14 +51,6 @@ void PauseTree::pair_up(const Evidence& evidence) {
       open.insert_or_assign({event.port, c}, stops_.size() - 1);
     }
   }
-  // A log that was full has the beginnings of pauses that had ended soon after.
-  if (evidence.pauses_left_out > 0) {
-    std::map<std::string, Time_ps> last_ps;
-    for (const PauseEvidence& event : evidence.pauses) last_ps[node_of_port(event.port)] = event.time_ps;
-    for (Stop& stop : stops_) {
-      if (stop.ended.empty()) stop.to_ps = std::max(stop.from_ps, last_ps[node_of_port(stop.by)]);
-    }
-  }
   for (std::size_t i = 0; i < stops_.size(); ++i) of_port_[stops_[i].stopped].push_back(i);
 }
 

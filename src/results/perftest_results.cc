@@ -244,9 +244,9 @@ std::string failure_text(const PerftestOptions&, const PerftestResult& perftest,
   return failure.substr(0, failure.find('\n'));
 }
 
-void add_evidence(const workload::PerftestOptions&, const workload::PerftestResult&, const Lab& lab,
+void add_evidence(const workload::PerftestOptions& options, const workload::PerftestResult&, const Lab& lab,
                   const WorkloadConfig& config, Evidence& evidence) {
-  add_ends(lab, config, "perftest", evidence);
+  add_ends(lab, config, options.latency ? kLatencyTest : "perftest", evidence);
 }
 
 }  // namespace weft::lab

@@ -88,6 +88,7 @@ void read_senders(World& world, std::uint32_t port, nic::Device& device, RunResu
     sender.first_ps = each.first_ps;
     sender.last_ps = each.until_ps;
     sender.packets = each.packets;
+    sender.again = each.again;
     sender.only_asks = each.packets > 0 && each.questions == each.packets;
     sender.held = held_times(each, nic::DeviceControl(device).function(each.function), ps_per_B);
     if (each.connected && each.packet.src != each.packet.dst) sender.path = path_of(world, port, each.packet);

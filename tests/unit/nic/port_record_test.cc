@@ -81,6 +81,34 @@ TEST(PortRecord, EventsThatFollowCloselyAreOne) {
   EXPECT_EQ(record.events().records[1].first_ps, us(1000));
 }
 
+TEST(PortRecord, RateCutMakesNoSender) {
+  PortRecord record;
+  QueuePair qp = recorded_pair();
+  qp.congestion.pace_q16 = std::int64_t{160} << 16;  // 50 Gb/s
+  record.rate_cut(qp, 0, 100'000'000'000, 10);
+  EXPECT_TRUE(record.senders().empty());
+  EXPECT_TRUE(record.events().records.empty());
+  // Of one that sends READ responses it is kept.
+  record.turn_begins(qp, 1, 20);
+  record.rate_cut(qp, 0, 100'000'000'000, 30);
+  ASSERT_EQ(record.events().records.size(), 1U);
+  EXPECT_EQ(record.events().records[0].to_bps, 50'000'000'000);
+  EXPECT_EQ(record.senders().size(), 1U);
+}
+
+TEST(PortRecord, CountsPacketsSentAgain) {
+  PortRecord record;
+  QueuePair qp = recorded_pair();
+  record.posted(qp, 0, 0);
+  for (int i = 0; i < 3; ++i) {
+    record.turn_begins(qp, 0, 100 * i);
+    if (i > 0) ++qp.retransmitted_packets;
+    record.turn_ends(qp, 0, true, false, 100 * i, 100 * i + 50);
+  }
+  EXPECT_EQ(record.senders()[0].packets, 3U);
+  EXPECT_EQ(record.senders()[0].again, 2U);
+}
+
 TEST(PortRecord, CountsWhatItLeavesOut) {
   PortRecord record;
   QueuePair qp = recorded_pair();

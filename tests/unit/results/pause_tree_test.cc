@@ -63,7 +63,15 @@ TEST(PauseTree, FullLogEndsOpenPauses) {
   evidence.pauses.pop_back();
   EXPECT_EQ(PauseTree(evidence).stops()[1].to_ps, 1000);
   evidence.pauses_left_out = 5;
+  PauseEvidence end = evidence.pauses.back();
+  end.port = PauseTree(evidence).stops()[1].by;
+  end.sent = true;
+  end.classes = 0xff;
+  end.time_ps = 200;
+  end.what = "log full";
+  evidence.pauses.push_back(end);
   EXPECT_EQ(PauseTree(evidence).stops()[1].to_ps, 200);
+  EXPECT_EQ(PauseTree(evidence).stops()[1].ended, "log full");
 }
 
 }  // namespace
