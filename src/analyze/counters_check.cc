@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 #include <tuple>
 
 #include "wire/aeth_syndrome.h"
@@ -17,44 +15,7 @@ std::uint64_t value_of(const PortCounters& port, std::string_view name) {
   return found == port.counters.end() ? 0 : found->second;
 }
 
-bool is_name(std::string_view word) {
-  return !word.empty() && std::isalpha(static_cast<unsigned char>(word.front())) != 0 &&
-         std::all_of(word.begin(), word.end(), [](unsigned char c) {
-           return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '/' || c == '.';
-         });
-}
-
-// The next word of blanks, colons, equal signs and commas.
-std::string_view next_word(std::string_view& text) {
-  constexpr std::string_view kBetween = " \t\r\n:=,\"{}[]";
-  const std::size_t begin = std::min(text.find_first_not_of(kBetween), text.size());
-  const std::size_t end = std::min(text.find_first_of(kBetween, begin), text.size());
-  const std::string_view word = text.substr(begin, end - begin);
-  text.remove_prefix(end);
-  return word;
-}
-
 }  // namespace
-
-tl::expected<Counters, std::string> read_counters(std::string_view text) {
-  Counters counters;
-  std::string_view name;
-  while (true) {
-    std::string_view word = next_word(text);
-    if (word.empty()) break;
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error == std::errc{} && end == word.data() + word.size() && !name.empty()) {
-      // "ports/1/hw_counters/np_cnp_sent": the name is the last part.
-      counters[std::string(name.substr(name.rfind('/') + 1))] = value;
-      name = {};
-    } else {
-      name = is_name(word) ? word : std::string_view{};
-    }
-  }
-  if (counters.empty()) return tl::unexpected(std::string("no counter in it"));
-  return counters;
-}
 
 std::string_view CountersCheck::name_of(std::size_t counted) {
   static constexpr std::array<std::string_view, kCounted> kCounterNames = {

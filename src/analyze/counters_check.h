@@ -9,24 +9,14 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <vector>
 
 #include "analyze/addresses.h"
 #include "analyze/analysis.h"
 #include "analyze/finding.h"
+#include "analyze/port_counters.h"
 
 namespace weft::analyze {
-
-using Counters = std::map<std::string, std::uint64_t, std::less<>>;
-// Any text with "name: value" or "name value" pairs; what is no number is passed over. No counter at all is an error.
-tl::expected<Counters, std::string> read_counters(std::string_view text);
-
-struct PortCounters {
-  std::string address;  // "10.0.0.1"
-  std::string file;     // for messages
-  Counters counters;    // since the capture began
-};
 
 class CountersCheck {
  public:

@@ -6,6 +6,7 @@
 #include "analyze/decoder.h"
 #include "wire/erspan.h"
 #include "wire/ethernet.h"
+#include "wire/flow.h"
 #include "wire/icrc.h"
 #include "wire/ifa.h"
 #include "wire/ipv4.h"
@@ -21,7 +22,6 @@ using wire::be16;
 using wire::be32;
 using wire::Bytes;
 
-constexpr std::uint16_t kRocePort = 4791, kUetPort = 4793;
 constexpr std::uint16_t kVxlanPort = 4789, kOldVxlanPort = 8472;  // assigned; of Linux before that
 constexpr std::uint8_t kIpv4InIp = 4, kIpv6InIp = 41;
 constexpr std::uint16_t kIntPort = 5000;  // none was assigned; that of P4 examples, and of Weft
@@ -69,7 +69,7 @@ void Decoder::fit_to(std::size_t total_B, std::size_t udp_at, Rest& rest) {
   if (total_B > rest.wire_B) {
     const bool roce_agrees =
         udp_at != 0 && frame_.ip_protocol == wire::kIpProtocolUdp && rest.bytes.size() >= udp_at + wire::kUdpSize_B &&
-        be16(rest.bytes, udp_at + 2) == kRocePort && be16(rest.bytes, udp_at + 4) == total_B - udp_at;
+        be16(rest.bytes, udp_at + 2) == wire::kRoceUdpPort && be16(rest.bytes, udp_at + 4) == total_B - udp_at;
     if (!mirror_cuts_ && !roce_agrees) {
       frame_.problems |= kIpLength;
       return;
@@ -201,12 +201,12 @@ void Decoder::udp(Rest ip, Rest rest) {
   frame_.dst_port = be16(rest.bytes, 2);
   if (be16(rest.bytes, 4) != rest.wire_B && !is_fragment_) frame_.problems |= kUdpLength;
   rest = rest.after(wire::kUdpSize_B);
-  if (frame_.dst_port == kRocePort) {
+  if (frame_.dst_port == wire::kRoceUdpPort) {
     frame_.encapsulation = Encapsulation::kRoceV2;
     decode_transport(rest.bytes, rest.wire_B, frame_);
     if (options_.check_icrc && !has_options_ && !is_fragment_ && ip.whole() && !frame_.has(kIpLength))
       check_icrc(ip.bytes, &wire::icrc);
-  } else if (frame_.dst_port == kUetPort) {
+  } else if (frame_.dst_port == wire::kUetUdpPort) {
     frame_.kind = FrameKind::kUet;
     frame_.payload = rest.bytes;
   } else if (frame_.dst_port == kIntPort) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "wire/flow.h"
+
 namespace weft::analyze {
 namespace {
 
@@ -47,7 +49,7 @@ void Integrity::add(std::size_t kind, const Frame& frame) {
 }
 
 void Integrity::note(const Frame& frame) {
-  if (frame.kind != FrameKind::kRoce && frame.dst_port != 4791) return;
+  if (frame.kind != FrameKind::kRoce && frame.dst_port != wire::kRoceUdpPort) return;
   if (frame.icrc == IcrcState::kBad) add(0, frame);
   for (std::size_t kind = 1; kind < kIntegrityKinds.size(); ++kind)
     if ((frame.problems & kIntegrityKinds[kind].problems) != 0) add(kind, frame);

@@ -41,25 +41,6 @@ std::string moment_text(const Analysis& analysis, std::int64_t time_ns) {
   return duration_text(static_cast<double>(time_ns - analysis.capture.first_ns));
 }
 
-// Columns as wide as their widest cell; the first two to the left, numbers to the right.
-std::string columns_text(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      if (i == widths.size()) widths.push_back(0);
-      widths[i] = std::max(widths[i], row[i].size());
-    }
-  std::string out;
-  for (const auto& row : rows) {
-    std::string line = " ";
-    for (std::size_t i = 0; i < row.size(); ++i)
-      line += i < 2 ? fmt::format(" {:<{}} ", row[i], widths[i]) : fmt::format(" {:>{}} ", row[i], widths[i]);
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
-  }
-  return out;
-}
-
 void put_capture(const CaptureSummary& capture, std::string& out) {
   std::vector<std::string> kinds;
   const std::array<std::pair<std::uint64_t, std::string_view>, 6> counts = {{{capture.roce, "RoCE"},
@@ -97,7 +78,7 @@ void put_conversations(const Analysis& analysis, std::string& out) {
                     latency(each.ack_latency_p99_ns), fmt::to_string(each.retransmitted),
                     fmt::to_string(each.ce_marked), fmt::to_string(each.cnps)});
   }
-  out += columns_text(rows);
+  out += columns_text(rows, {0, 1}, "  ");
   if (analysis.conversations.size() > kMostConversations)
     out += fmt::format("  and {} more: --table qps, or --json\n", analysis.conversations.size() - kMostConversations);
 }

@@ -23,15 +23,23 @@ std::string table_text(const Table& table) {
     std::vector<std::string>& line = lines.emplace_back();
     for (const Cell& cell : row) line.push_back(cell_text(cell));
   }
-  std::vector<std::size_t> widths(table.columns.size());
+  return columns_text(lines, {column}, "");
+}
+
+std::string columns_text(const std::vector<std::vector<std::string>>& lines, const std::vector<std::size_t>& left,
+                         const std::string& indent) {
+  std::vector<std::size_t> widths;
   for (const auto& line : lines)
-    for (std::size_t i = 0; i < line.size() && i < widths.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      if (i == widths.size()) widths.push_back(0);
+      widths[i] = std::max(widths[i], line[i].size());
+    }
   std::string out;
   for (const auto& line : lines) {
-    std::string text;
-    for (std::size_t i = 0; i < line.size() && i < widths.size(); ++i) {
-      const bool is_text = i == column;
-      text += is_text ? fmt::format("{:<{}}  ", line[i], widths[i]) : fmt::format("{:>{}}  ", line[i], widths[i]);
+    std::string text = indent;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      const bool is_left = std::find(left.begin(), left.end(), i) != left.end();
+      text += is_left ? fmt::format("{:<{}}  ", line[i], widths[i]) : fmt::format("{:>{}}  ", line[i], widths[i]);
     }
     text.erase(text.find_last_not_of(' ') + 1);
     out += text + "\n";

@@ -47,7 +47,7 @@ void UetCheck::see(const Frame& frame) {
     if (Context* context = context_of(frame, frame.src, pds->source_id, false); context != nullptr)
       word_of(context->trimmed, pds->psn) |= std::uint64_t{1} << pds->psn % 64;
     return;  // its data did not arrive
-  } else if (!frame.cut && frame.ip.size() > 60) {
+  } else if (!frame.cut) {
     ++crc_checked_;
     if (!uet_crc_fits(frame)) {
       note(kCrc, frame, fmt::format("PSN {}", pds->psn));

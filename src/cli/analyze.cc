@@ -10,7 +10,6 @@
 
 #include "analyze/analyzer.h"
 #include "analyze/diff.h"
-#include "base/files.h"
 #include "cli/common.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
@@ -33,38 +32,6 @@ struct AnalyzeArguments {
   std::string table;
   std::string flow;
 };
-
-// ADDRESS=AFTER or ADDRESS=AFTER,BEFORE
-tl::expected<analyze::PortCounters, std::string> port_counters(const std::string& argument) {
-  constexpr std::size_t kMost_B = 1 << 22;
-  const std::size_t equal = argument.find('=');
-  if (equal == 0 || equal == argument.npos) return tl::unexpected(argument + ": not ADDRESS=FILE");
-  analyze::PortCounters port;
-  port.address = argument.substr(0, equal);
-  const std::string files = argument.substr(equal + 1);
-  const std::size_t comma = files.find(',');
-  port.file = files.substr(0, comma);
-  auto read = [](const std::string& path) -> tl::expected<analyze::Counters, std::string> {
-    const auto text = read_file(path, kMost_B);
-    if (!text) return tl::unexpected(path + ": " + text.error());
-    auto counters = analyze::read_counters(*text);
-    if (!counters) return tl::unexpected(path + ": " + counters.error());
-    return counters;
-  };
-  auto after = read(port.file);
-  if (!after) return tl::unexpected(after.error());
-  port.counters = std::move(*after);
-  if (comma == files.npos) return port;
-  const auto before = read(files.substr(comma + 1));
-  if (!before) return tl::unexpected(before.error());
-  for (auto& [name, value] : port.counters) {
-    const auto was = before->find(name);
-    if (was == before->end()) continue;
-    if (was->second > value) return tl::unexpected(fmt::format("{}: {} is smaller than before", port.file, name));
-    value -= was->second;
-  }
-  return port;
-}
 
 // Nothing where it was not given; false where it is wrong, which has been said.
 bool read_time(const char* option, const std::string& text, std::optional<std::int64_t>& time_ns) {
@@ -100,7 +67,7 @@ int analyze_captures(const AnalyzeArguments& arguments) {
   analyze::AnalyzeOptions options;
   options.decode.check_icrc = !arguments.no_icrc;
   for (const std::string& each : arguments.counters) {
-    auto port = port_counters(each);
+    auto port = analyze::read_port_counters(each);
     if (!port) return wrong_input(port.error(), "--counters 10.0.0.1=FILE: what ethtool -S or rdma statistic prints");
     options.counters.push_back(std::move(*port));
   }

@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "pcap/pcap_reader.h"
+#include "wire/flow.h"
 #include "wire/opcode.h"
 #include "wire/pfc.h"
 
@@ -37,7 +38,7 @@ std::optional<Bth> bth_of(std::span<const std::uint8_t> bytes) {
   const unsigned type = word(at - 2);
   const std::size_t ip_B = type == 0x0800 ? 20 : 40;
   if ((type != 0x0800 && type != 0x86dd) || bytes.size() < at + ip_B + kUdp_B + kBth_B) return std::nullopt;
-  if (word(at + ip_B + 2) != 4791) return std::nullopt;
+  if (word(at + ip_B + 2) != wire::kRoceUdpPort) return std::nullopt;
   const auto tos = type == 0x0800 ? bytes[at + 1] : static_cast<std::uint8_t>(word(at) >> 4);
   const std::size_t bth = at + ip_B + kUdp_B;
   return Bth{tos, static_cast<wire::Opcode>(bytes[bth]),

@@ -128,6 +128,22 @@ TEST_F(UetCheckTest, SackOfWhatWasNotSent) {
   EXPECT_EQ(ids(), UetIds{"uet.sack"});
 }
 
+// Extension headers before a UDP header with two bytes behind it: no room for a CRC.
+TEST_F(UetCheckTest, TooShortForCrc) {
+  Packet bytes(14 + 40 + 16 + 8 + 2, 0);
+  wire::put_be16(bytes, 12, 0x86dd);
+  bytes[14] = 0x60;
+  wire::put_be16(bytes, 18, 16 + 8 + 2);
+  bytes[20] = 60;  // destination options, two of them
+  bytes[54] = 60;
+  bytes[62] = 17;
+  wire::put_be16(bytes, 72, wire::kUetUdpPort);
+  wire::put_be16(bytes, 74, 8 + 2);
+  wire::put_be16(bytes, 78, 1 << 11);
+  see(bytes);
+  EXPECT_EQ(ids(), UetIds{"uet.crc"});
+}
+
 TEST_F(UetCheckTest, TrimmedPacket) {
   Packet bytes = uet_request(100);
   bytes.resize(80);
