@@ -61,9 +61,13 @@ const std::vector<Module>& modules() {
         "labfile", "analyze"}},
       {"export", {"base", "results"}},
       {"wireshark", {"base"}},
-      {"cli", {"base",  "verbs",    "wire", "engine",  "fabric", "nic",      "host",    "observe",
-               "nccl",  "workload", "text", "catalog", "model",  "results",  "explain", "labfile",
-               "world", "live",     "gear", "analyze", "export", "wireshark"}},
+      // The page: what the verbs do, over HTTP.
+      {"serve",
+       {"base",    "wire",  "pcap",    "engine",  "fabric",  "nic",   "host", "observe", "nccl",    "workload", "text",
+        "catalog", "model", "results", "explain", "labfile", "world", "live", "gear",    "analyze", "export"}},
+      {"cli", {"base",  "verbs",    "wire", "engine",  "fabric", "nic",       "host",    "observe",
+               "nccl",  "workload", "text", "catalog", "model",  "results",   "explain", "labfile",
+               "world", "live",     "gear", "analyze", "export", "wireshark", "serve"}},
   };
   return all;
 }
@@ -98,11 +102,14 @@ struct Confined {
   std::vector<std::string_view> modules;
 };
 const std::vector<Confined>& confined_headers() {
-  static const std::vector<Confined> all = {
-      {"yaml-cpp/", {"text"}},     {"nlohmann/", {"results", "catalog", "gear", "analyze", "export"}},
-      {"sqlite3", {"results"}},    {"zlib", {"pcap"}},
-      {"CLI/", {"cli"}},           {"infiniband/", {"verbs", "live"}},
-      {"rdma/", {"verbs", "live"}}};
+  static const std::vector<Confined> all = {{"yaml-cpp/", {"text"}},
+                                            {"nlohmann/", {"results", "catalog", "gear", "analyze", "export", "serve"}},
+                                            {"httplib", {"serve"}},
+                                            {"sqlite3", {"results"}},
+                                            {"zlib", {"pcap"}},
+                                            {"CLI/", {"cli"}},
+                                            {"infiniband/", {"verbs", "live"}},
+                                            {"rdma/", {"verbs", "live"}}};
   return all;
 }
 
