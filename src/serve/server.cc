@@ -25,11 +25,10 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kMostBody_B = 1 << 20;
 constexpr std::size_t kMostHeader_B = 64 << 10;
-constexpr std::size_t kMostDiscarded_B = 8 << 20;  // of a body that is too large, so that its client reads the answer
 constexpr std::size_t kMostConnections = 512;
 constexpr int kBacklog = 128;                // the library's is 5, compiled in
 constexpr std::size_t kMostRequests = 1000;  // on one connection
-constexpr auto kKeepAlive = 15s;
+constexpr std::chrono::seconds kKeepAlive = 15s;
 constexpr auto kRequestTime = 30s;
 constexpr std::size_t kFilePiece_B = 256 << 10;
 
@@ -164,7 +163,8 @@ bool is_too_large(const httplib::Request& request) {
 
 // A body whose size is not known before it is read, or that grows when it is unpacked.
 bool is_unbounded(const httplib::Request& request) {
-  return request.has_header("Transfer-Encoding") || request.has_header("Content-Encoding");
+  return request.has_header("Transfer-Encoding") || request.has_header("Content-Encoding") ||
+         request.headers.count("Content-Length") > 1;
 }
 
 bool has_body(const httplib::Request& request) {
@@ -185,15 +185,14 @@ class HttpServer final : public httplib::Server {
     SocketStream stream(client);
     bool read_to_end = true;
     for (std::size_t count = 1; read_to_end && count <= kMostRequests && client.wait_for_request(kKeepAlive); ++count) {
-      client.begin_request(kMostHeader_B + kMostDiscarded_B, kRequestTime);
+      client.begin_request(kMostHeader_B + kMostBody_B, kRequestTime);
       bool closed = false;
       read_to_end = false;  // what is no request ends here as well
       const bool answered = process_request(stream, count == kMostRequests, closed, [&](httplib::Request& request) {
         // Bodies of methods that have none are not read either.
         const bool reads_body = request.method == "POST" || request.method == "PUT" || request.method == "PATCH" ||
                                 request.method == "DELETE";
-        read_to_end = !is_too_large(request) && !is_unbounded(request) && (reads_body || !has_body(request)) &&
-                      request.headers.count("Content-Length") <= 1;
+        read_to_end = !is_too_large(request) && !is_unbounded(request) && (reads_body || !has_body(request));
         if (read_to_end) return;
         request.headers.erase("Connection");
         request.headers.emplace("Connection", "close");
@@ -243,6 +242,8 @@ tl::expected<std::unique_ptr<Server>, std::string> Server::open(const ServerOpti
   own.http.new_task_queue = [] { return new Threads; };
   own.http.set_payload_max_length(kMostBody_B);
   own.http.set_tcp_nodelay(true);
+  own.http.set_keep_alive_max_count(kMostRequests);
+  own.http.set_keep_alive_timeout(kKeepAlive.count());
   // The library's own allow others to take the same port.
   own.http.set_socket_options([](socket_t socket) {
     const int yes = 1;
@@ -260,8 +261,11 @@ tl::expected<std::unique_ptr<Server>, std::string> Server::open(const ServerOpti
     send(refused ? std::move(*refused) : own.router.answer(std::move(request)), from, to);
   };
   own.http.set_pre_routing_handler([send](const httplib::Request& from, httplib::Response& to) {
-    if (!is_unbounded(from)) return httplib::Server::HandlerResponse::Unhandled;
-    send(problem(411, "a body without a length, or compressed", "send it plain, with Content-Length"), from, to);
+    const bool too_large = is_too_large(from);
+    if (!too_large && !is_unbounded(from)) return httplib::Server::HandlerResponse::Unhandled;
+    send(too_large ? library_error(413)
+                   : problem(411, "a body without a length, or compressed", "send it plain, with Content-Length"),
+         from, to);
     return httplib::Server::HandlerResponse::Handled;
   });
   own.http.set_error_handler(

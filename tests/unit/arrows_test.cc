@@ -63,8 +63,8 @@ const std::vector<Module>& modules() {
       {"wireshark", {"base"}},
       // The page: what the verbs do, over HTTP.
       {"serve",
-       {"base",    "wire",  "pcap",    "engine",  "fabric",  "nic",   "host", "observe", "nccl",    "workload", "text",
-        "catalog", "model", "results", "explain", "labfile", "world", "live", "gear",    "analyze", "export"}},
+       {"base", "verbs",   "wire",  "pcap",    "engine",  "fabric",  "nic",   "host", "observe", "nccl",    "workload",
+        "text", "catalog", "model", "results", "explain", "labfile", "world", "live", "gear",    "analyze", "export"}},
       {"cli", {"base",  "verbs",    "wire", "engine",  "fabric", "nic",       "host",    "observe",
                "nccl",  "workload", "text", "catalog", "model",  "results",   "explain", "labfile",
                "world", "live",     "gear", "analyze", "export", "wireshark", "serve"}},
