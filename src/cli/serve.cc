@@ -11,6 +11,7 @@
 #include "serve/run_routes.h"
 #include "serve/server.h"
 #include "serve/static_routes.h"
+#include "serve/study_routes.h"
 
 namespace weft::cli {
 
@@ -25,6 +26,7 @@ int run(const ServeArguments& arguments) {
   const serve::RunPlace place(arguments.what);
   serve::Router router;
   serve::add_run_routes(router, place);
+  serve::add_study_routes(router, place);
   serve::add_static_routes(router);
   serve::ServerOptions options;
   options.port = arguments.port;
