@@ -7,6 +7,7 @@
 
 #include "cli/common.h"
 #include "cli/verbs.h"
+#include "serve/lab_routes.h"
 #include "serve/run_place.h"
 #include "serve/run_routes.h"
 #include "serve/server.h"
@@ -26,6 +27,7 @@ int run(const ServeArguments& arguments) {
   const serve::RunPlace place(arguments.what);
   serve::Router router;
   serve::add_run_routes(router, place);
+  serve::add_lab_routes(router);
   serve::add_study_routes(router, place);
   serve::add_static_routes(router);
   serve::ServerOptions options;
