@@ -103,7 +103,7 @@ TEST(PlantedTable, NamesInSourcesExist) {
 
 // planted_matrix_test sees to it that what a row names is found in its capture. A kind that no row names would be
 // tested by nothing but hand-made frames, or not at all.
-TEST(PlantedTable, EveryKindIsPlanted) {
+TEST(PlantedTable, CoversAllKinds) {
   std::set<std::string> planted;
   for (const auto& rows : {all_planted_faults(), healthy_captures()}) {
     for (const PlantedCase& row : rows) {
