@@ -114,7 +114,6 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     {"cnp.pacing", kNote, "interval and scope of CNPs"},
     {"traffic-class.no-ecn", kNote, "no RoCE packet is ECN-capable"},
     {"rate-reaction.fit", kNote, "DCQCN parameters that fit"},
-    {"ack.coalescing", kNote, "ACK coalescing"},
     {"uet.seen", kNote, "Ultra Ethernet packets"},
 });
 

@@ -183,6 +183,7 @@ tl::expected<void, ExportProblem> RunStore::read_schema() {
   if (count < 0 || interval_ps < 0 || (count > 0 && (interval_ps == 0 || count - 2 > end_ps / interval_ps)))
     return damaged(fmt::format("{} samples do not fit a run of {} ps", count, end_ps));
   samples_ = static_cast<std::uint64_t>(count);
+  if (samples_ > lab::kMostSamples) return damaged(fmt::format("{} samples are more than this reads", count));
   return {};
 }
 

@@ -32,6 +32,8 @@ class EditableCapture {
  public:
   static EditableCapture read(const std::string& path);
   void write(const std::string& path) const;
+  // As pcap with nanoseconds: without interfaces and directions.
+  void write_pcap(const std::string& path) const;
 
   std::vector<Interface> interfaces;
   std::vector<Record> records;

@@ -103,6 +103,17 @@ void clock_steps_back(EditableCapture& capture) {
     capture.records[i].time_ns -= 20'000;
 }
 
+void cut_within_record(std::vector<std::uint8_t>& file) {
+  file.resize(file.size() - 100);
+}
+
+// Of the block in the middle of the file: a length that is no multiple of four.
+void wrong_record_length(std::vector<std::uint8_t>& file) {
+  std::size_t at = 0;
+  while (at < file.size() / 2) at += wire::le32(wire::Bytes(file), at + 4);
+  wire::put_le32(wire::MutableBytes(file), at + 4, 7);
+}
+
 }  // namespace
 
 void add_healthy_handshake(EditableCapture& capture) {
@@ -153,7 +164,10 @@ std::vector<PlantedCase> other_faults() {
   rows.push_back(
       {"ClockStepsBack", "time stamps that go back by 20 us", writes, "node00:p0", clock_steps_back, "capture.order"});
   rows.push_back({"CutFile", "a file that ends within a record", writes, "node00:p0", nullptr, "capture.cut"});
-  rows.back().cut_file_B = 100;
+  rows.back().edit_file = cut_within_record;
+  rows.push_back(
+      {"DamagedFile", "a record whose length cannot be right", writes, "node00:p0", nullptr, "capture.damaged"});
+  rows.back().edit_file = wrong_record_length;
   rows.push_back({"ContractDscp",
                   "a host that sends DSCP 0 in place of 26",
                   writes,

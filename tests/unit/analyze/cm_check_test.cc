@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "unit/analyze/finding_ids.h"
+
 namespace weft::analyze {
 namespace {
 
@@ -38,12 +40,10 @@ struct CmCheckTest : testing::Test {
     frame.psn = psn;
     return frame;
   }
-  std::vector<std::string> ids() {
+  Ids ids() {
     Findings findings;
     check.finish(addresses, streams, 1'000'000'000, findings);
-    std::vector<std::string> all;
-    for (const Finding& finding : findings.all()) all.emplace_back(finding.id);
-    return all;
+    return ids_of(findings);
   }
 
   Addresses addresses;
@@ -54,7 +54,6 @@ struct CmCheckTest : testing::Test {
   wire::CmRep reply;
   std::uint64_t number = 0;
 };
-using CmIds = std::vector<std::string>;
 
 TEST_F(CmCheckTest, HandshakePairsStreams) {
   see_cm(a, b, {1, request});
@@ -64,14 +63,14 @@ TEST_F(CmCheckTest, HandshakePairsStreams) {
   const StreamId others = streams.see(packet(b, a, 0x11, wire::Opcode::kSendOnly, 700));  // no answer, no equal PSN
   EXPECT_EQ(streams[requests].reverse, others);
   EXPECT_TRUE(check.connections().front().established);
-  EXPECT_EQ(ids(), CmIds{});
+  EXPECT_EQ(ids(), Ids{});
 }
 
 TEST_F(CmCheckTest, OtherFirstPsnThanAgreed) {
   see_cm(a, b, {1, request});
   see_cm(b, a, {1, reply});
   streams.see(packet(a, b, 0x22, wire::Opcode::kSendOnly, 301));
-  EXPECT_EQ(ids(), CmIds{"connection-setup.mismatch"});
+  EXPECT_EQ(ids(), Ids{"connection-setup.mismatch"});
 }
 
 TEST_F(CmCheckTest, LargerPacketsThanAgreed) {
@@ -80,7 +79,7 @@ TEST_F(CmCheckTest, LargerPacketsThanAgreed) {
   Frame frame = packet(a, b, 0x22, wire::Opcode::kSendOnly, 300);
   frame.payload_B = 4096;
   streams.see(frame);
-  EXPECT_EQ(ids(), CmIds{"connection-setup.mismatch"});
+  EXPECT_EQ(ids(), Ids{"connection-setup.mismatch"});
 }
 
 TEST_F(CmCheckTest, RejectionNamesItsReason) {
@@ -89,14 +88,14 @@ TEST_F(CmCheckTest, RejectionNamesItsReason) {
   reject.remote_comm_id = 5;
   reject.reason = 8;
   see_cm(b, a, {1, reject});
-  EXPECT_EQ(ids(), CmIds{"connection-setup.rejected"});
+  EXPECT_EQ(ids(), Ids{"connection-setup.rejected"});
 }
 
 TEST_F(CmCheckTest, RequestsWithoutAnswer) {
   see_cm(a, b, {1, request});
-  EXPECT_EQ(ids(), CmIds{}) << "its answer may still come";
+  EXPECT_EQ(ids(), Ids{}) << "its answer may still come";
   see_cm(a, b, {1, request});
-  EXPECT_EQ(ids(), CmIds{"connection-setup.no-answer"});
+  EXPECT_EQ(ids(), Ids{"connection-setup.no-answer"});
 }
 
 }  // namespace

@@ -205,6 +205,16 @@ TEST(Export, BadInputIsReported) {
     EXPECT_NE(problem_of(block.path(), {format, "", {}}, false).find("damaged block"), std::string::npos);
 }
 
+TEST(Export, TooManySamplesAreRefused) {
+  const TestRun run;
+  run.execute(
+      "UPDATE run SET value='9000000000000000000' WHERE key IN ('end_ps','samples'); "
+      "UPDATE run SET value='1' WHERE key='sample_interval_ps'");
+  const auto files = export_run(run.path(), {});
+  ASSERT_FALSE(files);
+  EXPECT_NE(files.error().message.find("more than this reads"), std::string::npos) << files.error().message;
+}
+
 TEST(Export, UnwritablePlacesAreReported) {
   const TestRun run;
   run.write("file", "");
