@@ -60,6 +60,7 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     // Pauses.
     {"pause.unpaired", kError, "XOFF without XON: the pause runs out"},
     {"pause.violated", kError, "data sent while paused"},
+    {"pause.slow-response", kError, "a port stops too late after XOFF"},
     {"pause.global", kWarning, "802.3x pauses stop all classes"},
     {"pause.spread", kWarning, "pauses spread upstream"},
     {"pause.share", kWarning, "a class is paused much of the time"},
@@ -105,6 +106,7 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     {"integrity.other-opcode", kNote, "opcodes that are not looked into"},
     {"capture.snapped", kNote, "frames are cut to a snap length"},
     {"capture.streams", kNote, "more streams than are looked into"},
+    {"capture.clocks", kNote, "clocks of the files differ"},
     {"capture.twice", kNote, "packets were mirrored twice"},
     {"capture.one-way", kNote, "only one direction was captured"},
     {"recovery.selective", kNote, "selective repeat"},
@@ -115,6 +117,7 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     {"traffic-class.no-ecn", kNote, "no RoCE packet is ECN-capable"},
     {"rate-reaction.fit", kNote, "DCQCN parameters that fit"},
     {"ack.coalescing", kNote, "ACK coalescing"},
+    {"counters.elsewhere", kNote, "counters of a port that was not captured itself"},
     {"uet.seen", kNote, "Ultra Ethernet packets"},
 });
 
