@@ -49,9 +49,9 @@ std::optional<AlphaGain> AlphaFit::best() const {
   const auto fits = [&](std::size_t i) { return squares_[i] - squares_[least] <= 4 * variance; };
   while (from > 0 && fits(from - 1)) --from;
   while (to + 1 < kGains && fits(to + 1)) ++to;
-  // A gain at the end of the grid is only a bound.
-  if (from == 0 || to + 1 == kGains || gain_at(to) > kWidest * gain_at(from)) return std::nullopt;
-  return AlphaGain{gain_at(least), gain_at(from), gain_at(to), pairs_};
+  if (from == 0) return std::nullopt;
+  const bool is_bound = to + 1 == kGains || gain_at(to) > kWidest * gain_at(from);
+  return AlphaGain{gain_at(least), gain_at(from), gain_at(to), pairs_, is_bound};
 }
 
 }  // namespace weft::analyze

@@ -15,6 +15,7 @@ namespace weft::analyze {
 struct AlphaGain {
   double g = 0, least = 0, most = 0;
   std::uint64_t measured = 0;  // pairs of cuts
+  bool is_bound = false;       // alpha is gone by the next cut: any gain above `least` does that
 
   double half_life_us() const;
 };
@@ -27,15 +28,15 @@ class AlphaFit {
   void see_cut(double alpha);
   // What another stream told.
   void add(const AlphaFit& other);
-  // Nothing: too few cuts, or cuts that many gains explain.
+  // Nothing: too few cuts, or cuts that all gains explain.
   std::optional<AlphaGain> best() const;
 
   static constexpr std::size_t kGains = 41;  // from 2^-14 to 2^-4, four in each power of two
   static constexpr std::uint64_t kFewestPairs = 3;
 
  private:
-  // A rate is measured to 2 or 3 percent, and alpha is twice a difference of rates.
-  static constexpr double kAlphaNoise = 0.05;
+  // A rate is measured to 2 or 3 percent and rises between two windows; alpha is twice a difference of rates.
+  static constexpr double kAlphaNoise = 0.08;
   // A gain that is known to this factor is worth a number.
   static constexpr double kWidest = 4;
 

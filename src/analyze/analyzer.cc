@@ -142,7 +142,7 @@ Analysis Analyzer::finish() {
   capture_check_.say_offsets(clocks_.offsets(), analysis_.capture, analysis_.findings);
   copies_.finish(analysis_.capture, analysis_.findings);
   integrity_.finish(analysis_.findings);
-  cm_.finish(addresses_, streams_, analysis_.capture.last_ns, analysis_.findings);
+  cm_.finish(addresses_, streams_, transport_, analysis_.capture.last_ns, analysis_.findings);
   uet_.finish(addresses_, analysis_.findings);
   contract_.finish(addresses_, streams_, analysis_.findings);
   counters_.finish(analysis_.capture, analysis_.findings, analysis_.counters_without_frames);

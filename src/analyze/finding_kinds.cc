@@ -49,6 +49,7 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     {"connection-setup.rejected", kError, "connection rejected"},
     {"connection-setup.no-answer", kError, "connection request without answer"},
     {"connection-setup.mismatch", kError, "packets do not keep what CM agreed on"},
+    {"connection-setup.retry", kWarning, "CM repeats a request otherwise than it says"},
     // The remote end refuses.
     {"nak.remote-access", kError, "remote access error"},
     {"nak.invalid-request", kError, "invalid request"},
@@ -117,6 +118,7 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     {"traffic-class.no-ecn", kNote, "no RoCE packet is ECN-capable"},
     {"rate-reaction.fit", kNote, "DCQCN parameters that fit"},
     {"ack.coalescing", kNote, "ACK coalescing"},
+    {"connection-setup.timeout", kNote, "timeouts and retries against the handshake"},
     {"counters.elsewhere", kNote, "counters of a port that was not captured itself"},
     {"uet.seen", kNote, "Ultra Ethernet packets"},
 });

@@ -181,11 +181,15 @@ void RateReaction::add_gain(std::string& text) const {
     if (reaction.fit != kNone && !reaction.has_loss) all.add(fits_[reaction.fit]);
   const auto gain = all.best();
   if (!gain) return;
+  if (gain->is_bound) {
+    text += fmt::format("; alpha is gone by the next cut: g is {:.4f} in 1 us or more ({} of cuts measured)",
+                        gain->least, count_text(gain->measured, "pair"));
+    return;
+  }
   text += fmt::format(
       "; alpha falls to half in {:.0f} us without CNPs: g is {:.4f} ({:.4f} to {:.4f}) in 1 us, DCE_TCP_G {:.0f} with "
-      "DCE_TCP_RTT 1 ({} measured)",
-      gain->half_life_us(), gain->g, gain->least, gain->most, 1024 * (1 - gain->g),
-      count_text(gain->measured, "pair") + " of cuts");
+      "DCE_TCP_RTT 1 ({} of cuts measured)",
+      gain->half_life_us(), gain->g, gain->least, gain->most, 1024 * (1 - gain->g), count_text(gain->measured, "pair"));
 }
 
 ReactionEvidence RateReaction::evidence_of(const Reaction& reaction, const Reading& reading) {

@@ -26,6 +26,7 @@ TEST(AlphaFit, GainIsFound) {
     const auto gain = cuts_of(g, 0.7 / g, 6).best();
     ASSERT_TRUE(gain) << g;
     EXPECT_NEAR(gain->g / g, 1, 0.15) << g;
+    EXPECT_FALSE(gain->is_bound);
     EXPECT_LE(gain->least, g);
     EXPECT_GE(gain->most, g);
     EXPECT_NEAR(gain->half_life_us() * g, 0.69, 0.12);
@@ -40,10 +41,14 @@ TEST(AlphaFit, NoiseIsBorne) {
   EXPECT_GE(gain->most, 5.0 / 1024);
 }
 
-TEST(AlphaFit, CutsThatManyGainsExplainGiveNone) {
+TEST(AlphaFit, CutsThatManyGainsExplainGiveNoNumber) {
   EXPECT_FALSE(cuts_of(5.0 / 1024, 100, 2).best()) << "one pair";
-  EXPECT_FALSE(cuts_of(5.0 / 1024, 5'000, 20).best()) << "alpha is always 0: any larger gain does it too";
-  EXPECT_FALSE(cuts_of(1.0 / 256 / 55, 100, 6).best()) << "alpha hardly moves: a bound and no number";
+  EXPECT_FALSE(cuts_of(1.0 / 256 / 55, 100, 6).best()) << "alpha hardly moves: any smaller gain does it too";
+  const auto gone = cuts_of(5.0 / 1024, 800, 20).best();
+  ASSERT_TRUE(gone);
+  EXPECT_TRUE(gone->is_bound) << "alpha is 0 at once: any larger gain does it too";
+  EXPECT_LE(gone->least, 5.0 / 1024);
+  EXPECT_GE(gone->least, 0.5 / 1024);
 }
 
 TEST(AlphaFit, StreamsAreAdded) {

@@ -82,7 +82,7 @@ struct BridgedCopiesTest : CopiesTest {
   }
 };
 
-TEST_F(BridgedCopiesTest, EveryPacketTwiceIsMirroredTwice) {
+TEST_F(BridgedCopiesTest, RecognisesSecondCopies) {
   for (std::uint32_t i = 0; i < 100; ++i) {
     EXPECT_EQ(see_at(1'000 * i, i), 0u);
     if (i >= 3) EXPECT_EQ(see_at(1'000 * i + 10, i - 3), 1u);

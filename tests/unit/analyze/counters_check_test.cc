@@ -87,7 +87,7 @@ TEST_F(CountersCheckTest, DifferenceAtAnotherPortIsNote) {
   EXPECT_EQ(at_peer[0].id, "counters.elsewhere");
   EXPECT_NE(at_peer[0].what.find("np_cnp_sent is 5"), std::string::npos) << at_peer[0].what;
 }
-TEST_F(CountersCheckTest, DifferenceAtThePortItselfIsFound) {
+TEST_F(CountersCheckTest, DifferenceAtPortIsFound) {
   const auto at_port = said_of({{"np_cnp_sent", 5}}, Direction::kOut, Direction::kIn);
   ASSERT_EQ(at_port.size(), 1u);
   EXPECT_EQ(at_port[0].id, "counters.differ");
@@ -106,7 +106,7 @@ TEST_F(CountersCheckTest, PausesOfOwnCableAreCompared) {
   ASSERT_EQ(said.size(), 1u);
   EXPECT_NE(said[0].what.find("tx_prio3_pause is 2"), std::string::npos) << said[0].what;
 }
-TEST_F(CountersCheckTest, AddressThatIsNotThereIsNoFinding) {
+TEST_F(CountersCheckTest, UnknownAddressIsNoFinding) {
   check.use({{"10.0.0.9", "file", {{"np_cnp_sent", 1}}}});
   see_cnp(a, b);
   Findings findings;
@@ -115,7 +115,7 @@ TEST_F(CountersCheckTest, AddressThatIsNotThereIsNoFinding) {
   EXPECT_EQ(absent, std::vector<std::string>{"10.0.0.9"});
 }
 
-TEST(PortCounters, NameIsAnAddress) {
+TEST(PortCounters, AddressIsRequired) {
   for (const char* argument : {"h0=/dev/null", "=x", "LID =x", "10.0.0=x"}) {
     const auto port = read_port_counters(argument);
     ASSERT_FALSE(port) << argument;

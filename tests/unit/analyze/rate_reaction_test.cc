@@ -121,7 +121,7 @@ std::string verdict_of_steady_sender(std::uint64_t speed_bps, int cnps, std::int
   return "";
 }
 
-TEST(RateReaction, HealthyOnlyWhereAReactionCouldBeSeen) {
+TEST(RateReaction, InvisibleReactionIsNotHealthy) {
   EXPECT_NE(verdict_of_steady_sender(0, 100, 20'000).find("speed of the port"), std::string::npos);
   EXPECT_NE(verdict_of_steady_sender(kTestSpeed_bps, 12, 400'000).find("cut too little"), std::string::npos);
   EXPECT_NE(verdict_of_steady_sender(kTestSpeed_bps, 3, 20'000).find("too few packets"), std::string::npos);
