@@ -1,8 +1,8 @@
 // A mirror session of several ports, or of both directions of a routing switch, copies a packet twice to one interface:
 // as it came and as it left, with a smaller TTL. The second copy is no retransmission: it gets a capture point of its
 // own, one hop on. Copies with the same TTL (a bridge) are told by there being one of nearly every packet
-// (equal_copies.h), and have a point of their own as well. Interfaces with direction flags are one port and have no
-// copies.
+// (equal_copies.h), and have a point of their own as well. At an interface with direction flags another TTL is another
+// side of the port, and no copy.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ class Copies {
  public:
   // The point that this RoCE frame counts for; adds it to `capture` when it is new.
   PointId point_of(const Frame& frame, Streams& streams, CaptureSummary& capture) {
-    if (frame.direction != Direction::kUnknown) return frame.point;
     if (frame.point >= points_.size()) points_.resize(frame.point + 1);
     Point& point = points_[frame.point];
-    if (point.ttl == 0) point.ttl = frame.ttl;
     if (!point.equal.has_given_up() && point.equal.is_copy(frame)) return add_equal(frame, capture);
+    if (frame.direction != Direction::kUnknown) return frame.point;
+    if (point.ttl == 0) point.ttl = frame.ttl;
     if (!point.mixed && frame.ttl == point.ttl) return frame.point;
     return look(frame, streams, capture);
   }

@@ -17,6 +17,7 @@ std::uint64_t print_of(const Frame& frame) {
   add(std::uint64_t{static_cast<std::uint8_t>(frame.opcode)} << 56 | std::uint64_t{frame.syndrome} << 48 |
       std::uint64_t{frame.ttl} << 40 | std::uint64_t{frame.src_port} << 16 | (frame.ack_req ? 1 : 0));
   add(std::uint64_t{frame.msn} << 32 | frame.wire_B);
+  add(static_cast<std::uint64_t>(frame.direction));
   if (frame.ip_version == 4 && frame.ip.size() >= 20) add(std::uint64_t{frame.ip[4]} << 8 | frame.ip[5]);
   return print == 0 ? 1 : print;
 }
@@ -42,7 +43,10 @@ bool EqualCopies::is_copy(const Frame& frame) {
   const bool is_in_time = delay_ns >= 0 && delay_ns <= (is_sure ? kWithin_ns : kSoon_ns);
   // What was seen before its original has its copies already.
   const bool is_rule = copies_ * 2 >= seen.ordinal;
-  if (seen.print == print && !seen.is_copied && is_in_time && is_rule && (is_sure || last_nak_ns_ <= seen.time_ns)) {
+  // Behind a NAK it may have been sent again, unless it is as late as other copies are.
+  const bool is_usual = copies_ >= kFewestUsual && delay_ns <= 2 * mean_delay_ns();
+  const bool may_be_copy = is_sure || is_usual || last_nak_ns_ <= seen.time_ns;
+  if (seen.print == print && !seen.is_copied && is_in_time && is_rule && may_be_copy) {
     seen.is_copied = true;
     ++copies_;
     delay_sum_ns_ += delay_ns;

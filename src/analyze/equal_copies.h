@@ -21,8 +21,8 @@ class EqualCopies {
   std::int64_t mean_delay_ns() const { return copies_ == 0 ? 0 : delay_sum_ns_ / static_cast<std::int64_t>(copies_); }
 
  private:
-  // Until this many copies were seen, only those that come soon count, and none behind a NAK.
-  static constexpr std::uint64_t kFewestCopies = 32;
+  // Until this many copies were seen, only those that come soon count, and behind a NAK only as late as usual.
+  static constexpr std::uint64_t kFewestCopies = 32, kFewestUsual = 4;
   static constexpr std::int64_t kSoon_ns = 20'000, kWithin_ns = 1'000'000;
   static constexpr std::size_t kSets = 4096, kWays = 4;
   static constexpr std::uint64_t kGiveUpAfter = 4096;  // packets, if fewer than half of them had a copy

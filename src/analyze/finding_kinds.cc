@@ -44,6 +44,7 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     {"traffic-class.wrong", kWarning, "data in another class than its peers"},
     {"migreq.mix", kWarning, "MigReq differs between peers"},
     {"path-entropy.one-port", kWarning, "many queue pairs on few UDP source ports"},
+    {"path-entropy.polarised", kWarning, "two tiers choose by the same hash"},
     {"path-entropy.collision", kWarning, "flows likely share a path"},
     // Setting up.
     {"connection-setup.rejected", kError, "connection rejected"},
@@ -112,6 +113,8 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     {"capture.one-way", kNote, "only one direction was captured"},
     {"recovery.selective", kNote, "selective repeat"},
     {"migreq.clear", kNote, "MigReq is 0"},
+    {"path-entropy.single-path", kNote, "many flows on one of several ports"},
+    {"path-entropy.estimate", kNote, "how likely flows share a path"},
     {"path-entropy.source-port", kNote, "UDP source ports outside 0xC000 to 0xFFFF"},
     {"cnp.source-port", kNote, "CNPs with source port 0"},
     {"cnp.pacing", kNote, "interval and scope of CNPs"},

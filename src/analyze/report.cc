@@ -80,7 +80,8 @@ void put_conversations(const Analysis& analysis, std::string& out) {
   }
   out += columns_text(rows, {0, 1}, "  ");
   if (analysis.conversations.size() > kMostConversationsShown)
-    out += fmt::format("  and {} more: --table qps, or --json\n", analysis.conversations.size() - kMostConversationsShown);
+    out +=
+        fmt::format("  and {} more: --table qps, or --json\n", analysis.conversations.size() - kMostConversationsShown);
 }
 
 // Findings of one kind with one cause are one paragraph: several places, the evidence of the first.

@@ -47,6 +47,7 @@ void TrafficClass::begin(const Frame& frame, StreamMarks& marks) {
   marks.ttl = frame.ttl;
   marks.pcp = static_cast<std::int8_t>(frame.pcp());
   marks.src_mac = frame.src_mac;
+  marks.dst_mac = frame.dst_mac;
   marks.src_port = frame.src_port;
   marks.direction = frame.direction;
   if (frame.encapsulation == Encapsulation::kRoceV2 && frame.src_port < 0xc000) marks.flags |= StreamMarks::kOddPort;
