@@ -76,6 +76,7 @@ void Analyzer::see_roce() {
   if (frame_.icrc == IcrcState::kBad || frame_.has(kTooShort) || frame_.has(kUnknownOpcode) ||
       frame_.has(kOtherOpcode) || frame_.has(kIpLength)) {
     congestion_.see_dropped(frame_);  // by a NIC
+    if (frame_.has(kOtherOpcode)) streams_.see_unread(frame_);
     if (counters_.is_used()) counters_.see(frame_, addresses_);
     return;
   }

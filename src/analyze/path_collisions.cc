@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "analyze/egress_ports.h"
 #include "analyze/path_entropy.h"
@@ -33,6 +34,12 @@ std::vector<Remedy> seed_remedies() {
 
 bool leads_there(const EgressPort& port, const std::set<AddressId>& destinations) {
   return std::any_of(port.behind.begin(), port.behind.end(),
+                     [&](AddressId address) { return destinations.contains(address); });
+}
+
+// Flows to some of these addresses leave by it.
+bool leads_there_by(const EgressPort& port, const std::set<AddressId>& destinations) {
+  return std::any_of(port.destinations.begin(), port.destinations.end(),
                      [&](AddressId address) { return destinations.contains(address); });
 }
 
@@ -99,19 +106,47 @@ bool is_behind_switch(const SwitchNode& node, const EgressPort& egress) {
   return std::any_of(sources.begin(), sources.end(), [](const auto& each) { return each.second.size() > 1; });
 }
 
-void find_polarisation(Findings& findings, const Reading& reading, PauseLanes& lanes, const SwitchNode& node,
-                       PointId point) {
+std::string_view port_part(const Reading& reading, PointId point) {
+  const std::string_view name = reading.capture.points[point].name;
+  const std::size_t colon = name.rfind(':');
+  return colon == name.npos ? std::string_view{} : name.substr(colon + 1);
+}
+
+// Switches of one tier are wired alike. Another one that sends to these destinations by the port that is silent here,
+// and is silent where this one sends, shows that both ports lead there, and that the tier before has decided: kNone
+// where there is none, otherwise its port.
+PointId find_mirror_image(const Reading& reading, const std::vector<SwitchNode>& nodes, const SwitchNode& node,
+                          PointId busy, PointId silent) {
+  const std::string_view busy_name = port_part(reading, busy), silent_name = port_part(reading, silent);
+  if (busy_name.empty() || silent_name.empty()) return kNone;
+  for (const SwitchNode& other : nodes) {
+    PointId sends = kNone;
+    bool is_silent = false;
+    for (const auto& [point, port] : other.ports) {
+      if (port_part(reading, point) == busy_name) is_silent = port.flows.empty() && port.behind.empty();
+      if (port_part(reading, point) == silent_name && leads_there_by(port, node.ports.at(busy).destinations))
+        sends = point;
+    }
+    if (&other != &node && is_silent && sends != kNone) return sends;
+  }
+  return kNone;
+}
+
+void find_polarisation(Findings& findings, const Reading& reading, PauseLanes& lanes,
+                       const std::vector<SwitchNode>& nodes, const SwitchNode& node, PointId point) {
   const EgressPort& egress = node.ports.at(point);
   if (egress.flows.size() < kFewestHashedFlows || egress.destinations.size() < 2 || !is_behind_switch(node, egress))
     return;
   std::size_t ports = 1, flows = egress.flows.size(), silent = 0;
   std::vector<std::string> others;
+  PointId image = kNone;
   for (const auto& [other, port] : node.ports) {
     if (other == point || lanes.speed_bps(other) != lanes.speed_bps(point)) continue;
     if (port.flows.size() > egress.flows.size()) return;  // the fullest port tells it
     const bool is_silent = port.behind.empty() && port.flows.empty();
     if (!is_silent && !leads_there(port, egress.destinations)) continue;
     silent += is_silent ? 1 : 0;
+    if (is_silent && image == kNone) image = find_mirror_image(reading, nodes, node, point, other);
     ++ports;
     others.push_back(point_name(reading, other));
     flows += static_cast<std::size_t>(std::count_if(port.flows.begin(), port.flows.end(), [&](const HashedFlow& flow) {
@@ -123,14 +158,17 @@ void find_polarisation(Findings& findings, const Reading& reading, PauseLanes& l
   for (std::size_t i = 0; i < others.size() && i < kMostCollidingNamed; ++i) names += (i == 0 ? "" : ", ") + others[i];
   if (others.size() > kMostCollidingNamed) names += fmt::format(" and {} more", others.size() - kMostCollidingNamed);
   // Ports at which nothing was seen may lead anywhere.
-  const bool is_certain = silent + 1 < ports;
+  const bool is_certain = silent + 1 < ports || image != kNone;
   const double chance = chance_of(flows, egress.flows.size(), ports);
   findings.add({is_certain ? "path-entropy.polarised" : "path-entropy.single-path",
                 point_name(reading, point),
                 fmt::format("{} of {} flows that another switch had spread leave by {}; beside it {}: {}. If all lead "
-                            "there, chance does that once in {:.0f}",
+                            "there, chance does that once in {:.0f}{}",
                             egress.flows.size(), flows, point_name(reading, point), others.size() == 1 ? "is" : "are",
-                            names, 1 / std::max(chance, 1e-9)),
+                            names, 1 / std::max(chance, 1e-9),
+                            image == kNone ? ""
+                                           : fmt::format("; {} shows that they do: there it is the other way round",
+                                                         point_name(reading, image))),
                 is_certain ? "both tiers use the same hash with the same seed: flows that came here by one choice make "
                              "the same choice again (polarisation)"
                            : "it is the only way there, or both tiers use the same hash with the same seed "
@@ -182,7 +220,7 @@ void check_collisions(Findings& findings, const Reading& reading, PauseLanes& la
   for (const SwitchNode& node : nodes)
     for (const auto& [point, port] : node.ports) {
       find_collision(findings, reading, lanes, node, point);
-      find_polarisation(findings, reading, lanes, node, point);
+      find_polarisation(findings, reading, lanes, nodes, node, point);
     }
   estimate_sharing(findings, reading, nodes);
 }

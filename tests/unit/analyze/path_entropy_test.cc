@@ -78,6 +78,25 @@ TEST(PathEntropy, SilentPortMayLeadElsewhere) {
   EXPECT_TRUE(bench.analysis.findings.healthy());
 }
 
+// Two aggregation switches, each with one of two uplinks: the choice of the tier before, made again.
+TEST(PathEntropy, SiblingShowsWhereSilentPortLeads) {
+  for (const bool mirrored : {true, false}) {
+    CongestionBench bench({"agg0:down", "agg0:up1", "agg0:up2", "agg1:down", "agg1:up1", "agg1:up2"});
+    for (std::uint32_t i = 0; i < 32; ++i) {
+      const AddressId src = i % 4, dst = 4 + i % 4;
+      Frame in = data_frame(1'000 + i * 100, src, dst, 0x40 + i, 0), out = in;
+      in.direction = Direction::kIn;
+      in.point = i < 16 ? 0 : 3;
+      out.point = i < 16 ? 1 : mirrored ? 5 : 4;
+      bench.see(in);
+      bench.see(out);
+    }
+    bench.finish();
+    EXPECT_EQ(bench.find("path-entropy.polarised") != nullptr, mirrored);
+    EXPECT_EQ(bench.find("path-entropy.single-path") != nullptr, !mirrored);
+  }
+}
+
 // Two mirrored uplinks without names and directions; the router has one MAC address.
 TEST(PathEntropy, UnnamedUplinksOfOneRouterCollide) {
   for (const bool collide : {true, false}) {
