@@ -18,7 +18,8 @@ PointId Analyzer::add_point(const std::string& file, const pcap::CaptureInterfac
 void Analyzer::see(PointId point, const pcap::CapturedPacket& packet) {
   CaptureSummary& capture = analysis_.capture;
   CapturePoint& at = capture.points[point];
-  frame_.number = ++capture.frames + skipped_;
+  frame_.number = number_next(packet.time_ns);
+  ++capture.frames;
   frame_.time_ns = packet.time_ns;
   frame_.point = point;
   frame_.direction = !packet.outbound ? Direction::kUnknown : *packet.outbound ? Direction::kOut : Direction::kIn;

@@ -48,8 +48,8 @@ class Analyzer {
 
   PointId add_point(const std::string& file, const pcap::CaptureInterface& interface);
   void see(PointId point, const pcap::CapturedPacket& packet);
-  // A frame that the options leave out: it keeps its number.
-  void skip() { ++skipped_; }
+  // A frame that the options leave out: it keeps its number, and times count from the first frame of all.
+  void skip(std::int64_t time_ns) { number_next(time_ns); }
   void cut_file(const std::string& file, std::uint64_t offset_B) { capture_check_.add_cut_file(file, offset_B); }
   // A record of the file is not one: nothing behind it was read.
   void damaged_file(const std::string& file, const pcap::CaptureError& error);
@@ -59,6 +59,10 @@ class Analyzer {
 
  private:
   void see_roce();
+  std::uint64_t number_next(std::int64_t time_ns) {
+    if (numbered_ == 0) analysis_.capture.begin_ns = time_ns;
+    return ++numbered_;
+  }
   void summarise();
   void summarise_counted();
 
@@ -75,7 +79,7 @@ class Analyzer {
   RcTransport transport_{options_.messages};
   Congestion congestion_{analysis_.capture.points};
   Frame frame_;
-  std::uint64_t skipped_ = 0;
+  std::uint64_t numbered_ = 0;  // frames until now, those left out too
   Analysis analysis_;
 };
 

@@ -45,7 +45,8 @@ void CaptureCheck::see_sequence(const Frame& frame) {
     session.missing += step - 1;
     if (session.first.size() < 3)
       session.first.push_back({frame.number, frame.time_ns, frame.point,
-                               fmt::format("{} sequence numbers are missing before it", step - 1)});
+                               fmt::format("{} missing before it", step == 2 ? "1 sequence number is"
+                                                                     : fmt::format("{} sequence numbers are", step - 1))});
   }
   // One that comes late was not missing.
   if (session.frames > 0 && step >= 0x80000000u && session.missing > 0) --session.missing;

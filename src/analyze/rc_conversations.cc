@@ -107,7 +107,7 @@ void add_verbs(std::uint8_t verbs, std::vector<std::string>& names) {
     if ((verbs >> verb & 1) != 0) names.emplace_back(name(static_cast<Verb>(verb)));
 }
 
-void add_side(const RcSide& side, Conversation& summary) {
+void add_side(const RcSide& side, bool is_forward, Conversation& summary) {
   if (side.empty()) return;
   const RcFlow& flow = side.at_requester();
   const RcFlow& far = side.at_responder();
@@ -118,11 +118,15 @@ void add_side(const RcSide& side, Conversation& summary) {
   const bool refused = flow.timeouts_in_a_row > 0;
   const std::uint64_t completed = answered || refused ? flow.messages_completed : flow.messages_sent;
   summary.messages += completed;
-  summary.goodput_B += flow.new_B - (answered || refused ? std::min(flow.unacked_B, flow.new_B) : 0) + flow.read_B;
+  const std::uint64_t sent_B = flow.new_B - (answered || refused ? std::min(flow.unacked_B, flow.new_B) : 0);
+  summary.goodput_B += sent_B + flow.read_B;
+  (is_forward ? summary.to_b_B : summary.to_a_B) += sent_B;
+  (is_forward ? summary.to_a_B : summary.to_b_B) += flow.read_B;
   if (flow.message_B_least <= flow.message_B_most) {
-    const bool is_first = summary.message_B_most == 0 && summary.message_B_least == 0;
-    summary.message_B_least = is_first ? flow.message_B_least : std::min(summary.message_B_least, flow.message_B_least);
+    summary.message_B_least =
+        summary.sizes_known ? std::min(summary.message_B_least, flow.message_B_least) : flow.message_B_least;
     summary.message_B_most = std::max(summary.message_B_most, flow.message_B_most);
+    summary.sizes_known = true;
   }
   summary.retransmitted += flow.retransmitted;
   summary.naks += far.naks;
@@ -161,7 +165,7 @@ Conversation summary_of(const RcContext& context, const RcConversation& conversa
   for (const RcSide* side : {&conversation.forward, &conversation.backward}) {
     if (side->empty()) continue;
     verbs |= side->at_requester().verbs;
-    add_side(*side, summary);
+    add_side(*side, side == &conversation.forward, summary);
   }
   add_verbs(verbs, summary.verbs);
   summary.first_ns = stream.first_ns;

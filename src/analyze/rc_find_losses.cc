@@ -23,12 +23,12 @@ void append_evidence(std::vector<Evidence>& all, std::vector<Evidence> more, std
 // The first gap, the NAK for it and the first packet that was sent again.
 std::vector<Evidence> story_of(const SideView& view, const RcFlow& after) {
   std::vector<Evidence> evidence =
-      evidence_of(view.context, after, Trouble::kGap, "PSN {psn}: {value} packets before it are missing");
+      evidence_of(view.context, after, Trouble::kGap, "PSN {psn}: {packets} before it {are} missing");
   append_evidence(evidence,
                   evidence_of(view.context, view.responder(), Trouble::kSequenceNak, "NAK, PSN {psn} expected"), 1);
   append_evidence(evidence,
                   evidence_of(view.context, view.requester(), Trouble::kAfterNak,
-                              "PSN {psn} and what follows sent again: {value} packets"),
+                              "PSN {psn} and what follows sent again: {packets}"),
                   1);
   append_evidence(evidence,
                   evidence_of(view.context, view.requester(), Trouble::kTimeout,
@@ -157,12 +157,12 @@ void find_reads_lost(const SideView& view, SideFindings& out) {
     const RcFlow& after = *view.side.flows[i - 1];
     if (before.response_packets <= after.response_packets) continue;
     lost = before.response_packets - after.response_packets;
-    where = fmt::format("between {} and {}: {} packets", view.context.point_name(before),
-                        view.context.point_name(after), lost);
+    where = fmt::format("between {} and {}: {}", view.context.point_name(before), view.context.point_name(after),
+                        counted(lost, "packet"));
   }
   if (gaps == 0 && lost == 0 && view.side.flows.size() > 1) return;  // told as answers that were lost
   std::vector<Evidence> evidence =
-      evidence_of(view.context, near, Trouble::kReadLost, "response PSN {psn}: {value} before it are missing");
+      evidence_of(view.context, near, Trouble::kReadLost, "response PSN {psn}: {packets} before it {are} missing");
   append_evidence(evidence, evidence_of(view.context, near, Trouble::kAskedAgain, "PSN {psn} is asked for again"), 3);
   const std::string what = gaps > 0 ? counted(gaps, "gap") + " in READ responses"
                                     : "answers to READs or atomics asked for again " + counted(asked, "time");
@@ -188,7 +188,7 @@ void find_never_sent(const SideView& view, SideFindings& out) {
        fmt::format("{} skipped and never sent, though packets behind were", counted(packets, "PSN was", "PSNs were")),
        "the requester skips PSNs, or the packets were lost before the capture and never sent again",
        packets,
-       evidence_of(view.context, near, Trouble::kGap, "PSN {psn}: {value} packets before it are missing"),
+       evidence_of(view.context, near, Trouble::kGap, "PSN {psn}: {packets} before it {are} missing"),
        {firmware_remedy("the requester")}});
 }
 
@@ -256,10 +256,11 @@ void find_losses(const SideView& view, SideFindings& out) {
   if (spurious > 0)
     out.add(view.place,
             {"psn.spurious",
-             fmt::format("{} packets were sent again without a NAK, a timeout or a loss", counted(spurious, "time")),
+             fmt::format("{} packets were sent again without a NAK, a timeout or a loss",
+                         spurious == 1 ? "once" : fmt::format("{} times", spurious)),
              "the requester's timer is shorter than the path, or its firmware repeats what was acknowledged",
              spurious,
-             evidence_of(view.context, near, Trouble::kSpurious, "PSN {psn} and what follows: {value} packets"),
+             evidence_of(view.context, near, Trouble::kSpurious, "PSN {psn} and what follows: {packets}"),
              {{"host", "a larger timeout of the queue pair (ibv_modify_qp attr.timeout; NCCL_IB_TIMEOUT)"},
               firmware_remedy("the requester")}});
 }

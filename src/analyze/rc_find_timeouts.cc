@@ -13,21 +13,7 @@ namespace {
 
 constexpr double kUnit_ns = 4096;
 constexpr std::uint32_t kMostRetries = 7;  // retry_cnt has three bits
-
-struct TimerInterval {
-  int exponent = 0;  // T
-  int factor = 0;    // 1, or 2 as ConnectX firmware waits; 0: none fits
-};
-
-TimerInterval interval_of(std::int64_t ns) {
-  for (const int factor : {1, 2}) {
-    const double exponent = std::log2(static_cast<double>(ns) / kUnit_ns / factor);
-    const double rounded = std::round(exponent);
-    if (rounded >= 1 && rounded <= 31 && std::abs(std::exp2(exponent - rounded) - 1) < 0.12)
-      return {static_cast<int>(rounded), factor};
-  }
-  return {};
-}
+constexpr int kConnectxFloor = 16;         // ConnectX waits 2 x 4.096 us x 2^16 for every timeout up to 16
 
 bool doubles(std::int64_t before, std::int64_t after) {
   const double ratio = static_cast<double>(after) / static_cast<double>(before);
@@ -35,20 +21,35 @@ bool doubles(std::int64_t before, std::int64_t after) {
 }
 
 struct TimerWaits {
-  std::int64_t total_ns = 0, longest_ns = 0;
+  std::int64_t total_ns = 0, shortest_ns = 0, longest_ns = 0;
+  std::size_t count = 0;
   bool adaptive = false;  // intervals that double
   bool irregular = false;
+  int exponent = 0;  // n where every interval is 4.096 us x 2^n; 0: none fits them all
 };
+
+// The first wait for a packet may be shorter: the timer ticks on its own (measured on ConnectX-6: 0.5 to 1.16 of it).
+int exponent_of(const std::vector<Waited>& waits, std::int64_t longest_ns) {
+  const double rounded = std::round(std::log2(static_cast<double>(longest_ns) / kUnit_ns));
+  if (rounded < 1 || rounded > 32) return 0;
+  const double nominal_ns = kUnit_ns * std::exp2(rounded);
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    const bool is_first = waits.size() > 1 && (i == 0 || waits[i].psn != waits[i - 1].psn);
+    const double share = static_cast<double>(waits[i].ns) / nominal_ns;
+    if (share < (is_first ? 0.5 : 0.88) || share > (is_first ? 1.16 : 1.12)) return 0;
+  }
+  return static_cast<int>(rounded);
+}
 
 TimerWaits waits_of(const RcFlow& flow) {
   TimerWaits result;
   const std::vector<Waited>& waits = flow.trouble->waits;
+  result.count = waits.size();
   int doublings = 0;
-  std::int64_t shortest_ns = 0;
   for (std::size_t i = 0; i < waits.size(); ++i) {
     result.total_ns += waits[i].ns;
     result.longest_ns = std::max(result.longest_ns, waits[i].ns);
-    shortest_ns = i == 0 ? waits[i].ns : std::min(shortest_ns, waits[i].ns);
+    result.shortest_ns = i == 0 ? waits[i].ns : std::min(result.shortest_ns, waits[i].ns);
     if (i == 0 || waits[i].psn != waits[i - 1].psn) continue;
     if (doubles(waits[i - 1].ns, waits[i].ns)) ++doublings;
     // For one packet the requester never waits less than before.
@@ -56,20 +57,27 @@ TimerWaits waits_of(const RcFlow& flow) {
   }
   result.adaptive = doublings >= 2;
   // The standard lets a requester wait up to four times its timeout.
-  if (!result.adaptive && result.longest_ns > 5 * shortest_ns) result.irregular = true;
+  if (!result.adaptive && result.longest_ns > 5 * result.shortest_ns) result.irregular = true;
+  if (!result.adaptive) result.exponent = exponent_of(waits, result.longest_ns);
   return result;
 }
 
+// What was measured, and the setting where one explains all of it.
 std::string setting_text(const TimerWaits& waits) {
   if (waits.adaptive)
-    return "; intervals double, as ConnectX firmware does (adaptive retransmission: hw_counters/roce_adp_retrans)";
-  const TimerInterval interval = interval_of(waits.longest_ns);
-  if (interval.factor == 1)
-    return fmt::format("; that is 4.096 us x 2^{} (timeout {})", interval.exponent, interval.exponent);
-  if (interval.factor == 2)
-    return fmt::format("; that is 2 x 4.096 us x 2^{}, as ConnectX firmware waits for timeouts up to {}",
-                       interval.exponent, interval.exponent);
-  return "";
+    return fmt::format("; the intervals grow from {} to {} and double, as ConnectX firmware does (adaptive "
+                       "retransmission: hw_counters/roce_adp_retrans)",
+                       duration_text(waits.shortest_ns), duration_text(waits.longest_ns));
+  const int n = waits.exponent;
+  if (n == 0)
+    return waits.count < 2 ? ""
+                           : fmt::format("; the waits, {} to {}, are not one timeout of 4.096 us x 2^T",
+                                         duration_text(waits.shortest_ns), duration_text(waits.longest_ns));
+  std::string text = fmt::format("; that is 4.096 us x 2^{} (timeout {}", n, n);
+  if (n == kConnectxFloor + 1) text += fmt::format(", or any up to {} of ConnectX firmware", kConnectxFloor);
+  if (n > kConnectxFloor + 1) text += fmt::format(", or {} of ConnectX firmware, which waits twice as long", n - 1);
+  if (waits.count == 1) text += "; one wait alone may also be an adaptive retransmission";
+  return text + ")";
 }
 
 std::vector<Remedy> timeout_remedies() {

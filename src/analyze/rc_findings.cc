@@ -19,6 +19,9 @@ std::string with_numbers(std::string_view text, const Incident& incident) {
   };
   put("{psn}", std::to_string(incident.psn));
   put("{value}", std::to_string(incident.value));
+  put("{packets}", counted(static_cast<std::uint64_t>(incident.value), "packet"));
+  put("{messages}", counted(static_cast<std::uint64_t>(incident.value), "message"));
+  put("{are}", incident.value == 1 ? "is" : "are");
   put("{time}", duration_text(incident.value));
   return out;
 }
@@ -71,8 +74,9 @@ void SideFindings::flush(Findings& findings) {
       if (i + 1 == kMostOfKind && places.size() > kMostOfKind) {
         std::uint64_t total = 0;
         for (std::size_t j = i; j < places.size(); ++j) total += all_[places[j]].count;
-        finding.what += fmt::format("; {} more conversations have the same, {} times together", places.size() - i - 1,
-                                    total - finding.count);
+        finding.what += fmt::format("; {} the same, {} together",
+                                    counted(places.size() - i - 1, "more conversation has", "more conversations have"),
+                                    counted(total - finding.count, "time"));
       }
       findings.add(std::move(finding));
     }

@@ -17,6 +17,7 @@
 namespace weft::analyze {
 
 inline constexpr std::uint32_t kPsnMask = 0xffffff;
+inline constexpr std::uint64_t kAtomic_B = 8;  // an atomic moves one word
 
 // How far `psn` is ahead of `from`: negative where it is behind (IBTA vol 1, 9.7.1: half of the circle each).
 constexpr std::int32_t psn_ahead(std::uint32_t psn, std::uint32_t from) {

@@ -102,7 +102,7 @@ void RcTransport::end_message(const Frame& frame, Verb verb, std::uint32_t span,
   const bool is_atomic = verb == Verb::kCompareSwap || verb == Verb::kFetchAdd;
   const bool is_write = verb == Verb::kWrite || verb == Verb::kWriteImm;
   if (is_read) ask_read(frame, span, flow);
-  std::uint64_t size_B = is_read ? flow.dma_len : is_atomic ? 8 : flow.message_B;
+  std::uint64_t size_B = is_read ? flow.dma_len : is_atomic ? kAtomic_B : flow.message_B;
   if (is_write && flow.message_start_seen && flow.dma_known && flow.dma_len != flow.message_B &&
       (frame.problems & kLengthProblems) == 0)
     note(Trouble::kLength, frame, flow, static_cast<std::int64_t>(flow.message_B) - flow.dma_len);

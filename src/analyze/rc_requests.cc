@@ -111,6 +111,7 @@ void RcTransport::see_jump(const Frame& frame, std::uint32_t span, RcFlow& flow)
     return see_new(frame, span, flow);
   }
   if (!flow.next_known && ahead >= 0) {  // a READ before whose length in packets was not known
+    if (flow.pass.open) end_pass(PassEnd::kReachedNext, flow);
     flow.next_known = true;
     flow.next = frame.psn;
     return see_new(frame, span, flow);

@@ -85,6 +85,7 @@ class RcTransport {
              RcFlow& flow);
   // rc_answers.cc: ACKs and NAKs
   void see_answer(const Frame& frame, RcFlow& flow);
+  void see_earlier(const Frame& frame, RcFlow& flow);
   void see_ack(const Frame& frame, RcFlow& flow);
   void see_nak(const Frame& frame, RcFlow& flow);
   void see_rnr(const Frame& frame, RcFlow& flow);
