@@ -75,7 +75,7 @@ void Analyzer::see_roce() {
   if (frame_.is_cnp()) ++analysis_.capture.points[frame_.point].cnps;
   integrity_.see(frame_);
   if (frame_.icrc == IcrcState::kBad || frame_.has(kTooShort) || frame_.has(kUnknownOpcode) ||
-      frame_.has(kOtherOpcode) || frame_.has(kIpLength)) {
+      (frame_.has(kOtherOpcode) && !frame_.is_request()) || frame_.has(kIpLength)) {
     congestion_.see_dropped(frame_);  // by a NIC
     return;
   }
@@ -100,7 +100,7 @@ void Analyzer::damaged_file(const std::string& file, const pcap::CaptureError& e
 }
 
 void Analyzer::summarise() {
-  transport_.end();
+  transport_.end(streams_);
   const RcContext context{transport_, streams_, analysis_.capture};
   std::vector<RcConversation> conversations = rc_conversations(context, addresses_);
   find_transport_troubles(context, conversations, analysis_.findings);
@@ -142,7 +142,7 @@ Analysis Analyzer::finish() {
   cm_.finish(addresses_, streams_, analysis_.capture.last_ns, analysis_.findings);
   uet_.finish(addresses_, analysis_.findings);
   contract_.finish(addresses_, streams_, analysis_.findings);
-  counters_.finish(analysis_.capture, analysis_.findings);
+  counters_.finish(analysis_.capture, streams_, analysis_.findings);
   congestion_.finish(analysis_, streams_, addresses_);
   analysis_.findings.sort();
   return std::move(analysis_);

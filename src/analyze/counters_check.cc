@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 
+#include "analyze/nearest.h"
 #include "wire/aeth_syndrome.h"
 
 namespace weft::analyze {
@@ -46,22 +46,21 @@ void CountersCheck::see(const Frame& frame, const Addresses& addresses) {
     const std::string text = addresses.text(static_cast<AddressId>(port_by_address_.size()));
     const auto found =
         std::find_if(ports_.begin(), ports_.end(), [&](const PortCounters& port) { return port.address == text; });
+    addresses_.resize(ports_.size(), kNone);
+    if (found != ports_.end())
+      addresses_[static_cast<std::size_t>(found - ports_.begin())] = static_cast<AddressId>(port_by_address_.size());
     port_by_address_.push_back(found == ports_.end() ? -1 : static_cast<std::int32_t>(found - ports_.begin()));
   }
   seen_.resize(ports_.size());
   const bool is_seq_nak = frame.has_aeth && wire::nak_code(frame.syndrome) == wire::NakCode::kPsnSequenceError;
   if (const std::int32_t port = port_by_address_[frame.src]; port >= 0) {
     Seen& seen = seen_[static_cast<std::size_t>(port)][frame.point];
-    if (seen.mac == 0) seen.first_sent_ns = frame.time_ns;
-    ++seen.frames;
-    if (frame.direction == Direction::kOut) ++seen.sent_out;
     seen.mac = frame.src_mac;
     seen.counts[kCnpSent] += frame.is_cnp() ? 1 : 0;
     seen.counts[kNakSent] += is_seq_nak ? 1 : 0;
   }
   if (const std::int32_t port = port_by_address_[frame.dst]; port >= 0) {
     Seen& seen = seen_[static_cast<std::size_t>(port)][frame.point];
-    ++seen.frames;
     if (frame.icrc == IcrcState::kBad) {
       ++seen.counts[kBadIcrc];
       return;
@@ -74,7 +73,7 @@ void CountersCheck::see(const Frame& frame, const Addresses& addresses) {
   }
 }
 
-void CountersCheck::finish(const CaptureSummary& capture, Findings& findings) const {
+void CountersCheck::finish(const CaptureSummary& capture, const Streams& streams, Findings& findings) const {
   std::uint64_t compared = 0;
   for (std::size_t p = 0; p < ports_.size(); ++p) {
     const PortCounters& port = ports_[p];
@@ -88,13 +87,8 @@ void CountersCheck::finish(const CaptureSummary& capture, Findings& findings) co
                     {{"capture", "capture at the port whose counters these are"}}});
       continue;
     }
-    auto rank_of_point = [&capture](const auto& at) {
-      const double share = static_cast<double>(at.second.frames) /
-                           static_cast<double>(std::max<std::uint64_t>(1, capture.points[at.first].roce));
-      return std::tuple(at.second.sent_out > 0, share, -at.second.first_sent_ns);
-    };
-    auto nearer = [&](const auto& one, const auto& other) { return rank_of_point(one) < rank_of_point(other); };
-    const auto& [point, best] = *std::max_element(seen_[p].begin(), seen_[p].end(), nearer);
+    const auto nearest = seen_[p].find(nearest_point(streams, addresses_[p]));
+    const auto& [point, best] = nearest != seen_[p].end() ? *nearest : *seen_[p].begin();
     std::array<std::uint64_t, kCounted> counts = best.counts;
     for (const auto& [key, classes] : pauses_) {
       if (key.first != point) continue;

@@ -1,7 +1,6 @@
 // Check 20: do the counters of a NIC say what the capture shows? Counters of one port as ethtool -S, rdma statistic or
 // the files of hw_counters print them, the difference of two readings where the first is given. They are compared at
-// the capture point that is the port itself (what the address sends leaves there), or else where most of its frames
-// were seen.
+// the capture point that is nearest to the address (nearest.h).
 #pragma once
 
 #include <array>
@@ -15,6 +14,7 @@
 #include "analyze/analysis.h"
 #include "analyze/finding.h"
 #include "analyze/port_counters.h"
+#include "analyze/streams.h"
 
 namespace weft::analyze {
 
@@ -23,7 +23,7 @@ class CountersCheck {
   void use(std::vector<PortCounters> ports) { ports_ = std::move(ports); }
   bool is_used() const { return !ports_.empty(); }
   void see(const Frame& frame, const Addresses& addresses);
-  void finish(const CaptureSummary& capture, Findings& findings) const;
+  void finish(const CaptureSummary& capture, const Streams& streams, Findings& findings) const;
 
  private:
   enum Counted : std::uint8_t {
@@ -40,8 +40,6 @@ class CountersCheck {
   };
   struct Seen {
     std::array<std::uint64_t, kCounted> counts{};
-    std::uint64_t sent_out = 0, frames = 0;
-    std::int64_t first_sent_ns = 0;
     std::uint64_t mac = 0;
   };
   void see_pause(const Frame& frame);
@@ -49,6 +47,7 @@ class CountersCheck {
 
   std::vector<PortCounters> ports_;
   std::vector<std::int32_t> port_by_address_;  // index into ports_, -1: none; as far as addresses were seen
+  std::vector<AddressId> addresses_;           // of ports, kNone where not seen
   std::vector<std::map<PointId, Seen>> seen_;  // by port
   std::map<std::pair<PointId, std::uint64_t>, std::array<std::uint64_t, 8>> pauses_;  // by class; of each sender's MAC
 };

@@ -123,8 +123,7 @@ void RcTransport::check_msn(const Frame& frame, RcFlow& flow) {
   if (flow.skipped != 0) {
     const auto further = (frame.msn - flow.skipped_msn) & kPsnMask;
     if (further > 0 && further <= flow.skipped && frame.msn > flow.skipped_msn) {  // the same connection
-      note(Trouble::kNotCaptured, frame, flow, flow.skipped);
-      if (flow.trouble) flow.trouble->missed_packets += flow.skipped;
+      see_not_captured(frame, flow.skipped, flow);
     }
     flow.skipped = 0;
   }
@@ -171,12 +170,18 @@ void RcTransport::acknowledge(std::uint32_t psn, const Frame& frame, RcFlow& flo
   while (!holes.empty() && psn_ahead(holes.front().first, psn) <= 0) {
     const std::uint32_t end = psn_ahead(holes.front().end, psn) > 1 ? psn_plus(psn, 1) : holes.front().end;
     const auto packets = static_cast<std::uint32_t>(psn_ahead(end, holes.front().first));
-    note(Trouble::kNotCaptured, frame, flow, packets);
-    flow.trouble->missed_packets += packets;
+    see_not_captured(frame, packets, flow);
     holes.front().first = end;
     if (holes.front().first == holes.front().end) holes.erase(holes.begin());
     flow.clean = flow.msn_known = false;
   }
+}
+
+void RcTransport::see_not_captured(const Frame& frame, std::uint32_t packets, RcFlow& flow) {
+  note(Trouble::kNotCaptured, frame, flow, packets);
+  if (flow.trouble) flow.trouble->missed_packets += packets;
+  if (frame.point >= incomplete_.size()) incomplete_.resize(frame.point + 1);
+  incomplete_[frame.point] = true;
 }
 
 void RcTransport::complete(const Awaited& awaited, const Frame& frame, bool is_last, RcFlow& flow) {

@@ -13,6 +13,8 @@ struct PathLoss {
   std::string where;
   std::vector<Evidence> evidence = {};
   bool unseen = false;  // known by NAKs alone
+  const RcFlow* before = nullptr;  // the points on both sides, where there are two
+  const RcFlow* after = nullptr;
 };
 
 void append_evidence(std::vector<Evidence>& all, std::vector<Evidence> more, std::size_t most) {
@@ -54,6 +56,14 @@ std::uint64_t lost_between(const RcFlow& before, const RcFlow& after) {
   return fewer - std::min(fewer, on_way);
 }
 
+// What is lost is sent again. Where nothing was, and the point has not captured all that was acknowledged, the packets
+// are missing in the capture alone.
+bool is_only_missed(const SideView& view, const RcFlow& after) {
+  const RcFlow& near = view.requester();
+  return near.transport != wire::kUcTransport && near.retransmitted == 0 &&
+         view.context.transport.is_incomplete(view.context.point_of(after));
+}
+
 std::vector<PathLoss> lost_requests(const SideView& view) {
   std::vector<PathLoss> losses;
   const RcFlow& near = view.requester();
@@ -74,9 +84,9 @@ std::vector<PathLoss> lost_requests(const SideView& view) {
     const RcFlow& before = *view.side.flows[i];
     const RcFlow& after = *view.side.flows[i + 1];
     const std::uint64_t lost = lost_between(before, after);
-    if (lost > 0)
+    if (lost > 0 && !is_only_missed(view, after))
       losses.push_back({lost, fmt::format("between {} and {}", context.point_name(before), context.point_name(after)),
-                        story_of(view, after)});
+                        story_of(view, after), false, &before, &after});
   }
   if (!view.in_order()) return losses;
   // A NAK without a gap at the last point: lost behind it.
@@ -94,7 +104,7 @@ std::vector<PathLoss> lost_answers(const SideView& view) {
   for (std::size_t i = view.side.flows.size() - 1; i > 0; --i) {
     const RcFlow& before = *view.side.flows[i];
     const RcFlow& after = *view.side.flows[i - 1];
-    if (before.answers <= after.answers || before.response_packets > 0) continue;
+    if (before.answers <= after.answers || before.response_packets > 0 || is_only_missed(view, after)) continue;
     if (before.last_answer_psn != after.last_answer_psn) continue;  // the rest may wait in a queue
     std::uint64_t lost = before.answers - after.answers;
     // Where the capture began within the connection, answers to what was sent before are not known at every point.
@@ -198,12 +208,23 @@ void find_losses(const SideView& view, SideFindings& out) {
   const RcFlow& near = view.requester();
   const RcFlow& far = view.responder();
   if (near.transport == 0x60) return;
-  for (PathLoss& loss : lost_requests(view))
-    out.add(view.place, {"psn.lost",
-                         fmt::format("{}{} of {} requests lost{} {}{}", loss.unseen ? "at least " : "", loss.packets,
-                                     near.packets, loss.unseen ? " or overtaken" : "", loss.where, again_text(near)),
-                         loss_cause(view), loss.packets, std::move(loss.evidence), loss_remedies()});
-  for (PathLoss& loss : lost_answers(view))
+  const bool is_too_large = find_size_limit(view, out);
+  bool has_outage = false;
+  for (PathLoss& loss : lost_requests(view)) {
+    if (is_too_large) break;
+    std::string lost = fmt::format("{}{} of {} requests lost{}", loss.unseen ? "at least " : "", loss.packets,
+                                   near.packets, loss.unseen ? " or overtaken" : "");
+    const std::vector<Outage> outages =
+        loss.before == nullptr ? std::vector<Outage>() : outages_between(view.context, *loss.before, *loss.after);
+    if (!outages.empty()) {
+      has_outage = true;
+      out.add(view.place, outage_finding(view, *loss.before, *loss.after, outages, lost + again_text(near)));
+      continue;
+    }
+    out.add(view.place, {"psn.lost", fmt::format("{} {}{}", lost, loss.where, again_text(near)), loss_cause(view),
+                         loss.packets, std::move(loss.evidence), loss_remedies()});
+  }
+  for (PathLoss& loss : has_outage ? std::vector<PathLoss>() : lost_answers(view))
     out.add(view.place, {"psn.lost",
                          fmt::format("{} of {} answers (ACKs, NAKs) lost {}{}", loss.packets, far.answers, loss.where,
                                      again_text(near)),

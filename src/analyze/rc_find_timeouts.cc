@@ -12,6 +12,7 @@ namespace weft::analyze::detail {
 namespace {
 
 constexpr double kUnit_ns = 4096;
+constexpr std::uint32_t kSmallPath_B = 1024, kBthToIcrc_B = 16;  // path MTU of 1500 B; what RoCE adds to an ICMP echo
 constexpr std::uint32_t kMostRetries = 7;  // retry_cnt has three bits
 constexpr int kConnectxFloor = 16;         // ConnectX waits 2 x 4.096 us x 2^16 for every timeout up to 16
 
@@ -134,13 +135,19 @@ void find_timeouts(const SideView& view, SideFindings& out) {
   if (gave_up) {
     const RcFlow& far = view.responder();
     const bool silent = far.answers == 0;
+    const std::uint32_t payload_B = view.context.streams[near.stream].payload_B_most;
+    std::string cause = silent ? "the responder is gone: its queue pair is in error or was destroyed, the host or the "
+                                 "path is down"
+                               : "the path broke or the responder stopped answering";
+    if (payload_B > kSmallPath_B)
+      cause += fmt::format("; or an MTU on the way is too small for {} B of payload (ping -M do -s {} PEER)", payload_B,
+                           payload_B + kBthToIcrc_B);
     evidence.push_back({near.last_frame, near.last_ns, view.context.point_of(near), "the last attempt"});
     out.add(view.place,
             {"timeout.retries-exhausted",
              fmt::format("PSN {} was sent {} times without an answer, {} long{}", near.trouble->waits.back().psn,
                          near.timeouts_in_a_row + 1, duration_text(waits.total_ns), setting_text(waits)),
-             silent ? "the responder is gone: its queue pair is in error or was destroyed, the host or the path is down"
-                    : "the path broke or the responder stopped answering",
+             std::move(cause),
              near.timeouts_in_a_row,
              std::move(evidence),
              {{"host",

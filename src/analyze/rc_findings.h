@@ -63,6 +63,24 @@ std::string duration_text(std::int64_t ns);
 // Who did it, as a command line needs it: the words that all remedies for a wrong NIC share.
 Remedy firmware_remedy(std::string_view who);
 
+// A time in which nothing came from one point to the next.
+struct Outage {
+  std::int64_t from_ns = 0, last_lost_ns = 0, to_ns = 0;  // last packet before, last that was lost, first one after
+  std::uint64_t frame = 0;                                // the first one after; 0: none came
+  bool both_ways = false;
+};
+std::vector<Outage> outages_between(const RcContext& context, const RcFlow& before, const RcFlow& after);
+SideFinding outage_finding(const SideView& view, const RcFlow& before, const RcFlow& after,
+                           std::span<const Outage> outages, const std::string& lost);
+
+// Payloads between two points: the largest that was sent and the largest that came through.
+struct SizeLimit {
+  std::uint32_t lost_B = 0, passed_B = 0;
+  PointId before = 0, after = 0;
+};
+// psn.mtu; true where it explains what was lost.
+bool find_size_limit(const SideView& view, SideFindings& out);
+
 void find_losses(const SideView& view, SideFindings& out);    // psn.*
 void find_timeouts(const SideView& view, SideFindings& out);  // timeout.*, ack.missing
 void find_refusals(const SideView& view, SideFindings& out);  // nak.*, rnr.*

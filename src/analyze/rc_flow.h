@@ -27,8 +27,19 @@ constexpr std::uint32_t psn_plus(std::uint32_t psn, std::uint32_t packets) {
   return (psn + packets) & kPsnMask;
 }
 
-enum class Verb : std::uint8_t { kSend, kSendImm, kSendInv, kWrite, kWriteImm, kRead, kCompareSwap, kFetchAdd };
-inline constexpr std::size_t kVerbs = 8;
+enum class Verb : std::uint8_t {
+  kSend,
+  kSendImm,
+  kSendInv,
+  kWrite,
+  kWriteImm,
+  kRead,
+  kCompareSwap,
+  kFetchAdd,
+  kFlush,
+  kAtomicWrite
+};
+inline constexpr std::size_t kVerbs = 10;
 const char* name(Verb verb);
 Verb verb_of(wire::Opcode operation);  // of a request, without transport
 
@@ -186,7 +197,7 @@ struct RcFlow {
   std::uint8_t transport = 0;
   bool started = false, next_known = true, has_acked = false, clean = true;  // clean: every message was counted
   InMessage in_message = InMessage::kUnknown;
-  std::uint8_t verbs = 0;  // bit by Verb
+  std::uint16_t verbs = 0;  // bit by Verb
   std::uint32_t path_mtu_B = 0;
   std::uint32_t first_psn = 0, next = 0, cursor = 0, acked = 0;
 

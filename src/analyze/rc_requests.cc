@@ -24,7 +24,8 @@ std::uint32_t span_of(const Frame& frame, const RcFlow& flow) {
 }
 
 bool begins_message(const Frame& frame) {
-  return wire::is_first(frame.opcode) || wire::is_only(frame.opcode) || is_read(frame);
+  return wire::is_first(frame.opcode) || wire::is_only(frame.opcode) || is_read(frame) || frame.is_flush() ||
+         frame.is_atomic_write();
 }
 
 bool is_new_connection(const Frame& frame, const RcFlow& flow) {
@@ -144,7 +145,9 @@ void RcTransport::see_again(const Frame& frame, std::uint32_t span, RcFlow& flow
     ++flow.pass.fills;
     flow.new_B += frame.payload_B;
     flow.unacked_B += frame.payload_B;
-    if (wire::is_last(frame.opcode) || wire::is_only(frame.opcode)) {
+    if (frame.is_flush() || frame.is_atomic_write()) {
+      see_extension(frame, flow);
+    } else if (wire::is_last(frame.opcode) || wire::is_only(frame.opcode)) {
       ++flow.messages_sent;
       await(frame, psn_plus(frame.psn, span == 0 ? 0 : span - 1), true, verb_of(frame.operation()), 0, flow);
     }
@@ -193,7 +196,7 @@ void RcTransport::see_datagram(const Frame& frame, RcFlow& flow) {
   flow.wire_B += frame.wire_B;
   if (frame.ce()) ++flow.ce_marked;
   const Verb verb = wire::has_imm(frame.opcode) ? Verb::kSendImm : Verb::kSend;
-  flow.verbs |= static_cast<std::uint8_t>(1U << static_cast<unsigned>(verb));
+  flow.verbs |= static_cast<std::uint16_t>(1U << static_cast<unsigned>(verb));
   ++flow.messages_sent;
   ++flow.messages_completed;
   flow.message_B_least = std::min<std::uint64_t>(flow.message_B_least, frame.payload_B);

@@ -43,8 +43,8 @@ class RcTransport {
   explicit RcTransport(bool keep_messages = false) : keep_messages_(keep_messages) {}
 
   void see(const Frame& frame, StreamId stream, const Streams& streams);
-  // The capture has ended.
-  void end();
+  // The capture has ended. Tells the streams how long their answers took.
+  void end(Streams& streams);
 
   const std::deque<RcFlow>& flows() const { return flows_; }
   const RcFlow* flow_of(StreamId stream) const {
@@ -57,6 +57,8 @@ class RcTransport {
   // Of those, NAKs and RNR NAKs.
   std::uint32_t unpaired_naks() const { return unpaired_naks_; }
   std::uint32_t unpaired_rnrs() const { return unpaired_rnrs_; }
+  // Does a connection there acknowledge packets that were not captured?
+  bool is_incomplete(PointId point) const { return point < incomplete_.size() && incomplete_[point]; }
   std::uint64_t flows_left_out() const { return flows_left_out_; }
 
  private:
@@ -79,6 +81,7 @@ class RcTransport {
   void count_unexplained(RcFlow& flow);
   // rc_messages.cc: packets of a message, new ones only
   void see_message(const Frame& frame, std::uint32_t span, RcFlow& flow);
+  void see_extension(const Frame& frame, RcFlow& flow);
   void check_payload(const Frame& frame, RcFlow& flow);
   void end_message(const Frame& frame, Verb verb, std::uint32_t span, RcFlow& flow);
   void await(const Frame& frame, std::uint32_t last_psn, bool ends_message, Verb verb, std::uint64_t size_B,
@@ -107,7 +110,10 @@ class RcTransport {
             std::int64_t value = 0);
   void add_latency(std::unique_ptr<LatencyHistogram>& histogram, std::int64_t ns);
 
+  void see_not_captured(const Frame& frame, std::uint32_t packets, RcFlow& flow);
+
   bool keep_messages_;
+  std::vector<bool> incomplete_;          // by point
   std::vector<std::uint32_t> by_stream_;  // place in flows_, kNone
   std::deque<RcFlow> flows_;
   std::vector<MessageRow> messages_;

@@ -43,7 +43,7 @@ struct CountersCheckTest : testing::Test {
     for (int i = 0; i < 3; ++i) see_cnp(b, a);
     see_cnp(a, b);
     Findings findings;
-    check.finish(capture, findings);
+    check.finish(capture, Streams(), findings);
     return findings.all().size();
   }
   Addresses addresses;

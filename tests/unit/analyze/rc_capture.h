@@ -78,7 +78,7 @@ class RcCaptureTest : public testing::Test {
   void wait(std::int64_t ns) { now_ns_ += ns; }
 
   void finish() {
-    transport_.end();
+    transport_.end(streams_);
     const RcContext context{transport_, streams_, capture_};
     Addresses addresses;
     wire::IpAddress address{};
