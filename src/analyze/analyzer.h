@@ -67,6 +67,7 @@ class Analyzer {
   void summarise_counted();
 
   AnalyzeOptions options_;
+  Analysis analysis_;
   Addresses addresses_;
   Streams streams_;
   CaptureCheck capture_check_;
@@ -76,11 +77,10 @@ class Analyzer {
   ContractCheck contract_;
   CountersCheck counters_;
   UetCheck uet_;
-  RcTransport transport_{options_.messages};
+  RcTransport transport_{options_.messages, &analysis_.capture.points};
   Congestion congestion_{analysis_.capture.points};
   Frame frame_;
   std::uint64_t numbered_ = 0;  // frames until now, those left out too
-  Analysis analysis_;
 };
 
 // Reads the files as one, merged by time, in constant memory. A file that is cut or wrong from some byte on gives what

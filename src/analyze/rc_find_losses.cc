@@ -12,7 +12,7 @@ struct PathLoss {
   std::uint64_t packets = 0;
   std::string where;
   std::vector<Evidence> evidence = {};
-  bool unseen = false;  // known by NAKs alone
+  bool unseen = false;             // known by NAKs alone
   const RcFlow* before = nullptr;  // the points on both sides, where there are two
   const RcFlow* after = nullptr;
 };
@@ -108,7 +108,7 @@ std::vector<PathLoss> lost_answers(const SideView& view) {
     if (before.last_answer_psn != after.last_answer_psn) continue;  // the rest may wait in a queue
     std::uint64_t lost = before.answers - after.answers;
     // Where the capture began within the connection, answers to what was sent before are not known at every point.
-    if (before.first_psn != after.first_psn)
+    if (before.first_psn != after.first_psn || view.requester().retransmitted == 0)
       lost -= std::min(
           lost, static_cast<std::uint64_t>(std::max(psn_ahead(after.first_answer_psn, before.first_answer_psn), 0)));
     if (lost == 0) continue;
@@ -192,14 +192,13 @@ void find_never_sent(const SideView& view, SideFindings& out) {
       packets += static_cast<std::uint64_t>(psn_ahead(hole.end, hole.first));
   }
   if (packets == 0) return;
-  out.add(
-      view.place,
-      {"psn.gap",
-       fmt::format("{} skipped and never sent, though packets behind were", counted(packets, "PSN was", "PSNs were")),
-       "the requester skips PSNs, or the packets were lost before the capture and never sent again",
-       packets,
-       evidence_of(view.context, near, Trouble::kGap, "PSN {psn}: {packets} before it {are} missing"),
-       {firmware_remedy("the requester")}});
+  out.add(view.place, {"psn.gap",
+                       fmt::format("{} skipped and never sent, though packets behind were",
+                                   counted(packets, "PSN was", "PSNs were")),
+                       "the requester skips PSNs, or the packets were lost before the capture and never sent again",
+                       packets,
+                       evidence_of(view.context, near, Trouble::kGap, "PSN {psn}: {packets} before it {are} missing"),
+                       {firmware_remedy("the requester")}});
 }
 
 }  // namespace
@@ -208,6 +207,8 @@ void find_losses(const SideView& view, SideFindings& out) {
   const RcFlow& near = view.requester();
   const RcFlow& far = view.responder();
   if (near.transport == 0x60) return;
+  const bool is_asked_again = count_of(near, Trouble::kTimeout) > 0 || count_of(far, Trouble::kSequenceNak) > 0;
+  if (!view.has_exact_order() && !is_asked_again) return;  // nothing says that anything was lost
   const bool is_too_large = find_size_limit(view, out);
   bool has_outage = false;
   for (PathLoss& loss : lost_requests(view)) {
@@ -229,6 +230,7 @@ void find_losses(const SideView& view, SideFindings& out) {
                          fmt::format("{} of {} answers (ACKs, NAKs) lost {}{}", loss.packets, far.answers, loss.where,
                                      again_text(near)),
                          loss_cause(view), loss.packets, std::move(loss.evidence), loss_remedies()});
+  if (!view.has_exact_order()) return;
   find_reads_lost(view, out);
   find_never_sent(view, out);
   if (near.trouble && near.trouble->missed_packets > 0 && view.in_order())

@@ -96,21 +96,23 @@ SideFinding outage_finding(const SideView& view, const RcFlow& before, const RcF
     together_ns += outage.last_lost_ns - outage.from_ns;
     if (evidence.size() == 3) continue;
     const std::string length = duration_text(outage.last_lost_ns - outage.from_ns);
-    times += fmt::format("{}from {} to {}", times.empty() ? "" : ", ", moment_of(context, outage.from_ns),
-                         moment_of(context, outage.last_lost_ns));
+    times += fmt::format(
+        "{}from {} to {} or longer ({})", times.empty() ? "" : ", ", moment_of(context, outage.from_ns),
+        moment_of(context, outage.last_lost_ns),
+        outage.frame == 0 ? "nothing came after that" : "the next packet came at " + moment_of(context, outage.to_ns));
     if (outage.frame == 0)
       evidence.push_back({before.last_frame, before.last_ns, context.point_of(before),
                           fmt::format("the last packet that did not come through, {} after the first", length)});
     else
-      evidence.push_back({outage.frame, outage.to_ns, context.point_of(after),
-                          fmt::format("the first packet that came through, after {}",
-                                      duration_text(outage.to_ns - outage.from_ns))});
+      evidence.push_back(
+          {outage.frame, outage.to_ns, context.point_of(after),
+           fmt::format("the first packet that came through, after {}", duration_text(outage.to_ns - outage.from_ns))});
   }
   if (outages.size() > 3) times += fmt::format(" and {} more", counted(outages.size() - 3, "time"));
   return {"psn.outage",
-          fmt::format("nothing came through between {} and {} {}{}, {} together; {}", context.point_name(before),
-                      context.point_name(after), both_ways ? "in both directions " : "", times,
-                      duration_text(together_ns), lost),
+          fmt::format("nothing came through between {} and {} {}{}, at least {} together; {}",
+                      context.point_name(before), context.point_name(after), both_ways ? "in both directions " : "",
+                      times, duration_text(together_ns), lost),
           outages.size() == 1 && outages.front().frame != 0
               ? "a link on the way was down for that time: a cable, a transceiver, a port that was shut or restarted"
               : "a link on the way is down or flaps: a cable, a transceiver, a port that was shut",
@@ -120,63 +122,82 @@ SideFinding outage_finding(const SideView& view, const RcFlow& before, const RcF
            {"switch", "show interfaces status; show logging | grep -i -E 'link|updown'; show interfaces transceiver"}}};
 }
 
-// The data of one direction between two hosts: what was sent, and what the point nearest to the receiver has seen.
-std::optional<SizeLimit> size_limit(const RcContext& context, AddressId src, AddressId dst) {
+namespace {
+
+// The data of one direction between two hosts: what was sent, and what the point nearest to the receiver has seen. Only
+// where something still passes after `since_ns`, or something of this queue pair did.
+std::optional<SizeLimit> size_limit(const RcContext& context, AddressId src, AddressId dst, std::uint32_t dst_qp,
+                                    std::int64_t since_ns) {
   const Streams& streams = context.streams;
   const PointId end = nearest_point(streams, dst);
   SizeLimit limit;
-  bool is_captured = false;
+  bool passes = false;
   for (StreamId id = 0; id < streams.size(); ++id) {
     const Stream& stream = streams[id];
     if (stream.src != src || stream.dst != dst) continue;
     if (stream.point == end) {
-      is_captured = true;
+      passes = passes || stream.last_ns > since_ns || (stream.dst_qp == dst_qp && stream.payload_B > 0);
       limit.passed_B = std::max(limit.passed_B, stream.payload_B_most);
     } else if (stream.payload_B_most > limit.lost_B) {
       limit.lost_B = stream.payload_B_most;
       limit.before = stream.point;
     }
   }
-  if (!is_captured || limit.lost_B <= limit.passed_B) return std::nullopt;
+  if (!passes || limit.lost_B <= limit.passed_B) return std::nullopt;
   limit.after = end;
+  return limit;
+}
+
+}  // namespace
+
+std::optional<SizeLimit> size_limit_of(const SideView& view) {
+  const RcFlow& near = view.requester();
+  const Streams& streams = view.context.streams;
+  const Stream& stream = streams[near.stream];
+  const std::uint32_t attempts = std::max(near.timeouts_in_a_row, count_of(near, Trouble::kAfterNak));
+  if (attempts < kFewestAttempts || !near.trouble) return std::nullopt;
+  const std::vector<Waited>& waits = near.trouble->waits;
+  const std::uint32_t payload_B = waits.empty() ? stream.payload_B_most : waits.back().payload_B;
+  std::optional<SizeLimit> limit;
+  if (payload_B > 0) limit = size_limit(view.context, stream.src, stream.dst, stream.dst_qp, near.first_ns);
+  if (limit && payload_B > limit->passed_B) {
+    limit->attempts = attempts + 1;
+    return limit;
+  }
+  if ((near.verbs >> static_cast<unsigned>(Verb::kRead) & 1) == 0 || stream.reverse == kNone) return std::nullopt;
+  limit = size_limit(view.context, stream.dst, stream.src, streams[stream.reverse].dst_qp, near.first_ns);
+  if (limit) {
+    limit->attempts = attempts + 1;
+    limit->is_response = true;
+  }
   return limit;
 }
 
 bool find_size_limit(const SideView& view, SideFindings& out) {
   const RcFlow& near = view.requester();
   const RcContext& context = view.context;
-  const Stream& stream = context.streams[near.stream];
-  const std::uint32_t attempts = std::max(near.timeouts_in_a_row, count_of(near, Trouble::kAfterNak));
-  if (attempts < kFewestAttempts) return false;
-  std::optional<SizeLimit> limit;
-  bool is_response = false;
-  if (stream.payload_B_most > 0) limit = size_limit(context, stream.src, stream.dst);
-  if (limit && stream.payload_B_most <= limit->passed_B) limit.reset();
-  if (!limit && (near.verbs >> static_cast<unsigned>(Verb::kRead) & 1) != 0) {
-    limit = size_limit(context, stream.dst, stream.src);
-    is_response = limit.has_value();
-  }
+  const std::optional<SizeLimit> limit = size_limit_of(view);
   if (!limit) return false;
   const auto name_of = [&context](PointId point) {
     const CapturePoint& at = context.capture.points[point];
     return at.name.empty() ? at.file : at.name;
   };
-  constexpr std::uint32_t kBthToIcrc_B = 16, kUdpIp_B = 28;
-  out.add(view.place,
-          {"psn.mtu",
-           fmt::format("{} with {} B of payload ({} B of IP) were sent {} times and never came from {} to {}; ones with "
-                       "up to {} B did",
-                       is_response ? "READ responses" : "requests", limit->lost_B,
-                       limit->lost_B + kBthToIcrc_B + kUdpIp_B, attempts + 1, name_of(limit->before),
-                       name_of(limit->after), limit->passed_B),
-           "an MTU on the way is smaller than these packets: a switch port, a VLAN interface or a tunnel without jumbo "
-           "frames drops them, and RoCE packets are never fragmented",
-           attempts + 1,
-           evidence_of(context, near, Trouble::kTimeout, "PSN {psn} sent again after {time} without an answer"),
-           {{"host", fmt::format("ping -M do -s {} PEER: what does not pass it is too large; ip link show dev IFACE",
-                                 limit->lost_B + kBthToIcrc_B)},
-            {"switch", "show interfaces mtu: 9216 on every port, VLAN and uplink of the path"},
-            {"host", "or a smaller path: ip link set dev IFACE mtu 1500 on both ends gives a path MTU of 1024"}}});
+  out.add(
+      view.place,
+      {"psn.mtu",
+       fmt::format("{} with {} B of payload ({} B of IP) were sent {} times and never came from {} to {}; ones with "
+                   "up to {} B did",
+                   limit->is_response ? "READ responses" : "requests", limit->lost_B,
+                   limit->lost_B + kBthAndIcrc_B + kUdpAndIp_B, limit->attempts, name_of(limit->before),
+                   name_of(limit->after), limit->passed_B),
+       "an MTU on the way is smaller than these packets: a switch port, a VLAN interface or a tunnel without jumbo "
+       "frames drops them, and RoCE packets are never fragmented",
+       limit->attempts,
+       evidence_of(context, near, Trouble::kTimeout, "PSN {psn} sent again after {time} without an answer"),
+       {{"host", fmt::format("ping -M do -s {} PEER: what does not pass it is too large; ip link show dev IFACE",
+                             limit->lost_B + kBthAndIcrc_B)},
+        {"switch", "show interfaces mtu: 9216 on every port, VLAN and uplink of the path"},
+        {"host", "or a smaller path: ip link set dev IFACE mtu 1500 on both ends gives a path MTU of 1024"}}});
   return true;
 }
 

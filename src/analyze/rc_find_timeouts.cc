@@ -12,9 +12,9 @@ namespace weft::analyze::detail {
 namespace {
 
 constexpr double kUnit_ns = 4096;
-constexpr std::uint32_t kSmallPath_B = 1024, kBthToIcrc_B = 16;  // path MTU of 1500 B; what RoCE adds to an ICMP echo
-constexpr std::uint32_t kMostRetries = 7;  // retry_cnt has three bits
-constexpr int kConnectxFloor = 16;         // ConnectX waits 2 x 4.096 us x 2^16 for every timeout up to 16
+constexpr std::uint32_t kSmallPath_B = 1024;  // path MTU of links with 1500 B
+constexpr std::uint32_t kMostRetries = 7;     // retry_cnt has three bits
+constexpr int kConnectxFloor = 16;            // ConnectX waits 2 x 4.096 us x 2^16 for every timeout up to 16
 
 bool doubles(std::int64_t before, std::int64_t after) {
   const double ratio = static_cast<double>(after) / static_cast<double>(before);
@@ -66,9 +66,10 @@ TimerWaits waits_of(const RcFlow& flow) {
 // What was measured, and the setting where one explains all of it.
 std::string setting_text(const TimerWaits& waits) {
   if (waits.adaptive)
-    return fmt::format("; the intervals grow from {} to {} and double, as ConnectX firmware does (adaptive "
-                       "retransmission: hw_counters/roce_adp_retrans)",
-                       duration_text(waits.shortest_ns), duration_text(waits.longest_ns));
+    return fmt::format(
+        "; the intervals grow from {} to {} and double, as ConnectX firmware does (adaptive "
+        "retransmission: hw_counters/roce_adp_retrans)",
+        duration_text(waits.shortest_ns), duration_text(waits.longest_ns));
   const int n = waits.exponent;
   if (n == 0)
     return waits.count < 2 ? ""
@@ -123,7 +124,7 @@ void find_missing_acks(const SideView& view, SideFindings& out) {
 void find_timeouts(const SideView& view, SideFindings& out) {
   const RcFlow& near = view.requester();
   if (near.transport != 0 && near.transport != wire::kXrcTransport) return;
-  find_missing_acks(view, out);
+  if (view.has_exact_order()) find_missing_acks(view, out);
   const std::uint32_t timeouts = count_of(near, Trouble::kTimeout);
   if (timeouts == 0) return;
   const TimerWaits waits = waits_of(near);
@@ -139,9 +140,11 @@ void find_timeouts(const SideView& view, SideFindings& out) {
     std::string cause = silent ? "the responder is gone: its queue pair is in error or was destroyed, the host or the "
                                  "path is down"
                                : "the path broke or the responder stopped answering";
-    if (payload_B > kSmallPath_B)
+    if (size_limit_of(view))
+      cause = "packets of this size do not come through (psn.mtu)";
+    else if (payload_B > kSmallPath_B)
       cause += fmt::format("; or an MTU on the way is too small for {} B of payload (ping -M do -s {} PEER)", payload_B,
-                           payload_B + kBthToIcrc_B);
+                           payload_B + kBthAndIcrc_B);
     evidence.push_back({near.last_frame, near.last_ns, view.context.point_of(near), "the last attempt"});
     out.add(view.place,
             {"timeout.retries-exhausted",

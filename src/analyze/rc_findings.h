@@ -2,6 +2,7 @@
 // to it, what the responder did at the one nearest to the responder; what was lost on the way, between points.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,6 +50,12 @@ struct SideView {
   bool in_order() const {
     for (const RcFlow* flow : side.flows)
       if (flow->out_of_order || flow->selective) return false;
+    return has_exact_order();
+  }
+  // False where the frames of a point were sorted by stamps that are not exact.
+  bool has_exact_order() const {
+    for (const RcFlow* flow : side.flows)
+      if (context.transport.has_inexact_order(context.point_of(*flow))) return false;
     return true;
   }
 };
@@ -73,11 +80,17 @@ std::vector<Outage> outages_between(const RcContext& context, const RcFlow& befo
 SideFinding outage_finding(const SideView& view, const RcFlow& before, const RcFlow& after,
                            std::span<const Outage> outages, const std::string& lost);
 
+// Of a MIDDLE packet over IPv4: what its IP packet has beside the payload. An ICMP echo has the second alone.
+inline constexpr std::uint32_t kBthAndIcrc_B = 16, kUdpAndIp_B = 28;
+
 // Payloads between two points: the largest that was sent and the largest that came through.
 struct SizeLimit {
   std::uint32_t lost_B = 0, passed_B = 0;
   PointId before = 0, after = 0;
+  std::uint32_t attempts = 0;
+  bool is_response = false;
 };
+std::optional<SizeLimit> size_limit_of(const SideView& view);
 // psn.mtu; true where it explains what was lost.
 bool find_size_limit(const SideView& view, SideFindings& out);
 

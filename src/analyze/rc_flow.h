@@ -119,6 +119,7 @@ struct OutstandingRead {
 struct Waited {
   std::uint32_t psn = 0;
   std::int64_t ns = 0;
+  std::uint32_t payload_B = 0;  // of the packet that was sent again
 };
 
 // Only flows in which something happened have one.
@@ -208,6 +209,8 @@ struct RcFlow {
 
   std::int64_t first_ns = 0, last_ns = 0, timer_ns = 0;
   std::uint64_t first_frame = 0, last_frame = 0;
+  std::uint32_t last_wire_B = 0;
+  PointId point = 0;
   std::uint64_t packets = 0, payload_B = 0, wire_B = 0, ce_marked = 0;
   std::uint64_t new_B = 0, unacked_B = 0, read_B = 0;
   std::uint64_t retransmitted = 0;

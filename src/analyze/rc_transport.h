@@ -40,7 +40,8 @@ class RcTransport {
   static constexpr std::size_t kMostRows = 20'000;
 
   // Message rows are kept only where a table of them is asked for.
-  explicit RcTransport(bool keep_messages = false) : keep_messages_(keep_messages) {}
+  explicit RcTransport(bool keep_messages = false, const std::vector<CapturePoint>* points = nullptr)
+      : keep_messages_(keep_messages), points_(points) {}
 
   void see(const Frame& frame, StreamId stream, const Streams& streams);
   // The capture has ended. Tells the streams how long their answers took.
@@ -59,6 +60,18 @@ class RcTransport {
   std::uint32_t unpaired_rnrs() const { return unpaired_rnrs_; }
   // Does a connection there acknowledge packets that were not captured?
   bool is_incomplete(PointId point) const { return point < incomplete_.size() && incomplete_[point]; }
+  // Packets of one queue pair behind later ones, at a point, and those of them that no wire can have carried so: too
+  // close together for its speed, or after their own ACK. The stamps by which the file was sorted are not exact.
+  struct LatePackets {
+    std::uint64_t late = 0, impossible = 0;
+    Evidence first{};
+  };
+  std::span<const LatePackets> late_packets() const { return late_; }
+  bool has_inexact_order(PointId point) const {
+    constexpr std::uint64_t kMostPerProof = 50;
+    return point < late_.size() && late_[point].late > 0 &&
+           late_[point].impossible * kMostPerProof >= late_[point].late;
+  }
   std::uint64_t flows_left_out() const { return flows_left_out_; }
 
  private:
@@ -112,7 +125,15 @@ class RcTransport {
 
   void see_not_captured(const Frame& frame, std::uint32_t packets, RcFlow& flow);
 
+  LatePackets& late_at(PointId point) {
+    if (point >= late_.size()) late_.resize(point + 1);
+    return late_[point];
+  }
+  void check_spacing(const Frame& frame, const RcFlow& flow);
+
   bool keep_messages_;
+  const std::vector<CapturePoint>* points_;
+  std::vector<LatePackets> late_;         // by point
   std::vector<bool> incomplete_;          // by point
   std::vector<std::uint32_t> by_stream_;  // place in flows_, kNone
   std::deque<RcFlow> flows_;

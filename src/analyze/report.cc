@@ -84,9 +84,8 @@ void put_conversations(const Analysis& analysis, std::string& out) {
     auto latency = [](std::int64_t ns) { return ns < 0 ? std::string("-") : duration_text(static_cast<double>(ns)); };
     rows.push_back({place_of(each), fmt::format("{} {}", each.transport, fmt::join(each.verbs, "+")),
                     fmt::to_string(each.messages), size, each.path_mtu_B == 0 ? "-" : fmt::to_string(each.path_mtu_B),
-                    goodput_text(each), latency(each.ack_latency_p50_ns),
-                    latency(each.ack_latency_p99_ns), fmt::to_string(each.retransmitted),
-                    fmt::to_string(each.ce_marked), fmt::to_string(each.cnps)});
+                    goodput_text(each), latency(each.ack_latency_p50_ns), latency(each.ack_latency_p99_ns),
+                    fmt::to_string(each.retransmitted), fmt::to_string(each.ce_marked), fmt::to_string(each.cnps)});
   }
   out += columns_text(rows, {0, 1}, "  ");
   if (analysis.conversations.size() > kMostConversations)

@@ -39,7 +39,7 @@ struct Stream {
   std::uint32_t requests = 0, responses = 0, cnps = 0;  // each counts up to 2^32 - 1
   std::uint32_t first_request_psn = 0, last_request_psn = 0, newest_request_psn = 0, last_response_psn = 0;
   std::uint32_t ce_marked = 0;
-  std::int64_t answer_ns = -1;  // shortest time from a request to its answer; set at the end, -1: not known
+  std::int64_t answer_ns = -1;       // shortest time from a request to its answer; set at the end, -1: not known
   std::uint32_t payload_B_most = 0;  // of one packet
   std::uint16_t src_port = 0;        // of the last packet
   std::uint8_t ttl = 0;              // of its path: of the first packet, or the newest since that path changed
