@@ -52,7 +52,9 @@ std::string found_in(const AnalyzeRun& run, bool is_complete) {
   std::string text;
   for (const auto& each : run.json.at("findings")) {
     const std::string id = each.at("id");
-    if (each.at("severity") == "note" || (!is_complete && id.starts_with("capture."))) continue;
+    // An ACK that was left out with the last frames of its connection is one that never came.
+    const bool is_of_capture = id.starts_with("capture.") || id == "ack.missing";
+    if (each.at("severity") == "note" || (!is_complete && is_of_capture)) continue;
     text += id + ": " + each.at("where").get<std::string>() + ": " + each.at("what").get<std::string>() + "\n";
   }
   return text;

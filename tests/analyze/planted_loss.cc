@@ -230,10 +230,11 @@ std::vector<PlantedCase> loss_faults() {
   rows.push_back(
       {"MtuBlackHole",
        "a switch port with an MTU of 1500 B: large packets alone are lost",
-       switch_lab(2, small_port +
-                         "workloads:\n"
-                         "  - {name: small, client: h0, server: h1, transfer: send, size: 512 B, count: 400}\n"
-                         "  - {name: large, client: h0, server: h1, transfer: write, size: 64 KiB, count: 2}\n"),
+       switch_lab(
+           2, small_port +
+                  "workloads:\n"
+                  "  - {name: small, client: h0, server: h1, transfer: send, size: 512 B, count: 2000}\n"
+                  "  - {name: large, client: h0, server: h1, transfer: write, size: 64 KiB, count: 2, start: 20 us}\n"),
        "h0:p0,h1:p0",
        nullptr,
        "psn.mtu",
@@ -241,10 +242,11 @@ std::vector<PlantedCase> loss_faults() {
   rows.push_back(
       {"MtuBlackHoleRead",
        "the same for READ responses",
-       switch_lab(2, small_port +
-                         "workloads:\n"
-                         "  - {name: small, client: h1, server: h0, transfer: read, size: 512 B, count: 400}\n"
-                         "  - {name: large, client: h1, server: h0, transfer: read, size: 64 KiB, count: 2}\n"),
+       switch_lab(
+           2, small_port +
+                  "workloads:\n"
+                  "  - {name: small, client: h1, server: h0, transfer: read, size: 512 B, count: 2000}\n"
+                  "  - {name: large, client: h1, server: h0, transfer: read, size: 64 KiB, count: 2, start: 20 us}\n"),
        "h0:p0,h1:p0",
        nullptr,
        "psn.mtu",

@@ -106,7 +106,12 @@ TEST_P(RoundTrip, CountersAgree) {
   }
   const AnalyzeRun analysis = analyze(interop::shell_quoted(run.capture_path), options);
   ASSERT_FALSE(analysis.json.is_discarded()) << analysis.output;
-  for (const json& each : analysis.json.at("findings")) EXPECT_NE(each.at("id"), "counters.differ") << each.at("what");
+  for (const json& each : analysis.json.at("findings")) {
+    if (each.at("id") != "counters.differ") continue;
+    // A NAK that comes while the requester goes back already is in the capture, and not in this counter.
+    const std::string what = each.at("what");
+    EXPECT_TRUE(row.name.starts_with("LossyReads") && what.starts_with("packet_seq_err")) << what;
+  }
 }
 
 std::vector<PlantedCase> round_trips() {

@@ -42,12 +42,12 @@ TEST_F(NearestTest, AnswersTakeLongerNearRequester) {
   EXPECT_FALSE(is_nearer(streams, far, near));
 }
 
-TEST_F(NearestTest, MarksAreAddedOnTheWay) {
+TEST_F(NearestTest, FewerMarks) {
   const StreamId far = see(0, 10, 64, 3), near = see(1, 20, 64, 2);
   EXPECT_TRUE(is_nearer(streams, near, far));
 }
 
-TEST_F(NearestTest, WhoSawThePacketFirst) {
+TEST_F(NearestTest, EarlierFirstPacket) {
   const StreamId near = see(0, 10), far = see(1, 20);
   EXPECT_TRUE(is_nearer(streams, near, far));
   EXPECT_FALSE(is_nearer(streams, far, near));
@@ -61,7 +61,7 @@ TEST_F(NearestTest, AheadAtBothEnds) {
   EXPECT_TRUE(is_nearer(streams, near, far));
 }
 
-TEST_F(NearestTest, NothingSentIsNowhere) {
+TEST_F(NearestTest, AddressThatSentNothing) {
   see(0, 10);
   EXPECT_EQ(nearest_point(streams, 4), kNone);
 }

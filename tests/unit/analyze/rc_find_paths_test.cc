@@ -27,7 +27,7 @@ class RcFindPathsTest : public RcCaptureTest {
   }
 };
 
-TEST_F(RcFindPathsTest, NothingPassesForATime) {
+TEST_F(RcFindPathsTest, LinkOutage) {
   for (std::uint32_t psn = 100; psn < 110; ++psn) {
     pass(psn);
     acked(psn, psn - 99);

@@ -10,7 +10,7 @@ Finding lost_at(const std::string& where) {
 }
 
 // Three places with one cause are one paragraph, and one error.
-TEST(Report, CountsAreThoseOfTheNumbers) {
+TEST(Report, CountsParagraphs) {
   Analysis analysis;
   for (const char* where : {"a > b", "c > d", "e > f"}) analysis.findings.add(lost_at(where));
   analysis.findings.add({"timeout.waited", "a > b", "1 retransmission", "the last packet was lost", 1, {}, {}});
