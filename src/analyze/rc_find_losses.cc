@@ -56,12 +56,11 @@ std::uint64_t lost_between(const RcFlow& before, const RcFlow& after) {
   return fewer - std::min(fewer, on_way);
 }
 
-// What is lost is sent again. Where nothing was, and the point has not captured all that was acknowledged, the packets
-// are missing in the capture alone.
-bool is_only_missed(const SideView& view, const RcFlow& after) {
+// What is lost is asked for or sent again. Where it was not, the packets are missing in the capture alone.
+bool is_only_missed(const SideView& view) {
   const RcFlow& near = view.requester();
   return near.transport != wire::kUcTransport && near.retransmitted == 0 &&
-         view.context.transport.is_incomplete(view.context.point_of(after));
+         count_of(view.responder(), Trouble::kSequenceNak) == 0;
 }
 
 std::vector<PathLoss> lost_requests(const SideView& view) {
@@ -84,7 +83,7 @@ std::vector<PathLoss> lost_requests(const SideView& view) {
     const RcFlow& before = *view.side.flows[i];
     const RcFlow& after = *view.side.flows[i + 1];
     const std::uint64_t lost = lost_between(before, after);
-    if (lost > 0 && !is_only_missed(view, after))
+    if (lost > 0 && !is_only_missed(view))
       losses.push_back({lost, fmt::format("between {} and {}", context.point_name(before), context.point_name(after)),
                         story_of(view, after), false, &before, &after});
   }
@@ -104,7 +103,9 @@ std::vector<PathLoss> lost_answers(const SideView& view) {
   for (std::size_t i = view.side.flows.size() - 1; i > 0; --i) {
     const RcFlow& before = *view.side.flows[i];
     const RcFlow& after = *view.side.flows[i - 1];
-    if (before.answers <= after.answers || before.response_packets > 0 || is_only_missed(view, after)) continue;
+    if (before.answers <= after.answers || before.response_packets > 0) continue;
+    // A later ACK makes up for a lost one: only a point that misses nothing else can tell.
+    if (is_only_missed(view) && view.context.transport.is_incomplete(view.context.point_of(after))) continue;
     if (before.last_answer_psn != after.last_answer_psn) continue;  // the rest may wait in a queue
     std::uint64_t lost = before.answers - after.answers;
     // Where the capture began within the connection, answers to what was sent before are not known at every point.

@@ -164,8 +164,9 @@ std::optional<SizeLimit> size_limit_of(const SideView& view) {
     limit->attempts = attempts + 1;
     return limit;
   }
-  if ((near.verbs >> static_cast<unsigned>(Verb::kRead) & 1) == 0 || stream.reverse == kNone) return std::nullopt;
-  limit = size_limit(view.context, stream.dst, stream.src, streams[stream.reverse].dst_qp, near.first_ns);
+  if ((near.verbs >> static_cast<unsigned>(Verb::kRead) & 1) == 0) return std::nullopt;
+  const std::uint32_t own_qp = stream.reverse == kNone ? kNone : streams[stream.reverse].dst_qp;
+  limit = size_limit(view.context, stream.dst, stream.src, own_qp, near.first_ns);
   if (limit) {
     limit->attempts = attempts + 1;
     limit->is_response = true;

@@ -233,7 +233,7 @@ std::vector<PlantedCase> loss_faults() {
        switch_lab(
            2, small_port +
                   "workloads:\n"
-                  "  - {name: small, client: h0, server: h1, transfer: send, size: 512 B, count: 2000}\n"
+                  "  - {name: small, client: h0, server: h1, transfer: send, size: 512 B, count: 400, start: 0 s}\n"
                   "  - {name: large, client: h0, server: h1, transfer: write, size: 64 KiB, count: 2, start: 20 us}\n"),
        "h0:p0,h1:p0",
        nullptr,
@@ -245,7 +245,7 @@ std::vector<PlantedCase> loss_faults() {
        switch_lab(
            2, small_port +
                   "workloads:\n"
-                  "  - {name: small, client: h1, server: h0, transfer: read, size: 512 B, count: 2000}\n"
+                  "  - {name: small, client: h1, server: h0, transfer: read, size: 512 B, count: 400, start: 0 s}\n"
                   "  - {name: large, client: h1, server: h0, transfer: read, size: 64 KiB, count: 2, start: 20 us}\n"),
        "h0:p0,h1:p0",
        nullptr,
