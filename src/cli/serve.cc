@@ -29,6 +29,8 @@ int run(const ServeArguments& arguments) {
   serve::add_run_routes(router, place);
   serve::add_lab_routes(router);
   serve::add_study_routes(router, place);
+  serve::add_lab_routes(router);
+  serve::add_study_routes(router, place);
   serve::add_static_routes(router);
   serve::ServerOptions options;
   options.port = arguments.port;
