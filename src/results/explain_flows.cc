@@ -24,8 +24,9 @@ bool is_told_by_the_other_end(const SenderEvidence& sender,
   return sender.only_asks && readers.contains({sender.to, sender.peer_qpn});
 }
 
-// By its turn and ends, where only one workload can be meant.
+// That whose queue pair it is; of programs and older files by its turn and ends, where only one can be meant.
 std::string workload_of(const Evidence& evidence, const SenderEvidence& sender) {
+  if (!sender.workload.empty()) return sender.workload;
   std::string found;
   for (const WorkloadEvidence& each : evidence.workloads) {
     if (each.kind == "flows" || each.kind == "iperf3") continue;
@@ -49,6 +50,23 @@ Time_ps port_sending_ps(const Evidence& evidence, const FlowAnswer& flow) {
   return sum_ps;
 }
 
+// Where its packets went, and when.
+void add_ways(FlowAnswer& flow, const SenderEvidence& sender) {
+  flow.reads = flow.reads || sender.replies;
+  Time_ps from_ps = 0;
+  const auto add = [&](const std::vector<std::string>& path, Time_ps until_ps) {
+    const FlowWay way{from_ps, until_ps, path};
+    from_ps = until_ps;
+    if (!path.empty() && std::find(flow.ways.begin(), flow.ways.end(), way) == flow.ways.end())
+      flow.ways.push_back(way);
+  };
+  for (const EarlierPath& before : sender.earlier) add(before.path, before.until_ps);
+  add(sender.path, kNever_ps);
+  for (const std::string& port : sender.path) {
+    if (std::find(flow.path.begin(), flow.path.end(), port) == flow.path.end()) flow.path.push_back(port);
+  }
+}
+
 // Shares are of the time in which it had work. Of the time in which several queue pairs waited for their port, it sent
 // for the others of them in proportion.
 void add_times(const Evidence& evidence, FlowAnswer& flow, const SenderGroup& group) {
@@ -62,9 +80,7 @@ void add_times(const Evidence& evidence, FlowAnswer& flow, const SenderGroup& gr
     flow.again += sender->again;
     flow.first_ps = std::min(flow.first_ps, sender->first_ps);
     flow.last_ps = std::max(flow.last_ps, sender->last_ps);
-    for (const std::string& port : sender->path) {
-      if (!passes(flow, port)) flow.path.push_back(port);
-    }
+    add_ways(flow, *sender);
     for (const HeldTime& part : sender->held) {
       if (part.cause == held::kNoWork) {
         idle_ps += part.time_ps;
@@ -166,6 +182,7 @@ std::vector<FlowAnswer> explain_flows(const ExplainContext& context) {
     name_bottleneck(flow);
     explain_bottleneck(context, flow);
   }
+  add_socket_flows(context, flows);
   return flows;
 }
 
