@@ -143,11 +143,11 @@ void read_circumstances(SqliteFile& file, Evidence& evidence) {
     evidence.lossy_classes.push_back({classes.text(0), static_cast<int>(classes.integer(1)), number32(classes, 2),
                                       number32(classes, 3), number32(classes, 4)});
   SqliteRows use(file,
-                 "SELECT workload, connections, staged, sockets, blocks_ps, host_memory_ps, proxy_ps, why "
+                 "SELECT workload, connections, staged, sockets, blocks_ps, host_memory_ps, working_ps, proxy_ps, why "
                  "FROM collective_use ORDER BY rowid");
   while (use.next())
     evidence.collectives.push_back({use.text(0), number(use, 1), number(use, 2), number(use, 3), use.integer(4),
-                                    use.integer(5), use.integer(6), use.text(7)});
+                                    use.integer(5), use.integer(6), use.integer(7), use.text(8)});
 }
 
 void read_events(SqliteFile& file, Evidence& evidence) {

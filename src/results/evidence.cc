@@ -130,8 +130,8 @@ void add_collective_use(const Lab& lab, const std::vector<std::uint32_t>& hosts,
     }
     why = names.empty() ? "NCCL takes no GPUDirect here, by distance or its variables" : "GPUDirect is off at " + names;
   }
-  evidence.collectives.push_back(
-      {config.name, use.connections, use.staged, use.sockets, use.blocks_ps, use.host_memory_ps, use.proxy_ps, why});
+  evidence.collectives.push_back({config.name, use.connections, use.staged, use.sockets, use.blocks_ps,
+                                  use.host_memory_ps, use.working_ps, use.proxy_ps, why});
 }
 
 void merge_drop(std::vector<DropEvidence>& drops, const DropEvidence& drop) {

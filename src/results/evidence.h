@@ -155,7 +155,7 @@ struct LossyClassEvidence {
 struct CollectiveEvidence {
   std::string workload;
   std::uint64_t connections = 0, staged = 0, sockets = 0;
-  Time_ps blocks_ps = 0, host_memory_ps = 0, proxy_ps = 0;
+  Time_ps blocks_ps = 0, host_memory_ps = 0, working_ps = 0, proxy_ps = 0;
   std::string why;  // not from GPU memory, or not by RDMA
 };
 

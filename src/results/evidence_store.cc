@@ -26,7 +26,7 @@ CREATE TABLE forwarder_cpu(node TEXT, cpu INTEGER, packets INTEGER, busy_ps INTE
 CREATE TABLE rx_ring(port TEXT, size INTEGER, most INTEGER, lost INTEGER);
 CREATE TABLE lossy_class(node TEXT, queue INTEGER, dscp INTEGER, priority INTEGER, host_priority INTEGER);
 CREATE TABLE collective_use(workload TEXT, connections INTEGER, staged INTEGER, sockets INTEGER, blocks_ps INTEGER,
-  host_memory_ps INTEGER, proxy_ps INTEGER, why TEXT);
+  host_memory_ps INTEGER, working_ps INTEGER, proxy_ps INTEGER, why TEXT);
 CREATE TABLE circular_wait(number INTEGER, place INTEGER, port TEXT);
 )";
 
@@ -93,10 +93,10 @@ void write_evidence(SqliteFile& file, const Evidence& evidence) {
   SqliteRows classes(file, "INSERT INTO lossy_class VALUES(?,?,?,?,?)");
   for (const LossyClassEvidence& each : evidence.lossy_classes)
     classes.add(each.node, each.queue, each.dscp, each.priority, each.host_priority);
-  SqliteRows collectives(file, "INSERT INTO collective_use VALUES(?,?,?,?,?,?,?,?)");
+  SqliteRows collectives(file, "INSERT INTO collective_use VALUES(?,?,?,?,?,?,?,?,?)");
   for (const CollectiveEvidence& each : evidence.collectives)
     collectives.add(each.workload, each.connections, each.staged, each.sockets, each.blocks_ps, each.host_memory_ps,
-                    each.proxy_ps, each.why);
+                    each.working_ps, each.proxy_ps, each.why);
   SqliteRows circles(file, "INSERT INTO circular_wait VALUES(?,?,?)");
   for (std::size_t i = 0; i < evidence.circular_waits.size(); ++i) {
     for (std::size_t place = 0; place < evidence.circular_waits[i].size(); ++place)

@@ -75,9 +75,9 @@ void explain_pace(const ExplainContext& context, FlowAnswer& flow) {
   }
   flow.root = marked;
   flow.because = at_least(context.evidence.left_out) + counted(cuts, "rate cut");
-  if (cuts > 0) flow.because += fmt::format(", down to {:.1f} Gb/s", static_cast<double>(lowest_bps) / 1e9);
+  if (cuts > 0) flow.because += ", down to " + rate_text(lowest_bps);
   if (!marked.empty()) {
-    flow.because += fmt::format(": {} marked {}", queue_text(context, marked), counted(most, "packet"));
+    flow.because += fmt::format(": {} marked at {}", counted(most, "packet"), queue_text(context, marked));
   } else if (flow.path.empty()) {
     flow.because += "; its packets take several paths: see the marks of links";
   } else if (lost) {
@@ -201,8 +201,9 @@ void explain_cause(const ExplainContext& context, FlowAnswer& flow) {
     flow.root = port;
     flow.because = fmt::format("the wire: {} sent for other queue pairs meanwhile; {}", port, busy_text(context, port));
   } else if (cause == held::kCpu) {
-    flow.root = flow.from;
-    flow.because = "its queue was empty while earlier work was on its way: the program did not post in time";
+    flow.root = flow.reads ? flow.to : flow.from;
+    flow.because = fmt::format(
+        "its queue was empty while earlier work was on its way: the program at {} did not post in time", flow.root);
   } else if (cause == held::kStart) {
     flow.root = flow.from;
     flow.because =
@@ -213,10 +214,11 @@ void explain_cause(const ExplainContext& context, FlowAnswer& flow) {
     flow.because =
         fmt::format("the NIC starts messages no faster: small messages on {}", counted(flow.queue_pairs, "queue pair"));
   } else if (cause == held::kContext) {
-    flow.root = flow.from;
+    flow.root = flow.reads ? flow.to : flow.from;
     flow.because = fmt::format(
-        "{} had to fetch contexts of queue pairs from host memory: {} of this flow, more than it holds at a time",
-        flow.from, counted(flow.queue_pairs, "queue pair"));
+        "the NIC{} fetched contexts of queue pairs from host memory: this flow has {}, and with "
+        "all others there were more at work than it holds",
+        flow.reads ? "s at both ends" : " of " + flow.from, counted(flow.queue_pairs, "queue pair"));
   } else {
     flow.root = flow.from;
     for (std::size_t i = 0; i < nic::kPcieLimits; ++i) {

@@ -125,14 +125,17 @@ void add_socket_flows(const ExplainContext& context, std::vector<FlowAnswer>& fl
       flow.first_ps = workload.from_ps;
       flow.last_ps = workload.to_ps;
     }
-    const auto life_ps = static_cast<double>(std::max<Time_ps>(1, flow.last_ps - flow.first_ps));
+    const auto life_ps = static_cast<double>(std::max<Time_ps>(1, each.working_ps));
     const double busy = std::min(1.0, static_cast<double>(each.proxy_ps) / life_ps);
+    flow.no_work = 1 - std::min(1.0, life_ps / static_cast<double>(std::max<Time_ps>(1, flow.last_ps - flow.first_ps)));
     flow.bottleneck = held::kSockets;
     flow.share = busy;
     flow.shares = {{held::kSockets, busy}, {"other", 1 - busy}};
     flow.weight = life_ps;
     flow.because = fmt::format(
-        "{} of {} between the nodes are kernel TCP, not RDMA ({}); the busiest proxy thread copied for {} of the time",
+        "{} of {} between the nodes are kernel TCP, not RDMA ({}); the busiest proxy thread copied for {} of the time "
+        "in "
+        "which collectives ran",
         each.sockets, counted(each.connections, "connection"), each.why, share_text(busy));
     flows.push_back(std::move(flow));
   }

@@ -215,7 +215,11 @@ void add_unexplained(const ExplainContext& context, const std::vector<FlowAnswer
   order_steps(out);
   out.kind = "loss";
   out.root = out.steps.front().where;
-  out.title = out.root + " sends again; no frame is known to be lost: late answers, or an end that does not answer";
+  const bool naks = std::any_of(out.steps.begin(), out.steps.end(),
+                                [](const ChainStep& step) { return step.text.find("a NAK") != std::string::npos; });
+  out.title =
+      out.root + (naks ? " sends again; no frame is known to be lost: packets came out of order"
+                       : " sends again; no frame is known to be lost: late answers, or an end that does not answer");
   for (const FlowAnswer* flow : left) out.flows.push_back(flow->id);
   incidents.push_back(std::move(out));
 }
@@ -264,10 +268,16 @@ void add_unready_receivers(const ExplainContext& context, const std::vector<Flow
     const bool is_told =
         std::any_of(context.evidence.events.begin(), context.evidence.events.end(),
                     [&](const EventEvidence& each) { return each.kind == "rnr" && each.peer == port; });
-    if (!is_told) out.title = fmt::format("{} was not ready for {}", port, counted(discarded[port], "packet"));
+    const bool kernel = std::any_of(context.evidence.workloads.begin(), context.evidence.workloads.end(),
+                                    [&](const WorkloadEvidence& each) {
+                                      return each.kind == "iperf3" && (each.client == port || each.server == port);
+                                    });
+    if (!is_told)
+      out.title = fmt::format("{} had no receive buffer for {}{}", port, counted(discarded[port], "packet"),
+                              kernel ? ": kernel TCP did not empty its ring in time" : "");
     std::vector<const FlowAnswer*> to;
     for (const FlowAnswer& flow : flows) {
-      if (flow.to == port) to.push_back(&flow);
+      if (flow.to == port && (is_told || !kernel)) to.push_back(&flow);
     }
     for (const FlowAnswer* flow : to) out.flows.push_back(flow->id);
     add_recoveries(context, to, 0, out);

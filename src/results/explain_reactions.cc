@@ -55,10 +55,8 @@ void add_reactions(const ExplainContext& context, const std::vector<const FlowAn
     out.steps.push_back(cnp);
   }
   if (cut.count > 0) {
-    cut.text =
-        fmt::format("{} cuts its rate from {:.1f} Gb/s; {}, the lowest {:.2f} Gb/s", cut.where,
-                    static_cast<double>(before_bps) / 1e9, at_least(left_out) + counted(cut.count, "cut") + " in all",
-                    static_cast<double>(lowest_bps) / 1e9);
+    cut.text = fmt::format("{} cuts its rate from {}; {}{} in all, the lowest {}", cut.where, rate_text(before_bps),
+                           at_least(left_out), counted(cut.count, "cut"), rate_text(lowest_bps));
     out.steps.push_back(cut);
   }
 }

@@ -86,6 +86,14 @@ std::string flows_line(const Explanation& explanation) {
                      share_text(flow.share), flow.because);
 }
 
+std::string kernel_tcp_text(const Explanation& explanation) {
+  const std::size_t count = explanation.kernel_tcp.size();
+  if (count == 0) return "";
+  return fmt::format("; {} {} kernel TCP, which keeps no account",
+                     count == 1 ? explanation.kernel_tcp.front() : counted(count, "workload"),
+                     count == 1 ? "is" : "are");
+}
+
 std::string incidents_line(const Explanation& explanation) {
   if (explanation.incidents.empty()) return "events: no pause, mark or loss";
   const Incident& first = explanation.incidents.front();
@@ -120,7 +128,8 @@ std::string wrapped(const std::string& line) {
 }  // namespace
 
 std::string summary_text(const Explanation& explanation) {
-  return links_line(explanation) + "\n" + flows_line(explanation) + "\n" + incidents_line(explanation) + "\n";
+  return links_line(explanation) + "\n" + flows_line(explanation) + kernel_tcp_text(explanation) + "\n" +
+         incidents_line(explanation) + "\n";
 }
 
 std::string report_summary(const Lab& lab, const RunResult& result) {

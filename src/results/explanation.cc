@@ -23,6 +23,11 @@ std::string bytes_text(std::uint64_t bytes) {
   return fmt::format("{} B", bytes);
 }
 
+std::string rate_text(std::int64_t bps) {
+  if (bps < 1'000'000'000) return fmt::format("{:.0f} Mb/s", static_cast<double>(bps) / 1e6);
+  return fmt::format("{:.1f} Gb/s", static_cast<double>(bps) / 1e9);
+}
+
 std::string list_text(const std::vector<std::string>& names, std::size_t most) {
   std::string out;
   for (std::size_t i = 0; i < std::min(names.size(), most); ++i) out += (i == 0 ? "" : ", ") + names[i];
@@ -154,6 +159,7 @@ Explanation explain(const Evidence& evidence) {
   out.incidents = explain_incidents(context, out.flows);
   for (const WorkloadEvidence& workload : evidence.workloads) {
     if (!workload.failure.empty()) out.failures.push_back(workload.name + ": " + workload.failure);
+    if (workload.kind == "iperf3") out.kernel_tcp.push_back(workload.name);
     if (workload.kind == "iperf3")
       out.notes.push_back(workload.name +
                           ": kernel TCP keeps no account of its time; only its links and drops are known");

@@ -94,6 +94,7 @@ struct Explanation {
   std::vector<Incident> incidents;
   std::vector<std::string> notes;  // what is not known, and why
   std::vector<std::string> failures;
+  std::vector<std::string> kernel_tcp;  // workloads that have no account
 };
 
 Explanation explain(const Evidence& evidence);

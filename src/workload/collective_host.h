@@ -218,7 +218,7 @@ class CollectiveHost final : public host::Program {
   std::vector<Port> ports_;
   std::unordered_map<std::uint64_t, std::uint32_t> fifo_of_key_;  // port id and key: send half
   std::size_t unfinished_ = 0;
-  Time_ps blocks_ps_ = 0, host_memory_ps_ = 0;  // CollectiveUse
+  Time_ps blocks_ps_ = 0, host_memory_ps_ = 0, working_ps_ = 0, working_from_ps_ = 0;  // CollectiveUse
   std::string failure_;
 };
 

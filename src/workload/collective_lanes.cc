@@ -187,6 +187,7 @@ void CollectiveHost::add_use(CollectiveUse& use) const {
     use.staged += half.staged ? 1 : 0;
     use.sockets += socket ? 1 : 0;
   }
+  use.working_ps = std::max(use.working_ps, working_ps_);
   use.blocks_ps += blocks_ps_;
   use.host_memory_ps += host_memory_ps_;
 }

@@ -14,6 +14,7 @@ struct CollectiveUse {
   std::uint64_t sockets = 0;      // of these, kernel TCP
   Time_ps blocks_ps = 0;          // what blocks worked on slices
   Time_ps host_memory_ps = 0;     // of that, on slices that cross PCIe to or from such an end
+  Time_ps working_ps = 0;         // in which a machine had something to do, the longest
   Time_ps proxy_ps = 0;           // of sockets: what the busiest proxy's CPU copied
 };
 
