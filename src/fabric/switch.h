@@ -41,8 +41,7 @@ class alignas(64) Switch {
   const BoundedLog<DropRecord>& drops() const { return drops_; }
   const BoundedLog<PauseEvent>& pause_log() const { return pause_log_; }
   const BoundedLog<SwitchEvent>& event_log() const { return event_log_; }
-  // Where such a packet leaves by the routes of a time, as far as they are kept; nothing without one, or where that
-  // depends on the moment.
+  // Where such a packet left by the routes of that time; nothing without one, or where that depends on the moment.
   std::optional<std::uint32_t> way_of(const engine::PacketBody& packet, Time_ps at_ps) const;
   std::uint64_t queue_B(std::uint32_t port, std::uint32_t queue) const { return ports_[port].lanes[queue].queue.bytes; }
   std::uint8_t paused_queues(std::uint32_t port) const { return ports_[port].paused; }  // by its peer

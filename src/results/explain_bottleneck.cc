@@ -216,9 +216,11 @@ void explain_cause(const ExplainContext& context, FlowAnswer& flow) {
   } else if (cause == held::kContext) {
     flow.root = flow.reads ? flow.to : flow.from;
     flow.because = fmt::format(
-        "the NIC{} fetched contexts of queue pairs from host memory: this flow has {}, and with "
-        "all others there were more at work than it holds",
-        flow.reads ? "s at both ends" : " of " + flow.from, counted(flow.queue_pairs, "queue pair"));
+        "contexts of queue pairs had to come from host memory: more of them at work ({} of this flow) than the NIC{} "
+        "of {} "
+        "holds",
+        flow.queue_pairs, flow.reads ? "s" : "", flow.reads ? flow.to + " or " + flow.from : flow.from);
+    if (flow.reads) flow.because.replace(flow.because.rfind("holds"), 5, "hold");
   } else {
     flow.root = flow.from;
     for (std::size_t i = 0; i < nic::kPcieLimits; ++i) {

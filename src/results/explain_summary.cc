@@ -82,7 +82,7 @@ std::string flows_line(const Explanation& explanation) {
   if (sent == 1)
     return fmt::format("flows: {}: {} {} of its time: {}", flow.id, flow.bottleneck, share_text(flow.share),
                        flow.because);
-  return fmt::format("flows: {} of {}: {}; most of it {}, {} of its time: {}", counts[most], sent, most, flow.id,
+  return fmt::format("flows: {} of {}: {}; most of all {}, {} of its time: {}", counts[most], sent, most, flow.id,
                      share_text(flow.share), flow.because);
 }
 
@@ -95,7 +95,9 @@ std::string kernel_tcp_text(const Explanation& explanation) {
 }
 
 std::string incidents_line(const Explanation& explanation) {
-  if (explanation.incidents.empty()) return "events: no pause, mark or loss";
+  if (explanation.incidents.empty())
+    return explanation.failures.empty() ? "events: no pause, mark or loss"
+                                        : "events: no pause, mark or loss; failed: " + explanation.failures.front();
   const Incident& first = explanation.incidents.front();
   std::string out = "events: " + first.title;
   if (const std::size_t count = first.victims.size(); count > 0)

@@ -47,14 +47,22 @@ std::string busy_text(const ExplainContext& context, const std::string& port) {
 std::string queue_text(const ExplainContext& context, const std::string& port) {
   std::string out = link_name(context, port);
   if (const std::string busy = busy_text(context, port); !busy.empty()) out += ", " + busy;
+  // Of kernel TCP only the ends are known.
+  const auto link = context.link_of.find(port);
+  const bool kernel =
+      link != context.link_of.end() &&
+      std::any_of(
+          context.evidence.workloads.begin(), context.evidence.workloads.end(), [&](const WorkloadEvidence& each) {
+            return each.kind == "iperf3" && (each.client == link->second->to || each.server == link->second->to);
+          });
+  const std::string more = kernel ? ", kernel TCP as well" : "";
   const auto found = context.users_of.find(port);
-  if (found == context.users_of.end() || found->second.queue_pairs < 2) return out;
+  if (found == context.users_of.end() || found->second.queue_pairs < 2) return out + more;
   const ExplainContext::Users& users = found->second;
   if (users.ports.size() == users.queue_pairs)
-    return out + fmt::format(", {} ports send through it", users.queue_pairs);
-  if (users.ports.size() == 1)
-    return out + fmt::format(", {} queue pairs of {} send through it", users.queue_pairs, *users.ports.begin());
-  return out + fmt::format(", {} queue pairs of {} ports send through it", users.queue_pairs, users.ports.size());
+    return out + fmt::format(", {} ports send through it", users.queue_pairs) + more;
+  const std::string whose = users.ports.size() == 1 ? *users.ports.begin() : counted(users.ports.size(), "port");
+  return out + fmt::format(", {} queue pairs of {} send through it", users.queue_pairs, whose) + more;
 }
 
 std::string node_name(const std::string& port) {

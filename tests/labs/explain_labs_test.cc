@@ -188,7 +188,7 @@ TEST(ExplainLabs, LinkCut) {
   }
 }
 
-TEST(ExplainLabs, FlapIsOneIncidentOfTheLink) {
+TEST(ExplainLabs, FlapIsOneIncident) {
   const auto told = tell("faults/flap");
   ASSERT_EQ(told->why.incidents.size(), 1U);
   EXPECT_EQ(told->worst().kind, "link");

@@ -101,7 +101,7 @@ TEST_F(PacketNumbers, PortWithoutCaptureIsSeenFromItsFarEnd) {
   EXPECT_EQ(number_of(step_of("cnp", us(1), "b:p0")), 2U) << "what b sends comes in at leaf";
 }
 
-TEST_F(PacketNumbers, RateCutFollowsTheCnpBeforeIt) {
+TEST_F(PacketNumbers, RateCutHasLastCnpBefore) {
   write({{0, us(1), false, roce_frame(wire::Opcode::kCnp, 0x108, 0)},
          {0, us(2), false, roce_frame(wire::Opcode::kCnp, 0x108, 0)},
          {0, us(3), false, roce_frame(wire::Opcode::kAck, 0x108, 0)},
@@ -124,7 +124,7 @@ TEST_F(PacketNumbers, PauseStopsAtLeastOneClass) {
   EXPECT_EQ(number_of(step_of("cnp", us(1), "leaf:swp1")), std::nullopt);
 }
 
-TEST_F(PacketNumbers, DropIsTheLastTimeItWasSeen) {
+TEST_F(PacketNumbers, DropHasLastSighting) {
   const auto send = wire::Opcode::kSendOnly;
   write({{0, us(1), true, roce_frame(send, 0x108, 7)},
          {1, us(2), true, roce_frame(send, 0x108, 7)},

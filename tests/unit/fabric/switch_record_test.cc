@@ -59,7 +59,7 @@ TEST(SwitchRecord, MarkAfterQuietTimeIsAnotherEvent) {
   EXPECT_GE(bench.device().event_log().records[1].first_ps, us(210));
 }
 
-TEST(SwitchRecord, MarksOnTheWayInAreKeptToo) {
+TEST(SwitchRecord, KeepsMarksAtEnqueue) {
   BenchOptions options = marking(true);
   options.qos.queues[0].ecn.at_enqueue = true;
   SwitchBench bench(options);
@@ -132,7 +132,7 @@ TEST(SwitchRecord, LinksThatGoDownAndComeUp) {
   }
 }
 
-TEST(SwitchRecord, WayIsThatOfTheTime) {
+TEST(SwitchRecord, WayFollowsRouteEpochs) {
   BenchOptions options;
   options.table.group_of_edge[1] = options.table.add_group({1});
   RouteEpoch later{us(10), options.table};
@@ -146,7 +146,7 @@ TEST(SwitchRecord, WayIsThatOfTheTime) {
   EXPECT_EQ(bench.device().way_of(bench_packet(3, 1086), 0), 3U) << "a host of its own";
 }
 
-TEST(SwitchRecord, WayIsUnknownWhereItDependsOnTheMoment) {
+TEST(SwitchRecord, SprayedPacketsHaveNoWay) {
   BenchOptions options;
   options.table.group_of_edge[1] = options.table.add_group({1, 2});
   options.routing.balancing = Balancing::kSpray;
