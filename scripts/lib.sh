@@ -5,12 +5,13 @@
 # Debian 12. The first list builds build/weft; the second is what the tests, fuzzers and checks need besides; the
 # others are for one target of the Makefile each.
 packages_to_build=(g++ cmake ninja-build ccache libfmt-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev
-  libexpected-dev libsqlite3-dev zlib1g-dev libibverbs-dev librdmacm-dev)
+  libexpected-dev libsqlite3-dev zlib1g-dev libcpp-httplib-dev libssl-dev libbrotli-dev libibverbs-dev librdmacm-dev)
+command -v npm >/dev/null || packages_to_build+=(nodejs npm)  # the page; Node.js 18 will do, Debian's or another
 packages_to_test=(clang llvm libclang-rt-14-dev clang-format libgtest-dev librapidcheck-dev libbenchmark-dev tshark perftest
   ibverbs-utils infiniband-diags rdmacm-utils ucx-utils openmpi-bin libopenmpi-dev libfabric-bin libfabric-dev python3 python3-pyverbs
   iproute2 binutils ethtool pciutils iputils-ping net-tools libuv1-dev libevent-dev iperf3 busybox-static fio qperf
   netcat-openbsd frr shellcheck systemd python3-jsonschema libvirt-clients mpich libmpich-dev tgt libiscsi-bin libgloo-dev librpma-dev
-  libdapl2 dapl2-utils prometheus)  # of prometheus only promtool
+  libdapl2 dapl2-utils prometheus chromium)  # of prometheus only promtool
 packages_to_bench=(valgrind time)  # callgrind counts instructions per hop; time tells memory
 packages_to_tidy=(clang-tidy)
 case $(uname -m) in

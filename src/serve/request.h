@@ -1,0 +1,44 @@
+// A request and an answer of the page's server, without the library that carries them: every handler is a function from
+// one to the other and can be tested without a socket.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::serve {
+
+struct Request {
+  std::string method;                         // "GET"
+  std::string path;                           // decoded, "/api/runs/incast/flows"
+  std::map<std::string, std::string> query;   // decoded; of a name that is there twice the first
+  std::map<std::string, std::string> header;  // names in lower case
+  std::string body;
+  std::vector<std::string> match;  // what stood in the place of the route's variables
+
+  // A parameter, or `otherwise`; nothing when it is there and is no whole number of this range.
+  std::optional<std::int64_t> number(const std::string& name, std::int64_t otherwise, std::int64_t least,
+                                     std::int64_t most) const;
+  std::string text(const std::string& name, std::string_view otherwise = "") const;
+};
+
+// Sends a piece of a stream; false: the client is gone.
+using Send = std::function<bool(std::string_view)>;
+
+struct Response {
+  int status = 200;
+  std::string type = "application/json";
+  std::string body;
+  std::map<std::string, std::string> header;
+  // In place of a body: called on the client's thread until it returns.
+  std::function<void(const Send&)> stream;
+};
+
+// {"errors": [{"message", "remedy"}]}, as every verb prints it with --json.
+Response problem(int status, std::string_view message, std::string_view remedy = "");
+
+}  // namespace weft::serve

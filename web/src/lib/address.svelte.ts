@@ -1,0 +1,92 @@
+// The whole view is in the address: /run/incast-ecn/time?at=1250000000&from=0&to=2617000000&flows=incast.3. A colleague who
+// opens it sees the same. Views read `address.view`, `address.run` and parameters, and change them here alone.
+// In a report that is one file it stands behind the #.
+import { isReport } from './api';
+
+export type View =
+  | 'labs' | 'lab' | 'runs' | 'summary' | 'fabric' | 'time' | 'flows' | 'packets' | 'findings' | 'jobs'
+  | 'compare' | 'sweep' | 'worlds';
+
+const runViews: View[] = ['summary', 'fabric', 'time', 'flows', 'packets', 'findings', 'jobs'];
+
+class Address {
+  view: View = $state('labs');
+  run: string = $state(''); // of the views of a run; of lab the ready lab; of sweep the sweep; of worlds the world
+  parameters: Record<string, string> = $state({});
+
+  constructor() {
+    this.read();
+    window.addEventListener('popstate', () => this.read());
+    window.addEventListener('hashchange', () => this.read());
+  }
+
+  private read() {
+    const text = isReport ? location.hash.slice(1) || '/run/run' : location.pathname + location.search;
+    const [path, search] = [text.split('?')[0], text.split('?')[1] ?? ''];
+    const parts = path.split('/').filter((part) => part !== '').map(decodeURIComponent);
+    this.parameters = Object.fromEntries(new URLSearchParams(search));
+    if (parts[0] === 'run' && parts.length > 1) {
+      this.run = parts[1];
+      this.view = runViews.includes(parts[2] as View) ? (parts[2] as View) : 'summary';
+    } else if (['labs', 'lab', 'runs', 'compare', 'sweep', 'worlds'].includes(parts[0])) {
+      this.view = parts[0] as View;
+      this.run = parts.slice(1).join('/');
+    } else {
+      this.view = 'labs';
+      this.run = '';
+    }
+  }
+
+  href(view: View, run: string = this.run, parameters: Record<string, string> = {}): string {
+    const base = runViews.includes(view)
+      ? `/run/${encodeURIComponent(run)}${view === 'summary' ? '' : '/' + view}`
+      : `/${view}${run ? '/' + run.split('/').map(encodeURIComponent).join('/') : ''}`;
+    const search = new URLSearchParams(parameters).toString();
+    return (isReport ? '#' : '') + base + (search ? '?' + search : '');
+  }
+
+  // To another view. Time, range and chosen flows stay within a run.
+  go(view: View, run: string = this.run, parameters: Record<string, string> = {}) {
+    const kept = run === this.run && runViews.includes(view) ? this.keep() : {};
+    history.pushState(null, '', this.href(view, run, { ...kept, ...parameters }));
+    this.read();
+  }
+
+  // What the views of one run share.
+  keep(): Record<string, string> {
+    return Object.fromEntries(
+      ['at', 'from', 'to', 'flows'].filter((name) => name in this.parameters).map((name) => [name, this.parameters[name]]),
+    );
+  }
+
+  // Changes parameters of this view; '' takes one away. Does not make an entry in the history.
+  set(changes: Record<string, string | number>) {
+    const next = { ...this.parameters };
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === '') delete next[name];
+      else next[name] = String(value);
+    }
+    this.parameters = next;
+    history.replaceState(null, '', this.href(this.view, this.run, next));
+  }
+
+  number(name: string): number | undefined {
+    const value = Number(this.parameters[name]);
+    return name in this.parameters && Number.isFinite(value) ? value : undefined;
+  }
+  get flows(): string[] {
+    return this.parameters.flows ? this.parameters.flows.split(',') : [];
+  }
+  isRunView(): boolean {
+    return runViews.includes(this.view);
+  }
+}
+
+export const address = new Address();
+
+// A link that the page follows without loading anew; with a modifier key the browser has it.
+export function follow(event: MouseEvent, view: View, run?: string, parameters?: Record<string, string>) {
+  if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
+  event.preventDefault();
+  address.go(view, run, parameters);
+}

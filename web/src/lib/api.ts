@@ -1,0 +1,59 @@
+// The server's answers. A report in one file has them inside it, by address: the same page then needs no server.
+import type { Problem } from './types';
+
+declare global {
+  interface Window {
+    WEFT_REPORT?: Record<string, unknown>;
+  }
+}
+
+export const isReport = typeof window !== 'undefined' && window.WEFT_REPORT !== undefined;
+
+export class ApiError extends Error {
+  problems: Problem[];
+  status: number;
+  constructor(problems: Problem[], status: number) {
+    super(problems.map((p) => p.message).join('\n'));
+    this.problems = problems;
+    this.status = status;
+  }
+}
+
+async function ask<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  const answer = await fetch(path, {
+    method,
+    signal,
+    headers: body === undefined ? {} : { 'Content-Type': 'application/json' },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  const text = await answer.text();
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw new ApiError([{ message: `${path}: status ${answer.status}` }], answer.status);
+  }
+  if (!answer.ok) {
+    const errors = (json as { errors?: Problem[] }).errors;
+    throw new ApiError(errors ?? [{ message: `${path}: status ${answer.status}` }], answer.status);
+  }
+  return json as T;
+}
+
+export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  if (window.WEFT_REPORT !== undefined) {
+    const answer = window.WEFT_REPORT[path];
+    if (answer === undefined) throw new ApiError([{ message: `${path} is not in this report` }], 404);
+    return answer as T;
+  }
+  return ask<T>('GET', path, undefined, signal);
+}
+
+export const post = <T>(path: string, body: unknown) => ask<T>('POST', path, body);
+export const remove = <T>(path: string) => ask<T>('DELETE', path);
+
+// "?from_ps=1&to_ps=2", without what is undefined, in the order given: reports look answers up by the whole address.
+export function query(parameters: Record<string, string | number | undefined>): string {
+  const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== '');
+  return given.length === 0 ? '' : '?' + given.map(([name, value]) => `${name}=${encodeURIComponent(value!)}`).join('&');
+}

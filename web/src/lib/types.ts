@@ -1,0 +1,223 @@
+// What the API says (docs/api.md). Times are picoseconds from the start of the run, sizes bytes, rates bits per second.
+export interface Problem {
+  message: string;
+  remedy?: string;
+  file?: string;
+  line?: number;
+  column?: number;
+}
+
+export interface RunEntry {
+  id: string;
+  lab: string;
+  seed: number;
+  set: string[];
+  end_ps: number;
+  state: 'done' | 'cut off' | 'interrupted';
+  met: number;
+  expectations: number;
+  headline: string;
+  study: 'seeds' | 'sweep' | null;
+  changed_s: number;
+}
+export interface Expectation {
+  text: string;
+  met: boolean;
+  value: string;
+}
+export interface Run extends RunEntry {
+  why: string[];
+  expect: Expectation[];
+  workloads: { name: string; kind: string; from_ps: number; to_ps: number; summary: string }[];
+  files: { name: string; size_B: number }[];
+  has: { series: boolean; packets: boolean; flows: boolean; jobs: boolean; switches: boolean };
+  sample_interval_ps: number;
+  links: { text: string; view: string; parameters: Record<string, string> }[];
+}
+export interface FabricNode {
+  name: string;
+  kind: 'host' | 'switch' | 'forwarder';
+  model: string;
+  tier: number;
+}
+export interface Fabric {
+  nodes: FabricNode[];
+  links: { a: string; b: string; rate_bps: number; length_m: number | null }[];
+  queues: { port: string; class: number; xoff_B: number | null; xon_B: number | null; ecn_min_B: number | null; ecn_max_B: number | null }[];
+}
+export interface Activity {
+  bins: number;
+  from_ps: number;
+  to_ps: number;
+  ports: string[];
+  most_queue_B: number[];
+  used: string; // base64, [port][bin]
+  paused: string;
+  queue: string;
+}
+export interface SeriesEntry {
+  id: string;
+  node: string;
+  port: string;
+  class: number;
+  metric: string;
+  unit: string;
+  most: number;
+  last: number;
+}
+export interface SeriesData {
+  id: string;
+  unit: string;
+  t_ps: number[];
+  min: number[];
+  max: number[];
+}
+export interface RunEvent {
+  id: string;
+  time_ps: number;
+  last_ps: number;
+  count: number;
+  kind: string;
+  port: string;
+  text: string;
+  flow: string | null;
+  packet: number | null;
+}
+export interface Events {
+  events: RunEvent[];
+  left_out: number;
+  kinds: Record<string, number>;
+}
+export interface Flows {
+  id: string[];
+  name: string[];
+  workload: string[];
+  source: string[];
+  destination: string[];
+  size_B: number[];
+  start_ps: (number | null)[];
+  fct_ps: (number | null)[];
+  goodput_bps: (number | null)[];
+  slowdown: (number | null)[];
+  retransmitted: number[];
+  cnps: number[];
+  state: string[];
+  bottleneck: string[];
+}
+export interface Distribution {
+  p50: number;
+  p90: number;
+  p99: number;
+  p999: number;
+  max: number;
+  cdf: { x: number[]; share: number[] };
+}
+export interface FlowSummary {
+  workload: string;
+  count: number;
+  jain: number | null;
+  fct: Distribution | null;
+  latency: Distribution | null;
+}
+export interface Packet {
+  number: number;
+  time_ps: number;
+  port: string;
+  source: string;
+  destination: string;
+  protocol: string;
+  length_B: number;
+  info: string;
+  psn: number | null;
+  qp: number | null;
+  flags: string[];
+  comment: string;
+}
+export interface PacketField {
+  name: string;
+  value: string;
+  offset: number;
+  length: number;
+  note?: string;
+}
+export interface PacketDetail {
+  number: number;
+  time_ps: number;
+  port: string;
+  layers: { name: string; offset: number; length: number; fields: PacketField[] }[];
+  bytes: string;
+  original_B: number;
+  comment: string;
+  qp: number | null;
+  message: { first: number; last: number } | null;
+}
+export interface Finding {
+  severity: 'error' | 'warning' | 'note';
+  from: 'expect' | 'analyze' | 'explain' | 'run';
+  kind: string;
+  title: string;
+  evidence: { text: string; time_ps: number | null; packet: number | null; port: string | null }[];
+  cause: string;
+  remedy: string[];
+}
+export interface Job {
+  workload: string;
+  ranks: number;
+  steps: { from_ps: number; to_ps: number }[];
+  slices: { rank: number; track: string; kind: 'compute' | 'communication' | 'exposed' | 'wait'; name: string; from_ps: number; to_ps: number }[];
+  busbw: { collective: string; size_B: number; busbw_Bps: number; roofline_Bps: number }[];
+  stragglers: { who: string; reason: string; lost_us: number }[];
+}
+export interface Lab {
+  path: string;
+  name: string;
+  group: string;
+  title: string;
+  lesson: string;
+  programs: boolean;
+}
+export interface Knob {
+  path: string;
+  title: string;
+  unit: string;
+  kind: 'number' | 'size' | 'time' | 'rate' | 'choice' | 'switch' | 'text';
+  value: string;
+  default: string;
+  choices: string[];
+  help: string;
+}
+export interface LabCheck {
+  ok: boolean;
+  errors: Problem[];
+  warnings: Problem[];
+  name: string;
+  programs: boolean;
+  knobs: Knob[];
+}
+export interface Task {
+  id: number;
+  kind: 'run' | 'sweep';
+  state: 'waits' | 'runs' | 'done' | 'failed' | 'cancelled';
+  run: string;
+  progress: { now_ps: number; workload: string; wall_s: number; done: number; of: number };
+  output: string;
+  status: number | null;
+}
+export interface Comparison {
+  same: boolean;
+  lab: { path: string; a: string | null; b: string | null; line_a: number | null; line_b: number | null }[];
+  results: { name: string; unit: string; a: number | null; b: number | null; change: number | null }[];
+}
+export interface Sweep {
+  id: string;
+  vary: { path: string; values: string[] }[];
+  metrics: { name: string; unit: string }[];
+  cells: { at: number[]; run: string; state: string; values: (number | null)[] }[];
+}
+export interface World {
+  name: string;
+  lab: string;
+  now_ps: number;
+  nodes: number;
+  programs: number;
+}

@@ -1,0 +1,47 @@
+// Numbers as an engineer reads them: 98.0 Gb/s, 1.41 us, 14.5 MB. SI prefixes, three figures.
+
+function scaled(value: number, units: [number, string][], digits = 3): string {
+  const size = Math.abs(value);
+  let [factor, unit] = units[0];
+  for (const [f, u] of units) if (size >= f) [factor, unit] = [f, u];
+  const number = value / factor;
+  if (number === 0) return `0 ${unit}`;
+  const whole = Math.max(1, Math.floor(Math.log10(Math.abs(number))) + 1);
+  return `${number.toFixed(Math.max(0, digits - whole))} ${unit}`;
+}
+
+export function rate(bps: number): string {
+  return scaled(bps, [[1, 'b/s'], [1e3, 'kb/s'], [1e6, 'Mb/s'], [1e9, 'Gb/s'], [1e12, 'Tb/s']]);
+}
+
+export function size(bytes: number): string {
+  return scaled(bytes, [[1, 'B'], [1e3, 'kB'], [1e6, 'MB'], [1e9, 'GB'], [1e12, 'TB']]);
+}
+
+export function time(ps: number, digits = 3): string {
+  return scaled(ps, [[1, 'ps'], [1e3, 'ns'], [1e6, 'us'], [1e9, 'ms'], [1e12, 's']], digits);
+}
+
+// A moment of a run, in a unit that fits the span that is shown.
+export function moment(ps: number, span_ps: number): string {
+  const [factor, unit] = span_ps < 1e6 ? [1e3, 'ns'] : span_ps < 2e9 ? [1e6, 'us'] : span_ps < 2e12 ? [1e9, 'ms'] : [1e12, 's'];
+  const digits = Math.max(0, Math.min(6, 3 - Math.floor(Math.log10(Math.max(1e-9, span_ps / factor)))));
+  return `${(ps / factor).toFixed(digits)} ${unit}`;
+}
+
+export function count(n: number): string {
+  return n.toLocaleString('en-US');
+}
+
+export function percent(share: number): string {
+  const p = share * 100;
+  return `${p >= 99.95 || p === 0 ? p.toFixed(0) : p >= 10 ? p.toFixed(1) : p.toFixed(2)} %`;
+}
+
+// A value of a time series in its unit: "B", "bps", "ps", "1".
+export function value(v: number, unit: string): string {
+  if (unit === 'B') return size(v);
+  if (unit === 'bps') return rate(v);
+  if (unit === 'ps') return time(v);
+  return count(Math.round(v));
+}

@@ -1,0 +1,62 @@
+// What the tests of the page share: runs of real labs, a `weft serve` on a free port, a headless Chromium, screenshots.
+// Screenshots are kept in $WEFT_SCREENSHOTS (default: build/screenshots).
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+
+export const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+export const weft = process.env.WEFT ?? join(root, 'build/weft');
+export const screenshots = process.env.WEFT_SCREENSHOTS ?? join(root, 'build/screenshots');
+
+export function runLab(directory, lab, ...options) {
+  const done = spawnSync(weft, ['run', join(root, 'labs', lab), '--out', directory, ...options], { encoding: 'utf8' });
+  if (done.status !== 0) throw new Error(`weft run ${lab}: ${done.status}\n${done.stderr}`);
+}
+
+export class Rig {
+  // A server with the runs that `prepare(directory)` makes, and a browser.
+  static async open(prepare, ...options) {
+    const rig = new Rig();
+    rig.directory = mkdtempSync(join(tmpdir(), `weft-page-${process.pid}-`));
+    prepare(rig.directory);
+    rig.server = spawn(weft, ['serve', rig.directory, '--port', '0', ...options], { stdio: ['ignore', 'pipe', 'inherit'] });
+    rig.url = await new Promise((found, failed) => {
+      let text = '';
+      rig.server.stdout.on('data', (piece) => {
+        text += piece;
+        const match = text.match(/http:\/\/\S+?(?=\/?\s)/);
+        if (match) found(match[0]);
+      });
+      rig.server.on('exit', (code) => failed(new Error(`weft serve ended with ${code}`)));
+    });
+    rig.browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
+    return rig;
+  }
+
+  // A page of its own; `errors` gathers what the console complains of.
+  async page(path = '/', { dark = false, width = 1400, height = 900 } = {}) {
+    const context = await this.browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light' });
+    const page = await context.newPage();
+    page.errors = [];
+    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && page.errors.push(message.text()));
+    page.on('pageerror', (error) => page.errors.push(String(error)));
+    await page.goto(this.url + path);
+    return page;
+  }
+
+  async shot(page, name) {
+    mkdirSync(screenshots, { recursive: true });
+    await page.screenshot({ path: join(screenshots, `${name}.png`) });
+  }
+
+  async close() {
+    await this.browser?.close();
+    this.server.removeAllListeners('exit');
+    this.server.kill('SIGINT');
+    await new Promise((ended) => this.server.on('exit', ended));
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}
