@@ -17,11 +17,13 @@
 #include "serve/change_watch.h"
 #include "serve/event_hub.h"
 #include "serve/event_routes.h"
+#include "serve/lab_routes.h"
 #include "serve/run_place.h"
 #include "serve/run_routes.h"
 #include "serve/server.h"
 #include "serve/static_routes.h"
 #include "serve/status_routes.h"
+#include "serve/study_routes.h"
 #include "serve/task_list.h"
 #include "serve/task_routes.h"
 #include "serve/token.h"
@@ -145,6 +147,8 @@ int run(const ServeArguments& arguments) {
   serve::add_event_routes(router, hub);
   serve::add_world_routes(router);
   serve::add_run_routes(router, place);
+  serve::add_lab_routes(router, arguments.allow_programs);
+  serve::add_study_routes(router, place);
   serve::add_static_routes(router);
   auto server = serve::Server::open(options, router);
   if (!server)

@@ -1,0 +1,14 @@
+// /api/labs, /api/lab/check, /api/lab/edit, /api/catalog: lab files for the editor (docs/api.md). Nothing is run here.
+#pragma once
+
+#include "model/lab.h"
+#include "serve/router.h"
+
+namespace weft::serve {
+
+// `allow_programs`: labs from the page may name files of this machine.
+void add_lab_routes(Router& router, bool allow_programs = false);
+// True: a run of it starts programs of this machine, or has a port to the outside.
+bool starts_programs(const lab::Lab& lab);
+
+}  // namespace weft::serve
