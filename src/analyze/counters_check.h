@@ -1,8 +1,8 @@
 // Check 20: do the counters of a NIC say what the capture shows? Counters of one port as ethtool -S, rdma statistic or
 // the files of hw_counters print them, the difference of two readings where the first is given. They are compared at
-// the capture point that is nearest to the address (nearest.h). Where that is not the port itself (what the address sends
-// leaves there, and nothing of it comes in) a difference is a note: what is marked or lost between the two is in one of
-// them alone. Pause frames never leave their cable, so pauses are compared only at the port's own cable.
+// the capture point that is nearest to the address (nearest.h). Where that is not the port itself (what the address
+// sends leaves there, and nothing of it comes in) a difference is a note: what is marked or lost between the two is in
+// one of them alone. Pause frames never leave their cable: pauses are compared only at the port's own cable.
 #pragma once
 
 #include <array>
