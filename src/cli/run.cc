@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "cli/common.h"
+#include "cli/json_progress.h"
 #include "cli/verbs.h"
 #include "live/program_session.h"
 #include "results/explanation.h"
@@ -30,7 +31,7 @@ struct RunArguments {
   std::string out;
   std::optional<std::uint64_t> seed;
   std::vector<std::string> set;
-  std::string capture = "none";
+  std::string capture = "none", progress = "auto";
   CaptureArguments limits;
   std::uint32_t threads = 1;
   std::uint32_t seeds = 1;
@@ -99,12 +100,12 @@ struct Ran {
 };
 
 // Nothing: it could not be run, and said so.
-std::optional<Ran> run_into(const std::string& out, Chosen& chosen) {
+std::optional<Ran> run_into(const std::string& out, Chosen& chosen, const std::string& progress) {
   remove_old(out);
   chosen.options.capture_path = out + "/capture.pcapng";
   chosen.options.mirror_path = out + "/mirror.pcapng";
   const lab::Lab& lab = chosen.file.lab;
-  auto result = lab::run_lab(lab, chosen.options, show_progress());
+  auto result = lab::run_lab(lab, chosen.options, chosen_progress(progress));
   clear_progress_line();
   if (!result) {
     failed(result.error());
@@ -163,7 +164,7 @@ int run_once(const RunArguments& arguments) {
   auto lock = DirectoryLock::take(out);
   if (!lock) return kExitWrongInput;
   catch_interrupts();
-  auto ran = run_into(out, *chosen);
+  auto ran = run_into(out, *chosen, arguments.progress);
   if (!ran) return kExitFailed;
   if (arguments.json) {
     lab::results_json(lab, ran->result, put);
@@ -205,7 +206,7 @@ int run_seeds(const RunArguments& arguments) {
     const std::string place = fmt::format("{}/seed-{}", out, seed);
     auto place_lock = DirectoryLock::take(place);
     if (!place_lock) return kExitWrongInput;
-    auto ran = run_into(place, *chosen);
+    auto ran = run_into(place, *chosen, arguments.progress);
     if (!ran) return kExitFailed;
     stopped = ran->result.interrupted;
     if (stopped) break;  // half a run is no figure
@@ -253,6 +254,7 @@ void add_run(CLI::App& app, int& status) {
   verb->add_option("--threads", arguments->threads, "Threads that share the nodes; the results are the same")
       ->check(whole_number(1, 256));
   verb->add_flag("--json", arguments->json, "Print results.json instead of the report");
+  add_progress_option(*verb, arguments->progress);
   verb->add_flag("--why", arguments->why, "Print where bandwidth and time went in each perftest and flow of the lab");
   verb->callback([arguments, &status] { status = run(*arguments); });
 }

@@ -1,48 +1,173 @@
 // weft serve [DIR|LAB]: the page on 127.0.0.1 that shows runs, runs labs and compares (docs/page.md).
 #include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <thread>
 
+#include "base/files.h"
 #include "cli/common.h"
 #include "cli/verbs.h"
+#include "serve/change_watch.h"
+#include "serve/event_hub.h"
+#include "serve/event_routes.h"
 #include "serve/lab_routes.h"
 #include "serve/run_place.h"
 #include "serve/run_routes.h"
 #include "serve/server.h"
 #include "serve/static_routes.h"
 #include "serve/study_routes.h"
+#include "serve/status_routes.h"
+#include "serve/task_list.h"
+#include "serve/task_routes.h"
+#include "serve/token.h"
+#include "serve/world_routes.h"
+#include "text/units.h"
 
 namespace weft::cli {
 
 namespace {
 
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLargestServedLab_B = 1'000'000;  // a body of the API
+constexpr std::uint64_t kTaskMemory_B = 8'000'000'000;  // of address space; 8,192 hosts need less than 1 GB
+constexpr std::uint64_t kTaskFile_B = 4'000'000'000;    // results and series of the largest labs
+constexpr std::uint64_t kTaskTime_s = 600;
+
 struct ServeArguments {
-  std::string what = "runs";
+  std::string what, runs, listen = "127.0.0.1", memory;
   std::uint16_t port = 8420;
+  bool allow_programs = false, open = false;
+  std::size_t tasks = 0;
+  std::uint64_t task_time_s = kTaskTime_s;
 };
 
+// What the command line has named. Complains and returns nothing when it is not there.
+struct Served {
+  std::string directory = "runs";
+  std::string lab, text;
+};
+std::optional<Served> find_served(const ServeArguments& arguments) {
+  Served served;
+  if (!arguments.runs.empty()) served.directory = arguments.runs;
+  std::error_code error;
+  if (!arguments.what.empty()) {
+    if (fs::is_directory(arguments.what, error)) {
+      if (!arguments.runs.empty()) {
+        wrong_input("a directory and --runs: name one of them");
+        return std::nullopt;
+      }
+      served.directory = arguments.what;
+    } else if (fs::exists(arguments.what, error)) {
+      auto text = read_file(arguments.what, kLargestServedLab_B);
+      if (!text) {
+        wrong_input(fmt::format("cannot read {}: {}", arguments.what, text.error()),
+                    "give a directory of runs, or a lab file of at most 1 MB");
+        return std::nullopt;
+      }
+      served.lab = arguments.what;
+      served.text = std::move(*text);
+    } else {
+      wrong_input(fmt::format("there is no {}", arguments.what),
+                  "give a directory of runs, of one run, or a lab file; without it runs/ is served");
+      return std::nullopt;
+    }
+  }
+  if (fs::exists(served.directory, error) && !fs::is_directory(served.directory, error)) {
+    wrong_input(fmt::format("{} is not a directory", served.directory), "choose another with --runs DIR");
+    return std::nullopt;
+  }
+  return served;
+}
+
+std::optional<serve::TaskLimits> task_limits(const ServeArguments& arguments) {
+  serve::TaskLimits limits;
+  limits.at_once = arguments.tasks > 0 ? arguments.tasks : std::max(1U, std::thread::hardware_concurrency());
+  limits.time = std::chrono::seconds(arguments.task_time_s);
+  limits.memory_B = kTaskMemory_B;
+  limits.file_B = kTaskFile_B;
+  if (arguments.memory.empty()) return limits;
+  const bool plain = arguments.memory.find_first_not_of("0123456789") == std::string::npos;
+  const auto size = lab::parse_quantity(plain ? arguments.memory + " B" : arguments.memory, lab::Quantity::kSize);
+  if (!size || *size < 100'000'000) {
+    wrong_input(fmt::format("--task-memory {}: {}", arguments.memory, size ? "less than 100 MB" : size.error().message),
+                size ? "write 100 MB or more" : size.error().remedy);
+    return std::nullopt;
+  }
+  limits.memory_B = static_cast<std::uint64_t>(*size);
+  return limits;
+}
+
+// The user's browser, where there is one; its output is nobody's.
+void open_browser(const std::string& address) {
+  const char* words[] = {"xdg-open", address.c_str(), nullptr};
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  for (int fd : {1, 2}) posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_WRONLY, 0);
+  pid_t pid = 0;
+  if (posix_spawnp(&pid, words[0], &actions, nullptr, const_cast<char**>(words), environ) != 0)
+    failed("no browser could be started (xdg-open)", "open the address by hand");
+  posix_spawn_file_actions_destroy(&actions);
+}
+
+std::string address_text(const std::string& listen, std::uint16_t port) {
+  const bool any = listen == "0.0.0.0" || listen == "::";
+  char host[256] = "localhost";
+  if (any) gethostname(host, sizeof(host) - 1);
+  const std::string name = any ? host : listen.find(':') != std::string::npos ? "[" + listen + "]" : listen;
+  return fmt::format("http://{}:{}/", name, port);
+}
+
 int run(const ServeArguments& arguments) {
-  const serve::RunPlace place(arguments.what);
+  const auto served = find_served(arguments);
+  const auto limits = task_limits(arguments);
+  if (!served || !limits) return kExitWrongInput;
+  serve::ServerOptions options;
+  options.port = arguments.port;
+  options.address = arguments.listen;
+  if (!serve::is_loopback(arguments.listen)) options.token = serve::make_token();
+
+  const serve::RunPlace place(served->directory);
+  serve::EventHub hub;
+  serve::TaskList tasks(*limits, serve::task_observer(hub, place));
   serve::Router router;
+  serve::ServeStatus status{WEFT_VERSION,   served->directory,        served->lab, served->text,
+                            place.is_run(), arguments.allow_programs, *limits};
+  serve::add_status_routes(router, status);
+  serve::add_task_routes(router, place, tasks, {"/proc/self/exe", arguments.allow_programs});
+  serve::add_event_routes(router, hub);
+  serve::add_world_routes(router);
   serve::add_run_routes(router, place);
   serve::add_lab_routes(router);
   serve::add_study_routes(router, place);
   serve::add_static_routes(router);
-  serve::ServerOptions options;
-  options.port = arguments.port;
   auto server = serve::Server::open(options, router);
-  if (!server) return wrong_input(server.error(), "choose another port with --port, or 0 for any that is free");
+  if (!server)
+    return wrong_input(server.error(),
+                       "another weft serve may run already; choose a port with --port, 0 for any that "
+                       "is free, and an address of this machine with --listen");
   catch_interrupts();
-  put(fmt::format("http://127.0.0.1:{}/\n", (*server)->port()));
+  serve::ChangeWatch watch(hub, place);
+  std::string address = address_text(arguments.listen, (*server)->port());
+  if (!served->lab.empty()) address += "lab";
+  if (!options.token.empty()) address += "?token=" + options.token;
+  put(address + "\n");
   std::fflush(stdout);
-  std::thread watch([&] {
+  if (arguments.open) open_browser(address);
+  std::thread stopper([&] {
     while (!interrupted().load()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    hub.stop();
     (*server)->stop();
   });
   (*server)->run();
-  watch.join();
+  interrupted() = true;  // it may have ended by itself
+  stopper.join();
+  tasks.stop();
   return kExitWell;
 }
 
@@ -51,8 +176,19 @@ int run(const ServeArguments& arguments) {
 void add_serve(CLI::App& app, int& status) {
   auto arguments = std::make_shared<ServeArguments>();
   CLI::App* verb = app.add_subcommand("serve", "Open the page: watch runs, run labs, compare");
-  verb->add_option("DIR", arguments->what, "Directory of runs, or of one run (default runs)");
-  verb->add_option("--port", arguments->port, "TCP port on 127.0.0.1; 0: any that is free (default 8420)");
+  verb->add_option("DIR", arguments->what, "Directory of runs or of one run, or a lab file to edit (default runs)");
+  verb->add_option("--runs", arguments->runs, "Directory of runs, where new ones go, too (default runs)");
+  verb->add_option("--port", arguments->port, "TCP port; 0: any that is free (default 8420)");
+  verb->add_option("--listen", arguments->listen,
+                   "Address to listen on (default 127.0.0.1); one that others can reach asks for a token");
+  verb->add_flag("--allow-programs", arguments->allow_programs,
+                 "Labs from the page may start programs and name files of this machine");
+  verb->add_option("--tasks", arguments->tasks, "Runs at once that the page may start (default: one for each core)")
+      ->check(whole_number(1, 1024));
+  verb->add_option("--task-time", arguments->task_time_s, "Seconds after which such a run is ended (default 600)")
+      ->check(whole_number(1, 1'000'000));
+  verb->add_option("--task-memory", arguments->memory, "Memory that such a run may have, e.g. '4 GB' (default 8 GB)");
+  verb->add_flag("--open", arguments->open, "Open the page in the browser");
   verb->callback([arguments, &status] { status = run(*arguments); });
 }
 

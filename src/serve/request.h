@@ -36,6 +36,8 @@ struct Response {
   std::map<std::string, std::string> header;
   // In place of a body: called on the client's thread until it returns.
   std::function<void(const Send&)> stream;
+  // In place of a body: the file at this path, sent piece by piece; a part of it when the client asks for a range.
+  std::string file = {};
 };
 
 // {"errors": [{"message", "remedy"}]}, as every verb prints it with --json.

@@ -55,7 +55,7 @@ Response Router::answer(Request request) const {
     auto match = fit(route.parts, parts);
     if (!match) continue;
     if (route.method != request.method) {
-      others += (others.empty() ? "" : ", ") + route.method;
+      if (others.find(route.method) == others.npos) others += (others.empty() ? "" : ", ") + route.method;
       continue;
     }
     request.match = std::move(*match);

@@ -4,8 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
-
 namespace weft::serve {
 
 namespace {
@@ -31,9 +29,8 @@ void add_run_routes(Router& router, const RunPlace& place) {
   router.add("GET", "/api/runs/*/files/*", [&place](const Request& request) {
     const auto path = place.file(request.match[0], request.match[1]);
     if (!path) return problem(404, fmt::format("the run {} has no file {}", request.match[0], request.match[1]));
-    auto bytes = read_file(*path, std::size_t{1} << 30);
-    if (!bytes) return problem(500, bytes.error());
-    Response response{200, type_of_file(*path), std::move(*bytes), {}, {}};
+    Response response{200, type_of_file(*path), "", {}, {}};
+    response.file = *path;
     response.header["Content-Disposition"] = fmt::format("attachment; filename=\"{}\"", request.match[1]);
     return response;
   });

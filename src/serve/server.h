@@ -27,7 +27,7 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   std::uint16_t port() const;
-  // Answers until stop(), which may come from any thread or a signal handler's flag.
+  // Answers until stop(), which may come from any other thread and returns when all clients are gone.
   void run();
   void stop();
 

@@ -1,0 +1,58 @@
+#include "labfile/permissions.h"
+
+#include <fmt/format.h>
+
+#include "text/yaml_override.h"
+#include "text/yaml_tree.h"
+
+namespace weft::lab {
+namespace {
+
+// NCCL_TOPO_FILE, NCCL_GRAPH_DUMP_FILE, NCCL_CONF_FILE, and plugins that NCCL would load.
+bool names_nccl_file(std::string_view key) {
+  return key.starts_with("NCCL_") && (key.find("FILE") != key.npos || key.find("PLUGIN") != key.npos);
+}
+
+// `file` is that of flows (matrix, graph) and of jobs (Chakra, SimAI).
+void find_in_workloads(const YamlNode& node, ProblemList& needed) {
+  for (std::size_t i = 0; i < node.children.size(); ++i) {
+    const YamlNode& child = node.children[i];
+    if (node.is_map()) {
+      const YamlKey& key = node.keys[i];
+      if (key.text == "program") {
+        needed.add(key.place, "this workload starts programs");
+      } else if (key.text == "file" || names_nccl_file(key.text)) {
+        needed.add(key.place, fmt::format("{} names a file of this machine", key.text));
+      }
+    }
+    find_in_workloads(child, needed);
+  }
+}
+
+void find_in_nodes(const YamlNode& node, ProblemList& needed) {
+  for (std::size_t i = 0; i < node.children.size(); ++i) {
+    const YamlNode& child = node.children[i];
+    if (node.is_map()) {
+      const YamlKey& key = node.keys[i];
+      if (key.text == "tap" || key.text == "udp" || (key.text == "kind" && child.text == "outside")) {
+        needed.add(key.place, "this node is a port to the outside");
+        return;
+      }
+    }
+    find_in_nodes(child, needed);
+  }
+}
+
+}  // namespace
+
+std::vector<Problem> permissions_needed(std::string_view text, std::span<const std::string> overrides) {
+  ProblemList ignored(overrides), needed(overrides);
+  auto root = parse_yaml(text, ignored);
+  if (!root) return {};
+  apply_overrides(*root, overrides, ignored);
+  if (const YamlNode* workloads = root->find("workloads")) find_in_workloads(*workloads, needed);
+  if (const YamlNode* nodes = root->find("nodes")) find_in_nodes(*nodes, needed);
+  return needed.take();
+}
+
+}  // namespace weft::lab

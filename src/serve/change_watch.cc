@@ -1,0 +1,82 @@
+#include "serve/change_watch.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <string>
+
+#include "serve/world_view.h"
+
+namespace weft::serve {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kShortest = 500ms;
+constexpr int kShare = 20;  // a look takes at most a 20th of the time
+
+// Names of runs and when their results were written.
+std::string runs_seen(const RunPlace& place) {
+  std::string seen;
+  for (const std::string& id : place.list()) {
+    struct stat status {};
+    const auto directory = place.find(id);
+    if (!directory || stat((*directory + "/results.json").c_str(), &status) != 0) continue;
+    seen += id + " " + std::to_string(status.st_mtim.tv_sec) + "." + std::to_string(status.st_mtim.tv_nsec) + " " +
+            std::to_string(status.st_ino) + "\n";
+  }
+  return seen;
+}
+
+}  // namespace
+
+ChangeWatch::ChangeWatch(EventHub& hub, const RunPlace& place) : hub_(hub), place_(place) {
+  thread_ = std::thread([this] { work(); });
+}
+
+ChangeWatch::~ChangeWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void ChangeWatch::work() {
+  using Clock = std::chrono::steady_clock;
+  std::string runs = runs_seen(place_);
+  std::map<std::string, std::string> worlds;
+  auto pause = std::chrono::milliseconds(kShortest);
+  while (true) {
+    {
+      std::unique_lock lock(mutex_);
+      if (changed_.wait_for(lock, pause, [this] { return ends_; })) return;
+    }
+    const auto begin = Clock::now();
+    if (hub_.listeners() > 0) {
+      std::string now = runs_seen(place_);
+      if (now != runs) hub_.publish("runs", "", "{}");
+      runs = std::move(now);
+    }
+    if (hub_.world_watchers() > 0) {
+      std::map<std::string, std::string> now;
+      for (const WorldSummary& world : worlds_that_are_up()) now[world.name] = world_summary_json(world);
+      for (const auto& [name, json] : now) {
+        if (const auto before = worlds.find(name); before == worlds.end() || before->second != json)
+          hub_.publish("world", name, json);
+      }
+      for (const auto& [name, json] : worlds) {
+        if (!now.contains(name)) hub_.publish("world", name, world_gone_json(name));
+      }
+      worlds = std::move(now);
+    }
+    pause = std::max<std::chrono::milliseconds>(
+        kShortest, std::chrono::duration_cast<std::chrono::milliseconds>(kShare * (Clock::now() - begin)));
+  }
+}
+
+}  // namespace weft::serve

@@ -1,0 +1,31 @@
+// Looks now and then, while somebody listens, whether runs or worlds have come, changed or gone, and publishes it.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "serve/event_hub.h"
+#include "serve/run_place.h"
+
+namespace weft::serve {
+
+class ChangeWatch {
+ public:
+  // Both outlive it.
+  ChangeWatch(EventHub& hub, const RunPlace& place);
+  ~ChangeWatch();
+
+ private:
+  void work();
+
+  EventHub& hub_;
+  const RunPlace& place_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ends_ = false;
+  std::thread thread_;
+};
+
+}  // namespace weft::serve

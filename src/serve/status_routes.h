@@ -1,0 +1,21 @@
+// GET /api/status: what this server is and what it permits.
+#pragma once
+
+#include <string>
+
+#include "serve/router.h"
+#include "serve/task_list.h"
+
+namespace weft::serve {
+
+struct ServeStatus {
+  std::string version, directory;
+  std::string opens_lab, opens_text;  // a lab of the command line and its text; empty: none
+  bool opens_run = false;             // the command line names one run
+  bool allow_programs = false;
+  TaskLimits limits;
+};
+
+void add_status_routes(Router& router, const ServeStatus& status);
+
+}  // namespace weft::serve

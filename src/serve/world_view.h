@@ -1,0 +1,32 @@
+// Worlds that are up (docs/live.md), as the page shows them: asked over their sockets, as `weft ps` and `weft counters`
+// do.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "verbs/protocol.h"
+
+namespace weft::serve {
+
+struct WorldSummary {
+  std::string name;
+  verbs::WorldStatus head{};
+  std::vector<verbs::ProcessStatus> programs;
+};
+
+// Those that answer, by name.
+std::vector<WorldSummary> worlds_that_are_up();
+// What an event says of one: {"name", "now_ps", "clock", "programs"}, or {"name", "gone"}.
+std::string world_summary_json(const WorldSummary& world);
+std::string world_gone_json(const std::string& name);
+
+// The answers to GET /api/worlds and GET /api/worlds/NAME; nothing when no world of this name is up.
+std::string worlds_json();
+std::optional<std::string> world_json(const std::string& name);
+// The second from its parts: what results.json would say of the world, and its captures.
+std::string world_detail(const WorldSummary& world, const std::string& results, const std::string& captures);
+
+}  // namespace weft::serve

@@ -1,0 +1,85 @@
+#include "serve/event_hub.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace weft::serve {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A client of the hub on a thread of its own.
+class Listener {
+ public:
+  Listener(EventHub& hub, std::chrono::milliseconds reading = 0ms)
+      : thread_([this, &hub, reading] {
+          hub.serve([&](std::string_view piece) {
+            {
+              const std::lock_guard lock(mutex_);
+              text_ += piece;
+            }
+            std::this_thread::sleep_for(reading);
+            return !gone_;
+          });
+        }) {}
+  ~Listener() {
+    if (thread_.joinable()) thread_.join();
+  }
+  std::string text() {
+    const std::lock_guard lock(mutex_);
+    return text_;
+  }
+  bool sees(std::string_view wanted) {
+    for (int i = 0; i < 1000 && text().find(wanted) == std::string::npos; ++i) std::this_thread::sleep_for(10ms);
+    return text().find(wanted) != std::string::npos;
+  }
+  void leave() { gone_ = true; }
+
+ private:
+  std::mutex mutex_;
+  std::string text_;
+  std::atomic<bool> gone_{false};
+  std::thread thread_;
+};
+
+TEST(EventHub, SendsWhatThereIsAndWhatChanges) {
+  EventHub hub;
+  hub.publish("task", "1", "{\"id\": 1}");
+  Listener listener(hub);
+  EXPECT_TRUE(listener.sees("event: task\ndata: {\"id\": 1}\n\n"));
+  EXPECT_EQ(hub.listeners(), 1U);
+  hub.publish("runs", "", "{}");
+  EXPECT_TRUE(listener.sees("event: runs\ndata: {}\n\n"));
+  hub.stop();
+}
+
+TEST(EventHub, DoesNotQueueForSlowClients) {
+  EventHub hub;
+  Listener slow(hub, 300ms);
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 20'000; ++i) hub.publish("task", "1", std::to_string(i));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+  EXPECT_TRUE(slow.sees("data: 19999\n"));
+  EXPECT_LT(slow.text().size(), 2'000U);
+  hub.stop();
+}
+
+TEST(EventHub, ForgetsWhatIsGone) {
+  EventHub hub;
+  hub.publish("task", "1", "one");
+  hub.publish("task", "2", "two");
+  hub.forget("task", "1");
+  Listener listener(hub);
+  EXPECT_TRUE(listener.sees("two"));
+  EXPECT_EQ(listener.text().find("one"), std::string::npos);
+  listener.leave();
+  hub.publish("task", "2", "again");
+  for (int i = 0; i < 1000 && hub.listeners() > 0; ++i) std::this_thread::sleep_for(10ms);
+  EXPECT_EQ(hub.listeners(), 0U);
+}
+
+}  // namespace
+}  // namespace weft::serve
