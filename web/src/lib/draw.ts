@@ -171,11 +171,14 @@ export interface Thresholds {
 // The place of a queue with its thresholds, which do not change; `up`: it grows upwards from y.
 export function queuePlace(c: Context, t: Theme, x: number, y: number, w: number, h: number, up: boolean, most: number, q: Thresholds | null) {
   const s = up ? -1 : 1;
-  c.fillStyle = t.paper;
-  c.fillRect(x, up ? y - h : y, w, h);
-  c.strokeStyle = t.line;
-  c.lineWidth = 1;
-  c.strokeRect(x + 0.5, (up ? y - h : y) + 0.5, w - 1, h - 1);
+  const isThin = w < 6;
+  if (!isThin) {
+    c.fillStyle = t.paper;
+    c.fillRect(x, up ? y - h : y, w, h);
+    c.strokeStyle = t.line;
+    c.lineWidth = 1;
+    c.strokeRect(x + 0.5, (up ? y - h : y) + 0.5, w - 1, h - 1);
+  }
   if (!q) return;
   for (const [bytes, colour, dash] of [
     [q.ecn_min_B, t.mark, [2, 1.5]], [q.ecn_max_B, t.mark, []], [q.xon_B, t.pause, [2, 1.5]], [q.xoff_B, t.pause, []],
@@ -183,11 +186,11 @@ export function queuePlace(c: Context, t: Theme, x: number, y: number, w: number
     if (bytes === null || bytes <= 0 || bytes > most) continue;
     const at = y + s * queueHeight(bytes, most, h);
     c.strokeStyle = colour;
-    c.lineWidth = 1.2;
+    c.lineWidth = isThin ? 0.6 : 1.2;
     c.setLineDash(dash);
     c.beginPath();
-    c.moveTo(x - 1.5, at);
-    c.lineTo(x + w + 1.5, at);
+    c.moveTo(x - (isThin ? 0 : 1.5), at);
+    c.lineTo(x + w + (isThin ? 0 : 1.5), at);
     c.stroke();
     c.setLineDash([]);
   }

@@ -1,7 +1,7 @@
 // Paints a scene: what does not change once, what the moment shows over it.
 import { cross, eventSign, flag, hatchBox, hatchLine, kinds, linkWidth, lineStyle, queueBar, queueHeight, queuePlace, step, steps, type Context, type Theme } from './draw';
 import type { Plan } from './fabric-plan';
-import type { Scene, Strand } from './fabric-scene';
+import { gutter, type Scene, type Strand } from './fabric-scene';
 import type { Moments } from './run-data.svelte';
 import type { Fabric, RunEvent } from './types';
 
@@ -73,12 +73,23 @@ export function paintStatic(c: Context, t: Theme, p: Painter) {
     if (!box.label) continue;
     c.fillStyle = t.ink;
     const below = box.node.tier === 0 && p.plan.top > 0;
-    c.fillText(box.node.name, box.x + box.w / 2, below ? box.y + box.h + 9 : box.y + box.h / 2 + 0.5);
+    const { node } = box;
+    const y = below ? box.h + 9 : node.tier === 0 || (node.up.length > 0 && node.down.length > 0) ? box.h / 2 + 0.5 : node.up.length === 0 ? 10 : box.h - 10;
+    c.fillText(node.name, box.x + box.w / 2, box.y + y);
   }
   c.fillStyle = t.soft;
   for (const note of s.notes) c.fillText(note.text, note.x, note.y);
+  for (const pod of s.pods) if (pod.label !== '') c.fillText(pod.label, pod.x + pod.w / 2, pod.y + pod.h - 8);
+  // Names of the tiers, over what sticks out to the left.
+  c.fillStyle = t.paper;
+  c.fillRect(0, 0, gutter, s.height);
   c.textAlign = 'left';
-  for (const pod of s.pods) if (pod.label !== '') c.fillText(pod.label, pod.x + 4, pod.y - 7);
+  for (const tier of s.tiers) {
+    c.fillStyle = t.ink;
+    c.fillText(tier.name, 2, tier.y - 7);
+    c.fillStyle = t.soft;
+    c.fillText(tier.count.toLocaleString('en-US'), 2, tier.y + 7);
+  }
 }
 
 // To the right of the way it goes, so that both directions are seen.
@@ -109,6 +120,20 @@ export function queueAt(port: string, m: Moments | null, bin: number): number {
   return m === null || i === undefined || bin < 0 ? 0 : (m.queue[i * m.bins + bin] / 255) * m.most[i];
 }
 
+const where = (ports: string[], m: Moments) => Int32Array.from(ports, (port) => m.index.get(port) ?? -1);
+const mean = { used: 0, paused: 0 }; // one for all, so that a frame makes no garbage
+function meanOf(at: Int32Array, m: Moments, bin: number): { used: number; paused: number } {
+  mean.used = mean.paused = 0;
+  for (const i of at) {
+    if (i < 0) continue;
+    mean.used += m.used[i * m.bins + bin];
+    mean.paused += m.paused[i * m.bins + bin];
+  }
+  mean.used /= 255 * Math.max(1, at.length);
+  mean.paused /= 255 * Math.max(1, at.length);
+  return mean;
+}
+
 interface Lines {
   path: number[];
 }
@@ -123,7 +148,8 @@ export function paintMoment(c: Context, t: Theme, p: Painter, bin: number, event
     if (!strand.seen) continue;
     for (const side of [1, -1] as const) {
       const ports = side === 1 ? strand.up : strand.down;
-      const v = valuesOf(ports, m, bin);
+      const at = (strand.at?.of === m ? strand.at : (strand.at = { of: m, up: where(strand.up, m), down: where(strand.down, m) }))[side === 1 ? 'up' : 'down'];
+      const v = meanOf(at, m, bin);
       if (v.paused > 0.003) stopped.push({ strand, side, share: v.paused, port: ports[0] });
       if (v.used <= 0.002) continue;
       const key = step(v.used) * 1000 + Math.round(strand.most * 10) + (strand.cell ? 500 : 0);
@@ -220,7 +246,10 @@ function paintEvents(c: Context, t: Theme, p: Painter, events: RunEvent[]) {
     const strand = p.scene.strands[place.strand];
     if (!strand.seen) continue;
     if (strand.cell) {
-      eventSign(c, t, e.kind, (strand.x0 + strand.x1) / 2, (strand.y0 + strand.y1) / 2);
+      if (sign === 'tick' || sign === 'ticks') {
+        c.fillStyle = t.mark;
+        c.fillRect((strand.x0 + strand.x1) / 2 - 1, strand.y1 - Math.min(5, strand.y1 - strand.y0), 2, Math.min(5, strand.y1 - strand.y0));
+      } else eventSign(c, t, e.kind, (strand.x0 + strand.x1) / 2, (strand.y0 + strand.y1) / 2);
       continue;
     }
     const [x0, y0, x1, y1] = ends(strand, place.up ? 1 : -1);
@@ -243,11 +272,12 @@ function paintEvents(c: Context, t: Theme, p: Painter, events: RunEvent[]) {
       const [nx, ny] = [-(y1 - y0) / length, (x1 - x0) / length];
       c.strokeStyle = t.mark;
       c.lineWidth = 2.2;
+      const reach = Math.max(2, Math.min(6, strand.most * 0.8 + 0.7));
       c.beginPath();
       for (const shift of sign === 'ticks' ? [0, 4] : [0]) {
         const [px, py] = [x + ((x1 - x0) / length) * shift, y + ((y1 - y0) / length) * shift];
-        c.moveTo(px - nx * 6, py - ny * 6);
-        c.lineTo(px + nx * 6, py + ny * 6);
+        c.moveTo(px - nx * reach, py - ny * reach);
+        c.lineTo(px + nx * reach, py + ny * reach);
       }
       c.stroke();
     } else eventSign(c, t, e.kind, x, y);
