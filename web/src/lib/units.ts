@@ -38,10 +38,12 @@ export function percent(share: number): string {
   return `${p >= 99.95 || p === 0 ? p.toFixed(0) : p >= 10 ? p.toFixed(1) : p.toFixed(2)} %`;
 }
 
-// A value of a time series in its unit: "B", "bps", "ps", "1".
+// A value of a time series in its unit: "B", "b/s", "ps", "share", "1/s", "1".
 export function value(v: number, unit: string): string {
   if (unit === 'B') return size(v);
-  if (unit === 'bps') return rate(v);
+  if (unit === 'bps' || unit === 'b/s') return rate(v);
   if (unit === 'ps') return time(v);
+  if (unit === 'share') return percent(v);
+  if (unit === '1/s') return scaled(v, [[1, '/s'], [1e3, 'k/s'], [1e6, 'M/s'], [1e9, 'G/s']]);
   return count(Math.round(v));
 }
