@@ -7,6 +7,8 @@
 
 #include "cli/common.h"
 #include "cli/verbs.h"
+#include "serve/job_routes.h"
+#include "serve/packet_routes.h"
 #include "serve/run_place.h"
 #include "serve/run_routes.h"
 #include "serve/server.h"
@@ -25,6 +27,8 @@ int run(const ServeArguments& arguments) {
   const serve::RunPlace place(arguments.what);
   serve::Router router;
   serve::add_run_routes(router, place);
+  serve::add_packet_routes(router, place);
+  serve::add_job_routes(router, place);
   serve::add_static_routes(router);
   serve::ServerOptions options;
   options.port = arguments.port;
