@@ -15,13 +15,9 @@
 #include "serve/change_watch.h"
 #include "serve/event_hub.h"
 #include "serve/event_routes.h"
-#include "serve/fabric_routes.h"
-#include "serve/flow_routes.h"
 #include "serve/lab_routes.h"
-#include "serve/run_event_routes.h"
+#include "serve/run_data_routes.h"
 #include "serve/run_place.h"
-#include "serve/run_routes.h"
-#include "serve/series_routes.h"
 #include "serve/server.h"
 #include "serve/static_routes.h"
 #include "serve/study_routes.h"
@@ -147,11 +143,7 @@ int run(const ServeArguments& arguments) {
   serve::add_event_routes(router, hub);
   serve::add_world_routes(router);
   serve::AnswerCache answers;
-  serve::add_run_routes(router, place, answers);
-  serve::add_fabric_routes(router, place, answers);
-  serve::add_series_routes(router, place, answers);
-  serve::add_run_event_routes(router, place, answers);
-  serve::add_flow_routes(router, place, answers);
+  serve::add_run_data_routes(router, place, answers);
   serve::add_lab_routes(router);
   serve::add_study_routes(router, place);
   serve::add_static_routes(router);
