@@ -128,6 +128,17 @@ void EditableCapture::delay_from(std::size_t record, std::int64_t by_ns) {
   for (std::size_t i = record; i < records.size(); ++i) records[i].time_ns += by_ns;
 }
 
+void EditableCapture::mirror_twice(std::int64_t later_ns) {
+  const std::size_t frames = records.size();
+  for (std::size_t i = 0; i < frames; ++i) {
+    records[i].outbound = false;
+    Record copy = records[i];
+    copy.time_ns += later_ns;
+    records.push_back(std::move(copy));
+  }
+  sort_by_time();
+}
+
 void EditableCapture::sort_by_time() {
   std::stable_sort(records.begin(), records.end(),
                    [](const Record& a, const Record& b) { return a.time_ns < b.time_ns; });

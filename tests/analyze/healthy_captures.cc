@@ -54,6 +54,10 @@ void as_xrc(EditableCapture& capture) {
     });
 }
 
+void mirrored_twice(EditableCapture& capture) {
+  capture.mirror_twice(2'300);
+}
+
 // Datagrams to a group: one copy for each member arrives elsewhere, none is answered.
 void as_multicast(EditableCapture& capture) {
   for (std::size_t at : capture.find(is_opcode(Opcode::kUdSendOnly)))
@@ -189,6 +193,11 @@ std::vector<PlantedCase> healthy_captures() {
           kHeaders);
   healthy("Mirrors", "ERSPAN type III and SPAN sessions", lab_file("fabric/telemetry-and-mirrors"), "none", nullptr,
           {"expect={}"}, "", "mirror.pcapng");
+  healthy(
+      "BridgedMirror", "a mirror session of a bridge that copies each frame twice",
+      pair_lab("workloads:\n  - {name: w, perftest: write_bw, client: node00, server: node01, args: \"-q 4 -s 65536 -n "
+               "40\"}\n"),
+      "node00:p0", mirrored_twice, {}, kHeaders);
   healthy("LeafSpine", "an all-to-all over leaves and spines",
           "version: 1\nname: planted\nseed: 1\nfabric:\n  template: leaf-spine\n  hosts: 4\n  leaves: 2\n  spines: 2\n"
           "  switch: sn3700c\n  host: {nic: cx5-100g, mtu: 4200 B}\nqos: {profile: roce-lossless}\n"

@@ -184,6 +184,19 @@ std::vector<PlantedCase> notification_faults() {
                 "4096 -n 40\"}\n",
                 contract()),
        "node00:p0", one_source_port, "path-entropy.one-port"});
+  rows.push_back({"Polarised",
+                  "a fat tree whose tiers hash with one seed",
+                  "version: 1\nname: planted\nseed: 1\nfabric:\n  template: fat-tree\n  k: 4\n  switch: sn3700c\n"
+                  "  host: {nic: cx5-100g, mtu: 4200 B}\nqos: {profile: roce-lossless}\nrouting: {hash_seed: 5}\n"
+                  "workloads:\n  - {name: all, flows: all-to-all, hosts: all, size: 16 kB}\n",
+                  "all",
+                  nullptr,
+                  "path-entropy.polarised",
+                  {},
+                  {},
+                  {},
+                  "",
+                  kHeaders});
   rows.push_back({"EcmpCollision",
                   "two flows hashed on one of two uplinks",
                   std::string(WEFT_SOURCE_DIR) + "/labs/fabric/ecmp-collision.yaml",

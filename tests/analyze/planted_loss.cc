@@ -91,6 +91,10 @@ void wrong_response_opcode(EditableCapture& capture) {
                   [](RoceHeaders& headers) { headers.opcode = Opcode::kReadResponseMiddle; });
 }
 
+void mirrored_copies(EditableCapture& capture) {
+  capture.mirror_twice(1'900);
+}
+
 void short_read_request(EditableCapture& capture) {
   capture.rewrite(capture.find_nth(is_opcode(Opcode::kReadRequest), 3),
                   [](RoceHeaders& headers) { headers.dma_len = 8 * 1024; });
@@ -118,6 +122,8 @@ std::vector<PlantedCase> loss_faults() {
   rows.push_back(
       {"LossSeenAtReceiver", "one packet dropped, captured at the receiver", lost, "node01:p0", nullptr, "psn.lost"});
   rows.push_back({"LossSeenAtBothEnds", "one packet dropped, captured at both ends", lost, "all", nullptr, "psn.lost"});
+  rows.push_back({"LossMirroredTwice", "one packet dropped, in a capture that holds each frame twice", lost,
+                  "node01:p0", mirrored_copies, "psn.lost"});
   rows.push_back({"RandomLoss",
                   "one packet in a hundred dropped",
                   faulty("action: drop, frames: request, probability: 1 %", "write, size: 64 KiB, count: 40"),

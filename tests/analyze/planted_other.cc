@@ -46,6 +46,8 @@ Handshake handshake_of(const EditableCapture& capture) {
   cm.request.retry_count = 7;
   cm.request.rnr_retry_count = 7;
   cm.request.path_mtu = 5;
+  cm.request.max_retries = 15;
+  cm.request.remote_response_timeout = cm.request.local_response_timeout = 20;  // 4.3 s
   cm.request.path.ack_timeout = 14;
   cm.request.responder_resources = cm.request.initiator_depth = 16;
   cm.reply.local_comm_id = 0x22;
@@ -78,6 +80,13 @@ void unanswered(EditableCapture& capture) {
   Handshake cm = handshake_of(capture);
   cm.request.qpn = 0x777;
   for (int n = 0; n < 8; ++n) add_mad(capture, cm.to_server, {9, cm.request}, cm.time_ns - n * 4'000'000'000LL, true);
+}
+
+// A REQ that is sent again every 100 ms, until the server answers.
+void impatient(EditableCapture& capture) {
+  const Handshake cm = handshake_of(capture);
+  for (int n = 1; n < 5; ++n) add_mad(capture, cm.to_server, {7, cm.request}, cm.time_ns - n * 100'000'000LL, true);
+  add_handshake(capture, cm);
 }
 
 void other_psn(EditableCapture& capture) {
@@ -156,6 +165,8 @@ std::vector<PlantedCase> other_faults() {
                   "connection-setup.rejected"});
   rows.push_back({"CmNoAnswer", "a connection request that nothing answers", writes, "node00:p0", unanswered,
                   "connection-setup.no-answer"});
+  rows.push_back({"CmImpatient", "a connection request that is sent again every 100 ms though its timeout is 4.3 s",
+                  writes, "node00:p0", impatient, "connection-setup.retry"});
   rows.push_back({"CmOtherPsn", "packets that do not begin with the PSN of the handshake", writes, "node00:p0",
                   other_psn, "connection-setup.mismatch"});
   rows.push_back({"CmSmallerMtu", "packets larger than the path MTU of the handshake", writes, "node00:p0", smaller_mtu,
