@@ -16,6 +16,7 @@
 #include "serve/event_hub.h"
 #include "serve/event_routes.h"
 #include "serve/lab_routes.h"
+#include "serve/metrics_routes.h"
 #include "serve/run_data_routes.h"
 #include "serve/run_place.h"
 #include "serve/server.h"
@@ -146,6 +147,7 @@ int run(const ServeArguments& arguments) {
   serve::add_run_data_routes(router, place, answers);
   serve::add_lab_routes(router);
   serve::add_study_routes(router, place);
+  serve::add_metrics_routes(router, place, answers, {WEFT_VERSION, &tasks, &hub});
   serve::add_static_routes(router);
   auto server = serve::Server::open(options, router);
   if (!server)
