@@ -23,7 +23,7 @@ test: ## everything that CI runs
 bench: ## rates, instructions per hop, programs on the world; BENCH_ARGS=--benchmark_filter=icrc
 	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}" "$${packages_to_bench[@]}"; \
 	  configure_release_with_tests; build build weft_bench weft_hops weft_capture_maker weft; build/weft_bench $(BENCH_ARGS); \
-	  bench/instructions.sh build; bench/live.sh; bench/analyze.sh
+	  bench/instructions.sh build; bench/live.sh; bench/analyze.sh; bench/serve.sh
 
 interop: ## a Linux kernel with Soft-RoCE, in QEMU, as the peer of a simulated NIC (downloads Debian's kernel)
 	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}" "$${packages_to_interop[@]}"; \

@@ -146,9 +146,10 @@ fuzz_targets() {
   done
   return 0
 }
-# What runs on more than one thread: the engine, and the world split into domains.
+# What runs on more than one thread: the engine, the world split into domains, the page's server.
 thread_test_targets() {
   compgen -G 'tests/unit/engine/*_test.cc' >/dev/null && echo engine_test
+  compgen -G 'tests/unit/serve/*_test.cc' >/dev/null && echo serve_test
   local source
   for source in tests/{unit,property,labs}/*domain*_test.cc; do
     [[ -e $source ]] && basename "$source" .cc

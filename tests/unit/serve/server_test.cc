@@ -10,6 +10,15 @@
 #include "serve/event_routes.h"
 #include "unit/serve/raw_client.h"
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+// The library is not compiled for it: how it makes its function-local constants once is not seen.
+extern "C" const char* __tsan_default_suppressions() {
+  return "race:httplib::detail::";
+}
+#endif
+#endif
+
 namespace weft::serve {
 namespace {
 

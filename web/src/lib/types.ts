@@ -259,7 +259,28 @@ export interface Sweep {
 export interface World {
   name: string;
   lab: string;
+  clock: 'virtual' | 'wall';
   now_ps: number;
   nodes: number;
   programs: number;
+}
+export interface WorldDetail {
+  name: string;
+  lab: string;
+  clock: 'virtual' | 'wall';
+  now_ps: number;
+  behind_ps: number;
+  deterministic: boolean;
+  fabric: Fabric;
+  counters: Record<string, Record<string, Record<string, Record<string, number>>>>; // node, port, group, name
+  queues: { port: string; class: number; max_queue_B: number; ecn_marked: number }[];
+  programs: { node: string; pid: number; threads: number; qps: number; command: string }[];
+  captures: Record<string, unknown>[];
+}
+export interface Status {
+  version: string;
+  directory: string;
+  opens: { view: 'run' | 'lab'; run: string | null; lab: string | null; text?: string } | null;
+  allow_programs: boolean;
+  limits: { tasks: number; waiting: number; time_s: number; memory_B: number };
 }
