@@ -20,6 +20,9 @@ struct ClassPause {
   std::int64_t paused_ns = 0, longest_ns = 0;
   std::int64_t refresh_ns = -1;  // mean interval at which a pause is repeated; -1: never
   double share = 0;              // of the time of the capture
+  // From an XOFF to the last frame of the class, the longest and the mean; -1: none was sent, or pauses are ignored.
+  std::int64_t response_ns = -1, response_mean_ns = -1;
+  std::int64_t response_limit_ns = 0;  // 802.3 31B.3.7 for the speed of the port
   bool speed_is_estimated = false;
 };
 
@@ -75,6 +78,7 @@ struct Analysis {
   std::vector<Conversation> conversations;  // most data first
   Findings findings;
   std::vector<Table> tables{};
+  std::vector<std::string> counters_without_frames{};  // addresses of --counters that the capture does not have
 };
 
 // "10.0.0.1 > 10.0.0.2 qp 0x1a": how findings name a conversation; the same text at every capture point.

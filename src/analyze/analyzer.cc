@@ -37,7 +37,7 @@ void Analyzer::see(PointId point, const pcap::CapturedPacket& packet) {
   capture.cut_frames += frame_.cut ? 1 : 0;
   ++at.frames;
   capture_check_.see(frame_);
-  if (counters_.is_used()) counters_.see(frame_, addresses_);
+  if (counters_.is_used() && frame_.kind != FrameKind::kRoce) counters_.see(frame_, addresses_);
   if (frame_.ip_version != 0 && frame_.ce()) ++at.ce_marked;
   switch (frame_.kind) {
     case FrameKind::kRoce:
@@ -76,9 +76,13 @@ void Analyzer::see_roce() {
   if (frame_.icrc == IcrcState::kBad || frame_.has(kTooShort) || frame_.has(kUnknownOpcode) ||
       frame_.has(kOtherOpcode) || frame_.has(kIpLength)) {
     congestion_.see_dropped(frame_);  // by a NIC
+    if (frame_.has(kOtherOpcode)) streams_.see_unread(frame_);
+    if (counters_.is_used()) counters_.see(frame_, addresses_);
     return;
   }
   frame_.point = copies_.point_of(frame_, streams_, analysis_.capture);
+  if (counters_.is_used()) counters_.see(frame_, addresses_);
+  if (compares_clocks_) clocks_.see(frame_, analysis_.capture);
   const StreamId stream = streams_.see(frame_);
   if (stream != kNone) {
     transport_.see(frame_, stream, streams_);
@@ -136,12 +140,13 @@ Analysis Analyzer::finish() {
   summarise();
   summarise_counted();
   capture_check_.finish(analysis_.capture, streams_, analysis_.findings);
+  capture_check_.say_offsets(clocks_.offsets(), analysis_.capture, analysis_.findings);
   copies_.finish(analysis_.capture, analysis_.findings);
   integrity_.finish(analysis_.findings);
-  cm_.finish(addresses_, streams_, analysis_.capture.last_ns, analysis_.findings);
+  cm_.finish(addresses_, streams_, transport_, analysis_.capture.last_ns, analysis_.findings);
   uet_.finish(addresses_, analysis_.findings);
   contract_.finish(addresses_, streams_, analysis_.findings);
-  counters_.finish(analysis_.capture, analysis_.findings);
+  counters_.finish(analysis_.capture, analysis_.findings, analysis_.counters_without_frames);
   congestion_.finish(analysis_, streams_, addresses_);
   analysis_.findings.sort();
   return std::move(analysis_);

@@ -13,6 +13,7 @@
 #include "analyze/addresses.h"
 #include "analyze/analysis.h"
 #include "analyze/capture_check.h"
+#include "analyze/clock_offsets.h"
 #include "analyze/cm_check.h"
 #include "analyze/congestion.h"
 #include "analyze/contract.h"
@@ -48,6 +49,8 @@ class Analyzer {
 
   PointId add_point(const std::string& file, const pcap::CaptureInterface& interface);
   void see(PointId point, const pcap::CapturedPacket& packet);
+  // The points are of several files, each with a clock of its own.
+  void compare_clocks() { compares_clocks_ = true; }
   // A frame that the options leave out: it keeps its number.
   void skip() { ++skipped_; }
   void cut_file(const std::string& file, std::uint64_t offset_B) { capture_check_.add_cut_file(file, offset_B); }
@@ -67,6 +70,8 @@ class Analyzer {
   Streams streams_;
   CaptureCheck capture_check_;
   Copies copies_;
+  ClockOffsets clocks_;
+  bool compares_clocks_ = false;
   Integrity integrity_;
   CmCheck cm_;
   ContractCheck contract_;

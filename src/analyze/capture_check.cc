@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
 namespace weft::analyze {
@@ -74,6 +75,29 @@ void CaptureCheck::judge_one_way(const CaptureSummary& capture, const Streams& s
                   all,
                   {},
                   {{"switch", "mirror both directions (SONiC: config mirror_session span add NAME DST SRC both)"}}});
+  }
+}
+
+void CaptureCheck::say_offsets(const std::vector<ClockOffset>& offsets, const CaptureSummary& capture,
+                               Findings& findings) {
+  for (const ClockOffset& each : offsets) {
+    // Paths need not take equally long there and back.
+    if (std::abs(each.offset_ns) <= 2 * each.uncertainty_ns + kTolerance_ns) continue;
+    const bool is_behind = each.offset_ns < 0;
+    const std::string &first = capture.points[each.first].file, &second = capture.points[each.second].file;
+    findings.add(
+        {"capture.clocks",
+         fmt::format("{}, {}", first, second),
+         fmt::format("the clock of {} is {} that of {} by {:.3f} us (+- {:.3f} us, from {} packets that both hold)",
+                     second, is_behind ? "behind" : "ahead of", first,
+                     static_cast<double>(std::abs(each.offset_ns)) / 1e3,
+                     static_cast<double>(each.uncertainty_ns) / 1e3, each.packets),
+         "the capturing hosts are not synchronised; goodput and latencies are measured at one point each, so it is not "
+         "in them, but times of frames of one file cannot be compared with those of the other",
+         each.packets,
+         {},
+         {{"capture", fmt::format("editcap -t {}{:.9f} {} OUT; or PTP on both hosts", is_behind ? "" : "-",
+                                  static_cast<double>(std::abs(each.offset_ns)) / 1e9, second)}}});
   }
 }
 

@@ -18,14 +18,15 @@ std::int64_t number(std::uint64_t value) {
 Table pause_table(const std::vector<CapturePoint>& points) {
   Table table{"pauses",
               {"flow", "priority", "frames", "xoff", "xon", "pauses", "expired", "paused_ns", "longest_ns",
-               "refresh_ns", "share_percent"}};
+               "refresh_ns", "share_percent", "response_ns", "response_mean_ns", "response_limit_ns"}};
   for (std::size_t i = 0; i < points.size(); ++i)
     for (const ClassPause& pause : points[i].pauses) {
       const std::string name = points[i].name.empty() ? fmt::format("interface {}", i) : points[i].name;
       const std::string what = !pause.sender.empty() ? "by " + pause.sender : pause.sent ? "sent" : "received";
       table.rows.push_back({name + " " + what, std::int64_t{pause.priority}, number(pause.frames), number(pause.xoff),
                             number(pause.xon), number(pause.pauses), number(pause.expired), pause.paused_ns,
-                            pause.longest_ns, pause.refresh_ns, 100 * pause.share});
+                            pause.longest_ns, pause.refresh_ns, 100 * pause.share, pause.response_ns,
+                            pause.response_mean_ns, pause.response_limit_ns});
     }
   return table;
 }

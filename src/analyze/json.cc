@@ -22,6 +22,9 @@ Json pause_json(const ClassPause& pause) {
   j["longest_ns"] = pause.longest_ns;
   j["refresh_ns"] = pause.refresh_ns < 0 ? Json() : Json(pause.refresh_ns);
   j["share"] = pause.share;
+  j["response_ns"] = pause.response_ns < 0 ? Json() : Json(pause.response_ns);
+  j["response_mean_ns"] = pause.response_mean_ns < 0 ? Json() : Json(pause.response_mean_ns);
+  j["response_limit_ns"] = pause.response_limit_ns;
   if (pause.speed_is_estimated) j["speed_is_estimated"] = true;
   return j;
 }

@@ -146,6 +146,21 @@ void set_class(const RcContext& context, const RcConversation& conversation, Con
   }
 }
 
+// From the first packet of the conversation to the last, by one clock: points of several files have one each.
+std::int64_t span_at_requester_ns(const RcContext& context, const RcConversation& conversation, std::int64_t all_ns) {
+  const RcSide& side = conversation.forward.empty() ? conversation.backward : conversation.forward;
+  if (side.empty()) return all_ns;
+  const PointId point = context.point_of(side.at_requester());
+  std::int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+  for (const auto* streams : {&conversation.forward_streams, &conversation.backward_streams})
+    for (const StreamId id : *streams) {
+      if (context.streams[id].point != point) continue;
+      first_ns = std::min(first_ns, context.streams[id].first_ns);
+      last_ns = std::max(last_ns, context.streams[id].last_ns);
+    }
+  return last_ns > first_ns ? last_ns - first_ns : all_ns;
+}
+
 Conversation summary_of(const RcContext& context, const RcConversation& conversation, const Addresses& addresses) {
   Conversation summary;
   const auto& forward = conversation.forward_streams;
@@ -186,9 +201,8 @@ Conversation summary_of(const RcContext& context, const RcConversation& conversa
   std::sort(points.begin(), points.end());
   points.erase(std::unique(points.begin(), points.end()), points.end());
   summary.points = static_cast<int>(points.size());
-  if (summary.last_ns > summary.first_ns)
-    summary.goodput_bps =
-        static_cast<double>(summary.goodput_B) * 8e9 / static_cast<double>(summary.last_ns - summary.first_ns);
+  const std::int64_t span_ns = span_at_requester_ns(context, conversation, summary.last_ns - summary.first_ns);
+  if (span_ns > 0) summary.goodput_bps = static_cast<double>(summary.goodput_B) * 8e9 / static_cast<double>(span_ns);
   if (conversation.forward.empty()) return summary;
   const RcFlow& flow = conversation.forward.at_requester();
   if (summary.transport == "UD") summary.a_qp = flow.first_psn;

@@ -210,7 +210,9 @@ void find_losses(const SideView& view, SideFindings& out) {
                          loss_cause(view), loss.packets, std::move(loss.evidence), loss_remedies()});
   find_reads_lost(view, out);
   find_never_sent(view, out);
-  if (near.trouble && near.trouble->missed_packets > 0 && view.in_order())
+  // What is not looked into has PSNs, too.
+  const bool is_read = !view.context.streams[near.stream].has_unread_opcodes;
+  if (near.trouble && near.trouble->missed_packets > 0 && view.in_order() && is_read)
     out.add(view.place,
             {"capture.lost",
              fmt::format("{} acknowledged that the capture does not hold",

@@ -9,7 +9,7 @@
 namespace weft::analyze {
 namespace {
 
-constexpr std::size_t kMostConversations = 16, kMostPlaces = 4;
+constexpr std::size_t kMostConversationsShown = 16, kMostPlaces = 4;
 
 std::string qp_text(const std::optional<std::uint32_t>& qp) {
   return qp ? fmt::format("qp 0x{:06x}", *qp) : "qp ?";
@@ -67,7 +67,7 @@ void put_conversations(const Analysis& analysis, std::string& out) {
   std::vector<std::vector<std::string>> rows = {
       {"from > to", "verbs", "messages", "size", "PMTU", "goodput", "ACK p50", "p99", "sent again", "CE", "CNP"}};
   for (const Conversation& each : analysis.conversations) {
-    if (rows.size() > kMostConversations) break;
+    if (rows.size() > kMostConversationsShown) break;
     std::string size = each.messages == 0 ? "-" : size_text(static_cast<double>(each.message_B_most));
     if (each.messages > 0 && each.message_B_least != each.message_B_most)
       size = size_text(static_cast<double>(each.message_B_least)) + " to " + size;
@@ -79,8 +79,9 @@ void put_conversations(const Analysis& analysis, std::string& out) {
                     fmt::to_string(each.ce_marked), fmt::to_string(each.cnps)});
   }
   out += columns_text(rows, {0, 1}, "  ");
-  if (analysis.conversations.size() > kMostConversations)
-    out += fmt::format("  and {} more: --table qps, or --json\n", analysis.conversations.size() - kMostConversations);
+  if (analysis.conversations.size() > kMostConversationsShown)
+    out +=
+        fmt::format("  and {} more: --table qps, or --json\n", analysis.conversations.size() - kMostConversationsShown);
 }
 
 // Findings of one kind with one cause are one paragraph: several places, the evidence of the first.

@@ -37,6 +37,7 @@ struct Stream {
   std::uint8_t transport = 0;        // top bits of the opcode
   std::uint8_t attempts = 0;         // to find its reverse
   std::uint8_t data_tos = 0;         // of the first packet with payload: DSCP and ECN
+  bool has_unread_opcodes = false;   // packets that have a PSN and are not looked into (FLUSH, ATOMIC WRITE)
 };
 
 class Streams {
@@ -55,6 +56,11 @@ class Streams {
   const StreamCounts& counted() const { return counted_; }
   // Their frames.
   std::uint64_t left_out() const { return counted_.frames(); }
+  // A packet that is not looked into belongs to this stream.
+  void see_unread(const Frame& frame) {
+    if (const StreamId id = find(frame.point, frame.src, frame.dst, frame.dest_qp); id != kNone)
+      streams_[id].has_unread_opcodes = true;
+  }
   void pair(StreamId one, StreamId other);
   // The stream from one address to another at a point, where there is only one; otherwise kNone.
   StreamId only_between(PointId point, AddressId src, AddressId dst) const;

@@ -9,10 +9,12 @@
 #include "cli/verbs.h"
 #include "serve/job_routes.h"
 #include "serve/packet_routes.h"
+#include "serve/lab_routes.h"
 #include "serve/run_place.h"
 #include "serve/run_routes.h"
 #include "serve/server.h"
 #include "serve/static_routes.h"
+#include "serve/study_routes.h"
 
 namespace weft::cli {
 
@@ -29,6 +31,8 @@ int run(const ServeArguments& arguments) {
   serve::add_run_routes(router, place);
   serve::add_packet_routes(router, place);
   serve::add_job_routes(router, place);
+  serve::add_lab_routes(router);
+  serve::add_study_routes(router, place);
   serve::add_static_routes(router);
   serve::ServerOptions options;
   options.port = arguments.port;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -33,7 +34,9 @@ void read_run(SqliteFile& file, Evidence& evidence) {
   std::map<std::string, std::string> run;
   SqliteRows rows(file, "SELECT key, value FROM run");
   while (rows.next()) run[rows.text(0)] = rows.text(1);
-  const auto integer = [&](const char* key) { return std::strtoll(run[key].c_str(), nullptr, 10); };
+  const auto integer = [&](const char* key) {
+    return std::clamp<std::int64_t>(std::strtoll(run[key].c_str(), nullptr, 10), 0, kMostNumber);
+  };
   evidence.lab = run["lab"];
   evidence.end_ps = integer("end_ps");
   evidence.interrupted = run["interrupted"] == "1";
@@ -176,9 +179,9 @@ void read_links(SqliteFile& file, Evidence& evidence) {
   SqliteRows faults(file, "SELECT name, port, hits FROM fault ORDER BY rowid");
   while (faults.next()) evidence.faults.push_back({faults.text(0), faults.text(1), number(faults, 2)});
   SqliteRows circles(file, "SELECT number, port FROM circular_wait ORDER BY number, place");
-  std::int64_t last = -1;
+  std::int64_t last = 0;
   while (circles.next()) {
-    if (circles.integer(0) != last) evidence.circular_waits.emplace_back();
+    if (evidence.circular_waits.empty() || circles.integer(0) != last) evidence.circular_waits.emplace_back();
     last = circles.integer(0);
     evidence.circular_waits.back().push_back(circles.text(1));
   }
@@ -210,6 +213,7 @@ tl::expected<Evidence, ExplainProblem> read_evidence(const std::string& director
   if (!std::filesystem::is_regular_file(path, ignored)) return tl::unexpected(no_results(directory));
   Evidence evidence;
   SqliteFile file(path, SqliteFile::Mode::kRead);
+  file.limit_integers(kMostNumber);
   const bool is_store = has_table(file, "run");
   if (file.error().empty() && (!is_store || !has_table(file, "sender")))
     return tl::unexpected(

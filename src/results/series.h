@@ -20,6 +20,8 @@ inline constexpr const char* kSenderMetrics[] = {"sending_ps", "port_busy_ps",  
                                                  "paused_ps",  "recovery_ps",   "pcie_ps"};
 
 inline constexpr std::uint32_t kBlockSamples = 4096;
+// That a reader takes: a series of so many is a gigabyte.
+inline constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 27;
 
 struct SeriesBlock {
   std::uint64_t first_sample = 0;

@@ -11,6 +11,7 @@
 #include "analyze/rc_findings.h"
 #include "analyze/rc_tables.h"
 #include "analyze/rc_transport.h"
+#include "unit/analyze/finding_ids.h"
 
 namespace weft::analyze {
 
@@ -89,14 +90,12 @@ class RcCaptureTest : public testing::Test {
     find_transport_troubles(context, conversations_, findings_);
     add_transport_tables(context, conversations_, tables_);
   }
-  std::vector<std::string> found() {
+  Ids found() {
     finish();
-    std::vector<std::string> ids;
-    for (const Finding& finding : findings_.all()) ids.emplace_back(finding.id);
-    return ids;
+    return ids_of(findings_);
   }
   bool finds(std::string_view id) {
-    const std::vector<std::string> ids = found();
+    const Ids ids = found();
     return std::find(ids.begin(), ids.end(), id) != ids.end();
   }
   const Conversation& conversation() { return conversations_.at(0).summary; }
@@ -116,6 +115,6 @@ class RcCaptureTest : public testing::Test {
   std::uint64_t number_ = 0;
 };
 
-using None = std::vector<std::string>;
+using None = Ids;
 
 }  // namespace weft::analyze
