@@ -7,11 +7,15 @@
 
 #include "cli/common.h"
 #include "cli/verbs.h"
+#include "serve/event_routes.h"
+#include "serve/fabric_routes.h"
+#include "serve/flow_routes.h"
 #include "serve/job_routes.h"
-#include "serve/packet_routes.h"
 #include "serve/lab_routes.h"
+#include "serve/packet_routes.h"
 #include "serve/run_place.h"
 #include "serve/run_routes.h"
+#include "serve/series_routes.h"
 #include "serve/server.h"
 #include "serve/static_routes.h"
 #include "serve/study_routes.h"
@@ -27,12 +31,17 @@ struct ServeArguments {
 
 int run(const ServeArguments& arguments) {
   const serve::RunPlace place(arguments.what);
+  serve::AnswerCache answers;
   serve::Router router;
-  serve::add_run_routes(router, place);
   serve::add_packet_routes(router, place);
   serve::add_job_routes(router, place);
   serve::add_lab_routes(router);
   serve::add_study_routes(router, place);
+  serve::add_run_routes(router, place, answers);
+  serve::add_fabric_routes(router, place, answers);
+  serve::add_series_routes(router, place, answers);
+  serve::add_event_routes(router, place, answers);
+  serve::add_flow_routes(router, place, answers);
   serve::add_static_routes(router);
   serve::ServerOptions options;
   options.port = arguments.port;
