@@ -98,7 +98,7 @@ CollectivePlace place_of_group(const JobTimeline& timeline, const std::string& g
   return {static_cast<double>(ranks.size()), static_cast<double>(hosts.size()), machines.slowest(hosts) * share};
 }
 
-Json number_or_null(std::optional<double> value) {
+Json roofline_or_null(std::optional<double> value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
@@ -154,7 +154,7 @@ Json job_of(SqliteFile& file, const std::string& directory, const std::string& w
                      {"count", collectives.integer(7)},
                      {"busbw_Bps", collectives.real(3)},
                      {"least_Bps", collectives.real(4)},
-                     {"roofline_Bps", number_or_null(busbw_roofline_Bps(collective, place))},
+                     {"roofline_Bps", roofline_or_null(busbw_roofline_Bps(collective, place))},
                      {"choice", ""}});
   }
   job["busbw"] = std::move(busbw);
@@ -218,7 +218,7 @@ Json nccl_of(SqliteFile& file, const std::string& workload, const nlohmann::json
                      {"count", 1},
                      {"busbw_Bps", rows.real(1) * 1e9},
                      {"least_Bps", rows.real(1) * 1e9},
-                     {"roofline_Bps", number_or_null(busbw_roofline_Bps(program, place))},
+                     {"roofline_Bps", roofline_or_null(busbw_roofline_Bps(program, place))},
                      {"choice", rows.text(3)}});
   }
   job["busbw"] = std::move(busbw);
