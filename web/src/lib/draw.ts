@@ -170,16 +170,17 @@ export interface Thresholds {
 }
 // The place of a queue with its thresholds, which do not change; `up`: it grows upwards from y.
 export function queuePlace(c: Context, t: Theme, x: number, y: number, w: number, h: number, up: boolean, most: number, q: Thresholds | null) {
-  const s = up ? -1 : 1;
-  const isThin = w < 6;
-  if (!isThin) {
+  if (w >= 6) {
     c.fillStyle = t.paper;
     c.fillRect(x, up ? y - h : y, w, h);
     c.strokeStyle = t.line;
     c.lineWidth = 1;
     c.strokeRect(x + 0.5, (up ? y - h : y) + 0.5, w - 1, h - 1);
   }
-  if (!q) return;
+  if (q) thresholdLines(c, t, x, y, w, h, up, most, q);
+}
+export function thresholdLines(c: Context, t: Theme, x: number, y: number, w: number, h: number, up: boolean, most: number, q: Thresholds) {
+  const [s, isThin] = [up ? -1 : 1, w < 6];
   for (const [bytes, colour, dash] of [
     [q.ecn_min_B, t.mark, [2, 1.5]], [q.ecn_max_B, t.mark, []], [q.xon_B, t.pause, [2, 1.5]], [q.xoff_B, t.pause, []],
   ] as [number | null, string, number[]][]) {
@@ -195,13 +196,14 @@ export function queuePlace(c: Context, t: Theme, x: number, y: number, w: number
     c.setLineDash([]);
   }
 }
-export function queueBar(c: Context, t: Theme, x: number, y: number, w: number, h: number, up: boolean, bytes: number, most: number) {
+export function queueBar(c: Context, t: Theme, x: number, y: number, w: number, h: number, up: boolean, bytes: number, most: number, q: Thresholds | null = null) {
   if (bytes <= 0) return;
   const size = Math.max(1, queueHeight(bytes, most, h));
   c.fillStyle = t.dark ? '#2fc795' : '#00734f';
   c.globalAlpha = 0.8;
   c.fillRect(x + 1, up ? y - size : y, w - 2, size);
   c.globalAlpha = 1;
+  if (q) thresholdLines(c, t, x, y, w, h, up, most, q);
 }
 
 // How an event is drawn, and its name.

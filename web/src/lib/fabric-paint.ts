@@ -208,7 +208,7 @@ export function paintMoment(c: Context, t: Theme, p: Painter, bin: number, event
       c.fillText(label, x, y + 0.5);
     }
   }
-  for (const q of s.queues) queueBar(c, t, q.x, q.y, q.w, q.h, q.up, queueAt(q.port, m, bin), p.mostQueue);
+  for (const q of s.queues) queueBar(c, t, q.x, q.y, q.w, q.h, q.up, queueAt(q.port, m, bin), p.mostQueue, p.queueOf.get(q.port) ?? null);
   for (const w of s.worst) {
     const node = p.plan.nodes[w.node];
     let most = 0;
