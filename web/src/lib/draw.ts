@@ -60,6 +60,14 @@ export function lineStyle(index: number, t: Theme): { colour: string; dash: numb
   return { colour: colours[index % 8], dash: [[], [6, 3], [2, 2], [8, 3, 2, 3]][Math.floor(index / 8) % 4] };
 }
 
+// Flows have colours that the scale of utilisation has not.
+const lightFlows = ['#d55e00', '#009e73', '#cc79a7', '#000000', '#8c510a'];
+const darkFlows = ['#f0e442', '#cc79a7', '#2fc795', '#ff8533', '#ffffff'];
+export function flowStyle(index: number, t: Theme): { colour: string; dash: number[] } {
+  const colours = t.dark ? darkFlows : lightFlows;
+  return { colour: colours[index % 5], dash: [[], [7, 3], [3, 2], [9, 3, 2, 3]][Math.floor(index / 5) % 4] };
+}
+
 export const steps = 9;
 export function step(share: number): number {
   return Math.min(steps - 1, Math.max(0, Math.ceil(share * (steps - 1))));

@@ -1,5 +1,5 @@
 // Paints a scene: what does not change once, what the moment shows over it.
-import { cross, eventSign, flag, hatchBox, hatchLine, kinds, linkWidth, lineStyle, queueBar, queueHeight, queuePlace, step, steps, type Context, type Theme } from './draw';
+import { cross, eventSign, flag, hatchBox, hatchLine, kinds, linkWidth, flowStyle, queueBar, queueHeight, queuePlace, step, steps, type Context, type Theme } from './draw';
 import type { Plan } from './fabric-plan';
 import { gutter, type Scene, type Strand } from './fabric-scene';
 import type { Moments } from './run-data.svelte';
@@ -288,7 +288,7 @@ function paintEvents(c: Context, t: Theme, p: Painter, events: RunEvent[]) {
 export function paintFlows(c: Context, t: Theme, p: Painter, flows: { id: string; path: string[] }[]) {
   const taken: [number, number, number][] = [];
   for (const [i, flow] of flows.entries()) {
-    const style = lineStyle(i, t);
+    const style = flowStyle(i, t);
     c.beginPath();
     let first: [number, number] | null = null;
     for (const port of flow.path) {
