@@ -60,6 +60,14 @@ export function lineStyle(index: number, t: Theme): { colour: string; dash: numb
   return { colour: colours[index % 8], dash: [[], [6, 3], [2, 2], [8, 3, 2, 3]][Math.floor(index / 8) % 4] };
 }
 
+// Flows have colours that the scale of utilisation has not.
+const lightFlows = ['#d55e00', '#009e73', '#cc79a7', '#000000', '#8c510a'];
+const darkFlows = ['#f0e442', '#cc79a7', '#2fc795', '#ff8533', '#ffffff'];
+export function flowStyle(index: number, t: Theme): { colour: string; dash: number[] } {
+  const colours = t.dark ? darkFlows : lightFlows;
+  return { colour: colours[index % 5], dash: [[], [7, 3], [3, 2], [9, 3, 2, 3]][Math.floor(index / 5) % 4] };
+}
+
 export const steps = 9;
 export function step(share: number): number {
   return Math.min(steps - 1, Math.max(0, Math.ceil(share * (steps - 1))));
@@ -170,16 +178,17 @@ export interface Thresholds {
 }
 // The place of a queue with its thresholds, which do not change; `up`: it grows upwards from y.
 export function queuePlace(c: Context, t: Theme, x: number, y: number, w: number, h: number, up: boolean, most: number, q: Thresholds | null) {
-  const s = up ? -1 : 1;
-  const isThin = w < 6;
-  if (!isThin) {
+  if (w >= 6) {
     c.fillStyle = t.paper;
     c.fillRect(x, up ? y - h : y, w, h);
     c.strokeStyle = t.line;
     c.lineWidth = 1;
     c.strokeRect(x + 0.5, (up ? y - h : y) + 0.5, w - 1, h - 1);
   }
-  if (!q) return;
+  if (q) thresholdLines(c, t, x, y, w, h, up, most, q);
+}
+export function thresholdLines(c: Context, t: Theme, x: number, y: number, w: number, h: number, up: boolean, most: number, q: Thresholds) {
+  const [s, isThin] = [up ? -1 : 1, w < 6];
   for (const [bytes, colour, dash] of [
     [q.ecn_min_B, t.mark, [2, 1.5]], [q.ecn_max_B, t.mark, []], [q.xon_B, t.pause, [2, 1.5]], [q.xoff_B, t.pause, []],
   ] as [number | null, string, number[]][]) {
@@ -195,13 +204,14 @@ export function queuePlace(c: Context, t: Theme, x: number, y: number, w: number
     c.setLineDash([]);
   }
 }
-export function queueBar(c: Context, t: Theme, x: number, y: number, w: number, h: number, up: boolean, bytes: number, most: number) {
+export function queueBar(c: Context, t: Theme, x: number, y: number, w: number, h: number, up: boolean, bytes: number, most: number, q: Thresholds | null = null) {
   if (bytes <= 0) return;
   const size = Math.max(1, queueHeight(bytes, most, h));
   c.fillStyle = t.dark ? '#2fc795' : '#00734f';
   c.globalAlpha = 0.8;
   c.fillRect(x + 1, up ? y - size : y, w - 2, size);
   c.globalAlpha = 1;
+  if (q) thresholdLines(c, t, x, y, w, h, up, most, q);
 }
 
 // How an event is drawn, and its name.

@@ -1,5 +1,5 @@
 // Paints a scene: what does not change once, what the moment shows over it.
-import { cross, eventSign, flag, hatchBox, hatchLine, kinds, linkWidth, lineStyle, queueBar, queueHeight, queuePlace, step, steps, type Context, type Theme } from './draw';
+import { cross, eventSign, flag, hatchBox, hatchLine, kinds, linkWidth, flowStyle, queueBar, queueHeight, queuePlace, step, steps, type Context, type Theme } from './draw';
 import type { Plan } from './fabric-plan';
 import { gutter, type Scene, type Strand } from './fabric-scene';
 import type { Moments } from './run-data.svelte';
@@ -208,7 +208,7 @@ export function paintMoment(c: Context, t: Theme, p: Painter, bin: number, event
       c.fillText(label, x, y + 0.5);
     }
   }
-  for (const q of s.queues) queueBar(c, t, q.x, q.y, q.w, q.h, q.up, queueAt(q.port, m, bin), p.mostQueue);
+  for (const q of s.queues) queueBar(c, t, q.x, q.y, q.w, q.h, q.up, queueAt(q.port, m, bin), p.mostQueue, p.queueOf.get(q.port) ?? null);
   for (const w of s.worst) {
     const node = p.plan.nodes[w.node];
     let most = 0;
@@ -288,7 +288,7 @@ function paintEvents(c: Context, t: Theme, p: Painter, events: RunEvent[]) {
 export function paintFlows(c: Context, t: Theme, p: Painter, flows: { id: string; path: string[] }[]) {
   const taken: [number, number, number][] = [];
   for (const [i, flow] of flows.entries()) {
-    const style = lineStyle(i, t);
+    const style = flowStyle(i, t);
     c.beginPath();
     let first: [number, number] | null = null;
     for (const port of flow.path) {

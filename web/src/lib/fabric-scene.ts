@@ -148,7 +148,9 @@ function strands(s: Scene, plan: Plan, unit: number) {
   // `own`: whose ports stand for it; a link drawn in two halves, to a bus and on from it, has one at each.
   const add = (strand: Omit<Strand, 'seen'>, own: 'both' | 'up' | 'down' = 'both') => {
     const seen = Math.max(strand.x0, strand.x1) > gutter && Math.min(strand.x0, strand.x1) < s.width;
-    const at = s.strands.push({ ...strand, seen }) - 1;
+    // The top tier is always in sight; the way to it is not, from nodes that are not.
+    const away = plan.pinned && (strand.x0 < gutter || strand.x0 > s.width) && plan.nodes[plan.links[strand.links[0]].b].tier === plan.top;
+    const at = s.strands.push({ ...strand, seen: seen && !away }) - 1;
     if (own !== 'down') for (const port of strand.up) s.places.set(port, { strand: at, up: true });
     if (own !== 'up') for (const port of strand.down) s.places.set(port, { strand: at, up: false });
   };
@@ -204,7 +206,8 @@ function strands(s: Scene, plan: Plan, unit: number) {
       continue;
     }
     const [p, q] = [place.get(`${i} ${l.a}`)!, place.get(`${i} ${l.b}`)!];
-    const most = Math.max(1.5, Math.min(6, Math.min(Math.max(p.slot, a.node.tier === 0 ? unit : 0), q.slot) / 3.2));
+    const isHost = a.node.tier === 0;
+    const most = Math.max(1.5, Math.min(6, Math.min(Math.max(p.slot, isHost ? unit : 0), q.slot) / (isHost ? 3.2 : 5)));
     add({ x0: p.x, y0: a.y, x1: q.x, y1: b.y + b.h, up: [l.aPort], down: [l.bPort], links: [i], most, cell: false });
   }
   // Strands of many links. A mesh within a pod meets at a bus half way.
@@ -305,7 +308,7 @@ function podBoxes(s: Scene, plan: Plan, X: (x: number) => number, measure: (text
     const names = [rangeOf(g.hosts.map((i) => plan.nodes[i].name)), plan.nodes[g.hosts[0]].name];
     const text = names.find((name) => measure(name) + 6 < right - left);
     const y = Math.max(...boxes.map((b) => b.y + b.h)) + 11;
-    if (text && inSight(left, right)) s.notes.push({ x: (left + right) / 2, y, text });
+    if (text && (left + right) / 2 - measure(text) / 2 > gutter && (left + right) / 2 + measure(text) / 2 < s.width) s.notes.push({ x: (left + right) / 2, y, text });
     else if (g.leaf >= 0 && right > 0 && left < s.width) {
       const width = measure(names[1]);
       const x = Math.max(left, gutter + 2);

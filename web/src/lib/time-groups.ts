@@ -42,7 +42,10 @@ export function groups(all: SeriesEntry[], fabric: Fabric, flows: Flows | null, 
   for (const q of fabric.queues) {
     if (!queues.some((s) => portOf(s) === q.port && s.class === q.class)) continue;
     for (const [value, kind, label] of [[q.ecn_min_B, 'ecn', 'ECN min'], [q.ecn_max_B, 'ecn', 'ECN max'], [q.xon_B, 'xon', 'XON'], [q.xoff_B, 'xoff', 'XOFF']] as const) {
-      if (value !== null && !limits.some((l) => l.value === value && l.label === label)) limits.push({ value, kind, label });
+      if (value === null) continue;
+      const same = limits.find((l) => l.value === value);
+      if (!same) limits.push({ value, kind, label });
+      else if (!same.label.split(', ').includes(label)) same.label += `, ${label}`;
     }
   }
   add('queues', 'Queue depth', by('queue_B'), queues, false, limits);
