@@ -9,7 +9,9 @@
 #include "cli/verbs.h"
 #include "serve/event_routes.h"
 #include "serve/fabric_routes.h"
+#include "serve/finding_routes.h"
 #include "serve/flow_routes.h"
+#include "serve/node_routes.h"
 #include "serve/run_place.h"
 #include "serve/run_routes.h"
 #include "serve/series_routes.h"
@@ -34,6 +36,8 @@ int run(const ServeArguments& arguments) {
   serve::add_series_routes(router, place, answers);
   serve::add_event_routes(router, place, answers);
   serve::add_flow_routes(router, place, answers);
+  serve::add_node_routes(router, place, answers);
+  serve::add_finding_routes(router, place, answers);
   serve::add_static_routes(router);
   serve::ServerOptions options;
   options.port = arguments.port;
