@@ -12,21 +12,12 @@
 #include "base/files.h"
 #include "cli/common.h"
 #include "cli/verbs.h"
-<<<<<<< HEAD
 #include "serve/change_watch.h"
 #include "serve/event_hub.h"
 #include "serve/event_routes.h"
 #include "serve/lab_routes.h"
 #include "serve/metrics_routes.h"
 #include "serve/run_data_routes.h"
-=======
-#include "serve/event_routes.h"
-#include "serve/fabric_routes.h"
-#include "serve/flow_routes.h"
-#include "serve/job_routes.h"
-#include "serve/lab_routes.h"
-#include "serve/packet_routes.h"
->>>>>>> side/pkt
 #include "serve/run_place.h"
 #include "serve/server.h"
 #include "serve/static_routes.h"
@@ -134,25 +125,9 @@ std::string address_text(const std::string& listen, std::uint16_t port) {
 }
 
 int run(const ServeArguments& arguments) {
-<<<<<<< HEAD
   const auto served = find_served(arguments);
   const auto limits = task_limits(arguments);
   if (!served || !limits) return kExitWrongInput;
-=======
-  const serve::RunPlace place(arguments.what);
-  serve::AnswerCache answers;
-  serve::Router router;
-  serve::add_packet_routes(router, place);
-  serve::add_job_routes(router, place);
-  serve::add_lab_routes(router);
-  serve::add_study_routes(router, place);
-  serve::add_run_routes(router, place, answers);
-  serve::add_fabric_routes(router, place, answers);
-  serve::add_series_routes(router, place, answers);
-  serve::add_event_routes(router, place, answers);
-  serve::add_flow_routes(router, place, answers);
-  serve::add_static_routes(router);
->>>>>>> side/pkt
   serve::ServerOptions options;
   options.port = arguments.port;
   options.address = arguments.listen;

@@ -92,6 +92,9 @@ std::string why_part(const Explanation& explanation) {
   if (explanation.incidents.empty()) return cause_part(explanation);
   const Incident& first = explanation.incidents.front();
   std::string out = first.title;
+  std::uint64_t lost = 0;
+  for (const LinkUse& link : explanation.links) lost += link.lost;
+  if (lost > 0 && first.kind != "loss") out += fmt::format(", {} lost", counted(lost, "packet"));
   if (const std::size_t count = first.victims.size(); count > 0)
     out += fmt::format(", {} {} not go there stopped with it", counted(count, "flow"),
                        count == 1 ? "that does" : "that do");
@@ -106,7 +109,7 @@ std::string headline(const Lab& lab, const RunResult& result, const Explanation&
   if (result.interrupted) {
     what = fmt::format("Interrupted after {}", time_text(result.end_ps));
   } else if (!result.circular_waits.empty()) {
-    what = fmt::format("Deadlock after {}", time_text(result.end_ps));
+    what = fmt::format("Nothing moves any more, and the run ends at {}", time_text(result.end_ps));
   } else if (!failures.empty()) {
     what = first_line(failures.front());
     if (failures.size() > 1) what += fmt::format(" and {}", counted(failures.size() - 1, "other failure"));

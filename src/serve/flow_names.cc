@@ -1,16 +1,17 @@
 #include "serve/flow_names.h"
 
+#include "serve/run_explanation.h"
+
 namespace weft::serve {
 
 FlowNames::FlowNames(OpenRun& run) {
-  lab::SqliteRows rows(run.file(),
-                       "SELECT s.port, s.peer, s.qpn, s.peer_qpn, f.workload, f.number FROM sender s LEFT JOIN "
-                       "flow_sender f ON f.sender = s.id ORDER BY s.id, f.rowid");
+  for (const lab::FlowAnswer& flow : explanation_of(run.directory()).flows) {
+    for (const std::uint32_t qpn : flow.qpns) senders_.try_emplace({flow.from, qpn}, flow_id(flow));
+  }
+  lab::SqliteRows rows(run.file(), "SELECT port, peer, qpn, peer_qpn FROM sender ORDER BY id");
   while (rows.next()) {
-    const std::string name = rows.is_null(4) ? (rows.text(1).empty() ? "" : rows.text(0) + ">" + rows.text(1))
-                                             : rows.text(4) + "." + std::to_string(rows.integer(5));
-    senders_.try_emplace({rows.text(0), rows.integer(2)}, name);
-    receivers_.try_emplace({rows.text(0), rows.text(1), rows.integer(3)}, name);
+    const auto name = senders_.find({rows.text(0), rows.integer(2)});
+    if (name != senders_.end()) receivers_.try_emplace({rows.text(0), rows.text(1), rows.integer(3)}, name->second);
   }
 }
 

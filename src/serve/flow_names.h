@@ -1,5 +1,5 @@
 // Which flow a queue pair is of. A flow's name in the API is "incast.3"; what other workloads sent from one port to
-// another is "h0:p0>h1:p0".
+// another is "write-bw.h0:p0>h1:p0".
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "serve/flow_names.h"
 #include "serve/flow_summary.h"
 #include "serve/json_answer.h"
 #include "serve/open_run.h"
@@ -45,8 +46,10 @@ Json real_or_null(const lab::SqliteRows& rows, int column) {
 }
 
 // Flows of the lab. Their start is stored from the start of their workload.
-void add_flows(OpenRun& run, const std::unordered_map<std::string, const lab::FlowAnswer*>& answers, FlowTable& out) {
-  if (!run.has_table("flow")) return;
+std::set<std::string> add_flows(OpenRun& run, const std::unordered_map<std::string, const lab::FlowAnswer*>& answers,
+                                FlowTable& out) {
+  std::set<std::string> ids;
+  if (!run.has_table("flow")) return ids;
   std::map<std::pair<std::string, std::int64_t>, std::string> names;
   if (run.has_table("flow_name")) {
     lab::SqliteRows rows(run.file(), "SELECT workload, number, name FROM flow_name");
@@ -64,18 +67,21 @@ void add_flows(OpenRun& run, const std::unordered_map<std::string, const lab::Fl
              integer_or_null(rows, 5), integer_or_null(rows, 6), real_or_null(rows, 7), real_or_null(rows, 8),
              rows.integer(9), rows.integer(10), rows.text(11),
              answer == answers.end() ? "" : answer->second->bottleneck});
+    ids.insert(id);
   }
+  return ids;
 }
 
 // What other workloads sent from one port to another.
-void add_pairs(OpenRun& run, const lab::Explanation& explanation, FlowTable& out) {
+void add_pairs(OpenRun& run, const lab::Explanation& explanation, const std::set<std::string>& rows_of_table,
+               FlowTable& out) {
   std::map<std::pair<std::string, std::string>, std::int64_t> cnps;
   lab::SqliteRows rows(run.file(), "SELECT peer, port, sum(count) FROM event WHERE kind = 'cnp' GROUP BY peer, port");
   while (rows.next()) cnps[{rows.text(0), rows.text(1)}] = rows.integer(2);
   for (const lab::FlowAnswer& flow : explanation.flows) {
-    if (flow_id(flow) != flow.id) continue;  // it is in the table flow
+    if (rows_of_table.contains(flow_id(flow))) continue;
     const auto heard = cnps.find({flow.from, flow.to});
-    out.add({flow.id, flow.name, flow.workload, flow.from, flow.to, nullptr, flow.first_ps,
+    out.add({flow_id(flow), flow.name, flow.workload, flow.from, flow.to, nullptr, flow.first_ps,
              flow.last_ps - flow.first_ps, nullptr, nullptr, flow.again, heard == cnps.end() ? 0 : heard->second,
              flow.state.empty() ? "done" : flow.state, flow.bottleneck});
   }
@@ -86,8 +92,8 @@ Response flows_of(OpenRun& run) {
   std::unordered_map<std::string, const lab::FlowAnswer*> answers;
   for (const lab::FlowAnswer& flow : explanation.flows) answers.emplace(flow_id(flow), &flow);
   FlowTable table;
-  add_flows(run, answers, table);
-  add_pairs(run, explanation, table);
+  const std::set<std::string> ids = add_flows(run, answers, table);
+  add_pairs(run, explanation, ids, table);
   return json_answer(table.columns());
 }
 
@@ -106,12 +112,12 @@ Response paths_of(const Request& request, OpenRun& run) {
   const std::set<std::string> ids = ids_of(request.text("flows"));
   if (ids.empty() || ids.size() > kMostPaths)
     return problem(422, "flows names up to 2000 flows", "flows=incast.3,incast.4");
+  const FlowNames names(run);
   std::map<std::string, std::int64_t> senders;
   lab::SqliteRows rows(run.file(),
-                       "SELECT s.id, s.port || '>' || s.peer, f.workload || '.' || f.number FROM sender s LEFT JOIN "
-                       "flow_sender f ON f.sender = s.id ORDER BY s.id, f.rowid");
+                       "SELECT id, port, qpn FROM sender WHERE id IN (SELECT sender FROM sender_path) ORDER BY id");
   while (rows.next()) {
-    const std::string id = rows.is_null(2) ? rows.text(1) : rows.text(2);
+    const std::string id = names.of_sender(rows.text(1), rows.integer(2));
     if (ids.contains(id)) senders.try_emplace(id, rows.integer(0));
   }
   std::unordered_map<std::int64_t, Json> hops;

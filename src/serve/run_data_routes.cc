@@ -1,8 +1,10 @@
 #include "serve/run_data_routes.h"
 
 #include "serve/fabric_routes.h"
+#include "serve/finding_routes.h"
 #include "serve/flow_routes.h"
 #include "serve/job_routes.h"
+#include "serve/node_routes.h"
 #include "serve/packet_routes.h"
 #include "serve/run_event_routes.h"
 #include "serve/run_routes.h"
@@ -16,6 +18,8 @@ void add_run_data_routes(Router& router, const RunPlace& place, AnswerCache& cac
   add_series_routes(router, place, cache);
   add_run_event_routes(router, place, cache);
   add_flow_routes(router, place, cache);
+  add_node_routes(router, place, cache);
+  add_finding_routes(router, place, cache);
   add_packet_routes(router, place);
   add_job_routes(router, place);
 }

@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "base/plural.h"
+#include "observe/capture.h"
 #include "results/report_text.h"
 #include "serve/run_explanation.h"
 
@@ -143,11 +144,10 @@ bool has_rows(OpenRun& run, const char* table) {
 }
 
 Json has_of(OpenRun& run) {
-  std::error_code ignored;
   lab::SqliteRows switches(run.file(), "SELECT 1 FROM node WHERE kind IN ('switch', 'forwarder') LIMIT 1");
   lab::SqliteRows jobs(run.file(), "SELECT 1 FROM workload WHERE kind IN ('job', 'nccl') LIMIT 1");
   return {{"series", has_rows(run, "series")},
-          {"packets", fs::is_regular_file(run.directory() + "/capture.pcapng", ignored)},
+          {"packets", !observe::capture_files(run.directory() + "/capture.pcapng").empty()},
           {"flows", has_rows(run, "flow") || has_rows(run, "sender")},
           {"jobs", jobs.next()},
           {"switches", switches.next()}};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 
 #include "export/series_filter.h"
 #include "serve/json_answer.h"
@@ -45,15 +46,31 @@ Response list_series(OpenRun& run) {
   return json_answer({{"series", list}});
 }
 
-std::vector<std::string> patterns_of(const std::string& text) {
-  std::vector<std::string> patterns;
-  for (std::size_t at = 0; at <= text.size() && patterns.size() <= kMostPatterns;) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    if (end > at) patterns.push_back(text.substr(at, end - at));
-    at = end + 1;
+// Names are found at once; patterns are tried one by one.
+class Wanted {
+ public:
+  explicit Wanted(const std::string& text) {
+    for (std::size_t at = 0; at <= text.size() && size() <= kMostPatterns;) {
+      const std::size_t end = std::min(text.find(',', at), text.size());
+      const std::string each = text.substr(at, end - at);
+      if (each.find_first_of("*?") != each.npos) {
+        patterns_.push_back(each);
+      } else if (!each.empty()) {
+        names_.insert(each);
+      }
+      at = end + 1;
+    }
   }
-  return patterns;
-}
+  std::size_t size() const { return names_.size() + patterns_.size(); }
+  bool has(const exports::SeriesInfo& series) const {
+    if (names_.contains(exports::series_name(series)) || names_.contains(series.metric)) return true;
+    return !patterns_.empty() && exports::is_wanted(series, patterns_);
+  }
+
+ private:
+  std::unordered_set<std::string> names_;
+  std::vector<std::string> patterns_;
+};
 
 // What stands for a number of samples: the least and the most of them.
 struct Thinned {
@@ -131,8 +148,8 @@ Response series_data(const Request& request, OpenRun& run) {
   const auto points = request.number("points", 800, 2, 20'000);
   const auto rate = request.number("rate", 0, 0, 1);
   if (!points || !rate) return problem(422, "points is a number from 2 to 20000, rate 0 or 1");
-  const std::vector<std::string> patterns = patterns_of(request.text("match"));
-  if (patterns.empty() || patterns.size() > kMostPatterns)
+  const Wanted patterns(request.text("match"));
+  if (patterns.size() == 0 || patterns.size() > kMostPatterns)
     return problem(422, "match names up to 400 series, or patterns of them", "match=leaf0:swp1.3.queue_B,h0:*");
   const SampleRange range = samples_in(run, *window);
   std::vector<exports::SeriesInfo> wanted;
@@ -140,7 +157,7 @@ Response series_data(const Request& request, OpenRun& run) {
   lab::SqliteRows rows(run.file(), kSelectSeries);
   while (rows.next()) {
     exports::SeriesInfo each = info_of(rows);
-    if (!exports::is_wanted(each, patterns)) continue;
+    if (!patterns.has(each)) continue;
     if (wanted.size() >= kMostSeries || (wanted.size() + 1) * range.count > kMostReadSamples) {
       ++left_out;
     } else {

@@ -78,17 +78,20 @@ void Sampler::declare() {
     for (std::size_t i = 0; with_flows_ && i < active->sender_count(); ++i)
       add_flow(active->config().name, std::to_string(i));
   }
+  last_.assign(set_.series.size(), 0);
   while (room_ > kLeastChosen && room_ * set_.series.size() > kMostNumbers) room_ /= 2;
 }
 
 // Sample 0 stays, so that sample k is at k intervals. The next one is read, whether anything happened or not: what it
 // would repeat may be gone.
 void Sampler::halve() {
-  for (Series& series : set_.series) {
-    series.encoder.repeat(repeated_);
-    series.encoder = halved(series.encoder);
+  for (std::size_t i = 0; i < set_.series.size(); ++i) {
+    SeriesEncoder& encoder = set_.series[i].encoder;
+    if (encoder.samples() == 0) continue;  // never anything but 0
+    encoder.repeat(set_.samples - encoder.samples());
+    encoder = halved(encoder);
+    last_[i] = encoder.last();
   }
-  repeated_ = 0;
   stopped_ = true;
   set_.samples = (set_.samples + 1) / 2;
   set_.interval_ps *= 2;
@@ -105,11 +108,7 @@ void Sampler::take() {
   if (set_.samples == room_ && room_ > 0) halve();
   bool quiet = set_.samples > 0 && !stopped_ && world_.events() == events_;
   ++set_.samples;
-  if (quiet) {
-    ++repeated_;
-  } else {
-    for (Series& series : set_.series) series.encoder.repeat(repeated_);
-    repeated_ = 0;
+  if (!quiet) {
     cursor_ = 0;
     stopped_ = false;
     read_switches();
@@ -118,6 +117,14 @@ void Sampler::take() {
     events_ = world_.events();
   }
   next_ps_ += set_.interval_ps;
+}
+
+// The sample that is read is the last of set_.samples.
+void Sampler::put_change(std::size_t at, std::int64_t value) {
+  SeriesEncoder& encoder = set_.series[at].encoder;
+  encoder.repeat(set_.samples - 1 - encoder.samples());
+  encoder.add(value);
+  last_[at] = value;
 }
 
 void Sampler::read_switches() {
@@ -178,11 +185,11 @@ void Sampler::read_flows() {
 
 SeriesSet Sampler::finish(bool at_rest) {
   if (at_rest) take();
+  std::erase_if(set_.series, [](const Series& series) { return series.encoder.samples() == 0; });
   for (Series& series : set_.series) {
-    series.encoder.repeat(repeated_);
+    series.encoder.repeat(set_.samples - series.encoder.samples());
     series.encoder.finish();
   }
-  repeated_ = 0;
   std::erase_if(set_.series, [](const Series& series) { return series.encoder.blocks().empty(); });
   return std::move(set_);
 }

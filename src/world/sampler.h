@@ -35,7 +35,12 @@ class Sampler {
   void add(const std::string& node, const std::string& port, int class_, const char* metric, const char* unit);
   void declare();
   void add_flow(const std::string& workload, const std::string& number);
-  void put(std::int64_t value) { set_.series[cursor_++].encoder.add(value); }
+  // What is as it was costs a comparison; its encoder hears of it when it changes.
+  void put(std::int64_t value) {
+    const std::size_t at = cursor_++;
+    if (value != last_[at]) put_change(at, value);
+  }
+  void put_change(std::size_t at, std::int64_t value);
   void put(std::uint64_t value) { put(static_cast<std::int64_t>(value)); }
   void halve();
   void read_switches();
@@ -47,10 +52,10 @@ class Sampler {
   SeriesSet set_;
   std::uint64_t room_ = 0;  // samples; 0: the interval is given, and there is no end
   Time_ps next_ps_ = 0;
-  std::size_t cursor_ = 0;      // series that is read next
-  std::uint64_t events_ = 0;    // of the world at the last sample that was read
-  std::uint64_t repeated_ = 0;  // samples since in which nothing happened
-  bool stopped_ = false;        // some class was stopped: its time runs on without events
+  std::size_t cursor_ = 0;          // series that is read next
+  std::vector<std::int64_t> last_;  // by series: its last sample
+  std::uint64_t events_ = 0;        // of the world at the last sample that was read
+  bool stopped_ = false;            // some class was stopped: its time runs on without events
   bool with_flows_ = false;
 };
 

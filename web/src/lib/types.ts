@@ -13,7 +13,7 @@ export interface RunEntry {
   seed: number;
   set: string[];
   end_ps: number;
-  state: 'done' | 'cut off' | 'interrupted';
+  state: 'done' | 'cut off' | 'interrupted' | 'damaged';
   met: number;
   expectations: number;
   headline: string;
@@ -94,7 +94,7 @@ export interface Flows {
   workload: string[];
   source: string[];
   destination: string[];
-  size_B: number[];
+  size_B: (number | null)[];
   start_ps: (number | null)[];
   fct_ps: (number | null)[];
   goodput_bps: (number | null)[];
