@@ -59,7 +59,8 @@ int run(const ReportArguments& arguments) {
 
 void add_report(CLI::App& app, int& status) {
   auto arguments = std::make_shared<ReportArguments>();
-  CLI::App* verb = app.add_subcommand("report", "Print a run's report, or write it as one HTML file with the page in it");
+  CLI::App* verb =
+      app.add_subcommand("report", "Print a run's report, or write it as one HTML file with the page in it");
   verb->add_option("DIR", arguments->directory, "Directory of a run")->required();
   verb->add_flag("--html", arguments->html, "Write one file that shows the run in any browser, without a server");
   verb->add_option("--out", arguments->out, "The file for --html (default: DIR/report.html)");

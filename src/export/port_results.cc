@@ -47,8 +47,7 @@ void add_lost(const Json& port, const std::string& node, std::vector<LostPackets
   const auto drops = port.find("drops");
   if (drops == port.end() || !drops->is_object()) return;
   for (const auto& [reason, count] : drops->items()) {
-    if (count.is_number_unsigned())
-      lost.push_back({node, text_of(port, "name"), reason, count.get<std::uint64_t>()});
+    if (count.is_number_unsigned()) lost.push_back({node, text_of(port, "name"), reason, count.get<std::uint64_t>()});
   }
 }
 

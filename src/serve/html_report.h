@@ -1,5 +1,5 @@
-// `weft report DIR --html`: a run as one file that needs no server. It is the page itself with the answers that the page
-// asks for inside it, given by the same handlers as those of `weft serve`, so that both show the same.
+// `weft report DIR --html`: a run as one file that needs no server. It is the page itself with the answers that the
+// page asks for inside it, given by the same handlers as those of `weft serve`, so that both show the same.
 //
 // The file is bounded: a part that would go beyond `most_B` is left out, and named. Of the series the largest of each
 // metric are in it, with at most kReportPoints points (least and most of each part of the time); of the packets the
@@ -16,9 +16,9 @@ namespace weft::serve {
 inline constexpr std::size_t kReportPoints = 400;
 inline constexpr std::size_t kReportBins = 300;
 inline constexpr std::size_t kReportEvents = 5000;
-inline constexpr std::size_t kReportPackets = 1000;        // in the list
-inline constexpr std::size_t kReportPacketDetails = 100;   // with all fields
-inline constexpr std::size_t kReportNodes = 200;           // with counters and QoS
+inline constexpr std::size_t kReportPackets = 1000;       // in the list
+inline constexpr std::size_t kReportPacketDetails = 100;  // with all fields
+inline constexpr std::size_t kReportNodes = 200;          // with counters and QoS
 inline constexpr std::size_t kReportSeriesOfMetric = 16;
 inline constexpr std::size_t kReportRates = 64;  // series of the rate of a flow
 
