@@ -27,7 +27,7 @@ function compressed(): Plugin {
 export default defineConfig({
   plugins: [svelte(), compressed()],
   base: '/',
-  server: { proxy: { '/api': { target: 'http://127.0.0.1:8420', changeOrigin: true } } },
+  server: { proxy: { '/api': { target: process.env.WEFT_SERVER ?? 'http://127.0.0.1:8420', changeOrigin: true } } },
   build: {
     target: 'es2022',
     emptyOutDir: true,

@@ -11,10 +11,12 @@
 
 #include "analyze/analyzer.h"
 #include "analyze/diff.h"
+#include "analyze/packet_tree.h"
 #include "cli/common.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
 #include "gear/wire_contract.h"
+#include "pcap/merged_capture.h"
 #include "text/units.h"
 
 namespace weft::cli {
@@ -32,6 +34,7 @@ struct AnalyzeArguments {
   bool json = false;
   std::string table;
   std::string flow;
+  std::uint64_t frame = 0;
 };
 
 // Nothing where it was not given; false where it is wrong, which has been said.
@@ -78,8 +81,39 @@ std::function<void(std::uint64_t, std::uint64_t)> reading_line() {
   };
 }
 
+// One frame of the captures, numbered as the findings do.
+int print_frame(const AnalyzeArguments& arguments) {
+  const char* remedy = "weft analyze reads pcap and pcapng files";
+  auto capture = pcap::MergedCapture::open(arguments.files);
+  if (!capture) return wrong_input(capture.error(), remedy);
+  pcap::CapturedPacket packet;
+  std::uint64_t number = 0;
+  while (number < arguments.frame && capture->next(packet)) ++number;
+  if (number < arguments.frame) {
+    for (std::size_t i = 0; i < capture->files().size(); ++i)
+      if (const auto& error = capture->files()[i].error())
+        return wrong_input(fmt::format("{}: {} at byte {}", arguments.files[i], error->message, error->offset_B),
+                           remedy);
+    return wrong_input(fmt::format("--frame {}: the capture has {} frames", arguments.frame, number),
+                       "frames are counted from 1");
+  }
+  const pcap::CaptureInterface& interface = capture->interface(packet.interface);
+  const auto tree = analyze::packet_tree(interface.link_type, packet.bytes, packet.original_B);
+  if (arguments.json) {
+    put(fmt::format("{{\"number\": {}, \"time_ns\": {}, \"captured_B\": {}, \"original_B\": {}, \"layers\": {}}}\n",
+                    number, packet.time_ns, packet.bytes.size(), packet.original_B, analyze::packet_tree_json(tree)));
+    return kExitWell;
+  }
+  put(fmt::format("Frame {}: {} bytes on the wire, {} captured{}{}\n", number, packet.original_B, packet.bytes.size(),
+                  interface.name.empty() ? "" : " at " + interface.name,
+                  packet.comment.empty() ? "" : fmt::format(" ({})", packet.comment)));
+  put(analyze::packet_tree_text(tree));
+  return kExitWell;
+}
+
 int analyze_captures(const AnalyzeArguments& arguments) {
   use_json(arguments.json);
+  if (arguments.frame != 0) return print_frame(arguments);
   analyze::AnalyzeOptions options;
   options.decode.check_icrc = !arguments.no_icrc;
   for (const std::string& each : arguments.counters) {
@@ -157,6 +191,8 @@ void add_analyze(CLI::App& app, int& status) {
       ->check(CLI::IsMember({"qps", "messages", "retransmissions", "cnp", "pauses", "rate"}));
   verb->add_option("--flow", arguments->flow,
                    "Only what is about this flow: '10.0.0.1 > 10.0.0.2', '10.0.0.2 qp 0x108'");
+  verb->add_option("--frame", arguments->frame, "Print this frame's headers and fields in place of the report")
+      ->check(CLI::PositiveNumber);
   verb->add_flag("--json", arguments->json, "Print JSON");
   verb->footer("Exit status: 0 healthy, 1 findings, 2 input that cannot be read.");
   verb->callback([arguments, &status] { status = analyze_captures(*arguments); });

@@ -15,6 +15,7 @@
 #include <ctime>
 #include <filesystem>
 #include <sstream>
+#include <thread>
 
 #include "base/files.h"
 #include "base/nearest.h"
@@ -166,8 +167,14 @@ std::optional<DirectoryLock> DirectoryLock::take(const std::string& directory) {
     wrong_input(fmt::format("cannot write to {}: {}", directory, std::strerror(errno)), elsewhere);
     return std::nullopt;
   }
-  // A file system without locks is used without.
-  if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+  // A file system without locks is used without. Who looks whether somebody writes here (weft serve) holds it for a
+  // moment.
+  constexpr int kTries = 20;
+  int tried = 0;
+  bool held = false;
+  while ((held = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) && ++tried < kTries)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  if (held) {
     close(fd);
     wrong_input(fmt::format("another weft is writing to {}", directory),
                 "wait until it has ended, or choose another place with --out DIR");

@@ -18,8 +18,9 @@
 #include "serve/event_hub.h"
 #include "serve/event_routes.h"
 #include "serve/lab_routes.h"
+#include "serve/metrics_routes.h"
+#include "serve/run_data_routes.h"
 #include "serve/run_place.h"
-#include "serve/run_routes.h"
 #include "serve/server.h"
 #include "serve/static_routes.h"
 #include "serve/status_routes.h"
@@ -146,9 +147,11 @@ int run(const ServeArguments& arguments) {
   serve::add_task_routes(router, place, tasks, {"/proc/self/exe", arguments.allow_programs});
   serve::add_event_routes(router, hub);
   serve::add_world_routes(router);
-  serve::add_run_routes(router, place);
+  serve::AnswerCache answers;
+  serve::add_run_data_routes(router, place, answers);
   serve::add_lab_routes(router, arguments.allow_programs);
   serve::add_study_routes(router, place);
+  serve::add_metrics_routes(router, place, answers, {WEFT_VERSION, &tasks, &hub});
   serve::add_static_routes(router);
   auto server = serve::Server::open(options, router);
   if (!server)

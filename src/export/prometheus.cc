@@ -7,43 +7,12 @@
 #include <set>
 
 #include "base/files.h"
+#include "export/metric_families.h"
 #include "export/metric_names.h"
 
 namespace weft::exports {
 
 namespace {
-
-// All samples of one name lie together, with what it is before them.
-class Families {
- public:
-  void add(const std::string& name, std::string_view type, std::string_view help, const std::string& labels,
-           const std::string& value) {
-    Family& family = families_[name];
-    if (family.text.empty()) family.text = fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", name, help, type);
-    family.text += fmt::format("{}{{{}}} {}\n", name, labels, value);
-    ++samples_;
-  }
-  std::uint64_t samples() const { return samples_; }
-  std::string text() const {
-    std::string out;
-    for (const auto& [name, family] : families_) out += family.text;
-    return out;
-  }
-
- private:
-  struct Family {
-    std::string text;
-  };
-  std::map<std::string, Family> families_;
-  std::uint64_t samples_ = 0;
-};
-
-std::string labels_of(std::initializer_list<std::pair<std::string_view, std::string_view>> labels) {
-  std::string text;
-  for (const auto& [name, value] : labels)
-    text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, label_value(value));
-  return text;
-}
 
 std::string hw_help(std::string_view counter) {
   return fmt::format("hw_counters/{} of the RDMA device.", counter);
@@ -52,10 +21,10 @@ std::string hw_help(std::string_view counter) {
 using PortKey = std::pair<std::string, std::string>;
 
 // A counter that results.json leaves out is 0: every port has every counter that one of them has.
-void add_nics(const RunStore& store, Families& out) {
+void add_nics(const PortResults& results, MetricFamilies& out) {
   std::map<PortKey, std::map<std::string, std::uint64_t>> hardware, ethtool;
   std::set<std::string> ethtool_names, other_names;
-  for (const PortCounter& each : store.counters()) {
+  for (const PortCounter& each : results.counters) {
     if (each.group == "ethtool") {
       ethtool[{each.node, each.port}][each.name] = each.value;
       ethtool_names.insert(each.name);
@@ -64,10 +33,10 @@ void add_nics(const RunStore& store, Families& out) {
       if (infiniband_metric(each.name).empty()) other_names.insert(each.name);
     }
   }
-  for (const NicPort& nic : store.nic_ports()) {
+  for (const NicPort& nic : results.nic_ports) {
     const PortKey key{nic.node, nic.port};
-    const std::string rdma = labels_of({{"instance", nic.node}, {"device", nic.device}, {"port", "1"}});
-    const std::string net = labels_of({{"instance", nic.node}, {"device", nic.port}});
+    const std::string rdma = metric_labels({{"instance", nic.node}, {"device", nic.device}, {"port", "1"}});
+    const std::string net = metric_labels({{"instance", nic.node}, {"device", nic.port}});
     for (std::size_t i = 0; !infiniband_counter(i).empty(); ++i) {
       const std::string_view counter = infiniband_counter(i);
       out.add(fmt::format("node_infiniband_{}", infiniband_metric(counter)), "counter", hw_help(counter), rdma,
@@ -103,7 +72,7 @@ std::string cell_text(const Cell& cell) {
 // The number columns of a table as metrics, the text columns and those named in `keys` as labels. `node` becomes
 // instance.
 void add_table(const RunStore& store, const std::string& name, const std::string& prefix,
-               const std::vector<std::string>& keys, Families& out) {
+               const std::vector<std::string>& keys, MetricFamilies& out) {
   if (!store.has_table(name)) return;
   const auto table = store.table(name);
   std::vector<bool> is_label;
@@ -133,25 +102,58 @@ void add_table(const RunStore& store, const std::string& name, const std::string
   }
 }
 
+void add_lost(const PortResults& results, MetricFamilies& out) {
+  for (const LostPackets& each : results.lost)
+    out.add("weft_lost_packets_total", "counter", "Packets that a switch lost, by reason.",
+            metric_labels({{"instance", each.node}, {"port", each.port}, {"reason", each.reason}}),
+            std::to_string(each.packets));
+}
+
+// Of a world, which has no tables: the same names as those of the table port_class.
+void add_classes(const PortResults& results, MetricFamilies& out) {
+  for (const ClassCounter& each : results.classes) {
+    const OwnMetric metric = own_metric(each.name);
+    out.add(fmt::format("weft_port_{}{}", metric.name, metric.is_gauge ? "" : "_total"),
+            metric.is_gauge ? "gauge" : "counter", fmt::format("Counter {} of a port and class.", each.name),
+            metric_labels({{"instance", each.node}, {"port", each.port}, {"class", std::to_string(each.class_)}}),
+            metric_value(static_cast<std::int64_t>(each.value), metric.scale));
+  }
+}
+
 }  // namespace
 
-tl::expected<std::uint64_t, std::string> write_metrics(const RunStore& store, const std::string& path) {
-  Families out;
+tl::expected<MetricsText, std::string> metrics_text(const RunStore& store) {
+  MetricFamilies out;
   const std::string lab = store.run_text("lab"), seed = store.run_text("seed");
-  out.add("weft_run_info", "gauge", "The run that this is of.", labels_of({{"lab", lab}, {"seed", seed}}), "1");
-  out.add("weft_run_end_seconds", "gauge", "Simulated time of the last event.", labels_of({{"lab", lab}}),
+  out.add("weft_run_info", "gauge", "The run that this is of.", metric_labels({{"lab", lab}, {"seed", seed}}), "1");
+  out.add("weft_run_end_seconds", "gauge", "Simulated time of the last event.", metric_labels({{"lab", lab}}),
           seconds_text(store.run_number("end_ps", 0)));
-  add_nics(store, out);
+  add_nics(store.port_results(), out);
   add_table(store, "port_class", "weft_port_", {"class"}, out);
   add_table(store, "forwarder_port", "weft_forwarder_", {}, out);
-  for (const LostPackets& each : store.lost())
-    out.add("weft_lost_packets_total", "counter", "Packets that a switch lost, by reason.",
-            labels_of({{"instance", each.node}, {"port", each.port}, {"reason", each.reason}}),
-            std::to_string(each.packets));
+  add_lost(store.port_results(), out);
   add_table(store, "flow", "weft_flow_", {"number", "id"}, out);
   if (!store.error().empty()) return tl::make_unexpected(store.error());
-  if (auto written = write_file(path, out.text()); !written) return tl::make_unexpected(written.error());
-  return out.samples();
+  return MetricsText{out.text(), out.samples()};
+}
+
+std::string world_metrics_text(const PortResults& results, const std::string& world, std::int64_t now_ps) {
+  MetricFamilies out;
+  out.add("weft_world_info", "gauge", "The world that this is of.",
+          metric_labels({{"world", world}, {"lab", results.lab}}), "1");
+  out.add("weft_world_now_seconds", "gauge", "Simulated time of the world.", metric_labels({{"world", world}}),
+          seconds_text(now_ps));
+  add_nics(results, out);
+  add_classes(results, out);
+  add_lost(results, out);
+  return out.text();
+}
+
+tl::expected<std::uint64_t, std::string> write_metrics(const RunStore& store, const std::string& path) {
+  auto metrics = metrics_text(store);
+  if (!metrics) return tl::make_unexpected(metrics.error());
+  if (auto written = write_file(path, metrics->text); !written) return tl::make_unexpected(written.error());
+  return metrics->samples;
 }
 
 tl::expected<std::uint64_t, std::string> write_openmetrics(const RunStore& store,
@@ -174,7 +176,7 @@ tl::expected<std::uint64_t, std::string> write_openmetrics(const RunStore& store
       const std::string klass = each.class_ < 0 ? "" : std::to_string(each.class_);
       const std::string start =
           fmt::format("{}{}{{{}}} ", family, metric.is_gauge ? "" : "_total",
-                      labels_of({{"instance", each.node}, {"port", each.port}, {"class", klass}}));
+                      metric_labels({{"instance", each.node}, {"port", each.port}, {"class", klass}}));
       std::string text;
       for (std::size_t k = 0; k < values->size(); ++k)
         text += fmt::format("{}{} {}\n", start, metric_value((*values)[k], metric.scale),

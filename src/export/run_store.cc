@@ -6,6 +6,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "base/files.h"
 #include "base/time.h"
 #include "results/series.h"
 
@@ -15,6 +16,7 @@ namespace {
 
 // Of the schema that this reads (docs/results.md).
 constexpr std::int64_t kSchemaVersion = 1;
+constexpr std::size_t kMostJson_B = std::size_t{4} << 30;
 
 std::string quoted(const std::string& name) {
   std::string text = "\"";
@@ -256,7 +258,20 @@ std::unique_ptr<TableSource> RunStore::series_table(const std::vector<std::strin
 }
 
 std::unique_ptr<TableSource> RunStore::counter_table() const {
-  return std::make_unique<CounterTable>(counters_);
+  return std::make_unique<CounterTable>(results_.counters);
+}
+
+tl::expected<void, ExportProblem> RunStore::read_json() {
+  const std::string path = (std::filesystem::path(directory_) / "results.json").string();
+  auto text = read_file(path, kMostJson_B);
+  if (!text)
+    return tl::unexpected(
+        ExportProblem{true, fmt::format("cannot read {}: {}", path, text.error()), "run the lab again"});
+  auto results = read_port_results(*text);
+  if (!results)
+    return tl::unexpected(ExportProblem{true, fmt::format("{} is not the JSON of a run", path), "run the lab again"});
+  results_ = std::move(*results);
+  return {};
 }
 
 }  // namespace weft::exports

@@ -8,6 +8,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "export/port_results.h"
 #include "export/series_filter.h"
 #include "export/table_source.h"
 #include "results/sqlite_file.h"
@@ -17,21 +18,6 @@ namespace weft::exports {
 struct ExportProblem {
   bool is_input = true;  // wrong input, otherwise something failed
   std::string message, remedy;
-};
-
-struct PortCounter {
-  std::string node, port, device;
-  std::string group;  // "hw_counters", "ethtool", "weft"
-  std::string name;
-  std::uint64_t value = 0;
-};
-struct LostPackets {
-  std::string node, port, reason;
-  std::uint64_t packets = 0;
-};
-struct NicPort {
-  std::string node, port, device;
-  std::uint64_t rate_bps = 0;
 };
 
 class RunStore {
@@ -55,9 +41,10 @@ class RunStore {
   std::unique_ptr<TableSource> series_table(const std::vector<std::string>& patterns) const;
 
   // Of results.json; counters that it leaves out are 0.
-  const std::vector<PortCounter>& counters() const { return counters_; }
-  const std::vector<NicPort>& nic_ports() const { return nic_ports_; }
-  const std::vector<LostPackets>& lost() const { return lost_; }
+  const PortResults& port_results() const { return results_; }
+  const std::vector<PortCounter>& counters() const { return results_.counters; }
+  const std::vector<NicPort>& nic_ports() const { return results_.nic_ports; }
+  const std::vector<LostPackets>& lost() const { return results_.lost; }
   std::unique_ptr<TableSource> counter_table() const;
 
   // Empty, or what is wrong with results.sqlite.
@@ -72,9 +59,7 @@ class RunStore {
   std::unique_ptr<lab::SqliteFile> file_;
   std::vector<std::string> tables_;
   std::uint64_t samples_ = 0;
-  std::vector<PortCounter> counters_;
-  std::vector<NicPort> nic_ports_;
-  std::vector<LostPackets> lost_;
+  PortResults results_;
 };
 
 }  // namespace weft::exports

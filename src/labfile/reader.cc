@@ -37,8 +37,13 @@ void read_head(const MapReader& map, LabContext& context) {
   if (const YamlNode* node = map.get("seed")) store(context.lab.seed, read_unsigned(*node, "seed", {}, problems));
   if (const YamlNode* node = map.get("duration"))
     store(context.lab.duration_ps, read_quantity(*node, "duration", Quantity::kTime, kDurations, problems));
-  if (const YamlNode* node = map.get("sample"))
-    store(context.lab.sample_ps, read_quantity(*node, "sample", Quantity::kTime, kSampleIntervals, problems));
+  if (const YamlNode* node = map.get("sample")) {
+    if (node->is_scalar() && node->text == "auto") {
+      context.lab.sample_ps = 0;
+    } else {
+      store(context.lab.sample_ps, read_quantity(*node, "sample", Quantity::kTime, kSampleIntervals, problems));
+    }
+  }
   if (const YamlNode* node = map.get("network"))
     store(context.lab.fabric_network, read_choice<bool>(*node, "network", network_words(), problems));
 }

@@ -27,8 +27,9 @@ class ByteSource {
   virtual std::optional<std::uint64_t> file_B() const { return std::nullopt; }
 };
 
-// A file, or standard input for "-". The error gives the reason.
-tl::expected<std::unique_ptr<ByteSource>, std::string> open_file_source(const std::string& path);
+// A file, or standard input for "-", from an offset on. The error gives the reason.
+tl::expected<std::unique_ptr<ByteSource>, std::string> open_file_source(const std::string& path,
+                                                                        std::uint64_t offset_B = 0);
 
 // What is inside a gzip file of one or several members. `head` is what was read of `packed` already.
 std::unique_ptr<ByteSource> make_gzip_source(std::unique_ptr<ByteSource> packed, std::span<const std::uint8_t> head);

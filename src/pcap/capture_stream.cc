@@ -46,6 +46,46 @@ CaptureStream::CaptureStream(std::span<const std::uint8_t> file)
       source_ended_(true),
       memory_B_(file.size()) {}
 
+bool CaptureStream::has_state(const State& state) const {
+  return format_ == state.format_ && interfaces_.size() == state.interfaces_.size() &&
+         pcapng_.section_base() == state.pcapng_.section_base() &&
+         pcapng_.order.big_endian == state.pcapng_.order.big_endian;
+}
+
+std::size_t CaptureStream::State::size_B() const {
+  constexpr std::size_t kClock_B = 48;
+  std::size_t sum_B = sizeof *this;
+  for (const CaptureInterface& each : interfaces_)
+    sum_B += sizeof each + kClock_B + each.name.size() + each.description.size();
+  return sum_B;
+}
+
+CaptureStream::State CaptureStream::state() const {
+  State state;
+  state.format_ = format_;
+  state.order_ = order_;
+  state.record_header_B_ = record_header_B_;
+  state.fraction_ns_ = fraction_ns_;
+  state.interfaces_ = interfaces_;
+  state.pcapng_ = pcapng_;
+  return state;
+}
+
+tl::expected<CaptureStream, std::string> CaptureStream::resume(const std::string& path, const State& state,
+                                                               std::uint64_t position_B) {
+  auto source = open_file_source(path, position_B);
+  if (!source) return tl::unexpected(std::move(source.error()));
+  CaptureStream stream(std::move(*source));
+  stream.window_offset_B_ = position_B;
+  stream.format_ = state.format_;
+  stream.order_ = state.order_;
+  stream.record_header_B_ = state.record_header_B_;
+  stream.fraction_ns_ = state.fraction_ns_;
+  stream.interfaces_ = state.interfaces_;
+  stream.pcapng_ = state.pcapng_;
+  return stream;
+}
+
 const char* CaptureStream::format_name() const {
   if (format_ == Format::kUnknown) return "";
   return format_ == Format::kClassic ? "pcap" : "pcapng";

@@ -33,6 +33,17 @@ class CaptureStream {
   // cut, and at an error: ask for those two then.
   bool next(CapturedPacket& packet) { return next_classic(packet) || next_slow(packet); }
 
+  // What a file said before a place in it: with this, reading can go on there (frame_index.h).
+  class State;
+  // Nothing where reading cannot go on there: a gzip file, bytes in memory.
+  std::optional<std::uint64_t> position_B() const {
+    return source_ == nullptr || unpacked_ ? std::nullopt : std::optional(offset_B());
+  }
+  bool has_state(const State& state) const;
+  State state() const;
+  static tl::expected<CaptureStream, std::string> resume(const std::string& path, const State& state,
+                                                         std::uint64_t position_B);
+
   const std::optional<CaptureError>& error() const { return error_; }
   // Where the last record begins, when the file ends within it: a capture that was interrupted.
   std::optional<std::uint64_t> cut_at_B() const { return cut_at_B_; }
@@ -87,6 +98,19 @@ class CaptureStream {
   PcapngParser pcapng_;
   std::optional<CaptureError> error_;
   std::optional<std::uint64_t> cut_at_B_;
+};
+
+class CaptureStream::State {
+ public:
+  std::size_t size_B() const;
+
+ private:
+  friend class CaptureStream;
+  Format format_ = Format::kUnknown;
+  ByteOrder order_;
+  std::uint32_t record_header_B_ = 16, fraction_ns_ = 1000;
+  std::vector<CaptureInterface> interfaces_;
+  PcapngParser pcapng_;
 };
 
 // The way of almost every packet: a whole record of classic pcap in the window.

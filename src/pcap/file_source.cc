@@ -44,7 +44,8 @@ class FileSource final : public ByteSource {
 
 }  // namespace
 
-tl::expected<std::unique_ptr<ByteSource>, std::string> open_file_source(const std::string& path) {
+tl::expected<std::unique_ptr<ByteSource>, std::string> open_file_source(const std::string& path,
+                                                                        std::uint64_t offset_B) {
   const bool is_stdin = path == "-";
   const int fd = is_stdin ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return tl::unexpected(path + ": " + std::strerror(errno));
@@ -56,6 +57,11 @@ tl::expected<std::unique_ptr<ByteSource>, std::string> open_file_source(const st
       return tl::unexpected(path + ": is a directory");
     }
     if (S_ISREG(status.st_mode)) file_B = static_cast<std::uint64_t>(status.st_size);
+  }
+  if (offset_B != 0 && ::lseek(fd, static_cast<off_t>(offset_B), SEEK_SET) < 0) {
+    const std::string reason = path + ": " + std::strerror(errno);
+    if (!is_stdin) ::close(fd);
+    return tl::unexpected(reason);
   }
   ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);  // pipes refuse it
   return std::make_unique<FileSource>(fd, !is_stdin, file_B);

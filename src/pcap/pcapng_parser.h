@@ -26,6 +26,9 @@ class PcapngParser {
   Outcome read(std::uint32_t type, std::span<const std::uint8_t> body, std::vector<CaptureInterface>& interfaces,
                CapturedPacket& packet);
 
+  // The interface that a packet of the section means with 0.
+  std::size_t section_base() const { return section_base_; }
+
  private:
   using Bytes = std::span<const std::uint8_t>;
 

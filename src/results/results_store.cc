@@ -15,6 +15,7 @@
 #include "results/forwarder_results.h"
 #include "results/pause_rows.h"
 #include "results/sqlite_file.h"
+#include "results/view_store.h"
 #include "results/workload_kind.h"
 
 namespace weft::lab {
@@ -40,7 +41,7 @@ CREATE TABLE drop_record(node TEXT, time_ps INTEGER, in_port TEXT, out_port TEXT
 CREATE TABLE pause_event(time_ps INTEGER, port TEXT, peer TEXT, classes INTEGER, sent INTEGER, what TEXT, state TEXT,
   nic_cause TEXT, queue_port TEXT, queue INTEGER, queue_B INTEGER, group_B INTEGER);
 CREATE TABLE series(id INTEGER PRIMARY KEY, node TEXT, port TEXT, class INTEGER, metric TEXT, unit TEXT,
-  interval_ps INTEGER);
+  interval_ps INTEGER, most INTEGER, last INTEGER);
 CREATE TABLE block(series_id INTEGER, first_sample INTEGER, count INTEGER, encoding TEXT, data BLOB);
 )";
 
@@ -137,12 +138,13 @@ void write_events(SqliteFile& file, const RunResult& result) {
 }
 
 void write_series(SqliteFile& file, const SeriesSet& set) {
-  SqliteRows series(file, "INSERT INTO series VALUES(?,?,?,?,?,?,?)");
+  SqliteRows series(file, "INSERT INTO series VALUES(?,?,?,?,?,?,?,?,?)");
   SqliteRows blocks(file, "INSERT INTO block VALUES(?,?,?,?,?)");
   std::int64_t id = 0;
   for (const Series& each : set.series) {
     ++id;
-    series.add(id, each.node, each.port, each.class_, each.metric, each.unit, set.interval_ps);
+    series.add(id, each.node, each.port, each.class_, each.metric, each.unit, set.interval_ps, each.encoder.most(),
+               each.encoder.last());
     for (const SeriesBlock& block : each.encoder.blocks())
       blocks.add(id, block.first_sample, block.count, "delta-zigzag-varint-zero-runs", block.data);
   }
@@ -166,7 +168,9 @@ tl::expected<void, std::string> write_results_store(const std::string& path, con
     write_classes(file, result);
     write_forwarders(file, result);
     write_events(file, result);
-    write_evidence(file, evidence_of(lab, result));
+    const Evidence evidence = evidence_of(lab, result);
+    write_evidence(file, evidence);
+    write_view(file, lab, result, explain(evidence));
     write_series(file, result.series);
     file.execute("CREATE UNIQUE INDEX block_of_series ON block(series_id, first_sample); COMMIT;");
     error = file.error();

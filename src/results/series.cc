@@ -61,6 +61,7 @@ void SeriesEncoder::end_block() {
 void SeriesEncoder::add_repeated(std::int64_t value, std::uint64_t times) {
   samples_ += times;
   last_ = value;
+  if (times > 0 && value > most_) most_ = value;
   while (times > 0) {
     if (block_.count == kBlockSamples) end_block();
     nonzero_ = nonzero_ || value != 0;

@@ -39,6 +39,9 @@ class SeriesEncoder {
   void finish() { end_block(); }
   const std::vector<SeriesBlock>& blocks() const { return blocks_; }
   std::uint64_t samples() const { return samples_; }
+  // The largest, at least 0, and the last.
+  std::int64_t most() const { return most_; }
+  std::int64_t last() const { return last_; }
 
  private:
   void end_block();
@@ -50,6 +53,7 @@ class SeriesEncoder {
   std::uint64_t run_ = 0;    // zeros not written yet
   std::int64_t before_ = 0;  // the last in this block
   std::int64_t last_ = 0;
+  std::int64_t most_ = 0;
   bool nonzero_ = false;  // in this block
   std::uint64_t samples_ = 0;
 };

@@ -49,6 +49,13 @@ void Router::add(std::string method, std::string path, Handler handler) {
 }
 
 Response Router::answer(Request request) const {
+  Response response = route(std::move(request));
+  const auto digit = static_cast<std::size_t>(response.status / 100);
+  if (digit < counts_->by_class.size()) ++counts_->by_class[digit];
+  return response;
+}
+
+Response Router::route(Request request) const {
   const std::vector<std::string> parts = parts_of(request.path);
   std::string others;
   for (const Route& route : routes_) {

@@ -1,12 +1,13 @@
 // /api/runs: what runs there are, and what each leaves behind (docs/api.md).
 #pragma once
 
+#include "serve/answer_cache.h"
 #include "serve/router.h"
 #include "serve/run_place.h"
 
 namespace weft::serve {
 
-// `place` outlives the router.
-void add_run_routes(Router& router, const RunPlace& place);
+// `place` and `cache` outlive the router.
+void add_run_routes(Router& router, const RunPlace& place, AnswerCache& cache);
 
 }  // namespace weft::serve

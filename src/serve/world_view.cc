@@ -163,16 +163,34 @@ std::string world_detail(const WorldSummary& world, const std::string& results, 
   return dump_world(json);
 }
 
-std::optional<std::string> world_json(const std::string& name) {
+namespace {
+
+std::optional<std::string> socket_of_world(const std::string& name) {
   const auto directory = live::runtime_directory();
   if (!directory || !live::is_world_name(name)) return std::nullopt;
   const auto up = live::worlds_up(*directory);
   if (std::find(up.begin(), up.end(), name) == up.end()) return std::nullopt;
-  const auto world = ask_summary(*directory, name);
-  const std::string socket = live::socket_path(*directory, name);
-  const auto results = live::ask_world_text(socket, verbs::Op::kResults);
+  return live::socket_path(*directory, name);
+}
+
+}  // namespace
+
+std::optional<WorldResults> world_results(const std::string& name) {
+  const auto socket = socket_of_world(name);
+  if (!socket) return std::nullopt;
+  const auto world = ask_summary(*live::runtime_directory(), name);
+  auto results = live::ask_world_text(*socket, verbs::Op::kResults);
   if (!world || !results) return std::nullopt;
-  const auto captures = live::ask_command(socket, verbs::kNow_ps, true, {"capture", "list"});
+  return WorldResults{std::move(*results), static_cast<std::int64_t>(world->head.now_ps)};
+}
+
+std::optional<std::string> world_json(const std::string& name) {
+  const auto socket = socket_of_world(name);
+  if (!socket) return std::nullopt;
+  const auto world = ask_summary(*live::runtime_directory(), name);
+  const auto results = live::ask_world_text(*socket, verbs::Op::kResults);
+  if (!world || !results) return std::nullopt;
+  const auto captures = live::ask_command(*socket, verbs::kNow_ps, true, {"capture", "list"});
   return world_detail(
       *world, *results,
       captures && captures->head.status == 0 ? captures->text.substr(0, captures->text.find('\n')) : "[]");

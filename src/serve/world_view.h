@@ -26,6 +26,12 @@ std::string world_gone_json(const std::string& name);
 // The answers to GET /api/worlds and GET /api/worlds/NAME; nothing when no world of this name is up.
 std::string worlds_json();
 std::optional<std::string> world_json(const std::string& name);
+// What results.json would say of it now.
+struct WorldResults {
+  std::string json;
+  std::int64_t now_ps = 0;
+};
+std::optional<WorldResults> world_results(const std::string& name);
 // The second from its parts: what results.json would say of the world, and its captures.
 std::string world_detail(const WorldSummary& world, const std::string& results, const std::string& captures);
 

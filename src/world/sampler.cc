@@ -3,11 +3,33 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/check.h"
+
 namespace weft::lab {
+
+namespace {
+
+// Every second sample of what was added.
+SeriesEncoder halved(SeriesEncoder& whole) {
+  whole.finish();
+  SeriesEncoder half;
+  const auto add_zeros_until = [&](std::uint64_t sample) { half.add_repeated(0, (sample + 1) / 2 - half.samples()); };
+  for (const SeriesBlock& block : whole.blocks()) {
+    add_zeros_until(block.first_sample);
+    const auto values = decode_block(block.data, block.count);
+    WEFT_CHECK(values.has_value(), "a block that was just written");
+    for (std::uint64_t i = block.first_sample % 2; i < values->size(); i += 2) half.add((*values)[i]);
+  }
+  add_zeros_until(whole.samples());
+  return half;
+}
+
+}  // namespace
 
 Sampler::Sampler(World& world, const std::vector<std::unique_ptr<ActiveWorkload>>& workloads, Time_ps interval_ps)
     : world_(world), workloads_(workloads) {
-  set_.interval_ps = interval_ps;
+  set_.interval_ps = interval_ps == 0 ? kMicrosecond_ps : interval_ps;
+  if (interval_ps == 0) room_ = kMostChosen;
 }
 
 void Sampler::add(const std::string& node, const std::string& port, int class_, const char* metric, const char* unit) {
@@ -52,10 +74,27 @@ void Sampler::declare() {
   std::size_t flows = 0;
   for (const auto& active : workloads_) flows += active->sender_count();
   with_flows_ = flows <= kMostFlows;
-  if (!with_flows_) return;
   for (const auto& active : workloads_) {
-    for (std::size_t i = 0; i < active->sender_count(); ++i) add_flow(active->config().name, std::to_string(i));
+    for (std::size_t i = 0; with_flows_ && i < active->sender_count(); ++i)
+      add_flow(active->config().name, std::to_string(i));
   }
+  last_.assign(set_.series.size(), 0);
+  while (room_ > kLeastChosen && room_ * set_.series.size() > kMostNumbers) room_ /= 2;
+}
+
+// Sample 0 stays, so that sample k is at k intervals. The next one is read, whether anything happened or not: what it
+// would repeat may be gone.
+void Sampler::halve() {
+  for (std::size_t i = 0; i < set_.series.size(); ++i) {
+    SeriesEncoder& encoder = set_.series[i].encoder;
+    if (encoder.samples() == 0) continue;  // never anything but 0
+    encoder.repeat(set_.samples - encoder.samples());
+    encoder = halved(encoder);
+    last_[i] = encoder.last();
+  }
+  stopped_ = true;
+  set_.samples = (set_.samples + 1) / 2;
+  set_.interval_ps *= 2;
 }
 
 // Its rate, and what it did with its time: PCIe as a whole.
@@ -66,13 +105,10 @@ void Sampler::add_flow(const std::string& workload, const std::string& number) {
 
 void Sampler::take() {
   if (set_.samples == 0) declare();
+  if (set_.samples == room_ && room_ > 0) halve();
   bool quiet = set_.samples > 0 && !stopped_ && world_.events() == events_;
   ++set_.samples;
-  if (quiet) {
-    ++repeated_;
-  } else {
-    for (Series& series : set_.series) series.encoder.repeat(repeated_);
-    repeated_ = 0;
+  if (!quiet) {
     cursor_ = 0;
     stopped_ = false;
     read_switches();
@@ -81,6 +117,14 @@ void Sampler::take() {
     events_ = world_.events();
   }
   next_ps_ += set_.interval_ps;
+}
+
+// The sample that is read is the last of set_.samples.
+void Sampler::put_change(std::size_t at, std::int64_t value) {
+  SeriesEncoder& encoder = set_.series[at].encoder;
+  encoder.repeat(set_.samples - 1 - encoder.samples());
+  encoder.add(value);
+  last_[at] = value;
 }
 
 void Sampler::read_switches() {
@@ -141,11 +185,11 @@ void Sampler::read_flows() {
 
 SeriesSet Sampler::finish(bool at_rest) {
   if (at_rest) take();
+  std::erase_if(set_.series, [](const Series& series) { return series.encoder.samples() == 0; });
   for (Series& series : set_.series) {
-    series.encoder.repeat(repeated_);
+    series.encoder.repeat(set_.samples - series.encoder.samples());
     series.encoder.finish();
   }
-  repeated_ = 0;
   std::erase_if(set_.series, [](const Series& series) { return series.encoder.blocks().empty(); });
   return std::move(set_);
 }

@@ -8,6 +8,9 @@
 #include <span>
 
 #include "analyze/analyzer.h"
+#include "analyze/packet_line.h"
+#include "analyze/packet_tree.h"
+#include "analyze/sent_again.h"
 #include "fuzz/fuzz_input.h"
 #include "pcap/capture_stream.h"
 #include "pcap/link_type.h"
@@ -21,14 +24,30 @@ void finish(analyze::Analyzer& analyzer) {
   if (analysis_text(analysis).empty() || analysis_json(analysis).empty()) std::abort();
 }
 
+// The frame as a tree and as a line, whatever it holds: no field is outside of its bytes.
+void show(std::uint16_t link_type, const pcap::CapturedPacket& packet, analyze::SentAgain& again) {
+  const auto tree = analyze::packet_tree(link_type, packet.bytes, packet.original_B);
+  for (const analyze::TreeLayer& layer : tree)
+    for (const analyze::TreeField& field : layer.fields)
+      if (std::size_t{field.offset} + field.length > packet.bytes.size()) std::abort();
+  if (analyze::packet_tree_json(tree).empty()) std::abort();
+  analyze::Addresses addresses;
+  analyze::Frame frame;
+  analyze::decode(link_type, packet.bytes, packet.original_B, {}, addresses, frame);
+  if (analyze::packet_line(frame, addresses).protocol.empty()) std::abort();
+  again.see(packet.interface, frame);
+}
+
 void as_file(std::span<const std::uint8_t> bytes) {
   pcap::CaptureStream stream(bytes);
   analyze::Analyzer analyzer({});
   std::size_t points = 0;
+  analyze::SentAgain again;
   pcap::CapturedPacket packet;
   while (stream.next(packet)) {
     for (; points < stream.interfaces().size(); ++points) analyzer.add_point("file", stream.interfaces()[points]);
     analyzer.see(packet.interface, packet);
+    show(stream.interfaces()[packet.interface].link_type, packet, again);
   }
   if (points > 0) finish(analyzer);
 }
@@ -54,6 +73,7 @@ void as_packets(std::span<const std::uint8_t> bytes) {
                                     0,    0,    0x40, 0,  64, 17, 0, 0, 10,   0,    0, 1, 10, 0,  0,    2, 0xc0, 0,
                                     0x12, 0xb7, 0,    40, 0,  0,  4, 0, 0xff, 0xff, 0, 0, 0,  17, 0x80, 0, 0,    0};
   std::int64_t time_ns = 0;
+  analyze::SentAgain again;
   while (!input.empty()) {
     const std::uint32_t control = input.byte();
     std::vector<std::uint8_t> frame;
@@ -83,6 +103,7 @@ void as_packets(std::span<const std::uint8_t> bytes) {
     packet.bytes = frame;
     packet.original_B = static_cast<std::uint32_t>(frame.size()) + ((control & 0x40) != 0 ? 1000 : 0);
     analyzer.see(packet.interface, packet);
+    show(kLinkTypes[packet.interface], packet, again);
   }
   finish(analyzer);
 }

@@ -62,6 +62,47 @@ print('equal')
   EXPECT_EQ(result.output, "equal\n");
 }
 
+// What weft serve answers to a scrape: the run and the server itself.
+TEST_F(ExportTools, PromtoolAcceptsMetricsOfServer) {
+  const std::string log = shell_quoted(dir_.file("serve.txt")), run = shell_quoted(dir_.file("run"));
+  const CommandResult scraped = run_command(
+      kWeft + " serve " + run + " --port 0 > " + log + " & server=$!; for i in $(seq 100); do grep -q http " + log +
+      " && break; sleep 0.1; done; url=$(head -1 " + log + "); python3 -c \"import sys, urllib.request; " +
+      "sys.stdout.write(urllib.request.urlopen(sys.argv[1] + 'metrics').read().decode())\" $url > " +
+      shell_quoted(dir_.file("metrics.txt")) + "; kill -INT $server; wait $server; promtool check metrics < " +
+      shell_quoted(dir_.file("metrics.txt")) + " 2>&1");
+  EXPECT_EQ(scraped.status, 0) << scraped.output;
+  EXPECT_EQ(scraped.output, "");
+  const CommandResult names = run_command(
+      "grep -c -e '^node_infiniband_port_data_received_bytes_total{' -e '^node_ethtool_received_prio3_pause{' -e "
+      "'^weft_serve_requests_total{' -e '^weft_port_ecn_marked_total{' " +
+      shell_quoted(dir_.file("metrics.txt")));
+  EXPECT_GT(std::stoi("0" + names.output), 40) << names.output;
+}
+
+// Each name in the dashboard is one that a run or the server has.
+TEST_F(ExportTools, DashboardNamesWhatThereIs) {
+  ASSERT_EQ(exported("--as prometheus").status, 0);
+  const CommandResult result = python(R"PY(
+import json, re
+text = open('metrics.prom').read()
+there = set(re.findall(r'^# TYPE (\S+)', text, re.M))
+board = json.load(open(")PY" + std::string(WEFT_SOURCE_DIR) +
+                                      R"PY(/share/grafana/weft.json"))
+asked = set()
+for panel in board['panels']:
+    for target in panel.get('targets', []):
+        asked |= set(re.findall(r'\b((?:node|weft)_\w+)', target['expr']))
+own = {name for name in asked if name.startswith(('weft_serve_', 'weft_world_'))}
+assert len(asked) > 10 and own, asked
+# Counters that this run has none of.
+missing = asked - there - own - {'weft_lost_packets_total', 'node_ethtool_transmitted_prio3_pause'}
+assert not missing, missing
+print('known')
+)PY");
+  EXPECT_EQ(result.output, "known\n");
+}
+
 // Python's csv module against its sqlite3 module: every table, every cell; and series decoded as docs/results.md says.
 TEST_F(ExportTools, CsvEqualsDatabase) {
   ASSERT_EQ(exported("--as csv").status, 0);

@@ -44,5 +44,16 @@ TEST(Router, AnswersUnknownPathsAndMethods) {
   EXPECT_EQ(wrong.header.at("Allow"), "POST");
 }
 
+TEST(Router, CountsAnswersByStatus) {
+  const Router router = example_router();
+  const Router copy = router;
+  router.answer(get_request("/api/runs"));
+  copy.answer(get_request("/api/runs"));
+  copy.answer(get_request("/nothing"));
+  EXPECT_EQ(router.counts()->by_class[2].load(), 2U);
+  EXPECT_EQ(router.counts()->by_class[4].load(), 1U);
+  EXPECT_EQ(router.counts()->by_class[5].load(), 0U);
+}
+
 }  // namespace
 }  // namespace weft::serve

@@ -1,4 +1,5 @@
 // The server's answers. A report in one file has them inside it, by address: the same page then needs no server.
+import { fromReport } from './report';
 import type { Problem } from './types';
 
 declare global {
@@ -42,7 +43,7 @@ async function ask<T>(method: string, path: string, body?: unknown, signal?: Abo
 
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   if (window.WEFT_REPORT !== undefined) {
-    const answer = window.WEFT_REPORT[path];
+    const answer = fromReport(window.WEFT_REPORT, path);
     if (answer === undefined) throw new ApiError([{ message: `${path} is not in this report` }], 404);
     return answer as T;
   }

@@ -13,7 +13,7 @@ export interface RunEntry {
   seed: number;
   set: string[];
   end_ps: number;
-  state: 'done' | 'cut off' | 'interrupted';
+  state: 'done' | 'cut off' | 'interrupted' | 'damaged';
   met: number;
   expectations: number;
   headline: string;
@@ -94,7 +94,7 @@ export interface Flows {
   workload: string[];
   source: string[];
   destination: string[];
-  size_B: number[];
+  size_B: (number | null)[];
   start_ps: (number | null)[];
   fct_ps: (number | null)[];
   goodput_bps: (number | null)[];
@@ -123,6 +123,7 @@ export interface Packet {
   number: number;
   time_ps: number;
   port: string;
+  direction: 'in' | 'out' | '';
   source: string;
   destination: string;
   protocol: string;
@@ -133,22 +134,27 @@ export interface Packet {
   flags: string[];
   comment: string;
 }
+export interface PacketPage {
+  packets: Packet[];
+  first: number; // offset of the first that was looked at
+  next: number | null;
+  total: number;
+  problem: string; // of the file: cut, or wrong from somewhere on
+}
 export interface PacketField {
   name: string;
+  filter: string; // Wireshark's; '' where it has none
   value: string;
   offset: number;
   length: number;
   note?: string;
 }
-export interface PacketDetail {
-  number: number;
-  time_ps: number;
-  port: string;
+export interface PacketDetail extends Packet {
   layers: { name: string; offset: number; length: number; fields: PacketField[] }[];
   bytes: string;
   original_B: number;
-  comment: string;
-  qp: number | null;
+  speed_bps: number;
+  total: number;
   message: { first: number; last: number } | null;
 }
 export interface Finding {
@@ -160,12 +166,26 @@ export interface Finding {
   cause: string;
   remedy: string[];
 }
+export interface Findings {
+  findings: Finding[];
+  looked_at?: string[];
+}
+// Columns of equal length. `kind` is an index into the job's `kinds`.
 export interface Job {
   workload: string;
+  kind: 'job' | 'nccl';
+  from_ps: number;
   ranks: number;
   steps: { from_ps: number; to_ps: number }[];
-  slices: { rank: number; track: string; kind: 'compute' | 'communication' | 'exposed' | 'wait'; name: string; from_ps: number; to_ps: number }[];
-  busbw: { collective: string; size_B: number; busbw_Bps: number; roofline_Bps: number }[];
+  kinds: string[]; // compute, communication, exposed, wait
+  tracks: { rank: number; host: string; name: string }[];
+  names: string[];
+  slices: { track: number[]; kind: number[]; name: number[]; from_ps: number[]; to_ps: number[] };
+  states: { rank: number[]; kind: number[]; from_ps: number[]; to_ps: number[] };
+  left_out: number;
+  note: string;
+  rank: { rank: number; host: string; gpu: number; compute_ps: number; slowed_ps: number; exposed_ps: number; receive_ps: number; late_ps: number }[];
+  busbw: { collective: string; groups: string; size_B: number; count: number; busbw_Bps: number; least_Bps: number; roofline_Bps: number | null; choice: string }[];
   stragglers: { who: string; reason: string; lost_us: number }[];
 }
 export interface Lab {

@@ -38,10 +38,33 @@ export function percent(share: number): string {
   return `${p >= 99.95 || p === 0 ? p.toFixed(0) : p >= 10 ? p.toFixed(1) : p.toFixed(2)} %`;
 }
 
-// A value of a time series in its unit: "B", "bps", "ps", "1".
+// A value of a time series in its unit: "B", "b/s", "ps", "share", "1/s", "1".
 export function value(v: number, unit: string): string {
   if (unit === 'B') return size(v);
-  if (unit === 'bps') return rate(v);
+  if (unit === 'bps' || unit === 'b/s') return rate(v);
   if (unit === 'ps') return time(v);
+  if (unit === 'share') return percent(v);
+  if (unit === '1/s') return scaled(v, [[1, '/s'], [1e3, 'k/s'], [1e6, 'M/s'], [1e9, 'G/s']]);
   return count(Math.round(v));
+}
+
+const factors: Record<string, [number, (v: number) => string]> = {
+  ps: [1, time], ns: [1e3, time], us: [1e6, time], ms: [1e9, time], s: [1e12, time],
+  B: [1, size], bytes: [1, size], kB: [1e3, size], MB: [1e6, size],
+  bps: [1, rate], Gbps: [1e9, rate], Mbps: [1e6, rate], Bps: [1, (v) => size(v) + '/s'],
+};
+// A figure of a result in the unit that its name ends with: of "us" 1412.3 is 1.41 ms.
+export function figure(v: number, unit: string): string {
+  const known = factors[unit];
+  if (known) return known[1](v * known[0]);
+  if (Number.isInteger(v)) return count(v) + (unit ? ` ${unit}` : '');
+  const text = Math.abs(v) >= 1e6 || Math.abs(v) < 1e-3 ? v.toPrecision(3) : String(+v.toPrecision(4));
+  return text + (unit ? ` ${unit}` : '');
+}
+
+// A change by A: "+12.3 %", "x 14".
+export function change(share: number): string {
+  if (Math.abs(share) >= 9.995) return `× ${+(1 + share).toPrecision(3)}`;
+  const p = share * 100;
+  return `${p < 0 ? '−' : '+'}${Math.abs(p) < 0.05 ? Math.abs(p).toPrecision(1) : Math.abs(p).toFixed(1)} %`;
 }

@@ -1,0 +1,82 @@
+#include "results/view_store.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <optional>
+
+#include "results/headline.h"
+#include "results/lossless_loss.h"
+
+namespace weft::lab {
+namespace {
+
+constexpr const char* kViewSchema = R"(
+CREATE TABLE expectation(what TEXT, min REAL, max REAL, value REAL, met INTEGER);
+CREATE TABLE cable(a TEXT, b TEXT, rate_bps INTEGER, length_mm INTEGER);
+CREATE TABLE queue_limit(node TEXT, class INTEGER, xoff_B INTEGER, xon_B INTEGER, ecn_min_B INTEGER,
+  ecn_max_B INTEGER);
+CREATE TABLE lossless_loss(place TEXT, by_nic INTEGER, class INTEGER, is_lossless INTEGER, lost INTEGER,
+  taken INTEGER);
+)";
+
+struct PauseLimits {
+  std::int64_t xoff_B = 0, xon_B = 0;
+};
+
+// Where a group that fills the shared pool alone meets its dynamic threshold: the x of
+// x = reserved + 2^n (pool - x). With others in the pool it is lower.
+PauseLimits limits_of(const SwitchConfig& device, const fabric::GroupConfig& group) {
+  const bool split = device.model.buffer_split != fabric::BufferSplit::kShared;
+  const double slices = split ? std::max(1u, device.model.buffer_slices) : 1;
+  const double pool_B = static_cast<double>(device.qos.ingress_pool_B) / slices;
+  const double alpha = std::ldexp(1.0, group.alpha_exponent);
+  // What is reserved is not taken from the pool.
+  const auto over_B = static_cast<std::int64_t>(alpha * pool_B / (1 + alpha));
+  PauseLimits limits;
+  limits.xoff_B = group.reserved_B + over_B;
+  limits.xon_B = std::max(group.xon_B, limits.xoff_B - group.xon_offset_B);
+  return limits;
+}
+
+void write_limits(SqliteFile& file, const RunResult& result) {
+  SqliteRows rows(file, "INSERT INTO queue_limit VALUES(?,?,?,?,?,?)");
+  for (const SwitchOutcome& each : result.switches) {
+    const SwitchConfig& device = *each.config;
+    if (device.forwarder) continue;
+    for (std::size_t c = 0; c < fabric::kClasses; ++c) {
+      std::optional<PauseLimits> pause;
+      const fabric::GroupConfig& group = device.qos.groups[c];
+      if (group.lossless && device.qos.flow_control != fabric::FlowControl::kNone) pause = limits_of(device, group);
+      const fabric::EcnRamp& ecn = device.qos.queues[c].ecn;
+      if (!pause && !ecn.enabled) continue;
+      rows.add(device.name, c, pause ? std::optional(pause->xoff_B) : std::nullopt,
+               pause ? std::optional(pause->xon_B) : std::nullopt,
+               ecn.enabled ? std::optional(ecn.min_B) : std::nullopt,
+               ecn.enabled ? std::optional(ecn.max_B) : std::nullopt);
+    }
+  }
+}
+
+}  // namespace
+
+void write_view(SqliteFile& file, const Lab& lab, const RunResult& result, const Explanation& explanation) {
+  file.execute(kViewSchema);
+  SqliteRows run(file, "INSERT INTO run VALUES(?,?)");
+  run.add("headline", headline(lab, result, explanation));
+  run.add("why", summary_text(explanation));
+  run.add("failures", fmt::format("{}", fmt::join(result.failures(), "\n")));
+  SqliteRows expectations(file, "INSERT INTO expectation VALUES(?,?,?,?,?)");
+  for (const ExpectationOutcome& each : result.expectations)
+    expectations.add(each.expectation->subject + "." + each.expectation->metric, each.expectation->min,
+                     each.expectation->max, each.value, each.met ? 1 : 0);
+  SqliteRows cables(file, "INSERT INTO cable VALUES(?,?,?,?)");
+  for (const LinkConfig& link : lab.links)
+    cables.add(port_name(lab, link.a), port_name(lab, link.b), link.rate_bps, link.length_mm);
+  write_limits(file, result);
+  SqliteRows losses(file, "INSERT INTO lossless_loss VALUES(?,?,?,?,?,?)");
+  for (const LosslessLoss& each : lossless_losses(lab, result))
+    losses.add(each.where, each.by_nic ? 1 : 0, each.group, each.is_lossless ? 1 : 0, each.lost, each.taken);
+}
+
+}  // namespace weft::lab

@@ -1,0 +1,243 @@
+#include "serve/html_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "serve/json_answer.h"
+#include "serve/page_files.h"
+#include "serve/run_data_routes.h"
+
+namespace weft::serve {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string encoded(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z') ||
+                       std::string_view("-_.!~*'()").find(c) != std::string_view::npos;
+    out += plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
+  }
+  return out;
+}
+
+// Answers by the address under which the page asks for them.
+class Answers {
+ public:
+  Answers(const std::string& directory, std::size_t most_B) : place_(directory), most_B_(most_B) {
+    add_run_data_routes(router_, place_, cache_);
+  }
+
+  Response ask(const std::string& path, std::map<std::string, std::string> query = {}) {
+    return router_.answer({"GET", "/api/runs/run" + path, std::move(query), {}, "", {}});
+  }
+  // Keeps the answer, unless there is none or no room for it. False: it is not in the report.
+  bool add(const std::string& path, const std::map<std::string, std::string>& query = {}) {
+    std::string name = path;
+    for (const auto& [key, value] : query)
+      name += fmt::format("{}{}={}", name == path ? "?" : "&", key, encoded(value));
+    const Response response = ask(path, query);
+    if (response.status == 404) return false;  // the run has no such thing
+    return put(name, response.status == 200 ? response.body : "", query.empty() || path == "/events");
+  }
+  bool put(const std::string& name, const std::string& json, bool must_be_known = true) {
+    if (json.empty() || size_B_ + json.size() > most_B_) {
+      if (must_be_known) left_out.push_back(name);
+      return false;
+    }
+    size_B_ += json.size();
+    parts_ += fmt::format("{}{}: {}", parts_.empty() ? "" : ",\n", Json("/api/runs/run" + name).dump(), json);
+    return true;
+  }
+  void note(std::string what) { left_out.push_back(std::move(what)); }
+  std::string json() {
+    Json more{{"left_out", left_out}};
+    return fmt::format("{{{},\n\"/report\": {}}}", parts_, json_text(more));
+  }
+  std::vector<std::string> left_out;
+
+ private:
+  RunPlace place_;
+  AnswerCache cache_;
+  Router router_;
+  std::size_t most_B_, size_B_ = 0;
+  std::string parts_;
+};
+
+Json parsed(const Response& response) {
+  return response.status == 200 ? Json::parse(response.body, nullptr, false) : Json();
+}
+const Json& part_of(const Json& json, const char* key) {
+  static const Json kNone = Json::array();
+  return json.is_object() && json.contains(key) && json[key].is_array() ? json[key] : kNone;
+}
+
+// Of each metric the largest; all of them have data in the report.
+std::vector<const Json*> chosen_series(const Json& all) {
+  std::map<std::string, std::vector<const Json*>> by_metric;
+  for (const Json& each : all) by_metric[each.value("metric", "")].push_back(&each);
+  std::vector<const Json*> chosen;
+  for (auto& [metric, list] : by_metric) {
+    const auto weight = [](const Json* s) { return std::max(s->value("most", 0.0), s->value("last", 0.0)); };
+    std::stable_sort(list.begin(), list.end(), [&](auto* a, auto* b) { return weight(a) > weight(b); });
+    list.resize(std::min(list.size(), metric == "rate_bps" ? kReportRates : kReportSeriesOfMetric));
+    chosen.insert(chosen.end(), list.begin(), list.end());
+  }
+  return chosen;
+}
+
+std::string joined_ids(const std::vector<const Json*>& list) {
+  std::string ids;
+  for (const Json* each : list) ids += (ids.empty() ? "" : ",") + each->value("id", "");
+  return ids;
+}
+
+void add_series(Answers& answers) {
+  const Json all = parsed(answers.ask("/series"));
+  const Json& list = part_of(all, "series");
+  const std::vector<const Json*> chosen = chosen_series(list);
+  std::vector<const Json*> kept;
+  // Metric by metric, so that what has no room takes no other with it.
+  std::map<std::string, std::vector<const Json*>> by_metric;
+  for (const Json* each : chosen) by_metric[each->value("metric", "")].push_back(each);
+  Json of_rates = Json::array(), of_values = Json::array();
+  const std::string points = std::to_string(kReportPoints);
+  const auto take = [&](std::map<std::string, std::string> query, Json& into) {
+    query.emplace("points", points);
+    const Json answer = parsed(answers.ask("/series/data", std::move(query)));
+    for (const Json& each : part_of(answer, "series")) into.push_back(each);
+  };
+  for (const auto& [metric, group] : by_metric) {
+    const std::string ids = joined_ids(group);
+    take({{"match", ids}, {"rate", "1"}}, of_rates);
+    if (metric.ends_with("_B")) take({{"match", ids}}, of_values);
+    kept.insert(kept.end(), group.begin(), group.end());
+  }
+  Json known = Json::array();
+  for (const Json* each : kept) known.push_back(*each);
+  const bool has = answers.put("/series/data?rate=1", json_text({{"series", of_rates}})) &&
+                   answers.put("/series/data", json_text({{"series", of_values}}));
+  answers.put("/series", json_text({{"series", has ? known : Json::array()}}));
+  if (has && kept.size() < list.size())
+    answers.note(fmt::format("{} of {} series", list.size() - kept.size(), list.size()));
+}
+
+void add_paths(Answers& answers) {
+  const Json flows = parsed(answers.ask("/flows"));
+  std::string ids;
+  std::size_t count = 0;
+  for (const Json& id : part_of(flows, "id")) {
+    if (++count > 2000) break;
+    if (id.is_string()) ids += (ids.empty() ? "" : ",") + id.get<std::string>();
+  }
+  if (ids.empty()) return;
+  const Response response = answers.ask("/paths", {{"flows", ids}});
+  if (response.status == 200) answers.put("/paths", response.body);
+}
+
+void add_packets(Answers& answers) {
+  const Response response = answers.ask("/packets", {{"limit", std::to_string(kReportPackets)}, {"offset", "0"}});
+  Json page = parsed(response);
+  if (part_of(page, "packets").empty() || !answers.put("/packets", response.body)) return;
+  for (std::size_t i = 1; i <= std::min(kReportPacketDetails, page["packets"].size()); ++i)
+    answers.add("/packets/" + std::to_string(i));
+  if (page.value("total", std::size_t{0}) > page["packets"].size())
+    answers.note(fmt::format("packets after the first {}", page["packets"].size()));
+}
+
+void add_fabric(Answers& answers) {
+  const Json fabric = parsed(answers.ask("/fabric"));
+  answers.add("/fabric");
+  const std::size_t directions = std::max<std::size_t>(1, 2 * part_of(fabric, "links").size());
+  const std::size_t bins = std::clamp<std::size_t>(1'000'000 / directions, 50, kReportBins);
+  const Response activity = answers.ask("/activity", {{"bins", std::to_string(bins)}});
+  if (activity.status == 200) answers.put("/activity", activity.body);
+  std::size_t count = 0;
+  for (const Json& node : part_of(fabric, "nodes")) {
+    if (++count > kReportNodes) break;
+    answers.add("/nodes/" + node.value("name", ""));
+  }
+}
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+// Takes "<script …></script>" and "<link rel="stylesheet" …>" out: what they name is put inside.
+std::string without(std::string html, std::string_view open, std::string_view close) {
+  for (std::size_t at = 0; (at = html.find(open, at)) != std::string::npos;) {
+    const std::size_t end = html.find(close, at);
+    if (end == std::string::npos) break;
+    html.erase(at, end + close.size() - at);
+  }
+  return html;
+}
+
+std::string escaped_html(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
+  return out;
+}
+
+}  // namespace
+
+std::string json_in_script(std::string_view json) {
+  return replaced(std::string(json), "<", "\\u003c");
+}
+
+std::string code_in_script(std::string_view code) {
+  // In strings, templates and regular expressions \x3c is "<"; elsewhere none of these can stand.
+  std::string text(code);
+  for (const char* name : {"/script", "script", "!--"})
+    text = replaced(std::move(text), fmt::format("<{}", name), fmt::format("\\x3c{}", name));
+  return text;
+}
+
+tl::expected<HtmlReport, std::string> html_report(const std::string& directory, std::size_t most_B) {
+  const PageFile *page = find_page_file("index.html"), *code = find_page_file("app.js"),
+                 *style = find_page_file("app.css");
+  if (page == nullptr || code == nullptr || style == nullptr)
+    return tl::make_unexpected("this weft was built without the page (WEFT_PAGE=OFF)");
+  Answers answers(directory, most_B);
+  const Response about = answers.ask("");
+  if (about.status != 200) {
+    const Json json = Json::parse(about.body, nullptr, false);
+    const Json& errors = part_of(json, "errors");
+    return tl::make_unexpected(errors.empty() ? fmt::format("status {}", about.status)
+                                              : errors[0].value("message", "it cannot be read"));
+  }
+  // What matters most comes first: it has room.
+  for (const char* path : {"", "/findings", "/lab", "/flows/summary"}) answers.add(path);
+  add_fabric(answers);
+  answers.add("/flows");
+  const Response events = answers.ask("/events", {{"limit", std::to_string(kReportEvents)}});
+  if (events.status == 200) answers.put("/events", events.body);
+  add_series(answers);
+  answers.add("/jobs");
+  add_paths(answers);
+  add_packets(answers);
+
+  std::string html = without(std::string(page->bytes), "<script", "</script>");
+  html = without(std::move(html), "<link rel=\"stylesheet\"", ">");
+  html = without(std::move(html), "<link rel=\"modulepreload\"", ">");
+  const Json run = parsed(about);
+  html = replaced(std::move(html), "<title>Weft</title>",
+                  fmt::format("<title>Weft: {}</title>", escaped_html(run.value("lab", "run"))));
+  std::string inside = "<style>" + replaced(std::string(style->bytes), "</style", "<\\/style") + "</style>\n";
+  inside += "<script>window.WEFT_REPORT = " + json_in_script(answers.json()) + ";</script>\n";
+  inside += "<script type=\"module\">" + code_in_script(code->bytes) + "</script>\n";
+  const std::size_t head = html.find("</head>");
+  if (head == std::string::npos) return tl::make_unexpected("the page has no head");
+  html.insert(head, inside);
+  return HtmlReport{std::move(html), std::move(answers.left_out)};
+}
+
+}  // namespace weft::serve

@@ -1,0 +1,23 @@
+// GET /metrics: a run or a world in Prometheus' text format (docs/export.md), and the server itself.
+#pragma once
+
+#include <string>
+
+#include "serve/answer_cache.h"
+#include "serve/event_hub.h"
+#include "serve/router.h"
+#include "serve/run_place.h"
+#include "serve/task_list.h"
+
+namespace weft::serve {
+
+struct MetricsSources {
+  std::string version;
+  const TaskList* tasks;
+  const EventHub* hub;
+};
+
+// All outlive the router.
+void add_metrics_routes(Router& router, const RunPlace& place, AnswerCache& cache, const MetricsSources& sources);
+
+}  // namespace weft::serve

@@ -1,0 +1,27 @@
+#include "serve/run_data_routes.h"
+
+#include "serve/fabric_routes.h"
+#include "serve/finding_routes.h"
+#include "serve/flow_routes.h"
+#include "serve/job_routes.h"
+#include "serve/node_routes.h"
+#include "serve/packet_routes.h"
+#include "serve/run_event_routes.h"
+#include "serve/run_routes.h"
+#include "serve/series_routes.h"
+
+namespace weft::serve {
+
+void add_run_data_routes(Router& router, const RunPlace& place, AnswerCache& cache) {
+  add_run_routes(router, place, cache);
+  add_fabric_routes(router, place, cache);
+  add_series_routes(router, place, cache);
+  add_run_event_routes(router, place, cache);
+  add_flow_routes(router, place, cache);
+  add_node_routes(router, place, cache);
+  add_finding_routes(router, place, cache);
+  add_packet_routes(router, place);
+  add_job_routes(router, place);
+}
+
+}  // namespace weft::serve

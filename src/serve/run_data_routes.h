@@ -1,0 +1,14 @@
+// All that can be asked about a run (docs/api.md), for the server and for a report (weft report --html): both answer
+// from the same handlers.
+#pragma once
+
+#include "serve/answer_cache.h"
+#include "serve/router.h"
+#include "serve/run_place.h"
+
+namespace weft::serve {
+
+// `place` and `cache` outlive the router.
+void add_run_data_routes(Router& router, const RunPlace& place, AnswerCache& cache);
+
+}  // namespace weft::serve

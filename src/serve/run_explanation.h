@@ -1,0 +1,15 @@
+// The judgement about a run (results/explanation.h), read from its directory.
+#pragma once
+
+#include <string>
+
+#include "results/explanation.h"
+
+namespace weft::serve {
+
+// Of the whole run, without the packet numbers of its capture, which take longer. Throws when the store is damaged.
+lab::Explanation explanation_of(const std::string& directory);
+// "incast/3", as explain names a flow -> "incast.3", as the API does; others stay.
+std::string flow_id(const lab::FlowAnswer& flow);
+
+}  // namespace weft::serve

@@ -1,0 +1,153 @@
+// The tree of a frame (analyze/packet_tree.h) against tshark's, field by field: the same values at the same places in
+// Weft's own captures, in one of two Linux kernels and in frames of public tests.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "analyze/packet_tree.h"
+#include "analyze/planted_run.h"
+#include "interop/tshark_fields.h"
+#include "pcap/capture_stream.h"
+
+namespace weft::planted {
+namespace {
+
+using nlohmann::json;
+
+struct Seen {
+  std::uint32_t offset, length;
+  std::string value;
+};
+
+// All fields of one frame by name, in tshark's order: [hex, offset, length, mask, type] beside the value.
+void gather(const json& node, std::map<std::string, std::vector<Seen>>& out) {
+  if (!node.is_object()) return;
+  for (auto it = node.begin(); it != node.end(); ++it) {
+    const std::string& name = it.key();
+    if (name.ends_with("_raw")) continue;
+    const auto raw = node.find(name + "_raw");
+    if (raw != node.end() && it->is_string() && raw->is_array() && raw->size() >= 3 && (*raw)[1].is_number())
+      out[name].push_back({(*raw)[1], (*raw)[2], it->get<std::string>()});
+    gather(*it, out);
+  }
+}
+
+bool same_value(const std::string& ours, const std::string& theirs) {
+  if (ours == theirs) return true;
+  const auto number = [](const std::string& text) -> std::optional<std::uint64_t> {
+    std::size_t used = 0;
+    try {
+      const std::uint64_t value = std::stoull(text, &used, 0);
+      if (used == text.size()) return value;
+    } catch (const std::exception&) {
+    }
+    return std::nullopt;
+  };
+  const auto a = number(ours), b = number(theirs);
+  return a && b && *a == *b;
+}
+
+class TsharkTree : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!interop::has_program("tshark")) GTEST_SKIP() << "tshark is not installed";
+  }
+
+  // Every field of ours that tshark has, too; returns how often each was equal.
+  static std::map<std::string, int> compare(const std::string& path, int most_frames = 400) {
+    const std::string text = interop::run_command("tshark -r " + interop::shell_quoted(path) + " -c " +
+                                                  std::to_string(most_frames) + " -T json -x 2>/dev/null")
+                                 .output;
+    const json frames = json::parse(text, nullptr, false);
+    EXPECT_FALSE(frames.is_discarded()) << path;
+    std::map<std::string, int> equal;
+    auto stream = pcap::CaptureStream::open(path);
+    EXPECT_TRUE(stream);
+    pcap::CapturedPacket packet;
+    for (std::size_t i = 0; i < frames.size() && stream->next(packet); ++i) {
+      std::map<std::string, std::vector<Seen>> theirs;
+      gather(frames[i].at("_source").at("layers"), theirs);
+      const auto tree =
+          analyze::packet_tree(stream->interfaces()[packet.interface].link_type, packet.bytes, packet.original_B);
+      for (const analyze::TreeLayer& layer : tree) {
+        for (const analyze::TreeField& field : layer.fields) {
+          const auto at = theirs.find(field.filter);
+          if (field.filter.empty() || at == theirs.end()) continue;
+          // In a tunnel tshark has a name twice; its JSON then keeps one of them.
+          if (at->second.size() != 1) continue;
+          const Seen& seen = at->second.front();
+          if (seen.offset != field.offset && is_tunnelled(tree)) continue;
+          EXPECT_TRUE(same_value(field.value, seen.value))
+              << path << " frame " << i + 1 << " " << field.filter << ": " << field.value << ", tshark " << seen.value;
+          EXPECT_EQ(field.offset, seen.offset) << path << " frame " << i + 1 << " " << field.filter;
+          EXPECT_EQ(field.length, seen.length) << path << " frame " << i + 1 << " " << field.filter;
+          ++equal[field.filter];
+        }
+      }
+    }
+    return equal;
+  }
+  static bool is_tunnelled(const std::vector<analyze::TreeLayer>& tree) {
+    int links = 0;
+    for (const analyze::TreeLayer& layer : tree) links += layer.name == "Ethernet II";
+    return links > 1;
+  }
+  static void has(const std::map<std::string, int>& equal, std::initializer_list<const char*> filters) {
+    for (const char* filter : filters) EXPECT_GT(equal.count(filter), 0u) << filter << " was never compared";
+  }
+};
+
+TEST_F(TsharkTree, AgreesOnLinuxKernels) {
+  const std::string path = std::string(WEFT_SOURCE_DIR) + "/../shared/captures/linux-rxe-6.1.pcap";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not here";
+  has(compare(path, 600), {"eth.src",
+                           "ip.dsfield.dscp",
+                           "ip.dsfield.ecn",
+                           "ip.src",
+                           "ip.ttl",
+                           "udp.srcport",
+                           "udp.length",
+                           "infiniband.bth.opcode",
+                           "infiniband.bth.psn",
+                           "infiniband.bth.destqp",
+                           "infiniband.bth.padcnt",
+                           "infiniband.reth.va",
+                           "infiniband.reth.r_key",
+                           "infiniband.reth.dmalen",
+                           "infiniband.aeth.syndrome",
+                           "infiniband.aeth.msn",
+                           "infiniband.deth.q_key",
+                           "infiniband.deth.srcqp",
+                           "infiniband.atomiceth.swapdt",
+                           "infiniband.atomicacketh.origremdt",
+                           "infiniband.immdt",
+                           "infiniband.invariant.crc",
+                           "arp.opcode",
+                           "tcp.seq_raw",
+                           "ipv6.src"});
+}
+
+TEST_F(TsharkTree, AgreesOnPublicVectors) {
+  const std::string path = std::string(WEFT_SOURCE_DIR) + "/../shared/captures/public_vectors.pcap";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not here";
+  has(compare(path), {"infiniband.bth.psn", "infiniband.grh.sgid", "infiniband.grh.tclass", "infiniband.reth.dmalen"});
+}
+
+TEST_F(TsharkTree, AgreesOnPauses) {
+  const interop::TempDir directory;
+  const std::string path = directory.file("capture.pcapng"), pauses = directory.file("pauses.pcapng");
+  const std::string lab = std::string(WEFT_SOURCE_DIR) + "/labs/fabric/pause-propagation.yaml";
+  interop::run_command(interop::shell_quoted(WEFT_BINARY) + " run " + interop::shell_quoted(lab) +
+                       " --capture all --snaplen 256 --out " + interop::shell_quoted(directory.file(".")) + " 2>&1");
+  // Pauses come late in a capture: those alone.
+  interop::run_command("tshark -r " + interop::shell_quoted(path) + " -Y macc -w " + interop::shell_quoted(pauses) +
+                       " 2>&1");
+  has(compare(pauses), {"macc.opcode", "macc.cbfc.enbv", "macc.cbfc.pause_time.c3", "eth.dst"});
+  has(compare(path), {"infiniband.bth.psn", "ip.dsfield.ecn"});
+}
+
+}  // namespace
+}  // namespace weft::planted

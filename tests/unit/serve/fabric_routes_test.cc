@@ -1,0 +1,100 @@
+#include "serve/fabric_routes.h"
+
+#include "unit/serve/served_run.h"
+
+namespace weft::serve {
+namespace {
+
+std::vector<std::uint8_t> from_base64(const std::string& text) {
+  std::vector<std::uint8_t> out;
+  std::uint32_t word = 0;
+  int bits = 0;
+  for (const char c : text) {
+    if (c == '=') break;
+    const int digit = c >= 'A' && c <= 'Z'   ? c - 'A'
+                      : c >= 'a' && c <= 'z' ? c - 'a' + 26
+                      : c >= '0' && c <= '9' ? c - '0' + 52
+                      : c == '+'             ? 62
+                                             : 63;
+    word = word << 6 | static_cast<std::uint32_t>(digit);
+    bits += 6;
+    if (bits < 8) continue;
+    bits -= 8;
+    out.push_back(static_cast<std::uint8_t>(word >> bits));
+  }
+  return out;
+}
+
+TEST(FabricRoutes, DrawsNodesCablesAndThresholds) {
+  ServedRuns served;
+  served.run("one", kIncastLab);
+  const auto fabric = served.get("/api/runs/one/fabric");
+  ASSERT_EQ(fabric["nodes"].size(), 11u);
+  EXPECT_EQ(fabric["nodes"][0]["tier"], 0);
+  EXPECT_EQ(fabric["nodes"][10]["name"], "leaf0");
+  EXPECT_EQ(fabric["nodes"][10]["tier"], 1);
+  ASSERT_EQ(fabric["links"].size(), 10u);
+  EXPECT_EQ(fabric["links"][0]["length_m"], 2.0);
+  ASSERT_EQ(fabric["queues"].size(), 10u);  // class 3 of each port
+  const auto& queue = fabric["queues"][0];
+  EXPECT_EQ(queue["class"], 3);
+  EXPECT_LT(queue["ecn_min_B"], queue["ecn_max_B"]);
+  // The limit that the switch itself kept: nobody held more in the shared pool.
+  lab::SqliteFile file(served.directory("one") + "/results.sqlite", lab::SqliteFile::Mode::kRead);
+  lab::SqliteRows rows(file, "SELECT max(max_shared_B) FROM port_class WHERE node = 'leaf0'");
+  ASSERT_TRUE(rows.next());
+  EXPECT_LE(rows.integer(0), queue["xoff_B"].get<std::int64_t>());
+  EXPECT_LE(queue["xon_B"], queue["xoff_B"]);
+}
+
+TEST(FabricRoutes, ActivityAddsUpToTheCounters) {
+  ServedRuns served;
+  served.run("one", kIncastLab);
+  const auto activity = served.get("/api/runs/one/activity", {{"bins", "200"}});
+  const auto used = from_base64(activity["used"]), paused = from_base64(activity["paused"]),
+             queue = from_base64(activity["queue"]);
+  ASSERT_EQ(used.size(), activity["ports"].size() * 200);
+  lab::SqliteFile file(served.directory("one") + "/results.sqlite", lab::SqliteFile::Mode::kRead);
+  lab::SqliteRows rows(file, "SELECT port, rate_bps, line_B, paused_ps, max_queue_B FROM link ORDER BY rowid");
+  const double end_ps = activity["to_ps"];
+  std::size_t port = 0;
+  for (; rows.next(); ++port) {
+    ASSERT_EQ(rows.text(0), activity["ports"][port]);
+    double sum = 0, stopped = 0;
+    int fullest = 0;
+    for (std::size_t b = port * 200; b < (port + 1) * 200; ++b) {
+      sum += used[b] / 255.0 / 200;
+      stopped += paused[b] / 255.0 / 200;
+      fullest = std::max<int>(fullest, queue[b]);
+    }
+    EXPECT_NEAR(sum, rows.real(2) * 8e12 / rows.real(1) / end_ps, 0.01) << rows.text(0);
+    EXPECT_NEAR(stopped, rows.real(3) / end_ps, 0.01) << rows.text(0);
+    if (rows.integer(4) > 10'000) EXPECT_GT(fullest, 230) << rows.text(0);
+  }
+  EXPECT_EQ(port, activity["ports"].size());
+}
+
+TEST(FabricRoutes, RunWithoutSamplesIsOneBin) {
+  ServedRuns served;
+  served.run("two", kPairLab);
+  const auto activity = served.get("/api/runs/two/activity", {{"bins", "600"}});
+  EXPECT_EQ(activity["bins"], 1);
+  const auto used = from_base64(activity["used"]);
+  ASSERT_EQ(used.size(), 4u);
+  EXPECT_GT(used[0], 100);
+}
+
+TEST(FabricRoutes, RefusesOddWindows) {
+  ServedRuns served;
+  served.run("two", kPairLab);
+  for (const char* bins : {"0", "-1", "4097", "x", "", "99999999999999999999", "1e3"})
+    EXPECT_EQ(served.ask("/api/runs/two/activity", {{"bins", bins}}).status, 422) << bins;
+  EXPECT_EQ(served.ask("/api/runs/two/activity", {{"from_ps", "5"}, {"to_ps", "5"}}).status, 422);
+  EXPECT_EQ(served.ask("/api/runs/two/activity", {{"from_ps", "-5"}}).status, 422);
+  EXPECT_EQ(served.ask("/api/runs/two/activity", {{"from_ps", "9000000000000000000"}, {"to_ps", "9223372036854775807"}})
+                .status,
+            200);
+}
+
+}  // namespace
+}  // namespace weft::serve

@@ -1,0 +1,69 @@
+#include "serve/finding_routes.h"
+
+#include "serve/answer_cache.h"
+#include "unit/serve/served_run.h"
+
+namespace weft::serve {
+namespace {
+
+TEST(FindingRoutes, ExpectationIncidentAndCapture) {
+  ServedRuns served;
+  served.run("one", kIncastLab, true);
+  const auto findings = served.get("/api/runs/one/findings")["findings"];
+  std::map<std::string, int> from;
+  int rank = 0;
+  for (const auto& each : findings) {
+    ++from[each["from"]];
+    const int own = each["severity"] == "error" ? 0 : each["severity"] == "warning" ? 1 : 2;
+    EXPECT_GE(own, rank) << each.dump();
+    rank = own;
+    for (const auto& evidence : each["evidence"]) {
+      if (!evidence["time_ps"].is_number()) continue;
+      EXPECT_GE(evidence["time_ps"].get<Time_ps>(), 0) << each.dump();
+      EXPECT_LE(evidence["time_ps"].get<Time_ps>(), served.get("/api/runs/one")["end_ps"].get<Time_ps>());
+    }
+  }
+  EXPECT_EQ(from["expect"], 1);
+  EXPECT_GE(from["explain"], 1);
+  EXPECT_GE(from["analyze"], 1);
+}
+
+TEST(FindingRoutes, ExplainsOneFlow) {
+  ServedRuns served;
+  served.run("one", kIncastLab);
+  EXPECT_EQ(served.get("/api/runs/one/explain")["flows"].size(), 9u);
+  const auto one = served.get("/api/runs/one/explain", {{"flow", "incast.3"}});
+  ASSERT_EQ(one["flows"].size(), 1u);
+  EXPECT_EQ(one["flows"][0]["flow"], "incast/3");
+  EXPECT_EQ(served.ask("/api/runs/one/explain", {{"flow", "no such"}}).status, 422);
+  EXPECT_EQ(served.ask("/api/runs/one/explain", {{"between", "1ms"}}).status, 422);
+}
+
+TEST(NodeRoutes, ShowsChainCountersAndQueues) {
+  ServedRuns served;
+  const auto results = served.run("one", kIncastLab);
+  const auto leaf = served.get("/api/runs/one/nodes/leaf0");
+  EXPECT_EQ(leaf["kind"], "switch");
+  EXPECT_EQ(leaf["qos"]["name"], "leaf0");
+  EXPECT_EQ(leaf["counters"].size(), 10u);
+  EXPECT_EQ(leaf["counters"]["swp1"]["class 3"]["ecn_marked"],
+            results["switches"][0]["ports"][0]["classes"][0]["ecn_marked"]);
+  EXPECT_FALSE(leaf["queues"].empty());
+  EXPECT_NE(leaf["text"].get<std::string>().find("swp1"), std::string::npos);
+  const auto host = served.get("/api/runs/one/nodes/h0");
+  EXPECT_EQ(host["counters"]["p0"]["hw_counters"]["np_cnp_sent"], results["ports"][0]["hw_counters"]["np_cnp_sent"]);
+  EXPECT_EQ(served.ask("/api/runs/one/nodes/none").status, 404);
+}
+
+TEST(AnswerCache, ForgetsTheOldest) {
+  AnswerCache cache(1000);
+  for (int i = 0; i < 10; ++i) cache.keep("k" + std::to_string(i), std::string(190, 'x'));
+  EXPECT_LE(cache.size_B(), 1000u);
+  EXPECT_FALSE(cache.find("k0"));
+  EXPECT_TRUE(cache.find("k9"));
+  cache.keep("large", std::string(900, 'x'));
+  EXPECT_FALSE(cache.find("large"));
+}
+
+}  // namespace
+}  // namespace weft::serve

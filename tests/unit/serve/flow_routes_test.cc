@@ -1,0 +1,62 @@
+#include "serve/flow_routes.h"
+
+#include "unit/serve/served_run.h"
+
+namespace weft::serve {
+namespace {
+
+TEST(FlowRoutes, ColumnsAreThoseOfResults) {
+  ServedRuns served;
+  const auto results = served.run("one", kIncastLab);
+  const auto table = served.get("/api/runs/one/flows");
+  const auto& flows = results["workloads"][0]["flows"]["flows"];
+  ASSERT_EQ(flows.size(), 9u);
+  for (const auto& [name, column] : table.items()) EXPECT_EQ(column.size(), 9u) << name;
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    EXPECT_EQ(table["id"][i], "incast." + std::to_string(i));
+    EXPECT_EQ(table["source"][i], flows[i]["from"]);
+    EXPECT_EQ(table["fct_ps"][i], flows[i]["fct_ps"]);
+    EXPECT_EQ(table["cnps"][i], flows[i]["cnps_received"]);
+    EXPECT_EQ(table["state"][i], "done");
+    EXPECT_NE(table["bottleneck"][i], "");
+  }
+}
+
+TEST(FlowRoutes, SummaryIsExact) {
+  ServedRuns served;
+  const auto results = served.run("one", kIncastLab);
+  const auto summary = served.get("/api/runs/one/flows/summary")["workloads"][0];
+  const auto& flows = results["workloads"][0]["flows"];
+  EXPECT_EQ(summary["workload"], "incast");
+  EXPECT_EQ(summary["count"], 9);
+  EXPECT_EQ(summary["fct"]["p50"], flows["fct_p50_ps"]);
+  EXPECT_EQ(summary["fct"]["p99"], flows["fct_p99_ps"]);
+  EXPECT_EQ(summary["fct"]["max"], flows["fct_max_ps"]);
+  EXPECT_NEAR(summary["jain"].get<double>(), flows["jain"].get<double>(), 1e-5);
+  EXPECT_EQ(summary["fct"]["cdf"]["share"].back(), 1.0);
+  EXPECT_EQ(summary["fct"]["cdf"]["x"].back(), flows["fct_max_ps"]);
+}
+
+TEST(FlowRoutes, PathsAreThePortsByWhichTheyLeave) {
+  ServedRuns served;
+  served.run("one", kIncastLab);
+  const auto paths = served.get("/api/runs/one/paths", {{"flows", "incast.3,nothing,incast.3"}})["paths"];
+  EXPECT_EQ(paths, nlohmann::json::parse(R"({"incast.3": ["h4:p0", "leaf0:swp1"]})"));
+  EXPECT_EQ(served.ask("/api/runs/one/paths").status, 422);
+  EXPECT_EQ(served.ask("/api/runs/one/paths", {{"flows", ",,"}}).status, 422);
+}
+
+TEST(FlowRoutes, OtherWorkloadsHaveFlows) {
+  ServedRuns served;
+  served.run("two", kPairLab);
+  const auto table = served.get("/api/runs/two/flows");
+  ASSERT_EQ(table["id"].size(), 1u);
+  EXPECT_EQ(table["id"][0], "bw.h0:p0>h1:p0");
+  EXPECT_EQ(table["size_B"][0], nullptr);
+  const auto paths = served.get("/api/runs/two/paths", {{"flows", "bw.h0:p0>h1:p0"}})["paths"];
+  EXPECT_EQ(paths["bw.h0:p0>h1:p0"].size(), 2u);
+  EXPECT_TRUE(served.get("/api/runs/two/flows/summary")["workloads"].empty());
+}
+
+}  // namespace
+}  // namespace weft::serve

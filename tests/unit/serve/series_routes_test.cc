@@ -1,0 +1,102 @@
+#include "serve/series_routes.h"
+
+#include "unit/serve/served_run.h"
+
+namespace weft::serve {
+namespace {
+
+TEST(SeriesRoutes, ListsMostAndLast) {
+  ServedRuns served;
+  const auto results = served.run("one", kIncastLab);
+  const auto list = served.get("/api/runs/one/series")["series"];
+  bool found = false;
+  for (const auto& each : list) {
+    if (each["id"] != "leaf0:swp1.3.tx_bytes") continue;
+    found = true;
+    for (const auto& port : results["switches"][0]["ports"][0]["classes"]) {
+      if (port["class"] == 3) EXPECT_EQ(each["last"], port["tx_bytes"]);
+    }
+    EXPECT_EQ(each["most"], each["last"]);
+    EXPECT_EQ(each["unit"], "B");
+  }
+  EXPECT_TRUE(found);
+}
+
+// Against the samples themselves, read another way.
+TEST(SeriesRoutes, EachPointIsLeastAndMostOfItsPart) {
+  ServedRuns served;
+  served.run("one", kIncastLab);
+  const auto whole = lab::read_series(served.directory("one") + "/results.sqlite", {"leaf0", "swp1", 3, "queue_B"});
+  ASSERT_TRUE(whole);
+  ASSERT_GT(whole->samples.size(), 500u);
+  for (const char* points : {"2", "7", "100", "20000"}) {
+    const auto answer =
+        served.get("/api/runs/one/series/data", {{"match", "leaf0:swp1.3.queue_B"}, {"points", points}});
+    ASSERT_EQ(answer["series"].size(), 1u);
+    const auto& data = answer["series"][0];
+    const std::size_t count = data["t_ps"].size();
+    EXPECT_LE(count, std::stoul(points));
+    std::size_t sample = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Time_ps until_ps = i + 1 < count ? data["t_ps"][i + 1].get<Time_ps>() : kNever_ps;
+      std::int64_t least = INT64_MAX, most = INT64_MIN;
+      EXPECT_EQ(data["t_ps"][i], static_cast<Time_ps>(sample) * whole->interval_ps);
+      for (; sample < whole->samples.size() && static_cast<Time_ps>(sample) * whole->interval_ps < until_ps; ++sample) {
+        least = std::min(least, whole->samples[sample]);
+        most = std::max(most, whole->samples[sample]);
+      }
+      EXPECT_EQ(data["min"][i], static_cast<double>(least));
+      EXPECT_EQ(data["max"][i], static_cast<double>(most));
+    }
+    EXPECT_EQ(sample, whole->samples.size());
+  }
+}
+
+TEST(SeriesRoutes, WindowHasItsSamplesAlone) {
+  ServedRuns served;
+  served.run("one", kIncastLab);
+  const auto answer = served.get(
+      "/api/runs/one/series/data",
+      {{"match", "leaf0:swp1.3.queue_B"}, {"from_ps", "100500000"}, {"to_ps", "110000000"}, {"points", "20000"}});
+  const auto& data = answer["series"][0];
+  EXPECT_EQ(data["t_ps"].front(), 100'000'000);  // the one before
+  EXPECT_EQ(data["t_ps"].back(), 110'000'000);
+  EXPECT_EQ(data["t_ps"].size(), 11u);
+}
+
+TEST(SeriesRoutes, RatesOfCounters) {
+  ServedRuns served;
+  served.run("one", kIncastLab);
+  const auto answer =
+      served.get("/api/runs/one/series/data", {{"match", "leaf0:swp1.3.tx_bytes,leaf0:swp1.3.queue_B"}, {"rate", "1"}});
+  ASSERT_EQ(answer["series"].size(), 2u);
+  const auto& queue = answer["series"][0];
+  const auto& rate = answer["series"][1];
+  EXPECT_EQ(queue["unit"], "B");
+  EXPECT_EQ(rate["unit"], "b/s");
+  double most = 0;
+  for (const auto& each : rate["max"]) most = std::max(most, each.get<double>());
+  EXPECT_GT(most, 95e9);
+  EXPECT_LT(most, 101e9 + 5 * 4200 * 8e6);  // whole packets in a microsecond
+}
+
+TEST(SeriesRoutes, RefusesOddQuestions) {
+  ServedRuns served;
+  served.run("one", kPairLab);
+  const auto status = [&](std::map<std::string, std::string> query) {
+    return served.ask("/api/runs/one/series/data", std::move(query)).status;
+  };
+  EXPECT_EQ(status({}), 422);
+  EXPECT_EQ(status({{"match", ",,,"}}), 422);
+  EXPECT_EQ(status({{"match", "*"}, {"points", "1"}}), 422);
+  EXPECT_EQ(status({{"match", "*"}, {"rate", "yes"}}), 422);
+  EXPECT_EQ(status({{"match", "*"}, {"from_ps", "x"}}), 422);
+  EXPECT_EQ(status({{"match", std::string(100'000, '*')}}), 200);
+  EXPECT_EQ(status({{"match", "nothing"}}), 200);
+  std::string many;
+  for (int i = 0; i < 1000; ++i) many += "a,";
+  EXPECT_EQ(status({{"match", many}}), 422);
+}
+
+}  // namespace
+}  // namespace weft::serve

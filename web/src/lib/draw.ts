@@ -1,0 +1,277 @@
+// The one visual language, as functions that draw it: the fabric, the plots and the legend's samples call the same ones.
+//
+//   utilisation  width and a sequential scale        pause   hatching, with the class as label
+//   ECN, CNP     amber ticks                         loss    a red cross
+//   fault        a flag                              queue   a bar at its port; XOFF, XON and ECN thresholds are lines
+import type { RunEvent } from './types';
+
+export type Context = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
+
+export interface Theme {
+  dark: boolean;
+  paper: string;
+  raised: string;
+  line: string;
+  ink: string;
+  soft: string;
+  accent: string;
+  select: string;
+  loss: string;
+  mark: string;
+  pause: string;
+  fault: string;
+  font: string;
+  scale: string[]; // of utilisation, 0 to 100 % in equal steps
+}
+
+// Utilisation: light to dark on paper, dark to light in the dark, so that what is busy stands out. Its lightness
+// rises or falls evenly, so that it reads without colour, too.
+const onPaper = ['#c9d3dc', '#aecbe0', '#8dbbdd', '#66a6d3', '#3f8dc4', '#2172ab', '#0f568a', '#083c66', '#062a4a'];
+const inDark = ['#3a4652', '#2f5470', '#29678f', '#2a7dae', '#3a95c9', '#5aade0', '#86c5ee', '#b5dcf7', '#e2f2fd'];
+
+let known: Theme | undefined;
+let knownAs = '';
+export function theme(): Theme {
+  const style = getComputedStyle(document.documentElement);
+  const paper = style.getPropertyValue('--paper').trim();
+  if (known && knownAs === paper) return known;
+  const get = (name: string) => {
+    let text = style.getPropertyValue(name).trim();
+    for (let m = text.match(/^var\((--\w+)\)$/); m; m = text.match(/^var\((--\w+)\)$/)) text = style.getPropertyValue(m[1]).trim();
+    return text;
+  };
+  const dark = parseInt(paper.slice(1, 3), 16) < 128;
+  knownAs = paper;
+  known = {
+    dark, paper, raised: get('--raised'), line: get('--line'), ink: get('--ink'), soft: get('--soft'), accent: get('--accent'),
+    select: get('--select'), loss: get('--loss'), mark: get('--mark'), pause: get('--pause'), fault: get('--fault'),
+    font: style.getPropertyValue('--sans'), scale: dark ? inDark : onPaper,
+  };
+  hatches.clear();
+  return known;
+}
+
+// Eight lines that can be told apart: Okabe and Ito's colours in an order that alternates light and dark, then once more
+// with dashes.
+const lightLines = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#5b6470', '#000000'];
+const darkLines = ['#56b4e9', '#e69f00', '#2fc795', '#cc79a7', '#f0e442', '#d55e00', '#a3adb9', '#ffffff'];
+export function lineStyle(index: number, t: Theme): { colour: string; dash: number[] } {
+  const colours = t.dark ? darkLines : lightLines;
+  return { colour: colours[index % 8], dash: [[], [6, 3], [2, 2], [8, 3, 2, 3]][Math.floor(index / 8) % 4] };
+}
+
+// Flows have colours that the scale of utilisation has not.
+const lightFlows = ['#d55e00', '#009e73', '#cc79a7', '#000000', '#8c510a'];
+const darkFlows = ['#f0e442', '#cc79a7', '#2fc795', '#ff8533', '#ffffff'];
+export function flowStyle(index: number, t: Theme): { colour: string; dash: number[] } {
+  const colours = t.dark ? darkFlows : lightFlows;
+  return { colour: colours[index % 5], dash: [[], [7, 3], [3, 2], [9, 3, 2, 3]][Math.floor(index / 5) % 4] };
+}
+
+export const steps = 9;
+export function step(share: number): number {
+  return Math.min(steps - 1, Math.max(0, Math.ceil(share * (steps - 1))));
+}
+export function linkWidth(share: number, most: number): number {
+  return share <= 0 ? 1 : 1.5 + (most - 1.5) * Math.min(1, share);
+}
+
+// One direction of a link, hatched from its sender on by the share of the time that it was paused.
+export function direction(c: Context, t: Theme, x0: number, y0: number, x1: number, y1: number, used: number, paused: number, most = 6) {
+  c.lineCap = 'butt';
+  c.strokeStyle = t.scale[step(used)];
+  c.lineWidth = linkWidth(used, most);
+  c.beginPath();
+  c.moveTo(x0, y0);
+  c.lineTo(x1, y1);
+  c.stroke();
+  if (paused > 0) hatchLine(c, t, x0, y0, x0 + (x1 - x0) * paused, y0 + (y1 - y0) * paused, most + 2);
+}
+
+export function hatchLine(c: Context, t: Theme, x0: number, y0: number, x1: number, y1: number, width: number) {
+  c.strokeStyle = t.pause;
+  c.lineWidth = width;
+  c.setLineDash([2, 2.5]);
+  c.beginPath();
+  c.moveTo(x0, y0);
+  c.lineTo(x1, y1);
+  c.stroke();
+  c.setLineDash([]);
+}
+
+const hatches = new Map<string, CanvasPattern>();
+export function hatch(c: Context, t: Theme): CanvasPattern {
+  const key = t.pause;
+  let pattern = hatches.get(key);
+  if (!pattern) {
+    const tile = document.createElement('canvas');
+    tile.width = tile.height = 6;
+    const d = tile.getContext('2d')!;
+    d.strokeStyle = t.pause;
+    d.lineWidth = 1.8;
+    for (const shift of [-6, 0, 6]) {
+      d.beginPath();
+      d.moveTo(shift - 1, 7);
+      d.lineTo(shift + 7, -1);
+      d.stroke();
+    }
+    pattern = c.createPattern(tile, 'repeat')!;
+    hatches.set(key, pattern);
+  }
+  return pattern;
+}
+
+export function hatchBox(c: Context, t: Theme, x: number, y: number, w: number, h: number) {
+  c.fillStyle = hatch(c, t);
+  c.fillRect(x, y, w, h);
+}
+
+// ECN marks and CNPs: a tick; two for CNPs.
+export function tick(c: Context, t: Theme, x: number, y: number, h = 8, two = false) {
+  c.strokeStyle = t.mark;
+  c.lineWidth = 2;
+  c.beginPath();
+  for (const shift of two ? [-2, 2] : [0]) {
+    c.moveTo(x + shift, y - h / 2);
+    c.lineTo(x + shift, y + h / 2);
+  }
+  c.stroke();
+}
+
+export function cross(c: Context, t: Theme, x: number, y: number, r = 4) {
+  for (const [colour, width] of [[t.paper, 4.5], [t.loss, 2.2]] as const) {
+    c.strokeStyle = colour;
+    c.lineWidth = width;
+    c.beginPath();
+    c.moveTo(x - r, y - r);
+    c.lineTo(x + r, y + r);
+    c.moveTo(x + r, y - r);
+    c.lineTo(x - r, y + r);
+    c.stroke();
+  }
+}
+
+export function flag(c: Context, t: Theme, x: number, y: number, h = 14) {
+  c.strokeStyle = c.fillStyle = t.fault;
+  c.lineWidth = 1.5;
+  c.beginPath();
+  c.moveTo(x, y);
+  c.lineTo(x, y - h);
+  c.stroke();
+  c.beginPath();
+  c.moveTo(x, y - h);
+  c.lineTo(x + h * 0.7, y - h * 0.72);
+  c.lineTo(x, y - h * 0.44);
+  c.fill();
+}
+
+// Sizes of queues differ by a thousand: heights go by the square root, so that ECN's threshold and a full buffer are both seen.
+export function queueHeight(bytes: number, most: number, height: number): number {
+  return most <= 0 ? 0 : height * Math.sqrt(Math.min(1, bytes / most));
+}
+
+export interface Thresholds {
+  xoff_B: number | null;
+  xon_B: number | null;
+  ecn_min_B: number | null;
+  ecn_max_B: number | null;
+}
+// The place of a queue with its thresholds, which do not change; `up`: it grows upwards from y.
+export function queuePlace(c: Context, t: Theme, x: number, y: number, w: number, h: number, up: boolean, most: number, q: Thresholds | null) {
+  if (w >= 6) {
+    c.fillStyle = t.paper;
+    c.fillRect(x, up ? y - h : y, w, h);
+    c.strokeStyle = t.line;
+    c.lineWidth = 1;
+    c.strokeRect(x + 0.5, (up ? y - h : y) + 0.5, w - 1, h - 1);
+  }
+  if (q) thresholdLines(c, t, x, y, w, h, up, most, q);
+}
+export function thresholdLines(c: Context, t: Theme, x: number, y: number, w: number, h: number, up: boolean, most: number, q: Thresholds) {
+  const [s, isThin] = [up ? -1 : 1, w < 6];
+  for (const [bytes, colour, dash] of [
+    [q.ecn_min_B, t.mark, [2, 1.5]], [q.ecn_max_B, t.mark, []], [q.xon_B, t.pause, [2, 1.5]], [q.xoff_B, t.pause, []],
+  ] as [number | null, string, number[]][]) {
+    if (bytes === null || bytes <= 0 || bytes > most) continue;
+    const at = y + s * queueHeight(bytes, most, h);
+    c.strokeStyle = colour;
+    c.lineWidth = isThin ? 0.6 : 1.2;
+    c.setLineDash(dash);
+    c.beginPath();
+    c.moveTo(x - (isThin ? 0 : 1.5), at);
+    c.lineTo(x + w + (isThin ? 0 : 1.5), at);
+    c.stroke();
+    c.setLineDash([]);
+  }
+}
+export function queueBar(c: Context, t: Theme, x: number, y: number, w: number, h: number, up: boolean, bytes: number, most: number, q: Thresholds | null = null) {
+  if (bytes <= 0) return;
+  const size = Math.max(1, queueHeight(bytes, most, h));
+  c.fillStyle = t.dark ? '#2fc795' : '#00734f';
+  c.globalAlpha = 0.8;
+  c.fillRect(x + 1, up ? y - size : y, w - 2, size);
+  c.globalAlpha = 1;
+  if (q) thresholdLines(c, t, x, y, w, h, up, most, q);
+}
+
+// How an event is drawn, and its name.
+export const kinds: Record<string, { title: string; sign: 'tick' | 'ticks' | 'cross' | 'flag' | 'hatch' | 'dot' }> = {
+  fault: { title: 'fault', sign: 'flag' },
+  link_down: { title: 'link down', sign: 'flag' },
+  link_up: { title: 'link up', sign: 'flag' },
+  pfc_storm: { title: 'PFC storm', sign: 'flag' },
+  watchdog: { title: 'watchdog', sign: 'flag' },
+  drop: { title: 'drop', sign: 'cross' },
+  timeout: { title: 'timeout', sign: 'cross' },
+  nak: { title: 'NAK', sign: 'dot' },
+  rnr: { title: 'RNR NAK', sign: 'dot' },
+  retransmission: { title: 'retransmission', sign: 'dot' },
+  ce_mark: { title: 'ECN mark', sign: 'tick' },
+  cnp: { title: 'CNP', sign: 'ticks' },
+  rate_cut: { title: 'rate cut', sign: 'dot' },
+  pause: { title: 'pause', sign: 'hatch' },
+};
+export const kindOrder = Object.keys(kinds);
+export const isFault = (kind: string) => kinds[kind]?.sign === 'flag';
+
+export function eventSign(c: Context, t: Theme, kind: string, x: number, y: number) {
+  const sign = kinds[kind]?.sign ?? 'dot';
+  if (sign === 'tick' || sign === 'ticks') tick(c, t, x, y, 9, sign === 'ticks');
+  else if (sign === 'cross') cross(c, t, x, y, 3.5);
+  else if (sign === 'flag') flag(c, t, x, y + 6, 13);
+  else if (sign === 'hatch') hatchBox(c, t, x - 3, y - 5, 6, 10);
+  else {
+    c.strokeStyle = t.soft;
+    c.lineWidth = 1.6;
+    c.beginPath();
+    c.arc(x, y, 3, 0, 7);
+    c.stroke();
+  }
+}
+
+// An event that stands for many lasts from the first to the last of them.
+export function eventSpan(c: Context, t: Theme, e: RunEvent, x0: number, x1: number, y: number) {
+  const sign = kinds[e.kind]?.sign;
+  const colour = sign === 'cross' ? t.loss : sign === 'flag' ? t.fault : sign === 'dot' ? t.soft : sign === 'hatch' ? t.pause : t.mark;
+  if (x1 - x0 > 2) {
+    c.strokeStyle = colour;
+    c.globalAlpha = 0.5;
+    c.lineWidth = 1.5;
+    c.beginPath();
+    c.moveTo(x0, y);
+    c.lineTo(x1, y);
+    c.stroke();
+    c.globalAlpha = 1;
+  }
+  eventSign(c, t, e.kind, x0, y);
+}
+
+// A canvas as sharp as the screen; returns its context with CSS pixels as unit.
+export function sharpen(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
+  const ratio = window.devicePixelRatio || 1;
+  const [w, h] = [Math.max(1, Math.round(width * ratio)), Math.max(1, Math.round(height * ratio))];
+  if (canvas.width !== w || canvas.height !== h) [canvas.width, canvas.height] = [w, h];
+  const c = canvas.getContext('2d')!;
+  c.setTransform(ratio, 0, 0, ratio, 0, 0);
+  return c;
+}

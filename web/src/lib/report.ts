@@ -1,0 +1,58 @@
+// Answers in a report that is one file (`weft report DIR --html`). What the page asks for with parameters is cut from
+// what the report has of it: series have a fixed number of points, packets are the first ones.
+import type { Events, PacketPage, SeriesData } from './types';
+
+type Answers = Record<string, unknown>;
+const base = '/api/runs/run';
+
+export function fromReport(answers: Answers, address: string): unknown {
+  if (address in answers) return answers[address];
+  const [path, search] = [address.split('?')[0], address.split('?')[1] ?? ''];
+  const asked = new URLSearchParams(search);
+  const number = (name: string, otherwise: number) => (asked.has(name) ? Number(asked.get(name)) : otherwise);
+  const [from, to] = [number('from_ps', 0), number('to_ps', Infinity)];
+  if (path === `${base}/series/data`) return seriesData(answers, (asked.get('match') ?? '').split(','), asked.get('rate') === '1', from, to);
+  const whole = answers[path];
+  if (whole === undefined) return undefined;
+  if (path === `${base}/events`) return events(whole as Events, asked.get('kinds'), from, to, number('limit', 2000));
+  if (path === `${base}/packets`) return packets(whole as PacketPage, asked.get('filter') ?? '', from, number('offset', 0), number('limit', 200));
+  return whole; // activity and paths: all of it
+}
+
+// Also one point before and after the range, so that lines reach its ends.
+function seriesData(answers: Answers, ids: string[], rate: boolean, from: number, to: number) {
+  const of = (name: string) => ((answers[`${base}/series/data${name}`] as { series: SeriesData[] } | undefined)?.series ?? []);
+  const found = new Map(of('?rate=1').map((s) => [s.id, s]));
+  if (!rate) for (const s of of('')) found.set(s.id, s);
+  const cut = (s: SeriesData): SeriesData => {
+    let first = s.t_ps.findIndex((t) => t >= from);
+    let last = s.t_ps.findIndex((t) => t > to);
+    first = Math.max(0, (first < 0 ? s.t_ps.length : first) - 1);
+    last = last < 0 ? s.t_ps.length : last + 1;
+    return { ...s, t_ps: s.t_ps.slice(first, last), min: s.min.slice(first, last), max: s.max.slice(first, last) };
+  };
+  return { series: ids.flatMap((id) => (found.has(id) ? [cut(found.get(id)!)] : [])) };
+}
+
+function events(all: Events, kinds: string | null, from: number, to: number, limit: number): Events {
+  const wanted = kinds ? new Set(kinds.split(',')) : null;
+  const found = all.events.filter((e) => e.last_ps >= from && e.time_ps <= to && (!wanted || wanted.has(e.kind)));
+  return { ...all, events: found.slice(0, limit), left_out: all.left_out + Math.max(0, found.length - limit) };
+}
+
+// A filter's words are looked for in the line; fields (port==) need the server.
+function packets(all: PacketPage, filter: string, from: number, offset: number, limit: number): PacketPage {
+  const rows = all.packets;
+  if (filter === '') {
+    let first = offset;
+    if (from > 0) {
+      first = rows.findIndex((p) => p.time_ps >= from);
+      if (first < 0) first = rows.length;
+    }
+    return { ...all, packets: rows.slice(first, first + limit), first, next: first + limit < rows.length ? first + limit : null, total: rows.length };
+  }
+  const words = filter.toLowerCase().split(/\s+/);
+  const line = (i: number) => `${rows[i].flags.join(' ')} ${rows[i].port} ${rows[i].source} ${rows[i].destination} ${rows[i].protocol} ${rows[i].info} ${rows[i].comment}`.toLowerCase();
+  const found = rows.filter((_, i) => words.every((w) => line(i).includes(w)));
+  return { ...all, packets: found, first: 0, next: null, total: rows.length };
+}

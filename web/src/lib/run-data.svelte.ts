@@ -1,0 +1,70 @@
+// What the views of one run share, fetched once: changing from view to view asks the server nothing twice.
+import { get, query } from './api';
+import type { Activity, Events, Fabric, Flows, Run, SeriesEntry } from './types';
+
+const kept = new Map<string, Promise<unknown>>();
+let keptFor = '';
+
+// An answer of this run, from memory when it was asked before.
+export function ofRun<T>(run: string, path: string): Promise<T> {
+  if (run !== keptFor) {
+    kept.clear();
+    keptFor = run;
+  }
+  let answer = kept.get(path) as Promise<T> | undefined;
+  if (!answer) {
+    answer = get<T>(`/api/runs/${encodeURIComponent(run)}${path}`);
+    kept.set(path, answer);
+    answer.catch(() => kept.delete(path));
+  }
+  return answer;
+}
+export const runOf = (run: string) => ofRun<Run>(run, '');
+export const fabricOf = (run: string) => ofRun<Fabric>(run, '/fabric');
+export const flowsOf = (run: string) => ofRun<Flows>(run, '/flows');
+export const seriesOf = (run: string) => ofRun<{ series: SeriesEntry[] }>(run, '/series');
+export const eventsOf = (run: string, parameters: Record<string, string | number | undefined> = {}) =>
+  ofRun<Events>(run, '/events' + query(parameters));
+
+// The activity of every direction of a link, decoded.
+export class Moments {
+  bins: number;
+  from: number;
+  to: number;
+  index: Map<string, number>;
+  most: number[];
+  used: Uint8Array;
+  paused: Uint8Array;
+  queue: Uint8Array;
+  constructor(a: Activity) {
+    this.bins = a.bins;
+    this.from = a.from_ps;
+    this.to = a.to_ps;
+    this.index = new Map(a.ports.map((port, i) => [port, i]));
+    this.most = a.most_queue_B;
+    [this.used, this.paused, this.queue] = [bytes(a.used), bytes(a.paused), bytes(a.queue)];
+  }
+  // The bin of a moment: what happened in the sample that ends there or after it.
+  bin(at: number): number {
+    if (this.bins === 0) return -1;
+    return Math.min(this.bins - 1, Math.max(0, Math.floor(((at - this.from) / Math.max(1, this.to - this.from)) * this.bins)));
+  }
+  get step(): number {
+    return (this.to - this.from) / Math.max(1, this.bins);
+  }
+}
+function bytes(text: string): Uint8Array {
+  const raw = atob(text);
+  const out = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; ++i) out[i] = raw.charCodeAt(i);
+  return out;
+}
+export async function momentsOf(run: string, bins: number, from?: number, to?: number): Promise<Moments> {
+  return new Moments(await ofRun<Activity>(run, '/activity' + query({ bins, from_ps: from, to_ps: to })));
+}
+
+// How many moments the fabric has in memory: a thousand hosts have 6,000 directions.
+export function binsFor(links: number, run: Run): number {
+  const samples = run.sample_interval_ps > 0 ? Math.ceil(run.end_ps / run.sample_interval_ps) : 400;
+  return Math.max(1, Math.min(samples, 600, Math.max(100, Math.floor(1_200_000 / Math.max(1, 2 * links)))));
+}

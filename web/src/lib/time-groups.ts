@@ -1,0 +1,88 @@
+// Which series the time view draws, in which plots: those of the chosen flows, or the largest.
+import type { Fabric, Flows, SeriesEntry } from './types';
+
+export interface Group {
+  key: string;
+  title: string;
+  entries: SeriesEntry[];
+  left: number; // more of its kind that are not drawn
+  rate: boolean; // of counters the change per second
+  limits: { value: number; kind: 'ecn' | 'xoff' | 'xon'; label: string }[];
+  removable: boolean;
+}
+
+const largest = (list: SeriesEntry[], n: number, by: 'most' | 'last' = 'most') => [...list].sort((a, b) => b[by] - a[by] || (a.id < b.id ? -1 : 1)).slice(0, n);
+const portOf = (s: SeriesEntry) => `${s.node}:${s.port}`;
+
+export function groups(all: SeriesEntry[], fabric: Fabric, flows: Flows | null, chosen: string[], extra: string[]): Group[] {
+  const by = (metric: string) => all.filter((s) => s.metric === metric);
+  const out: Group[] = [];
+  const add = (key: string, title: string, of: SeriesEntry[], entries: SeriesEntry[], rate: boolean, limits: Group['limits'] = []) => {
+    if (entries.length > 0) out.push({ key, title, entries, left: of.length - entries.length, rate, limits, removable: false });
+  };
+  const flowOf = (s: SeriesEntry) => `${s.node}.${s.port}`;
+  const hosts = new Set(fabric.nodes.filter((n) => n.kind === 'host').map((n) => n.name));
+
+  const rates = by('rate_bps');
+  const wanted = chosen.map((id) => rates.find((s) => flowOf(s) === id)).filter((s) => s !== undefined);
+  const slowest = flows ? [...flows.id.keys()].sort((a, b) => (flows.fct_ps[b] ?? 1e18) - (flows.fct_ps[a] ?? 1e18)).map((i) => flows.id[i]) : [];
+  const usual = slowest.slice(0, 8).map((id) => rates.find((s) => flowOf(s) === id)).filter((s) => s !== undefined);
+  add('flows', 'Rate allowed per flow', rates, wanted.length > 0 ? wanted : usual.length > 0 ? usual : rates.slice(0, 8), false);
+
+  // What leaves ports: of the chosen flows the senders', else of all hosts the busiest.
+  const sent = by('tx_bytes').filter((s) => hosts.has(s.node));
+  const sources = new Set(flows ? chosen.map((id) => flows.source[flows.id.indexOf(id)]) : []);
+  const own = sent.filter((s) => sources.has(portOf(s)));
+  add('ports', 'Rate sent per host port', sent, own.length > 0 ? largest(own, 8, 'last') : largest(sent, 6, 'last'), true);
+  const forwarded = by('tx_bytes').filter((s) => !hosts.has(s.node));
+  add('links', 'Rate sent per switch port', forwarded, largest(forwarded, 6, 'last'), true);
+
+  const queues = largest(by('queue_B'), 6);
+  const limits: Group['limits'] = [];
+  for (const q of fabric.queues) {
+    if (!queues.some((s) => portOf(s) === q.port && s.class === q.class)) continue;
+    for (const [value, kind, label] of [[q.ecn_min_B, 'ecn', 'ECN min'], [q.ecn_max_B, 'ecn', 'ECN max'], [q.xon_B, 'xon', 'XON'], [q.xoff_B, 'xoff', 'XOFF']] as const) {
+      if (value === null) continue;
+      const same = limits.find((l) => l.value === value);
+      if (!same) limits.push({ value, kind, label });
+      else if (!same.label.split(', ').includes(label)) same.label += `, ${label}`;
+    }
+  }
+  add('queues', 'Queue depth', by('queue_B'), queues, false, limits);
+  const buffers = all.filter((s) => s.metric === 'buffer_B' || s.metric === 'headroom_B');
+  add('buffer', 'Buffer and headroom in use', buffers, largest(buffers, 6), false);
+  const marks = by('ecn_marked');
+  const cnps = by('np_cnp_sent');
+  add('marks', 'ECN marks per second', marks, largest(marks, 5, 'last'), true);
+  add('cnps', 'CNPs per second', cnps, largest(cnps, 5, 'last'), true);
+  const drops = by('drops');
+  add('drops', 'Packets lost per second', drops, largest(drops, 5, 'last'), true);
+  for (const id of extra) {
+    const s = all.find((e) => e.id === id);
+    if (s) out.push({ key: `series ${id}`, title: id, entries: [s], left: 0, rate: true, limits: [], removable: true });
+  }
+  return out;
+}
+
+// What a line is called within its plot.
+export function nameOf(s: SeriesEntry, group: Group): string {
+  if (group.key === 'flows') return `${s.node}.${s.port}`;
+  const port = s.port === '' ? s.node : `${s.node}:${s.port}`;
+  const classes = new Set(group.entries.map((e) => e.class));
+  return s.class >= 0 && classes.size > 1 ? `${port}.${s.class}` : port;
+}
+
+export function pauseLanes(all: SeriesEntry[]): SeriesEntry[] {
+  return all.filter((s) => s.metric === 'pause_rx_ps' && s.last > 0).sort((a, b) => b.last - a.last);
+}
+
+// The value at a moment: of the last point that is not after it.
+export function valueAt(x: number[], v: (number | null)[], at: number): number | null {
+  let [low, high] = [0, x.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (x[middle] <= at) low = middle + 1;
+    else high = middle;
+  }
+  return low === 0 ? null : v[low - 1];
+}

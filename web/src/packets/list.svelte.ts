@@ -1,0 +1,111 @@
+// The packets of a run as a list of any length: without a filter any part of it is asked for as it comes into view, with
+// one the server looks through the capture piece by piece and what it finds is added at the end.
+import { ApiError, get, query } from '../lib/api';
+import type { Packet, PacketPage } from '../lib/types';
+
+const chunk = 200;
+const mostKept = 60; // chunks
+const mostFound = 100_000;
+
+export class PacketList {
+  run = '';
+  filter = '';
+  total = $state(0); // frames of the capture
+  length = $state(0); // rows of the list
+  looked = $state(0); // frames that the filter has seen
+  problem = $state(''); // of the capture file
+  error: ApiError | null = $state(null);
+  version = $state(0); // changes when rows have come
+
+  private chunks = new Map<number, Packet[]>();
+  private asked = new Set<number>();
+  private found: Packet[] = [];
+  private stop = new AbortController();
+
+  async open(run: string, filter: string) {
+    this.stop.abort();
+    this.stop = new AbortController();
+    const mine = this.stop;
+    [this.run, this.filter, this.error] = [run, filter, null];
+    [this.length, this.looked, this.problem] = [0, 0, ''];
+    this.chunks.clear();
+    this.asked.clear();
+    this.found = [];
+    this.version++;
+    try {
+      if (filter === '') {
+        const page = await this.ask({ limit: chunk }, mine);
+        if (mine.signal.aborted) return;
+        this.chunks.set(0, page.packets);
+        this.length = page.total;
+        this.version++;
+        return;
+      }
+      for (let offset: number | null = 0; offset !== null && this.found.length < mostFound; ) {
+        const page: PacketPage = await this.ask({ filter, offset, limit: 2000 }, mine);
+        if (mine.signal.aborted) return;
+        this.found.push(...page.packets);
+        this.length = this.found.length;
+        this.looked = page.next ?? page.total;
+        offset = page.next;
+        this.version++;
+      }
+    } catch (problem) {
+      if (mine.signal.aborted) return;
+      this.error = problem instanceof ApiError ? problem : new ApiError([{ message: String(problem) }], 0);
+    }
+  }
+
+  private async ask(parameters: Record<string, string | number>, mine: AbortController): Promise<PacketPage> {
+    const page = await get<PacketPage>(`/api/runs/${this.run}/packets${query(parameters)}`, mine.signal);
+    if (!mine.signal.aborted) [this.total, this.problem] = [page.total, page.problem];
+    return page;
+  }
+
+  // A row that is there; otherwise it is asked for.
+  row(index: number): Packet | undefined {
+    if (this.filter !== '') return this.found[index];
+    const number = Math.floor(index / chunk);
+    const rows = this.chunks.get(number);
+    if (rows === undefined) this.load(number);
+    return rows?.[index % chunk];
+  }
+
+  private async load(number: number) {
+    if (this.asked.has(number)) return;
+    this.asked.add(number);
+    const mine = this.stop;
+    // A thumb that is drawn over a million packets passes most of them.
+    await new Promise((later) => setTimeout(later, 30));
+    try {
+      if (mine.signal.aborted) return;
+      const page = await this.ask({ offset: number * chunk, limit: chunk }, mine);
+      if (mine.signal.aborted) return;
+      if (this.chunks.size >= mostKept) this.chunks.delete(this.chunks.keys().next().value!);
+      this.chunks.set(number, page.packets);
+      this.version++;
+    } catch {
+      // Asked for again when it is looked at again.
+    } finally {
+      this.asked.delete(number);
+    }
+  }
+
+  // The row of a packet, or of the first behind it.
+  place(packet: number): number {
+    if (this.filter === '') return packet - 1;
+    let [low, high] = [0, this.found.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.found[middle].number < packet) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  // The row of the first packet at a moment or after it.
+  async at(time_ps: number): Promise<number> {
+    const page = await get<PacketPage>(`/api/runs/${this.run}/packets${query({ from_ps: Math.max(1, Math.round(time_ps)), limit: 1 })}`);
+    return page.first;
+  }
+}

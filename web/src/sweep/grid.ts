@@ -1,0 +1,74 @@
+// The cells of a sweep, by what is drawn: which path runs along x and y, and which values the others have.
+import type { Sweep } from '../lib/types';
+
+export type Cell = Sweep['cells'][number];
+
+export const fails = (cell: Cell) => cell.state === 'failed';
+export const unmet = (cell: Cell) => cell.state === 'done' && cell.met === false;
+// Said by sign: not by colour.
+export const sign = (cell: Cell) => (fails(cell) ? '✗' : unmet(cell) ? '!' : '');
+export const meaning = (cell: Cell) =>
+  fails(cell) ? 'the run failed' : unmet(cell) ? 'expectations were not met' : cell.state === 'done' ? '' : cell.state === 'runs' ? 'runs' : 'waits';
+
+// The last part of a path is what people call it.
+export const shortPath = (path: string) => path.replace(/^.*\./, '') || path;
+
+export function cellAt(sweep: Sweep, at: number[]): Cell | undefined {
+  return sweep.cells.find((cell) => cell.at.every((index, i) => index === at[i]));
+}
+
+const scales: Record<string, number> = {
+  '': 1, '%': 0.01, B: 1, kB: 1e3, MB: 1e6, GB: 1e9, KiB: 1024, MiB: 1048576, GiB: 1073741824, ps: 1e-12, ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1,
+  'b/s': 1, 'kb/s': 1e3, 'Mb/s': 1e6, 'Gb/s': 1e9, m: 1, km: 1e3,
+};
+// "1 MB" as a number; undefined for what is none.
+export function quantity(text: string): number | undefined {
+  const match = text.trim().match(/^([-+]?[\d.]+(?:e[-+]?\d+)?)\s*([A-Za-z%/]*)$/i);
+  if (!match || !(match[2] in scales)) return undefined;
+  const value = Number(match[1]) * scales[match[2]];
+  return Number.isFinite(value) ? value : undefined;
+}
+
+// The metric that is shown first: a tail of completion times, then goodput, then whatever there is.
+export function usualMetric(sweep: Sweep): number {
+  const names = sweep.metrics.map((m) => m.name);
+  for (const wanted of [/p99(?!9).*_(us|ps|ms)$/, /p99/, /fct/, /goodput|busbw|bandwidth/]) {
+    const at = names.findIndex((name) => wanted.test(name) && !name.startsWith('hosts.'));
+    if (at >= 0) return at;
+  }
+  return 0;
+}
+
+export interface Scale {
+  low: number;
+  high: number;
+  log: boolean;
+}
+export function scaleOf(values: (number | null | undefined)[]): Scale | null {
+  const known = values.filter((v): v is number => typeof v === 'number');
+  if (known.length === 0) return null;
+  const [low, high] = [Math.min(...known), Math.max(...known)];
+  return { low, high, log: low > 0 && high / low > 50 };
+}
+export function share(v: number, scale: Scale): number {
+  if (scale.high <= scale.low) return 0;
+  return scale.log ? Math.log(v / scale.low) / Math.log(scale.high / scale.low) : (v - scale.low) / (scale.high - scale.low);
+}
+
+// "a, b, [1, 2], 'x, y'" at the commas that are not inside anything.
+export function splitValues(text: string): string[] {
+  const out: string[] = [];
+  let [part, depth, quote] = ['', 0, ''];
+  for (const c of text) {
+    if (quote) quote = c === quote ? '' : quote;
+    else if (c === '"' || c === "'") quote = c;
+    else if (c === '[' || c === '{') ++depth;
+    else if (c === ']' || c === '}') --depth;
+    if (c === ',' && depth === 0 && !quote) {
+      out.push(part.trim());
+      part = '';
+    } else part += c;
+  }
+  out.push(part.trim());
+  return out.filter((each) => each !== '');
+}

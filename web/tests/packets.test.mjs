@@ -1,0 +1,147 @@
+// Packets: list, filter, tree and bytes, following, keys, jumps; a million frames; a run without a capture.
+import assert from 'node:assert/strict';
+import { closeSync, existsSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { Rig, runLab } from './support.mjs';
+
+// The capture of a run, its packets many times over: frames of a capture of a million.
+function multiply(path, times) {
+  const bytes = readFileSync(path);
+  let first = 0;
+  while (bytes.readUInt32LE(first) !== 6) first += bytes.readUInt32LE(first + 4);
+  const file = openSync(path, 'a');
+  const packets = bytes.subarray(first);
+  for (let i = 1; i < times; ++i) writeSync(file, packets);
+  closeSync(file);
+}
+
+let rig;
+before(async () => {
+  rig = await Rig.open((directory) => {
+    runLab(`${directory}/incast`, 'fabric/incast-ecn.yaml', '--capture', 'all', '--snaplen', '128');
+    runLab(`${directory}/pauses`, 'fabric/pause-propagation.yaml', '--capture', 'all', '--snaplen', '96');
+    runLab(`${directory}/loss`, 'fabric/loss-rate.yaml', '--capture', 'all', '--snaplen', '128');
+    runLab(`${directory}/bare`, 'first-light.yaml');
+  });
+});
+after(() => rig?.close());
+const rows = (page) => page.locator('.list .row');
+
+test('list, tree and bytes', async () => {
+  for (const dark of [false, true]) {
+    const page = await rig.page('/run/incast/packets', { dark });
+    await rows(page).first().waitFor();
+    await rows(page).nth(3).click();
+    await page.getByText('InfiniBand: Base Transport Header').waitFor();
+    assert.match(page.url(), /packet=4/);
+    // A field lights its bytes, a byte its field.
+    const field = page.locator('.field', { hasText: 'Packet Sequence Number' });
+    await field.hover();
+    assert.equal(await page.locator('.hex .lit').count(), 3);
+    await page.locator('.hex [data-at="12"]').hover();
+    assert.equal(await page.locator('.hex .lit').count(), 2);
+    assert.match(await page.locator('.field.lit').innerText(), /Type/);
+    await field.hover();
+    await rig.shot(page, `packets-${dark ? 'dark' : 'light'}`);
+    assert.deepEqual(page.errors, []);
+    await page.context().close();
+  }
+});
+
+test('filter in the address, with help; Back takes it away', async () => {
+  const page = await rig.page('/run/incast/packets');
+  await rows(page).first().waitFor();
+  await page.keyboard.press('/');
+  await page.keyboard.type('ce not cnp');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/filter=ce\+not\+cnp/);
+  await page.locator('.row .mark', { hasText: 'CE' }).first().waitFor();
+  const marks = await page.locator('.list .row .marks').allInnerTexts();
+  assert.ok(marks.length > 0 && marks.every((text) => text.includes('CE')), marks.join());
+  await page.getByRole('button', { name: 'Filter help' }).click();
+  await page.getByText('marked by a switch').waitFor();
+  await rig.shot(page, 'packets-filter');
+  await page.goBack();
+  assert.doesNotMatch(page.url(), /filter/);
+  await page.locator('input[type=search]').fill('psn==nothing');
+  await page.getByRole('button', { name: 'Apply' }).click();
+  await page.getByRole('alert').getByText('is no number').waitFor();
+  assert.deepEqual(page.errors.filter((error) => !error.includes('400')), []);
+});
+
+test('keys choose packets, and the moment goes to the other views', async () => {
+  const page = await rig.page('/run/incast/packets');
+  await rows(page).first().waitFor();
+  for (let i = 0; i < 5; ++i) await page.keyboard.press('ArrowDown');
+  await page.waitForURL(/packet=5/);
+  await page.keyboard.press('ArrowUp');
+  await page.waitForURL(/packet=4/);
+  await page.keyboard.press('End');
+  await page.waitForURL((url) => Number(url.searchParams.get('packet')) > 1000);
+  const at = new URL(page.url()).searchParams.get('at');
+  await page.locator('.about').getByRole('link', { name: 'Time' }).click();
+  await page.waitForURL(new RegExp(`/run/incast/time\\?.*at=${at}`));
+  await page.goBack();
+  await page.getByText(/^Packet \d+/).waitFor();
+  // A moment alone opens the list there.
+  const there = await rig.page(`/run/incast/packets?at=${at}`);
+  await there.locator('.row', { hasText: /\d/ }).first().waitFor();
+  await there.waitForFunction(() => document.querySelector('.list').scrollTop > 0);
+  assert.deepEqual(page.errors, []);
+});
+
+test('follows a message, a queue pair, a port', async () => {
+  const page = await rig.page('/run/loss/packets?filter=again');
+  await page.locator('.row .loss', { hasText: 'again' }).first().waitFor();
+  await rows(page).first().click();
+  await page.getByRole('button', { name: /^QP 0x/ }).click();
+  await page.waitForURL(/filter=qp%3D%3D\d+\+to/);
+  await rows(page).first().waitFor();
+  await page.getByRole('button', { name: /^message \d+ to \d+/ }).click();
+  await page.waitForURL(/number%3E%3D/);
+  await rows(page).first().waitFor();
+  await rig.shot(page, 'packets-message');
+  assert.deepEqual(page.errors, []);
+});
+
+test('pauses read as words', async () => {
+  const page = await rig.page('/run/pauses/packets?filter=pause');
+  await page.locator('.row .pause').first().waitFor();
+  await rows(page).first().click();
+  await page.getByText('CBFC Class Enable Vector').waitFor();
+  await rig.shot(page, 'packets-pause');
+  assert.deepEqual(page.errors, []);
+});
+
+test('a million packets open at once', async () => {
+  const path = `${rig.directory}/incast/capture.pcapng`;
+  const one = (await (await fetch(`${rig.url}/api/runs/incast/packets?limit=1`)).json()).total;
+  multiply(path, Math.ceil(1_000_001 / one));
+  const total = (await (await fetch(`${rig.url}/api/runs/incast/packets?limit=1`)).json()).total;
+  assert.ok(total > 1_000_000, `${total} of ${statSync(path).size} B`);
+  const begin = performance.now();
+  const detail = await (await fetch(`${rig.url}/api/runs/incast/packets/1000000`)).json();
+  const took_ms = performance.now() - begin;
+  assert.equal(detail.number, 1_000_000);
+  console.log(`packet 1,000,000 of ${total} in ${took_ms.toFixed(1)} ms`);
+  const page = await rig.page('/run/incast/packets?packet=1000000');
+  await page.getByText('Packet 1000000').waitFor();
+  await page.locator('.row.chosen').waitFor();
+  assert.match(await page.locator('.row.chosen').innerText(), /1000000/);
+  await page.locator('.list').evaluate((list) => (list.scrollTop = list.scrollHeight / 2));
+  await page.waitForFunction((middle) => {
+    const first = Number(document.querySelector('.list .row .number')?.textContent);
+    return Math.abs(first - middle) < middle / 50;
+  }, total / 2);
+  await rig.shot(page, 'packets-million');
+  assert.deepEqual(page.errors, []);
+});
+
+test('a run without a capture says how to get one', async () => {
+  const page = await rig.page('/run/bare/packets');
+  await page.getByRole('heading', { name: 'No packets' }).waitFor();
+  await page.getByRole('button', { name: 'Run this lab again with all packets' }).waitFor();
+  await rig.shot(page, 'packets-none');
+  assert.ok(!existsSync(`${rig.directory}/bare/capture.pcapng`));
+  assert.deepEqual(page.errors.filter((error) => !error.includes('404')), []);
+});

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { chromium } from 'playwright-core';
+import { root, screenshots, weft } from './support.mjs';
+
+let directory;
+let browser;
+before(async () => {
+  directory = mkdtempSync(join(tmpdir(), `weft-report-${process.pid}-`));
+  const evil = '# </script><script>window.taken = 1</script><!-- <script>\n';
+  writeFileSync(`${directory}/lab.yaml`, evil + readFileSync(join(root, 'labs/fabric/incast-ecn.yaml'), 'utf8'));
+  const call = (...words) => {
+    const done = spawnSync(weft, words, { encoding: 'utf8' });
+    if (done.status !== 0) throw new Error(`weft ${words.join(' ')}: ${done.status}\n${done.stderr}`);
+    return done.stdout;
+  };
+  call('run', `${directory}/lab.yaml`, '--set', 'sample=auto', '--capture', 'h0:p0', '--out', `${directory}/run`);
+  assert.equal(call('report', `${directory}/run`), readFileSync(`${directory}/run/report.md`, 'utf8'));
+  const said = JSON.parse(call('report', `${directory}/run`, '--html', '--out', `${directory}/report.html`, '--json'));
+  assert.equal(said.size_B, statSync(`${directory}/report.html`).size);
+  assert.ok(said.size_B < 8e6, `${said.size_B} B`);
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
+});
+after(async () => {
+  await browser?.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+async function open(dark, hash = '') {
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, colorScheme: dark ? 'dark' : 'light', offline: true });
+  const page = await context.newPage();
+  page.errors = [];
+  page.asked = [];
+  page.on('console', (message) => ['error', 'warning'].includes(message.type()) && page.errors.push(message.text()));
+  page.on('pageerror', (error) => page.errors.push(String(error)));
+  page.on('request', (request) => /^(file|data):/.test(request.url()) || page.asked.push(request.url()));
+  await page.goto(`file://${directory}/report.html${hash}`);
+  return page;
+}
+const shot = (page, name) => {
+  mkdirSync(screenshots, { recursive: true });
+  return page.screenshot({ path: join(screenshots, `${name}.png`) });
+};
+
+test('all views of a run from the disk, without a server', async () => {
+  const page = await open(false);
+  await page.locator('h1', { hasText: '16 of 16 flows' }).waitFor();
+  await shot(page, 'report');
+  await page.getByRole('link', { name: 'Fabric', exact: true }).first().click();
+  await page.locator('canvas').first().waitFor();
+  await page.getByRole('link', { name: 'Time', exact: true }).first().click();
+  await page.locator('.uplot').first().waitFor();
+  await page.waitForTimeout(300);
+  await shot(page, 'report-time');
+  await page.getByRole('link', { name: 'Flows', exact: true }).first().click();
+  await page.locator('.rows .row').first().waitFor();
+  assert.match(page.url(), /report\.html#\/run\/run\/flows/);
+  await page.locator('.rows .row').first().click();
+  assert.match(page.url(), /flows=incast\.\d+/);
+  await page.getByRole('link', { name: 'Packets', exact: true }).first().click();
+  await page.getByText(/WRITE/).first().waitFor();
+  await shot(page, 'report-packets');
+  await page.getByRole('link', { name: 'Findings', exact: true }).first().click();
+  await page.waitForTimeout(300);
+  await page.getByRole('link', { name: 'Jobs', exact: true }).first().click();
+  await page.waitForTimeout(300);
+  assert.doesNotMatch(await page.textContent('main'), /is not in this report/);
+  assert.equal(await page.evaluate(() => window.taken), undefined);
+  assert.deepEqual(page.asked, []);
+  assert.deepEqual(page.errors, []);
+});
+
+test('the address behind the # holds the view', async () => {
+  const page = await open(true, '#/run/run/flows?flows=incast.3');
+  await page.getByRole('row', { selected: true }).waitFor();
+  await shot(page, 'report-flows-dark');
+  assert.deepEqual(page.asked, []);
+  assert.deepEqual(page.errors, []);
+});
+
+test('what is no run is refused', () => {
+  const done = spawnSync(weft, ['report', directory, '--html'], { encoding: 'utf8' });
+  assert.equal(done.status, 2);
+  assert.match(done.stderr, /give the directory of a run/);
+});
