@@ -23,7 +23,7 @@ TEST(SeriesRoutes, ListsMostAndLast) {
 }
 
 // Against the samples themselves, read another way.
-TEST(SeriesRoutes, EachPointIsLeastAndMostOfItsPart) {
+TEST(SeriesRoutes, PointsAreLeastAndMostOfTheirPart) {
   ServedRuns served;
   served.run("one", kIncastLab);
   const auto whole = lab::read_series(served.directory("one") + "/results.sqlite", {"leaf0", "swp1", 3, "queue_B"});
