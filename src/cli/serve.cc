@@ -11,12 +11,14 @@
 #include "serve/fabric_routes.h"
 #include "serve/finding_routes.h"
 #include "serve/flow_routes.h"
+#include "serve/lab_routes.h"
 #include "serve/node_routes.h"
 #include "serve/run_place.h"
 #include "serve/run_routes.h"
 #include "serve/series_routes.h"
 #include "serve/server.h"
 #include "serve/static_routes.h"
+#include "serve/study_routes.h"
 
 namespace weft::cli {
 
@@ -38,6 +40,8 @@ int run(const ServeArguments& arguments) {
   serve::add_flow_routes(router, place, answers);
   serve::add_node_routes(router, place, answers);
   serve::add_finding_routes(router, place, answers);
+  serve::add_lab_routes(router);
+  serve::add_study_routes(router, place);
   serve::add_static_routes(router);
   serve::ServerOptions options;
   options.port = arguments.port;
