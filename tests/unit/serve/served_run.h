@@ -52,7 +52,7 @@ fabric:
   cable: {kind: dac, length: 2 m}
 qos: {profile: roce-lossless}
 workloads:
-  - {name: bw, client: h0, server: h1, perftest: ib_write_bw -n 50}
+  - {name: bw, perftest: write_bw, client: h0, server: h1, args: -n 100}
 )";
 
 class ServedRuns {
