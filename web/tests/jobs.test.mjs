@@ -55,7 +55,7 @@ test('timeline of a training step', async () => {
     await page.keyboard.press('d');
     await page.keyboard.press('s');
     await rig.shot(page, `jobs-${dark ? 'dark' : 'light'}`);
-    assert.deepEqual(page.errors, []);
+    assert.deepEqual(page.errors, [], page.errors.join());
     await page.context().close();
   }
 });
@@ -76,7 +76,7 @@ test('256 ranks', async () => {
   });
   console.log(`a step of the zoom ${frame_ms.toFixed(1)} ms`);
   await rig.shot(page, 'jobs-256');
-  assert.deepEqual(page.errors, []);
+  assert.deepEqual(page.errors, [], page.errors.join());
 });
 
 test('bus bandwidth against the roofline', async () => {
@@ -91,7 +91,7 @@ test('bus bandwidth against the roofline', async () => {
     const page = await rig.page('/run/nccl/jobs?job=two-nodes', { dark });
     await page.locator('.uplot canvas').waitFor();
     await rig.shot(page, `jobs-busbw-${dark ? 'dark' : 'light'}`);
-    assert.deepEqual(page.errors, []);
+    assert.deepEqual(page.errors, [], page.errors.join());
     await page.context().close();
   }
 });
@@ -99,5 +99,5 @@ test('bus bandwidth against the roofline', async () => {
 test('a run without a job says so', async () => {
   const page = await rig.page('/run/plain/jobs');
   await page.getByRole('heading', { name: 'No job' }).waitFor();
-  assert.deepEqual(page.errors, []);
+  assert.deepEqual(page.errors, [], page.errors.join());
 });
