@@ -80,6 +80,7 @@ test('keys choose packets, and the moment goes to the other views', async () => 
   await page.waitForURL(/packet=4/);
   await page.keyboard.press('End');
   await page.waitForURL((url) => Number(url.searchParams.get('packet')) > 1000);
+  await page.getByText(/^Packet \d{4,}/).waitFor();
   const at = new URL(page.url()).searchParams.get('at');
   await page.locator('.about').getByRole('link', { name: 'Time' }).click();
   await page.waitForURL(new RegExp(`/run/incast/time\\?.*at=${at}`));
