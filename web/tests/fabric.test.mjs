@@ -84,7 +84,7 @@ test('the mouse has numbers for links and nodes, and a click opens a node', asyn
   assert.ok((await pixels(page, stage, '#d55e00')) > 100, 'the flow is not drawn');
   const box = await page.locator(stage).boundingBox();
   await page.mouse.move(box.x + box.width / 2, box.y + 110);
-  await page.getByRole('tooltip').getByText('leaf0').waitFor();
+  await page.getByRole('tooltip').getByText('leaf0').first().waitFor();
   await page.mouse.click(box.x + box.width / 2, box.y + 110);
   const panel = page.getByRole('complementary', { name: 'Node leaf0' });
   await panel.getByText('swp17').first().waitFor();

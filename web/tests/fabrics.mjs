@@ -36,7 +36,11 @@ export function pixels(page, canvas, colour) {
   return page.locator(canvas).first().evaluate((element, name) => {
     const text = name.startsWith('--') ? getComputedStyle(document.documentElement).getPropertyValue(name).trim() : name;
     const [r, g, b] = [1, 3, 5].map((i) => parseInt(text.slice(i, i + 2), 16));
-    const { data } = element.getContext('2d').getImageData(0, 0, element.width, element.height);
+    const copy = document.createElement('canvas');
+    [copy.width, copy.height] = [element.width, element.height];
+    const c = copy.getContext('2d', { willReadFrequently: true });
+    c.drawImage(element, 0, 0);
+    const { data } = c.getImageData(0, 0, copy.width, copy.height);
     let n = 0;
     for (let i = 0; i < data.length; i += 4) {
       if (Math.abs(data[i] - r) < 12 && Math.abs(data[i + 1] - g) < 12 && Math.abs(data[i + 2] - b) < 12) ++n;
