@@ -7,7 +7,7 @@
 packages_to_build=(g++ cmake ninja-build ccache libfmt-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev
   libexpected-dev libsqlite3-dev zlib1g-dev libcpp-httplib-dev libssl-dev libbrotli-dev libibverbs-dev librdmacm-dev)
 command -v npm >/dev/null || packages_to_build+=(nodejs npm)  # the page; Node.js 18 will do, Debian's or another
-packages_to_test=(clang llvm libclang-rt-14-dev clang-format libgtest-dev librapidcheck-dev libbenchmark-dev tshark perftest
+packages_to_test=(clang lld llvm libclang-rt-14-dev clang-format libgtest-dev librapidcheck-dev libbenchmark-dev tshark perftest
   ibverbs-utils infiniband-diags rdmacm-utils ucx-utils openmpi-bin libopenmpi-dev libfabric-bin libfabric-dev python3 python3-pyverbs
   iproute2 binutils ethtool pciutils iputils-ping net-tools libuv1-dev libevent-dev iperf3 busybox-static fio qperf
   netcat-openbsd frr shellcheck systemd python3-jsonschema libvirt-clients mpich libmpich-dev tgt libiscsi-bin libgloo-dev librpma-dev

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
 namespace weft::analyze {
@@ -44,8 +45,10 @@ void CaptureCheck::see_sequence(const Frame& frame) {
   if (session.frames > 0 && step > 1 && step < 0x80000000u) {
     session.missing += step - 1;
     if (session.first.size() < 3)
-      session.first.push_back({frame.number, frame.time_ns, frame.point,
-                               fmt::format("{} sequence numbers are missing before it", step - 1)});
+      session.first.push_back(
+          {frame.number, frame.time_ns, frame.point,
+           fmt::format("{} missing before it",
+                       step == 2 ? "1 sequence number is" : fmt::format("{} sequence numbers are", step - 1))});
   }
   // One that comes late was not missing.
   if (session.frames > 0 && step >= 0x80000000u && session.missing > 0) --session.missing;
@@ -77,6 +80,29 @@ void CaptureCheck::judge_one_way(const CaptureSummary& capture, const Streams& s
   }
 }
 
+void CaptureCheck::say_offsets(const std::vector<ClockOffset>& offsets, const CaptureSummary& capture,
+                               Findings& findings) {
+  for (const ClockOffset& each : offsets) {
+    // Paths need not take equally long there and back.
+    if (std::abs(each.offset_ns) <= 2 * each.uncertainty_ns + kTolerance_ns) continue;
+    const bool is_behind = each.offset_ns < 0;
+    const std::string &first = capture.points[each.first].file, &second = capture.points[each.second].file;
+    findings.add(
+        {"capture.clocks",
+         fmt::format("{}, {}", first, second),
+         fmt::format("the clock of {} is {} that of {} by {:.3f} us (+- {:.3f} us, from {} packets that both hold)",
+                     second, is_behind ? "behind" : "ahead of", first,
+                     static_cast<double>(std::abs(each.offset_ns)) / 1e3,
+                     static_cast<double>(each.uncertainty_ns) / 1e3, each.packets),
+         "the capturing hosts are not synchronised; goodput and latencies are measured at one point each, so it is not "
+         "in them, but times of frames of one file cannot be compared with those of the other",
+         each.packets,
+         {},
+         {{"capture", fmt::format("editcap -t {}{:.9f} {} OUT; or PTP on both hosts", is_behind ? "" : "-",
+                                  static_cast<double>(std::abs(each.offset_ns)) / 1e9, second)}}});
+  }
+}
+
 void CaptureCheck::finish(const CaptureSummary& capture, const Streams& streams, Findings& findings) const {
   for (const auto& [file, offset_B] : cut_files_)
     findings.add({"capture.cut",
@@ -96,7 +122,9 @@ void CaptureCheck::finish(const CaptureSummary& capture, const Streams& streams,
                     "several receive queues stamped by software, or files merged with clocks that differ",
                     point.backwards,
                     point.first,
-                    {{"capture", "reordercap IN OUT; hardware stamps (tcpdump -j adapter_unsynced)"}}});
+                    {{"capture",
+                      "hardware stamps (tcpdump -j adapter_unsynced); keep the order of the file: sorting it by stamps "
+                      "(reordercap, mergecap) reorders packets"}}});
     if (point.dropped > 0)
       findings.add(
           {"capture.lost",

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyze/analysis.h"
+#include "analyze/clock_offsets.h"
 #include "analyze/finding.h"
 #include "analyze/frame.h"
 #include "analyze/streams.h"
@@ -29,6 +30,8 @@ class CaptureCheck {
   void add_dropped(PointId point, std::uint64_t frames);
   void add_cut_file(const std::string& file, std::uint64_t offset_B);
   void finish(const CaptureSummary& capture, const Streams& streams, Findings& findings) const;
+  // Clocks of several files that differ by more than the way between them explains.
+  static void say_offsets(const std::vector<ClockOffset>& offsets, const CaptureSummary& capture, Findings& findings);
 
  private:
   // Clocks of several queues of one NIC differ by less.

@@ -58,6 +58,7 @@ void CmCheck::see(const Frame& frame, Streams& streams) {
   if (!message) return;
   ++messages_;
   if (const auto* request = std::get_if<wire::CmReq>(&message->body)) see_request(frame, *request);
+  if (const auto* mra = std::get_if<wire::CmMra>(&message->body)) see_mra(frame, *mra);
   if (const auto* reply = std::get_if<wire::CmRep>(&message->body)) see_reply(frame, *reply, streams);
   if (const auto* reject = std::get_if<wire::CmRej>(&message->body)) see_reject(frame, *reject);
   if (const auto* ready = std::get_if<wire::CmRtu>(&message->body))
@@ -66,8 +67,7 @@ void CmCheck::see(const Frame& frame, Streams& streams) {
 
 void CmCheck::see_request(const Frame& frame, const wire::CmReq& request) {
   if (CmConnection* again = find(frame.point, frame.src, request.local_comm_id); again != nullptr && !again->replied) {
-    if (again->requests != std::numeric_limits<std::uint8_t>::max()) ++again->requests;
-    return;
+    return see_again(frame, *again);
   }
   if (connections_.size() == kMostConnections) return;
   CmConnection connection;
@@ -82,12 +82,36 @@ void CmCheck::see_request(const Frame& frame, const wire::CmReq& request) {
   connection.ack_timeout = request.path.ack_timeout;
   connection.retry_count = request.retry_count;
   connection.rnr_retry_count = request.rnr_retry_count;
+  connection.response_timeout = request.remote_response_timeout;
+  connection.max_retries = request.max_retries;
+  connection.last_request_ns = frame.time_ns;
   connection.requests = 1;
   connection.point = frame.point;
   connection.request_ns = frame.time_ns;
   connection.request_frame = frame.number;
   by_comm_id_[key_of(frame.point, frame.src, request.local_comm_id)] = static_cast<std::uint32_t>(connections_.size());
   connections_.push_back(connection);
+}
+
+void CmCheck::see_again(const Frame& frame, CmConnection& connection) {
+  if (connection.requests != std::numeric_limits<std::uint8_t>::max()) ++connection.requests;
+  const std::int64_t gap_ns = frame.time_ns - connection.last_request_ns;
+  connection.last_request_ns = frame.time_ns;
+  if (frame.time_ns < connection.mra_until_ns) {
+    if (connection.despite_mra.frame == 0)
+      connection.despite_mra = {frame.number, frame.time_ns, frame.point, "the REQ again, though the MRA holds"};
+  } else if (connection.least_gap_ns == 0 || gap_ns < connection.least_gap_ns) {
+    connection.least_gap_ns = gap_ns;
+    connection.soonest = {frame.number, frame.time_ns, frame.point, "the REQ again"};
+  }
+}
+
+void CmCheck::see_mra(const Frame& frame, const wire::CmMra& mra) {
+  CmConnection* connection = find(frame.point, frame.dst, mra.remote_comm_id);
+  if (connection == nullptr || mra.answered != wire::CmAnswered::kReq) return;
+  connection->service_timeout = mra.service_timeout;
+  connection->mra_ns = frame.time_ns;
+  connection->mra_until_ns = frame.time_ns + (std::int64_t{4096} << mra.service_timeout);
 }
 
 void CmCheck::see_reply(const Frame& frame, const wire::CmRep& reply, Streams& streams) {
@@ -148,8 +172,8 @@ void CmCheck::judge_agreement(const CmConnection& connection, const Addresses& a
   }
 }
 
-void CmCheck::finish(const Addresses& addresses, const Streams& streams, std::int64_t last_ns,
-                     Findings& findings) const {
+void CmCheck::finish(const Addresses& addresses, const Streams& streams, const RcTransport& transport,
+                     std::int64_t last_ns, Findings& findings) const {
   for (const CmConnection& connection : connections_) {
     const Evidence request{connection.request_frame, connection.request_ns, connection.point, "the REQ"};
     if (connection.rejected) {
@@ -172,7 +196,9 @@ void CmCheck::finish(const Addresses& addresses, const Streams& streams, std::in
                     {{"host", "rping -c -a ADDRESS; rdma link show; ibv_devinfo -v for the GID table"}}});
     } else if (connection.replied) {
       judge_agreement(connection, addresses, streams, findings);
+      judge_timeouts(connection, addresses, streams, transport, findings);
     }
+    judge_retries(connection, place_of_cm(addresses, connection), findings);
   }
   findings.judge("connection-setup", messages_, "CM messages",
                  "no CM message: queue pairs were set up before, or out of band");

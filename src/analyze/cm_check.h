@@ -1,5 +1,6 @@
-// Check 21, connection management: REQ, REP, RTU, REJ on queue pair 1. What CM agreed on (numbers, PSNs, path MTU) is
-// held against the packets of the connection, and tells Streams which two streams are one connection.
+// Check 21, connection management: REQ, MRA, REP, RTU, REJ on queue pair 1. What CM agreed on (numbers, PSNs, path MTU,
+// timeouts and retries) is held against the packets of the connection, and tells Streams which two streams are one
+// connection.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 
 #include "analyze/addresses.h"
 #include "analyze/finding.h"
+#include "analyze/rc_transport.h"
 #include "analyze/streams.h"
 #include "wire/cm_mad.h"
 
@@ -22,6 +24,10 @@ struct CmConnection {
   std::uint16_t path_mtu_B = 0;
   std::uint8_t ack_timeout = 0, retry_count = 0, rnr_retry_count = 0;
   std::uint8_t requests = 0;  // REQs seen: more than one is a retry
+  // How CM itself repeats a REQ: after the remote CM response timeout, so often; an MRA asks to wait longer.
+  std::uint8_t response_timeout = 0, max_retries = 0, service_timeout = 0;
+  std::int64_t last_request_ns = 0, least_gap_ns = 0, mra_ns = 0, mra_until_ns = 0;
+  Evidence soonest{}, despite_mra{};  // REQs; frame 0: none
   bool replied = false, established = false, rejected = false;
   std::uint16_t reason = 0;
   PointId point = 0;
@@ -33,7 +39,8 @@ class CmCheck {
  public:
   // A frame to queue pair 1.
   void see(const Frame& frame, Streams& streams);
-  void finish(const Addresses& addresses, const Streams& streams, std::int64_t last_ns, Findings& findings) const;
+  void finish(const Addresses& addresses, const Streams& streams, const RcTransport& transport, std::int64_t last_ns,
+              Findings& findings) const;
   const std::vector<CmConnection>& connections() const { return connections_; }
 
  private:
@@ -42,10 +49,16 @@ class CmCheck {
 
   CmConnection* find(PointId point, AddressId asker, std::uint32_t comm_id);
   void see_request(const Frame& frame, const wire::CmReq& request);
+  void see_again(const Frame& frame, CmConnection& connection);
+  void see_mra(const Frame& frame, const wire::CmMra& mra);
   void see_reply(const Frame& frame, const wire::CmRep& reply, Streams& streams);
   void see_reject(const Frame& frame, const wire::CmRej& reject);
   void judge_agreement(const CmConnection& connection, const Addresses& addresses, const Streams& streams,
                        Findings& findings) const;
+  // cm_timers.cc
+  static void judge_retries(const CmConnection& connection, const std::string& where, Findings& findings);
+  static void judge_timeouts(const CmConnection& connection, const Addresses& addresses, const Streams& streams,
+                             const RcTransport& transport, Findings& findings);
 
   std::vector<CmConnection> connections_;
   std::unordered_map<std::uint64_t, std::uint32_t> by_comm_id_;  // point, address and number of the asker

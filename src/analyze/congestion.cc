@@ -18,14 +18,15 @@ std::int64_t number(std::uint64_t value) {
 Table pause_table(const std::vector<CapturePoint>& points) {
   Table table{"pauses",
               {"flow", "priority", "frames", "xoff", "xon", "pauses", "expired", "paused_ns", "longest_ns",
-               "refresh_ns", "share_percent"}};
+               "refresh_ns", "share_percent", "response_ns", "response_mean_ns", "response_limit_ns"}};
   for (std::size_t i = 0; i < points.size(); ++i)
     for (const ClassPause& pause : points[i].pauses) {
       const std::string name = points[i].name.empty() ? fmt::format("interface {}", i) : points[i].name;
       const std::string what = !pause.sender.empty() ? "by " + pause.sender : pause.sent ? "sent" : "received";
       table.rows.push_back({name + " " + what, std::int64_t{pause.priority}, number(pause.frames), number(pause.xoff),
                             number(pause.xon), number(pause.pauses), number(pause.expired), pause.paused_ns,
-                            pause.longest_ns, pause.refresh_ns, 100 * pause.share});
+                            pause.longest_ns, pause.refresh_ns, 100 * pause.share, pause.response_ns,
+                            pause.response_mean_ns, pause.response_limit_ns});
     }
   return table;
 }
@@ -76,8 +77,9 @@ Table rate_table(const Reading& reading, Rates& rates) {
     const BinSeries& series = *rates.series(id);
     const std::string flow = place_of(reading, id);
     for (std::size_t i = 0; i < BinClock::kBins; ++i) {
-      const std::int64_t from_ns = rates.clock().start_ns() - reading.capture.first_ns + number(i) * width_ns;
-      if (from_ns > reading.span_ns()) break;
+      const std::int64_t start_ns = rates.clock().start_ns() + number(i) * width_ns;
+      if (start_ns > reading.capture.last_ns) break;
+      const std::int64_t from_ns = start_ns - reading.capture.begin_ns;
       table.rows.push_back({flow, from_ns, from_ns + width_ns, number(series.values[i]),
                             static_cast<double>(series.values[i]) * 8 / static_cast<double>(width_ns)});
     }

@@ -1,7 +1,8 @@
 // A mirror session of several ports, or of both directions of a routing switch, copies a packet twice to one interface:
 // as it came and as it left, with a smaller TTL. The second copy is no retransmission: it gets a capture point of its
-// own, one hop on. Copies with the same TTL (a bridge) cannot be told from duplicates. Interfaces with direction flags
-// are one port and have no copies.
+// own, one hop on. Copies with the same TTL (a bridge) are told by there being one of nearly every packet
+// (equal_copies.h), and have a point of their own as well. At an interface with direction flags another TTL is another
+// side of the port, and no copy.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "analyze/analysis.h"
+#include "analyze/equal_copies.h"
 #include "analyze/finding.h"
 #include "analyze/streams.h"
 
@@ -18,9 +20,10 @@ class Copies {
  public:
   // The point that this RoCE frame counts for; adds it to `capture` when it is new.
   PointId point_of(const Frame& frame, Streams& streams, CaptureSummary& capture) {
-    if (frame.direction != Direction::kUnknown) return frame.point;
     if (frame.point >= points_.size()) points_.resize(frame.point + 1);
     Point& point = points_[frame.point];
+    if (!point.equal.has_given_up() && point.equal.is_copy(frame)) return add_equal(frame, capture);
+    if (frame.direction != Direction::kUnknown) return frame.point;
     if (point.ttl == 0) point.ttl = frame.ttl;
     if (!point.mixed && frame.ttl == point.ttl) return frame.point;
     return look(frame, streams, capture);
@@ -31,6 +34,7 @@ class Copies {
   struct Point {
     std::uint8_t ttl = 0;  // of the first frame
     bool mixed = false;    // and of another one, another
+    EqualCopies equal = {};
   };
   struct Copied {
     PointId point = 0;
@@ -38,9 +42,12 @@ class Copies {
     std::vector<Evidence> first = {};
   };
   PointId look(const Frame& frame, Streams& streams, CaptureSummary& capture);
+  PointId add_equal(const Frame& frame, CaptureSummary& capture);
+  // The point of copies so many hops on; null: there are too many.
+  Copied* copied_at(PointId point, int hops, CaptureSummary& capture);
 
   std::vector<Point> points_;
-  std::map<std::pair<PointId, int>, Copied> copied_;  // by point and hops on
+  std::map<std::pair<PointId, int>, Copied> copied_;  // by point and hops on; 0: the same TTL
 };
 
 }  // namespace weft::analyze

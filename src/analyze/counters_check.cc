@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 
+#include "analyze/nearest.h"
 #include "wire/aeth_syndrome.h"
 
 namespace weft::analyze {
@@ -46,22 +46,23 @@ void CountersCheck::see(const Frame& frame, const Addresses& addresses) {
     const std::string text = addresses.text(static_cast<AddressId>(port_by_address_.size()));
     const auto found =
         std::find_if(ports_.begin(), ports_.end(), [&](const PortCounters& port) { return port.address == text; });
+    addresses_.resize(ports_.size(), kNone);
+    if (found != ports_.end())
+      addresses_[static_cast<std::size_t>(found - ports_.begin())] = static_cast<AddressId>(port_by_address_.size());
     port_by_address_.push_back(found == ports_.end() ? -1 : static_cast<std::int32_t>(found - ports_.begin()));
   }
   seen_.resize(ports_.size());
   const bool is_seq_nak = frame.has_aeth && wire::nak_code(frame.syndrome) == wire::NakCode::kPsnSequenceError;
   if (const std::int32_t port = port_by_address_[frame.src]; port >= 0) {
     Seen& seen = seen_[static_cast<std::size_t>(port)][frame.point];
-    if (seen.mac == 0) seen.first_sent_ns = frame.time_ns;
-    ++seen.frames;
-    if (frame.direction == Direction::kOut) ++seen.sent_out;
+    seen.sent_out += frame.direction == Direction::kOut ? 1 : 0;
+    seen.sent_in += frame.direction == Direction::kIn ? 1 : 0;
     seen.mac = frame.src_mac;
     seen.counts[kCnpSent] += frame.is_cnp() ? 1 : 0;
     seen.counts[kNakSent] += is_seq_nak ? 1 : 0;
   }
   if (const std::int32_t port = port_by_address_[frame.dst]; port >= 0) {
     Seen& seen = seen_[static_cast<std::size_t>(port)][frame.point];
-    ++seen.frames;
     if (frame.icrc == IcrcState::kBad) {
       ++seen.counts[kBadIcrc];
       return;
@@ -74,56 +75,91 @@ void CountersCheck::see(const Frame& frame, const Addresses& addresses) {
   }
 }
 
-void CountersCheck::finish(const CaptureSummary& capture, Findings& findings) const {
+CountersCheck::Place CountersCheck::place_of_point(const Seen& seen) {
+  if (seen.sent_out > 0 && seen.sent_in == 0) return Place::kPort;
+  return seen.sent_out + seen.sent_in > 0 ? Place::kElsewhere : Place::kUnknown;
+}
+
+bool CountersCheck::add_pauses(PointId point, const Seen& seen, std::array<std::uint64_t, kCounted>& counts) const {
+  std::size_t others = 0;
+  bool is_own_cable = place_of_point(seen) == Place::kPort;
+  for (auto each = pauses_.lower_bound({point, 0}); each != pauses_.end() && each->first.first == point; ++each) {
+    const bool is_own = each->first.second == seen.mac;
+    is_own_cable |= is_own;
+    others += is_own ? 0 : 1;
+    for (std::size_t i = 0; i < 8; ++i) counts[(is_own ? kPauseSent : kPauseReceived) + i] += each->second[i];
+  }
+  // A cable has two ends; a mirror of several ports has more, and the frames do not say which cable they were on.
+  return others <= 1 && (is_own_cable || place_of_point(seen) == Place::kUnknown);
+}
+
+void CountersCheck::compare(const PortCounters& port, PointId point, const Seen& seen, const CaptureSummary& capture,
+                            Findings& findings, std::uint64_t& compared) const {
+  std::array<std::uint64_t, kCounted> counts = seen.counts;
+  const bool has_pauses = add_pauses(point, seen, counts);
+  const std::string place = capture.points[point].name.empty() ? "this point" : capture.points[point].name;
+  const bool is_elsewhere = place_of_point(seen) == Place::kElsewhere;
+  std::uint64_t pauses_left_out = 0;
+  std::vector<std::string> apart;
+  for (std::size_t i = 0; i < kCounted; ++i) {
+    const auto counter = port.counters.find(name_of(i));
+    if (counter == port.counters.end()) continue;
+    if (i >= kPauseSent && !has_pauses) {
+      ++pauses_left_out;
+      continue;
+    }
+    ++compared;
+    // A CNP that finds congestion control off is counted apart; a slow restart counts as a CNP that was handled.
+    std::uint64_t value = counter->second;
+    if (i == kCnpReceived) value += value_of(port, "rp_cnp_ignored") - value_of(port, "roce_slow_restart");
+    if (value == counts[i]) continue;
+    const std::string what =
+        fmt::format("{} is {}, the capture at {} has {}", counter->first, counter->second, place, counts[i]);
+    if (is_elsewhere) {
+      apart.push_back(what);
+      continue;
+    }
+    findings.add({"counters.differ",
+                  port.address,
+                  what,
+                  "the capture lost frames or covers another time, or the counter does not count what its name says "
+                  "(cnpSent of E810 and implied_nak_seq_err of ConnectX-4 Lx are known to stick)",
+                  1,
+                  {},
+                  {{"host", "read the counters right before and after the capture: --counters ADDRESS=AFTER,BEFORE"}}});
+  }
+  if (apart.empty() && pauses_left_out == 0) return;
+  compared -= std::min<std::uint64_t>(compared, apart.size());
+  std::string what = fmt::format("{} is not the port of {}", place, port.address);
+  for (const std::string& each : apart) what += "; " + each;
+  if (pauses_left_out > 0)
+    what += "; " + count_text(pauses_left_out, "pause counter") +
+            " not compared: pause frames stay on their cable, and this is another one";
+  findings.add({"counters.elsewhere",
+                port.address,
+                what,
+                "frames that are marked, lost or corrupted between the two are in one of them alone",
+                apart.size() + pauses_left_out,
+                {},
+                {{"capture", fmt::format("capture at the port of {} itself", port.address)}}});
+}
+
+void CountersCheck::finish(const CaptureSummary& capture, const Streams& streams, Findings& findings,
+                           std::vector<std::string>& absent) const {
   std::uint64_t compared = 0;
   for (std::size_t p = 0; p < ports_.size(); ++p) {
     const PortCounters& port = ports_[p];
     if (p >= seen_.size() || seen_[p].empty()) {
-      findings.add({"counters.differ",
-                    port.address,
-                    fmt::format("{} has counters of {}, and no frame of it is in the capture", port.file, port.address),
-                    "another port was captured",
-                    1,
-                    {},
-                    {{"capture", "capture at the port whose counters these are"}}});
+      absent.push_back(port.address);
       continue;
     }
-    auto rank_of_point = [&capture](const auto& at) {
-      const double share = static_cast<double>(at.second.frames) /
-                           static_cast<double>(std::max<std::uint64_t>(1, capture.points[at.first].roce));
-      return std::tuple(at.second.sent_out > 0, share, -at.second.first_sent_ns);
-    };
-    auto nearer = [&](const auto& one, const auto& other) { return rank_of_point(one) < rank_of_point(other); };
-    const auto& [point, best] = *std::max_element(seen_[p].begin(), seen_[p].end(), nearer);
-    std::array<std::uint64_t, kCounted> counts = best.counts;
-    for (const auto& [key, classes] : pauses_) {
-      if (key.first != point) continue;
-      for (std::size_t i = 0; i < 8; ++i)
-        counts[(key.second == best.mac ? kPauseSent : kPauseReceived) + i] += classes[i];
-    }
-    for (std::size_t i = 0; i < kCounted; ++i) {
-      const auto counter = port.counters.find(name_of(i));
-      if (counter == port.counters.end()) continue;
-      ++compared;
-      // A CNP that finds congestion control off is counted apart; a slow restart counts as a CNP that was handled.
-      std::uint64_t value = counter->second;
-      if (i == kCnpReceived) value += value_of(port, "rp_cnp_ignored") - value_of(port, "roce_slow_restart");
-      if (value == counts[i]) continue;
-      findings.add(
-          {"counters.differ",
-           port.address,
-           fmt::format("{} is {}, the capture at {} has {}", counter->first, counter->second,
-                       capture.points[point].name.empty() ? "this point" : capture.points[point].name, counts[i]),
-           "the capture lost frames or covers another time, or the counter does not count what its name says "
-           "(cnpSent of E810 and implied_nak_seq_err of ConnectX-4 Lx are known to stick)",
-           1,
-           {},
-           {{"host", "read the counters right before and after the capture: --counters ADDRESS=AFTER,BEFORE"}}});
-    }
+    const auto nearest = seen_[p].find(nearest_point(streams, addresses_[p]));
+    const auto& [point, best] = nearest != seen_[p].end() ? *nearest : *seen_[p].begin();
+    compare(port, point, best, capture, findings, compared);
   }
   findings.judge(
       "counters", compared, "counters",
-      is_used() ? "none of the counters counts what a capture shows" : "no counters were given (--counters)");
+      is_used() ? "none of the counters counts what this capture shows" : "no counters were given (--counters)");
 }
 
 }  // namespace weft::analyze

@@ -50,7 +50,7 @@ void see_all(pcap::MergedCapture& capture, const std::vector<std::string>& paths
       if (!window.has_limits || window.holds(packet.time_ns)) {
         analyzer.see(packet.interface, packet);
       } else {
-        analyzer.skip();
+        analyzer.skip(packet.time_ns);
       }
       if (++frames % kProgressEvery == 0 && options.progress) options.progress(capture.consumed_B(), all_B);
     } while (capture.next(packet));
@@ -72,6 +72,7 @@ tl::expected<Analysis, std::string> analyze_files(const std::vector<std::string>
   auto capture = pcap::MergedCapture::open(paths);
   if (!capture) return tl::unexpected(std::move(capture.error()));
   Analyzer analyzer(options);
+  if (paths.size() > 1) analyzer.compare_clocks();
   see_all(*capture, paths, options, analyzer);
   for (std::size_t i = 0; i < paths.size(); ++i) {
     const pcap::CaptureStream& file = capture->files()[i];

@@ -44,11 +44,13 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     {"traffic-class.wrong", kWarning, "data in another class than its peers"},
     {"migreq.mix", kWarning, "MigReq differs between peers"},
     {"path-entropy.one-port", kWarning, "many queue pairs on few UDP source ports"},
+    {"path-entropy.polarised", kWarning, "two tiers choose by the same hash"},
     {"path-entropy.collision", kWarning, "flows likely share a path"},
     // Setting up.
     {"connection-setup.rejected", kError, "connection rejected"},
     {"connection-setup.no-answer", kError, "connection request without answer"},
     {"connection-setup.mismatch", kError, "packets do not keep what CM agreed on"},
+    {"connection-setup.retry", kWarning, "CM repeats a request otherwise than it says"},
     // The remote end refuses.
     {"nak.remote-access", kError, "remote access error"},
     {"nak.invalid-request", kError, "invalid request"},
@@ -60,6 +62,7 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     // Pauses.
     {"pause.unpaired", kError, "XOFF without XON: the pause runs out"},
     {"pause.violated", kError, "data sent while paused"},
+    {"pause.slow-response", kError, "a port stops too late after XOFF"},
     {"pause.global", kWarning, "802.3x pauses stop all classes"},
     {"pause.spread", kWarning, "pauses spread upstream"},
     {"pause.share", kWarning, "a class is paused much of the time"},
@@ -73,6 +76,8 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     {"rate-reaction.slow-recovery", kWarning, "the rate recovers slowly after CNPs"},
     {"traffic-class.ce-share", kWarning, "most packets are CE-marked"},
     // Loss and its recovery.
+    {"psn.outage", kError, "a link was down: nothing passed for a time"},
+    {"psn.mtu", kError, "large packets are lost: an MTU on the way is too small"},
     {"timeout.retries-exhausted", kError, "retries used up: the queue pair ends in an error"},
     {"psn.lost", kError, "packets lost"},
     {"psn.gap", kError, "PSNs that were never sent"},
@@ -105,16 +110,20 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     {"integrity.other-opcode", kNote, "opcodes that are not looked into"},
     {"capture.snapped", kNote, "frames are cut to a snap length"},
     {"capture.streams", kNote, "more streams than are looked into"},
+    {"capture.clocks", kNote, "clocks of the files differ"},
     {"capture.twice", kNote, "packets were mirrored twice"},
     {"capture.one-way", kNote, "only one direction was captured"},
     {"recovery.selective", kNote, "selective repeat"},
     {"migreq.clear", kNote, "MigReq is 0"},
+    {"path-entropy.single-path", kNote, "many flows on one of several ports"},
+    {"path-entropy.estimate", kNote, "how likely flows share a path"},
     {"path-entropy.source-port", kNote, "UDP source ports outside 0xC000 to 0xFFFF"},
     {"cnp.source-port", kNote, "CNPs with source port 0"},
     {"cnp.pacing", kNote, "interval and scope of CNPs"},
     {"traffic-class.no-ecn", kNote, "no RoCE packet is ECN-capable"},
     {"rate-reaction.fit", kNote, "DCQCN parameters that fit"},
-    {"ack.coalescing", kNote, "ACK coalescing"},
+    {"connection-setup.timeout", kNote, "timeouts and retries against the handshake"},
+    {"counters.elsewhere", kNote, "counters of a port that was not captured itself"},
     {"uet.seen", kNote, "Ultra Ethernet packets"},
 });
 

@@ -9,6 +9,8 @@
 
 namespace weft::analyze {
 
+// path_collisions.cc: which of several ways flows took, as far as a capture shows it.
+void check_collisions(Findings& findings, const Reading& reading, PauseLanes& lanes);
 void check_path_entropy(Findings& findings, const Reading& reading, PauseLanes& lanes);
 void check_migreq(Findings& findings, const Reading& reading);
 

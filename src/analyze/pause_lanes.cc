@@ -7,9 +7,6 @@ namespace weft::analyze {
 namespace {
 
 constexpr std::uint64_t kAssumedSpeed_bps = 100'000'000'000;
-constexpr std::int64_t kLargestFrame_B = 9216, kPauseLine_B = 84;
-// Stamps may be whole microseconds; and at the far end of a cable of up to 500 m, what is on it still comes.
-constexpr std::int64_t kStampAllowance_ps = 1'000'000, kCableAllowance_ps = 5'000'000;
 constexpr std::uint32_t kSpeedWindow_frames = 16;
 // What a pause has piled up can make a switch stop its peers a little after it is over.
 constexpr std::int64_t kFilled_ps = 100'000'000;
@@ -28,22 +25,6 @@ std::size_t pause_class_of(std::uint8_t dscp, int pcp) {
   if (pcp >= 0) return static_cast<std::size_t>(pcp);
   if (dscp == 3 || dscp == 4) return dscp;
   return dscp >> 3;
-}
-
-std::int64_t response_quanta(std::uint64_t speed_bps) {
-  constexpr std::array<std::pair<std::uint64_t, std::int64_t>, 10> kLimits = {{{100'000'000, 1},
-                                                                               {1'000'000'000, 2},
-                                                                               {10'000'000'000, 67},
-                                                                               {25'000'000'000, 80},
-                                                                               {40'000'000'000, 118},
-                                                                               {50'000'000'000, 147},
-                                                                               {100'000'000'000, 394},
-                                                                               {200'000'000'000, 453},
-                                                                               {400'000'000'000, 905},
-                                                                               {800'000'000'000, 905}}};
-  for (const auto& [speed, quanta] : kLimits)
-    if (speed_bps <= speed) return quanta;
-  return kLimits.back().second;
 }
 
 Direction PauseLanes::held_direction(const PauseLane& lane) {
@@ -85,9 +66,7 @@ void PauseLanes::set_speed(PauseLane& lane) {
   const auto speed_bps = static_cast<std::int64_t>(this->speed_bps(lane.point));
   lane.speed_is_known = points_[lane.point].speed_bps != 0;
   lane.quantum_fs = 512 * 1'000'000'000'000'000 / speed_bps;
-  lane.allowance_ps = (kPauseLine_B + kLargestFrame_B) * 8'000'000'000'000 / speed_bps +
-                      response_quanta(static_cast<std::uint64_t>(speed_bps)) * lane.quantum_fs / 1000 +
-                      kStampAllowance_ps + (lane.side == LaneSide::kStopsPort ? 0 : kCableAllowance_ps);
+  lane.allowance_ps = response_allowance_ps(static_cast<std::uint64_t>(speed_bps), lane.side != LaneSide::kStopsPort);
 }
 
 // The fastest that 16 frames of one direction followed each other.
@@ -216,6 +195,7 @@ void PauseLanes::end(PauseLane& lane, std::size_t c, std::int64_t end_ps) {
   state.last_end_ps = end_ps;
   state.total_ps += length_ps;
   state.longest_ps = std::max(state.longest_ps, length_ps);
+  state.response.end(length_ps, lane.allowance_ps);
   state.run.paused_ps += length_ps;
   state.run.end_ps = end_ps;
   if (state.run.length_ps() > state.longest_run.length_ps()) state.longest_run = state.run;
@@ -245,9 +225,8 @@ void PauseLanes::check_sent(PauseLane& lane, const Frame& frame) {
   for (std::size_t c = 0; c < kLaneClasses; ++c) expire(lane, c, now_ps, frame);
   for (const std::size_t c : {pause_class_of(frame.dscp(), frame.pcp()), kWholeLink}) {
     PausedClass& state = lane.classes[c];
-    if (!state.stopped || now_ps - state.since_ps <= lane.allowance_ps || now_ps >= state.until_ps) continue;
-    if (state.violations++ == 0) state.first_violation = {frame.number, frame.time_ns};
-    state.last_violation = {frame.number, frame.time_ns};
+    if (state.stopped && now_ps < state.until_ps)
+      state.response.see_sent(now_ps - state.since_ps, lane.allowance_ps, frame);
   }
 }
 

@@ -12,16 +12,12 @@
 
 #include "analyze/analysis.h"
 #include "analyze/frame.h"
+#include "analyze/pause_response.h"
 
 namespace weft::analyze {
 
 inline constexpr std::size_t kWholeLink = 8;  // of 802.3x, beside the eight classes of PFC
 inline constexpr std::size_t kLaneClasses = 9;
-
-struct FrameRef {
-  std::uint64_t frame = 0;  // 0: none
-  std::int64_t time_ns = 0;
-};
 
 // A time in which a class was stopped for 99 % or more.
 struct PauseRun {
@@ -44,9 +40,7 @@ struct PausedClass {
   // Pauses that began while the sender of the pause was not stopped itself, and while it was.
   std::uint64_t origin = 0, passed_on = 0;
   std::vector<std::pair<std::uint32_t, std::uint64_t>> causes{};  // lanes that had stopped it, how often
-  // Frames of this class that were sent though it was stopped, and all those that were sent at this lane.
-  std::uint64_t violations = 0;
-  FrameRef first_violation{}, last_violation{};
+  PauseResponse response{};  // frames of this class that were sent though it was stopped
 
   bool stopped = false;
   std::int64_t since_ps = 0, until_ps = 0, last_xoff_ps = 0, last_end_ps = INT64_MIN / 2;
@@ -124,7 +118,5 @@ class PauseLanes {
 // The class of a data frame: of its VLAN tag, else DSCP / 8 (NIC and switch defaults), with SONiC's DSCP 3 and 4 as
 // classes 3 and 4.
 std::size_t pause_class_of(std::uint8_t dscp, int pcp);
-// Longest time until a port stops sending after a pause frame, in quanta (802.3 31B.3.7, by speed).
-std::int64_t response_quanta(std::uint64_t speed_bps);
 
 }  // namespace weft::analyze

@@ -11,8 +11,6 @@ double micros(std::int64_t time_ps) {
   return static_cast<double>(time_ps) / 1e6;
 }
 
-constexpr std::uint64_t kFewestViolations = 10;
-
 }  // namespace
 
 void Pauses::fill(std::vector<CapturePoint>& points, std::int64_t span_ns) const {
@@ -34,6 +32,12 @@ void Pauses::fill(std::vector<CapturePoint>& points, std::int64_t span_ns) const
       if (state.refreshes > 0) pause.refresh_ns = state.refresh_ps / 1000 / static_cast<std::int64_t>(state.refreshes);
       if (span_ns > 0) pause.share = static_cast<double>(pause.paused_ns) / static_cast<double>(span_ns);
       pause.speed_is_estimated = !lane.speed_is_known;
+      const PauseResponse& response = state.response;
+      if (response.answered > 0) {
+        pause.response_ns = response.most_ps / 1000;
+        pause.response_mean_ns = response.mean_ps() / 1000;
+      }
+      pause.response_limit_ns = response_limit_ps(lanes_.speed_bps(lane.point)) / 1000;
       points[lane.point].pauses.push_back(std::move(pause));
     }
   }
@@ -72,6 +76,46 @@ bool Pauses::is_storm(std::uint32_t i) const {
   return is_long && ((sent.is_origin && stop.cause == kNone) || stop.sender_is_host) && !is_in_cycle(i);
 }
 
+// A port that does not stop, or stops too late: the headroom of its peer runs over.
+void Pauses::find_response(Findings& findings, const PauseStop& stop, const PauseLane& lane,
+                           const std::string& where) const {
+  const PauseResponse& response = lane.classes[stop.c].response;
+  const std::uint64_t speed_bps = lanes_.speed_bps(lane.point);
+  const std::string limit = fmt::format(
+      "802.3 allows {:.2f} us ({} quanta at {:.0f} Gb/s{}), in a capture {:.1f} us with the frames on the way",
+      micros(response_limit_ps(speed_bps)), response_quanta(speed_bps), static_cast<double>(speed_bps) / 1e9,
+      lane.speed_is_known ? "" : ", estimated", micros(lane.allowance_ps));
+  if (response.is_ignored())
+    findings.add({"pause.violated",
+                  where,
+                  fmt::format("{} frames left {} later than {:.1f} us after an XOFF of {} that still held; {}",
+                              response.violations, stop.stopped, micros(lane.allowance_ps), stop.sender, limit),
+                  "the port does not listen to pauses of this class (PFC is off there, or its DSCP or PCP is in "
+                  "another priority), or a watchdog makes it ignore them",
+                  response.violations,
+                  {{response.first_violation.frame, response.first_violation.time_ns, lane.point, "sent while stopped"},
+                   {response.last_violation.frame, response.last_violation.time_ns, lane.point, "and the last one"}},
+                  {{"NIC", "mlnx_qos -i IFACE --pfc 0,0,0,1,0,0,0,0 --trust dscp"},
+                   {"switch", "show pfc asymmetric; show pfcwd stats; config interface pfc priority PORT 3 on"}}});
+  // Of a speed that is not in the file the limit may be another one.
+  if (response.is_slow() && lane.speed_is_known)
+    findings.add({"pause.slow-response",
+                  where,
+                  fmt::format("{} goes on sending for up to {:.1f} us after an XOFF of {} (mean {:.1f} us, too long in "
+                              "{} of {} pauses); {}",
+                              stop.stopped, micros(response.most_ps), stop.sender, micros(response.mean_ps()),
+                              response.slow, response.answered, limit),
+                  "the port hands pauses to software or takes them from behind a queue (firmware, a virtual switch, a "
+                  "media converter or a long cable between); headroom is sized for a peer that stops in time, and runs "
+                  "over",
+                  response.slow,
+                  {{response.most.frame, response.most.time_ns, lane.point, "the last frame after an XOFF"}},
+                  {{"NIC", "ethtool -S IFACE | grep rx_prio._pause; update the firmware"},
+                   {"switch",
+                    "give the port more headroom: SONiC config interface cable-length PORT 300m; show priority-group "
+                    "watermark headroom"}}});
+}
+
 // What one end of a cable does wrong by itself.
 void Pauses::find_lane_faults(Findings& findings) const {
   std::uint64_t whole_link = 0;
@@ -81,18 +125,7 @@ void Pauses::find_lane_faults(Findings& findings) const {
     const PauseLane& lane = lanes_.lanes()[stop.lane()];
     const PausedClass& state = lane.classes[stop.c];
     const std::string where = fmt::format("{} > {}, {}", stop.sender, stop.stopped, class_text(stop.c));
-    if (state.violations >= kFewestViolations)
-      findings.add({"pause.violated",
-                    where,
-                    fmt::format("{} frames left {} later than {:.1f} us after an XOFF of {} that still held",
-                                state.violations, stop.stopped, micros(lane.allowance_ps), stop.sender),
-                    "the port does not listen to pauses of this class (PFC is off there, or its DSCP or PCP is in "
-                    "another priority), or a watchdog makes it ignore them",
-                    state.violations,
-                    {{state.first_violation.frame, state.first_violation.time_ns, lane.point, "sent while stopped"},
-                     {state.last_violation.frame, state.last_violation.time_ns, lane.point, "and the last one"}},
-                    {{"NIC", "mlnx_qos -i IFACE --pfc 0,0,0,1,0,0,0,0 --trust dscp"},
-                     {"switch", "show pfc asymmetric; show pfcwd stats; config interface pfc priority PORT 3 on"}}});
+    find_response(findings, stop, lane, where);
     if (state.expired > 0 && state.expired * 20 >= state.pauses && !is_storm(i))
       findings.add(
           {"pause.unpaired",

@@ -26,6 +26,7 @@ class Pauses {
 
  private:
   void find_lane_faults(Findings& findings) const;
+  void find_response(Findings& findings, const PauseStop& stop, const PauseLane& lane, const std::string& where) const;
   void find_cycles(Findings& findings) const;
   void find_storms(Findings& findings) const;
   void find_origins(Findings& findings, const Reading& reading);

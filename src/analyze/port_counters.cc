@@ -1,10 +1,13 @@
 #include "analyze/port_counters.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
+#include <optional>
 
 #include "base/files.h"
 
@@ -26,6 +29,19 @@ std::string_view next_word(std::string_view& text) {
   const std::string_view word = text.substr(begin, end - begin);
   text.remove_prefix(end);
   return word;
+}
+
+// An address as the analysis writes it: IPv6 has many spellings. Nothing: it is none.
+std::optional<std::string> address_text(const std::string& text) {
+  std::array<unsigned char, 16> bytes{};
+  char written[INET6_ADDRSTRLEN] = "";
+  for (const int family : {AF_INET, AF_INET6})
+    if (inet_pton(family, text.c_str(), bytes.data()) == 1)
+      return inet_ntop(family, bytes.data(), written, sizeof(written));
+  const std::string_view number = std::string_view(text).substr(std::min<std::size_t>(4, text.size()));
+  const bool is_lid =
+      text.starts_with("LID ") && !number.empty() && number.find_first_not_of("0123456789") == number.npos;
+  return is_lid ? std::optional(text) : std::nullopt;
 }
 
 }  // namespace
@@ -55,7 +71,11 @@ tl::expected<PortCounters, std::string> read_port_counters(const std::string& ar
   const std::size_t equal = argument.find('=');
   if (equal == 0 || equal == argument.npos) return tl::unexpected(argument + ": not ADDRESS=FILE");
   PortCounters port;
-  port.address = argument.substr(0, equal);
+  const auto address = address_text(argument.substr(0, equal));
+  if (!address)
+    return tl::unexpected(
+        fmt::format("{}: not the address of a port, which is how a capture names it", argument.substr(0, equal)));
+  port.address = *address;
   const std::string files = argument.substr(equal + 1);
   const std::size_t comma = files.find(',');
   port.file = files.substr(0, comma);

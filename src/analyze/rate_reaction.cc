@@ -79,6 +79,11 @@ void RateReaction::see_window(Reaction& reaction, double rate_bps, std::int64_t 
       reaction.cut_sum += cut;
       reaction.fresh_cuts += reaction.measure_is_fresh ? 1 : 0;
       reaction.fresh_cut_sum += reaction.measure_is_fresh ? cut : 0;
+      if (reaction.fit == kNone) {
+        reaction.fit = static_cast<std::uint32_t>(fits_.size());
+        fits_.emplace_back();
+      }
+      fits_[reaction.fit].see_cut(2 * (1 - cut));
     }
     reaction.cut_ns = start_ns;
     reaction.cut_from_bps = reaction.measure_before_bps;
@@ -173,6 +178,7 @@ void RateReaction::see_cnp(const Frame& frame, StreamId id, const Streams& strea
   const bool is_fresh = reaction.last_cnp_ns == 0 || frame.time_ns - reaction.last_cnp_ns >= kFresh_ns;
   const bool is_alone = reaction.last_cnp_ns == 0 || frame.time_ns - reaction.last_cnp_ns >= 2 * kWindow_ns;
   add_dose(reaction, frame.time_ns);
+  if (reaction.fit != kNone) fits_[reaction.fit].see_cnp(frame.time_ns - reaction.last_cnp_ns);
   reaction.last_cnp_ns = frame.time_ns;
   const double before_bps = rate_before(window, frame.time_ns);
   if (before_bps > 0 && is_alone) {

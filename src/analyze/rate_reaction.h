@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analyze/alpha_fit.h"
 #include "analyze/finding.h"
 #include "analyze/pause_lanes.h"
 #include "analyze/stream_marks.h"
@@ -61,6 +62,15 @@ struct Reaction {
   double best_first_bps = 0, best_last_bps = 0;
   std::int64_t best_ns = 0;
   bool best_is_steady = false;
+  std::uint32_t fit = kNone;  // of alpha's gain, from the first cut that was measured on
+};
+
+// Whether a stream shows what its sender does with CNPs.
+enum class ReactionEvidence : std::uint8_t {
+  kShown,       // it slowed down, or had to and could be seen not to
+  kFewPackets,  // no rate around the CNPs
+  kNoSpeed,     // the file does not say the speed of the port: a sender far below it has nothing to cut
+  kSmallCut,    // DCQCN would have cut too little to be seen
 };
 
 class RateReaction {
@@ -126,11 +136,15 @@ class RateReaction {
   static double rate_before(const Window& window, std::int64_t now_ns);
   static void end_quiet(Reaction& reaction, std::int64_t now_ns);
   void find_deaf(Findings& findings, const Reading& reading, const PauseLanes& lanes) const;
+  static ReactionEvidence evidence_of(const Reaction& reaction, const Reading& reading);
+  void judge(Findings& findings, const Reading& reading) const;
+  void add_gain(std::string& text) const;
   void find_slow(Findings& findings, const Reading& reading, const Reaction& reaction) const;
   void describe(Findings& findings, const Reading& reading) const;
 
   std::vector<Window> windows_;
   std::vector<Reaction> reactions_;
+  std::vector<AlphaFit> fits_;
   std::uint64_t unpaired_cnps_ = 0;
 };
 

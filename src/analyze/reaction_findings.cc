@@ -2,10 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
-#include <set>
 #include <tuple>
 
+#include "analyze/nearest.h"
 #include "analyze/rate_reaction.h"
 
 namespace weft::analyze {
@@ -145,23 +146,22 @@ void RateReaction::describe(Findings& findings, const Reading& reading) const {
   if (rises > 0)
     text += fmt::format("; without CNPs the rate rises by {:.2f} Gb/s in 1 ms",
                         rise_sum / static_cast<double>(rises) / 1e3);
+  add_gain(text);
   findings.add({"rate-reaction.fit", place_of(reading, most->stream), text, "", cnps, {most->first_cnp}});
 }
 
-// Of the points that saw a stream, the one nearest to its sender: no router and no queue has had its data, and CNPs
-// come there last. Where it was seen first is no sign: a capture may begin with what is in a queue.
+// Of the points that saw a stream, the one nearest to its sender.
 void RateReaction::keep_nearest(const Reading& reading, const PauseLanes& lanes) {
-  auto distance = [&](const Reaction& reaction) {
-    const StreamMarks& marks = reading.marks[reaction.stream];
-    return std::tuple(-int{marks.ttl}, marks.ce, -reaction.last_cnp_ns, reading.streams[reaction.stream].first_ns);
-  };
-  std::stable_sort(reactions_.begin(), reactions_.end(),
-                   [&](const Reaction& one, const Reaction& other) { return distance(one) < distance(other); });
-  std::set<std::tuple<AddressId, AddressId, std::uint32_t>> seen;
-  std::erase_if(reactions_, [&](const Reaction& reaction) {
+  const auto key = [&](const Reaction& reaction) {
     const Stream& stream = reading.streams[reaction.stream];
-    return !seen.insert({stream.src, stream.dst, stream.dst_qp}).second;
-  });
+    return std::tuple(stream.src, stream.dst, stream.dst_qp);
+  };
+  std::map<std::tuple<AddressId, AddressId, std::uint32_t>, StreamId> nearest;
+  for (const Reaction& reaction : reactions_) {
+    const auto [at, is_new] = nearest.try_emplace(key(reaction), reaction.stream);
+    if (!is_new && is_nearer(reading.streams, reaction.stream, at->second)) at->second = reaction.stream;
+  }
+  std::erase_if(reactions_, [&](const Reaction& reaction) { return nearest.at(key(reaction)) != reaction.stream; });
   std::stable_sort(reactions_.begin(), reactions_.end(), [&](const Reaction& one, const Reaction& other) {
     return reading.streams[one.stream].first_ns < reading.streams[other.stream].first_ns;
   });
@@ -172,19 +172,61 @@ void RateReaction::keep_nearest(const Reading& reading, const PauseLanes& lanes)
   }
 }
 
+// The gain of alpha, where the cuts tell it.
+void RateReaction::add_gain(std::string& text) const {
+  AlphaFit all;
+  for (const Reaction& reaction : reactions_)
+    if (reaction.fit != kNone && !reaction.has_loss) all.add(fits_[reaction.fit]);
+  const auto gain = all.best();
+  if (!gain) return;
+  if (gain->is_bound) {
+    text += fmt::format("; alpha is gone by the next cut: g is {:.4f} in 1 us or more ({} of cuts measured)",
+                        gain->least, count_text(gain->measured, "pair"));
+    return;
+  }
+  text += fmt::format(
+      "; alpha falls to half in {:.0f} us without CNPs: g is {:.4f} ({:.4f} to {:.4f}) in 1 us, DCE_TCP_G {:.0f} with "
+      "DCE_TCP_RTT 1 ({} of cuts measured)",
+      gain->half_life_us(), gain->g, gain->least, gain->most, 1024 * (1 - gain->g), count_text(gain->measured, "pair"));
+}
+
+ReactionEvidence RateReaction::evidence_of(const Reaction& reaction, const Reading& reading) {
+  constexpr std::uint64_t kFewestWindows = 10;
+  // What chance does not do to a paced rate: a cut by a fifth, or several by more than can be measured.
+  constexpr double kClearCut = 0.8;
+  if (reaction.before_bps > 0 && reaction.first_least_bps > 0 &&
+      reaction.first_least_bps < kClearCut * reaction.before_bps)
+    return ReactionEvidence::kShown;
+  if (reaction.cuts >= kFewestSmallCuts && reaction.cut_sum < (1 - kNoise) * static_cast<double>(reaction.cuts))
+    return ReactionEvidence::kShown;
+  if (reaction.windows < kFewestWindows) return ReactionEvidence::kFewPackets;
+  if (reaction.cnps < kFewestCnps || reaction.told_windows < kFewestTold) return ReactionEvidence::kSmallCut;
+  if (reading.capture.points[reading.streams[reaction.stream].point].speed_bps == 0) return ReactionEvidence::kNoSpeed;
+  return ReactionEvidence::kShown;
+}
+
+// Healthy only where something could have been found; else what most CNPs lacked.
+void RateReaction::judge(Findings& findings, const Reading& reading) const {
+  std::array<std::uint64_t, 4> cnps{};
+  for (const Reaction& reaction : reactions_)
+    cnps[static_cast<std::size_t>(evidence_of(reaction, reading))] += reaction.cnps;
+  constexpr std::array<std::string_view, 4> kMissing = {
+      "no CNP to a sender whose data is in this capture", "too few packets around the CNPs to tell a rate",
+      "the file does not say the speed of the port, and no rate falls: a sender far below it has nothing to cut",
+      "too few CNPs, too far apart: DCQCN would have cut too little to be seen"};
+  const std::size_t most = static_cast<std::size_t>(std::max_element(cnps.begin() + 1, cnps.end()) - cnps.begin());
+  findings.judge("rate-reaction", cnps[0], "CNPs", kMissing[cnps[most] == 0 ? 0 : most]);
+}
+
 void RateReaction::finish(Findings& findings, const Reading& reading, const PauseLanes& lanes) {
   keep_nearest(reading, lanes);
-  std::uint64_t looked_at = 0;
   for (Reaction& reaction : reactions_) {
     end_quiet(reaction, reading.streams[reaction.stream].last_ns);
-    if (reaction.windows >= 10) looked_at += reaction.cnps;
     find_slow(findings, reading, reaction);
   }
   find_deaf(findings, reading, lanes);
   describe(findings, reading);
-  findings.judge("rate-reaction", looked_at, "CNPs",
-                 reactions_.empty() ? "no CNP to a sender whose data is in this capture"
-                                    : "too few packets around the CNPs to tell a rate");
+  judge(findings, reading);
 }
 
 }  // namespace weft::analyze

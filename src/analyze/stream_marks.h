@@ -14,13 +14,13 @@ namespace weft::analyze {
 struct StreamMarks {
   static constexpr std::uint8_t kMigReqSet = 1, kMigReqClear = 2, kOddPort = 4, kManyPorts = 8, kCnpPortZero = 16;
 
-  std::uint64_t src_mac = 0;
+  std::uint64_t src_mac = 0, dst_mac = 0;
   std::uint64_t changed_frame = 0;  // first one in another class
   std::int64_t changed_ns = 0;
   std::uint32_t frames = 0, data = 0, not_ect = 0, ce = 0, changed = 0;  // without CNPs
   std::uint16_t src_port = 0;
   std::uint8_t dscp = 0, changed_dscp = 0, ttl = 0;
-  std::int8_t pcp = -1;
+  std::int8_t pcp = -1, changed_pcp = -1;
   std::uint8_t flags = 0;
   Direction direction = Direction::kUnknown;
   bool has_cnp = false;

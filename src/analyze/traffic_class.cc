@@ -47,14 +47,18 @@ void TrafficClass::begin(const Frame& frame, StreamMarks& marks) {
   marks.ttl = frame.ttl;
   marks.pcp = static_cast<std::int8_t>(frame.pcp());
   marks.src_mac = frame.src_mac;
+  marks.dst_mac = frame.dst_mac;
   marks.src_port = frame.src_port;
   marks.direction = frame.direction;
   if (frame.encapsulation == Encapsulation::kRoceV2 && frame.src_port < 0xc000) marks.flags |= StreamMarks::kOddPort;
 }
 
 void TrafficClass::change(const Frame& frame, StreamMarks& marks) {
+  // A tag is on one side of a trunk and not on the other; the DSCP says the class on both.
+  if (frame.dscp() == marks.dscp && (frame.pcp() < 0) != (marks.pcp < 0)) return;
   if (marks.changed++ > 0) return;
   marks.changed_dscp = frame.dscp();
+  marks.changed_pcp = static_cast<std::int8_t>(frame.pcp());
   marks.changed_frame = frame.number;
   marks.changed_ns = frame.time_ns;
 }
@@ -81,14 +85,14 @@ void TrafficClass::find_changes(Findings& findings, const Reading& reading) cons
     findings.add(
         {"traffic-class.mixed",
          place_of(reading, id),
-         fmt::format("{} of {} packets are not {} but in another class (DSCP {})", marks.changed, marks.frames,
-                     marks_text(marks.dscp, marks.pcp), marks.changed_dscp),
+         fmt::format("{} of {} packets are not {} but in another class ({})", marks.changed, marks.frames,
+                     marks_text(marks.dscp, marks.pcp), marks_text(marks.changed_dscp, marks.changed_pcp)),
          "the class of a queue pair was changed while it ran, or a device on the way marks some of its packets: "
          "its packets stand in different queues and overtake each other",
          marks.changed,
          {first_of(reading, id, marks_text(marks.dscp, marks.pcp)),
           {marks.changed_frame, marks.changed_ns, reading.streams[id].point,
-           fmt::format("DSCP {}", marks.changed_dscp)}},
+           marks_text(marks.changed_dscp, marks.changed_pcp)}},
          class_remedies()});
   }
 }

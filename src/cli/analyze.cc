@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "analyze/analyzer.h"
 #include "analyze/diff.h"
@@ -45,6 +46,21 @@ bool read_time(const char* option, const std::string& text, std::optional<std::i
   return true;
 }
 
+// The ports that --counters could have meant.
+std::string addresses_text(const analyze::Analysis& analysis) {
+  constexpr std::size_t kMostNamed = 8;
+  std::set<std::string> all;
+  for (const analyze::Conversation& each : analysis.conversations) all.insert({each.a, each.b});
+  if (all.empty()) return "the capture has no RoCE conversation";
+  std::string text = "addresses in the capture:";
+  std::size_t named = 0;
+  for (const std::string& address : all) {
+    if (named++ == kMostNamed) return text + fmt::format(" and {} more", all.size() - kMostNamed);
+    text += (named == 1 ? " " : ", ") + address;
+  }
+  return text;
+}
+
 // On a terminal, how much has been read; nothing elsewhere.
 std::function<void(std::uint64_t, std::uint64_t)> reading_line() {
   if (isatty(STDERR_FILENO) == 0) return {};
@@ -80,6 +96,10 @@ int analyze_captures(const AnalyzeArguments& arguments) {
   }
   if (!read_time("--since", arguments.since, options.since_ns)) return kExitWrongInput;
   if (!read_time("--until", arguments.until, options.until_ns)) return kExitWrongInput;
+  if (!options.counters.empty() && (options.since_ns || options.until_ns))
+    return wrong_input("--counters with --since or --until: counters count all of the capture, not a part of it",
+                       "leave out the times; or read the counters at both of them, cut the capture there (editcap -A "
+                       "-B), and use --counters ADDRESS=AFTER,BEFORE");
   if (options.since_ns && options.until_ns && *options.since_ns >= *options.until_ns)
     return wrong_input("--since is not before --until", "--since 1ms --until 2ms");
   options.most_streams = arguments.most_streams;
@@ -88,6 +108,10 @@ int analyze_captures(const AnalyzeArguments& arguments) {
   auto analysis = analyze::analyze_files(arguments.files, options);
   clear_progress_line();
   if (!analysis) return wrong_input(analysis.error(), "weft analyze reads pcap and pcapng files");
+  if (!analysis->counters_without_frames.empty())
+    return wrong_input(
+        fmt::format("--counters {}: no frame is from or to that address", analysis->counters_without_frames.front()),
+        addresses_text(*analysis));
   if (!arguments.flow.empty() && !analyze::keep_flow(arguments.flow, *analysis))
     return wrong_input("no conversation is --flow '" + arguments.flow + "'", "weft analyze FILE names them");
   if (!arguments.diff.empty()) {

@@ -91,6 +91,8 @@ int main(int argc, char** argv) {
   add_export(app, status);
   add_wireshark(app, status);
   add_serve(app, status);
+  add_compare(app, status);
+  add_sweep(app, status);
   const std::vector<std::string> words(argv + 1, argv + argc);
   try {
     std::vector<std::string> arranged = with_own_options_first(with_end_of_options(words));

@@ -10,11 +10,13 @@
 #include "serve/event_routes.h"
 #include "serve/fabric_routes.h"
 #include "serve/flow_routes.h"
+#include "serve/lab_routes.h"
 #include "serve/run_place.h"
 #include "serve/run_routes.h"
 #include "serve/series_routes.h"
 #include "serve/server.h"
 #include "serve/static_routes.h"
+#include "serve/study_routes.h"
 
 namespace weft::cli {
 
@@ -34,6 +36,8 @@ int run(const ServeArguments& arguments) {
   serve::add_series_routes(router, place, answers);
   serve::add_event_routes(router, place, answers);
   serve::add_flow_routes(router, place, answers);
+  serve::add_lab_routes(router);
+  serve::add_study_routes(router, place);
   serve::add_static_routes(router);
   serve::ServerOptions options;
   options.port = arguments.port;

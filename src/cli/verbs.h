@@ -40,6 +40,8 @@ void add_choose(CLI::App& app, int& status);
 void add_export(CLI::App& app, int& status);
 void add_wireshark(CLI::App& app, int& status);
 void add_serve(CLI::App& app, int& status);
+void add_compare(CLI::App& app, int& status);
+void add_sweep(CLI::App& app, int& status);
 // The words of the command line, with the "--" before the program that `exec` runs, which may be left out.
 std::vector<std::string> with_end_of_options(std::vector<std::string> words);
 // The same with the options of `perftest` and `nccl` that are weft's before those of the test: they may come last.

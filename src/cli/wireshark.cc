@@ -44,7 +44,12 @@ void print_steps(const std::vector<Step>& steps, bool dry_run) {
 }
 
 int report(const WiresharkArguments& arguments, const wireshark::Folders& folders, const Steps& steps) {
-  if (!steps) return failed(steps.error());
+  if (!steps && !arguments.directory.empty())
+    return wrong_input(steps.error(), "--dir DIR: a directory that you can write; it is made if it does not exist");
+  if (!steps)
+    return failed(steps.error(), fmt::format("make {} writable, or choose another place: weft wireshark install --dir "
+                                             "DIR, then WIRESHARK_CONFIG_DIR=DIR wireshark",
+                                             folders.configuration));
   if (arguments.json) {
     put(steps_json(folders, *steps, arguments.options.dry_run));
   } else {

@@ -8,6 +8,9 @@
 
 namespace weft::explain {
 
+// Of picoseconds, bytes, packets, bits per second: 20 hours, 72 PB. Hundreds of them can be added up.
+inline constexpr std::int64_t kMostNumber = std::int64_t{1} << 56;
+
 struct ExplainProblem {
   std::string message;
   std::string remedy;

@@ -18,17 +18,10 @@ namespace {
 using lab::Evidence;
 
 // By kSenderMetrics.
-constexpr const char* kCauses[] = {lab::held::kSending,
-                                   lab::held::kPortBusy,
-                                   lab::held::kStart,
-                                   lab::held::kNoWork,
-                                   lab::held::kCpu,
-                                   lab::held::kRoundTrip,
-                                   lab::held::kMessageRate,
-                                   lab::held::kPace,
-                                   lab::held::kPause,
-                                   lab::held::kRecovery,
-                                   "PCIe"};
+constexpr const char* kCauses[] = {lab::held::kSending,     lab::held::kPortBusy, lab::held::kStart,
+                                   lab::held::kNoWork,      lab::held::kCpu,      lab::held::kRoundTrip,
+                                   lab::held::kMessageRate, lab::held::kPace,     lab::held::kPause,
+                                   lab::held::kRecovery,    lab::held::kContext,  "PCIe"};
 static_assert(std::size(kCauses) == std::size(lab::kSenderMetrics));
 
 struct Grown {
@@ -46,6 +39,7 @@ std::optional<std::int64_t> growth(lab::SqliteFile& file, std::int64_t id, std::
                count = static_cast<std::uint64_t>(blocks.integer(1));
     const auto holds = [&](std::uint64_t sample) { return sample >= begin && sample - begin < count; };
     if (!holds(from) && !holds(to)) continue;
+    if (count > lab::kBlockSamples) return std::nullopt;
     const auto values = lab::decode_block(blocks.blob(2), static_cast<std::uint32_t>(count));
     if (!values) return std::nullopt;
     if (holds(from)) first = (*values)[from - begin];
@@ -62,7 +56,8 @@ std::optional<std::int64_t> largest(lab::SqliteFile& file, std::int64_t id, std:
   while (blocks.next()) {
     const auto begin = static_cast<std::uint64_t>(blocks.integer(0)),
                count = static_cast<std::uint64_t>(blocks.integer(1));
-    if (begin > to || begin + count <= from) continue;
+    if (count > lab::kBlockSamples) return std::nullopt;
+    if (begin > to || (begin < from && from - begin >= count)) continue;
     const auto values = lab::decode_block(blocks.blob(2), static_cast<std::uint32_t>(count));
     if (!values) return std::nullopt;
     for (std::uint64_t i = std::max(begin, from); i <= to && i - begin < values->size(); ++i)
@@ -176,17 +171,22 @@ tl::expected<void, ExplainProblem> cut_to_window(const std::string& directory, T
     return tl::unexpected(ExplainProblem{
         "--between needs samples, and this run has none",
         fmt::format("run it with them: weft run {}/lab.yaml --set 'sample=10 us' --out DIR", directory)});
+  if (evidence.samples - 2 > static_cast<std::uint64_t>(evidence.end_ps / interval_ps))
+    return tl::unexpected(ExplainProblem{
+        fmt::format("{} samples do not fit a run of {}", evidence.samples, lab::time_text(evidence.end_ps)),
+        "run the lab again"});
   const Time_ps last_ps = static_cast<Time_ps>(evidence.samples - 1) * interval_ps;
   if (from_ps >= last_ps)
     return tl::unexpected(ExplainProblem{fmt::format("--between begins at {}, and the last sample is of {}",
                                                      lab::time_text(from_ps), lab::time_text(last_ps)),
                                          "choose times within the run"});
   const auto from = static_cast<std::uint64_t>(from_ps / interval_ps);
-  const auto to = std::min<std::uint64_t>(evidence.samples - 1,
-                                          static_cast<std::uint64_t>((to_ps + interval_ps - 1) / interval_ps));
+  const auto to = std::min<std::uint64_t>(
+      evidence.samples - 1, static_cast<std::uint64_t>((std::min(to_ps, last_ps) + interval_ps - 1) / interval_ps));
   Grown grown;
   const std::string path = directory + "/results.sqlite";
   lab::SqliteFile file(path, lab::SqliteFile::Mode::kRead);
+  file.limit_integers(kMostNumber);
   if (!read_growth(file, from, to, grown) || !file.error().empty())
     return tl::unexpected(ExplainProblem{path + ": a damaged series", "run the lab again"});
   evidence.is_window = true;

@@ -140,6 +140,23 @@ class CounterTable : public TableSource {
   std::size_t at_ = 0;
 };
 
+// What a directory without results.sqlite is.
+ExportProblem no_store(const std::string& directory) {
+  std::error_code ignored;
+  std::vector<std::string> seeds;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("seed-") && std::filesystem::is_regular_file(entry.path() / "results.sqlite", ignored))
+      seeds.push_back(name);
+  }
+  if (seeds.empty())
+    return {true, fmt::format("{} has no results.sqlite: it is not the directory of a run", directory),
+            "name the directory that weft run --out wrote"};
+  const std::string first = *std::min_element(seeds.begin(), seeds.end());
+  return {true, fmt::format("{} has runs of {} seeds, each in a directory of its own", directory, seeds.size()),
+          fmt::format("export one of them: weft export {}/{} --as FORMAT", directory, first)};
+}
+
 }  // namespace
 
 tl::expected<RunStore, ExportProblem> RunStore::open(const std::string& directory) {
@@ -151,9 +168,7 @@ tl::expected<RunStore, ExportProblem> RunStore::open(const std::string& director
   if (!fs::is_directory(directory, error))
     return tl::unexpected(ExportProblem{true, fmt::format("{} is no directory", directory),
                                         "name the directory that weft run --out wrote"});
-  if (!fs::is_regular_file(store.path_, error))
-    return tl::unexpected(ExportProblem{true, fmt::format("{} has no results.sqlite", directory),
-                                        "name the directory that weft run --out wrote"});
+  if (!fs::is_regular_file(store.path_, error)) return tl::unexpected(no_store(directory));
   store.file_ = std::make_unique<lab::SqliteFile>(store.path_, lab::SqliteFile::Mode::kRead);
   if (auto read = store.read_schema(); !read) return tl::unexpected(read.error());
   if (auto read = store.read_json(); !read) return tl::unexpected(read.error());
@@ -183,6 +198,7 @@ tl::expected<void, ExportProblem> RunStore::read_schema() {
   if (count < 0 || interval_ps < 0 || (count > 0 && (interval_ps == 0 || count - 2 > end_ps / interval_ps)))
     return damaged(fmt::format("{} samples do not fit a run of {} ps", count, end_ps));
   samples_ = static_cast<std::uint64_t>(count);
+  if (samples_ > lab::kMostSamples) return damaged(fmt::format("{} samples are more than this reads", count));
   return {};
 }
 

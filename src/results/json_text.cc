@@ -17,7 +17,8 @@ void JsonText::put(std::string_view value) {
   if (std::all_of(value.begin(), value.end(), plain)) {
     text_.append(1, '"').append(value).append(1, '"');
   } else {
-    text_ += nlohmann::json(value).dump();
+    // What a file or a program says may not be UTF-8.
+    text_ += nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
 }
 

@@ -187,6 +187,7 @@ tl::expected<ReadSeries, std::string> read_series(const std::string& path, const
   if (run.next()) samples = static_cast<std::uint64_t>(run.integer(0));
   SqliteRows series(file, "SELECT id, unit, interval_ps FROM series WHERE node=? AND port=? AND class=? AND metric=?");
   series.bind(key.node, key.port, key.class_, key.metric);
+  if (samples > kMostSamples) return tl::make_unexpected(fmt::format("{}: {} samples are too many", path, samples));
   read.samples.resize(samples);
   if (series.next()) {
     read.unit = series.text(1);

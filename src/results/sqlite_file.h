@@ -1,5 +1,9 @@
 // A SQLite database and one statement of it, as little as the result store needs. The first error stays; what comes
 // after it does nothing.
+//
+// A file that is read may come from anyone (sqlite.org/security.html, "Untrusted SQLite Database Files"): it has tables
+// and indices and nothing that computes; a statement gives no more rows and bytes than the file can hold, and all of
+// them together take no more steps than such a file needs.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +29,21 @@ class SqliteFile {
 
   void execute(const char* sql);
   const std::string& error() const { return error_; }
+  // Integers beyond these are an error from now on: who adds them up need not look for overflows.
+  void limit_integers(std::int64_t most) { most_integer_ = most; }
 
  private:
   friend class SqliteRows;
   void note(int code);
+  void fail(const char* why);
+  void distrust(const std::string& path);
+  bool count_steps();
   sqlite3* database_ = nullptr;
   std::string error_;
+  bool trusted_ = true;            // written by us
+  std::uint64_t size_B_ = 0;       // of a file that is not
+  std::uint64_t steps_left_ = 0;   // thousands of SQLite's instructions
+  std::int64_t most_integer_ = 0;  // 0: any
 };
 
 class SqliteRows {
@@ -95,9 +108,13 @@ class SqliteRows {
   void put_text(int index, std::string_view value);
   void put_blob(int index, const std::vector<std::uint8_t>& value);
   void insert();
+  bool row_is_possible();
+  bool take(std::size_t size_B) const;
 
   SqliteFile& file_;
   sqlite3_stmt* statement_ = nullptr;
+  std::uint64_t rows_ = 0;
+  mutable std::uint64_t taken_B_ = 0;
 };
 
 }  // namespace weft::lab

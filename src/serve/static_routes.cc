@@ -17,12 +17,17 @@ std::string type_of(std::string_view path) {
   return "application/octet-stream";
 }
 
+// The address of a view, which the page reads itself (web/src/lib/address.svelte.ts).
+bool is_view(std::string_view path) {
+  static constexpr std::string_view kViews[] = {"labs", "lab", "runs", "run", "compare", "sweep", "worlds"};
+  return std::find(std::begin(kViews), std::end(kViews), path.substr(0, path.find('/'))) != std::end(kViews);
+}
+
 Response page_file(const Request& request) {
   std::string path = request.path == "/" ? "index.html" : request.path.substr(1);
   const PageFile* file = find_page_file(path);
   if (file == nullptr || path.ends_with(".gz")) {
-    // A view's address: the page reads it. What has an ending would have been a file.
-    if (path.find('.') != path.npos || path.starts_with("api")) return problem(404, "nothing is at " + request.path);
+    if (!is_view(path)) return problem(404, "nothing is at " + request.path);
     path = "index.html";
     file = find_page_file(path);
   }

@@ -1,8 +1,11 @@
 #include "wireshark/install.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -105,6 +108,16 @@ fs::path backup_name(const fs::path& file) {
   return name;
 }
 
+// Why a folder cannot be made or written; empty where it can. A dry run finds it as well.
+std::string obstacle(fs::path folder) {
+  std::error_code error;
+  while (!fs::exists(fs::symlink_status(folder, error)) && folder.has_relative_path()) folder = folder.parent_path();
+  if (!fs::is_directory(folder, error)) return fmt::format("{} is not a directory", folder.string());
+  if (access(folder.c_str(), W_OK | X_OK) != 0)
+    return fmt::format("{} cannot be written: {}", folder.string(), std::strerror(errno));
+  return "";
+}
+
 tl::expected<Step, std::string> put(const Target& target, const InstallOptions& options, InstalledFiles& installed) {
   Step step{target.file.string(), Outcome::kCreated, ""};
   auto there = text_of(target.file);
@@ -124,6 +137,8 @@ tl::expected<Step, std::string> put(const Target& target, const InstallOptions& 
       return step;
     }
   }
+  if (const std::string why = obstacle(target.file.parent_path()); !why.empty())
+    return tl::unexpected(fmt::format("cannot install {}: {}", target.file.string(), why));
   if (options.dry_run) return step;
   std::error_code error;
   fs::create_directories(target.file.parent_path(), error);

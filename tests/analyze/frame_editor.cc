@@ -4,9 +4,12 @@
 
 #include <algorithm>
 
+#include "interop/interop_support.h"
+#include "pcap/link_type.h"
 #include "pcap/pcap_reader.h"
 #include "pcap/pcapng.h"
 #include "support/bytes.h"
+#include "support/capture_builder.h"
 #include "wire/bytes.h"
 #include "wire/icrc.h"
 #include "wire/opcode.h"
@@ -43,6 +46,18 @@ void EditableCapture::write(const std::string& path) const {
   for (const Record& each : records)
     writer->write(each.interface, each.time_ns, each.outbound, each.bytes, {}, each.original_B);
   EXPECT_TRUE(writer->close()) << path;
+}
+
+void EditableCapture::write_pcap(const std::string& path) const {
+  support::CaptureBuilder file;
+  file.u32(0xa1b23c4d).u16(2).u16(4).u32(0).u32(0).u32(262144).u32(pcap::kLinkTypeEthernet);
+  for (const Record& each : records) {
+    constexpr std::int64_t kSecond_ns = 1'000'000'000;
+    file.u32(each.time_ns / kSecond_ns).u32(each.time_ns % kSecond_ns);
+    file.u32(each.bytes.size()).u32(each.original_B == 0 ? each.bytes.size() : each.original_B);
+    file.bytes.insert(file.bytes.end(), each.bytes.begin(), each.bytes.end());
+  }
+  interop::write_bytes(path, file.bytes.data(), file.bytes.size());
 }
 
 std::vector<std::size_t> EditableCapture::find(const Wanted& wanted) const {
@@ -111,6 +126,17 @@ void EditableCapture::insert(Record record) {
 
 void EditableCapture::delay_from(std::size_t record, std::int64_t by_ns) {
   for (std::size_t i = record; i < records.size(); ++i) records[i].time_ns += by_ns;
+}
+
+void EditableCapture::mirror_twice(std::int64_t later_ns) {
+  const std::size_t frames = records.size();
+  for (std::size_t i = 0; i < frames; ++i) {
+    records[i].outbound = false;
+    Record copy = records[i];
+    copy.time_ns += later_ns;
+    records.push_back(std::move(copy));
+  }
+  sort_by_time();
 }
 
 void EditableCapture::sort_by_time() {

@@ -32,6 +32,8 @@ class EditableCapture {
  public:
   static EditableCapture read(const std::string& path);
   void write(const std::string& path) const;
+  // As pcap with nanoseconds: without interfaces and directions.
+  void write_pcap(const std::string& path) const;
 
   std::vector<Interface> interfaces;
   std::vector<Record> records;
@@ -57,6 +59,9 @@ class EditableCapture {
   // Every record from this one on is later by so much.
   void delay_from(std::size_t record, std::int64_t by_ns);
   void sort_by_time();
+  // As a mirror session of a bridge shows it, at the port of whoever captures: each frame as it came and, so much
+  // later, as it left.
+  void mirror_twice(std::int64_t later_ns);
   // As a capture with a snap length shows the frames.
   void cut_frames(std::size_t snap_B);
 };

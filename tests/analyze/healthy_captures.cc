@@ -54,6 +54,10 @@ void as_xrc(EditableCapture& capture) {
     });
 }
 
+void mirrored_twice(EditableCapture& capture) {
+  capture.mirror_twice(2'300);
+}
+
 // Datagrams to a group: one copy for each member arrives elsewhere, none is answered.
 void as_multicast(EditableCapture& capture) {
   for (std::size_t at : capture.find(is_opcode(Opcode::kUdSendOnly)))
@@ -73,6 +77,33 @@ void unusual_but_legal(EditableCapture& capture) {
       if (headers.opcode != Opcode::kCnp) headers.tos &= 3;
       headers.mig_req = true;
     });
+}
+
+// A mirror session that copies packets as they come and as they leave: a hop and 800 ns between the two copies.
+void mirrored_twice(EditableCapture& capture) {
+  const std::size_t all = capture.records.size();
+  for (std::size_t i = 0; i < all; ++i) {
+    Record copy = capture.records[i];
+    copy.time_ns += 800;
+    capture.records.push_back(std::move(copy));
+    capture.rewrite(capture.records.size() - 1, [](RoceHeaders& headers) { --headers.ttl; });
+  }
+  capture.sort_by_time();
+}
+
+void requests_only(EditableCapture& capture) {
+  std::erase_if(capture.records, [](const Record& each) {
+    const auto frame = wire::parse_roce_frame(each.bytes);
+    return frame && wire::is_response(frame->headers.opcode);
+  });
+}
+
+// Datagrams whose opcode is a manufacturer's own.
+void of_manufacturer(EditableCapture& capture) {
+  for (std::size_t at : capture.find(is_opcode(Opcode::kUdSendOnly))) {
+    capture.byte(at, kBthAt) = 0xc3;
+    capture.refresh(at);
+  }
 }
 
 std::string transfers(const std::vector<std::string>& whats) {
@@ -95,14 +126,16 @@ std::string every_verb() {
 }  // namespace
 
 std::vector<PlantedCase> healthy_captures() {
-  PairLab v6, tagged, selective, credits, small;
+  PairLab v6, tagged, selective, credits, small, clear, no_ecn;
   v6.address = "2001:db8::1/64";
   v6.server_address = "2001:db8::2/64";
   tagged.port_extra = ", vlan: 42";
   selective.set = "selective_repeat: true";
   credits.set = "end_to_end_credits: true";
   small.mtu_B = 1500;
-  for (PairLab* each : {&v6, &tagged, &selective, &credits, &small}) each->qos = kContract;
+  clear.model = "e810-100g";
+  for (PairLab* each : {&v6, &tagged, &selective, &credits, &small, &clear}) each->qos = kContract;
+  no_ecn.qos = "dscp: 0, priority: 0, ecn: false";
   const std::string writes = pair_lab(transfer("write, size: 16 KiB, count: 20"));
   const std::string incast_ecn =
       "qos: {profile: roce-lossless}\n"
@@ -117,12 +150,12 @@ std::vector<PlantedCase> healthy_captures() {
   std::vector<PlantedCase> rows;
   auto healthy = [&rows](std::string name, std::string about, std::string lab, std::string ports, Edit edit = nullptr,
                          std::vector<std::string> sets = {}, std::string run_options = "",
-                         std::string file = "capture.pcapng") {
+                         std::string file = "capture.pcapng") -> PlantedCase& {
     PlantedCase row{std::move(name), std::move(about), std::move(lab), std::move(ports), edit, ""};
     row.sets = std::move(sets);
     row.run_options = std::move(run_options);
     row.file = std::move(file);
-    rows.push_back(std::move(row));
+    return rows.emplace_back(std::move(row));
   };
   healthy("Writes", "WRITEs on a cable", writes, "all");
   healthy("VerbsIpv4", "every verb, 0 to 3 bytes of padding", pair_lab(every_verb()), "all");
@@ -149,7 +182,8 @@ std::vector<PlantedCase> healthy_captures() {
           pair_lab(transfer("write, size: 64 KiB, count: 20"), selective), "node00:p0");
   healthy("Credits", "end-to-end credits that are kept",
           pair_lab(transfer("send, size: 1000 B, count: 40, depth: 4"), credits), "all");
-  healthy("MarksAndCnps", "CE marks, CNPs and a sender that slows down", marked, "all", nullptr, {}, kHeaders);
+  healthy("MarksAndCnps", "CE marks, CNPs and a sender that slows down", marked, "all", nullptr, {}, kHeaders).found = {
+      "cnp.pacing", "rate-reaction.fit"};
   healthy("IncastDcqcn", "an incast with ECN, DCQCN and short pauses", switch_lab(9, incast_ecn), "all", nullptr, {},
           kHeaders);
   healthy("IncastSmall", "an incast that the buffer holds", switch_lab(5, incast_ecn), "h0:p0,h1:p0");
@@ -159,6 +193,11 @@ std::vector<PlantedCase> healthy_captures() {
           kHeaders);
   healthy("Mirrors", "ERSPAN type III and SPAN sessions", lab_file("fabric/telemetry-and-mirrors"), "none", nullptr,
           {"expect={}"}, "", "mirror.pcapng");
+  healthy(
+      "BridgedMirror", "a mirror session of a bridge that copies each frame twice",
+      pair_lab("workloads:\n  - {name: w, perftest: write_bw, client: node00, server: node01, args: \"-q 4 -s 65536 -n "
+               "40\"}\n"),
+      "node00:p0", mirrored_twice, {}, kHeaders);
   healthy("LeafSpine", "an all-to-all over leaves and spines",
           "version: 1\nname: planted\nseed: 1\nfabric:\n  template: leaf-spine\n  hosts: 4\n  leaves: 2\n  spines: 2\n"
           "  switch: sn3700c\n  host: {nic: cx5-100g, mtu: 4200 B}\nqos: {profile: roce-lossless}\n"
@@ -167,9 +206,30 @@ std::vector<PlantedCase> healthy_captures() {
           "all", nullptr, {}, kHeaders);
   healthy("NcclRing", "an all-reduce of nccl-tests on two nodes", lab_file("ai/healthy-2x4"), "all", nullptr,
           {"expect={}", "workloads=[{name: two, nccl: all_reduce_perf -b 1M -e 1M -n 1 -w 0 -g 1}]"}, kHeaders);
-  healthy("UnusualButLegal", "source port 69, CNPs with source port 0, DSCP 0", marked, "node01:p0", unusual_but_legal);
-  healthy("HeadersOnly", "a capture with a snap length of 64", writes, "node00:p0", nullptr, {}, "--snaplen '64 B'");
-  healthy("UetHealthy", "UET packets and ACKs", "", "", healthy_uet);
+  healthy("UnusualButLegal", "source port 69, CNPs with source port 0, DSCP 0", marked, "node01:p0", unusual_but_legal)
+      .found = {"path-entropy.source-port", "cnp.source-port"};
+  healthy("HeadersOnly", "a capture with a snap length of 64", writes, "node00:p0", nullptr, {}, "--snaplen '64 B'")
+      .found = {"capture.snapped"};
+  healthy("MigReqClear", "two E810: MigReq 0", pair_lab(transfer("write, size: 16 KiB, count: 20"), clear), "node00:p0")
+      .found = {"migreq.clear"};
+  healthy("WithoutEcn", "a network without ECN and classes",
+          pair_lab(transfer("write, size: 16 KiB, count: 20"), no_ecn), "node00:p0")
+      .found = {"traffic-class.no-ecn"};
+  healthy("ManufacturerOpcode", "datagrams with opcode 0xc3", sends_ud, "node00:p0", of_manufacturer).found = {
+      "integrity.other-opcode"};
+  healthy("MirroredTwice", "a mirror that copies at both ports of a router", writes, "node00:p0", mirrored_twice)
+      .found = {"capture.twice"};
+  rows.back().as_pcap = true;
+  healthy("MirroredOneWay", "a mirror of one direction", writes, "node00:p0", requests_only).found = {
+      "capture.one-way"};
+  rows.back().as_pcap = true;
+  healthy("MoreStreams", "eight queue pairs, four of them looked into",
+          pair_lab("workloads:\n  - {name: w, perftest: write_bw, client: node00, server: node01, args: \"-q 8 -s 4096 "
+                   "-n 40\"}\n"),
+          "node00:p0")
+      .found = {"capture.streams"};
+  rows.back().options = "--most-streams 8";
+  healthy("UetHealthy", "UET packets and ACKs", "", "", healthy_uet).found = {"uet.seen"};
   return rows;
 }
 

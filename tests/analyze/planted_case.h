@@ -12,6 +12,7 @@
 namespace weft::planted {
 
 using Edit = void (*)(EditableCapture&);
+using FileEdit = void (*)(std::vector<std::uint8_t>&);
 
 struct PlantedCase {
   std::string name;   // a test's name: letters and digits
@@ -20,13 +21,14 @@ struct PlantedCase {
   std::string ports;  // captured ones, as weft run --capture takes them
   Edit edit = nullptr;
   std::string first;                    // CHECK.KIND that has to come first; empty: a healthy capture, no finding
-  std::vector<std::string> found{};     // findings and notes that have to be there, too
+  std::vector<std::string> found{};     // findings and notes that have to be there, too; of a healthy capture notes
   std::vector<std::string> also{};      // findings that follow from the fault and may be there
   std::vector<std::string> sets{};      // --set of weft run
   std::string options{};                // of weft analyze; $OUT is the run's directory, $LAB the lab file
   std::string run_options{};            // of weft run
   std::string file = "capture.pcapng";  // of the run's directory
-  std::size_t cut_file_B = 0;           // so many bytes are cut off its end
+  FileEdit edit_file = nullptr;         // changes the bytes of the file that was written
+  bool as_pcap = false;                 // as a mirror port is captured: no names, speeds and directions
   std::string counters{};               // written to $OUT/counters.txt
 
   friend std::ostream& operator<<(std::ostream& out, const PlantedCase& each) { return out << each.name; }

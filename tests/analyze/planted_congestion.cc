@@ -62,6 +62,14 @@ void mixed_dscp(EditableCapture& capture) {
       capture.rewrite(at, [](RoceHeaders& headers) { headers.tos = static_cast<std::uint8_t>(headers.tos & 3); });
 }
 
+// What arrives has DSCP 0: a switch on the way does not trust that of the sender.
+void rewritten_dscp(EditableCapture& capture) {
+  for (std::size_t at : capture.find(is_data_request)) {
+    if (capture.interfaces[capture.records[at].interface].name != "node01:p0") continue;
+    capture.rewrite(at, [](RoceHeaders& headers) { headers.tos = static_cast<std::uint8_t>(headers.tos & 3); });
+  }
+}
+
 void one_source_port(EditableCapture& capture) {
   for (std::size_t at : capture.find([](const RoceFrame&) { return true; }))
     capture.rewrite(at, [](RoceHeaders& headers) { headers.src_port = 0xc123; });
@@ -162,6 +170,9 @@ std::vector<PlantedCase> notification_faults() {
                   "traffic-class.not-ect"});
   rows.push_back({"CnpInDataClass", "CNPs sent with the DSCP of the data",
                   marked("probability: 2 %", cnp_in_data, large), "node01:p0", nullptr, "traffic-class.cnp"});
+  rows.push_back({"RewrittenDscp", "packets that leave with DSCP 26 and arrive with 0",
+                  pair_lab(transfer("write, size: 16 KiB, count: 20"), contract()), "all", rewritten_dscp,
+                  "traffic-class.rewritten"});
   rows.push_back({"MixedDscp", "every third packet with DSCP 0",
                   pair_lab(transfer("write, size: 16 KiB, count: 20"), contract()), "node00:p0", mixed_dscp,
                   "traffic-class.mixed"});
@@ -173,6 +184,19 @@ std::vector<PlantedCase> notification_faults() {
                 "4096 -n 40\"}\n",
                 contract()),
        "node00:p0", one_source_port, "path-entropy.one-port"});
+  rows.push_back({"Polarised",
+                  "a fat tree whose tiers hash with one seed",
+                  "version: 1\nname: planted\nseed: 1\nfabric:\n  template: fat-tree\n  k: 4\n  switch: sn3700c\n"
+                  "  host: {nic: cx5-100g, mtu: 4200 B}\nqos: {profile: roce-lossless}\nrouting: {hash_seed: 5}\n"
+                  "workloads:\n  - {name: all, flows: all-to-all, hosts: all, size: 16 kB}\n",
+                  "all",
+                  nullptr,
+                  "path-entropy.polarised",
+                  {},
+                  {},
+                  {},
+                  "",
+                  kHeaders});
   rows.push_back({"EcmpCollision",
                   "two flows hashed on one of two uplinks",
                   std::string(WEFT_SOURCE_DIR) + "/labs/fabric/ecmp-collision.yaml",

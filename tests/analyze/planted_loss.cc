@@ -71,9 +71,28 @@ void odd_timeouts(EditableCapture& capture) {
         start_ns + (i < std::size(at_ms) ? at_ms[i] : 4000 + static_cast<std::int64_t>(i * i) * 37) * 1'000'000;
 }
 
+// A message that was acknowledged is sent again 5 us later: neither NAK nor timeout asks for it.
+void repeat_acknowledged(EditableCapture& capture) {
+  const std::size_t ack = capture.find_nth(is_positive_ack, 4);
+  const std::uint32_t last = capture.frame(ack).headers.psn;
+  const std::int64_t from_ns = capture.records[ack].time_ns + 5'000;
+  std::vector<Record> copies;
+  for (std::size_t at : capture.find(is_data_request))
+    if (at < ack && last - capture.frame(at).headers.psn < 4) copies.push_back(capture.records[at]);
+  capture.delay_from(ack + 1, 10'000);
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    copies[i].time_ns = from_ns + static_cast<std::int64_t>(i) * 340;
+    capture.insert(copies[i]);
+  }
+}
+
 void wrong_response_opcode(EditableCapture& capture) {
   capture.rewrite(capture.find_nth(is_opcode(Opcode::kReadResponseLast), 3),
                   [](RoceHeaders& headers) { headers.opcode = Opcode::kReadResponseMiddle; });
+}
+
+void mirrored_copies(EditableCapture& capture) {
+  capture.mirror_twice(1'900);
 }
 
 void short_read_request(EditableCapture& capture) {
@@ -94,6 +113,7 @@ std::vector<PlantedCase> loss_faults() {
   const std::string cable = "{kind: dac, length: 1 m}";
   far.replace(far.find(cable), cable.size(), "{kind: fibre, length: 10 km}");
   const std::string lost = lost_packet();
+  const std::string small_port = "nodes: {leaf0: {ports: {swp2: {mtu: 1500 B}}}}\n";
   const std::string one = "write, size: 4 KiB, count: 3, depth: 1, timeout: 10";
   const std::string read = "read, size: 16 KiB, count: 10";
 
@@ -103,6 +123,8 @@ std::vector<PlantedCase> loss_faults() {
   rows.push_back(
       {"LossSeenAtReceiver", "one packet dropped, captured at the receiver", lost, "node01:p0", nullptr, "psn.lost"});
   rows.push_back({"LossSeenAtBothEnds", "one packet dropped, captured at both ends", lost, "all", nullptr, "psn.lost"});
+  rows.push_back({"LossMirroredTwice", "one packet dropped, in a capture that holds each frame twice", lost,
+                  "node01:p0", mirrored_copies, "psn.lost"});
   rows.push_back({"RandomLoss",
                   "one packet in a hundred dropped",
                   faulty("action: drop, frames: request, probability: 1 %", "write, size: 64 KiB, count: 40"),
@@ -226,6 +248,51 @@ std::vector<PlantedCase> loss_faults() {
        "timeout.retries-exhausted",
        {"timeout.interval"},
        {"timeout.waited", "psn.lost"}});
+  rows.push_back({"RepeatedForNothing", "a message sent again though it was acknowledged",
+                  pair_lab(transfer("write, size: 16 KiB, count: 10, depth: 1")), "node00:p0", repeat_acknowledged,
+                  "psn.spurious"});
+  rows.push_back(
+      {"MtuBlackHole",
+       "a switch port with an MTU of 1500 B: large packets alone are lost",
+       switch_lab(
+           2, small_port +
+                  "workloads:\n"
+                  "  - {name: small, client: h0, server: h1, transfer: send, size: 512 B, count: 400, start: 0 s}\n"
+                  "  - {name: large, client: h0, server: h1, transfer: write, size: 64 KiB, count: 2, start: 20 us}\n"),
+       "h0:p0,h1:p0",
+       nullptr,
+       "psn.mtu",
+       {"timeout.retries-exhausted"}});
+  rows.push_back(
+      {"MtuBlackHoleRead",
+       "the same for READ responses",
+       switch_lab(
+           2, small_port +
+                  "workloads:\n"
+                  "  - {name: small, client: h1, server: h0, transfer: read, size: 512 B, count: 400, start: 0 s}\n"
+                  "  - {name: large, client: h1, server: h0, transfer: read, size: 64 KiB, count: 2, start: 20 us}\n"),
+       "h0:p0,h1:p0",
+       nullptr,
+       "psn.mtu",
+       {"timeout.retries-exhausted"}});
+  const std::string many = "write, size: 64 KiB, count: 200";
+  rows.push_back({"LinkOutage",
+                  "a link down for 20 ms",
+                  faulty("both_directions: true, action: cut, start: 300 us, end: 20 ms", many),
+                  "all",
+                  nullptr,
+                  "psn.outage",
+                  {"timeout.waited"}});
+  rows.push_back({"ShortLinkOutage", "a link down for 40 us, and a NAK behind it",
+                  faulty("both_directions: true, action: cut, start: 300 us, end: 340 us", many), "all", nullptr,
+                  "psn.outage"});
+  rows.push_back({"LinkDown",
+                  "a link that goes down and stays so",
+                  faulty("both_directions: true, action: cut, start: 300 us, end: 100 s", many),
+                  "all",
+                  nullptr,
+                  "psn.outage",
+                  {"timeout.retries-exhausted"}});
   rows.push_back({"LostReadResponse",
                   "a READ response dropped",
                   pair_lab("faults:\n  - {link: \"node01:p0\", action: drop, frames: response, qp: 0, psn: 5, "

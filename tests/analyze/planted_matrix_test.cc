@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analyze/doc_examples.h"
 #include "analyze/planted_run.h"
 
 namespace weft::planted {
@@ -36,6 +37,8 @@ TEST_P(PlantedFaults, NamedFirst) {
   for (const std::string& each : names.findings)
     EXPECT_TRUE(each == row.first || contains(row.found, each) || contains(row.also, each))
         << each << " does not follow from the fault: " << all;
+  for (const DocExample& example : doc_examples())
+    if (example.row == row.name) expect_printed(example, analyze_text(row, run));
 }
 
 INSTANTIATE_TEST_SUITE_P(Analyze, PlantedFaults, testing::ValuesIn(all_planted_faults()), case_name);
@@ -52,6 +55,8 @@ TEST_P(HealthyCaptures, GiveNoFinding) {
   const Named names = named(analysis);
   EXPECT_EQ(joined(names.findings), "");
   EXPECT_EQ(analysis.status, 0);
+  for (const std::string& each : row.found)
+    EXPECT_TRUE(contains(names.notes, each)) << each << " is missing: " << joined(names.notes);
 }
 
 INSTANTIATE_TEST_SUITE_P(Analyze, HealthyCaptures, testing::ValuesIn(healthy_captures()), case_name);

@@ -46,6 +46,8 @@ Handshake handshake_of(const EditableCapture& capture) {
   cm.request.retry_count = 7;
   cm.request.rnr_retry_count = 7;
   cm.request.path_mtu = 5;
+  cm.request.max_retries = 15;
+  cm.request.remote_response_timeout = cm.request.local_response_timeout = 20;  // 4.3 s
   cm.request.path.ack_timeout = 14;
   cm.request.responder_resources = cm.request.initiator_depth = 16;
   cm.reply.local_comm_id = 0x22;
@@ -80,6 +82,13 @@ void unanswered(EditableCapture& capture) {
   for (int n = 0; n < 8; ++n) add_mad(capture, cm.to_server, {9, cm.request}, cm.time_ns - n * 4'000'000'000LL, true);
 }
 
+// A REQ that is sent again every 100 ms, until the server answers.
+void impatient(EditableCapture& capture) {
+  const Handshake cm = handshake_of(capture);
+  for (int n = 1; n < 5; ++n) add_mad(capture, cm.to_server, {7, cm.request}, cm.time_ns - n * 100'000'000LL, true);
+  add_handshake(capture, cm);
+}
+
 void other_psn(EditableCapture& capture) {
   Handshake cm = handshake_of(capture);
   cm.reply.starting_psn = (cm.reply.starting_psn + 4711) & 0xffffff;
@@ -101,6 +110,17 @@ void mirror_loss(EditableCapture& capture) {
 void clock_steps_back(EditableCapture& capture) {
   for (std::size_t i = capture.records.size() / 2; i < capture.records.size(); ++i)
     capture.records[i].time_ns -= 20'000;
+}
+
+void cut_within_record(std::vector<std::uint8_t>& file) {
+  file.resize(file.size() - 100);
+}
+
+// Of the block in the middle of the file: a length that is no multiple of four.
+void wrong_record_length(std::vector<std::uint8_t>& file) {
+  std::size_t at = 0;
+  while (at < file.size() / 2) at += wire::le32(wire::Bytes(file), at + 4);
+  wire::put_le32(wire::MutableBytes(file), at + 4, 7);
 }
 
 }  // namespace
@@ -145,6 +165,8 @@ std::vector<PlantedCase> other_faults() {
                   "connection-setup.rejected"});
   rows.push_back({"CmNoAnswer", "a connection request that nothing answers", writes, "node00:p0", unanswered,
                   "connection-setup.no-answer"});
+  rows.push_back({"CmImpatient", "a connection request that is sent again every 100 ms though its timeout is 4.3 s",
+                  writes, "node00:p0", impatient, "connection-setup.retry"});
   rows.push_back({"CmOtherPsn", "packets that do not begin with the PSN of the handshake", writes, "node00:p0",
                   other_psn, "connection-setup.mismatch"});
   rows.push_back({"CmSmallerMtu", "packets larger than the path MTU of the handshake", writes, "node00:p0", smaller_mtu,
@@ -153,7 +175,10 @@ std::vector<PlantedCase> other_faults() {
   rows.push_back(
       {"ClockStepsBack", "time stamps that go back by 20 us", writes, "node00:p0", clock_steps_back, "capture.order"});
   rows.push_back({"CutFile", "a file that ends within a record", writes, "node00:p0", nullptr, "capture.cut"});
-  rows.back().cut_file_B = 100;
+  rows.back().edit_file = cut_within_record;
+  rows.push_back(
+      {"DamagedFile", "a record whose length cannot be right", writes, "node00:p0", nullptr, "capture.damaged"});
+  rows.back().edit_file = wrong_record_length;
   rows.push_back({"ContractDscp",
                   "a host that sends DSCP 0 in place of 26",
                   writes,

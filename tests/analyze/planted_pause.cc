@@ -30,6 +30,7 @@ std::vector<PlantedCase> pause_faults() {
       "  switch: sn3700c\n  host: {nic: cx4-lx-25g, mtu: 4200 B}\n" +
       kLossless + "workloads:\n  - {name: in, flows: incast, hosts: [h3, h4, h5], to: h0, size: 4 MB}\n";
   const std::string ignoring = incast + "nodes: {h1: {qos: {pfc: {mode: none}}}}\n";
+  const std::string late = slow + "nodes: {leaf0: {set: {pfc_response: 20 us}}}\n";
   std::string global = incast;
   global.replace(global.find("  queues"), 0, "  pfc: {mode: pause}\n");
 
@@ -119,6 +120,17 @@ std::vector<PlantedCase> pause_faults() {
                   "pause.violated",
                   {},
                   {"pause.share", "psn.lost"},
+                  {},
+                  "",
+                  kHeaders});
+  rows.push_back({"SlowPauseResponse",
+                  "a switch that stops 20 us after an XOFF of a slow receiver",
+                  switch_lab(3, late, "cx4-lx-25g"),
+                  "h0:p0",
+                  nullptr,
+                  "pause.slow-response",
+                  {},
+                  {"pause.share", "psn.lost", "timeout.waited", "pause.violated"},
                   {},
                   "",
                   kHeaders});

@@ -32,6 +32,13 @@ void replace(std::string& text, const std::string& what, const std::string& by) 
     text.replace(at, what.size(), by);
 }
 
+std::string options_of(const PlantedCase& row, const PlantedRun& run) {
+  std::string options = row.options;
+  replace(options, "$LAB", shell_quoted(lab_path(row, run)));
+  replace(options, "$OUT", run.dir.file("out"));
+  return options;
+}
+
 }  // namespace
 
 void make_capture(const PlantedCase& row, PlantedRun& run) {
@@ -46,9 +53,13 @@ void make_capture(const PlantedCase& row, PlantedRun& run) {
     ASSERT_FALSE(capture.records.empty()) << "an empty capture";
   }
   if (row.edit != nullptr) row.edit(capture);
-  capture.write(run.capture_path);  // without comments
-  if (row.cut_file_B > 0)
-    std::filesystem::resize_file(run.capture_path, std::filesystem::file_size(run.capture_path) - row.cut_file_B);
+  row.as_pcap ? capture.write_pcap(run.capture_path) : capture.write(run.capture_path);  // without comments
+  if (row.edit_file != nullptr) {
+    const std::string text = support::read_file(run.capture_path);
+    std::vector<std::uint8_t> bytes(text.begin(), text.end());
+    row.edit_file(bytes);
+    interop::write_bytes(run.capture_path, bytes.data(), bytes.size());
+  }
   if (!row.counters.empty())
     interop::write_bytes(run.dir.file("out/counters.txt"), row.counters.data(), row.counters.size());
   if (const char* folder = std::getenv("WEFT_KEEP_CAPTURES"); folder != nullptr) {
@@ -69,10 +80,13 @@ AnalyzeRun analyze(const std::string& files, const std::string& options) {
 }
 
 AnalyzeRun analyze(const PlantedCase& row, const PlantedRun& run) {
-  std::string options = row.options;
-  replace(options, "$LAB", shell_quoted(lab_path(row, run)));
-  replace(options, "$OUT", run.dir.file("out"));
-  return analyze(shell_quoted(run.capture_path), options);
+  return analyze(shell_quoted(run.capture_path), options_of(row, run));
+}
+
+std::string analyze_text(const PlantedCase& row, const PlantedRun& run) {
+  const std::string command =
+      shell_quoted(WEFT_BINARY) + " analyze " + options_of(row, run) + " " + shell_quoted(run.capture_path);
+  return run_command(command + " 2>/dev/null").output;
 }
 
 Named named(const AnalyzeRun& run) {

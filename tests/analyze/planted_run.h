@@ -26,6 +26,8 @@ struct AnalyzeRun {
 };
 AnalyzeRun analyze(const std::string& files, const std::string& options = "");
 AnalyzeRun analyze(const PlantedCase& row, const PlantedRun& run);
+// The page that a person reads.
+std::string analyze_text(const PlantedCase& row, const PlantedRun& run);
 
 // CHECK.KIND of the findings, worst first; notes apart.
 struct Named {

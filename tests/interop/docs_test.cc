@@ -1,6 +1,7 @@
 // The commands that the documentation shows are run as they stand. A fenced block marked `sh` is one bash script, run
 // in a folder that has `labs` and `build` as the repository has, with `weft` in the path; so is an inline command that
 // names a lab. A block with commands that cannot run here says why in the line before it: <!-- not run: the reason -->.
+// A block behind the line <!-- output --> is what the script before it prints; WEFT_REGENERATE=1 writes it anew.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -9,6 +10,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -24,6 +27,8 @@ struct Script {
   std::string text;
   std::string not_run;  // the reason
   bool runs = false;
+  std::string printed{};  // the block behind <!-- output -->
+  bool has_output = false;
 };
 
 void PrintTo(const Script& script, std::ostream* out) {
@@ -34,11 +39,17 @@ bool has_command(const std::string& line) {
   return !weft::test::match(line, R"(^\s*([A-Z_]+=\S+ )*(\./run|(build/)?weft [a-z]))").empty();
 }
 
+// A ready lab as it is: labs_test runs them all, program_workload_test and fabric_sockets_test those with programs.
+bool is_run_elsewhere(const std::string& command) {
+  const auto lab = weft::test::match(command, R"(^weft run (labs/[a-z0-9/-]+\.yaml)$)");
+  return !lab.empty() && fs::exists(std::string(WEFT_SOURCE_DIR) + "/" + lab[1]);
+}
+
 void read_scripts(const fs::path& file, std::vector<Script>& scripts) {
   std::ifstream in(file);
   std::string line, fence, note;
   Script block;
-  bool sample = false;
+  bool sample = false, output = false;
   for (int number = 1; std::getline(in, line); ++number) {
     std::string place = fs::relative(file, WEFT_SOURCE_DIR).string() + ":" + std::to_string(number);
     sample = (sample || line.starts_with("<!-- sample:")) && !line.starts_with("<!-- /sample:");
@@ -46,9 +57,17 @@ void read_scripts(const fs::path& file, std::vector<Script>& scripts) {
     if (fence.empty() && line.starts_with("```")) {
       fence = line;
       block = {place, "", note, line == "```sh"};
+      block.has_output = output;
     } else if (!fence.empty() && line == "```") {
       fence.clear();
       note.clear();
+      output = false;
+      if (block.has_output) {
+        if (scripts.empty()) continue;
+        scripts.back().has_output = true;
+        scripts.back().printed = block.text;
+        continue;
+      }
       std::istringstream lines(block.text);
       bool commands = false;
       for (std::string each; std::getline(lines, each);) commands = commands || has_command(each);
@@ -57,10 +76,12 @@ void read_scripts(const fs::path& file, std::vector<Script>& scripts) {
       block.text += line + "\n";
     } else if (auto reason = weft::test::match(line, "^<!-- not run: (.+) -->$"); !reason.empty()) {
       note = reason[1];
+    } else if (line == "<!-- output -->") {
+      output = true;
     } else {
       note.clear();
       for (const std::string& command : weft::test::matches(line, R"(`(weft [a-z]+ labs/[a-z0-9/-]+\.yaml[^`]*)`)", 1))
-        scripts.push_back({place, command + "\n", "", true});
+        if (!is_run_elsewhere(command)) scripts.push_back({place, command + "\n", "", true});
     }
   }
 }
@@ -72,7 +93,23 @@ std::vector<Script> all_scripts() {
   std::sort(files.begin(), files.end());
   std::vector<Script> scripts;
   for (const fs::path& file : files) read_scripts(file, scripts);
+  // A command that several places show is run once.
+  std::set<std::string> texts;
+  std::erase_if(scripts, [&](const Script& each) { return each.runs && !texts.insert(each.text).second; });
   return scripts;
+}
+
+void expect_printed(const Script& script, const std::string& now) {
+  const std::string path = std::string(WEFT_SOURCE_DIR) + "/" + script.name.substr(0, script.name.find(':'));
+  if (std::getenv("WEFT_REGENERATE") != nullptr && now != script.printed) {
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    std::string page = text.str();
+    const std::string before = script.text + "```\n\n<!-- output -->\n```\n";
+    ASSERT_NE(page.find(before + script.printed), page.npos) << script.name;
+    std::ofstream(path) << page.replace(page.find(before) + before.size(), script.printed.size(), now);
+  }
+  EXPECT_EQ(script.printed, now) << script.name << ": WEFT_REGENERATE=1 build/docs_test writes it anew";
 }
 
 class Docs : public testing::TestWithParam<Script> {};
@@ -96,7 +133,9 @@ TEST_P(Docs, CommandsRun) {
       << script.text << "for job in $(jobs -p); do wait $job; done\n";
   int status = std::system(("cd " + directory + " && timeout 120 bash script >out 2>&1").c_str());
   std::ifstream out(directory + "/out");
-  EXPECT_EQ(status, 0) << script.name << ":\n" << script.text << "printed\n" << out.rdbuf();
+  const std::string now((std::istreambuf_iterator<char>(out)), {});
+  EXPECT_EQ(status, 0) << script.name << ":\n" << script.text << "printed\n" << now;
+  if (script.has_output) expect_printed(script, now);
   fs::remove_all(directory);
 }
 

@@ -27,8 +27,8 @@ struct TsharkCase {
   friend std::ostream& operator<<(std::ostream& out, const TsharkCase& c) { return out << c.name; }
 };
 
-// perftest with few iterations and no -a, in place of iperf3 too, everything else as it is; what such a run cannot
-// reach is not expected.
+// perftest with few iterations, few queue pairs and no -a, in place of iperf3 too, everything else as it is; what such
+// a run cannot reach is not expected.
 inline std::vector<std::string> shortened(const std::string& path) {
   std::ifstream in(path);
   std::ostringstream text;
@@ -61,7 +61,8 @@ inline std::vector<std::string> shortened(const std::string& path) {
     for (const std::string& word : perftest->words) {
       if (word != "-a") args += word + " ";
     }
-    sets.push_back("workloads[" + workload.name + "].args=\"" + args + "-n 5\"");
+    sets.push_back("workloads[" + workload.name + "].args=\"" + args + (perftest->qps > 4 ? "-n 5 -q 4" : "-n 5") +
+                   "\"");
   }
   sets.push_back("expect={}");
   return sets;

@@ -93,7 +93,11 @@ void compare(const CaptureFile& capture, const std::vector<Dissection>& all) {
 TEST_F(TsharkPlugin, AgreesWithParsersOnFaults) {
   for (const char* lab : {"corrupt", "loss", "rnr", "ce-mark", "duplicate", "wrong-rkey"}) {
     SCOPED_TRACE(lab);
-    const auto run = run_lab_file(kSource + "/labs/faults/" + lab + ".yaml");
+    // Four of its twenty messages: the plugin computes each ICRC in Lua.
+    const std::vector<std::string> sets = lab == std::string("loss")
+                                              ? std::vector<std::string>{"workloads[w].count=4", "expect={}"}
+                                              : std::vector<std::string>{};
+    const auto run = run_lab_file(kSource + "/labs/faults/" + lab + ".yaml", sets);
     compare(*run->capture, dissect(run->capture_path(), kRoce));
   }
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "unit/analyze/finding_ids.h"
+
 namespace weft::analyze {
 namespace {
 
@@ -15,19 +17,16 @@ struct CaptureCheckTest : testing::Test {
     frame.tunnel_sequence = sequence;
     check.see(frame);
   }
-  std::vector<std::string> ids() {
+  Ids ids() {
     Findings findings;
     check.finish(capture, streams, findings);
-    std::vector<std::string> all;
-    for (const Finding& finding : findings.all()) all.emplace_back(finding.id);
-    return all;
+    return ids_of(findings);
   }
 
   CaptureCheck check;
   CaptureSummary capture;
   Streams streams;
 };
-using Ids = std::vector<std::string>;
 
 TEST_F(CaptureCheckTest, OrderedFramesAreWell) {
   for (std::int64_t t : {1'000, 2'000, 2'000, 1'500, 9'000}) see(t);  // half a microsecond back is no finding

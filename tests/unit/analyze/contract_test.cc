@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "unit/analyze/finding_ids.h"
+
 namespace weft::analyze {
 namespace {
 
@@ -33,7 +35,7 @@ struct ContractTest : testing::Test {
     frame.tos = 26 << 2 | 2;
     frame.vlan_tci = 3 << 13 | 100;
   }
-  std::vector<std::string> ids() {
+  Ids ids() {
     if (frame.kind == FrameKind::kRoce) {
       streams.see(frame);
       check.see(frame, addresses);
@@ -42,40 +44,37 @@ struct ContractTest : testing::Test {
     }
     Findings findings;
     check.finish(addresses, streams, findings);
-    std::vector<std::string> all;
-    for (const Finding& finding : findings.all()) all.emplace_back(finding.id);
-    return all;
+    return ids_of(findings);
   }
   Addresses addresses;
   Streams streams;
   ContractCheck check;
   Frame frame;
 };
-using ContractIds = std::vector<std::string>;
 
 TEST_F(ContractTest, KeptContract) {
-  EXPECT_EQ(ids(), ContractIds{});
+  EXPECT_EQ(ids(), Ids{});
 }
 TEST_F(ContractTest, MarkedPacketKeepsIt) {
   frame.tos |= 3;
-  EXPECT_EQ(ids(), ContractIds{});
+  EXPECT_EQ(ids(), Ids{});
 }
 TEST_F(ContractTest, OtherDscp) {
   frame.tos = 24 << 2 | 2;
-  EXPECT_EQ(ids(), ContractIds{"contract.dscp"});
+  EXPECT_EQ(ids(), Ids{"contract.dscp"});
 }
 TEST_F(ContractTest, CnpHasItsOwnDscp) {
   frame.opcode = wire::Opcode::kCnp;
   frame.payload_B = 0;
-  EXPECT_EQ(ids(), (ContractIds{"contract.dscp", "contract.priority"}));
+  EXPECT_EQ(ids(), (Ids{"contract.dscp", "contract.priority"}));
 }
 TEST_F(ContractTest, OtherVlanPriority) {
   frame.vlan_tci = 5 << 13 | 100;
-  EXPECT_EQ(ids(), ContractIds{"contract.priority"});
+  EXPECT_EQ(ids(), Ids{"contract.priority"});
 }
 TEST_F(ContractTest, DataThatIsNotEcnCapable) {
   frame.tos = 26 << 2;
-  EXPECT_EQ(ids(), ContractIds{"contract.ecn"});
+  EXPECT_EQ(ids(), Ids{"contract.ecn"});
 }
 TEST_F(ContractTest, UnwantedEcn) {
   ContractPort port;
@@ -96,18 +95,18 @@ TEST_F(ContractTest, UnwantedEcn) {
 }
 TEST_F(ContractTest, LargerPacketThanMtu) {
   frame.payload_B = 4096;
-  EXPECT_EQ(ids(), ContractIds{"contract.mtu"});
+  EXPECT_EQ(ids(), Ids{"contract.mtu"});
 }
 TEST_F(ContractTest, UnknownSender) {
   frame.src = addresses.id_of(wire::ipv4_mapped(10, 9, 9, 9));
-  EXPECT_EQ(ids(), ContractIds{"contract.unknown-flow"});
+  EXPECT_EQ(ids(), Ids{"contract.unknown-flow"});
 }
 TEST_F(ContractTest, PausedLossyClass) {
   frame.kind = FrameKind::kPfc;
   frame.class_enable = 1 << 3;
-  EXPECT_EQ(ids(), ContractIds{});
+  EXPECT_EQ(ids(), Ids{});
   frame.class_enable = 1 << 4;
-  EXPECT_EQ(ids(), ContractIds{"contract.pause-class"});
+  EXPECT_EQ(ids(), Ids{"contract.pause-class"});
 }
 
 }  // namespace

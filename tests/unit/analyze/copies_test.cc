@@ -56,5 +56,75 @@ TEST_F(CopiesTest, PortWithDirectionsHasNoCopies) {
   EXPECT_EQ(see(100, 63, Direction::kOut), 0u);
 }
 
+// A bridge between two mirrored ports: every packet twice, 3 us apart, others between.
+struct BridgedCopiesTest : CopiesTest {
+  PointId see_at(std::int64_t time_ns, std::uint32_t psn, wire::Opcode opcode = wire::Opcode::kWriteMiddle,
+                 std::uint8_t syndrome = 0) {
+    Frame frame;
+    frame.kind = FrameKind::kRoce;
+    frame.opcode = opcode;
+    frame.has_aeth = opcode == wire::Opcode::kAck;
+    frame.syndrome = syndrome;
+    frame.time_ns = time_ns;
+    frame.src = frame.has_aeth ? 1 : 0;
+    frame.dst = frame.has_aeth ? 0 : 1;
+    frame.dest_qp = 0x11;
+    frame.psn = psn;
+    frame.ttl = 64;
+    frame.point = copies.point_of(frame, streams, capture);
+    streams.see(frame);
+    return frame.point;
+  }
+  std::uint64_t twice() {
+    Findings findings;
+    copies.finish(capture, findings);
+    return findings.all().empty() ? 0 : findings.all()[0].count;
+  }
+};
+
+TEST_F(BridgedCopiesTest, RecognisesSecondCopies) {
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(see_at(1'000 * i, i), 0u);
+    if (i >= 3) EXPECT_EQ(see_at(1'000 * i + 10, i - 3), 1u);
+  }
+  EXPECT_EQ(capture.points.at(1).name, "second copy");
+  EXPECT_EQ(twice(), 97u);
+}
+
+TEST_F(BridgedCopiesTest, SentAgainIsNoCopy) {
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    see_at(10'000 * i, i);
+    EXPECT_EQ(see_at(10'000 * i + 2'000, i), 1u);
+  }
+  EXPECT_EQ(see_at(1'000'000, 99), 0u) << "sent again";
+  EXPECT_EQ(see_at(1'002'000, 99), 1u) << "and that mirrored twice";
+}
+
+TEST_F(BridgedCopiesTest, OneDuplicateAmongManyIsNoCopy) {
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(see_at(1'000 * i, i), 0u);
+    if (i % 10 == 5) EXPECT_EQ(see_at(1'000 * i + 100, i), 0u);
+  }
+  EXPECT_EQ(twice(), 0u);
+}
+
+// A receiver that is not ready, from the first packet on: every SEND and every NAK comes again, and is no copy.
+TEST_F(BridgedCopiesTest, RepetitionAfterNakIsNoCopy) {
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(see_at(15'000 * i, 7, wire::Opcode::kSendOnly), 0u);
+    EXPECT_EQ(see_at(15'000 * i + 2'000, 7, wire::Opcode::kAck, 0x21), 0u);
+  }
+  EXPECT_EQ(twice(), 0u);
+}
+
+TEST_F(BridgedCopiesTest, LostCopiesAreAllowed) {
+  std::uint64_t copies_seen = 0;
+  for (std::uint32_t i = 0; i < 200; ++i) {
+    see_at(10'000 * i, i);
+    if (i % 5 != 4) copies_seen += see_at(10'000 * i + 2'000, i);
+  }
+  EXPECT_EQ(copies_seen, 160u);
+}
+
 }  // namespace
 }  // namespace weft::analyze

@@ -62,6 +62,84 @@ bool has_finding(const Analysis& analysis, std::string_view id) {
   return false;
 }
 
+std::string frame_with_payload(wire::RoceHeaders headers, std::size_t payload_B) {
+  headers.src_port = 0xc000;
+  const std::vector<std::uint8_t> payload(payload_B, 7);
+  std::string frame(wire::roce_frame_size_B(headers, payload.size()), '\0');
+  wire::build_roce_frame(headers, payload, {reinterpret_cast<std::uint8_t*>(frame.data()), frame.size()});
+  return frame;
+}
+
+std::string request_of(std::uint32_t psn, wire::Opcode opcode = wire::Opcode::kSendOnly) {
+  wire::RoceHeaders headers;
+  headers.src_ip = wire::ipv4_mapped(10, 0, 0, 1);
+  headers.dst_ip = wire::ipv4_mapped(10, 0, 0, 2);
+  headers.opcode = opcode;
+  headers.ack_req = true;
+  headers.dest_qp = 0x11;
+  headers.psn = psn;
+  return frame_with_payload(headers, 1024);
+}
+
+std::string answer_to(std::uint32_t psn, std::uint32_t msn) {
+  wire::RoceHeaders headers;
+  headers.src_ip = wire::ipv4_mapped(10, 0, 0, 2);
+  headers.dst_ip = wire::ipv4_mapped(10, 0, 0, 1);
+  headers.opcode = wire::Opcode::kAck;
+  headers.aeth_syndrome = 0x1f;
+  headers.dest_qp = 0x21;
+  headers.psn = psn;
+  headers.msn = msn;
+  return frame_with_payload(headers, 0);
+}
+
+// Eight messages and their ACKs, at a point that is so far from the requester; its clock starts at `clock_us`.
+Buffer exchange_seen_at(std::uint64_t clock_us, std::uint64_t way_us) {
+  CaptureBuilder file;
+  file.section().interface();
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    file.packet(0, clock_us + 100 * i + way_us, request_of(i));
+    file.packet(0, clock_us + 100 * i + 20 - way_us, answer_to(i, i + 1));
+  }
+  return file.bytes;
+}
+
+TEST(AnalyzeFiles, ClockOffsetOfFilesIsNotInGoodput) {
+  DriverFiles files;
+  const std::string near = files.write("near", exchange_seen_at(1'000'000, 0));
+  const auto alone = analyze_files({near}, {});
+  ASSERT_TRUE(alone) << alone.error();
+  for (const std::uint64_t clock_us : {1'000'000u, 1'500'000u}) {
+    const auto both = analyze_files({near, files.write("far", exchange_seen_at(clock_us, 5))}, {});
+    ASSERT_TRUE(both) << both.error();
+    ASSERT_EQ(both->conversations.size(), 1U);
+    EXPECT_EQ(both->conversations[0].goodput_bps, alone->conversations[0].goodput_bps);
+    EXPECT_EQ(has_finding(*both, "capture.clocks"), clock_us == 1'500'000);
+  }
+  EXPECT_FALSE(has_finding(*alone, "capture.clocks"));
+}
+
+// FLUSH and ATOMIC WRITE have PSNs, and are not looked into: what acknowledges them is no sign of a loss.
+TEST(AnalyzeFiles, UnreadOpcodeIsNoLoss) {
+  for (const bool is_there : {true, false}) {
+    DriverFiles files;
+    CaptureBuilder file;
+    file.section().interface();
+    for (std::uint32_t i = 0; i < 8; ++i) {
+      std::string frame = request_of(i);
+      if (i == 4) frame[42] = 0x1c;  // FLUSH
+      if (i != 4 || is_there) file.packet(0, 100 * i, frame);
+      file.packet(0, 100 * i + 20, answer_to(i, i + 1));
+    }
+    AnalyzeOptions options;
+    options.decode.check_icrc = false;
+    const auto analysis = analyze_files({files.write("flush", file.bytes)}, options);
+    ASSERT_TRUE(analysis) << analysis.error();
+    EXPECT_EQ(has_finding(*analysis, "capture.lost"), !is_there);
+    EXPECT_EQ(has_finding(*analysis, "integrity.other-opcode"), is_there);
+  }
+}
+
 TEST(AnalyzeFiles, SeveralFilesAreOneCapture) {
   DriverFiles files;
   const auto analysis = analyze_files(
@@ -100,6 +178,21 @@ TEST(AnalyzeFiles, FramesKeepTheirNumbers) {
   ASSERT_TRUE(analysis);
   ASSERT_TRUE(has_finding(*analysis, "integrity.icrc"));
   EXPECT_EQ(analysis->findings.all().front().evidence.at(0).frame, 3U);
+}
+
+// As Wireshark shows them for the whole file.
+TEST(AnalyzeFiles, TimesCountFromFirstFrameOfFile) {
+  DriverFiles files;
+  AnalyzeOptions options;
+  options.since_ns = 10'000;
+  CaptureBuilder file = capture_at({100, 110});
+  std::string wrong = send_frame(2);
+  wrong[wrong.size() - 1] ^= 1;
+  file.packet(0, 120, wrong);
+  const auto analysis = analyze_files({files.write("a", file.bytes)}, options);
+  ASSERT_TRUE(analysis);
+  EXPECT_EQ(analysis->capture.begin_ns, 100'000);
+  EXPECT_NE(analysis_text(*analysis).find("frame 3 at 20.00 us"), std::string::npos) << analysis_text(*analysis);
 }
 
 TEST(AnalyzeFiles, CutAndDamagedFilesGiveWhatTheyHold) {

@@ -79,6 +79,40 @@ TEST(Pauses, DataSentWhilePausedIsFound) {
   }
 }
 
+// Data goes on for `response_ns` after each of eight XOFFs, which hold for 60 us.
+void pause_with_response(CongestionBench& bench, std::int64_t response_ns) {
+  std::uint32_t psn = 0;
+  for (std::int64_t at_ns = 1'000; at_ns < 800'000; at_ns += 100'000) {
+    bench.see(pfc_frame(at_ns, 0, Direction::kIn, kSwitchMac, 0xffff));
+    for (std::int64_t after_ns = 100; after_ns <= response_ns; after_ns += 400)
+      bench.see(data_frame(at_ns + after_ns, 0, 1, 0x11, psn++));
+    bench.see(pfc_frame(at_ns + 60'000, 0, Direction::kIn, kSwitchMac, 0));
+  }
+}
+
+TEST(Pauses, ResponseTimeIsMeasuredAndHeldAgainstSpeed) {
+  for (const std::int64_t response_ns : {1'700, 3'700, 20'100}) {
+    CongestionBench bench;
+    pause_with_response(bench, response_ns);
+    bench.finish();
+    EXPECT_EQ(only_pause(bench).response_ns, response_ns);
+    EXPECT_EQ(only_pause(bench).response_mean_ns, response_ns);
+    EXPECT_EQ(only_pause(bench).response_limit_ns, 2'017);  // 394 quanta at 100G
+    EXPECT_EQ(bench.find("pause.slow-response") != nullptr, response_ns == 20'100) << response_ns;
+    EXPECT_EQ(bench.find("pause.violated"), nullptr);
+  }
+}
+
+TEST(Pauses, SlowerPortMayTakeLonger) {
+  CongestionBench fast({"h0:p0"}, 100'000'000'000), slow({"h0:p0"}, 10'000'000'000);
+  for (CongestionBench* bench : {&fast, &slow}) {
+    pause_with_response(*bench, 8'100);
+    bench->finish();
+  }
+  EXPECT_NE(fast.find("pause.slow-response"), nullptr);
+  EXPECT_EQ(slow.find("pause.slow-response"), nullptr) << "67 quanta and a frame at 10G are 11.9 us";
+}
+
 TEST(Pauses, OtherClassesMaySend) {
   CongestionBench bench;
   bench.see(pfc_frame(0, 0, Direction::kIn, kSwitchMac, 0xffff));

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "unit/analyze/congestion_frames.h"
 
 namespace weft::analyze {
@@ -24,6 +26,10 @@ class PacedSender {
   double now_ns_ = 1'000;
   std::uint32_t psn_ = 0;
 };
+
+std::string name_of(Verdict verdict) {
+  return verdict == Verdict::kHealthy ? "healthy" : "found";
+}
 
 constexpr double kLineGap_ns = 334.24;  // 4178 bytes of line time at 100 Gb/s
 
@@ -97,6 +103,58 @@ TEST(RateReaction, CutAndTimerAreFitted) {
   const std::size_t at = note->what.find("half of a cut is back after ");
   ASSERT_NE(at, std::string::npos) << note->what;
   EXPECT_NEAR(std::stod(note->what.substr(at + 28)), 300, 35);
+}
+
+// The rate stays as it is, whatever the CNPs say.
+std::string verdict_of_steady_sender(std::uint64_t speed_bps, int cnps, std::int64_t gap_ns) {
+  CongestionBench bench({"h0:p0"}, speed_bps);
+  PacedSender sender(bench);
+  sender.send_until(200'000, 4 * kLineGap_ns);
+  for (int i = 0; i < cnps; ++i) {
+    sender.cnp();
+    sender.send_until(200'000 + (i + 1) * gap_ns, 4 * kLineGap_ns);
+  }
+  bench.finish();
+  for (const CheckResult& result : bench.analysis.findings.checks())
+    if (result.check == "rate-reaction")
+      return result.verdict == Verdict::kNotEnough ? std::string(result.missing) : name_of(result.verdict);
+  return "";
+}
+
+TEST(RateReaction, InvisibleReactionIsNotHealthy) {
+  EXPECT_NE(verdict_of_steady_sender(0, 100, 20'000).find("speed of the port"), std::string::npos);
+  EXPECT_NE(verdict_of_steady_sender(kTestSpeed_bps, 12, 400'000).find("cut too little"), std::string::npos);
+  EXPECT_NE(verdict_of_steady_sender(kTestSpeed_bps, 3, 20'000).find("too few packets"), std::string::npos);
+}
+
+TEST(RateReaction, CutThatShowsNeedsNoSpeed) {
+  CongestionBench bench({"h0:p0"}, 0);
+  PacedSender sender(bench);
+  sender.send_until(200'000, kLineGap_ns);
+  sender.cnp();
+  sender.send_until(500'000, 2 * kLineGap_ns);
+  bench.finish();
+  EXPECT_EQ(bench.verdict("rate-reaction"), Verdict::kHealthy);
+}
+
+// Cuts by alpha/2, 150 us apart: alpha decays by g = 5/1024 in each microsecond.
+TEST(RateReaction, GainOfAlphaIsFitted) {
+  CongestionBench bench;
+  PacedSender sender(bench);
+  double gap_ns = kLineGap_ns, alpha = 1;
+  sender.send_until(200'000, gap_ns);
+  for (int i = 0; i < 6; ++i) {
+    sender.cnp();
+    gap_ns /= 1 - alpha / 2;
+    sender.send_until(200'000 + (i + 1) * 150'000, gap_ns);
+    alpha = alpha * std::pow(1 - 5.0 / 1024, 150) + 5.0 / 1024;
+  }
+  bench.finish();
+  const Finding* note = bench.find("rate-reaction.fit");
+  ASSERT_NE(note, nullptr);
+  const std::size_t at = note->what.find("g is ");
+  ASSERT_NE(at, std::string::npos) << note->what;
+  EXPECT_NEAR(std::stod(note->what.substr(at + 5)), 5.0 / 1024, 0.002) << note->what;
 }
 
 TEST(RateReaction, NotEnoughWithoutDataOfSender) {

@@ -11,6 +11,7 @@
 #include "analyze/rc_findings.h"
 #include "analyze/rc_tables.h"
 #include "analyze/rc_transport.h"
+#include "unit/analyze/finding_ids.h"
 
 namespace weft::analyze {
 
@@ -27,7 +28,7 @@ class RcCaptureTest : public testing::Test {
     frame.time_ns = now_ns_;
     frame.kind = FrameKind::kRoce;
     frame.p_key = 0xffff;
-    if (capture_.frames++ == 0) capture_.first_ns = now_ns_;
+    if (capture_.frames++ == 0) capture_.begin_ns = capture_.first_ns = now_ns_;
     capture_.last_ns = now_ns_;
     const StreamId stream = streams_.see(frame);
     transport_.see(frame, stream, streams_);
@@ -78,7 +79,7 @@ class RcCaptureTest : public testing::Test {
   void wait(std::int64_t ns) { now_ns_ += ns; }
 
   void finish() {
-    transport_.end();
+    transport_.end(streams_);
     const RcContext context{transport_, streams_, capture_};
     Addresses addresses;
     wire::IpAddress address{};
@@ -89,14 +90,12 @@ class RcCaptureTest : public testing::Test {
     find_transport_troubles(context, conversations_, findings_);
     add_transport_tables(context, conversations_, tables_);
   }
-  std::vector<std::string> found() {
+  Ids found() {
     finish();
-    std::vector<std::string> ids;
-    for (const Finding& finding : findings_.all()) ids.emplace_back(finding.id);
-    return ids;
+    return ids_of(findings_);
   }
   bool finds(std::string_view id) {
-    const std::vector<std::string> ids = found();
+    const Ids ids = found();
     return std::find(ids.begin(), ids.end(), id) != ids.end();
   }
   const Conversation& conversation() { return conversations_.at(0).summary; }
@@ -116,6 +115,6 @@ class RcCaptureTest : public testing::Test {
   std::uint64_t number_ = 0;
 };
 
-using None = std::vector<std::string>;
+using None = Ids;
 
 }  // namespace weft::analyze

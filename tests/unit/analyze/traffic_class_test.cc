@@ -36,6 +36,23 @@ TEST(TrafficClass, ChangeWithinStreamIsFound) {
   EXPECT_EQ(found->evidence.at(1).frame, 21u);
 }
 
+// A trunk and an access port in one capture: the tag comes and goes, the DSCP stays. Another priority is another class.
+TEST(TrafficClass, TagThatComesAndGoesIsNoOtherClass) {
+  for (const bool other_priority : {false, true}) {
+    CongestionBench bench;
+    for (std::uint32_t i = 0; i < 20; ++i) {
+      Frame frame = data_frame(1'000 * i, 0, 1, 0x11, i);
+      if (i % 2 == 1) frame.vlan_tci = 3 << 13 | 42;
+      if (i % 2 == 0 && other_priority) frame.vlan_tci = 4 << 13 | 42;
+      bench.see(frame);
+    }
+    bench.finish();
+    const Finding* mixed = bench.find("traffic-class.mixed");
+    EXPECT_EQ(mixed != nullptr, other_priority);
+    if (mixed != nullptr) EXPECT_NE(mixed->what.find("PCP 3"), std::string::npos) << mixed->what;
+  }
+}
+
 TEST(TrafficClass, CeMarksAreNotAnotherClass) {
   CongestionBench bench;
   send_with_tos(bench, 2, 0x6a);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analyze/decode.h"
+#include "unit/analyze/finding_ids.h"
 
 namespace weft::analyze {
 namespace {
@@ -63,69 +64,67 @@ struct UetCheckTest : testing::Test {
     ASSERT_EQ(frame.kind, FrameKind::kUet);
     check.see(frame);
   }
-  std::vector<std::string> ids() {
+  Ids ids() {
     Findings findings;
     check.finish(addresses, findings);
-    std::vector<std::string> all;
-    for (const Finding& finding : findings.all())
-      if (finding.id != "uet.seen") all.emplace_back(finding.id);
+    Ids all = ids_of(findings);
+    std::erase(all, "uet.seen");
     return all;
   }
   Addresses addresses;
   UetCheck check;
   std::uint64_t number = 0;
 };
-using UetIds = std::vector<std::string>;
 
 TEST_F(UetCheckTest, SprayedPacketsAndSackAreWell) {
   for (std::uint32_t psn : {100u, 102u, 101u, 104u, 103u}) see(uet_request(psn));
   see(uet_sack(101, 1, 0b111));
-  EXPECT_EQ(ids(), UetIds{});
+  EXPECT_EQ(ids(), Ids{});
 }
 
 TEST_F(UetCheckTest, NackAsksForRetransmission) {
   for (std::uint32_t psn : {100u, 101u, 102u}) see(uet_request(psn));
   see(uet_nack(101, 0x12));  // packet not received
   see(uet_request(101, 0x10));
-  EXPECT_EQ(ids(), UetIds{});
+  EXPECT_EQ(ids(), Ids{});
 }
 
 TEST_F(UetCheckTest, NackOfTrimmedPacket) {
   for (std::uint32_t psn : {100u, 101u}) see(uet_request(psn));
   see(uet_nack(100, 0x01));
   see(uet_request(100, 0x10));
-  EXPECT_EQ(ids(), UetIds{"uet.trim"});
+  EXPECT_EQ(ids(), Ids{"uet.trim"});
 }
 
 TEST_F(UetCheckTest, SackLeavesOutWhatIsSentAgain) {
   for (std::uint32_t psn : {100u, 101u, 102u}) see(uet_request(psn));
   see(uet_sack(100, 1, 0b10));
   see(uet_request(101, 0x10));
-  EXPECT_EQ(ids(), UetIds{});
+  EXPECT_EQ(ids(), Ids{});
 }
 
 TEST_F(UetCheckTest, RetransmissionThatNothingAskedFor) {
   for (std::uint32_t psn : {100u, 101u, 102u}) see(uet_request(psn));
   see(uet_request(101, 0x10));
-  EXPECT_EQ(ids(), UetIds{"uet.timeout"});
+  EXPECT_EQ(ids(), Ids{"uet.timeout"});
 }
 
 TEST_F(UetCheckTest, DuplicateWithoutFlag) {
   for (std::uint32_t psn : {100u, 101u, 101u}) see(uet_request(psn));
-  EXPECT_EQ(ids(), UetIds{"uet.duplicate"});
+  EXPECT_EQ(ids(), Ids{"uet.duplicate"});
 }
 
 TEST_F(UetCheckTest, WrongCrc) {
   Packet bytes = uet_request(100);
   bytes[80] ^= 1;
   see(bytes);
-  EXPECT_EQ(ids(), UetIds{"uet.crc"});
+  EXPECT_EQ(ids(), Ids{"uet.crc"});
 }
 
 TEST_F(UetCheckTest, SackOfWhatWasNotSent) {
   see(uet_request(100));
   see(uet_sack(100, 1, 0b1));
-  EXPECT_EQ(ids(), UetIds{"uet.sack"});
+  EXPECT_EQ(ids(), Ids{"uet.sack"});
 }
 
 // Extension headers before a UDP header with two bytes behind it: no room for a CRC.
@@ -141,14 +140,14 @@ TEST_F(UetCheckTest, TooShortForCrc) {
   wire::put_be16(bytes, 74, 8 + 2);
   wire::put_be16(bytes, 78, 1 << 11);
   see(bytes);
-  EXPECT_EQ(ids(), UetIds{"uet.crc"});
+  EXPECT_EQ(ids(), Ids{"uet.crc"});
 }
 
 TEST_F(UetCheckTest, TrimmedPacket) {
   Packet bytes = uet_request(100);
   bytes.resize(80);
   see(bytes, 80);
-  EXPECT_EQ(ids(), UetIds{"uet.trim"});
+  EXPECT_EQ(ids(), Ids{"uet.trim"});
 }
 
 TEST_F(UetCheckTest, SnappedPacketIsNotTrimmed) {
@@ -156,7 +155,7 @@ TEST_F(UetCheckTest, SnappedPacketIsNotTrimmed) {
   const auto whole_B = static_cast<std::uint32_t>(bytes.size());
   bytes.resize(80);
   see(bytes, whole_B);
-  EXPECT_EQ(ids(), UetIds{});
+  EXPECT_EQ(ids(), Ids{});
 }
 
 }  // namespace

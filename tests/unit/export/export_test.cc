@@ -205,6 +205,30 @@ TEST(Export, BadInputIsReported) {
     EXPECT_NE(problem_of(block.path(), {format, "", {}}, false).find("damaged block"), std::string::npos);
 }
 
+TEST(Export, TooManySamplesAreRefused) {
+  const TestRun run;
+  run.execute(
+      "UPDATE run SET value='9000000000000000000' WHERE key IN ('end_ps','samples'); "
+      "UPDATE run SET value='1' WHERE key='sample_interval_ps'");
+  const auto files = export_run(run.path(), {});
+  ASSERT_FALSE(files);
+  EXPECT_NE(files.error().message.find("more than this reads"), std::string::npos) << files.error().message;
+}
+
+TEST(Export, DirectoryOfSeveralSeedsNamesOneOfThem) {
+  const TestRun study;
+  for (const char* name : {"/seed-2", "/seed-1", "/seed-notes"}) {
+    std::filesystem::create_directory(study.path() + name);
+    if (std::string(name) != "/seed-notes") study.write(name + std::string("/results.sqlite"), "");
+  }
+  std::filesystem::remove(study.file("results.sqlite"));
+  const auto files = export_run(study.path(), {});
+  ASSERT_FALSE(files);
+  EXPECT_TRUE(files.error().is_input);
+  EXPECT_NE(files.error().message.find("runs of 2 seeds"), std::string::npos) << files.error().message;
+  EXPECT_NE(files.error().remedy.find("/seed-1 "), std::string::npos) << files.error().remedy;
+}
+
 TEST(Export, UnwritablePlacesAreReported) {
   const TestRun run;
   run.write("file", "");

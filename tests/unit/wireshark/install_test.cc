@@ -155,6 +155,17 @@ TEST_F(WiresharkInstall, FileInWayIsError) {
   EXPECT_NE(steps.error().find("plugins"), std::string::npos) << steps.error();
 }
 
+TEST_F(WiresharkInstall, DryRunFindsImpossibleDirectory) {
+  const Folders impossible{"/dev/null/x", "/dev/null/x/plugins", true};
+  for (const bool dry_run : {true, false}) {
+    InstallOptions options;
+    options.dry_run = dry_run;
+    const auto steps = install(impossible, options);
+    ASSERT_FALSE(steps);
+    EXPECT_NE(steps.error().find("/dev/null is not a directory"), std::string::npos) << steps.error();
+  }
+}
+
 TEST(WiresharkFolders, ReadsTsharkOutput) {
   const Folders folders = parse_folders(
       "Temp:                \t/tmp\nPersonal configuration:\t/home/a b/.config/wireshark\n"

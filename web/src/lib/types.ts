@@ -178,13 +178,18 @@ export interface Lab {
 }
 export interface Knob {
   path: string;
+  group: string;
   title: string;
-  unit: string;
-  kind: 'number' | 'size' | 'time' | 'rate' | 'choice' | 'switch' | 'text';
-  value: string;
-  default: string;
+  kind: 'number' | 'size' | 'time' | 'length' | 'choice' | 'nic' | 'switch' | 'text';
+  value: string; // in the file; empty: it says nothing
+  in_force: string;
   choices: string[];
   help: string;
+}
+export interface CatalogEntry {
+  kind: string;
+  name: string;
+  description: string;
 }
 export interface LabCheck {
   ok: boolean;
@@ -192,6 +197,8 @@ export interface LabCheck {
   warnings: Problem[];
   name: string;
   programs: boolean;
+  hosts?: number;
+  switches?: number;
   knobs: Knob[];
 }
 export interface Task {
@@ -203,16 +210,31 @@ export interface Task {
   output: string;
   status: number | null;
 }
+export interface ComparedRun {
+  directory: string;
+  lab: string;
+  seed: number;
+  set: string[];
+  met: number;
+  expectations: number;
+  interrupted: boolean;
+}
 export interface Comparison {
   same: boolean;
+  a: ComparedRun;
+  b: ComparedRun;
+  compared: number;
   lab: { path: string; a: string | null; b: string | null; line_a: number | null; line_b: number | null }[];
-  results: { name: string; unit: string; a: number | null; b: number | null; change: number | null }[];
+  results: { name: string; group: 'workload' | 'fabric' | 'hosts' | 'port'; unit: string; a: number | null; b: number | null; change: number | null }[];
 }
 export interface Sweep {
   id: string;
+  lab: string;
+  set: string[];
+  seed?: number;
   vary: { path: string; values: string[] }[];
   metrics: { name: string; unit: string }[];
-  cells: { at: number[]; run: string; state: string; values: (number | null)[] }[];
+  cells: { at: number[]; run: string; state: string; met?: boolean; problem?: string; values: (number | null)[] }[];
 }
 export interface World {
   name: string;

@@ -1,0 +1,149 @@
+// weft sweep LAB --vary path=a,b,c: runs the lab over a grid of values.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <thread>
+
+#include "base/files.h"
+#include "cli/common.h"
+#include "cli/verbs.h"
+#include "study/sweep_report.h"
+#include "study/sweep_run.h"
+
+namespace weft::cli {
+
+namespace {
+
+struct SweepArguments {
+  std::string lab, out;
+  std::vector<std::string> vary, set, metrics;
+  std::optional<std::uint64_t> seed;
+  std::uint32_t jobs = 0;
+  bool json = false;
+};
+
+std::string own_program() {
+  std::error_code error;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? "weft" : path.string();
+}
+
+std::size_t done_of(const study::SweepPlan& plan) {
+  return static_cast<std::size_t>(std::count_if(plan.cells.begin(), plan.cells.end(), [](const study::SweepCell& cell) {
+    return cell.state == study::CellState::kDone || cell.state == study::CellState::kFailed;
+  }));
+}
+
+void show_bar(std::size_t done, std::size_t all) {
+  constexpr std::size_t kWidth = 40;
+  const std::size_t filled = all == 0 ? kWidth : kWidth * done / all;
+  show_progress_text(
+      fmt::format("[{}{}] {} of {} runs", std::string(filled, '#'), std::string(kWidth - filled, '.'), done, all));
+}
+
+// Every cell's lab is read before the first runs: a value that does not fit is wrong input, not a failed run.
+std::optional<study::SweepPlan> plan_of(const SweepArguments& arguments) {
+  study::SweepPlan plan;
+  for (const std::string& text : arguments.vary) {
+    auto axis = study::parse_axis(text);
+    if (!axis) {
+      wrong_input(axis.error().message, axis.error().remedy);
+      return std::nullopt;
+    }
+    plan.axes.push_back(std::move(*axis));
+  }
+  plan.set = arguments.set;
+  plan.seed = arguments.seed;
+  if (auto made = study::make_cells(plan); !made) {
+    wrong_input(made.error().message, made.error().remedy);
+    return std::nullopt;
+  }
+  for (const study::SweepCell& cell : plan.cells) {
+    auto file = load_lab(arguments.lab, plan.set_of(cell), plan.seed, &cell == &plan.cells.front());
+    if (!file || !is_simulated(file->lab)) return std::nullopt;
+    plan.lab_name = file->lab.name;
+    plan.lab_text = file->text;
+  }
+  plan.out = arguments.out.empty() ? "runs/" + plan.lab_name + "-sweep" : arguments.out;
+  return plan;
+}
+
+int run(const SweepArguments& arguments) {
+  use_json(arguments.json);
+  auto plan = plan_of(arguments);
+  if (!plan) return kExitWrongInput;
+  auto lock = DirectoryLock::take(plan->out);
+  if (!lock) return kExitWrongInput;
+  plan->lab_path = arguments.lab;
+  catch_interrupts();
+  const std::size_t found = study::find_done(*plan);
+  if (found > 0) fmt::print(stderr, "{} of {} runs are there already\n", found, plan->cells.size());
+  const bool is_terminal = isatty(STDERR_FILENO) != 0;
+  bool written = true;
+  const auto save = [&] {
+    auto saved = write_file(plan->out + "/sweep.json", study::sweep_json(*plan, study::sweep_figures(*plan)));
+    if (!saved && written) failed(saved.error(), "make room, or choose another place with --out DIR");
+    written = written && saved.has_value();
+  };
+  auto last_saved = std::chrono::steady_clock::now();
+  study::SweepOptions options;
+  options.program = own_program();
+  options.at_once = arguments.jobs > 0 ? arguments.jobs : std::max(1u, std::thread::hardware_concurrency());
+  options.cancel = &interrupted();
+  options.changed = [&] {
+    if (is_terminal) show_bar(done_of(*plan), plan->cells.size());
+    if (std::chrono::steady_clock::now() - last_saved < std::chrono::seconds(1)) return;
+    save();
+    last_saved = std::chrono::steady_clock::now();
+  };
+  study::run_cells(*plan, options);
+  clear_progress_line();
+  save();
+  const study::SweepFigures figures = study::sweep_figures(*plan);
+  auto text = study::sweep_text(*plan, figures, arguments.metrics);
+  if (!text) return wrong_input(text.error().message, text.error().remedy);
+  if (auto saved = write_file(plan->out + "/report.md", *text); !saved) written = false;
+  put(arguments.json ? study::sweep_json(*plan, figures)
+                     : *text + fmt::format("\n  {0}/sweep.json, {0}/report.md; each run in {0}/cell-N\n", plan->out));
+  if (!written) return kExitFailed;
+  if (interrupted().load()) {
+    fmt::print(stderr, "interrupted; the same command goes on where it stopped\n");
+    return kExitInterrupted;
+  }
+  const bool well = std::all_of(plan->cells.begin(), plan->cells.end(),
+                                [](const study::SweepCell& cell) { return cell.state == study::CellState::kDone; });
+  return well ? kExitWell : kExitFailed;
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, int& status) {
+  auto arguments = std::make_shared<SweepArguments>();
+  CLI::App* verb = app.add_subcommand("sweep", "Run a lab over a grid of values, on all cores");
+  verb->add_option("LAB", arguments->lab, "Lab file (docs/lab-file.md)")->required();
+  verb->add_option("--vary", arguments->vary, "path=value,value,…: a dimension of the grid; may be repeated")
+      ->required()
+      ->allow_extra_args(false)
+      ->take_all();
+  verb->add_option("--set", arguments->set, "Change the lab of all runs: path=value; may be repeated")
+      ->allow_extra_args(false)
+      ->take_all();
+  verb->add_option("--seed", arguments->seed, "Seed of every random choice (default: the lab's)")
+      ->check(whole_number(0, UINT64_MAX));
+  verb->add_option("--out", arguments->out,
+                   "Directory for the runs (default runs/NAME-sweep); what is there is not run again");
+  verb->add_option("--metric", arguments->metrics, "A figure to show; may be repeated")
+      ->allow_extra_args(false)
+      ->take_all();
+  verb->add_option("--jobs", arguments->jobs, "Runs at once (default: one for each core)")
+      ->check(whole_number(1, 1024));
+  verb->add_flag("--json", arguments->json, "Print sweep.json instead of the table");
+  verb->callback([arguments, &status] { status = run(*arguments); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,13 @@
+// /api/labs, /api/lab/check, /api/lab/edit, /api/catalog: lab files for the editor (docs/api.md). Nothing is run here.
+#pragma once
+
+#include "model/lab.h"
+#include "serve/router.h"
+
+namespace weft::serve {
+
+void add_lab_routes(Router& router);
+// True: a run of it starts programs of this machine, or has a port to the outside.
+bool starts_programs(const lab::Lab& lab);
+
+}  // namespace weft::serve

@@ -1,0 +1,12 @@
+// /api/compare and /api/sweeps: two runs side by side, and grids of runs (docs/api.md).
+#pragma once
+
+#include "serve/router.h"
+#include "serve/run_place.h"
+
+namespace weft::serve {
+
+// `place` outlives the router.
+void add_study_routes(Router& router, const RunPlace& place);
+
+}  // namespace weft::serve

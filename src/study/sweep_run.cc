@@ -1,0 +1,129 @@
+#include "study/sweep_run.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+#include "base/files.h"
+
+extern char** environ;
+
+namespace weft::study {
+
+namespace {
+
+constexpr int kExitWrongLab = 2;
+constexpr int kExitInterruptedRun = 130;
+constexpr std::size_t kMostLog_B = 1 << 20;
+constexpr std::size_t kShownLog_B = 600;
+
+struct Running {
+  pid_t pid = -1;
+  std::size_t cell = 0;
+};
+
+std::string log_of(const SweepPlan& plan, const SweepCell& cell) {
+  return plan.directory_of(cell) + ".log";
+}
+
+// 0 when it could not be started.
+pid_t start(const SweepPlan& plan, const SweepCell& cell, const SweepOptions& options) {
+  std::vector<std::string> words{options.program, "run", plan.lab_path, "--out", plan.directory_of(cell)};
+  for (const std::string& change : plan.set_of(cell)) words.insert(words.end(), {"--set", change});
+  if (plan.seed) words.insert(words.end(), {"--seed", std::to_string(*plan.seed)});
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  const std::string log = log_of(plan, cell);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&files, STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  // A group of its own: the terminal's interrupt is passed on once, by us.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  pid_t pid = 0;
+  const int error = posix_spawn(&pid, options.program.c_str(), &files, &attributes, arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&files);
+  return error == 0 ? pid : 0;
+}
+
+std::string end_of_log(const std::string& path) {
+  auto text = read_file(path, kMostLog_B);
+  if (!text) return "";
+  if (text->size() > kShownLog_B) text->erase(0, text->size() - kShownLog_B);
+  while (!text->empty() && text->back() == '\n') text->pop_back();
+  return *text;
+}
+
+void end(const SweepPlan& plan, SweepCell& cell, int wait_status) {
+  const std::string log = log_of(plan, cell);
+  cell.status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
+  const bool has_results = std::filesystem::exists(plan.directory_of(cell) + "/results.json");
+  if (cell.status == kExitInterruptedRun) {
+    cell.state = CellState::kWaits;
+  } else if (cell.status == kExitWrongLab || cell.status > kExitWrongLab || !has_results) {
+    cell.state = CellState::kFailed;
+    cell.problem =
+        WIFSIGNALED(wait_status) ? fmt::format("ended by signal {}", WTERMSIG(wait_status)) : end_of_log(log);
+  } else {
+    cell.state = CellState::kDone;  // expectations may be unmet: that is a result
+  }
+  std::error_code ignored;
+  std::filesystem::remove(log, ignored);
+}
+
+}  // namespace
+
+void run_cells(SweepPlan& plan, const SweepOptions& options) {
+  std::vector<Running> running;
+  std::size_t next = 0;
+  bool stopped = false;
+  const auto changed = [&] {
+    if (options.changed) options.changed();
+  };
+  while (true) {
+    if (!stopped && options.cancel != nullptr && options.cancel->load()) {
+      stopped = true;
+      for (const Running& one : running) kill(-one.pid, SIGINT);
+    }
+    while (!stopped && running.size() < std::max(1u, options.at_once) && next < plan.cells.size()) {
+      SweepCell& cell = plan.cells[next++];
+      if (cell.state != CellState::kWaits) continue;
+      const pid_t pid = start(plan, cell, options);
+      cell.state = pid == 0 ? CellState::kFailed : CellState::kRuns;
+      if (pid == 0) cell.problem = "the run could not be started";
+      if (pid != 0) running.push_back({pid, next - 1});
+      changed();
+    }
+    if (running.empty()) return;
+    bool ended = false;
+    for (std::size_t i = 0; i < running.size();) {
+      int wait_status = 0;
+      if (waitpid(running[i].pid, &wait_status, WNOHANG) != running[i].pid) {
+        ++i;
+        continue;
+      }
+      end(plan, plan.cells[running[i].cell], wait_status);
+      running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
+      ended = true;
+      changed();
+    }
+    if (!ended) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
+}  // namespace weft::study
