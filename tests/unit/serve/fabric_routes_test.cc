@@ -1,5 +1,6 @@
 #include "serve/fabric_routes.h"
 
+#include "results/sqlite_file.h"
 #include "unit/serve/served_run.h"
 
 namespace weft::serve {
