@@ -217,6 +217,7 @@ tl::expected<HtmlReport, std::string> html_report(const std::string& directory, 
                  *style = find_page_file("app.css");
   if (page == nullptr || code == nullptr || style == nullptr)
     return tl::make_unexpected("this weft was built without the page (WEFT_PAGE=OFF)");
+  if (!RunPlace(directory).is_run()) return tl::make_unexpected("it is not the directory of a run");
   Answers answers(directory, most_B);
   const Response about = answers.ask("");
   if (about.status != 200) {

@@ -13,6 +13,7 @@
 #include "labfile/reader.h"
 #include "results/results_json.h"
 #include "results/results_store.h"
+#include "results/sqlite_file.h"
 #include "serve/fabric_routes.h"
 #include "serve/finding_routes.h"
 #include "serve/flow_routes.h"
@@ -52,7 +53,7 @@ fabric:
   cable: {kind: dac, length: 2 m}
 qos: {profile: roce-lossless}
 workloads:
-  - {name: bw, client: h0, server: h1, perftest: ib_write_bw -n 50}
+  - {name: bw, perftest: write_bw, client: h0, server: h1, args: -n 100}
 )";
 
 class ServedRuns {
