@@ -92,9 +92,14 @@ std::vector<const Json*> chosen_series(const Json& all) {
   return chosen;
 }
 
+void add_to_list(std::string& list, const std::string& item) {
+  if (!list.empty()) list += ',';
+  list += item;
+}
+
 std::string joined_ids(const std::vector<const Json*>& list) {
   std::string ids;
-  for (const Json* each : list) ids += (ids.empty() ? "" : ",") + each->value("id", "");
+  for (const Json* each : list) add_to_list(ids, each->value("id", ""));
   return ids;
 }
 
@@ -134,7 +139,7 @@ void add_paths(Answers& answers) {
   std::size_t count = 0;
   for (const Json& id : part_of(flows, "id")) {
     if (++count > 2000) break;
-    if (id.is_string()) ids += (ids.empty() ? "" : ",") + id.get<std::string>();
+    if (id.is_string()) add_to_list(ids, id.get<std::string>());
   }
   if (ids.empty()) return;
   const Response response = answers.ask("/paths", {{"flows", ids}});
@@ -165,10 +170,16 @@ void add_fabric(Answers& answers) {
   }
 }
 
-std::string replaced(std::string text, std::string_view from, std::string_view to) {
-  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
-    text.replace(at, from.size(), to);
-  return text;
+std::string replaced(const std::string& text, std::string_view from, std::string_view to) {
+  std::string out;
+  out.reserve(text.size() + text.size() / 16);
+  std::size_t at = 0;
+  for (std::size_t next = 0; (next = text.find(from, at)) != std::string::npos; at = next + from.size()) {
+    out.append(text, at, next - at);
+    out.append(to);
+  }
+  out.append(text, at);
+  return out;
 }
 
 // Takes "<script …></script>" and "<link rel="stylesheet" …>" out: what they name is put inside.
@@ -197,7 +208,7 @@ std::string code_in_script(std::string_view code) {
   // In strings, templates and regular expressions \x3c is "<"; elsewhere none of these can stand.
   std::string text(code);
   for (const char* name : {"/script", "script", "!--"})
-    text = replaced(std::move(text), fmt::format("<{}", name), fmt::format("\\x3c{}", name));
+    text = replaced(text, fmt::format("<{}", name), fmt::format("\\x3c{}", name));
   return text;
 }
 
@@ -206,6 +217,7 @@ tl::expected<HtmlReport, std::string> html_report(const std::string& directory, 
                  *style = find_page_file("app.css");
   if (page == nullptr || code == nullptr || style == nullptr)
     return tl::make_unexpected("this weft was built without the page (WEFT_PAGE=OFF)");
+  if (!RunPlace(directory).is_run()) return tl::make_unexpected("it is not the directory of a run");
   Answers answers(directory, most_B);
   const Response about = answers.ask("");
   if (about.status != 200) {
@@ -229,7 +241,7 @@ tl::expected<HtmlReport, std::string> html_report(const std::string& directory, 
   html = without(std::move(html), "<link rel=\"stylesheet\"", ">");
   html = without(std::move(html), "<link rel=\"modulepreload\"", ">");
   const Json run = parsed(about);
-  html = replaced(std::move(html), "<title>Weft</title>",
+  html = replaced(html, "<title>Weft</title>",
                   fmt::format("<title>Weft: {}</title>", escaped_html(run.value("lab", "run"))));
   std::string inside = "<style>" + replaced(std::string(style->bytes), "</style", "<\\/style") + "</style>\n";
   inside += "<script>window.WEFT_REPORT = " + json_in_script(answers.json()) + ";</script>\n";

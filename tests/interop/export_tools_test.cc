@@ -136,7 +136,7 @@ for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type='table' AND
             else: assert text == str(value), (name, row)
 wanted = []
 count = int(db.execute("SELECT value FROM run WHERE key='samples'").fetchone()[0])
-for id, node, port, klass, metric, unit, interval in db.execute('SELECT * FROM series ORDER BY id').fetchall():
+for id, node, port, klass, metric, unit, interval in db.execute('SELECT id, node, port, class, metric, unit, interval_ps FROM series ORDER BY id').fetchall():
     values = [0] * count
     for first, data in db.execute('SELECT first_sample, data FROM block WHERE series_id=?', (id,)):
         part = samples(data); values[first:first + len(part)] = part

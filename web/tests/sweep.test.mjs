@@ -82,7 +82,7 @@ test('a sweep is started, followed and shown', async () => {
   await page.getByLabel('Path 1').fill('fabric.hosts');
   await page.getByLabel('Path 1').press('Tab');
   await page.getByLabel('Values 1').fill('3, 4');
-  await page.getByLabel('Name').fill('mine');
+  await page.getByRole('textbox', { name: 'Name' }).fill('mine');
   await rig.shot(page, 'sweep-form');
   await page.getByRole('button', { name: 'Run 2 runs' }).click();
   await page.waitForURL(/\/sweep\/mine/);

@@ -15,7 +15,7 @@ nlohmann::json data_of(const std::string& html) {
   return nlohmann::json::parse(html.substr(from + start.size(), to - from - start.size()), nullptr, false);
 }
 
-TEST(HtmlReport, NothingInItEndsTheScript) {
+TEST(HtmlReport, EscapesEndOfScript) {
   EXPECT_EQ(json_in_script(R"({"a": "</script><!--"})"), R"({"a": "\u003c/script>\u003c!--"})");
   EXPECT_EQ(code_in_script("a='</script>'+'<script>'+`<!---->`;b<c"),
             "a='\\x3c/script>'+'\\x3cscript>'+`\\x3c!---->`;b<c");
@@ -59,6 +59,9 @@ TEST(HtmlReport, IsBounded) {
 TEST(HtmlReport, SaysWhatIsNoRun) {
   if (find_page_file("index.html") == nullptr) GTEST_SKIP() << "built without the page";
   EXPECT_FALSE(html_report("/nowhere", 1'000'000));
+  ServedRuns runs;
+  runs.run("run", kPairLab);
+  EXPECT_FALSE(html_report(std::filesystem::path(runs.directory("run")).parent_path().string(), 1'000'000));
 }
 
 }  // namespace

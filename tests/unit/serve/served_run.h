@@ -13,6 +13,7 @@
 #include "labfile/reader.h"
 #include "results/results_json.h"
 #include "results/results_store.h"
+#include "results/sqlite_file.h"
 #include "serve/fabric_routes.h"
 #include "serve/finding_routes.h"
 #include "serve/flow_routes.h"

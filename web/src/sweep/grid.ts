@@ -10,8 +10,12 @@ export const sign = (cell: Cell) => (fails(cell) ? '✗' : unmet(cell) ? '!' : '
 export const meaning = (cell: Cell) =>
   fails(cell) ? 'the run failed' : unmet(cell) ? 'expectations were not met' : cell.state === 'done' ? '' : cell.state === 'runs' ? 'runs' : 'waits';
 
-// The last part of a path is what people call it.
-export const shortPath = (path: string) => path.replace(/^.*\./, '') || path;
+// A counter that a run does not have is 0 (docs/study.md); of figures of workloads that is not so.
+export function withZeros(sweep: Sweep): Sweep {
+  const counts = sweep.metrics.map((m) => /^(fabric|hosts)\./.test(m.name));
+  const cells = sweep.cells.map((cell) => (cell.state === 'done' ? { ...cell, values: cell.values.map((v, i) => (v === null && counts[i] ? 0 : v)) } : cell));
+  return { ...sweep, cells };
+}
 
 export function cellAt(sweep: Sweep, at: number[]): Cell | undefined {
   return sweep.cells.find((cell) => cell.at.every((index, i) => index === at[i]));
