@@ -67,9 +67,9 @@ const std::vector<Module>& modules() {
       {"serve", {"base",    "verbs", "wire",     "pcap", "engine",  "fabric", "nic",     "host",
                  "observe", "nccl",  "workload", "text", "catalog", "model",  "results", "explain",
                  "labfile", "world", "live",     "gear", "analyze", "export", "study"}},
-      {"cli", {"base",  "verbs",    "wire", "engine",  "fabric", "nic",       "host",    "observe",
-               "nccl",  "workload", "text", "catalog", "model",  "results",   "explain", "labfile",
-               "world", "live",     "gear", "analyze", "export", "wireshark", "serve",   "study"}},
+      {"cli", {"base", "verbs",    "wire",    "pcap",    "engine",    "fabric",  "nic",     "host",    "observe",
+               "nccl", "workload", "text",    "catalog", "model",     "results", "explain", "labfile", "world",
+               "live", "gear",     "analyze", "export",  "wireshark", "serve",   "study"}},
   };
   return all;
 }

@@ -94,7 +94,7 @@ TEST(PacketTree, ReadsPauses) {
 }
 
 // Whatever the bytes are: no field outside them, text and JSON can be made.
-RC_GTEST_PROP(PacketTreeProperty, StaysInsideTheBytes, (std::vector<std::uint8_t> noise)) {
+RC_GTEST_PROP(PacketTreeProperty, StaysInsideBytes, (std::vector<std::uint8_t> noise)) {
   const auto link_type = *rc::gen::elementOf(
       std::vector<std::uint16_t>{pcap::kLinkTypeEthernet, pcap::kLinkTypeRaw, pcap::kLinkTypeInfiniBand,
                                  pcap::kLinkTypeLinuxCooked, pcap::kLinkTypeLinuxCooked2, pcap::kLinkTypeNull, 999});

@@ -31,7 +31,7 @@ TEST(SentAgain, TakesReorderedPacketsForNew) {
   EXPECT_TRUE(again.see(0, numbered(11)));
 }
 
-TEST(SentAgain, CountsAroundTheCircle) {
+TEST(SentAgain, CountsAroundCircle) {
   SentAgain again;
   for (const std::uint32_t psn : {0xfffffe, 0xffffff, 0, 1}) EXPECT_FALSE(again.see(0, numbered(psn))) << psn;
   EXPECT_TRUE(again.see(0, numbered(0xffffff)));

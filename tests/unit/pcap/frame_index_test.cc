@@ -62,7 +62,7 @@ TEST_F(FrameIndexTest, ReadsFromAnyFrameOn) {
   EXPECT_FALSE(behind.next(packet));
 }
 
-TEST_F(FrameIndexTest, GoesThroughTheFilesOfARing) {
+TEST_F(FrameIndexTest, GoesThroughFilesOfRing) {
   const auto index =
       FrameIndex::make({write("r1.pcapng", 1, 1500), write("r2.pcapng", 1501, 10), write("r3.pcapng", 1511, 2000)});
   ASSERT_TRUE(index);
@@ -88,7 +88,7 @@ TEST_F(FrameIndexTest, FindsTimes) {
   EXPECT_EQ(index->first_at(1'000'000), 3001u);
 }
 
-TEST_F(FrameIndexTest, TellsWhereAFileIsCut) {
+TEST_F(FrameIndexTest, TellsWhereFileIsCut) {
   const std::string path = write("cut.pcapng", 1, 2000);
   std::filesystem::resize_file(path, std::filesystem::file_size(path) - 10);
   const auto index = FrameIndex::make({path});

@@ -9,7 +9,7 @@
 namespace weft::serve {
 namespace {
 
-TEST(JobSlices, DividesTheTimeOfARank) {
+TEST(JobSlices, DividesTimeOfRank) {
   std::istringstream file(
       "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n"
       "{\"ph\":\"M\",\"pid\":0,\"tid\":0,\"name\":\"process_name\",\"args\":{\"name\":\"h0\"}},\n"

@@ -133,7 +133,7 @@ TEST_F(PacketRoutesTest, ShowsOneWithItsMessage) {
     get(std::string("run1/packets/") + number, {}, 404);
 }
 
-TEST_F(PacketRoutesTest, SaysHowToGetACapture) {
+TEST_F(PacketRoutesTest, SaysHowToCapture) {
   const Json answer = get("bare/packets", {}, 404);
   EXPECT_NE(answer.at("errors")[0].at("remedy").get<std::string>().find("--capture"), std::string::npos);
   get("none/packets", {}, 404);
