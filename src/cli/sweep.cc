@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "cli/common.h"
+#include "cli/json_progress.h"
 #include "cli/verbs.h"
 #include "study/sweep_report.h"
 #include "study/sweep_run.h"
@@ -20,7 +21,7 @@ namespace weft::cli {
 namespace {
 
 struct SweepArguments {
-  std::string lab, out;
+  std::string lab, out, progress = "auto";
   std::vector<std::string> vary, set, metrics;
   std::optional<std::uint64_t> seed;
   std::uint32_t jobs = 0;
@@ -83,7 +84,9 @@ int run(const SweepArguments& arguments) {
   catch_interrupts();
   const std::size_t found = study::find_done(*plan);
   if (found > 0) fmt::print(stderr, "{} of {} runs are there already\n", found, plan->cells.size());
-  const bool is_terminal = isatty(STDERR_FILENO) != 0;
+  const bool tells_json = arguments.progress == "json";
+  const bool is_terminal = !tells_json && isatty(STDERR_FILENO) != 0;
+  const auto began = std::chrono::steady_clock::now();
   bool written = true;
   const auto save = [&] {
     auto saved = write_file(plan->out + "/sweep.json", study::sweep_json(*plan, study::sweep_figures(*plan)));
@@ -97,6 +100,9 @@ int run(const SweepArguments& arguments) {
   options.cancel = &interrupted();
   options.changed = [&] {
     if (is_terminal) show_bar(done_of(*plan), plan->cells.size());
+    if (tells_json)
+      put_json_progress(done_of(*plan), plan->cells.size(),
+                        std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
     if (std::chrono::steady_clock::now() - last_saved < std::chrono::seconds(1)) return;
     save();
     last_saved = std::chrono::steady_clock::now();
@@ -142,6 +148,7 @@ void add_sweep(CLI::App& app, int& status) {
       ->take_all();
   verb->add_option("--jobs", arguments->jobs, "Runs at once (default: one for each core)")
       ->check(whole_number(1, 1024));
+  add_progress_option(*verb, arguments->progress);
   verb->add_flag("--json", arguments->json, "Print sweep.json instead of the table");
   verb->callback([arguments, &status] { status = run(*arguments); });
 }

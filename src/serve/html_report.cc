@@ -126,9 +126,9 @@ void add_series(Answers& answers) {
   }
   Json known = Json::array();
   for (const Json* each : kept) known.push_back(*each);
-  const bool has = answers.put("/series/data?rate=1", json_text({{"series", of_rates}})) &&
-                   answers.put("/series/data", json_text({{"series", of_values}}));
-  answers.put("/series", json_text({{"series", has ? known : Json::array()}}));
+  const bool has = answers.put("/series/data?rate=1", json_text(Json{{"series", of_rates}})) &&
+                   answers.put("/series/data", json_text(Json{{"series", of_values}}));
+  answers.put("/series", json_text(Json{{"series", has ? known : Json::array()}}));
   if (has && kept.size() < list.size())
     answers.note(fmt::format("{} of {} series", list.size() - kept.size(), list.size()));
 }
